@@ -8,17 +8,40 @@ package main
 
 import (
 	"os"
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 
 	"github.com/ctxkit/ctxkit/cmd"
 )
 
-// gcPercent keeps the peak memory of a long session down, for some percent of processor time. GOGC overrides it.
-const gcPercent = 70
+// The collector runs once the heap is larger than heapFloor and has grown by gcPercent since its last run: so short
+// sessions are not collected over and over, and a long one needs little more memory than it holds. GOGC overrides both.
+const (
+	gcPercent = 40
+	heapFloor = 48 << 20 // bytes
+)
 
 func main() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
+		pace(0)
 	}
 	os.Exit(cmd.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// pace sets when the collector runs next, now and after each of its runs.
+func pace(int) {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	debug.SetGCPercent(percent(live[0].Value.Uint64()))
+	runtime.AddCleanup(new([16]byte), pace, 0)
+}
+
+// percent is the growth, of so many live bytes, at which the collector runs.
+func percent(live uint64) int {
+	const most = 100 * heapFloor / (4 << 20) // the runtime scales its own floor, 4 MiB, by it
+	if live >= heapFloor {
+		return gcPercent
+	}
+	return int(min(max(100*(heapFloor-live)/max(live, 1), gcPercent), most))
 }

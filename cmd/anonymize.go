@@ -11,6 +11,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/anonymize"
+	"github.com/ctxkit/ctxkit/jsonl/foreign"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 	"github.com/ctxkit/ctxkit/report"
@@ -32,11 +33,12 @@ func newAnonymize(sys *system) *cobra.Command {
   ctxkit anonymize session.jsonl --check`,
 		Args: arguments(&o.Inputs),
 		Long: `Write a session that can be shown to others, for instance to commit it as a
-regression fixture: every word is replaced by another of the same length, always
-by the same one; structure, numbers, recorded usage and times stay. A replay
-gives the same events and, with characters / 4 as the counter, the same figures;
-by other counters they differ little, since the substitute has about as many
-tokens as the word.
+regression fixture, in the form it has: any agent's. Words, names and numbers
+are replaced; structure, models, recorded usage, times and the lengths of texts
+stay. A word of a text has another stand-in wherever it occurs; ids, paths and
+lines that are repeated have the same. A replay gives the same events and, by
+the counters usage and heuristic, the same figures; by others they differ
+little. docs/anonymize.md says what is hidden from whom, and what is not.
 
 The files of the session's folder (subagents, offloaded results, summary) are
 written to the folder of the output. --check lists what may still identify
@@ -53,7 +55,7 @@ the original.`,
 		return runAnonymize(sys, o)
 	}, o.with(report.ListFormats, report.AnonymizeTables...))
 	f := cmd.Flags()
-	f.StringVar(&o.Seed, "seed", "", "choose the replacements by `TEXT`, so that several sessions share them; default: by the session itself")
+	f.StringVar(&o.Seed, "seed", "", "choose the stand-ins by `TEXT`, a secret: names are the same in all sessions with it; default: by the session itself")
 	f.BoolVar(&o.Check, "check", false, "list what could still identify somebody; exit 1 where a word survived")
 	return cmd
 }
@@ -67,24 +69,42 @@ func runAnonymize(sys *system, o *AnonymizeOptions) error {
 	if len(in.list) != 1 {
 		return fmt.Errorf("%s: %d sessions: name one", o.Inputs[0], len(in.list))
 	}
+	if err := in.one(); err != nil {
+		return err
+	}
 	path := in.list[0]
 	files, err := openSession(sys, path, msgs)
 	if err != nil {
 		return pathError(path, err)
 	}
 	defer files.close()
-	if form, err := session.Recognise(files.main); err != nil {
+	form, err := session.Recognise(files.main)
+	if err != nil {
 		return pathError(path, err)
-	} else if form != nil {
-		return fmt.Errorf("%s: a session of %s: write it with `ctxkit convert` first", path, form.Client)
 	}
-	target, err := files.target(o.File)
+	var folder string
+	var names []string // of the files of a tree
+	if form != nil && form.Files != nil && path != "-" {
+		folder, names = form.Files(path)
+	}
+	if form != nil && len(names) == 0 {
+		if err := session.Unread(form, files.main); err != nil {
+			return pathError(path, err)
+		}
+	}
+	a, err := newAnonymizer(form, o.Seed)
 	if err != nil {
 		return err
 	}
-	a, err := newAnonymizer(o.Seed)
+	if len(names) > 0 {
+		return runAnonymizeTree(sys, o, a, folder, names)
+	}
+	target, err := files.target(sys, o.File)
 	if err != nil {
 		return err
+	}
+	if o.Check {
+		a.Try()
 	}
 	if err := files.note(a); err != nil {
 		return err
@@ -98,6 +118,11 @@ func runAnonymize(sys *system, o *AnonymizeOptions) error {
 	if len(files.beside) > 0 && target.folder == "" && (!o.Check || o.File != "") {
 		msgs.warn(session.Warning{File: path, Message: fmt.Sprintf("%d files beside the session are not written: name a file with -o", len(files.beside))})
 	}
+	return o.disclose(sys, a)
+}
+
+// disclose says what is left, and fails where that is a word of the original.
+func (o *AnonymizeOptions) disclose(sys *system, a *anonymize.Anonymizer) error {
 	found := a.Disclosure()
 	if o.Check {
 		if err := report.Anonymized(sys.out, found, o.report(sys)); err != nil {
@@ -112,7 +137,7 @@ func runAnonymize(sys *system, o *AnonymizeOptions) error {
 }
 
 // newAnonymizer is an Anonymizer whose replacements fit the encodings that tokens are counted in.
-func newAnonymizer(seed string) (*anonymize.Anonymizer, error) {
+func newAnonymizer(form *foreign.Form, seed string) (*anonymize.Anonymizer, error) {
 	var counters []func(string) int
 	for _, name := range []string{tokens.NameO200K, tokens.NameCL100K} {
 		encoder, err := tokens.NewEncoder(name)
@@ -121,7 +146,7 @@ func newAnonymizer(seed string) (*anonymize.Anonymizer, error) {
 		}
 		counters = append(counters, encoder.Count)
 	}
-	return anonymize.New(seed, counters...), nil
+	return anonymize.New(form, seed, counters...), nil
 }
 
 // write writes the files of the session's folder, then the session: both are renamed together. What is written
@@ -131,7 +156,7 @@ func (o *AnonymizeOptions) write(sys *system, files *sessionFolder, target *sess
 	if target.folder != "" {
 		var err error
 		if folder, err = sys.createAtomicFolder(target.folder); err != nil {
-			return writeError(target.folder, err)
+			return err
 		}
 		defer func() { _ = folder.remove() }()
 	}
@@ -159,7 +184,7 @@ func (o *AnonymizeOptions) write(sys *system, files *sessionFolder, target *sess
 	if o.Check && o.File == "" {
 		return a.Write(files.main, "", jobs, io.Discard)
 	}
-	out, err := o.create(sys, nil) // target has refused what is read
+	out, err := o.create(sys)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,7 +8,6 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -19,12 +17,11 @@ import (
 
 // sessionFolder is a session file and the files of the session's folder.
 type sessionFolder struct {
-	main    *jsonl.Source
-	root    *os.Root // the session's own folder, nil where there is none
-	folder  string   // its path
-	beside  []string // names of files in it, with slashes
-	files   []os.FileInfo
-	folders []os.FileInfo // all that is read from
+	main   *jsonl.Source
+	root   *os.Root // the session's own folder, nil where there is none
+	folder string   // its path
+	beside []string // names of files in it, with slashes
+	limits jsonl.InputLimits
 }
 
 func (s *sessionFolder) close() {
@@ -36,25 +33,15 @@ func (s *sessionFolder) close() {
 
 // openSession opens a session file, and the folder beside it.
 func openSession(sys *system, name string, msgs *messages) (s *sessionFolder, err error) {
-	s = &sessionFolder{}
+	s = &sessionFolder{limits: sys.limits.Filled()}
 	if name == "-" {
-		if f, ok := sys.in.(*os.File); ok {
-			if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
-				s.files = append(s.files, st)
-			}
-		}
-		s.main, err = jsonl.OpenReader("standard input", sys.in)
+		s.main, err = sys.limits.OpenReader("standard input", sys.in)
 		return s, err
 	}
-	if s.main, err = jsonl.Open(name); err != nil {
+	if s.main, err = sys.limits.Open(name); err != nil {
 		return nil, err
 	}
-	st, err := os.Stat(name)
-	if err == nil {
-		s.files = append(s.files, st)
-		err = s.openFolder(name, msgs)
-	}
-	if err != nil {
+	if err = s.openFolder(name, msgs); err != nil {
 		s.close()
 		return nil, err
 	}
@@ -85,14 +72,8 @@ func (s *sessionFolder) openFolder(name string, msgs *messages) error {
 			msgs.warn(session.Warning{File: filepath.Join(s.folder, p), Message: "no plain file: left out"})
 			return nil
 		}
-		st, err := s.root.Stat(p)
-		switch {
-		case err != nil:
-			return err
-		case e.IsDir():
-			s.folders = append(s.folders, st)
-		default:
-			s.files, s.beside = append(s.files, st), append(s.beside, p)
+		if !e.IsDir() {
+			s.beside = append(s.beside, p)
 		}
 		return nil
 	})
@@ -109,14 +90,20 @@ func sessionStem(file string) string {
 // read reads a file beside the session: a transcript, or what else may be an object on a line, as a source, anything
 // else as a text.
 func (s *sessionFolder) read(name string, use func(src *jsonl.Source, text string) error) error {
-	data, err := s.root.ReadFile(name)
+	f, err := s.root.Open(name)
 	if err != nil {
 		return err
 	}
+	defer f.Close()
+	file := filepath.Join(s.folder, name)
 	if base := path.Base(name); !strings.Contains(base, ".jsonl") && path.Ext(base) != ".json" {
+		data, err := s.limits.ReadOffload(f)
+		if err != nil {
+			return pathError(file, err)
+		}
 		return use(nil, string(data))
 	}
-	src, err := jsonl.OpenReader(filepath.Join(s.folder, name), bytes.NewReader(data))
+	src, err := s.limits.OpenReader(file, f)
 	if err != nil {
 		return err
 	}
@@ -149,8 +136,8 @@ type sessionTarget struct {
 	names  map[string]string // of the files beside it: what they are called there, with slashes
 }
 
-// target finds where the session goes that -o names, and refuses a place that is read from.
-func (s *sessionFolder) target(file string) (*sessionTarget, error) {
+// target finds where the session goes that -o names, before there is anything to write.
+func (s *sessionFolder) target(sys *system, file string) (*sessionTarget, error) {
 	t := &sessionTarget{}
 	if file == "" || file == "-" {
 		return t, nil
@@ -167,17 +154,12 @@ func (s *sessionFolder) target(file string) (*sessionTarget, error) {
 	plain := true
 	if st, err := os.Stat(file); err == nil {
 		plain = st.Mode().IsRegular()
-		if among(s.files, st) {
-			return nil, fmt.Errorf("%s: is an input as well: name another file for the output", file)
-		}
-		if real, err := filepath.EvalSymlinks(file); err == nil && plain {
-			dir = filepath.Dir(real)
-		}
 	}
 	stem := sessionStem(file)
+	why := sys.files.taken(file)
 	switch {
-	case s.contains(dir):
-		return nil, fmt.Errorf("%s: is in the folder of the session that is read: name a file elsewhere", file)
+	case why != "":
+		return nil, fmt.Errorf("%s: %s: name another file for the output", file, why)
 	case len(s.beside) == 0 || !plain:
 		return t, nil
 	case stem == "":
@@ -190,8 +172,8 @@ func (s *sessionFolder) target(file string) (*sessionTarget, error) {
 	if st, err := os.Stat(t.folder); err != nil || !st.IsDir() {
 		return nil, fmt.Errorf("%s: is no folder, and the files beside the session would be written there: name another file with -o", t.folder)
 	}
-	if s.contains(t.folder) {
-		return nil, fmt.Errorf("%s: is the folder of the session that is read: give the output another name", t.folder)
+	if why := sys.files.taken(t.folder); why != "" {
+		return nil, fmt.Errorf("%s: %s: give the output another name", t.folder, why)
 	}
 	real, err := filepath.EvalSymlinks(t.folder)
 	if err != nil {
@@ -199,11 +181,6 @@ func (s *sessionFolder) target(file string) (*sessionTarget, error) {
 	}
 	t.folder = real
 	return t, nil
-}
-
-// contains reports whether a folder is the session's own, or one in it.
-func (s *sessionFolder) contains(dir string) bool {
-	return slices.ContainsFunc(foldersFrom(dir), func(st os.FileInfo) bool { return among(s.folders, st) })
 }
 
 // name names the files in the target. A folder that exists is replaced, so all in it must be of those names.
@@ -234,29 +211,4 @@ func (t *sessionTarget) name(beside []string, a *anonymize.Anonymizer) error {
 		return nil
 	}
 	return err
-}
-
-// among reports whether a file is one of a list.
-func among(list []os.FileInfo, st os.FileInfo) bool {
-	return slices.ContainsFunc(list, func(other os.FileInfo) bool { return os.SameFile(st, other) })
-}
-
-// foldersFrom lists a folder and all above it, without those that cannot be read.
-func foldersFrom(dir string) (list []os.FileInfo) {
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
-	if abs, err := filepath.Abs(dir); err == nil {
-		dir = abs
-	}
-	for {
-		if st, err := os.Stat(dir); err == nil {
-			list = append(list, st)
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return list
-		}
-		dir = up
-	}
 }

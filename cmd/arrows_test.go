@@ -31,11 +31,12 @@ var arrows = map[string][]string{
 	"jsonl/codex":            {"jsonl", "jsonl/foreign"},
 	"jsonl/opencode":         {"jsonl/foreign", "jsonl/scan"},
 	"jsonl/session":          {"jsonl", "jsonl/foreign", "jsonl/memo", "jsonl/codex", "jsonl/copilot", "jsonl/gemini", "jsonl/opencode", "jsonl/pi"},
-	"jsonl/lint":             {"jsonl", "jsonl/session"},
+	"jsonl/lint":             {"jsonl", "jsonl/foreign", "jsonl/session"},
 	"jsonl/synth":            {"jsonl", "jsonl/scan"},
-	"jsonl/anonymize":        {"jsonl", "jsonl/scan"},
+	"jsonl/anonymize":        {"jsonl", "jsonl/foreign", "jsonl/scan"},
 	"policy/strict":          {},
-	"policy":                 {"jsonl", "jsonl/session", "policy/strict"},
+	"policy/condition":       {"policy/strict"},
+	"policy":                 {"jsonl", "jsonl/session", "policy/condition", "policy/strict"},
 	"policy/view":            {"jsonl", "jsonl/session", "policy"},
 	"policy/stage":           {"policy", "policy/stage/..."},
 	"policy/stage/stagetest": {"jsonl", "jsonl/session", "policy", "policy/stage/measure", "policy/view"},
@@ -51,9 +52,10 @@ var arrows = map[string][]string{
 	"replay/diff":            {"jsonl", "jsonl/session", "policy", "policy/view", "replay/wire"},
 	"replay/category":        {"jsonl", "jsonl/session", "policy", "policy/view"},
 	"replay/trace":           {"jsonl", "jsonl/session", "policy", "policy/view", "replay/category", "replay/diff"},
-	"replay/wire":            {"jsonl", "jsonl/session", "policy", "policy/view", "policy/stage/opencode"},
-	"replay/...":             {"jsonl", "jsonl/names", "jsonl/session", "policy", "policy/strict", "replay/..."},
-	"report":                 {"jsonl", "jsonl/anonymize", "jsonl/lint", "jsonl/session", "policy", "policy/view", "replay", "replay/..."},
+	"replay/wire":            {"jsonl", "jsonl/session", "policy", "policy/view", "policy/stage/opencode", "replay/price"},
+	"replay/...":             {"jsonl", "jsonl/names", "jsonl/session", "policy", "policy/condition", "policy/strict", "replay/..."},
+	"report":                 {"jsonl", "jsonl/anonymize", "jsonl/lint", "jsonl/session", "policy", "policy/view", "replay", "replay/...", "report/parquet"},
+	"report/parquet":         {},
 	"report/golden":          {},
 	"cmd":                    {"..."},
 	".":                      {"cmd"},
@@ -78,7 +80,7 @@ func sources(t *testing.T) (*token.FileSet, map[string][]*ast.File) {
 		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return nil
 		}
-		f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+		f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution|parser.ParseComments)
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package cmd
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -16,22 +17,28 @@ type atomicFile struct {
 	*bufio.Writer // to file
 	file          *os.File
 	sys           *system
-	path          string
+	place         *writtenPath  // where it goes
 	folder        *atomicFolder // replaced together with the file; nil: none
 }
 
 const fileBuffer = 64 << 10 // bytes
 
+// createAtomic begins an output file. Its error names the path, as those of commit do.
 func (s *system) createAtomic(path string) (*atomicFile, error) {
+	place, err := s.files.writes(path)
+	if err != nil {
+		return nil, err
+	}
 	// Under the lock, so that an interrupt knows every file there is.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.part")
 	if err != nil {
-		return nil, err
+		s.files.drop(place)
+		return nil, writeError(path, err)
 	}
 	s.unfinished = append(s.unfinished, f.Name())
-	return &atomicFile{Writer: bufio.NewWriterSize(f, fileBuffer), file: f, sys: s, path: path}, nil
+	return &atomicFile{Writer: bufio.NewWriterSize(f, fileBuffer), file: f, sys: s, place: place}, nil
 }
 
 // finished takes a temporary name off those that an interrupt removes.
@@ -52,8 +59,13 @@ func (s *system) removeUnfinished() {
 
 // commit renames the file to its path. Its mode is that of a new file, or of the file it replaces.
 func (f *atomicFile) commit() error {
+	path := f.place.path
+	if err := f.sys.files.stillFree(f.place); err != nil {
+		f.discard()
+		return err
+	}
 	mode := os.FileMode(0o644)
-	if old, err := os.Stat(f.path); err == nil {
+	if old, err := os.Stat(path); err == nil {
 		mode = old.Mode().Perm()
 	}
 	defer f.sys.finished(f.file.Name())
@@ -63,8 +75,10 @@ func (f *atomicFile) commit() error {
 	}
 	if err != nil {
 		os.Remove(f.file.Name())
+		return writeError(path, err)
 	}
-	return err
+	f.sys.files.isThere(f.place)
+	return nil
 }
 
 // rename renames the file, and the folder that comes with it: both, or neither. An interrupt waits.
@@ -72,12 +86,12 @@ func (f *atomicFile) rename() error {
 	f.sys.mu.Lock()
 	defer f.sys.mu.Unlock()
 	if f.folder == nil {
-		return os.Rename(f.file.Name(), f.path)
+		return os.Rename(f.file.Name(), f.place.path)
 	}
 	if err := f.folder.rename(); err != nil {
 		return err
 	}
-	if err := os.Rename(f.file.Name(), f.path); err != nil {
+	if err := os.Rename(f.file.Name(), f.place.path); err != nil {
 		return errors.Join(err, f.folder.undo())
 	}
 	return nil
@@ -88,6 +102,7 @@ func (f *atomicFile) discard() {
 	f.file.Close()
 	os.Remove(f.file.Name())
 	f.sys.finished(f.file.Name())
+	f.sys.files.drop(f.place)
 }
 
 // atomicFolder is an output folder under a temporary name, which replaces the folder at its path together with the
@@ -99,11 +114,14 @@ type atomicFolder struct {
 }
 
 func (s *system) createAtomicFolder(path string) (*atomicFolder, error) {
+	if why := s.files.taken(path); why != "" {
+		return nil, fmt.Errorf("%s: %s: name another place for the output", path, why)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	temp, err := os.MkdirTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.part")
 	if err != nil {
-		return nil, err
+		return nil, writeError(path, err)
 	}
 	s.unfinished = append(s.unfinished, temp)
 	f := &atomicFolder{sys: s, temp: temp, path: path}

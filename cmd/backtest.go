@@ -33,7 +33,8 @@ func newBacktest(sys *system) *cobra.Command {
 does the cache simulation read what the API reported?
 
 Without --policy each session is scored under the policy of the client that
-recorded it. Clients from 2.1.119 on record no window that the user set: in
+recorded it; for a client without a built-in one (Copilot CLI), name one.
+Clients from 2.1.119 on record no window that the user set: in
 sessions with recorded automatic compactions it is fitted to those, and such
 sessions have rows of their own.
 
@@ -103,10 +104,12 @@ func runBacktest(sys *system, o *BacktestOptions) error {
 		return err
 	}
 	if o.Policy == "" {
-		o.Policy = preset.Defaults().Backtest
-		if own := ownPolicy(sys, o.Inputs); own != recordedTrack { // no release of its client is known
-			o.Policy = own
+		client := oneClient(sys, o.Inputs)
+		if len(sys.presets.Releases(client)) == 0 {
+			return fmt.Errorf("no policy of %s is built in, and what is scored is another product's: name one with --policy, such as %s; ctxkit policy list lists all",
+				clientName(client), session.Product)
 		}
+		o.Policy = client
 	}
 	r, err := o.begin(sys)
 	if err != nil {

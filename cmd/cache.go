@@ -60,9 +60,14 @@ func buildID() string {
 	return fmt.Sprintf("%q", id)
 }
 
-// discover lists the sessions of a folder.
-func discover(sys *system, dir string, read func()) ([]session.FileInfo, []session.Warning, error) {
-	return session.DiscoverWith(dir, session.DiscoverOptions{Jobs: runtime.GOMAXPROCS(0), Cache: sys.kept(), Read: read})
+// discover lists the sessions of a folder, whose files it reads in part. Those that cannot
+// be read go to failed; nil: they are warnings.
+func discover(sys *system, dir string, read func(), failed func(path string, err error)) ([]session.FileInfo, []session.Warning, error) {
+	infos, warnings, err := session.DiscoverWith(dir, session.DiscoverOptions{Jobs: runtime.GOMAXPROCS(0), Cache: sys.kept(), Read: read, Failed: failed})
+	for i := range infos {
+		sys.files.readsSession(roleSession, infos[i].Path)
+	}
+	return infos, warnings, err
 }
 
 func newCache(sys *system) *cobra.Command {

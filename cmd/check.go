@@ -90,7 +90,6 @@ type checking struct {
 	chosen  []policyChoice      // by case
 	checked map[string]*checked // the inputs, by path
 	in      inputs
-	reads   []ownFile
 }
 
 // checked is an input of a check.
@@ -113,30 +112,50 @@ func runCheck(sys *system, o *CheckOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := c.targets(forms); err != nil {
-		return err
-	}
 	old, err := c.baseline()
 	if err != nil {
 		return err
 	}
-	out, err := o.create(sys, c.in.list)
+	forms = append([]also{{o.Format, o.OutputOptions.File}}, forms...)
+	outs, err := c.create(forms)
 	if err != nil {
 		return err
 	}
 	r, err := c.run(old)
-	if err == nil {
-		err = c.print(out, o.Format, r)
-	}
-	for _, f := range forms {
+	for i, f := range forms {
 		if err == nil {
-			err = c.printTo(f, r)
+			err = c.print(outs[i], f.format, r)
 		}
 	}
 	if err == nil {
 		err = c.verdict(r)
 	}
-	return out.close(err)
+	for i := len(outs) - 1; i >= 0; i-- {
+		if closed := outs[i].close(err); !done(closed) {
+			err = closed
+		}
+	}
+	return err
+}
+
+// create opens the outputs of a check, all or none.
+func (c *checking) create(forms []also) (outs []*output, err error) {
+	for i, f := range forms {
+		one := c.o.OutputOptions
+		one.File = f.file
+		out, err := one.create(c.sys)
+		if err != nil {
+			if i > 0 {
+				err = fmt.Errorf("flag --also: %w", err)
+			}
+			for _, before := range outs {
+				err = before.close(err)
+			}
+			return nil, err
+		}
+		outs = append(outs, out)
+	}
+	return outs, nil
 }
 
 // inCI reports whether a CI system runs this process: all of them set CI.
@@ -151,6 +170,7 @@ func inCI(env func(string) string) bool {
 // write writes the baseline.
 func (c *checking) write(b *check.Baseline) error {
 	o := OutputOptions{File: c.path(c.config.Baseline)}
+	c.sys.files.release(roleBaseline, o.File)
 	return o.print(c.sys, func(w io.Writer, _ report.Layout) error { return b.Write(w) })
 }
 
@@ -174,15 +194,6 @@ func (c *checking) root() func(string) string {
 		}
 		return filepath.ToSlash(name)
 	}
-}
-
-func (c *checking) printTo(f also, r *check.Report) error {
-	o := OutputOptions{File: f.file}
-	err := o.print(c.sys, func(w io.Writer, _ report.Layout) error { return c.print(w, f.format, r) })
-	if err != nil {
-		return fmt.Errorf("flag --also: %w", err)
-	}
-	return nil
 }
 
 // verdict is the error of a check that fails.

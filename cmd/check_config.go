@@ -26,7 +26,7 @@ func newChecking(sys *system, o *CheckOptions) (*checking, error) {
 	if st, err := os.Stat(o.File); err == nil && st.IsDir() {
 		return nil, fmt.Errorf("%s: is a folder: name the file, such as %s", o.File, filepath.Join(o.File, check.DefaultFile))
 	}
-	data, err := readLimited(o.File, maxCheckFile)
+	data, err := sys.files.readLimited(roleConfig, o.File, maxCheckFile)
 	if errors.Is(err, fs.ErrNotExist) && o.File == check.DefaultFile {
 		return nil, fmt.Errorf("%s: no such file: write one (docs/check.md), or name another", check.DefaultFile)
 	}
@@ -34,7 +34,6 @@ func newChecking(sys *system, o *CheckOptions) (*checking, error) {
 		return nil, pathError(o.File, err)
 	}
 	c := &checking{sys: sys, o: o, dir: filepath.Dir(o.File), checked: map[string]*checked{}}
-	c.reads = append(c.reads, ownFile{o.File, "the configuration"})
 	if c.config, err = check.Decode(filepath.Clean(o.File), data); err != nil {
 		return nil, err
 	}
@@ -47,7 +46,7 @@ func newChecking(sys *system, o *CheckOptions) (*checking, error) {
 		errs = append(errs, c.sessions(i)...)
 	}
 	if c.config.Baseline != "" {
-		if taken := c.taken(c.path(c.config.Baseline)); taken != "" {
+		if taken := sys.files.taken(c.path(c.config.Baseline)); taken != "" {
 			errs.Report(c.config.Places["baseline"], "baseline: "+c.path(c.config.Baseline)+" "+taken, "name another file")
 		}
 	}
@@ -84,8 +83,7 @@ func (c *checking) settings() error {
 	}
 	if c.config.Prices != "" {
 		r.Prices = c.path(c.config.Prices)
-		c.reads = append(c.reads, ownFile{r.Prices, "the table of prices"})
-		if err := r.PriceOptions.check(); err != nil {
+		if err := r.PriceOptions.from(c.sys).check(); err != nil {
 			errs.Add(c.config.Places["prices"], "prices", err)
 		}
 		c.config.Counting.Prices = check.ContentHash(r.read)
@@ -148,15 +146,10 @@ func (c *checking) policy(i int) (errs policy.Errors) {
 	if base.bySession(c.sys) {
 		return nil // which policy it is depends on the session
 	}
-	p, err := choose(preset.Client{})
-	if err != nil {
+	if _, err := choose(preset.Client{}); err != nil {
 		errs.Add(one.Policy.Position, "", err)
-		return errs
 	}
-	for _, file := range p.Files() {
-		c.reads = append(c.reads, ownFile{file, "a policy"})
-	}
-	return nil
+	return errs
 }
 
 // sessions finds the files of a case.
@@ -180,7 +173,7 @@ func (c *checking) sessions(i int) policy.Errors {
 				})}
 				c.checked[path] = in
 				c.in.list = append(c.in.list, path)
-				c.reads = append(c.reads, ownFile{path, "a session"})
+				c.sys.files.readsSession(roleSession, path)
 			}
 			if !slices.Contains(in.cases, i) {
 				in.cases = append(in.cases, i)

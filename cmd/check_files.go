@@ -6,79 +6,16 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/ctxkit/ctxkit/replay/check"
 )
 
-// ownFile is a file that a check reads and must not overwrite.
-type ownFile struct{ path, what string }
-
-// taken says why a file must not be written: the check reads it, or it is in the folder of a session. It is "" for
-// any other file.
-func (c *checking) taken(path string) string {
-	for _, own := range c.reads {
-		if sameFile(path, own.path) {
-			return "is " + own.what + " as well"
-		}
-	}
-	above := foldersFrom(filepath.Dir(path))
-	for _, in := range c.in.list {
-		if st, err := os.Stat(check.Beside(in)); err == nil && among(above, st) {
-			return "belongs to session " + in
-		}
-	}
-	return ""
+// readLimited reads a file of at most limit bytes, as what it is.
+func (f *files) readLimited(what, name string, limit int64) ([]byte, error) {
+	f.reads(what, name)
+	return readLimited(name, limit)
 }
 
-// sameFile reports whether two names mean one file, which need not exist.
-func sameFile(a, b string) bool {
-	x, errX := os.Stat(a)
-	y, errY := os.Stat(b)
-	if errX == nil || errY == nil {
-		return errX == nil && errY == nil && os.SameFile(x, y)
-	}
-	x, errX = os.Stat(filepath.Dir(a))
-	y, errY = os.Stat(filepath.Dir(b))
-	return errX == nil && errY == nil && os.SameFile(x, y) && filepath.Base(a) == filepath.Base(b)
-}
-
-// targets refuses outputs that the check reads, and those that are named twice.
-func (c *checking) targets(forms []also) error {
-	if c.config.Baseline != "" {
-		c.reads = append(c.reads, ownFile{c.path(c.config.Baseline), "the baseline"})
-	}
-	var before []string
-	one := func(path string) error {
-		if path == "" || path == "-" {
-			return nil
-		}
-		if taken := c.taken(path); taken != "" {
-			return fmt.Errorf("%s: %s: name another file for the output", path, taken)
-		}
-		if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
-			return nil // a device or a pipe takes what comes
-		}
-		for _, other := range before {
-			if sameFile(path, other) {
-				return fmt.Errorf("%s: is written already: name another file", path)
-			}
-		}
-		before = append(before, path)
-		return nil
-	}
-	if err := one(c.o.OutputOptions.File); err != nil {
-		return err
-	}
-	for _, f := range forms {
-		if err := one(f.file); err != nil {
-			return fmt.Errorf("flag --also: %w", err)
-		}
-	}
-	return nil
-}
-
-// readLimited reads a file of at most limit bytes.
 func readLimited(name string, limit int64) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -104,7 +41,7 @@ func (c *checking) baseline() (*check.Baseline, error) {
 		return nil, nil
 	}
 	path := c.path(c.config.Baseline)
-	data, err := readLimited(path, maxBaseline)
+	data, err := c.sys.files.readLimited(roleBaseline, path, maxBaseline)
 	if errors.Is(err, fs.ErrNotExist) {
 		if c.o.Update {
 			return nil, nil

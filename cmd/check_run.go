@@ -126,7 +126,7 @@ func (c *checking) replayOld(conv agentConversation, plan *check.BaselinePlan) *
 func (c *checking) hashes(files []string) (map[string]string, error) {
 	list := map[string]string{}
 	for _, file := range files {
-		data, err := readLimited(file, maxCheckFile)
+		data, err := c.sys.files.readLimited(rolePolicy, file, maxCheckFile)
 		if err != nil {
 			return nil, pathError(file, err)
 		}

@@ -27,12 +27,15 @@ func (o PolicyOptions) bySession(sys *system) bool {
 func choosePolicy(sys *system, o *ReplayOptions, warn func(...session.Warning)) (policyChoice, error) {
 	by := o.unfolded()
 	name := by.Policy
+	if name == "" {
+		return nil, namePolicy(sys, o.Inputs)
+	}
 	if !sys.presets.BySession(name) {
 		p, err := readPolicy(sys, by)
 		if err != nil {
 			return nil, err
 		}
-		if err := p.checkCompactAt(o.CompactAt); err != nil {
+		if err := cmp.Or(sys.permit(p.Policy), p.checkCompactAt(o.CompactAt)); err != nil {
 			return nil, err
 		}
 		warn(p.warnings...)
@@ -146,7 +149,7 @@ func noTrial(sys *system, t policy.Try, msg string) error {
 
 // policies reads several policies, each with its settings. Trials are for those that have the stage; where none has,
 // that is an error.
-func (o *ReplayOptions) policies(sys *system, names []string, msgs *messages) ([]policyChoice, error) {
+func (o *ReplayOptions) policies(sys *system, names []string, warn func(...session.Warning)) ([]policyChoice, error) {
 	var choices []policyChoice
 	tried := false
 	for i, name := range names {
@@ -154,7 +157,7 @@ func (o *ReplayOptions) policies(sys *system, names []string, msgs *messages) ([
 			return nil, fmt.Errorf("flag --policy: %s: named twice: name each policy once, or add settings to one", name)
 		}
 		one := ReplayOptions{PolicyOptions: PolicyOptions{Policy: name, Env: o.Env, Tries: o.Tries, tried: &tried}}
-		choose, err := choosePolicy(sys, &one, msgs.warn)
+		choose, err := choosePolicy(sys, &one, warn)
 		if err != nil {
 			return nil, err
 		}

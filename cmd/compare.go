@@ -2,10 +2,11 @@ package cmd
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -45,30 +46,157 @@ A policy may carry settings of its own, separated by commas:
 		Example: `  ctxkit compare session.jsonl
   ctxkit compare ~/.claude/projects -p claude-code -p opencode --by version
   ctxkit compare session.jsonl --policy gemini-cli \
-      --policy gemini-cli,gemini_compression.threshold=0.7`,
-	}, func() error { return runCompare(sys, o) }, flag(o.change), flag(o.trials(sys)), &o.InputOptions, &o.CountOptions, o.by(replay.CacheEqual), o.listing(report.CompareFormats, report.CompareTables...))
+      --policy gemini-cli,gemini_compression.threshold=0.7
+  ctxkit compare ~/.claude/projects --shard 1/4 -f rows -o 1.rows`,
+	}, func() error { return runCompare(sys, o) }, flag(o.change), flag(o.trials(sys)), &o.InputOptions, &o.CountOptions, o.by(replay.CacheEqual), o.listing(append(slices.Clone(report.CompareFormats), report.FormatRows), report.CompareTables...), flag(o.shard))
 	f := cmd.Flags()
-	f.StringArrayVarP(&o.Policies, "policy", "p", nil, "`NAME` of a policy to compare, settings after commas (repeatable); default: "+strings.Join(preset.Defaults().Compare, ", ")+", and that of the client that recorded the sessions")
-	f.StringVar(&o.By, "by", "", "one comparison for each `KEY`: model, version or project")
-	complete(cmd, "by", groups)
+	o.named(f)
+	o.groupBy(cmd)
 	o.strict(cmd)
 	o.noRegret(f, &o.NoRegret)
 	return cmd
+}
+
+// named is --policy.
+func (o *CompareOptions) named(f *pflag.FlagSet) {
+	f.StringArrayVarP(&o.Policies, "policy", "p", nil, "`NAME` of a policy to compare, settings after commas (repeatable); default: "+strings.Join(preset.Defaults().Compare, ", ")+", and that of the client that recorded the sessions")
+}
+
+func (o *CompareOptions) groupBy(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.By, "by", "", "one comparison for each `KEY`: model, version or project")
+	complete(cmd, "by", groups)
 }
 
 func (o *ReplayOptions) noRegret(f *pflag.FlagSet, no *bool) {
 	f.BoolVar(no, "no-regret", false, "leave out the regret, whose search reads every text")
 }
 
-func runCompare(sys *system, o *CompareOptions) error {
+// checkReport checks the options that say what is shown of the sessions.
+func (o *CompareOptions) checkReport() error {
 	if o.By != "" {
 		if err := oneOf("--by", o.By, groups); err != nil {
 			return err
 		}
 	}
-	if err := o.allowed(); err != nil {
+	if o.rows() && (o.By != "" || o.Strict) {
+		return errors.New("flag --format: rows are of single sessions: give --by and --strict to the ctxkit merge that shows them")
+	}
+	return o.allowed()
+}
+
+func runCompare(sys *system, o *CompareOptions) error {
+	if err := o.checkReport(); err != nil {
 		return err
 	}
+	run := comparing{CompareOptions: o, sys: sys}
+	msgs := o.messages(sys)
+	msgs.kept = &run.warnings
+	early := true
+	var mu sync.Mutex
+	choices, err := o.choices(sys, func(list ...session.Warning) {
+		mu.Lock()
+		defer mu.Unlock()
+		if early {
+			msgs.warn(list...)
+		} else {
+			run.late = append(run.late, list...)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	early = false
+	j, err := startSaying(sys, msgs, o.Inputs, o.InputOptions, &o.OutputOptions)
+	if err == nil {
+		err = o.unknownModel(j.msgs)
+	}
+	if err != nil {
+		return err
+	}
+	msgs.kept = nil
+	run.loop = j.loop("compared")
+	run.loop.skipEmpty = true
+	failed, err := eachInput(run.loop, func(i int) ([]compare.InputRows, error) { return run.outcome(i, choices) }, run.take)
+	if o.rows() {
+		return run.writeRows(choices, failed, err)
+	}
+	return run.conclude(failed, err)
+}
+
+// comparing is a comparison at work.
+type comparing struct {
+	*CompareOptions
+	sys            *system
+	loop           *conversationLoop
+	warnings, late []session.Warning   // of no input: those known before the inputs are read, and after
+	outcomes       []compare.InputRows // for rows
+	sessions       []compare.ComparedSession
+}
+
+// outcome is what comes of an input.
+func (r *comparing) outcome(i int, choices []policyChoice) ([]compare.InputRows, error) {
+	o := compare.InputRows{Input: r.loop.in.at[i]}
+	list, err := workOn(r.loop, r.loop.in.list[i], func(c agentConversation) (compare.ComparedSession, error) {
+		return r.compareOne(r.sys, c, choices, nil)
+	})
+	for _, f := range list {
+		o.Warnings = append(o.Warnings, f.warnings...)
+		if f.empty != nil {
+			o.Empty = append(o.Empty, *f.empty)
+		}
+		if f.result != nil {
+			o.Sessions = append(o.Sessions, *f.result)
+		}
+	}
+	if err != nil {
+		o.Failed = err.Error()
+	}
+	return []compare.InputRows{o}, err
+}
+
+// take adds what came of the next input. The error of one that failed is reported already.
+func (r *comparing) take(o compare.InputRows) error {
+	r.loop.warn(o.Warnings...)
+	for _, e := range o.Empty {
+		r.loop.leaveOut(e)
+	}
+	if r.rows() {
+		r.outcomes = append(r.outcomes, o)
+		return nil
+	}
+	for _, s := range o.Sessions {
+		if r.Format != string(report.FormatHTML) {
+			s.Series = nil
+		}
+		r.sessions = append(r.sessions, s)
+	}
+	return nil
+}
+
+// conclude prints the comparison of the sessions.
+func (r *comparing) conclude(failed, err error) error {
+	if err == nil && len(r.sessions) == 0 {
+		err = r.loop.nothing(failed)
+	}
+	r.loop.msgs.warn(compare.SortedOnce(r.late)...)
+	var converted []*replay.Conversion
+	for i := range r.sessions {
+		converted = append(converted, r.sessions[i].Converted)
+	}
+	r.loop.msgs.converted(converted)
+	compare.JoinProjects(r.sessions)
+	list := r.comparisons(r.sessions)
+	err = r.loop.finish(failed, err, len(r.sessions), func() error {
+		return report.Comparisons(r.loop.out, list, r.loop.inputs(failed), r.report(r.sys))
+	})
+	if err == nil && r.Strict {
+		err = faulty(list, r.Allow)
+	}
+	return err
+}
+
+// choices are the policies to compare: those that are named, else the default ones.
+func (o *CompareOptions) choices(sys *system, warn func(...session.Warning)) ([]policyChoice, error) {
 	if len(o.Policies) == 0 {
 		o.Policies = preset.Defaults().Compare
 		if own := ownPolicy(sys, o.Inputs); !slices.Contains(o.Policies, own) {
@@ -76,45 +204,16 @@ func runCompare(sys *system, o *CompareOptions) error {
 		}
 	}
 	if err := o.setAll(sys); err != nil {
-		return err
+		return nil, err
 	}
 	o.Regret = !o.NoRegret
 	for _, name := range o.Policies {
 		if _, setting, ok := strings.Cut(name, ",cache."); ok && o.Cache != string(replay.CacheOwn) {
 			setting, _, _ = strings.Cut(setting, ",")
-			o.messages(sys).warn(session.Warning{Message: fmt.Sprintf("cache.%s changes nothing with --cache %s: add --cache own", setting, o.Cache)})
+			warn(session.Warning{Message: fmt.Sprintf("cache.%s changes nothing with --cache %s: add --cache own", setting, o.Cache)})
 		}
 	}
-	choices, err := o.policies(sys, o.Policies, o.messages(sys))
-	if err != nil {
-		return err
-	}
-	j, err := start(sys, o.Inputs, o.InputOptions, &o.OutputOptions)
-	if err == nil {
-		err = o.unknownModel(j.msgs)
-	}
-	if err != nil {
-		return err
-	}
-	loop := j.loop("compared")
-	loop.skipEmpty = true
-	sessions, failed, err := collect(loop, func(c agentConversation) (compare.ComparedSession, error) {
-		return o.compareOne(sys, c, choices)
-	})
-	var converted []*replay.Conversion
-	for i := range sessions {
-		converted = append(converted, sessions[i].Converted)
-	}
-	j.msgs.converted(converted)
-	joinProjects(sessions)
-	list := o.comparisons(sessions)
-	err = j.finish(failed, err, len(sessions), func() error {
-		return report.Comparisons(j.out, list, loop.inputs(failed), o.report(sys))
-	})
-	if err == nil && o.Strict {
-		err = faulty(list, o.Allow)
-	}
-	return err
+	return o.policies(sys, o.Policies, warn)
 }
 
 // setAll adds the settings of --set to the names of the policies that have the parameter, so that every name says what
@@ -183,42 +282,17 @@ func faulty(list []compare.Comparison, allowed []string) error {
 	return fmt.Errorf("%w: %s: leave the policy out, allow a fault with --allow, or leave out --strict", errCheckFailed, strings.Join(texts, "; "))
 }
 
-// compareOne replays a conversation under each policy.
-func (o *CompareOptions) compareOne(sys *system, c agentConversation, choices []policyChoice) (s compare.ComparedSession, err error) {
+// compareOne replays a conversation under each policy. Each gets the replays, unless it is nil.
+func (o *CompareOptions) compareOne(sys *system, c agentConversation, choices []policyChoice, each func(t *replay.Timeline)) (s compare.ComparedSession, err error) {
 	policies, err := o.chosen(sys, c, choices)
 	if err != nil {
 		return s, err
 	}
-	var timelines []*replay.Timeline
-	for _, pol := range policies {
-		tl, err := c.replay(pol, o.options())
-		if err != nil {
-			return s, err
-		}
-		timelines = append(timelines, tl)
-	}
-	if err := c.rec.ShareBound(o.options(), timelines); err != nil {
-		return s, err
-	}
-	first := timelines[0]
-	s = compare.NewSession(first, projectOf(c))
-	s.Input, s.Selection, s.Policies = c.input, o.selection(c), policies
-	agents := 0
+	one := compare.Subject{Record: c.rec, Agent: c.name(), Input: c.input, Selection: o.selection(c), Each: each}
 	if c.main && o.Agent == "main" {
-		agents = c.subagents()
+		one.Subagents = c.subagents()
 	}
-	if err := s.Mark(c.rec, first, agents); err != nil {
-		return s, err
-	}
-	for _, tl := range timelines {
-		s.Values = append(s.Values, compare.Of(tl))
-		s.Breaks = append(s.Breaks, compare.BreaksOf(tl))
-		s.Apart = append(s.Apart, compare.Apart(first, tl))
-		if o.Format == string(report.FormatHTML) {
-			s.Series = append(s.Series, compare.Series(tl))
-		}
-	}
-	return s, nil
+	return compare.Run(&one, policies, o.options())
 }
 
 // comparisons compares the sessions, and adds the commands that show the differences.
@@ -253,29 +327,4 @@ func (o *ReplayOptions) selection(c agentConversation) compare.Selection {
 		f.Overhead = o.Overhead.String()
 	}
 	return f
-}
-
-// projectOf is the project of a conversation: the folder it was recorded in, else the one its file is in.
-func projectOf(c agentConversation) string {
-	if c.conv.CWD != "" {
-		return c.conv.CWD
-	}
-	return filepath.Base(filepath.Dir(c.conv.Path))
-}
-
-// joinProjects makes a project of a folder and the hidden folders in it, such as .worktrees/a, where both have sessions.
-// Other folders below are projects of their own: sessions are recorded in home folders, too.
-func joinProjects(sessions []compare.ComparedSession) {
-	folders := map[string]bool{}
-	for i := range sessions {
-		folders[sessions[i].Project] = true
-	}
-	for i := range sessions {
-		path := sessions[i].Project
-		for at := len(path) - 1; at > 0; at-- { // the topmost folder remains
-			if (path[at] == '/' || path[at] == '\\') && strings.HasPrefix(path[at+1:], ".") && folders[path[:at]] {
-				sessions[i].Project = path[:at]
-			}
-		}
-	}
 }

@@ -43,8 +43,11 @@ func runConvert(sys *system, o *ConvertOptions) error {
 	if len(in.list) != 1 {
 		return fmt.Errorf("%s: %d sessions: name one", o.Inputs[0], len(in.list))
 	}
+	if err := in.one(); err != nil {
+		return err
+	}
 	path := in.list[0]
-	c, err := load(path, sys.in, InputOptions{Agent: "main"}, 1, msgs.warn)
+	c, err := load(sys, path, InputOptions{Agent: "main"}, 1, msgs.warn)
 	if err != nil {
 		return err
 	}
@@ -52,7 +55,7 @@ func runConvert(sys *system, o *ConvertOptions) error {
 	for _, conv := range c.files[0].Conversations() {
 		msgs.warn(conv.Warnings...)
 	}
-	out, err := o.create(sys, in.list)
+	out, err := o.create(sys)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 type PriceOptions struct {
 	Prices string // a file; "": the embedded table
 
+	files *files       // of the command
 	read  []byte       // of the file
 	table *price.Table // nil: the embedded one
 }
@@ -29,13 +30,19 @@ func (o *PriceOptions) flags(cmd *cobra.Command) {
 // maxPrices is more than any table has, bytes.
 const maxPrices = 16 << 20
 
+// from makes the options those of a command.
+func (o *PriceOptions) from(sys *system) *PriceOptions {
+	o.files = &sys.files
+	return o
+}
+
 // check reads the file, where one is named.
 func (o *PriceOptions) check() error {
 	if o.Prices == "" {
 		return nil
 	}
 	var err error
-	if o.read, err = readLimited(o.Prices, maxPrices); err != nil {
+	if o.read, err = o.files.readLimited(rolePrices, o.Prices, maxPrices); err != nil {
 		return fmt.Errorf("%s: %w: check the path after --prices", o.Prices, bare(err))
 	}
 	own, err := price.ReadFile(o.Prices, o.read)
@@ -68,7 +75,7 @@ the steps from one to the other add up.`,
   ctxkit cost ~/.claude/projects --policy opencode --format csv -o cost.csv
   ctxkit cost session.jsonl --policy none --set cache.breakpoints=none
   ctxkit cost session.jsonl --policy recorded --prices mine.json`,
-	}, func() error { return runCost(sys, o) }, append(o.shared(sys, o.with(report.ListFormats, report.CostTables...)), &o.PriceOptions, o.by(replay.CacheOwn))...)
+	}, func() error { return runCost(sys, o) }, append(o.shared(sys, o.with(report.ListFormats, report.CostTables...)), o.from(sys), o.by(replay.CacheOwn))...)
 }
 
 // pricedReplay is the cost of one conversation and what there is to say of it.
@@ -139,5 +146,5 @@ func newPrices(sys *system) *cobra.Command {
 			}
 		}
 		return o.print(sys, func(w io.Writer, opt report.Layout) error { return report.Prices(w, table, opt) })
-	}, &o.PriceOptions, o.with(report.ListFormats, report.PriceTables...))
+	}, o.from(sys), o.with(report.ListFormats, report.PriceTables...))
 }

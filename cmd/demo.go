@@ -35,7 +35,7 @@ With -o the session is written to a file instead, for other commands.`,
 		if o.File == "" {
 			return runDemo(sys)
 		}
-		out, err := o.create(sys, nil)
+		out, err := o.create(sys)
 		if err != nil {
 			return err
 		}

@@ -68,6 +68,9 @@ func runDiff(sys *system, o *DiffOptions) error {
 }
 
 func (s *opened) diff(o *DiffOptions) error {
+	if err := s.asked(); err != nil {
+		return err
+	}
 	d := &differ{opened: s, o: o, name: rawSide}
 	layout := report.DiffLayout{Layout: o.report(s.sys), Stat: o.Stat}
 	layout.Several, layout.Full = o.At == atAll, o.Full

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"go/ast"
 	"io/fs"
@@ -72,7 +73,12 @@ type page struct {
 // fileBlock is the file that a fence's block is to be written to.
 var fileBlock = regexp.MustCompile("^```[a-z]+ ([A-Za-z0-9._/-]+)$")
 
-func (p *page) writesFiles() bool { return slices.ContainsFunc(p.lines, fileBlock.MatchString) }
+// writing is an example that writes a file or a folder.
+var writing = regexp.MustCompile(`^\$ ctxkit .* -o `)
+
+func (p *page) writesFiles() bool {
+	return slices.ContainsFunc(p.lines, fileBlock.MatchString) || slices.ContainsFunc(p.lines, writing.MatchString)
+}
 
 // run runs the page from top to bottom and gives its text with the output as
 // it should stand there.
@@ -291,12 +297,26 @@ func TestDocsIndex(t *testing.T) {
 }
 
 // TestDocsGo fails on a block of Go in a page that is not, line by line, part
-// of the examples of package replay, which are compiled and run.
+// of an example, which is compiled and run, and on a public package that
+// docs/library.md leaves out.
 func TestDocsGo(t *testing.T) {
 	t.Chdir("..")
-	example, err := os.ReadFile("replay/example_test.go")
+	var examples []byte
+	for _, pkg := range public {
+		text, err := os.ReadFile(path.Join(pkg, "example_test.go"))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		examples = append(examples, text...)
+	}
+	library, err := os.ReadFile("docs/library.md")
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, pkg := range public {
+		if !bytes.Contains(library, []byte("`"+pkg+"`")) {
+			t.Errorf("docs/library.md leaves out the public package %s", pkg)
+		}
 	}
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```")
 	for _, doc := range pages(t) {
@@ -305,8 +325,8 @@ func TestDocsGo(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range blocks.FindAllSubmatch(text, -1) {
-			if !bytes.Contains(example, m[1]) {
-				t.Errorf("%s: replay/example_test.go does not contain:\n%s", doc, m[1])
+			if !bytes.Contains(examples, m[1]) {
+				t.Errorf("%s: no example_test.go of a public package contains:\n%s", doc, m[1])
 			}
 		}
 	}

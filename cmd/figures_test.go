@@ -24,6 +24,7 @@ func figurePolicies() []string {
 // TestFigures holds every figure of compare against one that is computed otherwise, from the requests, events, misses
 // and findings of replay --format json, and the sums over sessions against those of their values.
 func TestFigures(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("../testdata/sessions/*.jsonl")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)

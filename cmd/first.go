@@ -37,7 +37,7 @@ func runFirst(sys *system, cmd *cobra.Command) error {
 	}
 	s := &report.Start{Folder: strings.Join(homely(sys, dirs), ", "), Sessions: len(items), IDs: report.ShortIDs(items)}
 	s.Newest = items[:min(newestShown, len(items))]
-	if err := readGlances(sys, s.Newest, runtime.GOMAXPROCS(0), false, o.messages(sys)); err != nil {
+	if err := readGlances(sys, s.Newest, runtime.GOMAXPROCS(0), false, o.messages(sys).unread); err != nil {
 		return err
 	}
 	s.Commands = firstCommands(s)

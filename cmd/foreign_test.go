@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -24,7 +25,7 @@ func inputCommands(t *testing.T) (list [][]string) {
 		for _, sub := range c.Commands() {
 			walk(sub, append(words[:len(words):len(words)], sub.Name()))
 		}
-		if !strings.Contains(c.Use, " INPUT") {
+		if !strings.Contains(c.Use, " INPUT") && c.Name() != "resume" {
 			return
 		}
 		switch c.Name() {
@@ -34,6 +35,8 @@ func inputCommands(t *testing.T) (list [][]string) {
 			words = append(words, "-p", "opencode", "--vary", "opencode_prune.protect=1000,2000")
 		case "cost", "diff", "regret", "replay", "view":
 			words = append(words, "-p", "opencode")
+		case "export":
+			words = append(words, "-p", "opencode", "-o", filepath.Join(t.TempDir(), "tables"))
 		}
 		list = append(list, words)
 	}
@@ -51,6 +54,7 @@ func TestRefusedEverywhere(t *testing.T) {
 		"empty.jsonl": "", "text.txt": "Dear all,\nhello\n", "blank.jsonl": "\n\n", "random.jsonl": "\x93\x01\xfe\x00\x7f\x1b\xff\x80\xc3\x28\n\x00",
 		"messages.json": `[{"role":"user","content":"hello"}]`, "trajectory.json": `{"trajectory":[],"history":[],"info":{}}`,
 		"events.jsonl": `{"type":"text","timestamp":1,"sessionID":"s","part":{"type":"text"}}` + "\n", "data.db": "SQLite format 3\x00\x10\x00",
+		"unrelated.json": `{"name":"mill","version":"1.0.0"}`,
 	} {
 		file := filepath.Join(dir, name)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -60,10 +64,66 @@ func TestRefusedEverywhere(t *testing.T) {
 			var out, said bytes.Buffer
 			args := slices.Concat(words, []string{file})
 			code := Main(args, strings.NewReader(""), &out, &said)
-			if code != exitNotDone || out.Len() > 0 || !strings.Contains(said.String(), name+": it looks like ") {
+			if code != exitNotDone || out.Len() > 0 || strings.Count(said.String(), name+": it looks like ") != 1 {
 				t.Errorf("%q: exit code %d, wrote %.200q, said %.300q", args, code, out.String(), said.String())
 			}
 		}
+	}
+}
+
+// TestNothingToReport: no command gives a report of another agent's session without a request.
+func TestNothingToReport(t *testing.T) {
+	dir := t.TempDir()
+	head := func(n int, path ...string) string {
+		text, err := os.ReadFile(filepath.Join(append([]string{"..", "jsonl"}, path...)...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(strings.SplitAfter(string(text), "\n")[:n], "")
+	}
+	for name, text := range map[string]string{
+		"rollout.jsonl": head(1, "codex", "testdata", "rollout.jsonl"), "copilot.jsonl": head(2, "copilot", "testdata", "events.jsonl"),
+		"export.json": `{"info":{"id":"ses_1","directory":"/srv","title":"t","version":"1.4.3","time":{"created":1}},"messages":[]}`,
+	} {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, words := range inputCommands(t) {
+			switch words[0] {
+			case "lint", "convert", "anonymize": // what there is
+				if name != "export.json" || words[0] == "lint" {
+					continue
+				}
+			}
+			var out, said bytes.Buffer
+			args := slices.Concat(words, []string{file})
+			want := "no request"
+			if name == "export.json" {
+				want = "without messages"
+			}
+			code := Main(args, strings.NewReader(""), &out, &said)
+			if code != exitNotDone || out.Len() > 0 && words[0] != "convert" ||
+				!strings.Contains(said.String(), want) && !strings.Contains(said.String(), "no policy of Copilot CLI is built in") {
+				t.Errorf("%q: exit code %d, wrote %.200q, said %.300q", args, code, out.String(), said.String())
+			}
+		}
+	}
+}
+
+// TestListedSessions: sessions lists no file that is none.
+func TestListedSessions(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"text.jsonl": "Dear all,\n", "empty.jsonl": ""} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out, said bytes.Buffer
+	code := Main([]string{"sessions", dir}, strings.NewReader(""), &out, &said)
+	if code != exitDone || strings.Contains(out.String(), "text") || strings.Contains(out.String(), "empty") ||
+		!strings.Contains(said.String(), "text.jsonl: not read: it looks like text") || !strings.Contains(said.String(), "empty.jsonl: not read: it looks like an empty file") {
+		t.Errorf("exit code %d, wrote %q, said %q", code, out.String(), said.String())
 	}
 }
 
@@ -82,8 +142,8 @@ func foreignFiles(t *testing.T) (files []string) {
 			t.Fatal(err)
 		}
 	}
-	for _, agent := range agents()[1:] {
-		add(filepath.Join("..", "jsonl", agent, "testdata"))
+	for _, reader := range []string{"codex", "copilot", "gemini", "opencode", "pi"} { // folders, not products
+		add(filepath.Join("..", "jsonl", reader, "testdata"))
 	}
 	for _, name := range []string{"CTXKIT_CODEX", "CTXKIT_AGENTS"} {
 		if dir := os.Getenv(name); dir == "" {
@@ -170,3 +230,83 @@ func withoutPlaces(v any) any {
 
 // lineNumber is a place in a reason.
 var lineNumber = regexp.MustCompile(`\bline \d+`)
+
+// TestOwnPolicy: sessions of a client with built-in policies are replayed, compared and scored under its own; a client
+// without one is not scored by another product's unless that is named.
+func TestOwnPolicy(t *testing.T) {
+	for _, x := range []struct{ client, file, own string }{
+		{"gemini-cli", "gemini/testdata/chat.json", "gemini-cli"}, {"gemini-cli", "gemini/testdata/chat.jsonl", "gemini-cli"},
+		{"pi", "pi/testdata/v3.jsonl", "pi"}, {"opencode", "opencode/testdata/export.json", "opencode"}, {"copilot", "copilot/testdata/events.jsonl", ""},
+	} {
+		data, err := os.ReadFile(filepath.Join("..", "jsonl", filepath.FromSlash(x.file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), filepath.Base(x.file)) // beside no other of its id
+		if err := os.WriteFile(file, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var listed struct{ Sessions []struct{ Client string } }
+		ctxkitJSON(t, &listed, "resume", file, "-q")
+		if len(listed.Sessions) != 1 || listed.Sessions[0].Client != x.client {
+			t.Errorf("%s: client %+v", x.file, listed)
+		}
+		run := func(words ...string) (code int, out, said string) {
+			var o, e bytes.Buffer
+			code = Main(words, strings.NewReader(""), &o, &e)
+			return code, o.String(), e.String()
+		}
+		want := "-p recorded, or -p " + x.own + ", the policy of the client that recorded it; ctxkit policy list lists all"
+		if x.own == "" {
+			want = "add -p recorded, what the client really did, or another; ctxkit policy list lists all"
+		}
+		for _, name := range []string{"replay", "cost"} {
+			if code, _, said := run(name, file); code != 2 || !strings.Contains(said, want) {
+				t.Errorf("%s %s: exit %d: %s", name, x.file, code, said)
+			}
+		}
+		own := x.own
+		if own == "" {
+			own = recordedTrack
+		}
+		if code, out, said := run(file); code != 0 || !strings.HasSuffix(strings.SplitN(said, "\n", 2)[0], "--policy "+own) {
+			t.Errorf("%s: exit %d: %s%s", x.file, code, out, said)
+		}
+		var compared struct {
+			Groups []struct{ Policies []struct{ Policy string } }
+		}
+		ctxkitJSON(t, &compared, "compare", file, "-q", "--no-regret")
+		if x.own != "" && !slices.ContainsFunc(compared.Groups[0].Policies, func(p struct{ Policy string }) bool { return p.Policy == x.own }) {
+			t.Errorf("compare %s: %+v", x.file, compared)
+		}
+		code, out, said := run("backtest", file, "-q")
+		if x.own != "" && (code != 0 || !strings.Contains(out, "compactions: "+x.own+" against the record")) ||
+			x.own == "" && (code != 2 || out != "" || !strings.HasPrefix(said, "ctxkit: no policy of Copilot CLI is built in")) {
+			t.Errorf("backtest %s: exit %d: %s%s", x.file, code, out, said)
+		}
+	}
+	file := filepath.Join("..", "jsonl", "copilot", "testdata", "events.jsonl")
+	var out, said bytes.Buffer
+	if code := Main([]string{"backtest", file, "-p", "claude-code"}, strings.NewReader(""), &out, &said); code != 0 {
+		t.Errorf("exit %d under a policy that is named: %s", code, &said)
+	}
+}
+
+// TestUnknownVersion: a warning names no client version where none is recorded.
+func TestUnknownVersion(t *testing.T) {
+	line := func(n int, text string) string { return strings.ReplaceAll(text, "N", strconv.Itoa(n)) }
+	entry := `{"type":"message","id":"aN","timestamp":"2026-01-01T00:00:0N.000Z","message":{"role":"assistant","provider":"openai","model":"MODEL",` +
+		`"content":[{"type":"text","text":"ok"}],"usage":{"input":10,"output":2,"cacheRead":0,"cacheWrite":0,"totalTokens":12},"stopReason":"stop","timestamp":1}}`
+	user := `{"type":"message","id":"uN","timestamp":"2026-01-01T00:00:0N.000Z","message":{"role":"user","content":"go","timestamp":1}}`
+	text := strings.Join([]string{
+		`{"type":"session","id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/srv"}`,
+		line(1, user), strings.ReplaceAll(line(2, entry), "MODEL", "gpt-4.1"), line(3, user), strings.ReplaceAll(line(4, entry), "MODEL", "gpt-5"),
+	}, "\n") + "\n"
+	text = strings.ReplaceAll(text, "gpt-5", "gpt-5-mini")
+	var out, said bytes.Buffer
+	code := Main([]string{"replay", "-", "-p", "none"}, strings.NewReader(text), &out, &said)
+	all := strings.Join(strings.Fields(out.String()+said.String()), " ")
+	if code != exitDone || !strings.Contains(all, "tokens, not 1047576 (gpt-5-mini)") {
+		t.Errorf("exit code %d: %s", code, all)
+	}
+}

@@ -28,6 +28,8 @@ func addHints(list []session.Warning) {
 			w.Message += ": --tokens o200k_base counts the content itself"
 		case replay.CodeNoPrice:
 			w.Message += ": use --prices to give a table that has one"
+		default:
+			w.Message = limitHint(w.Message)
 		}
 	}
 }
@@ -96,6 +98,7 @@ func reportHints() report.Hints {
 		Full:     "--full shows them",
 		Prices:   "ctxkit prices lists the models that have one",
 		Lint:     "ctxkit lint lists them",
+		Findings: "--max findings=N keeps more of each kind",
 		Window:   "--window sets another",
 		Shell:    shellLine,
 

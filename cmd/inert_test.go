@@ -45,7 +45,7 @@ var workflowCommand = regexp.MustCompile(`^::(error|warning|notice) (?:file=(?:[
 // judges says by format what is wrong with an output that is to be inert, each by a parser of its own; nil: nothing is.
 var judges = map[string]func(out []byte) error{
 	"table": func([]byte) error { return nil }, "text": func([]byte) error { return nil },
-	"json": judgeJSON, "ndjson": judgeNDJSON, "csv": judgeCSV, "markdown": judgeMarkdown, "github": judgeGitHub,
+	"json": judgeJSON, "ndjson": judgeNDJSON, "rows": judgeNDJSON, "csv": judgeCSV, "markdown": judgeMarkdown, "github": judgeGitHub,
 	"junit": judgeXML("testsuites", "testsuite", "testcase", "failure", "error", "system-out"),
 	"svg":   judgeXML("svg", "title", "desc", "rect", "text", "line", "path", "circle", "polyline"),
 	"html":  judgeHTML,

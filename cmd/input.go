@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,8 +21,32 @@ import (
 
 // inputs are the session files that the arguments name.
 type inputs struct {
-	list    []string // paths; "-" for standard input
-	several bool     // the arguments allow several files, however many there are
+	list    []string         // paths; "-" for standard input
+	several bool             // the arguments allow several files, however many there are
+	broken  map[string]error // by path: those that cannot be read, each once for certain
+
+	// Of a shard: how many inputs there are with those of the others, which of them list has, and a digest of their names.
+	all   int
+	at    []int
+	names string
+}
+
+// add adds the inputs that another argument names.
+func (in *inputs) add(more inputs) {
+	in.list = append(in.list, more.list...)
+	in.several = in.several || more.several
+	if in.broken == nil {
+		in.broken = map[string]error{}
+	}
+	maps.Copy(in.broken, more.broken)
+}
+
+// one is the error of an input that cannot be read, for a command of one.
+func (in *inputs) one() error {
+	if len(in.list) != 1 {
+		return nil
+	}
+	return in.broken[in.list[0]]
 }
 
 // resolve finds the session files that the arguments name: files, "-", folders, and what choose knows.
@@ -31,7 +55,12 @@ func resolve(sys *system, args []string, warn func(...session.Warning)) (in inpu
 		return in, fmt.Errorf("no input: name a session file, a folder, a session id, or - for standard input")
 	}
 	in.several = len(args) > 1
-	defer func() { in.list = in.once(warn) }()
+	defer func() {
+		in.list = in.once(warn)
+		for _, path := range in.list {
+			sys.files.readsSession(roleInput, path)
+		}
+	}()
 	stdin := false
 	for _, arg := range args {
 		if arg == "-" {
@@ -39,18 +68,18 @@ func resolve(sys *system, args []string, warn func(...session.Warning)) (in inpu
 				return in, fmt.Errorf("-: standard input can be read only once: name it once")
 			}
 			stdin = true
+			sys.files.readsStream(sys.in)
 			in.list = append(in.list, "-")
 			continue
 		}
 		st, err := os.Stat(arg)
 		switch {
 		case err == nil && st.IsDir():
-			in.several = true
 			found, err := folderInputs(sys, arg, warn)
 			if err != nil {
 				return in, err
 			}
-			in.list = append(in.list, found...)
+			in.add(found)
 		case err == nil:
 			in.list = append(in.list, arg)
 		case errors.Is(err, fs.ErrNotExist):
@@ -58,8 +87,7 @@ func resolve(sys *system, args []string, warn func(...session.Warning)) (in inpu
 			if err != nil {
 				return in, err
 			}
-			in.several = in.several || found.several
-			in.list = append(in.list, found.list...)
+			in.add(found)
 		default:
 			return in, pathError(arg, err)
 		}
@@ -73,7 +101,7 @@ func describe(sys *system, paths []string) (list []session.FileInfo) {
 	for _, path := range paths {
 		dir := filepath.Dir(path)
 		if _, ok := found[dir]; !ok && path != "-" {
-			found[dir], _, _ = discover(sys, dir, func() {}) // what it does not list is named by its file
+			found[dir], _, _ = discover(sys, dir, func() {}, nil) // what it does not list is named by its file
 		}
 		at := slices.IndexFunc(found[dir], func(i session.FileInfo) bool { return filepath.Clean(i.Path) == filepath.Clean(path) })
 		if at >= 0 {
@@ -119,26 +147,30 @@ func oneFile(path string) string {
 	return path
 }
 
-// folderInputs are the sessions of a folder, subagents' files left out.
-func folderInputs(sys *system, dir string, warn func(...session.Warning)) ([]string, error) {
-	infos, warnings, err := discover(sys, dir, nil)
+// folderInputs are the sessions of a folder, subagents' files left out, and what cannot be read of it.
+func folderInputs(sys *system, dir string, warn func(...session.Warning)) (in inputs, err error) {
+	in = inputs{several: true, broken: map[string]error{}}
+	var unread []string
+	infos, warnings, err := discover(sys, dir, nil, func(path string, err error) {
+		unread, in.broken[path] = append(unread, path), pathError(path, err)
+	})
 	if err != nil {
-		return nil, pathError(dir, err)
+		return in, pathError(dir, err)
 	}
+	sys.files.lists(dir)
 	warn(warnings...)
-	var list []string
 	for i := range infos {
 		switch {
 		case infos[i].Path == "":
 			warn(session.Warning{File: infos[i].Folder, Message: "session " + infos[i].ID + " is in the index and has no file"})
 		case !infos[i].Sidechain:
-			list = append(list, infos[i].Path)
+			in.list = append(in.list, infos[i].Path)
 		}
 	}
-	if len(list) == 0 {
-		return nil, fmt.Errorf("%s: no session in the folder: name a project folder, or the folder of projects", dir)
+	if in.list = append(in.list, unread...); len(in.list) == 0 {
+		return in, fmt.Errorf("%s: no session in the folder: name a project folder, or the folder of projects", dir)
 	}
-	return list, nil
+	return in, nil
 }
 
 // nearFiles names the session files and folders beside a file that there is not whose names are near its own, else says
@@ -238,9 +270,10 @@ func pathError(path string, err error) error {
 
 // conversations are the conversations of one input that --agent names.
 type conversations struct {
-	path  string // of the input
-	files []*session.File
-	list  []agentConversation
+	path   string // of the input
+	files  []*session.File
+	list   []agentConversation
+	limits jsonl.InputLimits
 }
 
 type agentConversation struct {
@@ -249,6 +282,7 @@ type agentConversation struct {
 	main  bool   // it is the input's main conversation
 	file  *session.File
 	conv  *session.Conversation
+	limit jsonl.InputLimits
 	rec   *replay.Record // nil until the conversation is worked on
 }
 
@@ -292,23 +326,23 @@ func (c *conversations) stopped() error {
 
 func (c *conversations) add(agent string, main bool, list ...*session.Conversation) {
 	for _, conv := range list {
-		c.list = append(c.list, agentConversation{agent: agent, input: c.path, main: main, file: c.files[len(c.files)-1], conv: conv})
+		c.list = append(c.list, agentConversation{agent: agent, input: c.path, main: main, file: c.files[len(c.files)-1], conv: conv, limit: c.limits})
 	}
 }
 
 // load reads the conversations of one input that --agent names.
-func load(path string, stdin io.Reader, o InputOptions, jobs int, warn func(...session.Warning)) (*conversations, error) {
+func load(sys *system, path string, o InputOptions, jobs int, warn func(...session.Warning)) (*conversations, error) {
 	var f *session.File
 	var err error
-	if opt := (session.LoadOptions{Jobs: jobs, Leaf: o.Leaf}); path == "-" {
-		f, err = session.LoadReader("-", stdin, opt)
+	if opt := (session.LoadOptions{Jobs: jobs, Leaf: o.Leaf, Limits: sys.limits}); path == "-" {
+		f, err = session.LoadReader("-", sys.in, opt)
 	} else {
 		f, err = session.Load(path, opt)
 	}
 	if err != nil {
 		return nil, pathError(path, err)
 	}
-	c := &conversations{path: path, files: []*session.File{f}}
+	c := &conversations{path: path, files: []*session.File{f}, limits: sys.limits}
 	if o.Agent == "main" || o.Agent == "all" {
 		c.add("", true, f.Main)
 	}
@@ -359,7 +393,7 @@ func (c *conversations) addSubagents(name string, jobs int, warn func(...session
 			continue
 		}
 		// --leaf names a line of the main conversation.
-		sub, err := session.Load(a.Path, session.LoadOptions{Jobs: jobs})
+		sub, err := session.Load(a.Path, session.LoadOptions{Jobs: jobs, Limits: c.limits})
 		if err != nil {
 			return known, pathError(a.Path, err)
 		}
@@ -372,7 +406,7 @@ func (c *conversations) addSubagents(name string, jobs int, warn func(...session
 // beside reads the conversations of a main conversation's subagents. Those that cannot be read are reported. done closes
 // their files.
 func (c *agentConversation) beside(warn func(...session.Warning)) (list []agentConversation, done func()) {
-	agents := &conversations{path: c.input, files: []*session.File{c.file}}
+	agents := &conversations{path: c.input, files: []*session.File{c.file}, limits: c.limit}
 	if _, err := agents.addSubagents("all", 1, warn); err != nil {
 		warn(session.Warning{Message: err.Error()})
 	}

@@ -8,12 +8,23 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 )
 
 // TestInterrupt holds that an interrupted run leaves no half file behind.
 func TestInterrupt(t *testing.T) {
+	for _, c := range []struct {
+		signal os.Signal
+		code   int
+	}{{os.Interrupt, exitInterrupted}, {syscall.SIGTERM, exitInterrupted}, {syscall.SIGHUP, exitHungUp}} {
+		t.Run(c.signal.String(), func(t *testing.T) { interrupt(t, c.signal, c.code) })
+	}
+}
+
+func interrupt(t *testing.T, signal os.Signal, code int) {
+	t.Helper()
 	path, err := exec.LookPath("ctxkit") // put there by testscript.Main
 	if err != nil {
 		t.Skip(err)
@@ -38,12 +49,12 @@ func TestInterrupt(t *testing.T) {
 			t.Fatal("no output file was begun")
 		}
 	}
-	if err := c.Process.Signal(os.Interrupt); err != nil {
+	if err := c.Process.Signal(signal); err != nil {
 		t.Fatal(err)
 	}
 	var exit *exec.ExitError
-	if err := c.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted {
-		t.Errorf("ended with %v, want exit code %d", err, exitInterrupted)
+	if err := c.Wait(); !errors.As(err, &exit) || exit.ExitCode() != code {
+		t.Errorf("ended with %v, want exit code %d", err, code)
 	}
 	if left, _ := os.ReadDir(dir); len(left) > 0 {
 		t.Errorf("left behind: %v", left)

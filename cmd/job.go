@@ -1,9 +1,9 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
@@ -18,24 +18,37 @@ type job struct {
 	in    inputs
 	out   *output
 	input InputOptions
+	given int // inputs, those of other shards left out
 
 	encoders *tokens.Encoders // of all sessions
 }
 
 // start finds the inputs and opens the output. The caller closes it.
 func start(sys *system, args []string, input InputOptions, o *OutputOptions) (*job, error) {
-	j := &job{sys: sys, msgs: o.messages(sys), input: input}
+	return startSaying(sys, o.messages(sys), args, input, o)
+}
+
+// startSaying is start with the messages of the caller's.
+func startSaying(sys *system, msgs *messages, args []string, input InputOptions, o *OutputOptions) (*job, error) {
+	j := &job{sys: sys, msgs: msgs, input: input}
 	var err error
 	if j.in, err = resolve(sys, args, j.msgs.warn); err != nil {
 		return nil, err
 	}
+	if j.in.take(input.Shard); len(j.in.list) == 0 && !o.rows() {
+		return nil, fmt.Errorf("flag --%s: none of the %d inputs is in shard %s: take another", shardFlag, j.in.all, &input.Shard)
+	}
+	j.given = len(j.in.list)
+	if input.Shard.Of > 1 && !o.rows() {
+		j.msgs.warn(session.Warning{Message: fmt.Sprintf("shard %s has %d of the %d inputs: what is shown is of these alone", &input.Shard, j.given, j.in.all)})
+	}
 	j.encoders = &tokens.Encoders{Jobs: j.perInput()}
-	j.out, err = o.create(sys, j.in.list)
+	j.out, err = o.create(sys)
 	return j, err
 }
 
 // perInput is how many goroutines read one input.
-func (j *job) perInput() int { return max(1, j.input.Jobs/len(j.in.list)) }
+func (j *job) perInput() int { return max(1, j.input.Jobs/max(1, len(j.in.list))) }
 
 // finish writes the results, unless err ended the work or there are none because inputs failed, and closes the
 // output.
@@ -57,14 +70,11 @@ func (j *job) finish(failed, err error, results int, write func() error) error {
 type conversationLoop struct {
 	*job
 	verb      string // of the progress: "replayed"
-	skipEmpty bool   // leave out conversations without requests; none left is an error
-	keepOpen  bool   // keep the files open until close
+	skipEmpty bool   // leave out all conversations without requests, not those of other agents alone; none left is an error
 	unfitted  bool   // leave the windows as they are by model and client
 
 	progress *progress
 	empty    []compare.Origin // left out
-	mu       sync.Mutex
-	open     []*conversations // to be closed by close
 }
 
 func (j *job) loop(verb string) *conversationLoop { return &conversationLoop{job: j, verb: verb} }
@@ -81,7 +91,7 @@ func (l *conversationLoop) leaveOut(s compare.Origin) {
 
 // inputs counts the inputs, those that failed and those left out.
 func (l *conversationLoop) inputs(failed error) compare.Inputs {
-	in := compare.Inputs{Given: len(l.in.list), Empty: l.empty}
+	in := compare.Inputs{Given: l.given, Empty: l.empty}
 	var part *partError
 	if errors.As(failed, &part) {
 		in.Failed = part.failed
@@ -89,15 +99,18 @@ func (l *conversationLoop) inputs(failed error) compare.Inputs {
 	return in
 }
 
+// errNoRequest is the error of a session without requests.
+var errNoRequest = errors.New("no request in the session: nothing to report: name a session with at least one answer")
+
 // nothing is the error of a loop that was left with no conversation.
 func (l *conversationLoop) nothing(failed error) error {
 	switch n := len(l.empty); {
 	case failed != nil || n == 0:
 		return failed
 	case n == 1:
-		return errors.New("no request in the session: name a session with at least one answer")
+		return errNoRequest
 	default:
-		return fmt.Errorf("no request in any of the %d sessions: name a session with at least one answer", n)
+		return fmt.Errorf("no request in any of the %d sessions: nothing to report: name a session with at least one answer", n)
 	}
 }
 
@@ -113,16 +126,14 @@ type partError struct {
 
 func (e *partError) Error() string { return fmt.Sprintf("%d inputs failed", e.failed) }
 
-// eachInput does work on each input and hands its results to use, in the order of the inputs. An input that fails is
+// eachInput does work on each input, by its place in the list, and hands its results to use, in the order of the inputs. An input that fails is
 // reported, and what it gave before is used all the same: failed counts those. err ended the loop.
-func eachInput[T any](l *conversationLoop, work func(path string) ([]T, error), use func(v T) error) (failed, err error) {
+func eachInput[T any](l *conversationLoop, work func(i int) ([]T, error), use func(v T) error) (failed, err error) {
 	n := len(l.in.list)
 	l.progress = newProgress(l.sys, l.msgs.quiet, l.verb, n)
 	defer l.progress.clear()
 	broken := 0
-	err = inOrder(n, l.input.Jobs, func(i int) ([]T, error) {
-		return work(l.in.list[i])
-	}, func(_ int, vs []T, err error) error {
+	err = inOrder(n, l.input.Jobs, work, func(_ int, vs []T, err error) error {
 		l.progress.step()
 		if err != nil {
 			broken++
@@ -141,68 +152,75 @@ func eachInput[T any](l *conversationLoop, work func(path string) ([]T, error), 
 	return failed, err
 }
 
-// close closes the files that were kept open.
-func (l *conversationLoop) close() {
-	for _, c := range l.open {
-		c.close()
+// load reads the conversations of an input.
+func (l *conversationLoop) load(path string, warn func(...session.Warning)) (*conversations, error) {
+	if err := l.in.broken[path]; err != nil {
+		return nil, err
 	}
+	return load(l.sys, path, l.input, l.perInput(), warn)
 }
 
-// load reads the conversations of an input.
-func (l *conversationLoop) load(path string) (*conversations, error) {
-	c, err := load(path, l.sys.in, l.input, l.perInput(), l.msgs.warn)
-	if err == nil && l.keepOpen {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.open = append(l.open, c)
-	}
-	return c, err
+// found is what comes of an input: warnings of reading it, a conversation without requests, or the result of work on one.
+type found[T any] struct {
+	warnings []session.Warning
+	empty    *compare.Origin
+	result   *T
 }
 
 // eachConversation does work on the record of each conversation that --agent names and hands its result to use: see
 // eachInput.
 func eachConversation[T any](l *conversationLoop, work func(c agentConversation) (T, error), use func(v T) error) (failed, err error) {
-	type result struct {
-		v     T
-		empty *compare.Origin // without requests: there is no v
-	}
 	used := 0
-	failed, err = eachInput(l, func(path string) ([]result, error) {
-		convs, err := l.load(path)
-		if err != nil {
-			return nil, err
+	failed, err = eachInput(l, func(i int) ([]found[T], error) { return workOn(l, l.in.list[i], work) }, func(f found[T]) error {
+		l.warn(f.warnings...)
+		switch {
+		case f.empty != nil:
+			l.leaveOut(*f.empty)
+		case f.result != nil:
+			used++
+			return use(*f.result)
 		}
-		if !l.keepOpen {
-			defer convs.close()
-		}
-		var list []result
-		for _, c := range convs.list {
-			if l.skipEmpty && len(c.conv.Requests) == 0 {
-				list = append(list, result{empty: c.source()})
-				continue
-			}
-			var r result
-			if c.rec, err = l.record(c.conv); err == nil {
-				r.v, err = work(c)
-			}
-			if err != nil {
-				return nil, pathError(path, err)
-			}
-			list = append(list, r)
-		}
-		return list, convs.stopped()
-	}, func(r result) error {
-		if r.empty != nil {
-			l.leaveOut(*r.empty)
-			return nil
-		}
-		used++
-		return use(r.v)
+		return nil
 	})
-	if err == nil && used == 0 && l.skipEmpty {
+	if err == nil && used == 0 && (l.skipEmpty || len(l.empty) > 0) {
 		err = l.nothing(failed)
 	}
 	return failed, err
+}
+
+// workOn does work on the record of each conversation of an input that --agent names.
+func workOn[T any](l *conversationLoop, path string, work func(c agentConversation) (T, error)) ([]found[T], error) {
+	var warnings []session.Warning
+	convs, err := l.load(path, func(w ...session.Warning) { warnings = append(warnings, w...) })
+	list := []found[T]{{warnings: warnings}}
+	if err != nil {
+		return list, err
+	}
+	defer convs.close()
+	for _, c := range convs.list {
+		if len(c.conv.Requests) == 0 && (l.skipEmpty || foreignConversation(c.conv)) {
+			if foreignConversation(c.conv) && convs.stopped() != nil {
+				continue // what stopped it is the reason
+			}
+			list = append(list, found[T]{empty: c.source()})
+			continue
+		}
+		var v T
+		if c.rec, err = l.record(c.conv); err == nil {
+			v, err = work(c)
+		}
+		if err != nil {
+			return list[:1], pathError(path, err)
+		}
+		list = append(list, found[T]{result: &v})
+	}
+	return list, convs.stopped()
+}
+
+// foreignConversation reports whether another agent than Claude Code recorded a conversation. One of these without
+// requests is a file that was cut, or never began, and gives no report.
+func foreignConversation(conv *session.Conversation) bool {
+	return cmp.Or(conv.Product, session.Product) != session.Product
 }
 
 func (l *conversationLoop) record(conv *session.Conversation) (*replay.Record, error) {
@@ -213,7 +231,7 @@ func (l *conversationLoop) record(conv *session.Conversation) (*replay.Record, e
 }
 
 func (s *system) recordOptions(encoders *tokens.Encoders) replay.RecordOptions {
-	return replay.RecordOptions{Encoders: encoders, Families: s.families}
+	return replay.RecordOptions{Encoders: encoders, Families: s.families, Programs: &s.programs}
 }
 
 // newRecord is the record of a conversation, with the release that recorded it and in the window that its user set,

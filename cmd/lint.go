@@ -53,7 +53,11 @@ func lintAll(j *job, o *LintOptions) error {
 		return err
 	}
 	errors, warnings := 0, 0
-	failed, err := eachInput(j.loop("checked"), func(path string) ([]*lint.Problems, error) {
+	failed, err := eachInput(j.loop("checked"), func(i int) ([]*lint.Problems, error) {
+		path := j.in.list[i]
+		if err := j.in.broken[path]; err != nil {
+			return nil, err
+		}
 		return lintInput(j, path)
 	}, func(r *lint.Problems) error {
 		errors += r.Count(lint.Error)
@@ -78,7 +82,7 @@ func lintAll(j *job, o *LintOptions) error {
 
 // lintInput checks an input and its subagents' files.
 func lintInput(j *job, path string) (list []*lint.Problems, err error) {
-	opt := session.LoadOptions{Jobs: j.perInput()}
+	opt := session.LoadOptions{Jobs: j.perInput(), Limits: j.sys.limits}
 	if path == "-" {
 		r, err := lint.Reader("-", j.sys.in, opt)
 		if err != nil {

@@ -11,11 +11,12 @@ import (
 	"syscall"
 )
 
-// Exit codes. There are no others, except that an interrupt ends with 130.
+// Exit codes. There are no others, except that an interrupt ends with 130, and the end of the terminal with 129.
 const (
 	exitDone        = 0   // the command did its work
 	exitCheckFailed = 1   // it did, and a check failed
 	exitNotDone     = 2   // it could not do its work: usage, unreadable input, bad policy
+	exitHungUp      = 129 // the terminal was closed
 	exitInterrupted = 130 // Ctrl-C
 )
 
@@ -25,6 +26,9 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	signal.Ignore(syscall.SIGPIPE)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // nohup
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	defer signal.Stop(signals)
 	sys := newSystem(stdin, stdout, stderr)
 	var err error
@@ -39,16 +43,20 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 			err = ferr
 		}
 		return exitCode(stderr, err)
-	case <-signals:
+	case first := <-signals:
 		close(sys.stop)
-		if sys.finishes.Load() {
+		if sys.finishes.Load() && first != syscall.SIGHUP {
 			select {
 			case <-done:
 			case <-signals: // a second one ends it at once
 			}
 		}
+		sys.programs.stop()
 		sys.out.close() // whole lines only
 		sys.removeUnfinished()
+		if first == syscall.SIGHUP {
+			return exitHungUp
+		}
 		return exitInterrupted
 	}
 }
@@ -64,7 +72,7 @@ func exitCode(stderr io.Writer, err error) int {
 	var part *partError
 	if !errors.As(err, &part) {
 		for _, line := range errorLines(err) {
-			say(stderr, line)
+			say(stderr, limitHint(line))
 		}
 	}
 	if errors.Is(err, errCheckFailed) {

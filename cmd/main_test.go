@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
@@ -212,5 +213,26 @@ func TestStrictError(t *testing.T) {
 		if got := fmt.Sprint(err); err != nil && (got != "a check did not hold: "+c.want || !errors.Is(err, errCheckFailed)) || err == nil && c.want != "" {
 			t.Errorf("%v without %v: %v, want %q", c.faults, c.allowed, err, c.want)
 		}
+	}
+}
+
+// TestLongLineWritten: a long line written in parts is not searched for its end again with each.
+func TestLongLineWritten(t *testing.T) {
+	took := func(parts int) time.Duration {
+		best := time.Hour
+		for range 3 {
+			w := &lineWriter{w: io.Discard}
+			start := time.Now()
+			for range parts {
+				if _, err := w.Write(make([]byte, 100)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			best = min(best, time.Since(start))
+		}
+		return best
+	}
+	if small, large := took(4000), took(64000); large > 80*small { // 256 times where it is searched
+		t.Errorf("%s for 4,000 parts, %s for 64,000", small, large)
 	}
 }

@@ -3,11 +3,15 @@ package cmd
 import (
 	"go/ast"
 	"go/token"
+	"io"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
@@ -29,11 +33,15 @@ func TestNoStageIsNamed(t *testing.T) {
 	for _, f := range reg.Families() {
 		names = append(names, f.Name)
 	}
-	// Words of the field that happen to be a policy or a family: none is a value, recorded the engine's own track.
-	names = slices.DeleteFunc(names, func(n string) bool { return n == "none" || n == "recorded" || n == "generic" })
+	// Words of the field that happen to be a policy, a stage or a family: none is a value, recorded the engine's own
+	// track, summarize a kind of edit, program what a policy may start.
+	names = slices.DeleteFunc(names, func(n string) bool {
+		return slices.Contains([]string{"none", "recorded", "generic", "mask", "summarize", "decay", "program"}, n)
+	})
 	fset, byDir := sources(t)
 	for dir, files := range byDir {
-		if dir == "scripts/genprices" || // names of providers and packages
+		if dir == "scripts/genprices" || dir == "scripts/genlimits" || // names of providers and packages
+			dir == "scripts/bench" || // policies that it measures
 			dir == "jsonl" || strings.HasPrefix(dir, "jsonl/") || slices.Contains([]string{"policy/stage", "policy/stage/measure", "policy/stage/summarize", "policy/stage/stagetest"}, dir) {
 			continue
 		}
@@ -84,6 +92,53 @@ func TestNoStageIsNamed(t *testing.T) {
 							}
 						}
 					}
+				}
+				return true
+			})
+		}
+	}
+}
+
+// flagName is a flag as a person writes it.
+var flagName = regexp.MustCompile(`(?:^|[^-\w])--([a-z][a-z-]*)`)
+
+// TestNoFlagIsNamed holds that nothing below cmd knows a flag of the command line, in a text or in a comment: who builds on
+// the packages has none. What to do about an error, in those terms, is in hints.go.
+func TestNoFlagIsNamed(t *testing.T) {
+	flags := map[string]bool{"help": true}
+	var each func(c *cobra.Command)
+	each = func(c *cobra.Command) {
+		c.Flags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
+		c.PersistentFlags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
+		for _, sub := range c.Commands() {
+			each(sub)
+		}
+	}
+	each(newRoot(newSystem(strings.NewReader(""), io.Discard, io.Discard)))
+	if len(flags) < 40 {
+		t.Fatalf("only %d flags found", len(flags))
+	}
+	fset, byDir := sources(t)
+	for dir, files := range byDir {
+		if first, _, _ := strings.Cut(dir, "/"); !slices.Contains(pure, first) || dir == "report/golden" {
+			continue
+		}
+		check := func(pos token.Pos, text string) {
+			for _, m := range flagName.FindAllStringSubmatch(text, -1) {
+				if flags[m[1]] {
+					t.Errorf("%s: %s names the flag --%s: let cmd say it", fset.Position(pos), dir, m[1])
+				}
+			}
+		}
+		for _, f := range files {
+			for _, group := range f.Comments {
+				for _, c := range group.List {
+					check(c.Pos(), c.Text)
+				}
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+					check(lit.Pos(), lit.Value)
 				}
 				return true
 			})

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/ctxkit/ctxkit/policy"
@@ -26,7 +27,7 @@ func (o *ReplayOptions) open(sys *system) (*opened, error) {
 	s := &opened{replays: r, convs: &conversations{}, opt: o.options()}
 	if n := len(s.in.list); n != 1 {
 		err = fmt.Errorf("%d sessions: this command shows one: name it", n)
-	} else {
+	} else if err = s.in.one(); err == nil {
 		err = s.read(s.in.list[0])
 	}
 	if err != nil {
@@ -38,7 +39,7 @@ func (o *ReplayOptions) open(sys *system) (*opened, error) {
 
 // read reads the conversation.
 func (s *opened) read(path string) error {
-	convs, err := load(path, s.sys.in, s.input, s.input.Jobs, s.msgs.warn)
+	convs, err := load(s.sys, path, s.input, s.input.Jobs, s.msgs.warn)
 	if err != nil {
 		return err
 	}
@@ -55,6 +56,14 @@ func (s *opened) read(path string) error {
 		return pathError(path, err)
 	}
 	return nil
+}
+
+// asked is the error of another agent's conversation without a request.
+func (s *opened) asked() error {
+	if conv := s.conv.conv; !foreignConversation(conv) || len(conv.Requests) > 0 {
+		return nil
+	}
+	return cmp.Or(s.convs.stopped(), pathError(s.convs.path, errNoRequest))
 }
 
 // close ends the command. A file whose reading stopped before its end fails the command, and its output is kept.

@@ -89,6 +89,7 @@ type InputOptions struct {
 	Agent string // main, all, or an agent's id
 	Leaf  string // uuid of the leaf whose branch is the conversation
 	Jobs  int
+	Shard Shard
 }
 
 func (o *InputOptions) flags(cmd *cobra.Command) {
@@ -199,8 +200,7 @@ func (o *OutputOptions) flags(cmd *cobra.Command) {
 	f.StringVarP(&o.File, "output", "o", "", "write to `FILE`, which is replaced once the output is complete")
 	f.StringVar(&o.Color, "color", "auto", "colours in tables: auto, always or never (`WHEN`)")
 	complete(cmd, "color", colorModes)
-	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no warnings and no progress on standard error")
-	f.BoolVar(&o.Verbose, "verbose", false, "every warning, not only how many of each kind; of several sessions each by itself")
+	o.says(f)
 	if o.pages() {
 		f.BoolVar(&o.NoText, "no-text", false, "html, svg: leave out every word of the transcript, to pass the file on")
 	}
@@ -208,6 +208,15 @@ func (o *OutputOptions) flags(cmd *cobra.Command) {
 		f.BoolVar(&o.All, "all", false, "show every row of tables")
 	}
 }
+
+// says are the flags of what goes to standard error.
+func (o *OutputOptions) says(f *pflag.FlagSet) {
+	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no warnings and no progress on standard error")
+	f.BoolVar(&o.Verbose, "verbose", false, "every warning, not only how many of each kind; of several sessions each by itself")
+}
+
+// rows reports whether the output is what ctxkit merge reads.
+func (o *OutputOptions) rows() bool { return o.Format == string(report.FormatRows) }
 
 // pages reports whether the command writes pages.
 func (o *OutputOptions) pages() bool { return slices.Contains(o.formats, string(report.FormatHTML)) }

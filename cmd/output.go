@@ -24,20 +24,18 @@ type output struct {
 	said   io.Writer    // gets the name of the file once it is there; nil: nobody is watching
 }
 
-// create opens the output. It refuses a file that is one of the inputs.
-func (o *OutputOptions) create(sys *system, in []string) (*output, error) {
+// create opens the output. It refuses a file that the command reads, or writes already.
+func (o *OutputOptions) create(sys *system) (*output, error) {
 	if o.File == "" || o.File == "-" {
 		return &output{Writer: sys.out}, nil
 	}
 	path := o.File
+	if why := sys.files.taken(path); why != "" {
+		return nil, refusedFile(path, why)
+	}
 	if st, err := os.Stat(path); err == nil {
 		if st.IsDir() {
 			return nil, fmt.Errorf("%s: is a folder: name a file for the output", path)
-		}
-		for _, i := range in {
-			if other, err := os.Stat(i); i != "-" && err == nil && os.SameFile(st, other) {
-				return nil, fmt.Errorf("%s: is an input as well: name another file for the output", path)
-			}
 		}
 		if !st.Mode().IsRegular() {
 			f, err := os.OpenFile(path, os.O_WRONLY, 0)
@@ -53,7 +51,7 @@ func (o *OutputOptions) create(sys *system, in []string) (*output, error) {
 	}
 	f, err := sys.createAtomic(path)
 	if err != nil {
-		return nil, writeError(o.File, err)
+		return nil, err
 	}
 	out := &output{Writer: f, atomic: f}
 	if sys.watched && !o.Quiet {
@@ -64,7 +62,7 @@ func (o *OutputOptions) create(sys *system, in []string) (*output, error) {
 
 // print writes a report, for a command without inputs.
 func (o *OutputOptions) print(sys *system, write func(w io.Writer, opt report.Layout) error) error {
-	out, err := o.create(sys, nil)
+	out, err := o.create(sys)
 	if err != nil {
 		return err
 	}
@@ -79,14 +77,14 @@ func (o *output) close(err error) error {
 		o.atomic.discard()
 	case o.atomic != nil:
 		if err := o.atomic.commit(); err != nil {
-			return writeError(o.atomic.path, err)
+			return err
 		}
 		if o.said != nil {
 			beside := ""
 			if f := o.atomic.folder; f != nil {
 				beside = ", and the files beside it in " + f.path
 			}
-			(&messages{w: o.said}).print(o.atomic.path + " is written" + beside)
+			(&messages{w: o.said}).print(o.atomic.place.path + " is written" + beside)
 		}
 	case o.end != nil:
 		return errors.Join(err, o.end())
@@ -110,6 +108,8 @@ type messages struct {
 	w     io.Writer
 	quiet bool      // no warnings
 	kinds *warnings // counts warnings instead, for the end; nil: they are written at once
+
+	kept *[]session.Warning // gets the warnings as well; nil: nothing does
 }
 
 func (o *OutputOptions) messages(sys *system) *messages {
@@ -121,6 +121,9 @@ func (o *OutputOptions) messages(sys *system) *messages {
 }
 
 func (m *messages) warn(list ...session.Warning) {
+	if m.kept != nil {
+		*m.kept = append(*m.kept, list...)
+	}
 	switch {
 	case m.quiet:
 	case m.kinds != nil:
@@ -154,19 +157,22 @@ func (s *system) printWarnings() {
 	}
 	s.out.flush()
 	for _, line := range lines {
-		say(s.err, report.Clean(line))
+		say(s.err, limitHint(report.Clean(line)))
 	}
 	if hidden > 0 {
 		say(s.err, "--verbose shows every warning")
 	}
 }
 
+// unread warns of a file that is left out of a list.
+func (m *messages) unread(err error) { m.warn(session.Warning{Message: err.Error()}) }
+
 func (m *messages) fail(err error) { m.print(err.Error()) }
 
 func (m *messages) print(text string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	say(m.w, report.Clean(text))
+	say(m.w, limitHint(report.Clean(text)))
 }
 
 // say writes a message to standard error: one line, which a terminal has broken between words.

@@ -38,7 +38,7 @@ func readPolicy(sys *system, o PolicyOptions) (*loadedPolicy, error) {
 func readPolicyFor(sys *system, o PolicyOptions, client preset.Client) (*loadedPolicy, error) {
 	o = o.unfolded()
 	if o.Policy == "" {
-		return nil, fmt.Errorf("no policy: name one with --policy: %s", strings.Join(sys.presets.Known(), ", "))
+		return nil, namePolicy(sys, nil)
 	}
 	read, err := sys.presets.LoadFor(o.Policy, client)
 	if err != nil {

@@ -20,7 +20,7 @@ func newPolicy(sys *system) *cobra.Command {
 		Use: "policy", Short: "List, show, check and compare policies",
 	}
 	group(cmd)
-	cmd.AddCommand(newPolicyList(sys), newPolicyShow(sys), newPolicyLint(sys), newPolicyDiff(sys), newPolicySchema(sys))
+	cmd.AddCommand(newPolicyList(sys), newPolicyShow(sys), newPolicyLint(sys), newPolicyTest(sys), newPolicyDiff(sys), newPolicyNew(sys), newPolicySchema(sys))
 	return cmd
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/lint"
 	"github.com/ctxkit/ctxkit/report"
 	"github.com/ctxkit/ctxkit/report/golden"
@@ -26,7 +27,8 @@ const cliIntro = `<!-- Generated from the commands by go generate ./cmd; do not 
 # Command line
 
 ctxkit reads session files and writes to standard output, or to the file that ` + "`-o`" + ` names. It opens no
-network connection.
+network connection. A program that a policy names as a stage is not covered by that; none is started without
+` + "`--allow-programs`" + ` ([programs.md](programs.md)).
 
 ## Inputs
 
@@ -86,6 +88,7 @@ alone. ` + "`CTXKIT_CACHE`" + ` names another folder, and with ` + "`off`" + ` n
 | 0 | done, also when the reader of a pipe closes it early |
 | 1 | a check failed: an error from ` + "`lint`" + `, a finding of ` + "`policy lint`" + `, a failed ` + "`check`" + `, a word left by ` + "`anonymize --check`" + `, or what ` + "`--strict`" + ` tests |
 | 2 | the command could not do its work: usage, unreadable input, invalid policy |
+| 129 | the terminal was closed |
 | 130 | interrupted |
 `
 
@@ -105,8 +108,36 @@ const lintIntro = `<!-- Generated from the rules by go generate ./cmd; do not ed
 |---|---|---|---|
 `
 
-// TestReference compares docs/cli.md with the commands and docs/lint.md with the lint rules. With -update it writes
-// both.
+const limitsIntro = `<!-- Generated from the limits by go generate ./cmd; do not edit. -->
+
+# Limits
+
+These limits bound what a session costs, however it was made; no recorded session comes near them. An input over a limit
+costs only itself: the error or the warning names the limit, and the exit code is 2 where the input could not be read to its
+end. ` + "`--max NAME=VALUE`" + ` changes one, such as ` + "`--max line=256MiB --max findings=100`" + `; units of bytes
+are binary.
+
+| limit | default | of what |
+|---|---|---|
+`
+
+const limitsEnd = `
+What is over it:
+
+- ` + "`line`" + `: the line is set aside as malformed; the rest is read.
+- ` + "`input`, `ratio`, `entries`, `document`" + `: reading stops there, as at the end of a truncated file. A plain file longer than
+  ` + "`input`" + ` is not begun.
+- ` + "`offload`, `offloads`" + `: the file is refused; its preview in the session is all that is known. ` + "`anonymize`" + `, which has to
+  write every file, ends.
+- ` + "`findings`" + `: the first ones of each kind are listed, all are counted. In JSON, ` + "`left_out`" + ` of a finding of ` + "`lint`" + `, and
+  ` + "`more`" + ` of a warning, say how many are not listed.
+
+Other files have limits that no flag changes: a sessions index and a subagent's meta file 64 MiB, a session's own summary
+1 MiB, a policy 1 MiB; baselines, price tables and the answers of programs a few MiB.
+`
+
+// TestReference compares docs/cli.md with the commands, docs/lint.md with the lint rules and docs/limits.md with the
+// limits. With -update it writes them.
 func TestReference(t *testing.T) {
 	golden.Check(t, filepath.Join("..", "docs", "cli.md"), []byte(cliPage(t)))
 	page := lintIntro
@@ -114,6 +145,11 @@ func TestReference(t *testing.T) {
 		page += fmt.Sprintf("| `%s` | %s | %s | %s |\n", r.Code, r.Severity, r.Means, r.Costs)
 	}
 	golden.Check(t, filepath.Join("..", "docs", "lint.md"), []byte(page))
+	page = limitsIntro
+	for _, l := range jsonl.LimitNames() {
+		page += fmt.Sprintf("| `%s` | %s | %s |\n", l.Name, l.DefaultText(), l.Means)
+	}
+	golden.Check(t, filepath.Join("..", "docs", "limits.md"), []byte(page+limitsEnd))
 }
 
 func cliPage(t *testing.T) string {

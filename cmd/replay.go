@@ -57,7 +57,7 @@ func newReplay(sys *system) *cobra.Command {
 		Example: `  ctxkit replay session.jsonl --policy opencode
   ctxkit replay session.jsonl -p opencode --set opencode_prune.protect=20000
   ctxkit replay ~/.claude/projects -p claude-code --format csv -o requests.csv`,
-	}, func() error { return runReplay(sys, o) }, append(o.shared(sys, o.listing(report.ReplayFormats, report.ReplayTables...)), &o.PriceOptions, o.by(replay.CacheOwn))...)
+	}, func() error { return runReplay(sys, o) }, append(o.shared(sys, o.listing(report.ReplayFormats, report.ReplayTables...)), o.from(sys), o.by(replay.CacheOwn), flag(o.shard))...)
 	f := cmd.Flags()
 	o.compactAt(cmd)
 	o.strict(cmd)

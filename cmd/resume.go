@@ -1,7 +1,10 @@
 package cmd
 
 import (
+	"cmp"
+	"errors"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -43,7 +46,7 @@ and --sort are those of ctxkit sessions.`,
 		Example: `  ctxkit resume --since 2d
   ctxkit resume last
   ctxkit resume --project harbor --sort last -f json`,
-	}, func() error { return runResume(sys, o) }, o.listing(report.ListFormats, report.ResumeTables...), flag(o.jobs), &o.PriceOptions, &o.SessionFilter)
+	}, func() error { return runResume(sys, o) }, o.listing(report.ListFormats, report.ResumeTables...), flag(o.jobs), o.from(sys), &o.SessionFilter)
 }
 
 func runResume(sys *system, o *ResumeOptions) error {
@@ -58,7 +61,11 @@ func runResume(sys *system, o *ResumeOptions) error {
 		return err
 	}
 	msgs := o.messages(sys)
-	list, err := o.sessions(sys, msgs)
+	refused, fail := 0, msgs.unread
+	if len(o.Inputs) > 0 {
+		fail = func(err error) { refused++; msgs.fail(err) }
+	}
+	list, err := o.sessions(sys, msgs, fail)
 	if err != nil {
 		return err
 	}
@@ -66,7 +73,7 @@ func runResume(sys *system, o *ResumeOptions) error {
 	if f := report.Format(o.Format); !o.All && (f == report.FormatTable || f == report.FormatMarkdown) {
 		shown = report.MostResumed // what is not shown need not be read
 	}
-	items, err := o.items(list, shown, func(items []report.SessionItem) error { return readGlances(sys, items, o.Jobs, o.Quiet, msgs) })
+	items, err := o.items(list, shown, func(items []report.SessionItem) error { return readGlances(sys, items, o.Jobs, o.Quiet, fail) })
 	if err != nil {
 		return err
 	}
@@ -79,14 +86,17 @@ func runResume(sys *system, o *ResumeOptions) error {
 	defer progress.clear()
 	err = inOrder(min(shown, len(next)), o.Jobs, func(i int) (*replay.Continuation, error) {
 		path := next[i].Path
-		if path == "" {
-			return nil, nil
+		if path == "" || next[i].Glance == nil {
+			return nil, nil // it was said why
 		}
-		convs, err := load(path, sys.in, InputOptions{Agent: "main"}, 1, func(...session.Warning) {})
+		convs, err := load(sys, path, InputOptions{Agent: "main"}, 1, func(...session.Warning) {})
 		if err != nil {
 			return nil, err
 		}
 		defer convs.close()
+		if conv := convs.list[0].conv; len(conv.Requests) == 0 && foreignConversation(conv) {
+			return nil, errNoRequest
+		}
 		rec, err := newRecord(sys, convs.list[0].conv, encoders)
 		if err != nil {
 			return nil, pathError(path, err)
@@ -100,26 +110,47 @@ func runResume(sys *system, o *ResumeOptions) error {
 		return rec.Continue(pol, replay.Options{Prices: o.table}, now)
 	}, func(i int, c *replay.Continuation, err error) error {
 		progress.step()
-		if err != nil {
-			msgs.warn(session.Warning{Message: err.Error()})
-		}
 		next[i].Next = c
+		switch {
+		case errors.Is(err, errNoRequest) && len(o.Inputs) == 0: // the list says that there is nothing to go on from
+		case errors.Is(err, errNoRequest):
+			next[i].Glance = nil
+			fail(pathError(next[i].Path, err))
+		case err != nil:
+			fail(err)
+		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
+	if refused > 0 {
+		n := min(shown, len(next))
+		unread := func(i report.ResumeItem) bool { return i.Path != "" && i.Glance == nil }
+		if next = slices.Concat(slices.DeleteFunc(slices.Clone(next[:n]), unread), next[n:]); len(next) == 0 {
+			return &partError{failed: refused}
+		}
+		err = o.print(sys, func(w io.Writer, opt report.Layout) error { return report.Resume(w, next, now, opt) })
+		return cmp.Or(err, error(&partError{failed: refused, usable: true}))
+	}
 	return o.print(sys, func(w io.Writer, opt report.Layout) error { return report.Resume(w, next, now, opt) })
 }
 
 // sessions finds the sessions that the arguments name: all of the default folders where there are none.
-func (o *ResumeOptions) sessions(sys *system, msgs *messages) ([]session.FileInfo, error) {
+func (o *ResumeOptions) sessions(sys *system, msgs *messages, failed func(error)) ([]session.FileInfo, error) {
 	if len(o.Inputs) == 0 {
-		return findSessions(sys, nil, o.Quiet, msgs)
+		return findSessions(sys, nil, o.Quiet, msgs, failed)
 	}
 	in, err := resolve(sys, o.Inputs, msgs.warn)
 	if err != nil {
 		return nil, err
 	}
-	return describe(sys, in.list), nil
+	list := slices.DeleteFunc(in.list, func(path string) bool {
+		err := in.broken[path]
+		if err != nil {
+			failed(err)
+		}
+		return err != nil
+	})
+	return describe(sys, list), nil
 }

@@ -58,6 +58,7 @@ func inputFirst(sys *system, root *cobra.Command, args []string) bool {
 		return false
 	}
 	root.InitDefaultCompletionCmd(args...)
+	root.InitDefaultHelpCmd()
 	if c, _, err := root.Find(args[:1]); err != nil || c != root || !isInput(sys, args[0]) {
 		return false
 	}
@@ -82,6 +83,14 @@ func inputFirst(sys *system, root *cobra.Command, args []string) bool {
 // ownPolicy names the policy of the client that recorded the sessions: recorded where none is known. Standard input, and
 // sessions of several clients, pass as Claude Code's.
 func ownPolicy(sys *system, args []string) string {
+	if product := oneClient(sys, args); len(sys.presets.Releases(product)) > 0 {
+		return product
+	}
+	return recordedTrack
+}
+
+// oneClient is the product that recorded the sessions, Claude Code where there are several, or none is known.
+func oneClient(sys *system, args []string) string {
 	in, err := resolve(sys, args, func(...session.Warning) {})
 	if err != nil {
 		return session.Product // the command says what is wrong
@@ -91,13 +100,33 @@ func ownPolicy(sys *system, args []string) string {
 		products = append(products, cmp.Or(i.Product, session.Product))
 	}
 	slices.Sort(products)
-	switch products = slices.Compact(products); {
-	case len(products) != 1:
+	if products = slices.Compact(products); len(products) != 1 {
 		return session.Product
-	case len(sys.presets.Releases(products[0])) == 0:
-		return recordedTrack
 	}
 	return products[0]
+}
+
+// clientName is the name of a product that records sessions, for people.
+func clientName(product string) string {
+	for _, f := range session.Forms() {
+		if f.Name == product {
+			return f.Client
+		}
+	}
+	return product
+}
+
+// namePolicy is what to do where a command needs a policy and none is named.
+func namePolicy(sys *system, inputs []string) error {
+	const all = "ctxkit policy list lists all"
+	own := recordedTrack
+	if len(inputs) > 0 {
+		own = ownPolicy(sys, inputs)
+	}
+	if own == recordedTrack {
+		return fmt.Errorf("no policy: name one with --policy: add -p %s, what the client really did, or another; %s", recordedTrack, all)
+	}
+	return fmt.Errorf("no policy: name one with --policy: add -p %s, or -p %s, the policy of the client that recorded it; %s", recordedTrack, own, all)
 }
 
 // recordedTrack is the name under which what a client really sent is replayed.
@@ -128,6 +157,8 @@ func newRoot(sys *system) *cobra.Command {
 	var wrong error // in a family: no command runs
 	sys.stages, wrong = policy.NewRegistry(sys.families...)
 	sys.presets = preset.New(sys.stages)
+	sys.programs.files = &sys.files
+	sys.presets.OnRead = func(path string) { sys.files.reads(rolePolicy, path) }
 	root := &cobra.Command{
 		Use: "ctxkit", Short: "Replay coding-agent sessions through context-compaction policies",
 		SilenceErrors: true, SilenceUsage: true,
@@ -150,16 +181,18 @@ be asked of them. ctxkit demo replays one that is built in.`,
 		return unknownCommand(cmd, args[0])
 	}
 	root.PersistentFlags().BoolVar(&sys.uncached, noCache, false, "read every session file, and keep nothing of it for the next time")
+	root.PersistentFlags().BoolVar(&sys.programs.allowed, allowPrograms, false, "let the program stage of a policy start its program (docs/programs.md)")
+	root.PersistentFlags().Var(&limitFlag{&sys.limits}, limitName, limitUsage())
 	root.Version = buildVersion() // adds --version
 	root.SetVersionTemplate(versionLine())
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(newHelp(root, sys))
 	layHelp(root, sys)
 	root.AddCommand(
-		newReplay(sys), newCompare(sys), newCheck(sys), newSweep(sys), newRegret(sys), newBacktest(sys),
+		newReplay(sys), newCompare(sys), newMerge(sys), newCheck(sys), newSweep(sys), newRegret(sys), newBacktest(sys),
 		newCalibrate(sys), newAnonymize(sys), newCost(sys), newPrices(sys), newLint(sys), newSessions(sys), newStats(sys),
 		newWhy(sys), newResume(sys),
-		newPolicy(sys), newCache(sys), newDemo(sys), newSynth(sys), newThresholds(sys), newVersion(sys), newView(sys), newDiff(sys), newConvert(sys),
+		newPolicy(sys), newCache(sys), newDemo(sys), newStatusline(sys), newSynth(sys), newThresholds(sys), newVersion(sys), newView(sys), newDiff(sys), newConvert(sys), newExport(sys),
 	)
 	completions(root, sys)
 	nameVariables(root, sys)

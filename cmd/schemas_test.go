@@ -25,12 +25,26 @@ func jsonExamples(t *testing.T) map[string][][]string {
 		}
 		return path
 	}
-	const sessions, big, compaction = "../testdata/sessions", "../testdata/sessions/big.jsonl", "../testdata/sessions/compaction.jsonl"
+	const big, compaction = "../testdata/sessions/big.jsonl", "../testdata/sessions/compaction.jsonl"
+	sessions := "../testdata/sessions"
+	if !long() { // without the large ones
+		from := sessions
+		sessions = filepath.Join(t.TempDir(), "sessions")
+		if err := os.CopyFS(sessions, os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"big.jsonl", "big-2.1.139.jsonl"} {
+			if err := os.Remove(filepath.Join(sessions, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	odd := write("odd.yaml", "window: {context: 200000, auto_compact: false}\nstages: [autocompact, snip: {ids: [abc123@3]}]\n")
 	hostileFile := write("hostile.jsonl", string(hostileSession(t, 0)))
+	rows := write("all.rows", string(mustRun(t, "compare", sessions, "-q", "-f", "rows")))
 	empty := write("empty.jsonl", `{"type":"summary","summary":"A title","leafUuid":"u1"}`)
 	return map[string][][]string{
-		"anonymize":   {{"--check", big}, {"--check", hostileFile}, {"--check", empty}},
+		"anonymize":   {{"--check", compaction}, {"--check", hostileFile}, {"--check", empty}},
 		"backtest":    {{big}},
 		"calibrate":   {{big}},
 		"check":       {{"../testdata/check/threshold/ctxkit.yaml"}},
@@ -38,13 +52,14 @@ func jsonExamples(t *testing.T) map[string][][]string {
 		"cost":        {{big, "-p", "opencode"}, {sessions, "-p", "claude-code-pipeline", "--agent", "all"}},
 		"diff":        {{compaction, "-p", "opencode"}},
 		"lint":        {{sessions}, {hostileFile}},
+		"merge":       {{rows}},
 		"policy diff": {{"opencode", "none"}, {"none", "none"}, {"claude-code-pipeline", odd}},
 		"policy lint": {{odd}, {"none", "claude-code-pipeline", "opencode"}},
 		"policy list": {{}},
 		"prices":      {{}, {"--prices", write("mine.json", `{"models": [{"id": "mine", "input": 1, "output": 2}]}`)}},
 		"regret":      {{big, compaction, "-p", "three-layer"}, {empty, "-p", "none"}},
 		"replay":      {{big, "-p", "claude-code-pipeline"}, {sessions, "-p", "opencode", "--agent", "all", "--regret"}, {hostileFile, "-p", "three-layer"}},
-		"resume":      {{sessions}, {sessions + "/big.jsonl"}, {dir}},
+		"resume":      {{sessions}, {big}, {dir}},
 		"sessions":    {{sessions}, {sessions + "/subagent"}, {dir}},
 		"stats":       {{big}, {sessions, "--agent", "all"}, {hostileFile, "-p", "three-layer"}, {empty}},
 		"sweep":       {{big, "-p", "opencode", "--vary", "opencode_prune.protect=20000,40000"}},
@@ -57,6 +72,7 @@ func jsonExamples(t *testing.T) map[string][][]string {
 // TestEveryJSONHasASchema runs every command that prints JSON, and holds what it prints against the schema that its
 // "schema" names.
 func TestEveryJSONHasASchema(t *testing.T) {
+	t.Parallel()
 	examples := jsonExamples(t)
 	schemas := map[string]*jsonschema.Schema{}
 	for _, name := range jsonCommands(newRoot(newSystem(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}))) {
@@ -98,10 +114,10 @@ func TestEveryJSONHasASchema(t *testing.T) {
 	for name := range examples {
 		t.Errorf("%s prints no JSON", name)
 	}
-	// That of a baseline is of a file that check writes; its own test is beside it.
+	// That of a baseline is of a file that check writes, those of a program and of rows of lines; their own tests hold them.
 	published, err := filepath.Glob("../docs/schemas/*.json")
-	if err != nil || len(published) != len(schemas)+1 {
-		t.Errorf("%d schemas are published, %d are of what commands print, one of a baseline: %v", len(published), len(schemas), err)
+	if err != nil || len(published) != len(schemas)+3 {
+		t.Errorf("%d schemas are published, %d are of what commands print, one of a baseline, one of a program, one of rows: %v", len(published), len(schemas), err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,7 +29,8 @@ func TestMain(m *testing.M) {
 	}
 	debug.SetGCPercent(400) // hundreds of short runs, here and in the scripts: collecting is a quarter of their time
 	testscript.Main(m, map[string]func(){
-		"ctxkit": func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"ctxkit":         func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"sample-program": func() { os.Exit(sampleProgram(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 	})
 }
 
@@ -46,6 +48,7 @@ func TestScript(t *testing.T) {
 			"damage": damage,
 			"touch":  touch,
 			"same":   same,
+			"alike":  alike,
 			"holds":  holds,
 			"closed": closed,
 		},
@@ -62,6 +65,11 @@ func setupScript(env *testscript.Env) error {
 	for _, name := range []string{"NO_COLOR", "TERM", "LANG", "LC_ALL", "COLUMNS"} {
 		env.Setenv(name, "")
 	}
+	plugin, err := filepath.Abs(filepath.Join("..", "scripts", "plugin"))
+	if err != nil {
+		return err
+	}
+	env.Setenv("PLUGIN", plugin)
 	return os.CopyFS(filepath.Join(env.WorkDir, "testdata", "sessions"), os.DirFS(filepath.Join("..", "testdata", "sessions")))
 }
 
@@ -132,6 +140,24 @@ func same(ts *testscript.TestScript, neg bool, args []string) {
 		if ts.ReadFile(name) != ts.ReadFile(args[0]) {
 			ts.Fatalf("%s and %s differ", args[0], name)
 		}
+	}
+}
+
+// alike FILE FILE: two request bodies have the same messages.
+func alike(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: alike file file")
+	}
+	var messages [2]string
+	for i, name := range args {
+		_, list, ok := strings.Cut(ts.ReadFile(name), `"messages":[`)
+		if !ok || len(list) < 20 {
+			ts.Fatalf("%s has no messages", name)
+		}
+		messages[i] = list
+	}
+	if messages[0] != messages[1] {
+		ts.Fatalf("%s and %s have other messages", args[0], args[1])
 	}
 }
 

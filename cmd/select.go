@@ -48,9 +48,7 @@ func choose(sys *system, arg string, warn func(...session.Warning)) (in inputs, 
 		return inputs{list: []string{path}}, err
 	}
 	if path, ok := below(dirs, arg); ok {
-		in.several = true
-		in.list, err = folderInputs(sys, path, warn)
-		return in, err
+		return folderInputs(sys, path, warn)
 	}
 	path, err := findSession(sys, dirs, arg)
 	return inputs{list: []string{path}}, err
@@ -87,7 +85,7 @@ func recentSession(sys *system, dirs []string, back int) (string, error) {
 // out.
 func known(sys *system, dirs []string, read func()) (list []session.FileInfo) {
 	for _, dir := range dirs {
-		infos, _, err := discover(sys, dir, read)
+		infos, _, err := discover(sys, dir, read, nil)
 		if err != nil {
 			continue // it need not be there
 		}

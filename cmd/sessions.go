@@ -67,7 +67,12 @@ func runSessions(sys *system, o *SessionsOptions) error {
 		return err
 	}
 	msgs := o.messages(sys)
-	list, err := findSessions(sys, o.Folders, o.Quiet, msgs)
+	refused := 0
+	fail := msgs.unread
+	if len(o.Folders) > 0 {
+		fail = func(err error) { refused++; msgs.fail(err) }
+	}
+	list, err := findSessions(sys, o.Folders, o.Quiet, msgs, fail)
 	if err != nil {
 		return err
 	}
@@ -75,16 +80,20 @@ func runSessions(sys *system, o *SessionsOptions) error {
 	if f := report.Format(o.Format); !o.All && (f == report.FormatTable || f == report.FormatMarkdown) {
 		shown = report.MostSessions // what is not shown need not be read
 	}
-	items, err := o.items(list, shown, func(items []report.SessionItem) error { return readGlances(sys, items, o.Jobs, o.Quiet, msgs) })
+	items, err := o.items(list, shown, func(items []report.SessionItem) error { return readGlances(sys, items, o.Jobs, o.Quiet, fail) })
 	if err != nil {
 		return err
 	}
-	return o.print(sys, func(w io.Writer, opt report.Layout) error { return report.Sessions(w, items, now, opt) })
+	err = o.print(sys, func(w io.Writer, opt report.Layout) error { return report.Sessions(w, items, now, opt) })
+	if err == nil && refused > 0 {
+		err = &partError{failed: refused, usable: true}
+	}
+	return err
 }
 
 // readGlances reads the size and cost of sessions, or takes them from the cache. One that cannot be read is without, and
 // reported.
-func readGlances(sys *system, list []report.SessionItem, jobs int, quiet bool, msgs *messages) error {
+func readGlances(sys *system, list []report.SessionItem, jobs int, quiet bool, failed func(error)) error {
 	tables := map[string]*memo.Folder[replay.Glance]{}
 	for i := range list {
 		if dir := list[i].Folder; list[i].Path != "" && tables[dir] == nil {
@@ -101,9 +110,11 @@ func readGlances(sys *system, list []report.SessionItem, jobs int, quiet bool, m
 	}, func(i int, g *replay.Glance, err error) error {
 		progress.step()
 		if err != nil {
-			msgs.warn(session.Warning{Message: err.Error()})
+			failed(err)
 		}
-		list[i].Glance = g
+		if list[i].Glance = g; g != nil && list[i].Last.IsZero() {
+			list[i].Last = g.Ended
+		}
 		return nil
 	})
 	for _, t := range tables {
@@ -117,7 +128,7 @@ func keptGlance(known *memo.Folder[replay.Glance], i *session.FileInfo) (*replay
 	if known == nil {
 		return readGlance(i.Path)
 	}
-	files := []string{i.Path}
+	files := append([]string{i.Path}, session.Parts(i.Product, i.Path)...)
 	for _, a := range i.Subagents {
 		files = append(files, a.Path)
 	}
@@ -141,7 +152,7 @@ func keptGlance(known *memo.Folder[replay.Glance], i *session.FileInfo) (*replay
 
 // readGlance reads a session with its subagents.
 func readGlance(path string) (*replay.Glance, error) {
-	convs, err := load(path, nil, InputOptions{Agent: "all"}, 1, func(...session.Warning) {})
+	convs, err := load(&system{}, path, InputOptions{Agent: "all"}, 1, func(...session.Warning) {})
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +168,8 @@ func readGlance(path string) (*replay.Glance, error) {
 }
 
 // findSessions lists the sessions of folders, or of the default ones, which need not all exist.
-func findSessions(sys *system, folders []string, quiet bool, msgs *messages) ([]session.FileInfo, error) {
+// What cannot be read goes to failed.
+func findSessions(sys *system, folders []string, quiet bool, msgs *messages, failed func(error)) ([]session.FileInfo, error) {
 	given := len(folders) > 0
 	if !given {
 		var err error
@@ -177,7 +189,7 @@ func findSessions(sys *system, folders []string, quiet bool, msgs *messages) ([]
 				}
 			}
 		}
-		infos, warnings, err := discover(sys, dir, progress.step)
+		infos, warnings, err := discover(sys, dir, progress.step, func(path string, err error) { progress.clear(); failed(pathError(path, err)) })
 		if !given && errors.Is(err, fs.ErrNotExist) {
 			absent++
 			continue
@@ -185,6 +197,7 @@ func findSessions(sys *system, folders []string, quiet bool, msgs *messages) ([]
 		if err != nil {
 			return nil, pathError(dir, err)
 		}
+		sys.files.lists(dir)
 		msgs.warn(warnings...)
 		list = append(list, infos...)
 	}

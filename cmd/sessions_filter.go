@@ -94,7 +94,7 @@ func (o *SessionFilter) offer(cmd *cobra.Command, sys *system) {
 	values := func(flag string, of func(i *report.SessionItem) []string, read bool) {
 		if err := cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, folders []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			msgs := &messages{quiet: true}
-			list, err := findSessions(sys, folders, true, msgs)
+			list, err := findSessions(sys, folders, true, msgs, func(error) {})
 			if err != nil {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
@@ -105,7 +105,7 @@ func (o *SessionFilter) offer(cmd *cobra.Command, sys *system) {
 			}
 			if read {
 				items = items[:min(len(items), report.MostSessions)] // the others need not be read
-				if readGlances(sys, items, runtime.GOMAXPROCS(0), true, msgs) != nil {
+				if readGlances(sys, items, runtime.GOMAXPROCS(0), true, msgs.unread) != nil {
 					return nil, cobra.ShellCompDirectiveNoFileComp
 				}
 			}

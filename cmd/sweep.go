@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,8 +40,9 @@ them.
 durations, both ends included; a range without a step has five values. Several
 --vary make the full grid; --samples draws some of its points.
 
-Sessions are read and their tokens counted once for all points. An interrupt
-prints the points that are finished.`,
+Each session is read and its tokens counted once for all points. An interrupt
+prints all points over the sessions that are finished or, without one, the
+points that are finished in the first.`,
 		Example: `  ctxkit sweep session.jsonl --policy opencode \
       --vary opencode_prune.protect=20000..80000:20000
   ctxkit sweep ~/.claude/projects --policy claude-code-2.1 \
@@ -120,33 +122,13 @@ func (r *replays) sweep(o *SweepOptions) error {
 		}
 		name = base.Name
 	}
-	loop := r.loop("read")
-	loop.skipEmpty, loop.keepOpen = true, true
-	defer loop.close()
-	list, failed, err := collect(loop, func(c agentConversation) (*sweep.SweptSession, error) {
-		base, err := r.choose(preset.ClientOf(c.conv))
-		if err != nil {
-			return nil, err
-		}
-		return sweep.NewSession(*c.source(), c.rec, base), nil
-	})
+	s := &sweep.Grid{Policy: name, Axes: plan.Axes, Points: plan.Points, Cache: replay.CacheMode(o.Cache)}
+	failed, err := r.trySessions(plan, s)
+	if err == nil {
+		err = s.Check()
+	}
 	if err != nil {
-		return err
-	}
-	s := &sweep.Grid{Policy: name, Axes: plan.Axes, Points: plan.Points, Sessions: len(list), Inputs: loop.inputs(failed), Cache: replay.CacheMode(o.Cache)}
-	ran := make([]*policy.Policy, len(list))
-	for i := range list {
-		ran[i] = list[i].Policy
-	}
-	s.Use = policy.NewUse(name, ran)
-	if err := o.sayConverted(loop, list); err != nil {
-		return err
-	}
-	if s.Applied, err = plan.Applied(list); err != nil {
 		return o.varyError(err)
-	}
-	if err := r.try(plan, list, s); err != nil {
-		return err
 	}
 	s.Mark()
 	if err := report.Sweep(r.out, s, o.report(r.sys)); err != nil {
@@ -155,41 +137,84 @@ func (r *replays) sweep(o *SweepOptions) error {
 	return failed
 }
 
-// sayConverted says how the tokens of sessions are converted.
-func (o *SweepOptions) sayConverted(l *conversationLoop, list []*sweep.SweptSession) error {
+// trySessions tries all points on one session after the other, as many at once as --jobs says. After an interrupt the
+// grid holds the sessions that are finished or, without one, the first points of the first.
+func (r *replays) trySessions(plan *sweep.Plan, s *sweep.Grid) (failed, err error) {
+	loop := r.loop("swept")
+	loop.skipEmpty = true
+	var ran []*policy.Policy
 	var converted []*replay.Conversion
-	for _, s := range list {
-		c, err := s.Record.Conversion(o.options())
-		if err != nil {
-			return err
-		}
-		converted = append(converted, c)
+	type result struct {
+		*sweep.Swept
+		input      string
+		conversion *replay.Conversion
+		err        error // of --vary: it ends the sweep
 	}
-	l.msgs.converted(converted)
-	return nil
+	left := 0 // inputs that were not finished
+	failed, err = eachConversation(loop, func(c agentConversation) (one result, err error) {
+		base, err := r.choose(preset.ClientOf(c.conv))
+		if err != nil {
+			return one, err
+		}
+		one = result{Swept: &sweep.Swept{Origin: *c.source(), Policy: base}, input: c.input}
+		swept := sweep.NewSession(one.Origin, c.rec, base)
+		if one.Has, one.err = plan.Has(swept); one.err != nil {
+			return one, nil
+		}
+		if one.conversion, err = c.rec.Conversion(r.o.options()); err != nil {
+			return one, err
+		}
+		one.Tried, err = r.tryPoints(plan, swept)
+		return one, err
+	}, func(one result) error {
+		if one.err != nil {
+			return one.err
+		}
+		if part := len(one.Tried) < len(plan.Points); part {
+			s.Interrupted = true
+			left = len(r.in.list) - slices.Index(r.in.list, one.input)
+			if s.Sessions > 0 {
+				return errInterrupted
+			}
+			left--
+		}
+		s.Add(one.Swept)
+		ran, converted = append(ran, one.Policy), append(converted, one.conversion)
+		if s.Interrupted {
+			return errInterrupted
+		}
+		return nil
+	})
+	if errors.Is(err, errInterrupted) {
+		err = nil // Main exits as interrupted
+	}
+	s.Inputs, s.Use = loop.inputs(failed), policy.NewUse(s.Policy, ran)
+	s.Inputs.Failed += left
+	r.msgs.converted(converted)
+	return failed, err
 }
 
-// try tries all points. After an interrupt the result holds those that are finished.
-func (r *replays) try(plan *sweep.Plan, list []*sweep.SweptSession, s *sweep.Grid) error {
-	progress := newProgress(r.sys, r.o.Quiet, "tried", len(plan.Points))
+// tryPoints tries all points on one session, or after an interrupt the first.
+func (r *replays) tryPoints(plan *sweep.Plan, one *sweep.SweptSession) (list []sweep.Tried, err error) {
+	progress := newProgress(r.sys, r.o.Quiet || len(r.in.list) > 1, "tried", len(plan.Points))
 	progress.noun, progress.remaining = "points", true
 	defer progress.clear()
-	err := inOrder(len(plan.Points), r.o.Jobs, func(i int) (sweep.Tried, error) {
+	err = inOrder(len(plan.Points), r.perInput(), func(i int) (sweep.Tried, error) {
 		if r.sys.interrupted() {
 			return sweep.Tried{}, errInterrupted
 		}
-		return plan.Try(i, list, r.o.options())
+		return plan.Try(i, one, r.o.options())
 	}, func(_ int, t sweep.Tried, err error) error {
 		if err == nil {
 			progress.step()
-			s.Tried, s.Unpriced = append(s.Tried, t.Values), t.Unpriced
+			list = append(list, t)
 		}
 		return err
 	})
 	if errors.Is(err, errInterrupted) {
-		return nil // Main exits as interrupted
+		err = nil
 	}
-	return err
+	return list, err
 }
 
 // nothingToVary is the error of a sweep without --vary.
@@ -212,7 +237,7 @@ func (o *SweepOptions) varyError(err error) error {
 	if se.Of > 1 {
 		err = fmt.Errorf("none of the %d sessions' policies has it: %w", se.Of, err)
 	}
-	if p := se.Session.Policy; p.Chosen != "" {
+	if p := se.Policy; p.Chosen != "" {
 		err = fmt.Errorf("%s: %w", chosenText(o.unfolded().Policy, p.Name, p.Chosen), err)
 	}
 	return pathError(se.Session.File, err)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -33,11 +34,12 @@ type sweptPoint struct {
 // A sweep's points are those of replays of their own, however many do the same and whatever the order they are worked
 // on in.
 func TestSweepPoints(t *testing.T) {
+	t.Parallel()
 	files := sweptFiles(t)[:6]
 	if !long() {
 		files = files[1:3]
 	}
-	for _, c := range []struct{ policy, vary string }{
+	for i, c := range []struct{ policy, vary string }{
 		{"claude-code-pipeline", "microcompact_cached.keep=1,2,3,40,41,90"},
 		{"claude-code-pipeline", "microcompact_cached.trigger=5..50:15"},
 		{"claude-code-pipeline", "session_memory.min_tokens=1000,1001,1002,30000"},
@@ -48,6 +50,9 @@ func TestSweepPoints(t *testing.T) {
 		{"opencode", "opencode_prune.protect=1000,1001,40000"},
 		{"gemini-cli", "gemini_compression.threshold=0.05,0.051,0.4"},
 	} {
+		if testing.Short() && i%3 != 0 {
+			continue
+		}
 		key, _, _ := strings.Cut(c.vary, "=")
 		t.Run(c.policy+" "+key, func(t *testing.T) {
 			var want []byte
@@ -78,5 +83,35 @@ func TestSweepPoints(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestSweepFewFiles: a sweep has no more sessions open than it works on.
+func TestSweepFewFiles(t *testing.T) {
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip(err)
+	}
+	path, err := exec.LookPath("ctxkit")
+	if err != nil {
+		t.Skip(err)
+	}
+	text, err := os.ReadFile(filepath.Join("..", "testdata", "sessions", "snip.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for i := range 40 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("s%d.jsonl", i)), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := exec.Command(shell, "-c", `ulimit -n 24; exec "$0" sweep "$1" -p opencode --vary opencode_prune.protect=1,2 -f json -q --jobs 2`, path, dir).CombinedOutput()
+	var sweep struct {
+		Sessions int
+		Failed   int `json:"failed_inputs"`
+	}
+	if err != nil || json.Unmarshal(out, &sweep) != nil || sweep.Sessions != 40 || sweep.Failed > 0 {
+		t.Errorf("%v, %+v:\n%.2000s", err, sweep, out)
 	}
 }

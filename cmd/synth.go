@@ -58,7 +58,7 @@ func runSynth(sys *system, o *SynthOptions) error {
 		}
 	}
 	if o.Folder == "" {
-		out, err := o.create(sys, nil)
+		out, err := o.create(sys)
 		if err != nil {
 			return err
 		}
@@ -81,19 +81,19 @@ func runSynth(sys *system, o *SynthOptions) error {
 	// The session's name is known once it is written.
 	f, err := sys.createAtomic(filepath.Join(o.Folder, "session.jsonl"))
 	if err != nil {
-		return writeError(o.Folder, err)
+		return err
 	}
 	stats, err := synth.Generate(f, o.SessionOptions)
 	if err != nil {
 		f.discard()
 		return err
 	}
-	f.path = filepath.Join(o.Folder, stats.SessionID+".jsonl")
+	f.place.path = filepath.Join(o.Folder, stats.SessionID+".jsonl")
 	if err := f.commit(); err != nil {
-		return writeError(f.path, err)
+		return err
 	}
 	_, err = fmt.Fprintf(sys.out, "%s: %d lines, %d bytes, %d requests, %d compactions, peak %d tokens\n",
-		f.path, stats.Lines, stats.Bytes, stats.Requests, stats.Compactions, stats.PeakContext)
+		f.place.path, stats.Lines, stats.Bytes, stats.Requests, stats.Compactions, stats.PeakContext)
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"golang.org/x/term"
@@ -23,6 +24,7 @@ type system struct {
 	home      func() (string, error)
 	cacheHome func() (string, error) // the user's folder of caches; nil: there is none
 	uncached  bool                   // nothing is kept of what is worked out
+	limits    jsonl.InputLimits      // of each input
 	now       func() time.Time
 	terminal  bool            // standard output is a terminal
 	columns   int             // its width; 0: unknown, or no terminal
@@ -31,6 +33,8 @@ type system struct {
 	stages    policy.Registry // of the families, set by newRoot
 	presets   *preset.Library // of the stages, set by newRoot
 
+	files    files    // that are read and written
+	programs programs // that policies name
 	warnings warnings // of the command
 
 	mu         sync.Mutex
@@ -51,11 +55,14 @@ func (s *system) interrupted() bool {
 }
 
 func newSystem(stdin io.Reader, stdout, stderr io.Writer) *system {
-	return &system{
-		in: stdin, out: &lineWriter{w: stdout}, err: stderr, stop: make(chan struct{}),
+	sys := &system{
+		in: stdin, out: &lineWriter{w: stdout}, err: stderr, stop: make(chan struct{}), programs: programs{err: stderr, running: map[*process]bool{}},
 		env: os.Getenv, home: os.UserHomeDir, cacheHome: os.UserCacheDir, now: time.Now,
 		terminal: isTerminal(stdout), watched: isTerminal(stderr), columns: columns(stdout),
 	}
+	sys.files.writesStream(stdout)
+	sys.files.writesStream(stderr)
+	return sys
 }
 
 func isTerminal(w io.Writer) bool {
@@ -100,7 +107,7 @@ func (l *lineWriter) Write(p []byte) (int, error) {
 		return 0, l.err
 	}
 	l.buf = append(l.buf, p...)
-	if len(l.buf) >= lineBuffer {
+	if len(l.buf) >= lineBuffer && bytes.IndexByte(p, '\n') >= 0 { // a long line is not searched again with each part
 		l.flushLines()
 	}
 	return len(p), l.err

@@ -76,10 +76,14 @@ func thresholds(pol *loadedPolicy, o *ThresholdsOptions, models *price.Table) re
 		t.WindowFrom = "assumed: " + c.OutputFrom
 	case known:
 		c.MaxOutput, c.OutputFrom = model.MaxOutput, "model table, "+model.ID
+		c.MaxInput = model.MaxInput
 		t.Window, t.WindowFrom = model.Context, c.OutputFrom
 	}
 	if strings.Contains(o.Model, "[1m]") {
 		t.Window, t.WindowFrom = 1000000, "the model's name holds [1m]"
+	}
+	if pol.Window.Context > 0 || o.Window > 0 {
+		c.MaxInput = 0
 	}
 	if pol.Window.Context > 0 {
 		t.Window, t.WindowFrom = pol.Window.Context, "policy: window.context"

@@ -13,6 +13,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/diff"
 	"github.com/ctxkit/ctxkit/replay/wire"
@@ -37,11 +38,12 @@ const (
 	asPayload    = "payload"
 	asScrollback = "scrollback"
 	asSummary    = "summary-request"
+	asSession    = "session"
 )
 
-var views = []string{asModel, asPayload, asRaw, asScrollback, asTranscript, asSummary}
+var views = []string{asModel, asPayload, asRaw, asScrollback, asSession, asTranscript, asSummary}
 
-const longView = `Show one session at one request, as one of six views:
+const longView = `Show one session at one request, as one of seven views:
 
   transcript   the file as it was appended to, metadata lines included
   raw          the whole history, nothing compacted: offloaded results read
@@ -56,6 +58,8 @@ const longView = `Show one session at one request, as one of six views:
                where it is refused. Only stages that know the messages have it.
                --at event:K is the event with the call; a request's number the
                first call before it; default: the last call
+  session      the payload as a session file: the agent goes on from it, with
+               what the policy leaves of its history. -o is a file or a folder
 
 --at is a request's number, last, peak (the largest payload), end (after the
 last request) or event:K (event K of ` + "`ctxkit replay`" + `). Model and payload
@@ -72,10 +76,11 @@ func newView(sys *system) *cobra.Command {
 		Example: `  ctxkit view session.jsonl --as model --policy opencode --at peak
   ctxkit view session.jsonl --as payload -p claude-code --at 120 -f json
   ctxkit view session.jsonl --as summary-request -p opencode --at event:0
-  ctxkit view session.jsonl --as scrollback --full | less -R`,
+  ctxkit view session.jsonl --as scrollback --full | less -R
+  ctxkit view session.jsonl --as session -p opencode -o next.jsonl`,
 	}, func() error { return runView(sys, o) }, o.shared(sys, o.with(report.ViewFormats))...)
 	f := cmd.Flags()
-	f.StringVar(&o.As, "as", asModel, "which `VIEW`: transcript, raw, model, payload, scrollback or summary-request")
+	f.StringVar(&o.As, "as", asModel, "which `VIEW`: transcript, raw, model, payload, scrollback, session or summary-request")
 	complete(cmd, "as", views)
 	f.StringVar(&o.At, "at", "", "which request: `N`, last, peak, end or event:K")
 	o.completeAt(cmd, sys, "last", "peak", "end")
@@ -100,12 +105,15 @@ func runView(sys *system, o *ViewOptions) error {
 	}
 	switch {
 	case o.Policy != "":
-	case o.As == asModel || o.As == asPayload || o.As == asSummary:
+	case o.As == asModel || o.As == asPayload || o.As == asSummary || o.As == asSession:
 		return fmt.Errorf("no policy: the %s view depends on one: name it with --policy", o.As)
 	case o.As == asScrollback:
 		o.Policy = "recorded"
 	default:
 		o.Policy = "none"
+	}
+	if o.As == asSession {
+		return runSession(sys, o)
 	}
 	s, err := o.open(sys)
 	if err != nil {
@@ -115,6 +123,9 @@ func runView(sys *system, o *ViewOptions) error {
 }
 
 func (s *opened) view(o *ViewOptions) error {
+	if err := s.asked(); err != nil {
+		return err
+	}
 	if o.As == asSummary {
 		return s.viewRequest(o)
 	}
@@ -142,10 +153,8 @@ func (s *opened) view(o *ViewOptions) error {
 			return err
 		}
 	}
-	if (o.As == asModel || o.As == asPayload) && n <= len(s.conv.conv.Requests) {
-		for _, f := range tl.FindingsAt(n, v.View) {
-			s.msgs.warn(session.Warning{File: s.conv.conv.Path, Line: f.Line, Message: f.String()})
-		}
+	if o.As == asModel || o.As == asPayload {
+		s.warnOf(tl, n, v.View)
 	}
 	if o.As == asPayload {
 		v.Body, err = wire.Payload(v.View, s.pol)
@@ -160,6 +169,16 @@ func (s *opened) view(o *ViewOptions) error {
 		v.Classes = append([]diff.Classed{}, diff.Classes(v.View, s.pol, n)...)
 	}
 	return report.PrintView(s.out, v, opt)
+}
+
+// warnOf warns of the findings about the view that is sent at a request.
+func (s *opened) warnOf(tl *replay.Timeline, n int, v *view.View) {
+	if n > len(s.conv.conv.Requests) {
+		return
+	}
+	for _, f := range tl.FindingsAt(n, v) {
+		s.msgs.warn(session.Warning{File: s.conv.conv.Path, Line: f.Line, Message: f.String()})
+	}
 }
 
 // viewRequest shows the request of a call that the policy makes itself.

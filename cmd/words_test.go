@@ -23,6 +23,7 @@ func commandLine() *regexp.Regexp {
 // noCommandLines are strings below cmd that look like a command line and are
 // none.
 var noCommandLines = map[string]string{
+	"claude --resume":     "how another program is run",
 	"ctxkit policy":       "title of a schema",
 	"git log --oneline -": "what a simulated client runs",
 }

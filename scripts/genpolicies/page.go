@@ -5,10 +5,12 @@ import (
 	"cmp"
 	_ "embed"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/condition"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/report"
 )
@@ -33,6 +35,12 @@ func page(reg policy.Registry) ([]byte, error) {
 	b.WriteString("\n### cache\n\nHow the client uses the provider's prompt cache, for the cache simulation and the cost.\n\n")
 	parameters(&b, policy.CachingParameters())
 
+	b.WriteString("\n### Conditions\n\n`when:` at a stage says when it may act: `when: cold || used > 0.8`. [Writing a policy](writing-a-policy.md#conditions)\n" +
+		"has the rules. The variables:\n\n| variable | meaning | unit |\n|---|---|---|\n")
+	for _, v := range condition.Variables() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", v.Name, cell(v.Doc), cmp.Or(v.Unit, "true or false"))
+	}
+
 	b.WriteString("\n### What `ctxkit policy lint` finds\n\nA policy can be valid and still not do what was meant.\n\n| rule | finds |\n|---|---|\n")
 	for _, r := range policy.Rules() {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", r.Name, cell(r.Doc))
@@ -50,14 +58,23 @@ func page(reg policy.Registry) ([]byte, error) {
 		fmt.Fprintf(&b, "| [`%s`](#%s) | %s | %s | %s | %s | %s |\n",
 			p.Name, anchor(p.Name), cell(p.About), cell(p.Source), p.Date, report.ShortTruth(p.Truth), report.ShortScore(p.Score))
 	}
-	corpus := preset.ReadScores().Corpus
-	fmt.Fprintf(&b, "\nThe score is decided/free/recorded: of the automatic compactions that sessions of the product record, how many\n"+
-		"the policy decides at the exact request, on the recorded view, and how many in a free replay; with *, in windows\n"+
-		"fitted to the record. A release is scored on the sessions that it recorded, a hypothesis on all of them: %s\n"+
-		"conversations with %s requests. `ctxkit backtest` scores sessions of your own.\n",
-		policy.Thousands(corpus.Conversations+corpus.Fitted.Conversations), policy.Thousands(corpus.Requests+corpus.Fitted.Requests))
+	b.WriteString("\nThe score is decided/free/recorded: of the automatic compactions that sessions of the product record, how many\n" +
+		"the policy decides at the exact request, on the recorded view, and how many in a free replay; with *, in windows\n" +
+		"fitted to the record. A release is scored on the sessions that it recorded, another policy of the family on all\n" +
+		"sessions of the product, subagents included. `ctxkit backtest` scores sessions of your own.\n\n" +
+		"| sessions of | conversations | requests | all releases together |\n|---|---|---|---|\n")
+	scores := preset.ReadScores().Products
+	for _, product := range slices.Sorted(maps.Keys(scores)) {
+		s := scores[product]
+		n, requests := s.Conversations, s.Requests
+		if f := s.Fitted; f != nil {
+			n, requests = n+f.Conversations, requests+f.Requests
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", product, policy.Thousands(n), policy.Thousands(requests), report.ScoreText(s))
+	}
 	fmt.Fprintf(&b, "\nThe bare name of a product means the release that was current when a session was recorded; for a\n"+
-		"session of the product itself, the one that recorded it. `NAME@%s` is the newest, `NAME@VERSION` that\n"+
+		"session of the product itself, the one that recorded it, or what the product does with models of the session's\n"+
+		"provider. `NAME@%s` is the newest, `NAME@VERSION` that\n"+
 		"version's. Where there is no session, as in `ctxkit policy show` and in `extends`, it is the newest.\n\n"+
 		"| name | versions from | current from | to | policy | dates from |\n|---|---|---|---|---|---|\n", preset.Latest)
 	for _, product := range presets.Products() {

