@@ -29,7 +29,7 @@ var arrows = map[string][]string{
 	"jsonl/gemini":           {"jsonl", "jsonl/foreign"},
 	"jsonl/pi":               {"jsonl", "jsonl/foreign"},
 	"jsonl/codex":            {"jsonl", "jsonl/foreign"},
-	"jsonl/opencode":         {"jsonl/foreign", "jsonl/scan"},
+	"jsonl/opencode":         {"jsonl", "jsonl/foreign", "jsonl/scan"},
 	"jsonl/session":          {"jsonl", "jsonl/foreign", "jsonl/memo", "jsonl/codex", "jsonl/copilot", "jsonl/gemini", "jsonl/opencode", "jsonl/pi"},
 	"jsonl/lint":             {"jsonl", "jsonl/foreign", "jsonl/session"},
 	"jsonl/synth":            {"jsonl", "jsonl/scan"},

@@ -21,6 +21,7 @@ import (
 // It tries a sample; CTXKIT_LONG=1 tries 500 sessions, CTXKIT_CONSISTENCY=N that many, CTXKIT_CONSISTENCY_SEED says
 // where to begin.
 func TestConsistency(t *testing.T) {
+	t.Setenv("CI", "") // check --update writes baselines
 	count, first := 6, uint64(1)
 	if long() {
 		count = 500

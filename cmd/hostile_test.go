@@ -209,7 +209,8 @@ func TestHostile(t *testing.T) {
 					} else if c.Flags().Lookup("policy") != nil {
 						args = append(args, replays...)
 					}
-					run(format, true, args...)
+					// Rows are of single sessions: --by belongs to their merge.
+					run(format, format != "rows" || !slices.Contains(extra, "--by"), args...)
 				}
 			}
 		}
