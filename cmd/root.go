@@ -157,7 +157,6 @@ func newRoot(sys *system) *cobra.Command {
 	var wrong error // in a family: no command runs
 	sys.stages, wrong = policy.NewRegistry(sys.families...)
 	sys.presets = preset.New(sys.stages)
-	sys.programs.files = &sys.files
 	sys.presets.OnRead = func(path string) { sys.files.reads(rolePolicy, path) }
 	root := &cobra.Command{
 		Use: "ctxkit", Short: "Replay coding-agent sessions through context-compaction policies",

@@ -60,6 +60,7 @@ func newSystem(stdin io.Reader, stdout, stderr io.Writer) *system {
 		env: os.Getenv, home: os.UserHomeDir, cacheHome: os.UserCacheDir, now: time.Now,
 		terminal: isTerminal(stdout), watched: isTerminal(stderr), columns: columns(stdout),
 	}
+	sys.programs.files = &sys.files
 	sys.files.writesStream(stdout)
 	sys.files.writesStream(stderr)
 	return sys
