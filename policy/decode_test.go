@@ -23,6 +23,7 @@ func TestDecodeErrors(t *testing.T) {
 		{"two documents", "stages: []\n---\nstages: []\n", "p.yaml:2:1: a second document begins here: keep one policy a file"},
 		{"second document broken", "stages: []\n---\na: [\n", "p.yaml:4:1: not YAML: did not find expected node content while parsing a flow node: fix the syntax"},
 		{"syntax", "stages: []\nwindow:\n  buffer: 1\n buffer: 2\n", "p.yaml:4:2: not YAML: did not find expected key while parsing a block mapping that began on line 1: fix the syntax"},
+		{"a colon in a text", "about: a: b\n", "p.yaml:1:9: not YAML: mapping values are not allowed in this context: indent keys alike, and quote a text that holds a colon and a space"},
 		{"tab", "window:\n\tbuffer: 1\n", "p.yaml:2:1: not YAML: found character that cannot start any token while scanning for the next token: fix the syntax"},
 		{"not UTF-8", "about: \xff\n", "p.yaml:1:8: not text: byte 0xff: save the file as UTF-8 without control characters"},
 		{"anchor and alias", "about: &a x\nsource: *a\nstages: []\n", lines(

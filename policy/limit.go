@@ -133,6 +133,9 @@ func (s *StageConfig) Limits(c Circumstances) Limits {
 	for i := range l.List {
 		l.List[i].Stage = s.Definition.Name
 	}
+	if s.When.Condition != nil {
+		l.Note("%s acts only where %s (%s.%s)", s.Definition.Name, s.When.Expression, s.Definition.Name, whenKey)
+	}
 	return l
 }
 

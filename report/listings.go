@@ -228,7 +228,7 @@ func PrintThresholds(w io.Writer, list LimitList, opt Layout) error {
 			t.add(none, "note", nil, nil, nil, nil, nil, nil, note)
 		}
 	}
-	return listing(limitText(&list), t, list, append([]string{"policy " + list.Policy + before(": ", list.Chosen) + " (" + joined("; ", list.Source, list.Truth) + ")"}, list.Notes...)...).print(w, opt)
+	return listing(limitText(&list), t, list, append([]string{"policy " + list.Policy + before(": ", list.Chosen) + phraseIf(list.Source+list.Truth != "", " (%v)", joined("; ", list.Source, list.Truth))}, list.Notes...)...).print(w, opt)
 }
 
 // limitText says where the policy acts first by the size of the context.

@@ -15,6 +15,8 @@ func TestLint(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"sound", "stages: [tool_result_budget, snip, microcompact_size, autocompact, post_compact]", ""},
 		{"a condition of the server's", "stages: [clear_thinking: {when: cold}]", "1:33: clear_thinking.when: the server carries the stage out, at each request that asks for it: it knows no such condition: leave it out, or use a stage of the client (condition)"},
+		{"a program in one text", "stages: [program: {command: python3 mine.py}]", `1:29: program.command: no shell divides it into words: the program is "python3 mine.py": write [python3, mine.py], unless the program's name has a space (never)`},
+		{"a program whose name has a space, and arguments", "stages: [program: {command: [./my program, x]}]", ""},
 		{"reserve", "window: {output_reserve: 200000}\nstages: [microcompact_size: {manual: true}]", "1:26: window.output_reserve: 200,000 of 200,000 tokens are reserved, nothing is left to use: reserve less (window)"},
 		{"reserve cap", "window: {context: 100000, reserve_cap: 200000}\nstages: [microcompact_size: {manual: true}]", "1:40: window.reserve_cap: 200,000 of 100,000 tokens are reserved, nothing is left to use: reserve less (window)"},
 		{"blocked first", "window: {blocking_offset: 50000}\nstages: [autocompact]", "1:27: window.blocking_offset: requests are blocked at 150,000, before they are compacted at 155,000: make it smaller, or the buffer larger (window)"},

@@ -122,6 +122,9 @@ func syntaxError(file string, err error) *Error {
 		return e
 	}
 	e.Msg = "not YAML: " + strings.TrimSpace(one.Message)
+	if strings.HasPrefix(strings.TrimSpace(one.Message), "mapping values are not allowed") {
+		e.Hint = "indent keys alike, and quote a text that holds a colon and a space"
+	}
 	if one.Mark.Line > 0 {
 		e.Line, e.Column = one.Mark.Line, max(one.Mark.Column, 1)
 	}

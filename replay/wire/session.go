@@ -68,13 +68,15 @@ func Session(v *view.View, o SessionFileOptions) (*SessionFile, error) {
 type sessionWriter struct {
 	renderer
 	SessionFileOptions
-	out   *SessionFile
-	items []sessionItem
-	last  int             // of items: the last response, -1: none
-	said  map[string]bool // ids of responses
-	ids   map[string]string
-	uuid  string // of the last line
-	clock time.Time
+	out     *SessionFile
+	items   []sessionItem
+	last    int             // of items: the last response, -1: none
+	end     int             // of items: the last one that is no attachment, -1: none
+	said    map[string]bool // ids of responses
+	ids     map[string]string
+	uuid    string    // of the last line
+	clock   time.Time // of the item
+	written time.Time // of the last line
 }
 
 // sessionItem is an item with what is shown of it.
@@ -86,7 +88,7 @@ type sessionItem struct {
 
 // gather lists what is in view.
 func (w *sessionWriter) gather() error {
-	w.last = -1
+	w.last, w.end = -1, -1
 	for id := range w.view.Items {
 		blocks, err := w.blocks(id)
 		if err != nil {
@@ -100,8 +102,12 @@ func (w *sessionWriter) gather() error {
 			continue
 		}
 		role := w.view.Role(id)
-		if m := w.view.Message(id); role == session.Assistant && (m == nil || !m.Synthetic) {
+		m := w.view.Message(id)
+		if role == session.Assistant && (m == nil || !m.Synthetic) {
 			w.last = len(w.items)
+		}
+		if m == nil || m.Attachment == "" {
+			w.end = len(w.items)
 		}
 		w.items = append(w.items, sessionItem{id, role, blocks})
 		w.say(role, blocks)
@@ -259,7 +265,7 @@ func (w *sessionWriter) write() error {
 			w.boundary()
 			w.user(it, sessionLine{Summary: true, Hidden: true})
 		default:
-			if js, err := w.attachment(it); js != nil || err != nil {
+			if js, err := w.attachment(i); js != nil || err != nil {
 				if err != nil {
 					return err
 				}
@@ -279,11 +285,11 @@ func (w *sessionWriter) write() error {
 	return nil
 }
 
-// advance sets the clock to an item's time. It never runs backwards, and a message of the policy has the time of what
-// comes before it.
+// advance sets the clock to an item's time. It never runs backwards.
 func (w *sessionWriter) advance(id policy.ItemID) {
-	if m := w.view.Message(id); m != nil && m.Time.After(w.clock) {
-		w.clock = m.Time
+	const unit = time.Millisecond // of the lines
+	if m := w.view.Message(id); m != nil && m.Time.Truncate(unit).After(w.clock) {
+		w.clock = m.Time.Truncate(unit)
 		return
 	}
 	if !w.clock.IsZero() {
@@ -292,7 +298,7 @@ func (w *sessionWriter) advance(id policy.ItemID) {
 	w.clock = time.Unix(0, 0)
 	for i := range w.items { // the first time that is known
 		if m := w.view.Message(w.items[i].id); m != nil && !m.Time.IsZero() {
-			w.clock = m.Time
+			w.clock = m.Time.Truncate(unit)
 			return
 		}
 	}
@@ -308,7 +314,11 @@ func (w *sessionWriter) line(l sessionLine, name string, value []byte) {
 	if w.uuid != "" {
 		parent := w.uuid
 		l.Parent = &parent
+		if !w.clock.After(w.written) { // old clients (2.1.19) go on from the newest line, of several as new the first
+			w.clock = w.written.Add(time.Millisecond)
+		}
 	}
+	w.written = w.clock
 	w.uuid = uuidOf(w.derived(len(w.out.Lines)))
 	l.UUID, l.SessionID, l.CWD, l.UserType, l.Version = w.uuid, w.out.ID, w.out.CWD, "external", w.version()
 	l.Time = w.clock.UTC().Format("2006-01-02T15:04:05.000Z")
@@ -388,10 +398,11 @@ func plainText(js []byte) ([]byte, bool) {
 }
 
 // attachment returns the recorded JSON of an unchanged attachment that the client turns into a text itself; nil for
-// any other item.
-func (w *sessionWriter) attachment(it *sessionItem) ([]byte, error) {
+// any other item, and for those at the end: clients go on from the last message, and read no attachment behind it.
+func (w *sessionWriter) attachment(i int) ([]byte, error) {
+	it := &w.items[i]
 	m := w.view.Message(it.id)
-	if m == nil || m.Attachment == "" || w.conv.Product != session.Product || len(it.blocks) != 1 || w.view.Tag(it.id) != nil {
+	if i > w.end || m == nil || m.Attachment == "" || w.conv.Product != session.Product || len(it.blocks) != 1 || w.view.Tag(it.id) != nil {
 		return nil, nil
 	}
 	t := it.blocks[0].Source

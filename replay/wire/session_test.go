@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
@@ -65,6 +66,9 @@ func goesOn(t testing.TB, dir string, v *view.View, o wire.SessionFileOptions) *
 	if err != nil {
 		t.Fatal(err)
 	}
+	if got, all := readByClient(t, s.Lines); got != all {
+		t.Errorf("a client reads %d of %d lines back", got, all)
+	}
 	f, err := session.Load(write(t, dir, s), session.LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -97,6 +101,46 @@ func goesOn(t testing.TB, dir string, v *view.View, o wire.SessionFileOptions) *
 		t.Errorf("read back (-want +got):\n%s", diff)
 	}
 	return s
+}
+
+// readByClient counts the lines that every client reads back, and all of them. Old clients (cli.js of 2.1.19)
+// follow the parents of the newest line, of several as new the first; new ones (2.1.112) those of the last line without
+// children, or of the message above it where it is none.
+func readByClient(t testing.TB, lines [][]byte) (read, all int) {
+	t.Helper()
+	type line struct {
+		UUID      string
+		Parent    string `json:"parentUuid"`
+		Type      string
+		Timestamp time.Time
+	}
+	at := map[string]int{"": -1}
+	var chain []line
+	for _, js := range lines {
+		var l line
+		if err := json.Unmarshal(js, &l); err != nil {
+			t.Fatal(err)
+		}
+		if l.UUID != "" {
+			at[l.UUID] = len(chain)
+			chain = append(chain, l)
+		}
+	}
+	newest := 0
+	for i := range chain {
+		if chain[i].Timestamp.After(chain[newest].Timestamp) {
+			newest = i
+		}
+	}
+	said := len(chain) - 1
+	for said > 0 && chain[said].Type != "user" && chain[said].Type != "assistant" {
+		said--
+	}
+	n := 0
+	for i := min(newest, said); i >= 0; i = at[chain[i].Parent] {
+		n++
+	}
+	return n, len(chain)
 }
 
 // library reads each built-in policy once.
@@ -269,19 +313,23 @@ func TestSession(t *testing.T) {
 		Version   string  `json:"version"`
 		Time      string  `json:"timestamp"`
 	}
-	var rest []string
+	var rest, times []string
 	last := ""
 	for i, js := range s.Lines[:len(s.Lines)-1] {
 		var l line
 		if err := json.Unmarshal(js, &l); err != nil {
 			t.Fatalf("line %d: %v: %s", i+1, err, js)
 		}
-		if parent := cmp.Or(l.Parent, new(string)); *parent != last || l.SessionID != s.ID || l.CWD != conv.CWD || l.Version != "2.1.19" || l.Time != "1970-01-01T00:00:00.000Z" {
+		if parent := cmp.Or(l.Parent, new(string)); *parent != last || l.SessionID != s.ID || l.CWD != conv.CWD || l.Version != "2.1.19" {
 			t.Errorf("line %d: %+v below %q", i+1, l, last)
 		}
+		times = append(times, l.Time)
 		last = l.UUID
 		_, body, _ := strings.Cut(string(js), `"message":`)
 		rest = append(rest, strings.TrimSuffix(body, "}"))
+	}
+	if want := []string{"1970-01-01T00:00:00.000Z", "1970-01-01T00:00:00.001Z"}; !slices.Equal(times[:2], want) || !slices.IsSorted(times) {
+		t.Errorf("times are %q, want %q and later ones", times, want)
 	}
 	none := `"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}`
 	answer := func(n int, usage, content string) string {

@@ -38,8 +38,8 @@ after:  the oldest 15 are "[Old tool result content cleared]", the newest 10 as 
 
 func maskLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
 	p := s.Params.(*Mask)
-	l.Note("masking: all but the newest %s %s (%s), once %s %s are older (%s)",
-		policy.Thousands(p.Keep), p.By, c.Name("mask.keep"), policy.Thousands(p.Step), p.By, c.Name("mask.step"))
+	l.Note("masking: all but the newest %s %s (%s), in steps of %s (%s)",
+		policy.Thousands(p.Keep), p.By, c.Name("mask.keep"), policy.Thousands(p.Step), c.Name("mask.step"))
 }
 
 func maskCheck(c *policy.Check) {

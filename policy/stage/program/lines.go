@@ -106,13 +106,13 @@ func strict(text []byte, v any) error {
 func decode(text []byte, request int) (*answerLine, error) {
 	var a answerLine
 	if err := strict(text, &a); err != nil {
-		return nil, fmt.Errorf("its answer is none: %w: %s", err, excerpt(text))
+		return nil, fmt.Errorf("its answer is not as the protocol has it: %w: %s", err, excerpt(text))
 	}
 	switch {
 	case a.Request != request:
 		return nil, fmt.Errorf("it answered request %d: %s", a.Request, excerpt(text))
 	case (a.Edits == nil) == (a.Messages == nil):
-		return nil, fmt.Errorf("its answer has not one of edits and messages: %s", excerpt(text))
+		return nil, fmt.Errorf("its answer needs one of edits and messages, not both: %s", excerpt(text))
 	case a.Call != nil && a.Messages == nil:
 		return nil, errors.New("call stands beside edits: put it into the edit that summarizes")
 	}

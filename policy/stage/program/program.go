@@ -3,6 +3,7 @@ package program
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,8 +37,12 @@ after:  the result is "[cleared]"`,
 			l.Note("program: what %s answers", title(s.Params.(*Parameters).Command))
 		},
 		Check: func(c *policy.Check) {
-			if len(c.Stage.Params.(*Parameters).Command) == 0 {
+			switch words := c.Stage.Params.(*Parameters).Command; {
+			case len(words) == 0:
 				c.Add(policy.RuleNever, "program", "add command: [PROGRAM, ARGUMENT …]", "it names no program")
+			case len(words) == 1 && strings.ContainsAny(words[0], " \t"):
+				c.Add(policy.RuleNever, "program.command", "write ["+strings.Join(strings.Fields(words[0]), ", ")+"], unless the program's name has a space",
+					"no shell divides it into words: the program is %s", strconv.Quote(clean(words[0])))
 			}
 		},
 		New: func(p any) (policy.Stage, error) {
