@@ -103,7 +103,7 @@ func goesOn(t testing.TB, dir string, v *view.View, o wire.SessionFileOptions) *
 	return s
 }
 
-// readByClient counts the lines that every client reads back, and all of them. Old clients (cli.js of 2.1.19)
+// readByClient counts the lines that old and new clients read back, and all of them. Old clients (cli.js of 2.1.19)
 // follow the parents of the newest line, of several as new the first; new ones (2.1.112) those of the last line without
 // children, or of the message above it where it is none.
 func readByClient(t testing.TB, lines [][]byte) (read, all int) {
