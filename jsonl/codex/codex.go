@@ -47,6 +47,9 @@ const (
 	recordCompacted = "compacted"
 	recordWorld     = "world_state"
 	recordEvent     = "event_msg"
+	recordAgents    = "inter_agent_communication"          // since 0.14x: what another agent says
+	recordTrigger   = "inter_agent_communication_metadata" // beside such an item
+	recordParent    = "rollout_reference"                  // of a fork that does not copy its parent
 )
 
 func looks(h *foreign.Beginning) bool {
@@ -93,9 +96,13 @@ type converter struct {
 	named   bool // the first session_meta was read
 	begun   bool // the session's own line was written
 	model   string
-	limit   int  // bytes of an output that the history keeps
-	copied  bool // the records are the parent's
+	limit   int    // bytes of an output that the history keeps
+	copied  bool   // the records are the parent's
+	forked  string // the parent's id
 	copies  []part
+	copiedN int             // records that were copied
+	turns   bool            // the copied records name their turns
+	copying time.Time       // of the last copied record
 	calls   map[string]bool // call ids of the history
 
 	answer  []part // the items of the response in progress
@@ -151,6 +158,9 @@ func (c *converter) record(u foreign.Unit, e *jsonl.Entry) {
 	if e.Part > 0 && !c.copied {
 		c.restart(&p)
 	}
+	if c.copied && c.named {
+		c.copy(&p)
+	}
 	switch e.Type {
 	case recordMeta:
 		c.meta(p, r.Payload)
@@ -161,22 +171,47 @@ func (c *converter) record(u foreign.Unit, e *jsonl.Entry) {
 			c.broken(u, e.Line, err)
 			return
 		}
-		if c.copied {
-			c.copies = append(c.copies, p)
+		p.item.name()
+		c.said(p)
+	case recordAgents:
+		if err := p.item.agent(r.Payload); err != nil {
+			c.broken(u, e.Line, err)
 			return
 		}
-		c.item(p)
+		c.said(p)
 	case recordCompacted:
 		c.compacted(p, r.Payload)
 	case recordEvent:
 		c.event(p, r.Payload)
-	case recordWorld:
+	case recordWorld, recordTrigger, recordParent:
 		c.w.Aside(u, "metadata: "+e.Type)
 	case "":
 		c.w.Aside(u, "no type")
 	default:
 		c.w.Aside(u, "unknown type: "+e.Type)
 	}
+}
+
+// said takes an item of the history.
+func (c *converter) said(p part) {
+	if c.copied {
+		c.copies = append(c.copies, p)
+		return
+	}
+	c.item(p)
+}
+
+// copyPause is longer than a client takes to copy a record: all records of a copy are stamped as it is written.
+const copyPause = time.Second
+
+// copy notes a record of a copy, or ends the copy. Where the parent's turns have no ids, which the own ones could be told
+// from, it ends with the first record that is stamped later.
+func (c *converter) copy(p *part) {
+	if !c.turns && c.copiedN > 0 && p.time.Sub(c.copying) > copyPause {
+		c.endCopy()
+		return
+	}
+	c.copiedN, c.copying = c.copiedN+1, p.time
 }
 
 // restart marks that the client was started again before a record that shares its line with another: the process before
@@ -228,7 +263,7 @@ func (c *converter) meta(p part, payload []byte) {
 	switch {
 	case !c.named:
 		c.named = true
-		c.copied = m.Forked != ""
+		c.copied, c.forked = m.Forked != "", m.Forked
 		c.session.ID, c.session.CWD, c.session.Version, c.session.Provider = m.ID, m.CWD, m.Version, m.Provider
 		c.session.Parent, c.session.Repository = m.Parent, foreign.Repository(m.Git.Address)
 		var s struct {

@@ -104,7 +104,7 @@ func outline(w *foreign.Writer, n int, e *jsonl.Entry) string {
 }
 
 func TestConvert(t *testing.T) {
-	for _, name := range []string{"rollout", "fork"} {
+	for _, name := range []string{"rollout", "fork", "early", "earlyfork", "late", "parentless"} {
 		content, err := os.ReadFile("testdata/" + name + ".jsonl")
 		if err != nil {
 			t.Fatal(err)
@@ -151,12 +151,15 @@ func TestLooks(t *testing.T) {
 
 func TestAdded(t *testing.T) {
 	for said, want := range map[string]bool{
-		"# AGENTS.md instructions for /x\n<INSTRUCTIONS>\na\n</INSTRUCTIONS>\n": true,
-		" <ENVIRONMENT_CONTEXT>x</environment_context>":                         true,
-		"<turn_aborted>\nx\n</turn_aborted>":                                    true,
-		"<environment_context> is a tag":                                        false,
-		"hello":                                                                 false,
-		"":                                                                      false,
+		"# AGENTS.md instructions for /x\n<INSTRUCTIONS>\na\n</INSTRUCTIONS>\n":         true,
+		" <ENVIRONMENT_CONTEXT>x</environment_context>":                                 true,
+		"<turn_aborted>\nx\n</turn_aborted>":                                            true,
+		"<codex_internal_context source=\"goal\">\nx\n</codex_internal_context>":        true,
+		"<external_page>x</external_page>":                                              true,
+		"Warning: The maximum number of unified exec processes you can keep open is 60": true,
+		"<environment_context> is a tag":                                                false,
+		"hello":                                                                         false,
+		"":                                                                              false,
 	} {
 		raw, err := json.Marshal([]text{{Type: "input_text", Text: "first"}, {Type: "input_text", Text: said}})
 		if err != nil {
@@ -224,7 +227,7 @@ func mutants(files [][]byte, n int, each func(seed int, content []byte)) {
 }
 
 func fixtures(t testing.TB) (files [][]byte) {
-	for _, name := range []string{"rollout", "fork"} {
+	for _, name := range []string{"rollout", "fork", "early", "earlyfork", "late"} {
 		b, err := os.ReadFile("testdata/" + name + ".jsonl")
 		if err != nil {
 			t.Fatal(err)
@@ -269,7 +272,7 @@ func TestMutants(t *testing.T) {
 				t.Fatalf("mutant %d: the uuid %s twice", seed, e.UUID)
 			}
 			uuids[e.UUID] = true
-			if e.ParentUUID != "" && !uuids[e.ParentUUID] {
+			if e.ParentUUID != "" && !uuids[e.ParentUUID] && !bytes.Contains(content, []byte(`"forked_from_id":"`+e.ParentUUID)) && !bytes.Contains(content, []byte(`"forked_from_id": "`+e.ParentUUID)) {
 				t.Fatalf("mutant %d: the parent %s is not written before", seed, e.ParentUUID)
 			}
 		}

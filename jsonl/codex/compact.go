@@ -17,7 +17,13 @@ func (c *converter) compacted(p part, payload []byte) {
 		c.broken(p.unit, p.line, err)
 		return
 	}
+	for i := range r.Replacement {
+		r.Replacement[i].name()
+	}
 	if c.copied {
+		if r.Replacement == nil {
+			r.Replacement = append(c.copiedUsers(), item{Type: "message", Role: "user", Content: content(r.Message)})
+		}
 		c.replaceCopy(p, r.Replacement)
 		return
 	}
@@ -44,9 +50,32 @@ func (c *converter) replaceCopy(p part, items []item) {
 	}
 }
 
+// copiedUsers are the messages of the user in a copy that a compaction keeps which does not list its result.
+func (c *converter) copiedUsers() (keep []item) {
+	room := userBytes
+	for i := len(c.copies) - 1; i >= 0; i-- {
+		it := c.copies[i].item
+		if it.Type != "message" || it.Role != "user" || added(it.Content) {
+			continue
+		}
+		said := joined(it.Content)
+		if strings.HasPrefix(said, summaryHead) {
+			continue
+		}
+		if len(said) > room {
+			return append([]item{{Type: "message", Role: "user", Content: content(shortened(said, room))}}, keep...)
+		}
+		keep, room = append([]item{it}, keep...), room-len(said)
+	}
+	return keep
+}
+
 // endCopy ends the copy of a parent's records: what is left of them is the history.
 func (c *converter) endCopy() {
 	copies := c.copies
+	if c.copied && len(copies) == 0 {
+		c.parent = c.forked // it is not in the file: the conversation begins before it
+	}
 	c.copies = nil
 	for i := range copies {
 		c.item(copies[i])
@@ -160,10 +189,7 @@ func (c *converter) newest() (keep []entry, cut []item) {
 			keep, room = append([]entry{e}, keep...), room-len(e.text)
 			continue
 		}
-		content, err := json.Marshal([]text{{Type: "input_text", Text: shortened(e.text, room)}})
-		if err == nil {
-			cut = append(cut, item{Type: "message", Role: "user", Content: content})
-		}
+		cut = append(cut, item{Type: "message", Role: "user", Content: content(shortened(e.text, room))})
 		break
 	}
 	return keep, cut

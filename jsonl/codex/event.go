@@ -48,8 +48,10 @@ func (c *converter) event(p part, payload []byte) {
 		c.broken(p.unit, p.line, err)
 		return
 	}
-	if c.copied && e.Type == "task_started" && e.Turn > c.session.ID {
-		c.endCopy()
+	if c.copied && e.Type == "task_started" && len(e.Turn) == len(c.session.ID) {
+		if c.turns = true; e.Turn > c.session.ID {
+			c.endCopy()
+		}
 	}
 	if e.Type == "task_started" {
 		c.window(e.Window)

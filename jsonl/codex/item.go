@@ -28,6 +28,35 @@ type item struct {
 	Tools     json.RawMessage `json:"tools"`
 }
 
+// name gives an item the type that it has in this package: versions have several names for one.
+func (it *item) name() {
+	switch it.Type {
+	case "compaction_summary", "context_compaction":
+		it.Type = "compaction"
+	case "additional_tools":
+		it.Type, it.Role = "message", "developer"
+		it.Content = content(compact(it.Tools))
+	}
+}
+
+// agent makes the item of what another agent says.
+func (it *item) agent(payload []byte) error {
+	var said struct {
+		Content string `json:"content"`
+	}
+	if err := json.Unmarshal(payload, &said); err != nil {
+		return err
+	}
+	it.Type, it.Content = "agent_message", content(said.Content)
+	return nil
+}
+
+// content is the content of a message that is one text.
+func content(s string) json.RawMessage {
+	raw, _ := json.Marshal([]text{{Type: "input_text", Text: s}}) // strings always can be
+	return raw
+}
+
 // endOfResponse is the type of a part that is no item: a token count in a copy.
 const endOfResponse = "end of response"
 
@@ -47,6 +76,8 @@ type text struct {
 	Type  string `json:"type"`
 	Text  string `json:"text"`
 	Image string `json:"image_url"`
+
+	Encrypted string `json:"encrypted_content,omitempty"` // of what another agent says
 }
 
 // texts reads a list of texts, or a string.
@@ -61,6 +92,10 @@ func texts(raw json.RawMessage) (list []text) {
 // blocks are the blocks of a content.
 func blocks(raw json.RawMessage) (out []foreign.Block) {
 	for _, t := range texts(raw) {
+		if t.Encrypted != "" {
+			out = append(out, foreign.Block{Type: "encrypted_content", Signature: (&item{Encrypted: t.Encrypted}).encrypted()})
+			continue
+		}
 		if t.Image == "" {
 			out = append(out, foreign.Text(t.Text))
 			continue
@@ -98,6 +133,12 @@ var contextual = [...][2]string{
 	{"<turn_aborted>", "</turn_aborted>"},
 	{"<subagent_notification>", "</subagent_notification>"},
 	{"<hook_prompt", "</hook_prompt>"},
+	{"<goal_context>", "</goal_context>"},
+	{"<extension_context>", "</extension_context>"},
+	{"<codex_internal_context", "</codex_internal_context>"},
+	{"<external_", ">"},
+	{"warning: the maximum number of unified exec processes you can keep open is", ""},
+	{"warning: your account was flagged for potentially high-risk cyber activity", ""},
 }
 
 // added reports whether the client wrote a user message: any of its texts says so.
