@@ -33,10 +33,10 @@ func newBacktest(sys *system) *cobra.Command {
 does the cache simulation read what the API reported?
 
 Without --policy each session is scored under the policy of the client that
-recorded it; for a client without a built-in one (Copilot CLI), name one.
-Clients from 2.1.119 on record no window that the user set: in
-sessions with recorded automatic compactions it is fitted to those, and such
-sessions have rows of their own.
+recorded it; name one for a client without a built-in policy (Copilot CLI), and
+for sessions of several clients. Clients from 2.1.119 on record no window that
+the user set: in sessions with recorded automatic compactions it is fitted to
+those, and such sessions have rows of their own.
 
 --strict judges the measures by bars and exits 1 where one fails; --bar sets
 another bar. A measure with too few samples is reported and not judged: each has
@@ -104,7 +104,18 @@ func runBacktest(sys *system, o *BacktestOptions) error {
 		return err
 	}
 	if o.Policy == "" {
-		client := oneClient(sys, o.Inputs)
+		client := session.Product
+		switch list := clients(sys, o.Inputs); {
+		case len(list) == 1:
+			client = list[0]
+		case len(list) > 1:
+			var names []string
+			for _, c := range list {
+				names = append(names, clientName(c))
+			}
+			return fmt.Errorf("the sessions are of several clients (%s), and a score is of one policy: name it with --policy, or score the sessions of each client by themselves",
+				strings.Join(names, ", "))
+		}
 		if len(sys.presets.Releases(client)) == 0 {
 			return fmt.Errorf("no policy of %s is built in, and what is scored is another product's: name one with --policy, such as %s; ctxkit policy list lists all",
 				clientName(client), session.Product)

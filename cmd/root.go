@@ -91,19 +91,24 @@ func ownPolicy(sys *system, args []string) string {
 
 // oneClient is the product that recorded the sessions, Claude Code where there are several, or none is known.
 func oneClient(sys *system, args []string) string {
+	if products := clients(sys, args); len(products) == 1 {
+		return products[0]
+	}
+	return session.Product
+}
+
+// clients are the products that recorded the sessions, sorted; none where the inputs cannot be found: the command says
+// what is wrong.
+func clients(sys *system, args []string) (products []string) {
 	in, err := resolve(sys, args, func(...session.Warning) {})
 	if err != nil {
-		return session.Product // the command says what is wrong
+		return nil
 	}
-	var products []string
 	for _, i := range describe(sys, in.list) {
 		products = append(products, cmp.Or(i.Product, session.Product))
 	}
 	slices.Sort(products)
-	if products = slices.Compact(products); len(products) != 1 {
-		return session.Product
-	}
-	return products[0]
+	return slices.Compact(products)
 }
 
 // clientName is the name of a product that records sessions, for people.
@@ -112,6 +117,9 @@ func clientName(product string) string {
 		if f.Name == product {
 			return f.Client
 		}
+	}
+	if product == session.Product {
+		return "Claude Code"
 	}
 	return product
 }

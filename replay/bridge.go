@@ -14,7 +14,7 @@ import (
 
 // RecordedBill is what the API reported of a conversation's requests, at the table's prices.
 type RecordedBill struct {
-	Bill                 // calls are samplings: several where the API iterated within a request
+	Bill                 // calls are samplings: several where the API iterated within a request; recorded calls that compact are among them
 	Models   []ModelBill `json:"models"`                 // by model, sorted
 	Requests int         `json:"requests"`               // with usage
 	Without  int         `json:"requests_without_usage"` // of them nothing is known
@@ -121,11 +121,28 @@ func BilledBy(conv *session.Conversation, table *price.Table) (*RecordedBill, er
 		b.says(&m.Usage)
 	}
 	for i := range conv.Boundaries {
-		if u := conv.Boundaries[i].Usage; u != nil {
-			b.says(u)
+		of := &conv.Boundaries[i]
+		if of.Usage == nil {
+			continue
+		}
+		b.says(of.Usage)
+		if b.Requests > 0 { // else the bill is not known
+			model, one := c.recordedCall(conv, of)
+			b.Bill.Add(one)
+			b.model(model).Add(one)
 		}
 	}
 	return b, nil
+}
+
+// recordedCall is the bill of the call that wrote the summary of a compaction, which has a recorded usage, and its model:
+// that of the request after it, else of the last one.
+func (c *caching) recordedCall(conv *session.Conversation, of *session.Boundary) (model string, b Bill) {
+	if k := min(of.Request, len(conv.Requests)) - 1; k >= 0 {
+		model = conv.Messages[conv.Requests[k].Message].Model
+	}
+	s := samplings(of.Usage)
+	return model, s.bill(c.find(model))
 }
 
 // says adds what the client recorded as the cost of a call.
@@ -146,7 +163,7 @@ const (
 	StepRead       = "cache_read"        // the same input of the other requests, by the simulated cache: what is read,
 	StepWritten    = "cache_written"     // written
 	StepUncached   = "cache_uncached"    // and neither
-	StepClient     = "client_calls"      // calls of the recorded client that no line bills: compactions
+	StepClient     = "client_calls"      // calls of the recorded client whose usage is on no line: compactions
 	StepModel      = "model"             // another model: its prices and tokenizer
 	StepIdeal      = OfPolicy + "ideal"
 	StepBreaks     = OfPolicy + "breaks"
@@ -287,8 +304,20 @@ func (r *Record) Bridge(tl *Timeline, pol *policy.Policy, opt Options, others ..
 // bridgeRequests makes the steps from the usage of each request to its simulation.
 func (r *Record) bridgeRequests(b *Bridge, own *Timeline, table *price.Table) {
 	c := &caching{models: table, known: map[string]*price.Model{}}
+	billed := map[int]int64{} // what compactions before a request were billed
+	for i := range r.Conv.Boundaries {
+		if of := &r.Conv.Boundaries[i]; of.Usage != nil && slices.ContainsFunc(r.Conv.Requests, r.hasUsage) {
+			_, one := c.recordedCall(r.Conv, of)
+			billed[of.Request] += one.CostUSD.Nano
+		}
+	}
 	for i := range own.Requests {
 		row := &own.Requests[i]
+		if nano, ok := billed[row.N]; ok && row.Kind != "main" {
+			b.step(StepUncached, 0, row.CostUSD.Nano-nano)
+			delete(billed, row.N)
+			continue
+		}
 		if row.Kind != "main" {
 			b.step(StepClient, 1, row.CostUSD.Nano)
 			continue
@@ -327,7 +356,13 @@ func (r *Record) bridgeRequests(b *Bridge, own *Timeline, table *price.Table) {
 		b.step(StepWritten, 0, written)
 		b.step(StepUncached, 0, row.CostUSD.Nano-at-read-written)
 	}
+	for _, nano := range billed {
+		b.step(StepUncached, 0, -nano) // that the replay has no call for
+	}
 }
+
+// hasUsage reports whether the usage of a request is recorded.
+func (r *Record) hasUsage(q session.APICall) bool { return r.Conv.Messages[q.Message].HasUsage }
 
 // resized is a split of another total, in the same proportions.
 func resized(s cache.Split, total int) cache.Split {
