@@ -208,6 +208,22 @@ func defaultFolders(sys *system) ([]string, error) {
 	return dirs, nil
 }
 
+// unreadStores warns of places where agents keep sessions that cannot be read there; source is the only agent, "": all.
+func unreadStores(sys *system, source string, warn func(...session.Warning)) {
+	for _, form := range session.Forms() {
+		s := form.Store
+		if s.Unread == "" || source != "" && source != form.Name {
+			continue
+		}
+		s.Folder = s.Unread
+		if path := storeFolder(sys, &s); path != "" {
+			if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() {
+				warn(session.Warning{File: path, Message: fmt.Sprintf("sessions of %s in it are not listed: write one to a file: %s", form.Client, s.Export)})
+			}
+		}
+	}
+}
+
 // storeFolder is where an agent keeps its sessions, "" where that is not known.
 func storeFolder(sys *system, s *foreign.Store) string {
 	dir := ""

@@ -71,6 +71,8 @@ func runSessions(sys *system, o *SessionsOptions) error {
 	fail := msgs.unread
 	if len(o.Folders) > 0 {
 		fail = func(err error) { refused++; msgs.fail(err) }
+	} else {
+		unreadStores(sys, o.Source, msgs.warn)
 	}
 	list, err := findSessions(sys, o.Folders, o.Quiet, msgs, fail)
 	if err != nil {

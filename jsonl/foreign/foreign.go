@@ -61,6 +61,10 @@ type Store struct {
 	// Inside are patterns (path.Match) of the folders below Folder that hold sessions, with slashes, and of those on
 	// the way to them. Those directly in it need none.
 	Inside []string
+
+	// Unread is a file of the client's folder, with slashes, in which it keeps sessions that cannot be read there, and
+	// Export what to do about it.
+	Unread, Export string
 }
 
 // Session is what holds for a whole session.

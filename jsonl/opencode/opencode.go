@@ -26,7 +26,10 @@ var words string
 func Form() foreign.Form {
 	return foreign.Form{
 		Name: Product, Client: "OpenCode", Looks: looks, Convert: convert, Gather: gather, Files: files, Words: words,
-		Store: foreign.Store{Env: "XDG_DATA_HOME", Home: ".local/share", Folder: "opencode/storage/session", Inside: []string{"*"}},
+		Store: foreign.Store{
+			Env: "XDG_DATA_HOME", Home: ".local/share", Folder: "opencode/storage/session", Inside: []string{"*"},
+			Unread: "opencode/opencode.db", Export: "opencode export ID > FILE",
+		},
 		Tools: map[string]string{
 			"bash": "Bash", "read": "Read", "write": "Write", "edit": "Edit", "multiedit": "MultiEdit", "patch": "Edit", "apply_patch": "Edit",
 			"grep": "Grep", "glob": "Glob", "list": "LS", "webfetch": "WebFetch", "websearch": "WebSearch", "task": "Task",
