@@ -52,6 +52,7 @@ var arrows = map[string][]string{
 	"replay/diff":            {"jsonl", "jsonl/session", "policy", "policy/view", "replay/wire"},
 	"replay/category":        {"jsonl", "jsonl/session", "policy", "policy/view"},
 	"replay/trace":           {"jsonl", "jsonl/session", "policy", "policy/view", "replay/category", "replay/diff"},
+	"replay/serving":         {"policy", "policy/view", "replay"},
 	"replay/wire":            {"jsonl", "jsonl/session", "policy", "policy/view", "policy/stage/opencode", "replay/price"},
 	"replay/...":             {"jsonl", "jsonl/names", "jsonl/session", "policy", "policy/condition", "policy/strict", "replay/..."},
 	"report":                 {"jsonl", "jsonl/anonymize", "jsonl/lint", "jsonl/session", "policy", "policy/view", "replay", "replay/...", "report/parquet"},

@@ -268,7 +268,7 @@ func (r *Record) Bridge(tl *Timeline, pol *policy.Policy, opt Options, others ..
 		recorded.Add(other)
 	}
 	same := opt
-	same.Regret, same.CompactAt, same.Observe, same.Trace = false, nil, nil, nil
+	same.Regret, same.CompactAt, same.Observe, same.Send, same.Trace = false, nil, nil, nil, nil
 	replayed := func(model string) (*Timeline, error) {
 		if pol.Recorded && model == opt.Model {
 			return tl, nil

@@ -47,6 +47,7 @@ type caching struct {
 	sent    int    // by the last main request, tokens
 	ladder  ladder // what a request would read, cause by cause
 	marks   [cache.MaxBreakpoints]cache.Breakpoint
+	heads   [firstPlace]int // how often what stands at the places before the messages has changed
 }
 
 func newCaching(use policy.Caching, models *price.Table, kinds func(string) cache.CacheKind, long bool) *caching {
@@ -184,7 +185,7 @@ func (c *caching) begin(model, version string, head cache.Head, floor int) {
 		c.startAgain(version, head.Shared)
 	}
 	if !first && version != c.version {
-		c.sim.Change(sharedPlace, cache.Cause{Kind: cache.ToolsChanged})
+		c.newHead(sharedPlace, cache.ToolsChanged)
 		c.auto.Limit(0, cache.Cause{Kind: cache.ToolsChanged})
 		if !restarted { // else the restart has lost it
 			c.ladder.limit(keepsMost, 0, "")
@@ -217,7 +218,7 @@ func (c *caching) warmUp() {
 // newTools changes the simulation where the client sends other tools: of the head only what other sessions keep is in
 // the cache.
 func (c *caching) newTools() {
-	c.sim.Change(sharedPlace, cache.Cause{Kind: cache.ToolsChanged})
+	c.newHead(sharedPlace, cache.ToolsChanged)
 	c.auto.Limit(0, cache.Cause{Kind: cache.ToolsChanged})
 	c.warmUp()
 	c.ladder.limit(keepsMost, c.warm, "")
@@ -230,11 +231,19 @@ func (c *caching) startAgain(version string, shared int) {
 	if version != c.version {
 		place, kept = sharedPlace, 0
 	}
-	c.sim.Change(place, cache.Cause{Kind: cache.Restart})
+	c.newHead(place, cache.Restart)
 	if !c.unasked() { // whose client keeps its system prompt
 		c.ladder.limit(keepsAll, kept, "")
 	}
 	c.again = false
+}
+
+// newHead notes that what stands at a place before the messages, and all behind it, is not what was sent before.
+func (c *caching) newHead(place int, kind cache.BreakCause) {
+	c.sim.Change(place, cache.Cause{Kind: kind})
+	if place == sharedPlace || !c.unasked() { // see startAgain
+		c.heads[place]++
+	}
 }
 
 // breakpoints are the marks of the policy's client in a request whose last block is at place last, with tokens up to
@@ -315,10 +324,7 @@ func (e *engine) cacheRequest(k int, row *Request) {
 	// By the documentation an entry lives from the start of the request that wrote or read it. In recorded 5-minute
 	// sessions it lives from the end of the response: pauses of 4 to 7 minutes were hits up to 303 seconds after it
 	// (one of them 364 seconds after the start) and misses from 302 seconds on.
-	start := e.now
-	if start.IsZero() {
-		start = msg.Time
-	}
+	start := e.start(msg)
 	request := cache.CachedRequest{Start: start, Lives: msg.End, Model: model, Minimum: c.minimum(model), Tokens: payload}
 	var split cache.Split
 	var cause cache.Cause

@@ -32,6 +32,28 @@ type Options struct {
 
 	// Observe, if set, is called at each main request with the view that is sent. The view is valid during the call.
 	Observe func(n int, v *view.View)
+
+	// Send, if set, is called with each request in the order of Timeline.Requests. The request is valid during the call.
+	Send func(q *SentRequest)
+}
+
+// SentRequest is a request as it is sent.
+type SentRequest struct {
+	*Request
+	Call  *policy.Call // of a call of the policy's own; nil: a main request
+	View  *view.View   // the messages; of a call those of the conversation before it
+	Model string       // that answers
+	Start time.Time    // zero: not known
+	End   time.Time    // of the response; zero: not known, as that of every call of the policy's own
+	Stop  string       // why the recorded response ended
+	Head  SentHead
+}
+
+// SentHead is the system prompt and the tools of a request.
+type SentHead struct {
+	Shared        int // tokens at their start that the client sends in all its sessions
+	SharedChanges int // how often that start has changed in the conversation
+	Changes       int // how often the rest has, without the changes of that start
 }
 
 // Run replays a conversation through a policy.
@@ -385,10 +407,7 @@ func (e *engine) request(k int) {
 	}
 	e.leaveOut(k)
 	// The client decides before the call: by the time of the last message, not of the response.
-	c := policy.Context{Now: e.now}
-	if e.now.IsZero() {
-		c.Now = msg.Time
-	}
+	c := policy.Context{Now: e.start(msg)}
 	c.Used, c.UsedTail = e.used(k)
 	e.runStages(policy.Prepare, k, c)
 	e.runStages(policy.Project, k, c)
@@ -443,6 +462,24 @@ func (e *engine) used(k int) (used, tail int) {
 	return max(over+e.view.ClientPayloadTokens(), 0), 0
 }
 
+// start is when the request was sent that a message answers, as far as the lines show it.
+func (e *engine) start(msg *session.Message) time.Time {
+	if e.now.IsZero() {
+		return msg.Time
+	}
+	return e.now
+}
+
+// send calls Options.Send with a request.
+func (e *engine) send(q *SentRequest) {
+	if e.opt.Send == nil {
+		return
+	}
+	q.View, q.Model = e.view, cmp.Or(e.opt.Model, q.Request.Model)
+	q.Head = SentHead{Shared: e.cache.head.Shared, SharedChanges: e.cache.heads[sharedPlace], Changes: e.cache.heads[systemPlace]}
+	e.opt.Send(q)
+}
+
 // account closes request k (0-based): its row, and the response that stages know of.
 func (e *engine) account(k, used int) {
 	q := e.conv.Requests[k]
@@ -468,6 +505,7 @@ func (e *engine) account(k, used int) {
 	if e.opt.Observe != nil {
 		e.opt.Observe(k+1, e.view)
 	}
+	e.send(&SentRequest{Request: &row, Start: e.start(msg), End: msg.End, Stop: msg.StopReason})
 	if e.tracer != nil {
 		e.tracer.See(k+1, e.view)
 	}
