@@ -134,6 +134,9 @@ func eachInput[T any](l *conversationLoop, work func(i int) ([]T, error), use fu
 	defer l.progress.clear()
 	broken := 0
 	err = inOrder(n, l.input.Jobs, work, func(_ int, vs []T, err error) error {
+		if l.sys.interrupted() && !l.sys.finishes.Load() {
+			return errInterrupted
+		}
 		l.progress.step()
 		if err != nil {
 			broken++

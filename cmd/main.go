@@ -4,6 +4,7 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -30,35 +31,70 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	defer signal.Stop(signals)
-	sys := newSystem(stdin, stdout, stderr)
-	var err error
-	done := make(chan struct{})
-	go func() {
-		err = execute(sys, args)
-		close(done)
-	}()
+	r := begin(args, stdin, stdout, stderr)
 	select {
-	case <-done:
-		if ferr := sys.out.close(); err == nil {
-			err = ferr
-		}
-		return exitCode(stderr, err)
+	case <-r.done:
+		return r.end()
 	case first := <-signals:
-		close(sys.stop)
-		if sys.finishes.Load() && first != syscall.SIGHUP {
+		close(r.sys.stop)
+		if r.sys.finishes.Load() && first != syscall.SIGHUP {
 			select {
-			case <-done:
+			case <-r.done:
 			case <-signals: // a second one ends it at once
 			}
 		}
-		sys.programs.stop()
-		sys.out.close() // whole lines only
-		sys.removeUnfinished()
+		r.leave()
 		if first == syscall.SIGHUP {
 			return exitHungUp
 		}
 		return exitInterrupted
 	}
+}
+
+// Run runs a command line for another program, whose signals it leaves alone, and returns what Main would. Once ctx is
+// done it returns as after an interrupt: nothing more is written to stdout, and the command ends behind the session that it
+// works on. What it then says still goes to stderr, which has to allow that.
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	r := begin(args, stdin, stdout, stderr)
+	select {
+	case <-r.done:
+		return r.end()
+	case <-ctx.Done():
+		close(r.sys.stop)
+		r.leave()
+		return exitInterrupted
+	}
+}
+
+// running is a command line at work.
+type running struct {
+	sys  *system
+	err  error         // once it is done
+	done chan struct{} // closed then
+}
+
+func begin(args []string, stdin io.Reader, stdout, stderr io.Writer) *running {
+	r := &running{sys: newSystem(stdin, stdout, stderr), done: make(chan struct{})}
+	go func() {
+		r.err = execute(r.sys, args)
+		close(r.done)
+	}()
+	return r
+}
+
+// end is the exit code of a command line that is done.
+func (r *running) end() int {
+	if err := r.sys.out.close(); r.err == nil {
+		r.err = err
+	}
+	return exitCode(r.sys.err, r.err)
+}
+
+// leave ends the output of a command line that is not done, and removes what it has not finished.
+func (r *running) leave() {
+	r.sys.programs.stop()
+	r.sys.out.close() // whole lines only
+	r.sys.removeUnfinished()
 }
 
 // errCheckFailed is wrapped by errors of commands that did their work and found that a check failed.

@@ -2,10 +2,12 @@ package cmd
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -38,6 +40,34 @@ func TestExitCode(t *testing.T) {
 		var b bytes.Buffer
 		if code := exitCode(&b, c.err); code != c.code || b.String() != c.says {
 			t.Errorf("%v: exit %d, said %q; want %d, %q", c.err, code, b.String(), c.code, c.says)
+		}
+	}
+}
+
+// TestRun holds that a command line ends with its caller's context: at once where it waits, and else behind the session
+// it works on.
+func TestRun(t *testing.T) {
+	var out, errs bytes.Buffer
+	if code := Run(t.Context(), []string{"version"}, nil, &out, &errs); code != exitDone || out.String() != versionLine() {
+		t.Errorf("exit %d, %q, %q", code, out.String(), errs.String())
+	}
+	if code := Run(t.Context(), []string{"stats", "nowhere.jsonl"}, nil, &out, &errs); code != exitNotDone || !strings.Contains(errs.String(), "nowhere.jsonl") {
+		t.Errorf("exit %d, %q", code, errs.String())
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	waits, _ := io.Pipe()
+	time.AfterFunc(10*time.Millisecond, cancel)
+	out.Reset()
+	if code := Run(ctx, []string{"replay", "-", "-p", "none"}, waits, &out, io.Discard); code != exitInterrupted || out.Len() > 0 {
+		t.Errorf("exit %d, %q", code, out.String())
+	}
+
+	for _, args := range [][]string{{"stats"}, {"compare", "-p", "none"}, {"sessions"}} {
+		r := begin(append(args, filepath.Join("..", "testdata", "sessions"), "--no-cache", "--jobs", "1"), nil, io.Discard, io.Discard)
+		close(r.sys.stop)
+		if <-r.done; !errors.Is(r.err, errInterrupted) {
+			t.Errorf("%s went on: %v", args[0], r.err)
 		}
 	}
 }

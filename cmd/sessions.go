@@ -110,6 +110,9 @@ func readGlances(sys *system, list []report.SessionItem, jobs int, quiet bool, f
 		}
 		return keptGlance(tables[list[i].Folder], &list[i].FileInfo)
 	}, func(i int, g *replay.Glance, err error) error {
+		if sys.interrupted() {
+			return errInterrupted
+		}
 		progress.step()
 		if err != nil {
 			failed(err)
