@@ -22,6 +22,12 @@ import (
 
 // execute runs one command line.
 func execute(sys *system, args []string) error {
+	if len(args) == 1 && args[0] == statusline { // run with every message: the other commands are not built
+		if err := sys.register(); err != nil {
+			return err
+		}
+		return runStatusline(sys)
+	}
 	root := newRoot(sys)
 	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
 		readAgain(root)
@@ -158,13 +164,18 @@ func isInput(sys *system, word string) bool {
 	return err == nil || errors.As(err, new(ambiguous))
 }
 
-func newRoot(sys *system) *cobra.Command {
-	if sys.families == nil {
-		sys.families = stage.Families()
+// register registers the stages and policies of the families. After an error, in one of them, no command runs.
+func (s *system) register() (err error) {
+	if s.families == nil {
+		s.families = stage.Families()
 	}
-	var wrong error // in a family: no command runs
-	sys.stages, wrong = policy.NewRegistry(sys.families...)
-	sys.presets = preset.New(sys.stages)
+	s.stages, err = policy.NewRegistry(s.families...)
+	s.presets = preset.New(s.stages)
+	return err
+}
+
+func newRoot(sys *system) *cobra.Command {
+	wrong := sys.register()
 	sys.presets.OnRead = func(path string) { sys.files.reads(rolePolicy, path) }
 	root := &cobra.Command{
 		Use: "ctxkit", Short: "Replay coding-agent sessions through context-compaction policies",

@@ -39,12 +39,15 @@ type clientStatus struct {
 	} `json:"context_window"`
 }
 
+// statusline is the name of the command.
+const statusline = "statusline"
+
 // mostStatus is the most that is read of standard input, and of the end of a transcript, in bytes.
 const mostStatus = 256 << 10
 
 func newStatusline(sys *system) *cobra.Command {
 	return command(&cobra.Command{
-		Use: "statusline", Short: "Print a status line for Claude Code: context, compaction, cache",
+		Use: statusline, Short: "Print a status line for Claude Code: context, compaction, cache",
 		Args: noArguments, // no flag: the line goes where the client reads it
 		Long: `Print a line for the status line of Claude Code: how full the context is, how
 many tokens are left before the client compacts, how much of the last prompt was

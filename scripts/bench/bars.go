@@ -84,6 +84,7 @@ func bars() []bar {
 		{"five", "five policies in one `compare --no-regret` to one `replay`, 200 MB", "", 1.5, 1.1, false, ratio("compare/five policies", "compare/one replay")},
 		{"regret", "`compare` of five policies with regret to without, 200 MB", "", 2, 0, false, ratio("compare/five policies with regret", "compare/five policies")},
 		{"start", "10 lines: start to the first byte of output", millisecond, 30, 10, false, func(r run) float64 { return 1000 * r["start/ctxkit replay"].First }},
+		{"status", "`statusline`, its session one of 200 MB: start to the first byte of output", millisecond, 20, 0, false, func(r run) float64 { return 1000 * r["start/ctxkit statusline"].First }},
 		{"binary", "size of the program, stripped (`go build -trimpath -ldflags='-s -w'`)", " MB", 30, 15, false, func(r run) float64 { return r["binary/ctxkit"].MiB * (1 << 20) / 1e6 }},
 		{"cache", "the first `compare` over 2,000 sessions to the second one, with the cache", "", 5, 0, true, ratio("cache/first", "cache/second")},
 		{"first", "first screen over 10,000 sessions: wall seconds", " s", 1, 0, false, func(r run) float64 { return r["first/ctxkit"].Wall }},
@@ -182,6 +183,13 @@ func (t *tools) groups(d *data, scratch string) []group {
 	return list
 }
 
+// clientStatus is what Claude Code writes to a status line's command, of a session in a file.
+func clientStatus(file string) string {
+	return fmt.Sprintf(`{"hook_event_name":"Status","transcript_path":%q,"version":"2.1.139","model":{"id":"claude-opus-4-5","display_name":"Opus 4.5"},`+
+		`"context_window":{"context_window_size":200000,"current_usage":{"input_tokens":10,"output_tokens":300,"cache_creation_input_tokens":2000,"cache_read_input_tokens":140000}}}`,
+		filepath.ToSlash(file))
+}
+
 // once measures everything once; the commands of a group run times times.
 func (t *tools) once(d *data, scratch string, times int, scale string, say func(string)) (run, error) {
 	r := run{}
@@ -206,8 +214,10 @@ func (t *tools) once(d *data, scratch string, times int, scale string, say func(
 		}
 	}
 	say("start")
-	start := command{name: "ctxkit replay", args: []string{t.ctxkit, "replay", d.ten, "-q", "-p", "opencode"}, env: []string{"CTXKIT_CACHE=off"}}
-	found, err := interleaved([]command{start}, 10*times)
+	found, err := interleaved([]command{
+		{name: "ctxkit replay", args: []string{t.ctxkit, "replay", d.ten, "-q", "-p", "opencode"}, env: []string{"CTXKIT_CACHE=off"}},
+		{name: "ctxkit statusline", args: []string{t.ctxkit, "statusline"}, in: clientStatus(d.one)},
+	}, 10*times)
 	if err := add("start", found, err); err != nil {
 		return nil, err
 	}

@@ -19,8 +19,9 @@ type command struct {
 	args []string // the program first
 	env  []string // more of the environment, NAME=VALUE
 	dir  string
-	once bool  // one time a run, where others run several times: slow ones
-	code []int // exit codes that are none but 0 all the same
+	in   string // its standard input
+	once bool   // one time a run, where others run several times: slow ones
+	code []int  // exit codes that are none but 0 all the same
 }
 
 // figures are what a process, or a part of one, took.
@@ -35,6 +36,9 @@ type figures struct {
 func (c *command) measure() (figures, error) {
 	p := exec.Command(c.args[0], c.args[1:]...)
 	p.Dir = c.dir
+	if c.in != "" {
+		p.Stdin = strings.NewReader(c.in)
+	}
 	p.Env = append(os.Environ(), c.env...)
 	var said bytes.Buffer
 	p.Stderr = &said
