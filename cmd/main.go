@@ -52,8 +52,8 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 }
 
 // Run runs a command line for another program, whose signals it leaves alone, and returns what Main would. Once ctx is
-// done it returns as after an interrupt: nothing more is written to stdout, and the command ends behind the session that it
-// works on. What it then says still goes to stderr, which has to allow that.
+// done it returns as after an interrupt: nothing more is written to stdout, and the command ends after the session that it
+// is working on. What it then says still goes to stderr, which has to allow that.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	r := begin(args, stdin, stdout, stderr)
 	select {

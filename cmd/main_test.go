@@ -44,8 +44,8 @@ func TestExitCode(t *testing.T) {
 	}
 }
 
-// TestRun holds that a command line ends with its caller's context: at once where it waits, and else behind the session
-// it works on.
+// TestRun holds that a command line ends with its caller's context: at once where it waits, and else after the session
+// it is working on.
 func TestRun(t *testing.T) {
 	var out, errs bytes.Buffer
 	if code := Run(t.Context(), []string{"version"}, nil, &out, &errs); code != exitDone || out.String() != versionLine() {

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -9,27 +10,64 @@ import (
 	"testing"
 )
 
-// TestPlugin holds that the skill names commands that there are, and the hooks files that there are.
-func TestPlugin(t *testing.T) {
-	plugin := filepath.Join("..", "scripts", "plugin")
+// TestSkill runs the commands of the skill as Claude Code has them run, with the id of a session in its folder, and holds
+// that each begins with its answer.
+func TestSkill(t *testing.T) {
 	skill, err := os.ReadFile(filepath.Join(plugin, "skills", "ctxkit", "SKILL.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	commands := regexp.MustCompile("`(ctxkit [^`]*)`").FindAllStringSubmatch(string(skill), -1)
-	if len(commands) < 7 {
-		t.Errorf("%d commands", len(commands))
+	const id = "3fea94ca-9a1c-4900-ba4b-332afdaddc4a"
+	home := t.TempDir()
+	project := filepath.Join(home, "projects", "-home-dev-harbor")
+	text, err := os.ReadFile(filepath.Join("..", "testdata", "sessions", "big.jsonl"))
+	if err == nil {
+		err = os.MkdirAll(project, 0o700)
 	}
-	tokens := strings.NewReplacer("TOKENS", "1000", "COMMAND --help", "stats")
-	for _, c := range commands {
-		args, ok := ctxkitArgs(tokens.Replace(c[1]))
-		if !ok {
-			t.Errorf("%s: no command line", c[1])
-		} else if err := parses(args); err != nil {
-			t.Errorf("%s: %v", c[1], err)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(project, id+".jsonl"), text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("CLAUDE_CONFIG_DIR", home)
+	t.Setenv(cacheVariable, cacheOff)
+
+	answers := map[string]string{
+		"ctxkit stats ID":                                     "At request 298 of 298 the context holds 74,637 tokens",
+		"ctxkit stats ID --at peak":                           "At request 244 of 298 the context holds 155,091 tokens",
+		"ctxkit regret ID --policy recorded":                  "21 misses of 342 removed blocks",
+		"ctxkit diff ID --policy recorded --stat":             "summarised by recorded at request 245",
+		"ctxkit resume ID":                                    "The next request of the session sends",
+		"ctxkit why ID":                                       "7 breaks of the prompt cache cost 2.90 USD",
+		"ctxkit thresholds --policy claude-code --used 74637": "acts first at 167,000",
+		"ctxkit compare ID":                                   "In this session, opencode costs 6.1 % less than recorded",
+		"ctxkit stats --help":                                 "Show what fills the context",
+	}
+	placeholders := strings.NewReplacer("${CLAUDE_SESSION_ID}", "ID", "TOKENS", "74637", "COMMAND", "stats")
+	seen := map[string]bool{}
+	for _, c := range regexp.MustCompile("`(ctxkit [^`]*)`").FindAllStringSubmatch(string(skill), -1) {
+		line := placeholders.Replace(c[1])
+		seen[line] = true
+		var out, errs bytes.Buffer
+		args := strings.Fields(strings.Replace(line, " ID", " "+id, 1))[1:]
+		if code := Main(args, nil, &out, &errs); code != exitDone {
+			t.Errorf("%s: exit %d: %s", line, code, errs.String())
+		}
+		begin := strings.Join(strings.Fields(out.String()[:min(out.Len(), 1200)]), " ")
+		if answer := answers[line]; answer == "" || !strings.Contains(begin, answer) {
+			t.Errorf("%s begins with %q, want %q", line, begin, answer)
 		}
 	}
+	if len(seen) != len(answers) {
+		t.Errorf("the skill has %d commands, want %d", len(seen), len(answers))
+	}
+}
 
+const plugin = "../scripts/plugin"
+
+// TestPlugin holds that the hooks name files that there are.
+func TestPlugin(t *testing.T) {
 	var hooks struct {
 		Hooks map[string][]struct {
 			Hooks []struct{ Command string }

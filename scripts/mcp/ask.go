@@ -23,6 +23,7 @@ const (
 // Limits of a result.
 const (
 	mostText  = 20_000 // bytes of a report
+	mostLine  = 2_000  // bytes of a line of it
 	mostTitle = 200    // bytes of a title
 )
 
@@ -123,6 +124,7 @@ func quote(text string) string {
 	var b strings.Builder
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	for i, line := range lines {
+		line = shortened(line, mostLine)
 		if b.Len()+len(line) > mostText {
 			fmt.Fprintf(&b, "\n%d of %d lines are left out.\n", len(lines)-i, len(lines))
 			break
@@ -140,12 +142,12 @@ func messages(said string) string {
 	return "\nMessages:\n\n" + quote(said)
 }
 
-// shortened cuts a long text.
-func shortened(s string) string {
-	if len(s) <= mostTitle {
+// shortened cuts a text of more than n bytes.
+func shortened(s string, n int) string {
+	if len(s) <= n {
 		return s
 	}
-	return strings.ToValidUTF8(s[:mostTitle], "") + "…"
+	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
 func textResult(text string) *mcp.CallToolResult {

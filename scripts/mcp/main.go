@@ -38,8 +38,8 @@ func serve() int {
 
 // instructions is what a client tells its model of the server.
 const instructions = `ctxkit reads recorded sessions of coding agents and replays them through context-management policies, offline. ` +
-	`Ask sessions first where no session is named; "last" is the one that was used last. ` +
-	`A replay is off-policy: it cannot say what would have been answered with less context, so promise no saving; say how sure a result is in its own words. ` +
+	`Ask sessions first where no session is named; "last" is the one used last, often the one that asks. ` +
+	`A replay is off-policy: it cannot say what would have been answered with less context, so promise no saving, and repeat how sure a result says it is. ` +
 	quotedText
 
 // newServer is the server with its tools.

@@ -21,6 +21,9 @@ func TestQuote(t *testing.T) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
+	if got := quote(strings.Repeat("é", mostLine) + "\nb"); got != "> "+strings.Repeat("é", mostLine/2)+"…\n> b\n" {
+		t.Errorf("a long line: %d bytes", len(got))
+	}
 	got := quote(strings.Repeat("0123456789\n", mostText))
 	if len(got) > mostText+100 || !strings.HasSuffix(got, " of 20000 lines are left out.\n") {
 		t.Errorf("%d bytes, ending with %q", len(got), got[len(got)-60:])

@@ -172,7 +172,7 @@ func (a *asker) sessions(ctx context.Context, in *sessionsInput) (*mcp.CallToolR
 		for _, s := range []*string{&r.Session, &r.File, &r.Project, &r.Title, &r.Client} {
 			*s = report.Clean(*s)
 		}
-		r.Title = shortened(r.Title)
+		r.Title = shortened(r.Title, mostTitle)
 		fmt.Fprintln(&text, r.line())
 	}
 	about := fmt.Sprintf("%d sessions.", len(list.Sessions))
