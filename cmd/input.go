@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -93,6 +94,13 @@ func resolve(sys *system, args []string, warn func(...session.Warning)) (in inpu
 		}
 	}
 	return in, nil
+}
+
+// Inputs are the session files that the arguments of a command name, in their order, and what is wrong with those of them
+// that cannot be read: for programs that hand them to machines one by one. Warnings are left out.
+func Inputs(args []string) (list []string, broken map[string]error, err error) {
+	in, err := resolve(newSystem(strings.NewReader(""), io.Discard, io.Discard), args, func(...session.Warning) {})
+	return in.list, in.broken, err
 }
 
 // describe says of session files what their folders' listing does: of one that is not listed the id alone.
