@@ -80,6 +80,7 @@ func split(args []string) (flags, inputs []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	c.InheritedFlags() // adds those of all commands to its own
 	named := false
 	err = c.Flags().ParseAll(args, func(f *pflag.Flag, value string) error {
 		switch f.Name {

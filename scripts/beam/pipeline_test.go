@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -30,8 +31,8 @@ var shipped = filepath.Join("..", "..", "testdata", "sessions")
 // fifty is the number of sessions of TestPrism, shipped and synthetic.
 const fifty = 50
 
-// TestPrism compares five policies over 50 sessions on the Prism runner, and over real ones where there are some: all
-// formats are byte for byte those of ctxkit compare.
+// TestPrism compares five policies over 50 sessions on the Prism runner, and over real ones where there are some: the
+// outputs are byte for byte those of ctxkit compare.
 func TestPrism(t *testing.T) {
 	list, _, err := cmd.Inputs([]string{shipped})
 	if err != nil {
@@ -41,18 +42,19 @@ func TestPrism(t *testing.T) {
 	for seed := len(list); seed < fifty; seed++ {
 		synthetic(t, folder, uint64(seed))
 	}
-	cases := map[string][]string{"shipped and synthetic": append([]string{shipped, folder}, policies...)}
-	if corpus := os.Getenv("CTXKIT_CORPUS"); corpus != "" {
-		cases["corpus"] = append([]string{corpus}, policies...)
-	}
-	for name, args := range cases {
-		t.Run(name, func(t *testing.T) {
-			job := same(t, args)
-			if n := len(job.sessions); n < fifty {
-				t.Errorf("%d sessions, want %d or more", n, fifty)
-			}
-		})
-	}
+	t.Run("shipped and synthetic", func(t *testing.T) {
+		job := same(t, append([]string{shipped, folder}, policies...), slices.Sorted(maps.Keys(formats))...)
+		if n := len(job.sessions); n != fifty {
+			t.Errorf("%d sessions, want %d", n, fifty)
+		}
+	})
+	t.Run("corpus", func(t *testing.T) {
+		corpus := os.Getenv("CTXKIT_CORPUS")
+		if corpus == "" {
+			t.Skip("CTXKIT_CORPUS names no folder")
+		}
+		same(t, append([]string{corpus}, policies...), ".csv", ".json")
+	})
 }
 
 // synthetic writes a session, with the files beside it.
@@ -81,7 +83,7 @@ func synthetic(t *testing.T, folder string, seed uint64) {
 }
 
 // same runs a comparison on Prism, and holds its outputs against those of ctxkit compare.
-func same(t *testing.T, args []string) *comparison {
+func same(t *testing.T, args []string, extensions ...string) *comparison {
 	t.Helper()
 	job, err := plan(args)
 	if err != nil {
@@ -89,7 +91,7 @@ func same(t *testing.T, args []string) *comparison {
 	}
 	dir := t.TempDir()
 	var out outputs
-	for ext := range formats {
+	for _, ext := range extensions {
 		if err := out.Set(filepath.Join(dir, "all"+ext)); err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +125,7 @@ func difference(a, b []byte) string {
 	return fmt.Sprintf("at %d %q, want %q", n, part(a), part(b))
 }
 
-// TestFailed compares over inputs that fail, with no request, and named twice.
+// TestFailed compares over inputs that fail, one without a request, and one that is named twice.
 func TestFailed(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{
@@ -138,9 +140,20 @@ func TestFailed(t *testing.T) {
 		t.Skip(err)
 	}
 	whole := filepath.Join(shipped, "rewind.jsonl")
-	job := same(t, []string{folder, whole, filepath.Join(shipped, "..", "sessions", "rewind.jsonl"), filepath.Join(folder, "broken.jsonl"), "-p", "recorded", "-p", "opencode", "--cache=own"})
-	if len(job.sessions) < 3 {
+	args := []string{folder, whole, filepath.Join(shipped, "..", "sessions", "rewind.jsonl"), filepath.Join(folder, "broken.jsonl"), "-p", "recorded", "-p", "opencode", "--cache=own", "--no-cache"}
+	job := same(t, args, slices.Sorted(maps.Keys(formats))...)
+	broken := 0
+	for _, s := range job.sessions {
+		if s.Broken != "" {
+			broken++
+		}
+	}
+	if broken != 1 || len(job.sessions) != 4 {
 		t.Errorf("%+v", job.sessions)
+	}
+	err := run(t.Context(), outputs{{filepath.Join(t.TempDir(), "all.csv"), "csv"}}, args)
+	if err == nil || !strings.HasPrefix(err.Error(), "2 of the 4 inputs failed") {
+		t.Error(err)
 	}
 }
 
