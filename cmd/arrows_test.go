@@ -45,7 +45,7 @@ var arrows = map[string][]string{
 	"replay":                 {"jsonl", "jsonl/session", "policy", "policy/...", "replay/..."},
 	"replay/backtest":        {"jsonl/session", "policy", "replay", "replay/..."},
 	"replay/check":           {"policy", "policy/strict", "replay", "replay/compare", "replay/exact"},
-	"replay/compare":         {"jsonl/session", "policy", "replay", "replay/..."},
+	"replay/compare":         {"jsonl/session", "policy", "policy/preset", "replay", "replay/..."},
 	"replay/stats":           {"jsonl", "jsonl/session", "policy", "policy/view", "replay", "replay/..."},
 	"replay/sweep":           {"policy", "policy/strict", "replay", "replay/compare", "replay/exact"},
 	"replay/why":             {"policy", "policy/view", "replay", "replay/..."},

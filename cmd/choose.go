@@ -169,19 +169,19 @@ func (o *ReplayOptions) policies(sys *system, names []string, warn func(...sessi
 	return choices, nil
 }
 
-// chosen are the policies for one conversation. Of trials, at least one has to be possible under one of them.
-func (o *ReplayOptions) chosen(sys *system, c agentConversation, choices []policyChoice) ([]*policy.Policy, error) {
+// chosen are the policies for the session of a client. Of trials, at least one has to be possible under one of them.
+func (o *ReplayOptions) chosen(sys *system, client preset.Client, choices []policyChoice) ([]*policy.Policy, error) {
 	list := make([]*policy.Policy, len(choices))
 	tried := len(o.Tries) == 0
 	for i, choose := range choices {
 		var err error
-		if list[i], err = choose(preset.ClientOf(c.conv)); err != nil {
+		if list[i], err = choose(client); err != nil {
 			return nil, err
 		}
 		tried = tried || list[i].Has(o.Tries[0].Stage)
 	}
 	if !tried {
-		return nil, noTrial(sys, o.Tries[0], "no policy here has a "+o.Tries[0].Stage+" stage for "+clientText(c.conv.Version))
+		return nil, noTrial(sys, o.Tries[0], "no policy here has a "+o.Tries[0].Stage+" stage for "+clientText(client.Version))
 	}
 	return list, nil
 }

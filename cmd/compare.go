@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
@@ -116,7 +117,9 @@ func runCompare(sys *system, o *CompareOptions) error {
 	msgs.kept = nil
 	run.loop = j.loop("compared")
 	run.loop.skipEmpty = true
+	run.kept = run.keepRows()
 	failed, err := eachInput(run.loop, func(i int) ([]compare.InputRows, error) { return run.outcome(i, choices) }, run.take)
+	run.kept.close()
 	if o.rows() {
 		return run.writeRows(choices, failed, err)
 	}
@@ -128,6 +131,7 @@ type comparing struct {
 	*CompareOptions
 	sys            *system
 	loop           *conversationLoop
+	kept           *keptRows
 	warnings, late []session.Warning   // of no input: those known before the inputs are read, and after
 	outcomes       []compare.InputRows // for rows
 	sessions       []compare.ComparedSession
@@ -136,8 +140,18 @@ type comparing struct {
 // outcome is what comes of an input.
 func (r *comparing) outcome(i int, choices []policyChoice) ([]compare.InputRows, error) {
 	o := compare.InputRows{Input: r.loop.in.at[i]}
-	list, err := workOn(r.loop, r.loop.in.list[i], func(c agentConversation) (compare.ComparedSession, error) {
-		return r.compareOne(r.sys, c, choices, nil)
+	path := r.loop.in.list[i]
+	var kept *recalled
+	if r.loop.in.broken[path] == nil {
+		kept = r.kept.recall(path)
+	}
+	known, ok := kept.outcome(func(client preset.Client) ([]*policy.Policy, error) { return r.chosen(r.sys, client, choices) })
+	if ok {
+		known.Input = o.Input
+		return []compare.InputRows{known}, nil
+	}
+	list, err := workOn(r.loop, path, func(c agentConversation) (compare.ComparedSession, error) {
+		return r.compareOne(r.sys, c, choices, kept, nil)
 	})
 	for _, f := range list {
 		o.Warnings = append(o.Warnings, f.warnings...)
@@ -151,6 +165,7 @@ func (r *comparing) outcome(i int, choices []policyChoice) ([]compare.InputRows,
 	if err != nil {
 		o.Failed = err.Error()
 	}
+	kept.keep(&o)
 	return []compare.InputRows{o}, err
 }
 
@@ -282,15 +297,20 @@ func faulty(list []compare.Comparison, allowed []string) error {
 	return fmt.Errorf("%w: %s: leave the policy out, allow a fault with --allow, or leave out --strict", errCheckFailed, strings.Join(texts, "; "))
 }
 
-// compareOne replays a conversation under each policy. Each gets the replays, unless it is nil.
-func (o *CompareOptions) compareOne(sys *system, c agentConversation, choices []policyChoice, each func(t *replay.Timeline)) (s compare.ComparedSession, err error) {
-	policies, err := o.chosen(sys, c, choices)
+// compareOne replays a conversation under each policy. Each gets the replays, unless it is nil; with kept it gets only
+// those that are not known.
+func (o *CompareOptions) compareOne(sys *system, c agentConversation, choices []policyChoice, kept *recalled, each func(t *replay.Timeline)) (s compare.ComparedSession, err error) {
+	client := preset.ClientOf(c.conv)
+	policies, err := o.chosen(sys, client, choices)
 	if err != nil {
 		return s, err
 	}
 	one := compare.Subject{Record: c.rec, Agent: c.name(), Input: c.input, Selection: o.selection(c), Each: each}
 	if c.main && o.Agent == "main" {
 		one.Subagents = c.subagents()
+	}
+	if kept != nil {
+		return kept.compared(&one, client, policies, o)
 	}
 	return compare.Run(&one, policies, o.options())
 }

@@ -184,7 +184,7 @@ func (o *ExportOptions) export(j *job, files []io.Writer, choices []policyChoice
 func (o *ExportOptions) exported(sys *system, c agentConversation, choices []policyChoice) (*report.ExportedSession, error) {
 	s := &report.ExportedSession{Client: c.conv.Product, Lines: c.conv.Lines}
 	var err error
-	s.ComparedSession, err = o.compareOne(sys, c, choices, func(t *replay.Timeline) { s.Timelines = append(s.Timelines, t) })
+	s.ComparedSession, err = o.compareOne(sys, c, choices, nil, func(t *replay.Timeline) { s.Timelines = append(s.Timelines, t) })
 	if err == nil {
 		s.Glance, err = replay.GlanceAt(c.conv, nil, nil)
 	}

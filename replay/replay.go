@@ -100,14 +100,14 @@ func (e *engine) finish() (*Timeline, error) {
 	if t.Regret, err = uses.Judge(judged); err != nil {
 		return nil, err
 	}
-	t.Regret.Bound = uses.Bound(e.report, t.budget())
+	t.Regret.Bound = uses.Bound(e.report, t.Budget())
 	n := len(t.Regret.Misses)
 	t.Totals.Misses = &n
 	return t, nil
 }
 
-// budget is the largest payload less the smallest overhead, tokens: what a policy could keep at any request.
-func (t *Timeline) budget() int {
+// Budget is the largest payload less the smallest overhead, tokens: what a policy could keep at any request.
+func (t *Timeline) Budget() int {
 	least := -1
 	for i := range t.Requests {
 		if r := &t.Requests[i]; r.Kind == "main" && (least < 0 || r.Overhead < least) {
@@ -117,29 +117,18 @@ func (t *Timeline) budget() int {
 	return t.Totals.PayloadPeak - max(least, 0)
 }
 
-// ShareBound gives replays of the record, made with the same options, one bound of misses: under the smallest of their
-// budgets, so that the bound does not differ between them.
-func (r *Record) ShareBound(opt Options, replays []*Timeline) error {
-	if !opt.Regret || len(replays) == 0 {
-		return nil
-	}
+// Bound is the fewest misses within a budget of tokens, weighed as replays with these options weigh. Replays that are
+// compared have one bound: that of the smallest of their budgets.
+func (r *Record) Bound(opt Options, budget int) (*regret.Bound, error) {
 	uses, err := r.uses()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	e := &engine{r: r, opt: opt, conv: r.Conv, pol: &policy.Policy{}}
 	if _, err := e.weighBy(opt.Counter); err != nil {
-		return err
+		return nil, err
 	}
-	budget := replays[0].budget()
-	for _, t := range replays[1:] {
-		budget = min(budget, t.budget())
-	}
-	bound := uses.Bound(e.report, budget)
-	for _, t := range replays {
-		t.Regret.Bound = bound
-	}
-	return nil
+	return uses.Bound(e.report, budget), nil
 }
 
 // refetch prices what a policy has to get back before request n: one more request like it, which reads the payload from

@@ -47,6 +47,9 @@ type Form struct {
 	// their names below it with slashes. There are none of a session that is one file. Nil: as Gather.
 	Files func(file string) (folder string, names []string)
 
+	// Tree reports whether there is anything beside a file that Gather would take it for a tree by. Nil: as Gather.
+	Tree func(file string) bool
+
 	// Convert reads a session from its decompressed bytes and puts it to out. It returns the error that ended reading;
 	// what is wrong in the session is a warning, or a unit set aside.
 	Convert func(in io.Reader, out *Writer) error

@@ -15,14 +15,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 )
 
 const (
-	format    = "ctxkit memo 1\n" // the first line of a table's file: its form
+	format    = "ctxkit memo 1\n" // the first line of a file: its form
 	extension = ".memo"
-	part      = ".part"   // of the temporary file that becomes a table
+	part      = ".part"   // of the temporary file that becomes one
 	edge      = 1 << 10   // bytes of a file's start and of its end that a Stamp is of
 	mostTable = 256 << 20 // largest table that is read, in bytes
 )
@@ -89,7 +90,7 @@ func stampFile(path string) (m Stamp, err error) {
 	return StampOf(f, st)
 }
 
-// Cache is a folder of tables. A nil Cache keeps nothing.
+// Cache is a folder of files: the tables of a Folder, and the items of a Shelf. A nil Cache keeps nothing.
 type Cache struct {
 	dir   string
 	build string
@@ -140,11 +141,6 @@ func Open[T any](s *Cache, kind, folder string) *Folder[T] {
 	return t
 }
 
-// head is what a table's file begins with, before the checksum of the rest and the rest.
-func (t *Folder[T]) head() []byte {
-	return fmt.Appendf(nil, "%s%s\n%q\n", format, t.cache.build, t.folder)
-}
-
 // read returns the encoded entries, or nil.
 func (t *Folder[T]) read() []byte {
 	f, err := os.Open(t.path)
@@ -156,11 +152,7 @@ func (t *Folder[T]) read() []byte {
 	if err != nil || len(data) > mostTable {
 		return nil
 	}
-	rest, ok := bytes.CutPrefix(data, t.head())
-	if !ok || len(rest) < sha256.Size || sha256.Sum256(rest[sha256.Size:]) != [sha256.Size]byte(rest[:sha256.Size]) {
-		return nil
-	}
-	return rest[sha256.Size:]
+	return t.cache.unseal(data, t.folder)
 }
 
 // Get returns what is kept of a file in this state.
@@ -213,20 +205,8 @@ func (t *Folder[T]) Save() error {
 	if err := gob.NewEncoder(&body).Encode(list); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(t.cache.dir, 0o700); err != nil {
+	if err := t.cache.write(t.path, t.cache.seal(t.folder, body.Bytes()), new(sync.Once)); err != nil {
 		return err
-	}
-	f, err := os.CreateTemp(t.cache.dir, "*"+part) // mode 0600
-	if err != nil {
-		return err
-	}
-	sum := sha256.Sum256(body.Bytes())
-	_, err = f.Write(bytes.Join([][]byte{t.head(), sum[:], body.Bytes()}, nil))
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), t.path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
 	}
 	t.changed = false
 	return nil
@@ -236,31 +216,53 @@ func (t *Folder[T]) Save() error {
 type Info struct {
 	Files int
 	Bytes int64
+	Kinds []Kind // by name
 }
 
-// Info counts the tables of all builds, and what else a program left there that was ended while it wrote one.
+// Kind is what a cache holds of one kind; "": what programs left there that were ended while they wrote.
+type Kind struct {
+	Name  string
+	Files int
+	Bytes int64
+}
+
+// Info counts the files of all builds, and what else a program left there that was ended while it wrote one.
 func (s *Cache) Info() (Info, error) {
 	var info Info
-	return info, s.each(func(_ string, size int64) error {
-		info.Files++
-		info.Bytes += size
+	err := s.each(func(f fs.FileInfo) error {
+		if f.Name() == trimmed {
+			return nil
+		}
+		name := ""
+		if filepath.Ext(f.Name()) == extension {
+			name, _, _ = strings.Cut(f.Name(), "-")
+		}
+		at, ok := slices.BinarySearchFunc(info.Kinds, name, func(k Kind, name string) int { return strings.Compare(k.Name, name) })
+		if !ok {
+			info.Kinds = slices.Insert(info.Kinds, at, Kind{Name: name})
+		}
+		k := &info.Kinds[at]
+		k.Files, k.Bytes = k.Files+1, k.Bytes+f.Size()
+		info.Files, info.Bytes = info.Files+1, info.Bytes+f.Size()
 		return nil
 	})
+	return info, err
 }
 
 // Clear removes what Info counts, and nothing else.
 func (s *Cache) Clear() error {
-	return s.each(func(path string, _ int64) error { return os.Remove(path) })
+	return s.each(func(f fs.FileInfo) error { return os.Remove(filepath.Join(s.dir, f.Name())) })
 }
 
-func (s *Cache) each(do func(path string, size int64) error) error {
+// each calls do with each file that the package wrote.
+func (s *Cache) each(do func(f fs.FileInfo) error) error {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	for _, e := range entries {
 		if st, err := e.Info(); err == nil && st.Mode().IsRegular() && (strings.HasSuffix(e.Name(), extension) || strings.HasSuffix(e.Name(), part)) {
-			if err := do(filepath.Join(s.dir, e.Name()), st.Size()); err != nil {
+			if err := do(st); err != nil {
 				return err
 			}
 		}

@@ -25,7 +25,7 @@ var words string
 // Form is the form of OpenCode's sessions.
 func Form() foreign.Form {
 	return foreign.Form{
-		Name: Product, Client: "OpenCode", Looks: looks, Convert: convert, Gather: gather, Files: files, Words: words,
+		Name: Product, Client: "OpenCode", Looks: looks, Convert: convert, Gather: gather, Files: files, Tree: isTree, Words: words,
 		Store: foreign.Store{
 			Env: "XDG_DATA_HOME", Home: ".local/share", Folder: "opencode/storage/session", Inside: []string{"*"},
 			Unread: "opencode/opencode.db", Export: "opencode export ID > FILE",

@@ -17,43 +17,72 @@ type Subject struct {
 	Selection Selection
 	Subagents int                      // of the main conversation, where they are left out
 	Each      func(t *replay.Timeline) // gets the replay under each policy; nil: nobody does
+	Known     func(policy int) *Part   // what is known of a replay, which is left out then; nil: nothing. Each gets none of these
 }
 
 // Run replays a conversation under each policy. It is an error where the figures of a replay contradict each other.
-func Run(c *Subject, policies []*policy.Policy, opt replay.Options) (s ComparedSession, err error) {
+func Run(c *Subject, policies []*policy.Policy, opt replay.Options) (ComparedSession, error) {
+	k, err := RunKept(c, policies, opt)
+	if err != nil {
+		return ComparedSession{}, err
+	}
+	s, _ := k.session(policies, k.Parts)
+	return s, nil
+}
+
+// RunKept is Run with what Kept.Compared makes its result of.
+func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept, err error) {
 	if len(policies) > 1 {
 		c.Record.Share()
 	}
+	k.Parts = make([]*Part, len(policies))
 	timelines := make([]*replay.Timeline, len(policies))
 	for i, pol := range policies {
+		if i > 0 && c.Known != nil { // the others are held against the first
+			if k.Parts[i] = c.Known(i); k.Parts[i] != nil {
+				continue
+			}
+		}
 		tl, err := c.Record.Replay(pol, opt)
 		if err != nil {
-			return s, err
+			return k, err
 		}
 		tl.Agent = c.Agent
 		if err := tl.CheckValid(); err != nil {
-			return s, fmt.Errorf("the replay contradicts itself: %w: please report it with the session", err)
+			return k, fmt.Errorf("the replay contradicts itself: %w: please report it with the session", err)
 		}
 		timelines[i] = tl
 	}
-	if err := c.Record.ShareBound(opt, timelines); err != nil {
-		return s, err
-	}
 	conv, first := c.Record.Conv, timelines[0]
-	s = NewSession(first, projectOf(conv))
-	s.Repository = conv.Repository
-	s.Input, s.Selection, s.Policies = c.Input, c.Selection, policies
-	if err := s.Mark(c.Record, first, c.Subagents); err != nil {
-		return s, err
+	for i, tl := range timelines {
+		if tl != nil {
+			k.Parts[i] = &Part{Values: Of(tl), Breaks: BreaksOf(tl), Apart: Apart(first, tl), Series: Series(tl), Budget: tl.Budget()}
+		}
+	}
+	if opt.Regret {
+		bound, err := c.Record.Bound(opt, budget(k.Parts))
+		if err != nil {
+			return k, err
+		}
+		k.Bounds = append(k.Bounds, *bound)
+		for _, tl := range timelines {
+			if tl != nil {
+				tl.Regret.Bound = bound
+			}
+		}
+	}
+	k.Session = NewSession(first, projectOf(conv))
+	k.Session.Repository = conv.Repository
+	k.Session.Input, k.Session.Selection = c.Input, c.Selection
+	if err := k.Session.Mark(c.Record, first, c.Subagents); err != nil {
+		return k, err
 	}
 	for _, tl := range timelines {
-		s.Add(first, tl)
-		s.Series = append(s.Series, Series(tl))
-		if c.Each != nil {
+		if c.Each != nil && tl != nil {
 			c.Each(tl)
 		}
 	}
-	return s, nil
+	return k, nil
 }
 
 // projectOf is the project of a conversation: the folder it was recorded in, else the one its file is in.

@@ -1,0 +1,99 @@
+package session
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl/foreign"
+	"github.com/ctxkit/ctxkit/jsonl/memo"
+)
+
+// mostBeside is how many files beside a session its State looks at.
+const mostBeside = 100_000
+
+// State is the state of a session's file and of all that may be read with it: subagents, offloaded results and the
+// session's own summary, by name, size, mode and time of change. It is an error where that cannot be told: the file
+// cannot be read, the session is a tree of files, or what is beside it is a link, or neither a file nor a folder.
+func State(path string) (memo.Stamp, error) {
+	if _, lines := SessionID(filepath.Base(path)); !lines && isTree(path) {
+		return memo.Stamp{}, fmt.Errorf("%s: the session is a tree of files", path)
+	}
+	h := sha256.New()
+	own, err := memo.StampFiles(path)
+	if err != nil {
+		return memo.Stamp{}, err
+	}
+	h.Write(own[:])
+	left := mostBeside
+	for _, dir := range besideOf(path) {
+		if err := stampFolder(h, dir, &left); err != nil {
+			return memo.Stamp{}, err
+		}
+	}
+	return memo.Stamp(h.Sum(nil)), nil
+}
+
+func isTree(path string) bool {
+	return slices.ContainsFunc(Forms(), func(f foreign.Form) bool { return f.Tree != nil && f.Tree(path) })
+}
+
+// besideOf are the folders of what is read with a session's file.
+func besideOf(path string) (list []string) {
+	dir, base := filepath.Split(filepath.Clean(path))
+	id, _ := SessionID(base)
+	if id != "" {
+		list = append(list, filepath.Join(dir, id))
+	}
+	if name, _, ok := strings.Cut(base, ".jsonl"); ok && name != "" && name != id {
+		list = append(list, filepath.Join(dir, name))
+	}
+	if filepath.Base(dir) == subagentsName {
+		list = append(list, filepath.Join(dir, "..", toolResultsName))
+	}
+	return list
+}
+
+// stampFolder writes the state of all files of a folder, which need not exist.
+func stampFolder(w io.Writer, dir string, left *int) error {
+	st, err := os.Lstat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		_, err = io.WriteString(w, "none\n")
+		return err
+	case err != nil:
+		return err
+	case !st.IsDir():
+		return fmt.Errorf("%s: not a folder", dir)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	if *left -= len(entries); *left < 0 {
+		return fmt.Errorf("%s: too many files", dir)
+	}
+	fmt.Fprintf(w, "%v %d\n", st.Mode(), len(entries))
+	for _, e := range entries {
+		st, err := e.Info()
+		if err != nil {
+			return err
+		}
+		if !st.IsDir() && !st.Mode().IsRegular() {
+			return fmt.Errorf("%s: neither a file nor a folder", filepath.Join(dir, e.Name()))
+		}
+		fmt.Fprintf(w, "%q %v %d %d\n", e.Name(), st.Mode(), st.Size(), st.ModTime().UnixNano())
+		if st.IsDir() {
+			if err := stampFolder(w, filepath.Join(dir, e.Name()), left); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
