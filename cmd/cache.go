@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -60,14 +61,62 @@ func buildID() string {
 	return fmt.Sprintf("%q", id)
 }
 
-// discover lists the sessions of a folder, whose files it reads in part. Those that cannot
-// be read go to failed; nil: they are warnings.
+// discovered is what a folder holds.
+type discovered struct {
+	infos    []session.FileInfo
+	warnings []session.Warning
+	failed   []failedFile
+	err      error
+}
+
+type failedFile struct {
+	path string
+	err  error
+}
+
+// discover lists the sessions of a folder, whose files it reads in part, once for a command. Those that cannot be read go
+// to failed; nil: they are left out.
 func discover(sys *system, dir string, read func(), failed func(path string, err error)) ([]session.FileInfo, []session.Warning, error) {
-	infos, warnings, err := session.DiscoverWith(dir, session.DiscoverOptions{Jobs: runtime.GOMAXPROCS(0), Cache: sys.kept(), Read: read, Failed: failed})
-	for i := range infos {
-		sys.files.readsSession(roleSession, infos[i].Path)
+	sys.mu.Lock()
+	d := sys.discovered[dir]
+	sys.mu.Unlock()
+	if d == nil {
+		d = &discovered{}
+		d.infos, d.warnings, d.err = session.DiscoverWith(dir, session.DiscoverOptions{
+			Jobs: runtime.GOMAXPROCS(0), Cache: sys.kept(), Read: read,
+			Failed: func(path string, err error) { d.failed = append(d.failed, failedFile{path, err}) },
+		})
+		for i := range d.infos {
+			sys.files.readsSession(roleSession, d.infos[i].Path)
+		}
+		sys.remember(dir, d)
 	}
-	return infos, warnings, err
+	for _, f := range d.failed {
+		if failed != nil {
+			failed(f.path, f.err)
+		}
+	}
+	return slices.Clone(d.infos), d.warnings, d.err
+}
+
+// remember keeps for the command what was found in a folder.
+func (s *system) remember(dir string, d *discovered) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.discovered == nil {
+		s.discovered, s.infos = map[string]*discovered{}, map[string]*session.FileInfo{}
+	}
+	s.discovered[dir] = d
+	for i := range d.infos {
+		s.infos[d.infos[i].Path] = &d.infos[i]
+	}
+}
+
+// info is what was found of a session file; nil where its folder was not listed.
+func (s *system) info(path string) *session.FileInfo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.infos[path]
 }
 
 func newCache(sys *system) *cobra.Command {

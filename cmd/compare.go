@@ -143,7 +143,7 @@ func (r *comparing) outcome(i int, choices []policyChoice) ([]compare.InputRows,
 	path := r.loop.in.list[i]
 	var kept *recalled
 	if r.loop.in.broken[path] == nil {
-		kept = r.kept.recall(path)
+		kept = r.kept.recall(path, r.sys.info(path))
 	}
 	known, ok := kept.outcome(func(client preset.Client) ([]*policy.Policy, error) { return r.chosen(r.sys, client, choices) })
 	if ok {

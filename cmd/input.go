@@ -107,6 +107,10 @@ func Inputs(args []string) (list []string, broken map[string]error, err error) {
 func describe(sys *system, paths []string) (list []session.FileInfo) {
 	found := map[string][]session.FileInfo{} // by folder
 	for _, path := range paths {
+		if info := sys.info(path); info != nil {
+			list = append(list, *info)
+			continue
+		}
 		dir := filepath.Dir(path)
 		if _, ok := found[dir]; !ok && path != "-" {
 			found[dir], _, _ = discover(sys, dir, func() {}, nil) // what it does not list is named by its file
@@ -124,9 +128,9 @@ func describe(sys *system, paths []string) (list []session.FileInfo) {
 
 // once leaves out the files that are named before, by whatever path.
 func (in *inputs) once(warn func(...session.Warning)) (list []string) {
-	before := map[string]string{}
+	before, folders := map[string]string{}, map[string]string{}
 	for _, path := range in.list {
-		file := oneFile(path)
+		file := oneFile(path, folders)
 		if first, twice := before[file]; twice {
 			warn(session.Warning{File: path, Message: "named twice" + beforeText(path, first) + ": it counts once"})
 			continue
@@ -144,12 +148,27 @@ func beforeText(path, first string) string {
 	return ", first as " + first
 }
 
-// oneFile is a name that all paths of a file have, through symbolic links.
-func oneFile(path string) string {
+// oneFile is a name that all paths of a file have, through symbolic links. Folders are those whose names are known.
+func oneFile(path string, folders map[string]string) string {
+	if path == "-" {
+		return path
+	}
+	st, err := os.Lstat(path)
+	if err != nil || st.Mode()&fs.ModeSymlink != 0 {
+		return realName(path)
+	}
+	dir, name := filepath.Split(path)
+	if folders[dir] == "" {
+		folders[dir] = realName(cmp.Or(dir, "."))
+	}
+	return filepath.Join(folders[dir], name)
+}
+
+func realName(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
-	if abs, err := filepath.Abs(path); err == nil && path != "-" {
+	if abs, err := filepath.Abs(path); err == nil {
 		return abs
 	}
 	return path

@@ -77,11 +77,14 @@ type recalled struct {
 }
 
 // recall finds what is kept of an input.
-func (k *keptRows) recall(path string) *recalled {
+func (k *keptRows) recall(path string, info *session.FileInfo) *recalled {
 	if k == nil || path == "-" {
 		return nil
 	}
-	state, err := session.State(path)
+	if info == nil {
+		info = &session.FileInfo{Path: path}
+	}
+	state, err := info.State()
 	if err != nil {
 		return nil // reading it says what is wrong, if anything is
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"golang.org/x/term"
@@ -38,7 +39,9 @@ type system struct {
 	warnings warnings // of the command
 
 	mu         sync.Mutex
-	unfinished []string // temporary files and folders
+	unfinished []string                     // temporary files and folders
+	discovered map[string]*discovered       // by folder
+	infos      map[string]*session.FileInfo // of the files in them, by path
 
 	stop     chan struct{} // closed by an interrupt
 	finishes atomic.Bool   // after an interrupt the command prints what is finished: see interrupted

@@ -61,7 +61,7 @@ func readAt(f io.ReaderAt, buf []byte, at int64) error {
 func StampFiles(paths ...string) (Stamp, error) {
 	h := sha256.New()
 	for _, path := range paths {
-		m, err := stampFile(path)
+		m, err := StampFile(path)
 		if err != nil {
 			return m, err
 		}
@@ -71,7 +71,8 @@ func StampFiles(paths ...string) (Stamp, error) {
 	return Stamp(h.Sum(nil)), nil
 }
 
-func stampFile(path string) (m Stamp, err error) {
+// StampFile is the stamp of a regular file.
+func StampFile(path string) (m Stamp, err error) {
 	st, err := os.Stat(path) // before it is opened: opening a pipe would wait
 	if err != nil {
 		return m, err

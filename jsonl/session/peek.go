@@ -51,6 +51,8 @@ func (i *FileInfo) read(root *os.Root, name string, known *memo.Folder[peeked]) 
 	if known != nil {
 		if stamp, err = memo.StampOf(f, st); err != nil {
 			known = nil // it changes right now
+		} else {
+			i.stamp = stamp
 		}
 	}
 	g, ok := known.Get(name, stamp)

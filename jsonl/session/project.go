@@ -68,7 +68,8 @@ type FileInfo struct {
 	Subagents   []Subagent `json:"subagents"`
 	ToolResults int        `json:"tool_results"` // files in its tool-results folder
 
-	session string // sessionId of its lines: in a subagent's file, that of its session
+	stamp   memo.Stamp // of the file; zero: not known
+	session string     // sessionId of its lines: in a subagent's file, that of its session
 }
 
 // Used is when the session was last used: the last time in the file, else when the file was changed, else when it began.

@@ -8,11 +8,11 @@ import (
 // coder writes values, or reads them back in the same order: one description of a type does for both. It reads no more
 // than there is, whatever that says of its length.
 type coder struct {
-	reading bool
-	out     []byte
-	in      string // what is left of it
-	figures []Figure
-	err     error
+	reading  bool
+	out      []byte
+	in       string // what is left of it
+	decimals []int  // of each figure
+	err      error
 }
 
 func integer[T ~int | ~int64](c *coder, n *T) {
@@ -96,11 +96,10 @@ func list[S ~[]E, E any](c *coder, l *S, one func(e *E)) {
 	}
 	*l = make(S, 0, min(n, atOnce))
 	for range n {
-		var e E
-		if one(&e); c.err != nil {
+		*l = append(*l, *new(E))
+		if one(&(*l)[len(*l)-1]); c.err != nil {
 			return
 		}
-		*l = append(*l, e)
 	}
 }
 

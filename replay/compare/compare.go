@@ -187,7 +187,7 @@ func sums(group string, policies []string, sessions []ComparedSession) (c Compar
 func (c *Comparison) spread(p int, sessions []int) []Distribution {
 	figures := Figures()
 	list := make([]Distribution, len(figures))
-	requests := slices.Index(Names(), "requests")
+	requests := place("requests")
 	for f := range figures {
 		values, weights := make(Values, len(sessions)), make(Values, len(sessions))
 		for i, s := range sessions {
@@ -200,12 +200,22 @@ func (c *Comparison) spread(p int, sessions []int) []Distribution {
 }
 
 func spread(g gather, values, weights Values) Distribution {
-	var known Values
+	known, total := gathered(g, values, weights)
+	if len(known) == 0 {
+		return Distribution{}
+	}
+	slices.SortFunc(known, exact.Decimal.Cmp)
+	return Distribution{Total: total, Median: quantile(known, 5), P90: quantile(known, 9)}
+}
+
+// gathered are the values that are known, and their total. There is none of a sum of which a value is not known.
+func gathered(g gather, values, weights Values) (known Values, total exact.Decimal) {
+	known = make(Values, 0, len(values))
 	total, weight := exact.Whole(0), exact.Whole(0)
 	for i, v := range values {
 		switch {
 		case !v.Known && g == sum:
-			return Distribution{} // a sum without one of its parts would look small
+			return nil, exact.Decimal{} // a sum without one of its parts would look small
 		case !v.Known:
 			continue
 		case g == sum:
@@ -218,14 +228,13 @@ func spread(g gather, values, weights Values) Distribution {
 		}
 		known = append(known, v)
 	}
-	if len(known) == 0 {
-		return Distribution{}
-	}
-	if g == mean && weight.N > 0 {
+	switch {
+	case len(known) == 0:
+		return nil, exact.Decimal{}
+	case g == mean && weight.N > 0:
 		total = exact.Ratio(total, weight, 3)
 	}
-	slices.SortFunc(known, exact.Decimal.Cmp)
-	return Distribution{Total: total, Median: quantile(known, 5), P90: quantile(known, 9)}
+	return known, total
 }
 
 // quantile is the value that so many tenths of the sorted values are below, by linear interpolation.

@@ -5,6 +5,7 @@ package compare
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
@@ -162,6 +163,17 @@ func Names() []string {
 	}
 	return names
 }
+
+// place is the index of the figure with a name.
+func place(name string) int { return places()[name] }
+
+var places = sync.OnceValue(func() map[string]int {
+	list := map[string]int{}
+	for i, name := range Names() {
+		list[name] = i
+	}
+	return list
+})
 
 // clientPreTokens is not known where a recorded compaction has no such figure.
 func clientPreTokens(t *replay.Timeline) exact.Decimal {

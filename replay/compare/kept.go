@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"sync"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -89,8 +90,7 @@ func (k *Kept) session(policies []*policy.Policy, parts []*Part) (ComparedSessio
 		}
 		bound = &k.Bounds[at]
 	}
-	names := Names()
-	misses, tokens := slices.Index(names, "bound_misses"), slices.Index(names, "bound_tokens")
+	misses, tokens := place("bound_misses"), place("bound_tokens")
 	s := k.Session
 	s.Policies = policies
 	for _, p := range parts {
@@ -129,13 +129,21 @@ func (k *KeptInput) Encode() ([]byte, error) {
 
 // DecodeKept reads what Encode wrote.
 func DecodeKept(data []byte) (*KeptInput, error) {
-	c, k := &coder{in: string(data), reading: true, figures: Figures()}, &KeptInput{}
+	c, k := &coder{in: string(data), reading: true, decimals: decimals()}, &KeptInput{}
 	c.input(k)
 	if c.err == nil && c.in != "" {
 		c.err = errDamaged
 	}
 	return k, c.err
 }
+
+// decimals is how many digits after the point each figure has.
+var decimals = sync.OnceValue(func() (list []int) {
+	for _, f := range Figures() {
+		list = append(list, f.Places())
+	}
+	return list
+})
 
 func (c *coder) input(k *KeptInput) {
 	list(c, &k.Warnings, func(w *session.Warning) {
@@ -232,12 +240,12 @@ func (c *coder) part(p *Part) {
 	if !c.reading || c.err != nil {
 		return
 	}
-	if len(p.Values) != len(c.figures) {
+	if len(p.Values) != len(c.decimals) {
 		c.err = errDamaged
 		return
 	}
 	for i, v := range p.Values {
-		if v.Known && v.Places != c.figures[i].Places() || !v.Known && v != (exact.Decimal{}) {
+		if v.Known && v.Places != c.decimals[i] || !v.Known && v != (exact.Decimal{}) {
 			c.err = errDamaged
 		}
 	}

@@ -109,10 +109,10 @@ func (c *Comparison) pair(feasible [][]bool) {
 
 // versus compares one figure of a policy with the first's.
 func (c *Comparison) versus(p, f int, figure Figure) (v Versus) {
-	requests := slices.Index(Names(), "requests")
-	var own, first, weights Values
+	requests, n := place("requests"), len(c.Pairs[p].Sessions)
+	own, first, weights := make(Values, 0, n), make(Values, 0, n), make(Values, 0, n)
 	clusters := map[string]*interval.Ratio{}
-	var each []interval.Ratio
+	each := make([]interval.Ratio, 0, n)
 	even := evenShare()
 	for _, s := range c.Pairs[p].Sessions {
 		session := &c.Sessions[s]
@@ -145,8 +145,9 @@ func (c *Comparison) versus(p, f int, figure Figure) (v Versus) {
 	if len(own) == 0 {
 		return v
 	}
-	v.First = spread(figure.gather, first, weights).Total
-	v.Difference = spread(figure.gather, own, weights).Total.Sub(v.First)
+	_, v.First = gathered(figure.gather, first, weights)
+	_, total := gathered(figure.gather, own, weights)
+	v.Difference = total.Sub(v.First)
 	if figure.Better == Neither || figure.gather == highest {
 		return v
 	}
