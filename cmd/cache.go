@@ -123,10 +123,18 @@ func newCache(sys *system) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "cache", Short: "Show or empty the cache of what was worked out from session files",
 		Long: `Of each session file that was listed, the cache keeps its row: title, first
-prompt, times, and the figures of ctxkit sessions. A row is used as long as the
-file's size, time of change, beginning and end are the same, and by the build
-of ctxkit that wrote it. A file that changed is read again; so is every file
-where the cache is damaged or cannot be written.
+prompt, times, and the figures of ctxkit sessions. Of each input of ctxkit
+compare it keeps what --format rows writes, by policy: the next comparison reads
+only sessions that changed, or that it has not yet seen under a policy.
+
+A row is used as long as the file's size, time of change, beginning and end are
+the same, the files beside it have the same names, modes, sizes and times, the
+policies say the same, the options too, and by the build of ctxkit that wrote
+it. All else is worked out again, also where the cache is damaged or cannot be
+written. Output is the same to the byte. Standard input, sessions that are trees
+of files or have links beside them, and policies that start a program are never
+kept; what was not written or used for 30 days is removed, and from 1 GiB or
+200,000 files on what was used longest ago.
 
 The cache is in the user's cache folder; CTXKIT_CACHE names another, and
 CTXKIT_CACHE=off keeps nothing, as --no-cache does. ctxkit check uses none.`,
@@ -160,6 +168,28 @@ func runCache(sys *system, clear bool) error {
 	if clear {
 		done = " removed"
 	}
-	_, err = fmt.Fprintf(sys.out, "%s: %d files, %d bytes%s\n", report.Clean(dir), info.Files, info.Bytes, done)
-	return err
+	if _, err = fmt.Fprintf(sys.out, "%s: %d files, %d bytes%s\n", report.Clean(dir), info.Files, info.Bytes, done); err != nil || clear {
+		return err
+	}
+	for _, k := range info.Kinds {
+		if _, err := fmt.Fprintf(sys.out, "  %s: %d files, %d bytes\n", report.Clean(kindText(k.Name)), k.Files, k.Bytes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kindText says what is kept of a kind.
+func kindText(kind string) string {
+	switch kind {
+	case "peeks":
+		return "starts and ends of files"
+	case "glances":
+		return "figures of sessions"
+	case rowsKind:
+		return "rows of comparisons"
+	case "":
+		return "unfinished"
+	}
+	return kind
 }

@@ -15,6 +15,9 @@ import (
 	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
+// rowsKind is the kind of the items of keptRows.
+const rowsKind = "rows"
+
 // keptRows keeps what a comparison works out of its inputs. Nil keeps nothing.
 type keptRows struct {
 	shelf   *memo.Shelf
@@ -26,7 +29,7 @@ type keptRows struct {
 
 // keepRows is where the rows of a comparison are kept.
 func (r *comparing) keepRows() *keptRows {
-	shelf := r.sys.kept().Shelf("rows", r.sys.now())
+	shelf := r.sys.kept().Shelf(rowsKind, r.sys.now())
 	if shelf == nil {
 		return nil
 	}
