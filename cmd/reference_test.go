@@ -81,6 +81,17 @@ cost. A row is used while the file's size, time of change, beginning and end are
 it; no output differs with it or without. It is in ` + "`ctxkit/sessions`" + ` in the user's cache folder, readable by the user
 alone. ` + "`CTXKIT_CACHE`" + ` names another folder, and with ` + "`off`" + ` nothing is kept, as with ` + "`--no-cache`" + `. ` + "`check`" + ` uses none.
 
+` + "`compare`" + ` keeps of each input what ` + "`--format rows`" + ` writes, warnings included, by policy. It reads a session again where
+anything has changed that its rows depend on: the file; a file beside it (subagents, offloaded results, the session's own
+summary), by name, mode, size and time of change; what a policy says; an option; the build. Another comparison with the
+same first policy takes what both have in common, and works out the other policies alone. Nothing is kept of standard
+input, of an input that failed, of a session that is a tree of files or has a link beside it, and where a policy starts a
+program.
+
+What is damaged is worked out again, and a folder that cannot be written is no error. Several runs may use one cache.
+After ` + "`compare`" + ` added to it, at most once a day unless it added much, the cache is trimmed: what was not written or used for
+30 days is removed, and from 1 GiB or 200,000 files on what was used longest ago. ` + "`cache info`" + ` says what it holds.
+
 ## Exit codes
 
 | code | meaning |
