@@ -8,7 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is set by release builds: -ldflags "-X github.com/ctxkit/ctxkit/cmd.version=1.2.3".
+// version is set where the source has no history that Go could take the version from, as in action.yml:
+// -ldflags "-X github.com/ctxkit/ctxkit/cmd.version=v1.2.3".
 var version string
 
 func newVersion(sys *system) *cobra.Command {
@@ -23,7 +24,7 @@ func versionLine() string {
 	return fmt.Sprintf("ctxkit %s %s %s/%s\n", buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// buildVersion is the release's, else what the build recorded, else "devel".
+// buildVersion is what was set, else what the build recorded, as for releases, else "devel".
 func buildVersion() string {
 	if version != "" {
 		return version
