@@ -1,0 +1,96 @@
+// Findings writes docs/findings: articles with tables and pictures, made from folders of recorded sessions and from the
+// published figures of other people's experiments. Each number in an article is a value of one of its tables, which are
+// written beside it as CSV files; the same folders give the same bytes.
+//
+// The environment variables CTXKIT_CORPUS, CTXKIT_MORE, CTXKIT_CODEX and CTXKIT_TRAP name the folders. Run it in the root
+// of the repository: scripts/findings/all sets them to the folders beside it.
+//
+//	go run ./scripts/findings [-o FOLDER] [ARTICLE...]
+package main
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+func main() {
+	dir := flag.String("o", folder, "`FOLDER` to write to; only the default is listed in other pages")
+	flag.Parse()
+	if err := run(*dir, os.Getenv, flag.Args()...); err != nil {
+		fmt.Fprintln(os.Stderr, "findings:", err)
+		os.Exit(2)
+	}
+}
+
+var folder = filepath.Join("docs", "findings")
+
+// run writes the articles, or those that are named, into a folder. Where it is docs/findings, and all are written, their
+// answers go into the pages that list them.
+func run(dir string, env func(string) string, only ...string) error {
+	for _, name := range only {
+		if !slices.ContainsFunc(makers, func(m maker) bool { return m.name == name }) {
+			return fmt.Errorf("%s: no such article: name some of %s, or none for all", name, strings.Join(names(), ", "))
+		}
+	}
+	src, err := newSources(env)
+	if err != nil {
+		return err
+	}
+	files, answers, err := generate(src, only...)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(files[name]), 0o644); err != nil {
+			return err
+		}
+	}
+	if dir != folder || len(only) > 0 {
+		return nil
+	}
+	for page, from := range lists {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			return err
+		}
+		listed, err := list(string(text), from, answers)
+		if err != nil {
+			return fmt.Errorf("%s: %w", page, err)
+		}
+		if err := os.WriteFile(page, []byte(listed), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lists are the pages that list the articles, with the folder of these as seen from there.
+var lists = map[string]string{"README.md": "docs/findings/", filepath.Join("docs", "README.md"): "findings/"}
+
+const listBegin, listEnd = "<!-- findings: written by scripts/findings -->\n", "<!-- /findings -->\n"
+
+// list puts the answers into a page, between its two marks.
+func list(page, from string, answers []answer) (string, error) {
+	head, rest, ok := strings.Cut(page, listBegin)
+	_, tail, closed := strings.Cut(rest, listEnd)
+	if !ok || !closed {
+		return "", fmt.Errorf("it has no %q and %q around the list of findings", strings.TrimSpace(listBegin), strings.TrimSpace(listEnd))
+	}
+	return head + listBegin + listOf(answers, from) + listEnd + tail, nil
+}
+
+func listOf(answers []answer, from string) string {
+	var b strings.Builder
+	for _, a := range answers {
+		fmt.Fprintf(&b, "- [%s](%s%s.md): %s\n", a.title, from, a.name, a.text)
+	}
+	return b.String()
+}
