@@ -107,7 +107,7 @@ func (a *article) write(files map[string]string) (words string, err error) {
 	}
 	words = strings.Join(strings.Fields(b.String()), " ")
 	b.Reset()
-	if err := parsed.Execute(&b, map[string]string{"Answer": words}); err != nil {
+	if err := parsed.Execute(&b, map[string]string{"Title": a.title, "Answer": words}); err != nil {
 		return "", err
 	}
 	files[a.name+".md"] = tidy(b.String())
@@ -159,7 +159,7 @@ const columns = 120
 
 // wrapped wraps a block, where it is a paragraph or a list.
 func wrapped(block []string) (out []string) {
-	if strings.ContainsAny(block[0][:1], "|#!`") {
+	if strings.ContainsAny(block[0][:1], "|#!<") || strings.HasPrefix(block[0], "```") {
 		return block
 	}
 	var line string
@@ -174,7 +174,7 @@ func wrapped(block []string) (out []string) {
 		if strings.HasPrefix(block[0], "- ") {
 			indent = "  "
 		}
-		for _, word := range strings.Fields(l) {
+		for _, word := range words(l) {
 			switch {
 			case line == "":
 				line = word
@@ -187,6 +187,18 @@ func wrapped(block []string) (out []string) {
 		}
 	}
 	return append(out, line)
+}
+
+// words are those of a line; a unit stays with its number.
+func words(line string) (list []string) {
+	for _, w := range strings.Fields(line) {
+		if len(list) > 0 && strings.HasPrefix(w, "%") {
+			list[len(list)-1] += " " + w
+		} else {
+			list = append(list, w)
+		}
+	}
+	return list
 }
 
 func (a *article) table(name string) (*table, error) {
@@ -361,21 +373,21 @@ func (a *article) functions() template.FuncMap {
 			}
 			return title, nil
 		},
-		// lowest and highest are the values of a column that are the farthest out.
-		"lowest": func(name, col string) (string, error) {
+		// lowest and highest are the values of a column that are the farthest out, of rows that have some other columns, too.
+		"lowest": func(name, col string, with ...string) (string, error) {
 			t, err := a.table(name)
 			if err != nil {
 				return "", err
 			}
-			low, _ := extremes(t, col)
+			low, _ := extremes(t, col, with...)
 			return low.shown, nil
 		},
-		"highest": func(name, col string) (string, error) {
+		"highest": func(name, col string, with ...string) (string, error) {
 			t, err := a.table(name)
 			if err != nil {
 				return "", err
 			}
-			_, high := extremes(t, col)
+			_, high := extremes(t, col, with...)
 			return high.shown, nil
 		},
 		"count":   func(list []string) string { return count(len(list)).shown },
@@ -400,5 +412,9 @@ func listed(list []string) string {
 	case 1:
 		return list[0]
 	}
-	return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
+	comma := ", "
+	if slices.ContainsFunc(list, func(s string) bool { return strings.Contains(s, ",") }) {
+		comma = "; "
+	}
+	return strings.Join(list[:len(list)-1], comma) + strings.TrimRight(comma, ", ") + " and " + list[len(list)-1]
 }

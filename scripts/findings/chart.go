@@ -39,7 +39,7 @@ func markOf(label string, cells []cell, kind int) mark {
 
 // The picture in pixels.
 const (
-	chartLeft, chartRight = 250, 770
+	chartLeft, chartRight = 320, 830
 	chartTop, chartRow    = 46, 22
 )
 
@@ -48,11 +48,10 @@ var colours = []string{"#1f5fa8", "#c2551b", "#3a7d44", "#777777"}
 // svg draws the chart.
 func (c *chart) svg() (string, error) {
 	scale := func(x float64) float64 { return x }
-	line := 0.0
 	if c.ratio {
-		scale, line = func(x float64) float64 { return math.Log(1 + x) }, 0
+		scale = func(x float64) float64 { return math.Log(1 + x) }
 	}
-	low, high := scale(line), scale(line)
+	low, high := 0.0, 0.0 // no change is always in the picture
 	for _, m := range c.rows {
 		for _, x := range m.ends() {
 			low, high = min(low, scale(x)), max(high, scale(x))
@@ -75,14 +74,22 @@ func (c *chart) svg() (string, error) {
 		Height, Bottom    int
 		Ticks             []struct{ At, Text string }
 		Rows              []row
-	}{Title: c.title, Axis: c.axis, Line: at(line), Bottom: chartTop + chartRow*len(c.rows)}
+	}{Title: c.title, Axis: c.axis, Line: at(0), Bottom: chartTop + chartRow*len(c.rows)}
 	data.Height = data.Bottom + 44
-	for _, x := range c.ticks(low, high) {
-		words := fmt.Sprintf("%+.0f %%", 100*x)
+	ticks := c.ticks(low, high)
+	decimals := 0
+	if high-low < 0.05 {
+		decimals = 1
+	}
+	for _, x := range ticks {
+		words := fmt.Sprintf("%+.*f %%", decimals, 100*x)
+		if zero(x, 1e-9) == 0 {
+			words = "0"
+		}
 		if c.ratio {
 			words = fmt.Sprintf("×%.4g", 1+x)
 		}
-		data.Ticks = append(data.Ticks, struct{ At, Text string }{at(x), strings.Replace(words, "+0 ", "0 ", 1)})
+		data.Ticks = append(data.Ticks, struct{ At, Text string }{at(x), strings.Replace(words, "-", "−", 1)})
 	}
 	for i, m := range c.rows {
 		if m.label == "" {

@@ -18,7 +18,7 @@ var losers = []string{"claude-code", "opencode", "codex", "gemini-cli", "qwen-co
 // compaction counts what policies removed before it was needed, and what followed recorded compactions.
 func compaction(src *sources) (*article, error) {
 	a := &article{title: "What compaction really loses"}
-	picture := &chart{name: "compaction", title: "Edits and quotes of removed content, beyond chance", axis: "per hundred removed blocks"}
+	picture := &chart{name: "compaction", title: "Edits and quotes of removed content, beyond chance", axis: "share of the removed blocks"}
 	reads := newTable("compaction-rereads", column{"corpus", "corpus"}, column{"compactions", "recorded compactions"}, column{"requests", "requests after"}, column{"after", "files read"}, column{"again", "of them again"},
 		column{"control_requests", "requests before"}, column{"before", "files read"}, column{"earlier", "of them again"}, column{"share", "share after"}, column{"control", "share before"},
 		column{"change", "difference"}, column{"low", "from"}, column{"high", "to"})
@@ -46,8 +46,15 @@ func compaction(src *sources) (*article, error) {
 			share(w.after.share()), share(w.before.share())}
 		reads.add(append(row, bounds(w.shares)...)...)
 		row = []cell{text(c.title), number(w.after.rate(), 3), number(w.before.rate(), 3)}
+		seen := w.after.files+w.before.files > 0
+		if !seen {
+			row[1], row[2] = blank, blank
+		}
 		for _, x := range bounds(w.rates) {
-			if x.known {
+			switch {
+			case !seen:
+				x = blank
+			case x.known:
 				x = signed(x.value)
 			}
 			row = append(row, x)
@@ -110,7 +117,9 @@ func fine(list []cell) []cell {
 
 func percentOf(x float64) cell {
 	c := number(x, 6)
-	c.shown = strings.Replace(fmt.Sprintf("%+.2f %%", zero(100*x, 0.005)), "-", "−", 1)
+	if c.shown = strings.Replace(fmt.Sprintf("%+.2f %%", zero(100*x, 0.005)), "-", "−", 1); c.shown == "+0.00 %" {
+		c.shown = c.shown[1:]
+	}
 	return c
 }
 

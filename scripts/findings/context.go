@@ -176,6 +176,10 @@ func toolTable(src *sources, fills map[*corpus]*filling, cols []column) *table {
 					results, sent = tool.Results, tool.Sent
 				}
 			}
+			if sent == 0 {
+				row = append(row, blank, blank)
+				continue
+			}
 			row = append(row, share(float64(results)/float64(f.Total.results())), share(float64(sent)/float64(f.Total.Sent)))
 		}
 		t.add(row...)

@@ -90,7 +90,8 @@ func list(page, from string, answers []answer) (string, error) {
 func listOf(answers []answer, from string) string {
 	var b strings.Builder
 	for _, a := range answers {
-		fmt.Fprintf(&b, "- [%s](%s%s.md): %s\n", a.title, from, a.name, a.text)
+		item := fmt.Sprintf("- [%s](%s%s.md): %s", a.title, from, a.name, a.text)
+		b.WriteString(strings.Join(wrapped([]string{item}), "\n") + "\n")
 	}
 	return b.String()
 }

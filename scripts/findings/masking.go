@@ -1,8 +1,6 @@
 package main
 
-import (
-	"github.com/ctxkit/ctxkit/replay"
-)
+import "github.com/ctxkit/ctxkit/replay"
 
 // The policies of the article: observation masking in steps of so many results, and of one where the cache is cold.
 var (
@@ -13,8 +11,8 @@ var (
 const (
 	// maskResults is how many results stay.
 	maskResults = "10"
-	// asWindow is wide enough for every request of every session.
-	asWindow = "1m"
+	// asWindow is wide enough for every request of every session, tokens.
+	asWindow = "1000000"
 	// asModel is a model whose provider caches every prefix unasked.
 	asModel = "gpt-5.5"
 )
@@ -28,7 +26,7 @@ type cacheKind struct {
 
 // masking compares observation masking with none, by its step and by the kind of prompt cache.
 func masking(src *sources) (*article, error) {
-	a := &article{title: "Observation masking: what it costs depends on the cache"}
+	a := &article{title: "Observation masking under three kinds of prompt cache"}
 	none := []string{"--cache", string(replay.CacheNone)}
 	kinds := []cacheKind{
 		{"none", "no cache", src.claude, none},
@@ -58,7 +56,7 @@ func masking(src *sources) (*article, error) {
 		}
 	}
 	setting := newTable("masking-setting", column{"what", "what"}, column{"value", "value"})
-	for _, s := range [][2]string{{"results that stay", maskResults}, {"window", asWindow}, {"model with an automatic prefix cache", asModel}} {
+	for _, s := range [][2]string{{"results that stay", maskResults}, {"window", grouped(asWindow)}, {"model with an automatic prefix cache", asModel}} {
 		setting.add(text(s[0]), text(s[1]))
 	}
 	a.addTable(turns, setting)
@@ -68,7 +66,7 @@ func masking(src *sources) (*article, error) {
 // pictured is how many of the caches are drawn.
 const pictured = 3
 
-// turn adds the first step with which masking costs less than none, and no interval says otherwise.
+// turn adds to a table the smallest step with which masking costs less, by its interval.
 func (t *table) turn(to *table, title string) error {
 	for _, r := range t.rows {
 		if r[0].raw == whenCold {
@@ -105,18 +103,22 @@ func maskTable(name string, k cacheKind) (*table, error) {
 	t := newTable(name, column{"step", "step, results"}, column{"change", "cost"}, column{"low", "from"}, column{"high", "to"},
 		column{"times", "cost, multiple"}, column{"content", "content"}, column{"breaks", "breaks"}, column{"sent", "sent"},
 		column{"lower", "lower"}, column{"even", "even"}, column{"higher", "higher"}, column{"masked", "results masked"}, column{"misses", "misses"}, column{"excluded", "left out"})
-	for i, r := range costs.rows {
+	for i := range costs.rows {
 		step := whenCold
 		if i < len(maskSteps) {
 			step = maskSteps[i]
 		}
 		p := all.Policies[i+1].Policy
 		list := all.common("none", p)
-		times := blank
-		if r[2].known {
-			times = number(1+r[2].value, 2)
+		get := func(col string) cell {
+			c, _ := costs.at(p, col) // it has a row for each policy
+			return c
 		}
-		t.add(text(step), r[2], r[3], r[4], times, r[5], r[6], r[10], r[11], r[12], r[13],
+		times := blank
+		if c := get("change"); c.known {
+			times = number(1+c.value, 2)
+		}
+		t.add(text(step), get("change"), get("low"), get("high"), times, get("content"), get("breaks"), get("sent"), get("lower"), get("even"), get("higher"),
 			whole(sum(list, p, "cleared_results")), whole(sum(list, p, "misses")), count(len(all.Each)-len(list)))
 	}
 	return t, nil

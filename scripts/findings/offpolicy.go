@@ -210,10 +210,10 @@ func offPolicy(src *sources) (*article, error) {
 	runs := newTable("off-policy-runs", column{"run", "runs"}, column{"model", "model"}, column{"strategy", "strategy"}, column{"tasks", "tasks"}, column{"turns", "turns"}, column{"prompt", "tokens of a request"},
 		column{"total", "tokens of a task"}, column{"cost", "USD of a task"}, column{"solved", "solved"})
 	turns := newTable("off-policy-turns", column{"run", "run"}, column{"tasks", "tasks"}, column{"change", "turns, against raw"}, column{"low", "from"}, column{"high", "to"})
-	change := newTable("off-policy-change", column{"run", "run"}, column{"predicted", "predicted"}, column{"change", "measured"}, column{"low", "from"}, column{"high", "to"})
+	changes := newTable("off-policy-change", column{"run", "run"}, column{"predicted", "predicted"}, column{"change", "measured"}, column{"low", "from"}, column{"high", "to"})
 	errs := newTable("off-policy-error", column{"run", "run"}, column{"tasks", "tasks"}, column{"measured", "measured, tokens of a task"}, column{"predicted", "predicted"},
-		column{"change", "error"}, column{"low", "from"}, column{"high", "to"}, column{"turns", "of it turns"}, column{"turns_low", "from"}, column{"turns_high", "to"},
-		column{"size", "of it size"}, column{"size_low", "from"}, column{"size_high", "to"}, column{"start", "start, tokens"})
+		column{"change", "error"}, column{"low", "from"}, column{"high", "to"}, column{"turns", "part by turns"}, column{"turns_low", "from"}, column{"turns_high", "to"},
+		column{"size", "part by size"}, column{"size_low", "from"}, column{"size_high", "to"}, column{"start", "start, tokens"})
 	ranks := newTable("off-policy-rank", column{"model", "model"}, column{"predicted", "masking against summaries: predicted"}, column{"change", "measured"}, column{"low", "from"}, column{"high", "to"})
 	picture := &chart{name: "off-policy", title: "Predicted against measured tokens of a task", axis: "error of the prediction: too few to the left, too many to the right"}
 	var total, told, signs, rankedTold, rankedRight, byTurns, coverError, coverTurns, coverSize int
@@ -237,7 +237,7 @@ func offPolicy(src *sources) (*article, error) {
 			runs.add(text(m[1]+", "+s), text(m[1]), text(s), count(len(list)), number(sums.turns/n, 1), whole(sent/sums.turns), whole(sent/n), number(sums.cost/n, 3), share(float64(solved)/n))
 		}
 		start := commonStart(inOrder(strategies[rawAgent]))
-		var order [2][2]float64 // of the two policies: predicted and measured, as shares of raw
+		var shares [2]float64 // predicted of the two policies, of raw
 		for k, s := range []string{masked, summary} {
 			name := m[1] + ", " + s
 			predict := func(t trial, turns float64) float64 {
@@ -256,17 +256,17 @@ func offPolicy(src *sources) (*article, error) {
 				measured += list[i].b.total()
 				predicted += predict(list[i].a, list[i].a.turns)
 			}
-			err := ratio(list, func(p *pair) (float64, float64) { return predict(p.a, p.a.turns), p.b.total() })
+			off := ratio(list, func(p *pair) (float64, float64) { return predict(p.a, p.a.turns), p.b.total() })
 			ofTurns := ratio(list, func(p *pair) (float64, float64) { return predict(p.a, p.a.turns), predict(p.a, p.b.turns) })
 			ofSize := ratio(list, func(p *pair) (float64, float64) { return predict(p.a, p.b.turns), p.b.total() })
 			n := float64(len(list))
-			row := append([]cell{text(name), count(len(list)), whole(measured / n), whole(predicted / n)}, bounds(err)...)
+			row := append([]cell{text(name), count(len(list)), whole(measured / n), whole(predicted / n)}, bounds(off)...)
 			row = append(append(row, bounds(ofTurns)...), bounds(ofSize)...)
 			errs.add(append(row, whole(start))...)
-			picture.rows = append(picture.rows, markOf(name, row[4:7], 0), markOf("of it turns", row[7:10], 1), markOf("of it size", row[10:13], 2), mark{})
+			picture.rows = append(picture.rows, markOf(name, row[4:7], 0), markOf("part by turns", row[7:10], 1), markOf("part by size", row[10:13], 2), mark{})
 			saved := ratio(list, func(p *pair) (float64, float64) { return p.b.total(), p.a.total() })
-			order[k] = [2]float64{predicted / raw, measured / raw}
-			change.add(append([]cell{text(name), percent(predicted/raw-1, "%+.1f %%")}, bounds(saved)...)...)
+			shares[k] = predicted / raw
+			changes.add(append([]cell{text(name), change(predicted/raw - 1)}, bounds(saved)...)...)
 			total++
 			if saved.Lower.Known && !covers(saved) {
 				told++
@@ -274,7 +274,7 @@ func offPolicy(src *sources) (*article, error) {
 					signs++
 				}
 			}
-			if covers(err) {
+			if covers(off) {
 				coverError++
 			}
 			if math.Abs(math.Log(1+ofTurns.Value.Float())) > math.Abs(math.Log(1+ofSize.Value.Float())) {
@@ -288,8 +288,8 @@ func offPolicy(src *sources) (*article, error) {
 			}
 		}
 		against := ratio(paired(strategies[masked], strategies[summary]), func(p *pair) (float64, float64) { return p.a.total(), p.b.total() })
-		right := (order[0][0] < order[1][0]) == (order[0][1] < order[1][1])
-		ranks.add(append([]cell{text(m[1]), percent(order[0][0]/order[1][0]-1, "%+.1f %%")}, bounds(against)...)...)
+		right := (shares[0] < shares[1]) == (against.Value.N < 0)
+		ranks.add(append([]cell{text(m[1]), change(shares[0]/shares[1] - 1)}, bounds(against)...)...)
 		if against.Lower.Known && !covers(against) {
 			rankedTold++
 			if right {
@@ -305,7 +305,7 @@ func offPolicy(src *sources) (*article, error) {
 		c   cell
 	}{
 		{"rows of the file", count(lines)}, {"runs that sent nothing", count(silent)}, {"predictions", count(total)}, {"direction told", count(told)}, {"direction right", count(signs)}, {"rank told", count(rankedTold)}, {"rank right", count(rankedRight)}, {"models", count(len(models))},
-		{"turns the larger part", count(byTurns)}, {"error covers none", count(coverError)}, {"turns part covers none", count(coverTurns)}, {"size part covers none", count(coverSize)},
+		{"turns the larger part", count(byTurns)}, {"error covers none", count(coverError)}, {"turns part told", count(total - coverTurns)}, {"size part told", count(total - coverSize)},
 		{"lowest error", low}, {"highest error", high}, {"fewest turns", turnsLow}, {"most turns", turnsHigh},
 		{"observations kept", count(maskKeeps)}, {"turns kept", count(summaryKeeps)}, {"turns summarised", count(summaryTakes)}, {"placeholder, tokens", count(placeholder)}, {"summary, tokens", count(summarySize)},
 	} {
@@ -319,16 +319,19 @@ func offPolicy(src *sources) (*article, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.addTable(runs, turns, change, ranks, errs, counts, noise, standIn)
+	a.addTable(runs, turns, changes, ranks, errs, counts, noise, standIn)
 	return a, a.addChart(picture)
 }
 
-// extremes are the lowest and the highest value of a column.
-func extremes(t *table, col string) (low, high cell) {
+// extremes are the lowest and the highest value of a column, of rows that have the columns with, too.
+func extremes(t *table, col string, with ...string) (low, high cell) {
 	k := slices.IndexFunc(t.cols, func(c column) bool { return c.key == col })
 	low, high = blank, blank
 	for _, r := range t.rows {
-		if !r[k].known {
+		if !r[k].known || slices.ContainsFunc(with, func(key string) bool {
+			c, err := t.at(r[0].raw, key)
+			return err != nil || !c.known
+		}) {
 			continue
 		}
 		if !low.known {

@@ -139,11 +139,6 @@ type compared struct {
 	Figures map[string]figures `json:"figures"`
 }
 
-func (c *comparison) policy(name string) *policyRow {
-	i := slices.IndexFunc(c.Policies, func(p policyRow) bool { return p.Policy == name })
-	return &c.Policies[i]
-}
-
 // feasible reports whether a policy could have been in charge of a session.
 func (s *compared) feasible(policy string) bool {
 	f := s.Figures[policy]

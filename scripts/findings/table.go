@@ -51,6 +51,9 @@ func percent(x float64, format string) cell {
 	c := number(x, 4)
 	if c.known {
 		c.shown = strings.Replace(fmt.Sprintf(format, zero(100*x, 0.05)), "-", "−", 1)
+		if strings.HasPrefix(c.shown, "+0.0 ") {
+			c.shown = c.shown[1:]
+		}
 	}
 	return c
 }
@@ -132,16 +135,6 @@ func (t *table) at(row, col string) (cell, error) {
 		}
 	}
 	return blank, fmt.Errorf("table %s has no row %q with %q", t.name, row, col)
-}
-
-// names are those of the rows for which ok holds.
-func (t *table) names(ok func(row string) bool) (list []string) {
-	for _, r := range t.rows {
-		if ok(r[0].raw) {
-			list = append(list, r[0].raw)
-		}
-	}
-	return list
 }
 
 // markdown is the table with a link to its CSV file.
