@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"encoding/csv"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"text/template"
@@ -229,16 +231,21 @@ func checkPages(t *testing.T, files map[string]string) {
 				prose = append(prose, line)
 			}
 		}
-		for csv, text := range files { // counts are in files that no page shows whole
-			if base := strings.TrimSuffix(name, ".md"); filepath.Ext(csv) == ".csv" && (strings.HasPrefix(csv, base) || base == "README") {
-				for _, n := range value.FindAllString(strings.ReplaceAll(text, ",", ", "), -1) {
-					whole, tail, _ := strings.Cut(n, ".")
-					known[strings.TrimSuffix(grouped(whole)+"."+tail, ".")] = true
-					var x float64
-					if _, err := fmt.Sscan(n, &x); err == nil {
-						learn(share(x).shown)
-						learn(percentOf(x).shown)
-					}
+		base := strings.TrimSuffix(name, ".md")
+		for other, text := range files { // counts are in files that no page shows whole
+			if filepath.Ext(other) != ".csv" || !strings.HasPrefix(other, base) && base != "README" {
+				continue
+			}
+			lines, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, cell := range slices.Concat(lines...) {
+				learn(cell)
+				if x, err := strconv.ParseFloat(cell, 64); err == nil {
+					learn(grouped(cell))
+					learn(share(x).shown)
+					learn(percentOf(x).shown)
 				}
 			}
 		}
