@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/serving"
 	"github.com/ctxkit/ctxkit/report"
@@ -107,7 +108,7 @@ func (o *ExportOptions) serve(j *job, f *wekaFolder, choices []policyChoice) err
 
 // served replays a conversation.
 func (o *ExportOptions) served(sys *system, c agentConversation, choices []policyChoice) (s servedConversation, err error) {
-	policies, err := o.chosen(sys, c, choices)
+	policies, err := o.chosen(sys, preset.ClientOf(c.conv), choices)
 	if err != nil {
 		return s, err
 	}
