@@ -4,6 +4,9 @@
 // "compacted" replaces it, an event "thread_rolled_back" cuts it. A response ends with its token count, which is before
 // the outputs of its calls up to 0.130 and after them from 0.139 on. A fork begins with a copy of its parent's records:
 // its items are the history, its counts and compactions are the parent's.
+//
+// Before September 2025 a rollout has no such records: its first line names the session, the others are the items alone.
+// Neither the model nor any token count is recorded there.
 package codex
 
 import (
@@ -61,7 +64,12 @@ func looks(h *foreign.Beginning) bool {
 			}
 		}
 	}
-	return false
+	return len(h.Values) > 0 && isOldHead(&h.Values[0])
+}
+
+// isOldHead reports whether a value is the first line of a rollout without records.
+func isOldHead(v *foreign.Value) bool {
+	return v.Kind == '{' && v.Has("id", "timestamp", "instructions") && !v.Has("type")
 }
 
 func convert(in io.Reader, w *foreign.Writer) error {
@@ -87,6 +95,7 @@ const (
 	asideBroken   = "unreadable payload"
 	asideSystem   = "not sent: system message"
 	asideGhost    = "not sent: ghost_snapshot"
+	asideState    = "metadata: state"
 )
 
 // converter reads a rollout record by record.
@@ -94,6 +103,7 @@ type converter struct {
 	w       *foreign.Writer
 	session foreign.Session
 	named   bool // the first session_meta was read
+	old     bool // the lines are items, without records
 	begun   bool // the session's own line was written
 	model   string
 	limit   int    // bytes of an output that the history keeps
@@ -102,7 +112,7 @@ type converter struct {
 	copies  []part
 	copiedN int             // records that were copied
 	turns   bool            // the copied records name their turns
-	copying time.Time       // of the last copied record
+	copying time.Time       // of the last copied record; of a rollout without records, of its first line
 	calls   map[string]bool // call ids of the history
 
 	answer  []part // the items of the response in progress
@@ -150,11 +160,15 @@ type compaction struct {
 // record reads one record.
 func (c *converter) record(u foreign.Unit, e *jsonl.Entry) {
 	var r struct{ Payload json.RawMessage }
-	if err := json.Unmarshal(e.Raw, &r); err != nil || len(r.Payload) == 0 || r.Payload[0] != '{' {
+	err := json.Unmarshal(e.Raw, &r)
+	p := part{unit: u, line: e.Line, time: e.Time}
+	if err == nil && len(r.Payload) == 0 && c.bare(p, e) {
+		return
+	}
+	if err != nil || len(r.Payload) == 0 || r.Payload[0] != '{' {
 		c.broken(u, e.Line, err)
 		return
 	}
-	p := part{unit: u, line: e.Line, time: e.Time}
 	if e.Part > 0 && !c.copied {
 		c.restart(&p)
 	}
@@ -190,6 +204,36 @@ func (c *converter) record(u foreign.Unit, e *jsonl.Entry) {
 	default:
 		c.w.Aside(u, "unknown type: "+e.Type)
 	}
+}
+
+// bare reads a line of a rollout without records; false: it is none.
+func (c *converter) bare(p part, e *jsonl.Entry) bool {
+	var head struct {
+		ID           string          `json:"id"`
+		Timestamp    time.Time       `json:"timestamp"`
+		Instructions json.RawMessage `json:"instructions"`
+		State        string          `json:"record_type"`
+	}
+	switch _ = json.Unmarshal(e.Raw, &head); {
+	case !c.named && e.Type == "" && head.ID != "" && head.Instructions != nil:
+		c.old, c.copying = true, head.Timestamp
+		c.meta(p, e.Raw)
+	case !c.old:
+		return false
+	case head.State != "":
+		c.w.Aside(p.unit, asideState)
+	case json.Unmarshal(e.Raw, &p.item) != nil || !p.item.known():
+		return false
+	default:
+		if p.time.IsZero() {
+			p.time = c.copying
+		}
+		if !p.item.generated() && p.item.Type == "message" {
+			c.endResponse(nil)
+		}
+		c.said(p)
+	}
+	return true
 }
 
 // said takes an item of the history.

@@ -104,7 +104,7 @@ func outline(w *foreign.Writer, n int, e *jsonl.Entry) string {
 }
 
 func TestConvert(t *testing.T) {
-	for _, name := range []string{"rollout", "fork", "early", "earlyfork", "late", "parentless"} {
+	for _, name := range []string{"rollout", "fork", "early", "earlyfork", "late", "parentless", "old"} {
 		content, err := os.ReadFile("testdata/" + name + ".jsonl")
 		if err != nil {
 			t.Fatal(err)
@@ -227,7 +227,7 @@ func mutants(files [][]byte, n int, each func(seed int, content []byte)) {
 }
 
 func fixtures(t testing.TB) (files [][]byte) {
-	for _, name := range []string{"rollout", "fork", "early", "earlyfork", "late"} {
+	for _, name := range []string{"rollout", "fork", "early", "earlyfork", "late", "old"} {
 		b, err := os.ReadFile("testdata/" + name + ".jsonl")
 		if err != nil {
 			t.Fatal(err)

@@ -212,6 +212,15 @@ func (it *item) generated() bool {
 	return false
 }
 
+// known reports whether an item is of a type that rollouts without records have.
+func (it *item) known() bool {
+	switch it.Type {
+	case "ghost_snapshot", "function_call_output", "custom_tool_call_output", "local_shell_call_output":
+		return true
+	}
+	return it.Type == "message" || it.generated()
+}
+
 // endResponse writes the response in progress, then what came since. Without usage it was interrupted, or its count is
 // not recorded.
 func (c *converter) endResponse(u *foreign.Usage) {
@@ -226,13 +235,13 @@ func (c *converter) endResponse(u *foreign.Usage) {
 				m.StopReason = "tool_use"
 			}
 		}
-		if u == nil {
+		if u == nil && !c.old {
 			m.StopReason = ""
 		}
 		for i := range answer {
 			p, own := &answer[i], m
 			own.Content = p.item.answered()
-			uuid := c.put(p, foreign.Line{Type: "assistant", Message: &own, NoRequest: u == nil || c.copied})
+			uuid := c.put(p, foreign.Line{Type: "assistant", Message: &own, NoRequest: u == nil && !c.old || c.copied})
 			c.history = append(c.history, entry{uuid: uuid, said: p.item.retained()})
 		}
 	}

@@ -13,7 +13,9 @@ import (
 	_ "embed"
 	"encoding/json"
 	"io"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
@@ -110,6 +112,9 @@ type data struct {
 	Used         *callUsed `json:"compactionTokensUsed"`
 
 	Models map[string]modelMetrics `json:"modelMetrics"` // session.shutdown
+
+	Title string `json:"title"`       // session.title_changed
+	UpTo  string `json:"upToEventId"` // session.snapshot_rewind: the first event that was removed
 }
 
 type toolCall struct {
@@ -135,12 +140,17 @@ func (e *event) text() string {
 
 // reader converts one session.
 type reader struct {
-	out     *foreign.Writer
-	events  []*event
-	version string
-	model   string
-	usage   map[*event]*foreign.Usage // of the responses of which all is known
-	agents  map[string]*agent
+	out      *foreign.Writer
+	events   []*event
+	version  string
+	model    string
+	usage    map[*event]*foreign.Usage // of the responses of which all is known
+	agents   map[string]*agent
+	titled   bool
+	before   map[string]string // of the main conversation's events: uuid of the line before each
+	rewound  bool              // and nothing came since
+	branched bool              // it was rewound at any time
+	parent   string            // of the next line, after a rewind; "": it has none
 }
 
 // agent is the state of one conversation.
@@ -153,16 +163,22 @@ type agent struct {
 }
 
 func convert(in io.Reader, out *foreign.Writer) error {
-	r := &reader{out: out, agents: map[string]*agent{}}
+	r := &reader{out: out, agents: map[string]*agent{}, before: map[string]string{}}
 	err := out.Lines(in, r.read)
 	r.begin()
 	runs := runsOf(r.events)
 	r.usage = single(runs)
 	for _, e := range r.events {
+		if e.ID != "" && e.agent() == "" {
+			r.before[e.ID] = r.at()
+		}
 		r.put(e)
 		if run := runs[e]; run != nil {
 			r.totals(e, run)
 		}
+	}
+	if at := r.at(); r.branched && at != "" {
+		out.Leaf(at)
 	}
 	return err
 }
@@ -202,6 +218,14 @@ func (r *reader) of(id string) *agent {
 	return a
 }
 
+// at is the uuid of the line that the main conversation's next one follows.
+func (r *reader) at() string {
+	if r.rewound {
+		return r.parent
+	}
+	return r.out.Last()
+}
+
 func (r *reader) put(e *event) {
 	a, d := r.of(e.agent()), &e.Data
 	switch e.Type {
@@ -215,6 +239,7 @@ func (r *reader) put(e *event) {
 			return
 		}
 		a.said = text
+		r.title(e)
 		r.message(e, foreign.Line{Type: "user", Meta: d.Source != "" && e.agent() == ""}, foreign.Text(text))
 	case "system.notification":
 		r.message(e, foreign.Line{Type: "user", Meta: true}, foreign.Text(e.text()))
@@ -242,7 +267,15 @@ func (r *reader) put(e *event) {
 		if e.Type == "session.resume" {
 			r.out.Aside(e.unit, "metadata: "+e.Type)
 		}
-	case "session.truncation":
+	case "session.title_changed":
+		r.out.Aside(e.unit, "metadata: "+e.Type)
+		if d.Title != "" {
+			r.out.Put(-1, foreign.Line{Type: "ai-title", Title: d.Title})
+		}
+	case "session.snapshot_rewind":
+		r.out.Aside(e.unit, "metadata: "+e.Type)
+		r.rewind(d.UpTo)
+	case "session.truncation", "session.context_cleared":
 		r.out.Warn(e.line, "unreadable-metadata", "the client removed old messages; which is not recorded, and they stay")
 		r.out.Aside(e.unit, "metadata: "+e.Type)
 	case "system.message":
@@ -260,6 +293,33 @@ func (r *reader) put(e *event) {
 	}
 }
 
+// title makes the first prompt as typed the title: what the model got begins with texts of the client's.
+func (r *reader) title(e *event) {
+	text := strings.TrimSpace(e.text())
+	if r.titled || e.Data.Transformed == nil || e.Data.Source != "" || e.agent() != "" || text == "" {
+		return
+	}
+	r.titled = true
+	text, _, _ = strings.Cut(text, "\n")
+	for len(text) > maxTitle {
+		_, n := utf8.DecodeLastRuneInString(text)
+		text = text[:len(text)-n]
+	}
+	r.out.Put(-1, foreign.Line{Type: "ai-title", Title: text})
+}
+
+// maxTitle is the longest title that is made of a prompt, bytes.
+const maxTitle = 200
+
+// rewind goes back to before an event, if it is in the file: what comes next follows on from there.
+func (r *reader) rewind(event string) {
+	uuid, ok := r.before[event]
+	if !ok {
+		return
+	}
+	r.rewound, r.branched, r.parent = true, true, uuid
+}
+
 // message puts a line of an event's conversation.
 func (r *reader) message(e *event, l foreign.Line, content ...foreign.Block) {
 	l.UUID, l.Time, l.Version = e.ID, e.Timestamp, r.version
@@ -268,6 +328,9 @@ func (r *reader) message(e *event, l foreign.Line, content ...foreign.Block) {
 		l.Message = &foreign.Message{}
 	}
 	l.Message.Content = content
+	if r.rewound && l.Agent == "" {
+		l.Parent, l.Root, r.rewound = r.parent, r.parent == "", false
+	}
 	a := r.of(l.Agent)
 	a.since = append(a.since, r.out.Put(e.unit, l))
 }

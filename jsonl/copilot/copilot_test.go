@@ -109,8 +109,8 @@ func TestEvents(t *testing.T) {
 	if diff := cmp.Diff(aside, conv.Lines.SetAside); diff != "" {
 		t.Errorf("set aside: -want +got\n%s", diff)
 	}
-	if len(conv.Warnings) > 0 {
-		t.Errorf("warnings %+v", conv.Warnings)
+	if len(conv.Warnings) > 0 || conv.Title != "find the bug" {
+		t.Errorf("title %q, warnings %+v", conv.Title, conv.Warnings)
 	}
 }
 
@@ -126,6 +126,9 @@ func TestOdd(t *testing.T) {
 		{"a compaction whose start is lost", prompt + `{"type":"session.compaction_complete","data":{"success":true,"preCompactionTokens":9,"summaryContent":"s"},"id":"c"}` + "\n" + strings.ReplaceAll(prompt, `"u"`, `"v"`), []string{`0 prompt text "one"`, "compacted at 9, summary 1, keeps []", `1 summary text "s"`, `2 prompt text "one"`}, "the start of the compaction is not in the file: what it kept is not known"},
 		{"a compaction that failed", prompt + `{"type":"session.compaction_start","data":{},"id":"c"}` + "\n" + `{"type":"session.compaction_complete","data":{"success":false},"id":"d"}`, []string{`0 prompt text "one"`}, ""},
 		{"a truncation", prompt + `{"type":"session.truncation","data":{"messagesRemovedDuringTruncation":3},"id":"c"}`, []string{`0 prompt text "one"`}, "the client removed old messages; which is not recorded, and they stay"},
+		{"a rewind", prompt + strings.NewReplacer(`"u"`, `"v"`, "one", "two").Replace(prompt) + `{"type":"session.snapshot_rewind","data":{"upToEventId":"v","eventsRemoved":1},"id":"w"}` + "\n" + strings.NewReplacer(`"u"`, `"x"`, "one", "three").Replace(prompt), []string{`0 prompt text "one"`, `1 prompt text "three"`}, ""},
+		{"a rewind to the beginning", prompt + `{"type":"assistant.message","data":{"messageId":"m","content":"answer","outputTokens":2},"id":"a","timestamp":"2026-07-24T10:00:00Z"}` + "\n" + `{"type":"session.snapshot_rewind","data":{"upToEventId":"u"},"id":"w"}` + "\n" + strings.NewReplacer(`"u"`, `"x"`, "one", "three").Replace(prompt), []string{`0 prompt text "three"`}, ""},
+		{"a rewind of events that are gone", prompt + `{"type":"session.snapshot_rewind","data":{"upToEventId":"z"},"id":"w"}`, []string{`0 prompt text "one"`}, ""},
 		{"totals that differ", prompt + `{"type":"session.shutdown","data":{"modelMetrics":{"m":{"requests":{"count":1},"usage":{"inputTokens":10,"outputTokens":5}}}},"id":"c"}`, []string{`0 prompt text "one"`}, "the client says that its requests wrote 5 tokens, those in the file wrote 0"},
 		{"a field of another type", `{"type":"assistant.message","data":{"content":5,"outputTokens":"x"},"id":"c","timestamp":"2026-07-24T10:00:00Z"}`, []string{`0 response text "5"`}, "a field is not of its type: the readable part of the line is used"},
 	} {

@@ -70,6 +70,9 @@ type entry struct {
 	KeptID       string `json:"firstKeptEntryId"`
 	KeptIndex    *int   `json:"firstKeptEntryIndex"`
 	TokensBefore int    `json:"tokensBefore"`
+	Usage        *usage `json:"usage"` // of the request that summarised; of newer versions
+
+	Target *string `json:"targetId"` // leaf: the entry that the session goes on from; null: none
 
 	Content json.RawMessage `json:"content"` // custom_message
 	Name    string          `json:"name"`    // session_info
@@ -337,12 +340,12 @@ func stopReason(s string) string {
 	return s
 }
 
-// compaction puts the boundary and the summary. Whether the user asked for it is not recorded, nor is the request that
-// wrote the summary.
+// compaction puts the boundary and the summary. Whether the user asked for it is not recorded, nor, in most versions, is
+// the request that wrote the summary.
 func (r *reader) compaction(e *entry) {
 	l := r.line(e, "system")
 	l.Subtype, l.Logical = "compact_boundary", l.Parent
-	l.Compact = &foreign.Compact{Trigger: "unknown", PreTokens: e.TokensBefore}
+	l.Compact = &foreign.Compact{Trigger: "unknown", PreTokens: e.TokensBefore, Usage: e.Usage.recorded()}
 	if e.kept = r.preserved(e); len(e.kept) > 0 {
 		l.Compact.Preserved = &foreign.Preserved{UUIDs: e.kept}
 	}
@@ -403,12 +406,15 @@ func (r *reader) before(e *entry) *entry {
 	return nil
 }
 
-// leaf names the live branch: that of the last entry.
+// leaf names the live branch: that of the last entry, or of the one that it names.
 func (r *reader) leaf() {
 	for i := len(r.entries) - 1; r.tree && i >= 0; i-- {
 		e := r.entries[i]
 		if e.ID == "" || e.Type == "session" {
 			continue
+		}
+		if e.Type == "leaf" && e.Target != nil && r.byID[*e.Target] != nil {
+			e = r.byID[*e.Target]
 		}
 		if uuid, _ := r.above(e); uuid != "" {
 			r.out.Leaf(uuid)

@@ -138,6 +138,8 @@ func TestOdd(t *testing.T) {
 		{"an id twice", head + message("a", "null", "user", text("one")) + message("a", "null", "user", text("two")), []string{`0 prompt text "one"`}, "an earlier line has the uuid a: line set aside"},
 		{"it keeps from nowhere", head + message("a", "null", "user", text("one")) + `{"type":"compaction","id":"c","parentId":"a","summary":"s","firstKeptEntryId":"zz"}` + "\n" + message("b", `"c"`, "user", text("two")), []string{`0 prompt text "one"`, "compacted at 0, summary 1, keeps []", `1 summary text "The conversation history before this point was compacted into the following summary:\n\n<summary>\ns\n</summary>"`, `2 prompt text "two"`}, "the compaction kept what follows an entry that is not before it: no message is kept"},
 		{"a compaction is kept from before another", head + message("a", "null", "user", text("one")) + message("b", `"a"`, "user", text("two")) + `{"type":"compaction","id":"c","parentId":"b","summary":"s","firstKeptEntryId":"b"}` + "\n" + message("d", `"c"`, "user", text("three")) + `{"type":"compaction","id":"e","parentId":"d","summary":"t","firstKeptEntryId":"a"}` + "\n" + message("f", `"e"`, "user", text("four")), []string{`0 prompt text "one"`, `1 prompt text "two"`, "compacted at 0, summary 2, keeps [1]", `2 summary text "The conversation history before this point was compacted into the following summary:\n\n<summary>\ns\n</summary>"`, `3 prompt text "three"`, "compacted at 0, summary 4, keeps [1 3]", `4 summary text "The conversation history before this point was compacted into the following summary:\n\n<summary>\nt\n</summary>"`, `5 prompt text "four"`}, ""},
+		{"it goes on from another entry", head + message("a", "null", "user", text("one")) + message("b", `"a"`, "user", text("two")) + `{"type":"leaf","id":"c","parentId":"b","targetId":"a"}`, []string{`0 prompt text "one"`}, ""},
+		{"it goes on from nowhere", head + message("a", "null", "user", text("one")) + `{"type":"leaf","id":"c","parentId":"a","targetId":"zz"}`, []string{`0 prompt text "one"`}, ""},
 		{"a field of another type", head + `{"type":"message","id":5,"parentId":null,"message":{"role":"user","content":"one"}}`, []string{`0 prompt text "one"`}, "a field is not of its type: the readable part of the line is used"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -157,6 +159,21 @@ func TestOdd(t *testing.T) {
 				t.Errorf("warnings %q, want %q", said, tt.warning)
 			}
 		})
+	}
+}
+
+// TestCompactionUsage: newer versions record what the request that summarised used.
+func TestCompactionUsage(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "session.jsonl")
+	in := `{"type":"session","version":3,"id":"s","timestamp":"2026-04-24T10:00:00.000Z","cwd":"/"}` + "\n" +
+		`{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"one"}}` + "\n" +
+		`{"type":"compaction","id":"c","parentId":"a","summary":"s","firstKeptEntryId":"a","tokensBefore":9000,"usage":{"input":100,"output":20,"cacheRead":8900,"cacheWrite":0,"cost":{"total":0.5}}}`
+	if err := os.WriteFile(path, []byte(in), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := load(t, path).Main.Boundaries
+	if len(b) != 1 || b[0].Usage == nil || b[0].Usage.Input != 100 || b[0].Usage.CacheRead != 8900 || b[0].Usage.Output != 20 {
+		t.Errorf("boundaries %+v", b)
 	}
 }
 
