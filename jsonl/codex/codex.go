@@ -13,6 +13,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,12 +65,16 @@ func looks(h *foreign.Beginning) bool {
 			}
 		}
 	}
-	return len(h.Values) > 0 && isOldHead(&h.Values[0])
+	return looksOld(h.Values)
 }
 
-// isOldHead reports whether a value is the first line of a rollout without records.
-func isOldHead(v *foreign.Value) bool {
-	return v.Kind == '{' && v.Has("id", "timestamp", "instructions") && !v.Has("type")
+// looksOld reports whether values begin a rollout without records.
+func looksOld(list []foreign.Value) bool {
+	if len(list) == 0 || !list[0].Has("id", "timestamp") || list[0].Has("type") {
+		return false
+	}
+	state := slices.ContainsFunc(list, func(v foreign.Value) bool { return v.Fields["record_type"] == "state" })
+	return state || list[0].Has("instructions")
 }
 
 func convert(in io.Reader, w *foreign.Writer) error {
@@ -209,13 +214,12 @@ func (c *converter) record(u foreign.Unit, e *jsonl.Entry) {
 // bare reads a line of a rollout without records; false: it is none.
 func (c *converter) bare(p part, e *jsonl.Entry) bool {
 	var head struct {
-		ID           string          `json:"id"`
-		Timestamp    time.Time       `json:"timestamp"`
-		Instructions json.RawMessage `json:"instructions"`
-		State        string          `json:"record_type"`
+		ID        string    `json:"id"`
+		Timestamp time.Time `json:"timestamp"`
+		State     string    `json:"record_type"`
 	}
 	switch _ = json.Unmarshal(e.Raw, &head); {
-	case !c.named && e.Type == "" && head.ID != "" && head.Instructions != nil:
+	case !c.named && e.Type == "" && head.ID != "" && !head.Timestamp.IsZero():
 		c.old, c.copying = true, head.Timestamp
 		c.meta(p, e.Raw)
 	case !c.old:

@@ -152,7 +152,13 @@ func (h *Beginning) what() string {
 		switch {
 		case v.Has("trajectory") && v.Fields["trajectory"] == "[", v.Has("history", "info") && v.Fields["history"] == "[":
 			return "an SWE-agent trajectory"
-		case list && v.Has("[].role", "[].content"), v.Fields["messages"] == "[" && (v.Has("model") || v.Has("system")),
+		case v.Fields["session"] == "{" && v.Fields["items"] == "[":
+			return "a session of the first Codex CLI, which records no calls"
+		case v.Has("type", "thread_id") && v.Fields["type"] == "thread.started":
+			return "the event stream of codex exec --json: the session itself is below ~/.codex/sessions"
+		case list && v.Has("[].sessionId", "[].messageId", "[].message"):
+			return "the log of prompts of Gemini CLI: its sessions are in the folder chats beside it"
+		case list && v.Has("[].role", "[].parts"), list && v.Has("[].role", "[].content"), v.Fields["messages"] == "[" && (v.Has("model") || v.Has("system")),
 			v.Kind == '{' && v.Has("role", "content"):
 			return "a list of API messages without the calls that sent them"
 		case v.Has("type", "sessionID", "part"):

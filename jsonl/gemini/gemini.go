@@ -2,7 +2,8 @@
 //
 // A document holds a list of messages. The lines hold a record of the session first, then one record for each message,
 // again where it has changed, and {"$set": …} and {"$rewindTo": id}. A $set of the messages is a history that the
-// client has rewritten: it compressed it, or masked old tool results. (chatRecordingService.ts of gemini-cli.)
+// client has rewritten: it compressed it, which is a compaction, or masked old tool results. (chatRecordingService.ts of
+// gemini-cli.)
 //
 // A message of the model that has tokens is one request; one without goes on with the request before it. Its tool
 // calls hold their results, which the next request sends. The input includes what was read from the cache.
@@ -68,7 +69,13 @@ type message struct {
 	Tokens *tokens    `json:"tokens"`
 	Model  string     `json:"model"`
 	Calls  []toolCall `json:"toolCalls"`
+
+	kept    []string // of a compression: ids of the messages that it kept
+	summary string   // of a compression
 }
+
+// compression is the type of a message that stands for a compression.
+const compression = "$compression"
 
 type tokens struct {
 	Input    int `json:"input"`
@@ -142,14 +149,15 @@ func parts(raw json.RawMessage) (list []part) {
 type reader struct {
 	out      *foreign.Writer
 	chat     chat
-	messages []*message     // in order
-	at       map[string]int // id -> index
-	open     string         // id of the request that a message without tokens goes on with
+	messages []*message          // in order
+	at       map[string]int      // id -> index
+	open     string              // id of the request that a message without tokens goes on with
+	uuids    map[string][]string // of the lines put of a message, by its id
 }
 
 func convert(in io.Reader, out *foreign.Writer) error {
 	text, err := out.Limits.ReadDocument(in)
-	r := &reader{out: out, at: map[string]int{}}
+	r := &reader{out: out, at: map[string]int{}, uuids: map[string][]string{}}
 	if isDocument(text) {
 		r.document(text)
 	} else if e := out.Lines(bytes.NewReader(text), r.record); e != nil {
@@ -306,6 +314,43 @@ func (r *reader) about(head map[string]json.RawMessage) {
 	_ = json.Unmarshal(head["summary"], &r.chat.Summary)
 }
 
+// rewritten reads a history that the client has rewritten; true: the unit is used. One that begins with messages which
+// are not recorded elsewhere, and leaves out some that are, is a compression: the first of them is its summary.
+func (r *reader) rewritten(set map[string]json.RawMessage, u foreign.Unit, line int) bool {
+	var list []json.RawMessage
+	_ = json.Unmarshal(set["messages"], &list)
+	if len(r.messages) == 0 {
+		for _, raw := range list {
+			r.add(r.decode(raw, r.out.Unit(line), line))
+		}
+		return false
+	}
+	c := &message{unit: u, line: line, Type: compression}
+	_ = json.Unmarshal(set["lastUpdated"], &c.Timestamp)
+	kept := map[string]bool{}
+	for _, raw := range list {
+		var m message
+		_ = json.Unmarshal(raw, &m) // the readable part
+		_, known := r.at[m.ID]
+		switch {
+		case known:
+			kept[m.ID] = true
+			c.kept = append(c.kept, m.ID)
+		case m.Type == "user" && c.summary == "" && len(c.kept) == 0:
+			for _, p := range parts(m.Content) {
+				c.summary += p.Text
+			}
+		}
+	}
+	dropped := slices.ContainsFunc(r.messages, func(m *message) bool { return (m.Type == "user" || m.Type == "gemini") && !kept[m.ID] })
+	if c.summary == "" || !dropped {
+		r.out.Warn(line, "unreadable-metadata", "the client rewrote its history here (it masked old results, or left messages out): the messages stay as they were recorded first")
+		return false
+	}
+	r.messages = append(r.messages, c)
+	return true
+}
+
 // record reads a line.
 func (r *reader) record(u foreign.Unit, e *jsonl.Entry) {
 	var rec struct {
@@ -331,9 +376,8 @@ func (r *reader) record(u foreign.Unit, e *jsonl.Entry) {
 		r.add(r.decode(bytes.Clone(e.Raw), u, e.Line))
 	case rec.Set != nil:
 		r.about(rec.Set)
-		r.out.Aside(u, "metadata: $set")
-		if rec.Set["messages"] != nil {
-			r.out.Warn(e.Line, "unreadable-metadata", "the client rewrote its history here (it compressed it, or masked old results): the messages stay as they were recorded first")
+		if rec.Set["messages"] == nil || !r.rewritten(rec.Set, u, e.Line) {
+			r.out.Aside(u, "metadata: $set")
 		}
 	case rec.SessionID != "":
 		if r.chat.SessionID == "" {

@@ -98,6 +98,63 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// TestRewritten reads histories that the client has rewritten.
+func TestRewritten(t *testing.T) {
+	const head = `{"sessionId":"s","projectHash":"p"}` + "\n"
+	record := func(id, kind, text, more string) string {
+		return fmt.Sprintf(`{"id":%q,"timestamp":"2026-05-01T10:00:00Z","type":%q,"content":[{"text":%q}]%s}`, id, kind, text, more)
+	}
+	const used = `,"tokens":{"input":9000,"output":5,"cached":0,"total":9005}`
+	one, two, three, four := record("a", "user", "one", ""), record("b", "gemini", "two", used), record("c", "user", "three", ""), record("d", "gemini", "four", used)
+	set := func(list ...string) string {
+		return `{"$set":{"lastUpdated":"2026-05-01T10:01:00Z","messages":[` + strings.Join(list, ",") + "]}}"
+	}
+	said := []string{`0 prompt text "one"`, `1 response text "two" [9000+0+0 -> 5, 0 nano]`, `2 prompt text "three"`, `3 response text "four" [9000+0+0 -> 5, 0 nano]`}
+	for _, tt := range []struct {
+		name    string
+		lines   []string
+		want    []string
+		warning string
+	}{
+		{"compressed", []string{one, two, three, four, set(record("s", "user", "summary", ""), record("t", "gemini", "Got it.", ""), three, four), record("e", "user", "five", "")},
+			append(said[:4:4], "compacted at 0, summary 4, keeps [2 3]", `4 summary text "summary"`, `5 prompt text "five"`), ""},
+		{"nothing is kept", []string{one, two, set(record("s", "user", "summary", "")), three}, append(said[:2:2], "compacted at 0, summary 2, keeps []", `2 summary text "summary"`, `3 prompt text "three"`), ""},
+		{"masked", []string{one, two, set(one, record("b", "gemini", "masked", used))}, said[:2], "the client rewrote its history here (it masked old results, or left messages out): the messages stay as they were recorded first"},
+		{"nothing else is recorded", []string{set(one, two)}, said[:2], ""},
+		{"no list", []string{one, `{"$set":{"messages":5}}`}, said[:1], "the client rewrote its history here (it masked old results, or left messages out): the messages stay as they were recorded first"},
+	} {
+		f, err := session.LoadReader("chat", strings.NewReader(head+strings.Join(tt.lines, "\n")), session.LoadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if diff := cmp.Diff(tt.want, outline(t, f.Main)); diff != "" {
+			t.Errorf("%s: -want +got\n%s", tt.name, diff)
+		}
+		warning := ""
+		for _, w := range f.Main.Warnings {
+			warning += w.Message
+		}
+		if warning != tt.warning || !f.Main.Lines.Balanced() {
+			t.Errorf("%s: warning %q, lines %+v", tt.name, warning, f.Main.Lines)
+		}
+	}
+}
+
+// TestPictures: a picture in a result is sent with it.
+func TestPictures(t *testing.T) {
+	in := `{"sessionId":"s","projectHash":"p","messages":[{"id":"a","type":"user","content":"look"},{"id":"b","type":"gemini","content":"","tokens":{"input":10,"output":5},"toolCalls":[` +
+		`{"id":"t","name":"read_file","args":{},"status":"success","result":[{"functionResponse":{"id":"t","response":{"output":"a picture"}}},{"inlineData":{"mimeType":"image/png","data":"QUJD"}}]}]}]}`
+	f, err := session.LoadReader("chat", strings.NewReader(in), session.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if m := &f.Main.Messages[2]; len(m.Blocks) != 1 || len(m.Blocks[0].Parts) != 2 || m.Blocks[0].Parts[1].Kind != jsonl.KindImage {
+		t.Errorf("%+v", m.Blocks)
+	}
+}
+
 // TestCut reads documents that end too early: what is whole is used.
 func TestCut(t *testing.T) {
 	text, err := os.ReadFile("testdata/chat.json")

@@ -13,11 +13,35 @@ func (r *reader) put(m *message) {
 		r.user(m)
 	case "gemini":
 		r.response(m)
+	case compression:
+		r.compressed(m)
 	case "":
 		r.out.Aside(m.unit, "no type")
 	default:
 		r.out.Aside(m.unit, "not sent: "+m.Type)
 	}
+}
+
+// line puts a line of a message.
+func (r *reader) line(m *message, l foreign.Line) {
+	l.Time = m.Timestamp
+	uuid := r.out.Put(m.unit, l)
+	r.uuids[m.ID] = append(r.uuids[m.ID], uuid)
+}
+
+// compressed puts the boundary and the summary of a compression. Who asked for it is not recorded, nor its request.
+func (r *reader) compressed(m *message) {
+	c := &foreign.Compact{Trigger: "unknown"}
+	var kept []string
+	for _, id := range m.kept {
+		kept = append(kept, r.uuids[id]...)
+	}
+	if len(kept) > 0 {
+		c.Preserved = &foreign.Preserved{UUIDs: kept}
+	}
+	r.open = ""
+	r.out.Put(m.unit, foreign.Line{Type: "system", Subtype: "compact_boundary", Time: m.Timestamp, Compact: c})
+	r.out.Put(m.unit, foreign.Line{Type: "user", Summary: true, Time: m.Timestamp, Message: &foreign.Message{Content: []foreign.Block{foreign.Text(m.summary)}}})
 }
 
 func (r *reader) user(m *message) {
@@ -28,7 +52,7 @@ func (r *reader) user(m *message) {
 		case p.Response != nil:
 			results++ // the calls hold them, too
 		case p.Inline != nil:
-			content = append(content, foreign.Block{Type: "image", Source: map[string]string{"type": "base64", "media_type": p.Inline.MIME, "data": p.Inline.Data}})
+			content = append(content, p.picture())
 		case p.Text != "":
 			content = append(content, foreign.Text(p.Text))
 		}
@@ -42,7 +66,12 @@ func (r *reader) user(m *message) {
 		return
 	}
 	r.open = ""
-	r.out.Put(m.unit, foreign.Line{Type: "user", UUID: m.ID, Time: m.Timestamp, Message: &foreign.Message{Content: content}})
+	r.line(m, foreign.Line{Type: "user", UUID: m.ID, Message: &foreign.Message{Content: content}})
+}
+
+// picture is the block of a part that holds a file.
+func (p *part) picture() foreign.Block {
+	return foreign.Block{Type: "image", Source: map[string]string{"type": "base64", "media_type": p.Inline.MIME, "data": p.Inline.Data}}
 }
 
 // response puts a message of the model, and the results of its calls behind it.
@@ -70,25 +99,26 @@ func (r *reader) response(m *message) {
 		r.out.Aside(m.unit, "a message without content")
 		return
 	}
-	l := foreign.Line{Type: "assistant", UUID: m.ID, Time: m.Timestamp}
+	l := foreign.Line{Type: "assistant", UUID: m.ID}
 	l.Message = &foreign.Message{ID: m.ID, Type: "message", Model: m.Model, Content: content, StopReason: stop, Usage: usage}
 	if usage == nil && r.open != "" {
 		l.Message.ID = r.open
 	}
 	r.open = l.Message.ID
-	r.out.Put(m.unit, l)
+	r.line(m, l)
 	for i := range m.Calls {
 		c := &m.Calls[i]
-		if text, ok := result(c); ok {
+		if content, ok := result(c); ok {
 			failed := c.Status == "error" || c.Status == "cancelled"
-			r.out.Put(m.unit, foreign.Line{Type: "user", Time: m.Timestamp, Message: &foreign.Message{Content: []foreign.Block{foreign.Result(c.ID, text, failed)}}})
+			r.line(m, foreign.Line{Type: "user", Message: &foreign.Message{Content: []foreign.Block{foreign.Result(c.ID, content, failed)}}})
 		}
 	}
 }
 
-// result is the text of a call's result; false: there is none.
-func result(c *toolCall) (string, bool) {
+// result is the content of a call's result: a text, or blocks where it has pictures; false: there is none.
+func result(c *toolCall) (content any, ok bool) {
 	var out []string
+	var pictures []foreign.Block
 	for _, p := range parts(c.Result) {
 		switch {
 		case p.Response != nil && (p.Response.ID == "" || p.Response.ID == c.ID):
@@ -105,9 +135,15 @@ func result(c *toolCall) (string, bool) {
 			default:
 				out = append(out, string(p.Response.Response))
 			}
+		case p.Inline != nil:
+			pictures = append(pictures, p.picture())
 		case p.Text != "":
 			out = append(out, p.Text)
 		}
 	}
-	return strings.Join(out, "\n"), len(out) > 0
+	text := strings.Join(out, "\n")
+	if len(pictures) > 0 {
+		return append([]foreign.Block{foreign.Text(text)}, pictures...), true
+	}
+	return text, len(out) > 0
 }
