@@ -20,18 +20,19 @@ const (
 // converter puts the messages of a document as lines.
 type converter struct {
 	*document
-	agent     string         // of a subagent's session: its id
-	taken     map[string]int // ids of lines and calls, with how often each was asked for
-	uuids     [][]string     // of the lines that were put of each message, as far as a compaction can keep them
-	summaries map[int]int    // compaction's message -> its summary
-	paired    map[int]bool   // summaries that have a compaction's message
-	ran       bool           // a response came since the last turn began
-	last      *message       // the last response
+	agent     string          // of a subagent's session: its id
+	taken     map[string]int  // ids of lines and calls, with how often each was asked for
+	uuids     [][]string      // of the lines that were put of each message, as far as a compaction can keep them
+	summaries map[int]int     // compaction's message -> its summary
+	paired    map[int]bool    // summaries that have a compaction's message
+	ran       bool            // a response came since the last turn began
+	last      *message        // the last response
+	asked     map[string]bool // user messages by id for which OpenCode runs a tool before it asks the model
 }
 
 // session puts a document's session.
 func (c *converter) session() {
-	c.taken, c.uuids = map[string]int{}, make([][]string, len(c.messages))
+	c.taken, c.uuids, c.asked = map[string]int{}, make([][]string, len(c.messages)), map[string]bool{}
 	own := c.info
 	if own == nil {
 		own = &info{ID: c.messages[0].SessionID}
@@ -131,6 +132,7 @@ func (c *converter) user(k int) {
 			c.w.Aside(p.unit, "empty text")
 		case p.Type == "text":
 			typed = typed || !p.Synthetic
+			c.asked[m.ID] = c.asked[m.ID] || p.Synthetic && p.Text == subtaskText
 			blocks = append(blocks, foreign.Text(p.Text))
 		case p.Type == "file":
 			if b, ok := picture(p.MIME, p.URL); ok {
@@ -142,7 +144,7 @@ func (c *converter) user(k int) {
 		case p.Type == "compaction": // without a summary
 			blocks = append(blocks, foreign.Text(compactionText))
 		case p.Type == "subtask":
-			typed = true
+			typed, c.asked[m.ID] = true, true
 			blocks = append(blocks, foreign.Text(subtaskText))
 		}
 	}
@@ -258,15 +260,26 @@ func (c *converter) steps(m *message) []step {
 	return list
 }
 
+// ownRun reports whether OpenCode wrote a response itself, for a command or subtask of the user's: no model was asked.
+func (c *converter) ownRun(k int, s *step) bool {
+	m := c.messages[k]
+	of := m.ParentID
+	if of == "" && k > 0 { // as in early versions
+		of = c.messages[k-1].ID
+	}
+	return c.asked[of] && s.usage == nil && len(s.parts) > 0 && !slices.ContainsFunc(m.parts, func(p part) bool { return p.Type != "tool" })
+}
+
 // step puts one request of a response.
 func (c *converter) step(k int, s *step, last bool) {
 	m := c.messages[k]
+	own := c.ownRun(k, s)
 	id := c.unique(m.ID)
 	now := m.Time.Created
 	line := func(content []foreign.Block, when float64) foreign.Line {
 		now = max(now, when)
 		msg := &foreign.Message{ID: id, Type: "message", Model: m.ModelID, Content: content, StopReason: m.Finish, Usage: s.usage}
-		return foreign.Line{Type: "assistant", Time: at(now), Message: msg}
+		return foreign.Line{Type: "assistant", Time: at(now), Message: msg, NoRequest: own}
 	}
 	var results []func()
 	put := false
