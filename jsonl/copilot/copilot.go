@@ -15,7 +15,6 @@ import (
 	"io"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
@@ -301,11 +300,7 @@ func (r *reader) title(e *event) {
 	}
 	r.titled = true
 	text, _, _ = strings.Cut(text, "\n")
-	for len(text) > maxTitle {
-		_, n := utf8.DecodeLastRuneInString(text)
-		text = text[:len(text)-n]
-	}
-	r.out.Put(-1, foreign.Line{Type: "ai-title", Title: text})
+	r.out.Put(-1, foreign.Line{Type: "ai-title", Title: strings.ToValidUTF8(text[:min(len(text), maxTitle)], "")})
 }
 
 // maxTitle is the longest title that is made of a prompt, bytes.

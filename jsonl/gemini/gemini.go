@@ -315,7 +315,7 @@ func (r *reader) about(head map[string]json.RawMessage) {
 }
 
 // rewritten reads a history that the client has rewritten; true: the unit is used. One that begins with messages which
-// are not recorded elsewhere, and leaves out some that are, is a compression: the first of them is its summary.
+// are not recorded elsewhere, and leaves out some that are, is a compression: the first of them is its summary; the model's short answer to that is left out.
 func (r *reader) rewritten(set map[string]json.RawMessage, u foreign.Unit, line int) bool {
 	var list []json.RawMessage
 	_ = json.Unmarshal(set["messages"], &list)
@@ -333,7 +333,7 @@ func (r *reader) rewritten(set map[string]json.RawMessage, u foreign.Unit, line 
 		_ = json.Unmarshal(raw, &m) // the readable part
 		_, known := r.at[m.ID]
 		switch {
-		case known:
+		case known && m.ID != "":
 			kept[m.ID] = true
 			c.kept = append(c.kept, m.ID)
 		case m.Type == "user" && c.summary == "" && len(c.kept) == 0:
