@@ -1,8 +1,10 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,10 +35,11 @@ func newBacktest(sys *system) *cobra.Command {
 does the cache simulation read what the API reported?
 
 Without --policy each session is scored under the policy of the client that
-recorded it; name one for a client without a built-in policy (Copilot CLI), and
-for sessions of several clients. Clients from 2.1.119 on record no window that
-the user set: in sessions with recorded automatic compactions it is fitted to
-those, and such sessions have rows of their own.
+recorded it; name one for a client without a built-in policy (Copilot CLI). Of
+sessions of several clients, those of the most frequent one are scored. Clients
+from 2.1.119 on record no window that the user set: in sessions with recorded
+automatic compactions it is fitted to those, and such sessions have rows of
+their own.
 
 --strict judges the measures by bars and exits 1 where one fails; --bar sets
 another bar. A measure with too few samples is reported and not judged: each has
@@ -104,18 +107,7 @@ func runBacktest(sys *system, o *BacktestOptions) error {
 		return err
 	}
 	if o.Policy == "" {
-		client := session.Product
-		switch list := clients(sys, o.Inputs); {
-		case len(list) == 1:
-			client = list[0]
-		case len(list) > 1:
-			var names []string
-			for _, c := range list {
-				names = append(names, clientName(c))
-			}
-			return fmt.Errorf("the sessions are of several clients (%s), and a score is of one policy: name it with --policy, or score the sessions of each client by themselves",
-				strings.Join(names, ", "))
-		}
+		client := o.scored(sys)
 		if len(sys.presets.Releases(client)) == 0 {
 			return fmt.Errorf("no policy of %s is built in, and what is scored is another product's: name one with --policy, such as %s; ctxkit policy list lists all",
 				clientName(client), session.Product)
@@ -137,6 +129,39 @@ func runBacktest(sys *system, o *BacktestOptions) error {
 		return r.out.close(err)
 	}
 	return o.backtest(r, bars)
+}
+
+// scored is the client whose policy is scored: that of most sessions. Those of others become no inputs, and a warning.
+func (o *BacktestOptions) scored(sys *system) string {
+	list := clients(sys, o.Inputs)
+	if len(list) < 2 {
+		return slices.Concat(list, []string{session.Product})[0]
+	}
+	in, err := resolve(sys, o.Inputs, o.messages(sys).warn)
+	if err != nil {
+		return session.Product // begin ends with the same
+	}
+	files := describe(sys, in.list)
+	count := map[string]int{}
+	for _, f := range files {
+		count[cmp.Or(f.Product, session.Product)]++
+	}
+	client := slices.MaxFunc(list, func(a, b string) int { return cmp.Compare(count[a], count[b]) })
+	var others []string
+	for _, c := range list {
+		if c != client {
+			others = append(others, fmt.Sprintf("%s %d", clientName(c), count[c]))
+		}
+	}
+	o.messages(sys).warn(session.Warning{Message: fmt.Sprintf("a score is of one client's policy, here %s's; sessions of others are left out (%s): score them by themselves, or name a policy with --policy",
+		clientName(client), strings.Join(others, ", "))})
+	o.Inputs = nil
+	for i, f := range files {
+		if cmp.Or(f.Product, session.Product) == client {
+			o.Inputs = append(o.Inputs, in.list[i])
+		}
+	}
+	return client
 }
 
 func (o *BacktestOptions) backtest(r *replays, bars map[string]float64) error {

@@ -37,7 +37,7 @@ func newExport(sys *system) *cobra.Command {
 		names = append(names, t.Name+"."+o.As)
 	}
 	cmd := command(&cobra.Command{
-		Use: "export INPUT... -o FOLDER", Short: "Write replays as tables for queries, or as traces for model servers",
+		Use: "export INPUT... -o FOLDER", Short: "Write replays as tables for queries, or traces for model servers",
 		Args: arguments(&o.Inputs),
 		Long: `Write sessions, and their replays under one or more policies, as Parquet files:
 ` + strings.Join(names, ", ") + `.

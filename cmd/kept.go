@@ -139,7 +139,7 @@ func (in *recalled) compared(one *compare.Subject, client preset.Client, policie
 	if i := len(in.now.Sessions); in.before != nil && i < len(in.before.Sessions) && in.before.Sessions[i].Begins(digests[0]) {
 		before = in.before.Sessions[i]
 	}
-	one.Known = func(policy int) *compare.Part { return before.Part(digests[policy]) }
+	one.Known = func(policy int) *compare.KeptPart { return before.Part(digests[policy]) }
 	kept, err := compare.RunKept(one, policies, o.options())
 	if err != nil {
 		return compare.ComparedSession{}, err

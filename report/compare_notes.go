@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/replay"
@@ -307,7 +308,11 @@ func emptyNotes(list []compare.Origin) []string {
 func unpricedNotes(list []compare.Unpriced, hints *Hints) []string {
 	var names []string
 	for _, u := range list {
-		names = append(names, fmt.Sprintf("%q (%s%s)", u.Model, sourceName(u.First), phraseIf(u.Sessions > 1, " and %v more", u.Sessions-1)))
+		model := "a model that is not recorded"
+		if u.Model != "" {
+			model = strconv.Quote(u.Model)
+		}
+		names = append(names, fmt.Sprintf("%s (%s%s)", model, sourceName(u.First), phraseIf(u.Sessions > 1, " and %v more", u.Sessions-1)))
 	}
 	return someNamed("no cost: no price is known for ", names, before("; ", hints.Prices))
 }

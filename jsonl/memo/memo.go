@@ -217,11 +217,11 @@ func (t *Folder[T]) Save() error {
 type Info struct {
 	Files int
 	Bytes int64
-	Kinds []Kind // by name
+	Kinds []KindSize // by name
 }
 
-// Kind is what a cache holds of one kind; "": what programs left there that were ended while they wrote.
-type Kind struct {
+// KindSize is what a cache holds of one kind; "": what programs left there that were ended while they wrote.
+type KindSize struct {
 	Name  string
 	Files int
 	Bytes int64
@@ -238,9 +238,9 @@ func (s *Cache) Info() (Info, error) {
 		if filepath.Ext(f.Name()) == extension {
 			name, _, _ = strings.Cut(f.Name(), "-")
 		}
-		at, ok := slices.BinarySearchFunc(info.Kinds, name, func(k Kind, name string) int { return strings.Compare(k.Name, name) })
+		at, ok := slices.BinarySearchFunc(info.Kinds, name, func(k KindSize, name string) int { return strings.Compare(k.Name, name) })
 		if !ok {
-			info.Kinds = slices.Insert(info.Kinds, at, Kind{Name: name})
+			info.Kinds = slices.Insert(info.Kinds, at, KindSize{Name: name})
 		}
 		k := &info.Kinds[at]
 		k.Files, k.Bytes = k.Files+1, k.Bytes+f.Size()

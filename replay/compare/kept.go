@@ -27,12 +27,12 @@ type KeptInput struct {
 type Kept struct {
 	Client  preset.Client   // which decides what the names of policies mean
 	Session ComparedSession // without what is by policy
-	Parts   []*Part         // the first policy's first
+	Parts   []*KeptPart     // the first policy's first
 	Bounds  []regret.Bound  // none without regret
 }
 
-// Part is what is known under one policy.
-type Part struct {
+// KeptPart is what is known under one policy.
+type KeptPart struct {
 	Policy string // a digest of it
 	Values Values // but for the bound of misses, which depends on all policies
 	Breaks []replay.StageCost
@@ -48,12 +48,12 @@ const (
 )
 
 // budget is the smallest of all.
-func budget(parts []*Part) int {
-	return slices.MinFunc(parts, func(a, b *Part) int { return cmp.Compare(a.Budget, b.Budget) }).Budget
+func budget(parts []*KeptPart) int {
+	return slices.MinFunc(parts, func(a, b *KeptPart) int { return cmp.Compare(a.Budget, b.Budget) }).Budget
 }
 
 // Part is the part under the policy with a digest; nil where there is none.
-func (k *Kept) Part(digest string) *Part {
+func (k *Kept) Part(digest string) *KeptPart {
 	for _, p := range k.Parts {
 		if p.Policy == digest {
 			return p
@@ -70,7 +70,7 @@ func (k *Kept) Compared(policies []*policy.Policy, digests []string) (ComparedSe
 	if len(digests) == 0 || !k.Begins(digests[0]) {
 		return ComparedSession{}, false
 	}
-	parts := make([]*Part, len(digests))
+	parts := make([]*KeptPart, len(digests))
 	for i, digest := range digests {
 		if parts[i] = k.Part(digest); parts[i] == nil {
 			return ComparedSession{}, false
@@ -80,7 +80,7 @@ func (k *Kept) Compared(policies []*policy.Policy, digests []string) (ComparedSe
 }
 
 // session puts parts together. It is false where the bound of their budget is not known.
-func (k *Kept) session(policies []*policy.Policy, parts []*Part) (ComparedSession, bool) {
+func (k *Kept) session(policies []*policy.Policy, parts []*KeptPart) (ComparedSession, bool) {
 	var bound *regret.Bound
 	if len(k.Bounds) > 0 {
 		least := budget(parts)
@@ -175,9 +175,9 @@ func (c *coder) kept(k *Kept) {
 	word(c, &k.Client.Provider)
 	c.time(&k.Client.Time)
 	c.session(&k.Session)
-	list(c, &k.Parts, func(p **Part) {
+	list(c, &k.Parts, func(p **KeptPart) {
 		if c.reading {
-			*p = &Part{}
+			*p = &KeptPart{}
 		}
 		c.part(*p)
 	})
@@ -227,7 +227,7 @@ func (c *coder) session(s *ComparedSession) {
 	})
 }
 
-func (c *coder) part(p *Part) {
+func (c *coder) part(p *KeptPart) {
 	word(c, &p.Policy)
 	list(c, &p.Values, c.decimal)
 	list(c, &p.Breaks, func(b *replay.StageCost) {

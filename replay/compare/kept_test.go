@@ -155,7 +155,7 @@ func TestKeptAdd(t *testing.T) {
 		k := &compare.Kept{}
 		for _, name := range names {
 			values := make(compare.Values, len(compare.Figures()))
-			k.Parts = append(k.Parts, &compare.Part{Policy: name, Values: values, Budget: len(name)})
+			k.Parts = append(k.Parts, &compare.KeptPart{Policy: name, Values: values, Budget: len(name)})
 		}
 		return k
 	}

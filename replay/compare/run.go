@@ -15,9 +15,9 @@ type Subject struct {
 	Agent     string // its id; "": the main conversation
 	Input     string // the path it was read from; "-": standard input
 	Selection Selection
-	Subagents int                      // of the main conversation, where they are left out
-	Each      func(t *replay.Timeline) // gets the replay under each policy; nil: nobody does
-	Known     func(policy int) *Part   // what is known of a replay, which is left out then; nil: nothing. Each gets none of these
+	Subagents int                        // of the main conversation, where they are left out
+	Each      func(t *replay.Timeline)   // gets the replay under each policy; nil: nobody does
+	Known     func(policy int) *KeptPart // what is known of a replay, which is left out then; nil: nothing. Each gets none of these
 }
 
 // Run replays a conversation under each policy. It is an error where the figures of a replay contradict each other.
@@ -35,7 +35,7 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 	if len(policies) > 1 {
 		c.Record.Share()
 	}
-	k.Parts = make([]*Part, len(policies))
+	k.Parts = make([]*KeptPart, len(policies))
 	timelines := make([]*replay.Timeline, len(policies))
 	for i, pol := range policies {
 		if i > 0 && c.Known != nil { // the others are held against the first
@@ -56,7 +56,7 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 	conv, first := c.Record.Conv, timelines[0]
 	for i, tl := range timelines {
 		if tl != nil {
-			k.Parts[i] = &Part{Values: Of(tl), Breaks: BreaksOf(tl), Apart: Apart(first, tl), Series: Series(tl), Budget: tl.Budget()}
+			k.Parts[i] = &KeptPart{Values: Of(tl), Breaks: BreaksOf(tl), Apart: Apart(first, tl), Series: Series(tl), Budget: tl.Budget()}
 		}
 	}
 	if opt.Regret {
