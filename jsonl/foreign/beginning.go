@@ -155,7 +155,7 @@ func (h *Beginning) what() string {
 		case v.Fields["session"] == "{" && v.Fields["items"] == "[":
 			return "a session of the first Codex CLI, which records no calls"
 		case v.Has("type", "thread_id") && v.Fields["type"] == "thread.started":
-			return "the event stream of codex exec --json: the session itself is below ~/.codex/sessions"
+			return "the event stream of a run of Codex CLI: the session itself is below ~/.codex/sessions"
 		case list && v.Has("[].sessionId", "[].messageId", "[].message"):
 			return "the log of prompts of Gemini CLI: its sessions are in the folder chats beside it"
 		case list && v.Has("[].role", "[].parts"), list && v.Has("[].role", "[].content"), v.Fields["messages"] == "[" && (v.Has("model") || v.Has("system")),

@@ -84,7 +84,7 @@ func TestRefused(t *testing.T) {
 		{"a request", `{"model":"m","messages":[{"role":"user","content":"hello"}]}`, "a list of API messages"},
 		{"lines of messages", `{"role":"user","content":"hello"}` + "\n", "a list of API messages"},
 		{"a session of Codex CLI in TypeScript", `{"session":{"id":"i","timestamp":"t"},"items":[{"role":"user","content":[],"type":"message"}]}`, "a session of the first Codex CLI"},
-		{"the stream of codex exec", `{"type":"thread.started","thread_id":"i"}` + "\n" + `{"type":"turn.started"}`, "the event stream of codex exec --json"},
+		{"the stream of codex exec", `{"type":"thread.started","thread_id":"i"}` + "\n" + `{"type":"turn.started"}`, "the event stream of a run of Codex CLI"},
 		{"a log of Gemini CLI", `[{"sessionId":"s","messageId":0,"type":"user","message":"hello"}]`, "the log of prompts of Gemini CLI"},
 		{"a checkpoint of Gemini CLI", `[{"role":"user","parts":[{"text":"hello"}]}]`, "a list of API messages"},
 		{"a trajectory", `{"environment":"e","trajectory":[],"history":[]}`, "an SWE-agent trajectory"},
