@@ -3,6 +3,7 @@ package replay
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -46,12 +47,10 @@ func (e *engine) timeline() *Timeline {
 		}
 	}
 	if t.unpriced = e.cache.unpriced(); len(t.unpriced) > 0 {
-		names := fmt.Sprintf("%q", t.unpriced)
-		e.warn(0, "no price is known for %s: those requests are counted in tokens only",
-			strings.ReplaceAll(names[1:len(names)-1], `" "`, `", "`)).Code = CodeNoPrice
+		e.warn(0, "no price is known for %s: those requests are counted in tokens only", modelNames(t.unpriced)).Code = CodeNoPrice
 	}
 	if names := e.cache.unknown(); len(names) > 0 {
-		e.warn(0, "how the provider of %s caches is not known: those requests read nothing", strings.Join(names, ", ")).Code = CodeNoCache
+		e.warn(0, "how the provider of %s caches is not known: those requests read nothing", modelNames(names)).Code = CodeNoCache
 	}
 	t.Warnings = append(append([]session.Warning{}, conv.Warnings...), e.warnings...)
 	t.Totals.NotReadBack = e.notRead.sum
@@ -253,3 +252,14 @@ const (
 	CodeNoPrice        session.Code = "no-price"        // a model has no price
 	CodeNoCache        session.Code = "no-cache"        // how a model is cached is not known
 )
+
+// modelNames lists models for people. A response without one is of a model that is not recorded.
+func modelNames(models []string) string {
+	names := make([]string, len(models))
+	for i, model := range models {
+		if names[i] = strconv.Quote(model); model == "" {
+			names[i] = "a model that is not recorded"
+		}
+	}
+	return strings.Join(names, ", ")
+}
