@@ -10,6 +10,7 @@ import (
 	"html"
 	"io"
 	"strings"
+	"sync"
 	"text/template"
 
 	"github.com/ctxkit/ctxkit/replay/trace"
@@ -110,8 +111,10 @@ func (h *htmlPage) addNotes(title string, texts ...string) {
 	}
 }
 
-var pageTemplate = template.Must(template.New("page.html.tmpl").
-	Funcs(template.FuncMap{"text": func(s string) string { return html.EscapeString(Clean(s)) }}).ParseFS(pageFiles, "page/page.html.tmpl"))
+var pageTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page.html.tmpl").
+		Funcs(template.FuncMap{"text": func(s string) string { return html.EscapeString(Clean(s)) }}).ParseFS(pageFiles, "page/page.html.tmpl"))
+})
 
 // write writes the page.
 func (h *htmlPage) write(w io.Writer) error {
@@ -139,7 +142,7 @@ func (h *htmlPage) write(w io.Writer) error {
 		return err
 	}
 	var b bytes.Buffer
-	if err := pageTemplate.Execute(&b, filled); err != nil {
+	if err := pageTemplate().Execute(&b, filled); err != nil {
 		return err
 	}
 	_, err = w.Write(b.Bytes())

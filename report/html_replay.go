@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
@@ -107,14 +108,16 @@ func (w *words) tool(name string) string {
 	return w.tools[name]
 }
 
-// modelName is how models are named: a family, and digits. Other names could be anything.
+// modelName is how models are named: a family, and digits; versionName is how versions are. Other names could be anything.
 var (
-	modelName   = regexp.MustCompile(`^(claude-(opus|sonnet|haiku|instant)?[-0-9.]*|claude-[0-9][-.0-9]*-?(opus|sonnet|haiku)?[-0-9.]*|gpt-[-0-9.]+o?(-mini|-nano)?|gemini-[-0-9.]+(pro|flash)?)$`)
+	modelName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(claude-(opus|sonnet|haiku|instant)?[-0-9.]*|claude-[0-9][-.0-9]*-?(opus|sonnet|haiku)?[-0-9.]*|gpt-[-0-9.]+o?(-mini|-nano)?|gemini-[-0-9.]+(pro|flash)?)$`)
+	})
 	versionName = regexp.MustCompile(`^\d{1,6}\.\d{1,6}\.\d{1,6}$`)
 )
 
 func (w *words) model(id string) string {
-	return either(w.hidden && !modelName.MatchString(id), "a model", Clean(id))
+	return either(w.hidden && !modelName().MatchString(id), "a model", Clean(id))
 }
 
 func (w *words) version(v string) string {

@@ -266,7 +266,7 @@ func (c *client) summarise() string {
 		lines []string
 	}{
 		{"Primary Request and Intent", asked},
-		{"Key Technical Concepts", strings.Split(texts["concepts"], "\n")},
+		{"Key Technical Concepts", strings.Split(texts()["concepts"], "\n")},
 		{"Files and Code Sections", files},
 		{"Errors and fixes", []string{"- Failing tests were read to the end before anything was changed."}},
 		{"Problem Solving", []string{oneLine(c.said)}},

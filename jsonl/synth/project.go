@@ -17,8 +17,8 @@ type project struct {
 func newProject(o *SessionOptions) *project {
 	p := &project{r: rand.New(rand.NewPCG(o.Seed, 0xf11e5))}
 	for i := range o.Files {
-		pkg := packages[i%len(packages)]
-		stem := pick(p.r, acts) + "_" + pick(p.r, things)
+		pkg := packages()[i%len(packages())]
+		stem := pick(p.r, acts()) + "_" + pick(p.r, things())
 		path := fmt.Sprintf("internal/%s/%s%d.go", pkg, stem, i)
 		switch i % 8 {
 		case 3:
@@ -98,16 +98,16 @@ func (p *project) rewrite(old []string) []string {
 	var out []string
 	indent := old[0][:len(old[0])-len(strings.TrimLeft(old[0], "\t "))]
 	if p.r.IntN(3) > 0 {
-		out = append(out, indent+"// "+pick(p.r, verbs)+" "+pick(p.r, things)+" first: "+pick(p.r, remarks)+".")
+		out = append(out, indent+"// "+pick(p.r, verbs())+" "+pick(p.r, things())+" first: "+pick(p.r, remarks())+".")
 	}
 	for _, l := range old {
 		switch {
 		case strings.Contains(l, "qty"):
 			l = strings.Replace(l, "qty", "units", 1)
 		case strings.Contains(l, " = "):
-			l = strings.Replace(l, " = ", " = "+pick(p.r, things)+".", 1)
+			l = strings.Replace(l, " = ", " = "+pick(p.r, things())+".", 1)
 		default:
-			l += " // " + pick(p.r, remarks)
+			l += " // " + pick(p.r, remarks())
 		}
 		out = append(out, l)
 	}
@@ -123,8 +123,8 @@ func (p *project) apply(e edit) {
 // create adds a file.
 func (p *project) create(o *SessionOptions) *sourceFile {
 	p.made++
-	pkg := pick(p.r, packages)
-	path := fmt.Sprintf("internal/%s/%s_%s_%d.go", pkg, pick(p.r, acts), pick(p.r, things), p.made)
+	pkg := pick(p.r, packages())
+	path := fmt.Sprintf("internal/%s/%s_%s_%d.go", pkg, pick(p.r, acts()), pick(p.r, things()), p.made)
 	f := newSource(p.r, path, pkg, max(20, p.size(o)/2), false)
 	if len(p.files) < o.Files+40 {
 		p.files = append(p.files, f)

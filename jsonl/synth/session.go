@@ -286,7 +286,7 @@ func (s *developer) choose(parallel bool) *toolCall {
 	case n < 98:
 		return issueCall(fmt.Sprintf("HAR-%d", 100+s.r.IntN(900)), s.issue())
 	case n < 99:
-		return fetchCall("https://docs.example.com/harbor/"+pick(s.r, things), "What does this page say about limits?", s.w.sentences(6+s.r.IntN(20)))
+		return fetchCall("https://docs.example.com/harbor/"+pick(s.r, things()), "What does this page say about limits?", s.w.sentences(6+s.r.IntN(20)))
 	}
 	return s.test()
 }
@@ -304,7 +304,7 @@ func (s *developer) plan() *toolCall {
 	old := s.todos
 	s.todos = nil
 	for i := range 3 + s.r.IntN(3) {
-		s.todos = append(s.todos, todo{"Change `" + pick(s.r, verbs) + pick(s.r, nouns) + "` and its tests", []string{"completed", "in_progress", "pending"}[min(i, 2)]})
+		s.todos = append(s.todos, todo{"Change `" + pick(s.r, verbs()) + pick(s.r, nouns()) + "` and its tests", []string{"completed", "in_progress", "pending"}[min(i, 2)]})
 	}
 	return todoCall(old, s.todos)
 }

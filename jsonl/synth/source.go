@@ -32,23 +32,23 @@ func newSource(r *rand.Rand, path, pkg string, n int, cjk bool) *sourceFile {
 
 // write adds the lines of a format of texts.txt.
 func (f *sourceFile) write(section string, args ...any) {
-	f.lines = append(f.lines, strings.Split(fmt.Sprintf(texts[section], args...), "\n")...)
+	f.lines = append(f.lines, strings.Split(fmt.Sprintf(texts()[section], args...), "\n")...)
 }
 
 func (f *sourceFile) goFile(r *rand.Rand, pkg string, n int, cjk bool) {
-	f.write("goFile", pkg, pick(r, packages))
+	f.write("goFile", pkg, pick(r, packages()))
 	if strings.HasSuffix(f.path, "_test.go") {
 		for len(f.lines) < n {
 			f.testFunc(r)
 		}
 		return
 	}
-	typ := pick(r, nouns) + pick(r, []string{"Store", "Service", "Queue", "Planner", "Book"})
+	typ := pick(r, nouns()) + pick(r, []string{"Store", "Service", "Queue", "Planner", "Book"})
 	f.names = append(f.names, typ)
-	f.write("type", typ, pick(r, things))
+	f.write("type", typ, pick(r, things()))
 	for range 3 + r.IntN(4) {
-		f.write("field", pick(r, things), pick(r, []string{"Count", "Limit", "ByID", "Queue", "Clock"}),
-			pick(r, []string{"int", "map[string]int64", "time.Duration", "chan struct{}", "*config.Limits"}), pick(r, remarks))
+		f.write("field", pick(r, things()), pick(r, []string{"Count", "Limit", "ByID", "Queue", "Clock"}),
+			pick(r, []string{"int", "map[string]int64", "time.Duration", "chan struct{}", "*config.Limits"}), pick(r, remarks()))
 	}
 	f.lines = append(f.lines, "}", "")
 	for len(f.lines) < n {
@@ -57,7 +57,7 @@ func (f *sourceFile) goFile(r *rand.Rand, pkg string, n int, cjk bool) {
 }
 
 func (f *sourceFile) function(r *rand.Rand, typ string, cjk bool) {
-	verb, noun := pick(r, verbs), pick(r, nouns)
+	verb, noun := pick(r, verbs()), pick(r, nouns())
 	name, act, v := verb+noun+pick(r, twists), strings.ToLower(verb), strings.ToLower(noun)
 	f.names = append(f.names, name)
 	f.write("doc", name, act, v)
@@ -72,21 +72,21 @@ func (f *sourceFile) function(r *rand.Rand, typ string, cjk bool) {
 }
 
 func (f *sourceFile) statement(r *rand.Rand, v string) {
-	other := pick(r, things)
+	other := pick(r, things())
 	switch r.IntN(6) {
 	case 0:
-		f.write("load", v, pick(r, nouns))
+		f.write("load", v, pick(r, nouns()))
 	case 1:
 		f.write("loop", other)
 	case 2:
-		f.write("lock", other, pick(r, remarks), 1+r.IntN(48))
+		f.write("lock", other, pick(r, remarks()), 1+r.IntN(48))
 	case 3:
-		f.write("publish", 2+r.IntN(90), pick(r, []string{"Second", "Minute", "Millisecond"}), pick(r, packages), v, pick(r, acts),
-			pick(r, nouns), pick(r, []string{"Gone", "Busy", "Stale", "Unknown"}))
+		f.write("publish", 2+r.IntN(90), pick(r, []string{"Second", "Minute", "Millisecond"}), pick(r, packages()), v, pick(r, acts()),
+			pick(r, nouns()), pick(r, []string{"Gone", "Busy", "Stale", "Unknown"}))
 	case 4:
 		f.write("switch", other, v, r.IntN(64), r.IntN(64), r.IntN(64))
 	default:
-		f.write("observe", pick(r, []string{"NOTE", "TODO", "Why"}), pick(r, remarks), v, pick(r, acts))
+		f.write("observe", pick(r, []string{"NOTE", "TODO", "Why"}), pick(r, remarks()), v, pick(r, acts()))
 	}
 }
 
@@ -95,7 +95,7 @@ func (f *sourceFile) testFunc(r *rand.Rand) {
 	f.names = append(f.names, "Test"+name)
 	f.write("test", "Test"+name)
 	for range 2 + r.IntN(5) {
-		f.write("testCase", pick(r, acts)+" "+pick(r, things)+" "+pick(r, remarks), r.IntN(500), r.IntN(500))
+		f.write("testCase", pick(r, acts())+" "+pick(r, things())+" "+pick(r, remarks()), r.IntN(500), r.IntN(500))
 	}
 	f.write("testEnd", name, r.IntN(65536))
 }
@@ -103,24 +103,24 @@ func (f *sourceFile) testFunc(r *rand.Rand) {
 func (f *sourceFile) document(r *rand.Rand, n int, cjk bool) {
 	f.lines = append(f.lines, "# "+pick(r, []string{"Reservations", "Shipping", "The outbox", "Pricing rules", "Running the workers"}))
 	for len(f.lines) < n {
-		f.lines = append(f.lines, "", fmt.Sprintf("## %s a %s", pick(r, verbs), pick(r, things)), "")
+		f.lines = append(f.lines, "", fmt.Sprintf("## %s a %s", pick(r, verbs()), pick(r, things())), "")
 		for range 2 + r.IntN(3) {
-			f.write("rule", pick(r, things), pick(r, acts), pick(r, things), pick(r, things), pick(r, remarks))
+			f.write("rule", pick(r, things()), pick(r, acts()), pick(r, things()), pick(r, things()), pick(r, remarks()))
 		}
 		if cjk {
 			f.lines = append(f.lines, "", pickLine(r, "cjkNotes")+pickLine(r, "cjkNotes"))
 		}
-		f.names = append(f.names, pick(r, things))
+		f.names = append(f.names, pick(r, things()))
 	}
 }
 
 func (f *sourceFile) schema(r *rand.Rand, n int) {
 	for len(f.lines) < n {
-		t := pick(r, things) + "s"
+		t := pick(r, things()) + "s"
 		f.names = append(f.names, t)
 		f.write("table", t)
 		for range 2 + r.IntN(5) {
-			f.write("column", pick(r, things), pick(r, []string{"id", "count", "limit", "at"}), pick(r, []string{"bigint", "integer"}), r.IntN(9))
+			f.write("column", pick(r, things()), pick(r, []string{"id", "count", "limit", "at"}), pick(r, []string{"bigint", "integer"}), r.IntN(9))
 		}
 		f.write("tableEnd")
 	}

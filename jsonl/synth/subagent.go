@@ -14,7 +14,7 @@ import (
 func (s *developer) subagent() *toolCall {
 	c := s.c
 	question := "Find out how " + s.w.sentence() + " Report the files and functions involved; do not change anything."
-	title := "Explore " + pick(s.r, packages)
+	title := "Explore " + pick(s.r, packages())
 	call := newCall("Task", func(o *object) {
 		o.str("description", title).str("prompt", question).str("subagent_type", "Explore")
 	}, "", func(*object) {})

@@ -95,8 +95,8 @@ func (c *client) listings(again bool) {
 	if again {
 		return
 	}
-	o = c.attachment("skill_listing").str("content", texts["skills"]).num("skillCount", 2).bool("isInitial", true)
-	c.attach(o, "The following skills are available for use with the Skill tool:\n\n"+texts["skills"])
+	o = c.attachment("skill_listing").str("content", texts()["skills"]).num("skillCount", 2).bool("isInitial", true)
+	c.attach(o, "The following skills are available for use with the Skill tool:\n\n"+texts()["skills"])
 }
 
 const reminder = "The task tools haven't been used recently. If you're working on tasks that would benefit from tracking progress, consider using TaskCreate to add new tasks and TaskUpdate to update task status. Only use these if relevant to the current work; this is a gentle reminder, ignore it if it does not apply. Never mention it to the user."

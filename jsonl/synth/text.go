@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // texts.txt holds the words and texts of the simulated people and code base.
@@ -14,37 +15,46 @@ import (
 var textFile string
 
 // texts are the sections of texts.txt, each without the newline at its end.
-var texts = func() map[string]string {
+var texts = sync.OnceValue(func() map[string]string {
 	list := map[string]string{}
 	for _, m := range regexp.MustCompile(`(?m)^\[(\w+)\]\n((?:[^\[\n].*\n|\n)*)`).FindAllStringSubmatch(textFile, -1) {
 		list[m[1]] = strings.TrimSuffix(m[2], "\n")
 	}
 	return list
-}()
+})
 
 // The words of the code base: acts and things are verbs and nouns in lower case.
 var (
-	verbs    = strings.Fields(texts["verbs"])
-	nouns    = strings.Fields(texts["nouns"])
-	acts     = strings.Fields(strings.ToLower(texts["verbs"]))
-	things   = strings.Fields(strings.ToLower(texts["nouns"]))
-	packages = strings.Fields(texts["packages"])
-	remarks  = strings.Split(texts["remarks"], "\n")
+	verbs    = section("verbs", strings.Fields)
+	nouns    = section("nouns", strings.Fields)
+	acts     = section("verbs", lowerFields)
+	things   = section("nouns", lowerFields)
+	packages = section("packages", strings.Fields)
+	remarks  = section("remarks", lines)
 	twists   = []string{"", "", "", "Once", "WithRetry", "ByRegion", "InWindow", "Partial", "Locked", "Strict", "Async", "Legacy"}
 )
+
+// section is what split makes of a section, made when it is first needed.
+func section(name string, split func(string) []string) func() []string {
+	return sync.OnceValue(func() []string { return split(texts()[name]) })
+}
+
+func lines(s string) []string { return strings.Split(s, "\n") }
+
+func lowerFields(s string) []string { return strings.Fields(strings.ToLower(s)) }
 
 func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
 
 // pickLine draws a line of a section.
 func pickLine(r *rand.Rand, section string) string {
-	return pick(r, strings.Split(texts[section], "\n"))
+	return pick(r, lines(texts()[section]))
 }
 
 // pickWord draws a word of a section.
-func pickWord(r *rand.Rand, section string) string { return pick(r, strings.Fields(texts[section])) }
+func pickWord(r *rand.Rand, section string) string { return pick(r, strings.Fields(texts()[section])) }
 
 // function draws the name of a function.
-func function(r *rand.Rand) string { return pick(r, verbs) + pick(r, nouns) + pick(r, twists) }
+func function(r *rand.Rand) string { return pick(r, verbs()) + pick(r, nouns()) + pick(r, twists) }
 
 // writer draws the texts of the user and the agent.
 type writer struct {
@@ -61,7 +71,7 @@ func (w *writer) prompt() string {
 	if w.foreign() {
 		return fmt.Sprintf(pickLine(w.r, "cjkPrompts"), f.path, name)
 	}
-	noun, verb := pick(w.r, things), pick(w.r, acts)
+	noun, verb := pick(w.r, things()), pick(w.r, acts())
 	return fmt.Sprintf(pickLine(w.r, "prompts"), f.path, name, noun, verb)
 }
 
@@ -71,7 +81,7 @@ func (w *writer) sentence() string {
 		return pickLine(w.r, "cjkNotes")
 	}
 	_, other := w.p.named()
-	return fmt.Sprintf(pickLine(w.r, "sentences"), f.path, name, other, pick(w.r, things))
+	return fmt.Sprintf(pickLine(w.r, "sentences"), f.path, name, other, pick(w.r, things()))
 }
 
 func (w *writer) sentences(n int) string {

@@ -48,7 +48,7 @@ func (s *developer) editFailed(e edit) *toolCall {
 func (s *developer) grep() *toolCall {
 	_, name := s.p.named()
 	if s.r.IntN(3) == 0 {
-		name = pick(s.r, nouns)
+		name = pick(s.r, nouns())
 	}
 	filesOnly, context := s.r.IntN(3) == 0, s.r.IntN(4)*2
 	if filesOnly {
@@ -75,7 +75,7 @@ func (s *developer) look() *toolCall {
 	switch s.r.IntN(3) {
 	case 0:
 		for range 4 + s.r.IntN(lines) {
-			out = append(out, fmt.Sprintf("%07x %s %s in %s", s.r.IntN(1<<28), pick(s.r, acts), pick(s.r, things), pick(s.r, packages)))
+			out = append(out, fmt.Sprintf("%07x %s %s in %s", s.r.IntN(1<<28), pick(s.r, acts()), pick(s.r, things()), pick(s.r, packages())))
 		}
 		return bashCall(s.c.v, "git log --oneline -"+fmt.Sprint(lines), "Show recent commits", joinLines(out), 400)
 	case 1:
@@ -93,7 +93,7 @@ func (s *developer) look() *toolCall {
 
 // test runs the tests or the compiler.
 func (s *developer) test() *toolCall {
-	pkg := pick(s.r, packages)
+	pkg := pick(s.r, packages())
 	if s.chance(s.opt.Failures * 2) {
 		out := s.failure(pkg)
 		c := bashCall(s.c.v, "go test ./internal/"+pkg+"/...", "Run the package's tests", out, 30000)
@@ -107,7 +107,7 @@ func (s *developer) test() *toolCall {
 
 func (s *developer) failure(pkg string) string {
 	f, name := s.p.named()
-	return fmt.Sprintf(texts["testFailure"],
+	return fmt.Sprintf(texts()["testFailure"],
 		name, s.r.IntN(9), f.path, 20+s.r.IntN(200), s.r.IntN(90), s.r.IntN(90), pkg, s.r.IntN(999))
 }
 
@@ -119,7 +119,7 @@ func (s *developer) testLog(pkg string, n int) string {
 		name := "Test" + function(s.r)
 		fmt.Fprintf(&b, "=== RUN   %s\n", name)
 		for range s.r.IntN(4) {
-			sub := strings.ReplaceAll(pick(s.r, remarks), " ", "_")
+			sub := strings.ReplaceAll(pick(s.r, remarks()), " ", "_")
 			fmt.Fprintf(&b, "=== RUN   %s/%s\n    --- PASS: %s/%s (0.%02ds)\n", name, sub, name, sub, s.r.IntN(99))
 		}
 		fmt.Fprintf(&b, "--- PASS: %s (0.%02ds)\n", name, s.r.IntN(99))
@@ -130,5 +130,5 @@ func (s *developer) testLog(pkg string, n int) string {
 
 // large is a command whose output does not fit into the context.
 func (s *developer) large() *toolCall {
-	return bashCall(s.c.v, "go test -v -count=1 ./...", "Run all tests", s.testLog(pick(s.r, packages), 32000+s.r.IntN(60000)), 90000)
+	return bashCall(s.c.v, "go test -v -count=1 ./...", "Run all tests", s.testLog(pick(s.r, packages()), 32000+s.r.IntN(60000)), 90000)
 }
