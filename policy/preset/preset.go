@@ -104,10 +104,14 @@ func (l *Library) head(name string) (*head, error) {
 	return l.heads[name], nil
 }
 
+// readHead reads what a built-in policy says of its product, which comes before its stages.
 func readHead(text []byte) *head {
 	h := &head{text: text}
 	if !bytes.Contains(text, []byte("\nproduct:")) {
 		return h
+	}
+	for _, key := range []string{"\nextends:", "\nstages:"} {
+		text, _, _ = bytes.Cut(text, []byte(key))
 	}
 	var v struct {
 		Product, Version string

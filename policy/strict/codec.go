@@ -112,9 +112,10 @@ func decodeList(r *Decoder, n *Node, s slot) bool {
 			continue
 		}
 		if isCustom(e) || e.Kind() == reflect.String {
-			id := Flow(FromPlain(plainOf(v, s.p)))
+			plain := plainOf(v, s.p)
+			id := fmt.Sprintf("%#v", plain)
 			if seen[id] {
-				sound = r.bad(item, s, id+" is listed twice", "keep one of them")
+				sound = r.bad(item, s, Flow(FromPlain(plain))+" is listed twice", "keep one of them")
 				continue
 			}
 			seen[id] = true
