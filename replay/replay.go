@@ -182,6 +182,8 @@ type engine struct {
 	compactAt int // 0-based request before which the last compaction was made
 
 	requests   []Request
+	row        Request     // of the request that account closes
+	edit       policy.Edit // that applyAll applies
 	events     []Event
 	pending    []int // events since the last main request
 	warnings   []session.Warning
@@ -477,24 +479,28 @@ func (e *engine) account(k, used int) {
 	if e.before > 0 {
 		used = e.before
 	}
-	row := Request{
+	row := &e.row
+	*row = Request{
 		N: k + 1, UUID: msg.UUID, Time: msg.Time, Kind: "main", Model: msg.Model,
 		Raw: max(e.raw+over, 0), Tokens: max(e.view.Tokens()+over, 0), Payload: max(e.view.PayloadTokens()+over, 0),
 		Overhead: max(over, 0), Used: used, Messages: e.view.Len(), Events: e.pending,
 	}
 	e.notRead.sum += e.notRead.now
 	row.Output, row.Estimated = e.output(q.Message)
-	e.cacheRequest(k, &row)
+	e.cacheRequest(k, row)
 	if msg.HasUsage {
 		row.Recorded = recordedUsage(&msg.Usage)
 	}
 	if (!e.pol.Recorded || e.opt.Model != "" && e.opt.Model != msg.Model) && !(k == 0 && e.conv.BeginsMidway()) {
-		e.unanswered(k, used, &row)
+		e.unanswered(k, used, row)
 	}
 	if e.opt.Observe != nil {
 		e.opt.Observe(k+1, e.view)
 	}
-	e.send(&SentRequest{Request: &row, Start: e.start(msg), End: msg.End, Stop: msg.StopReason})
+	if e.opt.Send != nil {
+		sent := *row
+		e.send(&SentRequest{Request: &sent, Start: e.start(msg), End: msg.End, Stop: msg.StopReason})
+	}
 	if e.tracer != nil {
 		e.tracer.See(k+1, e.view)
 	}
@@ -504,7 +510,7 @@ func (e *engine) account(k, used int) {
 	}
 	e.check(k)
 	e.pending = []int{}
-	e.requests = append(e.requests, row)
+	e.requests = append(e.requests, *row)
 	e.weight = append(e.weight, e.view.ClientPayloadTokens())
 	if over < 0 {
 		e.unfit.add(k+1, -over)

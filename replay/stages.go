@@ -121,10 +121,12 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 			ev.Request = &n
 		}
 		length := e.view.Len()
-		for _, ed := range group {
+		for i := range group {
+			ed := &e.edit
+			*ed = group[i]
 			ed.Stage, ed.Group, ed.Request = stage, ev.N, n
 			if e.asking != nil && e.asking.Event == ev.N {
-				e.ask(stage, &ed)
+				e.ask(stage, ed)
 				return
 			}
 			for c := ed.Call; c != nil; c = c.Then {
@@ -132,7 +134,7 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 			}
 			if ed.Kind == policy.KindSummarize {
 				e.notRead.now = 0
-				e.rebuilding(&ed, next)
+				e.rebuilding(ed, next)
 			}
 			restart := ed.Trigger == policy.TriggerRestart
 			was, client := e.view.PayloadTokens(), e.view.ClientPayloadTokens()
@@ -141,8 +143,8 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 					was -= e.view.PayloadWeight(id)
 				}
 			}
-			ed, err := e.view.Apply(ed)
-			if err != nil {
+			var err error
+			if *ed, err = e.view.Apply(*ed); err != nil {
 				e.fail(err)
 				return
 			}
@@ -151,12 +153,12 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 			case restart:
 				e.notRead.now += was - e.view.PayloadTokens()
 			case stage != policy.StageServer:
-				e.cleared.weigh(&ed, was-e.view.PayloadTokens())
+				e.cleared.weigh(ed, was-e.view.PayloadTokens())
 			}
 			ev.Before += ed.Before
 			ev.After += ed.After
-			e.targets(&ev, &ed)
-			e.sticky(&ed, next)
+			e.targets(&ev, ed)
+			e.sticky(ed, next)
 		}
 		if ev.Kind == policy.KindSummarize {
 			ev.Messages = max(length-e.view.Len(), 0)

@@ -85,8 +85,9 @@ func (c *apiCheck) back(to standing) {
 
 // calls are the tool_uses of one message, in order.
 type calls struct {
-	list []toolCall
-	at   map[string]int // by id, where there are many
+	list  []toolCall
+	at    map[string]int // by id, where there are many
+	first [1]toolCall    // of the list, mostly all of it
 }
 
 // fewCalls is how many calls are searched without a map.
@@ -113,6 +114,9 @@ func (c *calls) cut(n int) {
 }
 
 func (c *calls) add(call toolCall) {
+	if c.list == nil {
+		c.list = c.first[:0]
+	}
 	c.list = append(c.list, call)
 	switch n := len(c.list); {
 	case c.at != nil:

@@ -80,7 +80,14 @@ func Calibrate(conv *session.Conversation, model CountedModel) (*Calibration, er
 }
 
 // learn measures the spans whose growth is explained.
-func learn(meter *Meter, spans []Increment) (samples []Sample) {
+func learn(meter *Meter, spans []Increment) []Sample {
+	n := 0
+	for i := range spans {
+		if spans[i].Learn {
+			n++
+		}
+	}
+	samples := make([]Sample, 0, n)
 	for i := range spans {
 		left, _ := meter.follow(&spans[i])
 		if spans[i].Learn {
