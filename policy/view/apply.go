@@ -61,11 +61,19 @@ func (v *View) known(ids []policy.ItemID) error {
 }
 
 func (v *View) ensure(id policy.ItemID) *state {
-	s := v.state[id]
-	if s == nil {
-		s = &state{}
-		v.state[id] = s
+	s := v.stateOf(id)
+	if s != nil {
+		return s
 	}
+	s = &state{}
+	if id >= 0 {
+		v.state[id] = s
+		return s
+	}
+	if v.stateOfSynth == nil {
+		v.stateOfSynth = map[policy.ItemID]*state{}
+	}
+	v.stateOfSynth[id] = s
 	return s
 }
 
@@ -89,7 +97,7 @@ func (v *View) replace(e *policy.Edit) error {
 	v.leaves(t, v.payloadBlock(t))
 	s := v.ensure(t.Item)
 	if s.blocks == nil {
-		s.blocks = map[int]*policy.Content{}
+		s.blocks = make([]*policy.Content, v.Blocks(t.Item))
 	}
 	s.blocks[t.Block] = e.New
 	v.touch(t)

@@ -58,13 +58,13 @@ func (v *View) PolicyReplacement(t policy.Target) (*policy.Content, bool) {
 
 // strip takes the payload-only edits off an item that leaves the view. An item that comes back has none.
 func (v *View) strip(id policy.ItemID) {
-	if s := v.state[id]; s != nil {
+	if s := v.stateOf(id); s != nil {
 		clear(s.payload)
 	}
 }
 
 func (v *View) layers(t policy.Target) []layer {
-	if s := v.state[t.Item]; s != nil {
+	if s := v.stateOf(t.Item); s != nil && t.Block >= 0 && t.Block < len(s.payload) {
 		return s.payload[t.Block]
 	}
 	return nil
@@ -86,11 +86,11 @@ func effective(layers []layer) *layer {
 
 // payloadWeight is what an item's payload-only edits take off (zero or less).
 func (v *View) payloadWeight(id policy.ItemID) (w weights) {
-	s := v.state[id]
+	s := v.stateOf(id)
 	if s == nil {
 		return w
 	}
-	for b, layers := range s.payload { // a sum: order does not matter
+	for b, layers := range s.payload {
 		if l := effective(layers); l != nil {
 			if l.with != nil {
 				w.add(v.content(l.with))
@@ -131,6 +131,9 @@ func (v *View) applyPayload(e *policy.Edit) error {
 	e.Before = v.payloadBlock(t)
 	old, had := v.PayloadReplacement(t)
 	s := v.ensure(t.Item)
+	if s.payload == nil {
+		s.payload = make([][]layer, v.Blocks(t.Item))
+	}
 	layers := slices.DeleteFunc(s.payload[t.Block], func(l layer) bool { return l.stage == e.Stage })
 	if e.Kind != policy.KindServerKeep {
 		l := layer{stage: e.Stage, cache: e.Kind == policy.KindCacheEdit, with: e.New}
@@ -139,9 +142,6 @@ func (v *View) applyPayload(e *policy.Edit) error {
 			v.cached = append(v.cached, policy.CacheEdit{Target: t, Carrier: e.Carrier})
 		}
 		layers = append(layers, l)
-	}
-	if s.payload == nil {
-		s.payload = map[int][]layer{}
 	}
 	s.payload[t.Block] = layers
 	now := v.payloadWeight(t.Item)

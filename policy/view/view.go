@@ -17,26 +17,27 @@ import (
 //
 // A view is owned by one goroutine. Stages read it; only the engine applies edits.
 type View struct {
-	conv    *session.Conversation
-	weigh   [2]policy.Weigher // the report's, and the client's where it is another
-	client  int               // index into weights of the client's counter
-	items   []item
-	pos     []int32                  // message index -> index into items, -1 where it is not in view
-	synth   []policy.Synthetic       // synth[i] has ItemID -(i+1)
-	synthAt []int32                  // index into items, -1
-	state   map[policy.ItemID]*state // items an edit has changed
-	arrived []policy.ItemID          // every item that ever joined, in the order it did
-	results []policy.Result
-	edits   []policy.Edit
-	joined  int // conv.Messages[:joined] have been offered
-	tokens  weights
-	payload weights            // what payload-only edits take off (negative or zero)
-	cached  []policy.CacheEdit // every cache edit ever made, lifted ones too
-	live    int                // items not removed
-	hidden  []policy.ItemID    // whose place a collapse gave to its placeholder
-	epoch   int
-	places  int // of the block that joins next
-	sent    sending
+	conv         *session.Conversation
+	weigh        [2]policy.Weigher // the report's, and the client's where it is another
+	client       int               // index into weights of the client's counter
+	items        []item
+	pos          []int32                  // message index -> index into items, -1 where it is not in view
+	synth        []policy.Synthetic       // synth[i] has ItemID -(i+1)
+	synthAt      []int32                  // index into items, -1
+	state        []*state                 // by message index: what edits did to it, nil for nothing
+	stateOfSynth map[policy.ItemID]*state // nil until an edit changes one
+	arrived      []policy.ItemID          // every item that ever joined, in the order it did
+	results      []policy.Result
+	edits        []policy.Edit
+	joined       int // conv.Messages[:joined] have been offered
+	tokens       weights
+	payload      weights            // what payload-only edits take off (negative or zero)
+	cached       []policy.CacheEdit // every cache edit ever made, lifted ones too
+	live         int                // items not removed
+	hidden       []policy.ItemID    // whose place a collapse gave to its placeholder
+	epoch        int
+	places       int // of the block that joins next
+	sent         sending
 }
 
 // item is one place of a view. Where next is not 0 the item is out of view, and so are all from here up to next.
@@ -54,10 +55,18 @@ type weights [2]int
 func (w *weights) add(o weights) { w[0], w[1] = w[0]+o[0], w[1]+o[1] }
 func (w *weights) sub(o weights) { w[0], w[1] = w[0]-o[0], w[1]-o[1] }
 
+// stateOf is what edits did to an item, nil for nothing.
+func (v *View) stateOf(id policy.ItemID) *state {
+	if id >= 0 {
+		return v.state[id]
+	}
+	return v.stateOfSynth[id]
+}
+
 // state is what edits did to one item's blocks.
 type state struct {
-	blocks  map[int]*policy.Content // model view replacements
-	payload map[int][]layer         // what payload-only edits left of a block, one layer a stage
+	blocks  []*policy.Content // model view replacements, by block; nil where there is none at all
+	payload [][]layer         // by block: what payload-only edits left of it, one layer a stage; nil where there is none at all
 	tag     *policy.Content
 }
 
@@ -67,7 +76,7 @@ func New(conv *session.Conversation, report, client policy.Weigher) *View {
 	n := len(conv.Messages)
 	v := &View{
 		conv: conv, weigh: [2]policy.Weigher{report}, items: make([]item, 0, n), arrived: make([]policy.ItemID, 0, n),
-		pos: make([]int32, n), state: map[policy.ItemID]*state{},
+		pos: make([]int32, n), state: make([]*state, n),
 	}
 	if client != nil && client != report {
 		v.weigh[1], v.client = client, 1
@@ -290,7 +299,7 @@ func (v *View) Replacement(t policy.Target) *policy.Content {
 	if s := v.Synthetic(t.Item); s != nil {
 		return &s.Contents[t.Block]
 	}
-	if s := v.state[t.Item]; s != nil {
+	if s := v.stateOf(t.Item); s != nil && t.Block >= 0 && t.Block < len(s.blocks) {
 		return s.blocks[t.Block]
 	}
 	return nil
@@ -298,7 +307,7 @@ func (v *View) Replacement(t policy.Target) *policy.Content {
 
 // Tag is the text an edit appended to a message, or nil.
 func (v *View) Tag(id policy.ItemID) *policy.Content {
-	if s := v.state[id]; s != nil {
+	if s := v.stateOf(id); s != nil {
 		return s.tag
 	}
 	return nil
