@@ -236,7 +236,7 @@ func (v *View) rebuild(e *policy.Edit) error {
 	v.hidden = nil
 	before := v.items
 	v.items = make([]item, 0, len(e.Insert)+len(all)+len(e.Tail)+16)
-	v.results = nil
+	v.results = v.results[:0]
 	v.live, v.tokens, v.payload = 0, weights{}, weights{}
 	v.epoch++
 	v.keep(e.Lead)

@@ -117,8 +117,8 @@ func (c *Checker) CheckRequest() []Violation {
 func CheckAPI(v *View) []Violation { return NewChecker(v).Check() }
 
 func (c *Checker) anew() {
-	c.check = apiCheck{v: c.view, found: c.check.found, thinking: map[policy.Target]int{}, changed: map[int][]policy.Target{}}
-	c.check.calls, c.check.before = &calls{}, &calls{}
+	c.check = apiCheck{v: c.view, found: c.check.found, thinking: map[policy.Target]int{}, changed: map[int][]policy.Target{}, none: &calls{}}
+	c.check.calls, c.check.before = &calls{}, c.check.none
 	c.fed = c.fed[:0]
 }
 

@@ -41,6 +41,7 @@ type apiCheck struct {
 	thought  []policy.Target         // its keys, in order
 	answers  []answer                // in order
 	changed  map[int][]policy.Target // by tool loop: changed thinking blocks, some of them checked again since
+	none     *calls                  // what is before a message that answers nothing: nothing is added to it
 }
 
 // standing is where a pass stands.
@@ -178,7 +179,7 @@ func (c *apiCheck) turn() {
 	if !c.loop {
 		c.loops++
 	}
-	c.before, c.loop = &calls{}, false
+	c.before, c.loop = c.none, false
 }
 
 // unanswered reports the calls that this user message, or one that ends here, does not answer.
