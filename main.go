@@ -15,11 +15,13 @@ import (
 	"github.com/ctxkit/ctxkit/cmd"
 )
 
-// The collector runs once the heap is larger than heapFloor and has grown by gcPercent since its last run: so short
-// sessions are not collected over and over, and a long one needs little more memory than it holds. GOGC overrides both.
+// The collector runs once the heap is larger than heapFloor and has grown by gcPercent since its last run, by gcLeast
+// while less than heapMost is live: so short sessions are not collected over and over, and a long one needs little more
+// memory than it holds. GOGC overrides all of them.
 const (
-	gcPercent = 40
-	heapFloor = 48 << 20 // bytes
+	gcLeast, gcPercent = 25, 40
+	heapFloor          = 48 << 20 // bytes
+	heapMost           = 64 << 20
 )
 
 func main() {
@@ -40,8 +42,11 @@ func pace(int) {
 // percent is the growth, of so many live bytes, at which the collector runs.
 func percent(live uint64) int {
 	const most = 100 * heapFloor / (4 << 20) // the runtime scales its own floor, 4 MiB, by it
-	if live >= heapFloor {
+	switch {
+	case live >= heapMost:
 		return gcPercent
+	case live >= heapFloor:
+		return gcLeast
 	}
-	return int(min(max(100*(heapFloor-live)/max(live, 1), gcPercent), most))
+	return int(min(max(100*(heapFloor-live)/max(live, 1), gcLeast), most))
 }
