@@ -51,6 +51,7 @@ type Record struct {
 	asksAgain bool                           // the client sends a request after each turn that no line holds
 	fit       *Fit                           // nil: the window is by model and client
 	release   *policy.Policy                 // that recorded it; nil: not known
+	results   func() resultWeight            // of the whole session
 	uses      func() (*regret.Index, error)
 	digests   *policy.Digests // nil: nothing is kept for the next replay
 	most      atomic.Int64    // the most edits of a replay; of a shared record
@@ -147,6 +148,7 @@ func NewRecordWith(conv *session.Conversation, opt RecordOptions) (*Record, erro
 
 // follow computes the recorded view, and what it says of the overhead, from the calibration.
 func (r *Record) follow() error {
+	r.results = sync.OnceValue(r.weighResults)
 	n := len(r.Conv.Requests)
 	r.context, r.weight, r.overhead = make([]int, 0, n), make([]int, 0, n), make([]int, 0, n)
 	t := &recordTrack{
@@ -186,6 +188,31 @@ type recordTrack struct {
 	err      error
 
 	inferred map[policy.Target]bool // results that inferred microcompactions have named
+	results  resultsByID
+}
+
+// resultsByID finds the results of a view by the id of their call.
+type resultsByID struct {
+	at    map[string][]int // indexes into View.Results
+	epoch int              // of the view
+	seen  int              // results of this epoch that are in at
+}
+
+// of returns the indexes of the results of some calls, in view order.
+func (x *resultsByID) of(v *view.View, ids []string) []int {
+	if x.at == nil || v.Epoch() != x.epoch {
+		*x = resultsByID{at: map[string][]int{}, epoch: v.Epoch()}
+	}
+	for results := v.Results(); x.seen < len(results); x.seen++ {
+		id := results[x.seen].ID
+		x.at[id] = append(x.at[id], x.seen)
+	}
+	var found []int
+	for _, id := range ids {
+		found = append(found, x.at[id]...)
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
 }
 
 // recordStage is the stage name on events of the record.
@@ -267,8 +294,9 @@ func (t *recordTrack) micro(act recordedAct) {
 	found, reason := 0, "the client microcompacted ("+m.Trigger+")"
 	detail := known(map[string]int{"pre_tokens": m.PreTokens, "tokens_saved": m.TokensSaved})
 	// Applying changes results' states, not their number or order.
-	for _, res := range t.view.Results() {
-		if !slices.Contains(m.ToolIDs, res.ID) || res.State == policy.ResultGone {
+	for _, i := range t.results.of(t.view, m.ToolIDs) {
+		res := t.view.Results()[i]
+		if res.State == policy.ResultGone {
 			continue
 		}
 		found++
@@ -313,20 +341,28 @@ func (r *Record) hiddenMicro(i int, view *view.View) policy.Edit {
 
 // fromEstimate is what results weigh that a client estimates at so many tokens: in proportion to the session's results.
 func (r *Record) fromEstimate(n int) int {
-	weight, estimate := 0, 0
+	all := r.results()
+	if all.estimate == 0 {
+		return n
+	}
+	return n * all.weight / all.estimate
+}
+
+// resultWeight is what results weigh, and what a client estimates them at, in tokens.
+type resultWeight struct{ weight, estimate int }
+
+// weighResults adds up the results of the session.
+func (r *Record) weighResults() (all resultWeight) {
 	for m := range r.Conv.Messages {
 		blocks := r.Conv.Messages[m].Blocks
 		for b := range blocks {
 			if blocks[b].Kind == jsonl.KindToolResult {
-				weight += r.Cal.Block(m, b)
-				estimate += tokens.Estimate(&blocks[b])
+				all.weight += r.Cal.Block(m, b)
+				all.estimate += tokens.Estimate(&blocks[b])
 			}
 		}
 	}
-	if estimate == 0 {
-		return n
-	}
-	return n * weight / estimate
+	return all
 }
 
 // hidden reports whether none of a recorded microcompaction's results is in the file.
