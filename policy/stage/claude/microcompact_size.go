@@ -3,6 +3,7 @@ package claude
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -91,6 +92,14 @@ func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
 			return edits, err
 		}
 	}
+	gate := c.Used - c.UsedTail
+	if s.p.Gate == "usage_plus_tail" {
+		gate = c.Used
+	}
+	warning := thresholds(c).Warning
+	if !s.p.Manual && gate < warning {
+		return nil, nil
+	}
 	list := s.results.list
 	total := tokensOf(list)
 	marked, saved := 0, 0
@@ -98,15 +107,7 @@ func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
 		saved += list[marked].tokens
 		marked++
 	}
-	if marked == 0 {
-		return nil, nil
-	}
-	gate := c.Used - c.UsedTail
-	if s.p.Gate == "usage_plus_tail" {
-		gate = c.Used
-	}
-	warning := thresholds(c).Warning
-	if !s.p.Manual && (gate < warning || saved < s.p.MinSavings) {
+	if marked == 0 || !s.p.Manual && saved < s.p.MinSavings {
 		return nil, nil
 	}
 	reason := fmt.Sprintf("last usage %d >= warning %d; %d of %d estimated tokens of results saved", gate, warning, saved, total)
@@ -116,11 +117,9 @@ func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
 // recorded clears the results that the microcompactions recorded before this request name; here reports whether there
 // are any.
 func (s *microcompactSize) recorded(c *policy.Context) (edits []policy.Edit, here bool, err error) {
-	for i := range c.Conv.Micro {
-		m := &c.Conv.Micro[i]
-		if m.Request != c.Request {
-			continue
-		}
+	at := sort.Search(len(c.Conv.Micro), func(i int) bool { return c.Conv.Micro[i].Request >= c.Request })
+	for ; at < len(c.Conv.Micro) && c.Conv.Micro[at].Request == c.Request; at++ {
+		m := &c.Conv.Micro[at]
 		here = true
 		marks := slices.DeleteFunc(slices.Clone(s.results.list), func(r compactableAt) bool { return !slices.Contains(m.ToolIDs, r.ID) })
 		more, err := s.clear(c, marks, fmt.Sprintf("recorded, line %d", m.Line))
