@@ -72,37 +72,65 @@ const (
 // kept is how much of the last payload each simulation has in the cache of a model.
 type kept struct {
 	model   string
-	tokens  [rungs]int
-	expires time.Time // of losesExpired
-	broken  string    // the stage whose edit made losesEdits fall behind keepsAll since the model's last request
+	tokens  [rungs]int // and what ladder.off says of all models
+	most    [rungs]int // no less than tokens here and before in the list; not kept up for its last
+	expires time.Time  // of losesExpired
+	broken  string     // the stage whose edit made losesEdits fall behind keepsAll since the model's last request
 }
 
-// ladder holds the simulations of a replay, in which a prefix of any length is cached.
+// ladder holds the simulations of a replay, in which a prefix of any length is cached. Models that were used last are at
+// the end of a list: what limits them did so for those before, so that a limit does not look at every model.
 type ladder struct {
-	models []kept
-	last   int // tokens that keepsEvery has of the last payload, whichever model it was sent to
-	now    time.Time
+	list []kept         // a model that was used again is also where it was before
+	at   map[string]int // index into list, by model
+	off  [rungs]int     // what was taken off the tokens of all models
+	last int            // tokens that keepsEvery has of the last payload, whichever model it was sent to
+	now  time.Time
 }
+
+// has returns the tokens that a simulation has of a model's.
+func (l *ladder) has(m *kept, rung int) int { return max(m.tokens[rung]-l.off[rung], 0) }
+
+func (l *ladder) set(m *kept, rung, tokens int) { m.tokens[rung] = tokens + l.off[rung] }
 
 // limit lets no simulation from one on have more than so many tokens of what was sent.
 func (l *ladder) limit(from, tokens int, stage string) {
-	for i := range l.models {
-		m := &l.models[i]
+	l.bound()
+	for i := len(l.list) - 1; i >= 0; i-- {
+		m, over := &l.list[i], false
 		for r := from; r < rungs; r++ {
-			if r == losesEdits && m.tokens[r] > tokens && m.broken == "" {
+			most := tokens + l.off[r]
+			if r == losesEdits && m.tokens[r] > most && m.broken == "" {
 				m.broken = stage
 			}
-			m.tokens[r] = min(m.tokens[r], tokens)
+			over = over || m.most[r] > most
+			m.tokens[r], m.most[r] = min(m.tokens[r], most), min(m.most[r], most)
+		}
+		if !over {
+			return
+		}
+	}
+}
+
+// bound sets most of the last of the list.
+func (l *ladder) bound() {
+	n := len(l.list)
+	if n == 0 {
+		return
+	}
+	m, before := &l.list[n-1], &l.list[max(n-2, 0)]
+	for r := range rungs {
+		m.most[r] = m.tokens[r]
+		if n > 1 {
+			m.most[r] = max(m.most[r], before.most[r])
 		}
 	}
 }
 
 // shrink takes tokens off what the simulations from one to another have, at least down to none.
 func (l *ladder) shrink(from, to, tokens int) {
-	for i := range l.models {
-		for r := from; r < to; r++ {
-			l.models[i].tokens[r] = max(l.models[i].tokens[r]-tokens, 0)
-		}
+	for r := from; r < to; r++ {
+		l.off[r] += tokens
 	}
 	if from == keepsEvery {
 		l.last = max(l.last-tokens, 0)
@@ -112,21 +140,45 @@ func (l *ladder) shrink(from, to, tokens int) {
 // grow lets every simulation have so many tokens more of a model's prompt.
 func (l *ladder) grow(model string, tokens int) {
 	m := l.of(model)
-	for i := range m.tokens {
-		m.tokens[i] += tokens
+	for r := range rungs {
+		l.set(m, r, l.has(m, r)+tokens)
 	}
 	l.last += tokens
 }
 
-// of finds a model's.
+// of finds a model's, and puts it at the end of the list.
 func (l *ladder) of(model string) *kept {
-	for i := range l.models {
-		if l.models[i].model == model {
-			return &l.models[i]
+	i, known := l.at[model]
+	if known && i == len(l.list)-1 {
+		return &l.list[i]
+	}
+	if l.at == nil {
+		l.at = map[string]int{}
+	}
+	l.bound()
+	m := kept{model: model, tokens: l.off}
+	if known {
+		m = l.list[i]
+	}
+	l.at[model] = len(l.list)
+	l.list = append(l.list, m)
+	if len(l.list) > 2*len(l.at) {
+		l.tidy()
+	}
+	return &l.list[len(l.list)-1]
+}
+
+// tidy leaves each model in the list once.
+func (l *ladder) tidy() {
+	n := 0
+	for i := range l.list {
+		if m := &l.list[i]; l.at[m.model] == i {
+			l.at[m.model] = n
+			l.list[n] = *m
+			n++
 		}
 	}
-	l.models = append(l.models, kept{model: model})
-	return &l.models[len(l.models)-1]
+	l.list = l.list[:n]
 }
 
 // request makes a main request that leaves so many tokens in the cache for a lifetime: it returns what each simulation
@@ -137,14 +189,14 @@ func (l *ladder) request(r *cache.CachedRequest, left, warm int, life time.Durat
 	}
 	m := l.of(r.Model)
 	if l.now.After(m.expires) {
-		m.tokens[losesExpired] = 0
+		l.set(m, losesExpired, 0)
 	}
-	m.tokens[keepsEvery] = max(m.tokens[keepsEvery], l.last)
+	l.set(m, keepsEvery, max(l.has(m, keepsEvery), l.last))
 	most := r.Tokens
 	for i := range read {
-		most = min(max(m.tokens[i], warm), most)
+		most = min(max(l.has(m, i), warm), most)
 		read[i] = most
-		m.tokens[i] = left
+		l.set(m, i, left)
 	}
 	from := l.now
 	if r.Lives.After(from) {
@@ -158,8 +210,8 @@ func (l *ladder) request(r *cache.CachedRequest, left, warm int, life time.Durat
 // seed lets every simulation begin with so many tokens of a model's prompt.
 func (l *ladder) seed(model string, tokens int, at time.Time) {
 	m := l.of(model)
-	for i := range m.tokens {
-		m.tokens[i] = tokens
+	for r := range rungs {
+		l.set(m, r, tokens)
 	}
 	l.last, m.expires = tokens, at
 }
@@ -171,7 +223,7 @@ func (l *ladder) call(r *cache.CachedRequest, head int, life time.Duration) {
 	}
 	m := l.of(r.Model)
 	if l.now.After(m.expires) {
-		m.tokens[losesExpired] = min(m.tokens[losesExpired], head)
+		l.set(m, losesExpired, min(l.has(m, losesExpired), head))
 	}
 	if end := l.now.Add(life); end.After(m.expires) {
 		m.expires = end
