@@ -76,17 +76,18 @@ func newMicrocompactSize(p *MicrocompactSize) policy.Stage {
 // microcompactSize reproduces the microcompact by size of Claude Code 2.1.19.
 type microcompactSize struct {
 	p       MicrocompactSize
-	results compactables    // not compacted yet
+	results compactables    // not compacted yet, as of the last request that asked for them
 	done    map[string]bool // ids that were compacted
-	edits   int             // of the view, when results was last brought up to date
+	edits   int             // of the view, looked at
+	anew    bool            // an edit since then may have changed any result
+	seen    []int           // len(View.Results) at each request since then
 }
 
 func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
-	if n := len(c.View.Edits()); n != s.edits { // another stage may have changed any result
-		s.edits = n
-		s.results.restart(c.View)
+	if n := len(c.View.Edits()); n != s.edits {
+		s.edits, s.anew, s.seen = n, true, s.seen[:0]
 	}
-	s.results.follow(c.View, s.p.Tools, func(r policy.Result) bool { return !s.done[r.ID] })
+	s.seen = append(s.seen, len(c.View.Results()))
 	if s.p.State == "recorded" {
 		if edits, here, err := s.recorded(c); here {
 			return edits, err
@@ -100,7 +101,7 @@ func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
 	if !s.p.Manual && gate < warning {
 		return nil, nil
 	}
-	list := s.results.list
+	list := s.list(c.View)
 	total := tokensOf(list)
 	marked, saved := 0, 0
 	for marked < len(list)-s.p.KeepRecent && total-saved > s.p.Target {
@@ -114,6 +115,19 @@ func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
 	return s.clear(c, list[:marked], reason)
 }
 
+// list returns the results that were not compacted. Most requests end at the gate and need none.
+func (s *microcompactSize) list(v policy.View) []compactableAt {
+	if s.anew {
+		s.results.restart(v)
+		s.anew = false
+	}
+	for _, n := range s.seen {
+		s.results.follow(v, n, s.p.Tools, func(r policy.Result) bool { return !s.done[r.ID] })
+	}
+	s.seen = s.seen[:0]
+	return s.results.list
+}
+
 // recorded clears the results that the microcompactions recorded before this request name; here reports whether there
 // are any.
 func (s *microcompactSize) recorded(c *policy.Context) (edits []policy.Edit, here bool, err error) {
@@ -121,7 +135,7 @@ func (s *microcompactSize) recorded(c *policy.Context) (edits []policy.Edit, her
 	for ; at < len(c.Conv.Micro) && c.Conv.Micro[at].Request == c.Request; at++ {
 		m := &c.Conv.Micro[at]
 		here = true
-		marks := slices.DeleteFunc(slices.Clone(s.results.list), func(r compactableAt) bool { return !slices.Contains(m.ToolIDs, r.ID) })
+		marks := slices.DeleteFunc(slices.Clone(s.list(c.View)), func(r compactableAt) bool { return !slices.Contains(m.ToolIDs, r.ID) })
 		more, err := s.clear(c, marks, fmt.Sprintf("recorded, line %d", m.Line))
 		if err != nil {
 			return nil, true, err

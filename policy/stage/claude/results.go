@@ -35,13 +35,13 @@ type compactables struct {
 // restart empties the list: the next follow lists the whole view.
 func (l *compactables) restart(v policy.View) { *l = compactables{list: l.list[:0], epoch: v.Epoch()} }
 
-// follow adds the wanted results of these tools that joined since the last call.
-func (l *compactables) follow(v policy.View, tools []string, wanted func(policy.Result) bool) {
+// follow adds the wanted results of these tools that joined since the last call, of the first n of the view.
+func (l *compactables) follow(v policy.View, n int, tools []string, wanted func(policy.Result) bool) {
 	if v.Epoch() != l.epoch {
 		l.restart(v)
 	}
 	results, from := v.Results(), len(l.list)
-	for ; l.seen < len(results); l.seen++ {
+	for ; l.seen < n; l.seen++ {
 		if r := results[l.seen]; r.State != policy.ResultGone && measure.Matches(tools, r.Tool, r.Alike) && wanted(r) {
 			l.list = append(l.list, compactableAt{r, l.seen, resultEstimate(v, r.Target)})
 		}
