@@ -253,13 +253,20 @@ const (
 	CodeNoCache        session.Code = "no-cache"        // how a model is cached is not known
 )
 
-// modelNames lists models for people. A response without one is of a model that is not recorded.
+// modelNames lists models for people, the first of many. A response without one is of a model that is not recorded.
 func modelNames(models []string) string {
-	names := make([]string, len(models))
-	for i, model := range models {
-		if names[i] = strconv.Quote(model); model == "" {
-			names[i] = "a model that is not recorded"
+	const most = 8
+	names := make([]string, 0, most+1)
+	for _, model := range models[:min(len(models), most)] {
+		name := strconv.Quote(model)
+		if model == "" {
+			name = "a model that is not recorded"
 		}
+		names = append(names, name)
 	}
-	return strings.Join(names, ", ")
+	list := strings.Join(names, ", ")
+	if n := len(models) - most; n > 0 {
+		list += fmt.Sprintf(" and %d more", n)
+	}
+	return list
 }
