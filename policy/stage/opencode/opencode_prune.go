@@ -61,6 +61,8 @@ func checkPrune(c *policy.Check) {
 type opencodePrune struct {
 	p      OpencodePrune
 	marked map[policy.Target]bool
+	places []int // in View.Arrived: where a walk that has begun has something to look at
+	seen   int   // of View.Arrived
 }
 
 func (s *opencodePrune) Run(c *policy.Context) ([]policy.Edit, error) {
@@ -89,23 +91,23 @@ func (s *opencodePrune) Run(c *policy.Context) ([]policy.Edit, error) {
 // output that was pruned before.
 func (s *opencodePrune) walk(c *policy.Context, w *pruneWalk) (marks []policy.Target) {
 	arrived := c.View.Arrived()
-	for i := len(arrived) - 1; i >= 0; i-- {
-		id := arrived[i]
-		if sy := c.View.Synthetic(id); sy != nil {
-			if sy.Turn {
-				w.user()
-			}
-			if sy.Summary && sy.Role == "assistant" && w.begun() {
-				return marks
-			}
-			continue
-		}
-		m := c.View.Message(id)
-		if m.Class == session.ClassPrompt {
+	s.follow(c.View)
+	at := len(arrived)
+	for at > 0 && !w.begun() {
+		at--
+		if beginsTurn(c.View, arrived[at]) {
 			w.user()
 		}
-		if !w.begun() || m.Class != session.ClassToolResult {
-			continue
+	}
+	if !w.begun() {
+		return nil
+	}
+	n, _ := slices.BinarySearch(s.places, at+1)
+	for _, place := range slices.Backward(s.places[:n]) {
+		id := arrived[place]
+		m := c.View.Message(id)
+		if m == nil { // a summary
+			return marks
 		}
 		for b := len(m.Blocks) - 1; b >= 0; b-- {
 			tool := c.Conv.Alike(c.Conv.ToolName(m.Blocks[b].ID))
@@ -122,6 +124,24 @@ func (s *opencodePrune) walk(c *policy.Context, w *pruneWalk) (marks []policy.Ta
 		}
 	}
 	return marks
+}
+
+// follow adds the places of compaction summaries and of results that joined since the last walk.
+func (s *opencodePrune) follow(v policy.View) {
+	for arrived := v.Arrived(); s.seen < len(arrived); s.seen++ {
+		sy, m := v.Synthetic(arrived[s.seen]), v.Message(arrived[s.seen])
+		if sy != nil && sy.Summary && sy.Role == "assistant" || m != nil && m.Class == session.ClassToolResult {
+			s.places = append(s.places, s.seen)
+		}
+	}
+}
+
+// beginsTurn reports whether an item is what a walk counts as a user message.
+func beginsTurn(v policy.View, id policy.ItemID) bool {
+	if sy := v.Synthetic(id); sy != nil {
+		return sy.Turn
+	}
+	return v.Message(id).Class == session.ClassPrompt
 }
 
 // completed reports whether a block is a completed tool part.
