@@ -14,10 +14,11 @@ import (
 // leave, the view is divided anew.
 type segments struct {
 	list    []segment
-	arrived int             // of View.Arrived, looked at
-	edits   int             // of the view, looked at
-	epoch   int             // of the view
-	open    map[string]bool // calls of the last segment without an answer
+	of      map[policy.ItemID]int32 // index into list
+	arrived int                     // of View.Arrived, looked at
+	edits   int                     // of the view, looked at
+	epoch   int                     // of the view
+	open    map[string]bool         // calls of the last segment without an answer
 	extents map[policy.ItemID]extent
 }
 
@@ -49,26 +50,22 @@ func (g *segment) whole() bool { return g.open == 0 && !g.stray }
 // follow updates the list. It reports whether it was made anew.
 func (s *segments) follow(v policy.View) (anew bool) {
 	anew = v.Epoch() != s.epoch || s.open == nil
-	changed := false
 	edits := v.Edits()
 	for i := s.edits; i < len(edits); i++ {
 		switch edits[i].Kind {
 		case policy.KindRemove, policy.KindCollapse, policy.KindSummarize:
 			anew = true
 		case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindTag, policy.KindWrap:
-			changed = true
+			if at, known := s.of[edits[i].Target.Item]; known {
+				s.list[at].tokens = -1
+			}
 		}
 	}
 	s.edits, s.epoch = len(edits), v.Epoch()
 	joined := slices.Values(v.Arrived()[s.arrived:])
 	s.arrived = len(v.Arrived())
-	for i := range s.list {
-		if changed {
-			s.list[i].tokens = -1
-		}
-	}
 	if anew {
-		s.list, s.open, joined = s.list[:0], map[string]bool{}, v.Items
+		s.list, s.of, s.open, joined = s.list[:0], map[policy.ItemID]int32{}, map[string]bool{}, v.Items
 	}
 	for id := range joined {
 		s.add(v, id)
@@ -90,7 +87,7 @@ func (s *segments) add(v policy.View, id policy.ItemID) {
 		s.begin(segmentRest)
 	}
 	g := &s.list[len(s.list)-1]
-	g.items = append(g.items, id)
+	g.items, s.of[id] = append(g.items, id), int32(len(s.list)-1)
 	if g.tokens >= 0 {
 		g.tokens += v.ClientWeight(id)
 	}
@@ -313,12 +310,15 @@ func (s *contextCollapse) available(seg *segment) bool {
 // any size.
 func (s *contextCollapse) stretch(v policy.View, free int, whatever bool) []int {
 	var group []int
-	tokens, turns := 0, 0
-	for i := range free {
+	tokens, turns := 0, s.passedTurns
+	for i := s.passed; i < free; i++ {
 		seg := &s.view.list[i]
 		ok := seg.kind == segmentTurn && s.available(seg)
 		if seg.kind == segmentTurn {
 			turns++
+		}
+		if (!ok || turns <= s.p.Head) && i == s.passed {
+			s.passed, s.passedTurns = i+1, turns
 		}
 		switch {
 		case ok && turns > s.p.Head:

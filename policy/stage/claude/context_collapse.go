@@ -103,15 +103,17 @@ func checkContextCollapse(c *policy.Check) {
 // loss. Its deletions keep the cached prefix, so little may be left of a span whose results the server has dropped,
 // and the placeholder rewrites the prefix from its place on.
 type contextCollapse struct {
-	p       ContextCollapse
-	risks   riskReader
-	view    segments
-	staged  []*span
-	taken   itemSet // items of staged spans, and of those committed at this request
-	left    itemSet // first items of segments whose summary would save nothing
-	adopted bool    // spans the client staged are among those staged
-	edits   int     // of the view, looked at
-	record  recordedCollapses
+	p           ContextCollapse
+	risks       riskReader
+	view        segments
+	staged      []*span
+	taken       itemSet // items of staged spans, and of those committed at this request
+	left        itemSet // first items of segments whose summary would save nothing
+	adopted     bool    // spans the client staged are among those staged
+	passed      int     // segments at the start that no span takes, until the view is divided anew or spans are adopted
+	passedTurns int     // of these
+	edits       int     // of the view, looked at
+	record      recordedCollapses
 }
 
 // span is a stretch of a view with a summary that can take its place.
@@ -182,7 +184,7 @@ func (s *contextCollapse) follow(v policy.View) {
 // retake sets taken and adopted from the staged spans.
 func (s *contextCollapse) retake() {
 	clear(s.taken)
-	s.adopted = false
+	s.adopted, s.passed, s.passedTurns = false, 0, 0
 	for _, sp := range s.staged {
 		s.adopted = s.adopted || sp.recorded
 		s.taken.add(sp.items)
@@ -370,7 +372,8 @@ func gain(v policy.View, sp *span) int {
 func (s *contextCollapse) Fork() policy.Stage {
 	c := *s
 	c.risks.order, c.risks.last = maps.Clone(s.risks.order), maps.Clone(s.risks.last)
-	c.view.open, c.view.extents, c.view.list = maps.Clone(s.view.open), maps.Clone(s.view.extents), slices.Clone(s.view.list)
+	c.view.open, c.view.extents = maps.Clone(s.view.open), maps.Clone(s.view.extents)
+	c.view.list, c.view.of = slices.Clone(s.view.list), maps.Clone(s.view.of)
 	for i := range c.view.list {
 		c.view.list[i].items = slices.Clone(c.view.list[i].items)
 	}
