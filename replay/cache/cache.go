@@ -138,11 +138,13 @@ func (s *Sim) Cool() {
 // Resize states that the prefix that ends at a position has another length than was known. Of a length of 0 nothing is
 // read.
 func (s *Sim) Resize(position, tokens int) {
-	s.entries = slices.DeleteFunc(s.entries, func(e entry) bool { return e.position == position && tokens <= 0 })
-	for i := range s.entries {
-		if e := &s.entries[i]; e.position == position {
-			e.tokens = tokens
-		}
+	from, to := s.behind(position-1), s.behind(position)
+	if tokens <= 0 {
+		s.entries = slices.Delete(s.entries, from, to)
+		return
+	}
+	for i := from; i < to; i++ {
+		s.entries[i].tokens = tokens
 	}
 }
 
