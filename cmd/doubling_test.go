@@ -4,6 +4,7 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -29,12 +30,13 @@ type growth struct {
 // grower writes a session line by line, and the files beside it.
 type grower struct {
 	bytes.Buffer
-	t    *testing.T
-	dir  string // of the session s.jsonl
-	last string // uuid of the line before, in quotes
-	used int    // tokens in the context
-	id   int
-	now  time.Time
+	t     *testing.T
+	dir   string // of the session s.jsonl
+	last  string // uuid of the line before, in quotes
+	model string // that answers; "": claude-opus-4-5-20251101
+	used  int    // tokens in the context
+	id    int
+	now   time.Time
 }
 
 func (g *grower) line(format string, args ...any) {
@@ -58,7 +60,7 @@ func (g *grower) user(text string) {
 
 func (g *grower) assistant(message, content string) {
 	g.used += 90
-	g.line(`"type":"assistant","message":{"id":%q,"role":"assistant","model":"claude-opus-4-5-20251101","usage":{"input_tokens":3,"cache_creation_input_tokens":100,"cache_read_input_tokens":%d,"output_tokens":20},"content":[%s]}`, message, g.used, content)
+	g.line(`"type":"assistant","message":{"id":%q,"role":"assistant","model":%q,"usage":{"input_tokens":3,"cache_creation_input_tokens":100,"cache_read_input_tokens":%d,"output_tokens":20},"content":[%s]}`, message, cmp.Or(g.model, "claude-opus-4-5-20251101"), g.used, content)
 }
 
 func text(s string) string { return fmt.Sprintf(`{"type":"text","text":%q}`, s) }
@@ -187,6 +189,31 @@ func shapes() []growth {
 				gone := g.last
 				g.assistant(fmt.Sprint("m", i), text("ok"))
 				g.line(`"type":"system","subtype":"snip_boundary","removedUuids":[%s]`, gone)
+			}
+		}},
+		{"micro", func(g *grower, n int) {
+			g.user("do it all")
+			for i := range n / 3 {
+				g.step(i)
+				g.line(`"type":"system","subtype":"microcompact_boundary","microcompactMetadata":{"trigger":"auto","preTokens":%d,"tokensSaved":5,"compactedToolIds":["t%d","t%d"]}`, g.used, i, max(0, i-i%37))
+			}
+		}},
+		{"models", func(g *grower, n int) {
+			for i := range n / 2 {
+				g.user(fmt.Sprint("question ", i))
+				g.model = fmt.Sprint("model-", i)
+				g.assistant(fmt.Sprint("m", i), text(fmt.Sprint("answer ", i)))
+				if g.used > 160000 {
+					g.compact()
+				}
+			}
+		}},
+		{"bound", func(g *grower, n int) {
+			for i := range n / 4 {
+				g.user("hi")
+				g.used = 1000 // the policies are not led to compact
+				g.assistant(fmt.Sprint("m", i), text("ok"))
+				g.compact()
 			}
 		}},
 		{"fused", func(g *grower, n int) {
