@@ -15,13 +15,14 @@ import (
 	"github.com/ctxkit/ctxkit/cmd"
 )
 
-// The collector runs once the heap is larger than heapFloor and has grown by gcPercent since its last run, by gcLeast
-// while less than heapMost is live: so short sessions are not collected over and over, and a long one needs little more
-// memory than it holds. GOGC overrides all of them.
+// The collector runs once the heap is larger than heapFloor and has grown since its last run: by growth, or by
+// growthSmall while less than heapSmall is live, as of a session of 200 MB, where a run takes little time. So short
+// sessions are not collected over and over, and a long one needs little more memory than it holds. GOGC overrides all of
+// them.
 const (
-	gcLeast, gcPercent = 25, 40
-	heapFloor          = 48 << 20 // bytes
-	heapMost           = 64 << 20
+	growth, growthSmall = 40, 25   // percent
+	heapFloor           = 48 << 20 // bytes
+	heapSmall           = 64 << 20 // bytes
 )
 
 func main() {
@@ -43,10 +44,10 @@ func pace(int) {
 func percent(live uint64) int {
 	const most = 100 * heapFloor / (4 << 20) // the runtime scales its own floor, 4 MiB, by it
 	switch {
-	case live >= heapMost:
-		return gcPercent
+	case live >= heapSmall:
+		return growth
 	case live >= heapFloor:
-		return gcLeast
+		return growthSmall
 	}
-	return int(min(max(100*(heapFloor-live)/max(live, 1), gcLeast), most))
+	return int(min(max(100*(heapFloor-live)/max(live, 1), growthSmall), most))
 }

@@ -208,7 +208,7 @@ func shapes() []growth {
 				}
 			}
 		}},
-		{"bound", func(g *grower, n int) {
+		{"boundaries", func(g *grower, n int) {
 			for i := range n / 4 {
 				g.user("hi")
 				g.used = 1000 // the policies are not led to compact

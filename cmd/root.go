@@ -175,7 +175,7 @@ func (s *system) register() (err error) {
 	return err
 }
 
-// subcommands make the commands, by name.
+// subcommands maps the name of each command to what makes it.
 var subcommands = map[string]func(*system) *cobra.Command{
 	"replay": newReplay, "compare": newCompare, "merge": newMerge, "check": newCheck, "sweep": newSweep, "regret": newRegret,
 	"backtest": newBacktest, "calibrate": newCalibrate, "anonymize": newAnonymize, "cost": newCost, "prices": newPrices,

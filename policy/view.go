@@ -26,7 +26,7 @@ type View interface {
 	// Joined is how many messages of the conversation have been offered so far.
 	Joined() int
 	// Results is every tool_result that joined since the last rebuild, in view order. Epoch counts the rebuilds:
-	// indexes into Results are valid within one.
+	// indexes into Results are valid within one. The slice is valid until the next edit.
 	Results() []Result
 	Epoch() int
 	// Edits is every edit applied so far, in order.

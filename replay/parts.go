@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -72,20 +73,27 @@ const (
 // kept is how much of the last payload each simulation has in the cache of a model.
 type kept struct {
 	model   string
-	tokens  [rungs]int // and what ladder.off says of all models
-	most    [rungs]int // no less than tokens here and before in the list; not kept up for its last
+	tokens  [rungs]int // plus ladder.off: has takes it off again
+	most    [rungs]int // no less than tokens here and before in the list; bound sets it for the last
 	expires time.Time  // of losesExpired
 	broken  string     // the stage whose edit made losesEdits fall behind keepsAll since the model's last request
 }
 
 // ladder holds the simulations of a replay, in which a prefix of any length is cached. Models that were used last are at
-// the end of a list: what limits them did so for those before, so that a limit does not look at every model.
+// the end of the list. limit goes back from there to the first that has no more, because those before it have no more
+// either.
 type ladder struct {
 	list []kept         // a model that was used again is also where it was before
 	at   map[string]int // index into list, by model
 	off  [rungs]int     // what was taken off the tokens of all models
 	last int            // tokens that keepsEvery has of the last payload, whichever model it was sent to
 	now  time.Time
+}
+
+// clone is a ladder that goes on by itself.
+func (l ladder) clone() ladder {
+	l.list, l.at = slices.Clone(l.list), maps.Clone(l.at)
+	return l
 }
 
 // has returns the tokens that a simulation has of a model's.
@@ -99,12 +107,12 @@ func (l *ladder) limit(from, tokens int, stage string) {
 	for i := len(l.list) - 1; i >= 0; i-- {
 		m, over := &l.list[i], false
 		for r := from; r < rungs; r++ {
-			most := tokens + l.off[r]
-			if r == losesEdits && m.tokens[r] > most && m.broken == "" {
+			allowed := tokens + l.off[r]
+			if r == losesEdits && m.tokens[r] > allowed && m.broken == "" {
 				m.broken = stage
 			}
-			over = over || m.most[r] > most
-			m.tokens[r], m.most[r] = min(m.tokens[r], most), min(m.most[r], most)
+			over = over || m.most[r] > allowed
+			m.tokens[r], m.most[r] = min(m.tokens[r], allowed), min(m.most[r], allowed)
 		}
 		if !over {
 			return

@@ -54,7 +54,7 @@ type Record struct {
 	results   func() resultWeight            // of the whole session
 	uses      func() (*regret.Index, error)
 	digests   *policy.Digests // nil: nothing is kept for the next replay
-	most      atomic.Int64    // the most edits of a replay; of a shared record
+	most      atomic.Int64    // of a shared record: the most edits of a replay, of the record before the first one
 
 	factors    map[string]tokens.Factor // by recorded model: of the target's tokenizer; nil: the record is as recorded
 	converting sync.Mutex
@@ -155,13 +155,9 @@ func (r *Record) follow() error {
 		r: r, view: view.New(r.Conv, r.Cal, nil), pending: -1, drops: r.Cal.Drops, folded: map[int]policy.ItemID{}, inferred: map[policy.Target]bool{},
 		thinking: tokens.NewThinking(r.Conv, r.Counted),
 	}
-	cleared := len(r.Conv.Boundaries)
-	for i := range r.Conv.Micro {
-		cleared += len(r.Conv.Micro[i].ToolIDs)
-	}
-	if known := min(cleared, len(r.Conv.Messages)); known > 0 { // a file can name the same results over and over
-		t.edits, r.notes = make([]policy.Edit, 0, known), make([]recordedAct, 0, known)
-		t.view.Expect(known)
+	if n := r.expected(); n > 0 {
+		t.edits, r.notes = make([]policy.Edit, 0, n), make([]recordedAct, 0, n)
+		t.view.Expect(n)
 	}
 	walk(r.Conv, t)
 	if t.err != nil {
@@ -173,6 +169,19 @@ func (r *Record) follow() error {
 		return regret.NewIndex(r.Conv, r.edits)
 	})
 	return nil
+}
+
+// expected is how many edits the record will have, about: one a compaction, and one a result that is cleared.
+func (r *Record) expected() int {
+	cleared := map[string]bool{} // a file can name the same results over and over
+	for i := range r.Conv.Micro {
+		for _, id := range r.Conv.Micro[i].ToolIDs {
+			if _, _, ok := r.Conv.ToolUse(id); ok {
+				cleared[id] = true
+			}
+		}
+	}
+	return len(r.Conv.Boundaries) + len(cleared)
 }
 
 // recordTrack computes the recorded view.

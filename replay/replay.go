@@ -181,28 +181,29 @@ type engine struct {
 	turns     int // prompts typed so far
 	compactAt int // 0-based request before which the last compaction was made
 
-	requests []Request
-	row      Request     // of the request that account closes
-	edit     policy.Edit // that applyAll applies
-	events   []Event
-	pending  []int // events since the last main request
-	warnings []session.Warning
-	windows  map[windowKey]int // context windows, tokens
-	lastKey  windowKey         // of lastWindow
-
-	clientVersion       string // of the last response, where clientKnown
-	clientKnown, marked bool   // marked: that client knows models marked [1m] only
-	lastWindow          int
-	limits              map[windowKey]policy.ModelLimits
-	above               int      // requests above the assumed window
-	ceilings            ceilings // what a request may reach
-	unfit               excess   // requests whose recorded usage is below the weight of their content
-	cache               *caching
-	thinking            *tokens.Thinking // nil: the policy says what the server leaves out
-	checks              checks
-	cleared             clearing
-	restarts            restarting
-	notRead             notReadBack
+	requests   []Request
+	row        Request     // scratch of account
+	edit       policy.Edit // scratch of applyAll
+	events     []Event
+	pending    []int // events since the last main request
+	warnings   []session.Warning
+	windows    map[windowKey]int // context windows, tokens
+	lastKey    windowKey         // of lastWindow
+	lastWindow int
+	client     struct { // of the last response's version
+		version       string
+		known, marked bool // marked: it knows models marked [1m] only
+	}
+	limits   map[windowKey]policy.ModelLimits
+	above    int      // requests above the assumed window
+	ceilings ceilings // what a request may reach
+	unfit    excess   // requests whose recorded usage is below the weight of their content
+	cache    *caching
+	thinking *tokens.Thinking // nil: the policy says what the server leaves out
+	checks   checks
+	cleared  clearing
+	restarts restarting
+	notRead  notReadBack
 }
 
 // running is one stage of the policy at work.

@@ -92,7 +92,7 @@ func (r *Record) Continue(pol *policy.Policy, opt Options, now time.Time) (*Cont
 	}
 	c.Context = e.nextPayload(k)
 	e.noteNext(c.Context)
-	warm, cold := *e.cache, *e.cache
+	warm, cold := e.cache.clone(), e.cache.clone()
 	if c.Unknown {
 		cold.warm = 0 // nor is it known how long what other sessions share is kept
 	}
@@ -100,9 +100,8 @@ func (r *Record) Continue(pol *policy.Policy, opt Options, now time.Time) (*Cont
 		cache *caching
 		at    time.Time
 		next  *NextCost
-	}{{&warm, c.Last, &c.IfWarm}, {&cold, c.Last.Add(never), &c.IfCold}}
+	}{{warm, c.Last, &c.IfWarm}, {cold, c.Last.Add(never), &c.IfCold}}
 	for _, s := range state {
-		s.cache.sim, s.cache.auto = e.cache.sim.Clone(), e.cache.auto.Clone()
 		if *s.next, err = e.askNext(s.cache.clone(), msg.Model, s.at, c.Context); err != nil {
 			return nil, err
 		}
@@ -130,8 +129,7 @@ func (r *Record) Continue(pol *policy.Policy, opt Options, now time.Time) (*Cont
 			}
 		}
 	}
-	apart := *e.cache
-	apart.sim, apart.auto, e.cache = e.cache.sim.Clone(), e.cache.auto.Clone(), &apart
+	e.cache = e.cache.clone()
 	if e.applyAll(stage, edits, k+1, false); e.err != nil {
 		return nil, e.err
 	}
@@ -159,7 +157,7 @@ func (e *engine) nextPayload(k int) int { return max(e.view.PayloadTokens()+e.ov
 // clone is a cache that goes on by itself.
 func (c *caching) clone() *caching {
 	o := *c
-	o.sim, o.auto = c.sim.Clone(), c.auto.Clone()
+	o.sim, o.auto, o.ladder = c.sim.Clone(), c.auto.Clone(), c.ladder.clone()
 	return &o
 }
 

@@ -372,10 +372,10 @@ func (e *engine) windowKey(w policy.Window, m *session.Message) windowKey {
 	}
 	key := windowKey{model: m.Model, marked: w.Models == policy.ModelsMarked}
 	if e.pol.Recorded && e.opt.Model == "" {
-		if m.Version != e.clientVersion || !e.clientKnown {
-			e.clientVersion, e.clientKnown, e.marked = m.Version, true, e.r.client.At(m.Version).MarkedWindows
+		if c := &e.client; m.Version != c.version || !c.known {
+			c.version, c.known, c.marked = m.Version, true, e.r.client.At(m.Version).MarkedWindows
 		}
-		key.marked = e.marked
+		key.marked = e.client.marked
 	}
 	if !key.marked || e.r.Client().Limits != nil {
 		key.day = dayOf(m)

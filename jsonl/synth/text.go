@@ -34,7 +34,7 @@ var (
 	twists   = []string{"", "", "", "Once", "WithRetry", "ByRegion", "InWindow", "Partial", "Locked", "Strict", "Async", "Legacy"}
 )
 
-// section is what split makes of a section, made when it is first needed.
+// section returns a function that splits a section of texts.txt, once.
 func section(name string, split func(string) []string) func() []string {
 	return sync.OnceValue(func() []string { return split(texts()[name]) })
 }

@@ -104,7 +104,7 @@ func (l *Library) head(name string) (*head, error) {
 	return l.heads[name], nil
 }
 
-// readHead reads what a built-in policy says of its product, which comes before its stages.
+// readHead reads what a built-in policy says of its product, which comes before extends and stages.
 func readHead(text []byte) *head {
 	h := &head{text: text}
 	if !bytes.Contains(text, []byte("\nproduct:")) {

@@ -197,6 +197,28 @@ func TestReleases(t *testing.T) {
 	}
 }
 
+// TestHeads holds what is read of a policy's head against the whole file.
+func TestHeads(t *testing.T) {
+	reg := registry(t)
+	list := map[string]preset.Release{}
+	lib := preset.New(reg)
+	for _, product := range lib.Products() {
+		for _, r := range lib.Releases(product) {
+			list[r.Policy] = r
+		}
+	}
+	for _, name := range lib.Names() {
+		p, err := preset.Load(name, reg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, ok := list[name]
+		if ok != (p.Product != "") || r.Version != p.Version && ok || r.Valid.From != p.Valid.From && ok || r.Valid.Until != p.Valid.Until && ok {
+			t.Errorf("%s: read as %v, %v; it is of %q, %q, from %q until %q", name, r, ok, p.Product, p.Version, p.Valid.From, p.Valid.Until)
+		}
+	}
+}
+
 func nextDay(t *testing.T, day string) string {
 	d, err := time.Parse(time.DateOnly, day)
 	if err != nil {

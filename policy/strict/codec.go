@@ -113,7 +113,7 @@ func decodeList(r *Decoder, n *Node, s slot) bool {
 		}
 		if isCustom(e) || e.Kind() == reflect.String {
 			plain := plainOf(v, s.p)
-			id := fmt.Sprintf("%#v", plain)
+			id := fmt.Sprintf("%#v", plain) // quicker than Flow, which only the message needs
 			if seen[id] {
 				sound = r.bad(item, s, Flow(FromPlain(plain))+" is listed twice", "keep one of them")
 				continue

@@ -70,10 +70,7 @@ func (v *View) ensure(id policy.ItemID) *state {
 		v.state[id] = s
 		return s
 	}
-	if v.stateOfSynth == nil {
-		v.stateOfSynth = map[policy.ItemID]*state{}
-	}
-	v.stateOfSynth[id] = s
+	v.made[-id-1] = s
 	return s
 }
 
@@ -197,6 +194,7 @@ func (v *View) newSynthetic(s *policy.Synthetic) policy.ItemID {
 	s.ID = policy.ItemID(-len(v.synth) - 1)
 	v.synth = append(v.synth, *s)
 	v.synthAt = append(v.synthAt, -1)
+	v.made = append(v.made, nil)
 	return s.ID
 }
 

@@ -17,27 +17,27 @@ import (
 //
 // A view is owned by one goroutine. Stages read it; only the engine applies edits.
 type View struct {
-	conv         *session.Conversation
-	weigh        [2]policy.Weigher // the report's, and the client's where it is another
-	client       int               // index into weights of the client's counter
-	items        []item
-	pos          []int32                  // message index -> index into items, -1 where it is not in view
-	synth        []policy.Synthetic       // synth[i] has ItemID -(i+1)
-	synthAt      []int32                  // index into items, -1
-	state        []*state                 // by message index: what edits did to it, nil for nothing
-	stateOfSynth map[policy.ItemID]*state // nil until an edit changes one
-	arrived      []policy.ItemID          // every item that ever joined, in the order it did
-	results      []policy.Result
-	edits        []policy.Edit
-	joined       int // conv.Messages[:joined] have been offered
-	tokens       weights
-	payload      weights            // what payload-only edits take off (negative or zero)
-	cached       []policy.CacheEdit // every cache edit ever made, lifted ones too
-	live         int                // items not removed
-	hidden       []policy.ItemID    // whose place a collapse gave to its placeholder
-	epoch        int
-	places       int // of the block that joins next
-	sent         sending
+	conv    *session.Conversation
+	weigh   [2]policy.Weigher // the report's, and the client's where it is another
+	client  int               // index into weights of the client's counter
+	items   []item
+	pos     []int32            // message index -> index into items, -1 where it is not in view
+	synth   []policy.Synthetic // synth[i] has ItemID -(i+1)
+	synthAt []int32            // index into items, -1
+	state   []*state           // by message index: what edits did to it, nil for nothing
+	made    []*state           // the same of synthetic ones, as synthAt
+	arrived []policy.ItemID    // every item that ever joined, in the order it did
+	results []policy.Result
+	edits   []policy.Edit
+	joined  int // conv.Messages[:joined] have been offered
+	tokens  weights
+	payload weights            // what payload-only edits take off (negative or zero)
+	cached  []policy.CacheEdit // every cache edit ever made, lifted ones too
+	live    int                // items not removed
+	hidden  []policy.ItemID    // whose place a collapse gave to its placeholder
+	epoch   int
+	places  int // of the block that joins next
+	sent    sending
 }
 
 // item is one place of a view. Where next is not 0 the item is out of view, and so are all from here up to next.
@@ -60,7 +60,7 @@ func (v *View) stateOf(id policy.ItemID) *state {
 	if id >= 0 {
 		return v.state[id]
 	}
-	return v.stateOfSynth[id]
+	return v.made[-id-1]
 }
 
 // state is what edits did to one item's blocks.
@@ -228,7 +228,7 @@ func (v *View) Last() (policy.ItemID, bool) {
 func (v *View) Arrived() []policy.ItemID { return v.arrived }
 
 // Results is every tool_result that joined since the last rebuild, in view order, with its state. The slice is the
-// view's own.
+// view's own, and valid until the next edit.
 func (v *View) Results() []policy.Result { return v.results }
 
 // Epoch counts the rebuilds by summarize edits. Indexes into Results are valid within one epoch.

@@ -225,10 +225,11 @@ func (o *benchOptions) install(rec *record, t *tools) error {
 	}
 	natives := filepath.Join(folder, "node_modules", "@ccusage", "*", "bin", "ccusage")
 	if there, _ := filepath.Glob(natives); len(there) == 0 {
-		npm := exec.Command("npm", "ci", "--no-audit", "--no-fund")
+		npm := exec.Command("npm", "install", "--no-audit", "--no-fund") // npm ci wants the packages of every platform
 		npm.Dir = folder
 		if said, err := npm.CombinedOutput(); err != nil {
-			return fmt.Errorf("npm ci: %w: %s", err, said)
+			first, _, _ := strings.Cut(string(said), "\n")
+			return fmt.Errorf("npm install: %w: %s", err, first)
 		}
 	}
 	there, err := filepath.Glob(natives)

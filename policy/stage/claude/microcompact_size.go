@@ -79,8 +79,8 @@ type microcompactSize struct {
 	results compactables    // not compacted yet, as of the last request that asked for them
 	done    map[string]bool // ids that were compacted
 	edits   int             // of the view, looked at
-	anew    bool            // an edit since then may have changed any result
-	seen    []int           // len(View.Results) at each request since then
+	anew    bool            // an edit after the last look may have changed any result
+	seen    []int           // len(View.Results) at each request after the last look
 }
 
 func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {

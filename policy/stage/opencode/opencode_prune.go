@@ -61,7 +61,7 @@ func checkPrune(c *policy.Check) {
 type opencodePrune struct {
 	p      OpencodePrune
 	marked map[policy.Target]bool
-	places []int // in View.Arrived: where a walk that has begun has something to look at
+	places []int // indexes into View.Arrived: summaries of compactions, and messages with results
 	seen   int   // of View.Arrived
 }
 
