@@ -59,6 +59,9 @@ func (s *sessionFolder) openFolder(name string, msgs *messages) error {
 		return nil // the file is open: its folder just cannot be listed
 	}
 	defer dir.Close()
+	if st, err := dir.Stat(stem); err != nil || !st.IsDir() {
+		return nil
+	}
 	if s.root, err = dir.OpenRoot(stem); err != nil {
 		s.root = nil
 		return nil

@@ -77,6 +77,11 @@ func (o offloads) open() (*os.Root, error) {
 		return root, err
 	}
 	defer root.Close()
+	if st, err := root.Stat(o.inside); err != nil {
+		return nil, plainly(err)
+	} else if !st.IsDir() { // opening a pipe would wait for its writer
+		return nil, errRefused("it is no folder")
+	}
 	inner, err := root.OpenRoot(o.inside)
 	return inner, plainly(err)
 }
