@@ -286,6 +286,7 @@ type Writer struct {
 	last    map[string]string // by agent: uuid of the last chained line
 	from    []Unit            // of each line written; -1: none
 	units   []unit
+	losses  []loss
 	Remarks []Remark
 
 	Limits jsonl.InputLimits // of what is read
@@ -440,6 +441,17 @@ func (w *Writer) Origin(line int) int {
 func (w *Writer) Lost(line int, reason string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.losses = append(w.losses, loss{line, reason})
+}
+
+// loss is a written line that its reader set aside.
+type loss struct {
+	line   int // of the original
+	reason string
+}
+
+// lose takes a loss off its unit. All lines are put: before, it would depend on how far writing is ahead of reading.
+func (w *Writer) lose(line int, reason string) {
 	i := sort.Search(len(w.units), func(i int) bool { return w.units[i].line >= line })
 	for ; i < len(w.units) && w.units[i].line == line; i++ {
 		u := &w.units[i]
@@ -452,11 +464,14 @@ func (w *Writer) Lost(line int, reason string) {
 	}
 }
 
-// Account counts the units: read, used, and those set aside by reason.
+// Account counts the units, once all are written: read, used, and those set aside by reason.
 func (w *Writer) Account() (read, used int, aside map[string]int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	aside = map[string]int{}
+	for _, l := range w.losses {
+		w.lose(l.line, l.reason)
+	}
+	w.losses, aside = nil, map[string]int{}
 	for i := range w.units {
 		if r := w.units[i].aside; r != "" {
 			aside[r]++

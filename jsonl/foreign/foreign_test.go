@@ -89,6 +89,41 @@ func TestWriter(t *testing.T) {
 	}
 }
 
+// TestWriterLost: a unit of which more is put after a line of it was lost is used, and the next one on its line is not
+// lost in its place.
+func TestWriterLost(t *testing.T) {
+	w := NewWriter()
+	err := w.Run(&Form{Name: "agent", Convert: func(_ io.Reader, w *Writer) error {
+		w.Begin(Session{ID: "s"})
+		first, second := w.Unit(2), w.Unit(2)
+		for _, u := range []Unit{first, first, second} {
+			w.Put(u, Line{Type: "user", Message: &Message{Content: []Block{Text("x")}}})
+			w.Lost(2, "a copy")
+		}
+		return nil
+	}}, nil, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, used, aside := w.Account(); used != 0 || !cmp.Equal(aside, map[string]int{"a copy": 2}) {
+		t.Errorf("%d used, set aside %v", used, aside)
+	}
+	w = NewWriter()
+	if err := w.Run(&Form{Name: "agent", Convert: func(_ io.Reader, w *Writer) error {
+		w.Begin(Session{ID: "s"})
+		u := w.Unit(2)
+		w.Put(u, Line{Type: "user", Message: &Message{Content: []Block{Text("x")}}})
+		w.Lost(2, "a copy")
+		w.Put(u, Line{Type: "user", Message: &Message{Content: []Block{Text("y")}}})
+		return nil
+	}}, nil, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if _, used, aside := w.Account(); used != 1 || len(aside) > 0 {
+		t.Errorf("%d used, set aside %v", used, aside)
+	}
+}
+
 type closed struct{}
 
 func (closed) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
