@@ -1,4 +1,4 @@
-package main
+package cmd
 
 import "testing"
 
@@ -6,7 +6,7 @@ func TestPercent(t *testing.T) {
 	for _, tt := range []struct {
 		live uint64
 		want int
-	}{{0, 1200}, {4 << 20, 1100}, {40 << 20, growthSmall}, {heapFloor, growthSmall}, {heapSmall - 1, growthSmall}, {heapSmall, growth}, {1 << 30, growth}} {
+	}{{0, 1200}, {4 << 20, 1100}, {40 << 20, gcSmall}, {heapFloor, gcSmall}, {heapSmall - 1, gcSmall}, {heapSmall, gcGrowth}, {1 << 30, gcGrowth}} {
 		if got := percent(tt.live); got != tt.want {
 			t.Errorf("%d bytes: %d %%, want %d %%", tt.live, got, tt.want)
 		}

@@ -1,0 +1,40 @@
+package cmd
+
+import (
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+)
+
+// The collector runs once the heap is larger than heapFloor and has grown since its last run: by gcGrowth, or by
+// gcSmall while less than heapSmall is live, as of a session of 200 MB, where a run takes little time. So short
+// sessions are not collected over and over, and a long one needs little more memory than it holds. GOGC overrides all of
+// them.
+const (
+	gcGrowth, gcSmall = 40, 25   // percent
+	heapFloor         = 48 << 20 // bytes
+	heapSmall         = 64 << 20 // bytes
+)
+
+// PaceCollector sets when the garbage collector of this process runs, for as long as it lives.
+func PaceCollector() { pace(0) }
+
+// pace sets when the collector runs next, now and after each of its runs.
+func pace(int) {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	debug.SetGCPercent(percent(live[0].Value.Uint64()))
+	runtime.AddCleanup(new([16]byte), pace, 0)
+}
+
+// percent is the growth, of so many live bytes, at which the collector runs.
+func percent(live uint64) int {
+	const most = 100 * heapFloor / (4 << 20) // the runtime scales its own floor, 4 MiB, by it
+	switch {
+	case live >= heapSmall:
+		return gcGrowth
+	case live >= heapFloor:
+		return gcSmall
+	}
+	return int(min(max(100*(heapFloor-live)/max(live, 1), gcSmall), most))
+}
