@@ -2,48 +2,59 @@ package regret
 
 import (
 	"encoding/json"
-	"errors"
-	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/scan"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
 // inputTexts is every string in a tool's input, one a line, without the keys: these are the tool's words and not the
 // agent's. An input that is no JSON has none.
 func inputTexts(raw string) string {
-	var b strings.Builder
-	if err := values(json.NewDecoder(strings.NewReader(raw)), &b); err != nil && !errors.Is(err, io.EOF) {
+	b := []byte(raw)
+	texts, _, code := appendTexts(make([]byte, 0, len(b)), b, scan.Space(b, 0), 0)
+	if code != scan.OK {
 		return ""
 	}
-	return b.String()
+	return string(texts)
 }
 
-// values writes the strings of the next JSON value, without keys.
-func values(d *json.Decoder, b *strings.Builder) error {
-	tok, err := d.Token()
-	if err != nil {
-		return err
+// appendTexts appends the strings of the JSON value at b[i], inside depth open brackets, each with a line feed. It
+// returns the index behind the value, or the first fault.
+func appendTexts(texts, b []byte, i, depth int) ([]byte, int, scan.Fault) {
+	if i >= len(b) {
+		return texts, i, scan.End
 	}
-	switch tok := tok.(type) {
-	case string:
-		b.WriteString(tok + "\n")
-	case json.Delim:
-		for d.More() {
-			if tok == '{' {
-				if _, err := d.Token(); err != nil {
-					return err
-				}
-			}
-			if err := values(d, b); err != nil {
-				return err
-			}
+	switch b[i] {
+	case '"':
+		end, plain, code := scan.String(b, i)
+		switch {
+		case code != scan.OK:
+			return texts, end, code
+		case plain && utf8.Valid(b[i+1:end-1]):
+			texts = append(texts, b[i+1:end-1]...)
+		default:
+			texts = scan.AppendUnquoted(texts, b[i+1:end-1], -1)
 		}
-		_, err = d.Token() // the end of it
+		return append(texts, '\n'), end, scan.OK
+	case '{':
+		m := scan.Object(b, i, depth)
+		for m.Next() {
+			texts, m.At, m.Code = appendTexts(texts, b, m.At, depth+1)
+		}
+		return texts, m.At, m.Code
+	case '[':
+		m := scan.Array(b, i, depth)
+		for m.Next() {
+			texts, m.At, m.Code = appendTexts(texts, b, m.At, depth+1)
+		}
+		return texts, m.At, m.Code
 	}
-	return err
+	end, code := scan.Value(b, i, depth)
+	return texts, end, code
 }
 
 // builder reads a conversation in order and collects what may be a use.
@@ -60,6 +71,7 @@ type builder struct {
 // sighting is where a name was seen so far.
 type sighting struct {
 	message int32 // the first, that is not the agent's
+	block   int32 // 1 + the last one
 	blocks  uint8 // how many blocks of others hold it, up to maxHolders + 1
 	agent   bool  // the agent wrote it
 }
@@ -134,21 +146,20 @@ func (b *builder) message(m int) error {
 			}
 		}
 		b.kept.keep(at, text)
-		b.see(int32(m), text, msg.Role == session.Assistant)
+		b.see(int32(m), at, text, msg.Role == session.Assistant)
 	}
 	return nil
 }
 
 // see notes the names of a block.
-func (b *builder) see(m int32, text string, agent bool) {
-	counted := map[uint64]bool{}
+func (b *builder) see(m, at int32, text string, agent bool) {
 	eachName(text, func(name string, _ int) {
 		h := hashName(name)
-		if counted[h] {
+		s := b.seen[h]
+		if s.block == at+1 {
 			return
 		}
-		counted[h] = true
-		s := b.seen[h]
+		s.block = at + 1
 		if agent {
 			s.agent = true
 		} else {

@@ -1,6 +1,7 @@
 package regret
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -15,11 +16,15 @@ func fold(dst []byte, text string) []byte {
 		if _, bare, ok := session.CutLineNumber(line); ok {
 			line = bare
 		}
+		dst = slices.Grow(dst, len(line))
+		to, n := dst[len(dst):len(dst)+len(line)], 0
 		for i := 0; i < len(line); i++ {
-			if c := folded[line[i]]; c != 0 {
-				dst = append(dst, c)
+			c := folded[line[i]]
+			if to[n] = c; c != 0 {
+				n++
 			}
 		}
+		dst = dst[:len(dst)+n]
 	}
 	return dst
 }

@@ -180,7 +180,7 @@ func (x *Index) split(found []needle) {
 // locate finds every block that holds a needle or a line before its use, and those it can have been taken from. It
 // drops what the agent had written before and what many blocks hold.
 func (x *Index) locate(found []needle, kept *forms) error {
-	s := newScan()
+	s := newFinder()
 	last := int32(0)
 	needles := make([]*needle, 0, len(found)+len(x.lines))
 	for _, list := range [...][]needle{found, x.lines} {
@@ -209,9 +209,6 @@ func (x *Index) locate(found []needle, kept *forms) error {
 			n := needles[id]
 			if n.dropped || n.at <= b {
 				return false
-			}
-			if len(form)-from < len(n.text) || string(form[from:from+len(n.text)]) != n.text {
-				return true
 			}
 			n.hold(x, b, only, form, from)
 			return !n.dropped

@@ -126,7 +126,10 @@ func (j *judge) note(i int, e *policy.Edit) {
 	case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindCacheEdit, policy.KindServerClear:
 		j.remove(j.target(e.Target), i)
 	case policy.KindServerKeep:
-		j.removedBy[j.target(e.Target)] = 0
+		b := j.target(e.Target)
+		if j.removedBy[b] = 0; !j.present[b] {
+			j.left = append(j.left, int(j.x.of[b]))
+		}
 	case policy.KindRemove, policy.KindCollapse:
 		for _, id := range e.Items {
 			if id >= 0 {
@@ -134,11 +137,12 @@ func (j *judge) note(i int, e *policy.Edit) {
 			}
 		}
 	case policy.KindSummarize:
-		for m := range j.joined {
+		for _, m := range j.left {
 			if b := j.x.base[m]; b < j.x.base[m+1] && !j.present[b] {
 				j.removeMessage(m, i)
 			}
 		}
+		j.left = j.left[:0]
 	}
 }
 

@@ -3,21 +3,22 @@ package regret
 import (
 	"cmp"
 	"slices"
-	"sort"
 	"strings"
 )
 
 // prefix is how many bytes of a needle are looked up at every place of a text: as many as one word holds.
 const prefix = 8
 
-// scan finds needles in texts, all at once: a text is read byte by byte and the last eight bytes are looked up. The
-// needles that begin with them are sorted; a binary search finds the one that the text continues with, and its shorter
-// ones are linked. It costs the length of the texts, and the logarithm of the needles where one begins.
-type scan struct {
+// finder finds needles in texts, all at once: a text is read byte by byte and the last eight bytes are looked up. The
+// needles that begin with them are sorted; a binary search finds the one that the text continues with, by the next eight
+// bytes first, and its shorter ones are linked. It costs the length of the texts, and the logarithm of the needles where
+// one begins.
+type finder struct {
 	needles []entry
 	sorted  bool
 	filter  [1 << 12]uint64 // bits by hash of prefix
 	nodes   []node          // by text
+	seconds []uint64        // of each node: its word behind the prefix
 	groups  []group
 	at      map[uint64]int32 // a group by its prefix
 	looked  int              // how often a text was compared with a needle
@@ -42,15 +43,24 @@ type group struct {
 	left     int32 // needles that are not forgotten
 }
 
-func newScan() *scan { return &scan{at: map[uint64]int32{}} }
+func newFinder() *finder { return &finder{at: map[uint64]int32{}} }
 
 func bit(p uint64) uint64 { return p * 0x9E3779B97F4A7C15 >> 46 }
 
+// word is the first eight bytes of a text, in the order of texts; zeros where it is shorter.
+func word[T string | []byte](text T) uint64 {
+	w := uint64(0)
+	for i := range min(len(text), prefix) {
+		w |= uint64(text[i]) << (56 - 8*i)
+	}
+	return w
+}
+
 // add adds a needle of at least prefix bytes. All are added before the first text is read.
-func (s *scan) add(needle string, id int32) { s.needles = append(s.needles, entry{needle, id}) }
+func (s *finder) add(needle string, id int32) { s.needles = append(s.needles, entry{needle, id}) }
 
 // sort groups the needles.
-func (s *scan) sort() {
+func (s *finder) sort() {
 	s.sorted = true
 	slices.SortStableFunc(s.needles, func(a, b entry) int { return cmp.Compare(a.text, b.text) })
 	for _, e := range s.needles {
@@ -65,11 +75,9 @@ func (s *scan) sort() {
 		}
 		i := int32(len(s.nodes))
 		s.nodes = append(s.nodes, node{e.text, []int32{e.id}, last})
+		s.seconds = append(s.seconds, word(e.text[prefix:]))
 		if i == 0 || s.nodes[i-1].text[:prefix] != e.text[:prefix] {
-			p := uint64(0)
-			for i := range prefix {
-				p = p<<8 | uint64(e.text[i])
-			}
+			p := word(e.text)
 			s.filter[bit(p)>>6] |= 1 << (bit(p) & 63)
 			s.at[p] = int32(len(s.groups))
 			s.groups = append(s.groups, group{from: i})
@@ -82,7 +90,7 @@ func (s *scan) sort() {
 }
 
 // each calls found with every needle of a text and the place where it begins. found returns false to forget the needle.
-func (s *scan) each(text []byte, found func(id int32, from int) bool) {
+func (s *finder) each(text []byte, found func(id int32, from int) bool) {
 	if !s.sorted {
 		s.sort()
 	}
@@ -108,14 +116,21 @@ func (s *scan) each(text []byte, found func(id int32, from int) bool) {
 
 // begin calls found with the needles of a group that begin at a place of a text, and reports whether all of the group
 // are forgotten.
-func (s *scan) begin(g *group, text []byte, from int, found func(id int32, from int) bool) bool {
+func (s *finder) begin(g *group, text []byte, from int, found func(id int32, from int) bool) bool {
 	rest := text[from:]
-	above := sort.Search(int(g.to-g.from), func(i int) bool {
+	second := word(rest[prefix:])
+	below, above := g.from, g.to
+	for below < above { // above becomes the first node behind the text
+		k := (below + above) / 2
 		s.looked++
-		return s.nodes[g.from+int32(i)].text > string(rest)
-	})
+		if w := s.seconds[k]; w > second || w == second && s.nodes[k].text > string(rest) {
+			above = k
+		} else {
+			below = k + 1
+		}
+	}
 	same := -1 // bytes that the text has in common with the first node, all of which the shorter ones have, too
-	for k := g.from + int32(above) - 1; k >= g.from; k = s.nodes[k].short {
+	for k := above - 1; k >= g.from; k = s.nodes[k].short {
 		n := &s.nodes[k]
 		s.looked++
 		if same < 0 {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// FuzzScan: every occurrence of every needle is found, and nothing else.
-func FuzzScan(f *testing.F) {
+// FuzzFinder: every occurrence of every needle is found, and nothing else.
+func FuzzFinder(f *testing.F) {
 	f.Add("abcdefghabcdefgh", "abcdefgh", "bcdefghab")
 	f.Add("aaaaaaaaaaaa", "aaaaaaaa", "aaaaaaaaa")
 	f.Fuzz(func(t *testing.T, text, a, b string) {
@@ -17,7 +17,7 @@ func FuzzScan(f *testing.F) {
 		if len(a) < prefix || len(b) < prefix {
 			return
 		}
-		s := newScan()
+		s := newFinder()
 		got := make([][]int, 2)
 		for i, n := range needles {
 			s.add(n, int32(i))
@@ -40,9 +40,9 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// TestScanForgets: a needle that found refuses is not found again, and no other one is lost.
-func TestScanForgets(t *testing.T) {
-	s := newScan()
+// TestFinderForgets: a needle that found refuses is not found again, and no other one is lost.
+func TestFinderForgets(t *testing.T) {
+	s := newFinder()
 	for i, n := range []string{"aaaaaaaaaa", "aaaaaaaa", "aaaaaaaa", "aaaaaaaab"} {
 		s.add(n, int32(i))
 	}
@@ -58,11 +58,11 @@ func TestScanForgets(t *testing.T) {
 	}
 }
 
-// TestScanGrows: where needles that begin alike each stand in the text, one place costs the logarithm of their number.
-func TestScanGrows(t *testing.T) {
+// TestFinderGrows: where needles that begin alike each stand in the text, one place costs the logarithm of their number.
+func TestFinderGrows(t *testing.T) {
 	for _, n := range []int{1, 100, 4000, 64000} {
 		var text []byte
-		s := newScan()
+		s := newFinder()
 		for i := range n {
 			text = fmt.Appendf(text, "workspacemodule%06dvalue", i*7919%n)
 			s.add(fmt.Sprintf("workspacemodule%06dvalue", i), int32(i))
