@@ -82,25 +82,24 @@ func shownBy(figure string) Show {
 // views; 0 where none differs.
 func Apart(a, b *replay.Timeline) int {
 	var payload, view, mostPayload, mostView int
-	others := mains(b) // requests are given: there are as many
-	for i, r := range mains(a) {
-		if d := abs(others[i].Payload - r.Payload); d > mostPayload {
-			payload, mostPayload = i+1, d
+	n, at := 0, -1
+	for i := range a.Requests {
+		r := &a.Requests[i]
+		if r.Kind != "main" {
+			continue
 		}
-		if d := abs(others[i].Tokens - r.Tokens); d > mostView {
-			view, mostView = i+1, d
+		n++
+		for at++; b.Requests[at].Kind != "main"; at++ { // requests are given: there are as many
+		}
+		other := &b.Requests[at]
+		if d := abs(other.Payload - r.Payload); d > mostPayload {
+			payload, mostPayload = n, d
+		}
+		if d := abs(other.Tokens - r.Tokens); d > mostView {
+			view, mostView = n, d
 		}
 	}
 	return cmp.Or(payload, view)
 }
 
 func abs(n int) int { return max(n, -n) }
-
-func mains(t *replay.Timeline) (list []*replay.Request) {
-	for i := range t.Requests {
-		if t.Requests[i].Kind == "main" {
-			list = append(list, &t.Requests[i])
-		}
-	}
-	return list
-}

@@ -36,7 +36,8 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 		c.Record.Share()
 	}
 	k.Parts = make([]*KeptPart, len(policies))
-	timelines := make([]*replay.Timeline, len(policies))
+	var first *replay.Timeline
+	var each []*replay.Timeline // those that Each gets: of the others only their figures stay
 	for i, pol := range policies {
 		if i > 0 && c.Known != nil { // the others are held against the first
 			if k.Parts[i] = c.Known(i); k.Parts[i] != nil {
@@ -51,13 +52,13 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 		if err := tl.CheckValid(); err != nil {
 			return k, fmt.Errorf("the replay contradicts itself: %w: please report it with the session", err)
 		}
-		timelines[i] = tl
-	}
-	conv, first := c.Record.Conv, timelines[0]
-	for i, tl := range timelines {
-		if tl != nil {
-			k.Parts[i] = &KeptPart{Values: Of(tl), Breaks: BreaksOf(tl), Apart: Apart(first, tl), Series: Series(tl), Budget: tl.Budget()}
+		if first == nil {
+			first = tl
 		}
+		if c.Each != nil {
+			each = append(each, tl)
+		}
+		k.Parts[i] = &KeptPart{Values: Of(tl), Breaks: BreaksOf(tl), Apart: Apart(first, tl), Series: Series(tl), Budget: tl.Budget()}
 	}
 	if opt.Regret {
 		bound, err := c.Record.Bound(opt, budget(k.Parts))
@@ -65,22 +66,18 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 			return k, err
 		}
 		k.Bounds = append(k.Bounds, *bound)
-		for _, tl := range timelines {
-			if tl != nil {
-				tl.Regret.Bound = bound
-			}
+		for _, tl := range each {
+			tl.Regret.Bound = bound
 		}
 	}
-	k.Session = NewSession(first, projectOf(conv))
-	k.Session.Repository = conv.Repository
+	k.Session = NewSession(first, projectOf(c.Record.Conv))
+	k.Session.Repository = c.Record.Conv.Repository
 	k.Session.Input, k.Session.Selection = c.Input, c.Selection
 	if err := k.Session.Mark(c.Record, first, c.Subagents); err != nil {
 		return k, err
 	}
-	for _, tl := range timelines {
-		if c.Each != nil && tl != nil {
-			c.Each(tl)
-		}
+	for _, tl := range each {
+		c.Each(tl)
 	}
 	return k, nil
 }
