@@ -12,7 +12,7 @@ import (
 // them.
 const (
 	gcGrowth, gcSmall = 40, 25   // percent
-	heapFloor         = 48 << 20 // bytes
+	heapFloor         = 32 << 20 // bytes
 	heapSmall         = 64 << 20 // bytes
 )
 
