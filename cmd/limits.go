@@ -3,11 +3,11 @@ package cmd
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 )
 
 // limitFlag is --max: NAME=VALUE, repeatable.
@@ -84,11 +84,11 @@ func parseAmount(s string, bytes bool) (int64, bool) {
 }
 
 // overLimit matches what a warning or an error says of an input that is over a limit.
-var overLimit = regexp.MustCompile(`\bover the limit ([a-z]+)=`)
+var overLimit = pattern.New(`\bover the limit ([a-z]+)=`)
 
 // limitHint adds to such a text how to raise the limit.
 func limitHint(text string) string {
-	if m := overLimit.FindStringSubmatch(text); m != nil && !strings.Contains(text, "--"+limitName) {
+	if m := overLimit().FindStringSubmatch(text); m != nil && !strings.Contains(text, "--"+limitName) {
 		return fmt.Sprintf("%s: --%s %s=N allows more", text, limitName, m[1])
 	}
 	return text

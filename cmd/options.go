@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"fmt"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/strict"
 	"github.com/ctxkit/ctxkit/replay"
@@ -62,12 +62,12 @@ func nameVariables(cmd *cobra.Command, sys *system) {
 }
 
 // setting is the beginning of a setting behind a policy's name.
-var setting = regexp.MustCompile(`,([a-z_]+\.[a-z0-9_]+=)`)
+var setting = pattern.New(`,([a-z_]+\.[a-z0-9_]+=)`)
 
 // unfolded takes the settings off the policy's name: NAME,STAGE.PARAM=VALUE,…. A value may hold commas. Those of
 // --set come after them.
 func (o PolicyOptions) unfolded() PolicyOptions {
-	at := setting.FindAllStringSubmatchIndex(o.Policy, -1)
+	at := setting().FindAllStringSubmatchIndex(o.Policy, -1)
 	if len(at) == 0 {
 		return o
 	}

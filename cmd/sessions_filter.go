@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/report"
@@ -154,7 +155,7 @@ func (o *SessionFilter) times(now time.Time) (err error) {
 }
 
 // agoForm is how long ago a time is.
-var agoForm = regexp.MustCompile(`^(\d{1,6})(min|h|d|w)$`)
+var agoForm = pattern.New(`^(\d{1,6})(min|h|d|w)$`)
 
 // moment reads a time: a date, whose day is counted up to day; a time in RFC 3339; or how long before now it is. "" is
 // the zero time.
@@ -162,7 +163,7 @@ func moment(flag, text string, now time.Time, day time.Duration) (time.Time, err
 	if text == "" {
 		return time.Time{}, nil
 	}
-	if m := agoForm.FindStringSubmatch(text); m != nil {
+	if m := agoForm().FindStringSubmatch(text); m != nil {
 		n, _ := strconv.Atoi(m[1])
 		switch m[2] {
 		case "min":

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/replay/price"
@@ -87,13 +87,13 @@ func cellCSV(v any) string {
 func csvText(s string) string {
 	s = Clean(s)
 	begin := strings.TrimSpace(s)
-	if _, err := strconv.ParseFloat(s, 64); err != nil && len(s) > 1 && (formulaSign.MatchString(begin) || strings.HasPrefix(begin, "::")) {
+	if _, err := strconv.ParseFloat(s, 64); err != nil && len(s) > 1 && (formulaSign().MatchString(begin) || strings.HasPrefix(begin, "::")) {
 		return "'" + s
 	}
 	return s
 }
 
-var formulaSign = regexp.MustCompile(`^[=+\-@＝＋－＠]`)
+var formulaSign = pattern.New(`^[=+\-@＝＋－＠]`)
 
 // phrase formats as fmt.Sprintf does, with each argument as tables print it.
 func phrase(format string, args ...any) string {

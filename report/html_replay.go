@@ -4,12 +4,11 @@ import (
 	"cmp"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/cache"
@@ -110,10 +109,8 @@ func (w *words) tool(name string) string {
 
 // modelName is how models are named: a family, and digits; versionName is how versions are. Other names could be anything.
 var (
-	modelName = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(claude-(opus|sonnet|haiku|instant)?[-0-9.]*|claude-[0-9][-.0-9]*-?(opus|sonnet|haiku)?[-0-9.]*|gpt-[-0-9.]+o?(-mini|-nano)?|gemini-[-0-9.]+(pro|flash)?)$`)
-	})
-	versionName = regexp.MustCompile(`^\d{1,6}\.\d{1,6}\.\d{1,6}$`)
+	modelName   = pattern.New(`^(claude-(opus|sonnet|haiku|instant)?[-0-9.]*|claude-[0-9][-.0-9]*-?(opus|sonnet|haiku)?[-0-9.]*|gpt-[-0-9.]+o?(-mini|-nano)?|gemini-[-0-9.]+(pro|flash)?)$`)
+	versionName = pattern.New(`^\d{1,6}\.\d{1,6}\.\d{1,6}$`)
 )
 
 func (w *words) model(id string) string {
@@ -121,7 +118,7 @@ func (w *words) model(id string) string {
 }
 
 func (w *words) version(v string) string {
-	return either(w.hidden && !versionName.MatchString(v), "", Clean(v))
+	return either(w.hidden && !versionName().MatchString(v), "", Clean(v))
 }
 
 // pageReplay is a replay on a page. Lists of columns have one value a request; names are indexes into the lists of

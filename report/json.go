@@ -135,7 +135,7 @@ func unsafeJSON(r rune) bool {
 // same way. Outside of strings JSON has none of them, so no value changes.
 func escapeJSON(text []byte) []byte {
 	if bytes.Contains(text, []byte("##")) {
-		text = commandMark.ReplaceAll(text, []byte(`#\u0023$1`))
+		text = commandMark().ReplaceAll(text, []byte(`#\u0023$1`))
 	}
 	if !bytes.ContainsFunc(text, unsafeJSON) {
 		return text

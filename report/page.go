@@ -5,9 +5,10 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 )
 
 // style is a colour on terminals, by its SGR code. It shows nowhere else.
@@ -233,14 +234,14 @@ func (p *page) end() error {
 		text = append(bytes.TrimRight(text, "\n"), '\n')
 	}
 	if p.err == nil {
-		_, p.err = p.w.Write(commandSign.ReplaceAll(text, []byte(`$1\::`)))
+		_, p.err = p.w.Write(commandSign().ReplaceAll(text, []byte(`$1\::`)))
 	}
 	p.buf.Reset()
 	return p.err
 }
 
 // commandSign begins a line that CI systems take for a command, wherever a text of a transcript is broken.
-var commandSign = regexp.MustCompile(`(?m)^((?: |\x1b\[[\d;]*m)*)::`)
+var commandSign = pattern.New(`(?m)^((?: |\x1b\[[\d;]*m)*)::`)
 
 // What Markdown would interpret: the characters of markup, an underscore at the start or the end of a word, and a
 // sign at the start that makes a heading, a list or a rule. Nothing escapes what GitHub makes a link of in a finished
@@ -248,21 +249,21 @@ var commandSign = regexp.MustCompile(`(?m)^((?: |\x1b\[[\d;]*m)*)::`)
 var (
 	markdownMarkup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `\`, `\\`, "`", "\\`", "*", `\*`,
 		"[", `\[`, "]", `\]`, "|", `\|`, "~", `\~`, "!", `\!`)
-	markdownUnderscore = regexp.MustCompile(`\b_|_\b`)
-	markdownSign       = regexp.MustCompile(`^(#( |#|$)|\+( |\+|$)|-( |-|$))`)
-	markdownNumber     = regexp.MustCompile(`^(\d+)([.)])( |$)`)
-	markdownName       = regexp.MustCompile(`(^|\W)@(\w)`)                          // a person, a team
-	markdownMail       = regexp.MustCompile(`@([\w.-]+\.[\w.-]*[A-Za-z])`)          // an address
-	markdownLink       = regexp.MustCompile(`(?i)(#|\bGH)(-?\d)|(:)(//)|(www)(\.)`) // an issue, a page
+	markdownUnderscore = pattern.New(`\b_|_\b`)
+	markdownSign       = pattern.New(`^(#( |#|$)|\+( |\+|$)|-( |-|$))`)
+	markdownNumber     = pattern.New(`^(\d+)([.)])( |$)`)
+	markdownName       = pattern.New(`(^|\W)@(\w)`)                          // a person, a team
+	markdownMail       = pattern.New(`@([\w.-]+\.[\w.-]*[A-Za-z])`)          // an address
+	markdownLink       = pattern.New(`(?i)(#|\bGH)(-?\d)|(:)(//)|(www)(\.)`) // an issue, a page
 )
 
 // escapeMarkdown cleans s and escapes what Markdown would interpret.
 func escapeMarkdown(s string) string {
-	s = markdownUnderscore.ReplaceAllString(markdownMarkup.Replace(strings.TrimLeft(Clean(s), " ")), `\_`)
-	s = markdownNumber.ReplaceAllString(markdownSign.ReplaceAllString(s, `\$0`), `$1\$2$3`)
+	s = markdownUnderscore().ReplaceAllString(markdownMarkup.Replace(strings.TrimLeft(Clean(s), " ")), `\_`)
+	s = markdownNumber().ReplaceAllString(markdownSign().ReplaceAllString(s, `\$0`), `$1\$2$3`)
 	if strings.ContainsAny(s, "@#:-.") {
-		s = markdownLink.ReplaceAllString(s, `$1$3$5&#8203;$2$4$6`) // first: the space itself has a number
-		s = markdownMail.ReplaceAllString(markdownName.ReplaceAllString(s, `$1@&#8203;$2`), `@&#8203;$1`)
+		s = markdownLink().ReplaceAllString(s, `$1$3$5&#8203;$2$4$6`) // first: the space itself has a number
+		s = markdownMail().ReplaceAllString(markdownName().ReplaceAllString(s, `$1@&#8203;$2`), `@&#8203;$1`)
 	}
 	return s
 }

@@ -3,13 +3,14 @@ package report
 import (
 	"fmt"
 	"iter"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
+
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 )
 
 // Clean makes a text of a transcript safe to print. Line breaks and tabs become spaces. Other control characters,
@@ -18,7 +19,7 @@ import (
 // Every form for people cleans each text.
 func Clean(s string) string {
 	if strings.Contains(s, "##") {
-		s = commandMark.ReplaceAllString(s, `#\#$1`)
+		s = commandMark().ReplaceAllString(s, `#\#$1`)
 	}
 	if plain(s) {
 		return s
@@ -42,7 +43,7 @@ func Clean(s string) string {
 }
 
 // commandMark begins what GitHub, Azure and TeamCity take for a command anywhere in a line of a log.
-var commandMark = regexp.MustCompile(`##(\w*\[)`)
+var commandMark = pattern.New(`##(\w*\[)`)
 
 // plain reports whether s is printable ASCII.
 func plain(s string) bool {

@@ -2,8 +2,8 @@ package report
 
 import (
 	"fmt"
-	"regexp"
 
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -29,7 +29,7 @@ type warningKind struct {
 }
 
 // particular is what differs between warnings of one kind: numbers, quoted texts, names of files and models.
-var particular = regexp.MustCompile(`"(?:[^"\\\\]|\\\\.)*"|\S*[\d/]\S*`)
+var particular = pattern.New(`"(?:[^"\\\\]|\\\\.)*"|\S*[\d/]\S*`)
 
 // Add counts warnings.
 func (k *WarningKinds) Add(list ...session.Warning) {
@@ -40,7 +40,7 @@ func (k *WarningKinds) Add(list ...session.Warning) {
 		}
 		name := string(w.Code)
 		if name == "" {
-			name = particular.ReplaceAllString(w.Message, "#")
+			name = particular().ReplaceAllString(w.Message, "#")
 		}
 		kind := k.by[name]
 		switch {

@@ -74,10 +74,10 @@ func (a *Anonymizer) noted(text string, at place) {
 			})
 		}
 	})
-	if len(text) == uuidLength && timedUUID.MatchString(text) {
+	if len(text) == uuidLength && timedUUID().MatchString(text) {
 		a.timed[text] = true
 	}
-	if len(text) == timedLength && timed.MatchString(text) {
+	if len(text) == timedLength && timed().MatchString(text) {
 		a.keep(text[:timedTime])
 	}
 	switch {

@@ -2,11 +2,12 @@ package anonymize
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 )
 
 // codebook gives each part of a name one stand-in, different from those of other parts: ids, paths and the names of
@@ -34,10 +35,10 @@ func isLong(w string) bool {
 }
 
 // timed matches ids of OpenCode, which begin with their time and are ordered by it: it stays, as times do.
-var timed = regexp.MustCompile(`^[a-z]{3}_[0-9a-f]{12}[0-9A-Za-z]{14}$`)
+var timed = pattern.New(`^[a-z]{3}_[0-9a-f]{12}[0-9A-Za-z]{14}$`)
 
 // timedUUID matches UUIDs of version 7, of which that is true, too.
-var timedUUID = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$`)
+var timedUUID = pattern.New(`^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
 const (
 	uuidLength  = 36
@@ -51,7 +52,7 @@ func (c *codebook) name(dst []byte, s string) []byte {
 	if other := c.ids[s]; other != "" {
 		return append(dst, other...)
 	}
-	if len(s) == timedLength && timed.MatchString(s) {
+	if len(s) == timedLength && timed().MatchString(s) {
 		return c.text(append(dst, s[:timedTime]...), s[timedTime:])
 	}
 	return c.text(dst, s)

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/jsonl/scan"
 )
 
@@ -132,7 +132,7 @@ func (w *writer) call(id string, input []byte) {
 }
 
 // failed matches the result of a call that failed.
-var failed = regexp.MustCompile(`"(is_error|isError)":\s*true|"status":\s*"error"|"success":\s*false`)
+var failed = pattern.New(`"(is_error|isError)":\s*true|"status":\s*"error"|"success":\s*false`)
 
 // result takes the result of a call.
 func (w *writer) result(id string, within []byte, text, standIn string) {
@@ -140,7 +140,7 @@ func (w *writer) result(id string, within []byte, text, standIn string) {
 	c := e.calls[id]
 	delete(e.calls, id)
 	e.order = slices.DeleteFunc(e.order, func(o *fileCall) bool { return o == c })
-	if failed.Match(within) {
+	if failed().Match(within) {
 		return
 	}
 	f := e.files[c.path]
@@ -165,7 +165,7 @@ func (w *writer) result(id string, within []byte, text, standIn string) {
 	case f.text == "" && c.edits[0].old == "":
 		hold(c.edits[0].new, string(w.texts.text(nil, c.edits[0].new)))
 	case f.text == "":
-		if _, snippet, ok := strings.Cut(text, "\n"); ok && numbered.MatchString(snippet) {
+		if _, snippet, ok := strings.Cut(text, "\n"); ok && numbered().MatchString(snippet) {
 			_, other, _ := strings.Cut(standIn, "\n")
 			hold(withoutNumbers(snippet), withoutNumbers(other))
 		}
@@ -206,7 +206,7 @@ func (w *writer) change(f *seenFile, edits []textEdit) {
 func withoutNumbers(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
-		at := numbered.FindStringIndex(line)
+		at := numbered().FindStringIndex(line)
 		if at == nil {
 			if b.Len() == 0 {
 				return text

@@ -2,11 +2,12 @@ package anonymize
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 )
 
 // filler replaces texts. Every word, number and letter is drawn for its occurrence; only a line that is repeated gets the
@@ -56,11 +57,11 @@ func (f *filler) text(dst []byte, s string) []byte {
 }
 
 // numbered matches how a tool begins the line of a file. (Read of Claude Code.)
-var numbered = regexp.MustCompile(`^ *\d{1,9}(→|\t)`)
+var numbered = pattern.New(`^ *\d{1,9}(→|\t)`)
 
 func (f *filler) line(dst []byte, line string) []byte {
 	if n := len(line); n > 0 && line[0] <= '9' {
-		if at := numbered.FindStringIndex(line[:min(n, 64)]); at != nil {
+		if at := numbered().FindStringIndex(line[:min(n, 64)]); at != nil {
 			dst = append(dst, line[:at[1]]...)
 			line = line[at[1]:]
 		}

@@ -2,11 +2,12 @@ package anonymize
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 )
 
 // Disclosure lists what an anonymised session reveals about its original.
@@ -60,13 +61,13 @@ func with(list []string, name string) []string {
 }
 
 // escape matches an escape in a JSON string, a surrogate pair as one.
-var escape = regexp.MustCompile(`\\(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)`)
+var escape = pattern.New(`\\(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)`)
 
 // Check searches a line of the output, or a file's name, for words of the original.
 func (a *Anonymizer) Check(line string, at Location) {
 	if strings.Contains(line, `\`) && json.Valid([]byte(line)) {
 		// The letters of an escape belong to no word; the character may.
-		line = escape.ReplaceAllStringFunc(line, func(e string) string {
+		line = escape().ReplaceAllStringFunc(line, func(e string) string {
 			if e[1] != 'u' {
 				return " "
 			}

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/jsonl/scan"
 )
 
@@ -205,7 +205,7 @@ func (w *writer) content(body []byte, at place) {
 		w.dst = append(w.dst, id...)
 	case at.key == "data" && w.picture(body):
 	case w.voc.nested[at.key] && w.inner(body):
-	case strings.HasPrefix(s, "data:") && dataURL.MatchString(s):
+	case strings.HasPrefix(s, "data:") && dataURL().MatchString(s):
 		n := strings.IndexByte(s, ',') + 1
 		w.dst = append(w.dst, s[:n]...)
 		if !w.picture(body[n:]) {
@@ -220,7 +220,7 @@ func (w *writer) content(body []byte, at place) {
 }
 
 // dataURL matches a file that is written into a text.
-var dataURL = regexp.MustCompile(`^data:(image/(png|jpeg|gif|webp)|application/pdf|text/plain);base64,`)
+var dataURL = pattern.New(`^data:(image/(png|jpeg|gif|webp)|application/pdf|text/plain);base64,`)
 
 // plain rewrites a text.
 func (w *writer) plain(body []byte, at place) {

@@ -2,11 +2,11 @@ package anonymize
 
 import (
 	_ "embed"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 )
 
 // format.txt lists the words of Claude Code's sessions that stay, by section; shared.txt those of any agent's.
@@ -66,11 +66,11 @@ func newVocabulary(form *foreign.Form) *vocabulary {
 			v.tools[name] = true
 		}
 	}
-	for _, m := range quoted.FindAllStringSubmatch(own["before"]+shared["before"], -1) {
+	for _, m := range quoted().FindAllStringSubmatch(own["before"]+shared["before"], -1) {
 		v.before[m[1]] = true
 		v.markers = append(v.markers, m[1])
 	}
-	for _, m := range quoted.FindAllStringSubmatch(own["markers"]+shared["markers"], -1) {
+	for _, m := range quoted().FindAllStringSubmatch(own["markers"]+shared["markers"], -1) {
 		v.markers = append(v.markers, m[1])
 	}
 	slices.SortStableFunc(v.markers, func(a, b string) int { return len(b) - len(a) })
@@ -81,14 +81,14 @@ func newVocabulary(form *foreign.Form) *vocabulary {
 }
 
 var (
-	heading = regexp.MustCompile(`(?m)^\[(\w+)\].*\n((?:[^\[\n].*\n|\n)*)`)
-	quoted  = regexp.MustCompile(`"(.+?)"`)
+	heading = pattern.New(`(?m)^\[(\w+)\].*\n((?:[^\[\n].*\n|\n)*)`)
+	quoted  = pattern.New(`"(.+?)"`)
 )
 
 // sections reads lines of words under headings such as "[keys] what they are".
 func sections(text string) map[string]string {
 	list := map[string]string{}
-	for _, m := range heading.FindAllStringSubmatch(text, -1) {
+	for _, m := range heading().FindAllStringSubmatch(text, -1) {
 		list[m[1]] += m[2]
 	}
 	return list
@@ -153,7 +153,7 @@ func (v *vocabulary) stays(s string, at place) bool {
 	case at.free:
 		return v.anywhere[at.key] && v.wordsOnly(s)
 	case v.times[at.key]:
-		return isoTime.MatchString(s)
+		return isoTime().MatchString(s)
 	case v.models[at.key], v.versions[at.key]:
 		return v.wordsOnly(s)
 	case v.toolIn[at.key] && v.tools[s]:
@@ -162,7 +162,7 @@ func (v *vocabulary) stays(s string, at place) bool {
 	return v.values[at.key] && v.wordsOnly(s)
 }
 
-var isoTime = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
+var isoTime = pattern.New(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
 
 // wordsOnly reports whether each word of a value is of the format, and there are few digits: those of a version.
 func (v *vocabulary) wordsOnly(s string) bool {

@@ -7,11 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 )
 
 // Offload is a file with a large tool result, of which the session holds a stub with a preview. Only the lengths of
@@ -177,9 +177,9 @@ func stubName(stub string) string {
 
 // plainName reports whether a name is valid for a file on every system: letters, digits, and - _ . except for a
 // leading dot.
-func plainName(s string) bool { return len(s) <= 200 && plainNames.MatchString(s) }
+func plainName(s string) bool { return len(s) <= 200 && plainNames().MatchString(s) }
 
-var plainNames = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9_.-]*$`)
+var plainNames = pattern.New(`^[A-Za-z0-9_-][A-Za-z0-9_.-]*$`)
 
 // openPlain opens a regular file of a folder, not through a link that leaves it.
 func openPlain(root *os.Root, name string) (*os.File, error) {

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 	"github.com/ctxkit/ctxkit/jsonl/memo"
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 )
 
 // Standing is the state of a session in its folder's sessions-index.json.
@@ -37,10 +37,10 @@ const (
 )
 
 // notAlphanumeric matches the characters that a project folder's name has as "-".
-var notAlphanumeric = regexp.MustCompile(`[^0-9A-Za-z]`)
+var notAlphanumeric = pattern.New(`[^0-9A-Za-z]`)
 
 // FolderOf is the name of the project folder in which the client keeps the sessions of a working directory.
-func FolderOf(cwd string) string { return notAlphanumeric.ReplaceAllString(cwd, "-") }
+func FolderOf(cwd string) string { return notAlphanumeric().ReplaceAllString(cwd, "-") }
 
 // FileInfo describes a session without reading all of it: its place, its index entry, and the start and end of its
 // file.

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -20,6 +19,7 @@ import (
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/vm"
 
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
@@ -68,10 +68,10 @@ func refuse(line, column int, msg, hint string) error {
 }
 
 // tokenName is a token in an error of the library.
-var tokenName = regexp.MustCompile(`(?:Operator|Identifier|Bracket|Number|String|Bytes)\((".*")\)`)
+var tokenName = pattern.New(`(?:Operator|Identifier|Bracket|Number|String|Bytes)\((".*")\)`)
 
 // typeName is a type, or the end of the text, in an error of the library.
-var typeName = regexp.MustCompile(`\b(?:float64|int|bool|(?:token )?EOF)\b`)
+var typeName = pattern.New(`\b(?:float64|int|bool|(?:token )?EOF)\b`)
 
 // worded is an error of the library on a text in the words of policy files.
 func worded(text string, err error) error {
@@ -83,7 +83,7 @@ func worded(text string, err error) error {
 		}
 		return refuse(1, 1, msg, "")
 	}
-	msg := typeName.ReplaceAllStringFunc(at.Message, func(name string) string {
+	msg := typeName().ReplaceAllStringFunc(at.Message, func(name string) string {
 		switch name {
 		case "float64", "int":
 			return "number"
@@ -109,7 +109,7 @@ func worded(text string, err error) error {
 	case strings.Contains(at.Message, "unexpected token"):
 		hint = "write it like cold || used > 0.8"
 	}
-	msg = tokenName.ReplaceAllString(msg, "$1")
+	msg = tokenName().ReplaceAllString(msg, "$1")
 	return refuse(max(at.Line, 1), at.Column+1, msg, hint)
 }
 

@@ -2,9 +2,10 @@ package strict
 
 import (
 	"math/big"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 )
 
 const (
@@ -18,12 +19,12 @@ const (
 // unitForm is a count with a letter behind it.
 const unitForm = `(0|[1-9][0-9]*(_[0-9]+)*)(\.[0-9]+)?[kKmMgG]`
 
-var countForm = regexp.MustCompile(`^[+-]?(` + unitForm + `|(0|[1-9][0-9]*(_[0-9]+)*))$`)
+var countForm = pattern.New(`^[+-]?(` + unitForm + `|(0|[1-9][0-9]*(_[0-9]+)*))$`)
 
 // ParseCount reads a whole number as people write numbers of tokens: 200000, 200_000, 40k, 1.5k, 1M. The letters are
 // powers of 1,000. It refuses what is not whole, and more than MaxCount.
 func ParseCount(s string) (int, bool) {
-	if !countForm.MatchString(s) {
+	if !countForm().MatchString(s) {
 		return 0, false
 	}
 	digits, exponent := s, ""

@@ -7,13 +7,14 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 )
 
 // Param describes one field of a struct. Its tags are:
@@ -82,10 +83,10 @@ const (
 	noneN     = -1 // none in a map[string]int
 )
 
-var nameForm = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+var nameForm = pattern.New(`^[a-z][a-z0-9_]*$`)
 
 // IsName reports whether s is snake_case.
-func IsName(s string) bool { return nameForm.MatchString(s) }
+func IsName(s string) bool { return nameForm().MatchString(s) }
 
 // Field is a parameter and its value in a struct.
 type Field struct {

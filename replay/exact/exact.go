@@ -8,9 +8,10 @@ import (
 	"math"
 	"math/big"
 	"reflect"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 )
 
 // Decimal is the number N / 10^Places. The zero value is not a known number.
@@ -29,7 +30,7 @@ func Whole[T int | int64](n T) Decimal { return Decimal{N: int64(n), Known: true
 // Of is n / 10^places.
 func Of(n int64, places int) Decimal { return Decimal{n, places, true} }
 
-var form = regexp.MustCompile(`^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,2})?$`)
+var form = pattern.New(`^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,2})?$`)
 
 // Parse reads a decimal number, which may have an exponent. ok is false for what is none, and for one that is too
 // large or has too many digits after the point.
@@ -67,7 +68,7 @@ func short(s string) (d Decimal, ok bool) {
 
 // parse is Parse without short.
 func parse(s string) (d Decimal, ok bool) {
-	if !form.MatchString(s) {
+	if !form().MatchString(s) {
 		return Decimal{}, false
 	}
 	r, ok := new(big.Rat).SetString(s)

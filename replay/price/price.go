@@ -6,11 +6,12 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 )
 
 //go:embed models.json
@@ -116,12 +117,12 @@ func (t *Table) Find(id string) (m Model, ok bool) {
 }
 
 // dated is a date with dashes behind a model's id.
-var dated = regexp.MustCompile(`^-\d{4}-\d\d-\d\d`)
+var dated = pattern.New(`^-\d{4}-\d\d-\d\d`)
 
 // onlyMarks reports whether what follows a model's id is a date (six digits or more, or 2026-03-05), a version ("-v1:0",
 // "@…"), "latest", or the 0 of a generation's first ("claude-opus-4-0" is Claude Opus 4).
 func onlyMarks(rest string) bool {
-	rest = dated.ReplaceAllString(rest, "")
+	rest = dated().ReplaceAllString(rest, "")
 	if rest == "" || rest[0] == '@' || rest[0] == ':' {
 		return true
 	}

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf16"
 
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
@@ -33,7 +33,7 @@ type row struct {
 // is unknown, missing, repeated or out of range. Cache prices left out are the documented multiples of the input
 // price: 1.25, 2 and 0.1. A byte order mark is ignored.
 func ReadFile(name string, data []byte) (*Table, error) {
-	data = surrogates.ReplaceAllFunc(bytes.TrimPrefix(data, []byte("\ufeff")), joinSurrogates)
+	data = surrogates().ReplaceAllFunc(bytes.TrimPrefix(data, []byte("\ufeff")), joinSurrogates)
 	root, errs := strict.Parse(name, data, strict.Document{
 		Name: "price table", Example: `"models": []`, Start: "write a table of models, as docs/schemas/prices.v1.json describes it", MaxBytes: 16 << 20,
 	})
@@ -59,7 +59,7 @@ func ReadFile(name string, data []byte) (*Table, error) {
 }
 
 // surrogates is how JSON, but not YAML, escapes a character above U+FFFF.
-var surrogates = regexp.MustCompile(`\\u[dD][89abAB][[:xdigit:]]{2}\\u[dD][c-fC-F][[:xdigit:]]{2}`)
+var surrogates = pattern.New(`\\u[dD][89abAB][[:xdigit:]]{2}\\u[dD][c-fC-F][[:xdigit:]]{2}`)
 
 func joinSurrogates(pair []byte) []byte {
 	var high, low rune

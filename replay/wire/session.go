@@ -6,12 +6,12 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
@@ -126,7 +126,7 @@ func (w *sessionWriter) gather() error {
 }
 
 // callID are the ids that the API takes.
-var callID = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+var callID = pattern.New(`^[a-zA-Z0-9_-]+$`)
 
 // accepted is what the API accepts of an item of another agent's session.
 func (w *sessionWriter) accepted(id policy.ItemID, blocks []BodyBlock) ([]BodyBlock, error) {
@@ -147,7 +147,7 @@ func (w *sessionWriter) accepted(id policy.ItemID, blocks []BodyBlock) ([]BodyBl
 			continue
 		}
 		field := map[string]string{"tool_use": "id", "tool_result": "tool_use_id"}[b.Type]
-		if field == "" || callID.MatchString(b.ToolUse) {
+		if field == "" || callID().MatchString(b.ToolUse) {
 			continue
 		}
 		var members map[string]json.RawMessage
@@ -170,7 +170,7 @@ const stubHead = "<persisted-output>"
 // offloaded adds the file of a result of which a stub is shown. A stub whose file is missing has none.
 func (w *sessionWriter) offloaded(t policy.Target) error {
 	raw := w.view.Raw(t)
-	if raw == nil || raw.Kind != jsonl.KindToolResult || !callID.MatchString(raw.ID) {
+	if raw == nil || raw.Kind != jsonl.KindToolResult || !callID().MatchString(raw.ID) {
 		return nil
 	}
 	shown, err := w.view.Text(t)

@@ -1,11 +1,11 @@
 package claude
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
@@ -117,11 +117,11 @@ func windowIn(p *policy.Policy) *Window {
 }
 
 // leadingNumber matches what JavaScript's parseInt reads of a whole number over 0.
-var leadingNumber = regexp.MustCompile(`^[ \t\n\r\v\f\x{a0}\x{feff}]*\+?(\d+)`)
+var leadingNumber = pattern.New(`^[ \t\n\r\v\f\x{a0}\x{feff}]*\+?(\d+)`)
 
 // readPositive reads a whole number as JavaScript's parseInt does, by its beginning.
 func readPositive(s string) (string, bool) {
-	m := leadingNumber.FindStringSubmatch(s)
+	m := leadingNumber().FindStringSubmatch(s)
 	if m == nil {
 		return "", false
 	}

@@ -2,11 +2,11 @@ package claude
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/measure"
@@ -190,7 +190,7 @@ func (f *readFile) see(on *policy.Context, c *fileCall) error {
 		return nil
 	case f.text == "":
 		text, err := on.Texts.Recorded(c.result)
-		if _, snippet, ok := strings.Cut(text, "\n"); ok && numbered.MatchString(snippet) {
+		if _, snippet, ok := strings.Cut(text, "\n"); ok && numbered().MatchString(snippet) {
 			f.hold(withoutNumbers(snippet))
 		}
 		return err
@@ -208,14 +208,14 @@ func (f *readFile) see(on *policy.Context, c *fileCall) error {
 }
 
 // numbered matches how a Read begins a line: its number, then → or a tab.
-var numbered = regexp.MustCompile(`^ *\d+(→|\t)`)
+var numbered = pattern.New(`^ *\d+(→|\t)`)
 
 // withoutNumbers takes the line numbers off a shown text, and what the client adds after the numbered lines. A text
 // without line numbers stays as it is.
 func withoutNumbers(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
-		at := numbered.FindStringIndex(line)
+		at := numbered().FindStringIndex(line)
 		if at == nil {
 			if b.Len() == 0 {
 				return text

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/summarize"
@@ -190,7 +190,7 @@ func (s *sessionState) take(c *policy.Context, n *note) error {
 		s.agents.drop(in.TaskID)
 	case in.Background:
 		text, err := c.Texts.Recorded(n.result)
-		if id := agentID.FindStringSubmatch(text); id != nil {
+		if id := agentID().FindStringSubmatch(text); id != nil {
 			s.agents.put(id[1]).text = in.Description
 		}
 		return err
@@ -248,9 +248,9 @@ func (s *sessionState) skillText(text string, called *entry) {
 }
 
 var (
-	agentID    = regexp.MustCompile(`agentId: ([\w-]+)`)
-	taskID     = regexp.MustCompile(`<task[-_]id>([\w-]+)</task[-_]id>`)
-	taskStatus = regexp.MustCompile(`<status>(\w+)</status>`)
+	agentID    = pattern.New(`agentId: ([\w-]+)`)
+	taskID     = pattern.New(`<task[-_]id>([\w-]+)</task[-_]id>`)
+	taskStatus = pattern.New(`<status>(\w+)</status>`)
 )
 
 // agentEnd drops the agent that a text reports as ended.
@@ -258,7 +258,7 @@ func (s *sessionState) agentEnd(text string) {
 	if len(s.agents) == 0 {
 		return
 	}
-	id, status := taskID.FindStringSubmatch(text), taskStatus.FindStringSubmatch(text)
+	id, status := taskID().FindStringSubmatch(text), taskStatus().FindStringSubmatch(text)
 	if id != nil && status != nil && status[1] != "running" {
 		s.agents.drop(id[1])
 	}

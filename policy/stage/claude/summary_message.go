@@ -1,9 +1,9 @@
 package claude
 
 import (
-	"regexp"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy/stage/summarize"
 )
@@ -58,9 +58,9 @@ func (t SummaryText) invitation() string {
 }
 
 var (
-	analysisTags = regexp.MustCompile(`(?s)<analysis>(.*?)</analysis>`)
-	summaryTags  = regexp.MustCompile(`(?s)<summary>(.*?)</summary>`)
-	blankLines   = regexp.MustCompile(`\n\n+`)
+	analysisTags = pattern.New(`(?s)<analysis>(.*?)</analysis>`)
+	summaryTags  = pattern.New(`(?s)<summary>(.*?)</summary>`)
+	blankLines   = pattern.New(`\n\n+`)
 )
 
 // body formats the response: <analysis> becomes "Analysis:", <summary> becomes "Summary:", runs of blank lines are
@@ -69,15 +69,15 @@ var (
 func (t SummaryText) body(response string) string {
 	s := response
 	if inner := summarize.Bare(s); inner != s {
-		return "Summary:\n" + blankLines.ReplaceAllString(inner, "\n\n")
+		return "Summary:\n" + blankLines().ReplaceAllString(inner, "\n\n")
 	}
-	if m := analysisTags.FindStringSubmatch(s); m != nil {
+	if m := analysisTags().FindStringSubmatch(s); m != nil {
 		s = strings.Replace(s, m[0], "Analysis:\n"+strings.TrimSpace(m[1]), 1)
 	}
-	if m := summaryTags.FindStringSubmatch(s); m != nil {
+	if m := summaryTags().FindStringSubmatch(s); m != nil {
 		s = strings.Replace(s, m[0], "Summary:\n"+strings.TrimSpace(m[1]), 1)
 	}
-	return strings.TrimSpace(blankLines.ReplaceAllString(s, "\n\n"))
+	return strings.TrimSpace(blankLines().ReplaceAllString(s, "\n\n"))
 }
 
 // transcriptPath returns the path of the session that the client's summary message names: never the real path of the

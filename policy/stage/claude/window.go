@@ -4,19 +4,19 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
 // percent matches what JavaScript's parseFloat reads at the start of a text.
-var percent = regexp.MustCompile(`^[ \t\n\r\v\f\x{a0}\x{feff}]*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)`)
+var percent = pattern.New(`^[ \t\n\r\v\f\x{a0}\x{feff}]*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)`)
 
 // ParsePercent reads a percent override as JavaScript's parseFloat does ("80x" is 80) and accepts 0 < p <= 100.
 func ParsePercent(s string) (float64, bool) {
-	m := percent.FindStringSubmatch(s)
+	m := percent().FindStringSubmatch(s)
 	if m == nil {
 		return 0, false
 	}

@@ -3,9 +3,9 @@ package codex
 
 import (
 	"embed"
-	"regexp"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
@@ -31,9 +31,9 @@ func elsewhere(provider string) string {
 
 // clearsReasoning reports whether OpenAI's server leaves out the reasoning of earlier turns: with GPT-5 mini, 5.3, 5.4 and
 // 5.5 it does, with 5.6 not. Of others up to 5.5 the same is assumed, of later ones nothing is recorded.
-func clearsReasoning(model string) bool { return upTo55.MatchString(model) }
+func clearsReasoning(model string) bool { return upTo55().MatchString(model) }
 
-var upTo55 = regexp.MustCompile(`(^|/)gpt-5(\.[0-5])?($|[^.0-9])`)
+var upTo55 = pattern.New(`(^|/)gpt-5(\.[0-5])?($|[^.0-9])`)
 
 // clientVersion is what sessions show of every version: the input of a request is that of the one before, its output
 // and what joined, less the reasoning that the server leaves out. The encrypted item of a compaction is 580 to 3,068

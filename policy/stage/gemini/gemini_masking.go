@@ -2,11 +2,11 @@ package gemini
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/measure"
@@ -226,11 +226,11 @@ func jsonText(text string) string {
 }
 
 // shellSection begins a section of the shell tool's output.
-var shellSection = regexp.MustCompile(`(?m)^(Output|Error|Exit Code|Signal|Background PIDs|Process Group PGID): `)
+var shellSection = pattern.New(`(?m)^(Output|Error|Exit Code|Signal|Background PIDs|Process Group PGID): `)
 
 // shellPreview is formatShellPreview: each section, its output by the first and last lines.
 func shellPreview(text string) string {
-	at := shellSection.FindAllStringSubmatchIndex(text, -1)
+	at := shellSection().FindAllStringSubmatchIndex(text, -1)
 	if len(at) == 0 {
 		return firstAndLast(text)
 	}

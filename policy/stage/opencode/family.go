@@ -14,11 +14,11 @@ import (
 	"embed"
 	"math"
 	"math/big"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
@@ -89,9 +89,9 @@ func isOn(value string) bool { return value == "1" || strings.EqualFold(value, "
 func outputTokenMax(value string) int {
 	s, n := jsTrim(value), 0.0
 	switch {
-	case decimalLiteral.MatchString(s):
+	case decimalLiteral().MatchString(s):
 		n, _ = strconv.ParseFloat(s, 64) // out of range is an infinity, as in JavaScript
-	case radixLiteral.MatchString(s):
+	case radixLiteral().MatchString(s):
 		i, _ := new(big.Int).SetString(s, 0)
 		n, _ = i.Float64()
 	}
@@ -104,8 +104,8 @@ func outputTokenMax(value string) int {
 
 // Numbers other than the infinities, as JavaScript's Number reads them.
 var (
-	decimalLiteral = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
-	radixLiteral   = regexp.MustCompile(`^0([xX][0-9a-fA-F]+|[oO][0-7]+|[bB][01]+)$`)
+	decimalLiteral = pattern.New(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
+	radixLiteral   = pattern.New(`^0([xX][0-9a-fA-F]+|[oO][0-7]+|[bB][01]+)$`)
 )
 
 // jsTrim is JavaScript's trim: white space, line ends and the byte order mark.

@@ -2,11 +2,11 @@ package summarize
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
@@ -33,13 +33,13 @@ func (l *TaskList) byID(id string) *task {
 }
 
 // taskNumber matches the task in the result of a TaskCreate.
-var taskNumber = regexp.MustCompile(`Task #(\d+)`)
+var taskNumber = pattern.New(`Task #(\d+)`)
 
 // TaskNumberOf returns the number that the result of a TaskCreate gives the task, "" if there is none.
 func TaskNumberOf(d *policy.Digests, result policy.Target, text func(policy.Target) (string, error)) (string, error) {
 	return policy.Digest(d, "task number", result, func() (string, int, error) {
 		shown, err := text(result)
-		if m := taskNumber.FindStringSubmatch(shown); m != nil {
+		if m := taskNumber().FindStringSubmatch(shown); m != nil {
 			return strings.Clone(m[1]), len(m[1]), err
 		}
 		return "", 0, err
