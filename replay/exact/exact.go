@@ -304,19 +304,18 @@ func (d Decimal) MarshalJSON() ([]byte, error) {
 	return []byte(d.String()), nil
 }
 
-// UnmarshalJSON reads a number exactly, or null.
+// UnmarshalJSON reads a number exactly, or null. data is valid JSON.
 func (d *Decimal) UnmarshalJSON(data []byte) error {
 	*d = Decimal{}
 	if string(data) == "null" {
 		return nil
 	}
-	var n json.Number
-	if err := json.Unmarshal(data, &n); err != nil || data[0] == '"' {
+	if len(data) == 0 || !strings.ContainsRune("-0123456789", rune(data[0])) {
 		return &json.UnmarshalTypeError{Value: "other than a number", Type: reflect.TypeFor[Decimal]()}
 	}
 	var ok bool
-	if *d, ok = Parse(n.String()); !ok {
-		return fmt.Errorf("the number %s has too many digits", n)
+	if *d, ok = Parse(string(data)); !ok {
+		return fmt.Errorf("the number %s has too many digits", data)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package price
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/bits"
@@ -61,7 +60,7 @@ func (u *USD) UnmarshalJSON(data []byte) error {
 // readNano reads a number of dollars.
 func readNano(data []byte) (n int64, known bool, err error) {
 	var d exact.Decimal
-	if err := json.Unmarshal(data, &d); err != nil || !d.Known {
+	if err := d.UnmarshalJSON(data); err != nil || !d.Known {
 		if err != nil {
 			err = fmt.Errorf("an amount in dollars: %w", err)
 		}
