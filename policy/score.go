@@ -13,18 +13,18 @@ func (t Truth) Hypothesis() bool { return t == TruthDescribed }
 // each on the recorded view before its request. Compactions whose last message is not in the file do not count.
 type Score struct {
 	Conversations int `json:"conversations"`
-	Requests      int `json:"requests"`                       // each one a decision
-	Recorded      int `json:"recorded"`                       // compactions
-	Decided       int `json:"decided"`                        // at the exact request
-	Alarms        int `json:"alarms"`                         // decisions to compact where nothing is recorded
-	Free          int `json:"free"`                           // at the exact request of a replay without the record's compactions
-	FreeAlarms    int `json:"free_alarms" yaml:"free_alarms"` // compactions of such a replay where nothing is recorded
+	Requests      int `json:"requests"`    // each one a decision
+	Recorded      int `json:"recorded"`    // compactions
+	Decided       int `json:"decided"`     // at the exact request
+	Alarms        int `json:"alarms"`      // decisions to compact where nothing is recorded
+	Free          int `json:"free"`        // at the exact request of a replay without the record's compactions
+	FreeAlarms    int `json:"free_alarms"` // compactions of such a replay where nothing is recorded
 
 	// Prunes is the same for results that the client clears where a turn ends; nil: none is recorded.
-	Prunes *PruneScore `json:"prunes,omitempty" yaml:",omitempty"`
+	Prunes *PruneScore `json:"prunes,omitempty"`
 
 	// Fitted is the same for the sessions whose window is fitted to their recorded compactions; nil: there is none.
-	Fitted *Score `json:"fitted,omitempty" yaml:",omitempty"`
+	Fitted *Score `json:"fitted,omitempty"`
 }
 
 // PruneScore is how well a policy predicts recorded prunes.

@@ -1,4 +1,4 @@
-// Genscores writes policy/preset/scores.yaml: how well built-in policies predict the automatic compactions and the prunes
+// Genscores writes policy/preset/scores.json: how well built-in policies predict the automatic compactions and the prunes
 // of folders of recorded sessions. Each release of a product is scored on the sessions that it recorded, subagents
 // included; a policy of the product's family that is no release on all of them.
 //
@@ -6,14 +6,12 @@
 package main
 
 import (
-	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-
-	"go.yaml.in/yaml/v4"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -23,9 +21,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/backtest"
 )
 
-const head = "# Made by scripts/genscores from recorded sessions; do not edit.\n"
-
-var file = filepath.Join("policy", "preset", "scores.yaml")
+var file = filepath.Join("policy", "preset", "scores.json")
 
 func main() {
 	err := errors.New("name the folders of recorded sessions")
@@ -69,11 +65,8 @@ func generate(folders ...string) ([]byte, error) {
 		}
 	}
 	s := preset.ScoreFile{Products: sums(g.products), Policies: sums(g.scored)}
-	var b bytes.Buffer
-	b.WriteString(head)
-	text, err := yaml.Dump(s)
-	b.Write(text)
-	return b.Bytes(), err
+	text, err := json.MarshalIndent(s, "", " ")
+	return append(text, '\n'), err
 }
 
 // scoring are the scores of sessions so far.
