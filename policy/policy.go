@@ -93,7 +93,8 @@ type Family struct {
 	// Recorder is the product's client where its sessions are read; nil: they are not.
 	Recorder *Recorder
 
-	// Presets holds the family's built-in policies, NAME.yaml each. Nil: it has none.
+	// Presets holds the family's built-in policies, NAME.yaml each. A file of a product has its keys product, version and
+	// valid each on a line, unquoted, before extends and stages. Nil: it has none.
 	Presets fs.FS
 }
 
