@@ -184,6 +184,7 @@ type engine struct {
 	requests   []Request
 	row        Request     // scratch of account
 	edit       policy.Edit // scratch of applyAll
+	reported   []Recorded  // room for those of the next requests
 	events     []Event
 	pending    []int // events since the last main request
 	warnings   []session.Warning
@@ -493,7 +494,11 @@ func (e *engine) account(k, used int) {
 	row.Output, row.Estimated = e.output(q.Message)
 	e.cacheRequest(k, row)
 	if msg.HasUsage {
-		row.Recorded = recordedUsage(&msg.Usage)
+		if len(e.reported) == 0 {
+			e.reported = make([]Recorded, roomAtOnce)
+		}
+		row.Recorded, e.reported = &e.reported[0], e.reported[1:]
+		*row.Recorded = recordedUsage(&msg.Usage)
 	}
 	if (!e.pol.Recorded || e.opt.Model != "" && e.opt.Model != msg.Model) && !(k == 0 && e.conv.BeginsMidway()) {
 		e.unanswered(k, used, row)

@@ -119,8 +119,8 @@ type Billed struct {
 	Output     int `json:"output"`
 }
 
-func recordedUsage(u *jsonl.Usage) *Recorded {
-	r := &Recorded{Input: u.Input, CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output}
+func recordedUsage(u *jsonl.Usage) Recorded {
+	r := Recorded{Input: u.Input, CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output}
 	if u.Iterated() {
 		b := u.Billed()
 		r.Billed = &Billed{Iterations: b.Calls, Input: b.Input, CacheWrite: b.CacheWrite, CacheRead: b.CacheRead, Output: b.Output}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 	"github.com/ctxkit/ctxkit/jsonl/memo"
-	"github.com/ctxkit/ctxkit/jsonl/pattern"
 )
 
 // Standing is the state of a session in its folder's sessions-index.json.
@@ -36,11 +35,15 @@ const (
 	ResumeCommand  = "claude --resume"
 )
 
-// notAlphanumeric matches the characters that a project folder's name has as "-".
-var notAlphanumeric = pattern.New(`[^0-9A-Za-z]`)
-
 // FolderOf is the name of the project folder in which the client keeps the sessions of a working directory.
-func FolderOf(cwd string) string { return notAlphanumeric().ReplaceAllString(cwd, "-") }
+func FolderOf(cwd string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
+			return r
+		}
+		return '-'
+	}, cwd)
+}
 
 // FileInfo describes a session without reading all of it: its place, its index entry, and the start and end of its
 // file.

@@ -20,7 +20,7 @@ type Checker struct {
 	arrived int       // of the items that ever joined
 	joined  int       // messages that had been offered
 	edits   int       // of the view's
-	covered map[policy.ItemID]bool
+	covered itemSet
 }
 
 // checked is an item that was checked, and where the pass stood before it.
@@ -29,9 +29,33 @@ type checked struct {
 	before standing
 }
 
+// itemSet is a set of items.
+type itemSet struct{ recorded, made []bool }
+
+// place is where an item stands, recorded or made by the policy.
+func (s *itemSet) place(id policy.ItemID) (of *[]bool, at int) {
+	if id < 0 {
+		return &s.made, int(-id - 1)
+	}
+	return &s.recorded, int(id)
+}
+
+func (s *itemSet) has(id policy.ItemID) bool {
+	of, at := s.place(id)
+	return at < len(*of) && (*of)[at]
+}
+
+func (s *itemSet) add(id policy.ItemID) {
+	of, at := s.place(id)
+	if more := at + 1 - len(*of); more > 0 {
+		*of = append(*of, make([]bool, more)...)
+	}
+	(*of)[at] = true
+}
+
 // NewChecker returns a checker of v that has checked nothing.
 func NewChecker(v *View) *Checker {
-	c := &Checker{view: v, covered: map[policy.ItemID]bool{}}
+	c := &Checker{view: v}
 	c.anew()
 	return c
 }
@@ -117,7 +141,11 @@ func (c *Checker) CheckRequest() []Violation {
 func CheckAPI(v *View) []Violation { return NewChecker(v).Check() }
 
 func (c *Checker) anew() {
-	c.check = apiCheck{v: c.view, found: c.check.found, thinking: map[policy.Target]int{}, changed: map[int][]policy.Target{}, none: &calls{}}
+	k := &c.check
+	c.check = apiCheck{
+		v: c.view, found: k.found, thought: k.thought[:0], answers: k.answers[:0], room: k.room,
+		thinking: map[policy.Target]int32{}, changed: map[int32][]policy.Target{}, none: &calls{},
+	}
 	c.check.calls, c.check.before = &calls{}, c.check.none
 	c.fed = c.fed[:0]
 }
@@ -141,7 +169,7 @@ func (c *Checker) cover(edits []policy.Edit, arrived []policy.ItemID) {
 	}
 	cover := func(id policy.ItemID) {
 		if !removed[id] && !c.view.Has(id) {
-			c.covered[id] = true
+			c.covered.add(id)
 		}
 	}
 	for i := range c.fed {
@@ -153,8 +181,8 @@ func (c *Checker) cover(edits []policy.Edit, arrived []policy.ItemID) {
 }
 
 func (c *Checker) item(id policy.ItemID) {
-	c.fed = append(c.fed, checked{id, c.check.stands()})
-	if c.covered[id] {
+	c.fed = append(roomy(c.fed), checked{id, c.check.stands()})
+	if c.covered.has(id) {
 		c.check.report(id, SummaryOrTail, "a message that a summary has taken the place of is in view again")
 	}
 	if s := c.view.Synthetic(id); s != nil {

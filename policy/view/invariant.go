@@ -37,25 +37,26 @@ type apiCheck struct {
 	v     *View
 	found []Violation
 	standing
-	thinking map[policy.Target]int   // by thinking block: the tool loop in which it was checked
-	thought  []policy.Target         // its keys, in order
-	answers  []answer                // in order
-	changed  map[int][]policy.Target // by tool loop: changed thinking blocks, some of them checked again since
-	none     *calls                  // what is before a message that answers nothing: nothing is added to it
+	thinking map[policy.Target]int32   // by thinking block: the tool loop in which it was checked
+	thought  []policy.Target           // its keys, in order
+	answers  []answer                  // in order
+	changed  map[int32][]policy.Target // by tool loop: changed thinking blocks, some of them checked again since
+	room     []calls                   // not used yet
+	none     *calls                    // what is before a message that answers nothing: nothing is added to it
 }
 
 // standing is where a pass stands.
 type standing struct {
 	any     bool
+	loop    bool // this user message answers tool calls
 	role    session.Role
 	last    policy.ItemID
+	loops   int32  // tool loops that are over
+	called  int32  // of calls, on the way back
+	thought int32  // of apiCheck.thought
+	answers int32  // of apiCheck.answers
 	calls   *calls // tool_uses of this assistant message
 	before  *calls // those of the message before this user message
-	loop    bool   // this user message answers tool calls
-	loops   int    // tool loops that are over
-	called  int    // of calls, on the way back
-	thought int    // of apiCheck.thought
-	answers int    // of apiCheck.answers
 }
 
 // answer is a call that was answered.
@@ -64,10 +65,21 @@ type answer struct {
 	i  int
 }
 
+// calling makes room for the calls of a message.
+func (c *apiCheck) calling() *calls {
+	const several = 128
+	if len(c.room) == 0 {
+		c.room = make([]calls, several)
+	}
+	next := &c.room[0]
+	c.room = c.room[1:]
+	return next
+}
+
 // stands is where the pass stands now, to go back to.
 func (c *apiCheck) stands() standing {
 	s := c.standing
-	s.called, s.thought, s.answers = len(c.calls.list), len(c.thought), len(c.answers)
+	s.called, s.thought, s.answers = int32(len(c.calls.list)), int32(len(c.thought)), int32(len(c.answers))
 	return s
 }
 
@@ -81,7 +93,7 @@ func (c *apiCheck) back(to standing) {
 	}
 	c.answers, c.thought = c.answers[:to.answers], c.thought[:to.thought]
 	c.standing = to
-	c.calls.cut(to.called)
+	c.calls.cut(int(to.called))
 }
 
 // calls are the tool_uses of one message, in order.
@@ -136,6 +148,15 @@ type toolCall struct {
 	answered bool
 }
 
+// roomy makes room for one more element. A long slice grows to twice its length, where append makes it a quarter longer
+// and copies it more often.
+func roomy[T any](list []T) []T {
+	if len(list) == cap(list) {
+		list = slices.Grow(list, max(len(list), 16))
+	}
+	return list
+}
+
 func (c *apiCheck) report(id policy.ItemID, rule Invariant, format string, args ...any) {
 	c.found = append(c.found, Violation{id, rule, fmt.Sprintf(format, args...)})
 }
@@ -172,7 +193,7 @@ func (c *apiCheck) item(id policy.ItemID) {
 // turn ends a message.
 func (c *apiCheck) turn() {
 	if c.role == session.Assistant {
-		c.before, c.calls = c.calls, &calls{}
+		c.before, c.calls = c.calls, c.calling()
 		return
 	}
 	c.unanswered()
@@ -209,7 +230,7 @@ func (c *apiCheck) block(t policy.Target, role session.Role) {
 		c.answer(t.Item, raw.ID, role)
 	case kind == jsonl.KindThinking || kind == jsonl.KindRedactedThinking:
 		c.thinking[t] = c.loops
-		c.thought = append(c.thought, t)
+		c.thought = append(roomy(c.thought), t)
 		if with != nil {
 			c.changed[c.loops] = append(c.changed[c.loops], t)
 		}
@@ -231,7 +252,7 @@ func (c *apiCheck) answer(item policy.ItemID, id string, role session.Role) {
 		c.report(item, ResultFollowsUse, "the tool_use %s has two results", id)
 	default:
 		c.before.list[i].answered = true
-		c.answers = append(c.answers, answer{c.before, i})
+		c.answers = append(roomy(c.answers), answer{c.before, i})
 	}
 }
 

@@ -79,8 +79,11 @@ func (v *View) itemLeaves(p int, id policy.ItemID) {
 		return
 	}
 	v.sent.left += v.PayloadWeight(id)
-	for t := range v.sent.touched { // a sum: order does not matter
-		if t.Item == id {
+	if len(v.sent.touched) == 0 {
+		return
+	}
+	for b := range v.Blocks(id) {
+		if t := (policy.Target{Item: id, Block: b}); v.sent.touched[t] {
 			v.sent.left -= v.payloadBlock(t)
 		}
 	}

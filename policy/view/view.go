@@ -108,7 +108,7 @@ func (v *View) Joined() int { return v.joined }
 
 func (v *View) push(id policy.ItemID) {
 	v.setPos(id, len(v.items))
-	v.items = append(v.items, item{id: id, place: int32(v.places)})
+	v.items = append(roomy(v.items), item{id: id, place: int32(v.places)})
 	v.places += v.SentBlocks(id)
 	v.arrived = append(v.arrived, id)
 	v.live++
@@ -129,7 +129,7 @@ func (v *View) index(id policy.ItemID) {
 			if c := v.Replacement(r.Target); c != nil {
 				r.State = c.ResultState()
 			}
-			v.results = append(v.results, r)
+			v.results = append(roomy(v.results), r)
 		}
 	}
 }

@@ -155,6 +155,7 @@ func tokensOf(list []compactableAt) (tokens int) {
 // clear makes the edits for the marked results.
 func (s *microcompactSize) clear(c *policy.Context, marks []compactableAt, reason string) (edits []policy.Edit, err error) {
 	detail := map[string]int{"pre_tokens": tokensOf(s.results.list), "tokens_saved": tokensOf(marks), "compacted_ids": len(marks)}
+	edits = make([]policy.Edit, 0, len(marks))
 	for _, r := range marks {
 		s.done[r.ID] = true
 		e := policy.Edit{Kind: policy.KindPersist, Trigger: "auto", Target: r.Target, Reason: reason, Detail: detail}
