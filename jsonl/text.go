@@ -2,6 +2,7 @@ package jsonl
 
 import (
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -12,18 +13,24 @@ import (
 // Unquote decodes a JSON string literal, quotes included. As in encoding/json, each lone surrogate and each byte that
 // is not UTF-8 becomes U+FFFD. It returns false where raw is not one string literal.
 func Unquote(raw []byte) (string, bool) {
+	text, ok := UnquoteTo(nil, raw)
+	return string(text), ok
+}
+
+// UnquoteTo is Unquote into the rest of a buffer, where it does not return a part of raw itself.
+func UnquoteTo(buf, raw []byte) ([]byte, bool) {
 	if len(raw) < 2 || raw[0] != '"' {
-		return "", false
+		return nil, false
 	}
 	end, plain, code := scan.String(raw, 0)
 	if code != scan.OK || end != len(raw) {
-		return "", false
+		return nil, false
 	}
 	body := raw[1 : end-1]
 	if plain && utf8.Valid(body) {
-		return string(body), true
+		return body, true
 	}
-	return string(scan.AppendUnquoted(make([]byte, 0, len(body)), body, -1)), true
+	return scan.AppendUnquoted(slices.Grow(buf[:0], len(body)), body, -1), true
 }
 
 // Measure returns the lengths of a decoded text.

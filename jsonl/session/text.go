@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -123,10 +124,14 @@ func (conv *Conversation) BlockJSON(message, block int) ([]byte, error) {
 }
 
 func (conv *Conversation) readAgain(bl *Block, span jsonl.Span) ([]byte, error) {
+	return conv.readWith(conv.Sources[bl.File].ReadSpan, bl, span)
+}
+
+func (conv *Conversation) readWith(read func(jsonl.Span) ([]byte, error), bl *Block, span jsonl.Span) ([]byte, error) {
 	if span.Len == 0 {
 		return nil, nil
 	}
-	raw, err := conv.Sources[bl.File].ReadSpan(span)
+	raw, err := read(span)
 	if err != nil {
 		return nil, &jsonl.FileError{Path: conv.Path, Line: int(bl.Line), Err: fmt.Errorf("reading a %s block again: %w", bl.Type, err)}
 	}
@@ -149,30 +154,69 @@ func (conv *Conversation) Text(message, block int) (string, error) {
 	if err != nil || len(raw) == 0 {
 		return "", err
 	}
-	bl := &conv.Messages[message].Blocks[block]
-	switch {
-	case raw[0] == '"':
-		s, ok := jsonl.Unquote(raw)
-		if !ok {
-			return "", &jsonl.FileError{Path: conv.Path, Line: int(bl.Line), Err: fmt.Errorf("a %s block is no longer a text: the file has changed since it was loaded", bl.Type)}
-		}
-		return s, nil
-	case bl.Kind == jsonl.KindToolResult && raw[0] == '[':
-		return joinTexts(raw), nil
-	case bl.Kind == jsonl.KindAttachment:
-		return attachmentText(raw), nil
-	}
-	var buf bytes.Buffer
-	if json.Compact(&buf, raw) != nil {
-		return string(raw), nil
-	}
-	return plainEscapes(buf.Bytes()), nil
+	text, err := conv.text(nil, raw, &conv.Messages[message].Blocks[block])
+	return string(text), err
 }
 
+// text is the text of a block in the rest of a buffer, or a part of raw itself.
+func (conv *Conversation) text(buf, raw []byte, bl *Block) ([]byte, error) {
+	switch {
+	case raw[0] == '"':
+		text, ok := jsonl.UnquoteTo(buf, raw)
+		if !ok {
+			return nil, &jsonl.FileError{Path: conv.Path, Line: int(bl.Line), Err: fmt.Errorf("a %s block is no longer a text: the file has changed since it was loaded", bl.Type)}
+		}
+		return text, nil
+	case bl.Kind == jsonl.KindToolResult && raw[0] == '[':
+		return []byte(joinTexts(raw)), nil
+	case bl.Kind == jsonl.KindAttachment:
+		return []byte(attachmentText(raw)), nil
+	}
+	out := bytes.NewBuffer(buf[:0])
+	if json.Compact(out, raw) != nil {
+		return raw, nil
+	}
+	return plainEscapes(out.Bytes()), nil
+}
+
+// Texts reads the blocks of a conversation one after another, into buffers that it uses again. What it returns holds until
+// its next call. It is for one goroutine.
+type Texts struct {
+	conv   *Conversation
+	window jsonl.Window
+	buf    []byte
+}
+
+// NewTexts returns a reader of the blocks.
+func (conv *Conversation) NewTexts() *Texts { return &Texts{conv: conv} }
+
+// Raw is [Conversation.Raw].
+func (t *Texts) Raw(message, block int) ([]byte, error) {
+	bl := &t.conv.Messages[message].Blocks[block]
+	return t.conv.readWith(func(span jsonl.Span) ([]byte, error) { return t.window.ReadSpan(t.conv.Sources[bl.File], span) }, bl, bl.Value)
+}
+
+// Text is [Conversation.Text].
+func (t *Texts) Text(message, block int) ([]byte, error) {
+	raw, err := t.Raw(message, block)
+	if err != nil || len(raw) == 0 {
+		return nil, err
+	}
+	if len(raw) <= mostReused {
+		t.buf = slices.Grow(t.buf[:0], len(raw))
+	} else {
+		t.buf = nil
+	}
+	return t.conv.text(t.buf, raw, &t.conv.Messages[message].Blocks[block])
+}
+
+// mostReused is the length of the largest block whose buffer is used again, bytes.
+const mostReused = 1 << 20
+
 // plainEscapes is JSON with the escapes of JSON.stringify only, as lengths are counted: other writers escape more.
-func plainEscapes(b []byte) string {
+func plainEscapes(b []byte) []byte {
 	if !bytes.Contains(b, []byte(`\u`)) && !bytes.Contains(b, []byte(`\/`)) {
-		return string(b)
+		return b
 	}
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -200,7 +244,7 @@ func plainEscapes(b []byte) string {
 		b = b[to:]
 	}
 	out.Write(b)
-	return strings.NewReplacer(`\u2028`, "\u2028", `\u2029`, "\u2029").Replace(out.String())
+	return []byte(strings.NewReplacer(`\u2028`, "\u2028", `\u2029`, "\u2029").Replace(out.String()))
 }
 
 // joinTexts joins the text parts of a content array by a blank line.

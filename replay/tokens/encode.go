@@ -73,7 +73,7 @@ func Encoded(conv *session.Conversation, e *Encoder, how EncodeOptions) (*Weight
 	})
 	t.count = func(text string) int { return scaled(e.Count(text), how.Ratio) }
 	t.stubs = map[policy.Target]int{}
-	w := &encodeWork{WeightTable: t, how: how, errs: make([]error, len(conv.Messages))}
+	w := &encodeWork{WeightTable: t, e: e, how: how, errs: make([]error, len(conv.Messages))}
 	var wait sync.WaitGroup
 	for range max(1, min(how.Jobs, len(conv.Messages)/encodeStep+1)) {
 		wait.Go(w.run)
@@ -91,11 +91,12 @@ func scaled(n int, ratio float64) int { return int(math.Round(float64(n) * ratio
 
 // encodeStep is the number of messages that a goroutine takes at a time. They are neighbours in the file, so that a
 // compressed one is decoded about once.
-const encodeStep = 16
+const encodeStep = 64
 
 // encodeWork is shared by the goroutines that count a conversation.
 type encodeWork struct {
 	*WeightTable
+	e    *Encoder
 	how  EncodeOptions
 	next atomic.Int64 // the next message to take
 	errs []error      // by message
@@ -105,10 +106,11 @@ type encodeWork struct {
 // run counts messages until none are left or one fails. The first error in the order of messages does not depend on
 // the number of goroutines: all messages before it have been taken.
 func (w *encodeWork) run() {
+	e := &encoding{encodeWork: w, texts: w.conv.NewTexts()}
 	for {
 		from := int(w.next.Add(encodeStep)) - encodeStep
 		for m := from; m < min(from+encodeStep, len(w.errs)); m++ {
-			if w.errs[m] = w.message(m); w.errs[m] != nil {
+			if w.errs[m] = e.message(m); w.errs[m] != nil {
 				w.next.Store(int64(len(w.errs)))
 			}
 		}
@@ -118,7 +120,14 @@ func (w *encodeWork) run() {
 	}
 }
 
-func (w *encodeWork) message(m int) error {
+// encoding is the work of one goroutine.
+type encoding struct {
+	*encodeWork
+	texts *session.Texts
+	buf   []byte
+}
+
+func (w *encoding) message(m int) error {
 	for b := range w.conv.Messages[m].Blocks {
 		n, err := w.block(m, b)
 		if err != nil {
@@ -141,51 +150,54 @@ func (w *encodeWork) message(m int) error {
 }
 
 // block counts a block as it was recorded.
-func (w *encodeWork) block(m, b int) (int, error) {
+func (w *encoding) block(m, b int) (int, error) {
 	bl := &w.conv.Messages[m].Blocks[b]
 	switch bl.Kind {
 	case jsonl.KindImage, jsonl.KindDocument:
-		raw, err := w.conv.Raw(m, b)
+		raw, err := w.texts.Raw(m, b)
 		return w.picture(raw, bl.Kind == jsonl.KindImage), err
 	case jsonl.KindToolResult:
 		if !bl.IsString && len(bl.Parts) > 0 {
-			raw, err := w.conv.Raw(m, b)
+			raw, err := w.texts.Raw(m, b)
 			return w.parts(raw), err
 		}
 	}
-	text, err := w.conv.Text(m, b)
+	text, err := w.texts.Text(m, b)
 	if err != nil {
 		return 0, err
 	}
 	switch bl.Kind {
 	case jsonl.KindToolUse, jsonl.KindServerToolUse:
-		return w.count(toolUseJSON(bl.Name, text)), nil
+		w.buf = appendToolUse(w.buf[:0], bl.Name, text)
+		return w.bytes(w.buf), nil
 	case jsonl.KindAttachment:
 		// Of the client's text around it only the length is known.
-		extra := max(bl.Text.UTF16-jsonl.Measure(text).UTF16, 0)
-		return w.count(text) + scaled(policy.RoundQuarter(extra), w.how.Ratio), nil
+		extra := max(bl.Text.UTF16-jsonl.Measure(string(text)).UTF16, 0)
+		return w.bytes(text) + scaled(policy.RoundQuarter(extra), w.how.Ratio), nil
 	}
-	return w.count(text), nil
+	return w.bytes(text), nil
 }
 
-// toolUseJSON is the counted form of a tool_use: {"name":…,"input":…}.
-func toolUseJSON(name, input string) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
+func (w *encoding) bytes(text []byte) int { return scaled(w.e.CountBytes(text), w.how.Ratio) }
+
+// appendToolUse appends the counted form of a tool_use: {"name":…,"input":…}.
+func appendToolUse(dst []byte, name string, input []byte) []byte {
+	out := bytes.NewBuffer(append(dst, `{"name":`...))
+	e := json.NewEncoder(out)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(name) // a string always has a JSON form
-	name = strings.TrimSuffix(b.String(), "\n")
-	if input == "" {
-		return `{"name":` + name + `}`
+	_ = e.Encode(name)              // a string always has a JSON form
+	dst = out.Bytes()[:out.Len()-1] // without its newline
+	if len(input) > 0 {
+		dst = append(append(dst, `,"input":`...), input...)
 	}
-	return `{"name":` + name + `,"input":` + input + `}`
+	return append(dst, '}')
 }
 
 // parts counts the elements of a content array.
-func (w *encodeWork) parts(raw []byte) int {
+func (w *encoding) parts(raw []byte) int {
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) != nil {
-		return w.count(string(raw))
+		return w.bytes(raw)
 	}
 	n := 0
 	for _, element := range list {
@@ -194,7 +206,7 @@ func (w *encodeWork) parts(raw []byte) int {
 			Text string `json:"text"`
 		}
 		if json.Unmarshal(element, &p) != nil {
-			n += w.count(string(element))
+			n += w.bytes(element)
 			continue
 		}
 		switch p.Type {
@@ -205,7 +217,7 @@ func (w *encodeWork) parts(raw []byte) int {
 		default:
 			var b bytes.Buffer
 			_ = json.Compact(&b, element) // the element is valid JSON
-			n += w.count(b.String())
+			n += w.bytes(b.Bytes())
 		}
 	}
 	return n

@@ -56,11 +56,14 @@ func NewEncoder(name string) (*Encoder, error) {
 }
 
 // Count returns the number of tokens of a text.
-func (e *Encoder) Count(text string) int {
+func (e *Encoder) Count(text string) int { return e.CountBytes([]byte(text)) }
+
+// CountBytes is Count of a text in a buffer, which it does not change.
+func (e *Encoder) CountBytes(text []byte) int {
 	if len(text) < minKept {
 		return e.count(text)
 	}
-	sum := sha256.Sum256([]byte(text))
+	sum := sha256.Sum256(text)
 	key := contentHash(sum[:len(contentHash{})])
 	e.mu.Lock()
 	n, ok := e.counts[key]
@@ -78,10 +81,10 @@ func (e *Encoder) Count(text string) int {
 	return int(n)
 }
 
-func (e *Encoder) count(text string) int {
+func (e *Encoder) count(text []byte) int {
 	c := e.idle.Get().(*bpe.Counter)
 	defer e.idle.Put(c)
-	return c.Count(text)
+	return c.CountBytes(text)
 }
 
 // Encoders makes each encoder on first use. Replays that share one count a text that they have in common once. The

@@ -10,6 +10,7 @@ package bpe
 //go:generate go run ../../../scripts/genranks
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -27,7 +28,7 @@ func Names() []string { return []string{O200K, CL100K} }
 // Encoding is the vocabulary of one encoding and its rule for splitting text. It does not change; several goroutines
 // may use it.
 type Encoding struct {
-	split func(c *classes, text string, at int) (end, seen int)
+	split func(c *classes, text []byte, at int) (end, seen int)
 	classes
 	vocabulary
 }
@@ -66,9 +67,12 @@ func (e *Encoding) NewCounter() *Counter {
 }
 
 // Count returns the number of tokens of a text.
-func (c *Counter) Count(text string) int {
-	if !utf8.ValidString(text) {
-		text = strings.Map(func(r rune) rune { return r }, text) // each invalid byte becomes U+FFFD
+func (c *Counter) Count(text string) int { return c.CountBytes([]byte(text)) }
+
+// CountBytes is Count of a text in a buffer, which it does not change.
+func (c *Counter) CountBytes(text []byte) int {
+	if !utf8.Valid(text) {
+		text = bytes.Map(func(r rune) rune { return r }, text) // each invalid byte becomes U+FFFD
 	}
 	n := 0
 	for at := 0; at < len(text); {
@@ -93,7 +97,7 @@ type cached struct{ low, high uint64 }
 const countMask = uint64(15) << 56
 
 // piece counts text[at:end].
-func (c *Counter) piece(text string, at, end int) int {
+func (c *Counter) piece(text []byte, at, end int) int {
 	n := end - at
 	if n == 1 {
 		return 1
@@ -103,7 +107,7 @@ func (c *Counter) piece(text string, at, end int) int {
 	}
 	var low, high uint64
 	if at+16 <= len(text) {
-		low, high = loadText(text[at:]), loadText(text[at+8:])
+		low, high = load(text[at:]), load(text[at+8:])
 	} else {
 		var b [16]byte
 		copy(b[:], text[at:end])
@@ -121,7 +125,7 @@ func (c *Counter) piece(text string, at, end int) int {
 }
 
 // count counts a piece of at least two bytes without the cache.
-func (c *Counter) count(piece string) int {
+func (c *Counter) count(piece []byte) int {
 	if len(piece) <= maxCached {
 		return c.part(piece)
 	}
@@ -142,7 +146,7 @@ func (c *Counter) count(piece string) int {
 }
 
 // segment counts a segment of a piece.
-func (c *Counter) segment(piece string, from, to int) int {
+func (c *Counter) segment(piece []byte, from, to int) int {
 	if to-from > maxCached {
 		return c.part(piece[from:to])
 	}
@@ -150,7 +154,7 @@ func (c *Counter) segment(piece string, from, to int) int {
 }
 
 // part counts a piece or a segment by merging.
-func (c *Counter) part(piece string) int {
+func (c *Counter) part(piece []byte) int {
 	buf := c.merge.padded(piece)
 	if c.e.lookup(buf, 0, len(piece)) != 0 {
 		return 1

@@ -66,7 +66,7 @@ var kinds = [...]struct {
 }
 
 // at returns the class of the character at text[i:] and its length in bytes; at the end both are 0.
-func (c *classes) at(text string, i int) (class, int) {
+func (c *classes) at(text []byte, i int) (class, int) {
 	if i >= len(text) {
 		return 0, 0
 	}
@@ -77,8 +77,8 @@ func (c *classes) at(text string, i int) (class, int) {
 }
 
 // wide is at for characters outside ASCII.
-func (c *classes) wide(text string, i int) (class, int) {
-	r, n := utf8.DecodeRuneInString(text[i:])
+func (c *classes) wide(text []byte, i int) (class, int) {
+	r, n := utf8.DecodeRune(text[i:])
 	if r < tabled {
 		return c.table[r], n
 	}
@@ -91,7 +91,7 @@ func (c *classes) wide(text string, i int) (class, int) {
 }
 
 // run returns the end of the run of characters of some classes that starts at i.
-func (c *classes) run(text string, i int, of class) int {
+func (c *classes) run(text []byte, i int, of class) int {
 	for i < len(text) {
 		k, n := c.at(text, i)
 		if k&of == 0 {

@@ -76,7 +76,7 @@ func longestPiece(e *Encoding, text string) int {
 	longest := 0
 	text = strings.ToValidUTF8(text, "\ufffd")
 	for at := 0; at < len(text); {
-		end, _ := e.split(&e.classes, text, at)
+		end, _ := e.split(&e.classes, []byte(text), at)
 		longest, at = max(longest, end-at), end
 	}
 	return longest

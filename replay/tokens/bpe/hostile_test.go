@@ -71,7 +71,7 @@ func TestHeapAsScan(t *testing.T) {
 			if len(text) < 2 || len(text) > maxScan {
 				continue
 			}
-			c.merge.padded(text)
+			c.merge.padded([]byte(text))
 			scan := c.merge.scan(&e.vocabulary, len(text))
 			if heap := c.merge.heap(&e.vocabulary, len(text)); heap != scan {
 				t.Fatalf("%s: %q: %d tokens by the heap, %d by scanning", name, text, heap, scan)

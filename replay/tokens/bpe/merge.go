@@ -26,7 +26,7 @@ type merger struct {
 }
 
 // padded copies a piece to the buffer.
-func (m *merger) padded(piece string) []byte {
+func (m *merger) padded(piece []byte) []byte {
 	if cap(m.buf) > keepBuffer && len(piece) < keepBuffer/2 {
 		m.buf = nil
 	}

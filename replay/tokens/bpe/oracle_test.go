@@ -196,11 +196,11 @@ func TestClasses(t *testing.T) {
 			want = other
 		}
 		text := string(r)
-		if got, n := c.at(text, 0); got != want || n != len(text) {
+		if got, n := c.at([]byte(text), 0); got != want || n != len(text) {
 			t.Fatalf("%U: class %d of %d bytes, want %d of %d", r, got, n, want, len(text))
 		}
 	}
-	if got, n := c.at("a", 1); got != 0 || n != 0 {
+	if got, n := c.at([]byte("a"), 1); got != 0 || n != 0 {
 		t.Errorf("behind the end: class %d of %d bytes", got, n)
 	}
 }

@@ -156,13 +156,13 @@ func (v *vocabulary) join(token string) {
 // joins reports whether a token may cross the middle of a window of six bytes, two wide characters: a token with all
 // of them, or one with fewer and the two bytes in the middle. It may report true for a window that no token crosses,
 // never false for one that a token crosses.
-func (v *vocabulary) joins(window string) bool {
+func (v *vocabulary) joins(window []byte) bool {
 	p := pair(window[2], window[3])
 	h := joinHash(window)
 	return v.partial[p/64]>>(p%64)&1 != 0 || v.joined[h/64]>>(h%64)&1 != 0
 }
 
-func joinHash(w string) uint64 {
+func joinHash[T string | []byte](w T) uint64 {
 	_ = w[5]
 	key := uint64(w[0]) | uint64(w[1])<<8 | uint64(w[2])<<16 | uint64(w[3])<<24 | uint64(w[4])<<32 | uint64(w[5])<<40
 	return key * golden >> (64 - joinBits)
@@ -200,6 +200,3 @@ func mix(a, b uint64) uint64 {
 
 // load returns the first 8 bytes of b, the first lowest.
 func load(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
-
-// loadText is load of a string; the compiler does not copy it.
-func loadText(s string) uint64 { return binary.LittleEndian.Uint64([]byte(s)) }

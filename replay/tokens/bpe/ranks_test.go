@@ -31,12 +31,12 @@ func TestRanks(t *testing.T) {
 			if len(token) == 1 {
 				continue // never looked up: every byte is a token
 			}
-			if got := e.lookup(m.padded(token), 0, len(token)); int(got) != rank+1 {
+			if got := e.lookup(m.padded([]byte(token)), 0, len(token)); int(got) != rank+1 {
 				t.Fatalf("%s: %q has rank %d, the loader has %d", name, token, int(got)-1, rank)
 			}
 			for _, near := range []string{token + "\x00", token + "a", token[:len(token)-1] + string([]byte{token[len(token)-1] ^ 1}), token[1:] + token[:1]} {
 				r, ok := want[near]
-				if got := e.lookup(m.padded(near), 0, len(near)); ok != (got != 0) || ok && int(got) != r+1 {
+				if got := e.lookup(m.padded([]byte(near)), 0, len(near)); ok != (got != 0) || ok && int(got) != r+1 {
 					t.Fatalf("%s: %q has rank %d, the loader has %d, %v", name, near, int(got)-1, r, ok)
 				}
 			}
@@ -110,7 +110,7 @@ func TestTokensMergeToThemselves(t *testing.T) {
 			if len(token) < 2 {
 				continue
 			}
-			m.padded(token)
+			m.padded([]byte(token))
 			if n := m.scan(&e.vocabulary, len(token)); n != 1 {
 				t.Fatalf("%s: %q, rank %d, merges to %d tokens", name, token, r, n)
 			}

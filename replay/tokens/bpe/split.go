@@ -24,7 +24,7 @@ package bpe
 // A split function returns the end of the piece that starts at i, and the end of the text that it examined.
 
 // splitCL100K splits as cl100k_base does.
-func splitCL100K(c *classes, text string, i int) (end, seen int) {
+func splitCL100K(c *classes, text []byte, i int) (end, seen int) {
 	k, n := c.at(text, i)
 	if text[i] == '\'' {
 		if end = contraction(text, i); end > i {
@@ -45,7 +45,7 @@ func splitCL100K(c *classes, text string, i int) (end, seen int) {
 }
 
 // splitO200K splits as o200k_base does.
-func splitO200K(c *classes, text string, i int) (end, seen int) {
+func splitO200K(c *classes, text []byte, i int) (end, seen int) {
 	k, n := c.at(text, i)
 	switch {
 	case k&letter != 0:
@@ -70,7 +70,7 @@ func splitO200K(c *classes, text string, i int) (end, seen int) {
 }
 
 // word returns the end of U*L+ (isSmall), or else of U+L*, at i; i if neither matches.
-func (c *classes) word(text string, i int) (end, seen int, isSmall bool) {
+func (c *classes) word(text []byte, i int) (end, seen int, isSmall bool) {
 	start := i
 	both := -1 // end of the last character that is in U and in L
 	for {
@@ -94,7 +94,7 @@ func (c *classes) word(text string, i int) (end, seen int, isSmall bool) {
 }
 
 // rest returns the end of a piece that starts with no letter: numbers, symbols and space.
-func (c *classes) rest(text string, i int, k class, n int, slash bool) (end, seen int) {
+func (c *classes) rest(text []byte, i int, k class, n int, slash bool) (end, seen int) {
 	if k == number {
 		end = i + n
 		for range 2 {
@@ -123,7 +123,7 @@ func (c *classes) rest(text string, i int, k class, n int, slash bool) (end, see
 
 // blank returns the end of a piece of white space: up to the last line end; without one, all but the last character,
 // which may belong to the next piece; or that.
-func (c *classes) blank(text string, i int) (end, seen int) {
+func (c *classes) blank(text []byte, i int) (end, seen int) {
 	line, last := -1, i
 	j := i
 	for {
@@ -147,7 +147,7 @@ func (c *classes) blank(text string, i int) (end, seen int) {
 }
 
 // contraction returns the end of 's, 't, 're, 've, 'm, 'll or 'd in either case at i; i if there is none.
-func contraction(text string, i int) int {
+func contraction(text []byte, i int) int {
 	if i+1 >= len(text) || text[i] != '\'' {
 		return i
 	}
