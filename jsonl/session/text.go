@@ -24,16 +24,19 @@ func IsUnchangedFile(text string) bool {
 }
 
 // CutLineNumber cuts the line number off a line of a file as Read and searches return it: "    12→text", or with a tab.
-func CutLineNumber(line string) (n int, text string, ok bool) {
-	rest := strings.TrimLeft(line, " ")
-	digits := 0
-	for ; digits < len(rest) && rest[digits] >= '0' && rest[digits] <= '9'; digits++ {
-		n = min(n*10+int(rest[digits]-'0'), maxLineNumber)
+func CutLineNumber[T string | []byte](line T) (n int, text T, ok bool) {
+	at := 0
+	for at < len(line) && line[at] == ' ' {
+		at++
 	}
-	if digits > 0 {
+	digits := at
+	for ; at < len(line) && line[at] >= '0' && line[at] <= '9'; at++ {
+		n = min(n*10+int(line[at]-'0'), maxLineNumber)
+	}
+	if at > digits {
 		for _, mark := range [...]string{"→", "\t"} {
-			if text, ok := strings.CutPrefix(rest[digits:], mark); ok {
-				return n, text, true
+			if len(line)-at >= len(mark) && string(line[at:at+len(mark)]) == mark {
+				return n, line[at+len(mark):], true
 			}
 		}
 	}
@@ -208,6 +211,15 @@ func (t *Texts) Text(message, block int) ([]byte, error) {
 		t.buf = nil
 	}
 	return t.conv.text(t.buf, raw, &t.conv.Messages[message].Blocks[block])
+}
+
+// WholeText is [Conversation.WholeText].
+func (t *Texts) WholeText(message, block int) ([]byte, error) {
+	if t.conv.Messages[message].Blocks[block].Offload != nil {
+		text, err := t.conv.OffloadText(message, block)
+		return []byte(text), err
+	}
+	return t.Text(message, block)
 }
 
 // mostReused is the length of the largest block whose buffer is used again, bytes.

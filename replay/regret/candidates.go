@@ -1,6 +1,7 @@
 package regret
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -11,15 +12,14 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// inputTexts is every string in a tool's input, one a line, without the keys: these are the tool's words and not the
-// agent's. An input that is no JSON has none.
-func inputTexts(raw string) string {
-	b := []byte(raw)
-	texts, _, code := appendTexts(make([]byte, 0, len(b)), b, scan.Space(b, 0), 0)
+// inputTexts appends every string in a tool's input, one a line, without the keys: these are the tool's words and not
+// the agent's. An input that is no JSON has none.
+func inputTexts(dst, raw []byte) []byte {
+	texts, _, code := appendTexts(dst, raw, scan.Space(raw, 0), 0)
 	if code != scan.OK {
-		return ""
+		return dst
 	}
-	return string(texts)
+	return texts
 }
 
 // appendTexts appends the strings of the JSON value at b[i], inside depth open brackets, each with a line feed. It
@@ -65,6 +65,8 @@ type builder struct {
 	files  map[string]*file
 	calls  []call // without a result so far
 	kept   *forms
+	texts  *reader
+	folded []byte // scratch of readAgain
 	folder string // the client's working folder, in the normal form: every request names it
 }
 
@@ -105,7 +107,7 @@ type call struct {
 // candidates lists what the agent may have taken from an earlier block, in the order of the uses. The blocks that
 // really hold it are not known yet.
 func (x *Index) candidates(kept *forms) ([]needle, error) {
-	b := &builder{Index: x, kept: kept, seen: map[uint64]sighting{}, files: map[string]*file{}, folder: foldString(x.conv.CWD)}
+	b := &builder{Index: x, kept: kept, texts: x.reader(), seen: map[uint64]sighting{}, files: map[string]*file{}, folder: foldString(x.conv.CWD)}
 	for m := range x.conv.Messages {
 		if err := b.message(m); err != nil {
 			return nil, err
@@ -124,7 +126,7 @@ func (b *builder) message(m int) error {
 	for i := range msg.Blocks {
 		bl := &msg.Blocks[i]
 		at := b.base[m] + int32(i)
-		text, err := b.conv.WholeText(m, i)
+		text, input, err := b.texts.text(at)
 		if err != nil {
 			return err
 		}
@@ -135,15 +137,11 @@ func (b *builder) message(m int) error {
 				b.quotes(&use, text, "")
 			}
 		case jsonl.KindToolUse:
-			raw := text
-			text = inputTexts(raw)
 			if uses {
-				b.call(bl, &use, raw, text)
+				b.call(bl, &use, input, text)
 			}
 		case jsonl.KindToolResult:
-			if err := b.result(bl, at, text); err != nil {
-				return err
-			}
+			b.result(bl, at, text)
 		}
 		b.kept.keep(at, text)
 		b.see(int32(m), at, text, msg.Role == session.Assistant)
@@ -152,8 +150,8 @@ func (b *builder) message(m int) error {
 }
 
 // see notes the names of a block.
-func (b *builder) see(m, at int32, text string, agent bool) {
-	eachName(text, func(name string, _ int) {
+func (b *builder) see(m, at int32, text []byte, agent bool) {
+	eachName(text, func(name []byte, _ int) {
 		h := hashName(name)
 		s := b.seen[h]
 		if s.block == at+1 {
@@ -177,9 +175,9 @@ const around = 4 * minQuote
 
 // quotes collects the names of a text that others wrote first. without is a text, in its normal form, whose names do
 // not count.
-func (b *builder) quotes(use *needle, text, without string) {
+func (b *builder) quotes(use *needle, text []byte, without string) {
 	counted := map[uint64]bool{}
-	eachName(text, func(name string, from int) {
+	eachName(text, func(name []byte, from int) {
 		h := hashName(name)
 		s := b.seen[h]
 		if s.agent || s.blocks == 0 || s.blocks > maxHolders || s.message >= use.message || counted[h] {
@@ -187,15 +185,15 @@ func (b *builder) quotes(use *needle, text, without string) {
 		}
 		counted[h] = true
 		n := *use
-		n.text = foldString(name)
+		n.text = string(fold(nil, name))
 		if strings.Contains(b.folder, n.text) || strings.Contains(without, n.text) {
 			return
 		}
-		n.evidence, n.quote, n.offset = Quoted, strings.Clone(name), from
-		n.before = foldString(text[max(0, from-around):from])
-		n.after = foldString(text[from+len(name) : min(len(text), from+len(name)+around)])
-		n.before = n.before[max(0, len(n.before)-minQuote):]
-		n.after = n.after[:min(len(n.after), minQuote)]
+		n.evidence, n.quote, n.offset = Quoted, string(name), from
+		before := fold(nil, text[max(0, from-around):from])
+		after := fold(nil, text[from+len(name):min(len(text), from+len(name)+around)])
+		n.before = string(before[max(0, len(before)-minQuote):])
+		n.after = string(after[:min(len(after), minQuote)])
 		b.found = append(b.found, n)
 	})
 }
@@ -208,12 +206,12 @@ func (b *builder) file(path string) *file {
 }
 
 // call examines one call of a tool.
-func (b *builder) call(bl *session.Block, use *needle, raw, text string) {
+func (b *builder) call(bl *session.Block, use *needle, raw, text []byte) {
 	in := session.FileInput{}
 	alike := b.conv.Alike(bl.Name)
 	switch alike {
 	case "Read", "NotebookRead", "Edit", "MultiEdit", "NotebookEdit", "Write":
-		_ = json.Unmarshal([]byte(b.conv.AlikeInput(bl.Name, raw)), &in) // a field of another type belongs to another tool
+		_ = json.Unmarshal([]byte(b.conv.AlikeInput(bl.Name, string(raw))), &in) // a field of another type belongs to another tool
 	}
 	path := in.Path()
 	if path == "" {
@@ -258,10 +256,10 @@ func (b *builder) edit(use *needle, old string) {
 }
 
 // result notes what a Read showed, and takes back a change that failed.
-func (b *builder) result(bl *session.Block, at int32, text string) error {
+func (b *builder) result(bl *session.Block, at int32, text []byte) {
 	i := slices.IndexFunc(b.calls, func(c call) bool { return c.id == bl.ID })
 	if i < 0 {
-		return nil
+		return
 	}
 	c := b.calls[i]
 	b.calls = slices.Delete(b.calls, i, i+1)
@@ -272,35 +270,40 @@ func (b *builder) result(bl *session.Block, at int32, text string) error {
 		if f.state == c.state {
 			f.state = c.from
 		}
-	case !c.changes && !bl.IsError && !session.IsUnchangedFile(text):
+	case !c.changes && !bl.IsError && !session.IsUnchangedFile(string(text[:min(len(text), noticeBytes)])):
 		b.readAgain(f, &c, text)
 		f.reads = append(f.reads, read{at, c.state})
 	}
-	return nil
 }
+
+// noticeBytes is more than the notice of a file that has not changed begins with.
+const noticeBytes = 100
 
 // readAgain collects a Read of a file that was read before in the same state. What it shows must stand in an earlier
 // result as a whole: a file that somebody else has changed had to be read.
-func (b *builder) readAgain(f *file, c *call, text string) {
+func (b *builder) readAgain(f *file, c *call, text []byte) {
 	n := needle{evidence: Reread, quote: c.path, request: c.request, message: c.message, line: c.line, at: c.at}
-	var folded []byte
-	for line := range strings.Lines(shown(text)) {
-		folded = fold(folded, line)
-		n.ends = append(n.ends, int32(len(folded)))
-	}
-	n.text = string(folded)
 	for _, r := range f.reads {
 		if r.state == c.state {
 			n.sources = append(n.sources, r.at)
 		}
 	}
-	if len(n.sources) > 0 && len(n.text) >= minRun {
+	if len(n.sources) == 0 {
+		return
+	}
+	b.folded = b.folded[:0]
+	for line := range bytes.Lines(shown(text)) {
+		b.folded = fold(b.folded, line)
+		n.ends = append(n.ends, int32(len(b.folded)))
+	}
+	if len(b.folded) >= minRun {
+		n.text = string(b.folded)
 		b.found = append(b.found, n)
 	}
 }
 
 // shown is the part of a file that the result of a Read shows.
-func shown(result string) string {
-	text, _, _ := strings.Cut(result, "<system-reminder>")
+func shown(result []byte) []byte {
+	text, _, _ := bytes.Cut(result, []byte("<system-reminder>"))
 	return text
 }

@@ -86,11 +86,12 @@ func FuzzNames(f *testing.F) {
 	f.Add("run --all-targets on src/fooBarBaz_9.go, then some-other-name")
 	f.Add("0123456789→generated_identifier")
 	f.Fuzz(func(t *testing.T, text string) {
-		eachName(text, func(name string, from int) {
-			if text[from:from+len(name)] != name || !named(name) || len(foldString(name)) < minName {
+		eachName([]byte(text), func(found []byte, from int) {
+			name := string(found)
+			if text[from:from+len(name)] != name || !named(found) || len(foldString(name)) < minName {
 				t.Errorf("%q at %d of %q", name, from, text)
 			}
-			if hashName(name) != hashName(strings.ToUpper(strings.ReplaceAll(name, "_", ""))) {
+			if hashName(found) != hashName([]byte(strings.ToUpper(strings.ReplaceAll(name, "_", "")))) {
 				t.Errorf("%q has two hashes", name)
 			}
 		})

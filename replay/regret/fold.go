@@ -1,8 +1,8 @@
 package regret
 
 import (
+	"bytes"
 	"slices"
-	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
@@ -11,8 +11,8 @@ import (
 // Read and searches put before a line. Two texts that differ in white space, quotes, escapes, the case of a name or in
 // how a name joins its words (carry_forward, carryForward) have one form; a relative path is a part of the absolute one.
 // What is not contained in this form is not contained in any other.
-func fold(dst []byte, text string) []byte {
-	for line := range strings.Lines(text) {
+func fold(dst, text []byte) []byte {
+	for line := range bytes.Lines(text) {
 		if _, bare, ok := session.CutLineNumber(line); ok {
 			line = bare
 		}
@@ -29,7 +29,7 @@ func fold(dst []byte, text string) []byte {
 	return dst
 }
 
-func foldString(text string) string { return string(fold(nil, text)) }
+func foldString(text string) string { return string(fold(nil, []byte(text))) }
 
 // folded is the form of a byte, 0 of one that is left out. Bytes of characters outside ASCII stay as they are.
 var folded = func() (t [256]byte) {
@@ -51,7 +51,7 @@ const (
 )
 
 // eachName yields the names of a text in order, repetitions included, with the place behind each.
-func eachName(text string, yield func(name string, from int)) {
+func eachName(text []byte, yield func(name []byte, from int)) {
 	for i := 0; i < len(text); {
 		if !nameByte[text[i]] {
 			i++
@@ -86,7 +86,7 @@ var nameByte = func() (t [256]bool) {
 
 // named reports whether a run of name bytes is a name: it has a digit, an underscore, a hyphen or a capital after a
 // small letter, and enough letters and digits.
-func named(w string) bool {
+func named(w []byte) bool {
 	size, mark := 0, false
 	for i := 0; i < len(w); i++ {
 		c := w[i]
@@ -101,7 +101,7 @@ func named(w string) bool {
 }
 
 // hashName is FNV-1a, 64 bits, of the normal form.
-func hashName(s string) uint64 {
+func hashName(s []byte) uint64 {
 	h := uint64(14695981039346656037)
 	for i := 0; i < len(s); i++ {
 		if c := folded[s[i]]; c != 0 {

@@ -23,7 +23,7 @@ func newForms(blocks, length int) *forms {
 }
 
 // keep keeps the form of a block's text while there is room.
-func (f *forms) keep(block int32, text string) {
+func (f *forms) keep(block int32, text []byte) {
 	if f.full = f.full || len(f.text)+len(text) > formsRoom; f.full {
 		return
 	}

@@ -135,16 +135,25 @@ func (x *Index) can(block int32) bool {
 	return !m.RecordOnly && m.Role != session.Assistant && evictable(x.block(block).Kind)
 }
 
-// text returns the text of a block in raw history; of a call, the strings of its input, one a line.
-func (x *Index) text(block int32) (string, error) {
-	text, err := x.conv.WholeText(x.at(block))
-	if err != nil {
-		return "", fmt.Errorf("looking for uses: %w", err)
+// reader reads the texts of blocks in raw history, one after another. What it returns holds until its next call.
+type reader struct {
+	x     *Index
+	texts *session.Texts
+	buf   []byte
+}
+
+func (x *Index) reader() *reader { return &reader{x: x, texts: x.conv.NewTexts()} }
+
+// text returns the text of a block; of a call, the strings of its input, one a line, and the input.
+func (r *reader) text(block int32) (text, input []byte, err error) {
+	if text, err = r.texts.WholeText(r.x.at(block)); err != nil {
+		return nil, nil, fmt.Errorf("looking for uses: %w", err)
 	}
-	if x.block(block).Kind == jsonl.KindToolUse {
-		return inputTexts(text), nil
+	if r.x.block(block).Kind == jsonl.KindToolUse {
+		r.buf = inputTexts(r.buf[:0], text)
+		return r.buf, text, nil
 	}
-	return text, nil
+	return text, nil, nil
 }
 
 // What makes a quotation distinctive.
@@ -193,16 +202,17 @@ func (x *Index) locate(found []needle, kept *forms) error {
 	if len(found) == 0 {
 		return nil
 	}
-	var text []byte
+	r := x.reader()
+	var folded []byte
 	for b := range last {
 		form, ok := kept.of(b)
 		if !ok {
-			t, err := x.text(b)
+			text, _, err := r.text(b)
 			if err != nil {
 				return err
 			}
-			text = fold(text[:0], t)
-			form = text
+			folded = fold(folded[:0], text)
+			form = folded
 		}
 		only := x.conv.Messages[x.of[b]].RecordOnly
 		s.each(form, func(id int32, from int) bool {
