@@ -49,7 +49,6 @@ var arrows = map[string][]string{
 	"replay/compare":         {"jsonl/session", "policy", "policy/preset", "replay", "replay/..."},
 	"replay/stats":           {"jsonl", "jsonl/session", "policy", "policy/view", "replay", "replay/..."},
 	"replay/sweep":           {"policy", "policy/strict", "replay", "replay/compare", "replay/exact"},
-	"replay/regret":          {"jsonl", "jsonl/scan", "jsonl/session", "policy", "replay/..."},
 	"replay/why":             {"policy", "policy/view", "replay", "replay/..."},
 	"replay/diff":            {"jsonl", "jsonl/session", "policy", "policy/view", "replay/wire"},
 	"replay/category":        {"jsonl", "jsonl/session", "policy", "policy/view"},

@@ -33,9 +33,11 @@ type chain struct {
 
 func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation {
 	ld.convs++
+	groups, calls := ld.count(order)
 	c := &chain{
-		ld: ld, id: ld.convs, order: order, members: map[int32][]int32{}, results: map[string][]int32{}, said: map[int32]bool{},
-		home: map[int32]int32{}, caller: map[string]int32{}, called: map[string]bool{}, replied: map[string]bool{},
+		ld: ld, id: ld.convs, order: order, members: make(map[int32][]int32, groups), results: make(map[string][]int32, calls),
+		said: make(map[int32]bool, groups), home: map[int32]int32{}, caller: make(map[string]int32, calls),
+		called: make(map[string]bool, calls), replied: make(map[string]bool, calls),
 		conv: &Conversation{Path: ld.path, Agent: agent, Sources: []*jsonl.Source{ld.src}},
 	}
 	most := 2 // upper bound of messages: one a message.id, one any other line, two placeholders
@@ -63,6 +65,23 @@ func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation 
 	c.emit()
 	c.finish()
 	return c.conv
+}
+
+// count is how many groups of assistant lines and how many tool calls some lines have.
+func (ld *loader) count(lines []int32) (groups, calls int) {
+	for _, i := range lines {
+		n := &ld.nodes[i]
+		if n.kind != nodeAssistant {
+			continue
+		}
+		if n.group == i {
+			groups++
+		}
+		for range blocksOf(n.blocks, jsonl.KindToolUse) {
+			calls++
+		}
+	}
+	return groups, calls
 }
 
 // with appends line order[k] to a list. A list of one line, the usual case, is a part of order.

@@ -89,7 +89,13 @@ type toolUse struct{ message, block int32 }
 // IndexTools records the position of each tool_use for ToolName and ToolUse. Loading calls it; a conversation built
 // by hand needs the call.
 func (conv *Conversation) IndexTools() {
-	conv.tools = map[string]toolUse{}
+	calls := 0
+	for m := range conv.Messages {
+		for range blocksOf(conv.Messages[m].Blocks, jsonl.KindToolUse) {
+			calls++
+		}
+	}
+	conv.tools = make(map[string]toolUse, calls)
 	for m := range conv.Messages {
 		for b, bl := range blocksOf(conv.Messages[m].Blocks, jsonl.KindToolUse) {
 			if _, dup := conv.tools[bl.ID]; !dup && bl.ID != "" {
