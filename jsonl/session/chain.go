@@ -14,16 +14,14 @@ type chain struct {
 	id       int32   // the conversation's number
 	order    []int32 // its lines, in file order
 	members  map[int32][]int32
-	results  map[string][]int32 // tool_use id -> lines that answer it
-	path     []int32            // root to leaf
-	said     map[int32]bool     // groups that were emitted
-	home     map[int32]int32    // group -> an earlier group on the path with the same message.id
-	caller   map[string]int32   // tool_use id -> the line of the call
-	called   map[string]bool    // tool_use ids emitted
-	replied  map[string]bool    // tool_use ids whose result is emitted
-	parts    [][]Block          // blocks of the current message, by line
-	uuids    []string           // of these lines
-	turnOver bool               // a line since the last message ended the turn
+	path     []int32          // root to leaf
+	said     map[int32]bool   // groups that were emitted
+	home     map[int32]int32  // group -> an earlier group on the path with the same message.id
+	tools    map[string]int32 // tool_use id -> index into calls
+	calls    []toolCall
+	parts    [][]Block // blocks of the current message, by line
+	uuids    []string  // of these lines
+	turnOver bool      // a line since the last message ended the turn
 	conv     *Conversation
 	queued   map[int32][]int32 // by result: the queued prompts that were sent beside it and are not emitted yet
 	after    *Boundary         // set while lines that a compaction produced may follow
@@ -35,9 +33,8 @@ func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation 
 	ld.convs++
 	groups, calls := ld.count(order)
 	c := &chain{
-		ld: ld, id: ld.convs, order: order, members: make(map[int32][]int32, groups), results: make(map[string][]int32, calls),
-		said: make(map[int32]bool, groups), home: map[int32]int32{}, caller: make(map[string]int32, calls),
-		called: make(map[string]bool, calls), replied: make(map[string]bool, calls),
+		ld: ld, id: ld.convs, order: order, members: make(map[int32][]int32, groups),
+		said: make(map[int32]bool, groups), home: map[int32]int32{}, tools: make(map[string]int32, calls), calls: make([]toolCall, 0, calls),
 		conv: &Conversation{Path: ld.path, Agent: agent, Sources: []*jsonl.Source{ld.src}},
 	}
 	most := 2 // upper bound of messages: one a message.id, one any other line, two placeholders
@@ -52,8 +49,11 @@ func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation 
 			c.members[n.group] = c.with(c.members[n.group], k)
 		case nodeUser:
 			for _, bl := range blocksOf(n.blocks, jsonl.KindToolResult) {
-				if rs := c.results[bl.ID]; bl.ID != "" && (len(rs) == 0 || rs[len(rs)-1] != i) {
-					c.results[bl.ID] = c.with(rs, k)
+				if bl.ID == "" {
+					continue
+				}
+				if call := c.tool(bl.ID); len(call.results) == 0 || call.results[len(call.results)-1] != i {
+					call.results = c.with(call.results, k)
 				}
 			}
 		}
@@ -65,6 +65,26 @@ func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation 
 	c.emit()
 	c.finish()
 	return c.conv
+}
+
+// toolCall is what a conversation has of one tool_use id.
+type toolCall struct {
+	results []int32 // the lines that answer it
+	line    int32   // of the call
+	made    bool    // a line has the call
+	called  bool    // it is emitted
+	replied bool    // its result is emitted
+}
+
+// tool is the call with an id.
+func (c *chain) tool(id string) *toolCall {
+	at, ok := c.tools[id]
+	if !ok {
+		at = int32(len(c.calls))
+		c.tools[id] = at
+		c.calls = append(c.calls, toolCall{})
+	}
+	return &c.calls[at]
 }
 
 // count is how many groups of assistant lines and how many tool calls some lines have.

@@ -141,8 +141,11 @@ func (c *chain) unite() {
 				continue
 			}
 			for _, bl := range blocksOf(c.ld.nodes[k].blocks, jsonl.KindToolUse) {
-				if was, ok := c.caller[bl.ID]; bl.ID != "" && (!ok || c.onPath(k) && !c.onPath(was)) {
-					c.caller[bl.ID] = k
+				if bl.ID == "" {
+					continue
+				}
+				if call := c.tool(bl.ID); !call.made || c.onPath(k) && !c.onPath(call.line) {
+					call.made, call.line = true, k
 				}
 			}
 		}

@@ -16,7 +16,7 @@ func (c *chain) toolResults(group int32, at int) {
 		r := c.answer(bl.ID, group)
 		if r < 0 {
 			lost = append(lost, Block{ContentBlock: jsonl.ContentBlock{Kind: jsonl.KindToolResult, Type: "tool_result", ID: bl.ID, IsString: true}, Line: bl.Line})
-			c.replied[bl.ID] = true // the placeholder is final: a later result is ignored
+			c.tool(bl.ID).replied = true // the placeholder is final: a later result is ignored
 			continue
 		}
 		answers = append(answers, r)
@@ -81,7 +81,7 @@ func (c *chain) deadEnd(i int32) []int32 {
 func (c *chain) answer(id string, group int32) int32 {
 	best := int32(-1)
 	rank := -1
-	for _, r := range c.results[id] {
+	for _, r := range c.tool(id).results {
 		if c.ld.nodes[r].emitted {
 			continue
 		}
@@ -109,15 +109,12 @@ func (c *chain) answer(id string, group int32) int32 {
 // answersLater reports whether a line has the result of a call that is later on the path. It is emitted after that
 // call.
 func (c *chain) answersLater(i int32) bool {
-	return slices.ContainsFunc(c.ld.nodes[i].blocks, func(bl Block) bool { return bl.Kind == jsonl.KindToolResult && !c.expected(bl.ID) })
+	return slices.ContainsFunc(c.ld.nodes[i].blocks, func(bl Block) bool { return bl.Kind == jsonl.KindToolResult && !c.tool(bl.ID).expected() })
 }
 
 // expected reports whether the result of a call may be emitted now: the call was emitted, or is not on the chain at
 // all.
-func (c *chain) expected(id string) bool {
-	_, made := c.caller[id]
-	return !made || c.called[id]
-}
+func (t *toolCall) expected() bool { return !t.made || t.called }
 
 // fresh lists the blocks of a line that were not emitted, and records calls and results.
 func (c *chain) fresh(i int32) []Block {
@@ -129,11 +126,13 @@ func (c *chain) fresh(i int32) []Block {
 		switch {
 		case bl.ID == "":
 		case bl.Kind == jsonl.KindToolUse:
-			keep = c.caller[bl.ID] == i && !c.called[bl.ID]
-			c.called[bl.ID] = c.called[bl.ID] || keep
+			call := c.tool(bl.ID)
+			keep = call.line == i && !call.called
+			call.called = call.called || keep
 		case bl.Kind == jsonl.KindToolResult:
-			keep = c.expected(bl.ID) && !c.replied[bl.ID]
-			c.replied[bl.ID] = c.replied[bl.ID] || keep
+			call := c.tool(bl.ID)
+			keep = call.expected() && !call.replied
+			call.replied = call.replied || keep
 		}
 		switch {
 		case !keep && kept == nil:
