@@ -7,13 +7,11 @@ import (
 )
 
 // The collector runs once the heap is larger than heapFloor and has grown since its last run: by gcGrowth, or by
-// gcSmall while less than heapSmall is live, as of a session of 200 MB, where a run takes little time. So short
-// sessions are not collected over and over, and a long one needs little more memory than it holds. GOGC overrides all of
-// them.
+// gcSmall while less than heapFloor is live. So a session of 200 MB is collected a few times, and a longer one needs
+// little more memory than it holds. GOGC overrides both.
 const (
 	gcGrowth, gcSmall = 40, 25   // percent
-	heapFloor         = 32 << 20 // bytes
-	heapSmall         = 64 << 20 // bytes
+	heapFloor         = 64 << 20 // bytes
 )
 
 // PaceCollector sets when the garbage collector of this process runs, for as long as it lives.
@@ -30,11 +28,8 @@ func pace(int) {
 // percent is the growth, of so many live bytes, at which the collector runs.
 func percent(live uint64) int {
 	const most = 100 * heapFloor / (4 << 20) // the runtime scales its own floor, 4 MiB, by it
-	switch {
-	case live >= heapSmall:
+	if live >= heapFloor {
 		return gcGrowth
-	case live >= heapFloor:
-		return gcSmall
 	}
 	return int(min(max(100*(heapFloor-live)/max(live, 1), gcSmall), most))
 }
