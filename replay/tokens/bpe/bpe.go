@@ -99,10 +99,15 @@ const countMask = uint64(15) << 56
 // piece counts text[at:end].
 func (c *Counter) piece(text []byte, at, end int) int {
 	n := end - at
-	if n == 1 {
+	switch {
+	case n == 1:
 		return 1
-	}
-	if n > maxCached {
+	case n == 2:
+		if c.e.pairs[pair(text[at], text[at+1])] != 0 {
+			return 1
+		}
+		return 2
+	case n > maxCached:
 		return c.count(text[at:end])
 	}
 	var low, high uint64

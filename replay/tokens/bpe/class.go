@@ -33,6 +33,7 @@ const tabled = 0x20000
 // classes returns the class of each character.
 type classes struct {
 	table []class
+	ascii [256]class // by byte; 0 for one that is no character by itself
 }
 
 func (c *classes) fill() {
@@ -54,6 +55,7 @@ func (c *classes) fill() {
 		}
 	}
 	c.table['\r'], c.table['\n'] = newline, newline
+	copy(c.ascii[:utf8.RuneSelf], c.table)
 }
 
 var kinds = [...]struct {
@@ -67,17 +69,26 @@ var kinds = [...]struct {
 
 // at returns the class of the character at text[i:] and its length in bytes; at the end both are 0.
 func (c *classes) at(text []byte, i int) (class, int) {
-	if i >= len(text) {
-		return 0, 0
-	}
-	if b := text[i]; b < utf8.RuneSelf {
-		return c.table[b], 1
+	if k := c.plain(text, i); k != 0 {
+		return k, 1
 	}
 	return c.wide(text, i)
 }
 
-// wide is at for characters outside ASCII.
+// plain returns the class of the character at text[i:] where it is ASCII, else 0. Unlike at, the compiler puts it in the
+// place of its calls.
+func (c *classes) plain(text []byte, i int) class {
+	if i >= len(text) {
+		return 0
+	}
+	return c.ascii[text[i]]
+}
+
+// wide is at for characters outside ASCII, and for the end.
 func (c *classes) wide(text []byte, i int) (class, int) {
+	if i >= len(text) {
+		return 0, 0
+	}
 	r, n := utf8.DecodeRune(text[i:])
 	if r < tabled {
 		return c.table[r], n
@@ -92,12 +103,14 @@ func (c *classes) wide(text []byte, i int) (class, int) {
 
 // run returns the end of the run of characters of some classes that starts at i.
 func (c *classes) run(text []byte, i int, of class) int {
-	for i < len(text) {
+	for {
+		for c.plain(text, i)&of != 0 {
+			i++
+		}
 		k, n := c.at(text, i)
 		if k&of == 0 {
-			break
+			return i
 		}
 		i += n
 	}
-	return i
 }

@@ -1,5 +1,7 @@
 package bpe
 
+import "unicode/utf8"
+
 // The patterns split a text into pieces; no token crosses two pieces. The code is written by hand and makes the
 // choices of a backtracking engine: alternatives in order, repetition as long as possible. Sources: tiktoken's
 // openai_public.py, and tiktoken-go's encoding.go, which has the same two.
@@ -46,7 +48,24 @@ func splitCL100K(c *classes, text []byte, i int) (end, seen int) {
 
 // splitO200K splits as o200k_base does.
 func splitO200K(c *classes, text []byte, i int) (end, seen int) {
-	k, n := c.at(text, i)
+	k, n := c.plain(text, i), 1
+	// Most pieces are words of small ASCII letters, with a sign before them.
+	end = i
+	if k&prefix != 0 {
+		end++
+	}
+	for start := end; ; end++ {
+		if c.plain(text, end) == lower {
+			continue
+		}
+		if end > start && (end == len(text) || text[end] < utf8.RuneSelf && text[end] != '\'') {
+			return end, end
+		}
+		break
+	}
+	if k == 0 {
+		k, n = c.wide(text, i)
+	}
 	switch {
 	case k&letter != 0:
 		end, seen, _ = c.word(text, i)
@@ -74,7 +93,10 @@ func (c *classes) word(text []byte, i int) (end, seen int, isSmall bool) {
 	start := i
 	both := -1 // end of the last character that is in U and in L
 	for {
-		k, n := c.at(text, i)
+		k, n := c.plain(text, i), 1
+		if k == 0 {
+			k, n = c.wide(text, i)
+		}
 		if k&capital == 0 {
 			if k == lower {
 				end = c.run(text, i+n, small)
