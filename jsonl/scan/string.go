@@ -3,6 +3,7 @@ package scan
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -167,6 +168,30 @@ func escaped(b []byte, i int) (r rune, n int) {
 	}
 }
 
+// letters are what the escapes of one letter stand for.
+var letters = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+// unquoteASCII decodes ASCII characters and escapes of one letter from the start of body into dst, up to anything else, as
+// long as eight bytes of both are left. It returns the bytes written and read.
+func unquoteASCII(dst, body []byte) (to, from int) {
+	for from+8 <= len(body) && to+8 <= len(dst) {
+		word := binary.LittleEndian.Uint64(body[from : from+8])
+		binary.LittleEndian.PutUint64(dst[to:to+8], word)
+		slash := word ^ '\\'*ones
+		n := bits.TrailingZeros64(((slash-ones)&^slash|word)&highs) >> 3 // eight: all of them
+		to, from = to+n, from+n
+		if n == 8 {
+			continue
+		}
+		if from+1 >= len(body) || body[from] != '\\' || letters[body[from+1]] == 0 {
+			break
+		}
+		dst[to] = letters[body[from+1]]
+		to, from = to+1, from+2
+	}
+	return to, from
+}
+
 // AppendUnquoted appends the decoded form of body, the bytes between the quotes of a valid string. Lone surrogates
 // and bytes that are not UTF-8 become U+FFFD each. With a limit of 0 or more it stops before the rune that would
 // exceed limit bytes.
@@ -175,15 +200,12 @@ func AppendUnquoted(dst, body []byte, limit int) []byte {
 		limit = 3 * len(body)
 	}
 	for i := 0; i < len(body); {
-		plain := i
-		for plain < len(body) && plain-i < limit && body[plain] != '\\' && body[plain] < utf8.RuneSelf {
-			plain++
-		}
-		if plain > i {
-			dst = append(dst, body[i:plain]...)
-			limit -= plain - i
-			i = plain
-			continue
+		dst = slices.Grow(dst, min(limit, len(body)-i))
+		to, from := unquoteASCII(dst[len(dst):len(dst)+min(limit, len(body)-i)], body[i:])
+		dst = dst[:len(dst)+to]
+		limit -= to
+		if i += from; i == len(body) {
+			break
 		}
 		r, n := rune(body[i]), 1
 		switch {
