@@ -173,7 +173,9 @@ func (o *benchOptions) find(rec *record, scratch string) (*tools, error) {
 		return nil, err
 	}
 	t := &tools{self: self, ctxkit: filepath.Join(scratch, "ctxkit")}
-	if said, err := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", t.ctxkit, ".").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", t.ctxkit, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as a release is
+	if said, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("go build: %w: %s", err, said)
 	}
 	rec.Tools = map[string]string{}
