@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v4"
-
-	"github.com/ctxkit/ctxkit/jsonl/pattern"
 )
 
 // Param describes one field of a struct. Its tags are:
@@ -83,10 +81,16 @@ const (
 	noneN     = -1 // none in a map[string]int
 )
 
-var nameForm = pattern.New(`^[a-z][a-z0-9_]*$`)
-
-// IsName reports whether s is snake_case.
-func IsName(s string) bool { return nameForm().MatchString(s) }
+// IsName reports whether s is snake_case: a small letter, then small letters, digits and underscores.
+func IsName(s string) bool {
+	for i := range len(s) {
+		small := s[i] >= 'a' && s[i] <= 'z'
+		if !small && (i == 0 || s[i] != '_' && (s[i] < '0' || s[i] > '9')) {
+			return false
+		}
+	}
+	return s != ""
+}
 
 // Field is a parameter and its value in a struct.
 type Field struct {

@@ -104,7 +104,9 @@ var dated = pattern.New(`^-\d{4}-\d\d-\d\d`)
 // onlyMarks reports whether what follows a model's id is a date (six digits or more, or 2026-03-05), a version ("-v1:0",
 // "@…"), "latest", or the 0 of a generation's first ("claude-opus-4-0" is Claude Opus 4).
 func onlyMarks(rest string) bool {
-	rest = dated().ReplaceAllString(rest, "")
+	if len(rest) >= len("-2026-03-05") {
+		rest = dated().ReplaceAllString(rest, "")
+	}
 	if rest == "" || rest[0] == '@' || rest[0] == ':' {
 		return true
 	}
