@@ -15,13 +15,17 @@ const (
 )
 
 // PaceCollector sets when the garbage collector of this process runs, for as long as it lives.
-func PaceCollector() { pace(0) }
+func PaceCollector() { paceFor(0) } // reading what is live costs a start, and it is little
 
-// pace sets when the collector runs next, now and after each of its runs.
+// pace sets when the collector runs next, after one of its runs.
 func pace(int) {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
-	debug.SetGCPercent(percent(live[0].Value.Uint64()))
+	paceFor(live[0].Value.Uint64())
+}
+
+func paceFor(live uint64) {
+	debug.SetGCPercent(percent(live))
 	runtime.AddCleanup(new([16]byte), pace, 0)
 }
 
