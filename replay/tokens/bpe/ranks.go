@@ -20,7 +20,7 @@ var cl100kRanks string
 type vocabulary struct {
 	pairs   []uint32 // tokens of two bytes, by both
 	short   []uint64 // of 3 to maxShort bytes: rank+1, length and bytes in one word
-	long    []uint64 // longer ones: rank+1 above, the lower half of the hash below
+	long    []uint32 // longer ones: bits of the hash above, rank+1 below
 	offset  []uint32 // token of rank r: bytes[offset[r]:offset[r+1]]
 	bytes   string
 	longest int
@@ -32,6 +32,7 @@ const (
 	maxShort   = 5
 	shortBits  = 17
 	longBits   = 18
+	rankMask   = 1<<longBits - 1
 	shortBytes = uint64(1)<<43 - 1 // the length in the upper three bits
 	pad        = 8                 // bytes after a piece that may be read
 )
@@ -44,7 +45,7 @@ func (v *vocabulary) fill(data string) error {
 		return errRanks
 	}
 	n := int(binary.LittleEndian.Uint32([]byte(data[:4])))
-	if len(data) < 4+n || n > 1<<longBits {
+	if len(data) < 4+n || n >= 1<<longBits {
 		return errRanks
 	}
 	lengths := data[4 : 4+n]
@@ -52,7 +53,7 @@ func (v *vocabulary) fill(data string) error {
 	v.offset = make([]uint32, n+1)
 	v.pairs = make([]uint32, 1<<16)
 	v.short = make([]uint64, 1<<shortBits)
-	v.long = make([]uint64, 1<<longBits)
+	v.long = make([]uint32, 1<<longBits)
 	v.joined = make([]uint64, 1<<joinBits/64)
 	v.partial = make([]uint64, 1<<16/64)
 	at := 0
@@ -93,7 +94,7 @@ func (v *vocabulary) add(buf []byte, n int, rank uint32) {
 		for v.long[i] != 0 {
 			i = (i + 1) & (1<<longBits - 1)
 		}
-		v.long[i] = uint64(rank)<<32 | h&(1<<32-1)
+		v.long[i] = uint32(h)&^rankMask | rank
 	}
 }
 
@@ -123,8 +124,8 @@ func (v *vocabulary) lookup(buf []byte, from, to int) uint32 {
 		if slot == 0 {
 			return 0
 		}
-		if uint32(slot) == uint32(h) {
-			rank := uint32(slot >> 32)
+		if (slot^uint32(h))&^rankMask == 0 {
+			rank := slot & rankMask
 			if v.bytes[v.offset[rank-1]:v.offset[rank]] == string(buf[from:to]) {
 				return rank
 			}
