@@ -14,8 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
-	"sort"
 	"time"
 )
 
@@ -78,24 +76,15 @@ func (s *Split) Add(o Split) {
 	s.Uncached += o.Uncached
 }
 
-// entry is a prefix the cache holds.
-type entry struct {
-	position int
-	tokens   int
-	model    string
-	ttl      TTL
-	expires  time.Time
-	shared   bool // other conversations keep it alive
-}
-
 // Sim is the cache as one conversation sees it. The zero value is an empty one.
 type Sim struct {
-	entries []entry // by position, ascending
-	now     time.Time
-	any     bool   // a request was made
-	last    entry  // the last entry that the last request wrote
-	broken  change // what changed since
-	looked  int    // entries looked at to find a position
+	places places
+	now    time.Time
+	any    bool   // a request was made
+	last   entry  // the last entry that the last request wrote
+	lastAt int    // its position
+	broken change // what changed since
+	cooled int32  // Cool calls
 }
 
 type change struct {
@@ -107,7 +96,7 @@ type change struct {
 // Clone is a cache that holds the same and goes on by itself.
 func (s *Sim) Clone() Sim {
 	c := *s
-	c.entries = slices.Clone(s.entries)
+	c.places = s.places.clone()
 	return c
 }
 
@@ -117,41 +106,32 @@ var errBreakpoints = errors.New("the API refuses the breakpoints")
 // Warm puts an entry into the cache that never expires because other conversations use it: a prefix that all sessions
 // of a client share.
 func (s *Sim) Warm(b Breakpoint, model string) {
-	s.put(entry{position: b.Position, tokens: b.Tokens, model: model, ttl: b.TTL, shared: true})
+	s.put(b.Position, entry{tokens: b.Tokens, model: model, ttl: b.TTL, shared: s.cooled + 1})
 }
 
 // Seed puts an entry into the cache that requests before the first one of the file left there. It lives until its first
 // read, at the time of the first request.
 func (s *Sim) Seed(b Breakpoint, model string, at time.Time) {
-	s.last = entry{position: b.Position, tokens: b.Tokens, model: model, ttl: b.TTL, expires: at}
-	s.put(s.last)
+	s.last, s.lastAt = entry{tokens: b.Tokens, model: model, ttl: b.TTL, expires: at}, b.Position
+	s.put(s.lastAt, s.last)
 	s.any = true
 }
 
 // Cool ends what Warm began: from now on entries live only as long as the conversation itself uses them.
-func (s *Sim) Cool() {
-	for i := range s.entries {
-		s.entries[i].shared = false
-	}
-}
+func (s *Sim) Cool() { s.cooled++ }
 
 // Resize states that the prefix that ends at a position has another length than was known. Of a length of 0 nothing is
 // read.
 func (s *Sim) Resize(position, tokens int) {
-	from, to := s.behind(position-1), s.behind(position)
-	if tokens <= 0 {
-		s.entries = slices.Delete(s.entries, from, to)
-		return
-	}
-	for i := from; i < to; i++ {
-		s.entries[i].tokens = tokens
+	if p := s.places.at(position); p != nil {
+		p.resize(tokens)
 	}
 }
 
 // Add puts an entry into the cache that a request wrote which is not simulated: it began where the last request ended,
 // at a time.
 func (s *Sim) Add(b Breakpoint, model string, at time.Time) {
-	s.put(entry{position: b.Position, tokens: b.Tokens, model: model, ttl: b.TTL, expires: at.Add(b.TTL.Duration())})
+	s.put(b.Position, entry{tokens: b.Tokens, model: model, ttl: b.TTL, expires: at.Add(b.TTL.Duration())})
 }
 
 // Change states that from a position on, the blocks of the next request differ from those of the request before. Of
@@ -160,25 +140,14 @@ func (s *Sim) Change(position int, cause Cause) {
 	if !s.broken.any || position < s.broken.position {
 		s.broken = change{position, cause, true}
 	}
-	s.entries = s.entries[:s.behind(position-1)]
-}
-
-// behind is the index of the first entry that ends behind a position. Heads are looked for at each request: it does
-// not cost time in proportion to the entries.
-func (s *Sim) behind(position int) int {
-	return sort.Search(len(s.entries), func(i int) bool {
-		s.looked++
-		return s.entries[i].position > position
-	})
+	s.places.cut(position)
 }
 
 // Shrink states that the server removed tokens between the entries before a position and the position, and the prefix
 // stays valid (cache_edits): entries from the position on are shorter by so many tokens.
 func (s *Sim) Shrink(position, tokens int) {
-	for i := len(s.entries) - 1; i >= 0 && s.entries[i].position >= position; i-- {
-		s.entries[i].tokens = max(s.entries[i].tokens-tokens, 0)
-	}
-	if s.last.position >= position {
+	s.places.shrink(position, tokens)
+	if s.lastAt >= position {
 		s.last.tokens = max(s.last.tokens-tokens, 0)
 	}
 }
@@ -208,9 +177,9 @@ func (s *Sim) Branch(position int, r CachedRequest) (Split, error) {
 	for n := len(r.Breakpoints); n > 0 && r.Breakpoints[n-1].Position >= position; n-- {
 		r.Breakpoints = r.Breakpoints[:n-1]
 	}
-	last := s.last // the last request of the conversation itself stays
+	last, lastAt := s.last, s.lastAt // the last request of the conversation itself stays
 	s.write(&r)
-	s.last = last
+	s.last, s.lastAt = last, lastAt
 	return split, nil
 }
 
@@ -231,30 +200,31 @@ func (r *CachedRequest) check() error {
 }
 
 // read finds the entry that serves a request, of those that end before a position: for each breakpoint, from the last
-// to the first, at most LookBack positions back from it. hit is an index into entries, or -1.
+// to the first, at most LookBack positions back from it. hit is its place, valid until the next entry; nil: there is none.
 //
 // A request without a time takes no time; one with a time before that of the last request moves the clock back.
-func (s *Sim) read(r *CachedRequest, before int) (hit int, split Split, err error) {
+func (s *Sim) read(r *CachedRequest, before int) (hit *place, split Split, err error) {
 	if err := r.check(); err != nil {
-		return -1, Split{}, err
+		return nil, Split{}, err
 	}
 	if !r.Start.IsZero() {
 		s.now = r.Start
 	}
 	for i := len(r.Breakpoints) - 1; i >= 0; i-- {
 		b := &r.Breakpoints[i]
-		for j := s.behind(min(b.Position, before-1)) - 1; j >= 0 && s.entries[j].position > b.Position-LookBack; j-- {
-			if s.alive(&s.entries[j], r.Model) {
-				return j, r.bill(s.entries[j].tokens), nil
+		for j := s.places.behind(min(b.Position, before-1)) - 1; j >= 0 && s.places.list[j].position > b.Position-LookBack; j-- {
+			if e, ok := s.places.list[j].get(r.Model); ok && s.alive(&e) {
+				return &s.places.list[j], r.bill(e.tokens), nil
 			}
 		}
 	}
-	return -1, r.bill(0), nil
+	return nil, r.bill(0), nil
 }
 
-func (s *Sim) alive(e *entry, model string) bool {
-	return e.model == model && (e.shared || !s.now.After(e.expires))
-}
+func (s *Sim) alive(e *entry) bool { return s.shared(e) || !s.now.After(e.expires) }
+
+// shared reports whether other conversations keep an entry alive.
+func (s *Sim) shared(e *entry) bool { return e.shared > s.cooled }
 
 // bill splits the input: a tokens are read; up to b, the highest 1h breakpoint after a, is written for an hour; from
 // there to c, the last breakpoint, for five minutes; the rest is plain input.
@@ -283,13 +253,14 @@ func (s *Sim) expiry(r *CachedRequest, t TTL) time.Time {
 }
 
 // refresh restarts the lifetime of the entry that was read.
-func (s *Sim) refresh(r *CachedRequest, hit int) {
-	if hit < 0 {
+func (s *Sim) refresh(r *CachedRequest, hit *place) {
+	if hit == nil {
 		return
 	}
-	e := &s.entries[hit]
+	e, _ := hit.get(r.Model)
 	e.expires = s.expiry(r, e.ttl)
-	if e.position == s.last.position && e.model == s.last.model {
+	hit.set(e)
+	if hit.position == s.lastAt && e.model == s.last.model {
 		s.last.expires = e.expires
 	}
 }
@@ -299,29 +270,23 @@ func (s *Sim) refresh(r *CachedRequest, hit int) {
 func (s *Sim) write(r *CachedRequest) {
 	for _, b := range r.Breakpoints {
 		if b.Tokens >= r.Minimum {
-			s.last = entry{
-				position: b.Position, tokens: min(b.Tokens, r.Tokens), model: r.Model,
-				ttl: b.TTL, expires: s.expiry(r, b.TTL),
-			}
-			s.put(s.last)
+			s.last = entry{tokens: min(b.Tokens, r.Tokens), model: r.Model, ttl: b.TTL, expires: s.expiry(r, b.TTL)}
+			s.lastAt = b.Position
+			s.put(s.lastAt, s.last)
 		}
 	}
 }
 
 // put adds an entry at its place, or updates the one that is there.
-func (s *Sim) put(e entry) {
-	i := s.behind(e.position)
-	for j := i - 1; j >= 0 && s.entries[j].position == e.position; j-- {
-		if old := &s.entries[j]; old.model == e.model {
-			e.shared = e.shared || old.shared
-			if s.alive(old, e.model) && old.expires.After(e.expires) {
-				e.ttl, e.expires = old.ttl, old.expires
-			}
-			*old = e
-			return
+func (s *Sim) put(position int, e entry) {
+	p := s.places.open(position)
+	if old, ok := p.get(e.model); ok {
+		e.shared = max(e.shared, old.shared)
+		if s.alive(&old) && old.expires.After(e.expires) {
+			e.ttl, e.expires = old.ttl, old.expires
 		}
 	}
-	s.entries = slices.Insert(s.entries, i, e)
+	p.set(e)
 }
 
 // Head is the part of a request before its messages that a client marks for the cache: tools and the system prompt up

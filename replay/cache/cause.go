@@ -50,25 +50,25 @@ func (c Cause) String() string {
 }
 
 // why compares what was read with what the request before wrote last.
-func (s *Sim) why(r *CachedRequest, hit int) Cause {
+func (s *Sim) why(r *CachedRequest, hit *place) Cause {
 	switch {
 	case len(r.Breakpoints) == 0:
 		return Cause{Kind: Unmarked}
 	case !s.any:
 		return Cause{Kind: First}
-	case hit >= 0 && s.entries[hit].position >= s.last.position && !s.broken.any:
+	case hit != nil && hit.position >= s.lastAt && !s.broken.any:
 		return Cause{}
 	case s.last.model != r.Model && s.last.model != "":
 		return Cause{Kind: ModelSwitch}
-	case s.broken.any && s.broken.position <= s.last.position:
+	case s.broken.any && s.broken.position <= s.lastAt:
 		return s.broken.cause
 	case s.last.model == "":
 		// The request before left nothing: its prefix was too short.
-		if r.Breakpoints[len(r.Breakpoints)-1].Tokens < r.Minimum || hit < 0 {
+		if r.Breakpoints[len(r.Breakpoints)-1].Tokens < r.Minimum || hit == nil {
 			return Cause{Kind: BelowMinimum}
 		}
 		return Cause{}
-	case hit >= 0 && s.entries[hit].position >= s.last.position:
+	case hit != nil && hit.position >= s.lastAt:
 		return Cause{}
 	case s.now.After(s.last.expires):
 		return Cause{Kind: Expired}

@@ -51,9 +51,9 @@ func FuzzSim(f *testing.F) {
 			if split.Read < 0 || split.Write5m < 0 || split.Write1h < 0 || split.Uncached < 0 || split.Input() != r.Tokens {
 				t.Fatalf("%+v is split into %+v", r, split)
 			}
-			for i := 1; i < len(s.entries); i++ {
-				if s.entries[i].position < s.entries[i-1].position {
-					t.Fatalf("entries out of order: %+v", s.entries)
+			for i := 1; i < len(s.places.list); i++ {
+				if s.places.list[i].position <= s.places.list[i-1].position {
+					t.Fatalf("places out of order: %+v", s.places.list)
 				}
 			}
 		}

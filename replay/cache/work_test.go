@@ -27,7 +27,7 @@ func grow(tb testing.TB, n int) *Sim {
 // The head is written at each request: finding its entry does not go through those of all requests.
 func TestWorkOfAGrowingConversation(t *testing.T) {
 	const n = 4000
-	if once, twice := grow(t, n).looked, grow(t, 2*n).looked; once < n || float64(twice) > 2.2*float64(once) {
+	if once, twice := grow(t, n).places.looked, grow(t, 2*n).places.looked; once < n || float64(twice) > 2.2*float64(once) {
 		t.Errorf("%d entries looked at in %d requests, %d in twice as many", once, n, twice)
 	}
 }
