@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"time"
 )
@@ -10,14 +12,25 @@ import (
 // content: the caller says how long the common beginning is where it is not all. The zero value is an empty cache.
 type Automatic struct {
 	models []prefix
-	last   string // model of the last request
-	any    bool   // a request was made
+	at     map[string]int // index into models, by model
+	limits []limit
+	acts   int  // Limit calls
+	shrunk int  // tokens of all Shrink calls
+	any    bool // a request was made
 	now    time.Time
 }
 
-// prefix is what the last request to a model left.
+// limit is a Limit call that none after it goes below: limits are in order of their calls and of their tokens.
+type limit struct {
+	act    int // Limit calls before it
+	tokens int // with those of Shrink calls before it
+	cause  Cause
+}
+
+// prefix is what the last request to a model left, as it was when the model was last looked up.
 type prefix struct {
-	model     string
+	acts      int // Limit calls by then
+	shrunk    int // tokens of Shrink calls by then
 	left      int // tokens, with the response where that is cached
 	same      int // of these, what the next request has as well
 	reasoning int // tokens before the first response of the turn that has reasoning; -1: none has
@@ -40,45 +53,77 @@ type UnmarkedRequest struct {
 // Clone is a cache that goes on by itself.
 func (a *Automatic) Clone() Automatic {
 	c := *a
-	c.models = slices.Clone(a.models)
+	c.models, c.at, c.limits = slices.Clone(a.models), maps.Clone(a.at), slices.Clone(a.limits)
 	return c
 }
 
-// of finds what a model's last request left; nil where there was none.
+// of finds what a model's last request left, after all Limit and Shrink calls since; nil where there was none. It is
+// valid until the next model.
 func (a *Automatic) of(model string) *prefix {
-	for i := range a.models {
-		if a.models[i].model == model {
-			return &a.models[i]
-		}
+	i, known := a.at[model]
+	if !known {
+		return nil
 	}
-	return nil
+	m := &a.models[i]
+	// Calls that take off and bound tokens at least down to none come to the least bound, less what is taken off.
+	same := m.same + m.shrunk
+	n, _ := slices.BinarySearchFunc(a.limits, m.acts, func(l limit, act int) int { return cmp.Compare(l.act, act) })
+	if n < len(a.limits) && a.limits[n].tokens < same {
+		same, m.cause = a.limits[n].tokens, a.limits[n].cause
+	}
+	m.same, m.left = max(same-a.shrunk, 0), max(m.left+m.shrunk-a.shrunk, 0)
+	m.reasoning = min(m.reasoning, m.same)
+	m.acts, m.shrunk = a.acts, a.shrunk
+	if len(a.models) == 1 {
+		a.limits = a.limits[:0]
+	}
+	return m
+}
+
+// open is of, and makes what there is not.
+func (a *Automatic) open(model string) *prefix {
+	if m := a.of(model); m != nil {
+		return m
+	}
+	if a.at == nil {
+		a.at = map[string]int{}
+	}
+	a.at[model] = len(a.models)
+	a.models = append(a.models, prefix{acts: a.acts, shrunk: a.shrunk, reasoning: -1})
+	return &a.models[len(a.models)-1]
 }
 
 // Seed states that requests before the first one left so many tokens of a model's prompt, which are cached until then.
 func (a *Automatic) Seed(model string, tokens int, at time.Time) {
-	a.models = append(a.models, prefix{model: model, left: tokens, same: tokens, reasoning: -1, expires: at})
-	a.last, a.any = model, true
+	m := a.open(model)
+	m.left, m.same, m.expires = tokens, tokens, at
+	a.any = true
 }
 
 // Limit states that the next request has no more than so many tokens in common with any request before. Of several
 // limits the least counts, and of equal ones the first cause.
 func (a *Automatic) Limit(tokens int, cause Cause) {
-	for i := range a.models {
-		m := &a.models[i]
-		if m.same > tokens {
-			m.same, m.cause = max(tokens, 0), cause
-		}
-		m.reasoning = min(m.reasoning, m.same)
+	if len(a.models) == 0 {
+		return
 	}
+	l := limit{a.acts, max(tokens, 0) + a.shrunk, cause}
+	n := len(a.limits)
+	for n > 0 && a.limits[n-1].tokens > l.tokens {
+		n--
+	}
+	a.limits = append(a.limits[:n], l)
+	a.acts++
 }
 
-// Shrink states that the server removed tokens from what was sent, and what stays is still cached.
+// Shrink states that the server removed tokens from what was sent, and what stays is still cached. Below 0 it put
+// something longer in the place of what was sent.
 func (a *Automatic) Shrink(tokens int) {
-	for i := range a.models {
-		m := &a.models[i]
-		m.left, m.same = max(m.left-tokens, 0), max(m.same-tokens, 0)
-		m.reasoning = min(m.reasoning, m.same)
+	if tokens < 0 { // what was bounded at none grows from there
+		for model := range a.at {
+			a.of(model)
+		}
 	}
+	a.shrunk += tokens
 }
 
 // NewTurn states that the next request is the first of a turn. Where the server leaves out the reasoning of the finished
@@ -102,8 +147,7 @@ func (a *Automatic) NewTurn(model string, kind *CacheKind) (tokens int, ok bool)
 func (a *Automatic) Request(r UnmarkedRequest) (Split, Cause) {
 	m, read, cause := a.read(&r, r.Tokens)
 	if m == nil {
-		a.models = append(a.models, prefix{model: r.Model, reasoning: -1})
-		m = &a.models[len(a.models)-1]
+		m = a.open(r.Model)
 	}
 	m.left, m.cause, m.expires = r.Tokens, Cause{}, a.expiry(&r)
 	if r.Kind.OutputCached {
@@ -113,7 +157,7 @@ func (a *Automatic) Request(r UnmarkedRequest) (Split, Cause) {
 	if m.reasoning = min(m.reasoning, r.Tokens); r.Reasons && m.reasoning < 0 {
 		m.reasoning = r.Tokens
 	}
-	a.last, a.any = r.Model, true
+	a.any = true
 	return Split{Read: read, Uncached: r.Tokens - read}, cause
 }
 

@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"fmt"
+	"math/rand"
 	"testing"
 	"time"
 )
@@ -212,6 +214,60 @@ func TestSeedAutomatic(t *testing.T) {
 
 // FuzzAutomatic: whatever is asked, a request reads whole blocks of what it has in common with the last one, or of the
 // floor; nothing is written, and the parts add up to the input.
+// TestLateAutomatic compares a cache whose models are looked up when they are asked, with one in which each model is
+// looked up after each call.
+func TestLateAutomatic(t *testing.T) {
+	var models []string
+	for i := range 6 {
+		models = append(models, fmt.Sprint("m", i))
+	}
+	kinds := []*CacheKind{kindOf(t, "gpt-5-4"), kindOf(t, "gpt-5-6-sol"), kindOf(t, "kimi-k3")}
+	for seed := range int64(300) {
+		rnd := rand.New(rand.NewSource(seed))
+		used := models[:1+rnd.Intn(len(models))]
+		late, soon := &Automatic{}, &Automatic{}
+		now := start
+		for step := range 200 {
+			i := rnd.Intn(len(used))
+			n := 300 * rnd.Intn(40)
+			cause := Cause{Kind: Edited, Stage: fmt.Sprint(step)}
+			switch rnd.Intn(8) {
+			case 0, 1, 2:
+				late.Limit(n, cause)
+				soon.Limit(n, cause)
+			case 3, 4:
+				late.Shrink(n/7 - 100)
+				soon.Shrink(n/7 - 100)
+			case 5:
+				n, ok := late.NewTurn(used[i], kinds[i%len(kinds)])
+				if want, dropped := soon.NewTurn(used[i], kinds[i%len(kinds)]); n != want || ok != dropped {
+					t.Fatalf("seed %d, step %d: a turn after %d tokens, %t; want %d, %t", seed, step, n, ok, want, dropped)
+				}
+			case 6:
+				*late = late.Clone()
+			}
+			for _, m := range used {
+				soon.of(m)
+			}
+			if rnd.Intn(3) > 0 {
+				continue
+			}
+			now = now.Add(time.Duration(rnd.Intn(200)) * time.Second)
+			r := UnmarkedRequest{Start: now, Model: used[i], Kind: kinds[i%len(kinds)], Tokens: 9000 + n, Output: rnd.Intn(500), Floor: rnd.Intn(2000), Reasons: rnd.Intn(2) == 0}
+			if rnd.Intn(4) == 0 {
+				if got, want := late.Branch(n, r), soon.Branch(n, r); got != want {
+					t.Fatalf("seed %d, step %d: a branch of %+v, want %+v", seed, step, got, want)
+				}
+				continue
+			}
+			got, why := late.Request(r)
+			if want, cause := soon.Request(r); got != want || why != cause {
+				t.Fatalf("seed %d, step %d: %+v, %s; want %+v, %s", seed, step, got, why, want, cause)
+			}
+		}
+	}
+}
+
 func FuzzAutomatic(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 4, 5, 6, 7, 8, 200, 100, 50, 25, 12, 6, 3, 1, 0, 255, 9, 9, 9, 9, 9})
 	kinds, err := DefaultKinds()
