@@ -3,6 +3,7 @@ package goose
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -84,16 +85,16 @@ func (s *gooseCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	if c.Window == 0 {
 		return nil, nil
 	}
-	newest, begins := s.prompt(c.View)
+	begins := begins(c.View)
 	total := c.Before // without a usage Goose counts the messages
 	if c.Last.Known && !c.Last.Summary {
 		total = c.Last.Usage.Total()
 	}
 	if limit, off := s.p.limit(c.Window); begins && !off && total > limit {
-		return s.compact(c, newest, goOnTalking, "auto", fmt.Sprintf("the last response's total of %d > %d", total, limit))
+		return s.compact(c, prompt(c.View), goOnTalking, "auto", fmt.Sprintf("the last response's total of %d > %d", total, limit))
 	}
 	if size := measure.PromptTokens(c); s.p.Overflow && size > c.Window {
-		text := goOnCalling
+		text, newest := goOnCalling, prompt(c.View)
 		if begins {
 			text = goOnTalking
 		} else if len(newest) > 1 {
@@ -104,25 +105,37 @@ func (s *gooseCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	return nil, nil
 }
 
-// prompt is the newest prompt and what follows it, and whether nothing of the agent's does: a turn begins. Where no
-// prompt is in view it is the newest message of the user's without a tool result.
-func (s *gooseCompaction) prompt(v policy.View) (items []policy.ItemID, begins bool) {
-	begins = true
-	var after, other []policy.ItemID
+// begins reports whether a turn begins: nothing of the agent's follows the newest prompt in view.
+func begins(v policy.View) bool {
 	for id := range v.Backward {
 		m := v.Message(id)
-		if m != nil && m.Class == session.ClassPrompt {
-			return append([]policy.ItemID{id}, after...), begins && !m.Queued
-		}
 		switch {
+		case m != nil && m.Class == session.ClassPrompt:
+			return !m.Queued
 		case v.Role(id) == session.Assistant || m != nil && m.Class == session.ClassToolResult:
-			begins = false
+			return false
+		}
+	}
+	return false
+}
+
+// prompt is the newest prompt and what follows it. Where no prompt is in view it is the newest message of the user's
+// without a tool result.
+func prompt(v policy.View) (items []policy.ItemID) {
+	var other []policy.ItemID
+	for id := range v.Backward {
+		m := v.Message(id)
+		items = append(items, id)
+		switch {
+		case m != nil && m.Class == session.ClassPrompt:
+			slices.Reverse(items)
+			return items
+		case v.Role(id) == session.Assistant || m != nil && m.Class == session.ClassToolResult:
 		case len(other) == 0 && (m == nil || measure.Sent(v, id)):
 			other = []policy.ItemID{id}
 		}
-		after = append([]policy.ItemID{id}, after...)
 	}
-	return other, false
+	return other
 }
 
 // compact replaces the view. It fails where the summary request does not fit the window without any tool result.

@@ -2,10 +2,12 @@ package goose
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/measure"
 	"github.com/ctxkit/ctxkit/policy/stage/summarize"
 )
 
@@ -58,6 +60,15 @@ type gooseToolPairs struct {
 	p        GooseToolPairs
 	pairs    []pair // to be summarised
 	eligible int
+
+	seen          measure.Follower
+	earlier, turn []response // in view that call tools: of earlier turns, and of the current one
+}
+
+// response is a response in view and the number of its calls.
+type response struct {
+	id    policy.ItemID
+	calls int
 }
 
 // pair is a response with its calls and the messages that answer them.
@@ -80,45 +91,82 @@ func (s *gooseToolPairs) Run(c *policy.Context) ([]policy.Edit, error) {
 
 // oldest lists the responses that are summarised beside the request, none where there are too few.
 func (s *gooseToolPairs) oldest(c *policy.Context) []pair {
-	var earlier, turn []pair // with calls; of earlier turns, and of the current one
+	s.follow(c.View)
 	calls := 0
-	for id := range c.View.Items {
-		m := c.View.Message(id)
-		if m != nil && m.Class == session.ClassPrompt && !m.Queued {
-			earlier, turn = append(earlier, turn...), nil
-		}
-		if m == nil || m.Role != session.Assistant {
-			continue
-		}
-		p := pair{call: id, items: []policy.ItemID{id}}
-		for b := range m.Blocks {
-			t := policy.Target{Item: id, Block: b}
-			switch m.Blocks[b].Kind {
-			case jsonl.KindToolUse:
-				p.calls = append(p.calls, t)
-			case jsonl.KindText:
-				p.texts = append(p.texts, policy.Content{Kind: jsonl.KindText, Length: c.View.Length(t), Ref: &t})
-			}
-		}
-		if len(p.calls) > 0 {
-			turn = append(turn, p)
-		}
-	}
-	for _, p := range earlier {
-		calls += len(p.calls)
+	for _, r := range s.earlier {
+		calls += r.calls
 	}
 	s.eligible = calls
 	if calls <= s.p.cutoff(c.Window)+s.p.Batch {
 		return nil
 	}
+	var pairs []pair
 	taken := 0
-	for i, p := range earlier {
+	for _, r := range s.earlier {
 		if taken >= s.p.Batch {
-			return earlier[:i]
+			break
 		}
-		taken += len(p.calls)
+		pairs = append(pairs, newPair(c.View, r.id))
+		taken += r.calls
 	}
-	return earlier
+	return pairs
+}
+
+// follow notes the responses that joined and forgets those that left.
+func (s *gooseToolPairs) follow(v policy.View) {
+	edits, items, anew := s.seen.Follow(v)
+	left := false
+	for i := range edits {
+		if edits[i].Kind == policy.KindRemove || edits[i].Kind == policy.KindCollapse {
+			left = true
+			anew = anew || slices.ContainsFunc(edits[i].Items, func(id policy.ItemID) bool { return beginsTurn(v.Message(id)) })
+		}
+	}
+	switch gone := func(r response) bool { return !v.Has(r.id) }; {
+	case anew:
+		items, s.earlier, s.turn = v.IDs(), nil, nil
+	case left:
+		s.earlier, s.turn = slices.DeleteFunc(s.earlier, gone), slices.DeleteFunc(s.turn, gone)
+	}
+	for _, id := range items {
+		m := v.Message(id)
+		switch {
+		case m == nil || !v.Has(id):
+		case beginsTurn(m):
+			s.earlier, s.turn = append(s.earlier, s.turn...), nil
+		case m.Role == session.Assistant:
+			if n := len(callsOf(id, m)); n > 0 {
+				s.turn = append(s.turn, response{id, n})
+			}
+		}
+	}
+}
+
+// beginsTurn reports whether a message is a prompt that was not queued.
+func beginsTurn(m *session.Message) bool {
+	return m != nil && m.Class == session.ClassPrompt && !m.Queued
+}
+
+// callsOf are the calls of a response.
+func callsOf(id policy.ItemID, m *session.Message) (calls []policy.Target) {
+	for b := range m.Blocks {
+		if m.Blocks[b].Kind == jsonl.KindToolUse {
+			calls = append(calls, policy.Target{Item: id, Block: b})
+		}
+	}
+	return calls
+}
+
+// newPair is a response with its calls and texts; its answers are missing.
+func newPair(v policy.View, id policy.ItemID) pair {
+	m := v.Message(id)
+	p := pair{call: id, calls: callsOf(id, m), items: []policy.ItemID{id}}
+	for b := range m.Blocks {
+		if t := (policy.Target{Item: id, Block: b}); m.Blocks[b].Kind == jsonl.KindText {
+			p.texts = append(p.texts, policy.Content{Kind: jsonl.KindText, Length: v.Length(t), Ref: &t})
+		}
+	}
+	return p
 }
 
 // summarize takes the responses with their answers out and adds the summaries at the end.
