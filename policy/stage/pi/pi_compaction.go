@@ -102,6 +102,7 @@ type piCompaction struct {
 	files fileOps
 	kept  policy.ItemID // the newest item behind the last summary that the last compaction left
 	made  bool          // there is a last compaction, and kept is set
+	sums  measure.ItemSums
 }
 
 func (s *piCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
@@ -117,15 +118,15 @@ func (s *piCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	}
 	if c.Moment == policy.TurnEnd {
 		used := c.Last.Usage.Context() + c.Last.Usage.Output
-		if c.Last.Summary || !s.p.exceeds(used, c.Window) { // a compaction has come since the last response
+		if c.Last.Summary || !s.p.exceeds(used, c.Window) || s.small(c.View) { // a compaction has come since the last response
 			return nil, nil
 		}
 		return s.compact(c, c.View.IDs(), nil, "auto", s.why(used, c.Window), false)
 	}
-	history, pending := split(c.View)
-	used := s.used(c, history)
-	results := len(history) > 0 && c.View.Role(history[len(history)-1]) == session.User
-	if s.p.inRun() && results && s.p.exceeds(used, c.Window) {
+	pending := prompts(c.View)
+	used := s.used(c, len(pending))
+	if s.p.inRun() && afterResults(c.View, len(pending)) && s.p.exceeds(used, c.Window) && !s.small(c.View) {
+		history, _ := split(c.View)
 		if edits, err := s.compact(c, history, pending, "auto", s.why(used, c.Window), false); err != nil || edits != nil {
 			return edits, err
 		}
@@ -134,7 +135,7 @@ func (s *piCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 		used += s.tokens(c.View, id)
 	}
 	used = max(used, measure.PromptTokens(c)) // the API refuses by its own count
-	if used <= c.Window {
+	if used <= c.Window || s.small(c.View) {
 		return nil, nil
 	}
 	return s.compact(c, c.View.IDs(), nil, "auto", fmt.Sprintf("the request of %d tokens > %d, the window", used, c.Window), true)
@@ -147,33 +148,80 @@ func (s *piCompaction) why(used, window int) string {
 // split divides the view into what the client has in its session and the prompts that begin the next run.
 func split(v policy.View) (history, pending []policy.ItemID) {
 	ids := v.IDs()
-	at := len(ids)
-	for i := len(ids) - 1; i >= 0; i-- {
-		m := v.Message(ids[i])
-		if m == nil || m.Role == session.Assistant || m.Class == session.ClassToolResult {
-			break
-		}
-		if m.Class == session.ClassPrompt {
-			at = i
-		}
-	}
+	at := len(ids) - len(prompts(v))
 	return ids[:at], ids[at:]
 }
 
+// prompts are the prompts that begin the next run, and what is among them.
+func prompts(v policy.View) (pending []policy.ItemID) {
+	n := 0
+	for id := range v.Backward {
+		m := v.Message(id)
+		if m == nil || m.Role == session.Assistant || m.Class == session.ClassToolResult {
+			break
+		}
+		if pending = append(pending, id); m.Class == session.ClassPrompt {
+			n = len(pending)
+		}
+	}
+	pending = pending[:n]
+	slices.Reverse(pending)
+	return pending
+}
+
+// before calls yield with the items before the newest pending ones, from the newest to the oldest.
+func before(v policy.View, pending int) func(yield func(policy.ItemID) bool) {
+	return func(yield func(policy.ItemID) bool) {
+		for id := range v.Backward {
+			if pending--; pending < 0 && !yield(id) {
+				return
+			}
+		}
+	}
+}
+
+// afterResults reports whether the item before the newest pending ones is no response.
+func afterResults(v policy.View, pending int) bool {
+	for id := range before(v, pending) {
+		return v.Role(id) == session.User
+	}
+	return false
+}
+
 // used is the client's estimate before a request, in tokens: the last response's total and the estimates of what came
-// after it, or of all where there was no response since a compaction.
-func (s *piCompaction) used(c *policy.Context, history []policy.ItemID) int {
+// after it, or of all where there was no response since a compaction. The newest pending items are not counted.
+func (s *piCompaction) used(c *policy.Context, pending int) int {
 	used, all := c.Overhead, true
 	if c.Last.Known && !c.Last.Summary {
 		used, all = c.Last.Usage.Context()+c.Last.Usage.Output, false
 	}
-	for _, id := range slices.Backward(history) {
+	for id := range before(c.View, pending) {
 		if !all && c.View.Role(id) == session.Assistant {
 			break
 		}
 		used += s.tokens(c.View, id)
 	}
 	return used
+}
+
+// small reports whether all of a view is less than what a compaction keeps, so that nothing goes.
+func (s *piCompaction) small(v policy.View) bool {
+	if s.p.Rules == rulesDrop && s.made { // it looks at a part of the view, which may begin with results
+		return false
+	}
+	s.sums.Of = s.tokens
+	if s.sums.Follow(v); s.sums.Sum >= s.p.KeepRecent {
+		return false
+	}
+	first := true // of what the compaction looks at
+	for id := range v.Items {
+		if sy := v.Synthetic(id); first && sy != nil && sy.Summary {
+			first = false
+			continue
+		}
+		return !holdsResult(v, id)
+	}
+	return true
 }
 
 // compact replaces what is before the cut by a summary. ids is the client's session, pending what joins it after.
@@ -212,7 +260,7 @@ func (s *piCompaction) compact(c *policy.Context, ids, pending []policy.ItemID, 
 		Insert: []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: s.message(summary)}},
 		Keep:   keep,
 		Call:   attempt.Call,
-		Detail: map[string]int{"pre_tokens": s.used(c, ids)},
+		Detail: map[string]int{"pre_tokens": s.used(c, c.View.Len()-len(ids))},
 	}}, nil
 }
 

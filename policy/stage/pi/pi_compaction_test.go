@@ -1,12 +1,14 @@
 package pi
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
@@ -140,5 +142,62 @@ func TestPiOverflow(t *testing.T) {
 				t.Errorf("reason %q, want %q", e.Reason, want)
 			}
 		}
+	}
+}
+
+// TestPiSmall compares what is said of a view from sums of what joined with what a compaction would cut, and the split
+// with a walk from the front.
+func TestPiSmall(t *testing.T) {
+	small, large := 0, 0
+	for seed := range uint64(200) {
+		d := stagetest.NewDice(seed, nil)
+		p := *definePiCompaction().Params.(*PiCompaction)
+		p.Rules = d.Pick(rulesDrop, rulesTurnEnd, rulesRun, rulesProjection)
+		p.Reserve, p.KeepRecent, p.Summary = 500, d.N(3000), policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 10}}
+		stage := stagetest.Start(t, definePiCompaction(), &p)
+		s := stage.Stage.(*piCompaction)
+		r := stagetest.NewRun(t, d.Conversation(), stage)
+		r.Window = 1500 + d.N(4000)
+		r.Each = func(k int) {
+			for range d.N(2) {
+				ids := r.View.IDs()
+				e := policy.Edit{Kind: policy.KindRemove, Trigger: "auto", Stage: "test", Items: []policy.ItemID{ids[d.N(len(ids))]}}
+				if _, err := r.View.Apply(e); err != nil {
+					t.Fatal(err)
+				}
+			}
+			history, pending := split(r.View)
+			for _, ids := range [][]policy.ItemID{history, r.View.IDs()} {
+				previous, items := s.since(r.View, ids)
+				for _, overflow := range []bool{false, true} {
+					cut, _ := s.cut(r.View, previous, items, overflow)
+					switch {
+					case !s.small(r.View):
+						large++
+					case cut != 0:
+						t.Fatalf("seed %d, request %d: a small view is cut at %d of %d", seed, k, cut, len(items))
+					default:
+						small++
+					}
+				}
+			}
+			at := len(history) + len(pending)
+			for i, id := range slices.Backward(r.View.IDs()) {
+				m := r.View.Message(id)
+				if m == nil || m.Role == session.Assistant || m.Class == session.ClassToolResult {
+					break
+				}
+				if m.Class == session.ClassPrompt {
+					at = i
+				}
+			}
+			if at != len(history) {
+				t.Fatalf("seed %d, request %d: split at %d, want %d", seed, k, len(history), at)
+			}
+		}
+		r.All()
+	}
+	if small < 1000 || large < 1000 {
+		t.Errorf("%d views are small, %d are not", small, large)
 	}
 }
