@@ -63,7 +63,7 @@ type builder struct {
 	found  []needle
 	seen   map[uint64]sighting // names by hash
 	files  map[string]*file
-	calls  []call // without a result so far
+	calls  map[string][]call // by id: without a result so far, the oldest first
 	kept   *forms
 	texts  *reader
 	folded []byte // scratch of readAgain
@@ -107,7 +107,9 @@ type call struct {
 // candidates lists what the agent may have taken from an earlier block, in the order of the uses. The blocks that
 // really hold it are not known yet.
 func (x *Index) candidates(kept *forms) ([]needle, error) {
-	b := &builder{Index: x, kept: kept, texts: x.reader(), seen: map[uint64]sighting{}, files: map[string]*file{}, folder: foldString(x.conv.CWD)}
+	b := &builder{
+		Index: x, kept: kept, texts: x.reader(), seen: map[uint64]sighting{}, files: map[string]*file{}, calls: map[string][]call{}, folder: foldString(x.conv.CWD),
+	}
 	for m := range x.conv.Messages {
 		if err := b.message(m); err != nil {
 			return nil, err
@@ -234,7 +236,7 @@ func (b *builder) call(bl *session.Block, use *needle, raw, text []byte) {
 		f.state = f.states
 		c.state = f.state
 	}
-	b.calls = append(b.calls, c)
+	b.calls[c.id] = append(b.calls[c.id], c)
 	b.quotes(use, text, without)
 }
 
@@ -257,12 +259,14 @@ func (b *builder) edit(use *needle, old string) {
 
 // result notes what a Read showed, and takes back a change that failed.
 func (b *builder) result(bl *session.Block, at int32, text []byte) {
-	i := slices.IndexFunc(b.calls, func(c call) bool { return c.id == bl.ID })
-	if i < 0 {
+	open := b.calls[bl.ID]
+	if len(open) == 0 {
 		return
 	}
-	c := b.calls[i]
-	b.calls = slices.Delete(b.calls, i, i+1)
+	c := open[0]
+	if b.calls[bl.ID] = open[1:]; len(open) == 1 {
+		delete(b.calls, bl.ID)
+	}
 	f := b.files[c.path]
 	switch {
 	case c.changes && bl.IsError:

@@ -1,6 +1,8 @@
 package regret
 
 import (
+	"slices"
+
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/replay/price"
@@ -73,10 +75,13 @@ type judge struct {
 	edits     []policy.Edit
 	removed   []int   // by block: n of the request at which it was removed first; 0: never
 	removedBy []int32 // by block: 1 + the index of the edit that removed it, 0: it is in view
+	seen      int     // messages that a rebuild has come after
+	open      []int   // of these, those that a rebuild may still remove blocks of
+	isOpen    []bool  // by message: it is among them
 }
 
 func newJudge(x *Index, edits []policy.Edit, record bool) *judge {
-	j := &judge{sight: newSight(x, record), edits: edits, removed: make([]int, len(x.of)), removedBy: make([]int32, len(x.of))}
+	j := &judge{sight: newSight(x, record), edits: edits, removed: make([]int, len(x.of)), removedBy: make([]int32, len(x.of)), isOpen: make([]bool, len(x.conv.Messages))}
 	j.onEdit = j.note
 	return j
 }
@@ -127,8 +132,9 @@ func (j *judge) note(i int, e *policy.Edit) {
 		j.remove(j.target(e.Target), i)
 	case policy.KindServerKeep:
 		b := j.target(e.Target)
-		if j.removedBy[b] = 0; !j.present[b] {
-			j.left = append(j.left, int(j.x.of[b]))
+		j.removedBy[b] = 0
+		if m, _ := j.x.at(b); m < j.seen {
+			j.reopen(m)
 		}
 	case policy.KindRemove, policy.KindCollapse:
 		for _, id := range e.Items {
@@ -137,12 +143,29 @@ func (j *judge) note(i int, e *policy.Edit) {
 			}
 		}
 	case policy.KindSummarize:
-		for _, m := range j.left {
-			if b := j.x.base[m]; b < j.x.base[m+1] && !j.present[b] {
-				j.removeMessage(m, i)
-			}
+		j.rebuilt(i)
+	}
+}
+
+// rebuilt removes the messages that edit i left out. One that was removed once stays so, whether it is shown again or
+// not: only a block that the server keeps again can be removed anew.
+func (j *judge) rebuilt(i int) {
+	for ; j.seen < j.joined; j.seen++ {
+		j.reopen(j.seen)
+	}
+	j.open = slices.DeleteFunc(j.open, func(m int) bool {
+		if b := j.x.base[m]; b < j.x.base[m+1] && j.present[b] {
+			return false
 		}
-		j.left = j.left[:0]
+		j.removeMessage(m, i)
+		j.isOpen[m] = false
+		return true
+	})
+}
+
+func (j *judge) reopen(m int) {
+	if !j.isOpen[m] {
+		j.isOpen[m], j.open = true, append(j.open, m)
 	}
 }
 

@@ -16,7 +16,6 @@ type sight struct {
 	replaced []bool           // by block: an edit gave it another content
 	hidden   []bool           // by block: a payload-only edit hides it
 	items    []int            // messages in view, any order
-	left     []int            // messages that left the view since the last summary, each at least once
 	joined   int              // messages that have joined or were passed over
 	shows    map[string]int   // texts that edits put into view, in the normal form, and how often
 	content  map[int32]string // by block: the text that an edit replaced it with
@@ -72,8 +71,6 @@ func (s *sight) show(m int, in bool) {
 	if in {
 		by = 1
 		s.items = append(s.items, m)
-	} else {
-		s.left = append(s.left, m)
 	}
 	for b := from; b < to; b++ {
 		s.present[b] = in
