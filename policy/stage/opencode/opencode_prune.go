@@ -8,6 +8,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/measure"
 )
 
 // OpencodePrune are the parameters of opencode_prune.
@@ -62,11 +63,17 @@ type opencodePrune struct {
 	p      OpencodePrune
 	marked map[policy.Target]bool
 	places []int // indexes into View.Arrived: summaries of compactions, and messages with results
-	seen   int   // of View.Arrived
+	seen   measure.Follower
+
+	total   int // tokens of the outputs from the newest to where a walk ends, at least
+	largest int // of these outputs, tokens
 }
 
 func (s *opencodePrune) Run(c *policy.Context) ([]policy.Edit, error) {
 	if !s.p.Auto {
+		return nil, nil
+	}
+	if s.follow(c); s.little() {
 		return nil, nil
 	}
 	walk := &pruneWalk{rules: &s.p}
@@ -91,7 +98,6 @@ func (s *opencodePrune) Run(c *policy.Context) ([]policy.Edit, error) {
 // output that was pruned before.
 func (s *opencodePrune) walk(c *policy.Context, w *pruneWalk) (marks []policy.Target) {
 	arrived := c.View.Arrived()
-	s.follow(c.View)
 	at := len(arrived)
 	for at > 0 && !w.begun() {
 		at--
@@ -103,6 +109,11 @@ func (s *opencodePrune) walk(c *policy.Context, w *pruneWalk) (marks []policy.Ta
 		return nil
 	}
 	n, _ := slices.BinarySearch(s.places, at+1)
+	newer := 0
+	for _, place := range s.places[n:] {
+		newer += s.tokens(c, arrived[place])
+	}
+	defer func() { s.total = w.total + newer }()
 	for _, place := range slices.Backward(s.places[:n]) {
 		id := arrived[place]
 		m := c.View.Message(id)
@@ -126,14 +137,51 @@ func (s *opencodePrune) walk(c *policy.Context, w *pruneWalk) (marks []policy.Ta
 	return marks
 }
 
-// follow adds the places of compaction summaries and of results that joined since the last walk.
-func (s *opencodePrune) follow(v policy.View) {
-	for arrived := v.Arrived(); s.seen < len(arrived); s.seen++ {
-		sy, m := v.Synthetic(arrived[s.seen]), v.Message(arrived[s.seen])
+// follow notes the compaction summaries and the results that joined since the last run, and the changes of results.
+func (s *opencodePrune) follow(c *policy.Context) {
+	v := c.View
+	place := len(v.Arrived())
+	edits, joined, _ := s.seen.Follow(v)
+	for place -= len(joined); len(joined) > 0; place, joined = place+1, joined[1:] {
+		sy, m := v.Synthetic(joined[0]), v.Message(joined[0])
 		if sy != nil && sy.Summary && sy.Role == "assistant" || m != nil && m.Class == session.ClassToolResult {
-			s.places = append(s.places, s.seen)
+			s.places = append(s.places, place)
+			s.total += s.tokens(c, joined[0])
 		}
 	}
+	for i := range edits { // what they take off stays in the total
+		if e := &edits[i]; e.Stage != pruneStage && e.New != nil && e.Target.Block != policy.WholeItem {
+			s.add(policy.RoundQuarter(v.Length(e.Target).UTF16))
+		}
+	}
+}
+
+// tokens is the estimate of a message's outputs that a walk may count.
+func (s *opencodePrune) tokens(c *policy.Context, id policy.ItemID) (sum int) {
+	m := c.View.Message(id)
+	if m == nil {
+		return 0
+	}
+	for b := range m.Blocks {
+		if m.Blocks[b].Kind == jsonl.KindToolResult {
+			n := policy.RoundQuarter(c.View.Length(policy.Target{Item: id, Block: b}).UTF16)
+			s.largest = max(s.largest, n)
+			sum += n
+		}
+	}
+	return sum
+}
+
+// add notes that an output may be larger by so many tokens than it was.
+func (s *opencodePrune) add(tokens int) {
+	s.total += tokens
+	s.largest = max(s.largest, tokens)
+}
+
+// little reports whether a walk would clear nothing: it would pass no more outputs than it protects, or find too little
+// behind the one that crosses that.
+func (s *opencodePrune) little() bool {
+	return s.total <= max(s.p.Protect, s.p.Minimum, s.p.Protect+s.p.Minimum-s.largest)
 }
 
 // beginsTurn reports whether an item is what a walk counts as a user message.
