@@ -204,26 +204,26 @@ func AppendUnquoted(dst, body []byte, limit int) []byte {
 		to, from := unquoteASCII(dst[len(dst):len(dst)+min(limit, len(body)-i)], body[i:])
 		dst = dst[:len(dst)+to]
 		limit -= to
-		if i += from; i == len(body) {
-			break
-		}
-		r, n := rune(body[i]), 1
-		switch {
-		case r == '\\':
-			r, n = escaped(body, i)
-			if isSurrogate(r) {
-				r = utf8.RuneError
+		i += from
+		for first := true; i < len(body) && (first || body[i] >= utf8.RuneSelf); first = false {
+			r, n := rune(body[i]), 1
+			switch {
+			case r == '\\':
+				r, n = escaped(body, i)
+				if isSurrogate(r) {
+					r = utf8.RuneError
+				}
+			case r >= utf8.RuneSelf:
+				r, n = utf8.DecodeRune(body[i:])
 			}
-		case r >= utf8.RuneSelf:
-			r, n = utf8.DecodeRune(body[i:])
+			size := utf8.RuneLen(r)
+			if limit < size {
+				return dst
+			}
+			limit -= size
+			dst = utf8.AppendRune(dst, r)
+			i += n
 		}
-		size := utf8.RuneLen(r)
-		if limit < size {
-			break
-		}
-		limit -= size
-		dst = utf8.AppendRune(dst, r)
-		i += n
 	}
 	return dst
 }
