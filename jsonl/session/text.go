@@ -188,25 +188,25 @@ func (conv *Conversation) text(buf, raw []byte, bl *Block) ([]byte, error) {
 	return plainEscapes(out.Bytes()), nil
 }
 
-// Texts reads the blocks of a conversation one after another, into buffers that it uses again. What it returns holds until
-// its next call. It is for one goroutine.
-type Texts struct {
+// BlockReader reads the blocks of a conversation one after another, into buffers that it uses again. What it returns holds
+// until its next call. It is for one goroutine.
+type BlockReader struct {
 	conv   *Conversation
 	window jsonl.Window
 	buf    []byte
 }
 
-// NewTexts returns a reader of the blocks.
-func (conv *Conversation) NewTexts() *Texts { return &Texts{conv: conv} }
+// NewBlockReader returns a reader of the blocks.
+func (conv *Conversation) NewBlockReader() *BlockReader { return &BlockReader{conv: conv} }
 
 // Raw is [Conversation.Raw].
-func (t *Texts) Raw(message, block int) ([]byte, error) {
+func (t *BlockReader) Raw(message, block int) ([]byte, error) {
 	bl := &t.conv.Messages[message].Blocks[block]
 	return t.conv.readWith(func(span jsonl.Span) ([]byte, error) { return t.window.ReadSpan(t.conv.Sources[bl.File], span) }, bl, bl.Value)
 }
 
 // Text is [Conversation.Text].
-func (t *Texts) Text(message, block int) ([]byte, error) {
+func (t *BlockReader) Text(message, block int) ([]byte, error) {
 	raw, err := t.Raw(message, block)
 	if err != nil || len(raw) == 0 {
 		return nil, err
@@ -220,7 +220,7 @@ func (t *Texts) Text(message, block int) ([]byte, error) {
 }
 
 // WholeText is [Conversation.WholeText].
-func (t *Texts) WholeText(message, block int) ([]byte, error) {
+func (t *BlockReader) WholeText(message, block int) ([]byte, error) {
 	if t.conv.Messages[message].Blocks[block].Offload != nil {
 		text, err := t.conv.OffloadText(message, block)
 		return []byte(text), err

@@ -138,11 +138,11 @@ func (x *Index) can(block int32) bool {
 // reader reads the texts of blocks in raw history, one after another. What it returns holds until its next call.
 type reader struct {
 	x     *Index
-	texts *session.Texts
+	texts *session.BlockReader
 	buf   []byte
 }
 
-func (x *Index) reader() *reader { return &reader{x: x, texts: x.conv.NewTexts()} }
+func (x *Index) reader() *reader { return &reader{x: x, texts: x.conv.NewBlockReader()} }
 
 // text returns the text of a block; of a call, the strings of its input, one a line, and the input.
 func (r *reader) text(block int32) (text, input []byte, err error) {

@@ -106,7 +106,7 @@ type encodeWork struct {
 // run counts messages until none are left or one fails. The first error in the order of messages does not depend on
 // the number of goroutines: all messages before it have been taken.
 func (w *encodeWork) run() {
-	e := &encoding{encodeWork: w, texts: w.conv.NewTexts()}
+	e := &encoding{encodeWork: w, texts: w.conv.NewBlockReader()}
 	for {
 		from := int(w.next.Add(encodeStep)) - encodeStep
 		for m := from; m < min(from+encodeStep, len(w.errs)); m++ {
@@ -123,7 +123,7 @@ func (w *encodeWork) run() {
 // encoding is the work of one goroutine.
 type encoding struct {
 	*encodeWork
-	texts *session.Texts
+	texts *session.BlockReader
 	buf   []byte
 }
 

@@ -103,14 +103,15 @@ func (c *classes) wide(text []byte, i int) (class, int) {
 
 // run returns the end of the run of characters of some classes that starts at i.
 func (c *classes) run(text []byte, i int, of class) int {
-	for {
-		for c.plain(text, i)&of != 0 {
-			i++
+	for i < len(text) {
+		k, n := c.ascii[text[i]], 1
+		if k == 0 {
+			k, n = c.wide(text, i)
 		}
-		k, n := c.at(text, i)
 		if k&of == 0 {
-			return i
+			break
 		}
 		i += n
 	}
+	return i
 }

@@ -145,7 +145,7 @@ func (v *vocabulary) join(token string) {
 		switch {
 		case !wide(token[i]):
 		case i >= 3 && i+3 <= len(token):
-			h := joinHash(token[i-3 : i+3])
+			h := joinHash([]byte(token[i-3 : i+3]))
 			v.joined[h/64] |= 1 << (h % 64)
 		default:
 			p := pair(token[i-1], token[i])
@@ -163,7 +163,7 @@ func (v *vocabulary) joins(window []byte) bool {
 	return v.partial[p/64]>>(p%64)&1 != 0 || v.joined[h/64]>>(h%64)&1 != 0
 }
 
-func joinHash[T string | []byte](w T) uint64 {
+func joinHash(w []byte) uint64 {
 	_ = w[5]
 	key := uint64(w[0]) | uint64(w[1])<<8 | uint64(w[2])<<16 | uint64(w[3])<<24 | uint64(w[4])<<32 | uint64(w[5])<<40
 	return key * golden >> (64 - joinBits)

@@ -7,8 +7,8 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// TestTexts: reading blocks into the same buffers, in any order, gives the texts and bytes that reading each anew does.
-func TestTexts(t *testing.T) {
+// TestBlockReader: reading blocks into the same buffers, in any order, gives the texts and bytes that reading each anew does.
+func TestBlockReader(t *testing.T) {
 	paths, err := filepath.Glob("../../testdata/sessions/*")
 	if err != nil {
 		t.Fatal(err)
@@ -20,7 +20,7 @@ func TestTexts(t *testing.T) {
 			continue // not a session
 		}
 		for _, conv := range f.Conversations() {
-			texts := conv.NewTexts()
+			texts := conv.NewBlockReader()
 			check := func(m int) {
 				for b := range conv.Messages[m].Blocks {
 					blocks++
