@@ -89,6 +89,9 @@ func (c *classes) wide(text []byte, i int) (class, int) {
 	if i >= len(text) {
 		return 0, 0
 	}
+	if rest := text[i:]; wide(rest[0]) && len(rest) >= 3 { // the text is valid
+		return c.table[uint16(rest[0])<<12|uint16(rest[1]&0x3f)<<6|uint16(rest[2]&0x3f)], 3
+	}
 	r, n := utf8.DecodeRune(text[i:])
 	if r < tabled {
 		return c.table[r], n
