@@ -10,6 +10,9 @@ import (
 
 // kind is how a model is cached. Where that is not known, Claude Code marks what is to be cached all the same.
 func (r *Record) kind(model string) cache.CacheKind {
+	if k, ok := r.kindOf[model]; ok {
+		return k
+	}
 	k := r.kinds.Find(price.Normalize(model))
 	if k.Mode == "" && r.Conv.Product == session.Product {
 		k.Mode = cache.Breakpoints
@@ -23,6 +26,7 @@ func (r *Record) kind(model string) cache.CacheKind {
 // request after the last such pause read, if that was less than half of what the one before it had sent. None is taken
 // from a later request.
 func (r *Record) floors() []int {
+	r.kindOf = map[string]cache.CacheKind{}
 	list := make([]int, len(r.Conv.Requests))
 	first, rested, before := 0, 0, 0
 	var end time.Time
@@ -30,6 +34,7 @@ func (r *Record) floors() []int {
 	for k := range list {
 		msg := &r.Conv.Messages[r.Conv.Requests[k].Message]
 		kind := r.kind(msg.Model)
+		r.kindOf[msg.Model] = kind
 		if kind.Mode != cache.Auto {
 			continue
 		}

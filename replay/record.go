@@ -30,6 +30,7 @@ type Record struct {
 
 	models    *price.Table
 	kinds     *cache.KindTable
+	kindOf    map[string]cache.CacheKind // by model of a request
 	encoders  *tokens.Encoders
 	programs  policy.Programs  // nil: none are started
 	model     price.Model      // of the conversation, zero where it is not known
