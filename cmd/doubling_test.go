@@ -208,7 +208,7 @@ func shapes() []growth {
 				}
 			}
 		}},
-		{"boundaries", func(g *grower, n int) {
+		{"little", func(g *grower, n int) {
 			for i := range n / 4 {
 				g.user("hi")
 				g.used = 1000 // the policies are not led to compact
@@ -278,29 +278,68 @@ func cpu(t *testing.T) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
+// doubling runs commands over inputs of two sizes.
+type doubling struct {
+	dir  string
+	made map[string]bool // files
+
+	n          int           // lines of the smaller input, about
+	leastCPU   time.Duration // of the larger one: less says nothing
+	mostGrowth float64       // how much more a command may cost where the input is twice as large
+}
+
+// input makes an input once. It returns its file.
+func (d *doubling) input(t *testing.T, s growth, n int) string {
+	own := filepath.Join(d.dir, s.name, fmt.Sprint(n))
+	if !d.made[own] {
+		d.made[own] = true
+		g := &grower{t: t, dir: own, used: 20000, now: time.Date(2026, 1, 15, 9, 0, 0, 0, time.UTC)}
+		s.write(g, n)
+		g.beside("s.jsonl", g.String())
+	}
+	return filepath.Join(own, "s.jsonl")
+}
+
+// check runs a command over a session, or with folder over its folder, as a test of its own.
+func (d *doubling) check(t *testing.T, s growth, folder bool, args []string) {
+	t.Run(strings.ReplaceAll(strings.Join(args, " "), "/", "|")+" "+s.name, func(t *testing.T) {
+		run := func(n int) []string {
+			in := d.input(t, s, n)
+			if folder {
+				in = filepath.Dir(in)
+			}
+			return append(slices.Clone(args), in)
+		}
+		base := cost(t, 2, run(40))
+		// The fixed cost is taken off: what is left at n has to double. What a table that grows by doubling adds, and
+		// what other processes do to the time, is not seen twice.
+		grows := func(runs, n int) (cpu, bytes float64, once spent) {
+			once, twice := cost(t, runs, run(n)).less(base), cost(t, runs, run(2*n)).less(base)
+			if twice.cpu >= d.leastCPU {
+				cpu = float64(twice.cpu) / float64(max(once.cpu, 1))
+			}
+			return cpu, float64(twice.bytes) / float64(max(once.bytes, 1)), twice
+		}
+		cpu, bytes, at := grows(1, d.n)
+		for i := 0; (cpu > d.mostGrowth || bytes > d.mostGrowth) && i < 2; i++ {
+			c, b, a := grows(2, d.n<<i)
+			cpu, bytes, at = min(cpu, c), min(bytes, b), a
+		}
+		if cpu > d.mostGrowth || bytes > d.mostGrowth {
+			t.Errorf("twice the input takes %.2f times the time and %.2f times the memory (%v, %d MB)", cpu, bytes, at.cpu.Round(time.Millisecond), at.bytes>>20)
+		}
+	})
+}
+
 // TestDoubling holds that time and memory of every command, and of replays under every policy, grow with the input and
 // not with its square, for inputs of many shapes. Each command line takes a few of the shapes in turn, small ones; with
 // CTXKIT_LONG=1 it takes all, and large ones.
 func TestDoubling(t *testing.T) {
 	t.Setenv("CTXKIT_CACHE", "off")
-	// mostGrowth is how much more a command may cost where the input is twice as large. Tables that grow in steps weigh
-	// more in small inputs.
-	n, taken, leastCPU, mostGrowth := 800, 1, 60*time.Millisecond, 3.0
+	// Tables that grow in steps weigh more in small inputs.
+	d, taken := &doubling{t.TempDir(), map[string]bool{}, 800, 60 * time.Millisecond, 3.0}, 1
 	if long() {
-		n, taken, leastCPU, mostGrowth = 12000, len(shapes()), 200*time.Millisecond, 2.2
-	}
-	dir := t.TempDir()
-	made := map[string]bool{}
-	input := func(s growth, n int) string {
-		own := filepath.Join(dir, s.name, fmt.Sprint(n))
-		file := filepath.Join(own, "s.jsonl")
-		if !made[own] {
-			made[own] = true
-			g := &grower{t: t, dir: own, used: 20000, now: time.Date(2026, 1, 15, 9, 0, 0, 0, time.UTC)}
-			s.write(g, n)
-			g.beside("s.jsonl", g.String())
-		}
-		return file
+		d.n, taken, d.leastCPU, d.mostGrowth = 12000, len(shapes()), 200*time.Millisecond, 2.2
 	}
 	turn := 0
 	try := func(folder bool, args ...string) {
@@ -313,33 +352,7 @@ func TestDoubling(t *testing.T) {
 					continue
 				}
 			}
-			run := func(n int) []string {
-				in := input(s, n)
-				if folder {
-					in = filepath.Dir(in)
-				}
-				return append(slices.Clone(args), in)
-			}
-			t.Run(strings.ReplaceAll(strings.Join(args, " "), "/", "|")+" "+s.name, func(t *testing.T) {
-				base := cost(t, 2, run(40))
-				// The fixed cost is taken off: what is left at n has to double. What a table that grows by doubling
-				// adds, and what other processes do to the time, is not seen twice.
-				grows := func(runs, n int) (cpu, bytes float64, once spent) {
-					once, twice := cost(t, runs, run(n)).less(base), cost(t, runs, run(2*n)).less(base)
-					if twice.cpu >= leastCPU {
-						cpu = float64(twice.cpu) / float64(max(once.cpu, 1))
-					}
-					return cpu, float64(twice.bytes) / float64(max(once.bytes, 1)), twice
-				}
-				cpu, bytes, at := grows(1, n)
-				for i := 0; (cpu > mostGrowth || bytes > mostGrowth) && i < 2; i++ {
-					c, b, a := grows(2, n<<i)
-					cpu, bytes, at = min(cpu, c), min(bytes, b), a
-				}
-				if cpu > mostGrowth || bytes > mostGrowth {
-					t.Errorf("twice the input takes %.2f times the time and %.2f times the memory (%v, %d MB)", cpu, bytes, at.cpu.Round(time.Millisecond), at.bytes>>20)
-				}
-			})
+			d.check(t, s, folder, args)
 		}
 	}
 	reg, err := policy.NewRegistry(stage.Families()...)

@@ -1,0 +1,64 @@
+//go:build unix
+
+package cmd
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestDoublingOfMany holds that of sessions with very much of one kind, larger ones than in TestDoubling, time and
+// memory grow with the input.
+func TestDoublingOfMany(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 10 seconds")
+	}
+	t.Setenv("CTXKIT_CACHE", "off")
+	d := &doubling{t.TempDir(), map[string]bool{}, 0, 150 * time.Millisecond, 3.0}
+	forms := map[string]growth{
+		"automatic": {"automatic", func(g *grower, n int) { // each model has its own automatic cache
+			for i := range n / 3 {
+				g.user("next")
+				g.model = fmt.Sprintf("gpt-5.4-%d", i)
+				g.step(i)
+			}
+		}},
+	}
+	seen := map[string]bool{}
+	for _, s := range shapes() {
+		if seen[s.name] {
+			t.Errorf("two shapes have the name %s: the second would get the input of the first", s.name)
+		}
+		seen[s.name], forms[s.name] = true, s
+	}
+	for _, line := range strings.Split(strings.TrimSpace(`
+10000 models     replay -p none -f ndjson
+10000 models     compare -p none -p opencode --cache equal -f json
+10000 automatic  replay -p swe-agent -f ndjson
+10000 turn       replay -p goose -f ndjson
+10000 requests   replay -p goose -f ndjson
+10000 falling    replay -p opencode -f ndjson
+10000 falling    view --as session -p opencode
+40000 parallel   regret -p none -f json
+20000 snips      regret -p opencode -f json
+40000 little     regret -p none -f json
+10000 micro      replay -p recorded -f ndjson
+10000 roots      replay -p claude-code -f ndjson
+10000 fused      stats -f json
+10000 subagents  stats -f json
+`), "\n") {
+		args := strings.Fields(line)
+		var err error
+		if d.n, err = strconv.Atoi(args[0]); err != nil {
+			t.Fatal(err)
+		}
+		s, ok := forms[args[1]]
+		if !ok {
+			t.Fatalf("there is no form %s", args[1])
+		}
+		d.check(t, s, false, append(args[2:], "-q", "--jobs", "1"))
+	}
+}
