@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -86,7 +85,10 @@ const codexSummaryPrefix = "Another language model started to solve this problem
 
 // codexCompaction acts when Codex does: before a turn, when the new prompt is not in its history yet, and in a turn,
 // when the results have joined.
-type codexCompaction struct{ p CodexCompaction }
+type codexCompaction struct {
+	p    CodexCompaction
+	sums reasonings
+}
 
 func (s *codexCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	if c.Moment == policy.Manual {
@@ -128,72 +130,6 @@ func (s *codexCompaction) count(c *policy.Context, history []policy.ItemID, pend
 		{Name: "of items since", Tokens: since},
 		{Name: "of encrypted reasoning before the last user message", Tokens: reasoning, Estimated: estimated},
 	}
-}
-
-// reasoning is Codex' estimate of the encrypted reasoning before the last user message in its history, which does not
-// end with the newest pending items: three quarters of its length less 650 bytes, at four bytes a token. estimated says
-// that some of it is not in the recording.
-func (s *codexCompaction) reasoning(c *policy.Context, pending int) (tokens int, estimated bool) {
-	if s.p.Reasoning == "none" || strings.Contains(c.Model, "claude") {
-		return 0, false
-	}
-	n, since := 0.0, 0.0
-	known, sinceKnown := true, true
-	read := 0 // what a client that was started again has read back: its file is all that it has of the reasoning
-	for i := range c.Conv.Restarts {
-		if r := &c.Conv.Restarts[i]; r.Before <= c.View.Joined() {
-			read = r.Before
-		}
-	}
-	ids := c.View.IDs()
-	for _, id := range ids[:len(ids)-pending] {
-		m := c.View.Message(id)
-		if m == nil {
-			continue
-		}
-		if m.Class == session.ClassPrompt {
-			n, since = n+since, 0
-			known, sinceKnown = known && sinceKnown, true
-		}
-		recorded, estimated := reasoningOf(m)
-		if int(id) < read {
-			estimated = 0
-		}
-		since, sinceKnown = since+recorded+estimated, sinceKnown && estimated == 0
-	}
-	return int(n), !known
-}
-
-// reasoningOf is Codex' count of a response's encrypted reasoning, tokens: of what is recorded, and of what was taken out
-// of the recording, estimated by the reasoning tokens that the response used.
-func reasoningOf(m *session.Message) (recorded, estimated float64) {
-	unknown := 0
-	for b := range m.Blocks {
-		switch bl := &m.Blocks[b]; {
-		case bl.Kind != jsonl.KindThinking:
-		case bl.Signature > 0:
-			recorded += float64((max(bl.Signature*3/4-650, 0) + 3) / 4)
-		default:
-			unknown++
-		}
-	}
-	if slope, each, ok := encryptedSize(m.Model); ok && unknown > 0 {
-		estimated = slope*float64(m.Usage.Thinking) + each*float64(unknown)
-	}
-	return recorded, estimated
-}
-
-// encryptedSize is how Codex' estimate of encrypted reasoning follows from what a response used: so much a reasoning
-// token, and so much an item. It is fitted to 38 recorded compactions (docs/internals/codex.md). ok is false for a model
-// whose reasoning is not encrypted.
-func encryptedSize(model string) (slope, each float64, ok bool) {
-	switch {
-	case !strings.HasPrefix(model, "gpt-"):
-		return 0, 0, false
-	case strings.HasPrefix(model, "gpt-5.6"):
-		return 1.47, 0, true
-	}
-	return 1.235, 3, true
 }
 
 // tail is what joined after the last response: history, which Codex has in its history, and pending, the prompt that
