@@ -133,14 +133,15 @@ func (conv *Conversation) BlockJSON(message, block int) ([]byte, error) {
 }
 
 func (conv *Conversation) readAgain(bl *Block, span jsonl.Span) ([]byte, error) {
-	return conv.readWith(conv.Sources[bl.File].ReadSpan, bl, span)
+	return conv.readWith(func() ([]byte, error) { return conv.Sources[bl.File].ReadSpan(span) }, bl, span)
 }
 
-func (conv *Conversation) readWith(read func(jsonl.Span) ([]byte, error), bl *Block, span jsonl.Span) ([]byte, error) {
+// readWith reads a span of a block's line, nothing where it is empty.
+func (conv *Conversation) readWith(read func() ([]byte, error), bl *Block, span jsonl.Span) ([]byte, error) {
 	if span.Len == 0 {
 		return nil, nil
 	}
-	raw, err := read(span)
+	raw, err := read()
 	if err != nil {
 		return nil, &jsonl.FileError{Path: conv.Path, Line: int(bl.Line), Err: fmt.Errorf("reading a %s block again: %w", bl.Type, err)}
 	}
@@ -202,7 +203,7 @@ func (conv *Conversation) NewBlockReader() *BlockReader { return &BlockReader{co
 // Raw is [Conversation.Raw].
 func (t *BlockReader) Raw(message, block int) ([]byte, error) {
 	bl := &t.conv.Messages[message].Blocks[block]
-	return t.conv.readWith(func(span jsonl.Span) ([]byte, error) { return t.window.ReadSpan(t.conv.Sources[bl.File], span) }, bl, bl.Value)
+	return t.conv.readWith(func() ([]byte, error) { return t.window.ReadSpan(t.conv.Sources[bl.File], bl.Value) }, bl, bl.Value)
 }
 
 // Text is [Conversation.Text].
