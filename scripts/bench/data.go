@@ -70,7 +70,7 @@ func (d *data) create(scale float64) error {
 	}
 	write(d.big, 4, d.bigMB)
 	write(d.one, 3, d.oneMB)
-	write(d.half, 2, d.halfMB)
+	write(d.half, 3, d.halfMB) // it begins as the one twice as long does
 	write(d.few, 1, d.fewMB)
 	folder(d.many, d.manyN, 1000, d.manyMB/float64(d.manyN))
 	folder(d.fleet, d.fleetN, 10_000, d.perFleet)
