@@ -15,28 +15,62 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
+// completing reports whether a shell asks for what completes a word. Cobra holds a function that completes a flag, and
+// what that refers to, for as long as the process lives: only then are there any.
+func completing(args []string) bool {
+	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
+}
+
+// The annotations of flags that completions reads.
+const (
+	flagValues = "ctxkit_values"
+	flagKeys   = "ctxkit_keys"
+)
+
 // complete has the shell offer the values of a flag.
 func complete(cmd *cobra.Command, flag string, values []string) {
-	if err := cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return beginning(word, values), cobra.ShellCompDirectiveNoFileComp
-	}); err != nil {
-		panic(err) // the flag is not the command's, or has values already
-	}
+	annotate(cmd, flag, flagValues, values)
 }
 
 // completeKeys has the shell offer what stands before the = of a flag's values; after it files.
 func completeKeys(cmd *cobra.Command, flag string, keys []string) {
-	if err := cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		if strings.Contains(word, "=") {
-			return nil, cobra.ShellCompDirectiveDefault
-		}
-		var list []cobra.Completion
-		for _, k := range keys {
-			list = append(list, k+"=")
-		}
-		return beginning(word, list), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
-	}); err != nil {
+	annotate(cmd, flag, flagKeys, keys)
+}
+
+func annotate(cmd *cobra.Command, flag, key string, values []string) {
+	if err := cmd.Flags().SetAnnotation(flag, key, values); err != nil {
+		panic(err) // the flag is not the command's
+	}
+}
+
+// completeWith has a function find what the shell offers of a flag's values.
+func completeWith(cmd *cobra.Command, sys *system, flag string, find cobra.CompletionFunc) {
+	if !sys.completing {
+		return
+	}
+	if err := cmd.RegisterFlagCompletionFunc(flag, find); err != nil {
 		panic(err) // the command has no such flag
+	}
+}
+
+// annotated offers the values that a flag is annotated with.
+func annotated(cmd *cobra.Command, f *pflag.Flag) {
+	if values, ok := f.Annotations[flagValues]; ok {
+		_ = cmd.RegisterFlagCompletionFunc(f.Name, func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return beginning(word, values), cobra.ShellCompDirectiveNoFileComp
+		})
+	}
+	if keys, ok := f.Annotations[flagKeys]; ok {
+		_ = cmd.RegisterFlagCompletionFunc(f.Name, func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if strings.Contains(word, "=") {
+				return nil, cobra.ShellCompDirectiveDefault
+			}
+			var list []cobra.Completion
+			for _, k := range keys {
+				list = append(list, k+"=")
+			}
+			return beginning(word, list), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+		})
 	}
 }
 
@@ -76,6 +110,7 @@ func completions(cmd *cobra.Command, sys *system) {
 	keys := func(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return beginning(word, parameterKeys(sys.stages, namedPolicies(cmd, sys))), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { annotated(cmd, f) })
 	for flag, f := range map[string]cobra.CompletionFunc{"policy": policies, "against": sides, "set": keys, "vary": keys} {
 		if cmd.Flags().Lookup(flag) != nil {
 			_ = cmd.RegisterFlagCompletionFunc(flag, f) // fails where the command has its own
@@ -223,16 +258,14 @@ func namedPolicies(cmd *cobra.Command, sys *system) []*policy.Policy {
 // completeAt offers the values of --at: names, and events of the session on the command line, which is replayed for
 // them.
 func (o *ReplayOptions) completeAt(cmd *cobra.Command, sys *system, names ...string) {
-	if err := cmd.RegisterFlagCompletionFunc("at", func(_ *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	completeWith(cmd, sys, "at", func(_ *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		o.Inputs = args
 		list := slices.Clone(names)
 		if strings.HasPrefix(word, "e") {
 			list = append(list, o.eventNames(sys)...)
 		}
 		return beginning(word, list), cobra.ShellCompDirectiveNoFileComp
-	}); err != nil {
-		panic(err) // the command has no such flag
-	}
+	})
 }
 
 // eventNames are the names of the events of the session under the policy, each with what it is.

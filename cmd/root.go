@@ -30,7 +30,7 @@ func execute(sys *system, args []string) error {
 		return runStatusline(sys)
 	}
 	root := newRoot(sys, args...)
-	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
+	if sys.completing {
 		readAgain(root)
 		if last := len(args) - 1; last > 0 {
 			word := args[last]
@@ -218,6 +218,7 @@ be asked of them. ctxkit demo replays one that is built in.`,
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(newHelp(root, sys))
 	layHelp(root, sys)
+	sys.completing = completing(args)
 	names := slices.Sorted(maps.Keys(subcommands))
 	if len(args) > 0 && subcommands[args[0]] != nil {
 		names = args[:1]
@@ -225,7 +226,9 @@ be asked of them. ctxkit demo replays one that is built in.`,
 	for _, name := range names {
 		root.AddCommand(subcommands[name](sys))
 	}
-	completions(root, sys)
+	if sys.completing {
+		completions(root, sys)
+	}
 	nameVariables(root, sys)
 	return root
 }

@@ -93,7 +93,7 @@ var recentTimes = []string{"1h", "24h", "7d", "30d"}
 // offer completes the values of --project and --model: those that sessions have in the folders that are listed.
 func (o *SessionFilter) offer(cmd *cobra.Command, sys *system) {
 	values := func(flag string, of func(i *report.SessionItem) []string, read bool) {
-		if err := cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, folders []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		completeWith(cmd, sys, flag, func(_ *cobra.Command, folders []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			msgs := &messages{quiet: true}
 			list, err := findSessions(sys, folders, true, msgs, func(error) {})
 			if err != nil {
@@ -115,9 +115,7 @@ func (o *SessionFilter) offer(cmd *cobra.Command, sys *system) {
 				names = append(names, of(&items[i])...)
 			}
 			return beginning(word, slices.Compact(sorted(names))), cobra.ShellCompDirectiveNoFileComp
-		}); err != nil {
-			panic(err) // the command has no such flag
-		}
+		})
 	}
 	values("project", func(i *report.SessionItem) []string {
 		project := cmp.Or(i.Project, i.Folder)

@@ -18,21 +18,22 @@ import (
 
 // system is everything outside the process that a command may touch. Tests fill it with their own.
 type system struct {
-	in        io.Reader
-	out       *lineWriter
-	err       io.Writer
-	env       func(string) string
-	home      func() (string, error)
-	cacheHome func() (string, error) // the user's folder of caches; nil: there is none
-	uncached  bool                   // nothing is kept of what is worked out
-	limits    jsonl.InputLimits      // of each input
-	now       func() time.Time
-	terminal  bool            // standard output is a terminal
-	columns   int             // its width; 0: unknown, or no terminal
-	watched   bool            // standard error is a terminal
-	families  []policy.Family // with their stages and policies; nil: all that are built in
-	stages    policy.Registry // of the families, set by newRoot
-	presets   *preset.Library // of the stages, set by newRoot
+	in         io.Reader
+	out        *lineWriter
+	err        io.Writer
+	env        func(string) string
+	home       func() (string, error)
+	cacheHome  func() (string, error) // the user's folder of caches; nil: there is none
+	uncached   bool                   // nothing is kept of what is worked out
+	limits     jsonl.InputLimits      // of each input
+	completing bool                   // a word of a command line
+	now        func() time.Time
+	terminal   bool            // standard output is a terminal
+	columns    int             // its width; 0: unknown, or no terminal
+	watched    bool            // standard error is a terminal
+	families   []policy.Family // with their stages and policies; nil: all that are built in
+	stages     policy.Registry // of the families, set by newRoot
+	presets    *preset.Library // of the stages, set by newRoot
 
 	files    files    // that are read and written
 	programs programs // that policies name
