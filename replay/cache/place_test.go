@@ -167,7 +167,9 @@ func TestAgainstPlain(t *testing.T) {
 			}
 			branch := rnd.Intn(4) == 0
 			want, why := plain.request(r, branch, position)
-			got, cause, err := Split{}, why, error(nil)
+			var got Split
+			var err error
+			cause := why // a branch has none of its own
 			if branch {
 				got, err = sim.Branch(position, r)
 			} else {

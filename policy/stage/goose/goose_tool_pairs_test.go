@@ -1,7 +1,6 @@
 package goose
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 
@@ -58,7 +57,7 @@ func TestGooseFollows(t *testing.T) {
 			s.follow(r.View)
 			earlier, turn := callers(r.View)
 			if !slices.Equal(s.earlier, earlier) || !slices.Equal(s.turn, turn) {
-				t.Fatal(fmt.Sprintf("seed %d, request %d: %v and %v, want %v and %v", seed, k, s.earlier, s.turn, earlier, turn))
+				t.Fatalf("seed %d, request %d: %v and %v, want %v and %v", seed, k, s.earlier, s.turn, earlier, turn)
 			}
 			noted += len(earlier)
 		}
