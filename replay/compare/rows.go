@@ -80,6 +80,7 @@ type rowWarning struct {
 	Line    int          `json:"line,omitempty"`
 	Code    session.Code `json:"code,omitempty"`
 	Message text         `json:"message"`
+	More    int          `json:"more,omitempty"`
 }
 
 type rowOrigin struct {
@@ -224,11 +225,11 @@ func each[A, B any](list []A, convert func(a A) B) []B {
 }
 
 func warningOut(w session.Warning) rowWarning {
-	return rowWarning{text(w.File), w.Line, w.Code, text(w.Message)}
+	return rowWarning{text(w.File), w.Line, w.Code, text(w.Message), w.More}
 }
 
 func warningIn(w rowWarning) session.Warning {
-	return session.Warning{File: string(w.File), Line: w.Line, Code: w.Code, Message: string(w.Message)}
+	return session.Warning{File: string(w.File), Line: w.Line, Code: w.Code, Message: string(w.Message), More: w.More}
 }
 
 func originOut(o Origin) rowOrigin {

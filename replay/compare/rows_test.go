@@ -45,7 +45,7 @@ func list[T any](d draw, one func() T) []T {
 }
 
 func (d draw) warning() session.Warning {
-	return session.Warning{File: d.text(), Line: d.IntN(9), Code: session.Code(d.text()[:0]), Message: d.text()}
+	return session.Warning{File: d.text(), Line: d.IntN(9), Code: session.Code(d.text()[:0]), Message: d.text(), More: d.IntN(3)}
 }
 
 func (d draw) origin() compare.Origin {
