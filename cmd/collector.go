@@ -15,15 +15,18 @@ const (
 )
 
 // PaceCollector sets when the garbage collector of this process runs, for as long as it lives.
-func PaceCollector() { paceFor(0) } // reading what is live costs a start, and it is little
+//
+// At the start little is live, and to read how much is slow: it is taken as nothing.
+func PaceCollector() { paceFor(0) }
 
-// pace sets when the collector runs next, after one of its runs.
+// pace sets when the collector runs next, after one of its runs: it is called by a cleanup, which passes a value.
 func pace(int) {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
 	paceFor(live[0].Value.Uint64())
 }
 
+// paceFor sets it for so many live bytes.
 func paceFor(live uint64) {
 	debug.SetGCPercent(percent(live))
 	runtime.AddCleanup(new([16]byte), pace, 0)

@@ -17,7 +17,7 @@ func TestDoublingOfMany(t *testing.T) {
 		t.Skip("takes 10 seconds")
 	}
 	t.Setenv("CTXKIT_CACHE", "off")
-	d := &doubling{t.TempDir(), map[string]bool{}, 0, 150 * time.Millisecond, 3.0}
+	d := &doubling{dir: t.TempDir(), made: map[string]bool{}, leastCPU: 150 * time.Millisecond, mostGrowth: 3.0} // 4 is quadratic; single runs scatter
 	forms := map[string]growth{
 		"automatic": {"automatic", func(g *grower, n int) { // each model has its own automatic cache
 			for i := range n / 3 {

@@ -337,7 +337,7 @@ func (d *doubling) check(t *testing.T, s growth, folder bool, args []string) {
 func TestDoubling(t *testing.T) {
 	t.Setenv("CTXKIT_CACHE", "off")
 	// Tables that grow in steps weigh more in small inputs.
-	d, taken := &doubling{t.TempDir(), map[string]bool{}, 800, 60 * time.Millisecond, 3.0}, 1
+	d, taken := &doubling{dir: t.TempDir(), made: map[string]bool{}, n: 800, leastCPU: 60 * time.Millisecond, mostGrowth: 3.0}, 1
 	if long() {
 		d.n, taken, d.leastCPU, d.mostGrowth = 12000, len(shapes()), 200*time.Millisecond, 2.2
 	}

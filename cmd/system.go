@@ -26,7 +26,6 @@ type system struct {
 	cacheHome  func() (string, error) // the user's folder of caches; nil: there is none
 	uncached   bool                   // nothing is kept of what is worked out
 	limits     jsonl.InputLimits      // of each input
-	completing bool                   // a word of a command line
 	now        func() time.Time
 	terminal   bool            // standard output is a terminal
 	columns    int             // its width; 0: unknown, or no terminal
@@ -34,6 +33,7 @@ type system struct {
 	families   []policy.Family // with their stages and policies; nil: all that are built in
 	stages     policy.Registry // of the families, set by newRoot
 	presets    *preset.Library // of the stages, set by newRoot
+	completing bool            // a shell asks what completes a word; set by newRoot
 
 	files    files    // that are read and written
 	programs programs // that policies name

@@ -17,7 +17,8 @@ func Unquote(raw []byte) (string, bool) {
 	return string(text), ok
 }
 
-// UnquoteTo is Unquote into the rest of a buffer, where it does not return a part of raw itself.
+// UnquoteTo is Unquote without a new string: it returns a part of raw, or overwrites buf and returns that. The result holds
+// until either changes.
 func UnquoteTo(buf, raw []byte) ([]byte, bool) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return nil, false

@@ -257,9 +257,6 @@ func (e *engine) ladderChanges(payload int) {
 	}
 }
 
-// roomAtOnce is for how many requests room is made at once.
-const roomAtOnce = 64
-
 // mainParts are the parts of the cost of a main request; nil where its model has no price.
 func (c *caching) mainParts(r *Request, model string, read [rungs]int, stage string) *CostParts {
 	m := c.find(model)
@@ -272,11 +269,7 @@ func (c *caching) mainParts(r *Request, model string, read [rungs]int, stage str
 	}
 	cost[rungs] = r.CostUSD.Nano
 	usd := func(n int64) price.USD { return price.USD{Nano: n, Known: true} }
-	if len(c.parts) == 0 {
-		c.parts = make([]CostParts, roomAtOnce)
-	}
-	p := &c.parts[0]
-	c.parts = c.parts[1:]
+	p := c.parts.next()
 	*p = CostParts{Output: m.Cost(cache.Split{}, r.Output), OwnCalls: usd(0)}
 	p.Ideal = usd(cost[keepsAll] - p.Output.Nano)
 	if lost := cost[keepsAll] - cost[keepsMost]; lost != 0 {

@@ -184,7 +184,7 @@ type engine struct {
 	requests   []Request
 	row        Request     // scratch of account
 	edit       policy.Edit // scratch of applyAll
-	reported   []Recorded  // room for those of the next requests
+	reported   room[Recorded]
 	events     []Event
 	pending    []int // events since the last main request
 	warnings   []session.Warning
@@ -494,10 +494,7 @@ func (e *engine) account(k, used int) {
 	row.Output, row.Estimated = e.output(q.Message)
 	e.cacheRequest(k, row)
 	if msg.HasUsage {
-		if len(e.reported) == 0 {
-			e.reported = make([]Recorded, roomAtOnce)
-		}
-		row.Recorded, e.reported = &e.reported[0], e.reported[1:]
+		row.Recorded = e.reported.next()
 		*row.Recorded = recordedUsage(&msg.Usage)
 	}
 	if (!e.pol.Recorded || e.opt.Model != "" && e.opt.Model != msg.Model) && !(k == 0 && e.conv.BeginsMidway()) {

@@ -122,17 +122,23 @@ func Looks(h *Beginning, formats []Form) *Form {
 	return nil
 }
 
+// RefusedError is the error for a file that is no session of a known agent.
+type RefusedError struct{ text string }
+
+// Error implements error.
+func (e *RefusedError) Error() string { return e.text }
+
 // Refuse is the error for a file that is no session of a known agent: what it looks like, and what can be done.
-func Refuse(h *Beginning, formats []Form) error {
+func Refuse(h *Beginning, formats []Form) *RefusedError {
 	names := []string{"Claude Code"}
 	for i := range formats {
 		names = append(names, formats[i].Client)
 	}
 	known := "sessions of " + strings.Join(names, ", ") + " can be read"
 	if what := h.what(); what != "" {
-		return fmt.Errorf("it looks like %s, not like a session: %s", what, known)
+		return &RefusedError{"it looks like " + what + ", not like a session: " + known}
 	}
-	return fmt.Errorf("no line of it is a session's: %s", known)
+	return &RefusedError{"no line of it is a session's: " + known}
 }
 
 // what is what a file that is no session looks like; "" where nothing tells.

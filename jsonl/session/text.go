@@ -168,7 +168,7 @@ func (conv *Conversation) Text(message, block int) (string, error) {
 	return string(text), err
 }
 
-// text is the text of a block in the rest of a buffer, or a part of raw itself.
+// text is the text of a block: a part of raw, or in buf, which it overwrites, or a new slice.
 func (conv *Conversation) text(buf, raw []byte, bl *Block) ([]byte, error) {
 	switch {
 	case raw[0] == '"':

@@ -10,6 +10,7 @@ import (
 // ScoreFile holds the scores of the built-in policies of products whose sessions are recorded: a release is scored on
 // the sessions that it recorded, a policy of the same family that is no release on all of them.
 type ScoreFile struct {
+	MadeBy   string                   `json:"made_by"`  // the program that writes the file
 	Products map[string]*policy.Score `json:"products"` // by product: its releases together
 	Policies map[string]*policy.Score `json:"policies"` // by name
 }

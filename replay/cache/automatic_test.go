@@ -212,8 +212,6 @@ func TestSeedAutomatic(t *testing.T) {
 	}
 }
 
-// FuzzAutomatic: whatever is asked, a request reads whole blocks of what it has in common with the last one, or of the
-// floor; nothing is written, and the parts add up to the input.
 // TestLateAutomatic compares a cache whose models are looked up when they are asked, with one in which each model is
 // looked up after each call.
 func TestLateAutomatic(t *testing.T) {
@@ -268,6 +266,8 @@ func TestLateAutomatic(t *testing.T) {
 	}
 }
 
+// FuzzAutomatic: whatever is asked, a request reads whole blocks of what it has in common with the last one, or of the
+// floor; nothing is written, and the parts add up to the input.
 func FuzzAutomatic(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 4, 5, 6, 7, 8, 200, 100, 50, 25, 12, 6, 3, 1, 0, 255, 9, 9, 9, 9, 9})
 	kinds, err := DefaultKinds()

@@ -264,7 +264,9 @@ func (b *builder) result(bl *session.Block, at int32, text []byte) {
 		return
 	}
 	c := open[0]
-	if b.calls[bl.ID] = open[1:]; len(open) == 1 {
+	if len(open) > 1 {
+		b.calls[bl.ID] = open[1:]
+	} else {
 		delete(b.calls, bl.ID)
 	}
 	f := b.files[c.path]

@@ -64,7 +64,7 @@ func generate(folders ...string) ([]byte, error) {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	s := preset.ScoreFile{Products: sums(g.products), Policies: sums(g.scored)}
+	s := preset.ScoreFile{MadeBy: "scripts/genscores; do not edit", Products: sums(g.products), Policies: sums(g.scored)}
 	text, err := json.MarshalIndent(s, "", " ")
 	return append(text, '\n'), err
 }

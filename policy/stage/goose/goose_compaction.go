@@ -85,7 +85,7 @@ func (s *gooseCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	if c.Window == 0 {
 		return nil, nil
 	}
-	begins := begins(c.View)
+	begins := turnBegins(c.View)
 	total := c.Before // without a usage Goose counts the messages
 	if c.Last.Known && !c.Last.Summary {
 		total = c.Last.Usage.Total()
@@ -105,8 +105,8 @@ func (s *gooseCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	return nil, nil
 }
 
-// begins reports whether a turn begins: nothing of the agent's follows the newest prompt in view.
-func begins(v policy.View) bool {
+// turnBegins reports whether a turn begins: nothing of the agent's follows the newest prompt in view.
+func turnBegins(v policy.View) bool {
 	for id := range v.Backward {
 		m := v.Message(id)
 		switch {

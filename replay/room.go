@@ -1,0 +1,15 @@
+package replay
+
+// room hands out values that are allocated many at once.
+type room[T any] []T
+
+// next is a value that nobody else has.
+func (r *room[T]) next() *T {
+	const many = 64
+	if len(*r) == 0 {
+		*r = make([]T, many)
+	}
+	v := &(*r)[0]
+	*r = (*r)[1:]
+	return v
+}
