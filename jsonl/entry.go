@@ -63,10 +63,10 @@ type Part struct {
 // ContentBlock is one element of message.content as recorded; session.Block adds its place. A content that is a plain
 // string is one block of KindText.
 type ContentBlock struct {
+	Type      string // as recorded: "text", "tool_use", or an unknown type
+	ID        string // tool_use: its id; tool_result: the tool_use_id it answers
+	Name      string // tool_use, server_tool_use: the tool's name
 	Kind      Kind
-	Type      string  // as recorded: "text", "tool_use", or an unknown type
-	ID        string  // tool_use: its id; tool_result: the tool_use_id it answers
-	Name      string  // tool_use, server_tool_use: the tool's name
 	IsError   bool    // tool_result: is_error
 	IsString  bool    // text given as a bare string; tool_result with string content
 	Persisted bool    // tool_result: its text contains "<persisted-output>"

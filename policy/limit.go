@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"slices"
+	"strconv"
 )
 
 // Limit is a number of tokens that a stage compares a quantity with, or one that such a number is worked out from.
@@ -141,9 +142,18 @@ func (s *StageConfig) Limits(c Circumstances) Limits {
 
 // Thousands is a number with commas: 180,000.
 func Thousands(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
+	var digits [20]byte
+	var b [26]byte
+	d := strconv.AppendInt(digits[:0], int64(n), 10)
+	out := b[:0]
+	if n < 0 {
+		out, d = append(out, '-'), d[1:]
 	}
-	return s
+	for i := range d {
+		if i > 0 && (len(d)-i)%3 == 0 {
+			out = append(out, ',')
+		}
+		out = append(out, d[i])
+	}
+	return string(out)
 }

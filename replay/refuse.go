@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/ctxkit/ctxkit/policy"
@@ -86,12 +85,12 @@ func (e *engine) unanswered(k, used int, row *Request) {
 	ev := Event{
 		N: len(e.events), Request: &n, Stage: stageAPI, Kind: kind, Detail: map[string]int{"over": over}, Targets: []EventTarget{},
 		Before: row.Payload, After: row.Payload,
-		Reason: fmt.Sprintf("a payload of %s tokens in a window of %s, %s too many: the API would refuse it",
-			policy.Thousands(row.Payload), policy.Thousands(c.window), policy.Thousands(over)),
+		Reason: "a payload of " + policy.Thousands(row.Payload) + " tokens in a window of " + policy.Thousands(c.window) + ", " +
+			policy.Thousands(over) + " too many: the API would refuse it",
 	}
 	if kind == policy.KindBlock {
 		ev.Stage = stageClient
-		ev.Reason = fmt.Sprintf("used %s >= %s %s: the client would not send it", policy.Thousands(used), c.block.Name, policy.Thousands(c.block.Tokens))
+		ev.Reason = "used " + policy.Thousands(used) + " >= " + c.block.Name + " " + policy.Thousands(c.block.Tokens) + ": the client would not send it"
 	}
 	e.events = append(e.events, ev)
 	e.pending = append(e.pending, ev.N)

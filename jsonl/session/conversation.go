@@ -61,6 +61,7 @@ type Block struct {
 	jsonl.ContentBlock
 	File    int32    // index into Conversation.Sources
 	Line    int32    // 1-based line of the block
+	call    int32    // number of the tool_use with its id, from 1; 0: none
 	Offload *Offload // tool_result: the file with its full text, where it was offloaded and the file exists
 }
 
@@ -266,8 +267,9 @@ type Conversation struct {
 	Title      string
 
 	Sources  []*jsonl.Source
-	tools    map[string]toolUse // tool_use id -> its position
-	alike    map[string]string  // tool -> Claude Code's, read only
+	calls    []toolUse         // in order
+	tools    map[string]int32  // tool_use id -> index into calls
+	alike    map[string]string // tool -> Claude Code's, read only
 	offloads offloads
 	memory   offloads
 }

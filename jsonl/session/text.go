@@ -86,37 +86,63 @@ func blocksOf(blocks []Block, kind jsonl.Kind) iter.Seq2[int, *Block] {
 
 type toolUse struct{ message, block int32 }
 
-// IndexTools records the position of each tool_use for ToolName and ToolUse. Loading calls it; a conversation built
+// IndexTools records the position of each tool_use for ToolName, Tool and ToolUse. Loading calls it; a conversation built
 // by hand needs the call.
 func (conv *Conversation) IndexTools() {
-	calls := 0
+	n := 0
 	for m := range conv.Messages {
 		for range blocksOf(conv.Messages[m].Blocks, jsonl.KindToolUse) {
-			calls++
+			n++
 		}
 	}
-	conv.tools = make(map[string]toolUse, calls)
+	conv.calls, conv.tools = make([]toolUse, 0, n), make(map[string]int32, n)
 	for m := range conv.Messages {
 		for b, bl := range blocksOf(conv.Messages[m].Blocks, jsonl.KindToolUse) {
 			if _, dup := conv.tools[bl.ID]; !dup && bl.ID != "" {
-				conv.tools[bl.ID] = toolUse{int32(m), int32(b)}
+				conv.tools[bl.ID] = int32(len(conv.calls))
+				conv.calls = append(conv.calls, toolUse{int32(m), int32(b)})
+			}
+		}
+	}
+	for m := range conv.Messages {
+		blocks := conv.Messages[m].Blocks
+		for b := range blocks {
+			blocks[b].call = 0
+			if at, ok := conv.tools[blocks[b].ID]; ok {
+				blocks[b].call = at + 1
 			}
 		}
 	}
 }
 
+// Tool is ToolName of a block's id. The block is one of this conversation.
+func (conv *Conversation) Tool(bl *Block) string {
+	if bl.call == 0 {
+		return ""
+	}
+	return conv.name(conv.calls[bl.call-1])
+}
+
 // ToolName is the tool of the tool_use with this id, or "".
 func (conv *Conversation) ToolName(id string) string {
-	if m, b, ok := conv.ToolUse(id); ok {
-		return conv.Messages[m].Blocks[b].Name
+	if at, ok := conv.tools[id]; ok {
+		return conv.name(conv.calls[at])
 	}
 	return ""
 }
 
+func (conv *Conversation) name(u toolUse) string {
+	return conv.Messages[u.message].Blocks[u.block].Name
+}
+
 // ToolUse is the position of a tool_use: message and block index.
 func (conv *Conversation) ToolUse(id string) (message, block int, ok bool) {
-	u, ok := conv.tools[id]
-	return int(u.message), int(u.block), ok
+	at, ok := conv.tools[id]
+	if !ok {
+		return 0, 0, false
+	}
+	u := conv.calls[at]
+	return int(u.message), int(u.block), true
 }
 
 // Raw reads the JSON value that a block's lengths measure: a string literal, the content array of a tool_result, the

@@ -124,7 +124,7 @@ func (v *View) index(id policy.ItemID) {
 	m := &v.conv.Messages[id]
 	for b := range m.Blocks {
 		if m.Blocks[b].Kind == jsonl.KindToolResult {
-			tool := v.conv.ToolName(m.Blocks[b].ID)
+			tool := v.conv.Tool(&m.Blocks[b])
 			r := policy.Result{Target: policy.Target{Item: id, Block: b}, Tool: tool, Alike: v.conv.Alike(tool), ID: m.Blocks[b].ID}
 			if c := v.Replacement(r.Target); c != nil {
 				r.State = c.ResultState()

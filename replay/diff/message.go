@@ -176,7 +176,7 @@ func About(conv *session.Conversation, m *session.Message) string {
 		case bl.Kind == jsonl.KindToolUse:
 			parts = append(parts, bl.Name)
 		case bl.Kind == jsonl.KindToolResult:
-			parts = append(parts, "result of "+cmp.Or(conv.ToolName(bl.ID), bl.ID))
+			parts = append(parts, "result of "+cmp.Or(conv.Tool(bl), bl.ID))
 		case m.Role == session.Assistant || bl.Kind == jsonl.KindImage || bl.Kind == jsonl.KindDocument:
 			parts = append(parts, bl.Type)
 		}

@@ -117,7 +117,7 @@ func (j *judge) miss(u *needle, source int32, w policy.Weigher) Miss {
 		UsedBy: j.x.conv.Messages[u.message].UUID, UsedLine: int(u.line), Offset: u.offset,
 	}
 	if bl.ID != "" {
-		m.ToolUse, m.Tool = bl.ID, j.x.conv.ToolName(bl.ID)
+		m.ToolUse, m.Tool = bl.ID, j.x.conv.Tool(bl)
 	}
 	return m
 }

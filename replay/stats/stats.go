@@ -537,7 +537,7 @@ func (b *builder) result(m, i int, bl *LedgerBlock, at int32, came int) error {
 	raw := &b.conv.Messages[m].Blocks[i]
 	c := b.calls[raw.ID]
 	if c == nil {
-		c = &call{tool: b.conv.ToolName(raw.ID)}
+		c = &call{tool: b.conv.Tool(raw)}
 	}
 	delete(b.calls, raw.ID)
 	r := ToolResult{Tool: c.tool, Target: c.target, Line: int(raw.Line), Tokens: came, Error: raw.IsError}

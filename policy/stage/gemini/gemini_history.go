@@ -58,7 +58,7 @@ func (s *geminiCompression) cut(c *policy.Context, history []policy.ItemID) (map
 				if err != nil {
 					return nil, 0, err
 				}
-				left := &geminiCut{Content: policy.NewContent(jsonl.KindToolResult, s.cutText(text, outputPath(c.Conv.ToolName(raw.ID), raw.ID), chars))}
+				left := &geminiCut{Content: policy.NewContent(jsonl.KindToolResult, s.cutText(text, outputPath(c.Conv.Tool(raw), raw.ID), chars))}
 				left.Partial, left.tokens = true, s.estimate.text(left.Text)
 				return left, len(left.Text), nil
 			})
@@ -258,7 +258,7 @@ func (s *geminiCompression) size(v policy.View, ids []policy.ItemID, cuts map[po
 
 // responseTokens is the estimate of a functionResponse, before it is rounded down.
 func responseTokens(g measure.GenAI, t policy.Target) float64 {
-	return float64(len(g.View.Conversation().ToolName(g.View.Raw(t).ID))+g.Response(t)) / 4
+	return float64(len(g.View.Conversation().Tool(g.View.Raw(t)))+g.Response(t)) / 4
 }
 
 // split is findCompressSplitPoint: the index of the oldest item to keep, 0 where nothing can be summarised.

@@ -150,7 +150,7 @@ func (s *geminiMasking) tokens(v policy.View, t policy.Target) int {
 // mask is what is left of a result, nil where that is no smaller.
 func (s *geminiMasking) mask(c *policy.Context, t policy.Target) (*policy.Content, error) {
 	raw := c.View.Raw(t)
-	tool := c.Conv.ToolName(raw.ID)
+	tool := c.Conv.Tool(raw)
 	g := contents(c.View, nil)
 	whole := g.Response(t) + len("\n  \n ") // JSON.stringify(response, null, 2)
 	shell := measure.Matches(s.p.Shell, tool, c.Conv.Alike(tool))

@@ -66,7 +66,7 @@ func (g GenAI) Part(t policy.Target) int {
 	case raw == nil, kind == jsonl.KindText, kind == jsonl.KindAttachment:
 		return len(`{"text":}`) + g.text(t)
 	case kind == jsonl.KindToolResult:
-		return len(`{"functionResponse":{"id":"","name":"","response":}}`) + len(raw.ID) + len(g.View.Conversation().ToolName(raw.ID)) + g.Response(t)
+		return len(`{"functionResponse":{"id":"","name":"","response":}}`) + len(raw.ID) + len(g.View.Conversation().Tool(raw)) + g.Response(t)
 	case kind == jsonl.KindToolUse && g.View.Replacement(t) == nil:
 		return len(`{"functionCall":{"id":"","name":"","args":}}`) + len(raw.ID) + len(raw.Name) + raw.JSON.UTF16
 	case kind == jsonl.KindThinking || kind == jsonl.KindRedactedThinking:

@@ -121,7 +121,7 @@ func (s *opencodePrune) walk(c *policy.Context, w *pruneWalk) (marks []policy.Ta
 			return marks
 		}
 		for b := len(m.Blocks) - 1; b >= 0; b-- {
-			tool := c.Conv.Alike(c.Conv.ToolName(m.Blocks[b].ID))
+			tool := c.Conv.Alike(c.Conv.Tool(&m.Blocks[b]))
 			if !s.completed(m, b, tool) {
 				continue
 			}
