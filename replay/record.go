@@ -54,21 +54,22 @@ type Record struct {
 	release   *policy.Policy                 // that recorded it; nil: not known
 	results   func() resultWeight            // of the whole session
 	uses      func() (*regret.Index, error)
-	digests   *policy.Digests // nil: nothing is kept for the next replay
-	most      atomic.Int64    // of a shared record: the most edits of a replay, of the record before the first one
+	digests   *policy.Digests
+	shared    bool         // for several replays
+	most      atomic.Int64 // of a shared record: the most edits of a replay, of the record before the first one
 
 	factors    map[string]tokens.Factor // by recorded model: of the target's tokenizer; nil: the record is as recorded
 	converting sync.Mutex
 	converted  map[string]*Record // by target's tokenizer; guarded by converting
 }
 
-// sharedTexts is the memory for digests of texts in a shared record, bytes.
-const sharedTexts = 8 << 20
+// The memory for digests of texts, bytes: of a shared record those of its first texts, and of any those of late.
+const sharedTexts, recentTexts = 8 << 20, 1 << 20
 
 // Share makes the record keep digests of its texts for later replays, which makes these faster and does not change
 // their results. It must be called before the first replay.
 func (r *Record) Share() {
-	r.digests = policy.NewDigests(sharedTexts)
+	r.digests, r.shared = policy.NewDigests(sharedTexts, recentTexts), true
 	r.most.Store(int64(len(r.edits)))
 }
 
@@ -137,6 +138,7 @@ func NewRecordWith(conv *session.Conversation, opt RecordOptions) (*Record, erro
 		Conv: conv, Cal: cal, Counted: counted, models: models, kinds: kinds, encoders: encoders, programs: opt.Programs, model: m, client: client,
 		reinject: make([]int, len(conv.Boundaries)), summary: make([]int, len(conv.Boundaries)),
 		encoded: map[string]*tokens.WeightTable{}, largest: map[string]int{}, settings: settingsChanges(conv, cal.Drops, client),
+		digests: policy.NewDigests(0, recentTexts),
 	}
 	r.asksAgain = r.kind(conv.Model).Mode != cache.Auto && asksAgain(conv, cal)
 	if !r.Cal.Recorded {
