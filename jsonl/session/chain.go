@@ -247,10 +247,7 @@ func (c *chain) assistant(group int32) {
 	if len(c.parts) == 0 {
 		return
 	}
-	m.UUIDs, m.Blocks = slices.Clone(c.uuids), c.parts[0]
-	if len(c.parts) > 1 {
-		m.Blocks = slices.Concat(c.parts...)
-	}
+	m.UUIDs, m.Blocks = slices.Clone(c.uuids), joined(c.parts)
 	c.turnOver = false
 	m.Synthetic = m.Model == synthetic
 	if m.Synthetic || m.NoRequest || m.Usage.Context() == 0 {
@@ -274,16 +271,13 @@ func (c *chain) user(i int32) {
 	if c.goesWithPrompt(n) {
 		n.at = int32(len(c.conv.Messages))
 		m := &c.conv.Messages[len(c.conv.Messages)-1]
-		if len(m.UUIDs) == 1 {
-			m.Blocks = slices.Clip(m.Blocks) // the node's own
-		}
 		m.UUIDs = append(m.UUIDs, n.uuid)
 		m.Blocks = append(m.Blocks, blocks...)
 		m.LastLine = max(m.LastLine, n.line)
 		return
 	}
 	m := Message{
-		UUID: n.uuid, UUIDs: []string{n.uuid}, Role: User, Class: n.class, Effort: effortSet(n), Time: n.time, Blocks: blocks,
+		UUID: n.uuid, UUIDs: []string{n.uuid}, Role: User, Class: n.class, Effort: effortSet(n), Time: n.time, Blocks: slices.Clip(blocks),
 		Version: n.env.version, Attachment: n.attachment(), Line: n.line, LastLine: n.line,
 	}
 	at := len(c.conv.Messages)

@@ -104,9 +104,9 @@ func (ld *loader) assistantAbove(i int32) int32 {
 // unite merges the groups on the path that share a message.id, without copies of lines, and finds the line of each
 // tool call.
 func (c *chain) unite() {
-	first := map[string]int32{}
+	first := make(map[string]int32, len(c.members))
 	content := map[int32]map[string]bool{} // of the lines of a group that others were united with
-	var groups []int32
+	groups := make([]int32, 0, len(c.members))
 	for _, i := range c.path {
 		n := &c.ld.nodes[i]
 		if n.kind != nodeAssistant {
@@ -193,6 +193,7 @@ type side struct {
 func (ld *loader) split() (main []int32, sides []side) {
 	all := !slices.ContainsFunc(ld.nodes, func(n node) bool { return n.kind.message() && !n.sidechain })
 	at := map[string]int{}
+	main = make([]int32, 0, len(ld.nodes))
 	var roots []int32
 	for i := range ld.nodes {
 		n := &ld.nodes[i]

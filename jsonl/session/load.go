@@ -92,6 +92,7 @@ type loader struct {
 	src      *jsonl.Source
 	path     string
 	nodes    []node
+	blocks   []Block // the last ones that were made
 	byUUID   map[string]int32
 	lines    Accounting
 	watch    LoadOptions // its Item and Aside
@@ -385,9 +386,7 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	if len(n.head) > 64 {
 		n.head = strings.Clone(n.head[:64])
 	}
-	if len(m.Content) > 0 {
-		n.blocks = make([]Block, len(m.Content))
-	}
+	n.blocks = ld.newBlocks(len(m.Content))
 	for i := range n.blocks {
 		n.blocks[i] = Block{ContentBlock: m.Content[i], Line: int32(e.Line)}
 		n.blocks[i].Parts = append([]jsonl.Part(nil), m.Content[i].Parts...)
@@ -424,10 +423,39 @@ func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {
 	if !ok {
 		span = jsonl.Span{Off: e.Offset}
 	}
-	n.blocks = []Block{{
+	n.blocks = ld.newBlocks(1)
+	n.blocks[0] = Block{
 		ContentBlock: jsonl.ContentBlock{Kind: jsonl.KindAttachment, Type: a.kind, Text: a.length, JSON: jsonl.Metrics{UTF16: len(e.Attachment), Bytes: len(e.Attachment)}, Span: span, Value: span},
 		Line:         int32(e.Line),
-	}}
+	}
+}
+
+// newBlocks makes blocks, nil for none. Those of a line stand right behind those of the line before where both fit, so
+// that the blocks of a message of several lines can be one slice of them (joined).
+func (ld *loader) newBlocks(n int) []Block {
+	const few, many = 16, 128
+	if n == 0 {
+		return nil
+	}
+	at := len(ld.blocks)
+	if at+n > cap(ld.blocks) {
+		at, ld.blocks = 0, make([]Block, 0, max(n, min(2*cap(ld.blocks), many), few))
+	}
+	ld.blocks = ld.blocks[:at+n]
+	return ld.blocks[at:]
+}
+
+// joined is the blocks of several lines in their order. It does not write to them.
+func joined(lines [][]Block) []Block {
+	all := lines[0]
+	for _, next := range lines[1:] {
+		n := len(all)
+		if n == 0 || len(next) == 0 || n+len(next) > cap(all) || &all[:n+1][n] != &next[0] {
+			return slices.Concat(lines...)
+		}
+		all = all[:n+len(next)]
+	}
+	return slices.Clip(all)
 }
 
 // build links the nodes, finds the conversations and fills the file.
