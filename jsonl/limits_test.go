@@ -89,7 +89,7 @@ func TestLimitNames(t *testing.T) {
 			t.Errorf("no limit %s", limit.Name)
 		}
 	}
-	if want := (InputLimits{1, 2, 3, 4, 5, 6, 7, 8}); l != want || l.Filled() != want || l.Set("lines", 1) {
+	if want := (InputLimits{1, 2, 3, 4, 5, 6, 7, 8, 9}); l != want || l.Filled() != want || l.Set("lines", 1) {
 		t.Errorf("%+v, want %+v", l, want)
 	}
 	for most, want := range map[int64]string{64 << 20: "line=64MiB", 3 << 9: "line=1536", 5 << 10: "line=5KiB"} {

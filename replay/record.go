@@ -56,6 +56,7 @@ type Record struct {
 	uses      func() (*regret.Index, error)
 	digests   *policy.Digests
 	shared    bool         // for several replays
+	mostEdits int          // of a replay
 	most      atomic.Int64 // of a shared record: the most edits of a replay, of the record before the first one
 
 	factors    map[string]tokens.Factor // by recorded model: of the target's tokenizer; nil: the record is as recorded
@@ -93,9 +94,10 @@ func (r *Record) table(opt Options) *price.Table { return cmp.Or(opt.Prices, r.m
 
 // RecordOptions are those of a record. The zero value is the default.
 type RecordOptions struct {
-	Encoders *tokens.Encoders // that several records share, so that common texts are counted once; nil: its own
-	Families []policy.Family  // what is known of clients and models; nil: those that are built in
-	Programs policy.Programs  // starts the programs that policies name; nil: a policy with one is an error
+	Encoders  *tokens.Encoders // that several records share, so that common texts are counted once; nil: its own
+	Families  []policy.Family  // what is known of clients and models; nil: those that are built in
+	MostEdits int64            // of a replay, which is an error where it has more; 0: the default of jsonl.InputLimits
+	Programs  policy.Programs  // starts the programs that policies name; nil: a policy with one is an error
 }
 
 // NewRecord computes the record of a conversation.
@@ -138,7 +140,7 @@ func NewRecordWith(conv *session.Conversation, opt RecordOptions) (*Record, erro
 		Conv: conv, Cal: cal, Counted: counted, models: models, kinds: kinds, encoders: encoders, programs: opt.Programs, model: m, client: client,
 		reinject: make([]int, len(conv.Boundaries)), summary: make([]int, len(conv.Boundaries)),
 		encoded: map[string]*tokens.WeightTable{}, largest: map[string]int{}, settings: settingsChanges(conv, cal.Drops, client),
-		digests: policy.NewDigests(0, recentTexts),
+		digests: policy.NewDigests(0, recentTexts), mostEdits: int(jsonl.InputLimits{Edits: opt.MostEdits}.Filled().Edits),
 	}
 	r.asksAgain = r.kind(conv.Model).Mode != cache.Auto && asksAgain(conv, cal)
 	if !r.Cal.Recorded {
@@ -156,17 +158,18 @@ func (r *Record) follow() error {
 	r.context, r.weight, r.overhead = make([]int, 0, n), make([]int, 0, n), make([]int, 0, n)
 	t := &recordTrack{
 		r: r, view: view.New(r.Conv, r.Cal, nil), pending: -1, drops: r.Cal.Drops, folded: map[int]policy.ItemID{}, inferred: map[policy.Target]bool{},
-		thinking: tokens.NewThinking(r.Conv, r.Counted),
+		thinking: leftOut{Thinking: tokens.NewThinking(r.Conv, r.Counted)},
 	}
 	if n := r.expected(); n > 0 {
-		t.edits, r.notes = make([]policy.Edit, 0, n), make([]recordedAct, 0, n)
+		r.notes = make([]recordedAct, 0, n)
 		t.view.Expect(n)
 	}
 	walk(r.Conv, t)
 	if t.err != nil {
 		return t.err
 	}
-	r.edits, r.head, r.tail = t.edits, r.heads(), r.tails()
+	r.edits = slices.DeleteFunc(t.view.Edits(), func(e policy.Edit) bool { return e.Stage != recordStage }) // the view is not used again
+	r.head, r.tail = r.heads(), r.tails()
 	r.floor = r.floors()
 	r.uses = sync.OnceValues(func() (*regret.Index, error) {
 		return regret.NewIndex(r.Conv, r.edits)
@@ -191,8 +194,7 @@ func (r *Record) expected() int {
 type recordTrack struct {
 	r        *Record
 	view     *view.View
-	edits    []policy.Edit // of the client
-	thinking *tokens.Thinking
+	thinking leftOut
 	pending  int // boundary before the next request, -1: none
 	drops    []tokens.Drop
 	folded   map[int]policy.ItemID // by collapse: its placeholder
@@ -213,7 +215,7 @@ func (t *recordTrack) apply(e policy.Edit, act recordedAct) policy.Edit {
 		t.fail(err)
 		return e
 	}
-	t.edits, t.r.notes = append(t.edits, e), append(t.r.notes, act)
+	t.r.notes = append(t.r.notes, act)
 	return e
 }
 
@@ -283,7 +285,7 @@ func (t *recordTrack) request(k int) {
 	r := t.r
 	m := r.Conv.Requests[k].Message
 	msg := &r.Conv.Messages[m]
-	for _, e := range thinkingEdits(t.thinking, t.view, m, msg.Model) {
+	for _, e := range t.thinking.of(t.view, m, msg.Model) {
 		e.Stage = policy.StageServer
 		if _, err := t.view.Apply(e); err != nil {
 			t.fail(err)

@@ -11,23 +11,30 @@ import (
 
 // resultsByID finds the results of a view by the id of their call.
 type resultsByID struct {
-	at    map[string][]int // indexes into View.Results
+	first map[string]int   // indexes into View.Results
+	more  map[string][]int // further ones of the same id
 	epoch int              // of the view
-	seen  int              // results of this epoch that are in at
+	seen  int              // results of this epoch that are in first or more
 }
 
 // of returns the indexes of the results of some calls, in view order.
 func (x *resultsByID) of(v *view.View, ids []string) []int {
-	if x.at == nil || v.Epoch() != x.epoch {
-		*x = resultsByID{at: map[string][]int{}, epoch: v.Epoch()}
+	if x.first == nil || v.Epoch() != x.epoch {
+		*x = resultsByID{first: map[string]int{}, more: map[string][]int{}, epoch: v.Epoch()}
 	}
 	for results := v.Results(); x.seen < len(results); x.seen++ {
 		id := results[x.seen].ID
-		x.at[id] = append(x.at[id], x.seen)
+		if _, ok := x.first[id]; ok {
+			x.more[id] = append(x.more[id], x.seen)
+			continue
+		}
+		x.first[id] = x.seen
 	}
 	var found []int
 	for _, id := range ids {
-		found = append(found, x.at[id]...)
+		if at, ok := x.first[id]; ok {
+			found = append(append(found, at), x.more[id]...)
+		}
 	}
 	slices.Sort(found)
 	return slices.Compact(found)

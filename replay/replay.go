@@ -200,7 +200,7 @@ type engine struct {
 	ceilings ceilings // what a request may reach
 	unfit    excess   // requests whose recorded usage is below the weight of their content
 	cache    *caching
-	thinking *tokens.Thinking // nil: the policy says what the server leaves out
+	thinking *leftOut // nil: the policy says what the server leaves out
 	checks   checks
 	cleared  clearing
 	restarts restarting
@@ -249,7 +249,7 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 		events: []Event{}, pending: []int{}, cleared: clearing{by: map[clearedBy]bool{}},
 		checks: checks{findings: []RequestFinding{}, count: map[FindingKind]int{}, decided: map[decision]*policy.Content{}},
 	}
-	e.ceilings.pol, e.thinking = pol, r.newThinking(pol)
+	e.ceilings.pol, e.thinking = pol, r.leftOut(pol)
 	e.cache = newCaching(opt.Cache.caching(pol), r.table(opt), r.kind, asksForHour(r.Conv))
 	client, err := e.weighBy(opt.Counter)
 	if err != nil {
@@ -283,7 +283,8 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 		e.stages = append(e.stages, running{StageConfig: sc, stage: st, when: newConditional(&sc)})
 		e.moments |= sc.Definition.Moments
 	}
-	e.requests = make([]Request, 0, len(r.Conv.Requests)+len(r.Conv.Boundaries))
+	// Where the policy calls models as often as the client did, the list does not grow.
+	e.requests = make([]Request, 0, len(r.Conv.Requests)+len(r.Conv.Boundaries)+len(r.Conv.Requests)/16)
 	e.weight = make([]int, 0, len(r.Conv.Requests))
 	e.view = view.New(r.Conv, e.report, client)
 	e.view.Expect(int(r.most.Load()))

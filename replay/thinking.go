@@ -2,7 +2,6 @@ package replay
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -11,9 +10,16 @@ import (
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
-// newThinking follows the thinking that the server leaves out of a policy's payload by itself; nil where the policy
-// says what it leaves out.
-func (r *Record) newThinking(pol *policy.Policy) *tokens.Thinking {
+// leftOut follows the thinking that the server leaves out of requests by itself.
+type leftOut struct {
+	*tokens.Thinking
+	edits       []policy.Edit // of the last request
+	model       string        // it went to; the reasons name it
+	clear, keep string
+}
+
+// leftOut is nil where the policy says what the server leaves out.
+func (r *Record) leftOut(pol *policy.Policy) *leftOut {
 	for i := range pol.Stages {
 		if s, ok := pol.Stages[i].Params.(policy.ServerEdit); ok {
 			if _, thinking := s.ServerEdit(); thinking {
@@ -21,26 +27,34 @@ func (r *Record) newThinking(pol *policy.Policy) *tokens.Thinking {
 			}
 		}
 	}
-	return tokens.NewThinking(r.Conv, r.Counted)
+	return &leftOut{Thinking: tokens.NewThinking(r.Conv, r.Counted)}
 }
 
-// thinkingEdits are the payload-only edits of what the server leaves out of the request that message m answers, by
-// the model it goes to, as far as it is in view.
-func thinkingEdits(t *tokens.Thinking, v *view.View, m int, model string) (edits []policy.Edit) {
-	left, back := t.Request(m, model)
-	add := func(kind policy.EditKind, targets []policy.Target, reason string) {
-		for _, target := range targets {
-			if v.Has(target.Item) {
-				edits = append(edits, policy.Edit{Kind: kind, Trigger: triggerAuto, Target: target, Reason: reason})
-			}
+// of are the payload-only edits of what the server leaves out of the request that message m answers, by the model it
+// goes to, as far as it is in view. They are valid until the next call.
+func (l *leftOut) of(v *view.View, m int, model string) []policy.Edit {
+	if model != l.model || l.clear == "" {
+		l.model = model
+		l.clear = "the server leaves the thinking of earlier turns out for " + model
+		l.keep = "the server takes the thinking of earlier turns for " + model
+	}
+	clear(l.edits)
+	l.edits = l.edits[:0]
+	add := func(kind policy.EditKind, target policy.Target, reason string) {
+		if v.Has(target.Item) {
+			l.edits = append(l.edits, policy.Edit{Kind: kind, Trigger: triggerAuto, Target: target, Reason: reason})
 		}
 	}
-	add(policy.KindServerClear, left, "the server leaves the thinking of earlier turns out for "+model)
-	add(policy.KindServerKeep, slices.DeleteFunc(back, func(t policy.Target) bool {
-		_, out := v.PayloadReplacement(t)
-		return !out
-	}), "the server takes the thinking of earlier turns for "+model)
-	return edits
+	left, back := l.Request(m, model)
+	for _, target := range left {
+		add(policy.KindServerClear, target, l.clear)
+	}
+	for _, target := range back {
+		if _, out := v.PayloadReplacement(target); out {
+			add(policy.KindServerKeep, target, l.keep)
+		}
+	}
+	return l.edits
 }
 
 // leaveOut makes the edits of what the server leaves out of request k (0-based) by itself. Where the client asks again
@@ -50,7 +64,7 @@ func (e *engine) leaveOut(k int) {
 		return
 	}
 	m := e.conv.Requests[k].Message
-	edits := thinkingEdits(e.thinking, e.view, m, cmp.Or(e.opt.Model, e.conv.Messages[m].Model))
+	edits := e.thinking.of(e.view, m, cmp.Or(e.opt.Model, e.conv.Messages[m].Model))
 	if e.r.asksAgain && turnEnded(e.conv, k) {
 		for i := range edits {
 			edits[i].Warm = edits[i].Kind == policy.KindServerClear

@@ -39,6 +39,7 @@ func Spans(conv *session.Conversation, model CountedModel) (spans []Increment, d
 	for i := range conv.Boundaries {
 		cut[conv.Boundaries[i].Request] = true
 	}
+	spans = make([]Increment, 0, len(conv.Requests))
 	prev := -1
 	for k := range conv.Requests {
 		cur := &conv.Messages[conv.Requests[k].Message]
