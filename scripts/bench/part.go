@@ -167,7 +167,7 @@ func countLetters(times int) (map[string]figures, error) {
 		for _, letter := range []string{"a", " ", "\n", "0", "=", ".", "é", "漢", "\u0301"} {
 			for n := 1; n <= 2; n++ {
 				text := strings.Repeat(letter, n<<20/len(letter))
-				t.add(fmt.Sprintf("%+q/%d", letter, n), 1, func() { own.NewCounter().Count(text) })
+				t.add(fmt.Sprintf("%+q/%d", letter, n), 5, func() { own.NewCounter().Count(text) })
 			}
 		}
 	}

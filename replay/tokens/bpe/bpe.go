@@ -58,7 +58,7 @@ type Counter struct {
 	e     *Encoding
 	cache []cached
 	merge merger
-	steps int // positions examined and heap levels climbed: a measure of the work
+	steps int // positions examined and levels of the heap climbed: a measure of the work
 }
 
 // NewCounter returns a counter of about half a megabyte.
@@ -168,7 +168,7 @@ func (c *Counter) part(piece []byte) int {
 	if len(piece) <= maxScan {
 		count = c.merge.scan(&c.e.vocabulary, len(piece))
 	} else {
-		count = c.merge.heap(&c.e.vocabulary, len(piece))
+		count = c.merge.queued(&c.e.vocabulary, len(piece))
 	}
 	c.steps += c.merge.steps
 	return count

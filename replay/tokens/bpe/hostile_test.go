@@ -50,18 +50,18 @@ func TestHostileWork(t *testing.T) {
 			one := counter.steps
 			counter = e.NewCounter()
 			counter.Count(kind.text(1 << 16))
-			if two := counter.steps; two*10 > one*23 {
-				t.Errorf("%s: %s: %d steps for 32 KiB, %d for 64 KiB: more than 2.3 times", name, kind.name, one, two)
+			if two := counter.steps; two*10 > one*21 {
+				t.Errorf("%s: %s: %d steps for 32 KiB, %d for 64 KiB: more than 2.1 times", name, kind.name, one, two)
 			}
-			if most := (1 << 15) * 60; one > most {
+			if most := (1 << 15) * 14; one > most {
 				t.Errorf("%s: %s: %d steps for 32 KiB, more than %d", name, kind.name, one, most)
 			}
 		}
 	}
 }
 
-// TestHeapAsScan holds the two ways of merging against each other.
-func TestHeapAsScan(t *testing.T) {
+// TestQueueAsScan holds the two ways of merging against each other.
+func TestQueueAsScan(t *testing.T) {
 	g := newTexts(11)
 	for _, name := range Names() {
 		e := encoding(t, name)
@@ -73,8 +73,8 @@ func TestHeapAsScan(t *testing.T) {
 			}
 			c.merge.padded([]byte(text))
 			scan := c.merge.scan(&e.vocabulary, len(text))
-			if heap := c.merge.heap(&e.vocabulary, len(text)); heap != scan {
-				t.Fatalf("%s: %q: %d tokens by the heap, %d by scanning", name, text, heap, scan)
+			if queue := c.merge.queued(&e.vocabulary, len(text)); queue != scan {
+				t.Fatalf("%s: %q: %d tokens by the queue, %d by scanning", name, text, queue, scan)
 			}
 		}
 	}
