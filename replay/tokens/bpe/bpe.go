@@ -33,7 +33,7 @@ type Encoding struct {
 	vocabulary
 }
 
-// Load returns a new encoding from the vocabulary in the program. It takes some milliseconds and about 8 MB.
+// Load returns a new encoding from the vocabulary in the program. It takes less than a millisecond and half a megabyte.
 func Load(name string) (*Encoding, error) {
 	e := &Encoding{}
 	var data string

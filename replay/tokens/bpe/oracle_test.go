@@ -1,6 +1,7 @@
 package bpe
 
 import (
+	"iter"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -33,6 +34,24 @@ var stockEncodings = sync.OnceValue(func() map[string]func() (*tiktoken.Tiktoken
 	}
 	return all
 })
+
+// tokens are those of an encoding by what is packed, with their ranks; without those of one byte.
+func tokens(e *Encoding) iter.Seq2[string, int] {
+	return func(yield func(string, int) bool) {
+		for p, rank := range e.pairs {
+			if rank > 0 && !yield(string([]byte{byte(p >> 8), byte(p)}), int(rank)-1) {
+				return
+			}
+		}
+		for b := e.buckets[:len(e.buckets)-pad]; b != ""; {
+			head, n := word32(b, 0), tokenBytes+int(b[3])
+			if !yield(b[tokenBytes:n], int(head&(1<<24-1))-1) {
+				return
+			}
+			b = b[n:]
+		}
+	}
+}
 
 func encoding(t testing.TB, name string) *Encoding {
 	t.Helper()
@@ -113,8 +132,7 @@ func TestTokensOnEnd(t *testing.T) {
 			e, enc := encoding(t, name), stock(t, name)
 			counter, g := e.NewCounter(), newTexts(5)
 			var all, wides []string
-			for r := range len(e.offset) - 1 {
-				token := e.bytes[e.offset[r]:e.offset[r+1]]
+			for token := range tokens(e) {
 				all = append(all, token)
 				if strings.ContainsFunc(token, func(r rune) bool { return r >= 0x800 }) {
 					wides = append(wides, token)

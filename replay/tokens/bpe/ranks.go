@@ -7,8 +7,7 @@ import (
 	"math/bits"
 )
 
-// scripts/genranks writes the vocabularies from the ranks of github.com/pkoukk/tiktoken-go-loader: the number of
-// tokens (32 bits, little endian), the length of each in bytes, then their bytes; all by rank.
+// scripts/genranks packs the vocabularies from the ranks of github.com/pkoukk/tiktoken-go-loader.
 
 //go:embed o200k_base.ranks
 var o200kRanks string
@@ -19,118 +18,88 @@ var cl100kRanks string
 // vocabulary finds the rank of a token by its bytes. It holds rank+1, and 0 for no token.
 type vocabulary struct {
 	pairs   []uint32 // tokens of two bytes, by both
-	short   []uint64 // of 3 to maxShort bytes: rank+1, length and bytes in one word
-	long    []uint32 // longer ones: bits of the hash above, rank+1 below
-	offset  []uint32 // token of rank r: bytes[offset[r]:offset[r+1]]
-	bytes   string
-	longest int
+	packed  string   // the starts of the buckets are in it
+	buckets string   // the longer tokens, and pad bytes
 	joined  []uint64 // bits: see joins
 	partial []uint64 // bits: see joins
 }
 
-const (
-	maxShort   = 5
-	shortBits  = 17
-	longBits   = 18
-	rankMask   = 1<<longBits - 1
-	shortBytes = uint64(1)<<43 - 1 // the length in the upper three bits
-	pad        = 8                 // bytes after a piece that may be read
-)
+// pad is how many bytes after a piece may be read.
+const pad = 8
 
 var errRanks = errors.New("the vocabulary in the program is damaged: build it again")
 
-// fill reads a vocabulary and indexes it.
+// fill opens a packed vocabulary.
 func (v *vocabulary) fill(data string) error {
-	if len(data) < 4 {
+	if len(data) < tableBytes {
 		return errRanks
 	}
-	n := int(binary.LittleEndian.Uint32([]byte(data[:4])))
-	if len(data) < 4+n || n >= 1<<longBits {
-		return errRanks
-	}
-	lengths := data[4 : 4+n]
-	v.bytes = data[4+n:]
-	v.offset = make([]uint32, n+1)
-	v.pairs = make([]uint32, 1<<16)
-	v.short = make([]uint64, 1<<shortBits)
-	v.long = make([]uint32, 1<<longBits)
-	v.joined = make([]uint64, 1<<joinBits/64)
-	v.partial = make([]uint64, 1<<16/64)
-	at := 0
-	var buf [256 + pad]byte
-	for r := range n {
-		l := int(lengths[r])
-		if l == 0 || at+l > len(v.bytes) {
+	var parts [4]string
+	rest := data[tableBytes:]
+	for i := range parts {
+		n := int(word32(data, 4*i))
+		if n > len(rest) {
 			return errRanks
 		}
-		v.longest = max(v.longest, l)
-		copy(buf[:], v.bytes[at:at+l])
-		v.add(buf[:], l, uint32(r)+1)
-		v.join(v.bytes[at : at+l])
-		at += l
-		v.offset[r+1] = uint32(at)
+		parts[i], rest = rest[:n], rest[n:]
 	}
-	if at != len(v.bytes) {
+	v.packed, v.buckets = data, data[len(data)-len(rest)-len(parts[3]):]
+	if len(rest) != pad || len(parts[0])%pairBytes != 0 || v.start(1<<bucketBits) != len(parts[3]) {
 		return errRanks
 	}
+	v.pairs = make([]uint32, 1<<16)
+	for p := parts[0]; p != ""; p = p[pairBytes:] {
+		v.pairs[pair(p[0], p[1])] = (uint32(p[2]) | uint32(p[3])<<8 | uint32(p[4])<<16) + 1
+	}
+	v.joined, v.partial = bitset(parts[1], joinBits), bitset(parts[2], 16)
 	return nil
 }
 
-func (v *vocabulary) add(buf []byte, n int, rank uint32) {
-	switch {
-	case n == 1: // every byte is a token
-	case n == 2:
-		v.pairs[pair(buf[0], buf[1])] = rank
-	case n <= maxShort:
-		key := shortKey(buf, 0, n)
-		i := shortHash(key)
-		for v.short[i] != 0 {
-			i = (i + 1) & (1<<shortBits - 1)
+// bitset is a packed set of numbers below 1<<size.
+func bitset(gaps string, size int) []uint64 {
+	set := make([]uint64, 1<<size/64)
+	n, gap, shift := 0, 0, 0
+	for i := range len(gaps) {
+		gap |= int(gaps[i]&0x7f) << shift
+		if shift += 7; gaps[i] < 0x80 {
+			n = (n + gap) % (1 << size)
+			set[n/64] |= 1 << (n % 64)
+			gap, shift = 0, 0
 		}
-		v.short[i] = uint64(rank)<<43 | key
-	default:
-		h := hash(buf, 0, n)
-		i := h >> (64 - longBits)
-		for v.long[i] != 0 {
-			i = (i + 1) & (1<<longBits - 1)
-		}
-		v.long[i] = uint32(h)&^rankMask | rank
 	}
+	return set
+}
+
+// start returns the start of a bucket.
+func (v *vocabulary) start(bucket int) int {
+	i := relative + 2*bucket
+	return int(word32(v.packed, headBytes+4*(bucket>>groupBits))) + int(v.packed[i]) + int(v.packed[i+1])<<8
 }
 
 // lookup returns the rank+1 of the token buf[from:to], of at least two bytes, or 0. At least pad bytes of buf must
 // follow.
 func (v *vocabulary) lookup(buf []byte, from, to int) uint32 {
 	n := to - from
-	switch {
-	case n == 2:
+	if n == 2 {
 		return v.pairs[pair(buf[from], buf[from+1])]
-	case n <= maxShort:
-		key := shortKey(buf, from, n)
-		for i := shortHash(key); ; i = (i + 1) & (1<<shortBits - 1) {
-			switch slot := v.short[i]; {
-			case slot&shortBytes == key:
-				return uint32(slot >> 43)
-			case slot == 0:
-				return 0
-			}
-		}
-	case n > v.longest:
-		return 0
 	}
-	h := hash(buf, from, n)
-	for i := h >> (64 - longBits); ; i = (i + 1) & (1<<longBits - 1) {
-		slot := v.long[i]
-		if slot == 0 {
-			return 0
-		}
-		if (slot^uint32(h))&^rankMask == 0 {
-			rank := slot & rankMask
-			if v.bytes[v.offset[rank-1]:v.offset[rank]] == string(buf[from:to]) {
-				return rank
-			}
-		}
+	mask := ^uint64(0)
+	if n < 8 {
+		mask = 1<<(8*n) - 1
 	}
+	first := load(buf[from:]) & mask
+	bucket := int(hash(buf, from, n) >> (64 - bucketBits))
+	end := v.start(bucket + 1)
+	for at := v.start(bucket); at < end; {
+		head := word32(v.buckets, at)
+		at += tokenBytes
+		size := int(head >> 24)
+		if size == n && word64(v.buckets, at)&mask == first && (n <= 8 || v.buckets[at+8:at+n] == string(buf[from+8:to])) {
+			return head & (1<<24 - 1)
+		}
+		at += size
+	}
+	return 0
 }
 
 // joinBits is the size of the set of windows, as a power of two.
@@ -138,21 +107,6 @@ const joinBits = 20
 
 // wide reports whether a byte begins a character of three bytes.
 func wide(b byte) bool { return b>>4 == 0xe }
-
-// join notes the places in a token where a wide character follows another one.
-func (v *vocabulary) join(token string) {
-	for i := 1; i < len(token); i++ {
-		switch {
-		case !wide(token[i]):
-		case i >= 3 && i+3 <= len(token):
-			h := joinHash([]byte(token[i-3 : i+3]))
-			v.joined[h/64] |= 1 << (h % 64)
-		default:
-			p := pair(token[i-1], token[i])
-			v.partial[p/64] |= 1 << (p % 64)
-		}
-	}
-}
 
 // joins reports whether a token may cross the middle of a window of six bytes, two wide characters: a token with all
 // of them, or one with fewer and the two bytes in the middle. It may report true for a window that no token crosses,
@@ -171,17 +125,10 @@ func joinHash(w []byte) uint64 {
 
 func pair(a, b byte) int { return int(a)<<8 | int(b) }
 
-// shortKey is a token of up to maxShort bytes with its length as one number.
-func shortKey(buf []byte, at, n int) uint64 {
-	return load(buf[at:])&(1<<(8*n)-1) | uint64(n)<<40
-}
-
-func shortHash(key uint64) uint64 { return key * golden >> (64 - shortBits) }
-
 // golden is 2^64 divided by the golden ratio, odd: it spreads neighbours.
 const golden = 0x9E3779B97F4A7C15
 
-// hash is a hash of n bytes, n > maxShort.
+// hash is a hash of n bytes, n > 2.
 func hash(buf []byte, at, n int) uint64 {
 	if n < 8 {
 		return mix(load(buf[at:])&(1<<(8*n)-1), uint64(n))
@@ -201,3 +148,14 @@ func mix(a, b uint64) uint64 {
 
 // load returns the first 8 bytes of b, the first lowest.
 func load(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
+
+// word32 returns 4 bytes of s, the first lowest; word64 returns 8.
+func word32(s string, at int) uint32 {
+	s = s[at : at+4]
+	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
+}
+
+func word64(s string, at int) uint64 {
+	s = s[at : at+8]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}

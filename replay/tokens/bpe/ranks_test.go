@@ -2,6 +2,7 @@ package bpe
 
 import (
 	"errors"
+	"maps"
 	"net"
 	"net/http"
 	"os/exec"
@@ -20,16 +21,17 @@ func TestRanks(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := encoding(t, name)
-		if got := len(e.offset) - 1; got != len(want) {
+		have := maps.Collect(tokens(e))
+		if got := len(have) + 256; got != len(want) {
 			t.Errorf("%s: %d tokens, the loader has %d", name, got, len(want))
 		}
 		var m merger
 		for token, rank := range want {
-			if at := e.offset[rank : rank+2]; e.bytes[at[0]:at[1]] != token {
-				t.Fatalf("%s: rank %d is %q, the loader has %q", name, rank, e.bytes[at[0]:at[1]], token)
-			}
 			if len(token) == 1 {
 				continue // never looked up: every byte is a token
+			}
+			if got, ok := have[token]; !ok || got != rank {
+				t.Fatalf("%s: %q has rank %d (%v), the loader has %d", name, token, got, ok, rank)
 			}
 			if got := e.lookup(m.padded([]byte(token)), 0, len(token)); int(got) != rank+1 {
 				t.Fatalf("%s: %q has rank %d, the loader has %d", name, token, int(got)-1, rank)
@@ -45,14 +47,21 @@ func TestRanks(t *testing.T) {
 }
 
 func TestDamagedRanks(t *testing.T) {
-	good := "\x03\x00\x00\x00\x01\x01\x02abab"
+	data, err := pack([]string{"ab", "abc", "漢字"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := string(data)
 	var v vocabulary
 	if err := v.fill(good); err != nil {
 		t.Fatal(err)
 	}
-	for _, bad := range []string{"", "\x03", good[:6], good[:len(good)-1], good + "x", "\xff\xff\xff\xff" + good[4:], strings.Replace(good, "\x02", "\x00", 1)} {
+	if !v.joins([]byte("漢字")) || v.joins([]byte("漢漢")) {
+		t.Error("the sets of what is joined are not those of the tokens")
+	}
+	for _, bad := range []string{"", good[:tableBytes-1], good[:len(good)-1], good + "x", "\xff\xff\xff\xff" + good[4:], "\x04" + good[1:], good[:12] + "\x00" + good[13:]} {
 		if err := new(vocabulary).fill(bad); !errors.Is(err, errRanks) {
-			t.Errorf("%q: %v, not an error about a damaged vocabulary", bad, err)
+			t.Errorf("%.20q of %d bytes: %v, not an error about a damaged vocabulary", bad, len(bad), err)
 		}
 	}
 }
@@ -105,11 +114,7 @@ func TestTokensMergeToThemselves(t *testing.T) {
 	for _, name := range Names() {
 		e := encoding(t, name)
 		var m merger
-		for r := range len(e.offset) - 1 {
-			token := e.bytes[e.offset[r]:e.offset[r+1]]
-			if len(token) < 2 {
-				continue
-			}
+		for token, r := range tokens(e) {
 			m.padded([]byte(token))
 			if n := m.scan(&e.vocabulary, len(token)); n != 1 {
 				t.Fatalf("%s: %q, rank %d, merges to %d tokens", name, token, r, n)
