@@ -235,8 +235,16 @@ func (t *BlockReader) Raw(message, block int) ([]byte, error) {
 // Text is [Conversation.Text].
 func (t *BlockReader) Text(message, block int) ([]byte, error) {
 	raw, err := t.Raw(message, block)
-	if err != nil || len(raw) == 0 {
+	if err != nil {
 		return nil, err
+	}
+	return t.Decode(message, block, raw)
+}
+
+// Decode is Text of a block that Raw read: it may be a part of raw.
+func (t *BlockReader) Decode(message, block int, raw []byte) ([]byte, error) {
+	if len(raw) == 0 {
+		return nil, nil
 	}
 	if len(raw) <= mostReused {
 		t.buf = slices.Grow(t.buf[:0], len(raw))

@@ -162,20 +162,36 @@ func (w *encoding) block(m, b int) (int, error) {
 			return w.parts(raw), err
 		}
 	}
-	text, err := w.texts.Text(m, b)
+	raw, err := w.texts.Raw(m, b)
 	if err != nil {
 		return 0, err
 	}
-	switch bl.Kind {
-	case jsonl.KindToolUse, jsonl.KindServerToolUse:
-		w.buf = appendToolUse(w.buf[:0], bl.Name, text)
-		return w.bytes(w.buf), nil
-	case jsonl.KindAttachment:
-		// Of the client's text around it only the length is known.
-		extra := max(bl.Text.UTF16-jsonl.Measure(string(text)).UTF16, 0)
-		return w.bytes(text) + scaled(policy.RoundQuarter(extra), w.how.Ratio), nil
+	decode := func() ([]byte, error) { return w.texts.Decode(m, b, raw) }
+	as, name := asText, ""
+	switch {
+	case bl.Kind == jsonl.KindToolUse || bl.Kind == jsonl.KindServerToolUse:
+		as, name = asToolUse, bl.Name
+	case bl.Kind != jsonl.KindAttachment && len(raw) > 0 && raw[0] == '"':
+		as = asString
+	default:
+		text, err := decode()
+		n := w.bytes(text)
+		if bl.Kind == jsonl.KindAttachment {
+			// Of the client's text around it only the length is known.
+			extra := max(bl.Text.UTF16-jsonl.Measure(string(text)).UTF16, 0)
+			n += scaled(policy.RoundQuarter(extra), w.how.Ratio)
+		}
+		return n, err
 	}
-	return w.bytes(text), nil
+	n, err := w.e.countAs(as, name, raw, func() ([]byte, error) {
+		text, err := decode()
+		if as == asToolUse && err == nil {
+			w.buf = appendToolUse(w.buf[:0], name, text)
+			text = w.buf
+		}
+		return text, err
+	})
+	return scaled(n, w.how.Ratio), err
 }
 
 func (w *encoding) bytes(text []byte) int { return scaled(w.e.CountBytes(text), w.how.Ratio) }

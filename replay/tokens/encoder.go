@@ -1,8 +1,9 @@
 package tokens
 
 import (
-	"crypto/sha256"
 	"fmt"
+	"hash/maphash"
+	"math/bits"
 	"slices"
 	"strings"
 	"sync"
@@ -38,12 +39,24 @@ const minKept = 96
 // that occurs several times is counted once. Several goroutines may use it.
 type Encoder struct {
 	idle   sync.Pool // of *bpe.Counter
+	seeds  [forms][2]maphash.Seed
 	mu     sync.Mutex
 	counts map[contentHash]int32
 }
 
-// contentHash identifies a content: the first half of its SHA-256.
-type contentHash [sha256.Size / 2]byte
+// form is how a content becomes the text that is counted.
+type form int
+
+const (
+	asText    form = iota // as it is
+	asString              // a JSON string, decoded
+	asToolUse             // the input of a tool_use, with its name: see appendToolUse
+	forms
+)
+
+// contentHash identifies a content: two hashes of it, with seeds that no input can know. So no two contents are made to
+// have the same one, and by chance they have it once in 2^128.
+type contentHash [2]uint64
 
 // NewEncoder returns the encoder of an encoding.
 func NewEncoder(name string) (*Encoder, error) {
@@ -51,8 +64,12 @@ func NewEncoder(name string) (*Encoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	newCounter := func() any { return encoding.NewCounter() }
-	return &Encoder{idle: sync.Pool{New: newCounter}, counts: map[contentHash]int32{}}, nil
+	e := &Encoder{counts: map[contentHash]int32{}}
+	e.idle.New = func() any { return encoding.NewCounter() }
+	for i := range e.seeds {
+		e.seeds[i] = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+	}
+	return e, nil
 }
 
 // Count returns the number of tokens of a text.
@@ -60,25 +77,48 @@ func (e *Encoder) Count(text string) int { return e.CountBytes([]byte(text)) }
 
 // CountBytes is Count of a text in a buffer, which it does not change.
 func (e *Encoder) CountBytes(text []byte) int {
-	if len(text) < minKept {
-		return e.count(text)
+	n, _ := e.countAs(asText, "", text, func() ([]byte, error) { return text, nil })
+	return n
+}
+
+// countAs returns the number of tokens of the text that a content becomes, which is made where its count is not kept.
+// name is the tool's.
+func (e *Encoder) countAs(as form, name string, content []byte, text func() ([]byte, error)) (int, error) {
+	keep := len(content) >= minKept
+	var key contentHash
+	if keep {
+		key = e.hash(as, name, content)
+		e.mu.Lock()
+		n, ok := e.counts[key]
+		e.mu.Unlock()
+		if ok {
+			return int(n), nil
+		}
 	}
-	sum := sha256.Sum256(text)
-	key := contentHash(sum[:len(contentHash{})])
-	e.mu.Lock()
-	n, ok := e.counts[key]
-	e.mu.Unlock()
-	if ok {
-		return int(n)
+	made, err := text()
+	if err != nil {
+		return 0, err
 	}
-	n = int32(e.count(text))
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if len(e.counts) >= maxKept {
-		clear(e.counts)
+	n := e.count(made)
+	if keep {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if len(e.counts) >= maxKept {
+			clear(e.counts)
+		}
+		e.counts[key] = int32(n)
 	}
-	e.counts[key] = n
-	return int(n)
+	return n, nil
+}
+
+func (e *Encoder) hash(as form, name string, content []byte) (h contentHash) {
+	for i, seed := range e.seeds[as] {
+		h[i] = maphash.Bytes(seed, content)
+		if name != "" {
+			h[i] ^= bits.RotateLeft64(maphash.String(seed, name), 1)
+		}
+	}
+	return h
 }
 
 func (e *Encoder) count(text []byte) int {

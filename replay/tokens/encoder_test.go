@@ -1,7 +1,6 @@
 package tokens
 
 import (
-	"crypto/sha256"
 	"strings"
 	"testing"
 )
@@ -19,8 +18,7 @@ func TestEncoderKeeps(t *testing.T) {
 	if len(e.counts) != 1 {
 		t.Fatalf("%d counts are kept, want that of the long text", len(e.counts))
 	}
-	sum := sha256.Sum256([]byte(long))
-	key := contentHash(sum[:len(contentHash{})])
+	key := e.hash(asText, "", []byte(long))
 	if got := int(e.counts[key]); got != first {
 		t.Fatalf("%d is kept, counted was %d", got, first)
 	}
@@ -29,7 +27,7 @@ func TestEncoderKeeps(t *testing.T) {
 		t.Errorf("the second time it is counted again: %d", got)
 	}
 	for i := len(e.counts); i < maxKept; i++ {
-		e.counts[contentHash{1, byte(i), byte(i >> 8), byte(i >> 16)}] = 1
+		e.counts[contentHash{1, uint64(i)}] = 1
 	}
 	e.Count(long + "!")
 	if len(e.counts) > maxKept {
@@ -37,5 +35,36 @@ func TestEncoderKeeps(t *testing.T) {
 	}
 	if got := e.Count(long); got != first {
 		t.Errorf("after forgetting: %d, want %d", got, first)
+	}
+}
+
+// TestEncoderForms: the same bytes as a text, as a JSON string and as the inputs of two tools are different contents.
+func TestEncoderForms(t *testing.T) {
+	e, err := NewEncoder(NameO200K)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := []byte(strings.Repeat("word ", 40))
+	seen := map[contentHash]bool{}
+	for _, as := range []form{asText, asString, asToolUse} {
+		for _, name := range []string{"", "Read", "Edit"} {
+			seen[e.hash(as, name, content)] = true
+			made := 0
+			for range 2 {
+				n, err := e.countAs(as, name, content, func() ([]byte, error) {
+					made++
+					return []byte(strings.Repeat("x ", len(seen))), nil
+				})
+				if want := e.Count(strings.Repeat("x ", len(seen))); n != want || err != nil {
+					t.Errorf("%d, %q: %d tokens (%v), want %d", as, name, n, err, want)
+				}
+			}
+			if made != 1 {
+				t.Errorf("%d, %q: the text was made %d times", as, name, made)
+			}
+		}
+	}
+	if len(seen) != 9 {
+		t.Errorf("%d hashes of 9 contents", len(seen))
 	}
 }
