@@ -1,6 +1,6 @@
 package bpe
 
-import "unicode/utf8"
+import "math/bits"
 
 // The patterns split a text into pieces; no token crosses two pieces. The code is written by hand and makes the
 // choices of a backtracking engine: alternatives in order, repetition as long as possible. Sources: tiktoken's
@@ -48,23 +48,32 @@ func splitCL100K(c *classes, text []byte, i int) (end, seen int) {
 
 // splitO200K splits as o200k_base does.
 func splitO200K(c *classes, text []byte, i int) (end, seen int) {
-	k, n := c.plain(text, i), 1
+	k, n := c.ascii[text[i]], 1
 	// Most pieces are words of small ASCII letters, with a sign before them.
 	end = i
 	if k&prefix != 0 {
 		end++
 	}
-	for start := end; ; end++ {
-		if c.plain(text, end) == lower {
-			continue
+	start := end
+	for end+8 <= len(text) {
+		n := smalls(load(text[end:]))
+		end += n
+		if n < 8 {
+			break
 		}
-		if end > start && (end == len(text) || text[end] < utf8.RuneSelf && text[end] != '\'') {
-			return end, end
-		}
-		break
 	}
-	if k == 0 {
+	for c.plain(text, end) == lower {
+		end++
+	}
+	next := c.plain(text, end)
+	if end > start && (end == len(text) || next != 0 && text[end] != '\'') {
+		return end, end
+	}
+	switch {
+	case k == 0:
 		k, n = c.wide(text, i)
+	case end == start && next != 0 && (k|next)&letter == 0: // no word either
+		return c.rest(text, i, k, n, true)
 	}
 	switch {
 	case k&letter != 0:
@@ -86,6 +95,14 @@ func splitO200K(c *classes, text []byte, i int) (end, seen int) {
 		return end, max(seen, end)
 	}
 	return c.rest(text, i, k, n, true)
+}
+
+// smalls returns how many of eight bytes, the lowest first, are small ASCII letters up to the first that is none.
+func smalls(word uint64) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	low := word &^ highs
+	is := (low + (0x80-'a')*ones) &^ (low + (0x7f-'z')*ones) &^ word & highs
+	return bits.TrailingZeros64(is^highs) >> 3
 }
 
 // word returns the end of U*L+ (isSmall), or else of U+L*, at i; i if neither matches.
@@ -120,7 +137,10 @@ func (c *classes) rest(text []byte, i int, k class, n int, slash bool) (end, see
 	if k == number {
 		end = i + n
 		for range 2 {
-			k, n = c.at(text, end)
+			k, n = c.plain(text, end), 1
+			if k == 0 {
+				k, n = c.wide(text, end)
+			}
 			if k != number {
 				break
 			}
@@ -130,8 +150,10 @@ func (c *classes) rest(text []byte, i int, k class, n int, slash bool) (end, see
 	}
 	symbols := i
 	if text[i] == ' ' {
-		k, _ = c.at(text, i+1)
 		symbols++
+		if k = c.plain(text, symbols); k == 0 {
+			k, _ = c.wide(text, symbols)
+		}
 	}
 	if k&symbol != 0 {
 		end = c.run(text, symbols, symbol)
@@ -149,7 +171,10 @@ func (c *classes) blank(text []byte, i int) (end, seen int) {
 	line, last := -1, i
 	j := i
 	for {
-		k, n := c.at(text, j)
+		k, n := c.plain(text, j), 1
+		if k == 0 {
+			k, n = c.wide(text, j)
+		}
 		if k&anySpace == 0 {
 			break
 		}
