@@ -208,6 +208,9 @@ func (conv *Conversation) text(buf, raw []byte, bl *Block) ([]byte, error) {
 	case bl.Kind == jsonl.KindAttachment:
 		return []byte(attachmentText(raw)), nil
 	}
+	if isCompact(raw) && !hasEscapes(raw) {
+		return raw, nil
+	}
 	out := bytes.NewBuffer(buf[:0])
 	if json.Compact(out, raw) != nil {
 		return raw, nil
@@ -266,9 +269,31 @@ func (t *BlockReader) WholeText(message, block int) ([]byte, error) {
 // mostReused is the length of the largest block whose buffer is used again, bytes.
 const mostReused = 1 << 20
 
+// isCompact reports whether no white space is between the tokens of JSON.
+func isCompact(raw []byte) bool {
+	for i := 0; i < len(raw); i++ {
+		switch raw[i] {
+		case ' ', '\t', '\r', '\n':
+			return false
+		case '"':
+			for i++; i < len(raw) && raw[i] != '"'; i++ {
+				if raw[i] == '\\' {
+					i++
+				}
+			}
+		}
+	}
+	return true
+}
+
+// hasEscapes reports whether JSON may have escapes that JSON.stringify does not write.
+func hasEscapes(b []byte) bool {
+	return bytes.Contains(b, []byte(`\u`)) || bytes.Contains(b, []byte(`\/`))
+}
+
 // plainEscapes is JSON with the escapes of JSON.stringify only, as lengths are counted: other writers escape more.
 func plainEscapes(b []byte) []byte {
-	if !bytes.Contains(b, []byte(`\u`)) && !bytes.Contains(b, []byte(`\/`)) {
+	if !hasEscapes(b) {
 		return b
 	}
 	var out bytes.Buffer
