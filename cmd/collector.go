@@ -6,12 +6,11 @@ import (
 	"runtime/metrics"
 )
 
-// The collector runs once the heap is larger than heapFloor and has grown since its last run: by gcGrowth, or by
-// gcSmall while less than heapFloor is live. So a session of 200 MB is collected a few times, and a longer one needs
-// little more memory than it holds. GOGC overrides both.
+// The collector runs once the heap is larger than heapFloor and has grown by gcGrowth since its last run. So a session
+// of 200 MB is collected a few times, and a longer one needs little more memory than it holds. GOGC overrides both.
 const (
-	gcGrowth, gcSmall = 40, 25   // percent
-	heapFloor         = 64 << 20 // bytes
+	gcGrowth  = 40       // percent
+	heapFloor = 64 << 20 // bytes
 )
 
 // PaceCollector sets when the garbage collector of this process runs, for as long as it lives.
@@ -38,5 +37,5 @@ func percent(live uint64) int {
 	if live >= heapFloor {
 		return gcGrowth
 	}
-	return int(min(max(100*(heapFloor-live)/max(live, 1), gcSmall), most))
+	return int(min(max(100*(heapFloor-live)/max(live, 1), gcGrowth), most))
 }
