@@ -49,12 +49,16 @@ func shortened(s string) string {
 }
 
 // readInput reads the input of a call. Fields of another type are those of another tool, and empty.
-func readInput(conv *session.Conversation, message, block int) (in input, err error) {
-	raw, err := conv.Raw(message, block)
-	if err == nil {
-		_ = json.Unmarshal([]byte(conv.AlikeInput(conv.Messages[message].Blocks[block].Name, string(raw))), &in)
+func readInput(conv *session.Conversation, texts *session.BlockReader, message, block int) (in input, err error) {
+	raw, err := texts.Raw(message, block)
+	if err != nil {
+		return in, err
 	}
-	return in, err
+	if name := conv.Messages[message].Blocks[block].Name; conv.Alike(name) != name {
+		raw = []byte(conv.AlikeInput(name, string(raw)))
+	}
+	_ = json.Unmarshal(raw, &in)
+	return in, nil
 }
 
 // filePath is one spelling of a file's path: from the session's folder where it is in there, else absolute, without

@@ -29,11 +29,11 @@ type LedgerBlock struct {
 	Line     int           `json:"line,omitempty"` // of the session's file; 0 for what is on none
 	Spans    []Stay        `json:"spans"`
 
-	unsent int  // n of the request before which it joined, and was gone again; 0: some request held it
-	weight int  // of an unsent one, tokens
-	open   bool // the last span has not ended
-	tokens int  // of the open span
-	from   int
+	weight int   // of an unsent one, tokens
+	tokens int   // of the open span
+	unsent int32 // n of the request before which it joined, and was gone again; 0: some request held it
+	from   int32 // of the open span
+	open   bool  // the last span has not ended
 }
 
 // Ledger says which block stood in which request's payload, of one replay. Its Observe is the Observe of replay.Options.
@@ -42,21 +42,39 @@ type Ledger struct {
 	Blocks   []LedgerBlock
 	Requests int // main requests so far
 
-	first   map[policy.ItemID]int32 // index of an item's first block in Blocks
+	first   []int32                 // by message: index of its first block in Blocks; 0: not seen so far
+	made    map[policy.ItemID]int32 // the same of an item that an edit made
 	live    []policy.ItemID         // in view since the last rebuild, and some that have left it
 	arrived int                     // of View.Arrived, that were seen
 	edits   int                     // of View.Edits
 	sum     int                     // tokens of the blocks in the payload
 	less    int                     // tokens that edits took off the view and off no block: of the history before the file
 	classes *category.Classes
+	stays   []Stay // room for first spans
 }
 
 // NewLedger returns a ledger at the beginning of a conversation.
 func NewLedger(conv *session.Conversation) *Ledger {
-	return &Ledger{
-		Blocks:  []LedgerBlock{{Category: category.Earlier, Of: "microcompacted"}},
-		classes: category.NewClasses(conv), first: map[policy.ItemID]int32{},
+	n := 1
+	for m := range conv.Messages {
+		n += len(conv.Messages[m].Blocks) + 1
 	}
+	l := &Ledger{
+		Blocks:  make([]LedgerBlock, 1, n+n/16), // some are of items that edits make
+		classes: category.NewClasses(conv), first: make([]int32, len(conv.Messages)), made: map[policy.ItemID]int32{},
+	}
+	l.Blocks[0] = LedgerBlock{Category: category.Earlier, Of: "microcompacted"}
+	return l
+}
+
+// of is the index of an item's first block.
+func (l *Ledger) of(id policy.ItemID) (at int32, ok bool) {
+	if id < 0 {
+		at, ok = l.made[id]
+		return at, ok
+	}
+	at = l.first[id]
+	return at, at > 0
 }
 
 // Observe takes in the view that main request n sends. Requests come in order.
@@ -79,7 +97,7 @@ func (l *Ledger) Observe(n int, v *view.View) {
 // Close ends the spans that are open. No Observe may follow it.
 func (l *Ledger) Close() {
 	for i := range l.Blocks {
-		l.Blocks[i].close(l.Requests)
+		l.close(&l.Blocks[i], l.Requests)
 	}
 }
 
@@ -110,7 +128,7 @@ func (l *Ledger) edit(n int, v *view.View, e *policy.Edit) {
 
 // touch brings the blocks of an item up to date.
 func (l *Ledger) touch(n int, v *view.View, id policy.ItemID) {
-	at, known := l.first[id]
+	at, known := l.of(id)
 	in := v.Has(id)
 	if !known {
 		if !in {
@@ -136,20 +154,24 @@ func (l *Ledger) touch(n int, v *view.View, id policy.ItemID) {
 
 // pass adds the blocks of an item that has joined before request n and left the view again.
 func (l *Ledger) pass(n int, v *view.View, id policy.ItemID) {
-	if _, known := l.first[id]; known {
+	if _, known := l.of(id); known {
 		return
 	}
 	at := l.add(v, id)
 	for b := range v.Blocks(id) {
 		bl := &l.Blocks[int(at)+b]
-		bl.unsent, bl.weight = n, v.PayloadBlockTokens(policy.Target{Item: id, Block: b})
+		bl.unsent, bl.weight = int32(n), v.PayloadBlockTokens(policy.Target{Item: id, Block: b})
 	}
 }
 
 // add appends the blocks of an item, and one for a text that an edit may add to it.
 func (l *Ledger) add(v *view.View, id policy.ItemID) int32 {
 	at := int32(len(l.Blocks))
-	l.first[id] = at
+	if id < 0 {
+		l.made[id] = at
+	} else {
+		l.first[id] = at
+	}
 	count := v.Blocks(id)
 	for b := range count {
 		bl := LedgerBlock{Item: id, Index: b}
@@ -169,17 +191,26 @@ func (l *Ledger) set(n int, b *LedgerBlock, in bool, tokens int) {
 		return
 	}
 	l.sum += tokens - b.tokens
-	b.close(n - 1)
-	b.open, b.tokens, b.from = in, tokens, n
+	l.close(b, n-1)
+	b.open, b.tokens, b.from = in, tokens, int32(n)
 }
 
-// close ends the open span with request n.
-func (b *LedgerBlock) close(n int) {
-	if b.open && b.from <= n {
-		b.Spans = append(b.Spans, Stay{b.from, n, b.tokens})
+// close ends the open span of a block with request n.
+func (l *Ledger) close(b *LedgerBlock, n int) {
+	if b.open && int(b.from) <= n {
+		if b.Spans == nil { // most blocks have one
+			if len(l.stays) == 0 {
+				l.stays = make([]Stay, staysAtOnce)
+			}
+			b.Spans, l.stays = l.stays[:0:1], l.stays[1:]
+		}
+		b.Spans = append(b.Spans, Stay{int(b.from), n, b.tokens})
 	}
 	b.open = false
 }
+
+// staysAtOnce is for how many first spans room is made.
+const staysAtOnce = 256
 
 // Sum is the tokens of all blocks in the payload of the last request that was observed.
 func (l *Ledger) Sum() int { return l.sum }

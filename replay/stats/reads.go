@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"bytes"
 	"slices"
 	"sort"
 	"strings"
@@ -47,8 +48,8 @@ type step struct {
 type line struct {
 	number int // in the file as it is now, by the agent's own edits
 	read   int32
+	bytes  int32 // in the result, its number included
 	text   string
-	bytes  int // in the result, its number included
 }
 
 // files follows what was read of files.
@@ -60,6 +61,9 @@ type files struct {
 	room    int               // bytes that may still be held
 	steps   int               // that are left
 	missed  int               // replacements whose place was not found
+
+	lines, merged []line // scratch of read
+	joined        joinedLines
 }
 
 func newFiles(l *Ledger) *files {
@@ -89,36 +93,38 @@ func (f *files) drop(path string) {
 
 // read takes in the result of a Read that is first sent with a request; asked is the request that made the call.
 func (f *files) read(block int32, path, text string, asked, request int) {
-	lines := numbered(text, int32(len(f.reads)))
+	f.lines = appendNumbered(f.lines[:0], text, int32(len(f.reads)))
+	lines := f.lines
 	r := reading{block: block, path: path}
 	size := 0
 	for i := range lines {
-		r.bytes += lines[i].bytes
+		r.bytes += int(lines[i].bytes)
 		size += len(lines[i].text)
 	}
 	held := f.held[path]
 	from := sort.Search(len(held), func(i int) bool { return held[i].number >= lines[0].number })
 	to := sort.Search(len(held), func(i int) bool { return held[i].number > lines[len(lines)-1].number })
 	if f.spend(path, to-from+len(lines)+size+(len(held)-to)/8, size) { // to move a line is less than to read one
-		f.held[path] = slices.Replace(held, from, to, f.merge(held[from:to], lines, &r, asked, request)...)
+		f.merge(held[from:to], lines, &r, asked, request)
+		f.held[path] = slices.Replace(held, from, to, f.merged...)
 	}
 	f.reads = append(f.reads, r)
 }
 
-// merge puts lines in the place of those with the same numbers.
-func (f *files) merge(held, lines []line, r *reading, asked, request int) []line {
-	out := make([]line, 0, len(held)+len(lines))
+// merge sets merged to lines in the place of those with the same numbers.
+func (f *files) merge(held, lines []line, r *reading, asked, request int) {
+	out := f.merged[:0]
 	for _, n := range lines {
 		for len(held) > 0 && held[0].number < n.number {
 			out, held = append(out, held[0]), held[1:]
 		}
 		if len(held) > 0 && held[0].number == n.number {
 			old := held[0]
-			r.again += n.bytes
+			r.again += int(n.bytes)
 			if old.text == n.text {
-				r.same += n.bytes
+				r.same += int(n.bytes)
 				if f.whole(old.read, asked) {
-					r.inView += n.bytes
+					r.inView += int(n.bytes)
 				}
 			}
 			f.supersede(&old, request, byRead)
@@ -126,7 +132,7 @@ func (f *files) merge(held, lines []line, r *reading, asked, request int) []line
 		}
 		out = append(out, n)
 	}
-	return append(out, held...)
+	f.merged = append(out, held...)
 }
 
 // whole reports whether a request held the result of a Read as it had come.
@@ -141,10 +147,10 @@ func (f *files) supersede(l *line, request int, by supersession) {
 	f.room += len(l.text)
 	r := &f.reads[l.read]
 	if n := len(r.stale); n > 0 && r.stale[n-1].request == request && r.stale[n-1].by == by {
-		r.stale[n-1].bytes += l.bytes
+		r.stale[n-1].bytes += int(l.bytes)
 		return
 	}
-	r.stale = append(r.stale, step{request, l.bytes, by})
+	r.stale = append(r.stale, step{request, int(l.bytes), by})
 }
 
 // write supersedes all lines of a file.
@@ -168,24 +174,23 @@ func (f *files) edit(path string, e session.FileEdit, request int) {
 	if !f.spend(path, size, 0) {
 		return
 	}
-	text, starts := joinLines(held)
+	j := &f.joined
+	j.join(held)
 	shift := strings.Count(e.New, "\n") - strings.Count(e.Old, "\n")
-	gone := make([]bool, len(held))
-	moved := make([]int, len(held)+1) // by line: how far it and those behind it move
-	found := false
+	old, found := []byte(e.Old), false
 	for at := 0; ; {
-		i := strings.Index(text[at:], e.Old)
+		i := bytes.Index(j.text[at:], old)
 		if i < 0 {
 			break
 		}
 		found = true
-		from, to := at+i, at+i+len(e.Old)
-		first := sort.SearchInts(starts, from+1) - 1
-		last := sort.SearchInts(starts, to) - 1
+		from, to := at+i, at+i+len(old)
+		first := sort.SearchInts(j.starts, from+1) - 1
+		last := sort.SearchInts(j.starts, to) - 1
 		for k := first; k <= last; k++ {
-			gone[k] = true
+			j.gone[k] = true
 		}
-		moved[last+1] += shift
+		j.moved[last+1] += shift
 		if at = to; !e.All {
 			break
 		}
@@ -196,7 +201,7 @@ func (f *files) edit(path string, e session.FileEdit, request int) {
 	}
 	out, by := held[:0], 0
 	for k := range held {
-		if by += moved[k]; gone[k] {
+		if by += j.moved[k]; j.gone[k] {
 			f.supersede(&held[k], request, byEdit)
 			continue
 		}
@@ -207,36 +212,44 @@ func (f *files) edit(path string, e session.FileEdit, request int) {
 	f.held[path] = out
 }
 
-// joinLines joins lines, and returns where each begins. Between lines that do not follow each other is a byte that no
-// text has.
-func joinLines(lines []line) (text string, starts []int) {
-	var b strings.Builder
-	for i, l := range lines {
-		if i > 0 && l.number != lines[i-1].number+1 {
-			b.WriteByte(0)
-		}
-		starts = append(starts, b.Len())
-		b.WriteString(l.text)
-		b.WriteByte('\n')
-	}
-	return b.String(), starts
+// joinedLines are lines as one text, and what an edit does to them.
+type joinedLines struct {
+	text   []byte // between lines that do not follow each other is a byte that no text has
+	starts []int  // where each begins
+	gone   []bool // by line: it changes
+	moved  []int  // by line: how far it and those behind it move
 }
 
-// numbered lists the lines of a file that the result of a Read shows. A result without line numbers (of a notebook, an
-// image) is one line with the number 0.
-func numbered(text string, read int32) []line {
-	var lines []line
+// join sets it to lines that nothing changes.
+func (j *joinedLines) join(lines []line) {
+	j.text, j.starts = j.text[:0], j.starts[:0]
+	for i := range lines {
+		if i > 0 && lines[i].number != lines[i-1].number+1 {
+			j.text = append(j.text, 0)
+		}
+		j.starts = append(j.starts, len(j.text))
+		j.text = append(append(j.text, lines[i].text...), '\n')
+	}
+	n := len(lines)
+	j.gone, j.moved = slices.Grow(j.gone[:0], n)[:n], slices.Grow(j.moved[:0], n+1)[:n+1]
+	clear(j.gone)
+	clear(j.moved)
+}
+
+// appendNumbered appends the lines of a file that the result of a Read shows. A result without line numbers (of a
+// notebook, an image) is one line with the number 0.
+func appendNumbered(lines []line, text string, read int32) []line {
 	for whole := range strings.Lines(text) {
 		n, rest, ok := session.CutLineNumber(whole)
 		if !ok || len(lines) > 0 && n <= lines[len(lines)-1].number {
 			continue
 		}
-		lines = append(lines, line{number: n, read: read, text: strings.TrimRight(rest, "\r\n"), bytes: len(whole)})
+		lines = append(lines, line{number: n, read: read, text: strings.TrimRight(rest, "\r\n"), bytes: int32(len(whole))})
 	}
 	if len(lines) == 0 {
-		lines = append(lines, line{read: read, text: text, bytes: max(len(text), 1)})
+		lines = append(lines, line{read: read, text: text, bytes: int32(max(len(text), 1))})
 	}
-	return slices.Clip(lines)
+	return lines
 }
 
 // staleAt is how many of a Read's tokens were superseded up to a request, by cause; tokens are those of all its lines.

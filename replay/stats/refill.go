@@ -63,7 +63,7 @@ func Refills(conv *session.Conversation, tl *replay.Timeline, l *Ledger) ([]Refi
 	if len(list) == 0 {
 		return list, nil
 	}
-	t := targets{conv: conv, of: map[string]string{}}
+	t := targets{conv: conv, texts: conv.NewBlockReader(), of: map[string]string{}}
 	for i := range list {
 		if err := list[i].fill(conv, l, &t); err != nil {
 			return nil, err
@@ -139,7 +139,7 @@ func (r *Refill) fill(conv *session.Conversation, l *Ledger, t *targets) error {
 // request to; ok is false for one that joined at another time.
 func (b *LedgerBlock) joined(from, to int) (tokens int, ok bool) {
 	if len(b.Spans) == 0 {
-		return b.weight, b.unsent > from && b.unsent <= to
+		return b.weight, int(b.unsent) > from && int(b.unsent) <= to
 	}
 	first := &b.Spans[0]
 	return first.Tokens, first.From >= from && first.From < to
@@ -147,8 +147,9 @@ func (b *LedgerBlock) joined(from, to int) (tokens int, ok bool) {
 
 // targets knows what calls were about.
 type targets struct {
-	conv *session.Conversation
-	of   map[string]string // by id of the call
+	conv  *session.Conversation
+	texts *session.BlockReader
+	of    map[string]string // by id of the call
 }
 
 // find is what a block's call was about, or how a prompt begins.
@@ -161,7 +162,7 @@ func (t *targets) find(b *LedgerBlock) (string, error) {
 	case raw.Kind == jsonl.KindToolUse || raw.Kind == jsonl.KindToolResult:
 		target, known := t.of[raw.ID]
 		if m, i, ok := t.conv.ToolUse(raw.ID); !known && ok {
-			in, err := readInput(t.conv, m, i)
+			in, err := readInput(t.conv, t.texts, m, i)
 			if err != nil {
 				return "", err
 			}
@@ -170,8 +171,8 @@ func (t *targets) find(b *LedgerBlock) (string, error) {
 		}
 		return target, nil
 	case b.Category == category.Prompts && raw.Kind == jsonl.KindText:
-		text, err := t.conv.Text(int(b.Item), b.Index)
-		return shortened(text), err
+		text, err := t.texts.Text(int(b.Item), b.Index)
+		return shortened(string(text)), err
 	}
 	return "", nil
 }

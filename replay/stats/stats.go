@@ -254,7 +254,7 @@ func build(conv *session.Conversation, tl *replay.Timeline, l *Ledger, n int) (*
 		}
 	}
 	s.Categories = l.composition(s, system, systemSent)
-	b := &builder{SessionStats: s, conv: conv, ledger: l, files: newFiles(l), tools: map[string]*Tool{}, byPath: map[string]*FileReads{}, calls: map[string]*call{}, texts: map[[32]byte]int{}, agents: map[string]*SubagentType{}, prompts: map[string]string{}}
+	b := &builder{SessionStats: s, conv: conv, reader: conv.NewBlockReader(), ledger: l, files: newFiles(l), tools: map[string]*Tool{}, byPath: map[string]*FileReads{}, calls: map[string]*call{}, texts: map[[32]byte]int{}, agents: map[string]*SubagentType{}, prompts: map[string]string{}}
 	for m := range conv.Messages {
 		if err := b.message(m); err != nil {
 			return nil, err
@@ -421,6 +421,7 @@ func (b *LedgerBlock) came(n int) (tokens int, ok bool) {
 type builder struct {
 	*SessionStats
 	conv    *session.Conversation
+	reader  *session.BlockReader
 	ledger  *Ledger
 	files   *files
 	tools   map[string]*Tool
@@ -441,7 +442,7 @@ type call struct {
 
 // block is a block of the ledger, nil for one that no request held.
 func (b *builder) block(m, i int) (*LedgerBlock, int32) {
-	at, ok := b.ledger.first[policy.ItemID(m)]
+	at, ok := b.ledger.of(policy.ItemID(m))
 	if !ok {
 		return nil, 0
 	}
@@ -488,7 +489,7 @@ func (b *builder) message(m int) error {
 // call takes in a call of a tool.
 func (b *builder) call(m, i int, bl *LedgerBlock, came int) error {
 	raw := &b.conv.Messages[m].Blocks[i]
-	in, err := readInput(b.conv, m, i)
+	in, err := readInput(b.conv, b.reader, m, i)
 	if err != nil {
 		return err
 	}
@@ -557,7 +558,7 @@ func (b *builder) result(m, i int, bl *LedgerBlock, at int32, came int) error {
 	if isAgentTool(b.conv.Alike(c.tool)) {
 		b.agent(c.in.Agent).Returned += came
 	}
-	text, err := b.conv.Text(m, i)
+	text, err := b.reader.Text(m, i)
 	if err != nil {
 		return err
 	}
@@ -569,11 +570,11 @@ func (b *builder) result(m, i int, bl *LedgerBlock, at int32, came int) error {
 }
 
 // repeats compares the text of a result with those of earlier ones.
-func (b *builder) repeats(r *ToolResult, text string) {
+func (b *builder) repeats(r *ToolResult, text []byte) {
 	if len(text) < minRepeated {
 		return
 	}
-	key := sha256.Sum256([]byte(text))
+	key := sha256.Sum256(text)
 	k, again := b.texts[key]
 	if !again {
 		b.texts[key] = len(b.groups)
@@ -589,7 +590,7 @@ func (b *builder) repeats(r *ToolResult, text string) {
 }
 
 // fileResult takes in the result of a call about a file.
-func (b *builder) fileResult(c *call, bl *LedgerBlock, at int32, text string) {
+func (b *builder) fileResult(c *call, bl *LedgerBlock, at int32, text []byte) {
 	path := filePath(b.conv.CWD, c.in.Path())
 	request := bl.Spans[0].From
 	f := b.byPath[path]
@@ -599,7 +600,7 @@ func (b *builder) fileResult(c *call, bl *LedgerBlock, at int32, text string) {
 	}
 	switch b.conv.Alike(c.tool) {
 	case "Read", "NotebookRead":
-		if !session.IsUnchangedFile(text) {
+		if text := string(text); !session.IsUnchangedFile(text) {
 			b.files.read(at, path, text, request-1, request)
 		}
 		return
