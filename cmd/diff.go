@@ -114,14 +114,14 @@ func (d *differ) chooseAgainst() error {
 
 // one compares both sides at one request, or with --from two requests of the policy.
 func (d *differ) one() error {
-	to, tl, err := d.at("--at", d.o.At)
+	to, err := d.request("--at", d.o.At)
 	if err != nil {
 		return err
 	}
 	from := to
 	if d.o.From != "" {
-		if from, err = tl.RequestAt(d.o.From); err != nil {
-			return fmt.Errorf("flag --from: %w", err)
+		if from, err = d.request("--from", d.o.From); err != nil {
+			return err
 		}
 		if from >= to {
 			return fmt.Errorf("flag --from: request %d is not before request %d: name an earlier one, or a later one with --at", from, to)

@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
@@ -76,7 +77,22 @@ func (s *opened) close(err error) error {
 	return s.out.close(err)
 }
 
-// at finds the request that the value of a flag names.
+// request is the number of the request that the value of a flag names. Only that of a peak or an event takes a replay.
+func (s *opened) request(flag, name string) (int, error) {
+	if name == "peak" || strings.HasPrefix(name, "event:") {
+		n, _, err := s.at(flag, name)
+		return n, err
+	}
+	tl := &replay.Timeline{}
+	tl.Totals.Requests = len(s.conv.conv.Requests)
+	n, err := tl.RequestAt(name)
+	if err != nil {
+		return 0, fmt.Errorf("flag %s: %w", flag, err)
+	}
+	return n, nil
+}
+
+// at finds the request that the value of a flag names, in a replay.
 func (s *opened) at(flag, name string) (int, *replay.Timeline, error) {
 	tl, err := s.conv.rec.Replay(s.pol, s.opt)
 	if err != nil {

@@ -111,7 +111,7 @@ func Between(earlier, later *view.View) (*Diff, error) { return compare(earlier,
 func compare(left, right *view.View, related bool) (*Diff, error) {
 	c := comparison{
 		l: compared{left, NewHistory(left)}, r: compared{right, NewHistory(right)},
-		d: &Diff{Messages: []MessageDiff{}, Before: left.PayloadTokens(), After: right.PayloadTokens()},
+		d: &Diff{Before: left.PayloadTokens(), After: right.PayloadTokens()},
 	}
 	c.match(related)
 	c.run()
@@ -157,6 +157,7 @@ func sameMessage(a, b *policy.Synthetic) bool {
 // conversation, what was added after what left, and what only the left view added before that.
 func (c *comparison) run() {
 	lost := c.lost()
+	c.d.Messages = make([]MessageDiff, 0, len(lost)+c.r.Len())
 	flush := func(before policy.ItemID) {
 		for len(lost) > 0 && lost[0].before <= before {
 			id := lost[0].id
@@ -206,7 +207,7 @@ func (c *comparison) lost() []gone {
 		switch {
 		case id < 0 && !c.matched[id] || recordOnly(c.l.View, id) && !c.r.Has(id):
 			made = append(made, id)
-		case id >= 0:
+		case id >= 0 && len(made) > 0:
 			before[id], made = append(before[id], made...), nil
 		}
 	}

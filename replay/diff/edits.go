@@ -56,8 +56,8 @@ type Made struct {
 
 // Edits returns the edits of a view from an index on.
 func Edits(v *view.View, from int) []EditOutput {
-	list := []EditOutput{}
 	edits := v.Edits()
+	list := make([]EditOutput, 0, max(len(edits)-from, 0))
 	for i := from; i < len(edits); i++ {
 		list = append(list, written(v, &edits[i]))
 	}

@@ -169,7 +169,8 @@ func describe(v *view.View, id policy.ItemID) MessageDiff {
 
 // About describes a recorded message in a few words: its class, or the tools that it calls or answers.
 func About(conv *session.Conversation, m *session.Message) string {
-	var parts []string
+	var room [4]string
+	parts := room[:0]
 	for b := range m.Blocks {
 		bl := &m.Blocks[b]
 		switch {
