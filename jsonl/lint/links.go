@@ -55,8 +55,8 @@ func (l *linter) addNew(code string, line int, format string, args ...any) {
 // links checks the parents.
 func (l *linter) links() {
 	roots := false
-	for i := range l.nodes {
-		n := &l.nodes[i]
+	for i := range int32(l.nodes.len()) {
+		n := l.nodes.at(i)
 		line := int(n.number)
 		switch _, there := l.at[n.parent]; {
 		case n.parent == "":
@@ -83,18 +83,18 @@ func (l *linter) links() {
 // returns.
 func (l *linter) cycles() {
 	const untouched, walking, done = 0, 1, 2
-	state := make([]uint8, len(l.nodes))
+	state := make([]uint8, l.nodes.len())
 	var path []int32
-	for i := range l.nodes {
+	for i := range int32(l.nodes.len()) {
 		path = path[:0]
-		at, ok := int32(i), true
+		at, ok := i, true
 		for ok && state[at] == untouched {
 			state[at] = walking
 			path = append(path, at)
-			at, ok = l.at[l.nodes[at].parent]
+			at, ok = l.at[l.nodes.at(at).parent]
 		}
 		if ok && state[at] == walking && !l.cycleReported(path, at) {
-			l.addNew("parent-circle", int(l.nodes[at].number), "its parents form a cycle")
+			l.addNew("parent-circle", l.line(at), "its parents form a cycle")
 		}
 		for _, p := range path {
 			state[p] = done
@@ -105,7 +105,7 @@ func (l *linter) cycles() {
 // cycleReported reports whether loading has cut this cycle.
 func (l *linter) cycleReported(path []int32, at int32) bool {
 	for i := len(path) - 1; i >= 0; i-- {
-		if l.reported[report{string(session.CodeCircle), int(l.nodes[path[i]].number)}] {
+		if l.reported[report{string(session.CodeCircle), l.line(path[i])}] {
 			return true
 		}
 		if path[i] == at {
@@ -115,35 +115,41 @@ func (l *linter) cycleReported(path []int32, at int32) bool {
 	return false
 }
 
+// line is the number of a line in the file.
+func (l *linter) line(node int32) int { return int(l.nodes.at(node).number) }
+
 // pairs checks tool calls against results.
 func (l *linter) pairs() {
-	for _, id := range l.order {
-		calls, results := l.calls[id], l.results[id]
-		most := len(calls) // results
-		for i := 1; i < len(calls); i++ {
-			switch c := &calls[i]; {
-			case l.doubled(&calls[0], c) || l.doubled(&calls[i-1], c):
-				l.addNew("doubled-call", c.line, "the same message calls a tool with the id %.80q on line %d", id, calls[0].line)
+	for i := range int32(l.tools.len()) {
+		t := l.tools.at(i)
+		most := len(t.calls) // results
+		for i := 1; i < len(t.calls); i++ {
+			switch c := &t.calls[i]; {
+			case l.doubled(&t.calls[0], c) || l.doubled(&t.calls[i-1], c):
+				l.addNew("doubled-call", l.line(c.node), "the same message calls a tool with the id %.80q on line %d", t.id, l.line(t.calls[0].node))
 				most--
-			case c.message == "" || c.message != calls[0].message: // else a copy by a client that resumed
-				l.addNew("repeated-call", c.line, "the id %.80q belongs to a call on line %d", id, calls[0].line)
+			case c.message == "" || c.message != t.calls[0].message: // else a copy by a client that resumed
+				l.addNew("repeated-call", l.line(c.node), "the id %.80q belongs to a call on line %d", t.id, l.line(t.calls[0].node))
 			}
 		}
-		switch {
-		case len(calls) == 0:
-			for _, r := range results {
-				l.addNew("orphan-result", r.line, "no call of the file has the id %.80q", id)
+		if len(t.calls) == 0 {
+			for _, r := range t.results {
+				l.addNew("orphan-result", l.line(r), "no call of the file has the id %.80q", t.id)
 			}
-		case len(results) == 0 && calls[0].line >= l.answered[calls[0].agent]:
-			l.addNew("open-call", calls[0].line, "the call %.80q has no result", id)
-		case len(results) == 0:
-			l.addNew("unanswered-call", calls[0].line, "the call %.80q has no result in the file", id)
+			continue
+		}
+		first := t.calls[0].node
+		switch line := l.line(first); {
+		case len(t.results) == 0 && line >= l.answered[l.nodes.at(first).agent]:
+			l.addNew("open-call", line, "the call %.80q has no result", t.id)
+		case len(t.results) == 0:
+			l.addNew("unanswered-call", line, "the call %.80q has no result in the file", t.id)
 		default:
-			if results[0].line < calls[0].line {
-				l.addNew("result-before-call", results[0].line, "the call %.80q is on line %d", id, calls[0].line)
+			if r := l.line(t.results[0]); r < line {
+				l.addNew("result-before-call", r, "the call %.80q is on line %d", t.id, line)
 			}
-			for _, r := range results[min(most, len(results)):] {
-				l.addNew("second-result", r.line, "the call %.80q has a result on line %d", id, results[0].line)
+			for _, r := range t.results[min(most, len(t.results)):] {
+				l.addNew("second-result", l.line(r), "the call %.80q has a result on line %d", t.id, l.line(t.results[0]))
 			}
 		}
 	}
@@ -151,23 +157,24 @@ func (l *linter) pairs() {
 
 // doubled reports whether two calls with one id are in one message. The copy of a line by a client that resumed has
 // the same content and another parent.
-func (l *linter) doubled(first, c *pair) bool {
+func (l *linter) doubled(first, c *call) bool {
 	switch {
 	case c.node == first.node:
 		return true
 	case c.message == "" || c.message != first.message:
 		return false
 	}
-	return c.name != first.name || c.input != first.input || l.nodes[first.node].uuid != "" && l.nodes[c.node].parent == l.nodes[first.node].uuid
+	above := l.nodes.at(first.node).uuid
+	return c.name != first.name || c.input != first.input || above != "" && l.nodes.at(c.node).parent == above
 }
 
 // compactions checks the summary and the links of each recorded compaction.
 func (l *linter) compactions() {
 	summarised := map[int32]bool{}
 	for _, i := range l.summaries {
-		n := &l.nodes[i]
+		n := l.nodes.at(i)
 		p, ok := l.at[n.parent]
-		if ok && l.nodes[p].kind == compaction {
+		if ok && l.nodes.at(p).kind == compaction {
 			summarised[p] = true
 			continue
 		}
@@ -175,7 +182,7 @@ func (l *linter) compactions() {
 	}
 	before := map[string]int32{}
 	for _, b := range l.boundaries {
-		line := int(l.nodes[b.node].number)
+		line := l.line(b.node)
 		if !summarised[b.node] {
 			l.addNew("no-summary", line, "no summary follows it")
 		}
@@ -201,13 +208,13 @@ func (l *linter) compactions() {
 // otherSessions reports lines of other sessions than that of most lines.
 func (l *linter) otherSessions() {
 	own := ""
-	for i := range l.nodes {
-		if s := l.nodes[i].session; l.sessions[s] > l.sessions[own] {
+	for i := range int32(l.nodes.len()) {
+		if s := l.nodes.at(i).session; l.sessions[s] > l.sessions[own] {
 			own = s
 		}
 	}
-	for i := range l.nodes {
-		if n := &l.nodes[i]; n.session != "" && n.session != own {
+	for i := range int32(l.nodes.len()) {
+		if n := l.nodes.at(i); n.session != "" && n.session != own {
 			l.add("other-session", int(n.number), "the session %.60q, most lines are of %.60q", n.session, own)
 		}
 	}

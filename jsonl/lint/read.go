@@ -19,15 +19,16 @@ type linter struct {
 	rules    map[string]bool
 	reported map[report]bool // problems that loading reported: not reported twice
 
-	nodes      []line
+	nodes      shelf[line]
 	at         map[string]int32 // uuid -> index into nodes, the first line that has it
 	sessions   map[string]int   // number of lines by session id
 	last       time.Time        // of the chained line before
-	calls      map[string][]pair
-	results    map[string][]pair
-	order      []string       // tool ids, in order of appearance
-	answered   map[string]int // agent -> line of its last assistant line
-	usage      map[string]int // message.id -> input tokens on its first line
+	tools      shelf[tool]      // in order of appearance
+	tool       map[string]int32 // id -> index into tools
+	calls      []call           // room for first calls
+	results    []int32          // room for first results
+	answered   map[string]int   // agent -> line of its last assistant line
+	usage      map[string]int   // message.id -> input tokens on its first line
 	boundaries []boundary
 	summaries  []int32         // nodes of compact summaries
 	leaf       string          // of last-prompt
@@ -68,13 +69,18 @@ const (
 	summary
 )
 
-// pair is a tool call, or a result.
-type pair struct {
-	line    int
-	agent   string
-	message string // message.id of a call
+// tool is what has one tool id.
+type tool struct {
+	id      string
+	calls   []call
+	results []int32 // lines, indexes into nodes
+}
+
+// call is a tool call.
+type call struct {
 	node    int32  // the line, index into nodes
-	name    string // of a call's tool
+	message string // message.id
+	name    string // of the tool
 	input   jsonl.Metrics
 }
 
@@ -87,7 +93,7 @@ type boundary struct {
 func newLinter(opt *session.LoadOptions) *linter {
 	l := &linter{
 		found: map[string]*findings{}, most: int(opt.Limits.Filled().Findings), rules: map[string]bool{}, reported: map[report]bool{}, at: map[string]int32{}, sessions: map[string]int{},
-		calls: map[string][]pair{}, results: map[string][]pair{}, answered: map[string]int{}, usage: map[string]int{}, removed: map[string]bool{},
+		tool: map[string]int32{}, answered: map[string]int{}, usage: map[string]int{}, removed: map[string]bool{},
 	}
 	for _, r := range Rules() {
 		l.rules[r.Code] = true
@@ -194,11 +200,10 @@ func (l *linter) chain(e *jsonl.Entry) {
 	if e.SessionID != "" {
 		l.sessions[e.SessionID]++
 	}
-	at := int32(len(l.nodes))
+	at := l.nodes.add(n)
 	if _, dup := l.at[n.uuid]; !dup && n.uuid != "" {
 		l.at[n.uuid] = at
 	}
-	l.nodes = append(l.nodes, n)
 	switch n.kind {
 	case assistant:
 		l.answered[n.agent] = e.Line
@@ -268,18 +273,13 @@ func (l *linter) message(e *jsonl.Entry) {
 }
 
 func (l *linter) block(e *jsonl.Entry, b *jsonl.ContentBlock) {
-	var of map[string][]pair
 	switch b.Kind {
+	case jsonl.KindToolUse, jsonl.KindToolResult:
 	case jsonl.KindUnknown:
-		if l.foreign {
-			return
+		if !l.foreign {
+			l.add("unknown-block", e.Line, "a block of the type %.60q", b.Type)
 		}
-		l.add("unknown-block", e.Line, "a block of the type %.60q", b.Type)
 		return
-	case jsonl.KindToolUse:
-		of = l.calls
-	case jsonl.KindToolResult:
-		of = l.results
 	default:
 		return
 	}
@@ -287,8 +287,15 @@ func (l *linter) block(e *jsonl.Entry, b *jsonl.ContentBlock) {
 		l.add("no-call-id", e.Line, "a %s without an id", b.Type)
 		return
 	}
-	if len(l.calls[b.ID]) == 0 && len(l.results[b.ID]) == 0 {
-		l.order = append(l.order, b.ID)
+	at, ok := l.tool[b.ID]
+	if !ok {
+		at = l.tools.add(tool{id: b.ID})
+		l.tool[b.ID] = at
 	}
-	of[b.ID] = append(of[b.ID], pair{e.Line, e.AgentID, e.Message.ID, int32(len(l.nodes) - 1), b.Name, b.JSON})
+	t, node := l.tools.at(at), int32(l.nodes.len()-1)
+	if b.Kind == jsonl.KindToolUse {
+		t.calls = append(room(t.calls, &l.calls), call{node, e.Message.ID, b.Name, b.JSON})
+	} else {
+		t.results = append(room(t.results, &l.results), node)
+	}
 }
