@@ -144,7 +144,11 @@ func newAnonymizer(form *foreign.Form, seed string) (*anonymize.Anonymizer, erro
 		if err != nil {
 			return nil, err
 		}
-		counters = append(counters, encoder.Count)
+		var buf []byte
+		counters = append(counters, func(text string) int {
+			buf = append(buf[:0], text...)
+			return encoder.CountBytes(buf)
+		})
 	}
 	return anonymize.New(form, seed, counters...), nil
 }

@@ -3,7 +3,6 @@ package anonymize
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"io"
 	"unicode/utf8"
 )
 
@@ -17,13 +16,9 @@ type draw struct {
 
 // newDraw is the stream of a text for a use: nobody can work it out without the seed.
 func newDraw(seed *[32]byte, use byte, text string) *draw {
-	h := sha256.New()
-	h.Write(seed[:])
-	h.Write([]byte{use})
-	_, _ = io.WriteString(h, text) // a hash takes everything
-	d := &draw{at: 32}
-	h.Sum(d.seed[:0])
-	return d
+	var room [256]byte
+	b := append(append(append(room[:0], seed[:]...), use), text...)
+	return &draw{seed: sha256.Sum256(b), at: 32}
 }
 
 // n draws a number from 0 to below-1.

@@ -33,6 +33,8 @@ type filler struct {
 	start   int       // where the stand-in of a line, or of a fixed text, begins
 	owed    balance   // tokens that the stand-in of a line has too few so far
 	ends    []int     // of the pieces of a chunk
+	best    []byte    // scratch of chunk
+	whole   []byte    // scratch of tokens
 }
 
 // piece is a part of plain ASCII: a word, a number or a sign.
@@ -207,7 +209,7 @@ func (f *filler) refill(dst []byte, d *draw, s string, from, to int) []byte {
 		for _, p := range f.pieces[c[0]:c[1]] {
 			f.scratch = append(f.scratch, p.text...)
 		}
-		f.wanted = append(f.wanted, f.tokens(before, after, i, string(f.scratch)))
+		f.wanted = append(f.wanted, f.tokens(before, after, i, f.scratch))
 	}
 	f.move(d)
 	// A chunk between spaces is as many tokens at any place. The first and one beside other signs stay.
@@ -228,7 +230,7 @@ func (f *filler) refill(dst []byte, d *draw, s string, from, to int) []byte {
 		for k := range f.owed {
 			f.owed[k] += f.wanted[i][k]
 		}
-		dst = f.chunk(dst, d, f.pieces[c[0]:c[1]], func(chunk string) (short balance) {
+		dst = f.chunk(dst, d, f.pieces[c[0]:c[1]], func(chunk []byte) (short balance) {
 			have := f.tokens(before, after, i, chunk)
 			for k := range short {
 				short[k] = f.owed[k] - have[k]
@@ -244,7 +246,7 @@ const chunkTries = 32
 
 // chunk appends the stand-in of a chunk. It draws single words again while that makes short smaller, and what remains
 // is owed to the next chunks of the line.
-func (f *filler) chunk(dst []byte, d *draw, pieces []piece, short func(chunk string) balance) []byte {
+func (f *filler) chunk(dst []byte, d *draw, pieces []piece, short func(chunk []byte) balance) []byte {
 	from := len(dst)
 	f.ends = f.ends[:0]
 	words := 0
@@ -255,11 +257,11 @@ func (f *filler) chunk(dst []byte, d *draw, pieces []piece, short func(chunk str
 			words++
 		}
 	}
-	f.owed = short(string(dst[from:]))
+	f.owed = short(dst[from:])
 	if len(f.counters) == 0 || words == 0 {
 		return dst
 	}
-	best := append([]byte(nil), dst[from:]...)
+	best := append(f.best[:0], dst[from:]...)
 	for range min(chunkTries, 6+2*words) {
 		if f.owed == (balance{}) {
 			break
@@ -271,10 +273,11 @@ func (f *filler) chunk(dst []byte, d *draw, pieces []piece, short func(chunk str
 		start := f.ends[i] - pieces[i].length
 		dst = f.piece(append(dst[:from], best[:start]...), d, pieces[i], max(-1, min(f.owed[0], 1)))
 		dst = append(dst, best[f.ends[i]:]...)
-		if now := short(string(dst[from:])); now.size() <= f.owed.size() {
+		if now := short(dst[from:]); now.size() <= f.owed.size() {
 			f.owed, best = now, append(best[:0], dst[from:]...)
 		}
 	}
+	f.best = best
 	return append(dst[:from], best...)
 }
 
@@ -306,16 +309,20 @@ func (b balance) size() int {
 }
 
 // tokens is the number of tokens that the i-th chunk adds behind signs, and with those behind it.
-func (f *filler) tokens(before, after string, i int, chunk string) (n balance) {
+func (f *filler) tokens(before, after string, i int, chunk []byte) (n balance) {
+	b := f.whole[:0]
 	if i > 0 {
 		before = ""
-		chunk = " " + chunk
+		b = append(b, ' ')
 	}
+	b = append(append(b, before...), chunk...)
 	if i == len(f.chunks)-1 {
-		chunk += after
+		b = append(b, after...)
 	}
+	f.whole = b
+	text := string(b)
 	for k, count := range f.counters {
-		n[k] = count(before + chunk)
+		n[k] = count(text)
 		if before != "" {
 			n[k] -= count(before)
 		}

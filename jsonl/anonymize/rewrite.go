@@ -25,6 +25,8 @@ type writer struct {
 	edits edits
 	dst   []byte
 	stack []frame
+	text  []byte // scratch of recode
+	forms []form // of the strings that recode is in
 	in    []byte // JSON that the places of frames are in
 }
 
@@ -311,17 +313,25 @@ func (w *writer) recode(body []byte, at place, by func(dst []byte, s string) []b
 		w.dst = by(w.dst, string(body))
 		return
 	}
-	var text []byte
-	var forms []form
-	for i := 0; i < len(body); {
+	from, k := len(w.forms), int32(0) // by may recode what is within
+	w.text = w.text[:0]
+	for i := 0; i < len(body); k++ {
 		r, n, f := decode(body, i)
-		forms = append(forms, f)
-		text = utf8.AppendRune(text, r)
+		if f.raw != "" || f.unicode {
+			f.at = k
+			w.forms = append(w.forms, f)
+		}
+		w.text = utf8.AppendRune(w.text, r)
 		i += n
 	}
-	for _, r := range string(by(nil, string(text))) {
+	forms := w.forms[from:]
+	out := by(make([]byte, 0, len(w.text)), string(w.text))
+	k = 0
+	for i := 0; i < len(out); k++ {
+		r, n := utf8.DecodeRune(out[i:])
+		i += n
 		f := form{}
-		if len(forms) > 0 {
+		if len(forms) > 0 && forms[0].at == k {
 			f, forms = forms[0], forms[1:]
 		}
 		switch {
@@ -333,6 +343,7 @@ func (w *writer) recode(body []byte, at place, by func(dst []byte, s string) []b
 			w.dst = utf8.AppendRune(w.dst, r)
 		}
 	}
+	w.forms = w.forms[:from]
 }
 
 // unquoted decodes the body of a string, also of one that is damaged.
@@ -349,8 +360,9 @@ func unquoted(body []byte) []byte {
 	return text
 }
 
-// form is the encoding of a rune in a string.
+// form is the encoding of a rune in a string, where it is not the rune itself.
 type form struct {
+	at      int32  // number of the rune
 	raw     string // unchanged: an escape that is no letter, a byte that is no UTF-8
 	unicode bool   // as \uXXXX
 }
@@ -367,8 +379,9 @@ func decode(body []byte, i int) (r rune, n int, f form) {
 		return r, n, f
 	}
 	switch {
-	case i+1 < len(body) && strings.IndexByte(`"\/bfnrt`, body[i+1]) >= 0:
-		n = 2
+	case i+1 < len(body) && strings.IndexByte(escaped, body[i+1]) >= 0:
+		k := strings.IndexByte(escaped, body[i+1])
+		return rune(meant[k]), 2, form{raw: escapes[2*k : 2*k+2]}
 	case hexAt(body, i):
 		n = 6
 		if hexAt(body, i+6) {
@@ -380,11 +393,18 @@ func decode(body []byte, i int) (r rune, n int, f form) {
 		return '\\', 1, form{raw: `\`}
 	}
 	r = unescape(body[i : i+n])
-	if n == 2 || r == utf8.RuneError || r < ' ' {
+	if r == utf8.RuneError || r < ' ' {
 		return r, n, form{raw: string(body[i : i+n])}
 	}
 	return r, n, form{unicode: true}
 }
+
+// The escapes of one letter: their letters, what they mean and how they are written.
+const (
+	escaped = `"\/bfnrt`
+	meant   = "\"\\/\b\f\n\r\t"
+	escapes = `\"\\\/\b\f\n\r\t`
+)
 
 // hexAt reports whether body[i:] begins with \uXXXX.
 func hexAt(body []byte, i int) bool {
