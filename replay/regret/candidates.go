@@ -66,8 +66,10 @@ type builder struct {
 	calls  map[string][]call // by id: without a result so far, the oldest first
 	kept   *forms
 	texts  *reader
-	folded []byte // scratch of readAgain
-	folder string // the client's working folder, in the normal form: every request names it
+	folded []byte  // scratch of readAgain
+	ends   []int32 // scratch of readAgain
+	lost   int     // n of the first request at which what was read before may be gone
+	folder string  // the client's working folder, in the normal form: every request names it
 }
 
 // sighting is where a name was seen so far.
@@ -105,10 +107,10 @@ type call struct {
 }
 
 // candidates lists what the agent may have taken from an earlier block, in the order of the uses. The blocks that
-// really hold it are not known yet.
-func (x *Index) candidates(kept *forms) ([]needle, error) {
+// really hold it are not known yet. Before request lost nothing is read again: the record had lost nothing yet.
+func (x *Index) candidates(kept *forms, lost int) ([]needle, error) {
 	b := &builder{
-		Index: x, kept: kept, texts: x.reader(), seen: map[uint64]sighting{}, files: map[string]*file{}, calls: map[string][]call{}, folder: foldString(x.conv.CWD),
+		Index: x, kept: kept, lost: lost, texts: x.reader(), seen: map[uint64]sighting{}, files: map[string]*file{}, calls: map[string][]call{}, folder: foldString(x.conv.CWD),
 	}
 	for m := range x.conv.Messages {
 		if err := b.message(m); err != nil {
@@ -288,6 +290,9 @@ const noticeBytes = 100
 // readAgain collects a Read of a file that was read before in the same state. What it shows must stand in an earlier
 // result as a whole: a file that somebody else has changed had to be read.
 func (b *builder) readAgain(f *file, c *call, text []byte) {
+	if c.request < b.lost {
+		return
+	}
 	n := needle{evidence: Reread, quote: c.path, request: c.request, message: c.message, line: c.line, at: c.at}
 	for _, r := range f.reads {
 		if r.state == c.state {
@@ -297,13 +302,13 @@ func (b *builder) readAgain(f *file, c *call, text []byte) {
 	if len(n.sources) == 0 {
 		return
 	}
-	b.folded = b.folded[:0]
+	b.folded, b.ends = b.folded[:0], b.ends[:0]
 	for line := range bytes.Lines(shown(text)) {
 		b.folded = fold(b.folded, line)
-		n.ends = append(n.ends, int32(len(b.folded)))
+		b.ends = append(b.ends, int32(len(b.folded)))
 	}
 	if len(b.folded) >= minRun {
-		n.text = string(b.folded)
+		n.text, n.ends = string(b.folded), slices.Clone(b.ends)
 		b.found = append(b.found, n)
 	}
 }

@@ -2,6 +2,8 @@ package regret
 
 import (
 	"cmp"
+	"encoding/binary"
+	"math/bits"
 	"slices"
 	"strings"
 )
@@ -10,15 +12,16 @@ import (
 const prefix = 8
 
 // finder finds needles in texts, all at once: a text is read byte by byte and the last eight bytes are looked up. The
-// needles that begin with them are sorted; a binary search finds the one that the text continues with, by the next eight
+// needles that begin with them are sorted; a binary search finds the one that the text continues with, by the next sixteen
 // bytes first, and its shorter ones are linked. It costs the length of the texts, and the logarithm of the needles where
 // one begins.
 type finder struct {
 	needles []entry
 	sorted  bool
 	filter  [1 << 12]uint64 // bits by hash of prefix
+	second  [1 << 12]uint64 // bits by hash of prefix and the word behind it
 	nodes   []node          // by text
-	seconds []uint64        // of each node: its word behind the prefix
+	seconds [][2]uint64     // of each node: its words behind the prefix
 	groups  []group
 	at      map[uint64]int32 // a group by its prefix
 	looked  int              // how often a text was compared with a needle
@@ -41,6 +44,7 @@ type node struct {
 type group struct {
 	from, to int32
 	left     int32 // needles that are not forgotten
+	brief    bool  // one is shorter than two words
 }
 
 func newFinder() *finder { return &finder{at: map[uint64]int32{}} }
@@ -48,12 +52,36 @@ func newFinder() *finder { return &finder{at: map[uint64]int32{}} }
 func bit(p uint64) uint64 { return p * 0x9E3779B97F4A7C15 >> 46 }
 
 // word is the first eight bytes of a text, in the order of texts; zeros where it is shorter.
-func word[T string | []byte](text T) uint64 {
+func word(text []byte) uint64 {
+	if len(text) >= prefix {
+		return binary.BigEndian.Uint64(text)
+	}
 	w := uint64(0)
-	for i := range min(len(text), prefix) {
-		w |= uint64(text[i]) << (56 - 8*i)
+	for i, c := range text {
+		w |= uint64(c) << (56 - 8*i)
 	}
 	return w
+}
+
+// words are the two words of a text behind its prefix.
+func words(text []byte) [2]uint64 {
+	if len(text) <= 2*prefix {
+		return [2]uint64{word(text[prefix:])}
+	}
+	return [2]uint64{word(text[prefix:]), word(text[2*prefix:])}
+}
+
+// common is how many bytes two texts have in common at their beginning, from which on they may differ.
+func common(a string, b []byte, from int) int {
+	const step = 64
+	n := min(len(a), len(b))
+	for from+step <= n && a[from:from+step] == string(b[from:from+step]) {
+		from += step
+	}
+	for from < n && a[from] == b[from] {
+		from++
+	}
+	return from
 }
 
 // add adds a needle of at least prefix bytes. All are added before the first text is read.
@@ -75,9 +103,10 @@ func (s *finder) sort() {
 		}
 		i := int32(len(s.nodes))
 		s.nodes = append(s.nodes, node{e.text, []int32{e.id}, last})
-		s.seconds = append(s.seconds, word(e.text[prefix:]))
+		head := []byte(e.text[:min(len(e.text), 3*prefix)])
+		s.seconds = append(s.seconds, words(head))
 		if i == 0 || s.nodes[i-1].text[:prefix] != e.text[:prefix] {
-			p := word(e.text)
+			p := word(head)
 			s.filter[bit(p)>>6] |= 1 << (bit(p) & 63)
 			s.at[p] = int32(len(s.groups))
 			s.groups = append(s.groups, group{from: i})
@@ -85,6 +114,9 @@ func (s *finder) sort() {
 		g := &s.groups[len(s.groups)-1]
 		g.to = i + 1
 		g.left++
+		g.brief = g.brief || len(e.text) < 2*prefix
+		b := bit(word(head) ^ bits.RotateLeft64(s.seconds[i][0], 1))
+		s.second[b>>6] |= 1 << (b & 63)
 	}
 	s.needles = nil
 }
@@ -108,7 +140,14 @@ func (s *finder) each(text []byte, found func(id int32, from int) bool) {
 		if !ok {
 			continue
 		}
-		if g := &s.groups[k]; s.begin(g, text, i+1-prefix, found) {
+		g := &s.groups[k]
+		if !g.brief {
+			b := bit(p ^ bits.RotateLeft64(word(text[i+1:]), 1))
+			if s.second[b>>6]>>(b&63)&1 == 0 {
+				continue
+			}
+		}
+		if s.begin(g, text, i+1-prefix, found) {
 			delete(s.at, p)
 		}
 	}
@@ -118,15 +157,24 @@ func (s *finder) each(text []byte, found func(id int32, from int) bool) {
 // are forgotten.
 func (s *finder) begin(g *group, text []byte, from int, found func(id int32, from int) bool) bool {
 	rest := text[from:]
-	second := word(rest[prefix:])
+	next := words(rest)
 	below, above := g.from, g.to
+	least, most := 0, 0 // bytes that the text has in common with the nodes below-1 and above, as far as they are known
 	for below < above { // above becomes the first node behind the text
 		k := (below + above) / 2
 		s.looked++
-		if w := s.seconds[k]; w > second || w == second && s.nodes[k].text > string(rest) {
-			above = k
+		behind, same := false, 0
+		if w := s.seconds[k]; w == next {
+			node := s.nodes[k].text
+			same = common(node, rest, max(min(least, most), min(len(node), len(rest), 3*prefix)))
+			behind = same < len(node) && (same == len(rest) || node[same] > rest[same])
 		} else {
-			below = k + 1
+			behind = w[0] > next[0] || w[0] == next[0] && w[1] > next[1]
+		}
+		if behind {
+			above, most = k, same
+		} else {
+			below, least = k+1, same
 		}
 	}
 	same := -1 // bytes that the text has in common with the first node, all of which the shorter ones have, too
@@ -134,8 +182,7 @@ func (s *finder) begin(g *group, text []byte, from int, found func(id int32, fro
 		n := &s.nodes[k]
 		s.looked++
 		if same < 0 {
-			for same = 0; same < min(len(n.text), len(rest)) && n.text[same] == rest[same]; same++ {
-			}
+			same = common(n.text, rest, max(least, prefix))
 		}
 		if len(n.text) > same {
 			continue

@@ -63,13 +63,14 @@ func NewIndex(conv *session.Conversation, recorded []policy.Edit) (*Index, error
 		x.joined[m] = next + 1
 	}
 	kept := newForms(len(x.of), length)
-	found, err := x.candidates(kept)
+	lost := len(conv.Requests) + 1 // n of the first request that the record may have lost something at
+	if len(recorded) > 0 {
+		lost = recorded[0].Request
+	}
+	found, err := x.candidates(kept, lost)
 	if err != nil {
 		return nil, err
 	}
-	found = slices.DeleteFunc(found, func(n needle) bool { // the record had lost nothing yet
-		return n.evidence == Reread && (len(recorded) == 0 || n.request < recorded[0].Request)
-	})
 	x.split(found)
 	if err := x.locate(found, kept); err != nil {
 		return nil, err
@@ -169,6 +170,7 @@ func (x *Index) split(found []needle) {
 	known := map[string]int32{}
 	for i := range found {
 		n, from := &found[i], int32(0)
+		n.lines = slices.Grow(n.lines, len(n.ends))
 		for _, end := range n.ends {
 			line := n.text[from:end]
 			if from = end; len(line) < minLine {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
@@ -21,6 +22,9 @@ type sight struct {
 	content  map[int32]string // by block: the text that an edit replaced it with
 	added    []string         // texts of messages that the policy added
 	edit     int              // the next edit
+	reader   *session.BlockReader
+	raw      []byte // scratch of textOf
+	folded   []byte // scratch of textOf
 
 	onEdit func(i int, e *policy.Edit) // called after each edit, or nil
 }
@@ -29,7 +33,7 @@ func newSight(x *Index, record bool) *sight {
 	n := len(x.of)
 	return &sight{
 		x: x, record: record, present: make([]bool, n), replaced: make([]bool, n), hidden: make([]bool, n),
-		content: map[int32]string{}, shows: map[string]int{},
+		content: map[int32]string{}, shows: map[string]int{}, reader: x.conv.NewBlockReader(),
 	}
 }
 
@@ -172,17 +176,20 @@ func (s *sight) put(c *policy.Content) error {
 // textOf returns the text of a content, or of the block that it refers to, in the normal form.
 func (s *sight) textOf(c *policy.Content) (string, error) {
 	if c.Ref == nil {
-		return foldString(c.Text), nil
+		s.raw = append(s.raw[:0], c.Text...)
+		s.folded = fold(s.folded[:0], s.raw)
+		return string(s.folded), nil
 	}
-	read := s.x.conv.WholeText
+	read := s.reader.WholeText
 	if c.Stub {
-		read = s.x.conv.Text
+		read = s.reader.Text
 	}
 	text, err := read(int(c.Ref.Item), c.Ref.Block)
 	if err != nil {
 		return "", fmt.Errorf("reading the replacement of an edit: %w", err)
 	}
-	return foldString(text), nil
+	s.folded = fold(s.folded[:0], text)
+	return string(s.folded), nil
 }
 
 // missing reports whether something that was used is in no part of the view: no block, and no text of the policy. Of
