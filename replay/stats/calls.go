@@ -49,15 +49,16 @@ func shortened(s string) string {
 }
 
 // readInput reads the input of a call. Fields of another type are those of another tool, and empty.
-func readInput(conv *session.Conversation, texts *session.BlockReader, message, block int) (in input, err error) {
+func readInput(conv *session.Conversation, texts *session.BlockReader, message, block int) (*input, error) {
 	raw, err := texts.Raw(message, block)
 	if err != nil {
-		return in, err
+		return nil, err
 	}
+	in := &input{}
 	if name := conv.Messages[message].Blocks[block].Name; conv.Alike(name) != name {
 		raw = []byte(conv.AlikeInput(name, string(raw)))
 	}
-	_ = json.Unmarshal(raw, &in)
+	_ = json.Unmarshal(raw, in)
 	return in, nil
 }
 

@@ -129,9 +129,6 @@ func (b *builder) finish(agents []Agent) {
 		b.Tools = append(b.Tools, t)
 	}
 	slices.SortStableFunc(b.Tools, func(x, y Tool) int { return cmp.Compare(y.Sent, x.Sent) })
-	if b.Results == nil {
-		b.Results = []ToolResult{}
-	}
 	slices.SortStableFunc(b.Results, func(x, y ToolResult) int { return cmp.Compare(y.Sent, x.Sent) })
 	b.Repeated.Groups = []Duplicate{}
 	for _, g := range b.groups {

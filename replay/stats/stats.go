@@ -254,7 +254,16 @@ func build(conv *session.Conversation, tl *replay.Timeline, l *Ledger, n int) (*
 		}
 	}
 	s.Categories = l.composition(s, system, systemSent)
-	b := &builder{SessionStats: s, conv: conv, reader: conv.NewBlockReader(), ledger: l, files: newFiles(l), tools: map[string]*Tool{}, byPath: map[string]*FileReads{}, calls: map[string]*call{}, texts: map[[32]byte]int{}, agents: map[string]*SubagentType{}, prompts: map[string]string{}}
+	b := &builder{SessionStats: s, conv: conv, reader: conv.NewBlockReader(), ledger: l, files: newFiles(l), tools: map[string]*Tool{}, byPath: map[string]*FileReads{}, calls: map[string]call{}, texts: map[[32]byte]int{}, agents: map[string]*SubagentType{}, prompts: map[string]string{}}
+	results := 0
+	for m := range conv.Messages {
+		for i := range conv.Messages[m].Blocks {
+			if conv.Messages[m].Blocks[i].Kind == jsonl.KindToolResult {
+				results++
+			}
+		}
+	}
+	s.Results = make([]ToolResult, 0, results)
 	for m := range conv.Messages {
 		if err := b.message(m); err != nil {
 			return nil, err
@@ -426,18 +435,19 @@ type builder struct {
 	files   *files
 	tools   map[string]*Tool
 	byPath  map[string]*FileReads
-	calls   map[string]*call // by id: without a result so far
+	calls   map[string]call  // by id: without a result so far
 	texts   map[[32]byte]int // by text: index into groups
 	groups  []Duplicate
 	agents  map[string]*SubagentType
 	prompts map[string]string // type of subagent by prompt, and by id of the call
+	none    input             // of a call that is not there, or whose input is not needed
 }
 
 // call is a call without a result so far.
 type call struct {
 	tool   string
-	in     input
 	target string
+	in     *input // of a tool on files or agents
 }
 
 // block is a block of the ledger, nil for one that no request held.
@@ -501,7 +511,7 @@ func (b *builder) call(m, i int, bl *LedgerBlock, came int) error {
 	if s, ok := bl.At(b.Request); ok {
 		t.InContext += s.Tokens
 	}
-	c := &call{tool: raw.Name, target: in.target(b.conv.CWD)}
+	c := call{tool: raw.Name, target: in.target(b.conv.CWD)}
 	if alike := b.conv.Alike(raw.Name); isFileTool(alike) || isAgentTool(alike) { // the others' inputs are not needed any more
 		c.in = in
 	}
@@ -536,9 +546,12 @@ func (b *builder) agent(kind string) *SubagentType {
 // result takes in the result of a call.
 func (b *builder) result(m, i int, bl *LedgerBlock, at int32, came int) error {
 	raw := &b.conv.Messages[m].Blocks[i]
-	c := b.calls[raw.ID]
-	if c == nil {
-		c = &call{tool: b.conv.Tool(raw)}
+	c, ok := b.calls[raw.ID]
+	if !ok {
+		c.tool = b.conv.Tool(raw)
+	}
+	if c.in == nil {
+		c.in = &b.none
 	}
 	delete(b.calls, raw.ID)
 	r := ToolResult{Tool: c.tool, Target: c.target, Line: int(raw.Line), Tokens: came, Error: raw.IsError}
@@ -564,7 +577,7 @@ func (b *builder) result(m, i int, bl *LedgerBlock, at int32, came int) error {
 	}
 	b.repeats(&r, text)
 	if isFileTool(b.conv.Alike(c.tool)) && c.in.Path() != "" && !raw.IsError {
-		b.fileResult(c, bl, at, text)
+		b.fileResult(&c, bl, at, text)
 	}
 	return nil
 }
