@@ -261,7 +261,7 @@ func (f *filler) chunk(dst []byte, d *draw, pieces []piece, short func(chunk []b
 	if len(f.counters) == 0 || words == 0 {
 		return dst
 	}
-	best := append(f.best[:0], dst[from:]...)
+	f.best = append(f.best[:0], dst[from:]...)
 	for range min(chunkTries, 6+2*words) {
 		if f.owed == (balance{}) {
 			break
@@ -271,14 +271,13 @@ func (f *filler) chunk(dst []byte, d *draw, pieces []piece, short func(chunk []b
 			i = (i + 1) % len(pieces)
 		}
 		start := f.ends[i] - pieces[i].length
-		dst = f.piece(append(dst[:from], best[:start]...), d, pieces[i], max(-1, min(f.owed[0], 1)))
-		dst = append(dst, best[f.ends[i]:]...)
+		dst = f.piece(append(dst[:from], f.best[:start]...), d, pieces[i], max(-1, min(f.owed[0], 1)))
+		dst = append(dst, f.best[f.ends[i]:]...)
 		if now := short(dst[from:]); now.size() <= f.owed.size() {
-			f.owed, best = now, append(best[:0], dst[from:]...)
+			f.owed, f.best = now, append(f.best[:0], dst[from:]...)
 		}
 	}
-	f.best = best
-	return append(dst[:from], best...)
+	return append(dst[:from], f.best...)
 }
 
 // piece appends a stand-in of a piece; a word has more tokens by a number.

@@ -113,10 +113,10 @@ func (f *files) read(block int32, path, text string, asked, request int) {
 
 // merge sets merged to lines in the place of those with the same numbers.
 func (f *files) merge(held, lines []line, r *reading, asked, request int) {
-	out := f.merged[:0]
+	f.merged = f.merged[:0]
 	for _, n := range lines {
 		for len(held) > 0 && held[0].number < n.number {
-			out, held = append(out, held[0]), held[1:]
+			f.merged, held = append(f.merged, held[0]), held[1:]
 		}
 		if len(held) > 0 && held[0].number == n.number {
 			old := held[0]
@@ -130,9 +130,9 @@ func (f *files) merge(held, lines []line, r *reading, asked, request int) {
 			f.supersede(&old, request, byRead)
 			held = held[1:]
 		}
-		out = append(out, n)
+		f.merged = append(f.merged, n)
 	}
-	f.merged = append(out, held...)
+	f.merged = append(f.merged, held...)
 }
 
 // whole reports whether a request held the result of a Read as it had come.
