@@ -3,7 +3,6 @@ package cmd
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
@@ -79,17 +78,14 @@ func (s *opened) close(err error) error {
 
 // request is the number of the request that the value of a flag names. Only that of a peak or an event takes a replay.
 func (s *opened) request(flag, name string) (int, error) {
-	if name == "peak" || strings.HasPrefix(name, "event:") {
-		n, _, err := s.at(flag, name)
-		return n, err
-	}
-	tl := &replay.Timeline{}
-	tl.Totals.Requests = len(s.conv.conv.Requests)
-	n, err := tl.RequestAt(name)
-	if err != nil {
+	n, ok, err := replay.RequestNumber(name, len(s.conv.conv.Requests))
+	switch {
+	case err != nil:
 		return 0, fmt.Errorf("flag %s: %w", flag, err)
+	case !ok:
+		n, _, err = s.at(flag, name)
 	}
-	return n, nil
+	return n, err
 }
 
 // at finds the request that the value of a flag names, in a replay.

@@ -140,8 +140,8 @@ What is over it:
   ` + "`input`" + ` is not begun.
 - ` + "`offload`, `offloads`" + `: the file is refused; its preview in the session is all that is known. ` + "`anonymize`" + `, which has to
   write every file, ends.
-- ` + "`edits`" + `: the policy is not replayed over the conversation: its figures would be those of a part. A policy that compacts
-  at every request, and keeps thousands of messages each time, gets there.
+- ` + "`edits`" + `: there is no replay of the conversation: its figures would be those of a part. A policy that compacts at every
+  request, and keeps thousands of messages each time, gets there; so does a session that changes its model at every request.
 - ` + "`findings`" + `: the first ones of each kind are listed, all are counted. In JSON, ` + "`left_out`" + ` of a finding of ` + "`lint`" + `, and
   ` + "`more`" + ` of a warning, say how many are not listed.
 

@@ -15,7 +15,7 @@ type InputLimits struct {
 	Offload  int64 // bytes of one offloaded tool result
 	Offloads int64 // bytes of all offloaded tool results of a conversation
 	Entries  int64 // objects of an input, with their content blocks and the parts of these
-	Edits    int64 // edits of a replay of a conversation, 800 bytes each, about
+	Edits    int64 // edits of a replay of a conversation, and of its record: 800 bytes each, about
 	Findings int64 // warnings and findings of a kind that are kept of an input: the first ones; all are counted
 }
 
@@ -39,7 +39,7 @@ func LimitNames() []InputLimit {
 		{"offload", true, 64 << 20, "the file of one offloaded tool result", func(l *InputLimits) *int64 { return &l.Offload }},
 		{"offloads", true, 256 << 20, "all of those of a conversation", func(l *InputLimits) *int64 { return &l.Offloads }},
 		{"entries", false, 4_000_000, "JSON objects of a file, with the content blocks in them", func(l *InputLimits) *int64 { return &l.Entries }},
-		{"edits", false, 2_000_000, "what a policy changes of a conversation: blocks and messages cleared, removed or put back", func(l *InputLimits) *int64 { return &l.Edits }},
+		{"edits", false, 1_000_000, "what the client, or a policy, changes of a conversation: blocks and messages cleared, removed or put back", func(l *InputLimits) *int64 { return &l.Edits }},
 		{"findings", false, 10_000, "warnings and findings of one kind that are kept of a file; all are counted", func(l *InputLimits) *int64 { return &l.Findings }},
 	}
 }

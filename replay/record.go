@@ -160,6 +160,7 @@ func (r *Record) follow() error {
 		r: r, view: view.New(r.Conv, r.Cal, nil), pending: -1, drops: r.Cal.Drops, folded: map[int]policy.ItemID{}, inferred: map[policy.Target]bool{},
 		thinking: leftOut{Thinking: tokens.NewThinking(r.Conv, r.Counted)},
 	}
+	t.view.Limit(r.mostEdits)
 	if n := r.expected(); n > 0 {
 		r.notes = make([]recordedAct, 0, n)
 		t.view.Expect(n)
@@ -168,7 +169,12 @@ func (r *Record) follow() error {
 	if t.err != nil {
 		return t.err
 	}
-	r.edits = slices.DeleteFunc(t.view.Edits(), func(e policy.Edit) bool { return e.Stage != recordStage }) // the view is not used again
+	r.edits = make([]policy.Edit, 0, len(r.notes))
+	for i := range t.view.Edits() {
+		if e := &t.view.Edits()[i]; e.Stage == recordStage {
+			r.edits = append(r.edits, *e)
+		}
+	}
 	r.head, r.tail = r.heads(), r.tails()
 	r.floor = r.floors()
 	r.uses = sync.OnceValues(func() (*regret.Index, error) {
@@ -221,7 +227,7 @@ func (t *recordTrack) apply(e policy.Edit, act recordedAct) policy.Edit {
 
 func (t *recordTrack) fail(err error) {
 	if t.err == nil {
-		t.err = fmt.Errorf("%s: the record: %w", t.r.Conv.Path, err)
+		t.err = &jsonl.FileError{Path: t.r.Conv.Path, Err: fmt.Errorf("the record: %w", err)}
 	}
 }
 

@@ -249,7 +249,7 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 		events: []Event{}, pending: []int{}, cleared: clearing{by: map[clearedBy]bool{}},
 		checks: checks{findings: []RequestFinding{}, count: map[FindingKind]int{}, decided: map[decision]*policy.Content{}},
 	}
-	e.ceilings.pol, e.thinking = pol, r.leftOut(pol)
+	e.ceilings.pol, e.thinking = pol, r.newLeftOut(pol)
 	e.cache = newCaching(opt.Cache.caching(pol), r.table(opt), r.kind, asksForHour(r.Conv))
 	client, err := e.weighBy(opt.Counter)
 	if err != nil {
@@ -287,6 +287,7 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 	e.requests = make([]Request, 0, len(r.Conv.Requests)+len(r.Conv.Boundaries)+len(r.Conv.Requests)/16)
 	e.weight = make([]int, 0, len(r.Conv.Requests))
 	e.view = view.New(r.Conv, e.report, client)
+	e.view.Limit(r.mostEdits)
 	e.view.Expect(int(r.most.Load()))
 	e.estimator, e.warner, e.sender = e.estimate, e.warned, e.blocks
 	e.countHistory()

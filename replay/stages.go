@@ -2,6 +2,7 @@ package replay
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -144,10 +145,10 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 				}
 			}
 			var err error
-			if *ed, err = e.view.Apply(*ed); err == nil && len(e.view.Edits()) > e.r.mostEdits {
-				err = fmt.Errorf("at request %d of %d the edits are %w", n, len(e.conv.Requests), &jsonl.LimitError{Name: "edits", Most: int64(e.r.mostEdits)})
-			}
-			if err != nil {
+			if *ed, err = e.view.Apply(*ed); err != nil {
+				if over := (*jsonl.LimitError)(nil); errors.As(err, &over) {
+					err = fmt.Errorf("at request %d of %d %w", cmp.Or(n, len(e.conv.Requests)+1), len(e.conv.Requests), err)
+				}
 				e.fail(err)
 				return
 			}

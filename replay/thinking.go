@@ -18,8 +18,8 @@ type leftOut struct {
 	clear, keep string
 }
 
-// leftOut is nil where the policy says what the server leaves out.
-func (r *Record) leftOut(pol *policy.Policy) *leftOut {
+// newLeftOut is nil where the policy says what the server leaves out.
+func (r *Record) newLeftOut(pol *policy.Policy) *leftOut {
 	for i := range pol.Stages {
 		if s, ok := pol.Stages[i].Params.(policy.ServerEdit); ok {
 			if _, thinking := s.ServerEdit(); thinking {
@@ -38,7 +38,6 @@ func (l *leftOut) of(v *view.View, m int, model string) []policy.Edit {
 		l.clear = "the server leaves the thinking of earlier turns out for " + model
 		l.keep = "the server takes the thinking of earlier turns for " + model
 	}
-	clear(l.edits)
 	l.edits = l.edits[:0]
 	add := func(kind policy.EditKind, target policy.Target, reason string) {
 		if v.Has(target.Item) {

@@ -105,15 +105,11 @@ func (r *Record) ModelAt(opt Options, n int) (model string, maxOutput int) {
 // the first), "end" (one more than the last) or "event:K" (the request of event K). A session without requests has
 // only "end".
 func (t *Timeline) RequestAt(at string) (int, error) {
-	last := t.Totals.Requests
-	end := last + 1
-	k, isEvent := strings.CutPrefix(at, "event:")
-	switch i, err := strconv.Atoi(strings.TrimPrefix(k, "#")); {
-	case at == "end":
-		return end, nil
-	case at == "last":
-		return max(last, 1), nil
-	case at == "peak":
+	if n, ok, err := RequestNumber(at, t.Totals.Requests); ok || err != nil {
+		return n, err
+	}
+	end := t.Totals.Requests + 1
+	if at == "peak" {
 		best, n := -1, end
 		for i := range t.Requests {
 			if r := &t.Requests[i]; r.Kind == "main" && r.Payload > best {
@@ -121,23 +117,40 @@ func (t *Timeline) RequestAt(at string) (int, error) {
 			}
 		}
 		return n, nil
-	case isEvent && err != nil:
-		return 0, fmt.Errorf("%q is no event: write event:K, K as in the list of events", at)
-	case isEvent && (i < 0 || i >= len(t.Events)):
-		return 0, fmt.Errorf("there is no event %d: policy %s has %d, counted from 0", i, t.Policy, len(t.Events))
-	case isEvent && t.Events[i].Request == nil:
-		return end, nil
-	case isEvent:
-		return min(*t.Events[i].Request, end), nil
 	}
-	n, err := strconv.Atoi(at)
+	i, err := strconv.Atoi(strings.TrimPrefix(strings.TrimPrefix(at, eventPrefix), "#"))
 	switch {
 	case err != nil:
-		return 0, fmt.Errorf("%q is no request: write a number, last, peak, end or event:K", at)
-	case n < 1 || n > last:
-		return 0, fmt.Errorf("there is no request %d: the session has %d", n, last)
+		return 0, fmt.Errorf("%q is no event: write event:K, K as in the list of events", at)
+	case i < 0 || i >= len(t.Events):
+		return 0, fmt.Errorf("there is no event %d: policy %s has %d, counted from 0", i, t.Policy, len(t.Events))
+	case t.Events[i].Request == nil:
+		return end, nil
 	}
-	return n, nil
+	return min(*t.Events[i].Request, end), nil
+}
+
+const eventPrefix = "event:"
+
+// RequestNumber is Timeline.RequestAt of a session of so many requests; ok is false for "peak" and "event:K", which take a
+// replay.
+func RequestNumber(at string, requests int) (n int, ok bool, err error) {
+	switch {
+	case at == "end":
+		return requests + 1, true, nil
+	case at == "last":
+		return max(requests, 1), true, nil
+	case at == "peak" || strings.HasPrefix(at, eventPrefix):
+		return 0, false, nil
+	}
+	n, err = strconv.Atoi(at)
+	switch {
+	case err != nil:
+		return 0, false, fmt.Errorf("%q is no request: write a number, last, peak, end or event:K", at)
+	case n < 1 || n > requests:
+		return 0, false, fmt.Errorf("there is no request %d: the session has %d", n, requests)
+	}
+	return n, true, nil
 }
 
 // OverheadAt is the overhead of main request n, in tokens, or of the last one for the end.

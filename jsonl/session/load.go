@@ -431,7 +431,8 @@ func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {
 }
 
 // newBlocks makes blocks, nil for none. Those of a line stand right behind those of the line before where both fit, so
-// that the blocks of a message of several lines can be one slice of them (joined).
+// that the blocks of a message of several lines can be one slice of them (joined). The room behind them is another
+// line's: they are clipped before anything is appended.
 func (ld *loader) newBlocks(n int) []Block {
 	const few, many = 16, 128
 	if n == 0 {

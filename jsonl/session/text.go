@@ -87,7 +87,7 @@ func blocksOf(blocks []Block, kind jsonl.Kind) iter.Seq2[int, *Block] {
 type toolUse struct{ message, block int32 }
 
 // IndexTools records the position of each tool_use for ToolName, Tool and ToolUse. Loading calls it; a conversation built
-// by hand needs the call.
+// by hand needs the call, before others read it.
 func (conv *Conversation) IndexTools() {
 	n := 0
 	for m := range conv.Messages {
@@ -115,7 +115,7 @@ func (conv *Conversation) IndexTools() {
 	}
 }
 
-// Tool is ToolName of a block's id. The block is one of this conversation.
+// Tool is ToolName of a block's id. The block has to be one of this conversation.
 func (conv *Conversation) Tool(bl *Block) string {
 	if bl.call == 0 {
 		return ""

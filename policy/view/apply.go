@@ -16,6 +16,9 @@ func (v *View) Apply(e policy.Edit) (policy.Edit, error) {
 	if err := e.Check(); err != nil {
 		return e, fmt.Errorf("applying %s by %s: %w", e.Kind, e.Stage, err)
 	}
+	if v.most > 0 && len(v.edits) >= v.most {
+		return e, fmt.Errorf("the edits are %w", &jsonl.LimitError{Name: "edits", Most: int64(v.most)})
+	}
 	var err error
 	switch e.Kind {
 	case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindWrap:

@@ -29,6 +29,7 @@ type View struct {
 	arrived []policy.ItemID    // every item that ever joined, in the order it did
 	results []policy.Result
 	edits   []policy.Edit
+	most    int // edits that may be made; 0: any number
 	joined  int // conv.Messages[:joined] have been offered
 	tokens  weights
 	payload weights            // what payload-only edits take off (negative or zero)
@@ -86,6 +87,9 @@ func New(conv *session.Conversation, report, client policy.Weigher) *View {
 	}
 	return v
 }
+
+// Limit is how many edits may be made: one more is a *jsonl.LimitError. Without a call there may be any number.
+func (v *View) Limit(edits int) { v.most = edits }
 
 // Expect makes room for so many edits, so that making them moves none.
 func (v *View) Expect(edits int) { v.edits = slices.Grow(v.edits, edits) }

@@ -54,8 +54,8 @@ const (
 	forms
 )
 
-// contentHash identifies a content: two hashes of it, with seeds that no input can know. So no two contents are made to
-// have the same one, and by chance they have it once in 2^128.
+// contentHash identifies a content in one form: two hashes of it, with seeds that no input can know. By chance two contents
+// have the same one once in 2^128; the counts do not depend on the seeds otherwise.
 type contentHash [2]uint64
 
 // NewEncoder returns the encoder of an encoding.

@@ -5,8 +5,8 @@ import "math"
 // maxScan is the longest piece, in bytes, for which scanning is faster than a queue.
 const maxScan = 128
 
-// keepBuffer is the most memory that is kept for the next piece, in bytes.
-const keepBuffer = 1 << 20
+// keepBuffer is the longest piece, in bytes, whose buffers are kept for the next one. The queue's take about ten times that.
+const keepBuffer = 1 << 17
 
 // none is the rank of a pair that is no token; it is larger than all ranks.
 const none = math.MaxUint32

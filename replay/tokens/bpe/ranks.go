@@ -47,6 +47,11 @@ func (v *vocabulary) fill(data string) error {
 	if len(rest) != pad || len(parts[0])%pairBytes != 0 || v.start(1<<bucketBits) != len(parts[3]) {
 		return errRanks
 	}
+	for i := range 1 << bucketBits {
+		if v.start(i) > v.start(i+1) {
+			return errRanks
+		}
+	}
 	v.pairs = make([]uint32, 1<<16)
 	for p := parts[0]; p != ""; p = p[pairBytes:] {
 		v.pairs[pair(p[0], p[1])] = (uint32(p[2]) | uint32(p[3])<<8 | uint32(p[4])<<16) + 1
@@ -58,9 +63,9 @@ func (v *vocabulary) fill(data string) error {
 // bitset is a packed set of numbers below 1<<size.
 func bitset(gaps string, size int) []uint64 {
 	set := make([]uint64, 1<<size/64)
-	n, gap, shift := 0, 0, 0
+	n, gap, shift := uint(0), uint(0), 0
 	for i := range len(gaps) {
-		gap |= int(gaps[i]&0x7f) << shift
+		gap |= uint(gaps[i]&0x7f) << shift
 		if shift += 7; gaps[i] < 0x80 {
 			n = (n + gap) % (1 << size)
 			set[n/64] |= 1 << (n % 64)

@@ -59,7 +59,9 @@ func TestDamagedRanks(t *testing.T) {
 	if !v.joins([]byte("漢字")) || v.joins([]byte("漢漢")) {
 		t.Error("the sets of what is joined are not those of the tokens")
 	}
-	for _, bad := range []string{"", good[:tableBytes-1], good[:len(good)-1], good + "x", "\xff\xff\xff\xff" + good[4:], "\x04" + good[1:], good[:12] + "\x00" + good[13:]} {
+	starts := tableBytes - 2*(1<<bucketBits+1) // about: one of the starts of buckets
+	mixed := good[:starts+2000] + "\xff\xff" + good[starts+2002:]
+	for _, bad := range []string{mixed, "", good[:tableBytes-1], good[:len(good)-1], good + "x", "\xff\xff\xff\xff" + good[4:], "\x04" + good[1:], good[:12] + "\x00" + good[13:]} {
 		if err := new(vocabulary).fill(bad); !errors.Is(err, errRanks) {
 			t.Errorf("%.20q of %d bytes: %v, not an error about a damaged vocabulary", bad, len(bad), err)
 		}

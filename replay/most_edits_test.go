@@ -1,0 +1,69 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// turning is a session whose model changes at every request, from one of which the server leaves the thinking of earlier
+// turns out to one of which it does not: each request changes all the thinking before it.
+func turning(t *testing.T, turns int) *session.Conversation {
+	t.Helper()
+	var b strings.Builder
+	last := "null"
+	for i := range turns {
+		model := []string{"claude-opus-4-1-20250805", "claude-opus-4-5-20251101"}[i%2]
+		fmt.Fprintf(&b, `{"uuid":"u%d","parentUuid":%s,"type":"user","timestamp":"2026-01-15T09:00:00.000Z","version":"2.1.37","message":{"role":"user","content":"next %d"}}`+"\n", i, last, i)
+		fmt.Fprintf(&b, `{"uuid":"a%d","parentUuid":"u%d","type":"assistant","timestamp":"2026-01-15T09:00:05.000Z","version":"2.1.37","message":{"id":"m%d","role":"assistant","model":%q,"stop_reason":"end_turn","usage":{"input_tokens":3,"cache_read_input_tokens":%d,"output_tokens":20},"content":[{"type":"thinking","thinking":"so many steps to take","signature":"c2ln"},{"type":"text","text":"done"}]}}`+"\n", i, i, i, model, 20000+40*i)
+		last = fmt.Sprintf(`"a%d"`, i)
+	}
+	f, err := session.LoadReader("turning", strings.NewReader(b.String()), session.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f.Main
+}
+
+// TestEditsAreBounded holds that neither the record of a session nor a replay makes more edits than allowed, and that
+// the record keeps those of the client alone.
+func TestEditsAreBounded(t *testing.T) {
+	const turns = 60
+	conv := turning(t, turns)
+	r, err := NewRecordWith(conv, RecordOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := &policy.Policy{Name: "none"}
+	tl, err := r.Replay(none, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := 0
+	for i := range tl.Events {
+		made += len(tl.Events[i].Targets)
+	}
+	if made < turns*turns/4 {
+		t.Fatalf("%d edits: the session does not do what it is for", made)
+	}
+	if len(r.edits) != len(r.notes) || cap(r.edits) > len(r.notes) {
+		t.Errorf("%d edits in room for %d, with %d notes", len(r.edits), cap(r.edits), len(r.notes))
+	}
+	var over *jsonl.LimitError
+	if _, err := NewRecordWith(conv, RecordOptions{MostEdits: int64(made) - 1}); !errors.As(err, &over) || over.Name != "edits" {
+		t.Errorf("a record of %d edits where %d are allowed: %v", made, made-1, err)
+	}
+	if _, err := NewRecordWith(conv, RecordOptions{MostEdits: int64(made)}); err != nil {
+		t.Errorf("a record of %d edits where as many are allowed: %v", made, err)
+	}
+	r.mostEdits = 10
+	if _, err := r.Replay(none, Options{}); !errors.As(err, &over) || !strings.Contains(err.Error(), "at request ") {
+		t.Errorf("a replay of %d edits where 10 are allowed: %v", made, err)
+	}
+}
