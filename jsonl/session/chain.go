@@ -37,13 +37,9 @@ func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation 
 		said: make(map[int32]bool, groups), home: map[int32]int32{}, tools: make(map[string]int32, calls), calls: make([]toolCall, 0, calls),
 		conv: &Conversation{Path: ld.path, Agent: agent, Sources: []*jsonl.Source{ld.src}},
 	}
-	most := 2 // upper bound of messages: one a message.id, one any other line, two placeholders
 	for k, i := range order {
 		n := &ld.nodes[i]
 		n.conv = c.id
-		if n.kind.message() && (n.kind != nodeAssistant || n.group == i) {
-			most++
-		}
 		switch n.kind {
 		case nodeAssistant:
 			c.members[n.group] = c.with(c.members[n.group], k)
@@ -58,13 +54,35 @@ func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation 
 			}
 		}
 	}
-	c.conv.Messages = make([]Message, 0, most)
 	c.walk(leaf)
 	c.unite()
+	c.conv.Messages = make([]Message, 0, c.expected())
 	c.findQueued()
 	c.emit()
 	c.finish()
 	return c.conv
+}
+
+// expected is how many messages there will be, or a few more: one for each response and each other line on the path, one
+// for each line of results beside it, and two placeholders.
+func (c *chain) expected() int {
+	n, group := 2, int32(-1)
+	for _, i := range c.order {
+		switch line := &c.ld.nodes[i]; {
+		case line.kind == nodeAssistant && line.onPath:
+			if line.group != group {
+				n, group = n+1, line.group
+			}
+		case line.kind == nodeUser && !line.onPath:
+			for range blocksOf(line.blocks, jsonl.KindToolResult) {
+				n++
+				break
+			}
+		case line.kind.message() && line.onPath:
+			n++
+		}
+	}
+	return n
 }
 
 // toolCall is what a conversation has of one tool_use id.
