@@ -54,6 +54,13 @@ func (l *linter) addNew(code string, line int, format string, args ...any) {
 
 // links checks the parents.
 func (l *linter) links() {
+	l.at = make(map[string]int32, l.nodes.len())
+	for i := range int32(l.nodes.len()) {
+		n := l.nodes.at(i)
+		if _, dup := l.at[n.uuid]; !dup && n.uuid != "" {
+			l.at[n.uuid] = i
+		}
+	}
 	roots := false
 	for i := range int32(l.nodes.len()) {
 		n := l.nodes.at(i)

@@ -20,7 +20,7 @@ type linter struct {
 	reported map[report]bool // problems that loading reported: not reported twice
 
 	nodes      shelf[line]
-	at         map[string]int32 // uuid -> index into nodes, the first line that has it
+	at         map[string]int32 // uuid -> index into nodes, the first line that has it; made once the file is read
 	sessions   map[string]int   // number of lines by session id
 	last       time.Time        // of the chained line before
 	tools      shelf[tool]      // in order of appearance
@@ -92,7 +92,7 @@ type boundary struct {
 
 func newLinter(opt *session.LoadOptions) *linter {
 	l := &linter{
-		found: map[string]*findings{}, most: int(opt.Limits.Filled().Findings), rules: map[string]bool{}, reported: map[report]bool{}, at: map[string]int32{}, sessions: map[string]int{},
+		found: map[string]*findings{}, most: int(opt.Limits.Filled().Findings), rules: map[string]bool{}, reported: map[report]bool{}, sessions: map[string]int{},
 		tool: map[string]int32{}, answered: map[string]int{}, usage: map[string]int{}, removed: map[string]bool{},
 	}
 	for _, r := range Rules() {
@@ -201,9 +201,6 @@ func (l *linter) chain(e *jsonl.Entry) {
 		l.sessions[e.SessionID]++
 	}
 	at := l.nodes.add(n)
-	if _, dup := l.at[n.uuid]; !dup && n.uuid != "" {
-		l.at[n.uuid] = at
-	}
 	switch n.kind {
 	case assistant:
 		l.answered[n.agent] = e.Line
