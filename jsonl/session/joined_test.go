@@ -15,6 +15,8 @@ func TestJoined(t *testing.T) {
 		same  bool  // they are one slice of what was made
 	}{
 		{"one line", []int{2}, []int{0}, true},
+		{"one line, and one behind it", []int{1, 1}, []int{0}, true},
+		{"two lines, and one behind them", []int{1, 2, 1}, []int{0, 1}, true},
 		{"lines in order", []int{1, 2, 1}, []int{0, 1, 2}, true},
 		{"a line between them", []int{1, 2, 1}, []int{0, 2}, false},
 		{"the other way round", []int{1, 1}, []int{1, 0}, false},
