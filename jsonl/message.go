@@ -7,10 +7,25 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/scan"
 )
 
-var kinds = map[string]Kind{
-	"text": KindText, "thinking": KindThinking, "redacted_thinking": KindRedactedThinking, "image": KindImage, "document": KindDocument,
-	"tool_use": KindToolUse, "tool_result": KindToolResult, "server_tool_use": KindServerToolUse, "tool_reference": KindToolReference,
+// types are those of the kinds in the API; "": none.
+var types = [...]string{
+	KindText: "text", KindThinking: "thinking", KindRedactedThinking: "redacted_thinking", KindImage: "image", KindDocument: "document",
+	KindToolUse: "tool_use", KindToolResult: "tool_result", KindServerToolUse: "server_tool_use", KindToolReference: "tool_reference",
+	KindAttachment: "",
 }
+
+var kinds = func() map[string]Kind {
+	byType := map[string]Kind{}
+	for kind, typ := range types {
+		if typ != "" {
+			byType[typ] = Kind(kind)
+		}
+	}
+	return byType
+}()
+
+// Type is the type that the API has for the kind; "" where it has none.
+func (k Kind) Type() string { return types[k] }
 
 // kind decodes a block's type.
 func (d *decoder) kind(m *scan.Members) (string, Kind) {

@@ -243,7 +243,7 @@ func (t *recordTrack) join(m int) {
 		target := policy.Target{Item: policy.ItemID(m), Block: b}
 		t.apply(policy.Edit{
 			Request: len(t.r.context) + 1, Kind: policy.KindPersist, Trigger: "auto", Target: target,
-			New:    &policy.Content{Kind: bl.Kind, Length: bl.Text, Ref: &target, Stub: true},
+			New:    &policy.Content{Kind: bl.Kind, Length: bl.Text(), Ref: &target, Stub: true},
 			Reason: fmt.Sprintf("the client wrote the result to a file, line %d", bl.Line),
 		}, recordedAct{actJoin, m})
 	}

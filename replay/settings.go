@@ -63,7 +63,7 @@ func (s *settings) between(from, to int) cache.BreakCause {
 			bl := &msg.Blocks[b]
 			ready = ready || bl.Kind == jsonl.KindToolUse && bl.Name == "Skill"
 			image = image || bl.Kind == jsonl.KindImage
-			for _, p := range bl.Parts {
+			for _, p := range bl.Parts() {
 				image = image || p.Kind == jsonl.KindImage
 				tools = tools || p.Kind == jsonl.KindToolReference
 			}

@@ -278,7 +278,7 @@ func (e *engine) Summary(n int) (policy.Content, int, bool) {
 			break
 		}
 		bl := &e.conv.Messages[b.Summary].Blocks[0]
-		return policy.Content{Kind: bl.Kind, Length: bl.Text, Ref: &policy.Target{Item: policy.ItemID(b.Summary)}}, i, true
+		return policy.Content{Kind: bl.Kind, Length: bl.Text(), Ref: &policy.Target{Item: policy.ItemID(b.Summary)}}, i, true
 	}
 	return policy.Content{}, -1, false
 }
@@ -295,7 +295,7 @@ func sealed(m *session.Message) bool {
 		return false
 	}
 	bl := &m.Blocks[0]
-	return bl.Kind == jsonl.KindUnknown && bl.JSON.Bytes <= len(`{"type":""}`)+len(bl.Type)
+	return bl.Kind == jsonl.KindUnknown && bl.JSON().Bytes <= len(`{"type":""}`)+len(bl.Type())
 }
 
 // SessionMemory returns the session's own summary file.
@@ -319,7 +319,7 @@ func (e *engine) Reinjected(i int) []policy.Synthetic {
 		s := policy.Synthetic{Role: m.Role.String(), Label: "recorded " + cmp.Or(m.Attachment, m.Class.String()), Attached: true}
 		for b := range m.Blocks {
 			ref := policy.Target{Item: policy.ItemID(a), Block: b}
-			s.Contents = append(s.Contents, policy.Content{Kind: m.Blocks[b].Kind, Length: m.Blocks[b].Text, Ref: &ref})
+			s.Contents = append(s.Contents, policy.Content{Kind: m.Blocks[b].Kind, Length: m.Blocks[b].Text(), Ref: &ref})
 		}
 		out = append(out, s)
 	}

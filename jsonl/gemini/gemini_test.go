@@ -44,7 +44,7 @@ func outline(t *testing.T, conv *session.Conversation) (out []string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			line += fmt.Sprintf(" %s %q", bl.Type, strings.TrimSpace(bl.Name+" "+text))
+			line += fmt.Sprintf(" %s %q", bl.Type(), strings.TrimSpace(bl.Name+" "+text))
 		}
 		if msg.HasUsage {
 			u := msg.Usage
@@ -150,7 +150,7 @@ func TestPictures(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if m := &f.Main.Messages[2]; len(m.Blocks) != 1 || len(m.Blocks[0].Parts) != 2 || m.Blocks[0].Parts[1].Kind != jsonl.KindImage {
+	if m := &f.Main.Messages[2]; len(m.Blocks) != 1 || len(m.Blocks[0].Parts()) != 2 || m.Blocks[0].Parts()[1].Kind != jsonl.KindImage {
 		t.Errorf("%+v", m.Blocks)
 	}
 }

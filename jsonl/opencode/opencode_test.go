@@ -89,7 +89,7 @@ func shape(t *testing.T, conv *session.Conversation) []string {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if line += fmt.Sprintf(" %s", bl.Type); bl.IsError {
+			if line += fmt.Sprintf(" %s", bl.Type()); bl.IsError {
 				line += "!"
 			}
 			if bl.Kind == jsonl.KindToolUse {

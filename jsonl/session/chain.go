@@ -197,9 +197,11 @@ func (c *chain) earlier() {
 	if n.parentID == "" || n.parent >= 0 && c.in(n.parent) || c.ld.removed[n.parentID] {
 		return
 	}
+	before := NewBlock(jsonl.ContentBlock{Kind: jsonl.KindText, Type: "text", IsString: true})
+	before.Line = n.line
 	c.conv.Messages = append(c.conv.Messages, Message{
 		UUID: "earlier-" + n.parentID, Role: User, Class: ClassMeta, Time: n.time, Earlier: true, Version: n.env.version, Line: n.line, LastLine: n.line,
-		Blocks: []Block{{ContentBlock: jsonl.ContentBlock{Kind: jsonl.KindText, Type: "text", IsString: true}, Line: n.line}},
+		Blocks: []Block{before},
 	})
 	c.ld.notes.add(&c.conv.Warnings, CodeEarlier, int(n.line), "the conversation began before this file: a placeholder holds what the first request had in context")
 }

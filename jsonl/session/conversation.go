@@ -55,28 +55,6 @@ var classNames = [...]string{"response", "prompt", "tool_result", "meta", "comma
 
 func (c Class) String() string { return classNames[c] }
 
-// Block is a jsonl.ContentBlock with its place in a conversation. Lengths are always known; the text is read from the
-// file on demand (Conversation.Text).
-type Block struct {
-	jsonl.ContentBlock
-	File    int32    // index into Conversation.Sources
-	Line    int32    // 1-based line of the block
-	call    int32    // number of the tool_use with its id, from 1; 0: none
-	Offload *Offload // tool_result: the file with its full text, where it was offloaded and the file exists
-}
-
-// Whole is the length of the block's text in raw history: of an offloaded tool_result whose file exists, that of the
-// file; else as recorded.
-func (b *Block) Whole() jsonl.Metrics {
-	if b.Offload != nil {
-		return b.Offload.Text
-	}
-	return b.Text
-}
-
-// ReadBack reports whether the block is an offloaded tool_result whose file exists.
-func (b *Block) ReadBack() bool { return b.Offload != nil }
-
 // Message is one message of a conversation, as the API counts messages, which wire.BodyMessage holds as sent.
 // Messages of the recorded track alone (summaries, and messages that a compaction re-injected) have RecordOnly set
 // and are not part of the raw history.

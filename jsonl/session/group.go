@@ -165,7 +165,7 @@ func (c *chain) content(i int32) string {
 	var b []byte
 	for k := range c.ld.nodes[i].blocks {
 		bl := &c.ld.nodes[i].blocks[k]
-		b = fmt.Appendf(b, "%d %q %q %q %v %v %d;", bl.Kind, bl.Type, bl.ID, bl.Name, bl.Text, bl.JSON, bl.Signature)
+		b = fmt.Appendf(b, "%d %q %q %q %v %v %d;", bl.Kind, bl.Type(), bl.ID, bl.Name, bl.Text(), bl.JSON(), bl.Signature())
 	}
 	return string(b)
 }

@@ -388,8 +388,9 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	}
 	n.blocks = ld.newBlocks(len(m.Content))
 	for i := range n.blocks {
-		n.blocks[i] = Block{ContentBlock: m.Content[i], Line: int32(e.Line)}
-		n.blocks[i].Parts = append([]jsonl.Part(nil), m.Content[i].Parts...)
+		m.Content[i].Parts = slices.Clone(m.Content[i].Parts)
+		n.blocks[i].fill(&m.Content[i])
+		n.blocks[i].Line = int32(e.Line)
 		if m.Content[i].Kind == jsonl.KindToolUse && m.Content[i].Name == snipTool {
 			ld.snipCall(e, &m.Content[i])
 		}
@@ -424,10 +425,10 @@ func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {
 		span = jsonl.Span{Off: e.Offset}
 	}
 	n.blocks = ld.newBlocks(1)
-	n.blocks[0] = Block{
-		ContentBlock: jsonl.ContentBlock{Kind: jsonl.KindAttachment, Type: a.kind, Text: a.length, JSON: jsonl.Metrics{UTF16: len(e.Attachment), Bytes: len(e.Attachment)}, Span: span, Value: span},
-		Line:         int32(e.Line),
-	}
+	n.blocks[0].fill(&jsonl.ContentBlock{
+		Kind: jsonl.KindAttachment, Type: a.kind, Text: a.length, JSON: jsonl.Metrics{UTF16: len(e.Attachment), Bytes: len(e.Attachment)}, Span: span, Value: span,
+	})
+	n.blocks[0].Line = int32(e.Line)
 }
 
 // newBlocks makes blocks, nil for none. Those of a line stand right behind those of the line before where both fit, so

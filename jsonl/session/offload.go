@@ -96,7 +96,7 @@ func (conv *Conversation) readOffloads(where offloads, limits jsonl.InputLimits,
 	for m := range conv.Messages {
 		for b := range conv.Messages[m].Blocks {
 			bl := &conv.Messages[m].Blocks[b]
-			if bl.Kind != jsonl.KindToolResult || !bl.Persisted || bl.Text.Bytes > maxStub {
+			if bl.Kind != jsonl.KindToolResult || !bl.Persisted || bl.Text().Bytes > maxStub {
 				continue
 			}
 			text, err := conv.Text(m, b)
@@ -112,7 +112,7 @@ func (conv *Conversation) readOffloads(where offloads, limits jsonl.InputLimits,
 			name, length, err := findOffload(root, openErr, bl.ID, text, limits, &left)
 			switch {
 			case err == nil:
-				bl.Offload = &Offload{Path: filepath.Join(where.trusted, where.inside, name), Text: length}
+				bl.ReadFrom(&Offload{Path: filepath.Join(where.trusted, where.inside, name), Text: length})
 				conv.Offloads.Read++
 			case errors.Is(err, fs.ErrNotExist):
 				conv.Offloads.Missing++
@@ -264,10 +264,10 @@ func validText(b []byte) string {
 // OffloadText reads an offloaded result from its file, or returns "" for another block.
 func (conv *Conversation) OffloadText(message, block int) (string, error) {
 	bl := &conv.Messages[message].Blocks[block]
-	if bl.Offload == nil {
+	if bl.Offload() == nil {
 		return "", nil
 	}
-	data, err := conv.offloads.readFile(filepath.Base(bl.Offload.Path), int64(bl.Offload.Text.Bytes))
+	data, err := conv.offloads.readFile(filepath.Base(bl.Offload().Path), int64(bl.Offload().Text.Bytes))
 	if err != nil {
 		return "", &jsonl.FileError{Path: conv.Path, Line: int(bl.Line), Err: fmt.Errorf("reading an offloaded result: %w", err)}
 	}

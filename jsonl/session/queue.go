@@ -59,13 +59,11 @@ func (ld *loader) enqueue(e *jsonl.Entry, text string) {
 		q.version = ld.env.version
 	}
 	span := jsonl.Span{Off: e.Offset, Len: len(e.Raw)}
-	q.block = Block{
-		ContentBlock: jsonl.ContentBlock{
-			Kind: jsonl.KindAttachment, Type: typeQueued, Text: jsonl.Measure(text).Add(aroundQueued(q.version)),
-			JSON: jsonl.Metrics{UTF16: len(e.Raw), Bytes: len(e.Raw)}, Span: span, Value: span,
-		},
-		Line: int32(e.Line),
-	}
+	q.block = NewBlock(jsonl.ContentBlock{
+		Kind: jsonl.KindAttachment, Type: typeQueued, Text: jsonl.Measure(text).Add(aroundQueued(q.version)),
+		JSON: jsonl.Metrics{UTF16: len(e.Raw), Bytes: len(e.Raw)}, Span: span, Value: span,
+	})
+	q.block.Line = int32(e.Line)
 	w, i := &ld.waiting, len(ld.queued)
 	if w.named == nil {
 		w.named = map[string][]int{}

@@ -15,7 +15,9 @@ func (c *chain) toolResults(group int32, at int) {
 	for _, bl := range blocksOf(msg.Blocks, jsonl.KindToolUse) {
 		r := c.answer(bl.ID, group)
 		if r < 0 {
-			lost = append(lost, Block{ContentBlock: jsonl.ContentBlock{Kind: jsonl.KindToolResult, Type: "tool_result", ID: bl.ID, IsString: true}, Line: bl.Line})
+			placeholder := NewBlock(jsonl.ContentBlock{Kind: jsonl.KindToolResult, Type: "tool_result", ID: bl.ID, IsString: true})
+			placeholder.Line = bl.Line
+			lost = append(lost, placeholder)
 			c.tool(bl.ID).replied = true // the placeholder is final: a later result is ignored
 			continue
 		}

@@ -149,13 +149,13 @@ func (conv *Conversation) ToolUse(id string) (message, block int, ok bool) {
 // input of a tool_use.
 func (conv *Conversation) Raw(message, block int) ([]byte, error) {
 	bl := &conv.Messages[message].Blocks[block]
-	return conv.readAgain(bl, bl.Value)
+	return conv.readAgain(bl, bl.Value())
 }
 
 // BlockJSON reads a block as recorded, with every member; nil for one that is on no line.
 func (conv *Conversation) BlockJSON(message, block int) ([]byte, error) {
 	bl := &conv.Messages[message].Blocks[block]
-	return conv.readAgain(bl, bl.Span)
+	return conv.readAgain(bl, bl.Span())
 }
 
 func (conv *Conversation) readAgain(bl *Block, span jsonl.Span) ([]byte, error) {
@@ -169,7 +169,7 @@ func (conv *Conversation) readWith(read func() ([]byte, error), bl *Block, span 
 	}
 	raw, err := read()
 	if err != nil {
-		return nil, &jsonl.FileError{Path: conv.Path, Line: int(bl.Line), Err: fmt.Errorf("reading a %s block again: %w", bl.Type, err)}
+		return nil, &jsonl.FileError{Path: conv.Path, Line: int(bl.Line), Err: fmt.Errorf("reading a %s block again: %w", bl.Type(), err)}
 	}
 	return raw, nil
 }
@@ -177,7 +177,7 @@ func (conv *Conversation) readWith(read func() ([]byte, error), bl *Block, span 
 // WholeText is the text of a block in raw history: of an offloaded tool_result whose file exists, that of the file;
 // else Text.
 func (conv *Conversation) WholeText(message, block int) (string, error) {
-	if conv.Messages[message].Blocks[block].Offload != nil {
+	if conv.Messages[message].Blocks[block].Offload() != nil {
 		return conv.OffloadText(message, block)
 	}
 	return conv.Text(message, block)
@@ -200,7 +200,7 @@ func (conv *Conversation) text(buf, raw []byte, bl *Block) ([]byte, error) {
 	case raw[0] == '"':
 		text, ok := jsonl.UnquoteTo(buf, raw)
 		if !ok {
-			return nil, &jsonl.FileError{Path: conv.Path, Line: int(bl.Line), Err: fmt.Errorf("a %s block is no longer a text: the file has changed since it was loaded", bl.Type)}
+			return nil, &jsonl.FileError{Path: conv.Path, Line: int(bl.Line), Err: fmt.Errorf("a %s block is no longer a text: the file has changed since it was loaded", bl.Type())}
 		}
 		return text, nil
 	case bl.Kind == jsonl.KindToolResult && raw[0] == '[':
@@ -232,7 +232,7 @@ func (conv *Conversation) NewBlockReader() *BlockReader { return &BlockReader{co
 // Raw is [Conversation.Raw].
 func (t *BlockReader) Raw(message, block int) ([]byte, error) {
 	bl := &t.conv.Messages[message].Blocks[block]
-	return t.conv.readWith(func() ([]byte, error) { return t.window.ReadSpan(t.conv.Sources[bl.File], bl.Value) }, bl, bl.Value)
+	return t.conv.readWith(func() ([]byte, error) { return t.window.ReadSpan(t.conv.Sources[bl.File], bl.Value()) }, bl, bl.Value())
 }
 
 // Text is [Conversation.Text].
@@ -259,7 +259,7 @@ func (t *BlockReader) Decode(message, block int, raw []byte) ([]byte, error) {
 
 // WholeText is [Conversation.WholeText].
 func (t *BlockReader) WholeText(message, block int) ([]byte, error) {
-	if t.conv.Messages[message].Blocks[block].Offload != nil {
+	if t.conv.Messages[message].Blocks[block].Offload() != nil {
 		text, err := t.conv.OffloadText(message, block)
 		return []byte(text), err
 	}

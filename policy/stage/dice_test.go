@@ -141,7 +141,7 @@ func circumstances(d *stagetest.Dice, r *stagetest.Bench) {
 			if b.Request >= n && !taken[i] {
 				taken[i] = true
 				ref := policy.Target{Item: policy.ItemID(b.Summary)}
-				return policy.Content{Kind: jsonl.KindText, Ref: &ref, Length: r.C.Messages[b.Summary].Blocks[0].Text}, i, true
+				return policy.Content{Kind: jsonl.KindText, Ref: &ref, Length: r.C.Messages[b.Summary].Blocks[0].Text()}, i, true
 			}
 		}
 		return policy.Content{}, -1, false

@@ -73,7 +73,7 @@ func TestCheckerFollows(t *testing.T) {
 				k := kinds[r.IntN(len(kinds))]
 				b := idBlock(k, string(rune('a'+r.IntN(4))))
 				if r.IntN(5) == 0 {
-					b.Text = jsonl.Metrics{}
+					b.Change(func(c *jsonl.ContentBlock) { c.Text = jsonl.Metrics{} })
 				}
 				blocks = append(blocks, b)
 			}

@@ -53,7 +53,7 @@ type listView struct {
 
 type byLength struct{ conv *session.Conversation }
 
-func (w byLength) Block(m, b int) int { return w.conv.Messages[m].Blocks[b].Text.UTF16 }
+func (w byLength) Block(m, b int) int { return w.conv.Messages[m].Blocks[b].Text().UTF16 }
 func (w byLength) Content(c *policy.Content) int {
 	if c.Tokens > 0 {
 		return c.Tokens

@@ -196,7 +196,7 @@ func (y *tally) count(t policy.Target, times float64) {
 	for name, table := range y.tables {
 		n := table.Block(int(t.Item), t.Block)
 		if bl.ReadBack() {
-			n = table.Content(&policy.Content{Kind: bl.Kind, Length: bl.Text, Ref: &t, Stub: true})
+			n = table.Content(&policy.Content{Kind: bl.Kind, Length: bl.Text(), Ref: &t, Stub: true})
 		}
 		y.step.Counts[name] += times * float64(n)
 	}

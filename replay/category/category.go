@@ -89,12 +89,12 @@ func (k *Classes) Of(v *view.View, t policy.Target) (c Name, of string) {
 
 // pictures reports whether a result holds images and documents alone.
 func pictures(bl *session.Block) bool {
-	for i := range bl.Parts {
-		if k := bl.Parts[i].Kind; k != jsonl.KindImage && k != jsonl.KindDocument {
+	for i := range bl.Parts() {
+		if k := bl.Parts()[i].Kind; k != jsonl.KindImage && k != jsonl.KindDocument {
 			return false
 		}
 	}
-	return len(bl.Parts) > 0
+	return len(bl.Parts()) > 0
 }
 
 // Beyond is what a main request holds beyond its messages.

@@ -31,7 +31,7 @@ func said(n int) *session.Conversation {
 		}
 		conv.Messages = append(conv.Messages, session.Message{
 			UUID: string(rune('a' + i)), Role: role, Class: class, Line: int32(i + 1),
-			Blocks: []session.Block{{ContentBlock: jsonl.ContentBlock{Kind: jsonl.KindText, Type: "text", Text: jsonl.Measure("x")}}},
+			Blocks: []session.Block{session.NewBlock(jsonl.ContentBlock{Kind: jsonl.KindText, Type: "text", Text: jsonl.Measure("x")})},
 		})
 	}
 	conv.IndexTools()

@@ -90,7 +90,7 @@ func (c *comparison) blocks(l, r policy.ItemID) []BlockDiff {
 		}
 		b := BlockDiff{Index: i, Left: c.l.blockSide(tl), Right: c.r.blockSide(tr)}
 		if raw := c.r.Raw(tr); raw != nil {
-			b.Type, b.ToolUse = raw.Type, raw.ID
+			b.Type, b.ToolUse = raw.Type(), raw.ID
 		}
 		b.Before, b.Replacement = c.blockText(&c.l, tl), c.blockText(&c.r, tr)
 		list = append(list, b)
@@ -179,7 +179,7 @@ func About(conv *session.Conversation, m *session.Message) string {
 		case bl.Kind == jsonl.KindToolResult:
 			parts = append(parts, "result of "+cmp.Or(conv.Tool(bl), bl.ID))
 		case m.Role == session.Assistant || bl.Kind == jsonl.KindImage || bl.Kind == jsonl.KindDocument:
-			parts = append(parts, bl.Type)
+			parts = append(parts, bl.Type())
 		}
 	}
 	switch {

@@ -141,7 +141,7 @@ const (
 // a line of its own.
 func recordsAttachments(conv *session.Conversation) bool {
 	return slices.ContainsFunc(conv.Messages, func(m session.Message) bool {
-		return m.Class == session.ClassAttachment && m.Attachment != "queued_command" && slices.ContainsFunc(m.Blocks, func(b session.Block) bool { return b.Text.UTF16 > 0 })
+		return m.Class == session.ClassAttachment && m.Attachment != "queued_command" && slices.ContainsFunc(m.Blocks, func(b session.Block) bool { return b.Text().UTF16 > 0 })
 	})
 }
 
@@ -209,7 +209,7 @@ func (s *Meter) searches(m int) (n int) {
 		return 0
 	}
 	for b := range s.conv.Messages[m].Blocks {
-		if bl := &s.conv.Messages[m].Blocks[b]; bl.Kind == jsonl.KindServerToolUse && bl.JSON.Bytes > len(noInput) {
+		if bl := &s.conv.Messages[m].Blocks[b]; bl.Kind == jsonl.KindServerToolUse && bl.JSON().Bytes > len(noInput) {
 			n++
 		}
 	}
@@ -240,7 +240,7 @@ func (s *Meter) Sent(blocks ...policy.Target) (a Amounts) {
 		}
 		n, ok := s.other[t]
 		if !ok {
-			n = msg.Blocks[t.Block].Text
+			n = msg.Blocks[t.Block].Text()
 		}
 		s.block(int(t.Item), t.Block, n, a.put)
 	}
@@ -317,7 +317,7 @@ func (s *Meter) count(m, b int) (e encoded, ok bool) {
 // well.
 func (s *Meter) text(m, b int, n jsonl.Metrics, by texts, put put) {
 	bl := &s.conv.Messages[m].Blocks[b]
-	if n == bl.Text && !bl.ReadBack() {
+	if n == bl.Text() && !bl.ReadBack() {
 		if e, ok := s.count(m, b); ok {
 			put(EncodedTokens, float64(e.tokens))
 			put(Redacted, float64(e.redacted))
@@ -336,29 +336,29 @@ func (s *Meter) block(m, b int, n jsonl.Metrics, put put) {
 		put(ToolUses, 1)
 		if bl.Name != exitPlanMode {
 			input, _ := toolTexts(s.conv.Alike(bl.Name))
-			input.measure(bl.JSON, put)
+			input.measure(bl.JSON(), put)
 		}
 	case jsonl.KindToolResult:
 		s.result(m, b, n, put)
-		for i := range bl.Parts {
-			switch bl.Parts[i].Kind {
+		for i := range bl.Parts() {
+			switch bl.Parts()[i].Kind {
 			case jsonl.KindImage, jsonl.KindDocument:
-				put(Images, s.images.tokens(bl.File, bl.Parts[i].Span))
+				put(Images, s.images.tokens(bl.File, bl.Parts()[i].Span))
 			case jsonl.KindToolReference:
 				put(References, 1)
 			}
 		}
 	case jsonl.KindThinking:
 		if s.isHidden(msg, bl) {
-			put(SignatureChars, math.Max(float64(bl.Signature-signatureFrame), 1))
+			put(SignatureChars, math.Max(float64(bl.Signature()-signatureFrame), 1))
 			return
 		}
 		texts{ThinkingChars, ThinkingMarks}.measure(n, put)
-		put(SummedUpChars, math.Max(float64(bl.Signature-signatureFrame)-float64(n.Bytes)*4/3, 0))
+		put(SummedUpChars, math.Max(float64(bl.Signature()-signatureFrame)-float64(n.Bytes)*4/3, 0))
 	case jsonl.KindRedactedThinking:
 		texts{SignatureChars, noMarks}.measure(n, put)
 	case jsonl.KindImage, jsonl.KindDocument:
-		put(Images, s.images.tokens(bl.File, bl.Value))
+		put(Images, s.images.tokens(bl.File, bl.Value()))
 	case jsonl.KindText:
 		s.text(m, b, n, textOf(msg), put)
 	case jsonl.KindAttachment:
@@ -374,7 +374,7 @@ func (s *Meter) block(m, b int, n jsonl.Metrics, put put) {
 			s.text(m, b, n, t, put)
 		}
 	default:
-		texts{JSONChars, noMarks}.measure(bl.JSON, put)
+		texts{JSONChars, noMarks}.measure(bl.JSON(), put)
 	}
 }
 
@@ -394,7 +394,7 @@ func (s *Meter) result(m, b int, n jsonl.Metrics, put put) {
 // not sent.
 func (s *Meter) isHidden(msg *session.Message, bl *session.Block) bool {
 	return bl.Kind == jsonl.KindThinking &&
-		(bl.Text.UTF16 == 0 && (bl.Signature > 0 || msg.Usage.Thinking > 0) || s.model.Encoder != nil && (bl.Signature > 0 || msg.Usage.Thinking > 0))
+		(bl.Text().UTF16 == 0 && (bl.Signature() > 0 || msg.Usage.Thinking > 0) || s.model.Encoder != nil && (bl.Signature() > 0 || msg.Usage.Thinking > 0))
 }
 
 // textOf returns the measures of a message's texts.
@@ -450,9 +450,9 @@ func leastOutput(msg *session.Message) float64 {
 	for b := range msg.Blocks {
 		switch bl := &msg.Blocks[b]; bl.Kind {
 		case jsonl.KindToolUse:
-			least += float64(bl.JSON.UTF16)*0.15 + 12
+			least += float64(bl.JSON().UTF16)*0.15 + 12
 		case jsonl.KindText, jsonl.KindThinking:
-			least += float64(bl.Text.UTF16) * 0.15
+			least += float64(bl.Text().UTF16) * 0.15
 		}
 	}
 	return least
@@ -471,7 +471,7 @@ func (s *Meter) message(m int, put put) {
 		if n, ok := s.other[policy.Target{Item: policy.ItemID(m), Block: b}]; ok {
 			s.result(m, b, n, put)
 		} else {
-			s.block(m, b, msg.Blocks[b].Text, put)
+			s.block(m, b, msg.Blocks[b].Text(), put)
 		}
 	}
 }

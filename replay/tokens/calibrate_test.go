@@ -185,7 +185,7 @@ func TestClearedThinking(t *testing.T) {
 		t.Errorf("thinking cleared: the span weighs %d, want %d", got, want)
 	}
 	conv := talk()
-	conv.Messages[1].Blocks[0].Text = chars(16000)
+	conv.Messages[1].Blocks[0].Change(func(b *jsonl.ContentBlock) { b.Text = chars(16000) })
 	conv.Messages[3].Usage.CacheRead = 17500 - 10
 	for drops, clears := range []bool{1: false, 0: true} {
 		model.ClearsThinking = func(string) bool { return clears }
@@ -342,8 +342,9 @@ func TestSummedUp(t *testing.T) {
 // TestReadBack: an offloaded result weighs its file, and its stub what was sent; both on the scale of the span.
 func TestReadBack(t *testing.T) {
 	result := session.Message{Class: session.ClassToolResult, Blocks: []session.Block{
-		{ContentBlock: jsonl.ContentBlock{Kind: jsonl.KindToolResult, ID: "t1", IsString: true, Text: chars(5784)}, Offload: &session.Offload{Text: chars(59984)}},
+		block(jsonl.ContentBlock{Kind: jsonl.KindToolResult, ID: "t1", IsString: true, Text: chars(5784)}),
 	}}
+	result.Blocks[0].ReadFrom(&session.Offload{Text: chars(59984)})
 	conv := said(prompt(4000), answer(20000), result, answer(23600))
 	c := calibrate(t, conv, round())
 	stub := policy.Content{Kind: jsonl.KindToolResult, Length: chars(5784), Ref: &policy.Target{Item: 2}, Stub: true}

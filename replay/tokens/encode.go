@@ -157,7 +157,7 @@ func (w *encoding) block(m, b int) (int, error) {
 		raw, err := w.texts.Raw(m, b)
 		return w.picture(raw, bl.Kind == jsonl.KindImage), err
 	case jsonl.KindToolResult:
-		if !bl.IsString && len(bl.Parts) > 0 {
+		if !bl.IsString && len(bl.Parts()) > 0 {
 			raw, err := w.texts.Raw(m, b)
 			return w.parts(raw), err
 		}
@@ -178,7 +178,7 @@ func (w *encoding) block(m, b int) (int, error) {
 		n := w.bytes(text)
 		if bl.Kind == jsonl.KindAttachment {
 			// Of the client's text around it only the length is known.
-			extra := max(bl.Text.UTF16-jsonl.Measure(string(text)).UTF16, 0)
+			extra := max(bl.Text().UTF16-jsonl.Measure(string(text)).UTF16, 0)
 			n += scaled(policy.RoundQuarter(extra), w.how.Ratio)
 		}
 		return n, err

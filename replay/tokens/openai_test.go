@@ -87,7 +87,7 @@ func TestThinkingUntilAnswer(t *testing.T) {
 	think := func(stop string, copied bool, kinds ...jsonl.Kind) session.Message {
 		m := session.Message{Role: session.Assistant, Class: session.ClassResponse, Model: "m", StopReason: stop, NoRequest: copied}
 		for _, k := range append([]jsonl.Kind{jsonl.KindThinking}, kinds...) {
-			m.Blocks = append(m.Blocks, session.Block{ContentBlock: jsonl.ContentBlock{Kind: k}})
+			m.Blocks = append(m.Blocks, session.NewBlock(jsonl.ContentBlock{Kind: k}))
 		}
 		return m
 	}

@@ -15,7 +15,7 @@ import (
 func TestThinking(t *testing.T) {
 	said := func(class session.Class) session.Message { return session.Message{Role: session.User, Class: class} }
 	thinks := session.Message{Role: session.Assistant, Class: session.ClassResponse, Blocks: []session.Block{
-		{ContentBlock: jsonl.ContentBlock{Kind: jsonl.KindThinking}}, {ContentBlock: jsonl.ContentBlock{Kind: jsonl.KindText}},
+		block(jsonl.ContentBlock{Kind: jsonl.KindThinking}), block(jsonl.ContentBlock{Kind: jsonl.KindText}),
 	}}
 	prompt, result := said(session.ClassPrompt), said(session.ClassToolResult)
 	compacts := prompt

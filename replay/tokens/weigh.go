@@ -81,7 +81,7 @@ func (w *weighing) measure() {
 			t := policy.Target{Item: policy.ItemID(m), Block: b}
 			sent, replaced := w.meter.other[t]
 			if !replaced {
-				sent = bl.Text
+				sent = bl.Text()
 			}
 			if replaced || bl.ReadBack() {
 				sum = 0

@@ -412,7 +412,7 @@ func textsOf(conv *session.Conversation) *texts {
 		}
 		for i := range msg.Blocks {
 			bl := &msg.Blocks[i]
-			n := bl.Text.Bytes
+			n := bl.Text().Bytes
 			switch bl.Kind {
 			case jsonl.KindToolResult:
 				t.results += n
@@ -421,7 +421,7 @@ func textsOf(conv *session.Conversation) *texts {
 					t.read += n
 				}
 			case jsonl.KindToolUse:
-				t.other += bl.Text.Bytes
+				t.other += bl.Text().Bytes
 				reads[bl.ID] = conv.Alike(bl.Name) == "Read"
 			case jsonl.KindThinking:
 				t.other += n

@@ -250,7 +250,7 @@ func (s *riskReader) follow(c *policy.Context) error {
 		}
 		for b := range c.View.Blocks(id) {
 			t := policy.Target{Item: id, Block: b}
-			if id < 0 && c.View.Length(t).UTF16 == 0 || id >= 0 && c.View.Raw(t).Text.UTF16 == 0 {
+			if id < 0 && c.View.Length(t).UTF16 == 0 || id >= 0 && c.View.Raw(t).Text().UTF16 == 0 {
 				continue
 			}
 			get, digests := c.Texts.Recorded, c.Digests

@@ -206,7 +206,7 @@ func (microcompaction) Leaves(v policy.View, texts policy.TextSource, t policy.T
 	}
 	raw := v.Raw(t)
 	if !raw.IsString && !raw.ReadBack() {
-		return len(raw.Parts) == 0 && raw.Text.UTF16 == 0, nil
+		return len(raw.Parts()) == 0 && raw.Text().UTF16 == 0, nil
 	}
 	if raw.Whole().UTF16 == 0 || raw.Persisted && !raw.ReadBack() {
 		return true, nil
@@ -221,7 +221,7 @@ func (microcompaction) Leaves(v policy.View, texts policy.TextSource, t policy.T
 // Stub returns the text in place of a persisted result.
 func (microcompaction) Stub(v policy.View, r policy.Result) string {
 	ext := "txt" // of a string; an array has .json
-	if raw := v.Raw(r.Target); v.Replacement(r.Target) == nil && !raw.IsString && !raw.ReadBack() && len(raw.Parts) > 0 {
+	if raw := v.Raw(r.Target); v.Replacement(r.Target) == nil && !raw.IsString && !raw.ReadBack() && len(raw.Parts()) > 0 {
 		ext = "json"
 	}
 	return persistedStub(v.Conversation(), r.ID, ext)

@@ -392,7 +392,7 @@ func TestMicrocompactSizeRecorded(t *testing.T) {
 func TestResultEstimateParts(t *testing.T) {
 	with := func(p stagetest.BlockText, kinds ...jsonl.Kind) stagetest.BlockText {
 		for _, k := range kinds {
-			p.Parts = append(p.Parts, jsonl.Part{Kind: k, Type: "some"})
+			p.Change(func(b *jsonl.ContentBlock) { b.Parts = append(b.Parts, jsonl.Part{Kind: k, Type: "some"}) })
 		}
 		return p
 	}

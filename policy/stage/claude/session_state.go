@@ -304,7 +304,7 @@ func (s *sessionState) hook(c *policy.Context, t policy.Target) error {
 		return err
 	}
 	var h struct{ HookEvent string }
-	if json.Unmarshal(raw, &h) == nil && h.HookEvent == "SessionStart" && c.View.Raw(t).Text.UTF16 > 0 {
+	if json.Unmarshal(raw, &h) == nil && h.HookEvent == "SessionStart" && c.View.Raw(t).Text().UTF16 > 0 {
 		s.hooks = append(s.hooks, t)
 	}
 	return nil

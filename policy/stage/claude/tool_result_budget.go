@@ -117,7 +117,7 @@ func (s *toolResultBudget) measure(v policy.View, t policy.Target) (limit, chars
 		chars = raw.Whole().UTF16
 		return limit, chars, chars > 0
 	}
-	return limit, raw.JSON.UTF16, len(raw.Parts) > 0 && measure.Images(v, t) == 0
+	return limit, raw.JSON().UTF16, len(raw.Parts()) > 0 && measure.Images(v, t) == 0
 }
 
 // round is the tool results between two assistant messages: one user message of the API.

@@ -177,7 +177,7 @@ func (s *clineCompaction) length(v policy.View, id policy.ItemID) int {
 		}
 		whole := raw.Whole().JSON
 		if raw.Kind == jsonl.KindToolResult && !raw.IsString && !raw.ReadBack() {
-			whole = raw.JSON.UTF16
+			whole = raw.JSON().UTF16
 		}
 		n += whole - measure.ContentJSON(c)
 	}

@@ -288,7 +288,7 @@ func characters(v policy.View, id policy.ItemID) int {
 		switch v.Kind(t) {
 		case jsonl.KindImage:
 			if raw := v.Raw(t); raw != nil {
-				n += raw.JSON.UTF16
+				n += raw.JSON().UTF16
 			}
 		case jsonl.KindText, jsonl.KindToolResult, jsonl.KindAttachment:
 			n += v.Length(t).UTF16

@@ -175,7 +175,7 @@ func codexTokens(v policy.View, id policy.ItemID, form string) int {
 		bytes := l.Bytes + l.JSON - l.UTF16
 		if raw := v.Raw(t); raw != nil && raw.Kind == jsonl.KindToolResult {
 			bytes += len(outputFrame) + len(raw.ID)
-			for _, p := range raw.Parts {
+			for _, p := range raw.Parts() {
 				if bytes += len(textFrame); p.Kind == jsonl.KindImage {
 					bytes += imageBytes
 				}
@@ -254,8 +254,8 @@ func (s *codexCompaction) context(c *policy.Context, keep []policy.ItemID) (list
 		}
 		for b := range m.Blocks {
 			t, bl := policy.Target{Item: id, Block: b}, &m.Blocks[b]
-			if (bl.Kind == jsonl.KindText || bl.Kind == jsonl.KindAttachment) && bl.Text.UTF16 > 0 {
-				list = append(list, policy.Content{Kind: jsonl.KindText, Length: bl.Text, Ref: &t})
+			if (bl.Kind == jsonl.KindText || bl.Kind == jsonl.KindAttachment) && bl.Text().UTF16 > 0 {
+				list = append(list, policy.Content{Kind: jsonl.KindText, Length: bl.Text(), Ref: &t})
 			}
 		}
 	}

@@ -379,7 +379,7 @@ func TestCodexCompactionReasoning(t *testing.T) {
 		c := stagetest.NewConvo()
 		c.Model = tt.model
 		thought := stagetest.Think("")
-		thought.Signature = (4*1000 + 650) * 4 / 3
+		thought.Change(func(b *jsonl.ContentBlock) { b.Signature = (4*1000 + 650) * 4 / 3 })
 		c.Prompt("go")
 		c.Assistant(thought, stagetest.Say("done"))
 		c.Prompt("and now") // the last user message
@@ -405,7 +405,7 @@ func TestCodexReasoningReadBack(t *testing.T) {
 	c := stagetest.NewConvo()
 	c.Model = "gpt-5.5"
 	redacted, kept := stagetest.Think(""), stagetest.Think("")
-	kept.Signature = (4*1000 + 650) * 4 / 3
+	kept.Change(func(b *jsonl.ContentBlock) { b.Signature = (4*1000 + 650) * 4 / 3 })
 	c.Prompt("go")
 	c.Assistant(redacted, kept, stagetest.Say("done"))
 	c.Prompt("and now")
@@ -458,7 +458,7 @@ func TestCodexCompactionRemoteOverflow(t *testing.T) {
 // taken out of the recording.
 func TestCodexReasoning(t *testing.T) {
 	signed := func(n int) session.Block {
-		return session.Block{ContentBlock: jsonl.ContentBlock{Kind: jsonl.KindThinking, Signature: n}}
+		return session.NewBlock(jsonl.ContentBlock{Kind: jsonl.KindThinking, Signature: n})
 	}
 	for _, tt := range []struct {
 		name   string
@@ -477,7 +477,7 @@ func TestCodexReasoning(t *testing.T) {
 	} {
 		m := session.Message{Role: session.Assistant, Model: tt.model, Usage: jsonl.Usage{Thinking: tt.tokens}, Blocks: tt.blocks}
 		recorded, estimated := reasoningOf(&m)
-		if math.Abs(recorded+estimated-tt.want) > 1e-9 || (estimated == 0) != (tt.want == 0 || tt.blocks[0].Signature > 0) {
+		if math.Abs(recorded+estimated-tt.want) > 1e-9 || (estimated == 0) != (tt.want == 0 || tt.blocks[0].Signature() > 0) {
 			t.Errorf("%s: %g recorded, %g estimated; want %g", tt.name, recorded, estimated, tt.want)
 		}
 	}

@@ -73,8 +73,8 @@ func reasoningOf(m *session.Message) (recorded, estimated float64) {
 	for b := range m.Blocks {
 		switch bl := &m.Blocks[b]; {
 		case bl.Kind != jsonl.KindThinking:
-		case bl.Signature > 0:
-			recorded += float64((max(bl.Signature*3/4-650, 0) + 3) / 4)
+		case bl.Signature() > 0:
+			recorded += float64((max(bl.Signature()*3/4-650, 0) + 3) / 4)
 		default:
 			unknown++
 		}

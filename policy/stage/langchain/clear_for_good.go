@@ -111,7 +111,7 @@ func lengthOf(v policy.View, t policy.Target) int {
 	case c != nil && c.Tokens > 0:
 		return 4 * c.Tokens
 	case c == nil && v.Kind(t) == jsonl.KindToolUse:
-		return raw.JSON.UTF16
+		return raw.JSON().UTF16
 	}
 	return v.Length(t).UTF16
 }

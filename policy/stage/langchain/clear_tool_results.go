@@ -152,7 +152,7 @@ func (s *clearToolResults) tokens(v policy.View, id policy.ItemID) int {
 		case kind == jsonl.KindToolUse && raw != nil:
 			chars += len(`{'id': '', 'input': , 'name': '', 'type': 'tool_use'}`) + len(raw.ID) + len(raw.Name) + s.length(v, t)
 		case kind == jsonl.KindThinking && raw != nil:
-			chars += len(`{'signature': '', 'thinking': , 'type': 'thinking'}`) + raw.Signature + v.Length(t).JSON
+			chars += len(`{'signature': '', 'thinking': , 'type': 'thinking'}`) + raw.Signature() + v.Length(t).JSON
 		default:
 			chars += s.length(v, t)
 		}

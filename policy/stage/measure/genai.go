@@ -68,11 +68,11 @@ func (g GenAI) Part(t policy.Target) int {
 	case kind == jsonl.KindToolResult:
 		return len(`{"functionResponse":{"id":"","name":"","response":}}`) + len(raw.ID) + len(g.View.Conversation().Tool(raw)) + g.Response(t)
 	case kind == jsonl.KindToolUse && g.View.Replacement(t) == nil:
-		return len(`{"functionCall":{"id":"","name":"","args":}}`) + len(raw.ID) + len(raw.Name) + raw.JSON.UTF16
+		return len(`{"functionCall":{"id":"","name":"","args":}}`) + len(raw.ID) + len(raw.Name) + raw.JSON().UTF16
 	case kind == jsonl.KindThinking || kind == jsonl.KindRedactedThinking:
 		return 0
 	}
-	return max(raw.JSON.UTF16, raw.Span.Len)
+	return max(raw.JSON().UTF16, raw.Span().Len)
 }
 
 // Item is the length of a content's JSON, in UTF-16 units; 0 for one without parts.

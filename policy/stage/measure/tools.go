@@ -47,7 +47,7 @@ func Images(v policy.View, t policy.Target) int {
 		return 0
 	}
 	n := 0
-	for _, p := range raw.Parts {
+	for _, p := range raw.Parts() {
 		if p.Kind == jsonl.KindImage {
 			n++
 		}
@@ -62,7 +62,7 @@ func ResultParts(v policy.View, t policy.Target) []jsonl.Part {
 		return nil
 	}
 	list := []jsonl.Part{}
-	for _, p := range raw.Parts {
+	for _, p := range raw.Parts() {
 		if p.Kind == jsonl.KindText || p.Kind == jsonl.KindImage {
 			list = append(list, p)
 		}

@@ -196,7 +196,7 @@ func TestCacheTTLPruneTrim(t *testing.T) {
 
 func TestCacheTTLPruneChars(t *testing.T) {
 	signed := stagetest.Think("1234")
-	signed.Signature = 300
+	signed.Change(func(b *jsonl.ContentBlock) { b.Signature = 300 })
 	c := stagetest.NewConvo()
 	for m, want := range map[int]int{
 		c.Prompt("12345"): 5,

@@ -69,7 +69,7 @@ func (tt *upstreamCase) conversation() (c *stagetest.Convo, at map[int]time.Time
 					parts = append(parts, stagetest.Say(said(p[1])))
 				case "k":
 					thought := stagetest.Think(said(p[1]))
-					thought.Signature = int(p[2].(float64))
+					thought.Change(func(b *jsonl.ContentBlock) { b.Signature = int(p[2].(float64)) })
 					parts = append(parts, thought)
 				default:
 					id := fmt.Sprintf("c%d.%d", i, j)

@@ -82,8 +82,8 @@ func stored(c *stagetest.Convo) (list []Message, items []int) {
 				}
 			case jsonl.KindThinking:
 				p := Part{Type: PartReasoning, Text: text}
-				if bl.Signature > 0 {
-					p.Metadata = json.RawMessage(fmt.Sprintf(`{"anthropic":{"signature":%q}}`, strings.Repeat("s", bl.Signature)))
+				if bl.Signature() > 0 {
+					p.Metadata = json.RawMessage(fmt.Sprintf(`{"anthropic":{"signature":%q}}`, strings.Repeat("s", bl.Signature())))
 				}
 				last.Parts = append(last.Parts, p)
 			default:
@@ -265,7 +265,7 @@ func TestOpencodeTailOracle(t *testing.T) {
 	odd := stagetest.NewConvo()
 	odd.Prompt("one")
 	signed := stagetest.Think("let me see\nwell")
-	signed.Signature = 40
+	signed.Change(func(b *jsonl.ContentBlock) { b.Signature = 40 })
 	odd.Assistant(signed, stagetest.Use("a", "Read"))
 	failed := stagetest.Result("a", "no such file")
 	failed.IsError = true

@@ -28,7 +28,7 @@ func (s *piCompaction) tokens(v policy.View, id policy.ItemID) int {
 		case kind == jsonl.KindImage && s.p.countsImages():
 			chars += imageChars
 		case kind == jsonl.KindToolUse && c == nil:
-			chars += len(raw.Name) + raw.JSON.UTF16
+			chars += len(raw.Name) + raw.JSON().UTF16
 		case kind == jsonl.KindToolUse:
 			chars += len(raw.Name) + v.Length(t).UTF16
 		case kind != jsonl.KindRedactedThinking && kind != jsonl.KindImage:

@@ -40,7 +40,7 @@ type BlockText struct {
 
 // Block returns a block of one text.
 func Block(kind jsonl.Kind, typ, text string) BlockText {
-	return BlockText{session.Block{ContentBlock: jsonl.ContentBlock{Kind: kind, Type: typ, Text: jsonl.Measure(text)}}, text}
+	return BlockText{session.NewBlock(jsonl.ContentBlock{Kind: kind, Type: typ, Text: jsonl.Measure(text)}), text}
 }
 
 // Say returns a text block.
@@ -52,22 +52,21 @@ func Think(text string) BlockText { return Block(jsonl.KindThinking, "thinking",
 // Use returns a tool_use with a small input.
 func Use(id, tool string) BlockText {
 	p := Block(jsonl.KindToolUse, "tool_use", `{"path":"a"}`)
-	p.ID, p.Name, p.JSON, p.Text = id, tool, p.Text, jsonl.Metrics{}
+	p.Change(func(b *jsonl.ContentBlock) { b.ID, b.Name, b.JSON, b.Text = id, tool, b.Text, jsonl.Metrics{} })
 	return p
 }
 
 // Result returns a tool_result with string content.
 func Result(id, text string) BlockText {
 	p := Block(jsonl.KindToolResult, "tool_result", text)
-	p.ID, p.IsString = id, true
-	p.JSON = jsonl.Metrics{UTF16: p.Text.JSON, Bytes: p.Text.Bytes + 2}
-	p.Persisted = strings.Contains(text, "<persisted-output>")
+	p.Change(func(b *jsonl.ContentBlock) { b.JSON = jsonl.Metrics{UTF16: b.Text.JSON, Bytes: b.Text.Bytes + 2} })
+	p.ID, p.IsString, p.Persisted = id, true, strings.Contains(text, "<persisted-output>")
 	return p
 }
 
 // Results returns a tool_result with array content: texts, and Image for an image.
 func Results(id string, texts ...string) BlockText {
-	p := BlockText{session.Block{ContentBlock: jsonl.ContentBlock{Kind: jsonl.KindToolResult, Type: "tool_result", ID: id}}, ""}
+	p := jsonl.ContentBlock{Kind: jsonl.KindToolResult, Type: "tool_result", ID: id}
 	p.JSON.UTF16 = len("[]") + max(len(texts)-1, 0)
 	var shown []string
 	for _, t := range texts {
@@ -82,8 +81,7 @@ func Results(id string, texts ...string) BlockText {
 		p.Text = p.Text.Add(m)
 		p.JSON.UTF16 += len(`{"type":"text","text":}`) + m.JSON
 	}
-	p.Said = strings.Join(shown, "\n\n")
-	return p
+	return BlockText{session.NewBlock(p), strings.Join(shown, "\n\n")}
 }
 
 // Image is an image among the texts of Results.
@@ -167,15 +165,15 @@ type Quarter struct{ Conv *session.Conversation }
 // Block is the weight of a recorded block, in tokens; an image is 2000.
 func (w Quarter) Block(message, b int) int {
 	bl := &w.Conv.Messages[message].Blocks[b]
-	n := bl.Text.UTF16
+	n := bl.Text().UTF16
 	if bl.Kind == jsonl.KindToolUse {
-		n = len(bl.Name) + bl.JSON.UTF16
+		n = len(bl.Name) + bl.JSON().UTF16
 	}
 	images := 0
 	if bl.Kind == jsonl.KindImage {
 		images = 1
 	}
-	for _, p := range bl.Parts {
+	for _, p := range bl.Parts() {
 		if p.Kind == jsonl.KindImage {
 			images++
 		}
@@ -291,7 +289,8 @@ func rounds(n, size int) *Convo {
 // Calling returns a tool_use with an input.
 func Calling(id, tool, input string) BlockText {
 	p := Use(id, tool)
-	p.Said, p.JSON = input, jsonl.Measure(input)
+	p.Said = input
+	p.Change(func(b *jsonl.ContentBlock) { b.JSON = jsonl.Measure(input) })
 	return p
 }
 

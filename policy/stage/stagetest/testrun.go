@@ -248,7 +248,7 @@ func (r *Bench) Sent(id policy.ItemID) ([]policy.SentBlock, error) {
 			s.Type, s.ID = "tool_result", raw.ID
 			says = map[string]any{"tool_use_id": raw.ID, "content": text}
 		case kind != jsonl.KindText && kind != jsonl.KindAttachment:
-			s.Type = raw.Type
+			s.Type = raw.Type()
 		}
 		says["type"] = s.Type
 		if s.JSON, err = json.Marshal(says); err != nil {

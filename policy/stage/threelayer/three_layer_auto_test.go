@@ -207,7 +207,7 @@ func TestThreeLayerAutoCutsRecorded(t *testing.T) {
 		c.Messages[sum].RecordOnly = true
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineThreeLayerAuto(), nil))
 		ref := policy.Target{Item: policy.ItemID(sum)}
-		r.Record.Content = &policy.Content{Kind: jsonl.KindText, Ref: &ref, Length: c.Messages[sum].Blocks[0].Text}
+		r.Record.Content = &policy.Content{Kind: jsonl.KindText, Ref: &ref, Length: c.Messages[sum].Blocks[0].Text()}
 		r.View.Join(0)
 		r.Fire(policy.Manual, 0, policy.Context{})
 		got := r.View.Edits()[0].Insert[0].Contents[0].Text
