@@ -68,31 +68,35 @@ func estimate(n int) int { return max((n+charsPerToken-1)/charsPerToken, 1) }
 type clineCompaction struct {
 	p    ClineCompaction
 	sent measure.JsonLength
+	due  measure.ItemSums // lengths of the items that are sent, a comma each
 }
 
 // budget is what the source works out before a compaction, in tokens.
 type budget struct {
-	request  int     // the estimate of the request about to be made
-	overhead int     // of it, what is not messages
-	messages int     // the estimate of the messages, as recorded
-	trigger  float64 // the request compacts from here on
-	target   int     // what the messages may have after an automatic compaction
-	scale    float64 // by which the trigger and the target are smaller than the model's limits
+	request int     // the estimate of the request about to be made
+	trigger float64 // the request compacts from here on
+	scale   float64 // by which the trigger and the target are smaller than the model's limits
+
+	// Worked out by aim.
+	overhead int // of the request, what is not messages
+	messages int // the estimate of the messages, as recorded
+	target   int // what the messages may have after an automatic compaction
 }
 
 func (s *clineCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	if c.Moment == policy.Manual && s.p.Manual != "replay" {
 		return nil, nil
 	}
-	s.sent.Follow(c.View)
 	b := s.budget(c)
 	if c.Moment == policy.Manual {
+		s.aim(c, &b)
 		target := max(int(min(math.Max(1, math.Floor(b.trigger-float64(b.overhead))), float64(b.messages)*0.5)), 1)
 		return s.compact(c, target, "manual", "the user asked for it")
 	}
 	if float64(b.request) < b.trigger {
 		return nil, nil
 	}
+	s.aim(c, &b)
 	reason := fmt.Sprintf("the request is estimated at %d tokens >= %d", int(float64(b.request)*b.scale), s.p.limit(c.Window))
 	if b.scale > 1 {
 		reason += fmt.Sprintf(", %.2f times a third of its characters, as the provider counted the last one", b.scale)
@@ -100,18 +104,36 @@ func (s *clineCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	return s.compact(c, b.target, "auto", reason)
 }
 
+// budget is the request and its trigger, by what has changed in the view since the last request.
 func (s *clineCompaction) budget(c *policy.Context) budget {
-	b := budget{overhead: policy.WholeList(c.Overhead)} // four characters a token, a third of them
-	total, sum := s.sent.Total(), 0
-	exchanges, prompted := 0, false
+	s.sent.Follow(c.View)
+	s.due.Of = func(v policy.View, id policy.ItemID) int {
+		if !measure.Sent(v, id) {
+			return 0
+		}
+		return s.sentLength(v, id) + len(",")
+	}
+	s.due.Follow(c.View)
+	total := s.due.Sum + len("[]") - len(",")
+	if len(s.due.Items) == 0 {
+		total = len("[]")
+	}
+	b := budget{request: estimate(total) + policy.WholeList(c.Overhead), scale: 1} // four characters a token of the overhead, a third of them
+	if used := s.lastRequest(c); used > 0 && b.request > 0 {
+		b.scale = min(s.p.Underestimate, max(1, float64(used)/float64(b.request)))
+	}
+	b.trigger = float64(c.Window) * s.p.Input / b.scale * s.p.Trigger
+	return b
+}
+
+// aim works out what a compaction is to leave, from all items in view.
+func (s *clineCompaction) aim(c *policy.Context, b *budget) {
+	sum, exchanges, prompted := 0, 0, false
 	for id := range c.View.Items {
 		if !measure.Sent(c.View, id) {
-			total -= s.sent.Items[id] + len(",")
 			continue
 		}
-		n := s.sentLength(c.View, id)
-		total += n - s.sent.Items[id]
-		sum += estimate(n)
+		sum += estimate(s.sentLength(c.View, id))
 		b.messages += estimate(s.length(c.View, id))
 		if c.View.Role(id) == session.User {
 			prompted = true
@@ -120,21 +142,14 @@ func (s *clineCompaction) budget(c *policy.Context) budget {
 			prompted = false
 		}
 	}
-	b.request = estimate(total) + b.overhead
 	b.overhead = max(b.request-sum, 0)
-	b.scale = 1
-	if used := s.lastRequest(c); used > 0 && b.request > 0 {
-		b.scale = min(s.p.Underestimate, max(1, float64(used)/float64(b.request)))
-	}
 	limit := float64(c.Window) * s.p.Input / b.scale
-	b.trigger = limit * s.p.Trigger
 	target := math.Floor(b.trigger * s.p.Target)
 	if exchanges >= 5 && c.MaxOutput > 0 && float64(c.MaxOutput) < limit {
 		target = math.Floor(limit * s.p.LongTarget)
 	}
 	target = max(1, min(target, limit, max(1, b.trigger-1)))
 	b.target = int(max(1, math.Floor(target-float64(b.overhead))))
-	return b
 }
 
 // lastRequest is the input of the last request, 0 where it belongs to an earlier prompt.
