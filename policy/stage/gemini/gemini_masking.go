@@ -36,9 +36,7 @@ after:  60,000 pass 50,000 at the second newest: it and the two older ones (70,0
 		Limits: limitsOfMasking,
 		Check:  checkMasking,
 		New: func(p any) (policy.Stage, error) {
-			s := &geminiMasking{p: *p.(*GeminiMasking), kept: map[policy.Target]bool{}}
-			s.sums.Of = s.itemTokens
-			return s, nil
+			return &geminiMasking{p: *p.(*GeminiMasking), kept: map[policy.Target]bool{}}, nil
 		},
 	}
 }
@@ -55,25 +53,34 @@ func checkMasking(c *policy.Check) {
 	}
 }
 
+// geminiMasking weighs each result as it joins or changes, and knows where the protected ones begin. Indexes are those of
+// View.Results.
 type geminiMasking struct {
 	p    GeminiMasking
-	sums measure.ItemSums       // tokens of the results that can be masked
+	seen measure.Follower
 	kept map[policy.Target]bool // results whose preview is no smaller
+
+	tokens  []int                 // of the results that can be masked, 0 of the others
+	first   map[policy.ItemID]int // the first result of each item
+	sent    int                   // the results before it are in the history
+	history int                   // tokens of those
+	edge    int                   // of those, the protected ones begin here
+	newest  int                   // tokens of the protected ones
+	settled int                   // the results before it are masked, or cannot be
 }
 
 func (s *geminiMasking) Run(c *policy.Context) ([]policy.Edit, error) {
-	s.sums.Follow(c.View)
-	if s.sums.Sum <= s.p.Protect || s.sums.Sum < s.p.Minimum {
-		return nil, nil
-	}
-	found, prunable := s.walk(c.View)
-	if prunable < s.p.Minimum {
+	s.follow(c.View)
+	prunable := s.history - s.newest
+	if s.edge == 0 || prunable < s.p.Minimum {
 		return nil, nil
 	}
 	reason := fmt.Sprintf("%d tokens of tool results beyond the newest %d >= %d", prunable, s.p.Protect, s.p.Minimum)
+	results := c.View.Results()
 	var edits []policy.Edit
-	for _, t := range found {
-		if s.kept[t] {
+	for i := s.edge - 1; i >= s.settled; i-- {
+		t := results[i].Target
+		if s.tokens[i] == 0 || s.kept[t] {
 			continue
 		}
 		masked, err := s.mask(c, t)
@@ -86,54 +93,92 @@ func (s *geminiMasking) Run(c *policy.Context) ([]policy.Edit, error) {
 		}
 		edits = append(edits, policy.Edit{Kind: policy.KindPersist, Trigger: "auto", Target: t, New: masked, Reason: reason, Detail: map[string]int{"prunable": prunable}})
 	}
+	s.settled = max(s.settled, s.edge)
 	return edits, nil
 }
 
-// walk lists the results beyond the protected tokens, newest first, where they are enough, and says how large they
-// are. The newest content of the history is the last response, which has none.
-func (s *geminiMasking) walk(v policy.View) (found []policy.Target, prunable int) {
-	history, left := false, s.sums.Sum
-	for id := range v.Backward {
-		if history = history || v.Role(id) == session.Assistant; !history {
-			left -= s.sums.Items[id]
-			continue
-		}
-		if s.sums.Items[id] == 0 {
-			continue
-		}
-		for b := v.Blocks(id) - 1; b >= 0; b-- {
-			t := policy.Target{Item: id, Block: b}
-			n := s.tokens(v, t)
-			switch passed := prunable; {
-			case n == 0:
-			case len(found) > 0:
-				found = append(found, t)
-			case passed+n <= s.p.Protect:
-				prunable += n // of the protected ones, until one passes them
-			default:
-				if prunable = left - passed; prunable < s.p.Minimum {
-					return nil, prunable
-				}
-				found = append(found, t)
+// follow brings the figures up to date with what joined, was changed or left.
+func (s *geminiMasking) follow(v policy.View) {
+	edits, _, anew := s.seen.Follow(v)
+	if anew {
+		*s = geminiMasking{p: s.p, seen: s.seen, kept: s.kept, first: map[policy.ItemID]int{}}
+		edits = nil
+	}
+	results := v.Results()
+	for i := range edits {
+		switch e := &edits[i]; e.Kind {
+		case policy.KindRemove, policy.KindCollapse:
+			for _, id := range e.Items {
+				s.weigh(results, id, func(policy.Target) int { return 0 })
 			}
+		case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindTag, policy.KindWrap:
+			s.weigh(results, e.Target.Item, func(t policy.Target) int { return s.resultTokens(v, t) })
 		}
 	}
-	if len(found) == 0 {
-		return nil, 0
+	for i := len(s.tokens); i < len(results); i++ {
+		t := results[i].Target
+		if _, ok := s.first[t.Item]; !ok {
+			s.first[t.Item] = i
+		}
+		n := 0
+		if v.Has(t.Item) {
+			n = s.resultTokens(v, t)
+		}
+		s.tokens = append(s.tokens, n)
 	}
-	return found, prunable
+	sent := s.responded(v)
+	if sent < s.sent {
+		s.sent, s.history, s.edge, s.newest = 0, 0, 0, 0
+	}
+	for ; s.sent < sent; s.sent++ {
+		s.history += s.tokens[s.sent]
+		s.newest += s.tokens[s.sent]
+	}
+	for ; s.newest > s.p.Protect; s.edge++ {
+		s.newest -= s.tokens[s.edge]
+	}
+	for ; s.edge > 0 && s.newest+s.tokens[s.edge-1] <= s.p.Protect; s.edge-- {
+		s.newest += s.tokens[s.edge-1]
+	}
 }
 
-func (s *geminiMasking) itemTokens(v policy.View, id policy.ItemID) int {
-	sum := 0
-	for b := range v.Blocks(id) {
-		sum += s.tokens(v, policy.Target{Item: id, Block: b})
+// weigh takes new figures of an item's results.
+func (s *geminiMasking) weigh(results []policy.Result, id policy.ItemID, of func(policy.Target) int) {
+	i, ok := s.first[id]
+	for ; ok && i < len(s.tokens) && results[i].Target.Item == id; i++ {
+		n := of(results[i].Target)
+		if n > 0 {
+			s.settled = min(s.settled, i)
+		}
+		if i < s.sent {
+			s.history += n - s.tokens[i]
+		}
+		if i >= s.edge && i < s.sent {
+			s.newest += n - s.tokens[i]
+		}
+		s.tokens[i] = n
 	}
-	return sum
 }
 
-// tokens is estimateTokenCountSync of a result that can be masked, 0 of any other block.
-func (s *geminiMasking) tokens(v policy.View, t policy.Target) int {
+// responded is the number of results in the history, which ends with the last response.
+func (s *geminiMasking) responded(v policy.View) int {
+	pending := map[policy.ItemID]bool{}
+	for id := range v.Backward {
+		if v.Role(id) == session.Assistant {
+			break
+		}
+		pending[id] = true
+	}
+	results := v.Results()
+	n := len(results)
+	for n > 0 && (pending[results[n-1].Target.Item] || !v.Has(results[n-1].Target.Item)) {
+		n--
+	}
+	return n
+}
+
+// resultTokens is estimateTokenCountSync of a result that can be masked, 0 of any other block.
+func (s *geminiMasking) resultTokens(v policy.View, t policy.Target) int {
 	raw := v.Raw(t)
 	if raw == nil || raw.Kind != jsonl.KindToolResult || measure.Images(v, t) > 0 {
 		return 0
@@ -176,7 +221,7 @@ func (s *geminiMasking) mask(c *policy.Context, t policy.Target) (*policy.Conten
 	if err != nil {
 		return nil, err
 	}
-	was := s.tokens(c.View, t)
+	was := s.resultTokens(c.View, t)
 	now := (len(tool) + len(`{"output":}`) + masked.Length.JSON) / 4
 	if was <= now {
 		return nil, nil
