@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl"
-	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/measure"
 	"github.com/ctxkit/ctxkit/policy/stage/summarize"
@@ -79,12 +78,10 @@ func check(c *policy.Check) {
 // geminiCompression acts before a call: the history is everything up to the last response, and what has joined since
 // is the message about to be sent.
 type geminiCompression struct {
-	p      GeminiCompression
-	failed bool                  // an automatic compression made the history larger, and none has succeeded since
-	idle   bool                  // nothing could be split
-	epoch  int                   // of the view when nothing could
-	seen   int                   // items that had joined then
-	texts  map[policy.Target]int // tokens of recorded results
+	p       GeminiCompression
+	failed  bool // an automatic compression made the history larger, and none has succeeded since
+	unsplit measure.Unsplit
+	texts   map[policy.Target]int // tokens of recorded results
 
 	estimate estimate
 }
@@ -102,7 +99,7 @@ func (s *geminiCompression) Run(c *policy.Context) ([]policy.Edit, error) {
 	}
 	prompt := s.prompt(c)
 	limit := s.p.limit(c.Window)
-	if prompt == 0 || prompt < limit || s.stuck(c.View) {
+	if prompt == 0 || prompt < limit || s.unsplit.Still(contents(c.View, nil)) {
 		return nil, nil
 	}
 	return s.compress(c, "auto", fmt.Sprintf("the last prompt's %d tokens >= %d", prompt, limit), false)
@@ -120,25 +117,6 @@ func (s *geminiCompression) prompt(c *policy.Context) int {
 	return c.Used
 }
 
-// stuck reports whether there is still nothing to split: since the last attempt no prompt has joined, and every
-// response called a tool.
-func (s *geminiCompression) stuck(v policy.View) bool {
-	if !s.idle || v.Epoch() != s.epoch {
-		return false
-	}
-	arrived := v.Arrived()
-	for _, id := range arrived[s.seen:] {
-		switch m := v.Message(id); {
-		case m == nil || m.Class == session.ClassPrompt:
-			return false
-		case m.Role == session.Assistant && !contents(v, nil).CallsTool(id):
-			return false
-		}
-	}
-	s.seen = len(arrived)
-	return true
-}
-
 func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, force bool) ([]policy.Edit, error) {
 	history, pending := measure.History(c.View, force)
 	if len(history) == 0 || s.failed && !force && s.p.AfterFailure == "nothing" {
@@ -153,10 +131,10 @@ func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, 
 	}
 	split := s.split(c.View, history, cuts)
 	if split == 0 {
-		s.idle, s.epoch, s.seen = true, c.View.Epoch(), len(c.View.Arrived())
+		s.unsplit.Note(c.View)
 		return nil, nil
 	}
-	s.idle = false
+	s.unsplit = measure.Unsplit{}
 	summary, boundary, from, err := summarize.Take(c, s.p.Summary, summarize.Bare)
 	if err != nil {
 		return nil, err

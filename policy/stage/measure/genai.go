@@ -151,3 +151,32 @@ func (g GenAI) has(id policy.ItemID, kind jsonl.Kind) bool {
 	}
 	return false
 }
+
+// Unsplit remembers a history in which there is nothing to split.
+type Unsplit struct {
+	noted bool
+	epoch int
+	seen  int // of View.Arrived
+}
+
+// Note notes that there is nothing to split in the view.
+func (u *Unsplit) Note(v policy.View) { *u = Unsplit{true, v.Epoch(), len(v.Arrived())} }
+
+// Still reports whether there is still nothing to split: since Note no prompt has joined, and every response called a
+// tool.
+func (u *Unsplit) Still(g GenAI) bool {
+	if !u.noted || g.View.Epoch() != u.epoch {
+		return false
+	}
+	arrived := g.View.Arrived()
+	for _, id := range arrived[u.seen:] {
+		switch m := g.View.Message(id); {
+		case m == nil || m.Class == session.ClassPrompt:
+			return false
+		case m.Role == session.Assistant && !g.CallsTool(id):
+			return false
+		}
+	}
+	u.seen = len(arrived)
+	return true
+}

@@ -64,6 +64,8 @@ func compressionLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.
 type qwenCompression struct {
 	p       QwenCompression
 	breaker summarize.Breaker
+	unsplit measure.Unsplit  // 0.12
+	weights measure.ItemSums // 0.0.14: tokens
 }
 
 func (s *qwenCompression) Run(c *policy.Context) ([]policy.Edit, error) {
@@ -71,19 +73,22 @@ func (s *qwenCompression) Run(c *policy.Context) ([]policy.Edit, error) {
 	if manual && s.p.Manual != "replay" || !manual && (s.breaker.Open() || s.p.Threshold <= 0) {
 		return nil, nil
 	}
-	history, pending := measure.History(c.View, manual)
-	if len(history) == 0 {
-		return nil, nil
-	}
-	size, limit := s.size(c, history), s.p.limit(c.Window)
 	a := &attempt{trigger: "manual", reason: "the user asked for it", prompt: s.p.Prompt, choices: s.p.Summary}
 	if !manual {
-		if size < limit {
+		size, limit := s.size(c), s.p.limit(c.Window)
+		if size < limit || s.unsplit.Still(contents(c.View)) {
 			return nil, nil
 		}
 		a.trigger, a.reason = "auto", fmt.Sprintf("the last prompt's %d tokens >= %d", size, limit)
 	}
+	history, pending := measure.History(c.View, manual)
+	if len(history) == 0 {
+		return nil, nil
+	}
 	split := s.split(c.View, history)
+	if s.unsplit = (measure.Unsplit{}); split == 0 && s.p.Rules == "0.12" {
+		s.unsplit.Note(c.View)
+	}
 	if split == 0 && s.p.Rules != "0.0.14" || s.p.Rules == "0.15" && s.share(c.View, history, split) < minShare {
 		return nil, nil
 	}
@@ -107,15 +112,25 @@ func (s *qwenCompression) Run(c *policy.Context) ([]policy.Edit, error) {
 	return a.replace(c, sum, slices.Concat(history[split:], pending), more...), nil
 }
 
-// size is what the product takes for the size of the last prompt, in tokens: its usage, or the count of the history.
-func (s *qwenCompression) size(c *policy.Context, history []policy.ItemID) int {
+// size is what the product takes for the size of the last prompt, in tokens: its usage, or the count of the history,
+// which ends with the last response.
+func (s *qwenCompression) size(c *policy.Context) int {
 	if s.p.Rules != "0.0.14" {
 		if !c.Last.Known || c.Last.Summary {
 			return 0
 		}
 		return c.Last.Usage.Context()
 	}
-	return weigh(c.View, history)
+	s.weights.Of = policy.View.ClientWeight
+	s.weights.Follow(c.View)
+	tokens := s.weights.Sum
+	for id := range c.View.Backward {
+		if c.View.Role(id) == session.Assistant {
+			break
+		}
+		tokens -= s.weights.Items[id]
+	}
+	return tokens
 }
 
 func weigh(v policy.View, items []policy.ItemID) (tokens int) {
@@ -200,4 +215,8 @@ func (s *qwenCompression) share(v policy.View, history []policy.ItemID, at int) 
 }
 
 // Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *qwenCompression) Fork() policy.Stage { c := *s; return &c }
+func (s *qwenCompression) Fork() policy.Stage {
+	c := *s
+	c.weights = measure.ItemSums{} // weighs the view anew
+	return &c
+}
