@@ -2,21 +2,24 @@ package cache
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 )
 
+// maxModels is how many models an Automatic remembers, so that the cost of a call does not grow with the models of a
+// session.
+const maxModels = 64
+
 // Automatic simulates a provider that caches by itself: of the beginning that a request has in common with the last one
 // to the same model it reads the whole blocks. Nothing is marked, and no write is billed. Like Sim it compares no
-// content: the caller says how long the common beginning is where it is not all. The zero value is an empty cache.
+// content: the caller says how long the common beginning is where it is not all. Of more than 64 models it forgets the one
+// that was asked least recently. The zero value is an empty cache.
 type Automatic struct {
-	models []prefix
-	at     map[string]int // index into models, by model
-	limits []limit
-	acts   int  // Limit calls
-	shrunk int  // tokens of all Shrink calls
-	any    bool // a request was made
+	models []prefix // in the order of their last use, at most maxModels
+	limits []limit  // see tidy
+	acts   int      // Limit calls
+	shrunk int      // tokens of all Shrink calls
+	any    bool     // a request was made
 	now    time.Time
 }
 
@@ -29,6 +32,7 @@ type limit struct {
 
 // prefix is what the last request to a model left, as it was when the model was last looked up.
 type prefix struct {
+	model     string
 	acts      int // Limit calls by then
 	shrunk    int // tokens of Shrink calls by then
 	left      int // tokens, with the response where that is cached
@@ -53,18 +57,31 @@ type UnmarkedRequest struct {
 // Clone is a cache that goes on by itself.
 func (a *Automatic) Clone() Automatic {
 	c := *a
-	c.models, c.at, c.limits = slices.Clone(a.models), maps.Clone(a.at), slices.Clone(a.limits)
+	c.models, c.limits = slices.Clone(a.models), slices.Clone(a.limits)
 	return c
 }
 
 // of finds what a model's last request left, after all Limit and Shrink calls since; nil where there was none. It is
 // valid until the next model.
 func (a *Automatic) of(model string) *prefix {
-	i, known := a.at[model]
-	if !known {
-		return nil
+	last := len(a.models) - 1
+	for i := last; i >= 0; i-- {
+		if a.models[i].model != model {
+			continue
+		}
+		if i < last {
+			m := a.models[i]
+			copy(a.models[i:], a.models[i+1:])
+			a.models[last] = m
+		}
+		a.settle(&a.models[last])
+		return &a.models[last]
 	}
-	m := &a.models[i]
+	return nil
+}
+
+// settle applies to a model's prefix the Limit and Shrink calls since it was last looked up.
+func (a *Automatic) settle(m *prefix) {
 	// Calls that take off and bound tokens at least down to none come to the least bound, less what is taken off.
 	same := m.same + m.shrunk
 	n, _ := slices.BinarySearchFunc(a.limits, m.acts, func(l limit, act int) int { return cmp.Compare(l.act, act) })
@@ -74,10 +91,16 @@ func (a *Automatic) of(model string) *prefix {
 	m.same, m.left = max(same-a.shrunk, 0), max(m.left+m.shrunk-a.shrunk, 0)
 	m.reasoning = min(m.reasoning, m.same)
 	m.acts, m.shrunk = a.acts, a.shrunk
-	if len(a.models) == 1 {
-		a.limits = a.limits[:0]
-	}
-	return m
+}
+
+// tidy leaves, of the limits, the first that each model has not seen: it is the least of them.
+func (a *Automatic) tidy() {
+	before := -1
+	a.limits = slices.DeleteFunc(a.limits, func(l limit) bool {
+		from := before
+		before = l.act
+		return !slices.ContainsFunc(a.models, func(m prefix) bool { return from < m.acts && m.acts <= l.act })
+	})
 }
 
 // open is of, and makes what there is not.
@@ -85,11 +108,10 @@ func (a *Automatic) open(model string) *prefix {
 	if m := a.of(model); m != nil {
 		return m
 	}
-	if a.at == nil {
-		a.at = map[string]int{}
+	if len(a.models) == maxModels {
+		a.models = slices.Delete(a.models, 0, 1)
 	}
-	a.at[model] = len(a.models)
-	a.models = append(a.models, prefix{acts: a.acts, shrunk: a.shrunk, reasoning: -1})
+	a.models = append(a.models, prefix{model: model, acts: a.acts, shrunk: a.shrunk, reasoning: -1})
 	return &a.models[len(a.models)-1]
 }
 
@@ -113,14 +135,17 @@ func (a *Automatic) Limit(tokens int, cause Cause) {
 	}
 	a.limits = append(a.limits[:n], l)
 	a.acts++
+	if len(a.limits) > 2*len(a.models) {
+		a.tidy()
+	}
 }
 
 // Shrink states that the server removed tokens from what was sent, and what stays is still cached. Below 0 it put
 // something longer in the place of what was sent.
 func (a *Automatic) Shrink(tokens int) {
 	if tokens < 0 { // what was bounded at none grows from there
-		for model := range a.at {
-			a.of(model)
+		for i := range a.models {
+			a.settle(&a.models[i])
 		}
 	}
 	a.shrunk += tokens

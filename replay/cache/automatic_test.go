@@ -266,6 +266,50 @@ func TestLateAutomatic(t *testing.T) {
 	}
 }
 
+// TestLimitsDoNotPileUp: a model that is asked no more does not keep the limits of all requests to another.
+func TestLimitsDoNotPileUp(t *testing.T) {
+	var a Automatic
+	k := kindOf(t, "gpt-5-4")
+	for i := range 1000 {
+		for m := range 1 + 2/(i+1) { // three models, of which one goes on
+			a.Request(UnmarkedRequest{Start: start, Model: fmt.Sprint("m", m), Kind: k, Tokens: 20_000 + 10*i})
+		}
+		a.Limit(10_000+10*i, Cause{Kind: Edited})
+	}
+	if len(a.limits) > 6 {
+		t.Errorf("%d limits of 1000 requests to three models", len(a.limits))
+	}
+	if m := a.of("m2"); m.same != 10_000 {
+		t.Errorf("the first limit leaves %d tokens, want 10000", m.same)
+	}
+}
+
+// TestManyModels: of more models than are remembered, the one that was asked least recently counts as new.
+func TestManyModels(t *testing.T) {
+	var a Automatic
+	k := kindOf(t, "gpt-5-4")
+	ask := func(model int) BreakCause {
+		_, cause := a.Request(UnmarkedRequest{Start: start, Model: fmt.Sprint("m", model), Kind: k, Tokens: 20_000})
+		return cause.Kind
+	}
+	for m := range maxModels {
+		ask(m)
+	}
+	if got := ask(0); got != None {
+		t.Errorf("the first of %d models: %q", maxModels, got)
+	}
+	ask(maxModels)
+	if got := ask(0); got != None {
+		t.Errorf("a model that was asked lately: %q", got)
+	}
+	if got := ask(1); got != ModelSwitch {
+		t.Errorf("the one asked least recently: %q, want %q", got, ModelSwitch)
+	}
+	if len(a.models) != maxModels {
+		t.Errorf("%d models are remembered", len(a.models))
+	}
+}
+
 // FuzzAutomatic: whatever is asked, a request reads whole blocks of what it has in common with the last one, or of the
 // floor; nothing is written, and the parts add up to the input.
 func FuzzAutomatic(f *testing.F) {
