@@ -302,7 +302,7 @@ func (b *builder) readAgain(f *file, c *call, text []byte) {
 	if len(n.sources) == 0 {
 		return
 	}
-	b.folded, b.ends = b.folded[:0], b.ends[:0]
+	b.folded, b.ends = reused(b.folded), reused(b.ends)
 	for line := range bytes.Lines(shown(text)) {
 		b.folded = fold(b.folded, line)
 		b.ends = append(b.ends, int32(len(b.folded)))

@@ -143,6 +143,17 @@ type reader struct {
 	buf   []byte
 }
 
+// mostReused is the length of the largest buffer that is used again, elements.
+const mostReused = 1 << 20
+
+// reused is a buffer to append to, without memory where it was grown for a long text.
+func reused[T any](buf []T) []T {
+	if cap(buf) > mostReused {
+		return nil
+	}
+	return buf[:0]
+}
+
 func (x *Index) reader() *reader { return &reader{x: x, texts: x.conv.NewBlockReader()} }
 
 // text returns the text of a block; of a call, the strings of its input, one a line, and the input.
@@ -151,7 +162,7 @@ func (r *reader) text(block int32) (text, input []byte, err error) {
 		return nil, nil, fmt.Errorf("looking for uses: %w", err)
 	}
 	if r.x.block(block).Kind == jsonl.KindToolUse {
-		r.buf = inputTexts(r.buf[:0], text)
+		r.buf = inputTexts(reused(r.buf), text)
 		return r.buf, text, nil
 	}
 	return text, nil, nil
@@ -213,7 +224,7 @@ func (x *Index) locate(found []needle, kept *forms) error {
 			if err != nil {
 				return err
 			}
-			folded = fold(folded[:0], text)
+			folded = fold(reused(folded), text)
 			form = folded
 		}
 		only := x.conv.Messages[x.of[b]].RecordOnly

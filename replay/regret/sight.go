@@ -176,8 +176,8 @@ func (s *sight) put(c *policy.Content) error {
 // textOf returns the text of a content, or of the block that it refers to, in the normal form.
 func (s *sight) textOf(c *policy.Content) (string, error) {
 	if c.Ref == nil {
-		s.raw = append(s.raw[:0], c.Text...)
-		s.folded = fold(s.folded[:0], s.raw)
+		s.raw = append(reused(s.raw), c.Text...)
+		s.folded = fold(reused(s.folded), s.raw)
 		return string(s.folded), nil
 	}
 	read := s.reader.WholeText
@@ -188,7 +188,7 @@ func (s *sight) textOf(c *policy.Content) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("reading the replacement of an edit: %w", err)
 	}
-	s.folded = fold(s.folded[:0], text)
+	s.folded = fold(reused(s.folded), text)
 	return string(s.folded), nil
 }
 

@@ -124,8 +124,11 @@ func (w *encodeWork) run() {
 type encoding struct {
 	*encodeWork
 	texts *session.BlockReader
-	buf   []byte
+	buf   []byte // of a tool_use, as it is counted
 }
+
+// mostReused is the length of the largest buffer that is used again, bytes.
+const mostReused = 1 << 20
 
 func (w *encoding) message(m int) error {
 	for b := range w.conv.Messages[m].Blocks {
@@ -191,6 +194,9 @@ func (w *encoding) block(m, b int) (int, error) {
 		}
 		return text, err
 	})
+	if cap(w.buf) > mostReused {
+		w.buf = nil
+	}
 	return scaled(n, w.how.Ratio), err
 }
 
