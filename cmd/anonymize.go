@@ -138,17 +138,13 @@ func (o *AnonymizeOptions) disclose(sys *system, a *anonymize.Anonymizer) error 
 
 // newAnonymizer is an Anonymizer whose replacements fit the encodings that tokens are counted in.
 func newAnonymizer(form *foreign.Form, seed string) (*anonymize.Anonymizer, error) {
-	var counters []func(string) int
+	var counters []func([]byte) int
 	for _, name := range []string{tokens.NameO200K, tokens.NameCL100K} {
 		encoder, err := tokens.NewEncoder(name)
 		if err != nil {
 			return nil, err
 		}
-		var buf []byte
-		counters = append(counters, func(text string) int {
-			buf = append(buf[:0], text...)
-			return encoder.CountBytes(buf)
-		})
+		counters = append(counters, encoder.CountBytes)
 	}
 	return anonymize.New(form, seed, counters...), nil
 }

@@ -21,10 +21,10 @@ import (
 )
 
 // Anonymizer rewrites the files of one session. First Note reads every file, so that no stand-in is a long word of the
-// original; then Write writes each.
+// original; then Write writes each. It is for one goroutine.
 type Anonymizer struct {
 	writer
-	counters  []func(string) int
+	counters  []func([]byte) int
 	content   hash.Hash
 	originals map[string]bool // long words of the session, in lower case
 	safe      map[string]bool // words with a meaning for readers: never stand-ins
@@ -40,8 +40,9 @@ type Anonymizer struct {
 // find out which words they stand for. Where it is "" the noted content decides them: the same session gives the same
 // output, and nobody can derive the stand-ins without the session.
 //
-// Stand-ins are drawn among those with as many tokens as their words by each of the counters, at most two.
-func New(form *foreign.Form, seed string, counters ...func(text string) int) *Anonymizer {
+// Stand-ins are drawn among those with as many tokens as their words by each of the counters, at most two. A
+// counter does not keep or change its text.
+func New(form *foreign.Form, seed string, counters ...func(text []byte) int) *Anonymizer {
 	a := &Anonymizer{content: sha256.New(), counters: counters[:min(len(counters), maxCounters)], originals: map[string]bool{}, timed: map[string]bool{}}
 	voc := newVocabulary(form)
 	a.safe = voc.safe()

@@ -16,7 +16,7 @@ import (
 )
 
 // anonymized rewrites one file by itself.
-func anonymized(t testing.TB, seed, text string, counters ...func(string) int) string {
+func anonymized(t testing.TB, seed, text string, counters ...func([]byte) int) string {
 	t.Helper()
 	src, err := jsonl.OpenReader("test.jsonl", strings.NewReader(text))
 	if err != nil {
@@ -216,14 +216,14 @@ func TestCheck(t *testing.T) {
 
 // listed counts the words of the list as one token, with or without a space before them, and any other in threes of
 // letters.
-func listed() func(string) int {
+func listed() func([]byte) int {
 	one := map[string]bool{}
 	for _, w := range strings.Fields(wordList) {
 		one[w] = true
 	}
-	return func(text string) int {
+	return func(text []byte) int {
 		n := 0
-		for w := range strings.FieldsSeq(text) {
+		for w := range strings.FieldsSeq(string(text)) {
 			if one[strings.ToLower(w)] {
 				n++
 			} else {
@@ -255,7 +255,7 @@ func TestTokensStay(t *testing.T) {
 		if jsonl.Measure(got) != jsonl.Measure(text) {
 			t.Errorf("seed %s: %+v became %+v", seed, jsonl.Measure(text), jsonl.Measure(got))
 		}
-		if before, after := count(text), count(got); after < before-before/200 || after > before+before/200 {
+		if before, after := count([]byte(text)), count([]byte(got)); after < before-before/200 || after > before+before/200 {
 			t.Errorf("seed %s: %d tokens became %d", seed, before, after)
 		}
 		letterRuns(got, func(run string) {
@@ -268,6 +268,29 @@ func TestTokensStay(t *testing.T) {
 		if other := b.Text(text); other != got {
 			t.Errorf("seed %s: two runs, two texts", seed)
 		}
+	}
+}
+
+// TestRoomOfALongLine: a long line leaves no memory of its length.
+func TestRoomOfALongLine(t *testing.T) {
+	long := strings.Repeat(`caf\u00e9 word `, mostReused/7)
+	a := New(nil, "seed", listed())
+	var out bytes.Buffer
+	for _, text := range []string{`{"text":"` + long + "\"}\n", `{"text":"short"}`} {
+		src, err := jsonl.OpenReader("test.jsonl", strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer src.Close()
+		if err := a.Note(src, 1); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Write(src, "", 1, &out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := max(cap(a.dst), cap(a.text), cap(a.forms), cap(a.texts.pieces), cap(a.texts.whole), cap(a.texts.best)); got > mostReused {
+		t.Errorf("room for %d is kept, more than %d", got, mostReused)
 	}
 }
 

@@ -26,15 +26,24 @@ type filler struct {
 	fixedAt [256]bool
 	inFixed bool // what is written is one of them
 	tries   *recovery
-	pieces  []piece
-	chunks  [][2]int
-	slots   []int
-	wanted  []balance // tokens of the chunks
-	start   int       // where the stand-in of a line, or of a fixed text, begins
-	owed    balance   // tokens that the stand-in of a line has too few so far
-	ends    []int     // of the pieces of a chunk
-	best    []byte    // scratch of chunk
-	whole   []byte    // scratch of tokens
+	start   int     // where the stand-in of a line, or of a fixed text, begins
+	owed    balance // tokens that the stand-in of a line has too few so far
+	room
+}
+
+// mostReused is the length of the longest line whose memory is used again, bytes.
+const mostReused = 1 << 20
+
+// room is the memory of a filler that is used again: it grows with the longest line.
+type room struct {
+	pieces    []piece
+	chunks    [][2]int
+	slots     []int
+	wanted    []balance // tokens of the chunks
+	ends      []int     // of the pieces of a chunk
+	best      []byte    // scratch of chunk
+	chunkText []byte    // of a chunk, scratch of refill
+	whole     []byte    // scratch of tokens
 }
 
 // piece is a part of plain ASCII: a word, a number or a sign.
@@ -69,7 +78,11 @@ func (f *filler) line(dst []byte, line string) []byte {
 		}
 	}
 	f.owed, f.start = balance{}, len(dst)
-	return f.part(dst, newDraw(&f.seed, 't', line), line)
+	dst = f.part(dst, newDraw(&f.seed, 't', line), line)
+	if len(line) > mostReused {
+		f.room = room{}
+	}
+	return dst
 }
 
 // fix sets the texts that have one stand-in everywhere.
@@ -205,11 +218,11 @@ func (f *filler) refill(dst []byte, d *draw, s string, from, to int) []byte {
 	before := signsBefore(s[max(0, from-maxSigns):from])
 	f.wanted = f.wanted[:0]
 	for i, c := range f.chunks {
-		f.scratch = f.scratch[:0]
+		f.chunkText = f.chunkText[:0]
 		for _, p := range f.pieces[c[0]:c[1]] {
-			f.scratch = append(f.scratch, p.text...)
+			f.chunkText = append(f.chunkText, p.text...)
 		}
-		f.wanted = append(f.wanted, f.tokens(before, after, i, f.scratch))
+		f.wanted = append(f.wanted, f.tokens(before, after, i, f.chunkText))
 	}
 	f.move(d)
 	// A chunk between spaces is as many tokens at any place. The first and one beside other signs stay.
@@ -319,11 +332,10 @@ func (f *filler) tokens(before, after string, i int, chunk []byte) (n balance) {
 		b = append(b, after...)
 	}
 	f.whole = b
-	text := string(b)
 	for k, count := range f.counters {
-		n[k] = count(text)
+		n[k] = count(b)
 		if before != "" {
-			n[k] -= count(before)
+			n[k] -= count(b[:len(before)])
 		}
 	}
 	return n

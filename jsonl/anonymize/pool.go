@@ -63,7 +63,7 @@ const (
 
 // pools draws words of a kind. Which of the public list are drawn is secret, and none is a long word of the session.
 type pools struct {
-	counters []func(string) int
+	counters []func([]byte) int
 	seed     [32]byte
 	avoid    func(word string) bool
 	lists    [maxWord + 1][]string
@@ -72,7 +72,7 @@ type pools struct {
 	scratch  []byte
 }
 
-func newPools(counters []func(string) int, seed [32]byte, avoid func(string) bool) *pools {
+func newPools(counters []func([]byte) int, seed [32]byte, avoid func(string) bool) *pools {
 	p := &pools{counters: counters, seed: seed, avoid: avoid, pools: map[kind][]string{}, counted: map[string]amounts{}}
 	for _, w := range strings.Fields(wordList) {
 		// Half of the list is left out, by the seed: that a word does not occur does not say that the session has it.
@@ -107,14 +107,13 @@ func (p *pools) count(before byte, word string) (n amounts) {
 	if n, ok := p.counted[string(p.scratch)]; ok {
 		return n
 	}
-	text := string(p.scratch)
 	for i, count := range p.counters {
-		n[i] = uint16(min(count(text), 1<<15))
+		n[i] = uint16(min(count(p.scratch), 1<<15))
 	}
 	if len(p.counted) >= maxCached {
 		clear(p.counted)
 	}
-	p.counted[text] = n
+	p.counted[string(p.scratch)] = n
 	return n
 }
 

@@ -47,6 +47,9 @@ type frame struct {
 
 // value rewrites a line, or a document.
 func (w *writer) value(b []byte) {
+	if cap(w.dst) > mostReused {
+		w.dst, w.text, w.forms = nil, nil, nil
+	}
 	w.dst, w.stack = w.dst[:0], w.stack[:0]
 	if first := bytes.TrimLeft(b, " \t\r\n\ufeff"); len(first) > 0 && strings.IndexByte(`{["`, first[0]) < 0 {
 		w.plain(b, place{})
