@@ -108,12 +108,10 @@ func runCompare(sys *system, o *CompareOptions) error {
 	}
 	early = false
 	j, err := startSaying(sys, msgs, o.Inputs, o.InputOptions, &o.OutputOptions)
-	if err == nil {
-		err = o.unknownModel(j.msgs)
-	}
 	if err != nil {
 		return err
 	}
+	o.unknownModel(j.msgs)
 	msgs.kept = nil
 	run.loop = j.loop("compared")
 	run.loop.skipEmpty = true

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -49,11 +50,7 @@ func (o *PriceOptions) check() error {
 	if err != nil {
 		return startHint(err, "ctxkit prices --format json")
 	}
-	base, err := price.Default()
-	if err != nil {
-		return err
-	}
-	o.table = own.Over(base)
+	o.table = own.Over(price.Default())
 	return nil
 }
 
@@ -138,13 +135,7 @@ func newPrices(sys *system) *cobra.Command {
   ctxkit prices --prices mine.json`,
 		Args: noArguments,
 	}, func() error {
-		table := o.table
-		if table == nil {
-			var err error
-			if table, err = price.Default(); err != nil {
-				return err
-			}
-		}
+		table := cmp.Or(o.table, price.Default())
 		return o.print(sys, func(w io.Writer, opt report.Layout) error { return report.Prices(w, table, opt) })
 	}, o.from(sys), o.with(report.ListFormats, report.PriceTables...))
 }

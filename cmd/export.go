@@ -92,12 +92,10 @@ func runExport(sys *system, o *ExportOptions) error {
 	streams := o.OutputOptions
 	streams.File = ""
 	j, err := start(sys, o.Inputs, o.InputOptions, &streams)
-	if err == nil {
-		err = o.unknownModel(j.msgs)
-	}
 	if err != nil {
 		return err
 	}
+	o.unknownModel(j.msgs)
 	files, err := o.createTables(sys)
 	if err != nil {
 		return err
@@ -185,12 +183,10 @@ func (o *ExportOptions) exported(sys *system, c agentConversation, choices []pol
 	s := &report.ExportedSession{Client: c.conv.Product, Lines: c.conv.Lines}
 	var err error
 	s.ComparedSession, err = o.compareOne(sys, c, choices, nil, func(t *replay.Timeline) { s.Timelines = append(s.Timelines, t) })
-	if err == nil {
-		s.Glance, err = replay.GlanceAt(c.conv, nil, nil)
-	}
 	if err != nil {
 		return nil, err
 	}
+	s.Glance = replay.GlanceAt(c.conv, nil, nil)
 	if !o.NoText {
 		s.Title = c.conv.Title
 	}

@@ -47,12 +47,10 @@ func runWeka(sys *system, o *ExportOptions) error {
 	streams := o.OutputOptions
 	streams.File = ""
 	j, err := start(sys, o.Inputs, o.InputOptions, &streams)
-	if err == nil {
-		err = o.unknownModel(j.msgs)
-	}
 	if err != nil {
 		return err
 	}
+	o.unknownModel(j.msgs)
 	if why := sys.files.taken(filepath.Join(o.File, wekaFile(1))); why != "" {
 		return fmt.Errorf("%s: %s: name another folder for the traces", o.File, why)
 	}

@@ -52,15 +52,10 @@ func (m *messages) converted(list []*replay.Conversion) {
 }
 
 // unknownModel warns of a model of the options that is not in the table, where no replay is printed that would.
-func (o *ReplayOptions) unknownModel(m *messages) error {
-	table, err := price.Default()
-	if err != nil {
-		return err
-	}
-	if w := replay.UnknownModel(cmp.Or(o.table, table), o.options()); w != nil {
+func (o *ReplayOptions) unknownModel(m *messages) {
+	if w := replay.UnknownModel(cmp.Or(o.table, price.Default()), o.options()); w != nil {
 		m.warn(*w)
 	}
-	return nil
 }
 
 // gridHint adds to the error of a grid that is too large what to do about it.

@@ -137,12 +137,10 @@ func (r *replays) each(verb string, use func(l *conversationLoop, tl *replay.Tim
 // listReplays prints a list with a row of each replay.
 func listReplays[T any](sys *system, o *ReplayOptions, verb string, row func(*conversationLoop, *replay.Timeline) T, print func(io.Writer, []T, policy.Use, report.Layout) error) error {
 	r, err := o.begin(sys)
-	if err == nil {
-		err = o.unknownModel(r.msgs)
-	}
 	if err != nil {
 		return err
 	}
+	o.unknownModel(r.msgs)
 	var list []T
 	var converted []*replay.Conversion
 	failed, err := r.each(verb, func(l *conversationLoop, tl *replay.Timeline) error {

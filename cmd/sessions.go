@@ -169,7 +169,7 @@ func readGlance(path string) (*replay.Glance, error) {
 	for _, c := range convs.list[1:] {
 		agents = append(agents, c.conv)
 	}
-	return replay.GlanceAt(convs.list[0].conv, agents, nil)
+	return replay.GlanceAt(convs.list[0].conv, agents, nil), nil
 }
 
 // findSessions lists the sessions of folders, or of the default ones, which need not all exist.

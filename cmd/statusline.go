@@ -105,10 +105,7 @@ func readStatus(sys *system) (s report.ClientStatus, err error) {
 	if err != nil {
 		return s, err
 	}
-	models, err := price.Default()
-	if err != nil {
-		return s, err
-	}
+	models := price.Default()
 	list := thresholds(pol, &ThresholdsOptions{Model: client.Model.ID, Window: Tokens(s.Window)}, models)
 	s.Window, s.Limits = list.Window, list.Limits
 	return s, nil

@@ -60,12 +60,10 @@ points that are finished in the first.`,
 func runSweep(sys *system, o *SweepOptions) error {
 	o.Regret = !o.NoRegret
 	r, err := o.begin(sys)
-	if err == nil {
-		err = o.unknownModel(r.msgs)
-	}
 	if err != nil {
 		return err
 	}
+	o.unknownModel(r.msgs)
 	return r.out.close(r.sweep(o))
 }
 

@@ -52,10 +52,7 @@ func runThresholds(sys *system, o *ThresholdsOptions) error {
 	if err != nil {
 		return err
 	}
-	models, err := price.Default()
-	if err != nil {
-		return err
-	}
+	models := price.Default()
 	t := thresholds(pol, o, models)
 	msgs := o.messages(sys)
 	msgs.warn(pol.warnings...)

@@ -98,14 +98,8 @@ func (s *sampled) bill(m *price.Model) (b Bill) {
 }
 
 // BilledBy is what the API reported of a conversation's requests, at the prices of a table; nil: the embedded one.
-func BilledBy(conv *session.Conversation, table *price.Table) (*RecordedBill, error) {
-	if table == nil {
-		var err error
-		if table, err = price.Default(); err != nil {
-			return nil, err
-		}
-	}
-	c := &caching{models: table, known: map[string]*price.Model{}}
+func BilledBy(conv *session.Conversation, table *price.Table) *RecordedBill {
+	c := &caching{models: cmp.Or(table, price.Default()), known: map[string]*price.Model{}}
 	b := &RecordedBill{Models: []ModelBill{}}
 	for _, q := range conv.Requests {
 		m := &conv.Messages[q.Message]
@@ -132,7 +126,7 @@ func BilledBy(conv *session.Conversation, table *price.Table) (*RecordedBill, er
 			b.model(model).Add(one)
 		}
 	}
-	return b, nil
+	return b
 }
 
 // recordedCall is the bill of the call that wrote the summary of a compaction, which has a recorded usage, and its model:
@@ -253,19 +247,12 @@ func (b *Bridge) Add(o *Bridge) {
 // others are the subagents that the session's bill includes and the replay does not.
 func (r *Record) Bridge(tl *Timeline, pol *policy.Policy, opt Options, others ...*session.Conversation) (*Bridge, error) {
 	table := r.table(opt)
-	recorded, err := BilledBy(r.Conv, table)
-	if err != nil {
-		return nil, err
-	}
-	b := &Bridge{Recorded: recorded, Model: opt.Model, Steps: []BridgeStep{}}
+	b := &Bridge{Recorded: BilledBy(r.Conv, table), Model: opt.Model, Steps: []BridgeStep{}}
 	for _, conv := range others {
-		other, err := BilledBy(conv, table)
-		if err != nil {
-			return nil, err
-		}
+		other := BilledBy(conv, table)
 		other.Agents = 1
 		b.step(StepSubagents, other.Calls, -other.CostUSD.Nano)
-		recorded.Add(other)
+		b.Recorded.Add(other)
 	}
 	same := opt
 	same.Regret, same.CompactAt, same.Observe, same.Send, same.Trace = false, nil, nil, nil, nil

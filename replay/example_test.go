@@ -116,14 +116,8 @@ func ExampleBilledBy() {
 		log.Fatal(err)
 	}
 	defer file.Close()
-	table, err := price.Default()
-	if err != nil {
-		log.Fatal(err)
-	}
-	bill, err := replay.BilledBy(file.Main, table)
-	if err != nil {
-		log.Fatal(err)
-	}
+	table := price.Default()
+	bill := replay.BilledBy(file.Main, table)
 	fmt.Printf("billed: %s USD for %d requests\n", bill.CostUSD.Decimal().Text(2), bill.Requests)
 	registry, err := stage.Registry()
 	if err != nil {

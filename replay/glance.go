@@ -27,11 +27,8 @@ type Glance struct {
 // GlanceAt reads a glance off a main conversation and those of its subagents, at the prices of a table; nil: the
 // embedded one. A pause is from the last line of a response to the first line of the next one. It counts as idle where it
 // is longer than the short lifetime of the prompt cache, 5 minutes.
-func GlanceAt(main *session.Conversation, agents []*session.Conversation, table *price.Table) (*Glance, error) {
-	bill, err := BilledBy(main, table)
-	if err != nil {
-		return nil, err
-	}
+func GlanceAt(main *session.Conversation, agents []*session.Conversation, table *price.Table) *Glance {
+	bill := BilledBy(main, table)
 	g := &Glance{Requests: len(main.Requests), Compactions: len(main.Boundaries), Models: []string{}}
 	var before time.Time
 	for _, q := range main.Requests {
@@ -51,16 +48,12 @@ func GlanceAt(main *session.Conversation, agents []*session.Conversation, table 
 	}
 	g.Ended = before
 	for _, conv := range agents {
-		other, err := BilledBy(conv, table)
-		if err != nil {
-			return nil, err
-		}
-		bill.Add(other)
+		bill.Add(BilledBy(conv, table))
 	}
 	g.CostUSD, g.Without, g.Unpriced = bill.CostUSD, bill.Without, bill.Unpriced
 	for _, m := range bill.Models {
 		g.Models = append(g.Models, m.Model)
 	}
 	slices.Sort(g.Models)
-	return g, nil
+	return g
 }

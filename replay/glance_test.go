@@ -27,10 +27,7 @@ func TestGlance(t *testing.T) {
 	main := conversation(1, message(0, 0, "claude-opus-4-5", 1000000), message(5, 10, "claude-opus-4-5", 3000000),
 		message(25, 0, "nobody-knows", 2000000), message(27, 0, "claude-opus-4-5", 0))
 	agent := conversation(2, message(0, 0, "claude-haiku-4-5", 9000000))
-	g, err := GlanceAt(main, []*session.Conversation{agent}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := GlanceAt(main, []*session.Conversation{agent}, nil)
 	if g.Requests != 4 || g.PeakContext != 3000000 || g.LastContext != 2000000 || g.Compactions != 1 || g.Without != 1 || g.Unpriced != 1 || g.Idle != 600 {
 		t.Errorf("%+v", g)
 	}

@@ -107,10 +107,7 @@ func NewRecord(conv *session.Conversation) (*Record, error) {
 
 // NewRecordWith is NewRecord with options.
 func NewRecordWith(conv *session.Conversation, opt RecordOptions) (*Record, error) {
-	models, err := price.Default()
-	if err != nil {
-		return nil, err
-	}
+	models := price.Default()
 	encoders, families := cmp.Or(opt.Encoders, &tokens.Encoders{}), opt.Families
 	if families == nil {
 		families = stage.Families()

@@ -35,10 +35,7 @@ func continued(t *testing.T, file string, now time.Time) (*replay.Record, *repla
 // TestContinue: a warm cache costs no more than a cold one, every input is whole, and a compaction pays back at the
 // request that is named, and not before.
 func TestContinue(t *testing.T) {
-	table, err := price.Default()
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := price.Default()
 	compacted, paid := 0, 0
 	for _, file := range shippedFiles(t) {
 		rec, c := continued(t, file, time.Time{})

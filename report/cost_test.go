@@ -108,10 +108,7 @@ func TestBillText(t *testing.T) {
 }
 
 func TestPrices(t *testing.T) {
-	table, err := price.Default()
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := price.Default()
 	for _, f := range ListFormats {
 		var b bytes.Buffer
 		if err := Prices(&b, table, Layout{Format: f}); err != nil {

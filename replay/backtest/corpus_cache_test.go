@@ -49,10 +49,7 @@ func judgeCache(t *testing.T, files []string, bars cacheBars) {
 			continue
 		}
 		tl := recorded(t, conv)
-		u, err := backtest.ScoreUsage(conv, tl)
-		if err != nil {
-			t.Fatal(err)
-		}
+		u := backtest.ScoreUsage(conv, tl)
 		sessions = append(sessions, &backtest.SessionScore{Usage: u})
 		causes := shownBreaks(conv)
 		for _, p := range backtest.CachePoints(tl) {

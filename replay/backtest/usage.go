@@ -137,11 +137,8 @@ func (u *UsageScore) round() {
 }
 
 // ScoreUsage scores the simulated usage of a conversation's recorded track.
-func ScoreUsage(conv *session.Conversation, track *replay.Timeline) (u UsageScore, err error) {
-	models, err := price.Default()
-	if err != nil {
-		return u, err
-	}
+func ScoreUsage(conv *session.Conversation, track *replay.Timeline) (u UsageScore) {
+	models := price.Default()
 	for _, p := range CachePoints(track) {
 		row := &track.Requests[p.Row]
 		u.Requests++
@@ -162,7 +159,7 @@ func ScoreUsage(conv *session.Conversation, track *replay.Timeline) (u UsageScor
 		u.Amount += count(p.RightAmount())
 		u.Unexplained += count(p.Unexplained())
 	}
-	return u, nil
+	return u
 }
 
 // Break is a request whose read of the prompt cache broke off, in the record or in the simulation alone.
@@ -190,10 +187,7 @@ func (b *Break) Off() int { return abs(b.Simulated - b.Read) }
 
 // usage scores the recorded track's simulated usage and lists the breaks.
 func (s *SessionScore) usage(r *replay.Record, track *replay.Timeline) error {
-	u, err := ScoreUsage(r.Conv, track)
-	if err != nil {
-		return err
-	}
+	u := ScoreUsage(r.Conv, track)
 	u.round()
 	s.Usage = u
 	for _, p := range CachePoints(track) {

@@ -16,10 +16,7 @@ const usd price.Price = 1_000_000_000
 
 func model(t *testing.T, id string) price.Model {
 	t.Helper()
-	table, err := price.Default()
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := price.Default()
 	m, ok := table.Find(id)
 	if !ok {
 		t.Fatalf("%s is not in the table", id)
@@ -63,10 +60,7 @@ func TestCost(t *testing.T) {
 }
 
 func TestMultipliers(t *testing.T) {
-	table, err := price.Default()
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := price.Default()
 	reads := map[string]price.Price{ // thousandths of the input
 		"claude-fable-5-1": 25, "claude-mythos-5-1": 25, "claude-opus-5-5": 50, "claude-sonnet-5-5": 50,
 		"claude-3-haiku": 120, // by its price list
@@ -169,10 +163,7 @@ func TestReadFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	base, err := price.Default()
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := price.Default()
 	over := table.Over(base)
 	if len(over.Models) != len(base.Models)+1 || over.AsOf != base.AsOf {
 		t.Errorf("%d models of %s", len(over.Models), over.AsOf)

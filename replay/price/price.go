@@ -78,8 +78,8 @@ type Table struct {
 }
 
 // Default is the table of the program, of models.json and providers.json: Anthropic's models, and those of other
-// providers (scripts/genprices). Who wants to change it copies it. There is no error: the table is a part of the program.
-func Default() (*Table, error) { return &builtIn, nil }
+// providers (scripts/genprices). Who wants to change it copies it.
+func Default() *Table { return &builtIn }
 
 // order puts the longest ids first, so that Find finds the longest prefix.
 func (t *Table) order() {

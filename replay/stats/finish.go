@@ -188,14 +188,8 @@ type Agent struct {
 func NewAgent(rec *replay.Record, about session.Subagent, table *price.Table) (a Agent, err error) {
 	conv := rec.Conv
 	a = Agent{Type: cmp.Or(about.Type, forkOf(conv.Agent)), ToolUse: about.ToolUse}
-	if table == nil {
-		if table, err = price.Default(); err != nil {
-			return a, err
-		}
-	}
-	if a.Bill, err = replay.BilledBy(conv, table); err != nil {
-		return a, err
-	}
+	table = cmp.Or(table, price.Default())
+	a.Bill = replay.BilledBy(conv, table)
 	a.Output, a.CostUSD = a.Bill.Output, a.Bill.CostUSD
 	for _, q := range conv.Requests {
 		msg := &conv.Messages[q.Message]

@@ -19,10 +19,7 @@ func TestCorpusRatio(t *testing.T) {
 	if dir == "" {
 		t.Skip("CTXKIT_CORPUS names no folder of real sessions")
 	}
-	models, err := price.Default()
-	if err != nil {
-		t.Fatal(err)
-	}
+	models := price.Default()
 	encoder, err := tokens.NewEncoder(tokens.NameO200K)
 	if err != nil {
 		t.Fatal(err)

@@ -179,15 +179,9 @@ func newBreaks(rec *replay.Record, tl, track *replay.Timeline, recorded bool, ta
 		Cache: tl.Cache, Model: tl.Model, Requests: tl.Totals.Requests, Cost: tl.Totals.CostUSD, Breaks: []CacheBreak{},
 		Compactions: tl.Totals.Compactions, Thrash: tl.Totals.Thrash,
 	}
-	bill, err := replay.BilledBy(rec.Conv, table)
-	if err != nil {
-		return nil, err
-	}
+	bill := replay.BilledBy(rec.Conv, table)
 	s.Usage, s.Billed = bill.Requests, bill.CostUSD
-	points, err := reported(rec, track, table)
-	if err != nil {
-		return nil, err
-	}
+	points := reported(rec, track, table)
 	if !recorded {
 		s.InRecord = &RecordedBreaks{}
 		for i := range points {
@@ -247,13 +241,8 @@ func (p *point) loss() *RecordedBreak {
 }
 
 // reported are the recorded breaks by request: those of a backtest, at the prices of a table; nil: the embedded one.
-func reported(rec *replay.Record, track *replay.Timeline, table *price.Table) (map[int]*point, error) {
-	if table == nil {
-		var err error
-		if table, err = price.Default(); err != nil {
-			return nil, err
-		}
-	}
+func reported(rec *replay.Record, track *replay.Timeline, table *price.Table) map[int]*point {
+	table = cmp.Or(table, price.Default())
 	points := map[int]*point{}
 	for _, p := range backtest.CachePoints(track) {
 		if !p.Broke {
@@ -267,7 +256,7 @@ func reported(rec *replay.Record, track *replay.Timeline, table *price.Table) (m
 		}
 		points[p.N] = b
 	}
-	return points, nil
+	return points
 }
 
 // readInstead is an input of which so many more tokens are read: written ones, and uncached ones where these are too few.

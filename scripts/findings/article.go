@@ -394,13 +394,7 @@ func (a *article) functions() template.FuncMap {
 		"percent": func() string { return fmt.Sprintf("%d %%", interval.Percent) },
 		"draws":   func() string { return count(interval.Draws).shown },
 		"least":   func() string { return count(compare.Least).shown },
-		"prices": func() (string, error) {
-			t, err := price.Default()
-			if err != nil {
-				return "", err
-			}
-			return t.AsOf, nil
-		},
+		"prices":  func() string { return price.Default().AsOf },
 	}
 }
 
