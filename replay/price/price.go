@@ -10,7 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/pattern"
 )
 
-//go:generate go run ../../scripts/genpricetable
+//go:generate go run -tags genpricetable ../../scripts/genpricetable
 
 // Model is one row of the table. Context, MaxInput, MaxOutput and MinCacheable are tokens.
 type Model struct {
