@@ -116,7 +116,8 @@ func Score(r *replay.Record, pol *policy.Policy, opt ScoreOptions) (*SessionScor
 	s.alarms(r, decisions)
 	s.free(conv, own)
 	s.microcompactions(r, own, track)
-	return s, s.usage(r, track)
+	s.usage(r, track)
+	return s, nil
 }
 
 // decide returns the policy's decisions, in the window that is fitted to the record where that is possible.

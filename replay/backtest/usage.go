@@ -186,7 +186,7 @@ const Unexplained cache.BreakCause = "unexplained"
 func (b *Break) Off() int { return abs(b.Simulated - b.Read) }
 
 // usage scores the recorded track's simulated usage and lists the breaks.
-func (s *SessionScore) usage(r *replay.Record, track *replay.Timeline) error {
+func (s *SessionScore) usage(r *replay.Record, track *replay.Timeline) {
 	u := ScoreUsage(r.Conv, track)
 	u.round()
 	s.Usage = u
@@ -204,5 +204,4 @@ func (s *SessionScore) usage(r *replay.Record, track *replay.Timeline) error {
 		}
 		s.Breaks = append(s.Breaks, b)
 	}
-	return nil
 }

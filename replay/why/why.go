@@ -164,16 +164,13 @@ func Replay(rec *replay.Record, pol *policy.Policy, opt replay.Options) (*Sessio
 			return nil, nil, err
 		}
 	}
-	s, err := newBreaks(rec, tl, track, pol.Recorded, opt.Prices)
-	if err != nil {
-		return nil, nil, err
-	}
+	s := newBreaks(rec, tl, track, pol.Recorded, opt.Prices)
 	s.Refills, err = stats.Refills(rec.Conv, tl, l)
 	return s, tl, err
 }
 
 // newBreaks returns the breaks of a timeline; track is the recorded one.
-func newBreaks(rec *replay.Record, tl, track *replay.Timeline, recorded bool, table *price.Table) (*SessionBreaks, error) {
+func newBreaks(rec *replay.Record, tl, track *replay.Timeline, recorded bool, table *price.Table) *SessionBreaks {
 	s := &SessionBreaks{
 		Session: tl.Session, Agent: tl.Agent, File: tl.File, Title: tl.Title, Policy: tl.Policy, Recorded: recorded, Counter: tl.Counter,
 		Cache: tl.Cache, Model: tl.Model, Requests: tl.Totals.Requests, Cost: tl.Totals.CostUSD, Breaks: []CacheBreak{},
@@ -224,7 +221,7 @@ func newBreaks(rec *replay.Record, tl, track *replay.Timeline, recorded bool, ta
 		s.Parts = append(s.Parts, CostShare{name, usd(&all), usd(&at)})
 	}
 	s.sum()
-	return s, nil
+	return s
 }
 
 // point is a main request with usage, and what it lost.
