@@ -94,7 +94,7 @@ type Family struct {
 	Recorder *Recorder
 
 	// Presets holds the family's built-in policies, NAME.yaml each. A file of a product has its keys product, version and
-	// valid each on a line, unquoted, before extends and stages. Nil: it has none.
+	// valid each on a line, unquoted, before extends and stages; loading another one fails. Nil: it has none.
 	Presets fs.FS
 }
 

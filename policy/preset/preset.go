@@ -103,10 +103,10 @@ func (l *Library) head(name string) (*head, error) {
 }
 
 // readHead reads what a built-in policy says of its product, which comes before extends and stages, each key on a line of
-// its own and unquoted: each start reads several, and a YAML decoder takes ten times as long.
+// its own and unquoted: each start reads several, and a YAML decoder takes ten times as long. See checkHead.
 func readHead(text []byte) *head {
 	h := &head{text: text}
-	if !bytes.Contains(text, []byte("\nproduct:")) {
+	if !bytes.HasPrefix(text, []byte("product:")) && !bytes.Contains(text, []byte("\nproduct:")) {
 		return h
 	}
 	for line := range strings.Lines(string(text)) {
@@ -133,6 +133,18 @@ func readHead(text []byte) *head {
 		}
 	}
 	return h
+}
+
+// checkHead returns an error where the head of a built-in policy was read as something else than the decoder read.
+func (l *Library) checkHead(p *policy.Policy, name string) error {
+	h, err := l.head(name)
+	if err != nil || h.product == "" && p.Product == "" {
+		return err
+	}
+	if h.product != p.Product || h.version != p.Version || h.valid.From != p.Valid.From || h.valid.Until != p.Valid.Until {
+		return fmt.Errorf("built-in policy %s: its product, version or time of validity is not found: write each on a line of its own, unquoted, before extends and stages", name)
+	}
+	return nil
 }
 
 // Read is the YAML of a built-in policy and its name, found by that name or a product's, which means its newest
@@ -176,6 +188,9 @@ func (l *Library) LoadFor(nameOrFile string, client Client) (*policy.Policy, err
 	l.mu.Unlock()
 	if p == nil {
 		if p, err = l.decode(chosen.Policy); err != nil {
+			return nil, err
+		}
+		if err = l.checkHead(p, chosen.Policy); err != nil {
 			return nil, err
 		}
 		p.Score = l.scores().Policies[p.Name]

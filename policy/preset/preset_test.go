@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -215,6 +216,42 @@ func TestHeads(t *testing.T) {
 		r, ok := list[name]
 		if ok != (p.Product != "") || r.Version != p.Version && ok || r.Valid.From != p.Valid.From && ok || r.Valid.Until != p.Valid.Until && ok {
 			t.Errorf("%s: read as %v, %v; it is of %q, %q, from %q until %q", name, r, ok, p.Product, p.Version, p.Valid.From, p.Valid.Until)
+		}
+	}
+}
+
+// TestHeadOtherwise: a head in another form than the quick reader reads is named as the fault, and is not another release.
+func TestHeadOtherwise(t *testing.T) {
+	const usual = "product: x\nversion: 1.2.3\nvalid: {from: 2026-01-25, until: 2026-04-25, source: tests}\nstages: []\n"
+	for name, text := range map[string]string{
+		"usual":               usual,
+		"a comment":           strings.Replace(usual, "1.2.3", "1.2.3 # the first", 1),
+		"no product":          "stages: []\n",
+		"quoted version":      strings.Replace(usual, "1.2.3", `"1.2.3"`, 1),
+		"quoted date":         strings.Replace(usual, "2026-01-25", `"2026-01-25"`, 1),
+		"quoted product":      strings.Replace(usual, "x", "'x'", 1),
+		"quoted key":          strings.Replace(usual, "product", `"product"`, 1),
+		"value on next line":  strings.Replace(usual, "version: ", "version:\n  ", 1),
+		"value of two lines":  strings.Replace(usual, "product: x", "product: x\n  y", 1),
+		"validity as a block": strings.Replace(usual, "{from: 2026-01-25, until: 2026-04-25, source: tests}", "\n  from: 2026-01-25\n  until: 2026-04-25\n  source: tests", 1),
+		"source first":        strings.Replace(usual, "{from: 2026-01-25, until: 2026-04-25, source: tests}", "{source: tests, from: 2026-01-25}", 1),
+		"behind the stages":   "stages: []\n" + strings.Replace(usual, "stages: []\n", "", 1),
+	} {
+		reg, err := policy.NewRegistry(policy.Family{Name: "f", Presets: fstest.MapFS{"x-1.yaml": {Data: []byte(text)}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lib := preset.New(reg)
+		p, err := lib.Load("x-1")
+		switch name {
+		case "usual", "a comment", "no product":
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		default:
+			if err == nil || !strings.Contains(err.Error(), "built-in policy x-1: its product, version or time of validity is not found") {
+				t.Errorf("%s: %+v, %v", name, p, err)
+			}
 		}
 	}
 }
