@@ -44,7 +44,7 @@ func (r *Record) Rereads() (list Rereads, err error) {
 					return list, err
 				}
 				var in session.FileInput
-				if json.Unmarshal([]byte(conv.AlikeInput(bl.Name, string(input))), &in) != nil || in.FilePath == "" {
+				if json.Unmarshal(conv.AlikeInput(bl.Name, input), &in) != nil || in.FilePath == "" {
 					continue
 				}
 				if before[in.FilePath] && request-since <= soonAfter {

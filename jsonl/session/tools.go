@@ -21,11 +21,11 @@ var members = [...][]string{
 	{"command", "cmd"},
 }
 
-// AlikeInput is the input of a tool call with the members that its counterpart in Claude Code has added to it: a path, a
-// command. The text itself is returned for a tool without a counterpart.
-func (conv *Conversation) AlikeInput(tool, text string) string {
+// AlikeInput is the input of a tool call, JSON, with the members that its counterpart in Claude Code has added to it: a
+// path, a command. The text itself is returned for a tool without a counterpart, and where it is no object.
+func (conv *Conversation) AlikeInput(tool string, text []byte) []byte {
 	var in map[string]json.RawMessage
-	if conv.alike[tool] == "" || json.Unmarshal([]byte(text), &in) != nil {
+	if conv.alike[tool] == "" || json.Unmarshal(text, &in) != nil {
 		return text
 	}
 	for _, names := range members {
@@ -49,7 +49,7 @@ func (conv *Conversation) AlikeInput(tool, text string) string {
 	if err != nil {
 		return text
 	}
-	return string(made)
+	return made
 }
 
 // patched is the first file of a patch as apply_patch takes it.

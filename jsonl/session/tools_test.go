@@ -19,8 +19,16 @@ func TestAlike(t *testing.T) {
 		if got := conv.Alike(tt.tool); got != tt.alike {
 			t.Errorf("%s is alike to %s, want %s", tt.tool, got, tt.alike)
 		}
-		if got := conv.AlikeInput(tt.tool, tt.in); got != tt.want {
+		if got := string(conv.AlikeInput(tt.tool, []byte(tt.in))); got != tt.want {
 			t.Errorf("%s: %s\n got %s\nwant %s", tt.tool, tt.in, got, tt.want)
 		}
+	}
+}
+
+// TestAlikeItself: a tool that is its own counterpart has that one's members as well.
+func TestAlikeItself(t *testing.T) {
+	conv := &Conversation{alike: map[string]string{"Read": "Read"}}
+	if got, want := string(conv.AlikeInput("Read", []byte(`{"path":"a.go"}`))), `{"file_path":"a.go","path":"a.go"}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -215,7 +215,7 @@ func (b *builder) call(bl *session.Block, use *needle, raw, text []byte) {
 	alike := b.conv.Alike(bl.Name)
 	switch alike {
 	case "Read", "NotebookRead", "Edit", "MultiEdit", "NotebookEdit", "Write":
-		_ = json.Unmarshal([]byte(b.conv.AlikeInput(bl.Name, string(raw))), &in) // a field of another type belongs to another tool
+		_ = json.Unmarshal(b.conv.AlikeInput(bl.Name, raw), &in) // a field of another type belongs to another tool
 	}
 	path := in.Path()
 	if path == "" {

@@ -55,10 +55,7 @@ func readInput(conv *session.Conversation, texts *session.BlockReader, message, 
 		return nil, err
 	}
 	in := &input{}
-	if name := conv.Messages[message].Blocks[block].Name; conv.Alike(name) != name {
-		raw = []byte(conv.AlikeInput(name, string(raw)))
-	}
-	_ = json.Unmarshal(raw, in)
+	_ = json.Unmarshal(conv.AlikeInput(conv.Messages[message].Blocks[block].Name, raw), in)
 	return in, nil
 }
 

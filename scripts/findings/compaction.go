@@ -220,7 +220,7 @@ func readsOf(conv *session.Conversation) (list []read, err error) {
 				return nil, err
 			}
 			var in session.FileInput
-			if json.Unmarshal([]byte(conv.AlikeInput(bl.Name, string(input))), &in) == nil && in.FilePath != "" {
+			if json.Unmarshal(conv.AlikeInput(bl.Name, input), &in) == nil && in.FilePath != "" {
 				list = append(list, read{request, in.FilePath})
 			}
 		}

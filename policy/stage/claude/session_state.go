@@ -211,7 +211,7 @@ type stateInput struct {
 func inputOf[T any](c *policy.Context, use policy.Target) (*T, error) {
 	text, err := c.Texts.Recorded(use)
 	in := new(T)
-	if err == nil && json.Unmarshal([]byte(c.Conv.AlikeInput(c.View.Raw(use).Name, text)), in) != nil {
+	if err == nil && json.Unmarshal(c.Conv.AlikeInput(c.View.Raw(use).Name, []byte(text)), in) != nil {
 		in = new(T)
 	}
 	return in, err

@@ -41,7 +41,7 @@ func InputOf(c *policy.Context, r *policy.Result) (*CallInput, error) {
 			End           json.Number   `json:"end_line"`
 			Range         []json.Number `json:"view_range"`
 		}
-		if json.Unmarshal([]byte(c.Conv.AlikeInput(c.Conv.ToolName(r.ID), text)), &in) != nil {
+		if json.Unmarshal(c.Conv.AlikeInput(c.Conv.ToolName(r.ID), []byte(text)), &in) != nil {
 			return &CallInput{}, 0, nil
 		}
 		called := &CallInput{Path: cmp.Or(in.Path, in.FilePath, in.Notebook), From: number(in.Offset), Command: in.Command}

@@ -76,7 +76,7 @@ func (f fileOps) note(c *policy.Context, id policy.ItemID) error {
 				Path     string `json:"path"`
 				FilePath string `json:"file_path"`
 			}
-			if err == nil && json.Unmarshal([]byte(c.Conv.AlikeInput(bl.Name, text)), &in) != nil {
+			if err == nil && json.Unmarshal(c.Conv.AlikeInput(bl.Name, []byte(text)), &in) != nil {
 				in.Path, in.FilePath = "", ""
 			}
 			if in.Path == "" {

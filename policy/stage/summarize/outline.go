@@ -205,7 +205,7 @@ func (o *outline) calling(t policy.Target, where string) (called, int) {
 	shell := ""
 	switch k.what {
 	case "Read", "Write", "Edit", "MultiEdit", "NotebookEdit", "Bash":
-		if json.Unmarshal([]byte(o.c.Conv.AlikeInput(o.c.View.Raw(t).Name, o.text(t))), &in) != nil {
+		if json.Unmarshal(o.c.Conv.AlikeInput(o.c.View.Raw(t).Name, []byte(o.text(t))), &in) != nil {
 			break
 		}
 		if k.what != "Bash" {
