@@ -2,7 +2,8 @@
 // tiktoken-go's EncodeOrdinary; the tokens themselves are not made.
 //
 // It has no special tokens: "<|endoftext|>" in a transcript is text, as in EncodeOrdinary. A byte that is not part of
-// valid UTF-8 counts as U+FFFD.
+// valid UTF-8 counts as U+FFFD. Of a word or another piece of over a gigabyte, each gigabyte is counted by itself: that
+// can be a few tokens more.
 //
 // The vocabularies are part of the program (see ranks.go).
 package bpe
@@ -58,12 +59,13 @@ type Counter struct {
 	e     *Encoding
 	cache []cached
 	merge merger
+	most  int // bytes that are merged at once
 	steps int // positions examined and levels of the heap climbed: a measure of the work
 }
 
 // NewCounter returns a counter of about half a megabyte.
 func (e *Encoding) NewCounter() *Counter {
-	return &Counter{e: e, cache: make([]cached, 1<<cacheBits)}
+	return &Counter{e: e, cache: make([]cached, 1<<cacheBits), most: maxMerged}
 }
 
 // Count returns the number of tokens of a text.
@@ -160,6 +162,9 @@ func (c *Counter) segment(piece []byte, from, to int) int {
 
 // part counts a piece or a segment by merging.
 func (c *Counter) part(piece []byte) int {
+	if len(piece) > c.most {
+		return c.part(piece[:c.most]) + c.part(piece[c.most:])
+	}
 	buf := c.merge.padded(piece)
 	if c.e.lookup(buf, 0, len(piece)) != 0 {
 		return 1

@@ -2,6 +2,7 @@ package bpe
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -45,17 +46,55 @@ func TestHostileWork(t *testing.T) {
 	for _, name := range Names() {
 		e := encoding(t, name)
 		for _, kind := range hostile(g) {
-			counter := e.NewCounter()
-			counter.Count(kind.text(1 << 15))
-			one := counter.steps
-			counter = e.NewCounter()
-			counter.Count(kind.text(1 << 16))
-			if two := counter.steps; two*10 > one*21 {
-				t.Errorf("%s: %s: %d steps for 32 KiB, %d for 64 KiB: more than 2.1 times", name, kind.name, one, two)
+			for _, size := range []int{1 << 15, keepBuffer} {
+				counter := e.NewCounter()
+				counter.Count(kind.text(size))
+				one := counter.steps
+				counter = e.NewCounter()
+				counter.Count(kind.text(2 * size))
+				if two := counter.steps; two*10 > one*21 {
+					t.Errorf("%s: %s: %d steps for %d bytes, %d for twice as many: more than 2.1 times", name, kind.name, one, size, two)
+				}
+				if most := size * 14; one > most {
+					t.Errorf("%s: %s: %d steps for %d bytes, more than %d", name, kind.name, one, size, most)
+				}
 			}
-			if most := (1 << 15) * 14; one > most {
-				t.Errorf("%s: %s: %d steps for 32 KiB, more than %d", name, kind.name, one, most)
+		}
+	}
+}
+
+// TestHostileMemory holds that what is allocated grows with the text, also where pieces too long for the buffers that
+// are kept and short ones take turns.
+func TestHostileMemory(t *testing.T) {
+	g := rand.New(rand.NewPCG(5, 6))
+	shapes := append(hostile(g), shape{"turns", func(size int) string {
+		long := strings.Repeat("a", keepBuffer+1) + " " + strings.Repeat("word =\n", 20)
+		return strings.Repeat(long, max(1, size/len(long)))
+	}})
+	for _, name := range Names() {
+		counter := encoding(t, name).NewCounter()
+		for _, kind := range shapes {
+			text := kind.text(1 << 19)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			counter.Count(text)
+			runtime.ReadMemStats(&after)
+			if n := (after.TotalAlloc - before.TotalAlloc) / uint64(len(text)); n > 48 {
+				t.Errorf("%s: %s: %d bytes are allocated for each of the text, more than 48", name, kind.name, n)
 			}
+		}
+	}
+}
+
+// TestLongestPiece: a piece longer than what is merged at once is counted in parts.
+func TestLongestPiece(t *testing.T) {
+	for _, name := range Names() {
+		c := encoding(t, name).NewCounter()
+		text := strings.Repeat("aab", 1000) + "a"
+		want := c.Count(text[:1000]) + c.Count(text[1000:2000]) + c.Count(text[2000:3000]) + c.Count(text[3000:])
+		c.most = 1000
+		if got := c.Count(text); got != want {
+			t.Errorf("%s: %d tokens, want %d", name, got, want)
 		}
 	}
 }

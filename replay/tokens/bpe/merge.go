@@ -5,6 +5,9 @@ import "math"
 // maxScan is the longest piece, in bytes, for which scanning is faster than a queue.
 const maxScan = 128
 
+// maxMerged is the most bytes that are merged at once: the queue's numbers of pairs have 31 bits.
+const maxMerged = 1 << 30
+
 // keepBuffer is the longest piece, in bytes, whose buffers are kept for the next one. The queue's take about ten times that.
 const keepBuffer = 1 << 17
 

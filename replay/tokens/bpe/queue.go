@@ -2,7 +2,7 @@ package bpe
 
 // queue holds pairs in the order of their ranks, then from left to right. Pairs of one rank mostly come in the order in
 // which they go; so they are kept as lists in order, runs, and only the runs are in a heap. At worst each pair is a run
-// of its own.
+// of its own. A piece has at most maxMerged bytes.
 type queue struct {
 	links []link // by the start of a pair
 	runs  []run
