@@ -1,0 +1,189 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/price"
+)
+
+// SessionsSchema is the version of the JSON form of a list of sessions.
+const SessionsSchema = "ctxkit.sessions/v1"
+
+// MostSessions is how many sessions a table shows.
+const MostSessions = 200
+
+// SessionItem is a session of a list.
+type SessionItem struct {
+	session.FileInfo
+	*replay.Glance        // nil: there is no file, it was not read, or not to its end
+	Short          string `json:"-"` // beginning of its id that tells it from sessions that are not listed, too; "": from the listed ones
+}
+
+// Sessions prints the sessions of project folders. Ages are counted from now.
+func Sessions(w io.Writer, list []SessionItem, now time.Time, opt Layout) error {
+	list = slices.Clone(list)
+	t := newTable(sessionColumns...)
+	counts := map[session.Standing]int{}
+	var notes []string
+	var bill price.USD
+	short, subagents := ShortIDs(list), 0
+	for n := range list {
+		i := &list[n]
+		counts[i.Standing]++
+		hide := !opt.All && n >= MostSessions
+		if i.Standing == session.Stale && !hide {
+			notes = append(notes, "stale: "+i.ID+": "+i.Why)
+		}
+		if i.Parent != "" {
+			subagents++
+		}
+		if i.Glance != nil {
+			bill.Add(i.CostUSD)
+		}
+		i.Created, i.Last, i.Changed, i.Subagents = i.Created.UTC(), i.Last.UTC(), i.Changed.UTC(), notNil(i.Subagents)
+		sessionRow(t, i, short[n], now).noTab = hide
+	}
+	note := count(len(list), "session") + phraseIf(subagents > 0, ", %v of them subagents of others", subagents)
+	if hidden := len(list) - MostSessions; hidden > 0 && !opt.All {
+		notes = append(notes, opt.Hints.hidden(hidden, "session", "json and csv contain them"))
+	} else if bill.Known {
+		note += ", billed " + usd(bill) + " by their usage"
+	}
+	if counts[session.Unindexed] < len(list) {
+		for _, s := range []session.Standing{session.Listed, session.Stale, session.Missing, session.Unlisted} {
+			note += fmt.Sprintf(", %d %s", counts[s], s)
+		}
+	}
+	return listing(note, t, object{{"schema", SessionsSchema}, {"sessions", list}}, notes...).print(w, opt)
+}
+
+// leastID is the least length of a shortened id.
+const leastID = 8
+
+// ShortIDs are the beginnings of the ids of sessions that tell them apart.
+func ShortIDs(list []SessionItem) []string {
+	ids := make([]string, len(list))
+	for i := range list {
+		ids[i] = list[i].ID
+	}
+	ids = shortIDs(ids)
+	for i := range list {
+		ids[i] = cmp.Or(list[i].Short, ids[i])
+	}
+	return ids
+}
+
+// shortIDs are the beginnings of ids that tell them apart.
+func shortIDs(all []string) []string {
+	ids := slices.Clone(all)
+	sorted := slices.Sorted(slices.Values(ids))
+	common := func(a, b string) (n int) {
+		for n < min(len(a), len(b)) && a[n] == b[n] {
+			n++
+		}
+		return n
+	}
+	for i, id := range ids {
+		at, _ := slices.BinarySearch(sorted, id)
+		n := leastID
+		if at > 0 {
+			n = max(n, common(id, sorted[at-1])+1)
+		}
+		if at+1 < len(sorted) {
+			n = max(n, common(id, sorted[at+1])+1)
+		}
+		for n < len(id) && !utf8.RuneStart(id[n]) {
+			n++
+		}
+		ids[i] = id[:min(n, len(id))]
+	}
+	return ids
+}
+
+// Age is how long ago t was: minutes, hours, days, or years; "" where t is not known.
+func Age(now, t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	const day, year = 24 * time.Hour, 365 * 24 * time.Hour
+	switch d := now.Sub(t); {
+	case d < time.Minute:
+		return "now"
+	case d < time.Hour:
+		return strconv.Itoa(int(d/time.Minute)) + " min"
+	case d < day:
+		return count(int(d/time.Hour), "hour")
+	case d < 2*year:
+		return count(int(d/day), "day")
+	default:
+		return count(int(d/year), "year")
+	}
+}
+
+// headlineLength is the longest Headline, in columns.
+const headlineLength = 72
+
+// Headline is the session's title, or its first prompt, cut; of a subagent's session, which session started it before it.
+func Headline(i *session.FileInfo) string {
+	title := Clean(cmp.Or(i.Title, i.Prompt))
+	if i.Parent != "" {
+		parent := Clean(i.Parent)
+		if len(parent) > leastID && !strings.Contains(parent[:leastID], "_") { // a name such as ses_… begins alike
+			parent = parent[:leastID]
+		}
+		title = joined(": ", "subagent of "+parent, title)
+	}
+	return cut(title, headlineLength)
+}
+
+func sessionRow(t *table, i *SessionItem, short string, now time.Time) *row {
+	st := map[session.Standing]style{session.Missing: red, session.Stale: yellow}[i.Standing]
+	seen := func(tokens int) pair { return pair{number(phraseIf(tokens > 0, "%v", tokens)), tokens} }
+	cells := []any{pair{short, i.ID}, number(Age(now, i.Used())), i.Path, i.Folder, pair{cut(Clean(projectName(i)), 24), i.Project}, i.Branch, i.Version, i.Title, i.Prompt,
+		i.Created, i.Last, int(i.Size), i.Standing, i.Why, len(i.Subagents), i.ToolResults, Headline(&i.FileInfo)}
+	if g := i.Glance; g != nil {
+		cells = append(cells, g.Requests, seen(g.PeakContext), seen(g.LastContext), g.Compactions, pair{number(phraseIf(g.CostUSD.Known, "%v", g.CostUSD.Decimal().Text(2))), g.CostUSD},
+			pair{number(timeSpan(g.Idle)), decimal{g.Idle, 0}}, g.Without, g.Unpriced, strings.Join(g.Models, " "))
+	} else {
+		cells = append(cells, make([]any, 9)...)
+	}
+	return t.add(st, append(cells, client(i), i.Standing, number(either(i.Standing == session.Missing, "", fileSize(i.Size))),
+		number(phraseIf(len(i.Subagents) > 0, "%v", len(i.Subagents))))...)
+}
+
+// projectName is the last part of the folder that a session was recorded in.
+func projectName(i *SessionItem) string {
+	project := cmp.Or(i.Project, i.Folder)
+	return project[strings.LastIndexAny(project, `/\`)+1:]
+}
+
+// client is the client that recorded a session, and its version: Claude Code's alone.
+func client(i *SessionItem) string {
+	if i.Product == "" || i.Product == session.Product {
+		return i.Version
+	}
+	return strings.TrimSpace(i.Product + " " + Clean(i.Version))
+}
+
+// timeSpan is a length of time: minutes, hours or days; "" where it is none.
+func timeSpan(seconds float64) string {
+	switch minutes := seconds / 60; {
+	case minutes == 0:
+		return ""
+	case minutes < 60:
+		return places(minutes, 0) + " min"
+	case minutes < 48*60:
+		return places(minutes/60, 1) + " h"
+	default:
+		return places(minutes/60/24, 1) + " days"
+	}
+}
