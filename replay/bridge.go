@@ -2,6 +2,7 @@ package replay
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -101,6 +102,13 @@ func (s *sampled) bill(m *price.Model) (b Bill) {
 func BilledBy(conv *session.Conversation, table *price.Table) *RecordedBill {
 	c := &caching{models: cmp.Or(table, price.Default()), known: map[string]*price.Model{}}
 	b := &RecordedBill{Models: []ModelBill{}}
+	models := map[string]Bill{}
+	add := func(model string, one Bill) {
+		b.Bill.Add(one)
+		sum := models[model]
+		sum.Add(one)
+		models[model] = sum
+	}
 	for _, q := range conv.Requests {
 		m := &conv.Messages[q.Message]
 		if !m.HasUsage {
@@ -108,10 +116,8 @@ func BilledBy(conv *session.Conversation, table *price.Table) *RecordedBill {
 			continue
 		}
 		s := samplings(&m.Usage)
-		one := s.bill(c.find(m.Model))
 		b.Requests++
-		b.Bill.Add(one)
-		b.model(m.Model).Add(one)
+		add(m.Model, s.bill(c.find(m.Model)))
 		b.says(&m.Usage)
 	}
 	for i := range conv.Boundaries {
@@ -121,10 +127,11 @@ func BilledBy(conv *session.Conversation, table *price.Table) *RecordedBill {
 		}
 		b.says(of.Usage)
 		if b.Requests > 0 { // else the bill is not known
-			model, one := c.recordedCall(conv, of)
-			b.Bill.Add(one)
-			b.model(model).Add(one)
+			add(c.recordedCall(conv, of))
 		}
+	}
+	for _, model := range slices.Sorted(maps.Keys(models)) {
+		b.Models = append(b.Models, ModelBill{model, models[model]})
 	}
 	return b
 }

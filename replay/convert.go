@@ -1,8 +1,6 @@
 package replay
 
 import (
-	"slices"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay/exact"
@@ -99,11 +97,13 @@ func (r *Record) conversion() *Conversion {
 		return nil
 	}
 	c := &Conversion{Source: tokens.FactorSource}
+	known := map[string]int{} // index into c.Models, by model
 	for _, q := range r.Conv.Requests {
 		name := r.Conv.Messages[q.Message].Model
-		at := slices.IndexFunc(c.Models, func(m ConvertedModel) bool { return m.Model == name })
-		if at < 0 {
+		at, ok := known[name]
+		if !ok {
 			at = len(c.Models)
+			known[name] = at
 			one := ConvertedModel{Model: name, Ratio: r.factors[name].Ratio()}
 			if f := r.factors[name]; !f.IsOne() {
 				one.To, one.From = f.Terms()

@@ -48,12 +48,14 @@ type Unpriced struct {
 // UnpricedModels lists the models without a price, by name.
 func UnpricedModels(sessions []ComparedSession) []Unpriced {
 	var list []Unpriced
+	known := map[string]int{} // index into list, by model
 	for i := range sessions {
 		s := &sessions[i]
 		for _, model := range s.Unpriced {
-			at := slices.IndexFunc(list, func(u Unpriced) bool { return u.Model == model })
-			if at < 0 {
+			at, ok := known[model]
+			if !ok {
 				at = len(list)
+				known[model] = at
 				list = append(list, Unpriced{model, 0, Origin{Session: s.Session, Agent: s.Agent, File: s.File}})
 			}
 			list[at].Sessions++
