@@ -17,7 +17,8 @@ func TestDoublingOfMany(t *testing.T) {
 		t.Skip("takes 10 seconds")
 	}
 	t.Setenv("CTXKIT_CACHE", "off")
-	d := &doubling{dir: t.TempDir(), made: map[string]bool{}, leastCPU: 150 * time.Millisecond, mostGrowth: 3.0} // 4 is quadratic; single runs scatter
+	d := &doubling{dir: t.TempDir(), made: map[string]bool{}, leastCPU: 150 * time.Millisecond}
+	d.mostGrowth, d.mostBytes = 2.8, 2.6 // 4 is quadratic; times scatter, and memory does not
 	forms := map[string]growth{
 		"automatic": {"automatic", func(g *grower, n int) { // each model has its own automatic cache
 			for i := range n / 3 {
@@ -28,7 +29,7 @@ func TestDoublingOfMany(t *testing.T) {
 		}},
 	}
 	seen := map[string]bool{}
-	for _, s := range shapes() {
+	for _, s := range append(shapes(), agentShapes()...) {
 		if seen[s.name] {
 			t.Errorf("two shapes have the name %s: the second would get the input of the first", s.name)
 		}
@@ -36,7 +37,7 @@ func TestDoublingOfMany(t *testing.T) {
 	}
 	for _, line := range strings.Split(strings.TrimSpace(`
 10000 models     replay -p none -f ndjson
-10000 models     compare -p none -p opencode --cache equal -f json
+20000 models     compare -p none -p opencode --cache equal -f json
 10000 automatic  replay -p swe-agent -f ndjson
 10000 turn       replay -p goose -f ndjson
 10000 requests   replay -p goose -f ndjson
@@ -48,6 +49,10 @@ func TestDoublingOfMany(t *testing.T) {
 10000 micro      replay -p recorded -f ndjson
 10000 roots      replay -p claude-code -f ndjson
 10000 fused      stats -f json
+10000 codex      replay -p codex -f ndjson
+10000 codex      regret -p codex -f json
+10000 pi         replay -p pi -f ndjson
+10000 pi         view --as session -p pi
 10000 subagents  stats -f json
 `), "\n") {
 		args := strings.Fields(line)

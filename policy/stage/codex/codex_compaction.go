@@ -413,7 +413,7 @@ func (s *codexCompaction) remoteCall(c *policy.Context, keep []policy.ItemID) *p
 		for b := range c.View.Blocks(id) {
 			if t := (policy.Target{Item: id, Block: b}); c.View.Kind(t) == jsonl.KindToolResult {
 				call.Input -= c.View.BlockTokens(t)
-				call.Cut = &t
+				call.Cut = &policy.Target{Item: id, Block: b}
 			}
 		}
 	}
