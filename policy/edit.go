@@ -7,8 +7,8 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// ItemID names a message of a view for good: the index into Conversation.Messages of a recorded message, or a
-// negative number for a message that a policy made up (-1 is the first of them).
+// ItemID names a message of a view. It never changes: the index into Conversation.Messages of a recorded message, or a
+// negative number for a message that a policy made (-1 is the first of them).
 type ItemID int32
 
 // Target is the place an edit changes.

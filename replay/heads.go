@@ -108,7 +108,7 @@ func (l *headLearner) learn(k int) {
 	read := u.CacheRead
 	switch {
 	case k == 0:
-		// Five minutes later nobody has kept it, an hour later as a rule somebody has.
+		// No other session keeps an entry alive that lives five minutes; mostly one keeps an entry that lives an hour.
 		l.seen.Kept = l.seen.Kept && l.long
 	case read > most || float64(read) >= brokenRead*float64(left):
 		// It read messages, too.

@@ -3,7 +3,7 @@ package replay
 // room hands out values that are allocated many at once.
 type room[T any] []T
 
-// next is a value that nobody else has.
+// next is a new zero value.
 func (r *room[T]) next() *T {
 	const many = 64
 	if len(*r) == 0 {

@@ -15,7 +15,7 @@ type tail struct {
 	asked  bool // the client has sent a request that no line holds, and it has written all before the prompt to the cache
 }
 
-// longestPlain is the most that belongs to the form of a request and not to what it says, tokens.
+// longestPlain is the most tokens that belong to the form of a request and not to its content.
 const longestPlain = 16
 
 // tails are those of a conversation's requests. What is not known before a request is taken as none.

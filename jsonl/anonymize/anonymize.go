@@ -36,9 +36,9 @@ type Anonymizer struct {
 	tries     *recovery // nil: what can be recovered is not tried
 }
 
-// New returns an Anonymizer of sessions of a form, Claude Code's for nil. The seed decides the stand-ins: who has it can
-// find out which words they stand for. Where it is "" the noted content decides them: the same session gives the same
-// output, and nobody can derive the stand-ins without the session.
+// New returns an Anonymizer of sessions of a form, Claude Code's for nil. The seed decides the stand-ins: with it one
+// can find out which words they stand for. Where it is "", the noted content decides them: the same session gives the
+// same output, and the stand-ins cannot be derived without the session.
 //
 // Stand-ins are drawn among those with as many tokens as their words by each of the counters, at most two. A
 // counter does not keep or change its text.
@@ -57,8 +57,8 @@ func New(form *foreign.Form, seed string, counters ...func(text []byte) int) *An
 	return a
 }
 
-// Try makes the Disclosure say how many words could be recovered by who has a part of the texts. It is called before
-// anything is written.
+// Try makes the Disclosure count the words that could be recovered with a part of the original texts. It is called
+// before anything is written.
 func (a *Anonymizer) Try() {
 	a.tries = &recovery{told: map[string]map[string]int{}, seen: map[uint64]bool{}}
 }

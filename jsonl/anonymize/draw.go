@@ -14,7 +14,7 @@ type draw struct {
 	round uint64
 }
 
-// newDraw is the stream of a text for a use: nobody can work it out without the seed.
+// newDraw is the stream of random numbers of a text for a use. It cannot be derived without the seed.
 func newDraw(seed *[32]byte, use byte, text string) *draw {
 	var room [256]byte
 	b := append(append(append(room[:0], seed[:]...), use), text...)

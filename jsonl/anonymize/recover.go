@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// recovery tries how many words of a text who has the rest of it in the clear could work out: half of the lines, each taken once, tell
-// which words had which stand-ins, and one that was behind a stand-in twice or more, and in 60 % of the cases, is the guess
-// for the other half.
+// recovery counts the words that a reader could recover who knows half of the original lines. That half, each different
+// line once, tells which words had which stand-ins. In the other half, the guess for a stand-in is the word that it stood
+// for at least twice and in at least 60 % of the cases.
 type recovery struct {
 	told  map[string]map[string]int // stand-in -> words
 	asked []pair                    // of the other half

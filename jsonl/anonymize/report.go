@@ -21,8 +21,8 @@ type Disclosure struct {
 	Kept     map[string]int `json:"kept"` // words of the format that were not replaced, with their frequency
 	Survived []Survivor     `json:"survived"`
 
-	// Tried are the words of three letters and more in every second line of the texts, Recovered those of them that the
-	// other lines give away to who has these in the clear: by the word that most often had the same stand-in.
+	// Tried counts the words of three letters and more in every second line of the texts. Recovered counts those that a
+	// reader recovers who has the originals of the other lines: by the word that most often had the same stand-in.
 	Tried     int `json:"words_tried"`
 	Recovered int `json:"words_recovered"`
 }

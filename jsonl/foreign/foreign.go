@@ -419,7 +419,7 @@ func (w *Writer) write(u Unit, v any) {
 	}
 }
 
-// Err is the first error of writing: nobody reads on, and a Form stops.
+// Err is the first error of writing. After one the reader of the lines is gone, and a Form stops converting.
 func (w *Writer) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -47,7 +47,8 @@ type KindTable struct {
 	List []CacheKind `json:"kinds"`
 }
 
-// DefaultKinds is the embedded table. It is decoded once: who wants to change it copies it.
+// DefaultKinds is the embedded table, kinds.json. It is decoded once and shared: copy it before a change. An error means that
+// the table of the program is damaged.
 func DefaultKinds() (*KindTable, error) { return defaultKinds() }
 
 var defaultKinds = sync.OnceValues(func() (*KindTable, error) {

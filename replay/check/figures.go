@@ -142,7 +142,7 @@ func (c *Case) doubt(r *CaseResult, was *past) string {
 	return ""
 }
 
-// lost lists the figures that have a value now and are not in the baseline, though the version that made it knew
+// lost lists the figures that have a value and are missing from the baseline, although the version that wrote it has
 // them.
 func (j *judge) lost(one *Case, r *CaseResult, old *BaselineSession) []string {
 	var list []string

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// coder writes values, or reads them back in the same order: one description of a type does for both. It reads no more
-// than there is, whatever that says of its length.
+// coder writes values, or reads them back in the same order: one description of a type does for both. A length
+// that is read is not trusted: it allocates and reads no more than the input has.
 type coder struct {
 	reading  bool
 	out      []byte

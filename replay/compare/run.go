@@ -16,7 +16,7 @@ type Subject struct {
 	Input     string // the path it was read from; "-": standard input
 	Selection Selection
 	Subagents int                        // of the main conversation, where they are left out
-	Each      func(t *replay.Timeline)   // gets the replay under each policy; nil: nobody does
+	Each      func(t *replay.Timeline)   // called with the replay under each policy, or nil
 	Known     func(policy int) *KeptPart // what is known of a replay, which is left out then; nil: nothing. Each gets none of these
 }
 

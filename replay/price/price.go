@@ -78,7 +78,7 @@ type Table struct {
 }
 
 // Default is the table of the program, of models.json and providers.json: Anthropic's models, and those of other
-// providers (scripts/genprices). Who wants to change it copies it.
+// providers (scripts/genprices). It is shared: copy it before a change.
 func Default() *Table { return &builtIn }
 
 // order puts the longest ids first, so that Find finds the longest prefix.

@@ -20,8 +20,8 @@ func band(distance int) int {
 	return b
 }
 
-// Chance is how often the agent of the record wrote what only a block held that it no longer had: it knew it from
-// elsewhere. Such a quote or edit is no use of the block.
+// Chance counts how often the recorded agent wrote something that, of the conversation, only a block held which it had
+// lost. It had it from elsewhere, so such a quote or edit is no use of the block.
 type Chance struct {
 	Edits  [Bands]int `json:"edits"`
 	Quotes [Bands]int `json:"quotes"`

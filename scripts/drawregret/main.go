@@ -75,7 +75,7 @@ type drawn struct {
 	Offset  int             `json:"offset"`    // of the evidence in the text of the use, bytes; of a call in its input as JSON
 	Removed int             `json:"removed_request"`
 	Needed  int             `json:"needed_request"`
-	Verdict string          `json:"verdict"` // true, false or undecided; "" where nobody has read it
+	Verdict string          `json:"verdict"` // true, false or undecided; "" where it has not been judged
 	Why     string          `json:"why"`     // in a few words, without any of the session's
 }
 

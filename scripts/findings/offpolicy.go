@@ -143,7 +143,7 @@ func lessOne(i interval.Interval) interval.Interval {
 const one = 1_000_000_000
 
 // growth is a run as a straight line: what its first request sends, and what each turn adds, of which the agent wrote a
-// part. It is all that two means and a count of turns tell.
+// part. More cannot be told from two means and a number of turns.
 type growth struct{ start, wrote, observed float64 }
 
 // lineOf fits the run of one task to the start that all runs of the model have in common.

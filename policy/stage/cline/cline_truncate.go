@@ -55,8 +55,8 @@ func (s *clineTruncate) Run(c *policy.Context) ([]policy.Edit, error) {
 	return edits, nil
 }
 
-// withoutMiddle is a text of n UTF-16 units cut to limit, the words for what is missing included. Those get longer
-// with the number in them, so that the first guess of it is replaced by a second one.
+// withoutMiddle is a text of n UTF-16 units cut to limit, the note of what is missing included. The note's length depends
+// on the number in it: the number is computed twice.
 func withoutMiddle(text string, n, limit int) string {
 	words := func(missing int) string { return fmt.Sprintf("\n\n...[truncated %d chars]...\n\n", missing) }
 	side := max((limit-len(words(n-limit)))/2, 0)

@@ -31,7 +31,7 @@ func (f *Follower) Arrived(v policy.View, moved func(policy.Edit) bool) (items [
 	return slices.DeleteFunc(slices.Clone(joined), func(id policy.ItemID) bool { return !v.Has(id) }), false
 }
 
-// Ageing lists the results that a stage has not dealt with yet. Results it has dealt with are old for good.
+// Ageing lists the results that a stage has not dealt with yet. A result it has dealt with is not listed again.
 type Ageing struct {
 	Of func(r *policy.Result) bool // whether a result in view is listed; once it is not, it never is. Nil: all are
 

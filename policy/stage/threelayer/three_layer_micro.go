@@ -32,8 +32,8 @@ after:  the first is "[Previous tool result compacted]"; the second is not longe
 	}
 }
 
-// threeLayerMicro is the source's loop over all results, but looks at each once: a result that is no longer among the
-// newest is old for good, because the source's replacement stays.
+// threeLayerMicro does what the source's loop over all results does, but looks at each result once. A result that is not
+// among the newest never is again, because the source's replacement stays.
 type threeLayerMicro struct {
 	p       ThreeLayerMicro
 	results measure.Ageing

@@ -12,7 +12,8 @@ type queue struct {
 	steps int              // levels of the heap that were climbed
 }
 
-// run is a list of pairs of one rank from left to right. A run without pairs stays in the heap until it is its first.
+// run is a list of pairs of one rank from left to right. A run without pairs stays in the heap until it is the heap's
+// first.
 type run struct {
 	key        uint64 // rank and start of the first pair, or of one that was the first
 	head, tail uint32 // the first pair and the last one; runBit and the run's number where there is none
