@@ -22,8 +22,8 @@ func (o PolicyOptions) bySession(sys *system) bool {
 	return sys.presets.BySession(o.unfolded().Policy)
 }
 
-// choosePolicy reads the policy; where its name leaves the release to the session, that of each session's release, and
-// warns of those that it gives. Settings have to fit the releases that sessions have, and at least one.
+// choosePolicy reads the policy and gives its warnings to warn. Where its name leaves the release to the session, the
+// policy of each session's release is read. Settings have to fit these releases, and at least one that is known.
 func choosePolicy(sys *system, o *ReplayOptions, warn func(...session.Warning)) (policyChoice, error) {
 	by := o.unfolded()
 	name := by.Policy

@@ -11,8 +11,8 @@ import (
 type Recorder struct {
 	Product string // a Conversation's Product
 
-	// Microcompaction is the rule by which the client microcompacts, for sessions that record one and not what it left;
-	// nil: it has none.
+	// Microcompaction is the client's rule for clearing old tool results. It is used for sessions that record a
+	// microcompaction without the texts that it left. Nil: the client has none.
 	Microcompaction MicrocompactionRule
 
 	// Clears is the stage that clears as the client does where a turn ends; "": it clears before requests, if at all.
@@ -73,8 +73,8 @@ type ClientVersion struct {
 	// recorded sessions, tokens; 0: it writes none.
 	SealedSummary int
 
-	// SilentFrom and SilentLeast: it microcompacts without a line, from so many tokens used on, and removes at least so
-	// many. Both are 0 where each microcompaction has a line.
+	// SilentFrom and SilentLeast describe microcompactions that no line records: the client makes them from SilentFrom
+	// used tokens on, and each removes at least SilentLeast tokens. Both are 0 where each microcompaction has a line.
 	SilentFrom, SilentLeast int
 }
 

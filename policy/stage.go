@@ -270,8 +270,8 @@ type Weigher interface {
 	Content(c *Content) int
 }
 
-// Forker is a stage that remembers what it has proposed, or that it has run. Fork is a copy that goes on by itself: where
-// a condition refuses what the stage proposes, the engine goes on with the stage as it was before.
+// Forker is a stage that keeps state between its runs. Fork returns an independent copy. Where a condition refuses the
+// edits of a run, the engine goes on with the copy from before it.
 type Forker interface {
 	Fork() Stage
 }

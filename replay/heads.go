@@ -8,9 +8,9 @@ import (
 	"github.com/ctxkit/ctxkit/replay/cache"
 )
 
-// heads are the heads of a conversation's requests as the reported usage shows them: that of the first request by what
-// it read itself, that of any later one by what requests before it read where the messages were not in the cache. All
-// replays of the conversation have the same heads.
+// heads are the heads of a conversation's requests as the reported usage shows them. The head of the first request is
+// taken from its own read. The head of a later one is taken from the reads of requests before it whose messages were not
+// in the cache. All replays of the conversation have the same heads.
 func (r *Record) heads() []cache.Head {
 	l := headLearner{r: r, conv: r.Conv, rebuilt: map[int]bool{}, life: cache.Short.Duration()}
 	if l.long = asksForHour(l.conv); l.long {

@@ -58,8 +58,8 @@ func (t *replayedRecord) weigh(k int) {
 	}
 }
 
-// applyAct applies the edits of one recorded act: those made at its line or, weighing, one event of those made when
-// the request after it was weighed.
+// applyAct applies the edits of one recorded act. Without weighing these are the edits made at its line. With weighing
+// they are one event of those made when the request after the line was weighed.
 func (t *replayedRecord) applyAct(act recordedAct, weighing bool) {
 	r := t.r
 	for t.at < len(r.edits) && r.notes[t.at] == act && atRequest(&r.edits[t.at], act) == weighing {

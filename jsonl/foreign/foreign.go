@@ -101,7 +101,8 @@ func Repository(address string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.Trim(host+"/"+path, "/"), ".git"))
 }
 
-// RunTotals are what a client says that its calls of one model used, since its start or since the RunTotals before.
+// RunTotals are the tokens and requests of one model as the client counts them: since its start, or since the RunTotals
+// before.
 type RunTotals struct {
 	Model    string    `json:"model,omitempty"`
 	Time     time.Time `json:"timestamp,omitzero"`

@@ -204,8 +204,8 @@ func (a *Automatic) expiry(r *UnmarkedRequest) time.Time {
 	return from.Add(r.Kind.Lifetime())
 }
 
-// read finds what a request reads that has at most so many tokens in common with those before it, and why it reads less
-// than the last one left.
+// read finds the tokens that a request reads, and why these are less than the last request to its model left. common is
+// the most tokens that it has in common with the requests before.
 func (a *Automatic) read(r *UnmarkedRequest, common int) (m *prefix, read int, cause Cause) {
 	if !r.Start.IsZero() {
 		a.now = r.Start

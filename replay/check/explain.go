@@ -75,7 +75,7 @@ func (j *judge) evidence(one *Case, r *CaseResult, old *BaselineSession, s *Sess
 	return e
 }
 
-// against names the policy of the baseline: this one with the old values, or the built-in one that it was.
+// against names the policy of the baseline: the present one with the old values, or the built-in policy used then.
 func (j *judge) against(one *Case, old *BaselineSession, s *SessionReport, command string) string {
 	if old == nil || len(s.Changes) == 0 {
 		return ""

@@ -153,8 +153,9 @@ func sameMessage(a, b *policy.Synthetic) bool {
 		slices.EqualFunc(a.Contents, b.Contents, func(a, b policy.Content) bool { return a.Same(&b) })
 }
 
-// run lists the messages in the order of the right view. A message that left it comes before the next one of the
-// conversation, what was added after what left, and what only the left view added before that.
+// run lists the messages in the order of the right view. A message that is only in the left view stands before the next
+// message of the conversation. At one place the order is: messages that only the left policy made, messages that left,
+// messages that the right policy made.
 func (c *comparison) run() {
 	lost := c.lost()
 	c.d.Messages = make([]MessageDiff, 0, len(lost)+c.r.Len())

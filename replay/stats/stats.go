@@ -14,8 +14,9 @@ import (
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
-// SessionStats is what fills the context of one conversation at one main request, and what came there up to it. Tokens are by
-// Counter; "as it came" is what a block weighed in the first payload that held it. It is pure data.
+// SessionStats is what fills the context of one conversation at one main request, and what was added to the context up to
+// that request. Tokens are by Counter. "As it came" is the weight of a block in the first payload that held it. It is pure
+// data.
 type SessionStats struct {
 	Session  string `json:"session"`
 	Agent    string `json:"agent,omitempty"`

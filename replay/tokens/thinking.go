@@ -29,9 +29,8 @@ func NewThinking(conv *session.Conversation, model CountedModel) *Thinking {
 	return &Thinking{conv: conv, clears: model.ClearsThinking, untilAnswer: model.UntilAnswer}
 }
 
-// Request follows the conversation up to the request that message m answers, which goes to a model. It returns the
-// blocks that the server leaves out from this request on, and those it left out before and does not leave out of this
-// one.
+// Request follows the conversation up to the request to a model that message m answers. left are the blocks that the
+// server leaves out from this request on. back are the blocks that it left out before and sends to the model again.
 func (t *Thinking) Request(m int, model string) (left, back []policy.Target) {
 	if t.clears == nil {
 		return nil, nil

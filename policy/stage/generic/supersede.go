@@ -184,7 +184,7 @@ func (s *supersede) unchanged(c *policy.Context, t policy.Target) (bool, error) 
 	return session.IsUnchangedFile(text), nil
 }
 
-// note moves the results that a new one covers to those that wait, and adds it to the others of its resource.
+// note adds a new result to the open ones of its resource, and moves those that it covers to the waiting ones.
 func (s *supersede) note(c *policy.Context, list []policy.Result, of map[string][]about, key string, a about) error {
 	open, reach := of[key], 0
 	if !a.nothing {

@@ -178,8 +178,8 @@ func (s *opencodePrune) add(tokens int) {
 	s.largest = max(s.largest, tokens)
 }
 
-// little reports whether a walk would clear nothing: it would pass no more outputs than it protects, or find too little
-// behind the one that crosses that.
+// little reports whether a walk would clear nothing: all outputs are protected, or those behind the protected ones are
+// less than the minimum.
 func (s *opencodePrune) little() bool {
 	return s.total <= max(s.p.Protect, s.p.Minimum, s.p.Protect+s.p.Minimum-s.largest)
 }
