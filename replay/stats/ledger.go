@@ -23,16 +23,16 @@ type Stay struct {
 // two requests stood in none.
 type LedgerBlock struct {
 	Item     policy.ItemID `json:"-"`
-	Index    int           `json:"-"` // within the item; the item's number of blocks for a text that was added to it
+	Index    int32         `json:"-"` // within the item; the item's number of blocks for a text that was added to it
 	Category category.Name `json:"category"`
-	Of       string        `json:"of,omitempty"`   // the tool, the type of an attachment, or the class of a message
-	Line     int           `json:"line,omitempty"` // of the session's file; 0 for what is on none
+	Of       string        `json:"of,omitempty"` // the tool, the type of an attachment, or the class of a message
 	Spans    []Stay        `json:"spans"`
+	Line     int32         `json:"line,omitempty"` // of the session's file; 0 for what is on none
 
+	from   int32 // of the open span
 	weight int   // of an unsent one, tokens
 	tokens int   // of the open span
 	unsent int32 // n of the request before which it joined, and was gone again; 0: some request held it
-	from   int32 // of the open span
 	open   bool  // the last span has not ended
 }
 
@@ -44,6 +44,7 @@ type Ledger struct {
 
 	first   []int32                 // by message: index of its first block in Blocks; 0: not seen so far
 	made    map[policy.ItemID]int32 // the same of an item that an edit made
+	added   map[policy.ItemID]int32 // index of the block for a text that an edit added to an item
 	live    []policy.ItemID         // in view since the last rebuild, and some that have left it
 	arrived int                     // of View.Arrived, that were seen
 	edits   int                     // of View.Edits
@@ -57,11 +58,12 @@ type Ledger struct {
 func NewLedger(conv *session.Conversation) *Ledger {
 	n := 1
 	for m := range conv.Messages {
-		n += len(conv.Messages[m].Blocks) + 1
+		n += len(conv.Messages[m].Blocks)
 	}
 	l := &Ledger{
-		Blocks:  make([]LedgerBlock, 1, n+n/16), // some are of items that edits make
-		classes: category.NewClasses(conv), first: make([]int32, len(conv.Messages)), made: map[policy.ItemID]int32{},
+		Blocks:  make([]LedgerBlock, 1, n+n/16), // some are of what edits make
+		classes: category.NewClasses(conv), first: make([]int32, len(conv.Messages)),
+		made: map[policy.ItemID]int32{}, added: map[policy.ItemID]int32{},
 	}
 	l.Blocks[0] = LedgerBlock{Category: category.Earlier, Of: "microcompacted"}
 	return l
@@ -140,8 +142,7 @@ func (l *Ledger) touch(n int, v *view.View, id policy.ItemID) {
 	if in {
 		rest = v.PayloadWeight(id)
 	}
-	count := v.Blocks(id)
-	for b := range count {
+	for b := range v.Blocks(id) {
 		tokens := 0
 		if in {
 			tokens = v.PayloadBlockTokens(policy.Target{Item: id, Block: b})
@@ -149,7 +150,21 @@ func (l *Ledger) touch(n int, v *view.View, id policy.ItemID) {
 		}
 		l.set(n, &l.Blocks[int(at)+b], in, tokens)
 	}
-	l.set(n, &l.Blocks[int(at)+count], in && rest != 0, rest)
+	l.setAdded(n, v, id, rest)
+}
+
+// setAdded notes what a text weighs that an edit added to an item; 0: there is none.
+func (l *Ledger) setAdded(n int, v *view.View, id policy.ItemID, tokens int) {
+	at, known := l.added[id]
+	if !known {
+		if tokens == 0 {
+			return
+		}
+		at = int32(len(l.Blocks))
+		l.added[id] = at
+		l.Blocks = append(l.Blocks, LedgerBlock{Item: id, Index: int32(v.Blocks(id)), Category: category.Inserted, Of: "tag"})
+	}
+	l.set(n, &l.Blocks[at], tokens != 0, tokens)
 }
 
 // pass adds the blocks of an item that has joined before request n and left the view again.
@@ -164,7 +179,7 @@ func (l *Ledger) pass(n int, v *view.View, id policy.ItemID) {
 	}
 }
 
-// add appends the blocks of an item, and one for a text that an edit may add to it.
+// add appends the blocks of an item.
 func (l *Ledger) add(v *view.View, id policy.ItemID) int32 {
 	at := int32(len(l.Blocks))
 	if id < 0 {
@@ -172,16 +187,14 @@ func (l *Ledger) add(v *view.View, id policy.ItemID) int32 {
 	} else {
 		l.first[id] = at
 	}
-	count := v.Blocks(id)
-	for b := range count {
-		bl := LedgerBlock{Item: id, Index: b}
+	for b := range v.Blocks(id) {
+		bl := LedgerBlock{Item: id, Index: int32(b)}
 		bl.Category, bl.Of = l.classes.Of(v, policy.Target{Item: id, Block: b})
 		if raw := v.Raw(policy.Target{Item: id, Block: b}); raw != nil {
-			bl.Line = int(raw.Line)
+			bl.Line = raw.Line
 		}
 		l.Blocks = append(l.Blocks, bl)
 	}
-	l.Blocks = append(l.Blocks, LedgerBlock{Item: id, Index: count, Category: category.Inserted, Of: "tag"})
 	return at
 }
 

@@ -3,6 +3,7 @@ package stats
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -64,8 +65,8 @@ func Refills(conv *session.Conversation, tl *replay.Timeline, l *Ledger) ([]Refi
 		return list, nil
 	}
 	t := targets{conv: conv, texts: conv.NewBlockReader(), of: map[string]string{}}
-	for i := range list {
-		if err := list[i].fill(conv, l, &t); err != nil {
+	for i, blocks := range joinedBlocks(list, l) {
+		if err := list[i].fill(conv, blocks, &t); err != nil {
 			return nil, err
 		}
 	}
@@ -80,8 +81,26 @@ func atRequest(ev *replay.Event, main []*replay.Request) int {
 	return *ev.Request
 }
 
+// joinedBlocks are the blocks of a ledger by the refill they joined in, in their order. The refills are in order and
+// share no request.
+func joinedBlocks(list []Refill, l *Ledger) [][]*LedgerBlock {
+	joined := make([][]*LedgerBlock, len(list))
+	for i := range l.Blocks {
+		b := &l.Blocks[i]
+		n, ok := b.arrived()
+		if !ok {
+			continue
+		}
+		k := sort.Search(len(list), func(k int) bool { return list[k].To > n })
+		if k < len(list) && list[k].From <= n {
+			joined[k] = append(joined[k], b)
+		}
+	}
+	return joined
+}
+
 // fill counts what joined.
-func (r *Refill) fill(conv *session.Conversation, l *Ledger, t *targets) error {
+func (r *Refill) fill(conv *session.Conversation, blocks []*LedgerBlock, t *targets) error {
 	type key struct {
 		category   category.Name
 		of, target string
@@ -96,10 +115,12 @@ func (r *Refill) fill(conv *session.Conversation, l *Ledger, t *targets) error {
 		s.Times++
 		s.Tokens += tokens
 	}
-	for i := range l.Blocks {
-		b := &l.Blocks[i]
-		tokens, ok := b.joined(r.From, r.To)
-		if !ok || tokens == 0 {
+	for _, b := range blocks {
+		tokens := b.weight
+		if len(b.Spans) > 0 {
+			tokens = b.Spans[0].Tokens
+		}
+		if tokens == 0 {
 			continue
 		}
 		target, err := t.find(b)
@@ -107,8 +128,8 @@ func (r *Refill) fill(conv *session.Conversation, l *Ledger, t *targets) error {
 			return err
 		}
 		r.Joined += tokens
-		add(parts, key{b.Category, b.Of, ""}, b.Line, tokens)
-		add(heaviest, key{b.Category, b.Of, target}, b.Line, tokens)
+		add(parts, key{b.Category, b.Of, ""}, int(b.Line), tokens)
+		add(heaviest, key{b.Category, b.Of, target}, int(b.Line), tokens)
 	}
 	sorted := func(sums map[key]*RefillSource) []RefillSource {
 		list := make([]RefillSource, 0, len(sums))
@@ -135,14 +156,13 @@ func (r *Refill) fill(conv *session.Conversation, l *Ledger, t *targets) error {
 	return nil
 }
 
-// joined is what a block weighed when it joined after the compaction before request from and up to the one before
-// request to; ok is false for one that joined at another time.
-func (b *LedgerBlock) joined(from, to int) (tokens int, ok bool) {
+// arrived is the main request n that a block joined with: the first that held it, or the last before one joined that
+// was gone again before the next request. ok is false for a block that never joined.
+func (b *LedgerBlock) arrived() (n int, ok bool) {
 	if len(b.Spans) == 0 {
-		return b.weight, int(b.unsent) > from && int(b.unsent) <= to
+		return int(b.unsent) - 1, b.unsent > 0
 	}
-	first := &b.Spans[0]
-	return first.Tokens, first.From >= from && first.From < to
+	return b.Spans[0].From, true
 }
 
 // targets knows what calls were about.
@@ -154,7 +174,7 @@ type targets struct {
 
 // find is what a block's call was about, or how a prompt begins.
 func (t *targets) find(b *LedgerBlock) (string, error) {
-	if b.Item < 0 || b.Line == 0 || b.Index >= len(t.conv.Messages[b.Item].Blocks) {
+	if b.Item < 0 || b.Line == 0 || int(b.Index) >= len(t.conv.Messages[b.Item].Blocks) {
 		return "", nil
 	}
 	raw := &t.conv.Messages[b.Item].Blocks[b.Index]
@@ -171,7 +191,7 @@ func (t *targets) find(b *LedgerBlock) (string, error) {
 		}
 		return target, nil
 	case b.Category == category.Prompts && raw.Kind == jsonl.KindText:
-		text, err := t.texts.Text(int(b.Item), b.Index)
+		text, err := t.texts.Text(int(b.Item), int(b.Index))
 		return shortened(string(text)), err
 	}
 	return "", nil

@@ -151,6 +151,14 @@ func amounts(p *replay.CostParts) []int64 {
 
 // Replay replays a record under a policy and returns where the cache broke.
 func Replay(rec *replay.Record, pol *policy.Policy, opt replay.Options) (*SessionBreaks, *replay.Timeline, error) {
+	var points map[int]*point
+	if !pol.Recorded { // first, so that the two timelines are not in memory together
+		track, err := rec.Replay(replay.RecordedTrack(), replay.Options{Prices: opt.Prices})
+		if err != nil {
+			return nil, nil, err
+		}
+		points = reported(rec, track, opt.Prices)
+	}
 	l := stats.NewLedger(rec.Conv)
 	opt.Observe = func(n int, v *view.View) { l.Observe(n, v) }
 	tl, err := rec.Replay(pol, opt)
@@ -158,19 +166,16 @@ func Replay(rec *replay.Record, pol *policy.Policy, opt replay.Options) (*Sessio
 		return nil, nil, err
 	}
 	l.Close()
-	track := tl
-	if !pol.Recorded {
-		if track, err = rec.Replay(replay.RecordedTrack(), replay.Options{Prices: opt.Prices}); err != nil {
-			return nil, nil, err
-		}
+	if pol.Recorded {
+		points = reported(rec, tl, opt.Prices)
 	}
-	s := newBreaks(rec, tl, track, pol.Recorded, opt.Prices)
+	s := newBreaks(rec, tl, points, pol.Recorded, opt.Prices)
 	s.Refills, err = stats.Refills(rec.Conv, tl, l)
 	return s, tl, err
 }
 
-// newBreaks returns the breaks of a timeline; track is the recorded one.
-func newBreaks(rec *replay.Record, tl, track *replay.Timeline, recorded bool, table *price.Table) *SessionBreaks {
+// newBreaks returns the breaks of a timeline; points are those of the record, by request.
+func newBreaks(rec *replay.Record, tl *replay.Timeline, points map[int]*point, recorded bool, table *price.Table) *SessionBreaks {
 	s := &SessionBreaks{
 		Session: tl.Session, Agent: tl.Agent, File: tl.File, Title: tl.Title, Policy: tl.Policy, Recorded: recorded, Counter: tl.Counter,
 		Cache: tl.Cache, Model: tl.Model, Requests: tl.Totals.Requests, Cost: tl.Totals.CostUSD, Breaks: []CacheBreak{},
@@ -178,7 +183,6 @@ func newBreaks(rec *replay.Record, tl, track *replay.Timeline, recorded bool, ta
 	}
 	bill := replay.BilledBy(rec.Conv, table)
 	s.Usage, s.Billed = bill.Requests, bill.CostUSD
-	points := reported(rec, track, table)
 	if !recorded {
 		s.InRecord = &RecordedBreaks{}
 		for i := range points {
