@@ -143,7 +143,7 @@ func (d *differ) one() error {
 func (d *differ) print(from, to int, left, right *view.View) error {
 	compare, before := diff.Compare, 0
 	if from < to {
-		compare, before = diff.Between, len(left.Edits())
+		compare, before = diff.Between, left.Edits().Len()
 	}
 	found, err := compare(left, right)
 	if err != nil {
@@ -167,7 +167,7 @@ func (d *differ) all() error {
 	last := max(len(d.conv.conv.Requests), 1)
 	var failed error
 	err := d.conv.rec.EachPair(d.against, d.pol, d.opt, func(n int, left, right *view.View) bool {
-		now := [2]int{len(left.Edits()), len(right.Edits())}
+		now := [2]int{left.Edits().Len(), right.Edits().Len()}
 		if now != edits || n == last {
 			edits = now
 			failed = d.print(n, n, left, right)

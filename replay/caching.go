@@ -292,7 +292,7 @@ func (e *engine) noteChanges() {
 
 // causeOf is the cause that a change of the payload is.
 func (e *engine) causeOf(c view.SentChange) cache.Cause {
-	ed := &e.view.Edits()[c.Edit]
+	ed := e.view.Edits().At(c.Edit)
 	switch {
 	case ed.Stage == policy.StageServer:
 		return cache.Cause{Kind: cache.Thinking}

@@ -112,11 +112,11 @@ func (e *engine) check(k int) {
 	if c.view == nil {
 		c.view, c.reported = view.NewChecker(e.view), map[breach]bool{}
 	}
-	edits := e.view.Edits()[c.edits:]
-	c.edits += len(edits)
-	for i := range edits {
-		if !edits[i].Kind.KeepsView() && edits[i].Kind != policy.KindInferred {
-			c.stage = edits[i].Stage
+	edits := e.view.Edits().From(c.edits)
+	c.edits += edits.Len()
+	for _, ed := range edits.All() {
+		if !ed.Kind.KeepsView() && ed.Kind != policy.KindInferred {
+			c.stage = ed.Stage
 		}
 	}
 	for _, v := range c.view.CheckRequest() {
@@ -150,19 +150,23 @@ func (e *engine) own(k int, at breach) bool {
 
 // prefix reports the client's edits before thinking blocks, for models that refuse or drop such thinking. What the
 // server does itself costs no thinking.
-func (e *engine) prefix(k int, edits []policy.Edit) {
+func (e *engine) prefix(k int, edits policy.EditList) {
 	m := &e.conv.Messages[e.conv.Requests[k].Message]
-	if len(edits) == 0 || !e.preserves(m.Model) {
+	if edits.Len() == 0 || !e.preserves(m.Model) {
 		return
 	}
-	for i := 0; i < len(edits); {
-		ed := &edits[i]
+	for i := 0; i < edits.Len(); {
+		ed := edits.At(i)
 		most, first := 0, policy.ItemID(0)
-		for ; i < len(edits) && edits[i].Group == ed.Group; i++ {
-			if edits[i].Kind.KeepsView() || edits[i].Trigger == policy.TriggerRestart {
+		for ; i < edits.Len(); i++ {
+			o := edits.At(i)
+			if o.Group != ed.Group {
+				break
+			}
+			if o.Kind.KeepsView() || o.Trigger == policy.TriggerRestart {
 				continue
 			}
-			if n, at := e.view.ThinkingAfter(&edits[i]); n > most {
+			if n, at := e.view.ThinkingAfter(&o); n > most {
 				most, first = n, at
 			}
 		}
@@ -242,8 +246,8 @@ func shorter(was, now *policy.Content) bool {
 // the edit's block: then the prefix is new anyway.
 func (e *engine) rewritten(ed *policy.Edit) bool {
 	edits := e.view.Edits()
-	for i := range slices.Backward(edits) {
-		o := &edits[i]
+	for i := edits.Len() - 1; i >= 0; i-- {
+		o := edits.At(i)
 		if o.Request != ed.Request {
 			break
 		}

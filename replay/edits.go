@@ -102,8 +102,9 @@ func (r *restarting) edits(s *session.Restart, v *view.View) []policy.Edit {
 	messages.Kind = policy.KindRemove
 	// Of a file that begins in mid-conversation the overhead is an assumption, and so is what was sent beyond it.
 	assumed := len(v.Conversation().Messages) > 0 && v.Conversation().Messages[0].Earlier
-	for list := v.Edits(); r.seen < len(list) && !assumed; r.seen++ {
-		for _, m := range slices.Concat(list[r.seen].Insert, list[r.seen].Tail) {
+	for list := v.Edits(); r.seen < list.Len() && !assumed; r.seen++ {
+		e := list.At(r.seen)
+		for _, m := range slices.Concat(e.Insert, e.Tail) {
 			if m.Label == unrecorded && v.Has(m.ID) {
 				messages.Items = append(messages.Items, m.ID)
 			}

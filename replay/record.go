@@ -43,7 +43,7 @@ type Record struct {
 	overhead  []int                          // context less that weight: system prompt, tools, unrecorded reminders
 	reinject  []int                          // by boundary: tokens sent after it that are on no line
 	summary   []int                          // by boundary: what the recorded summary took to write
-	edits     []policy.Edit                  // the record as edits on raw
+	edits     policy.EditList                // the record as edits on raw
 	notes     []recordedAct                  // by edit: what the client recorded
 	settings  map[int]cache.BreakCause       // by request (0-based): what else the client did
 	head      []cache.Head                   // of each request (heads)
@@ -71,11 +71,11 @@ const sharedTexts, recentTexts = 8 << 20, 1 << 20
 // their results. It must be called before the first replay.
 func (r *Record) Share() {
 	r.digests, r.shared = policy.NewDigests(sharedTexts, recentTexts), true
-	r.most.Store(int64(len(r.edits)))
+	r.most.Store(int64(r.edits.Len()))
 }
 
-// Edits returns the record as edits on the raw history. The caller does not change them.
-func (r *Record) Edits() []policy.Edit { return r.edits }
+// Edits returns the record as edits on the raw history.
+func (r *Record) Edits() policy.EditList { return r.edits.From(0) }
 
 // Chance is what chance makes look like a miss on the record's own track.
 func (r *Record) Chance() (regret.Chance, error) {
@@ -166,10 +166,13 @@ func (r *Record) follow() error {
 	if t.err != nil {
 		return t.err
 	}
-	r.edits = make([]policy.Edit, 0, len(r.notes))
-	for i := range t.view.Edits() {
-		if e := &t.view.Edits()[i]; e.Stage == recordStage {
-			r.edits = append(r.edits, *e)
+	if r.edits = t.view.Edits(); r.edits.Len() > len(r.notes) { // some are the server's
+		r.edits = policy.EditList{}
+		r.edits.Grow(len(r.notes))
+		for _, e := range t.view.Edits().All() {
+			if e.Stage == recordStage {
+				r.edits.Add(&e)
+			}
 		}
 	}
 	r.head, r.tail = r.heads(), r.tails()

@@ -16,8 +16,9 @@ func RecordedTrack() *policy.Policy {
 // made.
 type replayedRecord struct {
 	*engine
-	at     int // the next of the record's edits
-	before int // used before a compaction that the client made here, 0: none
+	at     int           // the next of the record's edits
+	before int           // used before a compaction that the client made here, 0: none
+	group  []policy.Edit // scratch of applyAct
 }
 
 func (t *replayedRecord) manual(int, int)   {}
@@ -53,7 +54,11 @@ func (t *replayedRecord) request(k int) {
 // weigh applies the edits that were made when request k (0-based) was weighed.
 func (t *replayedRecord) weigh(k int) {
 	t.leaveOut(k)
-	for t.at < len(t.r.edits) && t.r.edits[t.at].Joined <= t.view.Joined() && atRequest(&t.r.edits[t.at], t.r.notes[t.at]) {
+	for t.at < t.r.edits.Len() {
+		ed := t.r.edits.At(t.at)
+		if ed.Joined > t.view.Joined() || !atRequest(&ed, t.r.notes[t.at]) {
+			return
+		}
 		t.applyAct(t.r.notes[t.at], true)
 	}
 }
@@ -62,16 +67,21 @@ func (t *replayedRecord) weigh(k int) {
 // they are one event of those made when the request after the line was weighed.
 func (t *replayedRecord) applyAct(act recordedAct, weighing bool) {
 	r := t.r
-	for t.at < len(r.edits) && r.notes[t.at] == act && atRequest(&r.edits[t.at], act) == weighing {
-		first := t.at
-		ed := &r.edits[first]
+	for t.at < r.edits.Len() && r.notes[t.at] == act {
+		ed := r.edits.At(t.at)
+		if atRequest(&ed, act) != weighing {
+			return
+		}
+		t.group = append(t.group[:0], ed)
 		grouped := ed.Kind == policy.KindClear || act.kind == actReplacement // into one event
-		for t.at++; grouped && t.at < len(r.edits) && r.notes[t.at] == act; t.at++ {
-			if o := &r.edits[t.at]; o.Joined != ed.Joined || o.Kind != ed.Kind || o.Trigger != ed.Trigger {
+		for t.at++; grouped && t.at < r.edits.Len() && r.notes[t.at] == act; t.at++ {
+			o := r.edits.At(t.at)
+			if o.Joined != ed.Joined || o.Kind != ed.Kind || o.Trigger != ed.Trigger {
 				break
 			}
+			t.group = append(t.group, o)
 		}
-		if t.applyEvent(r.edits[first:t.at], act); weighing {
+		if t.applyEvent(t.group, act); weighing {
 			return
 		}
 	}
@@ -82,11 +92,10 @@ func atRequest(e *policy.Edit, act recordedAct) bool {
 	return e.Kind == policy.KindAttach || act == noAct
 }
 
-// applyEvent applies edits of one recorded act and makes its event.
+// applyEvent applies edits of one recorded act, which it may change, and makes its event.
 func (t *replayedRecord) applyEvent(edits []policy.Edit, act recordedAct) {
-	group := slices.Clone(edits)
 	for i := range edits {
-		group[i].Insert = slices.Clone(edits[i].Insert)
+		edits[i].Insert = slices.Clone(edits[i].Insert)
 		if edits[i].Call != nil {
 			c := *edits[i].Call
 			switch {
@@ -99,13 +108,13 @@ func (t *replayedRecord) applyEvent(edits []policy.Edit, act recordedAct) {
 			case act.kind == actCollapse:
 				c.Output = t.report.Content(&edits[i].Insert[0].Contents[0])
 			}
-			group[i].Call = &c
+			edits[i].Call = &c
 		}
 	}
 	n := len(t.events)
-	t.applyAll(recordStage, group, edits[0].Request-1, false)
-	if act.kind == actMicro && group[0].Kind == policy.KindInferred {
-		t.raw += group[0].Delta // of the message for the earlier history, which is in every view
+	t.applyAll(recordStage, edits, edits[0].Request-1, false)
+	if act.kind == actMicro && edits[0].Kind == policy.KindInferred {
+		t.raw += edits[0].Delta // of the message for the earlier history, which is in every view
 	}
 	if t.err != nil || n >= len(t.events) {
 		return
@@ -119,7 +128,9 @@ func (t *replayedRecord) applyEvent(edits []policy.Edit, act recordedAct) {
 // microcompaction at the same request.
 func (t *replayedRecord) compactionCall(b *session.Boundary) *policy.Call {
 	before, over := t.view.Tokens(), 0
-	for _, e := range slices.Backward(t.view.Edits()) {
+	list := t.view.Edits()
+	for i := list.Len() - 1; i >= 0; i-- {
+		e := list.At(i)
 		if e.Request != b.Request {
 			break
 		}

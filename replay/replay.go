@@ -72,7 +72,7 @@ func (r *Record) Replay(pol *policy.Policy, opt Options) (*Timeline, error) {
 
 // finish makes the timeline after the last message.
 func (e *engine) finish() (*Timeline, error) {
-	if n := int64(len(e.view.Edits())); e.r.shared && n > e.r.most.Load() {
+	if n := int64(e.view.Edits().Len()); e.r.shared && n > e.r.most.Load() {
 		e.r.most.Store(n) // a concurrent replay may overwrite it: it only sizes buffers
 	}
 	t := e.timeline()

@@ -80,14 +80,14 @@ func told(rec *replay.Record, pol *policy.Policy, window int) (string, error) {
 	var b strings.Builder
 	edits := 0
 	tl, err := rec.Replay(pol, replay.Options{Window: window, Regret: true, Observe: func(n int, v *view.View) {
-		for _, e := range v.Edits()[edits:] {
+		for _, e := range v.Edits().From(edits).All() {
 			for _, s := range slices.Concat(e.Insert, e.Tail) {
 				for _, c := range s.Contents {
 					fmt.Fprintf(&b, "%d %s %q\n", n, s.Label, c.Text)
 				}
 			}
 		}
-		edits = len(v.Edits())
+		edits = v.Edits().Len()
 	}})
 	if err != nil {
 		return "", err

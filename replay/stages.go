@@ -174,8 +174,8 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 
 // segment is what the last edit, a compaction, left behind its summary; nil where that is nothing.
 func (e *engine) segment() *Segment {
-	edits := e.view.Edits()
-	head, anchor, tail, ok := diff.Segment(e.view, &edits[len(edits)-1])
+	last := e.view.Edits().Last()
+	head, anchor, tail, ok := diff.Segment(e.view, &last)
 	if !ok {
 		return nil
 	}

@@ -16,7 +16,7 @@ func (v *View) Apply(e policy.Edit) (policy.Edit, error) {
 	if err := e.Check(); err != nil {
 		return e, fmt.Errorf("applying %s by %s: %w", e.Kind, e.Stage, err)
 	}
-	if v.most > 0 && len(v.edits) >= v.most {
+	if v.most > 0 && v.edits.Len() >= v.most {
 		return e, fmt.Errorf("the edits are %w", &jsonl.LimitError{Name: "edits", Most: int64(v.most)})
 	}
 	var err error
@@ -49,7 +49,7 @@ func (v *View) Apply(e policy.Edit) (policy.Edit, error) {
 	if err != nil {
 		return e, fmt.Errorf("applying %s by %s: %w", e.Kind, e.Stage, err)
 	}
-	v.edits = append(v.edits, e)
+	v.edits.Add(&e)
 	return e, nil
 }
 

@@ -65,7 +65,7 @@ func (c *Checker) Check() []Violation {
 	v := c.view
 	c.check.found = nil
 	arrived := v.Arrived()
-	edits := v.Edits()[c.edits:]
+	edits := v.Edits().From(c.edits)
 	from, moved := c.firstMoved(edits)
 	switch {
 	case !moved:
@@ -76,25 +76,24 @@ func (c *Checker) Check() []Violation {
 		c.anew()
 	}
 	from = c.back(from)
-	for i := range edits {
-		if v.posOf(edits[i].Target.Item) < from {
-			c.block(edits[i].Target, edits[i].Kind)
+	for _, e := range edits.All() {
+		if v.posOf(e.Target.Item) < from {
+			c.block(e.Target, e.Kind)
 		}
 	}
 	for id := range v.itemsFrom(from) {
 		c.item(id)
 	}
-	c.arrived, c.joined, c.edits = len(arrived), v.Joined(), len(v.Edits())
+	c.arrived, c.joined, c.edits = len(arrived), v.Joined(), v.Edits().Len()
 	c.end()
 	return c.check.found
 }
 
 // firstMoved is the first position in the view from which edits took something away; below 0 where they changed the
 // order. moved is false where they did neither.
-func (c *Checker) firstMoved(edits []policy.Edit) (from int, moved bool) {
+func (c *Checker) firstMoved(edits policy.EditList) (from int, moved bool) {
 	from = len(c.view.items)
-	for i := range edits {
-		e := &edits[i]
+	for _, e := range edits.All() {
 		if !e.Moves() {
 			continue
 		}
@@ -151,15 +150,15 @@ func (c *Checker) anew() {
 }
 
 // cover notes what a summary or a placeholder has replaced.
-func (c *Checker) cover(edits []policy.Edit, arrived []policy.ItemID) {
+func (c *Checker) cover(edits policy.EditList, arrived []policy.ItemID) {
 	summed := false
 	removed := map[policy.ItemID]bool{}
-	for i := range edits {
-		switch edits[i].Kind {
+	for _, e := range edits.All() {
+		switch e.Kind {
 		case policy.KindSummarize, policy.KindCollapse:
 			summed = true
 		case policy.KindRemove:
-			for _, id := range edits[i].Items {
+			for _, id := range e.Items {
 				removed[id] = true
 			}
 		}

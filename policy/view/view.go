@@ -4,8 +4,6 @@
 package view
 
 import (
-	"slices"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -28,7 +26,7 @@ type View struct {
 	made    []*state           // the same of synthetic ones, as synthAt
 	arrived []policy.ItemID    // every item that ever joined, in the order it did
 	results []policy.Result
-	edits   []policy.Edit
+	edits   policy.EditList
 	most    int // edits that may be made; 0: any number
 	joined  int // conv.Messages[:joined] have been offered
 	tokens  weights
@@ -92,7 +90,7 @@ func New(conv *session.Conversation, report, client policy.Weigher) *View {
 func (v *View) Limit(edits int) { v.most = edits }
 
 // Expect makes room for so many edits, so that making them moves none.
-func (v *View) Expect(edits int) { v.edits = slices.Grow(v.edits, edits) }
+func (v *View) Expect(edits int) { v.edits.Grow(edits) }
 
 // Join appends message m of the conversation. Messages join in index order; those a track does not hold are passed
 // over with Skip.
@@ -238,8 +236,8 @@ func (v *View) Results() []policy.Result { return v.results }
 // Epoch counts the rebuilds by summarize edits. Indexes into Results are valid within one epoch.
 func (v *View) Epoch() int { return v.epoch }
 
-// Edits is every edit applied so far, in order. The slice is the view's own.
-func (v *View) Edits() []policy.Edit { return v.edits }
+// Edits is every edit applied so far, in order.
+func (v *View) Edits() policy.EditList { return v.edits.From(0) }
 
 // Tokens is the model view's size without overhead, by the report's counter.
 func (v *View) Tokens() int { return v.tokens[0] }

@@ -364,7 +364,7 @@ func fuzzView(t *testing.T, seed uint64, data []byte) {
 		} else {
 			e := c.edit(p)
 			before := viewShows(v, p.ever)
-			edits := len(v.Edits())
+			edits := v.Edits().Len()
 			own := e
 			own.Insert, own.Tail = slices.Clone(e.Insert), slices.Clone(e.Tail)
 			_, err := v.Apply(own)
@@ -373,7 +373,7 @@ func fuzzView(t *testing.T, seed uint64, data []byte) {
 				was, had := p.left(e.Target)
 				p.apply(e)
 				sent.apply(p, &e, was, had)
-			} else if after := viewShows(v, p.ever); !reflect.DeepEqual(before, after) || len(v.Edits()) != edits {
+			} else if after := viewShows(v, p.ever); !reflect.DeepEqual(before, after) || v.Edits().Len() != edits {
 				t.Fatalf("%s\na refused edit: -before +after\n%s", strings.Join(done, "\n"), cmp.Diff(before, after))
 			}
 		}

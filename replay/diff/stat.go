@@ -112,8 +112,7 @@ func Marks(v *view.View) []Mark {
 	var marks []Mark
 	group := -1
 	edits := v.Edits()
-	for i := range edits {
-		e := &edits[i]
+	for _, e := range edits.All() {
 		switch e.Kind {
 		case policy.KindClear, policy.KindRemove, policy.KindCollapse, policy.KindSummarize, policy.KindCacheEdit, policy.KindServerClear:
 		case policy.KindRestart:
@@ -137,7 +136,7 @@ func Marks(v *view.View) []Mark {
 			Before: e.Joined, Request: e.Request, Stage: e.Stage, Kind: e.Kind, Reason: e.Reason,
 			Edits: n, TokensBefore: e.Before, TokensAfter: e.After,
 		}
-		if head, _, tail, ok := Segment(v, e); ok && e.Kind == policy.KindSummarize {
+		if head, _, tail, ok := Segment(v, &e); ok && e.Kind == policy.KindSummarize {
 			m.Head, m.Tail = v.Message(head).UUID, v.Message(tail).UUID
 		}
 		marks = append(marks, m)
@@ -168,7 +167,7 @@ func NewHistory(v *view.View) *History {
 	}
 	slices.Sort(recorded)
 	in := map[policy.ItemID]bool{} // in view when the current edit was made
-	edits := v.Edits()
+	edits := v.Edits().Slice()
 	for i := range edits {
 		e := &edits[i]
 		for len(recorded) > 0 && int(recorded[0]) < e.Joined {

@@ -44,7 +44,7 @@ type needle struct {
 
 // NewIndex reads the whole conversation. recorded are the edits of the record's own track: they give the view that
 // the agent had.
-func NewIndex(conv *session.Conversation, recorded []policy.Edit) (*Index, error) {
+func NewIndex(conv *session.Conversation, recorded policy.EditList) (*Index, error) {
 	x := &Index{conv: conv, base: make([]int32, len(conv.Messages)+1), joined: make([]int, len(conv.Messages))}
 	var err error
 	if x.floor, err = Floor(); err != nil {
@@ -64,8 +64,8 @@ func NewIndex(conv *session.Conversation, recorded []policy.Edit) (*Index, error
 	}
 	kept := newForms(len(x.of), length)
 	lost := len(conv.Requests) + 1 // n of the first request that the record may have lost something at
-	if len(recorded) > 0 {
-		lost = recorded[0].Request
+	if recorded.Len() > 0 {
+		lost = recorded.At(0).Request
 	}
 	found, err := x.candidates(kept, lost)
 	if err != nil {
@@ -86,7 +86,7 @@ func NewIndex(conv *session.Conversation, recorded []policy.Edit) (*Index, error
 
 // divide separates the uses from the coincidences: the record's agent had what it quoted or edited, and had lost what it
 // read again.
-func (x *Index) divide(found []needle, recorded []policy.Edit) error {
+func (x *Index) divide(found []needle, recorded policy.EditList) error {
 	j := newJudge(x, recorded, true)
 	counted := make([]bool, len(x.of))
 	at := 0

@@ -41,15 +41,18 @@ func newSight(x *Index, record bool) *sight {
 func (s *sight) visible(b int32) bool { return s.present[b] && !s.replaced[b] && !s.hidden[b] }
 
 // until brings the view to what was sent at request n.
-func (s *sight) until(edits []policy.Edit, n int) error {
-	for ; s.edit < len(edits) && edits[s.edit].Request <= n && edits[s.edit].Request > 0; s.edit++ {
-		e := &edits[s.edit]
+func (s *sight) until(edits policy.EditList, n int) error {
+	for ; s.edit < edits.Len(); s.edit++ {
+		e := edits.At(s.edit)
+		if e.Request > n || e.Request <= 0 {
+			break
+		}
 		s.join(e.Joined)
-		if err := s.apply(e); err != nil {
+		if err := s.apply(&e); err != nil {
 			return err
 		}
 		if s.onEdit != nil {
-			s.onEdit(s.edit, e)
+			s.onEdit(s.edit, &e)
 		}
 	}
 	s.join(s.x.conv.Requests[n-1].Message)

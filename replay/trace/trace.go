@@ -177,8 +177,8 @@ func (tr *Tracer) See(n int, v *view.View) {
 	s := Step{Joined: v.Joined()}
 	edits := v.Edits()
 	rebuilt := false
-	for i := tr.seen; i < len(edits); i++ {
-		e := &edits[i]
+	for i := tr.seen; i < edits.Len(); i++ {
+		e := edits.At(i)
 		rebuilt = rebuilt || e.Kind == policy.KindSummarize || len(e.Items)+len(e.Lead)+len(e.Keep) > 0
 	}
 	if rebuilt {
@@ -186,17 +186,18 @@ func (tr *Tracer) See(n int, v *view.View) {
 	} else {
 		tr.grow(&s, v)
 	}
-	for i := tr.seen; i < len(edits); i++ {
-		switch e := &edits[i]; e.Kind {
+	for i := tr.seen; i < edits.Len(); i++ {
+		e := edits.At(i)
+		switch e.Kind {
 		case policy.KindSummarize:
 			tr.less = 0
 		case policy.KindInferred:
 			tr.less += e.Delta
 		}
-		tr.edit(&s, v, i, &edits[i])
+		tr.edit(&s, v, i, &e)
 	}
 	s.Less = tr.less
-	tr.seen = len(edits)
+	tr.seen = edits.Len()
 	tr.raw(v)
 	tr.t.Steps = append(tr.t.Steps, s)
 }
@@ -224,7 +225,7 @@ func (tr *Tracer) grow(s *Step, v *view.View) {
 }
 
 // reorder compares the items sent with those before, and notes which edit took out what is gone.
-func (tr *Tracer) reorder(s *Step, v *view.View, edits []policy.Edit) {
+func (tr *Tracer) reorder(s *Step, v *view.View, edits policy.EditList) {
 	ids := v.IDs()
 	head := 0
 	for head < min(len(ids), len(tr.order)) && ids[head] == tr.order[head] {
@@ -236,8 +237,8 @@ func (tr *Tracer) reorder(s *Step, v *view.View, edits []policy.Edit) {
 	}
 	by := map[policy.ItemID]int{} // by which edit an item left last
 	rebuild := -1
-	for i := tr.seen; i < len(edits); i++ {
-		e := &edits[i]
+	for i := tr.seen; i < edits.Len(); i++ {
+		e := edits.At(i)
 		if e.Kind == policy.KindSummarize {
 			rebuild = i
 		}
@@ -256,7 +257,8 @@ func (tr *Tracer) reorder(s *Step, v *view.View, edits []policy.Edit) {
 		if i < 0 || v.Has(id) {
 			return
 		}
-		e := tr.editOf(&edits[i], i)
+		ed := edits.At(i)
+		e := tr.editOf(&ed, i)
 		at, ok := left[e]
 		if !ok {
 			at = len(s.Left)

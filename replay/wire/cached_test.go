@@ -246,7 +246,7 @@ func prefixes(t *testing.T, conv *session.Conversation, pol *policy.Policy) (kep
 			kept = append(kept, bytes.HasPrefix(now, before))
 		}
 		before = now
-		edits = len(v.Edits())
+		edits = v.Edits().Len()
 		return true
 	})
 	if err != nil {

@@ -361,8 +361,8 @@ func (w *sessionWriter) isMeta(id policy.ItemID) bool {
 // boundary writes the line of a compaction. The messages before it are in no line.
 func (w *sessionWriter) boundary() {
 	pre := 0
-	for i := range w.view.Edits() {
-		if e := &w.view.Edits()[i]; e.Kind == policy.KindSummarize {
+	for _, e := range w.view.Edits().All() {
+		if e.Kind == policy.KindSummarize {
 			pre = e.Before
 		}
 	}

@@ -33,12 +33,12 @@ type substitute struct {
 // view or in the payload.
 func (s *serverSide) follow(v policy.View, touch func(policy.Target)) (joined []policy.ItemID, anew bool) {
 	edits, joined, anew := s.seen.Follow(v)
-	for i := range edits {
-		switch edits[i].Kind {
+	for _, e := range edits.All() {
+		switch e.Kind {
 		case policy.KindRemove, policy.KindCollapse, policy.KindSummarize:
 			anew = true
 		case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindCacheEdit, policy.KindServerKeep:
-			touch(edits[i].Target)
+			touch(e.Target)
 		}
 	}
 	if anew {

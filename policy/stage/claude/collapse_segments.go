@@ -51,17 +51,17 @@ func (g *segment) whole() bool { return g.open == 0 && !g.stray }
 func (s *segments) follow(v policy.View) (anew bool) {
 	anew = v.Epoch() != s.epoch || s.open == nil
 	edits := v.Edits()
-	for i := s.edits; i < len(edits); i++ {
-		switch edits[i].Kind {
+	for _, e := range edits.From(s.edits).All() {
+		switch e.Kind {
 		case policy.KindRemove, policy.KindCollapse, policy.KindSummarize:
 			anew = true
 		case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindTag, policy.KindWrap:
-			if at, known := s.of[edits[i].Target.Item]; known {
+			if at, known := s.of[e.Target.Item]; known {
 				s.list[at].tokens = -1
 			}
 		}
 	}
-	s.edits, s.epoch = len(edits), v.Epoch()
+	s.edits, s.epoch = edits.Len(), v.Epoch()
 	joined := slices.Values(v.Arrived()[s.arrived:])
 	s.arrived = len(v.Arrived())
 	if anew {

@@ -164,12 +164,12 @@ func (s *contextCollapse) Run(c *policy.Context) ([]policy.Edit, error) {
 // kept only if the rest is whole turns.
 func (s *contextCollapse) follow(v policy.View) {
 	edits := v.Edits()
-	for i := s.edits; i < len(edits); i++ {
-		if e := &edits[i]; e.Kind == policy.KindCollapse {
+	for _, e := range edits.From(s.edits).All() {
+		if e.Kind == policy.KindCollapse {
 			s.view.extents[e.Insert[0].ID] = s.extent(e.Items)
 		}
 	}
-	s.edits = len(edits)
+	s.edits = edits.Len()
 	if !s.view.follow(v) {
 		return
 	}

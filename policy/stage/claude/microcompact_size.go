@@ -84,7 +84,7 @@ type microcompactSize struct {
 }
 
 func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
-	if n := len(c.View.Edits()); n != s.edits {
+	if n := c.View.Edits().Len(); n != s.edits {
 		s.edits, s.anew, s.seen = n, true, s.seen[:0]
 	}
 	s.seen = append(s.seen, len(c.View.Results()))

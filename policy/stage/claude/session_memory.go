@@ -243,8 +243,11 @@ func contentEstimate(c *policy.Content) int {
 // compactedHere reports whether session_memory has rebuilt the view before this request.
 func compactedHere(c *policy.Context) bool {
 	edits := c.View.Edits()
-	for i := len(edits) - 1; i >= 0 && edits[i].Request == c.Request; i-- {
-		if edits[i].Kind == policy.KindSummarize && edits[i].Stage == "session_memory" {
+	for i := edits.Len() - 1; i >= 0; i-- {
+		switch e := edits.At(i); {
+		case e.Request != c.Request:
+			return false
+		case e.Kind == policy.KindSummarize && e.Stage == "session_memory":
 			return true
 		}
 	}

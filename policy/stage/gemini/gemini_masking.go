@@ -102,11 +102,11 @@ func (s *geminiMasking) follow(v policy.View) {
 	edits, _, anew := s.seen.Follow(v)
 	if anew {
 		*s = geminiMasking{p: s.p, seen: s.seen, kept: s.kept, first: map[policy.ItemID]int{}}
-		edits = nil
+		edits = policy.EditList{}
 	}
 	results := v.Results()
-	for i := range edits {
-		switch e := &edits[i]; e.Kind {
+	for _, e := range edits.All() {
+		switch e.Kind {
 		case policy.KindRemove, policy.KindCollapse:
 			for _, id := range e.Items {
 				s.weigh(results, id, func(policy.Target) int { return 0 })

@@ -116,10 +116,10 @@ func (s *gooseToolPairs) oldest(c *policy.Context) []pair {
 func (s *gooseToolPairs) follow(v policy.View) {
 	edits, items, anew := s.seen.Follow(v)
 	left := false
-	for i := range edits {
-		if edits[i].Kind == policy.KindRemove || edits[i].Kind == policy.KindCollapse {
+	for _, e := range edits.All() {
+		if e.Kind == policy.KindRemove || e.Kind == policy.KindCollapse {
 			left = true
-			anew = anew || slices.ContainsFunc(edits[i].Items, func(id policy.ItemID) bool { return beginsTurn(v.Message(id)) })
+			anew = anew || slices.ContainsFunc(e.Items, func(id policy.ItemID) bool { return beginsTurn(v.Message(id)) })
 		}
 	}
 	switch gone := func(r response) bool { return !v.Has(r.id) }; {

@@ -149,8 +149,8 @@ func (s *opencodePrune) follow(c *policy.Context) {
 			s.total += s.tokens(c, joined[0])
 		}
 	}
-	for i := range edits { // what they take off stays in the total
-		if e := &edits[i]; e.Stage != pruneStage && e.New != nil && e.Target.Block != policy.WholeItem {
+	for _, e := range edits.All() { // what they take off stays in the total
+		if e.Stage != pruneStage && e.New != nil && e.Target.Block != policy.WholeItem {
 			s.add(policy.RoundQuarter(v.Length(e.Target).UTF16))
 		}
 	}

@@ -97,8 +97,8 @@ func (s *pruneMessages) follow(c *policy.Context) error {
 	if anew {
 		clear(s.sent)
 	}
-	for i := range edits {
-		delete(s.sent, edits[i].Target.Item)
+	for _, e := range edits.All() {
+		delete(s.sent, e.Target.Item)
 	}
 	for id := range c.View.Items {
 		if _, known := s.sent[id]; known {
