@@ -197,7 +197,7 @@ func shownBlocks(v *view.View) (list []string) {
 				if c.Gone {
 					continue
 				}
-				text += fmt.Sprintf(" %.40q", c.Text)
+				text += fmt.Sprintf(" %.40q", c.Whole())
 			}
 			list = append(list, text)
 		}

@@ -63,6 +63,7 @@ func (k EditKind) KeepsView() bool {
 type Content struct {
 	Kind    jsonl.Kind // what it counts as: text, tool_result …
 	Text    string     // the text itself; "" where Ref names it or Tokens replaces it
+	Frame   *Frame     // what stands around Text; nil: nothing, and Text is all. Whole is both
 	Length  jsonl.Metrics
 	Tokens  int     // a fixed weight where there is no text (fixed: N); used when over 0
 	Ref     *Target // the recorded block whose text this is, or nil
@@ -81,6 +82,27 @@ const StageServer = "server"
 // NewContent measures text.
 func NewContent(kind jsonl.Kind, text string) Content {
 	return Content{Kind: kind, Text: text, Length: jsonl.Measure(text)}
+}
+
+// Frame is what many contents begin and end with: placeholders that differ in a name, and share the rest.
+type Frame struct{ Before, After string }
+
+// Content is the content of a text in the frame. It measures the text alone, where length is that of the frame.
+func (f *Frame) Content(kind jsonl.Kind, text string, length jsonl.Metrics) Content {
+	length = length.Add(jsonl.Measure(text))
+	length.JSON -= len(`""`) // both have them
+	return Content{Kind: kind, Text: text, Frame: f, Length: length}
+}
+
+// Length measures the frame around no text.
+func (f *Frame) Length() jsonl.Metrics { return jsonl.Measure(f.Before + f.After) }
+
+// Whole is the text with its frame.
+func (c *Content) Whole() string {
+	if c.Frame == nil {
+		return c.Text
+	}
+	return c.Frame.Before + c.Text + c.Frame.After
 }
 
 // Synthetic is a message a policy adds: a summary, a continue prompt, an attachment. Its id is given by the view when

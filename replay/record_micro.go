@@ -52,7 +52,7 @@ func (t *recordTrack) micro(act recordedAct) {
 			continue
 		}
 		found++
-		text := ""
+		stub := policy.NewContent(jsonl.KindToolResult, "")
 		if rule != nil {
 			left, err := rule.Leaves(t.view, t.view, res.Target)
 			if err != nil {
@@ -62,9 +62,11 @@ func (t *recordTrack) micro(act recordedAct) {
 			if left {
 				continue // the boundary names it, and it does not change
 			}
-			text = rule.Stub(t.view, res)
+			if t.stub == nil {
+				t.stub = rule.Stubs(t.r.Conv)
+			}
+			stub = t.stub(t.view, res)
 		}
-		stub := policy.NewContent(jsonl.KindToolResult, text)
 		t.apply(policy.Edit{
 			Request: m.Request, Kind: policy.KindClear, Trigger: m.Trigger, Target: res.Target, New: &stub,
 			Reason: reason, Detail: detail,

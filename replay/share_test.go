@@ -83,7 +83,7 @@ func told(rec *replay.Record, pol *policy.Policy, window int) (string, error) {
 		for _, e := range v.Edits().From(edits).All() {
 			for _, s := range slices.Concat(e.Insert, e.Tail) {
 				for _, c := range s.Contents {
-					fmt.Fprintf(&b, "%d %s %q\n", n, s.Label, c.Text)
+					fmt.Fprintf(&b, "%d %s %q\n", n, s.Label, c.Whole())
 				}
 			}
 		}

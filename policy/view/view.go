@@ -396,7 +396,7 @@ func (v *View) TextOf(t policy.Target, c *policy.Content) (string, error) {
 	case c.Ref != nil:
 		return v.conv.WholeText(int(c.Ref.Item), c.Ref.Block)
 	}
-	return c.Text, nil
+	return c.Whole(), nil
 }
 
 // Recorded is the recorded text of a block, whatever edits put in its place.

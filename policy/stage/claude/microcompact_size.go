@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
@@ -81,6 +82,7 @@ type microcompactSize struct {
 	edits   int             // of the view, looked at
 	anew    bool            // an edit after the last look may have changed any result
 	seen    []int           // len(View.Results) at each request after the last look
+	stub    func(policy.View, policy.Result) policy.Content
 }
 
 func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
@@ -156,10 +158,14 @@ func tokensOf(list []compactableAt) (tokens int) {
 func (s *microcompactSize) clear(c *policy.Context, marks []compactableAt, reason string) (edits []policy.Edit, err error) {
 	detail := map[string]int{"pre_tokens": tokensOf(s.results.list), "tokens_saved": tokensOf(marks), "compacted_ids": len(marks)}
 	edits = make([]policy.Edit, 0, len(marks))
+	text := policy.NewContent(jsonl.KindToolResult, ClearedText)
+	cleared := &text
+	if s.stub == nil {
+		s.stub = microcompaction{}.Stubs(c.Conv)
+	}
 	for _, r := range marks {
 		s.done[r.ID] = true
 		e := policy.Edit{Kind: policy.KindPersist, Trigger: "auto", Target: r.Target, Reason: reason, Detail: detail}
-		text := ClearedText
 		switch skip, err := (microcompaction{}).Leaves(c.View, c.Texts, r.Target); {
 		case err != nil:
 			return nil, err
@@ -167,12 +173,11 @@ func (s *microcompactSize) clear(c *policy.Context, marks []compactableAt, reaso
 			edits = append(edits, unchanged(c.View, e))
 			continue
 		case s.p.Persist:
-			text = microcompaction{}.Stub(c.View, r.Result)
+			stub := s.stub(c.View, r.Result)
+			e.New = &stub
 		default:
-			e.Kind = policy.KindClear
+			e.Kind, e.New = policy.KindClear, cleared
 		}
-		content := policy.NewContent(jsonl.KindToolResult, text)
-		e.New = &content
 		edits = append(edits, e)
 	}
 	for id := range c.View.Items {
@@ -202,7 +207,7 @@ type microcompaction struct{}
 // placeholder, or already persisted. Array content is always replaced.
 func (microcompaction) Leaves(v policy.View, texts policy.TextSource, t policy.Target) (bool, error) {
 	if r := v.Replacement(t); r != nil {
-		return r.Stub || r.Text == ClearedText || strings.Contains(r.Text, "<persisted-output>"), nil
+		return r.Stub || r.Text == ClearedText || strings.Contains(r.Whole(), "<persisted-output>"), nil
 	}
 	raw := v.Raw(t)
 	if !raw.IsString && !raw.ReadBack() {
@@ -218,13 +223,15 @@ func (microcompaction) Leaves(v policy.View, texts policy.TextSource, t policy.T
 	return text == ClearedText, err
 }
 
-// Stub returns the text in place of a persisted result.
-func (microcompaction) Stub(v policy.View, r policy.Result) string {
-	ext := "txt" // of a string; an array has .json
-	if raw := v.Raw(r.Target); v.Replacement(r.Target) == nil && !raw.IsString && !raw.ReadBack() && len(raw.Parts()) > 0 {
-		ext = "json"
+// Stubs makes the texts in place of persisted results.
+func (microcompaction) Stubs(conv *session.Conversation) func(v policy.View, r policy.Result) policy.Content {
+	text, array := persistedStubs(conv, "txt"), persistedStubs(conv, "json")
+	return func(v policy.View, r policy.Result) policy.Content {
+		if raw := v.Raw(r.Target); v.Replacement(r.Target) == nil && !raw.IsString && !raw.ReadBack() && len(raw.Parts()) > 0 {
+			return array(r.ID)
+		}
+		return text(r.ID)
 	}
-	return persistedStub(v.Conversation(), r.ID, ext)
 }
 
 // Stage clears by the default parameters without gates.

@@ -18,7 +18,9 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/pattern"
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
@@ -47,8 +49,11 @@ func (pruned) Leaves(v policy.View, _ policy.TextSource, t policy.Target) (bool,
 	return r != nil && r.Text == clearedText, nil
 }
 
-// Stub is the text in the place of a pruned result.
-func (pruned) Stub(policy.View, policy.Result) string { return clearedText }
+// Stubs makes the text in the place of a pruned result.
+func (pruned) Stubs(*session.Conversation) func(policy.View, policy.Result) policy.Content {
+	stub := policy.NewContent(jsonl.KindToolResult, clearedText)
+	return func(policy.View, policy.Result) policy.Content { return stub }
+}
 
 // Stage prunes by the default parameters, however little that saves.
 func (pruned) Stage() policy.Stage {
