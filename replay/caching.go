@@ -355,7 +355,8 @@ func (e *engine) cacheRequest(k int, row *Request) {
 	c.sent = payload
 	row.Cache = CacheUse{Split: split}
 	if cause.Kind != cache.None {
-		row.Cache.Miss = &cause
+		miss := cause
+		row.Cache.Miss = &miss
 	}
 	row.CostUSD = c.cost(model, split, row.Output)
 	read, stage := c.ladder.request(&request, left, c.warm, c.life())

@@ -47,8 +47,6 @@ type checks struct {
 	rawView     *view.View
 	rawBreaches map[breach]bool
 
-	decided map[decision]*policy.Content
-
 	model     string // of preserved
 	preserved bool
 }
@@ -57,12 +55,6 @@ type checks struct {
 type breach struct {
 	item    policy.ItemID
 	message string
-}
-
-// decision identifies what one stage does with one block.
-type decision struct {
-	stage  string
-	target policy.Target
 }
 
 func (e *engine) find(kind FindingKind, rule view.Invariant, request int, stage string, item policy.ItemID, text string) {
@@ -225,9 +217,8 @@ func (e *engine) sticky(ed *policy.Edit, next int) {
 			say("a block that was cleared is sent again")
 		}
 	case policy.KindClear, policy.KindPersist, policy.KindTruncate:
-		at := decision{ed.Stage, ed.Target}
-		was, twice := e.checks.decided[at]
-		e.checks.decided[at] = ed.New
+		was, twice := s.decided[keyOf(ed.Target)]
+		s.decided[keyOf(ed.Target)] = ed.New
 		switch {
 		case twice && !was.Same(ed.New) && !shorter(was, ed.New) && !e.rewritten(ed):
 			say("a block that was replaced is replaced by something else")

@@ -80,6 +80,7 @@ type running struct {
 	stage         policy.Stage
 	countsHistory bool // it compares the whole prompt with a limit, and part of the history is before the file
 	when          *conditional
+	decided       map[blockKey]*policy.Content // what it replaced blocks by
 }
 
 func (e *engine) run() error {
@@ -113,8 +114,8 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 	e := &engine{
 		r: r, pol: pol, opt: opt, conv: r.Conv, fixed: -1, taken: make([]bool, len(r.Conv.Boundaries)),
 		asked: map[int]bool{}, windows: map[windowKey]int{}, limits: map[windowKey]policy.ModelLimits{},
-		events: []Event{}, pending: []int{}, cleared: clearing{by: map[clearedBy]bool{}},
-		checks: checks{findings: []RequestFinding{}, count: map[FindingKind]int{}, decided: map[decision]*policy.Content{}},
+		events: []Event{}, pending: []int{}, cleared: clearing{view: map[blockKey]struct{}{}, payload: map[clearedBy]struct{}{}},
+		checks: checks{findings: []RequestFinding{}, count: map[FindingKind]int{}},
 	}
 	e.ceilings.pol, e.thinking = pol, r.newLeftOut(pol)
 	e.cache = newCaching(opt.Cache.caching(pol), r.table(opt), r.kind, asksForHour(r.Conv))
@@ -147,7 +148,7 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 			}
 			p.Open(r.programs, pol.Folder(sc.Definition.Name+"."+sc.Definition.Program))
 		}
-		e.stages = append(e.stages, running{StageConfig: sc, stage: st, when: newConditional(&sc)})
+		e.stages = append(e.stages, running{StageConfig: sc, stage: st, when: newConditional(&sc), decided: map[blockKey]*policy.Content{}})
 		e.moments |= sc.Definition.Moments
 	}
 	// Where the policy calls models as often as the client did, the list does not grow.

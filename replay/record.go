@@ -185,15 +185,18 @@ func (r *Record) follow() error {
 
 // expected is how many edits the record will have, about: one a compaction, and one a result that is cleared.
 func (r *Record) expected() int {
-	cleared := map[string]bool{} // a file can name the same results over and over
+	named, results := 0, 0
 	for i := range r.Conv.Micro {
-		for _, id := range r.Conv.Micro[i].ToolIDs {
-			if _, _, ok := r.Conv.ToolUse(id); ok {
-				cleared[id] = true
+		named += len(r.Conv.Micro[i].ToolIDs)
+	}
+	for m := range r.Conv.Messages {
+		for b := range r.Conv.Messages[m].Blocks {
+			if r.Conv.Messages[m].Blocks[b].Kind == jsonl.KindToolResult {
+				results++
 			}
 		}
 	}
-	return len(r.Conv.Boundaries) + len(cleared)
+	return len(r.Conv.Boundaries) + min(named, results) // a file can name the same results over and over
 }
 
 // recordTrack computes the recorded view.

@@ -329,38 +329,43 @@ func (e *engine) Reinjected(i int) []policy.Synthetic {
 
 // clearing is what edits of single blocks have cleared so far.
 type clearing struct {
-	by     map[clearedBy]bool // tool_results
-	tokens int                // removed from the payload
+	view    map[blockKey]struct{}  // tool_results, in the model view
+	payload map[clearedBy]struct{} // and in the payload only
+	tokens  int                    // removed from the payload
 }
 
-// clearedBy is a result and what cleared it: the stage of a payload-only edit, which only that stage can undo, or "",
-// an edit of the model view.
+// blockKey is the target of an edit of a block.
+type blockKey struct{ item, block int32 }
+
+func keyOf(t policy.Target) blockKey { return blockKey{int32(t.Item), int32(t.Block)} }
+
+// clearedBy is a result and the stage whose payload-only edit cleared it: only that stage can undo it.
 type clearedBy struct {
-	result policy.Target
+	result blockKey
 	stage  string
 }
 
 // note counts an edit of a tool_result.
 func (c *clearing) note(ed *policy.Edit) {
-	by := clearedBy{result: ed.Target}
-	if ed.Kind.PayloadOnly() {
-		by.stage = ed.Stage
-	}
-	switch ed.Kind {
-	case policy.KindClear, policy.KindPersist, policy.KindServerClear, policy.KindCacheEdit:
-		c.by[by] = true
+	switch by := (clearedBy{keyOf(ed.Target), ed.Stage}); ed.Kind {
+	case policy.KindClear, policy.KindPersist:
+		c.view[by.result] = struct{}{}
+	case policy.KindServerClear, policy.KindCacheEdit:
+		c.payload[by] = struct{}{}
 	case policy.KindServerKeep:
-		delete(c.by, by)
+		delete(c.payload, by)
 	}
 }
 
 // results is the number of tool_results that stay cleared.
 func (c *clearing) results() int {
-	distinct := make(map[policy.Target]struct{}, len(c.by))
-	for by := range c.by {
-		distinct[by.result] = struct{}{}
+	more := map[blockKey]struct{}{}
+	for by := range c.payload {
+		if _, twice := c.view[by.result]; !twice {
+			more[by.result] = struct{}{}
+		}
 	}
-	return len(distinct)
+	return len(c.view) + len(more)
 }
 
 // weigh counts the tokens that an edit removed from the payload.

@@ -101,7 +101,7 @@ func (e *engine) tail(m int) int {
 // estimate is the client's estimate of an item in the view, tokens.
 func (e *engine) estimate(id policy.ItemID) int {
 	if id >= 0 && e.conv.Messages[id].Lost {
-		return e.r.Cal.Lost[id]
+		return e.r.Cal.Lost[int(id)]
 	}
 	if id >= 0 && e.conv.Messages[id].Uncounted {
 		return 0

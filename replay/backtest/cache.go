@@ -1,6 +1,8 @@
 package backtest
 
 import (
+	"iter"
+
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/cache"
 )
@@ -24,26 +26,26 @@ const (
 	brokenRead = 0.95 // of what the request before had left
 )
 
-// CachePoints returns the main requests of the recorded track with recorded usage, in order, without the first.
-func CachePoints(track *replay.Timeline) []CachePoint {
-	var points []CachePoint
-	left := -1
-	for i := range track.Requests {
-		r := &track.Requests[i]
-		if r.Kind != "main" || r.Recorded == nil {
-			continue
+// CachePoints yields the main requests of the recorded track with recorded usage, in order, without the first.
+func CachePoints(track *replay.Timeline) iter.Seq[CachePoint] {
+	return func(yield func(CachePoint) bool) {
+		left := -1
+		for i := range track.Requests {
+			r := &track.Requests[i]
+			if r.Kind != "main" || r.Recorded == nil {
+				continue
+			}
+			p := CachePoint{Row: i, N: r.N, Left: left, Recorded: r.Recorded.CacheRead, Simulated: r.Cache.Read}
+			if r.Cache.Miss != nil {
+				p.Cause = *r.Cache.Miss
+			}
+			p.Broke = float64(p.Recorded) < brokenRead*float64(p.Left)
+			if left >= 0 && !yield(p) {
+				return
+			}
+			left = r.Recorded.CacheRead + r.Recorded.CacheWrite
 		}
-		p := CachePoint{Row: i, N: r.N, Left: left, Recorded: r.Recorded.CacheRead, Simulated: r.Cache.Read}
-		if r.Cache.Miss != nil {
-			p.Cause = *r.Cache.Miss
-		}
-		p.Broke = float64(p.Recorded) < brokenRead*float64(p.Left)
-		if left >= 0 {
-			points = append(points, p)
-		}
-		left = r.Recorded.CacheRead + r.Recorded.CacheWrite
 	}
-	return points
 }
 
 // Error is the error of the simulated read as a share of the recorded one, and 1 where nothing was read and something

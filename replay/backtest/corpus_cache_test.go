@@ -52,7 +52,7 @@ func judgeCache(t *testing.T, files []string, bars cacheBars) {
 		u := backtest.ScoreUsage(conv, tl)
 		sessions = append(sessions, &backtest.SessionScore{Usage: u})
 		causes := shownBreaks(conv)
-		for _, p := range backtest.CachePoints(tl) {
+		for p := range backtest.CachePoints(tl) {
 			if p.Broke && causes[p.N] {
 				shown++
 				if p.RightKind() {

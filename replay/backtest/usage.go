@@ -139,7 +139,7 @@ func (u *UsageScore) round() {
 // ScoreUsage scores the simulated usage of a conversation's recorded track.
 func ScoreUsage(conv *session.Conversation, track *replay.Timeline) (u UsageScore) {
 	models := price.Default()
-	for _, p := range CachePoints(track) {
+	for p := range CachePoints(track) {
 		row := &track.Requests[p.Row]
 		u.Requests++
 		u.Read.add(p.Recorded, p.Simulated)
@@ -190,7 +190,7 @@ func (s *SessionScore) usage(r *replay.Record, track *replay.Timeline) {
 	u := ScoreUsage(r.Conv, track)
 	u.round()
 	s.Usage = u
-	for _, p := range CachePoints(track) {
+	for p := range CachePoints(track) {
 		if !p.Broke && !p.FalseAlarm() {
 			continue
 		}

@@ -34,7 +34,7 @@ type Calibration struct {
 	Rates    TokenRates // tokens per unit of each measure, fitted to the session
 	Drops    []Drop
 	Reliable []bool      // by message index: its recorded output tokens are reliable
-	Lost     []int       // by message index: tokens of the lost results there, client estimate
+	Lost     map[int]int // by message index: tokens of the lost results there, client estimate
 	Searched map[int]int // by message index: tokens, on no line, of what the provider's searches found within the request it answers
 }
 
@@ -102,7 +102,7 @@ func learn(meter *Meter, spans []Increment) []Sample {
 // placeholders weighs what no line holds: results lost at a boundary, and the history before the start of the file.
 func (c *Calibration) placeholders() {
 	conv := c.conv
-	c.Lost = make([]int, len(conv.Messages))
+	c.Lost = map[int]int{}
 	for i := range conv.Boundaries {
 		b := &conv.Boundaries[i]
 		m := b.Before - 1

@@ -74,7 +74,7 @@ func (f Factor) spent(s jsonl.Spent) jsonl.Spent {
 func (c *Calibration) Converted(of func(message int) Factor, own Factor) *Calibration {
 	to := *c
 	to.WeightTable = c.converted(of, own)
-	to.Lost = make([]int, len(c.Lost))
+	to.Lost = make(map[int]int, len(c.Lost))
 	for m, n := range c.Lost {
 		to.Lost[m] = of(m).Of(n)
 	}

@@ -245,7 +245,7 @@ func (p *point) loss() *RecordedBreak {
 func reported(rec *replay.Record, track *replay.Timeline, table *price.Table) map[int]*point {
 	table = cmp.Or(table, price.Default())
 	points := map[int]*point{}
-	for _, p := range backtest.CachePoints(track) {
+	for p := range backtest.CachePoints(track) {
 		if !p.Broke {
 			continue
 		}
@@ -276,7 +276,7 @@ func simulated(r, before *replay.Request) *SimulatedBreak {
 	if before == nil || uncacheable(r) {
 		return nil // there was nothing to lose
 	}
-	b := &SimulatedBreak{}
+	var b SimulatedBreak
 	if r.Cache.Miss != nil {
 		b.Lost = max(r.Repeated-r.Cache.Read, 0)
 	}
@@ -290,7 +290,8 @@ func simulated(r, before *replay.Request) *SimulatedBreak {
 	if b.Lost == 0 && !b.Restarts.Known && !b.Changes.Known && !b.Edits.Known && !b.Lifetime.Known {
 		return nil
 	}
-	return b
+	found := b
+	return &found
 }
 
 // known leaves out an amount of nothing.
