@@ -25,7 +25,7 @@ func (r *Record) kind(model string) cache.CacheKind {
 // one's is what is usual for the client, else what the first one read; after a pause longer than the lifetime, what the
 // request after the last such pause read, if that was less than half of what the one before it had sent. None is taken
 // from a later request.
-func (r *Record) floors() []int {
+func (r *Record) floors() steady[int] {
 	r.kindOf = map[string]cache.CacheKind{}
 	list := make([]int, len(r.Conv.Requests))
 	first, rested, before := 0, 0, 0
@@ -67,7 +67,7 @@ func (r *Record) floors() []int {
 		}
 		before = sent
 	}
-	return list
+	return steadyOf(list)
 }
 
 // floor is that of request k (0-based). Of a record whose provider caches what is marked, the part of the head that other
@@ -76,9 +76,9 @@ func (e *engine) floor(k int) int {
 	head := e.head(k)
 	switch model := e.conv.Messages[e.conv.Requests[k].Message].Model; {
 	case e.r.kind(model).Mode == cache.Auto && e.fixed >= 0 && k > 0:
-		return min(e.r.floor[k], e.fixed)
+		return min(e.r.floor.at(k), e.fixed)
 	case e.r.kind(model).Mode == cache.Auto:
-		return e.r.floor[k]
+		return e.r.floor.at(k)
 	case head.Kept:
 		return head.Shared
 	}

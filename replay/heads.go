@@ -11,7 +11,7 @@ import (
 // heads are the heads of a conversation's requests as the reported usage shows them. The head of the first request is
 // taken from its own read. The head of a later one is taken from the reads of requests before it whose messages were not
 // in the cache. All replays of the conversation have the same heads.
-func (r *Record) heads() []cache.Head {
+func (r *Record) heads() steady[cache.Head] {
 	l := headLearner{r: r, conv: r.Conv, rebuilt: map[int]bool{}, life: cache.Short.Duration()}
 	if l.long = asksForHour(l.conv); l.long {
 		l.life = cache.Long.Duration()
@@ -33,7 +33,7 @@ func (r *Record) heads() []cache.Head {
 		list[k] = l.head(k)
 		l.learn(k)
 	}
-	return list
+	return steadyOf(list)
 }
 
 // headLearner is what some requests of a conversation have shown of its head.

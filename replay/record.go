@@ -46,9 +46,9 @@ type Record struct {
 	edits     policy.EditList                // the record as edits on raw
 	notes     []recordedAct                  // by edit: what the client recorded
 	settings  map[int]cache.BreakCause       // by request (0-based): what else the client did
-	head      []cache.Head                   // of each request (heads)
-	floor     []int                          // of each request (floors)
-	tail      []tail                         // of each request (tails)
+	head      steady[cache.Head]             // of each request (heads)
+	floor     steady[int]                    // of each request (floors)
+	tail      steady[tail]                   // of each request (tails)
 	asksAgain bool                           // the client sends a request after each turn that no line holds
 	fit       *Fit                           // nil: the window is by model and client
 	release   *policy.Policy                 // that recorded it; nil: not known
@@ -213,6 +213,7 @@ type recordTrack struct {
 	inferred map[policy.Target]bool // results that inferred microcompactions have named
 	results  resultsByID
 	stub     func(policy.View, policy.Result) policy.Content // by the client's rule
+	stubs    room[policy.Content]
 }
 
 // recordStage is the stage name on events of the record.

@@ -67,8 +67,10 @@ func (t *recordTrack) micro(act recordedAct) {
 			}
 			stub = t.stub(t.view, res)
 		}
+		content := t.stubs.next()
+		*content = stub
 		t.apply(policy.Edit{
-			Request: m.Request, Kind: policy.KindClear, Trigger: m.Trigger, Target: res.Target, New: &stub,
+			Request: m.Request, Kind: policy.KindClear, Trigger: m.Trigger, Target: res.Target, New: content,
 			Reason: reason, Detail: detail,
 		}, act)
 	}

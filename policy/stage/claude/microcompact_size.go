@@ -157,7 +157,7 @@ func tokensOf(list []compactableAt) (tokens int) {
 // clear makes the edits for the marked results.
 func (s *microcompactSize) clear(c *policy.Context, marks []compactableAt, reason string) (edits []policy.Edit, err error) {
 	detail := map[string]int{"pre_tokens": tokensOf(s.results.list), "tokens_saved": tokensOf(marks), "compacted_ids": len(marks)}
-	edits = make([]policy.Edit, 0, len(marks))
+	edits, stubs := make([]policy.Edit, 0, len(marks)), make([]policy.Content, 0, len(marks))
 	text := policy.NewContent(jsonl.KindToolResult, ClearedText)
 	cleared := &text
 	if s.stub == nil {
@@ -173,8 +173,8 @@ func (s *microcompactSize) clear(c *policy.Context, marks []compactableAt, reaso
 			edits = append(edits, unchanged(c.View, e))
 			continue
 		case s.p.Persist:
-			stub := s.stub(c.View, r.Result)
-			e.New = &stub
+			stubs = append(stubs, s.stub(c.View, r.Result))
+			e.New = &stubs[len(stubs)-1]
 		default:
 			e.Kind, e.New = policy.KindClear, cleared
 		}
