@@ -114,7 +114,10 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 		edits = edits[j:]
 		ev := Event{
 			N: len(e.events), Stage: stage, Kind: first.Kind, Trigger: first.Trigger, Reason: first.Reason, Detail: first.Detail,
-			Targets: make([]EventTarget, 0, len(group)),
+			Targets: []EventTarget{},
+		}
+		if len(group) > 1 {
+			ev.Targets = make([]EventTarget, 0, len(group))
 		}
 		if n > 0 {
 			ev.Request = &n
