@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -153,26 +152,34 @@ func hiddenText(tl *replay.Timeline, from, to int) (text string, busy int) {
 // requestNotes marks the first and the last request and the peaks, by index.
 func requestNotes(tl *replay.Timeline) map[int]string {
 	notes := map[int]string{}
-	var main []int
-	for i, r := range tl.Requests {
-		if r.Kind == kindMain {
-			main = append(main, i)
+	first, last, peak, rawPeak := -1, -1, 0, 0
+	for i := range tl.Requests {
+		r := &tl.Requests[i]
+		if r.Kind != kindMain {
+			continue
+		}
+		if first < 0 {
+			first, peak, rawPeak = i, i, i
+		}
+		if last = i; r.Payload > tl.Requests[peak].Payload {
+			peak = i
+		}
+		if r.Raw > tl.Requests[rawPeak].Raw {
+			rawPeak = i
 		}
 	}
-	if len(main) == 0 {
+	if first < 0 {
 		return notes
 	}
-	peak := slices.MaxFunc(main, func(a, b int) int { return cmp.Compare(tl.Requests[a].Payload, tl.Requests[b].Payload) })
-	rawPeak := slices.MaxFunc(main, func(a, b int) int { return cmp.Compare(tl.Requests[a].Raw, tl.Requests[b].Raw) })
 	add := func(i int, s string) { notes[i] = joined(", ", notes[i], s) }
-	add(main[0], "first")
+	add(first, "first")
 	if peak == rawPeak {
 		add(peak, "peak")
 	} else {
 		add(peak, "peak of the "+sentView(tl))
 		add(rawPeak, "peak of raw")
 	}
-	add(main[len(main)-1], "last")
+	add(last, "last")
 	return notes
 }
 

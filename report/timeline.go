@@ -154,15 +154,21 @@ func autoOffText(off *replay.AutoOff) string {
 
 // recordedSpan is when and by which client the session was recorded.
 func recordedSpan(tl *replay.Timeline) string {
-	var times []time.Time
-	for _, r := range tl.Requests {
-		if !r.Time.IsZero() {
-			times = append(times, r.Time)
+	var first, last time.Time
+	for i := range tl.Requests {
+		switch at := tl.Requests[i].Time; {
+		case at.IsZero():
+		case first.IsZero():
+			first, last = at, at
+		case at.Before(first):
+			first = at
+		case at.After(last):
+			last = at
 		}
 	}
 	span := ""
-	if len(times) > 0 {
-		span = phrase("%v to %v UTC", slices.MinFunc(times, time.Time.Compare), slices.MaxFunc(times, time.Time.Compare))
+	if !first.IsZero() {
+		span = phrase("%v to %v UTC", first, last)
 	}
 	return joined(", ", span, phraseIf(tl.Version != "", "client %v", tl.Version))
 }
@@ -188,20 +194,20 @@ func troubleNotes(t *replay.Totals) []string {
 }
 
 func timelineChart(tl *replay.Timeline) *chart {
-	c := &chart{}
-	at := map[int]int{} // request number -> index in the chart
-	for _, r := range tl.Requests {
-		if r.Kind == kindMain {
-			at[r.N] = len(c.model)
+	n := tl.Totals.Requests
+	c := &chart{raw: make([]int, 0, n), model: make([]int, 0, n)}
+	for i := range tl.Requests {
+		if r := &tl.Requests[i]; r.Kind == kindMain {
 			c.raw, c.model = append(c.raw, r.Raw), append(c.model, r.Payload)
 		}
 	}
 	c.marks = make([]byte, len(c.model))
-	for _, e := range tl.Events {
+	for i := range tl.Events {
+		e := &tl.Events[i]
 		if e.Request == nil || slices.Contains(unmarked, e.Kind) {
 			continue
 		}
-		if x, ok := at[*e.Request]; ok {
+		if x := *e.Request - 1; x >= 0 && x < len(c.marks) { // main requests are numbered in their order
 			c.marks[x] = stronger(c.marks[x], either[byte](e.Kind == policy.KindSummarize, markCompaction, markChange))
 		}
 	}
