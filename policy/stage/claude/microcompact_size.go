@@ -71,17 +71,17 @@ func defaultMicrocompactSize() *MicrocompactSize {
 }
 
 func newMicrocompactSize(p *MicrocompactSize) policy.Stage {
-	return &microcompactSize{p: *p, done: map[string]bool{}}
+	return &microcompactSize{p: *p, done: map[string]struct{}{}}
 }
 
 // microcompactSize reproduces the microcompact by size of Claude Code 2.1.19.
 type microcompactSize struct {
 	p       MicrocompactSize
-	results compactables    // not compacted yet, as of the last request that asked for them
-	done    map[string]bool // ids that were compacted
-	edits   int             // of the view, looked at
-	anew    bool            // an edit after the last look may have changed any result
-	seen    []int           // len(View.Results) at each request after the last look
+	results compactables        // not compacted yet, as of the last request that asked for them
+	done    map[string]struct{} // ids that were compacted
+	edits   int                 // of the view, looked at
+	anew    bool                // an edit after the last look may have changed any result
+	seen    []int               // len(View.Results) at each request after the last look
 	stub    func(policy.View, policy.Result) policy.Content
 }
 
@@ -124,7 +124,7 @@ func (s *microcompactSize) list(v policy.View) []compactableAt {
 		s.anew = false
 	}
 	for _, n := range s.seen {
-		s.results.follow(v, n, s.p.Tools, func(r policy.Result) bool { return !s.done[r.ID] })
+		s.results.follow(v, n, s.p.Tools, func(r policy.Result) bool { return !s.isDone(r.ID) })
 	}
 	s.seen = s.seen[:0]
 	return s.results.list
@@ -147,6 +147,11 @@ func (s *microcompactSize) recorded(c *policy.Context) (edits []policy.Edit, her
 	return edits, here, nil
 }
 
+func (s *microcompactSize) isDone(id string) bool {
+	_, ok := s.done[id]
+	return ok
+}
+
 func tokensOf(list []compactableAt) (tokens int) {
 	for _, r := range list {
 		tokens += r.tokens
@@ -164,7 +169,7 @@ func (s *microcompactSize) clear(c *policy.Context, marks []compactableAt, reaso
 		s.stub = microcompaction{}.Stubs(c.Conv)
 	}
 	for _, r := range marks {
-		s.done[r.ID] = true
+		s.done[r.ID] = struct{}{}
 		e := policy.Edit{Kind: policy.KindPersist, Trigger: "auto", Target: r.Target, Reason: reason, Detail: detail}
 		switch skip, err := (microcompaction{}).Leaves(c.View, c.Texts, r.Target); {
 		case err != nil:
@@ -182,10 +187,10 @@ func (s *microcompactSize) clear(c *policy.Context, marks []compactableAt, reaso
 	}
 	for id := range c.View.Items {
 		m := c.View.Message(id)
-		if m == nil || m.Attachment != "memory" || s.done[m.UUID] {
+		if m == nil || m.Attachment != "memory" || s.isDone(m.UUID) {
 			continue
 		}
-		s.done[m.UUID] = true
+		s.done[m.UUID] = struct{}{}
 		detail["cleared_attachments"]++
 		edits = append(edits, policy.Edit{Kind: policy.KindRemove, Trigger: "auto", Items: []policy.ItemID{id}, Reason: "memory attachments go with a microcompaction"})
 	}
