@@ -49,7 +49,7 @@ type form int
 
 const (
 	asText    form = iota // as it is
-	asString              // a JSON string, decoded
+	asString              // a JSON string, decoded: so it is valid UTF-8
 	asToolUse             // the input of a tool_use, with its name: see appendToolUse
 	forms
 )
@@ -99,7 +99,7 @@ func (e *Encoder) countAs(as form, name string, content []byte, text func() ([]b
 	if err != nil {
 		return 0, err
 	}
-	n := e.count(made)
+	n := e.count(made, as == asString)
 	if keep {
 		e.mu.Lock()
 		defer e.mu.Unlock()
@@ -121,9 +121,12 @@ func (e *Encoder) hash(as form, name string, content []byte) (h contentHash) {
 	return h
 }
 
-func (e *Encoder) count(text []byte) int {
+func (e *Encoder) count(text []byte, isValid bool) int {
 	c := e.idle.Get().(*bpe.Counter)
 	defer e.idle.Put(c)
+	if isValid {
+		return c.CountValid(text)
+	}
 	return c.CountBytes(text)
 }
 

@@ -31,6 +31,7 @@ func Names() []string { return []string{O200K, CL100K} }
 type Encoding struct {
 	split func(c *classes, text []byte, at int) (end, seen int)
 	classes
+	scanner
 	vocabulary
 }
 
@@ -50,6 +51,7 @@ func Load(name string) (*Encoding, error) {
 		return nil, fmt.Errorf("encoding %s: %w", name, err)
 	}
 	e.classes.fill()
+	e.scanner.fill(&e.classes, name == O200K)
 	return e, nil
 }
 
@@ -57,7 +59,7 @@ func Load(name string) (*Encoding, error) {
 // use it at a time.
 type Counter struct {
 	e     *Encoding
-	cache []cached
+	cache *[1 << cacheBits]cached
 	merge merger
 	most  int // bytes that are merged at once
 	steps int // positions examined and levels of the heap climbed: a measure of the work
@@ -65,7 +67,7 @@ type Counter struct {
 
 // NewCounter returns a counter of about half a megabyte.
 func (e *Encoding) NewCounter() *Counter {
-	return &Counter{e: e, cache: make([]cached, 1<<cacheBits), most: maxMerged}
+	return &Counter{e: e, cache: new([1 << cacheBits]cached), most: maxMerged}
 }
 
 // Count returns the number of tokens of a text.
@@ -76,14 +78,25 @@ func (c *Counter) CountBytes(text []byte) int {
 	if !utf8.Valid(text) {
 		text = bytes.Map(func(r rune) rune { return r }, text) // each invalid byte becomes U+FFFD
 	}
-	n := 0
+	return c.CountValid(text)
+}
+
+// CountValid is CountBytes of a text that is known to be valid UTF-8.
+func (c *Counter) CountValid(text []byte) (tokens int) {
 	for at := 0; at < len(text); {
-		end, seen := c.e.split(&c.e.classes, text, at)
-		c.steps += seen - at
-		n += c.piece(text, at, end)
-		at = end
+		if text[at] < utf8.RuneSelf {
+			n := 0
+			n, at = c.scan(text, at)
+			tokens += n
+		}
+		if at < len(text) {
+			end, seen := c.e.split(&c.e.classes, text, at)
+			c.steps += seen - at
+			tokens += c.piece(text, at, end)
+			at = end
+		}
 	}
-	return n
+	return tokens
 }
 
 // The cache holds counts of pieces of up to maxCached bytes, each at its hash.
@@ -98,18 +111,18 @@ type cached struct{ low, high uint64 }
 
 const countMask = uint64(15) << 56
 
+// masks are those of the bytes of a piece, by its length, and that length.
+var masks = func() (m [maxCached + 1]struct{ low, high, size uint64 }) {
+	for n := range m {
+		m[n].low, m[n].high, m[n].size = 1<<(8*n)-1, 1<<(8*max(n-8, 0))-1, uint64(n)<<60
+	}
+	return m
+}()
+
 // piece counts text[at:end].
 func (c *Counter) piece(text []byte, at, end int) int {
 	n := end - at
-	switch {
-	case n == 1:
-		return 1
-	case n == 2:
-		if c.e.pairs[pair(text[at], text[at+1])] != 0 {
-			return 1
-		}
-		return 2
-	case n > maxCached:
+	if uint(n) > maxCached {
 		return c.count(text[at:end])
 	}
 	var low, high uint64
@@ -120,8 +133,9 @@ func (c *Counter) piece(text []byte, at, end int) int {
 		copy(b[:], text[at:end])
 		low, high = load(b[:]), load(b[8:])
 	}
-	low &= 1<<(8*n) - 1
-	high = high&(1<<(8*max(n-8, 0))-1) | uint64(n)<<60
+	m := &masks[n]
+	low &= m.low
+	high = high&m.high | m.size
 	slot := &c.cache[mix(low, high)>>(64-cacheBits)]
 	if slot.low == low && slot.high&^countMask == high {
 		return int(slot.high >> 56 & 15)
@@ -133,6 +147,15 @@ func (c *Counter) piece(text []byte, at, end int) int {
 
 // count counts a piece of at least two bytes without the cache.
 func (c *Counter) count(piece []byte) int {
+	switch len(piece) {
+	case 0, 1:
+		return len(piece)
+	case 2:
+		if c.e.pairs[pair(piece[0], piece[1])] != 0 {
+			return 1
+		}
+		return 2
+	}
 	if len(piece) <= maxCached {
 		return c.part(piece)
 	}
