@@ -44,28 +44,28 @@ func fit(prior *TokenRates, spread *Spread, samples []Sample, step int) TokenRat
 	if len(samples) == 0 {
 		return rates
 	}
+	rows := sampled(prior, samples, step)
 	for round := range rounds {
-		var a [measures][measures]float64
+		var a [measures][measures]float64 // its lower half
 		var b [measures]float64
 		for i := range a {
 			a[i][i] = 1 / (spread[i] * spread[i])
 		}
-		for n := 0; n < len(samples); n += step {
-			s := &samples[n]
-			fitted := rates.Tokens(&s.Amounts)
+		for n := range rows {
+			s := &rows[n]
+			fitted := 0.0
+			for _, p := range s.parts {
+				fitted += p.x * rates[p.of]
+			}
 			sd := noiseFloor + noiseShare*math.Abs(fitted)
 			w := 1 / (sd * sd)
-			if off := math.Abs(s.Growth-fitted) / sd; round > 0 && off > outlier {
+			if off := math.Abs(s.growth-fitted) / sd; round > 0 && off > outlier {
 				w *= outlier / off
 			}
-			rest := s.Growth - prior.Tokens(&s.Amounts)
-			for i, x := range s.Amounts {
-				if x == 0 {
-					continue
-				}
-				b[i] += w * x * rest
-				for j, y := range s.Amounts {
-					a[i][j] += w * x * y
+			for k, p := range s.parts {
+				b[p.of] += w * p.x * s.rest
+				for _, q := range s.parts[:k+1] {
+					a[p.of][q.of] += w * p.x * q.x
 				}
 			}
 		}
@@ -79,8 +79,37 @@ func fit(prior *TokenRates, spread *Spread, samples []Sample, step int) TokenRat
 	return rates
 }
 
+// row is a sample in a fit: most of its amounts are zero.
+type row struct {
+	parts  []part  // the others, in the order of measures
+	growth float64 // tokens
+	rest   float64 // of it beyond what the prior explains
+}
+
+type part struct {
+	of Measure
+	x  float64
+}
+
+// sampled returns every step-th sample as a row.
+func sampled(prior *TokenRates, samples []Sample, step int) []row {
+	rows := make([]row, 0, len(samples)/step+1)
+	var all []part
+	for n := 0; n < len(samples); n += step {
+		s := &samples[n]
+		from := len(all)
+		for i, x := range s.Amounts {
+			if x != 0 {
+				all = append(all, part{Measure(i), x})
+			}
+		}
+		rows = append(rows, row{all[from:len(all):len(all)], s.Growth, s.Growth - prior.Tokens(&s.Amounts)})
+	}
+	return rows
+}
+
 // solve replaces b by the solution x of a x = b, by Cholesky's decomposition. It reports whether a is positive
-// definite; a must be symmetric.
+// definite; a must be symmetric, its upper half is not read.
 func solve(a *[measures][measures]float64, b *[measures]float64) bool {
 	for i := range a {
 		for j := 0; j <= i; j++ {
