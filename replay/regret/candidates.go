@@ -66,6 +66,7 @@ type builder struct {
 	calls  map[string][]call // by id: without a result so far, the oldest first
 	kept   *forms
 	texts  *reader
+	again  map[string]shownText
 	folded []byte  // scratch of readAgain
 	ends   []int32 // scratch of readAgain
 	lost   int     // n of the first request at which what was read before may be gone
@@ -93,6 +94,12 @@ type read struct {
 	state int
 }
 
+// shownText is what a Read showed again, in the normal form, and where its lines end.
+type shownText struct {
+	text string
+	ends []int32
+}
+
 // call is a call of a file tool whose result has not come yet.
 type call struct {
 	id      string
@@ -110,7 +117,8 @@ type call struct {
 // really hold it are not known yet. Before request lost nothing is read again: the record had lost nothing yet.
 func (x *Index) candidates(kept *forms, lost int) ([]needle, error) {
 	b := &builder{
-		Index: x, kept: kept, lost: lost, texts: x.reader(), seen: map[uint64]sighting{}, files: map[string]*file{}, calls: map[string][]call{}, folder: foldString(x.conv.CWD),
+		Index: x, kept: kept, lost: lost, texts: x.reader(), seen: map[uint64]sighting{}, files: map[string]*file{}, calls: map[string][]call{},
+		again: map[string]shownText{}, folder: foldString(x.conv.CWD),
 	}
 	for m := range x.conv.Messages {
 		if err := b.message(m); err != nil {
@@ -308,7 +316,12 @@ func (b *builder) readAgain(f *file, c *call, text []byte) {
 		b.ends = append(b.ends, int32(len(b.folded)))
 	}
 	if len(b.folded) >= minRun {
-		n.text, n.ends = string(b.folded), slices.Clone(b.ends)
+		same, ok := b.again[string(b.folded)]
+		if !ok || !slices.Equal(same.ends, b.ends) {
+			same = shownText{string(b.folded), slices.Clone(b.ends)}
+			b.again[same.text] = same
+		}
+		n.text, n.ends = same.text, same.ends
 		b.found = append(b.found, n)
 	}
 }

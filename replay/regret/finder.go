@@ -3,6 +3,7 @@ package regret
 import (
 	"cmp"
 	"encoding/binary"
+	"hash/maphash"
 	"math/bits"
 	"slices"
 	"strings"
@@ -23,8 +24,10 @@ type finder struct {
 	nodes   []node          // by text
 	seconds [][2]uint64     // of each node: its words behind the prefix
 	groups  []group
-	at      map[uint64]int32 // a group by its prefix
-	looked  int              // how often a text was compared with a needle
+	places  []place // of the groups, each at a hash of its prefix or behind it
+	factor  uint64  // of that hash, which no text can know
+	shift   int     // of it
+	looked  int     // how often a text was compared with a needle
 }
 
 // entry is a needle as it was added.
@@ -47,7 +50,13 @@ type group struct {
 	brief    bool  // one is shorter than two words
 }
 
-func newFinder() *finder { return &finder{at: map[uint64]int32{}} }
+// place is a group by its prefix.
+type place struct {
+	prefix uint64
+	group  int32 // 1 + its number; 0: none is here
+}
+
+func newFinder() *finder { return &finder{factor: maphash.String(maphash.MakeSeed(), "") | 1} }
 
 func bit(p uint64) uint64 { return p * 0x9E3779B97F4A7C15 >> 46 }
 
@@ -78,10 +87,21 @@ func common(a string, b []byte, from int) int {
 	for from+step <= n && a[from:from+step] == string(b[from:from+step]) {
 		from += step
 	}
+	for ; from+8 <= n; from += 8 {
+		if off := word64(a[from:from+8]) ^ binary.LittleEndian.Uint64(b[from:from+8]); off != 0 {
+			return from + bits.TrailingZeros64(off)>>3
+		}
+	}
 	for from < n && a[from] == b[from] {
 		from++
 	}
 	return from
+}
+
+// word64 is eight bytes of a text, the first lowest.
+func word64(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
 // add adds a needle of at least prefix bytes. All are added before the first text is read.
@@ -108,7 +128,6 @@ func (s *finder) sort() {
 		if i == 0 || s.nodes[i-1].text[:prefix] != e.text[:prefix] {
 			p := word(head)
 			s.filter[bit(p)>>6] |= 1 << (bit(p) & 63)
-			s.at[p] = int32(len(s.groups))
 			s.groups = append(s.groups, group{from: i})
 		}
 		g := &s.groups[len(s.groups)-1]
@@ -119,6 +138,34 @@ func (s *finder) sort() {
 		s.second[b>>6] |= 1 << (b & 63)
 	}
 	s.needles = nil
+	s.place()
+}
+
+// place makes the table of groups, at most half full.
+func (s *finder) place() {
+	s.shift = bits.LeadingZeros64(2*uint64(len(s.groups)) + 1)
+	s.places = make([]place, 1<<(64-s.shift))
+	for k := range s.groups {
+		p := word([]byte(s.nodes[s.groups[k].from].text[:prefix]))
+		i := p * s.factor >> s.shift
+		for s.places[i].group != 0 {
+			i = (i + 1) % uint64(len(s.places))
+		}
+		s.places[i] = place{p, int32(k) + 1}
+	}
+}
+
+// group is the group with a prefix, nil where there is none.
+func (s *finder) group(p uint64) *group {
+	mask := uint64(len(s.places) - 1)
+	for i := p * s.factor >> s.shift; ; i++ {
+		switch at := &s.places[i&mask]; {
+		case at.group == 0:
+			return nil
+		case at.prefix == p:
+			return &s.groups[at.group-1]
+		}
+	}
 }
 
 // each calls found with every needle of a text and the place where it begins. found returns false to forget the needle.
@@ -136,26 +183,22 @@ func (s *finder) each(text []byte, found func(id int32, from int) bool) {
 		if s.filter[b>>6]>>(b&63)&1 == 0 {
 			continue
 		}
-		k, ok := s.at[p]
-		if !ok {
+		g := s.group(p)
+		if g == nil || g.left == 0 {
 			continue
 		}
-		g := &s.groups[k]
 		if !g.brief {
 			b := bit(p ^ bits.RotateLeft64(word(text[i+1:]), 1))
 			if s.second[b>>6]>>(b&63)&1 == 0 {
 				continue
 			}
 		}
-		if s.begin(g, text, i+1-prefix, found) {
-			delete(s.at, p)
-		}
+		s.begin(g, text, i+1-prefix, found)
 	}
 }
 
-// begin calls found with the needles of a group that begin at a place of a text, and reports whether all of the group
-// are forgotten.
-func (s *finder) begin(g *group, text []byte, from int, found func(id int32, from int) bool) bool {
+// begin calls found with the needles of a group that begin at a place of a text.
+func (s *finder) begin(g *group, text []byte, from int, found func(id int32, from int) bool) {
 	rest := text[from:]
 	next := words(rest)
 	below, above := g.from, g.to
@@ -196,5 +239,4 @@ func (s *finder) begin(g *group, text []byte, from int, found func(id int32, fro
 		g.left -= int32(len(n.ids) - len(kept))
 		n.ids = kept
 	}
-	return g.left == 0
 }

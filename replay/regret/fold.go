@@ -52,13 +52,17 @@ const (
 
 // eachName yields the names of a text in order, repetitions included, with the place behind each.
 func eachName(text []byte, yield func(name []byte, from int)) {
-	for i := 0; i < len(text); {
-		if !nameByte[text[i]] {
-			i++
+	for i := 0; i+minName <= len(text); {
+		// A run from i on that is long enough holds the byte at its other end: most runs are shorter.
+		from := i + minName
+		for from > i && nameByte[text[from-1]] {
+			from--
+		}
+		if from > i {
+			i = from
 			continue
 		}
-		from := i
-		for i < len(text) && nameByte[text[i]] {
+		for i += minName; i < len(text) && nameByte[text[i]]; {
 			i++
 		}
 		to := i

@@ -26,18 +26,19 @@ type Index struct {
 
 // needle is a text that the agent used, and the blocks that held it before.
 type needle struct {
-	evidence      Evidence
-	text          string // in its normal form
-	quote         string // for people
-	offset        int    // of the quote in the text of the use
-	before, after string // a quote: what stands around it in the use, in the normal form
-	request       int    // n
-	message, line int32  // that uses it
-	at            int32  // the block that uses it
-	holders       []int32
+	holders  []int32 // first what each place where it is found needs
+	evidence Evidence
+	at       int32 // the block that uses it
+	dropped  bool
+	others   int // holders that are neither the agent's own nor on the record's track alone
+
+	text          string  // in its normal form
+	quote         string  // for people
+	offset        int     // of the quote in the text of the use
+	before, after string  // a quote: what stands around it in the use, in the normal form
+	request       int     // n
+	message, line int32   // that uses it
 	sources       []int32 // the holders that it can have been taken from
-	others        int     // holders that are neither the agent's own nor on the record's track alone
-	dropped       bool
 	ends          []int32 // a Read again: where its lines end in text
 	lines         []int32 // those of some length: the view can hold them in several pieces
 }
@@ -217,6 +218,7 @@ func (x *Index) locate(found []needle, kept *forms) error {
 	}
 	r := x.reader()
 	var folded []byte
+	same := hits{}
 	for b := range last {
 		form, ok := kept.of(b)
 		if !ok {
@@ -228,7 +230,7 @@ func (x *Index) locate(found []needle, kept *forms) error {
 			form = folded
 		}
 		only := x.conv.Messages[x.of[b]].RecordOnly
-		s.each(form, func(id int32, from int) bool {
+		same.each(kept.blocks[b], b, s, form, func(id int32, from int) bool {
 			n := needles[id]
 			if n.dropped || n.at <= b {
 				return false

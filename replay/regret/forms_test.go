@@ -1,0 +1,70 @@
+package regret
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestForms: equal forms are kept once, and a text beyond the room is not.
+func TestForms(t *testing.T) {
+	f := newForms(5, 100)
+	for b, text := range []string{"One two", "three", "ONE-TWO", ""} {
+		f.keep(int32(b), []byte(text))
+	}
+	f.keep(4, make([]byte, formsRoom))
+	if string(f.text) != "onetwothree" {
+		t.Errorf("kept %q", f.text)
+	}
+	for b, want := range []string{"onetwo", "three", "onetwo", ""} {
+		if got, ok := f.of(int32(b)); !ok || string(got) != want {
+			t.Errorf("block %d: %q, %v", b, got, ok)
+		}
+	}
+	if _, ok := f.of(4); ok {
+		t.Error("a text of the size of the room is kept")
+	}
+	var again, first []int32
+	for b := range f.blocks {
+		if f.blocks[b].again {
+			again, first = append(again, int32(b)), append(first, f.blocks[b].first)
+		}
+	}
+	if !slices.Equal(again, []int32{0, 2}) || !slices.Equal(first, []int32{0, 0}) {
+		t.Errorf("with another block's form: %d, first %d", again, first)
+	}
+}
+
+// TestHits: in equal texts the same needles are found at the same places, but for those that are forgotten; those of a
+// text with more places than are kept are looked for again.
+func TestHits(t *testing.T) {
+	for _, full := range []bool{false, true} {
+		s := newFinder()
+		for i, n := range []string{"aaaaaaaaaa", "aaaaaaaa", "aaaaaaaab"} {
+			s.add(n, int32(i))
+		}
+		text := []byte("aaaaaaaaaab")
+		h := hits{}
+		if full {
+			h.all = mostHits - 1
+		}
+		var got [2][]hit
+		for b := range int32(2) {
+			forgotten := b == 1
+			h.each(form{again: true}, b, s, text, func(id int32, from int) bool {
+				if id == 0 || forgotten && id == 2 {
+					return false
+				}
+				got[b] = append(got[b], hit{id, int32(from)})
+				return true
+			})
+		}
+		if want := []hit{{1, 0}, {1, 1}, {1, 2}, {2, 2}}; !slices.Equal(sorted(got[0]), want) || !slices.Equal(sorted(got[1]), want[:3]) {
+			t.Errorf("full %v: found %v", full, got)
+		}
+	}
+}
+
+func sorted(list []hit) []hit {
+	slices.SortFunc(list, func(a, b hit) int { return int(a.id-b.id)*1000 + int(a.from-b.from) })
+	return list
+}
