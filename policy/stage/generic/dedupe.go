@@ -62,10 +62,12 @@ type text struct {
 	read  bool // sum is worked out
 }
 
-// pair is a result and a newer one of the same text, as indexes into View.Results, and the text's length.
+// pair is a result and a newer one of the same text, as indexes into View.Results, the text's length, and what takes the
+// place of the older one.
 type pair struct {
 	old, newer int
 	length     jsonl.Metrics
+	content    *policy.Content
 }
 
 func (s *dedupe) Run(c *policy.Context) ([]policy.Edit, error) {
@@ -79,24 +81,21 @@ func (s *dedupe) Run(c *policy.Context) ([]policy.Edit, error) {
 			return nil, err
 		}
 	}
-	made := saving{c: c}
-	var left []pair
+	made, less, left := saving{c: c}, 0, s.waiting[:0]
 	for _, p := range s.waiting {
 		old, newer := &list[p.old], &list[p.newer]
 		if old.State != policy.ResultLive || newer.State != policy.ResultLive || v.Length(old.Target) != p.length || v.Length(newer.Target) != p.length {
 			continue
 		}
-		call, err := measure.InputOf(c, newer)
-		if err != nil {
-			return nil, err
-		}
-		content := policy.NewContent(jsonl.KindToolResult, fmt.Sprintf("[The same as a newer result of %s]", named(newer, call)))
-		if made.clear(old.Target, &content) {
-			left = append(left, p)
+		if n := made.less(old.Target, p.content); n > 0 {
+			left, less = append(left, p), less+n
 		}
 	}
-	if s.waiting = left; len(made.edits) == 0 || made.saved < s.p.Step {
+	if s.waiting = left; len(left) == 0 || less < s.p.Step {
 		return nil, nil
+	}
+	for _, p := range left {
+		made.clear(list[p.old].Target, p.content)
 	}
 	s.waiting = nil
 	return made.because("%s", savedEnough("identical to a newer result", made.saved, s.p.Step)), nil
@@ -130,7 +129,12 @@ func (s *dedupe) join(c *policy.Context, list []policy.Result, at int) error {
 			}
 		}
 		if old.sum == joined.sum {
-			s.waiting = append(s.waiting, pair{old.index, at, length})
+			call, err := measure.InputOf(c, r)
+			if err != nil {
+				return err
+			}
+			content := policy.NewContent(jsonl.KindToolResult, fmt.Sprintf("[The same as a newer result of %s]", named(r, call)))
+			s.waiting = append(s.waiting, pair{old.index, at, length, &content})
 			*old = joined
 			return nil
 		}

@@ -76,12 +76,17 @@ type saving struct {
 	weight int             // of last, tokens
 }
 
-// clear puts a text in the place of a result, if that makes it smaller; reports whether it does.
-func (s *saving) clear(t policy.Target, content *policy.Content) bool {
+// less is what a text in the place of a result saves, tokens.
+func (s *saving) less(t policy.Target, content *policy.Content) int {
 	if content != s.last {
 		s.last, s.weight = content, s.c.Weigh.Content(content)
 	}
-	less := s.c.View.BlockTokens(t) - s.weight
+	return s.c.View.BlockTokens(t) - s.weight
+}
+
+// clear puts a text in the place of a result, if that makes it smaller; reports whether it does.
+func (s *saving) clear(t policy.Target, content *policy.Content) bool {
+	less := s.less(t, content)
 	if less <= 0 {
 		return false
 	}

@@ -77,8 +77,11 @@ type supersede struct {
 	waiting []covered
 }
 
-// covered is a result, and the one that covers it, as indexes into View.Results.
-type covered struct{ old, by int }
+// covered is a result that a newer one covers, as an index into View.Results, and what takes its place.
+type covered struct {
+	old     int
+	content *policy.Content
+}
 
 func (s *supersede) Run(c *policy.Context) ([]policy.Edit, error) {
 	v := c.View
@@ -91,24 +94,21 @@ func (s *supersede) Run(c *policy.Context) ([]policy.Edit, error) {
 			return nil, err
 		}
 	}
-	made := saving{c: c}
-	var left []covered
+	made, less, left := saving{c: c}, 0, s.waiting[:0]
 	for _, w := range s.waiting {
-		old, by := &list[w.old], &list[w.by]
+		old := &list[w.old]
 		if old.State != policy.ResultLive {
 			continue
 		}
-		call, err := measure.InputOf(c, by)
-		if err != nil {
-			return nil, err
-		}
-		content := policy.NewContent(jsonl.KindToolResult, fmt.Sprintf("[Superseded by a newer result of %s]", named(by, call)))
-		if made.clear(old.Target, &content) {
-			left = append(left, w)
+		if n := made.less(old.Target, w.content); n > 0 {
+			left, less = append(left, w), less+n
 		}
 	}
-	if s.waiting = left; len(made.edits) == 0 || made.saved < s.p.Step {
+	if s.waiting = left; len(left) == 0 || less < s.p.Step {
 		return nil, nil
+	}
+	for _, w := range left {
+		made.clear(list[w.old].Target, w.content)
 	}
 	s.waiting = nil
 	return made.because("%s", savedEnough("covered by a newer result", made.saved, s.p.Step)), nil
@@ -142,14 +142,14 @@ func (s *supersede) join(c *policy.Context, list []policy.Result, at int) error 
 	file = path.Clean(file)
 	switch words := strings.TrimSpace(call.Command); {
 	case kind == aboutCommand && words != "":
-		return s.note(c, list, s.same, "command "+words, a)
+		return s.note(c, list, s.same, "command "+words, call, a)
 	case kind == aboutSearch && call.Input != "":
-		if err := s.note(c, list, s.same, r.Alike+" "+call.Input, a); err != nil || call.Path == "" {
+		if err := s.note(c, list, s.same, r.Alike+" "+call.Input, call, a); err != nil || call.Path == "" {
 			return err
 		}
 		s.files[file] = append(s.files[file], a) // a read of the file may cover it
 	case kind < aboutSearch && call.Path != "":
-		return s.note(c, list, s.files, file, a)
+		return s.note(c, list, s.files, file, call, a)
 	}
 	return nil
 }
@@ -185,7 +185,8 @@ func (s *supersede) unchanged(c *policy.Context, t policy.Target) (bool, error) 
 }
 
 // note adds a new result to the open ones of its resource, and moves those that it covers to the waiting ones.
-func (s *supersede) note(c *policy.Context, list []policy.Result, of map[string][]about, key string, a about) error {
+func (s *supersede) note(c *policy.Context, list []policy.Result, of map[string][]about, key string, call *measure.CallInput, a about) error {
+	var content *policy.Content // in the place of those that it covers
 	open, reach := of[key], 0
 	if !a.nothing {
 		left := open[:0:0]
@@ -198,7 +199,11 @@ func (s *supersede) note(c *policy.Context, list []policy.Result, of map[string]
 				left = append(left, old)
 			} else if r := &list[old.index]; s.replaces(old.kind) && !s.over[old.index] && s.p.live(r) {
 				s.over[old.index] = true // a search is noted twice
-				s.waiting = append(s.waiting, covered{old.index, a.index})
+				if content == nil {
+					made := policy.NewContent(jsonl.KindToolResult, fmt.Sprintf("[Superseded by a newer result of %s]", named(&list[a.index], call)))
+					content = &made
+				}
+				s.waiting = append(s.waiting, covered{old.index, content})
 			}
 		}
 		open = left
