@@ -43,6 +43,10 @@ func TestDoublingOfMany(t *testing.T) {
 10000 requests   replay -p goose -f ndjson
 10000 falling    replay -p opencode -f ndjson
 10000 falling    view --as session -p opencode
+10000 falling    replay -p cline -f ndjson
+10000 falling    replay -p dedupe -f ndjson
+10000 turn       replay -p gemini-cli -f ndjson
+10000 turn       replay -p qwen-code-0.7 -f ndjson
 40000 parallel   regret -p none -f json
 20000 snips      regret -p opencode -f json
 40000 little     regret -p none -f json
