@@ -20,9 +20,8 @@ func fold(dst, text []byte) []byte {
 		to, n := dst[len(dst):len(dst)+len(line)], 0
 		for i := 0; i < len(line); i++ {
 			c := folded[line[i]]
-			if to[n] = c; c != 0 {
-				n++
-			}
+			to[n] = c
+			n += int((c | -c) >> 7) // 1 unless c is 0, without a branch
 		}
 		dst = dst[:len(dst)+n]
 	}
