@@ -89,7 +89,7 @@ func (c *chain) warn(line int, format string, args ...any) {
 
 // messageOf is the index of the message of the line with this uuid.
 func (c *chain) messageOf(uuid string) (int, bool) {
-	i, ok := c.ld.byUUID[uuid]
+	i, ok := c.ld.lineOf(uuid)
 	if !ok {
 		return 0, false
 	}

@@ -15,7 +15,7 @@ func (ld *loader) link() {
 		n := &ld.nodes[i]
 		p, ok := int32(i)-1, i > 0 && ld.nodes[i-1].uuid == n.parentID // the usual case
 		if !ok {
-			p, ok = ld.byUUID[n.parentID]
+			p, ok = ld.lineOf(n.parentID)
 		}
 		if ok && p != int32(i) && n.parentID != "" {
 			n.parent = p

@@ -93,7 +93,7 @@ type loader struct {
 	path     string
 	nodes    []node
 	blocks   []Block // the last ones that were made
-	byUUID   map[string]int32
+	byUUID   lineIndex
 	lines    Accounting
 	watch    LoadOptions // its Item and Aside
 	notes    *notes
@@ -135,7 +135,7 @@ func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) 
 	ld.src = src
 	// Growing the list of a long session would need more memory than all that is kept.
 	hint := min(src.Size()/typicalLine, maxHint) + 16
-	ld.nodes, ld.byUUID = make([]node, 0, hint), make(map[string]int32, hint)
+	ld.nodes, ld.byUUID = make([]node, 0, hint), newLineIndex(int(hint))
 	jobs := max(opt.Jobs, 1)
 	err = src.Each(jobs, jsonl.ReadOptions{}, ld.item)
 	if err != nil {
@@ -146,7 +146,7 @@ func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) 
 		}
 	}
 	f := &File{Path: path, source: src, Stopped: err}
-	if _, ok := ld.byUUID[opt.Leaf]; opt.Leaf != "" && !ok {
+	if _, ok := ld.lineOf(opt.Leaf); opt.Leaf != "" && !ok {
 		src.Close()
 		return nil, &jsonl.FileError{Path: path, Err: fmt.Errorf("no line has the uuid %s: want the leaf of a branch of this session", opt.Leaf)}
 	}
@@ -303,12 +303,11 @@ func (ld *loader) add(e *jsonl.Entry) {
 	}
 	submitted := ld.snapshot
 	ld.snapshot = false
-	if _, dup := ld.byUUID[uuid]; dup {
+	if _, dup := ld.lineOf(uuid); dup {
 		ld.aside(e.Line, AsideDuplicate)
 		ld.warn(CodeDuplicateUUID, e.Line, "an earlier line has the uuid %s: line set aside", uuid)
 		return
 	}
-	ld.byUUID[uuid] = int32(len(ld.nodes))
 	env := reuse(&ld.env, envelope{version: e.Version, agent: e.AgentID, sessionID: e.SessionID, cwd: e.CWD})
 	ld.nodes = append(ld.nodes, node{
 		uuid: uuid, parentID: e.ParentUUID, time: e.Time, env: env, line: int32(e.Line),
@@ -316,6 +315,7 @@ func (ld *loader) add(e *jsonl.Entry) {
 		submitted: submitted, rootless: !e.HasParent, sidechain: e.IsSidechain,
 		cleared: e.ParentUUID == "" && isOutputOf(clearHook, e), resumed: isOutputOf(resumeHook, e),
 	})
+	ld.byUUID.add(ld.nodes)
 	n := &ld.nodes[len(ld.nodes)-1]
 	if e.LogicalParentUUID != "" {
 		n.own().logicalID = e.LogicalParentUUID

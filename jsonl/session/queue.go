@@ -170,7 +170,7 @@ func (c *chain) emitQueued(from int) {
 	var sent []int32
 	for m := from; m < len(c.conv.Messages); m++ {
 		for _, uuid := range c.conv.Messages[m].UUIDs {
-			if i, ok := c.ld.byUUID[uuid]; ok {
+			if i, ok := c.ld.lineOf(uuid); ok {
 				sent = append(sent, c.queued[i]...)
 				delete(c.queued, i)
 			}

@@ -70,7 +70,7 @@ func (c *chain) ofCompact(i int32) bool {
 func (c *chain) typed() {
 	for k := len(c.conv.Messages) - 1; k >= 0; k-- {
 		m := &c.conv.Messages[k]
-		if i, ok := c.ld.byUUID[m.UUID]; !ok || !c.ofCompact(i) {
+		if i, ok := c.ld.lineOf(m.UUID); !ok || !c.ofCompact(i) {
 			return
 		}
 		m.RecordOnly = true

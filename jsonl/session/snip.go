@@ -70,7 +70,7 @@ func (c *chain) restore() {
 			continue
 		}
 		for _, u := range n.rare().removed {
-			if k, ok := c.ld.byUUID[u]; ok && k < i && c.in(k) && !c.belongs(k) {
+			if k, ok := c.ld.lineOf(u); ok && k < i && c.in(k) && !c.belongs(k) {
 				g.add(k)
 			}
 		}
@@ -221,7 +221,7 @@ func (c *chain) removedBy(s *RecordedSnip) {
 	for _, u := range s.Removed {
 		if at, ok := c.messageOf(u); ok && at < s.Before {
 			named = append(named, at)
-		} else if i, ok := c.ld.byUUID[u]; !ok || c.ld.nodes[i].kind.message() {
+		} else if i, ok := c.ld.lineOf(u); !ok || c.ld.nodes[i].kind.message() {
 			if unknown++; unknown == 1 {
 				first = u
 			}

@@ -51,14 +51,14 @@ func (c *chain) cycle(i, before int32) {
 // leaf is the live leaf: the requested one; else that of last-prompt, if nothing was written after it; else the
 // newest one.
 func (c *chain) leaf(want string) int32 {
-	if i, ok := c.ld.byUUID[want]; ok && c.in(i) {
+	if i, ok := c.ld.lineOf(want); ok && c.in(i) {
 		return i
 	}
 	if want != "" {
 		c.ld.warn("", 0, "no line of this conversation has the uuid %s: the live leaf is used", want)
 	}
 	newest, leaf := c.newest()
-	if i, ok := c.ld.byUUID[c.ld.leaf]; ok && c.in(i) && c.conv.Agent == "" && c.ld.leafAt > newest {
+	if i, ok := c.ld.lineOf(c.ld.leaf); ok && c.in(i) && c.conv.Agent == "" && c.ld.leafAt > newest {
 		return i
 	}
 	return leaf
@@ -157,7 +157,7 @@ func (c *chain) up(i int32, linear bool) int32 {
 		return -1
 	}
 	if n.kind == nodeBoundary || n.kind == nodeSnip && n.parent < 0 {
-		if p, ok := c.ld.byUUID[n.rare().logicalID]; ok && c.in(p) && p != i {
+		if p, ok := c.ld.lineOf(n.rare().logicalID); ok && c.in(p) && p != i {
 			return p
 		}
 	}
