@@ -71,13 +71,15 @@ type clineCompaction struct {
 	due  measure.ItemSums // lengths of the items that are sent, a comma each
 }
 
-// budget is what the source works out before a compaction, in tokens.
+// budget is when the source compacts, in tokens.
 type budget struct {
 	request int     // the estimate of the request about to be made
 	trigger float64 // the request compacts from here on
-	scale   float64 // by which the trigger and the target are smaller than the model's limits
+	scale   float64 // by which the trigger is smaller than the model's limit
+}
 
-	// Worked out by aim.
+// aim is what a compaction is to leave, in tokens.
+type aim struct {
 	overhead int // of the request, what is not messages
 	messages int // the estimate of the messages, as recorded
 	target   int // what the messages may have after an automatic compaction
@@ -89,19 +91,18 @@ func (s *clineCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	}
 	b := s.budget(c)
 	if c.Moment == policy.Manual {
-		s.aim(c, &b)
-		target := max(int(min(math.Max(1, math.Floor(b.trigger-float64(b.overhead))), float64(b.messages)*0.5)), 1)
+		a := s.aim(c, b)
+		target := max(int(min(math.Max(1, math.Floor(b.trigger-float64(a.overhead))), float64(a.messages)*0.5)), 1)
 		return s.compact(c, target, "manual", "the user asked for it")
 	}
 	if float64(b.request) < b.trigger {
 		return nil, nil
 	}
-	s.aim(c, &b)
 	reason := fmt.Sprintf("the request is estimated at %d tokens >= %d", int(float64(b.request)*b.scale), s.p.limit(c.Window))
 	if b.scale > 1 {
 		reason += fmt.Sprintf(", %.2f times a third of its characters, as the provider counted the last one", b.scale)
 	}
-	return s.compact(c, b.target, "auto", reason)
+	return s.compact(c, s.aim(c, b).target, "auto", reason)
 }
 
 // budget is the request and its trigger, by what has changed in the view since the last request.
@@ -127,14 +128,14 @@ func (s *clineCompaction) budget(c *policy.Context) budget {
 }
 
 // aim works out what a compaction is to leave, from all items in view.
-func (s *clineCompaction) aim(c *policy.Context, b *budget) {
+func (s *clineCompaction) aim(c *policy.Context, b budget) (a aim) {
 	sum, exchanges, prompted := 0, 0, false
 	for id := range c.View.Items {
 		if !measure.Sent(c.View, id) {
 			continue
 		}
 		sum += estimate(s.sentLength(c.View, id))
-		b.messages += estimate(s.length(c.View, id))
+		a.messages += estimate(s.length(c.View, id))
 		if c.View.Role(id) == session.User {
 			prompted = true
 		} else if prompted {
@@ -142,14 +143,15 @@ func (s *clineCompaction) aim(c *policy.Context, b *budget) {
 			prompted = false
 		}
 	}
-	b.overhead = max(b.request-sum, 0)
+	a.overhead = max(b.request-sum, 0)
 	limit := float64(c.Window) * s.p.Input / b.scale
 	target := math.Floor(b.trigger * s.p.Target)
 	if exchanges >= 5 && c.MaxOutput > 0 && float64(c.MaxOutput) < limit {
 		target = math.Floor(limit * s.p.LongTarget)
 	}
 	target = max(1, min(target, limit, max(1, b.trigger-1)))
-	b.target = int(max(1, math.Floor(target-float64(b.overhead))))
+	a.target = int(max(1, math.Floor(target-float64(a.overhead))))
+	return a
 }
 
 // lastRequest is the input of the last request, 0 where it belongs to an earlier prompt.

@@ -131,7 +131,7 @@ func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, 
 	}
 	split := s.split(c.View, history, cuts)
 	if split == 0 {
-		s.unsplit.Note(c.View)
+		s.unsplit.Note(c.View, pending)
 		return nil, nil
 	}
 	s.unsplit = measure.Unsplit{}

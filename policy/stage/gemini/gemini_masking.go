@@ -60,13 +60,13 @@ type geminiMasking struct {
 	seen measure.Follower
 	kept map[policy.Target]bool // results whose preview is no smaller
 
-	tokens  []int                 // of the results that can be masked, 0 of the others
-	first   map[policy.ItemID]int // the first result of each item
-	sent    int                   // the results before it are in the history
-	history int                   // tokens of those
-	edge    int                   // of those, the protected ones begin here
-	newest  int                   // tokens of the protected ones
-	settled int                   // the results before it are masked, or cannot be
+	tokens    []int                 // of the results that can be masked, 0 of the others
+	first     map[policy.ItemID]int // index of the first result of each item
+	inHistory int                   // so many results are in the history, the oldest
+	history   int                   // tokens of those
+	edge      int                   // index of the oldest protected result of those
+	newest    int                   // tokens of the protected results
+	settled   int                   // so many results are masked or cannot be, the oldest
 }
 
 func (s *geminiMasking) Run(c *policy.Context) ([]policy.Edit, error) {
@@ -78,6 +78,9 @@ func (s *geminiMasking) Run(c *policy.Context) ([]policy.Edit, error) {
 	reason := fmt.Sprintf("%d tokens of tool results beyond the newest %d >= %d", prunable, s.p.Protect, s.p.Minimum)
 	results := c.View.Results()
 	var edits []policy.Edit
+	for s.settled < s.edge && (s.tokens[s.settled] == 0 || s.kept[results[s.settled].Target]) {
+		s.settled++
+	}
 	for i := s.edge - 1; i >= s.settled; i-- {
 		t := results[i].Target
 		if s.tokens[i] == 0 || s.kept[t] {
@@ -93,7 +96,6 @@ func (s *geminiMasking) Run(c *policy.Context) ([]policy.Edit, error) {
 		}
 		edits = append(edits, policy.Edit{Kind: policy.KindPersist, Trigger: "auto", Target: t, New: masked, Reason: reason, Detail: map[string]int{"prunable": prunable}})
 	}
-	s.settled = max(s.settled, s.edge)
 	return edits, nil
 }
 
@@ -126,13 +128,13 @@ func (s *geminiMasking) follow(v policy.View) {
 		}
 		s.tokens = append(s.tokens, n)
 	}
-	sent := s.responded(v)
-	if sent < s.sent {
-		s.sent, s.history, s.edge, s.newest = 0, 0, 0, 0
+	answered := s.responded(v)
+	if answered < s.inHistory {
+		s.inHistory, s.history, s.edge, s.newest = 0, 0, 0, 0
 	}
-	for ; s.sent < sent; s.sent++ {
-		s.history += s.tokens[s.sent]
-		s.newest += s.tokens[s.sent]
+	for ; s.inHistory < answered; s.inHistory++ {
+		s.history += s.tokens[s.inHistory]
+		s.newest += s.tokens[s.inHistory]
 	}
 	for ; s.newest > s.p.Protect; s.edge++ {
 		s.newest -= s.tokens[s.edge]
@@ -150,10 +152,10 @@ func (s *geminiMasking) weigh(results []policy.Result, id policy.ItemID, of func
 		if n > 0 {
 			s.settled = min(s.settled, i)
 		}
-		if i < s.sent {
+		if i < s.inHistory {
 			s.history += n - s.tokens[i]
 		}
-		if i >= s.edge && i < s.sent {
+		if i >= s.edge && i < s.inHistory {
 			s.newest += n - s.tokens[i]
 		}
 		s.tokens[i] = n

@@ -155,28 +155,36 @@ func (g GenAI) has(id policy.ItemID, kind jsonl.Kind) bool {
 // Unsplit remembers a history in which there is nothing to split.
 type Unsplit struct {
 	noted bool
-	epoch int
-	seen  int // of View.Arrived
+	seen  Follower
 }
 
-// Note notes that there is nothing to split in the view.
-func (u *Unsplit) Note(v policy.View) { *u = Unsplit{true, v.Epoch(), len(v.Arrived())} }
-
-// Still reports whether there is still nothing to split: since Note no prompt has joined, and every response called a
-// tool.
-func (u *Unsplit) Still(g GenAI) bool {
-	if !u.noted || g.View.Epoch() != u.epoch {
-		return false
-	}
-	arrived := g.View.Arrived()
-	for _, id := range arrived[u.seen:] {
-		switch m := g.View.Message(id); {
-		case m == nil || m.Class == session.ClassPrompt:
-			return false
-		case m.Role == session.Assistant && !g.CallsTool(id):
-			return false
+// Note notes that there is nothing to split in the history, with the items about to be sent behind it. One of these that
+// starts a turn is in the next history: then there is nothing to note.
+func (u *Unsplit) Note(v policy.View, pending []policy.ItemID) {
+	*u = Unsplit{}
+	for _, id := range pending {
+		if m := v.Message(id); m == nil || m.Class == session.ClassPrompt {
+			return
 		}
 	}
-	u.seen = len(arrived)
-	return true
+	u.noted = true
+	u.seen.Follow(v)
+}
+
+// Still reports whether there is still nothing to split: since Note nothing has left, no prompt has joined, and every
+// response called a tool.
+func (u *Unsplit) Still(g GenAI) bool {
+	if !u.noted {
+		return false
+	}
+	edits, joined, anew := u.seen.Follow(g.View)
+	u.noted = !anew
+	for _, e := range edits.All() {
+		u.noted = u.noted && !e.Moves()
+	}
+	for _, id := range joined {
+		m := g.View.Message(id)
+		u.noted = u.noted && m != nil && m.Class != session.ClassPrompt && (m.Role != session.Assistant || g.CallsTool(id))
+	}
+	return u.noted
 }

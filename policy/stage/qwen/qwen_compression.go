@@ -87,7 +87,7 @@ func (s *qwenCompression) Run(c *policy.Context) ([]policy.Edit, error) {
 	}
 	split := s.split(c.View, history)
 	if s.unsplit = (measure.Unsplit{}); split == 0 && s.p.Rules == "0.12" {
-		s.unsplit.Note(c.View)
+		s.unsplit.Note(c.View, pending)
 	}
 	if split == 0 && s.p.Rules != "0.0.14" || s.p.Rules == "0.15" && s.share(c.View, history, split) < minShare {
 		return nil, nil
