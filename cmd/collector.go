@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -39,29 +38,4 @@ func percent(live uint64) int {
 		return gcGrowth
 	}
 	return int(min(max(100*(heapFloor-live)/max(live, 1), gcGrowth), most))
-}
-
-// Inputs of largeInput bytes together fill hugeHeap bytes of heap sooner or later.
-const (
-	largeInput = 32 << 20
-	hugeHeap   = 128 << 20
-)
-
-// widen prepares the heap for the inputs: where they are large it is to have huge pages, as to get a page of 4 KiB from
-// the system takes longer than to fill it. It comes before the heap is used: memory used before would be cleared here.
-func widen(paths []string) {
-	var size int64
-	for _, path := range paths {
-		if st, err := os.Stat(path); err == nil {
-			size += st.Size()
-		}
-		if size >= largeInput {
-			growth := debug.SetGCPercent(-1)
-			if hugePages(make([]byte, hugeHeap)) {
-				runtime.GC() // it becomes the heap's free memory
-			}
-			debug.SetGCPercent(growth)
-			return
-		}
-	}
 }

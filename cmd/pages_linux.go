@@ -1,6 +1,46 @@
 package cmd
 
-import "syscall"
+import (
+	"math"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"syscall"
+)
 
-// hugePages asks the system to back memory that was not touched yet with huge pages.
-func hugePages(b []byte) bool { return syscall.Madvise(b, syscall.MADV_HUGEPAGE) == nil }
+// Inputs of largeInput bytes together fill hugeHeap bytes of heap sooner or later.
+const (
+	largeInput = 32 << 20
+	hugeHeap   = 128 << 20
+)
+
+// widen prepares the heap for the inputs: where they are large it is to have huge pages, as to get a page of 4 KiB from
+// the system takes longer than to fill it. It comes before the heap is used: memory used before would be cleared here.
+func widen(paths []string) {
+	var size int64
+	for _, path := range paths {
+		if st, err := os.Stat(path); err == nil {
+			size += st.Size()
+		}
+		if size >= largeInput {
+			useHugePages()
+			return
+		}
+	}
+}
+
+// useHugePages asks for huge pages in the place of memory that nothing has touched, and leaves it to the heap. A process
+// whose memory is limited may not have as much to ask for.
+func useHugePages() {
+	for _, kind := range []int{syscall.RLIMIT_AS, syscall.RLIMIT_DATA} {
+		var limit syscall.Rlimit
+		if err := syscall.Getrlimit(kind, &limit); err != nil || limit.Cur != math.MaxUint64 {
+			return
+		}
+	}
+	growth := debug.SetGCPercent(-1)
+	defer debug.SetGCPercent(growth)
+	if syscall.Madvise(make([]byte, hugeHeap), syscall.MADV_HUGEPAGE) == nil {
+		runtime.GC() // the memory is the heap's from now on
+	}
+}
