@@ -43,6 +43,9 @@ func (f *limitFlag) Set(s string) error {
 		if !ok {
 			return fmt.Errorf("want a number above 0, such as %s=%s", name, l.DefaultText())
 		}
+		if most := l.Most(); n > most {
+			return fmt.Errorf("want %s=%d or less", name, most)
+		}
 		f.of.Set(name, n)
 		return nil
 	}

@@ -135,7 +135,7 @@ are binary.
 const limitsEnd = `
 What is over it:
 
-- ` + "`line`" + `: the line is set aside as malformed; the rest is read.
+- ` + "`line`" + `: the line is set aside as malformed; the rest is read. It can be 2,147,483,647 bytes at most, and so can a document.
 - ` + "`input`, `ratio`, `entries`, `document`" + `: reading stops there, as at the end of a truncated file. A plain file longer than
   ` + "`input`" + ` is not begun.
 - ` + "`offload`, `offloads`" + `: the file is refused; its preview in the session is all that is known. ` + "`anonymize`" + `, which has to

@@ -3,6 +3,7 @@ package jsonl
 import (
 	"fmt"
 	"io"
+	"math"
 )
 
 // InputLimits are the most that one input, and a replay of it, may cost. 0 means the default, which no recorded session
@@ -42,6 +43,14 @@ func LimitNames() []InputLimit {
 		{"edits", false, 1_000_000, "what the client, or a policy, changes of a conversation: blocks and messages cleared, removed or put back", func(l *InputLimits) *int64 { return &l.Edits }},
 		{"findings", false, 10_000, "warnings and findings of one kind that are kept of a file; all are counted", func(l *InputLimits) *int64 { return &l.Findings }},
 	}
+}
+
+// Most is the largest value that the limit may have: lengths within a line or a document are numbers of 32 bits.
+func (l *InputLimit) Most() int64 {
+	if l.Name == "line" || l.Name == "document" {
+		return math.MaxInt32
+	}
+	return math.MaxInt64
 }
 
 // Set changes the limit of a name. It reports whether there is one.

@@ -3,6 +3,7 @@ package jsonl
 import (
 	"cmp"
 	"io"
+	"math"
 )
 
 // ReadOptions are the limits of reading. The zero value means the defaults.
@@ -18,7 +19,7 @@ func (o ReadOptions) maxLine() int {
 	if o.MaxLine <= 0 {
 		return int(InputLimits{}.Filled().Line)
 	}
-	return o.MaxLine
+	return min(o.MaxLine, math.MaxInt32)
 }
 
 // Reader reads the items of one stream of session lines in order:

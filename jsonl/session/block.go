@@ -40,8 +40,8 @@ type more struct {
 	offload *Offload
 }
 
-// NewBlock is a block without its place. It keeps the parts. A length of 2 GiB or more, which no line holds, is one less
-// than that.
+// NewBlock is a block without its place. It keeps the parts. The value lies within the span. Lengths of 2 GiB and more
+// become one byte less than that.
 func NewBlock(b jsonl.ContentBlock) (made Block) {
 	made.fill(&b)
 	return made
@@ -59,7 +59,8 @@ func (b *Block) fill(from *jsonl.ContentBlock) {
 	b.utf16, b.bytes, b.json = bounded(from.Text.UTF16), bounded(from.Text.Bytes), bounded(from.Text.JSON)
 	b.jsonUTF16, b.jsonBytes = bounded(from.JSON.UTF16), bounded(from.JSON.Bytes)
 	b.signature = bounded(from.Signature)
-	if file := b.Offload(); file != nil || from.Type != from.Kind.Type() || len(from.Parts) > 0 {
+	file := b.Offload()
+	if b.more = nil; file != nil || from.Type != from.Kind.Type() || len(from.Parts) > 0 {
 		b.more = &more{typ: from.Type, parts: from.Parts, offload: file}
 	}
 }
