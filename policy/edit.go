@@ -62,7 +62,7 @@ func (k EditKind) KeepsView() bool {
 // Content is a text a policy puts in place of a block or of a message.
 type Content struct {
 	Kind    jsonl.Kind // what it counts as: text, tool_result …
-	Text    string     // the text itself; "" where Ref names it or Tokens replaces it
+	Text    string     // the text itself, in its Frame (Whole); "" where Ref names it or Tokens replaces it
 	Frame   *Frame     // what stands around Text; nil: nothing, and Text is all. Whole is both
 	Length  jsonl.Metrics
 	Tokens  int     // a fixed weight where there is no text (fixed: N); used when over 0
@@ -87,7 +87,7 @@ func NewContent(kind jsonl.Kind, text string) Content {
 // Frame is what many contents begin and end with: placeholders that differ in a name, and share the rest.
 type Frame struct{ Before, After string }
 
-// Content is the content of a text in the frame. It measures the text alone, where length is that of the frame.
+// Content is the content of a text in the frame. length is Length, which the caller measures once for all texts.
 func (f *Frame) Content(kind jsonl.Kind, text string, length jsonl.Metrics) Content {
 	length = length.Add(jsonl.Measure(text))
 	length.JSON -= len(`""`) // both have them
@@ -96,6 +96,9 @@ func (f *Frame) Content(kind jsonl.Kind, text string, length jsonl.Metrics) Cont
 
 // Length measures the frame around no text.
 func (f *Frame) Length() jsonl.Metrics { return jsonl.Measure(f.Before + f.After) }
+
+// HasText reports whether the content holds its text.
+func (c *Content) HasText() bool { return c.Text != "" || c.Frame != nil }
 
 // Whole is the text with its frame.
 func (c *Content) Whole() string {

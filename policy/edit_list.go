@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// EditList is a list of edits in a sixth of the memory of a slice: what edits of one firing share is there once, and the
-// lists of items and messages, which few edits have, take no room in the others. The zero value is empty.
+// EditList is a list of edits. What edits of one firing share is there once, and the lists of items and messages, which
+// few edits have, take no room in the others: an edit that shares all takes 48 bytes, one in a slice 296. An edit that
+// shares nothing takes as much as in a slice. The zero value is empty. To add to a copy, make it with From(0).
 type EditList struct {
 	edits  []listedEdit
 	shared []sharedByEdits
@@ -52,7 +53,7 @@ func NewEditList(edits ...Edit) (l EditList) {
 // Grow makes room for n more edits.
 func (l *EditList) Grow(n int) { l.edits = slices.Grow(l.edits, n) }
 
-// Add appends an edit. What it refers to is shared with the list.
+// Add appends an edit. What it refers to is shared with the list, and its Detail must not change any more.
 func (l *EditList) Add(e *Edit) {
 	if n := len(l.shared); n == 0 || !l.shared[n-1].by(e) {
 		l.shared = append(roomy(l.shared), sharedByEdits{
@@ -79,14 +80,21 @@ func (s *sharedByEdits) by(e *Edit) bool {
 // Len is the number of edits.
 func (l EditList) Len() int { return len(l.edits) }
 
+// Request is At(i).Request, without the rest.
+func (l EditList) Request(i int) int { return l.shared[l.edits[i].shared].request }
+
+// Kind is At(i).Kind, without the rest.
+func (l EditList) Kind(i int) EditKind { return l.shared[l.edits[i].shared].kind }
+
 // At is edit i.
 func (l EditList) At(i int) Edit {
 	one := &l.edits[i]
 	s := &l.shared[one.shared]
 	e := Edit{
 		Request: s.request, Stage: s.stage, Kind: s.kind, Reason: s.reason, Trigger: s.trigger,
-		Target: Target{Item: ItemID(one.item), Block: int(one.block)}, New: one.content, Carrier: s.carrier, Call: s.call, Refused: s.refused,
-		Warm: s.warm, Group: s.group, Detail: s.detail, Joined: int(one.joined), Before: one.before, After: one.after,
+		Target: Target{Item: ItemID(one.item), Block: int(one.block)}, New: one.content, Carrier: s.carrier,
+		Call: s.call, Refused: s.refused, Warm: s.warm, Group: s.group, Detail: s.detail,
+		Joined: int(one.joined), Before: one.before, After: one.after,
 	}
 	if m := one.messages; m != nil {
 		e.Items, e.Lead, e.Keep, e.Insert, e.Tail, e.Delta = m.items, m.lead, m.keep, m.insert, m.tail, m.delta

@@ -1,8 +1,8 @@
 package policy_test
 
 import (
+	"reflect"
 	"testing"
-	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -69,22 +69,48 @@ func TestEditList(t *testing.T) {
 	}
 }
 
-// TestEditListMemory: edits of one firing take a fifth of their memory or less.
-func TestEditListMemory(t *testing.T) {
-	const n = 10000
-	e := policy.Edit{Kind: policy.KindClear, Stage: "s", Reason: "r", Detail: map[string]int{"n": 1}, New: &policy.Content{}}
-	r := testing.Benchmark(func(b *testing.B) {
-		b.ReportAllocs()
-		for range b.N {
-			var list policy.EditList
-			list.Grow(n)
-			for i := range n {
-				e.Target.Item = policy.ItemID(i)
-				list.Add(&e)
-			}
+// TestEditListFields: of two edits that differ in one field, each keeps its own, whatever the field.
+func TestEditListFields(t *testing.T) {
+	zero := reflect.ValueOf(policy.Edit{})
+	for i := range zero.NumField() {
+		e := policy.Edit{}
+		f := reflect.ValueOf(&e).Elem().Field(i)
+		switch f.Kind() {
+		case reflect.String:
+			f.SetString("x")
+		case reflect.Int, reflect.Int32:
+			f.SetInt(7)
+		case reflect.Bool:
+			f.SetBool(true)
+		case reflect.Pointer:
+			f.Set(reflect.New(f.Type().Elem()))
+		case reflect.Slice:
+			f.Set(reflect.MakeSlice(f.Type(), 1, 1))
+		case reflect.Map:
+			f.Set(reflect.ValueOf(map[string]int{"n": 1}))
+		case reflect.Struct:
+			e.Target = policy.Target{Item: 3, Block: 2}
+		default:
+			t.Fatalf("no value for %s", zero.Type().Field(i).Name)
 		}
-	})
-	if one := int64(unsafe.Sizeof(e)); r.AllocedBytesPerOp() > n*one/5 {
-		t.Errorf("%d edits take %d bytes, as a slice %d", n, r.AllocedBytesPerOp(), n*one)
+		want := []policy.Edit{{}, e, {}}
+		l := policy.NewEditList(want...)
+		if diff := cmp.Diff(want, l.Slice()); diff != "" {
+			t.Errorf("%s: -added +in the list\n%s", zero.Type().Field(i).Name, diff)
+		}
+	}
+}
+
+// TestEditListParts: what is added to a part is not added to the list, nor the other way round.
+func TestEditListParts(t *testing.T) {
+	var l policy.EditList
+	for range 20 {
+		l.Add(&policy.Edit{Stage: "a"})
+	}
+	part := l.To(1)
+	part.Add(&policy.Edit{Stage: "b"})
+	l.Add(&policy.Edit{Stage: "c"})
+	if part.Last().Stage != "b" || l.Last().Stage != "c" {
+		t.Errorf("%q and %q, want b and c", part.Last().Stage, l.Last().Stage)
 	}
 }

@@ -16,8 +16,9 @@ func TestFrame(t *testing.T) {
 			t.Errorf("%q of %+v, want %q of %+v", framed.Whole(), framed.Length, plain.Text, plain.Length)
 		}
 		longer := f.Content(jsonl.KindToolResult, text+"x", f.Length())
+		other := f.Content(jsonl.KindToolResult, "y"+text, f.Length())
 		again := (&policy.Frame{Before: f.Before, After: f.After}).Content(jsonl.KindToolResult, text, f.Length())
-		if !framed.Same(&plain) || !plain.Same(&framed) || !framed.Same(&again) || framed.Same(&longer) || longer.Same(&plain) {
+		if !framed.Same(&plain) || !plain.Same(&framed) || !framed.Same(&again) || framed.Same(&longer) || longer.Same(&plain) || longer.Same(&other) {
 			t.Errorf("%q is not the same in a frame and without, or the same as another", text)
 		}
 	}

@@ -237,16 +237,12 @@ func shorter(was, now *policy.Content) bool {
 // the edit's block: then the prefix is new anyway.
 func (e *engine) rewritten(ed *policy.Edit) bool {
 	edits := e.view.Edits()
-	for i := edits.Len() - 1; i >= 0; i-- {
-		o := edits.At(i)
-		if o.Request != ed.Request {
-			break
-		}
-		switch o.Kind {
+	for i := edits.Len() - 1; i >= 0 && edits.Request(i) == ed.Request; i-- {
+		switch edits.Kind(i) {
 		case policy.KindSummarize:
 			return true
 		case policy.KindClear, policy.KindPersist, policy.KindTruncate:
-			if o.Stage != ed.Stage && o.Target.Item <= ed.Target.Item {
+			if o := edits.At(i); o.Stage != ed.Stage && o.Target.Item <= ed.Target.Item {
 				return true
 			}
 		}

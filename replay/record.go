@@ -166,7 +166,8 @@ func (r *Record) follow() error {
 	if t.err != nil {
 		return t.err
 	}
-	if r.edits = t.view.Edits(); r.edits.Len() > len(r.notes) { // some are the server's
+	r.edits = t.view.Edits()
+	if r.edits.Len() > len(r.notes) { // a note is of one edit of the record: the others are the server's
 		r.edits = policy.EditList{}
 		r.edits.Grow(len(r.notes))
 		for _, e := range t.view.Edits().All() {

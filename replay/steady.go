@@ -17,7 +17,7 @@ func steadyOf[T comparable](list []T) (s steady[T]) {
 	return s
 }
 
-// at is the value of request k (0-based).
+// at is the value of request k (0-based). There has to be one.
 func (s *steady[T]) at(k int) T {
 	return s.values[sort.Search(len(s.from), func(i int) bool { return int(s.from[i]) > k })-1]
 }

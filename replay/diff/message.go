@@ -128,13 +128,14 @@ func (s shown) equal(o shown) bool {
 
 // blockText is the text of a block in a view's payload.
 func (c *comparison) blockText(v *compared, t policy.Target) string {
-	if with, on := v.PayloadReplacement(t); on {
-		if with == nil {
-			return ""
-		}
-		return with.Text
+	with, on := v.PayloadReplacement(t)
+	if on && with == nil {
+		return ""
 	}
-	text, err := v.Text(t)
+	if !on {
+		with = v.Replacement(t)
+	}
+	text, err := v.TextOf(t, with)
 	c.fail(err)
 	return text
 }

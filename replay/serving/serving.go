@@ -280,7 +280,7 @@ func (l *PromptBlocks) content(c *policy.Content, at policy.Target) int {
 		return l.number(piece{kind: stub, item: int(c.Ref.Item), block: c.Ref.Block})
 	case c.Ref != nil:
 		return l.number(piece{kind: recorded, item: int(c.Ref.Item), block: c.Ref.Block})
-	case c.Text != "":
+	case c.HasText():
 		return l.number(piece{kind: made, text: c.Whole()})
 	}
 	return l.number(piece{kind: made, item: int(at.Item), block: at.Block}) // a number of tokens

@@ -71,7 +71,7 @@ func (t *WeightTable) Content(c *policy.Content) int {
 		}
 	case c.Ref != nil:
 		return t.Block(int(c.Ref.Item), c.Ref.Block)
-	case c.Text != "" && t.count != nil:
+	case c.HasText() && t.count != nil:
 		return t.count(c.Whole())
 	}
 	return t.scale(c.Kind, c.Length)
