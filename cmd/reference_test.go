@@ -141,7 +141,8 @@ What is over it:
 - ` + "`offload`, `offloads`" + `: the file is refused; its preview in the session is all that is known. ` + "`anonymize`" + `, which has to
   write every file, ends.
 - ` + "`edits`" + `: there is no replay of the conversation: its figures would be those of a part. A policy that compacts at every
-  request, and keeps thousands of messages each time, gets there; so does a session that changes its model at every request.
+  request, and keeps thousands of messages each time, gets there; so does a session that changes its model at every request. Ten messages that a
+  failed compaction was about count as one edit.
 - ` + "`findings`" + `: the first ones of each kind are listed, all are counted. In JSON, ` + "`left_out`" + ` of a finding of ` + "`lint`" + `, and
   ` + "`more`" + ` of a warning, say how many are not listed.
 

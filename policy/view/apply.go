@@ -9,6 +9,9 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
+// namedShare is how many items that a call or a failed compaction was about count as one edit.
+const namedShare = 10
+
 // Apply makes one edit, fills in its token figures, gives ids to the messages it adds, and appends it to the list. An
 // edit of what is not in view is an error of the stage.
 func (v *View) Apply(e policy.Edit) (policy.Edit, error) {
@@ -16,7 +19,10 @@ func (v *View) Apply(e policy.Edit) (policy.Edit, error) {
 	if err := e.Check(); err != nil {
 		return e, fmt.Errorf("applying %s by %s: %w", e.Kind, e.Stage, err)
 	}
-	if v.most > 0 && v.edits.Len() >= v.most {
+	if e.Kind.KeepsView() {
+		v.named += len(e.Items)
+	}
+	if v.most > 0 && v.edits.Len()+v.named/namedShare >= v.most {
 		return e, fmt.Errorf("the edits are %w", &jsonl.LimitError{Name: "edits", Most: int64(v.most)})
 	}
 	var err error

@@ -28,6 +28,7 @@ type View struct {
 	results []policy.Result
 	edits   policy.EditList
 	most    int // edits that may be made; 0: any number
+	named   int // items that calls and failed compactions were about
 	joined  int // conv.Messages[:joined] have been offered
 	tokens  weights
 	payload weights            // what payload-only edits take off (negative or zero)

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -155,5 +156,17 @@ func TestApplyRefuses(t *testing.T) {
 				t.Errorf("%d edits, %d items, %d tokens after it", v.Edits().Len(), v.Len(), v.Tokens())
 			}
 		})
+	}
+}
+
+// TestFailuresAreBounded: what failed compactions are about is held, and counts towards the most edits.
+func TestFailuresAreBounded(t *testing.T) {
+	v := talk(2 * namedShare)
+	v.Limit(7)
+	fail := policy.Edit{Kind: policy.KindFail, Items: v.IDs()} // one edit, and as many items as two
+	apply(t, v, fail, fail)
+	var over *jsonl.LimitError
+	if _, err := v.Apply(fail); !errors.As(err, &over) || over.Name != "edits" {
+		t.Errorf("a third one: %v, want an error of the limit edits", err)
 	}
 }
