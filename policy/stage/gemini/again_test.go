@@ -64,3 +64,36 @@ func TestCompressionAgain(t *testing.T) {
 		t.Error("nothing was compressed at the second request")
 	}
 }
+
+// TestMaskingRestored: a result that was replaced, and then shows a part of its text again, can be masked.
+func TestMaskingRestored(t *testing.T) {
+	p := *defineGeminiMasking().Params.(*GeminiMasking)
+	p.Protect, p.Minimum = 1000, 1000
+	c := stagetest.NewConvo()
+	c.Prompt("go")
+	at := c.Call("a", "Read", 10000)
+	c.Call("b", "Read", 10000)
+	c.Assistant(stagetest.Say("done"))
+	r := stagetest.NewRun(t, c)
+	for m := range c.Messages {
+		r.View.Join(m)
+	}
+	s := stagetest.Start(t, defineGeminiMasking(), &p).Stage
+	target := policy.Target{Item: policy.ItemID(at)}
+	part := policy.NewContent(jsonl.KindToolResult, strings.Repeat("x", 8000))
+	part.Partial = true
+	gone := policy.NewContent(jsonl.KindToolResult, "[gone]")
+	for i, e := range []policy.Edit{{Kind: policy.KindClear, Target: target, New: &gone}, {Kind: policy.KindTruncate, Target: target, New: &part}} {
+		e.Stage = "other"
+		if _, err := r.View.Apply(e); err != nil {
+			t.Fatal(err)
+		}
+		edits, err := s.Run(&policy.Context{Moment: policy.Prepare, View: r.View, Conv: r.C.Conversation, Texts: r.Texts, Window: 200000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(edits); got != 1+i {
+			t.Errorf("after edit %d: %d results are masked, want %d", i+1, got, 1+i)
+		}
+	}
+}
