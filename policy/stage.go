@@ -267,6 +267,7 @@ type RecordSource interface {
 // Weigher gives the report's weight of a block, in tokens.
 type Weigher interface {
 	Block(message, block int) int
+	Message(message int) int // of all its blocks
 	Content(c *Content) int
 }
 

@@ -216,33 +216,26 @@ func (v *View) add(s *policy.Synthetic) int {
 // rebuild replaces the view by Lead, Insert, Keep and Tail. Items that are kept and were not in view join now (a
 // recorded summary, or a message a boundary brought back).
 func (v *View) rebuild(e *policy.Edit) error {
-	all := slices.Concat(e.Lead, e.Keep)
-	if err := v.known(all); err != nil {
+	if err := v.keeps(e.Lead, e.Keep); err != nil {
 		return err
-	}
-	kept := make(map[policy.ItemID]bool, len(all))
-	for _, id := range all {
-		if kept[id] {
-			return fmt.Errorf("keeping item %d twice", id)
-		}
-		kept[id] = true
 	}
 	e.Before = v.tokens[0]
 	for p, it := range v.items {
-		if !it.removed() && !kept[it.id] {
+		if v.posOf(it.id) <= -2 {
+			continue // keep gives it its position
+		}
+		if !it.removed() {
 			v.itemLeaves(p, it.id)
 		}
 		v.setPos(it.id, -1)
-		if !kept[it.id] {
-			v.strip(it.id)
-		}
+		v.strip(it.id)
 	}
 	for _, id := range v.hidden {
 		v.setPos(id, -1)
 	}
 	v.hidden = nil
 	before := v.items
-	v.items = make([]item, 0, len(e.Insert)+len(all)+len(e.Tail)+16)
+	v.items = slices.Grow(v.spare[:0], len(e.Lead)+len(e.Insert)+len(e.Keep)+len(e.Tail))
 	v.results = v.results[:0]
 	v.live, v.tokens, v.payload = 0, weights{}, weights{}
 	v.epoch++
@@ -255,8 +248,37 @@ func (v *View) rebuild(e *policy.Edit) error {
 		v.add(&e.Tail[i])
 	}
 	v.rebuilt(before)
+	v.spare = before
 	e.After = v.tokens[0]
 	return nil
+}
+
+// keeps marks the items that a rebuild keeps by positions below -1, until keep gives them new ones.
+func (v *View) keeps(lists ...[]policy.ItemID) error {
+	for i, list := range lists {
+		for k, id := range list {
+			err := v.known(list[k : k+1])
+			if err == nil && v.posOf(id) <= -2 {
+				err = fmt.Errorf("keeping item %d twice", id)
+			}
+			if err != nil {
+				v.unmark(lists[:i]...)
+				v.unmark(list[:k])
+				return err
+			}
+			v.setPos(id, -3-v.posOf(id))
+		}
+	}
+	return nil
+}
+
+// unmark gives marked items their positions back.
+func (v *View) unmark(lists ...[]policy.ItemID) {
+	for _, list := range lists {
+		for _, id := range list {
+			v.setPos(id, -3-v.posOf(id))
+		}
+	}
 }
 
 // keep appends items to a view that is being rebuilt, with the edits to them.

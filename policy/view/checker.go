@@ -141,11 +141,7 @@ func CheckAPI(v *View) []Violation { return NewChecker(v).Check() }
 
 func (c *Checker) anew() {
 	k := &c.check
-	c.check = apiCheck{
-		v: c.view, found: k.found, thought: k.thought[:0], answers: k.answers[:0], room: k.room,
-		thinking: map[policy.Target]int32{}, changed: map[int32][]policy.Target{}, none: &calls{},
-	}
-	c.check.calls, c.check.before = &calls{}, c.check.none
+	c.check = apiCheck{v: c.view, found: k.found, calls: k.calls[:0], answers: k.answers[:0], thinking: k.thinking[:0]}
 	c.fed = c.fed[:0]
 }
 
@@ -200,10 +196,12 @@ func (c *Checker) block(t policy.Target, kind policy.EditKind) {
 	if !replaced || int(t.Item) >= c.joined || !c.view.Has(t.Item) {
 		return
 	}
-	if loop, ok := c.check.thinking[t]; ok {
-		c.check.changed[loop] = append(c.check.changed[loop], t)
-	}
-	if c.view.Kind(t) == jsonl.KindText {
+	switch c.view.Kind(t) {
+	case jsonl.KindThinking, jsonl.KindRedactedThinking:
+		if loop, ok := c.check.thinkingAt(t); ok {
+			c.check.change(loop, t)
+		}
+	case jsonl.KindText:
 		c.check.text(t)
 	}
 }
@@ -219,7 +217,7 @@ func (c *Checker) end() {
 	}
 	var now []policy.ItemID
 	for _, t := range k.changed[k.loops] {
-		if loop, ok := k.thinking[t]; ok && loop == k.loops {
+		if loop, ok := k.thinkingAt(t); ok && loop == k.loops {
 			now = append(now, t.Item)
 		}
 	}

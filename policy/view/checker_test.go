@@ -81,7 +81,7 @@ func TestCheckerFollows(t *testing.T) {
 		}
 		conv := &session.Conversation{Messages: messages}
 		conv.IndexTools()
-		v := New(conv, flat{}, nil)
+		v := New(conv, flat{conv}, nil)
 		c, told := NewChecker(v), map[Violation]bool{}
 		for m := range messages {
 			v.Join(m)

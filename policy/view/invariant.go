@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"slices"
+	"sort"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -37,115 +38,103 @@ type apiCheck struct {
 	v     *View
 	found []Violation
 	standing
-	thinking map[policy.Target]int32   // by thinking block: the tool loop in which it was checked
-	thought  []policy.Target           // its keys, in order
-	answers  []answer                  // in order
-	changed  map[int32][]policy.Target // by tool loop: changed thinking blocks, some of them checked again since
-	room     []calls                   // not used yet
-	none     *calls                    // what is before a message that answers nothing: nothing is added to it
+	calls    []toolCall                // of the assistant's messages, in order
+	answers  []int32                   // indexes into calls of those that are answered, in the order of the answers
+	thinking []checkedThinking         // in order
+	changed  map[int32][]policy.Target // by tool loop: changed thinking blocks, some of them checked again since; nil: none
+	asked    callIndex                 // of this message's calls
+	before   callIndex                 // of those of the message before it
 }
 
 // standing is where a pass stands.
 type standing struct {
-	any     bool
-	loop    bool // this user message answers tool calls
-	role    session.Role
-	last    policy.ItemID
-	loops   int32  // tool loops that are over
-	called  int32  // of calls, on the way back
-	thought int32  // of apiCheck.thought
-	answers int32  // of apiCheck.answers
-	calls   *calls // tool_uses of this assistant message
-	before  *calls // those of the message before this user message
+	any   bool
+	loop  bool // this user message answers tool calls
+	role  session.Role
+	last  policy.ItemID
+	loops int32 // tool loops that are over
+	own   int32 // apiCheck.calls[own:] are of this message
+	to    span  // the calls of the message before, which this one is to answer
+
+	called, answered, thought int32 // lengths of calls, answers and thinking, on the way back
 }
 
-// answer is a call that was answered.
-type answer struct {
-	of *calls
-	i  int
-}
-
-// calling makes room for the calls of a message.
-func (c *apiCheck) calling() *calls {
-	const several = 128
-	if len(c.room) == 0 {
-		c.room = make([]calls, several)
-	}
-	next := &c.room[0]
-	c.room = c.room[1:]
-	return next
-}
-
-// stands is where the pass stands now, to go back to.
-func (c *apiCheck) stands() standing {
-	s := c.standing
-	s.called, s.thought, s.answers = int32(len(c.calls.list)), int32(len(c.thought)), int32(len(c.answers))
-	return s
-}
-
-// back goes back to where the pass stood before an item.
-func (c *apiCheck) back(to standing) {
-	for _, a := range c.answers[to.answers:] {
-		a.of.list[a.i].answered = false
-	}
-	for _, t := range c.thought[to.thought:] {
-		delete(c.thinking, t)
-	}
-	c.answers, c.thought = c.answers[:to.answers], c.thought[:to.thought]
-	c.standing = to
-	c.calls.cut(int(to.called))
-}
-
-// calls are the tool_uses of one message, in order.
-type calls struct {
-	list  []toolCall
-	at    map[string]int // by id, where there are many
-	first [1]toolCall    // of the list, mostly all of it
-}
-
-// fewCalls is how many calls are searched without a map.
-const fewCalls = 8
-
-// find is the index of the call with that id in the list.
-func (c *calls) find(id string) (int, bool) {
-	if c.at != nil {
-		i, ok := c.at[id]
-		return i, ok
-	}
-	i := slices.IndexFunc(c.list, func(call toolCall) bool { return call.id == id })
-	return i, i >= 0
-}
-
-// cut takes back what was added behind the first n calls.
-func (c *calls) cut(n int) {
-	if c.at != nil {
-		for _, call := range c.list[n:] {
-			delete(c.at, call.id)
-		}
-	}
-	c.list = c.list[:n]
-}
-
-func (c *calls) add(call toolCall) {
-	if c.list == nil {
-		c.list = c.first[:0]
-	}
-	c.list = append(c.list, call)
-	switch n := len(c.list); {
-	case c.at != nil:
-		c.at[call.id] = n - 1
-	case n > fewCalls:
-		c.at = make(map[string]int, 2*n)
-		for i := range c.list {
-			c.at[c.list[i].id] = i
-		}
-	}
-}
+// span is a part of a list.
+type span struct{ from, end int32 }
 
 type toolCall struct {
 	id       string
 	item     policy.ItemID
 	answered bool
+}
+
+// checkedThinking is a thinking block, and the tool loop in which it was checked.
+type checkedThinking struct {
+	target policy.Target
+	loop   int32
+}
+
+// stands is where the pass stands now, to go back to.
+func (c *apiCheck) stands() standing {
+	s := c.standing
+	s.called, s.answered, s.thought = int32(len(c.calls)), int32(len(c.answers)), int32(len(c.thinking))
+	return s
+}
+
+// back goes back to where the pass stood before an item.
+func (c *apiCheck) back(to standing) {
+	for _, i := range c.answers[to.answered:] {
+		c.calls[i].answered = false
+	}
+	c.calls, c.answers, c.thinking = c.calls[:to.called], c.answers[:to.answered], c.thinking[:to.thought]
+	c.standing = to
+	c.asked, c.before = callIndex{}, callIndex{}
+}
+
+// thinkingAt finds the check of a thinking block. Those of one item follow each other, and items are in view order.
+func (c *apiCheck) thinkingAt(t policy.Target) (loop int32, ok bool) {
+	p := c.v.posOf(t.Item)
+	if p < 0 {
+		return 0, false
+	}
+	i := sort.Search(len(c.thinking), func(i int) bool {
+		o := c.thinking[i].target
+		q := c.v.posOf(o.Item)
+		return q > p || q == p && o.Block >= t.Block
+	})
+	if i == len(c.thinking) || c.thinking[i].target != t {
+		return 0, false
+	}
+	return c.thinking[i].loop, true
+}
+
+// callIndex finds the calls of one message by id, where there are many.
+type callIndex struct {
+	from, end int32 // those in it, of apiCheck.calls
+	at        map[string]int32
+}
+
+// fewCalls is how many calls are searched without a map.
+const fewCalls = 8
+
+// find is the index of the call with that id among the calls of a message.
+func (x *callIndex) find(calls []toolCall, of span, id string) (int32, bool) {
+	if of.end-of.from <= fewCalls {
+		for i := of.from; i < of.end; i++ {
+			if calls[i].id == id {
+				return i, true
+			}
+		}
+		return 0, false
+	}
+	if x.at == nil || x.from != of.from {
+		*x = callIndex{of.from, of.from, make(map[string]int32, of.end-of.from)}
+	}
+	for ; x.end < of.end; x.end++ {
+		x.at[calls[x.end].id] = x.end
+	}
+	i, ok := x.at[id]
+	return i, ok
 }
 
 // roomy makes room for one more element. A long slice grows to twice its length, where append makes it a quarter longer
@@ -192,21 +181,21 @@ func (c *apiCheck) item(id policy.ItemID) {
 
 // turn ends a message.
 func (c *apiCheck) turn() {
-	if c.role == session.Assistant {
-		c.before, c.calls = c.calls, c.calling()
+	if n := int32(len(c.calls)); c.role == session.Assistant {
+		c.to, c.own = span{c.own, n}, n
 		return
 	}
 	c.unanswered()
 	if !c.loop {
 		c.loops++
 	}
-	c.before, c.loop = c.none, false
+	c.to, c.loop = span{}, false
 }
 
 // unanswered reports the calls that this user message, or one that ends here, does not answer.
 func (c *apiCheck) unanswered() {
-	for _, call := range c.before.list {
-		if !call.answered {
+	for i := range c.calls[c.to.from:c.to.end] {
+		if call := &c.calls[int(c.to.from)+i]; !call.answered {
 			c.report(call.item, UseHasResult, "the tool_use %s has no result in the message after it", call.id)
 		}
 	}
@@ -220,21 +209,28 @@ func (c *apiCheck) block(t policy.Target, role session.Role) {
 		c.text(t)
 	case raw == nil:
 	case kind == jsonl.KindToolUse && role == session.Assistant:
-		if _, twice := c.calls.find(raw.ID); twice {
+		if _, twice := c.asked.find(c.calls, span{c.own, int32(len(c.calls))}, raw.ID); twice {
 			c.report(t.Item, ResultFollowsUse, "two calls in one message have the id %s", raw.ID)
 			return
 		}
-		c.calls.add(toolCall{id: raw.ID, item: t.Item})
+		c.calls = append(roomy(c.calls), toolCall{id: raw.ID, item: t.Item})
 	case kind == jsonl.KindToolResult:
 		c.loop = true
 		c.answer(t.Item, raw.ID, role)
 	case kind == jsonl.KindThinking || kind == jsonl.KindRedactedThinking:
-		c.thinking[t] = c.loops
-		c.thought = append(roomy(c.thought), t)
+		c.thinking = append(roomy(c.thinking), checkedThinking{t, c.loops})
 		if with != nil {
-			c.changed[c.loops] = append(c.changed[c.loops], t)
+			c.change(c.loops, t)
 		}
 	}
+}
+
+// change notes a thinking block that was changed in a tool loop.
+func (c *apiCheck) change(loop int32, t policy.Target) {
+	if c.changed == nil {
+		c.changed = map[int32][]policy.Target{}
+	}
+	c.changed[loop] = append(c.changed[loop], t)
 }
 
 func (c *apiCheck) text(t policy.Target) {
@@ -244,15 +240,15 @@ func (c *apiCheck) text(t policy.Target) {
 }
 
 func (c *apiCheck) answer(item policy.ItemID, id string, role session.Role) {
-	i, asked := c.before.find(id)
+	i, asked := c.before.find(c.calls, c.to, id)
 	switch {
 	case role != session.User || !asked:
 		c.report(item, ResultFollowsUse, "the tool_result of %s has no tool_use in the message before it", id)
-	case c.before.list[i].answered:
+	case c.calls[i].answered:
 		c.report(item, ResultFollowsUse, "the tool_use %s has two results", id)
 	default:
-		c.before.list[i].answered = true
-		c.answers = append(roomy(c.answers), answer{c.before, i})
+		c.calls[i].answered = true
+		c.answers = append(roomy(c.answers), i)
 	}
 }
 

@@ -12,9 +12,10 @@ import (
 )
 
 // flat weighs every block and content one token.
-type flat struct{}
+type flat struct{ conv *session.Conversation }
 
 func (flat) Block(int, int) int          { return 1 }
+func (w flat) Message(m int) int         { return len(w.conv.Messages[m].Blocks) }
 func (flat) Content(*policy.Content) int { return 1 }
 
 // message is a hand-made message: "u:text", blocks separated by spaces.
@@ -34,7 +35,7 @@ func idBlock(k jsonl.Kind, id string) session.Block {
 func seen(messages ...session.Message) *View {
 	conv := &session.Conversation{Messages: messages}
 	conv.IndexTools()
-	v := New(conv, flat{}, nil)
+	v := New(conv, flat{conv}, nil)
 	for m := range messages {
 		v.Join(m)
 	}

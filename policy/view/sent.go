@@ -125,6 +125,15 @@ func (v *View) isSent(t policy.Target) bool {
 
 // SentBlocks is the number of an item's blocks that go to the API.
 func (v *View) SentBlocks(id policy.ItemID) (n int) {
+	if id >= 0 && v.state[id] == nil { // as recorded
+		blocks := v.conv.Messages[id].Blocks
+		for b := range blocks {
+			if blocks[b].Kind != jsonl.KindAttachment || blocks[b].Whole().UTF16 > 0 {
+				n++
+			}
+		}
+		return n
+	}
 	for b := range v.Blocks(id) {
 		if v.isSent(policy.Target{Item: id, Block: b}) {
 			n++

@@ -43,7 +43,7 @@ func TestKeptEarlyArrivesOnce(t *testing.T) {
 	for range 4 {
 		conv.Messages = append(conv.Messages, message(session.User, textBlock("hi")))
 	}
-	v := New(conv, flat{}, nil)
+	v := New(conv, flat{conv}, nil)
 	v.Join(0)
 	v.Join(1)
 	apply(t, v, policy.Edit{Kind: policy.KindSummarize, Keep: []policy.ItemID{1, 2}})

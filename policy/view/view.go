@@ -19,6 +19,7 @@ type View struct {
 	weigh   [2]policy.Weigher // the report's, and the client's where it is another
 	client  int               // index into weights of the client's counter
 	items   []item
+	spare   []item             // of the view before the last rebuild
 	pos     []int32            // message index -> index into items, -1 where it is not in view
 	synth   []policy.Synthetic // synth[i] has ItemID -(i+1)
 	synthAt []int32            // index into items, -1
@@ -367,8 +368,10 @@ func (v *View) ClientWeight(id policy.ItemID) int { return v.weight(id)[v.client
 
 func (v *View) weight(id policy.ItemID) (w weights) {
 	if id >= 0 && v.state[id] == nil { // as recorded
-		for b := range v.conv.Messages[id].Blocks {
-			w.add(v.recordedTokens(policy.Target{Item: id, Block: b}))
+		for i, by := range v.weigh {
+			if by != nil {
+				w[i] = by.Message(int(id))
+			}
 		}
 		return w
 	}

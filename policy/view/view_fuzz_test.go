@@ -54,6 +54,12 @@ type listView struct {
 type byLength struct{ conv *session.Conversation }
 
 func (w byLength) Block(m, b int) int { return w.conv.Messages[m].Blocks[b].Text().UTF16 }
+func (w byLength) Message(m int) (n int) {
+	for b := range w.conv.Messages[m].Blocks {
+		n += w.Block(m, b)
+	}
+	return n
+}
 func (w byLength) Content(c *policy.Content) int {
 	if c.Tokens > 0 {
 		return c.Tokens

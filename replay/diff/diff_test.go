@@ -14,9 +14,10 @@ import (
 )
 
 // flat weighs every block and content one token.
-type flat struct{}
+type flat struct{ conv *session.Conversation }
 
 func (flat) Block(int, int) int          { return 1 }
+func (w flat) Message(m int) int         { return len(w.conv.Messages[m].Blocks) }
 func (flat) Content(*policy.Content) int { return 1 }
 
 // said is a conversation of n messages of one block each, user and assistant in turn; results[i] says that message i
@@ -40,7 +41,7 @@ func said(n int) *session.Conversation {
 
 func viewAt(t *testing.T, conv *session.Conversation, n int, edits ...policy.Edit) *view.View {
 	t.Helper()
-	v := view.New(conv, flat{}, nil)
+	v := view.New(conv, flat{conv}, nil)
 	for m := range n {
 		v.Join(m)
 		for len(edits) > 0 && edits[0].Request == m+1 {

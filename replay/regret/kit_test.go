@@ -103,9 +103,10 @@ func clear(conv *session.Conversation, n int, at policy.Target, text string) pol
 }
 
 // flat weighs every block 100 tokens.
-type flat struct{}
+type flat struct{ conv *session.Conversation }
 
 func (flat) Block(int, int) int          { return 100 }
+func (w flat) Message(m int) int         { return 100 * len(w.conv.Messages[m].Blocks) }
 func (flat) Content(*policy.Content) int { return 10 }
 
 func judge(t testing.TB, conv *session.Conversation, recorded, edits []policy.Edit) *regret.Regret {
@@ -114,7 +115,7 @@ func judge(t testing.TB, conv *session.Conversation, recorded, edits []policy.Ed
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := x.Judge(regret.Judged{Edits: policy.NewEditList(edits...), Weigh: flat{}})
+	r, err := x.Judge(regret.Judged{Edits: policy.NewEditList(edits...), Weigh: flat{conv}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,7 +108,7 @@ func lower(list []string) []string {
 
 // applied applies edits to a view, those it can, and calls each with the view as it is sent.
 func applied(t *testing.T, conv *session.Conversation, edits []policy.Edit, each func(n int, v *view.View)) (done []policy.Edit) {
-	v := view.New(conv, flat{}, nil)
+	v := view.New(conv, flat{conv}, nil)
 	next := 0
 	for n := 1; n <= len(conv.Requests); n++ {
 		for m := v.Joined(); m < conv.Requests[n-1].Message; m++ {

@@ -178,6 +178,13 @@ func (w quarters) Block(m, b int) int {
 	return policy.RoundQuarter(w.conv.Messages[m].Blocks[b].Text().UTF16)
 }
 
+func (w quarters) Message(m int) (n int) {
+	for b := range w.conv.Messages[m].Blocks {
+		n += w.Block(m, b)
+	}
+	return n
+}
+
 func (w quarters) Content(c *policy.Content) int { return policy.RoundQuarter(c.Length.UTF16) }
 
 // reading is a session of n requests, two minutes apart, each but the last of which reads a file of 4,000 characters

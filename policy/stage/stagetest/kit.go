@@ -162,6 +162,14 @@ func (c *Convo) Snips(m, b int, prompts ...int) *session.SnipCall {
 // Quarter weighs four characters a token, as the agents do.
 type Quarter struct{ Conv *session.Conversation }
 
+// Message is the weight of a recorded message, in tokens.
+func (w Quarter) Message(message int) (n int) {
+	for b := range w.Conv.Messages[message].Blocks {
+		n += w.Block(message, b)
+	}
+	return n
+}
+
 // Block is the weight of a recorded block, in tokens; an image is 2000.
 func (w Quarter) Block(message, b int) int {
 	bl := &w.Conv.Messages[message].Blocks[b]
