@@ -39,6 +39,8 @@ type caching struct {
 	models  *price.Table
 	known   map[string]*price.Model // zero: not in the table
 	kindOf  map[string]*cache.CacheKind
+	found   *price.Model // that was looked up last, of id foundID
+	foundID string
 	head    cache.Head
 	version string
 	model   string
@@ -73,17 +75,24 @@ func asksForHour(conv *session.Conversation) bool {
 
 // find looks a model up once.
 func (c *caching) find(id string) *price.Model {
+	if c.found != nil && id == c.foundID {
+		return c.found
+	}
 	m := c.known[id]
 	if m == nil {
 		row, _ := c.models.Find(id)
 		m = &row
 		c.known[id] = m
 	}
+	c.found, c.foundID = m, id
 	return m
 }
 
 // kindFor looks the kind of a model's cache up once. Where the policy has no cache, no provider has one.
 func (c *caching) kindFor(model string) *cache.CacheKind {
+	if c.kind != nil && model == c.model {
+		return c.kind
+	}
 	k := c.kindOf[model]
 	if k == nil {
 		kind := c.kinds(model)
@@ -308,7 +317,8 @@ func (e *engine) cacheRequest(k int, row *Request) {
 	msg := &e.conv.Messages[e.conv.Requests[k].Message]
 	model := cmp.Or(e.opt.Model, msg.Model)
 	e.askedAgain(k, row.Payload)
-	c.begin(model, msg.Version, e.head(k), e.floor(k))
+	head := e.head(k)
+	c.begin(model, msg.Version, head, e.floor(k, head))
 	if kind, ok := e.r.settings[k]; ok {
 		c.setting(kind)
 	}
@@ -423,7 +433,8 @@ func (e *engine) cacheCall(call *policy.Call, input, k int) CacheUse {
 		}
 		return plain
 	}
-	c.begin(model, msg.Version, e.head(k), e.floor(k))
+	head := e.head(k)
+	c.begin(model, msg.Version, head, e.floor(k, head))
 	end := firstPlace + e.view.Places()
 	from := end
 	if call.Cut != nil {

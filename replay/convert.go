@@ -50,7 +50,7 @@ func (r *Record) under(opt Options) (*Record, error) {
 	to := &Record{
 		Conv: r.Conv, Counted: r.Counted, models: r.models, kinds: r.kinds, encoders: r.encoders, programs: r.programs, model: target, client: r.client,
 		encoded: map[string]*tokens.WeightTable{}, largest: map[string]int{}, settings: r.settings,
-		asksAgain: r.asksAgain, release: r.release,
+		differ: r.differ, asksAgain: r.asksAgain, release: r.release,
 		reinject: make([]int, len(r.reinject)), summary: make([]int, len(r.summary)), digests: r.digests, shared: r.shared, mostEdits: r.mostEdits, factors: factors,
 	}
 	to.Cal = r.Cal.Converted(to.factorOf(), factors[r.Conv.Model])

@@ -9,6 +9,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
+	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 	"github.com/ctxkit/ctxkit/replay/trace"
 )
@@ -58,7 +59,11 @@ type engine struct {
 	windows    map[windowKey]int // context windows, tokens
 	lastKey    windowKey         // of lastWindow
 	lastWindow int
-	client     struct { // of the last response's version
+	at         struct { // the last request whose window was asked for, and those like it
+		alike
+		policy.Circumstances
+	}
+	client struct { // of the last response's version
 		version       string
 		known, marked bool // marked: it knows models marked [1m] only
 	}
@@ -67,6 +72,10 @@ type engine struct {
 	ceilings ceilings // what a request may reach
 	unfit    excess   // requests whose recorded usage is below the weight of their content
 	cache    *caching
+	floors   struct { // how the last recorded model is cached
+		model string
+		of    *cache.CacheKind
+	}
 	thinking *leftOut // nil: the policy says what the server leaves out
 	checks   checks
 	cleared  clearing
@@ -245,10 +254,8 @@ func (e *engine) said(m int) *session.Message {
 	if msg.Class == session.ClassPrompt && !msg.Queued && !msg.RecordOnly {
 		e.turns++
 	}
-	for b := range msg.Blocks {
-		if !msg.RecordOnly {
-			e.raw += e.report.Block(m, b)
-		}
+	if !msg.RecordOnly {
+		e.raw += e.report.Message(m)
 	}
 	return msg
 }
@@ -267,7 +274,7 @@ func (e *engine) join(m int) {
 
 func (e *engine) request(k int) {
 	msg := &e.conv.Messages[e.conv.Requests[k].Message]
-	if e.asked[k] {
+	if len(e.asked) > 0 && e.asked[k] {
 		e.turnEnd(k, false)
 		e.manual(-1, k)
 	}

@@ -70,14 +70,17 @@ func (r *Record) floors() steady[int] {
 	return steadyOf(list)
 }
 
-// floor is that of request k (0-based). Of a record whose provider caches what is marked, the part of the head that other
+// floor is that of request k (0-based), which has a head. Of a record whose provider caches what is marked, the part of the head that other
 // sessions keep cached stands for it.
-func (e *engine) floor(k int) int {
-	head := e.head(k)
-	switch model := e.conv.Messages[e.conv.Requests[k].Message].Model; {
-	case e.r.kind(model).Mode == cache.Auto && e.fixed >= 0 && k > 0:
+func (e *engine) floor(k int, head cache.Head) int {
+	if model := e.conv.Messages[e.conv.Requests[k].Message].Model; e.floors.of == nil || model != e.floors.model {
+		kind := e.r.kind(model)
+		e.floors.model, e.floors.of = model, &kind
+	}
+	switch auto := e.floors.of.Mode == cache.Auto; {
+	case auto && e.fixed >= 0 && k > 0:
 		return min(e.r.floor.at(k), e.fixed)
-	case e.r.kind(model).Mode == cache.Auto:
+	case auto:
 		return e.r.floor.at(k)
 	case head.Kept:
 		return head.Shared

@@ -265,6 +265,10 @@ func (c *caching) mainParts(r *Request, model string, read [rungs]int, stage str
 	}
 	var cost [rungs + 1]int64
 	for i, n := range read {
+		if i > 0 && n == read[i-1] {
+			cost[i] = cost[i-1]
+			continue
+		}
 		cost[i] = m.Cost(c.read(c.kind, n, r.Payload-n), r.Output).Nano
 	}
 	cost[rungs] = r.CostUSD.Nano

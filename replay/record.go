@@ -49,6 +49,7 @@ type Record struct {
 	head      steady[cache.Head]             // of each request (heads)
 	floor     steady[int]                    // of each request (floors)
 	tail      steady[tail]                   // of each request (tails)
+	differ    []int32                        // requests (0-based) that are not like the one before (differing)
 	asksAgain bool                           // the client sends a request after each turn that no line holds
 	fit       *Fit                           // nil: the window is by model and client
 	release   *policy.Policy                 // that recorded it; nil: not known
@@ -137,7 +138,7 @@ func NewRecordWith(conv *session.Conversation, opt RecordOptions) (*Record, erro
 		Conv: conv, Cal: cal, Counted: counted, models: models, kinds: kinds, encoders: encoders, programs: opt.Programs, model: m, client: client,
 		reinject: make([]int, len(conv.Boundaries)), summary: make([]int, len(conv.Boundaries)),
 		encoded: map[string]*tokens.WeightTable{}, largest: map[string]int{}, settings: settingsChanges(conv, cal.Drops, client),
-		digests: policy.NewDigests(0, recentTexts), mostEdits: int(jsonl.InputLimits{Edits: opt.MostEdits}.Filled().Edits),
+		digests: policy.NewDigests(0, recentTexts), differ: differing(conv), mostEdits: int(jsonl.InputLimits{Edits: opt.MostEdits}.Filled().Edits),
 	}
 	r.asksAgain = r.kind(conv.Model).Mode != cache.Auto && asksAgain(conv, cal)
 	if !r.Cal.Recorded {

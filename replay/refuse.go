@@ -20,20 +20,20 @@ type ceiling struct {
 
 // ceilings are the ceilings of a policy's requests, by what the window depends on.
 type ceilings struct {
-	pol  *policy.Policy
-	by   map[windowKey]*ceiling
-	last windowKey
-	at   *ceiling // of last
+	pol *policy.Policy
+	by  map[windowKey]*ceiling
+	of  alike    // the last request, and those like it
+	at  *ceiling // of them
 }
 
 // ceiling is that of request k (0-based). What the record shows to have gone through an assumed window fits: the
 // window is larger than assumed.
 func (e *engine) ceiling(c *ceilings, k int) *ceiling {
-	m := &e.conv.Messages[e.conv.Requests[k].Message]
-	key := e.windowKey(c.pol.Window, m)
-	if c.at != nil && key == c.last {
+	if c.of.has(k) {
 		return c.at
 	}
+	m := &e.conv.Messages[e.conv.Requests[k].Message]
+	key := e.windowKey(c.pol.Window, m)
 	at := c.by[key]
 	if at == nil {
 		window := e.windowUnder(c.pol.Window, k)
@@ -52,7 +52,7 @@ func (e *engine) ceiling(c *ceilings, k int) *ceiling {
 		}
 		c.by[key] = at
 	}
-	c.last, c.at = key, at
+	c.of, c.at = e.r.alikeAt(k), at
 	return at
 }
 

@@ -88,7 +88,8 @@ func (e *engine) widest(t *Timeline) {
 		t.Fit = f
 	}
 	last := 0
-	for k := range e.conv.Requests {
+	for _, first := range e.r.differ {
+		k := int(first)
 		m := &e.conv.Messages[e.conv.Requests[k].Message]
 		window := e.window(k)
 		if last != 0 && window != last {

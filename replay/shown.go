@@ -41,10 +41,14 @@ func (e *engine) autoOff() *AutoOff {
 		compacted[r.Conv.Boundaries[i].Request-1] = true
 	}
 	off, run, most, at, window := &AutoOff{}, 0, 0, 0, 0
+	var of alike
 	for k := 1; k < len(r.Conv.Requests); k++ {
 		before := &r.Conv.Messages[r.Conv.Requests[k-1].Message]
-		if w := e.windowUnder(r.release.Window, k); w != window {
-			window, at = w, r.release.CompactsAt(e.circumstances(k-1, w))
+		if !of.has(k) {
+			of = r.alikeAt(k)
+			if w := e.windowUnder(r.release.Window, k); w != window {
+				window, at = w, r.release.CompactsAt(e.circumstances(k-1, w))
+			}
 		}
 		if at <= 0 || !before.HasUsage || before.Usage.Total() < at || compacted[k] {
 			run = 0

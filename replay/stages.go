@@ -67,7 +67,7 @@ func (e *engine) fill(c *policy.Context, moment policy.Moment, next int) {
 		c.Model = m.Model
 		c.Overhead = e.overhead(at)
 		c.Window = e.window(at)
-		c.MaxInput, c.MaxOutput = e.modelLimits(at, c.Window)
+		c.MaxInput, c.MaxOutput = e.at.MaxInput, e.at.MaxOutput
 	}
 	c.Model = cmp.Or(e.opt.Model, c.Model)
 	c.Before = e.view.Tokens()

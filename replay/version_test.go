@@ -111,7 +111,7 @@ func withVersion(rec *Record, version string) *Record {
 		conv.Micro[i].Version = version
 	}
 	return &Record{
-		Conv: &conv, Cal: rec.Cal, Counted: rec.Counted, models: rec.models, kinds: rec.kinds, encoders: rec.encoders, model: rec.model, client: rec.client, asksAgain: rec.asksAgain,
+		Conv: &conv, Cal: rec.Cal, Counted: rec.Counted, models: rec.models, kinds: rec.kinds, encoders: rec.encoders, model: rec.model, client: rec.client, differ: rec.differ, asksAgain: rec.asksAgain,
 		context: rec.context, weight: rec.weight, overhead: rec.overhead, reinject: rec.reinject, summary: rec.summary,
 		edits: rec.edits, mostEdits: rec.mostEdits, digests: rec.digests, notes: rec.notes, settings: rec.settings, head: rec.head, tail: rec.tail, uses: rec.uses,
 	}

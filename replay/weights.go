@@ -41,10 +41,7 @@ func (e *engine) output(m int) (n int, estimated bool) {
 	if e.r.Cal.Reliable[m] {
 		return recorded, false
 	}
-	for b := range msg.Blocks {
-		n += e.report.Block(m, b)
-	}
-	return max(n, recorded), true
+	return max(e.report.Message(m), recorded), true
 }
 
 // Encoded is the weight of the conversation's blocks in an encoding. The first call counts; several goroutines may

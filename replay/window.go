@@ -2,6 +2,7 @@ package replay
 
 import (
 	"cmp"
+	"sort"
 	"strings"
 	"time"
 
@@ -9,8 +10,48 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
+// alike are requests (0-based) from one on and before another whose windows do not differ.
+type alike struct{ from, to int }
+
+func (a alike) has(k int) bool { return k >= a.from && k < a.to }
+
+// alikeAt are the requests around request k (0-based) whose responses are of one model, client version and day, and name
+// the same window.
+func (r *Record) alikeAt(k int) alike {
+	i := sort.Search(len(r.differ), func(i int) bool { return int(r.differ[i]) > k })
+	a := alike{int(r.differ[i-1]), len(r.Conv.Requests)}
+	if i < len(r.differ) {
+		a.to = int(r.differ[i])
+	}
+	return a
+}
+
+// differing are the requests (0-based) that are not like the one before them, the first one included.
+func differing(conv *session.Conversation) (list []int32) {
+	var last *session.Message
+	for k := range conv.Requests {
+		m := &conv.Messages[conv.Requests[k].Message]
+		if last == nil || m.Model != last.Model || m.Version != last.Version || m.Window != last.Window || dayOf(m) != dayOf(last) {
+			list = append(list, int32(k))
+		}
+		last = m
+	}
+	return list
+}
+
+// enter finds the window and the model's limits of request k (0-based), which those like it have, too.
+func (e *engine) enter(k int) {
+	if !e.at.has(k) {
+		window := e.windowUnder(e.pol.Window, k)
+		e.at.alike, e.at.Circumstances = e.r.alikeAt(k), e.circumstances(k, window)
+	}
+}
+
 // window is the context window of request k (0-based) under the policy, tokens.
-func (e *engine) window(k int) int { return e.windowUnder(e.pol.Window, k) }
+func (e *engine) window(k int) int {
+	e.enter(k)
+	return e.at.Window
+}
 
 // windowUnder is the context window of request k (0-based) under a policy with this window.
 func (e *engine) windowUnder(w policy.Window, k int) int {

@@ -213,7 +213,7 @@ func (s *Sim) read(r *CachedRequest, before int) (hit *place, split Split, err e
 	for i := len(r.Breakpoints) - 1; i >= 0; i-- {
 		b := &r.Breakpoints[i]
 		for j := s.places.behind(min(b.Position, before-1)) - 1; j >= 0 && s.places.list[j].position > b.Position-LookBack; j-- {
-			if e, ok := s.places.list[j].get(r.Model); ok && s.alive(&e) {
+			if e := s.places.list[j].get(r.Model); e != nil && s.alive(e) {
 				return &s.places.list[j], r.bill(e.tokens), nil
 			}
 		}
@@ -257,9 +257,8 @@ func (s *Sim) refresh(r *CachedRequest, hit *place) {
 	if hit == nil {
 		return
 	}
-	e, _ := hit.get(r.Model)
+	e := hit.get(r.Model)
 	e.expires = s.expiry(r, e.ttl)
-	hit.set(e)
 	if hit.position == s.lastAt && e.model == s.last.model {
 		s.last.expires = e.expires
 	}
@@ -280,9 +279,9 @@ func (s *Sim) write(r *CachedRequest) {
 // put adds an entry at its place, or updates the one that is there.
 func (s *Sim) put(position int, e entry) {
 	p := s.places.open(position)
-	if old, ok := p.get(e.model); ok {
+	if old := p.get(e.model); old != nil {
 		e.shared = max(e.shared, old.shared)
-		if s.alive(&old) && old.expires.After(e.expires) {
+		if s.alive(old) && old.expires.After(e.expires) {
 			e.ttl, e.expires = old.ttl, old.expires
 		}
 	}

@@ -20,29 +20,30 @@ type entry struct {
 // place holds the entries of all models at one position. Most places have one entry.
 type place struct {
 	position int
-	tokens   int              // of all entries that have seen fewer Resize calls
-	first    entry            // where filled
-	more     map[string]entry // by model
-	resized  int32            // Resize calls
+	tokens   int               // of all entries that have seen fewer Resize calls
+	first    entry             // where filled
+	more     map[string]*entry // by model
+	resized  int32             // Resize calls
 	filled   bool
 }
 
-// get finds the entry of a model, with its tokens as they are now.
-func (p *place) get(model string) (e entry, ok bool) {
-	if e, ok = p.first, p.filled; !ok || e.model != model {
-		if e, ok = p.more[model]; !ok {
-			return e, false
+// get finds the entry of a model, with its tokens as they are now; nil: there is none.
+func (p *place) get(model string) *entry {
+	e := &p.first
+	if !p.filled || e.model != model {
+		if e = p.more[model]; e == nil {
+			return nil
 		}
 	}
-	return p.now(e), true
+	p.now(e)
+	return e
 }
 
-// now is an entry with the tokens that the last Resize call gave it.
-func (p *place) now(e entry) entry {
+// now gives an entry the tokens of the last Resize call.
+func (p *place) now(e *entry) {
 	if e.resized < p.resized {
 		e.tokens, e.resized = p.tokens, p.resized
 	}
-	return e
 }
 
 // set puts an entry in the place of that of its model.
@@ -53,9 +54,10 @@ func (p *place) set(e entry) {
 		p.first, p.filled = e, true
 		return
 	case p.more == nil:
-		p.more = map[string]entry{}
+		p.more = map[string]*entry{}
 	}
-	p.more[e.model] = e
+	own := e
+	p.more[e.model] = &own
 }
 
 // resize lets every entry have so many tokens; of 0 there are no more entries.
@@ -70,14 +72,13 @@ func (p *place) resize(tokens int) {
 
 // shrink takes tokens off every entry.
 func (p *place) shrink(tokens int) {
-	less := func(e entry) entry {
-		e = p.now(e)
+	less := func(e *entry) {
+		p.now(e)
 		e.tokens = max(e.tokens-tokens, 0)
-		return e
 	}
-	p.first = less(p.first)
-	for model, e := range p.more {
-		p.more[model] = less(e)
+	less(&p.first)
+	for _, e := range p.more {
+		less(e)
 	}
 }
 
@@ -91,13 +92,21 @@ func (s *places) clone() places {
 	c := *s
 	c.list = slices.Clone(s.list)
 	for i := range c.list {
-		c.list[i].more = maps.Clone(c.list[i].more)
+		p := &c.list[i]
+		p.more = maps.Clone(p.more)
+		for model, e := range p.more {
+			own := *e
+			p.more[model] = &own
+		}
 	}
 	return c
 }
 
 // behind returns the index of the first place behind a position.
 func (s *places) behind(position int) int {
+	if n := len(s.list); n == 0 || s.list[n-1].position <= position { // the usual case
+		return n
+	}
 	return sort.Search(len(s.list), func(i int) bool {
 		s.looked++
 		return s.list[i].position > position
@@ -131,6 +140,9 @@ func (s *places) open(position int) *place {
 	i := s.behind(position)
 	if i > 0 && s.list[i-1].position == position {
 		return &s.list[i-1]
+	}
+	if len(s.list) == cap(s.list) { // to twice its length, which moves places less often than append does
+		s.list = slices.Grow(s.list, max(len(s.list), 16))
 	}
 	s.list = slices.Insert(s.list, i, place{position: position})
 	return &s.list[i]
