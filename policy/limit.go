@@ -142,10 +142,14 @@ func (s *StageConfig) Limits(c Circumstances) Limits {
 
 // Thousands is a number with commas: 180,000.
 func Thousands(n int) string {
-	var digits [20]byte
 	var b [26]byte
+	return string(AppendThousands(b[:0], n))
+}
+
+// AppendThousands appends Thousands(n).
+func AppendThousands(out []byte, n int) []byte {
+	var digits [20]byte
 	d := strconv.AppendInt(digits[:0], int64(n), 10)
-	out := b[:0]
 	if n < 0 {
 		out, d = append(out, '-'), d[1:]
 	}
@@ -155,5 +159,5 @@ func Thousands(n int) string {
 		}
 		out = append(out, d[i])
 	}
-	return string(out)
+	return out
 }

@@ -84,15 +84,27 @@ func (e *engine) unanswered(k, used int, row *Request) {
 	n := k + 1
 	ev := Event{
 		N: len(e.events), Request: &n, Stage: stageAPI, Kind: kind, Detail: map[string]int{"over": over}, Targets: []EventTarget{},
-		Before: row.Payload, After: row.Payload,
-		Reason: "a payload of " + policy.Thousands(row.Payload) + " tokens in a window of " + policy.Thousands(c.window) + ", " +
-			policy.Thousands(over) + " too many: the API would refuse it",
+		Before: row.Payload, After: row.Payload, Reason: c.reason(kind, used, row.Payload, over),
 	}
 	if kind == policy.KindBlock {
 		ev.Stage = stageClient
-		ev.Reason = "used " + policy.Thousands(used) + " >= " + c.block.Name + " " + policy.Thousands(c.block.Tokens) + ": the client would not send it"
 	}
-	e.events = append(e.events, ev)
+	e.events = append(policy.Roomy(e.events), ev)
 	e.pending = append(e.pending, ev.N)
 	row.Events = e.pending
+}
+
+// reason says why a request would have had no answer. It is made in one piece: a policy may have one for every request.
+func (c *ceiling) reason(kind policy.EditKind, used, payload, over int) string {
+	var room [160]byte
+	text := room[:0]
+	if kind == policy.KindBlock {
+		text = policy.AppendThousands(append(text, "used "...), used)
+		text = append(append(append(text, " >= "...), c.block.Name...), ' ')
+		return string(append(policy.AppendThousands(text, c.block.Tokens), ": the client would not send it"...))
+	}
+	text = policy.AppendThousands(append(text, "a payload of "...), payload)
+	text = policy.AppendThousands(append(text, " tokens in a window of "...), c.window)
+	text = policy.AppendThousands(append(text, ", "...), over)
+	return string(append(text, " too many: the API would refuse it"...))
 }

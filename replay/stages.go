@@ -170,7 +170,7 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 			ev.Kept = e.segment()
 		}
 		ev.Saved = ev.Before - ev.After
-		e.events = append(e.events, ev)
+		e.events = append(policy.Roomy(e.events), ev)
 		e.pending = append(e.pending, ev.N)
 	}
 }

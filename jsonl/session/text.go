@@ -145,6 +145,15 @@ func (conv *Conversation) ToolUse(id string) (message, block int, ok bool) {
 	return int(u.message), int(u.block), true
 }
 
+// Answers is the place of the call that a tool_result answers: ToolUse of its id.
+func (conv *Conversation) Answers(bl *Block) (message, block int, ok bool) {
+	if bl.call == 0 {
+		return 0, 0, false
+	}
+	u := conv.calls[bl.call-1]
+	return int(u.message), int(u.block), true
+}
+
 // Raw reads the JSON value that a block's lengths measure: a string literal, the content array of a tool_result, the
 // input of a tool_use.
 func (conv *Conversation) Raw(message, block int) ([]byte, error) {

@@ -176,7 +176,7 @@ func (c *Checker) cover(edits policy.EditList, arrived []policy.ItemID) {
 }
 
 func (c *Checker) item(id policy.ItemID) {
-	c.fed = append(roomy(c.fed), checked{id, c.check.stands()})
+	c.fed = append(policy.Roomy(c.fed), checked{id, c.check.stands()})
 	if c.covered.has(id) {
 		c.check.report(id, SummaryOrTail, "a message that a summary has taken the place of is in view again")
 	}

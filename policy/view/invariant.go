@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"slices"
 	"sort"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -137,15 +136,6 @@ func (x *callIndex) find(calls []toolCall, of span, id string) (int32, bool) {
 	return i, ok
 }
 
-// roomy makes room for one more element. A long slice grows to twice its length, where append makes it a quarter longer
-// and copies it more often.
-func roomy[T any](list []T) []T {
-	if len(list) == cap(list) {
-		list = slices.Grow(list, max(len(list), 16))
-	}
-	return list
-}
-
 func (c *apiCheck) report(id policy.ItemID, rule Invariant, format string, args ...any) {
 	c.found = append(c.found, Violation{id, rule, fmt.Sprintf(format, args...)})
 }
@@ -213,12 +203,12 @@ func (c *apiCheck) block(t policy.Target, role session.Role) {
 			c.report(t.Item, ResultFollowsUse, "two calls in one message have the id %s", raw.ID)
 			return
 		}
-		c.calls = append(roomy(c.calls), toolCall{id: raw.ID, item: t.Item})
+		c.calls = append(policy.Roomy(c.calls), toolCall{id: raw.ID, item: t.Item})
 	case kind == jsonl.KindToolResult:
 		c.loop = true
 		c.answer(t.Item, raw.ID, role)
 	case kind == jsonl.KindThinking || kind == jsonl.KindRedactedThinking:
-		c.thinking = append(roomy(c.thinking), checkedThinking{t, c.loops})
+		c.thinking = append(policy.Roomy(c.thinking), checkedThinking{t, c.loops})
 		if with != nil {
 			c.change(c.loops, t)
 		}
@@ -248,7 +238,7 @@ func (c *apiCheck) answer(item policy.ItemID, id string, role session.Role) {
 		c.report(item, ResultFollowsUse, "the tool_use %s has two results", id)
 	default:
 		c.calls[i].answered = true
-		c.answers = append(roomy(c.answers), i)
+		c.answers = append(policy.Roomy(c.answers), i)
 	}
 }
 

@@ -112,7 +112,7 @@ func (v *View) Joined() int { return v.joined }
 
 func (v *View) push(id policy.ItemID) {
 	v.setPos(id, len(v.items))
-	v.items = append(roomy(v.items), item{id: id, place: int32(v.places)})
+	v.items = append(policy.Roomy(v.items), item{id: id, place: int32(v.places)})
 	v.places += v.SentBlocks(id)
 	v.arrived = append(v.arrived, id)
 	v.live++
@@ -133,7 +133,7 @@ func (v *View) index(id policy.ItemID) {
 			if c := v.Replacement(r.Target); c != nil {
 				r.State = c.ResultState()
 			}
-			v.results = append(roomy(v.results), r)
+			v.results = append(policy.Roomy(v.results), r)
 		}
 	}
 }

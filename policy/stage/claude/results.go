@@ -20,8 +20,9 @@ func compactable() []string {
 // compactableAt is a compactable tool result.
 type compactableAt struct {
 	policy.Result
-	index  int // in View.Results
-	tokens int // the client's estimate when it was listed
+	index  int                // in View.Results
+	tokens int                // the client's estimate when it was listed
+	call   session.BlockPlace // that it answers; zero: unknown
 }
 
 // compactables lists compactable tool results of a view, oldest first. Results that join together are in the order of
@@ -43,14 +44,16 @@ func (l *compactables) follow(v policy.View, n int, tools []string, wanted func(
 	results, from := v.Results(), len(l.list)
 	for ; l.seen < n; l.seen++ {
 		if r := results[l.seen]; r.State != policy.ResultGone && measure.Matches(tools, r.Tool, r.Alike) && wanted(r) {
-			l.list = append(l.list, compactableAt{r, l.seen, resultEstimate(v, r.Target)})
+			m, b, _ := v.Conversation().Answers(v.Raw(r.Target))
+			l.list = append(l.list, compactableAt{r, l.seen, resultEstimate(v, r.Target), session.BlockPlace{Message: m, Block: b}})
 		}
 	}
-	slices.SortStableFunc(l.list[from:], func(a, b compactableAt) int {
-		am, ab, _ := v.Conversation().ToolUse(a.ID)
-		bm, bb, _ := v.Conversation().ToolUse(b.ID)
-		return cmp.Or(cmp.Compare(am, bm), cmp.Compare(ab, bb))
-	})
+	called := func(a, b compactableAt) int {
+		return cmp.Or(cmp.Compare(a.call.Message, b.call.Message), cmp.Compare(a.call.Block, b.call.Block))
+	}
+	if list := l.list[from:]; !slices.IsSortedFunc(list, called) {
+		slices.SortStableFunc(list, called)
+	}
 }
 
 // imageTokens is what Claude Code counts for an image in a tool_result.
