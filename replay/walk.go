@@ -1,8 +1,6 @@
 package replay
 
 import (
-	"slices"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
@@ -37,49 +35,13 @@ func walk(conv *session.Conversation, t track) {
 type walker struct {
 	conv       *session.Conversation
 	t          track
-	next       int       // 0-based number of the request to come
-	b, u       int       // next boundary, next microcompaction
-	s, c, r    int       // next snip, next collapse, next replacement
-	restarts   int       // next restart
-	responding int       // request that waits for tool results, -1: none
-	open       openCalls // its tool calls without a result yet
-	active     bool      // the agent has run since the last turn end
-}
-
-// openCalls are the ids of calls without a result, each once.
-type openCalls struct {
-	few  []string
-	many map[string]bool // in the place of few; nil: there are few
-}
-
-// fewOpen is how many calls are searched without a map.
-const fewOpen = 8
-
-func (o *openCalls) clear() { o.few, o.many = o.few[:0], nil }
-
-func (o *openCalls) none() bool { return len(o.few) == 0 && len(o.many) == 0 }
-
-func (o *openCalls) add(id string) {
-	switch {
-	case o.many != nil:
-		o.many[id] = true
-	case slices.Contains(o.few, id):
-	case len(o.few) < fewOpen:
-		o.few = append(o.few, id)
-	default:
-		o.many = map[string]bool{id: true}
-		for _, other := range o.few {
-			o.many[other] = true
-		}
-		o.few = o.few[:0]
-	}
-}
-
-func (o *openCalls) answered(id string) {
-	if i := slices.Index(o.few, id); i >= 0 {
-		o.few = slices.Delete(o.few, i, i+1)
-	}
-	delete(o.many, id)
+	next       int               // 0-based number of the request to come
+	b, u       int               // next boundary, next microcompaction
+	s, c, r    int               // next snip, next collapse, next replacement
+	restarts   int               // next restart
+	responding int               // request that waits for tool results, -1: none
+	open       session.OpenCalls // its tool calls without a result yet
+	active     bool              // the agent has run since the last turn end
 }
 
 // recorded passes on the acts that are recorded before message m, in the order in which a client's stages run.
@@ -125,7 +87,7 @@ func (w *walker) message(m int) {
 		}
 		w.responding, w.active = w.next, true
 		w.next++
-		w.open.clear()
+		w.open.Clear()
 	} else if msg.Class == session.ClassPrompt && !msg.Queued {
 		w.active = w.active || msg.Stopped
 		w.end(false)
@@ -134,12 +96,12 @@ func (w *walker) message(m int) {
 	for b := range msg.Blocks {
 		switch bl := &msg.Blocks[b]; {
 		case response && bl.Kind == jsonl.KindToolUse:
-			w.open.add(bl.ID)
+			w.open.Add(bl.ID)
 		case result && bl.Kind == jsonl.KindToolResult:
-			w.open.answered(bl.ID)
+			w.open.Answer(bl.ID)
 		}
 	}
-	if (response || result) && w.open.none() {
+	if (response || result) && w.open.Len() == 0 {
 		w.settle()
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/stage/measure"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
@@ -64,11 +63,11 @@ func images(d *stagetest.Dice, c *stagetest.Convo) {
 // collapses adds what a client may have recorded of its own: spans of whole rounds, apart, overlapping and nested,
 // staged and committed in any order.
 func collapses(d *stagetest.Dice, c *stagetest.Convo) {
-	open := map[string]bool{}
+	var open session.OpenCalls
 	cuts := []int{0} // messages before which all calls are answered
 	for m := range c.Messages {
-		measure.NoteCalls(&c.Messages[m], open)
-		if len(open) == 0 {
+		open.Note(&c.Messages[m])
+		if open.Len() == 0 {
 			cuts = append(cuts, m+1)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/names"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/stage/measure"
 )
 
 // segments divide a view into parts that a collapse takes whole or not at all. What joins is added; when messages
@@ -18,7 +17,7 @@ type segments struct {
 	arrived int                     // of View.Arrived, looked at
 	edits   int                     // of the view, looked at
 	epoch   int                     // of the view
-	open    map[string]bool         // calls of the last segment without an answer
+	open    session.OpenCalls       // calls of the last segment without an answer
 	extents map[policy.ItemID]extent
 }
 
@@ -49,7 +48,7 @@ func (g *segment) whole() bool { return g.open == 0 && !g.stray }
 
 // follow updates the list. It reports whether it was made anew.
 func (s *segments) follow(v policy.View) (anew bool) {
-	anew = v.Epoch() != s.epoch || s.open == nil
+	anew = v.Epoch() != s.epoch || s.of == nil
 	edits := v.Edits()
 	for _, e := range edits.From(s.edits).All() {
 		switch e.Kind {
@@ -65,7 +64,7 @@ func (s *segments) follow(v policy.View) (anew bool) {
 	joined := slices.Values(v.Arrived()[s.arrived:])
 	s.arrived = len(v.Arrived())
 	if anew {
-		s.list, s.of, s.open, joined = s.list[:0], map[policy.ItemID]int32{}, map[string]bool{}, v.Items
+		s.list, s.of, s.open, joined = s.list[:0], map[policy.ItemID]int32{}, session.OpenCalls{}, v.Items
 	}
 	for id := range joined {
 		s.add(v, id)
@@ -92,7 +91,7 @@ func (s *segments) add(v policy.View, id policy.ItemID) {
 		g.tokens += v.ClientWeight(id)
 	}
 	if m := v.Message(id); m != nil {
-		g.stray = measure.NoteCalls(m, s.open) || g.stray
+		g.stray = s.open.Note(m) || g.stray
 	}
 }
 
@@ -107,9 +106,9 @@ func (s *segments) cut(v policy.View, id policy.ItemID) {
 
 func (s *segments) begin(kind segmentKind) {
 	if n := len(s.list); n > 0 {
-		s.list[n-1].open = len(s.open)
+		s.list[n-1].open = s.open.Len()
 	}
-	clear(s.open)
+	s.open.Clear()
 	s.list = append(s.list, segment{kind: kind})
 }
 
@@ -190,13 +189,13 @@ func contiguous(v policy.View, items []policy.ItemID) bool {
 
 // closed reports whether each call in the items has its answer there, and each answer its call.
 func closed(v policy.View, items []policy.ItemID) bool {
-	open := map[string]bool{}
+	var open session.OpenCalls
 	for _, id := range items {
-		if m := v.Message(id); m != nil && measure.NoteCalls(m, open) {
+		if m := v.Message(id); m != nil && open.Note(m) {
 			return false
 		}
 	}
-	return len(open) == 0
+	return open.Len() == 0
 }
 
 // riskReader computes the risk of a span: the share of its blocks that hold a name (package names) which something

@@ -112,7 +112,7 @@ func TestGeminiSplitSource(t *testing.T) {
 		var history []policy.ItemID
 		var chars []int
 		var splits []bool
-		open := map[string]bool{}
+		var open session.OpenCalls
 		upTo := 1 + d.N(len(c.Messages))
 		for m := range upTo {
 			if c.Messages[m].RecordOnly {
@@ -127,8 +127,8 @@ func TestGeminiSplitSource(t *testing.T) {
 				n = units(t, one)
 			}
 			chars = append(chars, n)
-			splits = append(splits, c.Messages[m].Class == session.ClassPrompt && len(open) == 0)
-			measure.NoteCalls(&c.Messages[m], open)
+			splits = append(splits, c.Messages[m].Class == session.ClassPrompt && open.Len() == 0)
+			open.Note(&c.Messages[m])
 		}
 		end := history[len(history)-1]
 		endsOpen := r.View.Role(end) == session.User || contents(r.View, nil).CallsTool(end)

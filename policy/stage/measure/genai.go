@@ -35,44 +35,75 @@ func (g GenAI) ResponseKey(raw *session.Block) string {
 	return "output"
 }
 
-// text is the length of a block's text as a JSON string, in UTF-16 units.
-func (g GenAI) text(t policy.Target) int {
-	n := g.View.Length(t).JSON
-	if c := g.View.Replacement(t); c != nil && c.Tokens > 0 {
-		n = ContentJSON(c)
+// part is a block as a view shows it.
+type part struct {
+	raw  *session.Block  // nil: of a message that a policy made
+	with *policy.Content // in its place; nil: it is as recorded
+	cut  *policy.Content // in the place of both; nil: it is not cut
+}
+
+func (g GenAI) part(t policy.Target) part {
+	return part{g.View.Raw(t), g.View.Replacement(t), g.Cuts[t]}
+}
+
+func (p *part) kind() jsonl.Kind {
+	if p.raw == nil {
+		return p.with.Kind
 	}
-	if c := g.Cuts[t]; c != nil {
-		n = c.Length.JSON
+	return p.raw.Kind
+}
+
+func (p *part) length() jsonl.Metrics {
+	if p.with != nil {
+		return p.with.Length
+	}
+	return p.raw.Whole()
+}
+
+// text is the length of a block's text as a JSON string, in UTF-16 units.
+func (p *part) text() int {
+	n := 0
+	switch {
+	case p.cut != nil:
+		n = p.cut.Length.JSON
+	case p.with != nil && p.with.Tokens > 0:
+		n = ContentJSON(p.with)
+	default:
+		n = p.length().JSON
 	}
 	return max(n, len(`""`))
 }
 
 // Response is the length of the JSON of a functionResponse's response, in UTF-16 units.
 func (g GenAI) Response(t policy.Target) int {
-	raw := g.View.Raw(t)
-	key := g.ResponseKey(raw)
-	if g.Cuts[t] != nil || g.View.Replacement(t) != nil {
-		key = "output"
+	p := g.part(t)
+	return g.response(&p)
+}
+
+func (g GenAI) response(p *part) int {
+	key := "output"
+	if p.cut == nil && p.with == nil {
+		key = g.ResponseKey(p.raw)
 	}
-	return len(`{"":}`) + len(key) + g.text(t)
+	return len(`{"":}`) + len(key) + p.text()
 }
 
 // Part is the length of a part's JSON, in UTF-16 units; 0 for a block that is not sent.
 func (g GenAI) Part(t policy.Target) int {
-	raw := g.View.Raw(t)
-	switch kind := g.View.Kind(t); {
-	case kind == jsonl.KindAttachment && g.View.Length(t).UTF16 == 0:
+	p := g.part(t)
+	switch raw, kind := p.raw, p.kind(); {
+	case kind == jsonl.KindAttachment && p.length().UTF16 == 0:
 		return 0
 	case raw == nil, kind == jsonl.KindText, kind == jsonl.KindAttachment:
-		return len(`{"text":}`) + g.text(t)
+		return len(`{"text":}`) + p.text()
 	case kind == jsonl.KindToolResult:
-		return len(`{"functionResponse":{"id":"","name":"","response":}}`) + len(raw.ID) + len(g.View.Conversation().Tool(raw)) + g.Response(t)
-	case kind == jsonl.KindToolUse && g.View.Replacement(t) == nil:
+		return len(`{"functionResponse":{"id":"","name":"","response":}}`) + len(raw.ID) + len(g.View.Conversation().Tool(raw)) + g.response(&p)
+	case kind == jsonl.KindToolUse && p.with == nil:
 		return len(`{"functionCall":{"id":"","name":"","args":}}`) + len(raw.ID) + len(raw.Name) + raw.JSON().UTF16
 	case kind == jsonl.KindThinking || kind == jsonl.KindRedactedThinking:
 		return 0
 	}
-	return max(raw.JSON().UTF16, raw.Span().Len)
+	return max(p.raw.JSON().UTF16, p.raw.Span().Len)
 }
 
 // Item is the length of a content's JSON, in UTF-16 units; 0 for one without parts.
@@ -106,15 +137,15 @@ func (g GenAI) Lengths(items []policy.ItemID) (lengths []int, sum int) {
 
 // Starts reports for each of the items whether it is a user message that answers no call.
 func (g GenAI) Starts(items []policy.ItemID) []bool {
-	starts, open := make([]bool, len(items)), map[string]bool{}
+	starts, open := make([]bool, len(items)), session.OpenCalls{}
 	for i, id := range items {
 		m := g.View.Message(id)
 		if m == nil {
-			starts[i] = len(open) == 0 && g.View.Role(id) == session.User
+			starts[i] = open.Len() == 0 && g.View.Role(id) == session.User
 			continue
 		}
-		starts[i] = len(open) == 0 && m.Class == session.ClassPrompt
-		NoteCalls(m, open)
+		starts[i] = open.Len() == 0 && m.Class == session.ClassPrompt
+		open.Note(m)
 	}
 	return starts
 }

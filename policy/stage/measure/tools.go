@@ -135,18 +135,3 @@ func Sent(v policy.View, id policy.ItemID) bool {
 // PromptTokens is the size, in tokens, of the request about to be made, as the server would count it before its own
 // edits.
 func PromptTokens(c *policy.Context) int { return max(c.Overhead+c.View.ClientTokens(), 0) }
-
-// NoteCalls adds a message's tool calls to open and deletes those it answers. stray reports that one of its answers
-// has no call there.
-func NoteCalls(m *session.Message, open map[string]bool) (stray bool) {
-	for b := range m.Blocks {
-		switch bl := &m.Blocks[b]; bl.Kind {
-		case jsonl.KindToolUse:
-			open[bl.ID] = true
-		case jsonl.KindToolResult:
-			stray = stray || !open[bl.ID]
-			delete(open, bl.ID)
-		}
-	}
-	return stray
-}

@@ -2,7 +2,6 @@ package openhands
 
 import (
 	"fmt"
-	"maps"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -220,7 +219,7 @@ func next(places []bool, from int) int {
 func (s *condenserEvents) places(v policy.View) []bool {
 	places := make([]bool, 2+s.sums.Sum)
 	places[0] = true
-	answered, open := map[string]bool{}, map[string]bool{}
+	answered, open := map[string]bool{}, session.OpenCalls{}
 	for _, r := range v.Results() {
 		answered[r.ID] = r.State != policy.ResultGone
 	}
@@ -230,10 +229,10 @@ func (s *condenserEvents) places(v policy.View) []bool {
 			continue
 		}
 		first, last := toolEvents(v, id)
-		places[at] = len(open) == 0 && (!loop || first == noTool || first == thoughtCall)
+		places[at] = open.Len() == 0 && (!loop || first == noTool || first == thoughtCall)
 		if m := v.Message(id); m != nil {
-			measure.NoteCalls(m, open)
-			maps.DeleteFunc(open, func(call string, _ bool) bool { return !answered[call] })
+			open.Note(m)
+			open.Keep(func(call string) bool { return answered[call] })
 		}
 		loop = first == thoughtCall || loop && first == tool && last == tool
 		at += s.sums.Items[id]

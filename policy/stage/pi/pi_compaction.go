@@ -323,13 +323,13 @@ func (s *piCompaction) cut(v policy.View, previous policy.ItemID, items []policy
 // cutPoints are the indexes of the items before which a view may be cut: not before tool results, which follow their
 // calls.
 func cutPoints(v policy.View, items []policy.ItemID) (points []int) {
-	open := map[string]bool{}
+	var open session.OpenCalls
 	for i, id := range items {
-		if !holdsResult(v, id) && len(open) == 0 {
+		if !holdsResult(v, id) && open.Len() == 0 {
 			points = append(points, i)
 		}
 		if m := v.Message(id); m != nil {
-			measure.NoteCalls(m, open)
+			open.Note(m)
 		}
 	}
 	return points
