@@ -7,31 +7,59 @@ import (
 	"time"
 )
 
+// moment is a time in half the memory of a time.Time. The zero values of both are the same time.
+type moment struct {
+	seconds     int64
+	nanoseconds int32
+}
+
+func momentOf(t time.Time) moment {
+	return moment{t.Unix() - time.Time{}.Unix(), int32(t.Nanosecond())}
+}
+
+// after is a number of whole seconds after a moment.
+func (m moment) after(d time.Duration) moment {
+	m.seconds += int64(d / time.Second)
+	return m
+}
+
+func (m moment) isAfter(o moment) bool {
+	return m.seconds > o.seconds || m.seconds == o.seconds && m.nanoseconds > o.nanoseconds
+}
+
 // entry is a prefix in the cache of one model.
 type entry struct {
 	model   string
-	expires time.Time
+	expires moment
 	tokens  int
 	resized int32 // Resize calls of the place that it has seen
 	shared  int32 // the Cool calls that went before, plus 1, while other conversations keep it alive
 	ttl     TTL
 }
 
-// place holds the entries of all models at one position. Most places have one entry.
+// place holds the entries of all models at one position. Most places have one entry, and are not resized.
 type place struct {
-	position int
-	tokens   int               // of all entries that have seen fewer Resize calls
-	first    entry             // where filled
-	more     map[string]*entry // by model
-	resized  int32             // Resize calls
+	first    entry // where filled
+	more     *more // nil: none
+	position int32
 	filled   bool
+}
+
+// more is what few places have.
+type more struct {
+	entries map[string]*entry // the others, by model
+	tokens  int               // of all entries that have seen fewer Resize calls
+	resized int32             // Resize calls
 }
 
 // get finds the entry of a model, with its tokens as they are now; nil: there is none.
 func (p *place) get(model string) *entry {
 	e := &p.first
 	if !p.filled || e.model != model {
-		if e = p.more[model]; e == nil {
+		if p.more == nil {
+			return nil
+		}
+		if e = p.more.entries[model]; e == nil {
 			return nil
 		}
 	}
@@ -41,33 +69,46 @@ func (p *place) get(model string) *entry {
 
 // now gives an entry the tokens of the last Resize call.
 func (p *place) now(e *entry) {
-	if e.resized < p.resized {
-		e.tokens, e.resized = p.tokens, p.resized
+	if p.more != nil && e.resized < p.more.resized {
+		e.tokens, e.resized = p.more.tokens, p.more.resized
 	}
 }
 
 // set puts an entry in the place of that of its model.
 func (p *place) set(e entry) {
-	e.resized = p.resized
-	switch {
-	case !p.filled || p.first.model == e.model:
+	e.resized = 0
+	if p.more != nil {
+		e.resized = p.more.resized
+	}
+	if !p.filled || p.first.model == e.model {
 		p.first, p.filled = e, true
 		return
-	case p.more == nil:
-		p.more = map[string]*entry{}
 	}
 	own := e
-	p.more[e.model] = &own
+	if m := p.rare(); m.entries == nil {
+		m.entries = map[string]*entry{e.model: &own}
+	} else {
+		m.entries[e.model] = &own
+	}
+}
+
+// rare is what few places have, for writing.
+func (p *place) rare() *more {
+	if p.more == nil {
+		p.more = &more{}
+	}
+	return p.more
 }
 
 // resize lets every entry have so many tokens; of 0 there are no more entries.
 func (p *place) resize(tokens int) {
+	m := p.rare()
 	if tokens <= 0 {
-		p.filled, p.more = false, nil
+		p.filled, m.entries = false, nil
 		return
 	}
-	p.tokens = tokens
-	p.resized++
+	m.tokens = tokens
+	m.resized++
 }
 
 // shrink takes tokens off every entry.
@@ -77,8 +118,10 @@ func (p *place) shrink(tokens int) {
 		e.tokens = max(e.tokens-tokens, 0)
 	}
 	less(&p.first)
-	for _, e := range p.more {
-		less(e)
+	if p.more != nil {
+		for _, e := range p.more.entries {
+			less(e)
+		}
 	}
 }
 
@@ -93,23 +136,28 @@ func (s *places) clone() places {
 	c.list = slices.Clone(s.list)
 	for i := range c.list {
 		p := &c.list[i]
-		p.more = maps.Clone(p.more)
-		for model, e := range p.more {
-			own := *e
-			p.more[model] = &own
+		if p.more == nil {
+			continue
 		}
+		own := *p.more
+		own.entries = maps.Clone(own.entries)
+		for model, e := range own.entries {
+			one := *e
+			own.entries[model] = &one
+		}
+		p.more = &own
 	}
 	return c
 }
 
 // behind returns the index of the first place behind a position.
 func (s *places) behind(position int) int {
-	if n := len(s.list); n == 0 || s.list[n-1].position <= position { // the usual case
+	if n := len(s.list); n == 0 || int(s.list[n-1].position) <= position { // the usual case
 		return n
 	}
 	return sort.Search(len(s.list), func(i int) bool {
 		s.looked++
-		return s.list[i].position > position
+		return int(s.list[i].position) > position
 	})
 }
 
@@ -122,14 +170,14 @@ func (s *places) cut(position int) {
 
 // shrink takes tokens off every entry from a position on.
 func (s *places) shrink(position, tokens int) {
-	for i := len(s.list) - 1; i >= 0 && s.list[i].position >= position; i-- {
+	for i := len(s.list) - 1; i >= 0 && int(s.list[i].position) >= position; i-- {
 		s.list[i].shrink(tokens)
 	}
 }
 
 // at finds the place of a position; nil where nothing was put there.
 func (s *places) at(position int) *place {
-	if i := s.behind(position) - 1; i >= 0 && s.list[i].position == position {
+	if i := s.behind(position) - 1; i >= 0 && int(s.list[i].position) == position {
 		return &s.list[i]
 	}
 	return nil
@@ -138,12 +186,12 @@ func (s *places) at(position int) *place {
 // open is at, and makes the place where there is none.
 func (s *places) open(position int) *place {
 	i := s.behind(position)
-	if i > 0 && s.list[i-1].position == position {
+	if i > 0 && int(s.list[i-1].position) == position {
 		return &s.list[i-1]
 	}
 	if len(s.list) == cap(s.list) { // to twice its length, which moves places less often than append does
 		s.list = slices.Grow(s.list, max(len(s.list), 16))
 	}
-	s.list = slices.Insert(s.list, i, place{position: position})
+	s.list = slices.Insert(s.list, i, place{position: int32(position)})
 	return &s.list[i]
 }
