@@ -49,7 +49,7 @@ func replayed(t *testing.T, rec *replay.Record, pol *policy.Policy) string {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	for _, r := range tl.Requests {
+	for _, r := range tl.Requests.All() {
 		r.UUID = ""
 		if rec.Conv.Product == "copilot" {
 			r.Used = 0 // no input is recorded: it is estimated in the tokens of the text
@@ -390,11 +390,11 @@ func checkSizes(t *testing.T, path string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(before.Requests) != len(after.Requests) || len(before.Events) != len(after.Events) {
-			t.Fatalf("%s: %d requests and %d events, before %d and %d", name, len(after.Requests), len(after.Events), len(before.Requests), len(before.Events))
+		if before.Requests.Len() != after.Requests.Len() || len(before.Events) != len(after.Events) {
+			t.Fatalf("%s: %d requests and %d events, before %d and %d", name, after.Requests.Len(), len(after.Events), before.Requests.Len(), len(before.Events))
 		}
-		for i := range before.Requests {
-			x, y := &before.Requests[i], &after.Requests[i]
+		for i, x := range before.Requests.All() {
+			y := after.Requests.At(i)
 			off := math.Abs(float64(x.Payload-y.Payload)) / float64(max(x.Payload, 1))
 			most := 0.001
 			if x.Recorded == nil || x.Recorded.Input+x.Recorded.CacheRead+x.Recorded.CacheWrite == 0 {

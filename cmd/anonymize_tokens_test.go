@@ -26,7 +26,7 @@ type drift struct {
 // counter's own drift decides it.
 func (d *drift) add(before, after *replay.Timeline, share float64) {
 	figures := func(tl *replay.Timeline) (peak, sum float64, events string) {
-		for _, r := range tl.Requests {
+		for _, r := range tl.Requests.All() {
 			peak, sum = max(peak, float64(r.Tokens)), sum+float64(r.Tokens)
 		}
 		var b strings.Builder

@@ -105,9 +105,9 @@ func tryPolicy(sys *system, rec *replay.Record, choose policyChoice) (trial, err
 func firstDifference(a, b []byte) string {
 	var first, second replay.Timeline
 	if json.Unmarshal(a, &first) == nil && json.Unmarshal(b, &second) == nil {
-		for i := range first.Requests {
-			if i < len(second.Requests) && first.Requests[i].Tokens != second.Requests[i].Tokens {
-				return fmt.Sprintf("request %d sends %d tokens, and %d in the second run", first.Requests[i].N, first.Requests[i].Tokens, second.Requests[i].Tokens)
+		for i := range min(first.Requests.Len(), second.Requests.Len()) {
+			if q, r := first.Requests.At(i), second.Requests.At(i); q.Tokens != r.Tokens {
+				return fmt.Sprintf("request %d sends %d tokens, and %d in the second run", q.N, q.Tokens, r.Tokens)
 			}
 		}
 		if n, m := len(first.Events), len(second.Events); n != m {

@@ -305,8 +305,7 @@ func (r *Record) bridgeRequests(b *Bridge, own *Timeline, table *price.Table) {
 			billed[of.Request] += one.CostUSD.Nano
 		}
 	}
-	for i := range own.Requests {
-		row := &own.Requests[i]
+	for _, row := range own.Requests.All() {
 		if nano, ok := billed[row.N]; ok && row.Kind != "main" {
 			b.step(StepUncached, 0, row.CostUSD.Nano-nano)
 			delete(billed, row.N)

@@ -44,11 +44,11 @@ type caching struct {
 	head    cache.Head
 	version string
 	model   string
-	again   bool   // the client was started again since the last request
-	warm    int    // tokens that other sessions keep in the cache
-	sent    int    // by the last main request, tokens
-	ladder  ladder // what a request would read, cause by cause
-	parts   room[CostParts]
+	again   bool      // the client was started again since the last request
+	warm    int       // tokens that other sessions keep in the cache
+	sent    int       // by the last main request, tokens
+	ladder  ladder    // what a request would read, cause by cause
+	parts   CostParts // scratch of mainParts
 	marks   [cache.MaxBreakpoints]cache.Breakpoint
 	heads   [firstPlace]int // how often what stands at the places before the messages has changed
 }

@@ -25,7 +25,7 @@ func TestCallsReadWhatTheSessionLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	cleared, calls, main := false, 0, 0
-	for i, r := range tl.Requests {
+	for i, r := range tl.Requests.All() {
 		for _, n := range r.Events {
 			switch tl.Events[n].Kind {
 			case policy.KindCacheEdit:
@@ -172,7 +172,7 @@ func TestUsageBelowContent(t *testing.T) {
 	for _, c := range sessions {
 		for _, name := range presetNames(t) {
 			tl := replayed(t, c.conv, named(t, name), replay.Options{})
-			for i, q := range tl.Requests {
+			for i, q := range tl.Requests.All() {
 				if min(q.Raw, q.Tokens, q.Payload, q.Overhead, q.Used, q.Output, q.Cache.Input()) < 0 {
 					t.Errorf("%s under %s: row %d falls below zero: %+v", c.name, name, i, q)
 					break
@@ -228,9 +228,9 @@ func TestRecordedCompactionCall(t *testing.T) {
 					before = ev.Before
 				}
 			}
-			for _, r := range tl.Requests {
+			for _, r := range tl.Requests.All() {
 				if r.Kind == "compaction" {
-					call = r
+					call = *r
 				}
 			}
 			want := before + cleared + tt.prompt

@@ -39,8 +39,7 @@ func differs(t *testing.T, want, got *replay.Timeline) string {
 // sent is what the requests of a replay hold and cost. That a client does not send some of them is left out: a limit of
 // the window block holds for a policy with a stage that reads it, whether the stage acts or not.
 func sent(tl *replay.Timeline) (list []string) {
-	for i := range tl.Requests {
-		r := &tl.Requests[i]
+	for _, r := range tl.Requests.All() {
 		list = append(list, fmt.Sprintf("%d %s %d %d %d %s %+v", r.N, r.Kind, r.Tokens, r.Payload, r.Messages, r.CostUSD, r.Cache))
 	}
 	for i := range tl.Events {

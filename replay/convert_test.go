@@ -64,8 +64,7 @@ func TestConvertedTokens(t *testing.T) {
 			if !pol.Recorded {
 				continue
 			}
-			for i := range tl.Requests {
-				r := &tl.Requests[i]
+			for _, r := range tl.Requests.All() {
 				if r.Recorded == nil || r.Kind != "main" {
 					continue
 				}

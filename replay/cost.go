@@ -75,8 +75,7 @@ func (t *Timeline) Cost() *Cost {
 	}
 	lost := map[key]*Lost{}
 	before := 0
-	for i := range t.Requests {
-		r := &t.Requests[i]
+	for _, r := range t.Requests.All() {
 		if r.Kind != "main" {
 			c.Own.add(r)
 			continue

@@ -147,8 +147,8 @@ func replayed(t testing.TB, conv *session.Conversation, p *policy.Policy, opt re
 // mains is the main rows of a timeline.
 func mains(tl *replay.Timeline) []replay.Request {
 	var out []replay.Request
-	for _, q := range tl.Requests {
-		if q.Kind == "main" {
+	for i := range tl.Requests.Len() {
+		if q := tl.Requests.At(i); q.Kind == "main" {
 			out = append(out, q)
 		}
 	}
@@ -313,7 +313,7 @@ func TestFurtherCall(t *testing.T) {
 		}}
 	}), replay.Options{})
 	var got [][3]int
-	for _, r := range tl.Requests {
+	for _, r := range tl.Requests.All() {
 		if r.Kind == "compaction" {
 			got = append(got, [3]int{r.N, r.Tokens, r.Output})
 		}
@@ -470,7 +470,7 @@ func TestLastResponse(t *testing.T) {
 			}
 			return nil
 		}), replay.Options{})
-		total, row := 22400, tl.Requests[2]
+		total, row := 22400, tl.Requests.At(2)
 		if tt.edit {
 			total -= tl.Events[0].Saved
 		}

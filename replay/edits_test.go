@@ -180,7 +180,7 @@ func TestRecordedCollapse(t *testing.T) {
 	}
 	// Each summary was a call of its own.
 	calls := 0
-	for _, q := range tl.Requests {
+	for _, q := range tl.Requests.All() {
 		if q.Kind == "collapse" {
 			if calls++; q.Output < 40 || q.Output > 80 || q.Tokens < 20000 {
 				t.Errorf("the call %+v", q)

@@ -49,10 +49,10 @@ type engine struct {
 	turns     int // prompts typed so far
 	compactAt int // 0-based request before which the last compaction was made
 
-	requests   []Request
+	requests   RequestList
 	row        Request     // scratch of account
+	reported   Recorded    // likewise
 	edit       policy.Edit // scratch of applyAll
-	reported   room[Recorded]
 	events     []Event
 	pending    []int // events since the last main request
 	warnings   []session.Warning
@@ -161,7 +161,7 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 		e.moments |= sc.Definition.Moments
 	}
 	// Where the policy calls models as often as the client did, the list does not grow.
-	e.requests = make([]Request, 0, len(r.Conv.Requests)+len(r.Conv.Boundaries)+len(r.Conv.Requests)/16)
+	e.requests.grow(len(r.Conv.Requests) + len(r.Conv.Boundaries) + len(r.Conv.Requests)/16)
 	e.weight = make([]int, 0, len(r.Conv.Requests))
 	e.view = view.New(r.Conv, e.report, client)
 	e.view.Limit(r.mostEdits)
@@ -371,8 +371,8 @@ func (e *engine) account(k, used int) {
 	row.Output, row.Estimated = e.output(q.Message)
 	e.cacheRequest(k, row)
 	if msg.HasUsage {
-		row.Recorded = e.reported.next()
-		*row.Recorded = recordedUsage(&msg.Usage)
+		e.reported = recordedUsage(&msg.Usage)
+		row.Recorded = &e.reported
 	}
 	if (!e.pol.Recorded || e.opt.Model != "" && e.opt.Model != msg.Model) && !(k == 0 && e.conv.BeginsMidway()) {
 		e.unanswered(k, used, row)
@@ -392,8 +392,8 @@ func (e *engine) account(k, used int) {
 		return
 	}
 	e.check(k)
-	e.pending = []int{}
-	e.requests = append(e.requests, *row)
+	e.pending = e.pending[:0]
+	e.requests.Add(row)
 	e.weight = append(e.weight, e.view.ClientPayloadTokens())
 	if over < 0 {
 		e.unfit.add(k+1, -over)

@@ -40,6 +40,16 @@ func (p *CostParts) Sum() price.USD {
 	return sum
 }
 
+// amounts are the parts, without the stages.
+func (p *CostParts) amounts() [8]price.USD {
+	return [...]price.USD{p.Ideal, p.Restarts, p.Changes, p.Breaks, p.Lifetime, p.Placement, p.OwnCalls, p.Output}
+}
+
+func (p *CostParts) clone() *CostParts {
+	c := *p
+	return &c
+}
+
 // Add adds another cost's parts; nil has none.
 func (p *CostParts) Add(o *CostParts) {
 	if o == nil {
@@ -273,7 +283,7 @@ func (c *caching) mainParts(r *Request, model string, read [rungs]int, stage str
 	}
 	cost[rungs] = r.CostUSD.Nano
 	usd := func(n int64) price.USD { return price.USD{Nano: n, Known: true} }
-	p := c.parts.next()
+	p := &c.parts
 	*p = CostParts{Output: m.Cost(cache.Split{}, r.Output), OwnCalls: usd(0)}
 	p.Ideal = usd(cost[keepsAll] - p.Output.Nano)
 	if lost := cost[keepsAll] - cost[keepsMost]; lost != 0 {

@@ -24,8 +24,7 @@ func checkParts(t *testing.T, conv *session.Conversation, policies []*policy.Pol
 				t.Fatal(err)
 			}
 			var sum replay.CostParts
-			for i := range tl.Requests {
-				r := &tl.Requests[i]
+			for _, r := range tl.Requests.All() {
 				p := r.CostParts
 				if p == nil {
 					if r.CostUSD.Known {

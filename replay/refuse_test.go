@@ -49,8 +49,8 @@ func TestRecordedRefused(t *testing.T) {
 	}{{"", false}, {long.Model, false}, {"claude-haiku-4-5", true}} {
 		tl := replayed(t, long, pol, replay.Options{Model: c.model})
 		over := 0
-		for i := range tl.Requests {
-			if tl.Requests[i].Payload > 200000 {
+		for _, r := range tl.Requests.All() {
+			if r.Payload > 200000 {
 				over++
 			}
 		}

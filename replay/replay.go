@@ -78,10 +78,8 @@ func (e *engine) finish() (*Timeline, error) {
 	t := e.timeline()
 	if e.tracer != nil {
 		var main []category.Beyond
-		for i := range t.Requests {
-			if r := &t.Requests[i]; r.Kind == "main" {
-				main = append(main, category.Beyond{Tokens: r.Overhead, Recorded: r.Recorded != nil})
-			}
+		for _, r := range t.Requests.Main() {
+			main = append(main, category.Beyond{Tokens: r.Overhead, Recorded: r.Recorded != nil})
 		}
 		var err error
 		if t.Trace, err = e.tracer.Trace(main); err != nil {
@@ -108,8 +106,8 @@ func (e *engine) finish() (*Timeline, error) {
 // Budget is the largest payload less the smallest overhead, tokens: what a policy could keep at any request.
 func (t *Timeline) Budget() int {
 	least := -1
-	for i := range t.Requests {
-		if r := &t.Requests[i]; r.Kind == "main" && (least < 0 || r.Overhead < least) {
+	for _, r := range t.Requests.Main() {
+		if least < 0 || r.Overhead < least {
 			least = r.Overhead
 		}
 	}
@@ -133,14 +131,14 @@ func (r *Record) Bound(opt Options, budget int) (*regret.Bound, error) {
 // refetch prices what a policy has to get back before request n: one more request like it, which reads the payload from
 // the cache and writes the tokens to it, for as long as the cache's settings say. Without a cache all of it is uncached.
 func (e *engine) refetch(t *Timeline) func(n, tokens int) price.USD {
-	main := make([]*Request, 0, len(e.conv.Requests))
-	for i := range t.Requests {
-		if t.Requests[i].Kind == "main" {
-			main = append(main, &t.Requests[i])
+	main := make([]int, 0, len(e.conv.Requests))
+	for i, r := range t.Requests.All() {
+		if r.Kind == "main" {
+			main = append(main, i)
 		}
 	}
 	return func(n, tokens int) price.USD {
-		row := main[n-1]
+		row := t.Requests.At(main[n-1])
 		return e.cache.cost(row.Model, e.cache.refetch(cmp.Or(e.opt.Model, row.Model), row.Payload, tokens), 0)
 	}
 }

@@ -123,7 +123,7 @@ func TestViewFromEdits(t *testing.T) {
 func TestRecordedTotals(t *testing.T) {
 	for _, path := range shippedFiles(t) {
 		for _, conv := range load(t, path).Conversations() {
-			for _, q := range run(t, conv, "recorded").Requests {
+			for _, q := range run(t, conv, "recorded").Requests.All() {
 				if q.Kind != "main" || q.Recorded == nil {
 					continue
 				}
@@ -140,7 +140,7 @@ func TestNoneIsRaw(t *testing.T) {
 	for _, path := range shippedFiles(t) {
 		for _, conv := range load(t, path).Conversations() {
 			tl := run(t, conv, "none")
-			for _, q := range tl.Requests {
+			for _, q := range tl.Requests.All() {
 				if q.Tokens != q.Raw || q.Payload != q.Raw {
 					t.Errorf("%s request %d: raw %d, model %d, payload %d", path, q.N, q.Raw, q.Tokens, q.Payload)
 				}
@@ -162,7 +162,7 @@ func TestSavedIsOfTheSessionsRequests(t *testing.T) {
 			for _, pol := range all {
 				tl := runOn(t, rec, pol)
 				var want, got struct{ saved, input, output, sent int }
-				for _, q := range tl.Requests {
+				for _, q := range tl.Requests.All() {
 					want.sent += q.Payload
 					if q.Kind == "main" {
 						want.saved += q.Raw - q.Payload
@@ -272,8 +272,8 @@ func TestOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tl.Window != 500000 || tl.Requests[0].Overhead != 12345 || tl.Counter != "heuristic" {
-		t.Errorf("window %d, overhead %d, counter %s", tl.Window, tl.Requests[0].Overhead, tl.Counter)
+	if tl.Window != 500000 || tl.Requests.At(0).Overhead != 12345 || tl.Counter != "heuristic" {
+		t.Errorf("window %d, overhead %d, counter %s", tl.Window, tl.Requests.At(0).Overhead, tl.Counter)
 	}
 }
 

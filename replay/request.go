@@ -96,8 +96,8 @@ func (e *engine) requester(name string) (policy.Requester, bool) {
 // CallEvents are the events with calls of the policy's own, those that failed included, in order.
 func (t *Timeline) CallEvents() []int {
 	var list []int
-	for i := range t.Requests {
-		if r := &t.Requests[i]; r.Kind != "main" && len(r.Events) > 0 {
+	for _, r := range t.Requests.All() {
+		if r.Kind != "main" && len(r.Events) > 0 {
 			list = append(list, r.Events[0])
 		}
 	}

@@ -48,7 +48,7 @@ func TestRequestOf(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, row := range tl.Requests {
+			for _, row := range tl.Requests.All() {
 				if row.Kind != "compaction" || len(row.Events) == 0 {
 					continue
 				}

@@ -119,8 +119,7 @@ func (t *Timeline) total() {
 	tot := &t.Totals
 	tot.Events = len(t.Events)
 	sum := 0
-	for i := range t.Requests {
-		r := &t.Requests[i]
+	for _, r := range t.Requests.All() {
 		tot.Calls++
 		tot.ModelInput += r.Tokens
 		tot.Payload += r.Payload
@@ -205,8 +204,7 @@ func (t *Timeline) CheckValid() error {
 		return fmt.Errorf("%d lines read, %d used or set aside", t.Lines.Read, sum)
 	}
 	n, main := 1, 0
-	for i := range t.Requests {
-		r := &t.Requests[i]
+	for i, r := range t.Requests.All() {
 		if r.N < n {
 			return fmt.Errorf("request row %d has n %d after %d", i, r.N, n)
 		}

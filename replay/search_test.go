@@ -50,7 +50,7 @@ func TestSearchIsNoOverhead(t *testing.T) {
 	for action, searched := range map[string]bool{"": false, `,"action":{"type":"search","query":"two pages"}`: true} {
 		tl := replayed(t, rollout(action), replay.RecordedTrack(), replay.Options{})
 		var over []int
-		for _, r := range tl.Requests {
+		for _, r := range tl.Requests.All() {
 			if r.Kind == "main" {
 				over = append(over, r.Overhead)
 			}

@@ -421,7 +421,7 @@ func (s *soaked) replays(c soakCase, p *policy.Policy, conv *session.Conversatio
 	if len(plain.Conditions) > 0 {
 		s.conditions++
 	}
-	s.requests += len(plain.Requests)
+	s.requests += plain.Requests.Len()
 	s.edits += len(edits)
 	for i := range edits {
 		s.stages[edits[i].Stage]++
@@ -466,8 +466,7 @@ func figuresOf(t *Timeline) string {
 func recounted(t *Timeline) error {
 	var want, got Totals
 	tot := &t.Totals
-	for i := range t.Requests {
-		r := &t.Requests[i]
+	for _, r := range t.Requests.All() {
 		want.Calls++
 		want.Payload += r.Payload
 		want.ModelInput += r.Tokens
@@ -584,10 +583,8 @@ func naively(r *Record, p *policy.Policy, opt Options) (*Timeline, []policy.Edit
 		err = run.err
 	}
 	var rows [][3]int
-	for i := range e.requests {
-		if r := &e.requests[i]; r.Kind == "main" {
-			rows = append(rows, [3]int{r.Tokens, r.Payload, r.Messages})
-		}
+	for _, r := range e.requests.Main() {
+		rows = append(rows, [3]int{r.Tokens, r.Payload, r.Messages})
 	}
 	if err == nil && !slices.Equal(rows, run.rows) {
 		err = fmt.Errorf("the rows say %v, recounted %v", rows, run.rows)

@@ -48,7 +48,7 @@ type Timeline struct {
 	Stages     []string          `json:"stages"`                        // of the policy, in order
 	Conditions []ConditionUse    `json:"conditions,omitempty"`          // of the policy's stages, in order
 	Lines      Lines             `json:"lines"`
-	Requests   []Request         `json:"requests"`
+	Requests   RequestList       `json:"requests"`
 	Events     []Event           `json:"events"`
 	Totals     Totals            `json:"totals"`
 	Regret     *regret.Regret    `json:"regret,omitempty"` // with Options.Regret

@@ -111,8 +111,8 @@ func (t *Timeline) RequestAt(at string) (int, error) {
 	end := t.Totals.Requests + 1
 	if at == "peak" {
 		best, n := -1, end
-		for i := range t.Requests {
-			if r := &t.Requests[i]; r.Kind == "main" && r.Payload > best {
+		for _, r := range t.Requests.Main() {
+			if r.Payload > best {
 				best, n = r.Payload, r.N
 			}
 		}
@@ -156,8 +156,8 @@ func RequestNumber(at string, requests int) (n int, ok bool, err error) {
 // OverheadAt is the overhead of main request n, in tokens, or of the last one for the end.
 func (t *Timeline) OverheadAt(n int) int {
 	over := 0
-	for i := range t.Requests {
-		if r := &t.Requests[i]; r.Kind == "main" && r.N <= n {
+	for _, r := range t.Requests.Main() {
+		if r.N <= n {
 			over = r.Overhead
 		}
 	}

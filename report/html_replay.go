@@ -269,8 +269,7 @@ func newPageReplay(h *htmlPage, tl *replay.Timeline, opt *Layout) *pageReplay {
 	kinds, models, causes := &namer{}, &namer{}, &namer{}
 	kinds.of(kindMain)
 	q := &p.Requests
-	for i := range tl.Requests {
-		r := &tl.Requests[i]
+	for _, r := range tl.Requests.All() {
 		q.N, q.Kind, q.Model = append(q.N, r.N), append(q.Kind, kinds.of(Clean(r.Kind))), append(q.Model, models.of(w.model(r.Model)))
 		q.Time = append(q.Time, either(r.Time.IsZero(), 0, r.Time.Unix()))
 		q.Raw, q.View, q.Payload = append(q.Raw, r.Raw), append(q.View, r.Tokens), append(q.Payload, r.Payload)

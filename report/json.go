@@ -161,10 +161,7 @@ func filled(tl *replay.Timeline) *replay.Timeline {
 		c.Lines.SetAside = map[string]int{}
 	}
 	c.Stages, c.Limits, c.Findings, c.Warnings = notNil(c.Stages), notNil(c.Limits), notNil(c.Findings), notNil(c.Warnings)
-	c.Requests, c.Events = append([]replay.Request{}, c.Requests...), append([]replay.Event{}, c.Events...)
-	for i := range c.Requests {
-		c.Requests[i].Events = notNil(c.Requests[i].Events)
-	}
+	c.Events = append([]replay.Event{}, c.Events...)
 	for i := range c.Events {
 		c.Events[i].Targets = notNil(c.Events[i].Targets)
 	}
@@ -216,7 +213,7 @@ func replayNDJSON(w io.Writer) Printer[*replay.Timeline] {
 			}
 			return list
 		}
-		for i, q := range tl.Requests {
+		for i, q := range tl.Requests.All() {
 			if err := line(requestLine{tl.Schema, names(tl), q, events(own[i])}); err != nil {
 				return err
 			}
@@ -232,7 +229,7 @@ func replayNDJSON(w io.Writer) Printer[*replay.Timeline] {
 type requestLine struct {
 	Schema string `json:"schema"`
 	named
-	replay.Request
+	*replay.Request
 	Events []replay.Event `json:"events"` // instead of their indexes
 }
 

@@ -209,8 +209,8 @@ func replayCSV(w io.Writer) Printer[*replay.Timeline] {
 	add := func(tl *replay.Timeline) error {
 		t := newRequestTable(tl)
 		own, rest := ownEvents(tl)
-		for i := range tl.Requests {
-			requestRow(t, tl, i, own[i], "")
+		for i, r := range tl.Requests.All() {
+			requestRow(t, tl, r, own[i], "")
 		}
 		if len(rest) > 0 {
 			endRow(t, tl, rest)
@@ -230,10 +230,10 @@ func replayCSV(w io.Writer) Printer[*replay.Timeline] {
 // ownEvents returns the events of each request, by its index, and the events of no request. An event that a main
 // request and a call of the policy's own both name belongs to the main request.
 func ownEvents(tl *replay.Timeline) (by [][]int, rest []int) {
-	by = make([][]int, len(tl.Requests))
+	by = make([][]int, tl.Requests.Len())
 	taken := make([]bool, len(tl.Events))
 	for _, main := range []bool{true, false} {
-		for i, r := range tl.Requests {
+		for i, r := range tl.Requests.All() {
 			for _, n := range r.Events {
 				if (r.Kind == kindMain) == main && n >= 0 && n < len(taken) && !taken[n] {
 					taken[n] = true

@@ -21,9 +21,9 @@ func newRequestTable(tl *replay.Timeline) *table {
 	return t
 }
 
-// requestRow adds request i with its events to the table.
-func requestRow(t *table, tl *replay.Timeline, i int, events []int, what string) {
-	r, name, st := &tl.Requests[i], names(tl), none
+// requestRow adds a request with its events to the table.
+func requestRow(t *table, tl *replay.Timeline, r *replay.Request, events []int, what string) {
+	name, st := names(tl), none
 	raw, saved, used := any(r.Raw), any(r.Raw-r.Payload), any(r.Used)
 	if r.Kind != kindMain {
 		raw, saved, used, st = pair{"", r.Raw}, nil, pair{"", r.Used}, yellow
@@ -64,7 +64,7 @@ func eventCells(tl *replay.Timeline, events []int) []any {
 // printRequests prints the first and the last requests, the peaks and those with an event, and counts the others.
 func printRequests(p *page, tl *replay.Timeline) {
 	p.heading("requests")
-	if len(tl.Requests) == 0 {
+	if tl.Requests.Len() == 0 {
 		p.note(none, "The session has no request: nothing was sent.")
 		return
 	}
@@ -78,8 +78,9 @@ func printRequests(p *page, tl *replay.Timeline) {
 			t.last(faint, text)
 		}
 		next = i + 1
-		what := append(requestWhat(tl, &tl.Requests[i], own[i]), notes[i])
-		requestRow(t, tl, i, own[i], joined("; ", what...))
+		r := tl.Requests.At(i)
+		what := append(requestWhat(tl, &r, own[i]), notes[i])
+		requestRow(t, tl, &r, own[i], joined("; ", what...))
 	}
 	p.table(t)
 	p.hidden(events, "changed request", "json and csv contain them")
@@ -90,7 +91,12 @@ func printRequests(p *page, tl *replay.Timeline) {
 
 // hasPayloads reports whether a payload is not the model view itself.
 func hasPayloads(tl *replay.Timeline) bool {
-	return slices.ContainsFunc(tl.Requests, func(r replay.Request) bool { return r.Payload != r.Tokens })
+	for _, r := range tl.Requests.All() {
+		if r.Payload != r.Tokens {
+			return true
+		}
+	}
+	return false
 }
 
 // sentName names the tokens of a request: of the model view, or of the payload if an API-level edit changed it.
@@ -106,7 +112,7 @@ func sentView(tl *replay.Timeline) string {
 // shownRequests returns the indexes of the requests to show.
 func shownRequests(tl *replay.Timeline, notes map[int]string, all bool) []int {
 	var list []int
-	for i, r := range tl.Requests {
+	for i, r := range tl.Requests.All() {
 		if all || tells(tl, r.Events) || notes[i] != "" || r.Kind != kindMain {
 			list = append(list, i)
 		}
@@ -128,7 +134,7 @@ func tells(tl *replay.Timeline, events []int) bool {
 // hiddenText counts the main requests between two shown rows. busy is how many of them have an event.
 func hiddenText(tl *replay.Timeline, from, to int) (text string, busy int) {
 	quiet, unanswered := 0, 0
-	for _, r := range tl.Requests[from:to] {
+	for _, r := range tl.Requests.Between(from, to) {
 		switch {
 		case r.Kind != kindMain:
 		case tells(tl, r.Events):
@@ -153,19 +159,19 @@ func hiddenText(tl *replay.Timeline, from, to int) (text string, busy int) {
 func requestNotes(tl *replay.Timeline) map[int]string {
 	notes := map[int]string{}
 	first, last, peak, rawPeak := -1, -1, 0, 0
-	for i := range tl.Requests {
-		r := &tl.Requests[i]
+	payload, raw := -1, -1 // at the peaks
+	for i, r := range tl.Requests.All() {
 		if r.Kind != kindMain {
 			continue
 		}
 		if first < 0 {
-			first, peak, rawPeak = i, i, i
+			first = i
 		}
-		if last = i; r.Payload > tl.Requests[peak].Payload {
-			peak = i
+		if last = i; r.Payload > payload {
+			peak, payload = i, r.Payload
 		}
-		if r.Raw > tl.Requests[rawPeak].Raw {
-			rawPeak = i
+		if r.Raw > raw {
+			rawPeak, raw = i, r.Raw
 		}
 	}
 	if first < 0 {

@@ -62,7 +62,7 @@ func sample(n int) *replay.Timeline {
 			call.Cache.Write5m = call.Payload
 			call.CostUSD = price.USD{Nano: 1_050_000_000, Known: true}
 			call.Events = []int{len(tl.Events)} // as the engine does, both name it
-			tl.Requests = append(tl.Requests, call)
+			tl.Requests.Add(&call)
 			r.Events = append(r.Events, event(k, replay.Event{
 				Stage: "opencode_compaction", Kind: policy.KindSummarize, Trigger: "auto", Reason: "used 168,201 of 168,000", Before: model - 18800, After: 4100,
 				Messages: 2*k - 9, Detail: map[string]int{"pre_tokens": 168201, "post_tokens": 4100}, Targets: []replay.EventTarget{},
@@ -73,7 +73,7 @@ func sample(n int) *replay.Timeline {
 		r.Raw, r.Tokens, r.Payload, r.Used = raw, model, model, model+r.Output
 		r.Cache = sampleCache(k, model, step, len(r.Events) > 0)
 		r.CostUSD = price.USD{Nano: int64(model) * 2000, Known: k != 3}
-		tl.Requests = append(tl.Requests, r)
+		tl.Requests.Add(&r)
 		at = at.Add(time.Duration(20+k%90) * time.Second)
 	}
 	if n > 0 {
@@ -82,6 +82,15 @@ func sample(n int) *replay.Timeline {
 	}
 	total(tl)
 	return tl
+}
+
+// requestsOf are the requests of a timeline, to change them.
+func requestsOf(tl *replay.Timeline) []replay.Request {
+	var list []replay.Request
+	for i := range tl.Requests.Len() {
+		list = append(list, tl.Requests.At(i))
+	}
+	return list
 }
 
 // sampleCache is a hit but for the first request and those that follow an edit.
@@ -100,7 +109,7 @@ func sampleCache(k, all, step int, edited bool) replay.CacheUse {
 func total(tl *replay.Timeline) {
 	t := &tl.Totals
 	t.Events = len(tl.Events)
-	for _, r := range tl.Requests {
+	for _, r := range tl.Requests.All() {
 		t.Calls++
 		t.ModelInput += r.Tokens
 		t.Payload += r.Payload
@@ -133,9 +142,10 @@ func hostile() *replay.Timeline {
 	evil := "\x1b[31mred\x1b]0;title\x07\u009b2J\u202edlrow\u2066|`code`<b>![x](http://example.invalid/)\r\nINJECTED \x00\xff\ufeff"
 	tl.Session, tl.Agent, tl.File, tl.Title = "=cmd()"+evil, "@agent"+evil, "-file"+evil, evil
 	tl.Policy, tl.Model, tl.Version = evil, evil, evil
-	tl.Requests[0].Cache.Miss = &cache.Cause{Kind: cache.Edited, Stage: evil, Message: evil}
-	for i := range tl.Requests {
-		tl.Requests[i].UUID, tl.Requests[i].Model = "+"+evil, evil
+	rows := requestsOf(tl)
+	rows[0].Cache.Miss = &cache.Cause{Kind: cache.Edited, Stage: evil, Message: evil}
+	for i := range rows {
+		rows[i].UUID, rows[i].Model = "+"+evil, evil
 	}
 	one := 1
 	tl.Events = append(tl.Events, replay.Event{
@@ -143,7 +153,8 @@ func hostile() *replay.Timeline {
 		Detail: map[string]int{evil: 1}, Targets: []replay.EventTarget{{Message: evil, ToolUse: evil}},
 		Recorded: &replay.RecordedEvent{File: evil, Line: 1, Trigger: evil},
 	})
-	tl.Requests[0].Events = append(tl.Requests[0].Events, len(tl.Events)-1)
+	rows[0].Events = append(rows[0].Events, len(tl.Events)-1)
+	tl.Requests = replay.NewRequestList(rows...)
 	tl.Warnings = append(tl.Warnings, session.Warning{File: evil, Line: 3, Message: evil})
 	tl.Lines.SetAside[evil] = 1
 	tl.Lines.Read++

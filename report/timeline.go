@@ -33,7 +33,7 @@ const (
 // printTimeline prints one timeline.
 func printTimeline(p *page, tl *replay.Timeline) {
 	p.heading(sessionTitle(tl.Session, tl.Agent))
-	if len(tl.Requests) > 0 {
+	if tl.Requests.Len() > 0 {
 		text := verdictText(tl.Policy, &tl.Totals)
 		p.note(bold, strings.ToUpper(text[:1])+text[1:]+".")
 	}
@@ -155,8 +155,8 @@ func autoOffText(off *replay.AutoOff) string {
 // recordedSpan is when and by which client the session was recorded.
 func recordedSpan(tl *replay.Timeline) string {
 	var first, last time.Time
-	for i := range tl.Requests {
-		switch at := tl.Requests[i].Time; {
+	for _, r := range tl.Requests.All() {
+		switch at := r.Time; {
 		case at.IsZero():
 		case first.IsZero():
 			first, last = at, at
@@ -196,10 +196,8 @@ func troubleNotes(t *replay.Totals) []string {
 func timelineChart(tl *replay.Timeline) *chart {
 	n := tl.Totals.Requests
 	c := &chart{raw: make([]int, 0, n), model: make([]int, 0, n)}
-	for i := range tl.Requests {
-		if r := &tl.Requests[i]; r.Kind == kindMain {
-			c.raw, c.model = append(c.raw, r.Raw), append(c.model, r.Payload)
-		}
+	for _, r := range tl.Requests.Main() {
+		c.raw, c.model = append(c.raw, r.Raw), append(c.model, r.Payload)
 	}
 	c.marks = make([]byte, len(c.model))
 	for i := range tl.Events {

@@ -122,12 +122,9 @@ func columnAt(x, columns int) float64 {
 
 // mark draws the events that change what is sent; of other changes in one place one.
 func (d *timelinePicture) mark(tl *replay.Timeline, n int) {
-	at, k := map[int]int{}, 0
-	for _, r := range tl.Requests {
-		if r.Kind == kindMain {
-			at[r.N] = k
-			k++
-		}
+	at := map[int]int{}
+	for k, r := range tl.Requests.Main() {
+		at[r.N] = k
 	}
 	taken := map[string]bool{}
 	for i := range tl.Events {
@@ -161,8 +158,7 @@ func (d *timelinePicture) bars(tl *replay.Timeline, columns int) {
 	}
 	var each []cost
 	own := int64(0)
-	for i := range tl.Requests {
-		r := &tl.Requests[i]
+	for _, r := range tl.Requests.All() {
 		if r.Kind != kindMain {
 			own += r.CostUSD.Nano
 			continue

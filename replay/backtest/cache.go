@@ -30,8 +30,7 @@ const (
 func CachePoints(track *replay.Timeline) iter.Seq[CachePoint] {
 	return func(yield func(CachePoint) bool) {
 		left := -1
-		for i := range track.Requests {
-			r := &track.Requests[i]
+		for i, r := range track.Requests.All() {
 			if r.Kind != "main" || r.Recorded == nil {
 				continue
 			}

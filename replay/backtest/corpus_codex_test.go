@@ -27,8 +27,7 @@ func TestCorpusCodexCache(t *testing.T) {
 		}
 		tl := recorded(t, conv)
 		main := 0
-		for i := range tl.Requests {
-			r := &tl.Requests[i]
+		for _, r := range tl.Requests.All() {
 			if r.Kind != "main" {
 				continue
 			}

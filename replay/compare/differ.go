@@ -2,6 +2,7 @@ package compare
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strconv"
 
@@ -82,21 +83,15 @@ func shownBy(figure string) Show {
 // views; 0 where none differs.
 func Apart(a, b *replay.Timeline) int {
 	var payload, view, mostPayload, mostView int
-	n, at := 0, -1
-	for i := range a.Requests {
-		r := &a.Requests[i]
-		if r.Kind != "main" {
-			continue
-		}
-		n++
-		for at++; b.Requests[at].Kind != "main"; at++ { // requests are given: there are as many
-		}
-		other := &b.Requests[at]
+	next, stop := iter.Pull2(b.Requests.Main())
+	defer stop()
+	for _, r := range a.Requests.Main() {
+		_, other, _ := next() // requests are given: there are as many
 		if d := abs(other.Payload - r.Payload); d > mostPayload {
-			payload, mostPayload = n, d
+			payload, mostPayload = r.N, d
 		}
 		if d := abs(other.Tokens - r.Tokens); d > mostView {
-			view, mostView = n, d
+			view, mostView = r.N, d
 		}
 	}
 	return cmp.Or(payload, view)

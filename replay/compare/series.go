@@ -9,10 +9,8 @@ const SeriesPoints = 160
 // session the largest.
 func Series(t *replay.Timeline) []int {
 	var all []int
-	for i := range t.Requests {
-		if r := &t.Requests[i]; r.Kind == "main" {
-			all = append(all, r.Payload)
-		}
+	for _, r := range t.Requests.Main() {
+		all = append(all, r.Payload)
 	}
 	n := min(len(all), SeriesPoints)
 	list := make([]int, n)

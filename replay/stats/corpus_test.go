@@ -121,26 +121,26 @@ func sums(t *testing.T, conv *session.Conversation, tl *replay.Timeline, l *Ledg
 	t.Helper()
 	main := mainRequests(tl)
 	sent := 0
-	for _, r := range main {
-		sent += r.Payload
-		s := &SessionStats{Request: r.N, Tokens: r.Payload, Sent: sent}
-		system, systemSent := bases(conv, main[:r.N])
+	for k, r := range main {
+		sent += r.payload
+		s := &SessionStats{Request: k + 1, Tokens: r.payload, Sent: sent}
+		system, systemSent := bases(conv, main[:k+1])
 		tokens, total, share, sentShare, rest := 0, 0, 0, 0, 0.0
 		for _, c := range l.composition(s, system, systemSent) {
 			tokens, total, share, sentShare = tokens+c.Tokens, total+c.Sent, share+c.PerMille, sentShare+c.SentPer
 			if c.Category == category.Unrecorded {
-				rest = float64(max(c.Tokens, -c.Tokens)) / float64(max(r.Payload, 1))
+				rest = float64(max(c.Tokens, -c.Tokens)) / float64(max(r.payload, 1))
 			}
 		}
-		if r.Recorded != nil {
+		if r.recorded {
 			off = append(off, rest)
 		}
-		if tokens != r.Payload || total != sent || share != 1000 || sentShare != 1000 {
-			t.Errorf("%s, request %d: the categories add up to %d of %d tokens, %d of %d sent, %d and %d per mille", conv.SessionID, r.N, tokens, r.Payload, total, sent, share, sentShare)
+		if tokens != r.payload || total != sent || share != 1000 || sentShare != 1000 {
+			t.Errorf("%s, request %d: the categories add up to %d of %d tokens, %d of %d sent, %d and %d per mille", conv.SessionID, k+1, tokens, r.payload, total, sent, share, sentShare)
 			return off
 		}
-		if u := r.Recorded; u != nil && u.Input+u.CacheRead+u.CacheWrite != r.Payload {
-			t.Errorf("%s, request %d: %d tokens, recorded are %+v", conv.SessionID, r.N, r.Payload, *u)
+		if r.recorded && r.input != r.payload {
+			t.Errorf("%s, request %d: %d tokens, recorded are %d", conv.SessionID, k+1, r.payload, r.input)
 			return off
 		}
 	}

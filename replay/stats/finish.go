@@ -51,7 +51,7 @@ func (b *builder) definition(m, i int, bl *LedgerBlock, came int) error {
 }
 
 // turns divides the requests by the prompts that were typed.
-func (b *builder) turns(main []*replay.Request) error {
+func (b *builder) turns(main []mainRequest) error {
 	b.Turns = []Turn{}
 	next := 0 // 0-based number of the request to come
 	open := Turn{N: 1, From: 1}
@@ -87,8 +87,8 @@ func (b *builder) turns(main []*replay.Request) error {
 	before := 0
 	for i := range b.Turns {
 		t := &b.Turns[i]
-		if t.Tokens = main[t.To-1].Payload; i == 0 {
-			before = main[0].Payload
+		if t.Tokens = main[t.To-1].payload; i == 0 {
+			before = main[0].payload
 		}
 		t.Growth = t.Tokens - before
 		before = t.Tokens

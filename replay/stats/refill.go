@@ -54,8 +54,8 @@ func Refills(conv *session.Conversation, tl *replay.Timeline, l *Ledger) ([]Refi
 		}
 		if from, to := atRequest(last, main), atRequest(ev, main); last != nil && from < to {
 			r := Refill{From: from, To: to, Requests: to - from, After: last.After, Before: ev.Before, Freed: portion(1000, ev.Saved, ev.Before)}
-			if to <= len(main) && !main[from-1].Time.IsZero() && !main[to-1].Time.IsZero() {
-				r.Seconds = max(main[to-1].Time.Sub(main[from-1].Time).Seconds(), 0)
+			if to <= len(main) && !main[from-1].time.IsZero() && !main[to-1].time.IsZero() {
+				r.Seconds = max(main[to-1].time.Sub(main[from-1].time).Seconds(), 0)
 			}
 			list = append(list, r)
 		}
@@ -74,7 +74,7 @@ func Refills(conv *session.Conversation, tl *replay.Timeline, l *Ledger) ([]Refi
 }
 
 // atRequest is the request before which an event took place, or the one past the last.
-func atRequest(ev *replay.Event, main []*replay.Request) int {
+func atRequest(ev *replay.Event, main []mainRequest) int {
 	if ev == nil || ev.Request == nil {
 		return len(main) + 1
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -236,20 +237,20 @@ func build(conv *session.Conversation, tl *replay.Timeline, l *Ledger, n int) (*
 		Window: tl.Window, Requests: l.Requests, Request: min(n, l.Requests), Definitions: []Listing{},
 	}
 	main := mainRequests(tl)
-	for _, r := range main {
-		if r.Payload > s.Peak.Tokens {
-			s.Peak = Peak{r.N, r.Payload}
+	for k, r := range main {
+		if r.payload > s.Peak.Tokens {
+			s.Peak = Peak{k + 1, r.payload}
 		}
 	}
 	system, systemSent := bases(conv, main[:s.Request])
 	for _, r := range main[:s.Request] {
-		s.Sent += r.Payload
+		s.Sent += r.payload
 	}
 	if s.Request > 0 {
-		r := main[s.Request-1]
-		s.Tokens = r.Payload
-		if u := r.Recorded; u != nil {
-			in := u.Input + u.CacheRead + u.CacheWrite
+		r := &main[s.Request-1]
+		s.Tokens = r.payload
+		if r.recorded {
+			in := r.input
 			s.Recorded = &in
 		}
 	}
@@ -275,22 +276,31 @@ func build(conv *session.Conversation, tl *replay.Timeline, l *Ledger, n int) (*
 	return b, nil
 }
 
-// mainRequests are the requests of the conversation itself.
-func mainRequests(tl *replay.Timeline) []*replay.Request {
-	var list []*replay.Request
-	for i := range tl.Requests {
-		if r := &tl.Requests[i]; r.Kind == "main" {
-			list = append(list, r)
+// mainRequest is a request of the conversation itself. Figures are tokens.
+type mainRequest struct {
+	time              time.Time
+	payload, overhead int
+	input             int // as recorded
+	recorded          bool
+}
+
+func mainRequests(tl *replay.Timeline) []mainRequest {
+	list := make([]mainRequest, 0, tl.Totals.Requests)
+	for _, r := range tl.Requests.Main() {
+		q := mainRequest{time: r.Time, payload: r.Payload, overhead: r.Overhead}
+		if u := r.Recorded; u != nil {
+			q.input, q.recorded = u.Input+u.CacheRead+u.CacheWrite, true
 		}
+		list = append(list, q)
 	}
 	return list
 }
 
 // bases is the size of system prompt and tools at the last of the main requests, and the sum of it over all of them.
-func bases(conv *session.Conversation, main []*replay.Request) (tokens, sent int) {
+func bases(conv *session.Conversation, main []mainRequest) (tokens, sent int) {
 	list := make([]category.Beyond, len(main))
 	for i, r := range main {
-		list[i] = category.Beyond{Tokens: r.Overhead, Recorded: r.Recorded != nil}
+		list[i] = category.Beyond{Tokens: r.overhead, Recorded: r.recorded}
 	}
 	for _, tokens = range category.Bases(conv, list) {
 		sent += tokens

@@ -190,10 +190,9 @@ func newBreaks(rec *replay.Record, tl *replay.Timeline, points map[int]*point, r
 		}
 		points = nil
 	}
-	pauses, before := rec.Pauses(), (*replay.Request)(nil)
+	pauses, first, before := rec.Pauses(), true, "" // the model of the request before
 	var all, at replay.CostParts
-	for i := range tl.Requests {
-		r := &tl.Requests[i]
+	for _, r := range tl.Requests.All() {
 		if r.CostParts != nil {
 			all.Add(r.CostParts)
 		}
@@ -201,7 +200,9 @@ func newBreaks(rec *replay.Record, tl *replay.Timeline, points map[int]*point, r
 			continue
 		}
 		b := CacheBreak{Request: r.N, Time: r.Time, Line: rec.LineAt(r.N), InFile: points[r.N].loss()}
-		b.Sim = simulated(r, before)
+		if !first { // there was something to lose
+			b.Sim = simulated(r)
+		}
 		if b.Sim != nil && r.CostParts != nil {
 			at.Add(r.CostParts)
 		}
@@ -213,12 +214,12 @@ func newBreaks(rec *replay.Record, tl *replay.Timeline, points map[int]*point, r
 			if p := pauses[r.N-1]; p.Length > 0 {
 				b.Idle, b.Tool = p.Length.Seconds(), p.Tool
 			}
-			if b.Cause == cache.ModelSwitch && before != nil {
-				b.Model, b.Before = r.Model, before.Model
+			if b.Cause == cache.ModelSwitch && !first {
+				b.Model, b.Before = r.Model, before
 			}
 			s.Breaks = append(s.Breaks, b)
 		}
-		before = r
+		first, before = false, r.Model
 	}
 	for i, name := range partNames() {
 		usd := func(p *replay.CostParts) price.USD { return price.USD{Nano: amounts(p)[i], Known: s.Cost.Known} }
@@ -251,7 +252,7 @@ func reported(rec *replay.Record, track *replay.Timeline, table *price.Table) ma
 		}
 		msg := &rec.Conv.Messages[rec.Conv.Requests[p.N-1].Message]
 		in := replay.RecordedSplit(&msg.Usage)
-		b := &point{RecordedBreak{Left: p.Left, Read: p.Recorded, Lost: max(min(p.Left, track.Requests[p.Row].Repeated, in.Input())-p.Recorded, 0)}, p.Unexplained()}
+		b := &point{RecordedBreak{Left: p.Left, Read: p.Recorded, Lost: max(min(p.Left, track.Requests.At(p.Row).Repeated, in.Input())-p.Recorded, 0)}, p.Unexplained()}
 		if m, ok := table.Find(msg.Model); ok {
 			b.USD = price.USD{Nano: m.Cost(in, 0).Nano - m.Cost(readInstead(in, b.Lost), 0).Nano, Known: true}
 		}
@@ -271,9 +272,9 @@ func readInstead(in cache.Split, tokens int) cache.Split {
 	return in
 }
 
-// simulated is the break of the simulated cache at a main request; nil where there is none. before is the one before it.
-func simulated(r, before *replay.Request) *SimulatedBreak {
-	if before == nil || uncacheable(r) {
+// simulated is the break of the simulated cache at a main request; nil where there is none.
+func simulated(r *replay.Request) *SimulatedBreak {
+	if uncacheable(r) {
 		return nil // there was nothing to lose
 	}
 	var b SimulatedBreak
