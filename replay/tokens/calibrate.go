@@ -79,7 +79,7 @@ func Calibrate(conv *session.Conversation, model CountedModel) (*Calibration, er
 	return c, meter.err
 }
 
-// learn measures the spans whose growth is explained.
+// learn measures those of the spans whose growth is explained that a fit takes.
 func learn(meter *Meter, spans []Increment) []Sample {
 	n := 0
 	for i := range spans {
@@ -87,14 +87,20 @@ func learn(meter *Meter, spans []Increment) []Sample {
 			n++
 		}
 	}
-	samples := make([]Sample, 0, n)
+	step := stepOf(n)
+	samples := make([]Sample, 0, min(n, mostSamples))
+	next := 0 // of the spans to learn from
 	for i := range spans {
 		left, _ := meter.follow(&spans[i])
-		if spans[i].Learn {
+		if !spans[i].Learn {
+			continue
+		}
+		if next%step == 0 {
 			joined, less := meter.joined(&spans[i]), meter.Sent(left...)
 			joined.Add(&less, -1)
 			samples = append(samples, Sample{joined, float64(spans[i].Growth)})
 		}
+		next++
 	}
 	return samples
 }

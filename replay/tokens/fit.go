@@ -31,8 +31,11 @@ const (
 // outliers count less (Huber's weights). Growth that no line explains is an outlier: reminders and notes that a
 // client sends and does not record.
 func Fit(prior *TokenRates, spread *Spread, samples []Sample) TokenRates {
-	return fit(prior, spread, samples, (len(samples)+mostSamples-1)/mostSamples)
+	return fit(prior, spread, samples, stepOf(len(samples)))
 }
+
+// stepOf is the step from one of n samples to the next that a fit takes, the first one first.
+func stepOf(n int) int { return (n + mostSamples - 1) / mostSamples }
 
 // FitAll is Fit on all of the samples, however many.
 func FitAll(prior *TokenRates, spread *Spread, samples []Sample) TokenRates {
