@@ -57,10 +57,7 @@ func (pruned) Stubs(*session.Conversation) func(policy.View, policy.Result) poli
 
 // Stage prunes by the default parameters, however little that saves.
 func (pruned) Stage() policy.Stage {
-	return &opencodePrune{
-		p:      OpencodePrune{Auto: true, Protect: 40000, Turns: 2, ProtectedTools: []string{"skill"}},
-		marked: map[policy.Target]bool{},
-	}
+	return &opencodePrune{p: OpencodePrune{Auto: true, Protect: 40000, Turns: 2, ProtectedTools: []string{"skill"}}}
 }
 
 // Names of the environment variables the rules read.

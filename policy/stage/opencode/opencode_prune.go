@@ -36,7 +36,7 @@ after:  walking back, 15,000 and 45,000 pass: the one that crosses 40,000 is mar
 		Limits: pruneLimits,
 		Check:  checkPrune,
 		New: func(p any) (policy.Stage, error) {
-			return &opencodePrune{p: *p.(*OpencodePrune), marked: map[policy.Target]bool{}}, nil
+			return &opencodePrune{p: *p.(*OpencodePrune)}, nil
 		},
 	}
 }
@@ -61,8 +61,9 @@ func checkPrune(c *policy.Check) {
 // filtered view.
 type opencodePrune struct {
 	p      OpencodePrune
-	marked map[policy.Target]bool
-	places []int // indexes into View.Arrived: summaries of compactions, and messages with results
+	marked bool          // some output was pruned
+	newest policy.Target // of these; a walk stops at it
+	places []int32       // indexes into View.Arrived: summaries of compactions, and messages with results
 	seen   measure.Follower
 
 	total   int // tokens of the outputs from the newest to where a walk ends, at least
@@ -84,14 +85,21 @@ func (s *opencodePrune) Run(c *policy.Context) ([]policy.Edit, error) {
 	reason := fmt.Sprintf("%d tokens of tool output beyond the newest %d, more than %d to save", walk.pruned, s.p.Protect, s.p.Minimum)
 	detail := map[string]int{"total": walk.total, "pruned": walk.pruned}
 	content := policy.NewContent(jsonl.KindToolResult, clearedText)
+	s.mark(marks)
 	var edits []policy.Edit
 	for _, t := range marks {
-		s.marked[t] = true
 		if c.View.Has(t.Item) {
 			edits = append(edits, policy.Edit{Kind: policy.KindClear, Trigger: "auto", Target: t, New: &content, Reason: reason, Detail: detail})
 		}
 	}
 	return edits, nil
+}
+
+// mark notes what is pruned, newest first. All of it is newer than what was pruned before.
+func (s *opencodePrune) mark(list []policy.Target) {
+	if len(list) > 0 {
+		s.marked, s.newest = true, list[0]
+	}
 }
 
 // walk returns the outputs beyond the protected tokens, newest first. It stops at a compaction summary and at an
@@ -108,7 +116,7 @@ func (s *opencodePrune) walk(c *policy.Context, w *pruneWalk) (marks []policy.Ta
 	if !w.begun() {
 		return nil
 	}
-	n, _ := slices.BinarySearch(s.places, at+1)
+	n, _ := slices.BinarySearch(s.places, int32(at+1))
 	newer := 0
 	for _, place := range s.places[n:] {
 		newer += s.tokens(c, arrived[place])
@@ -126,7 +134,7 @@ func (s *opencodePrune) walk(c *policy.Context, w *pruneWalk) (marks []policy.Ta
 				continue
 			}
 			t := policy.Target{Item: id, Block: b}
-			switch w.output(strings.ToLower(tool), s.marked[t], c.View.Length(t).UTF16) {
+			switch w.output(strings.ToLower(tool), s.marked && t == s.newest, c.View.Length(t).UTF16) {
 			case stop:
 				return marks
 			case clears:
@@ -145,7 +153,7 @@ func (s *opencodePrune) follow(c *policy.Context) {
 	for place -= len(joined); len(joined) > 0; place, joined = place+1, joined[1:] {
 		sy, m := v.Synthetic(joined[0]), v.Message(joined[0])
 		if sy != nil && sy.Summary && sy.Role == "assistant" || m != nil && m.Class == session.ClassToolResult {
-			s.places = append(s.places, place)
+			s.places = append(s.places, int32(place))
 			s.total += s.tokens(c, joined[0])
 		}
 	}

@@ -2,7 +2,6 @@ package opencode
 
 import (
 	"fmt"
-	"maps"
 	"strings"
 	"testing"
 
@@ -132,22 +131,27 @@ func TestOpencodePruneSummary(t *testing.T) {
 type walking struct {
 	*opencodePrune
 	t            *testing.T
+	pruned       map[policy.Target]bool
 	runs, marked int
 }
 
 func (s *walking) Run(c *policy.Context) ([]policy.Edit, error) {
-	plain, walk := &opencodePrune{p: s.p, marked: maps.Clone(s.opencodePrune.marked)}, &pruneWalk{rules: &s.p}
+	plain, walk := &opencodePrune{p: s.p, marked: s.opencodePrune.marked, newest: s.newest}, &pruneWalk{rules: &s.p}
 	plain.follow(c)
 	want := plain.walk(c, walk)
 	if !walk.enough() {
 		want = nil
 	}
 	for _, t := range want {
-		plain.marked[t] = true
+		if s.pruned[t] {
+			s.t.Errorf("%v is pruned again", t)
+		}
+		s.pruned[t] = true
 	}
+	plain.mark(want)
 	edits, err := s.opencodePrune.Run(c)
-	if !maps.Equal(s.opencodePrune.marked, plain.marked) {
-		s.t.Errorf("marked %v, want %v: the walk passed %d tokens of %d", s.opencodePrune.marked, plain.marked, walk.total, s.total)
+	if got := s.opencodePrune; got.marked != plain.marked || got.newest != plain.newest {
+		s.t.Errorf("marked up to %v, want %v: the walk passed %d tokens of %d", got.newest, plain.newest, walk.total, s.total)
 	}
 	s.runs++
 	s.marked += len(want)
@@ -163,7 +167,7 @@ func TestPruneFollows(t *testing.T) {
 			p.Protect, p.Minimum, p.Turns = d.Size(2000), d.Size(1000), d.N(3)
 			p.ProtectedTools = []string{d.Pick("read", "bash", "skill")}
 		})
-		s := &walking{opencodePrune: &opencodePrune{p: *p, marked: map[policy.Target]bool{}}, t: t}
+		s := &walking{opencodePrune: &opencodePrune{p: *p}, t: t, pruned: map[policy.Target]bool{}}
 		r := stagetest.NewRun(t, d.Conversation(), stagetest.Named{Def: defineOpencodePrune(), Stage: s})
 		r.Each = func(int) {
 			ids := r.View.IDs()
