@@ -20,7 +20,7 @@ func (e *engine) weighBy(counter string) (client policy.Weigher, err error) {
 		}
 		return nil, nil
 	case tokens.NameHeuristic:
-		e.report, e.counter = tokens.Heuristic(r.Conv), tokens.NameHeuristic
+		e.report, e.counter = r.Cal.Heuristic(), tokens.NameHeuristic
 		return r.Cal, nil
 	}
 	if err := tokens.CheckName(counter); err != nil {

@@ -61,7 +61,7 @@ func NewTrial(r *replay.Record) (*GrowthTrial, error) {
 	}
 	y := tally{
 		conv: conv, bands: t.bands, meter: tokens.NewMeter(conv, r.Counted),
-		tables:  map[string]policy.Weigher{tokens.NameHeuristic: tokens.Heuristic(conv)},
+		tables:  map[string]policy.Weigher{tokens.NameHeuristic: r.Cal.Heuristic()},
 		instead: map[policy.Target]*policy.Content{}, inserted: map[policy.ItemID][]policy.Content{},
 	}
 	for _, name := range tokens.Names() {

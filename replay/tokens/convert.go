@@ -82,7 +82,7 @@ func (c *Calibration) Converted(of func(message int) Factor, own Factor) *Calibr
 }
 
 func (t *WeightTable) converted(of func(message int) Factor, own Factor) *WeightTable {
-	to := newTable(t.conv, func(k jsonl.Kind, n jsonl.Metrics) int { return own.Of(t.scale(k, n)) })
+	to := t.beside(func(k jsonl.Kind, n jsonl.Metrics) int { return own.Of(t.scale(k, n)) })
 	if t.count != nil {
 		to.count = func(text string) int { return own.Of(t.count(text)) }
 	}

@@ -46,6 +46,11 @@ func newTable(conv *session.Conversation, scale func(jsonl.Kind, jsonl.Metrics) 
 	return t
 }
 
+// beside returns a table without weights for the same conversation.
+func (t *WeightTable) beside(scale func(jsonl.Kind, jsonl.Metrics) int) *WeightTable {
+	return &WeightTable{conv: t.conv, start: t.start, weight: make([]int32, len(t.weight)), scale: scale}
+}
+
 // Block is the weight of a recorded block, in tokens.
 func (t *WeightTable) Block(message, block int) int {
 	return int(t.weight[int(t.start[message])+block])
@@ -109,13 +114,13 @@ func Estimate(b *session.Block) int {
 	return policy.RoundQuarter(b.Text().UTF16)
 }
 
-// Heuristic is the table of client estimates.
-func Heuristic(conv *session.Conversation) *WeightTable {
-	t := newTable(conv, func(_ jsonl.Kind, n jsonl.Metrics) int { return policy.RoundQuarter(n.UTF16) })
-	for m := range conv.Messages {
-		for b := range conv.Messages[m].Blocks {
-			t.set(m, b, Estimate(&conv.Messages[m].Blocks[b]))
+// Heuristic is the table of client estimates for the same conversation.
+func (t *WeightTable) Heuristic() *WeightTable {
+	h := t.beside(func(_ jsonl.Kind, n jsonl.Metrics) int { return policy.RoundQuarter(n.UTF16) })
+	for m := range t.conv.Messages {
+		for b := range t.conv.Messages[m].Blocks {
+			h.set(m, b, Estimate(&t.conv.Messages[m].Blocks[b]))
 		}
 	}
-	return t
+	return h
 }

@@ -67,7 +67,11 @@ func TestHeuristic(t *testing.T) {
 		{},
 		{Blocks: []session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindText, Text: chars(40)})}},
 	}}
-	table := tokens.Heuristic(conv)
+	cal, err := tokens.Calibrate(conv, tokens.CountedModel{Tokenizer: tokens.NewTokenizer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := cal.Heuristic()
 	for m, want := range []int{100, 2004, 0, 10} {
 		if got := table.Message(m); got != want {
 			t.Errorf("message %d: %d, want %d", m, got, want)
