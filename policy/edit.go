@@ -62,14 +62,14 @@ func (k EditKind) KeepsView() bool {
 // Content is a text a policy puts in place of a block or of a message.
 type Content struct {
 	Kind    jsonl.Kind // what it counts as: text, tool_result …
+	Stub    bool       // with Ref: the recorded stub itself, not what was offloaded and read back
+	Partial bool       // a truncation of the original, not a replacement of it
+	Gone    bool       // nothing takes the block's place: it is not sent
 	Text    string     // the text itself, in its Frame (Whole); "" where Ref names it or Tokens replaces it
 	Frame   *Frame     // what stands around Text; nil: nothing, and Text is all. Whole is both
 	Length  jsonl.Metrics
 	Tokens  int     // a fixed weight where there is no text (fixed: N); used when over 0
 	Ref     *Target // the recorded block whose text this is, or nil
-	Stub    bool    // with Ref: the recorded stub itself, not what was offloaded and read back
-	Partial bool    // a truncation of the original, not a replacement of it
-	Gone    bool    // nothing takes the block's place: it is not sent
 }
 
 // TriggerRestart is the trigger of the edits for what a client did not read back as it was started again. They are no

@@ -52,8 +52,8 @@ func TestEditsAreBounded(t *testing.T) {
 	if made < turns*turns/4 {
 		t.Fatalf("%d edits: the session does not do what it is for", made)
 	}
-	if r.edits.Len() != len(r.notes) {
-		t.Errorf("%d edits with %d notes", r.edits.Len(), len(r.notes))
+	if r.edits.Len() != r.notes.n {
+		t.Errorf("%d edits with %d notes", r.edits.Len(), r.notes.n)
 	}
 	var over *jsonl.LimitError
 	if _, err := NewRecordWith(conv, RecordOptions{MostEdits: int64(made) - 1}); !errors.As(err, &over) || over.Name != "edits" {

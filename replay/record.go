@@ -44,7 +44,7 @@ type Record struct {
 	reinject  []int                          // by boundary: tokens sent after it that are on no line
 	summary   []int                          // by boundary: what the recorded summary took to write
 	edits     policy.EditList                // the record as edits on raw
-	notes     []recordedAct                  // by edit: what the client recorded
+	notes     steady[recordedAct]            // by edit: what the client recorded
 	settings  map[int]cache.BreakCause       // by request (0-based): what else the client did
 	head      steady[cache.Head]             // of each request (heads)
 	floor     steady[int]                    // of each request (floors)
@@ -160,7 +160,6 @@ func (r *Record) follow() error {
 	}
 	t.view.Limit(r.mostEdits)
 	if n := r.expected(); n > 0 {
-		r.notes = make([]recordedAct, 0, n)
 		t.view.Expect(n)
 	}
 	walk(r.Conv, t)
@@ -168,9 +167,9 @@ func (r *Record) follow() error {
 		return t.err
 	}
 	r.edits = t.view.Edits()
-	if r.edits.Len() > len(r.notes) { // a note is of one edit of the record: the others are the server's
+	if r.edits.Len() > r.notes.n { // a note is of one edit of the record: the others are the server's
 		r.edits = policy.EditList{}
-		r.edits.Grow(len(r.notes))
+		r.edits.Grow(r.notes.n)
 		for _, e := range t.view.Edits().All() {
 			if e.Stage == recordStage {
 				r.edits.Add(&e)
@@ -216,6 +215,7 @@ type recordTrack struct {
 	results  resultsByID
 	stub     func(policy.View, policy.Result) policy.Content // by the client's rule
 	stubs    room[policy.Content]
+	last     *policy.Content // of stubs
 }
 
 // recordStage is the stage name on events of the record.
@@ -228,7 +228,7 @@ func (t *recordTrack) apply(e policy.Edit, act recordedAct) policy.Edit {
 		t.fail(err)
 		return e
 	}
-	t.r.notes = append(t.r.notes, act)
+	t.r.notes.add(act)
 	return e
 }
 

@@ -67,10 +67,12 @@ func (t *recordTrack) micro(act recordedAct) {
 			}
 			stub = t.stub(t.view, res)
 		}
-		content := t.stubs.next()
-		*content = stub
+		if t.last == nil || *t.last != stub { // few clients name the result
+			t.last = t.stubs.next()
+			*t.last = stub
+		}
 		t.apply(policy.Edit{
-			Request: m.Request, Kind: policy.KindClear, Trigger: m.Trigger, Target: res.Target, New: content,
+			Request: m.Request, Kind: policy.KindClear, Trigger: m.Trigger, Target: res.Target, New: t.last,
 			Reason: reason, Detail: detail,
 		}, act)
 	}

@@ -56,10 +56,10 @@ func (t *replayedRecord) weigh(k int) {
 	t.leaveOut(k)
 	for t.at < t.r.edits.Len() {
 		ed := t.r.edits.At(t.at)
-		if ed.Joined > t.view.Joined() || !atRequest(&ed, t.r.notes[t.at]) {
+		if ed.Joined > t.view.Joined() || !atRequest(&ed, t.r.notes.at(t.at)) {
 			return
 		}
-		t.applyAct(t.r.notes[t.at], true)
+		t.applyAct(t.r.notes.at(t.at), true)
 	}
 }
 
@@ -67,14 +67,14 @@ func (t *replayedRecord) weigh(k int) {
 // they are one event of those made when the request after the line was weighed.
 func (t *replayedRecord) applyAct(act recordedAct, weighing bool) {
 	r := t.r
-	for t.at < r.edits.Len() && r.notes[t.at] == act {
+	for t.at < r.edits.Len() && r.notes.at(t.at) == act {
 		ed := r.edits.At(t.at)
 		if atRequest(&ed, act) != weighing {
 			return
 		}
 		t.group = append(t.group[:0], ed)
 		grouped := ed.Kind == policy.KindClear || act.kind == actReplacement // into one event
-		for t.at++; grouped && t.at < r.edits.Len() && r.notes[t.at] == act; t.at++ {
+		for t.at++; grouped && t.at < r.edits.Len() && r.notes.at(t.at) == act; t.at++ {
 			o := r.edits.At(t.at)
 			if o.Joined != ed.Joined || o.Kind != ed.Kind || o.Trigger != ed.Trigger {
 				break

@@ -2,22 +2,29 @@ package replay
 
 import "sort"
 
-// steady is a value of each request (0-based) that few of them change: those that share it share its memory.
+// steady is a list of values, one of each request for the most part, that mostly are as the one before: those that
+// share a value share its memory.
 type steady[T comparable] struct {
-	from   []int32 // the first request with values[i]
+	n      int     // values, the same ones counted too
+	from   []int32 // the first index of values[i]
 	values []T
 }
 
 func steadyOf[T comparable](list []T) (s steady[T]) {
-	for k, v := range list {
-		if k == 0 || v != list[k-1] {
-			s.from, s.values = append(s.from, int32(k)), append(s.values, v)
-		}
+	for _, v := range list {
+		s.add(v)
 	}
 	return s
 }
 
-// at is the value of request k (0-based). There has to be one.
+func (s *steady[T]) add(v T) {
+	if s.n == 0 || v != s.values[len(s.values)-1] {
+		s.from, s.values = append(s.from, int32(s.n)), append(s.values, v)
+	}
+	s.n++
+}
+
+// at is value k (0-based). There has to be one.
 func (s *steady[T]) at(k int) T {
 	return s.values[sort.Search(len(s.from), func(i int) bool { return int(s.from[i]) > k })-1]
 }
