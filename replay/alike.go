@@ -20,6 +20,7 @@ func (r *Record) ReplayAlike(pol *policy.Policy, others []*policy.Policy, opt Op
 		return nil, nil, err
 	}
 	defer e.close()
+	e.r.giveUp(pol, opt)
 	same = make([]bool, len(others))
 	for i, other := range others {
 		if s := newShadow(r.Conv, pol, other); s != nil {

@@ -47,12 +47,8 @@ func (r *Record) under(opt Options) (*Record, error) {
 	if to := r.converted[target.Tokenizer]; to != nil {
 		return to, nil
 	}
-	to := &Record{
-		Conv: r.Conv, Counted: r.Counted, models: r.models, kinds: r.kinds, encoders: r.encoders, programs: r.programs, model: target, client: r.client,
-		encoded: map[string]*tokens.WeightTable{}, largest: map[string]int{}, settings: r.settings,
-		differ: r.differ, asksAgain: r.asksAgain, release: r.release,
-		reinject: make([]int, len(r.reinject)), summary: make([]int, len(r.summary)), digests: r.digests, shared: r.shared, mostEdits: r.mostEdits, factors: factors,
-	}
+	to := r.alike()
+	to.model, to.factors = target, factors
 	to.Cal = r.Cal.Converted(to.factorOf(), factors[r.Conv.Model])
 	if err := to.follow(); err != nil {
 		return nil, err
@@ -62,6 +58,16 @@ func (r *Record) under(opt Options) (*Record, error) {
 	}
 	r.converted[target.Tokenizer] = to
 	return to, nil
+}
+
+// alike is a record of the same conversation without its weights, and what follows from these.
+func (r *Record) alike() *Record {
+	return &Record{
+		Conv: r.Conv, Counted: r.Counted, models: r.models, kinds: r.kinds, encoders: r.encoders, programs: r.programs, client: r.client,
+		encoded: map[string]*tokens.WeightTable{}, largest: map[string]int{}, settings: r.settings,
+		differ: r.differ, asksAgain: r.asksAgain, release: r.release,
+		reinject: make([]int, len(r.reinject)), summary: make([]int, len(r.summary)), digests: r.digests, shared: r.shared, mostEdits: r.mostEdits,
+	}
 }
 
 // Conversion says how a replay with the options converts the record's tokens; nil where it does not.

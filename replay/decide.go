@@ -32,7 +32,11 @@ func (r *Record) Decide(pol *policy.Policy, opt Options) ([]Decision, error) {
 		return nil, err
 	}
 	defer other.close()
-	t := &deciding{replayedRecord: replayedRecord{engine: e}, other: other}
+	own, err := e.ownTrack()
+	if err != nil {
+		return nil, err
+	}
+	t := &deciding{replayedRecord: *own, other: other}
 	walk(r.Conv, t)
 	return t.decisions, e.err
 }

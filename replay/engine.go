@@ -95,7 +95,10 @@ type running struct {
 func (e *engine) run() error {
 	track := track(e)
 	if e.pol.Recorded {
-		track = &replayedRecord{engine: e}
+		var err error
+		if track, err = e.ownTrack(); err != nil {
+			return err
+		}
 	}
 	if walk(e.conv, track); e.err != nil {
 		return &jsonl.FileError{Path: e.conv.Path, Err: fmt.Errorf("policy %s: %w", e.pol.Name, e.err)}

@@ -52,8 +52,15 @@ func TestEditsAreBounded(t *testing.T) {
 	if made < turns*turns/4 {
 		t.Fatalf("%d edits: the session does not do what it is for", made)
 	}
-	if r.edits.Len() != r.notes.n {
-		t.Errorf("%d edits with %d notes", r.edits.Len(), r.notes.n)
+	if r.acts.Load() != nil {
+		t.Error("a replay of another policy keeps what the client did")
+	}
+	acts, err := r.recordedActs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if acts.edits.Len() != acts.notes.n {
+		t.Errorf("%d edits with %d notes", acts.edits.Len(), acts.notes.n)
 	}
 	var over *jsonl.LimitError
 	if _, err := NewRecordWith(conv, RecordOptions{MostEdits: int64(made) - 1}); !errors.As(err, &over) || over.Name != "edits" {

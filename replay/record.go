@@ -43,8 +43,7 @@ type Record struct {
 	overhead  []int                          // context less that weight: system prompt, tools, unrecorded reminders
 	reinject  []int                          // by boundary: tokens sent after it that are on no line
 	summary   []int                          // by boundary: what the recorded summary took to write
-	edits     policy.EditList                // the record as edits on raw
-	notes     steady[recordedAct]            // by edit: what the client recorded
+	acts      atomic.Pointer[recordedActs]   // nil: given up
 	settings  map[int]cache.BreakCause       // by request (0-based): what else the client did
 	head      steady[cache.Head]             // of each request (heads)
 	floor     steady[int]                    // of each request (floors)
@@ -68,15 +67,48 @@ type Record struct {
 // The memory for digests of texts, bytes: of a shared record those of its first texts, and of any those of late.
 const sharedTexts, recentTexts = 8 << 20, 1 << 20
 
-// Share makes the record keep digests of its texts for later replays, which makes these faster and does not change
-// their results. It must be called before the first replay.
+// Share makes the record keep digests of its texts, and the record as edits, for later replays, which makes these faster
+// and does not change their results. It must be called before the first replay.
 func (r *Record) Share() {
 	r.digests, r.shared = policy.NewDigests(sharedTexts, recentTexts), true
-	r.most.Store(int64(r.edits.Len()))
+	r.most.Store(int64(r.acts.Load().edits.Len()))
+}
+
+// recordedActs are what the client did.
+type recordedActs struct {
+	edits policy.EditList     // the record as edits on raw
+	notes steady[recordedAct] // by edit: what the client recorded
 }
 
 // Edits returns the record as edits on the raw history.
-func (r *Record) Edits() policy.EditList { return r.edits.From(0) }
+func (r *Record) Edits() (policy.EditList, error) {
+	acts, err := r.recordedActs()
+	if err != nil {
+		return policy.EditList{}, err
+	}
+	return acts.edits.From(0), nil
+}
+
+// recordedActs are found again where they were given up.
+func (r *Record) recordedActs() (*recordedActs, error) {
+	if acts := r.acts.Load(); acts != nil {
+		return acts, nil
+	}
+	again := r.alike()
+	again.Cal, again.model, again.factors = r.Cal, r.model, r.factors
+	if err := again.follow(); err != nil {
+		return nil, err
+	}
+	r.acts.Store(again.acts.Load())
+	return r.acts.Load(), nil
+}
+
+// giveUp frees what a replay without Options.Regret does not need, if only the record's own track does.
+func (r *Record) giveUp(pol *policy.Policy, opt Options) {
+	if !r.shared && !pol.Recorded && !opt.Regret {
+		r.acts.Store(nil)
+	}
+}
 
 // Chance is what chance makes look like a miss on the record's own track.
 func (r *Record) Chance() (regret.Chance, error) {
@@ -166,20 +198,25 @@ func (r *Record) follow() error {
 	if t.err != nil {
 		return t.err
 	}
-	r.edits = t.view.Edits()
-	if r.edits.Len() > r.notes.n { // a note is of one edit of the record: the others are the server's
-		r.edits = policy.EditList{}
-		r.edits.Grow(r.notes.n)
+	acts := recordedActs{t.view.Edits(), t.notes}
+	if acts.edits.Len() > acts.notes.n { // a note is of one edit of the record: the others are the server's
+		acts.edits = policy.EditList{}
+		acts.edits.Grow(acts.notes.n)
 		for _, e := range t.view.Edits().All() {
 			if e.Stage == recordStage {
-				r.edits.Add(&e)
+				acts.edits.Add(&e)
 			}
 		}
 	}
+	r.acts.Store(&acts)
 	r.head, r.tail = r.heads(), r.tails()
 	r.floor = r.floors()
 	r.uses = sync.OnceValues(func() (*regret.Index, error) {
-		return regret.NewIndex(r.Conv, r.edits)
+		acts, err := r.recordedActs()
+		if err != nil {
+			return nil, err
+		}
+		return regret.NewIndex(r.Conv, acts.edits)
 	})
 	return nil
 }
@@ -204,6 +241,7 @@ func (r *Record) expected() int {
 type recordTrack struct {
 	r        *Record
 	view     *view.View
+	notes    steady[recordedAct] // by edit of the record
 	thinking leftOut
 	pending  int // boundary before the next request, -1: none
 	drops    []tokens.Drop
@@ -228,7 +266,7 @@ func (t *recordTrack) apply(e policy.Edit, act recordedAct) policy.Edit {
 		t.fail(err)
 		return e
 	}
-	t.r.notes.add(act)
+	t.notes.add(act)
 	return e
 }
 

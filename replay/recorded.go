@@ -16,9 +16,16 @@ func RecordedTrack() *policy.Policy {
 // made.
 type replayedRecord struct {
 	*engine
-	at     int           // the next of the record's edits
+	acts   *recordedActs
+	at     int           // the next of their edits
 	before int           // used before a compaction that the client made here, 0: none
 	group  []policy.Edit // scratch of applyAct
+}
+
+// ownTrack is the record's own track.
+func (e *engine) ownTrack() (*replayedRecord, error) {
+	acts, err := e.r.recordedActs()
+	return &replayedRecord{engine: e, acts: acts}, err
 }
 
 func (t *replayedRecord) manual(int, int)   {}
@@ -54,19 +61,19 @@ func (t *replayedRecord) request(k int) {
 // weigh applies the edits that were made when request k (0-based) was weighed.
 func (t *replayedRecord) weigh(k int) {
 	t.leaveOut(k)
-	for t.at < t.r.edits.Len() {
-		ed := t.r.edits.At(t.at)
-		if ed.Joined > t.view.Joined() || !atRequest(&ed, t.r.notes.at(t.at)) {
+	for t.at < t.acts.edits.Len() {
+		ed, act := t.acts.edits.At(t.at), t.acts.notes.at(t.at)
+		if ed.Joined > t.view.Joined() || !atRequest(&ed, act) {
 			return
 		}
-		t.applyAct(t.r.notes.at(t.at), true)
+		t.applyAct(act, true)
 	}
 }
 
 // applyAct applies the edits of one recorded act. Without weighing these are the edits made at its line. With weighing
 // they are one event of those made when the request after the line was weighed.
 func (t *replayedRecord) applyAct(act recordedAct, weighing bool) {
-	r := t.r
+	r := t.acts
 	for t.at < r.edits.Len() && r.notes.at(t.at) == act {
 		ed := r.edits.At(t.at)
 		if atRequest(&ed, act) != weighing {

@@ -80,7 +80,11 @@ func (r *Record) Continue(pol *policy.Policy, opt Options, now time.Time) (*Cont
 	if err != nil {
 		return nil, err
 	}
-	if walk(r.Conv, &replayedRecord{engine: e}); e.err != nil {
+	track, err := e.ownTrack()
+	if err != nil {
+		return nil, err
+	}
+	if walk(r.Conv, track); e.err != nil {
 		return nil, e.err
 	}
 	msg := &r.Conv.Messages[r.Conv.Requests[k].Message]

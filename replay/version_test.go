@@ -110,11 +110,13 @@ func withVersion(rec *Record, version string) *Record {
 	for i := range conv.Micro {
 		conv.Micro[i].Version = version
 	}
-	return &Record{
+	other := &Record{
 		Conv: &conv, Cal: rec.Cal, Counted: rec.Counted, models: rec.models, kinds: rec.kinds, encoders: rec.encoders, model: rec.model, client: rec.client, differ: rec.differ, asksAgain: rec.asksAgain,
 		context: rec.context, weight: rec.weight, overhead: rec.overhead, reinject: rec.reinject, summary: rec.summary,
-		edits: rec.edits, mostEdits: rec.mostEdits, digests: rec.digests, notes: rec.notes, settings: rec.settings, head: rec.head, tail: rec.tail, uses: rec.uses,
+		mostEdits: rec.mostEdits, digests: rec.digests, settings: rec.settings, head: rec.head, tail: rec.tail, uses: rec.uses,
 	}
+	other.acts.Store(rec.acts.Load())
+	return other
 }
 
 // withoutRecord leaves out what is the record's.

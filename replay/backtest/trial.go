@@ -75,7 +75,10 @@ func NewTrial(r *replay.Record) (*GrowthTrial, error) {
 		y.tables[name] = table
 	}
 	spans, _ := tokens.Spans(conv, r.Counted)
-	edits := r.Edits()
+	edits, err := r.Edits()
+	if err != nil {
+		return nil, err
+	}
 	for i := range spans {
 		n := 0
 		for n < edits.Len() && edits.At(n).Request <= spans[i].Request {
