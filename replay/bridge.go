@@ -115,10 +115,11 @@ func BilledBy(conv *session.Conversation, table *price.Table) *RecordedBill {
 			b.Without++
 			continue
 		}
-		s := samplings(&m.Usage)
+		u := m.Usage()
+		s := samplings(&u)
 		b.Requests++
-		add(m.Model, s.bill(c.find(m.Model)))
-		b.says(&m.Usage)
+		add(m.Model(), s.bill(c.find(m.Model())))
+		b.says(&u)
 	}
 	for i := range conv.Boundaries {
 		of := &conv.Boundaries[i]
@@ -140,7 +141,7 @@ func BilledBy(conv *session.Conversation, table *price.Table) *RecordedBill {
 // that of the request after it, else of the last one.
 func (c *caching) recordedCall(conv *session.Conversation, of *session.Boundary) (model string, b Bill) {
 	if k := min(of.Request, len(conv.Requests)) - 1; k >= 0 {
-		model = conv.Messages[conv.Requests[k].Message].Model
+		model = conv.Messages[conv.Requests[k].Message].Model()
 	}
 	s := samplings(of.Usage)
 	return model, s.bill(c.find(model))
@@ -320,11 +321,12 @@ func (r *Record) bridgeRequests(b *Bridge, own *Timeline, table *price.Table) {
 			b.step(StepUnreported, 1, row.CostUSD.Nano)
 			continue
 		}
-		m := c.find(msg.Model)
+		m := c.find(msg.Model())
 		if m.ID == "" {
 			continue
 		}
-		s := samplings(&msg.Usage)
+		u := msg.Usage()
+		s := samplings(&u)
 		b.step(StepRounds, 0, -m.Cost(s.rounds, 0).Nano)
 		b.step(StepClient, 0, -m.Cost(s.compactions, s.summary).Nano)
 		at := m.Cost(s.last, s.output).Nano

@@ -89,7 +89,7 @@ func (f *RequestFinding) String() string {
 func (t *Timeline) FindingsAt(n int, v *view.View) (list []RequestFinding) {
 	for _, broken := range view.NewChecker(v).CheckRequest() {
 		i := slices.IndexFunc(t.Findings, func(f RequestFinding) bool {
-			return f.Request <= n && f.Rule == broken.Rule && f.Text == broken.Message && (broken.Item < 0 || f.Message == v.Message(broken.Item).UUID)
+			return f.Request <= n && f.Rule == broken.Rule && f.Text == broken.Message && (broken.Item < 0 || f.Message == v.Message(broken.Item).UUID())
 		})
 		if i >= 0 {
 			list = append(list, t.Findings[i])
@@ -144,7 +144,7 @@ func (e *engine) own(k int, at breach) bool {
 // server does itself costs no thinking.
 func (e *engine) prefix(k int, edits policy.EditList) {
 	m := &e.conv.Messages[e.conv.Requests[k].Message]
-	if edits.Len() == 0 || !e.preserves(m.Model) {
+	if edits.Len() == 0 || !e.preserves(m.Model()) {
 		return
 	}
 	for i := 0; i < edits.Len(); {

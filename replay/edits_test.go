@@ -60,7 +60,7 @@ func seen(v *view.View) string {
 	for id := range v.Items {
 		switch m := v.Message(id); {
 		case m != nil:
-			list = append(list, m.UUID)
+			list = append(list, m.UUID())
 		default:
 			c := v.Synthetic(id).Contents[0]
 			head, _, _ := strings.Cut(c.Whole(), ">")

@@ -251,8 +251,8 @@ func (e *engine) restart(act recordedAct) {
 // said adds message m to the raw history.
 func (e *engine) said(m int) *session.Message {
 	msg := &e.conv.Messages[m]
-	if msg.Class != session.ClassAttachment && !msg.Time.IsZero() {
-		e.now = msg.Time
+	if msg.Class != session.ClassAttachment && !msg.Time().IsZero() {
+		e.now = msg.Time()
 	}
 	if msg.Class == session.ClassPrompt && !msg.Queued && !msg.RecordOnly {
 		e.turns++
@@ -271,7 +271,7 @@ func (e *engine) join(m int) {
 	}
 	e.view.Join(m)
 	if msg.Class == session.ClassToolResult {
-		e.runStages(policy.Ingest, len(e.weight), policy.Context{Joined: []policy.ItemID{policy.ItemID(m)}, Now: msg.Time})
+		e.runStages(policy.Ingest, len(e.weight), policy.Context{Joined: []policy.ItemID{policy.ItemID(m)}, Now: msg.Time()})
 	}
 }
 
@@ -294,7 +294,7 @@ func (e *engine) respond(k int) {
 	if e.moments&policy.Respond == 0 {
 		return
 	}
-	c := policy.Context{Now: e.conv.Messages[e.conv.Requests[k].Message].Time}
+	c := policy.Context{Now: e.conv.Messages[e.conv.Requests[k].Message].Time()}
 	c.Used, c.UsedTail = e.used(k + 1)
 	e.runStages(policy.Respond, k+1, c)
 }
@@ -341,7 +341,7 @@ func (e *engine) used(k int) (used, tail int) {
 // start is when the request was sent that a message answers, as far as the lines show it.
 func (e *engine) start(msg *session.Message) time.Time {
 	if e.now.IsZero() {
-		return msg.Time
+		return msg.Time()
 	}
 	return e.now
 }
@@ -366,7 +366,7 @@ func (e *engine) account(k, used int) {
 	}
 	row := &e.row
 	*row = Request{
-		N: k + 1, UUID: msg.UUID, Time: msg.Time, Kind: "main", Model: msg.Model,
+		N: k + 1, UUID: msg.UUID(), Time: msg.Time(), Kind: "main", Model: msg.Model(),
 		Raw: max(e.raw+over, 0), Tokens: max(e.view.Tokens()+over, 0), Payload: max(e.view.PayloadTokens()+over, 0),
 		Overhead: max(over, 0), Used: used, Messages: e.view.Len(), Events: e.pending,
 	}
@@ -374,10 +374,11 @@ func (e *engine) account(k, used int) {
 	row.Output, row.Estimated = e.output(q.Message)
 	e.cacheRequest(k, row)
 	if msg.HasUsage {
-		e.reported = recordedUsage(&msg.Usage)
+		u := msg.Usage()
+		e.reported = recordedUsage(&u)
 		row.Recorded = &e.reported
 	}
-	if (!e.pol.Recorded || e.opt.Model != "" && e.opt.Model != msg.Model) && !(k == 0 && e.conv.BeginsMidway()) {
+	if (!e.pol.Recorded || e.opt.Model != "" && e.opt.Model != msg.Model()) && !(k == 0 && e.conv.BeginsMidway()) {
 		e.unanswered(k, used, row)
 	}
 	if e.opt.Observe != nil {
@@ -385,7 +386,7 @@ func (e *engine) account(k, used int) {
 	}
 	if e.opt.Send != nil {
 		sent := *row
-		e.send(&SentRequest{Request: &sent, Start: e.start(msg), End: msg.End, Stop: msg.StopReason})
+		e.send(&SentRequest{Request: &sent, Start: e.start(msg), End: msg.End(), Stop: msg.StopReason()})
 	}
 	if e.tracer != nil {
 		e.tracer.See(k+1, e.view)
@@ -404,7 +405,7 @@ func (e *engine) account(k, used int) {
 	if e.r.context[k] > e.window(k) {
 		e.above++
 	}
-	e.last = policy.Response{Message: policy.ItemID(q.Message), Time: msg.End, StopReason: msg.StopReason}
+	e.last = policy.Response{Message: policy.ItemID(q.Message), Time: msg.End(), StopReason: msg.StopReason()}
 	if msg.HasUsage {
 		e.last.Known = true
 		// The total is counterfactual; how it is split is simulated.

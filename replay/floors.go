@@ -33,8 +33,8 @@ func (r *Record) floors() steady[int] {
 	clock := headLearner{conv: r.Conv}
 	for k := range list {
 		msg := &r.Conv.Messages[r.Conv.Requests[k].Message]
-		kind := r.kind(msg.Model)
-		r.kindOf[msg.Model] = kind
+		kind := r.kind(msg.Model())
+		r.kindOf[msg.Model()] = kind
 		if kind.Mode != cache.Auto {
 			continue
 		}
@@ -44,7 +44,7 @@ func (r *Record) floors() steady[int] {
 			read, sent = u.CacheRead, u.Context()
 		}
 		pause := k > 0 && clock.sent(k).Sub(end) > kind.Lifetime()
-		end = msg.End
+		end = msg.End()
 		if k == 0 {
 			if !r.Conv.BeginsMidway() {
 				list[k] = read
@@ -73,7 +73,7 @@ func (r *Record) floors() steady[int] {
 // floor is that of request k (0-based), which has a head. Of a record whose provider caches what is marked, the part of the head that other
 // sessions keep cached stands for it.
 func (e *engine) floor(k int, head cache.Head) int {
-	if model := e.conv.Messages[e.conv.Requests[k].Message].Model; e.floors.of == nil || model != e.floors.model {
+	if model := e.conv.Messages[e.conv.Requests[k].Message].Model(); e.floors.of == nil || model != e.floors.model {
 		kind := e.r.kind(model)
 		e.floors.model, e.floors.of = model, &kind
 	}

@@ -13,8 +13,9 @@ func TestGlance(t *testing.T) {
 	at := time.Date(2026, 1, 15, 9, 0, 0, 0, time.UTC)
 	message := func(minutes, lasts int, model string, read int) session.Message {
 		begin := at.Add(time.Duration(minutes) * time.Minute)
-		return session.Message{Time: begin, End: begin.Add(time.Duration(lasts) * time.Minute), Model: model,
-			HasUsage: read > 0, Usage: jsonl.Usage{CacheRead: read}}
+		m := session.NewMessage(session.MessageData{Time: begin, End: begin.Add(time.Duration(lasts) * time.Minute), Model: model, Usage: jsonl.Usage{CacheRead: read}})
+		m.HasUsage = read > 0
+		return m
 	}
 	conversation := func(boundaries int, messages ...session.Message) *session.Conversation {
 		c := &session.Conversation{Messages: messages, Boundaries: make([]session.Boundary, boundaries)}

@@ -336,7 +336,7 @@ func (t *recordTrack) request(k int) {
 	r := t.r
 	m := r.Conv.Requests[k].Message
 	msg := &r.Conv.Messages[m]
-	for _, e := range t.thinking.of(t.view, m, msg.Model) {
+	for _, e := range t.thinking.of(t.view, m, msg.Model()) {
 		e.Stage = policy.StageServer
 		if _, err := t.view.Apply(e); err != nil {
 			t.fail(err)
@@ -357,7 +357,7 @@ func (t *recordTrack) request(k int) {
 	}
 	t.pending = -1
 	r.context = append(r.context, ctx)
-	r.largest[msg.Model] = max(r.largest[msg.Model], ctx)
+	r.largest[msg.Model()] = max(r.largest[msg.Model()], ctx)
 	r.weight = append(r.weight, t.view.PayloadTokens())
 	r.overhead = append(r.overhead, over)
 }

@@ -64,7 +64,7 @@ func (e *engine) fill(c *policy.Context, moment policy.Moment, next int) {
 	c.Agent, c.Last = e.conv.Agent, e.last
 	if len(e.conv.Requests) > 0 {
 		m := &e.conv.Messages[e.conv.Requests[at].Message]
-		c.Model = m.Model
+		c.Model = m.Model()
 		c.Overhead = e.overhead(at)
 		c.Window = e.window(at)
 		c.MaxInput, c.MaxOutput = e.at.MaxInput, e.at.MaxOutput
@@ -215,7 +215,7 @@ func (e *engine) targets(ev *Event, ed *policy.Edit) {
 // uuid is an item's name in output: the recorded uuid, or a name for a message that the policy made.
 func (e *engine) uuid(id policy.ItemID) string {
 	if id >= 0 {
-		return e.conv.Messages[id].UUID
+		return e.conv.Messages[id].UUID()
 	}
 	return "synthetic-" + strconv.Itoa(int(-id))
 }
@@ -243,7 +243,7 @@ func (e *engine) call(c *policy.Call, inserted []policy.Synthetic, next int) {
 		Cache: e.cacheCall(c, sent, k), Messages: e.view.Len(), Events: []int{len(e.events)},
 	}
 	if k >= 0 {
-		row.Model = e.conv.Messages[e.conv.Requests[k].Message].Model
+		row.Model = e.conv.Messages[e.conv.Requests[k].Message].Model()
 	}
 	row.CostUSD = e.cache.cost(cmp.Or(e.opt.Model, row.Model), row.Cache.Split, row.Output)
 	row.CostParts = callParts(row.CostUSD)
@@ -317,7 +317,7 @@ func (e *engine) Reinjected(i int) []policy.Synthetic {
 	var out []policy.Synthetic
 	for _, a := range e.conv.Boundaries[i].Attached {
 		m := &e.conv.Messages[a]
-		s := policy.Synthetic{Role: m.Role.String(), Label: "recorded " + cmp.Or(m.Attachment, m.Class.String()), Attached: true}
+		s := policy.Synthetic{Role: m.Role.String(), Label: "recorded " + cmp.Or(m.Attachment(), m.Class.String()), Attached: true}
 		for b := range m.Blocks {
 			ref := policy.Target{Item: policy.ItemID(a), Block: b}
 			s.Contents = append(s.Contents, policy.Content{Kind: m.Blocks[b].Kind, Length: m.Blocks[b].Text(), Ref: &ref})

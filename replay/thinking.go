@@ -63,7 +63,7 @@ func (e *engine) leaveOut(k int) {
 		return
 	}
 	m := e.conv.Requests[k].Message
-	edits := e.thinking.of(e.view, m, cmp.Or(e.opt.Model, e.conv.Messages[m].Model))
+	edits := e.thinking.of(e.view, m, cmp.Or(e.opt.Model, e.conv.Messages[m].Model()))
 	if e.r.asksAgain && turnEnded(e.conv, k) {
 		for i := range edits {
 			edits[i].Warm = edits[i].Kind == policy.KindServerClear
@@ -78,7 +78,7 @@ func asksAgain(conv *session.Conversation, cal *tokens.Calibration) bool {
 	yes, no := 0, 0
 	for k := range conv.Requests {
 		m := conv.Requests[k].Message
-		u := &conv.Messages[m].Usage
+		u := conv.Messages[m].Usage()
 		if !turnEnded(conv, k) || u.CacheRead == 0 {
 			continue
 		}

@@ -94,7 +94,7 @@ const defaultMaxOutput = 32000
 // client's default where the model is not known.
 func (r *Record) ModelAt(opt Options, n int) (model string, maxOutput int) {
 	if k := min(n, len(r.Conv.Requests)) - 1; k >= 0 {
-		model = r.Conv.Messages[r.Conv.Requests[k].Message].Model
+		model = r.Conv.Messages[r.Conv.Requests[k].Message].Model()
 	}
 	model = cmp.Or(opt.Model, model)
 	m, _ := r.models.Find(model)

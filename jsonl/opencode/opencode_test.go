@@ -81,7 +81,7 @@ func shape(t *testing.T, conv *session.Conversation) []string {
 			}
 		}
 		if m.HasUsage {
-			line += fmt.Sprintf(" [%d %d %d %d/%d $%d]", m.Usage.Input, m.Usage.CacheWrite, m.Usage.CacheRead, m.Usage.Output, m.Usage.Thinking, m.Usage.Nano)
+			line += fmt.Sprintf(" [%d %d %d %d/%d $%d]", m.Usage().Input, m.Usage().CacheWrite, m.Usage().CacheRead, m.Usage().Output, m.Usage().Thinking, m.Usage().Nano)
 		}
 		for b := range m.Blocks {
 			bl := &m.Blocks[b]

@@ -153,17 +153,17 @@ func (conv *Conversation) Prompts() *Prompts {
 		if msg.Class != ClassPrompt || msg.RecordOnly {
 			continue
 		}
-		id := jsonl.ShortID(msg.UUID)
+		id := jsonl.ShortID(msg.UUID())
 		for n := 2; ; n++ {
 			if _, taken := p.at[id]; !taken {
 				break
 			}
-			id = jsonl.ShortHash(msg.UUID + "#" + strconv.Itoa(n))
+			id = jsonl.ShortHash(msg.UUID() + "#" + strconv.Itoa(n))
 		}
 		p.at[id], p.tags[m] = m, id
 	}
 	for m := range p.tags {
-		for _, u := range append([]string{conv.Messages[m].UUID}, conv.Messages[m].UUIDs...) {
+		for _, u := range append([]string{conv.Messages[m].UUID()}, conv.Messages[m].UUIDs()...) {
 			if _, taken := p.at[u]; !taken {
 				p.at[u] = m
 			}

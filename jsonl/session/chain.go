@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 )
@@ -20,7 +21,7 @@ type chain struct {
 	tools    map[string]int32 // tool_use id -> index into calls
 	calls    []toolCall
 	parts    [][]Block // blocks of the current message, by line
-	uuids    []string  // of these lines
+	lines    []int32   // these lines
 	turnOver bool      // a line since the last message ended the turn
 	conv     *Conversation
 	queued   map[int32][]int32 // by result: the queued prompts that were sent beside it and are not emitted yet
@@ -188,6 +189,11 @@ func (c *chain) edited(i int32) {
 	}
 }
 
+// origin is what messages of a client's version share.
+func (c *chain) origin(version string) *origin {
+	return reuse(&c.ld.from, origin{version: version, uuids: c.ld.uuids})
+}
+
 // earlier adds a placeholder where the first line names a parent that is not in the file.
 func (c *chain) earlier() {
 	if len(c.path) == 0 {
@@ -199,10 +205,12 @@ func (c *chain) earlier() {
 	}
 	before := NewBlock(jsonl.ContentBlock{Kind: jsonl.KindText, Type: "text", IsString: true})
 	before.Line = n.line
-	c.conv.Messages = append(c.conv.Messages, Message{
-		UUID: "earlier-" + n.parentID, Role: User, Class: ClassMeta, Time: n.time, Earlier: true, Version: n.env.version, Line: n.line, LastLine: n.line,
-		Blocks: []Block{before},
-	})
+	m := Message{
+		Role: User, Class: ClassMeta, Earlier: true, Line: n.line, LastLine: n.line, Blocks: []Block{before},
+		uuid: c.ld.uuids.add("earlier-" + n.parentID), origin: c.origin(n.env.version),
+	}
+	m.time, m.timeRest = ticks(n.time)
+	c.conv.Messages = append(c.conv.Messages, m)
 	c.ld.notes.add(&c.conv.Warnings, CodeEarlier, int(n.line), "the conversation began before this file: a placeholder holds what the first request had in context")
 }
 
@@ -224,7 +232,11 @@ func (c *chain) assistant(group int32) {
 	}
 	c.after = nil
 	var m Message
-	c.parts, c.uuids = c.parts[:0], c.uuids[:0]
+	var last *reply
+	var whole reply
+	var speech voice
+	var end time.Time
+	c.parts, c.lines = c.parts[:0], c.lines[:0]
 	for _, i := range c.members[group] {
 		n := &c.ld.nodes[i]
 		if n.apiError {
@@ -236,29 +248,18 @@ func (c *chain) assistant(group int32) {
 		}
 		n.emitted, n.used, n.at = true, true, int32(len(c.conv.Messages)+1)
 		if len(c.parts) == 0 {
-			m = Message{
-				UUID: n.uuid, ID: n.reply.id, Role: Assistant, Class: ClassResponse, Time: n.time, Model: n.reply.model, Version: n.env.version,
-				NoRequest: n.noRequest, Window: c.ld.windowAt(i), Line: n.line,
-			}
+			m = Message{Role: Assistant, Class: ClassResponse, NoRequest: n.noRequest, Line: n.line, origin: c.origin(n.env.version)}
+			m.time, m.timeRest = ticks(n.time)
+			whole.id, speech = n.reply.id, voice{model: n.reply.voice.model, window: c.ld.windowAt(i)}
 		}
-		c.uuids, c.parts = append(c.uuids, n.uuid), append(c.parts, blocks)
+		c.lines, c.parts = append(c.lines, i), append(c.parts, blocks)
 		n.blocks = nil // the message has them
 		m.LastLine = max(m.LastLine, n.line)
-		if n.time.After(m.End) {
-			m.End = n.time
+		if n.time.After(end) {
+			end = n.time
 		}
-		if n.reply.stop != "" {
-			m.StopReason = n.reply.stop
-		}
-		if n.reply.hasUsage {
-			out := max(m.Usage.Output, n.reply.usage.Output)
-			think := max(m.Usage.Thinking, n.reply.usage.Thinking)
-			if !m.HasUsage || n.reply.usage.Iterated() && !m.Usage.Iterated() {
-				m.Usage = n.reply.usage
-			}
-			m.Usage.Output, m.Usage.Thinking = out, think
-			m.HasUsage = true
-		}
+		last, speech.stop = n.reply, cmp.Or(n.reply.voice.stop, speech.stop)
+		whole.merge(last)
 	}
 	c.said[group] = true
 	if c.in(group) {
@@ -267,11 +268,15 @@ func (c *chain) assistant(group int32) {
 	if len(c.parts) == 0 {
 		return
 	}
-	m.UUIDs, m.Blocks = slices.Clone(c.uuids), joined(c.parts)
+	c.named(&m, c.lines)
+	m.Blocks = joined(c.parts)
+	m.end, m.endRest = ticks(end)
+	whole.voice = c.ld.share(speech)
+	m.reply = reuse(&last, whole)
 	c.turnOver = false
-	m.Synthetic = m.Model == synthetic
-	if m.Synthetic || m.NoRequest || m.Usage.Context() == 0 {
-		m.HasUsage, m.OutputOnly = false, !m.Synthetic && m.Usage.Output > 0
+	m.Synthetic, m.HasUsage = m.Model() == synthetic, whole.has
+	if u := m.Usage(); m.Synthetic || m.NoRequest || u.Context() == 0 {
+		m.HasUsage, m.OutputOnly = false, !m.Synthetic && u.Output > 0
 	}
 	c.restarts.responded = c.restarts.responded || !m.Synthetic
 	c.conv.Messages = append(c.conv.Messages, m)
@@ -291,15 +296,16 @@ func (c *chain) user(i int32) {
 	if c.goesWithPrompt(n) {
 		n.at = int32(len(c.conv.Messages))
 		m := &c.conv.Messages[len(c.conv.Messages)-1]
-		m.UUIDs = append(m.UUIDs, n.uuid)
+		c.follow(m, i)
 		m.Blocks = append(m.Blocks, blocks...)
 		m.LastLine = max(m.LastLine, n.line)
 		return
 	}
 	m := Message{
-		UUID: n.uuid, UUIDs: []string{n.uuid}, Role: User, Class: n.class, Effort: effortSet(n), Time: n.time, Blocks: slices.Clip(blocks),
-		Version: n.env.version, Attachment: n.attachment(), Line: n.line, LastLine: n.line,
+		Role: User, Class: n.class, Blocks: slices.Clip(blocks), Line: n.line, LastLine: n.line,
+		uuid: i, lines: 1, origin: c.origin(n.env.version), more: moreOf(n.attachment(), effortSet(n)),
 	}
+	m.time, m.timeRest = ticks(n.time)
 	at := len(c.conv.Messages)
 	switch {
 	case n.class == ClassSummary && at > 0:
@@ -328,7 +334,7 @@ func (c *chain) goesWithPrompt(n *node) bool {
 	}
 	m := &c.conv.Messages[len(c.conv.Messages)-1]
 	p := &c.ld.nodes[n.parent]
-	return m.Class == ClassPrompt && p.kind == nodeUser && p.time.Equal(n.time) && len(m.UUIDs) > 0 && m.UUIDs[len(m.UUIDs)-1] == p.uuid
+	return m.Class == ClassPrompt && p.kind == nodeUser && p.time.Equal(n.time) && c.endsAt(m, n.parent)
 }
 
 // midRun reports whether the last message is a tool result: the agent is running, and a prompt here was queued and
@@ -355,9 +361,9 @@ func (c *chain) finish() {
 	versions := map[string]bool{"": true}
 	for k := range conv.Messages {
 		m := &conv.Messages[k]
-		if !versions[m.Version] {
-			versions[m.Version] = true
-			conv.Versions = append(conv.Versions, m.Version)
+		if v := m.Version(); !versions[v] {
+			versions[v] = true
+			conv.Versions = append(conv.Versions, v)
 		}
 		if m.Lost {
 			c.warn(int(m.Line), "the result of %s is not in the file: a placeholder takes its place", lostIDs(m))
@@ -375,7 +381,7 @@ func (c *chain) finish() {
 	conv.alike = alike(conv.Product)
 	if len(conv.Requests) > 0 {
 		m := &conv.Messages[conv.Requests[0].Message]
-		conv.Model, conv.Version = m.Model, m.Version
+		conv.Model, conv.Version = m.Model(), m.Version()
 	} else if len(conv.Versions) > 0 {
 		conv.Version = conv.Versions[0]
 	}

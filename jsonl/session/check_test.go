@@ -24,20 +24,20 @@ func checkConversation(t *testing.T, conv *session.Conversation) {
 	requests := 0
 	for i := range conv.Messages {
 		m := &conv.Messages[i]
-		for _, u := range m.UUIDs {
+		for _, u := range m.UUIDs() {
 			if at, twice := lines[u]; twice {
 				t.Errorf("message %d: line %s stands in message %d already", i, u, at)
 			}
 			lines[u] = i
 		}
-		if len(m.UUIDs) > 0 && m.UUIDs[0] != m.UUID {
-			t.Errorf("message %d: uuid %s, first line %s", i, m.UUID, m.UUIDs[0])
+		if len(m.UUIDs()) > 0 && m.UUIDs()[0] != m.UUID() {
+			t.Errorf("message %d: uuid %s, first line %s", i, m.UUID(), m.UUIDs()[0])
 		}
-		if m.ID != "" {
-			if at, twice := messages[m.ID]; twice {
-				t.Errorf("message %d: message %s stands at %d already", i, m.ID, at)
+		if m.ID() != "" {
+			if at, twice := messages[m.ID()]; twice {
+				t.Errorf("message %d: message %s stands at %d already", i, m.ID(), at)
 			}
-			messages[m.ID] = i
+			messages[m.ID()] = i
 		}
 		if m.Role == session.Assistant && !m.Synthetic && !m.NoRequest {
 			requests++

@@ -55,41 +55,6 @@ var classNames = [...]string{"response", "prompt", "tool_result", "meta", "comma
 
 func (c Class) String() string { return classNames[c] }
 
-// Message is one message of a conversation, as the API counts messages, which wire.BodyMessage holds as sent.
-// Messages of the recorded track alone (summaries, and messages that a compaction re-injected) have RecordOnly set
-// and are not part of the raw history.
-type Message struct {
-	UUID       string   // of its first line
-	UUIDs      []string // of every line, file order; UUIDs[0] == UUID
-	ID         string   // message.id of an assistant message, else ""
-	Role       Role
-	Class      Class
-	Time       time.Time
-	End        time.Time // of its last line
-	Blocks     []Block
-	Model      string
-	StopReason string
-	Usage      jsonl.Usage
-	HasUsage   bool   // a real response: not <synthetic>, not all zero
-	OutputOnly bool   // Usage.Output is recorded, the input is not: HasUsage is false
-	Synthetic  bool   // model "<synthetic>": written by the client, never sent as such
-	NoRequest  bool   // a response for which no request of this session is counted: an earlier session asked for it, or it was interrupted; HasUsage is false
-	Window     int    // of a response: the model's whole context window as recorded, tokens; 0: not recorded
-	RecordOnly bool   // on the recorded track only
-	Reattached bool   // a compaction re-injected it: the Attached of a boundary names it
-	Lost       bool   // a placeholder for tool_results that are not in the file
-	Earlier    bool   // a placeholder for the history before the start of the file
-	Queued     bool   // a prompt queued while the agent ran: ends no turn
-	Stopped    bool   // a prompt before which the agent had run and stopped, even where no response shows it
-	Uncounted  bool   // the client's own estimate of its context leaves it out
-	Attachment string // attachment type, for ClassAttachment
-	Effort     string // level of reasoning effort that a command set from here on, "auto" for the client's choice; else ""
-	Version    string // client version that wrote it
-	File       int32  // index into Conversation.Sources
-	Line       int32  // of its first line
-	LastLine   int32  // of its last line
-}
-
 // APICall is one request on the chain. Its input is every message before Message.
 type APICall struct {
 	N       int // 1-based

@@ -13,7 +13,7 @@ import (
 func (ld *loader) link() {
 	for i := range ld.nodes {
 		n := &ld.nodes[i]
-		p, ok := int32(i)-1, i > 0 && ld.nodes[i-1].uuid == n.parentID // the usual case
+		p, ok := int32(i)-1, i > 0 && ld.uuids.is(int32(i)-1, n.parentID) // the usual case
 		if !ok {
 			p, ok = ld.lineOf(n.parentID)
 		}
@@ -211,7 +211,7 @@ func (ld *loader) split() (main []int32, sides []side) {
 					return -1, i
 				})
 			}
-			key = ld.nodes[roots[i]].uuid
+			key = ld.uuids.text(roots[i])
 		}
 		j, ok := at[key]
 		if !ok {

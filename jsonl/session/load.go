@@ -93,6 +93,7 @@ type loader struct {
 	path     string
 	nodes    []node
 	blocks   []Block // the last ones that were made
+	uuids    *uuids  // of the nodes, then of what more messages have
 	byUUID   lineIndex
 	lines    Accounting
 	watch    LoadOptions // its Item and Aside
@@ -115,6 +116,8 @@ type loader struct {
 	removed  map[string]bool // uuids that a snip removed
 	env      *envelope       // of the last line
 	last     *reply          // of the last assistant line
+	voices   map[voice]*voice
+	from     *origin         // of the last message
 	convs    int32           // conversations so far
 	foreign  *foreign.Writer // of a session of another agent, else nil
 	recorded foreign.Session // what recorded it, where a line says so
@@ -127,7 +130,7 @@ type loader struct {
 func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) {
 	limits := opt.Limits.Filled()
 	ns := &notes{path: path, most: int(limits.Findings), kinds: map[Code]int{}, watch: opt.Warned}
-	ld := &loader{path: path, lines: Accounting{SetAside: map[Reason]int{}}, watch: opt, notes: ns, limits: limits}
+	ld := &loader{path: path, lines: Accounting{SetAside: map[Reason]int{}}, watch: opt, notes: ns, limits: limits, uuids: &uuids{}, voices: map[voice]*voice{}}
 	src, err := ld.recognise(src, file)
 	if err != nil {
 		return nil, err
@@ -310,12 +313,13 @@ func (ld *loader) add(e *jsonl.Entry) {
 	}
 	env := reuse(&ld.env, envelope{version: e.Version, agent: e.AgentID, sessionID: e.SessionID, cwd: e.CWD})
 	ld.nodes = append(ld.nodes, node{
-		uuid: uuid, parentID: e.ParentUUID, time: e.Time, env: env, line: int32(e.Line),
+		parentID: e.ParentUUID, time: e.Time, env: env, line: int32(e.Line),
 		parent: -1, child: -1, last: -1, next: -1, group: -1,
 		submitted: submitted, rootless: !e.HasParent, sidechain: e.IsSidechain,
 		cleared: e.ParentUUID == "" && isOutputOf(clearHook, e), resumed: isOutputOf(resumeHook, e),
 	})
-	ld.byUUID.add(ld.nodes)
+	ld.uuids.add(uuid)
+	ld.byUUID.add(ld.uuids)
 	n := &ld.nodes[len(ld.nodes)-1]
 	if e.LogicalParentUUID != "" {
 		n.own().logicalID = e.LogicalParentUUID
@@ -363,6 +367,19 @@ func reuse[T comparable](last **T, value T) *T {
 	return *last
 }
 
+// share returns what responses have in common.
+func (ld *loader) share(v voice) *voice {
+	if ld.last != nil && *ld.last.voice == v {
+		return ld.last.voice
+	}
+	kept, ok := ld.voices[v]
+	if !ok {
+		kept = &voice{v.model, v.stop, v.window}
+		ld.voices[v] = kept
+	}
+	return kept
+}
+
 func (ld *loader) metadata(e *jsonl.Entry, name string, raw []byte, into any) {
 	if len(raw) == 0 {
 		ld.warn(CodeMetadata, e.Line, "a %s line without %s", e.Subtype, name)
@@ -376,7 +393,7 @@ func (ld *loader) metadata(e *jsonl.Entry, name string, raw []byte, into any) {
 func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	m := &e.Message
 	if n.kind == nodeAssistant {
-		n.reply = reuse(&ld.last, reply{id: m.ID, model: m.Model, stop: m.StopReason, usage: m.Usage, hasUsage: m.HasUsage})
+		n.reply = reuse(&ld.last, reply{id: m.ID, voice: ld.share(voice{m.Model, m.StopReason, 0}), usage: usageOf(&m.Usage), has: m.HasUsage})
 	}
 	if m.OddUsage != "" && n.kind == nodeAssistant {
 		ld.warn(CodeUsage, e.Line, "the recorded usage is not used: %s", m.OddUsage)

@@ -5,14 +5,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
 
 // node is a chained line while a file is linked. To keep it small, fields that consecutive lines share are in
 // envelope and reply, and rare fields in special.
 type node struct {
-	uuid     string
 	parentID string
 	head     string // start of a message's text; a system line's subtype; an attachment's or an unknown type
 	time     time.Time
@@ -51,13 +49,6 @@ type node struct {
 // envelope holds fields that consecutive lines share.
 type envelope struct {
 	version, agent, sessionID, cwd string
-}
-
-// reply holds fields that the lines of one response repeat.
-type reply struct {
-	id, model, stop string
-	usage           jsonl.Usage
-	hasUsage        bool
 }
 
 // special holds rare fields.

@@ -169,23 +169,22 @@ func (c *chain) findQueued() {
 func (c *chain) emitQueued(from int) {
 	var sent []int32
 	for m := from; m < len(c.conv.Messages); m++ {
-		for _, uuid := range c.conv.Messages[m].UUIDs {
-			if i, ok := c.ld.lineOf(uuid); ok {
-				sent = append(sent, c.queued[i]...)
-				delete(c.queued, i)
-			}
+		for _, i := range c.linesOf(&c.conv.Messages[m]) {
+			sent = append(sent, c.queued[i]...)
+			delete(c.queued, i)
 		}
 	}
 	slices.Sort(sent)
 	for _, k := range sent {
 		q := &c.ld.queued[k]
 		q.used = true
-		uuid := fmt.Sprintf("queued-%d", q.block.Line)
-		c.conv.Messages = append(c.conv.Messages, Message{
-			UUID: uuid, UUIDs: []string{uuid}, Role: User, Class: ClassPrompt, Queued: true, Time: q.taken,
+		m := Message{
+			Role: User, Class: ClassPrompt, Queued: true, Blocks: []Block{q.block}, Line: q.block.Line, LastLine: q.block.Line,
 			Uncounted: olderThan(q.version, "2.1.33"), // they estimate no attachments
-			Blocks:    []Block{q.block}, Version: q.version, Attachment: typeQueued, Line: q.block.Line, LastLine: q.block.Line,
-		})
+			uuid:      c.ld.uuids.add(fmt.Sprintf("queued-%d", q.block.Line)), lines: 1, origin: c.origin(q.version), more: moreOf(typeQueued, ""),
+		}
+		m.time, m.timeRest = ticks(q.taken)
+		c.conv.Messages = append(c.conv.Messages, m)
 		c.turnOver = false
 	}
 }

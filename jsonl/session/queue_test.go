@@ -155,7 +155,7 @@ func TestQueuedPromptsAreRead(t *testing.T) {
 				}
 				texts[cut(text)] = true
 			}
-			if strings.HasPrefix(f.Main.Messages[m].UUID, "queued-") {
+			if strings.HasPrefix(f.Main.Messages[m].UUID(), "queued-") {
 				unlogged++
 			}
 		}

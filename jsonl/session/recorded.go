@@ -12,7 +12,7 @@ func (c *chain) boundary(i int32) {
 	compact := n.rare().compact
 	c.typed()
 	c.begin(Boundary{
-		UUID: n.uuid, Line: int(n.line), Trigger: compact.Trigger, PreTokens: compact.PreTokens, PostTokens: compact.PostTokens,
+		UUID: c.ld.uuids.text(i), Line: int(n.line), Trigger: compact.Trigger, PreTokens: compact.PreTokens, PostTokens: compact.PostTokens,
 		Time: n.time, Version: n.env.version, Before: len(c.conv.Messages), Summary: -1, Preserved: c.preserved(compact),
 		Usage: recordedUsage(compact.Usage),
 	})
@@ -37,7 +37,7 @@ func (c *chain) summary(i int32, at int) {
 	if c.manualFollows(i) {
 		trigger = "manual"
 	}
-	c.begin(Boundary{UUID: n.uuid, Line: int(n.line), Trigger: trigger, Time: n.time, Version: n.env.version, Before: at, Summary: at})
+	c.begin(Boundary{UUID: c.ld.uuids.text(i), Line: int(n.line), Trigger: trigger, Time: n.time, Version: n.env.version, Before: at, Summary: at})
 }
 
 // manualFollows reports whether the /compact command is a child of a summary.
@@ -70,7 +70,7 @@ func (c *chain) ofCompact(i int32) bool {
 func (c *chain) typed() {
 	for k := len(c.conv.Messages) - 1; k >= 0; k-- {
 		m := &c.conv.Messages[k]
-		if i, ok := c.ld.lineOf(m.UUID); !ok || !c.ofCompact(i) {
+		if i, ok := c.ld.lineOf(m.UUID()); !ok || !c.ofCompact(i) {
 			return
 		}
 		m.RecordOnly = true
@@ -106,7 +106,7 @@ func (c *chain) microcompaction(i int32) {
 	n.used = true
 	micro := n.rare().micro
 	c.conv.Micro = append(c.conv.Micro, Microcompaction{
-		UUID: n.uuid, Line: int(n.line), Trigger: micro.Trigger, PreTokens: micro.PreTokens, TokensSaved: micro.TokensSaved,
+		UUID: c.ld.uuids.text(i), Line: int(n.line), Trigger: micro.Trigger, PreTokens: micro.PreTokens, TokensSaved: micro.TokensSaved,
 		ToolIDs: micro.ToolIDs, Attachments: micro.Attachments, Time: n.time, Version: n.env.version, Before: len(c.conv.Messages),
 	})
 }

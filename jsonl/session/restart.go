@@ -53,7 +53,7 @@ func (c *chain) restart(i int32) {
 		return
 	}
 	c.restarts.said = false
-	r := Restart{UUID: n.uuid, Line: int(n.line), Sign: sign, Time: n.time, Version: n.env.version, Before: len(conv.Messages)}
+	r := Restart{UUID: c.ld.uuids.text(i), Line: int(n.line), Sign: sign, Time: n.time, Version: n.env.version, Before: len(conv.Messages)}
 	if sign != SignTorn {
 		r.Left = c.left(&r)
 	}
@@ -84,7 +84,7 @@ func (c *chain) sign(n *node) RestartSign {
 		return ""
 	case n.resumed:
 		return SignHook
-	case n.kind == nodeAssistant && n.reply.model == synthetic && n.head == noResponse:
+	case n.kind == nodeAssistant && n.reply.voice.model == synthetic && n.head == noResponse:
 		return SignNoResponse
 	case n.env.version != "" && c.version != "" && n.env.version != c.version && n.kind != nodeOther:
 		return SignVersion

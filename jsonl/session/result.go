@@ -31,8 +31,8 @@ func (c *chain) toolResults(group int32, at int) {
 	if len(lost) > 0 {
 		// finish drops it again where nothing follows.
 		c.conv.Messages = append(c.conv.Messages, Message{
-			UUID: "lost-" + lost[0].ID, Role: User, Class: ClassToolResult, Time: msg.Time, Blocks: lost, Lost: true,
-			Version: msg.Version, File: msg.File, Line: msg.Line, LastLine: msg.LastLine,
+			Role: User, Class: ClassToolResult, Blocks: lost, Lost: true, Line: msg.Line, LastLine: msg.LastLine,
+			uuid: c.ld.uuids.add("lost-" + lost[0].ID), origin: msg.origin, time: msg.time, timeRest: msg.timeRest,
 		})
 	}
 	for _, i := range c.members[group] {

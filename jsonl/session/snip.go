@@ -105,7 +105,7 @@ func (g *grafts) add(i int32) {
 	var lines []int32
 	at := i
 	for at >= 0 && g.in(at) && !g.onPath(at) {
-		if n := &g.ld.nodes[at]; g.passed[at] || n.kind.message() && !g.ld.removed[n.uuid] && !g.belongs(at) {
+		if n := &g.ld.nodes[at]; g.passed[at] || n.kind.message() && !g.ld.removed[g.ld.uuids.text(at)] && !g.belongs(at) {
 			break
 		}
 		g.ld.nodes[at].onPath = true
@@ -142,7 +142,7 @@ func (c *chain) snip(i int32) {
 	n := &c.ld.nodes[i]
 	n.used = true
 	c.conv.Snips = append(c.conv.Snips, RecordedSnip{
-		UUID: n.uuid, Line: int(n.line), Call: -1, Removed: n.rare().removed, Time: n.time, Version: n.env.version, Before: len(c.conv.Messages),
+		UUID: c.ld.uuids.text(i), Line: int(n.line), Call: -1, Removed: n.rare().removed, Time: n.time, Version: n.env.version, Before: len(c.conv.Messages),
 	})
 }
 
@@ -272,7 +272,7 @@ func (c *chain) byRecord(call *SnipCall, s *RecordedSnip) {
 // ended.
 func (c *chain) byCall(k int) (RecordedSnip, bool) {
 	call := &c.conv.SnipCalls[k]
-	s := RecordedSnip{Line: call.Line, Call: k, Reason: call.Reason, Time: c.conv.Messages[call.Answered].Time, Version: c.conv.Messages[call.Message].Version, Before: call.Answered + 1}
+	s := RecordedSnip{Line: call.Line, Call: k, Reason: call.Reason, Time: c.conv.Messages[call.Answered].Time(), Version: c.conv.Messages[call.Message].Version(), Before: call.Answered + 1}
 	for _, p := range call.Prompts {
 		turn := c.conv.Turn(p)
 		s.Messages = append(s.Messages, turn...)

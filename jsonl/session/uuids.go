@@ -1,6 +1,110 @@
 package session
 
-import "hash/maphash"
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"hash/maphash"
+	"strings"
+)
+
+// uuids are the uuids of lines, by place, exactly as recorded.
+type uuids struct {
+	list  chunks[uuid]
+	texts chunks[string] // those that are other texts
+}
+
+// uuid is a uuid in less than half of its memory: its 16 bytes, where it is written as most are, in 32 lower-case digits
+// and four hyphens; of any other text its place in uuids.texts.
+type uuid struct {
+	bytes [16]byte
+	other bool
+}
+
+const uuidLen = 36
+
+// hyphens are the places in uuid.bytes before which a hyphen is written.
+const hyphens = 1<<4 | 1<<6 | 1<<8 | 1<<10
+
+// parseUUID reads a uuid. Another text has no bytes.
+func parseUUID(s string) (id uuid) {
+	if len(s) != uuidLen {
+		return uuid{other: true}
+	}
+	k := 0
+	for i := range id.bytes {
+		if hyphens>>i&1 != 0 {
+			if s[k] != '-' {
+				return uuid{other: true}
+			}
+			k++
+		}
+		high, low := digit(s[k]), digit(s[k+1])
+		if high > 15 || low > 15 {
+			return uuid{other: true}
+		}
+		id.bytes[i] = high<<4 | low
+		k += 2
+	}
+	return id
+}
+
+// digit is the value of a lower-case hexadecimal digit, over 15 of anything else.
+func digit(c byte) byte {
+	switch {
+	case c >= '0' && c <= '9':
+		return c - '0'
+	case c >= 'a' && c <= 'f':
+		return c - 'a' + 10
+	}
+	return 16
+}
+
+func (id *uuid) String() string {
+	var s [uuidLen]byte
+	k := 0
+	for i := range id.bytes {
+		if hyphens>>i&1 != 0 {
+			s[k] = '-'
+			k++
+		}
+		hex.Encode(s[k:k+2], id.bytes[i:i+1])
+		k += 2
+	}
+	return string(s[:])
+}
+
+// add keeps a uuid and returns its place.
+func (u *uuids) add(s string) int32 {
+	id := parseUUID(s)
+	if id.other {
+		binary.LittleEndian.PutUint32(id.bytes[:], uint32(u.texts.add(strings.Clone(s))))
+	}
+	return u.list.add(id)
+}
+
+// text is the uuid at a place.
+func (u *uuids) text(i int32) string {
+	id := u.list.at(i)
+	if id.other {
+		return u.other(id)
+	}
+	return id.String()
+}
+
+// is reports whether the uuid at a place is a text.
+func (u *uuids) is(i int32, text string) bool {
+	id, want := u.list.at(i), parseUUID(text)
+	return u.same(id, &want, text)
+}
+
+// same reports whether a uuid of the list is another, which may be another text.
+func (u *uuids) same(id, want *uuid, text string) bool {
+	return id.other == want.other && (want.other && u.other(id) == text || !want.other && id.bytes == want.bytes)
+}
+
+func (u *uuids) other(id *uuid) string {
+	return *u.texts.at(int32(binary.LittleEndian.Uint32(id.bytes[:])))
+}
 
 // lineIndex finds lines by uuid, in a twelfth of the memory of a map: it holds their places, and compares with the lines.
 type lineIndex struct {
@@ -16,30 +120,97 @@ func newLineIndex(lines int) lineIndex {
 	return lineIndex{seed: maphash.MakeSeed(), slots: make([]int32, size)}
 }
 
-// slot is the slot of a uuid, or the free one where it belongs.
-func (x *lineIndex) slot(nodes []node, uuid string) *int32 {
-	for at := maphash.String(x.seed, uuid); ; at++ {
+// slot is the slot of a uuid, or the free one where it belongs. text is that of another form.
+func (x *lineIndex) slot(all *uuids, id *uuid, text string) *int32 {
+	var at uint64
+	if id.other {
+		at = maphash.String(x.seed, text)
+	} else {
+		at = maphash.Bytes(x.seed, id.bytes[:])
+	}
+	for ; ; at++ {
 		s := &x.slots[at&uint64(len(x.slots)-1)]
-		if *s == 0 || nodes[*s-1].uuid == uuid {
+		if *s == 0 || all.same(all.list.at(*s-1), id, text) {
 			return s
 		}
 	}
 }
 
-// add adds the last line, whose uuid no other has.
-func (x *lineIndex) add(nodes []node) {
-	if 2*len(nodes) > len(x.slots) {
-		*x = newLineIndex(2 * len(nodes))
-		for i := range nodes {
-			*x.slot(nodes, nodes[i].uuid) = int32(i) + 1
-		}
-		return
+// add adds the last uuid, which no other line has.
+func (x *lineIndex) add(all *uuids) {
+	from := all.list.len() - 1
+	if 2*from >= len(x.slots) {
+		*x, from = newLineIndex(2*from+2), 0
 	}
-	*x.slot(nodes, nodes[len(nodes)-1].uuid) = int32(len(nodes))
+	for ; from < all.list.len(); from++ {
+		id, text := all.list.at(int32(from)), ""
+		if id.other {
+			text = all.other(id)
+		}
+		*x.slot(all, id, text) = int32(from) + 1
+	}
+}
+
+// find is the line with a uuid.
+func (x *lineIndex) find(all *uuids, text string) (line int32, ok bool) {
+	id := parseUUID(text)
+	line = *x.slot(all, &id, text) - 1
+	return line, line >= 0
 }
 
 // lineOf is the line with a uuid.
-func (ld *loader) lineOf(uuid string) (line int32, ok bool) {
-	line = *ld.byUUID.slot(ld.nodes, uuid) - 1
-	return line, line >= 0
+func (ld *loader) lineOf(uuid string) (line int32, ok bool) { return ld.byUUID.find(ld.uuids, uuid) }
+
+// named sets the uuids of a message: those of lines.
+func (c *chain) named(m *Message, lines []int32) {
+	m.uuid, m.lines = lines[0], int32(len(lines))
+	if int(lines[len(lines)-1]-lines[0]) == len(lines)-1 {
+		return // they stand in a row
+	}
+	all := &c.ld.uuids.list
+	m.uuid = int32(all.len())
+	for _, i := range lines {
+		all.add(*all.at(i))
+	}
+}
+
+// endsAt reports whether a line is the last one of a message.
+func (c *chain) endsAt(m *Message, line int32) bool {
+	all := &c.ld.uuids.list
+	return m.lines > 0 && *all.at(m.uuid + m.lines - 1) == *all.at(line)
+}
+
+// linesOf lists the lines of a message.
+func (c *chain) linesOf(m *Message) (lines []int32) {
+	all := c.ld.uuids
+	for k := range m.lines {
+		i := m.uuid + k
+		if int(i) >= len(c.ld.nodes) { // a copy
+			id, text := all.list.at(i), ""
+			if id.other {
+				text = all.other(id)
+			}
+			i = *c.ld.byUUID.slot(all, id, text) - 1
+		}
+		if i >= 0 {
+			lines = append(lines, i)
+		}
+	}
+	return lines
+}
+
+// follow adds the uuid of a further line to a message.
+func (c *chain) follow(m *Message, line int32) {
+	all := &c.ld.uuids.list
+	if end := m.uuid + m.lines; end != line {
+		if int(end) != all.len() {
+			from := m.uuid
+			m.uuid = int32(all.len())
+			for i := range m.lines {
+				all.add(*all.at(from + i))
+			}
+		}
+		all.add(*all.at(line))
+	}
+	m.lines++
 }

@@ -174,7 +174,7 @@ func (c *chain) up(i int32, linear bool) int32 {
 			c.ld.warn(CodeLostLogical, int(n.line), "the last message before the compaction, %s, is not in the file and may be lost: treated as following line %d", n.rare().logicalID, c.ld.nodes[p].line)
 		}
 	case n.class == ClassSummary && n.kind == nodeUser: // the 1.0.x form: a summary without a boundary
-	case n.parentID == n.uuid:
+	case c.ld.uuids.is(i, n.parentID):
 		c.cycle(i, p)
 	case n.parentID != "":
 		if p >= 0 && !c.ld.removed[n.parentID] {

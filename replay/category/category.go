@@ -61,7 +61,7 @@ func (k *Classes) Of(v *view.View, t policy.Target) (c Name, of string) {
 	case msg.Class == session.ClassSummary:
 		return Summaries, "recorded"
 	case msg.Reattached:
-		return Reinjected, msg.Attachment
+		return Reinjected, msg.Attachment()
 	}
 	switch bl.Kind {
 	case jsonl.KindToolUse, jsonl.KindServerToolUse:
@@ -76,7 +76,7 @@ func (k *Classes) Of(v *view.View, t policy.Target) (c Name, of string) {
 	case jsonl.KindImage, jsonl.KindDocument:
 		return Images, ""
 	case jsonl.KindAttachment:
-		return Attachments, msg.Attachment
+		return Attachments, msg.Attachment()
 	}
 	switch {
 	case msg.Role == session.Assistant:

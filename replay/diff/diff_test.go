@@ -30,10 +30,10 @@ func said(n int) *session.Conversation {
 		if role == session.Assistant {
 			class = session.ClassResponse
 		}
-		conv.Messages = append(conv.Messages, session.Message{
-			UUID: string(rune('a' + i)), Role: role, Class: class, Line: int32(i + 1),
-			Blocks: []session.Block{session.NewBlock(jsonl.ContentBlock{Kind: jsonl.KindText, Type: "text", Text: jsonl.Measure("x")})},
-		})
+		m := session.NewMessage(session.MessageData{UUID: string(rune('a' + i))})
+		m.Role, m.Class, m.Line = role, class, int32(i+1)
+		m.Blocks = []session.Block{session.NewBlock(jsonl.ContentBlock{Kind: jsonl.KindText, Type: "text", Text: jsonl.Measure("x")})}
+		conv.Messages = append(conv.Messages, m)
 	}
 	conv.IndexTools()
 	return conv

@@ -189,7 +189,7 @@ func About(conv *session.Conversation, m *session.Message) string {
 	case m.Earlier:
 		return "earlier history"
 	case m.Class == session.ClassAttachment:
-		return "attachment " + m.Attachment
+		return "attachment " + m.Attachment()
 	case m.Role == session.User && m.Class != session.ClassToolResult:
 		parts = append([]string{m.Class.String()}, parts...)
 	}

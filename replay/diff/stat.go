@@ -137,7 +137,7 @@ func Marks(v *view.View) []Mark {
 			Edits: n, TokensBefore: e.Before, TokensAfter: e.After,
 		}
 		if head, _, tail, ok := Segment(v, &e); ok && e.Kind == policy.KindSummarize {
-			m.Head, m.Tail = v.Message(head).UUID, v.Message(tail).UUID
+			m.Head, m.Tail = v.Message(head).UUID(), v.Message(tail).UUID()
 		}
 		marks = append(marks, m)
 	}

@@ -85,7 +85,8 @@ func TestTokenizerOf(t *testing.T) {
 // its parent's turns.
 func TestThinkingUntilAnswer(t *testing.T) {
 	think := func(stop string, copied bool, kinds ...jsonl.Kind) session.Message {
-		m := session.Message{Role: session.Assistant, Class: session.ClassResponse, Model: "m", StopReason: stop, NoRequest: copied}
+		m := session.NewMessage(session.MessageData{Model: "m", StopReason: stop})
+		m.Role, m.Class, m.NoRequest = session.Assistant, session.ClassResponse, copied
 		for _, k := range append([]jsonl.Kind{jsonl.KindThinking}, kinds...) {
 			m.Blocks = append(m.Blocks, session.NewBlock(jsonl.ContentBlock{Kind: k}))
 		}

@@ -381,7 +381,7 @@ func (tr *Tracer) item(v *view.View, id policy.ItemID) int {
 	tr.known[id] = true
 	m := &tr.conv.Messages[id]
 	tr.t.Items[id] = TracedItem{
-		Role: m.Role, Class: m.Class.String(), About: diff.About(tr.conv, m), Line: int(m.Line), Time: m.Time, Outside: m.RecordOnly,
+		Role: m.Role, Class: m.Class.String(), About: diff.About(tr.conv, m), Line: int(m.Line), Time: m.Time(), Outside: m.RecordOnly,
 		First: len(tr.t.Blocks), Blocks: len(m.Blocks), Tag: -1, Edit: -1,
 	}
 	for b := range m.Blocks {

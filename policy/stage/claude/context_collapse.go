@@ -351,7 +351,7 @@ func collapsed(id, summary string) string {
 func collapseID(c *policy.Context, items []policy.ItemID) string {
 	name := func(id policy.ItemID) string {
 		if m := c.View.Message(id); m != nil {
-			return m.UUID
+			return m.UUID()
 		}
 		return fmt.Sprint(id)
 	}

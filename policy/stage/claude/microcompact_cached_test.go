@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
-	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/anthropic"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -211,7 +210,7 @@ func TestMicrocompactCachedParallel(t *testing.T) {
 // counting starts anew.
 func TestMicrocompactCachedAfterTime(t *testing.T) {
 	c := rounds(5)
-	at := c.Messages[c.Assistant(stagetest.Say("done"))].Time
+	at := c.Messages[c.Assistant(stagetest.Say("done"))].Time()
 	c.Prompt("and now")
 	c.Call("u0", "Read", 400)
 	c.Call("u1", "Read", 400)
@@ -242,7 +241,7 @@ func TestMicrocompactCachedAfterTime(t *testing.T) {
 // A pause without anything to clear leaves the cached path alone.
 func TestMicrocompactCachedTimeDidNothing(t *testing.T) {
 	c := rounds(3)
-	at := c.Messages[c.Assistant(stagetest.Say("done"))].Time
+	at := c.Messages[c.Assistant(stagetest.Say("done"))].Time()
 	c.Prompt("and now")
 	c.Assistant(stagetest.Say("done"))
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), nil), stagetest.Start(t, defineMicrocompactCached(), cached(3, 1)))
@@ -314,7 +313,7 @@ func TestMicrocompactCachedCarrierLeaves(t *testing.T) {
 func TestMicrocompactCachedCarrier(t *testing.T) {
 	c := rounds(3)
 	c.Prompt("and this")
-	c.Add(session.Message{Role: session.User, Class: session.ClassAttachment, Attachment: "file"}, stagetest.Block(jsonl.KindAttachment, "attachment", ""))
+	c.Attach("file", stagetest.Block(jsonl.KindAttachment, "attachment", ""))
 	c.Assistant(stagetest.Say("done"))
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactCached(), cached(3, 2))).All()
 	if diff := cmp.Diff([]string{"m2>m7"}, pins(r.View)); diff != "" {

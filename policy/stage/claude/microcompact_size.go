@@ -187,10 +187,10 @@ func (s *microcompactSize) clear(c *policy.Context, marks []compactableAt, reaso
 	}
 	for id := range c.View.Items {
 		m := c.View.Message(id)
-		if m == nil || m.Attachment != "memory" || s.isDone(m.UUID) {
+		if m == nil || m.Attachment() != "memory" || s.isDone(m.UUID()) {
 			continue
 		}
-		s.done[m.UUID] = struct{}{}
+		s.done[m.UUID()] = struct{}{}
 		detail["cleared_attachments"]++
 		edits = append(edits, policy.Edit{Kind: policy.KindRemove, Trigger: "auto", Items: []policy.ItemID{id}, Reason: "memory attachments go with a microcompaction"})
 	}

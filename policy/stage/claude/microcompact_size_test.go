@@ -128,8 +128,8 @@ func TestPersistedStub(t *testing.T) {
 func TestMicrocompactSizeLeaves(t *testing.T) {
 	c := stagetest.NewConvo()
 	c.Prompt("go")
-	memory := c.Add(session.Message{Role: session.User, Class: session.ClassAttachment, Attachment: "memory"}, stagetest.Say("remember"))
-	other := c.Add(session.Message{Role: session.User, Class: session.ClassAttachment, Attachment: "file"}, stagetest.Say("a file"))
+	memory := c.Attach("memory", stagetest.Say("remember"))
+	other := c.Attach("file", stagetest.Say("a file"))
 	add := func(id string, p stagetest.BlockText) int {
 		c.Assistant(stagetest.Use(id, "Bash"))
 		return c.Answers(p)

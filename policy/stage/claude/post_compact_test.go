@@ -124,7 +124,7 @@ func heads(messages [][]string) []string {
 // is attached.
 func TestPostCompactExample(t *testing.T) {
 	c := stagetest.NewConvo()
-	c.Add(session.Message{Role: session.User, Class: session.ClassAttachment, Attachment: "hook_success"}, stagetest.Block(jsonl.KindAttachment, "attachment", "<session start hook output>"))
+	c.Attach("hook_success", stagetest.Block(jsonl.KindAttachment, "attachment", "<session start hook output>"))
 	c.Prompt("我们得重构 auth 中间件,legal 那边给了新要求")
 	reads(c, "src/redis/sessionStore.ts", "export class Store {}\n")
 	reads(c, "src/auth/login.ts", "export function login() {}\n")
@@ -135,9 +135,9 @@ func TestPostCompactExample(t *testing.T) {
 		c.Assistant(stagetest.Say("a long discussion"))
 		c.Prompt("go on")
 	}
-	c.Messages[len(c.Messages)-1].UUID = "u127"
+	c.Name(len(c.Messages)-1, "u127")
 	c.Assistant(stagetest.Say("so far"))
-	c.Messages[len(c.Messages)-1].UUID = "u128"
+	c.Name(len(c.Messages)-1, "u128")
 	refresh := strings.Repeat("await redis.expire(id)\n", 1600)
 	at := len(c.Messages)
 	c.Assistant(stagetest.Say("AuthSession.refresh 的主要分支我画出来了,先写核心路径。"), stagetest.Calling("toolu_80", "Read", input("file_path", "src/auth/AuthSession.ts")))
@@ -147,7 +147,7 @@ func TestPostCompactExample(t *testing.T) {
 	c.Prompt("等下 refresh 里要考虑多设备场景")
 	c.Assistant(stagetest.Say("好,那 refresh 不能作废其它 device 的 session id。让我把设计稍微调一下……"))
 	for m := at; m < len(c.Messages); m++ {
-		c.Messages[m].UUID = fmt.Sprintf("u%d", 129+m-at)
+		c.Name(m, fmt.Sprintf("u%d", 129+m-at))
 	}
 	c.Prompt("and then?")
 	c.Assistant(stagetest.Say("done"))
@@ -177,10 +177,10 @@ func TestPostCompactExample(t *testing.T) {
 		for id := range r.View.Items {
 			switch m := r.View.Message(id); {
 			case m != nil:
-				got = append(got, m.UUID)
+				got = append(got, m.UUID())
 				for b := range m.Blocks {
 					if r.View.Replacement(policy.Target{Item: id, Block: b}) != nil {
-						t.Errorf("%s is not as it was", m.UUID)
+						t.Errorf("%s is not as it was", m.UUID())
 					}
 				}
 			case r.View.Synthetic(id).Summary:

@@ -77,7 +77,7 @@ func (s *postCompact) follow(v policy.View) {
 		case m.Role == session.Assistant:
 			s.started = true
 		case m.Class == session.ClassAttachment:
-			s.attachment(id, m.Attachment)
+			s.attachment(id, m.Attachment())
 		case m.Class == session.ClassMeta:
 			s.noted = append(s.noted, note{kind: "meta", result: policy.Target{Item: id}})
 		}

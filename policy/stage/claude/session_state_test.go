@@ -16,7 +16,7 @@ import (
 // TestPostCompactOthers: each attachment where its condition holds.
 func TestPostCompactOthers(t *testing.T) {
 	announce := func(c *stagetest.Convo, kind, text string) {
-		c.Add(session.Message{Role: session.User, Class: session.ClassAttachment, Attachment: kind}, stagetest.Block(jsonl.KindAttachment, "attachment", text))
+		c.Attach(kind, stagetest.Block(jsonl.KindAttachment, "attachment", text))
 	}
 	launched := "Async agent launched successfully.\nagentId: ae499f1 (internal ID)"
 	for _, tt := range []struct {
@@ -164,7 +164,7 @@ func TestPostCompactAnnounced(t *testing.T) {
 		var keep []policy.ItemID
 		for m := range conv.Messages {
 			for _, uuid := range tt.keep {
-				if conv.Messages[m].UUID == uuid {
+				if conv.Messages[m].UUID() == uuid {
 					keep = append(keep, policy.ItemID(m))
 				}
 			}

@@ -41,12 +41,12 @@ const (
 // [id:def456] is not touched.
 func TestSnipExample(t *testing.T) {
 	c := stagetest.NewConvo()
-	c.Messages[c.Prompt("帮我找一下项目里所有的 TODO,我想集中处理一下")].UUID = abc123
+	c.Name(c.Prompt("帮我找一下项目里所有的 TODO,我想集中处理一下"), abc123)
 	c.Assistant(stagetest.Say("好的,我用 Grep 搜索一下。"), stagetest.Use("toolu_01", "Grep"))
 	c.Answers(stagetest.Result("toolu_01", "src/auth/login.ts:42: // TODO: handle refresh token"))
 	c.Assistant(stagetest.Say("我打开 login.ts 看一下那个 refresh token 的 TODO 具体场景。"), stagetest.Use("toolu_02", "Read"))
 	c.Answers(stagetest.Result("toolu_02", "<login.ts 全文,约 4KB>"))
-	c.Messages[c.Prompt("算了先别搞 TODO 了,线上登录报 500 的 bug 更紧急,先修这个")].UUID = def456
+	c.Name(c.Prompt("算了先别搞 TODO 了,线上登录报 500 的 bug 更紧急,先修这个"), def456)
 	c.Assistant(stagetest.Say("理解,TODO 先放下。登录 500 我查一下最近的错误日志。"), stagetest.Use("toolu_03", "Bash"))
 	c.Answers(stagetest.Result("toolu_03", "<日志 tail 输出>"))
 	at := c.Assistant(stagetest.Use("toolu_04", "Snip"))
@@ -145,7 +145,8 @@ func TestSnipTurns(t *testing.T) {
 			name: "a queued prompt opens a turn", named: []int{0}, want: []string{"m3 m4 m5 m6 m7 m8", "m3 m4 m5 m6 m7 m8 m9 m10", "m3 m4 m5 m6 m7 m8 m9 m10 m11 m12"},
 			change: func(c *stagetest.Convo, _ *session.SnipCall) {
 				// m3 is said while the agent works: what was its answer goes.
-				c.Messages[3] = session.Message{UUID: "m3", Class: session.ClassPrompt, Queued: true, Blocks: []session.Block{stagetest.Say("and this").Block}}
+				c.Messages[3] = session.Message{Class: session.ClassPrompt, Queued: true, Blocks: []session.Block{stagetest.Say("and this").Block}}
+				c.Name(3, "m3")
 				c.Requests = slices.Delete(c.Requests, 1, 2)
 			},
 		},
@@ -251,7 +252,7 @@ func TestSnipTags(t *testing.T) {
 		if e.Kind != policy.KindTag || e.Target.Block != policy.WholeItem {
 			t.Errorf("edit %+v", e)
 		}
-		got = append(got, fmt.Sprintf("%d: %s %s", e.Request, c.Messages[e.Target.Item].UUID, e.New.Text))
+		got = append(got, fmt.Sprintf("%d: %s %s", e.Request, c.Messages[e.Target.Item].UUID(), e.New.Text))
 	}
 	want := []string{
 		"1: m1 \n[id:" + jsonl.ShortID("m1") + "]", "2: m4 \n[id:" + jsonl.ShortID("m4") + "]",
@@ -354,7 +355,7 @@ func sent(r *stagetest.Bench) string {
 	for id := range r.View.Items {
 		s := "synthetic"
 		if m := r.View.Message(id); m != nil {
-			s = m.UUID
+			s = m.UUID()
 		}
 		if tag := r.View.Tag(id); tag != nil {
 			s += strings.ReplaceAll(tag.Text, "\n", "/")

@@ -412,7 +412,7 @@ func TestCodexReasoningReadBack(t *testing.T) {
 	c.Assistant(redacted, stagetest.Say("done"))
 	c.Prompt("once more")
 	for m := range c.Messages {
-		c.Messages[m].Model, c.Messages[m].Usage.Thinking = c.Model, 1000
+		c.Messages[m].Change(func(d *session.MessageData) { d.Model, d.Usage.Thinking = c.Model, 1000 })
 	}
 	r := stagetest.NewRun(t, c)
 	for m := range c.Messages {
@@ -475,7 +475,8 @@ func TestCodexReasoning(t *testing.T) {
 		{"of another family", "gpt-5.6-sol", 100, []session.Block{signed(0)}, 147},
 		{"of another provider", "deepseek-v3.2", 100, []session.Block{signed(0)}, 0},
 	} {
-		m := session.Message{Role: session.Assistant, Model: tt.model, Usage: jsonl.Usage{Thinking: tt.tokens}, Blocks: tt.blocks}
+		m := session.NewMessage(session.MessageData{Model: tt.model, Usage: jsonl.Usage{Thinking: tt.tokens}})
+		m.Role, m.Blocks = session.Assistant, tt.blocks
 		recorded, estimated := reasoningOf(&m)
 		if math.Abs(recorded+estimated-tt.want) > 1e-9 || (estimated == 0) != (tt.want == 0 || tt.blocks[0].Signature() > 0) {
 			t.Errorf("%s: %g recorded, %g estimated; want %g", tt.name, recorded, estimated, tt.want)

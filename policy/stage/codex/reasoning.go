@@ -79,8 +79,8 @@ func reasoningOf(m *session.Message) (recorded, estimated float64) {
 			unknown++
 		}
 	}
-	if slope, each, ok := encryptedSize(m.Model); ok && unknown > 0 {
-		estimated = slope*float64(m.Usage.Thinking) + each*float64(unknown)
+	if slope, each, ok := encryptedSize(m.Model()); ok && unknown > 0 {
+		estimated = slope*float64(m.Usage().Thinking) + each*float64(unknown)
 	}
 	return recorded, estimated
 }

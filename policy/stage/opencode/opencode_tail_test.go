@@ -63,7 +63,7 @@ func stored(c *stagetest.Convo) (list []Message, items []int) {
 			if msg.Role == session.Assistant {
 				role = RoleAssistant
 			}
-			list = append(list, Message{Info: Info{ID: msg.UUID, Role: role}})
+			list = append(list, Message{Info: Info{ID: msg.UUID(), Role: role}})
 			items = append(items, m)
 		}
 		last := &list[len(list)-1]

@@ -78,7 +78,8 @@ func (d *Dice) Conversation() *Convo {
 		d.between(c)
 	}
 	for m := range c.Messages {
-		c.Messages[m].Version = d.Pick("2.1.19", "2.1.30", "")
+		version := d.Pick("2.1.19", "2.1.30", "")
+		c.Messages[m].Change(func(m *session.MessageData) { m.Version = version })
 	}
 	for i := range c.Boundaries {
 		c.Boundaries[i].Request = c.RequestAfter(c.Boundaries[i].Before)
@@ -172,7 +173,7 @@ func (d *Dice) call(id, tool string) BlockText {
 func (d *Dice) between(c *Convo) {
 	if d.One(5) {
 		kind := d.Pick("memory", "file", "todo_reminder", "deferred_tools_delta", "plan_mode", "hook_success")
-		c.Add(session.Message{Role: session.User, Class: session.ClassAttachment, Attachment: kind}, Block(jsonl.KindAttachment, "attachment", d.Pick("", "remember", "listing")))
+		c.Attach(kind, Block(jsonl.KindAttachment, "attachment", d.Pick("", "remember", "listing")))
 	}
 	if d.One(9) {
 		c.User(session.ClassMeta, Say(d.Pick("a reminder", "Base directory for this skill: /s/d\n\n# D\n"+strings.Repeat("s", d.Size(9000)))))

@@ -91,7 +91,7 @@ const Image = "\x00image"
 func (c *Convo) Add(m session.Message, parts ...BlockText) int {
 	at := len(c.Messages)
 	c.clock = c.clock.Add(time.Second)
-	m.UUID, m.Time = fmt.Sprintf("m%d", at), c.clock
+	m.Change(func(d *session.MessageData) { d.UUID, d.Time = fmt.Sprintf("m%d", at), c.clock })
 	for b, p := range parts {
 		m.Blocks = append(m.Blocks, p.Block)
 		c.Texts[policy.Target{Item: policy.ItemID(at), Block: b}] = p.Said
@@ -103,6 +103,18 @@ func (c *Convo) Add(m session.Message, parts ...BlockText) int {
 // User appends a user message of a class.
 func (c *Convo) User(class session.Class, parts ...BlockText) int {
 	return c.Add(session.Message{Role: session.User, Class: class}, parts...)
+}
+
+// Attach appends an attachment of a type.
+func (c *Convo) Attach(kind string, parts ...BlockText) int {
+	m := session.NewMessage(session.MessageData{Attachment: kind})
+	m.Role, m.Class = session.User, session.ClassAttachment
+	return c.Add(m, parts...)
+}
+
+// Name gives a message a uuid.
+func (c *Convo) Name(m int, uuid string) {
+	c.Messages[m].Change(func(d *session.MessageData) { d.UUID = uuid })
 }
 
 // Prompt appends a typed prompt.
@@ -117,12 +129,15 @@ func (c *Convo) Answers(parts ...BlockText) int { return c.User(session.ClassToo
 
 // Assistant appends the response of a request.
 func (c *Convo) Assistant(parts ...BlockText) int {
-	at := c.Add(session.Message{Role: session.Assistant, Class: session.ClassResponse, HasUsage: true, Model: c.Model, StopReason: "end_turn"}, parts...)
+	stop := "end_turn"
 	for _, p := range parts {
 		if p.Kind == jsonl.KindToolUse {
-			c.Messages[at].StopReason = "tool_use"
+			stop = "tool_use"
 		}
 	}
+	m := session.NewMessage(session.MessageData{Model: c.Model, StopReason: stop})
+	m.Role, m.Class, m.HasUsage = session.Assistant, session.ClassResponse, true
+	at := c.Add(m, parts...)
 	c.Requests = append(c.Requests, session.APICall{N: len(c.Requests) + 1, Message: at})
 	return at
 }

@@ -74,7 +74,7 @@ func (r *Bench) Fire(moment policy.Moment, k int, c policy.Context) {
 	c.Warned, c.Sent = r.Warned, r.Sent
 	if at := min(k, len(r.C.Requests)-1); at >= 0 {
 		m := &r.C.Messages[r.C.Requests[at].Message]
-		c.Model, c.Version = m.Model, m.Version
+		c.Model, c.Version = m.Model(), m.Version()
 	}
 	c.Used, c.Before = r.Overhead+r.View.ClientTokens(), r.View.Tokens()
 	if r.Used != nil {
@@ -157,7 +157,7 @@ func (w *steps) message(m int) {
 	if msg.Class != session.ClassToolResult {
 		return
 	}
-	w.Fire(policy.Ingest, w.next, policy.Context{Joined: []policy.ItemID{policy.ItemID(m)}, Now: msg.Time})
+	w.Fire(policy.Ingest, w.next, policy.Context{Joined: []policy.ItemID{policy.ItemID(m)}, Now: msg.Time()})
 	for b := range msg.Blocks {
 		delete(w.open, msg.Blocks[b].ID)
 	}
@@ -172,7 +172,7 @@ func (w *steps) settle() {
 	}
 	k := w.responding
 	w.responding = -1
-	w.Fire(policy.Respond, k+1, policy.Context{Now: w.C.Messages[w.C.Requests[k].Message].Time})
+	w.Fire(policy.Respond, k+1, policy.Context{Now: w.C.Messages[w.C.Requests[k].Message].Time()})
 }
 
 func (w *steps) request(k int, msg *session.Message) {
@@ -180,7 +180,7 @@ func (w *steps) request(k int, msg *session.Message) {
 	if w.Manual[k] {
 		w.Fire(policy.Manual, k, policy.Context{Asked: &policy.ManualCompaction{Recorded: -1}})
 	}
-	now := msg.Time
+	now := msg.Time()
 	if at, ok := w.At[k]; ok {
 		now = at
 	}
@@ -191,7 +191,7 @@ func (w *steps) request(k int, msg *session.Message) {
 	n := w.Overhead + w.View.Tokens()
 	w.Last = policy.Response{
 		Usage: jsonl.Usage{Input: n, Output: 100}, Known: true, Message: policy.ItemID(w.C.Requests[k].Message),
-		Time: now, StopReason: msg.StopReason,
+		Time: now, StopReason: msg.StopReason(),
 	}
 	if w.Each != nil {
 		w.Each(k)

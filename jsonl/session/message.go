@@ -1,0 +1,266 @@
+package session
+
+import (
+	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+)
+
+// Message is one message of a conversation, as the API counts messages, which wire.BodyMessage holds as sent. What is
+// recorded of it beside its blocks is a MessageData, kept in a third of its memory.
+// Messages of the recorded track alone (summaries, and messages that a compaction re-injected) have RecordOnly set
+// and are not part of the raw history.
+type Message struct {
+	Blocks []Block
+
+	reply  *reply        // of a response; nil: none
+	origin *origin       // nil: not recorded
+	more   *moreMessages // what few messages have; nil: none of it
+	time   int64         // see ticks
+	end    int64
+	uuid   int32 // place of its first line's in the origin's uuids
+	lines  int32 // how many uuids it has from there on; 0: a placeholder, or not recorded
+
+	Line       int32 // of its first line
+	LastLine   int32 // of its last line
+	timeRest   uint8
+	endRest    uint8
+	Role       Role
+	Class      Class
+	HasUsage   bool // a real response: not <synthetic>, not all zero
+	OutputOnly bool // Usage().Output is recorded, the input is not: HasUsage is false
+	Synthetic  bool // model "<synthetic>": written by the client, never sent as such
+	NoRequest  bool // a response for which no request of this session is counted: an earlier session asked for it, or it was interrupted; HasUsage is false
+	RecordOnly bool // on the recorded track only
+	Reattached bool // a compaction re-injected it: the Attached of a boundary names it
+	Lost       bool // a placeholder for tool_results that are not in the file
+	Earlier    bool // a placeholder for the history before the start of the file
+	Queued     bool // a prompt queued while the agent ran: ends no turn
+	Stopped    bool // a prompt before which the agent had run and stopped, even where no response shows it
+	Uncounted  bool // the client's own estimate of its context leaves it out
+}
+
+// MessageData is what is recorded of a message beside its blocks.
+type MessageData struct {
+	UUID       string   // of its first line
+	UUIDs      []string // of every line, file order; UUIDs[0] == UUID; none of a placeholder
+	ID         string   // message.id of an assistant message, else ""
+	Time       time.Time
+	End        time.Time // of its last line; zero for a user message
+	Model      string
+	StopReason string
+	Usage      jsonl.Usage
+	Window     int    // of a response: the model's whole context window as recorded, tokens; 0: not recorded
+	Attachment string // attachment type, for ClassAttachment
+	Effort     string // level of reasoning effort that a command set from here on, "auto" for the client's choice; else ""
+	Version    string // client version that wrote it
+}
+
+// origin is what the messages of a client's version share.
+type origin struct {
+	version string
+	uuids   *uuids
+}
+
+// moreMessages is what few messages have.
+type moreMessages struct{ attachment, effort string }
+
+// reply is what the lines of one response repeat.
+type reply struct {
+	id    string
+	voice *voice
+	usage usage
+	has   bool // the usage is recorded
+}
+
+// merge adds what another line of the response says of its usage.
+func (r *reply) merge(line *reply) {
+	switch {
+	case !line.has || r.has && r.usage == line.usage:
+		return
+	case !r.has:
+		r.usage, r.has = line.usage, true
+		return
+	}
+	sum, u := r.usage.full(), line.usage.full()
+	out, think := max(sum.Output, u.Output), max(sum.Thinking, u.Thinking)
+	if u.Iterated() && !sum.Iterated() {
+		sum = u
+	}
+	sum.Output, sum.Thinking = out, think
+	r.usage = usageOf(&sum)
+}
+
+// voice is what many responses have in common.
+type voice struct {
+	model, stop string
+	window      int
+}
+
+// NewMessage is a message without blocks. Its times are in UTC.
+func NewMessage(d MessageData) (made Message) {
+	made.fill(&d)
+	return made
+}
+
+// Change changes what is recorded of a message, which is nobody else's yet.
+func (m *Message) Change(change func(d *MessageData)) {
+	d := MessageData{
+		UUID: m.UUID(), UUIDs: m.UUIDs(), ID: m.ID(), Time: m.Time(), End: m.End(), Model: m.Model(), StopReason: m.StopReason(),
+		Usage: m.Usage(), Window: m.Window(), Attachment: m.Attachment(), Effort: m.Effort(), Version: m.Version(),
+	}
+	change(&d)
+	m.fill(&d)
+}
+
+func (m *Message) fill(d *MessageData) {
+	m.time, m.timeRest = ticks(d.Time)
+	m.end, m.endRest = ticks(d.End)
+	m.reply = &reply{id: d.ID, voice: &voice{d.Model, d.StopReason, d.Window}, usage: usageOf(&d.Usage)}
+	m.more = moreOf(d.Attachment, d.Effort)
+	m.origin = &origin{version: d.Version, uuids: &uuids{}}
+	m.uuid, m.lines = 0, int32(len(d.UUIDs))
+	if m.lines == 0 {
+		m.origin.uuids.add(d.UUID)
+	}
+	for _, s := range d.UUIDs {
+		m.origin.uuids.add(s)
+	}
+}
+
+// moreOf holds what few messages have; nil: none of it.
+func moreOf(attachment, effort string) *moreMessages {
+	if attachment == "" && effort == "" {
+		return nil
+	}
+	return &moreMessages{attachment, effort}
+}
+
+// UUID is that of the first line.
+func (m *Message) UUID() string {
+	if m.origin == nil {
+		return ""
+	}
+	return m.origin.uuids.text(m.uuid)
+}
+
+// UUIDs are those of every line, in file order: none of a placeholder.
+func (m *Message) UUIDs() []string {
+	if m.lines == 0 {
+		return nil
+	}
+	list := make([]string, m.lines)
+	for i := range list {
+		list[i] = m.origin.uuids.text(m.uuid + int32(i))
+	}
+	return list
+}
+
+// ID is the message.id of an assistant message, else "".
+func (m *Message) ID() string {
+	if m.reply == nil {
+		return ""
+	}
+	return m.reply.id
+}
+
+// Time is that of the first line, in UTC.
+func (m *Message) Time() time.Time { return timeOf(m.time, m.timeRest) }
+
+// End is the time of the last line of a response, zero for a user message.
+func (m *Message) End() time.Time { return timeOf(m.end, m.endRest) }
+
+// Model is that of a response, as recorded.
+func (m *Message) Model() string { return m.voice().model }
+
+// StopReason is why a response ended, as recorded.
+func (m *Message) StopReason() string { return m.voice().stop }
+
+// Window is the model's whole context window as recorded with a response, tokens; 0: not recorded.
+func (m *Message) Window() int { return m.voice().window }
+
+var unvoiced voice
+
+func (m *Message) voice() *voice {
+	if m.reply == nil {
+		return &unvoiced
+	}
+	return m.reply.voice
+}
+
+// Usage is that of a response; zero: not recorded.
+func (m *Message) Usage() jsonl.Usage {
+	if m.reply == nil {
+		return jsonl.Usage{}
+	}
+	return m.reply.usage.full()
+}
+
+// Attachment is the attachment type, for ClassAttachment.
+func (m *Message) Attachment() string {
+	if m.more == nil {
+		return ""
+	}
+	return m.more.attachment
+}
+
+// Effort is the level of reasoning effort that a command set from here on, "auto" for the client's choice; else "".
+func (m *Message) Effort() string {
+	if m.more == nil {
+		return ""
+	}
+	return m.more.effort
+}
+
+// Version is the client version that wrote it.
+func (m *Message) Version() string {
+	if m.origin == nil {
+		return ""
+	}
+	return m.origin.version
+}
+
+// usage is a jsonl.Usage in half of its memory.
+type usage struct {
+	whole *jsonl.Usage // of one that the numbers cannot hold, else nil
+	input, cacheWrite, cacheRead, output,
+	write5m, write1h, thinking int32
+}
+
+func usageOf(u *jsonl.Usage) usage {
+	small := usage{
+		input: int32(u.Input), cacheWrite: int32(u.CacheWrite), cacheRead: int32(u.CacheRead), output: int32(u.Output),
+		write5m: int32(u.Write5m), write1h: int32(u.Write1h), thinking: int32(u.Thinking),
+	}
+	if small.full() != *u {
+		whole := *u // allocated only here
+		return usage{whole: &whole}
+	}
+	return small
+}
+
+func (u *usage) full() jsonl.Usage {
+	if u.whole != nil {
+		return *u.whole
+	}
+	return jsonl.Usage{
+		Input: int(u.input), CacheWrite: int(u.cacheWrite), CacheRead: int(u.cacheRead), Output: int(u.output),
+		Write5m: int(u.write5m), Write1h: int(u.write1h), Thinking: int(u.thinking),
+	}
+}
+
+// Times are kept in 9 bytes: the ticks of 100 ns since the start of the year 1, and the nanoseconds beyond. That is exact
+// for 29,000 years, more than a file can name.
+const (
+	tick    = 100 // ns
+	second  = 1e9 / tick
+	yearOne = -62135596800 // in seconds of the epoch
+)
+
+func ticks(t time.Time) (n int64, rest uint8) {
+	return (t.Unix()-yearOne)*second + int64(t.Nanosecond()/tick), uint8(t.Nanosecond() % tick)
+}
+
+func timeOf(n int64, rest uint8) time.Time {
+	return time.Unix(n/second+yearOne, n%second*tick+int64(rest)).UTC()
+}
