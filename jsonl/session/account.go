@@ -26,8 +26,8 @@ const (
 
 // account counts each chained line as used or set aside.
 func (ld *loader) account() {
-	for i := range ld.nodes {
-		n := &ld.nodes[i]
+	for i := range int32(ld.nodes.len()) {
+		n := ld.node(i)
 		switch {
 		case n.used:
 			ld.lines.Used++
@@ -36,9 +36,9 @@ func (ld *loader) account() {
 		case n.kind == nodeProgress:
 			ld.aside(int(n.line), "progress")
 		case n.kind == nodeSystem:
-			ld.aside(int(n.line), Reason("system: "+n.head))
+			ld.aside(int(n.line), Reason("system: "+ld.name(n)))
 		case n.kind == nodeOther:
-			ld.aside(int(n.line), Reason("unknown type: "+n.head))
+			ld.aside(int(n.line), Reason("unknown type: "+ld.name(n)))
 		default:
 			ld.aside(int(n.line), AsideBranch)
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 )
@@ -39,13 +38,13 @@ func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation 
 		conv: &Conversation{Path: ld.path, Agent: agent, Sources: []*jsonl.Source{ld.src}},
 	}
 	for k, i := range order {
-		n := &ld.nodes[i]
+		n := ld.node(i)
 		n.conv = c.id
 		switch n.kind {
 		case nodeAssistant:
 			c.members[n.group] = c.with(c.members[n.group], k)
 		case nodeUser:
-			for _, bl := range blocksOf(n.blocks, jsonl.KindToolResult) {
+			for _, bl := range blocksOf(c.ld.blocks(i), jsonl.KindToolResult) {
 				if bl.ID == "" {
 					continue
 				}
@@ -69,13 +68,13 @@ func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation 
 func (c *chain) expected() int {
 	n, group := 2, int32(-1)
 	for _, i := range c.order {
-		switch line := &c.ld.nodes[i]; {
+		switch line := c.ld.node(i); {
 		case line.kind == nodeAssistant && line.onPath:
 			if line.group != group {
 				n, group = n+1, line.group
 			}
 		case line.kind == nodeUser && !line.onPath:
-			for range blocksOf(line.blocks, jsonl.KindToolResult) {
+			for range blocksOf(c.ld.blocks(i), jsonl.KindToolResult) {
 				n++
 				break
 			}
@@ -109,14 +108,14 @@ func (c *chain) tool(id string) *toolCall {
 // count is how many groups of assistant lines and how many tool calls some lines have.
 func (ld *loader) count(lines []int32) (groups, calls int) {
 	for _, i := range lines {
-		n := &ld.nodes[i]
+		n := ld.node(i)
 		if n.kind != nodeAssistant {
 			continue
 		}
 		if n.group == i {
 			groups++
 		}
-		for range blocksOf(n.blocks, jsonl.KindToolUse) {
+		for range blocksOf(ld.blocks(i), jsonl.KindToolUse) {
 			calls++
 		}
 	}
@@ -132,14 +131,14 @@ func (c *chain) with(list []int32, k int) []int32 {
 }
 
 // in reports whether a line is part of this conversation.
-func (c *chain) in(i int32) bool { return c.ld.nodes[i].conv == c.id }
+func (c *chain) in(i int32) bool { return c.ld.node(i).conv == c.id }
 
 // onPath reports whether a line is on the path from root to leaf.
-func (c *chain) onPath(i int32) bool { return c.ld.nodes[i].onPath && c.in(i) }
+func (c *chain) onPath(i int32) bool { return c.ld.node(i).onPath && c.in(i) }
 
 // byLine is the index of the message of a line.
 func (c *chain) byLine(i int32) (message int, ok bool) {
-	n := &c.ld.nodes[i]
+	n := c.ld.node(i)
 	return int(n.at) - 1, n.at > 0 && c.in(i)
 }
 
@@ -148,7 +147,7 @@ func (c *chain) emit() {
 	beside := c.besidePath()
 	c.earlier()
 	for _, i := range c.path {
-		n, from := &c.ld.nodes[i], len(c.conv.Messages)
+		n, from := c.ld.node(i), len(c.conv.Messages)
 		for len(beside) > 0 && beside[0] < i {
 			c.edited(beside[0])
 			beside = beside[1:]
@@ -161,7 +160,8 @@ func (c *chain) emit() {
 		case nodeMicro, nodeSnip:
 			c.edited(i)
 		case nodeSystem:
-			c.turnOver = c.turnOver || n.head == "turn_duration" || n.head == "stop_hook_summary" || n.head == "away_summary"
+			name := c.ld.name(n)
+			c.turnOver = c.turnOver || name == "turn_duration" || name == "stop_hook_summary" || name == "away_summary"
 		case nodeAssistant:
 			c.assistant(c.homeOf(n.group))
 		case nodeUser, nodeAttachment:
@@ -180,11 +180,11 @@ func (c *chain) emit() {
 
 // edited records a microcompaction or a snip.
 func (c *chain) edited(i int32) {
-	n := &c.ld.nodes[i]
+	n := c.ld.node(i)
 	if n.kind == nodeMicro {
 		c.microcompaction(i)
 	}
-	if len(n.rare().removed) > 0 {
+	if len(c.ld.rare(n).removed) > 0 {
 		c.snip(i)
 	}
 }
@@ -199,17 +199,18 @@ func (c *chain) earlier() {
 	if len(c.path) == 0 {
 		return
 	}
-	n := &c.ld.nodes[c.path[0]]
-	if n.parentID == "" || n.parent >= 0 && c.in(n.parent) || c.ld.removed[n.parentID] {
+	n := c.ld.node(c.path[0])
+	parent := c.ld.parentID(n)
+	if parent == "" || n.parent >= 0 && c.in(n.parent) || c.ld.removed[parent] {
 		return
 	}
 	before := NewBlock(jsonl.ContentBlock{Kind: jsonl.KindText, Type: "text", IsString: true})
 	before.Line = n.line
 	m := Message{
 		Role: User, Class: ClassMeta, Earlier: true, Line: n.line, LastLine: n.line, Blocks: []Block{before},
-		uuid: c.ld.uuids.add("earlier-" + n.parentID), origin: c.origin(n.env.version),
+		uuid: c.ld.uuids.add("earlier-" + parent), origin: c.origin(c.ld.env(n).version),
 	}
-	m.time, m.timeRest = ticks(n.time)
+	m.time, m.timeRest = n.time, n.timeRest
 	c.conv.Messages = append(c.conv.Messages, m)
 	c.ld.notes.add(&c.conv.Warnings, CodeEarlier, int(n.line), "the conversation began before this file: a placeholder holds what the first request had in context")
 }
@@ -219,7 +220,7 @@ func (c *chain) earlier() {
 func (c *chain) besidePath() []int32 {
 	var out []int32
 	for _, i := range c.order {
-		if n := &c.ld.nodes[i]; (n.kind == nodeMicro || n.kind == nodeSnip) && !c.onPath(i) && n.parent >= 0 && c.onPath(n.parent) {
+		if n := c.ld.node(i); (n.kind == nodeMicro || n.kind == nodeSnip) && !c.onPath(i) && n.parent >= 0 && c.onPath(n.parent) {
 			out = append(out, i)
 		}
 	}
@@ -235,42 +236,41 @@ func (c *chain) assistant(group int32) {
 	var last *reply
 	var whole reply
 	var speech voice
-	var end time.Time
 	c.parts, c.lines = c.parts[:0], c.lines[:0]
 	for _, i := range c.members[group] {
-		n := &c.ld.nodes[i]
+		n := c.ld.node(i)
 		if n.apiError {
 			continue
 		}
 		blocks := c.fresh(i)
-		if len(blocks) == 0 && len(n.blocks) > 0 {
+		if len(blocks) == 0 && n.blocks.n > 0 {
 			continue
 		}
 		n.emitted, n.used, n.at = true, true, int32(len(c.conv.Messages)+1)
 		if len(c.parts) == 0 {
-			m = Message{Role: Assistant, Class: ClassResponse, NoRequest: n.noRequest, Line: n.line, origin: c.origin(n.env.version)}
-			m.time, m.timeRest = ticks(n.time)
-			whole.id, speech = n.reply.id, voice{model: n.reply.voice.model, window: c.ld.windowAt(i)}
+			m = Message{Role: Assistant, Class: ClassResponse, NoRequest: n.noRequest, Line: n.line, origin: c.origin(c.ld.env(n).version)}
+			m.time, m.timeRest = n.time, n.timeRest
+			whole.id, speech = c.ld.reply(n).id, voice{model: c.ld.reply(n).voice.model, window: c.ld.windowAt(i)}
 		}
 		c.lines, c.parts = append(c.lines, i), append(c.parts, blocks)
-		n.blocks = nil // the message has them
+		n.blocks = span{} // the message has them
 		m.LastLine = max(m.LastLine, n.line)
-		if n.time.After(end) {
-			end = n.time
+		if n.time > m.end || n.time == m.end && n.timeRest > m.endRest {
+			m.end, m.endRest = n.time, n.timeRest
 		}
-		last, speech.stop = n.reply, cmp.Or(n.reply.voice.stop, speech.stop)
+		last = c.ld.reply(n)
+		speech.stop = cmp.Or(last.voice.stop, speech.stop)
 		whole.merge(last)
 	}
 	c.said[group] = true
 	if c.in(group) {
-		c.ld.nodes[group].emitted = true
+		c.ld.node(group).emitted = true
 	}
 	if len(c.parts) == 0 {
 		return
 	}
 	c.named(&m, c.lines)
 	m.Blocks = joined(c.parts)
-	m.end, m.endRest = ticks(end)
 	whole.voice = c.ld.share(speech)
 	m.reply = reuse(&last, whole)
 	c.turnOver = false
@@ -284,12 +284,12 @@ func (c *chain) assistant(group int32) {
 }
 
 func (c *chain) user(i int32) {
-	n := &c.ld.nodes[i]
+	n := c.ld.node(i)
 	if n.emitted {
 		return
 	}
 	blocks := c.fresh(i)
-	if len(blocks) == 0 && len(n.blocks) > 0 {
+	if len(blocks) == 0 && n.blocks.n > 0 {
 		return
 	}
 	n.emitted, n.used = true, true
@@ -303,9 +303,9 @@ func (c *chain) user(i int32) {
 	}
 	m := Message{
 		Role: User, Class: n.class, Blocks: slices.Clip(blocks), Line: n.line, LastLine: n.line,
-		uuid: i, lines: 1, origin: c.origin(n.env.version), more: moreOf(n.attachment(), effortSet(n)),
+		uuid: i, lines: 1, origin: c.origin(c.ld.env(n).version), more: moreOf(c.ld.attachment(n), c.ld.rare(n).effort),
 	}
-	m.time, m.timeRest = ticks(n.time)
+	m.time, m.timeRest = n.time, n.timeRest
 	at := len(c.conv.Messages)
 	switch {
 	case n.class == ClassSummary && at > 0:
@@ -319,7 +319,7 @@ func (c *chain) user(i int32) {
 	}
 	if m.Class == ClassPrompt {
 		m.Stopped = n.stopped
-		m.Queued = n.queued || n.kind == nodeAttachment || !n.begins && !c.turnOver && !n.submitted && (n.parent >= 0 || n.parentID == "") && c.midRun()
+		m.Queued = n.queued || n.kind == nodeAttachment || !n.begins && !c.turnOver && !n.submitted && !c.ld.lostParent(n) && c.midRun()
 	}
 	c.turnOver = false
 	n.at = int32(at + 1)
@@ -329,12 +329,12 @@ func (c *chain) user(i int32) {
 // goesWithPrompt reports whether a line continues the prompt that was emitted last: a client that resumes writes a
 // prompt as one line a block, all with the same time.
 func (c *chain) goesWithPrompt(n *node) bool {
-	if n.kind != nodeUser || n.class != ClassPrompt || n.parent < 0 || n.time.IsZero() || !c.ld.ownFormat() || len(c.conv.Messages) == 0 {
+	if n.kind != nodeUser || n.class != ClassPrompt || n.parent < 0 || n.when().IsZero() || !c.ld.ownFormat() || len(c.conv.Messages) == 0 {
 		return false
 	}
 	m := &c.conv.Messages[len(c.conv.Messages)-1]
-	p := &c.ld.nodes[n.parent]
-	return m.Class == ClassPrompt && p.kind == nodeUser && p.time.Equal(n.time) && c.endsAt(m, n.parent)
+	p := c.ld.node(n.parent)
+	return m.Class == ClassPrompt && p.kind == nodeUser && p.time == n.time && p.timeRest == n.timeRest && c.endsAt(m, n.parent)
 }
 
 // midRun reports whether the last message is a tool result: the agent is running, and a prompt here was queued and
@@ -392,15 +392,15 @@ func (c *chain) finish() {
 		conv.Micro[k].Request = conv.requestAfter(conv.Micro[k].Before)
 	}
 	for _, i := range c.order {
-		if n := &c.ld.nodes[i]; (n.kind == nodeUser || n.kind == nodeAssistant) && !n.apiError && !n.emitted {
+		if n := c.ld.node(i); (n.kind == nodeUser || n.kind == nodeAssistant) && !n.apiError && !n.emitted {
 			conv.Abandoned++
 		}
-		conv.SessionID = cmp.Or(conv.SessionID, c.ld.nodes[i].env.sessionID)
-		conv.CWD = cmp.Or(conv.CWD, c.ld.nodes[i].env.cwd)
+		conv.SessionID = cmp.Or(conv.SessionID, c.ld.env(c.ld.node(i)).sessionID)
+		conv.CWD = cmp.Or(conv.CWD, c.ld.env(c.ld.node(i)).cwd)
 	}
 	if len(c.path) > 0 {
-		conv.SessionID = cmp.Or(c.ld.nodes[c.path[len(c.path)-1]].env.sessionID, conv.SessionID)
-		conv.CWD = cmp.Or(c.ld.nodes[c.path[0]].env.cwd, conv.CWD)
+		conv.SessionID = cmp.Or(c.ld.env(c.ld.node(c.path[len(c.path)-1])).sessionID, conv.SessionID)
+		conv.CWD = cmp.Or(c.ld.env(c.ld.node(c.path[0])).cwd, conv.CWD)
 	}
 	for k := range conv.Restarts {
 		conv.Restarts[k].Request = conv.requestAfter(conv.Restarts[k].Before)

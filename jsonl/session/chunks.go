@@ -28,3 +28,28 @@ func (c *chunks[T]) len() int {
 	last := len(c.list) - 1
 	return last*chunkLen + len(c.list[last])
 }
+
+// distinct is a list of values that repeat.
+type distinct[T comparable] struct {
+	list []*T
+	at   map[T]int32
+	last int32 // place asked for last
+}
+
+// place is the place of a value.
+func (d *distinct[T]) place(value T) int32 {
+	if len(d.list) > 0 && *d.list[d.last] == value {
+		return d.last
+	}
+	at, ok := d.at[value]
+	if !ok {
+		if d.at == nil {
+			d.at = map[T]int32{}
+		}
+		kept := value // allocated only here
+		at, d.list = int32(len(d.list)), append(d.list, &kept)
+		d.at[value] = at
+	}
+	d.last = at
+	return at
+}

@@ -52,35 +52,52 @@ func classify(e *jsonl.Entry) Class {
 	return ClassPrompt
 }
 
-// isCompactCommand reports whether a user line is the /compact command.
-func isCompactCommand(n *node) bool {
-	return n.kind == nodeUser && n.class == ClassCommand && n.headIs("<command-name>/compact</command-name>", "<command-message>compact</command-message>", "/compact")
-}
+// mostHead is how much of a head is looked at for its opening, bytes.
+const mostHead = 64
 
-// isCaveat reports whether a user line announces a command typed locally.
-func isCaveat(n *node) bool {
-	return n.kind == nodeUser && n.class == ClassMeta && n.headIs("<local-command-caveat>", "Caveat: The messages below")
-}
+// opening is what the start of a message's text says of it.
+type opening uint8
 
-// isCommandOutput reports whether a user line is the output of a command.
-func isCommandOutput(n *node) bool {
-	return n.kind == nodeUser && n.class == ClassCommand && n.headIs("<local-command-stdout>", "<local-command-stderr>")
+const (
+	opensOther      opening = iota
+	opensCompact            // the /compact command
+	opensCaveat             // announces a command typed locally
+	opensOutput             // the output of a command
+	opensNoResponse         // noResponse
+)
+
+const outputHead = "<local-command-stdout>"
+
+// open is the opening of a message of a class, by the head of its text.
+func open(class Class, head string) opening {
+	start := strings.TrimLeft(head, " \t\r\n")
+	switch {
+	case class == ClassCommand && startsWith(start, "<command-name>/compact</command-name>", "<command-message>compact</command-message>", "/compact"):
+		return opensCompact
+	case class == ClassMeta && startsWith(start, "<local-command-caveat>", "Caveat: The messages below"):
+		return opensCaveat
+	case class == ClassCommand && startsWith(start, outputHead, "<local-command-stderr>"):
+		return opensOutput
+	case class == ClassResponse && head == noResponse:
+		return opensNoResponse
+	}
+	return opensOther
 }
 
 // effortHeads start the output of /effort where it set the level. (cli.js of 2.1.107.)
 var effortHeads = [...]string{"Set effort level to ", "Effort level set to "}
 
-// effortSet is the level of reasoning effort that a line says a command set, "" for any other line.
-func effortSet(n *node) string {
-	output, ok := strings.CutPrefix(strings.TrimLeft(n.head, " \t\r\n"), "<local-command-stdout>")
-	if !ok || n.kind != nodeUser || n.class != ClassCommand {
+// effortSet is the level of reasoning effort that the output of a command says it set, "" for another output.
+func effortSet(head string) string {
+	output, ok := strings.CutPrefix(strings.TrimLeft(head, " \t\r\n"), outputHead)
+	if !ok {
 		return ""
 	}
 	for _, head := range effortHeads {
 		if level, ok := strings.CutPrefix(output, head); ok {
 			end := strings.IndexFunc(level, func(r rune) bool { return r < 'a' || r > 'z' })
 			if end < 0 {
-				return strings.Clone(level)
+				end = len(level)
 			}
 			return strings.Clone(level[:end])
 		}

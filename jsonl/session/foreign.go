@@ -194,7 +194,7 @@ func (ld *loader) recorder(e *jsonl.Entry) {
 		ld.warn(CodeMetadata, e.Line, "%s is partly unreadable: the readable part is used", e.Type)
 	}
 	if n := ld.recorded.Window; n > 0 && (len(ld.windows) == 0 || ld.windows[len(ld.windows)-1].tokens != n) {
-		ld.windows = append(ld.windows, window{int32(len(ld.nodes)), n})
+		ld.windows = append(ld.windows, window{int32(ld.nodes.len()), n})
 	}
 	if ld.foreign == nil {
 		ld.aside(e.Line, Reason("metadata: "+e.Type))

@@ -11,21 +11,16 @@ import (
 // link resolves parents, children and the lines of each message. It runs after every line is read, since a parent may
 // be later in the file.
 func (ld *loader) link() {
-	for i := range ld.nodes {
-		n := &ld.nodes[i]
-		p, ok := int32(i)-1, i > 0 && ld.uuids.is(int32(i)-1, n.parentID) // the usual case
-		if !ok {
-			p, ok = ld.lineOf(n.parentID)
-		}
-		if ok && p != int32(i) && n.parentID != "" {
-			n.parent = p
-			up := &ld.nodes[p]
-			if up.last < 0 {
-				up.child = int32(i)
-			} else {
-				ld.nodes[up.last].next = int32(i)
+	for i := int32(ld.nodes.len()) - 1; i >= 0; i-- {
+		n := ld.node(i)
+		if id := ld.rare(n).parentID; id != "" {
+			if p, ok := ld.lineOf(id); ok && p != i {
+				n.parent = p
 			}
-			up.last = int32(i)
+		}
+		if n.parent >= 0 {
+			up := ld.node(n.parent)
+			n.next, up.child = up.child, i
 		}
 	}
 	ld.groupLines()
@@ -34,7 +29,7 @@ func (ld *loader) link() {
 // under calls yield with each line whose parent is line i, in file order.
 func (ld *loader) under(i int32) iter.Seq[int32] {
 	return func(yield func(int32) bool) {
-		for k := ld.nodes[i].child; k >= 0 && yield(k); k = ld.nodes[k].next {
+		for k := ld.node(i).child; k >= 0 && yield(k); k = ld.node(k).next {
 		}
 	}
 }
@@ -43,7 +38,7 @@ func (ld *loader) under(i int32) iter.Seq[int32] {
 // next line, -1 at the end, and the result where the walk ends at this line, as a cycle does.
 func (ld *loader) resolve(step func(i int32) (next, result int32)) []int32 {
 	const unknown = -2
-	results := slices.Repeat([]int32{unknown}, len(ld.nodes))
+	results := slices.Repeat([]int32{unknown}, ld.nodes.len())
 	var path []int32
 	for i := range results {
 		path = path[:0]
@@ -69,7 +64,7 @@ func (ld *loader) resolve(step func(i int32) (next, result int32)) []int32 {
 // group.
 func (ld *loader) groupLines() {
 	ld.above = ld.resolve(func(i int32) (next, result int32) {
-		switch n := &ld.nodes[i]; {
+		switch n := ld.node(i); {
 		case n.kind == nodeAssistant:
 			return -1, i
 		case n.kind == nodeUser && n.class == ClassPrompt:
@@ -79,17 +74,17 @@ func (ld *loader) groupLines() {
 		}
 	})
 	groups := ld.resolve(func(i int32) (next, result int32) {
-		n := &ld.nodes[i]
+		n := ld.node(i)
 		if n.kind != nodeAssistant {
 			return -1, -1
 		}
-		if up := ld.assistantAbove(n.parent); up >= 0 && n.reply.id != "" && ld.nodes[up].reply.id == n.reply.id {
+		if up := ld.assistantAbove(n.parent); up >= 0 && ld.reply(n).id != "" && ld.reply(ld.node(up)).id == ld.reply(n).id {
 			return up, i
 		}
 		return -1, i
 	})
 	for i, g := range groups {
-		ld.nodes[i].group = g
+		ld.node(int32(i)).group = g
 	}
 }
 
@@ -108,14 +103,15 @@ func (c *chain) unite() {
 	content := map[int32]map[string]bool{} // of the lines of a group that others were united with
 	groups := make([]int32, 0, len(c.members))
 	for _, i := range c.path {
-		n := &c.ld.nodes[i]
+		n := c.ld.node(i)
 		if n.kind != nodeAssistant {
 			continue
 		}
-		home, ok := first[n.reply.id]
+		id := c.ld.reply(n).id
+		home, ok := first[id]
 		switch {
-		case !ok || n.reply.id == "":
-			first[n.reply.id] = n.group
+		case !ok || id == "":
+			first[id] = n.group
 			groups = append(groups, n.group)
 		case c.homeOf(n.group) != home:
 			c.home[n.group] = home
@@ -137,10 +133,10 @@ func (c *chain) unite() {
 	}
 	for _, g := range groups {
 		for _, k := range c.members[g] {
-			if c.ld.nodes[k].apiError {
+			if c.ld.node(k).apiError {
 				continue
 			}
-			for _, bl := range blocksOf(c.ld.nodes[k].blocks, jsonl.KindToolUse) {
+			for _, bl := range blocksOf(c.ld.blocks(k), jsonl.KindToolUse) {
 				if bl.ID == "" {
 					continue
 				}
@@ -163,8 +159,9 @@ func (c *chain) homeOf(group int32) int32 {
 // content is what the blocks of line i are: the same for a copy of the line.
 func (c *chain) content(i int32) string {
 	var b []byte
-	for k := range c.ld.nodes[i].blocks {
-		bl := &c.ld.nodes[i].blocks[k]
+	blocks := c.ld.blocks(i)
+	for k := range blocks {
+		bl := &blocks[k]
 		b = fmt.Appendf(b, "%d %q %q %q %v %v %d;", bl.Kind, bl.Type(), bl.ID, bl.Name, bl.Text(), bl.JSON(), bl.Signature())
 	}
 	return string(b)
@@ -173,9 +170,9 @@ func (c *chain) content(i int32) string {
 // ownAgent is the agent id where the main conversation is a subagent's file, else "".
 func (ld *loader) ownAgent(main []int32) string {
 	for _, i := range main {
-		if n := &ld.nodes[i]; n.kind.message() {
+		if n := ld.node(i); n.kind.message() {
 			if n.sidechain {
-				return n.env.agent
+				return ld.env(n).agent
 			}
 			return ""
 		}
@@ -191,21 +188,25 @@ type side struct {
 // split separates the main conversation's lines from those of sidechains. In a subagent's own file, where every
 // message is a sidechain's, all are the main conversation.
 func (ld *loader) split() (main []int32, sides []side) {
-	all := !slices.ContainsFunc(ld.nodes, func(n node) bool { return n.kind.message() && !n.sidechain })
+	all := true
+	for i := range int32(ld.nodes.len()) {
+		n := ld.node(i)
+		all = all && (!n.kind.message() || n.sidechain)
+	}
 	at := map[string]int{}
-	main = make([]int32, 0, len(ld.nodes))
+	main = make([]int32, 0, ld.nodes.len())
 	var roots []int32
-	for i := range ld.nodes {
-		n := &ld.nodes[i]
+	for i := range int32(ld.nodes.len()) {
+		n := ld.node(i)
 		if all || !n.sidechain {
-			main = append(main, int32(i))
+			main = append(main, i)
 			continue
 		}
-		key := n.env.agent
+		key := ld.env(n).agent
 		if key == "" {
 			if roots == nil { // the topmost sidechain line above each
 				roots = ld.resolve(func(i int32) (next, result int32) {
-					if p := ld.nodes[i].parent; p >= 0 && ld.nodes[p].sidechain {
+					if p := ld.node(i).parent; p >= 0 && ld.node(p).sidechain {
 						return p, i
 					}
 					return -1, i
@@ -219,7 +220,7 @@ func (ld *loader) split() (main []int32, sides []side) {
 			at[key] = j
 			sides = append(sides, side{agent: key})
 		}
-		sides[j].nodes = append(sides[j].nodes, int32(i))
+		sides[j].nodes = append(sides[j].nodes, i)
 	}
 	return main, sides
 }

@@ -27,7 +27,7 @@ func TestJoined(t *testing.T) {
 			ld, n := &loader{}, int32(0)
 			var lines [][]Block
 			for _, size := range c.sizes {
-				blocks := ld.newBlocks(size)
+				blocks := ld.newBlocks(&node{}, size)
 				if len(blocks) != size {
 					t.Fatalf("%d blocks, want %d", len(blocks), size)
 				}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"runtime"
 	"slices"
-	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
@@ -89,61 +88,67 @@ func LoadReader(name string, r io.Reader, opt LoadOptions) (*File, error) {
 
 // loader collects the entries of one file.
 type loader struct {
-	src      *jsonl.Source
-	path     string
-	nodes    []node
-	blocks   []Block // the last ones that were made
-	uuids    *uuids  // of the nodes, then of what more messages have
-	byUUID   lineIndex
-	lines    Accounting
-	watch    LoadOptions // its Item and Aside
-	notes    *notes
-	warnings []Warning
-	entries  int64 // objects so far, with their blocks and parts
-	limits   jsonl.InputLimits
-	leaf     string // last-prompt.leafUuid, the last one
-	leafAt   int32  // len(nodes) at that line
-	snapshot bool   // the last line that counts was a file-history-snapshot
-	title    string // chosen by a person
-	aiTitle  string
-	summary  string
-	marks    []mark
-	queued   []queued        // texts that were put into the queue
-	waiting  waiting         // those in it
-	attached map[string]bool // queued texts that stand in attachments
-	calls    []snipInput     // inputs of the Snip tool
-	callAt   map[string]int  // tool_use id -> index into calls
-	removed  map[string]bool // uuids that a snip removed
-	env      *envelope       // of the last line
-	last     *reply          // of the last assistant line
-	voices   map[voice]*voice
-	from     *origin         // of the last message
-	convs    int32           // conversations so far
-	foreign  *foreign.Writer // of a session of another agent, else nil
-	recorded foreign.Session // what recorded it, where a line says so
-	totals   []RunTotals
-	windows  []window // of the model, where lines say so, in order
-	above    []int32  // nearest assistant line at or above a line, no prompt between; -1: none
+	src       *jsonl.Source
+	path      string
+	nodes     chunks[node]
+	made      [][]Block // the blocks of the nodes
+	uuids     *uuids    // of the nodes, then of what more messages have
+	byUUID    lineIndex
+	lines     Accounting
+	watch     LoadOptions // its Item and Aside
+	notes     *notes
+	warnings  []Warning
+	entries   int64 // objects so far, with their blocks and parts
+	limits    jsonl.InputLimits
+	leaf      string // last-prompt.leafUuid, the last one
+	leafAt    int32  // len(nodes) at that line
+	snapshot  bool   // the last line that counts was a file-history-snapshot
+	title     string // chosen by a person
+	aiTitle   string
+	summary   string
+	marks     []mark
+	queued    []queued        // texts that were put into the queue
+	waiting   waiting         // those in it
+	attached  map[string]bool // queued texts that stand in attachments
+	calls     []snipInput     // inputs of the Snip tool
+	callAt    map[string]int  // tool_use id -> index into calls
+	removed   map[string]bool // uuids that a snip removed
+	last      string          // uuid of the last node
+	replies   []*reply        // of the assistant lines
+	voices    distinct[voice]
+	names     distinct[string]   // the first is empty
+	envelopes distinct[envelope] // the first is empty
+	specials  []*special         // the first is empty
+	from      *origin            // of the last message
+	convs     int32              // conversations so far
+	foreign   *foreign.Writer    // of a session of another agent, else nil
+	recorded  foreign.Session    // what recorded it, where a line says so
+	totals    []RunTotals
+	windows   []window // of the model, where lines say so, in order
+	above     []int32  // nearest assistant line at or above a line, no prompt between; -1: none
 }
 
 // load reads a source; file is the path it was opened by, "" for a stream.
 func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) {
 	limits := opt.Limits.Filled()
 	ns := &notes{path: path, most: int(limits.Findings), kinds: map[Code]int{}, watch: opt.Warned}
-	ld := &loader{path: path, lines: Accounting{SetAside: map[Reason]int{}}, watch: opt, notes: ns, limits: limits, uuids: &uuids{}, voices: map[voice]*voice{}}
+	ld := &loader{
+		path: path, lines: Accounting{SetAside: map[Reason]int{}}, watch: opt, notes: ns, limits: limits, uuids: &uuids{}, specials: []*special{{}},
+	}
+	ld.names.place("")
+	ld.envelopes.place(envelope{})
 	src, err := ld.recognise(src, file)
 	if err != nil {
 		return nil, err
 	}
 	ld.src = src
-	// Growing the list of a long session would need more memory than all that is kept.
 	hint := min(src.Size()/typicalLine, maxHint) + 16
-	ld.nodes, ld.byUUID = make([]node, 0, hint), newLineIndex(int(hint))
+	ld.byUUID = newLineIndex(int(hint))
 	jobs := max(opt.Jobs, 1)
 	err = src.Each(jobs, jsonl.ReadOptions{}, ld.item)
 	if err != nil {
 		ld.warn(CodeStopped, 0, "reading stopped: %v", err)
-		if len(ld.nodes) == 0 {
+		if ld.nodes.len() == 0 {
 			src.Close()
 			return nil, err
 		}
@@ -154,7 +159,7 @@ func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) 
 		return nil, &jsonl.FileError{Path: path, Err: fmt.Errorf("no line has the uuid %s: want the leaf of a branch of this session", opt.Leaf)}
 	}
 	ld.build(f, opt)
-	if len(ld.nodes) > manyLines {
+	if ld.nodes.len() > manyLines {
 		// Linking needs more memory than is kept. Without a collection the next replay would grow the heap beyond
 		// both.
 		ld = nil
@@ -173,7 +178,7 @@ func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) 
 
 const (
 	typicalLine = 3000    // bytes of a chained line in a long session
-	maxHint     = 1 << 19 // most nodes allocated before reading
+	maxHint     = 1 << 19 // most nodes that the index has room for before reading
 	manyLines   = 1 << 14 // nodes of a long session
 )
 
@@ -245,7 +250,7 @@ func (ld *loader) entry(e *jsonl.Entry) {
 		ld.snapshot = !bytes.Contains(e.Raw, []byte(`"isSnapshotUpdate":true`))
 	case "last-prompt":
 		if e.LeafUUID != "" {
-			ld.leaf, ld.leafAt = e.LeafUUID, int32(len(ld.nodes))
+			ld.leaf, ld.leafAt = e.LeafUUID, int32(ld.nodes.len())
 		}
 		ld.aside(e.Line, Reason("metadata: "+e.Type))
 		return
@@ -311,18 +316,18 @@ func (ld *loader) add(e *jsonl.Entry) {
 		ld.warn(CodeDuplicateUUID, e.Line, "an earlier line has the uuid %s: line set aside", uuid)
 		return
 	}
-	env := reuse(&ld.env, envelope{version: e.Version, agent: e.AgentID, sessionID: e.SessionID, cwd: e.CWD})
-	ld.nodes = append(ld.nodes, node{
-		parentID: e.ParentUUID, time: e.Time, env: env, line: int32(e.Line),
-		parent: -1, child: -1, last: -1, next: -1, group: -1,
+	n := ld.node(ld.nodes.add(node{
+		envelope: ld.envelopes.place(envelope{version: e.Version, agent: e.AgentID, sessionID: e.SessionID, cwd: e.CWD}), line: int32(e.Line),
+		parent: -1, child: -1, next: -1, group: -1,
 		submitted: submitted, rootless: !e.HasParent, sidechain: e.IsSidechain,
-		cleared: e.ParentUUID == "" && isOutputOf(clearHook, e), resumed: isOutputOf(resumeHook, e),
-	})
+	}))
+	n.time, n.timeRest = ticks(e.Time)
+	ld.addParent(n, e)
 	ld.uuids.add(uuid)
 	ld.byUUID.add(ld.uuids)
-	n := &ld.nodes[len(ld.nodes)-1]
-	if e.LogicalParentUUID != "" {
-		n.own().logicalID = e.LogicalParentUUID
+	ld.last = uuid
+	if cleared, resumed := e.ParentUUID == "" && isOutputOf(clearHook, e), isOutputOf(resumeHook, e); cleared || resumed {
+		ld.own(n).cleared, ld.own(n).resumed = cleared, resumed
 	}
 	switch e.Type {
 	case "user", "assistant":
@@ -336,25 +341,25 @@ func (ld *loader) add(e *jsonl.Entry) {
 		ld.addAttachment(n, e)
 	case "system":
 		n.kind = nodeSystem
-		n.head = e.Subtype
+		n.said = ld.names.place(e.Subtype)
 		switch e.Subtype {
 		case "compact_boundary":
 			n.kind = nodeBoundary
-			n.own().compact = &compactMeta{}
-			ld.metadata(e, "compactMetadata", e.CompactMetadata, n.special.compact)
+			ld.own(n).compact = &compactMeta{}
+			ld.metadata(e, "compactMetadata", e.CompactMetadata, ld.own(n).compact)
 		case foreign.SubtypeRestart:
-			n.restarted = true
+			ld.own(n).restarted = true
 		case "microcompact_boundary":
 			n.kind = nodeMicro
-			n.own().micro = &microMeta{}
-			ld.metadata(e, "microcompactMetadata", e.MicrocompactMetadata, n.special.micro)
+			ld.own(n).micro = &microMeta{}
+			ld.metadata(e, "microcompactMetadata", e.MicrocompactMetadata, ld.own(n).micro)
 		}
 		ld.removal(n, e)
 	case "progress":
 		n.kind = nodeProgress
 	default:
 		n.kind = nodeOther
-		n.head = e.Type
+		n.said = ld.names.place(e.Type)
 	}
 }
 
@@ -367,18 +372,26 @@ func reuse[T comparable](last **T, value T) *T {
 	return *last
 }
 
-// share returns what responses have in common.
-func (ld *loader) share(v voice) *voice {
-	if ld.last != nil && *ld.last.voice == v {
-		return ld.last.voice
+// addParent finds the parent of the line that is added, where it was read before. It is usually the line before.
+func (ld *loader) addParent(n *node, e *jsonl.Entry) {
+	if e.LogicalParentUUID != "" {
+		ld.own(n).logicalID = e.LogicalParentUUID
 	}
-	kept, ok := ld.voices[v]
-	if !ok {
-		kept = &voice{v.model, v.stop, v.window}
-		ld.voices[v] = kept
+	switch e.ParentUUID {
+	case "":
+	case ld.last:
+		n.parent = int32(ld.nodes.len()) - 2
+	default:
+		if p, ok := ld.lineOf(e.ParentUUID); ok {
+			n.parent = p
+		} else {
+			ld.own(n).parentID = e.ParentUUID
+		}
 	}
-	return kept
 }
+
+// share returns what responses have in common.
+func (ld *loader) share(v voice) *voice { return ld.voices.list[ld.voices.place(v)] }
 
 func (ld *loader) metadata(e *jsonl.Entry, name string, raw []byte, into any) {
 	if len(raw) == 0 {
@@ -393,21 +406,22 @@ func (ld *loader) metadata(e *jsonl.Entry, name string, raw []byte, into any) {
 func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	m := &e.Message
 	if n.kind == nodeAssistant {
-		n.reply = reuse(&ld.last, reply{id: m.ID, voice: ld.share(voice{m.Model, m.StopReason, 0}), usage: usageOf(&m.Usage), has: m.HasUsage})
+		r := reply{id: m.ID, voice: ld.share(voice{m.Model, m.StopReason, 0}), usage: usageOf(&m.Usage), has: m.HasUsage}
+		if k := len(ld.replies); k == 0 || *ld.replies[k-1] != r {
+			kept := r // allocated only here
+			ld.replies = append(ld.replies, &kept)
+		}
+		n.said = int32(len(ld.replies) - 1)
 	}
 	if m.OddUsage != "" && n.kind == nodeAssistant {
 		ld.warn(CodeUsage, e.Line, "the recorded usage is not used: %s", m.OddUsage)
 	}
 	n.apiError, n.noRequest = e.IsAPIError, e.NoRequest
-	n.head = m.Head
-	if len(n.head) > 64 {
-		n.head = strings.Clone(n.head[:64])
-	}
-	n.blocks = ld.newBlocks(len(m.Content))
-	for i := range n.blocks {
+	blocks := ld.newBlocks(n, len(m.Content))
+	for i := range blocks {
 		m.Content[i].Parts = slices.Clone(m.Content[i].Parts)
-		n.blocks[i].fill(&m.Content[i])
-		n.blocks[i].Line = int32(e.Line)
+		blocks[i].fill(&m.Content[i])
+		blocks[i].Line = int32(e.Line)
 		if m.Content[i].Kind == jsonl.KindToolUse && m.Content[i].Name == snipTool {
 			ld.snipCall(e, &m.Content[i])
 		}
@@ -423,11 +437,17 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 			n.class, n.begins, n.stopped = ClassPrompt, true, true
 		}
 	}
+	head := m.Head[:min(len(m.Head), mostHead)]
+	if n.opening = open(n.class, head); n.opening == opensOutput {
+		if effort := effortSet(head); effort != "" {
+			ld.own(n).effort = effort
+		}
+	}
 }
 
 func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {
 	a := readAttachment(e.Attachment)
-	n.head = a.kind
+	n.said = ld.names.place(a.kind)
 	if a.kind == typeQueued {
 		if ld.attached == nil {
 			ld.attached = map[string]bool{}
@@ -441,40 +461,11 @@ func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {
 	if !ok {
 		span = jsonl.Span{Off: e.Offset}
 	}
-	n.blocks = ld.newBlocks(1)
-	n.blocks[0].fill(&jsonl.ContentBlock{
+	blocks := ld.newBlocks(n, 1)
+	blocks[0].fill(&jsonl.ContentBlock{
 		Kind: jsonl.KindAttachment, Type: a.kind, Text: a.length, JSON: jsonl.Metrics{UTF16: len(e.Attachment), Bytes: len(e.Attachment)}, Span: span, Value: span,
 	})
-	n.blocks[0].Line = int32(e.Line)
-}
-
-// newBlocks makes blocks, nil for none. Those of a line stand right behind those of the line before where both fit, so
-// that the blocks of a message of several lines can be one slice of them (joined). The room behind them is another
-// line's: they are clipped before anything is appended.
-func (ld *loader) newBlocks(n int) []Block {
-	const few, many = 16, 128
-	if n == 0 {
-		return nil
-	}
-	at := len(ld.blocks)
-	if at+n > cap(ld.blocks) {
-		at, ld.blocks = 0, make([]Block, 0, max(n, min(2*cap(ld.blocks), many), few))
-	}
-	ld.blocks = ld.blocks[:at+n]
-	return ld.blocks[at:]
-}
-
-// joined is the blocks of several lines in their order. It does not write to them.
-func joined(lines [][]Block) []Block {
-	all := lines[0]
-	for _, next := range lines[1:] {
-		n := len(all)
-		if n == 0 || len(next) == 0 || n+len(next) > cap(all) || &all[:n+1][n] != &next[0] {
-			return slices.Concat(lines...)
-		}
-		all = all[:n+len(next)]
-	}
-	return slices.Clip(all)
+	blocks[0].Line = int32(e.Line)
 }
 
 // build links the nodes, finds the conversations and fills the file.

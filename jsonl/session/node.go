@@ -8,35 +8,31 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
 
-// node is a chained line while a file is linked. To keep it small, fields that consecutive lines share are in
-// envelope and reply, and rare fields in special.
+// node is a chained line while a file is linked. To keep it small, it has no pointers: what lines share is in the
+// loader's lists, as is what is rare.
 type node struct {
-	parentID string
-	head     string // start of a message's text; a system line's subtype; an attachment's or an unknown type
-	time     time.Time
-	env      *envelope
-	reply    *reply   // assistant lines
-	special  *special // nil: none
-	blocks   []Block
+	time     int64 // see ticks
+	blocks   span
+	envelope int32 // index into loader.envelopes
+	said     int32 // assistant lines: index into loader.replies; others: of the name
+	special  int32 // index into loader.specials
 	line     int32
-	parent   int32 // index into nodes, -1: none
+	parent   int32 // index into nodes, -1: none, or not known yet
 	child    int32 // the first line under it, -1: none; the others are its next
-	last     int32 // the last line under it
 	next     int32 // the next line under the same parent, -1: none
 	group    int32 // assistant: index of the first line of its message
 	conv     int32 // number of the conversation it is part of
 	at       int32 // index of its message there, plus one; 0: none
+	timeRest uint8
 	kind     nodeKind
 	class    Class
+	opening  opening
 
 	submitted bool // a file-history-snapshot is right before the line: the user submitted it
 	rootless  bool // the line has no parentUuid, not even null
-	cleared   bool // output of a hook that runs as the context is cleared, and the first line after that
 	sidechain bool
 	apiError  bool
 	noRequest bool // a response for which no request of this session is counted
-	resumed   bool // output of a hook that runs as a session is resumed
-	restarted bool // the line says that the client was started again
 	queued    bool // a prompt of which the line says that it was queued
 	begins    bool // a prompt of which the line says that it begins a turn
 	stopped   bool // and that the agent had run and stopped before it
@@ -51,43 +47,61 @@ type envelope struct {
 	version, agent, sessionID, cwd string
 }
 
-// special holds rare fields.
+// special holds what few lines have.
 type special struct {
+	parentID  string // of a parent that was not read before the line
 	logicalID string
+	effort    string // level of reasoning effort that the line says a command set
 	compact   *compactMeta
 	micro     *microMeta
 	removed   []string // uuids that a snip removed
+	cleared   bool     // output of a hook that runs as the context is cleared, and the first line after that
+	resumed   bool     // output of a hook that runs as a session is resumed
+	restarted bool     // the line says that the client was started again
 }
 
-var nothing special
+func (ld *loader) node(i int32) *node { return ld.nodes.at(i) }
 
-// rare returns the rare fields for reading.
-func (n *node) rare() *special {
-	if n.special == nil {
-		return &nothing
-	}
-	return n.special
-}
+func (ld *loader) env(n *node) *envelope { return ld.envelopes.list[n.envelope] }
 
-// own returns the rare fields for writing.
-func (n *node) own() *special {
-	if n.special == nil {
-		n.special = &special{}
-	}
-	return n.special
-}
+// reply is that of an assistant line.
+func (ld *loader) reply(n *node) *reply { return ld.replies[n.said] }
+
+// name is a system line's subtype, an attachment's or an unknown type.
+func (ld *loader) name(n *node) string { return *ld.names.list[n.said] }
 
 // attachment is the type of an attachment.
-func (n *node) attachment() string {
+func (ld *loader) attachment(n *node) string {
 	if n.kind == nodeAttachment {
-		return n.head
+		return ld.name(n)
 	}
 	return ""
 }
 
-func (n *node) headIs(prefixes ...string) bool {
-	return startsWith(strings.TrimLeft(n.head, " \t\r\n"), prefixes...)
+// rare is what few lines have, for reading.
+func (ld *loader) rare(n *node) *special { return ld.specials[n.special] }
+
+// own is what few lines have, for writing.
+func (ld *loader) own(n *node) *special {
+	if n.special == 0 {
+		n.special = int32(len(ld.specials))
+		ld.specials = append(ld.specials, &special{})
+	}
+	return ld.specials[n.special]
 }
+
+// parentID is the uuid of the parent, which may not be in the file.
+func (ld *loader) parentID(n *node) string {
+	if n.parent >= 0 {
+		return ld.uuids.text(n.parent)
+	}
+	return ld.rare(n).parentID
+}
+
+// lostParent reports whether the parent is not in the file.
+func (ld *loader) lostParent(n *node) bool { return n.parent < 0 && ld.rare(n).parentID != "" }
+
+func (n *node) when() time.Time { return timeOf(n.time, n.timeRest) }
 
 func startsWith(s string, prefixes ...string) bool {
 	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) })

@@ -54,10 +54,7 @@ func (ld *loader) queue(e *jsonl.Entry) {
 }
 
 func (ld *loader) enqueue(e *jsonl.Entry, text string) {
-	q := queued{text: text}
-	if ld.env != nil {
-		q.version = ld.env.version
-	}
+	q := queued{text: text, version: ld.envelopes.list[ld.envelopes.last].version}
 	span := jsonl.Span{Off: e.Offset, Len: len(e.Raw)}
 	q.block = NewBlock(jsonl.ContentBlock{
 		Kind: jsonl.KindAttachment, Type: typeQueued, Text: jsonl.Measure(text).Add(aroundQueued(q.version)),
@@ -140,22 +137,22 @@ func (c *chain) findQueued() {
 		return
 	}
 	byTime := slices.DeleteFunc(slices.Clone(c.order), func(i int32) bool {
-		n := &c.ld.nodes[i]
-		return n.kind != nodeUser && n.kind != nodeAssistant || n.time.IsZero()
+		n := c.ld.node(i)
+		return n.kind != nodeUser && n.kind != nodeAssistant || n.when().IsZero()
 	})
-	slices.SortStableFunc(byTime, func(a, b int32) int { return c.ld.nodes[a].time.Compare(c.ld.nodes[b].time) })
+	slices.SortStableFunc(byTime, func(a, b int32) int { return c.ld.node(a).when().Compare(c.ld.node(b).when()) })
 	for k := range c.ld.queued {
 		q := &c.ld.queued[k]
 		if q.taken.IsZero() || isNotice(q.text) || c.ld.attached[q.text] {
 			continue
 		}
 		at, _ := slices.BinarySearchFunc(byTime, q.taken, func(i int32, t time.Time) int {
-			if c.ld.nodes[i].time.After(t) {
+			if c.ld.node(i).when().After(t) {
 				return 1
 			}
 			return -1
 		})
-		if at > 0 && c.ld.nodes[byTime[at-1]].class == ClassToolResult {
+		if at > 0 && c.ld.node(byTime[at-1]).class == ClassToolResult {
 			if c.queued == nil {
 				c.queued = map[int32][]int32{}
 			}

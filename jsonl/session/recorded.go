@@ -4,16 +4,16 @@ import "sort"
 
 // boundary records a compact_boundary line on the path.
 func (c *chain) boundary(i int32) {
-	n := &c.ld.nodes[i]
+	n := c.ld.node(i)
 	n.used = true
 	if len(c.conv.Messages) == 0 {
 		return // what was compacted is in no line: the summary is all the history there is
 	}
-	compact := n.rare().compact
+	compact := c.ld.rare(n).compact
 	c.typed()
 	c.begin(Boundary{
 		UUID: c.ld.uuids.text(i), Line: int(n.line), Trigger: compact.Trigger, PreTokens: compact.PreTokens, PostTokens: compact.PostTokens,
-		Time: n.time, Version: n.env.version, Before: len(c.conv.Messages), Summary: -1, Preserved: c.preserved(compact),
+		Time: n.when(), Version: c.ld.env(n).version, Before: len(c.conv.Messages), Summary: -1, Preserved: c.preserved(compact),
 		Usage: recordedUsage(compact.Usage),
 	})
 }
@@ -27,7 +27,7 @@ func (c *chain) begin(b Boundary) {
 // summary records a compact summary: that of the boundary above it, or, in the 1.0.x form without boundaries, a
 // separate compaction.
 func (c *chain) summary(i int32, at int) {
-	n := &c.ld.nodes[i]
+	n := c.ld.node(i)
 	if c.after != nil && c.after.Summary < 0 && c.after.Before == at {
 		c.after.Summary = at
 		return
@@ -37,13 +37,13 @@ func (c *chain) summary(i int32, at int) {
 	if c.manualFollows(i) {
 		trigger = "manual"
 	}
-	c.begin(Boundary{UUID: c.ld.uuids.text(i), Line: int(n.line), Trigger: trigger, Time: n.time, Version: n.env.version, Before: at, Summary: at})
+	c.begin(Boundary{UUID: c.ld.uuids.text(i), Line: int(n.line), Trigger: trigger, Time: n.when(), Version: c.ld.env(n).version, Before: at, Summary: at})
 }
 
 // manualFollows reports whether the /compact command is a child of a summary.
 func (c *chain) manualFollows(i int32) bool {
 	for k := range c.ld.under(i) {
-		if n := &c.ld.nodes[k]; isCompactCommand(n) || isCaveat(n) && c.ofCompact(k) {
+		if n := c.ld.node(k); n.opening == opensCompact || n.opening == opensCaveat && c.ofCompact(k) {
 			return true
 		}
 	}
@@ -52,18 +52,18 @@ func (c *chain) manualFollows(i int32) bool {
 
 // ofCompact reports whether a line is the caveat, command line or output of /compact.
 func (c *chain) ofCompact(i int32) bool {
-	n := &c.ld.nodes[i]
-	switch {
-	case isCaveat(n):
+	n := c.ld.node(i)
+	switch n.opening {
+	case opensCaveat:
 		for k := range c.ld.under(i) {
-			if isCompactCommand(&c.ld.nodes[k]) {
+			if c.ld.node(k).opening == opensCompact {
 				return true
 			}
 		}
-	case isCommandOutput(n):
-		return n.parent >= 0 && isCompactCommand(&c.ld.nodes[n.parent])
+	case opensOutput:
+		return n.parent >= 0 && c.ld.node(n.parent).opening == opensCompact
 	}
-	return isCompactCommand(n)
+	return n.opening == opensCompact
 }
 
 // typed marks the lines of a /compact command right before its boundary.
@@ -102,12 +102,12 @@ func (c *chain) preserved(m *compactMeta) []int {
 }
 
 func (c *chain) microcompaction(i int32) {
-	n := &c.ld.nodes[i]
+	n := c.ld.node(i)
 	n.used = true
-	micro := n.rare().micro
+	micro := c.ld.rare(n).micro
 	c.conv.Micro = append(c.conv.Micro, Microcompaction{
 		UUID: c.ld.uuids.text(i), Line: int(n.line), Trigger: micro.Trigger, PreTokens: micro.PreTokens, TokensSaved: micro.TokensSaved,
-		ToolIDs: micro.ToolIDs, Attachments: micro.Attachments, Time: n.time, Version: n.env.version, Before: len(c.conv.Messages),
+		ToolIDs: micro.ToolIDs, Attachments: micro.Attachments, Time: n.when(), Version: c.ld.env(n).version, Before: len(c.conv.Messages),
 	})
 }
 

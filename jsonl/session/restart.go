@@ -37,10 +37,10 @@ type restarts struct {
 // restart records a restart that line i of the path is a sign of. Signs are of one restart if the user said nothing
 // between them and no response came.
 func (c *chain) restart(i int32) {
-	n := &c.ld.nodes[i]
+	n := c.ld.node(i)
 	sign := c.sign(n)
-	if n.env.version != "" && n.kind != nodeOther {
-		c.version = n.env.version
+	if c.ld.env(n).version != "" && n.kind != nodeOther {
+		c.version = c.ld.env(n).version
 	}
 	if sign == "" {
 		return
@@ -53,7 +53,7 @@ func (c *chain) restart(i int32) {
 		return
 	}
 	c.restarts.said = false
-	r := Restart{UUID: c.ld.uuids.text(i), Line: int(n.line), Sign: sign, Time: n.time, Version: n.env.version, Before: len(conv.Messages)}
+	r := Restart{UUID: c.ld.uuids.text(i), Line: int(n.line), Sign: sign, Time: n.when(), Version: c.ld.env(n).version, Before: len(conv.Messages)}
 	if sign != SignTorn {
 		r.Left = c.left(&r)
 	}
@@ -78,15 +78,15 @@ func (c *chain) sign(n *node) RestartSign {
 	switch {
 	case !c.restarts.responded: // nothing was sent yet
 		return ""
-	case n.restarted:
+	case c.ld.rare(n).restarted:
 		return SignTorn
 	case !c.ld.ownFormat(): // the other signs are Claude Code's
 		return ""
-	case n.resumed:
+	case c.ld.rare(n).resumed:
 		return SignHook
-	case n.kind == nodeAssistant && n.reply.voice.model == synthetic && n.head == noResponse:
+	case n.kind == nodeAssistant && c.ld.reply(n).voice.model == synthetic && n.opening == opensNoResponse:
 		return SignNoResponse
-	case n.env.version != "" && c.version != "" && n.env.version != c.version && n.kind != nodeOther:
+	case c.ld.env(n).version != "" && c.version != "" && c.ld.env(n).version != c.version && n.kind != nodeOther:
 		return SignVersion
 	}
 	return ""
@@ -101,7 +101,7 @@ func (c *chain) left(r *Restart) (out []BlockPlace) {
 	if c.restarts.lines == nil {
 		c.restarts.lines = make(map[int32]bool, len(c.path))
 		for _, i := range c.path {
-			c.restarts.lines[c.ld.nodes[i].line] = true
+			c.restarts.lines[c.ld.node(i).line] = true
 		}
 	}
 	recovers := r.Version != "" && CompareVersions(r.Version, recoversSince) >= 0

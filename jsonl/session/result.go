@@ -64,7 +64,7 @@ func (c *chain) deadEnd(i int32) []int32 {
 	for seen := 0; len(stack) > 0 && seen < 1000; seen++ {
 		k := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
-		n := &c.ld.nodes[k]
+		n := c.ld.node(k)
 		if n.kind == nodeUser || n.kind == nodeAssistant || n.class == ClassPrompt {
 			return nil
 		}
@@ -84,17 +84,17 @@ func (c *chain) answer(id string, group int32) int32 {
 	best := int32(-1)
 	rank := -1
 	for _, r := range c.tool(id).results {
-		if c.ld.nodes[r].emitted {
+		if c.ld.node(r).emitted {
 			continue
 		}
-		n := &c.ld.nodes[r]
+		n := c.ld.node(r)
 		k := 0
 		if c.onPath(r) {
 			k = 2
 		}
 		switch under := c.ld.assistantAbove(n.parent); {
 		case under < 0:
-		case c.homeOf(c.ld.nodes[under].group) == group:
+		case c.homeOf(c.ld.node(under).group) == group:
 			if under == n.parent {
 				k++
 			}
@@ -111,7 +111,7 @@ func (c *chain) answer(id string, group int32) int32 {
 // answersLater reports whether a line has the result of a call that is later on the path. It is emitted after that
 // call.
 func (c *chain) answersLater(i int32) bool {
-	return slices.ContainsFunc(c.ld.nodes[i].blocks, func(bl Block) bool { return bl.Kind == jsonl.KindToolResult && !c.tool(bl.ID).expected() })
+	return slices.ContainsFunc(c.ld.blocks(i), func(bl Block) bool { return bl.Kind == jsonl.KindToolResult && !c.tool(bl.ID).expected() })
 }
 
 // expected reports whether the result of a call may be emitted now: the call was emitted, or is not on the chain at
@@ -120,7 +120,7 @@ func (t *toolCall) expected() bool { return !t.made || t.called }
 
 // fresh lists the blocks of a line that were not emitted, and records calls and results.
 func (c *chain) fresh(i int32) []Block {
-	blocks := c.ld.nodes[i].blocks
+	blocks := c.ld.blocks(i)
 	var kept []Block
 	for b := range blocks {
 		bl := &blocks[b]

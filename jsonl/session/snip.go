@@ -42,13 +42,13 @@ func (ld *loader) removal(n *node, e *jsonl.Entry) {
 		ld.metadata(e, "snipMetadata", e.SnipMetadata, &m)
 	}
 	removed = append(removed, m.RemovedUUIDs...)
-	if compact := n.rare().compact; compact != nil {
+	if compact := ld.rare(n).compact; compact != nil {
 		removed = append(removed, compact.RemovedUUIDs...)
 	}
 	if len(removed) == 0 {
 		return
 	}
-	n.own().removed = removed
+	ld.own(n).removed = removed
 	if n.kind == nodeSystem || n.kind == nodeBoundary && len(e.CompactMetadata) == 0 {
 		n.kind = nodeSnip
 	}
@@ -65,11 +65,11 @@ func (ld *loader) removal(n *node, e *jsonl.Entry) {
 func (c *chain) restore() {
 	g := grafts{chain: c, anchor: map[int32]int32{}, lines: map[int32][]int32{}, passed: map[int32]bool{}}
 	for _, i := range c.order {
-		n := &c.ld.nodes[i]
-		if len(n.rare().removed) == 0 || !c.onPath(i) && (n.parent < 0 || !c.onPath(n.parent)) {
+		n := c.ld.node(i)
+		if len(c.ld.rare(n).removed) == 0 || !c.onPath(i) && (n.parent < 0 || !c.onPath(n.parent)) {
 			continue
 		}
-		for _, u := range n.rare().removed {
+		for _, u := range c.ld.rare(n).removed {
 			if k, ok := c.ld.lineOf(u); ok && k < i && c.in(k) && !c.belongs(k) {
 				g.add(k)
 			}
@@ -105,16 +105,16 @@ func (g *grafts) add(i int32) {
 	var lines []int32
 	at := i
 	for at >= 0 && g.in(at) && !g.onPath(at) {
-		if n := &g.ld.nodes[at]; g.passed[at] || n.kind.message() && !g.ld.removed[g.ld.uuids.text(at)] && !g.belongs(at) {
+		if n := g.ld.node(at); g.passed[at] || n.kind.message() && !g.ld.removed[g.ld.uuids.text(at)] && !g.belongs(at) {
 			break
 		}
-		g.ld.nodes[at].onPath = true
+		g.ld.node(at).onPath = true
 		lines = append(lines, at)
-		at = g.ld.nodes[at].parent
+		at = g.ld.node(at).parent
 	}
 	if at >= 0 && g.in(at) && !g.onPath(at) {
 		for _, k := range lines {
-			g.ld.nodes[k].onPath = false
+			g.ld.node(k).onPath = false
 			g.passed[k] = true
 		}
 		return
@@ -139,10 +139,10 @@ func (g *grafts) after(i int32) []int32 {
 
 // snip records a line that lists removed messages.
 func (c *chain) snip(i int32) {
-	n := &c.ld.nodes[i]
+	n := c.ld.node(i)
 	n.used = true
 	c.conv.Snips = append(c.conv.Snips, RecordedSnip{
-		UUID: c.ld.uuids.text(i), Line: int(n.line), Call: -1, Removed: n.rare().removed, Time: n.time, Version: n.env.version, Before: len(c.conv.Messages),
+		UUID: c.ld.uuids.text(i), Line: int(n.line), Call: -1, Removed: c.ld.rare(n).removed, Time: n.when(), Version: c.ld.env(n).version, Before: len(c.conv.Messages),
 	})
 }
 
@@ -221,7 +221,7 @@ func (c *chain) removedBy(s *RecordedSnip) {
 	for _, u := range s.Removed {
 		if at, ok := c.messageOf(u); ok && at < s.Before {
 			named = append(named, at)
-		} else if i, ok := c.ld.lineOf(u); !ok || c.ld.nodes[i].kind.message() {
+		} else if i, ok := c.ld.lineOf(u); !ok || c.ld.node(i).kind.message() {
 			if unknown++; unknown == 1 {
 				first = u
 			}

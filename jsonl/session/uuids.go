@@ -185,7 +185,7 @@ func (c *chain) linesOf(m *Message) (lines []int32) {
 	all := c.ld.uuids
 	for k := range m.lines {
 		i := m.uuid + k
-		if int(i) >= len(c.ld.nodes) { // a copy
+		if int(i) >= c.ld.nodes.len() { // a copy
 			id, text := all.list.at(i), ""
 			if id.other {
 				text = all.other(id)

@@ -16,9 +16,9 @@ func (c *chain) walk(want string) {
 		return
 	}
 	// No line has a parent in the file: it was made by hand and is read in order.
-	linear := !slices.ContainsFunc(c.order, func(i int32) bool { return c.ld.nodes[i].parent >= 0 })
+	linear := !slices.ContainsFunc(c.order, func(i int32) bool { return c.ld.node(i).parent >= 0 })
 	for i := leaf; i >= 0; i = c.next(i, linear) {
-		c.ld.nodes[i].onPath = true
+		c.ld.node(i).onPath = true
 		c.path = append(c.path, i)
 	}
 	slices.Reverse(c.path)
@@ -43,9 +43,9 @@ func (c *chain) next(i int32, linear bool) int32 {
 func (c *chain) cycle(i, before int32) {
 	as := "the first line"
 	if before >= 0 {
-		as = fmt.Sprintf("following line %d", c.ld.nodes[before].line)
+		as = fmt.Sprintf("following line %d", c.ld.node(before).line)
 	}
-	c.ld.warn(CodeCircle, int(c.ld.nodes[i].line), "the parents form a cycle: treated as %s", as)
+	c.ld.warn(CodeCircle, int(c.ld.node(i).line), "the parents form a cycle: treated as %s", as)
 }
 
 // leaf is the live leaf: the requested one; else that of last-prompt, if nothing was written after it; else the
@@ -71,7 +71,7 @@ func (c *chain) newest() (newest, leaf int32) {
 	continued := c.continued()
 	for k := len(c.order) - 1; k >= 0; k-- {
 		i := c.order[k]
-		n := &c.ld.nodes[i]
+		n := c.ld.node(i)
 		if !n.kind.message() || n.apiError {
 			continue
 		}
@@ -100,7 +100,7 @@ func (n *node) joins() bool {
 // round is the message of whose round of results line i is a part, or -1.
 func (c *chain) round(i int32) int32 {
 	for steps := 0; i >= 0 && c.in(i) && steps < 1000; steps++ {
-		n := &c.ld.nodes[i]
+		n := c.ld.node(i)
 		if n.kind == nodeAssistant {
 			return n.group
 		}
@@ -116,7 +116,7 @@ func (c *chain) round(i int32) int32 {
 func (c *chain) continued() map[int32]bool {
 	on := map[int32]bool{}
 	for _, i := range c.order {
-		if n := &c.ld.nodes[i]; n.kind == nodeAssistant && n.group == i && !n.apiError {
+		if n := c.ld.node(i); n.kind == nodeAssistant && n.group == i && !n.apiError {
 			if g := c.round(n.parent); g >= 0 {
 				on[g] = true
 			}
@@ -132,7 +132,7 @@ func (c *chain) descend(i int32) int32 {
 		seen[i] = true
 		next, attached := int32(-1), true
 		for k := range c.ld.under(i) {
-			n := &c.ld.nodes[k]
+			n := c.ld.node(k)
 			if !c.in(k) || !n.kind.message() || n.apiError {
 				continue
 			}
@@ -149,7 +149,7 @@ func (c *chain) descend(i int32) int32 {
 
 // up is the line before i on the chain, or -1.
 func (c *chain) up(i int32, linear bool) int32 {
-	n := &c.ld.nodes[i]
+	n := c.ld.node(i)
 	if linear {
 		if k, _ := slices.BinarySearch(c.order, i); k > 0 {
 			return c.order[k-1]
@@ -157,28 +157,28 @@ func (c *chain) up(i int32, linear bool) int32 {
 		return -1
 	}
 	if n.kind == nodeBoundary || n.kind == nodeSnip && n.parent < 0 {
-		if p, ok := c.ld.lineOf(n.rare().logicalID); ok && c.in(p) && p != i {
+		if p, ok := c.ld.lineOf(c.ld.rare(n).logicalID); ok && c.in(p) && p != i {
 			return p
 		}
 	}
 	if n.parent >= 0 && c.in(n.parent) {
 		return n.parent
 	}
-	if n.cleared {
+	if c.ld.rare(n).cleared {
 		return -1
 	}
 	p := c.before(i)
 	switch {
 	case n.kind == nodeBoundary:
-		if p >= 0 && n.rare().logicalID != "" {
-			c.ld.warn(CodeLostLogical, int(n.line), "the last message before the compaction, %s, is not in the file and may be lost: treated as following line %d", n.rare().logicalID, c.ld.nodes[p].line)
+		if p >= 0 && c.ld.rare(n).logicalID != "" {
+			c.ld.warn(CodeLostLogical, int(n.line), "the last message before the compaction, %s, is not in the file and may be lost: treated as following line %d", c.ld.rare(n).logicalID, c.ld.node(p).line)
 		}
 	case n.class == ClassSummary && n.kind == nodeUser: // the 1.0.x form: a summary without a boundary
-	case c.ld.uuids.is(i, n.parentID):
+	case n.parent < 0 && c.ld.uuids.is(i, c.ld.rare(n).parentID):
 		c.cycle(i, p)
-	case n.parentID != "":
-		if p >= 0 && !c.ld.removed[n.parentID] {
-			c.ld.warn(CodeLostParent, int(n.line), "the parent %s is not in the file: treated as following line %d", n.parentID, c.ld.nodes[p].line)
+	case c.ld.parentID(n) != "":
+		if id := c.ld.parentID(n); p >= 0 && !c.ld.removed[id] {
+			c.ld.warn(CodeLostParent, int(n.line), "the parent %s is not in the file: treated as following line %d", id, c.ld.node(p).line)
 		}
 	case n.rootless: // a line of a format without parents
 	case n.kind == nodeUser || n.kind == nodeAssistant:
@@ -208,14 +208,15 @@ func isOutputOf(hook string, e *jsonl.Entry) bool {
 func (c *chain) before(i int32) int32 {
 	k, _ := slices.BinarySearch(c.order, i)
 	for k--; k >= 0; k-- {
-		n := &c.ld.nodes[c.order[k]]
-		if n.kind.message() && !n.apiError && sameSession(n, &c.ld.nodes[i]) {
+		n := c.ld.node(c.order[k])
+		if n.kind.message() && !n.apiError && c.ld.sameSession(n, c.ld.node(i)) {
 			return c.order[k]
 		}
 	}
 	return -1
 }
 
-func sameSession(a, b *node) bool {
-	return a.env.sessionID == b.env.sessionID || a.env.sessionID == "" || b.env.sessionID == ""
+func (ld *loader) sameSession(a, b *node) bool {
+	one, other := ld.env(a).sessionID, ld.env(b).sessionID
+	return one == other || one == "" || other == ""
 }
