@@ -19,6 +19,7 @@ type decoder struct {
 	lastUUID string // of the last entry: usually the parent of the next one
 	lastCall string // id of the last tool call
 	shelf    shelf  // of short strings
+	calls    shelf  // of ids of tool calls, which are kept for longer
 
 	oddUsage   string // the first count of the current usage that is not believed, and why; "": all are
 	partMarked bool   // a text part of the current tool_result holds persistedMark
@@ -215,7 +216,7 @@ func (d *decoder) text(m *scan.Members) string {
 func (d *decoder) call(m *scan.Members) string {
 	s, _ := d.quoted(m)
 	if string(s) != d.lastCall {
-		d.lastCall = d.shelf.keep(s)
+		d.lastCall = d.calls.keep(s)
 	}
 	return d.lastCall
 }
