@@ -38,22 +38,22 @@ func (r *Record) Rereads() (list Rereads, err error) {
 		for i := range msg.Blocks {
 			switch bl := &msg.Blocks[i]; {
 			case msg.RecordOnly:
-			case bl.Kind == jsonl.KindToolUse && conv.Alike(bl.Name) == "Read":
+			case bl.Kind == jsonl.KindToolUse && conv.Alike(bl.Name()) == "Read":
 				input, err := conv.Raw(m, i)
 				if err != nil {
 					return list, err
 				}
 				var in session.FileInput
-				if json.Unmarshal(conv.AlikeInput(bl.Name, input), &in) != nil || in.FilePath == "" {
+				if json.Unmarshal(conv.AlikeInput(bl.Name(), input), &in) != nil || in.FilePath == "" {
 					continue
 				}
 				if before[in.FilePath] && request-since <= soonAfter {
 					delete(before, in.FilePath)
-					pending[bl.ID] = true
+					pending[bl.ID()] = true
 				}
 				seen[in.FilePath] = true
-			case bl.Kind == jsonl.KindToolResult && pending[bl.ID]:
-				delete(pending, bl.ID)
+			case bl.Kind == jsonl.KindToolResult && pending[bl.ID()]:
+				delete(pending, bl.ID())
 				n := r.Cal.Block(m, i)
 				list.Files++
 				list.Tokens += n

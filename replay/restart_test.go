@@ -265,7 +265,7 @@ func partsOf(v *view.View) (list []part) {
 			if c := v.Replacement(target); c != nil && c.Gone || raw.Kind == jsonl.KindAttachment {
 				continue
 			}
-			list = append(list, part{v.Role(id).String(), raw.Type(), raw.ID})
+			list = append(list, part{v.Role(id).String(), raw.Type(), raw.ID()})
 		}
 	}
 	return list

@@ -61,7 +61,7 @@ func (s *settings) between(from, to int) cache.BreakCause {
 		msg := &s.conv.Messages[m]
 		for b := range msg.Blocks {
 			bl := &msg.Blocks[b]
-			ready = ready || bl.Kind == jsonl.KindToolUse && bl.Name == "Skill"
+			ready = ready || bl.Kind == jsonl.KindToolUse && bl.Name() == "Skill"
 			image = image || bl.Kind == jsonl.KindImage
 			for _, p := range bl.Parts() {
 				image = image || p.Kind == jsonl.KindImage

@@ -194,7 +194,7 @@ func (e *engine) targets(ev *Event, ed *policy.Edit) {
 		result := false
 		if ed.Target.Block != policy.WholeItem {
 			if raw := e.view.Raw(ed.Target); raw != nil {
-				t.ToolUse, result = raw.ID, raw.Kind == jsonl.KindToolResult
+				t.ToolUse, result = raw.ID(), raw.Kind == jsonl.KindToolResult
 			}
 		}
 		if result && !(ed.New != nil && ed.New.Ref != nil && !ed.New.Stub) { // else the event names it and it does not change

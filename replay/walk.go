@@ -96,9 +96,9 @@ func (w *walker) message(m int) {
 	for b := range msg.Blocks {
 		switch bl := &msg.Blocks[b]; {
 		case response && bl.Kind == jsonl.KindToolUse:
-			w.open.Add(bl.ID)
+			w.open.Add(bl.ID())
 		case result && bl.Kind == jsonl.KindToolResult:
-			w.open.Answer(bl.ID)
+			w.open.Answer(bl.ID())
 		}
 	}
 	if (response || result) && w.open.Len() == 0 {

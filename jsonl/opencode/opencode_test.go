@@ -93,7 +93,7 @@ func shape(t *testing.T, conv *session.Conversation) []string {
 				line += "!"
 			}
 			if bl.Kind == jsonl.KindToolUse {
-				text = bl.Name
+				text = bl.Name()
 			}
 			line += fmt.Sprintf("(%.12s)", strings.ReplaceAll(text, "\n", " "))
 		}

@@ -45,7 +45,7 @@ func outline(t *testing.T, conv *session.Conversation) (out []string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			line += fmt.Sprintf(" %s %q", bl.Type(), strings.TrimSpace(bl.Name+" "+text))
+			line += fmt.Sprintf(" %s %q", bl.Type(), strings.TrimSpace(bl.Name()+" "+text))
 		}
 		if msg.HasUsage {
 			u := msg.Usage()

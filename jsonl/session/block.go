@@ -6,12 +6,10 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// Block is a jsonl.ContentBlock with its place in a conversation, in little more than half of its memory. Lengths are
-// always known; the text is read from the file on demand (Conversation.Text).
+// Block is a jsonl.ContentBlock with its place in a conversation, in less than half of its memory. Lengths are always
+// known; the text is read from the file on demand (Conversation.Text).
 type Block struct {
-	ID   string // tool_use: its id; tool_result: the tool_use_id it answers
-	Name string // tool_use, server_tool_use: the tool's name
-
+	call      *call // its id and name; nil: it has neither
 	more      *more // what few blocks have; nil: none of it
 	off       int64 // of the span
 	length    int32
@@ -26,7 +24,7 @@ type Block struct {
 
 	File      int32 // index into Conversation.Sources
 	Line      int32 // 1-based line of the block
-	call      int32 // number of the tool_use with its id, from 1; 0: none
+	use       int32 // number of the tool_use with its id, from 1; 0: none
 	Kind      jsonl.Kind
 	IsError   bool // tool_result: is_error
 	IsString  bool // text given as a bare string; tool_result with string content
@@ -44,12 +42,13 @@ type more struct {
 // become one byte less than that.
 func NewBlock(b jsonl.ContentBlock) (made Block) {
 	made.fill(&b)
+	made.call = newCall(&b)
 	return made
 }
 
-// fill sets what is recorded of the block. Its place, and the file it was offloaded to, stay.
+// fill sets what is recorded of the block but its id and name. Its place, and the file it was offloaded to, stay.
 func (b *Block) fill(from *jsonl.ContentBlock) {
-	b.ID, b.Name, b.Kind = from.ID, from.Name, from.Kind
+	b.Kind = from.Kind
 	b.IsError, b.IsString, b.Persisted = from.IsError, from.IsString, from.Persisted
 	b.off, b.length = from.Span.Off, bounded(from.Span.Len)
 	b.value, b.valueLen = bounded(int(from.Value.Off-from.Span.Off)), bounded(from.Value.Len)
@@ -68,11 +67,12 @@ func (b *Block) fill(from *jsonl.ContentBlock) {
 // Change changes what is recorded of a block, which is nobody else's yet. Its place stays.
 func (b *Block) Change(change func(c *jsonl.ContentBlock)) {
 	c := jsonl.ContentBlock{
-		Type: b.Type(), ID: b.ID, Name: b.Name, Kind: b.Kind, IsError: b.IsError, IsString: b.IsString, Persisted: b.Persisted,
+		Type: b.Type(), ID: b.ID(), Name: b.Name(), Kind: b.Kind, IsError: b.IsError, IsString: b.IsString, Persisted: b.Persisted,
 		Text: b.Text(), JSON: b.JSON(), Parts: b.Parts(), Signature: b.Signature(), Span: b.Span(), Value: b.Value(),
 	}
 	change(&c)
 	b.fill(&c)
+	b.call = newCall(&c)
 }
 
 // ReadFrom gives a block, which is nobody else's yet, the file with its full text.
@@ -81,6 +81,22 @@ func (b *Block) ReadFrom(file *Offload) {
 }
 
 func bounded(n int) int32 { return int32(min(n, math.MaxInt32)) }
+
+// ID is the id of a tool_use; of a tool_result the tool_use_id it answers.
+func (b *Block) ID() string {
+	if b.call == nil {
+		return ""
+	}
+	return b.call.id
+}
+
+// Name is the tool's name of a tool_use or a server_tool_use. A tool_result has none.
+func (b *Block) Name() string {
+	if b.call == nil || b.Kind == jsonl.KindToolResult {
+		return ""
+	}
+	return b.call.name
+}
 
 // Type is the type as recorded: "text", "tool_use", or an unknown one.
 func (b *Block) Type() string {

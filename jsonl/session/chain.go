@@ -14,10 +14,9 @@ type chain struct {
 	id       int32   // the conversation's number
 	order    []int32 // its lines, in file order
 	members  map[int32][]int32
-	path     []int32          // root to leaf
-	said     map[int32]bool   // groups that were emitted
-	home     map[int32]int32  // group -> an earlier group on the path with the same message.id
-	tools    map[string]int32 // tool_use id -> index into calls
+	path     []int32         // root to leaf
+	said     map[int32]bool  // groups that were emitted
+	home     map[int32]int32 // group -> an earlier group on the path with the same message.id
 	calls    []toolCall
 	parts    [][]Block // blocks of the current message, by line
 	lines    []int32   // these lines
@@ -34,7 +33,7 @@ func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation 
 	groups, calls := ld.count(order)
 	c := &chain{
 		ld: ld, id: ld.convs, order: order, members: make(map[int32][]int32, groups),
-		said: make(map[int32]bool, groups), home: map[int32]int32{}, tools: make(map[string]int32, calls), calls: make([]toolCall, 0, calls),
+		said: make(map[int32]bool, groups), home: map[int32]int32{}, calls: make([]toolCall, 0, calls),
 		conv: &Conversation{Path: ld.path, Agent: agent, Sources: []*jsonl.Source{ld.src}},
 	}
 	for k, i := range order {
@@ -45,10 +44,10 @@ func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation 
 			c.members[n.group] = c.with(c.members[n.group], k)
 		case nodeUser:
 			for _, bl := range blocksOf(c.ld.blocks(i), jsonl.KindToolResult) {
-				if bl.ID == "" {
+				if bl.ID() == "" {
 					continue
 				}
-				if call := c.tool(bl.ID); len(call.results) == 0 || call.results[len(call.results)-1] != i {
+				if call := c.tool(bl); len(call.results) == 0 || call.results[len(call.results)-1] != i {
 					call.results = c.with(call.results, k)
 				}
 			}
@@ -94,15 +93,20 @@ type toolCall struct {
 	replied bool    // its result is emitted
 }
 
-// tool is the call with an id.
-func (c *chain) tool(id string) *toolCall {
-	at, ok := c.tools[id]
-	if !ok {
-		at = int32(len(c.calls))
-		c.tools[id] = at
+// tool is the call with a block's id.
+func (c *chain) tool(bl *Block) *toolCall {
+	call := bl.call
+	switch {
+	case bl.ID() == "":
+		return &toolCall{}
+	case call.alone:
+		call = c.ld.tools.list[*c.ld.tools.slot(call.id)-1]
+	}
+	if call.conv != c.id {
+		call.conv, call.at = c.id, int32(len(c.calls))
 		c.calls = append(c.calls, toolCall{})
 	}
-	return &c.calls[at]
+	return &c.calls[call.at]
 }
 
 // count is how many groups of assistant lines and how many tool calls some lines have.
@@ -413,7 +417,7 @@ func (c *chain) finish() {
 func lostIDs(m *Message) string {
 	var ids []string
 	for b := range m.Blocks {
-		ids = append(ids, m.Blocks[b].ID)
+		ids = append(ids, m.Blocks[b].ID())
 	}
 	return strings.Join(ids, ", ")
 }

@@ -49,15 +49,15 @@ func checkConversation(t *testing.T, conv *session.Conversation) {
 			bl := &m.Blocks[b]
 			switch bl.Kind {
 			case jsonl.KindToolUse:
-				if at, twice := calls[bl.ID]; twice && bl.ID != "" {
-					t.Errorf("message %d: tool_use %s stands in message %d already", i, bl.ID, at)
+				if at, twice := calls[bl.ID()]; twice && bl.ID() != "" {
+					t.Errorf("message %d: tool_use %s stands in message %d already", i, bl.ID(), at)
 				}
-				calls[bl.ID] = i
+				calls[bl.ID()] = i
 			case jsonl.KindToolResult:
-				if at, twice := answered[bl.ID]; twice && bl.ID != "" {
-					t.Errorf("message %d: tool_use %s has its result in message %d already", i, bl.ID, at)
+				if at, twice := answered[bl.ID()]; twice && bl.ID() != "" {
+					t.Errorf("message %d: tool_use %s has its result in message %d already", i, bl.ID(), at)
 				}
-				answered[bl.ID] = i
+				answered[bl.ID()] = i
 			}
 		}
 	}
@@ -168,7 +168,7 @@ func checkEdits(t *testing.T, conv *session.Conversation) {
 	}
 	for k, r := range conv.Replaced {
 		place("replacement", k, r.Before, r.Request)
-		if r.Message >= r.Before || conv.Messages[r.Message].Blocks[r.Block].ID != r.ToolID || r.Text == "" {
+		if r.Message >= r.Before || conv.Messages[r.Message].Blocks[r.Block].ID() != r.ToolID || r.Text == "" {
 			t.Errorf("replacement %d: %+v", k, r)
 		}
 	}

@@ -211,7 +211,7 @@ type Conversation struct {
 
 	Sources  []*jsonl.Source
 	calls    []toolUse         // in order
-	tools    map[string]int32  // tool_use id -> index into calls
+	tools    places            // tool_use id -> index into calls
 	alike    map[string]string // tool -> Claude Code's, read only
 	offloads offloads
 	memory   offloads

@@ -137,10 +137,10 @@ func (c *chain) unite() {
 				continue
 			}
 			for _, bl := range blocksOf(c.ld.blocks(k), jsonl.KindToolUse) {
-				if bl.ID == "" {
+				if bl.ID() == "" {
 					continue
 				}
-				if call := c.tool(bl.ID); !call.made || c.onPath(k) && !c.onPath(call.line) {
+				if call := c.tool(bl); !call.made || c.onPath(k) && !c.onPath(call.line) {
 					call.made, call.line = true, k
 				}
 			}
@@ -162,7 +162,7 @@ func (c *chain) content(i int32) string {
 	blocks := c.ld.blocks(i)
 	for k := range blocks {
 		bl := &blocks[k]
-		b = fmt.Appendf(b, "%d %q %q %q %v %v %d;", bl.Kind, bl.Type(), bl.ID, bl.Name, bl.Text(), bl.JSON(), bl.Signature())
+		b = fmt.Appendf(b, "%d %q %q %q %v %v %d;", bl.Kind, bl.Type(), bl.ID(), bl.Name(), bl.Text(), bl.JSON(), bl.Signature())
 	}
 	return string(b)
 }

@@ -110,6 +110,7 @@ type loader struct {
 	queued    []queued        // texts that were put into the queue
 	waiting   waiting         // those in it
 	attached  map[string]bool // queued texts that stand in attachments
+	tools     calls
 	calls     []snipInput     // inputs of the Snip tool
 	callAt    map[string]int  // tool_use id -> index into calls
 	removed   map[string]bool // uuids that a snip removed
@@ -133,7 +134,7 @@ func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) 
 	limits := opt.Limits.Filled()
 	ns := &notes{path: path, most: int(limits.Findings), kinds: map[Code]int{}, watch: opt.Warned}
 	ld := &loader{
-		path: path, lines: Accounting{SetAside: map[Reason]int{}}, watch: opt, notes: ns, limits: limits, uuids: &uuids{}, specials: []*special{{}},
+		path: path, lines: Accounting{SetAside: map[Reason]int{}}, watch: opt, notes: ns, limits: limits, uuids: &uuids{}, specials: []*special{{}}, tools: newCalls(),
 	}
 	ld.names.place("")
 	ld.envelopes.place(envelope{})
@@ -421,6 +422,7 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	for i := range blocks {
 		m.Content[i].Parts = slices.Clone(m.Content[i].Parts)
 		blocks[i].fill(&m.Content[i])
+		blocks[i].call = ld.tools.of(&m.Content[i])
 		blocks[i].Line = int32(e.Line)
 		if m.Content[i].Kind == jsonl.KindToolUse && m.Content[i].Name == snipTool {
 			ld.snipCall(e, &m.Content[i])

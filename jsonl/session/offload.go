@@ -109,17 +109,17 @@ func (conv *Conversation) readOffloads(where offloads, limits jsonl.InputLimits,
 					defer root.Close()
 				}
 			}
-			name, length, err := findOffload(root, openErr, bl.ID, text, limits, &left)
+			name, length, err := findOffload(root, openErr, bl.ID(), text, limits, &left)
 			switch {
 			case err == nil:
 				bl.ReadFrom(&Offload{Path: filepath.Join(where.trusted, where.inside, name), Text: length})
 				conv.Offloads.Read++
 			case errors.Is(err, fs.ErrNotExist):
 				conv.Offloads.Missing++
-				ns.add(&conv.Warnings, CodeOffloadMissing, int(bl.Line), "the file of an offloaded result is missing: only its preview is known (%.80q)", bl.ID)
+				ns.add(&conv.Warnings, CodeOffloadMissing, int(bl.Line), "the file of an offloaded result is missing: only its preview is known (%.80q)", bl.ID())
 			default:
 				conv.Offloads.Refused++
-				ns.add(&conv.Warnings, CodeOffloadRefused, int(bl.Line), "an offloaded result is not read: %v (%.80q)", err, bl.ID)
+				ns.add(&conv.Warnings, CodeOffloadRefused, int(bl.Line), "an offloaded result is not read: %v (%.80q)", err, bl.ID())
 			}
 		}
 	}

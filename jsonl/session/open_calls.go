@@ -72,9 +72,9 @@ func (o *OpenCalls) Note(m *Message) (stray bool) {
 	for b := range m.Blocks {
 		switch bl := &m.Blocks[b]; bl.Kind {
 		case jsonl.KindToolUse:
-			o.Add(bl.ID)
+			o.Add(bl.ID())
 		case jsonl.KindToolResult:
-			stray = !o.Answer(bl.ID) || stray
+			stray = !o.Answer(bl.ID()) || stray
 		}
 	}
 	return stray

@@ -110,7 +110,7 @@ func (c *chain) left(r *Restart) (out []BlockPlace) {
 	for m := c.restarts.from; m < r.Before; m++ {
 		for b := range messages[m].Blocks {
 			if bl := &messages[m].Blocks[b]; bl.Kind == jsonl.KindToolResult && c.readBack(&messages[m], bl, recovers) {
-				answered[bl.ID] = true
+				answered[bl.ID()] = true
 			}
 		}
 	}
@@ -145,7 +145,7 @@ func (c *chain) leftOf(m int, recovers bool, answered map[string]bool, out []Blo
 	for b := range msg.Blocks {
 		if bl := &msg.Blocks[b]; bl.Kind == jsonl.KindToolUse {
 			was, ok := open[bl.Line]
-			open[bl.Line] = !answered[bl.ID] && (was || !ok)
+			open[bl.Line] = !answered[bl.ID()] && (was || !ok)
 		}
 	}
 	from, thinking, other := len(out), 0, 0

@@ -13,12 +13,12 @@ func (c *chain) toolResults(group int32, at int) {
 	var answers []int32
 	var lost []Block
 	for _, bl := range blocksOf(msg.Blocks, jsonl.KindToolUse) {
-		r := c.answer(bl.ID, group)
+		r := c.answer(bl, group)
 		if r < 0 {
-			placeholder := NewBlock(jsonl.ContentBlock{Kind: jsonl.KindToolResult, Type: "tool_result", ID: bl.ID, IsString: true})
+			placeholder := NewBlock(jsonl.ContentBlock{Kind: jsonl.KindToolResult, Type: "tool_result", ID: bl.ID(), IsString: true})
 			placeholder.Line = bl.Line
 			lost = append(lost, placeholder)
-			c.tool(bl.ID).replied = true // the placeholder is final: a later result is ignored
+			c.tool(bl).replied = true // the placeholder is final: a later result is ignored
 			continue
 		}
 		answers = append(answers, r)
@@ -32,7 +32,7 @@ func (c *chain) toolResults(group int32, at int) {
 		// finish drops it again where nothing follows.
 		c.conv.Messages = append(c.conv.Messages, Message{
 			Role: User, Class: ClassToolResult, Blocks: lost, Lost: true, Line: msg.Line, LastLine: msg.LastLine,
-			uuid: c.ld.uuids.add("lost-" + lost[0].ID), origin: msg.origin, time: msg.time, timeRest: msg.timeRest,
+			uuid: c.ld.uuids.add("lost-" + lost[0].ID()), origin: msg.origin, time: msg.time, timeRest: msg.timeRest,
 		})
 	}
 	for _, i := range c.members[group] {
@@ -80,10 +80,10 @@ func (c *chain) deadEnd(i int32) []int32 {
 
 // answer is the line with the result of a tool call of a message: first choice is one on the path under the message,
 // then one on the path, then one under the message; of several the first on the path, else the newest.
-func (c *chain) answer(id string, group int32) int32 {
+func (c *chain) answer(bl *Block, group int32) int32 {
 	best := int32(-1)
 	rank := -1
-	for _, r := range c.tool(id).results {
+	for _, r := range c.tool(bl).results {
 		if c.ld.node(r).emitted {
 			continue
 		}
@@ -111,7 +111,12 @@ func (c *chain) answer(id string, group int32) int32 {
 // answersLater reports whether a line has the result of a call that is later on the path. It is emitted after that
 // call.
 func (c *chain) answersLater(i int32) bool {
-	return slices.ContainsFunc(c.ld.blocks(i), func(bl Block) bool { return bl.Kind == jsonl.KindToolResult && !c.tool(bl.ID).expected() })
+	for _, bl := range blocksOf(c.ld.blocks(i), jsonl.KindToolResult) {
+		if !c.tool(bl).expected() {
+			return true
+		}
+	}
+	return false
 }
 
 // expected reports whether the result of a call may be emitted now: the call was emitted, or is not on the chain at
@@ -126,13 +131,13 @@ func (c *chain) fresh(i int32) []Block {
 		bl := &blocks[b]
 		keep := true
 		switch {
-		case bl.ID == "":
+		case bl.ID() == "":
 		case bl.Kind == jsonl.KindToolUse:
-			call := c.tool(bl.ID)
+			call := c.tool(bl)
 			keep = call.line == i && !call.called
 			call.called = call.called || keep
 		case bl.Kind == jsonl.KindToolResult:
-			call := c.tool(bl.ID)
+			call := c.tool(bl)
 			keep = call.expected() && !call.replied
 			call.replied = call.replied || keep
 		}

@@ -201,12 +201,12 @@ func (c *chain) snipCalls() {
 	conv := c.conv
 	for m := range conv.Messages {
 		for _, bl := range blocksOf(conv.Messages[m].Blocks, jsonl.KindToolUse) {
-			if bl.Name != snipTool {
+			if bl.Name() != snipTool {
 				continue
 			}
-			in := c.ld.calls[c.ld.callAt[bl.ID]]
-			call := SnipCall{ToolID: bl.ID, Line: int(bl.Line), IDs: in.IDs.list, Reason: in.Reason, Message: m, Answered: -1}
-			if at, k, ok := conv.resultOf(bl.ID); ok {
+			in := c.ld.calls[c.ld.callAt[bl.ID()]]
+			call := SnipCall{ToolID: bl.ID(), Line: int(bl.Line), IDs: in.IDs.list, Reason: in.Reason, Message: m, Answered: -1}
+			if at, k, ok := conv.resultOf(bl.ID()); ok {
 				call.Answered, call.Failed = at, conv.Messages[at].Blocks[k].IsError
 			}
 			conv.SnipCalls = append(conv.SnipCalls, call)

@@ -95,62 +95,72 @@ func (conv *Conversation) IndexTools() {
 			n++
 		}
 	}
-	conv.calls, conv.tools = make([]toolUse, 0, n), make(map[string]int32, n)
+	conv.calls, conv.tools = make([]toolUse, 0, n), newPlaces(n)
 	for m := range conv.Messages {
 		for b, bl := range blocksOf(conv.Messages[m].Blocks, jsonl.KindToolUse) {
-			if _, dup := conv.tools[bl.ID]; !dup && bl.ID != "" {
-				conv.tools[bl.ID] = int32(len(conv.calls))
+			if slot := conv.slot(bl.ID()); bl.ID() != "" && *slot == 0 {
 				conv.calls = append(conv.calls, toolUse{int32(m), int32(b)})
+				*slot = int32(len(conv.calls))
 			}
 		}
 	}
 	for m := range conv.Messages {
 		blocks := conv.Messages[m].Blocks
 		for b := range blocks {
-			blocks[b].call = 0
-			if at, ok := conv.tools[blocks[b].ID]; ok {
-				blocks[b].call = at + 1
+			if blocks[b].use = 0; blocks[b].call != nil {
+				blocks[b].use = *conv.slot(blocks[b].ID())
 			}
 		}
 	}
 }
 
+// slot is the slot of the tool_use with an id.
+func (conv *Conversation) slot(id string) *int32 {
+	return conv.tools.slot(conv.tools.text(id), func(i int32) bool {
+		u := conv.calls[i]
+		return conv.Messages[u.message].Blocks[u.block].ID() == id
+	})
+}
+
 // Tool is ToolName of a block's id. The block has to be one of this conversation.
 func (conv *Conversation) Tool(bl *Block) string {
-	if bl.call == 0 {
+	if bl.use == 0 {
 		return ""
 	}
-	return conv.name(conv.calls[bl.call-1])
+	return conv.name(conv.calls[bl.use-1])
 }
 
 // ToolName is the tool of the tool_use with this id, or "".
 func (conv *Conversation) ToolName(id string) string {
-	if at, ok := conv.tools[id]; ok {
-		return conv.name(conv.calls[at])
+	if m, b, ok := conv.ToolUse(id); ok {
+		return conv.Messages[m].Blocks[b].Name()
 	}
 	return ""
 }
 
 func (conv *Conversation) name(u toolUse) string {
-	return conv.Messages[u.message].Blocks[u.block].Name
+	return conv.Messages[u.message].Blocks[u.block].Name()
 }
 
 // ToolUse is the position of a tool_use: message and block index.
 func (conv *Conversation) ToolUse(id string) (message, block int, ok bool) {
-	at, ok := conv.tools[id]
-	if !ok {
+	if len(conv.calls) == 0 {
 		return 0, 0, false
 	}
-	u := conv.calls[at]
+	at := *conv.slot(id)
+	if at == 0 {
+		return 0, 0, false
+	}
+	u := conv.calls[at-1]
 	return int(u.message), int(u.block), true
 }
 
 // Answers is the place of the call that a tool_result answers: ToolUse of its id.
 func (conv *Conversation) Answers(bl *Block) (message, block int, ok bool) {
-	if bl.call == 0 {
+	if bl.use == 0 {
 		return 0, 0, false
 	}
-	u := conv.calls[bl.call-1]
+	u := conv.calls[bl.use-1]
 	return int(u.message), int(u.block), true
 }
 

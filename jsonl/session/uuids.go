@@ -106,40 +106,26 @@ func (u *uuids) other(id *uuid) string {
 	return *u.texts.at(int32(binary.LittleEndian.Uint32(id.bytes[:])))
 }
 
-// lineIndex finds lines by uuid, in a twelfth of the memory of a map: it holds their places, and compares with the lines.
-type lineIndex struct {
-	seed  maphash.Seed
-	slots []int32 // a line plus one, 0: free; twice as many as lines or more, a power of two
-}
+// lineIndex finds lines by uuid.
+type lineIndex struct{ places }
 
-func newLineIndex(lines int) lineIndex {
-	size := 16
-	for size < 2*lines {
-		size *= 2
-	}
-	return lineIndex{seed: maphash.MakeSeed(), slots: make([]int32, size)}
-}
+func newLineIndex(lines int) lineIndex { return lineIndex{newPlaces(lines)} }
 
 // slot is the slot of a uuid, or the free one where it belongs. text is that of another form.
 func (x *lineIndex) slot(all *uuids, id *uuid, text string) *int32 {
 	var at uint64
 	if id.other {
-		at = maphash.String(x.seed, text)
+		at = x.text(text)
 	} else {
 		at = maphash.Bytes(x.seed, id.bytes[:])
 	}
-	for ; ; at++ {
-		s := &x.slots[at&uint64(len(x.slots)-1)]
-		if *s == 0 || all.same(all.list.at(*s-1), id, text) {
-			return s
-		}
-	}
+	return x.places.slot(at, func(i int32) bool { return all.same(all.list.at(i), id, text) })
 }
 
 // add adds the last uuid, which no other line has.
 func (x *lineIndex) add(all *uuids) {
 	from := all.list.len() - 1
-	if 2*from >= len(x.slots) {
+	if x.full(from + 1) {
 		*x, from = newLineIndex(2*from+2), 0
 	}
 	for ; from < all.list.len(); from++ {

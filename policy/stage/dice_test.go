@@ -34,12 +34,12 @@ func repeats(d *stagetest.Dice, c *stagetest.Convo) {
 		for b := range c.Messages[m].Blocks {
 			bl, at := &c.Messages[m].Blocks[b], policy.Target{Item: policy.ItemID(m), Block: b}
 			switch {
-			case bl.Kind == jsonl.KindToolUse && bl.Name == "Bash":
-				call := stagetest.Calling(bl.ID, bl.Name, d.Pick(`{"command":"make"}`, `{"command":"make test"}`))
+			case bl.Kind == jsonl.KindToolUse && bl.Name() == "Bash":
+				call := stagetest.Calling(bl.ID(), bl.Name(), d.Pick(`{"command":"make"}`, `{"command":"make test"}`))
 				*bl, c.Texts[at] = call.Block, call.Said
 			case bl.Kind == jsonl.KindToolResult && bl.IsString:
 				if len(results) > 0 && d.One(3) {
-					again := stagetest.Result(bl.ID, c.Texts[results[d.N(len(results))]])
+					again := stagetest.Result(bl.ID(), c.Texts[results[d.N(len(results))]])
 					again.IsError = bl.IsError
 					*bl, c.Texts[at] = again.Block, again.Said
 				}

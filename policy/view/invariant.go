@@ -199,14 +199,14 @@ func (c *apiCheck) block(t policy.Target, role session.Role) {
 		c.text(t)
 	case raw == nil:
 	case kind == jsonl.KindToolUse && role == session.Assistant:
-		if _, twice := c.asked.find(c.calls, span{c.own, int32(len(c.calls))}, raw.ID); twice {
-			c.report(t.Item, ResultFollowsUse, "two calls in one message have the id %s", raw.ID)
+		if _, twice := c.asked.find(c.calls, span{c.own, int32(len(c.calls))}, raw.ID()); twice {
+			c.report(t.Item, ResultFollowsUse, "two calls in one message have the id %s", raw.ID())
 			return
 		}
-		c.calls = append(policy.Roomy(c.calls), toolCall{id: raw.ID, item: t.Item})
+		c.calls = append(policy.Roomy(c.calls), toolCall{id: raw.ID(), item: t.Item})
 	case kind == jsonl.KindToolResult:
 		c.loop = true
-		c.answer(t.Item, raw.ID, role)
+		c.answer(t.Item, raw.ID(), role)
 	case kind == jsonl.KindThinking || kind == jsonl.KindRedactedThinking:
 		c.thinking = append(policy.Roomy(c.thinking), checkedThinking{t, c.loops})
 		if with != nil {

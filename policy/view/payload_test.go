@@ -15,7 +15,8 @@ func answered(n int) *View {
 	var list []session.Message
 	for i := range n {
 		bl := textBlock("0123456789")
-		bl.Kind, bl.ID, bl.IsString = jsonl.KindToolResult, string(rune('a'+i)), true
+		bl.Kind, bl.IsString = jsonl.KindToolResult, true
+		bl.Change(func(b *jsonl.ContentBlock) { b.ID = string(rune('a' + i)) })
 		list = append(list, message(session.User, bl))
 	}
 	return seen(append(list, message(session.User, textBlock("hi")))...)

@@ -275,7 +275,9 @@ func (c *choice) conversation() *session.Conversation {
 		for b := range 1 + c.n(3) {
 			bl := textBlock(strings.Repeat("y", c.n(20)))
 			if c.n(2) == 0 {
-				bl.Kind, bl.ID, bl.IsString = jsonl.KindToolResult, fmt.Sprintf("t%d.%d", m, b), true
+				id := fmt.Sprintf("t%d.%d", m, b)
+				bl.Kind, bl.IsString = jsonl.KindToolResult, true
+				bl.Change(func(b *jsonl.ContentBlock) { b.ID = id })
 			}
 			msg.Blocks = append(msg.Blocks, bl)
 		}

@@ -65,7 +65,7 @@ func (k *Classes) Of(v *view.View, t policy.Target) (c Name, of string) {
 	}
 	switch bl.Kind {
 	case jsonl.KindToolUse, jsonl.KindServerToolUse:
-		return Calls, bl.Name
+		return Calls, bl.Name()
 	case jsonl.KindToolResult:
 		if pictures(bl) {
 			return Images, k.conv.Tool(bl)

@@ -90,7 +90,7 @@ func (c *comparison) blocks(l, r policy.ItemID) []BlockDiff {
 		}
 		b := BlockDiff{Index: i, Left: c.l.blockSide(tl), Right: c.r.blockSide(tr)}
 		if raw := c.r.Raw(tr); raw != nil {
-			b.Type, b.ToolUse = raw.Type(), raw.ID
+			b.Type, b.ToolUse = raw.Type(), raw.ID()
 		}
 		b.Before, b.Replacement = c.blockText(&c.l, tl), c.blockText(&c.r, tr)
 		list = append(list, b)
@@ -176,9 +176,9 @@ func About(conv *session.Conversation, m *session.Message) string {
 		bl := &m.Blocks[b]
 		switch {
 		case bl.Kind == jsonl.KindToolUse:
-			parts = append(parts, bl.Name)
+			parts = append(parts, bl.Name())
 		case bl.Kind == jsonl.KindToolResult:
-			parts = append(parts, "result of "+cmp.Or(conv.Tool(bl), bl.ID))
+			parts = append(parts, "result of "+cmp.Or(conv.Tool(bl), bl.ID()))
 		case m.Role == session.Assistant || bl.Kind == jsonl.KindImage || bl.Kind == jsonl.KindDocument:
 			parts = append(parts, bl.Type())
 		}

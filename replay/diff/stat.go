@@ -266,7 +266,7 @@ func first(l, r *compared) *First {
 			}
 			f := change(r, id, b, r.blockSide(t))
 			if raw := r.Raw(t); raw != nil {
-				f.ToolUse = raw.ID
+				f.ToolUse = raw.ID()
 			}
 			return f
 		}

@@ -116,8 +116,8 @@ func (j *judge) miss(u *needle, source int32, w policy.Weigher) Miss {
 		Needed: u.request, Evidence: u.evidence, Quote: u.quote, Tokens: w.Block(j.x.at(source)),
 		UsedBy: j.x.conv.Messages[u.message].UUID(), UsedLine: int(u.line), Offset: u.offset,
 	}
-	if bl.ID != "" {
-		m.ToolUse, m.Tool = bl.ID, j.x.conv.Tool(bl)
+	if bl.ID() != "" {
+		m.ToolUse, m.Tool = bl.ID(), j.x.conv.Tool(bl)
 	}
 	return m
 }

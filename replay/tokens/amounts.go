@@ -334,8 +334,8 @@ func (s *Meter) block(m, b int, n jsonl.Metrics, put put) {
 	switch bl.Kind {
 	case jsonl.KindToolUse, jsonl.KindServerToolUse:
 		put(ToolUses, 1)
-		if bl.Name != exitPlanMode {
-			input, _ := toolTexts(s.conv.Alike(bl.Name))
+		if bl.Name() != exitPlanMode {
+			input, _ := toolTexts(s.conv.Alike(bl.Name()))
 			input.measure(bl.JSON(), put)
 		}
 	case jsonl.KindToolResult:

@@ -173,7 +173,7 @@ func (w *encoding) block(m, b int) (int, error) {
 	as, name := asText, ""
 	switch {
 	case bl.Kind == jsonl.KindToolUse || bl.Kind == jsonl.KindServerToolUse:
-		as, name = asToolUse, bl.Name
+		as, name = asToolUse, bl.Name()
 	case bl.Kind != jsonl.KindAttachment && len(raw) > 0 && raw[0] == '"':
 		as = asString
 	default:

@@ -91,7 +91,7 @@ func (t *WeightTable) set(message, block, w int) {
 func Estimate(b *session.Block) int {
 	switch b.Kind {
 	case jsonl.KindToolUse, jsonl.KindServerToolUse:
-		return policy.RoundQuarter(len(b.Name) + b.JSON().UTF16)
+		return policy.RoundQuarter(len(b.Name()) + b.JSON().UTF16)
 	case jsonl.KindImage, jsonl.KindDocument:
 		return ImageTokens
 	case jsonl.KindToolResult:

@@ -386,7 +386,7 @@ func (tr *Tracer) item(v *view.View, id policy.ItemID) int {
 	}
 	for b := range m.Blocks {
 		bl, t := &m.Blocks[b], policy.Target{Item: id, Block: b}
-		one := TracedBlock{Kind: bl.Type(), Tool: bl.Name, Tokens: v.RecordedTokens(t), Text: -1}
+		one := TracedBlock{Kind: bl.Type(), Tool: bl.Name(), Tokens: v.RecordedTokens(t), Text: -1}
 		one.Class, _ = tr.kinds.Of(v, t)
 		if bl.Kind == jsonl.KindToolResult {
 			one.Tool = tr.conv.Tool(bl)

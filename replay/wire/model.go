@@ -128,7 +128,7 @@ func (r *renderer) block(t policy.Target) (BodyBlock, error) {
 			c = &policy.Content{Gone: true}
 		}
 		if c.Gone && raw.Kind == jsonl.KindToolResult && r.view.CacheEdited(t) { // its call stays, which needs a result
-			return BodyBlock{Source: t, Type: raw.Type(), ToolUse: raw.ID, JSON: resultBlock(raw.ID, clearedText)}, nil
+			return BodyBlock{Source: t, Type: raw.Type(), ToolUse: raw.ID(), JSON: resultBlock(raw.ID(), clearedText)}, nil
 		}
 	}
 	if c != nil && c.Gone {
@@ -137,7 +137,7 @@ func (r *renderer) block(t policy.Target) (BodyBlock, error) {
 	b := BodyBlock{Source: t, Type: raw.Type()}
 	switch raw.Kind {
 	case jsonl.KindToolResult, jsonl.KindToolUse, jsonl.KindServerToolUse:
-		b.ToolUse = raw.ID
+		b.ToolUse = raw.ID()
 	}
 	if c == nil && !raw.ReadBack() || c != nil && c.Ref != nil && *c.Ref == t && (c.Stub || !raw.ReadBack()) {
 		return b, r.recorded(&b, raw)
@@ -170,7 +170,7 @@ func (r *renderer) recorded(b *BodyBlock, raw *session.Block) error {
 		}
 		return err
 	case raw.Span().Len == 0 && raw.Kind == jsonl.KindToolResult:
-		b.JSON = resultBlock(raw.ID, lostText)
+		b.JSON = resultBlock(raw.ID(), lostText)
 		return nil
 	case raw.Span().Len == 0:
 		b.JSON = textBlock(earlierText)
@@ -208,7 +208,7 @@ func (r *renderer) reminder(t policy.Target) (string, error) {
 func (r *renderer) replaced(b *BodyBlock, raw *session.Block, text string) error {
 	switch {
 	case raw.Kind == jsonl.KindToolResult && raw.Span().Len == 0:
-		b.JSON = resultBlock(raw.ID, text)
+		b.JSON = resultBlock(raw.ID(), text)
 		return nil
 	case raw.Kind == jsonl.KindAttachment || raw.Span().Len == 0 || raw.Value() == raw.Span():
 		b.Type, b.JSON = "text", textBlock(text)

@@ -170,7 +170,7 @@ const stubHead = "<persisted-output>"
 // offloaded adds the file of a result of which a stub is shown. A stub whose file is missing has none.
 func (w *sessionWriter) offloaded(t policy.Target) error {
 	raw := w.view.Raw(t)
-	if raw == nil || raw.Kind != jsonl.KindToolResult || !callID().MatchString(raw.ID) {
+	if raw == nil || raw.Kind != jsonl.KindToolResult || !callID().MatchString(raw.ID()) {
 		return nil
 	}
 	shown, err := w.view.Text(t)
@@ -179,7 +179,7 @@ func (w *sessionWriter) offloaded(t policy.Target) error {
 	}
 	whole, err := w.view.Recorded(t)
 	if err == nil && whole != shown {
-		w.out.Files = append(w.out.Files, ResultFile{raw.ID + ".txt", whole})
+		w.out.Files = append(w.out.Files, ResultFile{raw.ID() + ".txt", whole})
 	}
 	return err
 }

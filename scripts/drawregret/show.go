@@ -36,7 +36,7 @@ func (d *drawing) print(w io.Writer, rec *replay.Record, m drawn, miss *regret.M
 		if int(bl.Line) == m.UsedBy {
 			what = "the use"
 		}
-		fmt.Fprintf(w, "\n=== %s, line %d, %s %s\n%s\n", what, bl.Line, bl.Type(), cmp.Or(bl.Name, conv.ToolName(bl.ID)), excerpt(text, miss.Quote, d.around))
+		fmt.Fprintf(w, "\n=== %s, line %d, %s %s\n%s\n", what, bl.Line, bl.Type(), cmp.Or(bl.Name(), conv.ToolName(bl.ID())), excerpt(text, miss.Quote, d.around))
 	}
 	reg, err := stage.Registry()
 	if err != nil {
@@ -116,7 +116,7 @@ func (d *drawing) inView(w io.Writer, v *view.View, miss *regret.Miss) error {
 
 func where(v *view.View, id policy.ItemID, b int) string {
 	if r := v.Raw(policy.Target{Item: id, Block: b}); r != nil {
-		return fmt.Sprintf("line %d, %s %s", r.Line, r.Type(), r.Name)
+		return fmt.Sprintf("line %d, %s %s", r.Line, r.Type(), r.Name())
 	}
 	return "added by the policy"
 }

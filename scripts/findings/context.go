@@ -417,12 +417,12 @@ func textsOf(conv *session.Conversation) *texts {
 			case jsonl.KindToolResult:
 				t.results += n
 				t.carried += n * max(0, len(conv.Requests)-request-1)
-				if reads[bl.ID] {
+				if reads[bl.ID()] {
 					t.read += n
 				}
 			case jsonl.KindToolUse:
 				t.other += bl.Text().Bytes
-				reads[bl.ID] = conv.Alike(bl.Name) == "Read"
+				reads[bl.ID()] = conv.Alike(bl.Name()) == "Read"
 			case jsonl.KindThinking:
 				t.other += n
 			case jsonl.KindText, jsonl.KindAttachment:

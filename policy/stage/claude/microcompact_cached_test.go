@@ -121,7 +121,9 @@ func TestMicrocompactCachedLive(t *testing.T) {
 		want   []string
 	}{
 		{"all", nil, nil, []string{"m2>m6", "m4>m6"}},
-		{"a tool that is not listed", func(c *stagetest.Convo) { c.Messages[1].Blocks[0].Name = "Task" }, nil, nil},
+		{"a tool that is not listed", func(c *stagetest.Convo) {
+			c.Messages[1].Blocks[0].Change(func(b *jsonl.ContentBlock) { b.Name = "Task" })
+		}, nil, nil},
 		{"a subagent", func(c *stagetest.Convo) { c.Agent = "a1" }, nil, nil},
 		{"cleared", nil, &policy.Edit{Kind: policy.KindClear, New: &cleared}, nil},
 		{"saved to a file", nil, &policy.Edit{Kind: policy.KindPersist, New: &stub}, nil},

@@ -282,7 +282,7 @@ func TestMicrocompactSizeAgainstNaive(t *testing.T) {
 			rng.Shuffle(len(answers), func(a, b int) { answers[a], answers[b] = answers[b], answers[a] })
 			m := c.Answers(answers...)
 			for b, a := range answers {
-				if ct := contents[a.ID]; ct != nil {
+				if ct := contents[a.ID()]; ct != nil {
 					ct.at = policy.Target{Item: policy.ItemID(m), Block: b}
 				}
 			}
@@ -385,7 +385,7 @@ func TestMicrocompactSizeRecorded(t *testing.T) {
 				if e.Request != 5 {
 					t.Errorf("an edit at request %d", e.Request)
 				}
-				got = append(got, r.View.Raw(e.Target).ID)
+				got = append(got, r.View.Raw(e.Target).ID())
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("cleared -want +got\n%s", diff)

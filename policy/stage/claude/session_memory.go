@@ -319,7 +319,7 @@ func withCalls(v policy.View, items []policy.ItemID, start int) int {
 			if items[i] < 0 || v.Kind(t) != jsonl.KindToolResult {
 				continue
 			}
-			use, _, ok := v.Conversation().ToolUse(v.Raw(t).ID)
+			use, _, ok := v.Conversation().ToolUse(v.Raw(t).ID())
 			if p, in := at[policy.ItemID(use)]; ok && in {
 				start = min(start, p)
 			}

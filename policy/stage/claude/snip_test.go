@@ -100,7 +100,7 @@ func snipConvo(more ...stagetest.BlockText) *stagetest.Convo {
 	c.Assistant(append([]stagetest.BlockText{stagetest.Use("t3", "Snip")}, more...)...)
 	answers := []stagetest.BlockText{stagetest.Result("t3", "ok")}
 	for _, p := range more {
-		answers = append(answers, stagetest.Result(p.ID, "x"))
+		answers = append(answers, stagetest.Result(p.ID(), "x"))
 	}
 	c.Answers(answers...)
 	c.Assistant(stagetest.Say("done"))

@@ -195,9 +195,9 @@ func (s *toolResultBudget) open(v policy.View) (list []round) {
 func (s *toolResultBudget) persist(c *policy.Context, edits []policy.Edit, t policy.Target, reason string, detail map[string]int) ([]policy.Edit, error) {
 	text, ext, err := written(c, t)
 	if err != nil {
-		return nil, fmt.Errorf("reading the result %s: %w", c.View.Raw(t).ID, err)
+		return nil, fmt.Errorf("reading the result %s: %w", c.View.Raw(t).ID(), err)
 	}
-	path := resultPath(c.Conv, c.View.Raw(t).ID, ext)
+	path := resultPath(c.Conv, c.View.Raw(t).ID(), ext)
 	content := policy.NewContent(jsonl.KindToolResult, persistedOutput(text, path, s.p.SizeStyle, s.p.PreviewChars))
 	return append(edits, policy.Edit{Kind: policy.KindPersist, Trigger: "auto", Target: t, New: &content, Reason: reason, Detail: detail}), nil
 }

@@ -174,7 +174,7 @@ func codexTokens(v policy.View, id policy.ItemID, form string) int {
 		l := v.Length(t)
 		bytes := l.Bytes + l.JSON - l.UTF16
 		if raw := v.Raw(t); raw != nil && raw.Kind == jsonl.KindToolResult {
-			bytes += len(outputFrame) + len(raw.ID)
+			bytes += len(outputFrame) + len(raw.ID())
 			for _, p := range raw.Parts() {
 				if bytes += len(textFrame); p.Kind == jsonl.KindImage {
 					bytes += imageBytes
@@ -424,7 +424,7 @@ func (s *codexCompaction) remoteCall(c *policy.Context, keep []policy.ItemID) *p
 // answers reports whether a message answers a call that is gone.
 func answers(c *policy.Context, m *session.Message, gone map[policy.ItemID]bool) bool {
 	return m != nil && len(gone) > 0 && slices.ContainsFunc(m.Blocks, func(b session.Block) bool {
-		call, _, ok := c.Conv.ToolUse(b.ID)
+		call, _, ok := c.Conv.ToolUse(b.ID())
 		return b.Kind == jsonl.KindToolResult && ok && gone[policy.ItemID(call)]
 	})
 }

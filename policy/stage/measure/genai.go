@@ -97,9 +97,9 @@ func (g GenAI) Part(t policy.Target) int {
 	case raw == nil, kind == jsonl.KindText, kind == jsonl.KindAttachment:
 		return len(`{"text":}`) + p.text()
 	case kind == jsonl.KindToolResult:
-		return len(`{"functionResponse":{"id":"","name":"","response":}}`) + len(raw.ID) + len(g.View.Conversation().Tool(raw)) + g.response(&p)
+		return len(`{"functionResponse":{"id":"","name":"","response":}}`) + len(raw.ID()) + len(g.View.Conversation().Tool(raw)) + g.response(&p)
 	case kind == jsonl.KindToolUse && p.with == nil:
-		return len(`{"functionCall":{"id":"","name":"","args":}}`) + len(raw.ID) + len(raw.Name) + raw.JSON().UTF16
+		return len(`{"functionCall":{"id":"","name":"","args":}}`) + len(raw.ID()) + len(raw.Name()) + raw.JSON().UTF16
 	case kind == jsonl.KindThinking || kind == jsonl.KindRedactedThinking:
 		return 0
 	}

@@ -65,7 +65,7 @@ func blockJSON(v policy.View, t policy.Target) int {
 	}
 	switch raw.Kind {
 	case jsonl.KindToolResult:
-		n := len(`{"type":"tool_result","tool_use_id":"","content":}`) + len(raw.ID)
+		n := len(`{"type":"tool_result","tool_use_id":"","content":}`) + len(raw.ID())
 		if raw.IsError {
 			n += len(`,"is_error":true`)
 		}
@@ -74,7 +74,7 @@ func blockJSON(v policy.View, t policy.Target) int {
 		}
 		return n + text
 	case jsonl.KindToolUse, jsonl.KindServerToolUse:
-		n := len(`{"type":"","id":"","name":"","input":}`) + len(raw.Type()) + len(raw.ID) + len(raw.Name)
+		n := len(`{"type":"","id":"","name":"","input":}`) + len(raw.Type()) + len(raw.ID()) + len(raw.Name())
 		if c != nil {
 			return n + c.Length.UTF16
 		}

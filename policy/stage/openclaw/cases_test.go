@@ -121,7 +121,7 @@ func TestUpstream(t *testing.T) {
 				for b := range r.View.Blocks(id) {
 					target := policy.Target{Item: id, Block: b}
 					if content := r.View.Replacement(target); content != nil {
-						got = append(got, change{r.View.Raw(target).ID, content.Length.UTF16, content.Text == p.Placeholder})
+						got = append(got, change{r.View.Raw(target).ID(), content.Length.UTF16, content.Text == p.Placeholder})
 					}
 				}
 			}
@@ -132,7 +132,7 @@ func TestUpstream(t *testing.T) {
 			}
 			for _, m := range c.Messages {
 				for _, b := range m.Blocks {
-					if x, ok := last[b.ID]; ok && b.Kind == jsonl.KindToolResult {
+					if x, ok := last[b.ID()]; ok && b.Kind == jsonl.KindToolResult {
 						want = append(want, x)
 					}
 				}

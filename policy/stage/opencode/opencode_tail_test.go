@@ -72,9 +72,9 @@ func stored(c *stagetest.Convo) (list []Message, items []int) {
 			text := c.Texts[policy.Target{Item: policy.ItemID(m), Block: b}]
 			switch bl.Kind {
 			case jsonl.KindToolUse:
-				last.Parts = append(last.Parts, Part{Type: PartTool, CallID: bl.ID, Tool: bl.Name, State: State{Input: json.RawMessage(text)}})
+				last.Parts = append(last.Parts, Part{Type: PartTool, CallID: bl.ID(), Tool: bl.Name(), State: State{Input: json.RawMessage(text)}})
 			case jsonl.KindToolResult:
-				at := slices.IndexFunc(last.Parts, func(p Part) bool { return p.CallID == bl.ID })
+				at := slices.IndexFunc(last.Parts, func(p Part) bool { return p.CallID == bl.ID() })
 				st := &last.Parts[at].State
 				st.Status, st.Output = StatusCompleted, text
 				if bl.IsError {

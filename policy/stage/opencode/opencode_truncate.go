@@ -54,7 +54,7 @@ func (s *opencodeTruncate) Run(c *policy.Context) ([]policy.Edit, error) {
 			if err != nil {
 				return nil, err
 			}
-			cut, removed, unit := truncate(text, s.p.MaxLines, s.p.MaxBytes, "~/.local/share/opencode/tool-output/"+measure.SafeID(raw.ID))
+			cut, removed, unit := truncate(text, s.p.MaxLines, s.p.MaxBytes, "~/.local/share/opencode/tool-output/"+measure.SafeID(raw.ID()))
 			if removed == 0 {
 				continue
 			}

@@ -125,7 +125,7 @@ func testOracleCase(t *testing.T, o *stagetest.Oracle[oracleCase], c *oracleCase
 		var answers []stagetest.BlockText
 		for _, b := range conv.Messages[n-1].Blocks {
 			if b.Kind == jsonl.KindToolUse {
-				answers = append(answers, stagetest.Result(b.ID, "x"))
+				answers = append(answers, stagetest.Result(b.ID(), "x"))
 			}
 		}
 		conv.Answers(answers...)

@@ -59,8 +59,10 @@ func Use(id, tool string) BlockText {
 // Result returns a tool_result with string content.
 func Result(id, text string) BlockText {
 	p := Block(jsonl.KindToolResult, "tool_result", text)
-	p.Change(func(b *jsonl.ContentBlock) { b.JSON = jsonl.Metrics{UTF16: b.Text.JSON, Bytes: b.Text.Bytes + 2} })
-	p.ID, p.IsString, p.Persisted = id, true, strings.Contains(text, "<persisted-output>")
+	p.Change(func(b *jsonl.ContentBlock) {
+		b.ID, b.JSON = id, jsonl.Metrics{UTF16: b.Text.JSON, Bytes: b.Text.Bytes + 2}
+		b.IsString, b.Persisted = true, strings.Contains(text, "<persisted-output>")
+	})
 	return p
 }
 
@@ -161,11 +163,11 @@ func (c *Convo) RequestAfter(m int) int {
 // Snips turns block b of message m into a Snip call on prompts, as the reader of sessions does.
 func (c *Convo) Snips(m, b int, prompts ...int) *session.SnipCall {
 	bl := &c.Messages[m].Blocks[b]
-	bl.Name = "Snip"
-	call := session.SnipCall{ToolID: bl.ID, Line: m + 1, Message: m, Answered: -1, Prompts: prompts}
+	bl.Change(func(b *jsonl.ContentBlock) { b.Name = "Snip" })
+	call := session.SnipCall{ToolID: bl.ID(), Line: m + 1, Message: m, Answered: -1, Prompts: prompts}
 	for k := m + 1; k < len(c.Messages) && c.Messages[k].Role == session.User && call.Answered < 0; k++ {
 		for _, r := range c.Messages[k].Blocks {
-			if r.Kind == jsonl.KindToolResult && r.ID == bl.ID {
+			if r.Kind == jsonl.KindToolResult && r.ID() == bl.ID() {
 				call.Answered, call.Failed = k, r.IsError
 			}
 		}
@@ -190,7 +192,7 @@ func (w Quarter) Block(message, b int) int {
 	bl := &w.Conv.Messages[message].Blocks[b]
 	n := bl.Text().UTF16
 	if bl.Kind == jsonl.KindToolUse {
-		n = len(bl.Name) + bl.JSON().UTF16
+		n = len(bl.Name()) + bl.JSON().UTF16
 	}
 	images := 0
 	if bl.Kind == jsonl.KindImage {

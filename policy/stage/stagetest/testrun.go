@@ -134,7 +134,7 @@ func (w *steps) message(m int) {
 		w.responding, w.active, w.open = w.next-1, true, map[string]bool{}
 		for b := range msg.Blocks {
 			if msg.Blocks[b].Kind == jsonl.KindToolUse {
-				w.open[msg.Blocks[b].ID] = true
+				w.open[msg.Blocks[b].ID()] = true
 			}
 		}
 		if len(w.open) == 0 {
@@ -159,7 +159,7 @@ func (w *steps) message(m int) {
 	}
 	w.Fire(policy.Ingest, w.next, policy.Context{Joined: []policy.ItemID{policy.ItemID(m)}, Now: msg.Time()})
 	for b := range msg.Blocks {
-		delete(w.open, msg.Blocks[b].ID)
+		delete(w.open, msg.Blocks[b].ID())
 	}
 	if len(w.open) == 0 {
 		w.settle()
@@ -242,11 +242,11 @@ func (r *Bench) Sent(id policy.ItemID) ([]policy.SentBlock, error) {
 		switch kind := r.View.Kind(t); {
 		case raw == nil:
 		case kind == jsonl.KindToolUse:
-			s.Type, s.ID = "tool_use", raw.ID
-			says = map[string]any{"id": raw.ID, "name": raw.Name, "input": map[string]any{"text": text}}
+			s.Type, s.ID = "tool_use", raw.ID()
+			says = map[string]any{"id": raw.ID(), "name": raw.Name(), "input": map[string]any{"text": text}}
 		case kind == jsonl.KindToolResult:
-			s.Type, s.ID = "tool_result", raw.ID
-			says = map[string]any{"tool_use_id": raw.ID, "content": text}
+			s.Type, s.ID = "tool_result", raw.ID()
+			says = map[string]any{"tool_use_id": raw.ID(), "content": text}
 		case kind != jsonl.KindText && kind != jsonl.KindAttachment:
 			s.Type = raw.Type()
 		}
