@@ -1,6 +1,10 @@
 package session
 
-import "github.com/ctxkit/ctxkit/jsonl"
+import (
+	"slices"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+)
 
 // call is the id and the name of a tool call, which the blocks of its results share.
 type call struct {
@@ -61,4 +65,15 @@ func (c *calls) of(b *jsonl.ContentBlock) *call {
 		known.alone = true
 	}
 	return known
+}
+
+// share is a list of ids in as little memory as it needs: the calls have most of them.
+func (c *calls) share(ids []string) []string {
+	ids = slices.Clone(ids)
+	for i, id := range ids {
+		if at := *c.slot(id); at > 0 {
+			ids[i] = c.list[at-1].id
+		}
+	}
+	return ids
 }

@@ -11,11 +11,11 @@ import (
 // chain builds the messages of one conversation.
 type chain struct {
 	ld       *loader
-	id       int32   // the conversation's number
-	order    []int32 // its lines, in file order
-	members  map[int32][]int32
+	id       int32           // the conversation's number
+	order    []int32         // its lines, in file order
+	groups   []group         // of assistant lines
+	groupAt  map[int32]int32 // group -> index into groups
 	path     []int32         // root to leaf
-	said     map[int32]bool  // groups that were emitted
 	home     map[int32]int32 // group -> an earlier group on the path with the same message.id
 	calls    []toolCall
 	parts    [][]Block // blocks of the current message, by line
@@ -32,8 +32,7 @@ func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation 
 	ld.convs++
 	groups, calls := ld.count(order)
 	c := &chain{
-		ld: ld, id: ld.convs, order: order, members: make(map[int32][]int32, groups),
-		said: make(map[int32]bool, groups), home: map[int32]int32{}, calls: make([]toolCall, 0, calls),
+		ld: ld, id: ld.convs, order: order, groups: make([]group, 0, groups), groupAt: make(map[int32]int32, groups), home: map[int32]int32{}, calls: make([]toolCall, 0, calls),
 		conv: &Conversation{Path: ld.path, Agent: agent, Sources: []*jsonl.Source{ld.src}},
 	}
 	for k, i := range order {
@@ -41,7 +40,12 @@ func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation 
 		n.conv = c.id
 		switch n.kind {
 		case nodeAssistant:
-			c.members[n.group] = c.with(c.members[n.group], k)
+			at, ok := c.groupAt[n.group]
+			if !ok {
+				at = int32(len(c.groups))
+				c.groupAt[n.group], c.groups = at, append(c.groups, group{})
+			}
+			c.groups[at].lines = c.with(c.groups[at].lines, k)
 		case nodeUser:
 			for _, bl := range blocksOf(c.ld.blocks(i), jsonl.KindToolResult) {
 				if bl.ID() == "" {
@@ -82,6 +86,20 @@ func (c *chain) expected() int {
 		}
 	}
 	return n
+}
+
+// group is the lines of a message.
+type group struct {
+	lines []int32
+	said  bool // it is emitted
+}
+
+// group is the one of a number, which has no lines if it is another conversation's.
+func (c *chain) group(number int32) *group {
+	if at, ok := c.groupAt[number]; ok {
+		return &c.groups[at]
+	}
+	return &group{}
 }
 
 // toolCall is what a conversation has of one tool_use id.
@@ -232,7 +250,8 @@ func (c *chain) besidePath() []int32 {
 }
 
 func (c *chain) assistant(group int32) {
-	if c.said[group] {
+	of := c.group(group)
+	if of.said {
 		return
 	}
 	c.after = nil
@@ -241,7 +260,7 @@ func (c *chain) assistant(group int32) {
 	var whole reply
 	var speech voice
 	c.parts, c.lines = c.parts[:0], c.lines[:0]
-	for _, i := range c.members[group] {
+	for _, i := range of.lines {
 		n := c.ld.node(i)
 		if n.apiError {
 			continue
@@ -266,7 +285,7 @@ func (c *chain) assistant(group int32) {
 		speech.stop = cmp.Or(last.voice.stop, speech.stop)
 		whole.merge(last)
 	}
-	c.said[group] = true
+	of.said = true
 	if c.in(group) {
 		c.ld.node(group).emitted = true
 	}

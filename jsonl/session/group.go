@@ -99,9 +99,9 @@ func (ld *loader) assistantAbove(i int32) int32 {
 // unite merges the groups on the path that share a message.id, without copies of lines, and finds the line of each
 // tool call.
 func (c *chain) unite() {
-	first := make(map[string]int32, len(c.members))
+	first := make(map[string]int32, len(c.groups))
 	content := map[int32]map[string]bool{} // of the lines of a group that others were united with
-	groups := make([]int32, 0, len(c.members))
+	groups := make([]int32, 0, len(c.groups))
 	for _, i := range c.path {
 		n := c.ld.node(i)
 		if n.kind != nodeAssistant {
@@ -118,21 +118,21 @@ func (c *chain) unite() {
 			known := content[home]
 			if known == nil {
 				known = map[string]bool{}
-				for _, k := range c.members[home] {
+				for _, k := range c.group(home).lines {
 					known[c.content(k)] = true
 				}
 				content[home] = known
 			}
-			for _, k := range c.members[n.group] {
+			for _, k := range c.group(n.group).lines {
 				if text := c.content(k); !known[text] {
 					known[text] = true
-					c.members[home] = append(c.members[home], k)
+					c.group(home).lines = append(c.group(home).lines, k)
 				}
 			}
 		}
 	}
 	for _, g := range groups {
-		for _, k := range c.members[g] {
+		for _, k := range c.group(g).lines {
 			if c.ld.node(k).apiError {
 				continue
 			}

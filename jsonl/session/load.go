@@ -178,7 +178,7 @@ func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) 
 }
 
 const (
-	typicalLine = 3000    // bytes of a chained line in a long session
+	typicalLine = 4000    // bytes of a chained line in a long session
 	maxHint     = 1 << 19 // most nodes that the index has room for before reading
 	manyLines   = 1 << 14 // nodes of a long session
 )
@@ -354,6 +354,7 @@ func (ld *loader) add(e *jsonl.Entry) {
 			n.kind = nodeMicro
 			ld.own(n).micro = &microMeta{}
 			ld.metadata(e, "microcompactMetadata", e.MicrocompactMetadata, ld.own(n).micro)
+			ld.own(n).micro.ToolIDs = ld.tools.share(ld.own(n).micro.ToolIDs)
 		}
 		ld.removal(n, e)
 	case "progress":

@@ -2,23 +2,23 @@ package session
 
 import "hash/maphash"
 
-// places finds elements of a list by what they are, in a twelfth of the memory of a map: it holds their places, and
+// places finds elements of a list by what they are, in a small part of the memory of a map: it holds their places, and
 // compares with the elements.
 type places struct {
 	seed  maphash.Seed
-	slots []int32 // a place plus one, 0: free; twice as many as elements or more, a power of two
+	slots []int32 // a place plus one, 0: free; a power of two
 }
 
 func newPlaces(elements int) places {
 	size := 16
-	for size < 2*elements {
+	for 3*size < 5*elements {
 		size *= 2
 	}
 	return places{seed: maphash.MakeSeed(), slots: make([]int32, size)}
 }
 
 // full reports whether so many elements need more slots.
-func (p *places) full(elements int) bool { return 2*elements > len(p.slots) }
+func (p *places) full(elements int) bool { return 5*elements > 3*len(p.slots) }
 
 // text is the hash of a text.
 func (p *places) text(s string) uint64 { return maphash.String(p.seed, s) }

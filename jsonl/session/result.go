@@ -35,7 +35,7 @@ func (c *chain) toolResults(group int32, at int) {
 			uuid: c.ld.uuids.add("lost-" + lost[0].ID()), origin: msg.origin, time: msg.time, timeRest: msg.timeRest,
 		})
 	}
-	for _, i := range c.members[group] {
+	for _, i := range c.group(group).lines {
 		c.attachments(i)
 	}
 	for _, r := range answers {
