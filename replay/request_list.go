@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
@@ -16,18 +17,20 @@ import (
 type RequestList struct {
 	rows   []listedRequest
 	others []otherRequest
-	names  []string // kinds and models, "main" first
+	names  []string          // kinds and models, "main" first
+	said   []session.Message // that answer requests, for their uuids
+	uuids  []string          // of requests that none of them answers
 }
 
 // listedRequest is what most requests have.
 type listedRequest struct {
-	uuid     string
 	time     int64    // nanoseconds since 1970
 	cost     [3]int64 // Ideal, Placement and Output of the cost; of a call of the policy's own OwnCalls, 0 and 0
 	figures  [figures]int32
 	recorded [4]int32
 	events   [2]int32 // the first, and how many there are, each one more than the one before
 	other    int32    // index into RequestList.others plus 1; 0: none
+	uuid     int32    // with flagSaid index into RequestList.said, else into uuids plus 1; 0: none
 	kind     uint8    // index into RequestList.names
 	model    uint8    // likewise
 	flags    uint8
@@ -47,6 +50,7 @@ const (
 	flagCost
 	flagOwn // the cost is that of a call of the policy's own
 	flagRecorded
+	flagSaid
 )
 
 // figures is how many figures a request has that are in no list.
@@ -74,6 +78,29 @@ func (l *RequestList) grow(n int) { l.rows = slices.Grow(l.rows, n) }
 // Len is the number of requests.
 func (l RequestList) Len() int { return len(l.rows) }
 
+// addAnswered is Add of a request that message m of those in said answers.
+func (l *RequestList) addAnswered(r *Request, m int) {
+	r.UUID = UUID{}
+	l.Add(r)
+	if row := &l.rows[len(l.rows)-1]; row.other > 0 && l.others[row.other-1].whole != nil {
+		l.others[row.other-1].whole.UUID = UUIDOf(&l.said[m])
+	} else {
+		row.uuid = int32(m)
+		row.flags |= flagSaid
+	}
+}
+
+// uuid is that of a request.
+func (l *RequestList) uuid(row *listedRequest) UUID {
+	switch {
+	case row.flags&flagSaid != 0:
+		return UUIDOf(&l.said[row.uuid])
+	case row.uuid > 0:
+		return UUID{text: l.uuids[row.uuid-1]}
+	}
+	return UUID{}
+}
+
 // Add appends a copy of a request. The stages of its cost must not change any more.
 func (l *RequestList) Add(r *Request) {
 	var row listedRequest
@@ -90,7 +117,11 @@ func (l *RequestList) Add(r *Request) {
 
 // list splits a request; ok is false where the parts cannot hold it.
 func (l *RequestList) list(r *Request, row *listedRequest, other *otherRequest) (ok bool) {
-	*row = listedRequest{uuid: r.UUID, kind: l.name(r.Kind), model: l.name(r.Model)}
+	*row = listedRequest{kind: l.name(r.Kind), model: l.name(r.Model)}
+	if !r.UUID.IsZero() {
+		l.uuids = append(l.uuids, r.UUID.String())
+		row.uuid = int32(len(l.uuids))
+	}
 	if r.Estimated {
 		row.flags |= flagEstimated
 	}
@@ -214,7 +245,7 @@ func (l *RequestList) read(i int, r *readRequest) {
 		return
 	}
 	f := &row.figures
-	r.UUID, r.Time, r.Kind, r.Model, r.Estimated = row.uuid, row.at(), l.names[row.kind], l.names[row.model], row.flags&flagEstimated != 0
+	r.UUID, r.Time, r.Kind, r.Model, r.Estimated = l.uuid(row), row.at(), l.names[row.kind], l.names[row.model], row.flags&flagEstimated != 0
 	r.N, r.Raw, r.Tokens, r.Payload, r.Overhead, r.Used = int(f[0]), int(f[1]), int(f[2]), int(f[3]), int(f[4]), int(f[5])
 	r.Messages, r.Output, r.Repeated = int(f[6]), int(f[7]), int(f[8])
 	r.Cache.Read, r.Cache.Write5m, r.Cache.Write1h, r.Cache.Miss = int(f[9]), int(f[10]), int(f[11]), other.miss
@@ -240,6 +271,7 @@ func (l *RequestList) read(i int, r *readRequest) {
 // cloned is a copy of a request that shares nothing with it that may change.
 func cloned(r *Request) *Request {
 	c := *r
+	c.UUID = NewUUID(r.UUID.String())
 	c.Events = append([]int{}, r.Events...)
 	if c.Recorded != nil {
 		u := *c.Recorded

@@ -33,7 +33,7 @@ func TestRequestList(t *testing.T) {
 	var want []Request
 	for i := range 3000 {
 		r := Request{
-			N: i + 1, UUID: strings.Repeat("u", d.IntN(40)), Kind: "main", Model: "model-" + string(rune('a'+d.IntN(1+i/5))),
+			N: i + 1, UUID: UUID{text: strings.Repeat("u", d.IntN(40))}, Kind: "main", Model: "model-" + string(rune('a'+d.IntN(1+i/5))),
 			Raw: figure(), Tokens: figure(), Overhead: figure(), Used: figure(), Messages: figure(), Output: figure(), Estimated: rare(),
 			Repeated: figure(), Events: []int{},
 			Cache: CacheUse{Split: cache.Split{Read: figure(), Write5m: figure(), Write1h: figure(), Uncached: figure()}},

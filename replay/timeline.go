@@ -80,7 +80,7 @@ type Lines struct {
 // more than there is, because the recorded usage is too small for the content, is 0.
 type Request struct {
 	N         int        `json:"n"` // of the main request; any other call carries the n of the request it comes before
-	UUID      string     `json:"uuid,omitempty"`
+	UUID      UUID       `json:"uuid,omitzero"`
 	Time      time.Time  `json:"time,omitzero"`
 	Kind      string     `json:"kind"` // main, or the kind of the policy's own call: compaction, collapse, session_memory, tool_pair
 	Model     string     `json:"model,omitempty"`
