@@ -43,18 +43,13 @@ func PrintTranscript(w io.Writer, t *Transcript, opt Layout) error {
 func (t *Transcript) each(f func(rec *jsonl.Item) error) error {
 	var failed error
 	enough := errors.New("the last line to show is read")
-	for _, src := range t.Conv.Sources {
-		stopped := src.Each(1, jsonl.ReadOptions{}, func(rec *jsonl.Item) error {
-			if t.To > 0 && rec.Line >= t.To {
-				return enough
-			}
-			failed = f(rec)
-			return failed
-		})
-		if stopped != nil && !errors.Is(stopped, enough) {
-			break
+	_ = t.Conv.Source.Each(1, jsonl.ReadOptions{}, func(rec *jsonl.Item) error {
+		if t.To > 0 && rec.Line >= t.To {
+			return enough
 		}
-	}
+		failed = f(rec)
+		return failed
+	})
 	return failed
 }
 

@@ -22,7 +22,6 @@ type Block struct {
 	jsonBytes int32
 	signature int32
 
-	File      int32 // index into Conversation.Sources
 	Line      int32 // 1-based line of the block
 	use       int32 // number of the tool_use with its id, from 1; 0: none
 	Kind      jsonl.Kind

@@ -33,7 +33,7 @@ func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation 
 	groups, calls := ld.count(order)
 	c := &chain{
 		ld: ld, id: ld.convs, order: order, groups: make([]group, 0, groups), groupAt: make(map[int32]int32, groups), home: map[int32]int32{}, calls: make([]toolCall, 0, calls),
-		conv: &Conversation{Path: ld.path, Agent: agent, Sources: []*jsonl.Source{ld.src}},
+		conv: &Conversation{Path: ld.path, Agent: agent, Source: ld.src},
 	}
 	for k, i := range order {
 		n := ld.node(i)

@@ -63,8 +63,7 @@ type APICall struct {
 
 // Boundary is a compaction that the client recorded.
 type Boundary struct {
-	UUID       string // of the boundary line; of the summary line in the 1.0.x form
-	File       int32
+	UUID       string       // of the boundary line; of the summary line in the 1.0.x form
 	Line       int          // of the boundary line; of the summary line in the 1.0.x form
 	Trigger    string       // "auto" or "manual"
 	PreTokens  int          // as recorded; 0 where the client recorded none (1.0.x)
@@ -82,7 +81,6 @@ type Boundary struct {
 // Microcompaction is a microcompaction that the client recorded.
 type Microcompaction struct {
 	UUID        string
-	File        int32
 	Line        int
 	Trigger     string
 	PreTokens   int // sum of compactable results before it, the client's estimate
@@ -209,7 +207,7 @@ type Conversation struct {
 	Abandoned  int         // number of messages on abandoned branches
 	Title      string
 
-	Sources  []*jsonl.Source
+	Source   *jsonl.Source     // of the texts; nil for a conversation made by hand
 	calls    []toolUse         // in order
 	tools    places            // tool_use id -> index into calls
 	alike    map[string]string // tool -> Claude Code's, read only

@@ -11,7 +11,6 @@ import (
 // SnipCall is a call of the Snip tool, which names turns to remove from the context.
 type SnipCall struct {
 	ToolID   string
-	File     int32
 	Line     int
 	IDs      []string // of the turns' prompts, as given: short ids or uuids
 	Reason   string
@@ -24,8 +23,7 @@ type SnipCall struct {
 
 // RecordedSnip is a removal of whole turns that the client recorded.
 type RecordedSnip struct {
-	UUID     string // of the line that lists the removed uuids; "" where only the call is recorded
-	File     int32
+	UUID     string   // of the line that lists the removed uuids; "" where only the call is recorded
 	Line     int      // of that line, else of the call
 	Call     int      // index into SnipCalls; -1: unknown
 	Removed  []string // uuids, as listed
@@ -40,7 +38,6 @@ type RecordedSnip struct {
 // Collapse is a span of messages that the client recorded as replaced by a placeholder.
 type Collapse struct {
 	ID          string
-	File        int32
 	Line        int
 	First, Last string // uuids of the span's first and last message, as recorded
 	From, To    int    // their indexes into Messages, widened to whole rounds
@@ -63,7 +60,6 @@ type Staged struct {
 
 // CollapseSnapshot is a recorded state of the collapses. Each replaces the one before.
 type CollapseSnapshot struct {
-	File            int32
 	Line            int
 	Staged          []Staged
 	Armed           bool
@@ -74,7 +70,6 @@ type CollapseSnapshot struct {
 
 // Replacement is a recorded decision to send Text instead of a tool_result.
 type Replacement struct {
-	File    int32
 	Line    int
 	ToolID  string
 	Message int // index into Messages of the result

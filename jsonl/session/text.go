@@ -178,7 +178,7 @@ func (conv *Conversation) BlockJSON(message, block int) ([]byte, error) {
 }
 
 func (conv *Conversation) readAgain(bl *Block, span jsonl.Span) ([]byte, error) {
-	return conv.readWith(func() ([]byte, error) { return conv.Sources[bl.File].ReadSpan(span) }, bl, span)
+	return conv.readWith(func() ([]byte, error) { return conv.Source.ReadSpan(span) }, bl, span)
 }
 
 // readWith reads a span of a block's line, nothing where it is empty.
@@ -251,7 +251,7 @@ func (conv *Conversation) NewBlockReader() *BlockReader { return &BlockReader{co
 // Raw is [Conversation.Raw].
 func (t *BlockReader) Raw(message, block int) ([]byte, error) {
 	bl := &t.conv.Messages[message].Blocks[block]
-	return t.conv.readWith(func() ([]byte, error) { return t.window.ReadSpan(t.conv.Sources[bl.File], bl.Value()) }, bl, bl.Value())
+	return t.conv.readWith(func() ([]byte, error) { return t.window.ReadSpan(t.conv.Source, bl.Value()) }, bl, bl.Value())
 }
 
 // Text is [Conversation.Text].

@@ -343,7 +343,7 @@ func (s *Meter) block(m, b int, n jsonl.Metrics, put put) {
 		for i := range bl.Parts() {
 			switch bl.Parts()[i].Kind {
 			case jsonl.KindImage, jsonl.KindDocument:
-				put(Images, s.images.tokens(bl.File, bl.Parts()[i].Span))
+				put(Images, s.images.tokens(bl.Parts()[i].Span))
 			case jsonl.KindToolReference:
 				put(References, 1)
 			}
@@ -358,7 +358,7 @@ func (s *Meter) block(m, b int, n jsonl.Metrics, put put) {
 	case jsonl.KindRedactedThinking:
 		texts{SignatureChars, noMarks}.measure(n, put)
 	case jsonl.KindImage, jsonl.KindDocument:
-		put(Images, s.images.tokens(bl.File, bl.Value()))
+		put(Images, s.images.tokens(bl.Value()))
 	case jsonl.KindText:
 		s.text(m, b, n, textOf(msg), put)
 	case jsonl.KindAttachment:

@@ -273,14 +273,14 @@ const maxHead = 256 << 10
 var headLengths = [...]int{4 << 10, 4 * maxHead / 3}
 
 // tokens returns the weight of the image or document block at a span of a file.
-func (p *pictures) tokens(file int32, at jsonl.Span) float64 {
+func (p *pictures) tokens(at jsonl.Span) float64 {
 	if n, ok := p.known[at]; ok {
 		return n
 	}
 	n := float64(unknownImage)
-	if int(file) < len(p.conv.Sources) {
+	if p.conv.Source != nil {
 		for _, length := range headLengths {
-			head, err := p.conv.Sources[file].ReadSpan(jsonl.Span{Off: at.Off, Len: min(at.Len, length)})
+			head, err := p.conv.Source.ReadSpan(jsonl.Span{Off: at.Off, Len: min(at.Len, length)})
 			if err != nil {
 				break
 			}
