@@ -212,13 +212,20 @@ func (d *decoder) text(m *scan.Members) string {
 	return d.shelf.keep(s)
 }
 
-// call is the id of a tool call, or that of the call that a result answers: usually the last one.
+// call is the id of a tool call.
 func (d *decoder) call(m *scan.Members) string {
 	s, _ := d.quoted(m)
-	if string(s) != d.lastCall {
-		d.lastCall = d.calls.keep(s)
-	}
+	d.lastCall = d.calls.keep(s)
 	return d.lastCall
+}
+
+// answered is the id of the call that a result answers: usually the last one.
+func (d *decoder) answered(m *scan.Members) string {
+	s, _ := d.quoted(m)
+	if string(s) == d.lastCall {
+		return d.lastCall
+	}
+	return d.shelf.keep(s)
 }
 
 // low is a string of low cardinality.

@@ -165,7 +165,7 @@ func (d *decoder) block(e *entry, bl *ContentBlock, b []byte, i int) (int, scan.
 		case "id":
 			id = d.call(&m)
 		case "tool_use_id":
-			result = d.call(&m)
+			result = d.answered(&m)
 		case "name":
 			name = d.low(&m, inTool)
 		case "is_error":

@@ -91,10 +91,10 @@ func (b *Block) ID() string {
 
 // Name is the tool's name of a tool_use or a server_tool_use. A tool_result has none.
 func (b *Block) Name() string {
-	if b.call == nil || b.Kind == jsonl.KindToolResult {
+	if b.call == nil || b.call.name == nil || b.Kind == jsonl.KindToolResult {
 		return ""
 	}
-	return b.call.name
+	return *b.call.name
 }
 
 // Type is the type as recorded: "text", "tool_use", or an unknown one.

@@ -8,24 +8,28 @@ import (
 
 // call is the id and the name of a tool call, which the blocks of its results share.
 type call struct {
-	id, name string
-	made     bool  // a tool_use has it; else only results do
-	alone    bool  // another call has the id: an earlier tool_use has another name
-	conv, at int32 // index into chain.calls in the conversation of that number
+	id       string
+	name     *string // nil: no tool_use with the id was read yet
+	conv, at int32   // index into chain.calls in the conversation of that number, or alone
 }
+
+// alone is the conv of a call of which an earlier one with another name has the id.
+const alone = -1
 
 // newCall is the call of a block; nil: none.
 func newCall(b *jsonl.ContentBlock) *call {
 	if b.ID == "" && b.Name == "" {
 		return nil
 	}
-	return &call{id: b.ID, name: b.Name, made: b.Kind == jsonl.KindToolUse}
+	name := b.Name
+	return &call{id: b.ID, name: &name}
 }
 
 // calls finds the calls of a file by id.
 type calls struct {
 	list   []*call
 	places places
+	names  distinct[string]
 }
 
 func newCalls() calls { return calls{places: newPlaces(0)} }
@@ -35,34 +39,35 @@ func (c *calls) slot(id string) *int32 {
 	return c.places.slot(c.places.text(id), func(i int32) bool { return c.list[i].id == id })
 }
 
+// first is the first call with an id.
+func (c *calls) first(id string) *call { return c.list[*c.slot(id)-1] }
+
 // of is the call of a block, nil where it has none. The blocks with an id share one, but for tool_uses with another name
 // than the first.
 func (c *calls) of(b *jsonl.ContentBlock) *call {
-	if b.ID == "" || b.Kind != jsonl.KindToolUse && b.Kind != jsonl.KindToolResult {
-		return newCall(b)
+	if b.ID == "" && b.Name == "" {
+		return nil
 	}
-	slot := c.slot(b.ID)
-	switch {
-	case *slot == 0:
-		if c.list = append(c.list, newCall(b)); c.places.full(len(c.list)) {
+	name := c.names.list[c.names.place(b.Name)]
+	if b.ID == "" || b.Kind != jsonl.KindToolUse && b.Kind != jsonl.KindToolResult {
+		return &call{id: b.ID, name: name}
+	}
+	if slot := c.slot(b.ID); *slot == 0 {
+		c.list = append(c.list, &call{id: b.ID})
+		if *slot = int32(len(c.list)); c.places.full(len(c.list)) {
 			c.places = newPlaces(2 * len(c.list))
 			for i, known := range c.list {
 				*c.slot(known.id) = int32(i) + 1
 			}
-		} else {
-			*slot = int32(len(c.list))
 		}
-		return c.list[len(c.list)-1]
+	}
+	known := c.first(b.ID)
+	switch {
 	case b.Kind == jsonl.KindToolResult:
-		return c.list[*slot-1]
-	}
-	known := c.list[*slot-1]
-	if !known.made {
-		known.name, known.made = b.Name, true
-	}
-	if known.name != b.Name {
-		known = newCall(b)
-		known.alone = true
+	case known.name == nil:
+		known.name = name
+	case *known.name != b.Name:
+		return &call{id: b.ID, name: name, conv: alone}
 	}
 	return known
 }

@@ -117,8 +117,8 @@ func (c *chain) tool(bl *Block) *toolCall {
 	switch {
 	case bl.ID() == "":
 		return &toolCall{}
-	case call.alone:
-		call = c.ld.tools.list[*c.ld.tools.slot(call.id)-1]
+	case call.conv == alone:
+		call = c.ld.tools.first(call.id)
 	}
 	if call.conv != c.id {
 		call.conv, call.at = c.id, int32(len(c.calls))
