@@ -99,7 +99,7 @@ func (ld *loader) assistantAbove(i int32) int32 {
 // unite merges the groups on the path that share a message.id, without copies of lines, and finds the line of each
 // tool call.
 func (c *chain) unite() {
-	first := make(map[string]int32, len(c.groups))
+	first := newPlaces(len(c.groups))      // by message.id, in groups
 	content := map[int32]map[string]bool{} // of the lines of a group that others were united with
 	groups := make([]int32, 0, len(c.groups))
 	for _, i := range c.path {
@@ -108,27 +108,14 @@ func (c *chain) unite() {
 			continue
 		}
 		id := c.ld.reply(n).id
-		home, ok := first[id]
-		switch {
-		case !ok || id == "":
-			first[id] = n.group
+		slot := first.slot(first.text(id), func(k int32) bool { return c.ld.reply(c.ld.node(groups[k])).id == id })
+		if *slot == 0 || id == "" {
 			groups = append(groups, n.group)
-		case c.homeOf(n.group) != home:
-			c.home[n.group] = home
-			known := content[home]
-			if known == nil {
-				known = map[string]bool{}
-				for _, k := range c.group(home).lines {
-					known[c.content(k)] = true
-				}
-				content[home] = known
-			}
-			for _, k := range c.group(n.group).lines {
-				if text := c.content(k); !known[text] {
-					known[text] = true
-					c.group(home).lines = append(c.group(home).lines, k)
-				}
-			}
+			*slot = int32(len(groups))
+			continue
+		}
+		if home := groups[*slot-1]; c.homeOf(n.group) != home {
+			c.join(n.group, home, content)
 		}
 	}
 	for _, g := range groups {
@@ -144,6 +131,25 @@ func (c *chain) unite() {
 					call.made, call.line = true, k
 				}
 			}
+		}
+	}
+}
+
+// join adds the lines of a group to another, but for copies of lines that it has.
+func (c *chain) join(number, home int32, content map[int32]map[string]bool) {
+	c.home[number] = home
+	known := content[home]
+	if known == nil {
+		known = map[string]bool{}
+		for _, k := range c.group(home).lines {
+			known[c.content(k)] = true
+		}
+		content[home] = known
+	}
+	for _, k := range c.group(number).lines {
+		if text := c.content(k); !known[text] {
+			known[text] = true
+			c.group(home).lines = append(c.group(home).lines, k)
 		}
 	}
 }

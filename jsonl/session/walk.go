@@ -17,6 +17,7 @@ func (c *chain) walk(want string) {
 	}
 	// No line has a parent in the file: it was made by hand and is read in order.
 	linear := !slices.ContainsFunc(c.order, func(i int32) bool { return c.ld.node(i).parent >= 0 })
+	c.path = make([]int32, 0, len(c.order))
 	for i := leaf; i >= 0; i = c.next(i, linear) {
 		c.ld.node(i).onPath = true
 		c.path = append(c.path, i)
@@ -68,7 +69,7 @@ func (c *chain) leaf(want string) int32 {
 // the line with their call.
 func (c *chain) newest() (newest, leaf int32) {
 	newest = -1
-	continued := c.continued()
+	var continued map[int32]bool
 	for k := len(c.order) - 1; k >= 0; k-- {
 		i := c.order[k]
 		n := c.ld.node(i)
@@ -77,6 +78,9 @@ func (c *chain) newest() (newest, leaf int32) {
 		}
 		if newest < 0 {
 			newest = i
+		}
+		if n.joins() && continued == nil {
+			continued = c.continued()
 		}
 		if !n.joins() || !continued[c.round(i)] {
 			return newest, c.descend(i)
