@@ -50,6 +50,9 @@ type engine struct {
 	compactAt int // 0-based request before which the last compaction was made
 
 	requests   RequestList
+	totals     Totals      // of the requests so far
+	modelSum   int         // of the model views of main requests, tokens
+	leastOver  int         // the smallest overhead of a main request, tokens
 	row        Request     // scratch of account
 	reported   Recorded    // likewise
 	edit       policy.Edit // scratch of applyAll
@@ -163,7 +166,6 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 		e.stages = append(e.stages, running{StageConfig: sc, stage: st, when: newConditional(&sc), decided: map[blockKey]*policy.Content{}})
 		e.moments |= sc.Definition.Moments
 	}
-	e.requests.said = r.Conv.Messages
 	// Where the policy calls models as often as the client did, the list does not grow.
 	e.requests.grow(len(r.Conv.Requests) + len(r.Conv.Boundaries) + len(r.Conv.Requests)/16)
 	e.weight = make([]int, 0, len(r.Conv.Requests))
@@ -367,7 +369,7 @@ func (e *engine) account(k, used int) {
 	}
 	row := &e.row
 	*row = Request{
-		N: k + 1, Time: msg.Time(), Kind: "main", Model: msg.Model(),
+		N: k + 1, UUID: msg.FirstUUID(), Time: msg.Time(), Kind: "main", Model: msg.Model(),
 		Raw: max(e.raw+over, 0), Tokens: max(e.view.Tokens()+over, 0), Payload: max(e.view.PayloadTokens()+over, 0),
 		Overhead: max(over, 0), Used: used, Messages: e.view.Len(), Events: e.pending,
 	}
@@ -387,7 +389,6 @@ func (e *engine) account(k, used int) {
 	}
 	if e.opt.Send != nil {
 		sent := *row
-		sent.UUID = UUIDOf(msg)
 		e.send(&SentRequest{Request: &sent, Start: e.start(msg), End: msg.End(), Stop: msg.StopReason()})
 	}
 	if e.tracer != nil {
@@ -399,7 +400,7 @@ func (e *engine) account(k, used int) {
 	}
 	e.check(k)
 	e.pending = e.pending[:0]
-	e.requests.addAnswered(row, q.Message)
+	e.keep(row)
 	e.weight = append(e.weight, e.view.ClientPayloadTokens())
 	if over < 0 {
 		e.unfit.add(k+1, -over)

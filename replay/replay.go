@@ -103,16 +103,9 @@ func (e *engine) finish() (*Timeline, error) {
 	return t, nil
 }
 
-// Budget is the largest payload less the smallest overhead, tokens: what a policy could keep at any request.
-func (t *Timeline) Budget() int {
-	least := -1
-	for _, r := range t.Requests.Main() {
-		if least < 0 || r.Overhead < least {
-			least = r.Overhead
-		}
-	}
-	return t.Totals.PayloadPeak - max(least, 0)
-}
+// Budget is the largest payload less the smallest overhead, tokens: what a policy could keep at any request. Of a timeline
+// that was read from JSON the overhead is not known.
+func (t *Timeline) Budget() int { return t.Totals.PayloadPeak - t.leastOver }
 
 // Bound is the fewest misses within a budget of tokens, weighed as replays with these options weigh. Replays that are
 // compared have one bound: that of the smallest of their budgets.

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
@@ -32,8 +34,12 @@ func TestRequestList(t *testing.T) {
 	}
 	var want []Request
 	for i := range 3000 {
+		uuid := strings.Repeat("u", d.IntN(40))
+		if !rare() {
+			uuid = fmt.Sprintf("%08x-0123-4567-89ab-%012x", d.Uint32(), i)
+		}
 		r := Request{
-			N: i + 1, UUID: UUID{text: strings.Repeat("u", d.IntN(40))}, Kind: "main", Model: "model-" + string(rune('a'+d.IntN(1+i/5))),
+			N: i + 1, UUID: session.NewUUID(uuid), Kind: "main", Model: "model-" + string(rune('a'+d.IntN(1+i/5))),
 			Raw: figure(), Tokens: figure(), Overhead: figure(), Used: figure(), Messages: figure(), Output: figure(), Estimated: rare(),
 			Repeated: figure(), Events: []int{},
 			Cache: CacheUse{Split: cache.Split{Read: figure(), Write5m: figure(), Write1h: figure(), Uncached: figure()}},

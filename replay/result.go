@@ -53,8 +53,9 @@ func (e *engine) timeline() *Timeline {
 		e.warn(0, "how the provider of %s caches is not known: those requests read nothing", modelNames(names)).Code = CodeNoCache
 	}
 	t.Warnings = append(append([]session.Warning{}, conv.Warnings...), e.warnings...)
+	t.Totals, t.leastOver = e.totals, e.leastOver
 	t.Totals.NotReadBack = e.notRead.sum
-	t.total()
+	t.total(e.modelSum)
 	t.Totals.Cleared, t.Totals.ClearedTokens = e.cleared.results(), e.cleared.tokens
 	t.Totals.Violations = e.checks.count[FindingViolation]
 	t.Totals.Transcript = e.checks.count[FindingTranscript]
@@ -115,38 +116,44 @@ func (e *engine) widest(t *Timeline) {
 	t.Window, t.Limits = at.Window, pol.Limits(at).List
 }
 
-func (t *Timeline) total() {
+// keep adds a request to the timeline and its totals.
+func (e *engine) keep(r *Request) {
+	e.requests.Add(r)
+	tot := &e.totals
+	tot.Calls++
+	tot.ModelInput += r.Tokens
+	tot.Payload += r.Payload
+	tot.Output += r.Output
+	tot.Cache.Add(r.Cache.Split)
+	tot.CostUSD.Add(r.CostUSD)
+	if r.CostParts != nil {
+		if tot.CostParts == nil {
+			tot.CostParts = &CostParts{}
+		}
+		tot.CostParts.Add(r.CostParts)
+	}
+	if !r.CostUSD.Known {
+		tot.Unpriced++
+	}
+	if r.Kind != "main" {
+		tot.OwnInput += r.Payload
+		tot.OwnOutput += r.Output
+		return
+	}
+	if tot.Requests++; tot.Requests == 1 || r.Overhead < e.leastOver {
+		e.leastOver = r.Overhead
+	}
+	tot.RawInput += r.Raw
+	e.modelSum += r.Tokens
+	tot.RawPeak = max(tot.RawPeak, r.Raw)
+	tot.ModelPeak = max(tot.ModelPeak, r.Tokens)
+	tot.PayloadPeak = max(tot.PayloadPeak, r.Payload)
+}
+
+// total makes the rest of the totals; sum is that of the model views of main requests, tokens.
+func (t *Timeline) total(sum int) {
 	tot := &t.Totals
 	tot.Events = len(t.Events)
-	sum := 0
-	for _, r := range t.Requests.All() {
-		tot.Calls++
-		tot.ModelInput += r.Tokens
-		tot.Payload += r.Payload
-		tot.Output += r.Output
-		tot.Cache.Add(r.Cache.Split)
-		tot.CostUSD.Add(r.CostUSD)
-		if r.CostParts != nil {
-			if tot.CostParts == nil {
-				tot.CostParts = &CostParts{}
-			}
-			tot.CostParts.Add(r.CostParts)
-		}
-		if !r.CostUSD.Known {
-			tot.Unpriced++
-		}
-		if r.Kind != "main" {
-			tot.OwnInput += r.Payload
-			tot.OwnOutput += r.Output
-			continue
-		}
-		tot.Requests++
-		tot.RawInput += r.Raw
-		sum += r.Tokens
-		tot.RawPeak = max(tot.RawPeak, r.Raw)
-		tot.ModelPeak = max(tot.ModelPeak, r.Tokens)
-		tot.PayloadPeak = max(tot.PayloadPeak, r.Payload)
-	}
 	if tot.Requests > 0 {
 		tot.ModelMean = (sum + tot.Requests/2) / tot.Requests
 		tot.PayloadMean = (tot.Payload - tot.OwnInput + tot.Requests/2) / tot.Requests

@@ -248,7 +248,7 @@ func (e *engine) call(c *policy.Call, inserted []policy.Synthetic, next int) {
 	row.CostUSD = e.cache.cost(cmp.Or(e.opt.Model, row.Model), row.Cache.Split, row.Output)
 	row.CostParts = callParts(row.CostUSD)
 	e.send(&SentRequest{Request: &row, Call: c, Start: e.now})
-	e.requests.Add(&row)
+	e.keep(&row)
 }
 
 // rebuilding notes the estimate before a compaction, and which recorded summary it reuses.

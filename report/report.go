@@ -9,6 +9,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/policy"
@@ -232,15 +233,25 @@ func replayCSV(w io.Writer) Printer[*replay.Timeline] {
 func ownEvents(tl *replay.Timeline) (by [][]int, rest []int) {
 	by = make([][]int, tl.Requests.Len())
 	taken := make([]bool, len(tl.Events))
-	for _, main := range []bool{true, false} {
-		for i, r := range tl.Requests.All() {
-			for _, n := range r.Events {
-				if (r.Kind == kindMain) == main && n >= 0 && n < len(taken) && !taken[n] {
-					taken[n] = true
-					by[i] = append(by[i], n)
-				}
+	take := func(i int, events []int) {
+		for _, n := range events {
+			if n >= 0 && n < len(taken) && !taken[n] {
+				taken[n] = true
+				by[i] = append(by[i], n)
 			}
 		}
+	}
+	var calls []int // the policy's own, by index
+	var named [][]int
+	for i, r := range tl.Requests.All() {
+		if r.Kind == kindMain {
+			take(i, r.Events)
+		} else {
+			calls, named = append(calls, i), append(named, slices.Clone(r.Events))
+		}
+	}
+	for k, i := range calls {
+		take(i, named[k])
 	}
 	for n, done := range taken {
 		if !done {

@@ -90,14 +90,7 @@ func printRequests(p *page, tl *replay.Timeline) {
 }
 
 // hasPayloads reports whether a payload is not the model view itself.
-func hasPayloads(tl *replay.Timeline) bool {
-	for _, r := range tl.Requests.All() {
-		if r.Payload != r.Tokens {
-			return true
-		}
-	}
-	return false
-}
+func hasPayloads(tl *replay.Timeline) bool { return tl.Requests.PayloadsDiffer() }
 
 // sentName names the tokens of a request: of the model view, or of the payload if an API-level edit changed it.
 func sentName(tl *replay.Timeline) string {

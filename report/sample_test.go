@@ -41,7 +41,7 @@ func sample(n int) *replay.Timeline {
 		raw += step
 		model += step
 		r := replay.Request{
-			N: k, UUID: replay.NewUUID(fmt.Sprintf("00000000-0000-4000-8000-%012d", k)), Time: at, Kind: "main", Model: tl.Model,
+			N: k, UUID: session.NewUUID(fmt.Sprintf("00000000-0000-4000-8000-%012d", k)), Time: at, Kind: "main", Model: tl.Model,
 			Overhead: 18800, Messages: 2*k - 1, Output: 120 + k%50, Events: []int{},
 			Recorded: &replay.Recorded{Input: 3, CacheWrite: step, CacheRead: raw - step, Output: 120 + k%50},
 		}
@@ -145,7 +145,7 @@ func hostile() *replay.Timeline {
 	rows := requestsOf(tl)
 	rows[0].Cache.Miss = &cache.Cause{Kind: cache.Edited, Stage: evil, Message: evil}
 	for i := range rows {
-		rows[i].UUID, rows[i].Model = replay.NewUUID("+"+evil), evil
+		rows[i].UUID, rows[i].Model = session.NewUUID("+"+evil), evil
 	}
 	one := 1
 	tl.Events = append(tl.Events, replay.Event{

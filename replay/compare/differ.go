@@ -2,7 +2,6 @@ package compare
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 	"strconv"
 
@@ -81,17 +80,17 @@ func shownBy(figure string) Show {
 
 // Apart is the number of the main request at which two policies' payloads differ most in tokens, else their model
 // views; 0 where none differs.
-func Apart(a, b *replay.Timeline) int {
+func Apart(a, b *replay.Timeline) int { return apart(mainSizes(a), mainSizes(b)) }
+
+// apart is Apart of main requests: they are given, there are as many of both.
+func apart(a, b []mainSize) int {
 	var payload, view, mostPayload, mostView int
-	next, stop := iter.Pull2(b.Requests.Main())
-	defer stop()
-	for _, r := range a.Requests.Main() {
-		_, other, _ := next() // requests are given: there are as many
-		if d := abs(other.Payload - r.Payload); d > mostPayload {
-			payload, mostPayload = r.N, d
+	for i := range a {
+		if d := abs(b[i].payload - a[i].payload); d > mostPayload {
+			payload, mostPayload = i+1, d
 		}
-		if d := abs(other.Tokens - r.Tokens); d > mostView {
-			view, mostView = r.N, d
+		if d := abs(b[i].model - a[i].model); d > mostView {
+			view, mostView = i+1, d
 		}
 	}
 	return cmp.Or(payload, view)

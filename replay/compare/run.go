@@ -37,6 +37,7 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 	}
 	k.Parts = make([]*KeptPart, len(policies))
 	var first *replay.Timeline
+	var ofFirst []mainSize
 	var each []*replay.Timeline // those that Each gets: of the others only their figures stay
 	for i, pol := range policies {
 		if i > 0 && c.Known != nil { // the others are held against the first
@@ -52,13 +53,14 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 		if err := tl.CheckValid(); err != nil {
 			return k, fmt.Errorf("the replay contradicts itself: %w: please report it with the session", err)
 		}
+		sizes := mainSizes(tl)
 		if first == nil {
-			first = tl
+			first, ofFirst = tl, sizes
 		}
 		if c.Each != nil {
 			each = append(each, tl)
 		}
-		k.Parts[i] = &KeptPart{Values: Of(tl), Breaks: BreaksOf(tl), Apart: Apart(first, tl), Series: Series(tl), Budget: tl.Budget()}
+		k.Parts[i] = &KeptPart{Values: Of(tl), Breaks: BreaksOf(tl), Apart: apart(ofFirst, sizes), Series: series(sizes), Budget: tl.Budget()}
 	}
 	if opt.Regret {
 		bound, err := c.Record.Bound(opt, budget(k.Parts))
