@@ -180,7 +180,7 @@ func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) 
 const (
 	typicalLine = 4000    // bytes of a chained line in a long session
 	maxHint     = 1 << 19 // most nodes that the index has room for before reading
-	manyLines   = 1 << 14 // nodes of a long session
+	manyLines   = 1 << 17 // nodes of a long session
 )
 
 func (ld *loader) warn(code Code, line int, format string, args ...any) {
