@@ -10,7 +10,7 @@ import (
 type call struct {
 	id       string
 	name     *string // nil: no tool_use with the id was read yet
-	conv, at int32   // index into chain.calls in the conversation of that number, or alone
+	conv, at int32   // index into chain.calls in the conversation of that number, or alone; see Conversation.indexTools
 }
 
 // alone is the conv of a call of which an earlier one with another name has the id.
@@ -52,16 +52,18 @@ func (c *calls) of(b *jsonl.ContentBlock) *call {
 	if b.ID == "" || b.Kind != jsonl.KindToolUse && b.Kind != jsonl.KindToolResult {
 		return &call{id: b.ID, name: name}
 	}
-	if slot := c.slot(b.ID); *slot == 0 {
-		c.list = append(c.list, &call{id: b.ID})
-		if *slot = int32(len(c.list)); c.places.full(len(c.list)) {
-			c.places = newPlaces(2 * len(c.list))
-			for i, known := range c.list {
-				*c.slot(known.id) = int32(i) + 1
-			}
+	if n := len(c.list); c.places.full(n + 1) {
+		c.places = newPlaces(2 * n)
+		for i, known := range c.list {
+			*c.slot(known.id) = int32(i) + 1
 		}
 	}
-	known := c.first(b.ID)
+	slot := c.slot(b.ID)
+	if *slot == 0 {
+		c.list = append(c.list, &call{id: b.ID})
+		*slot = int32(len(c.list))
+	}
+	known := c.list[*slot-1]
 	switch {
 	case b.Kind == jsonl.KindToolResult:
 	case known.name == nil:

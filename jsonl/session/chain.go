@@ -428,7 +428,7 @@ func (c *chain) finish() {
 	for k := range conv.Restarts {
 		conv.Restarts[k].Request = conv.requestAfter(conv.Restarts[k].Before)
 	}
-	conv.IndexTools()
+	conv.indexTools(alone - c.id)
 	c.snips()
 	c.marks()
 }

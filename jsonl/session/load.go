@@ -312,7 +312,7 @@ func (ld *loader) add(e *jsonl.Entry) {
 	}
 	submitted := ld.snapshot
 	ld.snapshot = false
-	if _, dup := ld.lineOf(uuid); dup {
+	if !ld.byUUID.add(ld.uuids, uuid) {
 		ld.aside(e.Line, AsideDuplicate)
 		ld.warn(CodeDuplicateUUID, e.Line, "an earlier line has the uuid %s: line set aside", uuid)
 		return
@@ -324,8 +324,6 @@ func (ld *loader) add(e *jsonl.Entry) {
 	}))
 	n.time, n.timeRest = ticks(e.Time)
 	ld.addParent(n, e)
-	ld.uuids.add(uuid)
-	ld.byUUID.add(ld.uuids)
 	ld.last = uuid
 	if cleared, resumed := e.ParentUUID == "" && isOutputOf(clearHook, e), isOutputOf(resumeHook, e); cleared || resumed {
 		ld.own(n).cleared, ld.own(n).resumed = cleared, resumed
@@ -384,7 +382,7 @@ func (ld *loader) addParent(n *node, e *jsonl.Entry) {
 	case ld.last:
 		n.parent = int32(ld.nodes.len()) - 2
 	default:
-		if p, ok := ld.lineOf(e.ParentUUID); ok {
+		if p, ok := ld.lineOf(e.ParentUUID); ok && ld.node(p) != n {
 			n.parent = p
 		} else {
 			ld.own(n).parentID = e.ParentUUID

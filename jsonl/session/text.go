@@ -88,7 +88,11 @@ type toolUse struct{ message, block int32 }
 
 // IndexTools records the position of each tool_use for ToolName, Tool and ToolUse. Loading calls it; a conversation built
 // by hand needs the call, before others read it.
-func (conv *Conversation) IndexTools() {
+func (conv *Conversation) IndexTools() { conv.indexTools(0) }
+
+// indexTools is IndexTools. Where the blocks of a call share it, a number that nothing else is marked by marks the calls
+// that were found.
+func (conv *Conversation) indexTools(mark int32) {
 	n := 0
 	for m := range conv.Messages {
 		for range blocksOf(conv.Messages[m].Blocks, jsonl.KindToolUse) {
@@ -98,17 +102,31 @@ func (conv *Conversation) IndexTools() {
 	conv.calls, conv.tools = make([]toolUse, 0, n), newPlaces(n)
 	for m := range conv.Messages {
 		for b, bl := range blocksOf(conv.Messages[m].Blocks, jsonl.KindToolUse) {
-			if slot := conv.slot(bl.ID()); bl.ID() != "" && *slot == 0 {
+			if bl.use = 0; bl.ID() == "" {
+				continue
+			}
+			slot := conv.slot(bl.call.id)
+			if *slot == 0 {
 				conv.calls = append(conv.calls, toolUse{int32(m), int32(b)})
 				*slot = int32(len(conv.calls))
+				if mark != 0 && bl.call.conv != alone {
+					bl.call.conv, bl.call.at = mark, *slot
+				}
 			}
+			bl.use = *slot
 		}
 	}
 	for m := range conv.Messages {
 		blocks := conv.Messages[m].Blocks
 		for b := range blocks {
-			if blocks[b].use = 0; blocks[b].call != nil {
-				blocks[b].use = *conv.slot(blocks[b].ID())
+			switch bl := &blocks[b]; {
+			case bl.Kind == jsonl.KindToolUse:
+			case bl.call == nil:
+				bl.use = 0
+			case mark != 0 && bl.call.conv == mark:
+				bl.use = bl.call.at
+			default:
+				bl.use = *conv.slot(bl.call.id)
 			}
 		}
 	}

@@ -74,10 +74,12 @@ func (id *uuid) String() string {
 }
 
 // add keeps a uuid and returns its place.
-func (u *uuids) add(s string) int32 {
-	id := parseUUID(s)
+func (u *uuids) add(s string) int32 { return u.keep(parseUUID(s), s) }
+
+// keep is add of a uuid that was read of a text.
+func (u *uuids) keep(id uuid, text string) int32 {
 	if id.other {
-		binary.LittleEndian.PutUint32(id.bytes[:], uint32(u.texts.add(strings.Clone(s))))
+		binary.LittleEndian.PutUint32(id.bytes[:], uint32(u.texts.add(strings.Clone(text))))
 	}
 	return u.list.add(id)
 }
@@ -122,19 +124,25 @@ func (x *lineIndex) slot(all *uuids, id *uuid, text string) *int32 {
 	return x.places.slot(at, func(i int32) bool { return all.same(all.list.at(i), id, text) })
 }
 
-// add adds the last uuid, which no other line has.
-func (x *lineIndex) add(all *uuids) {
-	from := all.list.len() - 1
-	if x.full(from + 1) {
-		*x, from = newLineIndex(2*from+2), 0
-	}
-	for ; from < all.list.len(); from++ {
-		id, text := all.list.at(int32(from)), ""
-		if id.other {
-			text = all.other(id)
+// add keeps the uuid of a further line, and reports whether no other line has it.
+func (x *lineIndex) add(all *uuids, text string) bool {
+	if n := all.list.len(); x.full(n + 1) {
+		*x = newLineIndex(2 * n)
+		for i := range int32(n) {
+			id, text := all.list.at(i), ""
+			if id.other {
+				text = all.other(id)
+			}
+			*x.slot(all, id, text) = i + 1
 		}
-		*x.slot(all, id, text) = int32(from) + 1
 	}
+	id := parseUUID(text)
+	slot := x.slot(all, &id, text)
+	if *slot > 0 {
+		return false
+	}
+	*slot = all.keep(id, text) + 1
+	return true
 }
 
 // find is the line with a uuid.

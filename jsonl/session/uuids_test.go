@@ -20,8 +20,9 @@ func TestLineIndex(t *testing.T) {
 			if line, ok := ld.lineOf(name(i)); ok {
 				t.Fatalf("hint %d: %q is line %d before it is added", hint, name(i), line)
 			}
-			ld.uuids.add(name(i))
-			ld.byUUID.add(ld.uuids)
+			if !ld.byUUID.add(ld.uuids, name(i)) || ld.byUUID.add(ld.uuids, name(i)) || ld.byUUID.add(ld.uuids, name(i/2)) {
+				t.Fatalf("hint %d: %q is not added once", hint, name(i))
+			}
 			for _, k := range []int{0, i / 2, i} {
 				if line, ok := ld.lineOf(name(k)); !ok || line != int32(k) {
 					t.Fatalf("hint %d, %d lines: %q is line %d, %v", hint, i+1, name(k), line, ok)
