@@ -39,8 +39,8 @@ func (x *Index) needs(w policy.Weigher) []need {
 
 // alone reports whether a single block holds what was used, or a line of it.
 func (x *Index) alone(u *needle) bool {
-	single := func(l int32) bool { return len(x.lines[l].holders) == 1 }
-	return len(u.holders) == 1 && (len(u.lines) == 0 || slices.ContainsFunc(u.lines, single))
+	single := func(l int32) bool { return x.lines[l].single }
+	return u.single && (len(u.lines) == 0 || slices.ContainsFunc(u.lines, single))
 }
 
 // Bound returns the fewest misses, and the fewest tokens to fetch again, of any choice of blocks that keeps no more

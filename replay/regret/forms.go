@@ -23,14 +23,18 @@ type form struct {
 	from, to int32
 	first    int32 // the first block with the same one, or this
 	kept     bool
-	again    bool // another block has the same one
+	second   int32 // the next block with the same one, where this is the first; 0: none
 }
 
 // newForms makes room for the texts of so many blocks, of a length in bytes.
 func newForms(blocks, length int) *forms {
-	return &forms{
+	f := &forms{
 		blocks: make([]form, blocks), text: make([]byte, 0, min(length, formsRoom)), seed: maphash.MakeSeed(), known: map[uint64]int32{},
 	}
+	for b := range f.blocks {
+		f.blocks[b].first = int32(b)
+	}
+	return f
 }
 
 // keep keeps the form of a block's text while there is room.
@@ -44,13 +48,35 @@ func (f *forms) keep(block int32, text []byte) {
 	if first, ok := f.known[hash]; ok {
 		if same, _ := f.of(first); bytes.Equal(same, f.text[from:]) {
 			f.text = f.text[:from]
-			f.blocks[first].again = true
-			f.blocks[block] = f.blocks[first]
+			f.repeat(first, block)
 			return
 		}
 	}
 	f.known[hash] = block
 	f.blocks[block] = form{from: int32(from), to: int32(len(f.text)), first: block, kept: true}
+}
+
+// repeat notes that a block has the same form as the first one with it.
+func (f *forms) repeat(first, block int32) {
+	if f.blocks[first].second == 0 {
+		f.blocks[first].second = block
+	}
+	f.blocks[block] = f.blocks[first]
+}
+
+// shared reports whether another block before one has the same form as the first one with it.
+func (f *forms) shared(first, before int32) bool {
+	second := f.blocks[first].second
+	return second > 0 && second < before
+}
+
+// firsts is by block the first one that is known to have the same form.
+func (f *forms) firsts() []int32 {
+	first := make([]int32, len(f.blocks))
+	for b := range f.blocks {
+		first[b] = f.blocks[b].first
+	}
+	return first
 }
 
 // of is the form that is kept of a block.
@@ -71,29 +97,26 @@ type hits struct {
 // hit is a place where a needle was found.
 type hit struct{ id, from int32 }
 
-// each is [finder.each] of the text of a block, which is searched once for all blocks that have it. found may be called
-// again with a needle that it wants to forget.
-func (h *hits) each(f form, block int32, s *finder, text []byte, found func(id int32, from int) bool) {
-	if list, ok := h.of[f.first]; ok && f.again {
+// each is [finder.each] of the text of a block, which is searched once for all blocks that have it. again reports whether
+// found wants to know of the needle in the others, too. found may be called again with a needle that it wants to forget.
+func (h *hits) each(f form, block int32, s *finder, text []byte, found func(id int32, from int) (again, ok bool)) {
+	if list, ok := h.of[f.first]; ok && f.first != block {
 		for _, at := range list {
 			found(at.id, int(at.from))
 		}
 		return
 	}
-	if !f.again || f.first != block {
-		s.each(text, found)
-		return
-	}
 	room := mostHits - h.all
+	keep := f.first == block && f.second > 0
 	var list []hit
 	s.each(text, func(id int32, from int) bool {
-		ok := found(id, from)
-		if ok && len(list) <= room {
+		again, ok := found(id, from)
+		if again && ok && keep && len(list) <= room {
 			list = append(list, hit{id, int32(from)})
 		}
 		return ok
 	})
-	if len(list) > room {
+	if !keep || len(list) > room {
 		return
 	}
 	h.all += len(list)

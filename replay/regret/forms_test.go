@@ -23,14 +23,11 @@ func TestForms(t *testing.T) {
 	if _, ok := f.of(4); ok {
 		t.Error("a text of the size of the room is kept")
 	}
-	var again, first []int32
-	for b := range f.blocks {
-		if f.blocks[b].again {
-			again, first = append(again, int32(b)), append(first, f.blocks[b].first)
-		}
+	if first := f.firsts(); !slices.Equal(first, []int32{0, 1, 0, 3, 4}) {
+		t.Errorf("first with the same form: %d", first)
 	}
-	if !slices.Equal(again, []int32{0, 2}) || !slices.Equal(first, []int32{0, 0}) {
-		t.Errorf("with another block's form: %d, first %d", again, first)
+	if f.shared(0, 2) || !f.shared(0, 3) || f.shared(1, 5) {
+		t.Error("which forms several blocks have")
 	}
 }
 
@@ -50,12 +47,12 @@ func TestHits(t *testing.T) {
 		var got [2][]hit
 		for b := range int32(2) {
 			forgotten := b == 1
-			h.each(form{again: true}, b, s, text, func(id int32, from int) bool {
+			h.each(form{second: 1}, b, s, text, func(id int32, from int) (again, ok bool) {
 				if id == 0 || forgotten && id == 2 {
-					return false
+					return false, false
 				}
 				got[b] = append(got[b], hit{id, int32(from)})
-				return true
+				return true, true
 			})
 		}
 		if want := []hit{{1, 0}, {1, 1}, {1, 2}, {2, 2}}; !slices.Equal(sorted(got[0]), want) || !slices.Equal(sorted(got[1]), want[:3]) {

@@ -16,6 +16,7 @@ type Index struct {
 	conv   *session.Conversation
 	base   []int32  // by message: the number of its first block
 	of     []int32  // by block: its message
+	first  []int32  // by block: the first one that is known to have the same text
 	joined []int    // by message: n of the first request that can hold it
 	uses   []needle // in order of request
 	lines  []needle // of what was read again
@@ -26,11 +27,12 @@ type Index struct {
 
 // needle is a text that the agent used, and the blocks that held it before.
 type needle struct {
-	holders  []int32 // first what each place where it is found needs
+	holders  []int32 // first what each place where it is found needs; of what is read again the first block with each text
 	evidence Evidence
 	at       int32 // the block that uses it
 	dropped  bool
-	others   int // holders that are neither the agent's own nor on the record's track alone
+	single   bool // one block alone holds it
+	others   int  // holders that are neither the agent's own nor on the record's track alone
 
 	text          string  // in its normal form
 	quote         string  // for people
@@ -72,13 +74,14 @@ func NewIndex(conv *session.Conversation, recorded policy.EditList) (*Index, err
 	if err != nil {
 		return nil, err
 	}
+	x.first = kept.firsts()
 	x.split(found)
 	if err := x.locate(found, kept); err != nil {
 		return nil, err
 	}
 	for i := range found {
 		n := &found[i]
-		n.sources = slices.DeleteFunc(n.sources, func(b int32) bool { return !slices.Contains(n.holders, b) })
+		n.sources = slices.DeleteFunc(n.sources, func(b int32) bool { return !slices.Contains(n.holders, x.holder(n, b)) })
 	}
 	found = slices.DeleteFunc(found, func(n needle) bool { return n.dropped || len(n.sources) == 0 })
 	slices.SortStableFunc(found, func(a, b needle) int { return cmp.Compare(a.request, b.request) })
@@ -230,21 +233,39 @@ func (x *Index) locate(found []needle, kept *forms) error {
 			form = folded
 		}
 		only := x.conv.Messages[x.of[b]].RecordOnly
-		same.each(kept.blocks[b], b, s, form, func(id int32, from int) bool {
+		same.each(kept.blocks[b], b, s, form, func(id int32, from int) (again, ok bool) {
 			n := needles[id]
 			if n.dropped || n.at <= b {
-				return false
+				return false, false
 			}
 			n.hold(x, b, only, form, from)
-			return !n.dropped
+			return n.evidence != Reread, !n.dropped
 		})
+	}
+	for _, n := range needles {
+		n.single = len(n.holders) == 1 && (n.evidence != Reread || !kept.shared(n.holders[0], n.at))
 	}
 	return nil
 }
 
-// hold notes that a block holds the needle at a place of its normal form.
+// holder is the block that stands for a block among the holders of a needle.
+func (x *Index) holder(n *needle, b int32) int32 {
+	if n.evidence == Reread {
+		return x.first[b]
+	}
+	return b
+}
+
+// hold notes that a block holds the needle at a place of its normal form. Of what is read again only the first block with
+// a text counts.
 func (n *needle) hold(x *Index, b int32, only bool, text []byte, from int) {
-	if n.evidence != Reread && x.own(b) && !only {
+	if n.evidence == Reread {
+		if k := len(n.holders); x.first[b] == b && (k == 0 || n.holders[k-1] != b) {
+			n.holders = append(n.holders, b)
+		}
+		return // the sources are known
+	}
+	if x.own(b) && !only {
 		n.dropped = true
 		return
 	}
@@ -253,10 +274,10 @@ func (n *needle) hold(x *Index, b int32, only bool, text []byte, from int) {
 		if n.others++; only {
 			n.others--
 		}
-		n.dropped = n.evidence != Reread && n.others > maxHolders
+		n.dropped = n.others > maxHolders
 	}
-	if n.evidence == Reread || !x.can(b) || len(n.sources) > 0 && n.sources[len(n.sources)-1] == b {
-		return // the sources of what is read again are known
+	if !x.can(b) || len(n.sources) > 0 && n.sources[len(n.sources)-1] == b {
+		return
 	}
 	run := len(n.text)
 	for i := 1; i <= min(len(n.before), from) && n.before[len(n.before)-i] == text[from-i]; i++ {

@@ -16,6 +16,7 @@ type sight struct {
 	present  []bool           // by block: it is in view, as itself or with another content
 	replaced []bool           // by block: an edit gave it another content
 	hidden   []bool           // by block: a payload-only edit hides it
+	copies   []int32          // by the first block with a text: how many with it are visible
 	items    []int            // messages in view, any order
 	joined   int              // messages that have joined or were passed over
 	shows    map[string]int   // texts that edits put into view, in the normal form, and how often
@@ -32,13 +33,23 @@ type sight struct {
 func newSight(x *Index, record bool) *sight {
 	n := len(x.of)
 	return &sight{
-		x: x, record: record, present: make([]bool, n), replaced: make([]bool, n), hidden: make([]bool, n),
+		x: x, record: record, present: make([]bool, n), replaced: make([]bool, n), hidden: make([]bool, n), copies: make([]int32, n),
 		content: map[int32]string{}, shows: map[string]int{}, reader: x.conv.NewBlockReader(),
 	}
 }
 
 // visible reports whether a block is in view as recorded.
 func (s *sight) visible(b int32) bool { return s.present[b] && !s.replaced[b] && !s.hidden[b] }
+
+// change changes what is known of a block.
+func (s *sight) change(b int32, what []bool, to bool) {
+	if s.visible(b) {
+		s.copies[s.x.first[b]]--
+	}
+	if what[b] = to; s.visible(b) {
+		s.copies[s.x.first[b]]++
+	}
+}
 
 // until brings the view to what was sent at request n.
 func (s *sight) until(edits policy.EditList, n int) error {
@@ -80,7 +91,7 @@ func (s *sight) show(m int, in bool) {
 		s.items = append(s.items, m)
 	}
 	for b := from; b < to; b++ {
-		s.present[b] = in
+		s.change(b, s.present, in)
 		s.count(s.content[b], by)
 	}
 }
@@ -106,7 +117,7 @@ func (s *sight) count(text string, by int) {
 
 func (s *sight) apply(e *policy.Edit) error {
 	if e.New != nil && e.New.Gone {
-		s.hidden[s.target(e.Target)] = true
+		s.change(s.target(e.Target), s.hidden, true)
 		return nil
 	}
 	switch e.Kind {
@@ -115,7 +126,7 @@ func (s *sight) apply(e *policy.Edit) error {
 	case policy.KindTag:
 		return s.put(e.New)
 	case policy.KindCacheEdit, policy.KindServerClear, policy.KindServerKeep:
-		s.hidden[s.target(e.Target)] = e.Kind != policy.KindServerKeep
+		s.change(s.target(e.Target), s.hidden, e.Kind != policy.KindServerKeep)
 		return nil
 	case policy.KindRemove, policy.KindCollapse:
 		s.showAll(e.Items, false)
@@ -153,7 +164,7 @@ func (s *sight) replace(b int32, e *policy.Edit) error {
 	}
 	delete(s.content, b)
 	// An edit that refers to the block itself restores it.
-	s.replaced[b] = e.New.Ref == nil || e.New.Stub || *e.New.Ref != e.Target
+	s.change(b, s.replaced, e.New.Ref == nil || e.New.Stub || *e.New.Ref != e.Target)
 	if !s.replaced[b] {
 		return nil
 	}
@@ -204,7 +215,11 @@ func (s *sight) missing(u *needle) bool {
 
 // holds reports whether one part of the view holds a text as a whole.
 func (s *sight) holds(n *needle) bool {
-	if slices.ContainsFunc(n.holders, s.visible) {
+	seen := s.visible
+	if n.evidence == Reread {
+		seen = func(first int32) bool { return s.copies[first] > 0 }
+	}
+	if slices.ContainsFunc(n.holders, seen) {
 		return true
 	}
 	for text := range s.shows {
