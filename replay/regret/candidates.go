@@ -60,17 +60,20 @@ func appendTexts(texts, b []byte, i, depth int) ([]byte, int, scan.Fault) {
 // builder reads a conversation in order and collects what may be a use.
 type builder struct {
 	*Index
-	found  []needle
-	seen   map[uint64]sighting // names by hash
-	files  map[string]*file
-	calls  map[string][]call // by id: without a result so far, the oldest first
-	kept   *forms
-	texts  *reader
-	again  map[string]shownText
-	folded []byte  // scratch of readAgain
-	ends   []int32 // scratch of readAgain
-	lost   int     // n of the first request at which what was read before may be gone
-	folder string  // the client's working folder, in the normal form: every request names it
+	found   []needle
+	seen    map[uint64]int32 // names by hash: the index of what was seen
+	sights  []sighting
+	known   *knownTexts
+	scratch knownText // of read
+	files   map[string]*file
+	calls   map[string][]call // by id: without a result so far, the oldest first
+	kept    *forms
+	texts   *reader
+	again   map[string]*shownText
+	folded  []byte  // scratch of readAgain
+	ends    []int32 // scratch of readAgain
+	lost    int     // n of the first request at which what was read before may be gone
+	folder  string  // the client's working folder, in the normal form: every request names it
 }
 
 // sighting is where a name was seen so far.
@@ -117,8 +120,8 @@ type call struct {
 // really hold it are not known yet. Before request lost nothing is read again: the record had lost nothing yet.
 func (x *Index) candidates(kept *forms, lost int) ([]needle, error) {
 	b := &builder{
-		Index: x, kept: kept, lost: lost, texts: x.reader(), seen: map[uint64]sighting{}, files: map[string]*file{}, calls: map[string][]call{},
-		again: map[string]shownText{}, folder: foldString(x.conv.CWD),
+		Index: x, kept: kept, lost: lost, texts: x.reader(), seen: map[uint64]int32{}, known: newKnownTexts(), files: map[string]*file{}, calls: map[string][]call{},
+		again: map[string]*shownText{}, folder: foldString(x.conv.CWD),
 	}
 	for m := range x.conv.Messages {
 		if err := b.message(m); err != nil {
@@ -138,7 +141,7 @@ func (b *builder) message(m int) error {
 	for i := range msg.Blocks {
 		bl := &msg.Blocks[i]
 		at := b.base[m] + int32(i)
-		text, input, err := b.texts.text(at)
+		known, text, input, err := b.read(at, uses)
 		if err != nil {
 			return err
 		}
@@ -153,10 +156,19 @@ func (b *builder) message(m int) error {
 				b.call(bl, &use, input, text)
 			}
 		case jsonl.KindToolResult:
-			b.result(bl, at, text)
+			if err := b.result(bl, at, known, text); err != nil {
+				return err
+			}
+		}
+		agent := msg.Role == session.Assistant
+		if known.seen {
+			b.kept.repeat(known.block, at)
+			b.seeAgain(int32(m), at, known, agent)
+			continue
 		}
 		b.kept.keep(at, text)
-		b.see(int32(m), at, text, msg.Role == session.Assistant)
+		b.see(int32(m), at, text, agent)
+		b.known.add(known, at, b.kept)
 	}
 	return nil
 }
@@ -165,21 +177,37 @@ func (b *builder) message(m int) error {
 func (b *builder) see(m, at int32, text []byte, agent bool) {
 	eachName(text, func(name []byte, _ int) {
 		h := hashName(name)
-		s := b.seen[h]
-		if s.block == at+1 {
-			return
+		i, ok := b.seen[h]
+		if !ok {
+			i = int32(len(b.sights))
+			b.seen[h] = i
+			b.sights = append(b.sights, sighting{})
 		}
-		s.block = at + 1
-		if agent {
-			s.agent = true
-		} else {
-			if s.blocks == 0 {
-				s.message = m
-			}
-			s.blocks = min(s.blocks+1, maxHolders+1)
+		if s := &b.sights[i]; s.block != at+1 {
+			s.note(m, at, agent)
+			b.known.name(i)
 		}
-		b.seen[h] = s
 	})
+}
+
+// seeAgain is see of a text whose names are known.
+func (b *builder) seeAgain(m, at int32, known *knownText, agent bool) {
+	for _, i := range b.known.names[known.from:known.to] {
+		b.sights[i].note(m, at, agent)
+	}
+}
+
+// note notes that a block holds the name.
+func (s *sighting) note(m, at int32, agent bool) {
+	s.block = at + 1
+	if agent {
+		s.agent = true
+		return
+	}
+	if s.blocks == 0 {
+		s.message = m
+	}
+	s.blocks = min(s.blocks+1, maxHolders+1)
 }
 
 // around is how much of the text around a name is compared, in bytes before it is brought to its normal form.
@@ -191,7 +219,11 @@ func (b *builder) quotes(use *needle, text []byte, without string) {
 	counted := map[uint64]bool{}
 	eachName(text, func(name []byte, from int) {
 		h := hashName(name)
-		s := b.seen[h]
+		i, ok := b.seen[h]
+		if !ok {
+			return
+		}
+		s := &b.sights[i]
 		if s.agent || s.blocks == 0 || s.blocks > maxHolders || s.message >= use.message || counted[h] {
 			return
 		}
@@ -268,10 +300,10 @@ func (b *builder) edit(use *needle, old string) {
 }
 
 // result notes what a Read showed, and takes back a change that failed.
-func (b *builder) result(bl *session.Block, at int32, text []byte) {
+func (b *builder) result(bl *session.Block, at int32, known *knownText, text []byte) error {
 	open := b.calls[bl.ID()]
 	if len(open) == 0 {
-		return
+		return nil
 	}
 	c := open[0]
 	if len(open) > 1 {
@@ -286,20 +318,20 @@ func (b *builder) result(bl *session.Block, at int32, text []byte) {
 		if f.state == c.state {
 			f.state = c.from
 		}
-	case !c.changes && !bl.IsError && !session.IsUnchangedFile(string(text[:min(len(text), noticeBytes)])):
-		b.readAgain(f, &c, text)
+	case !c.changes && !bl.IsError && !known.notice:
+		if err := b.readAgain(f, &c, at, known, text); err != nil {
+			return err
+		}
 		f.reads = append(f.reads, read{at, c.state})
 	}
+	return nil
 }
-
-// noticeBytes is more than the notice of a file that has not changed begins with.
-const noticeBytes = 100
 
 // readAgain collects a Read of a file that was read before in the same state. What it shows must stand in an earlier
 // result as a whole: a file that somebody else has changed had to be read.
-func (b *builder) readAgain(f *file, c *call, text []byte) {
+func (b *builder) readAgain(f *file, c *call, at int32, known *knownText, text []byte) error {
 	if c.request < b.lost {
-		return
+		return nil
 	}
 	n := needle{evidence: Reread, quote: c.path, request: c.request, message: c.message, line: c.line, at: c.at}
 	for _, r := range f.reads {
@@ -308,22 +340,36 @@ func (b *builder) readAgain(f *file, c *call, text []byte) {
 		}
 	}
 	if len(n.sources) == 0 {
-		return
+		return nil
 	}
+	if known.shown == nil {
+		if known.seen {
+			var err error
+			if text, _, err = b.texts.text(at); err != nil {
+				return err
+			}
+		}
+		known.shown = b.shown(text)
+	}
+	if n.text, n.ends = known.shown.text, known.shown.ends; len(n.text) >= minRun {
+		b.found = append(b.found, n)
+	}
+	return nil
+}
+
+// shown is what a Read with a text shows.
+func (b *builder) shown(text []byte) *shownText {
 	b.folded, b.ends = reused(b.folded), reused(b.ends)
 	for line := range bytes.Lines(shown(text)) {
 		b.folded = fold(b.folded, line)
 		b.ends = append(b.ends, int32(len(b.folded)))
 	}
-	if len(b.folded) >= minRun {
-		same, ok := b.again[string(b.folded)]
-		if !ok || !slices.Equal(same.ends, b.ends) {
-			same = shownText{string(b.folded), slices.Clone(b.ends)}
-			b.again[same.text] = same
-		}
-		n.text, n.ends = same.text, same.ends
-		b.found = append(b.found, n)
+	same, ok := b.again[string(b.folded)]
+	if !ok || !slices.Equal(same.ends, b.ends) {
+		same = &shownText{string(b.folded), slices.Clone(b.ends)}
+		b.again[same.text] = same
 	}
+	return same
 }
 
 // shown is the part of a file that the result of a Read shows.

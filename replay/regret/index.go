@@ -163,13 +163,21 @@ func (x *Index) reader() *reader { return &reader{x: x, texts: x.conv.NewBlockRe
 // text returns the text of a block; of a call, the strings of its input, one a line, and the input.
 func (r *reader) text(block int32) (text, input []byte, err error) {
 	if text, err = r.texts.WholeText(r.x.at(block)); err != nil {
-		return nil, nil, fmt.Errorf("looking for uses: %w", err)
+		return nil, nil, lookingFor(err)
 	}
 	if r.x.block(block).Kind == jsonl.KindToolUse {
 		r.buf = inputTexts(reused(r.buf), text)
 		return r.buf, text, nil
 	}
 	return text, nil, nil
+}
+
+// lookingFor says in an error what a text was read for.
+func lookingFor(err error) error {
+	if err != nil {
+		return fmt.Errorf("looking for uses: %w", err)
+	}
+	return nil
 }
 
 // What makes a quotation distinctive.
