@@ -19,10 +19,10 @@ const prefix = 8
 type finder struct {
 	needles []entry
 	sorted  bool
-	filter  [1 << 12]uint64 // bits by hash of prefix
-	second  [1 << 12]uint64 // bits by hash of prefix and the word behind it
-	nodes   []node          // by text
-	seconds [][2]uint64     // of each node: its words behind the prefix
+	filter  [filterBits >> 6]uint64 // bits by hash of prefix
+	second  [filterBits >> 6]uint64 // bits by hash of prefix and the word behind it
+	nodes   []node                  // by text
+	seconds [][2]uint64             // of each node: its words behind the prefix
 	groups  []group
 	places  []place // of the groups, each at a hash of its prefix or behind it
 	factor  uint64  // of that hash, which no text can know
@@ -58,6 +58,10 @@ type place struct {
 
 func newFinder() *finder { return &finder{factor: maphash.String(maphash.MakeSeed(), "") | 1} }
 
+// filterBits is how many bits a filter has.
+const filterBits = 1 << 18
+
+// bit is the bit of a filter that stands for a word.
 func bit(p uint64) uint64 { return p * 0x9E3779B97F4A7C15 >> 46 }
 
 // word is the first eight bytes of a text, in the order of texts; zeros where it is shorter.

@@ -12,20 +12,24 @@ import (
 // how a name joins its words (carry_forward, carryForward) have one form; a relative path is a part of the absolute one.
 // What is not contained in this form is not contained in any other.
 func fold(dst, text []byte) []byte {
-	for line := range bytes.Lines(text) {
-		if _, bare, ok := session.CutLineNumber(line); ok {
-			line = bare
+	dst = slices.Grow(dst, len(text))
+	to, n := dst[len(dst):len(dst)+len(text)], 0
+	for len(text) > 0 {
+		if c := text[0]; c == ' ' || c >= '0' && c <= '9' {
+			_, text, _ = session.CutLineNumber(text)
 		}
-		dst = slices.Grow(dst, len(line))
-		to, n := dst[len(dst):len(dst)+len(line)], 0
-		for i := 0; i < len(line); i++ {
-			c := folded[line[i]]
+		line := text
+		if end := bytes.IndexByte(text, '\n'); end >= 0 {
+			line = text[:end+1]
+		}
+		text = text[len(line):]
+		for _, c := range line {
+			c = folded[c]
 			to[n] = c
 			n += int((c | -c) >> 7) // 1 unless c is 0, without a branch
 		}
-		dst = dst[:len(dst)+n]
 	}
-	return dst
+	return dst[:len(dst)+n]
 }
 
 func foldString(text string) string { return string(fold(nil, []byte(text))) }

@@ -22,6 +22,7 @@ type sight struct {
 	shows    map[string]int   // texts that edits put into view, in the normal form, and how often
 	content  map[int32]string // by block: the text that an edit replaced it with
 	added    []string         // texts of messages that the policy added
+	grams    []uint64         // bits by hash of every eight bytes of a text that was ever in shows
 	edit     int              // the next edit
 	reader   *session.BlockReader
 	raw      []byte // scratch of textOf
@@ -192,7 +193,7 @@ func (s *sight) textOf(c *policy.Content) (string, error) {
 	if c.Ref == nil {
 		s.raw = append(reused(s.raw), c.Whole()...)
 		s.folded = fold(reused(s.folded), s.raw)
-		return string(s.folded), nil
+		return s.shown(), nil
 	}
 	read := s.reader.WholeText
 	if c.Stub {
@@ -203,7 +204,32 @@ func (s *sight) textOf(c *policy.Content) (string, error) {
 		return "", fmt.Errorf("reading the replacement of an edit: %w", err)
 	}
 	s.folded = fold(reused(s.folded), text)
-	return string(s.folded), nil
+	return s.shown(), nil
+}
+
+// shown is the text that was folded last, after noting its eight bytes from every place on.
+func (s *sight) shown() string {
+	if s.grams == nil {
+		s.grams = make([]uint64, filterBits>>6)
+	}
+	p := uint64(0)
+	for i, c := range s.folded {
+		if p = p>>8 | uint64(c)<<56; i+1 >= prefix {
+			b := bit(p)
+			s.grams[b>>6] |= 1 << (b & 63)
+		}
+	}
+	return string(s.folded)
+}
+
+// mayShow reports whether one of the texts in shows can hold another text: all of its eight bytes were noted.
+func (s *sight) mayShow(text string) bool {
+	for ; len(text) >= prefix && s.grams != nil; text = text[prefix:] {
+		if b := bit(word64(text)); s.grams[b>>6]>>(b&63)&1 == 0 {
+			return false
+		}
+	}
+	return s.grams != nil
 }
 
 // missing reports whether something that was used is in no part of the view: no block, and no text of the policy. Of
@@ -221,6 +247,9 @@ func (s *sight) holds(n *needle) bool {
 	}
 	if slices.ContainsFunc(n.holders, seen) {
 		return true
+	}
+	if !s.mayShow(n.text) {
+		return false
 	}
 	for text := range s.shows {
 		if strings.Contains(text, n.text) {
