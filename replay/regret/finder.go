@@ -115,10 +115,13 @@ func (s *finder) add(needle string, id int32) { s.needles = append(s.needles, en
 func (s *finder) sort() {
 	s.sorted = true
 	slices.SortStableFunc(s.needles, func(a, b entry) int { return cmp.Compare(a.text, b.text) })
-	for _, e := range s.needles {
+	ids := make([]int32, len(s.needles))
+	s.nodes, s.seconds = make([]node, 0, len(s.needles)), make([][2]uint64, 0, len(s.needles))
+	for k, e := range s.needles {
+		ids[k] = e.id
 		last := int32(len(s.nodes)) - 1
 		if last >= 0 && s.nodes[last].text == e.text {
-			s.nodes[last].ids = append(s.nodes[last].ids, e.id)
+			s.nodes[last].ids = ids[k-len(s.nodes[last].ids) : k+1]
 			s.groups[len(s.groups)-1].left++
 			continue
 		}
@@ -126,7 +129,7 @@ func (s *finder) sort() {
 			last = s.nodes[last].short
 		}
 		i := int32(len(s.nodes))
-		s.nodes = append(s.nodes, node{e.text, []int32{e.id}, last})
+		s.nodes = append(s.nodes, node{e.text, ids[k : k+1], last})
 		head := []byte(e.text[:min(len(e.text), 3*prefix)])
 		s.seconds = append(s.seconds, words(head))
 		if i == 0 || s.nodes[i-1].text[:prefix] != e.text[:prefix] {

@@ -93,6 +93,7 @@ func NewIndex(conv *session.Conversation, recorded policy.EditList) (*Index, err
 func (x *Index) divide(found []needle, recorded policy.EditList) error {
 	j := newJudge(x, recorded, true)
 	counted := make([]bool, len(x.of))
+	x.uses = found[:0]
 	at := 0
 	for n := 1; n <= len(x.conv.Requests); n++ {
 		if err := j.until(recorded, n); err != nil {

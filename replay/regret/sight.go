@@ -24,6 +24,7 @@ type sight struct {
 	added    []string         // texts of messages that the policy added
 	grams    []uint64         // bits by hash of every eight bytes of a text that was ever in shows
 	edit     int              // the next edit
+	now      policy.Edit      // the one before
 	reader   *session.BlockReader
 	raw      []byte // scratch of textOf
 	folded   []byte // scratch of textOf
@@ -55,16 +56,17 @@ func (s *sight) change(b int32, what []bool, to bool) {
 // until brings the view to what was sent at request n.
 func (s *sight) until(edits policy.EditList, n int) error {
 	for ; s.edit < edits.Len(); s.edit++ {
-		e := edits.At(s.edit)
+		s.now = edits.At(s.edit)
+		e := &s.now
 		if e.Request > n || e.Request <= 0 {
 			break
 		}
 		s.join(e.Joined)
-		if err := s.apply(&e); err != nil {
+		if err := s.apply(e); err != nil {
 			return err
 		}
 		if s.onEdit != nil {
-			s.onEdit(s.edit, &e)
+			s.onEdit(s.edit, e)
 		}
 	}
 	s.join(s.x.conv.Requests[n-1].Message)
