@@ -47,7 +47,7 @@ func (r *Record) under(opt Options) (*Record, error) {
 	if to := r.converted[target.Tokenizer]; to != nil {
 		return to, nil
 	}
-	to := r.alike()
+	to := r.bare()
 	to.model, to.factors = target, factors
 	to.Cal = r.Cal.Converted(to.factorOf(), factors[r.Conv.Model])
 	if err := to.follow(); err != nil {
@@ -60,8 +60,8 @@ func (r *Record) under(opt Options) (*Record, error) {
 	return to, nil
 }
 
-// alike is a record of the same conversation without its weights, and what follows from these.
-func (r *Record) alike() *Record {
+// bare is a record of the same conversation without its weights, and what follows from these.
+func (r *Record) bare() *Record {
 	return &Record{
 		Conv: r.Conv, Counted: r.Counted, models: r.models, kinds: r.kinds, encoders: r.encoders, programs: r.programs, client: r.client,
 		encoded: map[string]*tokens.WeightTable{}, largest: map[string]int{}, settings: r.settings,

@@ -71,7 +71,9 @@ const sharedTexts, recentTexts = 8 << 20, 1 << 20
 // and does not change their results. It must be called before the first replay.
 func (r *Record) Share() {
 	r.digests, r.shared = policy.NewDigests(sharedTexts, recentTexts), true
-	r.most.Store(int64(r.acts.Load().edits.Len()))
+	if acts := r.acts.Load(); acts != nil {
+		r.most.Store(int64(acts.edits.Len()))
+	}
 }
 
 // recordedActs are what the client did.
@@ -94,13 +96,14 @@ func (r *Record) recordedActs() (*recordedActs, error) {
 	if acts := r.acts.Load(); acts != nil {
 		return acts, nil
 	}
-	again := r.alike()
+	again := r.bare()
 	again.Cal, again.model, again.factors = r.Cal, r.model, r.factors
 	if err := again.follow(); err != nil {
 		return nil, err
 	}
-	r.acts.Store(again.acts.Load())
-	return r.acts.Load(), nil
+	acts := again.acts.Load()
+	r.acts.Store(acts)
+	return acts, nil
 }
 
 // giveUp frees what a replay without Options.Regret does not need, if only the record's own track does.

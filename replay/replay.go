@@ -104,7 +104,7 @@ func (e *engine) finish() (*Timeline, error) {
 }
 
 // Budget is the largest payload less the smallest overhead, tokens: what a policy could keep at any request. Of a timeline
-// that was read from JSON the overhead is not known.
+// that was read from JSON it is the largest payload.
 func (t *Timeline) Budget() int { return t.Totals.PayloadPeak - t.leastOver }
 
 // Bound is the fewest misses within a budget of tokens, weighed as replays with these options weigh. Replays that are

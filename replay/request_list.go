@@ -10,7 +10,8 @@ import (
 )
 
 // RequestList is a list of requests, in JSON an array. A request of the usual form takes about 50 bytes, one in a slice
-// with what it points to 440. The zero value is empty. Only one copy of a list may be added to.
+// with what it points to 440. The zero value is empty. No copy of a list may be
+// read after more was added to the list.
 type RequestList struct {
 	full   [][]byte // rows of chunkRows requests each
 	open   []byte   // of those that followed
@@ -119,6 +120,7 @@ func (l RequestList) All() iter.Seq2[int, *Request] { return l.Between(0, l.Len(
 
 // Between is All of the requests from one on and before another.
 func (l RequestList) Between(from, to int) iter.Seq2[int, *Request] {
+	_ = l.uuids[from:to] // as an index of a slice would, it panics where there are fewer
 	return func(yield func(int, *Request) bool) {
 		r := readRequest{list: &l}
 		for i := from - from%chunkRows; i < to; i++ {

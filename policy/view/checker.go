@@ -141,7 +141,7 @@ func CheckAPI(v *View) []Violation { return NewChecker(v).Check() }
 
 func (c *Checker) anew() {
 	k := &c.check
-	c.check = apiCheck{v: c.view, found: k.found, calls: k.calls[:0], answers: k.answers[:0], thinking: k.thinking[:0]}
+	c.check = apiCheck{v: c.view, found: k.found, calls: k.calls[:0], answers: k.answers[:0], thinking: k.thinking[:0], indexed: k.indexed}
 	c.fed = c.fed[:0]
 }
 

@@ -2,6 +2,7 @@ package view
 
 import (
 	"math/rand/v2"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -69,9 +70,13 @@ func TestCheckerFollows(t *testing.T) {
 		var messages []session.Message
 		for range 1 + r.IntN(14) {
 			var blocks []session.Block
-			for range r.IntN(4) {
+			most, ids := 4, 4
+			if seed%3 == 0 { // more calls in a message than are searched without an index
+				most, ids = 2*fewCalls, 3*fewCalls
+			}
+			for range r.IntN(most) {
 				k := kinds[r.IntN(len(kinds))]
-				b := idBlock(k, string(rune('a'+r.IntN(4))))
+				b := idBlock(k, string(rune('a'+r.IntN(ids))))
 				if r.IntN(5) == 0 {
 					b.Change(func(c *jsonl.ContentBlock) { c.Text = jsonl.Metrics{} })
 				}
@@ -130,5 +135,68 @@ func TestCheckerFollows(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestCheckerOfManyCalls holds that a checker does not look at all calls of a long message again where the last of it
+// changes before each check.
+func TestCheckerOfManyCalls(t *testing.T) {
+	const n = 2000
+	var messages []session.Message
+	for i := range n {
+		messages = append(messages, message(session.Assistant, textBlock("x"), idBlock(jsonl.KindToolUse, strconv.Itoa(i))))
+	}
+	for i := range n {
+		messages = append(messages, message(session.User, textBlock("x"), idBlock(jsonl.KindToolResult, strconv.Itoa(i))))
+	}
+	conv := &session.Conversation{Messages: messages}
+	conv.IndexTools()
+	v := New(conv, flat{conv}, nil)
+	c := NewChecker(v)
+	for m := range messages {
+		v.Join(m)
+		for _, x := range c.Check() {
+			if x.Rule == ResultFollowsUse {
+				t.Fatal(x)
+			}
+		}
+		if _, err := v.Apply(policy.Edit{Kind: policy.KindClear, Target: policy.Target{Item: policy.ItemID(m)}, New: &policy.Content{Kind: jsonl.KindText, Gone: true}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c.check.indexed > 3*n {
+		t.Errorf("%d calls of %d were looked at again", c.check.indexed, n)
+	}
+}
+
+// TestRebuildKeepingTwice holds that a rebuild that names an item twice, or none, changes nothing.
+func TestRebuildKeepingTwice(t *testing.T) {
+	hi := textBlock("hi")
+	for name, e := range map[string]policy.Edit{
+		"twice in what is kept": {Keep: []policy.ItemID{1, 2, 1}},
+		"in front and kept":     {Lead: []policy.ItemID{0, 1}, Keep: []policy.ItemID{3, 1}},
+		"unknown":               {Lead: []policy.ItemID{0}, Keep: []policy.ItemID{2, 99}},
+		"unknown and made":      {Keep: []policy.ItemID{2, -9}},
+		"removed, and twice":    {Keep: []policy.ItemID{4, 4}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := seen(message(session.User, hi), message(session.Assistant, hi), message(session.User, hi), message(session.Assistant, hi), message(session.User, hi))
+			if _, err := v.Apply(policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{4}}); err != nil {
+				t.Fatal(err)
+			}
+			want := v.IDs()
+			e.Kind = policy.KindSummarize
+			if _, err := v.Apply(e); err == nil {
+				t.Fatal("no error")
+			}
+			if diff := cmp.Diff(want, v.IDs()); diff != "" || v.Has(4) || v.Tokens() != 4 {
+				t.Errorf("the view holds %v, %d tokens (-want +got)\n%s", v.IDs(), v.Tokens(), diff)
+			}
+			for _, id := range want {
+				if place, ok := v.Place(id); !ok || place != int(id) {
+					t.Errorf("item %d is at place %d, %v", id, place, ok)
+				}
+			}
+		})
 	}
 }

@@ -43,6 +43,7 @@ type apiCheck struct {
 	changed  map[int32][]policy.Target // by tool loop: changed thinking blocks, some of them checked again since; nil: none
 	asked    callIndex                 // of this message's calls
 	before   callIndex                 // of those of the message before it
+	indexed  int                       // calls that were put into an index so far
 }
 
 // standing is where a pass stands.
@@ -85,9 +86,13 @@ func (c *apiCheck) back(to standing) {
 	for _, i := range c.answers[to.answered:] {
 		c.calls[i].answered = false
 	}
+	c.asked.cut(c.calls, to.called)
+	c.before.cut(c.calls, to.called)
+	if c.asked.at == nil && c.before.from == to.own { // back in the message before
+		c.asked, c.before = c.before, callIndex{}
+	}
 	c.calls, c.answers, c.thinking = c.calls[:to.called], c.answers[:to.answered], c.thinking[:to.thought]
 	c.standing = to
-	c.asked, c.before = callIndex{}, callIndex{}
 }
 
 // thinkingAt finds the check of a thinking block. Those of one item follow each other, and items are in view order.
@@ -116,11 +121,22 @@ type callIndex struct {
 // fewCalls is how many calls are searched without a map.
 const fewCalls = 8
 
-// find is the index of the call with that id among the calls of a message.
-func (x *callIndex) find(calls []toolCall, of span, id string) (int32, bool) {
+// cut takes out the calls from one on.
+func (x *callIndex) cut(calls []toolCall, from int32) {
+	if x.at == nil || x.from >= from {
+		*x = callIndex{}
+		return
+	}
+	for ; x.end > from; x.end-- {
+		delete(x.at, calls[x.end-1].id)
+	}
+}
+
+// find is the index of the call with that id among the calls of a message, whose index x is.
+func (c *apiCheck) find(x *callIndex, of span, id string) (int32, bool) {
 	if of.end-of.from <= fewCalls {
 		for i := of.from; i < of.end; i++ {
-			if calls[i].id == id {
+			if c.calls[i].id == id {
 				return i, true
 			}
 		}
@@ -130,7 +146,8 @@ func (x *callIndex) find(calls []toolCall, of span, id string) (int32, bool) {
 		*x = callIndex{of.from, of.from, make(map[string]int32, of.end-of.from)}
 	}
 	for ; x.end < of.end; x.end++ {
-		x.at[calls[x.end].id] = x.end
+		x.at[c.calls[x.end].id] = x.end
+		c.indexed++
 	}
 	i, ok := x.at[id]
 	return i, ok
@@ -173,6 +190,7 @@ func (c *apiCheck) item(id policy.ItemID) {
 func (c *apiCheck) turn() {
 	if n := int32(len(c.calls)); c.role == session.Assistant {
 		c.to, c.own = span{c.own, n}, n
+		c.asked, c.before = callIndex{}, c.asked
 		return
 	}
 	c.unanswered()
@@ -199,7 +217,7 @@ func (c *apiCheck) block(t policy.Target, role session.Role) {
 		c.text(t)
 	case raw == nil:
 	case kind == jsonl.KindToolUse && role == session.Assistant:
-		if _, twice := c.asked.find(c.calls, span{c.own, int32(len(c.calls))}, raw.ID()); twice {
+		if _, twice := c.find(&c.asked, span{c.own, int32(len(c.calls))}, raw.ID()); twice {
 			c.report(t.Item, ResultFollowsUse, "two calls in one message have the id %s", raw.ID())
 			return
 		}
@@ -230,7 +248,7 @@ func (c *apiCheck) text(t policy.Target) {
 }
 
 func (c *apiCheck) answer(item policy.ItemID, id string, role session.Role) {
-	i, asked := c.before.find(c.calls, c.to, id)
+	i, asked := c.find(&c.before, c.to, id)
 	switch {
 	case role != session.User || !asked:
 		c.report(item, ResultFollowsUse, "the tool_result of %s has no tool_use in the message before it", id)
