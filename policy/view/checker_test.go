@@ -68,21 +68,32 @@ func TestCheckerFollows(t *testing.T) {
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		var messages []session.Message
+		calls := 0
 		for range 1 + r.IntN(14) {
 			var blocks []session.Block
-			most, ids := 4, 4
-			if seed%3 == 0 { // more calls in a message than are searched without an index
-				most, ids = 2*fewCalls, 3*fewCalls
+			many := seed%3 == 0 // more calls in a message than are searched without an index
+			most := 4
+			if many {
+				most = fewCalls
 			}
 			for range r.IntN(most) {
 				k := kinds[r.IntN(len(kinds))]
-				b := idBlock(k, string(rune('a'+r.IntN(ids))))
+				id := string(rune('a' + r.IntN(4)))
+				if many && r.IntN(2) == 0 {
+					calls++
+					k, id = jsonl.KindToolUse, strconv.Itoa(calls)
+				}
+				b := idBlock(k, id)
 				if r.IntN(5) == 0 {
 					b.Change(func(c *jsonl.ContentBlock) { c.Text = jsonl.Metrics{} })
 				}
 				blocks = append(blocks, b)
 			}
-			messages = append(messages, message(session.Role(r.IntN(2)), blocks...))
+			role := session.Role(r.IntN(2))
+			if many && r.IntN(8) > 0 {
+				role = session.Assistant
+			}
+			messages = append(messages, message(role, blocks...))
 		}
 		conv := &session.Conversation{Messages: messages}
 		conv.IndexTools()
