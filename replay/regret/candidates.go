@@ -101,6 +101,8 @@ type read struct {
 type shownText struct {
 	text string
 	ends []int32
+
+	lines []int32 // set by Index.split
 }
 
 // call is a call of a file tool whose result has not come yet.
@@ -351,7 +353,7 @@ func (b *builder) readAgain(f *file, c *call, at int32, known *knownText, text [
 		}
 		known.shown = b.shown(text)
 	}
-	if n.text, n.ends = known.shown.text, known.shown.ends; len(n.text) >= minRun {
+	if n.text, n.shown = known.shown.text, known.shown; len(n.text) >= minRun {
 		b.found = append(b.found, n)
 	}
 	return nil
@@ -366,7 +368,7 @@ func (b *builder) shown(text []byte) *shownText {
 	}
 	same, ok := b.again[string(b.folded)]
 	if !ok || !slices.Equal(same.ends, b.ends) {
-		same = &shownText{string(b.folded), slices.Clone(b.ends)}
+		same = &shownText{text: string(b.folded), ends: slices.Clone(b.ends)}
 		b.again[same.text] = same
 	}
 	return same

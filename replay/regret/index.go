@@ -34,15 +34,15 @@ type needle struct {
 	single   bool // one block alone holds it
 	others   int  // holders that are neither the agent's own nor on the record's track alone
 
-	text          string  // in its normal form
-	quote         string  // for people
-	offset        int     // of the quote in the text of the use
-	before, after string  // a quote: what stands around it in the use, in the normal form
-	request       int     // n
-	message, line int32   // that uses it
-	sources       []int32 // the holders that it can have been taken from
-	ends          []int32 // a Read again: where its lines end in text
-	lines         []int32 // those of some length: the view can hold them in several pieces
+	text          string     // in its normal form
+	quote         string     // for people
+	offset        int        // of the quote in the text of the use
+	before, after string     // a quote: what stands around it in the use, in the normal form
+	request       int        // n
+	message, line int32      // that uses it
+	sources       []int32    // the holders that it can have been taken from
+	shown         *shownText // by a Read again
+	lines         []int32    // its lines of some length: the view can hold them in several pieces
 }
 
 // NewIndex reads the whole conversation. recorded are the edits of the record's own track: they give the view that
@@ -193,23 +193,37 @@ const (
 func (x *Index) split(found []needle) {
 	known := map[string]int32{}
 	for i := range found {
-		n, from := &found[i], int32(0)
-		n.lines = slices.Grow(n.lines, len(n.ends))
-		for _, end := range n.ends {
-			line := n.text[from:end]
-			if from = end; len(line) < minLine {
-				continue
-			}
-			l, ok := known[line]
-			if !ok {
-				l = int32(len(x.lines))
-				known[line] = l
-				x.lines = append(x.lines, needle{evidence: Reread, text: line})
-			}
+		n := &found[i]
+		if n.shown == nil {
+			continue
+		}
+		if n.shown.lines == nil {
+			n.shown.lines = x.linesOf(n.shown, known)
+		}
+		n.lines = n.shown.lines
+		for _, l := range n.lines {
 			x.lines[l].at = max(x.lines[l].at, n.at)
-			n.lines = append(n.lines, l)
 		}
 	}
+}
+
+// linesOf lists the lines of a text that are of some length, and adds those that are not known.
+func (x *Index) linesOf(shown *shownText, known map[string]int32) []int32 {
+	lines, from := make([]int32, 0, len(shown.ends)), int32(0)
+	for _, end := range shown.ends {
+		line := shown.text[from:end]
+		if from = end; len(line) < minLine {
+			continue
+		}
+		l, ok := known[line]
+		if !ok {
+			l = int32(len(x.lines))
+			known[line] = l
+			x.lines = append(x.lines, needle{evidence: Reread, text: line})
+		}
+		lines = append(lines, l)
+	}
+	return lines
 }
 
 // locate finds every block that holds a needle or a line before its use, and those it can have been taken from. It
