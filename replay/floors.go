@@ -70,8 +70,8 @@ func (r *Record) floors() steady[int] {
 	return steadyOf(list)
 }
 
-// floor is that of request k (0-based), which has a head. Of a record whose provider caches what is marked, the part of the head that other
-// sessions keep cached stands for it.
+// floor is that of request k (0-based), whose head is given. Of a record whose provider caches what is marked, the part
+// of the head that other sessions keep cached stands for it.
 func (e *engine) floor(k int, head cache.Head) int {
 	if model := e.conv.Messages[e.conv.Requests[k].Message].Model(); e.floors.of == nil || model != e.floors.model {
 		kind := e.r.kind(model)

@@ -32,7 +32,8 @@ type Options struct {
 	// Observe, if set, is called at each main request with the view that is sent. The view is valid during the call.
 	Observe func(n int, v *view.View)
 
-	// Send, if set, is called with each request in the order of Timeline.Requests. The request is valid during the call.
+	// Send, if set, is called with each request in the order of Timeline.Requests. The request, and what it
+	// points to, is valid during the call.
 	Send func(q *SentRequest)
 }
 

@@ -253,7 +253,8 @@ func (v *View) rebuild(e *policy.Edit) error {
 	return nil
 }
 
-// keeps marks the items that a rebuild keeps by positions below -1, until keep gives them new ones.
+// keeps marks the items that a rebuild keeps by positions below -1, until keep gives them new ones: -3-p stands for
+// position p, so -2 for an item that is not in view.
 func (v *View) keeps(lists ...[]policy.ItemID) error {
 	for i, list := range lists {
 		for k, id := range list {

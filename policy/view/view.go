@@ -146,7 +146,7 @@ func (v *View) setPos(id policy.ItemID, at int) {
 	v.synthAt[-id-1] = int32(at)
 }
 
-// posOf is the index of an item into items, -1 where it is not in view.
+// posOf is the index of an item into items, -1 where it is not in view; while a view is rebuilt also below (keeps).
 func (v *View) posOf(id policy.ItemID) int {
 	at := v.pos
 	if id < 0 {

@@ -102,8 +102,9 @@ func (g GenAI) Part(t policy.Target) int {
 		return len(`{"functionCall":{"id":"","name":"","args":}}`) + len(raw.ID()) + len(raw.Name()) + raw.JSON().UTF16
 	case kind == jsonl.KindThinking || kind == jsonl.KindRedactedThinking:
 		return 0
+	default:
+		return max(raw.JSON().UTF16, raw.Span().Len)
 	}
-	return max(p.raw.JSON().UTF16, p.raw.Span().Len)
 }
 
 // Item is the length of a content's JSON, in UTF-16 units; 0 for one without parts.

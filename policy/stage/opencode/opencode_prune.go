@@ -95,7 +95,8 @@ func (s *opencodePrune) Run(c *policy.Context) ([]policy.Edit, error) {
 	return edits, nil
 }
 
-// mark notes what is pruned, newest first. All of it is newer than what was pruned before.
+// mark notes what is pruned, newest first. All of it is newer than what was pruned before, as an item arrives once unless
+// a rebuild took it in before it joined.
 func (s *opencodePrune) mark(list []policy.Target) {
 	if len(list) > 0 {
 		s.marked, s.newest = true, list[0]
