@@ -36,6 +36,15 @@ func TestQueue(t *testing.T) {
 		{name: "written before the result", lines: []any{asked, call, put, took, answer, next}, want: "u1 a1 r1 queued-3~ a2"},
 		{name: "the last line", lines: []any{asked, call, put, answer, took}, want: "u1 a1 r1 queued-3~"},
 		{
+			name: "beside the result of a message whose lines are in no order",
+			lines: []any{
+				said("a", "", "m1").at("01"), called("c", "r1", "m1", "t9").at("06"), result("r1", "x", "t1").at("03"), called("d", "c", "m1", "t8").at("07"),
+				called("b", "a", "m1", "t7").at("01"), called("x", "b", "m2", "t1").at("02"), queueLine("enqueue", "02", "and the tests"),
+				queueLine("remove", "04", ""), result("r9", "d", "t9").at("08"), result("r8", "r9", "t8").at("08"), result("r7", "r8", "t7").at("08"), said("e", "r7", "m3").at("09"),
+			},
+			want: "a+b+c+d r9 r8 r7 x r1 queued-7~ e",
+		},
+		{
 			name:  "after the last of several results",
 			lines: []any{asked, call, called("b1", "a1", "m1", "t2").at("01"), put, result("r2", "b1", "t2").at("02"), answer, took, said("a2", "r2", "m2").at("05")},
 			want:  "u1 a1+b1 r2 r1 queued-4~ a2",

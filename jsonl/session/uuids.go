@@ -158,14 +158,24 @@ func (ld *loader) lineOf(uuid string) (line int32, ok bool) { return ld.byUUID.f
 // named sets the uuids of a message: those of lines.
 func (c *chain) named(m *Message, lines []int32) {
 	m.uuid, m.lines = lines[0], int32(len(lines))
-	if int(lines[len(lines)-1]-lines[0]) == len(lines)-1 {
-		return // they stand in a row
+	if inRow(lines) {
+		return
 	}
 	all := &c.ld.uuids.list
 	m.uuid = int32(all.len())
 	for _, i := range lines {
 		all.add(*all.at(i))
 	}
+}
+
+// inRow reports whether each line is the one after the line before it. Those of united messages are in any order.
+func inRow(lines []int32) bool {
+	for k, i := range lines {
+		if i != lines[0]+int32(k) {
+			return false
+		}
+	}
+	return true
 }
 
 // endsAt reports whether a line is the last one of a message.
