@@ -18,6 +18,7 @@ type chain struct {
 	path     []int32         // root to leaf
 	home     map[int32]int32 // group -> an earlier group on the path with the same message.id
 	calls    []toolCall
+	several  [][]int32 // of lineLists
 	parts    [][]Block // blocks of the current message, by line
 	lines    []int32   // these lines
 	turnOver bool      // a line since the last message ended the turn
@@ -45,14 +46,15 @@ func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation 
 				at = int32(len(c.groups))
 				c.groupAt[n.group], c.groups = at, append(c.groups, group{})
 			}
-			c.groups[at].lines = c.with(c.groups[at].lines, k)
+			c.add(&c.groups[at].lines, k)
 		case nodeUser:
 			for _, bl := range blocksOf(c.ld.blocks(i), jsonl.KindToolResult) {
 				if bl.ID() == "" {
 					continue
 				}
-				if call := c.tool(bl); len(call.results) == 0 || call.results[len(call.results)-1] != i {
-					call.results = c.with(call.results, k)
+				call := c.tool(bl)
+				if list := c.linesIn(&call.results); len(list) == 0 || list[len(list)-1] != i {
+					c.add(&call.results, k)
 				}
 			}
 		}
@@ -90,7 +92,7 @@ func (c *chain) expected() int {
 
 // group is the lines of a message.
 type group struct {
-	lines []int32
+	lines lineList
 	said  bool // it is emitted
 }
 
@@ -104,11 +106,11 @@ func (c *chain) group(number int32) *group {
 
 // toolCall is what a conversation has of one tool_use id.
 type toolCall struct {
-	results []int32 // the lines that answer it
-	line    int32   // of the call
-	made    bool    // a line has the call
-	called  bool    // it is emitted
-	replied bool    // its result is emitted
+	results lineList // the lines that answer it
+	line    int32    // of the call
+	made    bool     // a line has the call
+	called  bool     // it is emitted
+	replied bool     // its result is emitted
 }
 
 // tool is the call with a block's id.
@@ -144,12 +146,40 @@ func (ld *loader) count(lines []int32) (groups, calls int) {
 	return groups, calls
 }
 
-// with appends line order[k] to a list. A list of one line, the usual case, is a part of order.
-func (c *chain) with(list []int32, k int) []int32 {
-	if list == nil {
-		return c.order[k : k+1 : k+1]
+// lineList is a list of lines of a conversation: a part of its order, the usual case, or one of several.
+type lineList struct {
+	from, n int32
+	several int32 // index into chain.several plus 1; 0: a part of the order
+}
+
+// linesIn is the lines of a list. The slice is the list's own.
+func (c *chain) linesIn(l *lineList) []int32 {
+	if l.several > 0 {
+		return c.several[l.several-1]
 	}
-	return append(list, c.order[k])
+	return c.order[l.from : l.from+l.n : l.from+l.n]
+}
+
+// add appends line order[k] to a list.
+func (c *chain) add(l *lineList, k int) {
+	switch {
+	case l.n == 0 && l.several == 0:
+		l.from, l.n = int32(k), 1
+	case l.several == 0 && int(l.from+l.n) == k:
+		l.n++
+	default:
+		c.addLine(l, c.order[k])
+	}
+}
+
+// addLine appends a line to a list.
+func (c *chain) addLine(l *lineList, i int32) {
+	if l.several == 0 {
+		c.several = append(c.several, c.linesIn(l))
+		l.several = int32(len(c.several))
+	}
+	list := &c.several[l.several-1]
+	*list = append(*list, i)
 }
 
 // in reports whether a line is part of this conversation.
@@ -260,7 +290,7 @@ func (c *chain) assistant(group int32) {
 	var whole reply
 	var speech voice
 	c.parts, c.lines = c.parts[:0], c.lines[:0]
-	for _, i := range of.lines {
+	for _, i := range c.linesIn(&of.lines) {
 		n := c.ld.node(i)
 		if n.apiError {
 			continue

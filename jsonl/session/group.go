@@ -119,7 +119,7 @@ func (c *chain) unite() {
 		}
 	}
 	for _, g := range groups {
-		for _, k := range c.group(g).lines {
+		for _, k := range c.linesIn(&c.group(g).lines) {
 			if c.ld.node(k).apiError {
 				continue
 			}
@@ -141,15 +141,15 @@ func (c *chain) join(number, home int32, content map[int32]map[string]bool) {
 	known := content[home]
 	if known == nil {
 		known = map[string]bool{}
-		for _, k := range c.group(home).lines {
+		for _, k := range c.linesIn(&c.group(home).lines) {
 			known[c.content(k)] = true
 		}
 		content[home] = known
 	}
-	for _, k := range c.group(number).lines {
+	for _, k := range c.linesIn(&c.group(number).lines) {
 		if text := c.content(k); !known[text] {
 			known[text] = true
-			c.group(home).lines = append(c.group(home).lines, k)
+			c.addLine(&c.group(home).lines, k)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func (c *chain) toolResults(group int32, at int) {
 			uuid: c.ld.uuids.add("lost-" + lost[0].ID()), origin: msg.origin, time: msg.time, timeRest: msg.timeRest,
 		})
 	}
-	for _, i := range c.group(group).lines {
+	for _, i := range c.linesIn(&c.group(group).lines) {
 		c.attachments(i)
 	}
 	for _, r := range answers {
@@ -83,7 +83,7 @@ func (c *chain) deadEnd(i int32) []int32 {
 func (c *chain) answer(bl *Block, group int32) int32 {
 	best := int32(-1)
 	rank := -1
-	for _, r := range c.tool(bl).results {
+	for _, r := range c.linesIn(&c.tool(bl).results) {
 		if c.ld.node(r).emitted {
 			continue
 		}

@@ -88,7 +88,7 @@ func (c *chain) restore() {
 
 // belongs reports whether a line is on the path, or part of a message that is.
 func (c *chain) belongs(i int32) bool {
-	return c.onPath(i) || slices.ContainsFunc(c.group(c.round(i)).lines, c.onPath)
+	return c.onPath(i) || slices.ContainsFunc(c.linesIn(&c.group(c.round(i)).lines), c.onPath)
 }
 
 // grafts are removed lines to add to the path.
