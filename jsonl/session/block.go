@@ -37,7 +37,7 @@ type more struct {
 	offload *Offload
 }
 
-// NewBlock is a block without its place. It keeps the parts. The value lies within the span. Lengths of 2 GiB and more
+// NewBlock is a block without its place. It keeps the parts. A tool_result has no name. The value lies within the span. Lengths of 2 GiB and more
 // become one byte less than that.
 func NewBlock(b jsonl.ContentBlock) (made Block) {
 	made.fill(&b)

@@ -10,7 +10,7 @@ import (
 type call struct {
 	id       string
 	name     *string // nil: no tool_use with the id was read yet
-	conv, at int32   // index into chain.calls in the conversation of that number, or alone; see Conversation.indexTools
+	conv, at int32   // while a file is loaded index into chain.calls in the conversation of that number, or alone; then see Conversation.indexTools
 }
 
 // alone is the conv of a call of which an earlier one with another name has the id.

@@ -2,7 +2,8 @@ package session
 
 import "slices"
 
-// span is the place of a line's blocks: they stand in a row in a chunk of loader.made. Neither has more than a message.
+// span is the place of a line's blocks: they stand in a row in a chunk of loader.made. Neither has
+// more blocks than jsonl reads of a message, 16,384.
 type span struct {
 	chunk   int32
 	from, n uint16

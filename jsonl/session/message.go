@@ -43,7 +43,7 @@ type Message struct {
 // MessageData is what is recorded of a message beside its blocks.
 type MessageData struct {
 	UUID       string   // of its first line
-	UUIDs      []string // of every line, file order; UUIDs[0] == UUID; none of a placeholder
+	UUIDs      []string // of every line, in the order of their blocks; the first is UUID, whatever that says; none of a placeholder
 	ID         string   // message.id of an assistant message, else ""
 	Time       time.Time
 	End        time.Time // of its last line; zero for a user message
@@ -144,7 +144,7 @@ func (m *Message) UUID() string {
 	return m.origin.uuids.text(m.uuid)
 }
 
-// UUIDs are those of every line, in file order: none of a placeholder.
+// UUIDs are those of every line, in the order of their blocks: none of a placeholder.
 func (m *Message) UUIDs() []string {
 	if m.lines == 0 {
 		return nil

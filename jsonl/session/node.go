@@ -55,7 +55,7 @@ type special struct {
 	compact   *compactMeta
 	micro     *microMeta
 	removed   []string // uuids that a snip removed
-	cleared   bool     // output of a hook that runs as the context is cleared, and the first line after that
+	cleared   bool     // output of a hook that runs as the context is cleared
 	resumed   bool     // output of a hook that runs as a session is resumed
 	restarted bool     // the line says that the client was started again
 }

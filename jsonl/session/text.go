@@ -87,7 +87,7 @@ func blocksOf(blocks []Block, kind jsonl.Kind) iter.Seq2[int, *Block] {
 type toolUse struct{ message, block int32 }
 
 // IndexTools records the position of each tool_use for ToolName, Tool and ToolUse. Loading calls it; a conversation built
-// by hand needs the call, before others read it.
+// by hand needs the call, before others read it, and again where its Messages change.
 func (conv *Conversation) IndexTools() { conv.indexTools(0) }
 
 // indexTools is IndexTools. Where the blocks of a call share it, a number that nothing else is marked by marks the calls
