@@ -3,35 +3,35 @@ package session_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// TestCallsOfOneID: a tool_use has the name that its line gives it, also where another one has its id, and a result the
-// name of the first, also where it comes before it.
+// TestCallsOfOneID: a tool_use has the name that its line gives it, also where one of another conversation has its id, and
+// a result that of its own conversation's, also where it comes before the call.
 func TestCallsOfOneID(t *testing.T) {
-	named := func(id, name string) map[string]any {
-		b := call(id)
-		b["name"] = name
-		return b
-	}
-	conv := load(t,
-		result("r0", "", "t2"), assistant("a1", "r0", "m1", named("t1", "Read")), assistant("a2", "a1", "m2", named("t1", "Bash")),
-		result("r1", "a2", "t1"), assistant("a3", "r1", "m3", named("t2", "Grep")),
-	)
+	named := func(id, name string) line { return call(id).with("name", name) }
+	f := loadText(t, file(
+		result("r0", "", "t2"), assistant("a1", "r0", "m1", named("t1", "Read")), result("r1", "a1", "t1"), assistant("a3", "r1", "m3", named("t2", "Grep")),
+		side(user("s1", "", "look")), side(assistant("s2", "s1", "m4", named("t1", "Bash"))),
+		side(result("s3", "s2", "t1")),
+	), session.LoadOptions{})
 	got := map[string]string{}
-	for m := range conv.Messages {
-		for b := range conv.Messages[m].Blocks {
-			if bl := &conv.Messages[m].Blocks[b]; bl.Kind == jsonl.KindToolUse {
-				got[conv.Messages[m].UUID()] = bl.Name()
+	for _, conv := range f.Conversations() {
+		for m := range conv.Messages {
+			for b := range conv.Messages[m].Blocks {
+				switch bl := &conv.Messages[m].Blocks[b]; bl.Kind {
+				case jsonl.KindToolUse:
+					got[conv.Messages[m].UUID()] = bl.Name()
+				case jsonl.KindToolResult:
+					got[conv.Messages[m].UUID()] = conv.Tool(bl)
+				}
 			}
 		}
 	}
-	for uuid, want := range map[string]string{"a1": "Read", "a3": "Grep"} {
-		if got[uuid] != want {
-			t.Errorf("the tool of %s is %q, want %q (%v)", uuid, got[uuid], want, got)
-		}
-	}
-	if name := got["a2"]; name != "" && name != "Bash" { // the second call of an id is a copy, and may be left out
-		t.Errorf("the tool of a2 is %q", name)
+	if diff := cmp.Diff(map[string]string{"a1": "Read", "r1": "Read", "a3": "Grep", "r0": "Grep", "s2": "Bash", "s3": "Bash"}, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
 	}
 }
