@@ -106,14 +106,14 @@ var errBreakpoints = errors.New("the API refuses the breakpoints")
 // Warm puts an entry into the cache that never expires because other conversations use it: a prefix that all sessions
 // of a client share.
 func (s *Sim) Warm(b Breakpoint, model string) {
-	s.put(b.Position, entry{tokens: b.Tokens, model: model, ttl: b.TTL, shared: s.cooled + 1})
+	s.put(b.Position, &entry{tokens: b.Tokens, model: model, ttl: b.TTL, shared: s.cooled + 1})
 }
 
 // Seed puts an entry into the cache that requests before the first one of the file left there. It lives until its first
 // read, at the time of the first request.
 func (s *Sim) Seed(b Breakpoint, model string, at time.Time) {
 	s.last, s.lastAt = entry{tokens: b.Tokens, model: model, ttl: b.TTL, expires: momentOf(at)}, b.Position
-	s.put(s.lastAt, s.last)
+	s.put(s.lastAt, &s.last)
 	s.any = true
 }
 
@@ -131,7 +131,7 @@ func (s *Sim) Resize(position, tokens int) {
 // Add puts an entry into the cache that a request wrote which is not simulated: it began where the last request ended,
 // at a time.
 func (s *Sim) Add(b Breakpoint, model string, at time.Time) {
-	s.put(b.Position, entry{tokens: b.Tokens, model: model, ttl: b.TTL, expires: momentOf(at).after(b.TTL.Duration())})
+	s.put(b.Position, &entry{tokens: b.Tokens, model: model, ttl: b.TTL, expires: momentOf(at).after(b.TTL.Duration())})
 }
 
 // Change states that from a position on, the blocks of the next request differ from those of the request before. Of
@@ -267,25 +267,28 @@ func (s *Sim) refresh(r *CachedRequest, hit *place) {
 // write puts an entry for each breakpoint whose prefix is long enough. The lifetime of an entry that is there already
 // restarts.
 func (s *Sim) write(r *CachedRequest) {
-	for _, b := range r.Breakpoints {
-		if b.Tokens >= r.Minimum {
+	for i := range r.Breakpoints {
+		if b := &r.Breakpoints[i]; b.Tokens >= r.Minimum {
 			s.last = entry{tokens: min(b.Tokens, r.Tokens), model: r.Model, ttl: b.TTL, expires: s.expiry(r, b.TTL)}
 			s.lastAt = b.Position
-			s.put(s.lastAt, s.last)
+			s.put(s.lastAt, &s.last)
 		}
 	}
 }
 
 // put adds an entry at its place, or updates the one that is there.
-func (s *Sim) put(position int, e entry) {
+func (s *Sim) put(position int, e *entry) {
 	p := s.places.open(position)
-	if old := p.get(e.model); old != nil {
-		e.shared = max(e.shared, old.shared)
-		if s.alive(old) && old.expires.isAfter(e.expires) {
-			e.ttl, e.expires = old.ttl, old.expires
-		}
+	old := p.get(e.model)
+	if old == nil {
+		p.add(e)
+		return
 	}
-	p.set(e)
+	old.tokens = e.tokens
+	if !s.alive(old) || !old.expires.isAfter(e.expires) {
+		old.ttl, old.expires = e.ttl, e.expires
+	}
+	old.shared = max(e.shared, old.shared)
 }
 
 // Head is the part of a request before its messages that a client marks for the cache: tools and the system prompt up

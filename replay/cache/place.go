@@ -74,21 +74,20 @@ func (p *place) now(e *entry) {
 	}
 }
 
-// set puts an entry in the place of that of its model.
-func (p *place) set(e entry) {
-	e.resized = 0
+// add puts in the entry of a model that has none here.
+func (p *place) add(e *entry) {
+	own := &p.first
+	if p.filled {
+		own = &entry{}
+		m := p.rare()
+		if m.entries == nil {
+			m.entries = map[string]*entry{}
+		}
+		m.entries[e.model] = own
+	}
+	*own, p.filled = *e, true
 	if p.more != nil {
-		e.resized = p.more.resized
-	}
-	if !p.filled || p.first.model == e.model {
-		p.first, p.filled = e, true
-		return
-	}
-	own := e
-	if m := p.rare(); m.entries == nil {
-		m.entries = map[string]*entry{e.model: &own}
-	} else {
-		m.entries[e.model] = &own
+		own.resized = p.more.resized
 	}
 }
 
@@ -152,8 +151,14 @@ func (s *places) clone() places {
 
 // behind returns the index of the first place behind a position.
 func (s *places) behind(position int) int {
-	if n := len(s.list); n == 0 || int(s.list[n-1].position) <= position { // the usual case
+	s.looked++
+	switch n := len(s.list); { // the usual cases: the end, and the head
+	case n == 0 || int(s.list[n-1].position) <= position:
 		return n
+	case n > 1 && int(s.list[n-2].position) <= position:
+		return n - 1
+	case position >= 0 && position < n && int(s.list[position].position) == position:
+		return position + 1
 	}
 	return sort.Search(len(s.list), func(i int) bool {
 		s.looked++
@@ -192,6 +197,11 @@ func (s *places) open(position int) *place {
 	if len(s.list) == cap(s.list) { // to twice its length, which moves places less often than append does
 		s.list = slices.Grow(s.list, max(len(s.list), 16))
 	}
-	s.list = slices.Insert(s.list, i, place{position: int32(position)})
+	if i == len(s.list) {
+		s.list = s.list[:i+1]
+		s.list[i] = place{position: int32(position)}
+	} else {
+		s.list = slices.Insert(s.list, i, place{position: int32(position)})
+	}
 	return &s.list[i]
 }
