@@ -31,13 +31,17 @@ type engine struct {
 	asking  *OwnRequest                    // the request to stop at, nil for none
 	ended   bool                           // by each
 
-	counter   string
-	fixed     int    // overhead that does not follow the record; -1: it does
-	raw       int    // report weight of the raw history so far
-	weight    []int  // client weight of the payload at each request
-	taken     []bool // boundaries whose summary a compaction has used
-	last      policy.Response
-	context   policy.Context // of the stage that runs; reused by the next
+	counter  string
+	fixed    int    // overhead that does not follow the record; -1: it does
+	raw      int    // report weight of the raw history so far
+	weight   []int  // client weight of the payload at each request
+	taken    []bool // boundaries whose summary a compaction has used
+	last     policy.Response
+	context  policy.Context // of the stage that runs; reused by the next
+	response struct {       // that was asked for last
+		of    *session.Message
+		usage jsonl.Usage // in the record's tokens
+	}
 	estimator func(policy.ItemID) int
 	warner    func(int, string)
 	sender    func(policy.ItemID) ([]policy.SentBlock, error)
@@ -132,7 +136,7 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 		events: []Event{}, pending: []int{}, cleared: clearing{view: map[blockKey]struct{}{}, payload: map[clearedBy]struct{}{}},
 		checks: checks{findings: []RequestFinding{}, count: map[FindingKind]int{}},
 	}
-	e.ceilings.pol, e.thinking = pol, r.newLeftOut(pol)
+	e.ceilings.pol, e.thinking = pol, r.newLeftOut(pol, opt.Model)
 	e.cache = newCaching(opt.Cache.caching(pol), r.table(opt), r.kind, asksForHour(r.Conv))
 	client, err := e.weighBy(opt.Counter)
 	if err != nil {
@@ -273,7 +277,7 @@ func (e *engine) join(m int) {
 		return
 	}
 	e.view.Join(m)
-	if msg.Class == session.ClassToolResult {
+	if msg.Class == session.ClassToolResult && e.moments&policy.Ingest != 0 {
 		e.runStages(policy.Ingest, len(e.weight), policy.Context{Joined: []policy.ItemID{policy.ItemID(m)}, Now: msg.Time()})
 	}
 }
@@ -285,18 +289,19 @@ func (e *engine) request(k int) {
 		e.manual(-1, k)
 	}
 	e.leaveOut(k)
-	// The client decides before the call: by the time of the last message, not of the response.
-	c := policy.Context{Now: e.start(msg)}
-	c.Used, c.UsedTail = e.used(k)
-	e.runStages(policy.Prepare, k, c)
-	e.runStages(policy.Project, k, c)
-	e.account(k, c.Used)
+	used, tail := e.used(k)
+	if e.moments&(policy.Prepare|policy.Project) != 0 {
+		// The client decides before the call: by the time of the last message, not of the response.
+		c := policy.Context{Now: e.start(msg), Used: used, UsedTail: tail}
+		e.runStages(policy.Prepare, k, c)
+		e.runStages(policy.Project, k, c)
+	}
+	e.account(k, used)
 }
 
+func (e *engine) responds() bool { return e.moments&policy.Respond != 0 }
+
 func (e *engine) respond(k int) {
-	if e.moments&policy.Respond == 0 {
-		return
-	}
 	c := policy.Context{Now: e.conv.Messages[e.conv.Requests[k].Message].Time()}
 	c.Used, c.UsedTail = e.used(k + 1)
 	e.runStages(policy.Respond, k+1, c)
@@ -332,13 +337,21 @@ func (e *engine) used(k int) (used, tail int) {
 		}
 		q := &e.conv.Messages[e.conv.Requests[j].Message]
 		tail = e.tail(e.conv.Requests[j].Message)
-		return max(e.r.usage(q).Total()+e.weight[j]-e.r.weight[j], 0) + tail, tail
+		return max(e.usage(q).Total()+e.weight[j]-e.r.weight[j], 0) + tail, tail
 	}
 	over := e.r.unreported()
 	if e.fixed >= 0 || k < len(e.r.overhead) {
 		over = e.overhead(k)
 	}
 	return max(over+e.view.ClientPayloadTokens(), 0), 0
+}
+
+// usage is what the API reported for a response, in the record's tokens.
+func (e *engine) usage(m *session.Message) *jsonl.Usage {
+	if e.response.of != m {
+		e.response.of, e.response.usage = m, e.r.usage(m)
+	}
+	return &e.response.usage
 }
 
 // start is when the request was sent that a message answers, as far as the lines show it.
@@ -412,7 +425,7 @@ func (e *engine) account(k, used int) {
 	if msg.HasUsage {
 		e.last.Known = true
 		// The total is counterfactual; how it is split is simulated.
-		u := e.r.usage(msg)
+		u := e.usage(msg)
 		in := scaled(row.Cache.Split, max(u.Context()+e.weight[k]-e.r.weight[k], 0))
 		in.Output, in.Thinking = u.Output, u.Thinking
 		e.last.Usage = in

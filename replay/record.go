@@ -48,6 +48,7 @@ type Record struct {
 	head      steady[cache.Head]             // of each request (heads)
 	floor     steady[int]                    // of each request (floors)
 	tail      steady[tail]                   // of each request (tails)
+	thinking  []thinkingChange               // by the models of the record, in order of requests
 	differ    []int32                        // requests (0-based) that are not like the one before (differing)
 	asksAgain bool                           // the client sends a request after each turn that no line holds
 	fit       *Fit                           // nil: the window is by model and client
@@ -188,10 +189,11 @@ func NewRecordWith(conv *session.Conversation, opt RecordOptions) (*Record, erro
 func (r *Record) follow() error {
 	r.results = sync.OnceValue(r.weighResults)
 	n := len(r.Conv.Requests)
+	r.thinking = nil
 	r.context, r.weight, r.overhead = make([]int, 0, n), make([]int, 0, n), make([]int, 0, n)
 	t := &recordTrack{
 		r: r, view: view.New(r.Conv, r.Cal, nil), pending: -1, drops: r.Cal.Drops, folded: map[int]policy.ItemID{}, inferred: map[policy.Target]bool{},
-		thinking: leftOut{Thinking: tokens.NewThinking(r.Conv, r.Counted)},
+		thinking: leftOut{thinking: tokens.NewThinking(r.Conv, r.Counted)},
 	}
 	t.view.Limit(r.mostEdits)
 	if n := r.expected(); n > 0 {
@@ -298,6 +300,7 @@ func (t *recordTrack) join(m int) {
 }
 
 func (t *recordTrack) done() bool        { return t.err != nil }
+func (t *recordTrack) responds() bool    { return false }
 func (t *recordTrack) respond(int)       {}
 func (t *recordTrack) turnEnd(int, bool) {}
 func (t *recordTrack) manual(int, int)   {}
@@ -339,7 +342,11 @@ func (t *recordTrack) request(k int) {
 	r := t.r
 	m := r.Conv.Requests[k].Message
 	msg := &r.Conv.Messages[m]
-	for _, e := range t.thinking.of(t.view, m, msg.Model()) {
+	change := t.thinking.change(k, m, msg.Model())
+	if change.request = k; len(change.left)+len(change.back) > 0 {
+		r.thinking = append(r.thinking, change)
+	}
+	for _, e := range t.thinking.of(t.view, change, msg.Model()) {
 		e.Stage = policy.StageServer
 		if _, err := t.view.Apply(e); err != nil {
 			t.fail(err)

@@ -29,6 +29,7 @@ func (e *engine) ownTrack() (*replayedRecord, error) {
 }
 
 func (t *replayedRecord) manual(int, int)   {}
+func (t *replayedRecord) responds() bool    { return false }
 func (t *replayedRecord) respond(int)       {}
 func (t *replayedRecord) turnEnd(int, bool) {}
 

@@ -10,16 +10,23 @@ import (
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
-// leftOut follows the thinking that the server leaves out of requests by itself.
+// leftOut makes edits of the thinking that the server leaves out of requests by itself.
 type leftOut struct {
-	*tokens.Thinking
-	edits       []policy.Edit // of the last request
-	model       string        // it went to; the reasons name it
+	thinking    *tokens.Thinking // nil: known is for the models that requests go to
+	known       []thinkingChange // those to come
+	edits       []policy.Edit    // of the last request
+	model       string           // it went to; the reasons name it
 	clear, keep string
 }
 
-// newLeftOut is nil where the policy says what the server leaves out.
-func (r *Record) newLeftOut(pol *policy.Policy) *leftOut {
+// thinkingChange is the thinking that the server leaves out from a request on, and that it sends again.
+type thinkingChange struct {
+	request    int // 0-based
+	left, back []policy.Target
+}
+
+// newLeftOut is nil where the policy says what the server leaves out. A model takes the place of those of the record.
+func (r *Record) newLeftOut(pol *policy.Policy, model string) *leftOut {
 	for i := range pol.Stages {
 		if s, ok := pol.Stages[i].Params.(policy.ServerEdit); ok {
 			if _, thinking := s.ServerEdit(); thinking {
@@ -27,12 +34,33 @@ func (r *Record) newLeftOut(pol *policy.Policy) *leftOut {
 			}
 		}
 	}
-	return &leftOut{Thinking: tokens.NewThinking(r.Conv, r.Counted)}
+	if model == "" {
+		return &leftOut{known: r.thinking}
+	}
+	return &leftOut{thinking: tokens.NewThinking(r.Conv, r.Counted)}
 }
 
-// of are the payload-only edits of what the server leaves out of the request that message m answers, by the model it
-// goes to, as far as it is in view. They are valid until the next call.
-func (l *leftOut) of(v *view.View, m int, model string) []policy.Edit {
+// change is what changes with request k (0-based), which message m answers, by the model it goes to. Requests are asked
+// for in order.
+func (l *leftOut) change(k, m int, model string) (c thinkingChange) {
+	if l.thinking != nil {
+		c.left, c.back = l.thinking.Request(m, model)
+		return c
+	}
+	for len(l.known) > 0 && l.known[0].request <= k {
+		if c, l.known = l.known[0], l.known[1:]; c.request == k {
+			return c
+		}
+	}
+	return thinkingChange{}
+}
+
+// of are the payload-only edits of a change before the request to a model, as far as it is in view. They are valid until
+// the next call.
+func (l *leftOut) of(v *view.View, change thinkingChange, model string) []policy.Edit {
+	if len(change.left)+len(change.back) == 0 {
+		return nil
+	}
 	if model != l.model || l.clear == "" {
 		l.model = model
 		l.clear = "the server leaves the thinking of earlier turns out for " + model
@@ -44,11 +72,10 @@ func (l *leftOut) of(v *view.View, m int, model string) []policy.Edit {
 			l.edits = append(l.edits, policy.Edit{Kind: kind, Trigger: triggerAuto, Target: target, Reason: reason})
 		}
 	}
-	left, back := l.Request(m, model)
-	for _, target := range left {
+	for _, target := range change.left {
 		add(policy.KindServerClear, target, l.clear)
 	}
-	for _, target := range back {
+	for _, target := range change.back {
 		if _, out := v.PayloadReplacement(target); out {
 			add(policy.KindServerKeep, target, l.keep)
 		}
@@ -63,7 +90,11 @@ func (e *engine) leaveOut(k int) {
 		return
 	}
 	m := e.conv.Requests[k].Message
-	edits := e.thinking.of(e.view, m, cmp.Or(e.opt.Model, e.conv.Messages[m].Model()))
+	model := cmp.Or(e.opt.Model, e.conv.Messages[m].Model())
+	edits := e.thinking.of(e.view, e.thinking.change(k, m, model), model)
+	if len(edits) == 0 {
+		return
+	}
 	if e.r.asksAgain && turnEnded(e.conv, k) {
 		for i := range edits {
 			edits[i].Warm = edits[i].Kind == policy.KindServerClear

@@ -10,6 +10,7 @@ type track interface {
 	recorded(act recordedAct)      // the client recorded an act here
 	join(m int)                    // message m joins
 	request(k int)                 // request k (0-based) is about to be made
+	responds() bool                // respond is to be called
 	respond(k int)                 // response k and all its tool results have joined
 	turnEnd(next int, final bool)  // the agent has stopped; next is the 0-based request to come
 	manual(boundary int, next int) // the user runs a compaction
@@ -19,7 +20,7 @@ type track interface {
 // walk calls the track for a whole conversation: messages join one by one, a request is made before each response, a
 // turn ends before each typed prompt that was not queued, and at the end.
 func walk(conv *session.Conversation, t track) {
-	w := walker{conv: conv, t: t, responding: -1}
+	w := walker{conv: conv, t: t, responds: t.responds(), responding: -1}
 	for m := range conv.Messages {
 		w.recorded(m)
 		w.message(m)
@@ -39,6 +40,7 @@ type walker struct {
 	b, u       int               // next boundary, next microcompaction
 	s, c, r    int               // next snip, next collapse, next replacement
 	restarts   int               // next restart
+	responds   bool              // the track waits for tool results
 	responding int               // request that waits for tool results, -1: none
 	open       session.OpenCalls // its tool calls without a result yet
 	active     bool              // the agent has run since the last turn end
@@ -85,14 +87,18 @@ func (w *walker) message(m int) {
 		if w.t.request(w.next); w.t.done() {
 			return
 		}
-		w.responding, w.active = w.next, true
+		if w.active = true; w.responds {
+			w.responding = w.next
+		}
 		w.next++
 		w.open.Clear()
 	} else if msg.Class == session.ClassPrompt && !msg.Queued {
 		w.active = w.active || msg.Stopped
 		w.end(false)
 	}
-	w.t.join(m)
+	if w.t.join(m); !w.responds {
+		return
+	}
 	for b := range msg.Blocks {
 		switch bl := &msg.Blocks[b]; {
 		case response && bl.Kind == jsonl.KindToolUse:

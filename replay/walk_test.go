@@ -77,6 +77,8 @@ func (c *calls) join(m int)    { c.note("join %d", m) }
 func (c *calls) request(k int) { c.note("request %d", k) }
 func (c *calls) respond(k int) { c.note("respond %d", k) }
 
+func (c *calls) responds() bool { return true }
+
 func (c *calls) done() bool { return false }
 
 func (c *calls) turnEnd(next int, final bool) {
