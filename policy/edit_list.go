@@ -86,6 +86,14 @@ func (l EditList) Request(i int) int { return l.shared[l.edits[i].shared].reques
 // Kind is At(i).Kind, without the rest.
 func (l EditList) Kind(i int) EditKind { return l.shared[l.edits[i].shared].kind }
 
+// Stage is At(i).Stage, without the rest.
+func (l EditList) Stage(i int) string { return l.shared[l.edits[i].shared].stage }
+
+// Target is At(i).Target, without the rest.
+func (l EditList) Target(i int) Target {
+	return Target{Item: ItemID(l.edits[i].item), Block: int(l.edits[i].block)}
+}
+
 // At is edit i.
 func (l EditList) At(i int) Edit {
 	one := &l.edits[i]

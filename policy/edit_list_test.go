@@ -55,6 +55,9 @@ func TestEditList(t *testing.T) {
 		if n++; !cmp.Equal(e, want[i]) || !cmp.Equal(list.At(i), want[i]) {
 			t.Errorf("edit %d is %+v, want %+v", i, e, want[i])
 		}
+		if list.Stage(i) != e.Stage || list.Target(i) != e.Target || list.Kind(i) != e.Kind || list.Request(i) != e.Request {
+			t.Errorf("edit %d has %q, %v, %q, %d apart, and %+v as a whole", i, list.Stage(i), list.Target(i), list.Kind(i), list.Request(i), e)
+		}
 	}
 	if n != len(want) || list.Len() != n {
 		t.Errorf("%d edits, want %d", n, len(want))

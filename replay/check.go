@@ -106,9 +106,9 @@ func (e *engine) check(k int) {
 	}
 	edits := e.view.Edits().From(c.edits)
 	c.edits += edits.Len()
-	for _, ed := range edits.All() {
-		if !ed.Kind.KeepsView() && ed.Kind != policy.KindInferred {
-			c.stage = ed.Stage
+	for i := range edits.Len() {
+		if kind := edits.Kind(i); !kind.KeepsView() && kind != policy.KindInferred {
+			c.stage = edits.Stage(i)
 		}
 	}
 	for _, v := range c.view.CheckRequest() {
@@ -194,11 +194,12 @@ func (e *engine) serverSide(stage string) bool {
 }
 
 func (e *engine) stageNamed(name string) *running {
-	i := slices.IndexFunc(e.stages, func(s running) bool { return s.Definition.Name == name })
-	if i < 0 {
-		return nil
+	for i := range e.stages {
+		if e.stages[i].Definition.Name == name {
+			return &e.stages[i]
+		}
 	}
-	return &e.stages[i]
+	return nil
 }
 
 // sticky compares an edit that was just made with the stage's earlier one of the same block. next is the 0-based
@@ -217,8 +218,13 @@ func (e *engine) sticky(ed *policy.Edit, next int) {
 			say("a block that was cleared is sent again")
 		}
 	case policy.KindClear, policy.KindPersist, policy.KindTruncate:
-		was, twice := s.decided[keyOf(ed.Target)]
-		s.decided[keyOf(ed.Target)] = ed.New
+		var was *policy.Content
+		n := s.decided.get(ed.Target)
+		twice := n > 0
+		if twice {
+			was = e.view.Edits().At(int(n) - 1).New
+		}
+		s.decided.set(ed.Target, int32(e.view.Edits().Len()))
 		switch {
 		case twice && !was.Same(ed.New) && !shorter(was, ed.New) && !e.rewritten(ed):
 			say("a block that was replaced is replaced by something else")

@@ -96,7 +96,7 @@ type running struct {
 	stage         policy.Stage
 	countsHistory bool // it compares the whole prompt with a limit, and part of the history is before the file
 	when          *conditional
-	decided       map[blockKey]*policy.Content // what it replaced blocks by
+	decided       byBlock[int32] // edits of the view, from 1: the last by which it replaced a block; 0: none
 }
 
 func (e *engine) run() error {
@@ -133,7 +133,7 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 	e := &engine{
 		r: r, pol: pol, opt: opt, conv: r.Conv, fixed: -1, taken: make([]bool, len(r.Conv.Boundaries)),
 		asked: map[int]bool{}, windows: map[windowKey]int{}, limits: map[windowKey]policy.ModelLimits{},
-		events: []Event{}, pending: []int{}, cleared: clearing{view: map[blockKey]struct{}{}, payload: map[clearedBy]struct{}{}},
+		events: []Event{}, pending: []int{}, cleared: clearing{view: newByBlock[bool](r.Conv), payload: map[clearedBy]struct{}{}},
 		checks: checks{findings: []RequestFinding{}, count: map[FindingKind]int{}},
 	}
 	e.ceilings.pol, e.thinking = pol, r.newLeftOut(pol, opt.Model)
@@ -167,7 +167,7 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 			}
 			p.Open(r.programs, pol.Folder(sc.Definition.Name+"."+sc.Definition.Program))
 		}
-		e.stages = append(e.stages, running{StageConfig: sc, stage: st, when: newConditional(&sc), decided: map[blockKey]*policy.Content{}})
+		e.stages = append(e.stages, running{StageConfig: sc, stage: st, when: newConditional(&sc), decided: newByBlock[int32](r.Conv)})
 		e.moments |= sc.Definition.Moments
 	}
 	// Where the policy calls models as often as the client did, the list does not grow.

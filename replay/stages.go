@@ -332,15 +332,11 @@ func (e *engine) Reinjected(i int) []policy.Synthetic {
 
 // clearing is what edits of single blocks have cleared so far.
 type clearing struct {
-	view    map[blockKey]struct{}  // tool_results, in the model view
+	view    byBlock[bool]          // tool_results, in the model view
+	many    int                    // of view
 	payload map[clearedBy]struct{} // and in the payload only
 	tokens  int                    // removed from the payload
 }
-
-// blockKey is the target of an edit of a block.
-type blockKey struct{ item, block int32 }
-
-func keyOf(t policy.Target) blockKey { return blockKey{int32(t.Item), int32(t.Block)} }
 
 // clearedBy is a result and the stage whose payload-only edit cleared it: only that stage can undo it.
 type clearedBy struct {
@@ -352,7 +348,10 @@ type clearedBy struct {
 func (c *clearing) note(ed *policy.Edit) {
 	switch by := (clearedBy{keyOf(ed.Target), ed.Stage}); ed.Kind {
 	case policy.KindClear, policy.KindPersist:
-		c.view[by.result] = struct{}{}
+		if !c.view.get(ed.Target) {
+			c.many++
+			c.view.set(ed.Target, true)
+		}
 	case policy.KindServerClear, policy.KindCacheEdit:
 		c.payload[by] = struct{}{}
 	case policy.KindServerKeep:
@@ -364,11 +363,11 @@ func (c *clearing) note(ed *policy.Edit) {
 func (c *clearing) results() int {
 	more := map[blockKey]struct{}{}
 	for by := range c.payload {
-		if _, twice := c.view[by.result]; !twice {
+		if !c.view.get(by.result.target()) {
 			more[by.result] = struct{}{}
 		}
 	}
-	return len(c.view) + len(more)
+	return c.many + len(more)
 }
 
 // weigh counts the tokens that an edit removed from the payload.

@@ -169,9 +169,12 @@ func (s *autocompact) call(c *policy.Context) *policy.Call {
 	if s.p.Prefix == "session" {
 		limit += c.View.Tokens() - c.View.PayloadTokens() // the server drops that
 	}
-	rounds := roundWeights(c.View)
 	s.dropped = 0
-	if call.Input > limit && s.p.Retries > 0 && len(rounds) > 1 {
+	var rounds []int
+	if call.Input > limit && s.p.Retries > 0 {
+		rounds = roundWeights(c.View)
+	}
+	if len(rounds) > 1 {
 		call.Cut = &policy.Target{Item: c.View.IDs()[0]}
 	}
 	for i := 0; call.Input > limit && call.Retries < s.p.Retries && i < len(rounds)-1; call.Retries++ {

@@ -81,13 +81,15 @@ type microcompactSize struct {
 	done    map[string]struct{} // ids that were compacted
 	edits   int                 // of the view, looked at
 	anew    bool                // an edit after the last look may have changed any result
+	marked  int                 // results at the start of the list for which the last run proposed edits, and nothing else
 	seen    []int               // len(View.Results) at each request after the last look
 	stub    func(policy.View, policy.Result) policy.Content
 }
 
 func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
 	if n := c.View.Edits().Len(); n != s.edits {
-		s.edits, s.anew, s.seen = n, true, s.seen[:0]
+		s.follow(c.View.Edits().From(s.edits))
+		s.edits, s.marked, s.seen = n, 0, s.seen[:0]
 	}
 	s.seen = append(s.seen, len(c.View.Results()))
 	if s.p.State == "recorded" {
@@ -114,7 +116,25 @@ func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
 		return nil, nil
 	}
 	reason := fmt.Sprintf("last usage %d >= warning %d; %d of %d estimated tokens of results saved", gate, warning, saved, total)
-	return s.clear(c, list[:marked], reason)
+	edits, err := s.clear(c, list[:marked], reason)
+	if len(edits) == marked {
+		s.marked = marked
+	}
+	return edits, err
+}
+
+// follow notes edits since the last look. Those that it proposed itself take what they compact off the list.
+func (s *microcompactSize) follow(edits policy.EditList) {
+	own := edits.Len() == s.marked
+	for i := 0; own && i < edits.Len(); i++ {
+		kind := edits.Kind(i)
+		own = (kind == policy.KindPersist || kind == policy.KindClear) && edits.Target(i) == s.results.list[i].Target
+	}
+	if own {
+		s.results.remove(func(r policy.Result) bool { return s.isDone(r.ID) })
+	} else {
+		s.anew = true
+	}
 }
 
 // list returns the results that were not compacted. Most requests end at the gate and need none.

@@ -29,12 +29,19 @@ type compactableAt struct {
 // their calls, as the client lists them.
 type compactables struct {
 	list  []compactableAt
-	epoch int // of the view
-	seen  int // results of this epoch that were looked at
+	epoch int  // of the view
+	seen  int  // results of this epoch that were looked at
+	mixed bool // some left the list since it was put in order
 }
 
 // restart empties the list: the next follow lists the whole view.
 func (l *compactables) restart(v policy.View) { *l = compactables{list: l.list[:0], epoch: v.Epoch()} }
+
+// remove takes results off the list that are not wanted any more: it is as it would be if it were made again.
+func (l *compactables) remove(gone func(policy.Result) bool) {
+	l.list = slices.DeleteFunc(l.list, func(r compactableAt) bool { return gone(r.Result) })
+	l.mixed = true
+}
 
 // follow adds the wanted results of these tools that joined since the last call, of the first n of the view.
 func (l *compactables) follow(v policy.View, n int, tools []string, wanted func(policy.Result) bool) {
@@ -42,6 +49,9 @@ func (l *compactables) follow(v policy.View, n int, tools []string, wanted func(
 		l.restart(v)
 	}
 	results, from := v.Results(), len(l.list)
+	if l.mixed {
+		from, l.mixed = 0, false
+	}
 	for ; l.seen < n; l.seen++ {
 		if r := results[l.seen]; r.State != policy.ResultGone && measure.Matches(tools, r.Tool, r.Alike) && wanted(r) {
 			m, b, _ := v.Conversation().Answers(v.Raw(r.Target))
