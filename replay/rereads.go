@@ -2,7 +2,6 @@ package replay
 
 import (
 	"encoding/json"
-	"maps"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -19,17 +18,21 @@ type Rereads struct {
 	Carried int `json:"carried"` // tokens times the requests after: the most that they add to what is sent
 }
 
+// readFile is a file that was read.
+type readFile struct{ first, again int } // boundaries before its first Read, and before the last one that counts
+
 // Rereads looks for files that were read again because of the recorded compactions.
 func (r *Record) Rereads() (list Rereads, err error) {
 	conv := r.Conv
 	if len(conv.Boundaries) == 0 {
 		return list, nil
 	}
-	seen, before, pending := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	var buf []byte
+	files, pending := map[string]*readFile{}, map[string]bool{}
 	boundary, since, request := 0, 0, 0 // the next boundary; requests since the last one, and all
 	for m := range conv.Messages {
 		for ; boundary < len(conv.Boundaries) && conv.Boundaries[boundary].Before <= m; boundary++ {
-			before, since = maps.Clone(seen), request
+			since = request
 		}
 		msg := &conv.Messages[m]
 		if request < len(conv.Requests) && conv.Requests[request].Message == m {
@@ -39,19 +42,29 @@ func (r *Record) Rereads() (list Rereads, err error) {
 			switch bl := &msg.Blocks[i]; {
 			case msg.RecordOnly:
 			case bl.Kind == jsonl.KindToolUse && conv.Alike(bl.Name()) == "Read":
-				input, err := conv.Raw(m, i)
-				if err != nil {
+				if buf, err = conv.RawTo(buf, m, i); err != nil {
 					return list, err
 				}
-				var in session.FileInput
-				if json.Unmarshal(conv.AlikeInput(bl.Name(), input), &in) != nil || in.FilePath == "" {
+				input := conv.AlikeInput(bl.Name(), buf)
+				path, ok := session.ReadPath(input)
+				if !ok {
+					var in session.FileInput
+					if json.Unmarshal(input, &in) != nil {
+						continue
+					}
+					path = []byte(in.FilePath)
+				}
+				if len(path) == 0 {
 					continue
 				}
-				if before[in.FilePath] && request-since <= soonAfter {
-					delete(before, in.FilePath)
+				f := files[string(path)]
+				switch {
+				case f == nil:
+					files[string(path)] = &readFile{first: boundary}
+				case f.first < boundary && f.again < boundary && request-since <= soonAfter:
+					f.again = boundary
 					pending[bl.ID()] = true
 				}
-				seen[in.FilePath] = true
 			case bl.Kind == jsonl.KindToolResult && pending[bl.ID()]:
 				delete(pending, bl.ID())
 				n := r.Cal.Block(m, i)

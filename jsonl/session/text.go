@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/scan"
 )
 
 // UnchangedFile starts the result of a Read whose content is that of an earlier one.
@@ -60,6 +61,30 @@ type FileEdit struct {
 	Old string `json:"old_string"`
 	New string `json:"new_string"`
 	All bool   `json:"replace_all"`
+}
+
+// ReadPath is the file of an input that names it as FileInput does, and a range of lines, and nothing else. Most inputs
+// of a Read do.
+func ReadPath(input []byte) (path []byte, ok bool) {
+	if len(input) == 0 || input[0] != '{' {
+		return nil, false
+	}
+	m := scan.Object(input, 0, 0)
+	for m.Next() {
+		from := m.At
+		m.At, m.Code = scan.Value(input, from, m.Depth())
+		switch name, _ := m.Key(); {
+		case m.Code != scan.OK:
+			return nil, false
+		case string(name) == "file_path":
+			if path, ok = jsonl.UnquoteTo(nil, input[from:m.At]); !ok {
+				return nil, false
+			}
+		case string(name) != "offset" && string(name) != "limit":
+			return nil, false
+		}
+	}
+	return path, m.Code == scan.OK && m.At == len(input)
 }
 
 // Path is the file, as the call names it.
@@ -187,6 +212,12 @@ func (conv *Conversation) Answers(bl *Block) (message, block int, ok bool) {
 func (conv *Conversation) Raw(message, block int) ([]byte, error) {
 	bl := &conv.Messages[message].Blocks[block]
 	return conv.readAgain(bl, bl.Value())
+}
+
+// RawTo is Raw, which may overwrite buf and return a part of it.
+func (conv *Conversation) RawTo(buf []byte, message, block int) ([]byte, error) {
+	bl := &conv.Messages[message].Blocks[block]
+	return conv.readWith(func() ([]byte, error) { return conv.Source.ReadSpanTo(buf, bl.Value()) }, bl, bl.Value())
 }
 
 // BlockJSON reads a block as recorded, with every member; nil for one that is on no line.
