@@ -137,7 +137,7 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 		checks: checks{findings: []RequestFinding{}, count: map[FindingKind]int{}},
 	}
 	e.ceilings.pol, e.thinking = pol, r.newLeftOut(pol, opt.Model)
-	e.cache = newCaching(opt.Cache.caching(pol), r.table(opt), r.kind, asksForHour(r.Conv))
+	e.cache = newCaching(opt.Cache.caching(pol), r.table(opt), r.kind, r.hour)
 	client, err := e.weighBy(opt.Counter)
 	if err != nil {
 		return nil, err

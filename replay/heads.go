@@ -13,7 +13,7 @@ import (
 // in the cache. All replays of the conversation have the same heads.
 func (r *Record) heads() steady[cache.Head] {
 	l := headLearner{r: r, conv: r.Conv, rebuilt: map[int]bool{}, life: cache.Short.Duration()}
-	if l.long = asksForHour(l.conv); l.long {
+	if l.long = r.hour; l.long {
 		l.life = cache.Long.Duration()
 	}
 	for i := range l.conv.Boundaries {

@@ -50,6 +50,7 @@ type Record struct {
 	tail      steady[tail]                   // of each request (tails)
 	thinking  []thinkingChange               // by the models of the record, in order of requests
 	differ    []int32                        // requests (0-based) that are not like the one before (differing)
+	hour      bool                           // see asksForHour
 	asksAgain bool                           // the client sends a request after each turn that no line holds
 	fit       *Fit                           // nil: the window is by model and client
 	release   *policy.Policy                 // that recorded it; nil: not known
@@ -189,7 +190,7 @@ func NewRecordWith(conv *session.Conversation, opt RecordOptions) (*Record, erro
 func (r *Record) follow() error {
 	r.results = sync.OnceValue(r.weighResults)
 	n := len(r.Conv.Requests)
-	r.thinking = nil
+	r.thinking, r.hour = nil, asksForHour(r.Conv)
 	r.context, r.weight, r.overhead = make([]int, 0, n), make([]int, 0, n), make([]int, 0, n)
 	t := &recordTrack{
 		r: r, view: view.New(r.Conv, r.Cal, nil), pending: -1, drops: r.Cal.Drops, folded: map[int]policy.ItemID{}, inferred: map[policy.Target]bool{},

@@ -198,14 +198,9 @@ func (conv *Conversation) ToolUse(id string) (message, block int, ok bool) {
 	return int(u.message), int(u.block), true
 }
 
-// Answers is the place of the call that a tool_result answers: ToolUse of its id.
-func (conv *Conversation) Answers(bl *Block) (message, block int, ok bool) {
-	if bl.use == 0 {
-		return 0, 0, false
-	}
-	u := conv.calls[bl.use-1]
-	return int(u.message), int(u.block), true
-}
+// CallNumber is the number, from 1, of the call that a block's id names: of the conversation's calls in their order, each
+// id once. It is 0 where there is none. The block has to be one of this conversation.
+func (conv *Conversation) CallNumber(bl *Block) int { return int(bl.use) }
 
 // Raw reads the JSON value that a block's lengths measure: a string literal, the content array of a tool_result, the
 // input of a tool_use.

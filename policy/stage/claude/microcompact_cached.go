@@ -79,7 +79,7 @@ func (s *microcompactCached) Run(c *policy.Context) ([]policy.Edit, error) {
 	case left || changed:
 		s.prune(v, left)
 	}
-	s.live.follow(v, len(v.Results()), s.p.Tools, func(r policy.Result) bool { return shown(v, r.Target) })
+	s.live.follow(v, len(v.Results()), s.p.Tools, func(r *compactableAt) bool { return shown(v, r.Target) })
 	if cold {
 		return edits, nil
 	}

@@ -71,18 +71,18 @@ func defaultMicrocompactSize() *MicrocompactSize {
 }
 
 func newMicrocompactSize(p *MicrocompactSize) policy.Stage {
-	return &microcompactSize{p: *p, done: map[string]struct{}{}}
+	return &microcompactSize{p: *p, done: compacted{ids: map[string]struct{}{}}}
 }
 
 // microcompactSize reproduces the microcompact by size of Claude Code 2.1.19.
 type microcompactSize struct {
 	p       MicrocompactSize
-	results compactables        // not compacted yet, as of the last request that asked for them
-	done    map[string]struct{} // ids that were compacted
-	edits   int                 // of the view, looked at
-	anew    bool                // an edit after the last look may have changed any result
-	marked  int                 // results at the start of the list for which the last run proposed edits, and nothing else
-	seen    []int               // len(View.Results) at each request after the last look
+	results compactables // not compacted yet, as of the last request that asked for them
+	done    compacted
+	edits   int   // of the view, looked at
+	anew    bool  // an edit after the last look may have changed any result
+	marked  int   // results at the start of the list for which the last run proposed edits, and nothing else
+	seen    []int // len(View.Results) at each request after the last look
 	stub    func(policy.View, policy.Result) policy.Content
 }
 
@@ -131,7 +131,7 @@ func (s *microcompactSize) follow(edits policy.EditList) {
 		own = (kind == policy.KindPersist || kind == policy.KindClear) && edits.Target(i) == s.results.list[i].Target
 	}
 	if own {
-		s.results.remove(func(r policy.Result) bool { return s.isDone(r.ID) })
+		s.results.remove(s.done.has)
 	} else {
 		s.anew = true
 	}
@@ -144,7 +144,7 @@ func (s *microcompactSize) list(v policy.View) []compactableAt {
 		s.anew = false
 	}
 	for _, n := range s.seen {
-		s.results.follow(v, n, s.p.Tools, func(r policy.Result) bool { return !s.isDone(r.ID) })
+		s.results.follow(v, n, s.p.Tools, func(r *compactableAt) bool { return !s.done.has(r) })
 	}
 	s.seen = s.seen[:0]
 	return s.results.list
@@ -167,9 +167,29 @@ func (s *microcompactSize) recorded(c *policy.Context) (edits []policy.Edit, her
 	return edits, here, nil
 }
 
-func (s *microcompactSize) isDone(id string) bool {
-	_, ok := s.done[id]
+// compacted is what was compacted.
+type compacted struct {
+	calls []bool              // by number: all results of a call
+	ids   map[string]struct{} // of results of no known call, and of messages
+}
+
+func (c *compacted) has(r *compactableAt) bool {
+	if r.call > 0 {
+		return r.call < len(c.calls) && c.calls[r.call]
+	}
+	_, ok := c.ids[r.ID]
 	return ok
+}
+
+func (c *compacted) add(r *compactableAt) {
+	if r.call == 0 {
+		c.ids[r.ID] = struct{}{}
+		return
+	}
+	if more := r.call + 1 - len(c.calls); more > 0 {
+		c.calls = append(c.calls, make([]bool, more)...)
+	}
+	c.calls[r.call] = true
 }
 
 func tokensOf(list []compactableAt) (tokens int) {
@@ -188,8 +208,9 @@ func (s *microcompactSize) clear(c *policy.Context, marks []compactableAt, reaso
 	if s.stub == nil {
 		s.stub = microcompaction{}.Stubs(c.Conv)
 	}
-	for _, r := range marks {
-		s.done[r.ID] = struct{}{}
+	for i := range marks {
+		r := &marks[i]
+		s.done.add(r)
 		e := policy.Edit{Kind: policy.KindPersist, Trigger: "auto", Target: r.Target, Reason: reason, Detail: detail}
 		switch skip, err := (microcompaction{}).Leaves(c.View, c.Texts, r.Target); {
 		case err != nil:
@@ -207,10 +228,13 @@ func (s *microcompactSize) clear(c *policy.Context, marks []compactableAt, reaso
 	}
 	for id := range c.View.Items {
 		m := c.View.Message(id)
-		if m == nil || m.Attachment() != "memory" || s.isDone(m.UUID()) {
+		if m == nil || m.Attachment() != "memory" {
 			continue
 		}
-		s.done[m.UUID()] = struct{}{}
+		if _, done := s.done.ids[m.UUID()]; done {
+			continue
+		}
+		s.done.ids[m.UUID()] = struct{}{}
 		detail["cleared_attachments"]++
 		edits = append(edits, policy.Edit{Kind: policy.KindRemove, Trigger: "auto", Items: []policy.ItemID{id}, Reason: "memory attachments go with a microcompaction"})
 	}

@@ -52,7 +52,7 @@ type microcompactTime struct {
 }
 
 func (s *microcompactTime) Run(c *policy.Context) ([]policy.Edit, error) {
-	s.pending.follow(c.View, len(c.View.Results()), s.p.Tools, func(r policy.Result) bool { return !s.cleared[r.ID] })
+	s.pending.follow(c.View, len(c.View.Results()), s.p.Tools, func(r *compactableAt) bool { return !s.cleared[r.ID] })
 	last := lastAnswer(c.View)
 	gap := c.Now.Sub(last)
 	if c.Agent != "" || c.Now.IsZero() || last.IsZero() || gap <= s.p.Gap {

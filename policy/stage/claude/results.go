@@ -20,9 +20,9 @@ func compactable() []string {
 // compactableAt is a compactable tool result.
 type compactableAt struct {
 	policy.Result
-	index  int                // in View.Results
-	tokens int                // the client's estimate when it was listed
-	call   session.BlockPlace // that it answers; zero: unknown
+	index  int // in View.Results
+	tokens int // the client's estimate when it was listed
+	call   int // number of the call that it answers; 0: unknown
 }
 
 // compactables lists compactable tool results of a view, oldest first. Results that join together are in the order of
@@ -38,13 +38,18 @@ type compactables struct {
 func (l *compactables) restart(v policy.View) { *l = compactables{list: l.list[:0], epoch: v.Epoch()} }
 
 // remove takes results off the list that are not wanted any more: it is as it would be if it were made again.
-func (l *compactables) remove(gone func(policy.Result) bool) {
-	l.list = slices.DeleteFunc(l.list, func(r compactableAt) bool { return gone(r.Result) })
-	l.mixed = true
+func (l *compactables) remove(gone func(*compactableAt) bool) {
+	kept := l.list[:0]
+	for i := range l.list {
+		if r := &l.list[i]; !gone(r) {
+			kept = append(kept, *r)
+		}
+	}
+	l.list, l.mixed = kept, true
 }
 
 // follow adds the wanted results of these tools that joined since the last call, of the first n of the view.
-func (l *compactables) follow(v policy.View, n int, tools []string, wanted func(policy.Result) bool) {
+func (l *compactables) follow(v policy.View, n int, tools []string, wanted func(*compactableAt) bool) {
 	if v.Epoch() != l.epoch {
 		l.restart(v)
 	}
@@ -53,13 +58,20 @@ func (l *compactables) follow(v policy.View, n int, tools []string, wanted func(
 		from, l.mixed = 0, false
 	}
 	for ; l.seen < n; l.seen++ {
-		if r := results[l.seen]; r.State != policy.ResultGone && measure.Matches(tools, r.Tool, r.Alike) && wanted(r) {
-			m, b, _ := v.Conversation().Answers(v.Raw(r.Target))
-			l.list = append(l.list, compactableAt{r, l.seen, resultEstimate(v, r.Target), session.BlockPlace{Message: m, Block: b}})
+		r := &results[l.seen]
+		if r.State == policy.ResultGone || !measure.Matches(tools, r.Tool, r.Alike) {
+			continue
+		}
+		n := len(l.list)
+		l.list = append(l.list, compactableAt{Result: *r, index: l.seen, call: v.Conversation().CallNumber(v.Raw(r.Target))})
+		if at := &l.list[n]; wanted(at) {
+			at.tokens = resultEstimate(v, r.Target)
+		} else {
+			l.list = l.list[:n]
 		}
 	}
 	called := func(a, b compactableAt) int {
-		return cmp.Or(cmp.Compare(a.call.Message, b.call.Message), cmp.Compare(a.call.Block, b.call.Block))
+		return cmp.Compare(a.call, b.call)
 	}
 	if list := l.list[from:]; !slices.IsSortedFunc(list, called) {
 		slices.SortStableFunc(list, called)
