@@ -29,9 +29,9 @@ func (ld *loader) account() {
 	for i := range int32(ld.nodes.len()) {
 		n := ld.node(i)
 		switch {
-		case n.used:
+		case n.is(lineUsed):
 			ld.lines.Used++
-		case n.apiError:
+		case n.is(lineAPIError):
 			ld.aside(int(n.line), AsideAPIError)
 		case n.kind == nodeProgress:
 			ld.aside(int(n.line), "progress")

@@ -13,8 +13,8 @@ type chain struct {
 	ld       *loader
 	id       int32           // the conversation's number
 	order    []int32         // its lines, in file order
-	groups   []group         // of assistant lines
-	groupAt  map[int32]int32 // group -> index into groups
+	groups   []group         // of assistant lines, by number
+	lastAt   int             // index into groups, looked at last
 	path     []int32         // root to leaf
 	home     map[int32]int32 // group -> an earlier group on the path with the same message.id
 	calls    []toolCall
@@ -33,20 +33,16 @@ func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation 
 	ld.convs++
 	groups, calls := ld.count(order)
 	c := &chain{
-		ld: ld, id: ld.convs, order: order, groups: make([]group, 0, groups), groupAt: make(map[int32]int32, groups), home: map[int32]int32{}, calls: make([]toolCall, 0, calls),
+		ld: ld, id: ld.convs, order: order, groups: make([]group, 0, groups), home: map[int32]int32{}, calls: make([]toolCall, 0, calls),
 		conv: &Conversation{Path: ld.path, Agent: agent, Source: ld.src},
 	}
+	c.findGroups()
 	for k, i := range order {
 		n := ld.node(i)
 		n.conv = c.id
 		switch n.kind {
 		case nodeAssistant:
-			at, ok := c.groupAt[n.group]
-			if !ok {
-				at = int32(len(c.groups))
-				c.groupAt[n.group], c.groups = at, append(c.groups, group{})
-			}
-			c.add(&c.groups[at].lines, k)
+			c.add(&c.group(n.group).lines, k)
 		case nodeUser:
 			for _, bl := range blocksOf(c.ld.blocks(i), jsonl.KindToolResult) {
 				if bl.ID() == "" {
@@ -74,16 +70,16 @@ func (c *chain) expected() int {
 	n, group := 2, int32(-1)
 	for _, i := range c.order {
 		switch line := c.ld.node(i); {
-		case line.kind == nodeAssistant && line.onPath:
+		case line.kind == nodeAssistant && line.is(lineOnPath):
 			if line.group != group {
 				n, group = n+1, line.group
 			}
-		case line.kind == nodeUser && !line.onPath:
+		case line.kind == nodeUser && !line.is(lineOnPath):
 			for range blocksOf(c.ld.blocks(i), jsonl.KindToolResult) {
 				n++
 				break
 			}
-		case line.kind.message() && line.onPath:
+		case line.kind.message() && line.is(lineOnPath):
 			n++
 		}
 	}
@@ -92,16 +88,36 @@ func (c *chain) expected() int {
 
 // group is the lines of a message.
 type group struct {
-	lines lineList
-	said  bool // it is emitted
+	number int32
+	lines  lineList
+	said   bool // it is emitted
+}
+
+// findGroups sets the groups of the conversation's lines.
+func (c *chain) findGroups() {
+	for _, i := range c.order {
+		if n := c.ld.node(i); n.kind == nodeAssistant && (len(c.groups) == 0 || c.groups[len(c.groups)-1].number != n.group) {
+			c.groups = append(c.groups, group{number: n.group})
+		}
+	}
+	slices.SortFunc(c.groups, func(a, b group) int { return cmp.Compare(a.number, b.number) })
+	c.groups = slices.CompactFunc(c.groups, func(a, b group) bool { return a.number == b.number })
 }
 
 // group is the one of a number, which has no lines if it is another conversation's.
 func (c *chain) group(number int32) *group {
-	if at, ok := c.groupAt[number]; ok {
-		return &c.groups[at]
+	for at := c.lastAt; at < min(c.lastAt+2, len(c.groups)); at++ { // the same again, or the next
+		if c.groups[at].number == number {
+			c.lastAt = at
+			return &c.groups[at]
+		}
 	}
-	return &group{}
+	at, ok := slices.BinarySearchFunc(c.groups, number, func(g group, number int32) int { return cmp.Compare(g.number, number) })
+	if !ok {
+		return &group{}
+	}
+	c.lastAt = at
+	return &c.groups[at]
 }
 
 // toolCall is what a conversation has of one tool_use id.
@@ -186,7 +202,7 @@ func (c *chain) addLine(l *lineList, i int32) {
 func (c *chain) in(i int32) bool { return c.ld.node(i).conv == c.id }
 
 // onPath reports whether a line is on the path from root to leaf.
-func (c *chain) onPath(i int32) bool { return c.ld.node(i).onPath && c.in(i) }
+func (c *chain) onPath(i int32) bool { return c.ld.node(i).is(lineOnPath) && c.in(i) }
 
 // byLine is the index of the message of a line.
 func (c *chain) byLine(i int32) (message int, ok bool) {
@@ -292,16 +308,17 @@ func (c *chain) assistant(group int32) {
 	c.parts, c.lines = c.parts[:0], c.lines[:0]
 	for _, i := range c.linesIn(&of.lines) {
 		n := c.ld.node(i)
-		if n.apiError {
+		if n.is(lineAPIError) {
 			continue
 		}
 		blocks := c.fresh(i)
 		if len(blocks) == 0 && n.blocks.n > 0 {
 			continue
 		}
-		n.emitted, n.used, n.at = true, true, int32(len(c.conv.Messages)+1)
+		n.mark(lineEmitted | lineUsed)
+		n.at = int32(len(c.conv.Messages) + 1)
 		if len(c.parts) == 0 {
-			m = Message{Role: Assistant, Class: ClassResponse, NoRequest: n.noRequest, Line: n.line, origin: c.origin(c.ld.env(n).version)}
+			m = Message{Role: Assistant, Class: ClassResponse, NoRequest: n.is(lineNoRequest), Line: n.line, origin: c.origin(c.ld.env(n).version)}
 			m.time, m.timeRest = n.time, n.timeRest
 			whole.id, speech = c.ld.reply(n).id, voice{model: c.ld.reply(n).voice.model, window: c.ld.windowAt(i)}
 		}
@@ -317,7 +334,7 @@ func (c *chain) assistant(group int32) {
 	}
 	of.said = true
 	if c.in(group) {
-		c.ld.node(group).emitted = true
+		c.ld.node(group).mark(lineEmitted)
 	}
 	if len(c.parts) == 0 {
 		return
@@ -338,14 +355,14 @@ func (c *chain) assistant(group int32) {
 
 func (c *chain) user(i int32) {
 	n := c.ld.node(i)
-	if n.emitted {
+	if n.is(lineEmitted) {
 		return
 	}
 	blocks := c.fresh(i)
 	if len(blocks) == 0 && n.blocks.n > 0 {
 		return
 	}
-	n.emitted, n.used = true, true
+	n.mark(lineEmitted | lineUsed)
 	if c.goesWithPrompt(n) {
 		n.at = int32(len(c.conv.Messages))
 		m := &c.conv.Messages[len(c.conv.Messages)-1]
@@ -371,8 +388,8 @@ func (c *chain) user(i int32) {
 		c.after = nil
 	}
 	if m.Class == ClassPrompt {
-		m.Stopped = n.stopped
-		m.Queued = n.queued || n.kind == nodeAttachment || !n.begins && !c.turnOver && !n.submitted && !c.ld.lostParent(n) && c.midRun()
+		m.Stopped = n.is(lineStopped)
+		m.Queued = n.is(lineQueued) || n.kind == nodeAttachment || !n.is(lineBegins) && !c.turnOver && !n.is(lineSubmitted) && !c.ld.lostParent(n) && c.midRun()
 	}
 	c.turnOver = false
 	n.at = int32(at + 1)
@@ -445,7 +462,7 @@ func (c *chain) finish() {
 		conv.Micro[k].Request = conv.requestAfter(conv.Micro[k].Before)
 	}
 	for _, i := range c.order {
-		if n := c.ld.node(i); (n.kind == nodeUser || n.kind == nodeAssistant) && !n.apiError && !n.emitted {
+		if n := c.ld.node(i); (n.kind == nodeUser || n.kind == nodeAssistant) && !n.is(lineAPIError|lineEmitted) {
 			conv.Abandoned++
 		}
 		conv.SessionID = cmp.Or(conv.SessionID, c.ld.env(c.ld.node(i)).sessionID)

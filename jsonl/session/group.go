@@ -120,7 +120,7 @@ func (c *chain) unite() {
 	}
 	for _, g := range groups {
 		for _, k := range c.linesIn(&c.group(g).lines) {
-			if c.ld.node(k).apiError {
+			if c.ld.node(k).is(lineAPIError) {
 				continue
 			}
 			for _, bl := range blocksOf(c.ld.blocks(k), jsonl.KindToolUse) {
@@ -177,7 +177,7 @@ func (c *chain) content(i int32) string {
 func (ld *loader) ownAgent(main []int32) string {
 	for _, i := range main {
 		if n := ld.node(i); n.kind.message() {
-			if n.sidechain {
+			if n.is(lineSidechain) {
 				return ld.env(n).agent
 			}
 			return ""
@@ -197,14 +197,14 @@ func (ld *loader) split() (main []int32, sides []side) {
 	all := true
 	for i := range int32(ld.nodes.len()) {
 		n := ld.node(i)
-		all = all && (!n.kind.message() || n.sidechain)
+		all = all && (!n.kind.message() || n.is(lineSidechain))
 	}
 	at := map[string]int{}
 	main = make([]int32, 0, ld.nodes.len())
 	var roots []int32
 	for i := range int32(ld.nodes.len()) {
 		n := ld.node(i)
-		if all || !n.sidechain {
+		if all || !n.is(lineSidechain) {
 			main = append(main, i)
 			continue
 		}
@@ -212,7 +212,7 @@ func (ld *loader) split() (main []int32, sides []side) {
 		if key == "" {
 			if roots == nil { // the topmost sidechain line above each
 				roots = ld.resolve(func(i int32) (next, result int32) {
-					if p := ld.node(i).parent; p >= 0 && ld.node(p).sidechain {
+					if p := ld.node(i).parent; p >= 0 && ld.node(p).is(lineSidechain) {
 						return p, i
 					}
 					return -1, i

@@ -320,8 +320,10 @@ func (ld *loader) add(e *jsonl.Entry) {
 	n := ld.node(ld.nodes.add(node{
 		envelope: ld.envelopes.place(envelope{version: e.Version, agent: e.AgentID, sessionID: e.SessionID, cwd: e.CWD}), line: int32(e.Line),
 		parent: -1, child: -1, next: -1, group: -1,
-		submitted: submitted, rootless: !e.HasParent, sidechain: e.IsSidechain,
 	}))
+	n.markIf(submitted, lineSubmitted)
+	n.markIf(!e.HasParent, lineRootless)
+	n.markIf(e.IsSidechain, lineSidechain)
 	n.time, n.timeRest = ticks(e.Time)
 	ld.addParent(n, e)
 	ld.last = uuid
@@ -416,7 +418,8 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	if m.OddUsage != "" && n.kind == nodeAssistant {
 		ld.warn(CodeUsage, e.Line, "the recorded usage is not used: %s", m.OddUsage)
 	}
-	n.apiError, n.noRequest = e.IsAPIError, e.NoRequest
+	n.markIf(e.IsAPIError, lineAPIError)
+	n.markIf(e.NoRequest, lineNoRequest)
 	blocks := ld.newBlocks(n, len(m.Content))
 	for i := range blocks {
 		m.Content[i].Parts = slices.Clone(m.Content[i].Parts)
@@ -431,11 +434,14 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 		n.class = classify(e)
 		switch e.RecordedTurn {
 		case foreign.TurnQueued:
-			n.class, n.queued = ClassPrompt, true
+			n.class = ClassPrompt
+			n.mark(lineQueued)
 		case foreign.TurnBegins:
-			n.class, n.begins = ClassPrompt, true
+			n.class = ClassPrompt
+			n.mark(lineBegins)
 		case foreign.TurnStopped:
-			n.class, n.begins, n.stopped = ClassPrompt, true, true
+			n.class = ClassPrompt
+			n.mark(lineBegins | lineStopped)
 		}
 	}
 	head := m.Head[:min(len(m.Head), mostHead)]

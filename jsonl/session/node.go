@@ -27,19 +27,35 @@ type node struct {
 	kind     nodeKind
 	class    Class
 	opening  opening
+	marks    nodeMarks
+}
 
-	submitted bool // a file-history-snapshot is right before the line: the user submitted it
-	rootless  bool // the line has no parentUuid, not even null
-	sidechain bool
-	apiError  bool
-	noRequest bool // a response for which no request of this session is counted
-	queued    bool // a prompt of which the line says that it was queued
-	begins    bool // a prompt of which the line says that it begins a turn
-	stopped   bool // and that the agent had run and stopped before it
+// nodeMarks are what is so of a line.
+type nodeMarks uint16
 
-	onPath  bool // on the path from root to leaf of its conversation
-	emitted bool // part of a message
-	used    bool // part of a conversation or of its record
+const (
+	lineSubmitted nodeMarks = 1 << iota // a file-history-snapshot is right before it: the user submitted it
+	lineRootless                        // it has no parentUuid, not even null
+	lineSidechain
+	lineAPIError
+	lineNoRequest // a response for which no request of this session is counted
+	lineQueued    // a prompt of which the line says that it was queued
+	lineBegins    // a prompt of which the line says that it begins a turn
+	lineStopped   // and that the agent had run and stopped before it
+	lineOnPath    // on the path from root to leaf of its conversation
+	lineEmitted   // part of a message
+	lineUsed      // part of a conversation or of its record
+)
+
+// is reports whether one of some marks is set.
+func (n *node) is(marks nodeMarks) bool { return n.marks&marks != 0 }
+
+func (n *node) mark(marks nodeMarks) { n.marks |= marks }
+
+func (n *node) markIf(so bool, marks nodeMarks) {
+	if so {
+		n.mark(marks)
+	}
 }
 
 // envelope holds fields that consecutive lines share.

@@ -5,7 +5,7 @@ import "sort"
 // boundary records a compact_boundary line on the path.
 func (c *chain) boundary(i int32) {
 	n := c.ld.node(i)
-	n.used = true
+	n.mark(lineUsed)
 	if len(c.conv.Messages) == 0 {
 		return // what was compacted is in no line: the summary is all the history there is
 	}
@@ -103,7 +103,7 @@ func (c *chain) preserved(m *compactMeta) []int {
 
 func (c *chain) microcompaction(i int32) {
 	n := c.ld.node(i)
-	n.used = true
+	n.mark(lineUsed)
 	micro := c.ld.rare(n).micro
 	c.conv.Micro = append(c.conv.Micro, Microcompaction{
 		UUID: c.ld.uuids.text(i), Line: int(n.line), Trigger: micro.Trigger, PreTokens: micro.PreTokens, TokensSaved: micro.TokensSaved,

@@ -84,7 +84,7 @@ func (c *chain) answer(bl *Block, group int32) int32 {
 	best := int32(-1)
 	rank := -1
 	for _, r := range c.linesIn(&c.tool(bl).results) {
-		if c.ld.node(r).emitted {
+		if c.ld.node(r).is(lineEmitted) {
 			continue
 		}
 		n := c.ld.node(r)

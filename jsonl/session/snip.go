@@ -108,13 +108,13 @@ func (g *grafts) add(i int32) {
 		if n := g.ld.node(at); g.passed[at] || n.kind.message() && !g.ld.removed[g.ld.uuids.text(at)] && !g.belongs(at) {
 			break
 		}
-		g.ld.node(at).onPath = true
+		g.ld.node(at).mark(lineOnPath)
 		lines = append(lines, at)
 		at = g.ld.node(at).parent
 	}
 	if at >= 0 && g.in(at) && !g.onPath(at) {
 		for _, k := range lines {
-			g.ld.node(k).onPath = false
+			g.ld.node(k).marks &^= lineOnPath
 			g.passed[k] = true
 		}
 		return
@@ -140,7 +140,7 @@ func (g *grafts) after(i int32) []int32 {
 // snip records a line that lists removed messages.
 func (c *chain) snip(i int32) {
 	n := c.ld.node(i)
-	n.used = true
+	n.mark(lineUsed)
 	c.conv.Snips = append(c.conv.Snips, RecordedSnip{
 		UUID: c.ld.uuids.text(i), Line: int(n.line), Call: -1, Removed: c.ld.rare(n).removed, Time: n.when(), Version: c.ld.env(n).version, Before: len(c.conv.Messages),
 	})

@@ -19,7 +19,7 @@ func (c *chain) walk(want string) {
 	linear := !slices.ContainsFunc(c.order, func(i int32) bool { return c.ld.node(i).parent >= 0 })
 	c.path = make([]int32, 0, len(c.order))
 	for i := leaf; i >= 0; i = c.next(i, linear) {
-		c.ld.node(i).onPath = true
+		c.ld.node(i).mark(lineOnPath)
 		c.path = append(c.path, i)
 	}
 	slices.Reverse(c.path)
@@ -73,7 +73,7 @@ func (c *chain) newest() (newest, leaf int32) {
 	for k := len(c.order) - 1; k >= 0; k-- {
 		i := c.order[k]
 		n := c.ld.node(i)
-		if !n.kind.message() || n.apiError {
+		if !n.kind.message() || n.is(lineAPIError) {
 			continue
 		}
 		if newest < 0 {
@@ -120,7 +120,7 @@ func (c *chain) round(i int32) int32 {
 func (c *chain) continued() map[int32]bool {
 	on := map[int32]bool{}
 	for _, i := range c.order {
-		if n := c.ld.node(i); n.kind == nodeAssistant && n.group == i && !n.apiError {
+		if n := c.ld.node(i); n.kind == nodeAssistant && n.group == i && !n.is(lineAPIError) {
 			if g := c.round(n.parent); g >= 0 {
 				on[g] = true
 			}
@@ -137,7 +137,7 @@ func (c *chain) descend(i int32) int32 {
 		next, attached := int32(-1), true
 		for k := range c.ld.under(i) {
 			n := c.ld.node(k)
-			if !c.in(k) || !n.kind.message() || n.apiError {
+			if !c.in(k) || !n.kind.message() || n.is(lineAPIError) {
 				continue
 			}
 			if a := n.kind == nodeAttachment; next < 0 || attached && !a || attached == a && k > next {
@@ -184,7 +184,7 @@ func (c *chain) up(i int32, linear bool) int32 {
 		if id := c.ld.parentID(n); p >= 0 && !c.ld.removed[id] {
 			c.ld.warn(CodeLostParent, int(n.line), "the parent %s is not in the file: treated as following line %d", id, c.ld.node(p).line)
 		}
-	case n.rootless: // a line of a format without parents
+	case n.is(lineRootless): // a line of a format without parents
 	case n.kind == nodeUser || n.kind == nodeAssistant:
 		return -1 // a root, unlike the lines of a hook after a resume
 	}
@@ -213,7 +213,7 @@ func (c *chain) before(i int32) int32 {
 	k, _ := slices.BinarySearch(c.order, i)
 	for k--; k >= 0; k-- {
 		n := c.ld.node(c.order[k])
-		if n.kind.message() && !n.apiError && c.ld.sameSession(n, c.ld.node(i)) {
+		if n.kind.message() && !n.is(lineAPIError) && c.ld.sameSession(n, c.ld.node(i)) {
 			return c.order[k]
 		}
 	}
