@@ -244,10 +244,10 @@ func contentEstimate(c *policy.Content) int {
 func compactedHere(c *policy.Context) bool {
 	edits := c.View.Edits()
 	for i := edits.Len() - 1; i >= 0; i-- {
-		switch e := edits.At(i); {
-		case e.Request != c.Request:
+		switch {
+		case edits.Request(i) != c.Request:
 			return false
-		case e.Kind == policy.KindSummarize && e.Stage == "session_memory":
+		case edits.Kind(i) == policy.KindSummarize && edits.Stage(i) == "session_memory":
 			return true
 		}
 	}
