@@ -20,6 +20,7 @@ type RequestList struct {
 	others []otherRequest
 	names  []string // kinds and models, "main" first
 	apart  bool     // see PayloadsDiffer
+	checks requestChecks
 }
 
 // chunkRows is how many rows are read in order. The first of them is whole, each other has what differs from the one
@@ -66,6 +67,7 @@ func (l *RequestList) Add(r *Request) {
 		row[colOther] = int64(len(l.others))
 	}
 	l.apart = l.apart || r.Payload != r.Tokens
+	l.checks.add(r, l.Len())
 	uuid, _ := r.UUID.Short()
 	l.uuids = append(l.uuids, uuid)
 	l.open = row.append(l.open, &l.last)
@@ -147,6 +149,23 @@ func (l RequestList) Main() iter.Seq2[int, *Request] {
 				return
 			}
 			n++
+		}
+	}
+}
+
+// MainSizes calls yield with the payload and the model view of each main request, tokens.
+func (l RequestList) MainSizes() iter.Seq2[int, int] {
+	return func(yield func(payload, model int) bool) {
+		r := readRequest{list: &l}
+		for i := range l.Len() {
+			r.next(i)
+			payload, model := int(r.row[colPayload]), int(r.row[colPayload]+r.row[colTokens])
+			if other := r.other(); other.whole != nil {
+				payload, model = other.whole.Payload, other.whole.Tokens
+			}
+			if r.row[colKind] == 0 && !yield(payload, model) {
+				return
+			}
 		}
 	}
 }

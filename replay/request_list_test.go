@@ -109,6 +109,19 @@ func TestRequestList(t *testing.T) {
 	if n := len(slices.DeleteFunc(slices.Clone(want), func(r Request) bool { return r.Kind != "main" })); n != main {
 		t.Errorf("%d main requests of %d", main, n)
 	}
+	main = 0
+	for payload, model := range list.MainSizes() {
+		for want[main].Kind != "main" {
+			main++
+		}
+		if r := &want[main]; payload != r.Payload || model != r.Tokens {
+			t.Fatalf("request %d sends %d tokens of %d, want %d of %d", r.N, payload, model, r.Payload, r.Tokens)
+		}
+		main++
+	}
+	if rest := want[main:]; slices.ContainsFunc(rest, func(r Request) bool { return r.Kind == "main" }) {
+		t.Errorf("the sizes of %d requests are missing", len(rest))
+	}
 	asJSON(t, list, want)
 }
 

@@ -189,12 +189,17 @@ func (r *readRequest) next(i int) {
 	r.rest = r.row.next(r.rest)
 }
 
+// other is what few requests have, of the row's.
+func (r *readRequest) other() *otherRequest {
+	if k := r.row[colOther]; k > 0 {
+		return &r.list.others[k-1]
+	}
+	return &otherRequest{}
+}
+
 // read sets the request by the row: request i.
 func (r *readRequest) read(i int) {
-	row, other := &r.row, &otherRequest{}
-	if k := row[colOther]; k > 0 {
-		other = &r.list.others[k-1]
-	}
+	row, other := &r.row, r.other()
 	if other.whole != nil {
 		r.Request = *other.whole
 		return

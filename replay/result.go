@@ -210,30 +210,9 @@ func (t *Timeline) CheckValid() error {
 	if sum != t.Lines.Read {
 		return fmt.Errorf("%d lines read, %d used or set aside", t.Lines.Read, sum)
 	}
-	n, main := 1, 0
-	for i, r := range t.Requests.All() {
-		if r.N < n {
-			return fmt.Errorf("request row %d has n %d after %d", i, r.N, n)
-		}
-		n = r.N
-		if r.Kind == "main" {
-			main++
-		}
-		switch s := r.Cache.Split; {
-		case min(s.Read, s.Write5m, s.Write1h, s.Uncached) < 0 || s.Input() != r.Payload:
-			return fmt.Errorf("request %d sends %d tokens, of which the cache simulation splits %+v", r.N, r.Payload, s)
-		case r.CostUSD.Known != (r.CostParts != nil) || r.CostParts != nil && r.CostParts.Sum() != r.CostUSD:
-			return fmt.Errorf("the parts of the cost of request %d do not add up to %s: %+v", r.N, r.CostUSD, r.CostParts)
-		case min(r.Raw, r.Tokens, r.Payload, r.Overhead, r.Used, r.Output) < 0:
-			return fmt.Errorf("request %d has a figure below zero: %+v", r.N, r)
-		case r.Kind == "main" && r.N != main:
-			return fmt.Errorf("main request %d has n %d", main, r.N)
-		}
-		for _, ev := range r.Events {
-			if ev < 0 || ev >= len(t.Events) {
-				return fmt.Errorf("request %d names event %d of %d", r.N, ev, len(t.Events))
-			}
-		}
+	main, err := t.Requests.check(len(t.Events))
+	if err != nil {
+		return err
 	}
 	for i := range t.Events {
 		ev := &t.Events[i]

@@ -10,8 +10,8 @@ type mainSize struct{ payload, model int }
 
 func mainSizes(t *replay.Timeline) []mainSize {
 	list := make([]mainSize, 0, t.Requests.Len())
-	for _, r := range t.Requests.Main() {
-		list = append(list, mainSize{r.Payload, r.Tokens})
+	for payload, model := range t.Requests.MainSizes() {
+		list = append(list, mainSize{payload, model})
 	}
 	return list
 }
