@@ -9,8 +9,8 @@ type requestChecks struct {
 	err     error
 }
 
-// add checks the request that is added at an index.
-func (c *requestChecks) add(r *Request, at int) {
+// add checks the request that is added at an index. One that fits a row adds up.
+func (c *requestChecks) add(r *Request, at int, fits bool) {
 	if c.err != nil {
 		return
 	}
@@ -21,9 +21,9 @@ func (c *requestChecks) add(r *Request, at int) {
 	switch s := &r.Cache.Split; {
 	case r.N < max(c.n, 1):
 		c.err = fmt.Errorf("request row %d has n %d after %d", at, r.N, max(c.n, 1))
-	case min(s.Read, s.Write5m, s.Write1h, s.Uncached) < 0 || s.Input() != r.Payload:
+	case min(s.Read, s.Write5m, s.Write1h, s.Uncached) < 0 || !fits && s.Input() != r.Payload:
 		c.err = fmt.Errorf("request %d sends %d tokens, of which the cache simulation splits %+v", r.N, r.Payload, *s)
-	case r.CostUSD.Known != (r.CostParts != nil) || r.CostParts != nil && r.CostParts.Sum() != r.CostUSD:
+	case r.CostUSD.Known != (r.CostParts != nil) || !fits && r.CostParts != nil && r.CostParts.Sum() != r.CostUSD:
 		c.err = fmt.Errorf("the parts of the cost of request %d do not add up to %s: %+v", r.N, r.CostUSD, r.CostParts)
 	case min(r.Raw, r.Tokens, r.Payload, r.Overhead, r.Used, r.Output) < 0:
 		c.err = fmt.Errorf("request %d has a figure below zero: %+v", r.N, r)

@@ -59,7 +59,8 @@ func (l *RequestList) Add(r *Request) {
 	var row requestRow
 	var other otherRequest
 	row[colKind], row[colModel] = l.name(r.Kind), l.name(r.Model)
-	if !row.set(r, &other) {
+	fits := row.set(r, &other)
+	if l.checks.add(r, l.Len(), fits); !fits {
 		row, other = requestRow{colKind: row[colKind]}, otherRequest{whole: cloned(r)}
 	}
 	if other != (otherRequest{}) {
@@ -67,7 +68,6 @@ func (l *RequestList) Add(r *Request) {
 		row[colOther] = int64(len(l.others))
 	}
 	l.apart = l.apart || r.Payload != r.Tokens
-	l.checks.add(r, l.Len())
 	uuid, _ := r.UUID.Short()
 	l.uuids = append(l.uuids, uuid)
 	l.open = row.append(l.open, &l.last)
