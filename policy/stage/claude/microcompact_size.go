@@ -84,6 +84,8 @@ type microcompactSize struct {
 	marked  int   // results at the start of the list for which the last run proposed edits, and nothing else
 	seen    []int // len(View.Results) at each request after the last look
 	stub    func(policy.View, policy.Result) policy.Content
+
+	proposed []policy.Edit // by the last run; the next one overwrites them
 }
 
 func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
@@ -202,7 +204,7 @@ func tokensOf(list []compactableAt) (tokens int) {
 // clear makes the edits for the marked results.
 func (s *microcompactSize) clear(c *policy.Context, marks []compactableAt, reason string) (edits []policy.Edit, err error) {
 	detail := map[string]int{"pre_tokens": tokensOf(s.results.list), "tokens_saved": tokensOf(marks), "compacted_ids": len(marks)}
-	edits, stubs := make([]policy.Edit, 0, len(marks)), make([]policy.Content, 0, len(marks))
+	edits, stubs := slices.Grow(s.proposed[:0], len(marks)), make([]policy.Content, 0, len(marks))
 	text := policy.NewContent(jsonl.KindToolResult, ClearedText)
 	cleared := &text
 	if s.stub == nil {
@@ -238,6 +240,7 @@ func (s *microcompactSize) clear(c *policy.Context, marks []compactableAt, reaso
 		detail["cleared_attachments"]++
 		edits = append(edits, policy.Edit{Kind: policy.KindRemove, Trigger: "auto", Items: []policy.ItemID{id}, Reason: "memory attachments go with a microcompaction"})
 	}
+	s.proposed = edits
 	return edits, nil
 }
 
