@@ -68,9 +68,9 @@ func (t *deciding) decide(k int) {
 	if len(t.decisions) > k {
 		return
 	}
-	c := policy.Context{Now: t.now}
-	c.Used, c.UsedTail = t.used(k)
-	t.fill(&c, policy.Prepare, k)
+	var c policy.Context
+	used, tail := t.used(k)
+	t.fill(&c, policy.Prepare, k, occasion{now: t.now, used: used, tail: tail})
 	at := policy.Circumstances{Window: c.Window, MaxInput: c.MaxInput, MaxOutput: c.MaxOutput}
 	d := Decision{Request: k + 1, Used: c.Used, Window: c.Window, Limit: t.other.pol.CompactsAt(at)}
 	for i := range t.other.stages {

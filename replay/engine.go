@@ -37,8 +37,9 @@ type engine struct {
 	weight   []int  // client weight of the payload at each request
 	taken    []bool // boundaries whose summary a compaction has used
 	last     policy.Response
-	context  policy.Context // of the stage that runs; reused by the next
-	response struct {       // that was asked for last
+	context  policy.Context   // of the stage that runs; reused by the next
+	joined   [1]policy.ItemID // of context
+	response struct {         // that was asked for last
 		of    *session.Message
 		usage jsonl.Usage // in the record's tokens
 	}
@@ -277,8 +278,9 @@ func (e *engine) join(m int) {
 		return
 	}
 	e.view.Join(m)
-	if msg.Class == session.ClassToolResult && e.moments&policy.Ingest != 0 {
-		e.runStages(policy.Ingest, len(e.weight), policy.Context{Joined: []policy.ItemID{policy.ItemID(m)}, Now: msg.Time()})
+	if msg.Class == session.ClassToolResult {
+		e.joined[0] = policy.ItemID(m)
+		e.runStages(policy.Ingest, len(e.weight), occasion{joined: e.joined[:], now: msg.Time()})
 	}
 }
 
@@ -290,32 +292,30 @@ func (e *engine) request(k int) {
 	}
 	e.leaveOut(k)
 	used, tail := e.used(k)
-	if e.moments&(policy.Prepare|policy.Project) != 0 {
-		// The client decides before the call: by the time of the last message, not of the response.
-		c := policy.Context{Now: e.start(msg), Used: used, UsedTail: tail}
-		e.runStages(policy.Prepare, k, c)
-		e.runStages(policy.Project, k, c)
-	}
+	// The client decides before the call: by the time of the last message, not of the response.
+	of := occasion{now: e.start(msg), used: used, tail: tail}
+	e.runStages(policy.Prepare, k, of)
+	e.runStages(policy.Project, k, of)
 	e.account(k, used)
 }
 
 func (e *engine) responds() bool { return e.moments&policy.Respond != 0 }
 
 func (e *engine) respond(k int) {
-	c := policy.Context{Now: e.conv.Messages[e.conv.Requests[k].Message].Time()}
-	c.Used, c.UsedTail = e.used(k + 1)
-	e.runStages(policy.Respond, k+1, c)
+	of := occasion{now: e.conv.Messages[e.conv.Requests[k].Message].Time()}
+	of.used, of.tail = e.used(k + 1)
+	e.runStages(policy.Respond, k+1, of)
 }
 
 func (e *engine) turnEnd(next int, final bool) {
-	e.runStages(policy.TurnEnd, next, policy.Context{Final: final})
+	e.runStages(policy.TurnEnd, next, occasion{final: final})
 }
 
 // manual runs the stages for the user's own compaction: of a recorded boundary, or -1. It is a separate turn.
 func (e *engine) manual(boundary, next int) {
-	c := policy.Context{Asked: &policy.ManualCompaction{Recorded: boundary}}
-	c.Used, c.UsedTail = e.used(min(next, len(e.conv.Requests)))
-	e.runStages(policy.Manual, next, c)
+	of := occasion{asked: &policy.ManualCompaction{Recorded: boundary}}
+	of.used, of.tail = e.used(min(next, len(e.conv.Requests)))
+	e.runStages(policy.Manual, next, of)
 	e.turnEnd(next, false)
 }
 

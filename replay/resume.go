@@ -200,9 +200,9 @@ func (e *engine) compactNow(pol *policy.Policy, opt Options) (stage string, edit
 	}
 	defer other.close()
 	n := len(e.conv.Requests)
-	c := policy.Context{Asked: &policy.ManualCompaction{Recorded: -1}, Now: e.now}
-	c.Used, c.UsedTail = e.used(n)
-	e.fill(&c, policy.Manual, n)
+	var c policy.Context
+	used, tail := e.used(n)
+	e.fill(&c, policy.Manual, n, occasion{asked: &policy.ManualCompaction{Recorded: -1}, now: e.now, used: used, tail: tail})
 	for i := range other.stages {
 		s := &other.stages[i]
 		if s.Definition.Moments&policy.Manual == 0 {

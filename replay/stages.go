@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -15,8 +16,8 @@ import (
 
 // runStages runs the policy's stages of one moment, in order. Each one's edits are applied before the next one runs.
 // next is the 0-based number of the request to come.
-func (e *engine) runStages(moment policy.Moment, next int, given policy.Context) {
-	if e.err != nil {
+func (e *engine) runStages(moment policy.Moment, next int, of occasion) {
+	if e.err != nil || e.moments&moment == 0 {
 		return
 	}
 	set, c := false, &e.context
@@ -27,8 +28,8 @@ func (e *engine) runStages(moment policy.Moment, next int, given policy.Context)
 			continue
 		}
 		if !set {
-			set, *c = true, given
-			e.fill(c, moment, next)
+			set = true
+			e.fill(c, moment, next, of)
 			window, at = c.Window, min(next, len(e.conv.Requests)-1)
 		}
 		c.Window, c.Shared = 0, nil
@@ -56,7 +57,17 @@ func (e *engine) runStages(moment policy.Moment, next int, given policy.Context)
 	}
 }
 
-func (e *engine) fill(c *policy.Context, moment policy.Moment, next int) {
+// occasion is why stages run: what of a Context only the caller knows.
+type occasion struct {
+	now        time.Time // zero: that of the last message
+	used, tail int       // tokens
+	joined     []policy.ItemID
+	asked      *policy.ManualCompaction
+	final      bool
+}
+
+func (e *engine) fill(c *policy.Context, moment policy.Moment, next int, of occasion) {
+	*c = policy.Context{Now: of.now, Used: of.used, UsedTail: of.tail, Joined: of.joined, Asked: of.asked, Final: of.final}
 	at := min(next, max(len(e.conv.Requests)-1, 0))
 	e.noteChanges()
 	c.Version = e.pol.Version
