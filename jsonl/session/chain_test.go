@@ -303,6 +303,15 @@ func TestPromptInPieces(t *testing.T) {
 			},
 			want: "u1+u2+u3 a1",
 		},
+		{
+			name: "other lines between its lines",
+			lines: []any{
+				user("u1", "", []any{text("one")}), system("s1", "u1", "informational"), user("u2", "u1", []any{text("two")}),
+				progress("p1", "u2"), user("u3", "u2", []any{text("three")}), user("u4", "u3", []any{text("four")}), said("a1", "u4", "m1"),
+				user("u5", "a1", "next"), said("a2", "u5", "m2"),
+			},
+			want: "u1+u2+u3+u4 a1 u5 a2",
+		},
 	})
 }
 
