@@ -156,9 +156,6 @@ func (t *tools) groups(d *data, scratch string) []group {
 		{"linear", nil},
 	}
 	list[3].commands[0].once = true
-	for i := range list[4].commands {
-		list[4].commands[i].once = i == 2
-	}
 	more := map[string][]string{
 		"anonymize": {"--seed", "1", "-o", filepath.Join(scratch, "anonymous.jsonl")},
 		"view":      {"-p", "opencode", "--at", "last"},

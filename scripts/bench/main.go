@@ -45,7 +45,7 @@ func main() {
 	flag.StringVar(&o.save, "save", "", "keep the measurements in this `file`")
 	flag.StringVar(&o.from, "from", "", "write the page from the measurements in this `file`, and measure nothing")
 	flag.Parse()
-	o.scale, o.runs, o.times = 1, 3, 3
+	o.scale, o.runs, o.times = 1, 3, 5
 	if o.quick {
 		o.scale, o.times = 0.02, 1
 	}
