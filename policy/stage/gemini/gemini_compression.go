@@ -81,6 +81,7 @@ type geminiCompression struct {
 	p       GeminiCompression
 	failed  bool // an automatic compression made the history larger, and none has succeeded since
 	unsplit measure.Unsplit
+	memory  memory
 	texts   map[policy.Target]int // tokens of recorded results
 
 	estimate estimate
@@ -126,10 +127,11 @@ func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, 
 	if err != nil {
 		return nil, err
 	}
+	items := s.memory.of(c.View, history, cuts, s.estimate)
 	if s.failed && !force {
-		return s.cutOnly(c, history, cuts, reason), nil
+		return s.cutOnly(c, items, history, cuts, reason), nil
 	}
-	split := s.split(c.View, history, cuts)
+	split := s.split(c.View, items)
 	if split == 0 {
 		s.unsplit.Note(c.View, pending)
 		return nil, nil
@@ -144,7 +146,7 @@ func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, 
 	if failure := try.Failure(c); failure != nil {
 		return failure, nil
 	}
-	if before := s.prompt(c); before > 0 && int(s.size(c.View, history[split:], cuts)+s.textSize(&summary)+s.estimate.ascii(len(geminiUnderstood))) > before {
+	if before := s.prompt(c); before > 0 && s.tokens(items[split:], textSize(&summary), size{quarters: len(geminiUnderstood)}) > before {
 		s.failed = s.failed || !force
 		reason += "; summary: " + from + "; the history would have been larger, and stays"
 		return []policy.Edit{{Kind: policy.KindFail, Trigger: trigger, Items: history[:split], Call: call, Reason: reason}}, nil
@@ -163,15 +165,30 @@ func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, 
 }
 
 // cutOnly cuts results without a summary, after a compression that made the history larger.
-func (s *geminiCompression) cutOnly(c *policy.Context, history []policy.ItemID, cuts map[policy.Target]*policy.Content, reason string) []policy.Edit {
-	if len(cuts) == 0 || int(s.size(c.View, history, cuts)) >= s.prompt(c) {
+func (s *geminiCompression) cutOnly(c *policy.Context, items []known, history []policy.ItemID, cuts map[policy.Target]*policy.Content, reason string) []policy.Edit {
+	if len(cuts) == 0 || s.tokens(items) >= s.prompt(c) {
 		return nil
 	}
 	return s.edits(c, history, cuts, "auto", reason+"; a compression failed before")
 }
 
+// tokens is about the source's estimate of items and of more, in tokens; it is rounded down.
+func (s *geminiCompression) tokens(items []known, more ...size) int {
+	sum := size{}
+	for i := range items {
+		sum.add(items[i].size)
+	}
+	for _, m := range more {
+		sum.add(m)
+	}
+	return int(s.estimate.tokens(sum))
+}
+
 // edits cuts the results that stay, in their order.
 func (s *geminiCompression) edits(c *policy.Context, keep []policy.ItemID, cuts map[policy.Target]*policy.Content, trigger, reason string) []policy.Edit {
+	if len(cuts) == 0 {
+		return nil
+	}
 	var edits []policy.Edit
 	for _, id := range keep {
 		for b := range c.View.Blocks(id) {
@@ -184,10 +201,19 @@ func (s *geminiCompression) edits(c *policy.Context, keep []policy.ItemID, cuts 
 	return edits
 }
 
+// wholeFits reports whether items with their results whole fit the window.
+func (s *geminiCompression) wholeFits(c *policy.Context, items []policy.ItemID) bool {
+	sum, g := size{}, contents(c.View, nil)
+	for _, id := range items {
+		sum.add(s.estimate.size(g, id))
+	}
+	return int(s.estimate.tokens(sum)) < c.Window
+}
+
 // call is the compression's own request and the one that verifies it. Results are sent whole where they fit the
 // window.
 func (s *geminiCompression) call(c *policy.Context, head []policy.ItemID, cuts map[policy.Target]*policy.Content, summary *policy.Content) *policy.Call {
-	whole := int(s.size(c.View, head, nil)) < c.Window
+	whole := len(cuts) == 0 || s.wholeFits(c, head)
 	input := s.p.Prompt
 	for _, id := range head {
 		for b := range c.View.Blocks(id) {

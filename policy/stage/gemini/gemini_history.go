@@ -169,15 +169,6 @@ func (e estimate) text(text string) int {
 	return int(tokens)
 }
 
-// measured is about the estimate of a text by its lengths: other characters are taken to have three bytes.
-func (e estimate) measured(l jsonl.Metrics) float64 {
-	other := min((l.Bytes-l.UTF16+1)/2, l.UTF16)
-	if l.UTF16 > geminiFullText {
-		other = 0
-	}
-	return e.ascii(l.UTF16-other) + e.other*float64(other)
-}
-
 // resultTokens is estimateTokenCountSync of what is cut of a result. The text is fetched, once, only where its lengths
 // are not enough.
 func (s *geminiCompression) resultTokens(c *policy.Context, t policy.Target) (int, error) {
@@ -223,49 +214,10 @@ func resultText(c *policy.Context, t policy.Target) (string, error) {
 	return text, nil
 }
 
-// textSize is about the estimate of a text that the stage puts in.
-func (s *geminiCompression) textSize(c *policy.Content) float64 {
-	if c.Tokens > 0 {
-		return float64(c.Tokens)
-	}
-	return s.estimate.measured(c.Length)
-}
-
-// size is about the source's estimate of items with results cut, in tokens; it is rounded down.
-func (s *geminiCompression) size(v policy.View, ids []policy.ItemID, cuts map[policy.Target]*policy.Content) float64 {
-	tokens, g := 0.0, contents(v, cuts)
-	for _, id := range ids {
-		for b := range v.Blocks(id) {
-			t := policy.Target{Item: id, Block: b}
-			raw, c := v.Raw(t), v.Replacement(t)
-			switch kind := v.Kind(t); {
-			case c != nil && c.Tokens > 0:
-				tokens += float64(c.Tokens)
-			case kind == jsonl.KindThinking || kind == jsonl.KindRedactedThinking:
-			case kind == jsonl.KindImage:
-				tokens += geminiImage
-			case raw != nil && kind == jsonl.KindToolResult && !s.estimate.points:
-				tokens += responseTokens(g, t)
-			case raw != nil && (kind == jsonl.KindToolResult || kind == jsonl.KindToolUse):
-				tokens += float64(g.Part(t)) / 4
-			default:
-				tokens += s.estimate.measured(v.Length(t))
-			}
-		}
-	}
-	return tokens
-}
-
-// responseTokens is the estimate of a functionResponse, before it is rounded down.
-func responseTokens(g measure.GenAI, t policy.Target) float64 {
-	return float64(len(g.View.Conversation().Tool(g.View.Raw(t)))+g.Response(t)) / 4
-}
-
 // split is findCompressSplitPoint: the index of the oldest item to keep, 0 where nothing can be summarised.
-func (s *geminiCompression) split(v policy.View, history []policy.ItemID, cuts map[policy.Target]*policy.Content) int {
-	g := contents(v, cuts)
-	at, found := g.Split(history, s.p.Preserve)
-	if end := history[len(history)-1]; !found && v.Role(end) == session.Assistant && !g.CallsTool(end) {
+func (s *geminiCompression) split(v policy.View, history []known) int {
+	at, found := measure.Split(len(history), s.p.Preserve, func(i int) (int, bool) { return int(history[i].length), history[i].start })
+	if end := history[len(history)-1].id; !found && v.Role(end) == session.Assistant && !contents(v, nil).CallsTool(end) {
 		return len(history)
 	}
 	return at

@@ -191,7 +191,7 @@ func (s *geminiMasking) resultTokens(v policy.View, t policy.Target) int {
 	if measure.Called(s.p.Exempt, v.Conversation(), raw) {
 		return 0
 	}
-	return int(responseTokens(contents(v, nil), t))
+	return responseSize(contents(v, nil), t) / 4
 }
 
 // mask is what is left of a result, nil where that is no smaller.

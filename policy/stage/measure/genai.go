@@ -136,35 +136,57 @@ func (g GenAI) Lengths(items []policy.ItemID) (lengths []int, sum int) {
 	return lengths, sum
 }
 
-// Starts reports for each of the items whether it is a user message that answers no call.
+// Turns follows the calls of a history from its first item on.
+type Turns struct{ open session.OpenCalls }
+
+// Free reports whether every call so far is answered.
+func (s *Turns) Free() bool { return s.open.Len() == 0 }
+
+// Starts reports whether the next item is a user message that answers no call.
+func (s *Turns) Starts(v policy.View, id policy.ItemID) bool {
+	free, m := s.Free(), v.Message(id)
+	if m == nil {
+		return free && v.Role(id) == session.User
+	}
+	s.open.Note(m)
+	return free && m.Class == session.ClassPrompt
+}
+
+// Starts is Turns.Starts of each of the items.
 func (g GenAI) Starts(items []policy.ItemID) []bool {
-	starts, open := make([]bool, len(items)), session.OpenCalls{}
+	starts, turns := make([]bool, len(items)), Turns{}
 	for i, id := range items {
-		m := g.View.Message(id)
-		if m == nil {
-			starts[i] = open.Len() == 0 && g.View.Role(id) == session.User
-			continue
-		}
-		starts[i] = open.Len() == 0 && m.Class == session.ClassPrompt
-		open.Note(m)
+		starts[i] = turns.Starts(g.View, id)
 	}
 	return starts
 }
 
-// Split looks for the oldest item to keep where the newest share of the items' characters stays: the first user
-// message of its own behind the other share. Where there is none, found is false and at is the last such message, 0
-// for none.
+// Split is Split of items.
 func (g GenAI) Split(items []policy.ItemID, share float64) (at int, found bool) {
-	lengths, sum := g.Lengths(items)
+	lengths, _ := g.Lengths(items)
+	starts := g.Starts(items)
+	return Split(len(items), share, func(i int) (int, bool) { return lengths[i], starts[i] })
+}
+
+// Split looks for the oldest of n items to keep where the newest share of the items' characters stays: the first user
+// message of its own behind the other share. Where there is none, found is false and at is the last such message, 0
+// for none. of is the length of an item, and whether it is such a message.
+func Split(n int, share float64, of func(i int) (length int, starts bool)) (at int, found bool) {
+	sum := 0
+	for i := range n {
+		length, _ := of(i)
+		sum += length
+	}
 	target, before := float64(sum)*(1-share), 0
-	for i, starts := range g.Starts(items) {
+	for i := range n {
+		length, starts := of(i)
 		if starts {
 			if float64(before) >= target {
 				return i, true
 			}
 			at = i
 		}
-		before += lengths[i]
+		before += length
 	}
 	return at, false
 }
