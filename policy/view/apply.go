@@ -46,6 +46,7 @@ func (v *View) Apply(e policy.Edit) (policy.Edit, error) {
 	case policy.KindInferred:
 		e.Before = v.tokens[0]
 		v.tokens.add(weights{e.Delta, e.Delta})
+		v.inferred.add(weights{e.Delta, e.Delta})
 		if e.Delta != 0 && v.sent.items > 0 {
 			v.changedAt(0, v.items[0].id)
 			v.sent.left += max(-e.Delta, 0)
@@ -214,12 +215,77 @@ func (v *View) add(s *policy.Synthetic) int {
 }
 
 // rebuild replaces the view by Lead, Insert, Keep and Tail. Items that are kept and were not in view join now (a
-// recorded summary, or a message a boundary brought back).
+// recorded summary, or a message a boundary brought back). Where Keep is the end of the view, it moves as it is.
 func (v *View) rebuild(e *policy.Edit) error {
+	tokens := v.tokens[0]
+	from, moves := v.keepsEnd(e)
+	if moves {
+		v.leaveBefore(from)
+	} else if err := v.leaveAll(e); err != nil {
+		return err
+	}
+	e.Before = tokens
+	before := v.items
+	v.items = slices.Grow(v.spare[:0], len(e.Lead)+len(e.Insert)+len(e.Keep)+len(e.Tail))
+	v.epoch++
+	v.keep(e.Lead)
+	for i := range e.Insert {
+		v.add(&e.Insert[i])
+	}
+	placed := false
+	if moves {
+		placed = v.move(before[from:])
+	} else {
+		v.keep(e.Keep)
+	}
+	for i := range e.Tail {
+		v.add(&e.Tail[i])
+	}
+	v.rebuilt(before, placed)
+	v.spare = before
+	e.After = v.tokens[0]
+	return nil
+}
+
+// keepsEnd reports whether a rebuild keeps what is in view from a position on, and nothing else that was.
+func (v *View) keepsEnd(e *policy.Edit) (from int, ok bool) {
+	if len(e.Lead) > 0 || len(e.Keep) == 0 || len(v.hidden) > 0 {
+		return 0, false
+	}
+	if from = len(v.items) - len(e.Keep); from < 0 {
+		return 0, false
+	}
+	for i, it := range v.items[from:] {
+		if it.id != e.Keep[i] || it.removed() || int(it.id) >= v.joined {
+			return 0, false
+		}
+	}
+	return from, true
+}
+
+// leaveBefore takes what is before a position out of the view, for a rebuild. The items stay in the list.
+func (v *View) leaveBefore(from int) {
+	v.results = slices.Delete(v.results, 0, sort.Search(len(v.results), func(i int) bool { return v.posOf(v.results[i].Target.Item) >= from }))
+	v.tokens.sub(v.inferred)
+	v.inferred = weights{}
+	for p, it := range v.items[:from] {
+		if !it.removed() {
+			v.itemLeaves(p, it.id)
+			v.tokens.sub(v.weight(it.id))
+			v.payload.sub(v.payloadWeight(it.id))
+			v.live--
+		}
+		v.setPos(it.id, -1)
+		v.strip(it.id)
+	}
+	v.places = 0
+}
+
+// leaveAll takes everything out of the view, for a rebuild, and marks what it keeps.
+func (v *View) leaveAll(e *policy.Edit) error {
 	if err := v.keeps(e.Lead, e.Keep); err != nil {
 		return err
 	}
-	e.Before = v.tokens[0]
 	for p, it := range v.items {
 		if v.posOf(it.id) <= -2 {
 			continue // keep gives it its position
@@ -233,24 +299,25 @@ func (v *View) rebuild(e *policy.Edit) error {
 	for _, id := range v.hidden {
 		v.setPos(id, -1)
 	}
-	v.hidden = nil
-	before := v.items
-	v.items = slices.Grow(v.spare[:0], len(e.Lead)+len(e.Insert)+len(e.Keep)+len(e.Tail))
-	v.results = v.results[:0]
-	v.live, v.tokens, v.payload = 0, weights{}, weights{}
-	v.epoch++
-	v.keep(e.Lead)
-	for i := range e.Insert {
-		v.add(&e.Insert[i])
-	}
-	v.keep(e.Keep)
-	for i := range e.Tail {
-		v.add(&e.Tail[i])
-	}
-	v.rebuilt(before)
-	v.spare = before
-	e.After = v.tokens[0]
+	v.hidden, v.results = nil, v.results[:0]
+	v.live, v.tokens, v.payload, v.inferred = 0, weights{}, weights{}, weights{}
 	return nil
+}
+
+// move appends items that stay in view where it is rebuilt. placed reports that they have their places: those of items
+// that edits changed are to be counted.
+func (v *View) move(items []item) (placed bool) {
+	placed = true
+	by := int32(v.places) - items[0].place
+	for _, it := range items {
+		placed = placed && v.stateOf(it.id) == nil
+		it.place += by
+		v.setPos(it.id, len(v.items))
+		v.items = append(v.items, it)
+	}
+	last := items[len(items)-1]
+	v.places = int(last.place+by) + v.SentBlocks(last.id)
+	return placed
 }
 
 // keeps marks the items that a rebuild keeps by positions below -1, until keep gives them new ones: -3-p stands for

@@ -205,8 +205,8 @@ func (v *View) number(p int) {
 	}
 }
 
-// rebuilt finds the first change of the view just rebuilt to what was sent before.
-func (v *View) rebuilt(before []item) {
+// rebuilt finds the first change of the view just rebuilt to what was sent before. placed: its items have their places.
+func (v *View) rebuilt(before []item, placed bool) {
 	same, sent := 0, 0
 	for _, it := range before[:min(v.sent.items, len(before))] {
 		if it.removed() {
@@ -218,7 +218,9 @@ func (v *View) rebuilt(before []item) {
 			same++
 		}
 	}
-	v.number(same)
+	if !placed || same > 0 {
+		v.number(same)
+	}
 	v.sent.items = same
 	if same == sent {
 		return

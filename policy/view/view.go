@@ -15,30 +15,31 @@ import (
 //
 // A view is owned by one goroutine. Stages read it; only the engine applies edits.
 type View struct {
-	conv    *session.Conversation
-	weigh   [2]policy.Weigher // the report's, and the client's where it is another
-	client  int               // index into weights of the client's counter
-	items   []item
-	spare   []item             // of the view before the last rebuild
-	pos     []int32            // message index -> index into items, -1 where it is not in view
-	synth   []policy.Synthetic // synth[i] has ItemID -(i+1)
-	synthAt []int32            // index into items, -1
-	state   []*state           // by message index: what edits did to it, nil for nothing
-	made    []*state           // the same of synthetic ones, as synthAt
-	arrived []policy.ItemID    // every item that ever joined, in the order it did
-	results []policy.Result
-	edits   policy.EditList
-	most    int // edits that may be made; 0: any number
-	named   int // items that calls and failed compactions were about
-	joined  int // conv.Messages[:joined] have been offered
-	tokens  weights
-	payload weights            // what payload-only edits take off (negative or zero)
-	cached  []policy.CacheEdit // every cache edit ever made, lifted ones too
-	live    int                // items not removed
-	hidden  []policy.ItemID    // whose place a collapse gave to its placeholder
-	epoch   int
-	places  int // of the block that joins next
-	sent    sending
+	conv     *session.Conversation
+	weigh    [2]policy.Weigher // the report's, and the client's where it is another
+	client   int               // index into weights of the client's counter
+	items    []item
+	spare    []item             // of the view before the last rebuild
+	pos      []int32            // message index -> index into items, -1 where it is not in view
+	synth    []policy.Synthetic // synth[i] has ItemID -(i+1)
+	synthAt  []int32            // index into items, -1
+	state    []*state           // by message index: what edits did to it, nil for nothing
+	made     []*state           // the same of synthetic ones, as synthAt
+	arrived  []policy.ItemID    // every item that ever joined, in the order it did
+	results  []policy.Result
+	edits    policy.EditList
+	most     int // edits that may be made; 0: any number
+	named    int // items that calls and failed compactions were about
+	joined   int // conv.Messages[:joined] have been offered
+	tokens   weights
+	inferred weights            // of tokens: what inferred edits added since the last rebuild
+	payload  weights            // what payload-only edits take off (negative or zero)
+	cached   []policy.CacheEdit // every cache edit ever made, lifted ones too
+	live     int                // items not removed
+	hidden   []policy.ItemID    // whose place a collapse gave to its placeholder
+	epoch    int
+	places   int // of the block that joins next
+	sent     sending
 }
 
 // item is one place of a view. Where next is not 0 the item is out of view, and so are all from here up to next.
@@ -211,8 +212,12 @@ func (v *View) Backward(yield func(policy.ItemID) bool) {
 // IDs is the ids of the items in view, in order, as a new slice.
 func (v *View) IDs() []policy.ItemID {
 	ids := make([]policy.ItemID, 0, v.live)
-	for id := range v.Items {
-		ids = append(ids, id)
+	for i := 0; i < len(v.items); i++ {
+		if it := v.items[i]; it.removed() {
+			i = v.skip(i) - 1
+		} else {
+			ids = append(ids, it.id)
+		}
 	}
 	return ids
 }

@@ -181,6 +181,7 @@ func (p *listView) strip() {
 // shows is what both views are compared by.
 type shows struct {
 	Items           []policy.ItemID
+	Len             int
 	Tokens, Payload int
 	Results         []string
 	Cached          []policy.CacheEdit
@@ -188,7 +189,7 @@ type shows struct {
 }
 
 func (p *listView) shows() shows {
-	s := shows{Items: append([]policy.ItemID(nil), p.items...)}
+	s := shows{Items: append([]policy.ItemID(nil), p.items...), Len: len(p.items)}
 	s.Tokens, s.Payload = p.tokens()
 	for _, id := range p.items {
 		for b := range p.count(id) {
@@ -214,9 +215,12 @@ func (p *listView) shows() shows {
 }
 
 func viewShows(v *View, ever []policy.ItemID) shows {
-	s := shows{Tokens: v.Tokens(), Payload: v.PayloadTokens(), Cached: v.CacheEdits()}
+	s := shows{Len: v.Len(), Tokens: v.Tokens(), Payload: v.PayloadTokens(), Cached: v.CacheEdits()}
 	for id := range v.Items {
 		s.Items = append(s.Items, id)
+	}
+	if ids := v.IDs(); !slices.Equal(ids, s.Items) {
+		panic(fmt.Sprintf("the ids are %v, the items %v", ids, s.Items))
 	}
 	for _, r := range v.Results() {
 		if r.State != policy.ResultGone {
@@ -321,6 +325,12 @@ func (c *choice) edit(p *listView) policy.Edit {
 		e.New = &text
 	}
 	switch e.Kind {
+	case policy.KindRemove, policy.KindCollapse, policy.KindAttach, policy.KindSummarize, policy.KindInferred, policy.KindCall:
+		if c.n(9) > 0 {
+			e.Target, e.New = policy.Target{}, nil
+		}
+	}
+	switch e.Kind {
 	case policy.KindCacheEdit:
 		e.Carrier = from[c.n(len(from))]
 	case policy.KindRemove, policy.KindCall:
@@ -333,6 +343,9 @@ func (c *choice) edit(p *listView) policy.Edit {
 	case policy.KindSummarize:
 		e.Insert, e.Tail = c.synthetic(), c.synthetic()
 		e.Keep = c.some([][]policy.ItemID{from, p.ever}[c.n(2)], true)
+		if c.n(3) == 0 {
+			e.Keep = slices.Clone(p.items[c.n(len(p.items)+1):])
+		}
 		if c.n(2) == 0 {
 			at := c.n(len(e.Keep) + 1)
 			e.Lead, e.Keep = e.Keep[:at:at], e.Keep[at:]

@@ -1,0 +1,72 @@
+package view
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// TestRebuildKeepsPlaces holds that the places of items that stay are counted where a block far back has gone.
+func TestRebuildKeepsPlaces(t *testing.T) {
+	var messages []session.Message
+	for i := range 2 * recount {
+		messages = append(messages, message(session.Role(i%2), textBlock("a"), textBlock("b")))
+	}
+	v := seen(messages...)
+	gone := policy.Content{Kind: jsonl.KindText, Gone: true}
+	for _, e := range []policy.Edit{
+		{Kind: policy.KindTruncate, Target: policy.Target{Item: 5}, New: &gone},
+		{Kind: policy.KindSummarize, Keep: v.IDs()[3:]},
+	} {
+		if _, err := v.Apply(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	blocks := 0
+	for id := range v.Items {
+		if place, ok := v.Place(id); !ok || place != blocks {
+			t.Fatalf("item %d has place %d (%v), want %d", id, place, ok, blocks)
+		}
+		blocks += v.SentBlocks(id)
+	}
+	if v.Places() != blocks {
+		t.Errorf("%d places, want %d", v.Places(), blocks)
+	}
+}
+
+// TestRebuildAhead holds that a message that a rebuild takes in before it is offered arrives with each rebuild until then.
+func TestRebuildAhead(t *testing.T) {
+	hi := textBlock("hi")
+	conv := &session.Conversation{Messages: []session.Message{message(session.User, hi), message(session.Assistant, hi), message(session.User, hi)}}
+	v := New(conv, flat{conv}, nil)
+	v.Join(0)
+	v.Join(1)
+	for range 2 {
+		if _, err := v.Apply(policy.Edit{Kind: policy.KindSummarize, Keep: []policy.ItemID{1, 2}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []policy.ItemID{0, 1, 2, 2}; !slices.Equal(v.Arrived(), want) {
+		t.Errorf("arrived %v, want %v", v.Arrived(), want)
+	}
+}
+
+// TestRebuildLeaves holds that what a rebuild leaves behind has left the payload that was sent.
+func TestRebuildLeaves(t *testing.T) {
+	hi := textBlock("hi")
+	for _, keep := range [][]policy.ItemID{{3, 4}, {2, 4}} {
+		v := seen(message(session.User, hi, hi), message(session.Assistant, hi), message(session.User, hi), message(session.Assistant, hi))
+		v.Sent()
+		v.push(v.newSynthetic(&policy.Synthetic{Role: "user", Contents: []policy.Content{policy.NewContent(jsonl.KindText, "new")}}))
+		keep[1] = -1
+		if _, err := v.Apply(policy.Edit{Kind: policy.KindSummarize, Keep: keep}); err != nil {
+			t.Fatal(err)
+		}
+		if v.LeftTokens() != 4 {
+			t.Errorf("keeping %v: %d tokens left, want 4", keep, v.LeftTokens())
+		}
+	}
+}
