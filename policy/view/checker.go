@@ -70,9 +70,11 @@ func (c *Checker) Check() []Violation {
 	switch {
 	case !moved:
 		from = len(v.items)
+	case from < 0 && c.keepsEnd(edits, arrived[c.arrived:]):
+		from = len(v.items)
 	case from < 0:
 		from = 0
-		c.cover(edits, arrived[c.arrived:])
+		c.cover(edits, c.fed, arrived[c.arrived:])
 		c.anew()
 	}
 	from = c.back(from)
@@ -145,8 +147,8 @@ func (c *Checker) anew() {
 	c.fed = c.fed[:0]
 }
 
-// cover notes what a summary or a placeholder has replaced.
-func (c *Checker) cover(edits policy.EditList, arrived []policy.ItemID) {
+// cover notes what a summary or a placeholder has replaced of the items that were checked and those that arrived since.
+func (c *Checker) cover(edits policy.EditList, left []checked, arrived []policy.ItemID) {
 	summed := false
 	removed := map[policy.ItemID]bool{}
 	for _, e := range edits.All() {
@@ -167,8 +169,8 @@ func (c *Checker) cover(edits policy.EditList, arrived []policy.ItemID) {
 			c.covered.add(id)
 		}
 	}
-	for i := range c.fed {
-		cover(c.fed[i].id)
+	for i := range left {
+		cover(left[i].id)
 	}
 	for _, id := range arrived {
 		cover(id)
@@ -180,14 +182,21 @@ func (c *Checker) item(id policy.ItemID) {
 	if c.covered.has(id) {
 		c.check.report(id, SummaryOrTail, "a message that a summary has taken the place of is in view again")
 	}
-	if s := c.view.Synthetic(id); s != nil {
-		for i := range s.Contents {
-			if ref := s.Contents[i].Ref; ref != nil && c.view.Has(ref.Item) {
-				c.check.report(id, SummaryOrTail, "the %s repeats a message that is in view", s.Name())
-			}
+	c.repeats(id)
+	c.check.item(id)
+}
+
+// repeats reports a message of the policy's that repeats one in view.
+func (c *Checker) repeats(id policy.ItemID) {
+	s := c.view.Synthetic(id)
+	if s == nil {
+		return
+	}
+	for i := range s.Contents {
+		if ref := s.Contents[i].Ref; ref != nil && c.view.Has(ref.Item) {
+			c.check.report(id, SummaryOrTail, "the %s repeats a message that is in view", s.Name())
 		}
 	}
-	c.check.item(id)
 }
 
 // block checks a replaced block again, unless it is not checked yet or gone.

@@ -2,6 +2,7 @@ package view
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -64,36 +65,12 @@ func TestSummaryOrTail(t *testing.T) {
 // TestCheckerFollows holds a checker that follows a view, message by message and edit by edit, against one that looks
 // at all of it anew.
 func TestCheckerFollows(t *testing.T) {
-	kinds := []jsonl.Kind{jsonl.KindText, jsonl.KindToolUse, jsonl.KindToolResult, jsonl.KindThinking, jsonl.KindAttachment}
-	for seed := range uint64(2000) {
+	for seed := range uint64(4000) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		var messages []session.Message
-		calls := 0
-		for range 1 + r.IntN(14) {
-			var blocks []session.Block
-			many := seed%3 == 0 // more calls in a message than are searched without an index
-			most := 4
-			if many {
-				most = fewCalls
-			}
-			for range r.IntN(most) {
-				k := kinds[r.IntN(len(kinds))]
-				id := string(rune('a' + r.IntN(4)))
-				if many && r.IntN(2) == 0 {
-					calls++
-					k, id = jsonl.KindToolUse, strconv.Itoa(calls)
-				}
-				b := idBlock(k, id)
-				if r.IntN(5) == 0 {
-					b.Change(func(c *jsonl.ContentBlock) { c.Text = jsonl.Metrics{} })
-				}
-				blocks = append(blocks, b)
-			}
-			role := session.Role(r.IntN(2))
-			if many && r.IntN(8) > 0 {
-				role = session.Assistant
-			}
-			messages = append(messages, message(role, blocks...))
+		messages := anyMessages(r, seed%3 == 0)
+		calm := seed%2 == 1 // most messages are as the API takes them, and few edits are made
+		if calm {
+			messages = someTalk(r)
 		}
 		conv := &session.Conversation{Messages: messages}
 		conv.IndexTools()
@@ -102,41 +79,21 @@ func TestCheckerFollows(t *testing.T) {
 		for m := range messages {
 			v.Join(m)
 			for range r.IntN(3) {
-				ids := v.IDs()
-				if len(ids) == 0 {
+				if calm && r.IntN(3) > 0 || v.Len() == 0 {
 					break
 				}
-				id := ids[r.IntN(len(ids))]
-				empty := policy.NewContent(jsonl.KindText, "")
-				e := policy.Edit{Kind: policy.KindClear, Target: policy.Target{Item: id, Block: 0}, New: &empty}
-				if r.IntN(3) == 0 {
-					e.Target.Block = r.IntN(4)
-				}
-				if id >= 0 {
-					if c := v.Replacement(e.Target); c != nil && c.Gone || e.Target.Block < v.Blocks(id) && v.Kind(e.Target) == jsonl.KindAttachment {
-						continue // what is gone stays gone, and no edit replaces an attachment
-					}
-				}
-				switch r.IntN(5) {
-				case 2:
-					e.New = &policy.Content{Kind: jsonl.KindText, Gone: true}
-				case 0:
-					e = policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{id}}
-				case 1:
-					e = policy.Edit{Kind: policy.KindSummarize, Keep: ids[len(ids)/2:], Insert: []policy.Synthetic{{Role: "user", Contents: []policy.Content{policy.NewContent(jsonl.KindText, "s")}}}}
-				}
-				_, _ = v.Apply(e) // of a message without blocks it is refused
+				_, _ = v.Apply(someEdit(r, v, m+1, calm)) // of a message without blocks it is refused
 			}
 			if r.IntN(2) == 0 {
 				continue
 			}
 			now := map[Violation]bool{}
-			for _, x := range CheckAPI(v) {
+			for _, x := range NewChecker(v).CheckRequest() {
 				now[x] = true
 			}
-			for _, x := range c.Check() {
+			for _, x := range c.CheckRequest() {
 				told[x] = true
-				if !now[x] {
+				if !now[x] && x.Message != cameBack {
 					t.Fatalf("seed %d, message %d: told %v, which the whole view does not show", seed, m, x)
 				}
 			}
@@ -147,6 +104,117 @@ func TestCheckerFollows(t *testing.T) {
 			}
 		}
 	}
+}
+
+// anyMessages have any blocks in any order: with many, more calls in a message than are searched without an index.
+func anyMessages(r *rand.Rand, many bool) (messages []session.Message) {
+	kinds := []jsonl.Kind{jsonl.KindText, jsonl.KindToolUse, jsonl.KindToolResult, jsonl.KindThinking, jsonl.KindAttachment}
+	calls, most := 0, 4
+	if many {
+		most = fewCalls
+	}
+	for range 1 + r.IntN(14) {
+		var blocks []session.Block
+		for range r.IntN(most) {
+			k := kinds[r.IntN(len(kinds))]
+			id := string(rune('a' + r.IntN(4)))
+			if many && r.IntN(2) == 0 {
+				calls++
+				k, id = jsonl.KindToolUse, strconv.Itoa(calls)
+			}
+			b := idBlock(k, id)
+			if r.IntN(5) == 0 {
+				b.Change(func(c *jsonl.ContentBlock) { c.Text = jsonl.Metrics{} })
+			}
+			blocks = append(blocks, b)
+		}
+		role := session.Role(r.IntN(2))
+		if many && r.IntN(8) > 0 {
+			role = session.Assistant
+		}
+		messages = append(messages, message(role, blocks...))
+	}
+	return messages
+}
+
+// someTalk is prompts, calls and their results, and now and then one thing too many or too few.
+func someTalk(r *rand.Rand) (messages []session.Message) {
+	calls := 0
+	unsent := idBlock(jsonl.KindAttachment, "")
+	unsent.Change(func(c *jsonl.ContentBlock) { c.Text = jsonl.Metrics{} })
+	for range 1 + r.IntN(12) {
+		if r.IntN(3) == 0 {
+			messages = append(messages, message(session.User, unsent))
+		}
+		for range r.IntN(6) / 2 {
+			messages = append(messages, message(session.User, textBlock("go")))
+		}
+		for range r.IntN(4) {
+			var asks, answers []session.Block
+			if r.IntN(2) == 0 {
+				asks = append(asks, idBlock(jsonl.KindThinking, ""))
+			}
+			for range 1 + r.IntN(2)*r.IntN(fewCalls+3) {
+				calls++
+				asks = append(asks, idBlock(jsonl.KindToolUse, strconv.Itoa(calls)))
+				answers = append(answers, idBlock(jsonl.KindToolResult, strconv.Itoa(calls+r.IntN(12)/11)))
+			}
+			messages = append(messages, message(session.Assistant, asks...), message(session.User, answers...))
+		}
+		if r.IntN(4) > 0 {
+			messages = append(messages, message(session.Assistant, idBlock(jsonl.KindThinking, ""), textBlock("done")))
+		}
+	}
+	return messages
+}
+
+// someEdit is an edit of a view that is not empty, to which so many messages were offered: calm, more often a rebuild.
+func someEdit(r *rand.Rand, v *View, messages int, calm bool) policy.Edit {
+	ids := v.IDs()
+	id := ids[r.IntN(len(ids))]
+	empty := policy.NewContent(jsonl.KindText, "")
+	e := policy.Edit{Kind: policy.KindClear, Target: policy.Target{Item: id, Block: 0}, New: &empty}
+	if r.IntN(3) == 0 {
+		e.Target.Block = r.IntN(4)
+	}
+	switch what := r.IntN(5); {
+	case what == 0 && !calm:
+		return policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{id}}
+	case what == 1 || what == 0 && r.IntN(3) > 0:
+		return someRebuild(r, ids, messages)
+	case id < 0:
+	case e.Target.Block < v.Blocks(id) && v.Kind(e.Target) == jsonl.KindAttachment:
+		return policy.Edit{Kind: policy.KindCall} // no edit replaces an attachment
+	case v.Replacement(e.Target) != nil && v.Replacement(e.Target).Gone:
+		return policy.Edit{Kind: policy.KindCall} // what is gone stays gone
+	case what == 2:
+		e.New = &policy.Content{Kind: jsonl.KindText, Gone: true}
+	}
+	return e
+}
+
+// cameBack is what no checker knows that has not followed the view.
+const cameBack = "a message that a summary has taken the place of is in view again"
+
+// someRebuild keeps the newest of the items behind what is new; now and then it leaves one of them out, or puts a message
+// that is not in view behind them.
+func someRebuild(r *rand.Rand, ids []policy.ItemID, messages int) policy.Edit {
+	e := policy.Edit{Kind: policy.KindSummarize, Keep: slices.Clone(ids[r.IntN(len(ids)):])}
+	if back := policy.ItemID(r.IntN(messages)); r.IntN(5) == 0 && !slices.Contains(e.Keep, back) {
+		e.Keep = append(e.Keep, back)
+	}
+	if r.IntN(8) == 0 {
+		at := r.IntN(len(e.Keep))
+		e.Keep = slices.Delete(e.Keep, at, at+1)
+	}
+	text := policy.NewContent(jsonl.KindText, "s")
+	if r.IntN(4) == 0 {
+		text.Ref = &policy.Target{Item: policy.ItemID(r.IntN(messages))}
+	}
+	for range r.IntN(4) {
+		e.Insert = append(e.Insert, policy.Synthetic{Role: []string{"user", "assistant"}[r.IntN(2)], Contents: []policy.Content{text}})
+	}
+	return e
 }
 
 // TestCheckerOfManyCalls holds that a checker does not look at all calls of a long message again where the last of it
@@ -177,6 +245,88 @@ func TestCheckerOfManyCalls(t *testing.T) {
 	}
 	if c.check.indexed > 3*n {
 		t.Errorf("%d calls of %d were looked at again", c.check.indexed, n)
+	}
+}
+
+// TestCheckerKeeps holds what a checker that goes on behind a rebuild finds in a few views.
+func TestCheckerKeeps(t *testing.T) {
+	hi, thought, use := textBlock("hi"), idBlock(jsonl.KindThinking, ""), idBlock(jsonl.KindToolUse, "a")
+	unsent := idBlock(jsonl.KindAttachment, "")
+	unsent.Change(func(c *jsonl.ContentBlock) { c.Text = jsonl.Metrics{} })
+	text := policy.NewContent(jsonl.KindText, "s")
+	rebuild := func(keep ...policy.ItemID) policy.Edit {
+		return policy.Edit{Kind: policy.KindSummarize, Keep: keep, Insert: []policy.Synthetic{
+			{Role: "user", Contents: []policy.Content{text}}, {Role: "assistant", Contents: []policy.Content{text}},
+		}}
+	}
+	remove := func(id policy.ItemID) policy.Edit {
+		return policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{id}}
+	}
+	attach := policy.Edit{Kind: policy.KindAttach, Insert: []policy.Synthetic{{Role: "user", Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: 5, Ref: &policy.Target{Item: 0}}}}}}
+	change := policy.Edit{Kind: policy.KindClear, Target: policy.Target{Item: 5}, New: &text}
+	said := []session.Message{message(session.User, hi), message(session.Assistant, thought), message(session.User, hi), message(session.Assistant, hi), message(session.User, hi), message(session.Assistant, thought)}
+	for _, tt := range []struct {
+		name     string
+		messages []session.Message
+		steps    []policy.Edit // checked after each
+		want     []Violation   // at the last
+	}{
+		{"what is kept is not sent", []session.Message{message(session.User, hi), message(session.Assistant, hi), message(session.User, unsent)}, []policy.Edit{rebuild(2)}, nil},
+		{"and leaves", []session.Message{message(session.User, hi), message(session.Assistant, hi), message(session.User, unsent), message(session.User, hi)}, []policy.Edit{rebuild(2, 3), remove(3)}, nil},
+		{"a message that a kept one repeats comes back", said[:5], []policy.Edit{remove(0), attach, rebuild(4, -1, 0)}, []Violation{{-1, SummaryOrTail, "the made-up message repeats a message that is in view"}}},
+		{"thinking comes back", said, []policy.Edit{rebuild(2, 3, 4, 5), rebuild(4, 5, 1), change}, []Violation{{1, LastIsUser, "a response is the last message: what was said after it is missing"}, {5, LastThinkingWhole, "thinking of the last tool loop was changed"}}},
+		{"a result is left behind", []session.Message{message(session.User, hi), message(session.User, idBlock(jsonl.KindToolResult, "a")), message(session.User, thought)}, []policy.Edit{
+			{Kind: policy.KindSummarize, Keep: []policy.ItemID{2}, Insert: rebuild().Insert[:1]}, {Kind: policy.KindClear, Target: policy.Target{Item: 2}, New: &text},
+		}, nil},
+		{"fewer leave than come", []session.Message{message(session.User, hi), message(session.User, hi), message(session.Assistant, use)}, []policy.Edit{rebuild(1, 2), remove(2)}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			v := seen(tt.messages...)
+			c := NewChecker(v)
+			got := c.CheckRequest()
+			for _, e := range tt.steps {
+				if _, err := v.Apply(e); err != nil {
+					t.Fatal(err)
+				}
+				got = c.CheckRequest()
+			}
+			slices.SortFunc(got, func(a, b Violation) int { return int(a.Item - b.Item) })
+			if diff := cmp.Diff(tt.want, slices.DeleteFunc(got, func(x Violation) bool { return x.Message == cameBack })); diff != "" && len(got)+len(tt.want) > 0 {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestCheckerForgets holds that a checker keeps of what has left a view no more than a multiple of what is in it.
+func TestCheckerForgets(t *testing.T) {
+	const n = 2000
+	var messages []session.Message
+	for i := range n {
+		messages = append(messages, message(session.User, textBlock("go")), message(session.Assistant, idBlock(jsonl.KindToolUse, strconv.Itoa(i))),
+			message(session.User, idBlock(jsonl.KindToolResult, strconv.Itoa(i))), message(session.Assistant, idBlock(jsonl.KindThinking, ""), textBlock("done")))
+	}
+	conv := &session.Conversation{Messages: messages}
+	conv.IndexTools()
+	v := New(conv, flat{conv}, nil)
+	c := NewChecker(v)
+	text := policy.NewContent(jsonl.KindText, "s")
+	most := 0
+	for m := range messages {
+		v.Join(m)
+		if ids := v.IDs(); m%4 == 3 && len(ids) > 18 {
+			e := policy.Edit{Kind: policy.KindSummarize, Keep: ids[len(ids)-16:], Insert: []policy.Synthetic{{Role: "user", Contents: []policy.Content{text}}, {Role: "assistant", Contents: []policy.Content{text}}}}
+			if _, err := v.Apply(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if found := c.Check(); len(found) > 0 {
+			t.Fatal(found)
+		}
+		most = max(most, len(c.check.calls))
+	}
+	if most < 20 || most > 100 {
+		t.Errorf("up to %d calls are kept, of 5 in view", most)
 	}
 }
 
