@@ -91,16 +91,19 @@ func Segment(v *view.View, e *policy.Edit) (head, anchor, tail policy.ItemID, ok
 			anchor, summary = s.ID, true
 		}
 	}
-	for _, id := range e.Keep {
-		m := v.Message(id)
-		switch {
+	for i := 0; i < len(e.Keep) && !(ok && summary); i++ {
+		switch m := v.Message(e.Keep[i]); {
 		case m == nil || m.Reattached:
 		case m.Class == session.ClassSummary && !summary:
-			anchor, summary = id, true
+			anchor, summary = e.Keep[i], true
 		case m.Class != session.ClassSummary && !ok:
-			head, tail, ok = id, id, true
-		case m.Class != session.ClassSummary:
+			head, ok = e.Keep[i], true
+		}
+	}
+	for _, id := range slices.Backward(e.Keep) {
+		if m := v.Message(id); m != nil && !m.Reattached && m.Class != session.ClassSummary {
 			tail = id
+			break
 		}
 	}
 	return head, anchor, tail, ok && summary

@@ -3,7 +3,7 @@ package gemini
 import (
 	"fmt"
 	"math"
-	"slices"
+	"strconv"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
@@ -103,7 +103,7 @@ func (s *geminiCompression) Run(c *policy.Context) ([]policy.Edit, error) {
 	if prompt == 0 || prompt < limit || s.unsplit.Still(contents(c.View, nil)) {
 		return nil, nil
 	}
-	return s.compress(c, "auto", fmt.Sprintf("the last prompt's %d tokens >= %d", prompt, limit), false)
+	return s.compress(c, "auto", "the last prompt's "+strconv.Itoa(prompt)+" tokens >= "+strconv.Itoa(limit), false)
 }
 
 // prompt is the size of the last prompt, 0 where there was none since a compression; where no usage is recorded, that
@@ -152,7 +152,7 @@ func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, 
 		return []policy.Edit{{Kind: policy.KindFail, Trigger: trigger, Items: history[:split], Call: call, Reason: reason}}, nil
 	}
 	s.failed = false // startChat
-	keep := summarize.Kept(c, boundary, slices.Concat(history[split:], pending))
+	keep := summarize.Kept(c, boundary, append(history[split:], pending...))
 	e := policy.Edit{
 		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
 		Insert: []policy.Synthetic{

@@ -216,7 +216,11 @@ func resultText(c *policy.Context, t policy.Target) (string, error) {
 
 // split is findCompressSplitPoint: the index of the oldest item to keep, 0 where nothing can be summarised.
 func (s *geminiCompression) split(v policy.View, history []known) int {
-	at, found := measure.Split(len(history), s.p.Preserve, func(i int) (int, bool) { return int(history[i].length), history[i].start })
+	sum := 0
+	for i := range history {
+		sum += int(history[i].length)
+	}
+	at, found := measure.Split(len(history), sum, s.p.Preserve, func(i int) (int, bool) { return int(history[i].length), history[i].start })
 	if end := history[len(history)-1].id; !found && v.Role(end) == session.Assistant && !contents(v, nil).CallsTool(end) {
 		return len(history)
 	}

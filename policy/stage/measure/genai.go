@@ -163,20 +163,15 @@ func (g GenAI) Starts(items []policy.ItemID) []bool {
 
 // Split is Split of items.
 func (g GenAI) Split(items []policy.ItemID, share float64) (at int, found bool) {
-	lengths, _ := g.Lengths(items)
+	lengths, sum := g.Lengths(items)
 	starts := g.Starts(items)
-	return Split(len(items), share, func(i int) (int, bool) { return lengths[i], starts[i] })
+	return Split(len(items), sum, share, func(i int) (int, bool) { return lengths[i], starts[i] })
 }
 
 // Split looks for the oldest of n items to keep where the newest share of the items' characters stays: the first user
 // message of its own behind the other share. Where there is none, found is false and at is the last such message, 0
-// for none. of is the length of an item, and whether it is such a message.
-func Split(n int, share float64, of func(i int) (length int, starts bool)) (at int, found bool) {
-	sum := 0
-	for i := range n {
-		length, _ := of(i)
-		sum += length
-	}
+// for none. of is the length of an item, and whether it is such a message; sum is that of the lengths.
+func Split(n, sum int, share float64, of func(i int) (length int, starts bool)) (at int, found bool) {
 	target, before := float64(sum)*(1-share), 0
 	for i := range n {
 		length, starts := of(i)
