@@ -45,6 +45,9 @@ func (v *View) LeftTokens() int { return v.sent.left }
 
 // PayloadFrom is the tokens of the payload from a place on.
 func (v *View) PayloadFrom(place int) (n int) {
+	if from := v.skip(0); from < len(v.items) && place <= int(v.items[from].place) {
+		return v.PayloadTokens() - v.inferred[0] // all of it
+	}
 	for i := len(v.items) - 1; i >= 0; i-- {
 		it := &v.items[i]
 		switch {

@@ -75,6 +75,13 @@ func (s *sentList) check(t *testing.T, v *View, p *listView) {
 			t.Fatalf("%s: item %d has place %d (%t) in %v", last, id, place, ok, now)
 		}
 	}
+	tokens := 0
+	for _, id := range slices.Backward(p.items) {
+		tokens += v.PayloadWeight(id)
+		if place, _ := v.Place(id); v.PayloadFrom(place) != tokens {
+			t.Fatalf("%s: %d tokens from place %d, want %d", last, v.PayloadFrom(place), place, tokens)
+		}
+	}
 	differs := 0
 	for differs < len(s.sent) && differs < len(now) && s.sent[differs] == now[differs] {
 		differs++

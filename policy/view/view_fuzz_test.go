@@ -181,7 +181,7 @@ func (p *listView) strip() {
 // shows is what both views are compared by.
 type shows struct {
 	Items           []policy.ItemID
-	Len             int
+	Len, Whole      int // Whole: the payload by its items
 	Tokens, Payload int
 	Results         []string
 	Cached          []policy.CacheEdit
@@ -191,6 +191,7 @@ type shows struct {
 func (p *listView) shows() shows {
 	s := shows{Items: append([]policy.ItemID(nil), p.items...), Len: len(p.items)}
 	s.Tokens, s.Payload = p.tokens()
+	s.Whole = s.Payload - p.drift
 	for _, id := range p.items {
 		for b := range p.count(id) {
 			if id < 0 || p.conv.Messages[id].Blocks[b].Kind != jsonl.KindToolResult {
@@ -215,7 +216,7 @@ func (p *listView) shows() shows {
 }
 
 func viewShows(v *View, ever []policy.ItemID) shows {
-	s := shows{Len: v.Len(), Tokens: v.Tokens(), Payload: v.PayloadTokens(), Cached: v.CacheEdits()}
+	s := shows{Len: v.Len(), Whole: v.PayloadFrom(0), Tokens: v.Tokens(), Payload: v.PayloadTokens(), Cached: v.CacheEdits()}
 	for id := range v.Items {
 		s.Items = append(s.Items, id)
 	}
