@@ -171,11 +171,11 @@ func (v *View) remove(e *policy.Edit) error {
 		v.items[p].next = int32(p + 1)
 	}
 	for _, id := range e.Items {
-		v.itemLeaves(v.posOf(id), id)
-		w := v.weight(id)
+		w, payload := v.weight(id), v.payloadWeight(id)
+		v.itemLeaves(v.posOf(id), id, w[0]+payload[0])
 		e.Before += w[0]
 		v.tokens.sub(w)
-		v.payload.sub(v.payloadWeight(id))
+		v.payload.sub(payload)
 		v.strip(id)
 		v.live--
 		for b := range v.Blocks(id) {
@@ -270,9 +270,10 @@ func (v *View) leaveBefore(from int) {
 	v.inferred = weights{}
 	for p, it := range v.items[:from] {
 		if !it.removed() {
-			v.itemLeaves(p, it.id)
-			v.tokens.sub(v.weight(it.id))
-			v.payload.sub(v.payloadWeight(it.id))
+			w, payload := v.weight(it.id), v.payloadWeight(it.id)
+			v.itemLeaves(p, it.id, w[0]+payload[0])
+			v.tokens.sub(w)
+			v.payload.sub(payload)
 			v.live--
 		}
 		v.setPos(it.id, -1)
@@ -291,7 +292,7 @@ func (v *View) leaveAll(e *policy.Edit) error {
 			continue // keep gives it its position
 		}
 		if !it.removed() {
-			v.itemLeaves(p, it.id)
+			v.itemLeaves(p, it.id, v.PayloadWeight(it.id))
 		}
 		v.setPos(it.id, -1)
 		v.strip(it.id)

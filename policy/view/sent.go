@@ -76,12 +76,12 @@ func (v *View) leaves(t policy.Target, tokens int) {
 	v.sent.left += tokens
 }
 
-// itemLeaves notes that an item at a position is not sent any more.
-func (v *View) itemLeaves(p int, id policy.ItemID) {
+// itemLeaves notes that an item at a position, with so many tokens in the payload, is not sent any more.
+func (v *View) itemLeaves(p int, id policy.ItemID, tokens int) {
 	if p >= v.sent.items {
 		return
 	}
-	v.sent.left += v.PayloadWeight(id)
+	v.sent.left += tokens
 	if len(v.sent.touched) == 0 {
 		return
 	}

@@ -51,7 +51,7 @@ func (m *memory) of(v policy.View, history []policy.ItemID, cuts map[policy.Targ
 	}
 	g := contents(v, cuts)
 	for i := range list {
-		if k := &list[i]; i < at || i >= at+n || k.cut || changed[k.id] != 0 {
+		if k := &list[i]; i < at || i >= at+n || k.cut || len(changed) > 0 && changed[k.id] != 0 {
 			k.length, k.size, k.cut = int32(g.Item(k.id)), e.size(g, k.id), changed[k.id] == isCut
 		}
 	}
