@@ -25,7 +25,7 @@ func (x *Index) needs(w policy.Weigher) []need {
 		if _, ok := last[u.sources[0]]; !ok {
 			order = append(order, u.sources[0])
 		}
-		last[u.sources[0]] = u.request
+		last[u.sources[0]] = int(u.request)
 	}
 	list := make([]need, 0, len(order))
 	for _, b := range order {
@@ -39,8 +39,10 @@ func (x *Index) needs(w policy.Weigher) []need {
 
 // alone reports whether a single block holds what was used, or a line of it.
 func (x *Index) alone(u *needle) bool {
-	single := func(l int32) bool { return x.lines[l].single }
-	return u.single && (len(u.lines) == 0 || slices.ContainsFunc(u.lines, single))
+	if lines := u.lines(); len(lines) > 0 {
+		return slices.ContainsFunc(lines, func(l int32) bool { return x.lines[l].single })
+	}
+	return u.single
 }
 
 // Bound returns the fewest misses, and the fewest tokens to fetch again, of any choice of blocks that keeps no more

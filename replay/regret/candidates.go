@@ -61,27 +61,17 @@ func appendTexts(texts, b []byte, i, depth int) ([]byte, int, scan.Fault) {
 type builder struct {
 	*Index
 	found   []needle
-	seen    map[uint64]int32 // names by hash: the index of what was seen
-	sights  []sighting
+	written map[uint64]bool // names by hash: the agent wrote it
 	known   *knownTexts
-	scratch knownText // of read
 	files   map[string]*file
 	calls   map[string][]call // by id: without a result so far, the oldest first
-	kept    *forms
 	texts   *reader
 	again   map[string]*shownText
-	folded  []byte  // scratch of readAgain
-	ends    []int32 // scratch of readAgain
-	lost    int     // n of the first request at which what was read before may be gone
-	folder  string  // the client's working folder, in the normal form: every request names it
-}
-
-// sighting is where a name was seen so far.
-type sighting struct {
-	message int32 // the first, that is not the agent's
-	block   int32 // 1 + the last one
-	blocks  uint8 // how many blocks of others hold it, up to maxHolders + 1
-	agent   bool  // the agent wrote it
+	sought  map[string]int32 // lines of what is read again: their numbers
+	folded  []byte           // scratch of shown and quote
+	ends    []int32          // scratch of shown
+	lost    int32            // n of the first request at which what was read before may be gone
+	folder  string           // the client's working folder, in the normal form: every request names it
 }
 
 // file is what was read of one file.
@@ -97,12 +87,10 @@ type read struct {
 	state int
 }
 
-// shownText is what a Read showed again, in the normal form, and where its lines end.
+// shownText is what a Read showed again, in the normal form, and its lines of some length.
 type shownText struct {
-	text string
-	ends []int32
-
-	lines []int32 // set by Index.split
+	text  string
+	lines []int32
 }
 
 // call is a call of a file tool whose result has not come yet.
@@ -112,18 +100,16 @@ type call struct {
 	changes bool // the file
 	from    int  // a change: the state before it
 	state   int  // of the file that a Read shows, or a change leaves
-	request int
-	message int32
-	line    int32
+	request int32
 	at      int32
 }
 
-// candidates lists what the agent may have taken from an earlier block, in the order of the uses. The blocks that
-// really hold it are not known yet. Before request lost nothing is read again: the record had lost nothing yet.
-func (x *Index) candidates(kept *forms, lost int) ([]needle, error) {
+// candidates lists what the agent may have taken from an earlier block, in the order of the uses. Which blocks hold it is
+// not known yet. Before request lost nothing is read again: the record had lost nothing yet.
+func (x *Index) candidates(known *knownTexts, lost int32) ([]needle, error) {
 	b := &builder{
-		Index: x, kept: kept, lost: lost, texts: x.reader(), seen: map[uint64]int32{}, known: newKnownTexts(), files: map[string]*file{}, calls: map[string][]call{},
-		again: map[string]*shownText{}, folder: foldString(x.conv.CWD),
+		Index: x, known: known, lost: lost, texts: x.reader(), written: map[uint64]bool{}, files: map[string]*file{}, calls: map[string][]call{},
+		again: map[string]*shownText{}, sought: map[string]int32{}, folder: foldString(x.conv.CWD),
 	}
 	for m := range x.conv.Messages {
 		if err := b.message(m); err != nil {
@@ -138,108 +124,62 @@ func (b *builder) message(m int) error {
 	if msg.Lost || msg.Earlier || msg.RecordOnly {
 		return nil
 	}
-	request := b.joined[m] - 1 // what a response uses was in the view it answers
-	uses := msg.Class == session.ClassResponse && request >= 1 && request <= len(b.conv.Requests)
+	request := int32(b.joined[m] - 1) // what a response uses was in the view it answers
+	agent := msg.Role == session.Assistant
+	uses := agent && msg.Class == session.ClassResponse && request >= 1 && int(request) <= len(b.conv.Requests)
 	for i := range msg.Blocks {
 		bl := &msg.Blocks[i]
 		at := b.base[m] + int32(i)
-		known, text, input, err := b.read(at, uses)
-		if err != nil {
-			return err
-		}
-		use := needle{request: request, message: int32(m), line: bl.Line, at: at}
-		switch bl.Kind {
-		case jsonl.KindText:
-			if uses {
+		if agent {
+			text, input, err := b.texts.text(at)
+			if err != nil {
+				return err
+			}
+			use := needle{request: request, at: at}
+			switch {
+			case uses && bl.Kind == jsonl.KindText:
 				b.quotes(&use, text, "")
-			}
-		case jsonl.KindToolUse:
-			if uses {
+			case uses && bl.Kind == jsonl.KindToolUse:
 				b.call(bl, &use, input, text)
+			default:
+				eachName(text, func(name []byte, _ int) { b.written[hashName(name)] = true })
 			}
-		case jsonl.KindToolResult:
-			if err := b.result(bl, at, known, text); err != nil {
+		}
+		if bl.Kind == jsonl.KindToolResult {
+			if err := b.result(bl, at); err != nil {
 				return err
 			}
 		}
-		agent := msg.Role == session.Assistant
-		if known.seen {
-			b.kept.repeat(known.block, at)
-			b.seeAgain(int32(m), at, known, agent)
-			continue
-		}
-		b.kept.keep(at, text)
-		b.see(int32(m), at, text, agent)
-		b.known.add(known, at, b.kept)
 	}
 	return nil
-}
-
-// see notes the names of a block.
-func (b *builder) see(m, at int32, text []byte, agent bool) {
-	eachName(text, func(name []byte, _ int) {
-		h := hashName(name)
-		i, ok := b.seen[h]
-		if !ok {
-			i = int32(len(b.sights))
-			b.seen[h] = i
-			b.sights = append(b.sights, sighting{})
-		}
-		if s := &b.sights[i]; s.block != at+1 {
-			s.note(m, at, agent)
-			b.known.name(i)
-		}
-	})
-}
-
-// seeAgain is see of a text whose names are known.
-func (b *builder) seeAgain(m, at int32, known *knownText, agent bool) {
-	for _, i := range b.known.names[known.from:known.to] {
-		b.sights[i].note(m, at, agent)
-	}
-}
-
-// note notes that a block holds the name.
-func (s *sighting) note(m, at int32, agent bool) {
-	s.block = at + 1
-	if agent {
-		s.agent = true
-		return
-	}
-	if s.blocks == 0 {
-		s.message = m
-	}
-	s.blocks = min(s.blocks+1, maxHolders+1)
 }
 
 // around is how much of the text around a name is compared, in bytes before it is brought to its normal form.
 const around = 4 * minQuote
 
-// quotes collects the names of a text that others wrote first. without is a text, in its normal form, whose names do
-// not count.
+// quotes collects the names of a text that the agent writes for the first time. without is a text, in its normal form,
+// whose names do not count. Whether others wrote them first is not known yet.
 func (b *builder) quotes(use *needle, text []byte, without string) {
-	counted := map[uint64]bool{}
 	eachName(text, func(name []byte, from int) {
 		h := hashName(name)
-		i, ok := b.seen[h]
-		if !ok {
+		if b.written[h] {
 			return
 		}
-		s := &b.sights[i]
-		if s.agent || s.blocks == 0 || s.blocks > maxHolders || s.message >= use.message || counted[h] {
-			return
-		}
-		counted[h] = true
+		b.written[h] = true
+		// The needle's texts are parts of one.
+		b.folded = fold(b.folded[:0], text[max(0, from-around):from])
+		before := min(len(b.folded), minQuote)
+		b.folded = fold(append(b.folded[:0], b.folded[len(b.folded)-before:]...), name)
+		behind := len(b.folded)
+		b.folded = fold(b.folded, text[from+len(name):min(len(text), from+len(name)+around)])
+		end := min(len(b.folded), behind+minQuote)
+		all := string(append(b.folded[:end], name...))
 		n := *use
-		n.text = string(fold(nil, name))
-		if strings.Contains(b.folder, n.text) || strings.Contains(without, n.text) {
+		if n.text = all[before:behind]; strings.Contains(b.folder, n.text) || strings.Contains(without, n.text) {
 			return
 		}
-		n.evidence, n.quote, n.offset = Quoted, string(name), from
-		before := fold(nil, text[max(0, from-around):from])
-		after := fold(nil, text[from+len(name):min(len(text), from+len(name)+around)])
-		n.before = string(before[max(0, len(before)-minQuote):])
-		n.after = string(after[:min(len(after), minQuote)])
+		n.evidence, n.quote, n.offset = Quoted, all[end:], int32(from)
+		n.before, n.after = all[:before], all[behind:end]
 		b.found = append(b.found, n)
 	})
 }
@@ -265,7 +205,7 @@ func (b *builder) call(bl *session.Block, use *needle, raw, text []byte) {
 		return
 	}
 	f := b.file(path)
-	c := call{id: bl.ID(), path: path, from: f.state, state: f.state, request: use.request, message: use.message, line: use.line, at: use.at}
+	c := call{id: bl.ID(), path: path, from: f.state, state: f.state, request: use.request, at: use.at}
 	without := ""
 	switch alike {
 	case "Edit", "MultiEdit", "NotebookEdit":
@@ -302,7 +242,7 @@ func (b *builder) edit(use *needle, old string) {
 }
 
 // result notes what a Read showed, and takes back a change that failed.
-func (b *builder) result(bl *session.Block, at int32, known *knownText, text []byte) error {
+func (b *builder) result(bl *session.Block, at int32) error {
 	open := b.calls[bl.ID()]
 	if len(open) == 0 {
 		return nil
@@ -320,22 +260,45 @@ func (b *builder) result(bl *session.Block, at int32, known *knownText, text []b
 		if f.state == c.state {
 			f.state = c.from
 		}
-	case !c.changes && !bl.IsError && !known.notice:
-		if err := b.readAgain(f, &c, at, known, text); err != nil {
+	case !c.changes && !bl.IsError:
+		return b.read(f, &c, at)
+	}
+	return nil
+}
+
+// read notes a Read that succeeded. One that only says that its file has not changed is none.
+func (b *builder) read(f *file, c *call, at int32) error {
+	var raw, text []byte
+	var err error
+	if b.plain(at) {
+		raw, err = b.texts.raw(at)
+	} else {
+		text, _, err = b.texts.text(at)
+	}
+	if err != nil {
+		return err
+	}
+	if raw != nil && mayBeNotice(raw) {
+		if text, err = b.texts.decode(at, raw); err != nil {
 			return err
 		}
-		f.reads = append(f.reads, read{at, c.state})
 	}
+	if session.IsUnchangedFile(string(text[:min(len(text), noticeBytes)])) {
+		return nil
+	}
+	if c.request >= b.lost {
+		if err := b.readAgain(f, c, at, raw, text); err != nil {
+			return err
+		}
+	}
+	f.reads = append(f.reads, read{at, c.state})
 	return nil
 }
 
 // readAgain collects a Read of a file that was read before in the same state. What it shows must stand in an earlier
 // result as a whole: a file that somebody else has changed had to be read.
-func (b *builder) readAgain(f *file, c *call, at int32, known *knownText, text []byte) error {
-	if c.request < b.lost {
-		return nil
-	}
-	n := needle{evidence: Reread, quote: c.path, request: c.request, message: c.message, line: c.line, at: c.at}
+func (b *builder) readAgain(f *file, c *call, at int32, raw, text []byte) error {
+	n := needle{evidence: Reread, quote: c.path, request: c.request, at: c.at, result: at}
 	for _, r := range f.reads {
 		if r.state == c.state {
 			n.sources = append(n.sources, r.at)
@@ -344,14 +307,15 @@ func (b *builder) readAgain(f *file, c *call, at int32, known *knownText, text [
 	if len(n.sources) == 0 {
 		return nil
 	}
+	known := &knownText{}
+	if raw != nil {
+		known = b.known.of(raw)
+	}
 	if known.shown == nil {
-		if known.seen {
-			var err error
-			if text, _, err = b.texts.text(at); err != nil {
-				return err
-			}
+		var err error
+		if known.shown, err = b.shown(at, raw, text); err != nil {
+			return err
 		}
-		known.shown = b.shown(text)
 	}
 	if n.text, n.shown = known.shown.text, known.shown; len(n.text) >= minRun {
 		b.found = append(b.found, n)
@@ -359,23 +323,65 @@ func (b *builder) readAgain(f *file, c *call, at int32, known *knownText, text [
 	return nil
 }
 
-// shown is what a Read with a text shows.
-func (b *builder) shown(text []byte) *shownText {
-	b.folded, b.ends = reused(b.folded), reused(b.ends)
-	for line := range bytes.Lines(shown(text)) {
-		b.folded = fold(b.folded, line)
-		b.ends = append(b.ends, int32(len(b.folded)))
-	}
-	same, ok := b.again[string(b.folded)]
-	if !ok || !slices.Equal(same.ends, b.ends) {
-		same = &shownText{text: string(b.folded), ends: slices.Clone(b.ends)}
-		b.again[same.text] = same
-	}
-	return same
+// noticeBytes is more than the notice of a file that has not changed begins with.
+const noticeBytes = 100
+
+// mayBeNotice reports whether the JSON of a text may be that of a notice: these begin with F or W.
+func mayBeNotice(raw []byte) bool {
+	body, ok := quoted(raw)
+	return !ok || len(body) > 0 && (body[0] == 'F' || body[0] == 'W' || body[0] == '\\')
 }
 
-// shown is the part of a file that the result of a Read shows.
-func shown(result []byte) []byte {
-	text, _, _ := bytes.Cut(result, []byte("<system-reminder>"))
-	return text
+// reminder begins what the client adds to the text of a file.
+const reminder = "<system-reminder>"
+
+// shown is what a Read with a text shows, which is given as JSON, or else as it is.
+func (b *builder) shown(at int32, raw, text []byte) (*shownText, error) {
+	b.folded, b.ends = reused(b.folded), reused(b.ends)
+	ok := false
+	if body, isString := quoted(raw); isString {
+		body, _, _ = bytes.Cut(body, []byte(reminder))
+		b.folded, ok = foldJSON(b.folded, body, &b.ends)
+	}
+	if !ok {
+		if raw != nil {
+			var err error
+			if text, err = b.texts.decode(at, raw); err != nil {
+				return nil, err
+			}
+		}
+		b.folded, b.ends = b.folded[:0], b.ends[:0]
+		text, _, _ = bytes.Cut(text, []byte(reminder))
+		for line := range bytes.Lines(text) {
+			b.folded = fold(b.folded, line)
+			b.ends = append(b.ends, int32(len(b.folded)))
+		}
+	}
+	lines := b.linesOf(b.folded, b.ends)
+	same, ok := b.again[string(b.folded)]
+	if !ok || !slices.Equal(same.lines, lines) {
+		same = &shownText{text: string(b.folded), lines: slices.Clone(lines)}
+		b.again[same.text] = same
+	}
+	return same, nil
+}
+
+// linesOf lists the lines of a text that are of some length, each once in what is sought. The list holds until the next call.
+func (b *builder) linesOf(text []byte, ends []int32) []int32 {
+	lines, from := ends[:0], int32(0)
+	for _, end := range ends {
+		line := text[from:end]
+		if from = end; len(line) < minLine {
+			continue
+		}
+		l, ok := b.sought[string(line)]
+		if !ok {
+			l = int32(len(b.lines))
+			kept := string(line)
+			b.sought[kept] = l
+			b.lines = append(b.lines, needle{evidence: Reread, text: kept})
+		}
+		lines = append(lines, l)
+	}
+	return lines
 }

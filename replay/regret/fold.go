@@ -3,6 +3,7 @@ package regret
 import (
 	"bytes"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
@@ -32,6 +33,86 @@ func fold(dst, text []byte) []byte {
 	return dst[:len(dst)+n]
 }
 
+// foldJSON appends the normal form of what stands between the quotes of a JSON string, as fold of what it says. It notes
+// in ends, unless that is nil, where its lines end. It fails where the string has to be decoded first: it is not valid, or
+// writes characters in rare ways.
+func foldJSON(dst, raw []byte, ends *[]int32) ([]byte, bool) {
+	dst = slices.Grow(dst, len(raw))
+	base := len(dst)
+	to, n, start := dst[base:base+len(raw)], 0, 0
+	for i := 0; i < len(raw); {
+		if i == start {
+			var ok bool
+			if i, ok = cutNumber(raw, i); !ok {
+				return dst, false
+			}
+			start = -1
+			continue
+		}
+		c := foldedJSON[raw[i]]
+		if c != oddJSON {
+			to[n] = c
+			n += int((c | -c) >> 7) // 1 unless c is 0, without a branch
+			i++
+			continue
+		}
+		if raw[i] >= utf8.RuneSelf {
+			_, size := utf8.DecodeRune(raw[i:])
+			if size == 1 {
+				return dst, false
+			}
+			n += copy(to[n:], raw[i:i+size])
+			i += size
+			continue
+		}
+		if raw[i] != '\\' || i+1 == len(raw) {
+			return dst, false
+		}
+		switch raw[i+1] {
+		case 'n':
+			if start = i + 2; ends != nil {
+				*ends = append(*ends, int32(base+n))
+			}
+		case 't', '"', '\\', '/', 'r', 'b', 'f':
+		default:
+			if !control(raw[i:]) {
+				return dst, false
+			}
+			i += 4
+		}
+		i += 2
+	}
+	if ends != nil && start != len(raw) {
+		*ends = append(*ends, int32(base+n))
+	}
+	return dst[:base+n], true
+}
+
+// cutNumber is the index behind the number of the line at raw[i], as [session.CutLineNumber] cuts it, of JSON. It fails
+// where an escape may be a part of it.
+func cutNumber(raw []byte, i int) (int, bool) {
+	at := i
+	for at < len(raw) && raw[at] == ' ' {
+		at++
+	}
+	digits := at
+	for at < len(raw) && raw[at] >= '0' && raw[at] <= '9' {
+		at++
+	}
+	rest := raw[at:]
+	switch {
+	case len(rest) >= 2 && rest[0] == '\\' && rest[1] == 'u' && !control(rest):
+		return i, false
+	case at == digits:
+		return i, true
+	case len(rest) >= 2 && rest[0] == '\\' && rest[1] == 't':
+		return at + 2, true
+	case len(rest) >= 3 && string(rest[:3]) == "→":
+		return at + 3, true
+	}
+	return i, true
+}
+
 func foldString(text string) string { return string(fold(nil, []byte(text))) }
 
 // folded is the form of a byte, 0 of one that is left out. Bytes of characters outside ASCII stay as they are.
@@ -46,6 +127,41 @@ var folded = func() (t [256]byte) {
 	}
 	return t
 }()
+
+// control reports whether JSON begins with the escape of a control character that is neither a tab nor a line feed, in six
+// bytes.
+func control(raw []byte) bool {
+	if len(raw) < 6 || string(raw[:4]) != `\u00` || raw[4] != '0' && raw[4] != '1' {
+		return false
+	}
+	switch c := raw[5] | 0x20; c {
+	case '9', 'a':
+		return raw[4] == '1'
+	default:
+		return c >= '0' && c < '9' || c >= 'b' && c <= 'f'
+	}
+}
+
+// quoted is what stands between the quotes of a JSON string.
+func quoted(raw []byte) (body []byte, ok bool) {
+	if len(raw) < 2 || raw[0] != '"' || raw[len(raw)-1] != '"' {
+		return nil, false
+	}
+	return raw[1 : len(raw)-1], true
+}
+
+// foldedJSON is the form of a byte of a JSON string; oddJSON where that depends on what follows.
+var foldedJSON = func() (t [256]byte) {
+	t = folded
+	for i := range t {
+		if i < ' ' || i >= utf8.RuneSelf || i == '"' || i == '\\' {
+			t[i] = oddJSON
+		}
+	}
+	return t
+}()
+
+const oddJSON = 1 // the form of no byte
 
 // What makes a name: a run of letters, digits, _ and - that is not a word of a natural language.
 const (

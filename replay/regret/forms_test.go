@@ -5,26 +5,15 @@ import (
 	"testing"
 )
 
-// TestForms: equal forms are kept once, and a text beyond the room is not.
+// TestForms: blocks with equal forms are told by the first one.
 func TestForms(t *testing.T) {
-	f := newForms(5, 100)
-	for b, text := range []string{"One two", "three", "ONE-TWO", ""} {
-		f.keep(int32(b), []byte(text))
+	f := newForms(5)
+	for b, text := range []string{"onetwo", "three", "onetwo", ""} {
+		f.note(int32(b), []byte(text))
 	}
-	f.keep(4, make([]byte, formsRoom))
-	if string(f.text) != "onetwothree" {
-		t.Errorf("kept %q", f.text)
-	}
-	for b, want := range []string{"onetwo", "three", "onetwo", ""} {
-		if got, ok := f.of(int32(b)); !ok || string(got) != want {
-			t.Errorf("block %d: %q, %v", b, got, ok)
-		}
-	}
-	if _, ok := f.of(4); ok {
-		t.Error("a text of the size of the room is kept")
-	}
-	if first := f.firsts(); !slices.Equal(first, []int32{0, 1, 0, 3, 4}) {
-		t.Errorf("first with the same form: %d", first)
+	f.repeat(0, 4)
+	if want := []int32{0, 1, 0, 3, 0}; !slices.Equal(f.first, want) {
+		t.Errorf("first with the same form: %d, want %d", f.first, want)
 	}
 	if f.shared(0, 2) || !f.shared(0, 3) || f.shared(1, 5) {
 		t.Error("which forms several blocks have")
@@ -47,7 +36,7 @@ func TestHits(t *testing.T) {
 		var got [2][]hit
 		for b := range int32(2) {
 			forgotten := b == 1
-			h.each(form{second: 1}, b, s, text, func(id int32, from int) (again, ok bool) {
+			h.each(0, b, s, text, func(id int32, from int) (again, ok bool) {
 				if id == 0 || forgotten && id == 2 {
 					return false, false
 				}

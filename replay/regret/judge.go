@@ -28,7 +28,7 @@ func (x *Index) Judge(p Judged) (*Regret, error) {
 		if err := j.until(p.Edits, n); err != nil {
 			return nil, err
 		}
-		for ; at < len(x.uses) && x.uses[at].request == n; at++ {
+		for ; at < len(x.uses) && int(x.uses[at].request) == n; at++ {
 			u := &x.uses[at]
 			source := j.source(u, p.Weigh)
 			if source < 0 || missed[source] || !j.missing(u) {
@@ -113,8 +113,8 @@ func (j *judge) miss(u *needle, source int32, w policy.Weigher) Miss {
 	bl, e := j.x.block(source), j.edits.At(int(j.removedBy[source])-1)
 	m := Miss{
 		Message: j.x.conv.Messages[from].UUID(), Line: int(bl.Line), Removed: e.Request, Stage: e.Stage, Kind: e.Kind,
-		Needed: u.request, Evidence: u.evidence, Quote: u.quote, Tokens: w.Block(j.x.at(source)),
-		UsedBy: j.x.conv.Messages[u.message].UUID(), UsedLine: int(u.line), Offset: u.offset,
+		Needed: int(u.request), Evidence: u.evidence, Quote: u.quote, Tokens: w.Block(j.x.at(source)),
+		UsedBy: j.x.conv.Messages[j.x.of[u.at]].UUID(), UsedLine: int(j.x.block(u.at).Line), Offset: int(u.offset),
 	}
 	if bl.ID() != "" {
 		m.ToolUse, m.Tool = bl.ID(), j.x.conv.Tool(bl)

@@ -20,11 +20,11 @@ func blocksOf(r *rand.Rand) *Index {
 			conv.Requests = append(conv.Requests, session.APICall{Message: m})
 		}
 		for range r.IntN(3) {
-			x.first = append(x.first, int32(len(x.of)))
 			x.of = append(x.of, int32(m))
 		}
 		x.base[m+1] = int32(len(x.of))
 	}
+	x.forms = newForms(len(x.of))
 	return x
 }
 

@@ -46,10 +46,10 @@ func (s *sight) visible(b int32) bool { return s.present[b] && !s.replaced[b] &&
 // change changes what is known of a block.
 func (s *sight) change(b int32, what []bool, to bool) {
 	if s.visible(b) {
-		s.copies[s.x.first[b]]--
+		s.copies[s.x.forms.first[b]]--
 	}
 	if what[b] = to; s.visible(b) {
-		s.copies[s.x.first[b]]++
+		s.copies[s.x.forms.first[b]]++
 	}
 }
 
@@ -237,8 +237,10 @@ func (s *sight) mayShow(text string) bool {
 // missing reports whether something that was used is in no part of the view: no block, and no text of the policy. Of
 // what was read again, each line may be in another part.
 func (s *sight) missing(u *needle) bool {
-	absent := func(l int32) bool { return !s.holds(&s.x.lines[l]) }
-	return !s.holds(u) && (len(u.lines) == 0 || slices.ContainsFunc(u.lines, absent))
+	if lines := u.lines(); len(lines) > 0 { // what holds all of it holds each line
+		return slices.ContainsFunc(lines, func(l int32) bool { return !s.holds(&s.x.lines[l]) })
+	}
+	return !s.holds(u)
 }
 
 // holds reports whether one part of the view holds a text as a whole.
