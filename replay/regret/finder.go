@@ -58,6 +58,13 @@ type place struct {
 
 func newFinder() *finder { return &finder{factor: maphash.String(maphash.MakeSeed(), "") | 1} }
 
+// reset takes all needles out.
+func (s *finder) reset() {
+	clear(s.filter[:])
+	clear(s.second[:])
+	s.sorted, s.needles, s.nodes, s.seconds, s.groups = false, s.needles[:0], s.nodes[:0], s.seconds[:0], s.groups[:0]
+}
+
 // filterBits is how many bits a filter has.
 const filterBits = 1 << 18
 
@@ -116,7 +123,7 @@ func (s *finder) sort() {
 	s.sorted = true
 	slices.SortStableFunc(s.needles, func(a, b entry) int { return cmp.Compare(a.text, b.text) })
 	ids := make([]int32, len(s.needles))
-	s.nodes, s.seconds = make([]node, 0, len(s.needles)), make([][2]uint64, 0, len(s.needles))
+	s.nodes, s.seconds = slices.Grow(s.nodes, len(s.needles)), slices.Grow(s.seconds, len(s.needles))
 	for k, e := range s.needles {
 		ids[k] = e.id
 		last := int32(len(s.nodes)) - 1
@@ -144,7 +151,7 @@ func (s *finder) sort() {
 		b := bit(word(head) ^ bits.RotateLeft64(s.seconds[i][0], 1))
 		s.second[b>>6] |= 1 << (b & 63)
 	}
-	s.needles = nil
+	s.needles = s.needles[:0]
 	s.place()
 }
 

@@ -42,6 +42,7 @@ type needle struct {
 	others   int8  // holders that are neither the agent's own nor on the record's track alone
 	dropped  bool
 	single   bool // one block alone holds it
+	reread   bool // the evidence is that, or it is a line of what was read again
 }
 
 // lines are those of what was read again that are of some length. The view can hold them in several pieces; where there
@@ -103,7 +104,7 @@ func (x *Index) divide(found []needle, recorded policy.EditList) error {
 		for ; at < len(found) && int(found[at].request) == n; at++ {
 			u := &found[at]
 			missing := j.missing(u)
-			if missing == (u.evidence == Reread) {
+			if missing == u.reread {
 				x.uses = append(x.uses, *u)
 			} else if i := slices.IndexFunc(u.sources, func(b int32) bool { return j.removedAt(b) > 0 && !counted[b] }); missing && i >= 0 {
 				source := u.sources[i]

@@ -1,5 +1,7 @@
 package regret
 
+import "slices"
+
 // locate finds every block that holds a needle or a line before its use, and those it can have been taken from. It
 // drops what the agent had written before and what many blocks hold.
 func (x *Index) locate(found []needle, known *knownTexts) error {
@@ -7,7 +9,7 @@ func (x *Index) locate(found []needle, known *knownTexts) error {
 	if len(found) == 0 {
 		return nil
 	}
-	l := &locator{Index: x, finder: newFinder(), known: known, texts: x.reader()}
+	l := &locator{Index: x, finder: newFinder(), whole: newFinder(), known: known, texts: x.reader(), asks: map[int32][]*shownText{}, held: map[shownBy]bool{}}
 	last := int32(0)
 	for i := range found {
 		n := &found[i]
@@ -16,6 +18,12 @@ func (x *Index) locate(found []needle, known *knownTexts) error {
 		}
 		if last = max(last, n.at); len(n.lines()) == 0 { // else its lines say whether the view has it
 			l.seek(n)
+			continue
+		}
+		for _, b := range n.sources {
+			if list := l.asks[b]; len(list) == 0 || list[len(list)-1] != n.shown {
+				l.asks[b] = append(list, n.shown)
+			}
 		}
 	}
 	for i := range x.lines {
@@ -27,7 +35,12 @@ func (x *Index) locate(found []needle, known *knownTexts) error {
 		}
 	}
 	for _, n := range l.needles {
-		n.single = len(n.holders) == 1 && (n.evidence != Reread || !x.forms.shared(n.holders[0], n.at))
+		n.single = len(n.holders) == 1 && (!n.reread || !x.forms.shared(n.holders[0], n.at))
+	}
+	for i := range found {
+		if n := &found[i]; n.reread {
+			n.sources = slices.DeleteFunc(n.sources, func(b int32) bool { return !l.holds(n, x.forms.first[b]) })
+		}
 	}
 	return l.confirm(found)
 }
@@ -40,7 +53,16 @@ type locator struct {
 	known   *knownTexts
 	texts   *reader
 	same    hits
-	folded  []byte // scratch of block
+	asks    map[int32][]*shownText // by block: what may be a part of it that was read again
+	held    map[shownBy]bool       // the answers
+	whole   *finder                // scratch of answer
+	folded  []byte                 // scratch of block
+}
+
+// shownBy is what was read again, and a block: the first one with its text.
+type shownBy struct {
+	shown *shownText
+	block int32
 }
 
 // seek adds a needle.
@@ -60,9 +82,10 @@ func (l *locator) block(b int32) error {
 		}
 		known = l.known.of(raw)
 	}
-	first := known.block - 1
+	first, asked := known.block-1, []*shownText(nil)
 	if first >= 0 {
-		if l.forms.repeat(first, b); l.same.none(first) {
+		l.forms.repeat(first, b)
+		if asked = l.unanswered(b, known); len(asked) == 0 && l.same.none(first) {
 			return nil
 		}
 	}
@@ -78,24 +101,77 @@ func (l *locator) block(b int32) error {
 	only := l.conv.Messages[l.of[b]].RecordOnly
 	l.same.each(first, b, l.finder, form, func(id int32, from int) (again, ok bool) {
 		n := l.needles[id]
-		if n.dropped || n.at <= b {
+		switch {
+		case n.at <= b || n.dropped:
 			return false, false
+		case !n.reread:
+			n.hold(l.Index, b, only, form, from)
+			return true, !n.dropped
 		}
-		n.hold(l.Index, b, only, form, from)
-		return n.evidence != Reread, !n.dropped
+		// Of what is read again only the first block with a text counts. The sources are known.
+		if k := len(n.holders); first == b && (k == 0 || n.holders[k-1] != b) {
+			n.holders = append(n.holders, b)
+		}
+		return false, true
 	})
+	if asked == nil {
+		asked = l.unanswered(b, known)
+	}
+	l.answer(asked, first, form)
 	return nil
 }
 
-// hold notes that a block holds the needle at a place of its normal form. Of what is read again only the first block with
-// a text counts.
-func (n *needle) hold(x *Index, b int32, only bool, text []byte, from int) {
-	if n.evidence == Reread {
-		if k := len(n.holders); x.forms.first[b] == b && (k == 0 || n.holders[k-1] != b) {
-			n.holders = append(n.holders, b)
-		}
-		return // the sources are known
+// unanswered lists what is asked of a block and not known of the first one with its text. That its own lines are what was
+// read again is known.
+func (l *locator) unanswered(b int32, known *knownText) []*shownText {
+	list := l.asks[b]
+	if len(list) == 0 {
+		return nil
 	}
+	delete(l.asks, b)
+	first := l.forms.first[b]
+	return slices.DeleteFunc(list, func(s *shownText) bool {
+		of := shownBy{s, first}
+		if _, ok := l.held[of]; ok {
+			return true
+		}
+		l.held[of] = known.shown == s
+		lacks := func(line int32) bool { return !l.lines[line].in(first) }
+		return l.held[of] || slices.ContainsFunc(s.lines, lacks)
+	})
+}
+
+// answer finds out which texts a block, the first one with its form, holds as a whole.
+func (l *locator) answer(list []*shownText, block int32, form []byte) {
+	if len(list) == 0 {
+		return
+	}
+	l.whole.reset()
+	for i, s := range list {
+		l.whole.add(s.text, int32(i))
+	}
+	l.whole.each(form, func(id int32, _ int) bool {
+		l.held[shownBy{list[id], block}] = true
+		return false
+	})
+}
+
+// in reports whether a block holds the needle.
+func (n *needle) in(b int32) bool {
+	_, ok := slices.BinarySearch(n.holders, b)
+	return ok
+}
+
+// holds reports whether a block, the first one with its text, holds what was read again as a whole.
+func (l *locator) holds(n *needle, block int32) bool {
+	if len(n.lines()) == 0 {
+		return n.in(block)
+	}
+	return l.held[shownBy{n.shown, block}]
+}
+
+// hold notes that a block holds a quote or a line of an edit at a place of its normal form.
+func (n *needle) hold(x *Index, b int32, only bool, text []byte, from int) {
 	if x.own(b) && !only {
 		n.dropped = true
 		return

@@ -243,14 +243,12 @@ func (s *sight) missing(u *needle) bool {
 	return !s.holds(u)
 }
 
-// holds reports whether one part of the view holds a text as a whole.
+// holds reports whether one part of the view holds a text as a whole. The view is more likely to have a later block.
 func (s *sight) holds(n *needle) bool {
-	seen := s.visible
-	if n.evidence == Reread {
-		seen = func(first int32) bool { return s.copies[first] > 0 }
-	}
-	if slices.ContainsFunc(n.holders, seen) {
-		return true
+	for _, b := range slices.Backward(n.holders) {
+		if n.reread && s.copies[b] > 0 || !n.reread && s.visible(b) {
+			return true
+		}
 	}
 	if !s.mayShow(n.text) {
 		return false
