@@ -1,33 +1,17 @@
 package regret
 
-import "hash/maphash"
-
-// forms tells which blocks have the same normal form, as a hash of 128 bits says, so that equal ones are searched once.
+// forms tells which blocks are known to have the same normal form, so that it is searched once.
 type forms struct {
-	seeds  [2]maphash.Seed
-	known  map[[2]uint64]int32 // the first block with a form
-	first  []int32             // by block: the first one with the same form, or this
-	second []int32             // by block: the next one with the same form, where this is the first; 0: none
+	first  []int32 // by block: the first one with the same form, or this
+	second []int32 // by block: the next one with the same form, where this is the first; 0: none
 }
 
 func newForms(blocks int) *forms {
-	f := &forms{seeds: newSeeds(), known: map[[2]uint64]int32{}, first: make([]int32, blocks), second: make([]int32, blocks)}
+	f := &forms{first: make([]int32, blocks), second: make([]int32, blocks)}
 	for b := range f.first {
 		f.first[b] = int32(b)
 	}
 	return f
-}
-
-// note notes the form of a block, and returns the first block with it.
-func (f *forms) note(block int32, form []byte) (first int32) {
-	key := keyOf(&f.seeds, form)
-	first, ok := f.known[key]
-	if !ok {
-		f.known[key] = block
-		return block
-	}
-	f.repeat(first, block)
-	return first
 }
 
 // repeat notes that a block has the same form as the first one with it.

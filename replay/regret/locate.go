@@ -95,8 +95,8 @@ func (l *locator) block(b int32) error {
 	}
 	l.folded = form
 	if first < 0 {
-		first = l.forms.note(b, form)
-		known.block = first + 1
+		first = b
+		known.block = b + 1
 	}
 	only := l.conv.Messages[l.of[b]].RecordOnly
 	l.same.each(first, b, l.finder, form, func(id int32, from int) (again, ok bool) {

@@ -94,8 +94,9 @@ func (s *sight) show(m int, in bool) {
 		s.items = append(s.items, m)
 	}
 	for b := from; b < to; b++ {
-		s.change(b, s.present, in)
-		s.count(s.content[b], by)
+		if s.change(b, s.present, in); s.replaced[b] { // else it has no other content
+			s.count(s.content[b], by)
+		}
 	}
 }
 
