@@ -135,7 +135,7 @@ func (b *builder) message(m int) error {
 			if err != nil {
 				return err
 			}
-			use := needle{request: request, at: at}
+			use := needle{request: request, sought: sought{at: at}}
 			switch {
 			case uses && bl.Kind == jsonl.KindText:
 				b.quotes(&use, text, "")
@@ -298,7 +298,7 @@ func (b *builder) read(f *file, c *call, at int32) error {
 // readAgain collects a Read of a file that was read before in the same state. What it shows must stand in an earlier
 // result as a whole: a file that somebody else has changed had to be read.
 func (b *builder) readAgain(f *file, c *call, at int32, raw, text []byte) error {
-	n := needle{evidence: Reread, reread: true, quote: c.path, request: c.request, at: c.at, result: at}
+	n := needle{evidence: Reread, quote: c.path, request: c.request, sought: sought{at: c.at, reread: true}}
 	for _, r := range f.reads {
 		if r.state == c.state {
 			n.sources = append(n.sources, r.at)
@@ -379,7 +379,7 @@ func (b *builder) linesOf(text []byte, ends []int32) []int32 {
 			l = int32(len(b.lines))
 			kept := string(line)
 			b.sought[kept] = l
-			b.lines = append(b.lines, needle{reread: true, text: kept})
+			b.lines = append(b.lines, sought{reread: true, text: kept})
 		}
 		lines = append(lines, l)
 	}

@@ -19,30 +19,34 @@ type Index struct {
 	forms  *forms   // of the blocks before the last use
 	joined []int    // by message: n of the first request that can hold it
 	uses   []needle // in order of request
-	lines  []needle // of what was read again
+	lines  []sought // of what was read again
 	chance Chance   // quotes and edits of what the record's agent no longer had
 	floor  *Chance  // of many recorded sessions
 	gone   []int    // by block: n of the first request without it on the record's own track; 0: it stayed
 }
 
-// needle is a text that the agent used, and the blocks that held it before.
+// sought is a text that the agent used, or a line of one, and the blocks that held it before.
+type sought struct {
+	text    string  // in its normal form
+	holders []int32 // the blocks where it is found; of what is read again the first one with each text
+	at      int32   // the block that uses it last
+	reread  bool    // it is what was read again, or a line of that
+	dropped bool
+	single  bool // one block alone holds it
+}
+
+// needle is a use.
 type needle struct {
-	text     string // in its normal form
+	sought
 	quote    string // for people
 	evidence Evidence
-	holders  []int32    // the blocks where it is found; of what is read again the first one with each text
 	sources  []int32    // the holders that it can have been taken from
 	shown    *shownText // by a Read again; nil: it is none
 	before   string     // a quote: what stands around it in the use, in the normal form
 	after    string
-	at       int32 // the block that uses it
 	request  int32 // n
 	offset   int32 // of the quote in the text of the use
-	result   int32 // a Read again: the block of its result
 	others   int8  // holders that are neither the agent's own nor on the record's track alone
-	dropped  bool
-	single   bool // one block alone holds it
-	reread   bool // the evidence is that, or it is a line of what was read again
 }
 
 // lines are those of what was read again that are of some length. The view can hold them in several pieces; where there

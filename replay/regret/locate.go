@@ -17,7 +17,8 @@ func (x *Index) locate(found []needle, known *knownTexts) error {
 			x.lines[line].at = max(x.lines[line].at, n.at)
 		}
 		if last = max(last, n.at); len(n.lines()) == 0 { // else its lines say whether the view has it
-			l.seek(n)
+			l.finder.add(n.text, int32(len(l.needles)))
+			l.needles = append(l.needles, n)
 			continue
 		}
 		for _, b := range n.sources {
@@ -27,7 +28,7 @@ func (x *Index) locate(found []needle, known *knownTexts) error {
 		}
 	}
 	for i := range x.lines {
-		l.seek(&x.lines[i])
+		l.finder.add(x.lines[i].text, ^int32(i))
 	}
 	for b := range last {
 		if err := l.block(b); err != nil {
@@ -36,6 +37,10 @@ func (x *Index) locate(found []needle, known *knownTexts) error {
 	}
 	for _, n := range l.needles {
 		n.single = len(n.holders) == 1 && (!n.reread || !x.forms.shared(n.holders[0], n.at))
+	}
+	for i := range x.lines {
+		n := &x.lines[i]
+		n.single = len(n.holders) == 1 && !x.forms.shared(n.holders[0], n.at)
 	}
 	for i := range found {
 		if n := &found[i]; n.reread {
@@ -49,7 +54,7 @@ func (x *Index) locate(found []needle, known *knownTexts) error {
 type locator struct {
 	*Index
 	finder  *finder
-	needles []*needle // by id in the finder
+	needles []*needle // by id in the finder; an id below 0 is the complement of a line's number
 	known   *knownTexts
 	texts   *reader
 	same    hits
@@ -63,12 +68,6 @@ type locator struct {
 type shownBy struct {
 	shown *shownText
 	block int32
-}
-
-// seek adds a needle.
-func (l *locator) seek(n *needle) {
-	l.finder.add(n.text, int32(len(l.needles)))
-	l.needles = append(l.needles, n)
 }
 
 // block searches the text of a block.
@@ -100,19 +99,18 @@ func (l *locator) block(b int32) error {
 	}
 	only := l.conv.Messages[l.of[b]].RecordOnly
 	l.same.each(first, b, l.finder, form, func(id int32, from int) (again, ok bool) {
+		if id < 0 {
+			return false, l.lines[^id].holdAgain(first, b)
+		}
 		n := l.needles[id]
 		switch {
+		case n.reread:
+			return false, n.holdAgain(first, b)
 		case n.at <= b || n.dropped:
 			return false, false
-		case !n.reread:
-			n.hold(l.Index, b, only, form, from)
-			return true, !n.dropped
 		}
-		// Of what is read again only the first block with a text counts. The sources are known.
-		if k := len(n.holders); first == b && (k == 0 || n.holders[k-1] != b) {
-			n.holders = append(n.holders, b)
-		}
-		return false, true
+		n.hold(l.Index, b, only, form, from)
+		return true, !n.dropped
 	})
 	if asked == nil {
 		asked = l.unanswered(b, known)
@@ -157,7 +155,7 @@ func (l *locator) answer(list []*shownText, block int32, form []byte) {
 }
 
 // in reports whether a block holds the needle.
-func (n *needle) in(b int32) bool {
+func (n *sought) in(b int32) bool {
 	_, ok := slices.BinarySearch(n.holders, b)
 	return ok
 }
@@ -168,6 +166,18 @@ func (l *locator) holds(n *needle, block int32) bool {
 		return n.in(block)
 	}
 	return l.held[shownBy{n.shown, block}]
+}
+
+// holdAgain notes that a block holds what is read again. Only the first block with a text counts. It reports whether that
+// is before the last use.
+func (n *sought) holdAgain(first, b int32) bool {
+	if n.at <= b {
+		return false
+	}
+	if k := len(n.holders); first == b && (k == 0 || n.holders[k-1] != b) {
+		n.holders = append(n.holders, b)
+	}
+	return true
 }
 
 // hold notes that a block holds a quote or a line of an edit at a place of its normal form.

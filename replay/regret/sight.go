@@ -241,11 +241,11 @@ func (s *sight) missing(u *needle) bool {
 	if lines := u.lines(); len(lines) > 0 { // what holds all of it holds each line
 		return slices.ContainsFunc(lines, func(l int32) bool { return !s.holds(&s.x.lines[l]) })
 	}
-	return !s.holds(u)
+	return !s.holds(&u.sought)
 }
 
 // holds reports whether one part of the view holds a text as a whole. The view is more likely to have a later block.
-func (s *sight) holds(n *needle) bool {
+func (s *sight) holds(n *sought) bool {
 	for _, b := range slices.Backward(n.holders) {
 		if n.reread && s.copies[b] > 0 || !n.reread && s.visible(b) {
 			return true
