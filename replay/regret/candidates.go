@@ -2,7 +2,6 @@ package regret
 
 import (
 	"bytes"
-	"encoding/json"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -197,7 +196,7 @@ func (b *builder) call(bl *session.Block, use *needle, raw, text []byte) {
 	alike := b.conv.Alike(bl.Name())
 	switch alike {
 	case "Read", "NotebookRead", "Edit", "MultiEdit", "NotebookEdit", "Write":
-		_ = json.Unmarshal(b.conv.AlikeInput(bl.Name(), raw), &in) // a field of another type belongs to another tool
+		in = fileInput(b.conv.AlikeInput(bl.Name(), raw))
 	}
 	path := in.Path()
 	if path == "" {
