@@ -118,20 +118,23 @@ func word64(s string) uint64 {
 // add adds a needle of at least prefix bytes. All are added before the first text is read.
 func (s *finder) add(needle string, id int32) { s.needles = append(s.needles, entry{needle, id}) }
 
-// sort groups the needles, and puts their texts side by side: they are compared one after another.
+// sort groups the needles. It puts their texts side by side in their order, in which they are likely to be found.
 func (s *finder) sort() {
 	s.sorted = true
-	slices.SortStableFunc(s.needles, func(a, b entry) int { return cmp.Compare(a.text, b.text) })
-	ids := make([]int32, len(s.needles))
 	var texts strings.Builder
 	for _, e := range s.needles {
 		texts.WriteString(e.text)
 	}
 	all := texts.String()
+	for i := range s.needles {
+		e := &s.needles[i]
+		e.text, all = all[:len(e.text)], all[len(e.text):]
+	}
+	slices.SortStableFunc(s.needles, func(a, b entry) int { return cmp.Compare(a.text, b.text) })
+	ids := make([]int32, len(s.needles))
 	s.nodes, s.seconds = slices.Grow(s.nodes, len(s.needles)), slices.Grow(s.seconds, len(s.needles))
 	for k, e := range s.needles {
 		ids[k] = e.id
-		e.text, all = all[:len(e.text)], all[len(e.text):]
 		last := int32(len(s.nodes)) - 1
 		if last >= 0 && s.nodes[last].text == e.text {
 			s.nodes[last].ids = ids[k-len(s.nodes[last].ids) : k+1]
