@@ -18,6 +18,7 @@ type story struct {
 	last  string
 	calls int
 	at    map[string]string // name given in the test -> tool_use id
+	plain bool              // it escapes no more than JSON.stringify does
 }
 
 func (s *story) line(kind string, message map[string]any, more map[string]any) {
@@ -69,6 +70,7 @@ func (s *story) load(t testing.TB) *session.Conversation {
 	t.Helper()
 	var text strings.Builder
 	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(!s.plain)
 	for _, l := range s.lines {
 		if err := enc.Encode(l); err != nil {
 			t.Fatal(err)

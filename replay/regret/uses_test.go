@@ -114,6 +114,28 @@ func TestRules(t *testing.T) {
 			s.call("g", "Grep", map[string]any{"pattern": "x"}, "type FrobnicateWidgetTables struct")
 			s.says("The linker has an undefined reference to frobnicate_widget_table.")
 		}, nil},
+		"a part of a longer name": {func(s *story) {
+			s.call("r", "Bash", map[string]any{"command": "make"}, "error: undefined reference to frobnicate_widget_tables in main.o\n")
+			s.says("filler")
+			s.says("The linker has an undefined reference to frobnicate_widget_table.")
+		}, nil},
+		"a name after a longer one": {func(s *story) {
+			s.call("r", "Bash", map[string]any{"command": "make"}, "error: frobnicate_widget_tables\nerror: undefined reference to frobnicate_widget_table in main.o\n")
+			s.says("filler")
+			s.says("The linker has an undefined reference to frobnicate_widget_table.")
+		}, []regret.Evidence{quote}},
+		"a number that the agent thought of first": {func(s *story) {
+			s.assistant(map[string]any{"type": "thinking", "thinking": "1234567890\tof them", "signature": "x"})
+			s.call("r", "Bash", map[string]any{"command": "make"}, "error: undefined reference to order 1234567890 of the warehouse\n")
+			s.says("filler")
+			s.says("The linker has an undefined reference to order 1234567890 of the warehouse.")
+		}, nil},
+		"a name that the agent thought of first": {func(s *story) {
+			s.assistant(map[string]any{"type": "thinking", "thinking": "frobnicate_widget_table?", "signature": "x"})
+			s.call("r", "Bash", map[string]any{"command": "make"}, "error: undefined reference to frobnicate_widget_table in main.o\n")
+			s.says("filler")
+			s.says("The linker has an undefined reference to frobnicate_widget_table.")
+		}, nil},
 		"an option of a command": {func(s *story) {
 			s.call("r", "Read", read, "run `cargo clippy --all-targets --workspace -- -D warnings`\n")
 			s.says("filler")
@@ -192,12 +214,13 @@ func TestReread(t *testing.T) {
 		"not shown again":               {other("b"), something, "", session.UnchangedFile + ". The content is still current.", 0},
 		"not shown, in other words":     {other("b"), something, "", "Wasted call — file unchanged since your last Read.", 0},
 		"a reminder behind it":          {other("b"), something, "", head + "\n<system-reminder>\nmind\n</system-reminder>\n", 1},
+		"a reminder, escaped":           {other("b"), something, "", head + "\n<system-reminder>\nmind\n</system-reminder>\n", 1},
 		"each line somewhere":           {other("b"), "src/a.go:1:the first line of the file\n", "and the second one", head, 0},
 		"one line stays":                {other("b"), "src/a.go:1:the first line of the file\n", "", head, 1},
 		"a short line does not":         {other("b"), "src/a.go:1:the first line of the file\n", "", "     1→the first line of the file\n     2→and the sec", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &story{}
+			s := &story{plain: name != "a reminder, escaped"}
 			s.prompt("go")
 			s.call("other", "Read", c.other, c.shows)
 			s.call("first", "Read", part, head)
@@ -336,5 +359,54 @@ func TestPlacebo(t *testing.T) {
 	}
 	if r := judge(t, conv, nil, lost); len(r.Misses) != 1 || r.Placebo != nil || r.Excess.N != 1000-r.Expected.N {
 		t.Errorf("with the block in the record's view: %+v", r)
+	}
+}
+
+// TestRereadOfEqualTexts: what was read again is a part of a result whose text another block had before.
+func TestRereadOfEqualTexts(t *testing.T) {
+	const text = "     1→the first line of the whole file\n     2→and the second one behind it\n"
+	read := map[string]any{"file_path": "/p/a.go"}
+	s := &story{}
+	s.prompt("go")
+	s.call("same", "Bash", map[string]any{"command": "cat -n a.go"}, text)
+	s.call("first", "Read", read, text)
+	s.says("filler")
+	s.call("again", "Read", map[string]any{"file_path": "/p/a.go", "limit": 1}, "     1→the first line of the whole file\n")
+	s.says("done")
+	conv := s.load(t)
+	lost := []policy.Edit{clear(conv, 4, result(t, conv, s.at["same"]), "[cleared]"), clear(conv, 4, result(t, conv, s.at["first"]), "[cleared]")}
+	if r := judge(t, conv, lost, lost); len(r.Misses) != 1 || r.Misses[0].ToolUse != s.at["first"] {
+		t.Errorf("misses %+v, want one of the first Read", r.Misses)
+	}
+}
+
+// TestBoundOfRereads: a Read again counts in the bound where one block alone has a line of it.
+func TestBoundOfRereads(t *testing.T) {
+	const text = "     1→the first line of the whole file\n     2→and the second one behind it\n"
+	read := map[string]any{"file_path": "/p/a.go"}
+	for name, c := range map[string]struct {
+		other string
+		want  int
+	}{
+		"alone":    {"something else, and nothing of the file", 1},
+		"one line": {"the first line of the whole file", 1},
+		"no line":  {"and the second one behind it\nthe first line of the whole file\n", 0},
+	} {
+		s := &story{}
+		s.prompt("go")
+		s.call("first", "Read", read, text)
+		s.call("other", "Bash", map[string]any{"command": "tac a.go"}, c.other)
+		s.says("filler")
+		s.call("again", "Read", read, text)
+		s.says("done")
+		conv := s.load(t)
+		lost := policy.NewEditList(clear(conv, 4, result(t, conv, s.at["first"]), "[cleared]"), clear(conv, 4, result(t, conv, s.at["other"]), "[cleared]"))
+		x, err := regret.NewIndex(conv, lost)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b := x.Bound(flat{conv}, 0); b.Misses != c.want {
+			t.Errorf("%s: a bound of %d misses, want %d", name, b.Misses, c.want)
+		}
 	}
 }
