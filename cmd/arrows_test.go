@@ -31,7 +31,7 @@ var arrows = map[string][]string{
 	"jsonl/pi":               {"jsonl", "jsonl/foreign"},
 	"jsonl/codex":            {"jsonl", "jsonl/foreign"},
 	"jsonl/opencode":         {"jsonl", "jsonl/foreign", "jsonl/scan"},
-	"jsonl/session":          {"jsonl", "jsonl/foreign", "jsonl/memo", "jsonl/codex", "jsonl/copilot", "jsonl/gemini", "jsonl/opencode", "jsonl/pattern", "jsonl/pi"},
+	"jsonl/session":          {"jsonl", "jsonl/foreign", "jsonl/scan", "jsonl/memo", "jsonl/codex", "jsonl/copilot", "jsonl/gemini", "jsonl/opencode", "jsonl/pattern", "jsonl/pi"},
 	"jsonl/lint":             {"jsonl", "jsonl/foreign", "jsonl/session"},
 	"jsonl/synth":            {"jsonl", "jsonl/scan"},
 	"jsonl/anonymize":        {"jsonl", "jsonl/foreign", "jsonl/pattern", "jsonl/scan"},

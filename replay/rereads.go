@@ -1,8 +1,6 @@
 package replay
 
 import (
-	"encoding/json"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
@@ -45,22 +43,14 @@ func (r *Record) Rereads() (list Rereads, err error) {
 				if buf, err = conv.RawTo(buf, m, i); err != nil {
 					return list, err
 				}
-				input := conv.AlikeInput(bl.Name(), buf)
-				path, ok := session.ReadPath(input)
-				if !ok {
-					var in session.FileInput
-					if json.Unmarshal(input, &in) != nil {
-						continue
-					}
-					path = []byte(in.FilePath)
-				}
-				if len(path) == 0 {
+				in, err := session.DecodeFileInput(conv.AlikeInput(bl.Name(), buf))
+				if err != nil || in.FilePath == "" {
 					continue
 				}
-				f := files[string(path)]
+				f := files[in.FilePath]
 				switch {
 				case f == nil:
-					files[string(path)] = &readFile{first: boundary}
+					files[in.FilePath] = &readFile{first: boundary}
 				case f.first < boundary && f.again < boundary && request-since <= soonAfter:
 					f.again = boundary
 					pending[bl.ID()] = true

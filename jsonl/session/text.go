@@ -2,7 +2,6 @@ package session
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -10,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
-	"github.com/ctxkit/ctxkit/jsonl/scan"
 )
 
 // UnchangedFile starts the result of a Read whose content is that of an earlier one.
@@ -46,57 +44,6 @@ func CutLineNumber[T string | []byte](line T) (n int, text T, ok bool) {
 
 // maxLineNumber is more lines than a file has.
 const maxLineNumber = 1 << 30
-
-// FileInput is the input of a tool that reads or changes a file. A field of another type belongs to another tool, and is
-// empty.
-type FileInput struct {
-	FilePath     string     `json:"file_path"`
-	NotebookPath string     `json:"notebook_path"`
-	FileEdit                // of an Edit
-	Several      []FileEdit `json:"edits"` // of a MultiEdit
-}
-
-// FileEdit is the replacement of a text of a file.
-type FileEdit struct {
-	Old string `json:"old_string"`
-	New string `json:"new_string"`
-	All bool   `json:"replace_all"`
-}
-
-// ReadPath is the file of an input that names it as FileInput does, and a range of lines, and nothing else. Most inputs
-// of a Read do.
-func ReadPath(input []byte) (path []byte, ok bool) {
-	if len(input) == 0 || input[0] != '{' {
-		return nil, false
-	}
-	m := scan.Object(input, 0, 0)
-	for m.Next() {
-		from := m.At
-		m.At, m.Code = scan.Value(input, from, m.Depth())
-		switch name, _ := m.Key(); {
-		case m.Code != scan.OK:
-			return nil, false
-		case string(name) == "file_path":
-			if path, ok = jsonl.UnquoteTo(nil, input[from:m.At]); !ok {
-				return nil, false
-			}
-		case string(name) != "offset" && string(name) != "limit":
-			return nil, false
-		}
-	}
-	return path, m.Code == scan.OK && m.At == len(input)
-}
-
-// Path is the file, as the call names it.
-func (in *FileInput) Path() string { return cmp.Or(in.FilePath, in.NotebookPath) }
-
-// Edits are the replacements in their order.
-func (in *FileInput) Edits() []FileEdit {
-	if in.Old == "" {
-		return in.Several
-	}
-	return append([]FileEdit{in.FileEdit}, in.Several...)
-}
 
 // blocksOf yields the blocks of a kind with their indexes.
 func blocksOf(blocks []Block, kind jsonl.Kind) iter.Seq2[int, *Block] {

@@ -196,7 +196,7 @@ func (b *builder) call(bl *session.Block, use *needle, raw, text []byte) {
 	alike := b.conv.Alike(bl.Name())
 	switch alike {
 	case "Read", "NotebookRead", "Edit", "MultiEdit", "NotebookEdit", "Write":
-		in = fileInput(b.conv.AlikeInput(bl.Name(), raw))
+		in, _ = session.DecodeFileInput(b.conv.AlikeInput(bl.Name(), raw)) // a field of another type belongs to another tool
 	}
 	path := in.Path()
 	if path == "" {

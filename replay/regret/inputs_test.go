@@ -5,10 +5,6 @@ import (
 	"io"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
 // FuzzInputTexts holds the strings of an input against those that encoding/json finds.
@@ -63,29 +59,4 @@ func decoded(t *testing.T, d *json.Decoder) string {
 		}
 		key = object
 	}
-}
-
-// FuzzFileInput holds the input of a tool on files against what encoding/json reads.
-func FuzzFileInput(f *testing.F) {
-	for _, raw := range []string{
-		`{"file_path":"/a/b.go","offset":1,"limit":2}`, ` {"file_path":"a\u00e9\ud800","old_string":"x\ny","new_string":[1,{}],"replace_all":true} `,
-		`{"file_path":"a","FILE_PATH":"b"}`, `{"file_path":"a","file_path":"b"}`, `{"file_path":"a","file_path":null}`, `{"file_path":1,"notebook_path":"b"}`,
-		`{"old_string":"a","edits":[{"old_string":"b"}]}`, `{"file_path":"a"`, `{"file_path":"a"}x`, `{"\u0066ile_path":"a"}`, `{"old_\u017ftring":"a","old_ſtring":"b"}`, `[]`, ``, `{"file_path":"a",}`,
-	} {
-		f.Add(raw)
-	}
-	f.Fuzz(func(t *testing.T, raw string) {
-		var want session.FileInput
-		_ = json.Unmarshal([]byte(raw), &want)
-		got := fileInput([]byte(raw))
-		old := func(in *session.FileInput) (list []string) {
-			for _, e := range in.Edits() {
-				list = append(list, e.Old)
-			}
-			return list
-		}
-		if got.Path() != want.Path() || !cmp.Equal(old(&got), old(&want)) {
-			t.Errorf("%q: %+v, want %+v", raw, got, want)
-		}
-	})
 }
