@@ -40,11 +40,6 @@ func (p *CostParts) Sum() price.USD {
 	return sum
 }
 
-// amounts are the parts, without the stages.
-func (p *CostParts) amounts() [8]price.USD {
-	return [...]price.USD{p.Ideal, p.Restarts, p.Changes, p.Breaks, p.Lifetime, p.Placement, p.OwnCalls, p.Output}
-}
-
 func (p *CostParts) clone() *CostParts {
 	c := *p
 	return &c
@@ -55,11 +50,14 @@ func (p *CostParts) Add(o *CostParts) {
 	if o == nil {
 		return
 	}
-	for i, to := range [...]*price.USD{&p.Ideal, &p.Breaks, &p.Lifetime, &p.Placement, &p.OwnCalls, &p.Output} {
-		to.Add([...]price.USD{o.Ideal, o.Breaks, o.Lifetime, o.Placement, o.OwnCalls, o.Output}[i])
-	}
+	p.Ideal.Add(o.Ideal)
 	p.Restarts.Add(o.Restarts)
 	p.Changes.Add(o.Changes)
+	p.Breaks.Add(o.Breaks)
+	p.Lifetime.Add(o.Lifetime)
+	p.Placement.Add(o.Placement)
+	p.OwnCalls.Add(o.OwnCalls)
+	p.Output.Add(o.Output)
 	for _, s := range o.ByStage {
 		at, found := slices.BinarySearchFunc(p.ByStage, s.Stage, func(c StageCost, name string) int { return strings.Compare(c.Stage, name) })
 		if !found {

@@ -3,6 +3,7 @@ package replay
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -56,6 +57,9 @@ const (
 	flagUUID
 )
 
+// mostBytes is the most that a row takes.
+const mostBytes = (1 + columns) * binary.MaxVarintLen64
+
 // append writes which columns differ from those of the row before, and by how much.
 func (row *requestRow) append(b []byte, before *requestRow) []byte {
 	differ := uint64(0)
@@ -64,12 +68,20 @@ func (row *requestRow) append(b []byte, before *requestRow) []byte {
 			differ |= 1 << i
 		}
 	}
-	b = binary.AppendUvarint(b, differ)
+	b = binary.AppendUvarint(slices.Grow(b, mostBytes), differ)
+	n, room := len(b), b[:cap(b)]
 	for ; differ != 0; differ &= differ - 1 {
 		i := bits.TrailingZeros64(differ)
-		b = binary.AppendVarint(b, row[i]-before[i])
+		by := row[i] - before[i]
+		z := uint64(by<<1) ^ uint64(by>>63) // binary.PutVarint, where it is written
+		for ; z >= 0x80; z >>= 7 {
+			room[n] = byte(z) | 0x80
+			n++
+		}
+		room[n] = byte(z)
+		n++
 	}
-	return b
+	return room[:n]
 }
 
 // next reads the row that follows, and returns the rest.
@@ -112,13 +124,20 @@ func (row *requestRow) set(r *Request, other *otherRequest) bool {
 }
 
 func (row *requestRow) setTime(t time.Time) bool {
-	if !t.IsZero() {
-		n := t.UnixNano()
-		row[colMillis], row[colNanos] = n/1e6, n%1e6
-		row[colFlags] |= flagTime
+	if t.Location() != time.UTC {
+		return false
 	}
-	return t.Location() == time.UTC && row.time().Equal(t)
+	if t.IsZero() {
+		return true
+	}
+	seconds, nanos := t.Unix(), int64(t.Nanosecond())
+	row[colMillis], row[colNanos] = seconds*1e3+nanos/1e6, nanos%1e6
+	row[colFlags] |= flagTime
+	return max(seconds, -seconds) < mostSeconds
 }
+
+// mostSeconds is how many from 1970 on a number of nanoseconds can hold, about.
+const mostSeconds = 1 << 33
 
 func (row *requestRow) time() time.Time {
 	if row[colFlags]&flagTime == 0 {
@@ -148,11 +167,18 @@ func (row *requestRow) setCost(r *Request, other *otherRequest) bool {
 		row[colIdeal] = p.OwnCalls.Nano
 		row[colFlags] |= flagOwn
 	}
-	var q CostParts
-	if sum := row.parts(&q); sum != r.CostUSD || p.ByStage != nil || p.amounts() != q.amounts() {
-		other.parts = p.clone()
+	if p.usual() && r.CostUSD == (price.USD{Nano: p.Ideal.Nano + p.Placement.Nano + p.OwnCalls.Nano + p.Output.Nano, Known: true}) {
+		return true
 	}
+	other.parts = p.clone()
 	return r.CostUSD == p.Sum()
+}
+
+// usual reports whether the parts are what requestRow.parts can return.
+func (p *CostParts) usual() bool {
+	none, zero := price.USD{}, price.USD{Known: true}
+	return p.Restarts == none && p.Changes == none && p.Breaks == zero && p.Lifetime == zero && p.ByStage == nil &&
+		p.Ideal.Known && p.Placement.Known && p.OwnCalls.Known && p.Output.Known && (p.Ideal.Nano == 0 || p.OwnCalls.Nano == 0)
 }
 
 // parts sets the parts of the cost, and returns their sum.
