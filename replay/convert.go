@@ -95,7 +95,12 @@ func (r *Record) factorOf() func(message int) tokens.Factor {
 }
 
 // usage is what the API reported for a response, in the record's tokens.
-func (r *Record) usage(m *session.Message) jsonl.Usage { return r.factors[m.Model()].Usage(m.Usage()) }
+func (r *Record) usage(m *session.Message) jsonl.Usage {
+	if r.factors == nil {
+		return m.Usage()
+	}
+	return r.factors[m.Model()].Usage(m.Usage())
+}
 
 // conversion says how the record was converted; nil where it was not.
 func (r *Record) conversion() *Conversion {

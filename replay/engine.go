@@ -390,8 +390,12 @@ func (e *engine) account(k, used int) {
 	row.Output, row.Estimated = e.output(q.Message)
 	e.cacheRequest(k, row)
 	if msg.HasUsage {
-		u := msg.Usage()
-		e.reported = recordedUsage(&u)
+		u := e.usage(msg)
+		if e.r.factors != nil {
+			recorded := msg.Usage()
+			u = &recorded
+		}
+		e.reported = recordedUsage(u)
 		row.Recorded = &e.reported
 	}
 	if (!e.pol.Recorded || e.opt.Model != "" && e.opt.Model != msg.Model()) && !(k == 0 && e.conv.BeginsMidway()) {
