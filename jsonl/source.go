@@ -183,7 +183,7 @@ func (s *Source) reader() io.Reader {
 // Each runs.
 func (s *Source) ReadSpan(span Span) ([]byte, error) { return s.ReadSpanTo(nil, span) }
 
-// ReadSpanTo is ReadSpan, which may overwrite buf and return a part of it.
+// ReadSpanTo is ReadSpan, which may overwrite buf and return a part of it: the bytes hold until buf is used again.
 func (s *Source) ReadSpanTo(buf []byte, span Span) ([]byte, error) {
 	if span.Len < 0 || span.Off < 0 {
 		return nil, &FileError{Path: s.name, Err: fmt.Errorf("negative span: %d bytes at offset %d", span.Len, span.Off)}

@@ -135,7 +135,8 @@ type Shared struct {
 }
 
 // Stage is one configured stage during one replay. It keeps its own memory between calls and is used by one
-// goroutine. Run proposes edits; the engine applies them in order before the next stage runs.
+// goroutine. Run proposes edits; the engine applies them in order before the next stage runs. The list of edits may be one
+// that the next Run of the stage overwrites.
 type Stage interface {
 	Run(c *Context) ([]Edit, error)
 }
@@ -205,7 +206,7 @@ type Context struct {
 	Before int
 
 	Last   Response          // the previous response, simulated
-	Joined []ItemID          // Ingest: the messages that have just joined
+	Joined []ItemID          // Ingest: the messages that have just joined; valid until Run returns
 	Asked  *ManualCompaction // Manual: the user's act
 	Final  bool              // TurnEnd: nothing comes after
 	Texts  TextSource

@@ -25,7 +25,7 @@ func newByBlock[T any](conv *session.Conversation) byBlock[T] {
 	return byBlock[T]{messages: len(conv.Messages)}
 }
 
-// get is the value of a block, zero where none was set.
+// get is the value of a block of the conversation or of a made message, zero where none was set.
 func (b *byBlock[T]) get(t policy.Target) (v T) {
 	switch {
 	case t.Block != 0 || t.Item < 0:

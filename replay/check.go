@@ -220,15 +220,14 @@ func (e *engine) sticky(ed *policy.Edit, next int) {
 	case policy.KindClear, policy.KindPersist, policy.KindTruncate:
 		var was *policy.Content
 		n := s.decided.get(ed.Target)
-		twice := n > 0
-		if twice {
+		if n > 0 {
 			was = e.view.Edits().At(int(n) - 1).New
 		}
 		s.decided.set(ed.Target, int32(e.view.Edits().Len()))
 		switch {
-		case twice && !was.Same(ed.New) && !shorter(was, ed.New) && !e.rewritten(ed):
+		case n > 0 && !was.Same(ed.New) && !shorter(was, ed.New) && !e.rewritten(ed):
 			say("a block that was replaced is replaced by something else")
-		case !twice && s.Definition.Memory == policy.Frozen && e.sent(ed.Target.Item, next):
+		case n == 0 && s.Definition.Memory == policy.Frozen && e.sent(ed.Target.Item, next):
 			say("a block that was sent and left is replaced later")
 		}
 	}

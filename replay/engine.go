@@ -39,7 +39,7 @@ type engine struct {
 	last     policy.Response
 	context  policy.Context   // of the stage that runs; reused by the next
 	joined   [1]policy.ItemID // of context
-	response struct {         // that was asked for last
+	response struct {         // whose usage was asked for last
 		of    *session.Message
 		usage jsonl.Usage // in the record's tokens
 	}
@@ -391,7 +391,7 @@ func (e *engine) account(k, used int) {
 	e.cacheRequest(k, row)
 	if msg.HasUsage {
 		u := e.usage(msg)
-		if e.r.factors != nil {
+		if e.r.factors != nil { // which the record's own figures stand without
 			recorded := msg.Usage()
 			u = &recorded
 		}

@@ -5,11 +5,13 @@ import "fmt"
 // requestChecks are the invariants of the requests of a timeline, checked as each is added.
 type requestChecks struct {
 	n, main int
-	most    int // the last event that one names
+	events  int // how many there have to be: one more than the last one named
+	by      int // n of the request that names it
 	err     error
 }
 
-// add checks the request that is added at an index. One that fits a row adds up.
+// add checks the request that is added at an index. Of one that fits a row it is known that its
+// split and the parts of its cost add up.
 func (c *requestChecks) add(r *Request, at int, fits bool) {
 	if c.err != nil {
 		return
@@ -32,7 +34,9 @@ func (c *requestChecks) add(r *Request, at int, fits bool) {
 	}
 	c.n = r.N
 	for _, ev := range r.Events {
-		c.most = max(c.most, ev)
+		if ev >= c.events {
+			c.events, c.by = ev+1, r.N
+		}
 		if ev < 0 && c.err == nil {
 			c.err = fmt.Errorf("request %d names event %d", r.N, ev)
 		}
@@ -42,8 +46,8 @@ func (c *requestChecks) add(r *Request, at int, fits bool) {
 // check is the first invariant that a request breaks, of a timeline with so many events, and the number of main requests.
 func (l *RequestList) check(events int) (main int, err error) {
 	c := &l.checks
-	if c.err == nil && c.most >= max(events, 1) {
-		return c.main, fmt.Errorf("a request names event %d of %d", c.most, events)
+	if c.err == nil && c.events > events {
+		return c.main, fmt.Errorf("request %d names event %d of %d", c.by, c.events-1, events)
 	}
 	return c.main, c.err
 }

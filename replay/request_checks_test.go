@@ -8,6 +8,15 @@ import (
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
+// TestCheckFirstEvent: also the first event that is named has to be there.
+func TestCheckFirstEvent(t *testing.T) {
+	tl := Timeline{Schema: Schema, Requests: NewRequestList(Request{N: 1, Kind: "main", Events: []int{0}})}
+	tl.Totals.Requests = 1
+	if err := tl.CheckValid(); err == nil {
+		t.Error("a request names event 0 of none, and nothing is said of it")
+	}
+}
+
 // TestCheckRequests: a timeline says which of its requests breaks which invariant first.
 func TestCheckRequests(t *testing.T) {
 	usd := func(n int64) price.USD { return price.USD{Nano: n, Known: true} }
@@ -31,7 +40,7 @@ func TestCheckRequests(t *testing.T) {
 		{"a cost without parts", func(r *Request) { r.CostParts = nil }, "the parts of the cost of request 2 do not add up"},
 		{"parts of another sum", func(r *Request) { r.CostParts.Output = usd(2) }, "the parts of the cost of request 2 do not add up"},
 		{"a figure below zero", func(r *Request) { r.Output = -1 }, "request 2 has a figure below zero"},
-		{"an event that is not there", func(r *Request) { r.Events = []int{0, 7} }, "a request names event 7 of 1"},
+		{"an event that is not there", func(r *Request) { r.Events = []int{0, 7} }, "request 2 names event 7 of 1"},
 		{"no event", func(r *Request) { r.Events = []int{-1} }, "request 2 names event -1"},
 	} {
 		tl := Timeline{Schema: Schema, Events: []Event{{}}}

@@ -73,7 +73,7 @@ func (row *requestRow) append(b []byte, before *requestRow) []byte {
 	for ; differ != 0; differ &= differ - 1 {
 		i := bits.TrailingZeros64(differ)
 		by := row[i] - before[i]
-		z := uint64(by<<1) ^ uint64(by>>63) // binary.PutVarint, where it is written
+		z := uint64(by<<1) ^ uint64(by>>63) // as binary.AppendVarint does, without a check of the room
 		for ; z >= 0x80; z >>= 7 {
 			room[n] = byte(z) | 0x80
 			n++
@@ -136,7 +136,7 @@ func (row *requestRow) setTime(t time.Time) bool {
 	return max(seconds, -seconds) < mostSeconds
 }
 
-// mostSeconds is how many from 1970 on a number of nanoseconds can hold, about.
+// mostSeconds bounds the seconds before and after 1970 of which the nanoseconds fit an int64.
 const mostSeconds = 1 << 33
 
 func (row *requestRow) time() time.Time {

@@ -40,8 +40,8 @@ func (r *Record) newLeftOut(pol *policy.Policy, model string) *leftOut {
 	return &leftOut{thinking: tokens.NewThinking(r.Conv, r.Counted)}
 }
 
-// change is what changes with request k (0-based), which message m answers, by the model it goes to. Requests are asked
-// for in order.
+// change is what changes with request k (0-based), which message m answers, by the model it goes to. All requests are
+// asked for, in order.
 func (l *leftOut) change(k, m int, model string) (c thinkingChange) {
 	if l.thinking != nil {
 		c.left, c.back = l.thinking.Request(m, model)

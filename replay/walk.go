@@ -10,7 +10,7 @@ type track interface {
 	recorded(act recordedAct)      // the client recorded an act here
 	join(m int)                    // message m joins
 	request(k int)                 // request k (0-based) is about to be made
-	responds() bool                // respond is to be called
+	responds() bool                // whether respond is to be called
 	respond(k int)                 // response k and all its tool results have joined
 	turnEnd(next int, final bool)  // the agent has stopped; next is the 0-based request to come
 	manual(boundary int, next int) // the user runs a compaction
@@ -87,7 +87,8 @@ func (w *walker) message(m int) {
 		if w.t.request(w.next); w.t.done() {
 			return
 		}
-		if w.active = true; w.responds {
+		w.active = true
+		if w.responds {
 			w.responding = w.next
 		}
 		w.next++

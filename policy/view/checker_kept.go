@@ -23,15 +23,17 @@ func (c *Checker) keepsEnd(edits policy.EditList, arrived []policy.ItemID) bool 
 		return false
 	}
 	c.cover(edits, c.fed[:from], arrived)
-	kept, calls, answers, thinking := c.fed[from:], k.calls, k.answers, k.thinking
+	kept, calls, answers, thinking, found := c.fed[from:], k.calls, k.answers, k.thinking, len(k.found)
 	c.fed, k.standing = c.fed[:0], standing{own: was.called}
-	k.calls, k.answers, k.thinking = calls[:was.called], answers[:was.answered], thinking[:was.thought]
+	k.calls, k.answers, k.thinking = calls[:was.called:was.called], answers[:was.answered:was.answered], thinking[:was.thought:was.thought]
 	for _, it := range c.view.items[:made] {
 		c.item(it.id)
 	}
 	now := k.stands()
 	k.calls, k.answers, k.thinking = calls, answers, thinking
-	if now.any != was.any || now.role != was.role || now.loop != was.loop {
+	if now.any != was.any || now.role != was.role || now.loop != was.loop ||
+		now.called != was.called || now.answered != was.answered || now.thought != was.thought {
+		k.found = k.found[:found] // the new items are to be checked again
 		return false
 	}
 	for i := range kept {

@@ -278,6 +278,9 @@ func TestCheckerKeeps(t *testing.T) {
 		{"a result is left behind", []session.Message{message(session.User, hi), message(session.User, idBlock(jsonl.KindToolResult, "a")), message(session.User, thought)}, []policy.Edit{
 			{Kind: policy.KindSummarize, Keep: []policy.ItemID{2}, Insert: rebuild().Insert[:1]}, {Kind: policy.KindClear, Target: policy.Target{Item: 2}, New: &text},
 		}, nil},
+		{"what is new ends otherwise", said[:5], []policy.Edit{
+			{Kind: policy.KindSummarize, Keep: []policy.ItemID{4}, Insert: []policy.Synthetic{{Role: "user", Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: 5, Ref: &policy.Target{Item: 4}}}}}},
+		}, []Violation{{-1, SummaryOrTail, "the made-up message repeats a message that is in view"}}},
 		{"fewer leave than come", []session.Message{message(session.User, hi), message(session.User, hi), message(session.Assistant, use)}, []policy.Edit{rebuild(1, 2), remove(2)}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

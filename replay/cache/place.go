@@ -152,7 +152,7 @@ func (s *places) clone() places {
 // behind returns the index of the first place behind a position.
 func (s *places) behind(position int) int {
 	s.looked++
-	switch n := len(s.list); { // the usual cases: the end, and the head
+	switch n := len(s.list); { // the usual cases: the end, and the head, where no position is left out
 	case n == 0 || int(s.list[n-1].position) <= position:
 		return n
 	case n > 1 && int(s.list[n-2].position) <= position:

@@ -89,9 +89,11 @@ type microcompactSize struct {
 }
 
 func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
+	proposed := s.results.list[:s.marked]
+	s.marked = 0
 	if n := c.View.Edits().Len(); n != s.edits {
-		s.follow(c.View.Edits().From(s.edits))
-		s.edits, s.marked, s.seen = n, 0, s.seen[:0]
+		s.follow(c.View.Edits().From(s.edits), proposed)
+		s.edits, s.seen = n, s.seen[:0]
 	}
 	s.seen = append(s.seen, len(c.View.Results()))
 	if s.p.State == "recorded" {
@@ -125,12 +127,13 @@ func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
 	return edits, err
 }
 
-// follow notes edits since the last look. Those that it proposed itself take what they compact off the list.
-func (s *microcompactSize) follow(edits policy.EditList) {
-	own := edits.Len() == s.marked
+// follow notes edits since the last look. Those that it proposed itself, of the marked results, take what they compact off
+// the list.
+func (s *microcompactSize) follow(edits policy.EditList, marked []compactableAt) {
+	own := edits.Len() == len(marked)
 	for i := 0; own && i < edits.Len(); i++ {
 		kind := edits.Kind(i)
-		own = (kind == policy.KindPersist || kind == policy.KindClear) && edits.Target(i) == s.results.list[i].Target
+		own = (kind == policy.KindPersist || kind == policy.KindClear) && edits.Target(i) == marked[i].Target
 	}
 	if own {
 		s.results.remove(s.done.has)

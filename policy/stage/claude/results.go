@@ -62,12 +62,12 @@ func (l *compactables) follow(v policy.View, n int, tools []string, wanted func(
 		if r.State == policy.ResultGone || !measure.Matches(tools, r.Tool, r.Alike) {
 			continue
 		}
-		n := len(l.list)
+		at := len(l.list)
 		l.list = append(l.list, compactableAt{Result: *r, index: l.seen, call: v.Conversation().CallNumber(v.Raw(r.Target))})
-		if at := &l.list[n]; wanted(at) {
-			at.tokens = resultEstimate(v, r.Target)
+		if one := &l.list[at]; wanted(one) {
+			one.tokens = resultEstimate(v, r.Target)
 		} else {
-			l.list = l.list[:n]
+			l.list = l.list[:at]
 		}
 	}
 	called := func(a, b compactableAt) int {
