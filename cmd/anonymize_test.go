@@ -65,7 +65,7 @@ func replayed(t *testing.T, rec *replay.Record, pol *policy.Policy) string {
 		}
 		fmt.Fprintf(&b, "%s\n", line)
 	}
-	for _, e := range tl.Events {
+	for _, e := range tl.Events.All() {
 		if e.Kept != nil {
 			e.Kept = &replay.Segment{}
 		}
@@ -390,8 +390,8 @@ func checkSizes(t *testing.T, path string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if before.Requests.Len() != after.Requests.Len() || len(before.Events) != len(after.Events) {
-			t.Fatalf("%s: %d requests and %d events, before %d and %d", name, after.Requests.Len(), len(after.Events), before.Requests.Len(), len(before.Events))
+		if before.Requests.Len() != after.Requests.Len() || before.Events.Len() != after.Events.Len() {
+			t.Fatalf("%s: %d requests and %d events, before %d and %d", name, after.Requests.Len(), after.Events.Len(), before.Requests.Len(), before.Events.Len())
 		}
 		for i, x := range before.Requests.All() {
 			y := after.Requests.At(i)

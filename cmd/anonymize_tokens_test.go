@@ -30,7 +30,7 @@ func (d *drift) add(before, after *replay.Timeline, share float64) {
 			peak, sum = max(peak, float64(r.Tokens)), sum+float64(r.Tokens)
 		}
 		var b strings.Builder
-		for _, e := range tl.Events {
+		for _, e := range tl.Events.All() {
 			if over := float64(e.Detail["over"]); e.Kind == "refuse" && over <= share*(float64(e.Before)-over) {
 				continue
 			}

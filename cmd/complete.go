@@ -283,8 +283,7 @@ func (o *ReplayOptions) eventNames(sys *system) (list []cobra.Completion) {
 	if err != nil {
 		return nil
 	}
-	for i := range tl.Events {
-		e := &tl.Events[i]
+	for _, e := range tl.Events.All() {
 		at := "after the last request"
 		if e.Request != nil {
 			at = fmt.Sprintf("at request %d", *e.Request)

@@ -84,7 +84,7 @@ func tryPolicy(sys *system, rec *replay.Record, choose policyChoice) (trial, err
 		if i > 0 {
 			continue
 		}
-		t.requests, t.events = tl.Totals.Requests, len(tl.Events)
+		t.requests, t.events = tl.Totals.Requests, tl.Events.Len()
 		for _, f := range tl.Findings {
 			if f.Kind != replay.FindingViolation {
 				continue
@@ -110,7 +110,7 @@ func firstDifference(a, b []byte) string {
 				return fmt.Sprintf("request %d sends %d tokens, and %d in the second run", q.N, q.Tokens, r.Tokens)
 			}
 		}
-		if n, m := len(first.Events), len(second.Events); n != m {
+		if n, m := first.Events.Len(), second.Events.Len(); n != m {
 			return fmt.Sprintf("%d events, and %d in the second run", n, m)
 		}
 	}

@@ -3,6 +3,7 @@ package replay
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -57,7 +58,7 @@ func TestRequestsAlike(t *testing.T) {
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("seed %d, %s, request %d: -by itself +with the others\n%s", seed, pol.Name, k+1, diff)
 				}
-				if got, want := *e.ceiling(&limits, k), *one.ceiling(&ceilings{pol: pol}, k); got != want {
+				if got, want := *e.ceiling(&limits, k), *one.ceiling(&ceilings{pol: pol}, k); !reflect.DeepEqual(got, want) {
 					t.Errorf("seed %d, %s, request %d: the ceiling is %+v, by itself %+v", seed, pol.Name, k+1, got, want)
 				}
 				windows[window] = true

@@ -27,7 +27,7 @@ func TestCallsReadWhatTheSessionLeft(t *testing.T) {
 	cleared, calls, main := false, 0, 0
 	for i, r := range tl.Requests.All() {
 		for _, n := range r.Events {
-			switch tl.Events[n].Kind {
+			switch tl.Events.Kind(n) {
 			case policy.KindCacheEdit:
 				cleared = true
 			case policy.KindSummarize, policy.KindClear:
@@ -83,8 +83,7 @@ func TestClearedResultsStayCleared(t *testing.T) {
 	} {
 		tl := replayed(t, conv, written(t, "name: mine\nstages:\n  - "+c.yaml+"\n"), replay.Options{})
 		events, texts := 0, []string{}
-		for i := range tl.Events {
-			ev := &tl.Events[i]
+		for _, ev := range tl.Events.All() {
 			events += ev.Results
 			texts = append(texts, fmt.Sprintf("%s %d", ev.Kind, ev.Results))
 		}
@@ -220,7 +219,7 @@ func TestRecordedCompactionCall(t *testing.T) {
 			"heuristic": replayed(t, conv, named(t, "recorded"), replay.Options{Counter: "heuristic"}),
 		} {
 			cleared, call := 0, replay.Request{}
-			for _, ev := range tl.Events {
+			for _, ev := range tl.Events.All() {
 				if ev.Kind == policy.KindClear {
 					cleared += ev.Saved
 				}

@@ -204,13 +204,13 @@ func TestUsedAfterEdit(t *testing.T) {
 			}
 			return clearing(c, 40)
 		}), replay.Options{})
-		if len(tl.Events) != 1 || tl.Events[0].Saved < 900 {
-			t.Fatalf("events %+v", tl.Events)
+		if tl.Events.Len() != 1 || tl.Events.At(0).Saved < 900 {
+			t.Fatalf("events %+v", tl.Events.Slice())
 		}
 		for i, q := range mains(tl) {
 			want := plain[i].Used
 			if q.N > at {
-				want -= tl.Events[0].Saved
+				want -= tl.Events.At(0).Saved
 			}
 			if q.Used != want {
 				t.Errorf("edited at request %d: used %d at request %d, want %d", at, q.Used, q.N, want)
@@ -381,10 +381,10 @@ func TestSummaryReuse(t *testing.T) {
 				}
 			}
 			tl := replayed(t, conv, p, replay.Options{CompactAt: tt.at})
-			if len(tl.Events) != len(tt.want) {
-				t.Fatalf("%d events, want %d", len(tl.Events), len(tt.want))
+			if tl.Events.Len() != len(tt.want) {
+				t.Fatalf("%d events, want %d", tl.Events.Len(), len(tt.want))
 			}
-			for i, ev := range tl.Events {
+			for i, ev := range tl.Events.All() {
 				want := "summary: a stand-in of 5000 tokens"
 				if n := tt.want[i]; n != none {
 					want = fmt.Sprintf("summary: recorded, line %d", conv.Boundaries[n-1].Line)
@@ -429,10 +429,10 @@ func TestSummaryLate(t *testing.T) {
 		p := named(t, "claude-code-2.1.19")
 		// The threshold is 45,000 below the window.
 		tl := replayed(t, s.load(t), p, replay.Options{Window: 100000})
-		if len(tl.Events) == 0 {
+		if tl.Events.Len() == 0 {
 			t.Fatalf("%d requests late: no compaction", late)
 		}
-		if ev := tl.Events[0]; *ev.Request != 3+late || !strings.Contains(ev.Reason, want) {
+		if ev := tl.Events.At(0); *ev.Request != 3+late || !strings.Contains(ev.Reason, want) {
 			t.Errorf("%d requests late: request %d, %s; want %s", late, *ev.Request, ev.Reason, want)
 		}
 	}
@@ -472,7 +472,7 @@ func TestLastResponse(t *testing.T) {
 		}), replay.Options{})
 		total, row := 22400, tl.Requests.At(2)
 		if tt.edit {
-			total -= tl.Events[0].Saved
+			total -= tl.Events.At(0).Saved
 		}
 		if last.Usage.Context() != total || !last.Known || last.Usage.Output != 50 {
 			t.Errorf("%s: %+v, want %d in all", tt.name, last.Usage, total)
@@ -546,13 +546,13 @@ func TestFallOfContext(t *testing.T) {
 			conv := s.load(t)
 			recorded := replayed(t, conv, named(t, "recorded"), replay.Options{})
 			switch {
-			case tt.reason == "" && len(recorded.Events) > 0:
-				t.Errorf("events %+v", recorded.Events)
+			case tt.reason == "" && recorded.Events.Len() > 0:
+				t.Errorf("events %+v", recorded.Events.Slice())
 			case tt.reason == "":
-			case len(recorded.Events) != 1:
-				t.Errorf("events %+v, want one", recorded.Events)
+			case recorded.Events.Len() != 1:
+				t.Errorf("events %+v, want one", recorded.Events.Slice())
 			default:
-				ev := recorded.Events[0]
+				ev := recorded.Events.At(0)
 				if ev.Kind != policy.KindInferred || *ev.Request != 4 || ev.Saved != 0 || ev.Detail["fell"] != tt.fell || !strings.Contains(ev.Reason, tt.reason) {
 					t.Errorf("event %+v", ev)
 				}
@@ -587,7 +587,7 @@ func TestUnrecordedMicrocompaction(t *testing.T) {
 		inferred := version == "2.1.20"
 		recorded := replayed(t, conv, named(t, "recorded"), replay.Options{})
 		saved, cleared := 0, 0
-		for _, ev := range recorded.Events {
+		for _, ev := range recorded.Events.All() {
 			saved += ev.Saved
 			cleared += ev.Results
 			if *ev.Request != 6 || ev.Recorded != nil {

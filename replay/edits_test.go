@@ -100,10 +100,10 @@ func TestRecordedSnip(t *testing.T) {
 		t.Errorf("views: -want +got\n%s", diff)
 	}
 	wantContexts(t, tl)
-	if len(tl.Events) != 1 {
-		t.Fatalf("events %+v", tl.Events)
+	if tl.Events.Len() != 1 {
+		t.Fatalf("events %+v", tl.Events.Slice())
 	}
-	ev := tl.Events[0]
+	ev := tl.Events.At(0)
 	want := replay.Event{
 		Request: ev.Request, Stage: "recorded", Kind: policy.KindRemove, Trigger: "model", Reason: "the model snipped the turn",
 		Before: ev.Before, Saved: ev.Before, Messages: 4, Targets: []replay.EventTarget{{Message: "l1"}, {Message: "l2"}, {Message: "l3"}, {Message: "l4"}},
@@ -125,8 +125,8 @@ func TestRecordedSnip(t *testing.T) {
 	if want := "l1 l2 l3 l4 l5 l6 l7 l8 l10"; got[4] != want {
 		t.Errorf("under none\n got %s\nwant %s", got[4], want)
 	}
-	if q := mains(none)[4]; q.Tokens != q.Raw || len(none.Events) != 0 {
-		t.Errorf("under none: %+v, %+v", q, none.Events)
+	if q := mains(none)[4]; q.Tokens != q.Raw || none.Events.Len() != 0 {
+		t.Errorf("under none: %+v, %+v", q, none.Events.Slice())
 	}
 }
 
@@ -141,8 +141,8 @@ func TestRecordedSnipCall(t *testing.T) {
 	if want := "l5 l6 l7"; got[3] != want {
 		t.Errorf("seen %q, want %q", got[3], want)
 	}
-	if len(tl.Events) != 1 || tl.Events[0].Reason != "given up" || tl.Events[0].Recorded.Line != 6 || *tl.Events[0].Request != 4 {
-		t.Errorf("events %+v", tl.Events)
+	if tl.Events.Len() != 1 || tl.Events.At(0).Reason != "given up" || tl.Events.At(0).Recorded.Line != 6 || tl.Events.Request(0) != 4 {
+		t.Errorf("events %+v", tl.Events.Slice())
 	}
 	wantContexts(t, tl)
 }
@@ -169,7 +169,7 @@ func TestRecordedCollapse(t *testing.T) {
 	}
 	wantContexts(t, tl)
 	var lines []string
-	for _, ev := range tl.Events {
+	for _, ev := range tl.Events.All() {
 		lines = append(lines, fmt.Sprintf("%s@%d line %d, %d messages: %s", ev.Kind, *ev.Request, ev.Recorded.Line, ev.Messages, ev.Reason))
 	}
 	if diff := cmp.Diff([]string{
@@ -212,7 +212,7 @@ func TestRecordedReplacement(t *testing.T) {
 	_, tl := views(t, s, "recorded")
 	wantContexts(t, tl)
 	var got []string
-	for _, ev := range tl.Events {
+	for _, ev := range tl.Events.All() {
 		got = append(got, fmt.Sprintf("%s@%d line %d, %d results", ev.Kind, *ev.Request, ev.Recorded.Line, ev.Results))
 	}
 	if diff := cmp.Diff([]string{"persist@2 line 6, 2 results", "clear@4 line 10, 1 results"}, got); diff != "" {
@@ -235,7 +235,7 @@ func TestRecordedReplacement(t *testing.T) {
 	s.result("t1", 40)
 	s.replaced(strings.Repeat("r", 40), "t1")
 	s.answer(jsonl.Usage{Input: 20100}, text(40))
-	if _, tl := views(t, s, "recorded"); len(tl.Events) != 0 {
-		t.Errorf("events %+v", tl.Events)
+	if _, tl := views(t, s, "recorded"); tl.Events.Len() != 0 {
+		t.Errorf("events %+v", tl.Events.Slice())
 	}
 }

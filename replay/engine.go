@@ -61,7 +61,7 @@ type engine struct {
 	row        Request     // scratch of account
 	reported   Recorded    // likewise
 	edit       policy.Edit // scratch of applyAll
-	events     []Event
+	events     EventList
 	pending    []int // events since the last main request
 	warnings   []session.Warning
 	windows    map[windowKey]int // context windows, tokens
@@ -134,7 +134,7 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 	e := &engine{
 		r: r, pol: pol, opt: opt, conv: r.Conv, fixed: -1, taken: make([]bool, len(r.Conv.Boundaries)),
 		asked: map[int]bool{}, windows: map[windowKey]int{}, limits: map[windowKey]policy.ModelLimits{},
-		events: []Event{}, pending: []int{}, cleared: clearing{view: newByBlock[bool](r.Conv), payload: map[clearedBy]struct{}{}},
+		pending: []int{}, cleared: clearing{view: newByBlock[bool](r.Conv), payload: map[clearedBy]struct{}{}},
 		checks: checks{findings: []RequestFinding{}, count: map[FindingKind]int{}},
 	}
 	e.ceilings.pol, e.thinking = pol, r.newLeftOut(pol, opt.Model)
@@ -248,12 +248,8 @@ type notReadBack struct {
 func (e *engine) restart(act recordedAct) {
 	s := &e.conv.Restarts[act.at]
 	e.noteChanges()
-	n, edits := len(e.events), e.restarts.edits(s, e.view)
-	e.applyAll(recordStage, edits, s.Request-1, false)
+	e.applyAll(recordStage, e.restarts.edits(s, e.view), s.Request-1, false, e.r.event(act))
 	e.cache.again = true
-	for i := range e.events[n:] {
-		e.events[n+i].Recorded = e.r.event(act)
-	}
 }
 
 // said adds message m to the raw history.

@@ -46,8 +46,8 @@ func TestEditsAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	made := 0
-	for i := range tl.Events {
-		made += len(tl.Events[i].Targets)
+	for _, e := range tl.Events.All() {
+		made += len(e.Targets)
 	}
 	if made < turns*turns/4 {
 		t.Fatalf("%d edits: the session does not do what it is for", made)

@@ -119,16 +119,13 @@ func (t *replayedRecord) applyEvent(edits []policy.Edit, act recordedAct) {
 			edits[i].Call = &c
 		}
 	}
-	n := len(t.events)
-	t.applyAll(recordStage, edits, edits[0].Request-1, false)
+	var at *RecordedEvent
+	if act.kind != actBoundary || edits[0].Kind == policy.KindSummarize {
+		at = t.r.event(act)
+	}
+	t.applyAll(recordStage, edits, edits[0].Request-1, false, at)
 	if act.kind == actMicro && edits[0].Kind == policy.KindInferred {
 		t.raw += edits[0].Delta // of the message for the earlier history, which is in every view
-	}
-	if t.err != nil || n >= len(t.events) {
-		return
-	}
-	if kind := t.events[n].Kind; act.kind != actBoundary || kind == policy.KindSummarize {
-		t.events[n].Recorded = t.r.event(act)
 	}
 }
 

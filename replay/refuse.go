@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/ctxkit/ctxkit/policy"
@@ -16,6 +17,8 @@ const (
 type ceiling struct {
 	window int          // of the payload, by the report's counter: the API refuses more
 	block  policy.Limit // of the client's own estimate: it sends no request that reaches it; zero: there is none
+
+	refused, blocked eventRow // of the last such event; no form: there was none
 }
 
 // ceilings are the ceilings of a policy's requests, by what the window depends on.
@@ -81,30 +84,42 @@ func (e *engine) unanswered(k, used int, row *Request) {
 	if kind == "" {
 		return
 	}
-	n := k + 1
-	ev := Event{
-		N: len(e.events), Request: &n, Stage: stageAPI, Kind: kind, Detail: map[string]int{"over": over}, Targets: []EventTarget{},
-		Before: row.Payload, After: row.Payload, Reason: c.reason(kind, used, row.Payload, over),
-	}
-	if kind == policy.KindBlock {
-		ev.Stage = stageClient
-	}
-	e.events = append(policy.Roomy(e.events), ev)
-	e.pending = append(e.pending, ev.N)
+	e.pending = append(e.pending, e.events.Len())
 	row.Events = e.pending
+	e.addUnanswered(c, kind, k+1, used, row.Payload, over)
 }
 
-// reason says why a request would have had no answer. It is made in one piece: a policy may have one for every request.
-func (c *ceiling) reason(kind policy.EditKind, used, payload, over int) string {
-	var room [160]byte
-	text := room[:0]
+// addUnanswered adds the event. A policy may have one for every request: those of a ceiling differ in their numbers.
+func (e *engine) addUnanswered(c *ceiling, kind policy.EditKind, n, used, payload, over int) {
+	row, asked := &c.refused, payload
 	if kind == policy.KindBlock {
-		text = policy.AppendThousands(append(text, "used "...), used)
-		text = append(append(append(text, " >= "...), c.block.Name...), ' ')
-		return string(append(policy.AppendThousands(text, c.block.Tokens), ": the client would not send it"...))
+		row, asked = &c.blocked, used
 	}
-	text = policy.AppendThousands(append(text, "a payload of "...), payload)
-	text = policy.AppendThousands(append(text, " tokens in a window of "...), c.window)
-	text = policy.AppendThousands(append(text, ", "...), over)
-	return string(append(text, " too many: the API would refuse it"...))
+	if row.form == 0 {
+		ev := c.event(kind, used, payload, over)
+		ev.N, ev.Request = e.events.Len(), new(n)
+		if *row, _ = e.events.split(&ev); row.form == 0 {
+			e.events.Add(&ev)
+			return
+		}
+	}
+	row.columns[colEventRequest], row.columns[colEventBefore] = int64(n), int64(payload)
+	row.figures[0], row.figures[1] = int64(over), int64(asked) // the first in Detail, and in Reason
+	if kind == policy.KindRefuse {
+		row.figures[len(row.figures)-1] = int64(over)
+	}
+	e.events.add(row)
+}
+
+// event says what request would have had no answer, and why.
+func (c *ceiling) event(kind policy.EditKind, used, payload, over int) Event {
+	ev := Event{Stage: stageAPI, Kind: kind, Before: payload, After: payload, Detail: map[string]int{"over": over}}
+	if kind == policy.KindBlock {
+		ev.Stage = stageClient
+		ev.Reason = fmt.Sprintf("used %s >= %s %s: the client would not send it", policy.Thousands(used), c.block.Name, policy.Thousands(c.block.Tokens))
+		return ev
+	}
+	ev.Reason = fmt.Sprintf("a payload of %s tokens in a window of %s, %s too many: the API would refuse it",
+		policy.Thousands(payload), policy.Thousands(c.window), policy.Thousands(over))
+	return ev
 }

@@ -207,7 +207,7 @@ func TestBigTriggersEverything(t *testing.T) {
 		"recorded":           {"recorded"},
 	} {
 		fired := map[string]int{}
-		for _, ev := range run(t, conv, policyName).Events {
+		for _, ev := range run(t, conv, policyName).Events.All() {
 			fired[ev.Stage]++
 		}
 		for _, s := range stages {
@@ -265,8 +265,8 @@ func TestOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(tl.Events) == 0 || tl.Events[0].Trigger != "manual" || *tl.Events[0].Request != 7 {
-		t.Errorf("no manual compaction before request 7: %+v", tl.Events[:min(1, len(tl.Events))])
+	if tl.Events.Len() == 0 || tl.Events.At(0).Trigger != "manual" || tl.Events.Request(0) != 7 {
+		t.Errorf("no manual compaction before request 7: %+v", tl.Events.Slice())
 	}
 	tl, err = replay.Run(conv, named(t, "none"), replay.Options{Overhead: policy.Overhead{Tokens: 12345, Given: true}, Window: 500000, Counter: "heuristic"})
 	if err != nil {

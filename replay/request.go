@@ -101,8 +101,8 @@ func (t *Timeline) CallEvents() []int {
 			list = append(list, r.Events[0])
 		}
 	}
-	for i := range t.Events {
-		if t.Events[i].Kind == policy.KindFail {
+	for i := range t.Events.Len() {
+		if t.Events.Kind(i) == policy.KindFail {
 			list = append(list, i)
 		}
 	}
@@ -121,7 +121,7 @@ func (t *Timeline) CallEvent(n int) (event int, ok bool) {
 		return 0, false
 	}
 	for _, k := range list {
-		if at := t.Events[k].Request; at != nil && *at == n || at == nil && n > t.Totals.Requests {
+		if at := t.Events.Request(k); at == n || at == 0 && n > t.Totals.Requests {
 			return k, true
 		}
 	}

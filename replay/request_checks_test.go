@@ -43,7 +43,7 @@ func TestCheckRequests(t *testing.T) {
 		{"an event that is not there", func(r *Request) { r.Events = []int{0, 7} }, "request 2 names event 7 of 1"},
 		{"no event", func(r *Request) { r.Events = []int{-1} }, "request 2 names event -1"},
 	} {
-		tl := Timeline{Schema: Schema, Events: []Event{{}}}
+		tl := Timeline{Schema: Schema, Events: NewEventList(Event{})}
 		for n := range 3 {
 			r := good(n + 1)
 			if n == 1 {

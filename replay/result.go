@@ -153,17 +153,18 @@ func (e *engine) keep(r *Request) {
 // total makes the rest of the totals; sum is that of the model views of main requests, tokens.
 func (t *Timeline) total(sum int) {
 	tot := &t.Totals
-	tot.Events = len(t.Events)
+	tot.Events = t.Events.Len()
 	if tot.Requests > 0 {
 		tot.ModelMean = (sum + tot.Requests/2) / tot.Requests
 		tot.PayloadMean = (tot.Payload - tot.OwnInput + tot.Requests/2) / tot.Requests
 	}
 	tot.Saved = tot.RawInput - tot.NotReadBack - (tot.Payload - tot.OwnInput)
 	run := 0 // compactions in a row that freed next to nothing
-	for i := range t.Events {
-		switch ev := &t.Events[i]; ev.Kind {
+	for i := range t.Events.Len() {
+		switch t.Events.Kind(i) {
 		case policy.KindSummarize:
 			tot.Compactions++
+			ev := t.Events.At(i)
 			if run++; ev.Before <= leastFreed*ev.Saved {
 				run = 0
 				break
@@ -210,18 +211,12 @@ func (t *Timeline) CheckValid() error {
 	if sum != t.Lines.Read {
 		return fmt.Errorf("%d lines read, %d used or set aside", t.Lines.Read, sum)
 	}
-	main, err := t.Requests.check(len(t.Events))
+	main, err := t.Requests.check(t.Events.Len())
 	if err != nil {
 		return err
 	}
-	for i := range t.Events {
-		ev := &t.Events[i]
-		if ev.N != i {
-			return fmt.Errorf("event %d has n %d", i, ev.N)
-		}
-		if ev.Request != nil && (*ev.Request < 1 || *ev.Request > main+1) {
-			return fmt.Errorf("event %d belongs to request %d of %d", i, *ev.Request, main)
-		}
+	if err := t.Events.checkValid(main); err != nil {
+		return err
 	}
 	if t.Totals.Requests != main {
 		return fmt.Errorf("totals count %d main requests, there are %d", t.Totals.Requests, main)

@@ -134,7 +134,7 @@ func (r *Record) Continue(pol *policy.Policy, opt Options, now time.Time) (*Cont
 		}
 	}
 	e.cache = e.cache.clone()
-	if e.applyAll(stage, edits, k+1, false); e.err != nil {
+	if e.applyAll(stage, edits, k+1, false, nil); e.err != nil {
 		return nil, e.err
 	}
 	if to.Context = e.nextPayload(k); to.Context < to.Summary { // it has the summary, and more

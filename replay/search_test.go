@@ -56,7 +56,7 @@ func TestSearchIsNoOverhead(t *testing.T) {
 			}
 		}
 		sent := 0
-		for _, e := range tl.Events {
+		for _, e := range tl.Events.All() {
 			if e.Kind == "attach" {
 				sent += e.After - e.Before
 			}

@@ -451,7 +451,7 @@ func timelinesDiffer(a, b *Timeline) string {
 
 // figuresOf are what replays that do the same have in common: all but the reasons.
 func figuresOf(t *Timeline) string {
-	events := slices.Clone(t.Events)
+	events := t.Events.Slice()
 	for i := range events {
 		events[i].Reason = ""
 	}
@@ -487,9 +487,9 @@ func recounted(t *Timeline) error {
 		want.RawInput += r.Raw
 		want.RawPeak, want.ModelPeak, want.PayloadPeak = max(want.RawPeak, r.Raw), max(want.ModelPeak, r.Tokens), max(want.PayloadPeak, r.Payload)
 	}
-	for i := range t.Events {
+	for _, e := range t.Events.All() {
 		want.Events++
-		if e := &t.Events[i]; e.Saved != e.Before-e.After {
+		if e.Saved != e.Before-e.After {
 			return fmt.Errorf("event %d saved %d, from %d to %d", e.N, e.Saved, e.Before, e.After)
 		}
 	}

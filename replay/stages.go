@@ -50,7 +50,7 @@ func (e *engine) runStages(moment policy.Moment, next int, of occasion) {
 		if s.when != nil && len(edits) > 0 {
 			s.when.acted = next
 		}
-		if e.applyAll(s.Definition.Name, edits, next, moment == policy.TurnEnd); e.done() {
+		if e.applyAll(s.Definition.Name, edits, next, moment == policy.TurnEnd, nil); e.done() {
 			return
 		}
 		c.Last = e.last
@@ -103,10 +103,10 @@ func (e *engine) blocks(id policy.ItemID) ([]policy.SentBlock, error) {
 func (e *engine) warned(line int, message string) { e.warn(line, "%s", message) }
 
 // applyAll applies the edits of one run of a stage; adjacent edits of one kind are one event, except those with a
-// summary of their own.
+// summary of their own. at is where the client recorded them, if it did.
 //
 // An edit at the end of the session belongs to the request that would have come next, but that of a turn end or a restart to none.
-func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd bool) {
+func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd bool, at *RecordedEvent) {
 	if len(edits) == 0 {
 		return
 	}
@@ -124,8 +124,8 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 		group := edits[:j]
 		edits = edits[j:]
 		ev := Event{
-			N: len(e.events), Stage: stage, Kind: first.Kind, Trigger: first.Trigger, Reason: first.Reason, Detail: first.Detail,
-			Targets: []EventTarget{},
+			N: e.events.Len(), Stage: stage, Kind: first.Kind, Trigger: first.Trigger, Reason: first.Reason, Detail: first.Detail,
+			Recorded: at,
 		}
 		if len(group) > 1 {
 			ev.Targets = make([]EventTarget, 0, len(group))
@@ -181,7 +181,7 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 			ev.Kept = e.segment()
 		}
 		ev.Saved = ev.Before - ev.After
-		e.events = append(policy.Roomy(e.events), ev)
+		e.events.Add(&ev)
 		e.pending = append(e.pending, ev.N)
 	}
 }
@@ -251,7 +251,7 @@ func (e *engine) call(c *policy.Call, inserted []policy.Synthetic, next int) {
 	c.Input = input
 	row := Request{
 		N: next + 1, Kind: c.Kind, Tokens: c.Input, Payload: sent, Overhead: max(over, 0), Output: c.Output,
-		Cache: e.cacheCall(c, sent, k), Messages: e.view.Len(), Events: []int{len(e.events)},
+		Cache: e.cacheCall(c, sent, k), Messages: e.view.Len(), Events: []int{e.events.Len()},
 	}
 	if k >= 0 {
 		row.Model = e.conv.Messages[e.conv.Requests[k].Message].Model()

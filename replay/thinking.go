@@ -100,7 +100,7 @@ func (e *engine) leaveOut(k int) {
 			edits[i].Warm = edits[i].Kind == policy.KindServerClear
 		}
 	}
-	e.applyAll(policy.StageServer, edits, k, false)
+	e.applyAll(policy.StageServer, edits, k, false, nil)
 }
 
 // asksAgain reports whether the recorded client sends a request after each turn that no line holds, such as the one for

@@ -49,7 +49,7 @@ type Timeline struct {
 	Conditions []ConditionUse    `json:"conditions,omitempty"`          // of the policy's stages, in order
 	Lines      Lines             `json:"lines"`
 	Requests   RequestList       `json:"requests"`
-	Events     []Event           `json:"events"`
+	Events     EventList         `json:"events"`
 	Totals     Totals            `json:"totals"`
 	Regret     *regret.Regret    `json:"regret,omitempty"` // with Options.Regret
 	Findings   []RequestFinding  `json:"findings"`         // broken rules

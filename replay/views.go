@@ -122,12 +122,12 @@ func (t *Timeline) RequestAt(at string) (int, error) {
 	switch {
 	case err != nil:
 		return 0, fmt.Errorf("%q is no event: write event:K, K as in the list of events", at)
-	case i < 0 || i >= len(t.Events):
-		return 0, fmt.Errorf("there is no event %d: policy %s has %d, counted from 0", i, t.Policy, len(t.Events))
-	case t.Events[i].Request == nil:
+	case i < 0 || i >= t.Events.Len():
+		return 0, fmt.Errorf("there is no event %d: policy %s has %d, counted from 0", i, t.Policy, t.Events.Len())
+	case t.Events.Request(i) == 0:
 		return end, nil
 	}
-	return min(*t.Events[i].Request, end), nil
+	return min(t.Events.Request(i), end), nil
 }
 
 const eventPrefix = "event:"

@@ -111,8 +111,8 @@ func (x *Export) Add(s *ExportedSession) error {
 				return err
 			}
 		}
-		for i := range tl.Events {
-			row.event = &tl.Events[i]
+		for _, e := range tl.Events.All() {
+			row.event = e
 			if err := x.write(eventsTable, &row); err != nil {
 				return err
 			}

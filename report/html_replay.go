@@ -337,8 +337,7 @@ func pageFigures(tl *replay.Timeline) []pageFigure {
 
 func pageEvents(tl *replay.Timeline, w *words) []pageEvent {
 	list := []pageEvent{}
-	for i := range tl.Events {
-		e := &tl.Events[i]
+	for _, e := range tl.Events.All() {
 		o := pageEvent{N: e.N, Stage: Clean(e.Stage), Kind: Clean(string(e.Kind)), Trigger: Clean(e.Trigger), Before: e.Before, After: e.After}
 		if e.Request != nil {
 			o.Request = *e.Request

@@ -161,10 +161,6 @@ func filled(tl *replay.Timeline) *replay.Timeline {
 		c.Lines.SetAside = map[string]int{}
 	}
 	c.Stages, c.Limits, c.Findings, c.Warnings = notNil(c.Stages), notNil(c.Limits), notNil(c.Findings), notNil(c.Warnings)
-	c.Events = append([]replay.Event{}, c.Events...)
-	for i := range c.Events {
-		c.Events[i].Targets = notNil(c.Events[i].Targets)
-	}
 	return &c
 }
 
@@ -209,7 +205,7 @@ func replayNDJSON(w io.Writer) Printer[*replay.Timeline] {
 		events := func(indexes []int) []replay.Event {
 			list := make([]replay.Event, len(indexes))
 			for i, n := range indexes {
-				list[i] = tl.Events[n]
+				list[i] = tl.Events.At(n)
 			}
 			return list
 		}

@@ -232,7 +232,7 @@ func replayCSV(w io.Writer) Printer[*replay.Timeline] {
 // request and a call of the policy's own both name belongs to the main request.
 func ownEvents(tl *replay.Timeline) (by [][]int, rest []int) {
 	by = make([][]int, tl.Requests.Len())
-	taken := make([]bool, len(tl.Events))
+	taken := make([]bool, tl.Events.Len())
 	take := func(i int, events []int) {
 		for _, n := range events {
 			if n >= 0 && n < len(taken) && !taken[n] {

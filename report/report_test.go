@@ -203,8 +203,8 @@ func TestNDJSONHoldsEveryEvent(t *testing.T) {
 		}
 		events += len(l.Events)
 	}
-	if events != len(tl.Events) {
-		t.Errorf("%d events, want %d", events, len(tl.Events))
+	if events != tl.Events.Len() {
+		t.Errorf("%d events, want %d", events, tl.Events.Len())
 	}
 }
 
@@ -218,8 +218,8 @@ func TestLongTimelinesAreShortened(t *testing.T) {
 	for i := 5; i < 850; i += 5 {
 		r := &rows[i]
 		n := r.N
-		r.Events = append(r.Events, len(tl.Events))
-		tl.Events = append(tl.Events, replay.Event{N: len(tl.Events), Request: &n, Stage: "opencode_prune", Kind: "clear"})
+		r.Events = append(r.Events, tl.Events.Len())
+		tl.Events.Add(&replay.Event{N: tl.Events.Len(), Request: &n, Stage: "opencode_prune", Kind: "clear"})
 	}
 	tl.Requests = replay.NewRequestList(rows...)
 	out := hiddenRequests(t, tl, 900)

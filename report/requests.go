@@ -55,8 +55,9 @@ func eventCells(tl *replay.Timeline, events []int) []any {
 	var kinds []string
 	saved := 0
 	for _, n := range events {
-		kinds = append(kinds, tl.Events[n].Stage+":"+string(tl.Events[n].Kind))
-		saved += tl.Events[n].Saved
+		e := tl.Events.At(n)
+		kinds = append(kinds, e.Stage+":"+string(e.Kind))
+		saved += e.Saved
 	}
 	return []any{len(events), strings.Join(kinds, ";"), saved}
 }
@@ -197,8 +198,8 @@ func requestWhat(tl *replay.Timeline, r *replay.Request, events []int) []string 
 			what = append(what, "and "+count(len(events)-most, "more event"))
 			break
 		}
-		e := &tl.Events[n]
-		what = append(what, fmt.Sprintf("#%d %s: %s", e.N, e.Stage, eventWhat(e)))
+		e := tl.Events.At(n)
+		what = append(what, fmt.Sprintf("#%d %s: %s", e.N, e.Stage, eventWhat(&e)))
 	}
 	return what
 }

@@ -28,12 +28,12 @@ func sample(n int) *replay.Timeline {
 	at := time.Date(2026, 1, 15, 9, 0, 0, 0, time.UTC)
 	raw, model := 18800, 18800
 	event := func(k int, e replay.Event) int {
-		e.N = len(tl.Events)
+		e.N = tl.Events.Len()
 		if k > 0 {
 			e.Request = &k
 		}
 		e.Saved = e.Before - e.After
-		tl.Events = append(tl.Events, e)
+		tl.Events.Add(&e)
 		return e.N
 	}
 	for k := 1; k <= n; k++ {
@@ -61,7 +61,7 @@ func sample(n int) *replay.Timeline {
 			call.Kind, call.Recorded, call.Tokens, call.Output, call.Payload = "compaction", nil, model+1257, 4100, model+1257
 			call.Cache.Write5m = call.Payload
 			call.CostUSD = price.USD{Nano: 1_050_000_000, Known: true}
-			call.Events = []int{len(tl.Events)} // as the engine does, both name it
+			call.Events = []int{tl.Events.Len()} // as the engine does, both name it
 			tl.Requests.Add(&call)
 			r.Events = append(r.Events, event(k, replay.Event{
 				Stage: "opencode_compaction", Kind: policy.KindSummarize, Trigger: "auto", Reason: "used 168,201 of 168,000", Before: model - 18800, After: 4100,
@@ -108,7 +108,7 @@ func sampleCache(k, all, step int, edited bool) replay.CacheUse {
 
 func total(tl *replay.Timeline) {
 	t := &tl.Totals
-	t.Events = len(tl.Events)
+	t.Events = tl.Events.Len()
 	for _, r := range tl.Requests.All() {
 		t.Calls++
 		t.ModelInput += r.Tokens
@@ -128,7 +128,7 @@ func total(tl *replay.Timeline) {
 	}
 	t.Saved = t.RawInput - t.Payload
 	t.ModelMean = t.ModelInput / max(1, t.Calls)
-	for _, e := range tl.Events {
+	for _, e := range tl.Events.All() {
 		if e.Kind == policy.KindSummarize {
 			t.Compactions++
 		}
@@ -148,12 +148,12 @@ func hostile() *replay.Timeline {
 		rows[i].UUID, rows[i].Model = session.NewUUID("+"+evil), evil
 	}
 	one := 1
-	tl.Events = append(tl.Events, replay.Event{
-		N: len(tl.Events), Request: &one, Stage: evil, Kind: policy.KindTruncate, Reason: evil, Trigger: evil,
+	tl.Events.Add(&replay.Event{
+		N: tl.Events.Len(), Request: &one, Stage: evil, Kind: policy.KindTruncate, Reason: evil, Trigger: evil,
 		Detail: map[string]int{evil: 1}, Targets: []replay.EventTarget{{Message: evil, ToolUse: evil}},
 		Recorded: &replay.RecordedEvent{File: evil, Line: 1, Trigger: evil},
 	})
-	rows[0].Events = append(rows[0].Events, len(tl.Events)-1)
+	rows[0].Events = append(rows[0].Events, tl.Events.Len()-1)
 	tl.Requests = replay.NewRequestList(rows...)
 	tl.Warnings = append(tl.Warnings, session.Warning{File: evil, Line: 3, Message: evil})
 	tl.Lines.SetAside[evil] = 1

@@ -200,8 +200,7 @@ func timelineChart(tl *replay.Timeline) *chart {
 		c.raw, c.model = append(c.raw, r.Raw), append(c.model, r.Payload)
 	}
 	c.marks = make([]byte, len(c.model))
-	for i := range tl.Events {
-		e := &tl.Events[i]
+	for _, e := range tl.Events.All() {
 		if e.Request == nil || slices.Contains(unmarked, e.Kind) {
 			continue
 		}
@@ -222,14 +221,14 @@ func timelineChart(tl *replay.Timeline) *chart {
 
 func printEvents(p *page, tl *replay.Timeline) {
 	p.heading("events")
-	if len(tl.Events) == 0 {
+	if tl.Events.Len() == 0 {
 		p.note(none, "None: the policy changed nothing.")
 		return
 	}
 	t := newTable(eventColumns)
 	shown := shownEvents(tl, p.All)
 	for _, i := range shown {
-		e := &tl.Events[i]
+		e := tl.Events.At(i)
 		at := number("end")
 		if e.Request != nil {
 			at = number(thousands(*e.Request))
@@ -243,10 +242,10 @@ func printEvents(p *page, tl *replay.Timeline) {
 			before, after, saved = nil, nil, nil
 		}
 		// In Markdown #1 would be an issue.
-		t.add(st, either(p.markdown(), "", "#")+strconv.Itoa(e.N), at, e.Stage, e.Kind, eventText(tl, e), before, after, saved)
+		t.add(st, either(p.markdown(), "", "#")+strconv.Itoa(e.N), at, e.Stage, e.Kind, eventText(tl, &e), before, after, saved)
 	}
 	p.table(t)
-	p.hidden(len(tl.Events)-len(shown), "event", "json and csv contain them")
+	p.hidden(tl.Events.Len()-len(shown), "event", "json and csv contain them")
 }
 
 // lost reports whether events of a kind are requests that would have had no answer.
@@ -254,16 +253,16 @@ func lost(kind policy.EditKind) bool { return kind == policy.KindRefuse || kind 
 
 // again reports whether event n is a lost request, as the event before it is.
 func again(tl *replay.Timeline, n int) bool {
-	kind := tl.Events[n].Kind
-	return n > 0 && lost(kind) && tl.Events[n-1].Kind == kind
+	kind := tl.Events.Kind(n)
+	return n > 0 && lost(kind) && tl.Events.Kind(n-1) == kind
 }
 
 // shownEvents returns the indexes of the events to show: the first ones, without tags, of which every prompt has one,
 // and of lost requests in a row only the first.
 func shownEvents(tl *replay.Timeline, all bool) []int {
 	var list []int
-	for i := range tl.Events {
-		if all || tl.Events[i].Kind != policy.KindTag && !again(tl, i) {
+	for i := range tl.Events.Len() {
+		if all || tl.Events.Kind(i) != policy.KindTag && !again(tl, i) {
 			list = append(list, i)
 		}
 	}

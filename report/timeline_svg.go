@@ -127,8 +127,7 @@ func (d *timelinePicture) mark(tl *replay.Timeline, n int) {
 		at[r.N] = k
 	}
 	taken := map[string]bool{}
-	for i := range tl.Events {
-		e := &tl.Events[i]
+	for _, e := range tl.Events.All() {
 		if e.Request == nil || slices.Contains(unmarked, e.Kind) {
 			continue
 		}

@@ -47,13 +47,12 @@ const microStage = "microcompact_"
 func ownMicro(own *replay.Timeline, clears string, requests int) map[int]*microcompaction {
 	at := map[int]*microcompaction{}
 	kinds := []policy.EditKind{policy.KindPersist, policy.KindClear, policy.KindCacheEdit}
-	for i := range own.Events {
-		e := &own.Events[i]
+	for _, e := range own.Events.Of(kinds...) {
 		n := requests + 1
 		if e.Request != nil {
 			n = *e.Request
 		}
-		if !strings.HasPrefix(e.Stage, microStage) && (clears == "" || e.Stage != clears) || !slices.Contains(kinds, e.Kind) {
+		if !strings.HasPrefix(e.Stage, microStage) && (clears == "" || e.Stage != clears) {
 			continue
 		}
 		m := at[n]
@@ -93,9 +92,8 @@ func (s *SessionScore) microcompactions(r *replay.Record, own, track *replay.Tim
 		}
 		s.Micro = append(s.Micro, c)
 	}
-	for i := range track.Events {
-		e := &track.Events[i]
-		if e.Kind != policy.KindInferred || e.Recorded != nil || e.Request == nil ||
+	for _, e := range track.Events.Of(policy.KindInferred) {
+		if e.Recorded != nil || e.Request == nil ||
 			!strings.HasSuffix(e.Reason, tokens.Unrecorded) {
 			continue
 		}

@@ -112,10 +112,12 @@ func outcomes(t *testing.T, records []*replay.Record, p *policy.Policy) (list []
 		}
 		o := outcome{CaseResult: CaseResult{Outcome: NewOutcome(tl)}}
 		o.Session, o.Input = strconv.Itoa(i), "sha256:same"
-		for k := range tl.Events {
-			tl.Events[k].Reason = ""
+		var same replay.EventList
+		for _, e := range tl.Events.All() {
+			e.Reason = ""
+			same.Add(e)
 		}
-		events, err := json.Marshal(tl.Events)
+		events, err := json.Marshal(same)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -43,11 +43,11 @@ type OldResult struct {
 
 // NewOutcome takes from a replay what is judged.
 func NewOutcome(tl *replay.Timeline) Outcome {
-	o := Outcome{Values: compare.Of(tl), Events: make([]string, len(tl.Events))}
-	for i := range tl.Events {
-		o.Events[i] = newEvent(&tl.Events[i]).String()
-		if stage := tl.Events[i].Stage; !slices.Contains(o.Acted, stage) {
-			o.Acted = append(o.Acted, stage)
+	o := Outcome{Values: compare.Of(tl), Events: make([]string, tl.Events.Len())}
+	for i, e := range tl.Events.All() {
+		o.Events[i] = newEvent(e).String()
+		if !slices.Contains(o.Acted, e.Stage) {
+			o.Acted = append(o.Acted, e.Stage)
 		}
 	}
 	return o

@@ -22,11 +22,11 @@ func TestFiguresOfATimeline(t *testing.T) {
 			Requests: 3, Calls: 4, ModelPeak: 100, ModelMean: 50, Payload: 150, Saved: 30, Cache: cache.Split{Read: 90, Write5m: 40, Uncached: 20},
 			CostUSD: price.USD{Nano: 1_500_000_000, Known: true}, Compactions: 1, Cleared: 2, ClearedTokens: 12,
 		},
-		Events: []replay.Event{
-			{Detail: map[string]int{"pre_tokens": 90, "tokens_saved": 6, "compacted_ids": 3}},
-			{Detail: map[string]int{"cleared_input_tokens": 4}},
-			{Detail: map[string]int{"pre_tokens": 2000}},
-		},
+		Events: replay.NewEventList(
+			replay.Event{Detail: map[string]int{"pre_tokens": 90, "tokens_saved": 6, "compacted_ids": 3}},
+			replay.Event{Detail: map[string]int{"cleared_input_tokens": 4}},
+			replay.Event{Detail: map[string]int{"pre_tokens": 2000}},
+		),
 	}
 	v := Of(tl)
 	for name, want := range map[string]float64{

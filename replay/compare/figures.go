@@ -177,8 +177,8 @@ var places = sync.OnceValue(func() map[string]int {
 
 // clientPreTokens is not known where a recorded compaction has no such figure.
 func clientPreTokens(t *replay.Timeline) exact.Decimal {
-	for i := range t.Events {
-		if e := &t.Events[i]; e.Kind == policy.KindSummarize && e.Recorded != nil && e.Recorded.PreTokens == 0 {
+	for _, e := range t.Events.Of(policy.KindSummarize) {
+		if e.Recorded != nil && e.Recorded.PreTokens == 0 {
 			return exact.Decimal{}
 		}
 	}
@@ -190,9 +190,9 @@ func clientPreTokens(t *replay.Timeline) exact.Decimal {
 func detail(names ...string) func(t *replay.Timeline) exact.Decimal {
 	return func(t *replay.Timeline) exact.Decimal {
 		n := 0
-		for i := range t.Events {
+		for i := range t.Events.Len() {
 			for _, name := range names {
-				n += t.Events[i].Detail[name]
+				n += t.Events.Figure(i, name)
 			}
 		}
 		return exact.Whole(n)

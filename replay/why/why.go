@@ -319,7 +319,7 @@ func (b *CacheBreak) explain(tl *replay.Timeline, r *replay.Request, p *point) {
 		return
 	}
 	for _, n := range r.Events {
-		ev := &tl.Events[n]
+		ev := tl.Events.At(n)
 		if (b.Cause == cache.Compacted) == (ev.Kind == policy.KindSummarize) && (b.Stage == "" || b.Stage == ev.Stage) && changes(ev.Kind) {
 			b.Stage, b.Event, b.Edit, b.Trigger = ev.Stage, &ev.N, ev.Kind, ev.Trigger
 			return

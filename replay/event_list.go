@@ -1,0 +1,184 @@
+package replay
+
+import (
+	"bytes"
+	"encoding/json"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// EventList is a list of events, in JSON an array. An event of a form that others have takes about 30 bytes and its
+// targets, one in a slice with what it points to 500. The zero value is empty. No copy of a list may be read after more
+// was added to the list.
+type EventList struct {
+	at     []int // where the row of each begins
+	rows   []byte
+	forms  []eventForm
+	known  map[string]int // forms by what identifies them
+	others []otherEvent
+}
+
+// otherEvent is what few events have.
+type otherEvent struct {
+	whole    *Event // one that an eventRow cannot hold
+	targets  []EventTarget
+	kept     *Segment
+	recorded *RecordedEvent
+}
+
+// NewEventList returns a list of events.
+func NewEventList(events ...Event) (l EventList) {
+	for i := range events {
+		l.Add(&events[i])
+	}
+	return l
+}
+
+// Len is the number of events.
+func (l EventList) Len() int { return len(l.at) }
+
+// Add appends a copy of an event. What it points to must not change any more, its Detail and Request may.
+func (l *EventList) Add(e *Event) {
+	row, other := l.split(e)
+	if row.form == 0 {
+		c := *e
+		if c.Request != nil {
+			n := *c.Request
+			c.Request = &n
+		}
+		c.Detail, c.Targets = maps.Clone(c.Detail), append([]EventTarget{}, c.Targets...)
+		row, other = eventRow{}, otherEvent{whole: &c}
+	}
+	if other.whole != nil || len(other.targets) > 0 || other.kept != nil || other.recorded != nil {
+		l.others = append(l.others, other)
+		row.columns[colEventOther] = int64(len(l.others))
+	}
+	l.add(&row)
+}
+
+// add appends the event of a row.
+func (l *EventList) add(row *eventRow) {
+	l.at = append(l.at, len(l.rows))
+	l.rows = row.append(l.rows)
+}
+
+// At is event i, from 0.
+func (l EventList) At(i int) Event {
+	var r readEvent
+	e := *r.read(&l, i)
+	if e.Request != nil {
+		n := *e.Request
+		e.Request = &n
+	}
+	return e
+}
+
+// All calls yield with each event and its index. The event, and what it points to, is valid until yield returns.
+func (l EventList) All() iter.Seq2[int, *Event] {
+	return func(yield func(int, *Event) bool) {
+		var r readEvent
+		for i := range l.at {
+			if !yield(i, r.read(&l, i)) {
+				return
+			}
+		}
+	}
+}
+
+// Of is All of the events of some kinds.
+func (l EventList) Of(kinds ...policy.EditKind) iter.Seq2[int, *Event] {
+	return func(yield func(int, *Event) bool) {
+		var r readEvent
+		for i := range l.at {
+			if slices.Contains(kinds, l.Kind(i)) && !yield(i, r.read(&l, i)) {
+				return
+			}
+		}
+	}
+}
+
+// Slice is the events as a new slice.
+func (l EventList) Slice() []Event {
+	list := make([]Event, l.Len())
+	for i := range list {
+		list[i] = l.At(i)
+	}
+	return list
+}
+
+// Kind is At(i).Kind, without the rest.
+func (l EventList) Kind(i int) policy.EditKind {
+	form, whole := l.form(i)
+	if whole != nil {
+		return whole.Kind
+	}
+	return form.kind
+}
+
+// Stage is At(i).Stage, without the rest.
+func (l EventList) Stage(i int) string {
+	form, whole := l.form(i)
+	if whole != nil {
+		return whole.Stage
+	}
+	return form.stage
+}
+
+// Request is At(i).Request, without the rest; 0: after the last request.
+func (l EventList) Request(i int) int {
+	_, whole := l.form(i)
+	switch {
+	case whole == nil:
+		var row eventRow
+		row.read(l.rows[l.at[i]:], 0)
+		return int(row.columns[colEventRequest])
+	case whole.Request == nil:
+		return 0
+	}
+	return *whole.Request
+}
+
+// Figure is At(i).Detail[name], without the rest.
+func (l EventList) Figure(i int, name string) int {
+	form, whole := l.form(i)
+	if whole != nil {
+		return whole.Detail[name]
+	}
+	k := slices.Index(form.names, name)
+	if k < 0 {
+		return 0
+	}
+	var row eventRow
+	row.read(l.rows[l.at[i]:], k+1)
+	return int(row.figures[k])
+}
+
+// MarshalJSON implements json.Marshaler.
+func (l EventList) MarshalJSON() ([]byte, error) {
+	b := bytes.NewBufferString("[")
+	enc := json.NewEncoder(b)
+	enc.SetEscapeHTML(false)
+	for i, e := range l.All() {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		if err := enc.Encode(e); err != nil {
+			return nil, err
+		}
+	}
+	b.WriteByte(']')
+	return b.Bytes(), nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (l *EventList) UnmarshalJSON(data []byte) error {
+	var list []Event
+	if err := json.Unmarshal(data, &list); err != nil {
+		return err
+	}
+	*l = NewEventList(list...)
+	return nil
+}
