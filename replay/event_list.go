@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"bytes"
 	"encoding/json"
 	"iter"
 	"maps"
@@ -157,21 +156,7 @@ func (l EventList) Figure(i int, name string) int {
 }
 
 // MarshalJSON implements json.Marshaler.
-func (l EventList) MarshalJSON() ([]byte, error) {
-	b := bytes.NewBufferString("[")
-	enc := json.NewEncoder(b)
-	enc.SetEscapeHTML(false)
-	for i, e := range l.All() {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		if err := enc.Encode(e); err != nil {
-			return nil, err
-		}
-	}
-	b.WriteByte(']')
-	return b.Bytes(), nil
-}
+func (l EventList) MarshalJSON() ([]byte, error) { return marshalList(l.All()) }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (l *EventList) UnmarshalJSON(data []byte) error {

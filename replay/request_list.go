@@ -171,15 +171,18 @@ func (l RequestList) MainSizes() iter.Seq2[int, int] {
 }
 
 // MarshalJSON implements json.Marshaler.
-func (l RequestList) MarshalJSON() ([]byte, error) {
+func (l RequestList) MarshalJSON() ([]byte, error) { return marshalList(l.All()) }
+
+// marshalList is a list as an array.
+func marshalList[T any](all iter.Seq2[int, *T]) ([]byte, error) {
 	b := bytes.NewBufferString("[")
 	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
-	for i, r := range l.All() {
+	for i, one := range all {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		if err := enc.Encode(r); err != nil {
+		if err := enc.Encode(one); err != nil {
 			return nil, err
 		}
 	}

@@ -113,7 +113,7 @@ func writePage(out io.Writer, rec *record, notes string) error {
 	w("## To measure again")
 	w("")
 	w("```sh")
-	w("go run ./scripts/bench --tools FOLDER --save FILE -o docs/performance.md  # 2 GB of data, 15 minutes")
+	w("go run ./scripts/bench --tools FOLDER --save FILE -o docs/performance.md  # 2 GB of data, 25 minutes")
 	w("go run ./scripts/bench --from FILE -o docs/performance.md                 # the page again, with other notes")
 	w("go test -run '^$' -bench . -benchmem ./...                                # parts, for benchstat")
 	w("```")
