@@ -146,7 +146,13 @@ func TestManyRestarts(t *testing.T) {
 		}
 		return least
 	}
-	if few, many := cost(250), cost(4000); many > 90*few { // in proportion: 16; quadratic: 256
+	var few, many time.Duration
+	for range 5 { // on a busy machine a measurement can be off
+		if few, many = cost(250), cost(4000); many <= 90*few {
+			break
+		}
+	}
+	if many > 90*few { // in proportion: 16; quadratic: 256
 		t.Errorf("%v for 16 times what costs %v", many, few)
 	}
 }
