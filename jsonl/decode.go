@@ -14,12 +14,13 @@ import (
 // JavaScript. A field of an unexpected type is ignored.
 type decoder struct {
 	interner
-	keyText  []byte // a key with escapes, decoded
-	textual  []byte // a string with escapes, decoded
-	lastUUID string // of the last entry: usually the parent of the next one
-	lastCall string // id of the last tool call
-	shelf    shelf  // of short strings
-	calls    shelf  // of ids of tool calls, which are kept for longer
+	keyText     []byte // a key with escapes, decoded
+	textual     []byte // a string with escapes, decoded
+	lastUUID    string // of the last entry: usually the parent of the next one
+	lastMessage string // id of the last message: usually that of the next one
+	lastCall    string // id of the last tool call
+	shelf       shelf  // of short strings
+	ids         shelf  // of messages and tool calls, which are kept for longer
 
 	oddUsage   string // the first count of the current usage that is not believed, and why; "": all are
 	partMarked bool   // a text part of the current tool_result holds persistedMark
@@ -209,13 +210,22 @@ func (d *decoder) quoted(m *scan.Members) ([]byte, bool) {
 // text is a string that rarely repeats.
 func (d *decoder) text(m *scan.Members) string {
 	s, _ := d.quoted(m)
-	return d.shelf.keep(s)
+	return d.shelf.keep(s, shelfBytes)
+}
+
+// messageID is the id of a message.
+func (d *decoder) messageID(m *scan.Members) string {
+	s, _ := d.quoted(m)
+	if string(s) != d.lastMessage {
+		d.lastMessage = d.ids.keep(s, idsBytes)
+	}
+	return d.lastMessage
 }
 
 // call is the id of a tool call.
 func (d *decoder) call(m *scan.Members) string {
 	s, _ := d.quoted(m)
-	d.lastCall = d.calls.keep(s)
+	d.lastCall = d.ids.keep(s, idsBytes)
 	return d.lastCall
 }
 
@@ -225,7 +235,7 @@ func (d *decoder) answered(m *scan.Members) string {
 	if string(s) == d.lastCall {
 		return d.lastCall
 	}
-	return d.shelf.keep(s)
+	return d.shelf.keep(s, shelfBytes)
 }
 
 // low is a string of low cardinality.
@@ -234,19 +244,13 @@ func (d *decoder) low(m *scan.Members, f internField) string {
 	return d.intern(f, s)
 }
 
-// again is a string that consecutive lines share.
-func (d *decoder) again(m *scan.Members, f internField) string {
-	s, _ := d.quoted(m)
-	return d.repeated(f, s)
-}
-
 // parent is a uuid that is usually that of the entry before.
 func (d *decoder) parent(m *scan.Members) string {
 	s, _ := d.quoted(m)
 	if string(s) == d.lastUUID {
 		return d.lastUUID
 	}
-	return d.shelf.keep(s)
+	return d.shelf.keep(s, shelfBytes)
 }
 
 func (d *decoder) bool(m *scan.Members) bool {

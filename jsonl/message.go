@@ -47,7 +47,7 @@ func (d *decoder) message(e *entry, b []byte, i int) (int, scan.Fault) {
 	for m.Next() {
 		switch string(d.key(&m)) {
 		case "id":
-			msg.ID = d.again(&m, inMessage)
+			msg.ID = d.messageID(&m)
 		case "role":
 			msg.Role = d.low(&m, inRole)
 		case "model":

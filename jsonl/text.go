@@ -143,7 +143,6 @@ const (
 	inStop
 	inTool
 	inBlockType
-	inMessage
 	inFields
 )
 
@@ -181,32 +180,25 @@ func (in *interner) intern(f internField, b []byte) string {
 	return s
 }
 
-// repeated returns b as the last string of the field, if equal, or a new one.
-func (in *interner) repeated(f internField, b []byte) string {
-	if len(b) == 0 {
-		return ""
-	}
-	if string(b) != in.last[f] {
-		in.last[f] = string(b)
-	}
-	return in.last[f]
-}
-
-// shelf makes short strings that share memory: one that is kept keeps those beside it, shelfBytes at most.
+// shelf makes short strings that share memory: one that is kept keeps those beside it.
 type shelf struct{ strings.Builder }
 
+// What is kept for long has memory of another size than what is not: else pages of the heap would hold both, and none
+// would be free for anything else.
 const (
 	shelfBytes = 2 << 10
+	idsBytes   = 8 << 10
 	shelfText  = 64 // bytes of the longest string on it
 )
 
-func (s *shelf) keep(b []byte) string {
+// keep is a string on the shelf, or on a new one of so many bytes where there is no room.
+func (s *shelf) keep(b []byte, room int) string {
 	if len(b) == 0 || len(b) > shelfText {
 		return string(b)
 	}
 	if s.Cap()-s.Len() < len(b) {
 		s.Reset()
-		s.Grow(shelfBytes)
+		s.Grow(room)
 	}
 	from := s.Len()
 	s.Write(b)
