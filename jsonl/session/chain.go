@@ -257,9 +257,10 @@ func (c *chain) edited(i int32) {
 	}
 }
 
-// origin is what messages of a client's version share.
-func (c *chain) origin(version string) *origin {
-	return reuse(&c.ld.from, origin{version: version, uuids: c.ld.uuids})
+// origin is what messages share: of an attachment its type, and the effort that a command set.
+func (c *chain) origin(version, attachment, effort string) *origin {
+	from := &c.ld.origins
+	return from.list[from.place(origin{version, attachment, effort, c.ld.uuids})]
 }
 
 // earlier adds a placeholder where the first line names a parent that is not in the file.
@@ -276,7 +277,7 @@ func (c *chain) earlier() {
 	before.Line = n.line
 	m := Message{
 		Role: User, Class: ClassMeta, Earlier: true, Line: n.line, LastLine: n.line, Blocks: []Block{before},
-		uuid: c.ld.uuids.add("earlier-" + parent), origin: c.origin(c.ld.env(n).version),
+		uuid: c.ld.uuids.add("earlier-" + parent), origin: c.origin(c.ld.env(n).version, "", ""),
 	}
 	m.time, m.timeRest = n.time, n.timeRest
 	c.conv.Messages = append(c.conv.Messages, m)
@@ -318,7 +319,7 @@ func (c *chain) assistant(group int32) {
 		n.mark(lineEmitted | lineUsed)
 		n.at = int32(len(c.conv.Messages) + 1)
 		if len(c.parts) == 0 {
-			m = Message{Role: Assistant, Class: ClassResponse, NoRequest: n.is(lineNoRequest), Line: n.line, origin: c.origin(c.ld.env(n).version)}
+			m = Message{Role: Assistant, Class: ClassResponse, NoRequest: n.is(lineNoRequest), Line: n.line, origin: c.origin(c.ld.env(n).version, "", "")}
 			m.time, m.timeRest = n.time, n.timeRest
 			whole.id, speech = c.ld.reply(n).id, voice{model: c.ld.reply(n).voice.model, window: c.ld.windowAt(i)}
 		}
@@ -344,7 +345,7 @@ func (c *chain) assistant(group int32) {
 	whole.voice = c.ld.share(speech)
 	m.reply = reuse(&last, whole)
 	c.turnOver = false
-	m.Synthetic, m.HasUsage = m.Model() == synthetic, whole.has
+	m.Synthetic, m.HasUsage = m.Model() == synthetic, whole.usage.recorded
 	if u := m.Usage(); m.Synthetic || m.NoRequest || u.Context() == 0 {
 		m.HasUsage, m.OutputOnly = false, !m.Synthetic && u.Output > 0
 	}
@@ -373,7 +374,7 @@ func (c *chain) user(i int32) {
 	}
 	m := Message{
 		Role: User, Class: n.class, Blocks: slices.Clip(blocks), Line: n.line, LastLine: n.line,
-		uuid: i, lines: 1, origin: c.origin(c.ld.env(n).version), more: moreOf(c.ld.attachment(n), c.ld.rare(n).effort),
+		uuid: i, lines: 1, origin: c.origin(c.ld.env(n).version, c.ld.attachment(n), c.ld.rare(n).effort),
 	}
 	m.time, m.timeRest = n.time, n.timeRest
 	at := len(c.conv.Messages)
@@ -428,7 +429,15 @@ func (c *chain) finish() {
 	if k >= 0 && conv.Messages[k].Lost && !slices.ContainsFunc(conv.Boundaries, func(b Boundary) bool { return b.Before == k+1 }) {
 		conv.Messages = conv.Messages[:k]
 	}
-	versions := map[string]bool{"": true}
+	versions, requests := map[string]bool{"": true}, 0
+	for k := range conv.Messages {
+		if conv.Messages[k].requested() {
+			requests++
+		}
+	}
+	if requests > 0 {
+		conv.Requests = make([]APICall, 0, requests)
+	}
 	for k := range conv.Messages {
 		m := &conv.Messages[k]
 		if v := m.Version(); !versions[v] {
@@ -438,7 +447,7 @@ func (c *chain) finish() {
 		if m.Lost {
 			c.warn(int(m.Line), "the result of %s is not in the file: a placeholder takes its place", lostIDs(m))
 		}
-		if m.Role == Assistant && !m.Synthetic && !m.NoRequest {
+		if m.requested() {
 			conv.Requests = append(conv.Requests, APICall{N: len(conv.Requests) + 1, Message: k})
 		}
 	}

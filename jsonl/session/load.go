@@ -115,15 +115,15 @@ type loader struct {
 	callAt    map[string]int  // tool_use id -> index into calls
 	removed   map[string]bool // uuids that a snip removed
 	last      string          // uuid of the last node
-	replies   []*reply        // of the assistant lines
+	replies   chunks[reply]   // of the assistant lines
 	voices    distinct[voice]
 	names     distinct[string]   // the first is empty
 	envelopes distinct[envelope] // the first is empty
 	specials  []*special         // the first is empty
-	from      *origin            // of the last message
-	convs     int32              // conversations so far
-	foreign   *foreign.Writer    // of a session of another agent, else nil
-	recorded  foreign.Session    // what recorded it, where a line says so
+	origins   distinct[origin]
+	convs     int32           // conversations so far
+	foreign   *foreign.Writer // of a session of another agent, else nil
+	recorded  foreign.Session // what recorded it, where a line says so
 	totals    []RunTotals
 	windows   []window // of the model, where lines say so, in order
 	above     []int32  // nearest assistant line at or above a line, no prompt between; -1: none
@@ -408,12 +408,11 @@ func (ld *loader) metadata(e *jsonl.Entry, name string, raw []byte, into any) {
 func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	m := &e.Message
 	if n.kind == nodeAssistant {
-		r := reply{id: m.ID, voice: ld.share(voice{m.Model, m.StopReason, 0}), usage: usageOf(&m.Usage), has: m.HasUsage}
-		if k := len(ld.replies); k == 0 || *ld.replies[k-1] != r {
-			kept := r // allocated only here
-			ld.replies = append(ld.replies, &kept)
+		r := reply{id: m.ID, voice: ld.share(voice{m.Model, m.StopReason, 0}), usage: usageOf(&m.Usage, m.HasUsage)}
+		if k := ld.replies.len(); k == 0 || *ld.replies.at(int32(k - 1)) != r {
+			ld.replies.add(r)
 		}
-		n.said = int32(len(ld.replies) - 1)
+		n.said = int32(ld.replies.len() - 1)
 	}
 	if m.OddUsage != "" && n.kind == nodeAssistant {
 		ld.warn(CodeUsage, e.Line, "the recorded usage is not used: %s", m.OddUsage)

@@ -13,10 +13,9 @@ import (
 type Message struct {
 	Blocks []Block
 
-	reply  *reply        // of a response; nil: none
-	origin *origin       // nil: not recorded
-	more   *moreMessages // what few messages have; nil: none of it
-	time   int64         // see ticks
+	reply  *reply  // of a response; nil: none
+	origin *origin // nil: not recorded
+	time   int64   // see ticks
 	end    int64
 	uuid   int32 // place of its first line's in the origin's uuids
 	lines  int32 // how many uuids it has from there on; 0: a placeholder, or not recorded
@@ -56,30 +55,27 @@ type MessageData struct {
 	Version    string // client version that wrote it
 }
 
-// origin is what the messages of a client's version share.
+// origin is what many messages share.
 type origin struct {
-	version string
-	uuids   *uuids
+	version            string // of the client
+	attachment, effort string // of most messages empty
+	uuids              *uuids
 }
-
-// moreMessages is what few messages have.
-type moreMessages struct{ attachment, effort string }
 
 // reply is what the lines of one response repeat.
 type reply struct {
 	id    string
 	voice *voice
 	usage usage
-	has   bool // the usage is recorded
 }
 
 // merge adds what another line of the response says of its usage.
 func (r *reply) merge(line *reply) {
 	switch {
-	case !line.has || r.has && r.usage == line.usage:
+	case !line.usage.recorded || r.usage == line.usage:
 		return
-	case !r.has:
-		r.usage, r.has = line.usage, true
+	case !r.usage.recorded:
+		r.usage = line.usage
 		return
 	}
 	sum, u := r.usage.full(), line.usage.full()
@@ -88,7 +84,7 @@ func (r *reply) merge(line *reply) {
 		sum = u
 	}
 	sum.Output, sum.Thinking = out, think
-	r.usage = usageOf(&sum)
+	r.usage = usageOf(&sum, true)
 }
 
 // voice is what many responses have in common.
@@ -116,9 +112,8 @@ func (m *Message) Change(change func(d *MessageData)) {
 func (m *Message) fill(d *MessageData) {
 	m.time, m.timeRest = ticks(d.Time)
 	m.end, m.endRest = ticks(d.End)
-	m.reply = &reply{id: d.ID, voice: &voice{d.Model, d.StopReason, d.Window}, usage: usageOf(&d.Usage)}
-	m.more = moreOf(d.Attachment, d.Effort)
-	m.origin = &origin{version: d.Version, uuids: &uuids{}}
+	m.reply = &reply{id: d.ID, voice: &voice{d.Model, d.StopReason, d.Window}, usage: usageOf(&d.Usage, true)}
+	m.origin = &origin{d.Version, d.Attachment, d.Effort, &uuids{}}
 	m.uuid, m.lines = 0, int32(len(d.UUIDs))
 	if m.lines == 0 {
 		m.origin.uuids.add(d.UUID)
@@ -128,13 +123,8 @@ func (m *Message) fill(d *MessageData) {
 	}
 }
 
-// moreOf holds what few messages have; nil: none of it.
-func moreOf(attachment, effort string) *moreMessages {
-	if attachment == "" && effort == "" {
-		return nil
-	}
-	return &moreMessages{attachment, effort}
-}
+// requested reports whether it is the response to a request of its conversation.
+func (m *Message) requested() bool { return m.Role == Assistant && !m.Synthetic && !m.NoRequest }
 
 // UUID is that of the first line.
 func (m *Message) UUID() string {
@@ -198,18 +188,18 @@ func (m *Message) Usage() jsonl.Usage {
 
 // Attachment is the attachment type, for ClassAttachment.
 func (m *Message) Attachment() string {
-	if m.more == nil {
+	if m.origin == nil {
 		return ""
 	}
-	return m.more.attachment
+	return m.origin.attachment
 }
 
 // Effort is the level of reasoning effort that a command set from here on, "auto" for the client's choice; else "".
 func (m *Message) Effort() string {
-	if m.more == nil {
+	if m.origin == nil {
 		return ""
 	}
-	return m.more.effort
+	return m.origin.effort
 }
 
 // Version is the client version that wrote it.
@@ -225,16 +215,18 @@ type usage struct {
 	whole *jsonl.Usage // of one that the numbers cannot hold, else nil
 	input, cacheWrite, cacheRead, output,
 	write5m, write1h, thinking int32
+	recorded bool
 }
 
-func usageOf(u *jsonl.Usage) usage {
+func usageOf(u *jsonl.Usage, recorded bool) usage {
 	small := usage{
 		input: int32(u.Input), cacheWrite: int32(u.CacheWrite), cacheRead: int32(u.CacheRead), output: int32(u.Output),
 		write5m: int32(u.Write5m), write1h: int32(u.Write1h), thinking: int32(u.Thinking),
+		recorded: recorded,
 	}
 	if small.full() != *u {
 		whole := *u // allocated only here
-		return usage{whole: &whole}
+		return usage{whole: &whole, recorded: recorded}
 	}
 	return small
 }

@@ -81,7 +81,7 @@ func (ld *loader) node(i int32) *node { return ld.nodes.at(i) }
 func (ld *loader) env(n *node) *envelope { return ld.envelopes.list[n.envelope] }
 
 // reply is that of an assistant line.
-func (ld *loader) reply(n *node) *reply { return ld.replies[n.said] }
+func (ld *loader) reply(n *node) *reply { return ld.replies.at(n.said) }
 
 // name is a system line's subtype, an attachment's or an unknown type.
 func (ld *loader) name(n *node) string { return *ld.names.list[n.said] }

@@ -178,7 +178,7 @@ func (c *chain) emitQueued(from int) {
 		m := Message{
 			Role: User, Class: ClassPrompt, Queued: true, Blocks: []Block{q.block}, Line: q.block.Line, LastLine: q.block.Line,
 			Uncounted: olderThan(q.version, "2.1.33"), // they estimate no attachments
-			uuid:      c.ld.uuids.add(fmt.Sprintf("queued-%d", q.block.Line)), lines: 1, origin: c.origin(q.version), more: moreOf(typeQueued, ""),
+			uuid:      c.ld.uuids.add(fmt.Sprintf("queued-%d", q.block.Line)), lines: 1, origin: c.origin(q.version, typeQueued, ""),
 		}
 		m.time, m.timeRest = ticks(q.taken)
 		c.conv.Messages = append(c.conv.Messages, m)
