@@ -9,7 +9,7 @@ import (
 // The collector runs once the heap is larger than heapFloor and has grown by gcGrowth since its last run. So a session
 // of 200 MB is collected a few times, and a longer one needs little more memory than it holds. GOGC overrides both.
 const (
-	gcGrowth  = 20       // percent
+	gcGrowth  = 15       // percent
 	heapFloor = 64 << 20 // bytes
 )
 
