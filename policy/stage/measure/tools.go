@@ -32,12 +32,21 @@ func Called(tools []string, conv *session.Conversation, result *session.Block) b
 
 // SafeID replaces what a file name may not hold in an id.
 func SafeID(id string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_' || r == '-' {
-			return r
+	for i := range len(id) {
+		if !safe(rune(id[i])) {
+			return strings.Map(func(r rune) rune {
+				if safe(r) {
+					return r
+				}
+				return '-'
+			}, id)
 		}
-		return '-'
-	}, id)
+	}
+	return id
+}
+
+func safe(r rune) bool {
+	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_' || r == '-'
 }
 
 // Images is how many images a tool_result holds in the view.
