@@ -79,7 +79,7 @@ func TestInterruptSweep(t *testing.T) {
 	// On a busy machine the first point may take its time.
 	for _, wait := range []time.Duration{time.Second, 5 * time.Second, 20 * time.Second} {
 		if n := interruptSweep(t, path, session, wait); n > 0 {
-			if n >= points {
+			if n >= sweepPoints {
 				t.Errorf("%d points: it was not interrupted", n)
 			}
 			return
@@ -88,13 +88,13 @@ func TestInterruptSweep(t *testing.T) {
 	t.Error("no point was finished")
 }
 
-const points = 10000 // more than there is time for
+const sweepPoints = 10000 // more than there is time for
 
 // interruptSweep interrupts a sweep after a while and counts the points that it has printed.
 func interruptSweep(t *testing.T, path, session string, wait time.Duration) int {
 	t.Helper()
 	dir := t.TempDir()
-	c := exec.Command(path, "sweep", session, "-p", "opencode", "--vary", fmt.Sprintf("opencode_prune.protect=1..%d:1", points), "--jobs", "1", "-f", "json", "-o", "out.json")
+	c := exec.Command(path, "sweep", session, "-p", "opencode", "--vary", fmt.Sprintf("opencode_prune.protect=1..%d:1", sweepPoints), "--jobs", "1", "-f", "json", "-o", "out.json")
 	c.Dir = dir
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
@@ -119,7 +119,7 @@ func interruptSweep(t *testing.T, path, session string, wait time.Duration) int 
 	if err := json.Unmarshal(data, &swept); err != nil {
 		t.Fatal(err)
 	}
-	if swept.Wanted != points {
+	if swept.Wanted != sweepPoints {
 		t.Errorf("%d points were wanted", swept.Wanted)
 	}
 	return len(swept.Points)

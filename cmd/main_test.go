@@ -246,20 +246,29 @@ func TestStrictError(t *testing.T) {
 	}
 }
 
-// TestLongLineWritten: a long line written in parts is not searched for its end again with each, which would be a
-// million million bytes.
+// TestLongLineWritten: a long line written in parts is not searched for its end again with each, which would be to look
+// at 80 GB.
 func TestLongLineWritten(t *testing.T) {
 	part := make([]byte, 100)
-	took := func(w io.Writer) time.Duration {
-		start := time.Now()
-		for range 160_000 {
-			if _, err := w.Write(part); err != nil {
-				t.Fatal(err)
+	took := func(make func() io.Writer) time.Duration {
+		least := time.Hour
+		for range 3 {
+			w, start := make(), time.Now()
+			for range 40_000 {
+				if _, err := w.Write(part); err != nil {
+					t.Fatal(err)
+				}
 			}
+			least = min(least, time.Since(start))
 		}
-		return time.Since(start)
+		return least
 	}
-	if plain, lines := took(&bytes.Buffer{}), took(&lineWriter{w: io.Discard}); lines > 50*plain {
-		t.Errorf("%s to keep 160,000 parts, %s to find lines in them", plain, lines)
+	var plain, lines time.Duration
+	for range 5 { // on a busy machine a measurement can be off
+		plain = took(func() io.Writer { return &bytes.Buffer{} })
+		if lines = took(func() io.Writer { return &lineWriter{w: io.Discard} }); lines <= 20*plain {
+			return
+		}
 	}
+	t.Errorf("%s to keep 40,000 parts, %s to find lines in them", plain, lines)
 }

@@ -183,8 +183,8 @@ func (in *interner) intern(f internField, b []byte) string {
 // shelf makes short strings that share memory: one that is kept keeps those beside it.
 type shelf struct{ strings.Builder }
 
-// What is kept for long has memory of another size than what is not: else pages of the heap would hold both, and none
-// would be free for anything else.
+// What is kept for long is of another size class than what is not: else pages of the heap would hold both, and none of
+// them would be free for anything else.
 const (
 	shelfBytes = 2 << 10
 	idsBytes   = 8 << 10

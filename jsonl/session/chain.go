@@ -257,10 +257,21 @@ func (c *chain) edited(i int32) {
 	}
 }
 
-// origin is what messages share: of an attachment its type, and the effort that a command set.
-func (c *chain) origin(version, attachment, effort string) *origin {
-	from := &c.ld.origins
-	return from.list[from.place(origin{version, attachment, effort, c.ld.uuids})]
+// origin is what the messages from lines with an envelope share. The attachment's type is a place in the loader's names,
+// 0 of what is none; effort is the one that a command set, or empty.
+func (c *chain) origin(envelope, attachment int32, effort string) *origin {
+	ld := c.ld
+	at := ld.origins.place(originKey{envelope, attachment, effort})
+	if int(at) == len(ld.from) {
+		ld.from = append(ld.from, &origin{ld.envelopes.list[envelope].version, *ld.names.list[attachment], effort, ld.uuids})
+	}
+	return ld.from[at]
+}
+
+// originKey tells origins apart without comparing long texts, which a file may repeat without repeating them.
+type originKey struct {
+	envelope, attachment int32
+	effort               string
 }
 
 // earlier adds a placeholder where the first line names a parent that is not in the file.
@@ -277,7 +288,7 @@ func (c *chain) earlier() {
 	before.Line = n.line
 	m := Message{
 		Role: User, Class: ClassMeta, Earlier: true, Line: n.line, LastLine: n.line, Blocks: []Block{before},
-		uuid: c.ld.uuids.add("earlier-" + parent), origin: c.origin(c.ld.env(n).version, "", ""),
+		uuid: c.ld.uuids.add("earlier-" + parent), origin: c.origin(n.envelope, 0, ""),
 	}
 	m.time, m.timeRest = n.time, n.timeRest
 	c.conv.Messages = append(c.conv.Messages, m)
@@ -319,7 +330,7 @@ func (c *chain) assistant(group int32) {
 		n.mark(lineEmitted | lineUsed)
 		n.at = int32(len(c.conv.Messages) + 1)
 		if len(c.parts) == 0 {
-			m = Message{Role: Assistant, Class: ClassResponse, NoRequest: n.is(lineNoRequest), Line: n.line, origin: c.origin(c.ld.env(n).version, "", "")}
+			m = Message{Role: Assistant, Class: ClassResponse, NoRequest: n.is(lineNoRequest), Line: n.line, origin: c.origin(n.envelope, 0, "")}
 			m.time, m.timeRest = n.time, n.timeRest
 			whole.id, speech = c.ld.reply(n).id, voice{model: c.ld.reply(n).voice.model, window: c.ld.windowAt(i)}
 		}
@@ -372,9 +383,13 @@ func (c *chain) user(i int32) {
 		m.LastLine = max(m.LastLine, n.line)
 		return
 	}
+	attachment := int32(0)
+	if n.kind == nodeAttachment {
+		attachment = n.said
+	}
 	m := Message{
 		Role: User, Class: n.class, Blocks: slices.Clip(blocks), Line: n.line, LastLine: n.line,
-		uuid: i, lines: 1, origin: c.origin(c.ld.env(n).version, c.ld.attachment(n), c.ld.rare(n).effort),
+		uuid: i, lines: 1, origin: c.origin(n.envelope, attachment, c.ld.rare(n).effort),
 	}
 	m.time, m.timeRest = n.time, n.timeRest
 	at := len(c.conv.Messages)

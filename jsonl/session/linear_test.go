@@ -18,16 +18,34 @@ func TestLinear(t *testing.T) {
 	answer := func(i int, parent, id string) string {
 		return fmt.Sprintf(`{"type":"assistant","uuid":"u%d","parentUuid":%s,"message":{"id":%q,"role":"assistant","content":[{"type":"tool_use","id":"t%d","name":"Read","input":{}}]}}`+"\n", i, parent, id, i)
 	}
-	shapes := map[string]func(i int) string{
-		"one message of many roots": func(i int) string { return answer(i, "null", "m") },
-		"windows": func(i int) string {
+	prompt := func(i int, version string) string {
+		return fmt.Sprintf(`{"type":"user","uuid":"u%d","parentUuid":null,"version":%q,"message":{"role":"user","content":"go"}}`+"\n", i, version)
+	}
+	shapes := map[string]func(i, n int) string{
+		"one message of many roots": func(i, _ int) string { return answer(i, "null", "m") },
+		"queued prompts of a long version": func(i, n int) string {
+			switch k := i - n/4; {
+			case i == 0:
+				return prompt(i, "2.1.40")
+			case i == 1:
+				return prompt(i, "1."+strings.Repeat("9", 500*n))
+			case k < 0:
+				return fmt.Sprintf(`{"type":"queue-operation","operation":"enqueue","content":"q%d"}`+"\n", i)
+			default:
+				at := time.Date(2026, 1, 15, 9, 0, i, 0, time.UTC).Format(time.RFC3339)
+				return answer(i, fmt.Sprintf(`"r%d"`, max(i-1, n/4)), fmt.Sprint(i)) +
+					fmt.Sprintf(`{"type":"user","uuid":"r%d","parentUuid":"u%d","timestamp":%q,"version":"2.1.40","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":"x"}]}}`+"\n", i, i, at, i) +
+					fmt.Sprintf(`{"type":"queue-operation","operation":"remove","timestamp":%q,"content":"q%d"}`+"\n", at, k+2)
+			}
+		},
+		"windows": func(i, _ int) string {
 			return fmt.Sprintf(`{"type":"recorded-by","product":"codex","sessionId":"s","window":%d}`+"\n", 1000+i) + answer(i, fmt.Sprintf(`"u%d"`, i-1), fmt.Sprint(i))
 		},
 	}
-	took := func(line func(i int) string, n int) time.Duration {
+	took := func(line func(i, n int) string, n int) time.Duration {
 		var text strings.Builder
 		for i := range n {
-			text.WriteString(line(i))
+			text.WriteString(line(i, n))
 		}
 		best := time.Hour
 		for range 3 {

@@ -22,7 +22,7 @@ func (ld *loader) blocks(i int32) []Block {
 // that the blocks of a message of several lines can be one slice of them (joined). The room behind them is another
 // line's: they are clipped before anything is appended.
 func (ld *loader) newBlocks(line *node, n int) []Block {
-	const few, many = 16, 455
+	const few, many = 16, 455 // 32 KiB, and the allocator needs 8 bytes
 	if n == 0 {
 		return nil
 	}

@@ -120,7 +120,8 @@ type loader struct {
 	names     distinct[string]   // the first is empty
 	envelopes distinct[envelope] // the first is empty
 	specials  []*special         // the first is empty
-	origins   distinct[origin]
+	origins   distinct[originKey]
+	from      []*origin       // of the keys
 	convs     int32           // conversations so far
 	foreign   *foreign.Writer // of a session of another agent, else nil
 	recorded  foreign.Session // what recorded it, where a line says so

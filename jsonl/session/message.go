@@ -112,7 +112,7 @@ func (m *Message) Change(change func(d *MessageData)) {
 func (m *Message) fill(d *MessageData) {
 	m.time, m.timeRest = ticks(d.Time)
 	m.end, m.endRest = ticks(d.End)
-	m.reply = &reply{id: d.ID, voice: &voice{d.Model, d.StopReason, d.Window}, usage: usageOf(&d.Usage, true)}
+	m.reply = &reply{id: d.ID, voice: &voice{d.Model, d.StopReason, d.Window}, usage: usageOf(&d.Usage, d.Usage != jsonl.Usage{})}
 	m.origin = &origin{d.Version, d.Attachment, d.Effort, &uuids{}}
 	m.uuid, m.lines = 0, int32(len(d.UUIDs))
 	if m.lines == 0 {
@@ -215,7 +215,7 @@ type usage struct {
 	whole *jsonl.Usage // of one that the numbers cannot hold, else nil
 	input, cacheWrite, cacheRead, output,
 	write5m, write1h, thinking int32
-	recorded bool
+	recorded bool // the line has one
 }
 
 func usageOf(u *jsonl.Usage, recorded bool) usage {

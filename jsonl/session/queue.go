@@ -24,12 +24,12 @@ var notices = [...]string{"<agent-notification>", "<bash-notification>", "<task-
 
 // queued is a text that was put into the client's queue.
 type queued struct {
-	text    string
-	version string // of the client
-	block   Block
-	left    bool
-	taken   time.Time // when it was removed; zero: it was not
-	used    bool      // part of the conversation
+	text     string
+	envelope int32 // of the line before it: that of the queue has none
+	block    Block
+	left     bool
+	taken    time.Time // when it was removed; zero: it was not
+	used     bool      // part of the conversation
 }
 
 type queueOperation struct {
@@ -54,10 +54,10 @@ func (ld *loader) queue(e *jsonl.Entry) {
 }
 
 func (ld *loader) enqueue(e *jsonl.Entry, text string) {
-	q := queued{text: text, version: ld.envelopes.list[ld.envelopes.last].version}
+	q := queued{text: text, envelope: ld.envelopes.last}
 	span := jsonl.Span{Off: e.Offset, Len: len(e.Raw)}
 	q.block = NewBlock(jsonl.ContentBlock{
-		Kind: jsonl.KindAttachment, Type: typeQueued, Text: jsonl.Measure(text).Add(aroundQueued(q.version)),
+		Kind: jsonl.KindAttachment, Type: typeQueued, Text: jsonl.Measure(text).Add(aroundQueued(ld.envelopes.list[q.envelope].version)),
 		JSON: jsonl.Metrics{UTF16: len(e.Raw), Bytes: len(e.Raw)}, Span: span, Value: span,
 	})
 	q.block.Line = int32(e.Line)
@@ -177,8 +177,8 @@ func (c *chain) emitQueued(from int) {
 		q.used = true
 		m := Message{
 			Role: User, Class: ClassPrompt, Queued: true, Blocks: []Block{q.block}, Line: q.block.Line, LastLine: q.block.Line,
-			Uncounted: olderThan(q.version, "2.1.33"), // they estimate no attachments
-			uuid:      c.ld.uuids.add(fmt.Sprintf("queued-%d", q.block.Line)), lines: 1, origin: c.origin(q.version, typeQueued, ""),
+			Uncounted: olderThan(c.ld.envelopes.list[q.envelope].version, "2.1.33"), // they estimate no attachments
+			uuid:      c.ld.uuids.add(fmt.Sprintf("queued-%d", q.block.Line)), lines: 1, origin: c.origin(q.envelope, c.ld.names.place(typeQueued), ""),
 		}
 		m.time, m.timeRest = ticks(q.taken)
 		c.conv.Messages = append(c.conv.Messages, m)
