@@ -87,7 +87,8 @@ const codexSummaryPrefix = "Another language model started to solve this problem
 // when the results have joined.
 type codexCompaction struct {
 	p    CodexCompaction
-	sums reasonings
+	sums    reasonings
+	results allResults
 }
 
 func (s *codexCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
@@ -201,10 +202,6 @@ func (s *codexCompaction) compact(c *policy.Context, pending []policy.ItemID, in
 		return nil, err
 	}
 	keep := summarize.Kept(c, boundary, pending)
-	lead, cut, err := s.prompts(c, keep)
-	if err != nil {
-		return nil, err
-	}
 	call, dropped := s.call(c, keep)
 	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window}
 	if s.p.Form == formLocal { // its instructions and tools are not in the call's input
@@ -212,6 +209,10 @@ func (s *codexCompaction) compact(c *policy.Context, pending []policy.ItemID, in
 	}
 	if failure := try.Failure(c); failure != nil {
 		return failure, nil
+	}
+	lead, cut, err := s.prompts(c, keep)
+	if err != nil {
+		return nil, err
 	}
 	if dropped > 0 {
 		from += fmt.Sprintf("; too long, the oldest %d messages dropped", dropped)
@@ -403,9 +404,22 @@ func (s *codexCompaction) remoteCall(c *policy.Context, keep []policy.ItemID) *p
 	for _, id := range keep {
 		call.Input -= c.View.Weight(id)
 	}
+	if c.Window > 0 && call.Input > c.Window {
+		if all, oldest := s.results.without(c.View, keep); call.Input-all > c.Window {
+			call.Input, call.Cut = call.Input-all, oldest
+		} else {
+			leaveOut(c, keep, call)
+		}
+	}
+	call.Input = max(call.Input, 1)
+	return call
+}
+
+// leaveOut leaves results out of a call, the newest first, until it fits the window.
+func leaveOut(c *policy.Context, keep []policy.ItemID, call *policy.Call) {
 	for id := range c.View.Backward {
-		if c.Window == 0 || call.Input <= c.Window {
-			break
+		if call.Input <= c.Window {
+			return
 		}
 		if slices.Contains(keep, id) {
 			continue
@@ -417,8 +431,6 @@ func (s *codexCompaction) remoteCall(c *policy.Context, keep []policy.ItemID) *p
 			}
 		}
 	}
-	call.Input = max(call.Input, 1)
-	return call
 }
 
 // answers reports whether a message answers a call that is gone.

@@ -1,0 +1,51 @@
+package codex
+
+import (
+	"slices"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/measure"
+)
+
+// allResults sums up the results in view as items join it: a compaction that fails although all of them are left out is
+// tried again at each request.
+type allResults struct {
+	seen   measure.Follower
+	tokens int
+	oldest *policy.Target // the last result of the first message with any
+}
+
+// without is how many tokens the results have that no item of a list holds, and the oldest of them; nil: there are none.
+// The list is of the newest items of the view.
+func (r *allResults) without(v policy.View, keep []policy.ItemID) (tokens int, oldest *policy.Target) {
+	joined, anew := r.seen.Arrived(v, func(e policy.Edit) bool { return e.Moves() || e.New != nil })
+	if anew {
+		r.tokens, r.oldest = 0, nil
+	}
+	for _, id := range joined {
+		n, last := resultsOf(v, id)
+		if r.tokens += n; r.oldest == nil {
+			r.oldest = last
+		}
+	}
+	tokens, oldest = r.tokens, r.oldest
+	for _, id := range keep {
+		n, _ := resultsOf(v, id)
+		tokens -= n
+	}
+	if oldest != nil && slices.Contains(keep, oldest.Item) {
+		oldest = nil
+	}
+	return tokens, oldest
+}
+
+// resultsOf is how many tokens the results of an item have, and the last of them; nil: it has none.
+func resultsOf(v policy.View, id policy.ItemID) (tokens int, last *policy.Target) {
+	for b := range v.Blocks(id) {
+		if t := (policy.Target{Item: id, Block: b}); v.Kind(t) == jsonl.KindToolResult {
+			tokens, last = tokens+v.BlockTokens(t), &t
+		}
+	}
+	return tokens, last
+}
