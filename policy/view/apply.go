@@ -107,6 +107,7 @@ func (v *View) replace(e *policy.Edit) error {
 		s.blocks = make([]*policy.Content, v.Blocks(t.Item))
 	}
 	s.blocks[t.Block] = e.New
+	v.unsum(t.Item)
 	v.touch(t)
 	after := v.blockTokens(t)
 	v.tokens.add(after)
@@ -141,6 +142,7 @@ func (v *View) tag(e *policy.Edit) error {
 	s := v.ensure(e.Target.Item)
 	before := v.weight(e.Target.Item)
 	s.tag = e.New
+	v.unsum(e.Target.Item)
 	v.touch(policy.Target{Item: e.Target.Item, Block: max(v.Blocks(e.Target.Item)-1, 0)})
 	after := v.weight(e.Target.Item)
 	v.tokens.add(after)
@@ -172,6 +174,7 @@ func (v *View) remove(e *policy.Edit) error {
 	}
 	for _, id := range e.Items {
 		w, payload := v.weight(id), v.payloadWeight(id)
+		v.unsum(id)
 		v.itemLeaves(v.posOf(id), id, w[0]+payload[0])
 		e.Before += w[0]
 		v.tokens.sub(w)
@@ -228,6 +231,7 @@ func (v *View) rebuild(e *policy.Edit) error {
 	before := v.items
 	v.items = slices.Grow(v.spare[:0], len(e.Lead)+len(e.Insert)+len(e.Keep)+len(e.Tail))
 	v.epoch++
+	v.sums = v.sums[:0]
 	v.keep(e.Lead)
 	for i := range e.Insert {
 		v.add(&e.Insert[i])

@@ -144,6 +144,7 @@ func (v *View) applyPayload(e *policy.Edit) error {
 		layers = append(layers, l)
 	}
 	s.payload[t.Block] = layers
+	v.unsum(t.Item)
 	now := v.payloadWeight(t.Item)
 	v.payload.add(now)
 	v.payload.sub(was)

@@ -48,7 +48,15 @@ func (v *View) PayloadFrom(place int) (n int) {
 	if from := v.skip(0); from < len(v.items) && place <= int(v.items[from].place) {
 		return v.PayloadTokens() - v.inferred[0] // all of it
 	}
-	for i := len(v.items) - 1; i >= 0; i-- {
+	for i := len(v.items); i > 0; {
+		if from := i - v.summed; i%v.summed == 0 {
+			if first := v.skip(from); first >= i || int(v.items[first].place) >= place {
+				n += v.sumFrom(from)
+				i = from
+				continue
+			}
+		}
+		i--
 		it := &v.items[i]
 		switch {
 		case it.removed():
@@ -62,6 +70,39 @@ func (v *View) PayloadFrom(place int) (n int) {
 		}
 	}
 	return n
+}
+
+// summed is how many positions of a view have a sum: a change far from its end is not to cost as much as the view is long.
+const summed = 16
+
+// sum is what the items at some positions weigh in the payload, once it was asked for.
+type sum struct {
+	tokens int
+	known  bool
+}
+
+// sumFrom is the sum of the positions from one on, a multiple of View.summed.
+func (v *View) sumFrom(from int) int {
+	for len(v.sums) <= from/v.summed {
+		v.sums = append(v.sums, sum{})
+	}
+	s := &v.sums[from/v.summed]
+	if !s.known {
+		*s = sum{known: true}
+		for _, it := range v.items[from : from+v.summed] {
+			if !it.removed() {
+				s.tokens += v.PayloadWeight(it.id)
+			}
+		}
+	}
+	return s.tokens
+}
+
+// unsum forgets the sum that an item is part of, which is changed or leaves.
+func (v *View) unsum(id policy.ItemID) {
+	if at := v.posOf(id); at >= 0 && at/v.summed < len(v.sums) {
+		v.sums[at/v.summed].known = false
+	}
 }
 
 // leaves notes that a block with so many tokens is not sent any more as it was.

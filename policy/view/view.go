@@ -31,6 +31,8 @@ type View struct {
 	most     int // edits that may be made; 0: any number
 	named    int // items that calls and failed compactions were about
 	joined   int // conv.Messages[:joined] have been offered
+	summed   int // items that have a sum together
+	sums     []sum
 	tokens   weights
 	inferred weights            // of tokens: what inferred edits added since the last rebuild
 	payload  weights            // what payload-only edits take off (negative or zero)
@@ -78,7 +80,7 @@ func New(conv *session.Conversation, report, client policy.Weigher) *View {
 	n := len(conv.Messages)
 	v := &View{
 		conv: conv, weigh: [2]policy.Weigher{report}, items: make([]item, 0, n), arrived: make([]policy.ItemID, 0, n),
-		pos: make([]int32, n), state: make([]*state, n),
+		pos: make([]int32, n), state: make([]*state, n), summed: summed,
 	}
 	if client != nil && client != report {
 		v.weigh[1], v.client = client, 1

@@ -86,7 +86,7 @@ const codexSummaryPrefix = "Another language model started to solve this problem
 // codexCompaction acts when Codex does: before a turn, when the new prompt is not in its history yet, and in a turn,
 // when the results have joined.
 type codexCompaction struct {
-	p    CodexCompaction
+	p       CodexCompaction
 	sums    reasonings
 	results allResults
 }
