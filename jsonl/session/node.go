@@ -86,14 +86,6 @@ func (ld *loader) reply(n *node) *reply { return ld.replies.at(n.said) }
 // name is a system line's subtype, an attachment's or an unknown type.
 func (ld *loader) name(n *node) string { return *ld.names.list[n.said] }
 
-// attachment is the type of an attachment.
-func (ld *loader) attachment(n *node) string {
-	if n.kind == nodeAttachment {
-		return ld.name(n)
-	}
-	return ""
-}
-
 // rare is what few lines have, for reading.
 func (ld *loader) rare(n *node) *special { return ld.specials[n.special] }
 
