@@ -444,7 +444,7 @@ func (c *chain) finish() {
 	if k >= 0 && conv.Messages[k].Lost && !slices.ContainsFunc(conv.Boundaries, func(b Boundary) bool { return b.Before == k+1 }) {
 		conv.Messages = conv.Messages[:k]
 	}
-	versions, requests := map[string]bool{"": true}, 0
+	asked, versions, requests := map[*origin]bool{}, map[string]bool{"": true}, 0
 	for k := range conv.Messages {
 		if conv.Messages[k].requested() {
 			requests++
@@ -455,9 +455,12 @@ func (c *chain) finish() {
 	}
 	for k := range conv.Messages {
 		m := &conv.Messages[k]
-		if v := m.Version(); !versions[v] {
-			versions[v] = true
-			conv.Versions = append(conv.Versions, v)
+		if !asked[m.origin] { // a version may be long
+			asked[m.origin] = true
+			if v := m.Version(); !versions[v] {
+				versions[v] = true
+				conv.Versions = append(conv.Versions, v)
+			}
 		}
 		if m.Lost {
 			c.warn(int(m.Line), "the result of %s is not in the file: a placeholder takes its place", lostIDs(m))

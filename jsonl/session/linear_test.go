@@ -34,7 +34,7 @@ func TestLinear(t *testing.T) {
 			default:
 				at := time.Date(2026, 1, 15, 9, 0, i, 0, time.UTC).Format(time.RFC3339)
 				return answer(i, fmt.Sprintf(`"r%d"`, max(i-1, n/4)), fmt.Sprint(i)) +
-					fmt.Sprintf(`{"type":"user","uuid":"r%d","parentUuid":"u%d","timestamp":%q,"version":"2.1.40","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":"x"}]}}`+"\n", i, i, at, i) +
+					fmt.Sprintf(`{"type":"user","uuid":"r%d","parentUuid":"u%d","timestamp":%q,"version":"2.1.%d","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":"x"}]}}`+"\n", i, i, at, 40+i%12, i) +
 					fmt.Sprintf(`{"type":"queue-operation","operation":"remove","timestamp":%q,"content":"q%d"}`+"\n", at, k+2)
 			}
 		},
