@@ -405,7 +405,7 @@ func (s *codexCompaction) remoteCall(c *policy.Context, keep []policy.ItemID) *p
 		call.Input -= c.View.Weight(id)
 	}
 	if c.Window > 0 && call.Input > c.Window {
-		if all, oldest := s.results.without(c.View, keep); call.Input-all > c.Window {
+		if all, oldest, ok := s.results.without(c.View, keep); ok && call.Input-all > c.Window {
 			call.Input, call.Cut = call.Input-all, oldest
 		} else {
 			leaveOut(c, keep, call)

@@ -17,8 +17,8 @@ type allResults struct {
 }
 
 // without is how many tokens the results have that no item of a list holds, and the oldest of them; nil: there are none.
-// The list is of the newest items of the view.
-func (r *allResults) without(v policy.View, keep []policy.ItemID) (tokens int, oldest *policy.Target) {
+// ok is false where the list holds the oldest result of the view: then it is not known.
+func (r *allResults) without(v policy.View, keep []policy.ItemID) (tokens int, oldest *policy.Target, ok bool) {
 	joined, anew := r.seen.Arrived(v, func(e policy.Edit) bool { return e.Moves() || e.New != nil })
 	if anew {
 		r.tokens, r.oldest = 0, nil
@@ -29,15 +29,15 @@ func (r *allResults) without(v policy.View, keep []policy.ItemID) (tokens int, o
 			r.oldest = last
 		}
 	}
-	tokens, oldest = r.tokens, r.oldest
+	if r.oldest != nil && slices.Contains(keep, r.oldest.Item) {
+		return 0, nil, false
+	}
+	tokens = r.tokens
 	for _, id := range keep {
 		n, _ := resultsOf(v, id)
 		tokens -= n
 	}
-	if oldest != nil && slices.Contains(keep, oldest.Item) {
-		oldest = nil
-	}
-	return tokens, oldest
+	return tokens, r.oldest, true
 }
 
 // resultsOf is how many tokens the results of an item have, and the last of them; nil: it has none.

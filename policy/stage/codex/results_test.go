@@ -40,7 +40,7 @@ func TestRemoteCallFollows(t *testing.T) {
 			if ids = r.View.IDs(); d.One(3) { // not asked at each request
 				return
 			}
-			keep := ids[len(ids)-d.N(min(len(ids), 4)):]
+			keep := slices.DeleteFunc(ids[len(ids)-d.N(min(len(ids), 6)):], func(policy.ItemID) bool { return d.One(5) })
 			window := 1 + d.N(r.View.Tokens()+20)
 			got := stage.remoteCall(&policy.Context{View: r.View, Conv: c.Conversation, Window: window, Before: r.View.Tokens()}, keep)
 			want := &policy.Call{Kind: "compaction", Prefix: "session", Input: r.View.Tokens()}
