@@ -86,40 +86,6 @@ func (c *chain) expected() int {
 	return n
 }
 
-// group is the lines of a message.
-type group struct {
-	number int32
-	lines  lineList
-	said   bool // it is emitted
-}
-
-// findGroups sets the groups of the conversation's lines.
-func (c *chain) findGroups() {
-	for _, i := range c.order {
-		if n := c.ld.node(i); n.kind == nodeAssistant && (len(c.groups) == 0 || c.groups[len(c.groups)-1].number != n.group) {
-			c.groups = append(c.groups, group{number: n.group})
-		}
-	}
-	slices.SortFunc(c.groups, func(a, b group) int { return cmp.Compare(a.number, b.number) })
-	c.groups = slices.CompactFunc(c.groups, func(a, b group) bool { return a.number == b.number })
-}
-
-// group is the one of a number, which has no lines if it is another conversation's.
-func (c *chain) group(number int32) *group {
-	for at := c.lastAt; at < min(c.lastAt+2, len(c.groups)); at++ { // the same again, or the next
-		if c.groups[at].number == number {
-			c.lastAt = at
-			return &c.groups[at]
-		}
-	}
-	at, ok := slices.BinarySearchFunc(c.groups, number, func(g group, number int32) int { return cmp.Compare(g.number, number) })
-	if !ok {
-		return &group{}
-	}
-	c.lastAt = at
-	return &c.groups[at]
-}
-
 // toolCall is what a conversation has of one tool_use id.
 type toolCall struct {
 	results lineList // the lines that answer it

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -94,6 +95,40 @@ func (ld *loader) assistantAbove(i int32) int32 {
 		return i
 	}
 	return ld.above[i]
+}
+
+// group is the lines of a message.
+type group struct {
+	number int32
+	lines  lineList
+	said   bool // it is emitted
+}
+
+// findGroups sets the groups of the conversation's lines.
+func (c *chain) findGroups() {
+	for _, i := range c.order {
+		if n := c.ld.node(i); n.kind == nodeAssistant && (len(c.groups) == 0 || c.groups[len(c.groups)-1].number != n.group) {
+			c.groups = append(c.groups, group{number: n.group})
+		}
+	}
+	slices.SortFunc(c.groups, func(a, b group) int { return cmp.Compare(a.number, b.number) })
+	c.groups = slices.CompactFunc(c.groups, func(a, b group) bool { return a.number == b.number })
+}
+
+// group is the one of a number, which has no lines if it is another conversation's.
+func (c *chain) group(number int32) *group {
+	for at := c.lastAt; at < min(c.lastAt+2, len(c.groups)); at++ { // the same again, or the next
+		if c.groups[at].number == number {
+			c.lastAt = at
+			return &c.groups[at]
+		}
+	}
+	at, ok := slices.BinarySearchFunc(c.groups, number, func(g group, number int32) int { return cmp.Compare(g.number, number) })
+	if !ok {
+		return &group{}
+	}
+	c.lastAt = at
+	return &c.groups[at]
 }
 
 // unite merges the groups on the path that share a message.id, without copies of lines, and finds the line of each
