@@ -117,7 +117,11 @@ func (c *Checker) firstMoved(edits policy.EditList) (from int, moved bool) {
 // back goes back to before the first checked item at a position of the view or behind it. It returns the position from
 // which items are to be checked.
 func (c *Checker) back(from int) int {
-	i := sort.Search(len(c.fed), func(i int) bool { return c.view.posOf(c.fed[i].id) >= from })
+	i := len(c.fed)
+	if i > 0 && c.view.posOf(c.fed[i-1].id) < from {
+		return c.view.posOf(c.fed[i-1].id) + 1
+	}
+	i = sort.Search(i, func(i int) bool { return c.view.posOf(c.fed[i].id) >= from })
 	if i < len(c.fed) {
 		c.check.back(c.fed[i].before)
 		c.fed = c.fed[:i]

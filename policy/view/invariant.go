@@ -62,10 +62,25 @@ type standing struct {
 // span is a part of a list.
 type span struct{ from, end int32 }
 
+// toolCall is a tool_use by its place: with its id in it, a list of calls would be twice as long, and looking at one a
+// look at other memory.
 type toolCall struct {
-	id       string
+	number   int32 // of its id in the conversation; 0: it has none
 	item     policy.ItemID
+	block    int32
 	answered bool
+}
+
+// is reports whether a call has the id of a block.
+func (c *apiCheck) is(call *toolCall, bl *session.Block) bool {
+	if n := c.v.conv.CallNumber(bl); n > 0 && call.number > 0 {
+		return n == int(call.number)
+	}
+	return c.id(call) == bl.ID()
+}
+
+func (c *apiCheck) id(call *toolCall) string {
+	return c.v.Raw(policy.Target{Item: call.item, Block: int(call.block)}).ID()
 }
 
 // checkedThinking is a thinking block, and the tool loop in which it was checked.
@@ -86,8 +101,8 @@ func (c *apiCheck) back(to standing) {
 	for _, i := range c.answers[to.answered:] {
 		c.calls[i].answered = false
 	}
-	c.asked.cut(c.calls, to.called)
-	c.before.cut(c.calls, to.called)
+	c.asked.cut(c.calls, to.called, c.id)
+	c.before.cut(c.calls, to.called, c.id)
 	if c.asked.at == nil && c.before.from == to.own { // back in the message before
 		c.asked, c.before = c.before, callIndex{}
 	}
@@ -122,21 +137,21 @@ type callIndex struct {
 const fewCalls = 8
 
 // cut takes out the calls from one on.
-func (x *callIndex) cut(calls []toolCall, from int32) {
+func (x *callIndex) cut(calls []toolCall, from int32, id func(*toolCall) string) {
 	if x.at == nil || x.from >= from {
 		*x = callIndex{}
 		return
 	}
 	for ; x.end > from; x.end-- {
-		delete(x.at, calls[x.end-1].id)
+		delete(x.at, id(&calls[x.end-1]))
 	}
 }
 
-// find is the index of the call with that id among the calls of a message, whose index x is.
-func (c *apiCheck) find(x *callIndex, of span, id string) (int32, bool) {
+// find is the index of the call with a block's id among the calls of a message, whose index x is.
+func (c *apiCheck) find(x *callIndex, of span, bl *session.Block) (int32, bool) {
 	if of.end-of.from <= fewCalls {
 		for i := of.from; i < of.end; i++ {
-			if c.calls[i].id == id {
+			if c.is(&c.calls[i], bl) {
 				return i, true
 			}
 		}
@@ -146,10 +161,10 @@ func (c *apiCheck) find(x *callIndex, of span, id string) (int32, bool) {
 		*x = callIndex{of.from, of.from, make(map[string]int32, of.end-of.from)}
 	}
 	for ; x.end < of.end; x.end++ {
-		x.at[c.calls[x.end].id] = x.end
+		x.at[c.id(&c.calls[x.end])] = x.end
 		c.indexed++
 	}
-	i, ok := x.at[id]
+	i, ok := x.at[bl.ID()]
 	return i, ok
 }
 
@@ -181,8 +196,16 @@ func (c *apiCheck) item(id policy.ItemID) {
 		c.role = role
 	}
 	c.last = id
+	if id >= 0 && c.v.state[id] == nil { // as recorded
+		for b := range blocks {
+			raw := c.v.Raw(policy.Target{Item: id, Block: b})
+			c.block(policy.Target{Item: id, Block: b}, raw.Kind, raw, nil, role)
+		}
+		return
+	}
 	for b := range blocks {
-		c.block(policy.Target{Item: id, Block: b}, role)
+		t := policy.Target{Item: id, Block: b}
+		c.block(t, c.v.Kind(t), c.v.Raw(t), c.v.Replacement(t), role)
 	}
 }
 
@@ -204,27 +227,27 @@ func (c *apiCheck) turn() {
 func (c *apiCheck) unanswered() {
 	for i := range c.calls[c.to.from:c.to.end] {
 		if call := &c.calls[int(c.to.from)+i]; !call.answered {
-			c.report(call.item, UseHasResult, "the tool_use %s has no result in the message after it", call.id)
+			c.report(call.item, UseHasResult, "the tool_use %s has no result in the message after it", c.id(call))
 		}
 	}
 }
 
-func (c *apiCheck) block(t policy.Target, role session.Role) {
-	raw, with := c.v.Raw(t), c.v.Replacement(t)
-	switch kind := c.v.Kind(t); {
+// block checks a block of a kind: raw as recorded, nil where it is made up, and with what took its place, nil for nothing.
+func (c *apiCheck) block(t policy.Target, kind jsonl.Kind, raw *session.Block, with *policy.Content, role session.Role) {
+	switch {
 	case with != nil && with.Gone:
 	case kind == jsonl.KindText:
 		c.text(t)
 	case raw == nil:
 	case kind == jsonl.KindToolUse && role == session.Assistant:
-		if _, twice := c.find(&c.asked, span{c.own, int32(len(c.calls))}, raw.ID()); twice {
+		if _, twice := c.find(&c.asked, span{c.own, int32(len(c.calls))}, raw); twice {
 			c.report(t.Item, ResultFollowsUse, "two calls in one message have the id %s", raw.ID())
 			return
 		}
-		c.calls = append(policy.Roomy(c.calls), toolCall{id: raw.ID(), item: t.Item})
+		c.calls = append(policy.Roomy(c.calls), toolCall{number: int32(c.v.conv.CallNumber(raw)), item: t.Item, block: int32(t.Block)})
 	case kind == jsonl.KindToolResult:
 		c.loop = true
-		c.answer(t.Item, raw.ID(), role)
+		c.answer(t.Item, raw, role)
 	case kind == jsonl.KindThinking || kind == jsonl.KindRedactedThinking:
 		c.thinking = append(policy.Roomy(c.thinking), checkedThinking{t, c.loops})
 		if with != nil {
@@ -247,13 +270,13 @@ func (c *apiCheck) text(t policy.Target) {
 	}
 }
 
-func (c *apiCheck) answer(item policy.ItemID, id string, role session.Role) {
-	i, asked := c.find(&c.before, c.to, id)
+func (c *apiCheck) answer(item policy.ItemID, bl *session.Block, role session.Role) {
+	i, asked := c.find(&c.before, c.to, bl)
 	switch {
 	case role != session.User || !asked:
-		c.report(item, ResultFollowsUse, "the tool_result of %s has no tool_use in the message before it", id)
+		c.report(item, ResultFollowsUse, "the tool_result of %s has no tool_use in the message before it", bl.ID())
 	case c.calls[i].answered:
-		c.report(item, ResultFollowsUse, "the tool_use %s has two results", id)
+		c.report(item, ResultFollowsUse, "the tool_use %s has two results", bl.ID())
 	default:
 		c.calls[i].answered = true
 		c.answers = append(policy.Roomy(c.answers), i)
