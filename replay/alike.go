@@ -35,6 +35,7 @@ func (r *Record) ReplayAlike(pol *policy.Policy, others []*policy.Policy, opt Op
 		same[s.other] = true
 	}
 	t, err = e.finish()
+	e.leave()
 	return t, same, err
 }
 

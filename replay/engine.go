@@ -21,6 +21,7 @@ type engine struct {
 	opt     Options
 	conv    *session.Conversation
 	view    *view.View
+	memory  *view.Memory // for the view's checker
 	report  policy.Weigher
 	stages  []running
 	shadows []*shadow     // policies that have done the same so far
@@ -114,6 +115,13 @@ func (e *engine) run() error {
 	return nil
 }
 
+// leave gives the memory of the view, which nobody may use any more, to the next replay of a shared record.
+func (e *engine) leave() {
+	if e.r.shared {
+		e.r.memory.Store(&memory{e.view.Leave(e.checks.view), e.cache.sim.Leave()})
+	}
+}
+
 // close ends the programs of the policy.
 func (e *engine) close() {
 	for i := range e.stages {
@@ -174,7 +182,15 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 	// Where the policy calls models as often as the client did, the list does not grow.
 	e.requests.grow(len(r.Conv.Requests) + len(r.Conv.Boundaries) + len(r.Conv.Requests)/16)
 	e.weight = make([]int, 0, len(r.Conv.Requests))
-	e.view = view.New(r.Conv, e.report, client)
+	switch spare := r.memory.Swap(nil); {
+	case spare != nil:
+		e.memory, e.cache.sim = spare.view, spare.sim
+	case r.shared:
+		e.memory, e.cache.sim = view.NewMemory(r.Conv), cache.NewSim(len(r.Conv.Requests)+firstPlace)
+	default:
+		e.memory = new(view.Memory)
+	}
+	e.view = e.memory.New(r.Conv, e.report, client)
 	e.view.Limit(r.mostEdits)
 	e.view.Expect(int(r.most.Load()))
 	e.estimator, e.warner, e.sender = e.estimate, e.warned, e.blocks

@@ -57,9 +57,10 @@ type Record struct {
 	results   func() resultWeight            // of the whole session
 	uses      func() (*regret.Index, error)
 	digests   *policy.Digests
-	shared    bool         // for several replays
-	mostEdits int          // of a replay
-	most      atomic.Int64 // of a shared record: the most edits of a replay, of the record before the first one
+	shared    bool                   // for several replays
+	mostEdits int                    // of a replay
+	most      atomic.Int64           // of a shared record: the most edits of a replay, of the record before the first one
+	memory    atomic.Pointer[memory] // of a shared record: the memory of a replay that is over; nil: none
 
 	factors    map[string]tokens.Factor // by recorded model: of the target's tokenizer; nil: the record is as recorded
 	converting sync.Mutex
@@ -76,6 +77,12 @@ func (r *Record) Share() {
 	if acts := r.acts.Load(); acts != nil {
 		r.most.Store(int64(acts.edits.Len()))
 	}
+}
+
+// memory is that of a replay for the next one of the record, which then makes less garbage.
+type memory struct {
+	view *view.Memory
+	sim  cache.Sim
 }
 
 // recordedActs are what the client did.

@@ -37,7 +37,17 @@ type ServerDrop struct {
 }
 
 // Sent notes that the payload has been sent. Blocks that join later, and edits to them, do not change it.
-func (v *View) Sent() { v.sent = sending{items: len(v.items), dropped: v.sent.dropped[:0]} }
+func (v *View) Sent() {
+	touched := v.sent.touched
+	if len(touched) > fewTouched {
+		touched = nil // which costs less than to clear it
+	}
+	clear(touched)
+	v.sent = sending{items: len(v.items), dropped: v.sent.dropped[:0], touched: touched}
+}
+
+// fewTouched is how many blocks may have changed before a request where the map of them is used again.
+const fewTouched = 64
 
 // LeftTokens is how much of the payload sent last has left it since, by the report's counter: what a request would not
 // read if what stays were read wherever it stands now.

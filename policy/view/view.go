@@ -77,18 +77,7 @@ type state struct {
 // New returns an empty view of conv. The report's figures are by report; client is the counter of the client's own
 // arithmetic (nil: report).
 func New(conv *session.Conversation, report, client policy.Weigher) *View {
-	n := len(conv.Messages)
-	v := &View{
-		conv: conv, weigh: [2]policy.Weigher{report}, items: make([]item, 0, n), arrived: make([]policy.ItemID, 0, n),
-		pos: make([]int32, n), state: make([]*state, n), summed: summed,
-	}
-	if client != nil && client != report {
-		v.weigh[1], v.client = client, 1
-	}
-	for i := range v.pos {
-		v.pos[i] = -1
-	}
-	return v
+	return new(Memory).New(conv, report, client)
 }
 
 // Limit is how many edits may be made: one more is a *jsonl.LimitError. Without a call there may be any number.

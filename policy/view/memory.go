@@ -1,0 +1,88 @@
+package view
+
+import (
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+)
+
+// Memory is that of a view and of its checks that nobody uses any more, for another view of the same conversation.
+// The zero value is none.
+type Memory struct {
+	items, spare []item
+	pos          []int32
+	state        []*state
+	arrived      []policy.ItemID
+	results      []policy.Result
+	sums         []sum
+
+	fed      []checked
+	calls    []toolCall
+	answers  []int32
+	thinking []checkedThinking
+}
+
+// Leave returns the memory of a view and of a checker of it, nil for none. Neither may be used any more; the view's
+// edits may.
+func (v *View) Leave(c *Checker) *Memory {
+	clear(v.state)
+	m := &Memory{
+		items: v.items[:0], spare: v.spare[:0], pos: v.pos, state: v.state, arrived: v.arrived[:0], results: v.results[:0], sums: v.sums[:0],
+	}
+	if c != nil {
+		k := &c.check
+		m.fed, m.calls, m.answers, m.thinking = c.fed[:0], k.calls[:0], k.answers[:0], k.thinking[:0]
+	}
+	*v = View{edits: v.edits}
+	return m
+}
+
+// NewMemory is memory for views that hold the whole of a conversation: none of their lists grows.
+func NewMemory(conv *session.Conversation) *Memory {
+	n, calls, results, thinking := len(conv.Messages), 0, 0, 0
+	for i := range conv.Messages {
+		blocks := conv.Messages[i].Blocks
+		for b := range blocks {
+			switch blocks[b].Kind {
+			case jsonl.KindToolUse:
+				calls++
+			case jsonl.KindToolResult:
+				results++
+			case jsonl.KindThinking, jsonl.KindRedactedThinking:
+				thinking++
+			}
+		}
+	}
+	return &Memory{
+		items: make([]item, 0, n), pos: make([]int32, n), state: make([]*state, n), arrived: make([]policy.ItemID, 0, n), results: make([]policy.Result, 0, results),
+		fed: make([]checked, 0, n), calls: make([]toolCall, 0, calls), answers: make([]int32, 0, results), thinking: make([]checkedThinking, 0, thinking),
+	}
+}
+
+// New is [New] in the memory of an earlier view.
+func (m *Memory) New(conv *session.Conversation, report, client policy.Weigher) *View {
+	n := len(conv.Messages)
+	if cap(m.pos) < n {
+		m.pos, m.state, m.items, m.arrived = make([]int32, n), make([]*state, n), make([]item, 0, n), make([]policy.ItemID, 0, n)
+	}
+	v := &View{
+		conv: conv, weigh: [2]policy.Weigher{report}, items: m.items, spare: m.spare, arrived: m.arrived,
+		pos: m.pos[:n], state: m.state[:n], results: m.results, sums: m.sums, summed: summed,
+	}
+	if client != nil && client != report {
+		v.weigh[1], v.client = client, 1
+	}
+	for i := range v.pos {
+		v.pos[i] = -1
+	}
+	m.items, m.spare, m.pos, m.state, m.arrived, m.results, m.sums = nil, nil, nil, nil, nil, nil, nil
+	return v
+}
+
+// NewChecker is [NewChecker] in the memory of an earlier checker.
+func (m *Memory) NewChecker(v *View) *Checker {
+	c := NewChecker(v)
+	c.fed, c.check.calls, c.check.answers, c.check.thinking = m.fed, m.calls, m.answers, m.thinking
+	m.fed, m.calls, m.answers, m.thinking = nil, nil, nil, nil
+	return c
+}
