@@ -75,7 +75,7 @@ func (v *View) ensure(id policy.ItemID) *state {
 	if s != nil {
 		return s
 	}
-	s = &state{}
+	s = &state{weighs: v.weight(id)}
 	if id >= 0 {
 		v.state[id] = s
 		return s
@@ -110,6 +110,8 @@ func (v *View) replace(e *policy.Edit) error {
 	v.unsum(t.Item)
 	v.touch(t)
 	after := v.blockTokens(t)
+	s.weighs.add(after)
+	s.weighs.sub(before)
 	v.tokens.add(after)
 	v.tokens.sub(before)
 	v.payload.add(v.payloadWeight(t.Item))
@@ -140,11 +142,14 @@ func (v *View) tag(e *policy.Edit) error {
 		return fmt.Errorf("no item %d in view", e.Target.Item)
 	}
 	s := v.ensure(e.Target.Item)
-	before := v.weight(e.Target.Item)
-	s.tag = e.New
+	before, after := s.weighs, s.weighs
+	if s.tag != nil {
+		after.sub(v.content(s.tag))
+	}
+	after.add(v.content(e.New))
+	s.tag, s.weighs = e.New, after
 	v.unsum(e.Target.Item)
 	v.touch(policy.Target{Item: e.Target.Item, Block: max(v.Blocks(e.Target.Item)-1, 0)})
-	after := v.weight(e.Target.Item)
 	v.tokens.add(after)
 	v.tokens.sub(before)
 	e.Before, e.After = before[0], after[0]
@@ -208,6 +213,11 @@ func (v *View) newSynthetic(s *policy.Synthetic) policy.ItemID {
 	v.synth = append(v.synth, *s)
 	v.synthAt = append(v.synthAt, -1)
 	v.made = append(v.made, nil)
+	var w weights
+	for i := range s.Contents {
+		w.add(v.content(&s.Contents[i]))
+	}
+	v.synthWeighs = append(v.synthWeighs, w)
 	return s.ID
 }
 

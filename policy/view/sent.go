@@ -162,7 +162,12 @@ func (v *View) Place(id policy.ItemID) (place int, ok bool) {
 }
 
 // PayloadWeight is the current weight of an item in the payload, in tokens.
-func (v *View) PayloadWeight(id policy.ItemID) int { return v.weight(id)[0] + v.payloadWeight(id)[0] }
+func (v *View) PayloadWeight(id policy.ItemID) int {
+	if by := v.weigh[0]; by != nil && id >= 0 && v.state[id] == nil { // as recorded
+		return by.Message(int(id))
+	}
+	return v.weight(id)[0] + v.payloadWeight(id)[0]
+}
 
 // ClientPayloadWeight is PayloadWeight by the client's counter.
 func (v *View) ClientPayloadWeight(id policy.ItemID) int {

@@ -15,33 +15,34 @@ import (
 //
 // A view is owned by one goroutine. Stages read it; only the engine applies edits.
 type View struct {
-	conv     *session.Conversation
-	weigh    [2]policy.Weigher // the report's, and the client's where it is another
-	client   int               // index into weights of the client's counter
-	items    []item
-	spare    []item             // of the view before the last rebuild
-	pos      []int32            // message index -> index into items, -1 where it is not in view
-	synth    []policy.Synthetic // synth[i] has ItemID -(i+1)
-	synthAt  []int32            // index into items, -1
-	state    []*state           // by message index: what edits did to it, nil for nothing
-	made     []*state           // the same of synthetic ones, as synthAt
-	arrived  []policy.ItemID    // every item that ever joined, in the order it did
-	results  []policy.Result
-	edits    policy.EditList
-	most     int // edits that may be made; 0: any number
-	named    int // items that calls and failed compactions were about
-	joined   int // conv.Messages[:joined] have been offered
-	summed   int // items that have a sum together
-	sums     []sum
-	tokens   weights
-	inferred weights            // of tokens: what inferred edits added since the last rebuild
-	payload  weights            // what payload-only edits take off (negative or zero)
-	cached   []policy.CacheEdit // every cache edit ever made, lifted ones too
-	live     int                // items not removed
-	hidden   []policy.ItemID    // whose place a collapse gave to its placeholder
-	epoch    int
-	places   int // of the block that joins next
-	sent     sending
+	conv        *session.Conversation
+	weigh       [2]policy.Weigher // the report's, and the client's where it is another
+	client      int               // index into weights of the client's counter
+	items       []item
+	spare       []item             // of the view before the last rebuild
+	pos         []int32            // message index -> index into items, -1 where it is not in view
+	synth       []policy.Synthetic // synth[i] has ItemID -(i+1)
+	synthAt     []int32            // index into items, -1
+	synthWeighs []weights          // as made, without edits
+	state       []*state           // by message index: what edits did to it, nil for nothing
+	made        []*state           // the same of synthetic ones, as synthAt
+	arrived     []policy.ItemID    // every item that ever joined, in the order it did
+	results     []policy.Result
+	edits       policy.EditList
+	most        int // edits that may be made; 0: any number
+	named       int // items that calls and failed compactions were about
+	joined      int // conv.Messages[:joined] have been offered
+	summed      int // items that have a sum together
+	sums        []sum
+	tokens      weights
+	inferred    weights            // of tokens: what inferred edits added since the last rebuild
+	payload     weights            // what payload-only edits take off (negative or zero)
+	cached      []policy.CacheEdit // every cache edit ever made, lifted ones too
+	live        int                // items not removed
+	hidden      []policy.ItemID    // whose place a collapse gave to its placeholder
+	epoch       int
+	places      int // of the block that joins next
+	sent        sending
 }
 
 // item is one place of a view. Where next is not 0 the item is out of view, and so are all from here up to next.
@@ -72,6 +73,7 @@ type state struct {
 	blocks  []*policy.Content // model view replacements, by block; nil where there is none at all
 	payload [][]layer         // by block: what payload-only edits left of it, one layer a stage; nil where there is none at all
 	tag     *policy.Content
+	weighs  weights // of the item in the model view
 }
 
 // New returns an empty view of conv. The report's figures are by report; client is the counter of the client's own
@@ -363,19 +365,16 @@ func (v *View) Weight(id policy.ItemID) int { return v.weight(id)[0] }
 func (v *View) ClientWeight(id policy.ItemID) int { return v.weight(id)[v.client] }
 
 func (v *View) weight(id policy.ItemID) (w weights) {
-	if id >= 0 && v.state[id] == nil { // as recorded
-		for i, by := range v.weigh {
-			if by != nil {
-				w[i] = by.Message(int(id))
-			}
+	if s := v.stateOf(id); s != nil {
+		return s.weighs
+	}
+	if id < 0 {
+		return v.synthWeighs[-id-1]
+	}
+	for i, by := range v.weigh {
+		if by != nil {
+			w[i] = by.Message(int(id))
 		}
-		return w
-	}
-	for b := range v.Blocks(id) {
-		w.add(v.blockTokens(policy.Target{Item: id, Block: b}))
-	}
-	if t := v.Tag(id); t != nil {
-		w.add(v.content(t))
 	}
 	return w
 }
