@@ -301,12 +301,10 @@ func (v *View) leaveAll(e *policy.Edit) error {
 	if err := v.keeps(e.Lead, e.Keep); err != nil {
 		return err
 	}
-	for p, it := range v.items {
+	v.allLeave()
+	for _, it := range v.items {
 		if v.posOf(it.id) <= -2 {
 			continue // keep gives it its position
-		}
-		if !it.removed() {
-			v.itemLeaves(p, it.id, v.PayloadWeight(it.id))
 		}
 		v.setPos(it.id, -1)
 		v.strip(it.id)

@@ -143,6 +143,22 @@ func (v *View) itemLeaves(p int, id policy.ItemID, tokens int) {
 	}
 }
 
+// allLeave is itemLeaves of all items but those that are marked to be kept. Most of what leaves was sent, so what was not,
+// and what stays, is taken off the whole.
+func (v *View) allLeave() {
+	v.sent.left += v.PayloadTokens() - v.inferred[0]
+	for p, it := range v.items {
+		if !it.removed() && (p >= v.sent.items || v.posOf(it.id) <= -2) {
+			v.sent.left -= v.PayloadWeight(it.id)
+		}
+	}
+	for t := range v.sent.touched {
+		if p := v.posOf(t.Item); p < v.sent.items && v.Has(t.Item) {
+			v.sent.left -= v.payloadBlock(t)
+		}
+	}
+}
+
 // FirstChange is the change since Sent that comes first in the payload; of those to one block the one made first. ok
 // is false where the next payload begins with the whole of the last one.
 func (v *View) FirstChange() (c SentChange, ok bool) { return v.sent.changed, v.sent.any }
