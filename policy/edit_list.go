@@ -94,6 +94,12 @@ func (l EditList) Target(i int) Target {
 	return Target{Item: ItemID(l.edits[i].item), Block: int(l.edits[i].block)}
 }
 
+// New is At(i).New, without the rest.
+func (l EditList) New(i int) *Content { return l.edits[i].content }
+
+// Joined is At(i).Joined, without the rest.
+func (l EditList) Joined(i int) int { return int(l.edits[i].joined) }
+
 // At is edit i.
 func (l EditList) At(i int) Edit {
 	one := &l.edits[i]

@@ -37,8 +37,11 @@ type CacheEdit struct {
 }
 
 // Moves reports whether an edit takes messages or blocks away or puts them elsewhere.
-func (e *Edit) Moves() bool {
-	return e.New != nil && e.New.Gone || e.Kind == KindRemove || e.Kind == KindCollapse || e.Kind == KindSummarize
+func (e *Edit) Moves() bool { return e.Kind.Moves(e.New) }
+
+// Moves is that of an edit of the kind with what takes a block's place.
+func (k EditKind) Moves(with *Content) bool {
+	return with != nil && with.Gone || k == KindRemove || k == KindCollapse || k == KindSummarize
 }
 
 // Name is the label of a synthetic message, for use in a sentence.

@@ -301,12 +301,12 @@ func (e *engine) noteChanges() {
 
 // causeOf is the cause that a change of the payload is.
 func (e *engine) causeOf(c view.SentChange) cache.Cause {
-	ed := e.view.Edits().At(c.Edit)
-	switch {
-	case ed.Stage == policy.StageServer:
+	edits := e.view.Edits()
+	switch stage := edits.Stage(c.Edit); {
+	case stage == policy.StageServer:
 		return cache.Cause{Kind: cache.Thinking}
-	case ed.Kind != policy.KindSummarize:
-		return cache.Cause{Kind: cache.Edited, Stage: ed.Stage, Message: e.uuid(c.Item)}
+	case edits.Kind(c.Edit) != policy.KindSummarize:
+		return cache.Cause{Kind: cache.Edited, Stage: stage, Message: e.uuid(c.Item)}
 	}
 	return cache.Cause{Kind: cache.Compacted}
 }

@@ -221,7 +221,7 @@ func (e *engine) sticky(ed *policy.Edit, next int) {
 		var was *policy.Content
 		n := s.decided.get(ed.Target)
 		if n > 0 {
-			was = e.view.Edits().At(int(n) - 1).New
+			was = e.view.Edits().New(int(n) - 1)
 		}
 		s.decided.set(ed.Target, int32(e.view.Edits().Len()))
 		switch {
@@ -247,7 +247,7 @@ func (e *engine) rewritten(ed *policy.Edit) bool {
 		case policy.KindSummarize:
 			return true
 		case policy.KindClear, policy.KindPersist, policy.KindTruncate:
-			if o := edits.At(i); o.Stage != ed.Stage && o.Target.Item <= ed.Target.Item {
+			if edits.Stage(i) != ed.Stage && edits.Target(i).Item <= ed.Target.Item {
 				return true
 			}
 		}

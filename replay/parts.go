@@ -255,7 +255,7 @@ func (e *engine) ladderChanges(payload int) {
 		l.shrink(losesEdits, rungs, d.Tokens)
 	}
 	if c, ok := v.FirstChange(); ok {
-		kept, stage := max(payload-v.PayloadFrom(c.Place), 0), v.Edits().At(c.Edit).Stage
+		kept, stage := max(payload-v.PayloadFrom(c.Place), 0), v.Edits().Stage(c.Edit)
 		e.cache.auto.Limit(kept, e.causeOf(c))
 		if stage == policy.StageServer {
 			l.limit(keepsMost, kept, "") // no edit of the policy's
@@ -277,7 +277,11 @@ func (c *caching) mainParts(r *Request, model string, read [rungs]int, stage str
 			cost[i] = cost[i-1]
 			continue
 		}
-		cost[i] = m.Cost(c.read(c.kind, n, r.Payload-n), r.Output).Nano
+		if in := c.read(c.kind, n, r.Payload-n); in == r.Cache.Split {
+			cost[i] = r.CostUSD.Nano
+		} else {
+			cost[i] = m.Cost(in, r.Output).Nano
+		}
 	}
 	cost[rungs] = r.CostUSD.Nano
 	usd := func(n int64) price.USD { return price.USD{Nano: n, Known: true} }

@@ -63,8 +63,8 @@ func (t *replayedRecord) request(k int) {
 func (t *replayedRecord) weigh(k int) {
 	t.leaveOut(k)
 	for t.at < t.acts.edits.Len() {
-		ed, act := t.acts.edits.At(t.at), t.acts.notes.at(t.at)
-		if ed.Joined > t.view.Joined() || !atRequest(&ed, act) {
+		act := t.acts.notes.at(t.at)
+		if t.acts.edits.Joined(t.at) > t.view.Joined() || !atRequest(t.acts.edits.Kind(t.at), act) {
 			return
 		}
 		t.applyAct(act, true)
@@ -76,10 +76,10 @@ func (t *replayedRecord) weigh(k int) {
 func (t *replayedRecord) applyAct(act recordedAct, weighing bool) {
 	r := t.acts
 	for t.at < r.edits.Len() && r.notes.at(t.at) == act {
-		ed := r.edits.At(t.at)
-		if atRequest(&ed, act) != weighing {
+		if atRequest(r.edits.Kind(t.at), act) != weighing {
 			return
 		}
+		ed := r.edits.At(t.at)
 		t.group = append(t.group[:0], ed)
 		grouped := ed.Kind == policy.KindClear || act.kind == actReplacement // into one event
 		for t.at++; grouped && t.at < r.edits.Len() && r.notes.at(t.at) == act; t.at++ {
@@ -96,8 +96,8 @@ func (t *replayedRecord) applyAct(act recordedAct, weighing bool) {
 }
 
 // atRequest reports whether an edit was made when a request was weighed, and not at a line.
-func atRequest(e *policy.Edit, act recordedAct) bool {
-	return e.Kind == policy.KindAttach || act == noAct
+func atRequest(kind policy.EditKind, act recordedAct) bool {
+	return kind == policy.KindAttach || act == noAct
 }
 
 // applyEvent applies edits of one recorded act, which it may change, and makes its event.

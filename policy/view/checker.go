@@ -78,9 +78,9 @@ func (c *Checker) Check() []Violation {
 		c.anew()
 	}
 	from = c.back(from)
-	for _, e := range edits.All() {
-		if v.posOf(e.Target.Item) < from {
-			c.block(e.Target, e.Kind)
+	for i := range edits.Len() {
+		if t := edits.Target(i); v.posOf(t.Item) < from {
+			c.block(t, edits.Kind(i))
 		}
 	}
 	for id := range v.itemsFrom(from) {
@@ -95,18 +95,19 @@ func (c *Checker) Check() []Violation {
 // order. moved is false where they did neither.
 func (c *Checker) firstMoved(edits policy.EditList) (from int, moved bool) {
 	from = len(c.view.items)
-	for _, e := range edits.All() {
-		if !e.Moves() {
+	for i := range edits.Len() {
+		kind := edits.Kind(i)
+		if !kind.Moves(edits.New(i)) {
 			continue
 		}
 		moved = true
-		switch e.Kind {
+		switch kind {
 		case policy.KindRemove:
-			for _, id := range e.Items {
+			for _, id := range edits.At(i).Items {
 				from = min(from, c.view.posOf(id))
 			}
 		case policy.KindClear, policy.KindPersist, policy.KindTruncate:
-			from = min(from, c.view.posOf(e.Target.Item))
+			from = min(from, c.view.posOf(edits.Target(i).Item))
 		default:
 			return -1, true
 		}
