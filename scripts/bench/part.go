@@ -165,9 +165,13 @@ func countLetters(times int) (map[string]figures, error) {
 	var t timer
 	for range times {
 		for _, letter := range []string{"a", " ", "\n", "0", "=", ".", "é", "漢", "\u0301"} {
+			again := 1
+			if letter == "0" || letter == "漢" { // in pieces of a few: a tenth of the time, which noise would decide
+				again = 10
+			}
 			for n := 1; n <= 2; n++ {
 				text := strings.Repeat(letter, n<<20/len(letter))
-				t.add(fmt.Sprintf("%+q/%d", letter, n), 1, func() { own.NewCounter().Count(text) })
+				t.add(fmt.Sprintf("%+q/%d", letter, n), again, func() { own.NewCounter().Count(text) })
 			}
 		}
 	}
