@@ -74,33 +74,42 @@ func TestCheckerFollows(t *testing.T) {
 		}
 		conv := &session.Conversation{Messages: messages}
 		conv.IndexTools()
-		v := New(conv, flat{conv}, nil)
-		c, told := NewChecker(v), map[Violation]bool{}
-		for m := range messages {
-			v.Join(m)
-			for range r.IntN(3) {
-				if calm && r.IntN(3) > 0 || v.Len() == 0 {
-					break
-				}
-				_, _ = v.Apply(someEdit(r, v, m+1, calm)) // of a message without blocks it is refused
+		memory := new(Memory)
+		for range 2 { // the second time in the memory of the first
+			v := memory.New(conv, flat{conv}, nil)
+			c := memory.NewChecker(v)
+			checkFollows(t, r, v, c, calm, seed)
+			memory = v.Leave(c)
+		}
+	}
+}
+
+func checkFollows(t *testing.T, r *rand.Rand, v *View, c *Checker, calm bool, seed uint64) {
+	messages, told := v.Conversation().Messages, map[Violation]bool{}
+	for m := range messages {
+		v.Join(m)
+		for range r.IntN(3) {
+			if calm && r.IntN(3) > 0 || v.Len() == 0 {
+				break
 			}
-			if r.IntN(2) == 0 {
-				continue
+			_, _ = v.Apply(someEdit(r, v, m+1, calm)) // of a message without blocks it is refused
+		}
+		if r.IntN(2) == 0 {
+			continue
+		}
+		now := map[Violation]bool{}
+		for _, x := range NewChecker(v).CheckRequest() {
+			now[x] = true
+		}
+		for _, x := range c.CheckRequest() {
+			told[x] = true
+			if !now[x] && x.Message != cameBack {
+				t.Fatalf("seed %d, message %d: told %v, which the whole view does not show", seed, m, x)
 			}
-			now := map[Violation]bool{}
-			for _, x := range NewChecker(v).CheckRequest() {
-				now[x] = true
-			}
-			for _, x := range c.CheckRequest() {
-				told[x] = true
-				if !now[x] && x.Message != cameBack {
-					t.Fatalf("seed %d, message %d: told %v, which the whole view does not show", seed, m, x)
-				}
-			}
-			for x := range now {
-				if !told[x] {
-					t.Fatalf("seed %d, message %d: %v was never told", seed, m, x)
-				}
+		}
+		for x := range now {
+			if !told[x] {
+				t.Fatalf("seed %d, message %d: %v was never told", seed, m, x)
 			}
 		}
 	}

@@ -366,9 +366,21 @@ func (c *choice) edit(p *listView) policy.Edit {
 func fuzzView(t *testing.T, seed uint64, data []byte) {
 	c := &choice{data, rand.New(rand.NewPCG(seed, 3))}
 	conv := c.conversation()
+	memory := new(Memory)
+	if c.n(2) == 0 {
+		memory = NewMemory(conv)
+	}
+	for range 2 {
+		v := memory.New(conv, byLength{conv}, byLength{conv})
+		followed(t, c, v)
+		memory = v.Leave(nil)
+	}
+}
+
+// followed makes edits to a view and holds it against a naive one.
+func followed(t *testing.T, c *choice, v *View) {
+	conv := v.Conversation()
 	p := &listView{conv: conv, blocks: map[policy.Target]*policy.Content{}, payload: map[policy.Target][]policy.Edit{}, tags: map[policy.ItemID]*policy.Content{}}
-	w := byLength{conv}
-	v := New(conv, w, w)
 	v.summed = 4 // the views are short
 	var done []string
 	sent := &sentList{version: map[policy.Target]int{}}
@@ -402,6 +414,9 @@ func fuzzView(t *testing.T, seed uint64, data []byte) {
 		}
 		if naive, view := p.shows(), viewShows(v, p.ever); !reflect.DeepEqual(naive, view) {
 			t.Fatalf("%s\n-naive +view\n%s", strings.Join(done, "\n"), cmp.Diff(naive, view))
+		}
+		if !slices.Equal(p.ever, v.Arrived()) {
+			t.Fatalf("%s\n%v arrived, want %v", strings.Join(done, "\n"), v.Arrived(), p.ever)
 		}
 		sent.check(t, v, p)
 	}
