@@ -15,7 +15,7 @@ import (
 // Stages with other parameters run beside those of the policy, on the same view, until their edits differ. That costs
 // less than further replays.
 func (r *Record) ReplayAlike(pol *policy.Policy, others []*policy.Policy, opt Options) (t *Timeline, same []bool, err error) {
-	e, err := r.prepare(pol, opt)
+	e, err := r.prepareIn(pol, opt, true)
 	if err != nil {
 		return nil, nil, err
 	}

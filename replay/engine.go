@@ -118,8 +118,19 @@ func (e *engine) run() error {
 // leave gives the memory of the view, which nobody may use any more, to the next replay of a shared record.
 func (e *engine) leave() {
 	if e.r.shared {
-		e.r.memory.Store(&memory{e.view.Leave(e.checks.view), e.cache.sim.Leave()})
+		e.r.spare.Store(&spare{e.view.Leave(e.checks.view), e.cache.sim.Leave()})
 	}
+}
+
+// spareMemory is that of a replay that is over, or new.
+func (r *Record) spareMemory() (*view.Memory, cache.Sim) {
+	if !r.shared {
+		return new(view.Memory), cache.Sim{}
+	}
+	if left := r.spare.Swap(nil); left != nil {
+		return left.view, left.sim
+	}
+	return view.NewMemory(r.Conv), cache.NewSim(len(r.Conv.Requests) + firstPlace)
 }
 
 // close ends the programs of the policy.
@@ -135,6 +146,11 @@ func (e *engine) done() bool { return e.ended || e.err != nil }
 
 // prepare makes an engine at the start of the conversation.
 func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
+	return r.prepareIn(pol, opt, false)
+}
+
+// prepareIn is prepare, where used of a shared record in the memory of a replay that is over: see leave.
+func (r *Record) prepareIn(pol *policy.Policy, opt Options, used bool) (*engine, error) {
 	r, err := r.under(opt)
 	if err != nil {
 		return nil, err
@@ -182,13 +198,9 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 	// Where the policy calls models as often as the client did, the list does not grow.
 	e.requests.grow(len(r.Conv.Requests) + len(r.Conv.Boundaries) + len(r.Conv.Requests)/16)
 	e.weight = make([]int, 0, len(r.Conv.Requests))
-	switch spare := r.memory.Swap(nil); {
-	case spare != nil:
-		e.memory, e.cache.sim = spare.view, spare.sim
-	case r.shared:
-		e.memory, e.cache.sim = view.NewMemory(r.Conv), cache.NewSim(len(r.Conv.Requests)+firstPlace)
-	default:
-		e.memory = new(view.Memory)
+	e.memory = new(view.Memory)
+	if used {
+		e.memory, e.cache.sim = r.spareMemory()
 	}
 	e.view = e.memory.New(r.Conv, e.report, client)
 	e.view.Limit(r.mostEdits)

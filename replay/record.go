@@ -57,10 +57,10 @@ type Record struct {
 	results   func() resultWeight            // of the whole session
 	uses      func() (*regret.Index, error)
 	digests   *policy.Digests
-	shared    bool                   // for several replays
-	mostEdits int                    // of a replay
-	most      atomic.Int64           // of a shared record: the most edits of a replay, of the record before the first one
-	memory    atomic.Pointer[memory] // of a shared record: the memory of a replay that is over; nil: none
+	shared    bool                  // for several replays
+	mostEdits int                   // of a replay
+	most      atomic.Int64          // of a shared record: the most edits of a replay, of the record before the first one
+	spare     atomic.Pointer[spare] // of a shared record: the memory of a replay that is over; nil: none
 
 	factors    map[string]tokens.Factor // by recorded model: of the target's tokenizer; nil: the record is as recorded
 	converting sync.Mutex
@@ -79,10 +79,20 @@ func (r *Record) Share() {
 	}
 }
 
-// memory is that of a replay for the next one of the record, which then makes less garbage.
-type memory struct {
+// spare is the memory of a replay for the next one of the record, which then makes less garbage.
+type spare struct {
 	view *view.Memory
 	sim  cache.Sim
+}
+
+// Release frees what a shared record keeps only for another replay. One that follows costs more, and is the same.
+func (r *Record) Release() {
+	r.spare.Store(nil)
+	r.converting.Lock()
+	defer r.converting.Unlock()
+	for _, other := range r.converted {
+		other.spare.Store(nil)
+	}
 }
 
 // recordedActs are what the client did.

@@ -62,24 +62,23 @@ type standing struct {
 // span is a part of a list.
 type span struct{ from, end int32 }
 
-// toolCall is a tool_use by its place: with its id in it, a list of calls would be twice as long, and looking at one a
-// look at other memory.
+// toolCall is a tool_use by its place: to compare it with another takes no look at the memory of their ids.
 type toolCall struct {
-	number   int32 // of its id in the conversation; 0: it has none
+	number   int32 // session.Conversation.CallNumber; 0: it has none
 	item     policy.ItemID
 	block    int32
 	answered bool
 }
 
-// is reports whether a call has the id of a block.
-func (c *apiCheck) is(call *toolCall, bl *session.Block) bool {
+// sameID reports whether a call and a block have the same id.
+func (c *apiCheck) sameID(call *toolCall, bl *session.Block) bool {
 	if n := c.v.conv.CallNumber(bl); n > 0 && call.number > 0 {
 		return n == int(call.number)
 	}
-	return c.id(call) == bl.ID()
+	return c.idOf(call) == bl.ID()
 }
 
-func (c *apiCheck) id(call *toolCall) string {
+func (c *apiCheck) idOf(call *toolCall) string {
 	return c.v.Raw(policy.Target{Item: call.item, Block: int(call.block)}).ID()
 }
 
@@ -101,8 +100,8 @@ func (c *apiCheck) back(to standing) {
 	for _, i := range c.answers[to.answered:] {
 		c.calls[i].answered = false
 	}
-	c.asked.cut(c.calls, to.called, c.id)
-	c.before.cut(c.calls, to.called, c.id)
+	c.cut(&c.asked, to.called)
+	c.cut(&c.before, to.called)
 	if c.asked.at == nil && c.before.from == to.own { // back in the message before
 		c.asked, c.before = c.before, callIndex{}
 	}
@@ -137,13 +136,13 @@ type callIndex struct {
 const fewCalls = 8
 
 // cut takes out the calls from one on.
-func (x *callIndex) cut(calls []toolCall, from int32, id func(*toolCall) string) {
+func (c *apiCheck) cut(x *callIndex, from int32) {
 	if x.at == nil || x.from >= from {
 		*x = callIndex{}
 		return
 	}
 	for ; x.end > from; x.end-- {
-		delete(x.at, id(&calls[x.end-1]))
+		delete(x.at, c.idOf(&c.calls[x.end-1]))
 	}
 }
 
@@ -151,7 +150,7 @@ func (x *callIndex) cut(calls []toolCall, from int32, id func(*toolCall) string)
 func (c *apiCheck) find(x *callIndex, of span, bl *session.Block) (int32, bool) {
 	if of.end-of.from <= fewCalls {
 		for i := of.from; i < of.end; i++ {
-			if c.is(&c.calls[i], bl) {
+			if c.sameID(&c.calls[i], bl) {
 				return i, true
 			}
 		}
@@ -161,7 +160,7 @@ func (c *apiCheck) find(x *callIndex, of span, bl *session.Block) (int32, bool) 
 		*x = callIndex{of.from, of.from, make(map[string]int32, of.end-of.from)}
 	}
 	for ; x.end < of.end; x.end++ {
-		x.at[c.id(&c.calls[x.end])] = x.end
+		x.at[c.idOf(&c.calls[x.end])] = x.end
 		c.indexed++
 	}
 	i, ok := x.at[bl.ID()]
@@ -196,7 +195,7 @@ func (c *apiCheck) item(id policy.ItemID) {
 		c.role = role
 	}
 	c.last = id
-	if id >= 0 && c.v.state[id] == nil { // as recorded
+	if c.v.asRecorded(id) {
 		for b := range blocks {
 			raw := c.v.Raw(policy.Target{Item: id, Block: b})
 			c.block(policy.Target{Item: id, Block: b}, raw.Kind, raw, nil, role)
@@ -227,7 +226,7 @@ func (c *apiCheck) turn() {
 func (c *apiCheck) unanswered() {
 	for i := range c.calls[c.to.from:c.to.end] {
 		if call := &c.calls[int(c.to.from)+i]; !call.answered {
-			c.report(call.item, UseHasResult, "the tool_use %s has no result in the message after it", c.id(call))
+			c.report(call.item, UseHasResult, "the tool_use %s has no result in the message after it", c.idOf(call))
 		}
 	}
 }

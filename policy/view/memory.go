@@ -6,8 +6,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// Memory is that of a view and of its checks that nobody uses any more, for another view of the same conversation.
-// The zero value is none.
+// Memory is that of a view and of its checks that nobody uses any more, for another view. The zero value is none.
 type Memory struct {
 	items, spare []item
 	pos          []int32
@@ -22,7 +21,7 @@ type Memory struct {
 	thinking []checkedThinking
 }
 
-// Leave returns the memory of a view and of a checker of it, nil for none. Neither may be used any more; the view's
+// Leave returns the memory of a view and, where c is not nil, of its checker. Neither may be used any more; the view's
 // edits may.
 func (v *View) Leave(c *Checker) *Memory {
 	clear(v.state)
@@ -32,12 +31,13 @@ func (v *View) Leave(c *Checker) *Memory {
 	if c != nil {
 		k := &c.check
 		m.fed, m.calls, m.answers, m.thinking = c.fed[:0], k.calls[:0], k.answers[:0], k.thinking[:0]
+		*c = Checker{}
 	}
 	*v = View{edits: v.edits}
 	return m
 }
 
-// NewMemory is memory for views that hold the whole of a conversation: none of their lists grows.
+// NewMemory is memory for views that hold the whole of a conversation: the lists of its messages and blocks do not grow.
 func NewMemory(conv *session.Conversation) *Memory {
 	n, calls, results, thinking := len(conv.Messages), 0, 0, 0
 	for i := range conv.Messages {
@@ -53,18 +53,25 @@ func NewMemory(conv *session.Conversation) *Memory {
 			}
 		}
 	}
-	return &Memory{
-		items: make([]item, 0, n), pos: make([]int32, n), state: make([]*state, n), arrived: make([]policy.ItemID, 0, n), results: make([]policy.Result, 0, results),
-		fed: make([]checked, 0, n), calls: make([]toolCall, 0, calls), answers: make([]int32, 0, results), thinking: make([]checkedThinking, 0, thinking),
+	m := &Memory{
+		results: make([]policy.Result, 0, results),
+		fed:     make([]checked, 0, n), calls: make([]toolCall, 0, calls), answers: make([]int32, 0, results), thinking: make([]checkedThinking, 0, thinking),
 	}
+	m.hold(n)
+	return m
 }
 
-// New is [New] in the memory of an earlier view.
-func (m *Memory) New(conv *session.Conversation, report, client policy.Weigher) *View {
-	n := len(conv.Messages)
+// hold makes room for so many messages, unless there is some.
+func (m *Memory) hold(n int) {
 	if cap(m.pos) < n {
 		m.pos, m.state, m.items, m.arrived = make([]int32, n), make([]*state, n), make([]item, 0, n), make([]policy.ItemID, 0, n)
 	}
+}
+
+// New returns an empty view of a conversation, as [New] does, in this memory.
+func (m *Memory) New(conv *session.Conversation, report, client policy.Weigher) *View {
+	n := len(conv.Messages)
+	m.hold(n)
 	v := &View{
 		conv: conv, weigh: [2]policy.Weigher{report}, items: m.items, spare: m.spare, arrived: m.arrived,
 		pos: m.pos[:n], state: m.state[:n], results: m.results, sums: m.sums, summed: summed,
@@ -79,7 +86,7 @@ func (m *Memory) New(conv *session.Conversation, report, client policy.Weigher) 
 	return v
 }
 
-// NewChecker is [NewChecker] in the memory of an earlier checker.
+// NewChecker returns a checker of v that has checked nothing, in this memory.
 func (m *Memory) NewChecker(v *View) *Checker {
 	c := NewChecker(v)
 	c.fed, c.check.calls, c.check.answers, c.check.thinking = m.fed, m.calls, m.answers, m.thinking

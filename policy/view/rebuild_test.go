@@ -70,3 +70,44 @@ func TestRebuildLeaves(t *testing.T) {
 		}
 	}
 }
+
+// TestLeftAtRebuild holds which tokens of what was sent have left where a view is rebuilt.
+func TestLeftAtRebuild(t *testing.T) {
+	hi, text := textBlock("hi"), policy.NewContent(jsonl.KindText, "s")
+	change := policy.Edit{Kind: policy.KindClear, Target: policy.Target{Item: 0}, New: &text}
+	rebuild := func(lead ...policy.ItemID) policy.Edit { return policy.Edit{Kind: policy.KindSummarize, Lead: lead} }
+	apply := func(t *testing.T, v *View, edits ...policy.Edit) {
+		for _, e := range edits {
+			if _, err := v.Apply(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, tt := range []struct {
+		name  string
+		edits []policy.Edit
+		want  int
+	}{
+		{"all but the last, which was not sent", []policy.Edit{rebuild()}, 5},
+		{"one stays", []policy.Edit{rebuild(1)}, 4},
+		{"a changed block counts once", []policy.Edit{change, rebuild()}, 5},
+		{"a changed block that stays", []policy.Edit{change, rebuild(0)}, 4},
+		{"inferred", []policy.Edit{{Kind: policy.KindInferred, Delta: 7}, rebuild()}, 5},
+		{"removed before", []policy.Edit{{Kind: policy.KindRemove, Items: []policy.ItemID{1}}, rebuild()}, 5},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			v := seen(message(session.User, hi, hi), message(session.Assistant, hi), message(session.User, hi, hi), message(session.User, hi))
+			v.sent.items = 3
+			if apply(t, v, tt.edits...); v.LeftTokens() != tt.want {
+				t.Errorf("%d tokens left, want %d", v.LeftTokens(), tt.want)
+			}
+		})
+	}
+	v := seen(message(session.User, hi), message(session.Assistant, hi))
+	for range 2 {
+		v.Sent()
+		if apply(t, v, change); v.LeftTokens() != 1 {
+			t.Errorf("%d tokens left, want 1, of the block that was sent", v.LeftTokens())
+		}
+	}
+}

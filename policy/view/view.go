@@ -68,6 +68,9 @@ func (v *View) stateOf(id policy.ItemID) *state {
 	return v.made[-id-1]
 }
 
+// asRecorded reports whether an item is a recorded message that no edit changed.
+func (v *View) asRecorded(id policy.ItemID) bool { return id >= 0 && v.state[id] == nil }
+
 // state is what edits did to one item's blocks.
 type state struct {
 	blocks  []*policy.Content // model view replacements, by block; nil where there is none at all

@@ -371,7 +371,7 @@ func fuzzView(t *testing.T, seed uint64, data []byte) {
 		memory = NewMemory(conv)
 	}
 	for range 2 {
-		v := memory.New(conv, byLength{conv}, byLength{conv})
+		v := memory.New(conv, byLength{conv}, thrice{byLength{conv}})
 		followed(t, c, v)
 		memory = v.Leave(nil)
 	}
@@ -419,5 +419,40 @@ func followed(t *testing.T, c *choice, v *View) {
 			t.Fatalf("%s\n%v arrived, want %v", strings.Join(done, "\n"), v.Arrived(), p.ever)
 		}
 		sent.check(t, v, p)
+		checkWeights(t, v)
+	}
+}
+
+// thrice is another counter, of the client.
+type thrice struct{ byLength }
+
+func (w thrice) Block(m, b int) int            { return 3 * w.byLength.Block(m, b) }
+func (w thrice) Message(m int) int             { return 3 * w.byLength.Message(m) }
+func (w thrice) Content(c *policy.Content) int { return 3*w.byLength.Content(c) + 1 }
+
+// checkWeights holds what a view keeps of weights against those of the blocks, also of items that are out of view.
+func checkWeights(t *testing.T, v *View) {
+	t.Helper()
+	var all, payload weights
+	ids := slices.Clone(v.Arrived())
+	slices.Sort(ids)
+	for _, id := range slices.Compact(ids) {
+		var w weights
+		for b := range v.Blocks(id) {
+			w.add(v.blockTokens(policy.Target{Item: id, Block: b}))
+		}
+		if tag := v.Tag(id); tag != nil {
+			w.add(v.content(tag))
+		}
+		if n := v.PayloadWeight(id); w != v.weight(id) || n != w[0]+v.payloadWeight(id)[0] {
+			t.Fatalf("item %d weighs %v, %d in the payload, and its blocks %v", id, v.weight(id), n, w)
+		}
+		if v.Has(id) {
+			all.add(w)
+			payload.add(v.payloadWeight(id))
+		}
+	}
+	if all.add(v.inferred); all != v.tokens || payload != v.payload {
+		t.Fatalf("the view weighs %v and %v less in the payload, its items %v and %v", v.tokens, v.payload, all, payload)
 	}
 }

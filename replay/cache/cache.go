@@ -104,7 +104,10 @@ func (s *Sim) Clone() Sim {
 func NewSim(positions int) Sim { return Sim{places: places{list: make([]place, 0, positions)}} }
 
 // Leave is an empty cache in the memory of one that nobody uses any more.
-func (s *Sim) Leave() Sim { return Sim{places: places{list: s.places.list[:0]}} }
+func (s *Sim) Leave() Sim {
+	clear(s.places.list)
+	return Sim{places: places{list: s.places.list[:0]}}
+}
 
 // errBreakpoints is an error for which the API answers with a 400.
 var errBreakpoints = errors.New("the API refuses the breakpoints")

@@ -62,6 +62,7 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 		}
 		k.Parts[i] = &KeptPart{Values: Of(tl), Breaks: BreaksOf(tl), Apart: apart(ofFirst, sizes), Series: series(sizes), Budget: tl.Budget()}
 	}
+	c.Record.Release()
 	if opt.Regret {
 		bound, err := c.Record.Bound(opt, budget(k.Parts))
 		if err != nil {
