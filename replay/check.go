@@ -104,8 +104,10 @@ func (e *engine) check(k int) {
 	if c.view == nil {
 		c.view, c.reported = e.memory.NewChecker(e.view), map[breach]bool{}
 	}
-	edits := e.view.Edits().From(c.edits)
-	c.edits += edits.Len()
+	var edits policy.EditList // new ones
+	if n := e.view.EditCount(); n > c.edits {
+		edits, c.edits = e.view.Edits().From(c.edits), n
+	}
 	for i := range edits.Len() {
 		if kind := edits.Kind(i); !kind.KeepsView() && kind != policy.KindInferred {
 			c.stage = edits.Stage(i)

@@ -65,7 +65,10 @@ func (c *Checker) Check() []Violation {
 	v := c.view
 	c.check.found = nil
 	arrived := v.Arrived()
-	edits := v.Edits().From(c.edits)
+	var edits policy.EditList // new ones
+	if v.EditCount() > c.edits {
+		edits = v.Edits().From(c.edits)
+	}
 	from, moved := c.firstMoved(edits)
 	switch {
 	case !moved:
@@ -86,7 +89,7 @@ func (c *Checker) Check() []Violation {
 	for id := range v.itemsFrom(from) {
 		c.item(id)
 	}
-	c.arrived, c.joined, c.edits = len(arrived), v.Joined(), v.Edits().Len()
+	c.arrived, c.joined, c.edits = len(arrived), v.Joined(), v.EditCount()
 	c.end()
 	return c.check.found
 }

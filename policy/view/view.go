@@ -242,6 +242,9 @@ func (v *View) Epoch() int { return v.epoch }
 // Edits is every edit applied so far, in order.
 func (v *View) Edits() policy.EditList { return v.edits.From(0) }
 
+// EditCount is the number of edits applied so far.
+func (v *View) EditCount() int { return v.edits.Len() }
+
 // Tokens is the model view's size without overhead, by the report's counter.
 func (v *View) Tokens() int { return v.tokens[0] }
 
