@@ -40,17 +40,20 @@ func (r *Record) Rereads() (list Rereads, err error) {
 			switch bl := &msg.Blocks[i]; {
 			case msg.RecordOnly:
 			case bl.Kind == jsonl.KindToolUse && conv.Alike(bl.Name()) == "Read":
-				if buf, err = conv.RawTo(buf, m, i); err != nil {
-					return list, err
+				file := conv.ReadFile(bl)
+				if file == "" {
+					if buf, err = conv.RawTo(buf, m, i); err != nil {
+						return list, err
+					}
+					in, err := session.DecodeFileInput(conv.AlikeInput(bl.Name(), buf))
+					if file = in.FilePath; err != nil || file == "" {
+						continue
+					}
 				}
-				in, err := session.DecodeFileInput(conv.AlikeInput(bl.Name(), buf))
-				if err != nil || in.FilePath == "" {
-					continue
-				}
-				f := files[in.FilePath]
+				f := files[file]
 				switch {
 				case f == nil:
-					files[in.FilePath] = &readFile{first: boundary}
+					files[file] = &readFile{first: boundary}
 				case f.first < boundary && f.again < boundary && request-since <= soonAfter:
 					f.again = boundary
 					pending[bl.ID()] = true

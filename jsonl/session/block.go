@@ -20,7 +20,7 @@ type Block struct {
 	json      int32
 	jsonUTF16 int32 // of the JSON
 	jsonBytes int32
-	signature int32
+	signature int32 // its length; of a tool_use the number of the file that it reads, 0: not known
 
 	Line      int32 // 1-based line of the block
 	use       int32 // number of the tool_use with its id, from 1; 0: none
@@ -37,8 +37,8 @@ type more struct {
 	offload *Offload
 }
 
-// NewBlock is a block without its place. It keeps the parts. A tool_result has no name. The value lies within the span. Lengths of 2 GiB and more
-// become one byte less than that.
+// NewBlock is a block without its place. It keeps the parts. A tool_result has no name, and a tool_use no signature. The
+// value lies within the span. Lengths of 2 GiB and more become one byte less than that.
 func NewBlock(b jsonl.ContentBlock) (made Block) {
 	made.fill(&b)
 	made.call = newCall(&b)
@@ -56,7 +56,9 @@ func (b *Block) fill(from *jsonl.ContentBlock) {
 	}
 	b.utf16, b.bytes, b.json = bounded(from.Text.UTF16), bounded(from.Text.Bytes), bounded(from.Text.JSON)
 	b.jsonUTF16, b.jsonBytes = bounded(from.JSON.UTF16), bounded(from.JSON.Bytes)
-	b.signature = bounded(from.Signature)
+	if b.signature = 0; from.Kind != jsonl.KindToolUse {
+		b.signature = bounded(from.Signature)
+	}
 	file := b.Offload()
 	if b.more = nil; file != nil || from.Type != from.Kind.Type() || len(from.Parts) > 0 {
 		b.more = &more{typ: from.Type, parts: from.Parts, offload: file}
@@ -125,7 +127,12 @@ func (b *Block) Parts() []jsonl.Part {
 }
 
 // Signature is the length of a thinking block's signature, bytes.
-func (b *Block) Signature() int { return int(b.signature) }
+func (b *Block) Signature() int {
+	if b.Kind == jsonl.KindToolUse {
+		return 0
+	}
+	return int(b.signature)
+}
 
 // Span is the block's own JSON value in the file.
 func (b *Block) Span() jsonl.Span { return jsonl.Span{Off: b.off, Len: int(b.length)} }

@@ -12,7 +12,7 @@ import (
 // TestBlock: a block holds what it was made of, and after a change what it was changed to.
 func TestBlock(t *testing.T) {
 	whole := jsonl.ContentBlock{
-		Type: "odd", ID: "a", Name: "Read", Kind: jsonl.KindToolUse, IsError: true, IsString: true, Persisted: true,
+		Type: "odd", ID: "a", Name: "Read", Kind: jsonl.KindServerToolUse, IsError: true, IsString: true, Persisted: true,
 		Text: jsonl.Metrics{UTF16: 1, Bytes: 2, JSON: 3}, JSON: jsonl.Metrics{UTF16: 4, Bytes: 5},
 		Parts: []jsonl.Part{{Kind: jsonl.KindText}}, Signature: 6, Span: jsonl.Span{Off: 1 << 33, Len: 70}, Value: jsonl.Span{Off: 1<<33 + 8, Len: 9},
 	}

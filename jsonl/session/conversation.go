@@ -211,6 +211,7 @@ type Conversation struct {
 	calls    []toolUse         // in order
 	tools    places            // tool_use id -> index into calls
 	alike    map[string]string // tool -> Claude Code's, read only
+	files    *files            // of ReadFile
 	offloads offloads
 	memory   offloads
 }

@@ -111,6 +111,7 @@ type loader struct {
 	waiting   waiting         // those in it
 	attached  map[string]bool // queued texts that stand in attachments
 	tools     calls
+	files     files
 	calls     []snipInput     // inputs of the Snip tool
 	callAt    map[string]int  // tool_use id -> index into calls
 	removed   map[string]bool // uuids that a snip removed
@@ -426,8 +427,13 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 		blocks[i].fill(&m.Content[i])
 		blocks[i].call = ld.tools.of(&m.Content[i])
 		blocks[i].Line = int32(e.Line)
-		if m.Content[i].Kind == jsonl.KindToolUse && m.Content[i].Name == snipTool {
-			ld.snipCall(e, &m.Content[i])
+		if m.Content[i].Kind == jsonl.KindToolUse {
+			switch m.Content[i].Name {
+			case snipTool:
+				ld.snipCall(e, &m.Content[i])
+			case readTool:
+				blocks[i].signature = ld.fileRead(e, &m.Content[i])
+			}
 		}
 	}
 	if n.kind == nodeUser {
