@@ -441,7 +441,7 @@ func (c *chain) finish() {
 	if conv.Agent == "" {
 		conv.Overhead = max(rec.Overhead, 0)
 	}
-	conv.alike, conv.files = alike(conv.Product), &c.ld.files
+	conv.alike, conv.files = alike(conv.Product), c.ld.files
 	if len(conv.Requests) > 0 {
 		m := &conv.Messages[conv.Requests[0].Message]
 		conv.Model, conv.Version = m.Model(), m.Version()

@@ -111,7 +111,7 @@ type loader struct {
 	waiting   waiting         // those in it
 	attached  map[string]bool // queued texts that stand in attachments
 	tools     calls
-	files     files
+	files     *files          // apart: a conversation keeps them, and not the loader
 	calls     []snipInput     // inputs of the Snip tool
 	callAt    map[string]int  // tool_use id -> index into calls
 	removed   map[string]bool // uuids that a snip removed
@@ -136,7 +136,7 @@ func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) 
 	limits := opt.Limits.Filled()
 	ns := &notes{path: path, most: int(limits.Findings), kinds: map[Code]int{}, watch: opt.Warned}
 	ld := &loader{
-		path: path, lines: Accounting{SetAside: map[Reason]int{}}, watch: opt, notes: ns, limits: limits, uuids: &uuids{}, specials: []*special{{}}, tools: newCalls(),
+		path: path, lines: Accounting{SetAside: map[Reason]int{}}, watch: opt, notes: ns, limits: limits, uuids: &uuids{}, specials: []*special{{}}, tools: newCalls(), files: &files{},
 	}
 	ld.names.place("")
 	ld.envelopes.place(envelope{})
