@@ -11,12 +11,16 @@ import (
 func TestRereads(t *testing.T) {
 	record := func(compacted bool, then ...string) (*replay.Record, replay.Rereads) {
 		s := newScript()
-		at := 20000
+		at, plain := 20000, false
 		reads := func(paths ...string) {
 			for _, path := range paths {
 				id := fmt.Sprint("t", len(s.lines))
 				call := read(id)
-				call["input"] = map[string]any{"file_path": path}
+				in := map[string]any{"file_path": path}
+				if plain = !plain; !plain { // the other way is to read the input again
+					in["pages"] = "1"
+				}
+				call["input"] = in
 				s.answer(context(at), call)
 				s.result(id, 4000)
 				at += 1200

@@ -126,7 +126,7 @@ func (b *Block) Parts() []jsonl.Part {
 	return nil
 }
 
-// Signature is the length of a thinking block's signature, bytes.
+// Signature is the length of a thinking block's signature, bytes; 0 of a tool_use.
 func (b *Block) Signature() int {
 	if b.Kind == jsonl.KindToolUse {
 		return 0

@@ -10,7 +10,7 @@ import (
 // than these, and of longer names, it is not known which call reads which.
 type files struct {
 	list []string
-	at   map[string]int32 // number, from 1
+	at   map[string]int32 // number, from 1; while a file is loaded
 }
 
 // readTool is Claude Code's tool that reads a file.
@@ -23,8 +23,11 @@ const (
 
 // number is the number of a file, 0 for one too many.
 func (f *files) number(name []byte) int32 {
+	if len(name) > mostFileName {
+		return 0
+	}
 	n, ok := f.at[string(name)]
-	if !ok && len(name) <= mostFileName && len(f.list) < mostFiles {
+	if !ok && len(f.list) < mostFiles {
 		if f.at == nil {
 			f.at = map[string]int32{}
 		}
@@ -77,7 +80,7 @@ func plainRead(raw []byte) []byte {
 // ReadFile is the file that a call of Read names, where that is known without a look at its input; else empty. The block
 // has to be one of this conversation.
 func (conv *Conversation) ReadFile(bl *Block) string {
-	if bl.Kind != jsonl.KindToolUse || bl.signature == 0 {
+	if bl.Kind != jsonl.KindToolUse || bl.signature == 0 || conv.files == nil || int(bl.signature) > len(conv.files.list) {
 		return ""
 	}
 	return conv.files.list[bl.signature-1]

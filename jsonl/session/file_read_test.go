@@ -22,7 +22,7 @@ func TestPlainRead(t *testing.T) {
 		`{"file_path":"/a/b.go","offset":"12"}`:                  "",
 		`{"file_path":"/a/b.go","offset":-1}`:                    "",
 		`{"file_path":"/a/b.go","limit":3,"offset":1}`:           "",
-		`{"file_path":"/a\\u0062.go"}`:                           "",
+		`{"file_path":"/a\u0062.go"}`:                            "",
 		`{"file_path":"/ä.go"}`:                                  "",
 		`{"file_path":"/a/b.go","file_path":"/c.go"}`:            "",
 		`{"file_path":"/a/b.go","FILE_PATH":"/c.go"}`:            "",
@@ -127,12 +127,12 @@ func TestLoadedMemory(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	live := func() uint64 {
+	live := func() int64 {
 		var m runtime.MemStats
 		runtime.GC()
 		runtime.GC()
 		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
+		return int64(m.HeapAlloc)
 	}
 	before := live()
 	f, err := Load(path, LoadOptions{})

@@ -490,6 +490,7 @@ func (ld *loader) build(f *File, opt LoadOptions) {
 	for _, s := range sides {
 		f.Sidechains = append(f.Sidechains, ld.conversation(s.nodes, s.agent, ""))
 	}
+	ld.files.at = nil
 	ld.account()
 	ld.origin()
 	f.Main.Lines, f.Main.Totals = ld.lines, ld.totals
