@@ -21,7 +21,7 @@ type engine struct {
 	opt     Options
 	conv    *session.Conversation
 	view    *view.View
-	memory  *view.Memory // for the view's checker
+	spare   *view.Spare // for the view's checker
 	report  policy.Weigher
 	stages  []running
 	shadows []*shadow     // policies that have done the same so far
@@ -123,14 +123,14 @@ func (e *engine) leave() {
 }
 
 // spareMemory is that of a replay that is over, or new.
-func (r *Record) spareMemory() (*view.Memory, cache.Sim) {
+func (r *Record) spareMemory() (*view.Spare, cache.Sim) {
 	if !r.shared {
-		return new(view.Memory), cache.Sim{}
+		return new(view.Spare), cache.Sim{}
 	}
 	if left := r.spare.Swap(nil); left != nil {
 		return left.view, left.sim
 	}
-	return view.NewMemory(r.Conv), cache.NewSim(len(r.Conv.Requests) + firstPlace)
+	return view.NewSpare(r.Conv), cache.NewSim(len(r.Conv.Requests) + firstPlace)
 }
 
 // close ends the programs of the policy.
@@ -198,11 +198,11 @@ func (r *Record) prepareIn(pol *policy.Policy, opt Options, used bool) (*engine,
 	// Where the policy calls models as often as the client did, the list does not grow.
 	e.requests.grow(len(r.Conv.Requests) + len(r.Conv.Boundaries) + len(r.Conv.Requests)/16)
 	e.weight = make([]int, 0, len(r.Conv.Requests))
-	e.memory = new(view.Memory)
+	e.spare = new(view.Spare)
 	if used {
-		e.memory, e.cache.sim = r.spareMemory()
+		e.spare, e.cache.sim = r.spareMemory()
 	}
-	e.view = e.memory.New(r.Conv, e.report, client)
+	e.view = e.spare.New(r.Conv, e.report, client)
 	e.view.Limit(r.mostEdits)
 	e.view.Expect(int(r.most.Load()))
 	e.estimator, e.warner, e.sender = e.estimate, e.warned, e.blocks

@@ -81,7 +81,7 @@ func (r *Record) Share() {
 
 // spare is the memory of a replay for the next one of the record, which then makes less garbage.
 type spare struct {
-	view *view.Memory
+	view *view.Spare
 	sim  cache.Sim
 }
 

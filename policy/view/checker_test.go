@@ -74,12 +74,12 @@ func TestCheckerFollows(t *testing.T) {
 		}
 		conv := &session.Conversation{Messages: messages}
 		conv.IndexTools()
-		memory := new(Memory)
+		spare := new(Spare)
 		for range 2 { // the second time in the memory of the first
-			v := memory.New(conv, flat{conv}, nil)
-			c := memory.NewChecker(v)
+			v := spare.New(conv, flat{conv}, nil)
+			c := spare.NewChecker(v)
 			checkFollows(t, r, v, c, calm, seed)
-			memory = v.Leave(c)
+			spare = v.Leave(c)
 		}
 	}
 }

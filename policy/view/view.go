@@ -82,7 +82,7 @@ type state struct {
 // New returns an empty view of conv. The report's figures are by report; client is the counter of the client's own
 // arithmetic (nil: report).
 func New(conv *session.Conversation, report, client policy.Weigher) *View {
-	return new(Memory).New(conv, report, client)
+	return new(Spare).New(conv, report, client)
 }
 
 // Limit is how many edits may be made: one more is a *jsonl.LimitError. Without a call there may be any number.

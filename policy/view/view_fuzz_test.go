@@ -366,14 +366,14 @@ func (c *choice) edit(p *listView) policy.Edit {
 func fuzzView(t *testing.T, seed uint64, data []byte) {
 	c := &choice{data, rand.New(rand.NewPCG(seed, 3))}
 	conv := c.conversation()
-	memory := new(Memory)
+	spare := new(Spare)
 	if c.n(2) == 0 {
-		memory = NewMemory(conv)
+		spare = NewSpare(conv)
 	}
 	for range 2 {
-		v := memory.New(conv, byLength{conv}, thrice{byLength{conv}})
+		v := spare.New(conv, byLength{conv}, thrice{byLength{conv}})
 		followed(t, c, v)
-		memory = v.Leave(nil)
+		spare = v.Leave(nil)
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// Memory is that of a view and of its checks that nobody uses any more, for another view. The zero value is none.
-type Memory struct {
+// Spare is the memory of a view and of its checks that nobody uses any more, for another view. The zero value is none.
+type Spare struct {
 	items, spare []item
 	pos          []int32
 	state        []*state
@@ -23,9 +23,9 @@ type Memory struct {
 
 // Leave returns the memory of a view and, where c is not nil, of its checker. Neither may be used any more; the view's
 // edits may.
-func (v *View) Leave(c *Checker) *Memory {
+func (v *View) Leave(c *Checker) *Spare {
 	clear(v.state)
-	m := &Memory{
+	m := &Spare{
 		items: v.items[:0], spare: v.spare[:0], pos: v.pos, state: v.state, arrived: v.arrived[:0], results: v.results[:0], sums: v.sums[:0],
 	}
 	if c != nil {
@@ -37,8 +37,8 @@ func (v *View) Leave(c *Checker) *Memory {
 	return m
 }
 
-// NewMemory is memory for views that hold the whole of a conversation: the lists of its messages and blocks do not grow.
-func NewMemory(conv *session.Conversation) *Memory {
+// NewSpare is memory for views that hold the whole of a conversation: the lists of its messages and blocks do not grow.
+func NewSpare(conv *session.Conversation) *Spare {
 	n, calls, results, thinking := len(conv.Messages), 0, 0, 0
 	for i := range conv.Messages {
 		blocks := conv.Messages[i].Blocks
@@ -53,7 +53,7 @@ func NewMemory(conv *session.Conversation) *Memory {
 			}
 		}
 	}
-	m := &Memory{
+	m := &Spare{
 		results: make([]policy.Result, 0, results),
 		fed:     make([]checked, 0, n), calls: make([]toolCall, 0, calls), answers: make([]int32, 0, results), thinking: make([]checkedThinking, 0, thinking),
 	}
@@ -62,14 +62,14 @@ func NewMemory(conv *session.Conversation) *Memory {
 }
 
 // hold makes room for so many messages, unless there is some.
-func (m *Memory) hold(n int) {
+func (m *Spare) hold(n int) {
 	if cap(m.pos) < n {
 		m.pos, m.state, m.items, m.arrived = make([]int32, n), make([]*state, n), make([]item, 0, n), make([]policy.ItemID, 0, n)
 	}
 }
 
 // New returns an empty view of a conversation, as [New] does, in this memory.
-func (m *Memory) New(conv *session.Conversation, report, client policy.Weigher) *View {
+func (m *Spare) New(conv *session.Conversation, report, client policy.Weigher) *View {
 	n := len(conv.Messages)
 	m.hold(n)
 	v := &View{
@@ -87,7 +87,7 @@ func (m *Memory) New(conv *session.Conversation, report, client policy.Weigher) 
 }
 
 // NewChecker returns a checker of v that has checked nothing, in this memory.
-func (m *Memory) NewChecker(v *View) *Checker {
+func (m *Spare) NewChecker(v *View) *Checker {
 	c := NewChecker(v)
 	c.fed, c.check.calls, c.check.answers, c.check.thinking = m.fed, m.calls, m.answers, m.thinking
 	m.fed, m.calls, m.answers, m.thinking = nil, nil, nil, nil
