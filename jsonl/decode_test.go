@@ -126,6 +126,7 @@ func TestUnquote(t *testing.T) {
 		{"\"\xff\"", "\ufffd", true},
 		{`""`, "", true},
 		{`"`, "", false}, {``, "", false}, {`"a`, "", false}, {`"a"b`, "", false}, {`"a" `, "", false}, {`"\x"`, "", false}, {`{}`, "", false},
+		{`"a"b"`, "", false}, {`"a\"`, "", false}, {`"\u12"`, "", false}, {`"\u12g4 and more"`, "", false}, {"\"\\n a line\nbroken\"", "", false},
 	} {
 		if got, ok := Unquote([]byte(c.raw)); got != c.want || ok != c.ok {
 			t.Errorf("Unquote(%s) = %q, %v", c.raw, got, ok)

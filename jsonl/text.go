@@ -2,10 +2,8 @@ package jsonl
 
 import (
 	"hash/fnv"
-	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ctxkit/ctxkit/jsonl/scan"
 )
@@ -19,20 +17,7 @@ func Unquote(raw []byte) (string, bool) {
 
 // UnquoteTo is Unquote without a new string: it returns a part of raw, or overwrites buf and returns that. The result holds
 // until either changes.
-func UnquoteTo(buf, raw []byte) ([]byte, bool) {
-	if len(raw) < 2 || raw[0] != '"' {
-		return nil, false
-	}
-	end, plain, code := scan.String(raw, 0)
-	if code != scan.OK || end != len(raw) {
-		return nil, false
-	}
-	body := raw[1 : end-1]
-	if plain && utf8.Valid(body) {
-		return body, true
-	}
-	return scan.AppendUnquoted(slices.Grow(buf[:0], len(body)), body, -1), true
-}
+func UnquoteTo(buf, raw []byte) ([]byte, bool) { return scan.Unquote(buf, raw) }
 
 // Measure returns the lengths of a decoded text.
 func Measure(s string) Metrics {

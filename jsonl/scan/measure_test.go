@@ -79,7 +79,24 @@ func FuzzMetrics(f *testing.F) {
 		checkMetrics(t, b)
 		quoted := append(append([]byte{'"'}, b...), '"') // most input is no JSON by itself
 		checkMetrics(t, quoted)
+		checkUnquote(t, b)
+		checkUnquote(t, quoted)
 	})
+}
+
+// checkUnquote holds Unquote of any bytes against encoding/json.
+func checkUnquote(t *testing.T, b []byte) {
+	t.Helper()
+	var want string
+	is := len(b) > 1 && b[0] == '"' && b[len(b)-1] == '"' && json.Unmarshal(b, &want) == nil
+	before, buf := bytes.Clone(b), []byte("of the last text")
+	got, ok := Unquote(buf, b)
+	if ok != is || is && string(got) != want {
+		t.Fatalf("Unquote(%q) = %q, %v; want %q, %v", b, got, ok, want, is)
+	}
+	if !bytes.Equal(b, before) {
+		t.Fatalf("Unquote(%q) changed it", before)
+	}
 }
 
 // checkMetrics holds the lengths of b, if it is JSON, against what comes from decoding and encoding it.

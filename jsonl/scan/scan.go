@@ -10,7 +10,7 @@
 //   - [Space], [Value], [String] skip (and validate) the bytes at i.
 //   - [MeasureString], [MeasureValue] also add up [Lengths].
 //   - [Members], [Elements] walk an object or an array.
-//   - [AppendUnquoted] decodes the inside of a string.
+//   - [Unquote] decodes a string, [AppendUnquoted] the inside of a valid one.
 package scan
 
 // MaxDepth is the deepest nesting of arrays and objects, as in encoding/json.

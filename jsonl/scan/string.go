@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
 	"slices"
@@ -139,6 +140,11 @@ func badHex(b []byte, i int) (int, Fault) {
 	return i, Escape
 }
 
+// isEscape reports whether b begins as what follows the backslash of an escape.
+func isEscape(b []byte) bool {
+	return len(b) > 0 && (escapes[b[0]] == oneLetter || escapes[b[0]] == fourDigits && hex4(b, 1) >= 0)
+}
+
 func isSurrogate(r rune) bool { return 0xD800 <= r && r < 0xE000 }
 
 // escaped decodes the well-formed escape at b[i] and returns its rune and length. A lone surrogate is returned as it
@@ -177,8 +183,7 @@ func unquoteASCII(dst, body []byte) (to, from int) {
 	for from+8 <= len(body) && to+8 <= len(dst) {
 		word := binary.LittleEndian.Uint64(body[from : from+8])
 		binary.LittleEndian.PutUint64(dst[to:to+8], word)
-		slash := word ^ '\\'*ones
-		n := bits.TrailingZeros64(((slash-ones)&^slash|word)&highs) >> 3 // eight: all of them
+		n := bits.TrailingZeros64(special(word)|word&highs) >> 3 // eight: all of them
 		to, from = to+n, from+n
 		if n == 8 {
 			continue
@@ -199,6 +204,32 @@ func AppendUnquoted(dst, body []byte, limit int) []byte {
 	if limit < 0 {
 		limit = 3 * len(body)
 	}
+	dst, _ = unquote(dst, body, limit)
+	return dst
+}
+
+// Unquote decodes a string, both quotes included, as AppendUnquoted does. The result is a part of b, or in the memory of buf,
+// which it overwrites. It returns false where b is not one string.
+func Unquote(buf, b []byte) ([]byte, bool) {
+	last := len(b) - 1
+	if last < 1 || b[0] != '"' || b[last] != '"' {
+		return nil, false
+	}
+	text, ok := b[1:last], false
+	if bytes.IndexByte(text, '\\') < 0 && utf8.Valid(text) {
+		end, _, fault := String(b, 0)
+		ok = fault == OK && end == len(b)
+	} else {
+		text, ok = unquote(slices.Grow(buf[:0], len(text)), text, 3*len(text))
+	}
+	if !ok {
+		return nil, false
+	}
+	return text, true
+}
+
+// unquote appends the decoded form of body up to limit bytes. It returns false where it comes to what is in no string.
+func unquote(dst, body []byte, limit int) ([]byte, bool) {
 	for i := 0; i < len(body); {
 		dst = slices.Grow(dst, min(limit, len(body)-i))
 		to, from := unquoteASCII(dst[len(dst):len(dst)+min(limit, len(body)-i)], body[i:])
@@ -209,21 +240,25 @@ func AppendUnquoted(dst, body []byte, limit int) []byte {
 			r, n := rune(body[i]), 1
 			switch {
 			case r == '\\':
-				r, n = escaped(body, i)
-				if isSurrogate(r) {
+				if !isEscape(body[i+1:]) {
+					return dst, false
+				}
+				if r, n = escaped(body, i); isSurrogate(r) {
 					r = utf8.RuneError
 				}
 			case r >= utf8.RuneSelf:
 				r, n = utf8.DecodeRune(body[i:])
+			case r == '"' || r < 0x20:
+				return dst, false
 			}
 			size := utf8.RuneLen(r)
 			if limit < size {
-				return dst
+				return dst, true
 			}
 			limit -= size
 			dst = utf8.AppendRune(dst, r)
 			i += n
 		}
 	}
-	return dst
+	return dst, true
 }
