@@ -19,8 +19,13 @@ type resultsByID struct {
 
 // of returns the indexes of the results of some calls, in view order.
 func (x *resultsByID) of(v *view.View, ids []string) []int {
-	if x.first == nil || v.Epoch() != x.epoch {
-		*x = resultsByID{first: map[string]int{}, more: map[string][]int{}, epoch: v.Epoch()}
+	if x.first == nil {
+		x.first, x.more = map[string]int{}, map[string][]int{}
+	}
+	if v.Epoch() != x.epoch {
+		clear(x.first)
+		clear(x.more)
+		x.epoch, x.seen = v.Epoch(), 0
 	}
 	for results := v.Results(); x.seen < len(results); x.seen++ {
 		id := results[x.seen].ID

@@ -204,11 +204,16 @@ func (w *encoding) bytes(text []byte) int { return scaled(w.e.CountBytes(text), 
 
 // appendToolUse appends the counted form of a tool_use: {"name":…,"input":…}.
 func appendToolUse(dst []byte, name string, input []byte) []byte {
-	out := bytes.NewBuffer(append(dst, `{"name":`...))
-	e := json.NewEncoder(out)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(name)              // a string always has a JSON form
-	dst = out.Bytes()[:out.Len()-1] // without its newline
+	dst = append(dst, `{"name":`...)
+	if strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
+		out := bytes.NewBuffer(dst)
+		e := json.NewEncoder(out)
+		e.SetEscapeHTML(false)
+		_ = e.Encode(name)              // a string always has a JSON form
+		dst = out.Bytes()[:out.Len()-1] // without its newline
+	} else {
+		dst = append(append(append(dst, '"'), name...), '"')
+	}
 	if len(input) > 0 {
 		dst = append(append(dst, `,"input":`...), input...)
 	}

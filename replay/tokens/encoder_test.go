@@ -1,6 +1,8 @@
 package tokens
 
 import (
+	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 )
@@ -66,5 +68,28 @@ func TestEncoderForms(t *testing.T) {
 	}
 	if len(seen) != 9 {
 		t.Errorf("%d hashes of 9 contents", len(seen))
+	}
+}
+
+// A tool_use is counted as its JSON, whatever its tool's name is.
+func TestAppendToolUse(t *testing.T) {
+	for _, name := range []string{"", "Read", "mcp__a-b__c.d/e f~", `a"b`, `a\b`, "a\tb", "a<b&c>", "é", "\u2028", "\x7f", "\xff", "{}"} {
+		for _, input := range []string{"", `{"a":1}`} {
+			var form struct {
+				Name  string          `json:"name"`
+				Input json.RawMessage `json:"input,omitempty"`
+			}
+			form.Name, form.Input = name, json.RawMessage(input)
+			var want bytes.Buffer
+			e := json.NewEncoder(&want)
+			e.SetEscapeHTML(false)
+			if err := e.Encode(form); err != nil {
+				t.Fatal(err)
+			}
+			got := appendToolUse([]byte("before"), name, []byte(input))
+			if string(got) != "before"+string(bytes.TrimSpace(want.Bytes())) {
+				t.Errorf("%q, %s: %s, want %s", name, input, got, &want)
+			}
+		}
 	}
 }

@@ -97,7 +97,15 @@ type part struct {
 // sampled returns every step-th sample as a row.
 func sampled(prior *TokenRates, samples []Sample, step int) []row {
 	rows := make([]row, 0, len(samples)/step+1)
-	var all []part
+	parts := 0
+	for n := 0; n < len(samples); n += step {
+		for _, x := range samples[n].Amounts {
+			if x != 0 {
+				parts++
+			}
+		}
+	}
+	all := make([]part, 0, parts)
 	for n := 0; n < len(samples); n += step {
 		s := &samples[n]
 		from := len(all)
