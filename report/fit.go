@@ -5,8 +5,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-
-	"github.com/olekukonko/tablewriter/tw"
 )
 
 // A table fits its line by the first of these that is enough:
@@ -170,68 +168,47 @@ func (g *grid) hiddenTitles(f fitted) []string {
 // text writes the table for a terminal and returns the titles of the columns it leaves out.
 func (g *grid) text(w io.Writer, color bool) ([]string, error) {
 	f := g.fit()
-	if f.stack {
+	switch {
+	case f.stack:
 		return nil, g.records(w, color)
+	case len(f.shown) == 0:
+		return g.hiddenTitles(f), nil
 	}
 	var first []int // the column on a line of its own
 	rest, ws := f.shown, f.widths
 	if f.fold {
 		first, rest, ws = f.shown[:1], f.shown[1:], f.widths[1:]
 	}
-	names, aligns, columns := make([]string, len(rest)), make([]tw.Align, len(rest)), tw.NewMapper[int, int]()
+	names, right := make([]string, len(rest)), make([]bool, len(rest))
 	for at, i := range rest {
-		names[at], aligns[at] = g.columns[i].Title, either(g.right[i], tw.AlignRight, tw.AlignLeft)
-		columns.Set(at, ws[at])
+		names[at], right[at] = g.columns[i].Title, g.right[i]
 	}
-	var buf bytes.Buffer
-	tab := newTableWriter(&buf, aligns, columns)
 	head := [][]string{names}
 	if f.wrap {
 		head = titleLines(names, ws)
 	}
-	// The library draws the rule below a header of one line; the lines above it are written here.
-	tab.Header(head[len(head)-1])
-	var over []string // the lines to write before a line of the table, by its number
-	at := make([]int, 0, len(g.rows))
-	lines := 0
-	for n, cells := range g.rows {
-		at = append(at, lines)
-		for _, line := range g.lines(cells, rest, ws) {
-			for i := range line {
-				line[i] = g.styles[n].paint(line[i], color)
-			}
-			if err := tab.Append(line); err != nil {
-				return nil, err
-			}
-			lines++
-		}
-	}
-	if err := tab.Render(); err != nil {
-		return nil, err
-	}
 	indent := strings.Repeat(" ", len(first)*indented)
-	for _, i := range first {
-		over = append(over, g.columns[i].Title)
-	}
-	for _, line := range head[:len(head)-1] {
-		over = append(over, indent+aligned(line, ws, aligns))
-	}
 	var out bytes.Buffer
-	put := func(line string) { out.WriteString(strings.TrimRight(line, " \n") + "\n") }
-	for _, line := range over {
-		put(line)
+	put := func(line string) { out.WriteString(strings.TrimRight(line, " ") + "\n") }
+	for _, i := range first {
+		put(g.columns[i].Title)
 	}
-	n, row := 0, 0 // of the table's lines after its head
-	for line := range bytes.Lines(buf.Bytes()) {
-		for ; len(first) > 0 && row < len(at) && at[row] == n-2; row++ {
-			for _, l := range g.lines(g.rows[row], first, f.widths[:1]) {
-				if l[0] != "" {
-					put(g.styles[row].paint(l[0], color))
-				}
+	rules := make([]string, len(ws))
+	for i, w := range ws {
+		rules[i] = strings.Repeat("─", w)
+	}
+	for _, line := range append(head, rules) {
+		put(indent + aligned(line, ws, right, none, color))
+	}
+	for n, cells := range g.rows {
+		for _, line := range g.lines(cells, first, f.widths[:len(first)]) {
+			if len(first) > 0 && line[0] != "" {
+				put(g.styles[n].paint(line[0], color))
 			}
 		}
-		put(indent + string(line))
-		n++
+		for _, line := range g.lines(cells, rest, ws) {
+			put(indent + aligned(line, ws, right, g.styles[n], color))
+		}
 	}
 	_, err := w.Write(out.Bytes())
 	return g.hiddenTitles(f), err
@@ -257,15 +234,29 @@ func titleLines(names []string, ws []int) [][]string {
 	return lines
 }
 
-// aligned joins cells as the table's rows are.
-func aligned(cells []string, ws []int, aligns []tw.Align) string {
+// aligned is a line of painted cells, each as wide as its column.
+func aligned(cells []string, ws []int, right []bool, s style, color bool) string {
 	var b strings.Builder
 	for i, c := range cells {
-		space := strings.Repeat(" ", max(0, ws[i]-width(c)))
-		b.WriteString(either(i > 0, strings.Repeat(" ", gap), ""))
-		b.WriteString(either(aligns[i] == tw.AlignRight, space+c, c+space))
+		if i > 0 {
+			pad(&b, gap)
+		}
+		space := ws[i] - width(c)
+		if right[i] {
+			pad(&b, space)
+		}
+		b.WriteString(s.paint(c, color))
+		if !right[i] {
+			pad(&b, space)
+		}
 	}
 	return b.String()
+}
+
+func pad(b *strings.Builder, spaces int) {
+	for range spaces {
+		b.WriteByte(' ')
+	}
 }
 
 // lines breaks the cells of a row into printed lines: those of Flex columns wrap, others are cut.

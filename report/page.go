@@ -233,8 +233,11 @@ func (p *page) end() error {
 	if p.markdown() {
 		text = append(bytes.TrimRight(text, "\n"), '\n')
 	}
+	if bytes.Contains(text, []byte("::")) {
+		text = commandSign().ReplaceAll(text, []byte(`$1\::`))
+	}
 	if p.err == nil {
-		_, p.err = p.w.Write(commandSign().ReplaceAll(text, []byte(`$1\::`)))
+		_, p.err = p.w.Write(text)
 	}
 	p.buf.Reset()
 	return p.err

@@ -6,10 +6,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-
-	"github.com/olekukonko/tablewriter"
-	"github.com/olekukonko/tablewriter/renderer"
-	"github.com/olekukonko/tablewriter/tw"
 )
 
 // defaultWidth is the width of the widest printed line where the layout names none, in terminal columns.
@@ -130,34 +126,6 @@ func (t *table) csv(w io.Writer, header bool) error {
 	}
 	out.Flush()
 	return out.Error()
-}
-
-// newTableWriter sets every option that the library would otherwise take from LANG, LC_ALL and TERM.
-func newTableWriter(w io.Writer, aligns []tw.Align, columns tw.Mapper[int, int]) *tablewriter.Table {
-	cell := tw.CellConfig{
-		Formatting: tw.CellFormatting{AutoWrap: tw.WrapNone, AutoFormat: tw.Off},
-		Padding:    tw.CellPadding{Global: tw.Padding{Overwrite: true}},
-		Alignment:  tw.CellAlignment{PerColumn: aligns},
-	}
-	space := strings.Repeat(" ", gap)
-	return tablewriter.NewTable(w,
-		tablewriter.WithConfig(tablewriter.Config{
-			Header: cell, Row: cell,
-			Behavior: tw.Behavior{TrimSpace: tw.Off, TrimLine: tw.Off, AutoHide: tw.Off},
-		}),
-		tablewriter.WithHeaderAutoFormat(tw.Off),
-		tablewriter.WithEastAsian(tw.Off),
-		tablewriter.WithColumnWidths(columns),
-		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
-			Borders: tw.BorderNone,
-			Symbols: tw.NewSymbolCustom("ctxkit").WithColumn(space).WithRow("─").
-				WithCenter(space).WithHeaderMid(space),
-			Settings: tw.Settings{
-				Separators: tw.Separators{BetweenColumns: tw.On, BetweenRows: tw.Off, ShowHeader: tw.On},
-				Lines:      tw.Lines{ShowHeaderLine: tw.On, ShowTop: tw.Off, ShowBottom: tw.Off},
-			},
-		})),
-	)
 }
 
 // markdown writes the table as Markdown. No cell can make a column, a link, an image or HTML of its own.

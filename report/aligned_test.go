@@ -1,0 +1,97 @@
+package report
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
+)
+
+// peer is tablewriter's table without borders, each column as wide as is said: nothing is taken from LANG, LC_ALL and TERM.
+func peer(w io.Writer, aligns []tw.Align, columns tw.Mapper[int, int]) *tablewriter.Table {
+	cell := tw.CellConfig{
+		Formatting: tw.CellFormatting{AutoWrap: tw.WrapNone, AutoFormat: tw.Off},
+		Padding:    tw.CellPadding{Global: tw.Padding{Overwrite: true}},
+		Alignment:  tw.CellAlignment{PerColumn: aligns},
+	}
+	space := strings.Repeat(" ", gap)
+	return tablewriter.NewTable(w,
+		tablewriter.WithConfig(tablewriter.Config{
+			Header: cell, Row: cell,
+			Behavior: tw.Behavior{TrimSpace: tw.Off, TrimLine: tw.Off, AutoHide: tw.Off},
+		}),
+		tablewriter.WithHeaderAutoFormat(tw.Off),
+		tablewriter.WithEastAsian(tw.Off),
+		tablewriter.WithColumnWidths(columns),
+		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
+			Borders: tw.BorderNone,
+			Symbols: tw.NewSymbolCustom("ctxkit").WithColumn(space).WithRow("─").
+				WithCenter(space).WithHeaderMid(space),
+			Settings: tw.Settings{
+				Separators: tw.Separators{BetweenColumns: tw.On, BetweenRows: tw.Off, ShowHeader: tw.On},
+				Lines:      tw.Lines{ShowHeaderLine: tw.On, ShowTop: tw.Off, ShowBottom: tw.Off},
+			},
+		})),
+	)
+}
+
+// Tables are as tablewriter lays them, of columns as wide as a grid makes them.
+func TestTextAsTablewriter(t *testing.T) {
+	texts := []string{"", "a", "12,345", "é", "e\u0301t\u0301", "漢字", "👩‍👩‍👧", "→ −3.5 %", "opencode_compaction", "two words"}
+	for shape := range 200 {
+		columns := make([]column, 1+shape%7)
+		for i := range columns {
+			columns[i] = column{Title: "title " + texts[1+(shape+i)%(len(texts)-1)]}
+		}
+		tab := newTable(columns)
+		for n := range 1 + shape%5 {
+			cells := make([]any, len(columns))
+			for i := range cells {
+				cells[i] = either[any]((shape+i)%3 == 0, 7919*n, texts[(shape*n+3*i)%len(texts)])
+			}
+			tab.add(either(n == 0, bold, none), cells...)
+		}
+		g := tab.grid(400)
+		f := g.fit()
+		if f.fold || f.stack || f.wrap {
+			t.Fatalf("shape %d does not fit", shape)
+		}
+		names, aligns, widths := make([]string, len(f.shown)), make([]tw.Align, len(f.shown)), tw.NewMapper[int, int]()
+		for at, i := range f.shown {
+			names[at], aligns[at] = g.columns[i].Title, either(g.right[i], tw.AlignRight, tw.AlignLeft)
+			widths.Set(at, f.widths[at])
+		}
+		for _, color := range []bool{false, true} {
+			var laid bytes.Buffer
+			other := peer(&laid, aligns, widths)
+			other.Header(names)
+			for n, cells := range g.rows {
+				line := make([]string, len(f.shown))
+				for at, i := range f.shown {
+					line[at] = g.styles[n].paint(cells[i], color)
+				}
+				if err := other.Append(line); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := other.Render(); err != nil {
+				t.Fatal(err)
+			}
+			var want strings.Builder
+			for line := range strings.Lines(laid.String()) {
+				want.WriteString(strings.TrimRight(line, " \n") + "\n")
+			}
+			var got bytes.Buffer
+			if _, err := g.text(&got, color); err != nil {
+				t.Fatal(err)
+			}
+			if got.String() != want.String() {
+				t.Errorf("shape %d, color %v:\n%s\ntablewriter has\n%s", shape, color, &got, &want)
+			}
+		}
+	}
+}
