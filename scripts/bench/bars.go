@@ -224,17 +224,14 @@ func (t *tools) once(d *data, scratch string, times int, scale string, say func(
 	}
 	r["binary/ctxkit"] = figures{MiB: float64(info.Size()) / (1 << 20)}
 	say("cache")
-	cache := filepath.Join(scratch, "cache")
-	if err := os.RemoveAll(cache); err != nil {
+	kept := []string{"CTXKIT_CACHE=" + filepath.Join(scratch, "cache"), "TERM=xterm-256color"}
+	fleet := []string{t.ctxkit, "compare", filepath.Join(d.fleet, "projects"), "-q"}
+	clear := []string{t.ctxkit, "cache", "clear"}
+	found, err = interleaved([]command{
+		{name: "clear", args: clear, env: kept}, {name: "first", args: fleet, env: kept}, {name: "second", args: fleet, env: kept},
+	}, times)
+	if err := add("cache", found, err); err != nil {
 		return nil, err
-	}
-	kept := []string{"CTXKIT_CACHE=" + cache, "TERM=xterm-256color"}
-	for _, name := range []string{"first", "second"} {
-		c := command{name: name, args: []string{t.ctxkit, "compare", filepath.Join(d.fleet, "projects"), "-q"}, env: kept}
-		f, err := c.measure()
-		if err := add("cache", map[string]figures{name: f}, err); err != nil {
-			return nil, err
-		}
 	}
 	if t.script != "" {
 		say("first")
