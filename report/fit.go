@@ -167,6 +167,11 @@ func (g *grid) hiddenTitles(f fitted) []string {
 
 // text writes the table for a terminal and returns the titles of the columns it leaves out.
 func (g *grid) text(w io.Writer, color bool) ([]string, error) {
+	for _, cells := range g.rows {
+		for i := range cells {
+			cells[i] = oneSpaced(cells[i])
+		}
+	}
 	f := g.fit()
 	switch {
 	case f.stack:
@@ -212,6 +217,12 @@ func (g *grid) text(w io.Writer, color bool) ([]string, error) {
 	}
 	_, err := w.Write(out.Bytes())
 	return g.hiddenTitles(f), err
+}
+
+// oneSpaced is a text with one space for all white space in one place, but what it begins with.
+func oneSpaced(s string) string {
+	text := strings.TrimLeft(s, " ")
+	return s[:len(s)-len(text)] + strings.Join(strings.Fields(text), " ")
 }
 
 // titleLines breaks titles into lines, the last ones at the bottom.

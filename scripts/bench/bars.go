@@ -226,9 +226,8 @@ func (t *tools) once(d *data, scratch string, times int, scale string, say func(
 	say("cache")
 	kept := []string{"CTXKIT_CACHE=" + filepath.Join(scratch, "cache"), "TERM=xterm-256color"}
 	fleet := []string{t.ctxkit, "compare", filepath.Join(d.fleet, "projects"), "-q"}
-	clear := []string{t.ctxkit, "cache", "clear"}
 	found, err = interleaved([]command{
-		{name: "clear", args: clear, env: kept}, {name: "first", args: fleet, env: kept}, {name: "second", args: fleet, env: kept},
+		{name: "clear", args: []string{t.ctxkit, "cache", "clear"}, env: kept}, {name: "first", args: fleet, env: kept}, {name: "second", args: fleet, env: kept},
 	}, times)
 	if err := add("cache", found, err); err != nil {
 		return nil, err
