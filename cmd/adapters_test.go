@@ -23,7 +23,7 @@ import (
 // sessions.
 var adapters = []struct{ name, folder, command, stage string }{
 	{"ClearToolUsesEdit", "langchain", `[node, clear-tool-uses.mjs, "20000", "3"]`, `clear_tool_results: {trigger: 20000, keep: 3}`},
-	{"trimMessages", "langchain", `[node, trim-messages.mjs, "12000"]`, `trim_messages: {max_tokens: 12000}`},
+	{"trimMessages", "langchain", `[node, trim-messages.mjs, "3000"]`, `trim_messages: {max_tokens: 3000}`},
 	{"pruneMessages", "ai-sdk", `[node, prune-messages.mjs, none, before-last-6-messages]`, `prune_messages: {keep: 6}`},
 }
 
@@ -74,7 +74,7 @@ func adapterSessions(t *testing.T) []string {
 	root := os.Getenv("CTXKIT_CORPUS")
 	if root == "" {
 		var list []string
-		for _, name := range []string{"compaction.jsonl", "microcompact.jsonl", "parallel-tools.jsonl", "thinking.jsonl", "compaction-1.0.jsonl"} {
+		for _, name := range []string{"compaction.jsonl", "microcompact.jsonl", "parallel-tools.jsonl", "thinking.jsonl", "compaction-1.0.jsonl", "lost.jsonl", "replacement.jsonl", "preserved.jsonl"} {
 			list = append(list, filepath.Join("..", "testdata", "sessions", name))
 		}
 		return list
