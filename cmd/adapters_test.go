@@ -69,7 +69,7 @@ func TestAdaptersAgree(t *testing.T) {
 	}
 }
 
-// adapterSessions are 20 sessions of middle size.
+// adapterSessions are 20 real sessions of middle size, or shipped ones.
 func adapterSessions(t *testing.T) []string {
 	root := os.Getenv("CTXKIT_CORPUS")
 	if root == "" {

@@ -6,8 +6,8 @@ import (
 	"runtime/metrics"
 )
 
-// The collector runs once the heap is larger than heapFloor and has grown by gcGrowth since its last run. So a session
-// of 200 MB is collected a few times, and a longer one needs little more memory than it holds. GOGC overrides both.
+// The collector runs once the heap is larger than heapFloor and has grown by gcGrowth since its last run. So most
+// sessions are never collected, and a long one needs little more memory than it holds. GOGC overrides both.
 const (
 	gcGrowth  = 15       // percent
 	heapFloor = 64 << 20 // bytes

@@ -8,8 +8,9 @@ import (
 	"syscall"
 )
 
-// Inputs of largeInput bytes together fill hugeHeap bytes of heap sooner or later. Smaller ones are as fast with small
-// pages, and take less memory: a virtual machine takes long to find a huge page that it has not used for a while.
+// Inputs of largeInput bytes together are given the first hugeHeap bytes of the heap in huge pages; what the heap does not
+// fill is not touched. Smaller ones take less memory in small pages, and are as fast: on a virtual machine a huge page that
+// has not been used for a while costs more time than it saves.
 const (
 	largeInput = 64 << 20
 	hugeHeap   = 128 << 20

@@ -16,7 +16,7 @@ import (
 //  4. The first column has a line of its own, above the rest of its row.
 //  5. Rows are records: a line for each column.
 //
-// A name or an id is never broken, unless it is longer than a whole line.
+// A name or an id is never broken, unless it is longer than a whole line. White space of any length is one space.
 
 const (
 	gap       = 2  // spaces between two columns
@@ -219,7 +219,8 @@ func (g *grid) text(w io.Writer, color bool) ([]string, error) {
 	return g.hiddenTitles(f), err
 }
 
-// oneSpaced is a text with one space for all white space in one place, but what it begins with.
+// oneSpaced is a text with one space for all white space in one place: line ends and spaces of any kind, none at the end.
+// The spaces that it begins with, as a part of a list does, stay.
 func oneSpaced(s string) string {
 	text := strings.TrimLeft(s, " ")
 	return s[:len(s)-len(text)] + strings.Join(strings.Fields(text), " ")

@@ -169,3 +169,14 @@ func TestHiddenTitles(t *testing.T) {
 		t.Errorf("hidden: %s", strings.Join(hidden, ", "))
 	}
 }
+
+func TestOneSpaced(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "a": "a", "two words": "two words", "  indented": "  indented", "  a  b ": "  a b", "a\u00a0\u3000b": "a b",
+		"fix it:\n\n\tthis ": "fix it: this", "\u00a0a": "a", " \n": " ", "   ": "   ",
+	} {
+		if got := oneSpaced(text); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+}

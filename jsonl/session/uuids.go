@@ -25,7 +25,8 @@ const uuidLen = 36
 // hyphens are the places in uuid.bytes before which a hyphen is written.
 const hyphens = 1<<4 | 1<<6 | 1<<8 | 1<<10
 
-// parseUUID reads a uuid. Another text has no bytes. No branch depends on a digit: a processor guesses those wrong.
+// parseUUID reads a uuid. Another text has no bytes. No branch depends on a digit: a processor would guess half of
+// those wrong.
 func parseUUID(s string) (id uuid) {
 	if len(s) != uuidLen || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
 		return uuid{other: true}
@@ -44,7 +45,7 @@ func parseUUID(s string) (id uuid) {
 	return id
 }
 
-const isDigit = 1 << 4
+const isDigit = 1 << 4 // above the bits of a value
 
 // digits are the values of lower-case hexadecimal digits, with isDigit.
 var digits = [256]byte{

@@ -92,7 +92,7 @@ func bars() []bar {
 	for _, name := range linear {
 		list = append(list, bar{"linear", "`" + name + "`, 200 MB to 100 MB", "", 2.2, 0, false, ratio("linear/"+name+" 200 MB", "linear/"+name+" 100 MB")})
 	}
-	for _, name := range linear {
+	for _, name := range linear { // memory may double as the session does; to be bounded it would not
 		list = append(list, bar{"bounded", "peak memory of `" + name + "`, 200 MB to 100 MB", "", 2.2, 1.5, false, func(r run) float64 {
 			if r["linear/"+name+" 100 MB"].MiB == 0 {
 				return 0

@@ -60,7 +60,7 @@ func writePage(out io.Writer, rec *record, notes string) error {
 	}
 	w("| figure | must | aim |%s", head.String())
 	w("|---|--:|--:|%s", line.String())
-	var short []string
+	var short, titles []string // keys, and the first figure of each that is short
 	for _, bar := range bars() {
 		cells, must, aim := bar.judge(rec.Runs)
 		if !trial {
@@ -68,15 +68,15 @@ func writePage(out io.Writer, rec *record, notes string) error {
 		}
 		w("| %s | %s | %s | %s |", bar.figure, bar.limit(bar.must), bar.limit(bar.aim), strings.Join(cells, " | "))
 		if !trial && (must == no || aim == no) && !slices.Contains(short, bar.key) {
-			short = append(short, bar.key)
+			short, titles = append(short, bar.key), append(titles, bar.figure)
 		}
 	}
 	if len(short) > 0 {
 		w("")
 		w("## What limits what is short of its aim")
-		for _, key := range short {
+		for i, key := range short {
 			w("")
-			w("*%s*: %s", capital(title(key)), orElse(parts["limit: "+key], "no reason is known yet."))
+			w("*%s*: %s", capital(titles[i]), orElse(parts["limit: "+key], "no reason is known yet."))
 		}
 	}
 	w("")
@@ -170,16 +170,6 @@ func number(v float64) string {
 		return fmt.Sprintf("%.2g", v)
 	}
 	return fmt.Sprintf("%.3g", v)
-}
-
-// title is what the bars of a key measure.
-func title(key string) string {
-	for _, b := range bars() {
-		if b.key == key {
-			return b.figure
-		}
-	}
-	return key
 }
 
 // tableRows are the commands of a group as multiples of ctxkit, this first.
