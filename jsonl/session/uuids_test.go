@@ -41,7 +41,8 @@ func TestUUIDs(t *testing.T) {
 	texts := []string{
 		usual, strings.ToUpper(usual), strings.ReplaceAll(usual, "-", ""), usual[:35], usual + "0", "", "line-1.0",
 		"0123456-789ab-cdef-0123-456789abcdef", "01234567-89ab-cdef-0123-456789abcdeg", "01234567-89ab-cdef-0123-456789abcde:",
-		"01234567-89ab-cdef-0123-456789abcde-", "01234567089ab-cdef-0123-456789abcdef", "ffffffff-ffff-ffff-ffff-ffffffffffff",
+		"01234567-89ab-cdef-0123-456789abcde-", "01234567089ab-cdef-0123-456789abcdef", "01234567-89ab0cdef-0123-456789abcdef",
+		"01234567-89ab-cdef00123-456789abcdef", "01234567-89ab-cdef-01230456789abcdef", "ffffffff-ffff-ffff-ffff-ffffffffffff",
 		"00000000-0000-0000-0000-000000000000", "{1234567-89ab-cdef-0123-456789abcde}", "漢字4567-89ab-cdef-0123-456789ab",
 	}
 	var all uuids
