@@ -6,21 +6,14 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// Block is a jsonl.ContentBlock with its place in a conversation, in less than half of its memory. Lengths are always
-// known; the text is read from the file on demand (Conversation.Text).
+// Block is a jsonl.ContentBlock with its place in a conversation, in a third of its memory. Lengths are always known; the
+// text is read from the file on demand (Conversation.Text).
 type Block struct {
-	call      *call // its id and name; nil: it has neither
-	more      *more // what few blocks have; nil: none of it
-	off       int64 // of the span
-	length    int32
-	value     int32 // of the value, from off
-	valueLen  int32 // of the value; -1: there is none
-	utf16     int32 // of the text
-	bytes     int32
-	json      int32
-	jsonUTF16 int32 // of the JSON
-	jsonBytes int32
-	signature int32 // its length; of a tool_use the number of the file that it reads, 0: not known
+	call  *call // its id and name; nil: it has neither
+	more  *more // what few blocks have; nil: none of it
+	off   int64 // of the span
+	short [lengths]uint16
+	file  uint16 // of a tool_use the number of the file that it reads; 0: not known
 
 	Line      int32 // 1-based line of the block
 	use       int32 // number of the tool_use with its id, from 1; 0: none
@@ -32,13 +25,30 @@ type Block struct {
 
 // more is what few blocks have.
 type more struct {
-	typ     string // as recorded, where the kind does not say it
+	typ     string // as recorded
 	parts   []jsonl.Part
 	offload *Offload
+	long    *[lengths]int32 // the lengths of a block, where one is more than its own numbers hold
 }
 
+// length is one of a block's lengths.
+type length int
+
+const (
+	ofSpan      length = iota
+	toValue            // from the span's start to the value's
+	ofValue            // plus one; 0: there is no value
+	ofText             // UTF-16 units
+	textBytes          // bytes
+	textJSON           // as [jsonl.Metrics] has it
+	ofJSON             // UTF-16 units
+	jsonBytes          // bytes
+	ofSignature        // bytes; of a tool_use 0
+	lengths            // how many there are
+)
+
 // NewBlock is a block without its place. It keeps the parts. A tool_result has no name, and a tool_use no signature. The
-// value lies within the span. Lengths of 2 GiB and more become one byte less than that.
+// value lies within the span. Longer lengths than 2 GiB less two bytes become that.
 func NewBlock(b jsonl.ContentBlock) (made Block) {
 	made.fill(&b)
 	made.call = newCall(&b)
@@ -49,20 +59,39 @@ func NewBlock(b jsonl.ContentBlock) (made Block) {
 func (b *Block) fill(from *jsonl.ContentBlock) {
 	b.Kind = from.Kind
 	b.IsError, b.IsString, b.Persisted = from.IsError, from.IsString, from.Persisted
-	b.off, b.length = from.Span.Off, bounded(from.Span.Len)
-	b.value, b.valueLen = bounded(int(from.Value.Off-from.Span.Off)), bounded(from.Value.Len)
-	if from.Value == (jsonl.Span{}) {
-		b.value, b.valueLen = 0, -1
+	b.off, b.file = from.Span.Off, 0
+	all := [lengths]int32{
+		ofSpan: bounded(from.Span.Len), ofText: bounded(from.Text.UTF16), textBytes: bounded(from.Text.Bytes), textJSON: bounded(from.Text.JSON),
+		ofJSON: bounded(from.JSON.UTF16), jsonBytes: bounded(from.JSON.Bytes),
 	}
-	b.utf16, b.bytes, b.json = bounded(from.Text.UTF16), bounded(from.Text.Bytes), bounded(from.Text.JSON)
-	b.jsonUTF16, b.jsonBytes = bounded(from.JSON.UTF16), bounded(from.JSON.Bytes)
-	if b.signature = 0; from.Kind != jsonl.KindToolUse {
-		b.signature = bounded(from.Signature)
+	if from.Value != (jsonl.Span{}) {
+		all[toValue], all[ofValue] = bounded(int(from.Value.Off-from.Span.Off)), bounded(from.Value.Len)+1
 	}
+	if from.Kind != jsonl.KindToolUse {
+		all[ofSignature] = bounded(from.Signature)
+	}
+	bits := uint32(0)
+	for k, n := range all {
+		b.short[k] = uint16(n)
+		bits |= uint32(n)
+	}
+	long := bits > math.MaxUint16
 	file := b.Offload()
-	if b.more = nil; file != nil || from.Type != from.Kind.Type() || len(from.Parts) > 0 {
+	if b.more = nil; file != nil || long || from.Type != from.Kind.Type() || len(from.Parts) > 0 {
 		b.more = &more{typ: from.Type, parts: from.Parts, offload: file}
 	}
+	if long {
+		kept := all // allocated only here
+		b.more.long = &kept
+	}
+}
+
+// length is one of the block's lengths.
+func (b *Block) length(of length) int {
+	if b.more != nil && b.more.long != nil {
+		return int(b.more.long[of])
+	}
+	return int(b.short[of])
 }
 
 // Change changes what is recorded of a block, which is nobody else's yet. Its place stays.
@@ -78,10 +107,14 @@ func (b *Block) Change(change func(c *jsonl.ContentBlock)) {
 
 // ReadFrom gives a block, which is nobody else's yet, the file with its full text.
 func (b *Block) ReadFrom(file *Offload) {
-	b.more = &more{typ: b.Type(), parts: b.Parts(), offload: file}
+	made := &more{typ: b.Type(), parts: b.Parts(), offload: file}
+	if b.more != nil {
+		made.long = b.more.long
+	}
+	b.more = made
 }
 
-func bounded(n int) int32 { return int32(min(n, math.MaxInt32)) }
+func bounded(n int) int32 { return int32(min(n, math.MaxInt32-1)) }
 
 // ID is the id of a tool_use; of a tool_result the tool_use_id it answers.
 func (b *Block) ID() string {
@@ -109,13 +142,13 @@ func (b *Block) Type() string {
 
 // Text is the length of the text, thinking or string content; for an array content the sum over its text parts.
 func (b *Block) Text() jsonl.Metrics {
-	return jsonl.Metrics{UTF16: int(b.utf16), Bytes: int(b.bytes), JSON: int(b.json)}
+	return jsonl.Metrics{UTF16: b.length(ofText), Bytes: b.length(textBytes), JSON: b.length(textJSON)}
 }
 
 // JSON is the length of the compact JSON of a tool_use's input, a tool_result's content, the whole block of any kind but
 // text and thinking. Its own field JSON is 0.
 func (b *Block) JSON() jsonl.Metrics {
-	return jsonl.Metrics{UTF16: int(b.jsonUTF16), Bytes: int(b.jsonBytes)}
+	return jsonl.Metrics{UTF16: b.length(ofJSON), Bytes: b.length(jsonBytes)}
 }
 
 // Parts are those of a tool_result with array content.
@@ -127,22 +160,18 @@ func (b *Block) Parts() []jsonl.Part {
 }
 
 // Signature is the length of a thinking block's signature, bytes; 0 of a tool_use.
-func (b *Block) Signature() int {
-	if b.Kind == jsonl.KindToolUse {
-		return 0
-	}
-	return int(b.signature)
-}
+func (b *Block) Signature() int { return b.length(ofSignature) }
 
 // Span is the block's own JSON value in the file.
-func (b *Block) Span() jsonl.Span { return jsonl.Span{Off: b.off, Len: int(b.length)} }
+func (b *Block) Span() jsonl.Span { return jsonl.Span{Off: b.off, Len: b.length(ofSpan)} }
 
 // Value is the JSON value that Text or JSON measures: text, thinking, data, content, input, or the block itself.
 func (b *Block) Value() jsonl.Span {
-	if b.valueLen < 0 {
+	n := b.length(ofValue)
+	if n == 0 {
 		return jsonl.Span{}
 	}
-	return jsonl.Span{Off: b.off + int64(b.value), Len: int(b.valueLen)}
+	return jsonl.Span{Off: b.off + int64(b.length(toValue)), Len: n - 1}
 }
 
 // Offload is the file with the full text of a tool_result, where it was offloaded and the file exists.

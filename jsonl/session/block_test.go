@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,14 +18,34 @@ func TestBlock(t *testing.T) {
 		Parts: []jsonl.Part{{Kind: jsonl.KindText}}, Signature: 6, Span: jsonl.Span{Off: 1 << 33, Len: 70}, Value: jsonl.Span{Off: 1<<33 + 8, Len: 9},
 	}
 	text := jsonl.ContentBlock{Type: "text", Kind: jsonl.KindText}
+	const most = math.MaxUint16 // of what a block's own numbers hold
+	wide := jsonl.ContentBlock{
+		Type: "thinking", Kind: jsonl.KindThinking, Text: jsonl.Metrics{UTF16: most, Bytes: most, JSON: most}, JSON: jsonl.Metrics{UTF16: most, Bytes: most},
+		Signature: most, Span: jsonl.Span{Off: 1, Len: most}, Value: jsonl.Span{Off: 1 + most, Len: most - 1},
+	}
+	blocks := []jsonl.ContentBlock{whole, text, whole, wide}
+	for _, longer := range []func(c *jsonl.ContentBlock){
+		func(c *jsonl.ContentBlock) { c.Text.UTF16++ }, func(c *jsonl.ContentBlock) { c.Text.Bytes++ }, func(c *jsonl.ContentBlock) { c.Text.JSON++ },
+		func(c *jsonl.ContentBlock) { c.JSON.UTF16++ }, func(c *jsonl.ContentBlock) { c.JSON.Bytes++ }, func(c *jsonl.ContentBlock) { c.Signature++ },
+		func(c *jsonl.ContentBlock) { c.Span.Len++ }, func(c *jsonl.ContentBlock) { c.Value.Off++ }, func(c *jsonl.ContentBlock) { c.Value.Len++ },
+		func(c *jsonl.ContentBlock) { c.Value.Len = math.MaxInt32 - 1 },
+	} {
+		long := wide
+		longer(&long)
+		blocks = append(blocks, long, text, long)
+	}
 	b := session.NewBlock(whole)
 	b.ReadFrom(&session.Offload{Path: "a.txt"})
-	for _, want := range []jsonl.ContentBlock{whole, text, whole} {
+	for _, want := range blocks {
 		b.Change(func(c *jsonl.ContentBlock) { *c = want })
 		var got jsonl.ContentBlock
 		b.Change(func(c *jsonl.ContentBlock) { got = *c })
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("-want +got\n%s", diff)
+		}
+		b.ReadFrom(b.Offload())
+		if b.Text() != want.Text || b.Span() != want.Span || b.Value() != want.Value {
+			t.Errorf("with a file it is %v at %v, %v, want %v at %v, %v", b.Text(), b.Span(), b.Value(), want.Text, want.Span, want.Value)
 		}
 		if !b.ReadBack() || b.Offload().Path != "a.txt" {
 			t.Error("the file it was offloaded to is lost")

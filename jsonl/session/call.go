@@ -28,6 +28,7 @@ func newCall(b *jsonl.ContentBlock) *call {
 // calls finds the calls of a file by id.
 type calls struct {
 	list   []*call
+	free   []call // made together: a heap where they stand between what is not kept has gaps
 	places places
 	names  distinct[string]
 }
@@ -60,7 +61,12 @@ func (c *calls) of(b *jsonl.ContentBlock) *call {
 	}
 	slot := c.slot(b.ID)
 	if *slot == 0 {
-		c.list = append(c.list, &call{id: b.ID})
+		if len(c.free) == 0 {
+			c.free = make([]call, 64)
+		}
+		known := &c.free[0]
+		c.free, known.id = c.free[1:], b.ID
+		c.list = append(c.list, known)
 		*slot = int32(len(c.list))
 	}
 	known := c.list[*slot-1]

@@ -130,14 +130,16 @@ func (ld *loader) count(lines []int32) (groups, calls int) {
 
 // lineList is a list of lines of a conversation: a part of its order, the usual case, or one of several.
 type lineList struct {
-	from, n int32
-	several int32 // index into chain.several plus 1; 0: a part of the order
+	from int32
+	n    int32 // ofSeveral: it is chain.several[from]
 }
+
+const ofSeveral = -1
 
 // linesIn is the lines of a list. The slice is the list's own.
 func (c *chain) linesIn(l *lineList) []int32 {
-	if l.several > 0 {
-		return c.several[l.several-1]
+	if l.n == ofSeveral {
+		return c.several[l.from]
 	}
 	return c.order[l.from : l.from+l.n : l.from+l.n]
 }
@@ -145,9 +147,9 @@ func (c *chain) linesIn(l *lineList) []int32 {
 // add appends line order[k] to a list.
 func (c *chain) add(l *lineList, k int) {
 	switch {
-	case l.n == 0 && l.several == 0:
+	case l.n == 0:
 		l.from, l.n = int32(k), 1
-	case l.several == 0 && int(l.from+l.n) == k:
+	case l.n > 0 && int(l.from+l.n) == k:
 		l.n++
 	default:
 		c.addLine(l, c.order[k])
@@ -156,11 +158,11 @@ func (c *chain) add(l *lineList, k int) {
 
 // addLine appends a line to a list.
 func (c *chain) addLine(l *lineList, i int32) {
-	if l.several == 0 {
+	if l.n != ofSeveral {
 		c.several = append(c.several, c.linesIn(l))
-		l.several = int32(len(c.several))
+		l.from, l.n = int32(len(c.several))-1, ofSeveral
 	}
-	list := &c.several[l.several-1]
+	list := &c.several[l.from]
 	*list = append(*list, i)
 }
 
@@ -218,7 +220,7 @@ func (c *chain) edited(i int32) {
 	if n.kind == nodeMicro {
 		c.microcompaction(i)
 	}
-	if len(c.ld.rare(n).removed) > 0 {
+	if len(c.ld.rare(i).removed) > 0 {
 		c.snip(i)
 	}
 }
@@ -246,7 +248,7 @@ func (c *chain) earlier() {
 		return
 	}
 	n := c.ld.node(c.path[0])
-	parent := c.ld.parentID(n)
+	parent := c.ld.parentID(c.path[0])
 	if parent == "" || n.parent >= 0 && c.in(n.parent) || c.ld.removed[parent] {
 		return
 	}
@@ -290,7 +292,7 @@ func (c *chain) assistant(group int32) {
 			continue
 		}
 		blocks := c.fresh(i)
-		if len(blocks) == 0 && n.blocks.n > 0 {
+		if len(blocks) == 0 && n.blocks > 0 {
 			continue
 		}
 		n.mark(lineEmitted | lineUsed)
@@ -301,7 +303,7 @@ func (c *chain) assistant(group int32) {
 			whole.id, speech = c.ld.reply(n).id, voice{model: c.ld.reply(n).voice.model, window: c.ld.windowAt(i)}
 		}
 		c.lines, c.parts = append(c.lines, i), append(c.parts, blocks)
-		n.blocks = span{} // the message has them
+		n.blocks = 0 // the message has them
 		m.LastLine = max(m.LastLine, n.line)
 		if n.time > m.end || n.time == m.end && n.timeRest > m.endRest {
 			m.end, m.endRest = n.time, n.timeRest
@@ -337,7 +339,7 @@ func (c *chain) user(i int32) {
 		return
 	}
 	blocks := c.fresh(i)
-	if len(blocks) == 0 && n.blocks.n > 0 {
+	if len(blocks) == 0 && n.blocks > 0 {
 		return
 	}
 	n.mark(lineEmitted | lineUsed)
@@ -355,7 +357,7 @@ func (c *chain) user(i int32) {
 	}
 	m := Message{
 		Role: User, Class: n.class, Blocks: slices.Clip(blocks), Line: n.line, LastLine: n.line,
-		uuid: i, lines: 1, origin: c.origin(n.envelope, attachment, c.ld.rare(n).effort),
+		uuid: i, lines: 1, origin: c.origin(n.envelope, attachment, c.ld.rare(i).effort),
 	}
 	m.time, m.timeRest = n.time, n.timeRest
 	at := len(c.conv.Messages)
@@ -371,7 +373,7 @@ func (c *chain) user(i int32) {
 	}
 	if m.Class == ClassPrompt {
 		m.Stopped = n.is(lineStopped)
-		m.Queued = n.is(lineQueued) || n.kind == nodeAttachment || !n.is(lineBegins) && !c.turnOver && !n.is(lineSubmitted) && !c.ld.lostParent(n) && c.midRun()
+		m.Queued = n.is(lineQueued) || n.kind == nodeAttachment || !n.is(lineBegins) && !c.turnOver && !n.is(lineSubmitted) && !c.ld.lostParent(i) && c.midRun()
 	}
 	c.turnOver = false
 	n.at = int32(at + 1)

@@ -10,7 +10,7 @@ import (
 // than these, and of longer names, it is not known which call reads which.
 type files struct {
 	list []string
-	at   map[string]int32 // number, from 1; while a file is loaded
+	at   map[string]uint16 // number, from 1; while a file is loaded
 }
 
 // readTool is Claude Code's tool that reads a file.
@@ -22,24 +22,24 @@ const (
 )
 
 // number is the number of a file, 0 for one too many.
-func (f *files) number(name []byte) int32 {
+func (f *files) number(name []byte) uint16 {
 	if len(name) > mostFileName {
 		return 0
 	}
 	n, ok := f.at[string(name)]
 	if !ok && len(f.list) < mostFiles {
 		if f.at == nil {
-			f.at = map[string]int32{}
+			f.at = map[string]uint16{}
 		}
 		f.list = append(f.list, string(name))
-		n = int32(len(f.list))
+		n = uint16(len(f.list))
 		f.at[f.list[n-1]] = n
 	}
 	return n
 }
 
 // fileRead is the number of the file that a call of Read names, 0 where it is not known.
-func (ld *loader) fileRead(e *jsonl.Entry, bl *jsonl.ContentBlock) int32 {
+func (ld *loader) fileRead(e *jsonl.Entry, bl *jsonl.ContentBlock) uint16 {
 	at := bl.Value.Off - e.Offset
 	if at < 0 || at+int64(bl.Value.Len) > int64(len(e.Raw)) {
 		return 0
@@ -80,8 +80,8 @@ func plainRead(raw []byte) []byte {
 // ReadFile is the file that a call of Read names, where that is known without a look at its input; else empty. The block
 // has to be one of this conversation.
 func (conv *Conversation) ReadFile(bl *Block) string {
-	if bl.Kind != jsonl.KindToolUse || bl.signature == 0 || conv.files == nil || int(bl.signature) > len(conv.files.list) {
+	if bl.Kind != jsonl.KindToolUse || bl.file == 0 || conv.files == nil || int(bl.file) > len(conv.files.list) {
 		return ""
 	}
-	return conv.files.list[bl.signature-1]
+	return conv.files.list[bl.file-1]
 }

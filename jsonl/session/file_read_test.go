@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -114,37 +113,4 @@ func TestReadFile(t *testing.T) {
 	if got := f.Main.ReadFile(&odd); got != "" {
 		t.Errorf("a block made by hand reads %q", got)
 	}
-}
-
-// TestLoadedMemory holds that a conversation keeps what it needs, and not what it was made with.
-func TestLoadedMemory(t *testing.T) {
-	const lines = 20_000
-	var text strings.Builder
-	for i := range lines {
-		fmt.Fprintf(&text, `{"type":"user","uuid":"%08d-0000-4000-8000-000000000000","parentUuid":"%08d-0000-4000-8000-000000000000","message":{"role":"user","content":"hello"}}`+"\n", i, i-1)
-	}
-	path := filepath.Join(t.TempDir(), "s.jsonl")
-	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	live := func() int64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
-	before := live()
-	f, err := Load(path, LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	conv := f.Main
-	if a := (live() - before) / lines; a > 220 {
-		t.Errorf("%d bytes a line are kept, want 220 at most", a)
-	} else {
-		t.Log(a, "bytes a line")
-	}
-	runtime.KeepAlive(conv)
 }

@@ -12,25 +12,59 @@ import (
 // link resolves parents, children and the lines of each message. It runs after every line is read, since a parent may
 // be later in the file.
 func (ld *loader) link() {
-	for i := int32(ld.nodes.len()) - 1; i >= 0; i-- {
+	forks := 0
+	for i := range int32(ld.nodes.len()) {
 		n := ld.node(i)
-		if id := ld.rare(n).parentID; id != "" {
+		if id := ld.rare(i).parentID; id != "" {
 			if p, ok := ld.lineOf(id); ok && p != i {
 				n.parent = p
 			}
 		}
-		if n.parent >= 0 {
-			up := ld.node(n.parent)
-			n.next, up.child = up.child, i
+		if n.parent >= 0 && n.parent != i-1 {
+			forks++
 		}
 	}
+	ld.forks = make([]fork, 0, forks)
+	for i := range int32(ld.nodes.len()) {
+		if p := ld.node(i).parent; p >= 0 && p != i-1 {
+			ld.node(p).mark(lineForked)
+			ld.forks = append(ld.forks, fork{p, i})
+		}
+	}
+	slices.SortFunc(ld.forks, fork.compare)
 	ld.groupLines()
+}
+
+// fork is a line whose parent is not the line before it.
+type fork struct{ parent, line int32 }
+
+func (f fork) compare(other fork) int {
+	return cmp.Or(cmp.Compare(f.parent, other.parent), cmp.Compare(f.line, other.line))
 }
 
 // under calls yield with each line whose parent is line i, in file order.
 func (ld *loader) under(i int32) iter.Seq[int32] {
 	return func(yield func(int32) bool) {
-		for k := ld.node(i).child; k >= 0 && yield(k); k = ld.node(k).next {
+		next := i + 1
+		if int(next) == ld.nodes.len() || ld.node(next).parent != i {
+			next = -1
+		}
+		if ld.node(i).is(lineForked) {
+			at, _ := slices.BinarySearchFunc(ld.forks, fork{parent: i}, fork.compare)
+			for ; at < len(ld.forks) && ld.forks[at].parent == i; at++ {
+				if next >= 0 && next < ld.forks[at].line {
+					if !yield(next) {
+						return
+					}
+					next = -1
+				}
+				if !yield(ld.forks[at].line) {
+					return
+				}
+			}
+		}
+		if next >= 0 {
+			yield(next)
 		}
 	}
 }
@@ -38,8 +72,15 @@ func (ld *loader) under(i int32) iter.Seq[int32] {
 // resolve follows the steps from each line to the end of its walk and returns the result there. A step returns the
 // next line, -1 at the end, and the result where the walk ends at this line, as a cycle does.
 func (ld *loader) resolve(step func(i int32) (next, result int32)) []int32 {
+	return ld.resolveIn(make([]int32, ld.nodes.len()), step)
+}
+
+// resolveIn is resolve, with the results in a list of that length.
+func (ld *loader) resolveIn(results []int32, step func(i int32) (next, result int32)) []int32 {
 	const unknown = -2
-	results := slices.Repeat([]int32{unknown}, ld.nodes.len())
+	for i := range results {
+		results[i] = unknown
+	}
 	var path []int32
 	for i := range results {
 		path = path[:0]
@@ -64,7 +105,7 @@ func (ld *loader) resolve(step func(i int32) (next, result int32)) []int32 {
 // that is reached through parents without passing another message's line or a prompt. Copies of a message are another
 // group.
 func (ld *loader) groupLines() {
-	ld.above = ld.resolve(func(i int32) (next, result int32) {
+	results := ld.resolve(func(i int32) (next, result int32) {
 		switch n := ld.node(i); {
 		case n.kind == nodeAssistant:
 			return -1, i
@@ -74,7 +115,10 @@ func (ld *loader) groupLines() {
 			return n.parent, -1
 		}
 	})
-	groups := ld.resolve(func(i int32) (next, result int32) {
+	for i, above := range results {
+		ld.node(int32(i)).group = above
+	}
+	ld.resolveIn(results, func(i int32) (next, result int32) {
 		n := ld.node(i)
 		if n.kind != nodeAssistant {
 			return -1, -1
@@ -84,8 +128,10 @@ func (ld *loader) groupLines() {
 		}
 		return -1, i
 	})
-	for i, g := range groups {
-		ld.node(int32(i)).group = g
+	for i, group := range results {
+		if n := ld.node(int32(i)); n.kind == nodeAssistant {
+			n.group = group
+		}
 	}
 }
 
@@ -94,7 +140,11 @@ func (ld *loader) assistantAbove(i int32) int32 {
 	if i < 0 {
 		return i
 	}
-	return ld.above[i]
+	n := ld.node(i)
+	if n.kind == nodeAssistant {
+		return i
+	}
+	return n.group
 }
 
 // group is the lines of a message.

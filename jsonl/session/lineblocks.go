@@ -2,27 +2,28 @@ package session
 
 import "slices"
 
-// span is the place of a line's blocks: they stand in a row in a chunk of loader.made. Neither has
-// more blocks than jsonl reads of a message, 16,384.
-type span struct {
-	chunk   int32
-	from, n uint16
-}
+// A line's blocks stand in a row in a chunk of loader.made. They are no more than jsonl reads of a message, 16,384; where
+// they are more than chunkBlocks they have a chunk of their own.
+const (
+	chunkBlocks = 585 // 32 KiB, and the allocator needs 8 bytes
+	chunkBits   = 10  // of a place in a chunk of so many
+)
 
 // blocks are those of a line. They have room for those of the lines behind it.
 func (ld *loader) blocks(i int32) []Block {
-	at := ld.node(i).blocks
-	if at.n == 0 {
+	n := ld.node(i)
+	if n.blocks == 0 {
 		return nil
 	}
-	return ld.made[at.chunk][at.from : at.from+at.n]
+	chunk, from := n.chunk>>chunkBits, n.chunk&(1<<chunkBits-1)
+	return ld.made[chunk][from : from+uint32(n.blocks)]
 }
 
 // newBlocks makes the blocks of a line, nil for none. They stand right behind those of the line before where both fit, so
 // that the blocks of a message of several lines can be one slice of them (joined). The room behind them is another
 // line's: they are clipped before anything is appended.
 func (ld *loader) newBlocks(line *node, n int) []Block {
-	const few, many = 16, 455 // 32 KiB, and the allocator needs 8 bytes
+	const few = 16
 	if n == 0 {
 		return nil
 	}
@@ -30,13 +31,13 @@ func (ld *loader) newBlocks(line *node, n int) []Block {
 	if last < 0 || len(ld.made[last])+n > cap(ld.made[last]) {
 		room := few
 		if last >= 0 {
-			room = min(2*cap(ld.made[last]), many)
+			room = min(2*cap(ld.made[last]), chunkBlocks)
 		}
 		ld.made, last = append(ld.made, make([]Block, 0, max(n, room))), last+1
 	}
 	at := len(ld.made[last])
 	ld.made[last] = ld.made[last][:at+n]
-	line.blocks = span{int32(last), uint16(at), uint16(n)}
+	line.chunk, line.blocks = uint32(last<<chunkBits|at), uint16(n)
 	return ld.made[last][at:]
 }
 

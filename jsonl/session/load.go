@@ -8,6 +8,7 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
@@ -120,7 +121,8 @@ type loader struct {
 	voices    distinct[voice]
 	names     distinct[string]   // the first is empty
 	envelopes distinct[envelope] // the first is empty
-	specials  []*special         // the first is empty
+	specials  []specialLine      // in file order
+	nothing   special
 	origins   distinct[originKey]
 	from      []*origin       // of the keys
 	convs     int32           // conversations so far
@@ -128,7 +130,7 @@ type loader struct {
 	recorded  foreign.Session // what recorded it, where a line says so
 	totals    []RunTotals
 	windows   []window // of the model, where lines say so, in order
-	above     []int32  // nearest assistant line at or above a line, no prompt between; -1: none
+	forks     []fork   // by parent, then by line
 }
 
 // load reads a source; file is the path it was opened by, "" for a stream.
@@ -136,7 +138,7 @@ func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) 
 	limits := opt.Limits.Filled()
 	ns := &notes{path: path, most: int(limits.Findings), kinds: map[Code]int{}, watch: opt.Warned}
 	ld := &loader{
-		path: path, lines: Accounting{SetAside: map[Reason]int{}}, watch: opt, notes: ns, limits: limits, uuids: &uuids{}, specials: []*special{{}}, tools: newCalls(), files: &files{},
+		path: path, lines: Accounting{SetAside: map[Reason]int{}}, watch: opt, notes: ns, limits: limits, uuids: &uuids{}, tools: newCalls(), files: &files{},
 	}
 	ld.names.place("")
 	ld.envelopes.place(envelope{})
@@ -284,29 +286,6 @@ func (ld *loader) entry(e *jsonl.Entry) {
 	}
 }
 
-// titles are the fields of lines that name a session.
-type titles struct {
-	Summary     string `json:"summary"`
-	CustomTitle string `json:"customTitle"`
-	AITitle     string `json:"aiTitle"`
-	GitBranch   string `json:"gitBranch"`
-}
-
-func (ld *loader) noteTitle(e *jsonl.Entry) {
-	var t titles
-	if json.Unmarshal(e.Raw, &t) != nil {
-		return
-	}
-	switch {
-	case t.CustomTitle != "":
-		ld.title = t.CustomTitle
-	case t.AITitle != "":
-		ld.aiTitle = t.AITitle // repeated: the last one is used
-	case t.Summary != "" && ld.summary == "":
-		ld.summary = t.Summary
-	}
-}
-
 func (ld *loader) add(e *jsonl.Entry) {
 	uuid := e.UUID
 	if uuid == "" {
@@ -321,7 +300,7 @@ func (ld *loader) add(e *jsonl.Entry) {
 	}
 	n := ld.node(ld.nodes.add(node{
 		envelope: ld.envelopes.place(envelope{version: e.Version, agent: e.AgentID, sessionID: e.SessionID, cwd: e.CWD}), line: int32(e.Line),
-		parent: -1, child: -1, next: -1, group: -1,
+		parent: -1, group: -1,
 	}))
 	n.markIf(submitted, lineSubmitted)
 	n.markIf(!e.HasParent, lineRootless)
@@ -379,7 +358,7 @@ func reuse[T comparable](last **T, value T) *T {
 // addParent finds the parent of the line that is added, where it was read before. It is usually the line before.
 func (ld *loader) addParent(n *node, e *jsonl.Entry) {
 	if e.LogicalParentUUID != "" {
-		ld.own(n).logicalID = e.LogicalParentUUID
+		ld.own(n).logicalID = strings.Clone(e.LogicalParentUUID) // what is beside it in memory is not kept
 	}
 	switch e.ParentUUID {
 	case "":
@@ -389,7 +368,7 @@ func (ld *loader) addParent(n *node, e *jsonl.Entry) {
 		if p, ok := ld.lineOf(e.ParentUUID); ok && ld.node(p) != n {
 			n.parent = p
 		} else {
-			ld.own(n).parentID = e.ParentUUID
+			ld.own(n).parentID = strings.Clone(e.ParentUUID)
 		}
 	}
 }
@@ -432,7 +411,7 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 			case snipTool:
 				ld.snipCall(e, &m.Content[i])
 			case readTool:
-				blocks[i].signature = ld.fileRead(e, &m.Content[i])
+				blocks[i].file = ld.fileRead(e, &m.Content[i])
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -11,23 +12,21 @@ import (
 // node is a chained line while a file is linked. To keep it small, it has no pointers: what lines share is in the
 // loader's lists, as is what is rare.
 type node struct {
-	time     int64 // see ticks
-	blocks   span
-	envelope int32 // index into loader.envelopes
-	said     int32 // assistant lines: index into loader.replies; others: of the name
-	special  int32 // index into loader.specials
+	time     int64  // see ticks
+	envelope int32  // index into loader.envelopes
+	said     int32  // assistant lines: index into loader.replies; others: of the name
+	chunk    uint32 // place of its first block in loader.made: number of the chunk, and in chunkBits the place in it
 	line     int32
-	parent   int32 // index into nodes, -1: none, or not known yet
-	child    int32 // the first line under it, -1: none; the others are its next
-	next     int32 // the next line under the same parent, -1: none
-	group    int32 // assistant: index of the first line of its message
-	conv     int32 // number of the conversation it is part of
-	at       int32 // index of its message there, plus one; 0: none
+	parent   int32  // index into nodes, -1: none, or not known yet
+	group    int32  // assistant lines: index of the first line of its message; others: of the assistant line above (assistantAbove)
+	conv     int32  // number of the conversation it is part of
+	at       int32  // index of its message there, plus one; 0: none
+	blocks   uint16 // how many
+	marks    nodeMarks
 	timeRest uint8
 	kind     nodeKind
 	class    Class
 	opening  opening
-	marks    nodeMarks
 }
 
 // nodeMarks are what is so of a line.
@@ -45,6 +44,8 @@ const (
 	lineOnPath    // on the path from root to leaf of its conversation
 	lineEmitted   // part of a message
 	lineUsed      // part of a conversation or of its record
+	lineForked    // it is the parent of one of loader.forks
+	lineSpecial   // it is one of loader.specials
 )
 
 // is reports whether one of some marks is set.
@@ -76,6 +77,12 @@ type special struct {
 	restarted bool     // the line says that the client was started again
 }
 
+// specialLine is a line with such.
+type specialLine struct {
+	line int32
+	*special
+}
+
 func (ld *loader) node(i int32) *node { return ld.nodes.at(i) }
 
 func (ld *loader) env(n *node) *envelope { return ld.envelopes.list[n.envelope] }
@@ -87,27 +94,33 @@ func (ld *loader) reply(n *node) *reply { return ld.replies.at(n.said) }
 func (ld *loader) name(n *node) string { return *ld.names.list[n.said] }
 
 // rare is what few lines have, for reading.
-func (ld *loader) rare(n *node) *special { return ld.specials[n.special] }
+func (ld *loader) rare(i int32) *special {
+	if !ld.node(i).is(lineSpecial) {
+		return &ld.nothing
+	}
+	at, _ := slices.BinarySearchFunc(ld.specials, i, func(s specialLine, i int32) int { return cmp.Compare(s.line, i) })
+	return ld.specials[at].special
+}
 
-// own is what few lines have, for writing.
+// own is what few lines have, for writing: of the line that is added.
 func (ld *loader) own(n *node) *special {
-	if n.special == 0 {
-		n.special = int32(len(ld.specials))
-		ld.specials = append(ld.specials, &special{})
+	if !n.is(lineSpecial) {
+		n.mark(lineSpecial)
+		ld.specials = append(ld.specials, specialLine{int32(ld.nodes.len()) - 1, &special{}})
 	}
-	return ld.specials[n.special]
+	return ld.specials[len(ld.specials)-1].special
 }
 
-// parentID is the uuid of the parent, which may not be in the file.
-func (ld *loader) parentID(n *node) string {
-	if n.parent >= 0 {
-		return ld.uuids.text(n.parent)
+// parentID is the uuid of the parent of line i, which may not be in the file.
+func (ld *loader) parentID(i int32) string {
+	if p := ld.node(i).parent; p >= 0 {
+		return ld.uuids.text(p)
 	}
-	return ld.rare(n).parentID
+	return ld.rare(i).parentID
 }
 
-// lostParent reports whether the parent is not in the file.
-func (ld *loader) lostParent(n *node) bool { return n.parent < 0 && ld.rare(n).parentID != "" }
+// lostParent reports whether the parent of line i is not in the file.
+func (ld *loader) lostParent(i int32) bool { return ld.node(i).parent < 0 && ld.rare(i).parentID != "" }
 
 func (n *node) when() time.Time { return timeOf(n.time, n.timeRest) }
 

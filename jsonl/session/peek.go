@@ -224,3 +224,26 @@ func shorten(s string, n int) string {
 	}
 	return s[:n]
 }
+
+// titles are the fields of lines that name a session.
+type titles struct {
+	Summary     string `json:"summary"`
+	CustomTitle string `json:"customTitle"`
+	AITitle     string `json:"aiTitle"`
+	GitBranch   string `json:"gitBranch"`
+}
+
+func (ld *loader) noteTitle(e *jsonl.Entry) {
+	var t titles
+	if json.Unmarshal(e.Raw, &t) != nil {
+		return
+	}
+	switch {
+	case t.CustomTitle != "":
+		ld.title = t.CustomTitle
+	case t.AITitle != "":
+		ld.aiTitle = t.AITitle // repeated: the last one is used
+	case t.Summary != "" && ld.summary == "":
+		ld.summary = t.Summary
+	}
+}

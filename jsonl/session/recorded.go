@@ -9,7 +9,7 @@ func (c *chain) boundary(i int32) {
 	if len(c.conv.Messages) == 0 {
 		return // what was compacted is in no line: the summary is all the history there is
 	}
-	compact := c.ld.rare(n).compact
+	compact := c.ld.rare(i).compact
 	c.typed()
 	c.begin(Boundary{
 		UUID: c.ld.uuids.text(i), Line: int(n.line), Trigger: compact.Trigger, PreTokens: compact.PreTokens, PostTokens: compact.PostTokens,
@@ -104,7 +104,7 @@ func (c *chain) preserved(m *compactMeta) []int {
 func (c *chain) microcompaction(i int32) {
 	n := c.ld.node(i)
 	n.mark(lineUsed)
-	micro := c.ld.rare(n).micro
+	micro := c.ld.rare(i).micro
 	c.conv.Micro = append(c.conv.Micro, Microcompaction{
 		UUID: c.ld.uuids.text(i), Line: int(n.line), Trigger: micro.Trigger, PreTokens: micro.PreTokens, TokensSaved: micro.TokensSaved,
 		ToolIDs: micro.ToolIDs, Attachments: micro.Attachments, Time: n.when(), Version: c.ld.env(n).version, Before: len(c.conv.Messages),

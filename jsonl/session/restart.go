@@ -38,7 +38,7 @@ type restarts struct {
 // between them and no response came.
 func (c *chain) restart(i int32) {
 	n := c.ld.node(i)
-	sign := c.sign(n)
+	sign := c.sign(i)
 	if c.ld.env(n).version != "" && n.kind != nodeOther {
 		c.version = c.ld.env(n).version
 	}
@@ -73,16 +73,16 @@ func (conv *Conversation) RestartedBefore(n int) bool {
 	return i < len(list) && list[i].Request == n
 }
 
-// sign is what a line says of a restart; "": nothing.
-func (c *chain) sign(n *node) RestartSign {
-	switch {
+// sign is what line i says of a restart; "": nothing.
+func (c *chain) sign(i int32) RestartSign {
+	switch n := c.ld.node(i); {
 	case !c.restarts.responded: // nothing was sent yet
 		return ""
-	case c.ld.rare(n).restarted:
+	case c.ld.rare(i).restarted:
 		return SignTorn
 	case !c.ld.ownFormat(): // the other signs are Claude Code's
 		return ""
-	case c.ld.rare(n).resumed:
+	case c.ld.rare(i).resumed:
 		return SignHook
 	case n.kind == nodeAssistant && c.ld.reply(n).voice.model == synthetic && n.opening == opensNoResponse:
 		return SignNoResponse

@@ -42,7 +42,7 @@ func (ld *loader) removal(n *node, e *jsonl.Entry) {
 		ld.metadata(e, "snipMetadata", e.SnipMetadata, &m)
 	}
 	removed = append(removed, m.RemovedUUIDs...)
-	if compact := ld.rare(n).compact; compact != nil {
+	if compact := ld.rare(int32(ld.nodes.len()) - 1).compact; compact != nil {
 		removed = append(removed, compact.RemovedUUIDs...)
 	}
 	if len(removed) == 0 {
@@ -66,10 +66,10 @@ func (c *chain) restore() {
 	g := grafts{chain: c, anchor: map[int32]int32{}, lines: map[int32][]int32{}, passed: map[int32]bool{}}
 	for _, i := range c.order {
 		n := c.ld.node(i)
-		if len(c.ld.rare(n).removed) == 0 || !c.onPath(i) && (n.parent < 0 || !c.onPath(n.parent)) {
+		if len(c.ld.rare(i).removed) == 0 || !c.onPath(i) && (n.parent < 0 || !c.onPath(n.parent)) {
 			continue
 		}
-		for _, u := range c.ld.rare(n).removed {
+		for _, u := range c.ld.rare(i).removed {
 			if k, ok := c.ld.lineOf(u); ok && k < i && c.in(k) && !c.belongs(k) {
 				g.add(k)
 			}
@@ -142,7 +142,7 @@ func (c *chain) snip(i int32) {
 	n := c.ld.node(i)
 	n.mark(lineUsed)
 	c.conv.Snips = append(c.conv.Snips, RecordedSnip{
-		UUID: c.ld.uuids.text(i), Line: int(n.line), Call: -1, Removed: c.ld.rare(n).removed, Time: n.when(), Version: c.ld.env(n).version, Before: len(c.conv.Messages),
+		UUID: c.ld.uuids.text(i), Line: int(n.line), Call: -1, Removed: c.ld.rare(i).removed, Time: n.when(), Version: c.ld.env(n).version, Before: len(c.conv.Messages),
 	})
 }
 

@@ -9,8 +9,8 @@ type UUID struct {
 
 // NewUUID returns the uuid of a text.
 func NewUUID(text string) UUID {
-	if id := parseUUID(text); !id.other {
-		return ShortUUID(id.bytes)
+	if id := parseUUID(text); !id.other() {
+		return ShortUUID(id)
 	}
 	return UUID{text: text}
 }
@@ -25,7 +25,8 @@ func (u UUID) String() string {
 	if !u.short {
 		return u.text
 	}
-	return (&uuid{bytes: u.bytes}).String()
+	id := uuid(u.bytes)
+	return id.String()
 }
 
 // MarshalText implements encoding.TextMarshaler.
@@ -42,8 +43,8 @@ func (m *Message) FirstUUID() UUID {
 	if m.origin == nil {
 		return UUID{}
 	}
-	if id := m.origin.uuids.list.at(m.uuid); !id.other {
-		return ShortUUID(id.bytes)
+	if id := m.origin.uuids.list.at(m.uuid); !id.other() {
+		return ShortUUID(*id)
 	}
 	return UUID{text: m.UUID()}
 }

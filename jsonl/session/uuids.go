@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"hash/maphash"
+	"math"
 	"strings"
 )
 
@@ -14,33 +15,42 @@ type uuids struct {
 }
 
 // uuid is a uuid in less than half of its memory: its 16 bytes, where it is written as most are, in 32 lower-case digits
-// and four hyphens; of any other text its place in uuids.texts.
-type uuid struct {
-	bytes [16]byte
-	other bool
+// and four hyphens. Of any other text, and of a uuid that begins as these do, it is noUUID and the place in uuids.texts.
+type uuid [16]byte
+
+// noUUID is how the uuid of another text begins.
+const noUUID = math.MaxUint64
+
+// otherText is the uuid of another text, whose place is to come.
+func otherText() (id uuid) {
+	binary.LittleEndian.PutUint64(id[:], noUUID)
+	return id
 }
+
+// other reports whether it is that of another text.
+func (id *uuid) other() bool { return binary.LittleEndian.Uint64(id[:]) == noUUID }
 
 const uuidLen = 36
 
-// hyphens are the places in uuid.bytes before which a hyphen is written.
+// hyphens are the places in a uuid before which a hyphen is written.
 const hyphens = 1<<4 | 1<<6 | 1<<8 | 1<<10
 
 // parseUUID reads a uuid. Another text has no bytes. No branch depends on a digit: a processor would guess half of
 // those wrong.
 func parseUUID(s string) (id uuid) {
 	if len(s) != uuidLen || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
-		return uuid{other: true}
+		return otherText()
 	}
 	k, all := 0, byte(isDigit)
-	for i := range id.bytes {
+	for i := range id {
 		k += hyphens >> i & 1
 		high, low := digits[s[k]], digits[s[k+1]]
 		all &= high & low
-		id.bytes[i] = high<<4 | low&^isDigit
+		id[i] = high<<4 | low&^isDigit
 		k += 2
 	}
 	if all == 0 {
-		return uuid{other: true}
+		return otherText()
 	}
 	return id
 }
@@ -56,12 +66,12 @@ var digits = [256]byte{
 func (id *uuid) String() string {
 	var s [uuidLen]byte
 	k := 0
-	for i := range id.bytes {
+	for i := range id {
 		if hyphens>>i&1 != 0 {
 			s[k] = '-'
 			k++
 		}
-		hex.Encode(s[k:k+2], id.bytes[i:i+1])
+		hex.Encode(s[k:k+2], id[i:i+1])
 		k += 2
 	}
 	return string(s[:])
@@ -72,8 +82,8 @@ func (u *uuids) add(s string) int32 { return u.keep(parseUUID(s), s) }
 
 // keep is add of a uuid that was read of a text.
 func (u *uuids) keep(id uuid, text string) int32 {
-	if id.other {
-		binary.LittleEndian.PutUint32(id.bytes[:], uint32(u.texts.add(strings.Clone(text))))
+	if id.other() {
+		binary.LittleEndian.PutUint32(id[8:], uint32(u.texts.add(strings.Clone(text))))
 	}
 	return u.list.add(id)
 }
@@ -81,7 +91,7 @@ func (u *uuids) keep(id uuid, text string) int32 {
 // text is the uuid at a place.
 func (u *uuids) text(i int32) string {
 	id := u.list.at(i)
-	if id.other {
+	if id.other() {
 		return u.other(id)
 	}
 	return id.String()
@@ -95,11 +105,14 @@ func (u *uuids) is(i int32, text string) bool {
 
 // same reports whether a uuid of the list is another, which may be another text.
 func (u *uuids) same(id, want *uuid, text string) bool {
-	return id.other == want.other && (want.other && u.other(id) == text || !want.other && id.bytes == want.bytes)
+	if want.other() {
+		return id.other() && u.other(id) == text
+	}
+	return *id == *want
 }
 
 func (u *uuids) other(id *uuid) string {
-	return *u.texts.at(int32(binary.LittleEndian.Uint32(id.bytes[:])))
+	return *u.texts.at(int32(binary.LittleEndian.Uint32(id[8:])))
 }
 
 // lineIndex finds lines by uuid.
@@ -110,10 +123,10 @@ func newLineIndex(lines int) lineIndex { return lineIndex{newPlaces(lines)} }
 // slot is the slot of a uuid, or the free one where it belongs. text is that of another form.
 func (x *lineIndex) slot(all *uuids, id *uuid, text string) *int32 {
 	var at uint64
-	if id.other {
+	if id.other() {
 		at = x.text(text)
 	} else {
-		at = maphash.Bytes(x.seed, id.bytes[:])
+		at = maphash.Bytes(x.seed, id[:])
 	}
 	return x.places.slot(at, func(i int32) bool { return all.same(all.list.at(i), id, text) })
 }
@@ -124,7 +137,7 @@ func (x *lineIndex) add(all *uuids, text string) bool {
 		*x = newLineIndex(2 * n)
 		for i := range int32(n) {
 			id, text := all.list.at(i), ""
-			if id.other {
+			if id.other() {
 				text = all.other(id)
 			}
 			*x.slot(all, id, text) = i + 1
@@ -185,7 +198,7 @@ func (c *chain) linesOf(m *Message) (lines []int32) {
 		i := m.uuid + k
 		if int(i) >= c.ld.nodes.len() { // a copy
 			id, text := all.list.at(i), ""
-			if id.other {
+			if id.other() {
 				text = all.other(id)
 			}
 			i = *c.ld.byUUID.slot(all, id, text) - 1

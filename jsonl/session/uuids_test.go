@@ -43,7 +43,7 @@ func TestUUIDs(t *testing.T) {
 		"0123456-789ab-cdef-0123-456789abcdef", "01234567-89ab-cdef-0123-456789abcdeg", "01234567-89ab-cdef-0123-456789abcde:",
 		"01234567-89ab-cdef-0123-456789abcde-", "01234567089ab-cdef-0123-456789abcdef", "01234567-89ab0cdef-0123-456789abcdef",
 		"01234567-89ab-cdef00123-456789abcdef", "01234567-89ab-cdef-01230456789abcdef", "ffffffff-ffff-ffff-ffff-ffffffffffff",
-		"00000000-0000-0000-0000-000000000000", "{1234567-89ab-cdef-0123-456789abcde}", "漢字4567-89ab-cdef-0123-456789ab",
+		"00000000-0000-0000-0000-000000000000", "{1234567-89ab-cdef-0123-456789abcde}", "ffffffff-ffff-ffff-0000-000000000000", "ffffffff-ffff-ffff-0100-000000000000", "ffffffff-ffff-fffe-0100-000000000000", "漢字4567-89ab-cdef-0123-456789ab",
 	}
 	var all uuids
 	for _, s := range texts {

@@ -161,27 +161,27 @@ func (c *chain) up(i int32, linear bool) int32 {
 		return -1
 	}
 	if n.kind == nodeBoundary || n.kind == nodeSnip && n.parent < 0 {
-		if p, ok := c.ld.lineOf(c.ld.rare(n).logicalID); ok && c.in(p) && p != i {
+		if p, ok := c.ld.lineOf(c.ld.rare(i).logicalID); ok && c.in(p) && p != i {
 			return p
 		}
 	}
 	if n.parent >= 0 && c.in(n.parent) {
 		return n.parent
 	}
-	if c.ld.rare(n).cleared {
+	if c.ld.rare(i).cleared {
 		return -1
 	}
 	p := c.before(i)
 	switch {
 	case n.kind == nodeBoundary:
-		if p >= 0 && c.ld.rare(n).logicalID != "" {
-			c.ld.warn(CodeLostLogical, int(n.line), "the last message before the compaction, %s, is not in the file and may be lost: treated as following line %d", c.ld.rare(n).logicalID, c.ld.node(p).line)
+		if p >= 0 && c.ld.rare(i).logicalID != "" {
+			c.ld.warn(CodeLostLogical, int(n.line), "the last message before the compaction, %s, is not in the file and may be lost: treated as following line %d", c.ld.rare(i).logicalID, c.ld.node(p).line)
 		}
 	case n.class == ClassSummary && n.kind == nodeUser: // the 1.0.x form: a summary without a boundary
-	case n.parent < 0 && c.ld.uuids.is(i, c.ld.rare(n).parentID):
+	case n.parent < 0 && c.ld.uuids.is(i, c.ld.rare(i).parentID):
 		c.cycle(i, p)
-	case c.ld.parentID(n) != "":
-		if id := c.ld.parentID(n); p >= 0 && !c.ld.removed[id] {
+	case c.ld.parentID(i) != "":
+		if id := c.ld.parentID(i); p >= 0 && !c.ld.removed[id] {
 			c.ld.warn(CodeLostParent, int(n.line), "the parent %s is not in the file: treated as following line %d", id, c.ld.node(p).line)
 		}
 	case n.is(lineRootless): // a line of a format without parents
