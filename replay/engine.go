@@ -118,19 +118,21 @@ func (e *engine) run() error {
 // leave gives the memory of the view, which nobody may use any more, to the next replay of a shared record.
 func (e *engine) leave() {
 	if e.r.shared {
-		e.r.spare.Store(&spare{e.view.Leave(e.checks.view), e.cache.sim.Leave()})
+		e.r.spare.Store(&spare{e.view.Leave(e.checks.view), e.cache.sim.Leave(), true})
 	}
 }
 
-// spareMemory is that of a replay that is over, or new.
-func (r *Record) spareMemory() (*view.Spare, cache.Sim) {
-	if !r.shared {
-		return new(view.Spare), cache.Sim{}
+// spareMemory is that of a replay that is over, or of the recorded view. Of a shared record it is made in its full size.
+func (r *Record) spareMemory() spare {
+	left := r.spare.Swap(nil)
+	if left == nil {
+		left = &spare{view: new(view.Spare)}
 	}
-	if left := r.spare.Swap(nil); left != nil {
-		return left.view, left.sim
+	if r.shared && !left.full {
+		left.view.Fill(r.Conv)
+		left.sim, left.full = cache.NewSim(len(r.Conv.Requests)+firstPlace), true
 	}
-	return view.NewSpare(r.Conv), cache.NewSim(len(r.Conv.Requests) + firstPlace)
+	return *left
 }
 
 // close ends the programs of the policy.
@@ -149,7 +151,7 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 	return r.prepareIn(pol, opt, false)
 }
 
-// prepareIn is prepare, where used of a shared record in the memory of a replay that is over: see leave.
+// prepareIn is prepare, where used in the memory of a shared record that [engine.leave] gives back.
 func (r *Record) prepareIn(pol *policy.Policy, opt Options, used bool) (*engine, error) {
 	r, err := r.under(opt)
 	if err != nil {
@@ -199,8 +201,9 @@ func (r *Record) prepareIn(pol *policy.Policy, opt Options, used bool) (*engine,
 	e.requests.grow(len(r.Conv.Requests) + len(r.Conv.Boundaries) + len(r.Conv.Requests)/16)
 	e.weight = make([]int, 0, len(r.Conv.Requests))
 	e.spare = new(view.Spare)
-	if used {
-		e.spare, e.cache.sim = r.spareMemory()
+	if used || !r.shared {
+		left := r.spareMemory()
+		e.spare, e.cache.sim = left.view, left.sim
 	}
 	e.view = e.spare.New(r.Conv, e.report, client)
 	e.view.Limit(r.mostEdits)

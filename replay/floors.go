@@ -27,16 +27,15 @@ func (r *Record) kind(model string) cache.CacheKind {
 // from a later request.
 func (r *Record) floors() steady[int] {
 	r.kindOf = map[string]cache.CacheKind{}
-	list := make([]int, len(r.Conv.Requests))
 	first, rested, before := 0, 0, 0
 	var end time.Time
 	clock := headLearner{conv: r.Conv}
-	for k := range list {
+	return steadyOf(len(r.Conv.Requests), func(k int) (floor int) {
 		msg := &r.Conv.Messages[r.Conv.Requests[k].Message]
 		kind := r.kind(msg.Model())
 		r.kindOf[msg.Model()] = kind
 		if kind.Mode != cache.Auto {
-			continue
+			return 0
 		}
 		read, sent := 0, 0
 		if msg.HasUsage {
@@ -47,27 +46,27 @@ func (r *Record) floors() steady[int] {
 		end = msg.End()
 		if k == 0 {
 			if !r.Conv.BeginsMidway() {
-				list[k] = read
+				floor = read
 			}
 			if read <= r.overhead[0] {
 				first = read
 			}
 			before = sent
-			continue
+			return floor
 		}
 		usual, known := kind.Floors[r.Conv.Product]
 		if !known {
 			usual = first
 		}
-		if list[k] = usual; pause && rested > 0 {
-			list[k] = rested
+		if floor = usual; pause && rested > 0 {
+			floor = rested
 		}
 		if pause && read < before/2 {
 			rested = read
 		}
 		before = sent
-	}
-	return steadyOf(list)
+		return floor
+	})
 }
 
 // floor is that of request k (0-based), whose head is given. Of a record whose provider caches what is marked, the part

@@ -25,15 +25,14 @@ func (r *Record) heads() steady[cache.Head] {
 	for k, kind := range r.settings {
 		l.rebuilt[k] = l.rebuilt[k] || kind != cache.ToolsChanged
 	}
-	list := make([]cache.Head, len(l.conv.Requests))
-	for k := range list {
+	return steadyOf(len(l.conv.Requests), func(k int) cache.Head {
 		if k == 0 {
 			l.first()
 		}
-		list[k] = l.head(k)
+		head := l.head(k)
 		l.learn(k)
-	}
-	return steadyOf(list)
+		return head
+	})
 }
 
 // headLearner is what some requests of a conversation have shown of its head.

@@ -60,7 +60,7 @@ type Record struct {
 	shared    bool                  // for several replays
 	mostEdits int                   // of a replay
 	most      atomic.Int64          // of a shared record: the most edits of a replay, of the record before the first one
-	spare     atomic.Pointer[spare] // of a shared record: the memory of a replay that is over; nil: none
+	spare     atomic.Pointer[spare] // memory for a replay; nil: none
 
 	factors    map[string]tokens.Factor // by recorded model: of the target's tokenizer; nil: the record is as recorded
 	converting sync.Mutex
@@ -79,13 +79,15 @@ func (r *Record) Share() {
 	}
 }
 
-// spare is the memory of a replay for the next one of the record, which then makes less garbage.
+// spare is the memory of a replay, or of the recorded view, for the next replay of the record, which then makes less
+// garbage.
 type spare struct {
 	view *view.Spare
 	sim  cache.Sim
+	full bool // it was made in its full size
 }
 
-// Release frees what a shared record keeps only for another replay. One that follows costs more, and is the same.
+// Release frees what a record keeps only for another replay. One that follows costs more, and is the same.
 func (r *Record) Release() {
 	r.spare.Store(nil)
 	r.converting.Lock()
@@ -232,6 +234,7 @@ func (r *Record) follow() error {
 		}
 	}
 	r.acts.Store(&acts)
+	r.spare.Store(&spare{view: t.view.Leave(nil)})
 	r.head, r.tail = r.heads(), r.tails()
 	r.floor = r.floors()
 	r.uses = sync.OnceValues(func() (*regret.Index, error) {

@@ -10,9 +10,10 @@ type steady[T comparable] struct {
 	values []T
 }
 
-func steadyOf[T comparable](list []T) (s steady[T]) {
-	for _, v := range list {
-		s.add(v)
+// steadyOf is the list of n values. The value of each place is asked for once, in order.
+func steadyOf[T comparable](n int, value func(k int) T) (s steady[T]) {
+	for k := range n {
+		s.add(value(k))
 	}
 	return s
 }

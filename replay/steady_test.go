@@ -14,7 +14,7 @@ func TestSteady(t *testing.T) {
 				list[k] = list[k-1]
 			}
 		}
-		s := steadyOf(list)
+		s := steadyOf(len(list), func(k int) int { return list[k] })
 		for k, want := range list {
 			if got := s.at(k); got != want {
 				t.Fatalf("request %d has %d, want %d of %v", k, got, want, list)

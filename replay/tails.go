@@ -20,22 +20,20 @@ const longestPlain = 16
 
 // tails are those of a conversation's requests. What is not known before a request is taken as none.
 func (r *Record) tails() steady[tail] {
-	list := make([]tail, len(r.Conv.Requests))
 	var plain [2]plainInput // without and with something that the user typed
 	sent := 0
 	var known tail
-	for k := range list {
+	return steadyOf(len(r.Conv.Requests), func(k int) tail {
 		q := r.Conv.Requests[k].Message
 		prompt, result := asks(r.Conv, k)
 		kind := min(prompt+1, 1)
-		at := &list[k]
-		*at = known
+		at := known
 		at.plain = plain[kind].known
 		ended := turnEnded(r.Conv, k)
 		at.asked = result || known.asked && ended
 		msg := &r.Conv.Messages[q]
 		if !msg.HasUsage {
-			continue
+			return at
 		}
 		u := r.usage(msg)
 		if ended && u.CacheRead*2 > sent {
@@ -47,8 +45,8 @@ func (r *Record) tails() steady[tail] {
 		if attachedFrom(r.Conv, k) < q {
 			known.behind = u.Input > longestPlain
 		}
-	}
-	return steadyOf(list)
+		return at
+	})
 }
 
 // plainInput is what requests of one kind have shown of their plain input, tokens.

@@ -71,16 +71,14 @@ func (v *View) known(ids []policy.ItemID) error {
 }
 
 func (v *View) ensure(id policy.ItemID) *state {
-	s := v.stateOf(id)
-	if s != nil {
+	if s := v.stateOf(id); s != nil {
 		return s
 	}
-	s = &state{weighs: v.weight(id)}
-	if id >= 0 {
-		v.state[id] = s
-		return s
-	}
-	v.made[-id-1] = s
+	weighs := v.weight(id)
+	n := v.stateNumber(id)
+	*n = v.states.add()
+	s := v.states.at(*n)
+	s.weighs = weighs
 	return s
 }
 
@@ -103,8 +101,10 @@ func (v *View) replace(e *policy.Edit) error {
 	before, payload := v.blockTokens(t), v.payloadWeight(t.Item)
 	v.leaves(t, v.payloadBlock(t))
 	s := v.ensure(t.Item)
-	if s.blocks == nil {
-		s.blocks = make([]*policy.Content, v.Blocks(t.Item))
+	if n := v.Blocks(t.Item); s.blocks == nil && n == 1 {
+		s.blocks = s.one[:]
+	} else if s.blocks == nil {
+		s.blocks = make([]*policy.Content, n)
 	}
 	s.blocks[t.Block] = e.New
 	v.unsum(t.Item)
@@ -143,11 +143,11 @@ func (v *View) tag(e *policy.Edit) error {
 	}
 	s := v.ensure(e.Target.Item)
 	before, after := s.weighs, s.weighs
-	if s.tag != nil {
-		after.sub(v.content(s.tag))
+	if last := v.Tag(e.Target.Item); last != nil {
+		after.sub(v.content(last))
 	}
 	after.add(v.content(e.New))
-	s.tag, s.weighs = e.New, after
+	s.own().tag, s.weighs = e.New, after
 	v.unsum(e.Target.Item)
 	v.touch(policy.Target{Item: e.Target.Item, Block: max(v.Blocks(e.Target.Item)-1, 0)})
 	v.tokens.add(after)
@@ -212,7 +212,7 @@ func (v *View) newSynthetic(s *policy.Synthetic) policy.ItemID {
 	s.ID = policy.ItemID(-len(v.synth) - 1)
 	v.synth = append(v.synth, *s)
 	v.synthAt = append(v.synthAt, -1)
-	v.made = append(v.made, nil)
+	v.made = append(v.made, 0)
 	var w weights
 	for i := range s.Contents {
 		w.add(v.content(&s.Contents[i]))

@@ -10,7 +10,7 @@ import (
 type Spare struct {
 	items, spare []item
 	pos          []int32
-	state        []*state
+	state        []int32
 	arrived      []policy.ItemID
 	results      []policy.Result
 	sums         []sum
@@ -37,8 +37,9 @@ func (v *View) Leave(c *Checker) *Spare {
 	return m
 }
 
-// NewSpare is memory for views that hold the whole of a conversation: the lists of its messages and blocks do not grow.
-func NewSpare(conv *session.Conversation) *Spare {
+// Fill makes the memory enough for a view that holds the whole of a conversation, and for its checker: the lists of its
+// messages and blocks do not grow.
+func (m *Spare) Fill(conv *session.Conversation) {
 	n, calls, results, thinking := len(conv.Messages), 0, 0, 0
 	for i := range conv.Messages {
 		blocks := conv.Messages[i].Blocks
@@ -53,18 +54,24 @@ func NewSpare(conv *session.Conversation) *Spare {
 			}
 		}
 	}
-	m := &Spare{
-		results: make([]policy.Result, 0, results),
-		fed:     make([]checked, 0, n), calls: make([]toolCall, 0, calls), answers: make([]int32, 0, results), thinking: make([]checkedThinking, 0, thinking),
-	}
+	m.results = room(m.results, results)
+	m.fed, m.calls, m.answers, m.thinking = room(m.fed, n), room(m.calls, calls), room(m.answers, results), room(m.thinking, thinking)
 	m.hold(n)
-	return m
+}
+
+// room is an empty list with room for n, in the memory of one where that is enough.
+func room[T any](list []T, n int) []T {
+	if cap(list) < n {
+		return make([]T, 0, n)
+	}
+	return list
 }
 
 // hold makes room for so many messages, unless there is some.
 func (m *Spare) hold(n int) {
 	if cap(m.pos) < n {
-		m.pos, m.state, m.items, m.arrived = make([]int32, n), make([]*state, n), make([]item, 0, n), make([]policy.ItemID, 0, n)
+		summaries := n/64 + 4 // more than most policies make
+		m.pos, m.state, m.items, m.arrived = make([]int32, n), make([]int32, n), make([]item, 0, n), make([]policy.ItemID, 0, n+summaries)
 	}
 }
 
@@ -82,7 +89,7 @@ func (m *Spare) New(conv *session.Conversation, report, client policy.Weigher) *
 	for i := range v.pos {
 		v.pos[i] = -1
 	}
-	m.items, m.spare, m.pos, m.state, m.arrived, m.results, m.sums = nil, nil, nil, nil, nil, nil, nil
+	*m = Spare{fed: m.fed, calls: m.calls, answers: m.answers, thinking: m.thinking}
 	return v
 }
 

@@ -24,9 +24,10 @@ type View struct {
 	synth       []policy.Synthetic // synth[i] has ItemID -(i+1)
 	synthAt     []int32            // index into items, -1
 	synthWeighs []weights          // as made, without edits
-	state       []*state           // by message index: what edits did to it, nil for nothing
-	made        []*state           // the same of synthetic ones, as synthAt
-	arrived     []policy.ItemID    // every item that ever joined, in the order it did
+	states      states
+	state       []int32         // by message index: the number in states of what edits did to it, 0 for nothing
+	made        []int32         // the same of synthetic ones, as synthAt
+	arrived     []policy.ItemID // every item that ever joined, in the order it did
 	results     []policy.Result
 	edits       policy.EditList
 	most        int // edits that may be made; 0: any number
@@ -62,21 +63,70 @@ func (w *weights) sub(o weights) { w[0], w[1] = w[0]-o[0], w[1]-o[1] }
 
 // stateOf is what edits did to an item, nil for nothing.
 func (v *View) stateOf(id policy.ItemID) *state {
-	if id >= 0 {
-		return v.state[id]
+	if n := *v.stateNumber(id); n > 0 {
+		return v.states.at(n)
 	}
-	return v.made[-id-1]
+	return nil
+}
+
+func (v *View) stateNumber(id policy.ItemID) *int32 {
+	if id >= 0 {
+		return &v.state[id]
+	}
+	return &v.made[-id-1]
 }
 
 // asRecorded reports whether an item is a recorded message that no edit changed.
-func (v *View) asRecorded(id policy.ItemID) bool { return id >= 0 && v.state[id] == nil }
+func (v *View) asRecorded(id policy.ItemID) bool { return id >= 0 && v.state[id] == 0 }
 
 // state is what edits did to one item's blocks.
 type state struct {
-	blocks  []*policy.Content // model view replacements, by block; nil where there is none at all
-	payload [][]layer         // by block: what payload-only edits left of it, one layer a stage; nil where there is none at all
+	blocks []*policy.Content  // model view replacements, by block; nil where there is none at all
+	one    [1]*policy.Content // blocks of an item with one block
+	seldom *seldomEdited      // nil: none of it
+	weighs weights            // of the item in the model view
+}
+
+// states are those of a view, numbered from 1. They are freed together: made many at once they leave no gaps between
+// what is kept.
+type states struct {
+	made [][]state
+	n    int32
+}
+
+const manyStates = 18 // 1 KiB with the allocator's 8 bytes
+
+func (s *states) at(n int32) *state { return &s.made[(n-1)/manyStates][(n-1)%manyStates] }
+
+// add returns the number of a new state.
+func (s *states) add() int32 {
+	if int(s.n) == manyStates*len(s.made) {
+		s.made = append(s.made, make([]state, manyStates))
+	}
+	s.n++
+	return s.n
+}
+
+// seldomEdited is what edits did to few items.
+type seldomEdited struct {
+	payload [][]layer // by block: what payload-only edits left of it, one layer a stage; nil where there is none at all
 	tag     *policy.Content
-	weighs  weights // of the item in the model view
+}
+
+// payload is that of [seldomEdited].
+func (s *state) payload() [][]layer {
+	if s.seldom == nil {
+		return nil
+	}
+	return s.seldom.payload
+}
+
+// own is what edits did to few items, for writing.
+func (s *state) own() *seldomEdited {
+	if s.seldom == nil {
+		s.seldom = &seldomEdited{}
+	}
+	return s.seldom
 }
 
 // New returns an empty view of conv. The report's figures are by report; client is the counter of the client's own
@@ -315,8 +365,8 @@ func (v *View) Replacement(t policy.Target) *policy.Content {
 
 // Tag is the text an edit appended to a message, or nil.
 func (v *View) Tag(id policy.ItemID) *policy.Content {
-	if s := v.stateOf(id); s != nil {
-		return s.tag
+	if s := v.stateOf(id); s != nil && s.seldom != nil {
+		return s.seldom.tag
 	}
 	return nil
 }

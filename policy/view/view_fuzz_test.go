@@ -368,7 +368,7 @@ func fuzzView(t *testing.T, seed uint64, data []byte) {
 	conv := c.conversation()
 	spare := new(Spare)
 	if c.n(2) == 0 {
-		spare = NewSpare(conv)
+		spare.Fill(conv)
 	}
 	for range 2 {
 		v := spare.New(conv, byLength{conv}, thrice{byLength{conv}})
