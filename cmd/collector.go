@@ -7,51 +7,71 @@ import (
 	"runtime/metrics"
 )
 
-// The collector runs once the heap is larger than heapFloor and has grown by gcGrowth since its last run. So most
-// sessions are never collected, and a long one needs little more memory than it holds. GOGC and GOMEMLIMIT override it.
+// The collector runs once the heap is larger than heapFloor and has grown by a part of what was live after its last run. So
+// most sessions are never collected, and a long one needs little more memory than it holds. A command that makes garbage
+// for long is given more room after many runs, in which most of its time would go. GOGC and GOMEMLIMIT override it.
 const (
-	gcGrowth  = 8        // percent
 	heapFloor = 64 << 20 // bytes
+	gcGrowth  = 8        // percent
+	manyRuns  = 40       // runs of the collector, after which it is gcRoom
+	gcRoom    = 25       // percent
 )
 
 // PaceCollector sets when the garbage collector of this process runs, for as long as it lives, and that a long session's
 // free memory goes back to the system before more is taken.
 //
 // At the start little is live, and to read how much is slow: it is taken as nothing.
-func PaceCollector() { paceFor(0, 0) }
+func PaceCollector() { paceFor(heapSize{}) }
+
+// heapSize is what the heap holds after a run of the collector.
+type heapSize struct {
+	live  uint64 // bytes
+	other uint64 // that the process has beside objects of the heap and free memory, bytes
+	runs  uint64 // of the collector so far
+}
 
 // pace sets when the collector runs next, after one of its runs: it is called by a cleanup, which passes a value.
 func pace(int) {
-	const live, total, released, free, objects = 0, 1, 2, 3, 4
+	const live, runs, total, released, free, objects = 0, 1, 2, 3, 4, 5
 	m := []metrics.Sample{
-		live: {Name: "/gc/heap/live:bytes"}, total: {Name: "/memory/classes/total:bytes"}, released: {Name: "/memory/classes/heap/released:bytes"},
+		live: {Name: "/gc/heap/live:bytes"}, runs: {Name: "/gc/cycles/total:gc-cycles"},
+		total: {Name: "/memory/classes/total:bytes"}, released: {Name: "/memory/classes/heap/released:bytes"},
 		free: {Name: "/memory/classes/heap/free:bytes"}, objects: {Name: "/memory/classes/heap/objects:bytes"},
 	}
 	metrics.Read(m)
-	paceFor(m[live].Value.Uint64(), m[total].Value.Uint64()-m[released].Value.Uint64()-m[free].Value.Uint64()-m[objects].Value.Uint64())
+	of := func(i int) uint64 { return m[i].Value.Uint64() }
+	paceFor(heapSize{of(live), of(total) - of(released) - of(free) - of(objects), of(runs)})
 }
 
-// paceFor sets it for so many live bytes, and so many that are no objects of the heap and not free.
-func paceFor(live, other uint64) {
-	debug.SetGCPercent(percent(live))
-	debug.SetMemoryLimit(most(live, other))
+// paceFor sets it for a heap.
+func paceFor(h heapSize) {
+	debug.SetGCPercent(h.percent())
+	debug.SetMemoryLimit(h.limit())
 	runtime.AddCleanup(new([16]byte), pace, 0)
 }
 
-// percent is the growth, of so many live bytes, at which the collector runs.
-func percent(live uint64) int {
-	const most = 100 * heapFloor / (4 << 20) // the runtime scales its own floor, 4 MiB, by it
-	if live >= heapFloor {
-		return gcGrowth
+// growth is by how much a heap above the floor may grow, percent.
+func (h heapSize) growth() uint64 {
+	if h.runs > manyRuns {
+		return gcRoom
 	}
-	return int(min(max(100*(heapFloor-live)/max(live, 1), gcGrowth), most))
+	return gcGrowth
 }
 
-// most is how much memory the process may hold, bytes, until the collector has run again. The runtime leaves 3 % of it
+// percent is the growth at which the collector runs.
+func (h heapSize) percent() int {
+	const most = 100 * heapFloor / (4 << 20) // the runtime scales its own floor, 4 MiB, by it
+	if h.live >= heapFloor {
+		return int(h.growth())
+	}
+	return int(min(max(100*(heapFloor-h.live)/max(h.live, 1), h.growth()), most))
+}
+
+// limit is how much memory the process may hold, bytes, until the collector has run again. The runtime leaves 3 % of it
 // unused.
-func most(live, other uint64) int64 {
-	if live < heapFloor/2 {
+func (h heapSize) limit() int64 {
+	if h.live < heapFloor/2 {
 		return math.MaxInt64
 	}
-	return int64((max(heapFloor, live+live*gcGrowth/100) + other) * 100 / 97)
+	return int64((max(heapFloor, h.live+h.live*h.growth()/100) + h.other) * 100 / 97)
 }
