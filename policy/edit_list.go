@@ -53,6 +53,13 @@ func NewEditList(edits ...Edit) (l EditList) {
 // Grow makes room for n more edits.
 func (l *EditList) Grow(n int) { l.edits = slices.Grow(l.edits, n) }
 
+// Clear empties the list, and keeps its memory. What was made of it by From and To may not be used any more.
+func (l *EditList) Clear() {
+	clear(l.edits)
+	clear(l.shared)
+	l.edits, l.shared = l.edits[:0], l.shared[:0]
+}
+
 // Add appends an edit. What it refers to is shared with the list, and its Detail must not change any more.
 func (l *EditList) Add(e *Edit) {
 	if n := len(l.shared); n == 0 || !l.shared[n-1].by(e) {

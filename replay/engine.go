@@ -117,9 +117,14 @@ func (e *engine) run() error {
 
 // leave gives the memory of the view, which nobody may use any more, to the next replay of a shared record.
 func (e *engine) leave() {
-	if e.r.shared {
-		e.r.spare.Store(&spare{e.view.Leave(e.checks.view), e.cache.sim.Leave(), true})
+	if !e.r.shared {
+		return
 	}
+	leave := e.view.LeaveAll
+	if e.opt.Regret || e.tracer != nil { // they keep edits
+		leave = e.view.Leave
+	}
+	e.r.spare.Store(&spare{leave(e.checks.view), e.cache.sim.Leave(), true})
 }
 
 // spareMemory is that of a replay that is over, or of the recorded view. Of a shared record it is made in its full size.
@@ -130,7 +135,8 @@ func (r *Record) spareMemory() spare {
 	}
 	if r.shared && !left.full {
 		left.view.Fill(r.Conv)
-		left.sim, left.full = cache.NewSim(len(r.Conv.Requests)+firstPlace), true
+		requests := len(r.Conv.Requests) + len(r.Conv.Requests)/64 // a request has two places where nothing is compacted
+		left.sim, left.full = cache.NewSim(2*requests+firstPlace+16), true
 	}
 	return *left
 }

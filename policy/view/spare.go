@@ -15,6 +15,13 @@ type Spare struct {
 	results      []policy.Result
 	sums         []sum
 
+	edits       policy.EditList // this and the following lists hold what edits made
+	synth       []policy.Synthetic
+	synthAt     []int32
+	made        []int32
+	synthWeighs []weights
+	states      states
+
 	fed      []checked
 	calls    []toolCall
 	answers  []int32
@@ -34,6 +41,18 @@ func (v *View) Leave(c *Checker) *Spare {
 		*c = Checker{}
 	}
 	*v = View{edits: v.edits}
+	return m
+}
+
+// LeaveAll is Leave, with the memory of the edits, which may not be used any more either.
+func (v *View) LeaveAll(c *Checker) *Spare {
+	edits, synth, synthAt, made, synthWeighs, states := v.edits, v.synth, v.synthAt, v.made, v.synthWeighs, v.states
+	m := v.Leave(c)
+	*v = View{}
+	edits.Clear()
+	clear(synth)
+	states.clear()
+	m.edits, m.synth, m.synthAt, m.made, m.synthWeighs, m.states = edits, synth[:0], synthAt[:0], made[:0], synthWeighs[:0], states
 	return m
 }
 
@@ -82,6 +101,7 @@ func (m *Spare) New(conv *session.Conversation, report, client policy.Weigher) *
 	v := &View{
 		conv: conv, weigh: [2]policy.Weigher{report}, items: m.items, spare: m.spare, arrived: m.arrived,
 		pos: m.pos[:n], state: m.state[:n], results: m.results, sums: m.sums, summed: summed,
+		edits: m.edits, synth: m.synth, synthAt: m.synthAt, made: m.made, synthWeighs: m.synthWeighs, states: m.states,
 	}
 	if client != nil && client != report {
 		v.weigh[1], v.client = client, 1

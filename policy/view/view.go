@@ -113,6 +113,14 @@ type seldomEdited struct {
 	tag     *policy.Content
 }
 
+// clear makes all states unused.
+func (s *states) clear() {
+	for _, made := range s.made {
+		clear(made)
+	}
+	s.n = 0
+}
+
 // payload is that of [seldomEdited].
 func (s *state) payload() [][]layer {
 	if s.seldom == nil {

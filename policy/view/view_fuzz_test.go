@@ -370,10 +370,17 @@ func fuzzView(t *testing.T, seed uint64, data []byte) {
 	if c.n(2) == 0 {
 		spare.Fill(conv)
 	}
-	for range 2 {
+	for range 3 {
 		v := spare.New(conv, byLength{conv}, thrice{byLength{conv}})
-		followed(t, c, v)
+		if followed(t, c, v); c.n(3) > 0 {
+			spare = v.LeaveAll(nil)
+			continue
+		}
+		edits := v.Edits().Slice()
 		spare = v.Leave(nil)
+		if diff := cmp.Diff(edits, v.Edits().Slice(), cmp.AllowUnexported(policy.Edit{})); diff != "" {
+			t.Fatalf("edits of a view that was left, -before +after\n%s", diff)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -37,8 +38,8 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 	}
 	k.Parts = make([]*KeptPart, len(policies))
 	var first *replay.Timeline
-	var ofFirst []mainSize
-	var each []*replay.Timeline // those that Each gets: of the others only their figures stay
+	var ofFirst, sizes, room []mainSize // room: for those of the others
+	var each []*replay.Timeline         // those that Each gets: of the others only their figures stay
 	for i, pol := range policies {
 		if i > 0 && c.Known != nil { // the others are held against the first
 			if k.Parts[i] = c.Known(i); k.Parts[i] != nil {
@@ -53,9 +54,12 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 		if err := tl.CheckValid(); err != nil {
 			return k, fmt.Errorf("the replay contradicts itself: %w: please report it with the session", err)
 		}
-		sizes := mainSizes(tl)
 		if first == nil {
-			first, ofFirst = tl, sizes
+			first, ofFirst = tl, mainSizes(tl)
+			sizes = ofFirst
+		} else {
+			sizes = appendMainSizes(slices.Grow(room[:0], tl.Requests.Len()), tl)
+			room = sizes
 		}
 		if c.Each != nil {
 			each = append(each, tl)

@@ -9,7 +9,10 @@ const SeriesPoints = 160
 type mainSize struct{ payload, model int }
 
 func mainSizes(t *replay.Timeline) []mainSize {
-	list := make([]mainSize, 0, t.Requests.Len())
+	return appendMainSizes(make([]mainSize, 0, t.Requests.Len()), t)
+}
+
+func appendMainSizes(list []mainSize, t *replay.Timeline) []mainSize {
 	for payload, model := range t.Requests.MainSizes() {
 		list = append(list, mainSize{payload, model})
 	}
