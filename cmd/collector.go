@@ -8,20 +8,20 @@ import (
 )
 
 // The collector runs once the heap is larger than heapFloor and has grown by a part of what was live after its last run. So
-// most sessions are never collected, and a long one needs little more memory than it holds. A command that makes garbage
-// for long is given more room after many runs, in which most of its time would go. GOGC and GOMEMLIMIT override it.
+// most sessions are never collected, and a long one needs little more memory than it holds. A larger heap, which takes
+// longer to collect, may grow by a larger part, and so may that of a process that has collected often.
 const (
 	heapFloor = 64 << 20 // bytes
-	gcGrowth  = 8        // percent
-	manyRuns  = 40       // runs of the collector, after which it is gcRoom
-	gcRoom    = 25       // percent
+	gcGrowth  = 8        // percent, of a heap of heapFloor, and in proportion of a larger one
+	gcRoom    = 25       // percent at most, and after manyRuns
+	manyRuns  = 24
 )
 
 // PaceCollector sets when the garbage collector of this process runs, for as long as it lives, and that a long session's
-// free memory goes back to the system before more is taken.
+// free memory goes back to the system before more is taken. A memory limit that is set already (GOMEMLIMIT) stays.
 //
 // At the start little is live, and to read how much is slow: it is taken as nothing.
-func PaceCollector() { paceFor(heapSize{}) }
+func PaceCollector() { paceFor(heapSize{}, debug.SetMemoryLimit(-1) == math.MaxInt64) }
 
 // heapSize is what the heap holds after a run of the collector.
 type heapSize struct {
@@ -30,8 +30,8 @@ type heapSize struct {
 	runs  uint64 // of the collector so far
 }
 
-// pace sets when the collector runs next, after one of its runs: it is called by a cleanup, which passes a value.
-func pace(int) {
+// pace sets when the collector runs next, after one of its runs: it is called by a cleanup.
+func pace(limited bool) {
 	const live, runs, total, released, free, objects = 0, 1, 2, 3, 4, 5
 	m := []metrics.Sample{
 		live: {Name: "/gc/heap/live:bytes"}, runs: {Name: "/gc/cycles/total:gc-cycles"},
@@ -40,14 +40,17 @@ func pace(int) {
 	}
 	metrics.Read(m)
 	of := func(i int) uint64 { return m[i].Value.Uint64() }
-	paceFor(heapSize{of(live), of(total) - of(released) - of(free) - of(objects), of(runs)})
+	paceFor(heapSize{of(live), of(total) - of(released) - of(free) - of(objects), of(runs)}, limited)
 }
 
-// paceFor sets it for a heap.
-func paceFor(h heapSize) {
+// paceFor sets it for a heap. A cleanup may be late, and what was set is then that of the heap before: the collector runs
+// once more.
+func paceFor(h heapSize, limited bool) {
 	debug.SetGCPercent(h.percent())
-	debug.SetMemoryLimit(h.limit())
-	runtime.AddCleanup(new([16]byte), pace, 0)
+	if limited {
+		debug.SetMemoryLimit(h.limit())
+	}
+	runtime.AddCleanup(new([16]byte), pace, limited)
 }
 
 // growth is by how much a heap above the floor may grow, percent.
@@ -55,7 +58,7 @@ func (h heapSize) growth() uint64 {
 	if h.runs > manyRuns {
 		return gcRoom
 	}
-	return gcGrowth
+	return min(max(gcGrowth*h.live/heapFloor, gcGrowth), gcRoom)
 }
 
 // percent is the growth at which the collector runs.

@@ -2,6 +2,10 @@ package cmd
 
 import (
 	"math"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
 	"testing"
 )
 
@@ -10,7 +14,7 @@ func TestPercent(t *testing.T) {
 		live, runs uint64
 		want       int
 	}{
-		{0, 0, 1600}, {4 << 20, 1, 1500}, {32 << 20, 9, 100}, {heapFloor - 1, 9, gcGrowth}, {heapFloor, manyRuns, gcGrowth}, {1 << 30, 0, gcGrowth},
+		{0, 0, 1600}, {4 << 20, 1, 1500}, {32 << 20, 9, 100}, {heapFloor - 1, 9, gcGrowth}, {heapFloor, manyRuns, gcGrowth}, {2 * heapFloor, 0, 2 * gcGrowth}, {1 << 30, 0, gcRoom},
 		{4 << 20, manyRuns + 1, 1500}, {heapFloor - 1, manyRuns + 1, gcRoom}, {1 << 30, manyRuns + 1, gcRoom},
 	} {
 		if got := (heapSize{live: tt.live, runs: tt.runs}).percent(); got != tt.want {
@@ -28,7 +32,7 @@ func TestMemoryLimit(t *testing.T) {
 		{heapSize{0, 1 << 20, 0}, 0}, {heapSize{floor/2 - 1, 1 << 20, 0}, 0},
 		{heapSize{floor / 2, 0, 0}, floor * 100 / 97},
 		{heapSize{floor / 2, 5 << 20, 0}, (floor + 5<<20) * 100 / 97},
-		{heapSize{10 * floor, 5 << 20, manyRuns}, (10*floor + 10*floor*gcGrowth/100 + 5<<20) * 100 / 97},
+		{heapSize{2 * floor, 5 << 20, manyRuns}, (2*floor + 2*floor*2*gcGrowth/100 + 5<<20) * 100 / 97},
 		{heapSize{10 * floor, 5 << 20, manyRuns + 1}, (10*floor + 10*floor*gcRoom/100 + 5<<20) * 100 / 97},
 	} {
 		if tt.want == 0 {
@@ -41,4 +45,43 @@ func TestMemoryLimit(t *testing.T) {
 			t.Errorf("%+v: the collector would run before the heap has grown to %d", tt.heap, goal)
 		}
 	}
+}
+
+// TestPaceCollector lets a process of its own fill its heap. The collector is to run again and again, but not all the time,
+// and memory that is set from outside is to stay.
+func TestPaceCollector(t *testing.T) {
+	const env = "CTXKIT_TEST_PACE"
+	if os.Getenv(env) == "" {
+		for _, limit := range []string{"", "100GiB"} {
+			child := exec.Command(os.Args[0], "-test.run=^TestPaceCollector$")
+			child.Env = append(os.Environ(), env+"=1", "GOGC=", "GOMEMLIMIT="+limit)
+			if out, err := child.CombinedOutput(); err != nil {
+				t.Errorf("with the limit %q: %v\n%s", limit, err, out)
+			}
+		}
+		return
+	}
+	PaceCollector()
+	type node struct {
+		next *node
+		_    [56]byte
+	}
+	const size = 150 << 20
+	var all *node
+	for range size / 64 {
+		all = &node{next: all}
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	if m.NumGC < 3 || m.NumGC > 60 {
+		t.Errorf("the collector ran %d times over %d bytes", m.NumGC, size)
+	}
+	if held := m.HeapSys - m.HeapReleased; held > size*3/2 {
+		t.Errorf("%d bytes are held for %d", held, size)
+	}
+	own := os.Getenv("GOMEMLIMIT") == ""
+	if limit := debug.SetMemoryLimit(-1); own != (limit < 4*size) {
+		t.Errorf("the limit is %d bytes", limit)
+	}
+	runtime.KeepAlive(all)
 }

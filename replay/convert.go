@@ -50,6 +50,7 @@ func (r *Record) under(opt Options) (*Record, error) {
 	to := r.bare()
 	to.model, to.factors = target, factors
 	to.Cal = r.Cal.Converted(to.factorOf(), factors[r.Conv.Model])
+	to.spare.Store(r.spare.Swap(nil)) // it is the one that is replayed
 	if err := to.follow(); err != nil {
 		return nil, err
 	}

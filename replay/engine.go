@@ -115,16 +115,12 @@ func (e *engine) run() error {
 	return nil
 }
 
-// leave gives the memory of the view, which nobody may use any more, to the next replay of a shared record.
+// leave gives the memory of the view and of its edits, which nobody may use any more, to the next replay of a shared
+// record.
 func (e *engine) leave() {
-	if !e.r.shared {
-		return
+	if e.r.shared {
+		e.r.spare.Store(&spare{e.view.LeaveAll(e.checks.view), e.cache.sim.Leave(), true})
 	}
-	leave := e.view.LeaveAll
-	if e.opt.Regret || e.tracer != nil { // they keep edits
-		leave = e.view.Leave
-	}
-	e.r.spare.Store(&spare{leave(e.checks.view), e.cache.sim.Leave(), true})
 }
 
 // spareMemory is that of a replay that is over, or of the recorded view. Of a shared record it is made in its full size.
@@ -157,7 +153,8 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 	return r.prepareIn(pol, opt, false)
 }
 
-// prepareIn is prepare, where used in the memory of a shared record that [engine.leave] gives back.
+// prepareIn is prepare, in memory that is the record's. That of a shared record is taken only with used: [engine.leave]
+// has to give it back.
 func (r *Record) prepareIn(pol *policy.Policy, opt Options, used bool) (*engine, error) {
 	r, err := r.under(opt)
 	if err != nil {

@@ -211,8 +211,12 @@ func (r *Record) follow() error {
 	n := len(r.Conv.Requests)
 	r.thinking, r.hour = nil, asksForHour(r.Conv)
 	r.context, r.weight, r.overhead = make([]int, 0, n), make([]int, 0, n), make([]int, 0, n)
+	memory := r.spare.Swap(nil)
+	if memory == nil {
+		memory = &spare{view: new(view.Spare)}
+	}
 	t := &recordTrack{
-		r: r, view: view.New(r.Conv, r.Cal, nil), pending: -1, drops: r.Cal.Drops, folded: map[int]policy.ItemID{}, inferred: map[policy.Target]bool{},
+		r: r, view: memory.view.New(r.Conv, r.Cal, nil), pending: -1, drops: r.Cal.Drops, folded: map[int]policy.ItemID{}, inferred: map[policy.Target]bool{},
 		thinking: leftOut{thinking: tokens.NewThinking(r.Conv, r.Counted)},
 	}
 	t.view.Limit(r.mostEdits)

@@ -29,7 +29,8 @@ type Options struct {
 	Families  []policy.Family  // of Run: what is known of clients and models; nil: those that are built in
 	Trace     *trace.Room      // makes Timeline.Trace; nil: none
 
-	// Observe, if set, is called at each main request with the view that is sent. The view is valid during the call.
+	// Observe, if set, is called at each main request with the view that is sent. The view, its edits and the messages that
+	// they made are valid during the call.
 	Observe func(n int, v *view.View)
 
 	// Send, if set, is called with each request in the order of Timeline.Requests. The request, and what it

@@ -15,6 +15,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/trace"
 )
 
 // A shared record's replays are those of one that is not, whatever was replayed on it before, and by however many at
@@ -43,17 +44,24 @@ func compareShared(t *testing.T, conv *session.Conversation) {
 	shared.Share()
 	type run struct {
 		policy *policy.Policy
-		window int
+		opt    replay.Options
 	}
 	var runs []run
 	for _, name := range presetNames(t) {
 		for _, window := range []int{0, 20_000} {
-			runs = append(runs, run{named(t, name), window})
+			opt := replay.Options{Window: window, Regret: len(runs)%3 == 0}
+			if len(runs)%5 == 4 {
+				opt.Model = "gpt-5"
+			}
+			if len(runs)%4 == 3 {
+				opt.Trace = &trace.Room{}
+			}
+			runs = append(runs, run{named(t, name), opt})
 		}
 	}
 	want := make([]string, len(runs))
 	for i, r := range runs {
-		if want[i], err = told(plain, r.policy, r.window); err != nil {
+		if want[i], err = told(plain, r.policy, r.opt); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -61,13 +69,16 @@ func compareShared(t *testing.T, conv *session.Conversation) {
 	for range 2 {
 		all.Go(func() {
 			for i, r := range runs {
-				got, err := told(shared, r.policy, r.window)
+				got, err := told(shared, r.policy, r.opt)
 				if err != nil {
 					t.Error(err)
 					return
 				}
+				if i%7 == 6 {
+					shared.Release()
+				}
 				if got != want[i] {
-					t.Errorf("%s, policy %s, window %d: shared differs:\n%s", conv.Path, r.policy.Name, r.window, cmp.Diff(strings.Split(want[i], ","), strings.Split(got, ",")))
+					t.Errorf("%s, policy %s, window %d: shared differs:\n%s", conv.Path, r.policy.Name, r.opt.Window, cmp.Diff(strings.Split(want[i], ","), strings.Split(got, ",")))
 				}
 			}
 		})
@@ -76,10 +87,10 @@ func compareShared(t *testing.T, conv *session.Conversation) {
 }
 
 // told is a replay's timeline and every text its policy put in.
-func told(rec *replay.Record, pol *policy.Policy, window int) (string, error) {
+func told(rec *replay.Record, pol *policy.Policy, opt replay.Options) (string, error) {
 	var b strings.Builder
 	edits := 0
-	tl, err := rec.Replay(pol, replay.Options{Window: window, Regret: true, Observe: func(n int, v *view.View) {
+	opt.Observe = func(n int, v *view.View) {
 		for _, e := range v.Edits().From(edits).All() {
 			for _, s := range slices.Concat(e.Insert, e.Tail) {
 				for _, c := range s.Contents {
@@ -88,7 +99,8 @@ func told(rec *replay.Record, pol *policy.Policy, window int) (string, error) {
 			}
 		}
 		edits = v.Edits().Len()
-	}})
+	}
+	tl, err := rec.Replay(pol, opt)
 	if err != nil {
 		return "", err
 	}

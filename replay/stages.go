@@ -201,7 +201,7 @@ func (e *engine) targets(ev *Event, ed *policy.Edit) {
 	switch ed.Kind {
 	case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindCacheEdit, policy.KindServerClear,
 		policy.KindServerKeep, policy.KindTag, policy.KindWrap:
-		t := EventTarget{Message: e.uuid(ed.Target.Item)}
+		t := EventTarget{Message: e.itemUUID(ed.Target.Item)}
 		result := false
 		if ed.Target.Block != policy.WholeItem {
 			if raw := e.view.Raw(ed.Target); raw != nil {
@@ -218,17 +218,20 @@ func (e *engine) targets(ev *Event, ed *policy.Edit) {
 			ev.Messages += len(ed.Items)
 		}
 		for _, id := range ed.Items {
-			ev.Targets = append(ev.Targets, EventTarget{Message: e.uuid(id)})
+			ev.Targets = append(ev.Targets, EventTarget{Message: e.itemUUID(id)})
 		}
 	}
 }
 
-// uuid is an item's name in output: the recorded uuid, or a name for a message that the policy made.
-func (e *engine) uuid(id policy.ItemID) string {
+// uuid is itemUUID as text.
+func (e *engine) uuid(id policy.ItemID) string { return e.itemUUID(id).String() }
+
+// itemUUID is an item's name in output: the recorded uuid, or a name for a message that the policy made.
+func (e *engine) itemUUID(id policy.ItemID) session.UUID {
 	if id >= 0 {
-		return e.conv.Messages[id].UUID()
+		return e.conv.Messages[id].FirstUUID()
 	}
-	return "synthetic-" + strconv.Itoa(int(-id))
+	return session.NewUUID("synthetic-" + strconv.Itoa(int(-id)))
 }
 
 // call adds the request of an edit's own model call, and sets the call's tokens where they are 0.

@@ -158,8 +158,8 @@ type Segment struct {
 
 // EventTarget is what an event changed.
 type EventTarget struct {
-	Message string `json:"message"`
-	ToolUse string `json:"tool_use_id,omitempty"`
+	Message session.UUID `json:"message"`
+	ToolUse string       `json:"tool_use_id,omitempty"`
 }
 
 // RecordedEvent is where and how the client recorded an event.

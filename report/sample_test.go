@@ -53,7 +53,7 @@ func sample(n int) *replay.Timeline {
 			cut := model / 4
 			r.Events = append(r.Events, event(k, replay.Event{
 				Stage: "opencode_prune", Kind: policy.KindClear, Reason: "results older than two turns and beyond 40,000 protected tokens",
-				Before: cut + 60, After: 60, Results: 17, Targets: []replay.EventTarget{{Message: "m", ToolUse: "toolu_1"}},
+				Before: cut + 60, After: 60, Results: 17, Targets: []replay.EventTarget{{Message: session.NewUUID("m"), ToolUse: "toolu_1"}},
 			}))
 			model -= cut
 		case n * 3 / 4:
@@ -150,7 +150,7 @@ func hostile() *replay.Timeline {
 	one := 1
 	tl.Events.Add(&replay.Event{
 		N: tl.Events.Len(), Request: &one, Stage: evil, Kind: policy.KindTruncate, Reason: evil, Trigger: evil,
-		Detail: map[string]int{evil: 1}, Targets: []replay.EventTarget{{Message: evil, ToolUse: evil}},
+		Detail: map[string]int{evil: 1}, Targets: []replay.EventTarget{{Message: session.NewUUID(evil), ToolUse: evil}},
 		Recorded: &replay.RecordedEvent{File: evil, Line: 1, Trigger: evil},
 	})
 	rows[0].Events = append(rows[0].Events, tl.Events.Len()-1)

@@ -48,7 +48,8 @@ const (
 )
 
 // NewBlock is a block without its place. It keeps the parts. A tool_result has no name, and a tool_use no signature. The
-// value lies within the span. Longer lengths than 2 GiB less two bytes become that.
+// value lies within the span. Lengths of 2 GiB and more become one byte less than that, a
+// value's two.
 func NewBlock(b jsonl.ContentBlock) (made Block) {
 	made.fill(&b)
 	made.call = newCall(&b)
@@ -65,7 +66,7 @@ func (b *Block) fill(from *jsonl.ContentBlock) {
 		ofJSON: bounded(from.JSON.UTF16), jsonBytes: bounded(from.JSON.Bytes),
 	}
 	if from.Value != (jsonl.Span{}) {
-		all[toValue], all[ofValue] = bounded(int(from.Value.Off-from.Span.Off)), bounded(from.Value.Len)+1
+		all[toValue], all[ofValue] = bounded(int(from.Value.Off-from.Span.Off)), bounded(min(from.Value.Len, math.MaxInt32-1))+1
 	}
 	if from.Kind != jsonl.KindToolUse {
 		all[ofSignature] = bounded(from.Signature)
@@ -114,7 +115,7 @@ func (b *Block) ReadFrom(file *Offload) {
 	b.more = made
 }
 
-func bounded(n int) int32 { return int32(min(n, math.MaxInt32-1)) }
+func bounded(n int) int32 { return int32(min(n, math.MaxInt32)) }
 
 // ID is the id of a tool_use; of a tool_result the tool_use_id it answers.
 func (b *Block) ID() string {

@@ -43,12 +43,31 @@ func TestBlock(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("-want +got\n%s", diff)
 		}
-		b.ReadFrom(b.Offload())
-		if b.Text() != want.Text || b.Span() != want.Span || b.Value() != want.Value {
-			t.Errorf("with a file it is %v at %v, %v, want %v at %v, %v", b.Text(), b.Span(), b.Value(), want.Text, want.Span, want.Value)
-		}
 		if !b.ReadBack() || b.Offload().Path != "a.txt" {
 			t.Error("the file it was offloaded to is lost")
+		}
+	}
+	// A length beyond the numbers is the largest of them.
+	huge := session.NewBlock(jsonl.ContentBlock{
+		Text: jsonl.Metrics{UTF16: math.MaxInt32 + 1, Bytes: 1 << 40, JSON: math.MaxInt32}, JSON: jsonl.Metrics{UTF16: 1 << 40, Bytes: math.MaxInt32},
+		Signature: 1 << 40, Span: jsonl.Span{Len: 1 << 40}, Value: jsonl.Span{Off: 1 << 40, Len: 1 << 40},
+	})
+	for _, got := range []int{
+		huge.Text().UTF16, huge.Text().Bytes, huge.Text().JSON, huge.JSON().UTF16, huge.JSON().Bytes, huge.Signature(), huge.Span().Len,
+		int(huge.Value().Off), huge.Value().Len + 1,
+	} {
+		if got != math.MaxInt32 {
+			t.Errorf("a length is %d, want %d", got, math.MaxInt32)
+		}
+	}
+	// A file does not change the rest.
+	for _, want := range blocks {
+		b := session.NewBlock(want)
+		b.ReadFrom(&session.Offload{Path: "a.txt"})
+		var got jsonl.ContentBlock
+		b.Change(func(c *jsonl.ContentBlock) { got = *c })
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("with a file, -want +got\n%s", diff)
 		}
 	}
 	// Without a file nothing of the rare fields may stay.

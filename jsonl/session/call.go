@@ -2,6 +2,7 @@ package session
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 )
@@ -28,7 +29,7 @@ func newCall(b *jsonl.ContentBlock) *call {
 // calls finds the calls of a file by id.
 type calls struct {
 	list   []*call
-	free   []call // made together: a heap where they stand between what is not kept has gaps
+	free   []call // made at once: between values that are soon freed they would keep the memory of these
 	places places
 	names  distinct[string]
 }
@@ -62,10 +63,13 @@ func (c *calls) of(b *jsonl.ContentBlock) *call {
 	slot := c.slot(b.ID)
 	if *slot == 0 {
 		if len(c.free) == 0 {
-			c.free = make([]call, 64)
+			c.free = make([]call, min(len(c.list)+1, 64))
 		}
 		known := &c.free[0]
 		c.free, known.id = c.free[1:], b.ID
+		if b.Kind == jsonl.KindToolResult {
+			known.id = strings.Clone(b.ID) // what is beside it in memory is not kept
+		}
 		c.list = append(c.list, known)
 		*slot = int32(len(c.list))
 	}

@@ -26,27 +26,39 @@ func live() int64 {
 // for these few, and does not keep what was beside it.
 func TestKeptMemory(t *testing.T) {
 	const lines = 20_000
-	line := func(i int, more string) string {
-		return fmt.Sprintf(`{"type":"user","uuid":"%08d-0000-4000-8000-000000000000","parentUuid":"%08d-0000-4000-8000-000000000000"%s,"message":{"role":"user","content":"hello"}}`+"\n", i, i-1, more)
+	const id = "%08d-0000-4000-8000-000000000000"
+	line := func(i int, parent, content, more string) string {
+		return fmt.Sprintf(`{"type":"user","uuid":"`+id+`","parentUuid":"%s"%s,"message":{"role":"user","content":%s}}`+"\n", i, parent, more, content)
+	}
+	before := func(i int) string { return fmt.Sprintf(id, i-1) }
+	plain := func(i int) string { return line(i, before(i), `"hello"`, "") }
+	some := func(line func(i int) string) func(i int) string {
+		return func(i int) string {
+			if i%20 > 0 {
+				return plain(i)
+			}
+			return line(i)
+		}
 	}
 	for _, tt := range []struct {
 		name    string
-		more    func(i int) string
+		line    func(i int) string
 		reading int64 // bytes a line at the end of reading
 		kept    int64 // and of the conversation
 	}{
-		{"plain lines", func(int) string { return "" }, 160, 180},
-		{"every twentieth names another parent", func(i int) string {
-			if i%20 > 0 {
-				return ""
-			}
-			return fmt.Sprintf(`,"logicalParentUuid":"%08d-0000-4000-9000-000000000000"`, i)
-		}, 170, 180},
+		{"plain lines", plain, 155, 170},
+		{"some name another parent", some(func(i int) string {
+			return line(i, before(i), `"hello"`, fmt.Sprintf(`,"logicalParentUuid":"%08d-0000-4000-9000-000000000000"`, i))
+		}), 165, 170},
+		{"of some the parent is not there", some(func(i int) string { return line(i, fmt.Sprintf("lost-%030d", i), `"hello"`, "") }), 165, 180},
+		{"some have results whose call is not there", some(func(i int) string {
+			return line(i, before(i), fmt.Sprintf(`[{"type":"tool_result","tool_use_id":"toolu_%024d","content":"x"}]`, i), "")
+		}), 165, 180},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var text strings.Builder
 			for i := range lines {
-				text.WriteString(line(i, tt.more(i)))
+				text.WriteString(tt.line(i))
 			}
 			path := filepath.Join(t.TempDir(), "s.jsonl")
 			if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
@@ -69,6 +81,9 @@ func TestKeptMemory(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer f.Close()
+			if read != lines {
+				t.Errorf("%d lines are read, want %d", read, lines)
+			}
 			conv := f.Main
 			f.Main = nil
 			check("afterwards", live()-before, tt.kept)
@@ -77,16 +92,59 @@ func TestKeptMemory(t *testing.T) {
 	}
 }
 
-// TestUnder: the lines under a line are those that name it, in file order, wherever in the file it is.
+// TestLineBlocks: the blocks of a line are its own, however many it and the lines around it have.
+func TestLineBlocks(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 3))
+	for range 20 {
+		ld, counts := &loader{}, []int(nil)
+		for i := range int32(300) {
+			n := [...]int{0, 1, 2, chunkBlocks - 1, chunkBlocks, chunkBlocks + 1, 1 << chunkBits, 16_384}[r.IntN(8)]
+			if r.IntN(4) > 0 {
+				n = r.IntN(100)
+			}
+			counts = append(counts, n)
+			blocks := ld.newBlocks(ld.node(ld.nodes.add(node{})), n)
+			for b := range blocks {
+				blocks[b].Line, blocks[b].use = i+1, int32(b)
+			}
+		}
+		for i, n := range counts {
+			blocks := ld.blocks(int32(i))
+			if len(blocks) != n {
+				t.Fatalf("line %d has %d blocks, want %d", i, len(blocks), n)
+			}
+			for b := range blocks {
+				if blocks[b].Line != int32(i+1) || blocks[b].use != int32(b) {
+					t.Fatalf("block %d of line %d is block %d of line %d", b, i, blocks[b].use, blocks[b].Line-1)
+				}
+			}
+		}
+	}
+}
+
+// TestUnder: the lines under a line are those that name it, in file order, wherever in the file it is. A line under itself
+// is under none.
 func TestUnder(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
+	name := func(i int32) string { return fmt.Sprint("line ", i) }
 	for n := range 200 {
-		ld, parents := &loader{}, make([]int32, n)
-		for i := range parents {
-			if parents[i] = int32(i) - 1; r.IntN(3) == 0 {
+		ld, parents := &loader{uuids: &uuids{}, byUUID: newLineIndex(0)}, make([]int32, n)
+		for i := range int32(n) {
+			if parents[i] = i - 1; r.IntN(3) == 0 {
 				parents[i] = int32(r.IntN(n+1)) - 1
 			}
-			ld.nodes.add(node{parent: parents[i], kind: nodeProgress})
+			ld.byUUID.add(ld.uuids, name(i))
+			line := node{parent: -1, kind: nodeProgress}
+			if known := parents[i] < i; known && r.IntN(2) == 0 {
+				line.parent = parents[i]
+			}
+			at := ld.nodes.add(line)
+			if line.parent != parents[i] {
+				ld.own().parentID = name(parents[i])
+			}
+			if parents[i] == at {
+				parents[i] = -1
+			}
 		}
 		ld.link()
 		for i := range int32(n) {

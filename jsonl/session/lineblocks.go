@@ -3,10 +3,13 @@ package session
 import "slices"
 
 // A line's blocks stand in a row in a chunk of loader.made. They are no more than jsonl reads of a message, 16,384; where
-// they are more than chunkBlocks they have a chunk of their own.
+// they are more than chunkBlocks they have a chunk of their own. A file would need a thousand million blocks for more
+// chunks than a node can number.
 const (
 	chunkBlocks = 585 // 32 KiB, and the allocator needs 8 bytes
 	chunkBits   = 10  // of a place in a chunk of so many
+
+	_ uint = 1<<chunkBits - chunkBlocks
 )
 
 // blocks are those of a line. They have room for those of the lines behind it.

@@ -309,7 +309,7 @@ func (ld *loader) add(e *jsonl.Entry) {
 	ld.addParent(n, e)
 	ld.last = uuid
 	if cleared, resumed := e.ParentUUID == "" && isOutputOf(clearHook, e), isOutputOf(resumeHook, e); cleared || resumed {
-		ld.own(n).cleared, ld.own(n).resumed = cleared, resumed
+		ld.own().cleared, ld.own().resumed = cleared, resumed
 	}
 	switch e.Type {
 	case "user", "assistant":
@@ -327,15 +327,15 @@ func (ld *loader) add(e *jsonl.Entry) {
 		switch e.Subtype {
 		case "compact_boundary":
 			n.kind = nodeBoundary
-			ld.own(n).compact = &compactMeta{}
-			ld.metadata(e, "compactMetadata", e.CompactMetadata, ld.own(n).compact)
+			ld.own().compact = &compactMeta{}
+			ld.metadata(e, "compactMetadata", e.CompactMetadata, ld.own().compact)
 		case foreign.SubtypeRestart:
-			ld.own(n).restarted = true
+			ld.own().restarted = true
 		case "microcompact_boundary":
 			n.kind = nodeMicro
-			ld.own(n).micro = &microMeta{}
-			ld.metadata(e, "microcompactMetadata", e.MicrocompactMetadata, ld.own(n).micro)
-			ld.own(n).micro.ToolIDs = ld.tools.share(ld.own(n).micro.ToolIDs)
+			ld.own().micro = &microMeta{}
+			ld.metadata(e, "microcompactMetadata", e.MicrocompactMetadata, ld.own().micro)
+			ld.own().micro.ToolIDs = ld.tools.share(ld.own().micro.ToolIDs)
 		}
 		ld.removal(n, e)
 	case "progress":
@@ -358,7 +358,7 @@ func reuse[T comparable](last **T, value T) *T {
 // addParent finds the parent of the line that is added, where it was read before. It is usually the line before.
 func (ld *loader) addParent(n *node, e *jsonl.Entry) {
 	if e.LogicalParentUUID != "" {
-		ld.own(n).logicalID = strings.Clone(e.LogicalParentUUID) // what is beside it in memory is not kept
+		ld.own().logicalID = strings.Clone(e.LogicalParentUUID) // what is beside it in memory is not kept
 	}
 	switch e.ParentUUID {
 	case "":
@@ -368,7 +368,7 @@ func (ld *loader) addParent(n *node, e *jsonl.Entry) {
 		if p, ok := ld.lineOf(e.ParentUUID); ok && ld.node(p) != n {
 			n.parent = p
 		} else {
-			ld.own(n).parentID = strings.Clone(e.ParentUUID)
+			ld.own().parentID = strings.Clone(e.ParentUUID)
 		}
 	}
 }
@@ -432,7 +432,7 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	head := m.Head[:min(len(m.Head), mostHead)]
 	if n.opening = open(n.class, head); n.opening == opensOutput {
 		if effort := effortSet(head); effort != "" {
-			ld.own(n).effort = effort
+			ld.own().effort = effort
 		}
 	}
 }

@@ -93,7 +93,7 @@ func (ld *loader) reply(n *node) *reply { return ld.replies.at(n.said) }
 // name is a system line's subtype, an attachment's or an unknown type.
 func (ld *loader) name(n *node) string { return *ld.names.list[n.said] }
 
-// rare is what few lines have, for reading.
+// rare is what few lines have, of line i, for reading.
 func (ld *loader) rare(i int32) *special {
 	if !ld.node(i).is(lineSpecial) {
 		return &ld.nothing
@@ -102,11 +102,12 @@ func (ld *loader) rare(i int32) *special {
 	return ld.specials[at].special
 }
 
-// own is what few lines have, for writing: of the line that is added.
-func (ld *loader) own(n *node) *special {
-	if !n.is(lineSpecial) {
+// own is what few lines have, for writing, of the line that was added last.
+func (ld *loader) own() *special {
+	i := int32(ld.nodes.len()) - 1
+	if n := ld.node(i); !n.is(lineSpecial) {
 		n.mark(lineSpecial)
-		ld.specials = append(ld.specials, specialLine{int32(ld.nodes.len()) - 1, &special{}})
+		ld.specials = append(ld.specials, specialLine{i, &special{}})
 	}
 	return ld.specials[len(ld.specials)-1].special
 }

@@ -48,7 +48,7 @@ func (ld *loader) removal(n *node, e *jsonl.Entry) {
 	if len(removed) == 0 {
 		return
 	}
-	ld.own(n).removed = removed
+	ld.own().removed = removed
 	if n.kind == nodeSystem || n.kind == nodeBoundary && len(e.CompactMetadata) == 0 {
 		n.kind = nodeSnip
 	}

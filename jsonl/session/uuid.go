@@ -9,7 +9,7 @@ type UUID struct {
 
 // NewUUID returns the uuid of a text.
 func NewUUID(text string) UUID {
-	if id := parseUUID(text); !id.other() {
+	if id, ok := parseUUID(text); ok {
 		return ShortUUID(id)
 	}
 	return UUID{text: text}
@@ -46,5 +46,5 @@ func (m *Message) FirstUUID() UUID {
 	if id := m.origin.uuids.list.at(m.uuid); !id.other() {
 		return ShortUUID(*id)
 	}
-	return UUID{text: m.UUID()}
+	return NewUUID(m.UUID())
 }

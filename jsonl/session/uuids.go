@@ -15,14 +15,19 @@ type uuids struct {
 }
 
 // uuid is a uuid in less than half of its memory: its 16 bytes, where it is written as most are, in 32 lower-case digits
-// and four hyphens. Of any other text, and of a uuid that begins as these do, it is noUUID and the place in uuids.texts.
+// and four hyphens. Of any other text, and of a uuid that begins as noUUID does, it is noUUID, the place in uuids.texts, and
+// zeros.
 type uuid [16]byte
 
-// noUUID is how the uuid of another text begins.
-const noUUID = math.MaxUint64
+const noUUID = math.MaxUint64 // the first 8 bytes
 
-// otherText is the uuid of another text, whose place is to come.
-func otherText() (id uuid) {
+// uuidOf is the uuid of a text; of another text its place is still to come.
+func uuidOf(s string) uuid {
+	id, ok := parseUUID(s)
+	if ok && !id.other() {
+		return id
+	}
+	id = uuid{}
 	binary.LittleEndian.PutUint64(id[:], noUUID)
 	return id
 }
@@ -35,11 +40,11 @@ const uuidLen = 36
 // hyphens are the places in a uuid before which a hyphen is written.
 const hyphens = 1<<4 | 1<<6 | 1<<8 | 1<<10
 
-// parseUUID reads a uuid. Another text has no bytes. No branch depends on a digit: a processor would guess half of
-// those wrong.
-func parseUUID(s string) (id uuid) {
+// parseUUID reads a uuid; ok is false for another text. No branch depends on a digit: a processor would guess half of those
+// wrong.
+func parseUUID(s string) (id uuid, ok bool) {
 	if len(s) != uuidLen || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
-		return otherText()
+		return id, false
 	}
 	k, all := 0, byte(isDigit)
 	for i := range id {
@@ -49,10 +54,7 @@ func parseUUID(s string) (id uuid) {
 		id[i] = high<<4 | low&^isDigit
 		k += 2
 	}
-	if all == 0 {
-		return otherText()
-	}
-	return id
+	return id, all != 0
 }
 
 const isDigit = 1 << 4 // above the bits of a value
@@ -78,7 +80,7 @@ func (id *uuid) String() string {
 }
 
 // add keeps a uuid and returns its place.
-func (u *uuids) add(s string) int32 { return u.keep(parseUUID(s), s) }
+func (u *uuids) add(s string) int32 { return u.keep(uuidOf(s), s) }
 
 // keep is add of a uuid that was read of a text.
 func (u *uuids) keep(id uuid, text string) int32 {
@@ -99,7 +101,7 @@ func (u *uuids) text(i int32) string {
 
 // is reports whether the uuid at a place is a text.
 func (u *uuids) is(i int32, text string) bool {
-	id, want := u.list.at(i), parseUUID(text)
+	id, want := u.list.at(i), uuidOf(text)
 	return u.same(id, &want, text)
 }
 
@@ -143,7 +145,7 @@ func (x *lineIndex) add(all *uuids, text string) bool {
 			*x.slot(all, id, text) = i + 1
 		}
 	}
-	id := parseUUID(text)
+	id := uuidOf(text)
 	slot := x.slot(all, &id, text)
 	if *slot > 0 {
 		return false
@@ -154,7 +156,7 @@ func (x *lineIndex) add(all *uuids, text string) bool {
 
 // find is the line with a uuid.
 func (x *lineIndex) find(all *uuids, text string) (line int32, ok bool) {
-	id := parseUUID(text)
+	id := uuidOf(text)
 	line = *x.slot(all, &id, text) - 1
 	return line, line >= 0
 }

@@ -79,7 +79,11 @@ func TestCheckerFollows(t *testing.T) {
 			v := spare.New(conv, flat{conv}, nil)
 			c := spare.NewChecker(v)
 			checkFollows(t, r, v, c, calm, seed)
-			spare = v.Leave(c)
+			leave := v.Leave
+			if r.IntN(2) == 0 {
+				leave = v.LeaveAll
+			}
+			spare = leave(c)
 		}
 	}
 }

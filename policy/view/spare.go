@@ -32,8 +32,12 @@ type Spare struct {
 // edits may.
 func (v *View) Leave(c *Checker) *Spare {
 	clear(v.state)
+	items, spare := v.items[:0], v.spare[:0]
+	if cap(items) < cap(spare) { // a rebuild exchanges them
+		items, spare = spare, items
+	}
 	m := &Spare{
-		items: v.items[:0], spare: v.spare[:0], pos: v.pos, state: v.state, arrived: v.arrived[:0], results: v.results[:0], sums: v.sums[:0],
+		items: items, spare: spare, pos: v.pos, state: v.state, arrived: v.arrived[:0], results: v.results[:0], sums: v.sums[:0],
 	}
 	if c != nil {
 		k := &c.check
@@ -89,8 +93,8 @@ func room[T any](list []T, n int) []T {
 // hold makes room for so many messages, unless there is some.
 func (m *Spare) hold(n int) {
 	if cap(m.pos) < n {
-		summaries := n/64 + 4 // more than most policies make
-		m.pos, m.state, m.items, m.arrived = make([]int32, n), make([]int32, n), make([]item, 0, n), make([]policy.ItemID, 0, n+summaries)
+		made := n/64 + 4 // messages that edits make, of which few are in view at once
+		m.pos, m.state, m.items, m.arrived = make([]int32, n), make([]int32, n), make([]item, 0, n+4), make([]policy.ItemID, 0, n+made)
 	}
 }
 

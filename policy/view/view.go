@@ -87,8 +87,8 @@ type state struct {
 	weighs weights            // of the item in the model view
 }
 
-// states are those of a view, numbered from 1. They are freed together: made many at once they leave no gaps between
-// what is kept.
+// states are those of a view, numbered from 1. They are made many at once: those of a view are freed together, and memory
+// that they shared with longer-lived values could not be used for anything else then.
 type states struct {
 	made [][]state
 	n    int32

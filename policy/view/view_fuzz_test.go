@@ -367,10 +367,10 @@ func fuzzView(t *testing.T, seed uint64, data []byte) {
 	c := &choice{data, rand.New(rand.NewPCG(seed, 3))}
 	conv := c.conversation()
 	spare := new(Spare)
-	if c.n(2) == 0 {
-		spare.Fill(conv)
-	}
 	for range 3 {
+		if c.n(2) == 0 {
+			spare.Fill(conv)
+		}
 		v := spare.New(conv, byLength{conv}, thrice{byLength{conv}})
 		if followed(t, c, v); c.n(3) > 0 {
 			spare = v.LeaveAll(nil)

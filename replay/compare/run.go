@@ -38,7 +38,7 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 	}
 	k.Parts = make([]*KeptPart, len(policies))
 	var first *replay.Timeline
-	var ofFirst, sizes, room []mainSize // room: for those of the others
+	var ofFirst, sizes, room []mainSize // room: for those of the others, of which only figures stay
 	var each []*replay.Timeline         // those that Each gets: of the others only their figures stay
 	for i, pol := range policies {
 		if i > 0 && c.Known != nil { // the others are held against the first
