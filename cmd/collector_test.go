@@ -47,7 +47,7 @@ func TestMemoryLimit(t *testing.T) {
 	}
 }
 
-// TestPaceCollector lets a process of its own fill its heap. The collector is to run again and again, but not all the time,
+// TestPaceCollector fills the heap of another process. The collector is to run again and again, but not all the time,
 // and memory that is set from outside is to stay.
 func TestPaceCollector(t *testing.T) {
 	const env = "CTXKIT_TEST_PACE"

@@ -123,7 +123,7 @@ func TestLineBlocks(t *testing.T) {
 }
 
 // TestUnder: the lines under a line are those that name it, in file order, wherever in the file it is. A line under itself
-// is under none.
+// is under none. The assistant line above is the nearest on the way up that no prompt is before.
 func TestUnder(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	name := func(i int32) string { return fmt.Sprint("line ", i) }
@@ -134,7 +134,10 @@ func TestUnder(t *testing.T) {
 				parents[i] = int32(r.IntN(n+1)) - 1
 			}
 			ld.byUUID.add(ld.uuids, name(i))
-			line := node{parent: -1, kind: nodeProgress}
+			line := node{parent: -1, kind: [...]nodeKind{nodeProgress, nodeProgress, nodeAssistant, nodeUser}[r.IntN(4)], class: ClassPrompt}
+			if line.kind == nodeAssistant {
+				line.said = ld.replies.add(reply{id: fmt.Sprint(r.IntN(3))})
+			}
 			if known := parents[i] < i; known && r.IntN(2) == 0 {
 				line.parent = parents[i]
 			}
@@ -159,6 +162,18 @@ func TestUnder(t *testing.T) {
 			}
 			for range ld.under(i) {
 				break
+			}
+			above := i
+			for steps := 0; above >= 0 && ld.node(above).kind != nodeAssistant; steps++ {
+				if above = parents[above]; steps == n || above >= 0 && ld.node(above).kind == nodeUser {
+					above = -1
+				}
+			}
+			if ld.node(i).kind == nodeUser {
+				above = -1
+			}
+			if got := ld.assistantAbove(i); got != above {
+				t.Fatalf("the assistant line above line %d is %d, want %d", i, got, above)
 			}
 		}
 	}
