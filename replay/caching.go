@@ -390,7 +390,7 @@ func (c *caching) setting(kind cache.BreakCause) {
 // prompted reports whether a turn begins with request k (0-based).
 func prompted(conv *session.Conversation, k int) bool {
 	m, _ := asks(conv, k)
-	return k > 0 && m >= 0 && conv.Messages[m].Class == session.ClassPrompt && !conv.Messages[m].Queued
+	return k > 0 && m >= 0 && conv.Messages[m].Class == session.ClassPrompt && !conv.Messages[m].Is(session.Queued)
 }
 
 // reasons reports whether a response has reasoning.

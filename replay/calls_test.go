@@ -255,7 +255,7 @@ func TestHiddenMicrocompaction(t *testing.T) {
 	s.user(40)
 	s.answer(context(75000), text(40))
 	conv := s.load(t)
-	if !conv.Messages[0].Earlier {
+	if !conv.Messages[0].Is(session.Earlier) {
 		t.Fatal("the file does not begin in mid-conversation")
 	}
 	for _, name := range []string{"recorded", "none"} {

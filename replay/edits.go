@@ -101,7 +101,7 @@ func (r *restarting) edits(s *session.Restart, v *view.View) []policy.Edit {
 	messages := made
 	messages.Kind = policy.KindRemove
 	// Of a file that begins in mid-conversation the overhead is an assumption, and so is what was sent beyond it.
-	assumed := len(v.Conversation().Messages) > 0 && v.Conversation().Messages[0].Earlier
+	assumed := len(v.Conversation().Messages) > 0 && v.Conversation().Messages[0].Is(session.Earlier)
 	for list := v.Edits(); r.seen < list.Len() && !assumed; r.seen++ {
 		e := list.At(r.seen)
 		for _, m := range slices.Concat(e.Insert, e.Tail) {

@@ -292,7 +292,7 @@ func (e *engine) said(m int) *session.Message {
 	if msg.Class != session.ClassAttachment && !msg.Time().IsZero() {
 		e.now = msg.Time()
 	}
-	if msg.Class == session.ClassPrompt && !msg.Queued && !msg.RecordOnly {
+	if msg.Class == session.ClassPrompt && !msg.Is(session.Queued) && !msg.RecordOnly {
 		e.turns++
 	}
 	if !msg.RecordOnly {

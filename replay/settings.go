@@ -75,7 +75,7 @@ func (s *settings) between(from, to int) cache.BreakCause {
 		case session.ClassMeta:
 			skill, ready = skill || ready, false
 		case session.ClassPrompt:
-			prompt, ready = prompt || !msg.Queued, false // a queued one ends no turn
+			prompt, ready = prompt || !msg.Is(session.Queued), false // a queued one ends no turn
 		}
 	}
 	was := s.skill

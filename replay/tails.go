@@ -72,7 +72,7 @@ func asks(conv *session.Conversation, k int) (prompt int, results bool) {
 	for m := conv.Requests[k-1].Message + 1; m < conv.Requests[k].Message; m++ {
 		switch msg := &conv.Messages[m]; msg.Class {
 		case session.ClassPrompt:
-			return m, results && !msg.Queued
+			return m, results && !msg.Is(session.Queued)
 		case session.ClassToolResult:
 			results = true
 		case session.ClassInterrupt:

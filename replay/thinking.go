@@ -142,7 +142,7 @@ func turnEnded(conv *session.Conversation, k int) bool {
 	for m := conv.Requests[k-1].Message + 1; m < conv.Requests[k].Message; m++ {
 		switch conv.Messages[m].Class {
 		case session.ClassPrompt:
-			return !conv.Messages[m].Queued
+			return !conv.Messages[m].Is(session.Queued)
 		case session.ClassToolResult, session.ClassInterrupt:
 			return false
 		}

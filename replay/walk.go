@@ -93,8 +93,8 @@ func (w *walker) message(m int) {
 		}
 		w.next++
 		w.open.Clear()
-	} else if msg.Class == session.ClassPrompt && !msg.Queued {
-		w.active = w.active || msg.Stopped
+	} else if msg.Class == session.ClassPrompt && !msg.Is(session.Queued) {
+		w.active = w.active || msg.Is(session.Stopped)
 		w.end(false)
 	}
 	if w.t.join(m); !w.responds {

@@ -47,7 +47,10 @@ func sketch(words string) *session.Conversation {
 		if !ok {
 			panic("no such word: " + w)
 		}
-		m := session.Message{Class: class, Queued: word == "queued", Lost: word == "lost", RecordOnly: word == "summary"}
+		m := session.Message{Class: class, Lost: word == "lost", RecordOnly: word == "summary"}
+		if word == "queued" {
+			m.Marks = session.Queued
+		}
 		kind := jsonl.KindToolResult
 		if class == session.ClassResponse {
 			m.Role, kind = session.Assistant, jsonl.KindToolUse

@@ -3,6 +3,7 @@ package replay
 import (
 	"slices"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
@@ -100,7 +101,7 @@ func (e *engine) estimate(id policy.ItemID) int {
 	if id >= 0 && e.conv.Messages[id].Lost {
 		return e.r.Cal.Lost[int(id)]
 	}
-	if id >= 0 && e.conv.Messages[id].Uncounted {
+	if id >= 0 && e.conv.Messages[id].Is(session.Uncounted) {
 		return 0
 	}
 	n := 0

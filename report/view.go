@@ -147,7 +147,7 @@ func aboutMessage(m *session.Message) []string {
 	switch {
 	case m.Lost:
 		what = "lost result"
-	case m.Earlier:
+	case m.Is(session.Earlier):
 		what = "earlier history"
 	case m.Class == session.ClassAttachment:
 		what = "attachment " + m.Attachment()

@@ -52,7 +52,7 @@ func outline(t *testing.T, conv *session.Conversation) (out []string) {
 			u := msg.Usage()
 			line += fmt.Sprintf(" [%d+%d+%d -> %d, %d nano]", u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Nano)
 		}
-		if msg.OutputOnly {
+		if msg.Is(session.OutputOnly) {
 			line += fmt.Sprintf(" (%d)", msg.Usage().Output)
 		}
 		out = append(out, line)

@@ -75,7 +75,7 @@ func shape(t *testing.T, conv *session.Conversation) []string {
 		for _, flag := range []struct {
 			on   bool
 			name string
-		}{{m.Queued, "queued"}, {m.Stopped, "stopped"}, {m.RecordOnly, "recorded"}} {
+		}{{m.Is(session.Queued), "queued"}, {m.Is(session.Stopped), "stopped"}, {m.RecordOnly, "recorded"}} {
 			if flag.on {
 				line += " " + flag.name
 			}

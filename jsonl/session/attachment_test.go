@@ -58,7 +58,7 @@ func TestAttachments(t *testing.T) {
 		{line{"type": 7, "content": "odd"}, "", 0},
 	} {
 		conv := load(t, user("u1", "", "hello"), attachment("x1", "u1", "").with("attachment", tt.payload), said("a1", "x1", "m1"))
-		wantShape(t, conv, strings.Replace("u1 x1 a1", "x1", map[bool]string{true: "x1~", false: "x1"}[conv.Messages[1].Queued], 1))
+		wantShape(t, conv, strings.Replace("u1 x1 a1", "x1", map[bool]string{true: "x1~", false: "x1"}[conv.Messages[1].Is(session.Queued)], 1))
 		got, err := conv.Text(1, 0)
 		if err != nil {
 			t.Errorf("%v: %v", tt.payload, err)

@@ -255,7 +255,7 @@ func (c *chain) earlier() {
 	before := NewBlock(jsonl.ContentBlock{Kind: jsonl.KindText, Type: "text", IsString: true})
 	before.Line = n.line
 	m := Message{
-		Role: User, Class: ClassMeta, Earlier: true, Line: n.line, LastLine: n.line, Blocks: []Block{before},
+		Role: User, Class: ClassMeta, Marks: Earlier, Line: n.line, LastLine: n.line, Blocks: []Block{before},
 		uuid: c.ld.uuids.add("earlier-" + parent), origin: c.origin(n.envelope, 0, ""),
 	}
 	m.time, m.timeRest = n.time, n.timeRest
@@ -298,15 +298,16 @@ func (c *chain) assistant(group int32) {
 		n.mark(lineEmitted | lineUsed)
 		n.at = int32(len(c.conv.Messages) + 1)
 		if len(c.parts) == 0 {
-			m = Message{Role: Assistant, Class: ClassResponse, NoRequest: n.is(lineNoRequest), Line: n.line, origin: c.origin(n.envelope, 0, "")}
+			m = Message{Role: Assistant, Class: ClassResponse, Line: n.line, origin: c.origin(n.envelope, 0, "")}
+			m.markIf(n.is(lineNoRequest), NoRequest)
 			m.time, m.timeRest = n.time, n.timeRest
 			whole.id, speech = c.ld.reply(n).id, voice{model: c.ld.reply(n).voice.model, window: c.ld.windowAt(i)}
 		}
 		c.lines, c.parts = append(c.lines, i), append(c.parts, blocks)
 		n.blocks = 0 // the message has them
 		m.LastLine = max(m.LastLine, n.line)
-		if n.time > m.end || n.time == m.end && n.timeRest > m.endRest {
-			m.end, m.endRest = n.time, n.timeRest
+		if n.time > whole.end || n.time == whole.end && n.timeRest > whole.endRest {
+			whole.end, whole.endRest = n.time, n.timeRest
 		}
 		last = c.ld.reply(n)
 		speech.stop = cmp.Or(last.voice.stop, speech.stop)
@@ -322,11 +323,12 @@ func (c *chain) assistant(group int32) {
 	c.named(&m, c.lines)
 	m.Blocks = joined(c.parts)
 	whole.voice = c.ld.share(speech)
-	m.reply = reuse(&last, whole)
+	m.reply = whole.take(last)
 	c.turnOver = false
-	m.Synthetic, m.HasUsage = m.Model() == synthetic, whole.usage.recorded
-	if u := m.Usage(); m.Synthetic || m.NoRequest || u.Context() == 0 {
-		m.HasUsage, m.OutputOnly = false, !m.Synthetic && u.Output > 0
+	m.Synthetic, m.HasUsage = m.Model() == synthetic, whole.recorded
+	if u := m.Usage(); m.Synthetic || m.Is(NoRequest) || u.Context() == 0 {
+		m.HasUsage = false
+		m.markIf(!m.Synthetic && u.Output > 0, OutputOnly)
 	}
 	c.restarts.responded = c.restarts.responded || !m.Synthetic
 	c.conv.Messages = append(c.conv.Messages, m)
@@ -366,14 +368,15 @@ func (c *chain) user(i int32) {
 		m.RecordOnly = true
 		c.summary(i, at)
 	case c.after != nil && (n.kind == nodeAttachment && n.class == ClassAttachment || c.ofCompact(i)):
-		m.RecordOnly, m.Reattached = true, true
+		m.RecordOnly = true
+		m.Marks |= Reattached
 		c.after.Attached = append(c.after.Attached, at)
 	default:
 		c.after = nil
 	}
 	if m.Class == ClassPrompt {
-		m.Stopped = n.is(lineStopped)
-		m.Queued = n.is(lineQueued) || n.kind == nodeAttachment || !n.is(lineBegins) && !c.turnOver && !n.is(lineSubmitted) && !c.ld.lostParent(i) && c.midRun()
+		m.markIf(n.is(lineStopped), Stopped)
+		m.markIf(n.is(lineQueued) || n.kind == nodeAttachment || !n.is(lineBegins) && !c.turnOver && !n.is(lineSubmitted) && !c.ld.lostParent(i) && c.midRun(), Queued)
 	}
 	c.turnOver = false
 	n.at = int32(at + 1)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -167,6 +168,26 @@ func TestUsage(t *testing.T) {
 		m := conv.Messages[conv.Requests[i].Message]
 		if m.Usage() != w || !m.HasUsage {
 			t.Errorf("request %d: usage %+v (%v), want %+v", i+1, m.Usage(), m.HasUsage, w)
+		}
+	}
+}
+
+// TestResponsesAlike: responses that say the same, without an id, each have their own time.
+func TestResponsesAlike(t *testing.T) {
+	at := func(uuid, parent, time string) line {
+		return assistant(uuid, parent, "", text("hello")).with("timestamp", time)
+	}
+	const early, late = "2026-01-15T09:00:05Z", "2026-01-15T09:00:09.1234567Z"
+	for _, ends := range [][]string{{early, late, ""}, {"", late, early}, {late, "", ""}} {
+		conv := load(t, user("u1", "", "hello"), at("a1", "u1", ends[0]), at("a2", "a1", ends[1]), at("a3", "a2", ends[2]))
+		for i, r := range conv.Requests {
+			m := &conv.Messages[r.Message]
+			if want, _ := time.Parse(time.RFC3339Nano, ends[i]); !m.End().Equal(want) || !m.Time().Equal(want) || m.Usage().Output != 5 {
+				t.Errorf("%q: response %d is from %v to %v", ends, i+1, m.Time(), m.End())
+			}
+		}
+		if len(conv.Requests) != len(ends) {
+			t.Errorf("%d responses, want %d", len(conv.Requests), len(ends))
 		}
 	}
 }

@@ -39,7 +39,7 @@ func checkConversation(t *testing.T, conv *session.Conversation) {
 			}
 			messages[m.ID()] = i
 		}
-		if m.Role == session.Assistant && !m.Synthetic && !m.NoRequest {
+		if m.Role == session.Assistant && !m.Synthetic && !m.Is(session.NoRequest) {
 			requests++
 			if requests > len(conv.Requests) || conv.Requests[requests-1] != (session.APICall{N: requests, Message: i}) {
 				t.Errorf("message %d: not request %d", i, requests)
@@ -104,7 +104,7 @@ func checkConversation(t *testing.T, conv *session.Conversation) {
 			t.Errorf("boundary %d: attached messages out of order: %v", k, b.Attached)
 		}
 		for _, i := range b.Attached {
-			if !conv.Messages[i].RecordOnly || !conv.Messages[i].Reattached {
+			if !conv.Messages[i].RecordOnly || !conv.Messages[i].Is(session.Reattached) {
 				t.Errorf("boundary %d: message %d leaves raw, but is not marked so", k, i)
 			}
 		}

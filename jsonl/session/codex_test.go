@@ -194,7 +194,7 @@ func TestCodexCompressed(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				prompts = append(prompts, fmt.Sprint(text, " ", c.Messages[m].Queued))
+				prompts = append(prompts, fmt.Sprint(text, " ", c.Messages[m].Is(session.Queued)))
 			}
 		}
 		if want := []string{"list the files false", "fix it false", "thanks false", "go on false"}; !slices.Equal(prompts, want) {

@@ -171,7 +171,7 @@ const (
 
 // BeginsMidway reports whether the file begins in the middle of the conversation: the first message stands for what came
 // before.
-func (c *Conversation) BeginsMidway() bool { return len(c.Messages) > 0 && c.Messages[0].Earlier }
+func (c *Conversation) BeginsMidway() bool { return len(c.Messages) > 0 && c.Messages[0].Is(Earlier) }
 
 // Product is the client that recorded a session that does not say so itself.
 const Product = "claude-code"

@@ -46,14 +46,19 @@ func TestKeptMemory(t *testing.T) {
 		reading int64 // bytes a line at the end of reading
 		kept    int64 // and of the conversation
 	}{
-		{"plain lines", plain, 155, 170},
+		{"plain lines", plain, 155, 150},
+		{"responses", func(i int) string {
+			return fmt.Sprintf(`{"type":"assistant","uuid":"`+id+`","parentUuid":"%s","timestamp":"2026-01-15T09:00:00Z","message":{"id":"msg_%06d","role":"assistant",`+
+				`"model":"m","content":[{"type":"text","text":"hello"}],"usage":{"input_tokens":1,"output_tokens":2,`+
+				`"cache_creation_input_tokens":5,"cache_creation":{"ephemeral_5m_input_tokens":5}}}}`+"\n", i, before(i), i)
+		}, 230, 245},
 		{"some name another parent", some(func(i int) string {
 			return line(i, before(i), `"hello"`, fmt.Sprintf(`,"logicalParentUuid":"%08d-0000-4000-9000-000000000000"`, i))
-		}), 165, 170},
-		{"of some the parent is not there", some(func(i int) string { return line(i, fmt.Sprintf("lost-%030d", i), `"hello"`, "") }), 165, 180},
+		}), 165, 150},
+		{"of some the parent is not there", some(func(i int) string { return line(i, fmt.Sprintf("lost-%030d", i), `"hello"`, "") }), 165, 160},
 		{"some have results whose call is not there", some(func(i int) string {
 			return line(i, before(i), fmt.Sprintf(`[{"type":"tool_result","tool_use_id":"toolu_%024d","content":"x"}]`, i), "")
-		}), 165, 180},
+		}), 165, 160},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var text strings.Builder

@@ -147,7 +147,7 @@ func shape(conv *session.Conversation) string {
 		if s == "" {
 			s = m.UUID() // a stand-in
 		}
-		if m.Queued {
+		if m.Is(session.Queued) {
 			s += "~"
 		}
 		if m.Synthetic {

@@ -346,15 +346,6 @@ func (ld *loader) add(e *jsonl.Entry) {
 	}
 }
 
-// reuse returns last where it holds the value, else makes it hold a new copy.
-func reuse[T comparable](last **T, value T) *T {
-	if *last == nil || **last != value {
-		kept := value // allocated only here
-		*last = &kept
-	}
-	return *last
-}
-
 // addParent finds the parent of the line that is added, where it was read before. It is usually the line before.
 func (ld *loader) addParent(n *node, e *jsonl.Entry) {
 	if e.LogicalParentUUID != "" {
@@ -389,7 +380,8 @@ func (ld *loader) metadata(e *jsonl.Entry, name string, raw []byte, into any) {
 func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	m := &e.Message
 	if n.kind == nodeAssistant {
-		r := reply{id: m.ID, voice: ld.share(voice{m.Model, m.StopReason, 0}), usage: usageOf(&m.Usage, m.HasUsage)}
+		r := reply{id: m.ID, voice: ld.share(voice{m.Model, m.StopReason, 0}), recorded: m.HasUsage}
+		r.setUsage(&m.Usage)
 		if k := ld.replies.len(); k == 0 || *ld.replies.at(int32(k - 1)) != r {
 			ld.replies.add(r)
 		}

@@ -16,27 +16,42 @@ type Message struct {
 	reply  *reply  // of a response; nil: none
 	origin *origin // nil: not recorded
 	time   int64   // see ticks
-	end    int64
-	uuid   int32 // place of its first line's in the origin's uuids
-	lines  int32 // how many uuids it has from there on; 0: a placeholder, or not recorded
+	uuid   int32   // place of its first line's in the origin's uuids
+	lines  int32   // how many uuids it has from there on; 0: a placeholder, or not recorded
 
 	Line       int32 // of its first line
 	LastLine   int32 // of its last line
 	timeRest   uint8
-	endRest    uint8
 	Role       Role
 	Class      Class
 	HasUsage   bool // a real response: not <synthetic>, not all zero
-	OutputOnly bool // Usage().Output is recorded, the input is not: HasUsage is false
 	Synthetic  bool // model "<synthetic>": written by the client, never sent as such
-	NoRequest  bool // a response for which no request of this session is counted: an earlier session asked for it, or it was interrupted; HasUsage is false
 	RecordOnly bool // on the recorded track only
-	Reattached bool // a compaction re-injected it: the Attached of a boundary names it
 	Lost       bool // a placeholder for tool_results that are not in the file
-	Earlier    bool // a placeholder for the history before the start of the file
-	Queued     bool // a prompt queued while the agent ran: ends no turn
-	Stopped    bool // a prompt before which the agent had run and stopped, even where no response shows it
-	Uncounted  bool // the client's own estimate of its context leaves it out
+	Marks      Marks
+}
+
+// Marks are what is so of few messages.
+type Marks uint8
+
+// The marks.
+const (
+	OutputOnly Marks = 1 << iota // Usage().Output is recorded, the input is not: HasUsage is false
+	NoRequest                    // a response for which no request of this session is counted: an earlier session asked for it, or it was interrupted; HasUsage is false
+	Reattached                   // a compaction re-injected it: the Attached of a boundary names it
+	Earlier                      // a placeholder for the history before the start of the file
+	Queued                       // a prompt queued while the agent ran: ends no turn
+	Stopped                      // a prompt before which the agent had run and stopped, even where no response shows it
+	Uncounted                    // the client's own estimate of its context leaves it out
+)
+
+// Is reports whether the message has one of some marks.
+func (m *Message) Is(marks Marks) bool { return m.Marks&marks != 0 }
+
+func (m *Message) markIf(so bool, marks Marks) {
+	if so {
+		m.Marks |= marks
+	}
 }
 
 // MessageData is what is recorded of a message beside its blocks.
@@ -62,37 +77,6 @@ type origin struct {
 	uuids              *uuids
 }
 
-// reply is what the lines of one response repeat.
-type reply struct {
-	id    string
-	voice *voice
-	usage usage
-}
-
-// merge adds what another line of the response says of its usage.
-func (r *reply) merge(line *reply) {
-	switch {
-	case !line.usage.recorded || r.usage == line.usage:
-		return
-	case !r.usage.recorded:
-		r.usage = line.usage
-		return
-	}
-	sum, u := r.usage.full(), line.usage.full()
-	out, think := max(sum.Output, u.Output), max(sum.Thinking, u.Thinking)
-	if u.Iterated() && !sum.Iterated() {
-		sum = u
-	}
-	sum.Output, sum.Thinking = out, think
-	r.usage = usageOf(&sum, true)
-}
-
-// voice is what many responses have in common.
-type voice struct {
-	model, stop string
-	window      int
-}
-
 // NewMessage is a message without blocks. Its times are in UTC.
 func NewMessage(d MessageData) (made Message) {
 	made.fill(&d)
@@ -111,8 +95,9 @@ func (m *Message) Change(change func(d *MessageData)) {
 
 func (m *Message) fill(d *MessageData) {
 	m.time, m.timeRest = ticks(d.Time)
-	m.end, m.endRest = ticks(d.End)
-	m.reply = &reply{id: d.ID, voice: &voice{d.Model, d.StopReason, d.Window}, usage: usageOf(&d.Usage, d.Usage != jsonl.Usage{})}
+	m.reply = &reply{id: d.ID, voice: &voice{d.Model, d.StopReason, d.Window}, recorded: d.Usage != jsonl.Usage{}}
+	m.reply.setUsage(&d.Usage)
+	m.reply.end, m.reply.endRest = ticks(d.End)
 	m.origin = &origin{d.Version, d.Attachment, d.Effort, &uuids{}}
 	m.uuid, m.lines = 0, int32(len(d.UUIDs))
 	if m.lines == 0 {
@@ -124,7 +109,7 @@ func (m *Message) fill(d *MessageData) {
 }
 
 // requested reports whether it is the response to a request of its conversation.
-func (m *Message) requested() bool { return m.Role == Assistant && !m.Synthetic && !m.NoRequest }
+func (m *Message) requested() bool { return m.Role == Assistant && !m.Synthetic && !m.Is(NoRequest) }
 
 // UUID is that of the first line.
 func (m *Message) UUID() string {
@@ -158,7 +143,12 @@ func (m *Message) ID() string {
 func (m *Message) Time() time.Time { return timeOf(m.time, m.timeRest) }
 
 // End is the time of the last line of a response, zero for a user message.
-func (m *Message) End() time.Time { return timeOf(m.end, m.endRest) }
+func (m *Message) End() time.Time {
+	if m.reply == nil {
+		return time.Time{}
+	}
+	return timeOf(m.reply.end, m.reply.endRest)
+}
 
 // Model is that of a response, as recorded.
 func (m *Message) Model() string { return m.voice().model }
@@ -183,7 +173,7 @@ func (m *Message) Usage() jsonl.Usage {
 	if m.reply == nil {
 		return jsonl.Usage{}
 	}
-	return m.reply.usage.full()
+	return m.reply.usage()
 }
 
 // Attachment is the attachment type, for ClassAttachment.
@@ -208,37 +198,6 @@ func (m *Message) Version() string {
 		return ""
 	}
 	return m.origin.version
-}
-
-// usage is a jsonl.Usage in half of its memory.
-type usage struct {
-	whole *jsonl.Usage // of one that the numbers cannot hold, else nil
-	input, cacheWrite, cacheRead, output,
-	write5m, write1h, thinking int32
-	recorded bool // the line has one
-}
-
-func usageOf(u *jsonl.Usage, recorded bool) usage {
-	small := usage{
-		input: int32(u.Input), cacheWrite: int32(u.CacheWrite), cacheRead: int32(u.CacheRead), output: int32(u.Output),
-		write5m: int32(u.Write5m), write1h: int32(u.Write1h), thinking: int32(u.Thinking),
-		recorded: recorded,
-	}
-	if small.full() != *u {
-		whole := *u // allocated only here
-		return usage{whole: &whole, recorded: recorded}
-	}
-	return small
-}
-
-func (u *usage) full() jsonl.Usage {
-	if u.whole != nil {
-		return *u.whole
-	}
-	return jsonl.Usage{
-		Input: int(u.input), CacheWrite: int(u.cacheWrite), CacheRead: int(u.cacheRead), Output: int(u.output),
-		Write5m: int(u.write5m), Write1h: int(u.write1h), Thinking: int(u.thinking),
-	}
 }
 
 // Times are kept in 9 bytes: the ticks of 100 ns since the start of the year 1, and the nanoseconds beyond. That is exact

@@ -28,6 +28,8 @@ func TestMessage(t *testing.T) {
 		{},
 		{Usage: jsonl.Usage{Input: over}}, {Usage: jsonl.Usage{CacheWrite: over}}, {Usage: jsonl.Usage{CacheRead: over}}, {Usage: jsonl.Usage{Output: over}},
 		{Usage: jsonl.Usage{Write5m: over}}, {Usage: jsonl.Usage{Write1h: over}}, {Usage: jsonl.Usage{Thinking: over}}, {Usage: jsonl.Usage{Nano: 7}},
+		{Usage: jsonl.Usage{CacheWrite: 5, Write5m: 5}}, {Usage: jsonl.Usage{CacheWrite: 5, Write1h: 5}}, {Usage: jsonl.Usage{CacheWrite: 5}},
+		{Usage: jsonl.Usage{CacheWrite: 5, Write5m: 3, Write1h: 2}}, {Usage: jsonl.Usage{Write5m: 5}}, {Usage: jsonl.Usage{Write1h: 5}},
 		{UUID: "earlier-x", Version: "2.1.50", Attachment: "file"},
 		{UUID: "a", UUIDs: []string{"a", "01234567-89ab-cdef-0123-456789abcdef"}, Effort: "high", Window: 200_000},
 		{ID: "msg_1", Model: "m", StopReason: "end_turn", Usage: jsonl.Usage{Input: 1, CacheWrite: 2, CacheRead: 3, Output: 4, Write5m: 5, Write1h: 6, Thinking: 7}},

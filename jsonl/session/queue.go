@@ -176,10 +176,10 @@ func (c *chain) emitQueued(from int) {
 		q := &c.ld.queued[k]
 		q.used = true
 		m := Message{
-			Role: User, Class: ClassPrompt, Queued: true, Blocks: []Block{q.block}, Line: q.block.Line, LastLine: q.block.Line,
-			Uncounted: olderThan(c.ld.envelopes.list[q.envelope].version, "2.1.33"), // they estimate no attachments
-			uuid:      c.ld.uuids.add(fmt.Sprintf("queued-%d", q.block.Line)), lines: 1, origin: c.origin(q.envelope, c.ld.names.place(typeQueued), ""),
+			Role: User, Class: ClassPrompt, Marks: Queued, Blocks: []Block{q.block}, Line: q.block.Line, LastLine: q.block.Line,
+			uuid: c.ld.uuids.add(fmt.Sprintf("queued-%d", q.block.Line)), lines: 1, origin: c.origin(q.envelope, c.ld.names.place(typeQueued), ""),
 		}
+		m.markIf(olderThan(c.ld.envelopes.list[q.envelope].version, "2.1.33"), Uncounted) // they estimate no attachments
 		m.time, m.timeRest = ticks(q.taken)
 		c.conv.Messages = append(c.conv.Messages, m)
 		c.turnOver = false

@@ -124,7 +124,7 @@ func (c *chain) left(r *Restart) (out []BlockPlace) {
 // readBack reports whether a new process reads a block's line back.
 func (c *chain) readBack(m *Message, bl *Block, recovers bool) bool {
 	switch {
-	case m.Earlier:
+	case m.Is(Earlier):
 		return true
 	case m.Lost:
 		return false

@@ -54,7 +54,7 @@ func TestSidechainsByAgent(t *testing.T) {
 func TestForks(t *testing.T) {
 	for _, id := range []string{"acompact-1f", "aside_question-1f", "aprompt_suggestion-1f"} {
 		conv := load(t, agent(id, user("v1", "in-the-main-file", "summarise")), agent(id, said("b1", "v1", "n1").used(3, 900)))
-		if conv.Agent != id || len(conv.Messages) != 3 || !conv.Messages[0].Earlier || len(conv.Requests) != 1 {
+		if conv.Agent != id || len(conv.Messages) != 3 || !conv.Messages[0].Is(session.Earlier) || len(conv.Requests) != 1 {
 			t.Errorf("%s: %q: %s", id, conv.Agent, shape(conv))
 		}
 		wantWarning(t, conv, 1, "began before this file")

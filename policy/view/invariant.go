@@ -285,5 +285,5 @@ func (c *apiCheck) answer(item policy.ItemID, bl *session.Block, role session.Ro
 // earlier reports whether an item represents history that is not in the file.
 func (c *apiCheck) earlier(id policy.ItemID) bool {
 	m := c.v.Message(id)
-	return m != nil && m.Earlier
+	return m != nil && m.Is(session.Earlier)
 }

@@ -56,11 +56,11 @@ func (k *Classes) Of(v *view.View, t policy.Target) (c Name, of string) {
 	}
 	msg, bl := v.Message(t.Item), v.Raw(t)
 	switch {
-	case msg.Earlier:
+	case msg.Is(session.Earlier):
 		return Earlier, ""
 	case msg.Class == session.ClassSummary:
 		return Summaries, "recorded"
-	case msg.Reattached:
+	case msg.Is(session.Reattached):
 		return Reinjected, msg.Attachment()
 	}
 	switch bl.Kind {

@@ -186,7 +186,7 @@ func About(conv *session.Conversation, m *session.Message) string {
 	switch {
 	case m.Lost:
 		return "lost " + strings.Join(parts, ", ")
-	case m.Earlier:
+	case m.Is(session.Earlier):
 		return "earlier history"
 	case m.Class == session.ClassAttachment:
 		return "attachment " + m.Attachment()

@@ -93,7 +93,7 @@ func Segment(v *view.View, e *policy.Edit) (head, anchor, tail policy.ItemID, ok
 	}
 	for i := 0; i < len(e.Keep) && !(ok && summary); i++ {
 		switch m := v.Message(e.Keep[i]); {
-		case m == nil || m.Reattached:
+		case m == nil || m.Is(session.Reattached):
 		case m.Class == session.ClassSummary && !summary:
 			anchor, summary = e.Keep[i], true
 		case m.Class != session.ClassSummary && !ok:
@@ -101,7 +101,7 @@ func Segment(v *view.View, e *policy.Edit) (head, anchor, tail policy.ItemID, ok
 		}
 	}
 	for _, id := range slices.Backward(e.Keep) {
-		if m := v.Message(id); m != nil && !m.Reattached && m.Class != session.ClassSummary {
+		if m := v.Message(id); m != nil && !m.Is(session.Reattached) && m.Class != session.ClassSummary {
 			tail = id
 			break
 		}

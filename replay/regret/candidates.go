@@ -120,7 +120,7 @@ func (x *Index) candidates(known *knownTexts, lost int32) ([]needle, error) {
 
 func (b *builder) message(m int) error {
 	msg := &b.conv.Messages[m]
-	if msg.Lost || msg.Earlier || msg.RecordOnly {
+	if msg.Lost || msg.Is(session.Earlier) || msg.RecordOnly {
 		return nil
 	}
 	request := int32(b.joined[m] - 1) // what a response uses was in the view it answers

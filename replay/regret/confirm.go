@@ -17,7 +17,7 @@ func (l *locator) confirm(found []needle) error {
 			continue
 		}
 		for _, b := range n.holders {
-			if m := &l.conv.Messages[l.of[b]]; m.Role != session.Assistant && !m.Lost && !m.Earlier && !m.RecordOnly {
+			if m := &l.conv.Messages[l.of[b]]; m.Role != session.Assistant && !m.Lost && !m.Is(session.Earlier) && !m.RecordOnly {
 				asks[b] = append(asks[b], int32(i))
 			}
 		}

@@ -50,7 +50,7 @@ func (b *builder) tool(name string) *Tool {
 
 func (b *builder) message(m int) error {
 	msg := &b.conv.Messages[m]
-	if msg.Lost || msg.Earlier || msg.RecordOnly {
+	if msg.Lost || msg.Is(session.Earlier) || msg.RecordOnly {
 		return nil
 	}
 	for i := range msg.Blocks {

@@ -68,7 +68,7 @@ func (b *builder) turns(main []mainRequest) error {
 		if next == b.Request {
 			break
 		}
-		if msg.Class != session.ClassPrompt || msg.Queued || msg.RecordOnly {
+		if msg.Class != session.ClassPrompt || msg.Is(session.Queued) || msg.RecordOnly {
 			continue
 		}
 		if next >= open.From {
@@ -205,7 +205,7 @@ func NewAgent(rec *replay.Record, about session.Subagent, table *price.Table) (a
 	}
 	b := &builder{conv: conv}
 	for m := range conv.Messages {
-		if msg := &conv.Messages[m]; msg.Role == session.User && !msg.Earlier {
+		if msg := &conv.Messages[m]; msg.Role == session.User && !msg.Is(session.Earlier) {
 			a.Prompt, err = b.prompt(m)
 			break
 		}

@@ -146,7 +146,7 @@ func (r *Refill) fill(conv *session.Conversation, blocks []*LedgerBlock, t *targ
 		end = conv.Requests[r.To-1].Message
 	}
 	for m := conv.Requests[r.From-1].Message; m < end; m++ {
-		if msg := &conv.Messages[m]; msg.Class == session.ClassPrompt && !msg.Queued && !msg.RecordOnly {
+		if msg := &conv.Messages[m]; msg.Class == session.ClassPrompt && !msg.Is(session.Queued) && !msg.RecordOnly {
 			r.Prompts++
 		}
 	}

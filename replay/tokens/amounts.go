@@ -432,7 +432,7 @@ func reliableOutputs(conv *session.Conversation, model CountedModel) []bool {
 	version, wrong := "", false // of the message before: usually it is the same
 	for m := range conv.Messages {
 		msg := &conv.Messages[m]
-		if msg.Role != session.Assistant || msg.Synthetic || !msg.HasUsage && !msg.OutputOnly {
+		if msg.Role != session.Assistant || msg.Synthetic || !msg.HasUsage && !msg.Is(session.OutputOnly) {
 			continue
 		}
 		if v := msg.Version(); v != version {

@@ -412,7 +412,7 @@ func TestLostWeight(t *testing.T) {
 // TestEarlier: what stands in for the history before the file is what the first request had in context beyond the
 // overhead and the lines.
 func TestEarlier(t *testing.T) {
-	earlier := session.Message{Class: session.ClassMeta, Earlier: true, Blocks: []session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindText})}}
+	earlier := session.Message{Class: session.ClassMeta, Marks: session.Earlier, Blocks: []session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindText})}}
 	for context, want := range map[int]int{100000: 100000 - tokens.DefaultOverhead - 1000, 19801: 1, 19800: 0, 10000: 0} {
 		if got := calibrate(t, said(earlier, prompt(4000), answer(context)), round()).Message(0); got != want {
 			t.Errorf("context %d: %d, want %d", context, got, want)

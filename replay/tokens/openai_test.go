@@ -86,7 +86,10 @@ func TestTokenizerOf(t *testing.T) {
 func TestThinkingUntilAnswer(t *testing.T) {
 	think := func(stop string, copied bool, kinds ...jsonl.Kind) session.Message {
 		m := session.NewMessage(session.MessageData{Model: "m", StopReason: stop})
-		m.Role, m.Class, m.NoRequest = session.Assistant, session.ClassResponse, copied
+		m.Role, m.Class = session.Assistant, session.ClassResponse
+		if copied {
+			m.Marks = session.NoRequest
+		}
 		for _, k := range append([]jsonl.Kind{jsonl.KindThinking}, kinds...) {
 			m.Blocks = append(m.Blocks, session.NewBlock(jsonl.ContentBlock{Kind: k}))
 		}

@@ -71,7 +71,7 @@ func (t *Thinking) message(m int) {
 		}
 	}
 	if msg.Role == session.Assistant {
-		t.copied = msg.NoRequest && (t.copied || t.said == "")
+		t.copied = msg.Is(session.NoRequest) && (t.copied || t.said == "")
 		t.said, t.open = msg.Model(), !isFinalAnswer(msg)
 		if !t.open {
 			t.answered = len(t.turn)

@@ -100,7 +100,7 @@ func (s *clearThinking) item(v policy.View, id policy.ItemID) {
 	m := v.Message(id)
 	if m == nil || m.Role == session.User {
 		// A prompt queued while the agent ran is part of its turn.
-		if v.Role(id) == session.User && (m == nil || m.Class == session.ClassPrompt && !m.Queued) {
+		if v.Role(id) == session.User && (m == nil || m.Class == session.ClassPrompt && !m.Is(session.Queued)) {
 			s.open = false
 		}
 		return

@@ -75,7 +75,7 @@ func TestClearThinkingQueued(t *testing.T) {
 	c.Prompt("go")
 	c.Assistant(stagetest.Think("a"), stagetest.Use("a", "Read"))
 	c.Answers(stagetest.Result("a", "x"))
-	c.Messages[c.Prompt("also this")].Queued = true
+	c.Messages[c.Prompt("also this")].Marks |= session.Queued
 	c.Assistant(stagetest.Think("b"), stagetest.Say("done"))
 	c.User(session.ClassMeta, stagetest.Say("a reminder"))
 	c.Assistant(stagetest.Think("c"), stagetest.Say("done"))

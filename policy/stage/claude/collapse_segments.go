@@ -119,7 +119,7 @@ func beginsTurn(v policy.View, id policy.ItemID) bool {
 		return sy.Turn
 	}
 	m := v.Message(id)
-	return m.Class == session.ClassPrompt && !m.Queued
+	return m.Class == session.ClassPrompt && !m.Is(session.Queued)
 }
 
 // weight is a segment's tokens by the client's counter.

@@ -261,7 +261,7 @@ func TestContextCollapseWholeTurns(t *testing.T) {
 		{"a prompt queued on the way", func(c *stagetest.Convo) {
 			c.Prompt("go")
 			c.Call("a", "Read", 400)
-			c.Messages[c.Prompt("wait")].Queued = true
+			c.Messages[c.Prompt("wait")].Marks |= session.Queued
 			c.Call("b", "Read", 400)
 			c.Prompt("more")
 		}, []string{"stage m0-m5", "commit m0-m5"}},

@@ -145,7 +145,7 @@ func TestSnipTurns(t *testing.T) {
 			name: "a queued prompt opens a turn", named: []int{0}, want: []string{"m3 m4 m5 m6 m7 m8", "m3 m4 m5 m6 m7 m8 m9 m10", "m3 m4 m5 m6 m7 m8 m9 m10 m11 m12"},
 			change: func(c *stagetest.Convo, _ *session.SnipCall) {
 				// m3 is said while the agent works: what was its answer goes.
-				c.Messages[3] = session.Message{Class: session.ClassPrompt, Queued: true, Blocks: []session.Block{stagetest.Say("and this").Block}}
+				c.Messages[3] = session.Message{Class: session.ClassPrompt, Marks: session.Queued, Blocks: []session.Block{stagetest.Say("and this").Block}}
 				c.Name(3, "m3")
 				c.Requests = slices.Delete(c.Requests, 1, 2)
 			},
@@ -239,7 +239,7 @@ func TestSnipTags(t *testing.T) {
 	c.Prompt("one")
 	c.Assistant(stagetest.Use("t1", "Read"))
 	c.Answers(stagetest.Result("t1", "x"), stagetest.Say("beside it"))
-	c.Messages[c.Prompt("queued")].Queued = true
+	c.Messages[c.Prompt("queued")].Marks |= session.Queued
 	c.Assistant(stagetest.Say("done"))
 	c.User(session.ClassInterrupt, stagetest.Say("[Request interrupted by user]"))
 	c.User(session.ClassCommand, stagetest.Say("<command-name>/cost</command-name>"))

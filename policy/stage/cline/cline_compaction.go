@@ -163,7 +163,7 @@ func (s *clineCompaction) lastRequest(c *policy.Context) int {
 		if id == c.Last.Message {
 			break
 		}
-		if m := c.View.Message(id); m != nil && m.Class == session.ClassPrompt && !m.Queued {
+		if m := c.View.Message(id); m != nil && m.Class == session.ClassPrompt && !m.Is(session.Queued) {
 			return 0
 		}
 	}

@@ -116,9 +116,9 @@ func TestCodexCompactionQueued(t *testing.T) {
 	c.Prompt("go")
 	c.Assistant(stagetest.Use("a", "Read"), stagetest.Use("b", "Read"))
 	c.Answers(stagetest.Result("a", "x"))
-	c.Messages[c.Prompt("and this")].Queued = true
+	c.Messages[c.Prompt("and this")].Marks |= session.Queued
 	c.Answers(stagetest.Result("b", "y"))
-	c.Messages[c.Prompt("and that")].Queued = true
+	c.Messages[c.Prompt("and that")].Marks |= session.Queued
 	c.User(session.ClassMeta, stagetest.Say("a reminder"))
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(nil)))
 	for m := range c.Messages {

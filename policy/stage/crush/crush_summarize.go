@@ -157,7 +157,7 @@ func (s *crushSummarize) summarize(c *policy.Context, goOn bool, trigger, reason
 func (s *crushSummarize) begun(c *policy.Context) (string, error) {
 	at := -1
 	for m := min(c.View.Joined(), len(c.Conv.Messages)) - 1; m >= 0 && at < 0; m-- {
-		if msg := &c.Conv.Messages[m]; msg.Class == session.ClassPrompt && !msg.Queued && !msg.RecordOnly {
+		if msg := &c.Conv.Messages[m]; msg.Class == session.ClassPrompt && !msg.Is(session.Queued) && !msg.RecordOnly {
 			at = m
 		}
 	}

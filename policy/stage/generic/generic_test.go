@@ -47,7 +47,7 @@ func TestMask(t *testing.T) {
 			c.Call(fmt.Sprint("b", i), "Read", 400)
 			c.Assistant(stagetest.Say("done"))
 			if i == 2 { // a prompt while the agent works begins no turn
-				c.Messages[c.Prompt("and this")].Queued = true
+				c.Messages[c.Prompt("and this")].Marks |= session.Queued
 			}
 		}
 		return c

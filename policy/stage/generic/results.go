@@ -47,7 +47,7 @@ func (s *turns) of(conv *session.Conversation, id policy.ItemID) int {
 	if !s.made {
 		s.made = true
 		for m := range conv.Messages {
-			if msg := &conv.Messages[m]; msg.Class == session.ClassPrompt && !msg.Queued && !msg.RecordOnly {
+			if msg := &conv.Messages[m]; msg.Class == session.ClassPrompt && !msg.Is(session.Queued) && !msg.RecordOnly {
 				s.prompts = append(s.prompts, policy.ItemID(m))
 			}
 		}

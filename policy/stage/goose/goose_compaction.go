@@ -111,7 +111,7 @@ func turnBegins(v policy.View) bool {
 		m := v.Message(id)
 		switch {
 		case m != nil && m.Class == session.ClassPrompt:
-			return !m.Queued
+			return !m.Is(session.Queued)
 		case v.Role(id) == session.Assistant || m != nil && m.Class == session.ClassToolResult:
 			return false
 		}

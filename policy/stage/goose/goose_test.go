@@ -91,7 +91,7 @@ func TestGooseCompactionInTurn(t *testing.T) {
 			c.Assistant(stagetest.Use("a", "Read"), stagetest.Use("b", "Read"))
 			half := strings.Repeat("x", 2*tt.size)
 			c.Answers(stagetest.Result("a", half), stagetest.Result("b", half))
-			c.Messages[c.Prompt("meanwhile")].Queued = true
+			c.Messages[c.Prompt("meanwhile")].Marks |= session.Queued
 			c.User(session.ClassMeta, stagetest.Say("a reminder"))
 			r := bench(t, c, 190000, goose(tt.change))
 			r.Fire(policy.Prepare, 1, policy.Context{})

@@ -144,7 +144,7 @@ func (s *gooseToolPairs) follow(v policy.View) {
 
 // beginsTurn reports whether a message is a prompt that was not queued.
 func beginsTurn(m *session.Message) bool {
-	return m != nil && m.Class == session.ClassPrompt && !m.Queued
+	return m != nil && m.Class == session.ClassPrompt && !m.Is(session.Queued)
 }
 
 // callsOf are the calls of a response.

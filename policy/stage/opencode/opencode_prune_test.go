@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
@@ -94,7 +95,7 @@ func TestOpencodePruneErrors(t *testing.T) {
 func TestOpencodePruneQueued(t *testing.T) {
 	c, at := prompts([]int{90000}, []int{1})
 	queued := c.Prompt("also")
-	c.Messages[queued].Queued = true
+	c.Messages[queued].Marks |= session.Queued
 	c.Assistant(stagetest.Say("done"))
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodePrune(), nil)).All()
 	if r.Shown(at["1.1"]) == "" {

@@ -50,7 +50,7 @@ func (s *opencodeQueued) Run(c *policy.Context) ([]policy.Edit, error) {
 	s.seen = len(arrived)
 	for _, id := range since {
 		m := c.View.Message(id)
-		if m == nil || m.Class != session.ClassPrompt || !m.Queued || !c.View.Has(id) {
+		if m == nil || m.Class != session.ClassPrompt || !m.Is(session.Queued) || !c.View.Has(id) {
 			continue
 		}
 		for b := range c.View.Blocks(id) {

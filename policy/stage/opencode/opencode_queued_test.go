@@ -13,7 +13,7 @@ import (
 func TestOpencodeQueued(t *testing.T) {
 	const wrapped = "<system-reminder>\nThe user sent the following message:\nalso the tests\n\nPlease address this message and continue with your tasks.\n</system-reminder>"
 	queue := func(c *stagetest.Convo, text string) int {
-		return c.Add(session.Message{Role: session.User, Class: session.ClassPrompt, Queued: true}, stagetest.Say(text))
+		return c.Add(session.Message{Role: session.User, Class: session.ClassPrompt, Marks: session.Queued}, stagetest.Say(text))
 	}
 	for _, wrap := range []bool{true, false} {
 		c := stagetest.NewConvo()

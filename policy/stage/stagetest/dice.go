@@ -181,7 +181,7 @@ func (d *Dice) between(c *Convo) {
 	last := &c.Messages[len(c.Messages)-1]
 	if last.Class == session.ClassResponse || d.One(4) {
 		if at := c.Prompt(d.Pick("go on", "fix it 😀", strings.Repeat("y", 500))); d.One(4) {
-			c.Messages[at].Queued = true
+			c.Messages[at].Marks |= session.Queued
 		}
 	}
 	if d.One(12) {

@@ -144,7 +144,7 @@ func (w *steps) message(m int) {
 	}
 	if msg.Class != session.ClassToolResult {
 		w.settle()
-		if msg.Class == session.ClassPrompt && !msg.Queued && w.active {
+		if msg.Class == session.ClassPrompt && !msg.Is(session.Queued) && w.active {
 			w.active = false
 			w.Fire(policy.TurnEnd, w.next, policy.Context{})
 		}

@@ -79,7 +79,7 @@ func TestSlidingWindowSource(t *testing.T) {
 				if m.RecordOnly {
 					continue
 				}
-				if active && m.Class == session.ClassPrompt && !m.Queued {
+				if active && m.Class == session.ClassPrompt && !m.Is(session.Queued) {
 					active = false
 					if p.Every == "turn_end" {
 						slide()
