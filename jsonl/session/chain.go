@@ -212,6 +212,7 @@ func (c *chain) emit() {
 	for _, i := range beside {
 		c.edited(i)
 	}
+	c.groups, c.calls, c.several, c.home, c.parts = nil, nil, nil, nil, nil // finish takes memory
 }
 
 // edited records a microcompaction or a snip.
@@ -473,7 +474,9 @@ func (c *chain) finish() {
 	for k := range conv.Restarts {
 		conv.Restarts[k].Request = conv.requestAfter(conv.Restarts[k].Before)
 	}
-	conv.indexTools(alone - c.id)
+	if len(conv.Snips)+len(c.ld.calls)+len(c.ld.marks) > 0 { // which ask for tools; else the loader's memory is freed before
+		conv.IndexTools()
+	}
 	c.snips()
 	c.marks()
 }

@@ -170,7 +170,8 @@ func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) 
 		ld = nil
 		runtime.GC()
 	}
-	for _, conv := range f.Conversations() {
+	for k, conv := range f.Conversations() {
+		conv.indexTools(alone - 1 - int32(k))
 		conv.readOffloads(offloadsOf(file, opt.Offload), limits, ns)
 		if conv == f.Main && conv.Agent == "" {
 			conv.readMemory(ownFolder(file, memoryName))
