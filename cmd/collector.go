@@ -11,8 +11,8 @@ import (
 // most sessions are never collected, and a long one needs little more memory than it holds. A larger heap, which takes
 // longer to collect, may grow by a larger part, and so may that of a process that has collected often.
 const (
-	heapFloor = 64 << 20 // bytes
-	gcGrowth  = 8        // percent, of a heap of heapFloor, and in proportion of a larger one
+	heapFloor = 60 << 20 // bytes
+	gcGrowth  = 6        // percent, of a heap of heapFloor, and in proportion of a larger one
 	gcRoom    = 25       // percent at most, and after manyRuns
 	manyRuns  = 24
 )

@@ -14,8 +14,8 @@ func TestPercent(t *testing.T) {
 		live, runs uint64
 		want       int
 	}{
-		{0, 0, 1600}, {4 << 20, 1, 1500}, {32 << 20, 9, 100}, {heapFloor - 1, 9, gcGrowth}, {heapFloor, manyRuns, gcGrowth}, {2 * heapFloor, 0, 2 * gcGrowth}, {1 << 30, 0, gcRoom},
-		{4 << 20, manyRuns + 1, 1500}, {heapFloor - 1, manyRuns + 1, gcRoom}, {1 << 30, manyRuns + 1, gcRoom},
+		{0, 0, 1500}, {4 << 20, 1, 1400}, {heapFloor / 2, 9, 100}, {heapFloor - 1, 9, gcGrowth}, {heapFloor, manyRuns, gcGrowth}, {2 * heapFloor, 0, 2 * gcGrowth}, {1 << 30, 0, gcRoom},
+		{4 << 20, manyRuns + 1, 1400}, {heapFloor - 1, manyRuns + 1, gcRoom}, {1 << 30, manyRuns + 1, gcRoom},
 	} {
 		if got := (heapSize{live: tt.live, runs: tt.runs}).percent(); got != tt.want {
 			t.Errorf("%d bytes after %d runs: %d %%, want %d %%", tt.live, tt.runs, got, tt.want)
