@@ -74,6 +74,8 @@ type conversationLoop struct {
 	skipEmpty bool   // leave out all conversations without requests, not those of other agents alone; none left is an error
 	unfitted  bool   // leave the windows as they are by model and client
 
+	light func(*session.Conversation) bool // whether a record is replay.RecordOptions.Light; nil: none is
+
 	progress *progress
 	empty    []compare.Origin // left out
 }
@@ -228,10 +230,13 @@ func foreignConversation(conv *session.Conversation) bool {
 }
 
 func (l *conversationLoop) record(conv *session.Conversation) (*replay.Record, error) {
-	if l.unfitted {
-		return replay.NewRecordWith(conv, l.sys.recordOptions(l.encoders))
+	opt := l.sys.recordOptions(l.encoders)
+	opt.Light = l.light != nil && l.light(conv)
+	r, err := replay.NewRecordWith(conv, opt)
+	if err != nil || l.unfitted {
+		return r, err
 	}
-	return newRecord(l.sys, conv, l.encoders)
+	return r, r.UseRelease(l.sys.presets)
 }
 
 func (s *system) recordOptions(encoders *tokens.Encoders) replay.RecordOptions {

@@ -48,7 +48,7 @@ func (r *Record) under(opt Options) (*Record, error) {
 		return to, nil
 	}
 	to := r.bare()
-	to.model, to.factors = target, factors
+	to.model, to.factors, to.light = target, factors, r.light
 	to.Cal = r.Cal.Converted(to.factorOf(), factors[r.Conv.Model])
 	to.spare.Store(r.spare.Swap(nil)) // it is the one that is replayed
 	if err := to.follow(); err != nil {

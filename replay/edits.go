@@ -3,7 +3,6 @@ package replay
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -87,7 +86,7 @@ func (t *recordTrack) recorded(act recordedAct) {
 
 // restarting makes the edits of a view's restarts.
 type restarting struct {
-	seen int // edits of the view that were searched for what is on no line
+	seen int // messages that edits made, searched for what is on no line
 }
 
 // edits are the edits of a restart: the restart itself, which changes nothing, and what is in view that the new process
@@ -102,12 +101,10 @@ func (r *restarting) edits(s *session.Restart, v *view.View) []policy.Edit {
 	messages.Kind = policy.KindRemove
 	// Of a file that begins in mid-conversation the overhead is an assumption, and so is what was sent beyond it.
 	assumed := len(v.Conversation().Messages) > 0 && v.Conversation().Messages[0].Is(session.Earlier)
-	for list := v.Edits(); r.seen < list.Len() && !assumed; r.seen++ {
-		e := list.At(r.seen)
-		for _, m := range slices.Concat(e.Insert, e.Tail) {
-			if m.Label == unrecorded && v.Has(m.ID) {
-				messages.Items = append(messages.Items, m.ID)
-			}
+	for ; r.seen < v.Made() && !assumed; r.seen++ {
+		id := policy.ItemID(-r.seen - 1)
+		if v.Synthetic(id).Label == unrecorded && v.Has(id) {
+			messages.Items = append(messages.Items, id)
 		}
 	}
 	var blocks []policy.Edit

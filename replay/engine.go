@@ -3,6 +3,7 @@ package replay
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -62,6 +63,10 @@ type engine struct {
 	row        Request     // scratch of account
 	reported   Recorded    // likewise
 	edit       policy.Edit // scratch of applyAll
+	event      Event       // likewise
+	ownCall    Request     // scratch of call
+	ownParts   CostParts   // likewise
+	ownEvents  [1]int      // likewise
 	events     EventList
 	pending    []int // events since the last main request
 	warnings   []session.Warning
@@ -119,7 +124,7 @@ func (e *engine) run() error {
 // record.
 func (e *engine) leave() {
 	if e.r.shared {
-		e.r.spare.Store(&spare{e.view.LeaveAll(e.checks.view), e.cache.sim.Leave(), true})
+		e.r.spare.Store(&spare{e.view.LeaveAll(e.checks.view), e.cache.sim.Leave(), e.weight[:0], true})
 	}
 }
 
@@ -156,6 +161,7 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 // prepareIn is prepare, in memory that is the record's. That of a shared record is taken only with used: [engine.leave]
 // has to give it back.
 func (r *Record) prepareIn(pol *policy.Policy, opt Options, used bool) (*engine, error) {
+	lists := r.lists.Swap(nil)
 	r, err := r.under(opt)
 	if err != nil {
 		return nil, err
@@ -200,14 +206,17 @@ func (r *Record) prepareIn(pol *policy.Policy, opt Options, used bool) (*engine,
 		e.stages = append(e.stages, running{StageConfig: sc, stage: st, when: newConditional(&sc), decided: newByBlock[int32](r.Conv)})
 		e.moments |= sc.Definition.Moments
 	}
+	if lists != nil {
+		e.requests, e.events = lists.requests, lists.events
+	}
 	// Where the policy calls models as often as the client did, the list does not grow.
 	e.requests.grow(len(r.Conv.Requests) + len(r.Conv.Boundaries) + len(r.Conv.Requests)/16)
-	e.weight = make([]int, 0, len(r.Conv.Requests))
 	e.spare = new(view.Spare)
 	if used || !r.shared {
 		left := r.spareMemory()
-		e.spare, e.cache.sim = left.view, left.sim
+		e.spare, e.cache.sim, e.weight = left.view, left.sim, left.weight
 	}
+	e.weight = slices.Grow(e.weight, len(r.Conv.Requests))
 	e.view = e.spare.New(r.Conv, e.report, client)
 	e.view.Limit(r.mostEdits)
 	e.view.Expect(int(r.most.Load()))

@@ -18,6 +18,7 @@ type EventList struct {
 	forms  []eventForm
 	known  map[string]int // forms by what identifies them
 	others []otherEvent
+	slabs  slabs[EventTarget] // of the targets of these
 }
 
 // otherEvent is what few events have.
@@ -39,7 +40,7 @@ func NewEventList(events ...Event) (l EventList) {
 // Len is the number of events.
 func (l EventList) Len() int { return len(l.at) }
 
-// Add appends a copy of an event. What it points to must not change any more, its Detail and Request may.
+// Add appends a copy of an event. What it points to must not change any more, its Detail, Targets and Request may.
 func (l *EventList) Add(e *Event) {
 	row, other := l.split(e)
 	if row.form == 0 {
@@ -52,6 +53,7 @@ func (l *EventList) Add(e *Event) {
 		row, other = eventRow{}, otherEvent{whole: &c}
 	}
 	if other.whole != nil || len(other.targets) > 0 || other.kept != nil || other.recorded != nil {
+		other.targets = l.slabs.keep(other.targets, 512)
 		l.others = append(l.others, other)
 		row.columns[colEventOther] = int64(len(l.others))
 	}
@@ -62,6 +64,15 @@ func (l *EventList) Add(e *Event) {
 func (l *EventList) add(row *eventRow) {
 	l.at = append(l.at, len(l.rows))
 	l.rows = row.append(l.rows)
+}
+
+// clear empties the list, and keeps its memory. No copy of it may be used any more.
+func (l *EventList) clear() {
+	clear(l.forms)
+	clear(l.known)
+	clear(l.others)
+	l.slabs.clear()
+	*l = EventList{at: l.at[:0], rows: l.rows[:0], forms: l.forms[:0], known: l.known, others: l.others[:0], slabs: l.slabs}
 }
 
 // At is event i, from 0.

@@ -303,13 +303,10 @@ func (c *caching) mainParts(r *Request, model string, read [rungs]int, stage str
 	return p
 }
 
-// callParts are the parts of the cost of a call of the policy's own.
-func callParts(cost price.USD) *CostParts {
-	if !cost.Known {
-		return nil
-	}
+// callParts are the parts of the cost, which is known, of a call of the policy's own.
+func callParts(cost price.USD) CostParts {
 	none := price.USD{Known: true}
-	return &CostParts{Ideal: none, Breaks: none, Lifetime: none, Placement: none, OwnCalls: cost, Output: none}
+	return CostParts{Ideal: none, Breaks: none, Lifetime: none, Placement: none, OwnCalls: cost, Output: none}
 }
 
 // CacheMode says whose prompt cache a replay simulates.

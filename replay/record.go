@@ -58,9 +58,11 @@ type Record struct {
 	uses      func() (*regret.Index, error)
 	digests   *policy.Digests
 	shared    bool                  // for several replays
+	light     bool                  // see RecordOptions.Light
 	mostEdits int                   // of a replay
 	most      atomic.Int64          // of a shared record: the most edits of a replay, of the record before the first one
 	spare     atomic.Pointer[spare] // memory for a replay; nil: none
+	lists     atomic.Pointer[lists] // and for what it lists; nil: none
 
 	factors    map[string]tokens.Factor // by recorded model: of the target's tokenizer; nil: the record is as recorded
 	converting sync.Mutex
@@ -82,13 +84,31 @@ func (r *Record) Share() {
 // spare is the memory of a replay, or of the recorded view, for the next replay of the record, which then makes less
 // garbage.
 type spare struct {
-	view *view.Spare
-	sim  cache.Sim
-	full bool // it was made in its full size
+	view   *view.Spare
+	sim    cache.Sim
+	weight []int
+	full   bool // it was made in its full size
+}
+
+// lists is the memory of what a replay lists.
+type lists struct {
+	requests RequestList
+	events   EventList
+}
+
+// Reuse gives the memory of the requests and events of a replay to the next replay of the record. They may not be read
+// any more, nor may copies of them; all else of the replay may.
+func (r *Record) Reuse(t *Timeline) {
+	l := &lists{t.Requests, t.Events}
+	t.Requests, t.Events = RequestList{}, EventList{}
+	l.requests.clear()
+	l.events.clear()
+	r.lists.Store(l)
 }
 
 // Release frees what a record keeps only for another replay. One that follows costs more, and is the same.
 func (r *Record) Release() {
+	r.lists.Store(nil)
 	r.spare.Store(nil)
 	r.converting.Lock()
 	defer r.converting.Unlock()
@@ -154,6 +174,7 @@ type RecordOptions struct {
 	Encoders  *tokens.Encoders // that several records share, so that common texts are counted once; nil: its own
 	Families  []policy.Family  // what is known of clients and models; nil: those that are built in
 	MostEdits int64            // of a replay, which is an error where it has more; 0: the default of jsonl.InputLimits
+	Light     bool             // what the client did is not kept as edits, which takes less memory; where they are asked for, they are found again
 	Programs  policy.Programs  // starts the programs that policies name; nil: a policy with one is an error
 }
 
@@ -194,7 +215,7 @@ func NewRecordWith(conv *session.Conversation, opt RecordOptions) (*Record, erro
 		Conv: conv, Cal: cal, Counted: counted, models: models, kinds: kinds, encoders: encoders, programs: opt.Programs, model: m, client: client,
 		reinject: make([]int, len(conv.Boundaries)), summary: make([]int, len(conv.Boundaries)),
 		encoded: map[string]*tokens.WeightTable{}, largest: map[string]int{}, settings: settingsChanges(conv, cal.Drops, client),
-		digests: policy.NewDigests(0, recentTexts), differ: differing(conv), mostEdits: int(jsonl.InputLimits{Edits: opt.MostEdits}.Filled().Edits),
+		digests: policy.NewDigests(0, recentTexts), differ: differing(conv), light: opt.Light, mostEdits: int(jsonl.InputLimits{Edits: opt.MostEdits}.Filled().Edits),
 	}
 	r.asksAgain = r.kind(conv.Model).Mode != cache.Auto && asksAgain(conv, cal)
 	if !r.Cal.Recorded {
@@ -220,24 +241,18 @@ func (r *Record) follow() error {
 		thinking: leftOut{thinking: tokens.NewThinking(r.Conv, r.Counted)},
 	}
 	t.view.Limit(r.mostEdits)
-	if n := r.expected(); n > 0 {
-		t.view.Expect(n)
+	if r.light {
+		t.view.Forget()
+	} else {
+		t.view.Expect(r.expected())
 	}
 	walk(r.Conv, t)
 	if t.err != nil {
 		return t.err
 	}
-	acts := recordedActs{t.view.Edits(), t.notes}
-	if acts.edits.Len() > acts.notes.n { // a note is of one edit of the record: the others are the server's
-		acts.edits = policy.EditList{}
-		acts.edits.Grow(acts.notes.n)
-		for _, e := range t.view.Edits().All() {
-			if e.Stage == recordStage {
-				acts.edits.Add(&e)
-			}
-		}
+	if !r.light {
+		r.acts.Store(t.acts())
 	}
-	r.acts.Store(&acts)
 	r.spare.Store(&spare{view: t.view.Leave(nil)})
 	r.head, r.tail = r.heads(), r.tails()
 	r.floor = r.floors()
@@ -249,6 +264,21 @@ func (r *Record) follow() error {
 		return regret.NewIndex(r.Conv, acts.edits)
 	})
 	return nil
+}
+
+// acts are what the client did so far.
+func (t *recordTrack) acts() *recordedActs {
+	acts := recordedActs{t.view.Edits(), t.notes}
+	if acts.edits.Len() > acts.notes.n { // a note is of one edit of the record: the others are the server's
+		acts.edits = policy.EditList{}
+		acts.edits.Grow(acts.notes.n)
+		for _, e := range t.view.Edits().All() {
+			if e.Stage == recordStage {
+				acts.edits.Add(&e)
+			}
+		}
+	}
+	return &acts
 }
 
 // expected is how many edits the record will have, about: one a compaction, and one a result that is cleared.
@@ -296,7 +326,9 @@ func (t *recordTrack) apply(e policy.Edit, act recordedAct) policy.Edit {
 		t.fail(err)
 		return e
 	}
-	t.notes.add(act)
+	if !t.r.light {
+		t.notes.add(act)
+	}
 	return e
 }
 

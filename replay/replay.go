@@ -29,6 +29,9 @@ type Options struct {
 	Families  []policy.Family  // of Run: what is known of clients and models; nil: those that are built in
 	Trace     *trace.Room      // makes Timeline.Trace; nil: none
 
+	// Sizes, if set, is the list to which the size of each main request is appended.
+	Sizes *[]MainSize
+
 	// Observe, if set, is called at each main request with the view that is sent. The view, its edits and the messages that
 	// they made are valid during the call.
 	Observe func(n int, v *view.View)
@@ -37,6 +40,9 @@ type Options struct {
 	// points to, is valid during the call.
 	Send func(q *SentRequest)
 }
+
+// MainSize is the size of a main request, in tokens.
+type MainSize struct{ Payload, Model int } // as sent, and of the model view
 
 // SentRequest is a request as it is sent.
 type SentRequest struct {

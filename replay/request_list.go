@@ -13,8 +13,9 @@ import (
 // with what it points to 440. The zero value is empty. No copy of a list may be
 // read after more was added to the list.
 type RequestList struct {
-	full   [][]byte // rows of chunkRows requests each
-	open   []byte   // of those that followed
+	full   [][]byte    // rows of chunkRows requests each
+	slabs  slabs[byte] // of these
+	open   []byte      // rows of the requests that followed
 	last   requestRow
 	uuids  [][16]byte // of those with flagUUID
 	others []otherRequest
@@ -72,9 +73,17 @@ func (l *RequestList) Add(r *Request) {
 	l.uuids = append(l.uuids, uuid)
 	l.open = row.append(l.open, &l.last)
 	if l.last = row; len(l.uuids)%chunkRows == 0 {
-		l.full = append(l.full, bytes.Clone(l.open))
+		l.full = append(l.full, l.slabs.keep(l.open, 32<<10))
 		l.open, l.last = l.open[:0], requestRow{}
 	}
+}
+
+// clear empties the list, and keeps its memory. No copy of it may be used any more.
+func (l *RequestList) clear() {
+	l.slabs.clear()
+	clear(l.full)
+	clear(l.others)
+	*l = RequestList{full: l.full[:0], slabs: l.slabs, open: l.open[:0], uuids: l.uuids[:0], others: l.others[:0]}
 }
 
 // mostNames is how many kinds and models a list names by their index.

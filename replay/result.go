@@ -143,6 +143,9 @@ func (e *engine) keep(r *Request) {
 	if tot.Requests++; tot.Requests == 1 || r.Overhead < e.leastOver {
 		e.leastOver = r.Overhead
 	}
+	if e.opt.Sizes != nil {
+		*e.opt.Sizes = append(*e.opt.Sizes, MainSize{r.Payload, r.Tokens})
+	}
 	tot.RawInput += r.Raw
 	e.modelSum += r.Tokens
 	tot.RawPeak = max(tot.RawPeak, r.Raw)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -18,8 +19,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay/trace"
 )
 
-// A shared record's replays are those of one that is not, whatever was replayed on it before, and by however many at
-// once.
+// A shared record's replays are those of one that is not, and is light, whatever was replayed on it before, and by however
+// many at once.
 func TestSharedRecord(t *testing.T) {
 	files := slices.DeleteFunc(shippedFiles(t), func(path string) bool { return strings.Contains(path, "big") })
 	if os.Getenv("CTXKIT_CORPUS") != "" && !testing.Short() {
@@ -33,7 +34,7 @@ func TestSharedRecord(t *testing.T) {
 }
 
 func compareShared(t *testing.T, conv *session.Conversation) {
-	plain, err := replay.NewRecord(conv)
+	plain, err := replay.NewRecordWith(conv, replay.RecordOptions{Light: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +62,7 @@ func compareShared(t *testing.T, conv *session.Conversation) {
 	}
 	want := make([]string, len(runs))
 	for i, r := range runs {
-		if want[i], err = told(plain, r.policy, r.opt); err != nil {
+		if want[i], err = told(plain, r.policy, r.opt, false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -69,7 +70,7 @@ func compareShared(t *testing.T, conv *session.Conversation) {
 	for range 2 {
 		all.Go(func() {
 			for i, r := range runs {
-				got, err := told(shared, r.policy, r.opt)
+				got, err := told(shared, r.policy, r.opt, true)
 				if err != nil {
 					t.Error(err)
 					return
@@ -84,10 +85,21 @@ func compareShared(t *testing.T, conv *session.Conversation) {
 		})
 	}
 	all.Wait()
+	a, err := plain.Edits()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := shared.Edits()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(a.Slice(), b.Slice()) {
+		t.Errorf("%s: the edits of a light record are others", conv.Path)
+	}
 }
 
-// told is a replay's timeline and every text its policy put in.
-func told(rec *replay.Record, pol *policy.Policy, opt replay.Options) (string, error) {
+// told is a replay's timeline and every text its policy put in. With again its memory is used again.
+func told(rec *replay.Record, pol *policy.Policy, opt replay.Options, again bool) (string, error) {
 	var b strings.Builder
 	edits := 0
 	opt.Observe = func(n int, v *view.View) {
@@ -100,10 +112,26 @@ func told(rec *replay.Record, pol *policy.Policy, opt replay.Options) (string, e
 		}
 		edits = v.Edits().Len()
 	}
+	var sizes []replay.MainSize
+	opt.Sizes = &sizes
 	tl, err := rec.Replay(pol, opt)
 	if err != nil {
 		return "", err
 	}
+	for payload, model := range tl.Requests.MainSizes() {
+		if len(sizes) == 0 || sizes[0] != (replay.MainSize{Payload: payload, Model: model}) {
+			return "", fmt.Errorf("the sizes of main requests from %d, %d on are %v", payload, model, sizes)
+		}
+		sizes = sizes[1:]
+	}
+	if len(sizes) > 0 {
+		return "", fmt.Errorf("there are %d sizes of main requests too many", len(sizes))
+	}
 	out, err := json.Marshal(tl)
+	if again {
+		if rec.Reuse(tl); tl.Requests.Len()+tl.Events.Len() > 0 {
+			return "", fmt.Errorf("%d requests and %d events may still be read", tl.Requests.Len(), tl.Events.Len())
+		}
+	}
 	return b.String() + string(out), err
 }

@@ -123,12 +123,10 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 		}
 		group := edits[:j]
 		edits = edits[j:]
-		ev := Event{
+		ev := &e.event
+		*ev = Event{
 			N: e.events.Len(), Stage: stage, Kind: first.Kind, Trigger: first.Trigger, Reason: first.Reason, Detail: first.Detail,
-			Recorded: at,
-		}
-		if len(group) > 1 {
-			ev.Targets = make([]EventTarget, 0, len(group))
+			Recorded: at, Targets: e.event.Targets[:0],
 		}
 		if n > 0 {
 			ev.Request = &n
@@ -173,7 +171,7 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 			}
 			ev.Before += ed.Before
 			ev.After += ed.After
-			e.targets(&ev, ed)
+			e.targets(ev, ed)
 			e.sticky(ed, next)
 		}
 		if ev.Kind == policy.KindSummarize {
@@ -181,7 +179,7 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 			ev.Kept = e.segment()
 		}
 		ev.Saved = ev.Before - ev.After
-		e.events.Add(&ev)
+		e.events.Add(ev)
 		e.pending = append(e.pending, ev.N)
 	}
 }
@@ -252,17 +250,25 @@ func (e *engine) call(c *policy.Call, inserted []policy.Synthetic, next int) {
 	}
 	input, sent := c.Size(e.view, over)
 	c.Input = input
-	row := Request{
+	row := &e.ownCall
+	e.ownEvents[0] = e.events.Len()
+	*row = Request{
 		N: next + 1, Kind: c.Kind, Tokens: c.Input, Payload: sent, Overhead: max(over, 0), Output: c.Output,
-		Cache: e.cacheCall(c, sent, k), Messages: e.view.Len(), Events: []int{e.events.Len()},
+		Cache: e.cacheCall(c, sent, k), Messages: e.view.Len(), Events: e.ownEvents[:],
 	}
 	if k >= 0 {
 		row.Model = e.conv.Messages[e.conv.Requests[k].Message].Model()
 	}
 	row.CostUSD = e.cache.cost(cmp.Or(e.opt.Model, row.Model), row.Cache.Split, row.Output)
-	row.CostParts = callParts(row.CostUSD)
-	e.send(&SentRequest{Request: &row, Call: c, Start: e.now})
-	e.keep(&row)
+	if row.CostUSD.Known {
+		e.ownParts = callParts(row.CostUSD)
+		row.CostParts = &e.ownParts
+	}
+	if e.opt.Send != nil {
+		sent := *row
+		e.send(&SentRequest{Request: &sent, Call: c, Start: e.now})
+	}
+	e.keep(row)
 }
 
 // rebuilding notes the estimate before a compaction, and which recorded summary it reuses.

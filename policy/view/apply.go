@@ -22,7 +22,7 @@ func (v *View) Apply(e policy.Edit) (policy.Edit, error) {
 	if e.Kind.KeepsView() {
 		v.named += len(e.Items)
 	}
-	if v.most > 0 && v.edits.Len()+v.named/namedShare >= v.most {
+	if v.most > 0 && v.count+v.named/namedShare >= v.most {
 		return e, fmt.Errorf("the edits are %w", &jsonl.LimitError{Name: "edits", Most: int64(v.most)})
 	}
 	var err error
@@ -56,7 +56,9 @@ func (v *View) Apply(e policy.Edit) (policy.Edit, error) {
 	if err != nil {
 		return e, fmt.Errorf("applying %s by %s: %w", e.Kind, e.Stage, err)
 	}
-	v.edits.Add(&e)
+	if v.count++; !v.forgets {
+		v.edits.Add(&e)
+	}
 	return e, nil
 }
 
@@ -210,14 +212,14 @@ func (v *View) remove(e *policy.Edit) error {
 
 func (v *View) newSynthetic(s *policy.Synthetic) policy.ItemID {
 	s.ID = policy.ItemID(-len(v.synth) - 1)
-	v.synth = append(v.synth, *s)
+	v.synth = append(policy.Roomy(v.synth), *s)
 	v.synthAt = append(v.synthAt, -1)
 	v.made = append(v.made, 0)
 	var w weights
 	for i := range s.Contents {
 		w.add(v.content(&s.Contents[i]))
 	}
-	v.synthWeighs = append(v.synthWeighs, w)
+	v.synthWeighs = append(policy.Roomy(v.synthWeighs), w)
 	return s.ID
 }
 

@@ -226,7 +226,7 @@ func (v *View) touch(t policy.Target) {
 
 func (v *View) changedAt(place int, id policy.ItemID) {
 	if s := &v.sent; !s.any || place < s.changed.Place {
-		s.any, s.changed = true, SentChange{Place: place, Item: id, Edit: v.edits.Len()}
+		s.any, s.changed = true, SentChange{Place: place, Item: id, Edit: v.count}
 	}
 }
 

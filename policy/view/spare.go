@@ -23,6 +23,7 @@ type Spare struct {
 	states      states
 
 	fed      []checked
+	covered  itemSet
 	calls    []toolCall
 	answers  []int32
 	thinking []checkedThinking
@@ -42,6 +43,7 @@ func (v *View) Leave(c *Checker) *Spare {
 	if c != nil {
 		k := &c.check
 		m.fed, m.calls, m.answers, m.thinking = c.fed[:0], k.calls[:0], k.answers[:0], k.thinking[:0]
+		m.covered = itemSet{c.covered.recorded[:0], c.covered.made[:0]}
 		*c = Checker{}
 	}
 	*v = View{edits: v.edits}
@@ -113,14 +115,14 @@ func (m *Spare) New(conv *session.Conversation, report, client policy.Weigher) *
 	for i := range v.pos {
 		v.pos[i] = -1
 	}
-	*m = Spare{fed: m.fed, calls: m.calls, answers: m.answers, thinking: m.thinking}
+	*m = Spare{fed: m.fed, covered: m.covered, calls: m.calls, answers: m.answers, thinking: m.thinking}
 	return v
 }
 
 // NewChecker returns a checker of v that has checked nothing, in this memory.
 func (m *Spare) NewChecker(v *View) *Checker {
 	c := NewChecker(v)
-	c.fed, c.check.calls, c.check.answers, c.check.thinking = m.fed, m.calls, m.answers, m.thinking
-	m.fed, m.calls, m.answers, m.thinking = nil, nil, nil, nil
+	c.fed, c.covered, c.check.calls, c.check.answers, c.check.thinking = m.fed, m.covered, m.calls, m.answers, m.thinking
+	m.fed, m.covered, m.calls, m.answers, m.thinking = nil, itemSet{}, nil, nil, nil
 	return c
 }

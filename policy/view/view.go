@@ -41,6 +41,8 @@ type View struct {
 	cached      []policy.CacheEdit // every cache edit ever made, lifted ones too
 	live        int                // items not removed
 	hidden      []policy.ItemID    // whose place a collapse gave to its placeholder
+	count       int  // edits so far
+	forgets     bool // see Forget
 	epoch       int
 	places      int // of the block that joins next
 	sent        sending
@@ -145,6 +147,10 @@ func New(conv *session.Conversation, report, client policy.Weigher) *View {
 
 // Limit is how many edits may be made: one more is a *jsonl.LimitError. Without a call there may be any number.
 func (v *View) Limit(edits int) { v.most = edits }
+
+// Forget makes a view without edits keep none of them, which takes less memory. What needs their list, as a Checker does,
+// may not be used with it.
+func (v *View) Forget() { v.forgets = true }
 
 // Expect makes room for so many edits, so that making them moves none.
 func (v *View) Expect(edits int) { v.edits.Grow(edits) }
@@ -297,11 +303,14 @@ func (v *View) Results() []policy.Result { return v.results }
 // Epoch counts the rebuilds by summarize edits. Indexes into Results are valid within one epoch.
 func (v *View) Epoch() int { return v.epoch }
 
-// Edits is every edit applied so far, in order.
+// Edits is every edit applied so far, in order; none after Forget.
 func (v *View) Edits() policy.EditList { return v.edits.From(0) }
 
+// Made is how many messages edits have made so far: those with the ids -1, -2 and so on.
+func (v *View) Made() int { return len(v.synth) }
+
 // EditCount is the number of edits applied so far.
-func (v *View) EditCount() int { return v.edits.Len() }
+func (v *View) EditCount() int { return v.count }
 
 // Tokens is the model view's size without overhead, by the report's counter.
 func (v *View) Tokens() int { return v.tokens[0] }

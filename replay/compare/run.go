@@ -3,7 +3,6 @@ package compare
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -37,14 +36,18 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 		c.Record.Share()
 	}
 	k.Parts = make([]*KeptPart, len(policies))
-	var first *replay.Timeline
-	var ofFirst, sizes, room []mainSize // room: for those of the others, of which only figures stay
-	var each []*replay.Timeline         // those that Each gets: of the others only their figures stay
+	requests := len(c.Record.Conv.Requests)
+	ofFirst, sizes := make([]replay.MainSize, 0, requests), make([]replay.MainSize, 0, requests)
+	var each []*replay.Timeline // those that Each gets: of the others only their figures stay
 	for i, pol := range policies {
 		if i > 0 && c.Known != nil { // the others are held against the first
 			if k.Parts[i] = c.Known(i); k.Parts[i] != nil {
 				continue
 			}
+		}
+		if opt.Sizes = &ofFirst; i > 0 {
+			sizes = sizes[:0]
+			opt.Sizes = &sizes
 		}
 		tl, err := c.Record.Replay(pol, opt)
 		if err != nil {
@@ -54,18 +57,21 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 		if err := tl.CheckValid(); err != nil {
 			return k, fmt.Errorf("the replay contradicts itself: %w: please report it with the session", err)
 		}
-		if first == nil {
-			first, ofFirst = tl, mainSizes(tl)
-			sizes = ofFirst
-		} else {
-			sizes = appendMainSizes(slices.Grow(room[:0], tl.Requests.Len()), tl)
-			room = sizes
+		if i == 0 {
+			if err := k.begin(c, tl); err != nil {
+				return k, err
+			}
+		}
+		k.Parts[i] = &KeptPart{
+			Values: Of(tl), Breaks: BreaksOf(tl), Apart: apart(ofFirst, *opt.Sizes), Series: series(*opt.Sizes), Budget: tl.Budget(),
 		}
 		if c.Each != nil {
 			each = append(each, tl)
+		} else {
+			c.Record.Reuse(tl)
 		}
-		k.Parts[i] = &KeptPart{Values: Of(tl), Breaks: BreaksOf(tl), Apart: apart(ofFirst, sizes), Series: series(sizes), Budget: tl.Budget()}
 	}
+	opt.Sizes = nil
 	c.Record.Release()
 	if opt.Regret {
 		bound, err := c.Record.Bound(opt, budget(k.Parts))
@@ -77,16 +83,18 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 			tl.Regret.Bound = bound
 		}
 	}
-	k.Session = NewSession(first, projectOf(c.Record.Conv))
-	k.Session.Repository = c.Record.Conv.Repository
-	k.Session.Input, k.Session.Selection = c.Input, c.Selection
-	if err := k.Session.Mark(c.Record, first, c.Subagents); err != nil {
-		return k, err
-	}
 	for _, tl := range each {
 		c.Each(tl)
 	}
 	return k, nil
+}
+
+// begin sets the session, of the replay under the first policy.
+func (k *Kept) begin(c *Subject, first *replay.Timeline) error {
+	k.Session = NewSession(first, projectOf(c.Record.Conv))
+	k.Session.Repository = c.Record.Conv.Repository
+	k.Session.Input, k.Session.Selection = c.Input, c.Selection
+	return k.Session.Mark(c.Record, first, c.Subagents)
 }
 
 // projectOf is the project of a conversation: the folder it was recorded in, else the one its file is in.

@@ -5,16 +5,10 @@ import "github.com/ctxkit/ctxkit/replay"
 // SeriesPoints is the most points of a series.
 const SeriesPoints = 160
 
-// mainSize is the payload and the model view of a main request, tokens.
-type mainSize struct{ payload, model int }
-
-func mainSizes(t *replay.Timeline) []mainSize {
-	return appendMainSizes(make([]mainSize, 0, t.Requests.Len()), t)
-}
-
-func appendMainSizes(list []mainSize, t *replay.Timeline) []mainSize {
+func mainSizes(t *replay.Timeline) []replay.MainSize {
+	list := make([]replay.MainSize, 0, t.Requests.Len())
 	for payload, model := range t.Requests.MainSizes() {
-		list = append(list, mainSize{payload, model})
+		list = append(list, replay.MainSize{Payload: payload, Model: model})
 	}
 	return list
 }
@@ -23,12 +17,12 @@ func appendMainSizes(list []mainSize, t *replay.Timeline) []mainSize {
 // session the largest.
 func Series(t *replay.Timeline) []int { return series(mainSizes(t)) }
 
-func series(all []mainSize) []int {
+func series(all []replay.MainSize) []int {
 	n := min(len(all), SeriesPoints)
 	list := make([]int, n)
 	for i := range list {
 		for _, v := range all[i*len(all)/n : (i+1)*len(all)/n] {
-			list[i] = max(list[i], v.payload)
+			list[i] = max(list[i], v.Payload)
 		}
 	}
 	return list

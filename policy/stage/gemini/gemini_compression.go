@@ -3,6 +3,7 @@ package gemini
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -84,6 +85,9 @@ type geminiCompression struct {
 	memory  memory
 	texts   map[policy.Target]int // tokens of recorded results
 
+	items    []policy.ItemID // memory of a run: of the view
+	proposed []policy.Edit   // likewise: of its edits
+
 	estimate estimate
 }
 
@@ -119,7 +123,8 @@ func (s *geminiCompression) prompt(c *policy.Context) int {
 }
 
 func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, force bool) ([]policy.Edit, error) {
-	history, pending := measure.History(c.View, force)
+	history, pending := measure.HistoryIn(s.items, c.View, force)
+	s.items = history
 	if len(history) == 0 || s.failed && !force && s.p.AfterFailure == "nothing" {
 		return nil, nil
 	}
@@ -144,15 +149,17 @@ func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, 
 	call := s.call(c, history[:split], cuts, &summary)
 	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: call, Items: history[:split], Limit: c.Window}
 	if failure := try.Failure(c); failure != nil {
+		s.items = nil // the edit has them
 		return failure, nil
 	}
 	if before := s.prompt(c); before > 0 && s.tokens(items[split:], textSize(&summary), size{quarters: len(geminiUnderstood)}) > before {
 		s.failed = s.failed || !force
 		reason += "; summary: " + from + "; the history would have been larger, and stays"
+		s.items = nil
 		return []policy.Edit{{Kind: policy.KindFail, Trigger: trigger, Items: history[:split], Call: call, Reason: reason}}, nil
 	}
 	s.failed = false // startChat
-	keep := summarize.Kept(c, boundary, append(history[split:], pending...))
+	keep := summarize.Kept(c, boundary, slices.Concat(history[split:], pending))
 	e := policy.Edit{
 		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
 		Insert: []policy.Synthetic{
@@ -161,7 +168,8 @@ func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, 
 		},
 		Keep: keep, Call: call,
 	}
-	return append(s.edits(c, keep, cuts, trigger, reason), e), nil
+	s.proposed = append(s.edits(c, keep, cuts, trigger, reason), e)
+	return s.proposed, nil
 }
 
 // cutOnly cuts results without a summary, after a compression that made the history larger.
@@ -186,10 +194,10 @@ func (s *geminiCompression) tokens(items []known, more ...size) int {
 
 // edits cuts the results that stay, in their order.
 func (s *geminiCompression) edits(c *policy.Context, keep []policy.ItemID, cuts map[policy.Target]*policy.Content, trigger, reason string) []policy.Edit {
+	edits := s.proposed[:0]
 	if len(cuts) == 0 {
-		return nil
+		return edits
 	}
-	var edits []policy.Edit
 	for _, id := range keep {
 		for b := range c.View.Blocks(id) {
 			t := policy.Target{Item: id, Block: b}

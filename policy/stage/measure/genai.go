@@ -1,6 +1,8 @@
 package measure
 
 import (
+	"slices"
+
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -19,7 +21,15 @@ type GenAI struct {
 // History divides a view into the history, up to the last response, and the message about to be sent. With all the
 // whole view is history.
 func History(v policy.View, all bool) (history, pending []policy.ItemID) {
-	ids := v.IDs()
+	return HistoryIn(nil, v, all)
+}
+
+// HistoryIn is History in the memory of a list, if that is enough.
+func HistoryIn(room []policy.ItemID, v policy.View, all bool) (history, pending []policy.ItemID) {
+	ids := slices.Grow(room[:0], v.Len())
+	for id := range v.Items {
+		ids = append(ids, id)
+	}
 	end := len(ids)
 	for !all && end > 0 && v.Role(ids[end-1]) == session.User {
 		end--

@@ -66,6 +66,9 @@ type opencodePrune struct {
 	places []int32       // indexes into View.Arrived: summaries of compactions, and messages with results
 	seen   measure.Follower
 
+	marks    []policy.Target // scratch of a run
+	proposed []policy.Edit   // likewise
+
 	total   int // tokens of the outputs from the newest to where a walk ends, at least
 	largest int // of these outputs, tokens
 }
@@ -86,12 +89,13 @@ func (s *opencodePrune) Run(c *policy.Context) ([]policy.Edit, error) {
 	detail := map[string]int{"total": walk.total, "pruned": walk.pruned}
 	content := policy.NewContent(jsonl.KindToolResult, clearedText)
 	s.mark(marks)
-	var edits []policy.Edit
+	edits := slices.Grow(s.proposed[:0], len(marks))
 	for _, t := range marks {
 		if c.View.Has(t.Item) {
 			edits = append(edits, policy.Edit{Kind: policy.KindClear, Trigger: "auto", Target: t, New: &content, Reason: reason, Detail: detail})
 		}
 	}
+	s.proposed = edits
 	return edits, nil
 }
 
@@ -105,7 +109,7 @@ func (s *opencodePrune) mark(list []policy.Target) {
 
 // walk returns the outputs beyond the protected tokens, newest first. It stops at a compaction summary and at an
 // output that was pruned before.
-func (s *opencodePrune) walk(c *policy.Context, w *pruneWalk) (marks []policy.Target) {
+func (s *opencodePrune) walk(c *policy.Context, w *pruneWalk) []policy.Target {
 	arrived := c.View.Arrived()
 	at := len(arrived)
 	for at > 0 && !w.begun() {
@@ -122,12 +126,13 @@ func (s *opencodePrune) walk(c *policy.Context, w *pruneWalk) (marks []policy.Ta
 	for _, place := range s.places[n:] {
 		newer += s.tokens(c, arrived[place])
 	}
+	s.marks = s.marks[:0]
 	defer func() { s.total = w.total + newer }()
 	for _, place := range slices.Backward(s.places[:n]) {
 		id := arrived[place]
 		m := c.View.Message(id)
 		if m == nil { // a summary
-			return marks
+			return s.marks
 		}
 		for b := len(m.Blocks) - 1; b >= 0; b-- {
 			tool := c.Conv.Alike(c.Conv.Tool(&m.Blocks[b]))
@@ -137,13 +142,13 @@ func (s *opencodePrune) walk(c *policy.Context, w *pruneWalk) (marks []policy.Ta
 			t := policy.Target{Item: id, Block: b}
 			switch w.output(strings.ToLower(tool), s.marked && t == s.newest, c.View.Length(t).UTF16) {
 			case stop:
-				return marks
+				return s.marks
 			case clears:
-				marks = append(marks, t)
+				s.marks = append(s.marks, t)
 			}
 		}
 	}
-	return marks
+	return s.marks
 }
 
 // follow notes the compaction summaries and the results that joined since the last run, and the changes of results.
