@@ -371,10 +371,10 @@ func (e *engine) used(k int) (used, tail int) {
 		return policy.WholeList(n), n
 	}
 	for j := min(k, len(e.weight)) - 1; j >= 0; j-- {
-		if e.r.context[j] < 0 {
+		q := &e.conv.Messages[e.conv.Requests[j].Message]
+		if !q.HasUsage {
 			continue
 		}
-		q := &e.conv.Messages[e.conv.Requests[j].Message]
 		tail = e.tail(e.conv.Requests[j].Message)
 		return max(e.usage(q).Total()+e.weight[j]-e.r.weight[j], 0) + tail, tail
 	}
@@ -461,14 +461,14 @@ func (e *engine) account(k, used int) {
 	if over < 0 {
 		e.unfit.add(k+1, -over)
 	}
-	if e.r.context[k] > e.window(k) {
-		e.above++
-	}
 	e.last = policy.Response{Message: policy.ItemID(q.Message), Time: msg.End(), StopReason: msg.StopReason()}
 	if msg.HasUsage {
 		e.last.Known = true
 		// The total is counterfactual; how it is split is simulated.
 		u := e.usage(msg)
+		if u.Context() > e.window(k) {
+			e.above++
+		}
 		in := scaled(row.Cache.Split, max(u.Context()+e.weight[k]-e.r.weight[k], 0))
 		in.Output, in.Thinking = u.Output, u.Thinking
 		e.last.Usage = in

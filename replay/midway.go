@@ -31,10 +31,14 @@ func (e *engine) earlier() *EarlierHistory {
 // share of the payload under every policy. What the requests before it wrote beyond that is not known.
 func (e *engine) seed(model string, payload int) {
 	h := e.earlier()
-	if h == nil || h.Cached == nil || e.r.context[0] <= 0 {
+	if h == nil || h.Cached == nil {
 		return
 	}
-	n := int(int64(*h.Cached) * int64(payload) / int64(e.r.context[0]))
+	u := e.r.usage(&e.conv.Messages[e.conv.Requests[0].Message])
+	n := 0
+	if context := u.Context(); context > 0 {
+		n = int(int64(*h.Cached) * int64(payload) / int64(context))
+	}
 	if n <= 0 {
 		return
 	}

@@ -37,7 +37,6 @@ type Record struct {
 	client    *policy.Recorder // that recorded it
 	encoding  sync.Mutex
 	encoded   map[string]*tokens.WeightTable // by encoding; guarded by encoding
-	context   []int                          // recorded context of each request; -1 where it is not known
 	largest   map[string]int                 // the largest recorded context by model
 	weight    []int                          // weight of R's payload at each request, calibrated
 	overhead  []int                          // context less that weight: system prompt, tools, unrecorded reminders
@@ -231,13 +230,13 @@ func (r *Record) follow() error {
 	r.results = sync.OnceValue(r.weighResults)
 	n := len(r.Conv.Requests)
 	r.thinking, r.hour = nil, asksForHour(r.Conv)
-	r.context, r.weight, r.overhead = make([]int, 0, n), make([]int, 0, n), make([]int, 0, n)
+	r.weight, r.overhead = make([]int, 0, n), make([]int, 0, n)
 	memory := r.spare.Swap(nil)
 	if memory == nil {
 		memory = &spare{view: new(view.Spare)}
 	}
 	t := &recordTrack{
-		r: r, view: memory.view.New(r.Conv, r.Cal, nil), pending: -1, drops: r.Cal.Drops, folded: map[int]policy.ItemID{}, inferred: map[policy.Target]bool{},
+		r: r, view: memory.view.New(r.Conv, r.Cal, nil), pending: -1, known: -1, drops: r.Cal.Drops, folded: map[int]policy.ItemID{}, inferred: map[policy.Target]bool{},
 		thinking: leftOut{thinking: tokens.NewThinking(r.Conv, r.Counted)},
 	}
 	t.view.Limit(r.mostEdits)
@@ -304,6 +303,7 @@ type recordTrack struct {
 	notes    steady[recordedAct] // by edit of the record
 	thinking leftOut
 	pending  int // boundary before the next request, -1: none
+	known    int // the first request (0-based) whose context is recorded, -1: none so far
 	drops    []tokens.Drop
 	folded   map[int]policy.ItemID // by collapse: its placeholder
 	restarts restarting
@@ -349,7 +349,7 @@ func (t *recordTrack) join(m int) {
 		}
 		target := policy.Target{Item: policy.ItemID(m), Block: b}
 		t.apply(policy.Edit{
-			Request: len(t.r.context) + 1, Kind: policy.KindPersist, Trigger: "auto", Target: target,
+			Request: len(t.r.weight) + 1, Kind: policy.KindPersist, Trigger: "auto", Target: target,
 			New:    &policy.Content{Kind: bl.Kind, Length: bl.Text(), Ref: &target, Stub: true},
 			Reason: fmt.Sprintf("the client wrote the result to a file, line %d", bl.Line),
 		}, recordedAct{actJoin, m})
@@ -420,10 +420,11 @@ func (t *recordTrack) request(k int) {
 		if within := u.Compactions(); within.Calls > 0 {
 			t.apply(compactedWithin(k, &within), noAct)
 		}
-		over = t.settle(k, ctx, over)
+		if over = t.settle(k, ctx, over); t.known < 0 {
+			t.known = k
+		}
 	}
 	t.pending = -1
-	r.context = append(r.context, ctx)
 	r.largest[msg.Model()] = max(r.largest[msg.Model()], ctx)
 	r.weight = append(r.weight, t.view.PayloadTokens())
 	r.overhead = append(r.overhead, over)
@@ -447,12 +448,11 @@ func compactedWithin(k int, c *jsonl.Spent) policy.Edit {
 func (t *recordTrack) settle(k, ctx, over int) int {
 	r := t.r
 	rest := ctx - t.view.PayloadTokens()
-	first := !slices.ContainsFunc(r.context, func(n int) bool { return n >= 0 })
 	for len(t.drops) > 0 && t.drops[0].Request < k+1 {
 		t.drops = t.drops[1:]
 	}
 	switch {
-	case first:
+	case t.known < 0:
 		return rest
 	case t.pending < 0 && r.Conv.RestartedBefore(k+1):
 		if fell := over - rest; fell > tokens.DropThreshold {
@@ -463,8 +463,7 @@ func (t *recordTrack) settle(k, ctx, over int) int {
 		}
 	case t.pending >= 0:
 		if r.client.At(r.Conv.Boundaries[t.pending].Version).SameOverhead {
-			k := slices.IndexFunc(r.context, func(n int) bool { return n >= 0 })
-			over = r.overhead[k] - r.Cal.Searched[r.Conv.Requests[k].Message]
+			over = r.overhead[t.known] - r.Cal.Searched[r.Conv.Requests[t.known].Message]
 		}
 		if rest > over {
 			// The client sent what is on no line: re-read files, listings.

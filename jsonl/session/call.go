@@ -28,21 +28,25 @@ func newCall(b *jsonl.ContentBlock) *call {
 
 // calls finds the calls of a file by id.
 type calls struct {
-	list   []*call
-	free   []call // made at once: between values that are soon freed they would keep the memory of these
+	made   [][]call // callsAtOnce each: between values that are soon freed they would keep the memory of these
+	n      int32    // how many there are
 	places places
 	names  distinct[string]
 }
 
 func newCalls() calls { return calls{places: newPlaces(0)} }
 
+const callsAtOnce = 64
+
+func (c *calls) at(i int32) *call { return &c.made[i/callsAtOnce][i%callsAtOnce] }
+
 // slot is the slot of an id.
 func (c *calls) slot(id string) *int32 {
-	return c.places.slot(c.places.text(id), func(i int32) bool { return c.list[i].id == id })
+	return c.places.slot(c.places.text(id), func(i int32) bool { return c.at(i).id == id })
 }
 
 // first is the first call with an id.
-func (c *calls) first(id string) *call { return c.list[*c.slot(id)-1] }
+func (c *calls) first(id string) *call { return c.at(*c.slot(id) - 1) }
 
 // of is the call of a block, nil where it has none. The blocks with an id share one, but for tool_uses with another name
 // than the first.
@@ -54,26 +58,25 @@ func (c *calls) of(b *jsonl.ContentBlock) *call {
 	if b.ID == "" || b.Kind != jsonl.KindToolUse && b.Kind != jsonl.KindToolResult {
 		return &call{id: b.ID, name: name}
 	}
-	if n := len(c.list); c.places.full(n + 1) {
+	if n := int(c.n); c.places.full(n + 1) {
 		c.places = newPlaces(2 * n)
-		for i, known := range c.list {
-			*c.slot(known.id) = int32(i) + 1
+		for i := range c.n {
+			*c.slot(c.at(i).id) = i + 1
 		}
 	}
 	slot := c.slot(b.ID)
 	if *slot == 0 {
-		if len(c.free) == 0 {
-			c.free = make([]call, min(len(c.list)+1, 64))
+		if int(c.n) == callsAtOnce*len(c.made) {
+			c.made = append(c.made, make([]call, callsAtOnce))
 		}
-		known := &c.free[0]
-		c.free, known.id = c.free[1:], b.ID
-		if b.Kind == jsonl.KindToolResult {
-			known.id = strings.Clone(b.ID) // what is beside it in memory is not kept
+		c.n++
+		*slot = c.n
+		added := c.at(c.n - 1)
+		if added.id = b.ID; b.Kind == jsonl.KindToolResult {
+			added.id = strings.Clone(b.ID) // what is beside it in memory is not kept
 		}
-		c.list = append(c.list, known)
-		*slot = int32(len(c.list))
 	}
-	known := c.list[*slot-1]
+	known := c.at(*slot - 1)
 	switch {
 	case b.Kind == jsonl.KindToolResult:
 	case known.name == nil:
@@ -89,7 +92,7 @@ func (c *calls) share(ids []string) []string {
 	ids = slices.Clone(ids)
 	for i, id := range ids {
 		if at := *c.slot(id); at > 0 {
-			ids[i] = c.list[at-1].id
+			ids[i] = c.at(at - 1).id
 		}
 	}
 	return ids

@@ -15,7 +15,9 @@ type chain struct {
 	order    []int32         // its lines, in file order
 	groups   []group         // of assistant lines, by number
 	lastAt   int             // index into groups, looked at last
-	path     []int32         // root to leaf
+	path     []int32         // root to leaf; nil: they are in file order
+	root     int32           // first of it, -1: there is none
+	end      int32           // last of it
 	home     map[int32]int32 // group -> an earlier group on the path with the same message.id
 	calls    []toolCall
 	several  [][]int32 // of lineLists
@@ -33,7 +35,7 @@ func (ld *loader) conversation(order []int32, agent, leaf string) *Conversation 
 	ld.convs++
 	groups, calls := ld.count(order)
 	c := &chain{
-		ld: ld, id: ld.convs, order: order, groups: make([]group, 0, groups), home: map[int32]int32{}, calls: make([]toolCall, 0, calls),
+		ld: ld, id: ld.convs, order: order, root: -1, groups: make([]group, 0, groups), home: map[int32]int32{}, calls: make([]toolCall, 0, calls),
 		conv: &Conversation{Path: ld.path, Agent: agent, Source: ld.src},
 	}
 	c.findGroups()
@@ -182,7 +184,7 @@ func (c *chain) byLine(i int32) (message int, ok bool) {
 func (c *chain) emit() {
 	beside := c.besidePath()
 	c.earlier()
-	for _, i := range c.path {
+	for i := range c.onward {
 		n, from := c.ld.node(i), len(c.conv.Messages)
 		for len(beside) > 0 && beside[0] < i {
 			c.edited(beside[0])
@@ -245,11 +247,11 @@ type originKey struct {
 
 // earlier adds a placeholder where the first line names a parent that is not in the file.
 func (c *chain) earlier() {
-	if len(c.path) == 0 {
+	if c.root < 0 {
 		return
 	}
-	n := c.ld.node(c.path[0])
-	parent := c.ld.parentID(c.path[0])
+	n := c.ld.node(c.root)
+	parent := c.ld.parentID(c.root)
 	if parent == "" || n.parent >= 0 && c.in(n.parent) || c.ld.removed[parent] {
 		return
 	}
@@ -467,9 +469,9 @@ func (c *chain) finish() {
 		conv.SessionID = cmp.Or(conv.SessionID, c.ld.env(c.ld.node(i)).sessionID)
 		conv.CWD = cmp.Or(conv.CWD, c.ld.env(c.ld.node(i)).cwd)
 	}
-	if len(c.path) > 0 {
-		conv.SessionID = cmp.Or(c.ld.env(c.ld.node(c.path[len(c.path)-1])).sessionID, conv.SessionID)
-		conv.CWD = cmp.Or(c.ld.env(c.ld.node(c.path[0])).cwd, conv.CWD)
+	if c.root >= 0 {
+		conv.SessionID = cmp.Or(c.ld.env(c.ld.node(c.end)).sessionID, conv.SessionID)
+		conv.CWD = cmp.Or(c.ld.env(c.ld.node(c.root)).cwd, conv.CWD)
 	}
 	for k := range conv.Restarts {
 		conv.Restarts[k].Request = conv.requestAfter(conv.Restarts[k].Before)

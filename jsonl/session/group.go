@@ -187,7 +187,7 @@ func (c *chain) unite() {
 	first := newPlaces(len(c.groups))      // by message.id, in groups
 	content := map[int32]map[string]bool{} // of the lines of a group that others were united with
 	groups := make([]int32, 0, len(c.groups))
-	for _, i := range c.path {
+	for i := range c.onward {
 		n := c.ld.node(i)
 		if n.kind != nodeAssistant {
 			continue

@@ -99,8 +99,8 @@ func (c *chain) sign(i int32) RestartSign {
 // Each message is examined once: what one restart has read back, the next one finds on the same path.
 func (c *chain) left(r *Restart) (out []BlockPlace) {
 	if c.restarts.lines == nil {
-		c.restarts.lines = make(map[int32]bool, len(c.path))
-		for _, i := range c.path {
+		c.restarts.lines = map[int32]bool{}
+		for i := range c.onward {
 			c.restarts.lines[c.ld.node(i).line] = true
 		}
 	}

@@ -26,6 +26,25 @@ func (c *chain) walk(want string) {
 	if len(c.ld.removed) > 0 {
 		c.restore()
 	}
+	if len(c.path) > 0 {
+		c.root, c.end = c.path[0], c.path[len(c.path)-1]
+	}
+	if slices.IsSorted(c.path) {
+		c.path = nil
+	}
+}
+
+// onward yields the lines from root to leaf.
+func (c *chain) onward(yield func(int32) bool) {
+	list := c.path
+	if list == nil {
+		list = c.order
+	}
+	for _, i := range list {
+		if c.onPath(i) && !yield(i) {
+			return
+		}
+	}
 }
 
 // next is the line before i on the chain that is not on the path yet, or -1.
