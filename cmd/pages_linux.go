@@ -10,9 +10,11 @@ import (
 
 // Inputs of largeInput bytes together are given the first hugeHeap bytes of the heap in huge pages; what the heap does not
 // fill is not touched. Smaller ones take less memory in small pages, and are as fast: on a virtual machine a huge page that
-// has not been used for a while costs more time than it saves.
+// has not been used for a while costs more time than it saves. Those of hugeInput bytes are as fast in small pages, too: the
+// collector gives their memory back again and again, and of a huge page that is asked for anew the heap may need a part.
 const (
 	largeInput = 64 << 20
+	hugeInput  = 512 << 20
 	hugeHeap   = 128 << 20
 )
 
@@ -24,10 +26,12 @@ func widen(paths []string) {
 		if st, err := os.Stat(path); err == nil {
 			size += st.Size()
 		}
-		if size >= largeInput {
-			useHugePages()
+		if size >= hugeInput {
 			return
 		}
+	}
+	if size >= largeInput {
+		useHugePages()
 	}
 }
 

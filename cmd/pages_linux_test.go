@@ -34,6 +34,8 @@ func TestWiden(t *testing.T) {
 	}{
 		{"small", []string{half, "-", "none"}, false},
 		{"together", []string{half, file("other", largeInput/2)}, true},
+		{"below the most", []string{file("most", hugeInput-1)}, true},
+		{"the most", []string{half, file("more", hugeInput-largeInput/2)}, false},
 	} {
 		forced := func() uint64 {
 			runs := []metrics.Sample{{Name: "/gc/cycles/forced:gc-cycles"}}
