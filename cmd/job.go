@@ -232,11 +232,10 @@ func foreignConversation(conv *session.Conversation) bool {
 func (l *conversationLoop) record(conv *session.Conversation) (*replay.Record, error) {
 	opt := l.sys.recordOptions(l.encoders)
 	opt.Light = l.light != nil && l.light(conv)
-	r, err := replay.NewRecordWith(conv, opt)
-	if err != nil || l.unfitted {
-		return r, err
+	if l.unfitted {
+		return replay.NewRecordWith(conv, opt)
 	}
-	return r, r.UseRelease(l.sys.presets)
+	return newRecordWith(l.sys, conv, opt)
 }
 
 func (s *system) recordOptions(encoders *tokens.Encoders) replay.RecordOptions {
@@ -246,7 +245,11 @@ func (s *system) recordOptions(encoders *tokens.Encoders) replay.RecordOptions {
 // newRecord is the record of a conversation, with the release that recorded it and in the window that its user set,
 // where the compactions show it.
 func newRecord(sys *system, conv *session.Conversation, encoders *tokens.Encoders) (*replay.Record, error) {
-	r, err := replay.NewRecordWith(conv, sys.recordOptions(encoders))
+	return newRecordWith(sys, conv, sys.recordOptions(encoders))
+}
+
+func newRecordWith(sys *system, conv *session.Conversation, opt replay.RecordOptions) (*replay.Record, error) {
+	r, err := replay.NewRecordWith(conv, opt)
 	if err != nil {
 		return nil, err
 	}

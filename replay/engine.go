@@ -57,6 +57,8 @@ type engine struct {
 	compactAt int // 0-based request before which the last compaction was made
 
 	requests   RequestList
+	brief      bool        // see Options.Brief
+	estimated  bool        // an output is
 	totals     Totals      // of the requests so far
 	modelSum   int         // of the model views of main requests, tokens
 	leastOver  int         // the smallest overhead of a main request, tokens
@@ -210,7 +212,9 @@ func (r *Record) prepareIn(pol *policy.Policy, opt Options, used bool) (*engine,
 		e.requests, e.events = lists.requests, lists.events
 	}
 	// Where the policy calls models as often as the client did, the list does not grow.
-	e.requests.grow(len(r.Conv.Requests) + len(r.Conv.Boundaries) + len(r.Conv.Requests)/16)
+	if e.brief = opt.Brief && !opt.Regret && opt.Trace == nil; !e.brief {
+		e.requests.grow(len(r.Conv.Requests) + len(r.Conv.Boundaries) + len(r.Conv.Requests)/16)
+	}
 	e.spare = new(view.Spare)
 	if used || !r.shared {
 		left := r.spareMemory()
@@ -421,9 +425,12 @@ func (e *engine) account(k, used int) {
 	}
 	row := &e.row
 	*row = Request{
-		N: k + 1, UUID: msg.FirstUUID(), Time: msg.Time(), Kind: "main", Model: msg.Model(),
+		N: k + 1, Time: msg.Time(), Kind: "main", Model: msg.Model(),
 		Raw: max(e.raw+over, 0), Tokens: max(e.view.Tokens()+over, 0), Payload: max(e.view.PayloadTokens()+over, 0),
 		Overhead: max(over, 0), Used: used, Messages: e.view.Len(), Events: e.pending,
+	}
+	if !e.brief || e.opt.Send != nil {
+		row.UUID = msg.FirstUUID()
 	}
 	e.notRead.sum += e.notRead.now
 	row.Output, row.Estimated = e.output(q.Message)

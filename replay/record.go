@@ -71,7 +71,7 @@ type Record struct {
 // The memory for digests of texts, bytes: of a shared record those of its first texts, and of any those of late.
 const sharedTexts, recentTexts = 8 << 20, 1 << 20
 
-// Share makes the record keep digests of its texts, and the record as edits, for later replays, which makes these faster
+// Share makes the record keep digests of its texts, and the record as edits unless it is light, for later replays, which makes these faster
 // and does not change their results. It must be called before the first replay.
 func (r *Record) Share() {
 	r.digests, r.shared = policy.NewDigests(sharedTexts, recentTexts), true
@@ -95,8 +95,8 @@ type lists struct {
 	events   EventList
 }
 
-// Reuse gives the memory of the requests and events of a replay to the next replay of the record. They may not be read
-// any more, nor may copies of them; all else of the replay may.
+// Reuse gives the memory of the requests and events of a replay to the next replay of the record. The lists are empty
+// afterwards, and copies of them may not be read any more. It is called once for a replay.
 func (r *Record) Reuse(t *Timeline) {
 	l := &lists{t.Requests, t.Events}
 	t.Requests, t.Events = RequestList{}, EventList{}
@@ -173,7 +173,7 @@ type RecordOptions struct {
 	Encoders  *tokens.Encoders // that several records share, so that common texts are counted once; nil: its own
 	Families  []policy.Family  // what is known of clients and models; nil: those that are built in
 	MostEdits int64            // of a replay, which is an error where it has more; 0: the default of jsonl.InputLimits
-	Light     bool             // what the client did is not kept as edits, which takes less memory; where they are asked for, they are found again
+	Light     bool             // what the client did is not kept as edits, which takes less memory; once they are asked for, they are found again and stay
 	Programs  policy.Programs  // starts the programs that policies name; nil: a policy with one is an error
 }
 
@@ -265,7 +265,7 @@ func (r *Record) follow() error {
 	return nil
 }
 
-// acts are what the client did so far.
+// acts are what the client did, after the walk.
 func (t *recordTrack) acts() *recordedActs {
 	acts := recordedActs{t.view.Edits(), t.notes}
 	if acts.edits.Len() > acts.notes.n { // a note is of one edit of the record: the others are the server's

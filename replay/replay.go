@@ -29,7 +29,12 @@ type Options struct {
 	Families  []policy.Family  // of Run: what is known of clients and models; nil: those that are built in
 	Trace     *trace.Room      // makes Timeline.Trace; nil: none
 
-	// Sizes, if set, is the list to which the size of each main request is appended.
+	// Brief leaves Timeline.Requests empty, which takes less time and memory. All else is the same. With Regret or Trace,
+	// which are made of them, they are there.
+	Brief bool
+
+	// Sizes, if set, is the list to which a replay appends the size of each main request. No two replays may have the same
+	// at once.
 	Sizes *[]MainSize
 
 	// Observe, if set, is called at each main request with the view that is sent. The view, its edits and the messages that

@@ -5,14 +5,16 @@ import "fmt"
 // requestChecks are the invariants of the requests of a timeline, checked as each is added.
 type requestChecks struct {
 	n, main int
+	rows    int // so far
 	events  int // how many there have to be: one more than the last one named
 	by      int // n of the request that names it
 	err     error
 }
 
-// add checks the request that is added at an index. Of one that fits a row it is known that its
+// add checks the request that is added. Of one that fits a row it is known that its
 // split and the parts of its cost add up.
-func (c *requestChecks) add(r *Request, at int, fits bool) {
+func (c *requestChecks) add(r *Request, fits bool) {
+	c.rows++
 	if c.err != nil {
 		return
 	}
@@ -22,7 +24,7 @@ func (c *requestChecks) add(r *Request, at int, fits bool) {
 	}
 	switch s := &r.Cache.Split; {
 	case r.N < max(c.n, 1):
-		c.err = fmt.Errorf("request row %d has n %d after %d", at, r.N, max(c.n, 1))
+		c.err = fmt.Errorf("request row %d has n %d after %d", c.rows-1, r.N, max(c.n, 1))
 	case min(s.Read, s.Write5m, s.Write1h, s.Uncached) < 0 || !fits && s.Input() != r.Payload:
 		c.err = fmt.Errorf("request %d sends %d tokens, of which the cache simulation splits %+v", r.N, r.Payload, *s)
 	case r.CostUSD.Known != (r.CostParts != nil) || !fits && r.CostParts != nil && r.CostParts.Sum() != r.CostUSD:

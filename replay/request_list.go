@@ -61,7 +61,7 @@ func (l *RequestList) Add(r *Request) {
 	var other otherRequest
 	row[colKind], row[colModel] = l.name(r.Kind), l.name(r.Model)
 	fits := row.set(r, &other)
-	if l.checks.add(r, l.Len(), fits); !fits {
+	if l.checks.add(r, fits); !fits {
 		row, other = requestRow{colKind: row[colKind]}, otherRequest{whole: cloned(r)}
 	}
 	if other != (otherRequest{}) {

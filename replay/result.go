@@ -53,7 +53,7 @@ func (e *engine) timeline() *Timeline {
 		e.warn(0, "how the provider of %s caches is not known: those requests read nothing", modelNames(names)).Code = CodeNoCache
 	}
 	t.Warnings = append(append([]session.Warning{}, conv.Warnings...), e.warnings...)
-	t.Totals, t.leastOver = e.totals, e.leastOver
+	t.Totals, t.leastOver, t.estimated = e.totals, e.leastOver, e.estimated
 	t.Totals.NotReadBack = e.notRead.sum
 	t.total(e.modelSum)
 	t.Totals.Cleared, t.Totals.ClearedTokens = e.cleared.results(), e.cleared.tokens
@@ -118,7 +118,12 @@ func (e *engine) widest(t *Timeline) {
 
 // keep adds a request to the timeline and its totals.
 func (e *engine) keep(r *Request) {
-	e.requests.Add(r)
+	if e.brief {
+		e.requests.checks.add(r, false)
+	} else {
+		e.requests.Add(r)
+	}
+	e.estimated = e.estimated || r.Estimated
 	tot := &e.totals
 	tot.Calls++
 	tot.ModelInput += r.Tokens

@@ -128,10 +128,36 @@ func told(rec *replay.Record, pol *policy.Policy, opt replay.Options, again bool
 		return "", fmt.Errorf("there are %d sizes of main requests too many", len(sizes))
 	}
 	out, err := json.Marshal(tl)
+	if err != nil {
+		return "", err
+	}
+	if err := sameInBrief(rec, pol, opt, tl, string(out)); err != nil {
+		return "", err
+	}
 	if again {
 		if rec.Reuse(tl); tl.Requests.Len()+tl.Events.Len() > 0 {
 			return "", fmt.Errorf("%d requests and %d events may still be read", tl.Requests.Len(), tl.Events.Len())
 		}
 	}
-	return b.String() + string(out), err
+	return b.String() + string(out), nil
+}
+
+// sameInBrief holds that a brief replay is the same but for its requests.
+func sameInBrief(rec *replay.Record, pol *policy.Policy, opt replay.Options, tl *replay.Timeline, want string) error {
+	opt.Brief, opt.Observe, opt.Sizes = true, nil, nil
+	brief, err := rec.Replay(pol, opt)
+	if err != nil {
+		return err
+	}
+	if err := brief.CheckValid(); err != nil {
+		return err
+	}
+	if n := brief.Requests.Len(); (n > 0) != (opt.Regret || opt.Trace != nil) && tl.Requests.Len() > 0 || brief.Estimated() != tl.Estimated() || brief.Budget() != tl.Budget() {
+		return fmt.Errorf("a brief replay has %d requests, %v, %d", n, brief.Estimated(), brief.Budget())
+	}
+	brief.Requests = tl.Requests
+	if got, err := json.Marshal(brief); err != nil || string(got) != want {
+		return fmt.Errorf("a brief replay differs: %v\n%s", err, cmp.Diff(strings.Split(want, ","), strings.Split(string(got), ",")))
+	}
+	return nil
 }

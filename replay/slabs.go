@@ -6,8 +6,8 @@ type slabs[T any] struct {
 	at   int // index of the one that has room
 }
 
-// keep returns a copy of a list. A slab has so many elements at most, but for a list that is longer, and is as large as
-// those before it: few short lists take little.
+// keep returns a copy of a list. A new slab is as large as all before it together, so that few short lists take little, but
+// has so many elements at most, and room for the list at least.
 func (s *slabs[T]) keep(short []T, most int) []T {
 	n, held := len(short), 0
 	if n == 0 {

@@ -57,6 +57,7 @@ type Timeline struct {
 	Trace      *trace.Trace      `json:"-"` // with Options.Trace: what each request sends, block by block
 
 	unpriced  []string
+	estimated bool
 	leastOver int // the smallest overhead of a main request, tokens
 }
 
@@ -68,6 +69,9 @@ type ModelCache struct {
 
 // Unpriced returns the models of calls without a known price, sorted; none of a timeline that was read from JSON.
 func (t *Timeline) Unpriced() []string { return t.unpriced }
+
+// Estimated reports whether the output of a request is estimated; false of a timeline that was read from JSON.
+func (t *Timeline) Estimated() bool { return t.estimated }
 
 // Lines accounts for every line of the file: Read = Used + sum(SetAside).
 type Lines struct {

@@ -41,8 +41,8 @@ type View struct {
 	cached      []policy.CacheEdit // every cache edit ever made, lifted ones too
 	live        int                // items not removed
 	hidden      []policy.ItemID    // whose place a collapse gave to its placeholder
-	count       int  // edits so far
-	forgets     bool // see Forget
+	count       int                // edits so far
+	forgets     bool               // see Forget
 	epoch       int
 	places      int // of the block that joins next
 	sent        sending

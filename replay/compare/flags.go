@@ -30,7 +30,7 @@ func (s *ComparedSession) Mark(rec *replay.Record, t *replay.Timeline, subagents
 	is := map[Flag]bool{
 		FlagMidway:    rec.Conv.BeginsMidway(),
 		FlagEstimated: !rec.Cal.Recorded,
-		FlagOutputs:   rec.Cal.Recorded && estimates(t),
+		FlagOutputs:   rec.Cal.Recorded && t.Estimated(),
 		FlagCompacted: len(rec.Conv.Boundaries) > 0,
 		FlagWindow:    t.Fit != nil,
 		FlagSubagents: subagents > 0,
@@ -43,16 +43,6 @@ func (s *ComparedSession) Mark(rec *replay.Record, t *replay.Timeline, subagents
 	}
 	s.Rereads, err = rec.Rereads()
 	return err
-}
-
-// estimates reports whether an output is estimated.
-func estimates(t *replay.Timeline) bool {
-	for _, r := range t.Requests.All() {
-		if r.Estimated {
-			return true
-		}
-	}
-	return false
 }
 
 // Flagged counts the sessions with a flag.

@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -36,8 +37,10 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 		c.Record.Share()
 	}
 	k.Parts = make([]*KeptPart, len(policies))
+	opt.Brief = c.Each == nil
 	requests := len(c.Record.Conv.Requests)
-	ofFirst, sizes := make([]replay.MainSize, 0, requests), make([]replay.MainSize, 0, requests)
+	ofFirst := make([]replay.MainSize, 0, requests)
+	var sizes []replay.MainSize // of the others
 	var each []*replay.Timeline // those that Each gets: of the others only their figures stay
 	for i, pol := range policies {
 		if i > 0 && c.Known != nil { // the others are held against the first
@@ -46,7 +49,7 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 			}
 		}
 		if opt.Sizes = &ofFirst; i > 0 {
-			sizes = sizes[:0]
+			sizes = slices.Grow(sizes[:0], requests)
 			opt.Sizes = &sizes
 		}
 		tl, err := c.Record.Replay(pol, opt)
@@ -71,7 +74,7 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 			c.Record.Reuse(tl)
 		}
 	}
-	opt.Sizes = nil
+	opt.Brief, opt.Sizes = false, nil
 	c.Record.Release()
 	if opt.Regret {
 		bound, err := c.Record.Bound(opt, budget(k.Parts))
