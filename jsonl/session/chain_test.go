@@ -172,6 +172,25 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+// TestLateUsage: a response has all of the usage that a later line of it says first.
+func TestLateUsage(t *testing.T) {
+	for _, lifetime := range []string{"5m", "1h"} {
+		first, second := said("a1", "u1", "m1"), said("a2", "a1", "m1")
+		delete(first["message"].(line), "usage")
+		second["message"].(line)["usage"] = line{
+			"input_tokens": 1, "output_tokens": 2, "cache_creation_input_tokens": 5, "cache_creation": line{"ephemeral_" + lifetime + "_input_tokens": 5},
+		}
+		want := jsonl.Usage{Input: 1, Output: 2, CacheWrite: 5}
+		if want.Write1h = 5; lifetime == "5m" {
+			want.Write5m, want.Write1h = 5, 0
+		}
+		conv := load(t, user("u1", "", "hello"), first, second)
+		if got := conv.Messages[1].Usage(); got != want {
+			t.Errorf("%s: %+v, want %+v", lifetime, got, want)
+		}
+	}
+}
+
 // TestResponsesAlike: responses that say the same, without an id, each have their own time.
 func TestResponsesAlike(t *testing.T) {
 	at := func(uuid, parent, time string) line {

@@ -22,6 +22,12 @@ func live() int64 {
 	return int64(m.HeapAlloc)
 }
 
+func mallocs() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.Mallocs
+}
+
 // TestKeptMemory: what is kept of a line is small, while a file is read and afterwards. What few lines have takes memory
 // for these few, and does not keep what was beside it.
 func TestKeptMemory(t *testing.T) {
@@ -76,14 +82,18 @@ func TestKeptMemory(t *testing.T) {
 					t.Log(when, a, "bytes a line")
 				}
 			}
-			read, before := 0, live()
+			read, before, made := 0, live(), uint64(0)
 			f, err := Load(path, LoadOptions{Item: func(*jsonl.Item) {
 				if read++; read == lines {
 					check("at the end of reading", live()-before, tt.reading)
+					made = mallocs()
 				}
 			}})
 			if err != nil {
 				t.Fatal(err)
+			}
+			if made = mallocs() - made; made > lines/4 {
+				t.Errorf("%d allocations make %d messages: two of each are in use at once", made, lines)
 			}
 			defer f.Close()
 			if read != lines {

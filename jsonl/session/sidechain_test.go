@@ -3,6 +3,7 @@ package session_test
 import (
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -32,6 +33,33 @@ func TestSidechainsInMainFile(t *testing.T) {
 	}
 	if len(f.Conversations()) != 3 {
 		t.Errorf("%d conversations", len(f.Conversations()))
+	}
+}
+
+// TestSideResults: a result is of the call in its own conversation, also where another has a call with its id.
+func TestSideResults(t *testing.T) {
+	f := loadText(t, file(
+		user("u1", "", "hello"), called("a1", "u1", "m1", "other"), result("r1", "a1", "other"),
+		called("a2", "r1", "m2", "t1"), result("r2", "a2", "t1"), called("a3", "r2", "m3", "t3"), result("r3", "a3", "t3"), said("a4", "r3", "m4"),
+		side(user("v1", "", "look")), side(called("b1", "v1", "n1", "t2")), side(result("v2", "b1", "t1")), side(result("v3", "v2", "t3")),
+		side(result("v4", "v3", "t2")), side(said("b2", "v4", "n2")),
+	), session.LoadOptions{})
+	results := 0
+	for _, conv := range f.Conversations() {
+		for m := range conv.Messages {
+			for b := range conv.Messages[m].Blocks {
+				bl := &conv.Messages[m].Blocks[b]
+				if bl.Kind == jsonl.KindToolResult {
+					results++
+				}
+				if got, want := conv.Tool(bl), conv.ToolName(bl.ID()); got != want {
+					t.Errorf("agent %q, message %d, %s: the tool is %q, want %q", conv.Agent, m, bl.ID(), got, want)
+				}
+			}
+		}
+	}
+	if results != 6 {
+		t.Errorf("%d results, want 6", results)
 	}
 }
 

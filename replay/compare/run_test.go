@@ -1,0 +1,57 @@
+package compare_test
+
+import (
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/compare"
+)
+
+// TestRun: what is known under each policy is that of a replay by itself, whatever ran before it.
+func TestRun(t *testing.T) {
+	files, err := filepath.Glob("../../testdata/sessions/*.jsonl")
+	if err != nil || len(files) < 8 {
+		t.Fatal(len(files), "sessions: ", err)
+	}
+	policies := named(t, "none", "claude-code-2.1.19", "opencode-1.1.36", "openhands-1.4", "recorded", "gemini-cli-0.22", "none")
+	for _, file := range files[:8] {
+		for _, opt := range []replay.Options{{Window: 30_000}, {Window: 30_000, Regret: true}, {Model: "gpt-5"}} {
+			for _, each := range []bool{false, true} {
+				c, got := &compare.Subject{Record: recordOf(t, file)}, 0
+				if each {
+					c.Each = func(tl *replay.Timeline) {
+						if got++; tl.Requests.Len() != tl.Totals.Calls || tl.Events.Len() != tl.Totals.Events {
+							t.Errorf("%s: Each gets %d requests of %d, %d events of %d", file, tl.Requests.Len(), tl.Totals.Calls, tl.Events.Len(), tl.Totals.Events)
+						}
+					}
+				}
+				k, err := compare.RunKept(c, policies, opt)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if each && got != len(policies) {
+					t.Errorf("%s: Each gets %d replays", file, got)
+				}
+				var first *replay.Timeline
+				for i, pol := range policies {
+					tl, err := recordOf(t, file).Replay(pol, opt)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if i == 0 {
+						first = tl
+					}
+					p := k.Parts[i]
+					if !reflect.DeepEqual(p.Series, compare.Series(tl)) || p.Apart != compare.Apart(first, tl) || p.Budget != tl.Budget() {
+						t.Errorf("%s, %s: apart at %d, want %d; series %v, want %v", file, pol.Name, p.Apart, compare.Apart(first, tl), p.Series, compare.Series(tl))
+					}
+					if !reflect.DeepEqual(p.Values, compare.Of(tl)) || !reflect.DeepEqual(p.Breaks, compare.BreaksOf(tl)) {
+						t.Errorf("%s, %s: figures %v, want %v", file, pol.Name, p.Values, compare.Of(tl))
+					}
+				}
+			}
+		}
+	}
+}
