@@ -51,6 +51,7 @@ type Record struct {
 	differ    []int32                        // requests (0-based) that are not like the one before (differing)
 	hour      bool                           // see asksForHour
 	asksAgain bool                           // the client sends a request after each turn that no line holds
+	off       atomic.Pointer[offFound]       // nil: not looked for
 	fit       *Fit                           // nil: the window is by model and client
 	release   *policy.Policy                 // that recorded it; nil: not known
 	results   func() resultWeight            // of the whole session

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay/price"
 )
 
 // largerWindow is the window of models that have one larger than DefaultWindow, tokens. No line marks the requests that
@@ -36,6 +38,33 @@ func (e *engine) autoOff() *AutoOff {
 	if r.release == nil || e.opt.Window > 0 || e.opt.Model != "" {
 		return nil
 	}
+	by := offBy{r.release, r.fit, r.table(e.opt)}
+	found := r.off.Load()
+	if found == nil || found.by != by {
+		found = &offFound{by, e.findOff()}
+		r.off.Store(found)
+	}
+	if found.off == nil {
+		return nil
+	}
+	off := *found.off // each timeline has its own
+	return &off
+}
+
+// offFound is an AutoOff, and offBy what it was found by: it is the same under every policy.
+type offFound struct {
+	by  offBy
+	off *AutoOff
+}
+
+type offBy struct {
+	release *policy.Policy
+	fit     *Fit
+	table   *price.Table
+}
+
+func (e *engine) findOff() *AutoOff {
+	r := e.r
 	compacted := map[int]bool{}
 	for i := range r.Conv.Boundaries {
 		compacted[r.Conv.Boundaries[i].Request-1] = true
