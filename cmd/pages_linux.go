@@ -11,7 +11,7 @@ import (
 // Inputs of largeInput bytes together are given the first hugeHeap bytes of the heap in huge pages; what the heap does not
 // fill is not touched. Smaller ones take less memory in small pages, and are as fast: on a virtual machine a huge page that
 // has not been used for a while costs more time than it saves. Those of hugeInput bytes are as fast in small pages, too: the
-// collector gives their memory back again and again, and of a huge page that is asked for anew the heap may need a part.
+// collector gives memory back again and again, and a huge page comes back whole where the heap needs a part of it.
 const (
 	largeInput = 64 << 20
 	hugeInput  = 512 << 20

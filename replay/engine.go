@@ -57,7 +57,8 @@ type engine struct {
 	compactAt int // 0-based request before which the last compaction was made
 
 	requests   RequestList
-	brief      bool        // see Options.Brief
+	brief      bool        // requests are not listed
+	sizes      *[]MainSize // of main requests, to append to; nil: none
 	estimated  bool        // an output is
 	totals     Totals      // of the requests so far
 	modelSum   int         // of the model views of main requests, tokens
@@ -210,10 +211,6 @@ func (r *Record) prepareIn(pol *policy.Policy, opt Options, used bool) (*engine,
 	}
 	if lists != nil {
 		e.requests, e.events = lists.requests, lists.events
-	}
-	// Where the policy calls models as often as the client did, the list does not grow.
-	if e.brief = opt.Brief && !opt.Regret && opt.Trace == nil; !e.brief {
-		e.requests.grow(len(r.Conv.Requests) + len(r.Conv.Boundaries) + len(r.Conv.Requests)/16)
 	}
 	e.spare = new(view.Spare)
 	if used || !r.shared {

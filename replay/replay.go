@@ -29,14 +29,6 @@ type Options struct {
 	Families  []policy.Family  // of Run: what is known of clients and models; nil: those that are built in
 	Trace     *trace.Room      // makes Timeline.Trace; nil: none
 
-	// Brief leaves Timeline.Requests empty, which takes less time and memory. All else is the same. With Regret or Trace,
-	// which are made of them, they are there.
-	Brief bool
-
-	// Sizes, if set, is the list to which a replay appends the size of each main request. No two replays may have the same
-	// at once.
-	Sizes *[]MainSize
-
 	// Observe, if set, is called at each main request with the view that is sent. The view, its edits and the messages that
 	// they made are valid during the call.
 	Observe func(n int, v *view.View)
@@ -80,6 +72,19 @@ func Run(conv *session.Conversation, pol *policy.Policy, opt Options) (*Timeline
 // Replay replays the record's conversation through a policy. A Record may be replayed by several goroutines at once.
 func (r *Record) Replay(pol *policy.Policy, opt Options) (*Timeline, error) {
 	t, _, err := r.ReplayAlike(pol, nil, opt)
+	return t, err
+}
+
+// ReplayBrief is Replay without a list of requests, which takes less time and memory: Timeline.Requests is empty, as is what
+// is made of it, such as Cost. All else is the same. The sizes of the main requests are appended to a list. With
+// Options.Regret or Options.Trace, which are made of requests, they are there.
+func (r *Record) ReplayBrief(pol *policy.Policy, opt Options, sizes *[]MainSize) (*Timeline, error) {
+	e, err := r.prepareIn(pol, opt, true)
+	if err != nil {
+		return nil, err
+	}
+	e.sizes, e.brief = sizes, !opt.Regret && opt.Trace == nil
+	t, _, err := e.replay(nil)
 	return t, err
 }
 

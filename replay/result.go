@@ -148,8 +148,8 @@ func (e *engine) keep(r *Request) {
 	if tot.Requests++; tot.Requests == 1 || r.Overhead < e.leastOver {
 		e.leastOver = r.Overhead
 	}
-	if e.opt.Sizes != nil {
-		*e.opt.Sizes = append(*e.opt.Sizes, MainSize{r.Payload, r.Tokens})
+	if e.sizes != nil {
+		*e.sizes = append(*e.sizes, MainSize{r.Payload, r.Tokens})
 	}
 	tot.RawInput += r.Raw
 	e.modelSum += r.Tokens

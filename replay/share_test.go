@@ -112,26 +112,17 @@ func told(rec *replay.Record, pol *policy.Policy, opt replay.Options, again bool
 		}
 		edits = v.Edits().Len()
 	}
-	var sizes []replay.MainSize
-	opt.Sizes = &sizes
+	var sent strings.Builder
+	opt.Send = sends(&sent)
 	tl, err := rec.Replay(pol, opt)
 	if err != nil {
 		return "", err
-	}
-	for payload, model := range tl.Requests.MainSizes() {
-		if len(sizes) == 0 || sizes[0] != (replay.MainSize{Payload: payload, Model: model}) {
-			return "", fmt.Errorf("the sizes of main requests from %d, %d on are %v", payload, model, sizes)
-		}
-		sizes = sizes[1:]
-	}
-	if len(sizes) > 0 {
-		return "", fmt.Errorf("there are %d sizes of main requests too many", len(sizes))
 	}
 	out, err := json.Marshal(tl)
 	if err != nil {
 		return "", err
 	}
-	if err := sameInBrief(rec, pol, opt, tl, string(out)); err != nil {
+	if err := sameInBrief(rec, pol, opt, tl, string(out), sent.String()); err != nil {
 		return "", err
 	}
 	if again {
@@ -139,13 +130,22 @@ func told(rec *replay.Record, pol *policy.Policy, opt replay.Options, again bool
 			return "", fmt.Errorf("%d requests and %d events may still be read", tl.Requests.Len(), tl.Events.Len())
 		}
 	}
-	return b.String() + string(out), nil
+	return b.String() + sent.String() + string(out), nil
 }
 
-// sameInBrief holds that a brief replay is the same but for its requests.
-func sameInBrief(rec *replay.Record, pol *policy.Policy, opt replay.Options, tl *replay.Timeline, want string) error {
-	opt.Brief, opt.Observe, opt.Sizes = true, nil, nil
-	brief, err := rec.Replay(pol, opt)
+// sends writes each request that is sent.
+func sends(b *strings.Builder) func(*replay.SentRequest) {
+	return func(q *replay.SentRequest) {
+		fmt.Fprintln(b, q.N, q.UUID, q.Kind, q.Model, q.Tokens, q.Payload, q.Cache, q.CostUSD, q.Events, q.Start, q.End)
+	}
+}
+
+// sameInBrief holds that a brief replay is the same but for its requests, of which it gives the sizes.
+func sameInBrief(rec *replay.Record, pol *policy.Policy, opt replay.Options, tl *replay.Timeline, want, wantSent string) error {
+	var sent strings.Builder
+	var sizes []replay.MainSize
+	opt.Observe, opt.Send = nil, sends(&sent)
+	brief, err := rec.ReplayBrief(pol, opt, &sizes)
 	if err != nil {
 		return err
 	}
@@ -156,8 +156,23 @@ func sameInBrief(rec *replay.Record, pol *policy.Policy, opt replay.Options, tl 
 		return fmt.Errorf("a brief replay has %d requests, %v, %d", n, brief.Estimated(), brief.Budget())
 	}
 	brief.Requests = tl.Requests
-	if got, err := json.Marshal(brief); err != nil || string(got) != want {
-		return fmt.Errorf("a brief replay differs: %v\n%s", err, cmp.Diff(strings.Split(want, ","), strings.Split(string(got), ",")))
+	switch got, err := json.Marshal(brief); {
+	case err != nil:
+		return err
+	case string(got) != want:
+		return fmt.Errorf("a brief replay differs:\n%s", cmp.Diff(strings.Split(want, ","), strings.Split(string(got), ",")))
+	}
+	if sent.String() != wantSent {
+		return fmt.Errorf("a brief replay sends other requests:\n%s", cmp.Diff(strings.Split(wantSent, "\n"), strings.Split(sent.String(), "\n")))
+	}
+	for payload, model := range tl.Requests.MainSizes() {
+		if len(sizes) == 0 || sizes[0] != (replay.MainSize{Payload: payload, Model: model}) {
+			return fmt.Errorf("the sizes of main requests from %d, %d on are %v", payload, model, sizes)
+		}
+		sizes = sizes[1:]
+	}
+	if len(sizes) > 0 {
+		return fmt.Errorf("there are %d sizes of main requests too many", len(sizes))
 	}
 	return nil
 }

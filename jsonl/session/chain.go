@@ -15,7 +15,7 @@ type chain struct {
 	order    []int32         // its lines, in file order
 	groups   []group         // of assistant lines, by number
 	lastAt   int             // index into groups, looked at last
-	path     []int32         // root to leaf; nil: they are in file order
+	path     []int32         // root to leaf; nil: the marked lines, in file order (onward)
 	root     int32           // first of it, -1: there is none
 	end      int32           // last of it
 	home     map[int32]int32 // group -> an earlier group on the path with the same message.id

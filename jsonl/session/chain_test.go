@@ -397,3 +397,14 @@ func TestBeginsWithSummary(t *testing.T) {
 		f.Close()
 	}
 }
+
+// TestSessionOfLeaf: the session of a path over two files is that of its last line, its folder that of the first.
+func TestSessionOfLeaf(t *testing.T) {
+	conv := load(t,
+		user("u1", "", "hello").with("sessionId", "before").with("cwd", "/one"), said("a1", "u1", "m1").with("sessionId", "before").with("cwd", "/two"),
+		user("u2", "a1", "go on").with("cwd", "/two"), said("a2", "u2", "m2").with("cwd", "/two"),
+	)
+	if conv.SessionID != "s1" || conv.CWD != "/one" {
+		t.Errorf("session %q, folder %q", conv.SessionID, conv.CWD)
+	}
+}

@@ -318,3 +318,18 @@ func TestPrompts(t *testing.T) {
 		t.Error("made again they differ")
 	}
 }
+
+// TestSnippedCircle: removed lines that are each other's parents are part of no conversation, in whichever order the others
+// are.
+func TestSnippedCircle(t *testing.T) {
+	lines := []any{
+		user("u1", "", "hello"), said("a1", "u1", "m1"), user("x1", "x2", "removed"), said("x2", "x1", "mx"),
+		user("u2", "a1", "go on"), said("a2", "u2", "m2"), snipped("s1", "a2", "x1", "x2"), user("u3", "s1", "and on"), said("a3", "u3", "m3"),
+	}
+	for _, swap := range []bool{false, true} {
+		if swap {
+			lines[4], lines[5] = lines[5], lines[4]
+		}
+		wantShape(t, load(t, lines...), "u1 a1 u2 a2 u3 a3")
+	}
+}

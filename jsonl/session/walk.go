@@ -29,12 +29,12 @@ func (c *chain) walk(want string) {
 	if len(c.path) > 0 {
 		c.root, c.end = c.path[0], c.path[len(c.path)-1]
 	}
-	if slices.IsSorted(c.path) {
+	if len(c.ld.removed) == 0 && slices.IsSorted(c.path) {
 		c.path = nil
 	}
 }
 
-// onward yields the lines from root to leaf.
+// onward yields the lines from root to leaf. Without a path they are those of the conversation that are marked.
 func (c *chain) onward(yield func(int32) bool) {
 	list := c.path
 	if list == nil {

@@ -37,7 +37,6 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 		c.Record.Share()
 	}
 	k.Parts = make([]*KeptPart, len(policies))
-	opt.Brief = c.Each == nil
 	requests := len(c.Record.Conv.Requests)
 	ofFirst := make([]replay.MainSize, 0, requests)
 	var sizes []replay.MainSize // of the others
@@ -48,11 +47,12 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 				continue
 			}
 		}
-		if opt.Sizes = &ofFirst; i > 0 {
+		of := &ofFirst
+		if i > 0 {
 			sizes = slices.Grow(sizes[:0], requests)
-			opt.Sizes = &sizes
+			of = &sizes
 		}
-		tl, err := c.Record.Replay(pol, opt)
+		tl, err := c.replay(pol, opt, of)
 		if err != nil {
 			return k, err
 		}
@@ -66,7 +66,7 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 			}
 		}
 		k.Parts[i] = &KeptPart{
-			Values: Of(tl), Breaks: BreaksOf(tl), Apart: apart(ofFirst, *opt.Sizes), Series: series(*opt.Sizes), Budget: tl.Budget(),
+			Values: Of(tl), Breaks: BreaksOf(tl), Apart: apart(ofFirst, *of), Series: series(*of), Budget: tl.Budget(),
 		}
 		if c.Each != nil {
 			each = append(each, tl)
@@ -74,7 +74,6 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 			c.Record.Reuse(tl)
 		}
 	}
-	opt.Brief, opt.Sizes = false, nil
 	c.Record.Release()
 	if opt.Regret {
 		bound, err := c.Record.Bound(opt, budget(k.Parts))
@@ -90,6 +89,18 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 		c.Each(tl)
 	}
 	return k, nil
+}
+
+// replay replays a policy and appends the sizes of its main requests to a list. Only Each needs the requests themselves.
+func (c *Subject) replay(pol *policy.Policy, opt replay.Options, sizes *[]replay.MainSize) (*replay.Timeline, error) {
+	if c.Each == nil {
+		return c.Record.ReplayBrief(pol, opt, sizes)
+	}
+	tl, err := c.Record.Replay(pol, opt)
+	if err == nil {
+		*sizes = appendMainSizes(*sizes, tl)
+	}
+	return tl, err
 }
 
 // begin sets the session, of the replay under the first policy.

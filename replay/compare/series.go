@@ -6,7 +6,10 @@ import "github.com/ctxkit/ctxkit/replay"
 const SeriesPoints = 160
 
 func mainSizes(t *replay.Timeline) []replay.MainSize {
-	list := make([]replay.MainSize, 0, t.Requests.Len())
+	return appendMainSizes(make([]replay.MainSize, 0, t.Requests.Len()), t)
+}
+
+func appendMainSizes(list []replay.MainSize, t *replay.Timeline) []replay.MainSize {
 	for payload, model := range t.Requests.MainSizes() {
 		list = append(list, replay.MainSize{Payload: payload, Model: model})
 	}
