@@ -203,10 +203,13 @@ func (t *tools) once(d *data, scratch string, times int, scale string, say func(
 			return nil, err
 		}
 	}
-	for _, name := range []string{"count", "letters", "doubling"} {
-		say(name)
-		found, err := t.part(name, d, scale, times)
-		if err := add(name, found, err); err != nil {
+	for _, part := range []struct {
+		name  string
+		often int // as in a group
+	}{{"count", 1}, {"letters", 1}, {"doubling", 3}} {
+		say(part.name)
+		found, err := t.part(part.name, d, scale, part.often*times)
+		if err := add(part.name, found, err); err != nil {
 			return nil, err
 		}
 	}
