@@ -1,6 +1,6 @@
 // Bench measures ctxkit beside what a user would take instead, and writes docs/performance.md:
 //
-//	go run ./scripts/bench [--quick] [--data FOLDER] [--tools FOLDER] [-o docs/performance.md]
+//	go run ./scripts/bench [--quick] [--times N] [--data FOLDER] [--tools FOLDER] [-o docs/performance.md]
 //
 // It makes seeded data (1.9 GB), and runs the commands of a group in turns. Each figure of a run is a median. ccusage and
 // gpt-tokenizer are installed by npm, in the versions of package.json, in the folder of --tools; jq and script are
@@ -37,6 +37,7 @@ func main() {
 		exit(err)
 	}
 	var o benchOptions
+	flag.IntVar(&o.times, "times", 5, "measure everything this `many` times in each run")
 	flag.BoolVar(&o.quick, "quick", false, "a fiftieth of the data, one repetition: a trial, whose ratios say little")
 	flag.StringVar(&o.data, "data", "", "make the sessions in this `folder` and keep them; default: a temporary one")
 	flag.StringVar(&o.tools, "tools", "", "install ccusage and gpt-tokenizer in this `folder` with npm and keep them; default: neither is measured")
@@ -45,7 +46,7 @@ func main() {
 	flag.StringVar(&o.save, "save", "", "keep the measurements in this `file`")
 	flag.StringVar(&o.from, "from", "", "write the page from the measurements in this `file`, and measure nothing")
 	flag.Parse()
-	o.scale, o.runs, o.times = 1, 3, 5
+	o.scale, o.runs = 1, 3
 	if o.quick {
 		o.scale, o.times = 0.02, 1
 	}
