@@ -46,7 +46,7 @@ func main() {
 	flag.StringVar(&o.save, "save", "", "keep the measurements in this `file`")
 	flag.StringVar(&o.from, "from", "", "write the page from the measurements in this `file`, and measure nothing")
 	flag.Parse()
-	o.scale, o.runs = 1, 3
+	o.scale, o.runs, o.times = 1, 3, max(o.times, 1)
 	if o.quick {
 		o.scale, o.times = 0.02, 1
 	}
