@@ -6,7 +6,9 @@ import (
 	"os/exec"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"testing"
+	"time"
 )
 
 func TestPercent(t *testing.T) {
@@ -47,6 +49,26 @@ func TestMemoryLimit(t *testing.T) {
 	}
 }
 
+// awaitPace waits, after a run of the collector, until what is set is that of the heap then: on a busy machine the cleanup
+// that sets it may be late. It waits a second at most, as one that began before the run leaves it out. It returns how often
+// the collector has run.
+func awaitPace(known uint64) uint64 {
+	const live, runs, percent = 0, 1, 2
+	m := []metrics.Sample{
+		live: {Name: "/gc/heap/live:bytes"}, runs: {Name: "/gc/cycles/total:gc-cycles"}, percent: {Name: "/gc/gogc:percent"},
+	}
+	of := func(i int) uint64 { return m[i].Value.Uint64() }
+	metrics.Read(m)
+	for range 1000 {
+		if of(runs) == known || of(percent) == uint64(heapSize{live: of(live), runs: of(runs)}.percent()) {
+			break
+		}
+		time.Sleep(time.Millisecond)
+		metrics.Read(m)
+	}
+	return of(runs)
+}
+
 // TestPaceCollector fills the heap of another process. The collector is to run again and again, but not all the time,
 // and memory that is set from outside is to stay.
 func TestPaceCollector(t *testing.T) {
@@ -61,6 +83,7 @@ func TestPaceCollector(t *testing.T) {
 		}
 		return
 	}
+	runtime.GC() // one that has begun already would miss what is set next
 	PaceCollector()
 	type node struct {
 		next *node
@@ -68,8 +91,12 @@ func TestPaceCollector(t *testing.T) {
 	}
 	const size = 150 << 20
 	var all *node
-	for range size / 64 {
+	runs := awaitPace(1)
+	for n := range size / 64 {
 		all = &node{next: all}
+		if n%(1<<14) == 0 {
+			runs = awaitPace(runs)
+		}
 	}
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
