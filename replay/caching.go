@@ -306,7 +306,11 @@ func (e *engine) causeOf(c view.SentChange) cache.Cause {
 	case stage == policy.StageServer:
 		return cache.Cause{Kind: cache.Thinking}
 	case edits.Kind(c.Edit) != policy.KindSummarize:
-		return cache.Cause{Kind: cache.Edited, Stage: stage, Message: e.uuid(c.Item)}
+		cause := cache.Cause{Kind: cache.Edited, Stage: stage}
+		if e.listed() {
+			cause.Message = e.uuid(c.Item)
+		}
+		return cause
 	}
 	return cache.Cause{Kind: cache.Compacted}
 }

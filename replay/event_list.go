@@ -19,6 +19,9 @@ type EventList struct {
 	known  map[string]int // forms by what identifies them
 	others []otherEvent
 	slabs  slabs[EventTarget] // of the targets of these
+
+	figures []int64  // memory for adding an event: of its row
+	names   []string // and of its form
 }
 
 // otherEvent is what few events have.
@@ -54,7 +57,7 @@ func (l *EventList) Add(e *Event) {
 	}
 	if other.whole != nil || len(other.targets) > 0 || other.kept != nil || other.recorded != nil {
 		other.targets = l.slabs.keep(other.targets, 512)
-		l.others = append(l.others, other)
+		l.others = append(policy.Roomy(l.others), other)
 		row.columns[colEventOther] = int64(len(l.others))
 	}
 	l.add(&row)
@@ -62,7 +65,10 @@ func (l *EventList) Add(e *Event) {
 
 // add appends the event of a row.
 func (l *EventList) add(row *eventRow) {
-	l.at = append(l.at, len(l.rows))
+	l.at = append(policy.Roomy(l.at), len(l.rows))
+	if cap(l.rows)-len(l.rows) < usualRow {
+		l.rows = slices.Grow(l.rows, max(len(l.rows), usualRow)) // as policy.Roomy
+	}
 	l.rows = row.append(l.rows)
 }
 
@@ -72,7 +78,7 @@ func (l *EventList) clear() {
 	clear(l.known)
 	clear(l.others)
 	l.slabs.clear()
-	*l = EventList{at: l.at[:0], rows: l.rows[:0], forms: l.forms[:0], known: l.known, others: l.others[:0], slabs: l.slabs}
+	*l = EventList{at: l.at[:0], rows: l.rows[:0], forms: l.forms[:0], known: l.known, others: l.others[:0], slabs: l.slabs, figures: l.figures, names: l.names}
 }
 
 // At is event i, from 0.
@@ -139,16 +145,35 @@ func (l EventList) Stage(i int) string {
 
 // Request is At(i).Request, without the rest; 0: after the last request.
 func (l EventList) Request(i int) int {
-	_, whole := l.form(i)
+	row, whole := l.row(i, 0)
 	switch {
 	case whole == nil:
-		var row eventRow
-		row.read(l.rows[l.at[i]:], 0)
 		return int(row.columns[colEventRequest])
 	case whole.Request == nil:
 		return 0
 	}
 	return *whole.Request
+}
+
+// Freed is At(i).Before and At(i).Saved, without the rest.
+func (l EventList) Freed(i int) (before, saved int) {
+	row, whole := l.row(i, 0)
+	if whole != nil {
+		return whole.Before, whole.Saved
+	}
+	return int(row.columns[colEventBefore]), int(row.columns[colEventSaved] + row.columns[colEventMore])
+}
+
+// Recorded is At(i).Recorded, without the rest.
+func (l EventList) Recorded(i int) *RecordedEvent {
+	row, whole := l.row(i, 0)
+	if whole != nil {
+		return whole.Recorded
+	}
+	if k := row.columns[colEventOther]; k > 0 {
+		return l.others[k-1].recorded
+	}
+	return nil
 }
 
 // Figure is At(i).Detail[name], without the rest.
@@ -161,9 +186,16 @@ func (l EventList) Figure(i int, name string) int {
 	if k < 0 {
 		return 0
 	}
-	var row eventRow
-	row.read(l.rows[l.at[i]:], k+1)
+	row, _ := l.row(i, k+1)
 	return int(row.figures[k])
+}
+
+// row is the row of event i with the first of its figures; whole is not nil where it has none.
+func (l EventList) row(i, figures int) (row eventRow, whole *Event) {
+	if _, whole = l.form(i); whole == nil {
+		row.read(l.rows[l.at[i]:], figures)
+	}
+	return row, whole
 }
 
 // MarshalJSON implements json.Marshaler.

@@ -83,7 +83,8 @@ func TestEventList(t *testing.T) {
 		if e.Request != nil {
 			n = *e.Request
 		}
-		if list.Kind(i) != e.Kind || list.Stage(i) != e.Stage || list.Request(i) != n || list.Figure(i, "pre_tokens") != e.Detail["pre_tokens"] {
+		if list.Kind(i) != e.Kind || list.Stage(i) != e.Stage || list.Request(i) != n || list.Figure(i, "pre_tokens") != e.Detail["pre_tokens"] ||
+			freed(list, i) != [2]int{e.Before, e.Saved} || !reflect.DeepEqual(list.Recorded(i), e.Recorded) {
 			t.Fatalf("event %d by its parts: %s %s %d %d\nadded was\n%+v", i, list.Kind(i), list.Stage(i), list.Request(i), list.Figure(i, "pre_tokens"), e)
 		}
 	}
@@ -188,4 +189,9 @@ func FuzzNumbers(f *testing.F) {
 			t.Errorf("%q becomes %q and %d, %t: %q", text, rest, numbers, ok, back)
 		}
 	})
+}
+
+func freed(list EventList, i int) [2]int {
+	before, saved := list.Freed(i)
+	return [2]int{before, saved}
 }

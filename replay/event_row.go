@@ -48,6 +48,9 @@ const (
 // mostForms is how many forms a list knows: where every reason is another text, the events are whole.
 const mostForms = 1 << 10
 
+// usualRow is as long as a row usually is at most, bytes.
+const usualRow = 64
+
 // append writes the row: which columns are not 0, these, and the figures.
 func (row *eventRow) append(b []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(row.form))
@@ -85,29 +88,34 @@ func (row *eventRow) read(b []byte, figures int) {
 	}
 }
 
-// split makes the row of an event to be added, without its form where the row cannot hold it.
+// split makes the row of an event to be added, without its form where the row cannot hold it. Its figures are valid until
+// the next call.
 func (l *EventList) split(e *Event) (row eventRow, other otherEvent) {
 	if e.N != len(l.at) || e.Request != nil && *e.Request == 0 {
 		return row, other
 	}
-	var names [8]string
-	form := eventForm{stage: e.Stage, kind: e.Kind, trigger: e.Trigger, names: names[:0]}
+	row.figures = l.figures[:0]
+	l.names = l.names[:0]
 	for name := range e.Detail {
-		form.names = append(form.names, name)
+		l.names = append(l.names, name)
 	}
-	slices.Sort(form.names)
-	for _, name := range form.names {
+	slices.Sort(l.names)
+	for _, name := range l.names {
 		row.figures = append(row.figures, int64(e.Detail[name]))
 	}
+	n := len(l.names)
+	l.names = append(l.names, e.Stage, string(e.Kind), e.Trigger)
+	form := eventForm{stage: e.Stage, kind: e.Kind, trigger: e.Trigger, names: l.names[:n]}
 	var room [256]byte
-	key := binary.AppendUvarint(room[:0], uint64(len(form.names)))
-	for _, s := range append(form.names, e.Stage, string(e.Kind), e.Trigger) {
+	key := binary.AppendUvarint(room[:0], uint64(n))
+	for _, s := range l.names {
 		key = append(binary.AppendUvarint(key, uint64(len(s))), s...)
 	}
 	reason, ok := len(key), false
 	if key, row.figures, ok = splitNumbers(key, row.figures, e.Reason); !ok {
 		return row, other
 	}
+	l.figures = row.figures
 	if row.form = l.known[string(key)]; row.form == 0 && len(l.forms) < mostForms {
 		form.names, form.reason, form.numbers = slices.Clone(form.names), string(key[reason:]), len(row.figures)-len(form.names)
 		l.forms = append(l.forms, form)

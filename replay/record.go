@@ -60,7 +60,7 @@ type Record struct {
 	shared    bool                  // for several replays
 	light     bool                  // see RecordOptions.Light
 	mostEdits int                   // of a replay
-	most      atomic.Int64          // of a shared record: the most edits of a replay, of the record before the first one
+	most      atomic.Int64          // of a shared record: edits to make room for
 	spare     atomic.Pointer[spare] // memory for a replay; nil: none
 	lists     atomic.Pointer[lists] // and for what it lists; nil: none
 
@@ -77,9 +77,12 @@ const sharedTexts, recentTexts = 8 << 20, 1 << 20
 func (r *Record) Share() {
 	r.digests, r.shared = policy.NewDigests(sharedTexts, recentTexts), true
 	if acts := r.acts.Load(); acts != nil {
-		r.most.Store(int64(acts.edits.Len()))
+		r.expect(acts.edits.Len())
 	}
 }
+
+// expect notes that a replay may make so many edits, or a few more.
+func (r *Record) expect(edits int) { r.most.Store(int64(edits + edits/16)) }
 
 // recordedActs are what the client did.
 type recordedActs struct {

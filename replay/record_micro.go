@@ -15,9 +15,10 @@ type resultsByID struct {
 	more  map[string][]int // further ones of the same id
 	epoch int              // of the view
 	seen  int              // results of this epoch that are in first or more
+	found []int            // memory of the answer
 }
 
-// of returns the indexes of the results of some calls, in view order.
+// of returns the indexes of the results of some calls, in view order. They are valid until the next call.
 func (x *resultsByID) of(v *view.View, ids []string) []int {
 	if x.first == nil {
 		x.first, x.more = map[string]int{}, map[string][]int{}
@@ -35,13 +36,14 @@ func (x *resultsByID) of(v *view.View, ids []string) []int {
 		}
 		x.first[id] = x.seen
 	}
-	var found []int
+	found := x.found[:0]
 	for _, id := range ids {
 		if at, ok := x.first[id]; ok {
 			found = append(append(found, at), x.more[id]...)
 		}
 	}
 	slices.Sort(found)
+	x.found = found
 	return slices.Compact(found)
 }
 

@@ -102,6 +102,7 @@ func (e *engine) addUnanswered(c *ceiling, kind policy.EditKind, n, used, payloa
 			e.events.Add(&ev)
 			return
 		}
+		row.figures = slices.Clone(row.figures)
 	}
 	row.columns[colEventRequest], row.columns[colEventBefore] = int64(n), int64(payload)
 	row.figures[0], row.figures[1] = int64(over), int64(asked) // the first in Detail, and in Reason

@@ -76,7 +76,7 @@ func (r *Record) Replay(pol *policy.Policy, opt Options) (*Timeline, error) {
 }
 
 // ReplayBrief is Replay without a list of requests, which takes less time and memory: Timeline.Requests is empty, as is what
-// is made of it, such as Cost. All else is the same. The sizes of the main requests are appended to a list. With
+// is made of it, such as Cost, and its events name no messages (Targets, Kept). All else is the same. The sizes of the main requests are appended to a list. With
 // Options.Regret or Options.Trace, which are made of requests, they are there.
 func (r *Record) ReplayBrief(pol *policy.Policy, opt Options, sizes *[]MainSize) (*Timeline, error) {
 	e, err := r.prepareIn(pol, opt, true)
@@ -90,8 +90,8 @@ func (r *Record) ReplayBrief(pol *policy.Policy, opt Options, sizes *[]MainSize)
 
 // finish makes the timeline after the last message.
 func (e *engine) finish() (*Timeline, error) {
-	if n := int64(e.view.Edits().Len()); e.r.shared && n > e.r.most.Load() {
-		e.r.most.Store(n) // a concurrent replay may overwrite it: it only sizes buffers
+	if n := e.view.Edits().Len(); e.r.shared && int64(n) > e.r.most.Load() {
+		e.r.expect(n) // a concurrent replay may overwrite it: it only sizes buffers
 	}
 	t := e.timeline()
 	if e.tracer != nil {

@@ -168,17 +168,17 @@ func (t *Timeline) total(sum int) {
 	}
 	tot.Saved = tot.RawInput - tot.NotReadBack - (tot.Payload - tot.OwnInput)
 	run := 0 // compactions in a row that freed next to nothing
-	for _, ev := range t.Events.Of(policy.KindSummarize) {
-		tot.Compactions++
-		if run++; ev.Before <= leastFreed*ev.Saved {
-			run = 0
-			continue
-		}
-		tot.Thrash++
-		tot.ThrashRun = max(tot.ThrashRun, run)
-	}
 	for i := range t.Events.Len() {
 		switch t.Events.Kind(i) {
+		case policy.KindSummarize:
+			tot.Compactions++
+			if before, saved := t.Events.Freed(i); before <= leastFreed*saved {
+				run = 0
+				continue
+			}
+			run++
+			tot.Thrash++
+			tot.ThrashRun = max(tot.ThrashRun, run)
 		case policy.KindFail:
 			tot.Failed++
 		case policy.KindRefuse:

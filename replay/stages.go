@@ -176,7 +176,9 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 		}
 		if ev.Kind == policy.KindSummarize {
 			ev.Messages = max(length-e.view.Len(), 0)
-			ev.Kept = e.segment()
+			if !e.brief {
+				ev.Kept = e.segment()
+			}
 		}
 		ev.Saved = ev.Before - ev.After
 		e.events.Add(ev)
@@ -194,26 +196,33 @@ func (e *engine) segment() *Segment {
 	return &Segment{Head: e.uuid(head), Anchor: e.uuid(anchor), Tail: e.uuid(tail)}
 }
 
-// targets adds what an edit changed to its event.
+// targets adds what an edit changed to its event. In brief it is only counted.
 func (e *engine) targets(ev *Event, ed *policy.Edit) {
 	switch ed.Kind {
 	case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindCacheEdit, policy.KindServerClear,
 		policy.KindServerKeep, policy.KindTag, policy.KindWrap:
-		t := EventTarget{Message: e.itemUUID(ed.Target.Item)}
-		result := false
+		var raw *session.Block
 		if ed.Target.Block != policy.WholeItem {
-			if raw := e.view.Raw(ed.Target); raw != nil {
-				t.ToolUse, result = raw.ID(), raw.Kind == jsonl.KindToolResult
-			}
+			raw = e.view.Raw(ed.Target)
 		}
-		if result && !(ed.New != nil && ed.New.Ref != nil && !ed.New.Stub) { // else the event names it and it does not change
+		if raw != nil && raw.Kind == jsonl.KindToolResult && !(ed.New != nil && ed.New.Ref != nil && !ed.New.Stub) { // else the event names it and it does not change
 			ev.Results++
 			e.cleared.note(ed)
+		}
+		if e.brief {
+			return
+		}
+		t := EventTarget{Message: e.itemUUID(ed.Target.Item)}
+		if raw != nil {
+			t.ToolUse = raw.ID()
 		}
 		ev.Targets = append(ev.Targets, t)
 	case policy.KindRemove, policy.KindCollapse, policy.KindCall, policy.KindFail:
 		if !ed.Kind.KeepsView() {
 			ev.Messages += len(ed.Items)
+		}
+		if e.brief {
+			return
 		}
 		for _, id := range ed.Items {
 			ev.Targets = append(ev.Targets, EventTarget{Message: e.itemUUID(id)})

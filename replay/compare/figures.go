@@ -177,8 +177,11 @@ var places = sync.OnceValue(func() map[string]int {
 
 // clientPreTokens is not known where a recorded compaction has no such figure.
 func clientPreTokens(t *replay.Timeline) exact.Decimal {
-	for _, e := range t.Events.Of(policy.KindSummarize) {
-		if e.Recorded != nil && e.Recorded.PreTokens == 0 {
+	for i := range t.Events.Len() {
+		if t.Events.Kind(i) != policy.KindSummarize {
+			continue
+		}
+		if r := t.Events.Recorded(i); r != nil && r.PreTokens == 0 {
 			return exact.Decimal{}
 		}
 	}

@@ -88,11 +88,15 @@ type geminiCompression struct {
 	items    []policy.ItemID // memory of a run: of the view
 	proposed []policy.Edit   // likewise: of its edits
 
-	estimate estimate
+	estimate   estimate
+	understood []policy.Content // geminiUnderstood
 }
 
 func newCompression(p *GeminiCompression) *geminiCompression {
-	return &geminiCompression{p: *p, texts: map[policy.Target]int{}, estimate: estimate{p.OtherTokens, p.Estimate == "part"}}
+	return &geminiCompression{
+		p: *p, texts: map[policy.Target]int{}, estimate: estimate{p.OtherTokens, p.Estimate == "part"},
+		understood: []policy.Content{policy.NewContent(jsonl.KindText, geminiUnderstood)},
+	}
 }
 
 func (s *geminiCompression) Run(c *policy.Context) ([]policy.Edit, error) {
@@ -164,7 +168,7 @@ func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, 
 		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
 		Insert: []policy.Synthetic{
 			{Role: "user", Label: "summary", Summary: true, Turn: true, Contents: []policy.Content{summary}},
-			{Role: "assistant", Label: "acknowledgement", Contents: []policy.Content{policy.NewContent(jsonl.KindText, geminiUnderstood)}},
+			{Role: "assistant", Label: "acknowledgement", Contents: s.understood},
 		},
 		Keep: keep, Call: call,
 	}
