@@ -153,8 +153,8 @@ func (t *tools) groups(d *data, scratch string) []group {
 			kit("one replay", "replay", d.one, "-q", "-p", "opencode"),
 			kit("five policies", append(compare, "--no-regret")...),
 			kit("five policies with regret", compare...),
-		}, 3},
-		{"linear", nil, 3},
+		}, 9},
+		{"linear", nil, 6},
 	}
 	more := map[string][]string{
 		"anonymize": {"--seed", "1", "-o", filepath.Join(scratch, "anonymous.jsonl")},
