@@ -50,8 +50,8 @@ func TestMemoryLimit(t *testing.T) {
 }
 
 // awaitPace waits, after a run of the collector, until what is set is that of the heap then: on a busy machine the cleanup
-// that sets it may be late. It waits a second at most, as one that began before the run leaves it out. It returns how often
-// the collector has run.
+// that sets it may be late. It waits a second at most: a cleanup of the run before may be so late that this run had begun, and
+// sets the pace of the heap before. known is how often the collector had run, and the result how often it has.
 func awaitPace(known uint64) uint64 {
 	const live, runs, percent = 0, 1, 2
 	m := []metrics.Sample{
@@ -83,7 +83,7 @@ func TestPaceCollector(t *testing.T) {
 		}
 		return
 	}
-	runtime.GC() // one that has begun already would miss what is set next
+	runtime.GC() // a run that has begun already would miss what is set next
 	PaceCollector()
 	type node struct {
 		next *node

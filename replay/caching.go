@@ -307,7 +307,7 @@ func (e *engine) causeOf(c view.SentChange) cache.Cause {
 		return cache.Cause{Kind: cache.Thinking}
 	case edits.Kind(c.Edit) != policy.KindSummarize:
 		cause := cache.Cause{Kind: cache.Edited, Stage: stage}
-		if e.listed() {
+		if e.shown() {
 			cause.Message = e.uuid(c.Item)
 		}
 		return cause

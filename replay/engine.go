@@ -412,8 +412,8 @@ func (e *engine) send(q *SentRequest) {
 	e.opt.Send(q)
 }
 
-// listed reports whether anybody sees a request's row.
-func (e *engine) listed() bool { return !e.brief || e.opt.Send != nil }
+// shown reports whether anybody sees the rows of requests. Else they name no messages.
+func (e *engine) shown() bool { return !e.brief || e.opt.Send != nil }
 
 // account closes request k (0-based): its row, and the response that stages know of.
 func (e *engine) account(k, used int) {
@@ -429,7 +429,7 @@ func (e *engine) account(k, used int) {
 		Raw: max(e.raw+over, 0), Tokens: max(e.view.Tokens()+over, 0), Payload: max(e.view.PayloadTokens()+over, 0),
 		Overhead: max(over, 0), Used: used, Messages: e.view.Len(), Events: e.pending,
 	}
-	if e.listed() {
+	if e.shown() {
 		row.UUID = msg.FirstUUID()
 	}
 	e.notRead.sum += e.notRead.now

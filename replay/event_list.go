@@ -10,8 +10,8 @@ import (
 )
 
 // EventList is a list of events, in JSON an array. An event of a form that others have takes about 30 bytes and its
-// targets, one in a slice with what it points to 500. The zero value is empty. No copy of a list may be read after more
-// was added to the list.
+// targets, one in a slice with what it points to 500. The zero value is empty. No copy of a list may be read, or added to,
+// after more was added to the list.
 type EventList struct {
 	at     []int // where the row of each begins
 	rows   []byte
@@ -78,7 +78,11 @@ func (l *EventList) clear() {
 	clear(l.known)
 	clear(l.others)
 	l.slabs.clear()
-	*l = EventList{at: l.at[:0], rows: l.rows[:0], forms: l.forms[:0], known: l.known, others: l.others[:0], slabs: l.slabs, figures: l.figures, names: l.names}
+	clear(l.names[:cap(l.names)])
+	*l = EventList{
+		at: l.at[:0], rows: l.rows[:0], forms: l.forms[:0], known: l.known, others: l.others[:0], slabs: l.slabs,
+		figures: l.figures, names: l.names,
+	}
 }
 
 // At is event i, from 0.
@@ -155,8 +159,8 @@ func (l EventList) Request(i int) int {
 	return *whole.Request
 }
 
-// Freed is At(i).Before and At(i).Saved, without the rest.
-func (l EventList) Freed(i int) (before, saved int) {
+// freed is At(i).Before and At(i).Saved, without the rest.
+func (l EventList) freed(i int) (before, saved int) {
 	row, whole := l.row(i, 0)
 	if whole != nil {
 		return whole.Before, whole.Saved

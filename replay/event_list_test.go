@@ -66,6 +66,12 @@ func anyEvent(d *rand.Rand, n int) Event {
 	return e
 }
 
+// freedBy is both results of EventList.freed.
+func freedBy(l *EventList, i int) [2]int {
+	before, saved := l.freed(i)
+	return [2]int{before, saved}
+}
+
 // TestEventList holds that a list gives back what was added to it, whatever that is.
 func TestEventList(t *testing.T) {
 	d := rand.New(rand.NewPCG(1, 2))
@@ -84,8 +90,9 @@ func TestEventList(t *testing.T) {
 			n = *e.Request
 		}
 		if list.Kind(i) != e.Kind || list.Stage(i) != e.Stage || list.Request(i) != n || list.Figure(i, "pre_tokens") != e.Detail["pre_tokens"] ||
-			freed(list, i) != [2]int{e.Before, e.Saved} || !reflect.DeepEqual(list.Recorded(i), e.Recorded) {
-			t.Fatalf("event %d by its parts: %s %s %d %d\nadded was\n%+v", i, list.Kind(i), list.Stage(i), list.Request(i), list.Figure(i, "pre_tokens"), e)
+			freedBy(&list, i) != [2]int{e.Before, e.Saved} || !reflect.DeepEqual(list.Recorded(i), e.Recorded) {
+			t.Fatalf("event %d by its parts: %s %s %d %d %d %v\nadded was\n%+v",
+				i, list.Kind(i), list.Stage(i), list.Request(i), list.Figure(i, "pre_tokens"), freedBy(&list, i), list.Recorded(i), e)
 		}
 	}
 	some := 0
@@ -189,9 +196,4 @@ func FuzzNumbers(f *testing.F) {
 			t.Errorf("%q becomes %q and %d, %t: %q", text, rest, numbers, ok, back)
 		}
 	})
-}
-
-func freed(list EventList, i int) [2]int {
-	before, saved := list.Freed(i)
-	return [2]int{before, saved}
 }

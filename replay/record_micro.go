@@ -52,7 +52,7 @@ func (t *recordTrack) micro(act recordedAct) {
 	rule := t.r.client.Microcompaction
 	found, reason := 0, "the client microcompacted ("+m.Trigger+")"
 	detail := known(map[string]int{"pre_tokens": m.PreTokens, "tokens_saved": m.TokensSaved})
-	// Applying changes results' states, not their number or order.
+	// Applying changes results' states, not their number or order, and looks for none.
 	for _, i := range t.results.of(t.view, m.ToolIDs) {
 		res := t.view.Results()[i]
 		if res.State == policy.ResultGone {

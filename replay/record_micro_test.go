@@ -33,9 +33,18 @@ func TestResultsByID(t *testing.T) {
 					want = append(want, i)
 				}
 			}
-			if got := found.of(v, []string{id}); !slices.Equal(got, want) {
+			if got := found.of(v, []string{id, "none", id}); !slices.Equal(got, want) {
 				t.Fatalf("%s is at %v, want %v", id, got, want)
 			}
+		}
+		var all []int
+		for i := range v.Results() {
+			all = append(all, i)
+		}
+		backwards := slices.Clone(ids)
+		slices.Reverse(backwards)
+		if got := found.of(v, backwards); !slices.Equal(got, all) {
+			t.Fatalf("all are at %v, want %v", got, all)
 		}
 	}
 	rebuilt := 0

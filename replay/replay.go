@@ -76,8 +76,9 @@ func (r *Record) Replay(pol *policy.Policy, opt Options) (*Timeline, error) {
 }
 
 // ReplayBrief is Replay without a list of requests, which takes less time and memory: Timeline.Requests is empty, as is what
-// is made of it, such as Cost, and its events name no messages (Targets, Kept). All else is the same. The sizes of the main requests are appended to a list. With
-// Options.Regret or Options.Trace, which are made of requests, they are there.
+// is made of it, such as Cost, and events name no messages: they have no Targets and no Kept. All else is the same. The sizes
+// of the main requests are appended to a list. With Options.Regret or Options.Trace, which are made of requests, all of it is
+// there.
 func (r *Record) ReplayBrief(pol *policy.Policy, opt Options, sizes *[]MainSize) (*Timeline, error) {
 	e, err := r.prepareIn(pol, opt, true)
 	if err != nil {

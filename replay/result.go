@@ -172,7 +172,7 @@ func (t *Timeline) total(sum int) {
 		switch t.Events.Kind(i) {
 		case policy.KindSummarize:
 			tot.Compactions++
-			if before, saved := t.Events.Freed(i); before <= leastFreed*saved {
+			if before, saved := t.Events.freed(i); before <= leastFreed*saved {
 				run = 0
 				continue
 			}

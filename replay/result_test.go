@@ -3,6 +3,8 @@ package replay
 import (
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/policy"
 )
 
 func TestModelNames(t *testing.T) {
@@ -17,5 +19,35 @@ func TestModelNames(t *testing.T) {
 	}
 	if got, want := modelNames([]string{"", "x"}), `a model that is not recorded, "x"`; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestThrash: a compaction counts that frees less than a tenth, and one in a row with the one before, of whatever form its
+// event is.
+func TestThrash(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		freed      [][2]int // tokens before, and saved
+		count, run int
+	}{
+		{"none", nil, 0, 0}, {"of nothing", [][2]int{{0, 0}}, 0, 0}, {"a tenth", [][2]int{{100, 10}}, 0, 0}, {"less", [][2]int{{100, 9}}, 1, 1},
+		{"larger", [][2]int{{100, -5}}, 1, 1}, {"in a row", [][2]int{{100, 9}, {100, 10}, {100, 0}, {50, 1}, {100, 90}, {9, 0}}, 4, 2},
+	} {
+		for _, whole := range []bool{false, true} {
+			var l EventList
+			for i, f := range tt.freed {
+				e := Event{N: 2 * i, Kind: policy.KindSummarize, Before: f[0], Saved: f[1]}
+				if whole {
+					e.N = -1 // no row can hold it
+				}
+				l.Add(&e)
+				l.Add(&Event{N: 2*i + 1, Kind: policy.KindFail}) // between them
+			}
+			tl := Timeline{Events: l}
+			tl.total(0)
+			if got := tl.Totals; got.Compactions != len(tt.freed) || got.Thrash != tt.count || got.ThrashRun != tt.run {
+				t.Errorf("%s, whole %v: thrash %d of %d, in a row %d, want %d and %d", tt.name, whole, got.Thrash, got.Compactions, got.ThrashRun, tt.count, tt.run)
+			}
+		}
 	}
 }

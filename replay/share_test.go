@@ -3,6 +3,7 @@ package replay_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"reflect"
@@ -151,6 +152,19 @@ func sameInBrief(rec *replay.Record, pol *policy.Policy, opt replay.Options, tl 
 	if err != nil {
 		return err
 	}
+	opt.Send = nil
+	alone, err := rec.ReplayBrief(pol, opt, new([]replay.MainSize))
+	if err != nil {
+		return err
+	}
+	got, err := json.Marshal(alone)
+	want, err2 := json.Marshal(brief)
+	if err := errors.Join(err, err2); err != nil {
+		return err
+	}
+	if !bytes.Equal(got, want) {
+		return fmt.Errorf("a brief replay whose requests nobody sees differs:\n%s", cmp.Diff(string(want), string(got)))
+	}
 	if err := brief.CheckValid(); err != nil {
 		return err
 	}
@@ -165,11 +179,9 @@ func sameInBrief(rec *replay.Record, pol *policy.Policy, opt replay.Options, tl 
 			same.Events.Add(ev)
 		}
 	}
-	want, err := json.Marshal(&same)
-	if err != nil {
-		return err
-	}
-	switch got, err := json.Marshal(brief); {
+	want, err = json.Marshal(&same)
+	got, err2 = json.Marshal(brief)
+	switch err := errors.Join(err, err2); {
 	case err != nil:
 		return err
 	case !bytes.Equal(got, want):

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/exact"
@@ -15,6 +16,37 @@ import (
 )
 
 func index(name string) int { return slices.Index(Names(), name) }
+
+// TestClientPreTokens: what the client would have recorded is not known where it did not record it.
+func TestClientPreTokens(t *testing.T) {
+	compaction := func(pre int) replay.Event {
+		return replay.Event{Kind: policy.KindSummarize, Recorded: &replay.RecordedEvent{PreTokens: pre}, Detail: map[string]int{"pre_tokens": pre}}
+	}
+	own := replay.Event{Kind: policy.KindSummarize, Detail: map[string]int{"pre_tokens": 7}}
+	micro := compaction(0)
+	micro.Kind = policy.KindClear
+	whole := compaction(0)
+	whole.N = 9 // which is not its place: no row can hold it
+	for _, tt := range []struct {
+		name   string
+		events []replay.Event
+		want   string // empty: not known
+	}{
+		{"none", nil, "0"}, {"own", []replay.Event{own}, "7"}, {"recorded", []replay.Event{own, compaction(20)}, "27"},
+		{"another kind", []replay.Event{own, micro}, "7"},
+		{"not recorded", []replay.Event{own, compaction(20), compaction(0)}, ""}, {"not recorded, whole", []replay.Event{own, whole}, ""},
+	} {
+		for i := range tt.events {
+			if tt.events[i].N == 0 {
+				tt.events[i].N = i
+			}
+		}
+		got := Of(&replay.Timeline{Events: replay.NewEventList(tt.events...)}).get("client_pre_tokens")
+		if got.Known != (tt.want != "") || got.Known && got.String() != tt.want {
+			t.Errorf("%s: %v, want %q", tt.name, got, tt.want)
+		}
+	}
+}
 
 func TestFiguresOfATimeline(t *testing.T) {
 	tl := &replay.Timeline{
