@@ -24,7 +24,7 @@ func (r *Record) EachView(pol *policy.Policy, opt Options, yield func(n int, v *
 		return err
 	}
 	defer e.close()
-	e.each = yield
+	e.each, e.brief = yield, opt.Trace == nil
 	if err := e.run(); err != nil {
 		return err
 	}
@@ -70,6 +70,7 @@ func (r *Record) eachRaw(opt Options, yield func(n int, v *view.View) bool) erro
 	if err != nil {
 		return err
 	}
+	e.view.ExpectAll()
 	for n := range len(r.Conv.Requests) + 1 {
 		joinRaw(e.view, before(r.Conv, n+1))
 		if !yield(n+1, e.view) {

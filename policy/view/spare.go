@@ -65,7 +65,15 @@ func (v *View) LeaveAll(c *Checker) *Spare {
 // Fill makes the memory enough for a view that holds the whole of a conversation, and for its checker: the lists of its
 // messages and blocks do not grow.
 func (m *Spare) Fill(conv *session.Conversation) {
-	n, calls, results, thinking := len(conv.Messages), 0, 0, 0
+	n := len(conv.Messages)
+	calls, results, thinking := blocksOf(conv)
+	m.results = room(m.results, results)
+	m.fed, m.calls, m.answers, m.thinking = room(m.fed, n), room(m.calls, calls), room(m.answers, results), room(m.thinking, thinking)
+	m.hold(n)
+}
+
+// blocksOf counts the blocks of a conversation that views and checkers list.
+func blocksOf(conv *session.Conversation) (calls, results, thinking int) {
 	for i := range conv.Messages {
 		blocks := conv.Messages[i].Blocks
 		for b := range blocks {
@@ -79,9 +87,7 @@ func (m *Spare) Fill(conv *session.Conversation) {
 			}
 		}
 	}
-	m.results = room(m.results, results)
-	m.fed, m.calls, m.answers, m.thinking = room(m.fed, n), room(m.calls, calls), room(m.answers, results), room(m.thinking, thinking)
-	m.hold(n)
+	return calls, results, thinking
 }
 
 // room is an empty list with room for n, in the memory of one where that is enough.

@@ -155,6 +155,12 @@ func (v *View) Forget() { v.forgets = true }
 // Expect makes room for so many edits, so that making them moves none.
 func (v *View) Expect(edits int) { v.edits.Grow(edits) }
 
+// ExpectAll makes room for the results of the whole conversation, of which nothing leaves the view.
+func (v *View) ExpectAll() {
+	_, results, _ := blocksOf(v.conv)
+	v.results = room(v.results, results)
+}
+
 // Join appends message m of the conversation. Messages join in index order; those a track does not hold are passed
 // over with Skip.
 func (v *View) Join(m int) {

@@ -212,8 +212,8 @@ func (c *comparison) lost() []gone {
 			before[id], made = append(before[id], made...), nil
 		}
 	}
-	var list []gone
 	end := policy.ItemID(max(c.l.Joined(), c.r.Joined()))
+	list := make([]gone, 0, max(int(end)-c.r.Len(), 0)+len(made))
 	before[end] = append(before[end], made...)
 	for id := range end + 1 {
 		for _, at := range before[id] {

@@ -162,13 +162,17 @@ func NewHistory(v *view.View) *History {
 		Gone: map[policy.ItemID]*policy.Edit{}, Made: map[policy.ItemID]*policy.Edit{}, Tagged: map[policy.ItemID]*policy.Edit{},
 		Changed: map[policy.Target]*policy.Edit{}, Server: map[policy.Target]*policy.Edit{},
 	}
-	var recorded []policy.ItemID // every recorded message that ever joined, in order
+	if v.EditCount() == 0 {
+		return h
+	}
+	recorded := make([]policy.ItemID, 0, len(v.Arrived())) // every recorded message that ever joined, in order
 	for _, id := range v.Arrived() {
 		if id >= 0 {
 			recorded = append(recorded, id)
 		}
 	}
 	slices.Sort(recorded)
+	h.Gone = make(map[policy.ItemID]*policy.Edit, max(len(recorded)-v.Len(), 0))
 	in := map[policy.ItemID]bool{} // in view when the current edit was made
 	edits := v.Edits().Slice()
 	for i := range edits {
