@@ -124,8 +124,14 @@ func told(rec *replay.Record, pol *policy.Policy, opt replay.Options, again bool
 	if err != nil {
 		return "", err
 	}
-	if err := sameInBrief(rec, pol, opt, tl, sent.String()); err != nil {
+	brief, err := sameInBrief(rec, pol, opt, tl, sent.String())
+	if err != nil {
 		return "", err
+	}
+	if !again {
+		if err := sameUnseen(rec, pol, opt, brief, sent.String()); err != nil {
+			return "", err
+		}
 	}
 	if again {
 		if rec.Reuse(tl); tl.Requests.Len()+tl.Events.Len() > 0 {
@@ -143,33 +149,23 @@ func sends(b *strings.Builder) func(*replay.SentRequest) {
 }
 
 // sameInBrief holds that a brief replay is the same but for its requests, of which it gives the sizes, and for the messages
-// that its events name.
-func sameInBrief(rec *replay.Record, pol *policy.Policy, opt replay.Options, tl *replay.Timeline, wantSent string) error {
+// that its events name. It returns the replay as JSON.
+func sameInBrief(rec *replay.Record, pol *policy.Policy, opt replay.Options, tl *replay.Timeline, wantSent string) (all []byte, err error) {
 	var sent strings.Builder
 	var sizes []replay.MainSize
 	opt.Observe, opt.Send = nil, sends(&sent)
 	brief, err := rec.ReplayBrief(pol, opt, &sizes)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	opt.Send = nil
-	alone, err := rec.ReplayBrief(pol, opt, new([]replay.MainSize))
-	if err != nil {
-		return err
-	}
-	got, err := json.Marshal(alone)
-	want, err2 := json.Marshal(brief)
-	if err := errors.Join(err, err2); err != nil {
-		return err
-	}
-	if !bytes.Equal(got, want) {
-		return fmt.Errorf("a brief replay whose requests nobody sees differs:\n%s", cmp.Diff(string(want), string(got)))
+	if all, err = json.Marshal(brief); err != nil {
+		return nil, err
 	}
 	if err := brief.CheckValid(); err != nil {
-		return err
+		return nil, err
 	}
 	if n := brief.Requests.Len(); (n > 0) != (opt.Regret || opt.Trace != nil) && tl.Requests.Len() > 0 || brief.Estimated() != tl.Estimated() || brief.Budget() != tl.Budget() {
-		return fmt.Errorf("a brief replay has %d requests, %v, %d", n, brief.Estimated(), brief.Budget())
+		return nil, fmt.Errorf("a brief replay has %d requests, %v, %d", n, brief.Estimated(), brief.Budget())
 	}
 	same := *tl
 	if !opt.Regret && opt.Trace == nil {
@@ -179,25 +175,51 @@ func sameInBrief(rec *replay.Record, pol *policy.Policy, opt replay.Options, tl 
 			same.Events.Add(ev)
 		}
 	}
-	want, err = json.Marshal(&same)
-	got, err2 = json.Marshal(brief)
+	want, err := json.Marshal(&same)
+	got, err2 := json.Marshal(brief)
 	switch err := errors.Join(err, err2); {
 	case err != nil:
-		return err
+		return nil, err
 	case !bytes.Equal(got, want):
-		return fmt.Errorf("a brief replay differs:\n%s", cmp.Diff(strings.Split(string(want), ","), strings.Split(string(got), ",")))
+		return nil, fmt.Errorf("a brief replay differs:\n%s", cmp.Diff(strings.Split(string(want), ","), strings.Split(string(got), ",")))
 	}
 	if sent.String() != wantSent {
-		return fmt.Errorf("a brief replay sends other requests:\n%s", cmp.Diff(strings.Split(wantSent, "\n"), strings.Split(sent.String(), "\n")))
+		return nil, fmt.Errorf("a brief replay sends other requests:\n%s", cmp.Diff(strings.Split(wantSent, "\n"), strings.Split(sent.String(), "\n")))
 	}
 	for payload, model := range tl.Requests.MainSizes() {
 		if len(sizes) == 0 || sizes[0] != (replay.MainSize{Payload: payload, Model: model}) {
-			return fmt.Errorf("the sizes of main requests from %d, %d on are %v", payload, model, sizes)
+			return nil, fmt.Errorf("the sizes of main requests from %d, %d on are %v", payload, model, sizes)
 		}
 		sizes = sizes[1:]
 	}
 	if len(sizes) > 0 {
-		return fmt.Errorf("there are %d sizes of main requests too many", len(sizes))
+		return nil, fmt.Errorf("there are %d sizes of main requests too many", len(sizes))
+	}
+	return all, nil
+}
+
+// sameUnseen holds that a brief replay is the same whose requests nobody sees, and that one for its views sends the same.
+func sameUnseen(rec *replay.Record, pol *policy.Policy, opt replay.Options, brief []byte, wantSent string) error {
+	opt.Observe, opt.Send = nil, nil
+	alone, err := rec.ReplayBrief(pol, opt, new([]replay.MainSize))
+	if err != nil {
+		return err
+	}
+	got, err := json.Marshal(alone)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(got, brief) {
+		return fmt.Errorf("a brief replay whose requests nobody sees differs:\n%s", cmp.Diff(string(brief), string(got)))
+	}
+	var viewed strings.Builder
+	opt.Send = sends(&viewed)
+	views := 0
+	if err := rec.EachView(pol, opt, func(n int, v *view.View) bool { views++; return n == views }); err != nil {
+		return err
+	}
+	if viewed.String() != wantSent || views != len(rec.Conv.Requests)+1 {
+		return fmt.Errorf("views of %d of %d requests, with others sent:\n%s", views, len(rec.Conv.Requests), cmp.Diff(strings.Split(wantSent, "\n"), strings.Split(viewed.String(), "\n")))
 	}
 	return nil
 }

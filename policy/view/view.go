@@ -4,6 +4,8 @@
 package view
 
 import (
+	"slices"
+
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -155,10 +157,10 @@ func (v *View) Forget() { v.forgets = true }
 // Expect makes room for so many edits, so that making them moves none.
 func (v *View) Expect(edits int) { v.edits.Grow(edits) }
 
-// ExpectAll makes room for the results of the whole conversation, of which nothing leaves the view.
+// ExpectAll makes room for all results of the conversation, for a view without edits.
 func (v *View) ExpectAll() {
 	_, results, _ := blocksOf(v.conv)
-	v.results = room(v.results, results)
+	v.results = slices.Grow(v.results, max(results-len(v.results), 0))
 }
 
 // Join appends message m of the conversation. Messages join in index order; those a track does not hold are passed

@@ -213,7 +213,7 @@ func (c *comparison) lost() []gone {
 		}
 	}
 	end := policy.ItemID(max(c.l.Joined(), c.r.Joined()))
-	list := make([]gone, 0, max(int(end)-c.r.Len(), 0)+len(made))
+	list := make([]gone, 0, max(int(end)-c.r.Len(), 0)+len(made)) // about
 	before[end] = append(before[end], made...)
 	for id := range end + 1 {
 		for _, at := range before[id] {

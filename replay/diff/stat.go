@@ -162,7 +162,8 @@ func NewHistory(v *view.View) *History {
 		Gone: map[policy.ItemID]*policy.Edit{}, Made: map[policy.ItemID]*policy.Edit{}, Tagged: map[policy.ItemID]*policy.Edit{},
 		Changed: map[policy.Target]*policy.Edit{}, Server: map[policy.Target]*policy.Edit{},
 	}
-	if v.EditCount() == 0 {
+	edits := v.Edits().Slice()
+	if len(edits) == 0 {
 		return h
 	}
 	recorded := make([]policy.ItemID, 0, len(v.Arrived())) // every recorded message that ever joined, in order
@@ -172,9 +173,8 @@ func NewHistory(v *view.View) *History {
 		}
 	}
 	slices.Sort(recorded)
-	h.Gone = make(map[policy.ItemID]*policy.Edit, max(len(recorded)-v.Len(), 0))
-	in := map[policy.ItemID]bool{} // in view when the current edit was made
-	edits := v.Edits().Slice()
+	h.Gone = make(map[policy.ItemID]*policy.Edit, max(min(len(recorded), v.Joined())-v.Len(), 0)) // about
+	in := map[policy.ItemID]bool{}                                                                // in view when the current edit was made
 	for i := range edits {
 		e := &edits[i]
 		for len(recorded) > 0 && int(recorded[0]) < e.Joined {
