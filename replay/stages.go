@@ -205,7 +205,8 @@ func (e *engine) targets(ev *Event, ed *policy.Edit) {
 		if ed.Target.Block != policy.WholeItem {
 			raw = e.view.Raw(ed.Target)
 		}
-		if raw != nil && raw.Kind == jsonl.KindToolResult && !(ed.New != nil && ed.New.Ref != nil && !ed.New.Stub) { // else the event names it and it does not change
+		unchanged := ed.New != nil && ed.New.Ref != nil && !ed.New.Stub // the edit names it only
+		if raw != nil && raw.Kind == jsonl.KindToolResult && !unchanged {
 			ev.Results++
 			e.cleared.note(ed)
 		}

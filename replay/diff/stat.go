@@ -173,8 +173,9 @@ func NewHistory(v *view.View) *History {
 		}
 	}
 	slices.Sort(recorded)
-	h.Gone = make(map[policy.ItemID]*policy.Edit, max(min(len(recorded), v.Joined())-v.Len(), 0)) // about
-	in := map[policy.ItemID]bool{}                                                                // in view when the current edit was made
+	gone := max(min(len(recorded), v.Joined())-v.Len(), 0) // about
+	h.Gone = make(map[policy.ItemID]*policy.Edit, gone)
+	in := map[policy.ItemID]bool{} // in view when the current edit was made
 	for i := range edits {
 		e := &edits[i]
 		for len(recorded) > 0 && int(recorded[0]) < e.Joined {
