@@ -58,8 +58,8 @@ func Load(name string) (*Encoding, error) {
 // Counter counts texts in one encoding. It keeps counts of pieces in a cache of fixed size. Only one goroutine may
 // use it at a time.
 type Counter struct {
+	cache [1 << cacheBits]cached // first, so that none is on two lines of the processor's cache
 	e     *Encoding
-	cache *[1 << cacheBits]cached
 	merge merger
 	most  int // bytes that are merged at once
 	steps int // positions examined and levels of the heap climbed: a measure of the work
@@ -67,7 +67,9 @@ type Counter struct {
 
 // NewCounter returns a counter of about half a megabyte.
 func (e *Encoding) NewCounter() *Counter {
-	return &Counter{e: e, cache: new([1 << cacheBits]cached), most: maxMerged}
+	c := &Counter{e: e, most: maxMerged}
+	clear(c.cache[:]) // written before it is read: the system would map it once for each
+	return c
 }
 
 // Count returns the number of tokens of a text.
@@ -105,19 +107,34 @@ const (
 	maxCached = 15
 )
 
-// cached is a piece and its count: low is bytes 0 to 7, high bytes 8 to 14 with the length and the count in the upper
-// and lower half of the highest byte.
+// cached is a piece and its count: low is bytes 0 to 7, high bytes 8 to 14 with the count and the length in the upper and
+// lower half of the highest byte.
 type cached struct{ low, high uint64 }
 
-const countMask = uint64(15) << 56
+const countShift = 60
 
 // masks are those of the bytes of a piece, by its length, and that length.
 var masks = func() (m [maxCached + 1]struct{ low, high, size uint64 }) {
 	for n := range m {
-		m[n].low, m[n].high, m[n].size = 1<<(8*n)-1, 1<<(8*max(n-8, 0))-1, uint64(n)<<60
+		m[n].low, m[n].high, m[n].size = 1<<(8*n)-1, 1<<(8*max(n-8, 0))-1, uint64(n)<<56
 	}
 	return m
 }()
+
+// masked is the key of the piece that is the first n of 16 bytes.
+func masked(text []byte, n int) (low, high uint64) {
+	m := &masks[n]
+	return load(text) & m.low, load(text[8:])&m.high | m.size
+}
+
+// slot is where the piece with a key is kept.
+func (c *Counter) slot(low, high uint64) *cached { return &c.cache[mix(low, high)>>(64-cacheBits)] }
+
+// count is the count of the piece with a key, where that is what is cached.
+func (s *cached) count(low, high uint64) (tokens int, ok bool) {
+	x := s.high ^ high
+	return int(x >> countShift), s.low^low|x<<(64-countShift) == 0
+}
 
 // piece counts text[at:end].
 func (c *Counter) piece(text []byte, at, end int) int {
@@ -125,24 +142,20 @@ func (c *Counter) piece(text []byte, at, end int) int {
 	if uint(n) > maxCached {
 		return c.count(text[at:end])
 	}
-	var low, high uint64
-	if at+16 <= len(text) {
-		low, high = load(text[at:]), load(text[at+8:])
-	} else {
+	around := text[at:]
+	if len(around) < 16 {
 		var b [16]byte
-		copy(b[:], text[at:end])
-		low, high = load(b[:]), load(b[8:])
+		copy(b[:], around)
+		around = b[:]
 	}
-	m := &masks[n]
-	low &= m.low
-	high = high&m.high | m.size
-	slot := &c.cache[mix(low, high)>>(64-cacheBits)]
-	if slot.low == low && slot.high&^countMask == high {
-		return int(slot.high >> 56 & 15)
+	low, high := masked(around, n)
+	slot := c.slot(low, high)
+	if tokens, ok := slot.count(low, high); ok {
+		return tokens
 	}
-	count := c.count(text[at:end])
-	*slot = cached{low, high | uint64(count)<<56}
-	return count
+	tokens := c.count(text[at:end])
+	*slot = cached{low, high | uint64(tokens)<<countShift}
+	return tokens
 }
 
 // count counts a piece of at least two bytes without the cache.

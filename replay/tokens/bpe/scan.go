@@ -1,6 +1,7 @@
 package bpe
 
 import (
+	"encoding/binary"
 	"math/bits"
 	"unicode/utf8"
 )
@@ -158,27 +159,35 @@ func (s state) plain(k kind) (to state, ends uint) {
 	return starts[k], 2
 }
 
-// blockSize is the bytes whose ends are found at once: less than the bits of a word, in steps of 8.
+// blockSize is the bytes whose ends are found at once, as the bits of a word: less than it has, in steps of 8.
 const blockSize = 56
 
 // scan counts the pieces from at, the start of one, up to one that it cannot tell, and returns where that starts.
 func (c *Counter) scan(text []byte, at int) (tokens, start int) {
 	from, last := at, at // of a piece that is not counted yet: its end may be none
 	base, m := at, uint32(0)
-	for ; m < uint32(stopped)<<rowBits; base += blockSize {
-		var ends uint64
-		if base+blockSize <= len(text) {
-			ends, m = c.e.block((*[blockSize]byte)(text[base:]), text, base, m)
+	var pad [2 * blockSize]byte
+	for m < uint32(stopped)<<rowBits {
+		b := &pad
+		if base+len(pad) <= len(text) {
+			b = (*[2 * blockSize]byte)(text[base:])
 		} else {
-			var b [blockSize]byte
-			for i := copy(b[:], text[min(base, len(text)):]); i < blockSize; i++ {
-				b[i] = 0xff // stops the scanner
+			for i := 0; i < len(pad); i += 8 {
+				binary.LittleEndian.PutUint64(pad[i:], 1<<64-1) // bytes that stop the scanner
 			}
-			ends, m = c.e.block(&b, text, base, m)
+			copy(pad[:], text[min(base, len(text)):])
 		}
+		ends, more, to, both := c.e.blocks(b, text, base, m)
 		n := 0
 		n, from, last = c.pieces(text, from, last, base-1, ends)
 		tokens += n
+		base += blockSize
+		if both {
+			n, from, last = c.pieces(text, from, last, base-1, more)
+			tokens += n
+			base += blockSize
+		}
+		m = to
 	}
 	c.steps += base - at
 	if m == uint32(stopped)<<rowBits {
@@ -188,33 +197,66 @@ func (c *Counter) scan(text []byte, at int) (tokens, start int) {
 }
 
 // pieces counts the piece from..last and those that end at the bits of ends, from at on, but the last of them, whose
-// start and end it returns.
+// start and end it returns. Most are in the cache.
 func (c *Counter) pieces(text []byte, from, last, at int, ends uint64) (tokens, start, end int) {
+	rest := text[from:]
 	for ; ends != 0; ends &= ends - 1 {
-		tokens += c.piece(text, from, last)
-		from, last = last, at+bits.TrailingZeros64(ends)
+		end := last
+		last = at + bits.TrailingZeros64(ends)
+		if n := end - from; uint(n) <= maxCached && len(rest) >= 16 {
+			low, high := masked(rest, n)
+			rest = rest[n:]
+			if known, ok := c.slot(low, high).count(low, high); ok {
+				tokens += known
+				from = end
+				continue
+			}
+		}
+		tokens += c.piece(text, from, end)
+		from, rest = end, text[end:]
 	}
 	return tokens, from, last
 }
 
-// block moves over the bytes at a place in a text. Bit i of ends says that a piece ends i-1 bytes after that.
-func (e *Encoding) block(b *[blockSize]byte, text []byte, at int, m uint32) (ends uint64, to uint32) {
+// blocks moves over two blocks of bytes at a place in a text, both at once, which takes little longer than one: a move waits
+// for the one before it. The second block begins in the state that the four bytes before it lead to after a word; where the
+// first one ends in another, only that one is done. Bit i of ends says that a piece ends i-1 bytes after a block's start.
+func (e *Encoding) blocks(b *[2 * blockSize]byte, text []byte, at int, m uint32) (ends, more uint64, to uint32, both bool) {
 	s := &e.scanner
-	for i := 0; i < blockSize; i += 8 {
-		w := load(b[i:])
-		if w&highs != 0 {
-			w = e.alike(text, at+i, w)
-		}
-		m = uint32(s.moves[(m|uint32(s.first[byte(w)]+s.second[byte(w>>8)]))%rows])
-		part := m >> endShift
-		m = uint32(s.moves[(m|uint32(s.first[byte(w>>16)]+s.second[byte(w>>24)]))%rows])
-		part |= m >> endShift << 2
-		m = uint32(s.moves[(m|uint32(s.first[byte(w>>32)]+s.second[byte(w>>40)]))%rows])
-		part |= m >> endShift << 4
-		m = uint32(s.moves[(m|uint32(s.first[byte(w>>48)]+s.second[byte(w>>56)]))%rows])
-		ends |= uint64(part|m>>endShift<<6) << i
+	w := uint64(binary.LittleEndian.Uint32(b[blockSize-4:]))
+	if w&highs != 0 {
+		w = e.alike(text, at+blockSize-4, w)
 	}
-	return ends, m % rows
+	n := s.move(uint32(lowers)<<rowBits, byte(w), byte(w>>8))
+	n = s.move(n, byte(w>>16), byte(w>>24)) % rows
+	guess := n
+	var own [16]byte
+	for i := 0; i < blockSize && m%rows < uint32(stopped)<<rowBits; i += 8 {
+		p, q := (*[8]byte)(b[i:]), (*[8]byte)(b[i+blockSize:])
+		if w, x := load(p[:]), load(q[:]); (w|x)&highs != 0 {
+			binary.LittleEndian.PutUint64(own[:], e.alike(text, at+i, w))
+			binary.LittleEndian.PutUint64(own[8:], e.alike(text, at+i+blockSize, x))
+			p, q = (*[8]byte)(own[:]), (*[8]byte)(own[8:])
+		}
+		m, n = s.move(m, p[0], p[1]), s.move(n, q[0], q[1])
+		first, second := m>>endShift, n>>endShift
+		m, n = s.move(m, p[2], p[3]), s.move(n, q[2], q[3])
+		first, second = first|m>>endShift<<2, second|n>>endShift<<2
+		m, n = s.move(m, p[4], p[5]), s.move(n, q[4], q[5])
+		first, second = first|m>>endShift<<4, second|n>>endShift<<4
+		m, n = s.move(m, p[6], p[7]), s.move(n, q[6], q[7])
+		ends |= uint64(first|m>>endShift<<6) << i
+		more |= uint64(second|n>>endShift<<6) << i
+	}
+	if m %= rows; m != guess {
+		return ends, 0, m, false
+	}
+	return ends, more, n % rows, true
+}
+
+// move is the move from a state over two bytes.
+func (s *scanner) move(m uint32, one, two byte) uint32 {
+	return uint32(s.moves[(m|uint32(s.first[one])+uint32(s.second[two]))%rows])
 }
 
 const highs = 0x8080808080808080
@@ -224,6 +266,9 @@ const highs = 0x8080808080808080
 func (c *classes) alike(text []byte, at int, w uint64) uint64 {
 	for firsts := w & (w << 1) & highs; firsts != 0; firsts &= firsts - 1 {
 		shift := bits.TrailingZeros64(firsts) &^ 7
+		if at+shift/8 >= len(text) {
+			break
+		}
 		k, _ := c.wide(text, at+shift/8)
 		as := uint64(0)
 		switch k {

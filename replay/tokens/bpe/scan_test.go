@@ -8,9 +8,12 @@ import (
 )
 
 // TestScan compares the ends that the scanner finds with those of split: in all short texts of one character of each
-// kind, at the start of a text, over the end of a block, and at the end of a text.
+// kind, at the start of a text, over the end of each of two blocks, and at the end of a text; and after bytes by which the
+// state at the end of the first block cannot be told.
 func TestScan(t *testing.T) {
 	const length = 4
+	one, two := blockText[:blockSize-2], (blockText + blockText)[:2*blockSize-2]
+	digits, indented := strings.Repeat("12", blockSize/2-1), "a\n"+strings.Repeat(" ", blockSize-4)
 	characters := []string{"a", "A", "7", " ", "\t", "\n", "/", "'", "!", "→", "é", "中", "\u00a0", "s"}
 	for _, name := range Names() {
 		e := encoding(t, name)
@@ -20,7 +23,7 @@ func TestScan(t *testing.T) {
 				middle += characters[number%len(characters)]
 				number /= len(characters)
 			}
-			for _, text := range []string{middle, "x" + middle + ".", blockText[:blockSize-2] + middle + "b"} {
+			for _, text := range []string{middle, "x" + middle + ".", one + middle + "b", two + middle + "b", digits + middle + "b", indented + middle + "b"} {
 				got, want := scanned(e, []byte(text)), splits(e, []byte(text))
 				if len(got) > len(want) || !slices.Equal(got, want[:len(got)]) {
 					t.Fatalf("%s: %q: the scanner finds the ends %d, split %d", name, text, got, want)
@@ -73,12 +76,20 @@ func pow(n, by int) int {
 func scanned(e *Encoding, text []byte) (found []int) {
 	m := uint32(0)
 	for base := 0; m < uint32(stopped)<<rowBits; base += blockSize {
-		b := [blockSize]byte(slices.Repeat([]byte{0xff}, blockSize))
+		b := [2 * blockSize]byte(slices.Repeat([]byte{0xff}, 2*blockSize))
 		copy(b[:], text[min(base, len(text)):])
-		var ends uint64
-		for ends, m = e.block(&b, text, base, m); ends != 0; ends &= ends - 1 {
-			found = append(found, base-1+bits.TrailingZeros64(ends))
+		ends, more, to, both := e.blocks(&b, text, base, m)
+		add := func() {
+			for ; ends != 0; ends &= ends - 1 {
+				found = append(found, base-1+bits.TrailingZeros64(ends))
+			}
 		}
+		add()
+		if both {
+			base, ends = base+blockSize, more
+			add()
+		}
+		m = to
 	}
 	if m == uint32(stoppedInLine)<<rowBits {
 		found = found[:len(found)-1]
