@@ -38,10 +38,12 @@ type slot struct {
 	rec    Item
 	entry  entry
 	syntax SyntaxError
+	taken  bool // the last field: see next
 }
 
 // next decodes the next item of the block into s, or returns false at its end.
 func (w *walker) next(s *slot) bool {
+	s.taken = true // new memory is written before it is read: the system would map it once for each
 	for {
 		if !w.inLine {
 			if w.blk.tooLong > 0 {

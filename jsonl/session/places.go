@@ -14,7 +14,9 @@ func newPlaces(elements int) places {
 	for 3*size < 5*elements {
 		size *= 2
 	}
-	return places{seed: maphash.MakeSeed(), slots: make([]int32, size)}
+	slots := make([]int32, size)
+	clear(slots) // written before it is read: the system would map it once for each
+	return places{seed: maphash.MakeSeed(), slots: slots}
 }
 
 // full reports whether so many elements need more slots.
