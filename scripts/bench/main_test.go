@@ -110,7 +110,7 @@ func TestMeasure(t *testing.T) {
 	}
 	list := []command{
 		{name: "list", args: []string{self, "-test.list", "TestMeasure"}},
-		{name: "once", args: []string{self, "-test.list", "."}, once: true},
+		{name: "once", args: []string{self, "-test.list", "."}, most: 1},
 		{name: "flag", args: []string{self, "-test.nosuchflag"}, code: []int{2}},
 	}
 	found, err := interleaved(list, 2)

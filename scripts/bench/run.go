@@ -20,7 +20,7 @@ type command struct {
 	env  []string // more of the environment, NAME=VALUE
 	dir  string
 	in   string // its standard input
-	once bool   // one time a run, where others run several times: slow ones
+	most int    // how many times it runs at most in a run: slow ones; 0: as often as its group
 	code []int  // exit codes that are none but 0 all the same
 }
 
@@ -75,7 +75,7 @@ func interleaved(list []command, times int) (map[string]figures, error) {
 	for i := range times {
 		for k := range list {
 			c := &list[k]
-			if c.once && i > 0 {
+			if c.most > 0 && i >= c.most {
 				continue
 			}
 			f, err := c.measure()
