@@ -70,7 +70,6 @@ func (r *Record) eachRaw(opt Options, yield func(n int, v *view.View) bool) erro
 	if err != nil {
 		return err
 	}
-	e.view.ExpectAll()
 	for n := range len(r.Conv.Requests) + 1 {
 		joinRaw(e.view, before(r.Conv, n+1))
 		if !yield(n+1, e.view) {

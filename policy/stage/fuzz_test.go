@@ -330,7 +330,7 @@ type shownView struct {
 }
 
 func picture(v *view.View) shownView {
-	p := shownView{Sums: [6]int{v.Tokens(), v.PayloadTokens(), v.Len(), v.Epoch(), v.Joined(), v.Edits().Len()}, Results: v.Results()}
+	p := shownView{Sums: [6]int{v.Tokens(), v.PayloadTokens(), v.Len(), v.Epoch(), v.Joined(), v.Edits().Len()}, Results: append([]policy.Result{}, v.Results()...)}
 	for id := range v.Items {
 		p.Shown = append(p.Shown, shown{ID: id, Role: v.Role(id), Weight: v.Weight(id), Content: v.Tag(id)})
 		for b := range v.Blocks(id) {

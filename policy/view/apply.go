@@ -179,6 +179,7 @@ func (v *View) remove(e *policy.Edit) error {
 		}
 		v.items[p].next = int32(p + 1)
 	}
+	v.Results() // those that leave are in the list
 	for _, id := range e.Items {
 		w, payload := v.weight(id), v.payloadWeight(id)
 		v.unsum(id)
@@ -250,6 +251,7 @@ func (v *View) rebuild(e *policy.Edit) error {
 	}
 	placed := false
 	if moves {
+		v.listed = len(v.items) + max(v.listed-from, 0) // what is before these has no results: the policy made it
 		placed = v.move(before[from:])
 	} else {
 		v.keep(e.Keep)
@@ -314,7 +316,7 @@ func (v *View) leaveAll(e *policy.Edit) error {
 	for _, id := range v.hidden {
 		v.setPos(id, -1)
 	}
-	v.hidden, v.results = nil, v.results[:0]
+	v.hidden, v.results, v.listed = nil, v.results[:0], 0
 	v.live, v.tokens, v.payload, v.inferred = 0, weights{}, weights{}, weights{}
 	return nil
 }
@@ -375,6 +377,5 @@ func (v *View) keep(ids []policy.ItemID) {
 		v.live++
 		v.tokens.add(v.weight(id))
 		v.payload.add(v.payloadWeight(id))
-		v.index(id)
 	}
 }

@@ -67,7 +67,6 @@ func (v *View) LeaveAll(c *Checker) *Spare {
 func (m *Spare) Fill(conv *session.Conversation) {
 	n := len(conv.Messages)
 	calls, results, thinking := blocksOf(conv)
-	m.results = room(m.results, results)
 	m.fed, m.calls, m.answers, m.thinking = room(m.fed, n), room(m.calls, calls), room(m.answers, results), room(m.thinking, thinking)
 	m.hold(n)
 }

@@ -4,8 +4,6 @@
 package view
 
 import (
-	"slices"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -31,6 +29,7 @@ type View struct {
 	made        []int32         // the same of synthetic ones, as synthAt
 	arrived     []policy.ItemID // every item that ever joined, in the order it did
 	results     []policy.Result
+	listed      int // items whose results are listed: most policies ask for none
 	edits       policy.EditList
 	most        int // edits that may be made; 0: any number
 	named       int // items that calls and failed compactions were about
@@ -157,12 +156,6 @@ func (v *View) Forget() { v.forgets = true }
 // Expect makes room for so many edits, so that making them moves none.
 func (v *View) Expect(edits int) { v.edits.Grow(edits) }
 
-// ExpectAll makes room for all results of the conversation, for a view without edits.
-func (v *View) ExpectAll() {
-	_, results, _ := blocksOf(v.conv)
-	v.results = slices.Grow(v.results, max(results-len(v.results), 0))
-}
-
 // Join appends message m of the conversation. Messages join in index order; those a track does not hold are passed
 // over with Skip.
 func (v *View) Join(m int) {
@@ -186,11 +179,10 @@ func (v *View) push(id policy.ItemID) {
 	v.arrived = append(v.arrived, id)
 	v.live++
 	v.tokens.add(v.weight(id))
-	v.index(id)
 }
 
-// index adds an item's tool results to the list of results.
-func (v *View) index(id policy.ItemID) {
+// list adds an item's tool results to the list of results.
+func (v *View) list(id policy.ItemID) {
 	if id < 0 {
 		return
 	}
@@ -304,9 +296,14 @@ func (v *View) Last() (policy.ItemID, bool) {
 // Arrived is every item that ever joined, in order. The slice is the view's own.
 func (v *View) Arrived() []policy.ItemID { return v.arrived }
 
-// Results is every tool_result that joined since the last rebuild, in view order, with its state. The slice is the
-// view's own, and valid until the next edit.
-func (v *View) Results() []policy.Result { return v.results }
+// Results is every tool_result that joined since the last rebuild, in view order, with its state. It is listed when it is
+// asked for. The slice is the view's own, and valid until the next edit.
+func (v *View) Results() []policy.Result {
+	for ; v.listed < len(v.items); v.listed++ {
+		v.list(v.items[v.listed].id)
+	}
+	return v.results
+}
 
 // Epoch counts the rebuilds by summarize edits. Indexes into Results are valid within one epoch.
 func (v *View) Epoch() int { return v.epoch }

@@ -188,13 +188,13 @@ type shows struct {
 	In              []policy.ItemID // of all that ever were
 }
 
-func (p *listView) shows() shows {
+func (p *listView) shows(asks bool) shows {
 	s := shows{Items: append([]policy.ItemID(nil), p.items...), Len: len(p.items)}
 	s.Tokens, s.Payload = p.tokens()
 	s.Whole = s.Payload - p.drift
 	for _, id := range p.items {
 		for b := range p.count(id) {
-			if id < 0 || p.conv.Messages[id].Blocks[b].Kind != jsonl.KindToolResult {
+			if id < 0 || !asks || p.conv.Messages[id].Blocks[b].Kind != jsonl.KindToolResult {
 				continue
 			}
 			st := policy.ResultLive
@@ -215,7 +215,8 @@ func (p *listView) shows() shows {
 	return s
 }
 
-func viewShows(v *View, ever []policy.ItemID) shows {
+// viewShows asks for the results, which are listed only then, where asks is set.
+func viewShows(v *View, ever []policy.ItemID, asks bool) shows {
 	s := shows{Len: v.Len(), Whole: v.PayloadFrom(0), Tokens: v.Tokens(), Payload: v.PayloadTokens(), Cached: v.CacheEdits()}
 	for id := range v.Items {
 		s.Items = append(s.Items, id)
@@ -223,9 +224,11 @@ func viewShows(v *View, ever []policy.ItemID) shows {
 	if ids := v.IDs(); !slices.Equal(ids, s.Items) {
 		panic(fmt.Sprintf("the ids are %v, the items %v", ids, s.Items))
 	}
-	for _, r := range v.Results() {
-		if r.State != policy.ResultGone {
-			s.Results = append(s.Results, fmt.Sprint(r.Target.Item, r.Target.Block, r.State))
+	if asks {
+		for _, r := range v.Results() {
+			if r.State != policy.ResultGone {
+				s.Results = append(s.Results, fmt.Sprint(r.Target.Item, r.Target.Block, r.State))
+			}
 		}
 	}
 	for _, id := range ever {
@@ -392,6 +395,7 @@ func followed(t *testing.T, c *choice, v *View) {
 	var done []string
 	sent := &sentList{version: map[policy.Target]int{}}
 	for range 60 {
+		asks := c.n(3) == 0
 		if c.n(5) == 0 {
 			sent.send(v, p)
 		}
@@ -405,7 +409,7 @@ func followed(t *testing.T, c *choice, v *View) {
 			done = append(done, fmt.Sprintf("join %d", m))
 		} else {
 			e := c.edit(p)
-			before := viewShows(v, p.ever)
+			before := viewShows(v, p.ever, asks)
 			edits := v.Edits().Len()
 			own := e
 			own.Insert, own.Tail = slices.Clone(e.Insert), slices.Clone(e.Tail)
@@ -415,11 +419,11 @@ func followed(t *testing.T, c *choice, v *View) {
 				was, had := p.left(e.Target)
 				p.apply(e)
 				sent.apply(p, &e, was, had)
-			} else if after := viewShows(v, p.ever); !reflect.DeepEqual(before, after) || v.Edits().Len() != edits {
+			} else if after := viewShows(v, p.ever, asks); !reflect.DeepEqual(before, after) || v.Edits().Len() != edits {
 				t.Fatalf("%s\na refused edit: -before +after\n%s", strings.Join(done, "\n"), cmp.Diff(before, after))
 			}
 		}
-		if naive, view := p.shows(), viewShows(v, p.ever); !reflect.DeepEqual(naive, view) {
+		if naive, view := p.shows(asks), viewShows(v, p.ever, asks); !reflect.DeepEqual(naive, view) {
 			t.Fatalf("%s\n-naive +view\n%s", strings.Join(done, "\n"), cmp.Diff(naive, view))
 		}
 		if !slices.Equal(p.ever, v.Arrived()) {

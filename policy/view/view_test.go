@@ -2,7 +2,6 @@ package view
 
 import (
 	"errors"
-	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -57,36 +56,6 @@ func TestHasAfterCollapseAndRebuild(t *testing.T) {
 	}
 	if v.Len() != 2 || v.Tokens() != 2 {
 		t.Errorf("%d items of %d tokens, want 2 of 2", v.Len(), v.Tokens())
-	}
-}
-
-// TestExpectAll: room for all results is made once, and those that have joined stay.
-func TestExpectAll(t *testing.T) {
-	conv := &session.Conversation{}
-	for i := range 100 {
-		conv.Messages = append(conv.Messages, message(session.User, textBlock("x"), idBlock(jsonl.KindToolResult, strconv.Itoa(i))))
-	}
-	conv.IndexTools()
-	for _, before := range []int{0, 1, 60, 100} {
-		v := New(conv, flat{conv}, nil)
-		for m := range conv.Messages {
-			if m == before {
-				v.ExpectAll()
-				if n := testing.AllocsPerRun(1, v.ExpectAll); n != 0 || cap(v.results) < 100 {
-					t.Errorf("after %d messages there is room for %d, and a second call allocates %v", m, cap(v.results), n)
-				}
-			}
-			v.Join(m)
-		}
-		v.ExpectAll()
-		for i, r := range v.Results() {
-			if r.ID != strconv.Itoa(i) || len(v.Results()) != 100 {
-				t.Fatalf("with room made after %d messages, result %d of %d is %s", before, i, len(v.Results()), r.ID)
-			}
-		}
-		if len(v.Results()) == 0 {
-			t.Errorf("with room made after %d messages there are no results", before)
-		}
 	}
 }
 
