@@ -15,7 +15,7 @@ func newPlaces(elements int) places {
 		size *= 2
 	}
 	slots := make([]int32, size)
-	clear(slots) // written before it is read: the system would map it once for each
+	clear(slots) // a page that is read first is mapped twice: to read it, and to write it
 	return places{seed: maphash.MakeSeed(), slots: slots}
 }
 

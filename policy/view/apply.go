@@ -179,7 +179,7 @@ func (v *View) remove(e *policy.Edit) error {
 		}
 		v.items[p].next = int32(p + 1)
 	}
-	v.Results() // those that leave are in the list
+	v.Results() // what is listed later has not left, and is at its place
 	for _, id := range e.Items {
 		w, payload := v.weight(id), v.payloadWeight(id)
 		v.unsum(id)

@@ -63,7 +63,7 @@ func (v *View) LeaveAll(c *Checker) *Spare {
 }
 
 // Fill makes the memory enough for a view that holds the whole of a conversation, and for its checker: the lists of its
-// messages and blocks do not grow.
+// messages and blocks do not grow, but for that of results, for which not all policies ask.
 func (m *Spare) Fill(conv *session.Conversation) {
 	n := len(conv.Messages)
 	calls, results, thinking := blocksOf(conv)

@@ -29,7 +29,7 @@ type View struct {
 	made        []int32         // the same of synthetic ones, as synthAt
 	arrived     []policy.ItemID // every item that ever joined, in the order it did
 	results     []policy.Result
-	listed      int // items whose results are listed: most policies ask for none
+	listed      int // results are those of items[:listed]
 	edits       policy.EditList
 	most        int // edits that may be made; 0: any number
 	named       int // items that calls and failed compactions were about
@@ -297,7 +297,7 @@ func (v *View) Last() (policy.ItemID, bool) {
 func (v *View) Arrived() []policy.ItemID { return v.arrived }
 
 // Results is every tool_result that joined since the last rebuild, in view order, with its state. It is listed when it is
-// asked for. The slice is the view's own, and valid until the next edit.
+// asked for, and before messages are taken away. The slice is the view's own, and valid until the next edit.
 func (v *View) Results() []policy.Result {
 	for ; v.listed < len(v.items); v.listed++ {
 		v.list(v.items[v.listed].id)

@@ -394,6 +394,8 @@ func followed(t *testing.T, c *choice, v *View) {
 	v.summed = 4 // the views are short
 	var done []string
 	sent := &sentList{version: map[policy.Target]int{}}
+	var listed []policy.Target // when last asked, in this epoch: places in the list stay what they are
+	epoch := 0
 	for range 60 {
 		asks := c.n(3) == 0
 		if c.n(5) == 0 {
@@ -425,6 +427,16 @@ func followed(t *testing.T, c *choice, v *View) {
 		}
 		if naive, view := p.shows(asks), viewShows(v, p.ever, asks); !reflect.DeepEqual(naive, view) {
 			t.Fatalf("%s\n-naive +view\n%s", strings.Join(done, "\n"), cmp.Diff(naive, view))
+		}
+		if asks {
+			var now []policy.Target
+			for _, r := range v.Results() {
+				now = append(now, r.Target)
+			}
+			if v.Epoch() == epoch && (len(now) < len(listed) || !slices.Equal(listed, now[:len(listed)])) {
+				t.Fatalf("%s\nresults moved: %v, then %v", strings.Join(done, "\n"), listed, now)
+			}
+			listed, epoch = now, v.Epoch()
 		}
 		if !slices.Equal(p.ever, v.Arrived()) {
 			t.Fatalf("%s\n%v arrived, want %v", strings.Join(done, "\n"), v.Arrived(), p.ever)

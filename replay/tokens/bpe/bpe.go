@@ -58,17 +58,17 @@ func Load(name string) (*Encoding, error) {
 // Counter counts texts in one encoding. It keeps counts of pieces in a cache of fixed size. Only one goroutine may
 // use it at a time.
 type Counter struct {
-	cache [1 << cacheBits]cached // first, so that none is on two lines of the processor's cache
 	e     *Encoding
 	merge merger
 	most  int // bytes that are merged at once
 	steps int // positions examined and levels of the heap climbed: a measure of the work
+	cache [1 << cacheBits]cached
 }
 
 // NewCounter returns a counter of about half a megabyte.
 func (e *Encoding) NewCounter() *Counter {
 	c := &Counter{e: e, most: maxMerged}
-	clear(c.cache[:]) // written before it is read: the system would map it once for each
+	clear(c.cache[:]) // a page that is read first is mapped twice: to read it, and to write it
 	return c
 }
 
@@ -130,8 +130,8 @@ func masked(text []byte, n int) (low, high uint64) {
 // slot is where the piece with a key is kept.
 func (c *Counter) slot(low, high uint64) *cached { return &c.cache[mix(low, high)>>(64-cacheBits)] }
 
-// count is the count of the piece with a key, where that is what is cached.
-func (s *cached) count(low, high uint64) (tokens int, ok bool) {
+// tokens is the count of the piece with a key, where that is what is cached.
+func (s *cached) tokens(low, high uint64) (n int, ok bool) {
 	x := s.high ^ high
 	return int(x >> countShift), s.low^low|x<<(64-countShift) == 0
 }
@@ -142,15 +142,15 @@ func (c *Counter) piece(text []byte, at, end int) int {
 	if uint(n) > maxCached {
 		return c.count(text[at:end])
 	}
-	around := text[at:]
-	if len(around) < 16 {
+	rest := text[at:]
+	if len(rest) < 16 {
 		var b [16]byte
-		copy(b[:], around)
-		around = b[:]
+		copy(b[:], rest)
+		rest = b[:]
 	}
-	low, high := masked(around, n)
+	low, high := masked(rest, n)
 	slot := c.slot(low, high)
-	if tokens, ok := slot.count(low, high); ok {
+	if tokens, ok := slot.tokens(low, high); ok {
 		return tokens
 	}
 	tokens := c.count(text[at:end])

@@ -36,6 +36,7 @@ func hostile(g *rand.Rand) []shape {
 		{"ideographs", from("的一是不了人我在有他这为之大来以个中上们到说国和地也子时道出而要于就下得可你年生")},
 		{"base64", from(letters + strings.ToUpper(letters) + "0123456789+/")},
 		{"signs", from("!#$%&()*+,-.:;<=>?@[]^_`{|}~")},
+		{"contractions", same("a'")}, {"ideograph after letter", same("a中")}, {"indented", same("\n" + strings.Repeat(" ", 60))},
 	}
 }
 

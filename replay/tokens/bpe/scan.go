@@ -159,7 +159,7 @@ func (s state) plain(k kind) (to state, ends uint) {
 	return starts[k], 2
 }
 
-// blockSize is the bytes whose ends are found at once, as the bits of a word: less than it has, in steps of 8.
+// blockSize is the bytes of a block. Its ends are the bits of a word, which has room for one more; it is a multiple of 8.
 const blockSize = 56
 
 // scan counts the pieces from at, the start of one, up to one that it cannot tell, and returns where that starts.
@@ -177,17 +177,15 @@ func (c *Counter) scan(text []byte, at int) (tokens, start int) {
 			}
 			copy(pad[:], text[min(base, len(text)):])
 		}
-		ends, more, to, both := c.e.blocks(b, text, base, m)
+		first, second, to, moved := c.e.blocks(b, text, base, m)
 		n := 0
-		n, from, last = c.pieces(text, from, last, base-1, ends)
+		n, from, last = c.pieces(text, from, last, base-1, first)
 		tokens += n
-		base += blockSize
-		if both {
-			n, from, last = c.pieces(text, from, last, base-1, more)
+		if moved > blockSize {
+			n, from, last = c.pieces(text, from, last, base+blockSize-1, second)
 			tokens += n
-			base += blockSize
 		}
-		m = to
+		base, m = base+moved, to
 	}
 	c.steps += base - at
 	if m == uint32(stopped)<<rowBits {
@@ -201,27 +199,28 @@ func (c *Counter) scan(text []byte, at int) (tokens, start int) {
 func (c *Counter) pieces(text []byte, from, last, at int, ends uint64) (tokens, start, end int) {
 	rest := text[from:]
 	for ; ends != 0; ends &= ends - 1 {
-		end := last
+		to := last
 		last = at + bits.TrailingZeros64(ends)
-		if n := end - from; uint(n) <= maxCached && len(rest) >= 16 {
+		if n := to - from; uint(n) <= maxCached && len(rest) >= 16 {
 			low, high := masked(rest, n)
 			rest = rest[n:]
-			if known, ok := c.slot(low, high).count(low, high); ok {
+			if known, ok := c.slot(low, high).tokens(low, high); ok {
 				tokens += known
-				from = end
+				from = to
 				continue
 			}
 		}
-		tokens += c.piece(text, from, end)
-		from, rest = end, text[end:]
+		tokens += c.piece(text, from, to)
+		from, rest = to, text[to:]
 	}
 	return tokens, from, last
 }
 
 // blocks moves over two blocks of bytes at a place in a text, both at once, which takes little longer than one: a move waits
 // for the one before it. The second block begins in the state that the four bytes before it lead to after a word; where the
-// first one ends in another, only that one is done. Bit i of ends says that a piece ends i-1 bytes after a block's start.
-func (e *Encoding) blocks(b *[2 * blockSize]byte, text []byte, at int, m uint32) (ends, more uint64, to uint32, both bool) {
+// first one ends in another, only that one counts. Bit i of first and second says that a piece ends i-1 bytes after the
+// block's start. moved is how many bytes it moved over until the scanner stopped.
+func (e *Encoding) blocks(b *[2 * blockSize]byte, text []byte, at int, m uint32) (first, second uint64, to uint32, moved int) {
 	s := &e.scanner
 	w := uint64(binary.LittleEndian.Uint32(b[blockSize-4:]))
 	if w&highs != 0 {
@@ -230,28 +229,29 @@ func (e *Encoding) blocks(b *[2 * blockSize]byte, text []byte, at int, m uint32)
 	n := s.move(uint32(lowers)<<rowBits, byte(w), byte(w>>8))
 	n = s.move(n, byte(w>>16), byte(w>>24)) % rows
 	guess := n
-	var own [16]byte
-	for i := 0; i < blockSize && m%rows < uint32(stopped)<<rowBits; i += 8 {
+	var replaced [16]byte
+	i := 0
+	for ; i < blockSize && m%rows < uint32(stopped)<<rowBits; i += 8 {
 		p, q := (*[8]byte)(b[i:]), (*[8]byte)(b[i+blockSize:])
 		if w, x := load(p[:]), load(q[:]); (w|x)&highs != 0 {
-			binary.LittleEndian.PutUint64(own[:], e.alike(text, at+i, w))
-			binary.LittleEndian.PutUint64(own[8:], e.alike(text, at+i+blockSize, x))
-			p, q = (*[8]byte)(own[:]), (*[8]byte)(own[8:])
+			binary.LittleEndian.PutUint64(replaced[:], e.alike(text, at+i, w))
+			binary.LittleEndian.PutUint64(replaced[8:], e.alike(text, at+i+blockSize, x))
+			p, q = (*[8]byte)(replaced[:]), (*[8]byte)(replaced[8:])
 		}
 		m, n = s.move(m, p[0], p[1]), s.move(n, q[0], q[1])
-		first, second := m>>endShift, n>>endShift
+		f, g := m>>endShift, n>>endShift
 		m, n = s.move(m, p[2], p[3]), s.move(n, q[2], q[3])
-		first, second = first|m>>endShift<<2, second|n>>endShift<<2
+		f, g = f|m>>endShift<<2, g|n>>endShift<<2
 		m, n = s.move(m, p[4], p[5]), s.move(n, q[4], q[5])
-		first, second = first|m>>endShift<<4, second|n>>endShift<<4
+		f, g = f|m>>endShift<<4, g|n>>endShift<<4
 		m, n = s.move(m, p[6], p[7]), s.move(n, q[6], q[7])
-		ends |= uint64(first|m>>endShift<<6) << i
-		more |= uint64(second|n>>endShift<<6) << i
+		first |= uint64(f|m>>endShift<<6) << i
+		second |= uint64(g|n>>endShift<<6) << i
 	}
-	if m %= rows; m != guess {
-		return ends, 0, m, false
+	if m %= rows; m != guess || m >= uint32(stopped)<<rowBits {
+		return first, 0, m, i
 	}
-	return ends, more, n % rows, true
+	return first, second, n % rows, 2 * blockSize
 }
 
 // move is the move from a state over two bytes.

@@ -12,7 +12,7 @@ import (
 // state at the end of the first block cannot be told.
 func TestScan(t *testing.T) {
 	const length = 4
-	one, two := blockText[:blockSize-2], (blockText + blockText)[:2*blockSize-2]
+	one, two := blockText[:blockSize-4], (blockText + blockText)[:2*blockSize-2]
 	digits, indented := strings.Repeat("12", blockSize/2-1), "a\n"+strings.Repeat(" ", blockSize-4)
 	characters := []string{"a", "A", "7", " ", "\t", "\n", "/", "'", "!", "→", "é", "中", "\u00a0", "s"}
 	for _, name := range Names() {
@@ -62,6 +62,24 @@ func TestScanWhole(t *testing.T) {
 	}
 }
 
+// TestScanTwo checks that most text is split two blocks at a time.
+func TestScanTwo(t *testing.T) {
+	text := []byte(strings.Repeat(blockText+"\n\tif x[10] == nil { return }\n", 50))
+	for _, name := range Names() {
+		e, two, all := encoding(t, name), 0, 0
+		for m, base := uint32(0), 0; base+2*blockSize <= len(text); all++ {
+			_, _, to, moved := e.blocks((*[2 * blockSize]byte)(text[base:]), text, base, m)
+			if moved > blockSize {
+				two++
+			}
+			base, m = base+moved, to
+		}
+		if two*10 < all*9 {
+			t.Errorf("%s: %d of %d times", name, two, all)
+		}
+	}
+}
+
 const blockText = "It was the best of times, it was the worst of times, and so on for a while"
 
 func pow(n, by int) int {
@@ -74,22 +92,17 @@ func pow(n, by int) int {
 
 // scanned are the ends that the scanner finds in a text, up to where it stops.
 func scanned(e *Encoding, text []byte) (found []int) {
-	m := uint32(0)
-	for base := 0; m < uint32(stopped)<<rowBits; base += blockSize {
+	m, base := uint32(0), 0
+	for m < uint32(stopped)<<rowBits {
 		b := [2 * blockSize]byte(slices.Repeat([]byte{0xff}, 2*blockSize))
 		copy(b[:], text[min(base, len(text)):])
-		ends, more, to, both := e.blocks(&b, text, base, m)
-		add := func() {
+		first, second, to, moved := e.blocks(&b, text, base, m)
+		for i, ends := range []uint64{first, second} {
 			for ; ends != 0; ends &= ends - 1 {
-				found = append(found, base-1+bits.TrailingZeros64(ends))
+				found = append(found, base+i*blockSize-1+bits.TrailingZeros64(ends))
 			}
 		}
-		add()
-		if both {
-			base, ends = base+blockSize, more
-			add()
-		}
-		m = to
+		base, m = base+moved, to
 	}
 	if m == uint32(stoppedInLine)<<rowBits {
 		found = found[:len(found)-1]
