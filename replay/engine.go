@@ -131,13 +131,14 @@ func (e *engine) leave() {
 	}
 }
 
-// spareMemory is that of a replay that is over, or of the recorded view. Of a shared record it is made in its full size.
-func (r *Record) spareMemory() spare {
+// spareMemory is that of a replay that is over, or of the recorded view. Of a shared record, and for a view that holds the
+// whole, it is made in its full size.
+func (r *Record) spareMemory(whole bool) spare {
 	left := r.spare.Swap(nil)
 	if left == nil {
 		left = &spare{view: new(view.Spare)}
 	}
-	if r.shared && !left.full {
+	if (r.shared || whole) && !left.full {
 		left.view.Fill(r.Conv)
 		requests := len(r.Conv.Requests) + len(r.Conv.Requests)/64 // a request has two places where nothing is compacted
 		left.sim, left.full = cache.NewSim(2*requests+firstPlace+16), true
@@ -214,7 +215,7 @@ func (r *Record) prepareIn(pol *policy.Policy, opt Options, used bool) (*engine,
 	}
 	e.spare = new(view.Spare)
 	if used || !r.shared {
-		left := r.spareMemory()
+		left := r.spareMemory(len(pol.Stages) == 0 && !pol.Recorded)
 		e.spare, e.cache.sim, e.weight = left.view, left.sim, left.weight
 	}
 	e.weight = slices.Grow(e.weight, len(r.Conv.Requests))
