@@ -131,8 +131,8 @@ func (e *engine) leave() {
 	}
 }
 
-// spareMemory is that of a replay that is over, or of the recorded view. Of a shared record, and for a view that holds the
-// whole, it is made in its full size.
+// spareMemory is that of a replay that is over, or of the recorded view. Of a shared record, and for a replay whose view
+// holds the whole in the end, it is made in its full size.
 func (r *Record) spareMemory(whole bool) spare {
 	left := r.spare.Swap(nil)
 	if left == nil {
@@ -215,7 +215,7 @@ func (r *Record) prepareIn(pol *policy.Policy, opt Options, used bool) (*engine,
 	}
 	e.spare = new(view.Spare)
 	if used || !r.shared {
-		left := r.spareMemory(len(pol.Stages) == 0 && !pol.Recorded)
+		left := r.spareMemory(used && len(pol.Stages) == 0 && !pol.Recorded)
 		e.spare, e.cache.sim, e.weight = left.view, left.sim, left.weight
 	}
 	e.weight = slices.Grow(e.weight, len(r.Conv.Requests))
