@@ -8,8 +8,8 @@ import (
 )
 
 // TestScan compares the ends that the scanner finds with those of split: in all short texts of one character of each
-// kind, at the start of a text, over the end of each of two blocks, and at the end of a text; and after bytes by which the
-// state at the end of the first block cannot be told.
+// kind, at the start of a text, over the end of each of two blocks, and at the end of a text; and after bytes that do not
+// show the state at the end of the first block.
 func TestScan(t *testing.T) {
 	const length = 4
 	one, two := blockText[:blockSize-4], (blockText + blockText)[:2*blockSize-2]
