@@ -167,28 +167,32 @@ func TestDiscoverSubagents(t *testing.T) {
 
 func TestDiscoverCompressed(t *testing.T) {
 	f := newFolder(t)
-	file, err := os.Create(filepath.Join(f.dir, idA+".jsonl.gz"))
-	if err != nil {
-		t.Fatal(err)
+	pack := func(id string, lines ...string) {
+		var packed strings.Builder
+		z := gzip.NewWriter(&packed)
+		fmt.Fprint(z, strings.Join(lines, ""))
+		z.Close()
+		f.write(id+".jsonl.gz", packed.String())
 	}
-	z := gzip.NewWriter(file)
-	fmt.Fprint(z, userLine(idA, "u1", "2026-01-01T10:00:00.000Z", "packed"))
-	fmt.Fprint(z, userLine(idA, "u2", "2026-01-01T11:00:00.000Z", strings.Repeat("long ", 1<<20)))
-	fmt.Fprint(z, userLine(idA, "u3", "2026-01-02T10:00:00.000Z", "the end"))
-	z.Close()
-	file.Close()
+	const idD, idE = "dddddddd-0000-4000-8000-000000000004", "eeeeeeee-0000-4000-8000-000000000005"
+	pack(idA, userLine(idA, "u1", "2026-01-01T10:00:00.000Z", "packed"),
+		userLine(idA, "u2", "2026-01-01T11:00:00.000Z", strings.Repeat("long ", 1<<20)),
+		userLine(idA, "u3", "2026-01-02T10:00:00.000Z", "the end"))
 	f.write(idB+".jsonl.zst", "\x28\xb5\x2f\xfd not really")
 	f.write(idC+".jsonl.gz", "\x1f\x8b neither")
+	pack(idD, userLine(idD, "u1", "2026-01-01T12:00:00.000Z", "brief"))
+	pack(idE, userLine(idE, "u1", "2026-01-01T13:00:00.000Z", "first"), userLine(idE, "u2", "2026-01-03T10:00:00.000Z", "then"))
 	infos, _ := f.discover()
-	if len(infos) != 3 {
+	if len(infos) != 5 {
 		t.Fatalf("got %s", ids(infos))
 	}
+	last := map[string]string{idA: "2026-01-02 10:00:00", idD: "2026-01-01 12:00:00", idE: "2026-01-03 10:00:00"}
 	for _, i := range infos {
 		if i.ID == idA && i.Prompt != "packed" {
 			t.Errorf("prompt %q", i.Prompt)
 		}
-		if got := i.Last.Format(time.DateTime); i.ID == idA && got != "2026-01-02 10:00:00" {
-			t.Errorf("last used at %s, want the time of the last line", got)
+		if got := i.Last.Format(time.DateTime); last[i.ID] != "" && got != last[i.ID] {
+			t.Errorf("%s: last used at %s, want %s, the time of its last line", i.ID, got, last[i.ID])
 		}
 	}
 }
