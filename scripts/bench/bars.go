@@ -142,7 +142,7 @@ func (t *tools) groups(d *data, scratch string) []group {
 		{"one", append(usage(d.oneDir), replay("ctxkit replay", d.one),
 			command{name: "jq -c .type", args: []string{t.jq, "-c", ".type", d.one}, most: 1},
 			command{name: "wc -l", args: []string{t.wc, "-l", d.one}},
-			command{name: "cat", args: []string{t.cat, d.one}}), 1},
+			command{name: "cat", args: []string{t.cat, d.one}}), 4},
 		{"many", append(usage(d.many), replay("ctxkit replay", filepath.Join(d.many, "projects"))), 1},
 		{"exact", []command{
 			kit("ctxkit replay", "replay", d.few, "-q", "-p", "opencode", "--tokens", "o200k_base"),

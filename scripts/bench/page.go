@@ -29,7 +29,7 @@ func writePage(out io.Writer, rec *record, notes string) error {
 	w("Seconds hold for one machine and stand here only where the bar is one of seconds. This page is written by")
 	w("`go run ./scripts/bench` from its measurements and `scripts/bench/notes.md`.")
 	w("")
-	w("%s; %s; commit %s, %s; load %s. %d runs over synthetic sessions, each figure the median of %s in turns, of three to nine times as many for exact counting, comparisons and growth; slow commands run once a run, `anonymize` three times.",
+	w("%s; %s; commit %s, %s; load %s. %d runs over synthetic sessions, each figure the median of %s in turns, of three to nine times as many for one session, exact counting, comparisons and growth; slow commands run once a run, `anonymize` three times.",
 		rec.Machine, rec.Go, rec.Commit, rec.Date, orUnknown(rec.Load), len(rec.Runs), repetitions(rec.Times))
 	if rec.Scale != 1 {
 		w("")
