@@ -34,7 +34,7 @@ tagged or added, by which stage and why, with the tokens on both sides.
 --against POLICY compares two policies at the same request. --from N compares
 two requests of one policy: what changed in messages that were sent before is
 what breaks the prompt cache. --at all shows every request at which something
-changed, and the last.`,
+changed, and the last: each as a whole, so with --stat it is much shorter.`,
 		Example: `  ctxkit diff session.jsonl --policy opencode --stat
   ctxkit diff session.jsonl --policy opencode --against claude-code --at 200
   ctxkit diff session.jsonl --policy claude-code --from 131 --at 132`,
@@ -149,14 +149,22 @@ func (d *differ) print(from, to int, left, right *view.View) error {
 	if err != nil {
 		return err
 	}
-	r := report.NewNamedDiff(d.conv.conv, found)
-	r.Policy, r.Against, r.Request, r.Edits = d.pol.Name, d.name, to, diff.Edits(right, before)
+	r := report.NewNamedDiff(d.conv.conv, found, found.Stat())
+	if from < to {
+		r.From = from
+	}
+	if !d.o.Stat {
+		r.Edits = diff.Edits(right, before)
+	}
+	return d.add(to, r)
+}
+
+// add prints a diff at a request.
+func (d *differ) add(at int, r *report.NamedDiff) error {
+	r.Policy, r.Against, r.Request = d.pol.Name, d.name, at
 	r.Truths[0], r.Chosen[0] = d.pol.Truth, d.pol.Chosen
 	if d.against != nil {
 		r.Truths[1], r.Chosen[1] = d.against.Truth, d.against.Chosen
-	}
-	if from < to {
-		r.From = from
 	}
 	return d.printer.Add(r)
 }
@@ -164,12 +172,18 @@ func (d *differ) print(from, to int, left, right *view.View) error {
 // all compares both sides at every request at which one of them was edited, and at the last.
 func (d *differ) all() error {
 	edits := [2]int{}
+	var sums diff.Sums
 	last := max(len(d.conv.conv.Requests), 1)
 	var failed error
 	err := d.conv.rec.EachPair(d.against, d.pol, d.opt, func(n int, left, right *view.View) bool {
 		now := [2]int{left.Edits().Len(), right.Edits().Len()}
-		if now != edits || n == last {
-			edits = now
+		if now == edits && n != last {
+			return true
+		}
+		if edits = now; d.o.Stat {
+			found, stat := sums.At(left, right)
+			failed = d.add(n, report.NewNamedDiff(d.conv.conv, found, stat))
+		} else {
 			failed = d.print(n, n, left, right)
 		}
 		return failed == nil && n < last

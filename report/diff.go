@@ -41,11 +41,11 @@ type DiffLayout struct {
 	Stat bool // sums alone
 }
 
-// NewNamedDiff returns a diff with the names of its conversation.
-func NewNamedDiff(conv *session.Conversation, d *diff.Diff) *NamedDiff {
+// NewNamedDiff returns a diff and its sums with the names of its conversation.
+func NewNamedDiff(conv *session.Conversation, d *diff.Diff, stat []diff.Row) *NamedDiff {
 	return &NamedDiff{
 		Schema: DiffSchema, Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Of: len(conv.Requests),
-		Diff: d, Stat: d.Stat(), Edits: []diff.EditOutput{},
+		Diff: d, Stat: stat, Edits: []diff.EditOutput{},
 	}
 }
 

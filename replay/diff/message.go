@@ -18,21 +18,30 @@ func (c *comparison) message(l, r policy.ItemID) MessageDiff {
 		at, id = c.l.View, l
 	}
 	m := describe(at, id)
+	c.judge(&m, l, r)
+	switch {
+	case c.l.has(l) && c.r.has(r):
+		m.Blocks = c.blocks(l, r)
+	case c.r.has(r) && m.Right.Status == Added:
+		m.Text = c.text(c.r.View, r)
+	}
+	return m
+}
+
+// judge says how both views show a message, and whether they show the same.
+func (c *comparison) judge(m *MessageDiff, l, r policy.ItemID) {
 	m.Left, m.Right = c.l.side(l), c.r.side(r)
 	if m.Left.Status == Absent && m.Right.Status == Kept {
 		m.Right.Status = Said
 	}
-	m.Shown = c.l.has(l) || c.r.has(r)
-	if c.l.has(l) && c.r.has(r) {
-		m.Blocks = c.blocks(l, r)
-		m.Same = len(m.Blocks) == 0 && sameTag(c.l.Tag(l), c.r.Tag(r))
-	} else {
-		m.Same = !m.Shown
-		if c.r.has(r) && m.Right.Status == Added {
-			m.Text = c.text(c.r.View, r)
+	inLeft, inRight := c.l.has(l), c.r.has(r)
+	m.Shown, m.Same = inLeft || inRight, inLeft == inRight
+	if inLeft && inRight {
+		m.Same = sameTag(c.l.Tag(l), c.r.Tag(r))
+		for b := 0; m.Same && b < min(c.l.Blocks(l), c.r.Blocks(r)); b++ {
+			m.Same = c.l.shows(policy.Target{Item: l, Block: b}).equal(c.r.shows(policy.Target{Item: r, Block: b}))
 		}
 	}
-	return m
 }
 
 func sameTag(a, b *policy.Content) bool { return a == b || a != nil && b != nil && a.Same(b) }

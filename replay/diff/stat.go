@@ -23,49 +23,11 @@ type Row struct {
 // Stat sums up a diff: first the messages that are the same in both views, then the others by the request of their
 // edits.
 func (d *Diff) Stat() []Row {
-	rows := []Row{}
-	at := map[Row]int{}
+	var s sums
 	for i := range d.Messages {
-		m := &d.Messages[i]
-		key := Row{Left: m.Left.kind(), Right: m.Right.kind(), Same: m.Same}
-		if m.Same {
-			key.Left, key.Right = Side{Status: Kept}, Side{Status: Kept}
-			if !m.Shown {
-				key.Left.Status, key.Right.Status = Absent, Absent
-			}
-		}
-		n, ok := at[key]
-		if !ok {
-			n = len(rows)
-			at[key] = n
-			rows = append(rows, key)
-		}
-		r := &rows[n]
-		r.Messages++
-		r.Before += m.Left.Tokens
-		r.After += m.Right.Tokens
+		s.add(&d.Messages[i])
 	}
-	slices.SortStableFunc(rows, func(a, b Row) int { return a.order() - b.order() })
-	return rows
-}
-
-// kind is a side without what distinguishes its messages.
-func (s Side) kind() Side {
-	s.Tokens, s.Reason = 0, ""
-	return s
-}
-
-// order is the request of the later of a row's two edits. Rows without a change come first, edits after the last
-// request come last.
-func (r *Row) order() int {
-	n := max(r.Left.Request, r.Right.Request)
-	switch {
-	case r.Same:
-		return -1
-	case n == 0 && (r.Left.Stage != "" || r.Right.Stage != ""):
-		return 1 << 30
-	}
-	return n
+	return s.list()
 }
 
 // Mark is a place in the raw history where one firing of a stage compacted something, or the client was restarted.
@@ -145,93 +107,6 @@ func Marks(v *view.View) []Mark {
 		marks = append(marks, m)
 	}
 	return marks
-}
-
-// History holds the edits of each message and block of a view.
-type History struct {
-	Gone    map[policy.ItemID]*policy.Edit // the last edit that removed an item from view
-	Made    map[policy.ItemID]*policy.Edit // the edit that added a message
-	Tagged  map[policy.ItemID]*policy.Edit
-	Changed map[policy.Target]*policy.Edit // the last edit of a block in the model view
-	Server  map[policy.Target]*policy.Edit // the last edit of a block by the server, or the last cache edit
-}
-
-// NewHistory reads the edits of a view.
-func NewHistory(v *view.View) *History {
-	h := &History{
-		Gone: map[policy.ItemID]*policy.Edit{}, Made: map[policy.ItemID]*policy.Edit{}, Tagged: map[policy.ItemID]*policy.Edit{},
-		Changed: map[policy.Target]*policy.Edit{}, Server: map[policy.Target]*policy.Edit{},
-	}
-	edits := v.Edits().Slice()
-	if len(edits) == 0 {
-		return h
-	}
-	recorded := make([]policy.ItemID, 0, len(v.Arrived())) // every recorded message that ever joined, in order
-	for _, id := range v.Arrived() {
-		if id >= 0 {
-			recorded = append(recorded, id)
-		}
-	}
-	slices.Sort(recorded)
-	gone := max(min(len(recorded), v.Joined())-v.Len(), 0) // about
-	h.Gone = make(map[policy.ItemID]*policy.Edit, gone)
-	in := map[policy.ItemID]bool{} // in view when the current edit was made
-	for i := range edits {
-		e := &edits[i]
-		for len(recorded) > 0 && int(recorded[0]) < e.Joined {
-			in[recorded[0]] = true
-			recorded = recorded[1:]
-		}
-		h.note(e, in)
-	}
-	return h
-}
-
-func (h *History) note(e *policy.Edit, in map[policy.ItemID]bool) {
-	leave := func(id policy.ItemID) {
-		h.Gone[id] = e
-		delete(in, id)
-	}
-	switch e.Kind {
-	case policy.KindClear, policy.KindPersist, policy.KindTruncate:
-		h.Changed[e.Target] = e
-	case policy.KindWrap:
-		if h.Changed[e.Target] = e; e.New.Ref != nil && *e.New.Ref == e.Target {
-			delete(h.Changed, e.Target)
-		}
-	case policy.KindTag:
-		h.Tagged[e.Target.Item] = e
-	case policy.KindCacheEdit, policy.KindServerClear:
-		h.Server[e.Target] = e
-	case policy.KindServerKeep:
-		delete(h.Server, e.Target)
-	case policy.KindRemove, policy.KindCollapse:
-		for _, id := range e.Items {
-			leave(id)
-		}
-	case policy.KindSummarize:
-		kept := map[policy.ItemID]bool{}
-		for _, id := range slices.Concat(e.Lead, e.Keep) {
-			kept[id] = true
-			if id >= 0 && !in[id] {
-				h.Made[id] = e // a recorded summary, or a message a boundary brought back
-			}
-		}
-		for id := range in {
-			if !kept[id] {
-				leave(id)
-			}
-		}
-		for id := range kept {
-			in[id] = true
-		}
-	}
-	for _, list := range [][]policy.Synthetic{e.Insert, e.Tail} {
-		for i := range list {
-			h.Made[list[i].ID] = e
-			in[list[i].ID] = true
-		}
-	}
 }
 
 // First is the first change of what was sent at an earlier request: from there on the prompt cache must be written
