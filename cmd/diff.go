@@ -34,7 +34,7 @@ tagged or added, by which stage and why, with the tokens on both sides.
 --against POLICY compares two policies at the same request. --from N compares
 two requests of one policy: what changed in messages that were sent before is
 what breaks the prompt cache. --at all shows every request at which something
-changed, and the last: each as a whole, so with --stat it is much shorter.`,
+changed, and the last, each diff in full; --stat prints sums only.`,
 		Example: `  ctxkit diff session.jsonl --policy opencode --stat
   ctxkit diff session.jsonl --policy opencode --against claude-code --at 200
   ctxkit diff session.jsonl --policy claude-code --from 131 --at 132`,

@@ -139,8 +139,11 @@ func (c *comparison) match(related bool) {
 		}
 	}
 	for id := range c.r.Items {
+		if id >= 0 {
+			continue
+		}
 		i := slices.IndexFunc(lefts, func(at policy.ItemID) bool {
-			return id < 0 && !c.matched[at] && (related && at == id || !related && sameMessage(c.l.Synthetic(at), c.r.Synthetic(id)))
+			return !c.matched[at] && (related && at == id || !related && sameMessage(c.l.Synthetic(at), c.r.Synthetic(id)))
 		})
 		if i >= 0 {
 			c.partner[id], c.matched[lefts[i]] = lefts[i], true
