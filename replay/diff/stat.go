@@ -21,7 +21,7 @@ type Row struct {
 }
 
 // Stat sums up a diff: first the messages that are the same in both views, then the others by the request of their
-// edits.
+// edits. Rows of one request are in a fixed order, by what became of the messages on the left, then on the right.
 func (d *Diff) Stat() []Row {
 	var s sums
 	for i := range d.Messages {

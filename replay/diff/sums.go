@@ -118,14 +118,14 @@ type part struct {
 	before, after int
 }
 
-// At compares two views, which are those of the call before it, as they are now, or others. The Diff lists no messages.
+// At compares two views as they are now; others than at the call before are compared as a whole. The Diff has totals and no
+// messages. A view that forgets its edits cannot be followed.
 func (s *Sums) At(left, right *view.View) (*Diff, []Row) {
 	if s.l == nil || s.l.view != left || s.r.view != right {
 		s.start(left, right)
 	}
 	s.l.next()
 	s.r.next()
-	s.c.l.history, s.c.r.history = s.l.History, s.r.History
 	touched := slices.Concat(s.l.touched, s.r.touched)
 	if end := policy.ItemID(max(left.Joined(), right.Joined())); end > s.end {
 		for id := s.end; id < end; id++ {
@@ -147,11 +147,12 @@ func (s *Sums) At(left, right *view.View) (*Diff, []Row) {
 }
 
 func (s *Sums) start(left, right *view.View) {
+	l, r := newFollower(left), newFollower(right)
+	l.tells, r.tells = true, true
 	*s = Sums{
-		l: newFollower(left), r: newFollower(right), c: comparison{l: compared{View: left}, r: compared{View: right}},
+		l: l, r: r, c: comparison{l: compared{left, l.History}, r: compared{right, r.History}},
 		of: make([]part, len(left.Conversation().Messages)), made: [2]map[policy.ItemID]part{{}, {}},
 	}
-	s.l.tells, s.r.tells = true, true
 }
 
 // count counts a message as it is now, and no longer as it was.
