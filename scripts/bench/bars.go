@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -20,44 +21,41 @@ func (r run) ratio(of, to string) float64 {
 
 // bar is a figure that is to hold.
 type bar struct {
-	key          string // by which notes.md names it
 	figure, unit string // what is measured; after the value
-	must, aim    float64
-	least        bool // the bars are the least; else the most
+	must         float64
+	least        bool // the bar is the least; else the most
 	value        func(r run) float64
 }
 
-func (b *bar) holds(value, limit float64) bool {
-	return limit == 0 || (value >= limit) == b.least || value == limit
-}
+// holds reports whether a value reaches the bar.
+func (b *bar) holds(value float64) bool { return (value >= b.must) == b.least || value == b.must }
 
 // compared are the five policies of one comparison.
 var compared = []string{"recorded", "none", "claude-code", "opencode", "gemini-cli"}
 
-// linear are commands whose time and memory are to grow as the session does.
-var linear = []string{"anonymize", "lint", "view", "diff", "stats", "why"}
-
-const mebibyte, millisecond = " MiB", " ms"
+const mebibyte, millisecond, seconds = " MiB", " ms", " s"
 
 // bars are those of the project. Ratios are of processor time, user and system, where the figure says nothing else.
 func bars() []bar {
 	ratio := func(of, to string) func(run) float64 { return func(r run) float64 { return r.ratio(of, to) } }
-	worst := func(of, to string, names []string) func(run) float64 {
+	worst := func(group, of, to string) func(run) float64 { // the largest ratio in a group whose names end with of and to
 		return func(r run) (most float64) {
-			for _, name := range names {
-				most = max(most, r.ratio(fmt.Sprintf(of, name), fmt.Sprintf(to, name)))
+			for name := range r {
+				if one, ok := strings.CutSuffix(name, to); ok && strings.HasPrefix(name, group+"/") {
+					most = max(most, r.ratio(one+of, name))
+				}
 			}
 			return most
 		}
 	}
-	list := []bar{
-		{"one", "`replay` with one policy, heuristic counter, a session of 200 MB, to ccusage 20 (native)", "", 0.8, 0.45, false, ratio("one/ctxkit replay", "one/ccusage 20")},
-		{"many", "`replay` with one policy, heuristic counter, 200 sessions of 370 MB together, to ccusage 20 (native)", "", 2, 1, false, ratio("many/ctxkit replay", "many/ccusage 20")},
-		{"exact", "`replay` with exact o200k_base, a session of 50 MB, to Node and gpt-tokenizer over the same texts", "", 0.1, 0.05, false, ratio("exact/ctxkit replay", "exact/gpt-tokenizer")},
-		{"code", "exact tokens (o200k_base) of code: stock tiktoken-go to ctxkit", "", 10, 30, true, ratio("count/code/stock", "count/code/own")},
-		{"prose", "exact tokens of prose: stock tiktoken-go to ctxkit", "", 10, 30, true, ratio("count/prose/stock", "count/prose/own")},
-		{"session", "exact tokens of a session's texts: stock tiktoken-go to ctxkit", "", 10, 30, true, ratio("count/session/stock", "count/session/own")},
-		{"letter", "1 MiB of one character, counted: seconds, the slowest of nine", " s", 1, 0, false, func(r run) (most float64) {
+	return []bar{
+		{"`replay` with one policy, heuristic counter, a session of 200 MB, to ccusage 20 (native)", "", 0.9, false, ratio("one/ctxkit replay", "one/ccusage 20")},
+		{"the same over 200 sessions of 370 MB together, to ccusage 20", "", 1.2, false, ratio("many/ctxkit replay", "many/ccusage 20")},
+		{"`replay` with exact o200k_base, a session of 50 MB, to Node and gpt-tokenizer over the same texts", "", 0.12, false, ratio("exact/ctxkit replay", "exact/gpt-tokenizer")},
+		{"exact tokens (o200k_base) of code: stock tiktoken-go to ctxkit", "", 10, true, ratio("count/code/stock", "count/code/own")},
+		{"exact tokens of prose: stock tiktoken-go to ctxkit", "", 10, true, ratio("count/prose/stock", "count/prose/own")},
+		{"exact tokens of a session's texts: stock tiktoken-go to ctxkit", "", 10, true, ratio("count/session/stock", "count/session/own")},
+		{"1 MiB of one character, counted: the slowest of nine", seconds, 1, false, func(r run) (most float64) {
 			for name, f := range r {
 				if strings.HasPrefix(name, "letters/") && strings.HasSuffix(name, "/1") {
 					most = max(most, f.CPU)
@@ -65,57 +63,36 @@ func bars() []bar {
 			}
 			return most
 		}},
-		{"letters", "2 MiB of one character to 1 MiB, the worst of nine", "", 2.5, 0, false, func(r run) (most float64) {
-			for name := range r {
-				if one, ok := strings.CutSuffix(name, "/2"); ok && strings.HasPrefix(name, "letters/") {
-					most = max(most, r.ratio(name, one+"/1"))
-				}
-			}
-			return most
-		}},
-		{"memory", "peak memory, 200 MB, heuristic counter", mebibyte, 100, 48, false, func(r run) float64 { return r["one/ctxkit replay"].MiB }},
-		{"big", "peak memory, 1 GB to 200 MB", "", 1.5, 1, false, func(r run) float64 {
-			if r["one/ctxkit replay"].MiB == 0 {
-				return 0
-			}
+		{"2 MiB of one character to 1 MiB: the worst of nine", "", 2.5, false, worst("letters", "/2", "/1")},
+		{"peak memory, 200 MB, heuristic counter, text output", mebibyte, 160, false, func(r run) float64 { return r["one/ctxkit replay"].MiB }},
+		{"peak memory, 1 GB to 200 MB", "", 4, false, func(r run) float64 {
 			return r["big/ctxkit replay"].MiB / r["one/ctxkit replay"].MiB
 		}},
-		{"doubling", "a replay without reading, as requests double, the worst of " + fmt.Sprint(len(doublingPolicies)) + " policies", "", 2.3, 2, false, worst("doubling/%s/2", "doubling/%s/1", doublingPolicies)},
-		{"five", "five policies in one `compare --no-regret` to one `replay`, 200 MB", "", 1.5, 1.1, false, ratio("compare/five policies", "compare/one replay")},
-		{"regret", "`compare` of five policies with regret to without, 200 MB", "", 0, 2, false, ratio("compare/five policies with regret", "compare/five policies")},
-		{"start", "10 lines: start to the first byte of output", millisecond, 30, 10, false, func(r run) float64 { return 1000 * r["start/ctxkit replay"].First }},
-		{"status", "`statusline`, its session one of 200 MB: start to the first byte of output", millisecond, 20, 0, false, func(r run) float64 { return 1000 * r["start/ctxkit statusline"].First }},
-		{"binary", "size of the program, stripped (`go build -trimpath -ldflags='-s -w'`)", " MB", 30, 15, false, func(r run) float64 { return r["binary/ctxkit"].MiB * (1 << 20) / 1e6 }},
-		{"cache", "the first `compare` over 2,000 sessions to the second one, with the cache", "", 5, 0, true, ratio("cache/first", "cache/second")},
-		{"first", "first screen over 10,000 sessions: wall seconds", " s", 1, 0, false, func(r run) float64 { return r["first/ctxkit"].Wall }},
+		{"a replay without reading, as requests double: the worst of " + fmt.Sprint(len(doublingPolicies)) + " policies", "", 2.3, false, worst("doubling", "/2", "/1")},
+		{"five policies in one `compare --no-regret` to one `replay`, 200 MB", "", 2, false, ratio("compare/five policies", "compare/one replay")},
+		{"`compare` of five policies with regret to without, 200 MB", "", 3, false, ratio("compare/five policies with regret", "compare/five policies")},
+		{"10 lines: start to the first byte of output", millisecond, 30, false, func(r run) float64 { return 1000 * r["start/ctxkit replay"].First }},
+		{"`statusline`, its session one of 200 MB: start to the first byte of output", millisecond, 20, false, func(r run) float64 { return 1000 * r["start/ctxkit statusline"].First }},
+		{"the first `compare` over 2,000 sessions to the second one, with the cache", "", 5, true, ratio("cache/first", "cache/second")},
+		{"first screen over 10,000 sessions: wall time", seconds, 1, false, func(r run) float64 { return r["first/ctxkit"].Wall }},
+		{"84 recorded sessions under two policies: processor time", seconds, 3, false, func(r run) float64 { return r["recorded/ctxkit compare"].CPU }},
+		{"size of the program, stripped (`go build -trimpath -ldflags='-s -w'`)", " MB", 34, false, func(r run) float64 { return r["binary/ctxkit"].MiB * (1 << 20) / 1e6 }},
 	}
-	for _, name := range linear {
-		list = append(list, bar{"linear", "`" + name + "`, 200 MB to 100 MB", "", 2.2, 0, false, ratio("linear/"+name+" 200 MB", "linear/"+name+" 100 MB")})
-	}
-	for _, name := range linear { // memory may double as the session does; to be bounded it would not
-		list = append(list, bar{"bounded", "peak memory of `" + name + "`, 200 MB to 100 MB", "", 2.2, 1.5, false, func(r run) float64 {
-			if r["linear/"+name+" 100 MB"].MiB == 0 {
-				return 0
-			}
-			return r["linear/"+name+" 200 MB"].MiB / r["linear/"+name+" 100 MB"].MiB
-		}})
-	}
-	return list
 }
 
 // group is a set of commands that are measured in turns.
 type group struct {
 	name     string
 	commands []command
-	often    int // how many times as often as others they run: ratios that are near their bars, which noise would decide
 }
 
 // tools are the programs that are run. One that is not there is empty.
 type tools struct {
-	ctxkit, self                            string
-	ccusage20, ccusage18, tokenizer, folder string // folder: where npm's packages are
-	node, jq, cat, wc, script               string
-	count                                   string // count.mjs
+	ctxkit, self                 string
+	ccusage20, tokenizer, folder string // folder: where npm's packages are
+	node, script                 string
+	count                        string // count.mjs
+	recorded                     string // a folder of recorded sessions
 }
 
 // groups are the commands to measure, without those whose program is not there.
@@ -124,12 +101,8 @@ func (t *tools) groups(d *data, scratch string) []group {
 	kit := func(name string, args ...string) command {
 		return command{name: name, args: append([]string{t.ctxkit}, args...), env: off}
 	}
-	usage := func(folder string) []command {
-		env := []string{"CLAUDE_CONFIG_DIR=" + folder, "HOME=" + scratch, "LOG_LEVEL=0"}
-		return []command{
-			{name: "ccusage 20", args: []string{t.ccusage20, "daily", "--offline", "--json"}, env: env},
-			{name: "ccusage 18", args: []string{t.node, t.ccusage18, "daily", "--offline", "--json"}, env: env, most: 1},
-		}
+	usage := func(folder string) command {
+		return command{name: "ccusage 20", args: []string{t.ccusage20, "daily", "--offline", "--json"}, env: []string{"CLAUDE_CONFIG_DIR=" + folder, "HOME=" + scratch, "LOG_LEVEL=0"}}
 	}
 	replay := func(name, input string) command {
 		return kit(name, "replay", input, "-q", "-p", "opencode", "--tokens", "heuristic")
@@ -139,46 +112,26 @@ func (t *tools) groups(d *data, scratch string) []group {
 		compare = append(compare, "-p", p)
 	}
 	list := []group{
-		{"one", append(usage(d.oneDir), replay("ctxkit replay", d.one),
-			command{name: "jq -c .type", args: []string{t.jq, "-c", ".type", d.one}, most: 1},
-			command{name: "wc -l", args: []string{t.wc, "-l", d.one}},
-			command{name: "cat", args: []string{t.cat, d.one}}), 4},
-		{"many", append(usage(d.many), replay("ctxkit replay", filepath.Join(d.many, "projects"))), 1},
+		{"one", []command{usage(d.oneDir), replay("ctxkit replay", d.one)}},
+		{"many", []command{usage(d.many), replay("ctxkit replay", filepath.Join(d.many, "projects"))}},
 		{"exact", []command{
 			kit("ctxkit replay", "replay", d.few, "-q", "-p", "opencode", "--tokens", "o200k_base"),
 			{name: "gpt-tokenizer", args: []string{t.node, t.count, d.few}, dir: t.folder},
-		}, 6},
-		{"big", []command{replay("ctxkit replay", d.big)}, 1},
+		}},
+		{"big", []command{replay("ctxkit replay", d.big)}},
 		{"compare", []command{
 			kit("one replay", "replay", d.one, "-q", "-p", "opencode"),
 			kit("five policies", append(compare, "--no-regret")...),
 			kit("five policies with regret", compare...),
-		}, 9},
-		{"linear", nil, 6},
+		}},
 	}
-	more := map[string][]string{
-		"anonymize": {"--seed", "1", "-o", filepath.Join(scratch, "anonymous.jsonl")},
-		"view":      {"-p", "opencode", "--at", "last"},
-		"diff":      {"-p", "opencode"}, "stats": nil, "why": {"-p", "opencode"}, "lint": nil,
-	}
-	for _, name := range linear {
-		for _, of := range [][2]string{{d.half, "100 MB"}, {d.one, "200 MB"}} {
-			c := kit(name+" "+of[1], append([]string{name, of[0], "-q"}, more[name]...)...)
-			c.code = []int{1} // lint found something
-			if name == "anonymize" {
-				c.most = 3
-			}
-			list[5].commands = append(list[5].commands, c)
-		}
+	if t.recorded != "" {
+		list = append(list, group{"recorded", []command{kit("ctxkit compare", "compare", t.recorded, "-q", "-p", "recorded", "-p", "opencode", "--no-regret")}})
 	}
 	for i := range list {
-		var there []command
-		for _, c := range list[i].commands {
-			if c.args[0] != "" && (c.name != "ccusage 18" || t.ccusage18 != "") && (c.name != "gpt-tokenizer" || t.tokenizer != "") {
-				there = append(there, c)
-			}
-		}
-		list[i].commands = there
+		list[i].commands = slices.DeleteFunc(list[i].commands, func(c command) bool {
+			return c.args[0] == "" || c.name == "gpt-tokenizer" && t.tokenizer == ""
+		})
 	}
 	return list
 }
@@ -201,18 +154,15 @@ func (t *tools) once(d *data, scratch string, times int, scale string, say func(
 	}
 	for _, g := range t.groups(d, scratch) {
 		say(g.name)
-		found, err := interleaved(g.commands, g.often*times)
+		found, err := interleaved(g.commands, times)
 		if err := add(g.name, found, err); err != nil {
 			return nil, err
 		}
 	}
-	for _, part := range []struct {
-		name  string
-		often int // as in a group
-	}{{"count", 1}, {"letters", 1}, {"doubling", 3}} {
-		say(part.name)
-		found, err := t.part(part.name, d, scale, part.often*times)
-		if err := add(part.name, found, err); err != nil {
+	for _, name := range []string{"count", "letters", "doubling"} {
+		say(name)
+		found, err := t.part(name, d, scale, times)
+		if err := add(name, found, err); err != nil {
 			return nil, err
 		}
 	}

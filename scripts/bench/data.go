@@ -19,12 +19,12 @@ import (
 // data are the sessions that are measured on. Folders are as CLAUDE_CONFIG_DIR names them.
 type data struct {
 	dir                     string
-	half, one, big, ten     string // files of 100 MB, 200 MB, 1 GB, and of 10 lines
+	one, big, ten           string // files of 200 MB, 1 GB, and of 10 lines
 	few                     string // a file of 50 MB
 	oneDir, many            string // folders: with one alone; 200 sessions of 370 MB together
 	fleet, first            string // folders: 2,000 sessions; 10,000
 	manyN, fleetN, firstN   int
-	fewMB, halfMB, oneMB    float64
+	fewMB, oneMB            float64
 	bigMB, manyMB, perFleet float64
 	doubled                 int // requests of the session whose double is measured, too
 	sample                  int // bytes of each text that is counted
@@ -36,10 +36,10 @@ func place(dir string, scale float64) data {
 	oneDir := filepath.Join(dir, "one")
 	return data{
 		dir: dir, oneDir: oneDir, one: filepath.Join(oneDir, "projects", "p", "00000000-0000-4000-8000-000000000001.jsonl"),
-		half: filepath.Join(dir, "half.jsonl"), big: filepath.Join(dir, "big.jsonl"), few: filepath.Join(dir, "few.jsonl"), ten: filepath.Join(dir, "ten.jsonl"),
+		big: filepath.Join(dir, "big.jsonl"), few: filepath.Join(dir, "few.jsonl"), ten: filepath.Join(dir, "ten.jsonl"),
 		many: filepath.Join(dir, "many"), fleet: filepath.Join(dir, "fleet"), first: filepath.Join(dir, "first"),
 		manyN: count(200, 5), fleetN: count(2000, 10), firstN: count(10_000, 20),
-		fewMB: 50 * scale, halfMB: 100 * scale, oneMB: 200 * scale, bigMB: 1000 * scale, manyMB: 370 * scale, perFleet: 0.06,
+		fewMB: 50 * scale, oneMB: 200 * scale, bigMB: 1000 * scale, manyMB: 370 * scale, perFleet: 0.06,
 		doubled: count(16_000, 200), sample: count(1_000_000, 20_000),
 	}
 }
@@ -70,7 +70,6 @@ func (d *data) create(scale float64) error {
 	}
 	write(d.big, 4, d.bigMB)
 	write(d.one, 3, d.oneMB)
-	write(d.half, 3, d.halfMB) // it begins as the one twice as long does
 	write(d.few, 1, d.fewMB)
 	folder(d.many, d.manyN, 1000, d.manyMB/float64(d.manyN))
 	folder(d.fleet, d.fleetN, 10_000, d.perFleet)

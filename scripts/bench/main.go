@@ -2,10 +2,10 @@
 //
 //	go run ./scripts/bench [--quick] [--times N] [--data FOLDER] [--tools FOLDER] [-o docs/performance.md]
 //
-// It makes seeded data (1.9 GB), and runs the commands of a group in turns. Each figure of a run is a median. ccusage and
-// gpt-tokenizer are installed by npm, in the versions of package.json, in the folder of --tools; jq and script are
-// taken where the system has them. What is missing is left out, and the page says so. With --save the measurements are
-// kept, and --from writes the page from them, as after a change of notes.md.
+// It makes seeded data (1.8 GB), and runs the commands of a group in turns. Each figure of a run is a median. ccusage and
+// gpt-tokenizer are installed by npm, in the versions of package.json, in the folder of --tools; script is taken where the
+// system has it, and the recorded sessions are those of CTXKIT_CORPUS. What is missing is left out, and the page says so.
+// With --save the measurements are kept, and --from writes the page from them, as after a change of notes.md.
 package main
 
 import (
@@ -201,9 +201,10 @@ func (o *benchOptions) find(rec *record, scratch string) (*tools, error) {
 		}
 		return path
 	}
-	t.jq, t.script = look("jq", "--version"), look("script")
-	t.cat, t.wc = look("cat"), look("wc")
-	t.node = look("node", "--version")
+	t.script, t.node = look("script"), look("node", "--version")
+	if t.recorded = os.Getenv("CTXKIT_CORPUS"); t.recorded == "" {
+		rec.Missing = append(rec.Missing, "recorded sessions (CTXKIT_CORPUS)")
+	}
 	if err := o.install(rec, t); err != nil {
 		rec.Missing = append(rec.Missing, fmt.Sprintf("ccusage and gpt-tokenizer (%v)", err))
 		t.node = ""
@@ -243,7 +244,6 @@ func (o *benchOptions) install(rec *record, t *tools) error {
 		return err
 	}
 	t.folder, t.ccusage20, t.tokenizer = folder, there[0], "gpt-tokenizer"
-	t.ccusage18 = filepath.Join(folder, "node_modules", "ccusage-18", "dist", "index.js")
 	t.count = filepath.Join(folder, "count.mjs")
 	return packages(rec, "scripts/bench/package.json")
 }

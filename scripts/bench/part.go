@@ -36,9 +36,9 @@ func part(w io.Writer, name, dir string, scale float64, times int) error {
 	case "count":
 		found, err = countTexts(&d, times)
 	case "letters":
-		found, err = countLetters(5 * times) // the worst of nine ratios is shown: noise would decide it
+		found, err = countLetters(3 * times) // the worst of nine ratios is shown: noise would decide it
 	case "doubling":
-		found, err = doubling(&d, 3*times) // the worst of four ratios is shown: noise would decide it
+		found, err = doubling(&d, 3*times) // the worst of four ratios is shown
 	default:
 		err = fmt.Errorf("no part %q", name)
 	}

@@ -20,7 +20,6 @@ type command struct {
 	env  []string // more of the environment, NAME=VALUE
 	dir  string
 	in   string // its standard input
-	most int    // how many times it runs at most in a run: slow ones; 0: as often as its group
 	code []int  // exit codes that are none but 0 all the same
 }
 
@@ -72,12 +71,9 @@ func (c *command) measure() (figures, error) {
 // interleaved measures commands in turns, times times, and returns the medians by name.
 func interleaved(list []command, times int) (map[string]figures, error) {
 	all := map[string][]figures{}
-	for i := range times {
+	for range times {
 		for k := range list {
 			c := &list[k]
-			if c.most > 0 && i >= c.most {
-				continue
-			}
 			f, err := c.measure()
 			if err != nil {
 				return nil, err
