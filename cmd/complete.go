@@ -283,7 +283,7 @@ func (o *ReplayOptions) eventNames(sys *system) (list []cobra.Completion) {
 	if err != nil {
 		return nil
 	}
-	for _, e := range tl.Events.All() {
+	for _, e := range tl.Events {
 		at := "after the last request"
 		if e.Request != nil {
 			at = fmt.Sprintf("at request %d", *e.Request)

@@ -84,7 +84,7 @@ func tryPolicy(sys *system, rec *replay.Record, choose policyChoice) (trial, err
 		if i > 0 {
 			continue
 		}
-		t.requests, t.events = tl.Totals.Requests, tl.Events.Len()
+		t.requests, t.events = tl.Totals.Requests, len(tl.Events)
 		for _, f := range tl.Findings {
 			if f.Kind != replay.FindingViolation {
 				continue
@@ -105,12 +105,12 @@ func tryPolicy(sys *system, rec *replay.Record, choose policyChoice) (trial, err
 func firstDifference(a, b []byte) string {
 	var first, second replay.Timeline
 	if json.Unmarshal(a, &first) == nil && json.Unmarshal(b, &second) == nil {
-		for i := range min(first.Requests.Len(), second.Requests.Len()) {
-			if q, r := first.Requests.At(i), second.Requests.At(i); q.Tokens != r.Tokens {
+		for i := range min(len(first.Requests), len(second.Requests)) {
+			if q, r := first.Requests[i], second.Requests[i]; q.Tokens != r.Tokens {
 				return fmt.Sprintf("request %d sends %d tokens, and %d in the second run", q.N, q.Tokens, r.Tokens)
 			}
 		}
-		if n, m := first.Events.Len(), second.Events.Len(); n != m {
+		if n, m := len(first.Events), len(second.Events); n != m {
 			return fmt.Sprintf("%d events, and %d in the second run", n, m)
 		}
 	}

@@ -19,17 +19,8 @@ func (r *Record) ReplayAlike(pol *policy.Policy, others []*policy.Policy, opt Op
 	if err != nil {
 		return nil, nil, err
 	}
-	return e.replay(others)
-}
-
-// replay is ReplayAlike by an engine in the record's memory, which it gives back.
-func (e *engine) replay(others []*policy.Policy) (t *Timeline, same []bool, err error) {
 	defer e.close()
 	e.r.giveUp(e.pol, e.opt)
-	if !e.brief {
-		// Where the policy calls models as often as the client did, the list does not grow.
-		e.requests.grow(len(e.conv.Requests) + len(e.conv.Boundaries) + len(e.conv.Requests)/16)
-	}
 	same = make([]bool, len(others))
 	for i, other := range others {
 		if s := newShadow(e.conv, e.pol, other); s != nil {

@@ -44,11 +44,10 @@ type caching struct {
 	head    cache.Head
 	version string
 	model   string
-	again   bool      // the client was started again since the last request
-	warm    int       // tokens that other sessions keep in the cache
-	sent    int       // by the last main request, tokens
-	ladder  ladder    // what a request would read, cause by cause
-	parts   CostParts // scratch of mainParts
+	again   bool   // the client was started again since the last request
+	warm    int    // tokens that other sessions keep in the cache
+	sent    int    // by the last main request, tokens
+	ladder  ladder // what a request would read, cause by cause
 	marks   [cache.MaxBreakpoints]cache.Breakpoint
 	heads   [firstPlace]int // how often what stands at the places before the messages has changed
 }
@@ -306,11 +305,7 @@ func (e *engine) causeOf(c view.SentChange) cache.Cause {
 	case stage == policy.StageServer:
 		return cache.Cause{Kind: cache.Thinking}
 	case edits.Kind(c.Edit) != policy.KindSummarize:
-		cause := cache.Cause{Kind: cache.Edited, Stage: stage}
-		if e.shown() {
-			cause.Message = e.uuid(c.Item)
-		}
-		return cause
+		return cache.Cause{Kind: cache.Edited, Stage: stage, Message: e.uuid(c.Item)}
 	}
 	return cache.Cause{Kind: cache.Compacted}
 }

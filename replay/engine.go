@@ -56,21 +56,8 @@ type engine struct {
 	turns     int // prompts typed so far
 	compactAt int // 0-based request before which the last compaction was made
 
-	requests   RequestList
-	brief      bool        // requests are not listed, and events name no messages
-	sizes      *[]MainSize // of main requests, to append to; nil: none
-	estimated  bool        // an output is
-	totals     Totals      // of the requests so far
-	modelSum   int         // of the model views of main requests, tokens
-	leastOver  int         // the smallest overhead of a main request, tokens
-	row        Request     // scratch of account
-	reported   Recorded    // likewise
-	edit       policy.Edit // scratch of applyAll
-	event      Event       // likewise
-	ownCall    Request     // scratch of call
-	ownParts   CostParts   // likewise
-	ownEvents  [1]int      // likewise
-	events     EventList
+	requests   []Request
+	events     []Event
 	pending    []int // events since the last main request
 	warnings   []session.Warning
 	windows    map[windowKey]int // context windows, tokens
@@ -165,7 +152,6 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 // prepareIn is prepare, in memory that is the record's. That of a shared record is taken only with used: [engine.leave]
 // has to give it back.
 func (r *Record) prepareIn(pol *policy.Policy, opt Options, used bool) (*engine, error) {
-	lists := r.lists.Swap(nil)
 	r, err := r.under(opt)
 	if err != nil {
 		return nil, err
@@ -173,8 +159,9 @@ func (r *Record) prepareIn(pol *policy.Policy, opt Options, used bool) (*engine,
 	e := &engine{
 		r: r, pol: pol, opt: opt, conv: r.Conv, fixed: -1, taken: make([]bool, len(r.Conv.Boundaries)),
 		asked: map[int]bool{}, windows: map[windowKey]int{}, limits: map[windowKey]policy.ModelLimits{},
-		pending: []int{}, cleared: clearing{view: newByBlock[bool](r.Conv), payload: map[clearedBy]struct{}{}},
-		checks: checks{findings: []RequestFinding{}, count: map[FindingKind]int{}},
+		requests: make([]Request, 0, len(r.Conv.Requests)), events: []Event{}, pending: []int{},
+		cleared: clearing{view: newByBlock[bool](r.Conv), payload: map[clearedBy]struct{}{}},
+		checks:  checks{findings: []RequestFinding{}, count: map[FindingKind]int{}},
 	}
 	e.ceilings.pol, e.thinking = pol, r.newLeftOut(pol, opt.Model)
 	e.cache = newCaching(opt.Cache.caching(pol), r.table(opt), r.kind, r.hour)
@@ -209,9 +196,6 @@ func (r *Record) prepareIn(pol *policy.Policy, opt Options, used bool) (*engine,
 		}
 		e.stages = append(e.stages, running{StageConfig: sc, stage: st, when: newConditional(&sc), decided: newByBlock[int32](r.Conv)})
 		e.moments |= sc.Definition.Moments
-	}
-	if lists != nil {
-		e.requests, e.events = lists.requests, lists.events
 	}
 	e.spare = new(view.Spare)
 	if used || !r.shared {
@@ -413,9 +397,6 @@ func (e *engine) send(q *SentRequest) {
 	e.opt.Send(q)
 }
 
-// shown reports whether anybody sees the rows of requests. Else they name no messages.
-func (e *engine) shown() bool { return !e.brief || e.opt.Send != nil }
-
 // account closes request k (0-based): its row, and the response that stages know of.
 func (e *engine) account(k, used int) {
 	q := e.conv.Requests[k]
@@ -424,14 +405,10 @@ func (e *engine) account(k, used int) {
 	if e.before > 0 {
 		used = e.before
 	}
-	row := &e.row
-	*row = Request{
-		N: k + 1, Time: msg.Time(), Kind: "main", Model: msg.Model(),
+	row := &Request{
+		N: k + 1, UUID: msg.FirstUUID(), Time: msg.Time(), Kind: "main", Model: msg.Model(),
 		Raw: max(e.raw+over, 0), Tokens: max(e.view.Tokens()+over, 0), Payload: max(e.view.PayloadTokens()+over, 0),
 		Overhead: max(over, 0), Used: used, Messages: e.view.Len(), Events: e.pending,
-	}
-	if e.shown() {
-		row.UUID = msg.FirstUUID()
 	}
 	e.notRead.sum += e.notRead.now
 	row.Output, row.Estimated = e.output(q.Message)
@@ -442,8 +419,7 @@ func (e *engine) account(k, used int) {
 			recorded := msg.Usage()
 			u = &recorded
 		}
-		e.reported = recordedUsage(u)
-		row.Recorded = &e.reported
+		row.Recorded = recordedUsage(u)
 	}
 	if (!e.pol.Recorded || e.opt.Model != "" && e.opt.Model != msg.Model()) && !(k == 0 && e.conv.BeginsMidway()) {
 		e.unanswered(k, used, row)
@@ -452,8 +428,7 @@ func (e *engine) account(k, used int) {
 		e.opt.Observe(k+1, e.view)
 	}
 	if e.opt.Send != nil {
-		sent := *row
-		e.send(&SentRequest{Request: &sent, Start: e.start(msg), End: msg.End(), Stop: msg.StopReason()})
+		e.send(&SentRequest{Request: row, Start: e.start(msg), End: msg.End(), Stop: msg.StopReason()})
 	}
 	if e.tracer != nil {
 		e.tracer.See(k+1, e.view)
@@ -463,8 +438,8 @@ func (e *engine) account(k, used int) {
 		return
 	}
 	e.check(k)
-	e.pending = e.pending[:0]
-	e.keep(row)
+	e.pending = []int{}
+	e.requests = append(e.requests, *row)
 	e.weight = append(e.weight, e.view.ClientPayloadTokens())
 	if over < 0 {
 		e.unfit.add(k+1, -over)

@@ -85,8 +85,8 @@ func (t *limitsTest) session(conv *session.Conversation) {
 				t.Fatal(err)
 			}
 			t.stated(rec, pol, opt, tl)
-			for _, e := range tl.Events.All() {
-				t.event(rec, pol, opt, e)
+			for _, e := range tl.Events {
+				t.event(rec, pol, opt, &e)
 			}
 		}
 	}

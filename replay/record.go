@@ -62,7 +62,6 @@ type Record struct {
 	mostEdits int                   // of a replay
 	most      atomic.Int64          // of a shared record: edits to make room for
 	spare     atomic.Pointer[spare] // memory for a replay; nil: none
-	lists     atomic.Pointer[lists] // and for what it lists; nil: none
 
 	factors    map[string]tokens.Factor // by recorded model: of the target's tokenizer; nil: the record is as recorded
 	converting sync.Mutex

@@ -124,11 +124,9 @@ func withoutRecord(t *Timeline) {
 	t.Version = ""
 	t.Totals.Cache, t.Totals.CostUSD, t.Totals.CostParts = cache.Split{}, price.USD{}, nil
 	t.Totals.Output, t.Totals.OwnOutput = 0, 0
-	var rows RequestList
-	for _, r := range t.Requests.All() {
+	for i := range t.Requests {
+		r := &t.Requests[i]
 		r.Cache, r.CostUSD, r.CostParts = CacheUse{}, price.USD{}, nil
 		r.Output, r.Estimated = 0, false
-		rows.Add(r)
 	}
-	t.Requests = rows
 }

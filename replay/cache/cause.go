@@ -70,7 +70,7 @@ func (s *Sim) why(r *CachedRequest, hit *place) Cause {
 		return Cause{}
 	case hit != nil && int(hit.position) >= s.lastAt:
 		return Cause{}
-	case s.now.isAfter(s.last.expires):
+	case s.now.After(s.last.expires):
 		return Cause{Kind: Expired}
 	}
 	return Cause{Kind: LookBackOver}

@@ -7,30 +7,10 @@ import (
 	"time"
 )
 
-// moment is a time in half the memory of a time.Time. The zero values of both are the same time.
-type moment struct {
-	seconds     int64
-	nanoseconds int32
-}
-
-func momentOf(t time.Time) moment {
-	return moment{t.Unix() - time.Time{}.Unix(), int32(t.Nanosecond())}
-}
-
-// after is a number of whole seconds after a moment.
-func (m moment) after(d time.Duration) moment {
-	m.seconds += int64(d / time.Second)
-	return m
-}
-
-func (m moment) isAfter(o moment) bool {
-	return m.seconds > o.seconds || m.seconds == o.seconds && m.nanoseconds > o.nanoseconds
-}
-
 // entry is a prefix in the cache of one model.
 type entry struct {
 	model   string
-	expires moment
+	expires time.Time
 	tokens  int
 	resized int32 // Resize calls of the place that it has seen
 	shared  int32 // the Cool calls that went before, plus 1, while other conversations keep it alive

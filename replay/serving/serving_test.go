@@ -170,7 +170,7 @@ func TestPrompts(t *testing.T) {
 							most -= m.tokens
 						}
 					}
-					if whole := min(least, tl.Requests.At(a.row).Payload, tl.Requests.At(b.row).Payload) / blockSize; same < whole || same > most/blockSize {
+					if whole := min(least, tl.Requests[a.row].Payload, tl.Requests[b.row].Payload) / blockSize; same < whole || same > most/blockSize {
 						t.Errorf("%s, request %d: %d blocks as before, from %d to %d are equal", name, i+1, same, whole, most/blockSize)
 					}
 				}
@@ -185,11 +185,11 @@ func TestPrompts(t *testing.T) {
 // lengths compares the requests with the rows, and returns the blocks of each: equal in one place, equal in all before it.
 func lengths(t *testing.T, name string, tl *replay.Timeline, l *PromptBlocks) (blocks [][]int) {
 	t.Helper()
-	if len(l.Requests) != tl.Requests.Len() {
-		t.Fatalf("%s: %d requests of %d", name, len(l.Requests), tl.Requests.Len())
+	if len(l.Requests) != len(tl.Requests) {
+		t.Fatalf("%s: %d requests of %d", name, len(l.Requests), len(tl.Requests))
 	}
 	before, at := map[int]int{}, map[int]int{}
-	for i, row := range tl.Requests.All() {
+	for i, row := range tl.Requests {
 		q := &l.Requests[i]
 		list := l.AppendBlocks(nil, q)
 		if q.In != row.Payload || q.Out != row.Output || q.Model != row.Model || len(list) != row.Payload/blockSize {
