@@ -24,9 +24,7 @@ type ExportOptions struct {
 }
 
 // exportForms are what --as takes.
-var exportForms = []string{"parquet", wekaForm}
-
-const wekaForm = "weka"
+var exportForms = []string{"parquet"}
 
 func newExport(sys *system) *cobra.Command {
 	o := &ExportOptions{As: exportForms[0]}
@@ -37,7 +35,7 @@ func newExport(sys *system) *cobra.Command {
 		names = append(names, t.Name+"."+o.As)
 	}
 	cmd := command(&cobra.Command{
-		Use: "export INPUT... -o FOLDER", Short: "Write replays as tables for queries, or traces for model servers",
+		Use: "export INPUT... -o FOLDER", Short: "Write replays as tables for queries",
 		Args: arguments(&o.Inputs),
 		Long: `Write sessions, and their replays under one or more policies, as Parquet files:
 ` + strings.Join(names, ", ") + `.
@@ -45,14 +43,9 @@ DuckDB, Spark, pandas and others read them. docs/tables.md lists the columns,
 docs/fleet.md has queries.
 
 The figures are those of compare and replay. Of the transcript, the tables hold
-the titles of sessions alone; --no-text leaves them out. Paths stay.
-
---as weka writes what one policy would send a model server: a WEKA trace for
-each session, with times, lengths and the numbers of cache blocks, and without
-a text, a path or a date. aiperf and inference-sim read them: docs/serving.md.`,
+the titles of sessions alone; --no-text leaves them out. Paths stay.`,
 		Example: `  ctxkit export ~/.claude/projects --agent all -o tables
-  ctxkit export session.jsonl -p claude-code -p opencode --no-regret -o tables
-  ctxkit export ~/.claude/projects --agent all -p opencode --as weka -o traces`,
+  ctxkit export session.jsonl -p claude-code -p opencode --no-regret -o tables`,
 	}, func() error { return runExport(sys, o) }, flag(o.change), flag(o.trials(sys)), &o.InputOptions, &o.CountOptions, o.by(replay.CacheEqual), flag(o.folder))
 	f := cmd.Flags()
 	f.StringVar(&o.As, "as", o.As, "`FORM` of the files: "+strings.Join(exportForms, ", "))
@@ -64,7 +57,7 @@ a text, a path or a date. aiperf and inference-sim read them: docs/serving.md.`,
 
 // folder are the flags of output to a folder.
 func (o *ExportOptions) folder(f *pflag.FlagSet) {
-	f.StringVarP(&o.File, "output", "o", "", "write to `FOLDER`, which is made where it is not there; tables of the same names are replaced once all are complete, traces want a new folder")
+	f.StringVarP(&o.File, "output", "o", "", "write to `FOLDER`, which is made where it is not there; tables of the same names are replaced once all are complete")
 	f.BoolVar(&o.NoText, "no-text", false, "leave out the titles of sessions")
 	o.says(f)
 }
@@ -78,9 +71,6 @@ func runExport(sys *system, o *ExportOptions) error {
 	}
 	if err := oneOf("--as", o.As, exportForms); err != nil {
 		return err
-	}
-	if o.As == wekaForm {
-		return runWeka(sys, o)
 	}
 	if st, err := os.Stat(o.File); err == nil && !st.IsDir() {
 		return fmt.Errorf("%s: is a file: name a folder for the output", o.File)

@@ -57,7 +57,7 @@ func offlineLines() map[string][]offlineLine {
 		"cost":                  {{args: "cost " + big + " -p opencode"}, {args: "cost " + big + " -p none --prices nothing.json", code: exitNotDone}},
 		"demo":                  {{args: "demo"}},
 		"diff":                  {{args: "diff " + big + " -p opencode"}},
-		"export":                {{args: "export sessions -p opencode -o out/tables", told: "out"}, {args: "export sessions -p opencode --as weka -o out/traces", told: "out"}, {args: "export " + big, code: exitNotDone}},
+		"export":                {{args: "export sessions -p opencode -o out/tables", told: "out"}, {args: "export " + big, code: exitNotDone}},
 		"help":                  {{args: "help replay"}, {args: "help columns"}},
 		"lint":                  {{args: "lint " + big}},
 		"merge":                 {{args: "compare sessions -p none -f rows -o out/1.rows", told: "out"}, {args: "merge out/1.rows"}},
