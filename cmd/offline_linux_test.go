@@ -28,18 +28,20 @@ func offlineLines() map[string][]offlineLine {
 	const big = "sessions/big.jsonl"
 	return map[string][]offlineLine{
 		"": {
-			{args: ""}, {args: "--help"}, {args: "--version"}, {args: big}, {args: "nonsense", code: exitNotDone},
+			{args: ""}, {args: "--help"}, {args: "--version"}, {args: big}, {args: "nonsense", code: exitNotDone}, {args: "calibrate", code: exitNotDone},
 			{args: "__complete replay --policy c"}, {args: "__complete view -"},
 		},
 		"anonymize": {
 			{args: "anonymize " + big}, {args: "anonymize " + big + " --check"}, {args: "anonymize " + big + " -o out/a.jsonl", told: "out"},
 			{args: "anonymize nowhere.jsonl -o out/none.jsonl", code: exitNotDone},
 		},
-		"backtest":    {{args: "backtest sessions"}, {args: "backtest " + big + " -f json -o out/backtest.json", told: "out"}},
+		"backtest": {
+			{args: "backtest sessions"}, {args: "backtest " + big + " -f json -o out/backtest.json", told: "out"},
+			{args: "backtest --counters " + big + " sessions/compaction.jsonl"},
+		},
 		"cache":       {{args: "cache"}},
 		"cache info":  {{args: "cache info"}},
 		"cache clear": {{args: "sessions"}, {args: "cache clear"}},
-		"calibrate":   {{args: "calibrate " + big + " sessions/compaction.jsonl"}},
 		"check": {
 			{args: "check", code: exitNotDone}, {args: "check --update --force", told: "base.json"}, {args: "check"},
 			{args: "check --also junit=out/check.xml", told: "out"},
