@@ -139,7 +139,13 @@ func completions(cmd *cobra.Command, sys *system) {
 func policyNames(sys *system, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	at := strings.LastIndex(word, ",")
 	if at < 0 {
-		return beginning(word, sys.presets.Known()), cobra.ShellCompDirectiveDefault // files, too
+		names := sys.presets.Known()
+		for i, name := range names {
+			if a, ok := sys.presets.Aliases()[name]; ok {
+				names[i] = cobra.CompletionWithDesc(name, sameAs(a))
+			}
+		}
+		return beginning(word, names), cobra.ShellCompDirectiveDefault // files, too
 	}
 	var list []cobra.Completion
 	for _, key := range parameterKeys(sys.stages, readable(sys, word[:at])) {

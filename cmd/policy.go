@@ -56,12 +56,22 @@ func listPolicies(sys *system) ([]report.PolicyInfo, error) {
 		}
 		list = append(list, info)
 	}
+	for name, a := range sys.presets.Aliases() {
+		i := slices.IndexFunc(list, func(info report.PolicyInfo) bool { return info.Name == a.Policy })
+		info := list[i]
+		info.Name, info.Product, info.Version, info.From, info.Until = name, a.Product, a.Version, a.Valid.From, a.Valid.Until
+		info.About = sameAs(a)
+		list = append(list, info)
+	}
 	slices.SortStableFunc(list, func(a, b report.PolicyInfo) int {
 		order := cmp.Compare(cmp.Or(a.Product, a.Name), cmp.Or(b.Product, b.Name))
 		return cmp.Or(order, session.CompareVersions(a.Version, b.Version))
 	})
 	return list, nil
 }
+
+// sameAs says which policy an alias is.
+func sameAs(a policy.Alias) string { return "the same as " + a.Policy }
 
 // PolicyShowOptions are the options of `ctxkit policy show`.
 type PolicyShowOptions struct {
@@ -123,9 +133,13 @@ func comments(sys *system, name string, p *policy.Policy) string {
 	}
 	add("truth", report.TruthText(p.Truth, p.Score))
 	add("score", report.ScoreText(p.Score))
+	if a, ok := sys.presets.Aliases()[name]; ok {
+		add(name, sameAs(a))
+	}
 	if sys.presets.BySession(name) {
 		var releases []string
-		for _, r := range sys.presets.Releases(p.Product) {
+		product, _, _ := strings.Cut(name, "@")
+		for _, r := range sys.presets.Releases(product) {
 			releases = append(releases, fmt.Sprintf("%s from %s", r.Policy, r.Valid.From))
 		}
 		add(name, "the release of each session's time; here the newest of "+strings.Join(releases, ", "))
