@@ -17,9 +17,9 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// BacktestOptions are the options of `ctxkit backtest`.
-type BacktestOptions struct {
-	ReplayOptions
+// backtestOptions are the options of `ctxkit backtest`.
+type backtestOptions struct {
+	replayOptions
 	NoFit   bool
 	Explain int
 	Bars    []string // MEASURE=PERCENT
@@ -30,7 +30,7 @@ type BacktestOptions struct {
 }
 
 func newBacktest(sys *system) *cobra.Command {
-	o := &BacktestOptions{}
+	o := &backtestOptions{}
 	var cmd *cobra.Command
 	cmd = command(&cobra.Command{
 		Use: "backtest INPUT...", Short: "Score a policy, or the token counters, against the record",
@@ -61,7 +61,7 @@ another client version).`,
   ctxkit backtest ~/.claude/projects --explain
   ctxkit backtest session.jsonl --policy claude-code-2.1 --format json
   ctxkit backtest ~/.claude/projects --counters --fit others`,
-	}, func() error { return runBacktest(sys, o, cmd.Flags().Changed) }, &o.PolicyOptions, &o.InputOptions, &o.CountOptions, o.listing(report.ListFormats, report.BacktestTables...))
+	}, func() error { return runBacktest(sys, o, cmd.Flags().Changed) }, &o.policyOptions, &o.inputOptions, &o.countOptions, o.listing(report.ListFormats, report.BacktestTables...))
 	f := cmd.Flags()
 	f.Lookup("policy").Usage += "; default: that of the client that recorded the session"
 	f.BoolVar(&o.Strict, "strict", false, "exit 1 where a measure fails its bar")
@@ -81,7 +81,7 @@ another client version).`,
 var ofPolicy = []string{"policy", "set", envFlag, "model", "window", "tokens", "overhead", "strict", "bar", "least", "explain", "no-fit"}
 
 // checkCounters checks the flags that --counters needs or is needed by.
-func (o *BacktestOptions) checkCounters(given func(name string) bool) error {
+func (o *backtestOptions) checkCounters(given func(name string) bool) error {
 	if !o.Counters {
 		if given("fit") {
 			return errors.New("flag --fit: has an effect with --counters only: add --counters")
@@ -97,7 +97,7 @@ func (o *BacktestOptions) checkCounters(given func(name string) bool) error {
 }
 
 // bars are the percentages that measures are judged by.
-func (o *BacktestOptions) bars() (map[string]float64, error) {
+func (o *backtestOptions) bars() (map[string]float64, error) {
 	bars := map[string]float64{}
 	for _, text := range o.Bars {
 		name, value, ok := strings.Cut(text, "=")
@@ -117,7 +117,7 @@ func (o *BacktestOptions) bars() (map[string]float64, error) {
 }
 
 // checkStrict checks the flags that --strict needs or is needed by.
-func (o *BacktestOptions) checkStrict() error {
+func (o *backtestOptions) checkStrict() error {
 	switch {
 	case len(o.Bars) > 0 && !o.Strict:
 		return fmt.Errorf("flag --bar: has an effect with --strict only: add --strict")
@@ -136,7 +136,7 @@ var (
 	errNoUsage  = errors.New("no input has two requests with recorded usage: name a session with at least two answers")
 )
 
-func runBacktest(sys *system, o *BacktestOptions, given func(flag string) bool) error {
+func runBacktest(sys *system, o *backtestOptions, given func(flag string) bool) error {
 	if err := o.checkCounters(given); err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func runBacktest(sys *system, o *BacktestOptions, given func(flag string) bool) 
 }
 
 // scored is the client whose policy is scored: that of most sessions. Those of others become no inputs, and a warning.
-func (o *BacktestOptions) scored(sys *system) string {
+func (o *backtestOptions) scored(sys *system) string {
 	list := clients(sys, o.Inputs)
 	if len(list) < 2 {
 		return slices.Concat(list, []string{session.Product})[0]
@@ -208,7 +208,7 @@ func (o *BacktestOptions) scored(sys *system) string {
 	return client
 }
 
-func (o *BacktestOptions) backtest(r *replays, bars map[string]float64) error {
+func (o *backtestOptions) backtest(r *replays, bars map[string]float64) error {
 	var sessions []*backtest.SessionScore
 	return scoreEach(r.job, "scored", errNoRecord, func(c agentConversation) (scoredSession, error) {
 		return o.score(r, c)
@@ -237,8 +237,8 @@ func (o *BacktestOptions) backtest(r *replays, bars map[string]float64) error {
 }
 
 // scoreCounters scores the token counters.
-func (o *BacktestOptions) scoreCounters(sys *system) error {
-	j, err := start(sys, o.Inputs, o.InputOptions, &o.OutputOptions)
+func (o *backtestOptions) scoreCounters(sys *system) error {
+	j, err := start(sys, o.Inputs, o.inputOptions, &o.outputOptions)
 	if err != nil {
 		return err
 	}
@@ -289,7 +289,7 @@ type scoredSession struct {
 	pol *policy.Policy
 }
 
-func (o *BacktestOptions) score(r *replays, c agentConversation) (scoredSession, error) {
+func (o *backtestOptions) score(r *replays, c agentConversation) (scoredSession, error) {
 	pol, err := r.choose(preset.ClientOf(c.conv))
 	if err != nil {
 		return scoredSession{}, err
@@ -302,7 +302,7 @@ func (o *BacktestOptions) score(r *replays, c agentConversation) (scoredSession,
 }
 
 // judge warns of measures with too few samples, and is an error where a measure fails its bar or none can be judged.
-func (o *BacktestOptions) judge(r *replays, result *backtest.Scores) error {
+func (o *backtestOptions) judge(r *replays, result *backtest.Scores) error {
 	few, judged := result.Unjudged()
 	var texts []string
 	for _, m := range few {

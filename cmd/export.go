@@ -17,9 +17,9 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// ExportOptions are the options of `ctxkit export`.
-type ExportOptions struct {
-	CompareOptions
+// exportOptions are the options of `ctxkit export`.
+type exportOptions struct {
+	compareOptions
 	As string
 }
 
@@ -27,7 +27,7 @@ type ExportOptions struct {
 var exportForms = []string{"parquet"}
 
 func newExport(sys *system) *cobra.Command {
-	o := &ExportOptions{As: exportForms[0]}
+	o := &exportOptions{As: exportForms[0]}
 	o.formats = []string{string(report.FormatTable)}
 	o.Format = o.formats[0]
 	var names []string
@@ -46,7 +46,7 @@ The figures are those of compare and replay. Of the transcript, the tables hold
 the titles of sessions alone; --no-text leaves them out. Paths stay.`,
 		Example: `  ctxkit export ~/.claude/projects --agent all -o tables
   ctxkit export session.jsonl -p claude-code -p opencode --no-regret -o tables`,
-	}, func() error { return runExport(sys, o) }, flag(o.change), flag(o.trials(sys)), &o.InputOptions, &o.CountOptions, o.by(replay.CacheEqual), flag(o.folder))
+	}, func() error { return runExport(sys, o) }, flag(o.change), flag(o.trials(sys)), &o.inputOptions, &o.countOptions, o.by(replay.CacheEqual), flag(o.folder))
 	f := cmd.Flags()
 	f.StringVar(&o.As, "as", o.As, "`FORM` of the files: "+strings.Join(exportForms, ", "))
 	complete(cmd, "as", exportForms)
@@ -56,13 +56,13 @@ the titles of sessions alone; --no-text leaves them out. Paths stay.`,
 }
 
 // folder are the flags of output to a folder.
-func (o *ExportOptions) folder(f *pflag.FlagSet) {
+func (o *exportOptions) folder(f *pflag.FlagSet) {
 	f.StringVarP(&o.File, "output", "o", "", "write to `FOLDER`, which is made where it is not there; tables of the same names are replaced once all are complete")
 	f.BoolVar(&o.NoText, "no-text", false, "leave out the titles of sessions")
 	o.says(f)
 }
 
-func runExport(sys *system, o *ExportOptions) error {
+func runExport(sys *system, o *exportOptions) error {
 	switch o.File {
 	case "":
 		return errors.New("no folder for the files: name it with -o FOLDER")
@@ -79,9 +79,9 @@ func runExport(sys *system, o *ExportOptions) error {
 	if err != nil {
 		return err
 	}
-	streams := o.OutputOptions
+	streams := o.outputOptions
 	streams.File = ""
-	j, err := start(sys, o.Inputs, o.InputOptions, &streams)
+	j, err := start(sys, o.Inputs, o.inputOptions, &streams)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ type exportFiles struct {
 }
 
 // createTables opens the files of the tables.
-func (o *ExportOptions) createTables(sys *system) (*exportFiles, error) {
+func (o *exportOptions) createTables(sys *system) (*exportFiles, error) {
 	f := &exportFiles{folder: o.File}
 	if _, err := os.Stat(o.File); errors.Is(err, fs.ErrNotExist) {
 		f.made = true
@@ -110,7 +110,7 @@ func (o *ExportOptions) createTables(sys *system) (*exportFiles, error) {
 		}
 	}
 	for _, t := range report.ExportTables() {
-		one := OutputOptions{File: filepath.Join(o.File, t.Name+"."+o.As), Quiet: o.Quiet}
+		one := outputOptions{File: filepath.Join(o.File, t.Name+"."+o.As), Quiet: o.Quiet}
 		out, err := one.create(sys)
 		if err != nil {
 			return nil, f.close(err)
@@ -141,7 +141,7 @@ func (f *exportFiles) close(err error) error {
 }
 
 // export writes the tables.
-func (o *ExportOptions) export(j *job, files []io.Writer, choices []policyChoice) error {
+func (o *exportOptions) export(j *job, files []io.Writer, choices []policyChoice) error {
 	x, err := report.NewExport(files, o.Policies)
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func (o *ExportOptions) export(j *job, files []io.Writer, choices []policyChoice
 }
 
 // exported replays a conversation under each policy.
-func (o *ExportOptions) exported(sys *system, c agentConversation, choices []policyChoice) (*report.ExportedSession, error) {
+func (o *exportOptions) exported(sys *system, c agentConversation, choices []policyChoice) (*report.ExportedSession, error) {
 	s := &report.ExportedSession{Client: c.conv.Product, Lines: c.conv.Lines}
 	var err error
 	s.ComparedSession, err = o.compareOne(sys, c, choices, nil, func(t *replay.Timeline) { s.Timelines = append(s.Timelines, t) })

@@ -25,7 +25,7 @@ func newPolicy(sys *system) *cobra.Command {
 }
 
 func newPolicyList(sys *system) *cobra.Command {
-	o := &OutputOptions{}
+	o := &outputOptions{}
 	return command(&cobra.Command{
 		Use: "list", Short: "List the built-in policies and what stands behind them", Args: noArguments,
 		Long: `List the built-in policies, one a line: from when on each was current, what
@@ -73,15 +73,15 @@ func listPolicies(sys *system) ([]report.PolicyInfo, error) {
 // sameAs says which policy an alias is.
 func sameAs(a policy.Alias) string { return "the same as " + a.Policy }
 
-// PolicyShowOptions are the options of `ctxkit policy show`.
-type PolicyShowOptions struct {
-	PolicyOptions
-	OutputOptions
+// policyShowOptions are the options of `ctxkit policy show`.
+type policyShowOptions struct {
+	policyOptions
+	outputOptions
 	Resolved bool // with every default; else as it was written
 }
 
 func newPolicyShow(sys *system) *cobra.Command {
-	o := &PolicyShowOptions{}
+	o := &policyShowOptions{}
 	var names []string
 	cmd := command(&cobra.Command{
 		Use: "show NAME|FILE", Short: "Print a policy as YAML with every default",
@@ -98,11 +98,11 @@ stands behind it and how well it predicts recorded compactions.`,
 	return cmd
 }
 
-func runPolicyShow(sys *system, o *PolicyShowOptions) error {
+func runPolicyShow(sys *system, o *policyShowOptions) error {
 	if !o.Resolved && (len(o.Set) > 0 || o.Env || o.unfolded().Policy != o.Policy) {
 		return errors.New("flag --resolved=false: settings and the environment change the resolved policy: leave them, or the flag, out")
 	}
-	p, err := loadPolicy(sys, o.PolicyOptions) // its errors are reported either way
+	p, err := loadPolicy(sys, o.policyOptions) // its errors are reported either way
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func comments(sys *system, name string, p *policy.Policy) string {
 }
 
 func newPolicySchema(sys *system) *cobra.Command {
-	o := &OutputOptions{}
+	o := &outputOptions{}
 	return command(&cobra.Command{
 		Use: "schema", Short: "Print the JSON Schema of policy files, for editors",
 		Example: "  ctxkit policy schema -o policies/policy.schema.json", Args: noArguments,
@@ -157,7 +157,7 @@ func newPolicySchema(sys *system) *cobra.Command {
 	}, flag(o.file))
 }
 
-func (o *OutputOptions) printText(sys *system, text []byte) error {
+func (o *outputOptions) printText(sys *system, text []byte) error {
 	return o.print(sys, func(w io.Writer, _ report.Layout) error {
 		_, err := w.Write(text)
 		return err

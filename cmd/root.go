@@ -301,7 +301,7 @@ func layHelp(root *cobra.Command, sys *system) {
 		if columns := cmd.Annotations[columnsTopic]; columns != "" {
 			fmt.Fprintf(&text, "\nColumns:\n%s\n", columns)
 		}
-		if err := narrowed(out, text.String(), (&OutputOptions{}).width(sys)); err != nil {
+		if err := narrowed(out, text.String(), (&outputOptions{}).width(sys)); err != nil {
 			cmd.PrintErrln(err)
 		}
 	})
@@ -324,7 +324,7 @@ func newHelp(root *cobra.Command, sys *system) *cobra.Command {
 			if len(args) == 1 && args[0] == columnsTopic {
 				var text bytes.Buffer
 				printColumns(root, &text)
-				return narrowed(cmd.OutOrStdout(), text.String(), (&OutputOptions{}).width(sys))
+				return narrowed(cmd.OutOrStdout(), text.String(), (&outputOptions{}).width(sys))
 			}
 			c, rest, err := root.Find(args)
 			if err != nil || c == nil {
