@@ -17,19 +17,19 @@ type job struct {
 	msgs  *messages
 	in    inputs
 	out   *output
-	input InputOptions
+	input inputOptions
 	given int // inputs, those of other shards left out
 
 	encoders *tokens.Encoders // of all sessions
 }
 
 // start finds the inputs and opens the output. The caller closes it.
-func start(sys *system, args []string, input InputOptions, o *OutputOptions) (*job, error) {
+func start(sys *system, args []string, input inputOptions, o *outputOptions) (*job, error) {
 	return startSaying(sys, o.messages(sys), args, input, o)
 }
 
 // startSaying is start with the messages of the caller's.
-func startSaying(sys *system, msgs *messages, args []string, input InputOptions, o *OutputOptions) (*job, error) {
+func startSaying(sys *system, msgs *messages, args []string, input inputOptions, o *outputOptions) (*job, error) {
 	j := &job{sys: sys, msgs: msgs, input: input}
 	var err error
 	if j.in, err = resolve(sys, args, j.msgs.warn); err != nil {

@@ -20,16 +20,16 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// PolicyTestOptions are the options of `ctxkit policy test`.
-type PolicyTestOptions struct {
+// policyTestOptions are the options of `ctxkit policy test`.
+type policyTestOptions struct {
 	Inputs []string
-	PolicyOptions
-	InputOptions
-	OutputOptions
+	policyOptions
+	inputOptions
+	outputOptions
 }
 
 func newPolicyTest(sys *system) *cobra.Command {
-	o := &PolicyTestOptions{}
+	o := &policyTestOptions{}
 	return command(&cobra.Command{
 		Use: "test NAME|FILE [INPUT...]", Short: "Check that a policy keeps the rules and is deterministic",
 		Long: `Replay sessions under a policy twice and check what a policy has to keep: the
@@ -46,7 +46,7 @@ Without inputs the sessions are synthetic ones that are built in.`,
 			o.Policy, o.Inputs = args[0], args[1:]
 			return nil
 		},
-	}, func() error { return runPolicyTest(sys, o) }, flag(o.change), &o.InputOptions, flag(o.file))
+	}, func() error { return runPolicyTest(sys, o) }, flag(o.change), &o.inputOptions, flag(o.file))
 }
 
 // trial is what two replays of a session under a policy showed.
@@ -156,8 +156,8 @@ func tryBuiltIn(sys *system, choose policyChoice) (list []trial, err error) {
 	return list, nil
 }
 
-func runPolicyTest(sys *system, o *PolicyTestOptions) error {
-	choose, err := choosePolicy(sys, &ReplayOptions{PolicyOptions: o.PolicyOptions}, o.messages(sys).warn)
+func runPolicyTest(sys *system, o *policyTestOptions) error {
+	choose, err := choosePolicy(sys, &replayOptions{policyOptions: o.policyOptions}, o.messages(sys).warn)
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func runPolicyTest(sys *system, o *PolicyTestOptions) error {
 		}
 		return trialsError(list)
 	}
-	j, err := start(sys, o.Inputs, o.InputOptions, &o.OutputOptions)
+	j, err := start(sys, o.Inputs, o.inputOptions, &o.outputOptions)
 	if err != nil {
 		return err
 	}
