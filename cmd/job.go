@@ -39,7 +39,6 @@ func startSaying(sys *system, msgs *messages, args []string, input InputOptions,
 		return nil, fmt.Errorf("flag --%s: none of the %d inputs is in shard %s: take another", shardFlag, j.in.all, &input.Shard)
 	}
 	j.given = len(j.in.list)
-	widen(j.in.list)
 	if input.Shard.Of > 1 && !o.rows() {
 		j.msgs.warn(session.Warning{Message: fmt.Sprintf("shard %s has %d of the %d inputs: what is shown is of these alone", &input.Shard, j.given, j.in.all)})
 	}
