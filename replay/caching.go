@@ -174,7 +174,7 @@ func (c *caching) unknown() []string {
 
 // head is the head of request k (0-based): the policy's, or what the record shows.
 func (e *engine) head(k int) cache.Head {
-	h := e.r.head.at(k)
+	h := e.r.head[k]
 	if n := e.cache.policy.System; n > 0 {
 		h.Own, h.Shared = n, n
 	}

@@ -102,7 +102,7 @@ func (t *Timeline) FindingsAt(n int, v *view.View) (list []RequestFinding) {
 func (e *engine) check(k int) {
 	c := &e.checks
 	if c.view == nil {
-		c.view, c.reported = e.spare.NewChecker(e.view), map[breach]bool{}
+		c.view, c.reported = view.NewChecker(e.view), map[breach]bool{}
 	}
 	var edits policy.EditList // new ones
 	if n := e.view.EditCount(); n > c.edits {

@@ -3,7 +3,6 @@ package replay
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -22,7 +21,6 @@ type engine struct {
 	opt     Options
 	conv    *session.Conversation
 	view    *view.View
-	spare   *view.Spare // for the view's checker
 	report  policy.Weigher
 	stages  []running
 	shadows []*shadow     // policies that have done the same so far
@@ -112,38 +110,12 @@ type running struct {
 func (e *engine) run() error {
 	track := track(e)
 	if e.pol.Recorded {
-		var err error
-		if track, err = e.ownTrack(); err != nil {
-			return err
-		}
+		track = e.ownTrack()
 	}
 	if walk(e.conv, track); e.err != nil {
 		return &jsonl.FileError{Path: e.conv.Path, Err: fmt.Errorf("policy %s: %w", e.pol.Name, e.err)}
 	}
 	return nil
-}
-
-// leave gives the memory of the view and of its edits, which nobody may use any more, to the next replay of a shared
-// record.
-func (e *engine) leave() {
-	if e.r.shared {
-		e.r.spare.Store(&spare{e.view.LeaveAll(e.checks.view), e.cache.sim.Leave(), e.weight[:0], true})
-	}
-}
-
-// spareMemory is that of a replay that is over, or of the recorded view. Of a shared record, and for a replay whose view
-// holds the whole in the end, it is made in its full size.
-func (r *Record) spareMemory(whole bool) spare {
-	left := r.spare.Swap(nil)
-	if left == nil {
-		left = &spare{view: new(view.Spare)}
-	}
-	if (r.shared || whole) && !left.full {
-		left.view.Fill(r.Conv)
-		requests := len(r.Conv.Requests) + len(r.Conv.Requests)/64 // a request has two places where nothing is compacted
-		left.sim, left.full = cache.NewSim(2*requests+firstPlace+16), true
-	}
-	return *left
 }
 
 // close ends the programs of the policy.
@@ -159,13 +131,6 @@ func (e *engine) done() bool { return e.ended || e.err != nil }
 
 // prepare makes an engine at the start of the conversation.
 func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
-	return r.prepareIn(pol, opt, false)
-}
-
-// prepareIn is prepare, in memory that is the record's. That of a shared record is taken only with used: [engine.leave]
-// has to give it back.
-func (r *Record) prepareIn(pol *policy.Policy, opt Options, used bool) (*engine, error) {
-	lists := r.lists.Swap(nil)
 	r, err := r.under(opt)
 	if err != nil {
 		return nil, err
@@ -210,18 +175,8 @@ func (r *Record) prepareIn(pol *policy.Policy, opt Options, used bool) (*engine,
 		e.stages = append(e.stages, running{StageConfig: sc, stage: st, when: newConditional(&sc), decided: newByBlock[int32](r.Conv)})
 		e.moments |= sc.Definition.Moments
 	}
-	if lists != nil {
-		e.requests, e.events = lists.requests, lists.events
-	}
-	e.spare = new(view.Spare)
-	if used || !r.shared {
-		left := r.spareMemory(used && len(pol.Stages) == 0 && !pol.Recorded)
-		e.spare, e.cache.sim, e.weight = left.view, left.sim, left.weight
-	}
-	e.weight = slices.Grow(e.weight, len(r.Conv.Requests))
-	e.view = e.spare.New(r.Conv, e.report, client)
+	e.view = view.New(r.Conv, e.report, client)
 	e.view.Limit(r.mostEdits)
-	e.view.Expect(int(r.most.Load()))
 	e.estimator, e.warner, e.sender = e.estimate, e.warned, e.blocks
 	e.countHistory()
 	if opt.Trace != nil {

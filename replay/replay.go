@@ -80,7 +80,7 @@ func (r *Record) Replay(pol *policy.Policy, opt Options) (*Timeline, error) {
 // of the main requests are appended to a list. With Options.Regret or Options.Trace, which are made of requests, all of it is
 // there.
 func (r *Record) ReplayBrief(pol *policy.Policy, opt Options, sizes *[]MainSize) (*Timeline, error) {
-	e, err := r.prepareIn(pol, opt, true)
+	e, err := r.prepare(pol, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -91,9 +91,6 @@ func (r *Record) ReplayBrief(pol *policy.Policy, opt Options, sizes *[]MainSize)
 
 // finish makes the timeline after the last message.
 func (e *engine) finish() (*Timeline, error) {
-	if n := e.view.Edits().Len(); e.r.shared && int64(n) > e.r.most.Load() {
-		e.r.expect(n) // a concurrent replay may overwrite it: it only sizes buffers
-	}
 	t := e.timeline()
 	if e.tracer != nil {
 		var main []category.Beyond

@@ -100,15 +100,6 @@ func (s *Sim) Clone() Sim {
 	return c
 }
 
-// NewSim is an empty cache with memory for entries at so many positions.
-func NewSim(positions int) Sim { return Sim{places: places{list: make([]place, 0, positions)}} }
-
-// Leave is an empty cache in the memory of one that nobody uses any more.
-func (s *Sim) Leave() Sim {
-	clear(s.places.list)
-	return Sim{places: places{list: s.places.list[:0]}}
-}
-
 // errBreakpoints is an error for which the API answers with a 400.
 var errBreakpoints = errors.New("the API refuses the breakpoints")
 

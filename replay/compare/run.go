@@ -33,9 +33,6 @@ func Run(c *Subject, policies []*policy.Policy, opt replay.Options) (ComparedSes
 
 // RunKept is Run with what Kept.Compared makes its result of.
 func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept, err error) {
-	if len(policies) > 1 {
-		c.Record.Share()
-	}
 	k.Parts = make([]*KeptPart, len(policies))
 	requests := len(c.Record.Conv.Requests)
 	ofFirst := make([]replay.MainSize, 0, requests)
@@ -70,11 +67,8 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 		}
 		if c.Each != nil {
 			each = append(each, tl)
-		} else {
-			c.Record.Reuse(tl)
 		}
 	}
-	c.Record.Release()
 	if opt.Regret {
 		bound, err := c.Record.Bound(opt, budget(k.Parts))
 		if err != nil {
