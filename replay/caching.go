@@ -306,11 +306,7 @@ func (e *engine) causeOf(c view.SentChange) cache.Cause {
 	case stage == policy.StageServer:
 		return cache.Cause{Kind: cache.Thinking}
 	case edits.Kind(c.Edit) != policy.KindSummarize:
-		cause := cache.Cause{Kind: cache.Edited, Stage: stage}
-		if e.shown() {
-			cause.Message = e.uuid(c.Item)
-		}
-		return cause
+		return cache.Cause{Kind: cache.Edited, Stage: stage, Message: e.uuid(c.Item)}
 	}
 	return cache.Cause{Kind: cache.Compacted}
 }

@@ -55,8 +55,6 @@ type engine struct {
 	compactAt int // 0-based request before which the last compaction was made
 
 	requests   RequestList
-	brief      bool        // requests are not listed, and events name no messages
-	sizes      *[]MainSize // of main requests, to append to; nil: none
 	estimated  bool        // an output is
 	totals     Totals      // of the requests so far
 	modelSum   int         // of the model views of main requests, tokens
@@ -368,9 +366,6 @@ func (e *engine) send(q *SentRequest) {
 	e.opt.Send(q)
 }
 
-// shown reports whether anybody sees the rows of requests. Else they name no messages.
-func (e *engine) shown() bool { return !e.brief || e.opt.Send != nil }
-
 // account closes request k (0-based): its row, and the response that stages know of.
 func (e *engine) account(k, used int) {
 	q := e.conv.Requests[k]
@@ -385,9 +380,7 @@ func (e *engine) account(k, used int) {
 		Raw: max(e.raw+over, 0), Tokens: max(e.view.Tokens()+over, 0), Payload: max(e.view.PayloadTokens()+over, 0),
 		Overhead: max(over, 0), Used: used, Messages: e.view.Len(), Events: e.pending,
 	}
-	if e.shown() {
-		row.UUID = msg.FirstUUID()
-	}
+	row.UUID = msg.FirstUUID()
 	e.notRead.sum += e.notRead.now
 	row.Output, row.Estimated = e.output(q.Message)
 	e.cacheRequest(k, row)

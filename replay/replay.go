@@ -38,9 +38,6 @@ type Options struct {
 	Send func(q *SentRequest)
 }
 
-// MainSize is the size of a main request, in tokens.
-type MainSize struct{ Payload, Model int } // as sent, and of the model view
-
 // SentRequest is a request as it is sent.
 type SentRequest struct {
 	*Request
@@ -72,20 +69,6 @@ func Run(conv *session.Conversation, pol *policy.Policy, opt Options) (*Timeline
 // Replay replays the record's conversation through a policy. A Record may be replayed by several goroutines at once.
 func (r *Record) Replay(pol *policy.Policy, opt Options) (*Timeline, error) {
 	t, _, err := r.ReplayAlike(pol, nil, opt)
-	return t, err
-}
-
-// ReplayBrief is Replay without a list of requests, which takes less time and memory: Timeline.Requests is empty, as is what
-// is made of it, such as Cost, and events name no messages: they have no Targets and no Kept. All else is the same. The sizes
-// of the main requests are appended to a list. With Options.Regret or Options.Trace, which are made of requests, all of it is
-// there.
-func (r *Record) ReplayBrief(pol *policy.Policy, opt Options, sizes *[]MainSize) (*Timeline, error) {
-	e, err := r.prepare(pol, opt)
-	if err != nil {
-		return nil, err
-	}
-	e.sizes, e.brief = sizes, !opt.Regret && opt.Trace == nil
-	t, _, err := e.replay(nil)
 	return t, err
 }
 

@@ -118,11 +118,7 @@ func (e *engine) widest(t *Timeline) {
 
 // keep adds a request to the timeline and its totals.
 func (e *engine) keep(r *Request) {
-	if e.brief {
-		e.requests.checks.add(r, false)
-	} else {
-		e.requests.Add(r)
-	}
+	e.requests.Add(r)
 	e.estimated = e.estimated || r.Estimated
 	tot := &e.totals
 	tot.Calls++
@@ -147,9 +143,6 @@ func (e *engine) keep(r *Request) {
 	}
 	if tot.Requests++; tot.Requests == 1 || r.Overhead < e.leastOver {
 		e.leastOver = r.Overhead
-	}
-	if e.sizes != nil {
-		*e.sizes = append(*e.sizes, MainSize{r.Payload, r.Tokens})
 	}
 	tot.RawInput += r.Raw
 	e.modelSum += r.Tokens

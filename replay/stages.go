@@ -176,9 +176,7 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 		}
 		if ev.Kind == policy.KindSummarize {
 			ev.Messages = max(length-e.view.Len(), 0)
-			if !e.brief {
-				ev.Kept = e.segment()
-			}
+			ev.Kept = e.segment()
 		}
 		ev.Saved = ev.Before - ev.After
 		e.events.Add(ev)
@@ -196,7 +194,7 @@ func (e *engine) segment() *Segment {
 	return &Segment{Head: e.uuid(head), Anchor: e.uuid(anchor), Tail: e.uuid(tail)}
 }
 
-// targets adds what an edit changed to its event. In brief it is only counted.
+// targets adds what an edit changed to its event.
 func (e *engine) targets(ev *Event, ed *policy.Edit) {
 	switch ed.Kind {
 	case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindCacheEdit, policy.KindServerClear,
@@ -210,9 +208,6 @@ func (e *engine) targets(ev *Event, ed *policy.Edit) {
 			ev.Results++
 			e.cleared.note(ed)
 		}
-		if e.brief {
-			return
-		}
 		t := EventTarget{Message: e.itemUUID(ed.Target.Item)}
 		if raw != nil {
 			t.ToolUse = raw.ID()
@@ -221,9 +216,6 @@ func (e *engine) targets(ev *Event, ed *policy.Edit) {
 	case policy.KindRemove, policy.KindCollapse, policy.KindCall, policy.KindFail:
 		if !ed.Kind.KeepsView() {
 			ev.Messages += len(ed.Items)
-		}
-		if e.brief {
-			return
 		}
 		for _, id := range ed.Items {
 			ev.Targets = append(ev.Targets, EventTarget{Message: e.itemUUID(id)})

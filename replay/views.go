@@ -24,7 +24,7 @@ func (r *Record) EachView(pol *policy.Policy, opt Options, yield func(n int, v *
 		return err
 	}
 	defer e.close()
-	e.each, e.brief = yield, true // nobody gets the requests and events
+	e.each = yield
 	if err := e.run(); err != nil {
 		return err
 	}

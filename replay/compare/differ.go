@@ -83,13 +83,13 @@ func shownBy(figure string) Show {
 func Apart(a, b *replay.Timeline) int { return apart(mainSizes(a), mainSizes(b)) }
 
 // apart is Apart of main requests: they are given, there are as many of both.
-func apart(a, b []replay.MainSize) int {
+func apart(a, b []mainSize) int {
 	var payload, view, mostPayload, mostView int
 	for i := range a {
-		if d := abs(b[i].Payload - a[i].Payload); d > mostPayload {
+		if d := abs(b[i].payload - a[i].payload); d > mostPayload {
 			payload, mostPayload = i+1, d
 		}
-		if d := abs(b[i].Model - a[i].Model); d > mostView {
+		if d := abs(b[i].model - a[i].model); d > mostView {
 			view, mostView = i+1, d
 		}
 	}

@@ -3,7 +3,6 @@ package compare
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -34,9 +33,7 @@ func Run(c *Subject, policies []*policy.Policy, opt replay.Options) (ComparedSes
 // RunKept is Run with what Kept.Compared makes its result of.
 func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept, err error) {
 	k.Parts = make([]*KeptPart, len(policies))
-	requests := len(c.Record.Conv.Requests)
-	ofFirst := make([]replay.MainSize, 0, requests)
-	var sizes []replay.MainSize // of the others
+	var first []mainSize
 	var each []*replay.Timeline // those that Each gets: of the others only their figures stay
 	for i, pol := range policies {
 		if i > 0 && c.Known != nil { // the others are held against the first
@@ -44,12 +41,7 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 				continue
 			}
 		}
-		of := &ofFirst
-		if i > 0 {
-			sizes = slices.Grow(sizes[:0], requests)
-			of = &sizes
-		}
-		tl, err := c.replay(pol, opt, of)
+		tl, err := c.Record.Replay(pol, opt)
 		if err != nil {
 			return k, err
 		}
@@ -57,13 +49,15 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 		if err := tl.CheckValid(); err != nil {
 			return k, fmt.Errorf("the replay contradicts itself: %w: please report it with the session", err)
 		}
+		sizes := mainSizes(tl)
 		if i == 0 {
+			first = sizes
 			if err := k.begin(c, tl); err != nil {
 				return k, err
 			}
 		}
 		k.Parts[i] = &KeptPart{
-			Values: Of(tl), Breaks: BreaksOf(tl), Apart: apart(ofFirst, *of), Series: series(*of), Budget: tl.Budget(),
+			Values: Of(tl), Breaks: BreaksOf(tl), Apart: apart(first, sizes), Series: series(sizes), Budget: tl.Budget(),
 		}
 		if c.Each != nil {
 			each = append(each, tl)
@@ -83,18 +77,6 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 		c.Each(tl)
 	}
 	return k, nil
-}
-
-// replay replays a policy and appends the sizes of its main requests to a list. Only Each needs the requests themselves.
-func (c *Subject) replay(pol *policy.Policy, opt replay.Options, sizes *[]replay.MainSize) (*replay.Timeline, error) {
-	if c.Each == nil {
-		return c.Record.ReplayBrief(pol, opt, sizes)
-	}
-	tl, err := c.Record.Replay(pol, opt)
-	if err == nil {
-		*sizes = appendMainSizes(*sizes, tl)
-	}
-	return tl, err
 }
 
 // begin sets the session, of the replay under the first policy.

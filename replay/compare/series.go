@@ -5,13 +5,12 @@ import "github.com/ctxkit/ctxkit/replay"
 // SeriesPoints is the most points of a series.
 const SeriesPoints = 160
 
-func mainSizes(t *replay.Timeline) []replay.MainSize {
-	return appendMainSizes(make([]replay.MainSize, 0, t.Requests.Len()), t)
-}
+// mainSize is the size of a main request, in tokens: as sent, and of the model view.
+type mainSize struct{ payload, model int }
 
-func appendMainSizes(list []replay.MainSize, t *replay.Timeline) []replay.MainSize {
-	for payload, model := range t.Requests.MainSizes() {
-		list = append(list, replay.MainSize{Payload: payload, Model: model})
+func mainSizes(t *replay.Timeline) (list []mainSize) {
+	for _, r := range t.Requests.Main() {
+		list = append(list, mainSize{r.Payload, r.Tokens})
 	}
 	return list
 }
@@ -20,12 +19,12 @@ func appendMainSizes(list []replay.MainSize, t *replay.Timeline) []replay.MainSi
 // session the largest.
 func Series(t *replay.Timeline) []int { return series(mainSizes(t)) }
 
-func series(all []replay.MainSize) []int {
+func series(all []mainSize) []int {
 	n := min(len(all), SeriesPoints)
 	list := make([]int, n)
 	for i := range list {
 		for _, v := range all[i*len(all)/n : (i+1)*len(all)/n] {
-			list[i] = max(list[i], v.Payload)
+			list[i] = max(list[i], v.payload)
 		}
 	}
 	return list
