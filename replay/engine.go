@@ -9,7 +9,6 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
-	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 	"github.com/ctxkit/ctxkit/replay/trace"
 )
@@ -31,69 +30,46 @@ type engine struct {
 	asking  *OwnRequest                    // the request to stop at, nil for none
 	ended   bool                           // by each
 
-	counter  string
-	fixed    int    // overhead that does not follow the record; -1: it does
-	raw      int    // report weight of the raw history so far
-	weight   []int  // client weight of the payload at each request
-	taken    []bool // boundaries whose summary a compaction has used
-	last     policy.Response
-	context  policy.Context   // of the stage that runs; reused by the next
-	joined   [1]policy.ItemID // of context
-	response struct {         // whose usage was asked for last
-		of    *session.Message
-		usage jsonl.Usage // in the record's tokens
-	}
-	estimator func(policy.ItemID) int
-	warner    func(int, string)
-	sender    func(policy.ItemID) ([]policy.SentBlock, error)
-	now       time.Time // of the last message
-	compacted bool      // a compaction was made since the last main request
-	before    int       // used as it was before that compaction
+	counter   string
+	fixed     int    // overhead that does not follow the record; -1: it does
+	raw       int    // report weight of the raw history so far
+	weight    []int  // client weight of the payload at each request
+	taken     []bool // boundaries whose summary a compaction has used
+	last      policy.Response
+	context   policy.Context // of the stage that runs
+	now       time.Time      // of the last message
+	compacted bool           // a compaction was made since the last main request
+	before    int            // used as it was before that compaction
 	asked     map[int]bool
 	trimmed   int // client's tokens that edits have taken off the payload since the last main request
 	turns     int // prompts typed so far
 	compactAt int // 0-based request before which the last compaction was made
 
-	requests   RequestList
-	estimated  bool        // an output is
-	totals     Totals      // of the requests so far
-	modelSum   int         // of the model views of main requests, tokens
-	leastOver  int         // the smallest overhead of a main request, tokens
-	row        Request     // scratch of account
-	reported   Recorded    // likewise
-	edit       policy.Edit // scratch of applyAll
-	event      Event       // likewise
-	ownCall    Request     // scratch of call
-	ownParts   CostParts   // likewise
-	ownEvents  [1]int      // likewise
-	events     EventList
-	pending    []int // events since the last main request
-	warnings   []session.Warning
-	windows    map[windowKey]int // context windows, tokens
-	lastKey    windowKey         // of lastWindow
-	lastWindow int
-	at         struct { // the last request whose window was asked for, and those like it
-		alike
-		policy.Circumstances
-	}
-	client struct { // of the last response's version
-		version       string
-		known, marked bool // marked: it knows models marked [1m] only
-	}
-	limits   map[windowKey]policy.ModelLimits
-	above    int      // requests above the assumed window
-	ceilings ceilings // what a request may reach
-	unfit    excess   // requests whose recorded usage is below the weight of their content
-	cache    *caching
-	floors   struct { // how the last recorded model is cached
-		model string
-		of    *cache.CacheKind
-	}
-	thinking *leftOut // nil: the policy says what the server leaves out
-	checks   checks
-	cleared  clearing
-	restarts restarting
-	notRead  notReadBack
+	requests  RequestList
+	estimated bool      // an output is
+	totals    Totals    // of the requests so far
+	modelSum  int       // of the model views of main requests, tokens
+	leastOver int       // the smallest overhead of a main request, tokens
+	row       Request   // scratch of account
+	reported  Recorded  // likewise
+	event     Event     // scratch of applyAll
+	ownCall   Request   // scratch of call
+	ownParts  CostParts // likewise
+	ownEvents [1]int    // likewise
+	events    EventList
+	pending   []int // events since the last main request
+	warnings  []session.Warning
+	windows   map[windowKey]int // context windows, tokens
+	limits    map[windowKey]policy.ModelLimits
+	above     int      // requests above the assumed window
+	ceilings  ceilings // what a request may reach
+	unfit     excess   // requests whose recorded usage is below the weight of their content
+	cache     *caching
+	thinking  *leftOut // nil: the policy says what the server leaves out
+	checks    checks
+	cleared   clearing
+	restarts  restarting
+	notRead   notReadBack
 }
 
 // running is one stage of the policy at work.
@@ -102,7 +78,7 @@ type running struct {
 	stage         policy.Stage
 	countsHistory bool // it compares the whole prompt with a limit, and part of the history is before the file
 	when          *conditional
-	decided       byBlock[int32] // edits of the view, from 1: the last by which it replaced a block; 0: none
+	decided       map[policy.Target]int // edits of the view, from 1: the last by which it replaced a block; 0: none
 }
 
 func (e *engine) run() error {
@@ -136,7 +112,7 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 	e := &engine{
 		r: r, pol: pol, opt: opt, conv: r.Conv, fixed: -1, taken: make([]bool, len(r.Conv.Boundaries)),
 		asked: map[int]bool{}, windows: map[windowKey]int{}, limits: map[windowKey]policy.ModelLimits{},
-		pending: []int{}, cleared: clearing{view: newByBlock[bool](r.Conv), payload: map[clearedBy]struct{}{}},
+		pending: []int{}, cleared: clearing{view: map[policy.Target]bool{}, payload: map[clearedBy]bool{}},
 		checks: checks{findings: []RequestFinding{}, count: map[FindingKind]int{}},
 	}
 	e.ceilings.pol, e.thinking = pol, r.newLeftOut(pol, opt.Model)
@@ -170,12 +146,11 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 			}
 			p.Open(r.programs, pol.Folder(sc.Definition.Name+"."+sc.Definition.Program))
 		}
-		e.stages = append(e.stages, running{StageConfig: sc, stage: st, when: newConditional(&sc), decided: newByBlock[int32](r.Conv)})
+		e.stages = append(e.stages, running{StageConfig: sc, stage: st, when: newConditional(&sc), decided: map[policy.Target]int{}})
 		e.moments |= sc.Definition.Moments
 	}
 	e.view = view.New(r.Conv, e.report, client)
 	e.view.Limit(r.mostEdits)
-	e.estimator, e.warner, e.sender = e.estimate, e.warned, e.blocks
 	e.countHistory()
 	if opt.Trace != nil {
 		e.tracer = trace.New(r.Conv, *opt.Trace)
@@ -273,8 +248,7 @@ func (e *engine) join(m int) {
 	}
 	e.view.Join(m)
 	if msg.Class == session.ClassToolResult {
-		e.joined[0] = policy.ItemID(m)
-		e.runStages(policy.Ingest, len(e.weight), occasion{joined: e.joined[:], now: msg.Time()})
+		e.runStages(policy.Ingest, len(e.weight), occasion{joined: []policy.ItemID{policy.ItemID(m)}, now: msg.Time()})
 	}
 }
 
@@ -331,21 +305,13 @@ func (e *engine) used(k int) (used, tail int) {
 			continue
 		}
 		tail = e.tail(e.conv.Requests[j].Message)
-		return max(e.usage(q).Total()+e.weight[j]-e.r.weight[j], 0) + tail, tail
+		return max(e.r.usage(q).Total()+e.weight[j]-e.r.weight[j], 0) + tail, tail
 	}
 	over := e.r.unreported()
 	if e.fixed >= 0 || k < len(e.r.overhead) {
 		over = e.overhead(k)
 	}
 	return max(over+e.view.ClientPayloadTokens(), 0), 0
-}
-
-// usage is what the API reported for a response, in the record's tokens.
-func (e *engine) usage(m *session.Message) *jsonl.Usage {
-	if e.response.of != m {
-		e.response.of, e.response.usage = m, e.r.usage(m)
-	}
-	return &e.response.usage
 }
 
 // start is when the request was sent that a message answers, as far as the lines show it.
@@ -385,12 +351,8 @@ func (e *engine) account(k, used int) {
 	row.Output, row.Estimated = e.output(q.Message)
 	e.cacheRequest(k, row)
 	if msg.HasUsage {
-		u := e.usage(msg)
-		if e.r.factors != nil { // which the record's own figures stand without
-			recorded := msg.Usage()
-			u = &recorded
-		}
-		e.reported = recordedUsage(u)
+		recorded := msg.Usage() // not converted: see Record.usage
+		e.reported = recordedUsage(&recorded)
 		row.Recorded = &e.reported
 	}
 	if (!e.pol.Recorded || e.opt.Model != "" && e.opt.Model != msg.Model()) && !(k == 0 && e.conv.BeginsMidway()) {
@@ -421,7 +383,7 @@ func (e *engine) account(k, used int) {
 	if msg.HasUsage {
 		e.last.Known = true
 		// The total is counterfactual; how it is split is simulated.
-		u := e.usage(msg)
+		u := e.r.usage(msg)
 		if u.Context() > e.window(k) {
 			e.above++
 		}

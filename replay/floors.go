@@ -73,11 +73,8 @@ func (r *Record) floors() []int {
 // floor is that of request k (0-based), whose head is given. Of a record whose provider caches what is marked, the part
 // of the head that other sessions keep cached stands for it.
 func (e *engine) floor(k int, head cache.Head) int {
-	if model := e.conv.Messages[e.conv.Requests[k].Message].Model(); e.floors.of == nil || model != e.floors.model {
-		kind := e.r.kind(model)
-		e.floors.model, e.floors.of = model, &kind
-	}
-	switch auto := e.floors.of.Mode == cache.Auto; {
+	model := e.conv.Messages[e.conv.Requests[k].Message].Model()
+	switch auto := e.r.kind(model).Mode == cache.Auto; {
 	case auto && e.fixed >= 0 && k > 0:
 		return min(e.r.floor[k], e.fixed)
 	case auto:

@@ -285,8 +285,7 @@ func (c *caching) mainParts(r *Request, model string, read [rungs]int, stage str
 	}
 	cost[rungs] = r.CostUSD.Nano
 	usd := func(n int64) price.USD { return price.USD{Nano: n, Known: true} }
-	p := &c.parts
-	*p = CostParts{Output: m.Cost(cache.Split{}, r.Output), OwnCalls: usd(0)}
+	p := &CostParts{Output: m.Cost(cache.Split{}, r.Output), OwnCalls: usd(0)}
 	p.Ideal = usd(cost[keepsAll] - p.Output.Nano)
 	if lost := cost[keepsAll] - cost[keepsMost]; lost != 0 {
 		p.Restarts = usd(lost)

@@ -158,7 +158,7 @@ func (e *engine) nextPayload(k int) int { return max(e.view.PayloadTokens()+e.ov
 // clone is a cache that goes on by itself.
 func (c *caching) clone() *caching {
 	o := *c
-	o.sim, o.auto, o.ladder, o.parts = c.sim.Clone(), c.auto.Clone(), c.ladder.clone(), CostParts{}
+	o.sim, o.auto, o.ladder = c.sim.Clone(), c.auto.Clone(), c.ladder.clone()
 	return &o
 }
 
