@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
@@ -116,10 +115,6 @@ func (o *replayOptions) begin(sys *system) (*replays, error) {
 // each replays each conversation under the policy and hands the timelines to use, in the order of the inputs.
 func (r *replays) each(verb string, use func(l *conversationLoop, tl *replay.Timeline) error) (failed, err error) {
 	loop := r.loop(verb)
-	loop.light = func(conv *session.Conversation) bool {
-		pol, err := r.choose(preset.ClientOf(conv))
-		return err == nil && !pol.Recorded && !r.o.Regret
-	}
 	type result struct {
 		tl  *replay.Timeline
 		pol *policy.Policy

@@ -15,12 +15,11 @@ import (
 // Stages with other parameters run beside those of the policy, on the same view, until their edits differ. That costs
 // less than further replays.
 func (r *Record) ReplayAlike(pol *policy.Policy, others []*policy.Policy, opt Options) (t *Timeline, same []bool, err error) {
-	e, err := r.prepareIn(pol, opt, true)
+	e, err := r.prepare(pol, opt)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer e.close()
-	e.r.giveUp(e.pol, e.opt)
 	same = make([]bool, len(others))
 	for i, other := range others {
 		if s := newShadow(e.conv, e.pol, other); s != nil {
@@ -35,7 +34,6 @@ func (r *Record) ReplayAlike(pol *policy.Policy, others []*policy.Policy, opt Op
 		same[s.other] = true
 	}
 	t, err = e.finish()
-	e.leave()
 	return t, same, err
 }
 

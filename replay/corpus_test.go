@@ -129,7 +129,6 @@ func recordOf(t testing.TB, conv *session.Conversation) *replay.Record {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec.Share()
 	return rec
 }
 

@@ -3,14 +3,12 @@ package replay
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
-	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 	"github.com/ctxkit/ctxkit/replay/trace"
 )
@@ -22,7 +20,6 @@ type engine struct {
 	opt     Options
 	conv    *session.Conversation
 	view    *view.View
-	spare   *view.Spare // for the view's checker
 	report  policy.Weigher
 	stages  []running
 	shadows []*shadow     // policies that have done the same so far
@@ -33,53 +30,31 @@ type engine struct {
 	asking  *OwnRequest                    // the request to stop at, nil for none
 	ended   bool                           // by each
 
-	counter  string
-	fixed    int    // overhead that does not follow the record; -1: it does
-	raw      int    // report weight of the raw history so far
-	weight   []int  // client weight of the payload at each request
-	taken    []bool // boundaries whose summary a compaction has used
-	last     policy.Response
-	context  policy.Context   // of the stage that runs; reused by the next
-	joined   [1]policy.ItemID // of context
-	response struct {         // whose usage was asked for last
-		of    *session.Message
-		usage jsonl.Usage // in the record's tokens
-	}
-	estimator func(policy.ItemID) int
-	warner    func(int, string)
-	sender    func(policy.ItemID) ([]policy.SentBlock, error)
-	now       time.Time // of the last message
-	compacted bool      // a compaction was made since the last main request
-	before    int       // used as it was before that compaction
+	counter   string
+	fixed     int    // overhead that does not follow the record; -1: it does
+	raw       int    // report weight of the raw history so far
+	weight    []int  // client weight of the payload at each request
+	taken     []bool // boundaries whose summary a compaction has used
+	last      policy.Response
+	context   policy.Context // of the stage that runs
+	now       time.Time      // of the last message
+	compacted bool           // a compaction was made since the last main request
+	before    int            // used as it was before that compaction
 	asked     map[int]bool
 	trimmed   int // client's tokens that edits have taken off the payload since the last main request
 	turns     int // prompts typed so far
 	compactAt int // 0-based request before which the last compaction was made
 
-	requests   []Request
-	events     []Event
-	pending    []int // events since the last main request
-	warnings   []session.Warning
-	windows    map[windowKey]int // context windows, tokens
-	lastKey    windowKey         // of lastWindow
-	lastWindow int
-	at         struct { // the last request whose window was asked for, and those like it
-		alike
-		policy.Circumstances
-	}
-	client struct { // of the last response's version
-		version       string
-		known, marked bool // marked: it knows models marked [1m] only
-	}
+	requests []Request
+	events   []Event
+	pending  []int // events since the last main request
+	warnings []session.Warning
+	windows  map[windowKey]int // context windows, tokens
 	limits   map[windowKey]policy.ModelLimits
 	above    int      // requests above the assumed window
 	ceilings ceilings // what a request may reach
 	unfit    excess   // requests whose recorded usage is below the weight of their content
 	cache    *caching
-	floors   struct { // how the last recorded model is cached
-		model string
-		of    *cache.CacheKind
-	}
 	thinking *leftOut // nil: the policy says what the server leaves out
 	checks   checks
 	cleared  clearing
@@ -93,44 +68,18 @@ type running struct {
 	stage         policy.Stage
 	countsHistory bool // it compares the whole prompt with a limit, and part of the history is before the file
 	when          *conditional
-	decided       byBlock[int32] // edits of the view, from 1: the last by which it replaced a block; 0: none
+	decided       map[policy.Target]int // edits of the view, from 1: the last by which it replaced a block; 0: none
 }
 
 func (e *engine) run() error {
 	track := track(e)
 	if e.pol.Recorded {
-		var err error
-		if track, err = e.ownTrack(); err != nil {
-			return err
-		}
+		track = e.ownTrack()
 	}
 	if walk(e.conv, track); e.err != nil {
 		return &jsonl.FileError{Path: e.conv.Path, Err: fmt.Errorf("policy %s: %w", e.pol.Name, e.err)}
 	}
 	return nil
-}
-
-// leave gives the memory of the view and of its edits, which nobody may use any more, to the next replay of a shared
-// record.
-func (e *engine) leave() {
-	if e.r.shared {
-		e.r.spare.Store(&spare{e.view.LeaveAll(e.checks.view), e.cache.sim.Leave(), e.weight[:0], true})
-	}
-}
-
-// spareMemory is that of a replay that is over, or of the recorded view. Of a shared record, and for a replay whose view
-// holds the whole in the end, it is made in its full size.
-func (r *Record) spareMemory(whole bool) spare {
-	left := r.spare.Swap(nil)
-	if left == nil {
-		left = &spare{view: new(view.Spare)}
-	}
-	if (r.shared || whole) && !left.full {
-		left.view.Fill(r.Conv)
-		requests := len(r.Conv.Requests) + len(r.Conv.Requests)/64 // a request has two places where nothing is compacted
-		left.sim, left.full = cache.NewSim(2*requests+firstPlace+16), true
-	}
-	return *left
 }
 
 // close ends the programs of the policy.
@@ -146,12 +95,6 @@ func (e *engine) done() bool { return e.ended || e.err != nil }
 
 // prepare makes an engine at the start of the conversation.
 func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
-	return r.prepareIn(pol, opt, false)
-}
-
-// prepareIn is prepare, in memory that is the record's. That of a shared record is taken only with used: [engine.leave]
-// has to give it back.
-func (r *Record) prepareIn(pol *policy.Policy, opt Options, used bool) (*engine, error) {
 	r, err := r.under(opt)
 	if err != nil {
 		return nil, err
@@ -160,7 +103,7 @@ func (r *Record) prepareIn(pol *policy.Policy, opt Options, used bool) (*engine,
 		r: r, pol: pol, opt: opt, conv: r.Conv, fixed: -1, taken: make([]bool, len(r.Conv.Boundaries)),
 		asked: map[int]bool{}, windows: map[windowKey]int{}, limits: map[windowKey]policy.ModelLimits{},
 		requests: make([]Request, 0, len(r.Conv.Requests)), events: []Event{}, pending: []int{},
-		cleared: clearing{view: newByBlock[bool](r.Conv), payload: map[clearedBy]struct{}{}},
+		cleared: clearing{view: map[policy.Target]bool{}, payload: map[clearedBy]bool{}},
 		checks:  checks{findings: []RequestFinding{}, count: map[FindingKind]int{}},
 	}
 	e.ceilings.pol, e.thinking = pol, r.newLeftOut(pol, opt.Model)
@@ -194,19 +137,11 @@ func (r *Record) prepareIn(pol *policy.Policy, opt Options, used bool) (*engine,
 			}
 			p.Open(r.programs, pol.Folder(sc.Definition.Name+"."+sc.Definition.Program))
 		}
-		e.stages = append(e.stages, running{StageConfig: sc, stage: st, when: newConditional(&sc), decided: newByBlock[int32](r.Conv)})
+		e.stages = append(e.stages, running{StageConfig: sc, stage: st, when: newConditional(&sc), decided: map[policy.Target]int{}})
 		e.moments |= sc.Definition.Moments
 	}
-	e.spare = new(view.Spare)
-	if used || !r.shared {
-		left := r.spareMemory(used && len(pol.Stages) == 0 && !pol.Recorded)
-		e.spare, e.cache.sim, e.weight = left.view, left.sim, left.weight
-	}
-	e.weight = slices.Grow(e.weight, len(r.Conv.Requests))
-	e.view = e.spare.New(r.Conv, e.report, client)
+	e.view = view.New(r.Conv, e.report, client)
 	e.view.Limit(r.mostEdits)
-	e.view.Expect(int(r.most.Load()))
-	e.estimator, e.warner, e.sender = e.estimate, e.warned, e.blocks
 	e.countHistory()
 	if opt.Trace != nil {
 		e.tracer = trace.New(r.Conv, *opt.Trace)
@@ -304,8 +239,7 @@ func (e *engine) join(m int) {
 	}
 	e.view.Join(m)
 	if msg.Class == session.ClassToolResult {
-		e.joined[0] = policy.ItemID(m)
-		e.runStages(policy.Ingest, len(e.weight), occasion{joined: e.joined[:], now: msg.Time()})
+		e.runStages(policy.Ingest, len(e.weight), occasion{joined: []policy.ItemID{policy.ItemID(m)}, now: msg.Time()})
 	}
 }
 
@@ -362,21 +296,13 @@ func (e *engine) used(k int) (used, tail int) {
 			continue
 		}
 		tail = e.tail(e.conv.Requests[j].Message)
-		return max(e.usage(q).Total()+e.weight[j]-e.r.weight[j], 0) + tail, tail
+		return max(e.r.usage(q).Total()+e.weight[j]-e.r.weight[j], 0) + tail, tail
 	}
 	over := e.r.unreported()
 	if e.fixed >= 0 || k < len(e.r.overhead) {
 		over = e.overhead(k)
 	}
 	return max(over+e.view.ClientPayloadTokens(), 0), 0
-}
-
-// usage is what the API reported for a response, in the record's tokens.
-func (e *engine) usage(m *session.Message) *jsonl.Usage {
-	if e.response.of != m {
-		e.response.of, e.response.usage = m, e.r.usage(m)
-	}
-	return &e.response.usage
 }
 
 // start is when the request was sent that a message answers, as far as the lines show it.
@@ -414,12 +340,8 @@ func (e *engine) account(k, used int) {
 	row.Output, row.Estimated = e.output(q.Message)
 	e.cacheRequest(k, row)
 	if msg.HasUsage {
-		u := e.usage(msg)
-		if e.r.factors != nil { // which the record's own figures stand without
-			recorded := msg.Usage()
-			u = &recorded
-		}
-		row.Recorded = recordedUsage(u)
+		recorded := msg.Usage() // not converted: see Record.usage
+		row.Recorded = recordedUsage(&recorded)
 	}
 	if (!e.pol.Recorded || e.opt.Model != "" && e.opt.Model != msg.Model()) && !(k == 0 && e.conv.BeginsMidway()) {
 		e.unanswered(k, used, row)
@@ -448,7 +370,7 @@ func (e *engine) account(k, used int) {
 	if msg.HasUsage {
 		e.last.Known = true
 		// The total is counterfactual; how it is split is simulated.
-		u := e.usage(msg)
+		u := e.r.usage(msg)
 		if u.Context() > e.window(k) {
 			e.above++
 		}

@@ -74,9 +74,6 @@ func (r *Record) Replay(pol *policy.Policy, opt Options) (*Timeline, error) {
 
 // finish makes the timeline after the last message.
 func (e *engine) finish() (*Timeline, error) {
-	if n := e.view.Edits().Len(); e.r.shared && int64(n) > e.r.most.Load() {
-		e.r.expect(n) // a concurrent replay may overwrite it: it only sizes buffers
-	}
 	t := e.timeline()
 	if e.tracer != nil {
 		var main []category.Beyond

@@ -80,10 +80,7 @@ func (r *Record) Continue(pol *policy.Policy, opt Options, now time.Time) (*Cont
 	if err != nil {
 		return nil, err
 	}
-	track, err := e.ownTrack()
-	if err != nil {
-		return nil, err
-	}
+	track := e.ownTrack()
 	if walk(r.Conv, track); e.err != nil {
 		return nil, e.err
 	}

@@ -77,16 +77,16 @@ func (e *engine) fill(c *policy.Context, moment policy.Moment, next int, of occa
 		m := &e.conv.Messages[e.conv.Requests[at].Message]
 		c.Model = m.Model()
 		c.Overhead = e.overhead(at)
-		c.Window = e.window(at)
-		c.MaxInput, c.MaxOutput = e.at.MaxInput, e.at.MaxOutput
+		limits := e.circumstances(at, e.window(at))
+		c.Window, c.MaxInput, c.MaxOutput = limits.Window, limits.MaxInput, limits.MaxOutput
 	}
 	c.Model = cmp.Or(e.opt.Model, c.Model)
 	c.Before = e.view.Tokens()
 	if c.Now.IsZero() {
 		c.Now = e.now
 	}
-	c.Texts, c.Record, c.Weigh, c.Estimate, c.Warned = e.view, e, e.report, e.estimator, e.warner
-	c.Digests, c.Sent = e.r.digests, e.sender
+	c.Texts, c.Record, c.Weigh, c.Estimate, c.Warned = e.view, e, e.report, e.estimate, e.warned
+	c.Digests, c.Sent = e.r.digests, e.blocks
 }
 
 // blocks returns the blocks of an item as the Messages API takes them.
@@ -348,28 +348,24 @@ func (e *engine) Reinjected(i int) []policy.Synthetic {
 
 // clearing is what edits of single blocks have cleared so far.
 type clearing struct {
-	view    byBlock[bool]          // tool_results, in the model view
-	many    int                    // of view
-	payload map[clearedBy]struct{} // and in the payload only
+	view    map[policy.Target]bool // tool_results, in the model view
+	payload map[clearedBy]bool     // and in the payload only
 	tokens  int                    // removed from the payload
 }
 
 // clearedBy is a result and the stage whose payload-only edit cleared it: only that stage can undo it.
 type clearedBy struct {
-	result blockKey
+	result policy.Target
 	stage  string
 }
 
 // note counts an edit of a tool_result.
 func (c *clearing) note(ed *policy.Edit) {
-	switch by := (clearedBy{keyOf(ed.Target), ed.Stage}); ed.Kind {
+	switch by := (clearedBy{ed.Target, ed.Stage}); ed.Kind {
 	case policy.KindClear, policy.KindPersist:
-		if !c.view.get(ed.Target) {
-			c.many++
-			c.view.set(ed.Target, true)
-		}
+		c.view[ed.Target] = true
 	case policy.KindServerClear, policy.KindCacheEdit:
-		c.payload[by] = struct{}{}
+		c.payload[by] = true
 	case policy.KindServerKeep:
 		delete(c.payload, by)
 	}
@@ -377,13 +373,13 @@ func (c *clearing) note(ed *policy.Edit) {
 
 // results is the number of tool_results that stay cleared.
 func (c *clearing) results() int {
-	more := map[blockKey]struct{}{}
+	more := map[policy.Target]bool{}
 	for by := range c.payload {
-		if !c.view.get(by.result.target()) {
-			more[by.result] = struct{}{}
+		if !c.view[by.result] {
+			more[by.result] = true
 		}
 	}
-	return c.many + len(more)
+	return len(c.view) + len(more)
 }
 
 // weigh counts the tokens that an edit removed from the payload.

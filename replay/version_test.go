@@ -67,7 +67,6 @@ func TestRecordedVersionDecidesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			recorded.Share()
 			wants := map[string]*Timeline{}
 			for v, version := range versions {
 				rec := withVersion(recorded, version)
@@ -115,7 +114,7 @@ func withVersion(rec *Record, version string) *Record {
 		weight: rec.weight, overhead: rec.overhead, reinject: rec.reinject, summary: rec.summary,
 		mostEdits: rec.mostEdits, digests: rec.digests, settings: rec.settings, head: rec.head, tail: rec.tail, uses: rec.uses,
 	}
-	other.acts.Store(rec.acts.Load())
+	other.acts = rec.acts
 	return other
 }
 

@@ -84,7 +84,7 @@ type Sim struct {
 	last   entry  // the last entry that the last request wrote
 	lastAt int    // its position
 	broken change // what changed since
-	cooled int32  // Cool calls
+	cooled int    // Cool calls
 }
 
 type change struct {
@@ -98,15 +98,6 @@ func (s *Sim) Clone() Sim {
 	c := *s
 	c.places = s.places.clone()
 	return c
-}
-
-// NewSim is an empty cache with memory for entries at so many positions.
-func NewSim(positions int) Sim { return Sim{places: places{list: make([]place, 0, positions)}} }
-
-// Leave is an empty cache in the memory of one that nobody uses any more.
-func (s *Sim) Leave() Sim {
-	clear(s.places.list)
-	return Sim{places: places{list: s.places.list[:0]}}
 }
 
 // errBreakpoints is an error for which the API answers with a 400.
@@ -221,7 +212,7 @@ func (s *Sim) read(r *CachedRequest, before int) (hit *place, split Split, err e
 	}
 	for i := len(r.Breakpoints) - 1; i >= 0; i-- {
 		b := &r.Breakpoints[i]
-		for j := s.places.behind(min(b.Position, before-1)) - 1; j >= 0 && int(s.places.list[j].position) > b.Position-LookBack; j-- {
+		for j := s.places.behind(min(b.Position, before-1)) - 1; j >= 0 && s.places.list[j].position > b.Position-LookBack; j-- {
 			if e := s.places.list[j].get(r.Model); e != nil && s.alive(e) {
 				return &s.places.list[j], r.bill(e.tokens), nil
 			}
@@ -255,10 +246,11 @@ func (r *CachedRequest) bill(hit int) Split {
 
 // expiry is the end of a lifetime that begins with a request.
 func (s *Sim) expiry(r *CachedRequest, t TTL) time.Time {
-	if r.Lives.After(s.now) {
-		return r.Lives.Add(t.Duration())
+	from := s.now
+	if r.Lives.After(from) {
+		from = r.Lives
 	}
-	return s.now.Add(t.Duration())
+	return from.Add(t.Duration())
 }
 
 // refresh restarts the lifetime of the entry that was read.
@@ -268,7 +260,7 @@ func (s *Sim) refresh(r *CachedRequest, hit *place) {
 	}
 	e := hit.get(r.Model)
 	e.expires = s.expiry(r, e.ttl)
-	if int(hit.position) == s.lastAt && e.model == s.last.model {
+	if hit.position == s.lastAt && e.model == s.last.model {
 		s.last.expires = e.expires
 	}
 }
@@ -290,7 +282,7 @@ func (s *Sim) put(position int, e *entry) {
 	p := s.places.open(position)
 	old := p.get(e.model)
 	if old == nil {
-		p.add(e)
+		p.add(*e)
 		return
 	}
 	old.tokens = e.tokens

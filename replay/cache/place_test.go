@@ -97,7 +97,7 @@ func (s *plainSim) request(r CachedRequest, branch bool, at int) (Split, Cause) 
 	tokens := 0
 	var found *place
 	if hit != nil {
-		tokens, found = hit.tokens, &place{position: int32(hit.position)}
+		tokens, found = hit.tokens, &place{position: hit.position}
 	}
 	split, cause := r.bill(tokens), s.sim.why(&r, found)
 	if hit != nil {

@@ -32,9 +32,6 @@ func Run(c *Subject, policies []*policy.Policy, opt replay.Options) (ComparedSes
 
 // RunKept is Run with what Kept.Compared makes its result of.
 func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept, err error) {
-	if len(policies) > 1 {
-		c.Record.Share()
-	}
 	k.Parts = make([]*KeptPart, len(policies))
 	var first *replay.Timeline
 	var each []*replay.Timeline // those that Each gets: of the others only their figures stay
@@ -65,7 +62,6 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 			each = append(each, tl)
 		}
 	}
-	c.Record.Release()
 	if opt.Regret {
 		bound, err := c.Record.Bound(opt, budget(k.Parts))
 		if err != nil {

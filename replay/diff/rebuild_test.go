@@ -265,7 +265,6 @@ func loadAll(t *testing.T, files []string, use func(rec *replay.Record)) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rec.Share()
 			use(rec)
 		}
 		f.Close()
