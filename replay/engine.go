@@ -219,8 +219,8 @@ func (e *engine) restart(act recordedAct) {
 // said adds message m to the raw history.
 func (e *engine) said(m int) *session.Message {
 	msg := &e.conv.Messages[m]
-	if msg.Class != session.ClassAttachment && !msg.Time().IsZero() {
-		e.now = msg.Time()
+	if msg.Class != session.ClassAttachment && !msg.Time.IsZero() {
+		e.now = msg.Time
 	}
 	if msg.Class == session.ClassPrompt && !msg.Is(session.Queued) && !msg.RecordOnly {
 		e.turns++
@@ -239,7 +239,7 @@ func (e *engine) join(m int) {
 	}
 	e.view.Join(m)
 	if msg.Class == session.ClassToolResult {
-		e.runStages(policy.Ingest, len(e.weight), occasion{joined: []policy.ItemID{policy.ItemID(m)}, now: msg.Time()})
+		e.runStages(policy.Ingest, len(e.weight), occasion{joined: []policy.ItemID{policy.ItemID(m)}, now: msg.Time})
 	}
 }
 
@@ -261,7 +261,7 @@ func (e *engine) request(k int) {
 func (e *engine) responds() bool { return e.moments&policy.Respond != 0 }
 
 func (e *engine) respond(k int) {
-	of := occasion{now: e.conv.Messages[e.conv.Requests[k].Message].Time()}
+	of := occasion{now: e.conv.Messages[e.conv.Requests[k].Message].Time}
 	of.used, of.tail = e.used(k + 1)
 	e.runStages(policy.Respond, k+1, of)
 }
@@ -308,7 +308,7 @@ func (e *engine) used(k int) (used, tail int) {
 // start is when the request was sent that a message answers, as far as the lines show it.
 func (e *engine) start(msg *session.Message) time.Time {
 	if e.now.IsZero() {
-		return msg.Time()
+		return msg.Time
 	}
 	return e.now
 }
@@ -332,7 +332,7 @@ func (e *engine) account(k, used int) {
 		used = e.before
 	}
 	row := &Request{
-		N: k + 1, UUID: msg.FirstUUID(), Time: msg.Time(), Kind: "main", Model: msg.Model(),
+		N: k + 1, UUID: msg.UUID, Time: msg.Time, Kind: "main", Model: msg.Model,
 		Raw: max(e.raw+over, 0), Tokens: max(e.view.Tokens()+over, 0), Payload: max(e.view.PayloadTokens()+over, 0),
 		Overhead: max(over, 0), Used: used, Messages: e.view.Len(), Events: e.pending,
 	}
@@ -340,17 +340,17 @@ func (e *engine) account(k, used int) {
 	row.Output, row.Estimated = e.output(q.Message)
 	e.cacheRequest(k, row)
 	if msg.HasUsage {
-		recorded := msg.Usage() // not converted: see Record.usage
+		recorded := msg.Usage // not converted: see Record.usage
 		row.Recorded = recordedUsage(&recorded)
 	}
-	if (!e.pol.Recorded || e.opt.Model != "" && e.opt.Model != msg.Model()) && !(k == 0 && e.conv.BeginsMidway()) {
+	if (!e.pol.Recorded || e.opt.Model != "" && e.opt.Model != msg.Model) && !(k == 0 && e.conv.BeginsMidway()) {
 		e.unanswered(k, used, row)
 	}
 	if e.opt.Observe != nil {
 		e.opt.Observe(k+1, e.view)
 	}
 	if e.opt.Send != nil {
-		e.send(&SentRequest{Request: row, Start: e.start(msg), End: msg.End(), Stop: msg.StopReason()})
+		e.send(&SentRequest{Request: row, Start: e.start(msg), End: msg.End, Stop: msg.StopReason})
 	}
 	if e.tracer != nil {
 		e.tracer.See(k+1, e.view)
@@ -366,7 +366,7 @@ func (e *engine) account(k, used int) {
 	if over < 0 {
 		e.unfit.add(k+1, -over)
 	}
-	e.last = policy.Response{Message: policy.ItemID(q.Message), Time: msg.End(), StopReason: msg.StopReason()}
+	e.last = policy.Response{Message: policy.ItemID(q.Message), Time: msg.End, StopReason: msg.StopReason}
 	if msg.HasUsage {
 		e.last.Known = true
 		// The total is counterfactual; how it is split is simulated.

@@ -33,8 +33,8 @@ func (r *Record) floors() []int {
 	floors := make([]int, len(r.Conv.Requests))
 	for k := range floors {
 		msg := &r.Conv.Messages[r.Conv.Requests[k].Message]
-		kind := r.kind(msg.Model())
-		r.kindOf[msg.Model()] = kind
+		kind := r.kind(msg.Model)
+		r.kindOf[msg.Model] = kind
 		if kind.Mode != cache.Auto {
 			continue
 		}
@@ -44,7 +44,7 @@ func (r *Record) floors() []int {
 			read, sent = u.CacheRead, u.Context()
 		}
 		pause := k > 0 && clock.sent(k).Sub(end) > kind.Lifetime()
-		end = msg.End()
+		end = msg.End
 		if k == 0 {
 			if !r.Conv.BeginsMidway() {
 				floors[k] = read
@@ -73,7 +73,7 @@ func (r *Record) floors() []int {
 // floor is that of request k (0-based), whose head is given. Of a record whose provider caches what is marked, the part
 // of the head that other sessions keep cached stands for it.
 func (e *engine) floor(k int, head cache.Head) int {
-	model := e.conv.Messages[e.conv.Requests[k].Message].Model()
+	model := e.conv.Messages[e.conv.Requests[k].Message].Model
 	switch auto := e.r.kind(model).Mode == cache.Auto; {
 	case auto && e.fixed >= 0 && k > 0:
 		return min(e.r.floor[k], e.fixed)

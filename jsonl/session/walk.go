@@ -16,8 +16,7 @@ func (c *chain) walk(want string) {
 		return
 	}
 	// No line has a parent in the file: it was made by hand and is read in order.
-	linear := !slices.ContainsFunc(c.order, func(i int32) bool { return c.ld.node(i).parent >= 0 })
-	c.path = make([]int32, 0, len(c.order))
+	linear := !slices.ContainsFunc(c.order, func(i int) bool { return c.ld.node(i).parent >= 0 })
 	for i := leaf; i >= 0; i = c.next(i, linear) {
 		c.ld.node(i).mark(lineOnPath)
 		c.path = append(c.path, i)
@@ -26,29 +25,10 @@ func (c *chain) walk(want string) {
 	if len(c.ld.removed) > 0 {
 		c.restore()
 	}
-	if len(c.path) > 0 {
-		c.root, c.end = c.path[0], c.path[len(c.path)-1]
-	}
-	if len(c.ld.removed) == 0 && slices.IsSorted(c.path) {
-		c.path = nil
-	}
-}
-
-// onward yields the lines from root to leaf. Without a path they are those of the conversation that are marked.
-func (c *chain) onward(yield func(int32) bool) {
-	list := c.path
-	if list == nil {
-		list = c.order
-	}
-	for _, i := range list {
-		if c.onPath(i) && !yield(i) {
-			return
-		}
-	}
 }
 
 // next is the line before i on the chain that is not on the path yet, or -1.
-func (c *chain) next(i int32, linear bool) int32 {
+func (c *chain) next(i int, linear bool) int {
 	p := c.up(i, linear)
 	if p < 0 || !c.onPath(p) {
 		return p
@@ -60,17 +40,17 @@ func (c *chain) next(i int32, linear bool) int32 {
 	return p
 }
 
-func (c *chain) cycle(i, before int32) {
+func (c *chain) cycle(i, before int) {
 	as := "the first line"
 	if before >= 0 {
 		as = fmt.Sprintf("following line %d", c.ld.node(before).line)
 	}
-	c.ld.warn(CodeCircle, int(c.ld.node(i).line), "the parents form a cycle: treated as %s", as)
+	c.ld.warn(CodeCircle, c.ld.node(i).line, "the parents form a cycle: treated as %s", as)
 }
 
 // leaf is the live leaf: the requested one; else that of last-prompt, if nothing was written after it; else the
 // newest one.
-func (c *chain) leaf(want string) int32 {
+func (c *chain) leaf(want string) int {
 	if i, ok := c.ld.lineOf(want); ok && c.in(i) {
 		return i
 	}
@@ -86,9 +66,9 @@ func (c *chain) leaf(want string) int32 {
 
 // newest is the newest message line of the file, and its leaf: results and attachments may be written late, or before
 // the line with their call.
-func (c *chain) newest() (newest, leaf int32) {
+func (c *chain) newest() (newest, leaf int) {
 	newest = -1
-	var continued map[int32]bool
+	var continued map[int]bool
 	for k := len(c.order) - 1; k >= 0; k-- {
 		i := c.order[k]
 		n := c.ld.node(i)
@@ -121,7 +101,7 @@ func (n *node) joins() bool {
 }
 
 // round is the message of whose round of results line i is a part, or -1.
-func (c *chain) round(i int32) int32 {
+func (c *chain) round(i int) int {
 	for steps := 0; i >= 0 && c.in(i) && steps < 1000; steps++ {
 		n := c.ld.node(i)
 		if n.kind == nodeAssistant {
@@ -136,8 +116,8 @@ func (c *chain) round(i int32) int32 {
 }
 
 // continued is the set of messages that a response follows without a prompt between.
-func (c *chain) continued() map[int32]bool {
-	on := map[int32]bool{}
+func (c *chain) continued() map[int]bool {
+	on := map[int]bool{}
 	for _, i := range c.order {
 		if n := c.ld.node(i); n.kind == nodeAssistant && n.group == i && !n.is(lineAPIError) {
 			if g := c.round(n.parent); g >= 0 {
@@ -149,12 +129,12 @@ func (c *chain) continued() map[int32]bool {
 }
 
 // descend follows the newest message lines below i, attachments only if there is no other.
-func (c *chain) descend(i int32) int32 {
-	seen := map[int32]bool{}
+func (c *chain) descend(i int) int {
+	seen := map[int]bool{}
 	for !seen[i] {
 		seen[i] = true
-		next, attached := int32(-1), true
-		for k := range c.ld.under(i) {
+		next, attached := -1, true
+		for _, k := range c.ld.node(i).under {
 			n := c.ld.node(k)
 			if !c.in(k) || !n.kind.message() || n.is(lineAPIError) {
 				continue
@@ -171,7 +151,7 @@ func (c *chain) descend(i int32) int32 {
 }
 
 // up is the line before i on the chain, or -1.
-func (c *chain) up(i int32, linear bool) int32 {
+func (c *chain) up(i int, linear bool) int {
 	n := c.ld.node(i)
 	if linear {
 		if k, _ := slices.BinarySearch(c.order, i); k > 0 {
@@ -180,28 +160,28 @@ func (c *chain) up(i int32, linear bool) int32 {
 		return -1
 	}
 	if n.kind == nodeBoundary || n.kind == nodeSnip && n.parent < 0 {
-		if p, ok := c.ld.lineOf(c.ld.rare(i).logicalID); ok && c.in(p) && p != i {
+		if p, ok := c.ld.lineOf(n.logicalUUID); ok && c.in(p) && p != i {
 			return p
 		}
 	}
 	if n.parent >= 0 && c.in(n.parent) {
 		return n.parent
 	}
-	if c.ld.rare(i).cleared {
+	if n.is(lineCleared) {
 		return -1
 	}
 	p := c.before(i)
 	switch {
 	case n.kind == nodeBoundary:
-		if p >= 0 && c.ld.rare(i).logicalID != "" {
-			c.ld.warn(CodeLostLogical, int(n.line), "the last message before the compaction, %s, is not in the file and may be lost: treated as following line %d", c.ld.rare(i).logicalID, c.ld.node(p).line)
+		if p >= 0 && n.logicalUUID != "" {
+			c.ld.warn(CodeLostLogical, n.line, "the last message before the compaction, %s, is not in the file and may be lost: treated as following line %d", n.logicalUUID, c.ld.node(p).line)
 		}
 	case n.class == ClassSummary && n.kind == nodeUser: // the 1.0.x form: a summary without a boundary
-	case n.parent < 0 && c.ld.uuids.is(i, c.ld.rare(i).parentID):
+	case n.parentUUID == n.uuid:
 		c.cycle(i, p)
-	case c.ld.parentID(i) != "":
-		if id := c.ld.parentID(i); p >= 0 && !c.ld.removed[id] {
-			c.ld.warn(CodeLostParent, int(n.line), "the parent %s is not in the file: treated as following line %d", id, c.ld.node(p).line)
+	case n.parentUUID != "":
+		if p >= 0 && !c.ld.removed[n.parentUUID] {
+			c.ld.warn(CodeLostParent, n.line, "the parent %s is not in the file: treated as following line %d", n.parentUUID, c.ld.node(p).line)
 		}
 	case n.is(lineRootless): // a line of a format without parents
 	case n.kind == nodeUser || n.kind == nodeAssistant:
@@ -228,18 +208,17 @@ func isOutputOf(hook string, e *jsonl.Entry) bool {
 }
 
 // before is the last message line before i in the file, of the same session.
-func (c *chain) before(i int32) int32 {
+func (c *chain) before(i int) int {
 	k, _ := slices.BinarySearch(c.order, i)
 	for k--; k >= 0; k-- {
 		n := c.ld.node(c.order[k])
-		if n.kind.message() && !n.is(lineAPIError) && c.ld.sameSession(n, c.ld.node(i)) {
+		if n.kind.message() && !n.is(lineAPIError) && sameSession(n, c.ld.node(i)) {
 			return c.order[k]
 		}
 	}
 	return -1
 }
 
-func (ld *loader) sameSession(a, b *node) bool {
-	one, other := ld.env(a).sessionID, ld.env(b).sessionID
-	return one == other || one == "" || other == ""
+func sameSession(a, b *node) bool {
+	return a.sessionID == b.sessionID || a.sessionID == "" || b.sessionID == ""
 }

@@ -187,7 +187,7 @@ func (c *apiCheck) block(t policy.Target, kind jsonl.Kind, raw *session.Block, w
 		c.text(t)
 	case raw == nil:
 	case kind == jsonl.KindToolUse && role == session.Assistant:
-		id := raw.ID()
+		id := raw.ID
 		if c.find(span{c.own, len(c.calls)}, id) >= 0 {
 			c.report(t.Item, ResultFollowsUse, "two calls in one message have the id %s", id)
 			return
@@ -200,7 +200,7 @@ func (c *apiCheck) block(t policy.Target, kind jsonl.Kind, raw *session.Block, w
 		c.calls = append(c.calls, toolCall{id: id, item: t.Item, before: before})
 	case kind == jsonl.KindToolResult:
 		c.loop = true
-		c.answer(t.Item, raw.ID(), role)
+		c.answer(t.Item, raw.ID, role)
 	case kind == jsonl.KindThinking || kind == jsonl.KindRedactedThinking:
 		c.thinking = append(c.thinking, checkedThinking{t, c.loops})
 		if with != nil {
