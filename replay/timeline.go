@@ -62,7 +62,7 @@ type Timeline struct {
 
 // Main returns the main requests: those of the client.
 func (t *Timeline) Main() []*Request {
-	var list []*Request
+	list := make([]*Request, 0, len(t.Requests))
 	for i := range t.Requests {
 		if r := &t.Requests[i]; r.Kind == "main" {
 			list = append(list, r)
