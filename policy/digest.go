@@ -6,21 +6,9 @@ import "sync"
 // policies, and compactions that read the same messages, compute them once. A nil *Digests keeps nothing. Several
 // goroutines may use one.
 type Digests struct {
-	mu          sync.RWMutex
-	first       keptDigests // they stay
-	now, before keptDigests // of the later ones those of late; before is what now was when it was full
-	recent      int         // bytes of either
-}
-
-// keptDigests are digests, and the bytes that may still be kept.
-type keptDigests struct {
-	of   map[digestKey]keptDigest
-	room int
-}
-
-type keptDigest struct {
-	digest any
-	size   int
+	mu         sync.Mutex
+	of         map[digestKey]any
+	most, room int // bytes that may be kept, and may still be
 }
 
 // digestKey names a digest and its block.
@@ -29,53 +17,30 @@ type digestKey struct {
 	at   Target
 }
 
-// NewDigests keeps the first digests, of about so many bytes in all, and of later ones those that were asked for last,
-// of at most twice recent bytes. Others are computed each time.
-func NewDigests(first, recent int) *Digests {
-	return &Digests{first: keptIn(first), now: keptIn(recent), recent: recent}
+// NewDigests keeps digests of about so many bytes in all. Where they take more, it forgets those it has.
+func NewDigests(most int) *Digests {
+	return &Digests{of: map[digestKey]any{}, most: most, room: most}
 }
 
-func keptIn(room int) keptDigests { return keptDigests{map[digestKey]keptDigest{}, room} }
-
-// add reports whether there was room.
-func (k *keptDigests) add(key digestKey, one keptDigest) bool {
-	if one.size > k.room {
-		return false
-	}
-	k.room -= one.size
-	k.of[key] = one
-	return true
-}
-
-func (d *Digests) get(key digestKey) (any, bool) {
-	d.mu.RLock()
-	one, ok := d.first.of[key]
-	if !ok {
-		one, ok = d.now.of[key]
-	}
-	late := false
-	if !ok {
-		one, late = d.before.of[key]
-	}
-	d.mu.RUnlock()
-	if late {
-		d.put(key, one)
-	}
-	return one.digest, ok || late
-}
-
-func (d *Digests) put(key digestKey, one keptDigest) {
+func (d *Digests) get(key digestKey) (digest any, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, k := range []*keptDigests{&d.first, &d.now} {
-		if _, ok := k.of[key]; ok || k.add(key, one) {
-			return
-		}
+	digest, ok = d.of[key]
+	return digest, ok
+}
+
+func (d *Digests) put(key digestKey, digest any, size int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if size > d.most {
+		return
 	}
-	if one.size <= d.recent {
-		d.before, d.now = d.now, keptIn(d.recent)
-		d.now.add(key, one)
+	if size > d.room {
+		clear(d.of)
+		d.room = d.most
 	}
+	d.of[key] = digest
+	d.room -= size
 }
 
 // DigestsOf is the digests for a block that no edit has replaced, nil for any other.
@@ -102,7 +67,7 @@ func Digest[T any](d *Digests, what string, at Target, work func() (digest T, si
 	}
 	digest, size, err := work()
 	if err == nil {
-		d.put(key, keptDigest{digest, size + digestCost})
+		d.put(key, digest, size+digestCost)
 	}
 	return digest, err
 }

@@ -14,7 +14,7 @@ func TestDigests(t *testing.T) {
 		})
 	}
 	wrong := errors.New("wrong")
-	d := NewDigests(2*digestCost+100, 0)
+	d := NewDigests(2*digestCost + 100)
 	for _, c := range []struct {
 		what        string
 		block, size int
@@ -41,33 +41,21 @@ func TestDigests(t *testing.T) {
 	}
 }
 
-// TestDigestsOfLate holds that of digests that have no room those stay that were asked for last.
-func TestDigestsOfLate(t *testing.T) {
-	d := NewDigests(digestCost, 3*digestCost)
-	ask := func(block int) (made bool) {
-		got, err := Digest(d, "a", Target{Block: block}, func() (int, int, error) { made = true; return block, 0, nil })
-		if got != block || err != nil {
-			t.Errorf("digest of block %d: %d, %v", block, got, err)
-		}
-		return made
-	}
+// TestDigestsForget holds that digests that have no room take that of those before.
+func TestDigestsForget(t *testing.T) {
+	d := NewDigests(2 * digestCost)
 	for i, c := range []struct {
 		block int
 		made  bool
 	}{
-		{0, true},                       // the first one stays
-		{1, true}, {2, true}, {3, true}, // as many as there is room for
-		{4, true},              // moves them
-		{1, false}, {2, false}, // and they are there, and new again
-		{5, true},                         // moves 4, 1 and 2; 3 is forgotten
-		{3, true}, {4, false}, {0, false}, // 3 is made again
-		{6, true}, {7, true}, {1, true},
+		{0, true}, {1, true}, {0, false}, // as many as there is room for
+		{2, true}, {2, false}, {1, true}, // 0 and 1 are forgotten
+		{2, false}, {0, true}, {2, true},
 	} {
-		if made := ask(c.block); made != c.made {
-			t.Errorf("step %d, block %d: made %v, want %v", i, c.block, made, c.made)
+		made := false
+		got, err := Digest(d, "a", Target{Block: c.block}, func() (int, int, error) { made = true; return c.block, 0, nil })
+		if got != c.block || err != nil || made != c.made {
+			t.Errorf("step %d, block %d: %d, %v, made %v, want %v", i, c.block, got, err, made, c.made)
 		}
-	}
-	if most := len(d.first.of) + len(d.now.of) + len(d.before.of); most > 7 {
-		t.Errorf("%d digests are kept, want 7 at most", most)
 	}
 }

@@ -63,7 +63,7 @@ func (l *EditList) Clear() {
 // Add appends an edit. What it refers to is shared with the list, and its Detail must not change any more.
 func (l *EditList) Add(e *Edit) {
 	if n := len(l.shared); n == 0 || !l.shared[n-1].by(e) {
-		l.shared = append(Roomy(l.shared), sharedByEdits{
+		l.shared = append(l.shared, sharedByEdits{
 			e.Stage, e.Reason, e.Trigger, e.Kind, e.Request, e.Group, e.Call, e.Refused, e.Detail, e.Carrier, e.Warm,
 		})
 	}
@@ -74,7 +74,7 @@ func (l *EditList) Add(e *Edit) {
 	if e.Items != nil || e.Lead != nil || e.Keep != nil || e.Insert != nil || e.Tail != nil || e.Delta != 0 {
 		one.messages = &editedMessages{e.Items, e.Lead, e.Keep, e.Insert, e.Tail, e.Delta}
 	}
-	l.edits = append(Roomy(l.edits), one)
+	l.edits = append(l.edits, one)
 }
 
 // by reports whether an edit has the same.
@@ -153,15 +153,6 @@ func (l EditList) Slice() []Edit {
 	list := make([]Edit, l.Len())
 	for i := range list {
 		list[i] = l.At(i)
-	}
-	return list
-}
-
-// Roomy makes room for one more element. A long slice grows to twice its length, where append makes it a quarter longer
-// and copies it more often.
-func Roomy[T any](list []T) []T {
-	if len(list) == cap(list) {
-		list = slices.Grow(list, max(len(list), 16))
 	}
 	return list
 }

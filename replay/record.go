@@ -64,8 +64,8 @@ type Record struct {
 	converted  map[string]*Record // by target's tokenizer; guarded by converting
 }
 
-// firstTexts and recentTexts are how much memory the digests of texts may take, bytes: the first ones, and any of late.
-const firstTexts, recentTexts = 8 << 20, 1 << 20
+// digestsOfTexts is how much memory the digests of texts may take, bytes.
+const digestsOfTexts = 16 << 20
 
 // recordedActs are what the client did.
 type recordedActs struct {
@@ -136,7 +136,7 @@ func NewRecordWith(conv *session.Conversation, opt RecordOptions) (*Record, erro
 		Conv: conv, Cal: cal, Counted: counted, models: models, kinds: kinds, encoders: encoders, programs: opt.Programs, model: m, client: client,
 		reinject: make([]int, len(conv.Boundaries)), summary: make([]int, len(conv.Boundaries)),
 		encoded: map[string]*tokens.WeightTable{}, largest: map[string]int{}, settings: settingsChanges(conv, cal.Drops, client),
-		digests: policy.NewDigests(firstTexts, recentTexts), differ: differing(conv), mostEdits: int(jsonl.InputLimits{Edits: opt.MostEdits}.Filled().Edits),
+		digests: policy.NewDigests(digestsOfTexts), differ: differing(conv), mostEdits: int(jsonl.InputLimits{Edits: opt.MostEdits}.Filled().Edits),
 	}
 	r.asksAgain = r.kind(conv.Model).Mode != cache.Auto && asksAgain(conv, cal)
 	if !r.Cal.Recorded {

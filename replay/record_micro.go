@@ -11,39 +11,24 @@ import (
 
 // resultsByID finds the results of a view by the id of their call.
 type resultsByID struct {
-	first map[string]int   // indexes into View.Results
-	more  map[string][]int // further ones of the same id
+	at    map[string][]int // indexes into View.Results
 	epoch int              // of the view
-	seen  int              // results of this epoch that are in first or more
-	found []int            // memory of the answer
+	seen  int              // results of this epoch that are in at
 }
 
-// of returns the indexes of the results of some calls, in view order. They are valid until the next call.
-func (x *resultsByID) of(v *view.View, ids []string) []int {
-	if x.first == nil {
-		x.first, x.more = map[string]int{}, map[string][]int{}
-	}
-	if v.Epoch() != x.epoch {
-		clear(x.first)
-		clear(x.more)
-		x.epoch, x.seen = v.Epoch(), 0
+// of returns the indexes of the results of some calls, in view order.
+func (x *resultsByID) of(v *view.View, ids []string) (found []int) {
+	if x.at == nil || v.Epoch() != x.epoch {
+		x.at, x.epoch, x.seen = map[string][]int{}, v.Epoch(), 0
 	}
 	for results := v.Results(); x.seen < len(results); x.seen++ {
 		id := results[x.seen].ID
-		if _, ok := x.first[id]; ok {
-			x.more[id] = append(x.more[id], x.seen)
-			continue
-		}
-		x.first[id] = x.seen
+		x.at[id] = append(x.at[id], x.seen)
 	}
-	found := x.found[:0]
 	for _, id := range ids {
-		if at, ok := x.first[id]; ok {
-			found = append(append(found, at), x.more[id]...)
-		}
+		found = append(found, x.at[id]...)
 	}
 	slices.Sort(found)
-	x.found = found
 	return slices.Compact(found)
 }
 

@@ -29,14 +29,6 @@ func (v *View) Propose(edits []policy.Edit) Proposal {
 		}
 		return n
 	}
-	var last *policy.Content // weighed last
-	var weight int
-	replacement := func(c *policy.Content) int {
-		if c != last {
-			last, weight = c, v.content(c)[v.client]
-		}
-		return weight
-	}
 	for i := range edits {
 		e := &edits[i]
 		switch e.Kind {
@@ -49,14 +41,14 @@ func (v *View) Propose(edits []policy.Edit) Proposal {
 			case e.Kind == policy.KindServerKeep:
 				freed -= v.blockTokens(e.Target)[v.client]
 			case e.New != nil:
-				freed -= replacement(e.New)
+				freed -= v.content(e.New)[v.client]
 			}
 			if e.Kind != policy.KindCacheEdit {
 				change(e.Target.Item)
 			}
 		case policy.KindTag:
 			if e.New != nil {
-				freed -= replacement(e.New)
+				freed -= v.content(e.New)[v.client]
 			}
 			change(e.Target.Item)
 		case policy.KindRemove, policy.KindCollapse:

@@ -169,9 +169,6 @@ func (v *View) Place(id policy.ItemID) (place int, ok bool) {
 
 // PayloadWeight is the current weight of an item in the payload, in tokens.
 func (v *View) PayloadWeight(id policy.ItemID) int {
-	if by := v.weigh[0]; by != nil && v.asRecorded(id) {
-		return by.Message(int(id))
-	}
 	return v.weight(id)[0] + v.payloadWeight(id)[0]
 }
 
@@ -190,15 +187,6 @@ func (v *View) isSent(t policy.Target) bool {
 
 // SentBlocks is the number of an item's blocks that go to the API.
 func (v *View) SentBlocks(id policy.ItemID) (n int) {
-	if v.asRecorded(id) {
-		blocks := v.conv.Messages[id].Blocks
-		for b := range blocks {
-			if blocks[b].Kind != jsonl.KindAttachment || blocks[b].Whole().UTF16 > 0 {
-				n++
-			}
-		}
-		return n
-	}
 	for b := range v.Blocks(id) {
 		if v.isSent(policy.Target{Item: id, Block: b}) {
 			n++

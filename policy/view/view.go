@@ -83,9 +83,6 @@ func (v *View) info(id policy.ItemID) *itemInfo {
 // stateOf is what edits did to an item, nil for nothing.
 func (v *View) stateOf(id policy.ItemID) *state { return v.info(id).state }
 
-// asRecorded reports whether an item is a recorded message that no edit changed.
-func (v *View) asRecorded(id policy.ItemID) bool { return id >= 0 && v.recorded[id].state == nil }
-
 // state is what edits did to one item's blocks.
 type state struct {
 	blocks  []*policy.Content // model view replacements, by block; nil where there is none at all

@@ -124,11 +124,7 @@ func (w *encodeWork) run() {
 type encoding struct {
 	*encodeWork
 	texts *session.BlockReader
-	buf   []byte // of a tool_use, as it is counted
 }
-
-// mostReused is the length of the largest buffer that is used again, bytes.
-const mostReused = 1 << 20
 
 func (w *encoding) message(m int) error {
 	for b := range w.conv.Messages[m].Blocks {
@@ -189,14 +185,10 @@ func (w *encoding) block(m, b int) (int, error) {
 	n, err := w.e.countAs(as, name, raw, func() ([]byte, error) {
 		text, err := decode()
 		if as == asToolUse && err == nil {
-			w.buf = appendToolUse(w.buf[:0], name, text)
-			text = w.buf
+			text = appendToolUse(nil, name, text)
 		}
 		return text, err
 	})
-	if cap(w.buf) > mostReused {
-		w.buf = nil
-	}
 	return scaled(n, w.how.Ratio), err
 }
 
