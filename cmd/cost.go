@@ -9,7 +9,6 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/report"
@@ -75,52 +74,29 @@ the steps from one to the other add up.`,
 	}, func() error { return runCost(sys, o) }, append(o.shared(sys, o.with(report.ListFormats, report.CostTables...)), o.from(sys), o.by(replay.CacheOwn))...)
 }
 
-// pricedReplay is the cost of one conversation and what there is to say of it.
-type pricedReplay struct {
-	cost     report.SessionCost
-	pol      *policy.Policy
-	warnings []session.Warning
-}
-
 func runCost(sys *system, o *replayOptions) error {
-	r, err := o.begin(sys)
-	if err != nil {
-		return err
-	}
-	loop := r.loop("priced")
-	var list []report.SessionCost
-	failed, err := eachConversation(loop, r.price, func(one pricedReplay) error {
-		loop.warn(one.warnings...)
-		r.ran = append(r.ran, one.pol)
-		list = append(list, one.cost)
-		return nil
-	})
-	return r.finish(failed, err, len(list), func() error { return report.Costs(r.out, list, r.use(), o.report(sys)) })
+	return analyze(sys, o, "priced", (*replays).price, report.Costs)
 }
 
 // price replays a conversation, and computes what it was billed. Of a main conversation without its subagents, the
 // bill includes theirs.
-func (r *replays) price(c agentConversation) (one pricedReplay, err error) {
-	if one.pol, err = r.choose(preset.ClientOf(c.conv)); err != nil {
-		return one, err
-	}
+func (r *replays) price(c agentConversation, pol *policy.Policy, warn func(...session.Warning)) (report.SessionCost, error) {
 	opt := r.o.options()
-	tl, err := c.replay(one.pol, opt)
+	tl, err := c.replay(pol, opt)
 	if err != nil {
-		return one, err
+		return report.SessionCost{}, err
 	}
-	one.warnings = tl.Warnings
+	warn(tl.Warnings...)
 	var others []*session.Conversation
 	if c.main && r.o.Agent == "main" {
-		agents, done := c.beside(func(list ...session.Warning) { one.warnings = append(one.warnings, list...) })
+		agents, done := c.beside(warn)
 		defer done()
 		for _, sub := range agents {
 			others = append(others, sub.conv)
 		}
 	}
-	bridge, err := c.rec.Bridge(tl, one.pol, opt, others...)
-	one.cost = report.CostOf(tl, bridge)
-	return one, err
+	bridge, err := c.rec.Bridge(tl, pol, opt, others...)
+	return report.CostOf(tl, bridge), err
 }
 
 func newPrices(sys *system) *cobra.Command {

@@ -23,10 +23,23 @@ whether there are more. A lower bound follows where it is above 0: the fewest
 misses of a choice of blocks that knows the future.`,
 		Example: `  ctxkit regret session.jsonl --policy opencode
   ctxkit regret ~/.claude/projects --policy claude-code -f csv -o misses.csv`,
-	}, func() error {
-		return listReplays(sys, o, "judged", func(_ *conversationLoop, tl *replay.Timeline) *replay.Timeline {
-			// The listing needs the regret alone.
-			return &replay.Timeline{Session: tl.Session, Agent: tl.Agent, File: tl.File, Policy: tl.Policy, Counter: tl.Counter, Regret: tl.Regret}
-		}, report.Regret)
-	}, o.shared(sys, o.listing(report.ListFormats, report.RegretTables...))...)
+	}, func() error { return runRegret(sys, o) }, o.shared(sys, o.listing(report.ListFormats, report.RegretTables...))...)
+}
+
+func runRegret(sys *system, o *replayOptions) error {
+	r, err := o.begin(sys)
+	if err != nil {
+		return err
+	}
+	o.unknownModel(r.msgs)
+	var list []*replay.Timeline
+	var converted []*replay.Conversion
+	failed, err := r.each("judged", func(_ *conversationLoop, tl *replay.Timeline) error {
+		// The listing needs the regret alone.
+		list = append(list, &replay.Timeline{Session: tl.Session, Agent: tl.Agent, File: tl.File, Policy: tl.Policy, Counter: tl.Counter, Regret: tl.Regret})
+		converted = append(converted, tl.Converted)
+		return nil
+	})
+	r.msgs.converted(converted)
+	return r.finish(failed, err, len(list), func() error { return report.Regret(r.out, list, r.use(), o.report(sys)) })
 }

@@ -2,14 +2,12 @@ package cmd
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/trace"
@@ -115,41 +113,19 @@ func (o *replayOptions) begin(sys *system) (*replays, error) {
 // each replays each conversation under the policy and hands the timelines to use, in the order of the inputs.
 func (r *replays) each(verb string, use func(l *conversationLoop, tl *replay.Timeline) error) (failed, err error) {
 	loop := r.loop(verb)
-	type result struct {
-		tl  *replay.Timeline
-		pol *policy.Policy
-	}
-	return eachConversation(loop, func(c agentConversation) (result, error) {
-		pol, err := r.choose(preset.ClientOf(c.conv))
-		if err != nil {
-			return result{}, err
-		}
+	return eachUnder(r, loop, func(c agentConversation, pol *policy.Policy) (*replay.Timeline, error) {
 		opt := r.o.options()
 		opt.Trace = r.trace
-		tl, err := c.replay(pol, opt)
-		return result{tl, pol}, err
-	}, func(one result) error {
-		r.ran = append(r.ran, one.pol)
-		return use(loop, one.tl)
-	})
+		return c.replay(pol, opt)
+	}, func(tl *replay.Timeline) error { return use(loop, tl) })
 }
 
-// listReplays prints a list with a row of each replay.
-func listReplays[T any](sys *system, o *replayOptions, verb string, row func(*conversationLoop, *replay.Timeline) T, print func(io.Writer, []T, policy.Use, report.Layout) error) error {
-	r, err := o.begin(sys)
-	if err != nil {
-		return err
+// checkReplay checks that the figures of a replay agree with each other.
+func checkReplay(tl *replay.Timeline) error {
+	if err := tl.CheckValid(); err != nil {
+		return fmt.Errorf("the replay contradicts itself: %w: please report it with the session", err)
 	}
-	o.unknownModel(r.msgs)
-	var list []T
-	var converted []*replay.Conversion
-	failed, err := r.each(verb, func(l *conversationLoop, tl *replay.Timeline) error {
-		list = append(list, row(l, tl))
-		converted = append(converted, tl.Converted)
-		return nil
-	})
-	r.msgs.converted(converted)
-	return r.finish(failed, err, len(list), func() error { return print(r.out, list, r.use(), o.report(sys)) })
+	return nil
 }
 
 // replay replays a conversation under a policy and checks that the figures agree with each other.
@@ -159,8 +135,8 @@ func (c *agentConversation) replay(pol *policy.Policy, opt replay.Options) (*rep
 		return nil, err
 	}
 	tl.Agent = c.name()
-	if err := tl.CheckValid(); err != nil {
-		return nil, fmt.Errorf("the replay contradicts itself: %w: please report it with the session", err)
+	if err := checkReplay(tl); err != nil {
+		return nil, err
 	}
 	addHints(tl.Warnings)
 	return tl, nil

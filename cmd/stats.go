@@ -7,7 +7,6 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/stats"
 	"github.com/ctxkit/ctxkit/report"
@@ -46,45 +45,23 @@ several sessions there is a table with the heaviest first, and sums over all.`,
 	return cmd
 }
 
-// conversationStats are the stats of one conversation and what there is to say of it.
-type conversationStats struct {
-	stats    *stats.SessionStats
-	pol      *policy.Policy
-	warnings []session.Warning
-}
-
 func runStats(sys *system, o *statsOptions) error {
-	r, err := o.begin(sys)
-	if err != nil {
-		return err
-	}
-	loop := r.loop("counted")
-	several := r.in.several || o.Agent == "all"
-	var list []*stats.SessionStats
-	failed, err := eachConversation(loop, func(c agentConversation) (conversationStats, error) {
-		one, err := r.stats(c, o.At)
-		if err == nil && several && !o.All {
-			one.stats.Cut(2 * report.MostStats)
+	return analyze(sys, &o.replayOptions, "counted", func(r *replays, c agentConversation, pol *policy.Policy, warn func(...session.Warning)) (*stats.SessionStats, error) {
+		one, err := r.stats(c, pol, o.At, warn)
+		if err == nil && (r.in.several || o.Agent == "all") && !o.All {
+			one.Cut(2 * report.MostStats)
 		}
 		return one, err
-	}, func(one conversationStats) error {
-		loop.warn(one.warnings...)
-		r.ran = append(r.ran, one.pol)
-		list = append(list, one.stats)
-		return nil
-	})
-	return r.finish(failed, err, len(list), func() error { return report.Stats(r.out, list, r.use(), o.report(sys)) })
+	}, report.Stats)
 }
 
 // stats replays a conversation and counts what fills its context at a request.
-func (r *replays) stats(c agentConversation, at string) (one conversationStats, err error) {
-	if one.pol, err = r.choose(preset.ClientOf(c.conv)); err != nil {
-		return one, err
-	}
+func (r *replays) stats(c agentConversation, pol *policy.Policy, at string, warn func(...session.Warning)) (*stats.SessionStats, error) {
 	var agents []stats.Agent
 	if c.main {
-		if agents, err = r.agentStats(c, func(list ...session.Warning) { one.warnings = append(one.warnings, list...) }); err != nil {
-			return one, err
+		var err error
+		if agents, err = r.agentStats(c, warn); err != nil {
+			return nil, err
 		}
 	}
 	choose := func(tl *replay.Timeline) (int, error) {
@@ -95,15 +72,15 @@ func (r *replays) stats(c agentConversation, at string) (one conversationStats, 
 		}
 		return n, nil
 	}
-	s, tl, err := stats.Replay(c.rec, one.pol, r.o.options(), choose, agents)
+	s, tl, err := stats.Replay(c.rec, pol, r.o.options(), choose, agents)
+	if err == nil {
+		err = checkReplay(tl)
+	}
 	if err != nil {
-		return one, err
+		return nil, err
 	}
-	if err := tl.CheckValid(); err != nil {
-		return one, fmt.Errorf("the replay contradicts itself: %w: please report it with the session", err)
-	}
-	one.stats, one.warnings = s, append(one.warnings, tl.Warnings...)
-	return one, nil
+	warn(tl.Warnings...)
+	return s, nil
 }
 
 // agentStats counts the transcripts of a main conversation's subagents.

@@ -1,13 +1,10 @@
 package cmd
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/why"
 	"github.com/ctxkit/ctxkit/report"
@@ -40,37 +37,17 @@ and prompts, the heaviest first.`,
 }
 
 func runWhy(sys *system, o *replayOptions) error {
-	r, err := o.begin(sys)
-	if err != nil {
-		return err
-	}
-	type explained struct {
-		breaks   *why.SessionBreaks
-		pol      *policy.Policy
-		warnings []session.Warning
-	}
-	loop := r.loop("explained")
-	var list []*why.SessionBreaks
-	failed, err := eachConversation(loop, func(c agentConversation) (explained, error) {
-		pol, err := r.choose(preset.ClientOf(c.conv))
-		if err != nil {
-			return explained{}, err
-		}
+	return analyze(sys, o, "explained", func(_ *replays, c agentConversation, pol *policy.Policy, warn func(...session.Warning)) (*why.SessionBreaks, error) {
 		s, tl, err := why.Replay(c.rec, pol, o.options())
-		if err != nil {
-			return explained{}, err
+		if err == nil {
+			err = checkReplay(tl)
 		}
-		if err := tl.CheckValid(); err != nil {
-			return explained{}, fmt.Errorf("the replay contradicts itself: %w: please report it with the session", err)
+		if err != nil {
+			return nil, err
 		}
 		s.Agent = c.name()
 		addHints(tl.Warnings)
-		return explained{s, pol, tl.Warnings}, nil
-	}, func(one explained) error {
-		loop.warn(one.warnings...)
-		r.ran = append(r.ran, one.pol)
-		list = append(list, one.breaks)
-		return nil
-	})
-	return r.finish(failed, err, len(list), func() error { return report.Why(r.out, list, r.use(), o.report(sys)) })
+		warn(tl.Warnings...)
+		return s, nil
+	}, report.Why)
 }
