@@ -57,7 +57,7 @@ func (l *EventList) Add(e *Event) {
 	}
 	if other.whole != nil || len(other.targets) > 0 || other.kept != nil || other.recorded != nil {
 		other.targets = l.slabs.keep(other.targets, 512)
-		l.others = append(policy.Roomy(l.others), other)
+		l.others = append(l.others, other)
 		row.columns[colEventOther] = int64(len(l.others))
 	}
 	l.add(&row)
@@ -65,9 +65,9 @@ func (l *EventList) Add(e *Event) {
 
 // add appends the event of a row.
 func (l *EventList) add(row *eventRow) {
-	l.at = append(policy.Roomy(l.at), len(l.rows))
+	l.at = append(l.at, len(l.rows))
 	if cap(l.rows)-len(l.rows) < usualRow {
-		l.rows = slices.Grow(l.rows, max(len(l.rows), usualRow)) // as policy.Roomy
+		l.rows = slices.Grow(l.rows, max(len(l.rows), usualRow))
 	}
 	l.rows = row.append(l.rows)
 }

@@ -81,7 +81,7 @@ func TestMemoryDoubles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, e := range recorded.All() {
+		for _, e := range recorded {
 			if e.Kind != policy.KindInferred && e.Trigger == "inferred" {
 				edits[i]++
 			}

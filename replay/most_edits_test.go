@@ -59,8 +59,8 @@ func TestEditsAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if acts.edits.Len() != acts.notes.n {
-		t.Errorf("%d edits with %d notes", acts.edits.Len(), acts.notes.n)
+	if len(acts.edits) != acts.notes.n {
+		t.Errorf("%d edits with %d notes", len(acts.edits), acts.notes.n)
 	}
 	var over *jsonl.LimitError
 	for _, light := range []bool{false, true} {

@@ -77,7 +77,7 @@ const sharedTexts, recentTexts = 8 << 20, 1 << 20
 func (r *Record) Share() {
 	r.digests, r.shared = policy.NewDigests(sharedTexts, recentTexts), true
 	if acts := r.acts.Load(); acts != nil {
-		r.expect(acts.edits.Len())
+		r.expect(len(acts.edits))
 	}
 }
 
@@ -86,17 +86,17 @@ func (r *Record) expect(edits int) { r.most.Store(int64(edits + edits/16)) }
 
 // recordedActs are what the client did.
 type recordedActs struct {
-	edits policy.EditList     // the record as edits on raw
+	edits []policy.Edit       // the record as edits on raw
 	notes steady[recordedAct] // by edit: what the client recorded
 }
 
 // Edits returns the record as edits on the raw history.
-func (r *Record) Edits() (policy.EditList, error) {
+func (r *Record) Edits() ([]policy.Edit, error) {
 	acts, err := r.recordedActs()
 	if err != nil {
-		return policy.EditList{}, err
+		return nil, err
 	}
-	return acts.edits.From(0), nil
+	return acts.edits, nil
 }
 
 // recordedActs are found again where they were given up.
@@ -236,12 +236,11 @@ func (r *Record) follow() error {
 // acts are what the client did, after the walk.
 func (t *recordTrack) acts() *recordedActs {
 	acts := recordedActs{t.view.Edits(), t.notes}
-	if acts.edits.Len() > acts.notes.n { // a note is of one edit of the record: the others are the server's
-		acts.edits = policy.EditList{}
-		acts.edits.Grow(acts.notes.n)
-		for _, e := range t.view.Edits().All() {
+	if len(acts.edits) > acts.notes.n { // a note is of one edit of the record: the others are the server's
+		acts.edits = make([]policy.Edit, 0, acts.notes.n)
+		for _, e := range t.view.Edits() {
 			if e.Stage == recordStage {
-				acts.edits.Add(&e)
+				acts.edits = append(acts.edits, e)
 			}
 		}
 	}

@@ -62,9 +62,9 @@ func (t *replayedRecord) request(k int) {
 // weigh applies the edits that were made when request k (0-based) was weighed.
 func (t *replayedRecord) weigh(k int) {
 	t.leaveOut(k)
-	for t.at < t.acts.edits.Len() {
+	for t.at < len(t.acts.edits) {
 		act := t.acts.notes.at(t.at)
-		if t.acts.edits.Joined(t.at) > t.view.Joined() || !atRequest(t.acts.edits.Kind(t.at), act) {
+		if t.acts.edits[t.at].Joined > t.view.Joined() || !atRequest(t.acts.edits[t.at].Kind, act) {
 			return
 		}
 		t.applyAct(act, true)
@@ -75,15 +75,15 @@ func (t *replayedRecord) weigh(k int) {
 // they are one event of those made when the request after the line was weighed.
 func (t *replayedRecord) applyAct(act recordedAct, weighing bool) {
 	r := t.acts
-	for t.at < r.edits.Len() && r.notes.at(t.at) == act {
-		if atRequest(r.edits.Kind(t.at), act) != weighing {
+	for t.at < len(r.edits) && r.notes.at(t.at) == act {
+		if atRequest(r.edits[t.at].Kind, act) != weighing {
 			return
 		}
-		ed := r.edits.At(t.at)
+		ed := r.edits[t.at]
 		t.group = append(t.group[:0], ed)
 		grouped := ed.Kind == policy.KindClear || act.kind == actReplacement // into one event
-		for t.at++; grouped && t.at < r.edits.Len() && r.notes.at(t.at) == act; t.at++ {
-			o := r.edits.At(t.at)
+		for t.at++; grouped && t.at < len(r.edits) && r.notes.at(t.at) == act; t.at++ {
+			o := r.edits[t.at]
 			if o.Joined != ed.Joined || o.Kind != ed.Kind || o.Trigger != ed.Trigger {
 				break
 			}
@@ -134,8 +134,8 @@ func (t *replayedRecord) applyEvent(edits []policy.Edit, act recordedAct) {
 func (t *replayedRecord) compactionCall(b *session.Boundary) *policy.Call {
 	before, over := t.view.Tokens(), 0
 	list := t.view.Edits()
-	for i := list.Len() - 1; i >= 0; i-- {
-		e := list.At(i)
+	for i := len(list) - 1; i >= 0; i-- {
+		e := list[i]
 		if e.Request != b.Request {
 			break
 		}

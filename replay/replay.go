@@ -91,7 +91,7 @@ func (r *Record) ReplayBrief(pol *policy.Policy, opt Options, sizes *[]MainSize)
 
 // finish makes the timeline after the last message.
 func (e *engine) finish() (*Timeline, error) {
-	if n := e.view.Edits().Len(); e.r.shared && int64(n) > e.r.most.Load() {
+	if n := len(e.view.Edits()); e.r.shared && int64(n) > e.r.most.Load() {
 		e.r.expect(n) // a concurrent replay may overwrite it: it only sizes buffers
 	}
 	t := e.timeline()

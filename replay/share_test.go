@@ -95,7 +95,7 @@ func compareShared(t *testing.T, conv *session.Conversation) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(a.Slice(), b.Slice()) {
+	if !reflect.DeepEqual(a, b) {
 		t.Errorf("%s: the edits of a light record are others", conv.Path)
 	}
 }
@@ -105,14 +105,14 @@ func told(rec *replay.Record, pol *policy.Policy, opt replay.Options, again bool
 	var b strings.Builder
 	edits := 0
 	opt.Observe = func(n int, v *view.View) {
-		for _, e := range v.Edits().From(edits).All() {
+		for _, e := range v.Edits()[edits:] {
 			for _, s := range slices.Concat(e.Insert, e.Tail) {
 				for _, c := range s.Contents {
 					fmt.Fprintf(&b, "%d %s %q\n", n, s.Label, c.Whole())
 				}
 			}
 		}
-		edits = v.Edits().Len()
+		edits = len(v.Edits())
 	}
 	var sent strings.Builder
 	opt.Send = sends(&sent)

@@ -57,7 +57,7 @@ func (v *View) Apply(e policy.Edit) (policy.Edit, error) {
 		return e, fmt.Errorf("applying %s by %s: %w", e.Kind, e.Stage, err)
 	}
 	if v.count++; !v.forgets {
-		v.edits.Add(&e)
+		v.edits = append(v.edits, e)
 	}
 	return e, nil
 }
@@ -213,14 +213,14 @@ func (v *View) remove(e *policy.Edit) error {
 
 func (v *View) newSynthetic(s *policy.Synthetic) policy.ItemID {
 	s.ID = policy.ItemID(-len(v.synth) - 1)
-	v.synth = append(policy.Roomy(v.synth), *s)
+	v.synth = append(v.synth, *s)
 	v.synthAt = append(v.synthAt, -1)
 	v.made = append(v.made, 0)
 	var w weights
 	for i := range s.Contents {
 		w.add(v.content(&s.Contents[i]))
 	}
-	v.synthWeighs = append(policy.Roomy(v.synthWeighs), w)
+	v.synthWeighs = append(v.synthWeighs, w)
 	return s.ID
 }
 

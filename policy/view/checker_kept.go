@@ -12,7 +12,7 @@ const manyLeft = 8
 
 // keepsEnd takes over the checks of the items that a rebuild has kept, and checks those in front of them. It reports
 // false where the view is to be checked anew: the edits did more, or what stays is checked otherwise behind what is new.
-func (c *Checker) keepsEnd(edits policy.EditList, arrived []policy.ItemID) bool {
+func (c *Checker) keepsEnd(edits []policy.Edit, arrived []policy.ItemID) bool {
 	from, made, ok := c.stayed(edits)
 	if !ok {
 		return false
@@ -48,9 +48,9 @@ func (c *Checker) keepsEnd(edits policy.EditList, arrived []policy.ItemID) bool 
 
 // stayed finds the checked items, from one on, that the last rebuild of the edits has kept first, behind so many made
 // ones. ok is false where other edits moved something too, or what a rebuild left behind is in view again.
-func (c *Checker) stayed(edits policy.EditList) (from, made int, ok bool) {
+func (c *Checker) stayed(edits []policy.Edit) (from, made int, ok bool) {
 	first := policy.ItemID(0)
-	for _, e := range edits.All() {
+	for _, e := range edits {
 		if !e.Moves() {
 			continue
 		}

@@ -243,12 +243,12 @@ func (c *apiCheck) block(t policy.Target, kind jsonl.Kind, raw *session.Block, w
 			c.report(t.Item, ResultFollowsUse, "two calls in one message have the id %s", raw.ID())
 			return
 		}
-		c.calls = append(policy.Roomy(c.calls), toolCall{number: int32(c.v.conv.CallNumber(raw)), item: t.Item, block: int32(t.Block)})
+		c.calls = append(c.calls, toolCall{number: int32(c.v.conv.CallNumber(raw)), item: t.Item, block: int32(t.Block)})
 	case kind == jsonl.KindToolResult:
 		c.loop = true
 		c.answer(t.Item, raw, role)
 	case kind == jsonl.KindThinking || kind == jsonl.KindRedactedThinking:
-		c.thinking = append(policy.Roomy(c.thinking), checkedThinking{t, c.loops})
+		c.thinking = append(c.thinking, checkedThinking{t, c.loops})
 		if with != nil {
 			c.change(c.loops, t)
 		}
@@ -278,7 +278,7 @@ func (c *apiCheck) answer(item policy.ItemID, bl *session.Block, role session.Ro
 		c.report(item, ResultFollowsUse, "the tool_use %s has two results", bl.ID())
 	default:
 		c.calls[i].answered = true
-		c.answers = append(policy.Roomy(c.answers), i)
+		c.answers = append(c.answers, i)
 	}
 }
 

@@ -15,7 +15,7 @@ type Spare struct {
 	results      []policy.Result
 	sums         []sum
 
-	edits       policy.EditList // this and the following lists hold what edits made
+	edits       []policy.Edit // this and the following lists hold what edits made
 	synth       []policy.Synthetic
 	synthAt     []int32
 	made        []int32
@@ -55,10 +55,10 @@ func (v *View) LeaveAll(c *Checker) *Spare {
 	edits, synth, synthAt, made, synthWeighs, states := v.edits, v.synth, v.synthAt, v.made, v.synthWeighs, v.states
 	m := v.Leave(c)
 	*v = View{}
-	edits.Clear()
+	clear(edits)
 	clear(synth)
 	states.clear()
-	m.edits, m.synth, m.synthAt, m.made, m.synthWeighs, m.states = edits, synth[:0], synthAt[:0], made[:0], synthWeighs[:0], states
+	m.edits, m.synth, m.synthAt, m.made, m.synthWeighs, m.states = edits[:0], synth[:0], synthAt[:0], made[:0], synthWeighs[:0], states
 	return m
 }
 

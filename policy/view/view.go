@@ -4,6 +4,8 @@
 package view
 
 import (
+	"slices"
+
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -30,7 +32,7 @@ type View struct {
 	arrived     []policy.ItemID // every item that ever joined, in the order it did
 	results     []policy.Result
 	listed      int // results are those of items[:listed]
-	edits       policy.EditList
+	edits       []policy.Edit
 	most        int // edits that may be made; 0: any number
 	named       int // items that calls and failed compactions were about
 	joined      int // conv.Messages[:joined] have been offered
@@ -154,7 +156,7 @@ func (v *View) Limit(edits int) { v.most = edits }
 func (v *View) Forget() { v.forgets = true }
 
 // Expect makes room for so many edits, so that making them moves none.
-func (v *View) Expect(edits int) { v.edits.Grow(edits) }
+func (v *View) Expect(edits int) { v.edits = slices.Grow(v.edits, edits) }
 
 // Join appends message m of the conversation. Messages join in index order; those a track does not hold are passed
 // over with Skip.
@@ -174,7 +176,7 @@ func (v *View) Joined() int { return v.joined }
 
 func (v *View) push(id policy.ItemID) {
 	v.setPos(id, len(v.items))
-	v.items = append(policy.Roomy(v.items), item{id: id, place: int32(v.places)})
+	v.items = append(v.items, item{id: id, place: int32(v.places)})
 	v.places += v.SentBlocks(id)
 	v.arrived = append(v.arrived, id)
 	v.live++
@@ -194,7 +196,7 @@ func (v *View) list(id policy.ItemID) {
 			if c := v.Replacement(r.Target); c != nil {
 				r.State = c.ResultState()
 			}
-			v.results = append(policy.Roomy(v.results), r)
+			v.results = append(v.results, r)
 		}
 	}
 }
@@ -309,7 +311,7 @@ func (v *View) Results() []policy.Result {
 func (v *View) Epoch() int { return v.epoch }
 
 // Edits is every edit applied so far, in order; none after Forget.
-func (v *View) Edits() policy.EditList { return v.edits.From(0) }
+func (v *View) Edits() []policy.Edit { return slices.Clip(v.edits) }
 
 // Made is how many messages edits have made so far: those with the ids -1, -2 and so on.
 func (v *View) Made() int { return len(v.synth) }

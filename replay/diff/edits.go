@@ -57,9 +57,9 @@ type Made struct {
 // Edits returns the edits of a view from an index on.
 func Edits(v *view.View, from int) []EditOutput {
 	edits := v.Edits()
-	list := make([]EditOutput, 0, max(edits.Len()-from, 0))
-	for i := from; i < edits.Len(); i++ {
-		e := edits.At(i)
+	list := make([]EditOutput, 0, max(len(edits)-from, 0))
+	for i := from; i < len(edits); i++ {
+		e := edits[i]
 		list = append(list, written(v, &e))
 	}
 	return list

@@ -54,9 +54,9 @@ func (s *sight) change(b int32, what []bool, to bool) {
 }
 
 // until brings the view to what was sent at request n.
-func (s *sight) until(edits policy.EditList, n int) error {
-	for ; s.edit < edits.Len(); s.edit++ {
-		s.now = edits.At(s.edit)
+func (s *sight) until(edits []policy.Edit, n int) error {
+	for ; s.edit < len(edits); s.edit++ {
+		s.now = edits[s.edit]
 		e := &s.now
 		if e.Request > n || e.Request <= 0 {
 			break

@@ -91,8 +91,8 @@ type microcompactSize struct {
 func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
 	proposed := s.results.list[:s.marked]
 	s.marked = 0
-	if n := c.View.Edits().Len(); n != s.edits {
-		s.follow(c.View.Edits().From(s.edits), proposed)
+	if n := len(c.View.Edits()); n != s.edits {
+		s.follow(c.View.Edits()[s.edits:], proposed)
 		s.edits, s.seen = n, s.seen[:0]
 	}
 	s.seen = append(s.seen, len(c.View.Results()))
@@ -129,11 +129,11 @@ func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
 
 // follow notes edits since the last look. Those that it proposed itself, of the marked results, take what they compact off
 // the list.
-func (s *microcompactSize) follow(edits policy.EditList, marked []compactableAt) {
-	own := edits.Len() == len(marked)
-	for i := 0; own && i < edits.Len(); i++ {
-		kind := edits.Kind(i)
-		own = (kind == policy.KindPersist || kind == policy.KindClear) && edits.Target(i) == marked[i].Target
+func (s *microcompactSize) follow(edits []policy.Edit, marked []compactableAt) {
+	own := len(edits) == len(marked)
+	for i := 0; own && i < len(edits); i++ {
+		kind := edits[i].Kind
+		own = (kind == policy.KindPersist || kind == policy.KindClear) && edits[i].Target == marked[i].Target
 	}
 	if own {
 		s.results.remove(s.done.has)

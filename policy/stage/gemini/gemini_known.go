@@ -97,7 +97,7 @@ func (m *memory) changed(v policy.View, cuts map[policy.Target]*policy.Content) 
 		items[id] = why
 	}
 	edits, _, _ := m.seen.Follow(v)
-	for _, e := range edits.All() {
+	for _, e := range edits {
 		if e.New != nil {
 			note(e.Target.Item, isEdited)
 		}

@@ -238,7 +238,7 @@ func (u *Unsplit) Still(g GenAI) bool {
 	}
 	edits, joined, anew := u.seen.Follow(g.View)
 	u.noted = !anew
-	for _, e := range edits.All() {
+	for _, e := range edits {
 		u.noted = u.noted && !e.Moves()
 	}
 	for _, id := range joined {

@@ -159,11 +159,11 @@ func (s *opencodePrune) follow(c *policy.Context) {
 	for place -= len(joined); len(joined) > 0; place, joined = place+1, joined[1:] {
 		sy, m := v.Synthetic(joined[0]), v.Message(joined[0])
 		if sy != nil && sy.Summary && sy.Role == "assistant" || m != nil && m.Class == session.ClassToolResult {
-			s.places = append(policy.Roomy(s.places), int32(place))
+			s.places = append(s.places, int32(place))
 			s.total += s.tokens(c, joined[0])
 		}
 	}
-	for _, e := range edits.All() { // what they take off stays in the total
+	for _, e := range edits { // what they take off stays in the total
 		if e.Stage != pruneStage && e.New != nil && e.Target.Block != policy.WholeItem {
 			s.add(policy.RoundQuarter(v.Length(e.Target).UTF16))
 		}

@@ -66,7 +66,7 @@ func TestOpencodePrune(t *testing.T) {
 				ids[policy.ItemID(m)] = id
 			}
 			var got []string
-			for _, e := range r.View.Edits().All() {
+			for _, e := range r.View.Edits() {
 				got = append(got, ids[e.Target.Item])
 				if e.New.Text != "[Old tool result content cleared]" {
 					t.Errorf("%q", e.New.Text)
@@ -85,7 +85,7 @@ func TestOpencodePruneErrors(t *testing.T) {
 		c, at := prompts([]int{90000}, []int{1}, []int{1})
 		c.Messages[at["1.1"]].Blocks[0].IsError = true
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodePrune(), pruning(func(p *OpencodePrune) { p.BashErrors = shell }))).All()
-		if got := r.View.Edits().Len() > 0; got != shell {
+		if got := len(r.View.Edits()) > 0; got != shell {
 			t.Errorf("bash_errors %t: pruned %t", shell, got)
 		}
 	}
