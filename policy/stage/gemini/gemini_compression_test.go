@@ -134,7 +134,7 @@ func TestGeminiSplitSource(t *testing.T) {
 		endsOpen := r.View.Role(end) == session.User || contents(r.View, nil).CallsTool(end)
 		s := newCompression(p)
 		want := sourceSplit(chars, splits, endsOpen, 1-p.Preserve)
-		if got := s.split(r.View, s.memory.of(r.View, history, nil, s.estimate)); got != want {
+		if got := s.split(contents(r.View, nil), history); got != want {
 			t.Fatalf("seed %d: split at %d of %d, want %d", seed, got, len(chars), want)
 		}
 		switch want {
@@ -185,7 +185,7 @@ func TestGeminiSplitCases(t *testing.T) {
 			r.View.Join(m)
 		}
 		s := newCompression(gemini(func(p *GeminiCompression) { p.Preserve = tt.preserve }))
-		if got := s.split(r.View, s.memory.of(r.View, r.View.IDs(), nil, s.estimate)); got != tt.want {
+		if got := s.split(contents(r.View, nil), r.View.IDs()); got != tt.want {
 			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/measure"
 )
 
 // OpencodePrune are the parameters of opencode_prune.
@@ -59,12 +60,19 @@ func checkPrune(c *policy.Check) {
 // opencodePrune walks the whole session, including what a compaction has hidden: OpenCode prunes its store, not the
 // filtered view.
 type opencodePrune struct {
-	p      OpencodePrune
-	pruned map[policy.Target]bool
+	p       OpencodePrune
+	pruned  map[policy.Target]bool
+	seen    measure.Follower
+	most    int // tokens that a walk may count, at most
+	largest int // of one output
 }
 
 func (s *opencodePrune) Run(c *policy.Context) ([]policy.Edit, error) {
 	if !s.p.Auto {
+		return nil, nil
+	}
+	s.follow(c.View)
+	if s.most <= max(s.p.Protect, s.p.Minimum, s.p.Protect+s.p.Minimum-s.largest) {
 		return nil, nil
 	}
 	walk := &pruneWalk{rules: &s.p}
@@ -85,17 +93,37 @@ func (s *opencodePrune) Run(c *policy.Context) ([]policy.Edit, error) {
 	return edits, nil
 }
 
+// follow adds what joined or was changed since the last run to what a walk may count. Without it a session of many small
+// outputs is walked as a whole at each turn: the bar is the replay cost when requests double.
+func (s *opencodePrune) follow(v policy.View) {
+	edits, joined, _ := s.seen.Follow(v)
+	add := func(length jsonl.Metrics) {
+		n := policy.RoundQuarter(length.UTF16)
+		s.most, s.largest = s.most+n, max(s.largest, n)
+	}
+	for _, id := range joined {
+		if m := v.Message(id); m != nil && m.Class == session.ClassToolResult {
+			for b := range m.Blocks {
+				add(v.Length(policy.Target{Item: id, Block: b}))
+			}
+		}
+	}
+	for _, e := range edits {
+		if e.New != nil {
+			add(e.New.Length)
+		}
+	}
+}
+
 // walk returns the outputs beyond the protected tokens, newest first. It stops at a compaction summary and at an
 // output that was pruned before.
 func (s *opencodePrune) walk(c *policy.Context, w *pruneWalk) (marks []policy.Target) {
+	s.most = 0
 	for _, id := range slices.Backward(c.View.Arrived()) {
 		if beginsTurn(c.View, id) {
 			w.user()
 		}
-		if !w.begun() {
-			continue
-		}
-		if sy := c.View.Synthetic(id); sy != nil && sy.Summary && sy.Role == "assistant" {
+		if sy := c.View.Synthetic(id); w.begun() && sy != nil && sy.Summary && sy.Role == "assistant" {
 			return marks
 		}
 		m := c.View.Message(id)
@@ -103,12 +131,14 @@ func (s *opencodePrune) walk(c *policy.Context, w *pruneWalk) (marks []policy.Ta
 			continue
 		}
 		for b := range slices.Backward(m.Blocks) {
+			t := policy.Target{Item: id, Block: b}
+			n := c.View.Length(t).UTF16
+			s.most += policy.RoundQuarter(n)
 			tool := c.Conv.Alike(c.Conv.Tool(&m.Blocks[b]))
 			if !s.completed(m, b, tool) {
 				continue
 			}
-			t := policy.Target{Item: id, Block: b}
-			switch w.output(strings.ToLower(tool), s.pruned[t], c.View.Length(t).UTF16) {
+			switch w.output(strings.ToLower(tool), s.pruned[t], n) {
 			case stop:
 				return marks
 			case clears:
