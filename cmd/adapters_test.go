@@ -197,7 +197,7 @@ func shownBlocks(v *view.View) (list []string) {
 				if c.Gone {
 					continue
 				}
-				text += fmt.Sprintf(" %.40q", c.Whole())
+				text += fmt.Sprintf(" %.40q", c.Text)
 			}
 			list = append(list, text)
 		}

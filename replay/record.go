@@ -278,7 +278,6 @@ type recordTrack struct {
 
 	inferred map[policy.Target]bool // results that inferred microcompactions have named
 	results  resultsByID
-	stub     func(policy.View, policy.Result) policy.Content // by the client's rule
 	stubs    room[policy.Content]
 	last     *policy.Content // of stubs
 }

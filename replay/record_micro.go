@@ -69,10 +69,7 @@ func (t *recordTrack) micro(act recordedAct) {
 			if left {
 				continue // the boundary names it, and it does not change
 			}
-			if t.stub == nil {
-				t.stub = rule.Stubs(t.r.Conv)
-			}
-			stub = t.stub(t.view, res)
+			stub = rule.Stub(t.view, res)
 		}
 		if t.last == nil || *t.last != stub { // few clients name the result
 			t.last = t.stubs.next()

@@ -108,7 +108,7 @@ func told(rec *replay.Record, pol *policy.Policy, opt replay.Options, again bool
 		for _, e := range v.Edits()[edits:] {
 			for _, s := range slices.Concat(e.Insert, e.Tail) {
 				for _, c := range s.Contents {
-					fmt.Fprintf(&b, "%d %s %q\n", n, s.Label, c.Whole())
+					fmt.Fprintf(&b, "%d %s %q\n", n, s.Label, c.Text)
 				}
 			}
 		}

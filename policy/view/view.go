@@ -475,7 +475,7 @@ func (v *View) TextOf(t policy.Target, c *policy.Content) (string, error) {
 	case c.Ref != nil:
 		return v.conv.WholeText(int(c.Ref.Item), c.Ref.Block)
 	}
-	return c.Whole(), nil
+	return c.Text, nil
 }
 
 // Recorded is the recorded text of a block, whatever edits put in its place.

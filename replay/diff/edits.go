@@ -117,7 +117,7 @@ var typeNames = map[jsonl.Kind]string{
 
 func text(conv *session.Conversation, c *policy.Content) EditText {
 	t := EditText{
-		Type: cmp.Or(typeNames[c.Kind], "text"), Text: c.Whole(), Tokens: c.Tokens, Recorded: c.Stub, Partial: c.Partial, Gone: c.Gone,
+		Type: cmp.Or(typeNames[c.Kind], "text"), Text: c.Text, Tokens: c.Tokens, Recorded: c.Stub, Partial: c.Partial, Gone: c.Gone,
 	}
 	if c.Ref != nil {
 		t.Message, t.Block = ItemName(conv, c.Ref.Item), c.Ref.Block

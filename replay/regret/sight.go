@@ -194,7 +194,7 @@ func (s *sight) put(c *policy.Content) error {
 // textOf returns the text of a content, or of the block that it refers to, in the normal form.
 func (s *sight) textOf(c *policy.Content) (string, error) {
 	if c.Ref == nil {
-		s.raw = append(reused(s.raw), c.Whole()...)
+		s.raw = append(reused(s.raw), c.Text...)
 		s.folded = fold(reused(s.folded), s.raw)
 		return s.shown(), nil
 	}

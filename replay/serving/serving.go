@@ -280,8 +280,8 @@ func (l *PromptBlocks) content(c *policy.Content, at policy.Target) int {
 		return l.number(piece{kind: stub, item: int(c.Ref.Item), block: c.Ref.Block})
 	case c.Ref != nil:
 		return l.number(piece{kind: recorded, item: int(c.Ref.Item), block: c.Ref.Block})
-	case c.HasText():
-		return l.number(piece{kind: made, text: c.Whole()})
+	case c.Text != "":
+		return l.number(piece{kind: made, text: c.Text})
 	}
 	return l.number(piece{kind: made, item: int(at.Item), block: at.Block}) // a number of tokens
 }

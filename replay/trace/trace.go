@@ -437,7 +437,7 @@ func (tr *Tracer) content(c *policy.Content) int {
 	case !tr.keep:
 		return -1
 	case c.Ref == nil:
-		return tr.text(c.Whole())
+		return tr.text(c.Text)
 	}
 	read := tr.conv.WholeText
 	if c.Stub {

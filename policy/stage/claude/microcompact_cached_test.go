@@ -110,7 +110,7 @@ func TestMicrocompactCachedDetail(t *testing.T) {
 // preview and cut ones do.
 func TestMicrocompactCachedLive(t *testing.T) {
 	preview := policy.NewContent(0, persistedOutput(strings.Repeat("x", 3000), "/f", "human", 2000))
-	stub := persistedStubs(stagetest.NewConvo().Conversation, "txt")("t0")
+	stub := persistedStub(stagetest.NewConvo().Conversation, "t0", "txt")
 	cleared := policy.NewContent(0, ClearedText)
 	cut := policy.NewContent(0, "xx")
 	cut.Partial = true

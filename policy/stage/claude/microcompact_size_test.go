@@ -110,16 +110,15 @@ func TestMicrocompactSize(t *testing.T) {
 func TestPersistedStub(t *testing.T) {
 	conv := &session.Conversation{CWD: "/Users/xxx/a.b", SessionID: "s1"}
 	want := "<persisted-output>Tool result saved to: ~/.claude/projects/-Users-xxx-a-b/s1/tool-results/toolu_01ABC123.txt\n\nUse Read to view</persisted-output>"
-	stub := persistedStubs(conv, "txt")
-	got, plain := stub("toolu_01ABC123"), policy.NewContent(jsonl.KindToolResult, want)
-	if got.Whole() != want || got.Length != plain.Length || !got.Same(&plain) || !plain.Same(&got) {
-		t.Errorf("got %q, of %+v, want %+v", got.Whole(), got.Length, plain.Length)
+	got, plain := persistedStub(conv, "toolu_01ABC123", "txt"), policy.NewContent(jsonl.KindToolResult, want)
+	if got.Text != want || got.Length != plain.Length || !got.Same(&plain) || !plain.Same(&got) {
+		t.Errorf("got %q, of %+v, want %+v", got.Text, got.Length, plain.Length)
 	}
-	if other := stub("toolu_01ABC124"); other.Same(&got) || other.Same(&plain) {
+	if other := persistedStub(conv, "toolu_01ABC124", "txt"); other.Same(&got) || other.Same(&plain) {
 		t.Error("the stubs of two results are the same")
 	}
-	escaping := stub("../../x")
-	if got := escaping.Whole(); strings.Contains(got, "..") {
+	escaping := persistedStub(conv, "../../x", "txt")
+	if got := escaping.Text; strings.Contains(got, "..") {
 		t.Errorf("an id that leaves the folder: %q", got)
 	}
 }
@@ -234,8 +233,8 @@ func (n *naive) run(ids []string, contents map[string]*content, aboveWarning boo
 		if c.array {
 			ext = "json"
 		}
-		stub := persistedStubs(&session.Conversation{SessionID: "session", CWD: "/home/u/p"}, ext)(id)
-		c.text, c.array = stub.Whole(), false
+		stub := persistedStub(&session.Conversation{SessionID: "session", CWD: "/home/u/p"}, id, ext)
+		c.text, c.array = stub.Text, false
 	}
 	return marked, sum, saved
 }

@@ -35,9 +35,7 @@ func defineOpencodePrune() policy.Definition {
 after:  walking back, 15,000 and 45,000 pass: the one that crosses 40,000 is marked whole, and so is the oldest (55,000 > 20,000 saved)`,
 		Limits: pruneLimits,
 		Check:  checkPrune,
-		New: func(p any) (policy.Stage, error) {
-			return &opencodePrune{p: *p.(*OpencodePrune), pruned: map[policy.Target]bool{}}, nil
-		},
+		New:    func(p any) (policy.Stage, error) { return newPrune(p.(*OpencodePrune)), nil },
 	}
 }
 
@@ -65,6 +63,10 @@ type opencodePrune struct {
 	seen    measure.Follower
 	most    int // tokens that a walk may count, at most
 	largest int // of one output
+}
+
+func newPrune(p *OpencodePrune) policy.Stage {
+	return &opencodePrune{p: *p, pruned: map[policy.Target]bool{}}
 }
 
 func (s *opencodePrune) Run(c *policy.Context) ([]policy.Edit, error) {

@@ -204,7 +204,7 @@ func (r *Bench) Shown(m int) string { return r.Block(m, 0) }
 // Block is the text that replaces a block, "" where it is as recorded.
 func (r *Bench) Block(m, b int) string {
 	if c := r.View.Replacement(policy.Target{Item: policy.ItemID(m), Block: b}); c != nil {
-		return c.Whole()
+		return c.Text
 	}
 	return ""
 }
