@@ -159,7 +159,7 @@ func agree(t *testing.T, file string, program, own *policy.Policy) (requests, ed
 	}
 	same = true
 	err = rec.EachPair(program, own, replay.Options{}, func(n int, a, b *view.View) bool {
-		requests, edits = n-1, b.Edits().Len()
+		requests, edits = n-1, len(b.Edits())
 		if got, want := shownBlocks(a), shownBlocks(b); !slices.Equal(got, want) {
 			i := 0
 			for i < min(len(got), len(want)) && got[i] == want[i] {
@@ -197,7 +197,7 @@ func shownBlocks(v *view.View) (list []string) {
 				if c.Gone {
 					continue
 				}
-				text += fmt.Sprintf(" %.40q", c.Whole())
+				text += fmt.Sprintf(" %.40q", c.Text)
 			}
 			list = append(list, text)
 		}

@@ -143,7 +143,7 @@ func (d *differ) one() error {
 func (d *differ) print(from, to int, left, right *view.View) error {
 	compare, before := diff.Compare, 0
 	if from < to {
-		compare, before = diff.Between, left.Edits().Len()
+		compare, before = diff.Between, len(left.Edits())
 	}
 	found, err := compare(left, right)
 	if err != nil {
@@ -176,7 +176,7 @@ func (d *differ) all() error {
 	last := max(len(d.conv.conv.Requests), 1)
 	var failed error
 	err := d.conv.rec.EachPair(d.against, d.pol, d.opt, func(n int, left, right *view.View) bool {
-		now := [2]int{left.Edits().Len(), right.Edits().Len()}
+		now := [2]int{len(left.Edits()), len(right.Edits())}
 		if now == edits && n != last {
 			return true
 		}

@@ -199,7 +199,7 @@ func (s *opened) viewRequest(o *viewOptions) error {
 	case err != nil:
 		return fmt.Errorf("flag --at: %w: %s", err, callEvents(tl))
 	}
-	n := q.View.Edits().Last().Request
+	n := q.View.Edits()[len(q.View.Edits())-1].Request
 	v := &report.NamedView{Conv: s.conv.conv, As: o.As, Policy: s.pol.Name, Chosen: s.pol.Chosen, Truth: s.pol.Truth, Request: n, Overhead: q.Overhead, View: q.View, Own: q}
 	if v.Body, err = wire.Model(q.View); err != nil {
 		return err

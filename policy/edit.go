@@ -65,8 +65,7 @@ type Content struct {
 	Stub    bool       // with Ref: the recorded stub itself, not what was offloaded and read back
 	Partial bool       // a truncation of the original, not a replacement of it
 	Gone    bool       // nothing takes the block's place: it is not sent
-	Text    string     // the text itself, in its Frame (Whole); "" where Ref names it or Tokens replaces it
-	Frame   *Frame     // what stands around Text; nil: nothing, and Text is all. Whole is both
+	Text    string     // the text itself; "" where Ref names it or Tokens replaces it
 	Length  jsonl.Metrics
 	Tokens  int     // a fixed weight where there is no text (fixed: N); used when over 0
 	Ref     *Target // the recorded block whose text this is, or nil
@@ -82,30 +81,6 @@ const StageServer = "server"
 // NewContent measures text.
 func NewContent(kind jsonl.Kind, text string) Content {
 	return Content{Kind: kind, Text: text, Length: jsonl.Measure(text)}
-}
-
-// Frame is what many contents begin and end with: placeholders that differ in a name, and share the rest.
-type Frame struct{ Before, After string }
-
-// Content is the content of a text in the frame. length is Length, which the caller measures once for all texts.
-func (f *Frame) Content(kind jsonl.Kind, text string, length jsonl.Metrics) Content {
-	length = length.Add(jsonl.Measure(text))
-	length.JSON -= len(`""`) // both have them
-	return Content{Kind: kind, Text: text, Frame: f, Length: length}
-}
-
-// Length measures the frame around no text.
-func (f *Frame) Length() jsonl.Metrics { return jsonl.Measure(f.Before + f.After) }
-
-// HasText reports whether the content holds its text.
-func (c *Content) HasText() bool { return c.Text != "" || c.Frame != nil }
-
-// Whole is the text with its frame.
-func (c *Content) Whole() string {
-	if c.Frame == nil {
-		return c.Text
-	}
-	return c.Frame.Before + c.Text + c.Frame.After
 }
 
 // Synthetic is a message a policy adds: a summary, a continue prompt, an attachment. Its id is given by the view when

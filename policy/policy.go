@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
@@ -113,8 +112,8 @@ type MicrocompactionRule interface {
 	// Leaves reports whether a marked result stays as it is in the view.
 	Leaves(v View, texts TextSource, t Target) (bool, error)
 
-	// Stubs makes what takes the place of results of a conversation.
-	Stubs(conv *session.Conversation) func(v View, r Result) Content
+	// Stub makes what takes the place of a result.
+	Stub(v View, r Result) Content
 
 	// Stage clears what the rule clears, whether its conditions hold or not.
 	Stage() Stage

@@ -57,14 +57,7 @@ func (c *Content) Same(o *Content) bool {
 	if (c.Ref == nil) != (o.Ref == nil) || c.Ref != nil && *c.Ref != *o.Ref {
 		return false
 	}
-	return c.Kind == o.Kind && c.sameText(o) && c.Tokens == o.Tokens && c.Length == o.Length && c.Stub == o.Stub && c.Gone == o.Gone
-}
-
-func (c *Content) sameText(o *Content) bool {
-	if c.Frame == o.Frame {
-		return c.Text == o.Text
-	}
-	return c.Length == o.Length && c.Whole() == o.Whole()
+	return c.Kind == o.Kind && c.Text == o.Text && c.Tokens == o.Tokens && c.Length == o.Length && c.Stub == o.Stub && c.Gone == o.Gone
 }
 
 // RoundQuarter is round(n/4) as JavaScript rounds it: half up. It is the token estimate the agents themselves use, n

@@ -30,7 +30,7 @@ type View interface {
 	Results() []Result
 	Epoch() int
 	// Edits is every edit applied so far, in order.
-	Edits() EditList
+	Edits() []Edit
 
 	// Tokens is the size of the model view without overhead, by the report's counter; PayloadTokens that of the
 	// payload. The Client forms count by the counter of the client's own arithmetic.

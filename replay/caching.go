@@ -290,10 +290,10 @@ func (e *engine) noteChanges() {
 // causeOf is the cause that a change of the payload is.
 func (e *engine) causeOf(c view.SentChange) cache.Cause {
 	edits := e.view.Edits()
-	switch stage := edits.Stage(c.Edit); {
+	switch stage := edits[c.Edit].Stage; {
 	case stage == policy.StageServer:
 		return cache.Cause{Kind: cache.Thinking}
-	case edits.Kind(c.Edit) != policy.KindSummarize:
+	case edits[c.Edit].Kind != policy.KindSummarize:
 		return cache.Cause{Kind: cache.Edited, Stage: stage, Message: e.uuid(c.Item)}
 	}
 	return cache.Cause{Kind: cache.Compacted}

@@ -104,13 +104,13 @@ func (e *engine) check(k int) {
 	if c.view == nil {
 		c.view, c.reported = view.NewChecker(e.view), map[breach]bool{}
 	}
-	var edits policy.EditList // new ones
+	var edits []policy.Edit // new ones
 	if n := e.view.EditCount(); n > c.edits {
-		edits, c.edits = e.view.Edits().From(c.edits), n
+		edits, c.edits = e.view.Edits()[c.edits:], n
 	}
-	for i := range edits.Len() {
-		if kind := edits.Kind(i); !kind.KeepsView() && kind != policy.KindInferred {
-			c.stage = edits.Stage(i)
+	for i := range edits {
+		if kind := edits[i].Kind; !kind.KeepsView() && kind != policy.KindInferred {
+			c.stage = edits[i].Stage
 		}
 	}
 	for _, v := range c.view.CheckRequest() {
@@ -144,16 +144,16 @@ func (e *engine) own(k int, at breach) bool {
 
 // prefix reports the client's edits before thinking blocks, for models that refuse or drop such thinking. What the
 // server does itself costs no thinking.
-func (e *engine) prefix(k int, edits policy.EditList) {
+func (e *engine) prefix(k int, edits []policy.Edit) {
 	m := &e.conv.Messages[e.conv.Requests[k].Message]
-	if edits.Len() == 0 || !e.preserves(m.Model) {
+	if len(edits) == 0 || !e.preserves(m.Model) {
 		return
 	}
-	for i := 0; i < edits.Len(); {
-		ed := edits.At(i)
+	for i := 0; i < len(edits); {
+		ed := edits[i]
 		most, first := 0, policy.ItemID(0)
-		for ; i < edits.Len(); i++ {
-			o := edits.At(i)
+		for ; i < len(edits); i++ {
+			o := edits[i]
 			if o.Group != ed.Group {
 				break
 			}
@@ -223,9 +223,9 @@ func (e *engine) sticky(ed *policy.Edit, next int) {
 		var was *policy.Content
 		n := s.decided[ed.Target]
 		if n > 0 {
-			was = e.view.Edits().New(n - 1)
+			was = e.view.Edits()[n-1].New
 		}
-		s.decided[ed.Target] = e.view.Edits().Len()
+		s.decided[ed.Target] = len(e.view.Edits())
 		switch {
 		case n > 0 && !was.Same(ed.New) && !shorter(was, ed.New) && !e.rewritten(ed):
 			say("a block that was replaced is replaced by something else")
@@ -244,12 +244,12 @@ func shorter(was, now *policy.Content) bool {
 // the edit's block: then the prefix is new anyway.
 func (e *engine) rewritten(ed *policy.Edit) bool {
 	edits := e.view.Edits()
-	for i := edits.Len() - 1; i >= 0 && edits.Request(i) == ed.Request; i-- {
-		switch edits.Kind(i) {
+	for i := len(edits) - 1; i >= 0 && edits[i].Request == ed.Request; i-- {
+		switch edits[i].Kind {
 		case policy.KindSummarize:
 			return true
 		case policy.KindClear, policy.KindPersist, policy.KindTruncate:
-			if edits.Stage(i) != ed.Stage && edits.Target(i).Item <= ed.Target.Item {
+			if edits[i].Stage != ed.Stage && edits[i].Target.Item <= ed.Target.Item {
 				return true
 			}
 		}

@@ -301,7 +301,7 @@ func TestCorpusOffloadStubs(t *testing.T) {
 						t.Fatal(err)
 					}
 					c := last.Replacement(policy.Target{Item: policy.ItemID(m), Block: b})
-					if c != nil && path.ReplaceAllString(c.Whole(), "") == path.ReplaceAllString(want, "") {
+					if c != nil && path.ReplaceAllString(c.Text, "") == path.ReplaceAllString(want, "") {
 						same++
 						continue
 					}

@@ -63,7 +63,7 @@ func seen(v *view.View) string {
 			list = append(list, m.UUID)
 		default:
 			c := v.Synthetic(id).Contents[0]
-			head, _, _ := strings.Cut(c.Whole(), ">")
+			head, _, _ := strings.Cut(c.Text, ">")
 			list = append(list, head+">")
 		}
 	}

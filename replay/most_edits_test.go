@@ -52,7 +52,7 @@ func TestEditsAreBounded(t *testing.T) {
 	if made < turns*turns/4 {
 		t.Fatalf("%d edits: the session does not do what it is for", made)
 	}
-	if n := r.acts.edits.Len(); n != len(r.acts.notes) {
+	if n := len(r.acts.edits); n != len(r.acts.notes) {
 		t.Errorf("%d edits with %d notes", n, len(r.acts.notes))
 	}
 	var over *jsonl.LimitError

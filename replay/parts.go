@@ -250,7 +250,7 @@ func (e *engine) ladderChanges(payload int) {
 		l.shrink(losesEdits, rungs, d.Tokens)
 	}
 	if c, ok := v.FirstChange(); ok {
-		kept, stage := max(payload-v.PayloadFrom(c.Place), 0), v.Edits().Stage(c.Edit)
+		kept, stage := max(payload-v.PayloadFrom(c.Place), 0), v.Edits()[c.Edit].Stage
 		e.cache.auto.Limit(kept, e.causeOf(c))
 		if stage == policy.StageServer {
 			l.limit(keepsMost, kept, "") // no edit of the policy's

@@ -69,12 +69,12 @@ const digestsOfTexts = 16 << 20
 
 // recordedActs are what the client did.
 type recordedActs struct {
-	edits policy.EditList // the record as edits on raw
-	notes []recordedAct   // by edit: what the client recorded
+	edits []policy.Edit // the record as edits on raw
+	notes []recordedAct // by edit: what the client recorded
 }
 
 // Edits returns the record as edits on the raw history.
-func (r *Record) Edits() policy.EditList { return r.acts.edits.From(0) }
+func (r *Record) Edits() []policy.Edit { return slices.Clip(r.acts.edits) }
 
 // Chance is what chance makes look like a miss on the record's own track.
 func (r *Record) Chance() (regret.Chance, error) {
@@ -174,11 +174,11 @@ func (r *Record) follow() error {
 // acts are what the client did, after the walk.
 func (t *recordTrack) acts() recordedActs {
 	acts := recordedActs{t.view.Edits(), t.notes}
-	if acts.edits.Len() > len(acts.notes) { // a note is of one edit of the record: the others are the server's
-		acts.edits = policy.EditList{}
-		for _, e := range t.view.Edits().All() {
+	if len(acts.edits) > len(acts.notes) { // a note is of one edit of the record: the others are the server's
+		acts.edits = nil
+		for _, e := range t.view.Edits() {
 			if e.Stage == recordStage {
-				acts.edits.Add(&e)
+				acts.edits = append(acts.edits, e)
 			}
 		}
 	}

@@ -54,10 +54,7 @@ func (t *recordTrack) micro(act recordedAct) {
 			if left {
 				continue // the boundary names it, and it does not change
 			}
-			if t.stub == nil {
-				t.stub = rule.Stubs(t.r.Conv)
-			}
-			stub = t.stub(t.view, res)
+			stub = rule.Stub(t.view, res)
 		}
 		t.apply(policy.Edit{
 			Request: m.Request, Kind: policy.KindClear, Trigger: m.Trigger, Target: res.Target, New: &stub,

@@ -58,9 +58,9 @@ func (t *replayedRecord) request(k int) {
 func (t *replayedRecord) weigh(k int) {
 	t.leaveOut(k)
 	acts := &t.r.acts
-	for t.at < acts.edits.Len() {
+	for t.at < len(acts.edits) {
 		act := acts.notes[t.at]
-		if acts.edits.Joined(t.at) > t.view.Joined() || !atRequest(acts.edits.Kind(t.at), act) {
+		if acts.edits[t.at].Joined > t.view.Joined() || !atRequest(acts.edits[t.at].Kind, act) {
 			return
 		}
 		t.applyAct(act, true)
@@ -71,15 +71,15 @@ func (t *replayedRecord) weigh(k int) {
 // they are one event of those made when the request after the line was weighed.
 func (t *replayedRecord) applyAct(act recordedAct, weighing bool) {
 	r := &t.r.acts
-	for t.at < r.edits.Len() && r.notes[t.at] == act {
-		if atRequest(r.edits.Kind(t.at), act) != weighing {
+	for t.at < len(r.edits) && r.notes[t.at] == act {
+		if atRequest(r.edits[t.at].Kind, act) != weighing {
 			return
 		}
-		ed := r.edits.At(t.at)
+		ed := r.edits[t.at]
 		group := []policy.Edit{ed}
 		grouped := ed.Kind == policy.KindClear || act.kind == actReplacement // into one event
-		for t.at++; grouped && t.at < r.edits.Len() && r.notes[t.at] == act; t.at++ {
-			o := r.edits.At(t.at)
+		for t.at++; grouped && t.at < len(r.edits) && r.notes[t.at] == act; t.at++ {
+			o := r.edits[t.at]
 			if o.Joined != ed.Joined || o.Kind != ed.Kind || o.Trigger != ed.Trigger {
 				break
 			}
@@ -130,8 +130,8 @@ func (t *replayedRecord) applyEvent(edits []policy.Edit, act recordedAct) {
 func (t *replayedRecord) compactionCall(b *session.Boundary) *policy.Call {
 	before, over := t.view.Tokens(), 0
 	list := t.view.Edits()
-	for i := list.Len() - 1; i >= 0; i-- {
-		e := list.At(i)
+	for i := len(list) - 1; i >= 0; i-- {
+		e := list[i]
 		if e.Request != b.Request {
 			break
 		}

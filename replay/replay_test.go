@@ -47,8 +47,8 @@ func naive(t *testing.T, conv *session.Conversation, v *view.View) []policy.Item
 			}
 		}
 	}
-	record := v.Edits().Len() > 0 && v.Edits().At(0).Stage == "recorded"
-	for _, e := range v.Edits().All() {
+	record := len(v.Edits()) > 0 && v.Edits()[0].Stage == "recorded"
+	for _, e := range v.Edits() {
 		join(e.Joined, record)
 		switch e.Kind {
 		case policy.KindAttach:

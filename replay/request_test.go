@@ -71,7 +71,7 @@ func TestRequestOf(t *testing.T) {
 				if got < want-off || got > want+off {
 					t.Errorf("%s, %s, event %d: messages of %d tokens, the call counts %d", text, file, q.Event, got, want)
 				}
-				for _, e := range q.View.Edits().All() {
+				for _, e := range q.View.Edits() {
 					if e.New != nil && e.New.Ref != nil && e.Kind == policy.KindClear {
 						put++
 					}
@@ -92,7 +92,7 @@ func TestRequestOf(t *testing.T) {
 
 // messages are the tokens of a request's messages without the prompt and the marker, and what is counted for that.
 func messages(q *replay.OwnRequest) (tokens, marker int) {
-	edits := q.View.Edits().Slice()
+	edits := q.View.Edits()
 	asked := edits[len(edits)-1].Insert
 	for _, e := range edits {
 		if e.Kind == policy.KindTag && e.Request == edits[len(edits)-1].Request {

@@ -80,7 +80,7 @@ func compareShared(t *testing.T, conv *session.Conversation) {
 		})
 	}
 	all.Wait()
-	if !reflect.DeepEqual(plain.Edits().Slice(), shared.Edits().Slice()) {
+	if !reflect.DeepEqual(plain.Edits(), shared.Edits()) {
 		t.Errorf("%s: the edits of a replayed record are others", conv.Path)
 	}
 }
@@ -90,14 +90,14 @@ func told(rec *replay.Record, pol *policy.Policy, opt replay.Options) (string, e
 	var b strings.Builder
 	edits := 0
 	opt.Observe = func(n int, v *view.View) {
-		for _, e := range v.Edits().From(edits).All() {
+		for _, e := range v.Edits()[edits:] {
 			for _, s := range slices.Concat(e.Insert, e.Tail) {
 				for _, c := range s.Contents {
-					fmt.Fprintf(&b, "%d %s %q\n", n, s.Label, c.Whole())
+					fmt.Fprintf(&b, "%d %s %q\n", n, s.Label, c.Text)
 				}
 			}
 		}
-		edits = v.Edits().Len()
+		edits = len(v.Edits())
 	}
 	var sent strings.Builder
 	opt.Send = sends(&sent)

@@ -592,7 +592,7 @@ func naively(r *Record, p *policy.Policy, opt Options) (*Timeline, []policy.Edit
 	if err == nil && !reflect.DeepEqual(run.seen, e.checks.reported) && len(run.seen)+len(e.checks.reported) > 0 {
 		err = fmt.Errorf("broken rules %v, checked anew at each request %v", e.checks.reported, run.seen)
 	}
-	return t, e.view.Edits().Slice(), err
+	return t, e.view.Edits(), err
 }
 
 // shrink leaves out stages and requests as long as the case fails.

@@ -47,8 +47,8 @@ func newPlainView(of *view.View, report, client policy.Weigher) *plainView {
 // follow applies what the view has had applied since.
 func (p *plainView) follow() {
 	edits := p.of.Edits()
-	for ; p.done < edits.Len(); p.done++ {
-		e := edits.At(p.done)
+	for ; p.done < len(edits); p.done++ {
+		e := edits[p.done]
 		p.join(e.Joined)
 		p.apply(&e)
 	}
@@ -236,7 +236,7 @@ func (p *plainView) Has(id policy.ItemID) bool                { return slices.Co
 func (p *plainView) Arrived() []policy.ItemID                 { return p.arrived }
 func (p *plainView) Joined() int                              { return p.joined }
 func (p *plainView) Epoch() int                               { return p.epoch }
-func (p *plainView) Edits() policy.EditList                   { return p.of.Edits() }
+func (p *plainView) Edits() []policy.Edit                     { return p.of.Edits() }
 func (p *plainView) Tokens() int                              { return p.tokens(0) }
 func (p *plainView) ClientTokens() int                        { return p.tokens(1) }
 func (p *plainView) PayloadTokens() int                       { return p.payload(0) }

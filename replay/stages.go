@@ -184,7 +184,7 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 
 // segment is what the last edit, a compaction, left behind its summary; nil where that is nothing.
 func (e *engine) segment() *Segment {
-	last := e.view.Edits().Last()
+	last := e.view.Edits()[len(e.view.Edits())-1]
 	head, anchor, tail, ok := diff.Segment(e.view, &last)
 	if !ok {
 		return nil

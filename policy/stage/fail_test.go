@@ -29,7 +29,7 @@ func TestSummaryRequestsFail(t *testing.T) {
 			r.Manual = map[int]bool{10: true, 15: true}
 			r.All()
 			at, fits := map[int]bool{}, false
-			for _, e := range r.View.Edits().All() {
+			for _, e := range r.View.Edits() {
 				switch {
 				case e.Kind == policy.KindSummarize && e.Call != nil && e.Call.Input <= r.Window:
 					fits = true

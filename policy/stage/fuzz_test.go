@@ -107,7 +107,7 @@ func fuzzOne(t *testing.T, def policy.Definition, d *stagetest.Dice) bool {
 	r.Each = check.request
 	r.All()
 	check.again()
-	return slices.ContainsFunc(r.View.Edits().Slice(), func(e policy.Edit) bool { return e.Stage == def.Name })
+	return slices.ContainsFunc(r.View.Edits(), func(e policy.Edit) bool { return e.Stage == def.Name })
 }
 
 // fuzzSome runs several stages, in any order.
@@ -297,7 +297,7 @@ func (c *checks) again() {
 			}
 		}
 	}
-	for _, e := range c.View.Edits().All() {
+	for _, e := range c.View.Edits() {
 		join(e.Joined)
 		e.Insert, e.Tail = slices.Clone(e.Insert), slices.Clone(e.Tail)
 		if _, err := v.Apply(e); err != nil {
@@ -330,7 +330,7 @@ type shownView struct {
 }
 
 func picture(v *view.View) shownView {
-	p := shownView{Sums: [6]int{v.Tokens(), v.PayloadTokens(), v.Len(), v.Epoch(), v.Joined(), v.Edits().Len()}, Results: append([]policy.Result{}, v.Results()...)}
+	p := shownView{Sums: [6]int{v.Tokens(), v.PayloadTokens(), v.Len(), v.Epoch(), v.Joined(), len(v.Edits())}, Results: append([]policy.Result{}, v.Results()...)}
 	for id := range v.Items {
 		p.Shown = append(p.Shown, shown{ID: id, Role: v.Role(id), Weight: v.Weight(id), Content: v.Tag(id)})
 		for b := range v.Blocks(id) {

@@ -56,7 +56,7 @@ func (v *View) Apply(e policy.Edit) (policy.Edit, error) {
 		return e, fmt.Errorf("applying %s by %s: %w", e.Kind, e.Stage, err)
 	}
 	v.count++
-	v.edits.Add(&e)
+	v.edits = append(v.edits, e)
 	return e, nil
 }
 

@@ -41,9 +41,9 @@ func (c *Checker) Check() []Violation {
 	v := c.view
 	c.check.found = nil
 	arrived := v.Arrived()
-	var edits policy.EditList // new ones
+	var edits []policy.Edit // new ones
 	if v.EditCount() > c.edits {
-		edits = v.Edits().From(c.edits)
+		edits = v.Edits()[c.edits:]
 	}
 	from, moved := c.firstMoved(edits)
 	switch {
@@ -55,9 +55,9 @@ func (c *Checker) Check() []Violation {
 		c.anew()
 	}
 	from = c.back(from)
-	for i := range edits.Len() {
-		if t := edits.Target(i); v.posOf(t.Item) < from {
-			c.block(t, edits.Kind(i))
+	for i := range edits {
+		if t := edits[i].Target; v.posOf(t.Item) < from {
+			c.block(t, edits[i].Kind)
 		}
 	}
 	for id := range v.itemsFrom(from) {
@@ -70,21 +70,21 @@ func (c *Checker) Check() []Violation {
 
 // firstMoved is the first position in the view from which edits took something away; below 0 where they changed the
 // order. moved is false where they did neither.
-func (c *Checker) firstMoved(edits policy.EditList) (from int, moved bool) {
+func (c *Checker) firstMoved(edits []policy.Edit) (from int, moved bool) {
 	from = len(c.view.items)
-	for i := range edits.Len() {
-		kind := edits.Kind(i)
-		if !kind.Moves(edits.New(i)) {
+	for i := range edits {
+		kind := edits[i].Kind
+		if !kind.Moves(edits[i].New) {
 			continue
 		}
 		moved = true
 		switch kind {
 		case policy.KindRemove:
-			for _, id := range edits.At(i).Items {
+			for _, id := range edits[i].Items {
 				from = min(from, c.view.posOf(id))
 			}
 		case policy.KindClear, policy.KindPersist, policy.KindTruncate:
-			from = min(from, c.view.posOf(edits.Target(i).Item))
+			from = min(from, c.view.posOf(edits[i].Target.Item))
 		default:
 			return -1, true
 		}
@@ -129,10 +129,10 @@ func (c *Checker) anew() {
 }
 
 // cover notes what a summary or a placeholder has replaced of the items that were checked and those that arrived since.
-func (c *Checker) cover(edits policy.EditList, arrived []policy.ItemID) {
+func (c *Checker) cover(edits []policy.Edit, arrived []policy.ItemID) {
 	summed := false
 	removed := map[policy.ItemID]bool{}
-	for _, e := range edits.All() {
+	for _, e := range edits {
 		switch e.Kind {
 		case policy.KindSummarize, policy.KindCollapse:
 			summed = true

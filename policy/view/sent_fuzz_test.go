@@ -95,8 +95,8 @@ func (s *sentList) check(t *testing.T, v *View, p *listView) {
 	case s.since == 1 && last != policy.KindInferred && ok && c.Place != differs:
 		t.Fatalf("%s: the payload changed at %d, the view says %d\nsent %v\nnow  %v", last, differs, c.Place, s.sent, now)
 	}
-	if ok && (c.Edit < 0 || c.Edit >= v.Edits().Len()) {
-		t.Fatalf("the change names edit %d of %d", c.Edit, v.Edits().Len())
+	if ok && (c.Edit < 0 || c.Edit >= len(v.Edits())) {
+		t.Fatalf("the change names edit %d of %d", c.Edit, len(v.Edits()))
 	}
 }
 

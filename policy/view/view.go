@@ -4,6 +4,8 @@
 package view
 
 import (
+	"slices"
+
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -24,7 +26,7 @@ type View struct {
 	arrived  []policy.ItemID // every item that ever joined, in the order it did
 	results  []policy.Result
 	listed   int // results are those of items[:listed]
-	edits    policy.EditList
+	edits    []policy.Edit
 	most     int // edits that may be made; 0: any number
 	named    int // items that calls and failed compactions were about
 	joined   int // conv.Messages[:joined] have been offered
@@ -250,7 +252,7 @@ func (v *View) Results() []policy.Result {
 func (v *View) Epoch() int { return v.epoch }
 
 // Edits is every edit applied so far, in order.
-func (v *View) Edits() policy.EditList { return v.edits.From(0) }
+func (v *View) Edits() []policy.Edit { return slices.Clip(v.edits) }
 
 // Made is how many messages edits have made so far: those with the ids -1, -2 and so on.
 func (v *View) Made() int { return len(v.synth) }
@@ -414,7 +416,7 @@ func (v *View) TextOf(t policy.Target, c *policy.Content) (string, error) {
 	case c.Ref != nil:
 		return v.conv.WholeText(int(c.Ref.Item), c.Ref.Block)
 	}
-	return c.Whole(), nil
+	return c.Text, nil
 }
 
 // Recorded is the recorded text of a block, whatever edits put in its place.

@@ -398,7 +398,7 @@ func followed(t *testing.T, c *choice, v *View) {
 		} else {
 			e := c.edit(p)
 			before := viewShows(v, p.ever, asks)
-			edits := v.Edits().Len()
+			edits := len(v.Edits())
 			own := e
 			own.Insert, own.Tail = slices.Clone(e.Insert), slices.Clone(e.Tail)
 			_, err := v.Apply(own)
@@ -407,7 +407,7 @@ func followed(t *testing.T, c *choice, v *View) {
 				was, had := p.left(e.Target)
 				p.apply(e)
 				sent.apply(p, &e, was, had)
-			} else if after := viewShows(v, p.ever, asks); !reflect.DeepEqual(before, after) || v.Edits().Len() != edits {
+			} else if after := viewShows(v, p.ever, asks); !reflect.DeepEqual(before, after) || len(v.Edits()) != edits {
 				t.Fatalf("%s\na refused edit: -before +after\n%s", strings.Join(done, "\n"), cmp.Diff(before, after))
 			}
 		}

@@ -152,8 +152,8 @@ func TestApplyRefuses(t *testing.T) {
 			if _, err := v.Apply(tt.edit); err == nil {
 				t.Error("no error")
 			}
-			if v.Edits().Len() != 0 || v.Len() != 2 || v.Tokens() != 2 {
-				t.Errorf("%d edits, %d items, %d tokens after it", v.Edits().Len(), v.Len(), v.Tokens())
+			if len(v.Edits()) != 0 || v.Len() != 2 || v.Tokens() != 2 {
+				t.Errorf("%d edits, %d items, %d tokens after it", len(v.Edits()), v.Len(), v.Tokens())
 			}
 		})
 	}

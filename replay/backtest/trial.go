@@ -78,11 +78,11 @@ func NewTrial(r *replay.Record) (*GrowthTrial, error) {
 	edits := r.Edits()
 	for i := range spans {
 		n := 0
-		for n < edits.Len() && edits.At(n).Request <= spans[i].Request {
+		for n < len(edits) && edits[n].Request <= spans[i].Request {
 			n++
 		}
-		t.Steps = append(t.Steps, y.request(&spans[i], edits.To(n).Slice()))
-		edits = edits.From(n)
+		t.Steps = append(t.Steps, y.request(&spans[i], edits[:n]))
+		edits = edits[n:]
 	}
 	return t, nil
 }

@@ -34,7 +34,7 @@ func Classes(v *view.View, pol *policy.Policy, n int) []Classed {
 		}
 	}
 	replaced := map[policy.Target]string{}
-	for _, e := range v.Edits().All() {
+	for _, e := range v.Edits() {
 		m, known := memory[e.Stage]
 		if e.New == nil || e.Kind == policy.KindTag || e.Kind.PayloadOnly() || !known {
 			continue

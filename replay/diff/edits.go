@@ -57,9 +57,9 @@ type Made struct {
 // Edits returns the edits of a view from an index on.
 func Edits(v *view.View, from int) []EditOutput {
 	edits := v.Edits()
-	list := make([]EditOutput, 0, max(edits.Len()-from, 0))
-	for i := from; i < edits.Len(); i++ {
-		e := edits.At(i)
+	list := make([]EditOutput, 0, max(len(edits)-from, 0))
+	for i := from; i < len(edits); i++ {
+		e := edits[i]
 		list = append(list, written(v, &e))
 	}
 	return list
@@ -117,7 +117,7 @@ var typeNames = map[jsonl.Kind]string{
 
 func text(conv *session.Conversation, c *policy.Content) EditText {
 	t := EditText{
-		Type: cmp.Or(typeNames[c.Kind], "text"), Text: c.Whole(), Tokens: c.Tokens, Recorded: c.Stub, Partial: c.Partial, Gone: c.Gone,
+		Type: cmp.Or(typeNames[c.Kind], "text"), Text: c.Text, Tokens: c.Tokens, Recorded: c.Stub, Partial: c.Partial, Gone: c.Gone,
 	}
 	if c.Ref != nil {
 		t.Message, t.Block = ItemName(conv, c.Ref.Item), c.Ref.Block

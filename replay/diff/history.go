@@ -19,7 +19,7 @@ type History struct {
 // NewHistory reads the edits of a view.
 func NewHistory(v *view.View) *History {
 	f := newFollower(v)
-	if v.Edits().Len() > 0 {
+	if len(v.Edits()) > 0 {
 		f.next()
 	}
 	return f.History
@@ -50,7 +50,7 @@ func newFollower(v *view.View) *follower {
 // next reads the edits that are new. No message arrives with an index below the Joined of an edit that was read before.
 func (f *follower) next() {
 	f.touched = f.touched[:0]
-	edits := f.view.Edits().From(f.edits).Slice()
+	edits := f.view.Edits()[f.edits:]
 	arrived := f.view.Arrived()[f.arrived:]
 	f.touch(arrived...)
 	f.waiting = slices.Grow(f.waiting, len(arrived))

@@ -77,7 +77,7 @@ func Marks(v *view.View) []Mark {
 	var marks []Mark
 	group := -1
 	edits := v.Edits()
-	for _, e := range edits.All() {
+	for _, e := range edits {
 		switch e.Kind {
 		case policy.KindClear, policy.KindRemove, policy.KindCollapse, policy.KindSummarize, policy.KindCacheEdit, policy.KindServerClear:
 		case policy.KindRestart:

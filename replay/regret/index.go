@@ -60,7 +60,7 @@ func (n *needle) lines() []int32 {
 
 // NewIndex reads the whole conversation. recorded are the edits of the record's own track: they give the view that
 // the agent had.
-func NewIndex(conv *session.Conversation, recorded policy.EditList) (*Index, error) {
+func NewIndex(conv *session.Conversation, recorded []policy.Edit) (*Index, error) {
 	x := &Index{conv: conv, base: make([]int32, len(conv.Messages)+1), joined: make([]int, len(conv.Messages))}
 	var err error
 	if x.floor, err = Floor(); err != nil {
@@ -78,8 +78,8 @@ func NewIndex(conv *session.Conversation, recorded policy.EditList) (*Index, err
 		x.joined[m] = next + 1
 	}
 	lost := len(conv.Requests) + 1 // n of the first request that the record may have lost something at
-	if recorded.Len() > 0 {
-		lost = recorded.At(0).Request
+	if len(recorded) > 0 {
+		lost = recorded[0].Request
 	}
 	known := newKnownTexts()
 	found, err := x.candidates(known, int32(lost))
@@ -96,7 +96,7 @@ func NewIndex(conv *session.Conversation, recorded policy.EditList) (*Index, err
 
 // divide separates the uses from the coincidences: the record's agent had what it quoted or edited, and had lost what it
 // read again.
-func (x *Index) divide(found []needle, recorded policy.EditList) error {
+func (x *Index) divide(found []needle, recorded []policy.Edit) error {
 	j := newJudge(x, recorded, true)
 	counted := make([]bool, len(x.of))
 	x.uses = found[:0]

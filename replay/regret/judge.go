@@ -10,7 +10,7 @@ import (
 
 // Judged is what a policy did to a conversation.
 type Judged struct {
-	Edits    policy.EditList
+	Edits    []policy.Edit
 	Recorded bool           // the edits are the record's own
 	Weigh    policy.Weigher // tokens of blocks
 
@@ -72,7 +72,7 @@ func (r *Regret) add(m Miss, p *Judged) {
 // judge follows which blocks a policy has removed.
 type judge struct {
 	*sight
-	edits     policy.EditList
+	edits     []policy.Edit
 	removed   []int   // by block: n of the request at which it was removed first; 0: never
 	removedBy []int32 // by block: 1 + the index of the edit that removed it, 0: it is in view
 	seen      int     // messages that a rebuild has come after
@@ -80,7 +80,7 @@ type judge struct {
 	isOpen    []bool  // by message: it is among them
 }
 
-func newJudge(x *Index, edits policy.EditList, record bool) *judge {
+func newJudge(x *Index, edits []policy.Edit, record bool) *judge {
 	j := &judge{sight: newSight(x, record), edits: edits, removed: make([]int, len(x.of)), removedBy: make([]int32, len(x.of)), isOpen: make([]bool, len(x.conv.Messages))}
 	j.onEdit = j.note
 	return j
@@ -91,7 +91,7 @@ func (j *judge) removedAt(b int32) int {
 	if j.removedBy[b] == 0 {
 		return 0
 	}
-	return j.edits.At(int(j.removedBy[b]) - 1).Request
+	return j.edits[int(j.removedBy[b])-1].Request
 }
 
 // source is the smallest removed block that would have served a use, -1 where none was removed.
@@ -110,7 +110,7 @@ func (j *judge) source(u *needle, w policy.Weigher) int32 {
 
 func (j *judge) miss(u *needle, source int32, w policy.Weigher) Miss {
 	from, _ := j.x.at(source)
-	bl, e := j.x.block(source), j.edits.At(int(j.removedBy[source])-1)
+	bl, e := j.x.block(source), j.edits[int(j.removedBy[source])-1]
 	m := Miss{
 		Message: j.x.conv.Messages[from].UUID, Line: bl.Line, Removed: e.Request, Stage: e.Stage, Kind: e.Kind,
 		Needed: int(u.request), Evidence: u.evidence, Quote: u.quote, Tokens: w.Block(j.x.at(source)),
@@ -178,7 +178,7 @@ func (j *judge) removeMessage(m, edit int) {
 // remove notes the edit that removed a block: the first one, until the block is back.
 func (j *judge) remove(b int32, edit int) {
 	if j.removed[b] == 0 {
-		j.removed[b] = max(j.edits.At(edit).Request, 1)
+		j.removed[b] = max(j.edits[edit].Request, 1)
 	}
 	if j.removedBy[b] == 0 {
 		j.removedBy[b] = int32(edit) + 1

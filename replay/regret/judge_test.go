@@ -59,7 +59,7 @@ func TestRemovedBlocks(t *testing.T) {
 	removed := 0
 	for range 2000 {
 		x := blocksOf(r)
-		edits, record := policy.NewEditList(randomActs(r, x)...), r.IntN(2) == 0
+		edits, record := randomActs(r, x), r.IntN(2) == 0
 		j, plain := newJudge(x, edits, record), newJudge(x, edits, record)
 		plain.onEdit = func(i int, e *policy.Edit) {
 			if e.Kind != policy.KindSummarize {
@@ -81,7 +81,7 @@ func TestRemovedBlocks(t *testing.T) {
 			}
 		}
 		for b, by := range j.removedBy {
-			if by > 0 && j.removed[b] < edits.At(int(by)-1).Request {
+			if by > 0 && j.removed[b] < edits[int(by)-1].Request {
 				removed++ // again
 			}
 		}

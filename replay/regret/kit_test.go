@@ -113,11 +113,11 @@ func (flat) Content(*policy.Content) int { return 10 }
 
 func judge(t testing.TB, conv *session.Conversation, recorded, edits []policy.Edit) *regret.Regret {
 	t.Helper()
-	x, err := regret.NewIndex(conv, policy.NewEditList(recorded...))
+	x, err := regret.NewIndex(conv, recorded)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := x.Judge(regret.Judged{Edits: policy.NewEditList(edits...), Weigh: flat{conv}})
+	r, err := x.Judge(regret.Judged{Edits: edits, Weigh: flat{conv}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -121,7 +121,7 @@ func texts(t *testing.T, v *view.View) iter.Seq[string] {
 				}
 				if c, ok := v.PayloadReplacement(at); ok {
 					if text = ""; c != nil {
-						text = c.Whole()
+						text = c.Text
 					}
 				}
 				var js any

@@ -54,9 +54,9 @@ func (s *sight) change(b int32, what []bool, to bool) {
 }
 
 // until brings the view to what was sent at request n.
-func (s *sight) until(edits policy.EditList, n int) error {
-	for ; s.edit < edits.Len(); s.edit++ {
-		s.now = edits.At(s.edit)
+func (s *sight) until(edits []policy.Edit, n int) error {
+	for ; s.edit < len(edits); s.edit++ {
+		s.now = edits[s.edit]
 		e := &s.now
 		if e.Request > n || e.Request <= 0 {
 			break
@@ -194,7 +194,7 @@ func (s *sight) put(c *policy.Content) error {
 // textOf returns the text of a content, or of the block that it refers to, in the normal form.
 func (s *sight) textOf(c *policy.Content) (string, error) {
 	if c.Ref == nil {
-		s.raw = append(reused(s.raw), c.Whole()...)
+		s.raw = append(reused(s.raw), c.Text...)
 		s.folded = fold(reused(s.folded), s.raw)
 		return s.shown(), nil
 	}

@@ -400,7 +400,7 @@ func TestBoundOfRereads(t *testing.T) {
 		s.call("again", "Read", read, text)
 		s.says("done")
 		conv := s.load(t)
-		lost := policy.NewEditList(clear(conv, 4, result(t, conv, s.at["first"]), "[cleared]"), clear(conv, 4, result(t, conv, s.at["other"]), "[cleared]"))
+		lost := []policy.Edit{clear(conv, 4, result(t, conv, s.at["first"]), "[cleared]"), clear(conv, 4, result(t, conv, s.at["other"]), "[cleared]")}
 		x, err := regret.NewIndex(conv, lost)
 		if err != nil {
 			t.Fatal(err)

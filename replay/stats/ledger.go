@@ -76,10 +76,10 @@ func (l *Ledger) of(id policy.ItemID) (at int32, ok bool) {
 // Observe takes in the view that main request n sends. Requests come in order.
 func (l *Ledger) Observe(n int, v *view.View) {
 	l.Requests = n
-	for _, e := range v.Edits().From(l.edits).All() {
+	for _, e := range v.Edits()[l.edits:] {
 		l.edit(n, v, &e)
 	}
-	l.edits = v.Edits().Len()
+	l.edits = len(v.Edits())
 	for _, id := range v.Arrived()[l.arrived:] {
 		l.live = append(l.live, id)
 		if l.touch(n, v, id); !v.Has(id) {

@@ -76,8 +76,8 @@ func (t *WeightTable) Content(c *policy.Content) int {
 		}
 	case c.Ref != nil:
 		return t.Block(int(c.Ref.Item), c.Ref.Block)
-	case c.HasText() && t.count != nil:
-		return t.count(c.Whole())
+	case c.Text != "" && t.count != nil:
+		return t.count(c.Text)
 	}
 	return t.scale(c.Kind, c.Length)
 }

@@ -177,8 +177,8 @@ func (tr *Tracer) See(n int, v *view.View) {
 	s := Step{Joined: v.Joined()}
 	edits := v.Edits()
 	rebuilt := false
-	for i := tr.seen; i < edits.Len(); i++ {
-		e := edits.At(i)
+	for i := tr.seen; i < len(edits); i++ {
+		e := edits[i]
 		rebuilt = rebuilt || e.Kind == policy.KindSummarize || len(e.Items)+len(e.Lead)+len(e.Keep) > 0
 	}
 	if rebuilt {
@@ -186,8 +186,8 @@ func (tr *Tracer) See(n int, v *view.View) {
 	} else {
 		tr.grow(&s, v)
 	}
-	for i := tr.seen; i < edits.Len(); i++ {
-		e := edits.At(i)
+	for i := tr.seen; i < len(edits); i++ {
+		e := edits[i]
 		switch e.Kind {
 		case policy.KindSummarize:
 			tr.less = 0
@@ -197,7 +197,7 @@ func (tr *Tracer) See(n int, v *view.View) {
 		tr.edit(&s, v, i, &e)
 	}
 	s.Less = tr.less
-	tr.seen = edits.Len()
+	tr.seen = len(edits)
 	tr.raw(v)
 	tr.t.Steps = append(tr.t.Steps, s)
 }
@@ -225,7 +225,7 @@ func (tr *Tracer) grow(s *Step, v *view.View) {
 }
 
 // reorder compares the items sent with those before, and notes which edit took out what is gone.
-func (tr *Tracer) reorder(s *Step, v *view.View, edits policy.EditList) {
+func (tr *Tracer) reorder(s *Step, v *view.View, edits []policy.Edit) {
 	ids := v.IDs()
 	head := 0
 	for head < min(len(ids), len(tr.order)) && ids[head] == tr.order[head] {
@@ -237,8 +237,8 @@ func (tr *Tracer) reorder(s *Step, v *view.View, edits policy.EditList) {
 	}
 	by := map[policy.ItemID]int{} // by which edit an item left last
 	rebuild := -1
-	for i := tr.seen; i < edits.Len(); i++ {
-		e := edits.At(i)
+	for i := tr.seen; i < len(edits); i++ {
+		e := edits[i]
 		if e.Kind == policy.KindSummarize {
 			rebuild = i
 		}
@@ -257,7 +257,7 @@ func (tr *Tracer) reorder(s *Step, v *view.View, edits policy.EditList) {
 		if i < 0 || v.Has(id) {
 			return
 		}
-		ed := edits.At(i)
+		ed := edits[i]
 		e := tr.editOf(&ed, i)
 		at, ok := left[e]
 		if !ok {
@@ -437,7 +437,7 @@ func (tr *Tracer) content(c *policy.Content) int {
 	case !tr.keep:
 		return -1
 	case c.Ref == nil:
-		return tr.text(c.Whole())
+		return tr.text(c.Text)
 	}
 	read := tr.conv.WholeText
 	if c.Stub {

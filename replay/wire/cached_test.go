@@ -253,7 +253,7 @@ func prefixes(t *testing.T, conv *session.Conversation, pol *policy.Policy) (kep
 			kept = append(kept, bytes.HasPrefix(now, before))
 		}
 		before = now
-		edits = v.Edits().Len()
+		edits = len(v.Edits())
 		return true
 	})
 	if err != nil {

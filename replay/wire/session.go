@@ -361,7 +361,7 @@ func (w *sessionWriter) isMeta(id policy.ItemID) bool {
 // boundary writes the line of a compaction. The messages before it are in no line.
 func (w *sessionWriter) boundary() {
 	pre := 0
-	for _, e := range w.view.Edits().All() {
+	for _, e := range w.view.Edits() {
 		if e.Kind == policy.KindSummarize {
 			pre = e.Before
 		}

@@ -59,7 +59,7 @@ func TestClearThinking(t *testing.T) {
 			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
-			for _, e := range r.View.Edits().All() {
+			for _, e := range r.View.Edits() {
 				if e.New != nil || e.After >= e.Before {
 					t.Errorf("%d tokens became %d, %v stands in", e.Before, e.After, e.New)
 				}
@@ -104,7 +104,7 @@ func TestClearThinkingAfterRebuild(t *testing.T) {
 		}
 	}
 	r.All()
-	n := r.View.Edits().Len()
+	n := len(r.View.Edits())
 	r.Fire(policy.Project, 6, policy.Context{})
 	if diff := cmp.Diff([]string{"server_keep@7 m5"}, r.Edits()[n:]); diff != "" {
 		t.Errorf("-want +got\n%s", diff)

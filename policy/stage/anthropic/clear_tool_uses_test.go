@@ -65,7 +65,7 @@ func TestClearToolUsesTrigger(t *testing.T) {
 				t.Errorf("payload of %d tokens, want %d", r.View.PayloadTokens(), want)
 			}
 			if tt.want > 0 {
-				d := r.View.Edits().Last().Detail
+				d := r.View.Edits()[len(r.View.Edits())-1].Detail
 				if d["cleared_tool_uses"] != tt.want || d["cleared_input_tokens"] != tt.want*92 {
 					t.Errorf("detail %v", d)
 				}
@@ -236,7 +236,7 @@ func TestClearToolUsesAfterThinking(t *testing.T) {
 	}
 	// Over the trigger for good: the set moves on and never comes back.
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolUses(), clearing(func(p *ClearToolUses) { p.Keep, p.Trigger.Value = 0, 1100 }))).All()
-	for _, e := range r.View.Edits().All() {
+	for _, e := range r.View.Edits() {
 		if e.Kind == policy.KindServerKeep {
 			t.Errorf("request %d gave %v back", e.Request, e.Target)
 		}
@@ -268,7 +268,7 @@ func TestClearToolUsesCountsTheWholePrompt(t *testing.T) {
 	}
 	r.All()
 	seen := 0
-	for _, e := range r.View.Edits().All() {
+	for _, e := range r.View.Edits() {
 		if e.Kind != policy.KindServerClear {
 			continue
 		}

@@ -52,7 +52,7 @@ func TestCompactAPITrigger(t *testing.T) {
 				}
 				return
 			}
-			e := r.View.Edits().At(0)
+			e := r.View.Edits()[0]
 			want := &policy.Call{Kind: "compaction", Prompt: 110, Input: tt.prompt + 110, Prefix: "session"}
 			if diff := cmp.Diff(want, e.Call); diff != "" {
 				t.Errorf("call: -want +got\n%s", diff)
@@ -73,7 +73,7 @@ func TestCompactAPIInstructions(t *testing.T) {
 		r.View.Join(0)
 		size := r.Overhead + r.View.Tokens()
 		r.Fire(policy.Project, 0, policy.Context{})
-		if call := r.View.Edits().At(0).Call; call.Prompt != want || call.Input != size+want {
+		if call := r.View.Edits()[0].Call; call.Prompt != want || call.Input != size+want {
 			t.Errorf("%q: a prompt of %d in an input of %d, want %d in %d", text, call.Prompt, call.Input, want, size+want)
 		}
 	}
@@ -120,7 +120,7 @@ func TestCompactAPIOnce(t *testing.T) {
 	if diff := cmp.Diff([]string{"summarize@1"}, r.Edits()); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
-	if reason := r.View.Edits().At(0).Reason; !strings.Contains(reason, "paused after the summary") {
+	if reason := r.View.Edits()[0].Reason; !strings.Contains(reason, "paused after the summary") {
 		t.Errorf("reason %q", reason)
 	}
 }
@@ -140,7 +140,7 @@ func TestCompactAPIRecorded(t *testing.T) {
 	if diff := cmp.Diff([]string{"summarize@3"}, r.Edits()); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
-	e := r.View.Edits().At(0)
+	e := r.View.Edits()[0]
 	if e.Trigger != "manual" || len(e.Insert) != 1 || e.Insert[0].Contents[0].Text != "what was done" || len(e.Tail) != 0 {
 		t.Errorf("%+v", e)
 	}

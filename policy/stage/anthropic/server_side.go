@@ -33,7 +33,7 @@ type substitute struct {
 // view or in the payload.
 func (s *serverSide) follow(v policy.View, touch func(policy.Target)) (joined []policy.ItemID, anew bool) {
 	edits, joined, anew := s.seen.Follow(v)
-	for _, e := range edits.All() {
+	for _, e := range edits {
 		switch e.Kind {
 		case policy.KindRemove, policy.KindCollapse, policy.KindSummarize:
 			anew = true

@@ -63,7 +63,7 @@ func TestAutocompactThreshold(t *testing.T) {
 			if !tt.want {
 				return
 			}
-			e := r.View.Edits().At(0)
+			e := r.View.Edits()[0]
 			if e.Trigger != "auto" || e.Detail["pre_tokens"] != tt.used || e.Call == nil || e.Call.Kind != "compaction" {
 				t.Errorf("%+v", e)
 			}
@@ -154,7 +154,7 @@ func TestAutocompactRecorded(t *testing.T) {
 			if r.View.Len() != tt.want {
 				t.Errorf("%d items, want %d", r.View.Len(), tt.want)
 			}
-			if reason := r.View.Edits().At(0).Reason; strings.Contains(reason, "line 7") != (tt.summary != nil) {
+			if reason := r.View.Edits()[0].Reason; strings.Contains(reason, "line 7") != (tt.summary != nil) {
 				t.Errorf("reason %q", reason)
 			}
 		})
@@ -195,7 +195,7 @@ func TestAutocompactTooLong(t *testing.T) {
 			limits(r).Effective += r.View.Tokens() - tt.excess
 			r.Used = func(int) (int, int) { return 155000, 0 }
 			r.Fire(policy.Prepare, 9, policy.Context{})
-			call := r.View.Edits().At(0).Call
+			call := r.View.Edits()[0].Call
 			if call.Retries != tt.want {
 				t.Errorf("%d retries, want %d", call.Retries, tt.want)
 			}
@@ -236,7 +236,7 @@ func TestAutocompactFails(t *testing.T) {
 		})))
 		r.Used = func(k int) (int, int) { return 100000 + 55000*(k/20), 0 } // the threshold at the twenty-first request
 		r.All()
-		edits := r.View.Edits().Slice()
+		edits := r.View.Edits()
 		if len(edits) == 0 {
 			t.Fatalf("%+v: nothing was tried", tt)
 		}
@@ -280,7 +280,7 @@ func TestAutocompactRequest(t *testing.T) {
 			}
 			r.Used = func(int) (int, int) { return 155000, 0 }
 			r.Fire(policy.Prepare, 0, policy.Context{})
-			edits := r.View.Edits().Slice()
+			edits := r.View.Edits()
 			if call := edits[len(edits)-1].Call; call == nil || call.Input != tt.want {
 				t.Errorf("the call: %+v, want input %d", call, tt.want)
 			}
@@ -302,7 +302,7 @@ func TestAutocompactDropsWhatIsSent(t *testing.T) {
 	limits(r).Effective = 1395 // 400 and the prompt are sent: 5 too many
 	r.Used = func(int) (int, int) { return 155000, 0 }
 	r.Fire(policy.Prepare, 2, policy.Context{})
-	edits := r.View.Edits().Slice()
+	edits := r.View.Edits()
 	// The first round, 300 without its image, goes; the marker's 13 come.
 	if call := edits[len(edits)-1].Call; call.Retries != 1 || call.Input != 1400-300+13 {
 		t.Errorf("the call: %+v, want input %d after one retry", call, 1400-300+13)
@@ -326,7 +326,7 @@ func compactionCall(t *testing.T, c *stagetest.Convo, p *Autocompact, overhead, 
 	limit = limits(r).Effective
 	r.Used = func(int) (int, int) { return 155000, 0 }
 	r.Fire(policy.Prepare, len(c.Requests), policy.Context{})
-	e := r.View.Edits().At(0)
+	e := r.View.Edits()[0]
 	if e.Kind == policy.KindFail {
 		e.Call = &policy.Call{Input: e.Detail["input_tokens"], Retries: e.Detail["retries"]}
 	}
@@ -451,7 +451,7 @@ func TestAutocompactPrefixLimit(t *testing.T) {
 		limits(r).Effective = alone - tt.excess
 		r.Used = func(int) (int, int) { return 155000, 0 }
 		r.Fire(policy.Prepare, 20, policy.Context{})
-		e := r.View.Edits().At(0)
+		e := r.View.Edits()[0]
 		switch {
 		case (e.Kind == policy.KindFail) != tt.tooBig:
 			t.Errorf("%s, %d over: %s, %q", tt.prefix, tt.excess, e.Kind, e.Reason)

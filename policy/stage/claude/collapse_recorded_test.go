@@ -100,9 +100,9 @@ func TestContextCollapseRecorded(t *testing.T) {
 				for r.View.Joined() < 2*k+1 {
 					r.View.Join(r.View.Joined())
 				}
-				n := r.View.Edits().Len()
+				n := len(r.View.Edits())
 				r.Fire(policy.Prepare, k, policy.Context{})
-				edits := r.View.Edits().From(n).Slice()
+				edits := r.View.Edits()[n:]
 				for _, a := range acts(edits) {
 					got = append(got, fmt.Sprintf("%d: %s", k+1, a))
 				}

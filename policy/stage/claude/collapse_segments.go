@@ -50,7 +50,7 @@ func (g *segment) whole() bool { return g.open == 0 && !g.stray }
 func (s *segments) follow(v policy.View) (anew bool) {
 	anew = v.Epoch() != s.epoch || s.of == nil
 	edits := v.Edits()
-	for _, e := range edits.From(s.edits).All() {
+	for _, e := range edits[s.edits:] {
 		switch e.Kind {
 		case policy.KindRemove, policy.KindCollapse, policy.KindSummarize:
 			anew = true
@@ -60,7 +60,7 @@ func (s *segments) follow(v policy.View) (anew bool) {
 			}
 		}
 	}
-	s.edits, s.epoch = edits.Len(), v.Epoch()
+	s.edits, s.epoch = len(edits), v.Epoch()
 	joined := slices.Values(v.Arrived()[s.arrived:])
 	s.arrived = len(v.Arrived())
 	if anew {

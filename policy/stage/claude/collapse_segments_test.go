@@ -59,10 +59,10 @@ func TestContextCollapseCountsAnew(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				n, used := r.View.Edits().Len(), r.View.ClientTokens()
+				n, used := len(r.View.Edits()), r.View.ClientTokens()
 				r.Used = func(int) (int, int) { return used, 0 }
 				r.Fire(policy.Prepare, k, policy.Context{})
-				all = append(all, r.View.Edits().From(n).Slice()...)
+				all = append(all, r.View.Edits()[n:]...)
 			}
 			return all
 		}

@@ -164,12 +164,12 @@ func (s *contextCollapse) Run(c *policy.Context) ([]policy.Edit, error) {
 // kept only if the rest is whole turns.
 func (s *contextCollapse) follow(v policy.View) {
 	edits := v.Edits()
-	for _, e := range edits.From(s.edits).All() {
+	for _, e := range edits[s.edits:] {
 		if e.Kind == policy.KindCollapse {
 			s.view.extents[e.Insert[0].ID] = s.extent(e.Items)
 		}
 	}
-	s.edits = edits.Len()
+	s.edits = len(edits)
 	if !s.view.follow(v) {
 		return
 	}

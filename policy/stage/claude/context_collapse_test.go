@@ -41,13 +41,13 @@ func prepare(t *testing.T, r *stagetest.Bench, used int) []policy.Edit {
 	for m := r.View.Joined(); m < len(r.C.Messages); m++ {
 		r.View.Join(m)
 	}
-	n := r.View.Edits().Len()
+	n := len(r.View.Edits())
 	r.Used = func(int) (int, int) { return used, 0 }
 	r.Fire(policy.Prepare, len(r.C.Requests), policy.Context{})
 	for _, v := range view.CheckAPI(r.View) {
 		t.Errorf("message %d: %s", v.Item, v.Message)
 	}
-	return r.View.Edits().From(n).Slice()
+	return r.View.Edits()[n:]
 }
 
 // acts tells edits in short: what was staged ("stage m2-m7") and what was committed ("commit m2-m7").
@@ -294,7 +294,7 @@ func TestContextCollapseWholeTurns(t *testing.T) {
 				r.View.Join(m)
 			}
 			r.Fire(policy.Prepare, len(c.Requests), policy.Context{})
-			if diff := cmp.Diff(tt.want, acts(r.View.Edits().Slice())); diff != "" {
+			if diff := cmp.Diff(tt.want, acts(r.View.Edits())); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
 		})

@@ -96,7 +96,7 @@ func (s *microcompactCached) Run(c *policy.Context) ([]policy.Edit, error) {
 // look reports what other stages did since the last request: whether messages left the view, blocks were changed, and
 // the time-based path has cleared.
 func (s *microcompactCached) look(v policy.View) (left, changed, cold bool) {
-	for _, e := range v.Edits().From(s.edits).All() {
+	for _, e := range v.Edits()[s.edits:] {
 		switch e.Kind {
 		case policy.KindRemove, policy.KindCollapse:
 			left = true
@@ -105,7 +105,7 @@ func (s *microcompactCached) look(v policy.View) (left, changed, cold bool) {
 			cold = cold || e.Stage == microcompactTimeName
 		}
 	}
-	s.edits = v.Edits().Len()
+	s.edits = len(v.Edits())
 	return left, changed, cold
 }
 

@@ -67,7 +67,7 @@ func TestMicrocompactCachedCounts(t *testing.T) {
 			c.Assistant(stagetest.Say("done"))
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactCached(), cached(tt.trigger, tt.keep))).All()
 			var got []string
-			for _, e := range r.View.Edits().All() {
+			for _, e := range r.View.Edits() {
 				if e.Kind != policy.KindCacheEdit {
 					t.Errorf("an edit of kind %s", e.Kind)
 				}
@@ -81,7 +81,7 @@ func TestMicrocompactCachedCounts(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
-			if want := r.View.Tokens() - 100*r.View.Edits().Len(); r.View.PayloadTokens() != want {
+			if want := r.View.Tokens() - 100*len(r.View.Edits()); r.View.PayloadTokens() != want {
 				t.Errorf("payload of %d tokens, want %d", r.View.PayloadTokens(), want)
 			}
 			for _, res := range r.View.Results() {
@@ -97,7 +97,7 @@ func TestMicrocompactCachedDetail(t *testing.T) {
 	c := rounds(3)
 	c.Assistant(stagetest.Say("done"))
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactCached(), cached(3, 1))).All()
-	e := r.View.Edits().At(0)
+	e := r.View.Edits()[0]
 	if want := (map[string]int{"live_results": 3, "deleted_results": 2, "tokens_saved": 200}); !cmp.Equal(e.Detail, want) {
 		t.Errorf("detail %v, want %v", e.Detail, want)
 	}
@@ -110,7 +110,7 @@ func TestMicrocompactCachedDetail(t *testing.T) {
 // preview and cut ones do.
 func TestMicrocompactCachedLive(t *testing.T) {
 	preview := policy.NewContent(0, persistedOutput(strings.Repeat("x", 3000), "/f", "human", 2000))
-	stub := persistedStubs(stagetest.NewConvo().Conversation, "txt")("t0")
+	stub := persistedStub(stagetest.NewConvo().Conversation, "t0", "txt")
 	cleared := policy.NewContent(0, ClearedText)
 	cut := policy.NewContent(0, "xx")
 	cut.Partial = true
@@ -347,7 +347,7 @@ func TestMicrocompactCachedBesideClearToolUses(t *testing.T) {
 	if diff := cmp.Diff([]int{0, 0, 0, 0, 184, 276, 376, 100}, off); diff != "" {
 		t.Errorf("taken off the payload: -want +got\n%s", diff)
 	}
-	edits := r.View.Edits().Slice()
+	edits := r.View.Edits()
 	if last := edits[len(edits)-1]; last.Kind != policy.KindServerKeep || last.Target.Item != 2 {
 		t.Errorf("the last edit is %s of message %d", last.Kind, last.Target.Item)
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
-	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
@@ -83,16 +82,13 @@ type microcompactSize struct {
 	anew    bool  // an edit after the last look may have changed any result
 	marked  int   // results at the start of the list for which the last run proposed edits, and nothing else
 	seen    []int // len(View.Results) at each request after the last look
-	stub    func(policy.View, policy.Result) policy.Content
-
-	proposed []policy.Edit // by the last run; the next one overwrites them
 }
 
 func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
 	proposed := s.results.list[:s.marked]
 	s.marked = 0
-	if n := c.View.Edits().Len(); n != s.edits {
-		s.follow(c.View.Edits().From(s.edits), proposed)
+	if n := len(c.View.Edits()); n != s.edits {
+		s.follow(c.View.Edits()[s.edits:], proposed)
 		s.edits, s.seen = n, s.seen[:0]
 	}
 	s.seen = append(s.seen, len(c.View.Results()))
@@ -129,11 +125,11 @@ func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
 
 // follow notes edits since the last look. Those that it proposed itself, of the marked results, take what they compact off
 // the list.
-func (s *microcompactSize) follow(edits policy.EditList, marked []compactableAt) {
-	own := edits.Len() == len(marked)
-	for i := 0; own && i < edits.Len(); i++ {
-		kind := edits.Kind(i)
-		own = (kind == policy.KindPersist || kind == policy.KindClear) && edits.Target(i) == marked[i].Target
+func (s *microcompactSize) follow(edits []policy.Edit, marked []compactableAt) {
+	own := len(edits) == len(marked)
+	for i := 0; own && i < len(edits); i++ {
+		kind := edits[i].Kind
+		own = (kind == policy.KindPersist || kind == policy.KindClear) && edits[i].Target == marked[i].Target
 	}
 	if own {
 		s.results.remove(s.done.has)
@@ -207,12 +203,8 @@ func tokensOf(list []compactableAt) (tokens int) {
 // clear makes the edits for the marked results.
 func (s *microcompactSize) clear(c *policy.Context, marks []compactableAt, reason string) (edits []policy.Edit, err error) {
 	detail := map[string]int{"pre_tokens": tokensOf(s.results.list), "tokens_saved": tokensOf(marks), "compacted_ids": len(marks)}
-	edits, stubs := slices.Grow(s.proposed[:0], len(marks)), make([]policy.Content, 0, len(marks))
 	text := policy.NewContent(jsonl.KindToolResult, ClearedText)
 	cleared := &text
-	if s.stub == nil {
-		s.stub = microcompaction{}.Stubs(c.Conv)
-	}
 	for i := range marks {
 		r := &marks[i]
 		s.done.add(r)
@@ -224,8 +216,8 @@ func (s *microcompactSize) clear(c *policy.Context, marks []compactableAt, reaso
 			edits = append(edits, unchanged(c.View, e))
 			continue
 		case s.p.Persist:
-			stubs = append(stubs, s.stub(c.View, r.Result))
-			e.New = &stubs[len(stubs)-1]
+			stub := (microcompaction{}).Stub(c.View, r.Result)
+			e.New = &stub
 		default:
 			e.Kind, e.New = policy.KindClear, cleared
 		}
@@ -243,7 +235,6 @@ func (s *microcompactSize) clear(c *policy.Context, marks []compactableAt, reaso
 		detail["cleared_attachments"]++
 		edits = append(edits, policy.Edit{Kind: policy.KindRemove, Trigger: "auto", Items: []policy.ItemID{id}, Reason: "memory attachments go with a microcompaction"})
 	}
-	s.proposed = edits
 	return edits, nil
 }
 
@@ -262,7 +253,7 @@ type microcompaction struct{}
 // placeholder, or already persisted. Array content is always replaced.
 func (microcompaction) Leaves(v policy.View, texts policy.TextSource, t policy.Target) (bool, error) {
 	if r := v.Replacement(t); r != nil {
-		return r.Stub || r.Text == ClearedText || strings.Contains(r.Whole(), "<persisted-output>"), nil
+		return r.Stub || r.Text == ClearedText || strings.Contains(r.Text, "<persisted-output>"), nil
 	}
 	raw := v.Raw(t)
 	if !raw.IsString && raw.Offload == nil {
@@ -278,15 +269,13 @@ func (microcompaction) Leaves(v policy.View, texts policy.TextSource, t policy.T
 	return text == ClearedText, err
 }
 
-// Stubs makes the texts in place of persisted results.
-func (microcompaction) Stubs(conv *session.Conversation) func(v policy.View, r policy.Result) policy.Content {
-	text, array := persistedStubs(conv, "txt"), persistedStubs(conv, "json")
-	return func(v policy.View, r policy.Result) policy.Content {
-		if raw := v.Raw(r.Target); v.Replacement(r.Target) == nil && !raw.IsString && raw.Offload == nil && len(raw.Parts) > 0 {
-			return array(r.ID)
-		}
-		return text(r.ID)
+// Stub makes the text in the place of a persisted result.
+func (microcompaction) Stub(v policy.View, r policy.Result) policy.Content {
+	ext := "txt"
+	if raw := v.Raw(r.Target); v.Replacement(r.Target) == nil && !raw.IsString && raw.Offload == nil && len(raw.Parts) > 0 {
+		ext = "json"
 	}
+	return persistedStub(v.Conversation(), r.ID, ext)
 }
 
 // Stage clears by the default parameters without gates.

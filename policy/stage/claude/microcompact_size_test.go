@@ -98,7 +98,7 @@ func TestMicrocompactSize(t *testing.T) {
 					}
 				}
 				want := map[string]int{"pre_tokens": sum, "tokens_saved": saved, "compacted_ids": len(got)}
-				if diff := cmp.Diff(want, r.View.Edits().At(0).Detail); diff != "" {
+				if diff := cmp.Diff(want, r.View.Edits()[0].Detail); diff != "" {
 					t.Errorf("detail: -want +got\n%s", diff)
 				}
 			}
@@ -110,16 +110,15 @@ func TestMicrocompactSize(t *testing.T) {
 func TestPersistedStub(t *testing.T) {
 	conv := &session.Conversation{CWD: "/Users/xxx/a.b", SessionID: "s1"}
 	want := "<persisted-output>Tool result saved to: ~/.claude/projects/-Users-xxx-a-b/s1/tool-results/toolu_01ABC123.txt\n\nUse Read to view</persisted-output>"
-	stub := persistedStubs(conv, "txt")
-	got, plain := stub("toolu_01ABC123"), policy.NewContent(jsonl.KindToolResult, want)
-	if got.Whole() != want || got.Length != plain.Length || !got.Same(&plain) || !plain.Same(&got) {
-		t.Errorf("got %q, of %+v, want %+v", got.Whole(), got.Length, plain.Length)
+	got, plain := persistedStub(conv, "toolu_01ABC123", "txt"), policy.NewContent(jsonl.KindToolResult, want)
+	if got.Text != want || got.Length != plain.Length || !got.Same(&plain) || !plain.Same(&got) {
+		t.Errorf("got %q, of %+v, want %+v", got.Text, got.Length, plain.Length)
 	}
-	if other := stub("toolu_01ABC124"); other.Same(&got) || other.Same(&plain) {
+	if other := persistedStub(conv, "toolu_01ABC124", "txt"); other.Same(&got) || other.Same(&plain) {
 		t.Error("the stubs of two results are the same")
 	}
-	escaping := stub("../../x")
-	if got := escaping.Whole(); strings.Contains(got, "..") {
+	escaping := persistedStub(conv, "../../x", "txt")
+	if got := escaping.Text; strings.Contains(got, "..") {
 		t.Errorf("an id that leaves the folder: %q", got)
 	}
 }
@@ -163,7 +162,7 @@ func TestMicrocompactSizeLeaves(t *testing.T) {
 	}
 	// 50,000 + 0 + 8 + 9 + (5 + 2,000) + 0 + 8 are marked: all that are not among the last three.
 	want := map[string]int{"pre_tokens": 112030, "tokens_saved": 52030, "compacted_ids": 7, "cleared_attachments": 1}
-	if diff := cmp.Diff(want, r.View.Edits().At(0).Detail); diff != "" {
+	if diff := cmp.Diff(want, r.View.Edits()[0].Detail); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 }
@@ -234,8 +233,8 @@ func (n *naive) run(ids []string, contents map[string]*content, aboveWarning boo
 		if c.array {
 			ext = "json"
 		}
-		stub := persistedStubs(&session.Conversation{SessionID: "session", CWD: "/home/u/p"}, ext)(id)
-		c.text, c.array = stub.Whole(), false
+		stub := persistedStub(&session.Conversation{SessionID: "session", CWD: "/home/u/p"}, id, ext)
+		c.text, c.array = stub.Text, false
 	}
 	return marked, sum, saved
 }
@@ -307,7 +306,7 @@ func TestMicrocompactSizeAgainstNaive(t *testing.T) {
 			return limits(r).Warning - 1, 0
 		}
 		r.Each = func(k int) {
-			before := r.View.Edits().Slice()[r.Seen[k]:]
+			before := r.View.Edits()[r.Seen[k]:]
 			marked, sum, saved := n.run(ids[:upTo[k]], contents, above[k])
 			if len(before) > 0 {
 				want := map[string]int{"pre_tokens": sum, "tokens_saved": saved, "compacted_ids": len(marked)}
@@ -385,7 +384,7 @@ func TestMicrocompactSizeListsOn(t *testing.T) {
 			}
 			r.Used = func(k int) (int, int) { return 150000, 0 }
 			r.All()
-			return r.View.Edits().Slice()
+			return r.View.Edits()
 		}
 		want, got := run(true), run(false)
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -415,15 +414,15 @@ func TestMicrocompactSizeGoesOn(t *testing.T) {
 	r.Used = func(int) (int, int) { return 150000, 0 }
 	r.All()
 	var got []string
-	for _, e := range r.View.Edits().All() {
+	for _, e := range r.View.Edits() {
 		got = append(got, fmt.Sprintf("%d: m%d of %d", e.Request, e.Target.Item, e.Detail["pre_tokens"]))
 	}
 	want := []string{"5: m2 of 60002", "7: m4 of 60003"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
-	if k := jsonl.KindToolResult; r.View.Edits().At(0).New.Kind != k {
-		t.Errorf("what stands in is a %v, want a tool_result", r.View.Edits().At(0).New.Kind)
+	if k := jsonl.KindToolResult; r.View.Edits()[0].New.Kind != k {
+		t.Errorf("what stands in is a %v, want a tool_result", r.View.Edits()[0].New.Kind)
 	}
 }
 
@@ -457,7 +456,7 @@ func TestMicrocompactSizeRecorded(t *testing.T) {
 			r.Used = func(int) (int, int) { return 0, 0 } // nothing would fire by itself
 			r.All()
 			var got []string
-			for _, e := range r.View.Edits().All() {
+			for _, e := range r.View.Edits() {
 				if e.Request != 5 {
 					t.Errorf("an edit at request %d", e.Request)
 				}
@@ -512,7 +511,7 @@ func TestResultEstimateParts(t *testing.T) {
 				t.Errorf("estimate %d, want %d", got, tt.want)
 			}
 			r.Fire(policy.Prepare, 3, policy.Context{})
-			if got := r.View.Edits().At(0).Detail["pre_tokens"]; got != tt.want+10 {
+			if got := r.View.Edits()[0].Detail["pre_tokens"]; got != tt.want+10 {
 				t.Errorf("%d before, want %d", got, tt.want+10)
 			}
 		})

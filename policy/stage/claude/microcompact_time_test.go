@@ -65,7 +65,7 @@ func TestMicrocompactTimeExample(t *testing.T) {
 	if got := r.Shown(first); got != "[Old tool result content cleared]" {
 		t.Errorf("toolu_01: %q", got)
 	}
-	if r.Shown(second) != "" || r.Shown(third) != "" || r.View.Edits().Len() != 1 {
+	if r.Shown(second) != "" || r.Shown(third) != "" || len(r.View.Edits()) != 1 {
 		t.Errorf("edits %v: want that of toolu_01 alone", r.Edits())
 	}
 	if v := view.CheckAPI(r.View); v != nil {
@@ -104,7 +104,7 @@ func TestMicrocompactTimeChoice(t *testing.T) {
 	if r.Shown(mcp) != ClearedText || r.Shown(late) != ClearedText {
 		t.Error("a compactable result was left")
 	}
-	if d := r.View.Edits().At(0).Detail; d["compacted_ids"] != 2 || d["tokens_saved"] != 250-8+(1-8) {
+	if d := r.View.Edits()[0].Detail; d["compacted_ids"] != 2 || d["tokens_saved"] != 250-8+(1-8) {
 		t.Errorf("detail %v", d)
 	}
 }
@@ -122,9 +122,9 @@ func TestMicrocompactTimeNobodyAnswered(t *testing.T) {
 	if _, err := r.View.Apply(policy.Edit{Kind: policy.KindSummarize, Keep: []policy.ItemID{0, 2}}); err != nil {
 		t.Fatal(err)
 	}
-	n := r.View.Edits().Len()
+	n := len(r.View.Edits())
 	r.Fire(policy.Prepare, 1, policy.Context{Now: stagetest.Midday.Add(100 * time.Hour)})
-	if r.View.Edits().Len() != n {
+	if len(r.View.Edits()) != n {
 		t.Errorf("edits %v", r.Edits()[n:])
 	}
 }

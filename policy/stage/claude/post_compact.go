@@ -108,15 +108,15 @@ func (s *postCompact) Run(c *policy.Context) ([]policy.Edit, error) {
 		return nil, nil
 	}
 	s.epoch = c.View.Epoch()
-	at := edits.Len() - 1
-	for at >= first && edits.At(at).Kind != policy.KindSummarize {
+	at := len(edits) - 1
+	for at >= first && edits[at].Kind != policy.KindSummarize {
 		at--
 	}
 	if at < first {
 		return nil, nil
 	}
-	s.edits = edits.Len()
-	e := edits.At(at)
+	s.edits = len(edits)
+	e := edits[at]
 	defer func() {
 		s.files.since, s.files.recent = policy.ItemID(e.Joined), nil
 		s.carried = itemSet{}
@@ -133,7 +133,7 @@ func (s *postCompact) Run(c *policy.Context) ([]policy.Edit, error) {
 	if err := s.resolve(c); err != nil {
 		return nil, err
 	}
-	r := reattach{Context: c, s: s, round: edits.To(at).From(first).Slice()}
+	r := reattach{Context: c, s: s, round: edits[:at][first:]}
 	out := policy.Edit{Kind: policy.KindAttach, Trigger: e.Trigger, Detail: map[string]int{}}
 	var what []string
 	for _, a := range s.p.Attachments {

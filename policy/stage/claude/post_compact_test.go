@@ -548,7 +548,7 @@ func TestPostCompactRecorded(t *testing.T) {
 			}
 		}
 		r.All()
-		attaches := slices.ContainsFunc(r.View.Edits().Slice(), func(e policy.Edit) bool { return e.Stage == "post_compact" })
+		attaches := slices.ContainsFunc(r.View.Edits(), func(e policy.Edit) bool { return e.Stage == "post_compact" })
 		if r.View.Len() != tt.want || attaches != (tt.tail == nil) {
 			t.Errorf("%s: %d items, want %d; attaches %t: %v", name, r.View.Len(), tt.want, attaches, r.Edits())
 		}

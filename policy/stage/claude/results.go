@@ -107,25 +107,16 @@ func resultEstimate(v policy.View, t policy.Target) int {
 // its file.
 func shown(v policy.View, t policy.Target) bool {
 	r := v.Replacement(t)
-	return r == nil || r.Partial || r.Ref != nil || strings.Contains(r.Whole(), previewMark)
+	return r == nil || r.Partial || r.Ref != nil || strings.Contains(r.Text, previewMark)
 }
 
-// persistedStubs returns what Claude Code 2.1.19's microcompact leaves of results: the name of the file, which has an
+// persistedStub returns what Claude Code 2.1.19's microcompact leaves of a result: the name of the file, which has an
 // extension.
-func persistedStubs(conv *session.Conversation, ext string) func(id string) policy.Content {
-	f := &policy.Frame{
-		Before: "<persisted-output>Tool result saved to: " + resultFolder(conv), After: "." + ext + "\n\nUse Read to view</persisted-output>",
-	}
-	length := f.Length()
-	return func(id string) policy.Content { return f.Content(jsonl.KindToolResult, measure.SafeID(id), length) }
+func persistedStub(conv *session.Conversation, id, ext string) policy.Content {
+	return policy.NewContent(jsonl.KindToolResult, "<persisted-output>Tool result saved to: "+resultPath(conv, id, ext)+"\n\nUse Read to view</persisted-output>")
 }
 
 // resultPath returns the path under which the client would have saved a result: never the real path of the input.
 func resultPath(conv *session.Conversation, id, ext string) string {
-	return resultFolder(conv) + measure.SafeID(id) + "." + ext
-}
-
-// resultFolder is the folder of these paths, with the stroke behind it.
-func resultFolder(conv *session.Conversation) string {
-	return session.ProjectsFolder + session.FolderOf(conv.CWD) + "/" + conv.SessionID + "/tool-results/"
+	return session.ProjectsFolder + session.FolderOf(conv.CWD) + "/" + conv.SessionID + "/tool-results/" + measure.SafeID(id) + "." + ext
 }

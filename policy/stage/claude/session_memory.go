@@ -243,11 +243,11 @@ func contentEstimate(c *policy.Content) int {
 // compactedHere reports whether session_memory has rebuilt the view before this request.
 func compactedHere(c *policy.Context) bool {
 	edits := c.View.Edits()
-	for i := edits.Len() - 1; i >= 0; i-- {
+	for i := len(edits) - 1; i >= 0; i-- {
 		switch {
-		case edits.Request(i) != c.Request:
+		case edits[i].Request != c.Request:
 			return false
-		case edits.Kind(i) == policy.KindSummarize && edits.Stage(i) == "session_memory":
+		case edits[i].Kind == policy.KindSummarize && edits[i].Stage == "session_memory":
 			return true
 		}
 	}

@@ -201,7 +201,7 @@ func TestSessionMemoryUpdates(t *testing.T) {
 			marked, got := policy.ItemID(-1), []string{}
 			r.Each = func(k int) { // before response k+1: what response k has done
 				s := st.Stage.(*sessionMemory)
-				for _, e := range r.View.Edits().From(len(got)).All() {
+				for _, e := range r.View.Edits()[len(got):] {
 					step := fmt.Sprint(e.Request - 1)
 					if s.marked && s.last != marked {
 						marked = s.last
@@ -237,7 +237,7 @@ func TestSessionMemoryCall(t *testing.T) {
 		r.Used = func(int) (int, int) { return 12000, 0 }
 		r.All()
 		want := &policy.Call{Kind: "session_memory", Prompt: 3000, Input: want, Output: 2000, Prefix: prefix}
-		if diff := cmp.Diff(want, r.View.Edits().At(0).Call); diff != "" {
+		if diff := cmp.Diff(want, r.View.Edits()[0].Call); diff != "" {
 			t.Errorf("-want +got\n%s", diff)
 		}
 	}
@@ -303,7 +303,7 @@ func TestSessionMemoryFirst(t *testing.T) {
 			}
 			r.All()
 			var got []string
-			for _, e := range r.View.Edits().All() {
+			for _, e := range r.View.Edits() {
 				if e.Kind != policy.KindSummarize || e.Request != 10 {
 					continue
 				}

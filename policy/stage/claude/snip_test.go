@@ -66,7 +66,7 @@ func TestSnipExample(t *testing.T) {
 	if want := def456 + "/[id:def456] m6 m7 m8 m9"; got[4] != want {
 		t.Errorf("after\n got %s\nwant %s", got[4], want)
 	}
-	edits := r.View.Edits().Slice()
+	edits := r.View.Edits()
 	e := edits[len(edits)-1]
 	if e.Kind != policy.KindRemove || e.Request != 5 || e.Trigger != "model" || e.Reason != call.Reason || !slices.Equal(e.Items, []policy.ItemID{0, 1, 2, 3, 4}) {
 		t.Errorf("edit %+v", e)
@@ -248,7 +248,7 @@ func TestSnipTags(t *testing.T) {
 	c.Assistant(stagetest.Say("done"))
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineSnip(), nil)).All()
 	var got []string
-	for _, e := range r.View.Edits().All() {
+	for _, e := range r.View.Edits() {
 		if e.Kind != policy.KindTag || e.Target.Block != policy.WholeItem {
 			t.Errorf("edit %+v", e)
 		}

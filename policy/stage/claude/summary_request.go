@@ -104,7 +104,7 @@ func withoutMedia(c *policy.Context, id policy.ItemID, r *policy.CallRequest) er
 func beforeMicrocompaction(c *policy.Context) []policy.Edit {
 	var edits []policy.Edit
 	before := map[policy.Target]*policy.Content{}
-	for _, e := range c.View.Edits().All() {
+	for _, e := range c.View.Edits() {
 		switch {
 		case e.New == nil || !c.View.Has(e.Target.Item) || c.View.Replacement(e.Target) == nil:
 		case e.Request == c.Request && strings.HasPrefix(e.Stage, "microcompact"):

@@ -72,7 +72,7 @@ func TestBudgetPerResult(t *testing.T) {
 			if got := r.Shown(at) != ""; got != tt.want {
 				t.Errorf("persisted: %t, want %t", got, tt.want)
 			}
-			if want := r.View.Edits().Len(); r.Texts.Fetched > want {
+			if want := len(r.View.Edits()); r.Texts.Fetched > want {
 				t.Errorf("%d texts fetched for %d edits", r.Texts.Fetched, want)
 			}
 		})

@@ -164,7 +164,7 @@ func TestCodexCompactionUserTokens(t *testing.T) {
 				t.Errorf("%s, want %s", got, tt.want)
 			}
 			cut := ""
-			for _, e := range r.View.Edits().All() {
+			for _, e := range r.View.Edits() {
 				if e.Kind == policy.KindTruncate {
 					before, rest, _ := strings.Cut(e.New.Text, "…")
 					n, behind, _ := strings.Cut(rest, " tokens truncated…")
@@ -244,7 +244,7 @@ func TestCodexCompactionSummary(t *testing.T) {
 			r.View.Join(m)
 		}
 		r.Fire(policy.Manual, 1, policy.Context{})
-		got := r.View.Edits().At(0).Insert[0]
+		got := r.View.Edits()[0].Insert[0]
 		if got.Role != "user" || len(got.Contents) != tt.want || !strings.HasPrefix(got.Contents[0].Text, "Another language model started to solve this problem") {
 			t.Errorf("%s: %+v", tt.name, got)
 		}
@@ -278,7 +278,7 @@ func TestCodexCompactionOverflow(t *testing.T) {
 		whole := r.View.Tokens() + 50
 		r.Window = whole + 700 - tt.over
 		r.Fire(policy.Manual, 6, policy.Context{})
-		e := r.View.Edits().At(0)
+		e := r.View.Edits()[0]
 		if e.Call.Retries != tt.dropped || whole-e.Call.Input != tt.sent {
 			t.Errorf("%d over: %d dropped, %d tokens of them; want %d and %d", tt.over, e.Call.Retries, whole-e.Call.Input, tt.dropped, tt.sent)
 		}
@@ -323,13 +323,13 @@ func TestCodexCompactionForms(t *testing.T) {
 		if got := strings.Join(stagetest.Order(r), " "); got != tt.want {
 			t.Errorf("%s, in a turn %t: %s, want %s", tt.form, tt.inTurn, got, tt.want)
 		}
-		summary := r.View.Edits().At(0).Insert
+		summary := r.View.Edits()[0].Insert
 		for i := range summary {
 			if n := len(summary[i].Contents); summary[i].Summary && (n == 1) != (tt.form != formLocal) {
 				t.Errorf("%s: a summary of %d parts", tt.form, n)
 			}
 		}
-		if call := r.View.Edits().At(0).Call; (call.Prefix == "session") != (tt.form != formLocal) {
+		if call := r.View.Edits()[0].Call; (call.Prefix == "session") != (tt.form != formLocal) {
 			t.Errorf("%s: %+v", tt.form, call)
 		}
 	}
@@ -393,7 +393,7 @@ func TestCodexCompactionReasoning(t *testing.T) {
 		stage := &codexCompaction{p: *codex(func(p *CodexCompaction) { p.Reasoning = tt.reasoning })}
 		parts := stage.Count(&policy.Context{View: r.View, Conv: c.Conversation, Model: tt.model, Last: r.Last})
 		r.Fire(policy.Prepare, 2, policy.Context{})
-		if got := r.View.Edits().Len() > 0; got != tt.want || (policy.Sum(parts) >= 180000) != tt.want || len(parts) != 3 || parts[0].Tokens != tt.total || parts[1].Tokens != 0 {
+		if got := len(r.View.Edits()) > 0; got != tt.want || (policy.Sum(parts) >= 180000) != tt.want || len(parts) != 3 || parts[0].Tokens != tt.total || parts[1].Tokens != 0 {
 			t.Errorf("%s, %s, %d tokens: compacted %t, counted %+v", tt.model, tt.reasoning, tt.total, got, parts)
 		}
 	}
@@ -447,7 +447,7 @@ func TestCodexCompactionRemoteOverflow(t *testing.T) {
 		whole := r.View.Tokens() + 700
 		r.Window = whole - over
 		r.Fire(policy.Manual, 6, policy.Context{})
-		call := r.View.Edits().At(0).Call
+		call := r.View.Edits()[0].Call
 		if whole-call.Input != want || (call.Cut != nil) != (over > 0) {
 			t.Errorf("%d over: %d left out, cut at %v; want %d", over, whole-call.Input, call.Cut, want)
 		}

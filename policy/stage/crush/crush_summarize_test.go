@@ -153,7 +153,7 @@ func TestCrushSummarizeTooLong(t *testing.T) {
 	}
 	r.Last = step(c, jsonl.Usage{Input: 190000})
 	r.Fire(policy.Respond, 1, policy.Context{})
-	if e := r.View.Edits().Slice(); len(e) != 1 || e[0].Kind != policy.KindFail || e[0].Detail["input_tokens"] != 200001 || r.View.Len() != 2 {
+	if e := r.View.Edits(); len(e) != 1 || e[0].Kind != policy.KindFail || e[0].Detail["input_tokens"] != 200001 || r.View.Len() != 2 {
 		t.Errorf("%+v", e)
 	}
 }

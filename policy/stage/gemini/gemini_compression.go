@@ -82,21 +82,13 @@ type geminiCompression struct {
 	p       GeminiCompression
 	failed  bool // an automatic compression made the history larger, and none has succeeded since
 	unsplit measure.Unsplit
-	memory  memory
 	texts   map[policy.Target]int // tokens of recorded results
 
-	items    []policy.ItemID // memory of a run: of the view
-	proposed []policy.Edit   // likewise: of its edits
-
-	estimate   estimate
-	understood []policy.Content // geminiUnderstood
+	estimate estimate
 }
 
 func newCompression(p *GeminiCompression) *geminiCompression {
-	return &geminiCompression{
-		p: *p, texts: map[policy.Target]int{}, estimate: estimate{p.OtherTokens, p.Estimate == "part"},
-		understood: []policy.Content{policy.NewContent(jsonl.KindText, geminiUnderstood)},
-	}
+	return &geminiCompression{p: *p, texts: map[policy.Target]int{}, estimate: estimate{p.OtherTokens, p.Estimate == "part"}}
 }
 
 func (s *geminiCompression) Run(c *policy.Context) ([]policy.Edit, error) {
@@ -127,8 +119,7 @@ func (s *geminiCompression) prompt(c *policy.Context) int {
 }
 
 func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, force bool) ([]policy.Edit, error) {
-	history, pending := measure.HistoryIn(s.items, c.View, force)
-	s.items = history
+	history, pending := measure.History(c.View, force)
 	if len(history) == 0 || s.failed && !force && s.p.AfterFailure == "nothing" {
 		return nil, nil
 	}
@@ -136,11 +127,14 @@ func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, 
 	if err != nil {
 		return nil, err
 	}
-	items := s.memory.of(c.View, history, cuts, s.estimate)
-	if s.failed && !force {
-		return s.cutOnly(c, items, history, cuts, reason), nil
+	g := contents(c.View, cuts)
+	if s.failed && !force { // results are cut without a summary
+		if len(cuts) == 0 || s.tokens(g, history) >= s.prompt(c) {
+			return nil, nil
+		}
+		return s.edits(c, history, cuts, "auto", reason+"; a compression failed before"), nil
 	}
-	split := s.split(c.View, items)
+	split := s.split(g, history)
 	if split == 0 {
 		s.unsplit.Note(c.View, pending)
 		return nil, nil
@@ -153,13 +147,11 @@ func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, 
 	call := s.call(c, history[:split], cuts, &summary)
 	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: call, Items: history[:split], Limit: c.Window}
 	if failure := try.Failure(c); failure != nil {
-		s.items = nil // the edit has them
 		return failure, nil
 	}
-	if before := s.prompt(c); before > 0 && s.tokens(items[split:], textSize(&summary), size{quarters: len(geminiUnderstood)}) > before {
+	if before := s.prompt(c); before > 0 && s.tokens(g, history[split:], textSize(&summary), size{quarters: len(geminiUnderstood)}) > before {
 		s.failed = s.failed || !force
 		reason += "; summary: " + from + "; the history would have been larger, and stays"
-		s.items = nil
 		return []policy.Edit{{Kind: policy.KindFail, Trigger: trigger, Items: history[:split], Call: call, Reason: reason}}, nil
 	}
 	s.failed = false // startChat
@@ -168,27 +160,18 @@ func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, 
 		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
 		Insert: []policy.Synthetic{
 			{Role: "user", Label: "summary", Summary: true, Turn: true, Contents: []policy.Content{summary}},
-			{Role: "assistant", Label: "acknowledgement", Contents: s.understood},
+			{Role: "assistant", Label: "acknowledgement", Contents: []policy.Content{policy.NewContent(jsonl.KindText, geminiUnderstood)}},
 		},
 		Keep: keep, Call: call,
 	}
-	s.proposed = append(s.edits(c, keep, cuts, trigger, reason), e)
-	return s.proposed, nil
-}
-
-// cutOnly cuts results without a summary, after a compression that made the history larger.
-func (s *geminiCompression) cutOnly(c *policy.Context, items []known, history []policy.ItemID, cuts map[policy.Target]*policy.Content, reason string) []policy.Edit {
-	if len(cuts) == 0 || s.tokens(items) >= s.prompt(c) {
-		return nil
-	}
-	return s.edits(c, history, cuts, "auto", reason+"; a compression failed before")
+	return append(s.edits(c, keep, cuts, trigger, reason), e), nil
 }
 
 // tokens is about the source's estimate of items and of more, in tokens; it is rounded down.
-func (s *geminiCompression) tokens(items []known, more ...size) int {
+func (s *geminiCompression) tokens(g measure.GenAI, items []policy.ItemID, more ...size) int {
 	sum := size{}
-	for i := range items {
-		sum.add(items[i].size)
+	for _, id := range items {
+		sum.add(s.estimate.size(g, id))
 	}
 	for _, m := range more {
 		sum.add(m)
@@ -197,11 +180,7 @@ func (s *geminiCompression) tokens(items []known, more ...size) int {
 }
 
 // edits cuts the results that stay, in their order.
-func (s *geminiCompression) edits(c *policy.Context, keep []policy.ItemID, cuts map[policy.Target]*policy.Content, trigger, reason string) []policy.Edit {
-	edits := s.proposed[:0]
-	if len(cuts) == 0 {
-		return edits
-	}
+func (s *geminiCompression) edits(c *policy.Context, keep []policy.ItemID, cuts map[policy.Target]*policy.Content, trigger, reason string) (edits []policy.Edit) {
 	for _, id := range keep {
 		for b := range c.View.Blocks(id) {
 			t := policy.Target{Item: id, Block: b}
@@ -213,19 +192,10 @@ func (s *geminiCompression) edits(c *policy.Context, keep []policy.ItemID, cuts 
 	return edits
 }
 
-// wholeFits reports whether items with their results whole fit the window.
-func (s *geminiCompression) wholeFits(c *policy.Context, items []policy.ItemID) bool {
-	sum, g := size{}, contents(c.View, nil)
-	for _, id := range items {
-		sum.add(s.estimate.size(g, id))
-	}
-	return int(s.estimate.tokens(sum)) < c.Window
-}
-
 // call is the compression's own request and the one that verifies it. Results are sent whole where they fit the
 // window.
 func (s *geminiCompression) call(c *policy.Context, head []policy.ItemID, cuts map[policy.Target]*policy.Content, summary *policy.Content) *policy.Call {
-	whole := len(cuts) == 0 || s.wholeFits(c, head)
+	whole := s.tokens(contents(c.View, nil), head) < c.Window
 	input := s.p.Prompt
 	for _, id := range head {
 		for b := range c.View.Blocks(id) {

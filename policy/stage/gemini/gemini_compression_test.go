@@ -134,7 +134,7 @@ func TestGeminiSplitSource(t *testing.T) {
 		endsOpen := r.View.Role(end) == session.User || contents(r.View, nil).CallsTool(end)
 		s := newCompression(p)
 		want := sourceSplit(chars, splits, endsOpen, 1-p.Preserve)
-		if got := s.split(r.View, s.memory.of(r.View, history, nil, s.estimate)); got != want {
+		if got := s.split(contents(r.View, nil), history); got != want {
 			t.Fatalf("seed %d: split at %d of %d, want %d", seed, got, len(chars), want)
 		}
 		switch want {
@@ -185,7 +185,7 @@ func TestGeminiSplitCases(t *testing.T) {
 			r.View.Join(m)
 		}
 		s := newCompression(gemini(func(p *GeminiCompression) { p.Preserve = tt.preserve }))
-		if got := s.split(r.View, s.memory.of(r.View, r.View.IDs(), nil, s.estimate)); got != tt.want {
+		if got := s.split(contents(r.View, nil), r.View.IDs()); got != tt.want {
 			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
 		}
 	}
@@ -369,12 +369,12 @@ func TestGeminiFailed(t *testing.T) {
 		t.Fatalf("-want +got\n%s", diff)
 	}
 	// The call was made, and checked, whatever became of it.
-	e := r.View.Edits().At(0)
+	e := r.View.Edits()[0]
 	if e.Call.Output != 5000 || e.Call.Input <= 1000 || e.Call.Then == nil || e.Call.Then.Output != 5000 || e.Call.Then.Input != e.Call.Input+5000+83 || len(e.Items) == 0 || e.Before != e.After {
 		t.Errorf("the call that was thrown away: %+v, %+v", e, e.Call)
 	}
 	r.Fire(policy.Manual, 5, policy.Context{}) // by hand it is tried again, and thrown away again
-	if n := r.View.Edits().Len(); n != 3 || r.View.Edits().At(2).Kind != policy.KindFail || r.View.Edits().At(2).Trigger != "manual" || r.View.Epoch() != 0 {
+	if n := len(r.View.Edits()); n != 3 || r.View.Edits()[2].Kind != policy.KindFail || r.View.Edits()[2].Trigger != "manual" || r.View.Epoch() != 0 {
 		t.Errorf("edits %v", r.Edits())
 	}
 	r.Last.Usage.Input = 400000
@@ -430,7 +430,7 @@ func TestGeminiCalls(t *testing.T) {
 		}
 		r.Last = policy.Response{Known: true, Usage: jsonl.Usage{Input: 150000}}
 		r.Fire(policy.Prepare, 5, policy.Context{})
-		e := r.View.Edits().At(0)
+		e := r.View.Edits()[0]
 		input := 1000 + 1 + 4 + 1 + 10000 // no thinking
 		if !tt.whole {
 			input = 1000 + 1 + 4 + 1 + policy.RoundQuarter(len("Output too large. Showing the last 30 of 8001 lines. For full output see: ~/.gemini/tmp/tool-outputs/read_a.txt\n...\n")+29*5)

@@ -215,13 +215,9 @@ func resultText(c *policy.Context, t policy.Target) (string, error) {
 }
 
 // split is findCompressSplitPoint: the index of the oldest item to keep, 0 where nothing can be summarised.
-func (s *geminiCompression) split(v policy.View, history []known) int {
-	sum := 0
-	for i := range history {
-		sum += int(history[i].length)
-	}
-	at, found := measure.Split(len(history), sum, s.p.Preserve, func(i int) (int, bool) { return int(history[i].length), history[i].start })
-	if end := history[len(history)-1].id; !found && v.Role(end) == session.Assistant && !contents(v, nil).CallsTool(end) {
+func (s *geminiCompression) split(g measure.GenAI, history []policy.ItemID) int {
+	at, found := g.Split(history, s.p.Preserve)
+	if end := history[len(history)-1]; !found && g.View.Role(end) == session.Assistant && !g.CallsTool(end) {
 		return len(history)
 	}
 	return at

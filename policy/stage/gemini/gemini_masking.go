@@ -104,10 +104,10 @@ func (s *geminiMasking) follow(v policy.View) {
 	edits, _, anew := s.seen.Follow(v)
 	if anew {
 		*s = geminiMasking{p: s.p, seen: s.seen, kept: s.kept, first: map[policy.ItemID]int{}}
-		edits = policy.EditList{}
+		edits = nil
 	}
 	results := v.Results()
-	for _, e := range edits.All() {
+	for _, e := range edits {
 		switch e.Kind {
 		case policy.KindRemove, policy.KindCollapse:
 			for _, id := range e.Items {

@@ -87,7 +87,7 @@ func TestGeminiMaskingWaves(t *testing.T) {
 	c.Assistant(stagetest.Say("done"))
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiMasking(), nil)).All()
 	waves := map[int]int{}
-	for _, e := range r.View.Edits().All() {
+	for _, e := range r.View.Edits() {
 		if e.Kind != policy.KindPersist {
 			t.Errorf("an edit of kind %s", e.Kind)
 		}

@@ -125,7 +125,7 @@ func testOracleCompression(t *testing.T, c *oracleCase, conv *stagetest.Convo, p
 
 	status, kept := "NOOP", 0
 	var changed []oracleChange
-	for _, e := range r.View.Edits().All() {
+	for _, e := range r.View.Edits() {
 		switch e.Kind {
 		case policy.KindPersist:
 			changed = append(changed, changeOf(&e))
@@ -150,7 +150,7 @@ func testOracleMasking(t *testing.T, c *oracleCase, conv *stagetest.Convo, p *Ge
 	t.Helper()
 	r := stagetest.NewRun(t, conv, stagetest.Start(t, defineGeminiMasking(), p)).All()
 	var waves []oracleWave
-	for _, e := range r.View.Edits().All() {
+	for _, e := range r.View.Edits() {
 		after := conv.Requests[e.Request-2].Message
 		if len(waves) == 0 || waves[len(waves)-1].After != after {
 			waves = append(waves, oracleWave{After: after})

@@ -51,7 +51,7 @@ func TestDecay(t *testing.T) {
 					t.Errorf("result %d: %d tokens, want %d: %v", i, got[i], most, got)
 				}
 			}
-			if n := r.View.Edits().Len(); n != tt.edits {
+			if n := len(r.View.Edits()); n != tt.edits {
 				t.Errorf("%d edits, want %d: %v", n, tt.edits, r.Edits())
 			}
 		})
@@ -167,7 +167,7 @@ func TestDropImages(t *testing.T) {
 			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
-			for _, e := range r.View.Edits().All() {
+			for _, e := range r.View.Edits() {
 				want := "[image removed]"
 				if e.Target.Item > 0 {
 					want = "before\n[image removed]\nbehind"
@@ -225,7 +225,7 @@ func TestSummarize(t *testing.T) {
 				}
 			}
 			r.All()
-			edits := r.View.Edits().Slice()
+			edits := r.View.Edits()
 			if tt.at == 0 {
 				if len(edits) > 0 {
 					t.Errorf("%v", r.Edits())
@@ -258,7 +258,7 @@ func TestSummarizeTooLong(t *testing.T) {
 	r := stagetest.NewRun(t, stagetest.RoundsOf(30, 400), stagetest.Start(t, defineSummarize(), with(defineSummarize(), func(p *Summarize) { p.Keep = 100; p.Prompt = 2000 })))
 	r.Window = 1000
 	r.All()
-	if edits := r.View.Edits().Slice(); len(edits) == 0 || edits[0].Kind != policy.KindFail {
+	if edits := r.View.Edits(); len(edits) == 0 || edits[0].Kind != policy.KindFail {
 		t.Errorf("%v, want a failure", r.Edits())
 	}
 }

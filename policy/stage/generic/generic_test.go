@@ -117,7 +117,7 @@ func TestDedupe(t *testing.T) {
 			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
-			for _, e := range r.View.Edits().All() {
+			for _, e := range r.View.Edits() {
 				if want := "[The same as a newer result of Bash go test ./...]"; e.New.Text != want {
 					t.Errorf("%q, want %q", e.New.Text, want)
 				}

@@ -98,7 +98,7 @@ func TestGooseCompactionInTurn(t *testing.T) {
 			if got := strings.Join(stagetest.Order(r), " "); got != tt.want {
 				t.Errorf("%s, want %s", got, tt.want)
 			}
-			if edits := r.View.Edits().Slice(); tt.text != "" && edits[0].Insert[1].Contents[0].Text != tt.text {
+			if edits := r.View.Edits(); tt.text != "" && edits[0].Insert[1].Contents[0].Text != tt.text {
 				t.Errorf("%+v", edits[0].Insert[1])
 			}
 		})
@@ -108,7 +108,7 @@ func TestGooseCompactionInTurn(t *testing.T) {
 	c.Assistant(stagetest.Say("done"))
 	r := bench(t, c, 1000, goose(nil))
 	r.Fire(policy.Manual, 1, policy.Context{})
-	if got := strings.Join(stagetest.Order(r), " "); got != "summary continue" || r.View.Edits().At(0).Insert[1].Contents[0].Text != goOnAsked {
+	if got := strings.Join(stagetest.Order(r), " "); got != "summary continue" || r.View.Edits()[0].Insert[1].Contents[0].Text != goOnAsked {
 		t.Errorf("asked for: %s", got)
 	}
 }
@@ -150,7 +150,7 @@ func TestGooseCompactionTooLong(t *testing.T) {
 		c.Prompt("and now")
 		r := bench(t, c, 190000, goose(nil))
 		r.Fire(policy.Prepare, 10, policy.Context{})
-		edits := r.View.Edits().Slice()
+		edits := r.View.Edits()
 		if len(edits) != 1 || tt.ok && (edits[0].Call.Retries != tt.retries || edits[0].Call.Input > 200000) ||
 			!tt.ok && (edits[0].Kind != policy.KindFail || edits[0].Detail["retries"] != tt.retries) {
 			t.Errorf("%d: %d edits, %+v", tt.text, len(edits), edits)
@@ -236,7 +236,7 @@ func TestGooseToolPairsText(t *testing.T) {
 	if diff := cmp.Diff([]string{"m0", "text beside calls", "m4", "m5", "m6", "m7", "m8", "summary of a call", "summary of a call"}, stagetest.Order(r)); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
-	call := r.View.Edits().At(0).Call
+	call := r.View.Edits()[0].Call
 	if call == nil || call.Then == nil || call.Then.Then != nil || call.Output != 40 {
 		t.Errorf("%+v", call)
 	}

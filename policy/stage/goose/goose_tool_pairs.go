@@ -116,7 +116,7 @@ func (s *gooseToolPairs) oldest(c *policy.Context) []pair {
 func (s *gooseToolPairs) follow(v policy.View) {
 	edits, items, anew := s.seen.Follow(v)
 	left := false
-	for _, e := range edits.All() {
+	for _, e := range edits {
 		if e.Kind == policy.KindRemove || e.Kind == policy.KindCollapse {
 			left = true
 			anew = anew || slices.ContainsFunc(e.Items, func(id policy.ItemID) bool { return beginsTurn(v.Message(id)) })

@@ -203,7 +203,7 @@ func TestUpstreamSummarization(t *testing.T) {
 			requests++
 		}
 		r.All()
-		asked := slices.DeleteFunc(slices.Clone(r.View.Edits().Slice()), func(e policy.Edit) bool { return e.Call == nil })
+		asked := slices.DeleteFunc(slices.Clone(r.View.Edits()), func(e policy.Edit) bool { return e.Call == nil })
 		if len(asked) != len(tt.Asked) {
 			t.Fatalf("seed %d: %d summaries, upstream %d", tt.Seed, len(asked), len(tt.Asked))
 		}

@@ -177,7 +177,7 @@ func TestClearToolResultsTrigger(t *testing.T) {
 		rest := langchainCount(langchainList(c, len(c.Messages)))
 		c.Prompt(strings.Repeat("x", 4*(100000-rest-3)-4+over))
 		c.Assistant(stagetest.Say("done"))
-		if r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolResults(), clientClearing(nil))).All(); r.View.Edits().Len() != want {
+		if r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolResults(), clientClearing(nil))).All(); len(r.View.Edits()) != want {
 			t.Errorf("%d characters over 100,000 tokens: edits %v, want %d", over, r.Edits(), want)
 		}
 	}
@@ -210,7 +210,7 @@ func TestClearToolResultsChoice(t *testing.T) {
 			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
-			for _, e := range r.View.Edits().All() {
+			for _, e := range r.View.Edits() {
 				if want := map[policy.EditKind]string{policy.KindClear: "[cleared]", policy.KindTruncate: "{}"}[e.Kind]; e.New.Text != want {
 					t.Errorf("%s: %q, want %q", e.Kind, e.New.Text, want)
 				}

@@ -14,7 +14,7 @@ func TestSummarizationTooLong(t *testing.T) {
 	r := stagetest.NewRun(t, stagetest.RoundsOf(30, 400), stagetest.Start(t, defineSummarization(), nil))
 	r.Window = 1000
 	r.All()
-	edits := r.View.Edits().Slice()
+	edits := r.View.Edits()
 	at := slices.IndexFunc(edits, func(e policy.Edit) bool { return e.Kind == policy.KindFail })
 	if at < 0 || at+1 == len(edits) {
 		t.Fatalf("no failure in %v", r.Edits())

@@ -15,9 +15,9 @@ type Follower struct {
 
 // Follow returns the edits and the items that are new since the last call. anew is true at the first call and after a
 // change of the epoch: the view has to be read as a whole.
-func (f *Follower) Follow(v policy.View) (edits policy.EditList, joined []policy.ItemID, anew bool) {
-	edits, joined, anew = v.Edits().From(f.edits), v.Arrived()[f.items:], !f.begun || v.Epoch() != f.epoch
-	*f = Follower{true, v.Epoch(), v.Edits().Len(), len(v.Arrived())}
+func (f *Follower) Follow(v policy.View) (edits []policy.Edit, joined []policy.ItemID, anew bool) {
+	edits, joined, anew = v.Edits()[f.edits:], v.Arrived()[f.items:], !f.begun || v.Epoch() != f.epoch
+	*f = Follower{true, v.Epoch(), len(v.Edits()), len(v.Arrived())}
 	return edits, joined, anew
 }
 
@@ -25,7 +25,7 @@ func (f *Follower) Follow(v policy.View) (edits policy.EditList, joined []policy
 // the first call, after a change of the epoch, and after an edit that moved reports.
 func (f *Follower) Arrived(v policy.View, moved func(policy.Edit) bool) (items []policy.ItemID, anew bool) {
 	edits, joined, anew := f.Follow(v)
-	for _, e := range edits.All() {
+	for _, e := range edits {
 		anew = anew || moved(e)
 	}
 	if anew {
@@ -87,7 +87,7 @@ func (s *ItemSums) Follow(v policy.View) {
 		}
 		return
 	}
-	for _, e := range edits.All() {
+	for _, e := range edits {
 		switch e.Kind {
 		case policy.KindRemove, policy.KindCollapse:
 			for _, id := range e.Items {

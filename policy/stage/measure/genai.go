@@ -1,8 +1,6 @@
 package measure
 
 import (
-	"slices"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -21,15 +19,7 @@ type GenAI struct {
 // History divides a view into the history, up to the last response, and the message about to be sent. With all the
 // whole view is history.
 func History(v policy.View, all bool) (history, pending []policy.ItemID) {
-	return HistoryIn(nil, v, all)
-}
-
-// HistoryIn is History in the memory of a list, if that is enough.
-func HistoryIn(room []policy.ItemID, v policy.View, all bool) (history, pending []policy.ItemID) {
-	ids := slices.Grow(room[:0], v.Len())
-	for id := range v.Items {
-		ids = append(ids, id)
-	}
+	ids := v.IDs()
 	end := len(ids)
 	for !all && end > 0 && v.Role(ids[end-1]) == session.User {
 		end--
@@ -146,52 +136,35 @@ func (g GenAI) Lengths(items []policy.ItemID) (lengths []int, sum int) {
 	return lengths, sum
 }
 
-// Turns follows the calls of a history from its first item on.
-type Turns struct{ open session.OpenCalls }
-
-// Free reports whether every call so far is answered.
-func (s *Turns) Free() bool { return len(s.open) == 0 }
-
-// Starts reports whether the next item is a user message that answers no call.
-func (s *Turns) Starts(v policy.View, id policy.ItemID) bool {
-	free, m := s.Free(), v.Message(id)
-	if m == nil {
-		return free && v.Role(id) == session.User
-	}
-	s.open.Note(m)
-	return free && m.Class == session.ClassPrompt
-}
-
-// Starts is Turns.Starts of each of the items.
+// Starts reports of each of the items of a history whether it is a user message that answers no call.
 func (g GenAI) Starts(items []policy.ItemID) []bool {
-	starts, turns := make([]bool, len(items)), Turns{}
+	starts, open := make([]bool, len(items)), session.OpenCalls{}
 	for i, id := range items {
-		starts[i] = turns.Starts(g.View, id)
+		free, m := len(open) == 0, g.View.Message(id)
+		if m == nil {
+			starts[i] = free && g.View.Role(id) == session.User
+			continue
+		}
+		open.Note(m)
+		starts[i] = free && m.Class == session.ClassPrompt
 	}
 	return starts
 }
 
-// Split is Split of items.
+// Split looks for the oldest of a history's items to keep where the newest share of its characters stays: the first
+// user message of its own behind the other share. Where there is none, found is false and at is the last such message,
+// 0 for none.
 func (g GenAI) Split(items []policy.ItemID, share float64) (at int, found bool) {
 	lengths, sum := g.Lengths(items)
-	starts := g.Starts(items)
-	return Split(len(items), sum, share, func(i int) (int, bool) { return lengths[i], starts[i] })
-}
-
-// Split looks for the oldest of n items to keep where the newest share of the items' characters stays: the first user
-// message of its own behind the other share. Where there is none, found is false and at is the last such message, 0
-// for none. of is the length of an item, and whether it is such a message; sum is that of the lengths.
-func Split(n, sum int, share float64, of func(i int) (length int, starts bool)) (at int, found bool) {
 	target, before := float64(sum)*(1-share), 0
-	for i := range n {
-		length, starts := of(i)
+	for i, starts := range g.Starts(items) {
 		if starts {
 			if float64(before) >= target {
 				return i, true
 			}
 			at = i
 		}
-		before += length
+		before += lengths[i]
 	}
 	return at, false
 }
@@ -238,7 +211,7 @@ func (u *Unsplit) Still(g GenAI) bool {
 	}
 	edits, joined, anew := u.seen.Follow(g.View)
 	u.noted = !anew
-	for _, e := range edits.All() {
+	for _, e := range edits {
 		u.noted = u.noted && !e.Moves()
 	}
 	for _, id := range joined {

@@ -85,7 +85,7 @@ func TestCacheTTLPruneClock(t *testing.T) {
 	for k := range c.Requests {
 		r.At[k] = stagetest.Midday.Add(time.Duration(k) * 4 * time.Minute)
 	}
-	if r.All(); r.View.Edits().Len() > 0 {
+	if r.All(); len(r.View.Edits()) > 0 {
 		t.Errorf("edits %v: no pause was of 5 minutes", r.Edits())
 	}
 }
@@ -126,7 +126,7 @@ func TestCacheTTLPruneRatios(t *testing.T) {
 	// The documentation's own figure.
 	for chars, want := range map[int]int{49999: 0, 50000: 1} {
 		r := pause(t, longResults(chars), ttlPruning(func(p *CacheTTLPrune) { p.SoftMaxChars = 100000 }), time.Hour, 4000)
-		if got := r.View.Edits().Len(); got != want {
+		if got := len(r.View.Edits()); got != want {
 			t.Errorf("%d characters: edits %v, want %d", chars, r.Edits(), want)
 		}
 	}

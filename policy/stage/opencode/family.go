@@ -20,7 +20,6 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/pattern"
-	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
@@ -49,15 +48,14 @@ func (pruned) Leaves(v policy.View, _ policy.TextSource, t policy.Target) (bool,
 	return r != nil && r.Text == clearedText, nil
 }
 
-// Stubs makes the text in the place of a pruned result.
-func (pruned) Stubs(*session.Conversation) func(policy.View, policy.Result) policy.Content {
-	stub := policy.NewContent(jsonl.KindToolResult, clearedText)
-	return func(policy.View, policy.Result) policy.Content { return stub }
+// Stub makes the text in the place of a pruned result.
+func (pruned) Stub(policy.View, policy.Result) policy.Content {
+	return policy.NewContent(jsonl.KindToolResult, clearedText)
 }
 
 // Stage prunes by the default parameters, however little that saves.
 func (pruned) Stage() policy.Stage {
-	return &opencodePrune{p: OpencodePrune{Auto: true, Protect: 40000, Turns: 2, ProtectedTools: []string{"skill"}}}
+	return newPrune(&OpencodePrune{Auto: true, Protect: 40000, Turns: 2, ProtectedTools: []string{"skill"}})
 }
 
 // Names of the environment variables the rules read.

@@ -60,9 +60,9 @@ func TestOpencodeOverflow(t *testing.T) {
 				t.Errorf("compacted %t, want %t", got, tt.want)
 			}
 			// The same response is answered once.
-			n := r.View.Edits().Len()
+			n := len(r.View.Edits())
 			r.Fire(policy.Prepare, 1, policy.Context{MaxOutput: 64000})
-			if r.View.Edits().Len() != n {
+			if len(r.View.Edits()) != n {
 				t.Errorf("the same response was answered again: %v", r.Edits())
 			}
 		})
@@ -119,7 +119,7 @@ func TestOpencodeSummarisedOutput(t *testing.T) {
 			p := keeping(count, 0, -1)
 			p.Prompt = prompt
 			want := 2001 + 4 + want + 2000 + prompt
-			if got := compacted(t, c, p).View.Edits().At(0).Call.Input; got != want {
+			if got := compacted(t, c, p).View.Edits()[0].Call.Input; got != want {
 				t.Errorf("%s, an output of %d: input %d, want %d", count, n, got, want)
 			}
 		}
@@ -136,7 +136,7 @@ func TestOpencodeSummaryCall(t *testing.T) {
 	} {
 		p := defineOpencodeCompaction().Params.(*OpencodeCompaction)
 		p.Count, p.Prompt = tt.count, tt.prompt
-		if call := compacted(t, stagetest.Small(20), p).View.Edits().At(0).Call; call.Prompt != tt.prompt || call.Input != tt.input {
+		if call := compacted(t, stagetest.Small(20), p).View.Edits()[0].Call; call.Prompt != tt.prompt || call.Input != tt.input {
 			t.Errorf("%+v, want %+v", call, tt)
 		}
 	}
@@ -161,9 +161,9 @@ func TestOutputTokenMax(t *testing.T) {
 		}
 		r.Last = policy.Response{Usage: jsonl.Usage{Input: tt.used}, Known: true, Message: 1}
 		r.Fire(policy.Respond, 1, policy.Context{MaxOutput: 64000})
-		respond := r.View.Edits().Len() > 0
+		respond := len(r.View.Edits()) > 0
 		r.Fire(policy.Prepare, 1, policy.Context{MaxOutput: 64000})
-		if prepare := r.View.Edits().Len() > 0; respond != tt.respond || prepare != tt.prepare {
+		if prepare := len(r.View.Edits()) > 0; respond != tt.respond || prepare != tt.prepare {
 			t.Errorf("%s, at most %d, %d used: %t where the step ended, %t before the request", tt.count, tt.max, tt.used, respond, prepare)
 		}
 	}

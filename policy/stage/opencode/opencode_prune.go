@@ -35,9 +35,7 @@ func defineOpencodePrune() policy.Definition {
 after:  walking back, 15,000 and 45,000 pass: the one that crosses 40,000 is marked whole, and so is the oldest (55,000 > 20,000 saved)`,
 		Limits: pruneLimits,
 		Check:  checkPrune,
-		New: func(p any) (policy.Stage, error) {
-			return &opencodePrune{p: *p.(*OpencodePrune)}, nil
-		},
+		New:    func(p any) (policy.Stage, error) { return newPrune(p.(*OpencodePrune)), nil },
 	}
 }
 
@@ -60,24 +58,23 @@ func checkPrune(c *policy.Check) {
 // opencodePrune walks the whole session, including what a compaction has hidden: OpenCode prunes its store, not the
 // filtered view.
 type opencodePrune struct {
-	p      OpencodePrune
-	marked bool          // some output was pruned
-	newest policy.Target // of these; a walk stops at it
-	places []int32       // indexes into View.Arrived: summaries of compactions, and messages with results
-	seen   measure.Follower
+	p       OpencodePrune
+	pruned  map[policy.Target]bool
+	seen    measure.Follower
+	most    int // tokens that a walk may count, at most
+	largest int // of one output
+}
 
-	marks    []policy.Target // scratch of a run
-	proposed []policy.Edit   // likewise
-
-	total   int // tokens of the outputs from the newest to where a walk ends, at least
-	largest int // of these outputs, tokens
+func newPrune(p *OpencodePrune) policy.Stage {
+	return &opencodePrune{p: *p, pruned: map[policy.Target]bool{}}
 }
 
 func (s *opencodePrune) Run(c *policy.Context) ([]policy.Edit, error) {
 	if !s.p.Auto {
 		return nil, nil
 	}
-	if s.follow(c); s.little() {
+	s.follow(c.View)
+	if s.most <= max(s.p.Protect, s.p.Minimum, s.p.Protect+s.p.Minimum-s.largest) {
 		return nil, nil
 	}
 	walk := &pruneWalk{rules: &s.p}
@@ -88,114 +85,70 @@ func (s *opencodePrune) Run(c *policy.Context) ([]policy.Edit, error) {
 	reason := fmt.Sprintf("%d tokens of tool output beyond the newest %d, more than %d to save", walk.pruned, s.p.Protect, s.p.Minimum)
 	detail := map[string]int{"total": walk.total, "pruned": walk.pruned}
 	content := policy.NewContent(jsonl.KindToolResult, clearedText)
-	s.mark(marks)
-	edits := slices.Grow(s.proposed[:0], len(marks))
+	var edits []policy.Edit
 	for _, t := range marks {
+		s.pruned[t] = true
 		if c.View.Has(t.Item) {
 			edits = append(edits, policy.Edit{Kind: policy.KindClear, Trigger: "auto", Target: t, New: &content, Reason: reason, Detail: detail})
 		}
 	}
-	s.proposed = edits
 	return edits, nil
 }
 
-// mark notes what is pruned, newest first. All of it is newer than what was pruned before, as an item arrives once unless
-// a rebuild took it in before it joined.
-func (s *opencodePrune) mark(list []policy.Target) {
-	if len(list) > 0 {
-		s.marked, s.newest = true, list[0]
+// follow adds what joined or was changed since the last run to what a walk may count. Without it a session of many small
+// outputs is walked as a whole at each turn: the bar is the replay cost when requests double.
+func (s *opencodePrune) follow(v policy.View) {
+	edits, joined, _ := s.seen.Follow(v)
+	add := func(length jsonl.Metrics) {
+		n := policy.RoundQuarter(length.UTF16)
+		s.most, s.largest = s.most+n, max(s.largest, n)
+	}
+	for _, id := range joined {
+		if m := v.Message(id); m != nil && m.Class == session.ClassToolResult {
+			for b := range m.Blocks {
+				add(v.Length(policy.Target{Item: id, Block: b}))
+			}
+		}
+	}
+	for _, e := range edits {
+		if e.New != nil {
+			add(e.New.Length)
+		}
 	}
 }
 
 // walk returns the outputs beyond the protected tokens, newest first. It stops at a compaction summary and at an
 // output that was pruned before.
-func (s *opencodePrune) walk(c *policy.Context, w *pruneWalk) []policy.Target {
-	arrived := c.View.Arrived()
-	at := len(arrived)
-	for at > 0 && !w.begun() {
-		at--
-		if beginsTurn(c.View, arrived[at]) {
+func (s *opencodePrune) walk(c *policy.Context, w *pruneWalk) (marks []policy.Target) {
+	s.most = 0
+	for _, id := range slices.Backward(c.View.Arrived()) {
+		if beginsTurn(c.View, id) {
 			w.user()
 		}
-	}
-	if !w.begun() {
-		return nil
-	}
-	n, _ := slices.BinarySearch(s.places, int32(at+1))
-	newer := 0
-	for _, place := range s.places[n:] {
-		newer += s.tokens(c, arrived[place])
-	}
-	s.marks = s.marks[:0]
-	defer func() { s.total = w.total + newer }()
-	for _, place := range slices.Backward(s.places[:n]) {
-		id := arrived[place]
-		m := c.View.Message(id)
-		if m == nil { // a summary
-			return s.marks
+		if sy := c.View.Synthetic(id); w.begun() && sy != nil && sy.Summary && sy.Role == "assistant" {
+			return marks
 		}
-		for b := len(m.Blocks) - 1; b >= 0; b-- {
+		m := c.View.Message(id)
+		if m == nil || m.Class != session.ClassToolResult {
+			continue
+		}
+		for b := range slices.Backward(m.Blocks) {
+			t := policy.Target{Item: id, Block: b}
+			n := c.View.Length(t).UTF16
+			s.most += policy.RoundQuarter(n)
 			tool := c.Conv.Alike(c.Conv.Tool(&m.Blocks[b]))
 			if !s.completed(m, b, tool) {
 				continue
 			}
-			t := policy.Target{Item: id, Block: b}
-			switch w.output(strings.ToLower(tool), s.marked && t == s.newest, c.View.Length(t).UTF16) {
+			switch w.output(strings.ToLower(tool), s.pruned[t], n) {
 			case stop:
-				return s.marks
+				return marks
 			case clears:
-				s.marks = append(s.marks, t)
+				marks = append(marks, t)
 			}
 		}
 	}
-	return s.marks
-}
-
-// follow notes the compaction summaries and the results that joined since the last run, and the changes of results.
-func (s *opencodePrune) follow(c *policy.Context) {
-	v := c.View
-	place := len(v.Arrived())
-	edits, joined, _ := s.seen.Follow(v)
-	for place -= len(joined); len(joined) > 0; place, joined = place+1, joined[1:] {
-		sy, m := v.Synthetic(joined[0]), v.Message(joined[0])
-		if sy != nil && sy.Summary && sy.Role == "assistant" || m != nil && m.Class == session.ClassToolResult {
-			s.places = append(s.places, int32(place))
-			s.total += s.tokens(c, joined[0])
-		}
-	}
-	for _, e := range edits.All() { // what they take off stays in the total
-		if e.Stage != pruneStage && e.New != nil && e.Target.Block != policy.WholeItem {
-			s.add(policy.RoundQuarter(v.Length(e.Target).UTF16))
-		}
-	}
-}
-
-// tokens is the estimate of a message's outputs that a walk may count.
-func (s *opencodePrune) tokens(c *policy.Context, id policy.ItemID) (sum int) {
-	m := c.View.Message(id)
-	if m == nil {
-		return 0
-	}
-	for b := range m.Blocks {
-		if m.Blocks[b].Kind == jsonl.KindToolResult {
-			n := policy.RoundQuarter(c.View.Length(policy.Target{Item: id, Block: b}).UTF16)
-			s.largest = max(s.largest, n)
-			sum += n
-		}
-	}
-	return sum
-}
-
-// add notes that an output may be larger by so many tokens than it was.
-func (s *opencodePrune) add(tokens int) {
-	s.total += tokens
-	s.largest = max(s.largest, tokens)
-}
-
-// little reports whether a walk would clear nothing: all outputs are protected, or those behind the protected ones are
-// less than the minimum.
-func (s *opencodePrune) little() bool {
-	return s.total <= max(s.p.Protect, s.p.Minimum, s.p.Protect+s.p.Minimum-s.largest)
+	return marks
 }
 
 // beginsTurn reports whether an item is what a walk counts as a user message.

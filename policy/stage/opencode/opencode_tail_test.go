@@ -353,7 +353,7 @@ func TestOpencodeTailView(t *testing.T) {
 			}
 			// The prompt of 4,000, the call and its result are summarised.
 			head := 1000 + policy.RoundQuarter(len(`Read{"path":"a"}`)) + 100
-			if got := r.View.Edits().At(0).Call.Input; got != head+p.Prompt {
+			if got := r.View.Edits()[0].Call.Input; got != head+p.Prompt {
 				t.Errorf("the summariser is sent %d, want %d", got, head+p.Prompt)
 			}
 
@@ -372,7 +372,7 @@ func TestOpencodeTailView(t *testing.T) {
 					head -= r.View.Weight(id)
 				}
 			}
-			if got := r.View.Edits().At(1).Call.Input; got != head+p.Prompt {
+			if got := r.View.Edits()[1].Call.Input; got != head+p.Prompt {
 				t.Errorf("the second is sent %d, want %d", got, head+p.Prompt)
 			}
 		})

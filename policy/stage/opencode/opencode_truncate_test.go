@@ -56,7 +56,7 @@ func TestOpencodeTruncate(t *testing.T) {
 			if i := strings.Index(content.Text, tt.want); i < 0 || !strings.Contains(content.Text, "Full output saved to: ~/.local/share/opencode/tool-output/a\n") {
 				t.Errorf("cut to …%q, want it to hold %q and the hint", content.Text[max(0, len(content.Text)-400):], tt.want)
 			}
-			if e := r.View.Edits().Slice(); len(e) != 1 || e[0].Kind != policy.KindTruncate {
+			if e := r.View.Edits(); len(e) != 1 || e[0].Kind != policy.KindTruncate {
 				t.Errorf("edits: %+v", e)
 			}
 		})

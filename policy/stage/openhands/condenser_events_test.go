@@ -275,7 +275,7 @@ func TestCondenserEventsManual(t *testing.T) {
 		if diff := cmp.Diff(tt.want, stagetest.Order(r)); diff != "" {
 			t.Errorf("%d prompts: -want +got\n%s", tt.prompts, diff)
 		}
-		for _, e := range r.View.Edits().All() {
+		for _, e := range r.View.Edits() {
 			forgotten := tt.prompts - len(e.Lead) - len(e.Keep)
 			if want := 480 + forgotten*125; e.Trigger != "manual" || e.Call.Input != want { // 500 of 20,000 characters each
 				t.Errorf("%s, %+v: want %d tokens sent", e.Trigger, e.Call, want)
@@ -367,7 +367,7 @@ func TestCondenserEventsUnits(t *testing.T) {
 			if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
-			for _, e := range r.View.Edits().All() {
+			for _, e := range r.View.Edits() {
 				if !strings.Contains(e.Reason, tt.reason) {
 					t.Errorf("%s: want %s", e.Reason, tt.reason)
 				}

@@ -220,7 +220,7 @@ func against(t *testing.T, f *caseFile, tt *upstreamCase, rules string, points [
 	}
 	r.Record.Find = func(n int) (policy.Content, int, bool) { return summaries[n], 0, true }
 	r.All()
-	edits := r.View.Edits().Slice()
+	edits := r.View.Edits()
 	for i, point := range tt.At {
 		w, n := points[i], request[point]+1
 		at := slices.IndexFunc(edits, func(e policy.Edit) bool { return e.Request == n })

@@ -72,17 +72,17 @@ func TestPiOrder(t *testing.T) {
 	if diff := cmp.Diff([]string{"summary", "m5", "m6", "m7", "m8", "m9"}, stagetest.Order(r)); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
-	e := r.View.Edits().At(0)
+	e := r.View.Edits()[0]
 	if want := "used 10000 > 9000; summary: a stand-in of 10 tokens"; e.Reason != want {
 		t.Errorf("reason %q, want %q", e.Reason, want)
 	}
 	if e.Call.Then != nil || e.Call.Prompt != 252 || e.Call.Output != 0 {
 		t.Errorf("call %+v: the turn's beginning alone is summarized", e.Call)
 	}
-	if r := bench(t, func(p *PiCompaction) { p.Rules, p.KeepRecent = "0.84", 900 }, totals...).All(); r.View.Edits().Len() > 0 {
+	if r := bench(t, func(p *PiCompaction) { p.Rules, p.KeepRecent = "0.84", 900 }, totals...).All(); len(r.View.Edits()) > 0 {
 		t.Errorf("0.84: edits %v", r.Edits())
 	}
-	if r := bench(t, func(p *PiCompaction) { p.KeepRecent = 9000 }, totals...).All(); r.View.Edits().Len() > 0 {
+	if r := bench(t, func(p *PiCompaction) { p.KeepRecent = 9000 }, totals...).All(); len(r.View.Edits()) > 0 {
 		t.Errorf("a session shorter than what is kept: edits %v", r.Edits())
 	}
 }
@@ -105,7 +105,7 @@ func TestPiFiles(t *testing.T) {
 	r.Manual = map[int]bool{7: true}
 	r.All()
 	want := "\n\n<read-files>\n/a\n/b\n</read-files>\n\n<modified-files>\n/c\n</modified-files>\n</summary>" // the newest call stays
-	if got := r.View.Edits().At(0).Insert[0].Contents[2].Text; got != want {
+	if got := r.View.Edits()[0].Insert[0].Contents[2].Text; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -117,7 +117,7 @@ func TestPiFails(t *testing.T) {
 	if diff := cmp.Diff([]string{"fail@5 m0", "fail@6 m0"}, r.Edits()); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
-	if limit := r.View.Edits().At(0).Detail["limit_tokens"]; limit != 9200 {
+	if limit := r.View.Edits()[0].Detail["limit_tokens"]; limit != 9200 {
 		t.Errorf("a limit of %d, want the window less 800", limit)
 	}
 }
@@ -137,7 +137,7 @@ func TestPiOverflow(t *testing.T) {
 		if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
 			t.Errorf("%d tokens that Pi does not count: -want +got\n%s", tt.overhead, diff)
 		}
-		for _, e := range r.View.Edits().Slice()[:min(1, len(tt.want))] {
+		for _, e := range r.View.Edits()[:min(1, len(tt.want))] {
 			if want := "the request of 10612 tokens > 10000, the window"; !strings.HasPrefix(e.Reason, want) {
 				t.Errorf("reason %q, want %q", e.Reason, want)
 			}

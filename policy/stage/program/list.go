@@ -129,8 +129,8 @@ func (l *list) lines(v policy.View, changed []policy.ItemID, old map[policy.Item
 func (l *list) touched(v policy.View) map[policy.ItemID]bool {
 	touched := map[policy.ItemID]bool{}
 	all := v.Edits()
-	for ; l.edits < all.Len(); l.edits++ {
-		switch e := all.At(l.edits); {
+	for ; l.edits < len(all); l.edits++ {
+		switch e := all[l.edits]; {
 		case e.Kind.KeepsView():
 		case e.Kind == policy.KindSummarize:
 			kept := map[policy.ItemID]bool{}

@@ -152,7 +152,7 @@ func testOracleCase(t *testing.T, o *stagetest.Oracle[oracleCase], c *oracleCase
 	r.Fire(moment, len(conv.Requests), policy.Context{})
 
 	status, kept, bridged := "NOOP", 0, false
-	for _, e := range r.View.Edits().All() {
+	for _, e := range r.View.Edits() {
 		switch {
 		case e.Kind == policy.KindSummarize:
 			status, kept, bridged = "COMPRESSED", len(e.Keep)-(len(conv.Messages)-n), len(e.Insert) > 2
@@ -189,7 +189,7 @@ func testOracleClearing(t *testing.T, o *stagetest.Oracle[oracleCase], c *oracle
 	}
 	r.Fire(policy.Prepare, len(conv.Requests), policy.Context{Now: last.Add(time.Duration(c.Minutes) * time.Minute)})
 	var got [][2]int
-	for _, e := range r.View.Edits().All() {
+	for _, e := range r.View.Edits() {
 		got = append(got, [2]int{int(e.Target.Item), e.Target.Block})
 	}
 	if diff := cmp.Diff(c.Cleared, got, cmpopts.EquateEmpty()); diff != "" {

@@ -65,16 +65,16 @@ func TestQwenCompactionBreaker(t *testing.T) {
 	r := talk(t, 4, 15000) // larger than the history
 	r.Last = last(170000, 0)
 	fails := func(requests int) int {
-		before := r.View.Edits().Len()
+		before := len(r.View.Edits())
 		for range requests {
 			r.Fire(policy.Prepare, 3, policy.Context{})
 		}
-		for _, e := range r.View.Edits().From(before).All() {
+		for _, e := range r.View.Edits()[before:] {
 			if e.Kind != policy.KindFail || e.Call == nil || e.Call.Output != 15000 {
 				t.Errorf("%+v", e)
 			}
 		}
-		return r.View.Edits().Len() - before
+		return len(r.View.Edits()) - before
 	}
 	if n := fails(5); n != 3 {
 		t.Errorf("%d tries, want 3", n)
@@ -83,11 +83,11 @@ func TestQwenCompactionBreaker(t *testing.T) {
 	if n := fails(5); n != 3 {
 		t.Errorf("%d forced tries, want 3", n)
 	}
-	if !strings.Contains(r.View.Edits().At(5).Reason, "the last of 3 tries") {
-		t.Errorf("reason %q", r.View.Edits().At(5).Reason)
+	if !strings.Contains(r.View.Edits()[5].Reason, "the last of 3 tries") {
+		t.Errorf("reason %q", r.View.Edits()[5].Reason)
 	}
 	r.Fire(policy.Manual, 3, policy.Context{}) // by hand it is tried all the same
-	if e := r.View.Edits().At(6); e.Kind != policy.KindFail || e.Trigger != "manual" {
+	if e := r.View.Edits()[6]; e.Kind != policy.KindFail || e.Trigger != "manual" {
 		t.Errorf("%+v", e)
 	}
 }
@@ -114,7 +114,7 @@ func TestQwenCompressionFailed(t *testing.T) {
 	fire(policy.Prepare)
 	s.p.Summary[0].Tokens = 100
 	fire(policy.Prepare)
-	if n := r.View.Edits().Len(); n != 1 || r.View.Edits().At(0).Kind != policy.KindFail {
+	if n := len(r.View.Edits()); n != 1 || r.View.Edits()[0].Kind != policy.KindFail {
 		t.Fatalf("edits %v, want one failure", r.Edits())
 	}
 	fire(policy.Manual)

@@ -229,7 +229,7 @@ func (s *Texts) Text(t policy.Target) (string, error) {
 		if c.Ref != nil {
 			return s.C.Texts[*c.Ref], nil
 		}
-		return c.Whole(), nil
+		return c.Text, nil
 	}
 	return s.Recorded(t)
 }

@@ -184,7 +184,7 @@ func (w *steps) request(k int, msg *session.Message) {
 	if at, ok := w.At[k]; ok {
 		now = at
 	}
-	w.Seen = append(w.Seen, w.View.Edits().Len())
+	w.Seen = append(w.Seen, len(w.View.Edits()))
 	w.Fire(policy.Prepare, k, policy.Context{Now: now})
 	w.Fire(policy.Project, k, policy.Context{Now: now})
 	w.Payload = append(w.Payload, w.Overhead+w.View.PayloadTokens())
@@ -204,7 +204,7 @@ func (r *Bench) Shown(m int) string { return r.Block(m, 0) }
 // Block is the text that replaces a block, "" where it is as recorded.
 func (r *Bench) Block(m, b int) string {
 	if c := r.View.Replacement(policy.Target{Item: policy.ItemID(m), Block: b}); c != nil {
-		return c.Whole()
+		return c.Text
 	}
 	return ""
 }
@@ -212,7 +212,7 @@ func (r *Bench) Block(m, b int) string {
 // Edits lists kind, request and message of each edit, as "clear@3 m1".
 func (r *Bench) Edits() []string {
 	var list []string
-	for _, e := range r.View.Edits().All() {
+	for _, e := range r.View.Edits() {
 		s := fmt.Sprintf("%s@%d", e.Kind, e.Request)
 		if len(e.Items) == 0 && e.Kind != policy.KindSummarize {
 			s += fmt.Sprintf(" m%d", e.Target.Item)

@@ -157,7 +157,7 @@ func TestThreeLayerLoop(t *testing.T) {
 		t.Errorf("compactions %v: the test tests too little", compactions)
 	}
 	told := map[string]int{}
-	for _, e := range r.View.Edits().All() {
+	for _, e := range r.View.Edits() {
 		if e.Kind == policy.KindSummarize {
 			told[e.Trigger]++
 		}
@@ -184,7 +184,7 @@ func TestThreeLayerAutoThreshold(t *testing.T) {
 		if !want {
 			continue
 		}
-		e := r.View.Edits().At(0)
+		e := r.View.Edits()[0]
 		// 44 characters of prompt and the first 80,000 of the source; the summary stops at 2,000 tokens.
 		if diff := cmp.Diff(&policy.Call{Kind: "compaction", Prompt: 11, Input: 20011, Output: 2000, Prefix: "own"}, e.Call); diff != "" {
 			t.Errorf("call: -want +got\n%s", diff)
@@ -210,7 +210,7 @@ func TestThreeLayerAutoCutsRecorded(t *testing.T) {
 		r.Record.Content = &policy.Content{Kind: jsonl.KindText, Ref: &ref, Length: c.Messages[sum].Blocks[0].Text}
 		r.View.Join(0)
 		r.Fire(policy.Manual, 0, policy.Context{})
-		got := r.View.Edits().At(0).Insert[0].Contents[0].Text
+		got := r.View.Edits()[0].Insert[0].Contents[0].Text
 		if got != "[Compressed]\n\n"+strings.Repeat("s", want) {
 			t.Errorf("a summary of %d: %d characters, want %d", n, len(got)-14, want)
 		}
@@ -247,7 +247,7 @@ func TestThreeLayerAutoSource(t *testing.T) {
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineThreeLayerAuto(), &p))
 		r.View.Join(0)
 		r.Fire(policy.Manual, 0, policy.Context{})
-		e := r.View.Edits().At(0)
+		e := r.View.Edits()[0]
 		if e.Call.Input != 11+tt.want || e.Call.Prompt != 11 || e.Detail["json_chars"] != tt.n {
 			t.Errorf("%d characters, %d of source: %+v, %v; want input %d", tt.n, tt.source, e.Call, e.Detail, 11+tt.want)
 		}

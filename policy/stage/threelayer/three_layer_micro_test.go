@@ -35,7 +35,7 @@ func TestThreeLayerMicro(t *testing.T) {
 			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
-			for _, e := range r.View.Edits().All() {
+			for _, e := range r.View.Edits() {
 				if e.New.Text != "[Previous tool result compacted]" {
 					t.Errorf("%q", e.New.Text)
 				}

@@ -97,7 +97,7 @@ func (s *pruneMessages) follow(c *policy.Context) error {
 	if anew {
 		clear(s.sent)
 	}
-	for _, e := range edits.All() {
+	for _, e := range edits {
 		delete(s.sent, e.Target.Item)
 	}
 	for id := range c.View.Items {
