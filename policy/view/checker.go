@@ -31,7 +31,7 @@ type checked struct {
 
 // NewChecker returns a checker of v that has checked nothing.
 func NewChecker(v *View) *Checker {
-	c := &Checker{view: v}
+	c := &Checker{view: v, fed: make([]checked, 0, len(v.conv.Messages))}
 	c.anew()
 	return c
 }
@@ -133,7 +133,7 @@ func CheckAPI(v *View) []Violation { return NewChecker(v).Check() }
 
 func (c *Checker) anew() {
 	c.check = apiCheck{v: c.view, callAt: map[string]int{}}
-	c.fed = nil
+	c.fed = c.fed[:0]
 }
 
 // cover notes what a summary or a placeholder has replaced of the items that were checked and those that arrived since.
