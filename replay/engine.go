@@ -100,7 +100,7 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 		return nil, err
 	}
 	e := &engine{
-		r: r, pol: pol, opt: opt, conv: r.Conv, fixed: -1, taken: make([]bool, len(r.Conv.Boundaries)),
+		r: r, pol: pol, opt: opt, conv: r.Conv, fixed: -1, weight: make([]int, 0, len(r.Conv.Requests)), taken: make([]bool, len(r.Conv.Boundaries)),
 		asked: map[int]bool{}, windows: map[windowKey]int{}, limits: map[windowKey]policy.ModelLimits{},
 		requests: make([]Request, 0, len(r.Conv.Requests)), events: []Event{}, pending: []int{},
 		cleared: clearing{view: map[policy.Target]bool{}, payload: map[clearedBy]bool{}},

@@ -16,11 +16,11 @@ import (
 type Checker struct {
 	view    *View
 	check   apiCheck
-	fed     []checked              // in the order of the view
-	arrived int                    // of the items that ever joined
-	joined  int                    // messages that had been offered
-	edits   int                    // of the view's
-	covered map[policy.ItemID]bool // a summary has taken the place of these
+	fed     []checked // in the order of the view
+	arrived int       // of the items that ever joined
+	joined  int       // messages that had been offered
+	edits   int       // of the view's
+	covered []bool    // by place: a summary has taken the place of the item
 }
 
 // checked is an item that was checked, and where the pass stood before it.
@@ -31,9 +31,17 @@ type checked struct {
 
 // NewChecker returns a checker of v that has checked nothing.
 func NewChecker(v *View) *Checker {
-	c := &Checker{view: v, covered: map[policy.ItemID]bool{}}
+	c := &Checker{view: v, fed: make([]checked, 0, len(v.conv.Messages))}
 	c.anew()
 	return c
+}
+
+// place is the index of an item in a list of recorded messages and those that edits made.
+func place(id policy.ItemID) int {
+	if id < 0 {
+		return int(-2*id - 1)
+	}
+	return int(2 * id)
 }
 
 // Check checks what is new and returns the violations. A violation that was returned before may be returned again.
@@ -125,7 +133,7 @@ func CheckAPI(v *View) []Violation { return NewChecker(v).Check() }
 
 func (c *Checker) anew() {
 	c.check = apiCheck{v: c.view, callAt: map[string]int{}}
-	c.fed = nil
+	c.fed = c.fed[:0]
 }
 
 // cover notes what a summary or a placeholder has replaced of the items that were checked and those that arrived since.
@@ -147,7 +155,10 @@ func (c *Checker) cover(edits []policy.Edit, arrived []policy.ItemID) {
 	}
 	cover := func(id policy.ItemID) {
 		if !removed[id] && !c.view.Has(id) {
-			c.covered[id] = true
+			for place(id) >= len(c.covered) {
+				c.covered = append(c.covered, false)
+			}
+			c.covered[place(id)] = true
 		}
 	}
 	for i := range c.fed {
@@ -160,7 +171,7 @@ func (c *Checker) cover(edits []policy.Edit, arrived []policy.ItemID) {
 
 func (c *Checker) item(id policy.ItemID) {
 	c.fed = append(c.fed, checked{id, c.check.stands()})
-	if c.covered[id] {
+	if at := place(id); at < len(c.covered) && c.covered[at] {
 		c.check.report(id, SummaryOrTail, "a message that a summary has taken the place of is in view again")
 	}
 	if s := c.view.Synthetic(id); s != nil {

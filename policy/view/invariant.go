@@ -114,15 +114,6 @@ func (c *apiCheck) thinkingAt(t policy.Target) (loop int, ok bool) {
 	return c.thinking[i].loop, true
 }
 
-// find is the index of the call with an id among some, of which there is one at most, and -1 where there is none. Calls
-// behind them do not have the id.
-func (c *apiCheck) find(of span, id string) int {
-	if i, ok := c.callAt[id]; ok && i >= of.from && i < of.end {
-		return i
-	}
-	return -1
-}
-
 func (c *apiCheck) report(id policy.ItemID, rule Invariant, format string, args ...any) {
 	c.found = append(c.found, Violation{id, rule, fmt.Sprintf(format, args...)})
 }
@@ -188,11 +179,11 @@ func (c *apiCheck) block(t policy.Target, kind jsonl.Kind, raw *session.Block, w
 	case raw == nil:
 	case kind == jsonl.KindToolUse && role == session.Assistant:
 		id := raw.ID
-		if c.find(span{c.own, len(c.calls)}, id) >= 0 {
+		before, ok := c.callAt[id]
+		if ok && before >= c.own {
 			c.report(t.Item, ResultFollowsUse, "two calls in one message have the id %s", id)
 			return
 		}
-		before, ok := c.callAt[id]
 		if !ok {
 			before = -1
 		}
@@ -224,9 +215,9 @@ func (c *apiCheck) text(t policy.Target) {
 }
 
 func (c *apiCheck) answer(item policy.ItemID, id string, role session.Role) {
-	i := c.find(c.to, id)
+	i, ok := c.callAt[id] // no call behind those that are to be answered has the id
 	switch {
-	case role != session.User || i < 0:
+	case role != session.User || !ok || i < c.to.from || i >= c.to.end:
 		c.report(item, ResultFollowsUse, "the tool_result of %s has no tool_use in the message before it", id)
 	case c.calls[i].answered:
 		c.report(item, ResultFollowsUse, "the tool_use %s has two results", id)

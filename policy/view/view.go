@@ -96,7 +96,11 @@ type state struct {
 // New returns an empty view of conv. The report's figures are by report; client is the counter of the client's own
 // arithmetic (nil: report).
 func New(conv *session.Conversation, report, client policy.Weigher) *View {
-	v := &View{conv: conv, weigh: [2]policy.Weigher{report}, recorded: make([]itemInfo, len(conv.Messages))}
+	n := len(conv.Messages)
+	v := &View{
+		conv: conv, weigh: [2]policy.Weigher{report}, recorded: make([]itemInfo, n),
+		items: make([]item, 0, n), arrived: make([]policy.ItemID, 0, n),
+	}
 	if client != nil && client != report {
 		v.weigh[1], v.client = client, 1
 	}

@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"maps"
 	"slices"
 	"sort"
 	"time"
@@ -20,30 +19,39 @@ type entry struct {
 // place holds the entries of all models at one position.
 type place struct {
 	position int
-	entries  map[string]*entry // by model
-	tokens   int               // of all entries that have seen fewer Resize calls
-	resized  int               // Resize calls
+	entries  []entry // one a model
+	tokens   int     // of all entries that have seen fewer Resize calls
+	resized  int     // Resize calls
 }
 
 // get finds the entry of a model, with its tokens as they are now; nil: there is none.
 func (p *place) get(model string) *entry {
-	e := p.entries[model]
-	if e != nil && e.resized < p.resized {
+	for i := range p.entries {
+		if e := &p.entries[i]; e.model == model {
+			p.now(e)
+			return e
+		}
+	}
+	return nil
+}
+
+// now gives an entry the tokens of the last Resize call.
+func (p *place) now(e *entry) {
+	if e.resized < p.resized {
 		e.tokens, e.resized = p.tokens, p.resized
 	}
-	return e
 }
 
 // add puts in the entry of a model that has none here.
 func (p *place) add(e entry) {
 	e.resized = p.resized
-	p.entries[e.model] = &e
+	p.entries = append(p.entries, e)
 }
 
 // resize lets every entry have so many tokens; of 0 there are no more entries.
 func (p *place) resize(tokens int) {
 	if tokens <= 0 {
-		clear(p.entries)
+		p.entries = nil
 		return
 	}
 	p.tokens = tokens
@@ -52,8 +60,9 @@ func (p *place) resize(tokens int) {
 
 // shrink takes tokens off every entry.
 func (p *place) shrink(tokens int) {
-	for model := range p.entries {
-		e := p.get(model)
+	for i := range p.entries {
+		e := &p.entries[i]
+		p.now(e)
 		e.tokens = max(e.tokens-tokens, 0)
 	}
 }
@@ -68,12 +77,7 @@ func (s *places) clone() places {
 	c := *s
 	c.list = slices.Clone(s.list)
 	for i := range c.list {
-		p := &c.list[i]
-		p.entries = maps.Clone(p.entries)
-		for model, e := range p.entries {
-			own := *e
-			p.entries[model] = &own
-		}
+		c.list[i].entries = slices.Clone(c.list[i].entries)
 	}
 	return c
 }
@@ -123,6 +127,6 @@ func (s *places) open(position int) *place {
 	if i > 0 && s.list[i-1].position == position {
 		return &s.list[i-1]
 	}
-	s.list = slices.Insert(s.list, i, place{position: position, entries: map[string]*entry{}})
+	s.list = slices.Insert(s.list, i, place{position: position})
 	return &s.list[i]
 }
