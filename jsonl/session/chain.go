@@ -201,16 +201,19 @@ func (c *chain) assistant(first int) {
 			from = n
 			m.Line, m.UUID, m.Time = n.line, n.uuid, n.time
 			m.ID, m.Model, m.Window = n.response.id, n.response.model, c.ld.windowAt(i)
+			m.Blocks = blocks
 			m.markIf(n.is(lineNoRequest), NoRequest)
+		} else {
+			m.Blocks = append(m.Blocks, blocks...)
 		}
-		m.UUIDs, m.Blocks = append(m.UUIDs, n.uuid), append(m.Blocks, blocks...)
+		m.UUIDs = append(m.UUIDs, n.uuid)
 		m.LastLine = max(m.LastLine, n.line)
 		if n.time.After(m.End) {
 			m.End = n.time
 		}
 		m.StopReason = cmp.Or(n.response.stop, m.StopReason)
-		if n.response.usage != nil {
-			m.addUsage(*n.response.usage)
+		if n.response.recorded {
+			m.addUsage(n.response.usage)
 		}
 	}
 	if c.in(first) {

@@ -277,10 +277,7 @@ func (ld *loader) add(e *jsonl.Entry) {
 	}
 	n := &node{
 		uuid: uuid, parentUUID: e.ParentUUID, logicalUUID: e.LogicalParentUUID, line: e.Line, time: e.Time,
-		envelope: &envelope{e.Version, e.AgentID, e.SessionID, e.CWD}, parent: -1,
-	}
-	if k := len(ld.nodes); k > 0 && *ld.nodes[k-1].envelope == *n.envelope {
-		n.envelope = ld.nodes[k-1].envelope
+		envelope: ld.envelope(e), parent: -1,
 	}
 	ld.byUUID[uuid] = len(ld.nodes)
 	ld.nodes = append(ld.nodes, n)
@@ -319,6 +316,16 @@ func (ld *loader) add(e *jsonl.Entry) {
 	}
 }
 
+// envelope is that of the line before, if the entry repeats it.
+func (ld *loader) envelope(e *jsonl.Entry) *envelope {
+	own := envelope{e.Version, e.AgentID, e.SessionID, e.CWD}
+	if k := len(ld.nodes); k > 0 && *ld.nodes[k-1].envelope == own {
+		return ld.nodes[k-1].envelope
+	}
+	made := own // allocated only here
+	return &made
+}
+
 func (ld *loader) metadata(e *jsonl.Entry, name string, raw []byte, into any) {
 	if len(raw) == 0 {
 		ld.warn(CodeMetadata, e.Line, "a %s line without %s", e.Subtype, name)
@@ -332,22 +339,20 @@ func (ld *loader) metadata(e *jsonl.Entry, name string, raw []byte, into any) {
 func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	m := &e.Message
 	if n.kind == nodeAssistant {
-		n.response = &response{id: m.ID, model: m.Model, stop: m.StopReason}
-		if m.HasUsage {
-			usage := m.Usage
-			n.response.usage = &usage
-		}
+		n.response = &response{id: m.ID, model: m.Model, stop: m.StopReason, usage: m.Usage, recorded: m.HasUsage}
 	}
 	if m.OddUsage != "" && n.kind == nodeAssistant {
 		ld.warn(CodeUsage, e.Line, "the recorded usage is not used: %s", m.OddUsage)
 	}
 	n.markIf(e.IsAPIError, lineAPIError)
 	n.markIf(e.NoRequest, lineNoRequest)
-	for _, bl := range m.Content {
+	n.blocks = make([]Block, len(m.Content))
+	for b := range m.Content {
+		bl := &m.Content[b]
 		bl.Parts = slices.Clone(bl.Parts) // the reader uses theirs again
-		n.blocks = append(n.blocks, Block{ContentBlock: bl, Line: e.Line})
+		n.blocks[b] = Block{ContentBlock: *bl, Line: e.Line}
 		if bl.Kind == jsonl.KindToolUse && bl.Name == snipTool {
-			ld.snipCall(e, &bl)
+			ld.snipCall(e, bl)
 		}
 	}
 	if n.kind == nodeUser {

@@ -45,7 +45,8 @@ type envelope struct{ version, agent, sessionID, cwd string }
 // response is what an assistant line says of its message.
 type response struct {
 	id, model, stop string
-	usage           *jsonl.Usage // nil: not recorded
+	usage           jsonl.Usage
+	recorded        bool // the usage
 }
 
 // nodeMarks are the flags of a line.

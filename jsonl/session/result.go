@@ -116,21 +116,32 @@ func (c *chain) answersLater(i int) bool {
 func (t *toolCall) expected() bool { return !t.made || t.called }
 
 // fresh lists the blocks of a line that were not emitted, and records calls and results.
-func (c *chain) fresh(i int) (kept []Block) {
-	for _, bl := range c.ld.node(i).blocks {
-		keep, call := true, c.tool(&bl)
+func (c *chain) fresh(i int) []Block {
+	blocks := c.ld.node(i).blocks
+	var kept []Block
+	for b := range blocks {
+		bl := &blocks[b]
+		keep := true
 		switch {
 		case bl.ID == "":
 		case bl.Kind == jsonl.KindToolUse:
+			call := c.tool(bl)
 			keep = call.line == i && !call.called
 			call.called = call.called || keep
 		case bl.Kind == jsonl.KindToolResult:
+			call := c.tool(bl)
 			keep = call.expected() && !call.replied
 			call.replied = call.replied || keep
 		}
-		if keep {
-			kept = append(kept, bl)
+		switch {
+		case !keep && kept == nil:
+			kept = append([]Block{}, blocks[:b]...)
+		case keep && kept != nil:
+			kept = append(kept, *bl)
 		}
+	}
+	if kept == nil {
+		return blocks
 	}
 	return kept
 }

@@ -32,7 +32,7 @@ func said(n int) *session.Conversation {
 		}
 		m := session.Message{UUID: string(rune('a' + i))}
 		m.Role, m.Class, m.Line = role, class, i+1
-		m.Blocks = []session.Block{session.Block{ContentBlock: jsonl.ContentBlock{Kind: jsonl.KindText, Type: "text", Text: jsonl.Measure("x")}}}
+		m.Blocks = []session.Block{{ContentBlock: jsonl.ContentBlock{Kind: jsonl.KindText, Type: "text", Text: jsonl.Measure("x")}}}
 		conv.Messages = append(conv.Messages, m)
 	}
 	conv.IndexTools()

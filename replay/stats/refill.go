@@ -128,8 +128,8 @@ func (r *Refill) fill(conv *session.Conversation, blocks []*LedgerBlock, t *targ
 			return err
 		}
 		r.Joined += tokens
-		add(parts, key{b.Category, b.Of, ""}, int(b.Line), tokens)
-		add(heaviest, key{b.Category, b.Of, target}, int(b.Line), tokens)
+		add(parts, key{b.Category, b.Of, ""}, b.Line, tokens)
+		add(heaviest, key{b.Category, b.Of, target}, b.Line, tokens)
 	}
 	sorted := func(sums map[key]*RefillSource) []RefillSource {
 		list := make([]RefillSource, 0, len(sums))
