@@ -23,7 +23,7 @@ func TestDigests(t *testing.T) {
 	}{
 		{"a", 0, 10, nil, 1}, {"a", 0, 10, nil, 1}, // kept
 		{"b", 0, 10, nil, 2}, {"b", 0, 10, nil, 2}, // by name
-		{"a", 1, 200, nil, 3}, {"a", 1, 200, nil, 4}, // no room
+		{"a", 1, 300, nil, 3}, {"a", 1, 300, nil, 4}, // no room
 		{"c", 0, 0, wrong, 5}, {"c", 0, 0, wrong, 6}, // errors are not kept
 	} {
 		got, err := make(d, c.what, c.block, c.size, c.err)

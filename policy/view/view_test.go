@@ -93,7 +93,7 @@ func TestItemsPassOverWhatLeft(t *testing.T) {
 		}
 		for i := 0; i < len(v.items); i++ { // as Items does, up to the third in view
 			if v.items[i].removed() {
-				for at := i; v.items[at].removed(); at = int(v.items[at].next) {
+				for at := i; v.items[at].removed(); at = v.items[at].next {
 					steps++
 				}
 				i = v.skip(i)
