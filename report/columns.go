@@ -325,7 +325,7 @@ var (
 	}
 )
 
-// backtest --counters
+// backtest: token counters
 
 var counterColumns = [][]column{
 	{{Title: "clients", Key: "clients", About: "versions of the client"}, {Title: "model", Key: "model", About: "without vendor and date"},
