@@ -163,6 +163,29 @@ type compactMeta struct {
 	snipMeta
 }
 
+// anchor is the uuid of the line after which a compaction puts what it keeps; "": it keeps nothing.
+func (m *compactMeta) anchor() string {
+	switch {
+	case m.PreservedMessages != nil:
+		return m.PreservedMessages.AnchorUUID
+	case m.PreservedSegment != nil:
+		return m.PreservedSegment.AnchorUUID
+	}
+	return ""
+}
+
+// tail is the uuid of the last line that a compaction keeps where it names an anchor; "": none.
+func (m *compactMeta) tail() string {
+	switch {
+	case m.anchor() == "":
+	case m.PreservedSegment != nil:
+		return m.PreservedSegment.TailUUID
+	case m.PreservedMessages != nil && len(m.PreservedMessages.UUIDs) > 0:
+		return m.PreservedMessages.UUIDs[len(m.PreservedMessages.UUIDs)-1]
+	}
+	return ""
+}
+
 type microMeta struct {
 	Trigger     string   `json:"trigger"`
 	PreTokens   int      `json:"preTokens"`
