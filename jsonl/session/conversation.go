@@ -138,6 +138,7 @@ const (
 	SignHook       RestartSign = "the output of a SessionStart:resume hook"
 	SignNoResponse RestartSign = `the answer "No response requested."`
 	SignVersion    RestartSign = "another client version"
+	SignQueue      RestartSign = "a prompt that a new process took from its queue"
 	SignTorn       RestartSign = "two records on one line: the first was cut off before its line ended"
 )
 

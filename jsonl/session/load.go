@@ -108,8 +108,9 @@ type loader struct {
 	aiTitle   string
 	summary   string
 	marks     []mark
-	queued    []queued        // texts that were put into the queue
-	waiting   waiting         // those in it
+	queued    []queued // texts that were put into the queue
+	waiting   waiting  // those in it
+	process   process
 	attached  map[string]bool // queued texts that stand in attachments
 	tools     calls
 	files     *files          // apart: a conversation keeps them, and not the loader
@@ -254,7 +255,10 @@ func (ld *loader) entry(e *jsonl.Entry) {
 		}
 	case "file-history-snapshot":
 		ld.snapshot = !bytes.Contains(e.Raw, []byte(`"isSnapshotUpdate":true`))
+	case typeCost:
+		ld.process.ended(true)
 	case "last-prompt":
+		ld.process.ended(false)
 		if e.LeafUUID != "" {
 			ld.leaf, ld.leafAt = e.LeafUUID, int32(ld.nodes.len())
 		}
@@ -303,7 +307,9 @@ func (ld *loader) add(e *jsonl.Entry) {
 		envelope: ld.envelopes.place(envelope{version: e.Version, agent: e.AgentID, sessionID: e.SessionID, cwd: e.CWD}), line: int32(e.Line),
 		parent: -1, group: -1,
 	}))
-	n.markIf(submitted, lineSubmitted)
+	if n.markIf(submitted, lineSubmitted); ld.process.chained() {
+		ld.own().launched = true
+	}
 	n.markIf(!e.HasParent, lineRootless)
 	n.markIf(e.IsSidechain, lineSidechain)
 	n.time, n.timeRest = ticks(e.Time)

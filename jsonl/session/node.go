@@ -74,6 +74,7 @@ type special struct {
 	removed   []string // uuids that a snip removed
 	cleared   bool     // output of a hook that runs as the context is cleared
 	resumed   bool     // output of a hook that runs as a session is resumed
+	launched  bool     // the queue before the line says that a new process began
 	restarted bool     // the line says that the client was started again
 }
 
