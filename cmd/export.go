@@ -191,7 +191,7 @@ func (o *ExportOptions) exported(sys *system, c agentConversation, choices []pol
 		s.Title = c.conv.Title
 	}
 	for i := range c.conv.Messages {
-		if t := c.conv.Messages[i].Time(); !t.IsZero() && (s.Began.IsZero() || t.Before(s.Began)) {
+		if t := c.conv.Messages[i].Time; !t.IsZero() && (s.Began.IsZero() || t.Before(s.Began)) {
 			s.Began = t
 		}
 	}

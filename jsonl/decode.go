@@ -14,13 +14,9 @@ import (
 // JavaScript. A field of an unexpected type is ignored.
 type decoder struct {
 	interner
-	keyText     []byte // a key with escapes, decoded
-	textual     []byte // a string with escapes, decoded
-	lastUUID    string // of the last entry: usually the parent of the next one
-	lastMessage string // id of the last message: usually that of the next one
-	lastCall    string // id of the last tool call
-	shelf       shelf  // of short strings
-	ids         shelf  // of messages and tool calls, which are kept for longer
+	keyText  []byte // a key with escapes, decoded
+	textual  []byte // a string with escapes, decoded
+	lastUUID string // of the last entry: usually the parent of the next one
 
 	oddUsage   string // the first count of the current usage that is not believed, and why; "": all are
 	partMarked bool   // a text part of the current tool_result holds persistedMark
@@ -75,7 +71,7 @@ func (d *decoder) entry(e *entry, b []byte, i int) (int, scan.Fault) {
 		at, key := m.At, d.key(&m)
 		switch string(key) {
 		case "type":
-			e.Type = d.low(&m, inType)
+			e.Type = d.low(&m)
 			typed = true
 		case "message":
 			// The message of a line of another type is an embedded copy.
@@ -94,15 +90,15 @@ func (d *decoder) entry(e *entry, b []byte, i int) (int, scan.Fault) {
 		case "timestamp":
 			e.Time = d.time(&m)
 		case "subtype":
-			e.Subtype = d.low(&m, inSubtype)
+			e.Subtype = d.low(&m)
 		case "sessionId":
-			e.SessionID = d.low(&m, inSession)
+			e.SessionID = d.low(&m)
 		case "agentId":
-			e.AgentID = d.low(&m, inAgent)
+			e.AgentID = d.low(&m)
 		case "version":
-			e.Version = d.low(&m, inVersion)
+			e.Version = d.low(&m)
 		case "cwd":
-			e.CWD = d.low(&m, inCWD)
+			e.CWD = d.low(&m)
 		case "logicalParentUuid":
 			e.LogicalParentUUID = d.text(&m)
 		case "recordedTurn":
@@ -210,38 +206,13 @@ func (d *decoder) quoted(m *scan.Members) ([]byte, bool) {
 // text is a string that rarely repeats.
 func (d *decoder) text(m *scan.Members) string {
 	s, _ := d.quoted(m)
-	return d.shelf.keep(s, shelfBytes)
-}
-
-// messageID is the id of a message.
-func (d *decoder) messageID(m *scan.Members) string {
-	s, _ := d.quoted(m)
-	if string(s) != d.lastMessage {
-		d.lastMessage = d.ids.keep(s, idsBytes)
-	}
-	return d.lastMessage
-}
-
-// call is the id of a tool call.
-func (d *decoder) call(m *scan.Members) string {
-	s, _ := d.quoted(m)
-	d.lastCall = d.ids.keep(s, idsBytes)
-	return d.lastCall
-}
-
-// answered is the id of the call that a result answers: usually the last one.
-func (d *decoder) answered(m *scan.Members) string {
-	s, _ := d.quoted(m)
-	if string(s) == d.lastCall {
-		return d.lastCall
-	}
-	return d.shelf.keep(s, shelfBytes)
+	return string(s)
 }
 
 // low is a string of low cardinality.
-func (d *decoder) low(m *scan.Members, f internField) string {
+func (d *decoder) low(m *scan.Members) string {
 	s, _ := d.quoted(m)
-	return d.intern(f, s)
+	return d.intern(s)
 }
 
 // parent is a uuid that is usually that of the entry before.
@@ -250,7 +221,7 @@ func (d *decoder) parent(m *scan.Members) string {
 	if string(s) == d.lastUUID {
 		return d.lastUUID
 	}
-	return d.shelf.keep(s, shelfBytes)
+	return string(s)
 }
 
 func (d *decoder) bool(m *scan.Members) bool {

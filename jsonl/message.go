@@ -33,7 +33,7 @@ func (d *decoder) kind(m *scan.Members) (string, Kind) {
 	if !ok {
 		return "", KindUnknown
 	}
-	return d.intern(inBlockType, s), kinds[string(s)]
+	return d.intern(s), kinds[string(s)]
 }
 
 // message decodes the value of an entry's message.
@@ -47,13 +47,13 @@ func (d *decoder) message(e *entry, b []byte, i int) (int, scan.Fault) {
 	for m.Next() {
 		switch string(d.key(&m)) {
 		case "id":
-			msg.ID = d.messageID(&m)
+			msg.ID = d.text(&m)
 		case "role":
-			msg.Role = d.low(&m, inRole)
+			msg.Role = d.low(&m)
 		case "model":
-			msg.Model = d.low(&m, inModel)
+			msg.Model = d.low(&m)
 		case "stop_reason":
-			msg.StopReason = d.low(&m, inStop)
+			msg.StopReason = d.low(&m)
 		case "usage":
 			m.At, m.Code = d.usage(msg, b, m.At)
 		case "content":
@@ -163,11 +163,11 @@ func (d *decoder) block(e *entry, bl *ContentBlock, b []byte, i int) (int, scan.
 		case "type":
 			bl.Type, bl.Kind = d.kind(&m)
 		case "id":
-			id = d.call(&m)
+			id = d.text(&m)
 		case "tool_use_id":
-			result = d.answered(&m)
+			result = d.text(&m)
 		case "name":
-			name = d.low(&m, inTool)
+			name = d.low(&m)
 		case "is_error":
 			isError = d.bool(&m)
 		case "text":

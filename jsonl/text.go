@@ -113,24 +113,6 @@ func (e *Entry) SpanOf(raw []byte) (Span, bool) {
 	return Span{e.Offset + int64(i), len(raw)}, true
 }
 
-// internField names a string field, so that its last value is tried first.
-type internField uint8
-
-const (
-	inType internField = iota
-	inSubtype
-	inSession
-	inAgent
-	inVersion
-	inCWD
-	inRole
-	inModel
-	inStop
-	inTool
-	inBlockType
-	inFields
-)
-
 // Bounds on what an interner keeps, so that a hostile file cannot make it grow.
 const (
 	internEntries = 4096
@@ -138,19 +120,10 @@ const (
 )
 
 // interner gives equal strings the same memory.
-type interner struct {
-	last [inFields]string
-	all  map[string]string
-}
+type interner struct{ all map[string]string }
 
 // intern returns b as a string of low cardinality.
-func (in *interner) intern(f internField, b []byte) string {
-	if string(b) == in.last[f] {
-		return in.last[f]
-	}
-	if len(b) == 0 {
-		return ""
-	}
+func (in *interner) intern(b []byte) string {
 	s, ok := in.all[string(b)]
 	if !ok {
 		s = string(b)
@@ -161,31 +134,5 @@ func (in *interner) intern(f internField, b []byte) string {
 			in.all[s] = s
 		}
 	}
-	in.last[f] = s
 	return s
-}
-
-// shelf makes short strings that share memory: one that is kept keeps those beside it.
-type shelf struct{ strings.Builder }
-
-// What is kept for long is of another size class than what is not: else pages of the heap would hold both, and none of
-// them would be free for anything else.
-const (
-	shelfBytes = 2 << 10
-	idsBytes   = 8 << 10
-	shelfText  = 64 // bytes of the longest string on it
-)
-
-// keep is a string on the shelf, or on a new one of so many bytes where there is no room.
-func (s *shelf) keep(b []byte, room int) string {
-	if len(b) == 0 || len(b) > shelfText {
-		return string(b)
-	}
-	if s.Cap()-s.Len() < len(b) {
-		s.Reset()
-		s.Grow(room)
-	}
-	from := s.Len()
-	s.Write(b)
-	return s.String()[from:]
 }

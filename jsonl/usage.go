@@ -160,7 +160,7 @@ func (d *decoder) iterations(m *scan.Members) (its iterations) {
 		for in.Next() {
 			switch key := d.key(&in); {
 			case string(key) == "type":
-				kind = d.low(&in, inBlockType)
+				kind = d.low(&in)
 			case !d.sampled(&u, &in, key):
 				d.skip(&in)
 			}

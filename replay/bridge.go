@@ -115,10 +115,10 @@ func BilledBy(conv *session.Conversation, table *price.Table) *RecordedBill {
 			b.Without++
 			continue
 		}
-		u := m.Usage()
+		u := m.Usage
 		s := samplings(&u)
 		b.Requests++
-		add(m.Model(), s.bill(c.find(m.Model())))
+		add(m.Model, s.bill(c.find(m.Model)))
 		b.says(&u)
 	}
 	for i := range conv.Boundaries {
@@ -141,7 +141,7 @@ func BilledBy(conv *session.Conversation, table *price.Table) *RecordedBill {
 // that of the request after it, else of the last one.
 func (c *caching) recordedCall(conv *session.Conversation, of *session.Boundary) (model string, b Bill) {
 	if k := min(of.Request, len(conv.Requests)) - 1; k >= 0 {
-		model = conv.Messages[conv.Requests[k].Message].Model()
+		model = conv.Messages[conv.Requests[k].Message].Model
 	}
 	s := samplings(of.Usage)
 	return model, s.bill(c.find(model))
@@ -321,11 +321,11 @@ func (r *Record) bridgeRequests(b *Bridge, own *Timeline, table *price.Table) {
 			b.step(StepUnreported, 1, row.CostUSD.Nano)
 			continue
 		}
-		m := c.find(msg.Model())
+		m := c.find(msg.Model)
 		if m.ID == "" {
 			continue
 		}
-		u := msg.Usage()
+		u := msg.Usage
 		s := samplings(&u)
 		b.step(StepRounds, 0, -m.Cost(s.rounds, 0).Nano)
 		b.step(StepClient, 0, -m.Cost(s.compactions, s.summary).Nano)

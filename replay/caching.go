@@ -66,7 +66,7 @@ func newCaching(use policy.Caching, models *price.Table, kinds func(string) cach
 func asksForHour(conv *session.Conversation) bool {
 	short, long := 0, 0
 	for _, q := range conv.Requests {
-		u := conv.Messages[q.Message].Usage()
+		u := conv.Messages[q.Message].Usage
 		short += u.Write5m
 		long += u.Write1h
 	}
@@ -319,10 +319,10 @@ func (e *engine) causeOf(c view.SentChange) cache.Cause {
 func (e *engine) cacheRequest(k int, row *Request) {
 	c, v := e.cache, e.view
 	msg := &e.conv.Messages[e.conv.Requests[k].Message]
-	model := cmp.Or(e.opt.Model, msg.Model())
+	model := cmp.Or(e.opt.Model, msg.Model)
 	e.askedAgain(k, row.Payload)
 	head := e.head(k)
-	c.begin(model, msg.Version(), head, e.floor(k, head))
+	c.begin(model, msg.Version, head, e.floor(k, head))
 	if kind, ok := e.r.settings[k]; ok {
 		c.setting(kind)
 	}
@@ -340,7 +340,7 @@ func (e *engine) cacheRequest(k int, row *Request) {
 	// sessions it lives from the end of the response: pauses of 4 to 7 minutes were hits up to 303 seconds after it
 	// (one of them 364 seconds after the start) and misses from 302 seconds on.
 	start := e.start(msg)
-	request := cache.CachedRequest{Start: start, Lives: msg.End(), Model: model, Minimum: c.minimum(model), Tokens: payload}
+	request := cache.CachedRequest{Start: start, Lives: msg.End, Model: model, Minimum: c.minimum(model), Tokens: payload}
 	var split cache.Split
 	var cause cache.Cause
 	left := payload
@@ -351,7 +351,7 @@ func (e *engine) cacheRequest(k int, row *Request) {
 			}
 		}
 		split, cause = c.auto.Request(cache.UnmarkedRequest{
-			Start: start, Lives: msg.End(), Model: model, Kind: c.kind, Tokens: payload, Output: row.Output, Floor: c.warm, Reasons: reasons(msg),
+			Start: start, Lives: msg.End, Model: model, Kind: c.kind, Tokens: payload, Output: row.Output, Floor: c.warm, Reasons: reasons(msg),
 		})
 		if c.kind.OutputCached {
 			left += row.Output
@@ -399,7 +399,7 @@ func prompted(conv *session.Conversation, k int) bool {
 
 // reasons reports whether a response has reasoning.
 func reasons(m *session.Message) bool {
-	return m.Usage().Thinking > 0 || slices.ContainsFunc(m.Blocks, func(b session.Block) bool {
+	return m.Usage.Thinking > 0 || slices.ContainsFunc(m.Blocks, func(b session.Block) bool {
 		return b.Kind == jsonl.KindThinking || b.Kind == jsonl.KindRedactedThinking
 	})
 }
@@ -430,7 +430,7 @@ func (e *engine) cacheCall(call *policy.Call, input, k int) CacheUse {
 		return plain
 	}
 	msg := &e.conv.Messages[e.conv.Requests[k].Message]
-	model := cmp.Or(e.opt.Model, msg.Model())
+	model := cmp.Or(e.opt.Model, msg.Model)
 	if call.Prefix != "session" {
 		if c.kindFor(model).Mode != cache.Auto && c.policy.Breakpoints == policy.BreakpointsLastTwoIfAnthropic && price.Anthropic(model) && input >= c.minimum(model) {
 			return CacheUse{Split: cache.Split{Write5m: input}}
@@ -438,7 +438,7 @@ func (e *engine) cacheCall(call *policy.Call, input, k int) CacheUse {
 		return plain
 	}
 	head := e.head(k)
-	c.begin(model, msg.Version(), head, e.floor(k, head))
+	c.begin(model, msg.Version, head, e.floor(k, head))
 	end := firstPlace + e.view.Places()
 	from := end
 	if call.Cut != nil {

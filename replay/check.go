@@ -60,7 +60,7 @@ type breach struct {
 func (e *engine) find(kind FindingKind, rule view.Invariant, request int, stage string, item policy.ItemID, text string) {
 	f := RequestFinding{Kind: kind, Rule: rule, Request: request, Stage: stage, Message: e.uuid(item), Text: text}
 	if m := e.view.Message(item); m != nil {
-		f.Line = int(m.Line)
+		f.Line = m.Line
 	}
 	c := &e.checks
 	c.findings = append(c.findings, f)
@@ -89,7 +89,7 @@ func (f *RequestFinding) String() string {
 func (t *Timeline) FindingsAt(n int, v *view.View) (list []RequestFinding) {
 	for _, broken := range view.NewChecker(v).CheckRequest() {
 		i := slices.IndexFunc(t.Findings, func(f RequestFinding) bool {
-			return f.Request <= n && f.Rule == broken.Rule && f.Text == broken.Message && (broken.Item < 0 || f.Message == v.Message(broken.Item).UUID())
+			return f.Request <= n && f.Rule == broken.Rule && f.Text == broken.Message && (broken.Item < 0 || f.Message == v.Message(broken.Item).UUID)
 		})
 		if i >= 0 {
 			list = append(list, t.Findings[i])
@@ -146,7 +146,7 @@ func (e *engine) own(k int, at breach) bool {
 // server does itself costs no thinking.
 func (e *engine) prefix(k int, edits policy.EditList) {
 	m := &e.conv.Messages[e.conv.Requests[k].Message]
-	if edits.Len() == 0 || !e.preserves(m.Model()) {
+	if edits.Len() == 0 || !e.preserves(m.Model) {
 		return
 	}
 	for i := 0; i < edits.Len(); {

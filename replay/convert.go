@@ -32,7 +32,7 @@ func (r *Record) under(opt Options) (*Record, error) {
 	target, _ := table.Find(opt.Model)
 	factors, any := map[string]tokens.Factor{}, false
 	for _, q := range r.Conv.Requests {
-		name := r.Conv.Messages[q.Message].Model()
+		name := r.Conv.Messages[q.Message].Model
 		if _, done := factors[name]; !done {
 			m, _ := table.Find(name)
 			factors[name] = tokens.NewFactor(m.Tokenizer, target.Tokenizer)
@@ -84,7 +84,7 @@ func (r *Record) Conversion(opt Options) (*Conversion, error) {
 func (r *Record) factorOf() func(message int) tokens.Factor {
 	by, m := make([]tokens.Factor, len(r.Conv.Messages)), 0
 	for _, q := range r.Conv.Requests {
-		f := r.factors[r.Conv.Messages[q.Message].Model()]
+		f := r.factors[r.Conv.Messages[q.Message].Model]
 		for ; m <= q.Message; m++ {
 			by[m] = f
 		}
@@ -98,9 +98,9 @@ func (r *Record) factorOf() func(message int) tokens.Factor {
 // usage is what the API reported for a response, in the record's tokens.
 func (r *Record) usage(m *session.Message) jsonl.Usage {
 	if r.factors == nil {
-		return m.Usage()
+		return m.Usage
 	}
-	return r.factors[m.Model()].Usage(m.Usage())
+	return r.factors[m.Model].Usage(m.Usage)
 }
 
 // conversion says how the record was converted; nil where it was not.
@@ -111,7 +111,7 @@ func (r *Record) conversion() *Conversion {
 	c := &Conversion{Source: tokens.FactorSource}
 	known := map[string]int{} // index into c.Models, by model
 	for _, q := range r.Conv.Requests {
-		name := r.Conv.Messages[q.Message].Model()
+		name := r.Conv.Messages[q.Message].Model
 		at, ok := known[name]
 		if !ok {
 			at = len(c.Models)

@@ -293,7 +293,7 @@ func TestCorpusOffloadStubs(t *testing.T) {
 			}
 			for m := range conv.Messages {
 				for b := range conv.Messages[m].Blocks {
-					if !conv.Messages[m].Blocks[b].ReadBack() {
+					if conv.Messages[m].Blocks[b].Offload == nil {
 						continue
 					}
 					of++

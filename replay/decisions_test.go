@@ -480,7 +480,7 @@ func TestLastResponse(t *testing.T) {
 		if got := last.Usage.CacheRead; got != row.Cache.Read || (got == 21200) == tt.edit || got < 14000 {
 			t.Errorf("%s: the policy is told of %d read from the cache, the simulation has %d", tt.name, got, row.Cache.Read)
 		}
-		if (row.Cache.Miss != nil) != tt.edit || tt.edit && (row.Cache.Miss.Kind != cache.Edited || row.Cache.Miss.Stage != "acts" || row.Cache.Miss.Message != tl.Events.At(0).Targets[0].Message.String()) {
+		if (row.Cache.Miss != nil) != tt.edit || tt.edit && (row.Cache.Miss.Kind != cache.Edited || row.Cache.Miss.Stage != "acts" || row.Cache.Miss.Message != tl.Events.At(0).Targets[0].Message) {
 			t.Errorf("%s: missed by %v", tt.name, row.Cache.Miss)
 		}
 	}

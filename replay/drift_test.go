@@ -74,7 +74,7 @@ func drift(t *testing.T, files []string) (mean, p90 float64, found []string) {
 			}
 			worst := 0.0
 			for _, r := range rows {
-				if conv.Messages[conv.Requests[r.N-1].Message].Version() != conv.Version {
+				if conv.Messages[conv.Requests[r.N-1].Message].Version != conv.Version {
 					break
 				}
 				if r.Recorded == nil || compactedBefore(conv, r.N) {

@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
-	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
@@ -61,7 +60,7 @@ func seen(v *view.View) string {
 	for id := range v.Items {
 		switch m := v.Message(id); {
 		case m != nil:
-			list = append(list, m.UUID())
+			list = append(list, m.UUID)
 		default:
 			c := v.Synthetic(id).Contents[0]
 			head, _, _ := strings.Cut(c.Whole(), ">")
@@ -107,10 +106,10 @@ func TestRecordedSnip(t *testing.T) {
 	ev := tl.Events.At(0)
 	want := replay.Event{
 		Request: ev.Request, Stage: "recorded", Kind: policy.KindRemove, Trigger: "model", Reason: "the model snipped the turn",
-		Before: ev.Before, Saved: ev.Before, Messages: 4, Targets: []replay.EventTarget{{Message: session.NewUUID("l1")}, {Message: session.NewUUID("l2")}, {Message: session.NewUUID("l3")}, {Message: session.NewUUID("l4")}},
+		Before: ev.Before, Saved: ev.Before, Messages: 4, Targets: []replay.EventTarget{{Message: "l1"}, {Message: "l2"}, {Message: "l3"}, {Message: "l4"}},
 		Recorded: &replay.RecordedEvent{File: "script", Line: 9, Trigger: "model"},
 	}
-	if diff := cmp.Diff(want, ev, cmp.AllowUnexported(session.UUID{})); diff != "" || *ev.Request != 5 || ev.Saved < 1400 || ev.Saved > 1700 {
+	if diff := cmp.Diff(want, ev); diff != "" || *ev.Request != 5 || ev.Saved < 1400 || ev.Saved > 1700 {
 		t.Errorf("event: -want +got\n%s", diff)
 	}
 	rows := mains(tl)

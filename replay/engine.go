@@ -300,8 +300,8 @@ func (e *engine) restart(act recordedAct) {
 // said adds message m to the raw history.
 func (e *engine) said(m int) *session.Message {
 	msg := &e.conv.Messages[m]
-	if msg.Class != session.ClassAttachment && !msg.Time().IsZero() {
-		e.now = msg.Time()
+	if msg.Class != session.ClassAttachment && !msg.Time.IsZero() {
+		e.now = msg.Time
 	}
 	if msg.Class == session.ClassPrompt && !msg.Is(session.Queued) && !msg.RecordOnly {
 		e.turns++
@@ -321,7 +321,7 @@ func (e *engine) join(m int) {
 	e.view.Join(m)
 	if msg.Class == session.ClassToolResult {
 		e.joined[0] = policy.ItemID(m)
-		e.runStages(policy.Ingest, len(e.weight), occasion{joined: e.joined[:], now: msg.Time()})
+		e.runStages(policy.Ingest, len(e.weight), occasion{joined: e.joined[:], now: msg.Time})
 	}
 }
 
@@ -343,7 +343,7 @@ func (e *engine) request(k int) {
 func (e *engine) responds() bool { return e.moments&policy.Respond != 0 }
 
 func (e *engine) respond(k int) {
-	of := occasion{now: e.conv.Messages[e.conv.Requests[k].Message].Time()}
+	of := occasion{now: e.conv.Messages[e.conv.Requests[k].Message].Time}
 	of.used, of.tail = e.used(k + 1)
 	e.runStages(policy.Respond, k+1, of)
 }
@@ -398,7 +398,7 @@ func (e *engine) usage(m *session.Message) *jsonl.Usage {
 // start is when the request was sent that a message answers, as far as the lines show it.
 func (e *engine) start(msg *session.Message) time.Time {
 	if e.now.IsZero() {
-		return msg.Time()
+		return msg.Time
 	}
 	return e.now
 }
@@ -426,12 +426,12 @@ func (e *engine) account(k, used int) {
 	}
 	row := &e.row
 	*row = Request{
-		N: k + 1, Time: msg.Time(), Kind: "main", Model: msg.Model(),
+		N: k + 1, Time: msg.Time, Kind: "main", Model: msg.Model,
 		Raw: max(e.raw+over, 0), Tokens: max(e.view.Tokens()+over, 0), Payload: max(e.view.PayloadTokens()+over, 0),
 		Overhead: max(over, 0), Used: used, Messages: e.view.Len(), Events: e.pending,
 	}
 	if e.shown() {
-		row.UUID = msg.FirstUUID()
+		row.UUID = msg.UUID
 	}
 	e.notRead.sum += e.notRead.now
 	row.Output, row.Estimated = e.output(q.Message)
@@ -439,13 +439,13 @@ func (e *engine) account(k, used int) {
 	if msg.HasUsage {
 		u := e.usage(msg)
 		if e.r.factors != nil { // which the record's own figures stand without
-			recorded := msg.Usage()
+			recorded := msg.Usage
 			u = &recorded
 		}
 		e.reported = recordedUsage(u)
 		row.Recorded = &e.reported
 	}
-	if (!e.pol.Recorded || e.opt.Model != "" && e.opt.Model != msg.Model()) && !(k == 0 && e.conv.BeginsMidway()) {
+	if (!e.pol.Recorded || e.opt.Model != "" && e.opt.Model != msg.Model) && !(k == 0 && e.conv.BeginsMidway()) {
 		e.unanswered(k, used, row)
 	}
 	if e.opt.Observe != nil {
@@ -453,7 +453,7 @@ func (e *engine) account(k, used int) {
 	}
 	if e.opt.Send != nil {
 		sent := *row
-		e.send(&SentRequest{Request: &sent, Start: e.start(msg), End: msg.End(), Stop: msg.StopReason()})
+		e.send(&SentRequest{Request: &sent, Start: e.start(msg), End: msg.End, Stop: msg.StopReason})
 	}
 	if e.tracer != nil {
 		e.tracer.See(k+1, e.view)
@@ -469,7 +469,7 @@ func (e *engine) account(k, used int) {
 	if over < 0 {
 		e.unfit.add(k+1, -over)
 	}
-	e.last = policy.Response{Message: policy.ItemID(q.Message), Time: msg.End(), StopReason: msg.StopReason()}
+	e.last = policy.Response{Message: policy.ItemID(q.Message), Time: msg.End, StopReason: msg.StopReason}
 	if msg.HasUsage {
 		e.last.Known = true
 		// The total is counterfactual; how it is split is simulated.

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
@@ -49,7 +48,7 @@ func anyEvent(d *rand.Rand, n int) Event {
 	for rare() {
 		e.N += d.IntN(2)
 		e.Results, e.Messages = d.IntN(3), d.IntN(3)
-		e.Targets = append(e.Targets, EventTarget{Message: session.NewUUID("m"), ToolUse: "t"})
+		e.Targets = append(e.Targets, EventTarget{Message: "m", ToolUse: "t"})
 	}
 	if !rare() {
 		e.Detail = map[string]int{"pre_tokens": figure()}

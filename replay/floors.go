@@ -32,8 +32,8 @@ func (r *Record) floors() steady[int] {
 	clock := headLearner{conv: r.Conv}
 	return steadyOf(len(r.Conv.Requests), func(k int) (floor int) {
 		msg := &r.Conv.Messages[r.Conv.Requests[k].Message]
-		kind := r.kind(msg.Model())
-		r.kindOf[msg.Model()] = kind
+		kind := r.kind(msg.Model)
+		r.kindOf[msg.Model] = kind
 		if kind.Mode != cache.Auto {
 			return 0
 		}
@@ -43,7 +43,7 @@ func (r *Record) floors() steady[int] {
 			read, sent = u.CacheRead, u.Context()
 		}
 		pause := k > 0 && clock.sent(k).Sub(end) > kind.Lifetime()
-		end = msg.End()
+		end = msg.End
 		if k == 0 {
 			if !r.Conv.BeginsMidway() {
 				floor = read
@@ -72,7 +72,7 @@ func (r *Record) floors() steady[int] {
 // floor is that of request k (0-based), whose head is given. Of a record whose provider caches what is marked, the part
 // of the head that other sessions keep cached stands for it.
 func (e *engine) floor(k int, head cache.Head) int {
-	if model := e.conv.Messages[e.conv.Requests[k].Message].Model(); e.floors.of == nil || model != e.floors.model {
+	if model := e.conv.Messages[e.conv.Requests[k].Message].Model; e.floors.of == nil || model != e.floors.model {
 		kind := e.r.kind(model)
 		e.floors.model, e.floors.of = model, &kind
 	}

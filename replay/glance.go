@@ -34,13 +34,13 @@ func GlanceAt(main *session.Conversation, agents []*session.Conversation, table 
 	for _, q := range main.Requests {
 		m := &main.Messages[q.Message]
 		if m.HasUsage {
-			g.LastContext = m.Usage().Context()
+			g.LastContext = m.Usage.Context()
 			g.PeakContext = max(g.PeakContext, g.LastContext)
 		}
-		if pause := m.Time().Sub(before); !before.IsZero() && !m.Time().IsZero() && pause > cache.Short.Duration() {
+		if pause := m.Time.Sub(before); !before.IsZero() && !m.Time.IsZero() && pause > cache.Short.Duration() {
 			g.Idle += pause.Seconds()
 		}
-		for _, t := range []time.Time{m.Time(), m.End()} {
+		for _, t := range []time.Time{m.Time, m.End} {
 			if t.After(before) {
 				before = t
 			}

@@ -13,7 +13,7 @@ func TestGlance(t *testing.T) {
 	at := time.Date(2026, 1, 15, 9, 0, 0, 0, time.UTC)
 	message := func(minutes, lasts int, model string, read int) session.Message {
 		begin := at.Add(time.Duration(minutes) * time.Minute)
-		m := session.NewMessage(session.MessageData{Time: begin, End: begin.Add(time.Duration(lasts) * time.Minute), Model: model, Usage: jsonl.Usage{CacheRead: read}})
+		m := session.Message{Time: begin, End: begin.Add(time.Duration(lasts) * time.Minute), Model: model, Usage: jsonl.Usage{CacheRead: read}}
 		m.HasUsage = read > 0
 		return m
 	}

@@ -69,7 +69,7 @@ func (l *headLearner) first() {
 
 // head is what is known of the head of request k (0-based).
 func (l *headLearner) head(k int) cache.Head {
-	version := l.conv.Messages[l.conv.Requests[k].Message].Version()
+	version := l.conv.Messages[l.conv.Requests[k].Message].Version
 	if k == 0 || version != l.version {
 		v := l.r.client.At(version)
 		if l.version, l.client = version, v; !l.conv.BeginsMidway() {
@@ -99,7 +99,7 @@ func (l *headLearner) learn(k int) {
 	}
 	u := l.r.usage(msg)
 	left, end := l.left, l.end
-	l.left, l.end = u.CacheRead+u.CacheWrite, msg.End()
+	l.left, l.end = u.CacheRead+u.CacheWrite, msg.End
 	most := l.most
 	if most == 0 {
 		most = left / 2
@@ -132,12 +132,12 @@ const brokenRead = 0.95
 func (l *headLearner) sent(k int) time.Time {
 	q := l.conv.Requests[k].Message
 	for ; l.joined < q; l.joined++ {
-		if m := &l.conv.Messages[l.joined]; m.Class != session.ClassAttachment && !m.Time().IsZero() {
-			l.now = m.Time()
+		if m := &l.conv.Messages[l.joined]; m.Class != session.ClassAttachment && !m.Time.IsZero() {
+			l.now = m.Time
 		}
 	}
 	if l.now.IsZero() {
-		return l.conv.Messages[q].Time()
+		return l.conv.Messages[q].Time
 	}
 	return l.now
 }

@@ -112,7 +112,7 @@ func (t *limitsTest) stated(rec *Record, pol *policy.Policy, opt Options, tl *Ti
 // inForce are the circumstances of request k.
 func inForce(rec *Record, pol *policy.Policy, opt Options, k int) policy.Circumstances {
 	m := &rec.Conv.Messages[rec.Conv.Requests[k].Message]
-	model, _ := rec.table(opt).Find(m.Model())
+	model, _ := rec.table(opt).Find(m.Model)
 	e := &engine{r: rec, pol: pol, opt: opt, conv: rec.Conv, windows: map[windowKey]int{}, limits: map[windowKey]policy.ModelLimits{}}
 	c := policy.Circumstances{Window: e.window(k), MaxOutput: model.MaxOutput}
 	return c

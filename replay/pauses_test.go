@@ -25,7 +25,7 @@ func TestPauses(t *testing.T) {
 		"id": "later-2", "role": "assistant", "model": "claude-opus-4-5", "content": []any{map[string]any{"type": "text", "text": "yes"}}, "usage": map[string]any{"input_tokens": 21100, "output_tokens": 5},
 	}})
 	rec := recordOf(t, s.load(t))
-	end := rec.Conv.Messages[rec.Conv.Requests[0].Message].End()
+	end := rec.Conv.Messages[rec.Conv.Requests[0].Message].End
 	want := []replay.Pause{{}, {Length: time.Date(2026, 2, 1, 10, 20, 0, 0, time.UTC).Sub(end), Tool: true}, {Length: time.Hour}}
 	if diff := cmp.Diff(want, rec.Pauses()); diff != "" {
 		t.Error(diff)

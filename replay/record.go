@@ -311,13 +311,13 @@ func (t *recordTrack) join(m int) {
 	msg := &t.r.Conv.Messages[m]
 	for b := range msg.Blocks {
 		bl := &msg.Blocks[b]
-		if !bl.ReadBack() {
+		if bl.Offload == nil {
 			continue
 		}
 		target := policy.Target{Item: policy.ItemID(m), Block: b}
 		t.apply(policy.Edit{
 			Request: len(t.r.weight) + 1, Kind: policy.KindPersist, Trigger: "auto", Target: target,
-			New:    &policy.Content{Kind: bl.Kind, Length: bl.Text(), Ref: &target, Stub: true},
+			New:    &policy.Content{Kind: bl.Kind, Length: bl.Text, Ref: &target, Stub: true},
 			Reason: fmt.Sprintf("the client wrote the result to a file, line %d", bl.Line),
 		}, recordedAct{actJoin, m})
 	}
@@ -363,11 +363,11 @@ func (t *recordTrack) request(k int) {
 	r := t.r
 	m := r.Conv.Requests[k].Message
 	msg := &r.Conv.Messages[m]
-	change := t.thinking.change(k, m, msg.Model())
+	change := t.thinking.change(k, m, msg.Model)
 	if change.request = k; len(change.left)+len(change.back) > 0 {
 		r.thinking = append(r.thinking, change)
 	}
-	for _, e := range t.thinking.of(t.view, change, msg.Model()) {
+	for _, e := range t.thinking.of(t.view, change, msg.Model) {
 		e.Stage = policy.StageServer
 		if _, err := t.view.Apply(e); err != nil {
 			t.fail(err)
@@ -389,7 +389,7 @@ func (t *recordTrack) request(k int) {
 		}
 	}
 	t.pending = -1
-	r.largest[msg.Model()] = max(r.largest[msg.Model()], ctx)
+	r.largest[msg.Model] = max(r.largest[msg.Model], ctx)
 	r.weight = append(r.weight, t.view.PayloadTokens())
 	r.overhead = append(r.overhead, over)
 }

@@ -42,7 +42,7 @@ func (e *engine) ceiling(c *ceilings, k int) *ceiling {
 		window := e.windowUnder(c.pol.Window, k)
 		at = &ceiling{window: window}
 		if e.opt.Window == 0 && c.pol.Window.Context == 0 && e.opt.Model == "" {
-			at.window = max(e.modelWindow(key), e.r.largest[m.Model()])
+			at.window = max(e.modelWindow(key), e.r.largest[m.Model])
 		}
 		limits := c.pol.Limits(e.circumstances(k, window))
 		for _, l := range limits.List {

@@ -17,7 +17,7 @@ type RequestList struct {
 	slabs  slabs[byte] // of these
 	open   []byte      // rows of the requests that followed
 	last   requestRow
-	uuids  [][16]byte // of those with flagUUID
+	uuids  []string
 	others []otherRequest
 	names  []string // kinds and models, "main" first
 	apart  bool     // see PayloadsDiffer
@@ -32,7 +32,6 @@ const chunkRows = 32
 type otherRequest struct {
 	whole  *Request // one that a requestRow cannot hold
 	miss   *cache.Cause
-	uuid   string // of another form
 	billed *Billed
 	parts  *CostParts // nil: those of the requestRow
 }
@@ -69,8 +68,7 @@ func (l *RequestList) Add(r *Request) {
 		row[colOther] = int64(len(l.others))
 	}
 	l.apart = l.apart || r.Payload != r.Tokens
-	uuid, _ := r.UUID.Short()
-	l.uuids = append(l.uuids, uuid)
+	l.uuids = append(l.uuids, r.UUID)
 	l.open = row.append(l.open, &l.last)
 	if l.last = row; len(l.uuids)%chunkRows == 0 {
 		l.full = append(l.full, l.slabs.keep(l.open, 32<<10))

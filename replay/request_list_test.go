@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
@@ -36,7 +35,7 @@ func anyRequest(d *rand.Rand, i int) Request {
 		uuid = fmt.Sprintf("%08x-0123-4567-89ab-%012x", d.Uint32(), i)
 	}
 	r := Request{
-		N: i + 1, UUID: session.NewUUID(uuid), Kind: "main", Model: "model-" + string(rune('a'+d.IntN(1+i/5))),
+		N: i + 1, UUID: uuid, Kind: "main", Model: "model-" + string(rune('a'+d.IntN(1+i/5))),
 		Raw: figure(), Tokens: figure(), Overhead: figure(), Used: figure(), Messages: figure(), Output: figure(), Estimated: rare(),
 		Repeated: figure(), Events: []int{},
 		Cache: CacheUse{Split: cache.Split{Read: figure(), Write5m: figure(), Write1h: figure(), Uncached: figure()}},

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
@@ -54,7 +53,6 @@ const (
 	flagCost
 	flagOwn // the cost is that of a call of the policy's own
 	flagRecorded
-	flagUUID
 )
 
 // mostBytes is the most that a row takes.
@@ -113,11 +111,6 @@ func (row *requestRow) set(r *Request, other *otherRequest) bool {
 		row[colRecordedInput], row[colRecordedWrite] = int64(u.Input), int64(u.CacheWrite)
 		row[colRecordedRead], row[colRecordedOutput] = int64(u.CacheRead), int64(u.Output)-output
 		other.billed = u.Billed
-	}
-	if _, short := r.UUID.Short(); short {
-		row[colFlags] |= flagUUID
-	} else {
-		other.uuid = r.UUID.String()
 	}
 	other.miss = r.Cache.Miss
 	return max(row[colKind], row[colModel]) < mostNames && in.Input() == r.Payload && row.setTime(r.Time) && row.setEvents(r.Events) && row.setCost(r, other)
@@ -231,9 +224,7 @@ func (r *readRequest) read(i int) {
 		return
 	}
 	r.Time, r.Kind, r.Model = row.time(), r.list.names[row[colKind]], r.list.names[row[colModel]]
-	if r.UUID = session.NewUUID(other.uuid); row[colFlags]&flagUUID != 0 {
-		r.UUID = session.ShortUUID(r.list.uuids[i])
-	}
+	r.UUID = r.list.uuids[i]
 	r.N, r.Payload, r.Overhead, r.Messages, r.Output = int(row[colN]), int(row[colPayload]), int(row[colOverhead]), int(row[colMessages]), int(row[colOutput])
 	r.Tokens, r.Raw, r.Used, r.Repeated = int(row[colTokens])+r.Payload, int(row[colRaw])+r.Payload, int(row[colUsed])+r.Payload, int(row[colRepeated])+r.Payload
 	r.Cache = CacheUse{Split: cache.Split{Read: int(row[colRead]) + r.Repeated, Write1h: int(row[colWrite1h]), Uncached: int(row[colUncached])}, Miss: other.miss}

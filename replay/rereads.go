@@ -39,27 +39,24 @@ func (r *Record) Rereads() (list Rereads, err error) {
 		for i := range msg.Blocks {
 			switch bl := &msg.Blocks[i]; {
 			case msg.RecordOnly:
-			case bl.Kind == jsonl.KindToolUse && conv.Alike(bl.Name()) == "Read":
-				file := conv.ReadFile(bl)
-				if file == "" {
-					if buf, err = conv.RawTo(buf, m, i); err != nil {
-						return list, err
-					}
-					in, err := session.DecodeFileInput(conv.AlikeInput(bl.Name(), buf))
-					if file = in.FilePath; err != nil || file == "" {
-						continue
-					}
+			case bl.Kind == jsonl.KindToolUse && conv.Alike(bl.Name) == "Read":
+				if buf, err = conv.RawTo(buf, m, i); err != nil {
+					return list, err
 				}
-				f := files[file]
+				in, err := session.DecodeFileInput(conv.AlikeInput(bl.Name, buf))
+				if err != nil || in.FilePath == "" {
+					continue
+				}
+				f := files[in.FilePath]
 				switch {
 				case f == nil:
-					files[file] = &readFile{first: boundary}
+					files[in.FilePath] = &readFile{first: boundary}
 				case f.first < boundary && f.again < boundary && request-since <= soonAfter:
 					f.again = boundary
-					pending[bl.ID()] = true
+					pending[bl.ID] = true
 				}
-			case bl.Kind == jsonl.KindToolResult && pending[bl.ID()]:
-				delete(pending, bl.ID())
+			case bl.Kind == jsonl.KindToolResult && pending[bl.ID]:
+				delete(pending, bl.ID)
 				n := r.Cal.Block(m, i)
 				list.Files++
 				list.Tokens += n

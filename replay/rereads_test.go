@@ -49,7 +49,7 @@ func TestRereads(t *testing.T) {
 	rec, got := record(true, "a.go", "new.go", "new.go", "a.go", "b.go")
 	weight := 0
 	for m := range rec.Conv.Messages { // the results are alike
-		if msg := &rec.Conv.Messages[m]; len(msg.Blocks) > 0 && msg.Blocks[0].Text().Bytes == 4000 {
+		if msg := &rec.Conv.Messages[m]; len(msg.Blocks) > 0 && msg.Blocks[0].Text.Bytes == 4000 {
 			weight = max(weight, rec.Cal.Block(m, 0))
 		}
 	}

@@ -200,7 +200,7 @@ func TestCorpusRestarts(t *testing.T) {
 			raw := readLines(t, path)
 			signs := 0
 			if n := len(conv.Messages); n > 0 {
-				signs = raw.restarts(conv.Messages[n-1].UUID())
+				signs = raw.restarts(conv.Messages[n-1].UUID)
 			}
 			if signs != len(conv.Restarts) {
 				t.Errorf("%s: the lines show %d restarts, read are %d", name, signs, len(conv.Restarts))
@@ -235,7 +235,7 @@ func TestCorpusRestarts(t *testing.T) {
 				if r.Request > len(conv.Requests) {
 					continue
 				}
-				want, ok := raw.readBack(conv.Messages[conv.Requests[r.Request-1].Message].UUID(), &r)
+				want, ok := raw.readBack(conv.Messages[conv.Requests[r.Request-1].Message].UUID, &r)
 				if !ok {
 					t.Logf("%s: request %d: the lines have no parents to follow", name, r.Request)
 					continue
@@ -271,7 +271,7 @@ func partsOf(v *view.View) (list []part) {
 			if c := v.Replacement(target); c != nil && c.Gone || raw.Kind == jsonl.KindAttachment {
 				continue
 			}
-			list = append(list, part{v.Role(id).String(), raw.Type(), raw.ID()})
+			list = append(list, part{v.Role(id).String(), raw.Type, raw.ID})
 		}
 	}
 	return list

@@ -94,17 +94,17 @@ func (e *engine) widest(t *Timeline) {
 		m := &e.conv.Messages[e.conv.Requests[k].Message]
 		window := e.window(k)
 		if last != 0 && window != last {
-			by := m.Model()
-			if m.Version() != "" {
-				by = "client " + m.Version() + ", " + by
+			by := m.Model
+			if m.Version != "" {
+				by = "client " + m.Version + ", " + by
 			}
-			e.warn(int(m.Line), "from request %d on the window is taken to be %d tokens, not %d (%s)", k+1, window, last, by)
+			e.warn(m.Line, "from request %d on the window is taken to be %d tokens, not %d (%s)", k+1, window, last, by)
 		}
 		if last == 0 || window > at.Window {
 			at = e.circumstances(k, window)
 		}
 		if key := e.windowKey(e.pol.Window, m); window == largerWindow && e.pol.Window.Context == 0 && t.Fit == nil && e.opt.Window == 0 && e.opt.Model == "" && e.r.statedWindow(key, e.opt) < window {
-			t.Shown = e.r.largest[m.Model()]
+			t.Shown = e.r.largest[m.Model]
 		}
 		last = window
 	}

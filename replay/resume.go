@@ -88,7 +88,7 @@ func (r *Record) Continue(pol *policy.Policy, opt Options, now time.Time) (*Cont
 		return nil, e.err
 	}
 	msg := &r.Conv.Messages[r.Conv.Requests[k].Message]
-	c := &Continuation{Model: msg.Model(), Last: msg.End()}
+	c := &Continuation{Model: msg.Model, Last: msg.End}
 	c.Unknown = e.cache.unasked() && e.cache.kind.TTLSeconds == 0
 	if !c.Last.IsZero() && !c.Unknown {
 		c.Expires = c.Last.Add(e.cache.life())
@@ -106,7 +106,7 @@ func (r *Record) Continue(pol *policy.Policy, opt Options, now time.Time) (*Cont
 		next  *NextCost
 	}{{warm, c.Last, &c.IfWarm}, {cold, c.Last.Add(never), &c.IfCold}}
 	for _, s := range state {
-		if *s.next, err = e.askNext(s.cache.clone(), msg.Model(), s.at, c.Context); err != nil {
+		if *s.next, err = e.askNext(s.cache.clone(), msg.Model, s.at, c.Context); err != nil {
 			return nil, err
 		}
 	}
@@ -144,12 +144,12 @@ func (r *Record) Continue(pol *policy.Policy, opt Options, now time.Time) (*Cont
 	for i, s := range state {
 		e.cache = s.cache
 		e.noteNext(to.Context)
-		if costs[i].First, err = e.askNext(s.cache, msg.Model(), s.at, to.Context); err != nil {
+		if costs[i].First, err = e.askNext(s.cache, msg.Model, s.at, to.Context); err != nil {
 			return nil, err
 		}
 		costs[i].USD.Add(costs[i].Call.USD)
 		costs[i].USD.Add(costs[i].First.USD)
-		costs[i].Pays = e.paysBack(msg.Model(), costs[i].USD, s.next.USD, c.Context, to.Context)
+		costs[i].Pays = e.paysBack(msg.Model, costs[i].USD, s.next.USD, c.Context, to.Context)
 	}
 	c.Compact = to
 	return c, nil

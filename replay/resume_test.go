@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
-	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
@@ -118,8 +117,8 @@ func TestContinueAutomatic(t *testing.T) {
 	kind := kinds.Find(model)
 	conv := load(t, shipped+"/big.jsonl").Main
 	for i := range conv.Messages {
-		if conv.Messages[i].Model() != "" {
-			conv.Messages[i].Change(func(d *session.MessageData) { d.Model = model })
+		if conv.Messages[i].Model != "" {
+			conv.Messages[i].Model = model
 		}
 	}
 	c, err := recordOf(t, conv).Continue(named(t, "claude-code-2.1.19"), replay.Options{}, time.Time{})
@@ -154,11 +153,11 @@ func TestContinueUnknown(t *testing.T) {
 	for _, model := range []string{"kimi-k2.5", "deepseek-chat", "gemini-3-flash-preview"} {
 		conv := load(t, shipped+"/big.jsonl").Main
 		for i := range conv.Messages {
-			if conv.Messages[i].Model() != "" {
-				conv.Messages[i].Change(func(d *session.MessageData) { d.Model = model })
+			if conv.Messages[i].Model != "" {
+				conv.Messages[i].Model = model
 			}
 		}
-		end := conv.Messages[conv.Requests[len(conv.Requests)-1].Message].End()
+		end := conv.Messages[conv.Requests[len(conv.Requests)-1].Message].End
 		c, err := recordOf(t, conv).Continue(nil, replay.Options{}, end.Add(time.Minute))
 		if err != nil {
 			t.Fatal(err)
@@ -174,7 +173,7 @@ func TestContinueUnknown(t *testing.T) {
 func TestContinueMisfit(t *testing.T) {
 	conv := load(t, shipped+"/big.jsonl").Main
 	last := &conv.Messages[conv.Requests[len(conv.Requests)-1].Message]
-	last.Change(func(d *session.MessageData) { d.Usage = jsonl.Usage{Input: 10, Output: 1} })
+	last.Usage = jsonl.Usage{Input: 10, Output: 1}
 	c, err := recordOf(t, conv).Continue(named(t, "claude-code-2.1.19"), replay.Options{}, time.Time{})
 	if err != nil {
 		t.Fatal(err)

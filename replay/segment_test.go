@@ -59,7 +59,7 @@ func TestSegmentKept(t *testing.T) {
 		}
 		uuids := map[string]int{}
 		for m := range conv.Messages {
-			uuids[conv.Messages[m].UUID()] = m
+			uuids[conv.Messages[m].UUID] = m
 		}
 		kept, marked := 0, 0
 		for _, e := range tl.Events.All() {

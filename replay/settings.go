@@ -61,9 +61,9 @@ func (s *settings) between(from, to int) cache.BreakCause {
 		msg := &s.conv.Messages[m]
 		for b := range msg.Blocks {
 			bl := &msg.Blocks[b]
-			ready = ready || bl.Kind == jsonl.KindToolUse && bl.Name() == "Skill"
+			ready = ready || bl.Kind == jsonl.KindToolUse && bl.Name == "Skill"
 			image = image || bl.Kind == jsonl.KindImage
-			for _, p := range bl.Parts() {
+			for _, p := range bl.Parts {
 				image = image || p.Kind == jsonl.KindImage
 				tools = tools || p.Kind == jsonl.KindToolReference
 			}
@@ -71,7 +71,7 @@ func (s *settings) between(from, to int) cache.BreakCause {
 		switch msg.Class {
 		case session.ClassCommand:
 			ready = true
-			effort = cmp.Or(msg.Effort(), effort)
+			effort = cmp.Or(msg.Effort, effort)
 		case session.ClassMeta:
 			skill, ready = skill || ready, false
 		case session.ClassPrompt:
@@ -89,9 +89,9 @@ func (s *settings) between(from, to int) cache.BreakCause {
 		return cache.ImageAdded
 	case set:
 		return cache.EffortSet
-	case tools && !again && s.client.At(s.conv.Messages[to].Version()).ToolSettings:
+	case tools && !again && s.client.At(s.conv.Messages[to].Version).ToolSettings:
 		return cache.ToolsChanged
-	case was != s.skill && s.client.At(s.conv.Messages[to].Version()).SkillSettings:
+	case was != s.skill && s.client.At(s.conv.Messages[to].Version).SkillSettings:
 		return cache.SkillRan
 	}
 	return cache.None

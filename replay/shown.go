@@ -79,7 +79,7 @@ func (e *engine) findOff() *AutoOff {
 				window, at = w, r.release.CompactsAt(e.circumstances(k-1, w))
 			}
 		}
-		if at <= 0 || !before.HasUsage || before.Usage().Total() < at || compacted[k] {
+		if at <= 0 || !before.HasUsage || before.Usage.Total() < at || compacted[k] {
 			run = 0
 			continue
 		}

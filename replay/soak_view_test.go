@@ -270,8 +270,8 @@ func (p *plainView) Results() (list []policy.Result) {
 			if bl.Kind != jsonl.KindToolResult {
 				continue
 			}
-			tool := p.conv.ToolName(bl.ID())
-			r := policy.Result{Target: t, Tool: tool, Alike: p.conv.Alike(tool), ID: bl.ID()}
+			tool := p.conv.ToolName(bl.ID)
+			r := policy.Result{Target: t, Tool: tool, Alike: p.conv.Alike(tool), ID: bl.ID}
 			switch c := p.Replacement(t); {
 			case !p.Has(id):
 				r.State = policy.ResultGone

@@ -75,7 +75,7 @@ func (e *engine) fill(c *policy.Context, moment policy.Moment, next int, of occa
 	c.Agent, c.Last = e.conv.Agent, e.last
 	if len(e.conv.Requests) > 0 {
 		m := &e.conv.Messages[e.conv.Requests[at].Message]
-		c.Model = m.Model()
+		c.Model = m.Model
 		c.Overhead = e.overhead(at)
 		c.Window = e.window(at)
 		c.MaxInput, c.MaxOutput = e.at.MaxInput, e.at.MaxOutput
@@ -213,9 +213,9 @@ func (e *engine) targets(ev *Event, ed *policy.Edit) {
 		if e.brief {
 			return
 		}
-		t := EventTarget{Message: e.itemUUID(ed.Target.Item)}
+		t := EventTarget{Message: e.uuid(ed.Target.Item)}
 		if raw != nil {
-			t.ToolUse = raw.ID()
+			t.ToolUse = raw.ID
 		}
 		ev.Targets = append(ev.Targets, t)
 	case policy.KindRemove, policy.KindCollapse, policy.KindCall, policy.KindFail:
@@ -226,20 +226,17 @@ func (e *engine) targets(ev *Event, ed *policy.Edit) {
 			return
 		}
 		for _, id := range ed.Items {
-			ev.Targets = append(ev.Targets, EventTarget{Message: e.itemUUID(id)})
+			ev.Targets = append(ev.Targets, EventTarget{Message: e.uuid(id)})
 		}
 	}
 }
 
-// uuid is itemUUID as text.
-func (e *engine) uuid(id policy.ItemID) string { return e.itemUUID(id).String() }
-
-// itemUUID is an item's name in output: the recorded uuid, or a name for a message that the policy made.
-func (e *engine) itemUUID(id policy.ItemID) session.UUID {
+// uuid is an item's name in output: the recorded uuid, or a name for a message that the policy made.
+func (e *engine) uuid(id policy.ItemID) string {
 	if id >= 0 {
-		return e.conv.Messages[id].FirstUUID()
+		return e.conv.Messages[id].UUID
 	}
-	return session.NewUUID("synthetic-" + strconv.Itoa(int(-id)))
+	return "synthetic-" + strconv.Itoa(int(-id))
 }
 
 // call adds the request of an edit's own model call, and sets the call's tokens where they are 0.
@@ -267,7 +264,7 @@ func (e *engine) call(c *policy.Call, inserted []policy.Synthetic, next int) {
 		Cache: e.cacheCall(c, sent, k), Messages: e.view.Len(), Events: e.ownEvents[:],
 	}
 	if k >= 0 {
-		row.Model = e.conv.Messages[e.conv.Requests[k].Message].Model()
+		row.Model = e.conv.Messages[e.conv.Requests[k].Message].Model
 	}
 	row.CostUSD = e.cache.cost(cmp.Or(e.opt.Model, row.Model), row.Cache.Split, row.Output)
 	if row.CostUSD.Known {
@@ -309,7 +306,7 @@ func (e *engine) Summary(n int) (policy.Content, int, bool) {
 			break
 		}
 		bl := &e.conv.Messages[b.Summary].Blocks[0]
-		return policy.Content{Kind: bl.Kind, Length: bl.Text(), Ref: &policy.Target{Item: policy.ItemID(b.Summary)}}, i, true
+		return policy.Content{Kind: bl.Kind, Length: bl.Text, Ref: &policy.Target{Item: policy.ItemID(b.Summary)}}, i, true
 	}
 	return policy.Content{}, -1, false
 }
@@ -326,7 +323,7 @@ func sealed(m *session.Message) bool {
 		return false
 	}
 	bl := &m.Blocks[0]
-	return bl.Kind == jsonl.KindUnknown && bl.JSON().Bytes <= len(`{"type":""}`)+len(bl.Type())
+	return bl.Kind == jsonl.KindUnknown && bl.JSON.Bytes <= len(`{"type":""}`)+len(bl.Type)
 }
 
 // SessionMemory returns the session's own summary file.
@@ -347,10 +344,10 @@ func (e *engine) Reinjected(i int) []policy.Synthetic {
 	var out []policy.Synthetic
 	for _, a := range e.conv.Boundaries[i].Attached {
 		m := &e.conv.Messages[a]
-		s := policy.Synthetic{Role: m.Role.String(), Label: "recorded " + cmp.Or(m.Attachment(), m.Class.String()), Attached: true}
+		s := policy.Synthetic{Role: m.Role.String(), Label: "recorded " + cmp.Or(m.Attachment, m.Class.String()), Attached: true}
 		for b := range m.Blocks {
 			ref := policy.Target{Item: policy.ItemID(a), Block: b}
-			s.Contents = append(s.Contents, policy.Content{Kind: m.Blocks[b].Kind, Length: m.Blocks[b].Text(), Ref: &ref})
+			s.Contents = append(s.Contents, policy.Content{Kind: m.Blocks[b].Kind, Length: m.Blocks[b].Text, Ref: &ref})
 		}
 		out = append(out, s)
 	}

@@ -118,7 +118,7 @@ func (e *engine) until(m, payload int) (place, tokens int) {
 // askedAgain puts into the cache what a request that no line holds has written before main request k (0-based).
 func (e *engine) askedAgain(k, payload int) {
 	msg := &e.conv.Messages[e.conv.Requests[k].Message]
-	if k == 0 || !e.r.tail.at(k).asked || e.cache.kindFor(cmp.Or(e.opt.Model, msg.Model())).Mode == cache.Auto {
+	if k == 0 || !e.r.tail.at(k).asked || e.cache.kindFor(cmp.Or(e.opt.Model, msg.Model)).Mode == cache.Auto {
 		return
 	}
 	prompt, _ := asks(e.conv, k)
@@ -127,7 +127,7 @@ func (e *engine) askedAgain(k, payload int) {
 	if n, estimated := e.output(before); !estimated && turnEnded(e.conv, k) {
 		tokens = e.cache.sent + n - e.r.tail.at(k).plain
 	}
-	e.cache.asked(firstPlace+place-1, tokens, e.conv.Messages[before].End())
+	e.cache.asked(firstPlace+place-1, tokens, e.conv.Messages[before].End)
 }
 
 // asked is askedAgain for a prefix that ends at a position.

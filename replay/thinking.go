@@ -90,7 +90,7 @@ func (e *engine) leaveOut(k int) {
 		return
 	}
 	m := e.conv.Requests[k].Message
-	model := cmp.Or(e.opt.Model, e.conv.Messages[m].Model())
+	model := cmp.Or(e.opt.Model, e.conv.Messages[m].Model)
 	edits := e.thinking.of(e.view, e.thinking.change(k, m, model), model)
 	if len(edits) == 0 {
 		return
@@ -109,7 +109,7 @@ func asksAgain(conv *session.Conversation, cal *tokens.Calibration) bool {
 	yes, no := 0, 0
 	for k := range conv.Requests {
 		m := conv.Requests[k].Message
-		u := conv.Messages[m].Usage()
+		u := conv.Messages[m].Usage
 		if !turnEnded(conv, k) || u.CacheRead == 0 {
 			continue
 		}

@@ -84,25 +84,25 @@ type Lines struct {
 // Request is one API call as the policy would have made it. No figure is below 0: a figure from which an edit removes
 // more than there is, because the recorded usage is too small for the content, is 0.
 type Request struct {
-	N         int          `json:"n"` // of the main request; any other call carries the n of the request it comes before
-	UUID      session.UUID `json:"uuid,omitzero"`
-	Time      time.Time    `json:"time,omitzero"`
-	Kind      string       `json:"kind"` // main, or the kind of the policy's own call: compaction, collapse, session_memory, tool_pair
-	Model     string       `json:"model,omitempty"`
-	Raw       int          `json:"raw_tokens"`                 // raw history, overhead included
-	Tokens    int          `json:"model_tokens"`               // model view, overhead included
-	Payload   int          `json:"payload_tokens"`             // payload, overhead included
-	Overhead  int          `json:"overhead_tokens"`            // system prompt, tools, and what is on no line
-	Used      int          `json:"used_tokens"`                // the client's own estimate before this request's edits
-	Messages  int          `json:"messages"`                   // items in the model view
-	Output    int          `json:"output_tokens"`              // of the response
-	Estimated bool         `json:"output_estimated,omitempty"` // Output is the weight of the response: no reliable count is recorded
-	Cache     CacheUse     `json:"cache"`                      // simulated; adds up to payload_tokens
-	CostUSD   price.USD    `json:"cost_usd,omitzero"`          // left out where no price is known for the model
-	CostParts *CostParts   `json:"cost_parts,omitempty"`       // they add up to cost_usd
-	Recorded  *Recorded    `json:"recorded,omitempty"`
-	Repeated  int          `json:"-"`      // of Payload: what the main request before it had sent, too
-	Events    []int        `json:"events"` // indexes into Timeline.Events
+	N         int        `json:"n"` // of the main request; any other call carries the n of the request it comes before
+	UUID      string     `json:"uuid,omitzero"`
+	Time      time.Time  `json:"time,omitzero"`
+	Kind      string     `json:"kind"` // main, or the kind of the policy's own call: compaction, collapse, session_memory, tool_pair
+	Model     string     `json:"model,omitempty"`
+	Raw       int        `json:"raw_tokens"`                 // raw history, overhead included
+	Tokens    int        `json:"model_tokens"`               // model view, overhead included
+	Payload   int        `json:"payload_tokens"`             // payload, overhead included
+	Overhead  int        `json:"overhead_tokens"`            // system prompt, tools, and what is on no line
+	Used      int        `json:"used_tokens"`                // the client's own estimate before this request's edits
+	Messages  int        `json:"messages"`                   // items in the model view
+	Output    int        `json:"output_tokens"`              // of the response
+	Estimated bool       `json:"output_estimated,omitempty"` // Output is the weight of the response: no reliable count is recorded
+	Cache     CacheUse   `json:"cache"`                      // simulated; adds up to payload_tokens
+	CostUSD   price.USD  `json:"cost_usd,omitzero"`          // left out where no price is known for the model
+	CostParts *CostParts `json:"cost_parts,omitempty"`       // they add up to cost_usd
+	Recorded  *Recorded  `json:"recorded,omitempty"`
+	Repeated  int        `json:"-"`      // of Payload: what the main request before it had sent, too
+	Events    []int      `json:"events"` // indexes into Timeline.Events
 }
 
 // Recorded is the usage that the API reported, in tokens. Of several iterations within the request the input is that
@@ -162,8 +162,8 @@ type Segment struct {
 
 // EventTarget is what an event changed.
 type EventTarget struct {
-	Message session.UUID `json:"message"`
-	ToolUse string       `json:"tool_use_id,omitempty"`
+	Message string `json:"message"`
+	ToolUse string `json:"tool_use_id,omitempty"`
 }
 
 // RecordedEvent is where and how the client recorded an event.

@@ -100,7 +100,7 @@ func withVersion(rec *Record, version string) *Record {
 	conv.Version, conv.Versions = version, []string{version}
 	conv.Messages = slices.Clone(conv.Messages)
 	for i := range conv.Messages {
-		conv.Messages[i].Change(func(d *session.MessageData) { d.Version = version })
+		conv.Messages[i].Version = version
 	}
 	conv.Boundaries = slices.Clone(conv.Boundaries)
 	for i := range conv.Boundaries {

@@ -84,7 +84,7 @@ func (r *Record) LineAt(n int) int {
 	if n < 1 || n > len(r.Conv.Requests) {
 		return 0
 	}
-	return int(r.Conv.Messages[r.Conv.Requests[n-1].Message].Line)
+	return r.Conv.Messages[r.Conv.Requests[n-1].Message].Line
 }
 
 // defaultMaxOutput is the max_tokens of clients without a setting (analysis of Claude Code 2.1.19).
@@ -94,7 +94,7 @@ const defaultMaxOutput = 32000
 // client's default where the model is not known.
 func (r *Record) ModelAt(opt Options, n int) (model string, maxOutput int) {
 	if k := min(n, len(r.Conv.Requests)) - 1; k >= 0 {
-		model = r.Conv.Messages[r.Conv.Requests[k].Message].Model()
+		model = r.Conv.Messages[r.Conv.Requests[k].Message].Model
 	}
 	model = cmp.Or(opt.Model, model)
 	m, _ := r.models.Find(model)

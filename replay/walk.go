@@ -92,7 +92,7 @@ func (w *walker) message(m int) {
 			w.responding = w.next
 		}
 		w.next++
-		w.open.Clear()
+		clear(w.open)
 	} else if msg.Class == session.ClassPrompt && !msg.Is(session.Queued) {
 		w.active = w.active || msg.Is(session.Stopped)
 		w.end(false)
@@ -103,12 +103,12 @@ func (w *walker) message(m int) {
 	for b := range msg.Blocks {
 		switch bl := &msg.Blocks[b]; {
 		case response && bl.Kind == jsonl.KindToolUse:
-			w.open.Add(bl.ID())
+			w.open.Add(bl.ID)
 		case result && bl.Kind == jsonl.KindToolResult:
-			w.open.Answer(bl.ID())
+			w.open.Answer(bl.ID)
 		}
 	}
-	if (response || result) && w.open.Len() == 0 {
+	if (response || result) && len(w.open) == 0 {
 		w.settle()
 	}
 }

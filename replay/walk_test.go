@@ -59,7 +59,7 @@ func sketch(words string) *session.Conversation {
 			conv.Requests = append(conv.Requests, session.APICall{N: len(conv.Requests) + 1, Message: at})
 		}
 		for _, id := range strings.FieldsFunc(ids, func(r rune) bool { return r == ',' }) {
-			m.Blocks = append(m.Blocks, session.NewBlock(jsonl.ContentBlock{Kind: kind, ID: id}))
+			m.Blocks = append(m.Blocks, session.Block{ContentBlock: jsonl.ContentBlock{Kind: kind, ID: id}})
 		}
 		conv.Messages = append(conv.Messages, m)
 	}

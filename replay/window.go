@@ -31,7 +31,7 @@ func differing(conv *session.Conversation) (list []int32) {
 	var last *session.Message
 	for k := range conv.Requests {
 		m := &conv.Messages[conv.Requests[k].Message]
-		if last == nil || m.Model() != last.Model() || m.Version() != last.Version() || m.Window() != last.Window() || dayOf(m) != dayOf(last) {
+		if last == nil || m.Model != last.Model || m.Version != last.Version || m.Window != last.Window || dayOf(m) != dayOf(last) {
 			list = append(list, int32(k))
 		}
 		last = m
@@ -92,13 +92,13 @@ func (e *engine) modelWindow(key windowKey) int {
 
 // windowKey is what the window of the request that a response answers depends on.
 func (e *engine) windowKey(w policy.Window, m *session.Message) windowKey {
-	if m.Window() > 0 {
-		return windowKey{model: m.Model(), recorded: m.Window()}
+	if m.Window > 0 {
+		return windowKey{model: m.Model, recorded: m.Window}
 	}
-	key := windowKey{model: m.Model(), marked: w.Models == policy.ModelsMarked}
+	key := windowKey{model: m.Model, marked: w.Models == policy.ModelsMarked}
 	if e.pol.Recorded && e.opt.Model == "" {
-		if c := &e.client; m.Version() != c.version || !c.known {
-			c.version, c.known, c.marked = m.Version(), true, e.r.client.At(m.Version()).MarkedWindows
+		if c := &e.client; m.Version != c.version || !c.known {
+			c.version, c.known, c.marked = m.Version, true, e.r.client.At(m.Version).MarkedWindows
 		}
 		key.marked = e.client.marked
 	}
@@ -110,10 +110,10 @@ func (e *engine) windowKey(w policy.Window, m *session.Message) windowKey {
 
 // dayOf is the day of a message since 1970; 0: unknown.
 func dayOf(m *session.Message) int64 {
-	if m.Time().IsZero() {
+	if m.Time.IsZero() {
 		return 0
 	}
-	return m.Time().Unix() / (24 * 60 * 60)
+	return m.Time.Unix() / (24 * 60 * 60)
 }
 
 // windowKey is what the context window of a request depends on.
@@ -136,7 +136,7 @@ func (k windowKey) time() time.Time {
 // and writes at most, tokens; 0: no such limit, or not known.
 func (e *engine) modelLimits(k, window int) (input, output int) {
 	m := &e.conv.Messages[e.conv.Requests[k].Message]
-	key := windowKey{model: m.Model(), day: dayOf(m)}
+	key := windowKey{model: m.Model, day: dayOf(m)}
 	l, ok := e.limits[key]
 	if !ok {
 		l = e.r.modelLimits(key, e.opt)

@@ -139,7 +139,7 @@ func exportedRequests() []ExportColumn {
 		intColumn("position", "of the row in its replay, from 1", func(r *exportRow) int { return r.at }),
 		intColumn("n", "number of the main request; a call of the policy's own has that of the request after it", func(r *exportRow) int { return r.request.N }),
 		textColumn("kind", "main, or the kind of a call of the policy's own, such as compaction", func(r *exportRow) string { return r.request.Kind }),
-		textColumn("uuid?", "of the message it asked for", func(r *exportRow) string { return r.request.UUID.String() }),
+		textColumn("uuid?", "of the message it asked for", func(r *exportRow) string { return r.request.UUID }),
 		timeColumn("time", "at which it was recorded", func(r *exportRow) time.Time { return r.request.Time }),
 		textColumn("model?", "of its response", func(r *exportRow) string { return r.request.Model }),
 		intColumn("raw_tokens", "of the raw history, overhead included", func(r *exportRow) int { return r.request.Raw }),

@@ -28,7 +28,7 @@ func requestRow(t *table, tl *replay.Timeline, r *replay.Request, events []int, 
 	if r.Kind != kindMain {
 		raw, saved, used, st = pair{"", r.Raw}, nil, pair{"", r.Used}, yellow
 	}
-	cells := append(name.cells(), r.N, r.Kind, r.UUID.String(), pair{timeText(r.Time, "01-02 15:04:05"), r.Time}, r.Model,
+	cells := append(name.cells(), r.N, r.Kind, r.UUID, pair{timeText(r.Time, "01-02 15:04:05"), r.Time}, r.Model,
 		raw, r.Tokens, r.Payload, saved, r.Overhead, used, r.Messages, r.Output)
 	if u := r.Recorded; u != nil {
 		cells = append(cells, u.Input, u.CacheWrite, u.CacheRead, u.Output)

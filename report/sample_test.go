@@ -41,7 +41,7 @@ func sample(n int) *replay.Timeline {
 		raw += step
 		model += step
 		r := replay.Request{
-			N: k, UUID: session.NewUUID(fmt.Sprintf("00000000-0000-4000-8000-%012d", k)), Time: at, Kind: "main", Model: tl.Model,
+			N: k, UUID: fmt.Sprintf("00000000-0000-4000-8000-%012d", k), Time: at, Kind: "main", Model: tl.Model,
 			Overhead: 18800, Messages: 2*k - 1, Output: 120 + k%50, Events: []int{},
 			Recorded: &replay.Recorded{Input: 3, CacheWrite: step, CacheRead: raw - step, Output: 120 + k%50},
 		}
@@ -53,7 +53,7 @@ func sample(n int) *replay.Timeline {
 			cut := model / 4
 			r.Events = append(r.Events, event(k, replay.Event{
 				Stage: "opencode_prune", Kind: policy.KindClear, Reason: "results older than two turns and beyond 40,000 protected tokens",
-				Before: cut + 60, After: 60, Results: 17, Targets: []replay.EventTarget{{Message: session.NewUUID("m"), ToolUse: "toolu_1"}},
+				Before: cut + 60, After: 60, Results: 17, Targets: []replay.EventTarget{{Message: "m", ToolUse: "toolu_1"}},
 			}))
 			model -= cut
 		case n * 3 / 4:
@@ -145,12 +145,12 @@ func hostile() *replay.Timeline {
 	rows := requestsOf(tl)
 	rows[0].Cache.Miss = &cache.Cause{Kind: cache.Edited, Stage: evil, Message: evil}
 	for i := range rows {
-		rows[i].UUID, rows[i].Model = session.NewUUID("+"+evil), evil
+		rows[i].UUID, rows[i].Model = "+"+evil, evil
 	}
 	one := 1
 	tl.Events.Add(&replay.Event{
 		N: tl.Events.Len(), Request: &one, Stage: evil, Kind: policy.KindTruncate, Reason: evil, Trigger: evil,
-		Detail: map[string]int{evil: 1}, Targets: []replay.EventTarget{{Message: session.NewUUID(evil), ToolUse: evil}},
+		Detail: map[string]int{evil: 1}, Targets: []replay.EventTarget{{Message: evil, ToolUse: evil}},
 		Recorded: &replay.RecordedEvent{File: evil, Line: 1, Trigger: evil},
 	})
 	rows[0].Events = append(rows[0].Events, tl.Events.Len()-1)

@@ -150,13 +150,13 @@ func aboutMessage(m *session.Message) []string {
 	case m.Is(session.Earlier):
 		what = "earlier history"
 	case m.Class == session.ClassAttachment:
-		what = "attachment " + m.Attachment()
+		what = "attachment " + m.Attachment
 	case m.Class == session.ClassToolResult:
 		what = "result"
 	case m.Class != session.ClassResponse:
 		what = m.Class.String()
 	}
-	return []string{what, fmt.Sprintf("line %d", m.Line), timeText(m.Time(), "01-02 15:04:05")}
+	return []string{what, fmt.Sprintf("line %d", m.Line), timeText(m.Time, "01-02 15:04:05")}
 }
 
 // block prints one of n blocks: what it is, the edits of it, its first lines.

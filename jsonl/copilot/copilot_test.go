@@ -46,14 +46,14 @@ func outline(t *testing.T, conv *session.Conversation) (out []string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			line += fmt.Sprintf(" %s %q", bl.Type(), strings.TrimSpace(bl.Name()+" "+text))
+			line += fmt.Sprintf(" %s %q", bl.Type, strings.TrimSpace(bl.Name+" "+text))
 		}
 		if msg.HasUsage {
-			u := msg.Usage()
+			u := msg.Usage
 			line += fmt.Sprintf(" [%d+%d+%d -> %d, %d nano]", u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Nano)
 		}
 		if msg.Is(session.OutputOnly) {
-			line += fmt.Sprintf(" (%d)", msg.Usage().Output)
+			line += fmt.Sprintf(" (%d)", msg.Usage.Output)
 		}
 		out = append(out, line)
 	}
@@ -203,7 +203,7 @@ func TestCorpus(t *testing.T) {
 			for _, conv := range f.Conversations() {
 				var got []int
 				for _, q := range conv.Requests {
-					got = append(got, conv.Messages[q.Message].Usage().Output)
+					got = append(got, conv.Messages[q.Message].Usage.Output)
 				}
 				if diff := cmp.Diff(outputs[conv.Agent], got); diff != "" {
 					t.Errorf("outputs of %q: -file +read\n%s", conv.Agent, diff)

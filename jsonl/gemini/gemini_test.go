@@ -44,10 +44,10 @@ func outline(t *testing.T, conv *session.Conversation) (out []string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			line += fmt.Sprintf(" %s %q", bl.Type(), strings.TrimSpace(bl.Name()+" "+text))
+			line += fmt.Sprintf(" %s %q", bl.Type, strings.TrimSpace(bl.Name+" "+text))
 		}
 		if msg.HasUsage {
-			u := msg.Usage()
+			u := msg.Usage
 			line += fmt.Sprintf(" [%d+%d+%d -> %d, %d nano]", u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Nano)
 		}
 		out = append(out, line)
@@ -68,8 +68,8 @@ func TestDocument(t *testing.T) {
 	if diff := cmp.Diff(want, outline(t, conv)); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
-	if m := &conv.Messages[1]; m.Usage().Thinking != 60 || m.Line != 19 || !conv.Messages[3].Blocks[0].IsError || len(conv.Requests) != 2 {
-		t.Errorf("%d thinking, line %d, %d requests", m.Usage().Thinking, m.Line, len(conv.Requests))
+	if m := &conv.Messages[1]; m.Usage.Thinking != 60 || m.Line != 19 || !conv.Messages[3].Blocks[0].IsError || len(conv.Requests) != 2 {
+		t.Errorf("%d thinking, line %d, %d requests", m.Usage.Thinking, m.Line, len(conv.Requests))
 	}
 	if diff := cmp.Diff(map[session.Reason]int{"not sent: info": 1, "not sent: error": 1}, conv.Lines.SetAside); diff != "" {
 		t.Errorf("set aside: -want +got\n%s", diff)
@@ -150,7 +150,7 @@ func TestPictures(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if m := &f.Main.Messages[2]; len(m.Blocks) != 1 || len(m.Blocks[0].Parts()) != 2 || m.Blocks[0].Parts()[1].Kind != jsonl.KindImage {
+	if m := &f.Main.Messages[2]; len(m.Blocks) != 1 || len(m.Blocks[0].Parts) != 2 || m.Blocks[0].Parts[1].Kind != jsonl.KindImage {
 		t.Errorf("%+v", m.Blocks)
 	}
 }
@@ -213,7 +213,7 @@ func TestCorpus(t *testing.T) {
 				if k >= len(conv.Requests) {
 					t.Fatalf("%d requests only", k)
 				}
-				u := conv.Messages[conv.Requests[k].Message].Usage()
+				u := conv.Messages[conv.Requests[k].Message].Usage
 				if u.Context() != m.Tokens.Input || u.CacheRead != m.Tokens.Cached || u.Output != m.Tokens.Output+m.Tokens.Thoughts || u.Context()+u.Output != m.Tokens.Total {
 					t.Errorf("request %d: %+v, the file has %+v", k+1, u, *m.Tokens)
 				}

@@ -35,7 +35,7 @@ func (l *linter) answers(conv *session.Conversation) {
 	for k := 1; k < len(conv.Requests); k++ {
 		m := conv.Requests[k].Message
 		if before := &conv.Messages[m-1]; before.Role == session.Assistant && !before.Synthetic && len(before.Blocks) > 0 {
-			l.addNew("answer-after-answer", int(conv.Messages[m].Line), "the response on line %d comes before it, and nothing between them", before.Line)
+			l.addNew("answer-after-answer", conv.Messages[m].Line, "the response on line %d comes before it, and nothing between them", before.Line)
 		}
 	}
 }

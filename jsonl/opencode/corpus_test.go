@@ -110,9 +110,9 @@ func TestCorpus(t *testing.T) {
 		}
 		for _, q := range conv.Requests {
 			if m := &conv.Messages[q.Message]; m.HasUsage {
-				u := m.Usage()
+				u := m.Usage
 				got.usage(&u)
-				gotIDs = append(gotIDs, m.ID())
+				gotIDs = append(gotIDs, m.ID)
 			}
 		}
 		for i := range conv.Boundaries {
@@ -161,7 +161,7 @@ func units(messages []rawMessage) int {
 func recordedOf(raw *rawExport, conv *session.Conversation) map[string][]string {
 	read := map[string]bool{}
 	for _, q := range conv.Requests {
-		read[conv.Messages[q.Message].ID()] = true
+		read[conv.Messages[q.Message].ID] = true
 	}
 	next := func(at int64) string {
 		for i := range raw.Messages {
@@ -195,7 +195,7 @@ func editsOf(conv *session.Conversation) map[string][]string {
 		if request > len(conv.Requests) {
 			return "the end"
 		}
-		return conv.Messages[conv.Requests[request-1].Message].ID()
+		return conv.Messages[conv.Requests[request-1].Message].ID
 	}
 	out := map[string][]string{}
 	for _, m := range conv.Micro {

@@ -81,7 +81,7 @@ func shape(t *testing.T, conv *session.Conversation) []string {
 			}
 		}
 		if m.HasUsage {
-			line += fmt.Sprintf(" [%d %d %d %d/%d $%d]", m.Usage().Input, m.Usage().CacheWrite, m.Usage().CacheRead, m.Usage().Output, m.Usage().Thinking, m.Usage().Nano)
+			line += fmt.Sprintf(" [%d %d %d %d/%d $%d]", m.Usage.Input, m.Usage.CacheWrite, m.Usage.CacheRead, m.Usage.Output, m.Usage.Thinking, m.Usage.Nano)
 		}
 		for b := range m.Blocks {
 			bl := &m.Blocks[b]
@@ -89,11 +89,11 @@ func shape(t *testing.T, conv *session.Conversation) []string {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if line += fmt.Sprintf(" %s", bl.Type()); bl.IsError {
+			if line += fmt.Sprintf(" %s", bl.Type); bl.IsError {
 				line += "!"
 			}
 			if bl.Kind == jsonl.KindToolUse {
-				text = bl.Name()
+				text = bl.Name
 			}
 			line += fmt.Sprintf("(%.12s)", strings.ReplaceAll(text, "\n", " "))
 		}

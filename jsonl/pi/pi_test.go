@@ -45,10 +45,10 @@ func outline(t *testing.T, conv *session.Conversation) (out []string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			line += fmt.Sprintf(" %s %q", bl.Type(), strings.TrimSpace(bl.Name()+" "+text))
+			line += fmt.Sprintf(" %s %q", bl.Type, strings.TrimSpace(bl.Name+" "+text))
 		}
 		if msg.HasUsage {
-			u := msg.Usage()
+			u := msg.Usage
 			line += fmt.Sprintf(" [%d+%d+%d -> %d, %d nano]", u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Nano)
 		}
 		out = append(out, line)
@@ -225,8 +225,8 @@ func TestCorpus(t *testing.T) {
 				t.Fatalf("%d requests, the file has %d", len(conv.Requests), len(usages))
 			}
 			for k, q := range conv.Requests {
-				if m := &conv.Messages[q.Message]; m.Usage() != usages[k] || m.HasUsage != (usages[k].Context() > 0) {
-					t.Errorf("request %d: %+v, the file has %+v", k+1, m.Usage(), usages[k])
+				if m := &conv.Messages[q.Message]; m.Usage != usages[k] || m.HasUsage != (usages[k].Context() > 0) {
+					t.Errorf("request %d: %+v, the file has %+v", k+1, m.Usage, usages[k])
 				}
 			}
 			var got []int

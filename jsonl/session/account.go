@@ -26,28 +26,27 @@ const (
 
 // account counts each chained line as used or set aside.
 func (ld *loader) account() {
-	for i := range int32(ld.nodes.len()) {
-		n := ld.node(i)
+	for _, n := range ld.nodes {
 		switch {
 		case n.is(lineUsed):
 			ld.lines.Used++
 		case n.is(lineAPIError):
-			ld.aside(int(n.line), AsideAPIError)
+			ld.aside(n.line, AsideAPIError)
 		case n.kind == nodeProgress:
-			ld.aside(int(n.line), "progress")
+			ld.aside(n.line, "progress")
 		case n.kind == nodeSystem:
-			ld.aside(int(n.line), Reason("system: "+ld.name(n)))
+			ld.aside(n.line, Reason("system: "+n.name))
 		case n.kind == nodeOther:
-			ld.aside(int(n.line), Reason("unknown type: "+ld.name(n)))
+			ld.aside(n.line, Reason("unknown type: "+n.name))
 		default:
-			ld.aside(int(n.line), AsideBranch)
+			ld.aside(n.line, AsideBranch)
 		}
 	}
 	for i := range ld.queued {
 		if ld.queued[i].used {
 			ld.lines.Used++
 		} else {
-			ld.aside(int(ld.queued[i].block.Line), Reason("metadata: "+typeQueue))
+			ld.aside(ld.queued[i].block.Line, Reason("metadata: "+typeQueue))
 		}
 	}
 	for i := range ld.marks {
@@ -153,17 +152,17 @@ func (conv *Conversation) Prompts() *Prompts {
 		if msg.Class != ClassPrompt || msg.RecordOnly {
 			continue
 		}
-		id := jsonl.ShortID(msg.UUID())
+		id := jsonl.ShortID(msg.UUID)
 		for n := 2; ; n++ {
 			if _, taken := p.at[id]; !taken {
 				break
 			}
-			id = jsonl.ShortHash(msg.UUID() + "#" + strconv.Itoa(n))
+			id = jsonl.ShortHash(msg.UUID + "#" + strconv.Itoa(n))
 		}
 		p.at[id], p.tags[m] = m, id
 	}
 	for m := range p.tags {
-		for _, u := range append([]string{conv.Messages[m].UUID()}, conv.Messages[m].UUIDs()...) {
+		for _, u := range append([]string{conv.Messages[m].UUID}, conv.Messages[m].UUIDs...) {
 			if _, taken := p.at[u]; !taken {
 				p.at[u] = m
 			}

@@ -67,10 +67,10 @@ func TestAttachments(t *testing.T) {
 		if kind == "" {
 			continue // it is enough that it loads
 		}
-		if conv.Messages[1].Attachment() != kind {
-			t.Errorf("%v: type %q", tt.payload, conv.Messages[1].Attachment())
+		if conv.Messages[1].Attachment != kind {
+			t.Errorf("%v: type %q", tt.payload, conv.Messages[1].Attachment)
 		}
-		sent := conv.Messages[1].Blocks[0].Text().UTF16
+		sent := conv.Messages[1].Blocks[0].Text.UTF16
 		if kind == "hook_system_message" {
 			if sent != 0 {
 				t.Errorf("%v: %d units sent, want none", tt.payload, sent)

@@ -198,7 +198,7 @@ func TestEarlier(t *testing.T) {
 	for _, first := range []line{system("y1", "gone", "stop_hook_summary"), user("y1", "gone", "go on"), said("y1", "gone", "m0")} {
 		conv := load(t, first, user("u1", "y1", "more"), said("a1", "u1", "m1"))
 		m := conv.Messages[0]
-		if !m.Is(session.Earlier) || m.UUID() != "earlier-gone" || m.Role != session.User {
+		if !m.Is(session.Earlier) || m.UUID != "earlier-gone" || m.Role != session.User {
 			t.Errorf("first message %+v", m)
 		}
 		wantWarning(t, conv, 1, "began before this file")

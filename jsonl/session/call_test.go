@@ -24,9 +24,9 @@ func TestCallsOfOneID(t *testing.T) {
 			for b := range conv.Messages[m].Blocks {
 				switch bl := &conv.Messages[m].Blocks[b]; bl.Kind {
 				case jsonl.KindToolUse:
-					got[conv.Messages[m].UUID()] = bl.Name()
+					got[conv.Messages[m].UUID] = bl.Name
 				case jsonl.KindToolResult:
-					got[conv.Messages[m].UUID()] = conv.Tool(bl)
+					got[conv.Messages[m].UUID] = conv.Tool(bl)
 				}
 			}
 		}

@@ -160,14 +160,14 @@ func TestUsage(t *testing.T) {
 		assistant("a5", "a4", "m3", text("No response requested.")).used(0, 0),
 	)
 	synthetic := conv.Messages[len(conv.Messages)-1]
-	if synthetic.ID() != "m3" {
-		t.Fatalf("the last message is %s", synthetic.ID())
+	if synthetic.ID != "m3" {
+		t.Fatalf("the last message is %s", synthetic.ID)
 	}
 	want := []jsonl.Usage{{Input: 10, CacheWrite: 20, CacheRead: 3, Output: 7}, {Input: 50, CacheWrite: 20, CacheRead: 3, Output: 2}}
 	for i, w := range want {
 		m := conv.Messages[conv.Requests[i].Message]
-		if m.Usage() != w || !m.HasUsage {
-			t.Errorf("request %d: usage %+v (%v), want %+v", i+1, m.Usage(), m.HasUsage, w)
+		if m.Usage != w || !m.HasUsage {
+			t.Errorf("request %d: usage %+v (%v), want %+v", i+1, m.Usage, m.HasUsage, w)
 		}
 	}
 }
@@ -185,7 +185,7 @@ func TestLateUsage(t *testing.T) {
 			want.Write5m, want.Write1h = 5, 0
 		}
 		conv := load(t, user("u1", "", "hello"), first, second)
-		if got := conv.Messages[1].Usage(); got != want {
+		if got := conv.Messages[1].Usage; got != want {
 			t.Errorf("%s: %+v, want %+v", lifetime, got, want)
 		}
 	}
@@ -201,8 +201,8 @@ func TestResponsesAlike(t *testing.T) {
 		conv := load(t, user("u1", "", "hello"), at("a1", "u1", ends[0]), at("a2", "a1", ends[1]), at("a3", "a2", ends[2]))
 		for i, r := range conv.Requests {
 			m := &conv.Messages[r.Message]
-			if want, _ := time.Parse(time.RFC3339Nano, ends[i]); !m.End().Equal(want) || !m.Time().Equal(want) || m.Usage().Output != 5 {
-				t.Errorf("%q: response %d is from %v to %v", ends, i+1, m.Time(), m.End())
+			if want, _ := time.Parse(time.RFC3339Nano, ends[i]); !m.End.Equal(want) || !m.Time.Equal(want) || m.Usage.Output != 5 {
+				t.Errorf("%q: response %d is from %v to %v", ends, i+1, m.Time, m.End)
 			}
 		}
 		if len(conv.Requests) != len(ends) {
@@ -220,7 +220,7 @@ func TestIterations(t *testing.T) {
 	for _, lines := range [][]any{{first, second}, {first, second, said("a3", "a2", "m1").used(10, 7)}} {
 		conv := load(t, append([]any{user("u1", "", "hello")}, lines...)...)
 		want := jsonl.Usage{Input: 10, CacheWrite: 20, CacheRead: 3, Output: 7, Iterations: &jsonl.Iterations{Compactions: jsonl.Spent{Calls: 1, Input: 900, Output: 80}}}
-		if got := conv.Messages[conv.Requests[0].Message].Usage(); !cmp.Equal(got, want) || len(conv.Requests) != 1 {
+		if got := conv.Messages[conv.Requests[0].Message].Usage; !cmp.Equal(got, want) || len(conv.Requests) != 1 {
 			t.Errorf("%d lines of it: %+v, want %+v", len(lines), got, want)
 		}
 	}
@@ -248,7 +248,7 @@ func TestSynthetic(t *testing.T) {
 		t.Errorf("%d requests, want 2", len(conv.Requests))
 	}
 	if m := conv.Messages[4]; m.HasUsage {
-		t.Errorf("a synthetic message is a usage anchor: %+v", m.Usage())
+		t.Errorf("a synthetic message is a usage anchor: %+v", m.Usage)
 	}
 	if n := conv.Lines.SetAside[session.AsideAPIError]; n != 2 {
 		t.Errorf("%d API errors set aside, want 2", n)

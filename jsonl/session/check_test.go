@@ -24,20 +24,20 @@ func checkConversation(t *testing.T, conv *session.Conversation) {
 	requests := 0
 	for i := range conv.Messages {
 		m := &conv.Messages[i]
-		for _, u := range m.UUIDs() {
+		for _, u := range m.UUIDs {
 			if at, twice := lines[u]; twice {
 				t.Errorf("message %d: line %s stands in message %d already", i, u, at)
 			}
 			lines[u] = i
 		}
-		if len(m.UUIDs()) > 0 && m.UUIDs()[0] != m.UUID() {
-			t.Errorf("message %d: uuid %s, first line %s", i, m.UUID(), m.UUIDs()[0])
+		if len(m.UUIDs) > 0 && m.UUIDs[0] != m.UUID {
+			t.Errorf("message %d: uuid %s, first line %s", i, m.UUID, m.UUIDs[0])
 		}
-		if m.ID() != "" {
-			if at, twice := messages[m.ID()]; twice {
-				t.Errorf("message %d: message %s stands at %d already", i, m.ID(), at)
+		if m.ID != "" {
+			if at, twice := messages[m.ID]; twice {
+				t.Errorf("message %d: message %s stands at %d already", i, m.ID, at)
 			}
-			messages[m.ID()] = i
+			messages[m.ID] = i
 		}
 		if m.Role == session.Assistant && !m.Synthetic && !m.Is(session.NoRequest) {
 			requests++
@@ -49,15 +49,15 @@ func checkConversation(t *testing.T, conv *session.Conversation) {
 			bl := &m.Blocks[b]
 			switch bl.Kind {
 			case jsonl.KindToolUse:
-				if at, twice := calls[bl.ID()]; twice && bl.ID() != "" {
-					t.Errorf("message %d: tool_use %s stands in message %d already", i, bl.ID(), at)
+				if at, twice := calls[bl.ID]; twice && bl.ID != "" {
+					t.Errorf("message %d: tool_use %s stands in message %d already", i, bl.ID, at)
 				}
-				calls[bl.ID()] = i
+				calls[bl.ID] = i
 			case jsonl.KindToolResult:
-				if at, twice := answered[bl.ID()]; twice && bl.ID() != "" {
-					t.Errorf("message %d: tool_use %s has its result in message %d already", i, bl.ID(), at)
+				if at, twice := answered[bl.ID]; twice && bl.ID != "" {
+					t.Errorf("message %d: tool_use %s has its result in message %d already", i, bl.ID, at)
 				}
-				answered[bl.ID()] = i
+				answered[bl.ID] = i
 			}
 		}
 	}
@@ -168,7 +168,7 @@ func checkEdits(t *testing.T, conv *session.Conversation) {
 	}
 	for k, r := range conv.Replaced {
 		place("replacement", k, r.Before, r.Request)
-		if r.Message >= r.Before || conv.Messages[r.Message].Blocks[r.Block].ID() != r.ToolID || r.Text == "" {
+		if r.Message >= r.Before || conv.Messages[r.Message].Blocks[r.Block].ID != r.ToolID || r.Text == "" {
 			t.Errorf("replacement %d: %+v", k, r)
 		}
 	}

@@ -113,8 +113,8 @@ func TestCodexCorpus(t *testing.T) {
 		}
 		for _, q := range c.Requests {
 			m := &c.Messages[q.Message]
-			if !m.HasUsage || m.Model() == "" || m.Window() < 200000 {
-				t.Errorf("%s: line %d: usage %t, model %q, window %d", name, m.Line, m.HasUsage, m.Model(), m.Window())
+			if !m.HasUsage || m.Model == "" || m.Window < 200000 {
+				t.Errorf("%s: line %d: usage %t, model %q, window %d", name, m.Line, m.HasUsage, m.Model, m.Window)
 			}
 		}
 		var got []string
@@ -122,15 +122,15 @@ func TestCodexCorpus(t *testing.T) {
 			b := &c.Boundaries[i]
 			next := 0
 			if b.Request <= len(c.Requests) {
-				next = c.Messages[c.Requests[b.Request-1].Message].Usage().Context()
+				next = c.Messages[c.Requests[b.Request-1].Message].Usage.Context()
 			}
 			got = append(got, fmt.Sprint(b.Line, " ", b.PreTokens, " ", b.PostTokens, " ", next))
 			if b.Trigger != "auto" || b.Summary < 0 || len(b.Preserved) == 0 {
 				t.Errorf("%s: line %d: %s, summary %d, %d preserved", name, b.Line, b.Trigger, b.Summary, len(b.Preserved))
 			}
 			for _, a := range b.Attached {
-				if c.Messages[a].Attachment() != "context" {
-					t.Errorf("%s: line %d: %s is in no message before it", name, b.Line, c.Messages[a].Attachment())
+				if c.Messages[a].Attachment != "context" {
+					t.Errorf("%s: line %d: %s is in no message before it", name, b.Line, c.Messages[a].Attachment)
 				}
 			}
 		}
@@ -202,7 +202,7 @@ func TestCodexCompressed(t *testing.T) {
 		}
 		windows := []int{}
 		for _, q := range c.Requests {
-			windows = append(windows, c.Messages[q.Message].Window())
+			windows = append(windows, c.Messages[q.Message].Window)
 		}
 		if want := []int{272000, 272000, 272000, 272000, 272000, 200000}; !slices.Equal(windows, want) {
 			t.Errorf("%s: windows %v", path, windows)

@@ -223,11 +223,9 @@ type Conversation struct {
 	Abandoned  int         // number of messages on abandoned branches
 	Title      string
 
-	Source   *jsonl.Source     // of the texts; nil for a conversation made by hand
-	calls    []toolUse         // in order
-	tools    places            // tool_use id -> index into calls
-	alike    map[string]string // tool -> Claude Code's, read only
-	files    *files            // of ReadFile
+	Source   *jsonl.Source      // of the texts; nil for a conversation made by hand
+	tools    map[string]toolUse // by id
+	alike    map[string]string  // tool -> Claude Code's, read only
 	offloads offloads
 	memory   offloads
 }

@@ -98,14 +98,14 @@ func checkTexts(t *testing.T, conv *session.Conversation) {
 			if err != nil {
 				t.Fatalf("message %d, block %d: %v", m, b, err)
 			}
-			want := bl.Text()
+			want := bl.Text
 			switch {
 			case bl.Kind == jsonl.KindAttachment:
 				continue // its lengths hold the fixed words around it too
 			case bl.Kind == jsonl.KindToolResult && !bl.IsString:
 				// The parts' lengths are added up; the text joins them.
 				n := 0
-				for _, p := range bl.Parts() {
+				for _, p := range bl.Parts {
 					if p.Kind == jsonl.KindText {
 						n++
 					}
@@ -116,10 +116,10 @@ func checkTexts(t *testing.T, conv *session.Conversation) {
 				}
 			case bl.Kind == jsonl.KindText || bl.Kind == jsonl.KindThinking || bl.Kind == jsonl.KindRedactedThinking || bl.Kind == jsonl.KindToolResult:
 			default:
-				want = bl.JSON()
+				want = bl.JSON
 			}
 			if got := len(utf16.Encode([]rune(text))); got != want.UTF16 || len(text) != want.Bytes {
-				t.Errorf("line %d: a %s block is %d units, %d bytes when fetched; %d, %d when read", bl.Line, bl.Type(), got, len(text), want.UTF16, want.Bytes)
+				t.Errorf("line %d: a %s block is %d units, %d bytes when fetched; %d, %d when read", bl.Line, bl.Type, got, len(text), want.UTF16, want.Bytes)
 			}
 		}
 	}

@@ -19,7 +19,7 @@ const (
 
 // mark keeps such a line until the chain is built.
 func (ld *loader) mark(e *jsonl.Entry) {
-	m := mark{line: e.Line, at: int32(ld.nodes.len()), agent: e.AgentID, time: e.Time}
+	m := mark{line: e.Line, at: len(ld.nodes), agent: e.AgentID, time: e.Time}
 	var err error
 	switch e.Type {
 	case typeCommit:

@@ -21,7 +21,7 @@ func ExampleLoad() {
 		fmt.Printf("line %d: %s compaction at %d tokens\n", b.Line, b.Trigger, b.PreTokens)
 	}
 	last := conv.Requests[len(conv.Requests)-1]
-	fmt.Printf("the last request had %d tokens in context\n", conv.Messages[last.Message].Usage().Context())
+	fmt.Printf("the last request had %d tokens in context\n", conv.Messages[last.Message].Usage.Context())
 	// Output:
 	// 36 messages, 16 requests, client 2.1.50
 	// line 32: manual compaction at 33818 tokens

@@ -194,7 +194,7 @@ func (ld *loader) recorder(e *jsonl.Entry) {
 		ld.warn(CodeMetadata, e.Line, "%s is partly unreadable: the readable part is used", e.Type)
 	}
 	if n := ld.recorded.Window; n > 0 && (len(ld.windows) == 0 || ld.windows[len(ld.windows)-1].tokens != n) {
-		ld.windows = append(ld.windows, window{int32(ld.nodes.len()), n})
+		ld.windows = append(ld.windows, window{len(ld.nodes), n})
 	}
 	if ld.foreign == nil {
 		ld.aside(e.Line, Reason("metadata: "+e.Type))
@@ -234,12 +234,12 @@ func recordedUsage(u *foreign.Usage) *jsonl.Usage {
 
 // window is a model's whole context window from a node on.
 type window struct {
-	from   int32
+	from   int
 	tokens int
 }
 
 // windowAt is the recorded window at node i: what is before the first one has that too; 0 where none is recorded.
-func (ld *loader) windowAt(i int32) int {
+func (ld *loader) windowAt(i int) int {
 	if len(ld.windows) == 0 {
 		return 0
 	}

@@ -143,9 +143,9 @@ func shape(conv *session.Conversation) string {
 	var out []string
 	for i := range conv.Messages {
 		m := &conv.Messages[i]
-		s := strings.Join(m.UUIDs(), "+")
+		s := strings.Join(m.UUIDs, "+")
 		if s == "" {
-			s = m.UUID() // a stand-in
+			s = m.UUID // a stand-in
 		}
 		if m.Is(session.Queued) {
 			s += "~"

@@ -8,7 +8,6 @@ import (
 	"io"
 	"runtime"
 	"slices"
-	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
@@ -89,49 +88,36 @@ func LoadReader(name string, r io.Reader, opt LoadOptions) (*File, error) {
 
 // loader collects the entries of one file.
 type loader struct {
-	src       *jsonl.Source
-	path      string
-	nodes     chunks[node]
-	made      [][]Block // the blocks of the nodes
-	uuids     *uuids    // of the nodes, then of what more messages have
-	byUUID    lineIndex
-	lines     Accounting
-	watch     LoadOptions // its Item and Aside
-	notes     *notes
-	warnings  []Warning
-	entries   int64 // objects so far, with their blocks and parts
-	limits    jsonl.InputLimits
-	leaf      string // last-prompt.leafUuid, the last one
-	leafAt    int32  // len(nodes) at that line
-	snapshot  bool   // the last line that counts was a file-history-snapshot
-	title     string // chosen by a person
-	aiTitle   string
-	summary   string
-	marks     []mark
-	queued    []queued // texts that were put into the queue
-	waiting   waiting  // those in it
-	process   process
-	attached  map[string]bool // queued texts that stand in attachments
-	tools     calls
-	files     *files          // apart: a conversation keeps them, and not the loader
-	calls     []snipInput     // inputs of the Snip tool
-	callAt    map[string]int  // tool_use id -> index into calls
-	removed   map[string]bool // uuids that a snip removed
-	last      string          // uuid of the last node
-	replies   chunks[reply]   // of the assistant lines
-	voices    distinct[voice]
-	names     distinct[string]   // the first is empty
-	envelopes distinct[envelope] // the first is empty
-	specials  []specialLine      // in file order
-	nothing   special
-	origins   distinct[originKey]
-	from      []*origin       // of the keys
-	convs     int32           // conversations so far
-	foreign   *foreign.Writer // of a session of another agent, else nil
-	recorded  foreign.Session // what recorded it, where a line says so
-	totals    []RunTotals
-	windows   []window // of the model, where lines say so, in order
-	forks     []fork   // by parent, then by line
+	src      *jsonl.Source
+	path     string
+	nodes    []*node
+	byUUID   map[string]int // index into nodes
+	lines    Accounting
+	watch    LoadOptions // its Item and Aside
+	notes    *notes
+	warnings []Warning
+	entries  int64 // objects so far, with their blocks and parts
+	limits   jsonl.InputLimits
+	leaf     string // last-prompt.leafUuid, the last one
+	leafAt   int    // len(nodes) at that line
+	snapshot bool   // the last line that counts was a file-history-snapshot
+	title    string // chosen by a person
+	aiTitle  string
+	summary  string
+	marks    []mark
+	queued   []queued // texts that were put into the queue
+	waiting  waiting  // those in it
+	process  process
+	attached map[string]bool  // queued texts that stand in attachments
+	calls    []snipInput      // inputs of the Snip tool
+	callAt   map[string]int   // tool_use id -> index into calls
+	removed  map[string]bool  // uuids that a snip removed
+	snipped  map[int][]string // the same by line
+	convs    int              // conversations so far
+	foreign  *foreign.Writer  // of a session of another agent, else nil
+	recorded foreign.Session  // what recorded it, where a line says so
+	totals   []RunTotals
+	windows  []window // of the model, where lines say so, in order
 }
 
 // load reads a source; file is the path it was opened by, "" for a stream.
@@ -139,22 +125,19 @@ func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) 
 	limits := opt.Limits.Filled()
 	ns := &notes{path: path, most: int(limits.Findings), kinds: map[Code]int{}, watch: opt.Warned}
 	ld := &loader{
-		path: path, lines: Accounting{SetAside: map[Reason]int{}}, watch: opt, notes: ns, limits: limits, uuids: &uuids{}, tools: newCalls(), files: &files{},
+		path: path, lines: Accounting{SetAside: map[Reason]int{}}, watch: opt, notes: ns, limits: limits, byUUID: map[string]int{},
+		attached: map[string]bool{}, callAt: map[string]int{}, removed: map[string]bool{}, snipped: map[int][]string{},
 	}
-	ld.names.place("")
-	ld.envelopes.place(envelope{})
 	src, err := ld.recognise(src, file)
 	if err != nil {
 		return nil, err
 	}
 	ld.src = src
-	hint := min(src.Size()/typicalLine, maxHint) + 16
-	ld.byUUID = newLineIndex(int(hint))
 	jobs := max(opt.Jobs, 1)
 	err = src.Each(jobs, jsonl.ReadOptions{}, ld.item)
 	if err != nil {
 		ld.warn(CodeStopped, 0, "reading stopped: %v", err)
-		if ld.nodes.len() == 0 {
+		if len(ld.nodes) == 0 {
 			src.Close()
 			return nil, err
 		}
@@ -165,14 +148,11 @@ func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) 
 		return nil, &jsonl.FileError{Path: path, Err: fmt.Errorf("no line has the uuid %s: want the leaf of a branch of this session", opt.Leaf)}
 	}
 	ld.build(f, opt)
-	if ld.nodes.len() > manyLines {
-		// Linking needs more memory than is kept. Without a collection the next replay would grow the heap beyond
-		// both.
+	if len(ld.nodes) > manyLines {
 		ld = nil
-		runtime.GC()
+		runtime.GC() // linking needs more than is kept: without this the bar of 1 GB to 200 MB is missed
 	}
-	for k, conv := range f.Conversations() {
-		conv.indexTools(alone - 1 - int32(k))
+	for _, conv := range f.Conversations() {
 		conv.readOffloads(offloadsOf(file, opt.Offload), limits, ns)
 		if conv == f.Main && conv.Agent == "" {
 			conv.readMemory(ownFolder(file, memoryName))
@@ -183,11 +163,7 @@ func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) 
 	return f, nil
 }
 
-const (
-	typicalLine = 4000    // bytes of a chained line in a long session
-	maxHint     = 1 << 19 // most nodes that the index has room for before reading
-	manyLines   = 1 << 17 // nodes of a long session
-)
+const manyLines = 1 << 15 // of a long session
 
 func (ld *loader) warn(code Code, line int, format string, args ...any) {
 	ld.notes.add(&ld.warnings, code, line, format, args...)
@@ -260,7 +236,7 @@ func (ld *loader) entry(e *jsonl.Entry) {
 	case "last-prompt":
 		ld.process.ended(false)
 		if e.LeafUUID != "" {
-			ld.leaf, ld.leafAt = e.LeafUUID, int32(ld.nodes.len())
+			ld.leaf, ld.leafAt = e.LeafUUID, len(ld.nodes)
 		}
 		ld.aside(e.Line, Reason("metadata: "+e.Type))
 		return
@@ -298,26 +274,26 @@ func (ld *loader) add(e *jsonl.Entry) {
 	}
 	submitted := ld.snapshot
 	ld.snapshot = false
-	if !ld.byUUID.add(ld.uuids, uuid) {
+	if _, again := ld.byUUID[uuid]; again {
 		ld.aside(e.Line, AsideDuplicate)
 		ld.warn(CodeDuplicateUUID, e.Line, "an earlier line has the uuid %s: line set aside", uuid)
 		return
 	}
-	n := ld.node(ld.nodes.add(node{
-		envelope: ld.envelopes.place(envelope{version: e.Version, agent: e.AgentID, sessionID: e.SessionID, cwd: e.CWD}), line: int32(e.Line),
-		parent: -1, group: -1,
-	}))
-	if n.markIf(submitted, lineSubmitted); ld.process.chained() {
-		ld.own().launched = true
+	n := &node{
+		uuid: uuid, parentUUID: e.ParentUUID, logicalUUID: e.LogicalParentUUID, line: e.Line, time: e.Time,
+		envelope: &envelope{e.Version, e.AgentID, e.SessionID, e.CWD}, parent: -1,
 	}
+	if k := len(ld.nodes); k > 0 && *ld.nodes[k-1].envelope == *n.envelope {
+		n.envelope = ld.nodes[k-1].envelope
+	}
+	ld.byUUID[uuid] = len(ld.nodes)
+	ld.nodes = append(ld.nodes, n)
+	n.markIf(submitted, lineSubmitted)
+	n.markIf(ld.process.chained(), lineLaunched)
 	n.markIf(!e.HasParent, lineRootless)
 	n.markIf(e.IsSidechain, lineSidechain)
-	n.time, n.timeRest = ticks(e.Time)
-	ld.addParent(n, e)
-	ld.last = uuid
-	if cleared, resumed := e.ParentUUID == "" && isOutputOf(clearHook, e), isOutputOf(resumeHook, e); cleared || resumed {
-		ld.own().cleared, ld.own().resumed = cleared, resumed
-	}
+	n.markIf(e.ParentUUID == "" && isOutputOf(clearHook, e), lineCleared)
+	n.markIf(isOutputOf(resumeHook, e), lineResumed)
 	switch e.Type {
 	case "user", "assistant":
 		n.kind = nodeUser
@@ -329,50 +305,24 @@ func (ld *loader) add(e *jsonl.Entry) {
 		n.kind, n.class = nodeAttachment, ClassAttachment
 		ld.addAttachment(n, e)
 	case "system":
-		n.kind = nodeSystem
-		n.said = ld.names.place(e.Subtype)
+		n.kind, n.name = nodeSystem, e.Subtype
 		switch e.Subtype {
 		case "compact_boundary":
-			n.kind = nodeBoundary
-			ld.own().compact = &compactMeta{}
-			ld.metadata(e, "compactMetadata", e.CompactMetadata, ld.own().compact)
+			n.kind, n.compact = nodeBoundary, &compactMeta{}
+			ld.metadata(e, "compactMetadata", e.CompactMetadata, n.compact)
 		case foreign.SubtypeRestart:
-			ld.own().restarted = true
+			n.mark(lineRestarted)
 		case "microcompact_boundary":
-			n.kind = nodeMicro
-			ld.own().micro = &microMeta{}
-			ld.metadata(e, "microcompactMetadata", e.MicrocompactMetadata, ld.own().micro)
-			ld.own().micro.ToolIDs = ld.tools.share(ld.own().micro.ToolIDs)
+			n.kind, n.micro = nodeMicro, &microMeta{}
+			ld.metadata(e, "microcompactMetadata", e.MicrocompactMetadata, n.micro)
 		}
 		ld.removal(n, e)
 	case "progress":
 		n.kind = nodeProgress
 	default:
-		n.kind = nodeOther
-		n.said = ld.names.place(e.Type)
+		n.kind, n.name = nodeOther, e.Type
 	}
 }
-
-// addParent finds the parent of the line that is added, where it was read before. It is usually the line before.
-func (ld *loader) addParent(n *node, e *jsonl.Entry) {
-	if e.LogicalParentUUID != "" {
-		ld.own().logicalID = strings.Clone(e.LogicalParentUUID) // what is beside it in memory is not kept
-	}
-	switch e.ParentUUID {
-	case "":
-	case ld.last:
-		n.parent = int32(ld.nodes.len()) - 2
-	default:
-		if p, ok := ld.lineOf(e.ParentUUID); ok && ld.node(p) != n {
-			n.parent = p
-		} else {
-			ld.own().parentID = strings.Clone(e.ParentUUID)
-		}
-	}
-}
-
-// share returns what responses have in common.
-func (ld *loader) share(v voice) *voice { return ld.voices.list[ld.voices.place(v)] }
 
 func (ld *loader) metadata(e *jsonl.Entry, name string, raw []byte, into any) {
 	if len(raw) == 0 {
@@ -387,31 +337,22 @@ func (ld *loader) metadata(e *jsonl.Entry, name string, raw []byte, into any) {
 func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	m := &e.Message
 	if n.kind == nodeAssistant {
-		r := reply{id: m.ID, voice: ld.share(voice{m.Model, m.StopReason, 0}), recorded: m.HasUsage}
-		r.setUsage(&m.Usage)
-		if k := ld.replies.len(); k == 0 || *ld.replies.at(int32(k - 1)) != r {
-			ld.replies.add(r)
+		n.response = &response{id: m.ID, model: m.Model, stop: m.StopReason}
+		if m.HasUsage {
+			usage := m.Usage
+			n.response.usage = &usage
 		}
-		n.said = int32(ld.replies.len() - 1)
 	}
 	if m.OddUsage != "" && n.kind == nodeAssistant {
 		ld.warn(CodeUsage, e.Line, "the recorded usage is not used: %s", m.OddUsage)
 	}
 	n.markIf(e.IsAPIError, lineAPIError)
 	n.markIf(e.NoRequest, lineNoRequest)
-	blocks := ld.newBlocks(n, len(m.Content))
-	for i := range blocks {
-		m.Content[i].Parts = slices.Clone(m.Content[i].Parts)
-		blocks[i].fill(&m.Content[i])
-		blocks[i].call = ld.tools.of(&m.Content[i])
-		blocks[i].Line = int32(e.Line)
-		if m.Content[i].Kind == jsonl.KindToolUse {
-			switch m.Content[i].Name {
-			case snipTool:
-				ld.snipCall(e, &m.Content[i])
-			case readTool:
-				blocks[i].file = ld.fileRead(e, &m.Content[i])
-			}
+	for _, bl := range m.Content {
+		bl.Parts = slices.Clone(bl.Parts) // the reader uses theirs again
+		n.blocks = append(n.blocks, Block{ContentBlock: bl, Line: e.Line})
+		if bl.Kind == jsonl.KindToolUse && bl.Name == snipTool {
+			ld.snipCall(e, &bl)
 		}
 	}
 	if n.kind == nodeUser {
@@ -430,19 +371,14 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	}
 	head := m.Head[:min(len(m.Head), mostHead)]
 	if n.opening = open(n.class, head); n.opening == opensOutput {
-		if effort := effortSet(head); effort != "" {
-			ld.own().effort = effort
-		}
+		n.effort = effortSet(head)
 	}
 }
 
 func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {
 	a := readAttachment(e.Attachment)
-	n.said = ld.names.place(a.kind)
+	n.name = a.kind
 	if a.kind == typeQueued {
-		if ld.attached == nil {
-			ld.attached = map[string]bool{}
-		}
 		ld.attached[attachmentText(e.Attachment)] = true
 	}
 	if a.prompt {
@@ -452,11 +388,9 @@ func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {
 	if !ok {
 		span = jsonl.Span{Off: e.Offset}
 	}
-	blocks := ld.newBlocks(n, 1)
-	blocks[0].fill(&jsonl.ContentBlock{
+	n.blocks = []Block{{Line: e.Line, ContentBlock: jsonl.ContentBlock{
 		Kind: jsonl.KindAttachment, Type: a.kind, Text: a.length, JSON: jsonl.Metrics{UTF16: len(e.Attachment), Bytes: len(e.Attachment)}, Span: span, Value: span,
-	})
-	blocks[0].Line = int32(e.Line)
+	}}}
 }
 
 // build links the nodes, finds the conversations and fills the file.
@@ -468,7 +402,6 @@ func (ld *loader) build(f *File, opt LoadOptions) {
 	for _, s := range sides {
 		f.Sidechains = append(f.Sidechains, ld.conversation(s.nodes, s.agent, ""))
 	}
-	ld.files.at = nil
 	ld.account()
 	ld.origin()
 	f.Main.Lines, f.Main.Totals = ld.lines, ld.totals

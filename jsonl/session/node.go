@@ -1,35 +1,54 @@
 package session
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
 
-// node is a chained line while a file is linked. To keep it small, it has no pointers: what lines share is in the
-// loader's lists, as is what is rare.
+// node is a chained line while a file is linked. Other lines are named by their index in loader.nodes, -1 being none.
 type node struct {
-	time     int64  // see ticks
-	envelope int32  // index into loader.envelopes
-	said     int32  // assistant lines: index into loader.replies; others: of the name
-	chunk    uint32 // place of its first block in loader.made: number of the chunk, and in chunkBits the place in it
-	line     int32
-	parent   int32  // index into nodes, -1: none, or not known yet
-	group    int32  // assistant lines: index of the first line of its message; others: of the assistant line above (assistantAbove)
-	conv     int32  // number of the conversation it is part of
-	at       int32  // index of its message there, plus one; 0: none
-	blocks   uint16 // how many
-	marks    nodeMarks
-	timeRest uint8
+	uuid        string
+	parentUUID  string
+	logicalUUID string
+	line        int
+	time        time.Time
+	*envelope
 	kind     nodeKind
 	class    Class
 	opening  opening
+	marks    nodeMarks
+	name     string // a system line's subtype, an attachment's type, or an unknown type
+	blocks   []Block
+	response *response // of an assistant line
+
+	// What few lines have.
+	effort  string // level of reasoning effort that the line says a command set
+	compact *compactMeta
+	micro   *microMeta
+
+	// What linking finds.
+	parent int
+	under  []int // the lines whose parent it is, in file order
+	above  int   // the assistant line at or above it, no prompt between them
+	group  int   // of an assistant line: the first line of its message
+	conv   int   // number of the conversation it is part of
+	at     int   // index of its message there, plus one; 0: none
 }
 
-// nodeMarks are what is so of a line.
+// envelope is what a line repeats of the line before.
+type envelope struct{ version, agent, sessionID, cwd string }
+
+// response is what an assistant line says of its message.
+type response struct {
+	id, model, stop string
+	usage           *jsonl.Usage // nil: not recorded
+}
+
+// nodeMarks are the flags of a line.
 type nodeMarks uint16
 
 const (
@@ -41,11 +60,14 @@ const (
 	lineQueued    // a prompt of which the line says that it was queued
 	lineBegins    // a prompt of which the line says that it begins a turn
 	lineStopped   // and that the agent had run and stopped before it
+	lineCleared   // output of a hook that runs as the context is cleared
+	lineResumed   // output of a hook that runs as a session is resumed
+	lineLaunched  // the queue before the line says that a new process began
+	lineRestarted // the line says that the client was started again
 	lineOnPath    // on the path from root to leaf of its conversation
 	lineEmitted   // part of a message
 	lineUsed      // part of a conversation or of its record
-	lineForked    // it is the parent of one of loader.forks
-	lineSpecial   // it is one of loader.specials
+	lineVersioned // its version is listed
 )
 
 // is reports whether one of some marks is set.
@@ -59,72 +81,16 @@ func (n *node) markIf(so bool, marks nodeMarks) {
 	}
 }
 
-// envelope holds fields that consecutive lines share.
-type envelope struct {
-	version, agent, sessionID, cwd string
+func (ld *loader) node(i int) *node { return ld.nodes[i] }
+
+// lineOf is the line with a uuid.
+func (ld *loader) lineOf(uuid string) (line int, ok bool) {
+	line, ok = ld.byUUID[uuid]
+	return line, ok
 }
 
-// special holds what few lines have.
-type special struct {
-	parentID  string // of a parent that was not read before the line
-	logicalID string
-	effort    string // level of reasoning effort that the line says a command set
-	compact   *compactMeta
-	micro     *microMeta
-	removed   []string // uuids that a snip removed
-	cleared   bool     // output of a hook that runs as the context is cleared
-	resumed   bool     // output of a hook that runs as a session is resumed
-	launched  bool     // the queue before the line says that a new process began
-	restarted bool     // the line says that the client was started again
-}
-
-// specialLine is a line with such.
-type specialLine struct {
-	line int32
-	*special
-}
-
-func (ld *loader) node(i int32) *node { return ld.nodes.at(i) }
-
-func (ld *loader) env(n *node) *envelope { return ld.envelopes.list[n.envelope] }
-
-// reply is that of an assistant line.
-func (ld *loader) reply(n *node) *reply { return ld.replies.at(n.said) }
-
-// name is a system line's subtype, an attachment's or an unknown type.
-func (ld *loader) name(n *node) string { return *ld.names.list[n.said] }
-
-// rare is what few lines have, of line i, for reading.
-func (ld *loader) rare(i int32) *special {
-	if !ld.node(i).is(lineSpecial) {
-		return &ld.nothing
-	}
-	at, _ := slices.BinarySearchFunc(ld.specials, i, func(s specialLine, i int32) int { return cmp.Compare(s.line, i) })
-	return ld.specials[at].special
-}
-
-// own is what few lines have, for writing, of the line that was added last.
-func (ld *loader) own() *special {
-	i := int32(ld.nodes.len()) - 1
-	if n := ld.node(i); !n.is(lineSpecial) {
-		n.mark(lineSpecial)
-		ld.specials = append(ld.specials, specialLine{i, &special{}})
-	}
-	return ld.specials[len(ld.specials)-1].special
-}
-
-// parentID is the uuid of the parent of line i, which may not be in the file.
-func (ld *loader) parentID(i int32) string {
-	if p := ld.node(i).parent; p >= 0 {
-		return ld.uuids.text(p)
-	}
-	return ld.rare(i).parentID
-}
-
-// lostParent reports whether the parent of line i is not in the file.
-func (ld *loader) lostParent(i int32) bool { return ld.node(i).parent < 0 && ld.rare(i).parentID != "" }
-
-func (n *node) when() time.Time { return timeOf(n.time, n.timeRest) }
+// lostParent reports whether the parent of a line is not in the file.
+func (n *node) lostParent() bool { return n.parent < 0 && n.parentUUID != "" }
 
 func startsWith(s string, prefixes ...string) bool {
 	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) })

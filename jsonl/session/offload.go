@@ -99,7 +99,7 @@ func (conv *Conversation) readOffloads(where offloads, limits jsonl.InputLimits,
 	for m := range conv.Messages {
 		for b := range conv.Messages[m].Blocks {
 			bl := &conv.Messages[m].Blocks[b]
-			if bl.Kind != jsonl.KindToolResult || !bl.Persisted || bl.Text().Bytes > maxStub {
+			if bl.Kind != jsonl.KindToolResult || !bl.Persisted || bl.Text.Bytes > maxStub {
 				continue
 			}
 			var text []byte
@@ -116,17 +116,17 @@ func (conv *Conversation) readOffloads(where offloads, limits jsonl.InputLimits,
 					defer root.Close()
 				}
 			}
-			name, length, err := findOffload(root, openErr, bl.ID(), string(text), limits, &left)
+			name, length, err := findOffload(root, openErr, bl.ID, string(text), limits, &left)
 			switch {
 			case err == nil:
-				bl.ReadFrom(&Offload{Path: filepath.Join(where.trusted, where.inside, name), Text: length})
+				bl.Offload = &Offload{Path: filepath.Join(where.trusted, where.inside, name), Text: length}
 				conv.Offloads.Read++
 			case errors.Is(err, fs.ErrNotExist):
 				conv.Offloads.Missing++
-				ns.add(&conv.Warnings, CodeOffloadMissing, int(bl.Line), "the file of an offloaded result is missing: only its preview is known (%.80q)", bl.ID())
+				ns.add(&conv.Warnings, CodeOffloadMissing, bl.Line, "the file of an offloaded result is missing: only its preview is known (%.80q)", bl.ID)
 			default:
 				conv.Offloads.Refused++
-				ns.add(&conv.Warnings, CodeOffloadRefused, int(bl.Line), "an offloaded result is not read: %v (%.80q)", err, bl.ID())
+				ns.add(&conv.Warnings, CodeOffloadRefused, bl.Line, "an offloaded result is not read: %v (%.80q)", err, bl.ID)
 			}
 		}
 	}
@@ -271,12 +271,12 @@ func validText(b []byte) string {
 // OffloadText reads an offloaded result from its file, or returns "" for another block.
 func (conv *Conversation) OffloadText(message, block int) (string, error) {
 	bl := &conv.Messages[message].Blocks[block]
-	if bl.Offload() == nil {
+	if bl.Offload == nil {
 		return "", nil
 	}
-	data, err := conv.offloads.readFile(filepath.Base(bl.Offload().Path), int64(bl.Offload().Text.Bytes))
+	data, err := conv.offloads.readFile(filepath.Base(bl.Offload.Path), int64(bl.Offload.Text.Bytes))
 	if err != nil {
-		return "", &jsonl.FileError{Path: conv.Path, Line: int(bl.Line), Err: fmt.Errorf("reading an offloaded result: %w", err)}
+		return "", &jsonl.FileError{Path: conv.Path, Line: bl.Line, Err: fmt.Errorf("reading an offloaded result: %w", err)}
 	}
 	return validText(data), nil
 }

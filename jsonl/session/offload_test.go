@@ -74,14 +74,14 @@ func TestOffload(t *testing.T) {
 			conv := loadFile(t, filepath.Join(dir, tt.session), opt)
 			wantNoWarning(t, conv)
 			bl := conv.Messages[2].Blocks[0]
-			if conv.Offloads != (session.OffloadCount{Read: 1}) || bl.Offload() == nil {
-				t.Fatalf("%+v, offload %v", conv.Offloads, bl.Offload())
+			if conv.Offloads != (session.OffloadCount{Read: 1}) || bl.Offload == nil {
+				t.Fatalf("%+v, offload %v", conv.Offloads, bl.Offload)
 			}
-			if want := jsonl.Measure(text); bl.Offload().Text != want {
-				t.Errorf("lengths %+v, want %+v", bl.Offload().Text, want)
+			if want := jsonl.Measure(text); bl.Offload.Text != want {
+				t.Errorf("lengths %+v, want %+v", bl.Offload.Text, want)
 			}
-			if want := filepath.Join(dir, filepath.FromSlash(tt.result)); bl.Offload().Path != want {
-				t.Errorf("path %s, want %s", bl.Offload().Path, want)
+			if want := filepath.Join(dir, filepath.FromSlash(tt.result)); bl.Offload.Path != want {
+				t.Errorf("path %s, want %s", bl.Offload.Path, want)
 			}
 			got, err := conv.OffloadText(2, 0)
 			if err != nil || got != text {
@@ -103,8 +103,8 @@ func TestOffloadBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := jsonl.Measure(got); conv.Messages[2].Blocks[0].Offload().Text != want {
-			t.Errorf("%.10q: lengths %+v, want %+v", text, conv.Messages[2].Blocks[0].Offload().Text, want)
+		if want := jsonl.Measure(got); conv.Messages[2].Blocks[0].Offload.Text != want {
+			t.Errorf("%.10q: lengths %+v, want %+v", text, conv.Messages[2].Blocks[0].Offload.Text, want)
 		}
 	}
 }
@@ -204,7 +204,7 @@ func checkOffloads(t *testing.T, conv *session.Conversation) {
 	for m := range conv.Messages {
 		for b := range conv.Messages[m].Blocks {
 			bl := &conv.Messages[m].Blocks[b]
-			if bl.Offload() == nil {
+			if bl.Offload == nil {
 				continue
 			}
 			text, err := conv.OffloadText(m, b)
@@ -212,8 +212,8 @@ func checkOffloads(t *testing.T, conv *session.Conversation) {
 				t.Error(err)
 				continue
 			}
-			if jsonl.Measure(text) != bl.Offload().Text {
-				t.Errorf("%s: lengths %+v, want %+v", bl.Offload().Path, bl.Offload().Text, jsonl.Measure(text))
+			if jsonl.Measure(text) != bl.Offload.Text {
+				t.Errorf("%s: lengths %+v, want %+v", bl.Offload.Path, bl.Offload.Text, jsonl.Measure(text))
 			}
 			// The stub's preview is the beginning of what was offloaded.
 			left, err := conv.Text(m, b)
@@ -223,7 +223,7 @@ func checkOffloads(t *testing.T, conv *session.Conversation) {
 			}
 			if _, preview, ok := strings.Cut(left, "Preview (first 2KB):\n"); ok {
 				if head := preview[:min(len(preview), 500)]; !strings.HasPrefix(text, head) {
-					t.Logf("%s does not begin with its stub's preview", filepath.Base(bl.Offload().Path))
+					t.Logf("%s does not begin with its stub's preview", filepath.Base(bl.Offload.Path))
 				}
 			}
 		}

@@ -24,12 +24,12 @@ var notices = [...]string{"<agent-notification>", "<bash-notification>", "<task-
 
 // queued is a text that was put into the client's queue.
 type queued struct {
-	text     string
-	envelope int32 // of the line before it: that of the queue has none
-	block    Block
-	left     bool
-	taken    time.Time // when it was removed; zero: it was not
-	used     bool      // part of the conversation
+	text  string
+	after *node // the chained line before it: its own line names no version
+	block Block
+	left  bool
+	taken time.Time // when it was removed; zero: it was not
+	used  bool      // part of the conversation
 }
 
 type queueOperation struct {
@@ -41,7 +41,7 @@ type queueOperation struct {
 func (ld *loader) queue(e *jsonl.Entry) {
 	var op queueOperation
 	ok := json.Unmarshal(e.Raw, &op) == nil
-	ld.process.queue(&op, ld.nodes.len() == 0, ld.leaves("") < 0)
+	ld.process.queue(&op, len(ld.nodes) == 0, ld.leaves("") < 0)
 	if ok && op.Operation == "enqueue" && op.Content != "" {
 		ld.enqueue(e, op.Content)
 		return
@@ -56,13 +56,15 @@ func (ld *loader) queue(e *jsonl.Entry) {
 }
 
 func (ld *loader) enqueue(e *jsonl.Entry, text string) {
-	q := queued{text: text, envelope: ld.envelopes.last}
+	q := queued{text: text, after: &node{envelope: &envelope{}}}
+	if n := len(ld.nodes); n > 0 {
+		q.after = ld.nodes[n-1]
+	}
 	span := jsonl.Span{Off: e.Offset, Len: len(e.Raw)}
-	q.block = NewBlock(jsonl.ContentBlock{
-		Kind: jsonl.KindAttachment, Type: typeQueued, Text: jsonl.Measure(text).Add(aroundQueued(ld.envelopes.list[q.envelope].version)),
+	q.block = Block{Line: e.Line, ContentBlock: jsonl.ContentBlock{
+		Kind: jsonl.KindAttachment, Type: typeQueued, Text: jsonl.Measure(text).Add(aroundQueued(q.after.version)),
 		JSON: jsonl.Metrics{UTF16: len(e.Raw), Bytes: len(e.Raw)}, Span: span, Value: span,
-	})
-	q.block.Line = int32(e.Line)
+	}}
 	w, i := &ld.waiting, len(ld.queued)
 	if w.named == nil {
 		w.named = map[string][]int{}
@@ -138,27 +140,24 @@ func (c *chain) findQueued() {
 	if c.id > 1 || !slices.ContainsFunc(c.ld.queued, func(q queued) bool { return !q.taken.IsZero() }) {
 		return
 	}
-	byTime := slices.DeleteFunc(slices.Clone(c.order), func(i int32) bool {
+	byTime := slices.DeleteFunc(slices.Clone(c.order), func(i int) bool {
 		n := c.ld.node(i)
-		return n.kind != nodeUser && n.kind != nodeAssistant || n.when().IsZero()
+		return n.kind != nodeUser && n.kind != nodeAssistant || n.time.IsZero()
 	})
-	slices.SortStableFunc(byTime, func(a, b int32) int { return c.ld.node(a).when().Compare(c.ld.node(b).when()) })
+	slices.SortStableFunc(byTime, func(a, b int) int { return c.ld.node(a).time.Compare(c.ld.node(b).time) })
 	for k := range c.ld.queued {
 		q := &c.ld.queued[k]
 		if q.taken.IsZero() || isNotice(q.text) || c.ld.attached[q.text] {
 			continue
 		}
-		at, _ := slices.BinarySearchFunc(byTime, q.taken, func(i int32, t time.Time) int {
-			if c.ld.node(i).when().After(t) {
+		at, _ := slices.BinarySearchFunc(byTime, q.taken, func(i int, t time.Time) int {
+			if c.ld.node(i).time.After(t) {
 				return 1
 			}
 			return -1
 		})
 		if at > 0 && c.ld.node(byTime[at-1]).class == ClassToolResult {
-			if c.queued == nil {
-				c.queued = map[int32][]int32{}
-			}
-			c.queued[byTime[at-1]] = append(c.queued[byTime[at-1]], int32(k))
+			c.queued[byTime[at-1]] = append(c.queued[byTime[at-1]], k)
 		}
 	}
 }
@@ -166,24 +165,26 @@ func (c *chain) findQueued() {
 // emitQueued adds the queued prompts that went out beside a result among the messages from index `from` on. Those of an
 // abandoned branch stay away.
 func (c *chain) emitQueued(from int) {
-	var sent []int32
+	var sent []int
 	for m := from; m < len(c.conv.Messages); m++ {
-		for _, i := range c.linesOf(&c.conv.Messages[m]) {
-			sent = append(sent, c.queued[i]...)
-			delete(c.queued, i)
+		for _, uuid := range c.conv.Messages[m].UUIDs {
+			if i, ok := c.ld.lineOf(uuid); ok {
+				sent = append(sent, c.queued[i]...)
+				delete(c.queued, i)
+			}
 		}
 	}
 	slices.Sort(sent)
 	for _, k := range sent {
 		q := &c.ld.queued[k]
 		q.used = true
+		uuid := fmt.Sprintf("queued-%d", q.block.Line)
 		m := Message{
 			Role: User, Class: ClassPrompt, Marks: Queued, Blocks: []Block{q.block}, Line: q.block.Line, LastLine: q.block.Line,
-			uuid: c.ld.uuids.add(fmt.Sprintf("queued-%d", q.block.Line)), lines: 1, origin: c.origin(q.envelope, c.ld.names.place(typeQueued), ""),
+			UUID: uuid, UUIDs: []string{uuid}, Time: q.taken, Attachment: typeQueued,
 		}
-		m.markIf(olderThan(c.ld.envelopes.list[q.envelope].version, "2.1.33"), Uncounted) // they estimate no attachments
-		m.time, m.timeRest = ticks(q.taken)
-		c.conv.Messages = append(c.conv.Messages, m)
+		m.markIf(olderThan(q.after.version, "2.1.33"), Uncounted) // they estimate no attachments
+		c.push(m, q.after)
 		c.turnOver = false
 	}
 }

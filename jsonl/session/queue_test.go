@@ -94,7 +94,7 @@ func TestQueue(t *testing.T) {
 	if text, err := conv.Text(3, 0); text != "and the tests" || err != nil {
 		t.Errorf("text %q, %v", text, err)
 	}
-	if m.Class != session.ClassPrompt || m.Line != 3 || m.Is(session.Uncounted) || m.Blocks[0].Text().UTF16 <= len("and the tests") || !conv.Lines.Balanced() {
+	if m.Class != session.ClassPrompt || m.Line != 3 || m.Is(session.Uncounted) || m.Blocks[0].Text.UTF16 <= len("and the tests") || !conv.Lines.Balanced() {
 		t.Errorf("%+v, lines %+v", m, conv.Lines)
 	}
 }
@@ -164,7 +164,7 @@ func TestQueuedPromptsAreRead(t *testing.T) {
 				}
 				texts[cut(text)] = true
 			}
-			if strings.HasPrefix(f.Main.Messages[m].UUID(), "queued-") {
+			if strings.HasPrefix(f.Main.Messages[m].UUID, "queued-") {
 				unlogged++
 			}
 		}

@@ -82,7 +82,7 @@ type Replacement struct {
 // A mark is a line outside the chain that records an edit of the context.
 type mark struct {
 	line     int
-	at       int32 // number of chained lines before it in the file
+	at       int // number of chained lines before it in the file
 	agent    string
 	time     time.Time
 	commit   *commitLine

@@ -3,25 +3,25 @@ package session
 import "sort"
 
 // boundary records a compact_boundary line on the path.
-func (c *chain) boundary(i int32) {
+func (c *chain) boundary(i int) {
 	n := c.ld.node(i)
 	n.mark(lineUsed)
 	if len(c.conv.Messages) == 0 {
 		return // what was compacted is in no line: the summary is all the history there is
 	}
-	compact := c.ld.rare(i).compact
+	compact := n.compact
 	c.typed()
 	c.begin(Boundary{
-		UUID: c.ld.uuids.text(i), Line: int(n.line), Trigger: compact.Trigger, PreTokens: compact.PreTokens, PostTokens: compact.PostTokens,
-		Time: n.when(), Version: c.ld.env(n).version, Before: len(c.conv.Messages), Summary: -1, Preserved: c.preserved(compact),
+		UUID: n.uuid, Line: n.line, Trigger: compact.Trigger, PreTokens: compact.PreTokens, PostTokens: compact.PostTokens,
+		Time: n.time, Version: n.version, Before: len(c.conv.Messages), Summary: -1, Preserved: c.preserved(compact),
 		Usage: recordedUsage(compact.Usage), KeptFirst: c.keptFirst(i),
 	})
 }
 
 // keptFirst reports whether what boundary i keeps stands before its summary, which is then of what followed: the client
 // names the boundary itself as the place of what is kept, and not the summary.
-func (c *chain) keptFirst(i int32) bool {
-	anchor, ok := c.ld.lineOf(c.ld.rare(i).compact.anchor())
+func (c *chain) keptFirst(i int) bool {
+	anchor, ok := c.ld.lineOf(c.ld.node(i).compact.anchor())
 	return ok && anchor == i
 }
 
@@ -33,7 +33,7 @@ func (c *chain) begin(b Boundary) {
 
 // summary records a compact summary: that of the boundary above it, or, in the 1.0.x form without boundaries, a
 // separate compaction.
-func (c *chain) summary(i int32, at int) {
+func (c *chain) summary(i int, at int) {
 	n := c.ld.node(i)
 	if c.after != nil && c.after.Summary < 0 {
 		c.after.Summary = at
@@ -44,12 +44,12 @@ func (c *chain) summary(i int32, at int) {
 	if c.manualFollows(i) {
 		trigger = "manual"
 	}
-	c.begin(Boundary{UUID: c.ld.uuids.text(i), Line: int(n.line), Trigger: trigger, Time: n.when(), Version: c.ld.env(n).version, Before: at, Summary: at})
+	c.begin(Boundary{UUID: n.uuid, Line: n.line, Trigger: trigger, Time: n.time, Version: n.version, Before: at, Summary: at})
 }
 
 // manualFollows reports whether the /compact command is a child of a summary.
-func (c *chain) manualFollows(i int32) bool {
-	for k := range c.ld.under(i) {
+func (c *chain) manualFollows(i int) bool {
+	for _, k := range c.ld.node(i).under {
 		if n := c.ld.node(k); n.opening == opensCompact || n.opening == opensCaveat && c.ofCompact(k) {
 			return true
 		}
@@ -58,11 +58,11 @@ func (c *chain) manualFollows(i int32) bool {
 }
 
 // ofCompact reports whether a line is the caveat, command line or output of /compact.
-func (c *chain) ofCompact(i int32) bool {
+func (c *chain) ofCompact(i int) bool {
 	n := c.ld.node(i)
 	switch n.opening {
 	case opensCaveat:
-		for k := range c.ld.under(i) {
+		for _, k := range c.ld.node(i).under {
 			if c.ld.node(k).opening == opensCompact {
 				return true
 			}
@@ -77,7 +77,7 @@ func (c *chain) ofCompact(i int32) bool {
 func (c *chain) typed() {
 	for k := len(c.conv.Messages) - 1; k >= 0; k-- {
 		m := &c.conv.Messages[k]
-		if i, ok := c.ld.lineOf(m.UUID()); !ok || !c.ofCompact(i) {
+		if i, ok := c.ld.lineOf(m.UUID); !ok || !c.ofCompact(i) {
 			return
 		}
 		m.RecordOnly = true
@@ -108,13 +108,13 @@ func (c *chain) preserved(m *compactMeta) []int {
 	return out
 }
 
-func (c *chain) microcompaction(i int32) {
+func (c *chain) microcompaction(i int) {
 	n := c.ld.node(i)
 	n.mark(lineUsed)
-	micro := c.ld.rare(i).micro
+	micro := n.micro
 	c.conv.Micro = append(c.conv.Micro, Microcompaction{
-		UUID: c.ld.uuids.text(i), Line: int(n.line), Trigger: micro.Trigger, PreTokens: micro.PreTokens, TokensSaved: micro.TokensSaved,
-		ToolIDs: micro.ToolIDs, Attachments: micro.Attachments, Time: n.when(), Version: c.ld.env(n).version, Before: len(c.conv.Messages),
+		UUID: n.uuid, Line: n.line, Trigger: micro.Trigger, PreTokens: micro.PreTokens, TokensSaved: micro.TokensSaved,
+		ToolIDs: micro.ToolIDs, Attachments: micro.Attachments, Time: n.time, Version: n.version, Before: len(c.conv.Messages),
 	})
 }
 

@@ -74,7 +74,7 @@ func TestLostAtBoundary(t *testing.T) {
 	)
 	wantShape(t, conv, "u1 a1+a2+a3 r1 lost-t2 [s1] a4")
 	m := conv.Messages[3]
-	if !m.Lost || m.Class != session.ClassToolResult || len(m.Blocks) != 2 || m.Blocks[0].ID() != "t2" || m.Blocks[1].ID() != "t3" {
+	if !m.Lost || m.Class != session.ClassToolResult || len(m.Blocks) != 2 || m.Blocks[0].ID != "t2" || m.Blocks[1].ID != "t3" {
 		t.Errorf("the stand-in is %+v", m)
 	}
 	if got, err := conv.Text(3, 0); err != nil || got != "" {

@@ -71,20 +71,20 @@ const resumeHook = "SessionStart:resume"
 
 // restarts is what following restarts along a path needs.
 type restarts struct {
-	responded bool           // a response came
-	lines     map[int32]bool // lines of the path; nil: not needed yet
-	from      int            // messages before it have been read back, and what was not is known
-	seen      int            // messages before it were examined for what was said since the last restart
-	said      bool           // something was
+	responded bool         // a response came
+	lines     map[int]bool // lines of the path; nil: not needed yet
+	from      int          // messages before it have been read back, and what was not is known
+	seen      int          // messages before it were examined for what was said since the last restart
+	said      bool         // something was
 }
 
 // restart records a restart that line i of the path is a sign of. Signs are of one restart if the user said nothing
 // between them and no response came.
-func (c *chain) restart(i int32) {
+func (c *chain) restart(i int) {
 	n := c.ld.node(i)
 	sign := c.sign(i)
-	if c.ld.env(n).version != "" && n.kind != nodeOther {
-		c.version = c.ld.env(n).version
+	if n.version != "" && n.kind != nodeOther {
+		c.version = n.version
 	}
 	if sign == "" {
 		return
@@ -97,7 +97,7 @@ func (c *chain) restart(i int32) {
 		return
 	}
 	c.restarts.said = false
-	r := Restart{UUID: c.ld.uuids.text(i), Line: int(n.line), Sign: sign, Time: n.when(), Version: c.ld.env(n).version, Before: len(conv.Messages)}
+	r := Restart{UUID: n.uuid, Line: n.line, Sign: sign, Time: n.time, Version: n.version, Before: len(conv.Messages)}
 	if sign != SignTorn {
 		r.Left = c.left(&r)
 	}
@@ -118,21 +118,21 @@ func (conv *Conversation) RestartedBefore(n int) bool {
 }
 
 // sign is what line i says of a restart; "": nothing.
-func (c *chain) sign(i int32) RestartSign {
+func (c *chain) sign(i int) RestartSign {
 	switch n := c.ld.node(i); {
 	case !c.restarts.responded: // nothing was sent yet
 		return ""
-	case c.ld.rare(i).restarted:
+	case n.is(lineRestarted):
 		return SignTorn
 	case !c.ld.ownFormat(): // the other signs are Claude Code's
 		return ""
-	case c.ld.rare(i).resumed:
+	case n.is(lineResumed):
 		return SignHook
-	case n.kind == nodeAssistant && c.ld.reply(n).voice.model == synthetic && n.opening == opensNoResponse:
+	case n.kind == nodeAssistant && n.response.model == synthetic && n.opening == opensNoResponse:
 		return SignNoResponse
-	case c.ld.rare(i).launched:
+	case n.is(lineLaunched):
 		return SignQueue
-	case c.ld.env(n).version != "" && c.version != "" && c.ld.env(n).version != c.version && n.kind != nodeOther:
+	case n.version != "" && c.version != "" && n.version != c.version && n.kind != nodeOther:
 		return SignVersion
 	}
 	return ""
@@ -145,8 +145,8 @@ func (c *chain) sign(i int32) RestartSign {
 // Each message is examined once: what one restart has read back, the next one finds on the same path.
 func (c *chain) left(r *Restart) (out []BlockPlace) {
 	if c.restarts.lines == nil {
-		c.restarts.lines = map[int32]bool{}
-		for i := range c.onward {
+		c.restarts.lines = map[int]bool{}
+		for _, i := range c.path {
 			c.restarts.lines[c.ld.node(i).line] = true
 		}
 	}
@@ -156,7 +156,7 @@ func (c *chain) left(r *Restart) (out []BlockPlace) {
 	for m := c.restarts.from; m < r.Before; m++ {
 		for b := range messages[m].Blocks {
 			if bl := &messages[m].Blocks[b]; bl.Kind == jsonl.KindToolResult && c.readBack(&messages[m], bl, recovers) {
-				answered[bl.ID()] = true
+				answered[bl.ID] = true
 			}
 		}
 	}
@@ -187,11 +187,11 @@ func (c *chain) leftOf(m int, recovers bool, answered map[string]bool, out []Blo
 	if msg.RecordOnly {
 		return out
 	}
-	open := map[int32]bool{} // lines by whether all of their calls have no result
+	open := map[int]bool{} // lines by whether all of their calls have no result
 	for b := range msg.Blocks {
 		if bl := &msg.Blocks[b]; bl.Kind == jsonl.KindToolUse {
 			was, ok := open[bl.Line]
-			open[bl.Line] = !answered[bl.ID()] && (was || !ok)
+			open[bl.Line] = !answered[bl.ID] && (was || !ok)
 		}
 	}
 	from, thinking, other := len(out), 0, 0

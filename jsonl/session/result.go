@@ -6,18 +6,16 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// toolResults emits the results of a message's tool calls right after it, and the attachments under calls and results
-// that are not on the path.
-func (c *chain) toolResults(group int32, at int) {
-	msg := c.conv.Messages[at]
-	var answers []int32
-	var lost []Block
+// toolResults emits the results of the calls of the message that was emitted last, right after it, and the attachments
+// under calls and results that are not on the path.
+func (c *chain) toolResults(group int, from *node) {
+	msg := &c.conv.Messages[len(c.conv.Messages)-1]
+	var answers []int
+	lost := Message{Role: User, Class: ClassToolResult, Lost: true, Line: msg.Line, LastLine: msg.LastLine, Time: msg.Time}
 	for _, bl := range blocksOf(msg.Blocks, jsonl.KindToolUse) {
 		r := c.answer(bl, group)
 		if r < 0 {
-			placeholder := NewBlock(jsonl.ContentBlock{Kind: jsonl.KindToolResult, Type: "tool_result", ID: bl.ID(), IsString: true})
-			placeholder.Line = bl.Line
-			lost = append(lost, placeholder)
+			lost.Blocks = append(lost.Blocks, Block{Line: bl.Line, ContentBlock: jsonl.ContentBlock{Kind: jsonl.KindToolResult, Type: "tool_result", ID: bl.ID, IsString: true}})
 			c.tool(bl).replied = true // the placeholder is final: a later result is ignored
 			continue
 		}
@@ -28,14 +26,11 @@ func (c *chain) toolResults(group int32, at int) {
 	for _, r := range answers {
 		c.user(r)
 	}
-	if len(lost) > 0 {
-		// finish drops it again where nothing follows.
-		c.conv.Messages = append(c.conv.Messages, Message{
-			Role: User, Class: ClassToolResult, Blocks: lost, Lost: true, Line: msg.Line, LastLine: msg.LastLine,
-			uuid: c.ld.uuids.add("lost-" + lost[0].ID()), origin: msg.origin, time: msg.time, timeRest: msg.timeRest,
-		})
+	if len(lost.Blocks) > 0 {
+		lost.UUID = "lost-" + lost.Blocks[0].ID
+		c.push(lost, from) // finish drops it again where nothing follows
 	}
-	for _, i := range c.linesIn(&c.group(group).lines) {
+	for _, i := range c.groups[group].lines {
 		c.attachments(i)
 	}
 	for _, r := range answers {
@@ -44,9 +39,9 @@ func (c *chain) toolResults(group int32, at int) {
 }
 
 // attachments emits the attachments under line i that are on no path and no branch.
-func (c *chain) attachments(i int32) {
-	var found []int32
-	for k := range c.ld.under(i) {
+func (c *chain) attachments(i int) {
+	var found []int
+	for _, k := range c.ld.node(i).under {
 		if c.in(k) && !c.onPath(k) {
 			found = append(found, c.deadEnd(k)...)
 		}
@@ -58,9 +53,9 @@ func (c *chain) attachments(i int32) {
 }
 
 // deadEnd lists the attachments at and under line i; nil with a message: that is a branch.
-func (c *chain) deadEnd(i int32) []int32 {
-	var found []int32
-	stack := []int32{i}
+func (c *chain) deadEnd(i int) []int {
+	var found []int
+	stack := []int{i}
 	for seen := 0; len(stack) > 0 && seen < 1000; seen++ {
 		k := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
@@ -71,19 +66,16 @@ func (c *chain) deadEnd(i int32) []int32 {
 		if n.kind == nodeAttachment {
 			found = append(found, k)
 		}
-		for under := range c.ld.under(k) {
-			stack = append(stack, under)
-		}
+		stack = append(stack, n.under...)
 	}
 	return found
 }
 
 // answer is the line with the result of a tool call of a message: first choice is one on the path under the message,
 // then one on the path, then one under the message; of several the first on the path, else the newest.
-func (c *chain) answer(bl *Block, group int32) int32 {
-	best := int32(-1)
-	rank := -1
-	for _, r := range c.linesIn(&c.tool(bl).results) {
+func (c *chain) answer(bl *Block, group int) int {
+	best, rank := -1, -1
+	for _, r := range c.tool(bl).results {
 		if c.ld.node(r).is(lineEmitted) {
 			continue
 		}
@@ -110,8 +102,8 @@ func (c *chain) answer(bl *Block, group int32) int32 {
 
 // answersLater reports whether a line has the result of a call that is later on the path. It is emitted after that
 // call.
-func (c *chain) answersLater(i int32) bool {
-	for _, bl := range blocksOf(c.ld.blocks(i), jsonl.KindToolResult) {
+func (c *chain) answersLater(i int) bool {
+	for _, bl := range blocksOf(c.ld.node(i).blocks, jsonl.KindToolResult) {
 		if !c.tool(bl).expected() {
 			return true
 		}
@@ -124,32 +116,21 @@ func (c *chain) answersLater(i int32) bool {
 func (t *toolCall) expected() bool { return !t.made || t.called }
 
 // fresh lists the blocks of a line that were not emitted, and records calls and results.
-func (c *chain) fresh(i int32) []Block {
-	blocks := c.ld.blocks(i)
-	var kept []Block
-	for b := range blocks {
-		bl := &blocks[b]
-		keep := true
+func (c *chain) fresh(i int) (kept []Block) {
+	for _, bl := range c.ld.node(i).blocks {
+		keep, call := true, c.tool(&bl)
 		switch {
-		case bl.ID() == "":
+		case bl.ID == "":
 		case bl.Kind == jsonl.KindToolUse:
-			call := c.tool(bl)
 			keep = call.line == i && !call.called
 			call.called = call.called || keep
 		case bl.Kind == jsonl.KindToolResult:
-			call := c.tool(bl)
 			keep = call.expected() && !call.replied
 			call.replied = call.replied || keep
 		}
-		switch {
-		case !keep && kept == nil:
-			kept = append(make([]Block, 0, len(blocks)), blocks[:b]...)
-		case keep && kept != nil:
-			kept = append(kept, *bl)
+		if keep {
+			kept = append(kept, bl)
 		}
-	}
-	if kept == nil {
-		return blocks
 	}
 	return kept
 }

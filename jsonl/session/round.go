@@ -14,7 +14,7 @@ func (conv *Conversation) resultOf(id string) (message, block int, ok bool) {
 	}
 	for m := call + 1; m < len(conv.Messages) && conv.Messages[m].Role == User; m++ {
 		for b, bl := range blocksOf(conv.Messages[m].Blocks, jsonl.KindToolResult) {
-			if bl.ID() == id {
+			if bl.ID == id {
 				return m, b, true
 			}
 		}
@@ -41,18 +41,18 @@ func (conv *Conversation) Rounds(messages []int) []int {
 		for b := range conv.Messages[list[k]].Blocks {
 			switch bl := &conv.Messages[list[k]].Blocks[b]; bl.Kind {
 			case jsonl.KindToolUse:
-				called[bl.ID()] = true
+				called[bl.ID] = true
 			case jsonl.KindToolResult:
-				if call, _, ok := conv.ToolUse(bl.ID()); ok {
+				if call, _, ok := conv.ToolUse(bl.ID); ok {
 					add(call)
 				}
 			}
 		}
 		for m := list[k] + 1; len(called) > 0 && m < len(conv.Messages) && conv.Messages[m].Role == User; m++ {
 			for _, bl := range blocksOf(conv.Messages[m].Blocks, jsonl.KindToolResult) {
-				if called[bl.ID()] {
+				if called[bl.ID] {
 					add(m)
-					delete(called, bl.ID())
+					delete(called, bl.ID)
 				}
 			}
 		}

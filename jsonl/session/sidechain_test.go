@@ -52,8 +52,8 @@ func TestSideResults(t *testing.T) {
 				if bl.Kind == jsonl.KindToolResult {
 					results++
 				}
-				if got, want := conv.Tool(bl), conv.ToolName(bl.ID()); got != want {
-					t.Errorf("agent %q, message %d, %s: the tool is %q, want %q", conv.Agent, m, bl.ID(), got, want)
+				if got, want := conv.Tool(bl), conv.ToolName(bl.ID); got != want {
+					t.Errorf("agent %q, message %d, %s: the tool is %q, want %q", conv.Agent, m, bl.ID, got, want)
 				}
 			}
 		}

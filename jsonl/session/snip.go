@@ -24,9 +24,6 @@ func (ld *loader) snipCall(e *jsonl.Entry, bl *jsonl.ContentBlock) {
 	if _, again := ld.callAt[bl.ID]; again {
 		return
 	}
-	if ld.callAt == nil {
-		ld.callAt = map[string]int{}
-	}
 	ld.callAt[bl.ID] = len(ld.calls)
 	ld.calls = append(ld.calls, in)
 }
@@ -42,18 +39,15 @@ func (ld *loader) removal(n *node, e *jsonl.Entry) {
 		ld.metadata(e, "snipMetadata", e.SnipMetadata, &m)
 	}
 	removed = append(removed, m.RemovedUUIDs...)
-	if compact := ld.rare(int32(ld.nodes.len()) - 1).compact; compact != nil {
-		removed = append(removed, compact.RemovedUUIDs...)
+	if n.compact != nil {
+		removed = append(removed, n.compact.RemovedUUIDs...)
 	}
 	if len(removed) == 0 {
 		return
 	}
-	ld.own().removed = removed
+	ld.snipped[len(ld.nodes)-1] = removed
 	if n.kind == nodeSystem || n.kind == nodeBoundary && len(e.CompactMetadata) == 0 {
 		n.kind = nodeSnip
-	}
-	if ld.removed == nil {
-		ld.removed = map[string]bool{}
 	}
 	for _, u := range removed {
 		ld.removed[u] = true
@@ -63,13 +57,13 @@ func (ld *loader) removal(n *node, e *jsonl.Entry) {
 // restore adds removed lines to the path that a client has bypassed when it repaired the links after a snip: raw
 // history includes them.
 func (c *chain) restore() {
-	g := grafts{chain: c, anchor: map[int32]int32{}, lines: map[int32][]int32{}, passed: map[int32]bool{}}
+	g := grafts{chain: c, anchor: map[int]int{}, lines: map[int][]int{}, passed: map[int]bool{}}
 	for _, i := range c.order {
 		n := c.ld.node(i)
-		if len(c.ld.rare(i).removed) == 0 || !c.onPath(i) && (n.parent < 0 || !c.onPath(n.parent)) {
+		if len(c.ld.snipped[i]) == 0 || !c.onPath(i) && (n.parent < 0 || !c.onPath(n.parent)) {
 			continue
 		}
-		for _, u := range c.ld.rare(i).removed {
+		for _, u := range c.ld.snipped[i] {
 			if k, ok := c.ld.lineOf(u); ok && k < i && c.in(k) && !c.belongs(k) {
 				g.add(k)
 			}
@@ -87,25 +81,26 @@ func (c *chain) restore() {
 }
 
 // belongs reports whether a line is on the path, or part of a message that is.
-func (c *chain) belongs(i int32) bool {
-	return c.onPath(i) || slices.ContainsFunc(c.linesIn(&c.group(c.round(i)).lines), c.onPath)
+func (c *chain) belongs(i int) bool {
+	of := c.groups[c.round(i)]
+	return c.onPath(i) || of != nil && slices.ContainsFunc(of.lines, c.onPath)
 }
 
 // grafts are removed lines to add to the path.
 type grafts struct {
 	*chain
-	anchor map[int32]int32   // added line -> the line of the path before it, -1: none
-	lines  map[int32][]int32 // line of the path -> lines added after it
-	passed map[int32]bool    // lines that are not added
+	anchor map[int]int   // added line -> the line of the path before it, -1: none
+	lines  map[int][]int // line of the path -> lines added after it
+	passed map[int]bool  // lines that are not added
 }
 
 // add adds line i and the lines above it up to the path, unless one of them is a message that was not removed: that
 // is a branch.
-func (g *grafts) add(i int32) {
-	var lines []int32
+func (g *grafts) add(i int) {
+	var lines []int
 	at := i
 	for at >= 0 && g.in(at) && !g.onPath(at) {
-		if n := g.ld.node(at); g.passed[at] || n.kind.message() && !g.ld.removed[g.ld.uuids.text(at)] && !g.belongs(at) {
+		if n := g.ld.node(at); g.passed[at] || n.kind.message() && !g.ld.removed[n.uuid] && !g.belongs(at) {
 			break
 		}
 		g.ld.node(at).mark(lineOnPath)
@@ -132,17 +127,17 @@ func (g *grafts) add(i int32) {
 }
 
 // after lists the lines added after a line of the path, in file order.
-func (g *grafts) after(i int32) []int32 {
+func (g *grafts) after(i int) []int {
 	slices.Sort(g.lines[i])
 	return g.lines[i]
 }
 
 // snip records a line that lists removed messages.
-func (c *chain) snip(i int32) {
+func (c *chain) snip(i int) {
 	n := c.ld.node(i)
 	n.mark(lineUsed)
 	c.conv.Snips = append(c.conv.Snips, RecordedSnip{
-		UUID: c.ld.uuids.text(i), Line: int(n.line), Call: -1, Removed: c.ld.rare(i).removed, Time: n.when(), Version: c.ld.env(n).version, Before: len(c.conv.Messages),
+		UUID: n.uuid, Line: n.line, Call: -1, Removed: c.ld.snipped[i], Time: n.time, Version: n.version, Before: len(c.conv.Messages),
 	})
 }
 
@@ -201,12 +196,12 @@ func (c *chain) snipCalls() {
 	conv := c.conv
 	for m := range conv.Messages {
 		for _, bl := range blocksOf(conv.Messages[m].Blocks, jsonl.KindToolUse) {
-			if bl.Name() != snipTool {
+			if bl.Name != snipTool {
 				continue
 			}
-			in := c.ld.calls[c.ld.callAt[bl.ID()]]
-			call := SnipCall{ToolID: bl.ID(), Line: int(bl.Line), IDs: in.IDs.list, Reason: in.Reason, Message: m, Answered: -1}
-			if at, k, ok := conv.resultOf(bl.ID()); ok {
+			in := c.ld.calls[c.ld.callAt[bl.ID]]
+			call := SnipCall{ToolID: bl.ID, Line: bl.Line, IDs: in.IDs.list, Reason: in.Reason, Message: m, Answered: -1}
+			if at, k, ok := conv.resultOf(bl.ID); ok {
 				call.Answered, call.Failed = at, conv.Messages[at].Blocks[k].IsError
 			}
 			conv.SnipCalls = append(conv.SnipCalls, call)
@@ -272,7 +267,7 @@ func (c *chain) byRecord(call *SnipCall, s *RecordedSnip) {
 // ended.
 func (c *chain) byCall(k int) (RecordedSnip, bool) {
 	call := &c.conv.SnipCalls[k]
-	s := RecordedSnip{Line: call.Line, Call: k, Reason: call.Reason, Time: c.conv.Messages[call.Answered].Time(), Version: c.conv.Messages[call.Message].Version(), Before: call.Answered + 1}
+	s := RecordedSnip{Line: call.Line, Call: k, Reason: call.Reason, Time: c.conv.Messages[call.Answered].Time, Version: c.conv.Messages[call.Message].Version, Before: call.Answered + 1}
 	for _, p := range call.Prompts {
 		turn := c.conv.Turn(p)
 		s.Messages = append(s.Messages, turn...)

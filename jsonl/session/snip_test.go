@@ -305,7 +305,7 @@ func TestPrompts(t *testing.T) {
 			t.Errorf("%s is message %d and %d", id, at, m)
 		}
 		seen[id] = m
-		for _, name := range []string{id, "[id:" + id + "]", " " + id, conv.Messages[m].UUID()} {
+		for _, name := range []string{id, "[id:" + id + "]", " " + id, conv.Messages[m].UUID} {
 			if at, ok := p.Find(name); !ok || at != m {
 				t.Errorf("%q is message %d, %v, want %d", name, at, ok, m)
 			}

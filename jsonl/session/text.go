@@ -56,116 +56,60 @@ func blocksOf(blocks []Block, kind jsonl.Kind) iter.Seq2[int, *Block] {
 	}
 }
 
-type toolUse struct{ message, block int32 }
+// toolUse is the place of a tool_use, and its number among the conversation's, from 1.
+type toolUse struct{ message, block, number int }
 
 // IndexTools records the position of each tool_use for ToolName, Tool and ToolUse. Loading calls it; a conversation built
 // by hand needs the call, before others read it, and again where its Messages change.
-func (conv *Conversation) IndexTools() { conv.indexTools(0) }
-
-// indexTools is IndexTools. Where the blocks of a call share it, a number that nothing else is marked by marks the calls
-// that were found.
-func (conv *Conversation) indexTools(mark int32) {
-	n := 0
-	for m := range conv.Messages {
-		for range blocksOf(conv.Messages[m].Blocks, jsonl.KindToolUse) {
-			n++
-		}
-	}
-	conv.calls, conv.tools = make([]toolUse, 0, n), newPlaces(n)
+func (conv *Conversation) IndexTools() {
+	conv.tools = map[string]toolUse{}
 	for m := range conv.Messages {
 		for b, bl := range blocksOf(conv.Messages[m].Blocks, jsonl.KindToolUse) {
-			if bl.use = 0; bl.ID() == "" {
-				continue
-			}
-			slot := conv.slot(bl.call.id)
-			if *slot == 0 {
-				conv.calls = append(conv.calls, toolUse{int32(m), int32(b)})
-				*slot = int32(len(conv.calls))
-				if mark != 0 && bl.call.conv != alone {
-					bl.call.conv, bl.call.at = mark, *slot
-				}
-			}
-			bl.use = *slot
-		}
-	}
-	for m := range conv.Messages {
-		blocks := conv.Messages[m].Blocks
-		for b := range blocks {
-			switch bl := &blocks[b]; {
-			case bl.Kind == jsonl.KindToolUse:
-			case bl.call == nil:
-				bl.use = 0
-			case mark != 0 && bl.call.conv == mark:
-				bl.use = bl.call.at
-			default:
-				bl.use = *conv.slot(bl.call.id)
+			if _, again := conv.tools[bl.ID]; bl.ID != "" && !again {
+				conv.tools[bl.ID] = toolUse{m, b, len(conv.tools) + 1}
 			}
 		}
 	}
 }
 
-// slot is the slot of the tool_use with an id.
-func (conv *Conversation) slot(id string) *int32 {
-	return conv.tools.slot(conv.tools.text(id), func(i int32) bool {
-		u := conv.calls[i]
-		return conv.Messages[u.message].Blocks[u.block].ID() == id
-	})
-}
-
-// Tool is ToolName of a block's id. The block has to be one of this conversation.
-func (conv *Conversation) Tool(bl *Block) string {
-	if bl.use == 0 {
-		return ""
-	}
-	return conv.name(conv.calls[bl.use-1])
-}
+// Tool is ToolName of a block's id.
+func (conv *Conversation) Tool(bl *Block) string { return conv.ToolName(bl.ID) }
 
 // ToolName is the tool of the tool_use with this id, or "".
 func (conv *Conversation) ToolName(id string) string {
 	if m, b, ok := conv.ToolUse(id); ok {
-		return conv.Messages[m].Blocks[b].Name()
+		return conv.Messages[m].Blocks[b].Name
 	}
 	return ""
 }
 
-func (conv *Conversation) name(u toolUse) string {
-	return conv.Messages[u.message].Blocks[u.block].Name()
-}
-
 // ToolUse is the position of a tool_use: message and block index.
 func (conv *Conversation) ToolUse(id string) (message, block int, ok bool) {
-	if len(conv.calls) == 0 {
-		return 0, 0, false
-	}
-	at := *conv.slot(id)
-	if at == 0 {
-		return 0, 0, false
-	}
-	u := conv.calls[at-1]
-	return int(u.message), int(u.block), true
+	u, ok := conv.tools[id]
+	return u.message, u.block, ok
 }
 
 // CallNumber is the number, from 1, of the call that a block's id names: of the conversation's calls in their order, each
-// id once. It is 0 where there is none. The block has to be one of this conversation.
-func (conv *Conversation) CallNumber(bl *Block) int { return int(bl.use) }
+// id once. It is 0 where there is none.
+func (conv *Conversation) CallNumber(bl *Block) int { return conv.tools[bl.ID].number }
 
 // Raw reads the JSON value that a block's lengths measure: a string literal, the content array of a tool_result, the
 // input of a tool_use.
 func (conv *Conversation) Raw(message, block int) ([]byte, error) {
 	bl := &conv.Messages[message].Blocks[block]
-	return conv.readAgain(bl, bl.Value())
+	return conv.readAgain(bl, bl.Value)
 }
 
 // RawTo is Raw, which may overwrite buf and return a part of it.
 func (conv *Conversation) RawTo(buf []byte, message, block int) ([]byte, error) {
 	bl := &conv.Messages[message].Blocks[block]
-	return conv.readWith(func() ([]byte, error) { return conv.Source.ReadSpanTo(buf, bl.Value()) }, bl, bl.Value())
+	return conv.readWith(func() ([]byte, error) { return conv.Source.ReadSpanTo(buf, bl.Value) }, bl, bl.Value)
 }
 
 // BlockJSON reads a block as recorded, with every member; nil for one that is on no line.
 func (conv *Conversation) BlockJSON(message, block int) ([]byte, error) {
 	bl := &conv.Messages[message].Blocks[block]
-	return conv.readAgain(bl, bl.Span())
+	return conv.readAgain(bl, bl.Span)
 }
 
 func (conv *Conversation) readAgain(bl *Block, span jsonl.Span) ([]byte, error) {
@@ -179,7 +123,7 @@ func (conv *Conversation) readWith(read func() ([]byte, error), bl *Block, span 
 	}
 	raw, err := read()
 	if err != nil {
-		return nil, &jsonl.FileError{Path: conv.Path, Line: int(bl.Line), Err: fmt.Errorf("reading a %s block again: %w", bl.Type(), err)}
+		return nil, &jsonl.FileError{Path: conv.Path, Line: bl.Line, Err: fmt.Errorf("reading a %s block again: %w", bl.Type, err)}
 	}
 	return raw, nil
 }
@@ -187,7 +131,7 @@ func (conv *Conversation) readWith(read func() ([]byte, error), bl *Block, span 
 // WholeText is the text of a block in raw history: of an offloaded tool_result whose file exists, that of the file;
 // else Text.
 func (conv *Conversation) WholeText(message, block int) (string, error) {
-	if conv.Messages[message].Blocks[block].Offload() != nil {
+	if conv.Messages[message].Blocks[block].Offload != nil {
 		return conv.OffloadText(message, block)
 	}
 	return conv.Text(message, block)
@@ -210,7 +154,7 @@ func (conv *Conversation) text(buf, raw []byte, bl *Block) ([]byte, error) {
 	case raw[0] == '"':
 		text, ok := jsonl.UnquoteTo(buf, raw)
 		if !ok {
-			return nil, &jsonl.FileError{Path: conv.Path, Line: int(bl.Line), Err: fmt.Errorf("a %s block is no longer a text: the file has changed since it was loaded", bl.Type())}
+			return nil, &jsonl.FileError{Path: conv.Path, Line: bl.Line, Err: fmt.Errorf("a %s block is no longer a text: the file has changed since it was loaded", bl.Type)}
 		}
 		return text, nil
 	case bl.Kind == jsonl.KindToolResult && raw[0] == '[':
@@ -242,7 +186,7 @@ func (conv *Conversation) NewBlockReader() *BlockReader { return &BlockReader{co
 // Raw is [Conversation.Raw].
 func (t *BlockReader) Raw(message, block int) ([]byte, error) {
 	bl := &t.conv.Messages[message].Blocks[block]
-	return t.conv.readWith(func() ([]byte, error) { return t.window.ReadSpan(t.conv.Source, bl.Value()) }, bl, bl.Value())
+	return t.conv.readWith(func() ([]byte, error) { return t.window.ReadSpan(t.conv.Source, bl.Value) }, bl, bl.Value)
 }
 
 // Text is [Conversation.Text].
@@ -269,7 +213,7 @@ func (t *BlockReader) Decode(message, block int, raw []byte) ([]byte, error) {
 
 // WholeText is [Conversation.WholeText].
 func (t *BlockReader) WholeText(message, block int) ([]byte, error) {
-	if t.conv.Messages[message].Blocks[block].Offload() != nil {
+	if t.conv.Messages[message].Blocks[block].Offload != nil {
 		text, err := t.conv.OffloadText(message, block)
 		return []byte(text), err
 	}

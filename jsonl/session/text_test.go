@@ -36,7 +36,7 @@ func TestBlockReader(t *testing.T) {
 			check := func(m int) {
 				for b := range conv.Messages[m].Blocks {
 					blocks++
-					if conv.Messages[m].Blocks[b].Offload() != nil {
+					if conv.Messages[m].Blocks[b].Offload != nil {
 						offloaded++
 					}
 					want, errWant := conv.Text(m, b)

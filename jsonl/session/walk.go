@@ -16,8 +16,7 @@ func (c *chain) walk(want string) {
 		return
 	}
 	// No line has a parent in the file: it was made by hand and is read in order.
-	linear := !slices.ContainsFunc(c.order, func(i int32) bool { return c.ld.node(i).parent >= 0 })
-	c.path = make([]int32, 0, len(c.order))
+	linear := !slices.ContainsFunc(c.order, func(i int) bool { return c.ld.node(i).parent >= 0 })
 	for i := leaf; i >= 0; i = c.next(i, linear) {
 		c.ld.node(i).mark(lineOnPath)
 		c.path = append(c.path, i)
@@ -27,29 +26,10 @@ func (c *chain) walk(want string) {
 	if len(c.ld.removed) > 0 {
 		c.restore()
 	}
-	if len(c.path) > 0 {
-		c.root, c.end = c.path[0], c.path[len(c.path)-1]
-	}
-	if len(c.ld.removed) == 0 && slices.IsSorted(c.path) {
-		c.path = nil
-	}
-}
-
-// onward yields the lines from root to leaf. Without a path they are those of the conversation that are marked.
-func (c *chain) onward(yield func(int32) bool) {
-	list := c.path
-	if list == nil {
-		list = c.order
-	}
-	for _, i := range list {
-		if c.onPath(i) && !yield(i) {
-			return
-		}
-	}
 }
 
 // next is the line before i on the chain that is not on the path yet, or -1.
-func (c *chain) next(i int32, linear bool) int32 {
+func (c *chain) next(i int, linear bool) int {
 	p := c.up(i, linear)
 	if p < 0 || !c.onPath(p) {
 		return p
@@ -61,17 +41,17 @@ func (c *chain) next(i int32, linear bool) int32 {
 	return p
 }
 
-func (c *chain) cycle(i, before int32) {
+func (c *chain) cycle(i, before int) {
 	as := "the first line"
 	if before >= 0 {
 		as = fmt.Sprintf("following line %d", c.ld.node(before).line)
 	}
-	c.ld.warn(CodeCircle, int(c.ld.node(i).line), "the parents form a cycle: treated as %s", as)
+	c.ld.warn(CodeCircle, c.ld.node(i).line, "the parents form a cycle: treated as %s", as)
 }
 
 // leaf is the live leaf: the requested one; else that of last-prompt, if nothing was written after it; else the
 // newest one.
-func (c *chain) leaf(want string) int32 {
+func (c *chain) leaf(want string) int {
 	if i, ok := c.ld.lineOf(want); ok && c.in(i) {
 		return i
 	}
@@ -87,9 +67,9 @@ func (c *chain) leaf(want string) int32 {
 
 // newest is the newest message line of the file, and its leaf: results and attachments may be written late, or before
 // the line with their call.
-func (c *chain) newest() (newest, leaf int32) {
+func (c *chain) newest() (newest, leaf int) {
 	newest = -1
-	var continued map[int32]bool
+	var continued map[int]bool
 	for k := len(c.order) - 1; k >= 0; k-- {
 		i := c.order[k]
 		n := c.ld.node(i)
@@ -122,7 +102,7 @@ func (n *node) joins() bool {
 }
 
 // round is the message of whose round of results line i is a part, or -1.
-func (c *chain) round(i int32) int32 {
+func (c *chain) round(i int) int {
 	for steps := 0; i >= 0 && c.in(i) && steps < 1000; steps++ {
 		n := c.ld.node(i)
 		if n.kind == nodeAssistant {
@@ -137,8 +117,8 @@ func (c *chain) round(i int32) int32 {
 }
 
 // continued is the set of messages that a response follows without a prompt between.
-func (c *chain) continued() map[int32]bool {
-	on := map[int32]bool{}
+func (c *chain) continued() map[int]bool {
+	on := map[int]bool{}
 	for _, i := range c.order {
 		if n := c.ld.node(i); n.kind == nodeAssistant && n.group == i && !n.is(lineAPIError) {
 			if g := c.round(n.parent); g >= 0 {
@@ -150,12 +130,12 @@ func (c *chain) continued() map[int32]bool {
 }
 
 // descend follows the newest message lines below i, attachments only if there is no other.
-func (c *chain) descend(i int32) int32 {
-	seen := map[int32]bool{}
+func (c *chain) descend(i int) int {
+	seen := map[int]bool{}
 	for !seen[i] {
 		seen[i] = true
-		next, attached := int32(-1), true
-		for k := range c.ld.under(i) {
+		next, attached := -1, true
+		for _, k := range c.ld.node(i).under {
 			n := c.ld.node(k)
 			if !c.in(k) || !n.kind.message() || n.is(lineAPIError) {
 				continue
@@ -172,7 +152,7 @@ func (c *chain) descend(i int32) int32 {
 }
 
 // up is the line before i on the chain, or -1.
-func (c *chain) up(i int32, linear bool) int32 {
+func (c *chain) up(i int, linear bool) int {
 	n := c.ld.node(i)
 	if linear {
 		if k, _ := slices.BinarySearch(c.order, i); k > 0 {
@@ -188,28 +168,28 @@ func (c *chain) up(i int32, linear bool) int32 {
 		}
 	}
 	if n.kind == nodeBoundary || n.kind == nodeSnip && n.parent < 0 {
-		if p, ok := c.ld.lineOf(c.ld.rare(i).logicalID); ok && c.in(p) && p != i {
+		if p, ok := c.ld.lineOf(n.logicalUUID); ok && c.in(p) && p != i {
 			return p
 		}
 	}
 	if n.parent >= 0 && c.in(n.parent) {
 		return n.parent
 	}
-	if c.ld.rare(i).cleared {
+	if n.is(lineCleared) {
 		return -1
 	}
 	p := c.before(i)
 	switch {
 	case n.kind == nodeBoundary:
-		if p >= 0 && c.ld.rare(i).logicalID != "" {
-			c.ld.warn(CodeLostLogical, int(n.line), "the last message before the compaction, %s, is not in the file and may be lost: treated as following line %d", c.ld.rare(i).logicalID, c.ld.node(p).line)
+		if p >= 0 && n.logicalUUID != "" {
+			c.ld.warn(CodeLostLogical, n.line, "the last message before the compaction, %s, is not in the file and may be lost: treated as following line %d", n.logicalUUID, c.ld.node(p).line)
 		}
 	case n.class == ClassSummary && n.kind == nodeUser: // the 1.0.x form: a summary without a boundary
-	case n.parent < 0 && c.ld.uuids.is(i, c.ld.rare(i).parentID):
+	case n.parentUUID == n.uuid:
 		c.cycle(i, p)
-	case c.ld.parentID(i) != "":
-		if id := c.ld.parentID(i); p >= 0 && !c.ld.removed[id] {
-			c.ld.warn(CodeLostParent, int(n.line), "the parent %s is not in the file: treated as following line %d", id, c.ld.node(p).line)
+	case n.parentUUID != "":
+		if p >= 0 && !c.ld.removed[n.parentUUID] {
+			c.ld.warn(CodeLostParent, n.line, "the parent %s is not in the file: treated as following line %d", n.parentUUID, c.ld.node(p).line)
 		}
 	case n.is(lineRootless): // a line of a format without parents
 	case n.kind == nodeUser || n.kind == nodeAssistant:
@@ -220,8 +200,8 @@ func (c *chain) up(i int32, linear bool) int32 {
 
 // tail is the last line that the compaction of boundary i keeps, or -1. It is on the branch that was compacted, and the
 // last of it but for what a compaction of the newer messages alone replaces.
-func (c *chain) tail(i int32) int32 {
-	if tail, ok := c.ld.lineOf(c.ld.rare(i).compact.tail()); ok && c.in(tail) && tail < i {
+func (c *chain) tail(i int) int {
+	if tail, ok := c.ld.lineOf(c.ld.node(i).compact.tail()); ok && c.in(tail) && tail < i {
 		return tail
 	}
 	return -1
@@ -231,7 +211,7 @@ func (c *chain) tail(i int32) int32 {
 const mostSummarized = 10_000
 
 // summarized is the last line of what the compaction of boundary i replaced after the tail that it keeps, or the tail.
-func (c *chain) summarized(i, tail int32) int32 {
+func (c *chain) summarized(i, tail int) int {
 	last := c.before(i)
 	at := last
 	for range mostSummarized {
@@ -249,7 +229,7 @@ func (c *chain) summarized(i, tail int32) int32 {
 // addCompactions adds the compactions to the path on which nothing hangs: some clients hang what follows on the last
 // line that is kept, which the boundary and what is under it stand after.
 func (c *chain) addCompactions(atEnd bool) {
-	after := map[int32][]int32{} // boundaries by tail
+	after := map[int][]int{} // boundaries by tail
 	for _, i := range c.order {
 		if n := c.ld.node(i); n.kind == nodeBoundary && !n.is(lineOnPath) {
 			if tail := c.tail(i); tail >= 0 && c.onPath(tail) {
@@ -260,7 +240,7 @@ func (c *chain) addCompactions(atEnd bool) {
 	if len(after) == 0 {
 		return
 	}
-	path := make([]int32, 0, len(c.order))
+	path := make([]int, 0, len(c.order))
 	for k, i := range c.path {
 		path = append(path, i)
 		for _, boundary := range after[i] {
@@ -274,10 +254,10 @@ func (c *chain) addCompactions(atEnd bool) {
 
 // deadBranch marks and lists the lines from i to the newest under it, in order; nil with a response among them: that is
 // a branch which was left.
-func (c *chain) deadBranch(i int32) (lines []int32) {
+func (c *chain) deadBranch(i int) (lines []int) {
 	for k := c.descend(i); ; k = c.ld.node(k).parent {
 		n := c.ld.node(k)
-		if n.is(lineOnPath) || n.kind == nodeAssistant && c.ld.reply(n).voice.model != synthetic {
+		if n.is(lineOnPath) || n.kind == nodeAssistant && n.response.model != synthetic {
 			return nil
 		}
 		if lines = append(lines, k); k == i {
@@ -309,18 +289,17 @@ func isOutputOf(hook string, e *jsonl.Entry) bool {
 }
 
 // before is the last message line before i in the file, of the same session.
-func (c *chain) before(i int32) int32 {
+func (c *chain) before(i int) int {
 	k, _ := slices.BinarySearch(c.order, i)
 	for k--; k >= 0; k-- {
 		n := c.ld.node(c.order[k])
-		if n.kind.message() && !n.is(lineAPIError) && c.ld.sameSession(n, c.ld.node(i)) {
+		if n.kind.message() && !n.is(lineAPIError) && sameSession(n, c.ld.node(i)) {
 			return c.order[k]
 		}
 	}
 	return -1
 }
 
-func (ld *loader) sameSession(a, b *node) bool {
-	one, other := ld.env(a).sessionID, ld.env(b).sessionID
-	return one == other || one == "" || other == ""
+func sameSession(a, b *node) bool {
+	return a.sessionID == b.sessionID || a.sessionID == "" || b.sessionID == ""
 }

@@ -68,7 +68,7 @@ type Client struct {
 func ClientOf(conv *session.Conversation) Client {
 	c := Client{Product: conv.Product, Version: conv.Version, Provider: conv.Provider}
 	for i := range conv.Messages {
-		if c.Time = conv.Messages[i].Time(); !c.Time.IsZero() {
+		if c.Time = conv.Messages[i].Time; !c.Time.IsZero() {
 			break
 		}
 	}

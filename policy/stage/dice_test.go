@@ -34,12 +34,12 @@ func repeats(d *stagetest.Dice, c *stagetest.Convo) {
 		for b := range c.Messages[m].Blocks {
 			bl, at := &c.Messages[m].Blocks[b], policy.Target{Item: policy.ItemID(m), Block: b}
 			switch {
-			case bl.Kind == jsonl.KindToolUse && bl.Name() == "Bash":
-				call := stagetest.Calling(bl.ID(), bl.Name(), d.Pick(`{"command":"make"}`, `{"command":"make test"}`))
+			case bl.Kind == jsonl.KindToolUse && bl.Name == "Bash":
+				call := stagetest.Calling(bl.ID, bl.Name, d.Pick(`{"command":"make"}`, `{"command":"make test"}`))
 				*bl, c.Texts[at] = call.Block, call.Said
 			case bl.Kind == jsonl.KindToolResult && bl.IsString:
 				if len(results) > 0 && d.One(3) {
-					again := stagetest.Result(bl.ID(), c.Texts[results[d.N(len(results))]])
+					again := stagetest.Result(bl.ID, c.Texts[results[d.N(len(results))]])
 					again.IsError = bl.IsError
 					*bl, c.Texts[at] = again.Block, again.Said
 				}
@@ -67,7 +67,7 @@ func collapses(d *stagetest.Dice, c *stagetest.Convo) {
 	cuts := []int{0} // messages before which all calls are answered
 	for m := range c.Messages {
 		open.Note(&c.Messages[m])
-		if open.Len() == 0 {
+		if len(open) == 0 {
 			cuts = append(cuts, m+1)
 		}
 	}
@@ -140,7 +140,7 @@ func circumstances(d *stagetest.Dice, r *stagetest.Bench) {
 			if b.Request >= n && !taken[i] {
 				taken[i] = true
 				ref := policy.Target{Item: policy.ItemID(b.Summary)}
-				return policy.Content{Kind: jsonl.KindText, Ref: &ref, Length: r.C.Messages[b.Summary].Blocks[0].Text()}, i, true
+				return policy.Content{Kind: jsonl.KindText, Ref: &ref, Length: r.C.Messages[b.Summary].Blocks[0].Text}, i, true
 			}
 		}
 		return policy.Content{}, -1, false

@@ -137,7 +137,7 @@ func anyMessages(r *rand.Rand, many bool) (messages []session.Message) {
 			}
 			b := idBlock(k, id)
 			if r.IntN(5) == 0 {
-				b.Change(func(c *jsonl.ContentBlock) { c.Text = jsonl.Metrics{} })
+				b.Text = jsonl.Metrics{}
 			}
 			blocks = append(blocks, b)
 		}
@@ -154,7 +154,7 @@ func anyMessages(r *rand.Rand, many bool) (messages []session.Message) {
 func someTalk(r *rand.Rand) (messages []session.Message) {
 	calls := 0
 	unsent := idBlock(jsonl.KindAttachment, "")
-	unsent.Change(func(c *jsonl.ContentBlock) { c.Text = jsonl.Metrics{} })
+	unsent.Text = jsonl.Metrics{}
 	for range 1 + r.IntN(12) {
 		if r.IntN(3) == 0 {
 			messages = append(messages, message(session.User, unsent))
@@ -265,7 +265,7 @@ func TestCheckerOfManyCalls(t *testing.T) {
 func TestCheckerKeeps(t *testing.T) {
 	hi, thought, use := textBlock("hi"), idBlock(jsonl.KindThinking, ""), idBlock(jsonl.KindToolUse, "a")
 	unsent := idBlock(jsonl.KindAttachment, "")
-	unsent.Change(func(c *jsonl.ContentBlock) { c.Text = jsonl.Metrics{} })
+	unsent.Text = jsonl.Metrics{}
 	text := policy.NewContent(jsonl.KindText, "s")
 	rebuild := func(keep ...policy.ItemID) policy.Edit {
 		return policy.Edit{Kind: policy.KindSummarize, Keep: keep, Insert: []policy.Synthetic{

@@ -75,11 +75,11 @@ func (c *apiCheck) sameID(call *toolCall, bl *session.Block) bool {
 	if n := c.v.conv.CallNumber(bl); n > 0 && call.number > 0 {
 		return n == int(call.number)
 	}
-	return c.idOf(call) == bl.ID()
+	return c.idOf(call) == bl.ID
 }
 
 func (c *apiCheck) idOf(call *toolCall) string {
-	return c.v.Raw(policy.Target{Item: call.item, Block: int(call.block)}).ID()
+	return c.v.Raw(policy.Target{Item: call.item, Block: int(call.block)}).ID
 }
 
 // checkedThinking is a thinking block, and the tool loop in which it was checked.
@@ -163,7 +163,7 @@ func (c *apiCheck) find(x *callIndex, of span, bl *session.Block) (int32, bool) 
 		x.at[c.idOf(&c.calls[x.end])] = x.end
 		c.indexed++
 	}
-	i, ok := x.at[bl.ID()]
+	i, ok := x.at[bl.ID]
 	return i, ok
 }
 
@@ -240,7 +240,7 @@ func (c *apiCheck) block(t policy.Target, kind jsonl.Kind, raw *session.Block, w
 	case raw == nil:
 	case kind == jsonl.KindToolUse && role == session.Assistant:
 		if _, twice := c.find(&c.asked, span{c.own, int32(len(c.calls))}, raw); twice {
-			c.report(t.Item, ResultFollowsUse, "two calls in one message have the id %s", raw.ID())
+			c.report(t.Item, ResultFollowsUse, "two calls in one message have the id %s", raw.ID)
 			return
 		}
 		c.calls = append(policy.Roomy(c.calls), toolCall{number: int32(c.v.conv.CallNumber(raw)), item: t.Item, block: int32(t.Block)})
@@ -273,9 +273,9 @@ func (c *apiCheck) answer(item policy.ItemID, bl *session.Block, role session.Ro
 	i, asked := c.find(&c.before, c.to, bl)
 	switch {
 	case role != session.User || !asked:
-		c.report(item, ResultFollowsUse, "the tool_result of %s has no tool_use in the message before it", bl.ID())
+		c.report(item, ResultFollowsUse, "the tool_result of %s has no tool_use in the message before it", bl.ID)
 	case c.calls[i].answered:
-		c.report(item, ResultFollowsUse, "the tool_use %s has two results", bl.ID())
+		c.report(item, ResultFollowsUse, "the tool_use %s has two results", bl.ID)
 	default:
 		c.calls[i].answered = true
 		c.answers = append(policy.Roomy(c.answers), i)

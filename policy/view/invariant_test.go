@@ -26,11 +26,11 @@ func message(role session.Role, blocks ...session.Block) session.Message {
 }
 
 func textBlock(s string) session.Block {
-	return session.NewBlock(jsonl.ContentBlock{Kind: jsonl.KindText, Text: jsonl.Measure(s)})
+	return session.Block{ContentBlock: jsonl.ContentBlock{Kind: jsonl.KindText, Text: jsonl.Measure(s)}}
 }
 
 func idBlock(k jsonl.Kind, id string) session.Block {
-	return session.NewBlock(jsonl.ContentBlock{Kind: k, ID: id, Name: "Read", Text: jsonl.Measure("x"), JSON: jsonl.Measure("x")})
+	return session.Block{ContentBlock: jsonl.ContentBlock{Kind: k, ID: id, Name: "Read", Text: jsonl.Measure("x"), JSON: jsonl.Measure("x")}}
 }
 
 // seen is a view of the messages, all joined.
@@ -49,7 +49,7 @@ func TestCheckAPI(t *testing.T) {
 	use := func(id string) session.Block { return idBlock(jsonl.KindToolUse, id) }
 	res := func(id string) session.Block { return idBlock(jsonl.KindToolResult, id) }
 	thinking := idBlock(jsonl.KindThinking, "")
-	unsent := session.NewBlock(jsonl.ContentBlock{Kind: jsonl.KindAttachment})
+	unsent := session.Block{ContentBlock: jsonl.ContentBlock{Kind: jsonl.KindAttachment}}
 	user := func(b ...session.Block) session.Message { return message(session.User, b...) }
 	asst := func(b ...session.Block) session.Message { return message(session.Assistant, b...) }
 	new := policy.NewContent(jsonl.KindText, "")

@@ -16,7 +16,7 @@ func answered(n int) *View {
 	for i := range n {
 		bl := textBlock("0123456789")
 		bl.Kind, bl.IsString = jsonl.KindToolResult, true
-		bl.Change(func(b *jsonl.ContentBlock) { b.ID = string(rune('a' + i)) })
+		bl.ID = string(rune('a' + i))
 		list = append(list, message(session.User, bl))
 	}
 	return seen(append(list, message(session.User, textBlock("hi")))...)

@@ -53,7 +53,7 @@ type listView struct {
 
 type byLength struct{ conv *session.Conversation }
 
-func (w byLength) Block(m, b int) int { return w.conv.Messages[m].Blocks[b].Text().UTF16 }
+func (w byLength) Block(m, b int) int { return w.conv.Messages[m].Blocks[b].Text.UTF16 }
 func (w byLength) Message(m int) (n int) {
 	for b := range w.conv.Messages[m].Blocks {
 		n += w.Block(m, b)
@@ -285,7 +285,7 @@ func (c *choice) conversation() *session.Conversation {
 			if c.n(2) == 0 {
 				id := fmt.Sprintf("t%d.%d", m, b)
 				bl.Kind, bl.IsString = jsonl.KindToolResult, true
-				bl.Change(func(b *jsonl.ContentBlock) { b.ID = id })
+				bl.ID = id
 			}
 			msg.Blocks = append(msg.Blocks, bl)
 		}

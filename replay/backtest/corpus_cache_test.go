@@ -116,7 +116,7 @@ func shownBreaks(conv *session.Conversation) map[int]bool {
 	}
 	short, long := 0, 0
 	for _, q := range conv.Requests {
-		u := conv.Messages[q.Message].Usage()
+		u := conv.Messages[q.Message].Usage
 		short, long = short+u.Write5m, long+u.Write1h
 	}
 	life := 5 * time.Minute
@@ -125,7 +125,7 @@ func shownBreaks(conv *session.Conversation) map[int]bool {
 	}
 	for k := 1; k < len(conv.Requests); k++ {
 		before, m := &conv.Messages[conv.Requests[k-1].Message], &conv.Messages[conv.Requests[k].Message]
-		if m.Model() != before.Model() || m.Time().Sub(before.End()) > life {
+		if m.Model != before.Model || m.Time.Sub(before.End) > life {
 			shown[conv.Requests[k].N] = true
 		}
 	}

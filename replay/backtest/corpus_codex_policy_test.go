@@ -70,7 +70,7 @@ func TestCodexCorpus(t *testing.T) {
 				continue
 			}
 			free++
-			want := conv.Messages[conv.Requests[c.Request-1].Message].Usage().Context()
+			want := conv.Messages[conv.Requests[c.Request-1].Message].Usage.Context()
 			got := main[c.Request-1].Payload
 			predicted++
 			if off := got - want; 20*max(off, -off) <= want {

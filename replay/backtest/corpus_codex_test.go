@@ -44,13 +44,13 @@ func TestCorpusCodexCache(t *testing.T) {
 				m = &score{}
 				models[r.Model] = m
 			}
-			off := r.Cache.Read - msg.Usage().CacheRead
+			off := r.Cache.Read - msg.Usage.CacheRead
 			for _, s := range []*score{m, &all} {
 				s.requests++
-				s.input += msg.Usage().Context()
-				s.read += msg.Usage().CacheRead
+				s.input += msg.Usage.Context()
+				s.read += msg.Usage.CacheRead
 				s.simulated += r.Cache.Read
-				if 20*max(off, -off) <= msg.Usage().Context() {
+				if 20*max(off, -off) <= msg.Usage.Context() {
 					s.near++
 				}
 				if off == 0 {

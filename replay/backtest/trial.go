@@ -55,7 +55,7 @@ func NewTrial(r *replay.Record) (*GrowthTrial, error) {
 	}
 	for _, q := range conv.Requests {
 		if m := &conv.Messages[q.Message]; m.HasUsage {
-			t.First = m.Usage().Context()
+			t.First = m.Usage.Context()
 			break
 		}
 	}
@@ -105,7 +105,7 @@ type tally struct {
 func (y *tally) request(s *tokens.Increment, edits []policy.Edit) TrialStep {
 	answer := &y.conv.Messages[s.To]
 	y.step = TrialStep{
-		Request: s.Request, Model: answer.Model(), Version: answer.Version(), Clients: y.bands.Of(answer.Version()), Context: s.Context, Growth: s.Growth,
+		Request: s.Request, Model: answer.Model, Version: answer.Version, Clients: y.bands.Of(answer.Version), Context: s.Context, Growth: s.Growth,
 		Anchor: s.Cut || y.updated(s), Learn: s.Learn, Counts: make(map[string]float64, len(y.tables)),
 	}
 	joined, left, back := y.meter.Next(s)
@@ -136,7 +136,7 @@ func (y *tally) request(s *tokens.Increment, edits []policy.Edit) TrialStep {
 func (y *tally) updated(s *tokens.Increment) bool {
 	list := y.conv.Restarts
 	i := sort.Search(len(list), func(i int) bool { return list[i].Before > s.From })
-	return i < len(list) && list[i].Before <= s.To && y.conv.Messages[s.From].Version() != y.conv.Messages[s.To].Version()
+	return i < len(list) && list[i].Before <= s.To && y.conv.Messages[s.From].Version != y.conv.Messages[s.To].Version
 }
 
 // edit counts what an edit of the record removes and inserts. A result that is offloaded as it joins was counted as
@@ -198,8 +198,8 @@ func (y *tally) count(t policy.Target, times float64) {
 	bl := &y.conv.Messages[t.Item].Blocks[t.Block]
 	for name, table := range y.tables {
 		n := table.Block(int(t.Item), t.Block)
-		if bl.ReadBack() {
-			n = table.Content(&policy.Content{Kind: bl.Kind, Length: bl.Text(), Ref: &t, Stub: true})
+		if bl.Offload != nil {
+			n = table.Content(&policy.Content{Kind: bl.Kind, Length: bl.Text, Ref: &t, Stub: true})
 		}
 		y.step.Counts[name] += times * float64(n)
 	}

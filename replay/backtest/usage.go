@@ -150,8 +150,8 @@ func ScoreUsage(conv *session.Conversation, track *replay.Timeline) (u UsageScor
 		u.Close += count(p.Error() <= closeRead)
 		u.WriteNear += count(errorOfShare(row.Recorded.CacheWrite, written) <= nearRead)
 		msg := &conv.Messages[conv.Requests[p.N-1].Message]
-		if m, ok := models.Find(msg.Model()); ok {
-			used := msg.Usage()
+		if m, ok := models.Find(msg.Model); ok {
+			used := msg.Usage
 			u.Cost.join(&InputCost{Recorded: m.Cost(replay.RecordedSplit(&used), 0), Simulated: m.Cost(row.Cache.Split, 0)})
 		}
 		u.FalseAlarms += count(p.FalseAlarm())

@@ -61,11 +61,11 @@ func (k *Classes) Of(v *view.View, t policy.Target) (c Name, of string) {
 	case msg.Class == session.ClassSummary:
 		return Summaries, "recorded"
 	case msg.Is(session.Reattached):
-		return Reinjected, msg.Attachment()
+		return Reinjected, msg.Attachment
 	}
 	switch bl.Kind {
 	case jsonl.KindToolUse, jsonl.KindServerToolUse:
-		return Calls, bl.Name()
+		return Calls, bl.Name
 	case jsonl.KindToolResult:
 		if pictures(bl) {
 			return Images, k.conv.Tool(bl)
@@ -76,7 +76,7 @@ func (k *Classes) Of(v *view.View, t policy.Target) (c Name, of string) {
 	case jsonl.KindImage, jsonl.KindDocument:
 		return Images, ""
 	case jsonl.KindAttachment:
-		return Attachments, msg.Attachment()
+		return Attachments, msg.Attachment
 	}
 	switch {
 	case msg.Role == session.Assistant:
@@ -89,12 +89,12 @@ func (k *Classes) Of(v *view.View, t policy.Target) (c Name, of string) {
 
 // pictures reports whether a result holds images and documents alone.
 func pictures(bl *session.Block) bool {
-	for i := range bl.Parts() {
-		if k := bl.Parts()[i].Kind; k != jsonl.KindImage && k != jsonl.KindDocument {
+	for i := range bl.Parts {
+		if k := bl.Parts[i].Kind; k != jsonl.KindImage && k != jsonl.KindDocument {
 			return false
 		}
 	}
-	return len(bl.Parts()) > 0
+	return len(bl.Parts) > 0
 }
 
 // Beyond is what a main request holds beyond its messages.

@@ -15,7 +15,6 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
@@ -513,7 +512,7 @@ func TestEventKeeps(t *testing.T) {
 	at := 3
 	make := func(change func(e *replay.Event)) string {
 		e := replay.Event{Request: &at, Stage: "s", Kind: "clear", Trigger: "auto", Reason: "why", Before: 9, After: 1, Saved: 8, Results: 2, Messages: 1,
-			Detail: map[string]int{"pre_tokens": 5}, Targets: []replay.EventTarget{{Message: session.NewUUID("m"), ToolUse: "t"}}}
+			Detail: map[string]int{"pre_tokens": 5}, Targets: []replay.EventTarget{{Message: "m", ToolUse: "t"}}}
 		change(&e)
 		r := NewOutcome(&replay.Timeline{Events: replay.NewEventList(e)})
 		if back, ok := ParseEvent(r.Events[0]); !ok || back.String() != r.Events[0] {
@@ -529,7 +528,7 @@ func TestEventKeeps(t *testing.T) {
 		"request": func(e *replay.Event) { e.Request = nil }, "stage": func(e *replay.Event) { e.Stage = "z" }, "kind": func(e *replay.Event) { e.Kind = "remove" },
 		"trigger": func(e *replay.Event) { e.Trigger = "" }, "before": func(e *replay.Event) { e.Before++ }, "after": func(e *replay.Event) { e.After++ },
 		"results": func(e *replay.Event) { e.Results++ }, "messages": func(e *replay.Event) { e.Messages++ }, "detail": func(e *replay.Event) { e.Detail = map[string]int{"pre_tokens": 6} },
-		"target": func(e *replay.Event) { e.Targets = []replay.EventTarget{{Message: session.NewUUID("m"), ToolUse: "u"}} }, "targets": func(e *replay.Event) { e.Targets = nil },
+		"target": func(e *replay.Event) { e.Targets = []replay.EventTarget{{Message: "m", ToolUse: "u"}} }, "targets": func(e *replay.Event) { e.Targets = nil },
 	} {
 		if make(change) == was {
 			t.Errorf("%s does not count", name)

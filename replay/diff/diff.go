@@ -246,7 +246,7 @@ func (c *comparison) fail(err error) {
 // ItemName is the name of an item in output: its uuid, or synthetic-N.
 func ItemName(conv *session.Conversation, id policy.ItemID) string {
 	if id >= 0 {
-		return conv.Messages[id].UUID()
+		return conv.Messages[id].UUID
 	}
 	return "synthetic-" + strconv.Itoa(int(-id))
 }

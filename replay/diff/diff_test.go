@@ -30,9 +30,9 @@ func said(n int) *session.Conversation {
 		if role == session.Assistant {
 			class = session.ClassResponse
 		}
-		m := session.NewMessage(session.MessageData{UUID: string(rune('a' + i))})
-		m.Role, m.Class, m.Line = role, class, int32(i+1)
-		m.Blocks = []session.Block{session.NewBlock(jsonl.ContentBlock{Kind: jsonl.KindText, Type: "text", Text: jsonl.Measure("x")})}
+		m := session.Message{UUID: string(rune('a' + i))}
+		m.Role, m.Class, m.Line = role, class, i+1
+		m.Blocks = []session.Block{session.Block{ContentBlock: jsonl.ContentBlock{Kind: jsonl.KindText, Type: "text", Text: jsonl.Measure("x")}}}
 		conv.Messages = append(conv.Messages, m)
 	}
 	conv.IndexTools()

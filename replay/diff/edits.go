@@ -78,7 +78,7 @@ func written(v *view.View, e *policy.Edit) EditOutput {
 		policy.KindCacheEdit, policy.KindServerClear, policy.KindServerKeep:
 		w.Message, w.Block = ItemName(conv, e.Target.Item), max(e.Target.Block, 0)
 		if e.Target.Item >= 0 && e.Target.Block >= 0 {
-			w.ToolUse = v.Raw(e.Target).ID()
+			w.ToolUse = v.Raw(e.Target).ID
 		}
 		if e.Kind == policy.KindCacheEdit {
 			w.Carrier = ItemName(conv, e.Carrier)

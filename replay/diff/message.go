@@ -99,7 +99,7 @@ func (c *comparison) blocks(l, r policy.ItemID) []BlockDiff {
 		}
 		b := BlockDiff{Index: i, Left: c.l.blockSide(tl), Right: c.r.blockSide(tr)}
 		if raw := c.r.Raw(tr); raw != nil {
-			b.Type, b.ToolUse = raw.Type(), raw.ID()
+			b.Type, b.ToolUse = raw.Type, raw.ID
 		}
 		b.Before, b.Replacement = c.blockText(&c.l, tl), c.blockText(&c.r, tr)
 		list = append(list, b)
@@ -173,7 +173,7 @@ func describe(v *view.View, id policy.ItemID) MessageDiff {
 		return m
 	}
 	raw := v.Message(id)
-	m.Line, m.About = int(raw.Line), About(v.Conversation(), raw)
+	m.Line, m.About = raw.Line, About(v.Conversation(), raw)
 	return m
 }
 
@@ -185,11 +185,11 @@ func About(conv *session.Conversation, m *session.Message) string {
 		bl := &m.Blocks[b]
 		switch {
 		case bl.Kind == jsonl.KindToolUse:
-			parts = append(parts, bl.Name())
+			parts = append(parts, bl.Name)
 		case bl.Kind == jsonl.KindToolResult:
-			parts = append(parts, "result of "+cmp.Or(conv.Tool(bl), bl.ID()))
+			parts = append(parts, "result of "+cmp.Or(conv.Tool(bl), bl.ID))
 		case m.Role == session.Assistant || bl.Kind == jsonl.KindImage || bl.Kind == jsonl.KindDocument:
-			parts = append(parts, bl.Type())
+			parts = append(parts, bl.Type)
 		}
 	}
 	switch {
@@ -198,7 +198,7 @@ func About(conv *session.Conversation, m *session.Message) string {
 	case m.Is(session.Earlier):
 		return "earlier history"
 	case m.Class == session.ClassAttachment:
-		return "attachment " + m.Attachment()
+		return "attachment " + m.Attachment
 	case m.Role == session.User && m.Class != session.ClassToolResult:
 		parts = append([]string{m.Class.String()}, parts...)
 	}

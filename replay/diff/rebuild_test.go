@@ -32,7 +32,7 @@ type rebuilder struct {
 func newRebuilder(conv *session.Conversation) *rebuilder {
 	r := &rebuilder{conv, map[string]policy.ItemID{}}
 	for m := range conv.Messages {
-		r.items[conv.Messages[m].UUID()] = policy.ItemID(m)
+		r.items[conv.Messages[m].UUID] = policy.ItemID(m)
 	}
 	return r
 }

@@ -102,7 +102,7 @@ func Marks(v *view.View) []Mark {
 			Edits: n, TokensBefore: e.Before, TokensAfter: e.After,
 		}
 		if head, _, tail, ok := Segment(v, &e); ok && e.Kind == policy.KindSummarize {
-			m.Head, m.Tail = v.Message(head).UUID(), v.Message(tail).UUID()
+			m.Head, m.Tail = v.Message(head).UUID, v.Message(tail).UUID
 		}
 		marks = append(marks, m)
 	}
@@ -149,7 +149,7 @@ func first(l, r *compared) *First {
 			}
 			f := change(r, id, b, r.blockSide(t))
 			if raw := r.Raw(t); raw != nil {
-				f.ToolUse = raw.ID()
+				f.ToolUse = raw.ID
 			}
 			return f
 		}

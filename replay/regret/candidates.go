@@ -193,10 +193,10 @@ func (b *builder) file(path string) *file {
 // call examines one call of a tool.
 func (b *builder) call(bl *session.Block, use *needle, raw, text []byte) {
 	in := session.FileInput{}
-	alike := b.conv.Alike(bl.Name())
+	alike := b.conv.Alike(bl.Name)
 	switch alike {
 	case "Read", "NotebookRead", "Edit", "MultiEdit", "NotebookEdit", "Write":
-		in, _ = session.DecodeFileInput(b.conv.AlikeInput(bl.Name(), raw)) // a field of another type belongs to another tool
+		in, _ = session.DecodeFileInput(b.conv.AlikeInput(bl.Name, raw)) // a field of another type belongs to another tool
 	}
 	path := in.Path()
 	if path == "" {
@@ -204,7 +204,7 @@ func (b *builder) call(bl *session.Block, use *needle, raw, text []byte) {
 		return
 	}
 	f := b.file(path)
-	c := call{id: bl.ID(), path: path, from: f.state, state: f.state, request: use.request, at: use.at}
+	c := call{id: bl.ID, path: path, from: f.state, state: f.state, request: use.request, at: use.at}
 	without := ""
 	switch alike {
 	case "Edit", "MultiEdit", "NotebookEdit":
@@ -242,15 +242,15 @@ func (b *builder) edit(use *needle, old string) {
 
 // result notes what a Read showed, and takes back a change that failed.
 func (b *builder) result(bl *session.Block, at int32) error {
-	open := b.calls[bl.ID()]
+	open := b.calls[bl.ID]
 	if len(open) == 0 {
 		return nil
 	}
 	c := open[0]
 	if len(open) > 1 {
-		b.calls[bl.ID()] = open[1:]
+		b.calls[bl.ID] = open[1:]
 	} else {
-		delete(b.calls, bl.ID())
+		delete(b.calls, bl.ID)
 	}
 	f := b.files[c.path]
 	switch {

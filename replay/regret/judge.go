@@ -112,12 +112,12 @@ func (j *judge) miss(u *needle, source int32, w policy.Weigher) Miss {
 	from, _ := j.x.at(source)
 	bl, e := j.x.block(source), j.edits.At(int(j.removedBy[source])-1)
 	m := Miss{
-		Message: j.x.conv.Messages[from].UUID(), Line: int(bl.Line), Removed: e.Request, Stage: e.Stage, Kind: e.Kind,
+		Message: j.x.conv.Messages[from].UUID, Line: bl.Line, Removed: e.Request, Stage: e.Stage, Kind: e.Kind,
 		Needed: int(u.request), Evidence: u.evidence, Quote: u.quote, Tokens: w.Block(j.x.at(source)),
-		UsedBy: j.x.conv.Messages[j.x.of[u.at]].UUID(), UsedLine: int(j.x.block(u.at).Line), Offset: int(u.offset),
+		UsedBy: j.x.conv.Messages[j.x.of[u.at]].UUID, UsedLine: j.x.block(u.at).Line, Offset: int(u.offset),
 	}
-	if bl.ID() != "" {
-		m.ToolUse, m.Tool = bl.ID(), j.x.conv.Tool(bl)
+	if bl.ID != "" {
+		m.ToolUse, m.Tool = bl.ID, j.x.conv.Tool(bl)
 	}
 	return m
 }

@@ -89,7 +89,7 @@ func result(t testing.TB, conv *session.Conversation, id string) policy.Target {
 	t.Helper()
 	for m := range conv.Messages {
 		for b := range conv.Messages[m].Blocks {
-			if bl := &conv.Messages[m].Blocks[b]; bl.Kind == jsonl.KindToolResult && bl.ID() == id {
+			if bl := &conv.Messages[m].Blocks[b]; bl.Kind == jsonl.KindToolResult && bl.ID == id {
 				return policy.Target{Item: policy.ItemID(m), Block: b}
 			}
 		}

@@ -50,7 +50,7 @@ func (k *knownTexts) of(raw []byte) *knownText {
 // plain reports whether the text of a block is what its JSON says: not that of a call, nor that of a file.
 func (x *Index) plain(block int32) bool {
 	bl := x.block(block)
-	return bl.Kind != jsonl.KindToolUse && bl.Offload() == nil
+	return bl.Kind != jsonl.KindToolUse && bl.Offload == nil
 }
 
 // raw reads the JSON of a block. It holds until the next call.

@@ -174,10 +174,10 @@ func evidence(t *testing.T, conv *session.Conversation, m *regret.Miss) []string
 	for i := range conv.Messages {
 		for b := range conv.Messages[i].Blocks {
 			use := &conv.Messages[i].Blocks[b]
-			if int(use.Line) != m.UsedLine || use.Name() == "" {
+			if use.Line != m.UsedLine || use.Name == "" {
 				continue
 			}
-			again := result(t, conv, use.ID())
+			again := result(t, conv, use.ID)
 			text, err := conv.WholeText(int(again.Item), again.Block)
 			if err != nil {
 				t.Fatal(err)

@@ -85,7 +85,7 @@ func (b *builder) call(m, i int, bl *LedgerBlock, came int) error {
 	if err != nil {
 		return err
 	}
-	t := b.tool(raw.Name())
+	t := b.tool(raw.Name)
 	t.Calls++
 	t.Called += came
 	_, carried := bl.carried(b.Request)
@@ -93,13 +93,13 @@ func (b *builder) call(m, i int, bl *LedgerBlock, came int) error {
 	if s, ok := bl.At(b.Request); ok {
 		t.InContext += s.Tokens
 	}
-	c := call{tool: raw.Name(), target: in.target(b.conv.CWD)}
-	if alike := b.conv.Alike(raw.Name()); isFileTool(alike) || isAgentTool(alike) { // the others' inputs are not needed any more
+	c := call{tool: raw.Name, target: in.target(b.conv.CWD)}
+	if alike := b.conv.Alike(raw.Name); isFileTool(alike) || isAgentTool(alike) { // the others' inputs are not needed any more
 		c.in = in
 	}
-	b.calls[raw.ID()] = c
-	if isAgentTool(b.conv.Alike(raw.Name())) {
-		b.prompts["call "+raw.ID()] = in.Agent
+	b.calls[raw.ID] = c
+	if isAgentTool(b.conv.Alike(raw.Name)) {
+		b.prompts["call "+raw.ID] = in.Agent
 		b.prompts["prompt "+promptKey(in.Prompt)] = in.Agent
 		a := b.agent(in.Agent)
 		a.Calls++
@@ -128,15 +128,15 @@ func (b *builder) agent(kind string) *SubagentType {
 // result takes in the result of a call.
 func (b *builder) result(m, i int, bl *LedgerBlock, at int32, came int) error {
 	raw := &b.conv.Messages[m].Blocks[i]
-	c, ok := b.calls[raw.ID()]
+	c, ok := b.calls[raw.ID]
 	if !ok {
 		c.tool = b.conv.Tool(raw)
 	}
 	if c.in == nil {
 		c.in = &b.none
 	}
-	delete(b.calls, raw.ID())
-	r := ToolResult{Tool: c.tool, Target: c.target, Line: int(raw.Line), Tokens: came, Error: raw.IsError}
+	delete(b.calls, raw.ID)
+	r := ToolResult{Tool: c.tool, Target: c.target, Line: raw.Line, Tokens: came, Error: raw.IsError}
 	if s, ok := bl.At(b.Request); ok {
 		r.InContext = s.Tokens
 	}

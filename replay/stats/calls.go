@@ -55,7 +55,7 @@ func readInput(conv *session.Conversation, texts *session.BlockReader, message, 
 		return nil, err
 	}
 	in := &input{}
-	_ = json.Unmarshal(conv.AlikeInput(conv.Messages[message].Blocks[block].Name(), raw), in)
+	_ = json.Unmarshal(conv.AlikeInput(conv.Messages[message].Blocks[block].Name, raw), in)
 	return in, nil
 }
 

@@ -18,7 +18,7 @@ import (
 
 // definition takes in an attachment that lists tools, skills or agents.
 func (b *builder) definition(m, i int, bl *LedgerBlock, came int) error {
-	kind := b.conv.Messages[m].Attachment()
+	kind := b.conv.Messages[m].Attachment
 	if !slices.Contains(listings[:], kind) {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (b *builder) turns(main []mainRequest) error {
 			if err != nil {
 				return err
 			}
-			open.Prompt, open.Line = shortened(text), int(msg.Line)
+			open.Prompt, open.Line = shortened(text), msg.Line
 		}
 	}
 	end()
@@ -193,13 +193,13 @@ func NewAgent(rec *replay.Record, about session.Subagent, table *price.Table) (a
 	a.Output, a.CostUSD = a.Bill.Output, a.Bill.CostUSD
 	for _, q := range conv.Requests {
 		msg := &conv.Messages[q.Message]
-		more := rec.Cal.Message(q.Message) - msg.Usage().Output
+		more := rec.Cal.Message(q.Message) - msg.Usage.Output
 		if !msg.HasUsage || rec.Cal.Reliable[q.Message] || more <= 0 {
 			continue
 		}
 		a.Estimated++
 		a.Output += more
-		if m, ok := table.Find(msg.Model()); ok {
+		if m, ok := table.Find(msg.Model); ok {
 			a.CostUSD.Add(m.Cost(cache.Split{}, more))
 		}
 	}

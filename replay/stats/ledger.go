@@ -27,7 +27,7 @@ type LedgerBlock struct {
 	Category category.Name `json:"category"`
 	Of       string        `json:"of,omitempty"` // the tool, the type of an attachment, or the class of a message
 	Spans    []Stay        `json:"spans"`
-	Line     int32         `json:"line,omitempty"` // of the session's file; 0 for what is on none
+	Line     int           `json:"line,omitempty"` // of the session's file; 0 for what is on none
 
 	from   int32 // of the open span
 	weight int   // of an unsent one, tokens

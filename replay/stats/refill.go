@@ -177,14 +177,14 @@ func (t *targets) find(b *LedgerBlock) (string, error) {
 	raw := &t.conv.Messages[b.Item].Blocks[b.Index]
 	switch {
 	case raw.Kind == jsonl.KindToolUse || raw.Kind == jsonl.KindToolResult:
-		target, known := t.of[raw.ID()]
-		if m, i, ok := t.conv.ToolUse(raw.ID()); !known && ok {
+		target, known := t.of[raw.ID]
+		if m, i, ok := t.conv.ToolUse(raw.ID); !known && ok {
 			in, err := readInput(t.conv, t.texts, m, i)
 			if err != nil {
 				return "", err
 			}
 			target = in.target(t.conv.CWD)
-			t.of[raw.ID()] = target
+			t.of[raw.ID] = target
 		}
 		return target, nil
 	case b.Category == category.Prompts && raw.Kind == jsonl.KindText:

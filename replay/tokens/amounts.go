@@ -141,7 +141,7 @@ const (
 // a line of its own.
 func recordsAttachments(conv *session.Conversation) bool {
 	return slices.ContainsFunc(conv.Messages, func(m session.Message) bool {
-		return m.Class == session.ClassAttachment && m.Attachment() != "queued_command" && slices.ContainsFunc(m.Blocks, func(b session.Block) bool { return b.Text().UTF16 > 0 })
+		return m.Class == session.ClassAttachment && m.Attachment != "queued_command" && slices.ContainsFunc(m.Blocks, func(b session.Block) bool { return b.Text.UTF16 > 0 })
 	})
 }
 
@@ -173,7 +173,7 @@ func (s *Meter) rewind() {
 	s.thinking = NewThinking(s.conv, s.model)
 	for _, q := range s.conv.Requests {
 		if msg := &s.conv.Messages[q.Message]; msg.HasUsage {
-			s.thinking.Request(q.Message, msg.Model())
+			s.thinking.Request(q.Message, msg.Model)
 			break
 		}
 	}
@@ -209,7 +209,7 @@ func (s *Meter) searches(m int) (n int) {
 		return 0
 	}
 	for b := range s.conv.Messages[m].Blocks {
-		if bl := &s.conv.Messages[m].Blocks[b]; bl.Kind == jsonl.KindServerToolUse && bl.JSON().Bytes > len(noInput) {
+		if bl := &s.conv.Messages[m].Blocks[b]; bl.Kind == jsonl.KindServerToolUse && bl.JSON.Bytes > len(noInput) {
 			n++
 		}
 	}
@@ -222,7 +222,7 @@ func (s *Meter) follow(sp *Increment) (left, back []policy.Target) {
 	if sp.Cut {
 		s.thinking.forget(sp.From)
 	}
-	return s.thinking.Request(sp.To, s.conv.Messages[sp.To].Model())
+	return s.thinking.Request(sp.To, s.conv.Messages[sp.To].Model)
 }
 
 // Sent measures blocks as they were sent.
@@ -240,7 +240,7 @@ func (s *Meter) Sent(blocks ...policy.Target) (a Amounts) {
 		}
 		n, ok := s.other[t]
 		if !ok {
-			n = msg.Blocks[t.Block].Text()
+			n = msg.Blocks[t.Block].Text
 		}
 		s.block(int(t.Item), t.Block, n, a.put)
 	}
@@ -268,22 +268,22 @@ func Content(k jsonl.Kind, n jsonl.Metrics) (a Amounts) {
 // or else what is beyond the other blocks, where these are counted.
 func (s *Meter) reasoned(m int) (n float64, recorded bool) {
 	msg := &s.conv.Messages[m]
-	if !s.reliable[m] || msg.Usage().Thinking == 0 && s.model.Encoder == nil {
+	if !s.reliable[m] || msg.Usage.Thinking == 0 && s.model.Encoder == nil {
 		return 0, false
 	}
-	hidden, rest := 0, msg.Usage().Output
+	hidden, rest := 0, msg.Usage.Output
 	for b := range msg.Blocks {
 		switch {
 		case s.isHidden(msg, &msg.Blocks[b]):
 			hidden++
-		case msg.Usage().Thinking == 0:
+		case msg.Usage.Thinking == 0:
 			text, err := s.conv.Text(m, b)
 			s.err = cmp.Or(s.err, err)
 			rest -= s.model.Encoder.Count(text)
 		}
 	}
-	if recorded = msg.Usage().Thinking > 0; recorded {
-		rest = msg.Usage().Thinking
+	if recorded = msg.Usage.Thinking > 0; recorded {
+		rest = msg.Usage.Thinking
 	}
 	return float64(max(rest, 0)) / float64(max(hidden, 1)), recorded
 }
@@ -317,7 +317,7 @@ func (s *Meter) count(m, b int) (e encoded, ok bool) {
 // well.
 func (s *Meter) text(m, b int, n jsonl.Metrics, by texts, put put) {
 	bl := &s.conv.Messages[m].Blocks[b]
-	if n == bl.Text() && !bl.ReadBack() {
+	if n == bl.Text && bl.Offload == nil {
 		if e, ok := s.count(m, b); ok {
 			put(EncodedTokens, float64(e.tokens))
 			put(Redacted, float64(e.redacted))
@@ -334,38 +334,38 @@ func (s *Meter) block(m, b int, n jsonl.Metrics, put put) {
 	switch bl.Kind {
 	case jsonl.KindToolUse, jsonl.KindServerToolUse:
 		put(ToolUses, 1)
-		if bl.Name() != exitPlanMode {
-			input, _ := toolTexts(s.conv.Alike(bl.Name()))
-			input.measure(bl.JSON(), put)
+		if bl.Name != exitPlanMode {
+			input, _ := toolTexts(s.conv.Alike(bl.Name))
+			input.measure(bl.JSON, put)
 		}
 	case jsonl.KindToolResult:
 		s.result(m, b, n, put)
-		for i := range bl.Parts() {
-			switch bl.Parts()[i].Kind {
+		for i := range bl.Parts {
+			switch bl.Parts[i].Kind {
 			case jsonl.KindImage, jsonl.KindDocument:
-				put(Images, s.images.tokens(bl.Parts()[i].Span))
+				put(Images, s.images.tokens(bl.Parts[i].Span))
 			case jsonl.KindToolReference:
 				put(References, 1)
 			}
 		}
 	case jsonl.KindThinking:
 		if s.isHidden(msg, bl) {
-			put(SignatureChars, math.Max(float64(bl.Signature()-signatureFrame), 1))
+			put(SignatureChars, math.Max(float64(bl.Signature-signatureFrame), 1))
 			return
 		}
 		texts{ThinkingChars, ThinkingMarks}.measure(n, put)
-		put(SummedUpChars, math.Max(float64(bl.Signature()-signatureFrame)-float64(n.Bytes)*4/3, 0))
+		put(SummedUpChars, math.Max(float64(bl.Signature-signatureFrame)-float64(n.Bytes)*4/3, 0))
 	case jsonl.KindRedactedThinking:
 		texts{SignatureChars, noMarks}.measure(n, put)
 	case jsonl.KindImage, jsonl.KindDocument:
-		put(Images, s.images.tokens(bl.Value()))
+		put(Images, s.images.tokens(bl.Value))
 	case jsonl.KindText:
 		s.text(m, b, n, textOf(msg), put)
 	case jsonl.KindAttachment:
 		if n.UTF16 > 0 {
 			put(Attachments, 1)
 			t := texts{AttachedChars, noMarks}
-			switch msg.Attachment() {
+			switch msg.Attachment {
 			case "task_reminder", "todo_reminder":
 				put(Reminders, 1)
 			case "edited_text_file":
@@ -374,7 +374,7 @@ func (s *Meter) block(m, b int, n jsonl.Metrics, put put) {
 			s.text(m, b, n, t, put)
 		}
 	default:
-		texts{JSONChars, noMarks}.measure(bl.JSON(), put)
+		texts{JSONChars, noMarks}.measure(bl.JSON, put)
 	}
 }
 
@@ -394,7 +394,7 @@ func (s *Meter) result(m, b int, n jsonl.Metrics, put put) {
 // not sent.
 func (s *Meter) isHidden(msg *session.Message, bl *session.Block) bool {
 	return bl.Kind == jsonl.KindThinking &&
-		(bl.Text().UTF16 == 0 && (bl.Signature() > 0 || msg.Usage().Thinking > 0) || s.model.Encoder != nil && (bl.Signature() > 0 || msg.Usage().Thinking > 0))
+		(bl.Text.UTF16 == 0 && (bl.Signature > 0 || msg.Usage.Thinking > 0) || s.model.Encoder != nil && (bl.Signature > 0 || msg.Usage.Thinking > 0))
 }
 
 // textOf returns the measures of a message's texts.
@@ -412,7 +412,7 @@ func textOf(msg *session.Message) texts {
 func (s *Meter) frame(m int, put put) {
 	msg := &s.conv.Messages[m]
 	switch reliable := s.reliable[m]; {
-	case msg.Role == session.Assistant && (msg.Synthetic || reliable && s.model.client(msg.Version()).WholeOutput):
+	case msg.Role == session.Assistant && (msg.Synthetic || reliable && s.model.client(msg.Version).WholeOutput):
 	case msg.Role == session.Assistant && reliable:
 		put(Responses, 1)
 	case msg.Role == session.Assistant:
@@ -435,11 +435,11 @@ func reliableOutputs(conv *session.Conversation, model CountedModel) []bool {
 		if msg.Role != session.Assistant || msg.Synthetic || !msg.HasUsage && !msg.Is(session.OutputOnly) {
 			continue
 		}
-		if v := msg.Version(); v != version {
+		if v := msg.Version; v != version {
 			version = v
 			wrong = model.client(v).PartialOutput
 		}
-		reliable[m] = !wrong && float64(msg.Usage().Output) >= leastOutput(msg)
+		reliable[m] = !wrong && float64(msg.Usage.Output) >= leastOutput(msg)
 	}
 	return reliable
 }
@@ -450,9 +450,9 @@ func leastOutput(msg *session.Message) float64 {
 	for b := range msg.Blocks {
 		switch bl := &msg.Blocks[b]; bl.Kind {
 		case jsonl.KindToolUse:
-			least += float64(bl.JSON().UTF16)*0.15 + 12
+			least += float64(bl.JSON.UTF16)*0.15 + 12
 		case jsonl.KindText, jsonl.KindThinking:
-			least += float64(bl.Text().UTF16) * 0.15
+			least += float64(bl.Text.UTF16) * 0.15
 		}
 	}
 	return least
@@ -463,15 +463,15 @@ func (s *Meter) message(m int, put put) {
 	msg := &s.conv.Messages[m]
 	s.frame(m, put)
 	if s.reliable[m] {
-		put(Output, float64(msg.Usage().Output))
-		put(Reasoning, float64(msg.Usage().Thinking))
+		put(Output, float64(msg.Usage.Output))
+		put(Reasoning, float64(msg.Usage.Thinking))
 		return
 	}
 	for b := range msg.Blocks {
 		if n, ok := s.other[policy.Target{Item: policy.ItemID(m), Block: b}]; ok {
 			s.result(m, b, n, put)
 		} else {
-			s.block(m, b, msg.Blocks[b].Text(), put)
+			s.block(m, b, msg.Blocks[b].Text, put)
 		}
 	}
 }

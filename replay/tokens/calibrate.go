@@ -128,9 +128,9 @@ func (c *Calibration) placeholders() {
 	if !answer.HasUsage {
 		return
 	}
-	w := answer.Usage().Context() - DefaultOverhead
+	w := answer.Usage.Context() - DefaultOverhead
 	for _, d := range c.Drops {
-		if d.Shared && answer.Model() == conv.Model {
+		if d.Shared && answer.Model == conv.Model {
 			w -= d.Tokens // a drop that every view shares was overhead until then
 		}
 	}
@@ -147,7 +147,7 @@ func usedBefore(conv *session.Conversation, m int) (int, bool) {
 	for m--; m >= 0; m-- {
 		msg := &conv.Messages[m]
 		if msg.Role == session.Assistant && msg.HasUsage {
-			return msg.Usage().Total() + tail, true
+			return msg.Usage.Total() + tail, true
 		}
 		for b := range msg.Blocks {
 			tail += Estimate(&msg.Blocks[b])

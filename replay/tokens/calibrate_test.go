@@ -46,7 +46,7 @@ func said(messages ...session.Message) *session.Conversation {
 		}
 	}
 	if len(conv.Requests) > 0 {
-		conv.Model = messages[conv.Requests[0].Message].Model()
+		conv.Model = messages[conv.Requests[0].Message].Model
 	}
 	return conv
 }
@@ -60,15 +60,13 @@ func prompt(n int) session.Message {
 func answer(context int) session.Message {
 	m := prompt(400)
 	m.Role, m.Class, m.HasUsage = session.Assistant, session.ClassResponse, context > 0
-	m.Change(func(d *session.MessageData) {
-		d.Model, d.Version, d.Usage = "claude-opus-4-6", "2.1.50", jsonl.Usage{Input: 10, CacheRead: context - 10, Output: 100}
-	})
+	m.Model, m.Version, m.Usage = "claude-opus-4-6", "2.1.50", jsonl.Usage{Input: 10, CacheRead: context - 10, Output: 100}
 	return m
 }
 
 func setVersion(version string, messages ...*session.Message) {
 	for _, m := range messages {
-		m.Change(func(d *session.MessageData) { d.Version = version })
+		m.Version = version
 	}
 }
 
@@ -89,7 +87,7 @@ func TestLearning(t *testing.T) {
 		{name: "both teach", growth: 6000, want: 6000},
 		{name: "another client version teaches", growth: 6000, want: 6000, change: func(c *session.Conversation) { setVersion("2.1.49", &c.Messages[5]) }},
 		{name: "a model switch", growth: 6000, change: func(c *session.Conversation) {
-			c.Messages[5].Change(func(d *session.MessageData) { d.Model = "claude-opus-4-5" })
+			c.Messages[5].Model = "claude-opus-4-5"
 		}},
 		{name: "a compaction", growth: 6000, change: func(c *session.Conversation) {
 			c.Boundaries = []session.Boundary{{Trigger: "auto", Before: 4, Summary: -1, Request: 3}}
@@ -165,7 +163,7 @@ func TestToldOutput(t *testing.T) {
 		{"less than the text can be", "2.1.91", 63, false},
 	} {
 		conv := said(prompt(4000), answer(20000), prompt(11600), answer(23600), prompt(400))
-		conv.Messages[1].Change(func(d *session.MessageData) { d.Version, d.Usage.Output = tt.version, tt.output })
+		conv.Messages[1].Version, conv.Messages[1].Usage.Output = tt.version, tt.output
 		c := calibrate(t, conv, round())
 		if got := c.Message(1) == int(math.Round(float64(tt.output)*c.Rates[tokens.Output]+c.Rates[tokens.Responses])); got != tt.told {
 			t.Errorf("%s: the response weighs %d, %d put out", tt.name, c.Message(1), tt.output)
@@ -195,8 +193,8 @@ func TestClearedThinking(t *testing.T) {
 		t.Errorf("thinking cleared: the span weighs %d, want %d", got, want)
 	}
 	conv := talk()
-	conv.Messages[1].Blocks[0].Change(func(b *jsonl.ContentBlock) { b.Text = chars(16000) })
-	conv.Messages[3].Change(func(d *session.MessageData) { d.Usage.CacheRead = 17500 - 10 })
+	conv.Messages[1].Blocks[0].Text = chars(16000)
+	conv.Messages[3].Usage.CacheRead = 17500 - 10
 	for drops, clears := range []bool{1: false, 0: true} {
 		model.ClearsThinking = func(string) bool { return clears }
 		if got := calibrate(t, conv, model).Drops; len(got) != drops || drops > 0 && got[0].Cause != tokens.Unexplained {
@@ -236,7 +234,7 @@ func TestDrops(t *testing.T) {
 		{name: "2,000", growth: -2000},
 		{name: "2,001", growth: -2001, want: "no line says why", shared: true},
 		{name: "a model switch", growth: -2001, want: "model switch from claude-opus-4-6 to claude-opus-5", shared: true, change: func(p, q *session.Message) {
-			q.Change(func(d *session.MessageData) { d.Model, d.Version = "claude-opus-5", "2.1.60" })
+			q.Model, q.Version = "claude-opus-5", "2.1.60"
 		}},
 		{name: "a client version", growth: -2001, want: "client version 2.1.50 to 2.1.60", shared: true, change: func(p, q *session.Message) { setVersion("2.1.60", q) }},
 		{name: "a microcompaction", growth: -fell, want: tokens.Unrecorded, change: func(p, q *session.Message) { setVersion("2.1.24", p, q) }},
@@ -244,7 +242,7 @@ func TestDrops(t *testing.T) {
 		{name: "not of 15,999", growth: -fell + 1, want: "no line says why", shared: true, change: func(p, q *session.Message) { setVersion("2.1.24", p, q) }},
 		{name: "not below 135,000", growth: -fell, want: "no line says why", shared: true, change: func(p, q *session.Message) {
 			setVersion("2.1.24", p, q)
-			p.Change(func(d *session.MessageData) { d.Usage.Output-- })
+			p.Usage.Output--
 		}},
 	} {
 		conv := said(prompt(4000), answer(134900), prompt(4000), answer(134900+tt.growth))
@@ -310,7 +308,7 @@ func TestHiddenThinking(t *testing.T) {
 		setVersion("2.1.228", &m)
 		m.Blocks = append([]session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindThinking, Signature: tt.signature})}, m.Blocks...)
 		m.Blocks = append(m.Blocks, block(jsonl.ContentBlock{Kind: jsonl.KindToolUse, Name: "Read", JSON: chars(76)})) // 50
-		m.Change(func(d *session.MessageData) { d.Usage.Output, d.Usage.Thinking = tt.usage.Output, tt.usage.Thinking })
+		m.Usage.Output, m.Usage.Thinking = tt.usage.Output, tt.usage.Thinking
 		c := calibrate(t, said(m), round())
 		if got := c.Block(0, 0); got != tt.want {
 			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
@@ -329,7 +327,7 @@ func TestHiddenThinking(t *testing.T) {
 // signatures.
 func TestSeveralHidden(t *testing.T) {
 	m := answer(20000) // 100 tokens of text
-	m.Change(func(d *session.MessageData) { d.Version, d.Usage.Output = "2.1.228", 700 })
+	m.Version, m.Usage.Output = "2.1.228", 700
 	for _, n := range []int{1000, 2000} {
 		m.Blocks = append(m.Blocks, block(jsonl.ContentBlock{Kind: jsonl.KindThinking, Signature: 250 + n}))
 	}
@@ -356,7 +354,7 @@ func TestReadBack(t *testing.T) {
 	result := session.Message{Class: session.ClassToolResult, Blocks: []session.Block{
 		block(jsonl.ContentBlock{Kind: jsonl.KindToolResult, ID: "t1", IsString: true, Text: chars(5784)}),
 	}}
-	result.Blocks[0].ReadFrom(&session.Offload{Text: chars(59984)})
+	result.Blocks[0].Offload = &session.Offload{Text: chars(59984)}
 	conv := said(prompt(4000), answer(20000), result, answer(23600))
 	c := calibrate(t, conv, round())
 	stub := policy.Content{Kind: jsonl.KindToolResult, Length: chars(5784), Ref: &policy.Target{Item: 2}, Stub: true}
@@ -461,7 +459,7 @@ func TestImages(t *testing.T) {
 	defer file.Close()
 	c := calibrate(t, file.Main, round())
 	for m := range file.Main.Messages {
-		id := file.Main.Messages[m].UUID()
+		id := file.Main.Messages[m].UUID
 		if got := c.Message(m); got != want[id] {
 			t.Errorf("%s: %d, want %d", id, got, want[id])
 		}

@@ -136,7 +136,7 @@ func (w *encoding) message(m int) error {
 		if err != nil {
 			return err
 		}
-		if w.conv.Messages[m].Blocks[b].ReadBack() {
+		if w.conv.Messages[m].Blocks[b].Offload != nil {
 			// The stub was sent; raw history has the whole.
 			w.mu.Lock()
 			w.stubs[policy.Target{Item: policy.ItemID(m), Block: b}] = n
@@ -160,7 +160,7 @@ func (w *encoding) block(m, b int) (int, error) {
 		raw, err := w.texts.Raw(m, b)
 		return w.picture(raw, bl.Kind == jsonl.KindImage), err
 	case jsonl.KindToolResult:
-		if !bl.IsString && len(bl.Parts()) > 0 {
+		if !bl.IsString && len(bl.Parts) > 0 {
 			raw, err := w.texts.Raw(m, b)
 			return w.parts(raw), err
 		}
@@ -173,7 +173,7 @@ func (w *encoding) block(m, b int) (int, error) {
 	as, name := asText, ""
 	switch {
 	case bl.Kind == jsonl.KindToolUse || bl.Kind == jsonl.KindServerToolUse:
-		as, name = asToolUse, bl.Name()
+		as, name = asToolUse, bl.Name
 	case bl.Kind != jsonl.KindAttachment && len(raw) > 0 && raw[0] == '"':
 		as = asString
 	default:
@@ -181,7 +181,7 @@ func (w *encoding) block(m, b int) (int, error) {
 		n := w.bytes(text)
 		if bl.Kind == jsonl.KindAttachment {
 			// Of the client's text around it only the length is known.
-			extra := max(bl.Text().UTF16-jsonl.Measure(string(text)).UTF16, 0)
+			extra := max(bl.Text.UTF16-jsonl.Measure(string(text)).UTF16, 0)
 			n += scaled(policy.RoundQuarter(extra), w.how.Ratio)
 		}
 		return n, err

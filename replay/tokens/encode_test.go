@@ -124,7 +124,7 @@ func TestEncodedJobs(t *testing.T) {
 	for m := range conv.Messages {
 		for b := range conv.Messages[m].Blocks {
 			bl := &conv.Messages[m].Blocks[b]
-			if !bl.ReadBack() {
+			if bl.Offload == nil {
 				continue
 			}
 			offloaded++

@@ -85,13 +85,13 @@ func TestTokenizerOf(t *testing.T) {
 // its parent's turns.
 func TestThinkingUntilAnswer(t *testing.T) {
 	think := func(stop string, copied bool, kinds ...jsonl.Kind) session.Message {
-		m := session.NewMessage(session.MessageData{Model: "m", StopReason: stop})
+		m := session.Message{Model: "m", StopReason: stop}
 		m.Role, m.Class = session.Assistant, session.ClassResponse
 		if copied {
 			m.Marks = session.NoRequest
 		}
 		for _, k := range append([]jsonl.Kind{jsonl.KindThinking}, kinds...) {
-			m.Blocks = append(m.Blocks, session.NewBlock(jsonl.ContentBlock{Kind: k}))
+			m.Blocks = append(m.Blocks, session.Block{ContentBlock: jsonl.ContentBlock{Kind: k}})
 		}
 		return m
 	}

@@ -80,14 +80,14 @@ func growthByTable(conv *session.Conversation, table *tokens.WeightTable) (growt
 	for k := 1; k < len(conv.Requests); k++ {
 		from, to := conv.Requests[k-1].Message, conv.Requests[k].Message
 		p, q := &conv.Messages[from], &conv.Messages[to]
-		if !p.HasUsage || !q.HasUsage || broken[k+1] || p.Model() != q.Model() {
+		if !p.HasUsage || !q.HasUsage || broken[k+1] || p.Model != q.Model {
 			continue
 		}
 		joined := 0
 		for m := from; m < to; m++ {
 			joined += table.Message(m)
 		}
-		grew := q.Usage().Context() - p.Usage().Context()
+		grew := q.Usage.Context() - p.Usage.Context()
 		if r := float64(grew) / float64(joined); joined > 200 && r > 0.3 && r < 3 {
 			growth, counted = growth+grew, counted+joined
 		}

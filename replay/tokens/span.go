@@ -53,14 +53,14 @@ func Spans(conv *session.Conversation, model CountedModel) (spans []Increment, d
 		p := &conv.Messages[conv.Requests[from].Message]
 		s := Increment{
 			From: conv.Requests[from].Message, To: conv.Requests[k].Message, Request: conv.Requests[k].N,
-			Context: cur.Usage().Context(), Growth: cur.Usage().Context() - p.Usage().Context(),
+			Context: cur.Usage.Context(), Growth: cur.Usage.Context() - p.Usage.Context(),
 		}
 		removed := false
 		for n := conv.Requests[from].N + 1; n <= s.Request; n++ {
-			s.Cut = s.Cut || cut[n] || conv.Messages[conv.Requests[n-1].Message].Usage().Compactions().Calls > 0
+			s.Cut = s.Cut || cut[n] || conv.Messages[conv.Requests[n-1].Message].Usage.Compactions().Calls > 0
 			removed = removed || s.Cut || edited[n]
 		}
-		s.Whole = p.Model() == cur.Model() && !removed &&
+		s.Whole = p.Model == cur.Model && !removed &&
 			!slices.ContainsFunc(conv.Messages[s.From:s.To], func(m session.Message) bool { return m.Lost })
 		s.Learn = s.Whole && s.Growth > 0
 		if !removed && s.Growth < -DropThreshold {
@@ -121,11 +121,11 @@ func firstHolding(conv *session.Conversation, message int) int {
 func dropped(p, q *session.Message, s *Increment, model CountedModel) Drop {
 	d := Drop{Request: s.Request, Tokens: -s.Growth, Cause: Unexplained, Shared: true}
 	switch {
-	case p.Model() != q.Model():
-		d.Cause = "model switch from " + p.Model() + " to " + q.Model()
-	case p.Version() != q.Version():
-		d.Cause = "client version " + p.Version() + " to " + q.Version()
-	case model.client(p.Version()).SilentMicrocompaction(p.Usage().Total(), -s.Growth):
+	case p.Model != q.Model:
+		d.Cause = "model switch from " + p.Model + " to " + q.Model
+	case p.Version != q.Version:
+		d.Cause = "client version " + p.Version + " to " + q.Version
+	case model.client(p.Version).SilentMicrocompaction(p.Usage.Total(), -s.Growth):
 		d.Cause, d.Shared = Unrecorded, false
 	}
 	return d

@@ -72,7 +72,7 @@ func (t *Thinking) message(m int) {
 	}
 	if msg.Role == session.Assistant {
 		t.copied = msg.Is(session.NoRequest) && (t.copied || t.said == "")
-		t.said, t.open = msg.Model(), !isFinalAnswer(msg)
+		t.said, t.open = msg.Model, !isFinalAnswer(msg)
 		if !t.open {
 			t.answered = len(t.turn)
 		}
@@ -93,7 +93,7 @@ func isFinalAnswer(msg *session.Message) bool {
 			says = true
 		}
 	}
-	return says && msg.StopReason() != ""
+	return says && msg.StopReason != ""
 }
 
 // forget drops what has been said so far: it is not sent any more.

@@ -91,13 +91,13 @@ func (t *WeightTable) set(message, block, w int) {
 func Estimate(b *session.Block) int {
 	switch b.Kind {
 	case jsonl.KindToolUse, jsonl.KindServerToolUse:
-		return policy.RoundQuarter(len(b.Name()) + b.JSON().UTF16)
+		return policy.RoundQuarter(len(b.Name) + b.JSON.UTF16)
 	case jsonl.KindImage, jsonl.KindDocument:
 		return ImageTokens
 	case jsonl.KindToolResult:
-		if !b.IsString && !b.ReadBack() && len(b.Parts()) > 0 {
+		if !b.IsString && b.Offload == nil && len(b.Parts) > 0 {
 			n := 0
-			for _, p := range b.Parts() {
+			for _, p := range b.Parts {
 				switch p.Kind {
 				case jsonl.KindText:
 					n += policy.RoundQuarter(p.Text.UTF16)
@@ -109,9 +109,9 @@ func Estimate(b *session.Block) int {
 		}
 		return policy.RoundQuarter(b.Whole().UTF16)
 	case jsonl.KindUnknown, jsonl.KindToolReference, jsonl.KindRedactedThinking:
-		return policy.RoundQuarter(b.JSON().UTF16)
+		return policy.RoundQuarter(b.JSON.UTF16)
 	}
-	return policy.RoundQuarter(b.Text().UTF16)
+	return policy.RoundQuarter(b.Text.UTF16)
 }
 
 // Heuristic is the table of client estimates for the same conversation.

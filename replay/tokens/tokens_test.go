@@ -13,12 +13,12 @@ import (
 // chars is a text of n ASCII characters.
 func chars(n int) jsonl.Metrics { return jsonl.Metrics{UTF16: n, Bytes: n, JSON: n + 2} }
 
-func block(b jsonl.ContentBlock) session.Block { return session.NewBlock(b) }
+func block(b jsonl.ContentBlock) session.Block { return session.Block{ContentBlock: b} }
 
 // TestEstimate is the client's own arithmetic, kind by kind.
 func TestEstimate(t *testing.T) {
 	offloaded := block(jsonl.ContentBlock{Kind: jsonl.KindToolResult, Text: chars(400), Parts: []jsonl.Part{{Kind: jsonl.KindImage}}})
-	offloaded.ReadFrom(&session.Offload{Text: chars(4000)})
+	offloaded.Offload = &session.Offload{Text: chars(4000)}
 	image := jsonl.Part{Kind: jsonl.KindImage}
 	text := func(n int) jsonl.Part { return jsonl.Part{Kind: jsonl.KindText, Text: chars(n)} }
 	for _, tt := range []struct {

@@ -81,9 +81,9 @@ func (w *weighing) measure() {
 			t := policy.Target{Item: policy.ItemID(m), Block: b}
 			sent, replaced := w.meter.other[t]
 			if !replaced {
-				sent = bl.Text()
+				sent = bl.Text
 			}
-			if replaced || bl.ReadBack() {
+			if replaced || bl.Offload != nil {
 				sum = 0
 				w.meter.block(m, b, sent, put)
 				w.sent[t] = sum
@@ -155,7 +155,7 @@ func (w *weighing) set(m int, by float64) {
 			est += around
 		}
 		w.WeightTable.set(m, b, int(math.Round(est)))
-		if blocks[b].ReadBack() {
+		if blocks[b].Offload != nil {
 			t := policy.Target{Item: policy.ItemID(m), Block: b}
 			w.stubs[t] = int(math.Round(w.sent[t] * by))
 		}
@@ -164,7 +164,7 @@ func (w *weighing) set(m int, by float64) {
 
 // recorded is what the output tokens of a response weigh, and the recorded reasoning among them.
 func (w *weighing) recorded(m int) (out, reasoning float64) {
-	u := w.conv.Messages[m].Usage()
+	u := w.conv.Messages[m].Usage
 	n := float64(u.Thinking)
 	return math.Max(float64(u.Output)*w.Rates[Output]+n*w.Rates[Reasoning], 0), math.Max(n*(w.Rates[Output]+w.Rates[Reasoning]), 0)
 }
@@ -185,7 +185,7 @@ func (w *weighing) output(m int, base []float64) (by, thought float64) {
 	think := 0.0
 	if hidden > 0 {
 		think = out - sum
-		if msg.Usage().Thinking > 0 {
+		if msg.Usage.Thinking > 0 {
 			think = reasoning
 		}
 		think = math.Min(math.Max(think, 0), out)

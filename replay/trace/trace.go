@@ -381,12 +381,12 @@ func (tr *Tracer) item(v *view.View, id policy.ItemID) int {
 	tr.known[id] = true
 	m := &tr.conv.Messages[id]
 	tr.t.Items[id] = TracedItem{
-		Role: m.Role, Class: m.Class.String(), About: diff.About(tr.conv, m), Line: int(m.Line), Time: m.Time(), Outside: m.RecordOnly,
+		Role: m.Role, Class: m.Class.String(), About: diff.About(tr.conv, m), Line: m.Line, Time: m.Time, Outside: m.RecordOnly,
 		First: len(tr.t.Blocks), Blocks: len(m.Blocks), Tag: -1, Edit: -1,
 	}
 	for b := range m.Blocks {
 		bl, t := &m.Blocks[b], policy.Target{Item: id, Block: b}
-		one := TracedBlock{Kind: bl.Type(), Tool: bl.Name(), Tokens: v.RecordedTokens(t), Text: -1}
+		one := TracedBlock{Kind: bl.Type, Tool: bl.Name, Tokens: v.RecordedTokens(t), Text: -1}
 		one.Class, _ = tr.kinds.Of(v, t)
 		if bl.Kind == jsonl.KindToolResult {
 			one.Tool = tr.conv.Tool(bl)

@@ -251,10 +251,10 @@ func reported(rec *replay.Record, track *replay.Timeline, table *price.Table) ma
 			continue
 		}
 		msg := &rec.Conv.Messages[rec.Conv.Requests[p.N-1].Message]
-		u := msg.Usage()
+		u := msg.Usage
 		in := replay.RecordedSplit(&u)
 		b := &point{RecordedBreak{Left: p.Left, Read: p.Recorded, Lost: max(min(p.Left, track.Requests.At(p.Row).Repeated, in.Input())-p.Recorded, 0)}, p.Unexplained()}
-		if m, ok := table.Find(msg.Model()); ok {
+		if m, ok := table.Find(msg.Model); ok {
 			b.USD = price.USD{Nano: m.Cost(in, 0).Nano - m.Cost(readInstead(in, b.Lost), 0).Nano, Known: true}
 		}
 		points[p.N] = b

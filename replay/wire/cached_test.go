@@ -175,7 +175,7 @@ func TestCacheEditsDivide(t *testing.T) {
 type quarters struct{ conv *session.Conversation }
 
 func (w quarters) Block(m, b int) int {
-	return policy.RoundQuarter(w.conv.Messages[m].Blocks[b].Text().UTF16)
+	return policy.RoundQuarter(w.conv.Messages[m].Blocks[b].Text.UTF16)
 }
 
 func (w quarters) Message(m int) (n int) {

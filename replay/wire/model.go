@@ -128,18 +128,18 @@ func (r *renderer) block(t policy.Target) (BodyBlock, error) {
 			c = &policy.Content{Gone: true}
 		}
 		if c.Gone && raw.Kind == jsonl.KindToolResult && r.view.CacheEdited(t) { // its call stays, which needs a result
-			return BodyBlock{Source: t, Type: raw.Type(), ToolUse: raw.ID(), JSON: resultBlock(raw.ID(), clearedText)}, nil
+			return BodyBlock{Source: t, Type: raw.Type, ToolUse: raw.ID, JSON: resultBlock(raw.ID, clearedText)}, nil
 		}
 	}
 	if c != nil && c.Gone {
 		return BodyBlock{}, nil
 	}
-	b := BodyBlock{Source: t, Type: raw.Type()}
+	b := BodyBlock{Source: t, Type: raw.Type}
 	switch raw.Kind {
 	case jsonl.KindToolResult, jsonl.KindToolUse, jsonl.KindServerToolUse:
-		b.ToolUse = raw.ID()
+		b.ToolUse = raw.ID
 	}
-	if c == nil && !raw.ReadBack() || c != nil && c.Ref != nil && *c.Ref == t && (c.Stub || !raw.ReadBack()) {
+	if c == nil && raw.Offload == nil || c != nil && c.Ref != nil && *c.Ref == t && (c.Stub || raw.Offload == nil) {
 		return b, r.recorded(&b, raw)
 	}
 	text, err := r.view.TextOf(t, c)
@@ -169,10 +169,10 @@ func (r *renderer) recorded(b *BodyBlock, raw *session.Block) error {
 			b.JSON = textBlock(text)
 		}
 		return err
-	case raw.Span().Len == 0 && raw.Kind == jsonl.KindToolResult:
-		b.JSON = resultBlock(raw.ID(), lostText)
+	case raw.Span.Len == 0 && raw.Kind == jsonl.KindToolResult:
+		b.JSON = resultBlock(raw.ID, lostText)
 		return nil
-	case raw.Span().Len == 0:
+	case raw.Span.Len == 0:
 		b.JSON = textBlock(earlierText)
 		return nil
 	}
@@ -194,12 +194,12 @@ func (r *renderer) recorded(b *BodyBlock, raw *session.Block) error {
 // the name; for an attachment that is not sent, "".
 func (r *renderer) reminder(t policy.Target) (string, error) {
 	raw := r.view.Raw(t)
-	if raw.Text().UTF16 == 0 {
+	if raw.Text.UTF16 == 0 {
 		return "", nil
 	}
 	text, err := r.conv.Text(int(t.Item), t.Block)
 	if text == "" {
-		text = fmt.Sprintf("[%s: the client's words are in no line of the session]", raw.Type())
+		text = fmt.Sprintf("[%s: the client's words are in no line of the session]", raw.Type)
 	}
 	return text, err
 }
@@ -207,10 +207,10 @@ func (r *renderer) reminder(t policy.Target) (string, error) {
 // replaced renders a block with another text in the place of the recorded one.
 func (r *renderer) replaced(b *BodyBlock, raw *session.Block, text string) error {
 	switch {
-	case raw.Kind == jsonl.KindToolResult && raw.Span().Len == 0:
-		b.JSON = resultBlock(raw.ID(), text)
+	case raw.Kind == jsonl.KindToolResult && raw.Span.Len == 0:
+		b.JSON = resultBlock(raw.ID, text)
 		return nil
-	case raw.Kind == jsonl.KindAttachment || raw.Span().Len == 0 || raw.Value() == raw.Span():
+	case raw.Kind == jsonl.KindAttachment || raw.Span.Len == 0 || raw.Value == raw.Span:
 		b.Type, b.JSON = "text", textBlock(text)
 		return nil
 	}
@@ -237,13 +237,13 @@ var valueNames = map[jsonl.Kind]string{
 
 // splice replaces the value that a block's lengths measure, or adds it.
 func splice(js []byte, raw *session.Block, value []byte) []byte {
-	if raw.Value().Len == 0 { // the member is missing
+	if raw.Value.Len == 0 { // the member is missing
 		name := cmp.Or(valueNames[raw.Kind], "text")
 		js = bytes.TrimRight(js[:len(js)-1], " \t\r\n")
 		return slices.Concat(js, []byte(`,"`+name+`":`), value, []byte("}"))
 	}
-	at := int(raw.Value().Off - raw.Span().Off)
-	return slices.Concat(js[:at], value, js[at+raw.Value().Len:])
+	at := int(raw.Value.Off - raw.Span.Off)
+	return slices.Concat(js[:at], value, js[at+raw.Value.Len:])
 }
 
 // content renders a block of a message that a policy made.
@@ -256,7 +256,7 @@ func (r *renderer) content(t policy.Target, c *policy.Content) (b BodyBlock, err
 	text := ""
 	switch kind {
 	case jsonl.KindImage, jsonl.KindDocument:
-		b.Type = r.view.Raw(*c.Ref).Type()
+		b.Type = r.view.Raw(*c.Ref).Type
 		b.JSON, err = r.conv.BlockJSON(int(c.Ref.Item), c.Ref.Block)
 		return b, err
 	case jsonl.KindAttachment:

@@ -143,8 +143,8 @@ func (c *carrying) message(v *view.View) BodyMessage {
 	}
 	var deletes []cacheDelete
 	for _, e := range c.edits {
-		if raw := v.Raw(e.Target); raw != nil && raw.ID() != "" {
-			deletes = append(deletes, cacheDelete{"delete", raw.ID()})
+		if raw := v.Raw(e.Target); raw != nil && raw.ID != "" {
+			deletes = append(deletes, cacheDelete{"delete", raw.ID})
 		}
 	}
 	if len(deletes) > 0 {

@@ -106,7 +106,7 @@ func (w *sessionWriter) gather() error {
 		if role == session.Assistant && (m == nil || !m.Synthetic) {
 			w.last = len(w.items)
 		}
-		if m == nil || m.Attachment() == "" {
+		if m == nil || m.Attachment == "" {
 			w.end = len(w.items)
 		}
 		w.items = append(w.items, sessionItem{id, role, blocks})
@@ -133,7 +133,7 @@ func (w *sessionWriter) accepted(id policy.ItemID, blocks []BodyBlock) ([]BodyBl
 	if w.conv.Product == session.Product {
 		return blocks, nil
 	}
-	if m := w.view.Message(id); m != nil && m.Role == session.Assistant && !price.Anthropic(m.Model()) {
+	if m := w.view.Message(id); m != nil && m.Role == session.Assistant && !price.Anthropic(m.Model) {
 		n := len(blocks)
 		blocks = slices.DeleteFunc(blocks, func(b BodyBlock) bool { return b.Type == "thinking" || b.Type == "redacted_thinking" })
 		w.out.Unsigned += n - len(blocks)
@@ -170,7 +170,7 @@ const stubHead = "<persisted-output>"
 // offloaded adds the file of a result of which a stub is shown. A stub whose file is missing has none.
 func (w *sessionWriter) offloaded(t policy.Target) error {
 	raw := w.view.Raw(t)
-	if raw == nil || raw.Kind != jsonl.KindToolResult || !callID().MatchString(raw.ID()) {
+	if raw == nil || raw.Kind != jsonl.KindToolResult || !callID().MatchString(raw.ID) {
 		return nil
 	}
 	shown, err := w.view.Text(t)
@@ -179,7 +179,7 @@ func (w *sessionWriter) offloaded(t policy.Target) error {
 	}
 	whole, err := w.view.Recorded(t)
 	if err == nil && whole != shown {
-		w.out.Files = append(w.out.Files, ResultFile{raw.ID() + ".txt", whole})
+		w.out.Files = append(w.out.Files, ResultFile{raw.ID + ".txt", whole})
 	}
 	return err
 }
@@ -288,8 +288,8 @@ func (w *sessionWriter) write() error {
 // advance sets the clock to an item's time. It never runs backwards.
 func (w *sessionWriter) advance(id policy.ItemID) {
 	const unit = time.Millisecond // of the lines
-	if m := w.view.Message(id); m != nil && m.Time().Truncate(unit).After(w.clock) {
-		w.clock = m.Time().Truncate(unit)
+	if m := w.view.Message(id); m != nil && m.Time.Truncate(unit).After(w.clock) {
+		w.clock = m.Time.Truncate(unit)
 		return
 	}
 	if !w.clock.IsZero() {
@@ -297,8 +297,8 @@ func (w *sessionWriter) advance(id policy.ItemID) {
 	}
 	w.clock = time.Unix(0, 0)
 	for i := range w.items { // the first time that is known
-		if m := w.view.Message(w.items[i].id); m != nil && !m.Time().IsZero() {
-			w.clock = m.Time().Truncate(unit)
+		if m := w.view.Message(w.items[i].id); m != nil && !m.Time.IsZero() {
+			w.clock = m.Time.Truncate(unit)
 			return
 		}
 	}
@@ -332,8 +332,8 @@ func (w *sessionWriter) version() string {
 		return w.Client
 	}
 	for i := len(w.items) - 1; i >= 0; i-- {
-		if m := w.view.Message(w.items[i].id); m != nil && m.Version() != "" {
-			return m.Version()
+		if m := w.view.Message(w.items[i].id); m != nil && m.Version != "" {
+			return m.Version
 		}
 	}
 	return w.conv.Version
@@ -402,7 +402,7 @@ func plainText(js []byte) ([]byte, bool) {
 func (w *sessionWriter) attachment(i int) ([]byte, error) {
 	it := &w.items[i]
 	m := w.view.Message(it.id)
-	if i > w.end || m == nil || m.Attachment() == "" || w.conv.Product != session.Product || len(it.blocks) != 1 || w.view.Tag(it.id) != nil {
+	if i > w.end || m == nil || m.Attachment == "" || w.conv.Product != session.Product || len(it.blocks) != 1 || w.view.Tag(it.id) != nil {
 		return nil, nil
 	}
 	t := it.blocks[0].Source
@@ -418,16 +418,16 @@ func (w *sessionWriter) answer(i int) {
 	it := &w.items[i]
 	m := w.view.Message(it.id)
 	if m == nil {
-		made := session.NewMessage(session.MessageData{Model: w.conv.Model, StopReason: "end_turn"})
+		made := session.Message{Model: w.conv.Model, StopReason: "end_turn"}
 		m = &made
 	}
-	id := m.ID()
+	id := m.ID
 	if id == "" || w.said[id] {
 		id = fmt.Sprintf("msg_%x", w.derived(-1-i))[:28]
 	}
 	w.said[id] = true
 	var stop *string
-	if s := m.StopReason(); s != "" {
+	if s := m.StopReason; s != "" {
 		stop = &s
 	}
 	var usage size
@@ -439,7 +439,7 @@ func (w *sessionWriter) answer(i int) {
 		usage.Output = max(w.view.PayloadWeight(it.id), 0)
 		usage.CacheRead = max(w.out.Tokens-after-usage.Output, 0) + w.Overhead
 	}
-	message := appendValue(nil, answer{ID: id, Type: "message", Role: "assistant", Model: cmp.Or(m.Model(), w.conv.Model), StopReason: stop, Usage: usage})
+	message := appendValue(nil, answer{ID: id, Type: "message", Role: "assistant", Model: cmp.Or(m.Model, w.conv.Model), StopReason: stop, Usage: usage})
 	for b := range it.blocks {
 		content := slices.Concat([]byte("["), it.blocks[b].JSON, []byte("]"))
 		w.line(sessionLine{Type: "assistant", NoRequest: true}, "message", member(message, "content", content))

@@ -404,7 +404,7 @@ func TestSessionOfAnother(t *testing.T) {
 		unsigned int
 	}{{"gpt-5", 1}, {"claude-opus-4-5", 0}} {
 		conv.Product = "another"
-		conv.Messages[1].Change(func(d *session.MessageData) { d.Model = tt.model })
+		conv.Messages[1].Model = tt.model
 		s := goesOn(t, t.TempDir(), viewOf(t, conv), wire.SessionFileOptions{Client: "2.1.139"})
 		if s.Unsigned != tt.unsigned || s.Renamed != 1 || s.Opaque != 1 || bytes.Contains(bytes.Join(s.Lines, nil), []byte("call|1")) {
 			t.Errorf("%s: %d blocks left out, %d ids renamed, %d unreadable", tt.model, s.Unsigned, s.Renamed, s.Opaque)

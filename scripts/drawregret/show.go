@@ -33,10 +33,10 @@ func (d *drawing) print(w io.Writer, rec *replay.Record, m drawn, miss *regret.M
 			return err
 		}
 		what := "the removed block"
-		if int(bl.Line) == m.UsedBy {
+		if bl.Line == m.UsedBy {
 			what = "the use"
 		}
-		fmt.Fprintf(w, "\n=== %s, line %d, %s %s\n%s\n", what, bl.Line, bl.Type(), cmp.Or(bl.Name(), conv.ToolName(bl.ID())), excerpt(text, miss.Quote, d.around))
+		fmt.Fprintf(w, "\n=== %s, line %d, %s %s\n%s\n", what, bl.Line, bl.Type, cmp.Or(bl.Name, conv.ToolName(bl.ID)), excerpt(text, miss.Quote, d.around))
 	}
 	reg, err := stage.Registry()
 	if err != nil {
@@ -59,7 +59,7 @@ func lines(conv *session.Conversation, first, second int) func(func(policy.Targe
 		for _, line := range []int{first, second} {
 			for i := range conv.Messages {
 				for b := range conv.Messages[i].Blocks {
-					if int(conv.Messages[i].Blocks[b].Line) == line && !yield(policy.Target{Item: policy.ItemID(i), Block: b}) {
+					if conv.Messages[i].Blocks[b].Line == line && !yield(policy.Target{Item: policy.ItemID(i), Block: b}) {
 						return
 					}
 				}
@@ -116,7 +116,7 @@ func (d *drawing) inView(w io.Writer, v *view.View, miss *regret.Miss) error {
 
 func where(v *view.View, id policy.ItemID, b int) string {
 	if r := v.Raw(policy.Target{Item: id, Block: b}); r != nil {
-		return fmt.Sprintf("line %d, %s %s", r.Line, r.Type(), r.Name())
+		return fmt.Sprintf("line %d, %s %s", r.Line, r.Type, r.Name)
 	}
 	return "added by the policy"
 }

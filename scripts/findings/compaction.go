@@ -212,7 +212,7 @@ func readsOf(conv *session.Conversation) (list []read, err error) {
 		}
 		for i := range msg.Blocks {
 			bl := &msg.Blocks[i]
-			if bl.Kind != jsonl.KindToolUse || conv.Alike(bl.Name()) != "Read" {
+			if bl.Kind != jsonl.KindToolUse || conv.Alike(bl.Name) != "Read" {
 				continue
 			}
 			input, err := conv.Raw(m, i)
@@ -220,7 +220,7 @@ func readsOf(conv *session.Conversation) (list []read, err error) {
 				return nil, err
 			}
 			var in session.FileInput
-			if json.Unmarshal(conv.AlikeInput(bl.Name(), input), &in) == nil && in.FilePath != "" {
+			if json.Unmarshal(conv.AlikeInput(bl.Name, input), &in) == nil && in.FilePath != "" {
 				list = append(list, read{request, in.FilePath})
 			}
 		}

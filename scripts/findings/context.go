@@ -412,17 +412,17 @@ func textsOf(conv *session.Conversation) *texts {
 		}
 		for i := range msg.Blocks {
 			bl := &msg.Blocks[i]
-			n := bl.Text().Bytes
+			n := bl.Text.Bytes
 			switch bl.Kind {
 			case jsonl.KindToolResult:
 				t.results += n
 				t.carried += n * max(0, len(conv.Requests)-request-1)
-				if reads[bl.ID()] {
+				if reads[bl.ID] {
 					t.read += n
 				}
 			case jsonl.KindToolUse:
-				t.other += bl.Text().Bytes
-				reads[bl.ID()] = conv.Alike(bl.Name()) == "Read"
+				t.other += bl.Text.Bytes
+				reads[bl.ID] = conv.Alike(bl.Name) == "Read"
 			case jsonl.KindThinking:
 				t.other += n
 			case jsonl.KindText, jsonl.KindAttachment:

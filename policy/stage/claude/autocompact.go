@@ -239,7 +239,7 @@ func leftOut(v policy.View, id policy.ItemID) (tokens int) {
 			tokens += v.BlockTokens(t)
 		case kind == jsonl.KindToolResult && v.Replacement(t) == nil:
 			media := 0
-			for _, p := range v.Raw(t).Parts() {
+			for _, p := range v.Raw(t).Parts {
 				if isMedia(p.Kind) {
 					media++
 				}

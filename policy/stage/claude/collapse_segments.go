@@ -106,9 +106,9 @@ func (s *segments) cut(v policy.View, id policy.ItemID) {
 
 func (s *segments) begin(kind segmentKind) {
 	if n := len(s.list); n > 0 {
-		s.list[n-1].open = s.open.Len()
+		s.list[n-1].open = len(s.open)
 	}
-	s.open.Clear()
+	clear(s.open)
 	s.list = append(s.list, segment{kind: kind})
 }
 
@@ -195,7 +195,7 @@ func closed(v policy.View, items []policy.ItemID) bool {
 			return false
 		}
 	}
-	return open.Len() == 0
+	return len(open) == 0
 }
 
 // riskReader computes the risk of a span: the share of its blocks that hold a name (package names) which something
@@ -249,7 +249,7 @@ func (s *riskReader) follow(c *policy.Context) error {
 		}
 		for b := range c.View.Blocks(id) {
 			t := policy.Target{Item: id, Block: b}
-			if id < 0 && c.View.Length(t).UTF16 == 0 || id >= 0 && c.View.Raw(t).Text().UTF16 == 0 {
+			if id < 0 && c.View.Length(t).UTF16 == 0 || id >= 0 && c.View.Raw(t).Text.UTF16 == 0 {
 				continue
 			}
 			get, digests := c.Texts.Recorded, c.Digests

@@ -351,7 +351,7 @@ func collapsed(id, summary string) string {
 func collapseID(c *policy.Context, items []policy.ItemID) string {
 	name := func(id policy.ItemID) string {
 		if m := c.View.Message(id); m != nil {
-			return m.UUID()
+			return m.UUID
 		}
 		return fmt.Sprint(id)
 	}
@@ -372,7 +372,7 @@ func gain(v policy.View, sp *span) int {
 func (s *contextCollapse) Fork() policy.Stage {
 	c := *s
 	c.risks.order, c.risks.last = maps.Clone(s.risks.order), maps.Clone(s.risks.last)
-	c.view.open, c.view.extents = s.view.open.Clone(), maps.Clone(s.view.extents)
+	c.view.open, c.view.extents = maps.Clone(s.view.open), maps.Clone(s.view.extents)
 	c.view.list, c.view.of = slices.Clone(s.view.list), maps.Clone(s.view.of)
 	for i := range c.view.list {
 		c.view.list[i].items = slices.Clone(c.view.list[i].items)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -347,7 +346,7 @@ func TestContextCollapseRisk(t *testing.T) {
 	c.Prompt("thanks")
 	for m := range c.Messages {
 		for b := range c.Messages[m].Blocks {
-			c.Messages[m].Blocks[b].Change(func(b *jsonl.ContentBlock) { b.Text.UTF16 += 400 })
+			c.Messages[m].Blocks[b].Text.UTF16 += 400
 		}
 	}
 	for _, tt := range []struct {
@@ -443,7 +442,7 @@ func TestContextCollapseIDs(t *testing.T) {
 		c := turns(3)
 		for m := range c.Messages[:6] {
 			c.Texts[policy.Target{Item: policy.ItemID(m)}] = "short"
-			c.Messages[m].Blocks[0].Change(func(b *jsonl.ContentBlock) { b.Text.UTF16 = 2000 })
+			c.Messages[m].Blocks[0].Text.UTF16 = 2000
 		}
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) {
 			p.Summary = policy.SummaryChoices{{Kind: policy.SummaryOutline}}

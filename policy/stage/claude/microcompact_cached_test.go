@@ -122,7 +122,7 @@ func TestMicrocompactCachedLive(t *testing.T) {
 	}{
 		{"all", nil, nil, []string{"m2>m6", "m4>m6"}},
 		{"a tool that is not listed", func(c *stagetest.Convo) {
-			c.Messages[1].Blocks[0].Change(func(b *jsonl.ContentBlock) { b.Name = "Task" })
+			c.Messages[1].Blocks[0].Name = "Task"
 		}, nil, nil},
 		{"a subagent", func(c *stagetest.Convo) { c.Agent = "a1" }, nil, nil},
 		{"cleared", nil, &policy.Edit{Kind: policy.KindClear, New: &cleared}, nil},
@@ -212,7 +212,7 @@ func TestMicrocompactCachedParallel(t *testing.T) {
 // counting starts anew.
 func TestMicrocompactCachedAfterTime(t *testing.T) {
 	c := rounds(5)
-	at := c.Messages[c.Assistant(stagetest.Say("done"))].Time()
+	at := c.Messages[c.Assistant(stagetest.Say("done"))].Time
 	c.Prompt("and now")
 	c.Call("u0", "Read", 400)
 	c.Call("u1", "Read", 400)
@@ -243,7 +243,7 @@ func TestMicrocompactCachedAfterTime(t *testing.T) {
 // A pause without anything to clear leaves the cached path alone.
 func TestMicrocompactCachedTimeDidNothing(t *testing.T) {
 	c := rounds(3)
-	at := c.Messages[c.Assistant(stagetest.Say("done"))].Time()
+	at := c.Messages[c.Assistant(stagetest.Say("done"))].Time
 	c.Prompt("and now")
 	c.Assistant(stagetest.Say("done"))
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), nil), stagetest.Start(t, defineMicrocompactCached(), cached(3, 1)))

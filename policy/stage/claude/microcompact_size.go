@@ -233,13 +233,13 @@ func (s *microcompactSize) clear(c *policy.Context, marks []compactableAt, reaso
 	}
 	for id := range c.View.Items {
 		m := c.View.Message(id)
-		if m == nil || m.Attachment() != "memory" {
+		if m == nil || m.Attachment != "memory" {
 			continue
 		}
-		if _, done := s.done.ids[m.UUID()]; done {
+		if _, done := s.done.ids[m.UUID]; done {
 			continue
 		}
-		s.done.ids[m.UUID()] = struct{}{}
+		s.done.ids[m.UUID] = struct{}{}
 		detail["cleared_attachments"]++
 		edits = append(edits, policy.Edit{Kind: policy.KindRemove, Trigger: "auto", Items: []policy.ItemID{id}, Reason: "memory attachments go with a microcompaction"})
 	}
@@ -265,10 +265,10 @@ func (microcompaction) Leaves(v policy.View, texts policy.TextSource, t policy.T
 		return r.Stub || r.Text == ClearedText || strings.Contains(r.Whole(), "<persisted-output>"), nil
 	}
 	raw := v.Raw(t)
-	if !raw.IsString && !raw.ReadBack() {
-		return len(raw.Parts()) == 0 && raw.Text().UTF16 == 0, nil
+	if !raw.IsString && raw.Offload == nil {
+		return len(raw.Parts) == 0 && raw.Text.UTF16 == 0, nil
 	}
-	if raw.Whole().UTF16 == 0 || raw.Persisted && !raw.ReadBack() {
+	if raw.Whole().UTF16 == 0 || raw.Persisted && raw.Offload == nil {
 		return true, nil
 	}
 	if raw.Whole().UTF16 != len(ClearedText) {
@@ -282,7 +282,7 @@ func (microcompaction) Leaves(v policy.View, texts policy.TextSource, t policy.T
 func (microcompaction) Stubs(conv *session.Conversation) func(v policy.View, r policy.Result) policy.Content {
 	text, array := persistedStubs(conv, "txt"), persistedStubs(conv, "json")
 	return func(v policy.View, r policy.Result) policy.Content {
-		if raw := v.Raw(r.Target); v.Replacement(r.Target) == nil && !raw.IsString && !raw.ReadBack() && len(raw.Parts()) > 0 {
+		if raw := v.Raw(r.Target); v.Replacement(r.Target) == nil && !raw.IsString && raw.Offload == nil && len(raw.Parts) > 0 {
 			return array(r.ID)
 		}
 		return text(r.ID)

@@ -282,7 +282,7 @@ func TestMicrocompactSizeAgainstNaive(t *testing.T) {
 			rng.Shuffle(len(answers), func(a, b int) { answers[a], answers[b] = answers[b], answers[a] })
 			m := c.Answers(answers...)
 			for b, a := range answers {
-				if ct := contents[a.ID()]; ct != nil {
+				if ct := contents[a.ID]; ct != nil {
 					ct.at = policy.Target{Item: policy.ItemID(m), Block: b}
 				}
 			}
@@ -397,10 +397,10 @@ func TestMicrocompactSizeListsOn(t *testing.T) {
 				again++
 			}
 			b := c.Messages[e.Target.Item].Blocks[e.Target.Block]
-			if targets[b.ID()] {
+			if targets[b.ID] {
 				moved++
 			}
-			targets[b.ID()] = true
+			targets[b.ID] = true
 		}
 	}
 	if again < 300 || moved == 0 {
@@ -461,7 +461,7 @@ func TestMicrocompactSizeRecorded(t *testing.T) {
 				if e.Request != 5 {
 					t.Errorf("an edit at request %d", e.Request)
 				}
-				got = append(got, r.View.Raw(e.Target).ID())
+				got = append(got, r.View.Raw(e.Target).ID)
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("cleared -want +got\n%s", diff)
@@ -475,7 +475,7 @@ func TestMicrocompactSizeRecorded(t *testing.T) {
 func TestResultEstimateParts(t *testing.T) {
 	with := func(p stagetest.BlockText, kinds ...jsonl.Kind) stagetest.BlockText {
 		for _, k := range kinds {
-			p.Change(func(b *jsonl.ContentBlock) { b.Parts = append(b.Parts, jsonl.Part{Kind: k, Type: "some"}) })
+			p.Parts = append(p.Parts, jsonl.Part{Kind: k, Type: "some"})
 		}
 		return p
 	}

@@ -84,7 +84,7 @@ func (s *microcompactTime) Run(c *policy.Context) ([]policy.Edit, error) {
 func lastAnswer(v policy.View) time.Time {
 	for id := range v.Backward {
 		if m := v.Message(id); m != nil && m.Role == session.Assistant {
-			return m.Time()
+			return m.Time
 		}
 	}
 	return time.Time{}

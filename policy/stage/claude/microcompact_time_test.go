@@ -33,7 +33,7 @@ func TestMicrocompactTimeGap(t *testing.T) {
 			for _, id := range []string{"a", "b", "c", "d", "e", "f"} { // five are kept
 				c.Call(id, "Read", 1000)
 			}
-			answered := c.Messages[c.Assistant(stagetest.Say("done"))].Time()
+			answered := c.Messages[c.Assistant(stagetest.Say("done"))].Time
 			c.Prompt("and now")
 			c.Assistant(stagetest.Say("done"))
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), nil))
@@ -56,7 +56,7 @@ func TestMicrocompactTimeExample(t *testing.T) {
 	second := c.Answers(stagetest.Result("toolu_02", "import { createApp } from './app'\nimport { loadConfig } from './config'\n... <完整 4KB 源码> ..."))
 	c.Assistant(stagetest.Say("再扫一下 config 相关的定义。"), stagetest.Use("toolu_03", "Grep"))
 	third := c.Answers(stagetest.Result("toolu_03", "src/config.ts:12: export function loadConfig() {\nsrc/config.ts:34: return loadConfig()\n... 共 8 处匹配 ..."))
-	at := c.Messages[c.Assistant(stagetest.Say("项目结构大致是单入口 + 按模块分的 config/auth/api 三块。你想先深入哪一块?"))].Time()
+	at := c.Messages[c.Assistant(stagetest.Say("项目结构大致是单入口 + 按模块分的 config/auth/api 三块。你想先深入哪一块?"))].Time
 	c.Prompt("那就从 auth 模块开始\n[id:def456]")
 	c.Assistant(stagetest.Say("好的"))
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), p))
@@ -90,7 +90,7 @@ func TestMicrocompactTimeChoice(t *testing.T) {
 	c.Assistant(stagetest.Say("done"))
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), p))
 	// Requests 5 and 6 follow long pauses; at the first, d and c are old and e is kept.
-	r.At = map[int]time.Time{4: c.Messages[early].Time().Add(2 * time.Hour), 5: c.Messages[array].Time().Add(2 * time.Hour)}
+	r.At = map[int]time.Time{4: c.Messages[early].Time.Add(2 * time.Hour), 5: c.Messages[array].Time.Add(2 * time.Hour)}
 	r.All()
 	want := []string{"clear@5 m4", "clear@5 m9", "clear@6 m8"}
 	if diff := cmp.Diff(want, r.Edits()); diff != "" {
@@ -137,7 +137,7 @@ func TestMicrocompactTimeRestarts(t *testing.T) {
 	b := c.Call("b", "Read", 1000)
 	c.Assistant(stagetest.Say("done"))
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), p))
-	r.At = map[int]time.Time{1: c.Messages[a].Time().Add(2 * time.Hour), 2: c.Messages[b].Time().Add(2 * time.Hour)}
+	r.At = map[int]time.Time{1: c.Messages[a].Time.Add(2 * time.Hour), 2: c.Messages[b].Time.Add(2 * time.Hour)}
 	r.Each = func(k int) {
 		if k == 1 { // a rebuild that keeps everything
 			keep := r.View.IDs()
@@ -176,7 +176,7 @@ func TestMicrocompactTimeKeepRecent(t *testing.T) {
 			for i := range tt.results {
 				c.Call(fmt.Sprint(i), "Read", 400)
 			}
-			answered := c.Messages[c.Assistant(stagetest.Say("done"))].Time()
+			answered := c.Messages[c.Assistant(stagetest.Say("done"))].Time
 			c.Prompt("and now")
 			c.Assistant(stagetest.Say("done"))
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), &p))

@@ -177,10 +177,10 @@ func TestPostCompactExample(t *testing.T) {
 		for id := range r.View.Items {
 			switch m := r.View.Message(id); {
 			case m != nil:
-				got = append(got, m.UUID())
+				got = append(got, m.UUID)
 				for b := range m.Blocks {
 					if r.View.Replacement(policy.Target{Item: id, Block: b}) != nil {
-						t.Errorf("%s is not as it was", m.UUID())
+						t.Errorf("%s is not as it was", m.UUID)
 					}
 				}
 			case r.View.Synthetic(id).Summary:

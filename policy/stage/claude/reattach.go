@@ -128,7 +128,7 @@ func (r *reattach) hookResults(out *policy.Edit) (n int) {
 			continue
 		}
 		bl := r.View.Raw(t)
-		content := policy.Content{Kind: bl.Kind, Length: bl.Text(), Ref: &t}
+		content := policy.Content{Kind: bl.Kind, Length: bl.Text, Ref: &t}
 		out.Insert = append(out.Insert, policy.Synthetic{Role: "user", Label: "session start hook", Attached: true, Contents: []policy.Content{content}})
 		n++
 	}

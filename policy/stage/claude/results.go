@@ -88,11 +88,11 @@ func resultEstimate(v policy.View, t policy.Target) int {
 		return policy.RoundQuarter(c.Length.UTF16)
 	}
 	raw := v.Raw(t)
-	if raw.IsString || raw.ReadBack() || len(raw.Parts()) == 0 {
+	if raw.IsString || raw.Offload != nil || len(raw.Parts) == 0 {
 		return policy.RoundQuarter(raw.Whole().UTF16)
 	}
 	n := 0
-	for _, p := range raw.Parts() {
+	for _, p := range raw.Parts {
 		switch p.Kind {
 		case jsonl.KindText:
 			n += policy.RoundQuarter(p.Text.UTF16)

@@ -298,7 +298,7 @@ func textLines(v policy.View, id policy.ItemID) int {
 	if m == nil {
 		return 1
 	}
-	n, line := 0, int32(-1)
+	n, line := 0, -1
 	for b := range m.Blocks {
 		if bl := &m.Blocks[b]; bl.Kind == jsonl.KindText && bl.Line != line && v.Length(policy.Target{Item: id, Block: b}).UTF16 > 0 {
 			n, line = n+1, bl.Line
@@ -319,7 +319,7 @@ func withCalls(v policy.View, items []policy.ItemID, start int) int {
 			if items[i] < 0 || v.Kind(t) != jsonl.KindToolResult {
 				continue
 			}
-			use, _, ok := v.Conversation().ToolUse(v.Raw(t).ID())
+			use, _, ok := v.Conversation().ToolUse(v.Raw(t).ID)
 			if p, in := at[policy.ItemID(use)]; ok && in {
 				start = min(start, p)
 			}

@@ -77,7 +77,7 @@ func (s *postCompact) follow(v policy.View) {
 		case m.Role == session.Assistant:
 			s.started = true
 		case m.Class == session.ClassAttachment:
-			s.attachment(id, m.Attachment())
+			s.attachment(id, m.Attachment)
 		case m.Class == session.ClassMeta:
 			s.noted = append(s.noted, note{kind: "meta", result: policy.Target{Item: id}})
 		}
@@ -92,7 +92,7 @@ func (s *postCompact) follow(v policy.View) {
 
 // result notes the call that a tool_result answers.
 func (s *postCompact) result(v policy.View, t policy.Target, bl *session.Block) {
-	use, block, ok := v.Conversation().ToolUse(bl.ID())
+	use, block, ok := v.Conversation().ToolUse(bl.ID)
 	tool := v.Conversation().Alike(v.Conversation().Tool(bl))
 	n := note{tool, policy.Target{Item: policy.ItemID(use), Block: block}, t, bl.IsError}
 	switch {
@@ -211,7 +211,7 @@ type stateInput struct {
 func inputOf[T any](c *policy.Context, use policy.Target) (*T, error) {
 	text, err := c.Texts.Recorded(use)
 	in := new(T)
-	if err == nil && json.Unmarshal(c.Conv.AlikeInput(c.View.Raw(use).Name(), []byte(text)), in) != nil {
+	if err == nil && json.Unmarshal(c.Conv.AlikeInput(c.View.Raw(use).Name, []byte(text)), in) != nil {
 		in = new(T)
 	}
 	return in, err
@@ -304,7 +304,7 @@ func (s *sessionState) hook(c *policy.Context, t policy.Target) error {
 		return err
 	}
 	var h struct{ HookEvent string }
-	if json.Unmarshal(raw, &h) == nil && h.HookEvent == "SessionStart" && c.View.Raw(t).Text().UTF16 > 0 {
+	if json.Unmarshal(raw, &h) == nil && h.HookEvent == "SessionStart" && c.View.Raw(t).Text.UTF16 > 0 {
 		s.hooks = append(s.hooks, t)
 	}
 	return nil

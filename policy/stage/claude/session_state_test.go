@@ -164,7 +164,7 @@ func TestPostCompactAnnounced(t *testing.T) {
 		var keep []policy.ItemID
 		for m := range conv.Messages {
 			for _, uuid := range tt.keep {
-				if conv.Messages[m].UUID() == uuid {
+				if conv.Messages[m].UUID == uuid {
 					keep = append(keep, policy.ItemID(m))
 				}
 			}

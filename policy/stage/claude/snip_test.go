@@ -100,7 +100,7 @@ func snipConvo(more ...stagetest.BlockText) *stagetest.Convo {
 	c.Assistant(append([]stagetest.BlockText{stagetest.Use("t3", "Snip")}, more...)...)
 	answers := []stagetest.BlockText{stagetest.Result("t3", "ok")}
 	for _, p := range more {
-		answers = append(answers, stagetest.Result(p.ID(), "x"))
+		answers = append(answers, stagetest.Result(p.ID, "x"))
 	}
 	c.Answers(answers...)
 	c.Assistant(stagetest.Say("done"))
@@ -252,7 +252,7 @@ func TestSnipTags(t *testing.T) {
 		if e.Kind != policy.KindTag || e.Target.Block != policy.WholeItem {
 			t.Errorf("edit %+v", e)
 		}
-		got = append(got, fmt.Sprintf("%d: %s %s", e.Request, c.Messages[e.Target.Item].UUID(), e.New.Text))
+		got = append(got, fmt.Sprintf("%d: %s %s", e.Request, c.Messages[e.Target.Item].UUID, e.New.Text))
 	}
 	want := []string{
 		"1: m1 \n[id:" + jsonl.ShortID("m1") + "]", "2: m4 \n[id:" + jsonl.ShortID("m4") + "]",
@@ -355,7 +355,7 @@ func sent(r *stagetest.Bench) string {
 	for id := range r.View.Items {
 		s := "synthetic"
 		if m := r.View.Message(id); m != nil {
-			s = m.UUID()
+			s = m.UUID
 		}
 		if tag := r.View.Tag(id); tag != nil {
 			s += strings.ReplaceAll(tag.Text, "\n", "/")

@@ -83,7 +83,7 @@ func withoutMedia(c *policy.Context, id policy.ItemID, r *policy.CallRequest) er
 		if raw == nil || raw.Kind != jsonl.KindToolResult || c.View.Replacement(t) != nil {
 			continue
 		}
-		for _, p := range raw.Parts() {
+		for _, p := range raw.Parts {
 			if !isMedia(p.Kind) {
 				continue
 			}

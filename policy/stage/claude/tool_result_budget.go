@@ -109,15 +109,15 @@ func (s *toolResultBudget) measure(v policy.View, t policy.Target) (limit, chars
 	}
 	replaced := v.Replacement(t)
 	switch {
-	case raw.Persisted && !raw.ReadBack(), limit == unlimited, measure.Matches(s.p.ExemptTools, tool, alike):
+	case raw.Persisted && raw.Offload == nil, limit == unlimited, measure.Matches(s.p.ExemptTools, tool, alike):
 		return 0, 0, false
 	case replaced != nil: // if truncated on arrival it is a string by now
 		return limit, replaced.Length.UTF16, replaced.Partial && replaced.Length.UTF16 > 0
-	case raw.IsString || raw.ReadBack():
+	case raw.IsString || raw.Offload != nil:
 		chars = raw.Whole().UTF16
 		return limit, chars, chars > 0
 	}
-	return limit, raw.JSON().UTF16, len(raw.Parts()) > 0 && measure.Images(v, t) == 0
+	return limit, raw.JSON.UTF16, len(raw.Parts) > 0 && measure.Images(v, t) == 0
 }
 
 // round is the tool results between two assistant messages: one user message of the API.
@@ -195,16 +195,16 @@ func (s *toolResultBudget) open(v policy.View) (list []round) {
 func (s *toolResultBudget) persist(c *policy.Context, edits []policy.Edit, t policy.Target, reason string, detail map[string]int) ([]policy.Edit, error) {
 	text, ext, err := written(c, t)
 	if err != nil {
-		return nil, fmt.Errorf("reading the result %s: %w", c.View.Raw(t).ID(), err)
+		return nil, fmt.Errorf("reading the result %s: %w", c.View.Raw(t).ID, err)
 	}
-	path := resultPath(c.Conv, c.View.Raw(t).ID(), ext)
+	path := resultPath(c.Conv, c.View.Raw(t).ID, ext)
 	content := policy.NewContent(jsonl.KindToolResult, persistedOutput(text, path, s.p.SizeStyle, s.p.PreviewChars))
 	return append(edits, policy.Edit{Kind: policy.KindPersist, Trigger: "auto", Target: t, New: &content, Reason: reason, Detail: detail}), nil
 }
 
 // written returns the text the client saves: a string as it is, an array as JSON indented by two.
 func written(c *policy.Context, t policy.Target) (text, ext string, err error) {
-	if raw := c.View.Raw(t); raw.IsString || raw.ReadBack() || c.View.Replacement(t) != nil {
+	if raw := c.View.Raw(t); raw.IsString || raw.Offload != nil || c.View.Replacement(t) != nil {
 		text, err = c.Texts.Text(t)
 		return text, "txt", err
 	}

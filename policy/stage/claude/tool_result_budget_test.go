@@ -102,7 +102,7 @@ func TestBudgetStub(t *testing.T) {
 	c.Prompt("go")
 	at := c.Call("toolu_011FB334YmudsnxzixRg2Kza", "Bash", 0)
 	c.Texts[policy.Target{Item: policy.ItemID(at)}] = text
-	c.Messages[at].Blocks[0].Change(func(b *jsonl.ContentBlock) { b.Text = jsonl.Measure(text) })
+	c.Messages[at].Blocks[0].Text = jsonl.Measure(text)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), nil)).All()
 	want := "<persisted-output>\nOutput too large (134.7KB). Full output saved to: ~/.claude/projects/-home-u-p/session/tool-results/toolu_011FB334YmudsnxzixRg2Kza.txt\n\n" +
 		"Preview (first 2KB):\n" + text[:2000] + "\n...\n</persisted-output>"

@@ -193,8 +193,8 @@ func (s *clineCompaction) length(v policy.View, id policy.ItemID) int {
 			continue
 		}
 		whole := raw.Whole().JSON
-		if raw.Kind == jsonl.KindToolResult && !raw.IsString && !raw.ReadBack() {
-			whole = raw.JSON().UTF16
+		if raw.Kind == jsonl.KindToolResult && !raw.IsString && raw.Offload == nil {
+			whole = raw.JSON.UTF16
 		}
 		n += whole - measure.ContentJSON(c)
 	}

@@ -149,7 +149,7 @@ func (s *clineTruncation) truncate(v policy.View, end int, reason string) (edits
 	for _, id := range s.runs[1].items {
 		for b := range v.Blocks(id) {
 			if raw := v.Raw(policy.Target{Item: id, Block: b}); raw != nil && raw.Kind == jsonl.KindToolUse {
-				open[raw.ID()] = true
+				open[raw.ID] = true
 			}
 		}
 	}
@@ -187,7 +187,7 @@ func results(v policy.View, id policy.ItemID, open map[string]bool) (answers, ot
 		raw := v.Raw(policy.Target{Item: id, Block: b})
 		switch {
 		case raw == nil || raw.Kind != jsonl.KindToolResult:
-		case open[raw.ID()]:
+		case open[raw.ID]:
 			answers++
 		default:
 			others++
@@ -207,7 +207,7 @@ func (s *clineTruncation) hide(v policy.View, id policy.ItemID) {
 		c := v.Replacement(t)
 		tool := v.Conversation().Tool(raw)
 		s.hidden = append(s.hidden, hiddenResult{
-			result: policy.Result{Target: t, ID: raw.ID(), Tool: tool, Alike: v.Conversation().Alike(tool)},
+			result: policy.Result{Target: t, ID: raw.ID, Tool: tool, Alike: v.Conversation().Alike(tool)},
 			length: v.Length(t).UTF16, replaced: c != nil && !c.Partial,
 		})
 	}
@@ -288,7 +288,7 @@ func characters(v policy.View, id policy.ItemID) int {
 		switch v.Kind(t) {
 		case jsonl.KindImage:
 			if raw := v.Raw(t); raw != nil {
-				n += raw.JSON().UTF16
+				n += raw.JSON.UTF16
 			}
 		case jsonl.KindText, jsonl.KindToolResult, jsonl.KindAttachment:
 			n += v.Length(t).UTF16

@@ -70,15 +70,15 @@ func sent(r *stagetest.Bench) (list []string) {
 			raw, c := r.View.Raw(t), r.View.Replacement(t)
 			switch {
 			case raw.Kind == jsonl.KindToolUse:
-				words = append(words, "use "+raw.ID())
+				words = append(words, "use "+raw.ID)
 			case c == nil:
 				words = append(words, fmt.Sprintf("%d.%d", id, b))
 			case c.Text == truncatedNotice:
 				words = append(words, "notice")
 			case c.Text == resultMissing:
-				words = append(words, "missing "+raw.ID())
+				words = append(words, "missing "+raw.ID)
 			case strings.HasSuffix(c.Text, "\n"+duplicateRead):
-				words = append(words, "again "+raw.ID())
+				words = append(words, "again "+raw.ID)
 			default:
 				words = append(words, c.Text)
 			}

@@ -175,8 +175,8 @@ func codexTokens(v policy.View, id policy.ItemID, form string) int {
 		l := v.Length(t)
 		bytes := l.Bytes + l.JSON - l.UTF16
 		if raw := v.Raw(t); raw != nil && raw.Kind == jsonl.KindToolResult {
-			bytes += len(outputFrame) + len(raw.ID())
-			for _, p := range raw.Parts() {
+			bytes += len(outputFrame) + len(raw.ID)
+			for _, p := range raw.Parts {
 				if bytes += len(textFrame); p.Kind == jsonl.KindImage {
 					bytes += imageBytes
 				}
@@ -255,8 +255,8 @@ func (s *codexCompaction) context(c *policy.Context, keep []policy.ItemID) (list
 		}
 		for b := range m.Blocks {
 			t, bl := policy.Target{Item: id, Block: b}, &m.Blocks[b]
-			if (bl.Kind == jsonl.KindText || bl.Kind == jsonl.KindAttachment) && bl.Text().UTF16 > 0 {
-				list = append(list, policy.Content{Kind: jsonl.KindText, Length: bl.Text(), Ref: &t})
+			if (bl.Kind == jsonl.KindText || bl.Kind == jsonl.KindAttachment) && bl.Text.UTF16 > 0 {
+				list = append(list, policy.Content{Kind: jsonl.KindText, Length: bl.Text, Ref: &t})
 			}
 		}
 	}
@@ -436,7 +436,7 @@ func leaveOut(c *policy.Context, keep []policy.ItemID, call *policy.Call) {
 // answers reports whether a message answers a call that is gone.
 func answers(c *policy.Context, m *session.Message, gone map[policy.ItemID]bool) bool {
 	return m != nil && len(gone) > 0 && slices.ContainsFunc(m.Blocks, func(b session.Block) bool {
-		call, _, ok := c.Conv.ToolUse(b.ID())
+		call, _, ok := c.Conv.ToolUse(b.ID)
 		return b.Kind == jsonl.KindToolResult && ok && gone[policy.ItemID(call)]
 	})
 }

@@ -379,7 +379,7 @@ func TestCodexCompactionReasoning(t *testing.T) {
 		c := stagetest.NewConvo()
 		c.Model = tt.model
 		thought := stagetest.Think("")
-		thought.Change(func(b *jsonl.ContentBlock) { b.Signature = (4*1000 + 650) * 4 / 3 })
+		thought.Signature = (4*1000 + 650) * 4 / 3
 		c.Prompt("go")
 		c.Assistant(thought, stagetest.Say("done"))
 		c.Prompt("and now") // the last user message
@@ -405,14 +405,14 @@ func TestCodexReasoningReadBack(t *testing.T) {
 	c := stagetest.NewConvo()
 	c.Model = "gpt-5.5"
 	redacted, kept := stagetest.Think(""), stagetest.Think("")
-	kept.Change(func(b *jsonl.ContentBlock) { b.Signature = (4*1000 + 650) * 4 / 3 })
+	kept.Signature = (4*1000 + 650) * 4 / 3
 	c.Prompt("go")
 	c.Assistant(redacted, kept, stagetest.Say("done"))
 	c.Prompt("and now")
 	c.Assistant(redacted, stagetest.Say("done"))
 	c.Prompt("once more")
 	for m := range c.Messages {
-		c.Messages[m].Change(func(d *session.MessageData) { d.Model, d.Usage.Thinking = c.Model, 1000 })
+		c.Messages[m].Model, c.Messages[m].Usage.Thinking = c.Model, 1000
 	}
 	r := stagetest.NewRun(t, c)
 	for m := range c.Messages {
@@ -458,7 +458,7 @@ func TestCodexCompactionRemoteOverflow(t *testing.T) {
 // taken out of the recording.
 func TestCodexReasoning(t *testing.T) {
 	signed := func(n int) session.Block {
-		return session.NewBlock(jsonl.ContentBlock{Kind: jsonl.KindThinking, Signature: n})
+		return session.Block{ContentBlock: jsonl.ContentBlock{Kind: jsonl.KindThinking, Signature: n}}
 	}
 	for _, tt := range []struct {
 		name   string
@@ -475,10 +475,10 @@ func TestCodexReasoning(t *testing.T) {
 		{"of another family", "gpt-5.6-sol", 100, []session.Block{signed(0)}, 147},
 		{"of another provider", "deepseek-v3.2", 100, []session.Block{signed(0)}, 0},
 	} {
-		m := session.NewMessage(session.MessageData{Model: tt.model, Usage: jsonl.Usage{Thinking: tt.tokens}})
+		m := session.Message{Model: tt.model, Usage: jsonl.Usage{Thinking: tt.tokens}}
 		m.Role, m.Blocks = session.Assistant, tt.blocks
 		recorded, estimated := reasoningOf(&m)
-		if math.Abs(recorded+estimated-tt.want) > 1e-9 || (estimated == 0) != (tt.want == 0 || tt.blocks[0].Signature() > 0) {
+		if math.Abs(recorded+estimated-tt.want) > 1e-9 || (estimated == 0) != (tt.want == 0 || tt.blocks[0].Signature > 0) {
 			t.Errorf("%s: %g recorded, %g estimated; want %g", tt.name, recorded, estimated, tt.want)
 		}
 	}

@@ -73,14 +73,14 @@ func reasoningOf(m *session.Message) (recorded, estimated float64) {
 	for b := range m.Blocks {
 		switch bl := &m.Blocks[b]; {
 		case bl.Kind != jsonl.KindThinking:
-		case bl.Signature() > 0:
-			recorded += float64((max(bl.Signature()*3/4-650, 0) + 3) / 4)
+		case bl.Signature > 0:
+			recorded += float64((max(bl.Signature*3/4-650, 0) + 3) / 4)
 		default:
 			unknown++
 		}
 	}
-	if slope, each, ok := encryptedSize(m.Model()); ok && unknown > 0 {
-		estimated = slope*float64(m.Usage().Thinking) + each*float64(unknown)
+	if slope, each, ok := encryptedSize(m.Model); ok && unknown > 0 {
+		estimated = slope*float64(m.Usage.Thinking) + each*float64(unknown)
 	}
 	return recorded, estimated
 }

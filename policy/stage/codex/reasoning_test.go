@@ -41,7 +41,7 @@ func TestCodexReasoningFollows(t *testing.T) {
 		c := d.Conversation()
 		for i := range c.Messages {
 			m := &c.Messages[i]
-			m.Change(func(m *session.MessageData) { m.Model, m.Usage.Thinking = d.Pick("gpt-5.5", "gpt-5.6-sol"), d.N(3000) })
+			m.Model, m.Usage.Thinking = d.Pick("gpt-5.5", "gpt-5.6-sol"), d.N(3000)
 			if d.One(20) {
 				c.Restarts = append(c.Restarts, session.Restart{Before: i})
 			}

@@ -42,13 +42,13 @@ func contentOf(c *stagetest.Convo, m int) geminiContent {
 		switch bl.Kind {
 		case jsonl.KindThinking, jsonl.KindRedactedThinking:
 		case jsonl.KindToolUse:
-			out.Parts = append(out.Parts, map[string]any{"functionCall": map[string]any{"id": bl.ID(), "name": bl.Name(), "args": json.RawMessage(text)}})
+			out.Parts = append(out.Parts, map[string]any{"functionCall": map[string]any{"id": bl.ID, "name": bl.Name, "args": json.RawMessage(text)}})
 		case jsonl.KindToolResult:
 			key := "output"
-			if bl.IsError && !measure.Matches(shells(), c.ToolName(bl.ID()), "") {
+			if bl.IsError && !measure.Matches(shells(), c.ToolName(bl.ID), "") {
 				key = "error"
 			}
-			out.Parts = append(out.Parts, map[string]any{"functionResponse": map[string]any{"id": bl.ID(), "name": c.ToolName(bl.ID()), "response": map[string]any{key: text}}})
+			out.Parts = append(out.Parts, map[string]any{"functionResponse": map[string]any{"id": bl.ID, "name": c.ToolName(bl.ID), "response": map[string]any{key: text}}})
 		case jsonl.KindAttachment:
 			if text != "" {
 				out.Parts = append(out.Parts, map[string]any{"text": text})
@@ -102,7 +102,7 @@ func TestGeminiSplitSource(t *testing.T) {
 		for m := range c.Messages { // texts of arrays are not those of a string
 			for b := range c.Messages[m].Blocks {
 				if bl := &c.Messages[m].Blocks[b]; bl.Kind == jsonl.KindToolResult && !bl.IsString {
-					c.Messages[m].Blocks[b] = withError(stagetest.Result(bl.ID(), "x").Block, bl.IsError)
+					c.Messages[m].Blocks[b] = withError(stagetest.Result(bl.ID, "x").Block, bl.IsError)
 					c.Texts[policy.Target{Item: policy.ItemID(m), Block: b}] = "x"
 				}
 			}
@@ -127,7 +127,7 @@ func TestGeminiSplitSource(t *testing.T) {
 				n = units(t, one)
 			}
 			chars = append(chars, n)
-			splits = append(splits, c.Messages[m].Class == session.ClassPrompt && open.Len() == 0)
+			splits = append(splits, c.Messages[m].Class == session.ClassPrompt && len(open) == 0)
 			open.Note(&c.Messages[m])
 		}
 		end := history[len(history)-1]

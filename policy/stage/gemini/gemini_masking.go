@@ -217,7 +217,7 @@ func (s *geminiMasking) mask(c *policy.Context, t policy.Target) (*policy.Conten
 		case key == "output":
 			preview = shellPreview(text)
 		}
-		content := policy.NewContent(jsonl.KindToolResult, fmt.Sprintf("<tool_output_masked>\n%s\n\nOutput too large. Full output available at: %s\n</tool_output_masked>", preview, maskedPath(c, tool, raw.ID())))
+		content := policy.NewContent(jsonl.KindToolResult, fmt.Sprintf("<tool_output_masked>\n%s\n\nOutput too large. Full output available at: %s\n</tool_output_masked>", preview, maskedPath(c, tool, raw.ID)))
 		return &content, len(content.Text), nil
 	})
 	if err != nil {

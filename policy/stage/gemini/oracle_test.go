@@ -98,7 +98,7 @@ func testOracleCompression(t *testing.T, c *oracleCase, conv *stagetest.Convo, p
 		var answers []stagetest.BlockText
 		for _, b := range conv.Messages[n-1].Blocks {
 			if b.Kind == jsonl.KindToolUse {
-				answers = append(answers, stagetest.Result(b.ID(), "x"))
+				answers = append(answers, stagetest.Result(b.ID, "x"))
 			}
 		}
 		if len(answers) > 0 {

@@ -159,7 +159,7 @@ func TestUpstreamClearing(t *testing.T) {
 					if r.View.Kind(t) == jsonl.KindToolUse {
 						i = 1
 					}
-					got[i] = append(got[i], r.View.Raw(t).ID())
+					got[i] = append(got[i], r.View.Raw(t).ID)
 				}
 			}
 			want := tt.Cleared[k]

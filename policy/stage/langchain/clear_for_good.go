@@ -90,9 +90,9 @@ func agentChars(v policy.View, id policy.ItemID, length func(policy.View, policy
 		switch raw := v.Raw(t); v.Kind(t) {
 		case jsonl.KindToolUse:
 			calls++
-			n += len(`{"name":"","args":,"id":"","type":"tool_call"}`) + len(raw.Name()) + len(raw.ID()) + length(v, t)
+			n += len(`{"name":"","args":,"id":"","type":"tool_call"}`) + len(raw.Name) + len(raw.ID) + length(v, t)
 		case jsonl.KindToolResult:
-			n += len(raw.ID()) + length(v, t)
+			n += len(raw.ID) + length(v, t)
 		case jsonl.KindThinking, jsonl.KindRedactedThinking, jsonl.KindImage:
 		default:
 			n += length(v, t)
@@ -111,7 +111,7 @@ func lengthOf(v policy.View, t policy.Target) int {
 	case c != nil && c.Tokens > 0:
 		return 4 * c.Tokens
 	case c == nil && v.Kind(t) == jsonl.KindToolUse:
-		return raw.JSON().UTF16
+		return raw.JSON.UTF16
 	}
 	return v.Length(t).UTF16
 }

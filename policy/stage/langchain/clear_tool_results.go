@@ -139,7 +139,7 @@ func (s *clearToolResults) tokens(v policy.View, id policy.ItemID) int {
 		t := policy.Target{Item: id, Block: b}
 		raw := v.Raw(t)
 		if raw != nil && raw.Kind == jsonl.KindToolResult {
-			n += (s.length(v, t)+len("tool")+len(raw.ID())+len(v.Conversation().Tool(raw))+3)/4 + langchainPerMessage
+			n += (s.length(v, t)+len("tool")+len(raw.ID)+len(v.Conversation().Tool(raw))+3)/4 + langchainPerMessage
 			if !s.taking[t] {
 				n += langchainImage * measure.Images(v, t)
 			}
@@ -150,9 +150,9 @@ func (s *clearToolResults) tokens(v policy.View, id policy.ItemID) int {
 		case kind == jsonl.KindImage:
 			n += langchainImage
 		case kind == jsonl.KindToolUse && raw != nil:
-			chars += len(`{'id': '', 'input': , 'name': '', 'type': 'tool_use'}`) + len(raw.ID()) + len(raw.Name()) + s.length(v, t)
+			chars += len(`{'id': '', 'input': , 'name': '', 'type': 'tool_use'}`) + len(raw.ID) + len(raw.Name) + s.length(v, t)
 		case kind == jsonl.KindThinking && raw != nil:
-			chars += len(`{'signature': '', 'thinking': , 'type': 'thinking'}`) + raw.Signature() + v.Length(t).JSON
+			chars += len(`{'signature': '', 'thinking': , 'type': 'thinking'}`) + raw.Signature + v.Length(t).JSON
 		default:
 			chars += s.length(v, t)
 		}

@@ -58,9 +58,9 @@ func langchainList(c *stagetest.Convo, m int) (list []langchainMessage) {
 			t := policy.Target{Item: policy.ItemID(i), Block: b}
 			switch bl.Kind {
 			case jsonl.KindToolResult:
-				r := langchainMessage{role: "tool", text: bl.Text().UTF16, tool: c.ToolName(bl.ID()), result: &t}
-				r.other = len(bl.ID()) + len(r.tool)
-				for _, p := range bl.Parts() {
+				r := langchainMessage{role: "tool", text: bl.Text.UTF16, tool: c.ToolName(bl.ID), result: &t}
+				r.other = len(bl.ID) + len(r.tool)
+				for _, p := range bl.Parts {
 					if p.Kind == jsonl.KindImage {
 						r.images++
 					}
@@ -68,11 +68,11 @@ func langchainList(c *stagetest.Convo, m int) (list []langchainMessage) {
 				list = append(list, r)
 				continue
 			case jsonl.KindToolUse:
-				rest.other += len(fmt.Sprintf(`{'id': '%s', 'input': %s, 'name': '%s', 'type': 'tool_use'}`, bl.ID(), c.Texts[t], bl.Name()))
+				rest.other += len(fmt.Sprintf(`{'id': '%s', 'input': %s, 'name': '%s', 'type': 'tool_use'}`, bl.ID, c.Texts[t], bl.Name))
 			case jsonl.KindThinking:
-				rest.other += len(`{'signature': '', 'thinking': , 'type': 'thinking'}`) + bl.Text().JSON
+				rest.other += len(`{'signature': '', 'thinking': , 'type': 'thinking'}`) + bl.Text.JSON
 			default:
-				rest.text += bl.Text().UTF16
+				rest.text += bl.Text.UTF16
 			}
 			any = true
 		}

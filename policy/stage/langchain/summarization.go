@@ -192,7 +192,7 @@ func (s *summarization) safe(c *policy.Context, ids []policy.ItemID, at int) int
 	for i := at; i < len(ids) && leadsWithResult(c.View, ids[i]); i++ {
 		for b := range c.View.Blocks(ids[i]) {
 			if raw := c.View.Raw(policy.Target{Item: ids[i], Block: b}); raw != nil && raw.Kind == jsonl.KindToolResult {
-				if m, _, ok := c.Conv.ToolUse(raw.ID()); ok {
+				if m, _, ok := c.Conv.ToolUse(raw.ID); ok {
 					calls[policy.ItemID(m)] = true
 				}
 			}
@@ -224,7 +224,7 @@ func lastChars(v policy.View, id policy.ItemID) int {
 	if rest > 0 {
 		return rest
 	}
-	return len(v.Raw(last).ID()) + lengthOf(v, last)
+	return len(v.Raw(last).ID) + lengthOf(v, last)
 }
 
 // messages is how many messages an item is: each result is one, and all that is beside them.

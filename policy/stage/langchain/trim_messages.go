@@ -103,7 +103,7 @@ func userChars(v policy.View, id policy.ItemID) (results []int, rest int) {
 		}
 		switch v.Kind(t) {
 		case jsonl.KindToolResult:
-			results = append(results, len(v.Raw(t).ID())+lengthOf(v, t))
+			results = append(results, len(v.Raw(t).ID)+lengthOf(v, t))
 		case jsonl.KindImage:
 			rest = max(rest, 0)
 		default:

@@ -107,13 +107,13 @@ func (g GenAI) Part(t policy.Target) int {
 	case raw == nil, kind == jsonl.KindText, kind == jsonl.KindAttachment:
 		return len(`{"text":}`) + p.text()
 	case kind == jsonl.KindToolResult:
-		return len(`{"functionResponse":{"id":"","name":"","response":}}`) + len(raw.ID()) + len(g.View.Conversation().Tool(raw)) + g.response(&p)
+		return len(`{"functionResponse":{"id":"","name":"","response":}}`) + len(raw.ID) + len(g.View.Conversation().Tool(raw)) + g.response(&p)
 	case kind == jsonl.KindToolUse && p.with == nil:
-		return len(`{"functionCall":{"id":"","name":"","args":}}`) + len(raw.ID()) + len(raw.Name()) + raw.JSON().UTF16
+		return len(`{"functionCall":{"id":"","name":"","args":}}`) + len(raw.ID) + len(raw.Name) + raw.JSON.UTF16
 	case kind == jsonl.KindThinking || kind == jsonl.KindRedactedThinking:
 		return 0
 	default:
-		return max(raw.JSON().UTF16, raw.Span().Len)
+		return max(raw.JSON.UTF16, raw.Span.Len)
 	}
 }
 
@@ -150,7 +150,7 @@ func (g GenAI) Lengths(items []policy.ItemID) (lengths []int, sum int) {
 type Turns struct{ open session.OpenCalls }
 
 // Free reports whether every call so far is answered.
-func (s *Turns) Free() bool { return s.open.Len() == 0 }
+func (s *Turns) Free() bool { return len(s.open) == 0 }
 
 // Starts reports whether the next item is a user message that answers no call.
 func (s *Turns) Starts(v policy.View, id policy.ItemID) bool {

@@ -65,24 +65,24 @@ func blockJSON(v policy.View, t policy.Target) int {
 	}
 	switch raw.Kind {
 	case jsonl.KindToolResult:
-		n := len(`{"type":"tool_result","tool_use_id":"","content":}`) + len(raw.ID())
+		n := len(`{"type":"tool_result","tool_use_id":"","content":}`) + len(raw.ID)
 		if raw.IsError {
 			n += len(`,"is_error":true`)
 		}
-		if c == nil && !raw.IsString && !raw.ReadBack() {
-			return n + raw.JSON().UTF16
+		if c == nil && !raw.IsString && raw.Offload == nil {
+			return n + raw.JSON.UTF16
 		}
 		return n + text
 	case jsonl.KindToolUse, jsonl.KindServerToolUse:
-		n := len(`{"type":"","id":"","name":"","input":}`) + len(raw.Type()) + len(raw.ID()) + len(raw.Name())
+		n := len(`{"type":"","id":"","name":"","input":}`) + len(raw.Type) + len(raw.ID) + len(raw.Name)
 		if c != nil {
 			return n + c.Length.UTF16
 		}
-		return n + raw.JSON().UTF16
+		return n + raw.JSON.UTF16
 	case jsonl.KindThinking:
-		return len(`{"type":"thinking","thinking":,"signature":""}`) + text + raw.Signature()
+		return len(`{"type":"thinking","thinking":,"signature":""}`) + text + raw.Signature
 	case jsonl.KindText, jsonl.KindAttachment:
 		return len(`{"type":"text","text":}`) + text
 	}
-	return max(raw.JSON().UTF16, raw.Span().Len)
+	return max(raw.JSON.UTF16, raw.Span.Len)
 }

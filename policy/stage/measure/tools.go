@@ -52,11 +52,11 @@ func safe(r rune) bool {
 // Images is how many images a tool_result holds in the view.
 func Images(v policy.View, t policy.Target) int {
 	raw := v.Raw(t)
-	if raw == nil || v.Replacement(t) != nil || raw.ReadBack() {
+	if raw == nil || v.Replacement(t) != nil || raw.Offload != nil {
 		return 0
 	}
 	n := 0
-	for _, p := range raw.Parts() {
+	for _, p := range raw.Parts {
 		if p.Kind == jsonl.KindImage {
 			n++
 		}
@@ -67,11 +67,11 @@ func Images(v policy.View, t policy.Target) int {
 // ResultParts is the texts and images of a result whose content is an array, in order; nil where it is one text.
 func ResultParts(v policy.View, t policy.Target) []jsonl.Part {
 	raw := v.Raw(t)
-	if raw.ReadBack() || raw.IsString {
+	if raw.Offload != nil || raw.IsString {
 		return nil
 	}
 	list := []jsonl.Part{}
-	for _, p := range raw.Parts() {
+	for _, p := range raw.Parts {
 		if p.Kind == jsonl.KindText || p.Kind == jsonl.KindImage {
 			list = append(list, p)
 		}

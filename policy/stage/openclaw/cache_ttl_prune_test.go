@@ -28,7 +28,7 @@ func pause(t *testing.T, c *stagetest.Convo, p *CacheTTLPrune, gap time.Duration
 	last := len(c.Requests) - 1
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCacheTTLPrune(), p))
 	r.Window = window / 4
-	r.At = map[int]time.Time{last: c.Messages[c.Requests[last-1].Message].Time().Add(gap)}
+	r.At = map[int]time.Time{last: c.Messages[c.Requests[last-1].Message].Time.Add(gap)}
 	return r.All()
 }
 
@@ -196,7 +196,7 @@ func TestCacheTTLPruneTrim(t *testing.T) {
 
 func TestCacheTTLPruneChars(t *testing.T) {
 	signed := stagetest.Think("1234")
-	signed.Change(func(b *jsonl.ContentBlock) { b.Signature = 300 })
+	signed.Signature = 300
 	c := stagetest.NewConvo()
 	for m, want := range map[int]int{
 		c.Prompt("12345"): 5,

@@ -29,9 +29,9 @@ func openclawChars(v policy.View, id policy.ItemID) int {
 		case c != nil && c.Tokens > 0:
 			n += 4 * c.Tokens
 		case kind == jsonl.KindToolUse && c == nil:
-			n += raw.JSON().UTF16
+			n += raw.JSON.UTF16
 		case kind == jsonl.KindThinking && raw != nil:
-			n += v.Length(t).UTF16 + raw.Signature()
+			n += v.Length(t).UTF16 + raw.Signature
 		default:
 			n += v.Length(t).UTF16
 		}

@@ -69,7 +69,7 @@ func (tt *upstreamCase) conversation() (c *stagetest.Convo, at map[int]time.Time
 					parts = append(parts, stagetest.Say(said(p[1])))
 				case "k":
 					thought := stagetest.Think(said(p[1]))
-					thought.Change(func(b *jsonl.ContentBlock) { b.Signature = int(p[2].(float64)) })
+					thought.Signature = int(p[2].(float64))
 					parts = append(parts, thought)
 				default:
 					id := fmt.Sprintf("c%d.%d", i, j)
@@ -121,7 +121,7 @@ func TestUpstream(t *testing.T) {
 				for b := range r.View.Blocks(id) {
 					target := policy.Target{Item: id, Block: b}
 					if content := r.View.Replacement(target); content != nil {
-						got = append(got, change{r.View.Raw(target).ID(), content.Length.UTF16, content.Text == p.Placeholder})
+						got = append(got, change{r.View.Raw(target).ID, content.Length.UTF16, content.Text == p.Placeholder})
 					}
 				}
 			}
@@ -132,7 +132,7 @@ func TestUpstream(t *testing.T) {
 			}
 			for _, m := range c.Messages {
 				for _, b := range m.Blocks {
-					if x, ok := last[b.ID()]; ok && b.Kind == jsonl.KindToolResult {
+					if x, ok := last[b.ID]; ok && b.Kind == jsonl.KindToolResult {
 						want = append(want, x)
 					}
 				}

@@ -79,7 +79,7 @@ func (s *opencodeQueued) unwrap(c *policy.Context) (edits []policy.Edit) {
 		if r := c.View.Replacement(t); c.View.Has(t.Item) && r != nil && r.Ref == nil {
 			raw := c.View.Raw(t)
 			edits = append(edits, policy.Edit{
-				Kind: policy.KindWrap, Trigger: "auto", Target: t, New: &policy.Content{Kind: raw.Kind, Length: raw.Text(), Ref: &t},
+				Kind: policy.KindWrap, Trigger: "auto", Target: t, New: &policy.Content{Kind: raw.Kind, Length: raw.Text, Ref: &t},
 				Reason: "answered: it is sent by itself",
 			})
 		}

@@ -110,17 +110,17 @@ func messageJSON(c *policy.Context, id policy.ItemID) int {
 		switch kind := c.View.Kind(t); {
 		case kind == jsonl.KindThinking:
 			n += reasoningItemJSON + l.JSON
-			if raw != nil && raw.Signature() > 0 {
-				n += signedItemJSON + raw.Signature()
+			if raw != nil && raw.Signature > 0 {
+				n += signedItemJSON + raw.Signature
 			}
 		case kind == jsonl.KindToolUse && raw != nil:
-			n += callItemJSON + len(raw.ID()) + len(raw.Name()) + raw.JSON().UTF16
+			n += callItemJSON + len(raw.ID) + len(raw.Name) + raw.JSON.UTF16
 		case kind == jsonl.KindToolResult && raw != nil:
 			fixed := resultItemJSON
 			if raw.IsError {
 				fixed = errorItemJSON
 			}
-			n += fixed + len(raw.ID()) + len(c.Conv.Tool(raw)) + max(l.JSON, 2)
+			n += fixed + len(raw.ID) + len(c.Conv.Tool(raw)) + max(l.JSON, 2)
 		default:
 			n += textItemJSON + max(l.JSON, 2)
 		}

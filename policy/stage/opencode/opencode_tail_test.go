@@ -63,7 +63,7 @@ func stored(c *stagetest.Convo) (list []Message, items []int) {
 			if msg.Role == session.Assistant {
 				role = RoleAssistant
 			}
-			list = append(list, Message{Info: Info{ID: msg.UUID(), Role: role}})
+			list = append(list, Message{Info: Info{ID: msg.UUID, Role: role}})
 			items = append(items, m)
 		}
 		last := &list[len(list)-1]
@@ -72,9 +72,9 @@ func stored(c *stagetest.Convo) (list []Message, items []int) {
 			text := c.Texts[policy.Target{Item: policy.ItemID(m), Block: b}]
 			switch bl.Kind {
 			case jsonl.KindToolUse:
-				last.Parts = append(last.Parts, Part{Type: PartTool, CallID: bl.ID(), Tool: bl.Name(), State: State{Input: json.RawMessage(text)}})
+				last.Parts = append(last.Parts, Part{Type: PartTool, CallID: bl.ID, Tool: bl.Name, State: State{Input: json.RawMessage(text)}})
 			case jsonl.KindToolResult:
-				at := slices.IndexFunc(last.Parts, func(p Part) bool { return p.CallID == bl.ID() })
+				at := slices.IndexFunc(last.Parts, func(p Part) bool { return p.CallID == bl.ID })
 				st := &last.Parts[at].State
 				st.Status, st.Output = StatusCompleted, text
 				if bl.IsError {
@@ -82,8 +82,8 @@ func stored(c *stagetest.Convo) (list []Message, items []int) {
 				}
 			case jsonl.KindThinking:
 				p := Part{Type: PartReasoning, Text: text}
-				if bl.Signature() > 0 {
-					p.Metadata = json.RawMessage(fmt.Sprintf(`{"anthropic":{"signature":%q}}`, strings.Repeat("s", bl.Signature())))
+				if bl.Signature > 0 {
+					p.Metadata = json.RawMessage(fmt.Sprintf(`{"anthropic":{"signature":%q}}`, strings.Repeat("s", bl.Signature)))
 				}
 				last.Parts = append(last.Parts, p)
 			default:
@@ -265,7 +265,7 @@ func TestOpencodeTailOracle(t *testing.T) {
 	odd := stagetest.NewConvo()
 	odd.Prompt("one")
 	signed := stagetest.Think("let me see\nwell")
-	signed.Change(func(b *jsonl.ContentBlock) { b.Signature = 40 })
+	signed.Signature = 40
 	odd.Assistant(signed, stagetest.Use("a", "Read"))
 	failed := stagetest.Result("a", "no such file")
 	failed.IsError = true

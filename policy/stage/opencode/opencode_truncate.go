@@ -43,7 +43,7 @@ func (s *opencodeTruncate) Run(c *policy.Context) ([]policy.Edit, error) {
 		for b := range c.View.Blocks(id) {
 			t := policy.Target{Item: id, Block: b}
 			raw := c.View.Raw(t)
-			if raw == nil || raw.Kind != jsonl.KindToolResult || !s.p.Inline && !raw.ReadBack() || raw.Persisted && !raw.ReadBack() {
+			if raw == nil || raw.Kind != jsonl.KindToolResult || !s.p.Inline && raw.Offload == nil || raw.Persisted && raw.Offload == nil {
 				continue
 			}
 			// An output has at least as many bytes as lines: a short one is not read.
@@ -54,7 +54,7 @@ func (s *opencodeTruncate) Run(c *policy.Context) ([]policy.Edit, error) {
 			if err != nil {
 				return nil, err
 			}
-			cut, removed, unit := truncate(text, s.p.MaxLines, s.p.MaxBytes, "~/.local/share/opencode/tool-output/"+measure.SafeID(raw.ID()))
+			cut, removed, unit := truncate(text, s.p.MaxLines, s.p.MaxBytes, "~/.local/share/opencode/tool-output/"+measure.SafeID(raw.ID))
 			if removed == 0 {
 				continue
 			}

@@ -34,7 +34,7 @@ func TestOpencodeTruncate(t *testing.T) {
 			c.Assistant(stagetest.Use("a", "Bash"))
 			at := c.Answers(stagetest.Result("a", tt.text))
 			if tt.readBack {
-				c.Messages[at].Blocks[0].ReadFrom(&session.Offload{Path: "a.txt", Text: jsonl.Measure(tt.text)})
+				c.Messages[at].Blocks[0].Offload = &session.Offload{Path: "a.txt", Text: jsonl.Measure(tt.text)}
 			}
 			c.Prompt("and now?")
 			c.Assistant(stagetest.Say("done"))

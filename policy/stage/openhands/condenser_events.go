@@ -2,6 +2,7 @@ package openhands
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -229,10 +230,10 @@ func (s *condenserEvents) places(v policy.View) []bool {
 			continue
 		}
 		first, last := toolEvents(v, id)
-		places[at] = open.Len() == 0 && (!loop || first == noTool || first == thoughtCall)
+		places[at] = len(open) == 0 && (!loop || first == noTool || first == thoughtCall)
 		if m := v.Message(id); m != nil {
 			open.Note(m)
-			open.Keep(func(call string) bool { return answered[call] })
+			maps.DeleteFunc(open, func(call string, _ bool) bool { return !answered[call] })
 		}
 		loop = first == thoughtCall || loop && first == tool && last == tool
 		at += s.sums.Items[id]

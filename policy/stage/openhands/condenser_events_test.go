@@ -171,18 +171,18 @@ func sourceCondensed(r *stagetest.Bench, list []sourceEvent, p *CondenserEvents)
 			for _, b := range r.C.Messages[e.item].Blocks {
 				switch b.Kind {
 				case jsonl.KindToolUse:
-					asked[b.ID()] = e.item
+					asked[b.ID] = e.item
 				case jsonl.KindToolResult:
-					answered[b.ID()] = true
+					answered[b.ID] = true
 				}
 			}
 		}
 		again := false
 		for _, e := range rest {
 			for _, b := range r.C.Messages[e.item].Blocks {
-				_, ok := asked[b.ID()]
+				_, ok := asked[b.ID]
 				result := b.Kind == jsonl.KindToolResult && !ok
-				call := b.Kind == jsonl.KindToolUse && !answered[b.ID()] && hasResult(r, b.ID())
+				call := b.Kind == jsonl.KindToolUse && !answered[b.ID] && hasResult(r, b.ID)
 				if (result || call) && !forgotten[e.item] {
 					forgotten[e.item], again = true, true
 				}
@@ -210,7 +210,7 @@ func sourceCondensed(r *stagetest.Bench, list []sourceEvent, p *CondenserEvents)
 func hasResult(r *stagetest.Bench, id string) bool {
 	for m := range r.View.Joined() {
 		for _, b := range r.C.Messages[m].Blocks {
-			if b.Kind == jsonl.KindToolResult && b.ID() == id {
+			if b.Kind == jsonl.KindToolResult && b.ID == id {
 				return true
 			}
 		}
@@ -447,10 +447,10 @@ func unitEvents(r *stagetest.Bench, id policy.ItemID) (list []unitEvent) {
 	for _, b := range m.Blocks {
 		switch b.Kind {
 		case jsonl.KindToolUse:
-			list = append(list, unitEvent{kind: "action", call: b.ID(), thinking: thinking, item: id})
+			list = append(list, unitEvent{kind: "action", call: b.ID, thinking: thinking, item: id})
 			thinking = false // the thoughts are the first call's
 		case jsonl.KindToolResult:
-			list = append(list, unitEvent{kind: "observation", call: b.ID(), item: id})
+			list = append(list, unitEvent{kind: "observation", call: b.ID, item: id})
 		}
 	}
 	if n := events(r.View, id); len(list) < n { // texts come last

@@ -28,9 +28,9 @@ func (s *piCompaction) tokens(v policy.View, id policy.ItemID) int {
 		case kind == jsonl.KindImage && s.p.countsImages():
 			chars += imageChars
 		case kind == jsonl.KindToolUse && c == nil:
-			chars += len(raw.Name()) + raw.JSON().UTF16
+			chars += len(raw.Name) + raw.JSON.UTF16
 		case kind == jsonl.KindToolUse:
-			chars += len(raw.Name()) + v.Length(t).UTF16
+			chars += len(raw.Name) + v.Length(t).UTF16
 		case kind != jsonl.KindRedactedThinking && kind != jsonl.KindImage:
 			chars += v.Length(t).UTF16
 		}
@@ -65,7 +65,7 @@ func (f fileOps) note(c *policy.Context, id policy.ItemID) error {
 		if bl.Kind != jsonl.KindToolUse {
 			continue
 		}
-		changes, ok := fileTool(c.Conv.Alike(bl.Name()))
+		changes, ok := fileTool(c.Conv.Alike(bl.Name))
 		if !ok {
 			continue
 		}
@@ -76,7 +76,7 @@ func (f fileOps) note(c *policy.Context, id policy.ItemID) error {
 				Path     string `json:"path"`
 				FilePath string `json:"file_path"`
 			}
-			if err == nil && json.Unmarshal(c.Conv.AlikeInput(bl.Name(), []byte(text)), &in) != nil {
+			if err == nil && json.Unmarshal(c.Conv.AlikeInput(bl.Name, []byte(text)), &in) != nil {
 				in.Path, in.FilePath = "", ""
 			}
 			if in.Path == "" {

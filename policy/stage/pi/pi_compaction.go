@@ -325,7 +325,7 @@ func (s *piCompaction) cut(v policy.View, previous policy.ItemID, items []policy
 func cutPoints(v policy.View, items []policy.ItemID) (points []int) {
 	var open session.OpenCalls
 	for i, id := range items {
-		if !holdsResult(v, id) && open.Len() == 0 {
+		if !holdsResult(v, id) && len(open) == 0 {
 			points = append(points, i)
 		}
 		if m := v.Message(id); m != nil {

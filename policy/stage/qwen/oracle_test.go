@@ -125,7 +125,7 @@ func testOracleCase(t *testing.T, o *stagetest.Oracle[oracleCase], c *oracleCase
 		var answers []stagetest.BlockText
 		for _, b := range conv.Messages[n-1].Blocks {
 			if b.Kind == jsonl.KindToolUse {
-				answers = append(answers, stagetest.Result(b.ID(), "x"))
+				answers = append(answers, stagetest.Result(b.ID, "x"))
 			}
 		}
 		conv.Answers(answers...)
@@ -181,7 +181,7 @@ func testOracleClearing(t *testing.T, o *stagetest.Oracle[oracleCase], c *oracle
 	t.Helper()
 	conv := stagetest.NewConvo()
 	o.Add(t, conv, c.History)
-	last := conv.Messages[len(conv.Messages)-1].Time()
+	last := conv.Messages[len(conv.Messages)-1].Time
 	o.Add(t, conv, []stagetest.OracleContent{c.Pending})
 	r := stagetest.NewRun(t, conv, stagetest.Start(t, defineQwenMicrocompaction(), params))
 	for m := range conv.Messages {

@@ -114,10 +114,10 @@ func (s *qwenMicrocompaction) pause(c *policy.Context) time.Duration {
 		switch {
 		case c.View.Role(id) == session.User:
 			prompted = prompted || m != nil && m.Class == session.ClassPrompt
-		case m == nil || !prompted || m.Time().IsZero() || c.Now.IsZero():
+		case m == nil || !prompted || m.Time.IsZero() || c.Now.IsZero():
 			return 0
 		default:
-			if d := c.Now.Sub(m.Time()); d >= s.p.Gap {
+			if d := c.Now.Sub(m.Time); d >= s.p.Gap {
 				return max(d, 1)
 			}
 			return 0

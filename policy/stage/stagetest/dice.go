@@ -79,7 +79,7 @@ func (d *Dice) Conversation() *Convo {
 	}
 	for m := range c.Messages {
 		version := d.Pick("2.1.19", "2.1.30", "")
-		c.Messages[m].Change(func(m *session.MessageData) { m.Version = version })
+		c.Messages[m].Version = version
 	}
 	for i := range c.Boundaries {
 		c.Boundaries[i].Request = c.RequestAfter(c.Boundaries[i].Before)

@@ -40,7 +40,7 @@ type BlockText struct {
 
 // Block returns a block of one text.
 func Block(kind jsonl.Kind, typ, text string) BlockText {
-	return BlockText{session.NewBlock(jsonl.ContentBlock{Kind: kind, Type: typ, Text: jsonl.Measure(text)}), text}
+	return BlockText{session.Block{ContentBlock: jsonl.ContentBlock{Kind: kind, Type: typ, Text: jsonl.Measure(text)}}, text}
 }
 
 // Say returns a text block.
@@ -52,17 +52,15 @@ func Think(text string) BlockText { return Block(jsonl.KindThinking, "thinking",
 // Use returns a tool_use with a small input.
 func Use(id, tool string) BlockText {
 	p := Block(jsonl.KindToolUse, "tool_use", `{"path":"a"}`)
-	p.Change(func(b *jsonl.ContentBlock) { b.ID, b.Name, b.JSON, b.Text = id, tool, b.Text, jsonl.Metrics{} })
+	p.ID, p.Name, p.JSON, p.Text = id, tool, p.Text, jsonl.Metrics{}
 	return p
 }
 
 // Result returns a tool_result with string content.
 func Result(id, text string) BlockText {
 	p := Block(jsonl.KindToolResult, "tool_result", text)
-	p.Change(func(b *jsonl.ContentBlock) {
-		b.ID, b.JSON = id, jsonl.Metrics{UTF16: b.Text.JSON, Bytes: b.Text.Bytes + 2}
-		b.IsString, b.Persisted = true, strings.Contains(text, "<persisted-output>")
-	})
+	p.ID, p.JSON = id, jsonl.Metrics{UTF16: p.Text.JSON, Bytes: p.Text.Bytes + 2}
+	p.IsString, p.Persisted = true, strings.Contains(text, "<persisted-output>")
 	return p
 }
 
@@ -83,7 +81,7 @@ func Results(id string, texts ...string) BlockText {
 		p.Text = p.Text.Add(m)
 		p.JSON.UTF16 += len(`{"type":"text","text":}`) + m.JSON
 	}
-	return BlockText{session.NewBlock(p), strings.Join(shown, "\n\n")}
+	return BlockText{session.Block{ContentBlock: p}, strings.Join(shown, "\n\n")}
 }
 
 // Image is an image among the texts of Results.
@@ -93,7 +91,7 @@ const Image = "\x00image"
 func (c *Convo) Add(m session.Message, parts ...BlockText) int {
 	at := len(c.Messages)
 	c.clock = c.clock.Add(time.Second)
-	m.Change(func(d *session.MessageData) { d.UUID, d.Time = fmt.Sprintf("m%d", at), c.clock })
+	m.UUID, m.Time = fmt.Sprintf("m%d", at), c.clock
 	for b, p := range parts {
 		m.Blocks = append(m.Blocks, p.Block)
 		c.Texts[policy.Target{Item: policy.ItemID(at), Block: b}] = p.Said
@@ -109,14 +107,14 @@ func (c *Convo) User(class session.Class, parts ...BlockText) int {
 
 // Attach appends an attachment of a type.
 func (c *Convo) Attach(kind string, parts ...BlockText) int {
-	m := session.NewMessage(session.MessageData{Attachment: kind})
+	m := session.Message{Attachment: kind}
 	m.Role, m.Class = session.User, session.ClassAttachment
 	return c.Add(m, parts...)
 }
 
 // Name gives a message a uuid.
 func (c *Convo) Name(m int, uuid string) {
-	c.Messages[m].Change(func(d *session.MessageData) { d.UUID = uuid })
+	c.Messages[m].UUID = uuid
 }
 
 // Prompt appends a typed prompt.
@@ -137,7 +135,7 @@ func (c *Convo) Assistant(parts ...BlockText) int {
 			stop = "tool_use"
 		}
 	}
-	m := session.NewMessage(session.MessageData{Model: c.Model, StopReason: stop})
+	m := session.Message{Model: c.Model, StopReason: stop}
 	m.Role, m.Class, m.HasUsage = session.Assistant, session.ClassResponse, true
 	at := c.Add(m, parts...)
 	c.Requests = append(c.Requests, session.APICall{N: len(c.Requests) + 1, Message: at})
@@ -163,11 +161,11 @@ func (c *Convo) RequestAfter(m int) int {
 // Snips turns block b of message m into a Snip call on prompts, as the reader of sessions does.
 func (c *Convo) Snips(m, b int, prompts ...int) *session.SnipCall {
 	bl := &c.Messages[m].Blocks[b]
-	bl.Change(func(b *jsonl.ContentBlock) { b.Name = "Snip" })
-	call := session.SnipCall{ToolID: bl.ID(), Line: m + 1, Message: m, Answered: -1, Prompts: prompts}
+	bl.Name = "Snip"
+	call := session.SnipCall{ToolID: bl.ID, Line: m + 1, Message: m, Answered: -1, Prompts: prompts}
 	for k := m + 1; k < len(c.Messages) && c.Messages[k].Role == session.User && call.Answered < 0; k++ {
 		for _, r := range c.Messages[k].Blocks {
-			if r.Kind == jsonl.KindToolResult && r.ID() == bl.ID() {
+			if r.Kind == jsonl.KindToolResult && r.ID == bl.ID {
 				call.Answered, call.Failed = k, r.IsError
 			}
 		}
@@ -190,15 +188,15 @@ func (w Quarter) Message(message int) (n int) {
 // Block is the weight of a recorded block, in tokens; an image is 2000.
 func (w Quarter) Block(message, b int) int {
 	bl := &w.Conv.Messages[message].Blocks[b]
-	n := bl.Text().UTF16
+	n := bl.Text.UTF16
 	if bl.Kind == jsonl.KindToolUse {
-		n = len(bl.Name()) + bl.JSON().UTF16
+		n = len(bl.Name) + bl.JSON.UTF16
 	}
 	images := 0
 	if bl.Kind == jsonl.KindImage {
 		images = 1
 	}
-	for _, p := range bl.Parts() {
+	for _, p := range bl.Parts {
 		if p.Kind == jsonl.KindImage {
 			images++
 		}
@@ -315,7 +313,7 @@ func rounds(n, size int) *Convo {
 func Calling(id, tool, input string) BlockText {
 	p := Use(id, tool)
 	p.Said = input
-	p.Change(func(b *jsonl.ContentBlock) { b.JSON = jsonl.Measure(input) })
+	p.JSON = jsonl.Measure(input)
 	return p
 }
 

@@ -74,7 +74,7 @@ func (r *Bench) Fire(moment policy.Moment, k int, c policy.Context) {
 	c.Warned, c.Sent = r.Warned, r.Sent
 	if at := min(k, len(r.C.Requests)-1); at >= 0 {
 		m := &r.C.Messages[r.C.Requests[at].Message]
-		c.Model, c.Version = m.Model(), m.Version()
+		c.Model, c.Version = m.Model, m.Version
 	}
 	c.Used, c.Before = r.Overhead+r.View.ClientTokens(), r.View.Tokens()
 	if r.Used != nil {
@@ -134,7 +134,7 @@ func (w *steps) message(m int) {
 		w.responding, w.active, w.open = w.next-1, true, map[string]bool{}
 		for b := range msg.Blocks {
 			if msg.Blocks[b].Kind == jsonl.KindToolUse {
-				w.open[msg.Blocks[b].ID()] = true
+				w.open[msg.Blocks[b].ID] = true
 			}
 		}
 		if len(w.open) == 0 {
@@ -157,9 +157,9 @@ func (w *steps) message(m int) {
 	if msg.Class != session.ClassToolResult {
 		return
 	}
-	w.Fire(policy.Ingest, w.next, policy.Context{Joined: []policy.ItemID{policy.ItemID(m)}, Now: msg.Time()})
+	w.Fire(policy.Ingest, w.next, policy.Context{Joined: []policy.ItemID{policy.ItemID(m)}, Now: msg.Time})
 	for b := range msg.Blocks {
-		delete(w.open, msg.Blocks[b].ID())
+		delete(w.open, msg.Blocks[b].ID)
 	}
 	if len(w.open) == 0 {
 		w.settle()
@@ -172,7 +172,7 @@ func (w *steps) settle() {
 	}
 	k := w.responding
 	w.responding = -1
-	w.Fire(policy.Respond, k+1, policy.Context{Now: w.C.Messages[w.C.Requests[k].Message].Time()})
+	w.Fire(policy.Respond, k+1, policy.Context{Now: w.C.Messages[w.C.Requests[k].Message].Time})
 }
 
 func (w *steps) request(k int, msg *session.Message) {
@@ -180,7 +180,7 @@ func (w *steps) request(k int, msg *session.Message) {
 	if w.Manual[k] {
 		w.Fire(policy.Manual, k, policy.Context{Asked: &policy.ManualCompaction{Recorded: -1}})
 	}
-	now := msg.Time()
+	now := msg.Time
 	if at, ok := w.At[k]; ok {
 		now = at
 	}
@@ -191,7 +191,7 @@ func (w *steps) request(k int, msg *session.Message) {
 	n := w.Overhead + w.View.Tokens()
 	w.Last = policy.Response{
 		Usage: jsonl.Usage{Input: n, Output: 100}, Known: true, Message: policy.ItemID(w.C.Requests[k].Message),
-		Time: now, StopReason: msg.StopReason(),
+		Time: now, StopReason: msg.StopReason,
 	}
 	if w.Each != nil {
 		w.Each(k)
@@ -242,13 +242,13 @@ func (r *Bench) Sent(id policy.ItemID) ([]policy.SentBlock, error) {
 		switch kind := r.View.Kind(t); {
 		case raw == nil:
 		case kind == jsonl.KindToolUse:
-			s.Type, s.ID = "tool_use", raw.ID()
-			says = map[string]any{"id": raw.ID(), "name": raw.Name(), "input": map[string]any{"text": text}}
+			s.Type, s.ID = "tool_use", raw.ID
+			says = map[string]any{"id": raw.ID, "name": raw.Name, "input": map[string]any{"text": text}}
 		case kind == jsonl.KindToolResult:
-			s.Type, s.ID = "tool_result", raw.ID()
-			says = map[string]any{"tool_use_id": raw.ID(), "content": text}
+			s.Type, s.ID = "tool_result", raw.ID
+			says = map[string]any{"tool_use_id": raw.ID, "content": text}
 		case kind != jsonl.KindText && kind != jsonl.KindAttachment:
-			s.Type = raw.Type()
+			s.Type = raw.Type
 		}
 		says["type"] = s.Type
 		if s.JSON, err = json.Marshal(says); err != nil {

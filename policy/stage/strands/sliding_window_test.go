@@ -39,7 +39,7 @@ func strandsTrim(list []messageRun, window int) int {
 func runsOf(c *stagetest.Convo, ids []policy.ItemID) (list []messageRun) {
 	for _, id := range ids {
 		m := &c.Messages[id]
-		quiet := m.Class == session.ClassAttachment && m.Blocks[0].Text().UTF16 == 0
+		quiet := m.Class == session.ClassAttachment && m.Blocks[0].Text.UTF16 == 0
 		n := len(list)
 		if n == 0 || list[n-1].role != m.Role && !quiet {
 			list = append(list, messageRun{role: m.Role})

@@ -79,13 +79,13 @@ func (o *outline) outcomes(id policy.ItemID) {
 		switch {
 		case bl.Kind != jsonl.KindToolResult:
 		case bl.IsError:
-			o.failed[bl.ID()] = true
+			o.failed[bl.ID] = true
 		case o.c.Conv.Tool(bl) == "TaskCreate":
 			t := policy.Target{Item: id, Block: b}
 			number, err := TaskNumberOf(o.c.DigestsOf(t), t, o.c.Texts.Text)
 			o.fail(err)
 			if number != "" {
-				o.named[bl.ID()] = number
+				o.named[bl.ID] = number
 			}
 		}
 	}
@@ -201,11 +201,11 @@ func (o *outline) calling(t policy.Target, where string) (called, int) {
 		Notebook string `json:"notebook_path"`
 		Command  string `json:"command"`
 	}
-	k := called{where: where, what: o.c.Conv.Alike(o.c.View.Raw(t).Name())}
+	k := called{where: where, what: o.c.Conv.Alike(o.c.View.Raw(t).Name)}
 	shell := ""
 	switch k.what {
 	case "Read", "Write", "Edit", "MultiEdit", "NotebookEdit", "Bash":
-		if json.Unmarshal(o.c.Conv.AlikeInput(o.c.View.Raw(t).Name(), []byte(o.text(t))), &in) != nil {
+		if json.Unmarshal(o.c.Conv.AlikeInput(o.c.View.Raw(t).Name, []byte(o.text(t))), &in) != nil {
 			break
 		}
 		if k.what != "Bash" {
@@ -231,14 +231,14 @@ func (o *outline) toolUse(bl *session.Block, t policy.Target) {
 	if k.command != "" {
 		o.commands = append(o.commands, k.command)
 	}
-	if IsTaskTool(bl.Name()) && !o.failed[bl.ID()] {
+	if IsTaskTool(bl.Name) && !o.failed[bl.ID] {
 		in, err := TaskInputOf(o.c.DigestsOf(t), t, o.c.Texts.Text)
 		o.fail(err)
-		o.Call(bl.Name(), in, o.named[bl.ID()], k.where)
+		o.Call(bl.Name, in, o.named[bl.ID], k.where)
 	}
 	o.followed(k.what, k.where)
 	step := k.step
-	if o.failed[bl.ID()] {
+	if o.failed[bl.ID] {
 		step += ", failed"
 	}
 	o.steps = append(o.steps, step)
@@ -252,11 +252,11 @@ func (o *outline) touch(path string, bl *session.Block, where string) {
 	o.order++
 	f.last, f.where = o.order, where
 	switch {
-	case o.failed[bl.ID()]:
+	case o.failed[bl.ID]:
 		f.failed++
-	case o.c.Conv.Alike(bl.Name()) == "Read":
+	case o.c.Conv.Alike(bl.Name) == "Read":
 		f.read++
-	case o.c.Conv.Alike(bl.Name()) == "Write":
+	case o.c.Conv.Alike(bl.Name) == "Write":
 		f.written++
 	default:
 		f.edited++

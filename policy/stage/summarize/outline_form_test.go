@@ -25,7 +25,7 @@ func TestOutlineTen(t *testing.T) {
 	w := stagetest.Quarter{Conv: c.Conversation}
 	v := view.New(c.Conversation, w, w)
 	for m := range c.Messages {
-		c.Messages[m].Line = int32(10 * (m + 1))
+		c.Messages[m].Line = 10 * (m + 1)
 		v.Join(m)
 	}
 	first := func(yield func(policy.ItemID) bool) {

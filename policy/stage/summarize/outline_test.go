@@ -27,7 +27,7 @@ func outlined(t *testing.T, c *stagetest.Convo, before ...policy.Synthetic) stri
 		}
 	}
 	for m := range c.Messages {
-		c.Messages[m].Line = int32(10 * (m + 1))
+		c.Messages[m].Line = 10 * (m + 1)
 		v.Join(m)
 	}
 	pc := &policy.Context{View: v, Conv: c.Conversation, Texts: &stagetest.Texts{C: c, View: v}}

@@ -21,7 +21,7 @@ func Whole(c *policy.Context, ids []policy.ItemID, at int) int {
 			if raw == nil || raw.Kind != jsonl.KindToolResult {
 				continue
 			}
-			if m, _, ok := c.Conv.ToolUse(raw.ID()); ok {
+			if m, _, ok := c.Conv.ToolUse(raw.ID); ok {
 				if call, before := place[policy.ItemID(m)]; before {
 					at = min(at, call)
 				}

@@ -89,7 +89,7 @@ func (s *threeLayerAuto) called(c *policy.Context) bool {
 	}
 	m := c.View.Message(id)
 	for b := range m.Blocks {
-		if m.Blocks[b].Kind == jsonl.KindToolUse && m.Blocks[b].Name() == s.p.Tool {
+		if m.Blocks[b].Kind == jsonl.KindToolUse && m.Blocks[b].Name == s.p.Tool {
 			return true
 		}
 	}

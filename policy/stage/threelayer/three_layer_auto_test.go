@@ -66,9 +66,9 @@ func (l *lesson) push(c *stagetest.Convo, m int) {
 		case jsonl.KindToolUse:
 			var input any
 			_ = json.Unmarshal([]byte(text), &input)
-			content = append(content, map[string]any{"type": "tool_use", "id": bl.ID(), "name": bl.Name(), "input": input})
+			content = append(content, map[string]any{"type": "tool_use", "id": bl.ID, "name": bl.Name, "input": input})
 		case jsonl.KindToolResult:
-			content = append(content, map[string]any{"type": "tool_result", "tool_use_id": bl.ID(), "content": text})
+			content = append(content, map[string]any{"type": "tool_result", "tool_use_id": bl.ID, "content": text})
 		default:
 			content = append(content, map[string]any{"type": "text", "text": text})
 		}
@@ -129,7 +129,7 @@ func TestThreeLayerLoop(t *testing.T) {
 		for ; joined < response; joined++ {
 			source.push(c, joined)
 			if last := joined == len(c.Messages)-1 || c.Messages[joined+1].Role == session.Assistant || c.Messages[joined+1].Class == session.ClassPrompt; last && k > 0 {
-				if u := &c.Messages[c.Requests[k-1].Message]; joined == c.Requests[k-1].Message+1 && u.Blocks[len(u.Blocks)-1].Name() == "compact" {
+				if u := &c.Messages[c.Requests[k-1].Message]; joined == c.Requests[k-1].Message+1 && u.Blocks[len(u.Blocks)-1].Name == "compact" {
 					source.autoCompact(sum.Text) // layer 3
 					compactions["tool"]++
 				}
@@ -207,7 +207,7 @@ func TestThreeLayerAutoCutsRecorded(t *testing.T) {
 		c.Messages[sum].RecordOnly = true
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineThreeLayerAuto(), nil))
 		ref := policy.Target{Item: policy.ItemID(sum)}
-		r.Record.Content = &policy.Content{Kind: jsonl.KindText, Ref: &ref, Length: c.Messages[sum].Blocks[0].Text()}
+		r.Record.Content = &policy.Content{Kind: jsonl.KindText, Ref: &ref, Length: c.Messages[sum].Blocks[0].Text}
 		r.View.Join(0)
 		r.Fire(policy.Manual, 0, policy.Context{})
 		got := r.View.Edits().At(0).Insert[0].Contents[0].Text

@@ -116,7 +116,7 @@ func corpusTexts(t *testing.T, dir string, wanted func(text string, hash uint64)
 				for m := range conv.Messages {
 					for b := range conv.Messages[m].Blocks {
 						take(conv.Text(m, b))
-						if conv.Messages[m].Blocks[b].ReadBack() {
+						if conv.Messages[m].Blocks[b].Offload != nil {
 							take(conv.WholeText(m, b))
 						}
 					}
