@@ -306,6 +306,9 @@ func (ld *loader) add(e *jsonl.Entry) {
 		ld.addAttachment(n, e)
 	case "system":
 		n.kind, n.name = nodeSystem, e.Subtype
+		if e.Subtype == typeCommand {
+			ld.addCommand(n, e)
+		}
 		switch e.Subtype {
 		case "compact_boundary":
 			n.kind, n.compact = nodeBoundary, &compactMeta{}
@@ -348,6 +351,7 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	}
 	n.markIf(e.IsAPIError, lineAPIError)
 	n.markIf(e.NoRequest, lineNoRequest)
+	n.markIf(n.kind == nodeAssistant && len(m.Content) == 0 && m.HasUsage && m.Usage == (jsonl.Usage{}) && ld.ownFormat(), lineAPIError)
 	for _, bl := range m.Content {
 		bl.Parts = slices.Clone(bl.Parts) // the reader uses theirs again
 		n.blocks = append(n.blocks, Block{ContentBlock: bl, Line: e.Line})
@@ -357,6 +361,7 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	}
 	if n.kind == nodeUser {
 		n.class = classify(e)
+		n.markIf(e.IsCompactSummary && e.Message.Role == "assistant", lineAnswers)
 		switch e.RecordedTurn {
 		case foreign.TurnQueued:
 			n.class = ClassPrompt
@@ -373,6 +378,25 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	if n.opening = open(n.class, head); n.opening == opensOutput {
 		n.effort = effortSet(head)
 	}
+}
+
+// addCommand adds the text of a command that was run locally, which is that of a user's message.
+func (ld *loader) addCommand(n *node, e *jsonl.Entry) {
+	var line struct {
+		Content json.RawMessage `json:"content"`
+	}
+	if json.Unmarshal(e.Raw, &line) != nil {
+		return
+	}
+	text, ok := jsonl.Unquote(line.Content)
+	if !ok || text == "" {
+		return
+	}
+	span := jsonl.Span{Off: e.Offset + int64(bytes.Index(e.Raw, line.Content)), Len: len(line.Content)}
+	n.kind, n.class, n.opening = nodeUser, ClassCommand, open(ClassCommand, text[:min(len(text), mostHead)])
+	n.blocks = []Block{{Line: e.Line, ContentBlock: jsonl.ContentBlock{
+		Kind: jsonl.KindText, Type: "text", IsString: true, Text: jsonl.Measure(text), JSON: jsonl.Metrics{UTF16: len(line.Content), Bytes: len(line.Content)}, Span: span, Value: span,
+	}}}
 }
 
 func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {

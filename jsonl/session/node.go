@@ -49,7 +49,7 @@ type response struct {
 }
 
 // nodeMarks are the flags of a line.
-type nodeMarks uint16
+type nodeMarks uint32
 
 const (
 	lineSubmitted nodeMarks = 1 << iota // a file-history-snapshot is right before it: the user submitted it
@@ -60,6 +60,7 @@ const (
 	lineQueued    // a prompt of which the line says that it was queued
 	lineBegins    // a prompt of which the line says that it begins a turn
 	lineStopped   // and that the agent had run and stopped before it
+	lineAnswers   // a summary in the assistant's role
 	lineCleared   // output of a hook that runs as the context is cleared
 	lineResumed   // output of a hook that runs as a session is resumed
 	lineLaunched  // the queue before the line says that a new process began

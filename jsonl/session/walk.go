@@ -73,7 +73,7 @@ func (c *chain) newest() (newest, leaf int) {
 	for k := len(c.order) - 1; k >= 0; k-- {
 		i := c.order[k]
 		n := c.ld.node(i)
-		if !n.kind.message() || n.is(lineAPIError) {
+		if !n.kind.message() || n.is(lineAPIError) || n.name == typeCommand {
 			continue
 		}
 		if newest < 0 {
@@ -140,7 +140,7 @@ func (c *chain) descend(i int) int {
 			if !c.in(k) || !n.kind.message() || n.is(lineAPIError) {
 				continue
 			}
-			if a := n.kind == nodeAttachment; next < 0 || attached && !a || attached == a && k > next {
+			if a := n.kind == nodeAttachment || n.name == typeCommand; next < 0 || attached && !a || attached == a && k > next {
 				next, attached = k, a
 			}
 		}

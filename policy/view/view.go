@@ -163,6 +163,9 @@ func (v *View) Join(m int) {
 	if v.pos[m] >= 0 { // a rebuild has taken it in already
 		return
 	}
+	if msg := &v.conv.Messages[m]; msg.RecordOnly && msg.Role == session.Assistant {
+		return // a response that the client dropped
+	}
 	v.push(policy.ItemID(m))
 }
 
@@ -346,6 +349,9 @@ func (v *View) Role(id policy.ItemID) session.Role {
 			return session.Assistant
 		}
 		return session.User
+	}
+	if v.conv.Messages[id].Is(session.AsAssistant) {
+		return session.Assistant
 	}
 	return v.conv.Messages[id].Role
 }
