@@ -255,10 +255,7 @@ func (t *recordTrack) boundary(act recordedAct) {
 		Detail: known(map[string]int{"pre_tokens": b.PreTokens, "post_tokens": b.PostTokens}),
 		Call:   &policy.Call{Kind: "compaction"}, // compactionCall says more
 	}
-	if b.Summary >= 0 {
-		e.Keep = append(e.Keep, policy.ItemID(b.Summary))
-	}
-	for _, m := range slices.Concat(b.Preserved, b.Attached) {
+	for _, m := range b.Kept() {
 		e.Keep = append(e.Keep, policy.ItemID(m))
 	}
 	t.apply(e, act)

@@ -330,6 +330,9 @@ func (e *engine) Reinjected(i int) []policy.Synthetic {
 	var out []policy.Synthetic
 	for _, a := range e.conv.Boundaries[i].Attached {
 		m := &e.conv.Messages[a]
+		if m.Class == session.ClassMeta && a < e.conv.Boundaries[i].Summary {
+			continue // the question that the summary answers
+		}
 		s := policy.Synthetic{Role: m.Role.String(), Label: "recorded " + cmp.Or(m.Attachment, m.Class.String()), Attached: true}
 		for b := range m.Blocks {
 			ref := policy.Target{Item: policy.ItemID(a), Block: b}

@@ -406,6 +406,11 @@ func (c *converter) compaction(k, s int) {
 		}
 	}
 	c.line(m.unit, m.ID, foreign.Line{Type: "system", Subtype: "compact_boundary", Time: at(m.Time.Created), Compact: meta})
+	if s != k {
+		c.line(m.unit, m.ID+"-asks", foreign.Line{
+			Type: "user", Time: at(m.Time.Created), Meta: true, Message: &foreign.Message{Content: []foreign.Block{foreign.Text(compactionText)}},
+		})
+	}
 	var texts []string
 	for i := range sum.parts {
 		switch p := &sum.parts[i]; p.Type {
@@ -418,7 +423,7 @@ func (c *converter) compaction(k, s int) {
 	c.others(sum, "text", "reasoning")
 	c.line(sum.unit, sum.ID, foreign.Line{
 		Type: "user", Time: at(cmp.Or(sum.Time.Completed, sum.Time.Created)), Summary: true,
-		Message: &foreign.Message{Content: []foreign.Block{foreign.Text(strings.Join(texts, "\n"))}},
+		Message: &foreign.Message{Role: "assistant", Content: []foreign.Block{foreign.Text(strings.Join(texts, "\n"))}},
 	})
 }
 

@@ -75,7 +75,7 @@ func shape(t *testing.T, conv *session.Conversation) []string {
 		for _, flag := range []struct {
 			on   bool
 			name string
-		}{{m.Is(session.Queued), "queued"}, {m.Is(session.Stopped), "stopped"}, {m.RecordOnly, "recorded"}} {
+		}{{m.Is(session.Queued), "queued"}, {m.Is(session.Stopped), "stopped"}, {m.RecordOnly, "recorded"}, {m.Is(session.AsAssistant), "answers"}} {
 			if flag.on {
 				line += " " + flag.name
 			}
@@ -123,7 +123,8 @@ var wantShape = []string{
 	"response thinking() text(Half of it) tool_use(bash)",
 	"tool_result tool_result!(Tool executi)",
 	"compacted auto, kept [], sent 3000 + 70",
-	"summary recorded text(## Goal  Fin)",
+	"meta recorded text(What did we )",
+	"summary recorded answers text(## Goal  Fin)",
 	"attachment recorded continue(Continue if )",
 	"response [700 650 0 30/0 $4000000] text(The mill tur)",
 	"prompt stopped text(The followin)",

@@ -229,8 +229,19 @@ func (c *chain) assistant(first int) {
 		m.markIf(!m.Synthetic && m.Usage.Output > 0, OutputOnly)
 	}
 	c.restarts.responded = c.restarts.responded || !m.Synthetic
+	m.RecordOnly = c.thoughtAlone(&m, from.version)
 	c.push(m, from)
 	c.toolResults(first, from)
+}
+
+// dropsThoughtsSince is the first version that is known to leave out a response of thinking alone, which was interrupted.
+// (Read from public copies of the client's code; true requests of 2.1.260 and 2.1.332 show it.)
+const dropsThoughtsSince = "2.1.88"
+
+// thoughtAlone reports whether a response is thinking alone that the client does not send again.
+func (c *chain) thoughtAlone(m *Message, version string) bool {
+	return c.ld.ownFormat() && version != "" && !olderThan(version, dropsThoughtsSince) && len(m.Blocks) > 0 &&
+		!slices.ContainsFunc(m.Blocks, func(bl Block) bool { return bl.Kind != jsonl.KindThinking && bl.Kind != jsonl.KindRedactedThinking })
 }
 
 func (c *chain) user(i int) {
@@ -261,8 +272,9 @@ func (c *chain) user(i int) {
 	switch {
 	case n.class == ClassSummary && at > 0:
 		m.RecordOnly = true
+		m.markIf(n.is(lineAnswers), AsAssistant)
 		c.summary(i, at)
-	case c.after != nil && (n.kind == nodeAttachment && n.class == ClassAttachment || c.ofCompact(i)):
+	case c.after != nil && (n.kind == nodeAttachment && n.class == ClassAttachment || c.after.Summary < 0 && n.class == ClassMeta || c.ofCompact(i)):
 		m.RecordOnly = true
 		m.Marks |= Reattached
 		c.after.Attached = append(c.after.Attached, at)

@@ -100,3 +100,58 @@ func TestTurnOver(t *testing.T) {
 	conv = load(t, append(run[:3:3], snapshot(), attachment("x1", "r1", "task_reminder"), user("u2", "x1", "more"), said("a2", "u2", "m2"))...)
 	wantShape(t, conv, "u1 a1 r1 x1 u2~ a2")
 }
+
+// TestWhoWrote: only a person's words begin a turn.
+func TestWhoWrote(t *testing.T) {
+	for _, tt := range []struct {
+		text   string
+		origin any
+		want   session.Class
+	}{
+		{"go on", nil, session.ClassPrompt},
+		{"go on", line{"kind": "human"}, session.ClassPrompt},
+		{"go on", line{"kind": "peer"}, session.ClassMeta},
+		{"go on", line{"kind": "channel"}, session.ClassMeta},
+		{"go on", "someone", session.ClassPrompt},
+		{"<teammate-message teammate_id=\"w\">done</teammate-message>", nil, session.ClassMeta},
+		{"<cross-session-message>done", nil, session.ClassMeta},
+		{"<channel name=\"c\">done", nil, session.ClassMeta},
+		{"Another Claude session sent a message: done", nil, session.ClassMeta},
+		{"[SYSTEM NOTIFICATION] done", nil, session.ClassMeta},
+	} {
+		l := user("u1", "", tt.text)
+		if tt.origin != nil {
+			l = l.with("origin", tt.origin)
+		}
+		if got := load(t, l, said("a1", "u1", "m1")).Messages[0].Class; got != tt.want {
+			t.Errorf("%q of %v is a %s, want a %s", tt.text, tt.origin, got, tt.want)
+		}
+	}
+}
+
+// TestLocalCommand: a system line with a command's output is sent, and does not choose the branch.
+func TestLocalCommand(t *testing.T) {
+	output := system("y1", "u1", "local_command").with("content", "<local-command-stdout></local-command-stdout>")
+	conv := load(t, user("u1", "", "<command-name>/clear</command-name>"), output, user("u2", "y1", "more"), said("a1", "u2", "m1"), system("y2", "u1", "local_command").with("content", "<command-name>/help</command-name>"))
+	wantShape(t, conv, "u1 y1 u2 a1")
+	if text, err := conv.Text(1, 0); err != nil || text != "<local-command-stdout></local-command-stdout>" || conv.Messages[1].Class != session.ClassCommand {
+		t.Errorf("%q, %v, a %s", text, err, conv.Messages[1].Class)
+	}
+	conv = load(t, user("u1", "", "hello"), system("y1", "u1", "local_command").with("content", 7), said("a1", "y1", "m1"))
+	wantShape(t, conv, "u1 a1")
+}
+
+// TestNoAnswer: what is no response, and what the client does not send again.
+func TestNoAnswer(t *testing.T) {
+	stub := assistant("a1", "u1", "m1", text(""))
+	stub["message"].(line)["content"], stub["message"].(line)["usage"] = []any{}, line{"input_tokens": 0, "output_tokens": 0}
+	if conv := load(t, user("u1", "", "hello"), stub, said("a2", "a1", "m2")); len(conv.Requests) != 1 {
+		t.Errorf("%d requests with a line without content and usage, want 1", len(conv.Requests))
+	}
+	for version, dropped := range map[string]bool{"2.1.37": false, "2.1.260": true} {
+		conv := load(t, by(version, user("u1", "", "hello"), assistant("a1", "u1", "m1", thinking()), user("u2", "a1", "[Request interrupted by user]"), said("a2", "u2", "m2"))...)
+		if m := conv.Messages[1]; m.RecordOnly != dropped || len(conv.Requests) != 2 {
+			t.Errorf("%s: a response of thinking alone, dropped %t in %d requests", version, m.RecordOnly, len(conv.Requests))
+		}
+	}
+}

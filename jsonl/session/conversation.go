@@ -15,6 +15,7 @@
 package session
 
 import (
+	"slices"
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -74,8 +75,22 @@ type Boundary struct {
 	Before     int   // Messages[:Before] are before it on the chain
 	Summary    int   // index into Messages of the summary, or -1
 	Preserved  []int // indexes of messages kept verbatim, in order
-	Attached   []int // indexes of RecordOnly messages it re-injected
+	Attached   []int // indexes of RecordOnly messages it re-injected, some of which may be before the summary
+	KeptFirst  bool  // the summary stands after the preserved messages: it is of what followed them
 	Request    int   // N of the first main request after it; len(Requests)+1 at the end of the file
+}
+
+// Kept is what is in context after the compaction of what was before it, in order: indexes of messages.
+func (b *Boundary) Kept() []int {
+	before, summary, after := []int{}, []int{}, b.Attached
+	if b.Summary >= 0 {
+		n, _ := slices.BinarySearch(b.Attached, b.Summary)
+		before, summary, after = b.Attached[:n], []int{b.Summary}, b.Attached[n:]
+	}
+	if b.KeptFirst {
+		return slices.Concat(b.Preserved, before, summary, after)
+	}
+	return slices.Concat(before, summary, b.Preserved, after)
 }
 
 // Microcompaction is a microcompaction that the client recorded.
@@ -123,6 +138,7 @@ const (
 	SignHook       RestartSign = "the output of a SessionStart:resume hook"
 	SignNoResponse RestartSign = `the answer "No response requested."`
 	SignVersion    RestartSign = "another client version"
+	SignQueue      RestartSign = "a prompt that a new process took from its queue"
 	SignTorn       RestartSign = "two records on one line: the first was cut off before its line ended"
 )
 

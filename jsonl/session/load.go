@@ -105,8 +105,9 @@ type loader struct {
 	aiTitle  string
 	summary  string
 	marks    []mark
-	queued   []queued         // texts that were put into the queue
-	waiting  waiting          // those in it
+	queued   []queued // texts that were put into the queue
+	waiting  waiting  // those in it
+	process  process
 	attached map[string]bool  // queued texts that stand in attachments
 	calls    []snipInput      // inputs of the Snip tool
 	callAt   map[string]int   // tool_use id -> index into calls
@@ -230,7 +231,10 @@ func (ld *loader) entry(e *jsonl.Entry) {
 		}
 	case "file-history-snapshot":
 		ld.snapshot = !bytes.Contains(e.Raw, []byte(`"isSnapshotUpdate":true`))
+	case typeCost:
+		ld.process.ended(true)
 	case "last-prompt":
+		ld.process.ended(false)
 		if e.LeafUUID != "" {
 			ld.leaf, ld.leafAt = e.LeafUUID, len(ld.nodes)
 		}
@@ -282,6 +286,7 @@ func (ld *loader) add(e *jsonl.Entry) {
 	ld.byUUID[uuid] = len(ld.nodes)
 	ld.nodes = append(ld.nodes, n)
 	n.markIf(submitted, lineSubmitted)
+	n.markIf(ld.process.chained(), lineLaunched)
 	n.markIf(!e.HasParent, lineRootless)
 	n.markIf(e.IsSidechain, lineSidechain)
 	n.markIf(e.ParentUUID == "" && isOutputOf(clearHook, e), lineCleared)
@@ -298,6 +303,9 @@ func (ld *loader) add(e *jsonl.Entry) {
 		ld.addAttachment(n, e)
 	case "system":
 		n.kind, n.name = nodeSystem, e.Subtype
+		if e.Subtype == typeCommand {
+			ld.addCommand(n, e)
+		}
 		switch e.Subtype {
 		case "compact_boundary":
 			n.kind, n.compact = nodeBoundary, &compactMeta{}
@@ -346,6 +354,7 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	}
 	n.markIf(e.IsAPIError, lineAPIError)
 	n.markIf(e.NoRequest, lineNoRequest)
+	n.markIf(n.kind == nodeAssistant && len(m.Content) == 0 && m.HasUsage && m.Usage == (jsonl.Usage{}) && ld.ownFormat(), lineAPIError)
 	n.blocks = make([]Block, len(m.Content))
 	for b := range m.Content {
 		bl := &m.Content[b]
@@ -357,6 +366,7 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	}
 	if n.kind == nodeUser {
 		n.class = classify(e)
+		n.markIf(e.IsCompactSummary && e.Message.Role == "assistant", lineAnswers)
 		switch e.RecordedTurn {
 		case foreign.TurnQueued:
 			n.class = ClassPrompt
@@ -373,6 +383,25 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	if n.opening = open(n.class, head); n.opening == opensOutput {
 		n.effort = effortSet(head)
 	}
+}
+
+// addCommand adds the text of a command that was run locally, which is that of a user's message.
+func (ld *loader) addCommand(n *node, e *jsonl.Entry) {
+	var line struct {
+		Content json.RawMessage `json:"content"`
+	}
+	if json.Unmarshal(e.Raw, &line) != nil {
+		return
+	}
+	text, ok := jsonl.Unquote(line.Content)
+	if !ok || text == "" {
+		return
+	}
+	span := jsonl.Span{Off: e.Offset + int64(bytes.Index(e.Raw, line.Content)), Len: len(line.Content)}
+	n.kind, n.class, n.opening = nodeUser, ClassCommand, open(ClassCommand, text[:min(len(text), mostHead)])
+	n.blocks = []Block{{Line: e.Line, ContentBlock: jsonl.ContentBlock{
+		Kind: jsonl.KindText, Type: "text", IsString: true, Text: jsonl.Measure(text), JSON: jsonl.Metrics{UTF16: len(line.Content), Bytes: len(line.Content)}, Span: span, Value: span,
+	}}}
 }
 
 func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {

@@ -7,7 +7,8 @@ import (
 )
 
 // Message is one message of a conversation, as the API counts messages, which wire.BodyMessage holds as sent.
-// Messages of the recorded track alone (summaries, and messages that a compaction re-injected) have RecordOnly set
+// Messages of the recorded track alone (summaries, and messages that a compaction re-injected) have RecordOnly set, as do
+// responses that the client dropped, which no later request has,
 // and are not part of the raw history.
 type Message struct {
 	Role       Role
@@ -43,13 +44,14 @@ type Marks uint8
 
 // The marks.
 const (
-	OutputOnly Marks = 1 << iota // Usage.Output is recorded, the input is not: HasUsage is false
-	NoRequest                    // a response for which no request of this session is counted: an earlier session asked for it, or it was interrupted; HasUsage is false
-	Reattached                   // a compaction re-injected it: the Attached of a boundary names it
-	Earlier                      // a placeholder for the history before the start of the file
-	Queued                       // a prompt queued while the agent ran: ends no turn
-	Stopped                      // a prompt before which the agent had run and stopped, even where no response shows it
-	Uncounted                    // the client's own estimate of its context leaves it out
+	OutputOnly  Marks = 1 << iota // Usage.Output is recorded, the input is not: HasUsage is false
+	NoRequest                     // a response for which no request of this session is counted: an earlier session asked for it, or it was interrupted; HasUsage is false
+	Reattached                    // a compaction re-injected it: the Attached of a boundary names it
+	Earlier                       // a placeholder for the history before the start of the file
+	Queued                        // a prompt queued while the agent ran: ends no turn
+	Stopped                       // a prompt before which the agent had run and stopped, even where no response shows it
+	AsAssistant                   // a summary that is sent in the assistant's role
+	Uncounted                     // the client's own estimate of its context leaves it out
 )
 
 // Is reports whether the message has one of some marks.

@@ -50,7 +50,7 @@ type response struct {
 }
 
 // nodeMarks are the flags of a line.
-type nodeMarks uint16
+type nodeMarks uint32
 
 const (
 	lineSubmitted nodeMarks = 1 << iota // a file-history-snapshot is right before it: the user submitted it
@@ -61,8 +61,10 @@ const (
 	lineQueued    // a prompt of which the line says that it was queued
 	lineBegins    // a prompt of which the line says that it begins a turn
 	lineStopped   // and that the agent had run and stopped before it
+	lineAnswers   // a summary in the assistant's role
 	lineCleared   // output of a hook that runs as the context is cleared
 	lineResumed   // output of a hook that runs as a session is resumed
+	lineLaunched  // the queue before the line says that a new process began
 	lineRestarted // the line says that the client was started again
 	lineOnPath    // on the path from root to leaf of its conversation
 	lineEmitted   // part of a message
@@ -128,6 +130,29 @@ type compactMeta struct {
 		AllUUIDs   []string `json:"allUuids"`
 	} `json:"preservedMessages"`
 	snipMeta
+}
+
+// anchor is the uuid of the line after which a compaction puts what it keeps; "": it keeps nothing.
+func (m *compactMeta) anchor() string {
+	switch {
+	case m.PreservedMessages != nil:
+		return m.PreservedMessages.AnchorUUID
+	case m.PreservedSegment != nil:
+		return m.PreservedSegment.AnchorUUID
+	}
+	return ""
+}
+
+// tail is the uuid of the last line that a compaction keeps where it names an anchor; "": none.
+func (m *compactMeta) tail() string {
+	switch {
+	case m.anchor() == "":
+	case m.PreservedSegment != nil:
+		return m.PreservedSegment.TailUUID
+	case m.PreservedMessages != nil && len(m.PreservedMessages.UUIDs) > 0:
+		return m.PreservedMessages.UUIDs[len(m.PreservedMessages.UUIDs)-1]
+	}
+	return ""
 }
 
 type microMeta struct {

@@ -40,7 +40,9 @@ type queueOperation struct {
 // queue notes a line of the queue.
 func (ld *loader) queue(e *jsonl.Entry) {
 	var op queueOperation
-	if json.Unmarshal(e.Raw, &op) == nil && op.Operation == "enqueue" && op.Content != "" {
+	ok := json.Unmarshal(e.Raw, &op) == nil
+	ld.process.queue(&op, len(ld.nodes) == 0, ld.leaves("") < 0)
+	if ok && op.Operation == "enqueue" && op.Content != "" {
 		ld.enqueue(e, op.Content)
 		return
 	}

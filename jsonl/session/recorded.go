@@ -14,8 +14,15 @@ func (c *chain) boundary(i int) {
 	c.begin(Boundary{
 		UUID: n.uuid, Line: n.line, Trigger: compact.Trigger, PreTokens: compact.PreTokens, PostTokens: compact.PostTokens,
 		Time: n.time, Version: n.version, Before: len(c.conv.Messages), Summary: -1, Preserved: c.preserved(compact),
-		Usage: recordedUsage(compact.Usage),
+		Usage: recordedUsage(compact.Usage), KeptFirst: c.keptFirst(i),
 	})
+}
+
+// keptFirst reports whether what boundary i keeps stands before its summary, which is then of what followed: the client
+// names the boundary itself as the place of what is kept, and not the summary.
+func (c *chain) keptFirst(i int) bool {
+	anchor, ok := c.ld.lineOf(c.ld.node(i).compact.anchor())
+	return ok && anchor == i
 }
 
 // begin adds a boundary, which the lines of its compaction may follow.
@@ -28,7 +35,7 @@ func (c *chain) begin(b Boundary) {
 // separate compaction.
 func (c *chain) summary(i int, at int) {
 	n := c.ld.node(i)
-	if c.after != nil && c.after.Summary < 0 && c.after.Before == at {
+	if c.after != nil && c.after.Summary < 0 {
 		c.after.Summary = at
 		return
 	}

@@ -240,3 +240,82 @@ func TestManual(t *testing.T) {
 		}
 	}
 }
+
+// TestLinesBeforeSummary: clients from 2.1.280 on write attachments between the boundary and its summary. It is one
+// compaction, and what it keeps is sent behind the summary.
+func TestLinesBeforeSummary(t *testing.T) {
+	conv := load(t,
+		user("u1", "", "hello"), called("a1", "u1", "m1", "t1"), result("r1", "a1", "t1"),
+		boundary("b1", "", "auto", 1000).with("compactMetadata", line{"trigger": "auto", "preTokens": 1000, "preservedMessages": line{"anchorUuid": "s1", "uuids": []string{"a1", "r1"}}}),
+		attachment("x1", "b1", "instructions"), attachment("x2", "x1", "date"), summary("s1", "x2"), attachment("x3", "s1", "skill_listing"), said("a2", "x3", "m2"),
+	)
+	wantShape(t, conv, "u1 a1 r1 [x1] [x2] [s1] [x3] a2")
+	wantNoWarning(t, conv)
+	b := one(t, conv)
+	if b.UUID != "b1" || b.Before != 3 || b.Summary != 5 || !slices.Equal(b.Attached, []int{3, 4, 6}) || b.Request != 2 {
+		t.Errorf("boundary %+v", b)
+	}
+	if got, want := b.Kept(), []int{3, 4, 5, 1, 2, 6}; !slices.Equal(got, want) {
+		t.Errorf("in context %v, want %v", got, want)
+	}
+}
+
+// keeping is a manual boundary that keeps the lines with some uuids, behind an anchor.
+func keeping(uuid, logical, anchor string, uuids ...string) line {
+	return boundary(uuid, logical, "manual", 1000).with("compactMetadata", line{
+		"trigger": "manual", "preTokens": 1000, "preservedMessages": line{"anchorUuid": anchor, "uuids": uuids},
+		"preservedSegment": line{"headUuid": uuids[0], "anchorUuid": anchor, "tailUuid": uuids[len(uuids)-1]},
+	})
+}
+
+// TestKeptTail: what a compaction keeps is part of the live branch, whatever what follows hangs on.
+func TestKeptTail(t *testing.T) {
+	before := []any{user("u1", "", "hello"), said("a1", "u1", "m1"), user("u2", "a1", "more"), said("a2", "u2", "m2"), user("u3", "a2", "on"), said("a3", "u3", "m3")}
+	for _, tt := range []struct {
+		name       string
+		lines      []any
+		want       string
+		kept       []int
+		boundaries int
+	}{
+		{
+			name:  "the first messages alone are summarized: the others follow the summary",
+			lines: []any{keeping("b1", "a1", "s1", "u2", "a2", "u3", "a3"), summary("s1", "b1"), user("u4", "s1", "go"), said("a4", "u4", "m4")},
+			want:  "u1 a1 u2 a2 u3 a3 [s1] u4 a4", kept: []int{6, 2, 3, 4, 5}, boundaries: 1,
+		},
+		{
+			name:  "the last messages alone are summarized: the summary follows the others",
+			lines: []any{keeping("b1", "a1", "b1", "u1", "a1"), summary("s1", "b1"), attachment("x1", "s1", "file"), user("u4", "x1", "go"), said("a4", "u4", "m4")},
+			want:  "u1 a1 u2 a2 u3 a3 [s1] [x1] u4 a4", kept: []int{0, 1, 6, 7}, boundaries: 1,
+		},
+		{
+			name:  "what follows hangs on the last kept line",
+			lines: slices.Concat([]any{keeping("b1", "a3", "s1", "a3"), summary("s1", "b1")}, compactLines("s1"), []any{user("u4", "a3", "go"), said("a4", "u4", "m4")}),
+			want:  "u1 a1 u2 a2 u3 a3 [s1] [k1] [k2] [k3] u4 a4", kept: []int{6, 5, 7, 8, 9}, boundaries: 1,
+		},
+		{
+			name:  "the branch with the compaction was left",
+			lines: []any{keeping("b1", "a3", "s1", "a3"), summary("s1", "b1"), user("u4", "s1", "go"), said("a4", "u4", "m4"), user("u5", "a3", "again"), said("a5", "u5", "m5")},
+			want:  "u1 a1 u2 a2 u3 a3 u5 a5",
+		},
+		{
+			name:  "what is kept is not in the file",
+			lines: []any{keeping("b1", "a3", "s1", "zz"), summary("s1", "b1"), user("u4", "s1", "go"), said("a4", "u4", "m4")},
+			want:  "u1 a1 u2 a2 u3 a3 [s1] u4 a4", kept: []int{6}, boundaries: 1,
+		},
+		{
+			name:  "what is kept is of a branch that was left",
+			lines: []any{user("u9", "a1", "rewound"), said("a9", "u9", "m9"), keeping("b1", "a9", "b1", "u1", "a1"), summary("s1", "b1"), user("u4", "s1", "go"), said("a4", "u4", "m4")},
+			want:  "u1 a1 u9 a9 [s1] u4 a4", kept: []int{0, 1, 4}, boundaries: 1,
+		},
+	} {
+		conv := load(t, slices.Concat(before, tt.lines)...)
+		if got := shape(conv); got != tt.want || len(conv.Boundaries) != tt.boundaries {
+			t.Errorf("%s:\n%s with %d compactions, want\n%s with %d", tt.name, got, len(conv.Boundaries), tt.want, tt.boundaries)
+			continue
+		}
+		if tt.boundaries > 0 && !slices.Equal(conv.Boundaries[0].Kept(), tt.kept) {
+			t.Errorf("%s: in context %v, want %v", tt.name, conv.Boundaries[0].Kept(), tt.kept)
+		}
+	}
+}

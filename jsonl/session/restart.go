@@ -7,9 +7,53 @@ import (
 )
 
 // A client that is started again with a session (--resume, --continue) reads the history back from the file. No line
-// is made for that alone. Three signs are left in the file, and which of them depends on the client and its settings:
-// the output of a SessionStart:resume hook, an answer that the client gives itself if the user spoke last, and
-// another client version. A restart without any cannot be detected (docs/internals/transcripts.md).
+// is made for that alone. Four signs are left in the file, and which of them depends on the client and its settings:
+// the output of a SessionStart:resume hook, an answer that the client gives itself if the user spoke last, a prompt
+// that comes from the queue of a new process (see process), and another client version. A restart without any cannot be detected (docs/internals/transcripts.md).
+
+// typeCost is the type of the lines with what a session has cost, which clients from 2.1.246 on write as they end.
+const typeCost = "cost-state"
+
+// process is what the lines between messages say of the client's processes. One without a terminal (-p) takes its prompt
+// from its queue: up to 2.1.37 it records a dequeue alone, later an enqueue too. As it ends it writes the last prompt
+// again, from 2.1.246 on what it cost. So a prompt that is queued after that, or that was never queued, is a new process's.
+type process struct {
+	headless bool // the first message was taken from the queue
+	costs    bool // the session has lines of typeCost
+	over     bool // no message since the lines that a process writes as it ends
+	launched bool // a new one began, no message since
+	unread   int  // texts put into the queue that are not known
+}
+
+// ended notes a line that a process writes as it ends, with what it cost or without.
+func (p *process) ended(cost bool) {
+	p.costs = p.costs || cost
+	p.over = p.over || cost || !p.costs
+}
+
+// queue notes an operation of the queue, which is empty or not, before the first message or not.
+func (p *process) queue(op *queueOperation, first, empty bool) {
+	p.headless = p.headless || first
+	switch {
+	case op.Operation == "enqueue":
+		p.launched = p.launched || p.headless && p.over && !isNotice(op.Content)
+		if op.Content == "" {
+			p.unread++
+		}
+	case op.Operation != "dequeue" || !empty:
+	case p.unread > 0:
+		p.unread--
+	default:
+		p.launched = true
+	}
+}
+
+// chained notes a message, or another line of the chain. It reports whether it is the first of a new process.
+func (p *process) chained() (first bool) {
+	first = p.launched
+	p.over, p.launched = false, false
+	return first
+}
 
 // synthetic is the model of messages that the client writes in the model's place.
 const synthetic = "<synthetic>"
@@ -86,6 +130,8 @@ func (c *chain) sign(i int) RestartSign {
 		return SignHook
 	case n.kind == nodeAssistant && n.response.model == synthetic && n.opening == opensNoResponse:
 		return SignNoResponse
+	case n.is(lineLaunched):
+		return SignQueue
 	case n.version != "" && c.version != "" && n.version != c.version && n.kind != nodeOther:
 		return SignVersion
 	}

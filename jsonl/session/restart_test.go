@@ -95,6 +95,31 @@ func TestRestarts(t *testing.T) {
 			[]restart{{12, session.SignNoResponse, "2.1.91", 8, 3, []session.BlockPlace{{4, 0}}}},
 		},
 		{
+			"a prompt that was never in the queue: the form up to 2.1.37",
+			slices.Concat([]any{operation("dequeue", "")}, parallel("2.1.37"), []any{operation("dequeue", "")}, by("2.1.37", user("u2", "a5", "more"), said("a6", "u2", "m3"))),
+			[]restart{{11, session.SignQueue, "2.1.37", 5, 3, []session.BlockPlace{{1, 2}, {2, 0}}}},
+		},
+		{
+			"a prompt that is queued after the last process ended",
+			slices.Concat([]any{operation("enqueue", "hello"), operation("dequeue", "")}, parallel("2.1.76"), []any{lastPrompt(""), operation("enqueue", "more"), operation("dequeue", "")},
+				by("2.1.76", user("u2", "a5", "more"), said("a6", "u2", "m3"))),
+			[]restart{{14, session.SignQueue, "2.1.76", 5, 3, []session.BlockPlace{{1, 2}, {2, 0}}}},
+		},
+		{
+			"from 2.1.246 on a process writes its cost as it ends, and its last prompt at any time",
+			slices.Concat([]any{operation("enqueue", "hello"), operation("dequeue", "")}, parallel("2.1.260"), []any{lastPrompt(""), line{"type": "cost-state"}, operation("enqueue", "more"), operation("dequeue", "")},
+				by("2.1.260", user("u2", "a5", "more"), said("a6", "u2", "m3")), []any{lastPrompt(""), operation("enqueue", "again"), operation("dequeue", "")},
+				by("2.1.260", user("u3", "a6", "again"), said("a7", "u3", "m4"))),
+			[]restart{{15, session.SignQueue, "2.1.260", 5, 3, nil}},
+		},
+		{
+			"prompts of a terminal, notices, and a text of an unknown form are none",
+			slices.Concat(parallel("2.1.76"), []any{lastPrompt(""), operation("enqueue", "more"), operation("dequeue", "")}, by("2.1.76", user("u2", "a5", "more"), said("a6", "u2", "m3")),
+				[]any{lastPrompt(""), operation("enqueue", "<task-notification>"), operation("dequeue", ""), operation("enqueue", "").with("content", []int{1}), operation("dequeue", "")},
+				by("2.1.76", user("u3", "a6", "again"), said("a7", "u3", "m4"))),
+			nil,
+		},
+		{
 			"the start of a session, other hooks, and texts that quote a sign are none",
 			slices.Concat(by("2.1.37", hookOutput("p0", "", "SessionStart:resume"), hookOutput("p1", "p0", "SessionStart:startup"),
 				user("u1", "p1", "hello"), said("a1", "u1", "m1"), hookOutput("p2", "a1", "SessionStart:compact"),
@@ -122,4 +147,13 @@ func TestRestarts(t *testing.T) {
 			}
 		})
 	}
+}
+
+// operation is a line of the queue.
+func operation(name, content string) line {
+	l := line{"type": "queue-operation", "operation": name, "sessionId": "s", "timestamp": "2026-02-01T10:00:00.000Z"}
+	if content != "" {
+		l["content"] = content
+	}
+	return l
 }

@@ -22,6 +22,7 @@ func (c *chain) walk(want string) {
 		c.path = append(c.path, i)
 	}
 	slices.Reverse(c.path)
+	c.addCompactions(want == "")
 	if len(c.ld.removed) > 0 {
 		c.restore()
 	}
@@ -72,7 +73,7 @@ func (c *chain) newest() (newest, leaf int) {
 	for k := len(c.order) - 1; k >= 0; k-- {
 		i := c.order[k]
 		n := c.ld.node(i)
-		if !n.kind.message() || n.is(lineAPIError) {
+		if !n.kind.message() || n.is(lineAPIError) || n.name == typeCommand {
 			continue
 		}
 		if newest < 0 {
@@ -139,7 +140,7 @@ func (c *chain) descend(i int) int {
 			if !c.in(k) || !n.kind.message() || n.is(lineAPIError) {
 				continue
 			}
-			if a := n.kind == nodeAttachment; next < 0 || attached && !a || attached == a && k > next {
+			if a := n.kind == nodeAttachment || n.name == typeCommand; next < 0 || attached && !a || attached == a && k > next {
 				next, attached = k, a
 			}
 		}
@@ -158,6 +159,13 @@ func (c *chain) up(i int, linear bool) int {
 			return c.order[k-1]
 		}
 		return -1
+	}
+	if n.kind == nodeBoundary {
+		if tail := c.tail(i); tail >= 0 && c.keptFirst(i) {
+			return c.summarized(i, tail)
+		} else if tail >= 0 {
+			return tail
+		}
 	}
 	if n.kind == nodeBoundary || n.kind == nodeSnip && n.parent < 0 {
 		if p, ok := c.ld.lineOf(n.logicalUUID); ok && c.in(p) && p != i {
@@ -188,6 +196,79 @@ func (c *chain) up(i int, linear bool) int {
 		return -1 // a root, unlike the lines of a hook after a resume
 	}
 	return p
+}
+
+// tail is the last line that the compaction of boundary i keeps, or -1. It is on the branch that was compacted, and the
+// last of it but for what a compaction of the newer messages alone replaces.
+func (c *chain) tail(i int) int {
+	if tail, ok := c.ld.lineOf(c.ld.node(i).compact.tail()); ok && c.in(tail) && tail < i {
+		return tail
+	}
+	return -1
+}
+
+// mostSummarized bounds the lines between what a compaction keeps and its boundary: a file can name any line as kept.
+const mostSummarized = 10_000
+
+// summarized is the last line of what the compaction of boundary i replaced after the tail that it keeps, or the tail.
+func (c *chain) summarized(i, tail int) int {
+	last := c.before(i)
+	at := last
+	for range mostSummarized {
+		switch {
+		case at == tail:
+			return last
+		case at < tail:
+			return tail
+		}
+		at = c.ld.node(at).parent
+	}
+	return tail
+}
+
+// addCompactions adds the compactions to the path on which nothing hangs: some clients hang what follows on the last
+// line that is kept, which the boundary and what is under it stand after.
+func (c *chain) addCompactions(atEnd bool) {
+	after := map[int][]int{} // boundaries by tail
+	for _, i := range c.order {
+		if n := c.ld.node(i); n.kind == nodeBoundary && !n.is(lineOnPath) {
+			if tail := c.tail(i); tail >= 0 && c.onPath(tail) {
+				after[tail] = append(after[tail], i)
+			}
+		}
+	}
+	if len(after) == 0 {
+		return
+	}
+	path := make([]int, 0, len(c.order))
+	for k, i := range c.path {
+		path = append(path, i)
+		for _, boundary := range after[i] {
+			if k+1 < len(c.path) && c.path[k+1] > boundary || k+1 == len(c.path) && atEnd {
+				path = append(path, c.deadBranch(boundary)...)
+			}
+		}
+	}
+	c.path = path
+}
+
+// deadBranch marks and lists the lines from i to the newest under it, in order; nil with a response among them: that is
+// a branch which was left.
+func (c *chain) deadBranch(i int) (lines []int) {
+	for k := c.descend(i); ; k = c.ld.node(k).parent {
+		n := c.ld.node(k)
+		if n.is(lineOnPath) || n.kind == nodeAssistant && n.response.model != synthetic {
+			return nil
+		}
+		if lines = append(lines, k); k == i {
+			break
+		}
+	}
+	for _, k := range lines {
+		c.ld.node(k).mark(lineOnPath)
+	}
+	slices.Reverse(lines)
+	return lines
 }
 
 // clearHook is the name of a hook that runs as the context is cleared: by /clear, or as a plan is accepted.

@@ -120,6 +120,9 @@ func (v *View) Join(m int) {
 	if v.recorded[m].at >= 0 { // a rebuild has taken it in already
 		return
 	}
+	if msg := &v.conv.Messages[m]; msg.RecordOnly && msg.Role == session.Assistant {
+		return // a response that the client dropped
+	}
 	v.push(policy.ItemID(m))
 }
 
@@ -293,6 +296,9 @@ func (v *View) Role(id policy.ItemID) session.Role {
 			return session.Assistant
 		}
 		return session.User
+	}
+	if v.conv.Messages[id].Is(session.AsAssistant) {
+		return session.Assistant
 	}
 	return v.conv.Messages[id].Role
 }
