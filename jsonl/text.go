@@ -128,6 +128,7 @@ const (
 	inStop
 	inTool
 	inBlockType
+	inRendered
 	inFields
 )
 

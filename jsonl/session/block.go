@@ -28,6 +28,7 @@ type more struct {
 	typ     string // as recorded
 	parts   []jsonl.Part
 	offload *Offload
+	sent    Sent
 	long    *[lengths]int32 // the lengths of a block, where one is more than its own numbers hold
 }
 
@@ -113,6 +114,32 @@ func (b *Block) ReadFrom(file *Offload) {
 		made.long = b.more.long
 	}
 	b.more = made
+}
+
+// Sent is what a line says of how its attachment was sent.
+type Sent struct {
+	Recorded bool // the line has the words, and the block's value is them
+	System   bool // for the system role, which is the user's for models that do not have it
+	Beside   bool // it is no part of the result of a tool before it
+	Turns    Turns
+}
+
+// Turns is whether a snapshot of a prompt says that the model takes messages of the system role between others.
+type Turns uint8
+
+// The values of Turns.
+const (
+	TurnsUnknown Turns = iota
+	TurnsSystem
+	TurnsUser
+)
+
+// Sent is how an attachment was sent, as its line says.
+func (b *Block) Sent() Sent {
+	if b.more == nil {
+		return Sent{}
+	}
+	return b.more.sent
 }
 
 func bounded(n int) int32 { return int32(min(n, math.MaxInt32)) }

@@ -431,7 +431,7 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 }
 
 func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {
-	a := readAttachment(e.Attachment)
+	a, sent := readAttachment(e.Attachment), readSent(e)
 	n.said = ld.names.place(a.kind)
 	if a.kind == typeQueued {
 		if ld.attached == nil {
@@ -446,10 +446,20 @@ func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {
 	if !ok {
 		span = jsonl.Span{Off: e.Offset}
 	}
+	value := span
+	if sent.Recorded {
+		value, _ = e.SpanOf(e.Rendered)
+		a.length = jsonl.Measure(strings.Join(renderedTexts(e.Rendered), "\n"))
+	} else if rendersAttachments(e.Version) {
+		a.length = jsonl.Metrics{}
+	}
 	blocks := ld.newBlocks(n, 1)
 	blocks[0].fill(&jsonl.ContentBlock{
-		Kind: jsonl.KindAttachment, Type: a.kind, Text: a.length, JSON: jsonl.Metrics{UTF16: len(e.Attachment), Bytes: len(e.Attachment)}, Span: span, Value: span,
+		Kind: jsonl.KindAttachment, Type: a.kind, Text: a.length, JSON: jsonl.Metrics{UTF16: len(e.Attachment), Bytes: len(e.Attachment)}, Span: span, Value: value,
 	})
+	if blocks[0].more != nil {
+		blocks[0].more.sent = sent
+	}
 	blocks[0].Line = int32(e.Line)
 }
 

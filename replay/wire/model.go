@@ -18,6 +18,9 @@ import (
 // such as an attachment for the client alone.
 func Model(v *view.View) (*Body, error) {
 	r := renderer{view: v, conv: v.Conversation(), body: &Body{}}
+	if r.conv.Product == session.Product {
+		return r.claude()
+	}
 	for id := range v.Items {
 		if err := r.item(id); err != nil {
 			return nil, err
@@ -51,6 +54,14 @@ func (r *renderer) item(id policy.ItemID) error {
 // blocks renders an item.
 func (r *renderer) blocks(id policy.ItemID) (blocks []BodyBlock, err error) {
 	for b := range r.view.Blocks(id) {
+		if raw := r.view.Raw(policy.Target{Item: id, Block: b}); raw != nil && raw.Sent().Recorded && r.unchanged(policy.Target{Item: id, Block: b}) {
+			sent, err := r.reminders(id, b)
+			if err != nil {
+				return nil, err
+			}
+			blocks = append(blocks, sent...)
+			continue
+		}
 		block, err := r.block(policy.Target{Item: id, Block: b})
 		if err != nil {
 			return nil, err

@@ -269,6 +269,13 @@ func (w *sessionWriter) write() error {
 				if err != nil {
 					return err
 				}
+				if t := it.blocks[0].Source; w.view.Raw(t).Sent().Recorded {
+					words, err := w.conv.Raw(int(t.Item), t.Block)
+					if err != nil {
+						return err
+					}
+					js = slices.Concat(js, []byte(`,"rendered":`), words)
+				}
 				w.line(sessionLine{Type: "attachment"}, "attachment", js)
 				continue
 			}

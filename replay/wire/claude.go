@@ -1,0 +1,283 @@
+package wire
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
+)
+
+// claude builds the messages as Claude Code does: attachments stand before the prompts that their lines follow, up to the
+// response or the results before these, and become a part of such a result.
+func (r *renderer) claude() (*Body, error) {
+	f := claudeFrame{renderer: r, version: sender(r.view), carriers: map[policy.ItemID]bool{}}
+	for _, c := range r.view.CacheEdits() {
+		f.carriers[c.Carrier] = true
+	}
+	for id := range r.view.Items {
+		blocks, err := r.blocks(id)
+		if err != nil {
+			return nil, err
+		}
+		if len(blocks) == 0 {
+			continue
+		}
+		switch {
+		case r.isAttachment(id):
+			f.attached = append(f.attached, blocks)
+		case r.view.Role(id) == session.Assistant:
+			f.flush()
+			r.say(session.Assistant, blocks)
+		case slices.ContainsFunc(blocks, isResult):
+			f.flush()
+			f.user(blocks)
+		default:
+			f.said = append(f.said, blocks)
+		}
+	}
+	f.flush()
+	return r.body, nil
+}
+
+// isAttachment reports whether an item is one that the client sends as a reminder.
+func (r *renderer) isAttachment(id policy.ItemID) bool {
+	m := r.view.Message(id)
+	return m != nil && m.Attachment() != ""
+}
+
+// sender is the version of the client that sends the view: of the last line that names one.
+func sender(v *view.View) (version string) {
+	for id := range v.Items {
+		if m := v.Message(id); m != nil && m.Version() != "" {
+			version = m.Version()
+		}
+	}
+	return version
+}
+
+// since reports whether a version is a release or a later one.
+func since(version, release string) bool {
+	return version != "" && session.CompareVersions(version, release) >= 0
+}
+
+// oneMark reports whether the client marks the last message alone for the cache (2.1.70; 2.1.68 marks the last two).
+func oneMark(v *view.View) bool {
+	return v.Conversation().Product == session.Product && since(sender(v), "2.1.70")
+}
+
+// claudeFrame is what is collected since the last response or result.
+type claudeFrame struct {
+	*renderer
+	version  string
+	carriers map[policy.ItemID]bool
+	turns    *bool // see systemTurns
+	attached [][]BodyBlock
+	said     [][]BodyBlock
+}
+
+// flush appends what is collected.
+func (f *claudeFrame) flush() {
+	var system []string
+	for _, blocks := range f.attached {
+		text, ok := blocks[0].text()
+		if sent := f.sent(&blocks[0]); ok && sent.System && f.systemTurns() {
+			system = append(system, unwrapped(text))
+			continue
+		}
+		f.attach(blocks)
+	}
+	for _, blocks := range f.said {
+		f.user(blocks)
+	}
+	if len(system) > 0 {
+		source := f.attached[0][0].Source
+		f.body.Messages = append(f.body.Messages, BodyMessage{Role: session.System, Blocks: []BodyBlock{
+			{Source: source, Type: "text", JSON: textBlock(strings.Join(system, "\n\n"))},
+		}})
+	}
+	f.attached, f.said = nil, nil
+}
+
+// sent is how a block's line says that it was sent.
+func (f *claudeFrame) sent(b *BodyBlock) session.Sent {
+	if raw := f.view.Raw(b.Source); raw != nil {
+		return raw.Sent()
+	}
+	return session.Sent{}
+}
+
+const reminderHead, reminderTail = "<system-reminder>\n", "\n</system-reminder>"
+
+// unwrapped is a reminder's text without its tags.
+func unwrapped(text string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(text, reminderHead), reminderTail)
+}
+
+// attach appends an attachment.
+func (f *claudeFrame) attach(blocks []BodyBlock) {
+	n := len(f.body.Messages)
+	if n == 0 || f.body.Messages[n-1].Role != session.User {
+		f.body.Messages = append(f.body.Messages, BodyMessage{Role: session.User, Blocks: blocks})
+		return
+	}
+	m := &f.body.Messages[n-1]
+	for i := range blocks {
+		if last := &m.Blocks[len(m.Blocks)-1]; f.sent(&blocks[i]).Beside || f.carriers[blocks[i].Source.Item] || !f.fold(last, &blocks[i]) {
+			m.Blocks = append(m.Blocks, blocks[i])
+		}
+	}
+}
+
+// user appends a message of the user. Results stand first, and a text that another follows ends its line.
+func (f *claudeFrame) user(blocks []BodyBlock) {
+	n := len(f.body.Messages)
+	if n == 0 || f.body.Messages[n-1].Role != session.User {
+		f.body.Messages = append(f.body.Messages, BodyMessage{Role: session.User, Blocks: blocks})
+		return
+	}
+	m := &f.body.Messages[n-1]
+	last := &m.Blocks[len(m.Blocks)-1]
+	if text, ok := last.text(); ok && blocks[0].Type == "text" {
+		last.JSON = textBlock(text + "\n")
+	}
+	m.Blocks = slices.Concat(m.Blocks, blocks)
+	slices.SortStableFunc(m.Blocks, func(a, b BodyBlock) int { return rank(a) - rank(b) })
+}
+
+// rank is 0 for results, which stand before the rest of their message.
+func rank(b BodyBlock) int {
+	if isResult(b) {
+		return 0
+	}
+	return 1
+}
+
+// fold makes a reminder a part of the result of a tool before it. Up to 2.1.260 only results of one text take them.
+func (f *claudeFrame) fold(result, reminder *BodyBlock) bool {
+	text, ok := reminder.text()
+	if !ok || !isResult(*result) {
+		return false
+	}
+	raw, at, ok := resultContent(result.JSON)
+	if !ok {
+		return false
+	}
+	var whole string
+	if json.Unmarshal(raw, &whole) == nil {
+		result.JSON = slices.Concat(result.JSON[:at], appendValue(nil, trimmed(whole, text)), result.JSON[at+len(raw):])
+		return true
+	}
+	if !since(f.version, "2.1.280") {
+		return false
+	}
+	var parts []json.RawMessage
+	if json.Unmarshal(raw, &parts) != nil {
+		return false
+	}
+	for _, p := range parts {
+		var part struct{ Type string }
+		if json.Unmarshal(p, &part) != nil || part.Type == "tool_reference" {
+			return false
+		}
+	}
+	text = strings.TrimSpace(text)
+	if n := len(parts); n > 0 {
+		var last struct{ Type, Text string }
+		if json.Unmarshal(parts[n-1], &last) == nil && last.Type == "text" {
+			parts[n-1], text = textBlock(trimmed(last.Text, text)), ""
+		}
+	}
+	if text != "" {
+		parts = append(parts, textBlock(text))
+	}
+	result.JSON = slices.Concat(result.JSON[:at], appendValue(nil, parts), result.JSON[at+len(raw):])
+	return true
+}
+
+// trimmed joins a result's text and a reminder.
+func trimmed(text, reminder string) string {
+	return strings.TrimPrefix(strings.TrimSpace(text)+"\n\n"+strings.TrimSpace(reminder), "\n\n")
+}
+
+// resultContent finds the content of a result's JSON.
+func resultContent(js []byte) (raw []byte, at int, ok bool) {
+	var members struct{ Content json.RawMessage }
+	if json.Unmarshal(js, &members) != nil || len(members.Content) == 0 {
+		return nil, 0, false
+	}
+	at = bytes.Index(js, slices.Concat([]byte(`"content":`), members.Content))
+	if at < 0 {
+		return nil, 0, false
+	}
+	return members.Content, at + len(`"content":`), true
+}
+
+// reminders renders an attachment, one block a message.
+func (r *renderer) reminders(id policy.ItemID, b int) (blocks []BodyBlock, err error) {
+	t := policy.Target{Item: id, Block: b}
+	texts, err := r.conv.Reminders(int(id), b)
+	for _, text := range texts {
+		blocks = append(blocks, BodyBlock{Source: t, Type: "text", JSON: textBlock(text)})
+	}
+	return blocks, err
+}
+
+// unchanged reports whether a block is shown as recorded.
+func (r *renderer) unchanged(t policy.Target) bool {
+	if r.view.Replacement(t) != nil {
+		return false
+	}
+	_, on := r.view.PolicyReplacement(t)
+	return !r.shown || !on
+}
+
+// systemTurns reports whether the model that is asked takes messages of the system role between others: by the
+// snapshots of prompts that were made for it, else by its generation.
+func (f *claudeFrame) systemTurns() bool {
+	if f.turns == nil {
+		turns := f.findTurns()
+		f.turns = &turns
+	}
+	return *f.turns
+}
+
+func (f *claudeFrame) findTurns() bool {
+	asked, last, known, turns := "", "", map[string]bool{}, map[string]bool{}
+	for m := range f.conv.Messages {
+		msg := &f.conv.Messages[m]
+		switch {
+		case msg.Role == session.Assistant && !msg.Synthetic:
+			if last = msg.Model(); asked == "" && m >= f.view.Joined() {
+				asked = last
+			}
+		case msg.Attachment() == "prompt_snapshot" && last != "":
+			if s := msg.Blocks[0].Sent(); s.Turns != session.TurnsUnknown {
+				known[last], turns[last] = true, s.Turns == session.TurnsSystem
+			}
+		}
+	}
+	if asked == "" {
+		asked = cmp.Or(last, f.conv.Model)
+	}
+	if known[asked] {
+		return turns[asked]
+	}
+	return laterThan48(asked)
+}
+
+// laterThan48 reports whether a model is of generation 4.8 or later, the first that takes such messages.
+func laterThan48(model string) bool {
+	var numbers []int
+	for _, part := range strings.Split(model, "-") {
+		if n, err := strconv.Atoi(part); err == nil && n < 100 {
+			numbers = append(numbers, n)
+		}
+	}
+	return slices.Compare(numbers, []int{4, 8}) >= 0
+}
