@@ -58,11 +58,10 @@ func (conv *Conversation) Reminders(message, block int) ([]string, error) {
 	if bl.Sent().Recorded {
 		return renderedTexts(raw), nil
 	}
-	text, err := conv.Text(message, block)
-	if err != nil || text == "" {
-		return nil, err
+	if bl.Text().UTF16 == 0 {
+		return nil, nil
 	}
-	return []string{text}, nil
+	return reminders(bl.Type(), raw), nil
 }
 
 // turnsOf is what a snapshot with tools says, which is one made after a response.

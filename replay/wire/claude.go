@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
@@ -36,6 +37,9 @@ func (r *renderer) claude() (*Body, error) {
 			r.say(session.Assistant, blocks)
 		case slices.ContainsFunc(blocks, isResult):
 			f.flush()
+			if slices.ContainsFunc(blocks, namesTool) {
+				blocks = append(blocks, BodyBlock{Source: policy.Target{Item: id, Block: Whole}, Type: "text", JSON: textBlock(toolLoaded)})
+			}
 			f.user(blocks)
 		default:
 			f.said = append(f.said, blocks)
@@ -48,7 +52,7 @@ func (r *renderer) claude() (*Body, error) {
 // isAttachment reports whether an item is one that the client sends as a reminder.
 func (r *renderer) isAttachment(id policy.ItemID) bool {
 	m := r.view.Message(id)
-	return m != nil && m.Attachment() != ""
+	return m != nil && m.Attachment() != "" && (m.Class == session.ClassAttachment || m.Blocks[0].Sent().Recorded)
 }
 
 // sender is the version of the client that sends the view: of the last line that names one.
@@ -87,6 +91,11 @@ func (f *claudeFrame) flush() {
 	for _, blocks := range f.attached {
 		text, ok := blocks[0].text()
 		if sent := f.sent(&blocks[0]); ok && sent.System && f.systemTurns() {
+			if f.view.Message(blocks[0].Source.Item).Class == session.ClassPrompt { // a person's
+				blocks[0].JSON = textBlock(unwrapped(text))
+				f.user(blocks)
+				continue
+			}
 			system = append(system, unwrapped(text))
 			continue
 		}
@@ -128,11 +137,25 @@ func (f *claudeFrame) attach(blocks []BodyBlock) {
 	}
 	m := &f.body.Messages[n-1]
 	for i := range blocks {
-		if last := &m.Blocks[len(m.Blocks)-1]; f.sent(&blocks[i]).Beside || f.carriers[blocks[i].Source.Item] || !f.fold(last, &blocks[i]) {
+		if f.sent(&blocks[i]).Beside || f.carriers[blocks[i].Source.Item] || !f.fold(f.before(m, &blocks[i]), &blocks[i]) {
 			m.Blocks = append(m.Blocks, blocks[i])
 		}
 	}
 }
+
+// before is the last block of a message: of results at its end the last one whose line is before the attachment's.
+func (f *claudeFrame) before(m *BodyMessage, attachment *BodyBlock) *BodyBlock {
+	last := len(m.Blocks) - 1
+	for i := last; i >= 0 && isResult(m.Blocks[i]); i-- {
+		if a, b := f.view.Raw(m.Blocks[i].Source), f.view.Raw(attachment.Source); a != nil && b != nil && a.Line < b.Line {
+			return &m.Blocks[i]
+		}
+	}
+	return &m.Blocks[last]
+}
+
+// toolLoaded is what the client writes behind results that name tools.
+const toolLoaded = "Tool loaded."
 
 // user appends a message of the user. Results stand first, and a text that another follows ends its line.
 func (f *claudeFrame) user(blocks []BodyBlock) {
@@ -218,10 +241,18 @@ func resultContent(js []byte) (raw []byte, at int, ok bool) {
 	return members.Content, at + len(`"content":`), true
 }
 
+// isReminder reports whether a block is an attachment that is sent as recorded, by its words or by its kind.
+func (r *renderer) isReminder(t policy.Target) bool {
+	raw := r.view.Raw(t)
+	if raw == nil || raw.Kind != jsonl.KindAttachment || r.conv.Product != session.Product || !r.unchanged(t) {
+		return false
+	}
+	return raw.Sent().Recorded || r.view.Message(t.Item).Class == session.ClassAttachment
+}
+
 // reminders renders an attachment, one block a message.
-func (r *renderer) reminders(id policy.ItemID, b int) (blocks []BodyBlock, err error) {
-	t := policy.Target{Item: id, Block: b}
-	texts, err := r.conv.Reminders(int(id), b)
+func (r *renderer) reminders(t policy.Target) (blocks []BodyBlock, err error) {
+	texts, err := r.conv.Reminders(int(t.Item), t.Block)
 	for _, text := range texts {
 		blocks = append(blocks, BodyBlock{Source: t, Type: "text", JSON: textBlock(text)})
 	}
@@ -280,4 +311,9 @@ func laterThan48(model string) bool {
 		}
 	}
 	return slices.Compare(numbers, []int{4, 8}) >= 0
+}
+
+// namesTool reports whether a block is a result that names a tool whose definition is sent from then on.
+func namesTool(b BodyBlock) bool {
+	return isResult(b) && bytes.Contains(b.JSON, []byte(`"tool_reference"`))
 }

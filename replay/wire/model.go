@@ -54,15 +54,16 @@ func (r *renderer) item(id policy.ItemID) error {
 // blocks renders an item.
 func (r *renderer) blocks(id policy.ItemID) (blocks []BodyBlock, err error) {
 	for b := range r.view.Blocks(id) {
-		if raw := r.view.Raw(policy.Target{Item: id, Block: b}); raw != nil && raw.Sent().Recorded && r.unchanged(policy.Target{Item: id, Block: b}) {
-			sent, err := r.reminders(id, b)
+		t := policy.Target{Item: id, Block: b}
+		if r.isReminder(t) {
+			sent, err := r.reminders(t)
 			if err != nil {
 				return nil, err
 			}
 			blocks = append(blocks, sent...)
 			continue
 		}
-		block, err := r.block(policy.Target{Item: id, Block: b})
+		block, err := r.block(t)
 		if err != nil {
 			return nil, err
 		}
