@@ -8,14 +8,7 @@ import (
 )
 
 // Clients before rendersAttachments write down what an attachment is of, and not its words. What follows is by the
-// requests of 2.1.19, 2.1.37, 2.1.76, 2.1.119, 2.1.210 and 2.1.260, and by cli.js of 2.1.112 where it says so.
-
-// sayings are the lengths of the client's own words before and behind what an attachment is of, in characters, without
-// the tags: "Available agent types for the Agent tool" is no part of a session.
-var sayings = map[string]struct{ before, behind int }{
-	"skill_listing": {65, 0}, "agent_listing_delta": {41, 122}, "mcp_instructions_delta": {101, 0}, "deferred_tools_delta": {150, 0},
-	"compact_file_reference": {0, 126}, "plan_mode_exit": {0, 130}, "invoked_skills": {86, 0},
-}
+// requests of 2.1.119, 2.1.210 and 2.1.260.
 
 // hookFields are those of hooks.
 type hookFields struct {
@@ -25,7 +18,7 @@ type hookFields struct {
 }
 
 // reminders are the texts as which an attachment is sent, by its kind.
-func reminders(kind string, raw []byte) []string {
+func reminders(kind, version string, raw []byte) []string {
 	wrap := func(text string) string { return reminderHead + text + reminderTail }
 	switch kind {
 	case "hook_success", "hook_additional_context", "hook_blocking_error":
@@ -66,24 +59,13 @@ func reminders(kind string, raw []byte) []string {
 	case "compact_file_reference":
 		var f struct{ Filename string }
 		_ = json.Unmarshal(raw, &f)
-		return []string{wrap("Note: " + f.Filename + " " + own(kind, sayings[kind].behind))}
+		return []string{OwnWordsOf(kind, version).Wrap("Note: " + f.Filename)}
 	}
-	text, own1, own2 := attachmentText(raw), "", ""
-	if s := sayings[kind]; s.before > 0 {
-		own1 = own(kind, s.before) + "\n"
+	text, words := attachmentText(raw), OwnWordsOf(kind, version)
+	if n := fixedText[kind]; text == "" || words == (OwnWords{}) && n > 0 {
+		words = OwnWords{Of: kind, Before: n}
 	}
-	if s := sayings[kind]; s.behind > 0 {
-		own2 = "\n" + own(kind, s.behind)
-	}
-	if text == "" {
-		text = own(kind, fixedText[kind])
-	}
-	return []string{wrap(own1 + text + own2)}
-}
-
-// own stands for words of the client that are on no line.
-func own(kind string, n int) string {
-	return fmt.Sprintf("[%s: about %d characters of the client's own, on no line of the session]", kind, n)
+	return []string{words.Wrap(text)}
 }
 
 // numbered is a file's text as the Read tool shows it.

@@ -61,7 +61,7 @@ func (conv *Conversation) Reminders(message, block int) ([]string, error) {
 	if bl.Text().UTF16 == 0 {
 		return nil, nil
 	}
-	return reminders(bl.Type(), raw), nil
+	return reminders(bl.Type(), conv.Messages[message].Version(), raw), nil
 }
 
 // turnsOf is what a snapshot with tools says, which is one made after a response.

@@ -21,6 +21,10 @@ func (r *renderer) claude() (*Body, error) {
 	for _, c := range r.view.CacheEdits() {
 		f.carriers[c.Carrier] = true
 	}
+	if w := session.OwnWordsOf(session.WordsOfContext, f.version); w.Before > 0 {
+		text := reminderHead + session.Placeholder(w.Of, w.Before+w.Behind) + reminderTail
+		f.said = append(f.said, []BodyBlock{{Source: policy.Target{Block: Whole}, Type: "text", JSON: textBlock(text)}})
+	}
 	for id := range r.view.Items {
 		blocks, err := r.blocks(id)
 		if err != nil {
@@ -42,7 +46,7 @@ func (r *renderer) claude() (*Body, error) {
 			}
 			f.user(blocks)
 		default:
-			f.said = append(f.said, blocks)
+			f.said = append(f.said, f.worded(blocks))
 		}
 	}
 	f.flush()
@@ -112,6 +116,28 @@ func (f *claudeFrame) flush() {
 	}
 	f.attached, f.said = nil, nil
 }
+
+// worded writes reminders' tags, and placeholders for the client's words, around what no person typed.
+func (f *claudeFrame) worded(blocks []BodyBlock) []BodyBlock {
+	for i := range blocks {
+		text, ok := blocks[i].text()
+		if !ok || !f.unchanged(blocks[i].Source) {
+			continue
+		}
+		for head, of := range wordedHeads {
+			if w := session.OwnWordsOf(of, f.version); w.Before > 0 && strings.HasPrefix(text, head) {
+				blocks[i].JSON = textBlock(w.Wrap(text))
+			}
+		}
+		if since(f.version, "2.1.260") && strings.HasPrefix(text, "[SYSTEM NOTIFICATION") { // a subagent's lines have the words
+			blocks[i].JSON = textBlock(reminderHead + text + reminderTail)
+		}
+	}
+	return blocks
+}
+
+// wordedHeads begin texts that the client words.
+var wordedHeads = map[string]string{"<task-notification>": session.WordsOfNotification, "Stop hook feedback:": session.WordsOfStopHook}
 
 // sent is how a block's line says that it was sent.
 func (f *claudeFrame) sent(b *BodyBlock) session.Sent {
