@@ -1,6 +1,9 @@
 package session
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // OwnWords are words that a client writes around what a session records, the same in every session of some releases. They
 // are on no line; what is known of them is here, so that they have their place and their weight.
@@ -24,7 +27,7 @@ var ownWords = []OwnWords{
 	{WordsOfContext, "", 295, 173, "c15a66e21cc1c1f7"},
 	{WordsOfContext, "2.1.76", 295, 215, "8c2f3613b14760c7"},
 	{WordsOfContext, "2.1.280", 0, 0, ""}, // lines have it: instructions, session_context, date
-	{WordsOfNotification, "2.1.260", 494, 0, "d42387c6b893160c"},
+	{WordsOfNotification, "2.1.210", 494, 0, "d42387c6b893160c"},
 	{WordsOfStopHook, "2.1.332", 402, 0, "c1340922c13b9892"},
 	{"skill_listing", "", 65, 0, "8842885dab9976b6"},
 	{"agent_listing_delta", "", 42, 135, "7492e649dc057985"},
@@ -54,11 +57,15 @@ const placeholderHead = "[placeholder for "
 
 // Wrap writes a text as a reminder, with placeholders for the words around it.
 func (w OwnWords) Wrap(text string) string {
+	parts := []string{text}
 	if w.Before > 0 {
-		text = Placeholder(w.Of, w.Before) + "\n" + text
+		parts = []string{Placeholder(w.Of, w.Before), text}
+	}
+	if text == "" {
+		parts = parts[:len(parts)-1]
 	}
 	if w.Behind > 0 {
-		text += "\n" + Placeholder(w.Of, w.Behind)
+		parts = append(parts, Placeholder(w.Of, w.Behind))
 	}
-	return reminderHead + text + reminderTail
+	return reminderHead + strings.Join(parts, "\n") + reminderTail
 }

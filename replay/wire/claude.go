@@ -126,7 +126,10 @@ func (f *claudeFrame) worded(blocks []BodyBlock) []BodyBlock {
 		}
 		for head, of := range wordedHeads {
 			if w := session.OwnWordsOf(of, f.version); w.Before > 0 && strings.HasPrefix(text, head) {
-				blocks[i].JSON = textBlock(w.Wrap(text))
+				if text = w.Wrap(text); !since(f.version, "2.1.260") {
+					text = unwrapped(text)
+				}
+				blocks[i].JSON = textBlock(text)
 			}
 		}
 		if since(f.version, "2.1.260") && strings.HasPrefix(text, "[SYSTEM NOTIFICATION") { // a subagent's lines have the words
