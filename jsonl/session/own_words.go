@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -41,7 +42,7 @@ var ownWords = []OwnWords{
 // OwnWordsOf is what a client of a version writes around something; zero: nothing that is known.
 func OwnWordsOf(of, version string) (found OwnWords) {
 	for _, w := range ownWords {
-		if w.Of == of && (w.From == "" || version != "" && CompareVersions(version, w.From) >= 0) {
+		if w.Of == of && version != "" && CompareVersions(version, cmp.Or(w.From, version)) >= 0 {
 			found = w
 		}
 	}

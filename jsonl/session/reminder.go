@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl"
 )
 
 // Clients before rendersAttachments write down what an attachment is of, and not its words. What follows is by the
@@ -61,11 +63,22 @@ func reminders(kind, version string, raw []byte) []string {
 		_ = json.Unmarshal(raw, &f)
 		return []string{OwnWordsOf(kind, version).Wrap("Note: " + f.Filename)}
 	}
-	text, words := attachmentText(raw), OwnWordsOf(kind, version)
-	if n := fixedText[kind]; text == "" || words == (OwnWords{}) && n > 0 {
-		words = OwnWords{Of: kind, Before: n}
+	text := attachmentText(raw)
+	return []string{WordsAround(kind, version, jsonl.Measure(text).UTF16+fixedText[kind]).Wrap(text)}
+}
+
+// wordless are the kinds of attachments whose text needs no words of the client.
+var wordless = map[string]bool{
+	"hook_success": true, "hook_additional_context": true, "hook_blocking_error": true, "nested_memory": true, "file": true,
+}
+
+// WordsAround is what a client of a version writes around an attachment of n characters.
+func WordsAround(kind, version string, n int) OwnWords {
+	w := OwnWordsOf(kind, version)
+	if fixed := fixedText[kind]; !wordless[kind] && w == (OwnWords{}) && fixed > 0 {
+		w = OwnWords{Of: kind, Before: min(fixed, n)}
 	}
-	return []string{words.Wrap(text)}
+	return w
 }
 
 // numbered is a file's text as the Read tool shows it.

@@ -14,10 +14,10 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// claude builds the messages as Claude Code does: attachments stand before the prompts that their lines follow, up to the
-// response or the results before these, and become a part of such a result.
-func (r *renderer) claude() (*Body, error) {
-	f := claudeFrame{renderer: r, version: sender(r.view), carriers: map[policy.ItemID]bool{}}
+// newClaudeFrame begins the messages of a request of Claude Code. Attachments stand before the prompts that their lines
+// follow, up to the response or the results before these, and become a part of such a result.
+func newClaudeFrame(r *renderer) *claudeFrame {
+	f := &claudeFrame{renderer: r, version: sender(r.view), carriers: map[policy.ItemID]bool{}}
 	for _, c := range r.view.CacheEdits() {
 		f.carriers[c.Carrier] = true
 	}
@@ -25,32 +25,26 @@ func (r *renderer) claude() (*Body, error) {
 		text := reminderHead + session.Placeholder(w.Of, w.Before+w.Behind) + reminderTail
 		f.said = append(f.said, []BodyBlock{{Source: policy.Target{Block: Whole}, Type: "text", JSON: textBlock(text)}})
 	}
-	for id := range r.view.Items {
-		blocks, err := r.blocks(id)
-		if err != nil {
-			return nil, err
+	return f
+}
+
+// add appends an item.
+func (f *claudeFrame) add(id policy.ItemID, role session.Role, blocks []BodyBlock) {
+	switch blocks = slices.Clone(blocks); {
+	case f.isAttachment(id):
+		f.attached = append(f.attached, blocks)
+	case role == session.Assistant:
+		f.flush()
+		f.say(session.Assistant, blocks)
+	case slices.ContainsFunc(blocks, isResult):
+		f.flush()
+		if slices.ContainsFunc(blocks, namesTool) {
+			blocks = append(blocks, BodyBlock{Source: policy.Target{Item: id, Block: Whole}, Type: "text", JSON: textBlock(toolLoaded)})
 		}
-		if len(blocks) == 0 {
-			continue
-		}
-		switch {
-		case r.isAttachment(id):
-			f.attached = append(f.attached, blocks)
-		case r.view.Role(id) == session.Assistant:
-			f.flush()
-			r.say(session.Assistant, blocks)
-		case slices.ContainsFunc(blocks, isResult):
-			f.flush()
-			if slices.ContainsFunc(blocks, namesTool) {
-				blocks = append(blocks, BodyBlock{Source: policy.Target{Item: id, Block: Whole}, Type: "text", JSON: textBlock(toolLoaded)})
-			}
-			f.user(blocks)
-		default:
-			f.said = append(f.said, f.worded(blocks))
-		}
+		f.user(blocks)
+	default:
+		f.said = append(f.said, f.worded(blocks))
 	}
-	f.flush()
-	return r.body, nil
 }
 
 // isAttachment reports whether an item is one that the client sends as a reminder.

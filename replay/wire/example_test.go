@@ -50,6 +50,7 @@ func ExamplePayload() {
 	}
 	fmt.Printf("%d lines for %s.jsonl\n", len(next.Lines), next.ID)
 	// Output:
+	// user text, 154 bytes
 	// user text, 47 bytes
 	// assistant text, 9779 bytes
 	// user text, 56 bytes

@@ -89,6 +89,9 @@ func goesOn(t testing.TB, dir string, v *view.View, o wire.SessionFileOptions) *
 	if err != nil {
 		t.Fatal(err)
 	}
+	if v.Conversation().Product != session.Product { // the other client's view has no placeholder for Claude Code's context
+		body.Drop([]policy.Target{{Block: wire.Whole}})
+	}
 	for _, broken := range view.CheckAPI(v) {
 		if broken.Rule == view.UseHasResult {
 			return s // a placeholder answers the call
