@@ -13,8 +13,5 @@ import (
 )
 
 func main() {
-	if os.Getenv("GOGC") == "" {
-		cmd.PaceCollector()
-	}
 	os.Exit(cmd.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -17,16 +17,16 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// AnonymizeOptions are the options of `ctxkit anonymize`.
-type AnonymizeOptions struct {
+// anonymizeOptions are the options of `ctxkit anonymize`.
+type anonymizeOptions struct {
 	Inputs []string
 	Seed   string
 	Check  bool
-	OutputOptions
+	outputOptions
 }
 
 func newAnonymize(sys *system) *cobra.Command {
-	o := &AnonymizeOptions{}
+	o := &anonymizeOptions{}
 	cmd := command(&cobra.Command{
 		Use: "anonymize INPUT -o FILE", Short: "Write a session with every word replaced",
 		Example: `  ctxkit anonymize session.jsonl -o testdata/fixture.jsonl
@@ -60,7 +60,7 @@ the original.`,
 	return cmd
 }
 
-func runAnonymize(sys *system, o *AnonymizeOptions) error {
+func runAnonymize(sys *system, o *anonymizeOptions) error {
 	msgs := o.messages(sys)
 	in, err := resolve(sys, o.Inputs, msgs.warn)
 	if err != nil {
@@ -122,7 +122,7 @@ func runAnonymize(sys *system, o *AnonymizeOptions) error {
 }
 
 // disclose says what is left, and fails where that is a word of the original.
-func (o *AnonymizeOptions) disclose(sys *system, a *anonymize.Anonymizer) error {
+func (o *anonymizeOptions) disclose(sys *system, a *anonymize.Anonymizer) error {
 	found := a.Disclosure()
 	if o.Check {
 		if err := report.Anonymized(sys.out, found, o.report(sys)); err != nil {
@@ -151,7 +151,7 @@ func newAnonymizer(form *foreign.Form, seed string) (*anonymize.Anonymizer, erro
 
 // write writes the files of the session's folder, then the session: both are renamed together. What is written
 // nowhere is checked all the same.
-func (o *AnonymizeOptions) write(sys *system, files *sessionFolder, target *sessionTarget, a *anonymize.Anonymizer) error {
+func (o *anonymizeOptions) write(sys *system, files *sessionFolder, target *sessionTarget, a *anonymize.Anonymizer) error {
 	var folder *atomicFolder
 	if target.folder != "" {
 		var err error

@@ -49,7 +49,7 @@ func replayed(t *testing.T, rec *replay.Record, pol *policy.Policy) string {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	for _, r := range tl.Requests.All() {
+	for _, r := range tl.Requests {
 		r.UUID = session.UUID{}
 		if rec.Conv.Product == "copilot" {
 			r.Used = 0 // no input is recorded: it is estimated in the tokens of the text
@@ -65,7 +65,7 @@ func replayed(t *testing.T, rec *replay.Record, pol *policy.Policy) string {
 		}
 		fmt.Fprintf(&b, "%s\n", line)
 	}
-	for _, e := range tl.Events.All() {
+	for _, e := range tl.Events {
 		if e.Kept != nil {
 			e.Kept = &replay.Segment{}
 		}
@@ -390,11 +390,11 @@ func checkSizes(t *testing.T, path string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if before.Requests.Len() != after.Requests.Len() || before.Events.Len() != after.Events.Len() {
-			t.Fatalf("%s: %d requests and %d events, before %d and %d", name, after.Requests.Len(), after.Events.Len(), before.Requests.Len(), before.Events.Len())
+		if len(before.Requests) != len(after.Requests) || len(before.Events) != len(after.Events) {
+			t.Fatalf("%s: %d requests and %d events, before %d and %d", name, len(after.Requests), len(after.Events), len(before.Requests), len(before.Events))
 		}
-		for i, x := range before.Requests.All() {
-			y := after.Requests.At(i)
+		for i, x := range before.Requests {
+			y := after.Requests[i]
 			off := math.Abs(float64(x.Payload-y.Payload)) / float64(max(x.Payload, 1))
 			most := 0.001
 			if x.Recorded == nil || x.Recorded.Input+x.Recorded.CacheRead+x.Recorded.CacheWrite == 0 {

@@ -26,11 +26,11 @@ type drift struct {
 // counter's own drift decides it.
 func (d *drift) add(before, after *replay.Timeline, share float64) {
 	figures := func(tl *replay.Timeline) (peak, sum float64, events string) {
-		for _, r := range tl.Requests.All() {
+		for _, r := range tl.Requests {
 			peak, sum = max(peak, float64(r.Tokens)), sum+float64(r.Tokens)
 		}
 		var b strings.Builder
-		for _, e := range tl.Events.All() {
+		for _, e := range tl.Events {
 			if over := float64(e.Detail["over"]); e.Kind == "refuse" && over <= share*(float64(e.Before)-over) {
 				continue
 			}

@@ -14,7 +14,7 @@ import (
 )
 
 // runAnonymizeTree writes a session that is a tree of files as one, into a folder that -o names.
-func runAnonymizeTree(sys *system, o *AnonymizeOptions, a *anonymize.Anonymizer, folder string, names []string) error {
+func runAnonymizeTree(sys *system, o *anonymizeOptions, a *anonymize.Anonymizer, folder string, names []string) error {
 	if o.Check {
 		a.Try()
 	}

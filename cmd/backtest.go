@@ -17,19 +17,23 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// BacktestOptions are the options of `ctxkit backtest`.
-type BacktestOptions struct {
-	ReplayOptions
+// backtestOptions are the options of `ctxkit backtest`.
+type backtestOptions struct {
+	replayOptions
 	NoFit   bool
 	Explain int
 	Bars    []string // MEASURE=PERCENT
 	Least   int      // the least samples of a measure that is judged; 0: each measure's own
+
+	Counters bool   // score the token counters
+	Fit      string // with Counters: a backtest.Fitting
 }
 
 func newBacktest(sys *system) *cobra.Command {
-	o := &BacktestOptions{}
-	cmd := command(&cobra.Command{
-		Use: "backtest INPUT...", Short: "Score a policy against the compactions and cache reads on record",
+	o := &backtestOptions{}
+	var cmd *cobra.Command
+	cmd = command(&cobra.Command{
+		Use: "backtest INPUT...", Short: "Score a policy, or the token counters, against the record",
 		Args: arguments(&o.Inputs),
 		Long: `Score a policy against the record: does it compact where the client did, and
 does the cache simulation read what the API reported?
@@ -43,12 +47,21 @@ their own.
 
 --strict judges the measures by bars and exits 1 where one fails; --bar sets
 another bar. A measure with too few samples is reported and not judged: each has
-a minimum, --least sets one for all.`,
+a minimum, --least sets one for all.
+
+--counters scores the token counters instead of a policy: their error against
+the usage that the API reported. The usage counter learns from recorded usage,
+so it is scored on requests it was not fitted on. Each counter is scored in two
+ways: one step ahead (the tokens added since the request before, and the total
+given the one before) and free-running (the total given only the first
+request's and those right after recorded compactions and after restarts as
+another client version).`,
 		Example: `  ctxkit backtest session.jsonl
   ctxkit backtest ~/.claude/projects --strict --bar hits=80
   ctxkit backtest ~/.claude/projects --explain
-  ctxkit backtest session.jsonl --policy claude-code-2.1 --format json`,
-	}, func() error { return runBacktest(sys, o) }, &o.PolicyOptions, &o.InputOptions, &o.CountOptions, o.listing(report.ListFormats, report.BacktestTables...))
+  ctxkit backtest session.jsonl --policy claude-code-2.1 --format json
+  ctxkit backtest ~/.claude/projects --counters --fit others`,
+	}, func() error { return runBacktest(sys, o, cmd.Flags().Changed) }, &o.policyOptions, &o.inputOptions, &o.countOptions, o.listing(report.ListFormats, report.BacktestTables...))
 	f := cmd.Flags()
 	f.Lookup("policy").Usage += "; default: that of the client that recorded the session"
 	f.BoolVar(&o.Strict, "strict", false, "exit 1 where a measure fails its bar")
@@ -58,11 +71,33 @@ a minimum, --least sets one for all.`,
 	f.IntVar(&o.Explain, "explain", 0, "list the `N` breaks of the cache where the simulation is furthest off")
 	f.Lookup("explain").NoOptDefVal = "20"
 	f.BoolVar(&o.NoFit, "no-fit", false, "do not fit the window to recorded compactions")
+	f.BoolVar(&o.Counters, "counters", false, "score the token counters instead of a policy")
+	f.StringVar(&o.Fit, "fit", string(backtest.FitFirstHalf), "with --counters, fit the usage counter on `WHAT`: first-half (of each session; the rest is scored), others (inputs of other projects), or both")
+	complete(cmd, "fit", asNames(backtest.Fittings()))
 	return cmd
 }
 
+// ofPolicy are the flags of a backtest of a policy alone.
+var ofPolicy = []string{"policy", "set", envFlag, "model", "window", "tokens", "overhead", "strict", "bar", "least", "explain", "no-fit"}
+
+// checkCounters checks the flags that --counters needs or is needed by.
+func (o *backtestOptions) checkCounters(given func(name string) bool) error {
+	if !o.Counters {
+		if given("fit") {
+			return errors.New("flag --fit: has an effect with --counters only: add --counters")
+		}
+		return nil
+	}
+	for _, name := range ofPolicy {
+		if given(name) {
+			return fmt.Errorf("flag --%s: it is of a policy's score, and --counters scores none: leave one out", name)
+		}
+	}
+	return oneOf("--fit", o.Fit, asNames(backtest.Fittings()))
+}
+
 // bars are the percentages that measures are judged by.
-func (o *BacktestOptions) bars() (map[string]float64, error) {
+func (o *backtestOptions) bars() (map[string]float64, error) {
 	bars := map[string]float64{}
 	for _, text := range o.Bars {
 		name, value, ok := strings.Cut(text, "=")
@@ -82,7 +117,7 @@ func (o *BacktestOptions) bars() (map[string]float64, error) {
 }
 
 // checkStrict checks the flags that --strict needs or is needed by.
-func (o *BacktestOptions) checkStrict() error {
+func (o *backtestOptions) checkStrict() error {
 	switch {
 	case len(o.Bars) > 0 && !o.Strict:
 		return fmt.Errorf("flag --bar: has an effect with --strict only: add --strict")
@@ -96,9 +131,18 @@ func (o *BacktestOptions) checkStrict() error {
 	return nil
 }
 
-var errNoRecord = errors.New("no input has requests with recorded usage, or recorded compactions: there is nothing to score a policy against")
+var (
+	errNoRecord = errors.New("no input has requests with recorded usage, or recorded compactions: there is nothing to score a policy against")
+	errNoUsage  = errors.New("no input has two requests with recorded usage: name a session with at least two answers")
+)
 
-func runBacktest(sys *system, o *BacktestOptions) error {
+func runBacktest(sys *system, o *backtestOptions, given func(flag string) bool) error {
+	if err := o.checkCounters(given); err != nil {
+		return err
+	}
+	if o.Counters {
+		return o.scoreCounters(sys)
+	}
 	bars, err := o.bars()
 	if err == nil {
 		err = o.checkStrict()
@@ -132,7 +176,7 @@ func runBacktest(sys *system, o *BacktestOptions) error {
 }
 
 // scored is the client whose policy is scored: that of most sessions. Those of others become no inputs, and a warning.
-func (o *BacktestOptions) scored(sys *system) string {
+func (o *backtestOptions) scored(sys *system) string {
 	list := clients(sys, o.Inputs)
 	if len(list) < 2 {
 		return slices.Concat(list, []string{session.Product})[0]
@@ -164,34 +208,26 @@ func (o *BacktestOptions) scored(sys *system) string {
 	return client
 }
 
-func (o *BacktestOptions) backtest(r *replays, bars map[string]float64) error {
+func (o *backtestOptions) backtest(r *replays, bars map[string]float64) error {
 	var sessions []*backtest.SessionScore
-	record := 0
-	loop := r.loop("scored")
-	loop.unfitted = true // the scored policy finds the window itself
-	failed, err := eachConversation(loop, func(c agentConversation) (scoredSession, error) {
+	return scoreEach(r.job, "scored", errNoRecord, func(c agentConversation) (scoredSession, error) {
 		return o.score(r, c)
-	}, func(s scoredSession) error {
+	}, func(s scoredSession) int {
 		if s.Requests > 0 {
 			sessions = append(sessions, s.SessionScore)
 			r.ran = append(r.ran, s.pol)
 		}
-		record += s.Usage.Requests + len(s.Compactions) + len(s.Micro)
-		return nil
-	})
-	if err == nil && failed == nil && record == 0 {
-		err = errNoRecord
-	}
-	result := backtest.Sum(o.Policy, sessions)
-	for name, percent := range bars {
-		if err := result.SetBar(name, percent); err != nil {
-			return r.out.close(err)
+		return s.Usage.Requests + len(s.Compactions) + len(s.Micro)
+	}, func(failed error) error {
+		result := backtest.Sum(o.Policy, sessions)
+		for name, percent := range bars {
+			if err := result.SetBar(name, percent); err != nil {
+				return err
+			}
 		}
-	}
-	if o.Least > 0 {
-		result.SetLeast(o.Least)
-	}
-	return r.finish(failed, err, record, func() error {
+		if o.Least > 0 {
+			result.SetLeast(o.Least)
+		}
 		err := report.Backtest(r.out, result, report.BacktestLayout{Layout: o.report(r.sys), Explain: o.Explain, Use: r.use()})
 		if err == nil && failed == nil && o.Strict {
 			return o.judge(r, result)
@@ -200,13 +236,60 @@ func (o *BacktestOptions) backtest(r *replays, bars map[string]float64) error {
 	})
 }
 
+// scoreCounters scores the token counters.
+func (o *backtestOptions) scoreCounters(sys *system) error {
+	j, err := start(sys, o.Inputs, o.inputOptions, &o.outputOptions)
+	if err != nil {
+		return err
+	}
+	fit := backtest.Fitting(o.Fit)
+	if fit != backtest.FitFirstHalf && len(j.in.list) < 2 {
+		return j.out.close(fmt.Errorf("flag --fit: %s: there is one input and no other to fit on: use %s", fit, backtest.FitFirstHalf))
+	}
+	var trials []*backtest.GrowthTrial
+	return scoreEach(j, "measured", errNoUsage, func(c agentConversation) (*backtest.GrowthTrial, error) {
+		t, err := backtest.NewTrial(c.rec)
+		if err == nil {
+			t.Agent = c.name()
+		}
+		return t, err
+	}, func(t *backtest.GrowthTrial) int {
+		if len(t.Steps) > 0 {
+			trials = append(trials, t)
+		}
+		return len(t.Steps)
+	}, func(error) error {
+		c, err := backtest.Calibrate(trials, fit)
+		if err != nil {
+			return err
+		}
+		return report.Calibration(j.out, c, o.report(sys))
+	})
+}
+
+// scoreEach scores each conversation, hands the scores to use, which returns how much of the record each is of, and
+// prints the results. none is the error where nothing is recorded.
+func scoreEach[T any](j *job, verb string, none error, score func(agentConversation) (T, error), use func(T) int, print func(failed error) error) error {
+	loop := j.loop(verb)
+	loop.unfitted = true // the scored policy finds the window itself, and counters need none
+	record := 0
+	failed, err := eachConversation(loop, score, func(s T) error {
+		record += use(s)
+		return nil
+	})
+	if err == nil && failed == nil && record == 0 {
+		err = none
+	}
+	return j.finish(failed, err, record, func() error { return print(failed) })
+}
+
 // scoredSession is a score with the policy that it is of.
 type scoredSession struct {
 	*backtest.SessionScore
 	pol *policy.Policy
 }
 
-func (o *BacktestOptions) score(r *replays, c agentConversation) (scoredSession, error) {
+func (o *backtestOptions) score(r *replays, c agentConversation) (scoredSession, error) {
 	pol, err := r.choose(preset.ClientOf(c.conv))
 	if err != nil {
 		return scoredSession{}, err
@@ -219,7 +302,7 @@ func (o *BacktestOptions) score(r *replays, c agentConversation) (scoredSession,
 }
 
 // judge warns of measures with too few samples, and is an error where a measure fails its bar or none can be judged.
-func (o *BacktestOptions) judge(r *replays, result *backtest.Scores) error {
+func (o *backtestOptions) judge(r *replays, result *backtest.Scores) error {
 	few, judged := result.Unjudged()
 	var texts []string
 	for _, m := range few {

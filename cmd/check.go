@@ -12,10 +12,10 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// CheckOptions are the options of `ctxkit check`.
-type CheckOptions struct {
-	OutputOptions
-	InputOptions // --jobs alone
+// checkOptions are the options of `ctxkit check`.
+type checkOptions struct {
+	outputOptions
+	inputOptions // --jobs alone
 	File         string
 	Also         []string // FORMAT=FILE
 	Update       bool
@@ -28,7 +28,7 @@ const (
 )
 
 func newCheck(sys *system) *cobra.Command {
-	o := &CheckOptions{File: check.DefaultFile}
+	o := &checkOptions{File: check.DefaultFile}
 	cmd := command(&cobra.Command{
 		Use: "check [FILE]", Short: "Check replays against limits and a baseline",
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -65,7 +65,7 @@ cases or sessions; 2 the check could not be done.`,
 // also is another format of the result.
 type also struct{ format, file string }
 
-func (o *CheckOptions) forms() ([]also, error) {
+func (o *checkOptions) forms() ([]also, error) {
 	var list []also
 	for _, s := range o.Also {
 		format, file, ok := strings.Cut(s, "=")
@@ -83,10 +83,10 @@ func (o *CheckOptions) forms() ([]also, error) {
 // checking is a check under way.
 type checking struct {
 	sys     *system
-	o       *CheckOptions
+	o       *checkOptions
 	config  *check.Config
 	dir     string // of the configuration
-	replays ReplayOptions
+	replays replayOptions
 	chosen  []policyChoice      // by case
 	checked map[string]*checked // the inputs, by path
 	in      inputs
@@ -99,7 +99,7 @@ type checked struct {
 	hash  func() (string, error) // of its content
 }
 
-func runCheck(sys *system, o *CheckOptions) error {
+func runCheck(sys *system, o *checkOptions) error {
 	sys.uncached = true // a verdict is of the files alone
 	forms, err := o.forms()
 	if err != nil {
@@ -116,7 +116,7 @@ func runCheck(sys *system, o *CheckOptions) error {
 	if err != nil {
 		return err
 	}
-	forms = append([]also{{o.Format, o.OutputOptions.File}}, forms...)
+	forms = append([]also{{o.Format, o.outputOptions.File}}, forms...)
 	outs, err := c.create(forms)
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func runCheck(sys *system, o *CheckOptions) error {
 // create opens the outputs of a check, all or none.
 func (c *checking) create(forms []also) (outs []*output, err error) {
 	for i, f := range forms {
-		one := c.o.OutputOptions
+		one := c.o.outputOptions
 		one.File = f.file
 		out, err := one.create(c.sys)
 		if err != nil {
@@ -169,7 +169,7 @@ func inCI(env func(string) string) bool {
 
 // write writes the baseline.
 func (c *checking) write(b *check.Baseline) error {
-	o := OutputOptions{File: c.path(c.config.Baseline)}
+	o := outputOptions{File: c.path(c.config.Baseline)}
 	c.sys.files.release(roleBaseline, o.File)
 	return o.print(c.sys, func(w io.Writer, _ report.Layout) error { return b.Write(w) })
 }

@@ -22,7 +22,7 @@ import (
 )
 
 // newChecking reads the configuration and finds what it names.
-func newChecking(sys *system, o *CheckOptions) (*checking, error) {
+func newChecking(sys *system, o *checkOptions) (*checking, error) {
 	if st, err := os.Stat(o.File); err == nil && st.IsDir() {
 		return nil, fmt.Errorf("%s: is a folder: name the file, such as %s", o.File, filepath.Join(o.File, check.DefaultFile))
 	}
@@ -83,7 +83,7 @@ func (c *checking) settings() error {
 	}
 	if c.config.Prices != "" {
 		r.Prices = c.path(c.config.Prices)
-		if err := r.PriceOptions.from(c.sys).check(); err != nil {
+		if err := r.priceOptions.from(c.sys).check(); err != nil {
 			errs.Add(c.config.Places["prices"], "prices", err)
 		}
 		c.config.Counting.Prices = check.ContentHash(r.read)
@@ -91,7 +91,7 @@ func (c *checking) settings() error {
 	if err := errs.Err(); err != nil {
 		return err
 	}
-	return r.InputOptions.check()
+	return r.inputOptions.check()
 }
 
 // path is the path of a file that the configuration names.
@@ -104,7 +104,7 @@ func (c *checking) path(name string) string {
 
 // argument is a case's policy as --policy takes it here: a file is relative to the configuration.
 func (c *checking) argument(i int) string {
-	o := PolicyOptions{Policy: c.config.Cases[i].Policy.Text}.unfolded()
+	o := policyOptions{Policy: c.config.Cases[i].Policy.Text}.unfolded()
 	if !policy.IsFile(o.Policy) {
 		return c.config.Cases[i].Policy.Text
 	}
@@ -118,7 +118,7 @@ func (c *checking) argument(i int) string {
 // policy reads the policy of a case and tries its settings.
 func (c *checking) policy(i int) (errs policy.Errors) {
 	one := &c.config.Cases[i]
-	base := ReplayOptions{PolicyOptions: PolicyOptions{Policy: c.argument(i)}}
+	base := replayOptions{policyOptions: policyOptions{Policy: c.argument(i)}}
 	read, err := choosePolicy(c.sys, &base, func(...session.Warning) {})
 	if err != nil {
 		errs.Add(one.Policy.Position, "", err)

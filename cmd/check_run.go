@@ -15,7 +15,7 @@ import (
 func (c *checking) run(old *check.Baseline) (*check.Report, error) {
 	var results []check.CaseResult
 	msgs := c.o.messages(c.sys)
-	j := &job{sys: c.sys, in: c.in, input: c.replays.InputOptions, msgs: &messages{w: c.sys.err, quiet: true}}
+	j := &job{sys: c.sys, in: c.in, input: c.replays.inputOptions, msgs: &messages{w: c.sys.err, quiet: true}}
 	j.encoders = &tokens.Encoders{Jobs: j.perInput()}
 	loop := j.loop("checked")
 	loop.skipEmpty = !c.o.Update // what cannot run is not written

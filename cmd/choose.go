@@ -18,13 +18,13 @@ import (
 type policyChoice func(preset.Client) (*policy.Policy, error)
 
 // bySession reports whether the session decides which policy the name means.
-func (o PolicyOptions) bySession(sys *system) bool {
+func (o policyOptions) bySession(sys *system) bool {
 	return sys.presets.BySession(o.unfolded().Policy)
 }
 
 // choosePolicy reads the policy and gives its warnings to warn. Where its name leaves the release to the session, the
 // policy of each session's release is read. Settings have to fit these releases, and at least one that is known.
-func choosePolicy(sys *system, o *ReplayOptions, warn func(...session.Warning)) (policyChoice, error) {
+func choosePolicy(sys *system, o *replayOptions, warn func(...session.Warning)) (policyChoice, error) {
 	by := o.unfolded()
 	name := by.Policy
 	if name == "" {
@@ -78,7 +78,7 @@ func choosePolicy(sys *system, o *ReplayOptions, warn func(...session.Warning)) 
 }
 
 // fitsRelease is the error of settings that fit no release of a product: that of the newest.
-func (o PolicyOptions) fitsRelease(sys *system) (err error) {
+func (o policyOptions) fitsRelease(sys *system) (err error) {
 	if len(o.Set)+len(o.Tries) == 0 {
 		return nil
 	}
@@ -115,7 +115,7 @@ func clientText(version string) string {
 func trialFlag(stage string) string { return strings.ReplaceAll(stage, "_", "-") }
 
 // trials are the flags for what stages let a user try.
-func (o *PolicyOptions) trials(sys *system) func(*pflag.FlagSet) {
+func (o *policyOptions) trials(sys *system) func(*pflag.FlagSet) {
 	return func(f *pflag.FlagSet) {
 		for _, d := range sys.stages.Definitions() {
 			if d.Trial != nil {
@@ -149,14 +149,14 @@ func noTrial(sys *system, t policy.Try, msg string) error {
 
 // policies reads several policies, each with its settings. Trials are for those that have the stage; where none has,
 // that is an error.
-func (o *ReplayOptions) policies(sys *system, names []string, warn func(...session.Warning)) ([]policyChoice, error) {
+func (o *replayOptions) policies(sys *system, names []string, warn func(...session.Warning)) ([]policyChoice, error) {
 	var choices []policyChoice
 	tried := false
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
 			return nil, fmt.Errorf("flag --policy: %s: named twice: name each policy once, or add settings to one", name)
 		}
-		one := ReplayOptions{PolicyOptions: PolicyOptions{Policy: name, Env: o.Env, Tries: o.Tries, tried: &tried}}
+		one := replayOptions{policyOptions: policyOptions{Policy: name, Env: o.Env, Tries: o.Tries, tried: &tried}}
 		choose, err := choosePolicy(sys, &one, warn)
 		if err != nil {
 			return nil, err
@@ -170,7 +170,7 @@ func (o *ReplayOptions) policies(sys *system, names []string, warn func(...sessi
 }
 
 // chosen are the policies for the session of a client. Of trials, at least one has to be possible under one of them.
-func (o *ReplayOptions) chosen(sys *system, client preset.Client, choices []policyChoice) ([]*policy.Policy, error) {
+func (o *replayOptions) chosen(sys *system, client preset.Client, choices []policyChoice) ([]*policy.Policy, error) {
 	list := make([]*policy.Policy, len(choices))
 	tried := len(o.Tries) == 0
 	for i, choose := range choices {

@@ -20,9 +20,9 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// CompareOptions are the options of `ctxkit compare`.
-type CompareOptions struct {
-	ReplayOptions
+// compareOptions are the options of `ctxkit compare`.
+type compareOptions struct {
+	replayOptions
 	Policies []string
 	By       string
 	NoRegret bool
@@ -31,7 +31,7 @@ type CompareOptions struct {
 var groups = asNames([]compare.Group{compare.ByModel, compare.ByVersion, compare.ByProject})
 
 func newCompare(sys *system) *cobra.Command {
-	o := &CompareOptions{}
+	o := &compareOptions{}
 	cmd := command(&cobra.Command{
 		Use: "compare INPUT...", Short: "Compare policies over the same sessions", Args: arguments(&o.Inputs),
 		Long: `Compare policies over the same sessions: what can be concluded, one row per
@@ -49,7 +49,7 @@ A policy may carry settings of its own, separated by commas:
   ctxkit compare session.jsonl --policy gemini-cli \
       --policy gemini-cli,gemini_compression.threshold=0.7
   ctxkit compare ~/.claude/projects --shard 1/4 -f rows -o 1.rows`,
-	}, func() error { return runCompare(sys, o) }, flag(o.change), flag(o.trials(sys)), &o.InputOptions, &o.CountOptions, o.by(replay.CacheEqual), o.listing(append(slices.Clone(report.CompareFormats), report.FormatRows), report.CompareTables...), flag(o.shard))
+	}, func() error { return runCompare(sys, o) }, flag(o.change), flag(o.trials(sys)), &o.inputOptions, &o.countOptions, o.by(replay.CacheEqual), o.listing(append(slices.Clone(report.CompareFormats), report.FormatRows), report.CompareTables...), flag(o.shard))
 	f := cmd.Flags()
 	o.named(f)
 	o.groupBy(cmd)
@@ -59,21 +59,21 @@ A policy may carry settings of its own, separated by commas:
 }
 
 // named is --policy.
-func (o *CompareOptions) named(f *pflag.FlagSet) {
+func (o *compareOptions) named(f *pflag.FlagSet) {
 	f.StringArrayVarP(&o.Policies, "policy", "p", nil, "`NAME` of a policy to compare, settings after commas (repeatable); default: "+strings.Join(preset.Defaults().Compare, ", ")+", and that of the client that recorded the sessions")
 }
 
-func (o *CompareOptions) groupBy(cmd *cobra.Command) {
+func (o *compareOptions) groupBy(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.By, "by", "", "one comparison for each `KEY`: model, version or project")
 	complete(cmd, "by", groups)
 }
 
-func (o *ReplayOptions) noRegret(f *pflag.FlagSet, no *bool) {
+func (o *replayOptions) noRegret(f *pflag.FlagSet, no *bool) {
 	f.BoolVar(no, "no-regret", false, "leave out the regret, whose search reads every text")
 }
 
 // checkReport checks the options that say what is shown of the sessions.
-func (o *CompareOptions) checkReport() error {
+func (o *compareOptions) checkReport() error {
 	if o.By != "" {
 		if err := oneOf("--by", o.By, groups); err != nil {
 			return err
@@ -85,11 +85,11 @@ func (o *CompareOptions) checkReport() error {
 	return o.allowed()
 }
 
-func runCompare(sys *system, o *CompareOptions) error {
+func runCompare(sys *system, o *compareOptions) error {
 	if err := o.checkReport(); err != nil {
 		return err
 	}
-	run := comparing{CompareOptions: o, sys: sys}
+	run := comparing{compareOptions: o, sys: sys}
 	msgs := o.messages(sys)
 	msgs.kept = &run.warnings
 	early := true
@@ -107,7 +107,7 @@ func runCompare(sys *system, o *CompareOptions) error {
 		return err
 	}
 	early = false
-	j, err := startSaying(sys, msgs, o.Inputs, o.InputOptions, &o.OutputOptions)
+	j, err := startSaying(sys, msgs, o.Inputs, o.inputOptions, &o.outputOptions)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func runCompare(sys *system, o *CompareOptions) error {
 
 // comparing is a comparison at work.
 type comparing struct {
-	*CompareOptions
+	*compareOptions
 	sys            *system
 	loop           *conversationLoop
 	kept           *keptRows
@@ -209,7 +209,7 @@ func (r *comparing) conclude(failed, err error) error {
 }
 
 // choices are the policies to compare: those that are named, else the default ones.
-func (o *CompareOptions) choices(sys *system, warn func(...session.Warning)) ([]policyChoice, error) {
+func (o *compareOptions) choices(sys *system, warn func(...session.Warning)) ([]policyChoice, error) {
 	if len(o.Policies) == 0 {
 		o.Policies = preset.Defaults().Compare
 		if own := ownPolicy(sys, o.Inputs); !slices.Contains(o.Policies, own) {
@@ -231,7 +231,7 @@ func (o *CompareOptions) choices(sys *system, warn func(...session.Warning)) ([]
 
 // setAll adds the settings of --set to the names of the policies that have the parameter, so that every name says what
 // its policy is.
-func (o *CompareOptions) setAll(sys *system) error {
+func (o *compareOptions) setAll(sys *system) error {
 	for _, set := range o.Set {
 		key, value, ok := strings.Cut(set, "=")
 		if !ok {
@@ -241,7 +241,7 @@ func (o *CompareOptions) setAll(sys *system) error {
 		var wrong error
 		fits := false
 		for i, name := range o.Policies {
-			one := PolicyOptions{Policy: name}.unfolded()
+			one := policyOptions{Policy: name}.unfolded()
 			releases := []string{one.Policy}
 			if product, _, _ := strings.Cut(one.Policy, "@"); sys.presets.BySession(one.Policy) {
 				releases = nil
@@ -297,7 +297,7 @@ func faulty(list []compare.Comparison, allowed []string) error {
 
 // compareOne replays a conversation under each policy. Each gets the replays, unless it is nil; with kept it gets only
 // those that are not known.
-func (o *CompareOptions) compareOne(sys *system, c agentConversation, choices []policyChoice, kept *recalled, each func(t *replay.Timeline)) (s compare.ComparedSession, err error) {
+func (o *compareOptions) compareOne(sys *system, c agentConversation, choices []policyChoice, kept *recalled, each func(t *replay.Timeline)) (s compare.ComparedSession, err error) {
 	client := preset.ClientOf(c.conv)
 	policies, err := o.chosen(sys, client, choices)
 	if err != nil {
@@ -314,7 +314,7 @@ func (o *CompareOptions) compareOne(sys *system, c agentConversation, choices []
 }
 
 // comparisons compares the sessions, and adds the commands that show the differences.
-func (o *CompareOptions) comparisons(sessions []compare.ComparedSession) []compare.Comparison {
+func (o *compareOptions) comparisons(sessions []compare.ComparedSession) []compare.Comparison {
 	list := compare.Compare(o.Policies, sessions, compare.Group(o.By))
 	for i := range list {
 		for _, e := range list[i].Evidence() {
@@ -325,7 +325,7 @@ func (o *CompareOptions) comparisons(sessions []compare.ComparedSession) []compa
 }
 
 // selection says how another command finds and counts the same conversation.
-func (o *ReplayOptions) selection(c agentConversation) compare.Selection {
+func (o *replayOptions) selection(c agentConversation) compare.Selection {
 	f := compare.Selection{Model: o.Model, Tries: o.Tries, Env: o.Env}
 	if c.main { // --leaf names a line of the main conversation
 		f.Leaf = o.Leaf

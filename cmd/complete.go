@@ -139,7 +139,13 @@ func completions(cmd *cobra.Command, sys *system) {
 func policyNames(sys *system, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	at := strings.LastIndex(word, ",")
 	if at < 0 {
-		return beginning(word, sys.presets.Known()), cobra.ShellCompDirectiveDefault // files, too
+		names := sys.presets.Known()
+		for i, name := range names {
+			if a, ok := sys.presets.Aliases()[name]; ok {
+				names[i] = cobra.CompletionWithDesc(name, sameAs(a))
+			}
+		}
+		return beginning(word, names), cobra.ShellCompDirectiveDefault // files, too
 	}
 	var list []cobra.Completion
 	for _, key := range parameterKeys(sys.stages, readable(sys, word[:at])) {
@@ -151,7 +157,7 @@ func policyNames(sys *system, word string) ([]cobra.Completion, cobra.ShellCompD
 // readable are the policies of these names that can be read.
 func readable(sys *system, names ...string) (list []*policy.Policy) {
 	for _, name := range names {
-		if p, err := sys.presets.Load((PolicyOptions{Policy: name}).unfolded().Policy); err == nil {
+		if p, err := sys.presets.Load((policyOptions{Policy: name}).unfolded().Policy); err == nil {
 			list = append(list, p)
 		}
 	}
@@ -257,7 +263,7 @@ func namedPolicies(cmd *cobra.Command, sys *system) []*policy.Policy {
 
 // completeAt offers the values of --at: names, and events of the session on the command line, which is replayed for
 // them.
-func (o *ReplayOptions) completeAt(cmd *cobra.Command, sys *system, names ...string) {
+func (o *replayOptions) completeAt(cmd *cobra.Command, sys *system, names ...string) {
 	completeWith(cmd, sys, "at", func(_ *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		o.Inputs = args
 		list := slices.Clone(names)
@@ -269,8 +275,8 @@ func (o *ReplayOptions) completeAt(cmd *cobra.Command, sys *system, names ...str
 }
 
 // eventNames are the names of the events of the session under the policy, each with what it is.
-func (o *ReplayOptions) eventNames(sys *system) (list []cobra.Completion) {
-	if o.InputOptions.check() != nil || o.CountOptions.check() != nil {
+func (o *replayOptions) eventNames(sys *system) (list []cobra.Completion) {
+	if o.inputOptions.check() != nil || o.countOptions.check() != nil {
 		return nil
 	}
 	o.File = "" // nothing is written
@@ -283,7 +289,7 @@ func (o *ReplayOptions) eventNames(sys *system) (list []cobra.Completion) {
 	if err != nil {
 		return nil
 	}
-	for _, e := range tl.Events.All() {
+	for _, e := range tl.Events {
 		at := "after the last request"
 		if e.Request != nil {
 			at = fmt.Sprintf("at request %d", *e.Request)

@@ -7,14 +7,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// ConvertOptions are the options of `ctxkit convert`.
-type ConvertOptions struct {
+// convertOptions are the options of `ctxkit convert`.
+type convertOptions struct {
 	Inputs []string
-	OutputOptions
+	outputOptions
 }
 
 func newConvert(sys *system) *cobra.Command {
-	o := &ConvertOptions{}
+	o := &convertOptions{}
 	return command(&cobra.Command{
 		Use: "convert INPUT -o FILE", Short: "Write another agent's session in the form of Claude Code's",
 		Example: `  ctxkit convert rollout.jsonl -o session.jsonl`,
@@ -34,7 +34,7 @@ A session of Claude Code is written as it is, decompressed.`,
 	}, flag(o.file))
 }
 
-func runConvert(sys *system, o *ConvertOptions) error {
+func runConvert(sys *system, o *convertOptions) error {
 	msgs := o.messages(sys)
 	in, err := resolve(sys, o.Inputs, msgs.warn)
 	if err != nil {
@@ -47,7 +47,7 @@ func runConvert(sys *system, o *ConvertOptions) error {
 		return err
 	}
 	path := in.list[0]
-	c, err := load(sys, path, InputOptions{Agent: "main"}, 1, msgs.warn)
+	c, err := load(sys, path, inputOptions{Agent: "main"}, 1, msgs.warn)
 	if err != nil {
 		return err
 	}

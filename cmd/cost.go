@@ -15,8 +15,8 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// PriceOptions choose the table of models and prices.
-type PriceOptions struct {
+// priceOptions choose the table of models and prices.
+type priceOptions struct {
 	Prices string // a file; "": the embedded table
 
 	files *files       // of the command
@@ -24,7 +24,7 @@ type PriceOptions struct {
 	table *price.Table // nil: the embedded one
 }
 
-func (o *PriceOptions) flags(cmd *cobra.Command) {
+func (o *priceOptions) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.Prices, "prices", "", "take models and prices from `FILE` (as ctxkit prices --format json prints them); models it does not list keep theirs")
 }
 
@@ -32,13 +32,13 @@ func (o *PriceOptions) flags(cmd *cobra.Command) {
 const maxPrices = 16 << 20
 
 // from makes the options those of a command.
-func (o *PriceOptions) from(sys *system) *PriceOptions {
+func (o *priceOptions) from(sys *system) *priceOptions {
 	o.files = &sys.files
 	return o
 }
 
 // check reads the file, where one is named.
-func (o *PriceOptions) check() error {
+func (o *priceOptions) check() error {
 	if o.Prices == "" {
 		return nil
 	}
@@ -55,7 +55,7 @@ func (o *PriceOptions) check() error {
 }
 
 func newCost(sys *system) *cobra.Command {
-	o := &ReplayOptions{}
+	o := &replayOptions{}
 	return command(&cobra.Command{
 		Use: "cost INPUT...", Short: "Simulate the cost of sessions by cache class, own calls included",
 		Args: arguments(&o.Inputs),
@@ -82,7 +82,7 @@ type pricedReplay struct {
 	warnings []session.Warning
 }
 
-func runCost(sys *system, o *ReplayOptions) error {
+func runCost(sys *system, o *replayOptions) error {
 	r, err := o.begin(sys)
 	if err != nil {
 		return err
@@ -125,8 +125,8 @@ func (r *replays) price(c agentConversation) (one pricedReplay, err error) {
 
 func newPrices(sys *system) *cobra.Command {
 	o := &struct {
-		PriceOptions
-		OutputOptions
+		priceOptions
+		outputOptions
 	}{}
 	return command(&cobra.Command{
 		Use: "prices", Short: "List the models and prices that costs are computed with",

@@ -23,7 +23,7 @@ func demoSession() synth.SessionOptions {
 const examplePolicy = "opencode"
 
 func newDemo(sys *system) *cobra.Command {
-	o := &OutputOptions{}
+	o := &outputOptions{}
 	cmd := command(&cobra.Command{
 		Use: "demo", Short: "Replay a session that is built in, to see how it works", Args: noArguments,
 		Long: `Replay a synthetic session that is built in, and say what else can be asked of
@@ -62,7 +62,7 @@ func runDemo(sys *system) error {
 	const file = "demo.jsonl"
 	about := fmt.Sprintf("This is what ctxkit replay --policy %s shows of a session: here of a synthetic one that is built in, with %d requests of Claude Code %s. "+
 		"The first command below writes it to a file, the next ones ask more of it.", examplePolicy, stats.Requests, demoSession().Version)
-	o := &OutputOptions{Format: string(report.FormatTable), Color: "auto"}
+	o := &outputOptions{Format: string(report.FormatTable), Color: "auto"}
 	return o.print(sys, func(w io.Writer, opt report.Layout) error {
 		return report.PrintCommands(w, "what this is, and what to try next", about, []report.CommandLine{
 			ask("write the session to a file", "demo", "-o", file),

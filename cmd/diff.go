@@ -12,9 +12,9 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// DiffOptions are the options of `ctxkit diff`.
-type DiffOptions struct {
-	ReplayOptions
+// diffOptions are the options of `ctxkit diff`.
+type diffOptions struct {
+	replayOptions
 	Against string // raw, or a policy
 	At      string
 	From    string
@@ -23,7 +23,7 @@ type DiffOptions struct {
 }
 
 func newDiff(sys *system) *cobra.Command {
-	o := &DiffOptions{}
+	o := &diffOptions{}
 	cmd := command(&cobra.Command{
 		Use: "diff INPUT", Short: "Compare a policy's view with raw, another's or an earlier one",
 		Args: arguments(&o.Inputs),
@@ -56,7 +56,7 @@ const (
 	atAll   = "all"
 )
 
-func runDiff(sys *system, o *DiffOptions) error {
+func runDiff(sys *system, o *diffOptions) error {
 	if o.From != "" && (o.Against != rawSide || o.At == atAll) {
 		return fmt.Errorf("flag --from: compares two requests of one policy: leave out --against and --at all")
 	}
@@ -67,7 +67,7 @@ func runDiff(sys *system, o *DiffOptions) error {
 	return s.close(s.diff(o))
 }
 
-func (s *opened) diff(o *DiffOptions) error {
+func (s *opened) diff(o *diffOptions) error {
 	if err := s.asked(); err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (s *opened) diff(o *DiffOptions) error {
 // differ prints the diffs of one command.
 type differ struct {
 	*opened
-	o       *DiffOptions
+	o       *diffOptions
 	against *policy.Policy // nil: raw
 	name    string         // of the left side
 	printer report.Printer[*report.NamedDiff]
@@ -101,7 +101,7 @@ type differ struct {
 
 // chooseAgainst reads the policy of the left side. --set and --snip apply to the right side, the environment to both.
 func (d *differ) chooseAgainst() error {
-	left := ReplayOptions{PolicyOptions: PolicyOptions{Policy: d.o.Against, Env: d.o.Env}, CompactAt: d.o.CompactAt}
+	left := replayOptions{policyOptions: policyOptions{Policy: d.o.Against, Env: d.o.Env}, CompactAt: d.o.CompactAt}
 	choose, err := choosePolicy(d.sys, &left, d.msgs.warn)
 	if err != nil {
 		return err

@@ -17,19 +17,17 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// ExportOptions are the options of `ctxkit export`.
-type ExportOptions struct {
-	CompareOptions
+// exportOptions are the options of `ctxkit export`.
+type exportOptions struct {
+	compareOptions
 	As string
 }
 
 // exportForms are what --as takes.
-var exportForms = []string{"parquet", wekaForm}
-
-const wekaForm = "weka"
+var exportForms = []string{"parquet"}
 
 func newExport(sys *system) *cobra.Command {
-	o := &ExportOptions{As: exportForms[0]}
+	o := &exportOptions{As: exportForms[0]}
 	o.formats = []string{string(report.FormatTable)}
 	o.Format = o.formats[0]
 	var names []string
@@ -37,7 +35,7 @@ func newExport(sys *system) *cobra.Command {
 		names = append(names, t.Name+"."+o.As)
 	}
 	cmd := command(&cobra.Command{
-		Use: "export INPUT... -o FOLDER", Short: "Write replays as tables for queries, or traces for model servers",
+		Use: "export INPUT... -o FOLDER", Short: "Write replays as tables for queries",
 		Args: arguments(&o.Inputs),
 		Long: `Write sessions, and their replays under one or more policies, as Parquet files:
 ` + strings.Join(names, ", ") + `.
@@ -45,15 +43,10 @@ DuckDB, Spark, pandas and others read them. docs/tables.md lists the columns,
 docs/fleet.md has queries.
 
 The figures are those of compare and replay. Of the transcript, the tables hold
-the titles of sessions alone; --no-text leaves them out. Paths stay.
-
---as weka writes what one policy would send a model server: a WEKA trace for
-each session, with times, lengths and the numbers of cache blocks, and without
-a text, a path or a date. aiperf and inference-sim read them: docs/serving.md.`,
+the titles of sessions alone; --no-text leaves them out. Paths stay.`,
 		Example: `  ctxkit export ~/.claude/projects --agent all -o tables
-  ctxkit export session.jsonl -p claude-code -p opencode --no-regret -o tables
-  ctxkit export ~/.claude/projects --agent all -p opencode --as weka -o traces`,
-	}, func() error { return runExport(sys, o) }, flag(o.change), flag(o.trials(sys)), &o.InputOptions, &o.CountOptions, o.by(replay.CacheEqual), flag(o.folder))
+  ctxkit export session.jsonl -p claude-code -p opencode --no-regret -o tables`,
+	}, func() error { return runExport(sys, o) }, flag(o.change), flag(o.trials(sys)), &o.inputOptions, &o.countOptions, o.by(replay.CacheEqual), flag(o.folder))
 	f := cmd.Flags()
 	f.StringVar(&o.As, "as", o.As, "`FORM` of the files: "+strings.Join(exportForms, ", "))
 	complete(cmd, "as", exportForms)
@@ -63,13 +56,13 @@ a text, a path or a date. aiperf and inference-sim read them: docs/serving.md.`,
 }
 
 // folder are the flags of output to a folder.
-func (o *ExportOptions) folder(f *pflag.FlagSet) {
-	f.StringVarP(&o.File, "output", "o", "", "write to `FOLDER`, which is made where it is not there; tables of the same names are replaced once all are complete, traces want a new folder")
+func (o *exportOptions) folder(f *pflag.FlagSet) {
+	f.StringVarP(&o.File, "output", "o", "", "write to `FOLDER`, which is made where it is not there; tables of the same names are replaced once all are complete")
 	f.BoolVar(&o.NoText, "no-text", false, "leave out the titles of sessions")
 	o.says(f)
 }
 
-func runExport(sys *system, o *ExportOptions) error {
+func runExport(sys *system, o *exportOptions) error {
 	switch o.File {
 	case "":
 		return errors.New("no folder for the files: name it with -o FOLDER")
@@ -79,9 +72,6 @@ func runExport(sys *system, o *ExportOptions) error {
 	if err := oneOf("--as", o.As, exportForms); err != nil {
 		return err
 	}
-	if o.As == wekaForm {
-		return runWeka(sys, o)
-	}
 	if st, err := os.Stat(o.File); err == nil && !st.IsDir() {
 		return fmt.Errorf("%s: is a file: name a folder for the output", o.File)
 	}
@@ -89,9 +79,9 @@ func runExport(sys *system, o *ExportOptions) error {
 	if err != nil {
 		return err
 	}
-	streams := o.OutputOptions
+	streams := o.outputOptions
 	streams.File = ""
-	j, err := start(sys, o.Inputs, o.InputOptions, &streams)
+	j, err := start(sys, o.Inputs, o.inputOptions, &streams)
 	if err != nil {
 		return err
 	}
@@ -111,7 +101,7 @@ type exportFiles struct {
 }
 
 // createTables opens the files of the tables.
-func (o *ExportOptions) createTables(sys *system) (*exportFiles, error) {
+func (o *exportOptions) createTables(sys *system) (*exportFiles, error) {
 	f := &exportFiles{folder: o.File}
 	if _, err := os.Stat(o.File); errors.Is(err, fs.ErrNotExist) {
 		f.made = true
@@ -120,7 +110,7 @@ func (o *ExportOptions) createTables(sys *system) (*exportFiles, error) {
 		}
 	}
 	for _, t := range report.ExportTables() {
-		one := OutputOptions{File: filepath.Join(o.File, t.Name+"."+o.As), Quiet: o.Quiet}
+		one := outputOptions{File: filepath.Join(o.File, t.Name+"."+o.As), Quiet: o.Quiet}
 		out, err := one.create(sys)
 		if err != nil {
 			return nil, f.close(err)
@@ -151,7 +141,7 @@ func (f *exportFiles) close(err error) error {
 }
 
 // export writes the tables.
-func (o *ExportOptions) export(j *job, files []io.Writer, choices []policyChoice) error {
+func (o *exportOptions) export(j *job, files []io.Writer, choices []policyChoice) error {
 	x, err := report.NewExport(files, o.Policies)
 	if err != nil {
 		return err
@@ -179,7 +169,7 @@ func (o *ExportOptions) export(j *job, files []io.Writer, choices []policyChoice
 }
 
 // exported replays a conversation under each policy.
-func (o *ExportOptions) exported(sys *system, c agentConversation, choices []policyChoice) (*report.ExportedSession, error) {
+func (o *exportOptions) exported(sys *system, c agentConversation, choices []policyChoice) (*report.ExportedSession, error) {
 	s := &report.ExportedSession{Client: c.conv.Product, Lines: c.conv.Lines}
 	var err error
 	s.ComparedSession, err = o.compareOne(sys, c, choices, nil, func(t *replay.Timeline) { s.Timelines = append(s.Timelines, t) })

@@ -97,7 +97,7 @@ func TestOwnRecorder(t *testing.T) {
 		want     string // not there with the built-in families
 	}{
 		{"bands of backtest", recorder(), []string{"backtest", folder + "big.jsonl"}, "an own band"},
-		{"bands of calibrate", recorder(), []string{"calibrate", folder + "big.jsonl"}, "an own band of lines"},
+		{"bands of counters", recorder(), []string{"backtest", "--counters", folder + "big.jsonl"}, "an own band of lines"},
 		{"a compaction's request", recorder(), []string{"replay", folder + "compaction.jsonl", "-p", "recorded"}, "recorded"},
 		{"a microcompaction", recorder(), []string{"replay", folder + "microcompact.jsonl", "-p", "recorded"}, "recorded"},
 		{"thinking of models", thinking(), []string{"view", folder + "thinking.jsonl", "--at", "4", "-p", "recorded"}, ""},

@@ -27,7 +27,7 @@ func runFirst(sys *system, cmd *cobra.Command) error {
 	if err != nil {
 		return cmd.Help() // there is no home
 	}
-	o := &OutputOptions{Format: string(report.FormatTable), Color: "auto"}
+	o := &outputOptions{Format: string(report.FormatTable), Color: "auto"}
 	progress := newProgress(sys, false, "listed", 0)
 	list := known(sys, dirs, progress.step)
 	progress.clear()

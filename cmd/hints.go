@@ -52,7 +52,7 @@ func (m *messages) converted(list []*replay.Conversion) {
 }
 
 // unknownModel warns of a model of the options that is not in the table, where no replay is printed that would.
-func (o *ReplayOptions) unknownModel(m *messages) {
+func (o *replayOptions) unknownModel(m *messages) {
 	if w := replay.UnknownModel(cmp.Or(o.table, price.Default()), o.options()); w != nil {
 		m.warn(*w)
 	}

@@ -374,7 +374,7 @@ func (c *conversations) add(agent string, main bool, list ...*session.Conversati
 }
 
 // load reads the conversations of one input that --agent names.
-func load(sys *system, path string, o InputOptions, jobs int, warn func(...session.Warning)) (*conversations, error) {
+func load(sys *system, path string, o inputOptions, jobs int, warn func(...session.Warning)) (*conversations, error) {
 	var f *session.File
 	var err error
 	if opt := (session.LoadOptions{Jobs: jobs, Leaf: o.Leaf, Limits: sys.limits}); path == "-" {

@@ -17,19 +17,19 @@ type job struct {
 	msgs  *messages
 	in    inputs
 	out   *output
-	input InputOptions
+	input inputOptions
 	given int // inputs, those of other shards left out
 
 	encoders *tokens.Encoders // of all sessions
 }
 
 // start finds the inputs and opens the output. The caller closes it.
-func start(sys *system, args []string, input InputOptions, o *OutputOptions) (*job, error) {
+func start(sys *system, args []string, input inputOptions, o *outputOptions) (*job, error) {
 	return startSaying(sys, o.messages(sys), args, input, o)
 }
 
 // startSaying is start with the messages of the caller's.
-func startSaying(sys *system, msgs *messages, args []string, input InputOptions, o *OutputOptions) (*job, error) {
+func startSaying(sys *system, msgs *messages, args []string, input inputOptions, o *outputOptions) (*job, error) {
 	j := &job{sys: sys, msgs: msgs, input: input}
 	var err error
 	if j.in, err = resolve(sys, args, j.msgs.warn); err != nil {
@@ -39,7 +39,6 @@ func startSaying(sys *system, msgs *messages, args []string, input InputOptions,
 		return nil, fmt.Errorf("flag --%s: none of the %d inputs is in shard %s: take another", shardFlag, j.in.all, &input.Shard)
 	}
 	j.given = len(j.in.list)
-	widen(j.in.list)
 	if input.Shard.Of > 1 && !o.rows() {
 		j.msgs.warn(session.Warning{Message: fmt.Sprintf("shard %s has %d of the %d inputs: what is shown is of these alone", &input.Shard, j.given, j.in.all)})
 	}
@@ -73,8 +72,6 @@ type conversationLoop struct {
 	verb      string // of the progress: "replayed"
 	skipEmpty bool   // leave out all conversations without requests, not those of other agents alone; none left is an error
 	unfitted  bool   // leave the windows as they are by model and client
-
-	light func(*session.Conversation) bool // whether a record is replay.RecordOptions.Light; nil: none is
 
 	progress *progress
 	empty    []compare.Origin // left out
@@ -230,12 +227,10 @@ func foreignConversation(conv *session.Conversation) bool {
 }
 
 func (l *conversationLoop) record(conv *session.Conversation) (*replay.Record, error) {
-	opt := l.sys.recordOptions(l.encoders)
-	opt.Light = l.light != nil && l.light(conv)
 	if l.unfitted {
-		return replay.NewRecordWith(conv, opt)
+		return replay.NewRecordWith(conv, l.sys.recordOptions(l.encoders))
 	}
-	return newRecordWith(l.sys, conv, opt)
+	return newRecord(l.sys, conv, l.encoders)
 }
 
 func (s *system) recordOptions(encoders *tokens.Encoders) replay.RecordOptions {
@@ -245,11 +240,7 @@ func (s *system) recordOptions(encoders *tokens.Encoders) replay.RecordOptions {
 // newRecord is the record of a conversation, with the release that recorded it and in the window that its user set,
 // where the compactions show it.
 func newRecord(sys *system, conv *session.Conversation, encoders *tokens.Encoders) (*replay.Record, error) {
-	return newRecordWith(sys, conv, sys.recordOptions(encoders))
-}
-
-func newRecordWith(sys *system, conv *session.Conversation, opt replay.RecordOptions) (*replay.Record, error) {
-	r, err := replay.NewRecordWith(conv, opt)
+	r, err := replay.NewRecordWith(conv, sys.recordOptions(encoders))
 	if err != nil {
 		return nil, err
 	}

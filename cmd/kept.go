@@ -129,7 +129,7 @@ func (in *recalled) outcome(choose func(preset.Client) ([]*policy.Policy, error)
 }
 
 // compared compares policies over the input's next conversation. What is kept of it need not be worked out.
-func (in *recalled) compared(one *compare.Subject, client preset.Client, policies []*policy.Policy, o *CompareOptions) (compare.ComparedSession, error) {
+func (in *recalled) compared(one *compare.Subject, client preset.Client, policies []*policy.Policy, o *compareOptions) (compare.ComparedSession, error) {
 	digests, ok := in.rows.all(policies)
 	if !ok {
 		in.unkept = true

@@ -10,16 +10,16 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// LintOptions are the options of `ctxkit lint`.
-type LintOptions struct {
+// lintOptions are the options of `ctxkit lint`.
+type lintOptions struct {
 	Inputs []string
-	InputOptions
-	OutputOptions
+	inputOptions
+	outputOptions
 	Strict bool
 }
 
 func newLint(sys *system) *cobra.Command {
-	o := &LintOptions{InputOptions: InputOptions{Agent: "all"}}
+	o := &lintOptions{inputOptions: inputOptions{Agent: "all"}}
 	cmd := command(&cobra.Command{
 		Use: "lint INPUT...", Short: "Check session files for malformed lines, lost links and parts",
 		Args: arguments(&o.Inputs),
@@ -33,10 +33,10 @@ docs/lint.md says what it means and how it affects a replay.
 
 The files of a session's subagents are checked with it.`,
 	}, func() error {
-		if err := o.InputOptions.check(); err != nil {
+		if err := o.inputOptions.check(); err != nil {
 			return err
 		}
-		j, err := start(sys, o.Inputs, o.InputOptions, &o.OutputOptions)
+		j, err := start(sys, o.Inputs, o.inputOptions, &o.outputOptions)
 		if err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ The files of a session's subagents are checked with it.`,
 }
 
 // lintAll prints the findings of each input, in the order of the inputs.
-func lintAll(j *job, o *LintOptions) error {
+func lintAll(j *job, o *lintOptions) error {
 	printer, err := report.NewLints(j.out, o.report(j.sys))
 	if err != nil {
 		return err

@@ -154,7 +154,7 @@ func TestUseColor(t *testing.T) {
 		{"never", true, nil, "", false},
 	} {
 		sys := &system{terminal: c.terminal, env: func(name string) string { return c.env[name] }}
-		if got := (&OutputOptions{Color: c.when, File: c.file}).useColor(sys); got != c.want {
+		if got := (&outputOptions{Color: c.when, File: c.file}).useColor(sys); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}
@@ -162,13 +162,13 @@ func TestUseColor(t *testing.T) {
 
 func TestTokensAndSizes(t *testing.T) {
 	for in, want := range map[string]int{"auto": 0, "200000": 200000, "200k": 200_000, "1M": 1_000_000, "1.5M": 1_500_000} {
-		var n Tokens
+		var n tokenCount
 		if err := n.Set(in); err != nil || int(n) != want {
 			t.Errorf("%s: %d, %v", in, n, err)
 		}
 	}
 	for _, in := range []string{"", "0", "-1", "k", "1.5", "9999999999", "wide", "99999999999999999999G"} {
-		var n Tokens
+		var n tokenCount
 		if n.Set(in) == nil {
 			t.Errorf("%q is taken for %d tokens", in, n)
 		}

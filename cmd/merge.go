@@ -19,7 +19,7 @@ import (
 )
 
 func newMerge(sys *system) *cobra.Command {
-	o := &CompareOptions{}
+	o := &compareOptions{}
 	cmd := command(&cobra.Command{
 		Use: "merge FILE...", Short: "Show the comparison of sessions that were worked on in parts", Args: arguments(&o.Inputs),
 		Long: `Show what ctxkit compare would show of all sessions whose rows are in the files,
@@ -38,7 +38,7 @@ sessions that are there twice are refused. --format rows writes one file of all.
 	return cmd
 }
 
-func runMerge(sys *system, o *CompareOptions) error {
+func runMerge(sys *system, o *compareOptions) error {
 	if len(o.Inputs) == 0 {
 		return errors.New("no rows: name files that ctxkit compare --format rows wrote")
 	}
@@ -67,7 +67,7 @@ func runMerge(sys *system, o *CompareOptions) error {
 	for _, p := range all.Policies {
 		o.Policies = append(o.Policies, p.Name)
 	}
-	run := comparing{CompareOptions: o, sys: sys, loop: j.loop("merged"), late: all.Late}
+	run := comparing{compareOptions: o, sys: sys, loop: j.loop("merged"), late: all.Late}
 	run.loop.progress = newProgress(sys, true, run.loop.verb, 1)
 	j.msgs.warn(all.Warnings...)
 	broken := 0
@@ -149,7 +149,7 @@ func (r *comparing) rowPolicies(choices []policyChoice) ([]compare.RowsPolicy, e
 	list := make([]compare.RowsPolicy, len(choices))
 	for i, choose := range choices {
 		list[i].Name = r.Policies[i]
-		if (PolicyOptions{Policy: r.Policies[i]}).bySession(r.sys) {
+		if (policyOptions{Policy: r.Policies[i]}).bySession(r.sys) {
 			continue
 		}
 		p, err := choose(preset.Client{})

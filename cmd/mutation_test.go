@@ -217,7 +217,7 @@ func (m *mutation) try(t *testing.T, seed uint64) {
 
 // sessionLine is a command line over a session, or a folder of them.
 func (m *mutation) sessionLine(d *rand.Rand, input string, folder bool) []string {
-	commands := []string{"replay", "replay", "replay", "stats", "cost", "compare", "lint", "why", "regret", "backtest", "calibrate", "sweep", "resume", "diff", "view", "convert", "anonymize"}
+	commands := []string{"replay", "replay", "replay", "stats", "cost", "compare", "lint", "why", "regret", "backtest", "backtest", "sweep", "resume", "diff", "view", "convert", "anonymize"}
 	if folder {
 		commands = []string{"sessions", "replay", "compare", "lint", "stats", "why", "resume", "cost"}
 	}
@@ -227,6 +227,10 @@ func (m *mutation) sessionLine(d *rand.Rand, input string, folder bool) []string
 	switch name {
 	case "replay", "cost", "stats", "regret", "view", "why":
 		args = append(args, "-p", policy)
+	case "backtest":
+		if d.IntN(2) == 0 {
+			args = append(args, "--counters")
+		}
 	case "diff":
 		args = append(args, "-p", pickWord(d, "opencode", "claude-code", "decay"))
 	case "sweep":
@@ -271,7 +275,7 @@ func (m *mutation) run(t *testing.T) {
 	var out, said [2]bytes.Buffer
 	for i, jobs := range []string{"1", "4"} {
 		args := m.args
-		if slices.Contains([]string{"replay", "cost", "compare", "regret", "stats", "why", "lint", "sweep", "backtest", "calibrate", "resume", "sessions", "check"}, args[0]) {
+		if slices.Contains([]string{"replay", "cost", "compare", "regret", "stats", "why", "lint", "sweep", "backtest", "resume", "sessions", "check"}, args[0]) {
 			args = append(slices.Clone(args), "--jobs", jobs)
 		}
 		codes[i] = Main(args, strings.NewReader(""), &out[i], &said[i])

@@ -28,18 +28,20 @@ func offlineLines() map[string][]offlineLine {
 	const big = "sessions/big.jsonl"
 	return map[string][]offlineLine{
 		"": {
-			{args: ""}, {args: "--help"}, {args: "--version"}, {args: big}, {args: "nonsense", code: exitNotDone},
+			{args: ""}, {args: "--help"}, {args: "--version"}, {args: big}, {args: "nonsense", code: exitNotDone}, {args: "calibrate", code: exitNotDone},
 			{args: "__complete replay --policy c"}, {args: "__complete view -"},
 		},
 		"anonymize": {
 			{args: "anonymize " + big}, {args: "anonymize " + big + " --check"}, {args: "anonymize " + big + " -o out/a.jsonl", told: "out"},
 			{args: "anonymize nowhere.jsonl -o out/none.jsonl", code: exitNotDone},
 		},
-		"backtest":    {{args: "backtest sessions"}, {args: "backtest " + big + " -f json -o out/backtest.json", told: "out"}},
+		"backtest": {
+			{args: "backtest sessions"}, {args: "backtest " + big + " -f json -o out/backtest.json", told: "out"},
+			{args: "backtest --counters " + big + " sessions/compaction.jsonl"},
+		},
 		"cache":       {{args: "cache"}},
 		"cache info":  {{args: "cache info"}},
 		"cache clear": {{args: "sessions"}, {args: "cache clear"}},
-		"calibrate":   {{args: "calibrate " + big + " sessions/compaction.jsonl"}},
 		"check": {
 			{args: "check", code: exitNotDone}, {args: "check --update --force", told: "base.json"}, {args: "check"},
 			{args: "check --also junit=out/check.xml", told: "out"},
@@ -57,7 +59,7 @@ func offlineLines() map[string][]offlineLine {
 		"cost":                  {{args: "cost " + big + " -p opencode"}, {args: "cost " + big + " -p none --prices nothing.json", code: exitNotDone}},
 		"demo":                  {{args: "demo"}},
 		"diff":                  {{args: "diff " + big + " -p opencode"}},
-		"export":                {{args: "export sessions -p opencode -o out/tables", told: "out"}, {args: "export sessions -p opencode --as weka -o out/traces", told: "out"}, {args: "export " + big, code: exitNotDone}},
+		"export":                {{args: "export sessions -p opencode -o out/tables", told: "out"}, {args: "export " + big, code: exitNotDone}},
 		"help":                  {{args: "help replay"}, {args: "help columns"}},
 		"lint":                  {{args: "lint " + big}},
 		"merge":                 {{args: "compare sessions -p none -f rows -o out/1.rows", told: "out"}, {args: "merge out/1.rows"}},

@@ -19,7 +19,7 @@ type opened struct {
 }
 
 // open reads the one conversation that the options name, and its policy, and opens the output. The caller closes it.
-func (o *ReplayOptions) open(sys *system) (*opened, error) {
+func (o *replayOptions) open(sys *system) (*opened, error) {
 	r, err := o.begin(sys)
 	if err != nil {
 		return nil, err

@@ -18,8 +18,8 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// PolicyOptions choose a policy and change it.
-type PolicyOptions struct {
+// policyOptions choose a policy and change it.
+type policyOptions struct {
 	Policy string   // a built-in name or a file
 	Set    []string // stage.param=value
 	Env    bool     // read the client's environment variables into the policy
@@ -28,20 +28,20 @@ type PolicyOptions struct {
 	tried *bool // set where a trial is possible; nil: a trial without its stage is an error
 }
 
-func (o *PolicyOptions) flags(cmd *cobra.Command) {
+func (o *policyOptions) flags(cmd *cobra.Command) {
 	cmd.Flags().VarP(&once{text: &o.Policy}, "policy", "p", "`NAME` of a built-in policy, or a policy file")
 	o.change(cmd.Flags())
 }
 
-func (o *PolicyOptions) check() error { return nil }
+func (o *policyOptions) check() error { return nil }
 
 // change are the flags that change the policy.
-func (o *PolicyOptions) change(f *pflag.FlagSet) {
+func (o *policyOptions) change(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.Set, "set", nil, "change a parameter: `STAGE.PARAM=VALUE` (repeatable)")
 	o.env(f)
 }
 
-func (o *PolicyOptions) env(f *pflag.FlagSet) {
+func (o *policyOptions) env(f *pflag.FlagSet) {
 	f.BoolVar(&o.Env, envFlag, false, "apply the client's environment variables to the policy")
 }
 
@@ -66,7 +66,7 @@ var setting = pattern.New(`,([a-z_]+\.[a-z0-9_]+=)`)
 
 // unfolded takes the settings off the policy's name: NAME,STAGE.PARAM=VALUE,…. A value may hold commas. Those of
 // --set come after them.
-func (o PolicyOptions) unfolded() PolicyOptions {
+func (o policyOptions) unfolded() policyOptions {
 	at := setting().FindAllStringSubmatchIndex(o.Policy, -1)
 	if len(at) == 0 {
 		return o
@@ -84,15 +84,15 @@ func (o PolicyOptions) unfolded() PolicyOptions {
 	return o
 }
 
-// InputOptions choose conversations.
-type InputOptions struct {
+// inputOptions choose conversations.
+type inputOptions struct {
 	Agent string // main, all, or an agent's id
 	Leaf  string // uuid of the leaf whose branch is the conversation
 	Jobs  int
-	Shard Shard
+	Shard shard
 }
 
-func (o *InputOptions) flags(cmd *cobra.Command) {
+func (o *inputOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.Agent, "agent", "main", "whose conversation: main, all, or the `ID` of a subagent")
 	complete(cmd, "agent", []string{"main", "all"})
@@ -100,11 +100,11 @@ func (o *InputOptions) flags(cmd *cobra.Command) {
 	o.jobs(f)
 }
 
-func (o *InputOptions) jobs(f *pflag.FlagSet) {
+func (o *inputOptions) jobs(f *pflag.FlagSet) {
 	f.IntVar(&o.Jobs, "jobs", 0, "number of sessions to work on at once (`N`; default: one per processor)")
 }
 
-func (o *InputOptions) check() error {
+func (o *inputOptions) check() error {
 	if o.Jobs < 0 || o.Jobs > 1024 {
 		return fmt.Errorf("flag --jobs: %d: want 1 to 1024, or 0 for one per processor", o.Jobs)
 	}
@@ -117,15 +117,15 @@ func (o *InputOptions) check() error {
 	return nil
 }
 
-// CountOptions say how tokens are counted.
-type CountOptions struct {
+// countOptions say how tokens are counted.
+type countOptions struct {
 	Model    string
-	Window   Tokens
+	Window   tokenCount
 	Counter  string
-	Overhead OverheadFlag
+	Overhead overheadFlag
 }
 
-func (o *CountOptions) flags(cmd *cobra.Command) {
+func (o *countOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.Model, "model", "", "assume another model than the recorded one (`NAME`): its window, prices and tokenizer")
 	f.Var(&o.Window, "window", "context window in tokens (`N`, 200k, 1M); default: by client version and model")
@@ -137,35 +137,35 @@ func (o *CountOptions) flags(cmd *cobra.Command) {
 // leastWindow is the smallest context window that --window takes, tokens. Less is a number without its unit.
 const leastWindow = 1000
 
-func (o *CountOptions) check() error {
+func (o *countOptions) check() error {
 	if o.Window > 0 && o.Window < leastWindow {
 		return fmt.Errorf("flag --window: %d tokens: want %d or more, such as 200000, 200k or 1M, or auto", o.Window, leastWindow)
 	}
 	return oneOf("--tokens", o.Counter, tokens.Names())
 }
 
-// CacheOptions say whose prompt cache is simulated.
-type CacheOptions struct {
+// cacheOptions say whose prompt cache is simulated.
+type cacheOptions struct {
 	Cache string // a replay.CacheMode; "": the command's default
 }
 
 var cacheModes = asNames([]replay.CacheMode{replay.CacheEqual, replay.CacheOwn, replay.CacheNone})
 
 // by are the options of a command with this default.
-func (o *CacheOptions) by(mode replay.CacheMode) *CacheOptions {
+func (o *cacheOptions) by(mode replay.CacheMode) *cacheOptions {
 	o.Cache = string(mode)
 	return o
 }
 
-func (o *CacheOptions) flags(cmd *cobra.Command) {
+func (o *cacheOptions) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.Cache, "cache", o.Cache, "whose prompt cache costs are by (`WHOSE`): equal (the session's own client and provider, for every policy), own (that of the policy's product) or none")
 	complete(cmd, "cache", cacheModes)
 }
 
-func (o *CacheOptions) check() error { return oneOf("--cache", o.Cache, cacheModes) }
+func (o *cacheOptions) check() error { return oneOf("--cache", o.Cache, cacheModes) }
 
-// OutputOptions say how and where results are written.
-type OutputOptions struct {
+// outputOptions say how and where results are written.
+type outputOptions struct {
 	Format string
 	File   string
 	Color  string
@@ -181,18 +181,18 @@ type OutputOptions struct {
 }
 
 // with are the options of a command with these formats, and of the tables that it prints.
-func (o *OutputOptions) with(formats []report.Format, tables ...report.TableHead) *OutputOptions {
+func (o *outputOptions) with(formats []report.Format, tables ...report.TableHead) *outputOptions {
 	o.formats, o.tables = asNames(formats), tables
 	return o
 }
 
 // listing are the options of a command whose tables leave rows out.
-func (o *OutputOptions) listing(formats []report.Format, tables ...report.TableHead) *OutputOptions {
+func (o *outputOptions) listing(formats []report.Format, tables ...report.TableHead) *outputOptions {
 	o.hides = true
 	return o.with(formats, tables...)
 }
 
-func (o *OutputOptions) flags(cmd *cobra.Command) {
+func (o *outputOptions) flags(cmd *cobra.Command) {
 	explainColumns(cmd, o.tables)
 	f := cmd.Flags()
 	f.StringVarP(&o.Format, "format", "f", o.formats[0], "output `FORMAT`: "+strings.Join(o.formats, ", "))
@@ -210,23 +210,23 @@ func (o *OutputOptions) flags(cmd *cobra.Command) {
 }
 
 // says are the flags of what goes to standard error.
-func (o *OutputOptions) says(f *pflag.FlagSet) {
+func (o *outputOptions) says(f *pflag.FlagSet) {
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no warnings and no progress on standard error")
 	f.BoolVar(&o.Verbose, "verbose", false, "every warning, not only how many of each kind; of several sessions each by itself")
 }
 
 // rows reports whether the output is what ctxkit merge reads.
-func (o *OutputOptions) rows() bool { return o.Format == string(report.FormatRows) }
+func (o *outputOptions) rows() bool { return o.Format == string(report.FormatRows) }
 
 // pages reports whether the command writes pages.
-func (o *OutputOptions) pages() bool { return slices.Contains(o.formats, string(report.FormatHTML)) }
+func (o *outputOptions) pages() bool { return slices.Contains(o.formats, string(report.FormatHTML)) }
 
 // file is --output alone, for commands that print no report.
-func (o *OutputOptions) file(f *pflag.FlagSet) {
+func (o *outputOptions) file(f *pflag.FlagSet) {
 	f.StringVarP(&o.File, "output", "o", "", "write to `FILE`")
 }
 
-func (o *OutputOptions) check() error {
+func (o *outputOptions) check() error {
 	if reading := []string{string(report.FormatTable), string(report.FormatText)}; slices.Contains(reading, o.Format) && slices.Contains(reading, o.formats[0]) {
 		o.Format = o.formats[0] // the format for reading has either name
 	}
@@ -240,7 +240,7 @@ func (o *OutputOptions) check() error {
 }
 
 // useColor decides whether tables are coloured.
-func (o *OutputOptions) useColor(sys *system) bool {
+func (o *outputOptions) useColor(sys *system) bool {
 	switch o.Color {
 	case "always":
 		return true
@@ -254,7 +254,7 @@ func (o *OutputOptions) useColor(sys *system) bool {
 const narrowest, widest = 60, 240
 
 // width is the width of a line: the terminal's where the report goes there, else $COLUMNS; 0 where neither is known.
-func (o *OutputOptions) width(sys *system) int {
+func (o *outputOptions) width(sys *system) int {
 	n := 0
 	if o.File == "" || o.File == "-" {
 		n = sys.columns
@@ -271,15 +271,15 @@ func (o *OutputOptions) width(sys *system) int {
 var colorModes = []string{"auto", "always", "never"}
 
 // report is the layout of the report.
-func (o *OutputOptions) report(sys *system) report.Layout {
+func (o *outputOptions) report(sys *system) report.Layout {
 	return report.Layout{Format: report.Format(o.Format), All: o.All, NoText: o.NoText, Verbose: o.Verbose, Color: o.useColor(sys), Width: o.width(sys), Hints: reportHints()}
 }
 
-// Tokens is a number of tokens on the command line: 200000, 200k, 1M, or auto, which is 0.
-type Tokens int
+// tokenCount is a number of tokens on the command line: 200000, 200k, 1M, or auto, which is 0.
+type tokenCount int
 
 // String is the flag's value.
-func (t *Tokens) String() string {
+func (t *tokenCount) String() string {
 	if *t == 0 {
 		return "auto"
 	}
@@ -287,10 +287,10 @@ func (t *Tokens) String() string {
 }
 
 // Type names the kind of value in help texts.
-func (t *Tokens) Type() string { return "tokens" }
+func (t *tokenCount) Type() string { return "tokens" }
 
 // Set reads the flag's value.
-func (t *Tokens) Set(s string) error {
+func (t *tokenCount) Set(s string) error {
 	if s == "auto" {
 		*t = 0
 		return nil
@@ -299,22 +299,22 @@ func (t *Tokens) Set(s string) error {
 	if !ok || n <= 0 || n > strict.MaxNumber {
 		return fmt.Errorf("want a number of tokens such as 200000, 200k or 1M, or auto")
 	}
-	*t = Tokens(n)
+	*t = tokenCount(n)
 	return nil
 }
 
-// OverheadFlag is the size of system prompt and tools on the command line: a number of tokens, 0 included, or auto.
-type OverheadFlag policy.Overhead
+// overheadFlag is the size of system prompt and tools on the command line: a number of tokens, 0 included, or auto.
+type overheadFlag policy.Overhead
 
 // String is the flag's value.
-func (o *OverheadFlag) String() string { return fmt.Sprint((*policy.Overhead)(o).EncodeParam()) }
+func (o *overheadFlag) String() string { return fmt.Sprint((*policy.Overhead)(o).EncodeParam()) }
 
 // Type names the kind of value in help texts.
-func (o *OverheadFlag) Type() string { return "tokens" }
+func (o *overheadFlag) Type() string { return "tokens" }
 
 // Set reads the flag's value.
-func (o *OverheadFlag) Set(s string) error {
-	*o = OverheadFlag{}
+func (o *overheadFlag) Set(s string) error {
+	*o = overheadFlag{}
 	if s == "auto" {
 		return nil
 	}
@@ -322,7 +322,7 @@ func (o *OverheadFlag) Set(s string) error {
 	if !ok || n < 0 || n > strict.MaxNumber {
 		return fmt.Errorf("want a number of tokens such as 0, 18800 or 20k, or auto")
 	}
-	*o = OverheadFlag{n, true}
+	*o = overheadFlag{n, true}
 	return nil
 }
 

@@ -25,7 +25,7 @@ type output struct {
 }
 
 // create opens the output. It refuses a file that the command reads, or writes already.
-func (o *OutputOptions) create(sys *system) (*output, error) {
+func (o *outputOptions) create(sys *system) (*output, error) {
 	if o.File == "" || o.File == "-" {
 		return &output{Writer: sys.out}, nil
 	}
@@ -61,7 +61,7 @@ func (o *OutputOptions) create(sys *system) (*output, error) {
 }
 
 // print writes a report, for a command without inputs.
-func (o *OutputOptions) print(sys *system, write func(w io.Writer, opt report.Layout) error) error {
+func (o *outputOptions) print(sys *system, write func(w io.Writer, opt report.Layout) error) error {
 	out, err := o.create(sys)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ type messages struct {
 	kept *[]session.Warning // gets the warnings as well; nil: nothing does
 }
 
-func (o *OutputOptions) messages(sys *system) *messages {
+func (o *outputOptions) messages(sys *system) *messages {
 	m := &messages{w: sys.err, quiet: o.Quiet}
 	if !o.Verbose {
 		m.kinds = &sys.warnings

@@ -19,7 +19,7 @@ type loadedPolicy struct {
 }
 
 // loadPolicy reads a policy and warns at once.
-func loadPolicy(sys *system, o PolicyOptions) (*policy.Policy, error) {
+func loadPolicy(sys *system, o policyOptions) (*policy.Policy, error) {
 	p, err := readPolicy(sys, o)
 	if err != nil {
 		return nil, err
@@ -30,12 +30,12 @@ func loadPolicy(sys *system, o PolicyOptions) (*policy.Policy, error) {
 }
 
 // readPolicy reads a policy and changes it as the command line says.
-func readPolicy(sys *system, o PolicyOptions) (*loadedPolicy, error) {
+func readPolicy(sys *system, o policyOptions) (*loadedPolicy, error) {
 	return readPolicyFor(sys, o, preset.Client{})
 }
 
 // readPolicyFor is readPolicy for the session of a client.
-func readPolicyFor(sys *system, o PolicyOptions, client preset.Client) (*loadedPolicy, error) {
+func readPolicyFor(sys *system, o policyOptions, client preset.Client) (*loadedPolicy, error) {
 	o = o.unfolded()
 	if o.Policy == "" {
 		return nil, namePolicy(sys, nil)

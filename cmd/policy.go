@@ -25,7 +25,7 @@ func newPolicy(sys *system) *cobra.Command {
 }
 
 func newPolicyList(sys *system) *cobra.Command {
-	o := &OutputOptions{}
+	o := &outputOptions{}
 	return command(&cobra.Command{
 		Use: "list", Short: "List the built-in policies and what stands behind them", Args: noArguments,
 		Long: `List the built-in policies, one a line: from when on each was current, what
@@ -56,6 +56,13 @@ func listPolicies(sys *system) ([]report.PolicyInfo, error) {
 		}
 		list = append(list, info)
 	}
+	for name, a := range sys.presets.Aliases() {
+		i := slices.IndexFunc(list, func(info report.PolicyInfo) bool { return info.Name == a.Policy })
+		info := list[i]
+		info.Name, info.Product, info.Version, info.From, info.Until = name, a.Product, a.Version, a.Valid.From, a.Valid.Until
+		info.About = sameAs(a)
+		list = append(list, info)
+	}
 	slices.SortStableFunc(list, func(a, b report.PolicyInfo) int {
 		order := cmp.Compare(cmp.Or(a.Product, a.Name), cmp.Or(b.Product, b.Name))
 		return cmp.Or(order, session.CompareVersions(a.Version, b.Version))
@@ -63,15 +70,18 @@ func listPolicies(sys *system) ([]report.PolicyInfo, error) {
 	return list, nil
 }
 
-// PolicyShowOptions are the options of `ctxkit policy show`.
-type PolicyShowOptions struct {
-	PolicyOptions
-	OutputOptions
+// sameAs says which policy an alias is.
+func sameAs(a policy.Alias) string { return "the same as " + a.Policy }
+
+// policyShowOptions are the options of `ctxkit policy show`.
+type policyShowOptions struct {
+	policyOptions
+	outputOptions
 	Resolved bool // with every default; else as it was written
 }
 
 func newPolicyShow(sys *system) *cobra.Command {
-	o := &PolicyShowOptions{}
+	o := &policyShowOptions{}
 	var names []string
 	cmd := command(&cobra.Command{
 		Use: "show NAME|FILE", Short: "Print a policy as YAML with every default",
@@ -88,11 +98,11 @@ stands behind it and how well it predicts recorded compactions.`,
 	return cmd
 }
 
-func runPolicyShow(sys *system, o *PolicyShowOptions) error {
+func runPolicyShow(sys *system, o *policyShowOptions) error {
 	if !o.Resolved && (len(o.Set) > 0 || o.Env || o.unfolded().Policy != o.Policy) {
 		return errors.New("flag --resolved=false: settings and the environment change the resolved policy: leave them, or the flag, out")
 	}
-	p, err := loadPolicy(sys, o.PolicyOptions) // its errors are reported either way
+	p, err := loadPolicy(sys, o.policyOptions) // its errors are reported either way
 	if err != nil {
 		return err
 	}
@@ -123,9 +133,13 @@ func comments(sys *system, name string, p *policy.Policy) string {
 	}
 	add("truth", report.TruthText(p.Truth, p.Score))
 	add("score", report.ScoreText(p.Score))
+	if a, ok := sys.presets.Aliases()[name]; ok {
+		add(name, sameAs(a))
+	}
 	if sys.presets.BySession(name) {
 		var releases []string
-		for _, r := range sys.presets.Releases(p.Product) {
+		product, _, _ := strings.Cut(name, "@")
+		for _, r := range sys.presets.Releases(product) {
 			releases = append(releases, fmt.Sprintf("%s from %s", r.Policy, r.Valid.From))
 		}
 		add(name, "the release of each session's time; here the newest of "+strings.Join(releases, ", "))
@@ -134,7 +148,7 @@ func comments(sys *system, name string, p *policy.Policy) string {
 }
 
 func newPolicySchema(sys *system) *cobra.Command {
-	o := &OutputOptions{}
+	o := &outputOptions{}
 	return command(&cobra.Command{
 		Use: "schema", Short: "Print the JSON Schema of policy files, for editors",
 		Example: "  ctxkit policy schema -o policies/policy.schema.json", Args: noArguments,
@@ -143,7 +157,7 @@ func newPolicySchema(sys *system) *cobra.Command {
 	}, flag(o.file))
 }
 
-func (o *OutputOptions) printText(sys *system, text []byte) error {
+func (o *outputOptions) printText(sys *system, text []byte) error {
 	return o.print(sys, func(w io.Writer, _ report.Layout) error {
 		_, err := w.Write(text)
 		return err

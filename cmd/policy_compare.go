@@ -12,7 +12,7 @@ import (
 )
 
 func newPolicyLint(sys *system) *cobra.Command {
-	o := &OutputOptions{}
+	o := &outputOptions{}
 	var names []string
 	return command(&cobra.Command{
 		Use: "lint NAME|FILE...", Short: "Check policies for errors and for probable mistakes",
@@ -25,12 +25,12 @@ source has, stages that compete, parameters without effect: exit 1).`,
 	}, func() error { return runPolicyLint(sys, o, names) }, o.with(report.PolicyLintFormats, report.FindingTables...))
 }
 
-func runPolicyLint(sys *system, o *OutputOptions, names []string) error {
+func runPolicyLint(sys *system, o *outputOptions, names []string) error {
 	var list []report.PolicyFinding
 	var wrong policy.Errors // the other policies are checked all the same
 	linted := 0
 	for _, name := range names {
-		p, err := loadPolicy(sys, PolicyOptions{Policy: name})
+		p, err := loadPolicy(sys, policyOptions{Policy: name})
 		var errs policy.Errors
 		switch {
 		case errors.As(err, &errs):
@@ -65,18 +65,18 @@ func runPolicyLint(sys *system, o *OutputOptions, names []string) error {
 }
 
 func newPolicyDiff(sys *system) *cobra.Command {
-	o := &OutputOptions{}
+	o := &outputOptions{}
 	var names []string
 	return command(&cobra.Command{
 		Use: "diff A B", Short: "Compare two policies key by key, with every default",
 		Example: "  ctxkit policy diff claude-code-2.1.19 claude-code-2.1",
 		Args:    policyArguments(sys, 2, "two policies", &names),
 	}, func() error {
-		a, err := loadPolicy(sys, PolicyOptions{Policy: names[0]})
+		a, err := loadPolicy(sys, policyOptions{Policy: names[0]})
 		if err != nil {
 			return err
 		}
-		b, err := loadPolicy(sys, PolicyOptions{Policy: names[1]})
+		b, err := loadPolicy(sys, policyOptions{Policy: names[1]})
 		if err != nil {
 			return err
 		}

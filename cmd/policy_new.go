@@ -14,14 +14,14 @@ import (
 //go:embed policy_new.yaml
 var startingPolicy string
 
-// PolicyNewOptions are the options of `ctxkit policy new`.
-type PolicyNewOptions struct {
-	OutputOptions
+// policyNewOptions are the options of `ctxkit policy new`.
+type policyNewOptions struct {
+	outputOptions
 	Name string
 }
 
 func newPolicyNew(sys *system) *cobra.Command {
-	o := &PolicyNewOptions{}
+	o := &policyNewOptions{}
 	return command(&cobra.Command{
 		Use: "new [NAME]", Short: "Print a commented policy file to start from",
 		Long: `Print a policy file to start from: valid as it is, with the generic stages,

@@ -20,16 +20,16 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// PolicyTestOptions are the options of `ctxkit policy test`.
-type PolicyTestOptions struct {
+// policyTestOptions are the options of `ctxkit policy test`.
+type policyTestOptions struct {
 	Inputs []string
-	PolicyOptions
-	InputOptions
-	OutputOptions
+	policyOptions
+	inputOptions
+	outputOptions
 }
 
 func newPolicyTest(sys *system) *cobra.Command {
-	o := &PolicyTestOptions{}
+	o := &policyTestOptions{}
 	return command(&cobra.Command{
 		Use: "test NAME|FILE [INPUT...]", Short: "Check that a policy keeps the rules and is deterministic",
 		Long: `Replay sessions under a policy twice and check what a policy has to keep: the
@@ -46,7 +46,7 @@ Without inputs the sessions are synthetic ones that are built in.`,
 			o.Policy, o.Inputs = args[0], args[1:]
 			return nil
 		},
-	}, func() error { return runPolicyTest(sys, o) }, flag(o.change), &o.InputOptions, flag(o.file))
+	}, func() error { return runPolicyTest(sys, o) }, flag(o.change), &o.inputOptions, flag(o.file))
 }
 
 // trial is what two replays of a session under a policy showed.
@@ -84,7 +84,7 @@ func tryPolicy(sys *system, rec *replay.Record, choose policyChoice) (trial, err
 		if i > 0 {
 			continue
 		}
-		t.requests, t.events = tl.Totals.Requests, tl.Events.Len()
+		t.requests, t.events = tl.Totals.Requests, len(tl.Events)
 		for _, f := range tl.Findings {
 			if f.Kind != replay.FindingViolation {
 				continue
@@ -105,12 +105,12 @@ func tryPolicy(sys *system, rec *replay.Record, choose policyChoice) (trial, err
 func firstDifference(a, b []byte) string {
 	var first, second replay.Timeline
 	if json.Unmarshal(a, &first) == nil && json.Unmarshal(b, &second) == nil {
-		for i := range min(first.Requests.Len(), second.Requests.Len()) {
-			if q, r := first.Requests.At(i), second.Requests.At(i); q.Tokens != r.Tokens {
+		for i := range min(len(first.Requests), len(second.Requests)) {
+			if q, r := first.Requests[i], second.Requests[i]; q.Tokens != r.Tokens {
 				return fmt.Sprintf("request %d sends %d tokens, and %d in the second run", q.N, q.Tokens, r.Tokens)
 			}
 		}
-		if n, m := first.Events.Len(), second.Events.Len(); n != m {
+		if n, m := len(first.Events), len(second.Events); n != m {
 			return fmt.Sprintf("%d events, and %d in the second run", n, m)
 		}
 	}
@@ -156,8 +156,8 @@ func tryBuiltIn(sys *system, choose policyChoice) (list []trial, err error) {
 	return list, nil
 }
 
-func runPolicyTest(sys *system, o *PolicyTestOptions) error {
-	choose, err := choosePolicy(sys, &ReplayOptions{PolicyOptions: o.PolicyOptions}, o.messages(sys).warn)
+func runPolicyTest(sys *system, o *policyTestOptions) error {
+	choose, err := choosePolicy(sys, &replayOptions{policyOptions: o.policyOptions}, o.messages(sys).warn)
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func runPolicyTest(sys *system, o *PolicyTestOptions) error {
 		}
 		return trialsError(list)
 	}
-	j, err := start(sys, o.Inputs, o.InputOptions, &o.OutputOptions)
+	j, err := start(sys, o.Inputs, o.inputOptions, &o.outputOptions)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 func newRegret(sys *system) *cobra.Command {
-	o := &ReplayOptions{Regret: true}
+	o := &replayOptions{Regret: true}
 	return command(&cobra.Command{
 		Use: "regret INPUT...", Short: "List what a policy removed before the conversation used it again",
 		Args: arguments(&o.Inputs),

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
@@ -17,15 +16,15 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// ReplayOptions are the options of `ctxkit replay`, most of which other commands share.
-type ReplayOptions struct {
+// replayOptions are the options of `ctxkit replay`, most of which other commands share.
+type replayOptions struct {
 	Inputs []string
-	PolicyOptions
-	InputOptions
-	CountOptions
-	CacheOptions
-	PriceOptions
-	OutputOptions
+	policyOptions
+	inputOptions
+	countOptions
+	cacheOptions
+	priceOptions
+	outputOptions
 	CompactAt []int
 	Strict    bool
 	Allow     []string // with Strict: faults that do not fail
@@ -34,8 +33,8 @@ type ReplayOptions struct {
 }
 
 // shared are the options of commands that replay inputs under a policy.
-func (o *ReplayOptions) shared(sys *system, out *OutputOptions) []options {
-	return []options{&o.PolicyOptions, flag(o.trials(sys)), &o.InputOptions, &o.CountOptions, out}
+func (o *replayOptions) shared(sys *system, out *outputOptions) []options {
+	return []options{&o.policyOptions, flag(o.trials(sys)), &o.inputOptions, &o.countOptions, out}
 }
 
 const longReplay = `Replay recorded sessions under a policy and show what the model would have seen.
@@ -51,7 +50,7 @@ would have been shown changes. It cannot know what the model would have
 answered had it seen less.`
 
 func newReplay(sys *system) *cobra.Command {
-	o := &ReplayOptions{}
+	o := &replayOptions{}
 	cmd := command(&cobra.Command{
 		Use: "replay INPUT...", Short: "Replay sessions under a policy: tokens and events by request",
 		Long: longReplay, Args: arguments(&o.Inputs),
@@ -67,7 +66,7 @@ func newReplay(sys *system) *cobra.Command {
 	return cmd
 }
 
-func (o *ReplayOptions) strict(cmd *cobra.Command) {
+func (o *replayOptions) strict(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&o.Strict, "strict", false, "exit 1 where a fault is found: "+strings.Join(compare.FaultNames(), ", "))
 	f.StringSliceVar(&o.Allow, "allow", nil, "with --strict: do not fail for the fault `NAME` (repeatable)")
@@ -75,7 +74,7 @@ func (o *ReplayOptions) strict(cmd *cobra.Command) {
 }
 
 // allowed checks the names of --allow.
-func (o *ReplayOptions) allowed() error {
+func (o *replayOptions) allowed() error {
 	for _, name := range o.Allow {
 		if err := oneOf("--allow", name, compare.FaultNames()); err != nil {
 			return err
@@ -87,14 +86,14 @@ func (o *ReplayOptions) allowed() error {
 	return nil
 }
 
-func (o *ReplayOptions) compactAt(cmd *cobra.Command) {
+func (o *replayOptions) compactAt(cmd *cobra.Command) {
 	cmd.Flags().IntSliceVar(&o.CompactAt, "compact-at", nil, "simulate a manual compaction before request `N` (repeatable)")
 }
 
 // replays is a job that replays its inputs under a policy.
 type replays struct {
 	*job
-	o      *ReplayOptions
+	o      *replayOptions
 	choose policyChoice
 	trace  *trace.Room
 	ran    []*policy.Policy // for each conversation so far
@@ -104,22 +103,18 @@ type replays struct {
 func (r *replays) use() policy.Use { return policy.NewUse(r.o.Policy, r.ran) }
 
 // begin reads the policy, finds the inputs and opens the output. The caller closes it.
-func (o *ReplayOptions) begin(sys *system) (*replays, error) {
+func (o *replayOptions) begin(sys *system) (*replays, error) {
 	choose, err := choosePolicy(sys, o, o.messages(sys).warn)
 	if err != nil {
 		return nil, err
 	}
-	j, err := start(sys, o.Inputs, o.InputOptions, &o.OutputOptions)
+	j, err := start(sys, o.Inputs, o.inputOptions, &o.outputOptions)
 	return &replays{job: j, o: o, choose: choose}, err
 }
 
 // each replays each conversation under the policy and hands the timelines to use, in the order of the inputs.
 func (r *replays) each(verb string, use func(l *conversationLoop, tl *replay.Timeline) error) (failed, err error) {
 	loop := r.loop(verb)
-	loop.light = func(conv *session.Conversation) bool {
-		pol, err := r.choose(preset.ClientOf(conv))
-		return err == nil && !pol.Recorded && !r.o.Regret
-	}
 	type result struct {
 		tl  *replay.Timeline
 		pol *policy.Policy
@@ -140,7 +135,7 @@ func (r *replays) each(verb string, use func(l *conversationLoop, tl *replay.Tim
 }
 
 // listReplays prints a list with a row of each replay.
-func listReplays[T any](sys *system, o *ReplayOptions, verb string, row func(*conversationLoop, *replay.Timeline) T, print func(io.Writer, []T, policy.Use, report.Layout) error) error {
+func listReplays[T any](sys *system, o *replayOptions, verb string, row func(*conversationLoop, *replay.Timeline) T, print func(io.Writer, []T, policy.Use, report.Layout) error) error {
 	r, err := o.begin(sys)
 	if err != nil {
 		return err
@@ -172,7 +167,7 @@ func (c *agentConversation) replay(pol *policy.Policy, opt replay.Options) (*rep
 }
 
 // options are the options of the replay.
-func (o *ReplayOptions) options() replay.Options {
+func (o *replayOptions) options() replay.Options {
 	return replay.Options{
 		Prices: o.table, Cache: replay.CacheMode(o.Cache), Counter: o.Counter, Model: o.Model, Window: int(o.Window), Overhead: policy.Overhead(o.Overhead),
 		CompactAt: o.CompactAt, Regret: o.Regret,
@@ -182,7 +177,7 @@ func (o *ReplayOptions) options() replay.Options {
 // pageText is how much text of a session a page is given, bytes: a page compresses it to about a quarter.
 const pageText = 16 << 20
 
-func runReplay(sys *system, o *ReplayOptions) error {
+func runReplay(sys *system, o *replayOptions) error {
 	if err := o.allowed(); err != nil {
 		return err
 	}

@@ -16,17 +16,17 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// ResumeOptions are the flags of resume.
-type ResumeOptions struct {
-	OutputOptions
-	InputOptions // --jobs alone
-	PriceOptions
-	SessionFilter
+// resumeOptions are the flags of resume.
+type resumeOptions struct {
+	outputOptions
+	inputOptions // --jobs alone
+	priceOptions
+	sessionFilter
 	Inputs []string
 }
 
 func newResume(sys *system) *cobra.Command {
-	o := &ResumeOptions{InputOptions: InputOptions{Agent: "all"}}
+	o := &resumeOptions{inputOptions: inputOptions{Agent: "all"}}
 	return command(&cobra.Command{
 		Use: "resume [INPUT...]", Short: "Show what continuing each session now would cost",
 		Args: arguments(&o.Inputs),
@@ -46,11 +46,11 @@ and --sort are those of ctxkit sessions.`,
 		Example: `  ctxkit resume --since 2d
   ctxkit resume last
   ctxkit resume --project harbor --sort last -f json`,
-	}, func() error { return runResume(sys, o) }, o.listing(report.ListFormats, report.ResumeTables...), flag(o.jobs), o.from(sys), &o.SessionFilter)
+	}, func() error { return runResume(sys, o) }, o.listing(report.ListFormats, report.ResumeTables...), flag(o.jobs), o.from(sys), &o.sessionFilter)
 }
 
-func runResume(sys *system, o *ResumeOptions) error {
-	if err := o.InputOptions.check(); err != nil {
+func runResume(sys *system, o *resumeOptions) error {
+	if err := o.inputOptions.check(); err != nil {
 		return err
 	}
 	now, err := sys.date()
@@ -89,7 +89,7 @@ func runResume(sys *system, o *ResumeOptions) error {
 		if path == "" || next[i].Glance == nil {
 			return nil, nil // it was said why
 		}
-		convs, err := load(sys, path, InputOptions{Agent: "main"}, 1, func(...session.Warning) {})
+		convs, err := load(sys, path, inputOptions{Agent: "main"}, 1, func(...session.Warning) {})
 		if err != nil {
 			return nil, err
 		}
@@ -137,7 +137,7 @@ func runResume(sys *system, o *ResumeOptions) error {
 }
 
 // sessions finds the sessions that the arguments name: all of the default folders where there are none.
-func (o *ResumeOptions) sessions(sys *system, msgs *messages, failed func(error)) ([]session.FileInfo, error) {
+func (o *resumeOptions) sessions(sys *system, msgs *messages, failed func(error)) ([]session.FileInfo, error) {
 	if len(o.Inputs) == 0 {
 		return findSessions(sys, nil, o.Quiet, msgs, failed)
 	}

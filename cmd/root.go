@@ -44,6 +44,8 @@ func execute(sys *system, args []string) error {
 		args = dashed(sys, args)
 		if inputFirst(sys, root, args) {
 			args = append([]string{"replay"}, args...)
+		} else if len(args) > 0 && successors[args[0]] != "" {
+			args = args[:1] // flags of a former command are no flags of ctxkit
 		}
 	}
 	root.SetArgs(args)
@@ -178,11 +180,14 @@ func (s *system) register() (err error) {
 // subcommands maps the name of each command to what makes it.
 var subcommands = map[string]func(*system) *cobra.Command{
 	"replay": newReplay, "compare": newCompare, "merge": newMerge, "check": newCheck, "sweep": newSweep, "regret": newRegret,
-	"backtest": newBacktest, "calibrate": newCalibrate, "anonymize": newAnonymize, "cost": newCost, "prices": newPrices,
+	"backtest": newBacktest, "anonymize": newAnonymize, "cost": newCost, "prices": newPrices,
 	"lint": newLint, "sessions": newSessions, "stats": newStats, "why": newWhy, "resume": newResume, "policy": newPolicy,
 	"cache": newCache, "demo": newDemo, statusline: newStatusline, "synth": newSynth, "thresholds": newThresholds,
 	"version": newVersion, "view": newView, "diff": newDiff, "convert": newConvert, "export": newExport,
 }
+
+// successors maps the names of former commands to the command lines that do the same.
+var successors = map[string]string{"calibrate": "ctxkit backtest --counters"}
 
 // newRoot makes the tree of all commands. For a command line that begins with one's name it makes only that: the others
 // cost a third of a start.
@@ -246,6 +251,9 @@ func group(cmd *cobra.Command) {
 }
 
 func unknownCommand(cmd *cobra.Command, word string) error {
+	if is := successors[word]; is != "" && !cmd.HasParent() {
+		return fmt.Errorf("unknown command %q: use %s", word, is)
+	}
 	var names, meant []string
 	for _, c := range cmd.Commands() {
 		if !c.IsAvailableCommand() {
@@ -293,7 +301,7 @@ func layHelp(root *cobra.Command, sys *system) {
 		if columns := cmd.Annotations[columnsTopic]; columns != "" {
 			fmt.Fprintf(&text, "\nColumns:\n%s\n", columns)
 		}
-		if err := narrowed(out, text.String(), (&OutputOptions{}).width(sys)); err != nil {
+		if err := narrowed(out, text.String(), (&outputOptions{}).width(sys)); err != nil {
 			cmd.PrintErrln(err)
 		}
 	})
@@ -316,7 +324,7 @@ func newHelp(root *cobra.Command, sys *system) *cobra.Command {
 			if len(args) == 1 && args[0] == columnsTopic {
 				var text bytes.Buffer
 				printColumns(root, &text)
-				return narrowed(cmd.OutOrStdout(), text.String(), (&OutputOptions{}).width(sys))
+				return narrowed(cmd.OutOrStdout(), text.String(), (&outputOptions{}).width(sys))
 			}
 			c, rest, err := root.Find(args)
 			if err != nil || c == nil {

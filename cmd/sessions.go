@@ -17,16 +17,16 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// SessionsOptions are the flags of sessions.
-type SessionsOptions struct {
-	OutputOptions
-	InputOptions // --jobs alone
-	SessionFilter
+// sessionsOptions are the flags of sessions.
+type sessionsOptions struct {
+	outputOptions
+	inputOptions // --jobs alone
+	sessionFilter
 	Folders []string
 }
 
 func newSessions(sys *system) *cobra.Command {
-	o := &SessionsOptions{InputOptions: InputOptions{Agent: "all"}}
+	o := &sessionsOptions{inputOptions: inputOptions{Agent: "all"}}
 	cmd := command(&cobra.Command{
 		SuggestFor: []string{"list", "ls"},
 		Use:        "sessions [DIR...]", Short: "List sessions with their size and cost, the last used first",
@@ -50,13 +50,13 @@ lists the sessions of one agent.`,
 		Example: `  ctxkit sessions --since 7d --sort cost --limit 10
   ctxkit sessions --project harbor --grep 'pricing|invoice'
   ctxkit sessions --model opus --since 2026-01-01 --until 2026-01-31 -f json`,
-	}, func() error { return runSessions(sys, o) }, o.listing(report.ListFormats, report.SessionTables...), flag(o.jobs), &o.SessionFilter)
+	}, func() error { return runSessions(sys, o) }, o.listing(report.ListFormats, report.SessionTables...), flag(o.jobs), &o.sessionFilter)
 	o.offer(cmd, sys)
 	return cmd
 }
 
-func runSessions(sys *system, o *SessionsOptions) error {
-	if err := o.InputOptions.check(); err != nil {
+func runSessions(sys *system, o *sessionsOptions) error {
+	if err := o.inputOptions.check(); err != nil {
 		return err
 	}
 	now, err := sys.date()
@@ -157,7 +157,7 @@ func keptGlance(known *memo.Folder[replay.Glance], i *session.FileInfo) (*replay
 
 // readGlance reads a session with its subagents.
 func readGlance(path string) (*replay.Glance, error) {
-	convs, err := load(&system{}, path, InputOptions{Agent: "all"}, 1, func(...session.Warning) {})
+	convs, err := load(&system{}, path, inputOptions{Agent: "all"}, 1, func(...session.Warning) {})
 	if err != nil {
 		return nil, err
 	}

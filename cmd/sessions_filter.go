@@ -18,8 +18,8 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// SessionFilter says which sessions are listed, and in which order.
-type SessionFilter struct {
+// sessionFilter says which sessions are listed, and in which order.
+type sessionFilter struct {
 	Source  string // the client that recorded; "": any
 	Project string // a part of the project's folder, in any case
 	Since   string // a time: see moment
@@ -62,7 +62,7 @@ func sortNames() (names []string) {
 	return names
 }
 
-func (o *SessionFilter) flags(cmd *cobra.Command) {
+func (o *sessionFilter) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.Source, "source", "", "only sessions of an `AGENT`: "+strings.Join(agents(), ", "))
 	complete(cmd, "source", agents())
@@ -91,7 +91,7 @@ func agents() []string {
 var recentTimes = []string{"1h", "24h", "7d", "30d"}
 
 // offer completes the values of --project and --model: those that sessions have in the folders that are listed.
-func (o *SessionFilter) offer(cmd *cobra.Command, sys *system) {
+func (o *sessionFilter) offer(cmd *cobra.Command, sys *system) {
 	values := func(flag string, of func(i *report.SessionItem) []string, read bool) {
 		completeWith(cmd, sys, flag, func(_ *cobra.Command, folders []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			msgs := &messages{quiet: true}
@@ -129,7 +129,7 @@ func (o *SessionFilter) offer(cmd *cobra.Command, sys *system) {
 	}, true)
 }
 
-func (o *SessionFilter) check() (err error) {
+func (o *sessionFilter) check() (err error) {
 	if o.Limit < 0 {
 		return fmt.Errorf("flag --limit: %d: want 1 or more, or 0 for all", o.Limit)
 	}
@@ -145,7 +145,7 @@ func (o *SessionFilter) check() (err error) {
 }
 
 // times reads the flags of time.
-func (o *SessionFilter) times(now time.Time) (err error) {
+func (o *sessionFilter) times(now time.Time) (err error) {
 	if o.since, err = moment("--since", o.Since, now, 0); err == nil {
 		o.until, err = moment("--until", o.Until, now, 24*time.Hour-1)
 	}
@@ -185,7 +185,7 @@ func moment(flag, text string, now time.Time, day time.Duration) (time.Time, err
 }
 
 // listed reports whether a session is listed, by what is known before its file is read.
-func (o *SessionFilter) listed(i *session.FileInfo) bool {
+func (o *sessionFilter) listed(i *session.FileInfo) bool {
 	used := i.Used()
 	return (o.Source == "" || o.Source == cmp.Or(i.Product, session.Product)) &&
 		strings.Contains(strings.ToLower(cmp.Or(i.Project, i.Folder)), strings.ToLower(o.Project)) &&
@@ -194,7 +194,7 @@ func (o *SessionFilter) listed(i *session.FileInfo) bool {
 }
 
 // hasModel reports whether a session has a request to the model that is asked for.
-func (o *SessionFilter) hasModel(i *report.SessionItem) bool {
+func (o *sessionFilter) hasModel(i *report.SessionItem) bool {
 	return o.Model == "" || i.Glance != nil && slices.ContainsFunc(i.Models, func(m string) bool {
 		return strings.Contains(strings.ToLower(m), strings.ToLower(o.Model))
 	})
@@ -202,7 +202,7 @@ func (o *SessionFilter) hasModel(i *report.SessionItem) bool {
 
 // items are the sessions that are listed, in their order, with the figures that read gives them: at least those of the
 // first shown, which are all where the order or a filter needs them.
-func (o *SessionFilter) items(list []session.FileInfo, shown int, read func([]report.SessionItem) error) (items []report.SessionItem, err error) {
+func (o *sessionFilter) items(list []session.FileInfo, shown int, read func([]report.SessionItem) error) (items []report.SessionItem, err error) {
 	newestFirst(list)
 	all := make([]report.SessionItem, len(list))
 	for i := range list {

@@ -16,11 +16,11 @@ const shardFlag = "shard"
 // mostShards is more than any fleet has machines.
 const mostShards = 1_000_000
 
-// Shard is one of several parts of the inputs on the command line: I/N. The zero value is all of them.
-type Shard struct{ I, Of int }
+// shard is one of several parts of the inputs on the command line: I/N. The zero value is all of them.
+type shard struct{ I, Of int }
 
 // String is the flag's value.
-func (s *Shard) String() string {
+func (s *shard) String() string {
 	if s.Of == 0 {
 		return ""
 	}
@@ -28,28 +28,28 @@ func (s *Shard) String() string {
 }
 
 // Type names the kind of value in help texts.
-func (s *Shard) Type() string { return "I/N" }
+func (s *shard) Type() string { return "I/N" }
 
 // Set reads the flag's value.
-func (s *Shard) Set(text string) error {
+func (s *shard) Set(text string) error {
 	i, n, ok := strings.Cut(text, "/")
 	part, err := strconv.Atoi(i)
 	of, errOf := strconv.Atoi(n)
 	if !ok || err != nil || errOf != nil || part < 1 || part > of || of > mostShards {
 		return fmt.Errorf("want I/N, the I-th of N parts, such as 1/4")
 	}
-	*s = Shard{part, of}
+	*s = shard{part, of}
 	return nil
 }
 
 // shard is the flag that takes a part of the inputs.
-func (o *InputOptions) shard(f *pflag.FlagSet) {
+func (o *inputOptions) shard(f *pflag.FlagSet) {
 	f.Var(&o.Shard, shardFlag, "work on one part of the inputs: the `I/N`-th, such as 1/4; all N have each input once")
 }
 
 // take leaves the inputs of a shard. Which shard an input is in follows from its name alone: what is added to a folder
 // moves nothing.
-func (in *inputs) take(s Shard) {
+func (in *inputs) take(s shard) {
 	names := sharedNames(in.list)
 	h := sha256.New()
 	for _, name := range names {
@@ -66,7 +66,7 @@ func (in *inputs) take(s Shard) {
 }
 
 // has reports whether an input of this name is in the shard.
-func (s Shard) has(name string) bool {
+func (s shard) has(name string) bool {
 	if s.Of < 2 {
 		return true
 	}

@@ -26,7 +26,7 @@ func TestShards(t *testing.T) {
 		for n := 1; n <= of; n++ {
 			in, there, grown := &inputs{list: paths}, &inputs{list: moved}, &inputs{list: more}
 			for _, in := range []*inputs{in, there, grown} {
-				in.take(Shard{n, of})
+				in.take(shard{n, of})
 			}
 			if !slices.Equal(in.at, there.at) || in.names != there.names {
 				t.Errorf("shard %d of %d is another where the folder is elsewhere", n, of)
@@ -51,7 +51,7 @@ func TestShards(t *testing.T) {
 		}
 	}
 	one := &inputs{list: []string{"-", "/a/b/c.jsonl"}}
-	if one.take(Shard{}); len(one.list) != 2 || !slices.Equal(sharedNames(one.list), []string{"-", "c.jsonl"}) {
+	if one.take(shard{}); len(one.list) != 2 || !slices.Equal(sharedNames(one.list), []string{"-", "c.jsonl"}) {
 		t.Errorf("%+v", one)
 	}
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// StatsOptions are the options of `ctxkit stats`.
-type StatsOptions struct {
-	ReplayOptions
+// statsOptions are the options of `ctxkit stats`.
+type statsOptions struct {
+	replayOptions
 	At string
 }
 
 func newStats(sys *system) *cobra.Command {
-	o := &StatsOptions{}
+	o := &statsOptions{}
 	o.Policy = "recorded"
 	cmd := command(&cobra.Command{
 		Use: "stats INPUT...", Short: "Show what fills the context: categories, tools, files, turns",
@@ -53,7 +53,7 @@ type conversationStats struct {
 	warnings []session.Warning
 }
 
-func runStats(sys *system, o *StatsOptions) error {
+func runStats(sys *system, o *statsOptions) error {
 	r, err := o.begin(sys)
 	if err != nil {
 		return err

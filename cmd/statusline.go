@@ -101,12 +101,12 @@ func readStatus(sys *system) (s report.ClientStatus, err error) {
 	if s.Usage == (jsonl.Usage{}) {
 		return s, nil
 	}
-	pol, err := readPolicyFor(sys, PolicyOptions{Policy: session.Product, Env: true}, preset.Client{Product: session.Product, Version: client.Version})
+	pol, err := readPolicyFor(sys, policyOptions{Policy: session.Product, Env: true}, preset.Client{Product: session.Product, Version: client.Version})
 	if err != nil {
 		return s, err
 	}
 	models := price.Default()
-	list := thresholds(pol, &ThresholdsOptions{Model: client.Model.ID, Window: Tokens(s.Window)}, models)
+	list := thresholds(pol, &thresholdsOptions{Model: client.Model.ID, Window: tokenCount(s.Window)}, models)
 	s.Window, s.Limits = list.Window, list.Limits
 	return s, nil
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// SweepOptions are the options of `ctxkit sweep`.
-type SweepOptions struct {
-	ReplayOptions
+// sweepOptions are the options of `ctxkit sweep`.
+type sweepOptions struct {
+	replayOptions
 	Vary     []string
 	Samples  int
 	Seed     uint64
@@ -26,7 +26,7 @@ type SweepOptions struct {
 }
 
 func newSweep(sys *system) *cobra.Command {
-	o := &SweepOptions{}
+	o := &sweepOptions{}
 	cmd := command(&cobra.Command{
 		Use:   "sweep INPUT... --vary STAGE.PARAM=A..B[:STEP]|A,B,C",
 		Short: "Try values of a policy's parameters and mark the best",
@@ -57,7 +57,7 @@ points that are finished in the first.`,
 	return cmd
 }
 
-func runSweep(sys *system, o *SweepOptions) error {
+func runSweep(sys *system, o *sweepOptions) error {
 	o.Regret = !o.NoRegret
 	r, err := o.begin(sys)
 	if err != nil {
@@ -68,7 +68,7 @@ func runSweep(sys *system, o *SweepOptions) error {
 }
 
 // plan reads the axes and lists the points.
-func (o *SweepOptions) plan() (*sweep.Plan, error) {
+func (o *sweepOptions) plan() (*sweep.Plan, error) {
 	var axes []sweep.Axis
 	for _, v := range o.Vary {
 		a, err := sweep.ParseAxis(v)
@@ -95,7 +95,7 @@ func (o *SweepOptions) plan() (*sweep.Plan, error) {
 	return sweep.NewPlan(axes, points), nil
 }
 
-func (r *replays) sweep(o *SweepOptions) error {
+func (r *replays) sweep(o *sweepOptions) error {
 	r.sys.finishes.Store(true)
 	for _, v := range o.Vary {
 		if strings.HasPrefix(v, "cache.") && o.Cache != string(replay.CacheOwn) {
@@ -216,7 +216,7 @@ func (r *replays) tryPoints(plan *sweep.Plan, one *sweep.SweptSession) (list []s
 }
 
 // nothingToVary is the error of a sweep without --vary.
-func (o *SweepOptions) nothingToVary(choose policyChoice) error {
+func (o *sweepOptions) nothingToVary(choose policyChoice) error {
 	base, err := choose(preset.Client{})
 	if err != nil {
 		return err
@@ -226,7 +226,7 @@ func (o *SweepOptions) nothingToVary(choose policyChoice) error {
 
 // varyError names the session whose policy does not take a value of --vary, and the policy where its name leaves the
 // version to the session.
-func (o *SweepOptions) varyError(err error) error {
+func (o *sweepOptions) varyError(err error) error {
 	var se *sweep.SessionError
 	if !errors.As(err, &se) {
 		return err

@@ -13,16 +13,16 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// SynthOptions are the options of `ctxkit synth`.
-type SynthOptions struct {
+// synthOptions are the options of `ctxkit synth`.
+type synthOptions struct {
 	synth.SessionOptions
 	Folder string // a project folder is made here
-	OutputOptions
+	outputOptions
 	Plain bool
 }
 
 func newSynth(sys *system) *cobra.Command {
-	o := &SynthOptions{SessionOptions: synth.Default()}
+	o := &synthOptions{SessionOptions: synth.Default()}
 	cmd := command(&cobra.Command{
 		Use: "synth", Short: "Write a synthetic session of any size, the same for the same seed",
 		Example: `  ctxkit synth --seed 7 --requests 100 -o session.jsonl
@@ -51,7 +51,7 @@ By default the session goes to standard output, without the files beside it
 	return cmd
 }
 
-func runSynth(sys *system, o *SynthOptions) error {
+func runSynth(sys *system, o *synthOptions) error {
 	if o.Plain {
 		o.SessionOptions = synth.SessionOptions{
 			Seed: o.Seed, Requests: o.Requests, Bytes: o.Bytes, Version: o.Version, Model: o.Model, Window: o.Window,

@@ -14,17 +14,17 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// ThresholdsOptions are the options of `ctxkit thresholds`.
-type ThresholdsOptions struct {
-	PolicyOptions
-	OutputOptions
+// thresholdsOptions are the options of `ctxkit thresholds`.
+type thresholdsOptions struct {
+	policyOptions
+	outputOptions
 	Model  string
-	Window Tokens
-	Used   Tokens
+	Window tokenCount
+	Used   tokenCount
 }
 
 func newThresholds(sys *system) *cobra.Command {
-	o := &ThresholdsOptions{}
+	o := &thresholdsOptions{}
 	cmd := command(&cobra.Command{
 		Use: "thresholds", Short: "List the windows and thresholds that apply under a policy",
 		Long: `List the windows and thresholds that apply under a policy.
@@ -36,7 +36,7 @@ NAME@VERSION is that version's.`,
   ctxkit thresholds --model claude-opus-4-7 --set window.pct_override=70
   CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=80 ctxkit thresholds --env`,
 		Args: noArguments,
-	}, func() error { return runThresholds(sys, o) }, &o.PolicyOptions, o.with(report.ListFormats, report.ThresholdTables...))
+	}, func() error { return runThresholds(sys, o) }, &o.policyOptions, o.with(report.ListFormats, report.ThresholdTables...))
 	f := cmd.Flags()
 	f.StringVar(&o.Model, "model", "", "`NAME` of the model: its window and largest output count")
 	f.Var(&o.Window, "window", "context window in `TOKENS`, such as 200000, 200k or 1M; default: the model's, else 200,000")
@@ -44,11 +44,11 @@ NAME@VERSION is that version's.`,
 	return cmd
 }
 
-func runThresholds(sys *system, o *ThresholdsOptions) error {
+func runThresholds(sys *system, o *thresholdsOptions) error {
 	if o.Policy == "" {
 		o.Policy = preset.Defaults().Thresholds
 	}
-	pol, err := readPolicy(sys, o.PolicyOptions)
+	pol, err := readPolicy(sys, o.policyOptions)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func runThresholds(sys *system, o *ThresholdsOptions) error {
 }
 
 // thresholds are a policy's limits in the window that the flags, the policy or the model give.
-func thresholds(pol *loadedPolicy, o *ThresholdsOptions, models *price.Table) report.LimitList {
+func thresholds(pol *loadedPolicy, o *thresholdsOptions, models *price.Table) report.LimitList {
 	t := report.LimitList{
 		Schema: report.ThresholdsSchema, Policy: pol.Name, Source: pol.Source, Chosen: pol.Chosen, Truth: report.TruthText(pol.Truth, pol.Score), Model: o.Model,
 		Window: replay.DefaultWindow, WindowFrom: "assumed: no model and no --window given",

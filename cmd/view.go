@@ -20,9 +20,9 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// ViewOptions are the options of `ctxkit view`.
-type ViewOptions struct {
-	ReplayOptions
+// viewOptions are the options of `ctxkit view`.
+type viewOptions struct {
+	replayOptions
 	As   string
 	At   string // "": last, or end for the views that are of the whole session
 	Full bool
@@ -69,7 +69,7 @@ default to last, the others to end.
 system prompt nor tools, so the body has none.`
 
 func newView(sys *system) *cobra.Command {
-	o := &ViewOptions{}
+	o := &viewOptions{}
 	cmd := command(&cobra.Command{
 		Use: "view INPUT", Short: "Show the history at one request: raw, as sent, as a person sees it",
 		Long: longView, Args: arguments(&o.Inputs),
@@ -90,7 +90,7 @@ func newView(sys *system) *cobra.Command {
 	return cmd
 }
 
-func runView(sys *system, o *ViewOptions) error {
+func runView(sys *system, o *viewOptions) error {
 	if err := oneOf("--as", o.As, views); err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func runView(sys *system, o *ViewOptions) error {
 	return s.close(s.view(o))
 }
 
-func (s *opened) view(o *ViewOptions) error {
+func (s *opened) view(o *viewOptions) error {
 	if err := s.asked(); err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (s *opened) warnOf(tl *replay.Timeline, n int, v *view.View) {
 }
 
 // viewRequest shows the request of a call that the policy makes itself.
-func (s *opened) viewRequest(o *ViewOptions) error {
+func (s *opened) viewRequest(o *viewOptions) error {
 	tl, err := s.conv.rec.Replay(s.pol, s.opt)
 	if err != nil {
 		return err

@@ -16,11 +16,11 @@ import (
 )
 
 // runSession writes a view as a session file.
-func runSession(sys *system, o *ViewOptions) error {
+func runSession(sys *system, o *viewOptions) error {
 	if o.Format != o.formats[0] {
 		return fmt.Errorf("flag --format: a session file has one form: leave out %q", o.Format)
 	}
-	to := o.OutputOptions
+	to := o.outputOptions
 	o.File = "" // the file's name can depend on what it holds
 	s, err := o.open(sys)
 	if err != nil {
@@ -30,7 +30,7 @@ func runSession(sys *system, o *ViewOptions) error {
 }
 
 // goOn writes the view at a request as a session file, and says how the client resumes it.
-func (s *opened) goOn(o *ViewOptions, to *OutputOptions) error {
+func (s *opened) goOn(o *viewOptions, to *outputOptions) error {
 	n, tl, err := s.at("--at", o.At)
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (s *opened) goOn(o *ViewOptions, to *OutputOptions) error {
 }
 
 // writeSession writes a session file, and the offloaded results that it refers to. kept reports whether it has these.
-func (o *OutputOptions) writeSession(sys *system, file *wire.SessionFile) (kept bool, err error) {
+func (o *outputOptions) writeSession(sys *system, file *wire.SessionFile) (kept bool, err error) {
 	if st, err := os.Stat(o.File); o.File != "" && o.File != "-" && err == nil && st.IsDir() {
 		o.File = filepath.Join(o.File, file.ID+".jsonl")
 		if _, err := os.Lstat(o.File); !errors.Is(err, fs.ErrNotExist) {

@@ -14,7 +14,7 @@ import (
 )
 
 func newWhy(sys *system) *cobra.Command {
-	o := &ReplayOptions{}
+	o := &replayOptions{}
 	o.Policy = "recorded"
 	return command(&cobra.Command{
 		Use: "why INPUT...", Short: "Show every break of the prompt cache with its cause and cost",
@@ -39,7 +39,7 @@ and prompts, the heaviest first.`,
 	}, func() error { return runWhy(sys, o) }, append(o.shared(sys, o.listing(report.ListFormats, report.WhyTables...)), o.from(sys), o.by(replay.CacheOwn))...)
 }
 
-func runWhy(sys *system, o *ReplayOptions) error {
+func runWhy(sys *system, o *replayOptions) error {
 	r, err := o.begin(sys)
 	if err != nil {
 		return err

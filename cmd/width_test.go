@@ -33,7 +33,7 @@ var widthCommands = []string{
 	"lint testdata/sessions/lost.jsonl",
 	"lint testdata/sessions/lost.jsonl testdata/sessions/fused.jsonl",
 	"anonymize testdata/sessions/parallel-tools.jsonl --check",
-	"calibrate testdata/sessions/microcompact.jsonl",
+	"backtest testdata/sessions/microcompact.jsonl --counters",
 	"backtest testdata/sessions/microcompact.jsonl",
 	"backtest testdata/sessions/compaction.jsonl --explain=3",
 	"diff testdata/sessions/microcompact.jsonl -p recorded",

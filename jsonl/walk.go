@@ -38,12 +38,10 @@ type slot struct {
 	rec    Item
 	entry  entry
 	syntax SyntaxError
-	taken  bool // the last field, so that all of a slot's pages are written: its first one has been by the allocator
 }
 
 // next decodes the next item of the block into s, or returns false at its end.
 func (w *walker) next(s *slot) bool {
-	s.taken = true // a page that is read first is mapped twice: to read it, and to write it
 	for {
 		if !w.inLine {
 			if w.blk.tooLong > 0 {

@@ -97,6 +97,15 @@ type Family struct {
 	// Presets holds the family's built-in policies, NAME.yaml each. A file of a product has its keys product, version and
 	// valid each on a line, unquoted, before extends and stages; loading another one fails. Nil: it has none.
 	Presets fs.FS
+
+	Aliases []Alias
+}
+
+// Alias is another name of a built-in policy, where a product has the same rules.
+type Alias struct {
+	Name, Policy     string
+	Product, Version string // of which it is a release; "": of none
+	Valid            Valid
 }
 
 // MicrocompactionRule is a client's rule for clearing old tool results.

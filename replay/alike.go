@@ -15,21 +15,11 @@ import (
 // Stages with other parameters run beside those of the policy, on the same view, until their edits differ. That costs
 // less than further replays.
 func (r *Record) ReplayAlike(pol *policy.Policy, others []*policy.Policy, opt Options) (t *Timeline, same []bool, err error) {
-	e, err := r.prepareIn(pol, opt, true)
+	e, err := r.prepare(pol, opt)
 	if err != nil {
 		return nil, nil, err
 	}
-	return e.replay(others)
-}
-
-// replay is ReplayAlike by an engine in the record's memory, which it gives back.
-func (e *engine) replay(others []*policy.Policy) (t *Timeline, same []bool, err error) {
 	defer e.close()
-	e.r.giveUp(e.pol, e.opt)
-	if !e.brief {
-		// Where the policy calls models as often as the client did, the list does not grow.
-		e.requests.grow(len(e.conv.Requests) + len(e.conv.Boundaries) + len(e.conv.Requests)/16)
-	}
 	same = make([]bool, len(others))
 	for i, other := range others {
 		if s := newShadow(e.conv, e.pol, other); s != nil {
@@ -44,7 +34,6 @@ func (e *engine) replay(others []*policy.Policy) (t *Timeline, same []bool, err 
 		same[s.other] = true
 	}
 	t, err = e.finish()
-	e.leave()
 	return t, same, err
 }
 

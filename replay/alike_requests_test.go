@@ -54,7 +54,7 @@ func TestRequestsAlike(t *testing.T) {
 					t.Fatal(err)
 				}
 				window := one.windowUnder(pol.Window, k)
-				want, got := one.circumstances(k, window), policy.Circumstances{Window: e.window(k), MaxInput: e.at.MaxInput, MaxOutput: e.at.MaxOutput, Agent: e.at.Agent}
+				want, got := one.circumstances(k, window), e.circumstances(k, e.window(k))
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("seed %d, %s, request %d: -by itself +with the others\n%s", seed, pol.Name, k+1, diff)
 				}

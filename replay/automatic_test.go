@@ -38,16 +38,16 @@ func TestAutomaticCache(t *testing.T) {
 			}
 			equal, own, none := run(replay.CacheEqual), run(replay.CacheOwn), run(replay.CacheNone)
 			read, sent := 0, 0
-			for i, r := range equal.Requests.All() {
+			for i, r := range equal.Requests {
 				in := r.Cache.Split
 				if in.Write5m+in.Write1h != 0 || in.Read > r.Payload || in.Read%kind.Quantum != kind.Offset%kind.Quantum && in.Read > 0 {
 					t.Fatalf("%s, %s: request %d of %d tokens: %+v", model, pol.Name, r.N, r.Payload, in)
 				}
-				if in != own.Requests.At(i).Cache.Split {
-					t.Errorf("%s, %s: request %d: the provider's cache is %+v, under the policy's own %+v", model, pol.Name, r.N, in, own.Requests.At(i).Cache.Split)
+				if in != own.Requests[i].Cache.Split {
+					t.Errorf("%s, %s: request %d: the provider's cache is %+v, under the policy's own %+v", model, pol.Name, r.N, in, own.Requests[i].Cache.Split)
 				}
-				if none.Requests.At(i).Cache.Read != 0 {
-					t.Errorf("%s, %s: request %d reads %d without a cache", model, pol.Name, r.N, none.Requests.At(i).Cache.Read)
+				if none.Requests[i].Cache.Read != 0 {
+					t.Errorf("%s, %s: request %d reads %d without a cache", model, pol.Name, r.N, none.Requests[i].Cache.Read)
 				}
 				read, sent = read+in.Read, sent+r.Payload
 			}

@@ -306,7 +306,7 @@ func (r *Record) bridgeRequests(b *Bridge, own *Timeline, table *price.Table) {
 			billed[of.Request] += one.CostUSD.Nano
 		}
 	}
-	for _, row := range own.Requests.All() {
+	for _, row := range own.Requests {
 		if nano, ok := billed[row.N]; ok && row.Kind != "main" {
 			b.step(StepUncached, 0, row.CostUSD.Nano-nano)
 			delete(billed, row.N)

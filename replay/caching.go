@@ -39,17 +39,13 @@ type caching struct {
 	models  *price.Table
 	known   map[string]*price.Model // zero: not in the table
 	kindOf  map[string]*cache.CacheKind
-	found   *price.Model // that was looked up last, of id foundID
-	foundID string
 	head    cache.Head
 	version string
 	model   string
-	again   bool      // the client was started again since the last request
-	warm    int       // tokens that other sessions keep in the cache
-	sent    int       // by the last main request, tokens
-	ladder  ladder    // what a request would read, cause by cause
-	parts   CostParts // scratch of mainParts
-	marks   [cache.MaxBreakpoints]cache.Breakpoint
+	again   bool            // the client was started again since the last request
+	warm    int             // tokens that other sessions keep in the cache
+	sent    int             // by the last main request, tokens
+	ladder  ladder          // what a request would read, cause by cause
 	heads   [firstPlace]int // how often what stands at the places before the messages has changed
 }
 
@@ -75,24 +71,17 @@ func asksForHour(conv *session.Conversation) bool {
 
 // find looks a model up once.
 func (c *caching) find(id string) *price.Model {
-	if c.found != nil && id == c.foundID {
-		return c.found
-	}
 	m := c.known[id]
 	if m == nil {
 		row, _ := c.models.Find(id)
 		m = &row
 		c.known[id] = m
 	}
-	c.found, c.foundID = m, id
 	return m
 }
 
 // kindFor looks the kind of a model's cache up once. Where the policy has no cache, no provider has one.
 func (c *caching) kindFor(model string) *cache.CacheKind {
-	if c.kind != nil && model == c.model {
-		return c.kind
-	}
 	k := c.kindOf[model]
 	if k == nil {
 		kind := c.kinds(model)
@@ -174,7 +163,7 @@ func (c *caching) unknown() []string {
 
 // head is the head of request k (0-based): the policy's, or what the record shows.
 func (e *engine) head(k int) cache.Head {
-	h := e.r.head.at(k)
+	h := e.r.head[k]
 	if n := e.cache.policy.System; n > 0 {
 		h.Own, h.Shared = n, n
 	}
@@ -259,8 +248,7 @@ func (c *caching) newHead(place int, kind cache.BreakCause) {
 // breakpoints are the marks of the policy's client in a request whose last block is at place last, with tokens up to
 // there, and whose last message but one ends before place before, with tokensBefore up to there. before is 0 where
 // there is no such message.
-func (c *caching) breakpoints(last, tokens, before, tokensBefore int) []cache.Breakpoint {
-	list := c.marks[:0]
+func (c *caching) breakpoints(last, tokens, before, tokensBefore int) (list []cache.Breakpoint) {
 	mark := func(position, n int) {
 		if k := len(list); n > 0 && (k == 0 || position > list[k-1].Position && n >= list[k-1].Tokens) && n <= tokens {
 			list = append(list, cache.Breakpoint{Position: position, Tokens: n, TTL: c.ttl})
@@ -306,11 +294,7 @@ func (e *engine) causeOf(c view.SentChange) cache.Cause {
 	case stage == policy.StageServer:
 		return cache.Cause{Kind: cache.Thinking}
 	case edits.Kind(c.Edit) != policy.KindSummarize:
-		cause := cache.Cause{Kind: cache.Edited, Stage: stage}
-		if e.shown() {
-			cause.Message = e.uuid(c.Item)
-		}
-		return cause
+		return cache.Cause{Kind: cache.Edited, Stage: stage, Message: e.uuid(c.Item)}
 	}
 	return cache.Cause{Kind: cache.Compacted}
 }

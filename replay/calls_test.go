@@ -25,9 +25,9 @@ func TestCallsReadWhatTheSessionLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	cleared, calls, main := false, 0, 0
-	for i, r := range tl.Requests.All() {
+	for i, r := range tl.Requests {
 		for _, n := range r.Events {
-			switch tl.Events.Kind(n) {
+			switch tl.Events[n].Kind {
 			case policy.KindCacheEdit:
 				cleared = true
 			case policy.KindSummarize, policy.KindClear:
@@ -83,7 +83,7 @@ func TestClearedResultsStayCleared(t *testing.T) {
 	} {
 		tl := replayed(t, conv, written(t, "name: mine\nstages:\n  - "+c.yaml+"\n"), replay.Options{})
 		events, texts := 0, []string{}
-		for _, ev := range tl.Events.All() {
+		for _, ev := range tl.Events {
 			events += ev.Results
 			texts = append(texts, fmt.Sprintf("%s %d", ev.Kind, ev.Results))
 		}
@@ -171,7 +171,7 @@ func TestUsageBelowContent(t *testing.T) {
 	for _, c := range sessions {
 		for _, name := range presetNames(t) {
 			tl := replayed(t, c.conv, named(t, name), replay.Options{})
-			for i, q := range tl.Requests.All() {
+			for i, q := range tl.Requests {
 				if min(q.Raw, q.Tokens, q.Payload, q.Overhead, q.Used, q.Output, q.Cache.Input()) < 0 {
 					t.Errorf("%s under %s: row %d falls below zero: %+v", c.name, name, i, q)
 					break
@@ -219,7 +219,7 @@ func TestRecordedCompactionCall(t *testing.T) {
 			"heuristic": replayed(t, conv, named(t, "recorded"), replay.Options{Counter: "heuristic"}),
 		} {
 			cleared, call := 0, replay.Request{}
-			for _, ev := range tl.Events.All() {
+			for _, ev := range tl.Events {
 				if ev.Kind == policy.KindClear {
 					cleared += ev.Saved
 				}
@@ -227,9 +227,9 @@ func TestRecordedCompactionCall(t *testing.T) {
 					before = ev.Before
 				}
 			}
-			for _, r := range tl.Requests.All() {
+			for _, r := range tl.Requests {
 				if r.Kind == "compaction" {
-					call = *r
+					call = r
 				}
 			}
 			want := before + cleared + tt.prompt

@@ -102,7 +102,7 @@ func (t *Timeline) FindingsAt(n int, v *view.View) (list []RequestFinding) {
 func (e *engine) check(k int) {
 	c := &e.checks
 	if c.view == nil {
-		c.view, c.reported = e.spare.NewChecker(e.view), map[breach]bool{}
+		c.view, c.reported = view.NewChecker(e.view), map[breach]bool{}
 	}
 	var edits policy.EditList // new ones
 	if n := e.view.EditCount(); n > c.edits {
@@ -221,11 +221,11 @@ func (e *engine) sticky(ed *policy.Edit, next int) {
 		}
 	case policy.KindClear, policy.KindPersist, policy.KindTruncate:
 		var was *policy.Content
-		n := s.decided.get(ed.Target)
+		n := s.decided[ed.Target]
 		if n > 0 {
-			was = e.view.Edits().New(int(n) - 1)
+			was = e.view.Edits().New(n - 1)
 		}
-		s.decided.set(ed.Target, int32(e.view.Edits().Len()))
+		s.decided[ed.Target] = e.view.Edits().Len()
 		switch {
 		case n > 0 && !was.Same(ed.New) && !shorter(was, ed.New) && !e.rewritten(ed):
 			say("a block that was replaced is replaced by something else")

@@ -39,10 +39,10 @@ func differs(t *testing.T, want, got *replay.Timeline) string {
 // sent is what the requests of a replay hold and cost. That a client does not send some of them is left out: a limit of
 // the window block holds for a policy with a stage that reads it, whether the stage acts or not.
 func sent(tl *replay.Timeline) (list []string) {
-	for _, r := range tl.Requests.All() {
+	for _, r := range tl.Requests {
 		list = append(list, fmt.Sprintf("%d %s %d %d %d %s %+v", r.N, r.Kind, r.Tokens, r.Payload, r.Messages, r.CostUSD, r.Cache))
 	}
-	for _, ev := range tl.Events.All() {
+	for _, ev := range tl.Events {
 		if ev.Kind != policy.KindBlock && ev.Kind != policy.KindRefuse {
 			list = append(list, fmt.Sprintf("%s %s %d %d %s", ev.Stage, ev.Kind, ev.Before, ev.After, ev.Reason))
 		}
@@ -153,8 +153,8 @@ func TestConditionsOfStages(t *testing.T) {
 						return tl
 					}
 					plain := run("", false)
-					for i := range plain.Events.Len() {
-						if plain.Events.Stage(i) == def.Name {
+					for i := range plain.Events {
+						if plain.Events[i].Stage == def.Name {
 							acted++
 						}
 					}
@@ -174,7 +174,7 @@ func TestConditionsOfStages(t *testing.T) {
 							if tl.Totals.Violations > plain.Totals.Violations {
 								t.Errorf("%s, %s, %q: %d violations, %d without the condition: %v", name, base.Name, when, tl.Totals.Violations, plain.Totals.Violations, tl.Findings)
 							}
-							for _, ev := range tl.Events.All() {
+							for _, ev := range tl.Events {
 								if ev.Stage == def.Name && ev.Request != nil && *ev.Request < from && ev.Trigger != "manual" {
 									t.Errorf("%s, %s, %q: it acts at request %d: %s", name, base.Name, when, *ev.Request, ev.Reason)
 								}

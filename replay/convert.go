@@ -48,9 +48,8 @@ func (r *Record) under(opt Options) (*Record, error) {
 		return to, nil
 	}
 	to := r.bare()
-	to.model, to.factors, to.light = target, factors, r.light
+	to.model, to.factors = target, factors
 	to.Cal = r.Cal.Converted(to.factorOf(), factors[r.Conv.Model])
-	to.spare.Store(r.spare.Swap(nil)) // it is the one that is replayed
 	if err := to.follow(); err != nil {
 		return nil, err
 	}
@@ -67,7 +66,7 @@ func (r *Record) bare() *Record {
 		Conv: r.Conv, Counted: r.Counted, models: r.models, kinds: r.kinds, encoders: r.encoders, programs: r.programs, client: r.client,
 		encoded: map[string]*tokens.WeightTable{}, largest: map[string]int{}, settings: r.settings,
 		differ: r.differ, asksAgain: r.asksAgain, release: r.release,
-		reinject: make([]int, len(r.reinject)), summary: make([]int, len(r.summary)), digests: r.digests, shared: r.shared, mostEdits: r.mostEdits,
+		reinject: make([]int, len(r.reinject)), summary: make([]int, len(r.summary)), digests: r.digests, mostEdits: r.mostEdits,
 	}
 }
 

@@ -64,7 +64,7 @@ func TestConvertedTokens(t *testing.T) {
 			if !pol.Recorded {
 				continue
 			}
-			for _, r := range tl.Requests.All() {
+			for _, r := range tl.Requests {
 				if r.Recorded == nil || r.Kind != "main" {
 					continue
 				}

@@ -129,7 +129,6 @@ func recordOf(t testing.TB, conv *session.Conversation) *replay.Record {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec.Share()
 	return rec
 }
 
@@ -222,7 +221,7 @@ func TestCorpusRecorded(t *testing.T) {
 		base := filepath.Base(path)
 		conv := load(t, path).Main
 		tl := run(t, conv, "recorded")
-		for _, ev := range tl.Events.All() {
+		for _, ev := range tl.Events {
 			switch {
 			case ev.Kind == policy.KindRestart || ev.Trigger == policy.TriggerRestart: // TestCorpusRestarts
 			case ev.Recorded != nil && ev.Recorded.TokensSaved > 0:
@@ -267,7 +266,7 @@ func TestCorpusNoLateMicrocompact(t *testing.T) {
 			continue
 		}
 		sessions++
-		for _, ev := range run(t, conv, "claude-code@"+conv.Version).Events.All() {
+		for _, ev := range run(t, conv, "claude-code@"+conv.Version).Events {
 			if ev.Stage == "microcompact_size" {
 				t.Errorf("%s (client %s): microcompaction at request %d", filepath.Base(path), conv.Version, *ev.Request)
 			}

@@ -75,12 +75,12 @@ func (t *Timeline) Cost() *Cost {
 	}
 	lost := map[key]*Lost{}
 	before := 0
-	for _, r := range t.Requests.All() {
+	for _, r := range t.Requests {
 		if r.Kind != "main" {
-			c.Own.add(r)
+			c.Own.add(&r)
 			continue
 		}
-		c.Main.add(r)
+		c.Main.add(&r)
 		c.Conversation = r.Raw - r.Overhead
 		if m := r.Cache.Miss; m != nil {
 			k := key{m.Kind, m.Stage}

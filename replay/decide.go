@@ -32,11 +32,7 @@ func (r *Record) Decide(pol *policy.Policy, opt Options) ([]Decision, error) {
 		return nil, err
 	}
 	defer other.close()
-	own, err := e.ownTrack()
-	if err != nil {
-		return nil, err
-	}
-	t := &deciding{replayedRecord: *own, other: other}
+	t := &deciding{replayedRecord: *e.ownTrack(), other: other}
 	walk(r.Conv, t)
 	return t.decisions, e.err
 }

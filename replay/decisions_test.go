@@ -147,8 +147,8 @@ func replayed(t testing.TB, conv *session.Conversation, p *policy.Policy, opt re
 // mains is the main rows of a timeline.
 func mains(tl *replay.Timeline) []replay.Request {
 	var out []replay.Request
-	for i := range tl.Requests.Len() {
-		if q := tl.Requests.At(i); q.Kind == "main" {
+	for i := range tl.Requests {
+		if q := tl.Requests[i]; q.Kind == "main" {
 			out = append(out, q)
 		}
 	}
@@ -204,13 +204,13 @@ func TestUsedAfterEdit(t *testing.T) {
 			}
 			return clearing(c, 40)
 		}), replay.Options{})
-		if tl.Events.Len() != 1 || tl.Events.At(0).Saved < 900 {
-			t.Fatalf("events %+v", tl.Events.Slice())
+		if len(tl.Events) != 1 || tl.Events[0].Saved < 900 {
+			t.Fatalf("events %+v", tl.Events)
 		}
 		for i, q := range mains(tl) {
 			want := plain[i].Used
 			if q.N > at {
-				want -= tl.Events.At(0).Saved
+				want -= tl.Events[0].Saved
 			}
 			if q.Used != want {
 				t.Errorf("edited at request %d: used %d at request %d, want %d", at, q.Used, q.N, want)
@@ -313,7 +313,7 @@ func TestFurtherCall(t *testing.T) {
 		}}
 	}), replay.Options{})
 	var got [][3]int
-	for _, r := range tl.Requests.All() {
+	for _, r := range tl.Requests {
 		if r.Kind == "compaction" {
 			got = append(got, [3]int{r.N, r.Tokens, r.Output})
 		}
@@ -381,10 +381,10 @@ func TestSummaryReuse(t *testing.T) {
 				}
 			}
 			tl := replayed(t, conv, p, replay.Options{CompactAt: tt.at})
-			if tl.Events.Len() != len(tt.want) {
-				t.Fatalf("%d events, want %d", tl.Events.Len(), len(tt.want))
+			if len(tl.Events) != len(tt.want) {
+				t.Fatalf("%d events, want %d", len(tl.Events), len(tt.want))
 			}
-			for i, ev := range tl.Events.All() {
+			for i, ev := range tl.Events {
 				want := "summary: a stand-in of 5000 tokens"
 				if n := tt.want[i]; n != none {
 					want = fmt.Sprintf("summary: recorded, line %d", conv.Boundaries[n-1].Line)
@@ -429,10 +429,10 @@ func TestSummaryLate(t *testing.T) {
 		p := named(t, "claude-code-2.1.19")
 		// The threshold is 45,000 below the window.
 		tl := replayed(t, s.load(t), p, replay.Options{Window: 100000})
-		if tl.Events.Len() == 0 {
+		if len(tl.Events) == 0 {
 			t.Fatalf("%d requests late: no compaction", late)
 		}
-		if ev := tl.Events.At(0); *ev.Request != 3+late || !strings.Contains(ev.Reason, want) {
+		if ev := tl.Events[0]; *ev.Request != 3+late || !strings.Contains(ev.Reason, want) {
 			t.Errorf("%d requests late: request %d, %s; want %s", late, *ev.Request, ev.Reason, want)
 		}
 	}
@@ -470,9 +470,9 @@ func TestLastResponse(t *testing.T) {
 			}
 			return nil
 		}), replay.Options{})
-		total, row := 22400, tl.Requests.At(2)
+		total, row := 22400, tl.Requests[2]
 		if tt.edit {
-			total -= tl.Events.At(0).Saved
+			total -= tl.Events[0].Saved
 		}
 		if last.Usage.Context() != total || !last.Known || last.Usage.Output != 50 {
 			t.Errorf("%s: %+v, want %d in all", tt.name, last.Usage, total)
@@ -480,7 +480,7 @@ func TestLastResponse(t *testing.T) {
 		if got := last.Usage.CacheRead; got != row.Cache.Read || (got == 21200) == tt.edit || got < 14000 {
 			t.Errorf("%s: the policy is told of %d read from the cache, the simulation has %d", tt.name, got, row.Cache.Read)
 		}
-		if (row.Cache.Miss != nil) != tt.edit || tt.edit && (row.Cache.Miss.Kind != cache.Edited || row.Cache.Miss.Stage != "acts" || row.Cache.Miss.Message != tl.Events.At(0).Targets[0].Message.String()) {
+		if (row.Cache.Miss != nil) != tt.edit || tt.edit && (row.Cache.Miss.Kind != cache.Edited || row.Cache.Miss.Stage != "acts" || row.Cache.Miss.Message != tl.Events[0].Targets[0].Message.String()) {
 			t.Errorf("%s: missed by %v", tt.name, row.Cache.Miss)
 		}
 	}
@@ -546,13 +546,13 @@ func TestFallOfContext(t *testing.T) {
 			conv := s.load(t)
 			recorded := replayed(t, conv, named(t, "recorded"), replay.Options{})
 			switch {
-			case tt.reason == "" && recorded.Events.Len() > 0:
-				t.Errorf("events %+v", recorded.Events.Slice())
+			case tt.reason == "" && len(recorded.Events) > 0:
+				t.Errorf("events %+v", recorded.Events)
 			case tt.reason == "":
-			case recorded.Events.Len() != 1:
-				t.Errorf("events %+v, want one", recorded.Events.Slice())
+			case len(recorded.Events) != 1:
+				t.Errorf("events %+v, want one", recorded.Events)
 			default:
-				ev := recorded.Events.At(0)
+				ev := recorded.Events[0]
 				if ev.Kind != policy.KindInferred || *ev.Request != 4 || ev.Saved != 0 || ev.Detail["fell"] != tt.fell || !strings.Contains(ev.Reason, tt.reason) {
 					t.Errorf("event %+v", ev)
 				}
@@ -587,7 +587,7 @@ func TestUnrecordedMicrocompaction(t *testing.T) {
 		inferred := version == "2.1.20"
 		recorded := replayed(t, conv, named(t, "recorded"), replay.Options{})
 		saved, cleared := 0, 0
-		for _, ev := range recorded.Events.All() {
+		for _, ev := range recorded.Events {
 			saved += ev.Saved
 			cleared += ev.Results
 			if *ev.Request != 6 || ev.Recorded != nil {

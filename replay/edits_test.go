@@ -101,10 +101,10 @@ func TestRecordedSnip(t *testing.T) {
 		t.Errorf("views: -want +got\n%s", diff)
 	}
 	wantContexts(t, tl)
-	if tl.Events.Len() != 1 {
-		t.Fatalf("events %+v", tl.Events.Slice())
+	if len(tl.Events) != 1 {
+		t.Fatalf("events %+v", tl.Events)
 	}
-	ev := tl.Events.At(0)
+	ev := tl.Events[0]
 	want := replay.Event{
 		Request: ev.Request, Stage: "recorded", Kind: policy.KindRemove, Trigger: "model", Reason: "the model snipped the turn",
 		Before: ev.Before, Saved: ev.Before, Messages: 4, Targets: []replay.EventTarget{{Message: session.NewUUID("l1")}, {Message: session.NewUUID("l2")}, {Message: session.NewUUID("l3")}, {Message: session.NewUUID("l4")}},
@@ -126,8 +126,8 @@ func TestRecordedSnip(t *testing.T) {
 	if want := "l1 l2 l3 l4 l5 l6 l7 l8 l10"; got[4] != want {
 		t.Errorf("under none\n got %s\nwant %s", got[4], want)
 	}
-	if q := mains(none)[4]; q.Tokens != q.Raw || none.Events.Len() != 0 {
-		t.Errorf("under none: %+v, %+v", q, none.Events.Slice())
+	if q := mains(none)[4]; q.Tokens != q.Raw || len(none.Events) != 0 {
+		t.Errorf("under none: %+v, %+v", q, none.Events)
 	}
 }
 
@@ -142,8 +142,8 @@ func TestRecordedSnipCall(t *testing.T) {
 	if want := "l5 l6 l7"; got[3] != want {
 		t.Errorf("seen %q, want %q", got[3], want)
 	}
-	if tl.Events.Len() != 1 || tl.Events.At(0).Reason != "given up" || tl.Events.At(0).Recorded.Line != 6 || tl.Events.Request(0) != 4 {
-		t.Errorf("events %+v", tl.Events.Slice())
+	if len(tl.Events) != 1 || tl.Events[0].Reason != "given up" || tl.Events[0].Recorded.Line != 6 || *tl.Events[0].Request != 4 {
+		t.Errorf("events %+v", tl.Events)
 	}
 	wantContexts(t, tl)
 }
@@ -170,7 +170,7 @@ func TestRecordedCollapse(t *testing.T) {
 	}
 	wantContexts(t, tl)
 	var lines []string
-	for _, ev := range tl.Events.All() {
+	for _, ev := range tl.Events {
 		lines = append(lines, fmt.Sprintf("%s@%d line %d, %d messages: %s", ev.Kind, *ev.Request, ev.Recorded.Line, ev.Messages, ev.Reason))
 	}
 	if diff := cmp.Diff([]string{
@@ -181,7 +181,7 @@ func TestRecordedCollapse(t *testing.T) {
 	}
 	// Each summary was a call of its own.
 	calls := 0
-	for _, q := range tl.Requests.All() {
+	for _, q := range tl.Requests {
 		if q.Kind == "collapse" {
 			if calls++; q.Output < 40 || q.Output > 80 || q.Tokens < 20000 {
 				t.Errorf("the call %+v", q)
@@ -213,7 +213,7 @@ func TestRecordedReplacement(t *testing.T) {
 	_, tl := views(t, s, "recorded")
 	wantContexts(t, tl)
 	var got []string
-	for _, ev := range tl.Events.All() {
+	for _, ev := range tl.Events {
 		got = append(got, fmt.Sprintf("%s@%d line %d, %d results", ev.Kind, *ev.Request, ev.Recorded.Line, ev.Results))
 	}
 	if diff := cmp.Diff([]string{"persist@2 line 6, 2 results", "clear@4 line 10, 1 results"}, got); diff != "" {
@@ -236,7 +236,7 @@ func TestRecordedReplacement(t *testing.T) {
 	s.result("t1", 40)
 	s.replaced(strings.Repeat("r", 40), "t1")
 	s.answer(jsonl.Usage{Input: 20100}, text(40))
-	if _, tl := views(t, s, "recorded"); tl.Events.Len() != 0 {
-		t.Errorf("events %+v", tl.Events.Slice())
+	if _, tl := views(t, s, "recorded"); len(tl.Events) != 0 {
+		t.Errorf("events %+v", tl.Events)
 	}
 }

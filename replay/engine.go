@@ -3,14 +3,12 @@ package replay
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
-	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 	"github.com/ctxkit/ctxkit/replay/trace"
 )
@@ -22,7 +20,6 @@ type engine struct {
 	opt     Options
 	conv    *session.Conversation
 	view    *view.View
-	spare   *view.Spare // for the view's checker
 	report  policy.Weigher
 	stages  []running
 	shadows []*shadow     // policies that have done the same so far
@@ -33,66 +30,31 @@ type engine struct {
 	asking  *OwnRequest                    // the request to stop at, nil for none
 	ended   bool                           // by each
 
-	counter  string
-	fixed    int    // overhead that does not follow the record; -1: it does
-	raw      int    // report weight of the raw history so far
-	weight   []int  // client weight of the payload at each request
-	taken    []bool // boundaries whose summary a compaction has used
-	last     policy.Response
-	context  policy.Context   // of the stage that runs; reused by the next
-	joined   [1]policy.ItemID // of context
-	response struct {         // whose usage was asked for last
-		of    *session.Message
-		usage jsonl.Usage // in the record's tokens
-	}
-	estimator func(policy.ItemID) int
-	warner    func(int, string)
-	sender    func(policy.ItemID) ([]policy.SentBlock, error)
-	now       time.Time // of the last message
-	compacted bool      // a compaction was made since the last main request
-	before    int       // used as it was before that compaction
+	counter   string
+	fixed     int    // overhead that does not follow the record; -1: it does
+	raw       int    // report weight of the raw history so far
+	weight    []int  // client weight of the payload at each request
+	taken     []bool // boundaries whose summary a compaction has used
+	last      policy.Response
+	context   policy.Context // of the stage that runs
+	now       time.Time      // of the last message
+	compacted bool           // a compaction was made since the last main request
+	before    int            // used as it was before that compaction
 	asked     map[int]bool
 	trimmed   int // client's tokens that edits have taken off the payload since the last main request
 	turns     int // prompts typed so far
 	compactAt int // 0-based request before which the last compaction was made
 
-	requests   RequestList
-	brief      bool        // requests are not listed, and events name no messages
-	sizes      *[]MainSize // of main requests, to append to; nil: none
-	estimated  bool        // an output is
-	totals     Totals      // of the requests so far
-	modelSum   int         // of the model views of main requests, tokens
-	leastOver  int         // the smallest overhead of a main request, tokens
-	row        Request     // scratch of account
-	reported   Recorded    // likewise
-	edit       policy.Edit // scratch of applyAll
-	event      Event       // likewise
-	ownCall    Request     // scratch of call
-	ownParts   CostParts   // likewise
-	ownEvents  [1]int      // likewise
-	events     EventList
-	pending    []int // events since the last main request
-	warnings   []session.Warning
-	windows    map[windowKey]int // context windows, tokens
-	lastKey    windowKey         // of lastWindow
-	lastWindow int
-	at         struct { // the last request whose window was asked for, and those like it
-		alike
-		policy.Circumstances
-	}
-	client struct { // of the last response's version
-		version       string
-		known, marked bool // marked: it knows models marked [1m] only
-	}
+	requests []Request
+	events   []Event
+	pending  []int // events since the last main request
+	warnings []session.Warning
+	windows  map[windowKey]int // context windows, tokens
 	limits   map[windowKey]policy.ModelLimits
 	above    int      // requests above the assumed window
 	ceilings ceilings // what a request may reach
 	unfit    excess   // requests whose recorded usage is below the weight of their content
 	cache    *caching
-	floors   struct { // how the last recorded model is cached
-		model string
-		of    *cache.CacheKind
-	}
 	thinking *leftOut // nil: the policy says what the server leaves out
 	checks   checks
 	cleared  clearing
@@ -106,44 +68,18 @@ type running struct {
 	stage         policy.Stage
 	countsHistory bool // it compares the whole prompt with a limit, and part of the history is before the file
 	when          *conditional
-	decided       byBlock[int32] // edits of the view, from 1: the last by which it replaced a block; 0: none
+	decided       map[policy.Target]int // edits of the view, from 1: the last by which it replaced a block; 0: none
 }
 
 func (e *engine) run() error {
 	track := track(e)
 	if e.pol.Recorded {
-		var err error
-		if track, err = e.ownTrack(); err != nil {
-			return err
-		}
+		track = e.ownTrack()
 	}
 	if walk(e.conv, track); e.err != nil {
 		return &jsonl.FileError{Path: e.conv.Path, Err: fmt.Errorf("policy %s: %w", e.pol.Name, e.err)}
 	}
 	return nil
-}
-
-// leave gives the memory of the view and of its edits, which nobody may use any more, to the next replay of a shared
-// record.
-func (e *engine) leave() {
-	if e.r.shared {
-		e.r.spare.Store(&spare{e.view.LeaveAll(e.checks.view), e.cache.sim.Leave(), e.weight[:0], true})
-	}
-}
-
-// spareMemory is that of a replay that is over, or of the recorded view. Of a shared record, and for a replay whose view
-// holds the whole in the end, it is made in its full size.
-func (r *Record) spareMemory(whole bool) spare {
-	left := r.spare.Swap(nil)
-	if left == nil {
-		left = &spare{view: new(view.Spare)}
-	}
-	if (r.shared || whole) && !left.full {
-		left.view.Fill(r.Conv)
-		requests := len(r.Conv.Requests) + len(r.Conv.Requests)/64 // a request has two places where nothing is compacted
-		left.sim, left.full = cache.NewSim(2*requests+firstPlace+16), true
-	}
-	return *left
 }
 
 // close ends the programs of the policy.
@@ -159,13 +95,6 @@ func (e *engine) done() bool { return e.ended || e.err != nil }
 
 // prepare makes an engine at the start of the conversation.
 func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
-	return r.prepareIn(pol, opt, false)
-}
-
-// prepareIn is prepare, in memory that is the record's. That of a shared record is taken only with used: [engine.leave]
-// has to give it back.
-func (r *Record) prepareIn(pol *policy.Policy, opt Options, used bool) (*engine, error) {
-	lists := r.lists.Swap(nil)
 	r, err := r.under(opt)
 	if err != nil {
 		return nil, err
@@ -173,8 +102,9 @@ func (r *Record) prepareIn(pol *policy.Policy, opt Options, used bool) (*engine,
 	e := &engine{
 		r: r, pol: pol, opt: opt, conv: r.Conv, fixed: -1, taken: make([]bool, len(r.Conv.Boundaries)),
 		asked: map[int]bool{}, windows: map[windowKey]int{}, limits: map[windowKey]policy.ModelLimits{},
-		pending: []int{}, cleared: clearing{view: newByBlock[bool](r.Conv), payload: map[clearedBy]struct{}{}},
-		checks: checks{findings: []RequestFinding{}, count: map[FindingKind]int{}},
+		requests: make([]Request, 0, len(r.Conv.Requests)), events: []Event{}, pending: []int{},
+		cleared: clearing{view: map[policy.Target]bool{}, payload: map[clearedBy]bool{}},
+		checks:  checks{findings: []RequestFinding{}, count: map[FindingKind]int{}},
 	}
 	e.ceilings.pol, e.thinking = pol, r.newLeftOut(pol, opt.Model)
 	e.cache = newCaching(opt.Cache.caching(pol), r.table(opt), r.kind, r.hour)
@@ -207,22 +137,11 @@ func (r *Record) prepareIn(pol *policy.Policy, opt Options, used bool) (*engine,
 			}
 			p.Open(r.programs, pol.Folder(sc.Definition.Name+"."+sc.Definition.Program))
 		}
-		e.stages = append(e.stages, running{StageConfig: sc, stage: st, when: newConditional(&sc), decided: newByBlock[int32](r.Conv)})
+		e.stages = append(e.stages, running{StageConfig: sc, stage: st, when: newConditional(&sc), decided: map[policy.Target]int{}})
 		e.moments |= sc.Definition.Moments
 	}
-	if lists != nil {
-		e.requests, e.events = lists.requests, lists.events
-	}
-	e.spare = new(view.Spare)
-	if used || !r.shared {
-		left := r.spareMemory(used && len(pol.Stages) == 0 && !pol.Recorded)
-		e.spare, e.cache.sim, e.weight = left.view, left.sim, left.weight
-	}
-	e.weight = slices.Grow(e.weight, len(r.Conv.Requests))
-	e.view = e.spare.New(r.Conv, e.report, client)
+	e.view = view.New(r.Conv, e.report, client)
 	e.view.Limit(r.mostEdits)
-	e.view.Expect(int(r.most.Load()))
-	e.estimator, e.warner, e.sender = e.estimate, e.warned, e.blocks
 	e.countHistory()
 	if opt.Trace != nil {
 		e.tracer = trace.New(r.Conv, *opt.Trace)
@@ -320,8 +239,7 @@ func (e *engine) join(m int) {
 	}
 	e.view.Join(m)
 	if msg.Class == session.ClassToolResult {
-		e.joined[0] = policy.ItemID(m)
-		e.runStages(policy.Ingest, len(e.weight), occasion{joined: e.joined[:], now: msg.Time()})
+		e.runStages(policy.Ingest, len(e.weight), occasion{joined: []policy.ItemID{policy.ItemID(m)}, now: msg.Time()})
 	}
 }
 
@@ -378,21 +296,13 @@ func (e *engine) used(k int) (used, tail int) {
 			continue
 		}
 		tail = e.tail(e.conv.Requests[j].Message)
-		return max(e.usage(q).Total()+e.weight[j]-e.r.weight[j], 0) + tail, tail
+		return max(e.r.usage(q).Total()+e.weight[j]-e.r.weight[j], 0) + tail, tail
 	}
 	over := e.r.unreported()
 	if e.fixed >= 0 || k < len(e.r.overhead) {
 		over = e.overhead(k)
 	}
 	return max(over+e.view.ClientPayloadTokens(), 0), 0
-}
-
-// usage is what the API reported for a response, in the record's tokens.
-func (e *engine) usage(m *session.Message) *jsonl.Usage {
-	if e.response.of != m {
-		e.response.of, e.response.usage = m, e.r.usage(m)
-	}
-	return &e.response.usage
 }
 
 // start is when the request was sent that a message answers, as far as the lines show it.
@@ -413,9 +323,6 @@ func (e *engine) send(q *SentRequest) {
 	e.opt.Send(q)
 }
 
-// shown reports whether anybody sees the rows of requests. Else they name no messages.
-func (e *engine) shown() bool { return !e.brief || e.opt.Send != nil }
-
 // account closes request k (0-based): its row, and the response that stages know of.
 func (e *engine) account(k, used int) {
 	q := e.conv.Requests[k]
@@ -424,26 +331,17 @@ func (e *engine) account(k, used int) {
 	if e.before > 0 {
 		used = e.before
 	}
-	row := &e.row
-	*row = Request{
-		N: k + 1, Time: msg.Time(), Kind: "main", Model: msg.Model(),
+	row := &Request{
+		N: k + 1, UUID: msg.FirstUUID(), Time: msg.Time(), Kind: "main", Model: msg.Model(),
 		Raw: max(e.raw+over, 0), Tokens: max(e.view.Tokens()+over, 0), Payload: max(e.view.PayloadTokens()+over, 0),
 		Overhead: max(over, 0), Used: used, Messages: e.view.Len(), Events: e.pending,
-	}
-	if e.shown() {
-		row.UUID = msg.FirstUUID()
 	}
 	e.notRead.sum += e.notRead.now
 	row.Output, row.Estimated = e.output(q.Message)
 	e.cacheRequest(k, row)
 	if msg.HasUsage {
-		u := e.usage(msg)
-		if e.r.factors != nil { // which the record's own figures stand without
-			recorded := msg.Usage()
-			u = &recorded
-		}
-		e.reported = recordedUsage(u)
-		row.Recorded = &e.reported
+		recorded := msg.Usage() // not converted: see Record.usage
+		row.Recorded = recordedUsage(&recorded)
 	}
 	if (!e.pol.Recorded || e.opt.Model != "" && e.opt.Model != msg.Model()) && !(k == 0 && e.conv.BeginsMidway()) {
 		e.unanswered(k, used, row)
@@ -452,8 +350,7 @@ func (e *engine) account(k, used int) {
 		e.opt.Observe(k+1, e.view)
 	}
 	if e.opt.Send != nil {
-		sent := *row
-		e.send(&SentRequest{Request: &sent, Start: e.start(msg), End: msg.End(), Stop: msg.StopReason()})
+		e.send(&SentRequest{Request: row, Start: e.start(msg), End: msg.End(), Stop: msg.StopReason()})
 	}
 	if e.tracer != nil {
 		e.tracer.See(k+1, e.view)
@@ -463,8 +360,8 @@ func (e *engine) account(k, used int) {
 		return
 	}
 	e.check(k)
-	e.pending = e.pending[:0]
-	e.keep(row)
+	e.pending = []int{}
+	e.requests = append(e.requests, *row)
 	e.weight = append(e.weight, e.view.ClientPayloadTokens())
 	if over < 0 {
 		e.unfit.add(k+1, -over)
@@ -473,7 +370,7 @@ func (e *engine) account(k, used int) {
 	if msg.HasUsage {
 		e.last.Known = true
 		// The total is counterfactual; how it is split is simulated.
-		u := e.usage(msg)
+		u := e.r.usage(msg)
 		if u.Context() > e.window(k) {
 			e.above++
 		}

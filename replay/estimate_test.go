@@ -33,7 +33,7 @@ func TestOutput(t *testing.T) {
 		u.Output = tt.output
 		s.answer(u, text(tt.chars))
 		tl := replayed(t, s.load(t), named(t, "none"), replay.Options{Counter: tt.counter})
-		r, bill := tl.Requests.At(0), tl.Cost().Main
+		r, bill := tl.Requests[0], tl.Cost().Main
 		if r.Output < tt.least || r.Output > tt.most || r.Estimated != tt.estimated || (bill.Estimated == 1) != tt.estimated {
 			t.Errorf("%s: %d tokens, estimated %v (%d of the bill), want %d to %d", tt.what, r.Output, r.Estimated, bill.Estimated, tt.least, tt.most)
 		}
@@ -53,7 +53,7 @@ func TestOutputWithoutUsage(t *testing.T) {
 		delete(l["message"].(map[string]any), "usage")
 	}
 	tl := replayed(t, s.load(t), named(t, "none"), replay.Options{Counter: tokens.NameHeuristic})
-	if r := tl.Requests.At(0); r.Output != 1000 || !r.Estimated || r.Recorded != nil {
+	if r := tl.Requests[0]; r.Output != 1000 || !r.Estimated || r.Recorded != nil {
 		t.Errorf("%+v", r)
 	}
 }

@@ -34,7 +34,7 @@ func ExampleRun() {
 	}
 	fmt.Printf("%d requests, peak %d of %d tokens\n",
 		timeline.Totals.Requests, timeline.Totals.ModelPeak, timeline.Totals.RawPeak)
-	for _, e := range timeline.Events.All() {
+	for _, e := range timeline.Events {
 		if e.Request != nil {
 			fmt.Printf("request %d: %s %s saves %d tokens\n", *e.Request, e.Stage, e.Kind, e.Saved)
 		}

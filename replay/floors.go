@@ -25,17 +25,18 @@ func (r *Record) kind(model string) cache.CacheKind {
 // one's is what is usual for the client, else what the first one read; after a pause longer than the lifetime, what the
 // request after the last such pause read, if that was less than half of what the one before it had sent. None is taken
 // from a later request.
-func (r *Record) floors() steady[int] {
+func (r *Record) floors() []int {
 	r.kindOf = map[string]cache.CacheKind{}
 	first, rested, before := 0, 0, 0
 	var end time.Time
 	clock := headLearner{conv: r.Conv}
-	return steadyOf(len(r.Conv.Requests), func(k int) (floor int) {
+	floors := make([]int, len(r.Conv.Requests))
+	for k := range floors {
 		msg := &r.Conv.Messages[r.Conv.Requests[k].Message]
 		kind := r.kind(msg.Model())
 		r.kindOf[msg.Model()] = kind
 		if kind.Mode != cache.Auto {
-			return 0
+			continue
 		}
 		read, sent := 0, 0
 		if msg.HasUsage {
@@ -46,41 +47,38 @@ func (r *Record) floors() steady[int] {
 		end = msg.End()
 		if k == 0 {
 			if !r.Conv.BeginsMidway() {
-				floor = read
+				floors[k] = read
 			}
 			if read <= r.overhead[0] {
 				first = read
 			}
 			before = sent
-			return floor
+			continue
 		}
 		usual, known := kind.Floors[r.Conv.Product]
 		if !known {
 			usual = first
 		}
-		if floor = usual; pause && rested > 0 {
-			floor = rested
+		if floors[k] = usual; pause && rested > 0 {
+			floors[k] = rested
 		}
 		if pause && read < before/2 {
 			rested = read
 		}
 		before = sent
-		return floor
-	})
+	}
+	return floors
 }
 
 // floor is that of request k (0-based), whose head is given. Of a record whose provider caches what is marked, the part
 // of the head that other sessions keep cached stands for it.
 func (e *engine) floor(k int, head cache.Head) int {
-	if model := e.conv.Messages[e.conv.Requests[k].Message].Model(); e.floors.of == nil || model != e.floors.model {
-		kind := e.r.kind(model)
-		e.floors.model, e.floors.of = model, &kind
-	}
-	switch auto := e.floors.of.Mode == cache.Auto; {
+	model := e.conv.Messages[e.conv.Requests[k].Message].Model()
+	switch auto := e.r.kind(model).Mode == cache.Auto; {
 	case auto && e.fixed >= 0 && k > 0:
-		return min(e.r.floor.at(k), e.fixed)
+		return min(e.r.floor[k], e.fixed)
 	case auto:
-		return e.r.floor.at(k)
+		return e.r.floor[k]
 	case head.Kept:
 		return head.Shared
 	}

@@ -11,7 +11,7 @@ import (
 // heads are the heads of a conversation's requests as the reported usage shows them. The head of the first request is
 // taken from its own read. The head of a later one is taken from the reads of requests before it whose messages were not
 // in the cache. All replays of the conversation have the same heads.
-func (r *Record) heads() steady[cache.Head] {
+func (r *Record) heads() []cache.Head {
 	l := headLearner{r: r, conv: r.Conv, rebuilt: map[int]bool{}, life: cache.Short.Duration()}
 	if l.long = r.hour; l.long {
 		l.life = cache.Long.Duration()
@@ -25,14 +25,15 @@ func (r *Record) heads() steady[cache.Head] {
 	for k, kind := range r.settings {
 		l.rebuilt[k] = l.rebuilt[k] || kind != cache.ToolsChanged
 	}
-	return steadyOf(len(l.conv.Requests), func(k int) cache.Head {
+	heads := make([]cache.Head, len(l.conv.Requests))
+	for k := range heads {
 		if k == 0 {
 			l.first()
 		}
-		head := l.head(k)
+		heads[k] = l.head(k)
 		l.learn(k)
-		return head
-	})
+	}
+	return heads
 }
 
 // headLearner is what some requests of a conversation have shown of its head.

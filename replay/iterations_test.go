@@ -59,14 +59,14 @@ func TestIterations(t *testing.T) {
 	if own.Calls != 1 || own.Input.Input() != 182000 || own.Output != 3500 {
 		t.Errorf("the API's own call: %+v", own)
 	}
-	if tl.Events.Len() != 1 || tl.Events.Kind(0) != policy.KindSummarize || tl.Events.Request(0) != 5 || tl.Events.At(0).Detail["pre_tokens"] != 182000 {
-		t.Errorf("events %+v", tl.Events.Slice())
+	if len(tl.Events) != 1 || tl.Events[0].Kind != policy.KindSummarize || *tl.Events[0].Request != 5 || tl.Events[0].Detail["pre_tokens"] != 182000 {
+		t.Errorf("events %+v", tl.Events)
 	}
 
 	// A policy that compacts nothing is not billed for it, and its overhead is that of the record.
 	none := replayed(t, conv, named(t, "none"), replay.Options{})
 	raw := mains(none)
-	if none.Cost().Own.Calls != 0 || raw[4].Overhead != fifth.Overhead || raw[4].Tokens < 170000 || raw[4].Output != 1000 || none.Events.Len() != 0 {
-		t.Errorf("none: %+v, events %+v", raw[4], none.Events.Slice())
+	if none.Cost().Own.Calls != 0 || raw[4].Overhead != fifth.Overhead || raw[4].Tokens < 170000 || raw[4].Output != 1000 || len(none.Events) != 0 {
+		t.Errorf("none: %+v, events %+v", raw[4], none.Events)
 	}
 }

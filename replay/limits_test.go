@@ -76,7 +76,6 @@ func (t *limitsTest) session(conv *session.Conversation) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec.Share()
 	for _, pol := range t.policies {
 		for _, window := range []int{0, 100_000, 30_000} {
 			opt := Options{Window: window}
@@ -85,8 +84,8 @@ func (t *limitsTest) session(conv *session.Conversation) {
 				t.Fatal(err)
 			}
 			t.stated(rec, pol, opt, tl)
-			for _, e := range tl.Events.All() {
-				t.event(rec, pol, opt, e)
+			for _, e := range tl.Events {
+				t.event(rec, pol, opt, &e)
 			}
 		}
 	}

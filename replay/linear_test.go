@@ -77,11 +77,7 @@ func TestMemoryDoubles(t *testing.T) {
 		if records[i], err = replay.NewRecord(convs[i]); err != nil {
 			t.Fatal(err)
 		}
-		recorded, err := records[i].Edits()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range recorded.All() {
+		for _, e := range records[i].Edits().All() {
 			if e.Kind != policy.KindInferred && e.Trigger == "inferred" {
 				edits[i]++
 			}

@@ -66,7 +66,7 @@ func TestMidwayFirstRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := func(tl *replay.Timeline) (list []int) {
-		for _, e := range tl.Events.All() {
+		for _, e := range tl.Events {
 			if e.Stage != "recorded" && e.Stage != "server" && e.Request != nil {
 				list = append(list, *e.Request)
 			}
@@ -78,7 +78,7 @@ func TestMidwayFirstRequest(t *testing.T) {
 	compared := 0
 	for name, pol := range all {
 		tl := replayed(t, conv, pol, replay.Options{})
-		for _, e := range tl.Events.All() {
+		for _, e := range tl.Events {
 			counts := slices.ContainsFunc(tl.Limits, func(l policy.Limit) bool {
 				return l.Stage == e.Stage && l.Acts && slices.Contains([]policy.Quantity{policy.OfContext, policy.OfRequest, policy.OfMessages}, l.Of)
 			})

@@ -46,55 +46,24 @@ func TestEditsAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	made := 0
-	for _, e := range tl.Events.All() {
+	for _, e := range tl.Events {
 		made += len(e.Targets)
 	}
 	if made < turns*turns/4 {
 		t.Fatalf("%d edits: the session does not do what it is for", made)
 	}
-	if r.acts.Load() != nil {
-		t.Error("a replay of another policy keeps what the client did")
-	}
-	acts, err := r.recordedActs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if acts.edits.Len() != acts.notes.n {
-		t.Errorf("%d edits with %d notes", acts.edits.Len(), acts.notes.n)
+	if n := r.acts.edits.Len(); n != len(r.acts.notes) {
+		t.Errorf("%d edits with %d notes", n, len(r.acts.notes))
 	}
 	var over *jsonl.LimitError
-	for _, light := range []bool{false, true} {
-		if _, err := NewRecordWith(conv, RecordOptions{MostEdits: int64(made) - 1, Light: light}); !errors.As(err, &over) || over.Name != "edits" {
-			t.Errorf("a record of %d edits where %d are allowed: %v", made, made-1, err)
-		}
-		if _, err := NewRecordWith(conv, RecordOptions{MostEdits: int64(made), Light: light}); err != nil {
-			t.Errorf("a record of %d edits where as many are allowed: %v", made, err)
-		}
+	if _, err := NewRecordWith(conv, RecordOptions{MostEdits: int64(made) - 1}); !errors.As(err, &over) || over.Name != "edits" {
+		t.Errorf("a record of %d edits where %d are allowed: %v", made, made-1, err)
+	}
+	if _, err := NewRecordWith(conv, RecordOptions{MostEdits: int64(made)}); err != nil {
+		t.Errorf("a record of %d edits where as many are allowed: %v", made, err)
 	}
 	r.mostEdits = 10
 	if _, err := r.Replay(none, Options{}); !errors.As(err, &over) || !strings.Contains(err.Error(), "at request ") {
 		t.Errorf("a replay of %d edits where 10 are allowed: %v", made, err)
-	}
-}
-
-// TestRelease: a record that is released, and a light one, hold nothing for later replays.
-func TestRelease(t *testing.T) {
-	r, err := NewRecordWith(turning(t, 20), RecordOptions{Light: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.acts.Load() != nil {
-		t.Error("a light record keeps what the client did")
-	}
-	r.Share()
-	tl, err := r.Replay(&policy.Policy{Name: "none"}, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.Reuse(tl); r.lists.Load() == nil || r.spare.Load() == nil {
-		t.Error("the memory of a replay is not there for the next one")
-	}
-	if r.Release(); r.lists.Load() != nil || r.spare.Load() != nil {
-		t.Error("a record that is released keeps memory")
 	}
 }

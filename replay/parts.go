@@ -40,11 +40,6 @@ func (p *CostParts) Sum() price.USD {
 	return sum
 }
 
-func (p *CostParts) clone() *CostParts {
-	c := *p
-	return &c
-}
-
 // Add adds another cost's parts; nil has none.
 func (p *CostParts) Add(o *CostParts) {
 	if o == nil {
@@ -285,8 +280,7 @@ func (c *caching) mainParts(r *Request, model string, read [rungs]int, stage str
 	}
 	cost[rungs] = r.CostUSD.Nano
 	usd := func(n int64) price.USD { return price.USD{Nano: n, Known: true} }
-	p := &c.parts
-	*p = CostParts{Output: m.Cost(cache.Split{}, r.Output), OwnCalls: usd(0)}
+	p := &CostParts{Output: m.Cost(cache.Split{}, r.Output), OwnCalls: usd(0)}
 	p.Ideal = usd(cost[keepsAll] - p.Output.Nano)
 	if lost := cost[keepsAll] - cost[keepsMost]; lost != 0 {
 		p.Restarts = usd(lost)
@@ -304,9 +298,9 @@ func (c *caching) mainParts(r *Request, model string, read [rungs]int, stage str
 }
 
 // callParts are the parts of the cost, which is known, of a call of the policy's own.
-func callParts(cost price.USD) CostParts {
+func callParts(cost price.USD) *CostParts {
 	none := price.USD{Known: true}
-	return CostParts{Ideal: none, Breaks: none, Lifetime: none, Placement: none, OwnCalls: cost, Output: none}
+	return &CostParts{Ideal: none, Breaks: none, Lifetime: none, Placement: none, OwnCalls: cost, Output: none}
 }
 
 // CacheMode says whose prompt cache a replay simulates.

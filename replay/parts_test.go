@@ -24,7 +24,7 @@ func checkParts(t *testing.T, conv *session.Conversation, policies []*policy.Pol
 				t.Fatal(err)
 			}
 			var sum replay.CostParts
-			for _, r := range tl.Requests.All() {
+			for _, r := range tl.Requests {
 				p := r.CostParts
 				if p == nil {
 					if r.CostUSD.Known {

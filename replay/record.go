@@ -42,11 +42,11 @@ type Record struct {
 	overhead  []int                          // context less that weight: system prompt, tools, unrecorded reminders
 	reinject  []int                          // by boundary: tokens sent after it that are on no line
 	summary   []int                          // by boundary: what the recorded summary took to write
-	acts      atomic.Pointer[recordedActs]   // nil: given up
+	acts      recordedActs                   // what the client did
 	settings  map[int]cache.BreakCause       // by request (0-based): what else the client did
-	head      steady[cache.Head]             // of each request (heads)
-	floor     steady[int]                    // of each request (floors)
-	tail      steady[tail]                   // of each request (tails)
+	head      []cache.Head                   // of each request (heads)
+	floor     []int                          // of each request (floors)
+	tail      []tail                         // of each request (tails)
 	thinking  []thinkingChange               // by the models of the record, in order of requests
 	differ    []int32                        // requests (0-based) that are not like the one before (differing)
 	hour      bool                           // see asksForHour
@@ -57,69 +57,24 @@ type Record struct {
 	results   func() resultWeight            // of the whole session
 	uses      func() (*regret.Index, error)
 	digests   *policy.Digests
-	shared    bool                  // for several replays
-	light     bool                  // see RecordOptions.Light
-	mostEdits int                   // of a replay
-	most      atomic.Int64          // of a shared record: edits to make room for
-	spare     atomic.Pointer[spare] // memory for a replay; nil: none
-	lists     atomic.Pointer[lists] // and for what it lists; nil: none
+	mostEdits int // of a replay
 
 	factors    map[string]tokens.Factor // by recorded model: of the target's tokenizer; nil: the record is as recorded
 	converting sync.Mutex
 	converted  map[string]*Record // by target's tokenizer; guarded by converting
 }
 
-// The memory for digests of texts, bytes: of a shared record those of its first texts, and of any those of late.
-const sharedTexts, recentTexts = 8 << 20, 1 << 20
-
-// Share makes the record keep digests of its texts, and the record as edits unless it is light, for later replays, which makes these faster
-// and does not change their results. It must be called before the first replay.
-func (r *Record) Share() {
-	r.digests, r.shared = policy.NewDigests(sharedTexts, recentTexts), true
-	if acts := r.acts.Load(); acts != nil {
-		r.expect(acts.edits.Len())
-	}
-}
-
-// expect notes that a replay may make so many edits, or a few more.
-func (r *Record) expect(edits int) { r.most.Store(int64(edits + edits/16)) }
+// firstTexts and recentTexts are how much memory the digests of texts may take, bytes: the first ones, and any of late.
+const firstTexts, recentTexts = 8 << 20, 1 << 20
 
 // recordedActs are what the client did.
 type recordedActs struct {
-	edits policy.EditList     // the record as edits on raw
-	notes steady[recordedAct] // by edit: what the client recorded
+	edits policy.EditList // the record as edits on raw
+	notes []recordedAct   // by edit: what the client recorded
 }
 
 // Edits returns the record as edits on the raw history.
-func (r *Record) Edits() (policy.EditList, error) {
-	acts, err := r.recordedActs()
-	if err != nil {
-		return policy.EditList{}, err
-	}
-	return acts.edits.From(0), nil
-}
-
-// recordedActs are found again where they were given up.
-func (r *Record) recordedActs() (*recordedActs, error) {
-	if acts := r.acts.Load(); acts != nil {
-		return acts, nil
-	}
-	again := r.bare()
-	again.Cal, again.model, again.factors = r.Cal, r.model, r.factors
-	if err := again.follow(); err != nil {
-		return nil, err
-	}
-	acts := again.acts.Load()
-	r.acts.Store(acts)
-	return acts, nil
-}
-
-// giveUp frees what a replay without Options.Regret does not need, if only the record's own track does.
-func (r *Record) giveUp(pol *policy.Policy, opt Options) {
-	if !r.shared && !pol.Recorded && !opt.Regret {
-		r.acts.Store(nil)
-	}
-}
+func (r *Record) Edits() policy.EditList { return r.acts.edits.From(0) }
 
 // Chance is what chance makes look like a miss on the record's own track.
 func (r *Record) Chance() (regret.Chance, error) {
@@ -141,7 +96,6 @@ type RecordOptions struct {
 	Encoders  *tokens.Encoders // that several records share, so that common texts are counted once; nil: its own
 	Families  []policy.Family  // what is known of clients and models; nil: those that are built in
 	MostEdits int64            // of a replay, which is an error where it has more; 0: the default of jsonl.InputLimits
-	Light     bool             // what the client did is not kept as edits, which takes less memory; once they are asked for, they are found again and stay
 	Programs  policy.Programs  // starts the programs that policies name; nil: a policy with one is an error
 }
 
@@ -182,7 +136,7 @@ func NewRecordWith(conv *session.Conversation, opt RecordOptions) (*Record, erro
 		Conv: conv, Cal: cal, Counted: counted, models: models, kinds: kinds, encoders: encoders, programs: opt.Programs, model: m, client: client,
 		reinject: make([]int, len(conv.Boundaries)), summary: make([]int, len(conv.Boundaries)),
 		encoded: map[string]*tokens.WeightTable{}, largest: map[string]int{}, settings: settingsChanges(conv, cal.Drops, client),
-		digests: policy.NewDigests(0, recentTexts), differ: differing(conv), light: opt.Light, mostEdits: int(jsonl.InputLimits{Edits: opt.MostEdits}.Filled().Edits),
+		digests: policy.NewDigests(firstTexts, recentTexts), differ: differing(conv), mostEdits: int(jsonl.InputLimits{Edits: opt.MostEdits}.Filled().Edits),
 	}
 	r.asksAgain = r.kind(conv.Model).Mode != cache.Auto && asksAgain(conv, cal)
 	if !r.Cal.Recorded {
@@ -199,76 +153,43 @@ func (r *Record) follow() error {
 	n := len(r.Conv.Requests)
 	r.thinking, r.hour = nil, asksForHour(r.Conv)
 	r.weight, r.overhead = make([]int, 0, n), make([]int, 0, n)
-	memory := r.spare.Swap(nil)
-	if memory == nil {
-		memory = &spare{view: new(view.Spare)}
-	}
 	t := &recordTrack{
-		r: r, view: memory.view.New(r.Conv, r.Cal, nil), pending: -1, known: -1, drops: r.Cal.Drops, folded: map[int]policy.ItemID{}, inferred: map[policy.Target]bool{},
+		r: r, view: view.New(r.Conv, r.Cal, nil), pending: -1, known: -1, drops: r.Cal.Drops, folded: map[int]policy.ItemID{}, inferred: map[policy.Target]bool{},
 		thinking: leftOut{thinking: tokens.NewThinking(r.Conv, r.Counted)},
 	}
 	t.view.Limit(r.mostEdits)
-	if r.light {
-		t.view.Forget()
-	} else {
-		t.view.Expect(r.expected())
-	}
 	walk(r.Conv, t)
 	if t.err != nil {
 		return t.err
 	}
-	if !r.light {
-		r.acts.Store(t.acts())
-	}
-	r.spare.Store(&spare{view: t.view.Leave(nil)})
+	r.acts = t.acts()
 	r.head, r.tail = r.heads(), r.tails()
 	r.floor = r.floors()
 	r.uses = sync.OnceValues(func() (*regret.Index, error) {
-		acts, err := r.recordedActs()
-		if err != nil {
-			return nil, err
-		}
-		return regret.NewIndex(r.Conv, acts.edits)
+		return regret.NewIndex(r.Conv, r.acts.edits)
 	})
 	return nil
 }
 
 // acts are what the client did, after the walk.
-func (t *recordTrack) acts() *recordedActs {
+func (t *recordTrack) acts() recordedActs {
 	acts := recordedActs{t.view.Edits(), t.notes}
-	if acts.edits.Len() > acts.notes.n { // a note is of one edit of the record: the others are the server's
+	if acts.edits.Len() > len(acts.notes) { // a note is of one edit of the record: the others are the server's
 		acts.edits = policy.EditList{}
-		acts.edits.Grow(acts.notes.n)
 		for _, e := range t.view.Edits().All() {
 			if e.Stage == recordStage {
 				acts.edits.Add(&e)
 			}
 		}
 	}
-	return &acts
-}
-
-// expected is how many edits the record will have, about: one a compaction, and one a result that is cleared.
-func (r *Record) expected() int {
-	named, results := 0, 0
-	for i := range r.Conv.Micro {
-		named += len(r.Conv.Micro[i].ToolIDs)
-	}
-	for m := range r.Conv.Messages {
-		for b := range r.Conv.Messages[m].Blocks {
-			if r.Conv.Messages[m].Blocks[b].Kind == jsonl.KindToolResult {
-				results++
-			}
-		}
-	}
-	return len(r.Conv.Boundaries) + min(named, results) // a file can name the same results over and over
+	return acts
 }
 
 // recordTrack computes the recorded view.
 type recordTrack struct {
 	r        *Record
 	view     *view.View
-	notes    steady[recordedAct] // by edit of the record
+	notes    []recordedAct // by edit of the record
 	thinking leftOut
 	pending  int // boundary before the next request, -1: none
 	known    int // the first request (0-based) whose context is recorded, -1: none so far
@@ -280,8 +201,6 @@ type recordTrack struct {
 	inferred map[policy.Target]bool // results that inferred microcompactions have named
 	results  resultsByID
 	stub     func(policy.View, policy.Result) policy.Content // by the client's rule
-	stubs    room[policy.Content]
-	last     *policy.Content // of stubs
 }
 
 // recordStage is the stage name on events of the record.
@@ -294,9 +213,7 @@ func (t *recordTrack) apply(e policy.Edit, act recordedAct) policy.Edit {
 		t.fail(err)
 		return e
 	}
-	if !t.r.light {
-		t.notes.add(act)
-	}
+	t.notes = append(t.notes, act)
 	return e
 }
 

@@ -74,12 +74,8 @@ func (t *recordTrack) micro(act recordedAct) {
 			}
 			stub = t.stub(t.view, res)
 		}
-		if t.last == nil || *t.last != stub { // few clients name the result
-			t.last = t.stubs.next()
-			*t.last = stub
-		}
 		t.apply(policy.Edit{
-			Request: m.Request, Kind: policy.KindClear, Trigger: m.Trigger, Target: res.Target, New: t.last,
+			Request: m.Request, Kind: policy.KindClear, Trigger: m.Trigger, Target: res.Target, New: &stub,
 			Reason: reason, Detail: detail,
 		}, act)
 	}

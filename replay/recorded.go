@@ -16,17 +16,12 @@ func RecordedTrack() *policy.Policy {
 // made.
 type replayedRecord struct {
 	*engine
-	acts   *recordedActs
-	at     int           // the next of their edits
-	before int           // used before a compaction that the client made here, 0: none
-	group  []policy.Edit // scratch of applyAct
+	at     int // the next of the record's edits
+	before int // used before a compaction that the client made here, 0: none
 }
 
 // ownTrack is the record's own track.
-func (e *engine) ownTrack() (*replayedRecord, error) {
-	acts, err := e.r.recordedActs()
-	return &replayedRecord{engine: e, acts: acts}, err
-}
+func (e *engine) ownTrack() *replayedRecord { return &replayedRecord{engine: e} }
 
 func (t *replayedRecord) manual(int, int)   {}
 func (t *replayedRecord) responds() bool    { return false }
@@ -62,9 +57,10 @@ func (t *replayedRecord) request(k int) {
 // weigh applies the edits that were made when request k (0-based) was weighed.
 func (t *replayedRecord) weigh(k int) {
 	t.leaveOut(k)
-	for t.at < t.acts.edits.Len() {
-		act := t.acts.notes.at(t.at)
-		if t.acts.edits.Joined(t.at) > t.view.Joined() || !atRequest(t.acts.edits.Kind(t.at), act) {
+	acts := &t.r.acts
+	for t.at < acts.edits.Len() {
+		act := acts.notes[t.at]
+		if acts.edits.Joined(t.at) > t.view.Joined() || !atRequest(acts.edits.Kind(t.at), act) {
 			return
 		}
 		t.applyAct(act, true)
@@ -74,22 +70,22 @@ func (t *replayedRecord) weigh(k int) {
 // applyAct applies the edits of one recorded act. Without weighing these are the edits made at its line. With weighing
 // they are one event of those made when the request after the line was weighed.
 func (t *replayedRecord) applyAct(act recordedAct, weighing bool) {
-	r := t.acts
-	for t.at < r.edits.Len() && r.notes.at(t.at) == act {
+	r := &t.r.acts
+	for t.at < r.edits.Len() && r.notes[t.at] == act {
 		if atRequest(r.edits.Kind(t.at), act) != weighing {
 			return
 		}
 		ed := r.edits.At(t.at)
-		t.group = append(t.group[:0], ed)
+		group := []policy.Edit{ed}
 		grouped := ed.Kind == policy.KindClear || act.kind == actReplacement // into one event
-		for t.at++; grouped && t.at < r.edits.Len() && r.notes.at(t.at) == act; t.at++ {
+		for t.at++; grouped && t.at < r.edits.Len() && r.notes[t.at] == act; t.at++ {
 			o := r.edits.At(t.at)
 			if o.Joined != ed.Joined || o.Kind != ed.Kind || o.Trigger != ed.Trigger {
 				break
 			}
-			t.group = append(t.group, o)
+			group = append(group, o)
 		}
-		if t.applyEvent(t.group, act); weighing {
+		if t.applyEvent(group, act); weighing {
 			return
 		}
 	}

@@ -17,8 +17,6 @@ const (
 type ceiling struct {
 	window int          // of the payload, by the report's counter: the API refuses more
 	block  policy.Limit // of the client's own estimate: it sends no request that reaches it; zero: there is none
-
-	refused, blocked eventRow // of the last such event; no form: there was none
 }
 
 // ceilings are the ceilings of a policy's requests, by what the window depends on.
@@ -84,37 +82,16 @@ func (e *engine) unanswered(k, used int, row *Request) {
 	if kind == "" {
 		return
 	}
-	e.pending = append(e.pending, e.events.Len())
+	e.pending = append(e.pending, len(e.events))
 	row.Events = e.pending
-	e.addUnanswered(c, kind, k+1, used, row.Payload, over)
-}
-
-// addUnanswered adds the event. A policy may have one for every request: those of a ceiling differ in their numbers.
-func (e *engine) addUnanswered(c *ceiling, kind policy.EditKind, n, used, payload, over int) {
-	row, asked := &c.refused, payload
-	if kind == policy.KindBlock {
-		row, asked = &c.blocked, used
-	}
-	if row.form == 0 {
-		ev := c.event(kind, used, payload, over)
-		ev.N, ev.Request = e.events.Len(), new(n)
-		if *row, _ = e.events.split(&ev); row.form == 0 {
-			e.events.Add(&ev)
-			return
-		}
-		row.figures = slices.Clone(row.figures)
-	}
-	row.columns[colEventRequest], row.columns[colEventBefore] = int64(n), int64(payload)
-	row.figures[0], row.figures[1] = int64(over), int64(asked) // the first in Detail, and in Reason
-	if kind == policy.KindRefuse {
-		row.figures[len(row.figures)-1] = int64(over)
-	}
-	e.events.add(row)
+	ev := c.event(kind, used, row.Payload, over)
+	ev.N, ev.Request = len(e.events), new(k+1)
+	e.events = append(e.events, ev)
 }
 
 // event says what request would have had no answer, and why.
 func (c *ceiling) event(kind policy.EditKind, used, payload, over int) Event {
-	ev := Event{Stage: stageAPI, Kind: kind, Before: payload, After: payload, Detail: map[string]int{"over": over}}
+	ev := Event{Stage: stageAPI, Kind: kind, Before: payload, After: payload, Detail: map[string]int{"over": over}, Targets: []EventTarget{}}
 	if kind == policy.KindBlock {
 		ev.Stage = stageClient
 		ev.Reason = fmt.Sprintf("used %s >= %s %s: the client would not send it", policy.Thousands(used), c.block.Name, policy.Thousands(c.block.Tokens))

@@ -49,7 +49,7 @@ func TestRecordedRefused(t *testing.T) {
 	}{{"", false}, {long.Model, false}, {"claude-haiku-4-5", true}} {
 		tl := replayed(t, long, pol, replay.Options{Model: c.model})
 		over := 0
-		for _, r := range tl.Requests.All() {
+		for _, r := range tl.Requests {
 			if r.Payload > 200000 {
 				over++
 			}
@@ -93,8 +93,8 @@ func TestRefused(t *testing.T) {
 			excess := q.Payload - tl.Window
 			var event *replay.Event
 			for _, n := range q.Events {
-				if tl.Events.Kind(n) == policy.KindRefuse {
-					event = new(tl.Events.At(n))
+				if tl.Events[n].Kind == policy.KindRefuse {
+					event = new(tl.Events[n])
 				}
 			}
 			switch {
@@ -148,7 +148,7 @@ func TestBlocked(t *testing.T) {
 		for _, q := range mains(tl) {
 			is := false
 			for _, n := range q.Events {
-				ev := tl.Events.At(n)
+				ev := tl.Events[n]
 				is = is || ev.Kind == policy.KindBlock
 				if c.from > 0 && (ev.Kind == policy.KindRefuse || ev.Kind == policy.KindBlock && (ev.Detail["over"] != q.Used-c.from || ev.Before != q.Payload || ev.After != q.Payload)) {
 					t.Errorf("%s: request %d, used %d: %s %+v", c.name, q.N, q.Used, ev.Reason, ev.Detail)

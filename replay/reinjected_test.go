@@ -97,7 +97,7 @@ func reinjected(t *testing.T, conv *session.Conversation, pol *policy.Policy) (r
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, ev := range tl.Events.All() {
+	for _, ev := range tl.Events {
 		if ev.Stage == "post_compact" && ev.Request != nil {
 			if k, ok := at[*ev.Request]; ok {
 				attached[k] = ev.After

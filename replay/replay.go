@@ -38,9 +38,6 @@ type Options struct {
 	Send func(q *SentRequest)
 }
 
-// MainSize is the size of a main request, in tokens.
-type MainSize struct{ Payload, Model int } // as sent, and of the model view
-
 // SentRequest is a request as it is sent.
 type SentRequest struct {
 	*Request
@@ -75,29 +72,12 @@ func (r *Record) Replay(pol *policy.Policy, opt Options) (*Timeline, error) {
 	return t, err
 }
 
-// ReplayBrief is Replay without a list of requests, which takes less time and memory: Timeline.Requests is empty, as is what
-// is made of it, such as Cost, and events name no messages: they have no Targets and no Kept. All else is the same. The sizes
-// of the main requests are appended to a list. With Options.Regret or Options.Trace, which are made of requests, all of it is
-// there.
-func (r *Record) ReplayBrief(pol *policy.Policy, opt Options, sizes *[]MainSize) (*Timeline, error) {
-	e, err := r.prepareIn(pol, opt, true)
-	if err != nil {
-		return nil, err
-	}
-	e.sizes, e.brief = sizes, !opt.Regret && opt.Trace == nil
-	t, _, err := e.replay(nil)
-	return t, err
-}
-
 // finish makes the timeline after the last message.
 func (e *engine) finish() (*Timeline, error) {
-	if n := e.view.Edits().Len(); e.r.shared && int64(n) > e.r.most.Load() {
-		e.r.expect(n) // a concurrent replay may overwrite it: it only sizes buffers
-	}
 	t := e.timeline()
 	if e.tracer != nil {
 		var main []category.Beyond
-		for _, r := range t.Requests.Main() {
+		for _, r := range t.Main() {
 			main = append(main, category.Beyond{Tokens: r.Overhead, Recorded: r.Recorded != nil})
 		}
 		var err error
@@ -122,9 +102,16 @@ func (e *engine) finish() (*Timeline, error) {
 	return t, nil
 }
 
-// Budget is the largest payload less the smallest overhead, tokens: what a policy could keep at any request. Of a timeline
-// that was read from JSON it is the largest payload.
-func (t *Timeline) Budget() int { return t.Totals.PayloadPeak - t.leastOver }
+// Budget is the largest payload less the smallest overhead, tokens: what a policy could keep at any request.
+func (t *Timeline) Budget() int {
+	least := 0
+	for i, r := range t.Main() {
+		if i == 0 || r.Overhead < least {
+			least = r.Overhead
+		}
+	}
+	return t.Totals.PayloadPeak - least
+}
 
 // Bound is the fewest misses within a budget of tokens, weighed as replays with these options weigh. Replays that are
 // compared have one bound: that of the smallest of their budgets.
@@ -143,14 +130,9 @@ func (r *Record) Bound(opt Options, budget int) (*regret.Bound, error) {
 // refetch prices what a policy has to get back before request n: one more request like it, which reads the payload from
 // the cache and writes the tokens to it, for as long as the cache's settings say. Without a cache all of it is uncached.
 func (e *engine) refetch(t *Timeline) func(n, tokens int) price.USD {
-	main := make([]int, 0, len(e.conv.Requests))
-	for i, r := range t.Requests.All() {
-		if r.Kind == "main" {
-			main = append(main, i)
-		}
-	}
+	main := t.Main()
 	return func(n, tokens int) price.USD {
-		row := t.Requests.At(main[n-1])
+		row := main[n-1]
 		return e.cache.cost(row.Model, e.cache.refetch(cmp.Or(e.opt.Model, row.Model), row.Payload, tokens), 0)
 	}
 }

@@ -123,7 +123,7 @@ func TestViewFromEdits(t *testing.T) {
 func TestRecordedTotals(t *testing.T) {
 	for _, path := range shippedFiles(t) {
 		for _, conv := range load(t, path).Conversations() {
-			for _, q := range run(t, conv, "recorded").Requests.All() {
+			for _, q := range run(t, conv, "recorded").Requests {
 				if q.Kind != "main" || q.Recorded == nil {
 					continue
 				}
@@ -140,7 +140,7 @@ func TestNoneIsRaw(t *testing.T) {
 	for _, path := range shippedFiles(t) {
 		for _, conv := range load(t, path).Conversations() {
 			tl := run(t, conv, "none")
-			for _, q := range tl.Requests.All() {
+			for _, q := range tl.Requests {
 				if q.Tokens != q.Raw || q.Payload != q.Raw {
 					t.Errorf("%s request %d: raw %d, model %d, payload %d", path, q.N, q.Raw, q.Tokens, q.Payload)
 				}
@@ -162,7 +162,7 @@ func TestSavedIsOfTheSessionsRequests(t *testing.T) {
 			for _, pol := range all {
 				tl := runOn(t, rec, pol)
 				var want, got struct{ saved, input, output, sent int }
-				for _, q := range tl.Requests.All() {
+				for _, q := range tl.Requests {
 					want.sent += q.Payload
 					if q.Kind == "main" {
 						want.saved += q.Raw - q.Payload
@@ -207,7 +207,7 @@ func TestBigTriggersEverything(t *testing.T) {
 		"recorded":           {"recorded"},
 	} {
 		fired := map[string]int{}
-		for _, ev := range run(t, conv, policyName).Events.All() {
+		for _, ev := range run(t, conv, policyName).Events {
 			fired[ev.Stage]++
 		}
 		for _, s := range stages {
@@ -265,15 +265,15 @@ func TestOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tl.Events.Len() == 0 || tl.Events.At(0).Trigger != "manual" || tl.Events.Request(0) != 7 {
-		t.Errorf("no manual compaction before request 7: %+v", tl.Events.Slice())
+	if len(tl.Events) == 0 || tl.Events[0].Trigger != "manual" || *tl.Events[0].Request != 7 {
+		t.Errorf("no manual compaction before request 7: %+v", tl.Events)
 	}
 	tl, err = replay.Run(conv, named(t, "none"), replay.Options{Overhead: policy.Overhead{Tokens: 12345, Given: true}, Window: 500000, Counter: "heuristic"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tl.Window != 500000 || tl.Requests.At(0).Overhead != 12345 || tl.Counter != "heuristic" {
-		t.Errorf("window %d, overhead %d, counter %s", tl.Window, tl.Requests.At(0).Overhead, tl.Counter)
+	if tl.Window != 500000 || tl.Requests[0].Overhead != 12345 || tl.Counter != "heuristic" {
+		t.Errorf("window %d, overhead %d, counter %s", tl.Window, tl.Requests[0].Overhead, tl.Counter)
 	}
 }
 

@@ -96,13 +96,13 @@ func (e *engine) requester(name string) (policy.Requester, bool) {
 // CallEvents are the events with calls of the policy's own, those that failed included, in order.
 func (t *Timeline) CallEvents() []int {
 	var list []int
-	for _, r := range t.Requests.All() {
+	for _, r := range t.Requests {
 		if r.Kind != "main" && len(r.Events) > 0 {
 			list = append(list, r.Events[0])
 		}
 	}
-	for i := range t.Events.Len() {
-		if t.Events.Kind(i) == policy.KindFail {
+	for i, ev := range t.Events {
+		if ev.Kind == policy.KindFail {
 			list = append(list, i)
 		}
 	}
@@ -121,7 +121,7 @@ func (t *Timeline) CallEvent(n int) (event int, ok bool) {
 		return 0, false
 	}
 	for _, k := range list {
-		if at := t.Events.Request(k); at == n || at == 0 && n > t.Totals.Requests {
+		if at := t.Events[k].Request; at != nil && *at == n || at == nil && n > t.Totals.Requests {
 			return k, true
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 // TestCheckFirstEvent: also the first event that is named has to be there.
 func TestCheckFirstEvent(t *testing.T) {
-	tl := Timeline{Schema: Schema, Requests: NewRequestList(Request{N: 1, Kind: "main", Events: []int{0}})}
+	tl := Timeline{Schema: Schema, Requests: []Request{{N: 1, Kind: "main", Events: []int{0}}}}
 	tl.Totals.Requests = 1
 	if err := tl.CheckValid(); err == nil {
 		t.Error("a request names event 0 of none, and nothing is said of it")
@@ -43,13 +43,13 @@ func TestCheckRequests(t *testing.T) {
 		{"an event that is not there", func(r *Request) { r.Events = []int{0, 7} }, "request 2 names event 7 of 1"},
 		{"no event", func(r *Request) { r.Events = []int{-1} }, "request 2 names event -1"},
 	} {
-		tl := Timeline{Schema: Schema, Events: NewEventList(Event{})}
+		tl := Timeline{Schema: Schema, Events: make([]Event, 1)}
 		for n := range 3 {
 			r := good(n + 1)
 			if n == 1 {
 				tt.change(&r)
 			}
-			tl.Requests.Add(&r)
+			tl.Requests = append(tl.Requests, r)
 		}
 		tl.Totals.Requests = 3
 		switch err := tl.CheckValid(); {

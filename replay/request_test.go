@@ -48,7 +48,7 @@ func TestRequestOf(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, row := range tl.Requests.All() {
+			for _, row := range tl.Requests {
 				if row.Kind != "compaction" || len(row.Events) == 0 {
 					continue
 				}
@@ -56,7 +56,7 @@ func TestRequestOf(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if q.Call.Input != row.Tokens || q.Stage != tl.Events.At(row.Events[0]).Stage {
+				if q.Call.Input != row.Tokens || q.Stage != tl.Events[row.Events[0]].Stage {
 					t.Errorf("%s, %s, event %d: %d tokens by %s, the replay has %d", text, file, q.Event, q.Call.Input, q.Stage, row.Tokens)
 				}
 				got, marker := messages(q)
@@ -127,7 +127,7 @@ func TestRequestRefused(t *testing.T) {
 		}
 		list, failed := tl.CallEvents(), 0
 		for _, k := range list {
-			if tl.Events.Kind(k) != policy.KindFail {
+			if tl.Events[k].Kind != policy.KindFail {
 				continue
 			}
 			if failed++; failed%10 != 1 && os.Getenv("CTXKIT_LONG") != "1" { // each request is another replay
@@ -137,11 +137,11 @@ func TestRequestRefused(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s, event %d: %v", name, k, err)
 			}
-			if want := tl.Events.At(k).Detail["input_tokens"]; q.Call.Input != want || !q.Refused || q.View.Len() < 2 {
+			if want := tl.Events[k].Detail["input_tokens"]; q.Call.Input != want || !q.Refused || q.View.Len() < 2 {
 				t.Errorf("%s, event %d: %d tokens in %d messages, the event says %d", name, k, q.Call.Input, q.View.Len(), want)
 			}
-			if at, ok := tl.CallEvent(tl.Events.Request(k)); !ok || at > k {
-				t.Errorf("%s: the first call before request %d is of event %d, %t", name, tl.Events.Request(k), at, ok)
+			if at, ok := tl.CallEvent(*tl.Events[k].Request); !ok || at > k {
+				t.Errorf("%s: the first call before request %d is of event %d, %t", name, *tl.Events[k].Request, at, ok)
 			}
 		}
 		if failed == 0 {
@@ -169,7 +169,7 @@ func TestRequestUnseen(t *testing.T) {
 		}
 		_, err = rec.RequestOf(pol, opt, k)
 		var unseen *replay.UnseenError
-		if !errors.As(err, &unseen) || unseen.Event != k || unseen.Stage != tl.Events.Stage(k) {
+		if !errors.As(err, &unseen) || unseen.Event != k || unseen.Stage != tl.Events[k].Stage {
 			t.Errorf("%s, event %d: %v", name, k, err)
 		}
 	}

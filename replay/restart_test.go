@@ -67,7 +67,7 @@ func TestRestart(t *testing.T) {
 				t.Errorf("%s, %s: %v blocks in view, want %v", tt.version, pol.Name, blocks, tt.blocks)
 			}
 			var kinds []policy.EditKind
-			for _, e := range tl.Events.All() {
+			for _, e := range tl.Events {
 				if kinds = append(kinds, e.Kind); e.Stage != "recorded" || e.Recorded == nil || e.Recorded.Line != 7 || *e.Request != 3 {
 					t.Errorf("%s, %s: event %+v", tt.version, pol.Name, e)
 				}
@@ -105,7 +105,7 @@ func TestRestartAtEnd(t *testing.T) {
 		"role": "assistant", "model": "<synthetic>", "content": []any{map[string]any{"type": "text", "text": "No response requested."}},
 	}})
 	for _, pol := range []*policy.Policy{plain(), named(t, "recorded")} {
-		events := replayed(t, s.load(t), pol, replay.Options{}).Events.Slice()
+		events := replayed(t, s.load(t), pol, replay.Options{}).Events
 		if len(events) != 1 || events[0].Kind != policy.KindRestart || events[0].Request != nil {
 			t.Errorf("%s: events %+v", pol.Name, events)
 		}
@@ -217,7 +217,7 @@ func TestCorpusRestarts(t *testing.T) {
 			}})
 			for _, tl := range []*replay.Timeline{tl, runOn(t, recordOf(t, conv), named(t, "opencode"))} {
 				events := 0
-				for _, e := range tl.Events.All() {
+				for _, e := range tl.Events {
 					if e.Kind == policy.KindRestart {
 						events++
 					}

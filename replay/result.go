@@ -54,12 +54,11 @@ func (e *engine) timeline() *Timeline {
 		e.warn(0, "how the provider of %s caches is not known: those requests read nothing", modelNames(names)).Code = CodeNoCache
 	}
 	t.Warnings = append(append([]session.Warning{}, conv.Warnings...), e.warnings...)
-	t.Totals, t.leastOver, t.estimated = e.totals, e.leastOver, e.estimated
 	t.Totals.NotReadBack = e.notRead.sum
 	if n, characters, err := wire.Placeholders(e.view); err == nil {
 		t.Totals.Placeholders, t.Totals.PlaceholderTokens = n, (characters+3)/4
 	}
-	t.total(e.modelSum)
+	t.total()
 	t.Totals.Cleared, t.Totals.ClearedTokens = e.cleared.results(), e.cleared.tokens
 	t.Totals.Violations = e.checks.count[FindingViolation]
 	t.Totals.Transcript = e.checks.count[FindingTranscript]
@@ -120,63 +119,48 @@ func (e *engine) widest(t *Timeline) {
 	t.Window, t.Limits = at.Window, pol.Limits(at).List
 }
 
-// keep adds a request to the timeline and its totals.
-func (e *engine) keep(r *Request) {
-	if e.brief {
-		e.requests.checks.add(r, false)
-	} else {
-		e.requests.Add(r)
-	}
-	e.estimated = e.estimated || r.Estimated
-	tot := &e.totals
-	tot.Calls++
-	tot.ModelInput += r.Tokens
-	tot.Payload += r.Payload
-	tot.Output += r.Output
-	tot.Cache.Add(r.Cache.Split)
-	tot.CostUSD.Add(r.CostUSD)
-	if r.CostParts != nil {
-		if tot.CostParts == nil {
-			tot.CostParts = &CostParts{}
+// total sums the requests and events up.
+func (t *Timeline) total() {
+	tot, models := &t.Totals, 0 // tokens of the model views of main requests
+	for i := range t.Requests {
+		r := &t.Requests[i]
+		tot.Calls++
+		tot.ModelInput += r.Tokens
+		tot.Payload += r.Payload
+		tot.Output += r.Output
+		tot.Cache.Add(r.Cache.Split)
+		tot.CostUSD.Add(r.CostUSD)
+		if r.CostParts != nil {
+			tot.CostParts = cmp.Or(tot.CostParts, &CostParts{})
+			tot.CostParts.Add(r.CostParts)
 		}
-		tot.CostParts.Add(r.CostParts)
+		if !r.CostUSD.Known {
+			tot.Unpriced++
+		}
+		if r.Kind != "main" {
+			tot.OwnInput += r.Payload
+			tot.OwnOutput += r.Output
+			continue
+		}
+		tot.Requests++
+		tot.RawInput += r.Raw
+		models += r.Tokens
+		tot.RawPeak = max(tot.RawPeak, r.Raw)
+		tot.ModelPeak = max(tot.ModelPeak, r.Tokens)
+		tot.PayloadPeak = max(tot.PayloadPeak, r.Payload)
 	}
-	if !r.CostUSD.Known {
-		tot.Unpriced++
-	}
-	if r.Kind != "main" {
-		tot.OwnInput += r.Payload
-		tot.OwnOutput += r.Output
-		return
-	}
-	if tot.Requests++; tot.Requests == 1 || r.Overhead < e.leastOver {
-		e.leastOver = r.Overhead
-	}
-	if e.sizes != nil {
-		*e.sizes = append(*e.sizes, MainSize{r.Payload, r.Tokens})
-	}
-	tot.RawInput += r.Raw
-	e.modelSum += r.Tokens
-	tot.RawPeak = max(tot.RawPeak, r.Raw)
-	tot.ModelPeak = max(tot.ModelPeak, r.Tokens)
-	tot.PayloadPeak = max(tot.PayloadPeak, r.Payload)
-}
-
-// total makes the rest of the totals; sum is that of the model views of main requests, tokens.
-func (t *Timeline) total(sum int) {
-	tot := &t.Totals
-	tot.Events = t.Events.Len()
+	tot.Events = len(t.Events)
 	if tot.Requests > 0 {
-		tot.ModelMean = (sum + tot.Requests/2) / tot.Requests
+		tot.ModelMean = (models + tot.Requests/2) / tot.Requests
 		tot.PayloadMean = (tot.Payload - tot.OwnInput + tot.Requests/2) / tot.Requests
 	}
 	tot.Saved = tot.RawInput - tot.NotReadBack - (tot.Payload - tot.OwnInput)
 	run := 0 // compactions in a row that freed next to nothing
-	for i := range t.Events.Len() {
-		switch t.Events.Kind(i) {
+	for _, ev := range t.Events {
+		switch ev.Kind {
 		case policy.KindSummarize:
 			tot.Compactions++
-			if before, saved := t.Events.freed(i); before <= leastFreed*saved {
+			if ev.Before <= leastFreed*ev.Saved {
 				run = 0
 				continue
 			}
@@ -223,12 +207,17 @@ func (t *Timeline) CheckValid() error {
 	if sum != t.Lines.Read {
 		return fmt.Errorf("%d lines read, %d used or set aside", t.Lines.Read, sum)
 	}
-	main, err := t.Requests.check(t.Events.Len())
+	main, err := t.checkRequests()
 	if err != nil {
 		return err
 	}
-	if err := t.Events.checkValid(main); err != nil {
-		return err
+	for i, ev := range t.Events {
+		if ev.N != i {
+			return fmt.Errorf("event %d has n %d", i, ev.N)
+		}
+		if n := ev.Request; n != nil && (*n < 1 || *n > main+1) {
+			return fmt.Errorf("event %d belongs to request %d of %d", i, *n, main)
+		}
 	}
 	if t.Totals.Requests != main {
 		return fmt.Errorf("totals count %d main requests, there are %d", t.Totals.Requests, main)

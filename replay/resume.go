@@ -80,10 +80,7 @@ func (r *Record) Continue(pol *policy.Policy, opt Options, now time.Time) (*Cont
 	if err != nil {
 		return nil, err
 	}
-	track, err := e.ownTrack()
-	if err != nil {
-		return nil, err
-	}
+	track := e.ownTrack()
 	if walk(r.Conv, track); e.err != nil {
 		return nil, e.err
 	}
@@ -118,14 +115,14 @@ func (r *Record) Continue(pol *policy.Policy, opt Options, now time.Time) (*Cont
 	costs := []*CompactedCost{&to.IfWarm, &to.IfCold}
 	for i, s := range state {
 		e.cache, e.now = s.cache, s.at
-		n := e.requests.Len()
+		n := len(e.requests)
 		for j := range edits {
 			for call := edits[j].Call; call != nil; call = call.Then {
 				one := *call
 				e.call(&one, edits[j].Insert, k+1)
 			}
 		}
-		for _, row := range e.requests.Between(n, e.requests.Len()) {
+		for _, row := range e.requests[n:] {
 			costs[i].Call.Input.Add(row.Cache.Split)
 			costs[i].Call.USD.Add(row.CostUSD)
 			if i == 0 {
@@ -161,7 +158,7 @@ func (e *engine) nextPayload(k int) int { return max(e.view.PayloadTokens()+e.ov
 // clone is a cache that goes on by itself.
 func (c *caching) clone() *caching {
 	o := *c
-	o.sim, o.auto, o.ladder, o.parts = c.sim.Clone(), c.auto.Clone(), c.ladder.clone(), CostParts{}
+	o.sim, o.auto, o.ladder = c.sim.Clone(), c.auto.Clone(), c.ladder.clone()
 	return &o
 }
 

@@ -93,7 +93,7 @@ func TestContinueClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	last := tl.Requests.At(tl.Requests.Len() - 1)
+	last := tl.Requests[len(tl.Requests)-1]
 	if more := c.Context - last.Payload; more <= 0 || more > 1000 {
 		t.Errorf("%d tokens after a request of %d", c.Context, last.Payload)
 	}

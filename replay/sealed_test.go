@@ -37,8 +37,8 @@ func TestSealedSummary(t *testing.T) {
 			t.Fatal(err)
 		}
 		var calls []replay.Request
-		for i := range tl.Requests.Len() {
-			if r := tl.Requests.At(i); r.Kind == "compaction" {
+		for i := range tl.Requests {
+			if r := tl.Requests[i]; r.Kind == "compaction" {
 				calls = append(calls, r)
 			}
 		}

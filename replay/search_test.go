@@ -50,13 +50,13 @@ func TestSearchIsNoOverhead(t *testing.T) {
 	for action, searched := range map[string]bool{"": false, `,"action":{"type":"search","query":"two pages"}`: true} {
 		tl := replayed(t, rollout(action), replay.RecordedTrack(), replay.Options{})
 		var over []int
-		for _, r := range tl.Requests.All() {
+		for _, r := range tl.Requests {
 			if r.Kind == "main" {
 				over = append(over, r.Overhead)
 			}
 		}
 		sent := 0
-		for _, e := range tl.Events.All() {
+		for _, e := range tl.Events {
 			if e.Kind == "attach" {
 				sent += e.After - e.Before
 			}

@@ -25,7 +25,7 @@ func TestSegmentRecorded(t *testing.T) {
 	want := replay.Segment{Head: m[1], Anchor: m[2], Tail: m[3]}
 	tl := replayed(t, load(t, file).Main, named(t, "recorded"), replay.Options{})
 	found := 0
-	for _, e := range tl.Events.All() {
+	for _, e := range tl.Events {
 		if e.Kept == nil {
 			continue
 		}
@@ -62,7 +62,7 @@ func TestSegmentKept(t *testing.T) {
 			uuids[conv.Messages[m].UUID()] = m
 		}
 		kept, marked := 0, 0
-		for _, e := range tl.Events.All() {
+		for _, e := range tl.Events {
 			if e.Kind != policy.KindSummarize {
 				continue
 			}

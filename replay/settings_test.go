@@ -187,7 +187,7 @@ func TestCompactionCall(t *testing.T) {
 				Insert: []policy.Synthetic{{Role: "user", Summary: true, Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: 2000}}}},
 			}}
 		}), replay.Options{})
-		before, call, after := tl.Requests.At(1), tl.Requests.At(2), tl.Requests.At(3)
+		before, call, after := tl.Requests[1], tl.Requests[2], tl.Requests[3]
 		if call.Kind != "compaction" || (call.Cache.Read == before.Payload) != tt.reads || !tt.reads && call.Cache.Uncached != call.Payload {
 			t.Errorf("%s: the call is %+v, the request before sent %d", tt.prefix, call.Cache, before.Payload)
 		}
@@ -234,8 +234,8 @@ func TestUnknownModel(t *testing.T) {
 	s := loop(20000, 21200)
 	s.lines[len(s.lines)-1]["message"].(map[string]any)["model"] = "acme-1"
 	tl := replayed(t, s.load(t), plain(), replay.Options{})
-	if tl.Requests.At(1).CostUSD.Known || !tl.Requests.At(0).CostUSD.Known || tl.Totals.Unpriced != 1 || tl.Totals.CostUSD != tl.Requests.At(0).CostUSD {
-		t.Errorf("costs %s and %s, %s in all, %d without", tl.Requests.At(0).CostUSD, tl.Requests.At(1).CostUSD, tl.Totals.CostUSD, tl.Totals.Unpriced)
+	if tl.Requests[1].CostUSD.Known || !tl.Requests[0].CostUSD.Known || tl.Totals.Unpriced != 1 || tl.Totals.CostUSD != tl.Requests[0].CostUSD {
+		t.Errorf("costs %s and %s, %s in all, %d without", tl.Requests[0].CostUSD, tl.Requests[1].CostUSD, tl.Totals.CostUSD, tl.Totals.Unpriced)
 	}
 	told := false
 	for _, w := range tl.Warnings {

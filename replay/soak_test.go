@@ -421,7 +421,7 @@ func (s *soaked) replays(c soakCase, p *policy.Policy, conv *session.Conversatio
 	if len(plain.Conditions) > 0 {
 		s.conditions++
 	}
-	s.requests += plain.Requests.Len()
+	s.requests += len(plain.Requests)
 	s.edits += len(edits)
 	for i := range edits {
 		s.stages[edits[i].Stage]++
@@ -451,7 +451,7 @@ func timelinesDiffer(a, b *Timeline) string {
 
 // figuresOf are what replays that do the same have in common: all but the reasons.
 func figuresOf(t *Timeline) string {
-	events := t.Events.Slice()
+	events := slices.Clone(t.Events)
 	for i := range events {
 		events[i].Reason = ""
 	}
@@ -466,7 +466,7 @@ func figuresOf(t *Timeline) string {
 func recounted(t *Timeline) error {
 	var want, got Totals
 	tot := &t.Totals
-	for _, r := range t.Requests.All() {
+	for _, r := range t.Requests {
 		want.Calls++
 		want.Payload += r.Payload
 		want.ModelInput += r.Tokens
@@ -487,7 +487,7 @@ func recounted(t *Timeline) error {
 		want.RawInput += r.Raw
 		want.RawPeak, want.ModelPeak, want.PayloadPeak = max(want.RawPeak, r.Raw), max(want.ModelPeak, r.Tokens), max(want.PayloadPeak, r.Payload)
 	}
-	for _, e := range t.Events.All() {
+	for _, e := range t.Events {
 		want.Events++
 		if e.Saved != e.Before-e.After {
 			return fmt.Errorf("event %d saved %d, from %d to %d", e.N, e.Saved, e.Before, e.After)
@@ -583,7 +583,7 @@ func naively(r *Record, p *policy.Policy, opt Options) (*Timeline, []policy.Edit
 		err = run.err
 	}
 	var rows [][3]int
-	for _, r := range e.requests.Main() {
+	for _, r := range t.Main() {
 		rows = append(rows, [3]int{r.Tokens, r.Payload, r.Messages})
 	}
 	if err == nil && !slices.Equal(rows, run.rows) {

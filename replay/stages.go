@@ -77,16 +77,16 @@ func (e *engine) fill(c *policy.Context, moment policy.Moment, next int, of occa
 		m := &e.conv.Messages[e.conv.Requests[at].Message]
 		c.Model = m.Model()
 		c.Overhead = e.overhead(at)
-		c.Window = e.window(at)
-		c.MaxInput, c.MaxOutput = e.at.MaxInput, e.at.MaxOutput
+		limits := e.circumstances(at, e.window(at))
+		c.Window, c.MaxInput, c.MaxOutput = limits.Window, limits.MaxInput, limits.MaxOutput
 	}
 	c.Model = cmp.Or(e.opt.Model, c.Model)
 	c.Before = e.view.Tokens()
 	if c.Now.IsZero() {
 		c.Now = e.now
 	}
-	c.Texts, c.Record, c.Weigh, c.Estimate, c.Warned = e.view, e, e.report, e.estimator, e.warner
-	c.Digests, c.Sent = e.r.digests, e.sender
+	c.Texts, c.Record, c.Weigh, c.Estimate, c.Warned = e.view, e, e.report, e.estimate, e.warned
+	c.Digests, c.Sent = e.r.digests, e.blocks
 }
 
 // blocks returns the blocks of an item as the Messages API takes them.
@@ -123,21 +123,19 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 		}
 		group := edits[:j]
 		edits = edits[j:]
-		ev := &e.event
-		*ev = Event{
-			N: e.events.Len(), Stage: stage, Kind: first.Kind, Trigger: first.Trigger, Reason: first.Reason, Detail: first.Detail,
-			Recorded: at, Targets: e.event.Targets[:0],
+		ev := Event{
+			N: len(e.events), Stage: stage, Kind: first.Kind, Trigger: first.Trigger, Reason: first.Reason, Detail: first.Detail,
+			Recorded: at, Targets: []EventTarget{},
 		}
 		if n > 0 {
 			ev.Request = &n
 		}
 		length := e.view.Len()
 		for i := range group {
-			ed := &e.edit
-			*ed = group[i]
+			ed := group[i]
 			ed.Stage, ed.Group, ed.Request = stage, ev.N, n
 			if e.asking != nil && e.asking.Event == ev.N {
-				e.ask(stage, ed)
+				e.ask(stage, &ed)
 				return
 			}
 			for c := ed.Call; c != nil; c = c.Then {
@@ -145,7 +143,7 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 			}
 			if ed.Kind == policy.KindSummarize {
 				e.notRead.now = 0
-				e.rebuilding(ed, next)
+				e.rebuilding(&ed, next)
 			}
 			restart := ed.Trigger == policy.TriggerRestart
 			was, client := e.view.PayloadTokens(), e.view.ClientPayloadTokens()
@@ -155,7 +153,7 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 				}
 			}
 			var err error
-			if *ed, err = e.view.Apply(*ed); err != nil {
+			if ed, err = e.view.Apply(ed); err != nil {
 				if over := (*jsonl.LimitError)(nil); errors.As(err, &over) {
 					err = fmt.Errorf("at request %d of %d %w", cmp.Or(n, len(e.conv.Requests)+1), len(e.conv.Requests), err)
 				}
@@ -167,21 +165,19 @@ func (e *engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 			case restart:
 				e.notRead.now += was - e.view.PayloadTokens()
 			case stage != policy.StageServer:
-				e.cleared.weigh(ed, was-e.view.PayloadTokens())
+				e.cleared.weigh(&ed, was-e.view.PayloadTokens())
 			}
 			ev.Before += ed.Before
 			ev.After += ed.After
-			e.targets(ev, ed)
-			e.sticky(ed, next)
+			e.targets(&ev, &ed)
+			e.sticky(&ed, next)
 		}
 		if ev.Kind == policy.KindSummarize {
 			ev.Messages = max(length-e.view.Len(), 0)
-			if !e.brief {
-				ev.Kept = e.segment()
-			}
+			ev.Kept = e.segment()
 		}
 		ev.Saved = ev.Before - ev.After
-		e.events.Add(ev)
+		e.events = append(e.events, ev)
 		e.pending = append(e.pending, ev.N)
 	}
 }
@@ -196,7 +192,7 @@ func (e *engine) segment() *Segment {
 	return &Segment{Head: e.uuid(head), Anchor: e.uuid(anchor), Tail: e.uuid(tail)}
 }
 
-// targets adds what an edit changed to its event. In brief it is only counted.
+// targets adds what an edit changed to its event.
 func (e *engine) targets(ev *Event, ed *policy.Edit) {
 	switch ed.Kind {
 	case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindCacheEdit, policy.KindServerClear,
@@ -210,9 +206,6 @@ func (e *engine) targets(ev *Event, ed *policy.Edit) {
 			ev.Results++
 			e.cleared.note(ed)
 		}
-		if e.brief {
-			return
-		}
 		t := EventTarget{Message: e.itemUUID(ed.Target.Item)}
 		if raw != nil {
 			t.ToolUse = raw.ID()
@@ -221,9 +214,6 @@ func (e *engine) targets(ev *Event, ed *policy.Edit) {
 	case policy.KindRemove, policy.KindCollapse, policy.KindCall, policy.KindFail:
 		if !ed.Kind.KeepsView() {
 			ev.Messages += len(ed.Items)
-		}
-		if e.brief {
-			return
 		}
 		for _, id := range ed.Items {
 			ev.Targets = append(ev.Targets, EventTarget{Message: e.itemUUID(id)})
@@ -260,25 +250,21 @@ func (e *engine) call(c *policy.Call, inserted []policy.Synthetic, next int) {
 	}
 	input, sent := c.Size(e.view, over)
 	c.Input = input
-	row := &e.ownCall
-	e.ownEvents[0] = e.events.Len()
-	*row = Request{
+	row := &Request{
 		N: next + 1, Kind: c.Kind, Tokens: c.Input, Payload: sent, Overhead: max(over, 0), Output: c.Output,
-		Cache: e.cacheCall(c, sent, k), Messages: e.view.Len(), Events: e.ownEvents[:],
+		Cache: e.cacheCall(c, sent, k), Messages: e.view.Len(), Events: []int{len(e.events)},
 	}
 	if k >= 0 {
 		row.Model = e.conv.Messages[e.conv.Requests[k].Message].Model()
 	}
 	row.CostUSD = e.cache.cost(cmp.Or(e.opt.Model, row.Model), row.Cache.Split, row.Output)
 	if row.CostUSD.Known {
-		e.ownParts = callParts(row.CostUSD)
-		row.CostParts = &e.ownParts
+		row.CostParts = callParts(row.CostUSD)
 	}
 	if e.opt.Send != nil {
-		sent := *row
-		e.send(&SentRequest{Request: &sent, Call: c, Start: e.now})
+		e.send(&SentRequest{Request: row, Call: c, Start: e.now})
 	}
-	e.keep(row)
+	e.requests = append(e.requests, *row)
 }
 
 // rebuilding notes the estimate before a compaction, and which recorded summary it reuses.
@@ -362,28 +348,24 @@ func (e *engine) Reinjected(i int) []policy.Synthetic {
 
 // clearing is what edits of single blocks have cleared so far.
 type clearing struct {
-	view    byBlock[bool]          // tool_results, in the model view
-	many    int                    // of view
-	payload map[clearedBy]struct{} // and in the payload only
+	view    map[policy.Target]bool // tool_results, in the model view
+	payload map[clearedBy]bool     // and in the payload only
 	tokens  int                    // removed from the payload
 }
 
 // clearedBy is a result and the stage whose payload-only edit cleared it: only that stage can undo it.
 type clearedBy struct {
-	result blockKey
+	result policy.Target
 	stage  string
 }
 
 // note counts an edit of a tool_result.
 func (c *clearing) note(ed *policy.Edit) {
-	switch by := (clearedBy{keyOf(ed.Target), ed.Stage}); ed.Kind {
+	switch by := (clearedBy{ed.Target, ed.Stage}); ed.Kind {
 	case policy.KindClear, policy.KindPersist:
-		if !c.view.get(ed.Target) {
-			c.many++
-			c.view.set(ed.Target, true)
-		}
+		c.view[ed.Target] = true
 	case policy.KindServerClear, policy.KindCacheEdit:
-		c.payload[by] = struct{}{}
+		c.payload[by] = true
 	case policy.KindServerKeep:
 		delete(c.payload, by)
 	}
@@ -391,13 +373,13 @@ func (c *clearing) note(ed *policy.Edit) {
 
 // results is the number of tool_results that stay cleared.
 func (c *clearing) results() int {
-	more := map[blockKey]struct{}{}
+	more := map[policy.Target]bool{}
 	for by := range c.payload {
-		if !c.view.get(by.result.target()) {
-			more[by.result] = struct{}{}
+		if !c.view[by.result] {
+			more[by.result] = true
 		}
 	}
-	return c.many + len(more)
+	return len(c.view) + len(more)
 }
 
 // weigh counts the tokens that an edit removed from the payload.

@@ -19,21 +19,20 @@ type tail struct {
 const longestPlain = 16
 
 // tails are those of a conversation's requests. What is not known before a request is taken as none.
-func (r *Record) tails() steady[tail] {
+func (r *Record) tails() []tail {
 	var plain [2]plainInput // without and with something that the user typed
 	sent := 0
 	var known tail
-	return steadyOf(len(r.Conv.Requests), func(k int) tail {
+	tails := make([]tail, len(r.Conv.Requests))
+	for k := range tails {
 		q := r.Conv.Requests[k].Message
 		prompt, result := asks(r.Conv, k)
 		kind := min(prompt+1, 1)
-		at := known
-		at.plain = plain[kind].known
 		ended := turnEnded(r.Conv, k)
-		at.asked = result || known.asked && ended
+		tails[k] = tail{plain: plain[kind].known, behind: known.behind, asked: result || known.asked && ended}
 		msg := &r.Conv.Messages[q]
 		if !msg.HasUsage {
-			return at
+			continue
 		}
 		u := r.usage(msg)
 		if ended && u.CacheRead*2 > sent {
@@ -45,8 +44,8 @@ func (r *Record) tails() steady[tail] {
 		if attachedFrom(r.Conv, k) < q {
 			known.behind = u.Input > longestPlain
 		}
-		return at
-	})
+	}
+	return tails
 }
 
 // plainInput is what requests of one kind have shown of their plain input, tokens.
@@ -94,7 +93,7 @@ func attachedFrom(conv *session.Conversation, k int) int {
 // covered is the end of the part of request k (0-based) that its last breakpoint covers: a place of the view, and the
 // tokens before it.
 func (e *engine) covered(k, payload int) (place, tokens int) {
-	t := e.r.tail.at(k)
+	t := e.r.tail[k]
 	if !t.behind {
 		return e.view.Places(), payload - t.plain
 	}
@@ -118,14 +117,14 @@ func (e *engine) until(m, payload int) (place, tokens int) {
 // askedAgain puts into the cache what a request that no line holds has written before main request k (0-based).
 func (e *engine) askedAgain(k, payload int) {
 	msg := &e.conv.Messages[e.conv.Requests[k].Message]
-	if k == 0 || !e.r.tail.at(k).asked || e.cache.kindFor(cmp.Or(e.opt.Model, msg.Model())).Mode == cache.Auto {
+	if k == 0 || !e.r.tail[k].asked || e.cache.kindFor(cmp.Or(e.opt.Model, msg.Model())).Mode == cache.Auto {
 		return
 	}
 	prompt, _ := asks(e.conv, k)
 	place, tokens := e.until(prompt, payload)
 	before := e.conv.Requests[k-1].Message
 	if n, estimated := e.output(before); !estimated && turnEnded(e.conv, k) {
-		tokens = e.cache.sent + n - e.r.tail.at(k).plain
+		tokens = e.cache.sent + n - e.r.tail[k].plain
 	}
 	e.cache.asked(firstPlace+place-1, tokens, e.conv.Messages[before].End())
 }

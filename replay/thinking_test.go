@@ -48,7 +48,7 @@ func TestThinkingOfEarlierTurns(t *testing.T) {
 			}
 		}
 		var by []replay.Event
-		for _, ev := range tl.Events.Slice() {
+		for _, ev := range tl.Events {
 			if ev.Stage == "server" {
 				by = append(by, ev)
 			}

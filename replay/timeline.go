@@ -6,6 +6,7 @@
 package replay
 
 import (
+	"slices"
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -48,17 +49,26 @@ type Timeline struct {
 	Stages     []string          `json:"stages"`                        // of the policy, in order
 	Conditions []ConditionUse    `json:"conditions,omitempty"`          // of the policy's stages, in order
 	Lines      Lines             `json:"lines"`
-	Requests   RequestList       `json:"requests"`
-	Events     EventList         `json:"events"`
+	Requests   []Request         `json:"requests"`
+	Events     []Event           `json:"events"`
 	Totals     Totals            `json:"totals"`
 	Regret     *regret.Regret    `json:"regret,omitempty"` // with Options.Regret
 	Findings   []RequestFinding  `json:"findings"`         // broken rules
 	Warnings   []session.Warning `json:"warnings"`
 	Trace      *trace.Trace      `json:"-"` // with Options.Trace: what each request sends, block by block
 
-	unpriced  []string
-	estimated bool
-	leastOver int // the smallest overhead of a main request, tokens
+	unpriced []string
+}
+
+// Main returns the main requests: those of the client.
+func (t *Timeline) Main() []*Request {
+	var list []*Request
+	for i := range t.Requests {
+		if r := &t.Requests[i]; r.Kind == "main" {
+			list = append(list, r)
+		}
+	}
+	return list
 }
 
 // ModelCache is how a provider caches a model.
@@ -70,8 +80,10 @@ type ModelCache struct {
 // Unpriced returns the models of calls without a known price, sorted; none of a timeline that was read from JSON.
 func (t *Timeline) Unpriced() []string { return t.unpriced }
 
-// Estimated reports whether the output of a request is estimated; false of a timeline that was read from JSON.
-func (t *Timeline) Estimated() bool { return t.estimated }
+// Estimated reports whether the output of a request is estimated.
+func (t *Timeline) Estimated() bool {
+	return slices.ContainsFunc(t.Requests, func(r Request) bool { return r.Estimated })
+}
 
 // Lines accounts for every line of the file: Read = Used + sum(SetAside).
 type Lines struct {
@@ -124,8 +136,8 @@ type Billed struct {
 	Output     int `json:"output"`
 }
 
-func recordedUsage(u *jsonl.Usage) Recorded {
-	r := Recorded{Input: u.Input, CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output}
+func recordedUsage(u *jsonl.Usage) *Recorded {
+	r := &Recorded{Input: u.Input, CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output}
 	if u.Iterated() {
 		b := u.Billed()
 		r.Billed = &Billed{Iterations: b.Calls, Input: b.Input, CacheWrite: b.CacheWrite, CacheRead: b.CacheRead, Output: b.Output}

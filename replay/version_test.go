@@ -67,7 +67,6 @@ func TestRecordedVersionDecidesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			recorded.Share()
 			wants := map[string]*Timeline{}
 			for v, version := range versions {
 				rec := withVersion(recorded, version)
@@ -115,7 +114,7 @@ func withVersion(rec *Record, version string) *Record {
 		weight: rec.weight, overhead: rec.overhead, reinject: rec.reinject, summary: rec.summary,
 		mostEdits: rec.mostEdits, digests: rec.digests, settings: rec.settings, head: rec.head, tail: rec.tail, uses: rec.uses,
 	}
-	other.acts.Store(rec.acts.Load())
+	other.acts = rec.acts
 	return other
 }
 
@@ -124,11 +123,9 @@ func withoutRecord(t *Timeline) {
 	t.Version = ""
 	t.Totals.Cache, t.Totals.CostUSD, t.Totals.CostParts = cache.Split{}, price.USD{}, nil
 	t.Totals.Output, t.Totals.OwnOutput = 0, 0
-	var rows RequestList
-	for _, r := range t.Requests.All() {
+	for i := range t.Requests {
+		r := &t.Requests[i]
 		r.Cache, r.CostUSD, r.CostParts = CacheUse{}, price.USD{}, nil
 		r.Output, r.Estimated = 0, false
-		rows.Add(r)
 	}
-	t.Requests = rows
 }

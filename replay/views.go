@@ -24,7 +24,7 @@ func (r *Record) EachView(pol *policy.Policy, opt Options, yield func(n int, v *
 		return err
 	}
 	defer e.close()
-	e.each, e.brief = yield, true // nobody gets the requests and events
+	e.each = yield
 	if err := e.run(); err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (t *Timeline) RequestAt(at string) (int, error) {
 	end := t.Totals.Requests + 1
 	if at == "peak" {
 		best, n := -1, end
-		for _, r := range t.Requests.Main() {
+		for _, r := range t.Main() {
 			if r.Payload > best {
 				best, n = r.Payload, r.N
 			}
@@ -122,12 +122,12 @@ func (t *Timeline) RequestAt(at string) (int, error) {
 	switch {
 	case err != nil:
 		return 0, fmt.Errorf("%q is no event: write event:K, K as in the list of events", at)
-	case i < 0 || i >= t.Events.Len():
-		return 0, fmt.Errorf("there is no event %d: policy %s has %d, counted from 0", i, t.Policy, t.Events.Len())
-	case t.Events.Request(i) == 0:
+	case i < 0 || i >= len(t.Events):
+		return 0, fmt.Errorf("there is no event %d: policy %s has %d, counted from 0", i, t.Policy, len(t.Events))
+	case t.Events[i].Request == nil:
 		return end, nil
 	}
-	return min(t.Events.Request(i), end), nil
+	return min(*t.Events[i].Request, end), nil
 }
 
 const eventPrefix = "event:"
@@ -156,7 +156,7 @@ func RequestNumber(at string, requests int) (n int, ok bool, err error) {
 // OverheadAt is the overhead of main request n, in tokens, or of the last one for the end.
 func (t *Timeline) OverheadAt(n int) int {
 	over := 0
-	for _, r := range t.Requests.Main() {
+	for _, r := range t.Main() {
 		if r.N <= n {
 			over = r.Overhead
 		}

@@ -38,7 +38,7 @@ func (e *engine) weighBy(counter string) (client policy.Weigher, err error) {
 // is the weight of the response's blocks; the client's own estimate uses the recorded figure even then.
 func (e *engine) output(m int) (n int, estimated bool) {
 	msg := &e.conv.Messages[m]
-	recorded := e.usage(msg).Output
+	recorded := e.r.usage(msg).Output
 	if e.r.Cal.Reliable[m] {
 		return recorded, false
 	}

@@ -39,29 +39,19 @@ func differing(conv *session.Conversation) (list []int32) {
 	return list
 }
 
-// enter finds the window and the model's limits of request k (0-based), which those like it have, too.
-func (e *engine) enter(k int) {
-	if !e.at.has(k) {
-		window := e.windowUnder(e.pol.Window, k)
-		e.at.alike, e.at.Circumstances = e.r.alikeAt(k), e.circumstances(k, window)
-	}
-}
-
 // window is the context window of request k (0-based) under the policy, tokens.
-func (e *engine) window(k int) int {
-	e.enter(k)
-	return e.at.Window
-}
+func (e *engine) window(k int) int { return e.windowUnder(e.pol.Window, k) }
 
 // windowUnder is the context window of request k (0-based) under a policy with this window.
 func (e *engine) windowUnder(w policy.Window, k int) int {
 	if w.Context > 0 && e.opt.Window == 0 {
 		return w.Context
 	}
-	n := e.modelWindow(e.windowKey(w, &e.conv.Messages[e.conv.Requests[k].Message]))
+	key := e.windowKey(w, &e.conv.Messages[e.conv.Requests[k].Message])
+	n := e.modelWindow(key)
 	if f := e.fitted(); f == nil {
 		return n
-	} else if e.lastKey.model == e.conv.Model {
+	} else if key.model == e.conv.Model {
 		return f.Window
 	} else {
 		return min(f.Window, n)
@@ -78,15 +68,11 @@ func (e *engine) fitted() *Fit {
 
 // modelWindow is the context window by model and client.
 func (e *engine) modelWindow(key windowKey) int {
-	if key == e.lastKey && e.lastWindow > 0 {
-		return e.lastWindow
-	}
 	n, ok := e.windows[key]
 	if !ok {
 		n = e.r.window(key, e.opt)
 		e.windows[key] = n
 	}
-	e.lastKey, e.lastWindow = key, n
 	return n
 }
 
@@ -97,10 +83,7 @@ func (e *engine) windowKey(w policy.Window, m *session.Message) windowKey {
 	}
 	key := windowKey{model: m.Model(), marked: w.Models == policy.ModelsMarked}
 	if e.pol.Recorded && e.opt.Model == "" {
-		if c := &e.client; m.Version() != c.version || !c.known {
-			c.version, c.known, c.marked = m.Version(), true, e.r.client.At(m.Version()).MarkedWindows
-		}
-		key.marked = e.client.marked
+		key.marked = e.r.client.At(m.Version()).MarkedWindows
 	}
 	if !key.marked || e.r.Client().Limits != nil {
 		key.day = dayOf(m)

@@ -67,10 +67,9 @@ var (
 	ChangeTables    = []TableHead{{"settings", changeColumns("POLICY", "OTHER")}}
 	LintTables      = []TableHead{{"problems of a file", problemColumns}, {"problems of several files", codeColumns}}
 	CheckTables     = []TableHead{{"cases", caseColumns}, {"figures of a session", checkedColumns}}
-	CalibrateTables = []TableHead{{"counters", slices.Concat(counterColumns...)}}
 	BacktestTables  = []TableHead{{"compactions", compactionColumns}, {"microcompactions", microColumns}, {"input by cache class", classColumns},
 		{"the same, request by request", usageColumns}, {"breaks of the cache", causeColumns}, {"fidelity", fidelityColumns},
-		{"breaks, one by one", slices.Concat(breakColumns...)}}
+		{"breaks, one by one", slices.Concat(breakColumns...)}, {"counters", slices.Concat(counterColumns...)}}
 	DiffTables      = []TableHead{{"sums of changes", slices.Concat(changedColumns, sideColumns("LEFT", "RIGHT"), statColumns("before", "after"))}}
 	AnonymizeTables = []TableHead{{"what an anonymised session reveals", keptColumns}}
 )
@@ -326,7 +325,7 @@ var (
 	}
 )
 
-// calibrate
+// backtest --counters
 
 var counterColumns = [][]column{
 	{{Title: "clients", Key: "clients", About: "versions of the client"}, {Title: "model", Key: "model", About: "without vendor and date"},

@@ -13,7 +13,7 @@ import (
 // allHeads are the heads of the tables of all reports.
 func allHeads() []TableHead {
 	return slices.Concat(ReplayTables, CompareTables, CostTables, RegretTables, StatsTables, SweepTables, ThresholdTables, PriceTables, SessionTables,
-		PolicyTables, FindingTables, ChangeTables, LintTables, CheckTables, CalibrateTables, BacktestTables, DiffTables, AnonymizeTables)
+		PolicyTables, FindingTables, ChangeTables, LintTables, CheckTables, BacktestTables, DiffTables, AnonymizeTables)
 }
 
 // TestColumnsExplained holds that every column that people read says what it holds.

@@ -105,14 +105,14 @@ func (x *Export) write(table int, row *exportRow) error {
 func (x *Export) Add(s *ExportedSession) error {
 	for p, tl := range s.Timelines {
 		row := exportRow{ExportedSession: s, name: x.policies[p], policy: p}
-		for i, r := range tl.Requests.All() {
-			row.request, row.at = r, i+1
+		for i, r := range tl.Requests {
+			row.request, row.at = &r, i+1
 			if err := x.write(requestsTable, &row); err != nil {
 				return err
 			}
 		}
-		for _, e := range tl.Events.All() {
-			row.event = e
+		for _, e := range tl.Events {
+			row.event = &e
 			if err := x.write(eventsTable, &row); err != nil {
 				return err
 			}

@@ -269,7 +269,7 @@ func newPageReplay(h *htmlPage, tl *replay.Timeline, opt *Layout) *pageReplay {
 	kinds, models, causes := &namer{}, &namer{}, &namer{}
 	kinds.of(kindMain)
 	q := &p.Requests
-	for _, r := range tl.Requests.All() {
+	for _, r := range tl.Requests {
 		q.N, q.Kind, q.Model = append(q.N, r.N), append(q.Kind, kinds.of(Clean(r.Kind))), append(q.Model, models.of(w.model(r.Model)))
 		q.Time = append(q.Time, either(r.Time.IsZero(), 0, r.Time.Unix()))
 		q.Raw, q.View, q.Payload = append(q.Raw, r.Raw), append(q.View, r.Tokens), append(q.Payload, r.Payload)
@@ -337,7 +337,7 @@ func pageFigures(tl *replay.Timeline) []pageFigure {
 
 func pageEvents(tl *replay.Timeline, w *words) []pageEvent {
 	list := []pageEvent{}
-	for _, e := range tl.Events.All() {
+	for _, e := range tl.Events {
 		o := pageEvent{N: e.N, Stage: Clean(e.Stage), Kind: Clean(string(e.Kind)), Trigger: Clean(e.Trigger), Before: e.Before, After: e.After}
 		if e.Request != nil {
 			o.Request = *e.Request
@@ -351,11 +351,10 @@ func pageEvents(tl *replay.Timeline, w *words) []pageEvent {
 			o.Mark = "change"
 		}
 		if w.hidden {
-			bare := *e
-			bare.Reason, bare.Recorded, o.Trigger = "", nil, ""
-			o.Text = strings.TrimLeft(eventText(tl, &bare), ",; ")
+			e.Reason, e.Recorded, o.Trigger = "", nil, ""
+			o.Text = strings.TrimLeft(eventText(tl, &e), ",; ")
 		} else {
-			o.Text = Clean(eventText(tl, e))
+			o.Text = Clean(eventText(tl, &e))
 		}
 		list = append(list, o)
 	}

@@ -179,10 +179,10 @@ func TestTimelineSVG(t *testing.T) {
 	for _, tl := range []*replay.Timeline{{}, sample(1), sample(240), sample(3000), hostile()} {
 		text := string(render(t, Layout{Format: FormatSVG}, tl))
 		if err := wellFormed(text); err != nil {
-			t.Errorf("%d requests: %v", tl.Requests.Len(), err)
+			t.Errorf("%d requests: %v", len(tl.Requests), err)
 		}
 		if strings.Contains(text, "NaN") || strings.Contains(text, "Inf") || len(text) > 300_000 {
-			t.Errorf("%d requests: a picture of %d bytes, or what is no number in it", tl.Requests.Len(), len(text))
+			t.Errorf("%d requests: a picture of %d bytes, or what is no number in it", len(tl.Requests), len(text))
 		}
 	}
 	p, err := NewReplays(io.Discard, Layout{Format: FormatSVG})

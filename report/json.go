@@ -160,6 +160,7 @@ func filled(tl *replay.Timeline) *replay.Timeline {
 	if c.Lines.SetAside == nil {
 		c.Lines.SetAside = map[string]int{}
 	}
+	c.Requests, c.Events = notNil(c.Requests), notNil(c.Events)
 	c.Stages, c.Limits, c.Findings, c.Warnings = notNil(c.Stages), notNil(c.Limits), notNil(c.Findings), notNil(c.Warnings)
 	return &c
 }
@@ -205,12 +206,12 @@ func replayNDJSON(w io.Writer) Printer[*replay.Timeline] {
 		events := func(indexes []int) []replay.Event {
 			list := make([]replay.Event, len(indexes))
 			for i, n := range indexes {
-				list[i] = tl.Events.At(n)
+				list[i] = tl.Events[n]
 			}
 			return list
 		}
-		for i, q := range tl.Requests.All() {
-			if err := line(requestLine{tl.Schema, names(tl), q, events(own[i])}); err != nil {
+		for i, q := range tl.Requests {
+			if err := line(requestLine{tl.Schema, names(tl), &q, events(own[i])}); err != nil {
 				return err
 			}
 		}

@@ -9,7 +9,6 @@ package report
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/policy"
@@ -210,8 +209,8 @@ func replayCSV(w io.Writer) Printer[*replay.Timeline] {
 	add := func(tl *replay.Timeline) error {
 		t := newRequestTable(tl)
 		own, rest := ownEvents(tl)
-		for i, r := range tl.Requests.All() {
-			requestRow(t, tl, r, own[i], "")
+		for i, r := range tl.Requests {
+			requestRow(t, tl, &r, own[i], "")
 		}
 		if len(rest) > 0 {
 			endRow(t, tl, rest)
@@ -231,27 +230,17 @@ func replayCSV(w io.Writer) Printer[*replay.Timeline] {
 // ownEvents returns the events of each request, by its index, and the events of no request. An event that a main
 // request and a call of the policy's own both name belongs to the main request.
 func ownEvents(tl *replay.Timeline) (by [][]int, rest []int) {
-	by = make([][]int, tl.Requests.Len())
-	taken := make([]bool, tl.Events.Len())
-	take := func(i int, events []int) {
-		for _, n := range events {
-			if n >= 0 && n < len(taken) && !taken[n] {
-				taken[n] = true
-				by[i] = append(by[i], n)
+	by = make([][]int, len(tl.Requests))
+	taken := make([]bool, len(tl.Events))
+	for _, main := range []bool{true, false} {
+		for i, r := range tl.Requests {
+			for _, n := range r.Events {
+				if (r.Kind == kindMain) == main && n >= 0 && n < len(taken) && !taken[n] {
+					taken[n] = true
+					by[i] = append(by[i], n)
+				}
 			}
 		}
-	}
-	var calls []int // the policy's own, by index
-	var named [][]int
-	for i, r := range tl.Requests.All() {
-		if r.Kind == kindMain {
-			take(i, r.Events)
-		} else {
-			calls, named = append(calls, i), append(named, slices.Clone(r.Events))
-		}
-	}
-	for k, i := range calls {
-		take(i, named[k])
 	}
 	for n, done := range taken {
 		if !done {

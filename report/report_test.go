@@ -110,10 +110,10 @@ func TestTableFits(t *testing.T) {
 		for _, opt := range []Layout{{}, {All: true}, {ASCII: true}} {
 			for n, line := range strings.Split(string(render(t, opt, tl)), "\n") {
 				if w := width(line); w > defaultWidth {
-					t.Errorf("%d requests, line %d: %d columns: %s", tl.Requests.Len(), n+1, w, line)
+					t.Errorf("%d requests, line %d: %d columns: %s", len(tl.Requests), n+1, w, line)
 				}
 				if strings.TrimRight(line, " ") != line {
-					t.Errorf("%d requests, line %d ends in spaces: %q", tl.Requests.Len(), n+1, line)
+					t.Errorf("%d requests, line %d ends in spaces: %q", len(tl.Requests), n+1, line)
 				}
 			}
 		}
@@ -203,8 +203,8 @@ func TestNDJSONHoldsEveryEvent(t *testing.T) {
 		}
 		events += len(l.Events)
 	}
-	if events != tl.Events.Len() {
-		t.Errorf("%d events, want %d", events, tl.Events.Len())
+	if events != len(tl.Events) {
+		t.Errorf("%d events, want %d", events, len(tl.Events))
 	}
 }
 
@@ -214,14 +214,13 @@ func TestHiddenRequestsAreCounted(t *testing.T) {
 
 func TestLongTimelinesAreShortened(t *testing.T) {
 	tl := sample(900)
-	rows := requestsOf(tl)
+	rows := tl.Requests
 	for i := 5; i < 850; i += 5 {
 		r := &rows[i]
 		n := r.N
-		r.Events = append(r.Events, tl.Events.Len())
-		tl.Events.Add(&replay.Event{N: tl.Events.Len(), Request: &n, Stage: "opencode_prune", Kind: "clear"})
+		r.Events = append(r.Events, len(tl.Events))
+		tl.Events = append(tl.Events, replay.Event{N: len(tl.Events), Request: &n, Stage: "opencode_prune", Kind: "clear"})
 	}
-	tl.Requests = replay.NewRequestList(rows...)
 	out := hiddenRequests(t, tl, 900)
 	if lines := strings.Count(out, "\n"); lines > 250 {
 		t.Errorf("%d lines", lines)

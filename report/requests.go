@@ -55,7 +55,7 @@ func eventCells(tl *replay.Timeline, events []int) []any {
 	var kinds []string
 	saved := 0
 	for _, n := range events {
-		e := tl.Events.At(n)
+		e := tl.Events[n]
 		kinds = append(kinds, e.Stage+":"+string(e.Kind))
 		saved += e.Saved
 	}
@@ -65,7 +65,7 @@ func eventCells(tl *replay.Timeline, events []int) []any {
 // printRequests prints the first and the last requests, the peaks and those with an event, and counts the others.
 func printRequests(p *page, tl *replay.Timeline) {
 	p.heading("requests")
-	if tl.Requests.Len() == 0 {
+	if len(tl.Requests) == 0 {
 		p.note(none, "The session has no request: nothing was sent.")
 		return
 	}
@@ -79,7 +79,7 @@ func printRequests(p *page, tl *replay.Timeline) {
 			t.last(faint, text)
 		}
 		next = i + 1
-		r := tl.Requests.At(i)
+		r := tl.Requests[i]
 		what := append(requestWhat(tl, &r, own[i]), notes[i])
 		requestRow(t, tl, &r, own[i], joined("; ", what...))
 	}
@@ -91,7 +91,9 @@ func printRequests(p *page, tl *replay.Timeline) {
 }
 
 // hasPayloads reports whether a payload is not the model view itself.
-func hasPayloads(tl *replay.Timeline) bool { return tl.Requests.PayloadsDiffer() }
+func hasPayloads(tl *replay.Timeline) bool {
+	return slices.ContainsFunc(tl.Requests, func(r replay.Request) bool { return r.Payload != r.Tokens })
+}
 
 // sentName names the tokens of a request: of the model view, or of the payload if an API-level edit changed it.
 func sentName(tl *replay.Timeline) string {
@@ -106,7 +108,7 @@ func sentView(tl *replay.Timeline) string {
 // shownRequests returns the indexes of the requests to show.
 func shownRequests(tl *replay.Timeline, notes map[int]string, all bool) []int {
 	var list []int
-	for i, r := range tl.Requests.All() {
+	for i, r := range tl.Requests {
 		if all || tells(tl, r.Events) || notes[i] != "" || r.Kind != kindMain {
 			list = append(list, i)
 		}
@@ -128,7 +130,7 @@ func tells(tl *replay.Timeline, events []int) bool {
 // hiddenText counts the main requests between two shown rows. busy is how many of them have an event.
 func hiddenText(tl *replay.Timeline, from, to int) (text string, busy int) {
 	quiet, unanswered := 0, 0
-	for _, r := range tl.Requests.Between(from, to) {
+	for _, r := range tl.Requests[from:to] {
 		switch {
 		case r.Kind != kindMain:
 		case tells(tl, r.Events):
@@ -154,7 +156,7 @@ func requestNotes(tl *replay.Timeline) map[int]string {
 	notes := map[int]string{}
 	first, last, peak, rawPeak := -1, -1, 0, 0
 	payload, raw := -1, -1 // at the peaks
-	for i, r := range tl.Requests.All() {
+	for i, r := range tl.Requests {
 		if r.Kind != kindMain {
 			continue
 		}
@@ -198,7 +200,7 @@ func requestWhat(tl *replay.Timeline, r *replay.Request, events []int) []string 
 			what = append(what, "and "+count(len(events)-most, "more event"))
 			break
 		}
-		e := tl.Events.At(n)
+		e := tl.Events[n]
 		what = append(what, fmt.Sprintf("#%d %s: %s", e.N, e.Stage, eventWhat(&e)))
 	}
 	return what

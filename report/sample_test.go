@@ -28,12 +28,15 @@ func sample(n int) *replay.Timeline {
 	at := time.Date(2026, 1, 15, 9, 0, 0, 0, time.UTC)
 	raw, model := 18800, 18800
 	event := func(k int, e replay.Event) int {
-		e.N = tl.Events.Len()
+		e.N = len(tl.Events)
 		if k > 0 {
 			e.Request = &k
 		}
 		e.Saved = e.Before - e.After
-		tl.Events.Add(&e)
+		if e.Targets == nil {
+			e.Targets = []replay.EventTarget{}
+		}
+		tl.Events = append(tl.Events, e)
 		return e.N
 	}
 	for k := 1; k <= n; k++ {
@@ -61,8 +64,8 @@ func sample(n int) *replay.Timeline {
 			call.Kind, call.Recorded, call.Tokens, call.Output, call.Payload = "compaction", nil, model+1257, 4100, model+1257
 			call.Cache.Write5m = call.Payload
 			call.CostUSD = price.USD{Nano: 1_050_000_000, Known: true}
-			call.Events = []int{tl.Events.Len()} // as the engine does, both name it
-			tl.Requests.Add(&call)
+			call.Events = []int{len(tl.Events)} // as the engine does, both name it
+			tl.Requests = append(tl.Requests, call)
 			r.Events = append(r.Events, event(k, replay.Event{
 				Stage: "opencode_compaction", Kind: policy.KindSummarize, Trigger: "auto", Reason: "used 168,201 of 168,000", Before: model - 18800, After: 4100,
 				Messages: 2*k - 9, Detail: map[string]int{"pre_tokens": 168201, "post_tokens": 4100}, Targets: []replay.EventTarget{},
@@ -73,7 +76,7 @@ func sample(n int) *replay.Timeline {
 		r.Raw, r.Tokens, r.Payload, r.Used = raw, model, model, model+r.Output
 		r.Cache = sampleCache(k, model, step, len(r.Events) > 0)
 		r.CostUSD = price.USD{Nano: int64(model) * 2000, Known: k != 3}
-		tl.Requests.Add(&r)
+		tl.Requests = append(tl.Requests, r)
 		at = at.Add(time.Duration(20+k%90) * time.Second)
 	}
 	if n > 0 {
@@ -82,15 +85,6 @@ func sample(n int) *replay.Timeline {
 	}
 	total(tl)
 	return tl
-}
-
-// requestsOf are the requests of a timeline, to change them.
-func requestsOf(tl *replay.Timeline) []replay.Request {
-	var list []replay.Request
-	for i := range tl.Requests.Len() {
-		list = append(list, tl.Requests.At(i))
-	}
-	return list
 }
 
 // sampleCache is a hit but for the first request and those that follow an edit.
@@ -108,8 +102,8 @@ func sampleCache(k, all, step int, edited bool) replay.CacheUse {
 
 func total(tl *replay.Timeline) {
 	t := &tl.Totals
-	t.Events = tl.Events.Len()
-	for _, r := range tl.Requests.All() {
+	t.Events = len(tl.Events)
+	for _, r := range tl.Requests {
 		t.Calls++
 		t.ModelInput += r.Tokens
 		t.Payload += r.Payload
@@ -128,7 +122,7 @@ func total(tl *replay.Timeline) {
 	}
 	t.Saved = t.RawInput - t.Payload
 	t.ModelMean = t.ModelInput / max(1, t.Calls)
-	for _, e := range tl.Events.All() {
+	for _, e := range tl.Events {
 		if e.Kind == policy.KindSummarize {
 			t.Compactions++
 		}
@@ -142,19 +136,18 @@ func hostile() *replay.Timeline {
 	evil := "\x1b[31mred\x1b]0;title\x07\u009b2J\u202edlrow\u2066|`code`<b>![x](http://example.invalid/)\r\nINJECTED \x00\xff\ufeff"
 	tl.Session, tl.Agent, tl.File, tl.Title = "=cmd()"+evil, "@agent"+evil, "-file"+evil, evil
 	tl.Policy, tl.Model, tl.Version = evil, evil, evil
-	rows := requestsOf(tl)
+	rows := tl.Requests
 	rows[0].Cache.Miss = &cache.Cause{Kind: cache.Edited, Stage: evil, Message: evil}
 	for i := range rows {
 		rows[i].UUID, rows[i].Model = session.NewUUID("+"+evil), evil
 	}
 	one := 1
-	tl.Events.Add(&replay.Event{
-		N: tl.Events.Len(), Request: &one, Stage: evil, Kind: policy.KindTruncate, Reason: evil, Trigger: evil,
+	tl.Events = append(tl.Events, replay.Event{
+		N: len(tl.Events), Request: &one, Stage: evil, Kind: policy.KindTruncate, Reason: evil, Trigger: evil,
 		Detail: map[string]int{evil: 1}, Targets: []replay.EventTarget{{Message: session.NewUUID(evil), ToolUse: evil}},
 		Recorded: &replay.RecordedEvent{File: evil, Line: 1, Trigger: evil},
 	})
-	rows[0].Events = append(rows[0].Events, tl.Events.Len()-1)
-	tl.Requests = replay.NewRequestList(rows...)
+	rows[0].Events = append(rows[0].Events, len(tl.Events)-1)
 	tl.Warnings = append(tl.Warnings, session.Warning{File: evil, Line: 3, Message: evil})
 	tl.Lines.SetAside[evil] = 1
 	tl.Lines.Read++

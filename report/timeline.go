@@ -33,7 +33,7 @@ const (
 // printTimeline prints one timeline.
 func printTimeline(p *page, tl *replay.Timeline) {
 	p.heading(sessionTitle(tl.Session, tl.Agent))
-	if tl.Requests.Len() > 0 {
+	if len(tl.Requests) > 0 {
 		text := verdictText(tl.Policy, &tl.Totals)
 		p.note(bold, strings.ToUpper(text[:1])+text[1:]+".")
 	}
@@ -155,7 +155,7 @@ func autoOffText(off *replay.AutoOff) string {
 // recordedSpan is when and by which client the session was recorded.
 func recordedSpan(tl *replay.Timeline) string {
 	var first, last time.Time
-	for _, r := range tl.Requests.All() {
+	for _, r := range tl.Requests {
 		switch at := r.Time; {
 		case at.IsZero():
 		case first.IsZero():
@@ -196,11 +196,11 @@ func troubleNotes(t *replay.Totals) []string {
 func timelineChart(tl *replay.Timeline) *chart {
 	n := tl.Totals.Requests
 	c := &chart{raw: make([]int, 0, n), model: make([]int, 0, n)}
-	for _, r := range tl.Requests.Main() {
+	for _, r := range tl.Main() {
 		c.raw, c.model = append(c.raw, r.Raw), append(c.model, r.Payload)
 	}
 	c.marks = make([]byte, len(c.model))
-	for _, e := range tl.Events.All() {
+	for _, e := range tl.Events {
 		if e.Request == nil || slices.Contains(unmarked, e.Kind) {
 			continue
 		}
@@ -221,14 +221,14 @@ func timelineChart(tl *replay.Timeline) *chart {
 
 func printEvents(p *page, tl *replay.Timeline) {
 	p.heading("events")
-	if tl.Events.Len() == 0 {
+	if len(tl.Events) == 0 {
 		p.note(none, "None: the policy changed nothing.")
 		return
 	}
 	t := newTable(eventColumns)
 	shown := shownEvents(tl, p.All)
 	for _, i := range shown {
-		e := tl.Events.At(i)
+		e := tl.Events[i]
 		at := number("end")
 		if e.Request != nil {
 			at = number(thousands(*e.Request))
@@ -245,7 +245,7 @@ func printEvents(p *page, tl *replay.Timeline) {
 		t.add(st, either(p.markdown(), "", "#")+strconv.Itoa(e.N), at, e.Stage, e.Kind, eventText(tl, &e), before, after, saved)
 	}
 	p.table(t)
-	p.hidden(tl.Events.Len()-len(shown), "event", "json and csv contain them")
+	p.hidden(len(tl.Events)-len(shown), "event", "json and csv contain them")
 }
 
 // lost reports whether events of a kind are requests that would have had no answer.
@@ -253,16 +253,16 @@ func lost(kind policy.EditKind) bool { return kind == policy.KindRefuse || kind 
 
 // again reports whether event n is a lost request, as the event before it is.
 func again(tl *replay.Timeline, n int) bool {
-	kind := tl.Events.Kind(n)
-	return n > 0 && lost(kind) && tl.Events.Kind(n-1) == kind
+	kind := tl.Events[n].Kind
+	return n > 0 && lost(kind) && tl.Events[n-1].Kind == kind
 }
 
 // shownEvents returns the indexes of the events to show: the first ones, without tags, of which every prompt has one,
 // and of lost requests in a row only the first.
 func shownEvents(tl *replay.Timeline, all bool) []int {
 	var list []int
-	for i := range tl.Events.Len() {
-		if all || tl.Events.Kind(i) != policy.KindTag && !again(tl, i) {
+	for i, e := range tl.Events {
+		if all || e.Kind != policy.KindTag && !again(tl, i) {
 			list = append(list, i)
 		}
 	}

@@ -123,11 +123,11 @@ func columnAt(x, columns int) float64 {
 // mark draws the events that change what is sent; of other changes in one place one.
 func (d *timelinePicture) mark(tl *replay.Timeline, n int) {
 	at := map[int]int{}
-	for k, r := range tl.Requests.Main() {
+	for k, r := range tl.Main() {
 		at[r.N] = k
 	}
 	taken := map[string]bool{}
-	for _, e := range tl.Events.All() {
+	for _, e := range tl.Events {
 		if e.Request == nil || slices.Contains(unmarked, e.Kind) {
 			continue
 		}
@@ -157,7 +157,7 @@ func (d *timelinePicture) bars(tl *replay.Timeline, columns int) {
 	}
 	var each []cost
 	own := int64(0)
-	for _, r := range tl.Requests.All() {
+	for _, r := range tl.Requests {
 		if r.Kind != kindMain {
 			own += r.CostUSD.Nano
 			continue

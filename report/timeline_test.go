@@ -43,10 +43,10 @@ func TestEventText(t *testing.T) {
 // named beside it.
 func TestMeanOfWhatIsSent(t *testing.T) {
 	tl := &replay.Timeline{
-		Requests: replay.NewRequestList(
-			replay.Request{N: 1, Kind: kindMain, Raw: 100, Tokens: 90, Payload: 40}, replay.Request{N: 1, Kind: "collapse", Payload: 500},
-			replay.Request{N: 2, Kind: kindMain, Raw: 100, Tokens: 110, Payload: 61},
-		),
+		Requests: []replay.Request{
+			{N: 1, Kind: kindMain, Raw: 100, Tokens: 90, Payload: 40}, {N: 1, Kind: "collapse", Payload: 500},
+			{N: 2, Kind: kindMain, Raw: 100, Tokens: 110, Payload: 61},
+		},
 		Totals: replay.Totals{Requests: 2, Calls: 3, RawPeak: 100, PayloadPeak: 61, ModelMean: 100, RawInput: 200, Payload: 601, OwnInput: 500, Saved: 99},
 	}
 	fields := func() string {
@@ -62,7 +62,7 @@ func TestMeanOfWhatIsSent(t *testing.T) {
 	if notes := requestNotes(tl); notes[2] != "peak of the payload, last" || notes[0] != "first, peak of raw" {
 		t.Errorf("notes %v", notes)
 	}
-	tl.Requests = replay.NewRequestList(replay.Request{N: 1, Kind: kindMain, Raw: 100, Tokens: 90, Payload: 90})
+	tl.Requests = []replay.Request{{N: 1, Kind: kindMain, Raw: 100, Tokens: 90, Payload: 90}}
 	if got := fields(); !strings.Contains(got, "mean: model 100\n") {
 		t.Error(got)
 	}

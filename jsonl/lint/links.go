@@ -54,17 +54,17 @@ func (l *linter) addNew(code string, line int, format string, args ...any) {
 
 // links checks the parents.
 func (l *linter) links() {
-	l.at = make(map[string]int32, l.nodes.len())
-	for i := range int32(l.nodes.len()) {
-		n := l.nodes.at(i)
+	l.at = make(map[string]int, len(l.nodes))
+	for i := range l.nodes {
+		n := &l.nodes[i]
 		if _, dup := l.at[n.uuid]; !dup && n.uuid != "" {
 			l.at[n.uuid] = i
 		}
 	}
 	roots := false
-	for i := range int32(l.nodes.len()) {
-		n := l.nodes.at(i)
-		line := int(n.number)
+	for i := range l.nodes {
+		n := &l.nodes[i]
+		line := n.number
 		switch _, there := l.at[n.parent]; {
 		case n.parent == "":
 			talk := n.kind == user || n.kind == assistant
@@ -90,15 +90,15 @@ func (l *linter) links() {
 // returns.
 func (l *linter) cycles() {
 	const untouched, walking, done = 0, 1, 2
-	state := make([]uint8, l.nodes.len())
-	var path []int32
-	for i := range int32(l.nodes.len()) {
+	state := make([]uint8, len(l.nodes))
+	var path []int
+	for i := range l.nodes {
 		path = path[:0]
 		at, ok := i, true
 		for ok && state[at] == untouched {
 			state[at] = walking
 			path = append(path, at)
-			at, ok = l.at[l.nodes.at(at).parent]
+			at, ok = l.at[l.nodes[at].parent]
 		}
 		if ok && state[at] == walking && !l.cycleReported(path, at) {
 			l.addNew("parent-circle", l.line(at), "its parents form a cycle")
@@ -110,7 +110,7 @@ func (l *linter) cycles() {
 }
 
 // cycleReported reports whether loading has cut this cycle.
-func (l *linter) cycleReported(path []int32, at int32) bool {
+func (l *linter) cycleReported(path []int, at int) bool {
 	for i := len(path) - 1; i >= 0; i-- {
 		if l.reported[report{string(session.CodeCircle), l.line(path[i])}] {
 			return true
@@ -123,12 +123,11 @@ func (l *linter) cycleReported(path []int32, at int32) bool {
 }
 
 // line is the number of a line in the file.
-func (l *linter) line(node int32) int { return int(l.nodes.at(node).number) }
+func (l *linter) line(node int) int { return l.nodes[node].number }
 
 // pairs checks tool calls against results.
 func (l *linter) pairs() {
-	for i := range int32(l.tools.len()) {
-		t := l.tools.at(i)
+	for _, t := range l.tools {
 		most := len(t.calls) // results
 		for i := 1; i < len(t.calls); i++ {
 			switch c := &t.calls[i]; {
@@ -147,7 +146,7 @@ func (l *linter) pairs() {
 		}
 		first := t.calls[0].node
 		switch line := l.line(first); {
-		case len(t.results) == 0 && line >= l.answered[l.nodes.at(first).agent]:
+		case len(t.results) == 0 && line >= l.answered[l.nodes[first].agent]:
 			l.addNew("open-call", line, "the call %.80q has no result", t.id)
 		case len(t.results) == 0:
 			l.addNew("unanswered-call", line, "the call %.80q has no result in the file", t.id)
@@ -171,23 +170,23 @@ func (l *linter) doubled(first, c *call) bool {
 	case c.message == "" || c.message != first.message:
 		return false
 	}
-	above := l.nodes.at(first.node).uuid
-	return c.name != first.name || c.input != first.input || above != "" && l.nodes.at(c.node).parent == above
+	above := l.nodes[first.node].uuid
+	return c.name != first.name || c.input != first.input || above != "" && l.nodes[c.node].parent == above
 }
 
 // compactions checks the summary and the links of each recorded compaction.
 func (l *linter) compactions() {
-	summarised := map[int32]bool{}
+	summarised := map[int]bool{}
 	for _, i := range l.summaries {
-		n := l.nodes.at(i)
+		n := &l.nodes[i]
 		p, ok := l.at[n.parent]
-		if ok && l.nodes.at(p).kind == compaction {
+		if ok && l.nodes[p].kind == compaction {
 			summarised[p] = true
 			continue
 		}
-		l.addNew("lone-summary", int(n.number), "a summary without a compaction above it")
+		l.addNew("lone-summary", n.number, "a summary without a compaction above it")
 	}
-	before := map[string]int32{}
+	before := map[string]int{}
 	for _, b := range l.boundaries {
 		line := l.line(b.node)
 		if !summarised[b.node] {
@@ -207,7 +206,7 @@ func (l *linter) compactions() {
 		if was, ok := before[b.logical]; ok {
 			l.addNew("repeated-boundary", line, "the compaction on line %d names the same last message", was)
 		} else {
-			before[b.logical] = int32(line)
+			before[b.logical] = line
 		}
 	}
 }
@@ -215,14 +214,14 @@ func (l *linter) compactions() {
 // otherSessions reports lines of other sessions than that of most lines.
 func (l *linter) otherSessions() {
 	own := ""
-	for i := range int32(l.nodes.len()) {
-		if s := l.nodes.at(i).session; l.sessions[s] > l.sessions[own] {
+	for i := range l.nodes {
+		if s := l.nodes[i].session; l.sessions[s] > l.sessions[own] {
 			own = s
 		}
 	}
-	for i := range int32(l.nodes.len()) {
-		if n := l.nodes.at(i); n.session != "" && n.session != own {
-			l.add("other-session", int(n.number), "the session %.60q, most lines are of %.60q", n.session, own)
+	for i := range l.nodes {
+		if n := &l.nodes[i]; n.session != "" && n.session != own {
+			l.add("other-session", n.number, "the session %.60q, most lines are of %.60q", n.session, own)
 		}
 	}
 }

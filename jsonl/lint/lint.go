@@ -66,7 +66,7 @@ func (l *linter) check(f *session.File, err error) (*Problems, error) {
 	}
 	defer f.Close()
 	l.loaded(f)
-	if l.nodes.len() == 0 {
+	if len(l.nodes) == 0 {
 		l.add("no-session", 0, "no line of the file is part of a conversation")
 	}
 	l.links()

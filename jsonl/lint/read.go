@@ -19,18 +19,16 @@ type linter struct {
 	rules    map[string]bool
 	reported map[report]bool // problems that loading reported: not reported twice
 
-	nodes      shelf[line]
-	at         map[string]int32 // uuid -> index into nodes, the first line that has it; made once the file is read
+	nodes      []line
+	at         map[string]int   // uuid -> index into nodes, the first line that has it; made once the file is read
 	sessions   map[string]int   // number of lines by session id
 	last       time.Time        // of the chained line before
-	tools      shelf[tool]      // in order of appearance
-	tool       map[string]int32 // id -> index into tools
-	calls      []call           // room for first calls
-	results    []int32          // room for first results
+	tools      []*tool          // in order of appearance
+	tool       map[string]*tool // id -> tool
 	answered   map[string]int   // agent -> line of its last assistant line
 	usage      map[string]int   // message.id -> input tokens on its first line
 	boundaries []boundary
-	summaries  []int32         // nodes of compact summaries
+	summaries  []int           // nodes of compact summaries
 	leaf       string          // of last-prompt
 	leafLine   int             // line of last-prompt
 	removed    map[string]bool // uuids that snips removed
@@ -52,7 +50,7 @@ type report struct {
 type line struct {
 	uuid, parent string
 	agent        string
-	number       int32
+	number       int
 	session      string
 	kind         lineKind
 	sidechain    bool
@@ -73,19 +71,19 @@ const (
 type tool struct {
 	id      string
 	calls   []call
-	results []int32 // lines, indexes into nodes
+	results []int // lines, indexes into nodes
 }
 
 // call is a tool call.
 type call struct {
-	node    int32  // the line, index into nodes
+	node    int    // the line, index into nodes
 	message string // message.id
 	name    string // of the tool
 	input   jsonl.Metrics
 }
 
 type boundary struct {
-	node      int32
+	node      int
 	logical   string
 	preserved []string
 }
@@ -93,7 +91,7 @@ type boundary struct {
 func newLinter(opt *session.LoadOptions) *linter {
 	l := &linter{
 		found: map[string]*findings{}, most: int(opt.Limits.Filled().Findings), rules: map[string]bool{}, reported: map[report]bool{}, sessions: map[string]int{},
-		tool: map[string]int32{}, answered: map[string]int{}, usage: map[string]int{}, removed: map[string]bool{},
+		tool: map[string]*tool{}, answered: map[string]int{}, usage: map[string]int{}, removed: map[string]bool{},
 	}
 	for _, r := range Rules() {
 		l.rules[r.Code] = true
@@ -174,7 +172,7 @@ func (l *linter) item(rec *jsonl.Item) {
 func (l *linter) chain(e *jsonl.Entry) {
 	n := line{
 		uuid: e.UUID, parent: e.ParentUUID, hasParent: e.HasParent, agent: e.AgentID, sidechain: e.IsSidechain,
-		number: int32(e.Line), session: e.SessionID,
+		number: e.Line, session: e.SessionID,
 	}
 	switch {
 	case e.Type == "assistant":
@@ -200,7 +198,8 @@ func (l *linter) chain(e *jsonl.Entry) {
 	if e.SessionID != "" {
 		l.sessions[e.SessionID]++
 	}
-	at := l.nodes.add(n)
+	at := len(l.nodes)
+	l.nodes = append(l.nodes, n)
 	switch n.kind {
 	case assistant:
 		l.answered[n.agent] = e.Line
@@ -284,15 +283,15 @@ func (l *linter) block(e *jsonl.Entry, b *jsonl.ContentBlock) {
 		l.add("no-call-id", e.Line, "a %s without an id", b.Type)
 		return
 	}
-	at, ok := l.tool[b.ID]
-	if !ok {
-		at = l.tools.add(tool{id: b.ID})
-		l.tool[b.ID] = at
+	t, node := l.tool[b.ID], len(l.nodes)-1
+	if t == nil {
+		t = &tool{id: b.ID}
+		l.tools = append(l.tools, t)
+		l.tool[b.ID] = t
 	}
-	t, node := l.tools.at(at), int32(l.nodes.len()-1)
 	if b.Kind == jsonl.KindToolUse {
-		t.calls = append(room(t.calls, &l.calls), call{node, e.Message.ID, b.Name, b.JSON})
+		t.calls = append(t.calls, call{node, e.Message.ID, b.Name, b.JSON})
 	} else {
-		t.results = append(room(t.results, &l.results), node)
+		t.results = append(t.results, node)
 	}
 }

@@ -29,6 +29,8 @@ type Library struct {
 	reg    policy.Registry
 	files  map[string]fs.FS // of the built-in policies, by name
 	names  []string         // theirs, sorted
+	alias  map[string]policy.Alias
+	own    []string // names and aliases, sorted
 	scores func() ScoreFile
 
 	// OnRead, where it is set before the first use, is called with the name of each file that Resolve reads.
@@ -42,9 +44,13 @@ type Library struct {
 // New is the library of a registry.
 func New(reg policy.Registry) *Library {
 	l := &Library{
-		reg: reg, files: map[string]fs.FS{}, scores: sync.OnceValue(ReadScores), heads: map[string]*head{}, decoded: map[string]*policy.Policy{},
+		reg: reg, files: map[string]fs.FS{}, alias: map[string]policy.Alias{}, scores: sync.OnceValue(ReadScores), heads: map[string]*head{}, decoded: map[string]*policy.Policy{},
 	}
 	for _, f := range reg.Families() {
+		for _, a := range f.Aliases {
+			l.alias[a.Name] = a
+			l.heads[a.Name] = &head{product: a.Product, version: a.Version, valid: a.Valid}
+		}
 		if f.Presets == nil {
 			continue
 		}
@@ -59,6 +65,7 @@ func New(reg policy.Registry) *Library {
 		}
 	}
 	l.names = slices.Sorted(maps.Keys(l.files))
+	l.own = slices.Sorted(slices.Values(slices.AppendSeq(l.Names(), maps.Keys(l.alias))))
 	return l
 }
 
@@ -73,8 +80,11 @@ func Load(nameOrFile string, reg policy.Registry) (*policy.Policy, error) {
 // Resolve is [Library.Resolve] for a program that decodes one policy.
 func Resolve(reg policy.Registry) policy.Resolve { return New(reg).Resolve }
 
-// Names lists the built-in policies, sorted; the bare names of products are not among them.
+// Names lists the built-in policies, sorted; aliases and the bare names of products are not among them.
 func (l *Library) Names() []string { return slices.Clone(l.names) }
+
+// Aliases returns the aliases of built-in policies by name.
+func (l *Library) Aliases() map[string]policy.Alias { return maps.Clone(l.alias) }
 
 // head is what the file of a built-in policy says before it is decoded.
 type head struct {
@@ -164,9 +174,9 @@ func (l *Library) Read(name string) (data []byte, canonical string, err error) {
 	return h.text, c.Policy, nil
 }
 
-// Known lists the names of built-in policies and of products, sorted.
+// Known lists the names of built-in policies, their aliases, and the names of products, sorted.
 func (l *Library) Known() []string {
-	return slices.Sorted(slices.Values(append(l.Names(), l.Products()...)))
+	return slices.Sorted(slices.Values(slices.Concat(l.own, l.Products())))
 }
 
 // Load reads a policy: a built-in one, named as for Read, or a file.

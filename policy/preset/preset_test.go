@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -184,6 +185,9 @@ func TestReleases(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if a, ok := preset.New(reg).Aliases()[r.Policy]; ok {
+				p.Name, p.Product, p.Version, p.Valid = a.Name, a.Product, a.Version, a.Valid
+			}
 			if p.Product != product || p.Version != r.Version || p.Valid.Source == "" || !strings.HasPrefix(p.Name, product+"-") {
 				t.Errorf("%s: product %q, version %q, dates from %q", r.Policy, p.Product, p.Version, p.Valid.Source)
 			}
@@ -252,6 +256,43 @@ func TestHeadOtherwise(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "built-in policy x-1: its product, version or time of validity is not found") {
 				t.Errorf("%s: %+v, %v", name, p, err)
 			}
+		}
+	}
+}
+
+// An alias is a name of its own, means a built-in policy, and loads what that loads.
+func TestAliases(t *testing.T) {
+	reg := registry(t)
+	lib := preset.New(reg)
+	for name, a := range lib.Aliases() {
+		if slices.Contains(lib.Names(), name) || !slices.Contains(lib.Names(), a.Policy) || !slices.Contains(lib.Known(), name) {
+			t.Errorf("%s is not the name of %s alone", name, a.Policy)
+		}
+		p, err := lib.Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same, err := lib.Load(a.Policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := policy.Marshal(p), policy.Marshal(same); !bytes.Equal(got, want) {
+			t.Errorf("%s is\n%s\n%s is\n%s", name, got, a.Policy, want)
+		}
+	}
+	for name, want := range map[string]preset.Chosen{
+		"kilo-code-5":      {Policy: "roo-code-3.43"},
+		"swe-agent-1.1":    {Policy: "none"},
+		"swe-agent-1.2":    {Policy: "none", Version: "1.2"},
+		"swe-agent@latest": {Policy: "none"},
+		"swe-agent":        {Policy: "none", Why: "swe-agent as of 2026-02-17"},
+	} {
+		day, err := time.Parse(time.DateOnly, "2026-02-17")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := lib.For(name, preset.Client{Time: day}); err != nil || got != want {
+			t.Errorf("%s: got %v, %v, want %v", name, got, err, want)
 		}
 	}
 }

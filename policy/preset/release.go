@@ -24,7 +24,7 @@ const (
 	Latest = "latest"
 )
 
-// Release is a built-in policy that stands for a product's releases from a version on.
+// Release is a built-in policy, or the alias of one, that stands for a product's releases from a version on.
 type Release struct {
 	Policy  string
 	Version string // the first of them
@@ -33,7 +33,7 @@ type Release struct {
 
 // Releases lists the built-in policies of a product, oldest first; none of a name that is no product's.
 func (l *Library) Releases(product string) (list []Release) {
-	for _, name := range l.names {
+	for _, name := range l.own {
 		if !strings.HasPrefix(name, product) {
 			continue
 		}
@@ -47,7 +47,7 @@ func (l *Library) Releases(product string) (list []Release) {
 
 // Products lists the bare names: each means a release of the product, by the session that is replayed.
 func (l *Library) Products() (list []string) {
-	for _, name := range l.names {
+	for _, name := range l.own {
 		if h, err := l.head(name); err == nil && h.product != "" {
 			list = append(list, h.product)
 		}
@@ -94,6 +94,15 @@ func (l *Library) BySession(name string) bool {
 // product has for the provider of its models; NAME@latest the newest; NAME@VERSION or NAME-VERSION that version's. Any
 // other name is that of a policy.
 func (l *Library) For(name string, c Client) (Chosen, error) {
+	chosen, err := l.choose(name, c)
+	if a, ok := l.alias[chosen.Policy]; ok {
+		chosen.Policy = a.Policy
+	}
+	return chosen, err
+}
+
+// choose is For, which may choose an alias.
+func (l *Library) choose(name string, c Client) (Chosen, error) {
 	product, version, at := strings.Cut(name, "@")
 	list := l.Releases(product)
 	switch {

@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"slices"
 	"sort"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -42,7 +41,7 @@ func (v *View) Apply(e policy.Edit) (policy.Edit, error) {
 	case policy.KindSummarize:
 		err = v.rebuild(&e)
 	case policy.KindCall, policy.KindFail, policy.KindRestart:
-		err = v.known(e.Items)
+		err = v.met(e.Items)
 	case policy.KindInferred:
 		e.Before = v.tokens[0]
 		v.tokens.add(weights{e.Delta, e.Delta})
@@ -56,16 +55,15 @@ func (v *View) Apply(e policy.Edit) (policy.Edit, error) {
 	if err != nil {
 		return e, fmt.Errorf("applying %s by %s: %w", e.Kind, e.Stage, err)
 	}
-	if v.count++; !v.forgets {
-		v.edits.Add(&e)
-	}
+	v.count++
+	v.edits.Add(&e)
 	return e, nil
 }
 
-// known reports an item that never was in view.
-func (v *View) known(ids []policy.ItemID) error {
+// met reports an item that never was in view.
+func (v *View) met(ids []policy.ItemID) error {
 	for _, id := range ids {
-		if int(id) >= len(v.pos) || int(-id) > len(v.synth) {
+		if v.info(id) == nil {
 			return fmt.Errorf("no item %d", id)
 		}
 	}
@@ -73,15 +71,11 @@ func (v *View) known(ids []policy.ItemID) error {
 }
 
 func (v *View) ensure(id policy.ItemID) *state {
-	if s := v.stateOf(id); s != nil {
-		return s
+	k := v.info(id)
+	if k.state == nil {
+		k.state = &state{weighs: v.weight(id)}
 	}
-	weighs := v.weight(id)
-	n := v.stateNumber(id)
-	*n = v.states.add()
-	s := v.states.at(*n)
-	s.weighs = weighs
-	return s
+	return k.state
 }
 
 // inView reports a target that is no block of a recorded message in view.
@@ -103,10 +97,8 @@ func (v *View) replace(e *policy.Edit) error {
 	before, payload := v.blockTokens(t), v.payloadWeight(t.Item)
 	v.leaves(t, v.payloadBlock(t))
 	s := v.ensure(t.Item)
-	if n := v.Blocks(t.Item); s.blocks == nil && n == 1 {
-		s.blocks = s.one[:]
-	} else if s.blocks == nil {
-		s.blocks = make([]*policy.Content, n)
+	if s.blocks == nil {
+		s.blocks = make([]*policy.Content, v.Blocks(t.Item))
 	}
 	s.blocks[t.Block] = e.New
 	v.unsum(t.Item)
@@ -149,7 +141,7 @@ func (v *View) tag(e *policy.Edit) error {
 		after.sub(v.content(last))
 	}
 	after.add(v.content(e.New))
-	s.own().tag, s.weighs = e.New, after
+	s.tag, s.weighs = e.New, after
 	v.unsum(e.Target.Item)
 	v.touch(policy.Target{Item: e.Target.Item, Block: max(v.Blocks(e.Target.Item)-1, 0)})
 	v.tokens.add(after)
@@ -177,7 +169,7 @@ func (v *View) remove(e *policy.Edit) error {
 		if first < 0 || p < first {
 			first = p
 		}
-		v.items[p].next = int32(p + 1)
+		v.items[p].next = p + 1
 	}
 	v.Results() // what is listed later has not left, and is at its place
 	for _, id := range e.Items {
@@ -213,14 +205,11 @@ func (v *View) remove(e *policy.Edit) error {
 
 func (v *View) newSynthetic(s *policy.Synthetic) policy.ItemID {
 	s.ID = policy.ItemID(-len(v.synth) - 1)
-	v.synth = append(policy.Roomy(v.synth), *s)
-	v.synthAt = append(v.synthAt, -1)
-	v.made = append(v.made, 0)
-	var w weights
+	made := syntheticItem{Synthetic: *s, itemInfo: itemInfo{at: -1}}
 	for i := range s.Contents {
-		w.add(v.content(&s.Contents[i]))
+		made.weighs.add(v.content(&s.Contents[i]))
 	}
-	v.synthWeighs = append(policy.Roomy(v.synthWeighs), w)
+	v.synth = append(v.synth, made)
 	return s.ID
 }
 
@@ -231,73 +220,27 @@ func (v *View) add(s *policy.Synthetic) int {
 }
 
 // rebuild replaces the view by Lead, Insert, Keep and Tail. Items that are kept and were not in view join now (a
-// recorded summary, or a message a boundary brought back). Where Keep is the end of the view, it moves as it is.
+// recorded summary, or a message a boundary brought back).
 func (v *View) rebuild(e *policy.Edit) error {
-	tokens := v.tokens[0]
-	from, moves := v.keepsEnd(e)
-	if moves {
-		v.leaveBefore(from)
-	} else if err := v.leaveAll(e); err != nil {
+	e.Before = v.tokens[0]
+	if err := v.leaveAll(e); err != nil {
 		return err
 	}
-	e.Before = tokens
 	before := v.items
-	v.items = slices.Grow(v.spare[:0], len(e.Lead)+len(e.Insert)+len(e.Keep)+len(e.Tail))
+	v.items = make([]item, 0, len(e.Lead)+len(e.Insert)+len(e.Keep)+len(e.Tail))
 	v.epoch++
 	v.sums = v.sums[:0]
 	v.keep(e.Lead)
 	for i := range e.Insert {
 		v.add(&e.Insert[i])
 	}
-	placed := false
-	if moves {
-		v.listed = len(v.items) + max(v.listed-from, 0) // what is before these has no results: the policy made it
-		placed = v.move(before[from:])
-	} else {
-		v.keep(e.Keep)
-	}
+	v.keep(e.Keep)
 	for i := range e.Tail {
 		v.add(&e.Tail[i])
 	}
-	v.rebuilt(before, placed)
-	v.spare = before
+	v.rebuilt(before)
 	e.After = v.tokens[0]
 	return nil
-}
-
-// keepsEnd reports whether a rebuild keeps what is in view from a position on, and nothing else that was.
-func (v *View) keepsEnd(e *policy.Edit) (from int, ok bool) {
-	if len(e.Lead) > 0 || len(e.Keep) == 0 || len(v.hidden) > 0 {
-		return 0, false
-	}
-	if from = len(v.items) - len(e.Keep); from < 0 {
-		return 0, false
-	}
-	for i, it := range v.items[from:] {
-		if it.id != e.Keep[i] || it.removed() || int(it.id) >= v.joined {
-			return 0, false
-		}
-	}
-	return from, true
-}
-
-// leaveBefore takes what is before a position out of the view, for a rebuild. The items stay in the list.
-func (v *View) leaveBefore(from int) {
-	v.results = slices.Delete(v.results, 0, sort.Search(len(v.results), func(i int) bool { return v.posOf(v.results[i].Target.Item) >= from }))
-	v.tokens.sub(v.inferred)
-	v.inferred = weights{}
-	for p, it := range v.items[:from] {
-		if !it.removed() {
-			w, payload := v.weight(it.id), v.payloadWeight(it.id)
-			v.itemLeaves(p, it.id, w[0]+payload[0])
-			v.tokens.sub(w)
-			v.payload.sub(payload)
-			v.live--
-		}
-		v.setPos(it.id, -1)
-		v.strip(it.id)
-	}
-	v.places = 0
 }
 
 // leaveAll takes everything out of the view, for a rebuild, and marks what it keeps.
@@ -321,28 +264,12 @@ func (v *View) leaveAll(e *policy.Edit) error {
 	return nil
 }
 
-// move appends items that stay in view where it is rebuilt. placed reports that they have their places: those of items
-// that edits changed are to be counted.
-func (v *View) move(items []item) (placed bool) {
-	placed = true
-	by := int32(v.places) - items[0].place
-	for _, it := range items {
-		placed = placed && v.stateOf(it.id) == nil
-		it.place += by
-		v.setPos(it.id, len(v.items))
-		v.items = append(v.items, it)
-	}
-	last := items[len(items)-1]
-	v.places = int(last.place+by) + v.SentBlocks(last.id)
-	return placed
-}
-
 // keeps marks the items that a rebuild keeps by positions below -1, until keep gives them new ones: -3-p stands for
 // position p, so -2 for an item that is not in view.
 func (v *View) keeps(lists ...[]policy.ItemID) error {
 	for i, list := range lists {
 		for k, id := range list {
-			err := v.known(list[k : k+1])
+			err := v.met(list[k : k+1])
 			if err == nil && v.posOf(id) <= -2 {
 				err = fmt.Errorf("keeping item %d twice", id)
 			}

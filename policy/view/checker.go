@@ -16,11 +16,11 @@ import (
 type Checker struct {
 	view    *View
 	check   apiCheck
-	fed     []checked // in the order of the view
-	arrived int       // of the items that ever joined
-	joined  int       // messages that had been offered
-	edits   int       // of the view's
-	covered itemSet
+	fed     []checked              // in the order of the view
+	arrived int                    // of the items that ever joined
+	joined  int                    // messages that had been offered
+	edits   int                    // of the view's
+	covered map[policy.ItemID]bool // a summary has taken the place of these
 }
 
 // checked is an item that was checked, and where the pass stood before it.
@@ -29,33 +29,9 @@ type checked struct {
 	before standing
 }
 
-// itemSet is a set of items.
-type itemSet struct{ recorded, made []bool }
-
-// place is where an item stands, recorded or made by the policy.
-func (s *itemSet) place(id policy.ItemID) (of *[]bool, at int) {
-	if id < 0 {
-		return &s.made, int(-id - 1)
-	}
-	return &s.recorded, int(id)
-}
-
-func (s *itemSet) has(id policy.ItemID) bool {
-	of, at := s.place(id)
-	return at < len(*of) && (*of)[at]
-}
-
-func (s *itemSet) add(id policy.ItemID) {
-	of, at := s.place(id)
-	if more := at + 1 - len(*of); more > 0 {
-		*of = append(*of, make([]bool, more)...)
-	}
-	(*of)[at] = true
-}
-
 // NewChecker returns a checker of v that has checked nothing.
 func NewChecker(v *View) *Checker {
-	c := &Checker{view: v}
+	c := &Checker{view: v, covered: map[policy.ItemID]bool{}}
 	c.anew()
 	return c
 }
@@ -73,11 +49,9 @@ func (c *Checker) Check() []Violation {
 	switch {
 	case !moved:
 		from = len(v.items)
-	case from < 0 && c.keepsEnd(edits, arrived[c.arrived:]):
-		from = len(v.items)
 	case from < 0:
 		from = 0
-		c.cover(edits, c.fed, arrived[c.arrived:])
+		c.cover(edits, arrived[c.arrived:])
 		c.anew()
 	}
 	from = c.back(from)
@@ -150,13 +124,12 @@ func (c *Checker) CheckRequest() []Violation {
 func CheckAPI(v *View) []Violation { return NewChecker(v).Check() }
 
 func (c *Checker) anew() {
-	k := &c.check
-	c.check = apiCheck{v: c.view, found: k.found, calls: k.calls[:0], answers: k.answers[:0], thinking: k.thinking[:0], indexed: k.indexed}
-	c.fed = c.fed[:0]
+	c.check = apiCheck{v: c.view, callAt: map[string]int{}}
+	c.fed = nil
 }
 
 // cover notes what a summary or a placeholder has replaced of the items that were checked and those that arrived since.
-func (c *Checker) cover(edits policy.EditList, left []checked, arrived []policy.ItemID) {
+func (c *Checker) cover(edits policy.EditList, arrived []policy.ItemID) {
 	summed := false
 	removed := map[policy.ItemID]bool{}
 	for _, e := range edits.All() {
@@ -174,11 +147,11 @@ func (c *Checker) cover(edits policy.EditList, left []checked, arrived []policy.
 	}
 	cover := func(id policy.ItemID) {
 		if !removed[id] && !c.view.Has(id) {
-			c.covered.add(id)
+			c.covered[id] = true
 		}
 	}
-	for i := range left {
-		cover(left[i].id)
+	for i := range c.fed {
+		cover(c.fed[i].id)
 	}
 	for _, id := range arrived {
 		cover(id)
@@ -186,25 +159,18 @@ func (c *Checker) cover(edits policy.EditList, left []checked, arrived []policy.
 }
 
 func (c *Checker) item(id policy.ItemID) {
-	c.fed = append(policy.Roomy(c.fed), checked{id, c.check.stands()})
-	if c.covered.has(id) {
+	c.fed = append(c.fed, checked{id, c.check.stands()})
+	if c.covered[id] {
 		c.check.report(id, SummaryOrTail, "a message that a summary has taken the place of is in view again")
 	}
-	c.repeats(id)
-	c.check.item(id)
-}
-
-// repeats reports a message of the policy's that repeats one in view.
-func (c *Checker) repeats(id policy.ItemID) {
-	s := c.view.Synthetic(id)
-	if s == nil {
-		return
-	}
-	for i := range s.Contents {
-		if ref := s.Contents[i].Ref; ref != nil && c.view.Has(ref.Item) {
-			c.check.report(id, SummaryOrTail, "the %s repeats a message that is in view", s.Name())
+	if s := c.view.Synthetic(id); s != nil {
+		for i := range s.Contents {
+			if ref := s.Contents[i].Ref; ref != nil && c.view.Has(ref.Item) {
+				c.check.report(id, SummaryOrTail, "the %s repeats a message that is in view", s.Name())
+			}
 		}
 	}
+	c.check.item(id)
 }
 
 // block checks a replaced block again, unless it is not checked yet or gone.

@@ -37,13 +37,11 @@ type apiCheck struct {
 	v     *View
 	found []Violation
 	standing
-	calls    []toolCall                // of the assistant's messages, in order
-	answers  []int32                   // indexes into calls of those that are answered, in the order of the answers
-	thinking []checkedThinking         // in order
-	changed  map[int32][]policy.Target // by tool loop: changed thinking blocks, some of them checked again since; nil: none
-	asked    callIndex                 // of this message's calls
-	before   callIndex                 // of those of the message before it
-	indexed  int                       // calls that were put into an index so far
+	calls    []toolCall              // of the assistant's messages, in order
+	callAt   map[string]int          // by id: the last of the calls with it
+	answers  []int                   // indexes into calls of those that are answered, in the order of the answers
+	thinking []checkedThinking       // in order
+	changed  map[int][]policy.Target // by tool loop: changed thinking blocks, some of them checked again since; nil: none
 }
 
 // standing is where a pass stands.
@@ -52,46 +50,34 @@ type standing struct {
 	loop  bool // this user message answers tool calls
 	role  session.Role
 	last  policy.ItemID
-	loops int32 // tool loops that are over
-	own   int32 // apiCheck.calls[own:] are of this message
-	to    span  // the calls of the message before, which this one is to answer
+	loops int  // tool loops that are over
+	own   int  // apiCheck.calls[own:] are of this message
+	to    span // the calls of the message before, which this one is to answer
 
-	called, answered, thought int32 // lengths of calls, answers and thinking, on the way back
+	called, answered, thought int // lengths of calls, answers and thinking, on the way back
 }
 
 // span is a part of a list.
-type span struct{ from, end int32 }
+type span struct{ from, end int }
 
-// toolCall is a tool_use by its place: to compare it with another takes no look at the memory of their ids.
+// toolCall is a tool_use.
 type toolCall struct {
-	number   int32 // session.Conversation.CallNumber; 0: it has none
+	id       string
 	item     policy.ItemID
-	block    int32
 	answered bool
-}
-
-// sameID reports whether a call and a block have the same id.
-func (c *apiCheck) sameID(call *toolCall, bl *session.Block) bool {
-	if n := c.v.conv.CallNumber(bl); n > 0 && call.number > 0 {
-		return n == int(call.number)
-	}
-	return c.idOf(call) == bl.ID()
-}
-
-func (c *apiCheck) idOf(call *toolCall) string {
-	return c.v.Raw(policy.Target{Item: call.item, Block: int(call.block)}).ID()
+	before   int // the last call with the same id before it, -1: none
 }
 
 // checkedThinking is a thinking block, and the tool loop in which it was checked.
 type checkedThinking struct {
 	target policy.Target
-	loop   int32
+	loop   int
 }
 
 // stands is where the pass stands now, to go back to.
 func (c *apiCheck) stands() standing {
 	s := c.standing
-	s.called, s.answered, s.thought = int32(len(c.calls)), int32(len(c.answers)), int32(len(c.thinking))
+	s.called, s.answered, s.thought = len(c.calls), len(c.answers), len(c.thinking)
 	return s
 }
 
@@ -100,17 +86,19 @@ func (c *apiCheck) back(to standing) {
 	for _, i := range c.answers[to.answered:] {
 		c.calls[i].answered = false
 	}
-	c.cut(&c.asked, to.called)
-	c.cut(&c.before, to.called)
-	if c.asked.at == nil && c.before.from == to.own { // back in the message before
-		c.asked, c.before = c.before, callIndex{}
+	for i := len(c.calls) - 1; i >= to.called; i-- {
+		if call := &c.calls[i]; call.before >= 0 {
+			c.callAt[call.id] = call.before
+		} else {
+			delete(c.callAt, call.id)
+		}
 	}
 	c.calls, c.answers, c.thinking = c.calls[:to.called], c.answers[:to.answered], c.thinking[:to.thought]
 	c.standing = to
 }
 
 // thinkingAt finds the check of a thinking block. Those of one item follow each other, and items are in view order.
-func (c *apiCheck) thinkingAt(t policy.Target) (loop int32, ok bool) {
+func (c *apiCheck) thinkingAt(t policy.Target) (loop int, ok bool) {
 	p := c.v.posOf(t.Item)
 	if p < 0 {
 		return 0, false
@@ -126,45 +114,13 @@ func (c *apiCheck) thinkingAt(t policy.Target) (loop int32, ok bool) {
 	return c.thinking[i].loop, true
 }
 
-// callIndex finds the calls of one message by id, where there are many.
-type callIndex struct {
-	from, end int32 // those in it, of apiCheck.calls
-	at        map[string]int32
-}
-
-// fewCalls is how many calls are searched without a map.
-const fewCalls = 8
-
-// cut takes out the calls from one on.
-func (c *apiCheck) cut(x *callIndex, from int32) {
-	if x.at == nil || x.from >= from {
-		*x = callIndex{}
-		return
+// find is the index of the call with an id among some, of which there is one at most, and -1 where there is none. Calls
+// behind them do not have the id.
+func (c *apiCheck) find(of span, id string) int {
+	if i, ok := c.callAt[id]; ok && i >= of.from && i < of.end {
+		return i
 	}
-	for ; x.end > from; x.end-- {
-		delete(x.at, c.idOf(&c.calls[x.end-1]))
-	}
-}
-
-// find is the index of the call with a block's id among the calls of a message, whose index x is.
-func (c *apiCheck) find(x *callIndex, of span, bl *session.Block) (int32, bool) {
-	if of.end-of.from <= fewCalls {
-		for i := of.from; i < of.end; i++ {
-			if c.sameID(&c.calls[i], bl) {
-				return i, true
-			}
-		}
-		return 0, false
-	}
-	if x.at == nil || x.from != of.from {
-		*x = callIndex{of.from, of.from, make(map[string]int32, of.end-of.from)}
-	}
-	for ; x.end < of.end; x.end++ {
-		x.at[c.idOf(&c.calls[x.end])] = x.end
-		c.indexed++
-	}
-	i, ok := x.at[bl.ID()]
-	return i, ok
+	return -1
 }
 
 func (c *apiCheck) report(id policy.ItemID, rule Invariant, format string, args ...any) {
@@ -195,13 +151,6 @@ func (c *apiCheck) item(id policy.ItemID) {
 		c.role = role
 	}
 	c.last = id
-	if c.v.asRecorded(id) {
-		for b := range blocks {
-			raw := c.v.Raw(policy.Target{Item: id, Block: b})
-			c.block(policy.Target{Item: id, Block: b}, raw.Kind, raw, nil, role)
-		}
-		return
-	}
 	for b := range blocks {
 		t := policy.Target{Item: id, Block: b}
 		c.block(t, c.v.Kind(t), c.v.Raw(t), c.v.Replacement(t), role)
@@ -210,9 +159,8 @@ func (c *apiCheck) item(id policy.ItemID) {
 
 // turn ends a message.
 func (c *apiCheck) turn() {
-	if n := int32(len(c.calls)); c.role == session.Assistant {
+	if n := len(c.calls); c.role == session.Assistant {
 		c.to, c.own = span{c.own, n}, n
-		c.asked, c.before = callIndex{}, c.asked
 		return
 	}
 	c.unanswered()
@@ -224,9 +172,9 @@ func (c *apiCheck) turn() {
 
 // unanswered reports the calls that this user message, or one that ends here, does not answer.
 func (c *apiCheck) unanswered() {
-	for i := range c.calls[c.to.from:c.to.end] {
-		if call := &c.calls[int(c.to.from)+i]; !call.answered {
-			c.report(call.item, UseHasResult, "the tool_use %s has no result in the message after it", c.idOf(call))
+	for _, call := range c.calls[c.to.from:c.to.end] {
+		if !call.answered {
+			c.report(call.item, UseHasResult, "the tool_use %s has no result in the message after it", call.id)
 		}
 	}
 }
@@ -239,16 +187,22 @@ func (c *apiCheck) block(t policy.Target, kind jsonl.Kind, raw *session.Block, w
 		c.text(t)
 	case raw == nil:
 	case kind == jsonl.KindToolUse && role == session.Assistant:
-		if _, twice := c.find(&c.asked, span{c.own, int32(len(c.calls))}, raw); twice {
-			c.report(t.Item, ResultFollowsUse, "two calls in one message have the id %s", raw.ID())
+		id := raw.ID()
+		if c.find(span{c.own, len(c.calls)}, id) >= 0 {
+			c.report(t.Item, ResultFollowsUse, "two calls in one message have the id %s", id)
 			return
 		}
-		c.calls = append(policy.Roomy(c.calls), toolCall{number: int32(c.v.conv.CallNumber(raw)), item: t.Item, block: int32(t.Block)})
+		before, ok := c.callAt[id]
+		if !ok {
+			before = -1
+		}
+		c.callAt[id] = len(c.calls)
+		c.calls = append(c.calls, toolCall{id: id, item: t.Item, before: before})
 	case kind == jsonl.KindToolResult:
 		c.loop = true
-		c.answer(t.Item, raw, role)
+		c.answer(t.Item, raw.ID(), role)
 	case kind == jsonl.KindThinking || kind == jsonl.KindRedactedThinking:
-		c.thinking = append(policy.Roomy(c.thinking), checkedThinking{t, c.loops})
+		c.thinking = append(c.thinking, checkedThinking{t, c.loops})
 		if with != nil {
 			c.change(c.loops, t)
 		}
@@ -256,9 +210,9 @@ func (c *apiCheck) block(t policy.Target, kind jsonl.Kind, raw *session.Block, w
 }
 
 // change notes a thinking block that was changed in a tool loop.
-func (c *apiCheck) change(loop int32, t policy.Target) {
+func (c *apiCheck) change(loop int, t policy.Target) {
 	if c.changed == nil {
-		c.changed = map[int32][]policy.Target{}
+		c.changed = map[int][]policy.Target{}
 	}
 	c.changed[loop] = append(c.changed[loop], t)
 }
@@ -269,16 +223,16 @@ func (c *apiCheck) text(t policy.Target) {
 	}
 }
 
-func (c *apiCheck) answer(item policy.ItemID, bl *session.Block, role session.Role) {
-	i, asked := c.find(&c.before, c.to, bl)
+func (c *apiCheck) answer(item policy.ItemID, id string, role session.Role) {
+	i := c.find(c.to, id)
 	switch {
-	case role != session.User || !asked:
-		c.report(item, ResultFollowsUse, "the tool_result of %s has no tool_use in the message before it", bl.ID())
+	case role != session.User || i < 0:
+		c.report(item, ResultFollowsUse, "the tool_result of %s has no tool_use in the message before it", id)
 	case c.calls[i].answered:
-		c.report(item, ResultFollowsUse, "the tool_use %s has two results", bl.ID())
+		c.report(item, ResultFollowsUse, "the tool_use %s has two results", id)
 	default:
 		c.calls[i].answered = true
-		c.answers = append(policy.Roomy(c.answers), i)
+		c.answers = append(c.answers, i)
 	}
 }
 

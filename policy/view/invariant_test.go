@@ -1,8 +1,6 @@
 package view
 
 import (
-	"math/rand/v2"
-	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -99,48 +97,5 @@ func TestCheckAPI(t *testing.T) {
 				t.Errorf("-want +got\n%s", diff)
 			}
 		})
-	}
-}
-
-// TestCallsByNumberAndID holds that a view breaks the same rules whether its calls are numbered, not, or in part.
-func TestCallsByNumberAndID(t *testing.T) {
-	for seed := range uint64(1000) {
-		var first []Violation
-		for _, indexed := range []int{0, 1, 2} { // parts of two
-			r := rand.New(rand.NewPCG(seed, 5))
-			var messages []session.Message
-			for range 1 + r.IntN(10) {
-				var blocks []session.Block
-				for range r.IntN(14) {
-					id := strconv.Itoa(r.IntN(12))
-					if r.IntN(5) == 0 {
-						id = ""
-					}
-					blocks = append(blocks, idBlock([]jsonl.Kind{jsonl.KindToolUse, jsonl.KindToolUse, jsonl.KindToolResult}[r.IntN(3)], id))
-				}
-				messages = append(messages, message(session.Role(r.IntN(2)), blocks...))
-			}
-			conv := &session.Conversation{Messages: messages[:len(messages)*indexed/2]}
-			conv.IndexTools()
-			conv.Messages = messages
-			v := New(conv, flat{conv}, nil)
-			c := NewChecker(v)
-			var all []Violation
-			for m := range messages {
-				v.Join(m)
-				all = append(all, c.Check()...)
-				if ids := v.IDs(); len(ids) > 0 && r.IntN(3) == 0 {
-					if _, err := v.Apply(policy.Edit{Kind: policy.KindRemove, Items: ids[r.IntN(len(ids)):][:1]}); err != nil {
-						t.Fatal(err)
-					}
-					all = append(all, c.Check()...)
-				}
-			}
-			if indexed == 0 {
-				first = all
-			} else if diff := cmp.Diff(first, all); diff != "" {
-				t.Fatalf("seed %d, %d of 2 indexed: -not +so\n%s", seed, indexed, diff)
-			}
-		}
 	}
 }

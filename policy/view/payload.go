@@ -59,13 +59,13 @@ func (v *View) PolicyReplacement(t policy.Target) (*policy.Content, bool) {
 // strip takes the payload-only edits off an item that leaves the view. An item that comes back has none.
 func (v *View) strip(id policy.ItemID) {
 	if s := v.stateOf(id); s != nil {
-		clear(s.payload())
+		clear(s.payload)
 	}
 }
 
 func (v *View) layers(t policy.Target) []layer {
-	if s := v.stateOf(t.Item); s != nil && t.Block >= 0 && t.Block < len(s.payload()) {
-		return s.payload()[t.Block]
+	if s := v.stateOf(t.Item); s != nil && t.Block >= 0 && t.Block < len(s.payload) {
+		return s.payload[t.Block]
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func (v *View) payloadWeight(id policy.ItemID) (w weights) {
 	if s == nil {
 		return w
 	}
-	for b, layers := range s.payload() {
+	for b, layers := range s.payload {
 		if l := effective(layers); l != nil {
 			if l.with != nil {
 				w.add(v.content(l.with))
@@ -130,7 +130,7 @@ func (v *View) applyPayload(e *policy.Edit) error {
 	was := v.payloadWeight(t.Item)
 	e.Before = v.payloadBlock(t)
 	old, had := v.PayloadReplacement(t)
-	s := v.ensure(t.Item).own()
+	s := v.ensure(t.Item)
 	if s.payload == nil {
 		s.payload = make([][]layer, v.Blocks(t.Item))
 	}

@@ -111,25 +111,3 @@ func TestLeftAtRebuild(t *testing.T) {
 		}
 	}
 }
-
-// TestSpareItems: the memory of a view holds all items in one list, however often the view was rebuilt.
-func TestSpareItems(t *testing.T) {
-	const n = 2000
-	conv := &session.Conversation{Messages: make([]session.Message, n)}
-	for rebuilds := range 4 {
-		spare := new(Spare)
-		spare.Fill(conv)
-		v := spare.New(conv, flat{conv}, nil)
-		for m := range n {
-			v.Join(m)
-			if m%500 == 499 && m/500 < rebuilds {
-				if _, err := v.Apply(policy.Edit{Kind: policy.KindSummarize, Keep: []policy.ItemID{policy.ItemID(m)}}); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		if spare = v.Leave(nil); cap(spare.items) < n {
-			t.Errorf("after %d rebuilds there is room for %d items, want %d", rebuilds, cap(spare.items), n)
-		}
-	}
-}

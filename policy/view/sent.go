@@ -37,17 +37,7 @@ type ServerDrop struct {
 }
 
 // Sent notes that the payload has been sent. Blocks that join later, and edits to them, do not change it.
-func (v *View) Sent() {
-	touched := v.sent.touched
-	if len(touched) > fewTouched {
-		touched = nil // which costs less than to clear it
-	}
-	clear(touched)
-	v.sent = sending{items: len(v.items), dropped: v.sent.dropped[:0], touched: touched}
-}
-
-// fewTouched is how many blocks may have changed before a request where the map of them is used again.
-const fewTouched = 64
+func (v *View) Sent() { v.sent = sending{items: len(v.items)} }
 
 // LeftTokens is how much of the payload sent last has left it since, by the report's counter: what a request would not
 // read if what stays were read wherever it stands now.
@@ -55,12 +45,12 @@ func (v *View) LeftTokens() int { return v.sent.left }
 
 // PayloadFrom is the tokens of the payload from a place on.
 func (v *View) PayloadFrom(place int) (n int) {
-	if from := v.skip(0); from < len(v.items) && place <= int(v.items[from].place) {
+	if from := v.skip(0); from < len(v.items) && place <= v.items[from].place {
 		return v.PayloadTokens() - v.inferred[0] // all of it
 	}
 	for i := len(v.items); i > 0; {
-		if from := i - v.summed; i%v.summed == 0 {
-			if first := v.skip(from); first >= i || int(v.items[first].place) >= place {
+		if from := i - summed; i%summed == 0 {
+			if first := v.skip(from); first >= i || v.items[first].place >= place {
 				n += v.sumFrom(from)
 				i = from
 				continue
@@ -70,10 +60,10 @@ func (v *View) PayloadFrom(place int) (n int) {
 		it := &v.items[i]
 		switch {
 		case it.removed():
-		case int(it.place) >= place:
+		case it.place >= place:
 			n += v.PayloadWeight(it.id)
 		default:
-			for b := place - int(it.place); b < v.Blocks(it.id); b++ {
+			for b := place - it.place; b < v.Blocks(it.id); b++ {
 				n += v.payloadBlock(policy.Target{Item: it.id, Block: b})
 			}
 			return n
@@ -91,15 +81,15 @@ type sum struct {
 	known  bool
 }
 
-// sumFrom is the sum of the positions from one on, a multiple of View.summed.
+// sumFrom is the sum of the positions from one on, a multiple of summed.
 func (v *View) sumFrom(from int) int {
-	for len(v.sums) <= from/v.summed {
+	for len(v.sums) <= from/summed {
 		v.sums = append(v.sums, sum{})
 	}
-	s := &v.sums[from/v.summed]
+	s := &v.sums[from/summed]
 	if !s.known {
 		*s = sum{known: true}
-		for _, it := range v.items[from : from+v.summed] {
+		for _, it := range v.items[from : from+summed] {
 			if !it.removed() {
 				s.tokens += v.PayloadWeight(it.id)
 			}
@@ -110,8 +100,8 @@ func (v *View) sumFrom(from int) int {
 
 // unsum forgets the sum that an item is part of, which is changed or leaves.
 func (v *View) unsum(id policy.ItemID) {
-	if at := v.posOf(id); at >= 0 && at/v.summed < len(v.sums) {
-		v.sums[at/v.summed].known = false
+	if at := v.posOf(id); at >= 0 && at/summed < len(v.sums) {
+		v.sums[at/summed].known = false
 	}
 }
 
@@ -174,7 +164,7 @@ func (v *View) Place(id policy.ItemID) (place int, ok bool) {
 	if !v.Has(id) {
 		return 0, false
 	}
-	return int(v.items[v.posOf(id)].place), true
+	return v.items[v.posOf(id)].place, true
 }
 
 // PayloadWeight is the current weight of an item in the payload, in tokens.
@@ -220,7 +210,7 @@ func (v *View) SentBlocks(id policy.ItemID) (n int) {
 // touch notes that the edit being applied changes a block.
 func (v *View) touch(t policy.Target) {
 	if p := v.posOf(t.Item); p < v.sent.items {
-		v.changedAt(int(v.items[p].place)+t.Block, t.Item)
+		v.changedAt(v.items[p].place+t.Block, t.Item)
 	}
 }
 
@@ -240,7 +230,7 @@ func (v *View) touchPayload(e *policy.Edit, was *policy.Content, had bool, saved
 	case e.Kind != policy.KindCacheEdit && !e.Warm:
 		v.touch(e.Target)
 	case p < v.sent.items:
-		v.sent.dropped = append(v.sent.dropped, ServerDrop{int(v.items[p].place) + e.Target.Block, saved})
+		v.sent.dropped = append(v.sent.dropped, ServerDrop{v.items[p].place + e.Target.Block, saved})
 	}
 }
 
@@ -254,7 +244,7 @@ func sameContent(a, b *policy.Content) bool {
 // left counts places again after items left from position p on.
 func (v *View) left(p int) {
 	if p < v.sent.items {
-		v.changedAt(int(v.items[p].place), v.items[p].id)
+		v.changedAt(v.items[p].place, v.items[p].id)
 	}
 	if len(v.items)-p <= recount {
 		v.number(p)
@@ -266,22 +256,22 @@ func (v *View) number(p int) {
 	v.places = 0
 	if p > 0 {
 		before := &v.items[p-1]
-		v.places = int(before.place)
+		v.places = before.place
 		if !before.removed() {
 			v.places += v.SentBlocks(before.id)
 		}
 	}
 	for i := p; i < len(v.items); i++ {
 		it := &v.items[i]
-		it.place = int32(v.places)
+		it.place = v.places
 		if !it.removed() {
 			v.places += v.SentBlocks(it.id)
 		}
 	}
 }
 
-// rebuilt finds the first change of the view just rebuilt to what was sent before. placed: its items have their places.
-func (v *View) rebuilt(before []item, placed bool) {
+// rebuilt finds the first change of the view just rebuilt to what was sent before.
+func (v *View) rebuilt(before []item) {
 	same, sent := 0, 0
 	for _, it := range before[:min(v.sent.items, len(before))] {
 		if it.removed() {
@@ -293,16 +283,14 @@ func (v *View) rebuilt(before []item, placed bool) {
 			same++
 		}
 	}
-	if !placed || same > 0 {
-		v.number(same)
-	}
+	v.number(same)
 	v.sent.items = same
 	if same == sent {
 		return
 	}
 	place, id := v.places, policy.ItemID(0)
 	if same < len(v.items) {
-		place, id = int(v.items[same].place), v.items[same].id
+		place, id = v.items[same].place, v.items[same].id
 	}
 	v.changedAt(place, id)
 }

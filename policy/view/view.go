@@ -15,45 +15,37 @@ import (
 //
 // A view is owned by one goroutine. Stages read it; only the engine applies edits.
 type View struct {
-	conv        *session.Conversation
-	weigh       [2]policy.Weigher // the report's, and the client's where it is another
-	client      int               // index into weights of the client's counter
-	items       []item
-	spare       []item             // of the view before the last rebuild
-	pos         []int32            // message index -> index into items, -1 where it is not in view
-	synth       []policy.Synthetic // synth[i] has ItemID -(i+1)
-	synthAt     []int32            // index into items, -1
-	synthWeighs []weights          // as made, without edits
-	states      states
-	state       []int32         // by message index: the number in states of what edits did to it, 0 for nothing
-	made        []int32         // the same of synthetic ones, as synthAt
-	arrived     []policy.ItemID // every item that ever joined, in the order it did
-	results     []policy.Result
-	listed      int // results are those of items[:listed]
-	edits       policy.EditList
-	most        int // edits that may be made; 0: any number
-	named       int // items that calls and failed compactions were about
-	joined      int // conv.Messages[:joined] have been offered
-	summed      int // items that have a sum together
-	sums        []sum
-	tokens      weights
-	inferred    weights            // of tokens: what inferred edits added since the last rebuild
-	payload     weights            // what payload-only edits take off (negative or zero)
-	cached      []policy.CacheEdit // every cache edit ever made, lifted ones too
-	live        int                // items not removed
-	hidden      []policy.ItemID    // whose place a collapse gave to its placeholder
-	count       int                // edits so far
-	forgets     bool               // see Forget
-	epoch       int
-	places      int // of the block that joins next
-	sent        sending
+	conv     *session.Conversation
+	weigh    [2]policy.Weigher // the report's, and the client's where it is another
+	client   int               // index into weights of the client's counter
+	items    []item
+	recorded []itemInfo      // by message index
+	synth    []syntheticItem // synth[i] has ItemID -(i+1)
+	arrived  []policy.ItemID // every item that ever joined, in the order it did
+	results  []policy.Result
+	listed   int // results are those of items[:listed]
+	edits    policy.EditList
+	most     int // edits that may be made; 0: any number
+	named    int // items that calls and failed compactions were about
+	joined   int // conv.Messages[:joined] have been offered
+	sums     []sum
+	tokens   weights
+	inferred weights            // of tokens: what inferred edits added since the last rebuild
+	payload  weights            // what payload-only edits take off (negative or zero)
+	cached   []policy.CacheEdit // every cache edit ever made, lifted ones too
+	live     int                // items not removed
+	hidden   []policy.ItemID    // whose place a collapse gave to its placeholder
+	count    int                // edits so far
+	epoch    int
+	places   int // of the block that joins next
+	sent     sending
 }
 
 // item is one place of a view. Where next is not 0 the item is out of view, and so are all from here up to next.
 type item struct {
 	id    policy.ItemID
-	next  int32
-	place int32 // of its first block in the payload
+	next  int
+	place int // of its first block in the payload
 }
 
 func (it item) removed() bool { return it.next != 0 }
@@ -64,103 +56,65 @@ type weights [2]int
 func (w *weights) add(o weights) { w[0], w[1] = w[0]+o[0], w[1]+o[1] }
 func (w *weights) sub(o weights) { w[0], w[1] = w[0]-o[0], w[1]-o[1] }
 
-// stateOf is what edits did to an item, nil for nothing.
-func (v *View) stateOf(id policy.ItemID) *state {
-	if n := *v.stateNumber(id); n > 0 {
-		return v.states.at(n)
+// itemInfo is what a view knows of an item.
+type itemInfo struct {
+	at    int    // index into View.items, -1 where it is not in view
+	state *state // what edits did to it; nil: nothing
+}
+
+// syntheticItem is a message that an edit made.
+type syntheticItem struct {
+	policy.Synthetic
+	itemInfo
+	weighs weights // as made, without edits
+}
+
+// info is what the view knows of an item; nil: it never was in view.
+func (v *View) info(id policy.ItemID) *itemInfo {
+	switch {
+	case id >= 0 && int(id) < len(v.recorded):
+		return &v.recorded[id]
+	case id < 0 && int(-id) <= len(v.synth):
+		return &v.synth[-id-1].itemInfo
 	}
 	return nil
 }
 
-func (v *View) stateNumber(id policy.ItemID) *int32 {
-	if id >= 0 {
-		return &v.state[id]
-	}
-	return &v.made[-id-1]
-}
+// stateOf is what edits did to an item, nil for nothing.
+func (v *View) stateOf(id policy.ItemID) *state { return v.info(id).state }
 
 // asRecorded reports whether an item is a recorded message that no edit changed.
-func (v *View) asRecorded(id policy.ItemID) bool { return id >= 0 && v.state[id] == 0 }
+func (v *View) asRecorded(id policy.ItemID) bool { return id >= 0 && v.recorded[id].state == nil }
 
 // state is what edits did to one item's blocks.
 type state struct {
-	blocks []*policy.Content  // model view replacements, by block; nil where there is none at all
-	one    [1]*policy.Content // blocks of an item with one block
-	seldom *seldomEdited      // nil: none of it
-	weighs weights            // of the item in the model view
-}
-
-// states are those of a view, numbered from 1. They are made many at once: those of a view are freed together, and memory
-// that they shared with longer-lived values could not be used for anything else then.
-type states struct {
-	made [][]state
-	n    int32
-}
-
-const manyStates = 18 // 1 KiB with the allocator's 8 bytes
-
-func (s *states) at(n int32) *state { return &s.made[(n-1)/manyStates][(n-1)%manyStates] }
-
-// add returns the number of a new state.
-func (s *states) add() int32 {
-	if int(s.n) == manyStates*len(s.made) {
-		s.made = append(s.made, make([]state, manyStates))
-	}
-	s.n++
-	return s.n
-}
-
-// seldomEdited is what edits did to few items.
-type seldomEdited struct {
-	payload [][]layer // by block: what payload-only edits left of it, one layer a stage; nil where there is none at all
+	blocks  []*policy.Content // model view replacements, by block; nil where there is none at all
+	payload [][]layer         // by block: what payload-only edits left of it, one layer a stage; nil where there is none at all
 	tag     *policy.Content
-}
-
-// clear makes all states unused.
-func (s *states) clear() {
-	for _, made := range s.made {
-		clear(made)
-	}
-	s.n = 0
-}
-
-// payload is that of [seldomEdited].
-func (s *state) payload() [][]layer {
-	if s.seldom == nil {
-		return nil
-	}
-	return s.seldom.payload
-}
-
-// own is what edits did to few items, for writing.
-func (s *state) own() *seldomEdited {
-	if s.seldom == nil {
-		s.seldom = &seldomEdited{}
-	}
-	return s.seldom
+	weighs  weights // of the item in the model view
 }
 
 // New returns an empty view of conv. The report's figures are by report; client is the counter of the client's own
 // arithmetic (nil: report).
 func New(conv *session.Conversation, report, client policy.Weigher) *View {
-	return new(Spare).New(conv, report, client)
+	v := &View{conv: conv, weigh: [2]policy.Weigher{report}, recorded: make([]itemInfo, len(conv.Messages))}
+	if client != nil && client != report {
+		v.weigh[1], v.client = client, 1
+	}
+	for i := range v.recorded {
+		v.recorded[i].at = -1
+	}
+	return v
 }
 
 // Limit is how many edits may be made: one more is a *jsonl.LimitError. Without a call there may be any number.
 func (v *View) Limit(edits int) { v.most = edits }
 
-// Forget makes a view without edits keep none of them, which takes less memory. What needs their list, as a Checker does,
-// may not be used with it.
-func (v *View) Forget() { v.forgets = true }
-
-// Expect makes room for so many edits, so that making them moves none.
-func (v *View) Expect(edits int) { v.edits.Grow(edits) }
-
 // Join appends message m of the conversation. Messages join in index order; those a track does not hold are passed
 // over with Skip.
 func (v *View) Join(m int) {
 	v.joined = m + 1
-	if v.pos[m] >= 0 { // a rebuild has taken it in already
+	if v.recorded[m].at >= 0 { // a rebuild has taken it in already
 		return
 	}
 	v.push(policy.ItemID(m))
@@ -174,7 +128,7 @@ func (v *View) Joined() int { return v.joined }
 
 func (v *View) push(id policy.ItemID) {
 	v.setPos(id, len(v.items))
-	v.items = append(policy.Roomy(v.items), item{id: id, place: int32(v.places)})
+	v.items = append(v.items, item{id: id, place: v.places})
 	v.places += v.SentBlocks(id)
 	v.arrived = append(v.arrived, id)
 	v.live++
@@ -194,29 +148,19 @@ func (v *View) list(id policy.ItemID) {
 			if c := v.Replacement(r.Target); c != nil {
 				r.State = c.ResultState()
 			}
-			v.results = append(policy.Roomy(v.results), r)
+			v.results = append(v.results, r)
 		}
 	}
 }
 
-func (v *View) setPos(id policy.ItemID, at int) {
-	if id >= 0 {
-		v.pos[id] = int32(at)
-		return
-	}
-	v.synthAt[-id-1] = int32(at)
-}
+func (v *View) setPos(id policy.ItemID, at int) { v.info(id).at = at }
 
 // posOf is the index of an item into items, -1 where it is not in view; while a view is rebuilt also below (keeps).
 func (v *View) posOf(id policy.ItemID) int {
-	at := v.pos
-	if id < 0 {
-		at, id = v.synthAt, -id-1
+	if k := v.info(id); k != nil {
+		return k.at
 	}
-	if int(id) >= len(at) {
-		return -1
-	}
-	return int(at[id])
+	return -1
 }
 
 // Has reports whether the item is in view now.
@@ -252,10 +196,10 @@ func (v *View) itemsFrom(from int) func(yield func(policy.ItemID) bool) {
 func (v *View) skip(i int) int {
 	to := i
 	for to < len(v.items) && v.items[to].removed() {
-		to = int(v.items[to].next)
+		to = v.items[to].next
 	}
 	for i < to {
-		i, v.items[i].next = int(v.items[i].next), int32(to)
+		i, v.items[i].next = v.items[i].next, to
 	}
 	return to
 }
@@ -308,7 +252,7 @@ func (v *View) Results() []policy.Result {
 // Epoch counts the rebuilds by summarize edits. Indexes into Results are valid within one epoch.
 func (v *View) Epoch() int { return v.epoch }
 
-// Edits is every edit applied so far, in order; none after Forget.
+// Edits is every edit applied so far, in order.
 func (v *View) Edits() policy.EditList { return v.edits.From(0) }
 
 // Made is how many messages edits have made so far: those with the ids -1, -2 and so on.
@@ -336,7 +280,7 @@ func (v *View) Synthetic(id policy.ItemID) *policy.Synthetic {
 	if id >= 0 {
 		return nil
 	}
-	return &v.synth[-id-1]
+	return &v.synth[-id-1].Synthetic
 }
 
 // Role of an item.
@@ -387,8 +331,8 @@ func (v *View) Replacement(t policy.Target) *policy.Content {
 
 // Tag is the text an edit appended to a message, or nil.
 func (v *View) Tag(id policy.ItemID) *policy.Content {
-	if s := v.stateOf(id); s != nil && s.seldom != nil {
-		return s.seldom.tag
+	if s := v.stateOf(id); s != nil {
+		return s.tag
 	}
 	return nil
 }
@@ -447,7 +391,7 @@ func (v *View) weight(id policy.ItemID) (w weights) {
 		return s.weighs
 	}
 	if id < 0 {
-		return v.synthWeighs[-id-1]
+		return v.synth[-id-1].weighs
 	}
 	for i, by := range v.weigh {
 		if by != nil {

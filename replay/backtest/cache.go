@@ -30,7 +30,7 @@ const (
 func CachePoints(track *replay.Timeline) iter.Seq[CachePoint] {
 	return func(yield func(CachePoint) bool) {
 		left := -1
-		for i, r := range track.Requests.All() {
+		for i, r := range track.Requests {
 			if r.Kind != "main" || r.Recorded == nil {
 				continue
 			}

@@ -55,8 +55,8 @@ func early(conv *session.Conversation, n int) int {
 func (s *SessionScore) free(conv *session.Conversation, own *replay.Timeline) {
 	known := replay.NearCompactions(conv)
 	var fired []int
-	for _, e := range own.Events.Of(policy.KindSummarize) {
-		if e.Trigger == "auto" && e.Request != nil {
+	for _, e := range own.Events {
+		if e.Kind == policy.KindSummarize && e.Trigger == "auto" && e.Request != nil {
 			fired = append(fired, *e.Request)
 			if !known[*e.Request] {
 				s.FreeAlarms++

@@ -37,8 +37,8 @@ func TestFree(t *testing.T) {
 		}
 		own := &replay.Timeline{}
 		for _, n := range c.fired {
-			own.Events.Add(&replay.Event{Kind: policy.KindSummarize, Trigger: "auto", Request: &n})
-			own.Events.Add(&replay.Event{Kind: policy.KindSummarize, Trigger: "manual", Request: &n})
+			own.Events = append(own.Events, replay.Event{Kind: policy.KindSummarize, Trigger: "auto", Request: &n},
+				replay.Event{Kind: policy.KindSummarize, Trigger: "manual", Request: &n})
 		}
 		s.free(conv, own)
 		distances := []string{}

@@ -54,8 +54,8 @@ func TestCodexCorpus(t *testing.T) {
 			t.Fatal(err)
 		}
 		main := []replay.Request{}
-		for i := range tl.Requests.Len() {
-			if q := tl.Requests.At(i); q.Kind == "main" {
+		for i := range tl.Requests {
+			if q := tl.Requests[i]; q.Kind == "main" {
 				main = append(main, q)
 			}
 		}

@@ -27,7 +27,7 @@ func TestCorpusCodexCache(t *testing.T) {
 		}
 		tl := recorded(t, conv)
 		main := 0
-		for _, r := range tl.Requests.All() {
+		for _, r := range tl.Requests {
 			if r.Kind != "main" {
 				continue
 			}

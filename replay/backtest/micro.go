@@ -47,12 +47,12 @@ const microStage = "microcompact_"
 func ownMicro(own *replay.Timeline, clears string, requests int) map[int]*microcompaction {
 	at := map[int]*microcompaction{}
 	kinds := []policy.EditKind{policy.KindPersist, policy.KindClear, policy.KindCacheEdit}
-	for _, e := range own.Events.Of(kinds...) {
+	for _, e := range own.Events {
 		n := requests + 1
 		if e.Request != nil {
 			n = *e.Request
 		}
-		if !strings.HasPrefix(e.Stage, microStage) && (clears == "" || e.Stage != clears) {
+		if !slices.Contains(kinds, e.Kind) || !strings.HasPrefix(e.Stage, microStage) && (clears == "" || e.Stage != clears) {
 			continue
 		}
 		m := at[n]
@@ -92,8 +92,8 @@ func (s *SessionScore) microcompactions(r *replay.Record, own, track *replay.Tim
 		}
 		s.Micro = append(s.Micro, c)
 	}
-	for _, e := range track.Events.Of(policy.KindInferred) {
-		if e.Recorded != nil || e.Request == nil ||
+	for _, e := range track.Events {
+		if e.Kind != policy.KindInferred || e.Recorded != nil || e.Request == nil ||
 			!strings.HasSuffix(e.Reason, tokens.Unrecorded) {
 			continue
 		}

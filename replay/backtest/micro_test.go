@@ -27,7 +27,7 @@ func TestMicroUnscored(t *testing.T) {
 	conv := &session.Conversation{Messages: make([]session.Message, 1), Requests: make([]session.APICall, 9), Micro: []session.Microcompaction{{Request: 3, ToolIDs: []string{"toolu_before"}}}}
 	own := &replay.Timeline{}
 	for _, n := range []int{5, 3} {
-		own.Events.Add(&replay.Event{Stage: "microcompact_size", Kind: policy.KindPersist, Request: &n, Saved: 700})
+		own.Events = append(own.Events, replay.Event{Stage: "microcompact_size", Kind: policy.KindPersist, Request: &n, Saved: 700})
 	}
 	s := &SessionScore{}
 	s.microcompactions(&replay.Record{Conv: conv}, own, &replay.Timeline{})

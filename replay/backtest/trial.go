@@ -75,10 +75,7 @@ func NewTrial(r *replay.Record) (*GrowthTrial, error) {
 		y.tables[name] = table
 	}
 	spans, _ := tokens.Spans(conv, r.Counted)
-	edits, err := r.Edits()
-	if err != nil {
-		return nil, err
-	}
+	edits := r.Edits()
 	for i := range spans {
 		n := 0
 		for n < edits.Len() && edits.At(n).Request <= spans[i].Request {

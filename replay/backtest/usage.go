@@ -140,7 +140,7 @@ func (u *UsageScore) round() {
 func ScoreUsage(conv *session.Conversation, track *replay.Timeline) (u UsageScore) {
 	models := price.Default()
 	for p := range CachePoints(track) {
-		row := track.Requests.At(p.Row)
+		row := track.Requests[p.Row]
 		u.Requests++
 		u.Read.add(p.Recorded, p.Simulated)
 		written := row.Cache.Write5m + row.Cache.Write1h

@@ -79,12 +79,12 @@ func (s *Split) Add(o Split) {
 // Sim is the cache as one conversation sees it. The zero value is an empty one.
 type Sim struct {
 	places places
-	now    moment
+	now    time.Time
 	any    bool   // a request was made
 	last   entry  // the last entry that the last request wrote
 	lastAt int    // its position
 	broken change // what changed since
-	cooled int32  // Cool calls
+	cooled int    // Cool calls
 }
 
 type change struct {
@@ -100,15 +100,6 @@ func (s *Sim) Clone() Sim {
 	return c
 }
 
-// NewSim is an empty cache with memory for entries at so many positions.
-func NewSim(positions int) Sim { return Sim{places: places{list: make([]place, 0, positions)}} }
-
-// Leave is an empty cache in the memory of one that nobody uses any more.
-func (s *Sim) Leave() Sim {
-	clear(s.places.list)
-	return Sim{places: places{list: s.places.list[:0]}}
-}
-
 // errBreakpoints is an error for which the API answers with a 400.
 var errBreakpoints = errors.New("the API refuses the breakpoints")
 
@@ -121,7 +112,7 @@ func (s *Sim) Warm(b Breakpoint, model string) {
 // Seed puts an entry into the cache that requests before the first one of the file left there. It lives until its first
 // read, at the time of the first request.
 func (s *Sim) Seed(b Breakpoint, model string, at time.Time) {
-	s.last, s.lastAt = entry{tokens: b.Tokens, model: model, ttl: b.TTL, expires: momentOf(at)}, b.Position
+	s.last, s.lastAt = entry{tokens: b.Tokens, model: model, ttl: b.TTL, expires: at}, b.Position
 	s.put(s.lastAt, &s.last)
 	s.any = true
 }
@@ -140,7 +131,7 @@ func (s *Sim) Resize(position, tokens int) {
 // Add puts an entry into the cache that a request wrote which is not simulated: it began where the last request ended,
 // at a time.
 func (s *Sim) Add(b Breakpoint, model string, at time.Time) {
-	s.put(b.Position, &entry{tokens: b.Tokens, model: model, ttl: b.TTL, expires: momentOf(at).after(b.TTL.Duration())})
+	s.put(b.Position, &entry{tokens: b.Tokens, model: model, ttl: b.TTL, expires: at.Add(b.TTL.Duration())})
 }
 
 // Change states that from a position on, the blocks of the next request differ from those of the request before. Of
@@ -217,11 +208,11 @@ func (s *Sim) read(r *CachedRequest, before int) (hit *place, split Split, err e
 		return nil, Split{}, err
 	}
 	if !r.Start.IsZero() {
-		s.now = momentOf(r.Start)
+		s.now = r.Start
 	}
 	for i := len(r.Breakpoints) - 1; i >= 0; i-- {
 		b := &r.Breakpoints[i]
-		for j := s.places.behind(min(b.Position, before-1)) - 1; j >= 0 && int(s.places.list[j].position) > b.Position-LookBack; j-- {
+		for j := s.places.behind(min(b.Position, before-1)) - 1; j >= 0 && s.places.list[j].position > b.Position-LookBack; j-- {
 			if e := s.places.list[j].get(r.Model); e != nil && s.alive(e) {
 				return &s.places.list[j], r.bill(e.tokens), nil
 			}
@@ -230,7 +221,7 @@ func (s *Sim) read(r *CachedRequest, before int) (hit *place, split Split, err e
 	return nil, r.bill(0), nil
 }
 
-func (s *Sim) alive(e *entry) bool { return s.shared(e) || !s.now.isAfter(e.expires) }
+func (s *Sim) alive(e *entry) bool { return s.shared(e) || !s.now.After(e.expires) }
 
 // shared reports whether other conversations keep an entry alive.
 func (s *Sim) shared(e *entry) bool { return e.shared > s.cooled }
@@ -254,11 +245,12 @@ func (r *CachedRequest) bill(hit int) Split {
 }
 
 // expiry is the end of a lifetime that begins with a request.
-func (s *Sim) expiry(r *CachedRequest, t TTL) moment {
-	if lives := momentOf(r.Lives); lives.isAfter(s.now) {
-		return lives.after(t.Duration())
+func (s *Sim) expiry(r *CachedRequest, t TTL) time.Time {
+	from := s.now
+	if r.Lives.After(from) {
+		from = r.Lives
 	}
-	return s.now.after(t.Duration())
+	return from.Add(t.Duration())
 }
 
 // refresh restarts the lifetime of the entry that was read.
@@ -268,7 +260,7 @@ func (s *Sim) refresh(r *CachedRequest, hit *place) {
 	}
 	e := hit.get(r.Model)
 	e.expires = s.expiry(r, e.ttl)
-	if int(hit.position) == s.lastAt && e.model == s.last.model {
+	if hit.position == s.lastAt && e.model == s.last.model {
 		s.last.expires = e.expires
 	}
 }
@@ -290,11 +282,11 @@ func (s *Sim) put(position int, e *entry) {
 	p := s.places.open(position)
 	old := p.get(e.model)
 	if old == nil {
-		p.add(e)
+		p.add(*e)
 		return
 	}
 	old.tokens = e.tokens
-	if !s.alive(old) || !old.expires.isAfter(e.expires) {
+	if !s.alive(old) || !old.expires.After(e.expires) {
 		old.ttl, old.expires = e.ttl, e.expires
 	}
 	old.shared = max(e.shared, old.shared)

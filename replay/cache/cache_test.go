@@ -290,24 +290,3 @@ func BenchmarkRequests(b *testing.B) {
 		})
 	}
 }
-
-// TestLeave holds that a cache in the memory of another one knows nothing of it.
-func TestLeave(t *testing.T) {
-	used := NewSim(3)
-	for i := range 8 {
-		for _, model := range []string{"m", "other"} {
-			send(t, &used, CachedRequest{Start: at(0), Model: model, Tokens: 1000 * (i + 1), Breakpoints: []Breakpoint{{Position: i, Tokens: 1000 * (i + 1), TTL: Long}}})
-		}
-	}
-	used.Warm(Breakpoint{Position: 0, Tokens: 10}, "m")
-	used.Resize(0, 700)
-	used.Change(5, Cause{Kind: ToolsChanged})
-	again, fresh := used.Leave(), Sim{}
-	for i, blocks := range []int{3, 1, 8, 8, 20} {
-		got, cause := ask(t, &again, float64(i), blocks)
-		want, because := ask(t, &fresh, float64(i), blocks)
-		if diff := cmp.Diff(want, got); diff != "" || cause != because {
-			t.Errorf("request %d: %s, want %s (-want +got)\n%s", i, cause, because, diff)
-		}
-	}
-}

@@ -56,7 +56,7 @@ func (s *Sim) why(r *CachedRequest, hit *place) Cause {
 		return Cause{Kind: Unmarked}
 	case !s.any:
 		return Cause{Kind: First}
-	case hit != nil && int(hit.position) >= s.lastAt && !s.broken.any:
+	case hit != nil && hit.position >= s.lastAt && !s.broken.any:
 		return Cause{}
 	case s.last.model != r.Model && s.last.model != "":
 		return Cause{Kind: ModelSwitch}
@@ -68,9 +68,9 @@ func (s *Sim) why(r *CachedRequest, hit *place) Cause {
 			return Cause{Kind: BelowMinimum}
 		}
 		return Cause{}
-	case hit != nil && int(hit.position) >= s.lastAt:
+	case hit != nil && hit.position >= s.lastAt:
 		return Cause{}
-	case s.now.isAfter(s.last.expires):
+	case s.now.After(s.last.expires):
 		return Cause{Kind: Expired}
 	}
 	return Cause{Kind: LookBackOver}

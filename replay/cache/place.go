@@ -7,120 +7,54 @@ import (
 	"time"
 )
 
-// moment is a time in half the memory of a time.Time. The zero values of both are the same time.
-type moment struct {
-	seconds     int64
-	nanoseconds int32
-}
-
-func momentOf(t time.Time) moment {
-	return moment{t.Unix() - time.Time{}.Unix(), int32(t.Nanosecond())}
-}
-
-// after is a number of whole seconds after a moment.
-func (m moment) after(d time.Duration) moment {
-	m.seconds += int64(d / time.Second)
-	return m
-}
-
-func (m moment) isAfter(o moment) bool {
-	return m.seconds > o.seconds || m.seconds == o.seconds && m.nanoseconds > o.nanoseconds
-}
-
 // entry is a prefix in the cache of one model.
 type entry struct {
 	model   string
-	expires moment
+	expires time.Time
 	tokens  int
-	resized int32 // Resize calls of the place that it has seen
-	shared  int32 // the Cool calls that went before, plus 1, while other conversations keep it alive
+	resized int // Resize calls of the place that it has seen
+	shared  int // the Cool calls that went before, plus 1, while other conversations keep it alive
 	ttl     TTL
 }
 
-// place holds the entries of all models at one position. Most places have one entry, and are not resized.
+// place holds the entries of all models at one position.
 type place struct {
-	first    entry // where filled
-	more     *more // nil: none
-	position int32
-	filled   bool
-}
-
-// more is what few places have.
-type more struct {
-	entries map[string]*entry // the others, by model
-	tokens  int               // of all entries that have seen fewer Resize calls
-	resized int32             // Resize calls
+	position int
+	entries  map[string]*entry // by model
+	tokens   int               // of all entries that have seen fewer Resize calls
+	resized  int               // Resize calls
 }
 
 // get finds the entry of a model, with its tokens as they are now; nil: there is none.
 func (p *place) get(model string) *entry {
-	e := &p.first
-	if !p.filled || e.model != model {
-		if p.more == nil {
-			return nil
-		}
-		if e = p.more.entries[model]; e == nil {
-			return nil
-		}
+	e := p.entries[model]
+	if e != nil && e.resized < p.resized {
+		e.tokens, e.resized = p.tokens, p.resized
 	}
-	p.now(e)
 	return e
 }
 
-// now gives an entry the tokens of the last Resize call.
-func (p *place) now(e *entry) {
-	if p.more != nil && e.resized < p.more.resized {
-		e.tokens, e.resized = p.more.tokens, p.more.resized
-	}
-}
-
 // add puts in the entry of a model that has none here.
-func (p *place) add(e *entry) {
-	own := &p.first
-	if p.filled {
-		own = &entry{}
-		m := p.rare()
-		if m.entries == nil {
-			m.entries = map[string]*entry{}
-		}
-		m.entries[e.model] = own
-	}
-	*own, p.filled = *e, true
-	if p.more != nil {
-		own.resized = p.more.resized
-	}
-}
-
-// rare is what few places have, for writing.
-func (p *place) rare() *more {
-	if p.more == nil {
-		p.more = &more{}
-	}
-	return p.more
+func (p *place) add(e entry) {
+	e.resized = p.resized
+	p.entries[e.model] = &e
 }
 
 // resize lets every entry have so many tokens; of 0 there are no more entries.
 func (p *place) resize(tokens int) {
-	m := p.rare()
 	if tokens <= 0 {
-		p.filled, m.entries = false, nil
+		clear(p.entries)
 		return
 	}
-	m.tokens = tokens
-	m.resized++
+	p.tokens = tokens
+	p.resized++
 }
 
 // shrink takes tokens off every entry.
 func (p *place) shrink(tokens int) {
-	less := func(e *entry) {
-		p.now(e)
+	for model := range p.entries {
+		e := p.get(model)
 		e.tokens = max(e.tokens-tokens, 0)
-	}
-	less(&p.first)
-	if p.more != nil {
-		for _, e := range p.more.entries {
-			less(e)
-		}
 	}
 }
 
@@ -135,16 +69,11 @@ func (s *places) clone() places {
 	c.list = slices.Clone(s.list)
 	for i := range c.list {
 		p := &c.list[i]
-		if p.more == nil {
-			continue
+		p.entries = maps.Clone(p.entries)
+		for model, e := range p.entries {
+			own := *e
+			p.entries[model] = &own
 		}
-		own := *p.more
-		own.entries = maps.Clone(own.entries)
-		for model, e := range own.entries {
-			one := *e
-			own.entries[model] = &one
-		}
-		p.more = &own
 	}
 	return c
 }
@@ -153,16 +82,16 @@ func (s *places) clone() places {
 func (s *places) behind(position int) int {
 	s.looked++
 	switch n := len(s.list); { // the usual cases: the end, and the head, where no position is left out
-	case n == 0 || int(s.list[n-1].position) <= position:
+	case n == 0 || s.list[n-1].position <= position:
 		return n
-	case n > 1 && int(s.list[n-2].position) <= position:
+	case n > 1 && s.list[n-2].position <= position:
 		return n - 1
-	case position >= 0 && position < n && int(s.list[position].position) == position:
+	case position >= 0 && position < n && s.list[position].position == position:
 		return position + 1
 	}
 	return sort.Search(len(s.list), func(i int) bool {
 		s.looked++
-		return int(s.list[i].position) > position
+		return s.list[i].position > position
 	})
 }
 
@@ -175,14 +104,14 @@ func (s *places) cut(position int) {
 
 // shrink takes tokens off every entry from a position on.
 func (s *places) shrink(position, tokens int) {
-	for i := len(s.list) - 1; i >= 0 && int(s.list[i].position) >= position; i-- {
+	for i := len(s.list) - 1; i >= 0 && s.list[i].position >= position; i-- {
 		s.list[i].shrink(tokens)
 	}
 }
 
 // at finds the place of a position; nil where nothing was put there.
 func (s *places) at(position int) *place {
-	if i := s.behind(position) - 1; i >= 0 && int(s.list[i].position) == position {
+	if i := s.behind(position) - 1; i >= 0 && s.list[i].position == position {
 		return &s.list[i]
 	}
 	return nil
@@ -191,17 +120,9 @@ func (s *places) at(position int) *place {
 // open is at, and makes the place where there is none.
 func (s *places) open(position int) *place {
 	i := s.behind(position)
-	if i > 0 && int(s.list[i-1].position) == position {
+	if i > 0 && s.list[i-1].position == position {
 		return &s.list[i-1]
 	}
-	if len(s.list) == cap(s.list) { // to twice its length, which moves places less often than append does
-		s.list = slices.Grow(s.list, max(len(s.list), 16))
-	}
-	if i == len(s.list) {
-		s.list = s.list[:i+1]
-		s.list[i] = place{position: int32(position)}
-	} else {
-		s.list = slices.Insert(s.list, i, place{position: int32(position)})
-	}
+	s.list = slices.Insert(s.list, i, place{position: position, entries: map[string]*entry{}})
 	return &s.list[i]
 }

@@ -26,7 +26,7 @@ func (s *plainSim) put(position int, e entry, shared bool) {
 			continue
 		}
 		shared = shared || old.shared
-		if (old.shared || !s.sim.now.isAfter(old.expires)) && old.expires.isAfter(e.expires) {
+		if (old.shared || !s.sim.now.After(old.expires)) && old.expires.After(e.expires) {
 			e.ttl, e.expires = old.ttl, old.expires
 		}
 		*old = plainEntry{position, shared, e}
@@ -81,14 +81,14 @@ func (s *plainSim) request(r CachedRequest, branch bool, at int) (Split, Cause) 
 		before = at
 	}
 	if !r.Start.IsZero() {
-		s.sim.now = momentOf(r.Start)
+		s.sim.now = r.Start
 	}
 	var hit *plainEntry
 	for b := len(r.Breakpoints) - 1; b >= 0 && hit == nil; b-- {
 		for back := range LookBack {
 			for i := range s.entries {
 				e := &s.entries[i]
-				if p := r.Breakpoints[b].Position - back; hit == nil && e.position == p && p < before && e.model == r.Model && (e.shared || !s.sim.now.isAfter(e.expires)) {
+				if p := r.Breakpoints[b].Position - back; hit == nil && e.position == p && p < before && e.model == r.Model && (e.shared || !s.sim.now.After(e.expires)) {
 					hit = e
 				}
 			}
@@ -97,7 +97,7 @@ func (s *plainSim) request(r CachedRequest, branch bool, at int) (Split, Cause) 
 	tokens := 0
 	var found *place
 	if hit != nil {
-		tokens, found = hit.tokens, &place{position: int32(hit.position)}
+		tokens, found = hit.tokens, &place{position: hit.position}
 	}
 	split, cause := r.bill(tokens), s.sim.why(&r, found)
 	if hit != nil {
@@ -154,7 +154,7 @@ func TestAgainstPlain(t *testing.T) {
 				plain.change(position, Cause{Kind: Edited, Stage: fmt.Sprint(step)})
 			case 6:
 				sim.Add(b, model, now)
-				plain.put(position, entry{model: model, tokens: b.Tokens, ttl: b.TTL, expires: momentOf(now).after(b.TTL.Duration())}, false)
+				plain.put(position, entry{model: model, tokens: b.Tokens, ttl: b.TTL, expires: now.Add(b.TTL.Duration())}, false)
 			case 7:
 				*sim = sim.Clone()
 			}

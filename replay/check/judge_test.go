@@ -515,7 +515,7 @@ func TestEventKeeps(t *testing.T) {
 		e := replay.Event{Request: &at, Stage: "s", Kind: "clear", Trigger: "auto", Reason: "why", Before: 9, After: 1, Saved: 8, Results: 2, Messages: 1,
 			Detail: map[string]int{"pre_tokens": 5}, Targets: []replay.EventTarget{{Message: session.NewUUID("m"), ToolUse: "t"}}}
 		change(&e)
-		r := NewOutcome(&replay.Timeline{Events: replay.NewEventList(e)})
+		r := NewOutcome(&replay.Timeline{Events: []replay.Event{e}})
 		if back, ok := ParseEvent(r.Events[0]); !ok || back.String() != r.Events[0] {
 			t.Errorf("%q reads as %+v, %v", r.Events[0], back, ok)
 		}

@@ -112,10 +112,9 @@ func outcomes(t *testing.T, records []*replay.Record, p *policy.Policy) (list []
 		}
 		o := outcome{CaseResult: CaseResult{Outcome: NewOutcome(tl)}}
 		o.Session, o.Input = strconv.Itoa(i), "sha256:same"
-		var same replay.EventList
-		for _, e := range tl.Events.All() {
-			e.Reason = ""
-			same.Add(e)
+		same := slices.Clone(tl.Events)
+		for i := range same {
+			same[i].Reason = ""
 		}
 		events, err := json.Marshal(same)
 		if err != nil {

@@ -43,9 +43,9 @@ type OldResult struct {
 
 // NewOutcome takes from a replay what is judged.
 func NewOutcome(tl *replay.Timeline) Outcome {
-	o := Outcome{Values: compare.Of(tl), Events: make([]string, tl.Events.Len())}
-	for i, e := range tl.Events.All() {
-		o.Events[i] = newEvent(e).String()
+	o := Outcome{Values: compare.Of(tl), Events: make([]string, len(tl.Events))}
+	for i, e := range tl.Events {
+		o.Events[i] = newEvent(&e).String()
 		if !slices.Contains(o.Acted, e.Stage) {
 			o.Acted = append(o.Acted, e.Stage)
 		}

@@ -80,16 +80,14 @@ func shownBy(figure string) Show {
 
 // Apart is the number of the main request at which two policies' payloads differ most in tokens, else their model
 // views; 0 where none differs.
-func Apart(a, b *replay.Timeline) int { return apart(mainSizes(a), mainSizes(b)) }
-
-// apart is Apart of main requests: they are given, there are as many of both.
-func apart(a, b []replay.MainSize) int {
+func Apart(a, b *replay.Timeline) int {
+	others := b.Main() // they are given, there are as many of both
 	var payload, view, mostPayload, mostView int
-	for i := range a {
-		if d := abs(b[i].Payload - a[i].Payload); d > mostPayload {
+	for i, r := range a.Main() {
+		if d := abs(others[i].Payload - r.Payload); d > mostPayload {
 			payload, mostPayload = i+1, d
 		}
-		if d := abs(b[i].Model - a[i].Model); d > mostView {
+		if d := abs(others[i].Tokens - r.Tokens); d > mostView {
 			view, mostView = i+1, d
 		}
 	}

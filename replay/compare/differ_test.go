@@ -55,9 +55,9 @@ func TestDiffer(t *testing.T) {
 
 func TestApart(t *testing.T) {
 	sent := func(model int, payload ...int) *replay.Timeline {
-		tl := &replay.Timeline{Requests: replay.NewRequestList(replay.Request{Kind: "compaction", Payload: 7})}
+		tl := &replay.Timeline{Requests: []replay.Request{{Kind: "compaction", Payload: 7}}}
 		for i, n := range payload {
-			tl.Requests.Add(&replay.Request{N: i + 1, Kind: "main", Payload: n, Tokens: model})
+			tl.Requests = append(tl.Requests, replay.Request{N: i + 1, Kind: "main", Payload: n, Tokens: model})
 		}
 		return tl
 	}

@@ -177,11 +177,8 @@ var places = sync.OnceValue(func() map[string]int {
 
 // clientPreTokens is not known where a recorded compaction has no such figure.
 func clientPreTokens(t *replay.Timeline) exact.Decimal {
-	for i := range t.Events.Len() {
-		if t.Events.Kind(i) != policy.KindSummarize {
-			continue
-		}
-		if r := t.Events.Recorded(i); r != nil && r.PreTokens == 0 {
+	for _, e := range t.Events {
+		if e.Kind == policy.KindSummarize && e.Recorded != nil && e.Recorded.PreTokens == 0 {
 			return exact.Decimal{}
 		}
 	}
@@ -193,9 +190,9 @@ func clientPreTokens(t *replay.Timeline) exact.Decimal {
 func detail(names ...string) func(t *replay.Timeline) exact.Decimal {
 	return func(t *replay.Timeline) exact.Decimal {
 		n := 0
-		for i := range t.Events.Len() {
+		for _, e := range t.Events {
 			for _, name := range names {
-				n += t.Events.Figure(i, name)
+				n += e.Detail[name]
 			}
 		}
 		return exact.Whole(n)

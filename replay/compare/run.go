@@ -3,7 +3,6 @@ package compare
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -33,13 +32,8 @@ func Run(c *Subject, policies []*policy.Policy, opt replay.Options) (ComparedSes
 
 // RunKept is Run with what Kept.Compared makes its result of.
 func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept, err error) {
-	if len(policies) > 1 {
-		c.Record.Share()
-	}
 	k.Parts = make([]*KeptPart, len(policies))
-	requests := len(c.Record.Conv.Requests)
-	ofFirst := make([]replay.MainSize, 0, requests)
-	var sizes []replay.MainSize // of the others
+	var first *replay.Timeline
 	var each []*replay.Timeline // those that Each gets: of the others only their figures stay
 	for i, pol := range policies {
 		if i > 0 && c.Known != nil { // the others are held against the first
@@ -47,12 +41,7 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 				continue
 			}
 		}
-		of := &ofFirst
-		if i > 0 {
-			sizes = slices.Grow(sizes[:0], requests)
-			of = &sizes
-		}
-		tl, err := c.replay(pol, opt, of)
+		tl, err := c.Record.Replay(pol, opt)
 		if err != nil {
 			return k, err
 		}
@@ -61,20 +50,18 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 			return k, fmt.Errorf("the replay contradicts itself: %w: please report it with the session", err)
 		}
 		if i == 0 {
+			first = tl
 			if err := k.begin(c, tl); err != nil {
 				return k, err
 			}
 		}
 		k.Parts[i] = &KeptPart{
-			Values: Of(tl), Breaks: BreaksOf(tl), Apart: apart(ofFirst, *of), Series: series(*of), Budget: tl.Budget(),
+			Values: Of(tl), Breaks: BreaksOf(tl), Apart: Apart(first, tl), Series: Series(tl), Budget: tl.Budget(),
 		}
 		if c.Each != nil {
 			each = append(each, tl)
-		} else {
-			c.Record.Reuse(tl)
 		}
 	}
-	c.Record.Release()
 	if opt.Regret {
 		bound, err := c.Record.Bound(opt, budget(k.Parts))
 		if err != nil {
@@ -89,18 +76,6 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 		c.Each(tl)
 	}
 	return k, nil
-}
-
-// replay replays a policy and appends the sizes of its main requests to a list. Only Each needs the requests themselves.
-func (c *Subject) replay(pol *policy.Policy, opt replay.Options, sizes *[]replay.MainSize) (*replay.Timeline, error) {
-	if c.Each == nil {
-		return c.Record.ReplayBrief(pol, opt, sizes)
-	}
-	tl, err := c.Record.Replay(pol, opt)
-	if err == nil {
-		*sizes = appendMainSizes(*sizes, tl)
-	}
-	return tl, err
 }
 
 // begin sets the session, of the replay under the first policy.

@@ -22,8 +22,8 @@ func TestRun(t *testing.T) {
 				c, got := &compare.Subject{Record: recordOf(t, file)}, 0
 				if each {
 					c.Each = func(tl *replay.Timeline) {
-						if got++; tl.Requests.Len() != tl.Totals.Calls || tl.Events.Len() != tl.Totals.Events {
-							t.Errorf("%s: Each gets %d requests of %d, %d events of %d", file, tl.Requests.Len(), tl.Totals.Calls, tl.Events.Len(), tl.Totals.Events)
+						if got++; len(tl.Requests) != tl.Totals.Calls || len(tl.Events) != tl.Totals.Events {
+							t.Errorf("%s: Each gets %d requests of %d, %d events of %d", file, len(tl.Requests), tl.Totals.Calls, len(tl.Events), tl.Totals.Events)
 						}
 					}
 				}

@@ -12,8 +12,7 @@ func TestSeries(t *testing.T) {
 	requests := func(n int) *replay.Timeline {
 		tl := &replay.Timeline{}
 		for i := range n {
-			tl.Requests.Add(&replay.Request{Kind: "main", Payload: i + 1})
-			tl.Requests.Add(&replay.Request{Kind: "compaction", Payload: 1_000_000})
+			tl.Requests = append(tl.Requests, replay.Request{Kind: "main", Payload: i + 1}, replay.Request{Kind: "compaction", Payload: 1_000_000})
 		}
 		return tl
 	}

@@ -212,7 +212,7 @@ func checkViews(t *testing.T, rec *replay.Record, pol *policy.Policy, some int) 
 		}
 		at[n] = true
 	}
-	lots := rand.New(rand.NewPCG(uint64(len(conv.Messages)), uint64(tl.Events.Len())))
+	lots := rand.New(rand.NewPCG(uint64(len(conv.Messages)), uint64(len(tl.Events))))
 	for range some {
 		at[1+lots.IntN(len(conv.Requests))] = true
 	}
@@ -265,7 +265,6 @@ func loadAll(t *testing.T, files []string, use func(rec *replay.Record)) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rec.Share()
 			use(rec)
 		}
 		f.Close()

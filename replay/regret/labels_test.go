@@ -17,7 +17,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/regret"
 )
 
-// label is a miss that was read in its transcript. scripts/drawregret drew it.
+// label is a miss that was drawn at random and read in its transcript.
 type label struct {
 	Session string          `json:"session"`
 	Agent   string          `json:"agent"`

@@ -212,7 +212,6 @@ func TestSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rec.Share()
 		for _, pol := range policies(t, "openhands", "sliding-window", "openhands") {
 			tl, err := rec.Replay(pol, replay.Options{Regret: true, Window: 60_000})
 			if err != nil {

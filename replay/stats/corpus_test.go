@@ -182,7 +182,7 @@ func TestRefills(t *testing.T) {
 			t.Errorf("%d: %+v", i, r)
 		}
 		edited := false
-		for _, ev := range tl.Events.All() {
+		for _, ev := range tl.Events {
 			edited = edited || ev.Kind != policy.KindSummarize && ev.Request != nil && *ev.Request > r.From && *ev.Request <= r.To
 		}
 		if !edited {

@@ -51,21 +51,15 @@ type Ledger struct {
 	sum     int                     // tokens of the blocks in the payload
 	less    int                     // tokens that edits took off the view and off no block: of the history before the file
 	classes *category.Classes
-	stays   []Stay // room for first spans
 }
 
 // NewLedger returns a ledger at the beginning of a conversation.
 func NewLedger(conv *session.Conversation) *Ledger {
-	n := 1
-	for m := range conv.Messages {
-		n += len(conv.Messages[m].Blocks)
-	}
 	l := &Ledger{
-		Blocks:  make([]LedgerBlock, 1, n+n/16), // some are of what edits make
+		Blocks:  []LedgerBlock{{Category: category.Earlier, Of: "microcompacted"}},
 		classes: category.NewClasses(conv), first: make([]int32, len(conv.Messages)),
 		made: map[policy.ItemID]int32{}, added: map[policy.ItemID]int32{},
 	}
-	l.Blocks[0] = LedgerBlock{Category: category.Earlier, Of: "microcompacted"}
 	return l
 }
 
@@ -211,19 +205,10 @@ func (l *Ledger) set(n int, b *LedgerBlock, in bool, tokens int) {
 // close ends the open span of a block with request n.
 func (l *Ledger) close(b *LedgerBlock, n int) {
 	if b.open && int(b.from) <= n {
-		if b.Spans == nil { // most blocks have one
-			if len(l.stays) == 0 {
-				l.stays = make([]Stay, staysAtOnce)
-			}
-			b.Spans, l.stays = l.stays[:0:1], l.stays[1:]
-		}
 		b.Spans = append(b.Spans, Stay{int(b.from), n, b.tokens})
 	}
 	b.open = false
 }
-
-// staysAtOnce is for how many first spans room is made.
-const staysAtOnce = 256
 
 // Sum is the tokens of all blocks in the payload of the last request that was observed.
 func (l *Ledger) Sum() int { return l.sum }

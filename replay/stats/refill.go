@@ -47,8 +47,11 @@ func Refills(conv *session.Conversation, tl *replay.Timeline, l *Ledger) ([]Refi
 	list := []Refill{}
 	main := mainRequests(tl)
 	var last *replay.Event
-	for i := range tl.Events.Of(policy.KindSummarize) {
-		ev := new(tl.Events.At(i))
+	for i := range tl.Events {
+		ev := &tl.Events[i]
+		if ev.Kind != policy.KindSummarize {
+			continue
+		}
 		if from, to := atRequest(last, main), atRequest(ev, main); last != nil && from < to {
 			r := Refill{From: from, To: to, Requests: to - from, After: last.After, Before: ev.Before, Freed: portion(1000, ev.Saved, ev.Before)}
 			if to <= len(main) && !main[from-1].time.IsZero() && !main[to-1].time.IsZero() {

@@ -286,7 +286,7 @@ type mainRequest struct {
 
 func mainRequests(tl *replay.Timeline) []mainRequest {
 	list := make([]mainRequest, 0, tl.Totals.Requests)
-	for _, r := range tl.Requests.Main() {
+	for _, r := range tl.Main() {
 		q := mainRequest{time: r.Time, payload: r.Payload, overhead: r.Overhead}
 		if u := r.Recorded; u != nil {
 			q.input, q.recorded = u.Input+u.CacheRead+u.CacheWrite, true

@@ -27,7 +27,6 @@ type SweptSession struct {
 
 // NewSession makes a session of a record, which is shared by all its replays.
 func NewSession(source compare.Origin, rec *replay.Record, base *policy.Policy) *SweptSession {
-	rec.Share()
 	return &SweptSession{Origin: source, Record: rec, Policy: base, shared: map[int]*outcome{}, ahead: 1}
 }
 

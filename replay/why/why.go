@@ -192,7 +192,8 @@ func newBreaks(rec *replay.Record, tl *replay.Timeline, points map[int]*point, r
 	}
 	pauses, first, before := rec.Pauses(), true, "" // the model of the request before
 	var all, at replay.CostParts
-	for _, r := range tl.Requests.All() {
+	for i := range tl.Requests {
+		r := &tl.Requests[i]
 		if r.CostParts != nil {
 			all.Add(r.CostParts)
 		}
@@ -253,7 +254,7 @@ func reported(rec *replay.Record, track *replay.Timeline, table *price.Table) ma
 		msg := &rec.Conv.Messages[rec.Conv.Requests[p.N-1].Message]
 		u := msg.Usage()
 		in := replay.RecordedSplit(&u)
-		b := &point{RecordedBreak{Left: p.Left, Read: p.Recorded, Lost: max(min(p.Left, track.Requests.At(p.Row).Repeated, in.Input())-p.Recorded, 0)}, p.Unexplained()}
+		b := &point{RecordedBreak{Left: p.Left, Read: p.Recorded, Lost: max(min(p.Left, track.Requests[p.Row].Repeated, in.Input())-p.Recorded, 0)}, p.Unexplained()}
 		if m, ok := table.Find(msg.Model()); ok {
 			b.USD = price.USD{Nano: m.Cost(in, 0).Nano - m.Cost(readInstead(in, b.Lost), 0).Nano, Known: true}
 		}
@@ -319,7 +320,7 @@ func (b *CacheBreak) explain(tl *replay.Timeline, r *replay.Request, p *point) {
 		return
 	}
 	for _, n := range r.Events {
-		ev := tl.Events.At(n)
+		ev := tl.Events[n]
 		if (b.Cause == cache.Compacted) == (ev.Kind == policy.KindSummarize) && (b.Stage == "" || b.Stage == ev.Stage) && changes(ev.Kind) {
 			b.Stage, b.Event, b.Edit, b.Trigger = ev.Stage, &ev.N, ev.Kind, ev.Trigger
 			return

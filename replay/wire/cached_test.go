@@ -301,7 +301,7 @@ func TestCachedPrefix(t *testing.T) {
 	}
 	a, b, c := run(cached), run(timed), run(none)
 	misses := func(tl *replay.Timeline) (n int, read, input int) {
-		for _, r := range tl.Requests.Between(1, tl.Requests.Len()) {
+		for _, r := range tl.Requests[1:] {
 			if r.Cache.Miss != nil {
 				n++
 				if r.Cache.Miss.Kind != cache.Edited || r.Cache.Miss.Stage != "microcompact_time" {

@@ -309,7 +309,6 @@ func TestSessions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rec.Share()
 		step := 1 + len(f.Main.Requests)/some
 		for i, pol := range policies {
 			name := pol.Name

@@ -77,12 +77,23 @@ func page(reg policy.Registry) ([]byte, error) {
 		"provider. `NAME@%s` is the newest, `NAME@VERSION` that\n"+
 		"version's. Where there is no session, as in `ctxkit policy show` and in `extends`, it is the newest.\n\n"+
 		"| name | versions from | current from | to | policy | dates from |\n|---|---|---|---|---|---|\n", preset.Latest)
+	aliases := presets.Aliases()
 	for _, product := range presets.Products() {
 		for _, r := range presets.Releases(product) {
-			i := slices.IndexFunc(list, func(p *policy.Policy) bool { return p.Name == r.Policy })
+			name, source := r.Policy, aliases[r.Policy].Valid.Source
+			if i := slices.IndexFunc(list, func(p *policy.Policy) bool { return p.Name == r.Policy }); i >= 0 {
+				source = list[i].Valid.Source
+			} else {
+				name = aliases[r.Policy].Policy
+			}
 			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | [`%s`](#%s) | %s |\n", product, r.Version, r.Valid.From,
-				cmp.Or(r.Valid.Until, "today"), r.Policy, anchor(r.Policy), cell(list[i].Valid.Source))
+				cmp.Or(r.Valid.Until, "today"), r.Policy, anchor(name), cell(source))
 		}
+	}
+	b.WriteString("\nWhere a product has the rules of another policy, its name is an alias:\n\n| alias | policy |\n|---|---|\n")
+	for _, name := range slices.Sorted(maps.Keys(aliases)) {
+		same := aliases[name].Policy
+		fmt.Fprintf(&b, "| `%s` | [`%s`](#%s) |\n", name, same, anchor(same))
 	}
 	for _, p := range list {
 		builtin(&b, p)

@@ -67,9 +67,7 @@ type Counter struct {
 
 // NewCounter returns a counter of about half a megabyte.
 func (e *Encoding) NewCounter() *Counter {
-	c := &Counter{e: e, most: maxMerged}
-	clear(c.cache[:]) // a page that is read first is mapped twice: to read it, and to write it
-	return c
+	return &Counter{e: e, most: maxMerged}
 }
 
 // Count returns the number of tokens of a text.
@@ -104,58 +102,33 @@ func (c *Counter) CountValid(text []byte) (tokens int) {
 // The cache holds counts of pieces of up to maxCached bytes, each at its hash.
 const (
 	cacheBits = 15
-	maxCached = 15
+	maxCached = 16
 )
 
-// cached is a piece and its count: low is bytes 0 to 7, high bytes 8 to 14 with the count and the length in the upper and
-// lower half of the highest byte.
-type cached struct{ low, high uint64 }
-
-const countShift = 60
-
-// masks are those of the bytes of a piece, by its length, and that length.
-var masks = func() (m [maxCached + 1]struct{ low, high, size uint64 }) {
-	for n := range m {
-		m[n].low, m[n].high, m[n].size = 1<<(8*n)-1, 1<<(8*max(n-8, 0))-1, uint64(n)<<56
-	}
-	return m
-}()
-
-// masked is the key of the piece that is the first n of 16 bytes.
-func masked(text []byte, n int) (low, high uint64) {
-	m := &masks[n]
-	return load(text) & m.low, load(text[8:])&m.high | m.size
-}
-
-// slot is where the piece with a key is kept.
-func (c *Counter) slot(low, high uint64) *cached { return &c.cache[mix(low, high)>>(64-cacheBits)] }
-
-// tokens is the count of the piece with a key, where that is what is cached.
-func (s *cached) tokens(low, high uint64) (n int, ok bool) {
-	x := s.high ^ high
-	return int(x >> countShift), s.low^low|x<<(64-countShift) == 0
+// cached is a piece, with zeros behind it, and its count.
+type cached struct {
+	low, high    uint64
+	size, tokens uint8
 }
 
 // piece counts text[at:end].
 func (c *Counter) piece(text []byte, at, end int) int {
 	n := end - at
-	if uint(n) > maxCached {
+	if n > maxCached {
 		return c.count(text[at:end])
 	}
 	rest := text[at:]
-	if len(rest) < 16 {
-		var b [16]byte
+	if len(rest) < maxCached {
+		var b [maxCached]byte
 		copy(b[:], rest)
 		rest = b[:]
 	}
-	low, high := masked(rest, n)
-	slot := c.slot(low, high)
-	if tokens, ok := slot.tokens(low, high); ok {
-		return tokens
+	low, high := load(rest)&(1<<(8*n)-1), load(rest[8:])&(1<<(8*max(n-8, 0))-1)
+	slot := &c.cache[mix(low, high|uint64(n)<<56)>>(64-cacheBits)]
+	if slot.low != low || slot.high != high || int(slot.size) != n {
+		*slot = cached{low, high, uint8(n), uint8(c.count(text[at:end]))}
 	}
-	tokens := c.count(text[at:end])
-	*slot = cached{low, high | uint64(tokens)<<countShift}
-	return tokens
+	return int(slot.tokens)
 }
 
 // count counts a piece of at least two bytes without the cache.

@@ -166,25 +166,11 @@ const blockSize = 56
 func (c *Counter) scan(text []byte, at int) (tokens, start int) {
 	from, last := at, at // of a piece that is not counted yet: its end may be none
 	base, m := at, uint32(0)
-	var pad [2 * blockSize]byte
 	for m < uint32(stopped)<<rowBits {
-		b := &pad
-		if base+len(pad) <= len(text) {
-			b = (*[2 * blockSize]byte)(text[base:])
-		} else {
-			for i := 0; i < len(pad); i += 8 {
-				binary.LittleEndian.PutUint64(pad[i:], 1<<64-1) // bytes that stop the scanner
-			}
-			copy(pad[:], text[min(base, len(text)):])
-		}
-		first, second, to, moved := c.e.blocks(b, text, base, m)
+		ends, to, moved := c.e.block(text, base, m)
 		n := 0
-		n, from, last = c.pieces(text, from, last, base-1, first)
+		n, from, last = c.pieces(text, from, last, base-1, ends)
 		tokens += n
-		if moved > blockSize {
-			n, from, last = c.pieces(text, from, last, base+blockSize-1, second)
-			tokens += n
-		}
 		base, m = base+moved, to
 	}
 	c.steps += base - at
@@ -195,68 +181,43 @@ func (c *Counter) scan(text []byte, at int) (tokens, start int) {
 }
 
 // pieces counts the piece from..last and those that end at the bits of ends, from at on, but the last of them, whose
-// start and end it returns. Most are in the cache.
+// start and end it returns.
 func (c *Counter) pieces(text []byte, from, last, at int, ends uint64) (tokens, start, end int) {
-	rest := text[from:]
 	for ; ends != 0; ends &= ends - 1 {
 		to := last
 		last = at + bits.TrailingZeros64(ends)
-		if n := to - from; uint(n) <= maxCached && len(rest) >= 16 {
-			low, high := masked(rest, n)
-			rest = rest[n:]
-			if known, ok := c.slot(low, high).tokens(low, high); ok {
-				tokens += known
-				from = to
-				continue
-			}
-		}
 		tokens += c.piece(text, from, to)
-		from, rest = to, text[to:]
+		from = to
 	}
 	return tokens, from, last
 }
 
-// blocks moves over two blocks of bytes at a place in a text, both at once, which takes little longer than one: a move waits
-// for the one before it. The second block begins in the state that the four bytes before it lead to after a word; where the
-// first one ends in another, only that one counts. Bit i of first and second says that a piece ends i-1 bytes after the
-// block's start. moved is how many bytes it moved over until the scanner stopped.
-func (e *Encoding) blocks(b *[2 * blockSize]byte, text []byte, at int, m uint32) (first, second uint64, to uint32, moved int) {
+// block moves over a block of bytes at a place in a text, from a state to another. Bit i of ends says that a piece ends i-1
+// bytes after the block's start. moved is how many bytes it moved over until the scanner stopped.
+func (e *Encoding) block(text []byte, at int, m uint32) (ends uint64, to uint32, moved int) {
 	s := &e.scanner
-	w := uint64(binary.LittleEndian.Uint32(b[blockSize-4:]))
-	if w&highs != 0 {
-		w = e.alike(text, at+blockSize-4, w)
-	}
-	n := s.move(uint32(lowers)<<rowBits, byte(w), byte(w>>8))
-	n = s.move(n, byte(w>>16), byte(w>>24)) % rows
-	guess := n
-	var replaced [16]byte
-	i := 0
-	for ; i < blockSize && m%rows < uint32(stopped)<<rowBits; i += 8 {
-		p, q := (*[8]byte)(b[i:]), (*[8]byte)(b[i+blockSize:])
-		if w, x := load(p[:]), load(q[:]); (w|x)&highs != 0 {
-			binary.LittleEndian.PutUint64(replaced[:], e.alike(text, at+i, w))
-			binary.LittleEndian.PutUint64(replaced[8:], e.alike(text, at+i+blockSize, x))
-			p, q = (*[8]byte)(replaced[:]), (*[8]byte)(replaced[8:])
+	for ; moved < blockSize && m < uint32(stopped)<<rowBits; moved += 8 {
+		b := eightAt(text, at+moved)
+		if w := load(b[:]); w&highs != 0 {
+			binary.LittleEndian.PutUint64(b[:], e.alike(text, at+moved, w))
 		}
-		m, n = s.move(m, p[0], p[1]), s.move(n, q[0], q[1])
-		f, g := m>>endShift, n>>endShift
-		m, n = s.move(m, p[2], p[3]), s.move(n, q[2], q[3])
-		f, g = f|m>>endShift<<2, g|n>>endShift<<2
-		m, n = s.move(m, p[4], p[5]), s.move(n, q[4], q[5])
-		f, g = f|m>>endShift<<4, g|n>>endShift<<4
-		m, n = s.move(m, p[6], p[7]), s.move(n, q[6], q[7])
-		first |= uint64(f|m>>endShift<<6) << i
-		second |= uint64(g|n>>endShift<<6) << i
+		for i := 0; i < len(b); i += 2 {
+			m = uint32(s.moves[(m|uint32(s.first[b[i]])+uint32(s.second[b[i+1]]))%rows])
+			ends |= uint64(m>>endShift) << (moved + i)
+			m %= rows
+		}
 	}
-	if m %= rows; m != guess || m >= uint32(stopped)<<rowBits {
-		return first, 0, m, i
-	}
-	return first, second, n % rows, 2 * blockSize
+	return ends, m, moved
 }
 
-// move is the move from a state over two bytes.
-func (s *scanner) move(m uint32, one, two byte) uint32 {
-	return uint32(s.moves[(m|uint32(s.first[one])+uint32(s.second[two]))%rows])
+// eightAt returns the bytes of a text from one on, and behind its end bytes that stop the scanner.
+func eightAt(text []byte, at int) (b [8]byte) {
+	if at+len(b) <= len(text) {
+		return [8]byte(text[at:])
+	}
+	b = [8]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
+	copy(b[:], text[min(at, len(text)):])
+	return b
 }
 
 const highs = 0x8080808080808080

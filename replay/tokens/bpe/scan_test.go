@@ -8,8 +8,7 @@ import (
 )
 
 // TestScan compares the ends that the scanner finds with those of split: in all short texts of one character of each
-// kind, at the start of a text, over the end of each of two blocks, and at the end of a text; and after bytes that do not
-// show the state at the end of the first block.
+// kind, at the start of a text, over the end of each of two blocks, and at the end of a text.
 func TestScan(t *testing.T) {
 	const length = 4
 	one, two := blockText[:blockSize-4], (blockText + blockText)[:2*blockSize-2]
@@ -62,24 +61,6 @@ func TestScanWhole(t *testing.T) {
 	}
 }
 
-// TestScanTwo checks that most text is split two blocks at a time.
-func TestScanTwo(t *testing.T) {
-	text := []byte(strings.Repeat(blockText+"\n\tif x[10] == nil { return }\n", 50))
-	for _, name := range Names() {
-		e, two, all := encoding(t, name), 0, 0
-		for m, base := uint32(0), 0; base+2*blockSize <= len(text); all++ {
-			_, _, to, moved := e.blocks((*[2 * blockSize]byte)(text[base:]), text, base, m)
-			if moved > blockSize {
-				two++
-			}
-			base, m = base+moved, to
-		}
-		if two*10 < all*9 {
-			t.Errorf("%s: %d of %d times", name, two, all)
-		}
-	}
-}
-
 const blockText = "It was the best of times, it was the worst of times, and so on for a while"
 
 func pow(n, by int) int {
@@ -94,13 +75,9 @@ func pow(n, by int) int {
 func scanned(e *Encoding, text []byte) (found []int) {
 	m, base := uint32(0), 0
 	for m < uint32(stopped)<<rowBits {
-		b := [2 * blockSize]byte(slices.Repeat([]byte{0xff}, 2*blockSize))
-		copy(b[:], text[min(base, len(text)):])
-		first, second, to, moved := e.blocks(&b, text, base, m)
-		for i, ends := range []uint64{first, second} {
-			for ; ends != 0; ends &= ends - 1 {
-				found = append(found, base+i*blockSize-1+bits.TrailingZeros64(ends))
-			}
+		ends, to, moved := e.block(text, base, m)
+		for ; ends != 0; ends &= ends - 1 {
+			found = append(found, base-1+bits.TrailingZeros64(ends))
 		}
 		base, m = base+moved, to
 	}
