@@ -110,6 +110,7 @@ type loader struct {
 	marks     []mark
 	queued    []queued        // texts that were put into the queue
 	waiting   waiting         // those in it
+	oddKinds  map[string]bool // kinds of attachments that a warning names
 	attached  map[string]bool // queued texts that stand in attachments
 	tools     calls
 	files     *files          // apart: a conversation keeps them, and not the loader
@@ -433,6 +434,13 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {
 	a, sent := readAttachment(e.Attachment), readSent(e)
 	n.said = ld.names.place(a.kind)
+	if a.odd && !sent.Recorded && !rendersAttachments(e.Version) && !ld.oddKinds[a.kind] {
+		if ld.oddKinds == nil {
+			ld.oddKinds = map[string]bool{}
+		}
+		ld.oddKinds[a.kind] = true
+		ld.warn(CodeMetadata, e.Line, "an attachment of kind %s, which is not known, has text: it is counted as sent", a.kind)
+	}
 	if a.kind == typeQueued {
 		if ld.attached == nil {
 			ld.attached = map[string]bool{}
