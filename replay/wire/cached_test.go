@@ -89,9 +89,8 @@ func TestCacheEditsExamples(t *testing.T) {
 	}
 	said := func(text, mark string) string { return `{"type":"text","text":"` + text + `"` + mark + `}` }
 
-	context := said(`<system-reminder>\n[placeholder for context: 468 characters of the client's own, on no line of the session]\n</system-reminder>\n`, "")
 	want := []string{
-		user(context, said("question", "")), use("toolu_A", mark), user(named("A")),
+		user(said("question", "")), use("toolu_A", mark), user(named("A")),
 		user(edit("A"), said("comment", mark)),
 	}
 	if diff := cmp.Diff(want, round(4, 2)); diff != "" {
@@ -99,7 +98,7 @@ func TestCacheEditsExamples(t *testing.T) {
 	}
 	round(7, 3) // B stands in the last message: there is nothing to delete
 	want = []string{
-		user(context, said("question", "")), use("toolu_A", ""), user(named("A")),
+		user(said("question", "")), use("toolu_A", ""), user(named("A")),
 		user(edit("A"), said(`comment\n`, ""), said("question", "")), // pinned
 		use("toolu_B", ""), user(named("B")),
 		use("toolu_C", mark),
