@@ -107,6 +107,10 @@ func (d *decoder) entry(e *entry, b []byte, i int) (int, scan.Fault) {
 			e.LeafUUID = d.text(&m)
 		case "attachment":
 			e.Attachment = d.raw(&m)
+		case "rendered":
+			e.Rendered = d.raw(&m)
+		case "renderedRole":
+			e.RenderedRole = d.low(&m)
 		case "compactMetadata":
 			e.CompactMetadata = d.raw(&m)
 		case "microcompactMetadata":
@@ -150,6 +154,8 @@ func (e *Entry) flag(key []byte) *bool {
 		return &e.IsAPIError
 	case "noRequest":
 		return &e.NoRequest
+	case "renderedBesideToolResult":
+		return &e.RenderedBeside
 	}
 	return nil
 }

@@ -115,18 +115,21 @@ type Entry struct {
 	Time              time.Time // zero where it is missing or does not parse
 
 	LeafUUID         string // summary, last-prompt
+	RenderedRole     string // of the message that an attachment was sent as
 	RecordedTurn     string // of a prompt of another agent: see foreign.Line
 	IsSidechain      bool
 	IsMeta           bool
 	IsCompactSummary bool
 	IsAPIError       bool // isApiErrorMessage
 	NoRequest        bool
+	RenderedBeside   bool // renderedBesideToolResult: it is no part of a result before it
 
 	HasMessage bool
 	Message    APIMessage
 
 	// Raw JSON values of rare fields, nil where absent (position: see SpanOf).
 	Attachment           []byte
+	Rendered             []byte // an attachment as it was sent
 	CompactMetadata      []byte
 	MicrocompactMetadata []byte
 	SnipMetadata         []byte

@@ -69,6 +69,10 @@ type ClientVersion struct {
 	// an error of the messages' weights, and ends with a compaction.
 	SameOverhead bool
 
+	// RecordsAttached: all that it sends after a compaction is on lines. What the next request has beyond them is an error
+	// of the messages' weights.
+	RecordsAttached bool
+
 	// SealedSummary is what a summary takes that only the provider can read and the recording leaves out: the median of
 	// recorded sessions, tokens; 0: it writes none.
 	SealedSummary int

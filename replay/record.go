@@ -347,7 +347,7 @@ func (t *recordTrack) settle(k, ctx, over int) int {
 		if r.client.At(r.Conv.Boundaries[t.pending].Version).SameOverhead {
 			over = r.overhead[t.known] - r.Cal.Searched[r.Conv.Requests[t.known].Message]
 		}
-		if rest > over {
+		if rest > over && !r.client.At(r.Conv.Boundaries[t.pending].Version).RecordsAttached {
 			// The client sent what is on no line: re-read files, listings.
 			r.reinject[t.pending] = rest - over
 			t.apply(policy.Edit{

@@ -9,6 +9,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/price"
+	"github.com/ctxkit/ctxkit/replay/wire"
 )
 
 // timeline makes the result of a replay.
@@ -54,6 +55,9 @@ func (e *engine) timeline() *Timeline {
 	}
 	t.Warnings = append(append([]session.Warning{}, conv.Warnings...), e.warnings...)
 	t.Totals.NotReadBack = e.notRead.sum
+	if n, characters, err := wire.Placeholders(e.view); err == nil {
+		t.Totals.Placeholders, t.Totals.PlaceholderTokens = n, (characters+3)/4
+	}
 	t.total()
 	t.Totals.Cleared, t.Totals.ClearedTokens = e.cleared.results(), e.cleared.tokens
 	t.Totals.Violations = e.checks.count[FindingViolation]

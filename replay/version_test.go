@@ -79,6 +79,7 @@ func TestRecordedVersionDecidesNothing(t *testing.T) {
 						t.Fatal(err)
 					}
 					withoutRecord(got)
+					got.Totals.Placeholders, got.Totals.PlaceholderTokens = 0, 0 // what the recording client sent: no decision
 					if want := wants[pol.Name]; want == nil {
 						wants[pol.Name] = got
 					} else if !reflect.DeepEqual(want, got) {

@@ -13,8 +13,8 @@ import (
 
 // fixedText is the length of the fixed text that the client writes around an attachment when it sends it, in
 // characters. The lengths are inferred from what compactions counted (clients 2.1.119-2.1.139: an empty task_reminder
-// counts 129 tokens, an edited_text_file about 101 more than its snippet); 2.1.284 and later record the rendered text
-// itself, and then it is used.
+// counts 129 tokens, an edited_text_file about 101 more than its snippet). From 2.1.280 on lines have the words themselves
+// (Sent), and then they are used.
 var fixedText = map[string]int{
 	"task_reminder": 516, "todo_reminder": 516, "edited_text_file": 404, "compact_file_reference": 160, "opened_file_in_ide": 160,
 	"file": 200, "nested_memory": 200, "auto_mode": 240, "auto_mode_exit": 240, "plan_mode": 240, "plan_mode_exit": 240,
@@ -24,27 +24,29 @@ var fixedText = map[string]int{
 // unsent are the types of attachments that the client never sends.
 var unsent = map[string]bool{
 	"command_permissions": true, "hook_system_message": true, "hook_cancelled": true, "hook_non_blocking_error": true, "goal_status": true,
+	"prompt_snapshot": true, "already_read_file": true, "edited_image_file": true, "dynamic_skill": true,
 }
 
 type attachment struct {
 	kind   string
 	prompt bool // a typed prompt that was queued
 	length jsonl.Metrics
+	odd    bool // of an unknown kind, with text in an unknown place
 }
 
 // attachmentFields are the fields of all types whose content is sent.
 type attachmentFields struct {
-	Type        string            `json:"type"`
-	CommandMode string            `json:"commandMode"`
-	Prompt      json.RawMessage   `json:"prompt"`
-	Text        json.RawMessage   `json:"text"`
-	Snippet     json.RawMessage   `json:"snippet"`
-	Content     json.RawMessage   `json:"content"`
-	AddedLines  []string          `json:"addedLines"`
-	AddedBlocks []string          `json:"addedBlocks"`
-	AddedNames  []string          `json:"addedNames"`
-	Files       json.RawMessage   `json:"files"`
-	Rendered    []json.RawMessage `json:"rendered"`
+	Type        string          `json:"type"`
+	CommandMode string          `json:"commandMode"`
+	Prompt      json.RawMessage `json:"prompt"`
+	Text        json.RawMessage `json:"text"`
+	Snippet     json.RawMessage `json:"snippet"`
+	Content     json.RawMessage `json:"content"`
+	AddedLines  []string        `json:"addedLines"`
+	AddedBlocks []string        `json:"addedBlocks"`
+	AddedNames  []string        `json:"addedNames"`
+	Files       json.RawMessage `json:"files"`
+	raw         []byte
 }
 
 func readAttachment(raw []byte) attachment {
@@ -61,12 +63,11 @@ func readAttachment(raw []byte) attachment {
 	if unsent[f.Type] {
 		return a
 	}
-	extra := 0
-	if len(f.Rendered) == 0 {
-		extra = fixedText[f.Type]
-	}
+	f.raw = raw
+	extra := fixedText[f.Type]
+	a.odd = f.odd()
 	a.length = jsonl.Measure(f.text()).Add(jsonl.Metrics{UTF16: extra, Bytes: extra, JSON: extra})
-	if a.prompt && len(f.Rendered) == 0 {
+	if a.prompt {
 		a.length = a.length.Add(aroundQueued(""))
 	}
 	return a
@@ -78,20 +79,19 @@ func attachmentText(raw []byte) string {
 	if json.Unmarshal(raw, &f) != nil {
 		return string(raw)
 	}
+	f.raw = raw
 	return f.text()
 }
 
 func (f *attachmentFields) text() string {
 	var parts []string
-	for _, r := range f.Rendered {
-		parts = append(parts, texts(r)...)
-	}
 	switch {
-	case len(parts) > 0:
 	case f.Type == "task_reminder" || f.Type == "todo_reminder":
 		return f.tasks()
 	case f.Type == "diagnostics":
 		return f.diagnostics()
+	case textPlaces[f.Type] != nil:
+		return strings.Join(placedTexts(f.raw, textPlaces[f.Type]), "\n")
 	default:
 		for _, r := range []json.RawMessage{f.Prompt, f.Text, f.Snippet, f.Content} {
 			parts = append(parts, texts(r)...)
@@ -99,6 +99,9 @@ func (f *attachmentFields) text() string {
 		parts = slices.Concat(parts, f.AddedLines, f.AddedBlocks)
 		if len(f.AddedLines)+len(f.AddedBlocks) == 0 {
 			parts = append(parts, f.AddedNames...)
+		}
+		if len(parts) == 0 && f.unknown() {
+			parts = textsAnywhere(f.raw)
 		}
 	}
 	return strings.Join(parts, "\n")

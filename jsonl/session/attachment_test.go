@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,7 +54,6 @@ func TestAttachments(t *testing.T) {
 		{line{"type": "hook_success", "content": "", "stdout": "much of it"}, "", 0},
 		{line{"type": "hook_system_message", "content": "for the screen only"}, "", 0},
 		{line{"type": "command_permissions", "allowedTools": []any{"Read"}}, "", 0},
-		{line{"type": "task_reminder", "content": []any{}, "rendered": []any{line{"content": "as it was sent"}}}, "as it was sent", 0},
 		{line{"type": "novelty", "content": "漢字 🙂"}, "漢字 🙂", 0},
 		{line{"type": 7, "content": "odd"}, "", 0},
 	} {
@@ -125,5 +125,59 @@ func TestJobs(t *testing.T) {
 	got := loadText(t, text, session.LoadOptions{Jobs: 8})
 	if !reflect.DeepEqual(got.Main.Messages, want.Main.Messages) || !reflect.DeepEqual(got.Main.Warnings, want.Main.Warnings) || !reflect.DeepEqual(got.Main.Lines, want.Main.Lines) {
 		t.Error("8 workers read another conversation than one")
+	}
+}
+
+// TestRendered holds the words that stand beside an attachment (2.1.280 and later), and that one without them is not sent.
+func TestRendered(t *testing.T) {
+	words := []any{line{"content": "<system-reminder>\nfirst\n</system-reminder>"}, line{"content": "second"}}
+	f := load(t,
+		line{"type": "user", "uuid": "u1", "parentUuid": nil, "version": "2.1.300", "message": line{"role": "user", "content": "go"}},
+		line{"type": "attachment", "uuid": "a1", "parentUuid": "u1", "version": "2.1.300", "attachment": line{"type": "file", "content": "other"}, "rendered": words, "renderedRole": "user", "renderedBesideToolResult": true},
+		line{"type": "attachment", "uuid": "a2", "parentUuid": "a1", "version": "2.1.300", "attachment": line{"type": "prompt_snapshot", "text": "not sent"}},
+	)
+	m := f.Messages
+	if len(m) != 3 {
+		t.Fatalf("%d messages", len(m))
+	}
+	list, err := f.Reminders(1, 0)
+	if want := []string{"<system-reminder>\nfirst\n</system-reminder>", "second"}; err != nil || !slices.Equal(list, want) {
+		t.Errorf("%q, %v; want %q", list, err, want)
+	}
+	if got, want := m[1].Blocks[0].Sent, (session.Sent{Recorded: true, Beside: true}); got != want {
+		t.Errorf("sent %+v, want %+v", got, want)
+	}
+	if n := m[2].Blocks[0].Text.UTF16; n != 0 {
+		t.Errorf("%d characters of what is not sent", n)
+	}
+}
+
+// TestPlacedTexts: kinds whose text is in other members than most, and a kind that nobody knows, which is named once.
+func TestPlacedTexts(t *testing.T) {
+	for _, a := range []line{
+		{"type": "teammate_mailbox", "messages": []any{line{"from": "bob", "text": "the words"}}},
+		{"type": "invoked_skills", "skills": []any{line{"name": "s", "content": "the words"}}},
+		{"type": "relevant_memories", "memories": []any{line{"path": "/m", "content": "the words"}}},
+		{"type": "plan_file_reference", "planFilePath": "/p", "planContent": "the words"},
+		{"type": "mcp_resource", "server": "s", "content": line{"contents": []any{line{"uri": "u", "text": "the words"}}}},
+		{"type": "task_status", "taskId": "t", "deltaSummary": "the words"},
+		{"type": "async_hook_response", "response": line{"systemMessage": "the words"}},
+		{"type": "of_tomorrow", "deep": line{"words": []any{"the words"}}},
+	} {
+		conv := load(t, user("u1", "", "go"), line{"type": "attachment", "uuid": "a1", "parentUuid": "u1", "version": "2.1.200", "attachment": a},
+			line{"type": "attachment", "uuid": "a2", "parentUuid": "a1", "version": "2.1.200", "attachment": a})
+		got, err := conv.Text(1, 0)
+		if n := conv.Messages[1].Blocks[0].Text.UTF16; err != nil || got != "the words" || n < len(got) {
+			t.Errorf("%v: %q, %d units, %v", a["type"], got, n, err)
+		}
+		named := 0
+		for _, w := range conv.Warnings {
+			if strings.Contains(w.Message, "of_tomorrow") {
+				named++
+			}
+		}
+		if want := map[bool]int{true: 1}[a["type"] == "of_tomorrow"]; named != want {
+			t.Errorf("%v: named %d times, want %d", a["type"], named, want)
+		}
 	}
 }

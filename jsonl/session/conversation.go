@@ -28,11 +28,15 @@ type Role uint8
 const (
 	User Role = iota
 	Assistant
+	System // of what a client sends between messages; no recorded message has it
 )
 
 func (r Role) String() string {
-	if r == Assistant {
+	switch r {
+	case Assistant:
 		return "assistant"
+	case System:
+		return "system"
 	}
 	return "user"
 }

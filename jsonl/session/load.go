@@ -8,6 +8,7 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
@@ -108,6 +109,7 @@ type loader struct {
 	queued   []queued // texts that were put into the queue
 	waiting  waiting  // those in it
 	process  process
+	oddKinds map[string]bool  // kinds of attachments that a warning names
 	attached map[string]bool  // queued texts that stand in attachments
 	calls    []snipInput      // inputs of the Snip tool
 	callAt   map[string]int   // tool_use id -> index into calls
@@ -126,7 +128,7 @@ func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) 
 	ns := &notes{path: path, most: int(limits.Findings), kinds: map[Code]int{}, watch: opt.Warned}
 	ld := &loader{
 		path: path, lines: Accounting{SetAside: map[Reason]int{}}, watch: opt, notes: ns, limits: limits, byUUID: map[string]int{},
-		attached: map[string]bool{}, callAt: map[string]int{}, removed: map[string]bool{}, snipped: map[int][]string{},
+		oddKinds: map[string]bool{}, attached: map[string]bool{}, callAt: map[string]int{}, removed: map[string]bool{}, snipped: map[int][]string{},
 	}
 	src, err := ld.recognise(src, file)
 	if err != nil {
@@ -405,8 +407,12 @@ func (ld *loader) addCommand(n *node, e *jsonl.Entry) {
 }
 
 func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {
-	a := readAttachment(e.Attachment)
+	a, sent := readAttachment(e.Attachment), readSent(e)
 	n.name = a.kind
+	if a.odd && !sent.Recorded && !rendersAttachments(e.Version) && !ld.oddKinds[a.kind] {
+		ld.oddKinds[a.kind] = true
+		ld.warn(CodeMetadata, e.Line, "an attachment of kind %s, which is not known, has text: it is counted as sent", a.kind)
+	}
 	if a.kind == typeQueued {
 		ld.attached[attachmentText(e.Attachment)] = true
 	}
@@ -417,8 +423,15 @@ func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {
 	if !ok {
 		span = jsonl.Span{Off: e.Offset}
 	}
-	n.blocks = []Block{{Line: e.Line, ContentBlock: jsonl.ContentBlock{
-		Kind: jsonl.KindAttachment, Type: a.kind, Text: a.length, JSON: jsonl.Metrics{UTF16: len(e.Attachment), Bytes: len(e.Attachment)}, Span: span, Value: span,
+	value := span
+	if sent.Recorded {
+		value, _ = e.SpanOf(e.Rendered)
+		a.length = jsonl.Measure(strings.Join(renderedTexts(e.Rendered), "\n"))
+	} else if rendersAttachments(e.Version) {
+		a.length = jsonl.Metrics{}
+	}
+	n.blocks = []Block{{Line: e.Line, Sent: sent, ContentBlock: jsonl.ContentBlock{
+		Kind: jsonl.KindAttachment, Type: a.kind, Text: a.length, JSON: jsonl.Metrics{UTF16: len(e.Attachment), Bytes: len(e.Attachment)}, Span: span, Value: value,
 	}}}
 }
 

@@ -159,6 +159,8 @@ func (conv *Conversation) text(buf, raw []byte, bl *Block) ([]byte, error) {
 		return text, nil
 	case bl.Kind == jsonl.KindToolResult && raw[0] == '[':
 		return []byte(joinTexts(raw)), nil
+	case bl.Kind == jsonl.KindAttachment && bl.Sent.Recorded:
+		return []byte(strings.Join(renderedTexts(raw), "\n")), nil
 	case bl.Kind == jsonl.KindAttachment:
 		return []byte(attachmentText(raw)), nil
 	}

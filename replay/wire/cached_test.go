@@ -99,7 +99,7 @@ func TestCacheEditsExamples(t *testing.T) {
 	round(7, 3) // B stands in the last message: there is nothing to delete
 	want = []string{
 		user(said("question", "")), use("toolu_A", ""), user(named("A")),
-		user(edit("A"), said("comment", ""), said("question", "")), // pinned
+		user(edit("A"), said(`comment\n`, ""), said("question", "")), // pinned
 		use("toolu_B", ""), user(named("B")),
 		use("toolu_C", mark),
 		user(edit("B"), result("C", mark)), // new

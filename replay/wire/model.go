@@ -18,11 +18,17 @@ import (
 // such as an attachment for the client alone.
 func Model(v *view.View) (*Body, error) {
 	r := renderer{view: v, conv: v.Conversation(), body: &Body{}}
+	messages := r.messages()
 	for id := range v.Items {
-		if err := r.item(id); err != nil {
+		blocks, err := r.blocks(id)
+		if err != nil {
 			return nil, err
 		}
+		if len(blocks) > 0 {
+			messages.add(id, v.Role(id), blocks)
+		}
 	}
+	messages.flush()
 	return r.body, nil
 }
 
@@ -39,19 +45,39 @@ type renderer struct {
 	shown bool // what the model is shown: with what a policy has the server clear
 }
 
-// item appends an item.
-func (r *renderer) item(id policy.ItemID) error {
-	blocks, err := r.blocks(id)
-	if len(blocks) > 0 {
-		r.say(r.view.Role(id), blocks)
+// messages makes the messages of a body, as the client that recorded the session does.
+func (r *renderer) messages() framer {
+	if r.conv.Product == session.Product {
+		return newClaudeFrame(r)
 	}
-	return err
+	return plainFrame{r}
 }
+
+// framer makes messages of what is added to it, all of it once flush is called.
+type framer interface {
+	add(id policy.ItemID, role session.Role, blocks []BodyBlock)
+	flush()
+}
+
+// plainFrame makes one message of what is of one role.
+type plainFrame struct{ *renderer }
+
+func (f plainFrame) add(_ policy.ItemID, role session.Role, blocks []BodyBlock) { f.say(role, blocks) }
+func (f plainFrame) flush()                                                     {}
 
 // blocks renders an item.
 func (r *renderer) blocks(id policy.ItemID) (blocks []BodyBlock, err error) {
 	for b := range r.view.Blocks(id) {
-		block, err := r.block(policy.Target{Item: id, Block: b})
+		t := policy.Target{Item: id, Block: b}
+		if r.isReminder(t) {
+			sent, err := r.reminders(t)
+			if err != nil {
+				return nil, err
+			}
+			blocks = append(blocks, sent...)
+			continue
+		}
+		block, err := r.block(t)
 		if err != nil {
 			return nil, err
 		}

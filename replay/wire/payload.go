@@ -20,7 +20,11 @@ func Payload(v *view.View, pol *policy.Policy) (*Body, error) {
 	if pol.Cache.TTL == longTTL {
 		b.TTL = longTTL
 	}
-	for _, m := range breakpoints(&pol.Cache, len(b.Messages)) {
+	marked := breakpoints(&pol.Cache, len(b.Messages))
+	if pol.Recorded && oneMark(v) && len(marked) > 1 {
+		marked = marked[1:]
+	}
+	for _, m := range marked {
 		b.Messages[m].mark(b.TTL)
 	}
 	b.cacheEdits(v)

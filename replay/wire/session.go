@@ -89,6 +89,7 @@ type sessionItem struct {
 // gather lists what is in view.
 func (w *sessionWriter) gather() error {
 	w.last, w.end = -1, -1
+	messages := w.messages()
 	for id := range w.view.Items {
 		blocks, err := w.blocks(id)
 		if err != nil {
@@ -110,7 +111,7 @@ func (w *sessionWriter) gather() error {
 			w.end = len(w.items)
 		}
 		w.items = append(w.items, sessionItem{id, role, blocks})
-		w.say(role, blocks)
+		messages.add(id, role, blocks)
 		for b := range w.view.Blocks(id) {
 			t := policy.Target{Item: id, Block: b}
 			if c := w.view.Replacement(t); c != nil && !c.Gone && c.Ref == nil && c.Text == "" && c.Tokens > 0 {
@@ -121,6 +122,7 @@ func (w *sessionWriter) gather() error {
 			}
 		}
 	}
+	messages.flush()
 	w.out.Messages = w.body.Messages
 	return nil
 }
@@ -269,6 +271,13 @@ func (w *sessionWriter) write() error {
 				if err != nil {
 					return err
 				}
+				if t := it.blocks[0].Source; w.view.Raw(t).Sent.Recorded {
+					words, err := w.conv.Raw(int(t.Item), t.Block)
+					if err != nil {
+						return err
+					}
+					js = slices.Concat(js, []byte(`,"rendered":`), words)
+				}
 				w.line(sessionLine{Type: "attachment"}, "attachment", js)
 				continue
 			}
@@ -402,7 +411,7 @@ func plainText(js []byte) ([]byte, bool) {
 func (w *sessionWriter) attachment(i int) ([]byte, error) {
 	it := &w.items[i]
 	m := w.view.Message(it.id)
-	if i > w.end || m == nil || m.Attachment == "" || w.conv.Product != session.Product || len(it.blocks) != 1 || w.view.Tag(it.id) != nil {
+	if i > w.end || m == nil || m.Attachment == "" || w.conv.Product != session.Product || slices.ContainsFunc(it.blocks, func(b BodyBlock) bool { return b.Source != it.blocks[0].Source }) || w.view.Tag(it.id) != nil {
 		return nil, nil
 	}
 	t := it.blocks[0].Source

@@ -43,7 +43,7 @@ func chainNamed(t *testing.T, uuid func(i int) string, messages ...string) *sess
 		if i > 0 {
 			parent = fmt.Sprintf("%q", uuid(i-1))
 		}
-		fmt.Fprintf(&b, `{"type":%q,"uuid":%q,"parentUuid":%s,"sessionId":"s","version":"2.1.19","message":{%s%s}`+"\n", kind, uuid(i), parent, id, m[1:])
+		fmt.Fprintf(&b, `{"type":%q,"uuid":%q,"parentUuid":%s,"sessionId":"s","version":"2.1.300","message":{%s%s}`+"\n", kind, uuid(i), parent, id, m[1:])
 	}
 	f, err := session.LoadReader("test", strings.NewReader(b.String()), session.LoadOptions{})
 	if err != nil {
@@ -138,7 +138,7 @@ func TestModel(t *testing.T) {
 		}}, []string{
 			`{"role":"user","content":[{"type":"text","text":"[summary: a stand-in of 5000 tokens]"}]}`,
 			plain[3],
-			strings.Replace(plain[4], `"And this?"}`, `"And this?"},{"type":"text","text":"Go on."}`, 1),
+			strings.Replace(plain[4], `"And this?"}`, `"And this?\n"},{"type":"text","text":"Go on."}`, 1),
 		}},
 		{"a summary that is a recorded text", []policy.Edit{{
 			Kind:   policy.KindSummarize,
@@ -164,7 +164,7 @@ func TestModelOddContent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{`{"role":"user","content":[{"type":"text","text":"bare"},{"type":"text","text":"7"},{"type":"text","text":"x"},{"type":"text","text":""}]}`}
+	want := []string{`{"role":"user","content":[{"type":"text","text":"bare"},{"type":"text","text":"7"},{"type":"text","text":"x\n"},{"type":"text","text":""}]}`}
 	if diff := cmp.Diff(want, lines(t, b)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -365,7 +365,7 @@ func modelJSON(t *testing.T, v *view.View) []byte {
 func TestStandIns(t *testing.T) {
 	for file, wants := range map[string][]string{
 		"lost.jsonl":        {`"content":"[lost: the result of this call is in no line of the session]"}`},
-		"big-2.1.139.jsonl": {`{"type":"text","text":"[task_reminder: the client's words are in no line of the session]"}`},
+		"big-2.1.139.jsonl": {`<system-reminder>\n[placeholder for task_reminder: 516 characters of the client's own, on no line of the session]\n</system-reminder>`},
 	} {
 		f, err := session.Load(filepath.Join(shipped, file), session.LoadOptions{})
 		if err != nil {
@@ -396,7 +396,7 @@ func TestEarlierHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	want := []string{`{"role":"user","content":[{"type":"text","text":"[earlier: what was said before the session's first line is in no line of it]"},{"type":"text","text":"And now?"}]}`}
+	want := []string{`{"role":"user","content":[{"type":"text","text":"[earlier: what was said before the session's first line is in no line of it]\n"},{"type":"text","text":"And now?"}]}`}
 	b, err := wire.Model(viewOf(t, f.Main))
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ var presets embed.FS
 func Family() policy.Family {
 	return policy.Family{
 		Name: "opencode", Title: "OpenCode", Stages: stages(), Environment: environment, Presets: presets,
-		Recorder:  &policy.Recorder{Product: product, Microcompaction: pruned{}, Clears: pruneStage, Limits: limits()},
+		Recorder:  &policy.Recorder{Product: product, Microcompaction: pruned{}, Clears: pruneStage, Limits: limits(), Version: clientVersion},
 		Variables: []string{envDisablePrune, envDisableAutocompact, envOutputTokenMax},
 		Orders:    [][]string{{"opencode_truncate", "opencode_prune"}, {"opencode_truncate", "opencode_compaction"}},
 	}
@@ -114,3 +114,6 @@ func jsTrim(s string) string {
 		return r == '\uFEFF' || r != '\u0085' && unicode.IsSpace(r)
 	})
 }
+
+// clientVersion is what sessions show of every version: each part that is sent is in the database.
+func clientVersion(string) policy.ClientVersion { return policy.ClientVersion{RecordsAttached: true} }

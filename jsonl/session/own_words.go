@@ -1,0 +1,72 @@
+package session
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+)
+
+// OwnWords are words that a client writes around what a session records, the same in every session of some releases. They
+// are on no line; what is known of them is here, so that they have their place and their weight.
+type OwnWords struct {
+	Of     string // kind of attachment, or what else they are around
+	From   string // first release that is known to write them
+	Before int    // characters before what is recorded, tags left out
+	Behind int    // and behind it
+	Digest string // first 16 hex digits of SHA-256 of the words, the date in them as 0000-00-00; "": they differ
+}
+
+// What OwnWords are around beside attachments.
+const (
+	WordsOfContext      = "context"           // the block with CLAUDE.md, the git state and the date, which is on no line at all
+	WordsOfNotification = "task_notification" // of a task in the background
+	WordsOfStopHook     = "stop_hook"         // what a hook said that keeps the agent from stopping
+)
+
+// ownWords are by requests of the releases that they name. The last that fits a version holds.
+var ownWords = []OwnWords{
+	{WordsOfContext, "", 295, 173, "c15a66e21cc1c1f7"},
+	{WordsOfContext, "2.1.76", 295, 215, "8c2f3613b14760c7"},
+	{WordsOfContext, "2.1.280", 0, 0, ""}, // lines have it: instructions, session_context, date
+	{WordsOfNotification, "2.1.210", 494, 0, "d42387c6b893160c"},
+	{WordsOfStopHook, "2.1.332", 402, 0, "c1340922c13b9892"},
+	{"skill_listing", "", 65, 0, "8842885dab9976b6"},
+	{"agent_listing_delta", "", 42, 135, "7492e649dc057985"},
+	{"mcp_instructions_delta", "", 101, 0, ""},
+	{"deferred_tools_delta", "", 150, 0, ""},
+	{"compact_file_reference", "", 0, 136, "3b25bd959bec00b0"},
+	{"plan_mode_exit", "", 130, 0, ""},
+	{"invoked_skills", "", 86, 0, ""},
+}
+
+// OwnWordsOf is what a client of a version writes around something; zero: nothing that is known.
+func OwnWordsOf(of, version string) (found OwnWords) {
+	for _, w := range ownWords {
+		if w.Of == of && version != "" && CompareVersions(version, cmp.Or(w.From, version)) >= 0 {
+			found = w
+		}
+	}
+	return found
+}
+
+// Placeholder stands for n characters of a client's own words.
+func Placeholder(of string, n int) string {
+	return fmt.Sprintf("%s%s: %d characters of the client's own, on no line of the session]", placeholderHead, of, n)
+}
+
+const placeholderHead = "[placeholder for "
+
+// Wrap writes a text as a reminder, with placeholders for the words around it.
+func (w OwnWords) Wrap(text string) string {
+	parts := []string{text}
+	if w.Before > 0 {
+		parts = []string{Placeholder(w.Of, w.Before), text}
+	}
+	if text == "" {
+		parts = parts[:len(parts)-1]
+	}
+	if w.Behind > 0 {
+		parts = append(parts, Placeholder(w.Of, w.Behind))
+	}
+	return reminderHead + strings.Join(parts, "\n") + reminderTail
+}

@@ -1,0 +1,91 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+)
+
+// Clients before rendersAttachments write down what an attachment is of, and not its words. What follows is by the
+// requests of 2.1.119, 2.1.210 and 2.1.260.
+
+// hookFields are those of hooks.
+type hookFields struct {
+	Type, HookName, HookEvent string
+	Content                   json.RawMessage
+	BlockingError             struct{ BlockingError, Command string }
+}
+
+// reminders are the texts as which an attachment is sent, by its kind.
+func reminders(kind, version string, raw []byte) []string {
+	wrap := func(text string) string { return reminderHead + text + reminderTail }
+	switch kind {
+	case "hook_success", "hook_additional_context", "hook_blocking_error":
+		var f hookFields
+		_ = json.Unmarshal(raw, &f)
+		text := strings.Join(texts(f.Content), "\n")
+		switch kind {
+		case "hook_success":
+			return []string{wrap(f.HookName + " hook success: " + text)}
+		case "hook_additional_context":
+			return []string{wrap(f.HookName + " hook additional context: " + text)}
+		}
+		return []string{wrap(fmt.Sprintf("%s hook blocking error from command: \"%s\": %s", f.HookName, f.BlockingError.Command, f.BlockingError.BlockingError))}
+	case "nested_memory":
+		var f struct {
+			Path    string
+			Content json.RawMessage
+		}
+		_ = json.Unmarshal(raw, &f)
+		return []string{wrap("Contents of " + f.Path + ":\n\n" + strings.Join(texts(f.Content), "\n"))}
+	case "file":
+		var f struct {
+			Filename string
+			Content  struct {
+				File struct {
+					Content   string
+					StartLine int
+				}
+			}
+		}
+		if json.Unmarshal(raw, &f) == nil && f.Content.File.Content != "" {
+			input, _ := json.Marshal(map[string]string{"file_path": f.Filename})
+			return []string{
+				wrap("Called the Read tool with the following input: " + string(input)),
+				wrap("Result of calling the Read tool:\n" + numbered(f.Content.File.Content, max(f.Content.File.StartLine, 1))),
+			}
+		}
+	case "compact_file_reference":
+		var f struct{ Filename string }
+		_ = json.Unmarshal(raw, &f)
+		return []string{OwnWordsOf(kind, version).Wrap("Note: " + f.Filename)}
+	}
+	text := attachmentText(raw)
+	return []string{WordsAround(kind, version, jsonl.Measure(text).UTF16+fixedText[kind]).Wrap(text)}
+}
+
+// wordless are the kinds of attachments whose text needs no words of the client.
+var wordless = map[string]bool{
+	"hook_success": true, "hook_additional_context": true, "hook_blocking_error": true, "nested_memory": true, "file": true,
+}
+
+// WordsAround is what a client of a version writes around an attachment of n characters.
+func WordsAround(kind, version string, n int) OwnWords {
+	w := OwnWordsOf(kind, version)
+	if fixed := fixedText[kind]; !wordless[kind] && w == (OwnWords{}) && fixed > 0 {
+		w = OwnWords{Of: kind, Before: min(fixed, n)}
+	}
+	return w
+}
+
+// numbered is a file's text as the Read tool shows it.
+func numbered(text string, first int) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = strconv.Itoa(first+i) + "\t" + lines[i]
+	}
+	return strings.Join(lines, "\n")
+}

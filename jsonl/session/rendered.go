@@ -1,0 +1,86 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+)
+
+// rendersAttachments reports whether a client of a version writes down the words of every attachment that it sends
+// (first seen in 2.1.280; 2.1.260 does not): one without them is not sent.
+func rendersAttachments(version string) bool {
+	return version != "" && CompareVersions(version, "2.1.280") >= 0
+}
+
+// userKinds are the attachments that are sent as the user's where their line does not say the role (2.1.280): by what
+// 2.1.300 and 2.1.332 say of them.
+var userKinds = map[string]bool{
+	"instructions": true, "session_context": true, "remote_session_change": true, "file": true, "nested_memory": true,
+}
+
+// readSent is what a line says of how its attachment was sent.
+func readSent(e *jsonl.Entry) (s Sent) {
+	if len(renderedTexts(e.Rendered)) == 0 {
+		return Sent{Turns: turnsOf(e.Attachment)}
+	}
+	s = Sent{Recorded: true, System: e.RenderedRole == "system", Beside: e.RenderedBeside}
+	if e.RenderedRole == "" {
+		var a struct{ Type string }
+		_ = json.Unmarshal(e.Attachment, &a)
+		s.System = !userKinds[a.Type]
+	}
+	return s
+}
+
+// renderedTexts are the texts of the messages as which an attachment was sent.
+func renderedTexts(raw []byte) (list []string) {
+	var messages []struct{ Content json.RawMessage }
+	if len(raw) == 0 || json.Unmarshal(raw, &messages) != nil {
+		return nil
+	}
+	for _, m := range messages {
+		if text := strings.Join(texts(m.Content), "\n"); text != "" {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+// Reminders are the texts as which an attachment is sent, one a message: as recorded, or by its kind.
+func (conv *Conversation) Reminders(message, block int) ([]string, error) {
+	bl := &conv.Messages[message].Blocks[block]
+	raw, err := conv.Raw(message, block)
+	if err != nil || len(raw) == 0 {
+		return nil, err
+	}
+	if bl.Sent.Recorded {
+		return renderedTexts(raw), nil
+	}
+	if bl.Text.UTF16 == 0 {
+		return nil, nil
+	}
+	return reminders(bl.Type, conv.Messages[message].Version, raw), nil
+}
+
+// turnsOf is what a snapshot with tools says, which is one made after a response.
+func turnsOf(attachment []byte) Turns {
+	if !bytes.Contains(attachment, []byte(`"prompt_snapshot"`)) {
+		return TurnsUnknown
+	}
+	var a struct {
+		Type        string
+		Tools       json.RawMessage
+		SystemTurns bool
+	}
+	switch {
+	case json.Unmarshal(attachment, &a) != nil || a.Type != "prompt_snapshot":
+		return TurnsUnknown
+	case a.SystemTurns:
+		return TurnsSystem
+	case len(a.Tools) > 0:
+		return TurnsUser
+	}
+	return TurnsUnknown
+}

@@ -1,0 +1,55 @@
+package wire
+
+import (
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
+)
+
+// Placeholders is how many placeholders the body of a view has for words of the client that are on no line, and the
+// characters that they stand for.
+func Placeholders(v *view.View) (count, characters int, err error) {
+	conv := v.Conversation()
+	if conv.Product != session.Product {
+		return 0, 0, nil
+	}
+	add := func(w session.OwnWords) {
+		for _, n := range []int{w.Before, w.Behind} {
+			if n > 0 {
+				count, characters = count+1, characters+n
+			}
+		}
+	}
+	version := sender(v)
+	if w := session.OwnWordsOf(session.WordsOfContext, version); w.Before > 0 {
+		add(session.OwnWords{Before: w.Before + w.Behind})
+	}
+	for id := range v.Items {
+		m := v.Message(id)
+		if m == nil || m.Class != session.ClassAttachment && m.Class != session.ClassMeta {
+			continue
+		}
+		for b := range m.Blocks {
+			bl := &m.Blocks[b]
+			switch {
+			case v.Replacement(policy.Target{Item: id, Block: b}) != nil || bl.Text.UTF16 == 0:
+			case bl.Kind == jsonl.KindAttachment && !bl.Sent.Recorded:
+				add(session.WordsAround(bl.Type, m.Version, bl.Text.UTF16))
+			case bl.Kind == jsonl.KindText:
+				text, err := conv.Text(int(id), b)
+				if err != nil {
+					return 0, 0, err
+				}
+				for head, of := range wordedHeads {
+					if strings.HasPrefix(text, head) {
+						add(session.OwnWordsOf(of, version))
+					}
+				}
+			}
+		}
+	}
+	return count, characters, nil
+}
