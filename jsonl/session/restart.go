@@ -139,8 +139,9 @@ func (c *chain) sign(i int) RestartSign {
 }
 
 // left lists the blocks that a new process does not read back. It begins with the newest message and follows the
-// parents. Of what is beside that path, clients since recoversSince add calls and results of the messages on it;
-// earlier ones add nothing, and drop a call whose result is not on the path.
+// parents. Of what is beside that path, clients since recoversSince add calls and results of the messages on it, and
+// those that write down an attachment's words add it too (2.1.332; 2.1.260 does not); earlier ones add nothing, and drop a
+// call whose result is not on the path.
 //
 // Each message is examined once: what one restart has read back, the next one finds on the same path.
 func (c *chain) left(r *Restart) (out []BlockPlace) {
@@ -177,7 +178,7 @@ func (c *chain) readBack(m *Message, bl *Block, recovers bool) bool {
 	case c.restarts.lines[bl.Line]:
 		return true
 	}
-	return recovers && (m.Role == Assistant || m.Class == ClassToolResult)
+	return recovers && (m.Role == Assistant || m.Class == ClassToolResult || bl.Sent.Recorded)
 }
 
 // leftOf appends the blocks of message m that are not read back. A line whose calls all have no result goes as a

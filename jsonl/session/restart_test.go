@@ -89,10 +89,16 @@ func TestRestarts(t *testing.T) {
 			[]restart{{5, session.SignNoResponse, "2.1.37", 4, 2, []session.BlockPlace{{1, 0}, {1, 1}, {2, 0}}}},
 		},
 		{
-			"an attachment beside the path is not read back by any client",
+			"an attachment beside the path is not read back",
 			slices.Concat(parallel("2.1.91"), by("2.1.91", attachment("x1", "r1", "hook_additional_context")),
 				exit("2.1.91"), by("2.1.91", noResponse("n1", "c2"), user("u2", "n1", "more"), said("a6", "u2", "m3"))),
 			[]restart{{12, session.SignNoResponse, "2.1.91", 8, 3, []session.BlockPlace{{4, 0}}}},
+		},
+		{
+			"but by clients that write down its words",
+			slices.Concat(parallel("2.1.332"), by("2.1.332", attachment("x1", "r1", "hook_additional_context").with("rendered", []any{line{"content": "words"}})),
+				exit("2.1.332"), by("2.1.332", noResponse("n1", "c2"), user("u2", "n1", "more"), said("a6", "u2", "m3"))),
+			[]restart{{12, session.SignNoResponse, "2.1.332", 8, 3, nil}},
 		},
 		{
 			"a prompt that was never in the queue: the form up to 2.1.37",

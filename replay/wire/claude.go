@@ -30,6 +30,10 @@ func newClaudeFrame(r *renderer) *claudeFrame {
 
 // add appends an item.
 func (f *claudeFrame) add(id policy.ItemID, role session.Role, blocks []BodyBlock) {
+	if f.dropsBefore(id) {
+		f.flush()
+		f.apart = true
+	}
 	switch blocks = slices.Clone(blocks); {
 	case f.isAttachment(id):
 		f.attached = append(f.attached, blocks)
@@ -45,6 +49,24 @@ func (f *claudeFrame) add(id policy.ItemID, role session.Role, blocks []BodyBloc
 	default:
 		f.said = append(f.said, f.worded(blocks))
 	}
+}
+
+// dropsBefore reports whether a response between a message and the last one is not sent. Clients up to 2.1.260 leave it out once
+// attachments have their places, so those behind it are no part of the results before it.
+func (f *claudeFrame) dropsBefore(id policy.ItemID) bool {
+	if f.view.Message(id) == nil || since(f.version, "2.1.280") {
+		return false
+	}
+	from := f.next
+	if f.next = int(id) + 1; from == 0 {
+		return false
+	}
+	for m := from; m < int(id); m++ {
+		if msg := &f.conv.Messages[m]; msg.RecordOnly && msg.Role == session.Assistant {
+			return true
+		}
+	}
+	return false
 }
 
 // isAttachment reports whether an item is one that the client sends as a reminder.
@@ -81,6 +103,8 @@ type claudeFrame struct {
 	turns    *bool // see systemTurns
 	attached [][]BodyBlock
 	said     [][]BodyBlock
+	apart    bool // see dropsBefore
+	next     int  // message after the last one
 }
 
 // flush appends what is collected.
@@ -108,7 +132,7 @@ func (f *claudeFrame) flush() {
 			{Source: source, Type: "text", JSON: textBlock(strings.Join(system, "\n\n"))},
 		}})
 	}
-	f.attached, f.said = nil, nil
+	f.attached, f.said, f.apart = nil, nil, false
 }
 
 // worded writes reminders' tags, and placeholders for the client's words, around what no person typed.
@@ -160,7 +184,7 @@ func (f *claudeFrame) attach(blocks []BodyBlock) {
 	}
 	m := &f.body.Messages[n-1]
 	for i := range blocks {
-		if f.sent(&blocks[i]).Beside || f.carriers[blocks[i].Source.Item] || !f.fold(f.before(m, &blocks[i]), &blocks[i]) {
+		if f.apart || f.sent(&blocks[i]).Beside || f.carriers[blocks[i].Source.Item] || !f.fold(f.before(m, &blocks[i]), &blocks[i]) {
 			m.Blocks = append(m.Blocks, blocks[i])
 		}
 	}
