@@ -69,8 +69,8 @@ type ClientVersion struct {
 	// an error of the messages' weights, and ends with a compaction.
 	SameOverhead bool
 
-	// RecordsAttached: all that it sends after a compaction is on lines. What the next request has beyond them is an error
-	// of the messages' weights.
+	// RecordsAttached: what it sends after a compaction is on lines. A small rest of the next request beyond them is an error of
+	// the messages' weights.
 	RecordsAttached bool
 
 	// SealedSummary is what a summary takes that only the provider can read and the recording leaves out: the median of

@@ -70,3 +70,17 @@ func (w OwnWords) Wrap(text string) string {
 	}
 	return reminderHead + strings.Join(parts, "\n") + reminderTail
 }
+
+// Frame is how a client of some version makes messages of what it sends.
+type Frame struct {
+	OneMark bool // it marks the last message alone for the cache, and not the last two
+	Notices bool // notices and what hooks said are reminders
+	Whole   bool // results of several parts take reminders, and those behind a response that is not sent
+}
+
+// FrameOf is how a client of a version does it: 2.1.68 marks two messages, and of the requests of 2.1.210, 2.1.260 and
+// 2.1.280 each is the first of its kind.
+func FrameOf(version string) Frame {
+	since := func(release string) bool { return version != "" && CompareVersions(version, release) >= 0 }
+	return Frame{OneMark: since("2.1.70"), Notices: since("2.1.260"), Whole: since("2.1.280")}
+}

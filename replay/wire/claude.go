@@ -18,18 +18,23 @@ import (
 // follow, up to the response or the results before these, and become a part of such a result.
 func newClaudeFrame(r *renderer) *claudeFrame {
 	f := &claudeFrame{renderer: r, version: sender(r.view), carriers: map[policy.ItemID]bool{}}
+	f.Frame = session.FrameOf(f.version)
 	for _, c := range r.view.CacheEdits() {
 		f.carriers[c.Carrier] = true
 	}
 	if w := session.OwnWordsOf(session.WordsOfContext, f.version); w.Before > 0 {
 		text := reminderHead + session.Placeholder(w.Of, w.Before+w.Behind) + reminderTail
-		f.said = append(f.said, []BodyBlock{{Source: policy.Target{Block: Whole}, Type: "text", JSON: textBlock(text)}})
+		f.context = []BodyBlock{{Type: "text", JSON: textBlock(text)}}
 	}
 	return f
 }
 
 // add appends an item.
 func (f *claudeFrame) add(id policy.ItemID, role session.Role, blocks []BodyBlock) {
+	if len(f.context) > 0 {
+		f.context[0].Source = policy.Target{Item: id, Block: Whole}
+		f.said, f.context = append(f.said, f.context), nil
+	}
 	if f.dropsBefore(id) {
 		f.flush()
 		f.apart = true
@@ -51,10 +56,10 @@ func (f *claudeFrame) add(id policy.ItemID, role session.Role, blocks []BodyBloc
 	}
 }
 
-// dropsBefore reports whether a response between a message and the last one is not sent. Clients up to 2.1.260 leave it out once
+// dropsBefore reports whether a response between a message and the last one is not sent. Some clients leave it out once
 // attachments have their places, so those behind it are no part of the results before it.
 func (f *claudeFrame) dropsBefore(id policy.ItemID) bool {
-	if f.view.Message(id) == nil || since(f.version, "2.1.280") {
+	if f.view.Message(id) == nil || f.Whole {
 		return false
 	}
 	from := f.next
@@ -75,8 +80,9 @@ func (r *renderer) isAttachment(id policy.ItemID) bool {
 	return m != nil && m.Attachment != "" && (m.Class == session.ClassAttachment || m.Blocks[0].Sent.Recorded)
 }
 
-// sender is the version of the client that sends the view: of the last line that names one.
-func sender(v *view.View) (version string) {
+// sender is the version of the client that sends the view: of the last line in it that names one, else of the session.
+func sender(v *view.View) string {
+	version := v.Conversation().Version
 	for id := range v.Items {
 		if m := v.Message(id); m != nil && m.Version != "" {
 			version = m.Version
@@ -85,20 +91,17 @@ func sender(v *view.View) (version string) {
 	return version
 }
 
-// since reports whether a version is a release or a later one.
-func since(version, release string) bool {
-	return version != "" && session.CompareVersions(version, release) >= 0
-}
-
-// oneMark reports whether the client marks the last message alone for the cache (2.1.70; 2.1.68 marks the last two).
+// oneMark reports whether the client marks the last message alone for the cache.
 func oneMark(v *view.View) bool {
-	return v.Conversation().Product == session.Product && since(sender(v), "2.1.70")
+	return v.Conversation().Product == session.Product && session.FrameOf(sender(v)).OneMark
 }
 
 // claudeFrame is what is collected since the last response or result.
 type claudeFrame struct {
 	*renderer
+	session.Frame
 	version  string
+	context  []BodyBlock // of the client's context, which stands before the first item
 	carriers map[policy.ItemID]bool
 	turns    *bool // see systemTurns
 	attached [][]BodyBlock
@@ -144,13 +147,13 @@ func (f *claudeFrame) worded(blocks []BodyBlock) []BodyBlock {
 		}
 		for head, of := range wordedHeads {
 			if w := session.OwnWordsOf(of, f.version); w.Before > 0 && strings.HasPrefix(text, head) {
-				if text = w.Wrap(text); !since(f.version, "2.1.260") {
+				if text = w.Wrap(text); !f.Notices {
 					text = unwrapped(text)
 				}
 				blocks[i].JSON = textBlock(text)
 			}
 		}
-		if since(f.version, "2.1.260") && strings.HasPrefix(text, "[SYSTEM NOTIFICATION") { // a subagent's lines have the words
+		if f.Notices && strings.HasPrefix(text, "[SYSTEM NOTIFICATION") { // a subagent's lines have the words
 			blocks[i].JSON = textBlock(reminderHead + text + reminderTail)
 		}
 	}
@@ -228,7 +231,7 @@ func rank(b BodyBlock) int {
 	return 1
 }
 
-// fold makes a reminder a part of the result of a tool before it. Up to 2.1.260 only results of one text take them.
+// fold makes a reminder a part of the result of a tool before it. Older clients fold into results of one text alone.
 func (f *claudeFrame) fold(result, reminder *BodyBlock) bool {
 	text, ok := reminder.text()
 	if !ok || !isResult(*result) {
@@ -243,7 +246,7 @@ func (f *claudeFrame) fold(result, reminder *BodyBlock) bool {
 		result.JSON = slices.Concat(result.JSON[:at], appendValue(nil, trimmed(whole, text)), result.JSON[at+len(raw):])
 		return true
 	}
-	if !since(f.version, "2.1.280") {
+	if !f.Whole {
 		return false
 	}
 	var parts []json.RawMessage

@@ -418,7 +418,17 @@ func (w *sessionWriter) attachment(i int) ([]byte, error) {
 	if raw := w.view.Raw(t); raw == nil || raw.Kind != jsonl.KindAttachment || w.view.Replacement(t) != nil {
 		return nil, nil
 	}
-	return w.conv.BlockJSON(int(t.Item), t.Block)
+	js, err := w.conv.BlockJSON(int(t.Item), t.Block)
+	var recorded struct{ Type string }
+	if err != nil || json.Unmarshal(js, &recorded) != nil || recorded.Type == m.Attachment {
+		return js, err
+	}
+	text, err := w.conv.Text(int(t.Item), t.Block) // of a line of the queue
+	return appendValue(nil, struct {
+		Type   string `json:"type"`
+		Prompt string `json:"prompt"`
+		Mode   string `json:"commandMode"`
+	}{m.Attachment, text, "prompt"}), err
 }
 
 // answer writes a response: a line for each block. Its request belongs to another session, so it has no bill. The

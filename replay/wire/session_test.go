@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -97,13 +98,55 @@ func goesOn(t testing.TB, dir string, v *view.View, o wire.SessionFileOptions) *
 			return s // a placeholder answers the call
 		}
 	}
-	if diff := gocmp.Diff(bodyLines(s.Messages), bodyLines(body.Messages)); diff != "" {
+	if diff := gocmp.Diff(turns(t, s.Messages), turns(t, body.Messages)); diff != "" {
 		if len(diff) > 4000 {
 			diff = diff[:4000]
 		}
 		t.Errorf("read back (-want +got):\n%s", diff)
 	}
 	return s
+}
+
+var (
+	reminders = regexp.MustCompile(`(?:\\n)*<system-reminder>.*?</system-reminder>`)
+	blanks    = regexp.MustCompile(`"(?:\\[nrt]| )+|(?:\\[nrt]| )+"`)
+)
+
+// turns is a body as its messages, one an element, of a user's the blocks and the reminders in them, sorted: where the client
+// puts reminders, and ends lines, depends on what is on lines of their own, which those at the end are not.
+func turns(t testing.TB, messages []wire.BodyMessage) (list []string) {
+	t.Helper()
+	var parts []string
+	for _, line := range bodyLines(messages) {
+		var m struct {
+			Role    string
+			Content []json.RawMessage
+		}
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatal(err)
+		}
+		if m.Role == "assistant" {
+			if slices.ContainsFunc(m.Content, func(b json.RawMessage) bool { return !bytes.HasPrefix(b, []byte(`{"type":"thinking"`)) }) {
+				list, parts = append(list, line), nil
+			}
+			continue // the client drops thinking alone
+		}
+		if parts != nil {
+			list = list[:len(list)-1]
+		}
+		for _, block := range m.Content {
+			for _, r := range reminders.FindAllString(string(block), -1) {
+				parts = append(parts, strings.TrimLeft(r, `\n`))
+			}
+			rest := blanks.ReplaceAllString(reminders.ReplaceAllString(string(block), ""), `"`)
+			if rest != `{"type":"text","text":""}` {
+				parts = append(parts, rest)
+			}
+		}
+		slices.Sort(parts)
+		list = append(list, strings.Join(parts, "\n"))
+	}
+	return list
 }
 
 // readByClient counts the lines that old and new clients read back, and all of them. Old clients (cli.js of 2.1.19)
