@@ -42,9 +42,12 @@ type result struct {
 	asked    int  // summaries that the client asked for
 	first    string
 	where    string // first without words of the client
+	seconds  float64
+	// decisions are the numbers of the requests before which the client compacted, and those before which ctxkit says so:
+	// by the session, and by the policy that was asked for.
+	askedAt, countedAt, policyAt []int
+	policy                       string
 }
-
-func (r result) differ() int { return r.requests - r.talk }
 
 func (r result) String() string {
 	seen := strconv.Itoa(r.seen)
@@ -56,6 +59,15 @@ func (r result) String() string {
 	}
 	text := fmt.Sprintf("%-40s %3d/%-5s %4d %4d %4d %4d %4d %4d  %5d %4d+%-4d %4d  %d/%d", r.name, r.requests, seen, r.talk, r.whole, r.bounds, r.marks, r.places, r.params,
 		r.equal, r.onFile, r.offFile, r.ours, r.counted, r.asked)
+	if r.seconds > 0 {
+		text += fmt.Sprintf("  %.0f s", r.seconds)
+	}
+	if !slices.Equal(r.askedAt, r.countedAt) {
+		text += fmt.Sprintf("\n    the client compacted before requests %d, ctxkit reads it before %d", r.askedAt, r.countedAt)
+	}
+	if r.policy != "" {
+		text += fmt.Sprintf("\n    the client compacted before requests %d, policy %s compacts before %d", r.askedAt, r.policy, r.policyAt)
+	}
 	if r.first != "" {
 		text += "\n    " + r.first
 	}
@@ -72,6 +84,7 @@ func (r result) good() bool {
 func compareCommand(args []string) (int, error) {
 	flags := flag.NewFlagSet("compare", flag.ExitOnError)
 	ctxkit := flags.String("ctxkit", "ctxkit", "the program that is judged")
+	policy := flags.String("policy", "", "also say before which requests this policy compacts")
 	_ = flags.Parse(args)
 	if flags.NArg() == 0 {
 		return 2, errors.New("compare takes folders of recordings")
@@ -79,7 +92,7 @@ func compareCommand(args []string) (int, error) {
 	fmt.Println(header)
 	code := 0
 	for _, folder := range flags.Args() {
-		results, err := compareFolder(*ctxkit, folder, filepath.Base(folder))
+		results, err := compareFolder(*ctxkit, folder, filepath.Base(folder), *policy)
 		if err != nil {
 			fmt.Printf("%-40s FAILED: %v\n", filepath.Base(folder), err)
 			code = 2
@@ -101,7 +114,7 @@ var (
 )
 
 // compareFolder compares a recording: a row of the main conversation and, where there are files of subagents, one of those.
-func compareFolder(ctxkit, folder, name string) ([]result, error) {
+func compareFolder(ctxkit, folder, name, policy string) ([]result, error) {
 	plainFolder, err := os.MkdirTemp("", "ctxkit-lab-")
 	if err != nil {
 		return nil, err
@@ -124,7 +137,7 @@ func compareFolder(ctxkit, folder, name string) ([]result, error) {
 	if len(sessions) == 0 {
 		return nil, errors.New("no session file")
 	}
-	c := comparison{ctxkit: ctxkit, ids: slices.ContainsFunc(log, func(l mock.Line) bool { return l.Answer.ID != "" })}
+	c := comparison{ctxkit: ctxkit, policy: policy, ids: slices.ContainsFunc(log, func(l mock.Line) bool { return l.Answer.ID != "" })}
 	c.named = c.ids && log[0].API == "anthropic"
 	var main, agents, summaries, agentSummaries []mock.Line
 	for i, l := range log {
@@ -143,7 +156,7 @@ func compareFolder(ctxkit, folder, name string) ([]result, error) {
 			summaries = append(summaries, l)
 		}
 	}
-	all := result{name: name}
+	all := result{name: name, policy: policy}
 	for _, file := range sessions {
 		if err := c.session(&all, file, main, summaries); err != nil {
 			return nil, err
@@ -276,13 +289,18 @@ func linesOf(file string) ([]line, error) {
 // comparison compares the sessions of one recording.
 type comparison struct {
 	ctxkit string
+	policy string
 	ids    bool // the log has ids of answers; without, requests are counted
 	named  bool // answers are matched by the ids of messages
 }
 
 // replayed is the part of ctxkit replay -f json that is compared.
 type replayed struct {
-	Totals   struct{ Requests, Compactions int }
+	Totals struct{ Requests, Compactions int }
+	Events []struct {
+		Request int
+		Kind    string
+	}
 	Requests []struct {
 		N        int
 		UUID     string
@@ -307,25 +325,36 @@ func (c *comparison) session(all *result, file string, requests, summaries []moc
 	if err != nil {
 		return err
 	}
-	var said replayed
-	out, err := c.run("replay", file, "-p", "recorded", "-f", "json")
-	if err == nil {
-		err = json.Unmarshal(out, &said)
-	}
+	said, err := c.replay(file, "recorded")
 	if err != nil {
 		all.unread = true
 		all.note("replay: "+err.Error(), "the session cannot be read")
 	}
 	all.seen += said.Totals.Requests
 	all.counted += said.Totals.Compactions
-	for _, s := range summaries {
-		if !c.named || strings.Contains(texts.own, fmt.Sprintf("request %d.", s.N)) {
-			all.asked++
+	all.countedAt = append(all.countedAt, said.compactions()...)
+	if c.policy != "" {
+		other, err := c.replay(file, c.policy)
+		if err != nil {
+			return err
 		}
+		all.policyAt = append(all.policyAt, other.compactions()...)
 	}
 	matched, left, err := c.match(file, texts.all, said, requests)
 	if err != nil {
 		return err
+	}
+	for _, s := range summaries {
+		if !c.named || strings.Contains(texts.own, fmt.Sprintf("request %d.", s.N)) {
+			all.asked++
+			before := 0
+			for _, m := range matched {
+				if m.line.N < s.N {
+					before++
+				}
+			}
+			all.askedAt = append(all.askedAt, before+1)
+		}
 	}
 	all.left += left
 	all.requests += len(matched)
@@ -335,6 +364,27 @@ func (c *comparison) session(all *result, file string, requests, summaries []moc
 		}
 	}
 	return nil
+}
+
+// replay replays a session under a policy.
+func (c *comparison) replay(file, policy string) (replayed, error) {
+	var said replayed
+	out, err := c.run("replay", file, "-p", policy, "-f", "json")
+	if err != nil {
+		return said, err
+	}
+	return said, json.Unmarshal(out, &said)
+}
+
+// compactions are the numbers of the requests before which the conversation was summed up.
+func (r replayed) compactions() []int {
+	var at []int
+	for _, e := range r.Events {
+		if e.Kind == "summarize" {
+			at = append(at, e.Request)
+		}
+	}
+	return at
 }
 
 // fileTexts are the text of a session file, and of the file with those beside it.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -50,6 +51,9 @@ func main() {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "lab:", err)
 		code = max(code, 2)
+		if errors.Is(err, errNoNpm) {
+			code = 3
+		}
 	}
 	os.Exit(code)
 }
@@ -111,6 +115,7 @@ func (c cell) name() string { return c.client.name + "-" + c.version + "-" + c.s
 type selection struct {
 	clients, scenarios, versions, out, ctxkit, expected, page string
 	whole, update, keep                                       bool
+	jobs                                                      int
 }
 
 func runCommand(args []string) (int, error) {
@@ -126,6 +131,7 @@ func runCommand(args []string) (int, error) {
 	flags.BoolVar(&o.update, "update", false, "write the results into the table instead of judging them")
 	flags.BoolVar(&o.whole, "whole", false, "log system prompts and tools whole")
 	flags.BoolVar(&o.keep, "keep", false, "compare the recordings that are there and play the missing ones")
+	flags.IntVar(&o.jobs, "jobs", 2, "scenarios at the same time")
 	_ = flags.Parse(args)
 	return run(o)
 }
@@ -141,34 +147,29 @@ func run(o selection) (int, error) {
 	if err != nil {
 		return 2, err
 	}
+	fmt.Println(header)
 	var results []result
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	free := make(chan struct{}, max(o.jobs, 1))
 	for _, c := range cells {
-		at := time.Now()
-		out := filepath.Join(o.out, c.name())
-		played := true
-		if _, err := os.Stat(filepath.Join(out, "scenario.txt")); !o.keep || err != nil {
-			command := []string{self, "play"}
-			if o.whole {
-				command = append(command, "-whole")
-			}
-			problem := execute(inNamespace(append(command, c.client.name, c.version, c.scenario.name, out)), 10*time.Minute)
+		free <- struct{}{}
+		group.Go(func() {
+			defer func() { <-free }()
+			found, problem := o.record(self, c)
+			mu.Lock()
+			defer mu.Unlock()
 			if problem != "" {
-				failed, played = true, false
+				failed = true
 				fmt.Printf("%-40s FAILED: %s\n", c.name(), problem)
 			}
-		}
-		found, err := compareFolder(o.ctxkit, out, c.name())
-		if err != nil {
-			failed = true
-			fmt.Printf("%-40s FAILED: %v\n", c.name(), err)
-			continue
-		}
-		for i := range found {
-			found[i].failed = !played
-			fmt.Printf("%s  %.0f s\n", found[i], time.Since(at).Seconds())
-		}
-		results = append(results, found...)
+			for _, r := range found {
+				fmt.Println(r)
+			}
+			results = append(results, found...)
+		})
 	}
+	group.Wait()
 	fmt.Printf("%d recordings in %.0f s\n", len(cells), time.Since(begin).Seconds())
 	code := 0
 	if o.expected != "" {
@@ -180,6 +181,28 @@ func run(o selection) (int, error) {
 		code = 2
 	}
 	return code, nil
+}
+
+// record plays a cell and compares its recording.
+func (o selection) record(self string, c cell) (found []result, problem string) {
+	at := time.Now()
+	out := filepath.Join(o.out, c.name())
+	if _, err := os.Stat(filepath.Join(out, "scenario.txt")); !o.keep || err != nil {
+		command := []string{self, "play"}
+		if o.whole {
+			command = append(command, "-whole")
+		}
+		problem = execute(inNamespace(append(command, c.client.name, c.version, c.scenario.name, out)), 15*time.Minute)
+	}
+	found, err := compareFolder(o.ctxkit, out, c.name(), "")
+	if err != nil && problem == "" {
+		problem = err.Error()
+	}
+	for i := range found {
+		found[i].failed = problem != ""
+		found[i].seconds = time.Since(at).Seconds()
+	}
+	return found, problem
 }
 
 // execute runs the play of a cell and returns its problem.

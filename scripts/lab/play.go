@@ -273,7 +273,7 @@ func (r *recording) inTurns() error {
 			cancel()
 			_ = server.Wait()
 		}()
-		if err := r.awaitPort(30 * time.Second); err != nil {
+		if err := r.awaitPort(turnTime); err != nil {
 			return err
 		}
 	}
@@ -350,7 +350,7 @@ func (r *recording) findSession() error {
 		return nil
 	}
 	if len(r.client.list) > 0 {
-		out, err := r.command(30*time.Second, r.bin, r.client.list...)
+		out, err := r.command(turnTime, r.bin, r.client.list...)
 		if err != nil {
 			return err
 		}
@@ -422,7 +422,7 @@ func (r *recording) collect() error {
 		}
 		for _, id := range r.allSessions() {
 			r.session = id
-			text, err := r.command(30*time.Second, r.bin, r.expandAll(r.client.export)...)
+			text, err := r.command(turnTime, r.bin, r.expandAll(r.client.export)...)
 			if err != nil {
 				return err
 			}
@@ -452,7 +452,7 @@ func (r *recording) collect() error {
 
 // allSessions lists the ids of all sessions that the client lists.
 func (r *recording) allSessions() []string {
-	out, err := r.command(30*time.Second, r.bin, r.client.list...)
+	out, err := r.command(turnTime, r.bin, r.client.list...)
 	if err != nil {
 		return []string{r.session}
 	}

@@ -48,7 +48,7 @@ func (r *recording) inTerminal() error {
 		return err
 	}
 	defer func() { _ = t.tmux("kill-server") }()
-	if err := t.see(regexp.MustCompile(r.client.ready), 30*time.Second); err != nil {
+	if err := t.see(regexp.MustCompile(r.client.ready), turnTime); err != nil {
 		return err
 	}
 	time.Sleep(settle)
@@ -100,7 +100,7 @@ func (t *terminal) act(action string) error {
 		if err != nil {
 			return err
 		}
-		return t.see(pattern, 30*time.Second)
+		return t.see(pattern, turnTime)
 	case "played":
 		return t.played(rest)
 	case "asked":
