@@ -3,15 +3,18 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -79,7 +82,9 @@ func playCommand(args []string) (int, error) {
 	if c == nil || s == nil {
 		return 2, fmt.Errorf("no client %s or no scenario %s: lab list prints them", flags.Arg(0), flags.Arg(2))
 	}
-	problems, err := play(c, flags.Arg(1), s, flags.Arg(3), *whole)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	problems, err := play(ctx, c, flags.Arg(1), s, flags.Arg(3), *whole)
 	if err != nil {
 		return 2, err
 	}
@@ -147,6 +152,8 @@ func run(o selection) (int, error) {
 	if err != nil {
 		return 2, err
 	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	fmt.Println(header)
 	var results []result
 	var mu sync.Mutex
@@ -156,7 +163,10 @@ func run(o selection) (int, error) {
 		free <- struct{}{}
 		group.Go(func() {
 			defer func() { <-free }()
-			found, problem := o.record(self, c)
+			if ctx.Err() != nil {
+				return
+			}
+			found, problem := o.record(ctx, self, c)
 			mu.Lock()
 			defer mu.Unlock()
 			if problem != "" {
@@ -172,6 +182,9 @@ func run(o selection) (int, error) {
 	group.Wait()
 	fmt.Printf("%d recordings in %.0f s\n", len(cells), time.Since(begin).Seconds())
 	code := 0
+	if ctx.Err() != nil {
+		return 2, errors.New("stopped")
+	}
 	if o.expected != "" {
 		if code, err = judge(o, results); err != nil {
 			return 2, err
@@ -184,7 +197,7 @@ func run(o selection) (int, error) {
 }
 
 // record plays a cell and compares its recording.
-func (o selection) record(self string, c cell) (found []result, problem string) {
+func (o selection) record(ctx context.Context, self string, c cell) (found []result, problem string) {
 	at := time.Now()
 	out := filepath.Join(o.out, c.name())
 	if _, err := os.Stat(filepath.Join(out, "scenario.txt")); !o.keep || err != nil {
@@ -192,7 +205,7 @@ func (o selection) record(self string, c cell) (found []result, problem string) 
 		if o.whole {
 			command = append(command, "-whole")
 		}
-		problem = execute(inNamespace(append(command, c.client.name, c.version, c.scenario.name, out)), 15*time.Minute)
+		problem = execute(ctx, inNamespace(append(command, c.client.name, c.version, c.scenario.name, out)), 15*time.Minute)
 	}
 	found, err := compareFolder(o.ctxkit, out, c.name(), "")
 	if err != nil && problem == "" {
@@ -206,15 +219,17 @@ func (o selection) record(self string, c cell) (found []result, problem string) 
 }
 
 // execute runs the play of a cell and returns its problem.
-func execute(command []string, limit time.Duration) string {
-	cmd := exec.Command(command[0], command[1:]...)
+func execute(ctx context.Context, command []string, limit time.Duration) string {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it ends the client's process group
+	cmd.WaitDelay = 5 * time.Second
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr = os.Stdout, &out
 	if err := cmd.Start(); err != nil {
 		return err.Error()
 	}
-	timer := time.AfterFunc(limit, func() { _ = cmd.Process.Kill() })
-	defer timer.Stop()
 	err := cmd.Wait()
 	text := strings.TrimSpace(out.String())
 	if err != nil {

@@ -26,6 +26,7 @@ const (
 
 // recording is one client that plays one scenario.
 type recording struct {
+	ctx      context.Context
 	client   *client
 	scenario *scenario
 	version  string
@@ -43,8 +44,8 @@ type recording struct {
 
 // play plays a scenario and returns what went wrong: a client that hangs, dies, asks for an unknown path or writes no
 // session. Only where nothing could be started is it an error.
-func play(c *client, version string, s *scenario, out string, whole bool) ([]string, error) {
-	r := &recording{client: c, scenario: s, version: version, out: out, bin: clientBin(c, version)}
+func play(ctx context.Context, c *client, version string, s *scenario, out string, whole bool) ([]string, error) {
+	r := &recording{ctx: ctx, client: c, scenario: s, version: version, out: out, bin: clientBin(c, version)}
 	folder, err := os.MkdirTemp("", "ctxkit-lab-")
 	if err != nil {
 		return nil, err
@@ -81,10 +82,6 @@ func play(c *client, version string, s *scenario, out string, whole bool) ([]str
 	if err := r.project(); err != nil {
 		return nil, err
 	}
-	about := fmt.Sprintf("%s\n%s %s\n", s.about, c.label, version)
-	if err := os.WriteFile(filepath.Join(out, "scenario.txt"), []byte(about), 0o644); err != nil {
-		return nil, err
-	}
 	if len(s.typed) > 0 {
 		err = r.inTerminal()
 	} else {
@@ -104,7 +101,12 @@ func play(c *client, version string, s *scenario, out string, whole bool) ([]str
 	for _, problem := range r.server.Problems() {
 		r.problems = append(r.problems, "mock: "+problem)
 	}
-	return r.problems, nil
+	if len(r.problems) > 0 {
+		return r.problems, nil
+	}
+	// Only a recording that is complete has this file.
+	about := fmt.Sprintf("%s\n%s %s\n", s.about, c.label, version)
+	return nil, os.WriteFile(filepath.Join(out, "scenario.txt"), []byte(about), 0o644)
 }
 
 var scriptPart = regexp.MustCompile(`^([a-z]+) (.+)$`)
@@ -213,7 +215,7 @@ func (r *recording) environment() []string {
 // command runs a program in the project, in a process group of its own that is killed after limit, or after the program
 // has ended.
 func (r *recording) command(limit time.Duration, name string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	ctx, cancel := context.WithTimeout(r.ctx, limit)
 	defer cancel()
 	cmd := r.group(ctx, name, args...)
 	// Files, not pipes: some clients exit before a pipe has taken all they write.
@@ -233,6 +235,8 @@ func (r *recording) command(limit time.Duration, name string, args ...string) (s
 	text, readErr := os.ReadFile(output.Name())
 	out := string(text)
 	switch {
+	case r.ctx.Err() != nil:
+		return out, errors.New("stopped")
 	case ctx.Err() != nil:
 		return out, fmt.Errorf("hangs: killed after %s: %s", limit, tail(out))
 	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
@@ -263,7 +267,7 @@ func (r *recording) inTurns() error {
 	c := r.client
 	serving := r.scenario.serve && len(c.serve) > 0
 	if serving {
-		ctx, cancel := context.WithCancel(context.Background())
+		ctx, cancel := context.WithCancel(r.ctx)
 		server := r.group(ctx, r.bin, r.expandAll(c.serve)...)
 		if err := server.Start(); err != nil {
 			cancel()

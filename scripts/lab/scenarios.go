@@ -288,9 +288,9 @@ var scenarios = []scenario{
 	{
 		name: "escmid", about: "terminal: Esc while an answer comes in (thinking and text; text and the first of two calls), then a third turn",
 		clients: []string{"claude"}, window: 200000,
-		scripts: map[string]string{"t1": `stall 20000 && think deep thoughts && say one`, "t2": `stall 20000 && say two && sh echo a && sh echo b`, "t3": `sh echo three || say three`},
+		scripts: map[string]string{"t1": `sh echo one || stall 20000 && think deep thoughts && say one`, "t2": `sh echo two || stall 20000 && say two && sh echo a && sh echo b`, "t3": `sh echo three || say three`},
 		typed: []string{
-			"type go @@t1@@ please", "asked 1", "sleep 2s", "key Escape", "sleep 1500ms", "key C-u", "type go @@t2@@ please", "asked 1", "sleep 2s", "key Escape", "sleep 1500ms", "key C-u",
+			"type go @@t1@@ please", "asked 2", "sleep 2s", "key Escape", "sleep 1500ms", "key C-u", "type go @@t2@@ please", "asked 2", "sleep 2s", "key Escape", "sleep 1500ms", "key C-u",
 			"> go @@t3@@ please",
 		},
 	},

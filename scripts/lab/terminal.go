@@ -173,6 +173,9 @@ func (t *terminal) until(limit time.Duration, problem string, done func() bool) 
 		if done() {
 			return nil
 		}
+		if t.ctx.Err() != nil {
+			return errors.New("stopped")
+		}
 	}
 	screen, err := t.screen()
 	if err != nil {
