@@ -194,6 +194,8 @@ func messagesBlocks(out []block, m content) []block {
 	return out
 }
 
+var attached = regexp.MustCompile(`^Attached (media|image\(s\)) from tool result:`)
+
 func chatBlocks(out []block, m content) []block {
 	switch m.Role {
 	case "system", "developer":
@@ -202,8 +204,8 @@ func chatBlocks(out []block, m content) []block {
 		return append(out, block{role: "user", kind: "tool_result", call: m.ToolCallID, text: plain(m.Content)})
 	}
 	list := listOf(m.Content)
-	if len(out) > 0 && out[len(out)-1].kind == "tool_result" && len(list) > 0 && strings.HasPrefix(plain(list[0]), "Attached media from tool result:") {
-		// OpenCode sends a result's image this way where results are text only.
+	if len(out) > 0 && out[len(out)-1].kind == "tool_result" && len(list) > 0 && attached.MatchString(plain(list[0])) {
+		// OpenCode and Pi send a result's image this way where results are text only.
 		for _, raw := range list[1:] {
 			out[len(out)-1].text += "\n" + plain(raw)
 		}

@@ -440,6 +440,9 @@ func (c *comparison) match(file, text string, said replayed, requests []mock.Lin
 			if !nameless && !slices.ContainsFunc(l.Answer.Calls, func(id string) bool { return strings.Contains(text, id) }) && !strings.Contains(text, quoted(l.Answer.Text)) {
 				continue
 			}
+			if l.Answer.Cut {
+				continue
+			}
 			n := none
 			for i, r := range said.Requests {
 				u := r.Recorded

@@ -317,8 +317,6 @@ type Usage struct {
 	Out   int `json:"out"`
 }
 
-var conversationText = regexp.MustCompile(`<conversation>|conversation so far`)
-
 func (s *Server) log(a api, r *request, header http.Header, next *step, u *usage, answer reply) {
 	if s.Log == nil {
 		return
@@ -337,12 +335,8 @@ func (s *Server) log(a api, r *request, header http.Header, next *step, u *usage
 	texts := r.userTexts()
 	all := strings.Join(texts, "\n")
 	sub := r.agent != "" || strings.HasPrefix(next.script, "sub") || strings.Contains(all, "%%sub") && !strings.Contains(all, "@@")
-	last := ""
-	if len(texts) > 0 {
-		last = texts[len(texts)-1]
-	}
 	switch {
-	case next.summary || r.toolCount() == 0 && conversationText.MatchString(last[:min(len(last), 400)]):
+	case next.summary:
 		line.Who = "summary"
 		if sub {
 			line.Of = "subagent"

@@ -42,6 +42,7 @@ var (
 	mainScript = regexp.MustCompile(`@@(\w+)(?: ((?s:.*?)))?@@`)
 	subScript  = regexp.MustCompile(`%%(\w+)(?: ((?s:.*?)))?%%`)
 	summaries  = regexp.MustCompile(`(?i)detailed summary|summar(y|ize) (of )?(the|our|this) conversation|CONTEXT CHECKPOINT|anchored summary|state_snapshot|Create a.*summary`)
+	begins     = regexp.MustCompile(`<conversation>|conversation so far|^# Conversation`) // of a request for a summary without tools
 	word       = regexp.MustCompile(`^(\w+)\s*((?s:.*))$`)
 	planFile   = regexp.MustCompile("/[^\\s\"\\\\`]*/plans/[\\w-]+\\.md")
 )
@@ -140,6 +141,9 @@ func (s *Server) nextStep(r *request, n int) (step, error) {
 		return step{summary: true, remote: true, text: summaryText(n), script: id}, nil
 	}
 	if summaries.MatchString(last) && !strings.Contains(last, "@@") {
+		return step{summary: true, text: summaryText(n), script: id}, nil
+	}
+	if r.toolCount() == 0 && begins.MatchString(last[:min(len(last), 400)]) {
 		return step{summary: true, text: summaryText(n), script: id}, nil
 	}
 	if r.toolCount() == 0 {
