@@ -333,7 +333,7 @@ func (c *comparison) session(all *result, file string, requests, summaries []moc
 	all.seen += said.Totals.Requests
 	all.counted += said.Totals.Compactions
 	all.countedAt = append(all.countedAt, said.compactions()...)
-	if c.policy != "" {
+	if c.policy != "" && !all.unread {
 		other, err := c.replay(file, c.policy)
 		if err != nil {
 			return err
