@@ -4,10 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/ctxkit/ctxkit/scripts/lab/mock"
 )
 
 // TestMain lets the test stand for ctxkit: with LAB_ANSWERS it prints replay.json of that folder, or the body of a request.
@@ -252,5 +256,29 @@ func TestScenarios(t *testing.T) {
 	c := clientNamed("pi")
 	if got := c.translate(`think a && read a.txt || agent sub1 || sh echo "x"`); got != `think a && read {"path":"$WORK/a.txt"} || bash {"command":"echo \"x\""}` {
 		t.Errorf("translated: %s", got)
+	}
+}
+
+// A program that hangs is killed with its children, and named; one that dies is named with its last words.
+func TestHangsAndDies(t *testing.T) {
+	folder := t.TempDir()
+	r := &recording{ctx: t.Context(), client: &client{}, scenario: &scenario{}, folder: folder, home: folder, work: folder, path: os.Getenv("PATH"), server: &mock.Server{}}
+	begin := time.Now()
+	_, err := r.command(500*time.Millisecond, "sh", "-c", "sleep 60 & echo $! >child; echo waiting; wait")
+	if err == nil || !strings.Contains(err.Error(), "hangs") || !strings.Contains(err.Error(), "waiting") || time.Since(begin) > 20*time.Second {
+		t.Errorf("after %s: %v", time.Since(begin), err)
+	}
+	child, err := os.ReadFile(filepath.Join(folder, "child"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if exec.Command("sh", "-c", "kill -0 "+string(child)+" && ! grep -q ') Z' /proc/"+strings.TrimSpace(string(child))+"/stat").Run() == nil {
+		t.Error("its child lives")
+	}
+	if _, err := r.command(time.Minute, "sh", "-c", "echo last words; exit 3"); err == nil || !strings.Contains(err.Error(), "dies") || !strings.Contains(err.Error(), "last words") {
+		t.Error(err)
+	}
+	if err := r.collect(); err == nil || !strings.Contains(err.Error(), "writes no session") {
+		t.Error(err)
 	}
 }
