@@ -28,7 +28,7 @@ func offlineLines() map[string][]offlineLine {
 	const big = "sessions/big.jsonl"
 	return map[string][]offlineLine{
 		"": {
-			{args: ""}, {args: "--help"}, {args: "--version"}, {args: big}, {args: "nonsense", code: exitNotDone}, {args: "calibrate", code: exitNotDone},
+			{args: ""}, {args: "--help"}, {args: "--version"}, {args: big}, {args: "nonsense", code: exitNotDone},
 			{args: "__complete replay --policy c"}, {args: "__complete view -"},
 		},
 		"anonymize": {

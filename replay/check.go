@@ -105,8 +105,8 @@ func (e *engine) check(k int) {
 		c.view, c.reported = view.NewChecker(e.view), map[breach]bool{}
 	}
 	var edits []policy.Edit // new ones
-	if n := e.view.EditCount(); n > c.edits {
-		edits, c.edits = e.view.Edits()[c.edits:], n
+	if all := e.view.Edits(); len(all) > c.edits {
+		edits, c.edits = all[c.edits:], len(all)
 	}
 	for i := range edits {
 		if kind := edits[i].Kind; !kind.KeepsView() && kind != policy.KindInferred {

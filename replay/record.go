@@ -200,7 +200,6 @@ type recordTrack struct {
 
 	inferred map[policy.Target]bool // results that inferred microcompactions have named
 	results  resultsByID
-	stub     func(policy.View, policy.Result) policy.Content // by the client's rule
 }
 
 // recordStage is the stage name on events of the record.

@@ -21,7 +21,7 @@ func (v *View) Apply(e policy.Edit) (policy.Edit, error) {
 	if e.Kind.KeepsView() {
 		v.named += len(e.Items)
 	}
-	if v.most > 0 && v.count+v.named/namedShare >= v.most {
+	if v.most > 0 && len(v.edits)+v.named/namedShare >= v.most {
 		return e, fmt.Errorf("the edits are %w", &jsonl.LimitError{Name: "edits", Most: int64(v.most)})
 	}
 	var err error
@@ -55,7 +55,6 @@ func (v *View) Apply(e policy.Edit) (policy.Edit, error) {
 	if err != nil {
 		return e, fmt.Errorf("applying %s by %s: %w", e.Kind, e.Stage, err)
 	}
-	v.count++
 	v.edits = append(v.edits, e)
 	return e, nil
 }

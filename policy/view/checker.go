@@ -16,11 +16,11 @@ import (
 type Checker struct {
 	view    *View
 	check   apiCheck
-	fed     []checked // in the order of the view
-	arrived int       // of the items that ever joined
-	joined  int       // messages that had been offered
-	edits   int       // of the view's
-	covered []bool    // by place: a summary has taken the place of the item
+	fed     []checked              // in the order of the view
+	arrived int                    // of the items that ever joined
+	joined  int                    // messages that had been offered
+	edits   int                    // of the view's
+	covered map[policy.ItemID]bool // a summary has taken the place of the item
 }
 
 // checked is an item that was checked, and where the pass stood before it.
@@ -31,17 +31,9 @@ type checked struct {
 
 // NewChecker returns a checker of v that has checked nothing.
 func NewChecker(v *View) *Checker {
-	c := &Checker{view: v, fed: make([]checked, 0, len(v.conv.Messages))}
+	c := &Checker{view: v, fed: make([]checked, 0, len(v.conv.Messages)), covered: map[policy.ItemID]bool{}}
 	c.anew()
 	return c
-}
-
-// place is the index of an item in a list of recorded messages and those that edits made.
-func place(id policy.ItemID) int {
-	if id < 0 {
-		return int(-2*id - 1)
-	}
-	return int(2 * id)
 }
 
 // Check checks what is new and returns the violations. A violation that was returned before may be returned again.
@@ -50,7 +42,7 @@ func (c *Checker) Check() []Violation {
 	c.check.found = nil
 	arrived := v.Arrived()
 	var edits []policy.Edit // new ones
-	if v.EditCount() > c.edits {
+	if len(v.edits) > c.edits {
 		edits = v.Edits()[c.edits:]
 	}
 	from, moved := c.firstMoved(edits)
@@ -71,7 +63,7 @@ func (c *Checker) Check() []Violation {
 	for id := range v.itemsFrom(from) {
 		c.item(id)
 	}
-	c.arrived, c.joined, c.edits = len(arrived), v.Joined(), v.EditCount()
+	c.arrived, c.joined, c.edits = len(arrived), v.Joined(), len(v.edits)
 	c.end()
 	return c.check.found
 }
@@ -155,10 +147,7 @@ func (c *Checker) cover(edits []policy.Edit, arrived []policy.ItemID) {
 	}
 	cover := func(id policy.ItemID) {
 		if !removed[id] && !c.view.Has(id) {
-			for place(id) >= len(c.covered) {
-				c.covered = append(c.covered, false)
-			}
-			c.covered[place(id)] = true
+			c.covered[id] = true
 		}
 	}
 	for i := range c.fed {
@@ -171,7 +160,7 @@ func (c *Checker) cover(edits []policy.Edit, arrived []policy.ItemID) {
 
 func (c *Checker) item(id policy.ItemID) {
 	c.fed = append(c.fed, checked{id, c.check.stands()})
-	if at := place(id); at < len(c.covered) && c.covered[at] {
+	if c.covered[id] {
 		c.check.report(id, SummaryOrTail, "a message that a summary has taken the place of is in view again")
 	}
 	if s := c.view.Synthetic(id); s != nil {

@@ -204,7 +204,7 @@ func (v *View) touch(t policy.Target) {
 
 func (v *View) changedAt(place int, id policy.ItemID) {
 	if s := &v.sent; !s.any || place < s.changed.Place {
-		s.any, s.changed = true, SentChange{Place: place, Item: id, Edit: v.count}
+		s.any, s.changed = true, SentChange{Place: place, Item: id, Edit: len(v.edits)}
 	}
 }
 

@@ -37,7 +37,6 @@ type View struct {
 	cached   []policy.CacheEdit // every cache edit ever made, lifted ones too
 	live     int                // items not removed
 	hidden   []policy.ItemID    // whose place a collapse gave to its placeholder
-	count    int                // edits so far
 	epoch    int
 	places   int // of the block that joins next
 	sent     sending
@@ -263,9 +262,6 @@ func (v *View) Edits() []policy.Edit { return slices.Clip(v.edits) }
 
 // Made is how many messages edits have made so far: those with the ids -1, -2 and so on.
 func (v *View) Made() int { return len(v.synth) }
-
-// EditCount is the number of edits applied so far.
-func (v *View) EditCount() int { return v.count }
 
 // Tokens is the model view's size without overhead, by the report's counter.
 func (v *View) Tokens() int { return v.tokens[0] }

@@ -256,7 +256,7 @@ func packages(rec *record, path string) error {
 		return err
 	}
 	for name, version := range file.Dependencies {
-		rec.Tools[name] = version[strings.LastIndex(version, "@")+1:] // npm:ccusage@18.0.11
+		rec.Tools[name] = version
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ func writePage(out io.Writer, rec *record, notes string) error {
 	w("%s; %s; %s. Commit %s, %s; load %s. %d runs over synthetic sessions; a figure is the median of %s in turns.",
 		rec.Machine, rec.Go, versions(rec), rec.Commit, rec.Date, orUnknown(rec.Load), len(rec.Runs), repetitions(rec.Times))
 	w("Ratios are of processor time, user and system, where a line says nothing else; times hold for this machine only.")
-	w("Written by `go run ./scripts/bench --tools FOLDER -o docs/performance.md`.")
+	w("Written by `CTXKIT_CORPUS=FOLDER go run ./scripts/bench --tools FOLDER -o docs/performance.md`.")
 	if rec.Scale != 1 {
 		w("")
 		w("**A trial with %.3g of the data: the sizes below are those of the whole, and the ratios say little.**", rec.Scale)
@@ -57,7 +57,9 @@ func (b *bar) judge(runs []run) (cells []string, held string) {
 		v := b.value(r)
 		if !(v > 0) || math.IsInf(v, 1) {
 			cells = append(cells, "")
-			held = unmeasured
+			if held == yes {
+				held = unmeasured
+			}
 			continue
 		}
 		cells = append(cells, number(v)+b.unit)

@@ -20,7 +20,6 @@ type command struct {
 	env  []string // more of the environment, NAME=VALUE
 	dir  string
 	in   string // its standard input
-	code []int  // exit codes that are none but 0 all the same
 }
 
 // figures are what a process, or a part of one, took.
@@ -55,10 +54,7 @@ func (c *command) measure() (figures, error) {
 		f.First = time.Since(begin).Seconds()
 	}
 	_, err = io.Copy(io.Discard, out)
-	var exit *exec.ExitError
-	if err = errors.Join(err, p.Wait()); errors.As(err, &exit) && slices.Contains(c.code, exit.ExitCode()) {
-		err = nil
-	}
+	err = errors.Join(err, p.Wait())
 	f.Wall = time.Since(begin).Seconds()
 	if err != nil {
 		return f, fmt.Errorf("%s: %w: %s", strings.Join(c.args, " "), err, said.String())

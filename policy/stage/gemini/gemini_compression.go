@@ -195,7 +195,7 @@ func (s *geminiCompression) edits(c *policy.Context, keep []policy.ItemID, cuts 
 // call is the compression's own request and the one that verifies it. Results are sent whole where they fit the
 // window.
 func (s *geminiCompression) call(c *policy.Context, head []policy.ItemID, cuts map[policy.Target]*policy.Content, summary *policy.Content) *policy.Call {
-	whole := s.tokens(contents(c.View, nil), head) < c.Window
+	whole := len(cuts) == 0 || s.tokens(contents(c.View, nil), head) < c.Window
 	input := s.p.Prompt
 	for _, id := range head {
 		for b := range c.View.Blocks(id) {

@@ -74,6 +74,7 @@ func (s *opencodePrune) Run(c *policy.Context) ([]policy.Edit, error) {
 		return nil, nil
 	}
 	s.follow(c.View)
+	// Nothing would be cleared: all is protected, or what lies behind is less than the minimum.
 	if s.most <= max(s.p.Protect, s.p.Minimum, s.p.Protect+s.p.Minimum-s.largest) {
 		return nil, nil
 	}
@@ -135,12 +136,13 @@ func (s *opencodePrune) walk(c *policy.Context, w *pruneWalk) (marks []policy.Ta
 		for b := range slices.Backward(m.Blocks) {
 			t := policy.Target{Item: id, Block: b}
 			n := c.View.Length(t).UTF16
-			s.most += policy.RoundQuarter(n)
-			tool := c.Conv.Alike(c.Conv.Tool(&m.Blocks[b]))
-			if !s.completed(m, b, tool) {
+			tool := c.Conv.Alike(c.Conv.ToolName(m.Blocks[b].ID))
+			name := strings.ToLower(tool)
+			if !s.completed(m, b, tool) || slices.Contains(s.p.ProtectedTools, name) {
 				continue
 			}
-			switch w.output(strings.ToLower(tool), s.pruned[t], n) {
+			s.most += policy.RoundQuarter(n)
+			switch w.output(name, s.pruned[t], n) {
 			case stop:
 				return marks
 			case clears:

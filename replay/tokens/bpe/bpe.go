@@ -65,7 +65,7 @@ type Counter struct {
 	cache [1 << cacheBits]cached
 }
 
-// NewCounter returns a counter of about half a megabyte.
+// NewCounter returns a counter of about 0.8 MB.
 func (e *Encoding) NewCounter() *Counter {
 	return &Counter{e: e, most: maxMerged}
 }

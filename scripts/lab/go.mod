@@ -1,0 +1,3 @@
+module github.com/ctxkit/ctxkit/scripts/lab
+
+go 1.26.0
