@@ -16,7 +16,7 @@ import (
 )
 
 // fittedOn is the date rates.json says: of the last change of the sessions or of the fit.
-const fittedOn = "2026-11-23"
+const fittedOn = "2026-11-28"
 
 // everyFile matches all sessions of the corpus, those of subagents too.
 var everyFile = []string{"*.jsonl", "*.jsonl.gz", "*.jsonl.zst", "*/*.jsonl", "*/*/subagents/*.jsonl"}
