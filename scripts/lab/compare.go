@@ -137,9 +137,9 @@ func compareFolder(ctxkit, folder, name, policy string) ([]result, error) {
 	if len(sessions) == 0 {
 		return nil, errors.New("no session file")
 	}
-	c := comparison{ctxkit: ctxkit, policy: policy, ids: slices.ContainsFunc(log, func(l mock.Line) bool { return l.Answer.ID != "" })}
+	c := comparison{ctxkit: ctxkit, policy: policy, ids: slices.ContainsFunc(log, func(l mock.LoggedRequest) bool { return l.Answer.ID != "" })}
 	c.named = c.ids && log[0].API == "anthropic"
-	var main, agents, summaries, agentSummaries []mock.Line
+	var main, agents, summaries, agentSummaries []mock.LoggedRequest
 	for i, l := range log {
 		answered := l.Answer.Error == "" && (!c.named || l.Answer.ID != "")
 		switch {
@@ -210,14 +210,14 @@ func unzipped(from, to string) error {
 	})
 }
 
-func readLog(file string) ([]mock.Line, error) {
+func readLog(file string) ([]mock.LoggedRequest, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	var log []mock.Line
+	var log []mock.LoggedRequest
 	for i, line := range bytes.Split(bytes.TrimSpace(text), []byte("\n")) {
-		var l mock.Line
+		var l mock.LoggedRequest
 		if len(line) == 0 {
 			continue
 		}
@@ -315,12 +315,12 @@ type replayed struct {
 
 // asked is a request of the log, and the arguments that ask ctxkit for it.
 type asked struct {
-	line mock.Line
+	line mock.LoggedRequest
 	args []string
 }
 
 // session compares one session file with the requests of the log that it holds.
-func (c *comparison) session(all *result, file string, requests, summaries []mock.Line) error {
+func (c *comparison) session(all *result, file string, requests, summaries []mock.LoggedRequest) error {
 	texts, err := textsOf(file)
 	if err != nil {
 		return err
@@ -428,7 +428,7 @@ const none = 1000000
 // match finds ctxkit's number of each request that the session holds. Claude Code's are matched by the id of the message
 // that answered: one that ctxkit does not count is of a branch that was left, and is asked for by --leaf. Other clients'
 // are those whose calls or text are on the file, matched by their usage.
-func (c *comparison) match(file, text string, said replayed, requests []mock.Line) (matched []asked, left int, err error) {
+func (c *comparison) match(file, text string, said replayed, requests []mock.LoggedRequest) (matched []asked, left int, err error) {
 	if !c.named {
 		unmatched := 0
 		for i, l := range requests {

@@ -281,8 +281,8 @@ func (s *Server) sized(v json.RawMessage) any {
 	return d
 }
 
-// Line is a request in the log.
-type Line struct {
+// LoggedRequest is a request in the log.
+type LoggedRequest struct {
 	N        int                        `json:"n"`
 	At       string                     `json:"at"`
 	API      string                     `json:"api"` // anthropic, responses, chat or gemini
@@ -321,7 +321,7 @@ func (s *Server) log(a api, r *request, header http.Header, next *step, u *usage
 	if s.Log == nil {
 		return
 	}
-	line := Line{
+	line := LoggedRequest{
 		N: s.requests, At: s.last.UTC().Format("2006-01-02T15:04:05.000Z"), API: a.name, Who: "main",
 		Session: header.Get("X-Claude-Code-Session-Id"), Agent: r.agent, Parent: header.Get("X-Claude-Code-Parent-Agent-Id"),
 		Params: r.params(), System: s.sized(r.system), Tools: s.sized(r.tools), Messages: r.conversation,

@@ -138,12 +138,12 @@ func TestRegisteredAndSubagents(t *testing.T) {
 }
 
 // lines reads a log.
-func lines(t *testing.T, log io.Reader) func(func(Line) bool) {
-	return func(yield func(Line) bool) {
+func lines(t *testing.T, log io.Reader) func(func(LoggedRequest) bool) {
+	return func(yield func(LoggedRequest) bool) {
 		scanner := bufio.NewScanner(log)
 		scanner.Buffer(nil, 1<<20)
 		for scanner.Scan() {
-			var l Line
+			var l LoggedRequest
 			if err := json.Unmarshal(scanner.Bytes(), &l); err != nil {
 				t.Error(err)
 			}
