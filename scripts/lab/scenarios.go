@@ -104,6 +104,25 @@ var scenarios = []scenario{
 		turns: []turn{{prompt: "go @@s1@@"}, {prompt: "go @@s2@@"}},
 	},
 	{
+		name: "long", about: "long reading: five turns of shell reads of 27 kB in a wide window, and one output that is too long for a result",
+		clients: []string{"claude", "codex", "opencode"}, window: 200000,
+		scripts: map[string]string{
+			"s1": several(6, "sh cat a.txt #1%d", " || ") + " || say one", "s2": several(4, "sh cat b.txt #2%d", " || ") + " || say two",
+			"s3": "sh cat c.txt #31 || sh seq 1 30000 || sh cat a.txt #32 || say three", "s4": several(2, "sh cat b.txt #4%d", " || ") + " || say four",
+			"s5": several(3, "sh cat c.txt #5%d", " || ") + " || say five",
+		},
+		turns: []turn{{prompt: "go @@s1@@"}, {prompt: "go @@s2@@"}, {prompt: "go @@s3@@"}, {prompt: "go @@s4@@"}, {prompt: "go @@s5@@"}},
+	},
+	{
+		name: "twice", about: "four turns of shell reads of 27 kB, which fill a window of 100,000 tokens at least twice",
+		clients: []string{"claude", "codex", "opencode"}, window: 100000,
+		scripts: map[string]string{
+			"s1": several(8, "sh cat a.txt #1%d", " || ") + " || say one", "s2": several(8, "sh cat b.txt #2%d", " || ") + " || say two",
+			"s3": several(8, "sh cat c.txt #3%d", " || ") + " || say three", "s4": several(4, "sh cat a.txt #4%d", " || ") + " || say four",
+		},
+		turns: []turn{{prompt: "go @@s1@@"}, {prompt: "go @@s2@@"}, {prompt: "go @@s3@@"}, {prompt: "go @@s4@@"}},
+	},
+	{
 		name: "parallel", about: "25 parallel calls in one answer, then 26, one of them failing, after a resume",
 		clients: everyone,
 		scripts: map[string]string{
