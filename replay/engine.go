@@ -278,8 +278,8 @@ func (e *engine) manual(boundary, next int) {
 	e.turnEnd(next, false)
 }
 
-// used is the client's own estimate before request k (0-based), tokens: the total of the last response, less what the
-// policy's edits had removed from its payload, plus the estimate of what came after it, which is tail
+// used is the client's own estimate before request k (0-based), tokens: the total of the last response, by how much that
+// request differs from the recorded one, plus the estimate of what came after it, which is tail
 // (docs/internals/decisions.md, decision 2). Right after a compaction there is no response to count from: then it is
 // the estimate of the whole list times 4/3, rounded up.
 func (e *engine) used(k int) (used, tail int) {
@@ -296,13 +296,23 @@ func (e *engine) used(k int) (used, tail int) {
 			continue
 		}
 		tail = e.tail(e.conv.Requests[j].Message)
-		return max(e.r.usage(q).Total()+e.weight[j]-e.r.weight[j], 0) + tail, tail
+		return max(e.r.usage(q).Total()+e.difference(j), 0) + tail, tail
 	}
 	over := e.r.unreported()
 	if e.fixed >= 0 || k < len(e.r.overhead) {
 		over = e.overhead(k)
 	}
 	return max(over+e.view.ClientPayloadTokens(), 0), 0
+}
+
+// difference is how much larger request k is than the recorded one, by the client's count: its messages, and an overhead
+// that was given in place of the recorded one.
+func (e *engine) difference(k int) int {
+	n := e.weight[k] - e.r.weight[k]
+	if cmp.Or(e.opt.Overhead, e.pol.Window.Overhead).Given {
+		n += e.fixed - e.r.overhead[k]
+	}
+	return n
 }
 
 // start is when the request was sent that a message answers, as far as the lines show it.
@@ -374,7 +384,7 @@ func (e *engine) account(k, used int) {
 		if u.Context() > e.window(k) {
 			e.above++
 		}
-		in := scaled(row.Cache.Split, max(u.Context()+e.weight[k]-e.r.weight[k], 0))
+		in := scaled(row.Cache.Split, max(u.Context()+e.difference(k), 0))
 		in.Output, in.Thinking = u.Output, u.Thinking
 		e.last.Usage = in
 	}
