@@ -14,8 +14,13 @@ import (
 	"github.com/ctxkit/ctxkit/scripts/lab/mock"
 )
 
-// TestMain lets the test stand for ctxkit: with LAB_ANSWERS it prints replay.json of that folder, or the body of a request.
+// TestMain lets the test stand for the lab with other clients (LAB_FAKES), and for ctxkit: with LAB_ANSWERS it prints
+// replay.json of that folder, or the body of a request.
 func TestMain(m *testing.M) {
+	if os.Getenv("LAB_FAKES") != "" && slices.Contains([]string{"run", "play"}, os.Args[1]) {
+		playFakes()
+		main()
+	}
 	folder := os.Getenv("LAB_ANSWERS")
 	if folder == "" {
 		os.Exit(m.Run())
@@ -262,9 +267,9 @@ func TestScenarios(t *testing.T) {
 // A program that hangs is killed with its children, and named; one that dies is named with its last words.
 func TestHangsAndDies(t *testing.T) {
 	folder := t.TempDir()
-	r := &recording{ctx: t.Context(), client: &client{}, scenario: &scenario{}, folder: folder, home: folder, work: folder, path: os.Getenv("PATH"), server: &mock.Server{}}
+	r := &recording{ctx: t.Context(), limit: 500 * time.Millisecond, client: &client{}, scenario: &scenario{}, folder: folder, home: folder, work: folder, path: os.Getenv("PATH"), server: &mock.Server{}}
 	begin := time.Now()
-	_, err := r.command(500*time.Millisecond, "sh", "-c", "sleep 60 & echo $! >child; echo waiting; wait")
+	_, err := r.command("sh", "-c", "sleep 60 & echo $! >child; echo waiting; wait")
 	if err == nil || !strings.Contains(err.Error(), "hangs") || !strings.Contains(err.Error(), "waiting") || time.Since(begin) > 20*time.Second {
 		t.Errorf("after %s: %v", time.Since(begin), err)
 	}
@@ -275,7 +280,8 @@ func TestHangsAndDies(t *testing.T) {
 	if exec.Command("sh", "-c", "kill -0 "+string(child)+" && ! grep -q ') Z' /proc/"+strings.TrimSpace(string(child))+"/stat").Run() == nil {
 		t.Error("its child lives")
 	}
-	if _, err := r.command(time.Minute, "sh", "-c", "echo last words; exit 3"); err == nil || !strings.Contains(err.Error(), "dies") || !strings.Contains(err.Error(), "last words") {
+	r.limit = time.Minute
+	if _, err := r.command("sh", "-c", "echo last words; exit 3"); err == nil || !strings.Contains(err.Error(), "dies") || !strings.Contains(err.Error(), "last words") {
 		t.Error(err)
 	}
 	if err := r.collect(); err == nil || !strings.Contains(err.Error(), "writes no session") {
