@@ -228,7 +228,7 @@ func TestTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := pageWith(string(page), table); err != nil || again != string(page) {
+	if again, err := pageWith(string(page), pageBegin, pageTable(table)); err != nil || again != string(page) {
 		t.Errorf("docs/internals/lab.md has another table than expected.tsv: %v", err)
 	}
 }
@@ -286,5 +286,66 @@ func TestHangsAndDies(t *testing.T) {
 	}
 	if err := r.collect(); err == nil || !strings.Contains(err.Error(), "writes no session") {
 		t.Error(err)
+	}
+}
+
+// What a client has done shows in its requests: summaries, results that are replaced, and results that come cut.
+func TestDecisions(t *testing.T) {
+	result := func(call, text string) block { return block{role: "user", kind: "tool_result", call: call, text: text} }
+	k := kept{main: []mock.LoggedRequest{{N: 2}, {N: 3}, {N: 5}}, summaries: []mock.LoggedRequest{{N: 4}}}
+	got := k.decisions([][]block{
+		{result("a", "one"), result("b", "<persisted-output> two")},
+		{result("a", "one<system-reminder>now</system-reminder>"), result("b", "<persisted-output> two")},
+		{result("a", "gone"), result("c", "three")},
+	}, clientNamed("claude").asIf.cut)
+	if fmt.Sprint(got) != "{[3] [3] [1]}" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Both sides are counted alike: what a client says of its own is left out.
+func TestSaid(t *testing.T) {
+	body := `[{"role":"user","content":"<environment_context>here</environment_context>"},{"role":"user","content":"<system-reminder>rules</system-reminder>"},
+ {"role":"user","content":"go on"},{"role":"assistant","content":[{"type":"tool_use","id":"c","input":{"a":1}}]}]`
+	blocks, err := blocksOf("anthropic", json.RawMessage(body))
+	if err != nil || said(blocks) != (len("go on")+len(`{"a":1}`))/4 {
+		t.Errorf("%d, %v", said(blocks), err)
+	}
+}
+
+// Both scripts and window are those of the scenario, and every client of a pair plays its scenarios.
+func TestPairs(t *testing.T) {
+	for _, p := range pairs {
+		for _, name := range replayedScenarios {
+			s := scenarioNamed(name)
+			if s == nil || !s.plays(p.from) || !s.plays(p.to) {
+				t.Fatalf("%+v do not play %s", p, name)
+			}
+			for _, flag := range clientNamed(p.to).asIfFlags(s, nil) {
+				if strings.Contains(flag, "$") {
+					t.Errorf("%s: %s", p.to, flag)
+				}
+			}
+		}
+	}
+}
+
+// A replay is worse than its row of the page if a decision moves, or if fewer requests are within 5 %.
+func TestWorseThanThePage(t *testing.T) {
+	c := counterfactual{pair: pairs[0], scenario: "long", did: decisions{compacted: []int{3, 5}}, says: decisions{compacted: []int{3, 5}}, requests: []payloads{{100, 100}, {100, 104}, {100, 110}}}
+	page := "text\n| " + strings.Join(c.row(), " | ") + " |\n"
+	if worse := c.worse(page); worse != "" {
+		t.Error(worse)
+	}
+	c.requests[1].replayed = 106
+	if worse := c.worse(page); !strings.Contains(worse, "1 requests are within 5 %, on the page 2") {
+		t.Errorf("%q", worse)
+	}
+	c.says.compacted = []int{3, 6}
+	if worse := c.worse(page); !strings.Contains(worse, "decisions before 3 5; 3 6") {
+		t.Errorf("%q", worse)
+	}
+	if worse := c.worse("no table"); worse == "" {
+		t.Error("other decisions, and no row, and nothing is worse")
 	}
 }

@@ -21,6 +21,7 @@ import (
 const use = `usage:
   lab run [flags]                  install clients, play scenarios, compare
   lab compare [flags] FOLDER...    compare recordings
+  lab counterfactual [flags]       replay recordings of one client under the policy of another, and compare with its own
   lab mock [-port N] [-log FILE]   only the model server
   lab list                         clients and scenarios
 
@@ -41,6 +42,8 @@ func main() {
 		code, err = playCommand(args)
 	case "compare":
 		code, err = compareCommand(args)
+	case "counterfactual":
+		code, err = counterfactualCommand(args)
 	case "mock":
 		err = mockCommand(args)
 	case "mcp":

@@ -20,6 +20,7 @@ type replayed struct {
 	Requests []struct {
 		N        int
 		UUID     string
+		Payload  int `json:"payload_tokens"`
 		Recorded *struct {
 			Input      int
 			CacheWrite int `json:"cache_write"`
