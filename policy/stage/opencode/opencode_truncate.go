@@ -24,7 +24,7 @@ func defineOpencodeTruncate() policy.Definition {
 	return policy.Definition{
 		Name:    "opencode_truncate",
 		Summary: "A tool output of more than 2,000 lines or 51,200 bytes is cut as it comes in; a hint names the file that holds it whole.",
-		Source:  "OpenCode 1.1.36, 1.18.3 and 1.18.34: Truncate.output, oracle cases",
+		Source:  "OpenCode 1.1.36, 1.18.3 and 1.18.34: Truncate.output, oracle cases; the shell of 1.14.34 to 1.18.33, which keeps the end of its own outputs (policies from 1.14.20 on)",
 		Truth:   policy.TruthOracle,
 		Moments: policy.Ingest,
 		Memory:  policy.Frozen,
