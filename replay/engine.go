@@ -108,6 +108,7 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 	}
 	e.ceilings.pol, e.thinking = pol, r.newLeftOut(pol, opt.Model)
 	e.cache = newCaching(opt.Cache.caching(pol), r.table(opt), r.kind, r.hour)
+	e.cache.product = r.Conv.Product
 	client, err := e.weighBy(opt.Counter)
 	if err != nil {
 		return nil, err

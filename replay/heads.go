@@ -105,14 +105,18 @@ func (l *headLearner) learn(k int) {
 	if most == 0 {
 		most = left / 2
 	}
-	read := u.CacheRead
+	read, expired := u.CacheRead, l.sent(k).Sub(end) > l.life
+	whole := float64(read) >= brokenRead*float64(left)
+	if l.conv.RestartedBefore(k+1) && !expired && !l.rebuilt[k] && k > 0 {
+		l.seen.Same = whole
+	}
 	switch {
 	case k == 0:
 		// No other session keeps an entry alive that lives five minutes; mostly one keeps an entry that lives an hour.
 		l.seen.Kept = l.seen.Kept && l.long
-	case read > most || float64(read) >= brokenRead*float64(left):
+	case read > most || whole:
 		// It read messages, too.
-	case l.sent(k).Sub(end) > l.life:
+	case expired:
 		if l.seen.Kept = l.long && read > 0; read > 0 {
 			l.seen.Shared, l.shared = read, true
 		}

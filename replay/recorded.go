@@ -104,7 +104,7 @@ func (t *replayedRecord) applyEvent(edits []policy.Edit, act recordedAct) {
 			c := *edits[i].Call
 			switch {
 			case act.kind == actBoundary:
-				c = *t.compactionCall(&t.conv.Boundaries[act.at])
+				c = *t.compactionCall(&t.conv.Boundaries[act.at], edits[i].Keep)
 				c.Output = t.r.summary[act.at]
 				if u := t.conv.Boundaries[act.at].Usage; u != nil {
 					c.Input, c.Output = u.Context(), u.Output
@@ -127,7 +127,7 @@ func (t *replayedRecord) applyEvent(edits []policy.Edit, act recordedAct) {
 
 // compactionCall is the request for the summary of a recorded compaction. It holds the view as it was before a
 // microcompaction at the same request.
-func (t *replayedRecord) compactionCall(b *session.Boundary) *policy.Call {
+func (t *replayedRecord) compactionCall(b *session.Boundary, kept []policy.ItemID) *policy.Call {
 	before, over := t.view.Tokens(), 0
 	list := t.view.Edits()
 	for i := len(list) - 1; i >= 0; i-- {
@@ -145,5 +145,5 @@ func (t *replayedRecord) compactionCall(b *session.Boundary) *policy.Call {
 	if t.r.client.CompactionCall == nil {
 		return &policy.Call{Kind: "compaction"}
 	}
-	return t.r.client.CompactionCall(b.Version, t.view, before, over)
+	return t.r.client.CompactionCall(b.Version, t.view, kept, before, over)
 }
