@@ -40,8 +40,13 @@ func (t *replayedRecord) recorded(act recordedAct) {
 }
 
 func (t *replayedRecord) join(m int) {
-	t.said(m)
+	msg := t.said(m)
 	t.view.Join(m)
+	if b, alone, ok := msg.Compaction(); ok && !alone {
+		if err := withoutCompaction(t.view, m, b, len(t.weight)); err != nil {
+			t.fail(err)
+		}
+	}
 	t.applyAct(recordedAct{actJoin, m}, false)
 }
 
@@ -77,7 +82,7 @@ func (t *replayedRecord) applyAct(act recordedAct, weighing bool) {
 		}
 		ed := r.edits[t.at]
 		group := []policy.Edit{ed}
-		grouped := ed.Kind == policy.KindClear || act.kind == actReplacement // into one event
+		grouped := ed.Kind == policy.KindClear || act.kind == actReplacement || act.kind == actServer // into one event
 		for t.at++; grouped && t.at < len(r.edits) && r.notes[t.at] == act; t.at++ {
 			o := r.edits[t.at]
 			if o.Joined != ed.Joined || o.Kind != ed.Kind || o.Trigger != ed.Trigger {
@@ -93,7 +98,7 @@ func (t *replayedRecord) applyAct(act recordedAct, weighing bool) {
 
 // atRequest reports whether an edit was made when a request was weighed, and not at a line.
 func atRequest(kind policy.EditKind, act recordedAct) bool {
-	return kind == policy.KindAttach || act == noAct
+	return kind == policy.KindAttach || act == noAct || act.kind == actServer
 }
 
 // applyEvent applies edits of one recorded act, which it may change, and makes its event.
