@@ -62,6 +62,9 @@ type ClientVersion struct {
 	// OneHead: the shared part is usually all of it.
 	OneHead bool
 
+	// SameSystem: a new process has the same system prompt. That of other versions holds the state of the repository.
+	SameSystem bool
+
 	// PartialOutput: the output tokens that it records are those of the start of the response.
 	PartialOutput bool
 

@@ -79,6 +79,7 @@ func (l *headLearner) head(k int) cache.Head {
 		}
 	}
 	h := l.seen
+	h.Same = l.client.SameSystem
 	if !l.shared {
 		h.Shared = l.client.Shared
 	}
@@ -105,18 +106,14 @@ func (l *headLearner) learn(k int) {
 	if most == 0 {
 		most = left / 2
 	}
-	read, expired := u.CacheRead, l.sent(k).Sub(end) > l.life
-	whole := float64(read) >= brokenRead*float64(left)
-	if l.conv.RestartedBefore(k+1) && !expired && !l.rebuilt[k] && k > 0 {
-		l.seen.Same = whole
-	}
+	read := u.CacheRead
 	switch {
 	case k == 0:
 		// No other session keeps an entry alive that lives five minutes; mostly one keeps an entry that lives an hour.
 		l.seen.Kept = l.seen.Kept && l.long
-	case read > most || whole:
+	case read > most || float64(read) >= brokenRead*float64(left):
 		// It read messages, too.
-	case expired:
+	case l.sent(k).Sub(end) > l.life:
 		if l.seen.Kept = l.long && read > 0; read > 0 {
 			l.seen.Shared, l.shared = read, true
 		}

@@ -89,13 +89,14 @@ func TestHeads(t *testing.T) {
 		{"another version's", true, []asked{{read: 12000, write: 8000}, {after: short, read: 20000, write: 500}, {after: short, write: 21000, version: "2.1.51"}}, []int{12000, 20010, 12000}},
 		{"as usual", true, []asked{{write: 20000}, {after: short, read: 20000, write: 20000}, {after: short, read: 14000, write: 9000, compacted: true}}, []int{0, 20010, 17000}},
 		{
-			"a restart loses what the one before lost", false,
-			[]asked{
-				{write: 20000}, {after: short, read: 20000, write: 500}, {after: short, read: 20500, write: 400, restarted: true},
-				{after: short, read: 20900, write: 400, restarted: true}, {after: short, read: 9000, write: 12700, restarted: true},
-				{after: short, read: 9000, write: 13100, restarted: true},
-			},
-			[]int{0, 20010, 17000, 20900, 21300, 9000},
+			"a restart of a client with another system prompt each time", false,
+			[]asked{{write: 20000, version: "2.1.260"}, {after: short, read: 20000, write: 500}, {after: short, write: 20900, restarted: true}},
+			[]int{0, 20010, 0},
+		},
+		{
+			"and of one with the same", false,
+			[]asked{{write: 20000, version: "2.1.280"}, {after: short, read: 20000, write: 500}, {after: short, write: 20900, restarted: true}},
+			[]int{0, 20010, 20500},
 		},
 	} {
 		got := recordedReads(t, tt.hour, tt.list...)

@@ -37,7 +37,7 @@ func (t TTL) Duration() time.Duration {
 // Documented limits.
 const (
 	MaxBreakpoints = 4  // of a request
-	LookBack       = 20 // positions checked for each breakpoint, itself included
+	LookBack       = 21 // positions checked for each breakpoint: itself and the 20 before it
 )
 
 // Breakpoint marks the end of a prefix for caching.
