@@ -284,7 +284,7 @@ func (t *recordTrack) request(k int) {
 	if change.request = k; len(change.left)+len(change.back) > 0 {
 		r.thinking = append(r.thinking, change)
 	}
-	for _, e := range t.thinking.of(t.view, change, msg.Model) {
+	for _, e := range change.edits(t.view, msg.Model) {
 		e.Stage = policy.StageServer
 		if _, err := t.view.Apply(e); err != nil {
 			t.fail(err)
