@@ -38,7 +38,7 @@ const minKept = 96
 // Encoder counts texts in one encoding. It keeps the counts of long ones by a hash of their content, so that a text
 // that occurs several times is counted once. Several goroutines may use it.
 type Encoder struct {
-	idle   sync.Pool // of *bpe.Counter
+	idle   sync.Pool // of *bpe.Counter, with its buffers: for the bar of exact o200k_base
 	seeds  [forms][2]maphash.Seed
 	mu     sync.Mutex
 	counts map[contentHash]int32

@@ -64,7 +64,7 @@ func (s *segments) follow(v policy.View) (anew bool) {
 	joined := slices.Values(v.Arrived()[s.arrived:])
 	s.arrived = len(v.Arrived())
 	if anew {
-		s.list, s.of, s.open, joined = s.list[:0], map[policy.ItemID]int32{}, session.OpenCalls{}, v.Items
+		s.list, s.of, s.open, joined = nil, map[policy.ItemID]int32{}, session.OpenCalls{}, v.Items
 	}
 	for id := range joined {
 		s.add(v, id)

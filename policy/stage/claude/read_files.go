@@ -87,7 +87,7 @@ func (s *readFiles) resolve(c *policy.Context) error {
 		}
 		f.calls = append(f.calls, call)
 	}
-	s.pending = s.pending[:0]
+	s.pending = nil
 	return nil
 }
 

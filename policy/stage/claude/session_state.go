@@ -93,7 +93,7 @@ func (s *postCompact) follow(v policy.View) {
 // result notes the call that a tool_result answers.
 func (s *postCompact) result(v policy.View, t policy.Target, bl *session.Block) {
 	use, block, ok := v.Conversation().ToolUse(bl.ID)
-	tool := v.Conversation().Alike(v.Conversation().Tool(bl))
+	tool := v.Conversation().Alike(v.Conversation().ToolName(bl.ID))
 	n := note{tool, policy.Target{Item: policy.ItemID(use), Block: block}, t, bl.IsError}
 	switch {
 	case isFileTool(tool):
@@ -143,7 +143,7 @@ func (s *sessionState) resolve(c *policy.Context) error {
 			return err
 		}
 	}
-	s.noted = s.noted[:0]
+	s.noted = nil
 	return nil
 }
 

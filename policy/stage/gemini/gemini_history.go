@@ -58,7 +58,7 @@ func (s *geminiCompression) cut(c *policy.Context, history []policy.ItemID) (map
 				if err != nil {
 					return nil, 0, err
 				}
-				left := &geminiCut{Content: policy.NewContent(jsonl.KindToolResult, s.cutText(text, outputPath(c.Conv.Tool(raw), raw.ID), chars))}
+				left := &geminiCut{Content: policy.NewContent(jsonl.KindToolResult, s.cutText(text, outputPath(c.Conv.ToolName(raw.ID), raw.ID), chars))}
 				left.Partial, left.tokens = true, s.estimate.text(left.Text)
 				return left, len(left.Text), nil
 			})

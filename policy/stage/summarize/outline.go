@@ -80,7 +80,7 @@ func (o *outline) outcomes(id policy.ItemID) {
 		case bl.Kind != jsonl.KindToolResult:
 		case bl.IsError:
 			o.failed[bl.ID] = true
-		case o.c.Conv.Tool(bl) == "TaskCreate":
+		case o.c.Conv.ToolName(bl.ID) == "TaskCreate":
 			t := policy.Target{Item: id, Block: b}
 			number, err := TaskNumberOf(o.c.DigestsOf(t), t, o.c.Texts.Text)
 			o.fail(err)
@@ -155,7 +155,7 @@ func (o *outline) answer(t policy.Target, where string) (answered, int) {
 }
 
 func (o *outline) failure(t policy.Target, where string) (string, int) {
-	tool := cmp.Or(o.c.Conv.Tool(o.c.View.Raw(t)), "a tool")
+	tool := cmp.Or(o.c.Conv.ToolName(o.c.View.Raw(t).ID), "a tool")
 	line := where + " " + tool + ": " + quoteEnds(o.text(t))
 	return line, len(line)
 }
@@ -268,7 +268,7 @@ func (o *outline) followed(what, where string) {
 	for _, e := range o.waiting {
 		o.errors[e] += "; then: " + what + " " + where
 	}
-	o.waiting = o.waiting[:0]
+	o.waiting = nil
 }
 
 // pointer names a block by its line, so that a reader finds it.
