@@ -142,30 +142,23 @@ func (s *geminiMasking) mask(c *policy.Context, t policy.Target, was int) (*poli
 	if !shell && whole <= maskShort {
 		return nil, nil // shown whole
 	}
-	digest := fmt.Sprint("gemini mask ", shell)
-	masked, err := policy.Digest(c.DigestsOf(t), digest, t, func() (*policy.Content, int, error) {
-		text, err := c.Texts.Text(t)
-		if err != nil {
-			return nil, 0, fmt.Errorf("reading a tool result: %w", err)
-		}
-		preview := ""
-		switch key := g.ResponseKey(raw); {
-		case !shell:
-			preview = headAndTail(key, text)
-		case key == "output":
-			preview = shellPreview(text)
-		}
-		content := policy.NewContent(jsonl.KindToolResult, fmt.Sprintf("<tool_output_masked>\n%s\n\nOutput too large. Full output available at: %s\n</tool_output_masked>", preview, maskedPath(c, tool, raw.ID)))
-		return &content, len(content.Text), nil
-	})
+	text, err := c.Texts.Text(t)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("reading a tool result: %w", err)
 	}
+	preview := ""
+	switch key := g.ResponseKey(raw); {
+	case !shell:
+		preview = headAndTail(key, text)
+	case key == "output":
+		preview = shellPreview(text)
+	}
+	masked := policy.NewContent(jsonl.KindToolResult, fmt.Sprintf("<tool_output_masked>\n%s\n\nOutput too large. Full output available at: %s\n</tool_output_masked>", preview, maskedPath(c, tool, raw.ID)))
 	now := (len(tool) + len(`{"output":}`) + masked.Length.JSON) / 4
 	if was <= now {
 		return nil, nil
 	}
-	return masked, nil
+	return &masked, nil
 }
 
 // maskedPath is where the product would have saved a result: never a real place. Its file names end in a few random

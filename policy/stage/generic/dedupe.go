@@ -108,16 +108,11 @@ func (s *dedupe) join(c *policy.Context, list []policy.Result, at int) error {
 	if !s.p.live(r) || !plain(v, r.Target) || v.BlockTokens(r.Target) < s.p.MinTokens {
 		return nil
 	}
-	sum, err := policy.Digest(c.DigestsOf(r.Target), "result sum", r.Target, func() ([sha256.Size]byte, int, error) {
-		said, err := c.Texts.Text(r.Target)
-		if err != nil {
-			return [sha256.Size]byte{}, 0, fmt.Errorf("reading a tool result: %w", err)
-		}
-		return sha256.Sum256([]byte(said)), sha256.Size, nil
-	})
+	said, err := c.Texts.Text(r.Target)
 	if err != nil {
-		return err
+		return fmt.Errorf("reading a tool result: %w", err)
 	}
+	sum := sha256.Sum256([]byte(said))
 	old, again := s.newest[sum]
 	s.newest[sum] = at
 	length := v.Length(r.Target)
