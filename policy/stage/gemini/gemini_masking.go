@@ -53,51 +53,113 @@ func checkMasking(c *policy.Check) {
 	}
 }
 
+// geminiMasking weighs each result as it joins or changes, and knows where the protected ones begin: for the bar of five
+// policies in one compare. Indexes are those of View.Results.
 type geminiMasking struct {
 	p    GeminiMasking
+	seen measure.Follower
 	kept map[policy.Target]bool // results whose preview is no smaller
+
+	tokens    []int                 // of the results that can be masked, 0 of the others
+	first     map[policy.ItemID]int // index of the first result of each item
+	inHistory int                   // so many results are in the history, the oldest
+	history   int                   // tokens of those
+	edge      int                   // index of the oldest protected result of those
+	newest    int                   // tokens of the protected results
+	settled   int                   // so many results are masked or cannot be, the oldest
 }
 
 func (s *geminiMasking) Run(c *policy.Context) ([]policy.Edit, error) {
-	v, newest, prunable := c.View, 0, 0
-	type weighed struct {
-		policy.Target
-		tokens int
-	}
-	var beyond []weighed // the protected ones, from the newest to the oldest
-	for _, r := range slices.Backward(v.Results()[:s.responded(v)]) {
-		n := 0
-		if v.Has(r.Target.Item) {
-			n = s.resultTokens(v, r.Target)
-		}
-		switch {
-		case len(beyond) == 0 && newest+n <= s.p.Protect:
-			newest += n
-		case n > 0:
-			prunable += n
-			beyond = append(beyond, weighed{r.Target, n})
-		}
-	}
-	if len(beyond) == 0 || prunable < s.p.Minimum {
+	s.follow(c.View)
+	prunable := s.history - s.newest
+	if s.edge == 0 || prunable < s.p.Minimum {
 		return nil, nil
 	}
 	reason := fmt.Sprintf("%d tokens of tool results beyond the newest %d >= %d", prunable, s.p.Protect, s.p.Minimum)
+	results := c.View.Results()
 	var edits []policy.Edit
-	for _, w := range beyond {
-		if s.kept[w.Target] {
+	for s.settled < s.edge && (s.tokens[s.settled] == 0 || s.kept[results[s.settled].Target]) {
+		s.settled++
+	}
+	for i := s.edge - 1; i >= s.settled; i-- {
+		t := results[i].Target
+		if s.tokens[i] == 0 || s.kept[t] {
 			continue
 		}
-		masked, err := s.mask(c, w.Target, w.tokens)
+		masked, err := s.mask(c, t, s.tokens[i])
 		if err != nil {
 			return nil, err
 		}
 		if masked == nil {
-			s.kept[w.Target] = v.Replacement(w.Target) == nil
+			s.kept[t] = c.View.Replacement(t) == nil
 			continue
 		}
-		edits = append(edits, policy.Edit{Kind: policy.KindPersist, Trigger: "auto", Target: w.Target, New: masked, Reason: reason, Detail: map[string]int{"prunable": prunable}})
+		edits = append(edits, policy.Edit{Kind: policy.KindPersist, Trigger: "auto", Target: t, New: masked, Reason: reason, Detail: map[string]int{"prunable": prunable}})
 	}
 	return edits, nil
+}
+
+// follow brings the figures up to date with what joined, was changed or left.
+func (s *geminiMasking) follow(v policy.View) {
+	edits, _, anew := s.seen.Follow(v)
+	if anew {
+		*s = geminiMasking{p: s.p, seen: s.seen, kept: s.kept, first: map[policy.ItemID]int{}}
+		edits = nil
+	}
+	results := v.Results()
+	for _, e := range edits {
+		switch e.Kind {
+		case policy.KindRemove, policy.KindCollapse:
+			for _, id := range e.Items {
+				s.weigh(results, id, func(policy.Target) int { return 0 })
+			}
+		case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindTag, policy.KindWrap:
+			s.weigh(results, e.Target.Item, func(t policy.Target) int { return s.resultTokens(v, t) })
+		}
+	}
+	for i := len(s.tokens); i < len(results); i++ {
+		t := results[i].Target
+		if _, ok := s.first[t.Item]; !ok {
+			s.first[t.Item] = i
+		}
+		n := 0
+		if v.Has(t.Item) {
+			n = s.resultTokens(v, t)
+		}
+		s.tokens = append(s.tokens, n)
+	}
+	answered := s.responded(v)
+	if answered < s.inHistory {
+		s.inHistory, s.history, s.edge, s.newest = 0, 0, 0, 0
+	}
+	for ; s.inHistory < answered; s.inHistory++ {
+		s.history += s.tokens[s.inHistory]
+		s.newest += s.tokens[s.inHistory]
+	}
+	for ; s.newest > s.p.Protect; s.edge++ {
+		s.newest -= s.tokens[s.edge]
+	}
+	for ; s.edge > 0 && s.newest+s.tokens[s.edge-1] <= s.p.Protect; s.edge-- {
+		s.newest += s.tokens[s.edge-1]
+	}
+}
+
+// weigh takes new figures of an item's results.
+func (s *geminiMasking) weigh(results []policy.Result, id policy.ItemID, of func(policy.Target) int) {
+	i, ok := s.first[id]
+	for ; ok && i < len(s.tokens) && results[i].Target.Item == id; i++ {
+		n := of(results[i].Target)
+		if n > 0 {
+			s.settled = min(s.settled, i)
+		}
+		if i < s.inHistory {
+			s.history += n - s.tokens[i]
+		}
+		if i >= s.edge && i < s.inHistory {
+			s.newest += n - s.tokens[i]
+		}
+		s.tokens[i] = n
+	}
 }
 
 // responded is the number of results in the history, which ends with the last response.
