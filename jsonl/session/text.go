@@ -56,8 +56,8 @@ func blocksOf(blocks []Block, kind jsonl.Kind) iter.Seq2[int, *Block] {
 	}
 }
 
-// toolUse is the place of a tool_use.
-type toolUse struct{ message, block int }
+// toolUse is the place of a tool_use, and its number among the conversation's, from 1.
+type toolUse struct{ message, block, number int }
 
 // IndexTools records the position of each tool_use for ToolName and ToolUse. Loading calls it; a conversation built
 // by hand needs the call, before others read it, and again where its Messages change.
@@ -66,7 +66,7 @@ func (conv *Conversation) IndexTools() {
 	for m := range conv.Messages {
 		for b, bl := range blocksOf(conv.Messages[m].Blocks, jsonl.KindToolUse) {
 			if _, again := conv.tools[bl.ID]; bl.ID != "" && !again {
-				conv.tools[bl.ID] = toolUse{m, b}
+				conv.tools[bl.ID] = toolUse{m, b, len(conv.tools) + 1}
 			}
 		}
 	}
@@ -85,6 +85,10 @@ func (conv *Conversation) ToolUse(id string) (message, block int, ok bool) {
 	u, ok := conv.tools[id]
 	return u.message, u.block, ok
 }
+
+// CallNumber is the number, from 1, of the call that a block's id names: of the conversation's calls in their order, each
+// id once. It is 0 where there is none.
+func (conv *Conversation) CallNumber(bl *Block) int { return conv.tools[bl.ID].number }
 
 // Raw reads the JSON value that a block's lengths measure: a string literal, the content array of a tool_result, the
 // input of a tool_use.

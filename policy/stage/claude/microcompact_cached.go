@@ -54,13 +54,13 @@ func checkMicrocompactCached(c *policy.Check) {
 type microcompactCached struct {
 	p       MicrocompactCached
 	edits   int // of the view, looked at
-	epoch   int // of the view
+	live    compactables
 	deleted []pinned
 }
 
 // pinned is a deleted result and the message that carries the deletion.
 type pinned struct {
-	policy.Target
+	compactableAt
 	carrier policy.ItemID
 }
 
@@ -69,16 +69,17 @@ func (s *microcompactCached) Run(c *policy.Context) ([]policy.Edit, error) {
 		return nil, nil
 	}
 	v := c.View
-	cold := slices.ContainsFunc(v.Edits()[s.edits:], func(e policy.Edit) bool { return e.Stage == microcompactTimeName })
-	s.edits = len(v.Edits())
+	left, changed, cold := s.look(v)
 	var edits []policy.Edit
 	switch {
-	case v.Epoch() != s.epoch:
-		s.epoch = v.Epoch()
+	case v.Epoch() != s.live.epoch:
 		edits = s.restart(v, "the view was compacted: the state starts again")
 	case cold:
 		edits = s.restart(v, microcompactTimeName+" has cleared, the cache is cold: the state starts again")
+	case left || changed:
+		s.prune(v, left)
 	}
+	s.live.follow(v, len(v.Results()), s.p.Tools, func(r *compactableAt) bool { return shown(v, r.Target) })
 	if cold {
 		return edits, nil
 	}
@@ -86,24 +87,59 @@ func (s *microcompactCached) Run(c *policy.Context) ([]policy.Edit, error) {
 	if !ok {
 		return edits, nil
 	}
-	edits = append(edits, s.repin(v, carrier)...)
+	if left {
+		edits = append(edits, s.repin(v, carrier)...)
+	}
 	return append(edits, s.deleteOldest(v, carrier)...), nil
 }
 
+// look reports what other stages did since the last request: whether messages left the view, blocks were changed, and
+// the time-based path has cleared.
+func (s *microcompactCached) look(v policy.View) (left, changed, cold bool) {
+	for _, e := range v.Edits()[s.edits:] {
+		switch e.Kind {
+		case policy.KindRemove, policy.KindCollapse:
+			left = true
+		case policy.KindClear, policy.KindPersist:
+			changed = true
+			cold = cold || e.Stage == microcompactTimeName
+		}
+	}
+	s.edits = len(v.Edits())
+	return left, changed, cold
+}
+
 // restart empties the list of deleted results: they are sent again.
-func (s *microcompactCached) restart(v policy.View, reason string) (edits []policy.Edit) {
+func (s *microcompactCached) restart(v policy.View, reason string) []policy.Edit {
+	var edits []policy.Edit
+	var back []compactableAt
 	for _, d := range s.deleted {
-		if v.Has(d.Item) {
+		back = append(back, d.compactableAt)
+		if v.Has(d.Target.Item) {
 			edits = append(edits, policy.Edit{Kind: policy.KindServerKeep, Trigger: "auto", Target: d.Target, Reason: reason})
 		}
 	}
-	s.deleted = nil
+	s.live.list, s.deleted = slices.Concat(back, s.live.list), nil
+	if v.Epoch() == s.live.epoch {
+		s.prune(v, false)
+	}
 	return edits
 }
 
-// repin forgets deleted results that have left the view, and moves edits whose message has left it to the last message.
+// prune drops results that are no longer live, and, where messages have left, deleted ones that are no longer in
+// view.
+func (s *microcompactCached) prune(v policy.View, left bool) {
+	results := v.Results()
+	s.live.list = slices.DeleteFunc(s.live.list, func(r compactableAt) bool {
+		return results[r.index].State == policy.ResultGone || !shown(v, r.Target)
+	})
+	if left {
+		s.deleted = slices.DeleteFunc(s.deleted, func(d pinned) bool { return !v.Has(d.Target.Item) })
+	}
+}
+
+// repin moves edits whose message has left the view to the last message.
 func (s *microcompactCached) repin(v policy.View, carrier policy.ItemID) []policy.Edit {
-	s.deleted = slices.DeleteFunc(s.deleted, func(d pinned) bool { return !v.Has(d.Item) })
 	var edits []policy.Edit
 	for i := range s.deleted {
 		if d := &s.deleted[i]; !v.Has(d.carrier) {
@@ -117,28 +153,25 @@ func (s *microcompactCached) repin(v policy.View, carrier policy.ItemID) []polic
 // deleteOldest deletes the oldest live results down to keep. A result in the message that carries the edit stays: the
 // edit cannot refer to it from there.
 func (s *microcompactCached) deleteOldest(v policy.View, carrier policy.ItemID) []policy.Edit {
-	deleted := map[policy.Target]bool{}
-	for _, d := range s.deleted {
-		deleted[d.Target] = true
-	}
-	live := compactableOf(v, s.p.Tools, func(r *policy.Result) bool { return !deleted[r.Target] && shown(v, r.Target) })
-	n := len(live)
+	n := len(s.live.list)
 	if n < s.p.Trigger || n <= s.p.Keep {
 		return nil
 	}
 	reason := fmt.Sprintf("%d live results >= trigger %d: all but the newest %d", n, s.p.Trigger, s.p.Keep)
 	detail := map[string]int{"live_results": n, "deleted_results": 0, "tokens_saved": 0}
 	edits := make([]policy.Edit, 0, n-s.p.Keep)
-	for _, r := range live[:n-s.p.Keep] {
+	var stay []compactableAt
+	for _, r := range s.live.list[:n-s.p.Keep] {
 		if r.Target.Item == carrier {
+			stay = append(stay, r)
 			continue
 		}
-		d := pinned{r.Target, carrier}
-		s.deleted = append(s.deleted, d)
+		s.deleted = append(s.deleted, pinned{r, carrier})
 		detail["deleted_results"]++
 		detail["tokens_saved"] += resultEstimate(v, r.Target)
-		edits = append(edits, s.edit(&d, reason, detail))
+		edits = append(edits, s.edit(&s.deleted[len(s.deleted)-1], reason, detail))
 	}
+	s.live.list = slices.Concat(stay, s.live.list[n-s.p.Keep:])
 	return edits
 }
 
@@ -159,6 +192,6 @@ func lastSent(v policy.View) (policy.ItemID, bool) {
 // Fork is a copy that goes on by itself ([policy.Forker]).
 func (s *microcompactCached) Fork() policy.Stage {
 	c := *s
-	c.deleted = slices.Clone(s.deleted)
+	c.live.list, c.deleted = slices.Clone(s.live.list), slices.Clone(s.deleted)
 	return &c
 }

@@ -70,16 +70,28 @@ func defaultMicrocompactSize() *MicrocompactSize {
 }
 
 func newMicrocompactSize(p *MicrocompactSize) policy.Stage {
-	return &microcompactSize{p: *p, done: map[string]bool{}}
+	return &microcompactSize{p: *p, done: compacted{ids: map[string]struct{}{}}}
 }
 
 // microcompactSize reproduces the microcompact by size of Claude Code 2.1.19.
 type microcompactSize struct {
-	p    MicrocompactSize
-	done map[string]bool // ids of the calls and messages that were compacted
+	p       MicrocompactSize
+	results compactables // not compacted yet, as of the last request that asked for them
+	done    compacted
+	edits   int   // of the view, looked at
+	anew    bool  // an edit after the last look may have changed any result
+	marked  int   // results at the start of the list for which the last run proposed edits, and nothing else
+	seen    []int // len(View.Results) at each request after the last look
 }
 
 func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
+	proposed := s.results.list[:s.marked]
+	s.marked = 0
+	if n := len(c.View.Edits()); n != s.edits {
+		s.follow(c.View.Edits()[s.edits:], proposed)
+		s.edits, s.seen = n, s.seen[:0]
+	}
+	s.seen = append(s.seen, len(c.View.Results()))
 	if s.p.State == "recorded" {
 		if edits, here, err := s.recorded(c); here {
 			return edits, err
@@ -94,22 +106,49 @@ func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
 		return nil, nil
 	}
 	list := s.list(c.View)
-	total := tokensOf(c.View, list)
+	total := tokensOf(list)
 	marked, saved := 0, 0
 	for marked < len(list)-s.p.KeepRecent && total-saved > s.p.Target {
-		saved += resultEstimate(c.View, list[marked].Target)
+		saved += list[marked].tokens
 		marked++
 	}
 	if marked == 0 || !s.p.Manual && saved < s.p.MinSavings {
 		return nil, nil
 	}
 	reason := fmt.Sprintf("last usage %d >= warning %d; %d of %d estimated tokens of results saved", gate, warning, saved, total)
-	return s.clear(c, list[:marked], total, reason)
+	edits, err := s.clear(c, list[:marked], reason)
+	if len(edits) == marked {
+		s.marked = marked
+	}
+	return edits, err
 }
 
-// list returns the results that were not compacted.
-func (s *microcompactSize) list(v policy.View) []policy.Result {
-	return compactableOf(v, s.p.Tools, func(r *policy.Result) bool { return !s.done[r.ID] })
+// follow notes edits since the last look. Those that it proposed itself, of the marked results, take what they compact off
+// the list.
+func (s *microcompactSize) follow(edits []policy.Edit, marked []compactableAt) {
+	own := len(edits) == len(marked)
+	for i := 0; own && i < len(edits); i++ {
+		kind := edits[i].Kind
+		own = (kind == policy.KindPersist || kind == policy.KindClear) && edits[i].Target == marked[i].Target
+	}
+	if own {
+		s.results.remove(s.done.has)
+	} else {
+		s.anew = true
+	}
+}
+
+// list returns the results that were not compacted. Most requests end at the gate and need none.
+func (s *microcompactSize) list(v policy.View) []compactableAt {
+	if s.anew {
+		s.results.restart(v)
+		s.anew = false
+	}
+	for _, n := range s.seen {
+		s.results.follow(v, n, s.p.Tools, func(r *compactableAt) bool { return !s.done.has(r) })
+	}
+	s.seen = s.seen[:0]
+	return s.results.list
 }
 
 // recorded clears the results that the microcompactions recorded before this request name; here reports whether there
@@ -119,10 +158,8 @@ func (s *microcompactSize) recorded(c *policy.Context) (edits []policy.Edit, her
 	for ; at < len(c.Conv.Micro) && c.Conv.Micro[at].Request == c.Request; at++ {
 		m := &c.Conv.Micro[at]
 		here = true
-		list := s.list(c.View)
-		total := tokensOf(c.View, list)
-		marks := slices.DeleteFunc(list, func(r policy.Result) bool { return !slices.Contains(m.ToolIDs, r.ID) })
-		more, err := s.clear(c, marks, total, fmt.Sprintf("recorded, line %d", m.Line))
+		marks := slices.DeleteFunc(slices.Clone(s.list(c.View)), func(r compactableAt) bool { return !slices.Contains(m.ToolIDs, r.ID) })
+		more, err := s.clear(c, marks, fmt.Sprintf("recorded, line %d", m.Line))
 		if err != nil {
 			return nil, true, err
 		}
@@ -131,21 +168,46 @@ func (s *microcompactSize) recorded(c *policy.Context) (edits []policy.Edit, her
 	return edits, here, nil
 }
 
-func tokensOf(v policy.View, list []policy.Result) (tokens int) {
+// compacted is what was compacted.
+type compacted struct {
+	calls []bool              // by number: all results of a call
+	ids   map[string]struct{} // of results of no known call, and of messages
+}
+
+func (c *compacted) has(r *compactableAt) bool {
+	if r.call > 0 {
+		return r.call < len(c.calls) && c.calls[r.call]
+	}
+	_, ok := c.ids[r.ID]
+	return ok
+}
+
+func (c *compacted) add(r *compactableAt) {
+	if r.call == 0 {
+		c.ids[r.ID] = struct{}{}
+		return
+	}
+	if more := r.call + 1 - len(c.calls); more > 0 {
+		c.calls = append(c.calls, make([]bool, more)...)
+	}
+	c.calls[r.call] = true
+}
+
+func tokensOf(list []compactableAt) (tokens int) {
 	for _, r := range list {
-		tokens += resultEstimate(v, r.Target)
+		tokens += r.tokens
 	}
 	return tokens
 }
 
-// clear makes the edits for the marked results, of total tokens that were not compacted.
-func (s *microcompactSize) clear(c *policy.Context, marks []policy.Result, total int, reason string) (edits []policy.Edit, err error) {
-	detail := map[string]int{"pre_tokens": total, "tokens_saved": tokensOf(c.View, marks), "compacted_ids": len(marks)}
+// clear makes the edits for the marked results.
+func (s *microcompactSize) clear(c *policy.Context, marks []compactableAt, reason string) (edits []policy.Edit, err error) {
+	detail := map[string]int{"pre_tokens": tokensOf(s.results.list), "tokens_saved": tokensOf(marks), "compacted_ids": len(marks)}
 	text := policy.NewContent(jsonl.KindToolResult, ClearedText)
 	cleared := &text
 	for i := range marks {
 		r := &marks[i]
-		s.done[r.ID] = true
+		s.done.add(r)
 		e := policy.Edit{Kind: policy.KindPersist, Trigger: "auto", Target: r.Target, Reason: reason, Detail: detail}
 		switch skip, err := (microcompaction{}).Leaves(c.View, c.Texts, r.Target); {
 		case err != nil:
@@ -154,7 +216,7 @@ func (s *microcompactSize) clear(c *policy.Context, marks []policy.Result, total
 			edits = append(edits, unchanged(c.View, e))
 			continue
 		case s.p.Persist:
-			stub := (microcompaction{}).Stub(c.View, *r)
+			stub := (microcompaction{}).Stub(c.View, r.Result)
 			e.New = &stub
 		default:
 			e.Kind, e.New = policy.KindClear, cleared
@@ -163,10 +225,13 @@ func (s *microcompactSize) clear(c *policy.Context, marks []policy.Result, total
 	}
 	for id := range c.View.Items {
 		m := c.View.Message(id)
-		if m == nil || m.Attachment != "memory" || s.done[m.UUID] {
+		if m == nil || m.Attachment != "memory" {
 			continue
 		}
-		s.done[m.UUID] = true
+		if _, done := s.done.ids[m.UUID]; done {
+			continue
+		}
+		s.done.ids[m.UUID] = struct{}{}
 		detail["cleared_attachments"]++
 		edits = append(edits, policy.Edit{Kind: policy.KindRemove, Trigger: "auto", Items: []policy.ItemID{id}, Reason: "memory attachments go with a microcompaction"})
 	}

@@ -331,6 +331,82 @@ func TestMicrocompactSizeAgainstNaive(t *testing.T) {
 	}
 }
 
+// listingAnew is the stage without what it knows of its own edits: it lists the whole view after each edit.
+type listingAnew struct{ *microcompactSize }
+
+func (s listingAnew) Run(c *policy.Context) ([]policy.Edit, error) {
+	s.marked = 0
+	return s.microcompactSize.Run(c)
+}
+
+// TestMicrocompactSizeListsOn: results whose answers come late or twice are listed after the stage's own edits as in the
+// whole view, and so they are where another stage edits too.
+func TestMicrocompactSizeListsOn(t *testing.T) {
+	moved, again := 0, 0
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		c := stagetest.NewConvo()
+		c.Prompt("go")
+		var late []string
+		for i := range 10 + rng.IntN(30) {
+			var calls, answers []stagetest.BlockText
+			for j := range 1 + rng.IntN(3) {
+				id := fmt.Sprintf("t%d.%d", i, j)
+				calls = append(calls, stagetest.Use(id, "Read"))
+				late = append(late, id)
+			}
+			c.Assistant(calls...)
+			for range 1 + rng.IntN(3) {
+				if len(late) == 0 {
+					break
+				}
+				at := rng.IntN(len(late))
+				answers = append(answers, stagetest.Result(late[at], strings.Repeat("x", rng.IntN(12000))))
+				if rng.IntN(8) > 0 {
+					late = append(late[:at], late[at+1:]...)
+				}
+			}
+			c.Answers(answers...)
+		}
+		c.Assistant(stagetest.Say("done"))
+		p := bySize(func(p *MicrocompactSize) {
+			p.Target, p.MinSavings, p.KeepRecent = rng.IntN(9000), rng.IntN(2000), rng.IntN(5)
+		})
+		run := func(anew bool) []policy.Edit {
+			st := stagetest.Start(t, defineMicrocompactSize(), p)
+			if anew {
+				st.Stage = listingAnew{st.Stage.(*microcompactSize)}
+			}
+			other := stagetest.Start(t, defineMicrocompactTime(), nil)
+			r := stagetest.NewRun(t, c, st)
+			if seed%2 == 0 {
+				r.Stages = append(r.Stages, other)
+			}
+			r.Used = func(k int) (int, int) { return 150000, 0 }
+			r.All()
+			return r.View.Edits()
+		}
+		want, got := run(true), run(false)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("seed %d: -listed anew +listed on\n%s", seed, diff)
+		}
+		targets := map[string]bool{}
+		for i, e := range got {
+			if i > 0 && e.Request > got[i-1].Request {
+				again++
+			}
+			b := c.Messages[e.Target.Item].Blocks[e.Target.Block]
+			if targets[b.ID] {
+				moved++
+			}
+			targets[b.ID] = true
+		}
+	}
+	if again < 300 || moved == 0 {
+		t.Errorf("%d runs after another, %d results of an id that was compacted before: this shows too little", again, moved)
+	}
+}
+
 // A conversation of the recorded kind keeps what was compacted compacted, and takes up the next ones from there.
 func TestMicrocompactSizeGoesOn(t *testing.T) {
 	c := sizes(30000, 30000, 1, 1, 1, 30000, 1, 1, 1)

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -46,21 +47,26 @@ func microcompactTimeLimits(s *policy.StageConfig, _ policy.Circumstances, l *po
 // cleared.
 type microcompactTime struct {
 	p       MicrocompactTime
-	cleared map[string]bool // tool_use ids of results
+	pending compactables    // results this stage has not cleared
+	cleared map[string]bool // tool_use ids of those it has
 }
 
 func (s *microcompactTime) Run(c *policy.Context) ([]policy.Edit, error) {
+	s.pending.follow(c.View, len(c.View.Results()), s.p.Tools, func(r *compactableAt) bool { return !s.cleared[r.ID] })
 	last := lastAnswer(c.View)
 	gap := c.Now.Sub(last)
 	if c.Agent != "" || c.Now.IsZero() || last.IsZero() || gap <= s.p.Gap {
 		return nil, nil
 	}
-	live := compactableOf(c.View, s.p.Tools, func(r *policy.Result) bool { return !s.cleared[r.ID] })
+	results := c.View.Results()
+	live := slices.DeleteFunc(s.pending.list, func(r compactableAt) bool { return results[r.index].State == policy.ResultGone })
+	free := max(len(live)-s.p.KeepRecent, 0)
+	s.pending.list = slices.Clone(live[free:])
 	content := policy.NewContent(jsonl.KindToolResult, ClearedText)
 	reason := fmt.Sprintf("%s since the last assistant message > %s", gap.Round(time.Second), s.p.Gap)
 	detail := map[string]int{"gap_seconds": int(gap.Seconds()), "tokens_saved": 0, "compacted_ids": 0}
 	var edits []policy.Edit
-	for _, r := range live[:max(len(live)-s.p.KeepRecent, 0)] {
+	for _, r := range live[:free] {
 		s.cleared[r.ID] = true
 		if done, err := isCleared(c, r.Target); err != nil {
 			return nil, err

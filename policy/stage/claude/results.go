@@ -17,20 +17,65 @@ func compactable() []string {
 	return []string{"Read", "Bash", "Grep", "Glob", "WebSearch", "WebFetch", "Edit", "Write"}
 }
 
-// compactableOf lists the results in view of these tools that are wanted, in the order of their calls, as the client
-// lists them.
-func compactableOf(v policy.View, tools []string, wanted func(*policy.Result) bool) (list []policy.Result) {
-	for _, r := range v.Results() {
-		if r.State != policy.ResultGone && measure.Matches(tools, r.Tool, r.Alike) && wanted(&r) {
-			list = append(list, r)
+// compactableAt is a compactable tool result.
+type compactableAt struct {
+	policy.Result
+	index  int // in View.Results
+	tokens int // the client's estimate when it was listed
+	call   int // number of the call that it answers; 0: unknown
+}
+
+// compactables lists compactable tool results of a view, oldest first. Results that join together are in the order of
+// their calls, as the client lists them. It lists on from request to request: for the bar of five policies in one compare.
+type compactables struct {
+	list  []compactableAt
+	epoch int  // of the view
+	seen  int  // results of this epoch that were looked at
+	mixed bool // some left the list since it was put in order
+}
+
+// restart empties the list: the next follow lists the whole view.
+func (l *compactables) restart(v policy.View) { *l = compactables{list: l.list[:0], epoch: v.Epoch()} }
+
+// remove takes results off the list that are not wanted any more: it is as it would be if it were made again.
+func (l *compactables) remove(gone func(*compactableAt) bool) {
+	kept := l.list[:0]
+	for i := range l.list {
+		if r := &l.list[i]; !gone(r) {
+			kept = append(kept, *r)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b policy.Result) int {
-		am, ab, _ := v.Conversation().ToolUse(a.ID)
-		bm, bb, _ := v.Conversation().ToolUse(b.ID)
-		return cmp.Or(cmp.Compare(am, bm), cmp.Compare(ab, bb))
-	})
-	return list
+	l.list, l.mixed = kept, true
+}
+
+// follow adds the wanted results of these tools that joined since the last call, of the first n of the view.
+func (l *compactables) follow(v policy.View, n int, tools []string, wanted func(*compactableAt) bool) {
+	if v.Epoch() != l.epoch {
+		l.restart(v)
+	}
+	results, from := v.Results(), len(l.list)
+	if l.mixed {
+		from, l.mixed = 0, false
+	}
+	for ; l.seen < n; l.seen++ {
+		r := &results[l.seen]
+		if r.State == policy.ResultGone || !measure.Matches(tools, r.Tool, r.Alike) {
+			continue
+		}
+		at := len(l.list)
+		l.list = append(l.list, compactableAt{Result: *r, index: l.seen, call: v.Conversation().CallNumber(v.Raw(r.Target))})
+		if one := &l.list[at]; wanted(one) {
+			one.tokens = resultEstimate(v, r.Target)
+		} else {
+			l.list = l.list[:at]
+		}
+	}
+	called := func(a, b compactableAt) int {
+		return cmp.Compare(a.call, b.call)
+	}
+	if list := l.list[from:]; !slices.IsSortedFunc(list, called) {
+		slices.SortStableFunc(list, called)
+	}
 }
 
 // imageTokens is what Claude Code counts for an image in a tool_result.
