@@ -56,7 +56,7 @@ func (s *opencodeTruncate) Run(c *policy.Context) ([]policy.Edit, error) {
 				return nil, err
 			}
 			cutter := truncate
-			if c.Conv.Alike(c.Conv.Tool(raw)) == "Bash" && c.Version != "" && session.CompareVersions(c.Version, shellKeepsEnd) >= 0 {
+			if c.Conv.Alike(c.Conv.ToolName(raw.ID)) == "Bash" && c.Version != "" && session.CompareVersions(c.Version, shellKeepsEnd) >= 0 {
 				cutter = shellEnd
 			}
 			cut, removed, unit := cutter(text, s.p.MaxLines, s.p.MaxBytes, "~/.local/share/opencode/tool-output/"+measure.SafeID(raw.ID))
