@@ -119,6 +119,9 @@ const (
 // SubtypeRestart is the subtype of a system line that says that the client was started again.
 const SubtypeRestart = "client_restart"
 
+// SubtypeResume is that of one that says so too, of a client that reads no thinking back but encrypted one.
+const SubtypeResume = "client_resume"
+
 // Line is one line of a session. Put fills in what is left empty.
 type Line struct {
 	Type      string    `json:"type"` // "user", "assistant", "system", "attachment", "ai-title", "last-prompt"
@@ -238,6 +241,7 @@ type Compact struct {
 	PostTokens int        `json:"postTokens,omitempty"`
 	Usage      *Usage     `json:"usage,omitempty"` // of the call that wrote the summary
 	Preserved  *Preserved `json:"preservedMessages,omitempty"`
+	Order      []string   `json:"order,omitempty"` // uuids of the first lines of what is in context behind it; nil: the summary, what it kept, what is sent again
 }
 
 // Preserved are messages that a compaction kept verbatim, by the uuid of their first line.
