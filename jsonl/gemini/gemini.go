@@ -62,13 +62,9 @@ type message struct {
 	Timestamp time.Time       `json:"timestamp"`
 	Type      string          `json:"type"`
 	Content   json.RawMessage `json:"content"`
-	Thoughts  []struct {
-		Subject     string `json:"subject"`
-		Description string `json:"description"`
-	} `json:"thoughts"`
-	Tokens *tokens    `json:"tokens"`
-	Model  string     `json:"model"`
-	Calls  []toolCall `json:"toolCalls"`
+	Tokens    *tokens         `json:"tokens"`
+	Model     string          `json:"model"`
+	Calls     []toolCall      `json:"toolCalls"`
 
 	kept    []string // of a compression: ids of the messages that it kept
 	summary string   // of a compression
@@ -111,6 +107,7 @@ type part struct {
 	Response *struct {
 		ID       string          `json:"id"`
 		Response json.RawMessage `json:"response"`
+		Parts    json.RawMessage `json:"parts"` // pictures within the result
 	} `json:"functionResponse"`
 	Inline *struct {
 		MIME string `json:"mimeType"`
@@ -151,6 +148,7 @@ type reader struct {
 	chat     chat
 	messages []*message          // in order
 	at       map[string]int      // id -> index
+	begins   bool                // a process began, and has not written its history yet
 	open     string              // id of the request that a message without tokens goes on with
 	uuids    map[string][]string // of the lines put of a message, by its id
 }
@@ -327,7 +325,7 @@ func (r *reader) rewritten(set map[string]json.RawMessage, u foreign.Unit, line 
 	}
 	c := &message{unit: u, line: line, Type: compression}
 	_ = json.Unmarshal(set["lastUpdated"], &c.Timestamp)
-	kept := map[string]bool{}
+	kept, again := map[string]bool{}, false
 	for _, raw := range list {
 		var m message
 		_ = json.Unmarshal(raw, &m) // the readable part
@@ -340,10 +338,18 @@ func (r *reader) rewritten(set map[string]json.RawMessage, u foreign.Unit, line 
 			for _, p := range parts(m.Content) {
 				c.summary += p.Text
 			}
+		default:
+			again = again || m.Type == "user" && slices.ContainsFunc(parts(m.Content), func(p part) bool { return p.Response != nil })
 		}
 	}
 	dropped := slices.ContainsFunc(r.messages, func(m *message) bool { return (m.Type == "user" || m.Type == "gemini") && !kept[m.ID] })
-	if c.summary == "" || !dropped {
+	switch {
+	case r.begins && len(kept) == len(list): // a new process writes down what it begins with, before it reads the session back
+		return false
+	case again && !dropped:
+		r.out.Warn(line, "unreadable-metadata", "the client was resumed here, and sends the results before this twice from here on: each is in the conversation once")
+		return false
+	case c.summary == "" || !dropped:
 		r.out.Warn(line, "unreadable-metadata", "the client rewrote its history here (it masked old results, or left messages out): the messages stay as they were recorded first")
 		return false
 	}
@@ -373,6 +379,7 @@ func (r *reader) record(u foreign.Unit, e *jsonl.Entry) {
 		}
 		r.messages = r.messages[:at]
 	case rec.ID != nil:
+		r.begins = false
 		r.add(r.decode(bytes.Clone(e.Raw), u, e.Line))
 	case rec.Set != nil:
 		r.about(rec.Set)
@@ -380,7 +387,7 @@ func (r *reader) record(u foreign.Unit, e *jsonl.Entry) {
 			r.out.Aside(u, "metadata: $set")
 		}
 	case rec.SessionID != "":
-		if r.chat.SessionID == "" {
+		if r.begins = true; r.chat.SessionID == "" {
 			r.chat = rec.chat
 		}
 		r.out.Aside(u, "metadata: session")

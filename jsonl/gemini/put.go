@@ -77,15 +77,8 @@ func (p *part) picture() foreign.Block {
 // response puts a message of the model, and the results of its calls behind it.
 func (r *reader) response(m *message) {
 	var content []foreign.Block
-	for _, t := range m.Thoughts {
-		content = append(content, foreign.Thinking(strings.TrimSpace(t.Subject+"\n"+t.Description), ""))
-	}
 	for _, p := range parts(m.Content) {
-		switch {
-		case p.Text == "":
-		case p.Thought:
-			content = append(content, foreign.Thinking(p.Text, ""))
-		default:
+		if p.Text != "" && !p.Thought { // thoughts are not sent again
 			content = append(content, foreign.Text(p.Text))
 		}
 	}
@@ -108,15 +101,16 @@ func (r *reader) response(m *message) {
 	r.line(m, l)
 	for i := range m.Calls {
 		c := &m.Calls[i]
-		if content, ok := result(c); ok {
+		if content, beside, ok := result(c); ok {
 			failed := c.Status == "error" || c.Status == "cancelled"
-			r.line(m, foreign.Line{Type: "user", Message: &foreign.Message{Content: []foreign.Block{foreign.Result(c.ID, content, failed)}}})
+			r.line(m, foreign.Line{Type: "user", Message: &foreign.Message{Content: append([]foreign.Block{foreign.Result(c.ID, content, failed)}, beside...)}})
 		}
 	}
 }
 
-// result is the content of a call's result: a text, or blocks where it has pictures; false: there is none.
-func result(c *toolCall) (content any, ok bool) {
+// result is the content of a call's result, a text or blocks where it has pictures, and what is sent beside it; false:
+// there is none.
+func result(c *toolCall) (content any, beside []foreign.Block, ok bool) {
 	var out []string
 	var pictures []foreign.Block
 	for _, p := range parts(c.Result) {
@@ -135,15 +129,20 @@ func result(c *toolCall) (content any, ok bool) {
 			default:
 				out = append(out, string(p.Response.Response))
 			}
+			for _, within := range parts(p.Response.Parts) {
+				if within.Inline != nil {
+					pictures = append(pictures, within.picture())
+				}
+			}
 		case p.Inline != nil:
-			pictures = append(pictures, p.picture())
+			beside = append(beside, p.picture())
 		case p.Text != "":
 			out = append(out, p.Text)
 		}
 	}
 	text := strings.Join(out, "\n")
 	if len(pictures) > 0 {
-		return append([]foreign.Block{foreign.Text(text)}, pictures...), true
+		return append([]foreign.Block{foreign.Text(text)}, pictures...), beside, true
 	}
-	return text, len(out) > 0
+	return text, beside, len(out)+len(beside) > 0
 }
