@@ -148,6 +148,7 @@ type reader struct {
 	chat     chat
 	messages []*message          // in order
 	at       map[string]int      // id -> index
+	copies   map[string]bool     // ids of records that are copies of others
 	begins   bool                // a process began, and has not written its history yet
 	open     string              // id of the request that a message without tokens goes on with
 	uuids    map[string][]string // of the lines put of a message, by its id
@@ -155,7 +156,7 @@ type reader struct {
 
 func convert(in io.Reader, out *foreign.Writer) error {
 	text, err := out.Limits.ReadDocument(in)
-	r := &reader{out: out, at: map[string]int{}, uuids: map[string][]string{}}
+	r := &reader{out: out, at: map[string]int{}, copies: map[string]bool{}, uuids: map[string][]string{}}
 	if isDocument(text) {
 		r.document(text)
 	} else if e := out.Lines(bytes.NewReader(text), r.record); e != nil {
@@ -331,6 +332,7 @@ func (r *reader) rewritten(set map[string]json.RawMessage, u foreign.Unit, line 
 		_ = json.Unmarshal(raw, &m) // the readable part
 		_, known := r.at[m.ID]
 		switch {
+		case r.copies[m.ID]:
 		case known && m.ID != "":
 			kept[m.ID] = true
 			c.kept = append(c.kept, m.ID)
@@ -350,11 +352,40 @@ func (r *reader) rewritten(set map[string]json.RawMessage, u foreign.Unit, line 
 		r.out.Warn(line, "unreadable-metadata", "the client was resumed here, and sends the results before this twice from here on: each is in the conversation once")
 		return false
 	case c.summary == "" || !dropped:
+		if dropped {
+			r.leaveCopies(kept)
+		}
 		r.out.Warn(line, "unreadable-metadata", "the client rewrote its history here (it masked old results, or left messages out): the messages stay as they were recorded first")
 		return false
 	}
 	r.messages = append(r.messages, c)
 	return true
+}
+
+// leaveCopies sets the records aside that a client makes of a history that it rewrites, under new ids and without tokens:
+// those behind the last request that are in the new history. They are no requests.
+func (r *reader) leaveCopies(kept map[string]bool) {
+	from := len(r.messages)
+	copies := false
+	for ; from > 0 && r.messages[from-1].Tokens == nil && r.messages[from-1].Type != compression; from-- {
+		m := r.messages[from-1]
+		copies = copies || m.Type == "gemini" && len(m.Calls) == 0 && kept[m.ID]
+	}
+	if !copies {
+		return
+	}
+	behind := r.messages[from:]
+	r.messages = r.messages[:from]
+	for _, m := range behind {
+		if !kept[m.ID] {
+			r.at[m.ID] = len(r.messages)
+			r.messages = append(r.messages, m)
+			continue
+		}
+		r.out.Aside(m.unit, "a copy of the history that the client rewrote")
+		delete(r.at, m.ID)
+		r.copies[m.ID] = true
+	}
 }
 
 // record reads a line.

@@ -107,7 +107,8 @@ func TestPictures(t *testing.T) {
 	text := `{"sessionId":"s","projectHash":"p"}` + "\n" + `{"id":"a","type":"user","content":"look"}` + "\n" +
 		`{"id":"b","type":"gemini","content":"","thoughts":[{"subject":"","description":"hm"}],"tokens":{"input":9,"output":2},"toolCalls":[` +
 		call("c1", `{"functionResponse":{"id":"c1","response":{"output":"one"}}},`+picture) + "," +
-		call("c2", `{"functionResponse":{"id":"c2","response":{"output":"two"},"parts":[`+picture+`]}}`) + "]}\n"
+		call("c2", `{"functionResponse":{"id":"c2","response":{"output":"two"},"parts":[`+picture+`]}}`) + "]}\n" +
+		`{"id":"d","type":"user","content":[{"functionResponse":{"id":"c1","response":{"output":"one"}}},` + picture + `]}` + "\n"
 	path := filepath.Join(t.TempDir(), "chat.jsonl")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -156,6 +157,8 @@ func TestRewritten(t *testing.T) {
 			append(said[:4:4], "compacted at 0, summary 4, keeps [2 3]", `4 summary text "summary"`, `5 prompt text "five"`), ""},
 		{"nothing is kept", []string{one, two, set(record("s", "user", "summary", "")), three}, append(said[:2:2], "compacted at 0, summary 2, keeps []", `2 summary text "summary"`, `3 prompt text "three"`), ""},
 		{"masked", []string{one, two, set(one, record("b", "gemini", "masked", used))}, said[:2], "the client rewrote its history here (it masked old results, or left messages out): the messages stay as they were recorded first"},
+		{"recorded again", []string{one, two, record("a2", "user", "one", ""), record("b2", "gemini", "two", ""), set(record("a2", "user", "one", ""), record("b2", "gemini", "two", "")), three, four, set(record("b2", "gemini", "two", ""), three)}, said,
+			strings.Repeat("the client rewrote its history here (it masked old results, or left messages out): the messages stay as they were recorded first", 2)},
 		{"resumed", []string{one, two, strings.TrimSpace(head), set(one), set(one, two, `{"id":"b_response","type":"user","content":[{"functionResponse":{"id":"c","response":{"output":"o"}}}]}`), three}, append(said[:2:2], `2 prompt text "three"`),
 			"the client was resumed here, and sends the results before this twice from here on: each is in the conversation once"},
 		{"nothing else is recorded", []string{set(one, two)}, said[:2], ""},

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
@@ -46,11 +47,11 @@ func (r *reader) compressed(m *message) {
 
 func (r *reader) user(m *message) {
 	var content []foreign.Block
-	results := 0
-	for _, p := range parts(m.Content) {
+	list := parts(m.Content)
+	results := slices.ContainsFunc(list, func(p part) bool { return p.Response != nil }) // the calls hold them, too, with their pictures
+	for _, p := range list {
 		switch {
-		case p.Response != nil:
-			results++ // the calls hold them, too
+		case p.Response != nil, results && p.Inline != nil:
 		case p.Inline != nil:
 			content = append(content, p.picture())
 		case p.Text != "":
@@ -59,7 +60,7 @@ func (r *reader) user(m *message) {
 	}
 	if len(content) == 0 {
 		reason := "a message without content"
-		if results > 0 {
+		if results {
 			reason = "results that the calls hold"
 		}
 		r.out.Aside(m.unit, reason)
