@@ -225,6 +225,7 @@ func TestCorpus(t *testing.T) {
 			conv := load(t, path).Main
 			var usages []jsonl.Usage
 			var before []int
+			version := 0
 			src, err := jsonl.Open(path)
 			if err != nil {
 				t.Fatal(err)
@@ -237,9 +238,11 @@ func TestCorpus(t *testing.T) {
 				var l struct {
 					Type         string
 					TokensBefore int
+					Version      int
 					Message      struct {
-						Role  string
-						Usage struct {
+						Role       string
+						StopReason string
+						Usage      struct {
 							Input, Output, CacheRead, CacheWrite int
 							Cost                                 struct{ Total float64 }
 						}
@@ -248,7 +251,9 @@ func TestCorpus(t *testing.T) {
 				if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
 					t.Fatal(err)
 				}
-				if u := l.Message.Usage; l.Message.Role == "assistant" {
+				version = max(version, l.Version)
+				failed := version >= 3 && (l.Message.StopReason == "error" || l.Message.StopReason == "aborted") && l.Message.Usage.Input+l.Message.Usage.Output+l.Message.Usage.CacheRead+l.Message.Usage.CacheWrite == 0
+				if u := l.Message.Usage; l.Message.Role == "assistant" && !failed {
 					usages = append(usages, jsonl.Usage{Input: u.Input, CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output, Nano: int64(u.Cost.Total*1e9 + 0.5)})
 				} else if l.Type == "compaction" {
 					before = append(before, l.TokensBefore)
