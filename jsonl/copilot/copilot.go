@@ -5,7 +5,7 @@
 // of a prompt is its transformedContent. Events with an agentId are a subagent's own conversation.
 // Since 1.0.10x session.usage_record has the whole usage of each call.
 //
-// The results of parallel calls are sent in the order of the calls. A process that resumes the session (session.resume) does
+// The results of parallel calls are sent as they came, in 1.0.102 in the order of the calls. A process that resumes the session (session.resume) does
 // not read thinking back whose text alone is recorded.
 //
 // A compaction runs beside the agent: it begins at session.compaction_start and takes effect at
@@ -309,16 +309,19 @@ func (r *reader) put(e *event) {
 	}
 }
 
-// results puts the results that came since the last response, in the order of its calls.
+// results puts the results that came since the last response. Up to 1.0.89 they are sent as they came, in 1.0.102 in the
+// order of the calls.
 func (r *reader) results(a *agent) {
 	if len(a.results) == 0 {
 		return
 	}
-	place := map[string]int{}
-	for i, id := range a.calls {
-		place[id] = i - len(a.calls) // those without a call come last
+	if foreign.Since(r.version, 1, 0, 102) {
+		place := map[string]int{}
+		for i, id := range a.calls {
+			place[id] = i - len(a.calls) // those without a call come last
+		}
+		slices.SortStableFunc(a.results, func(x, y *event) int { return place[x.Data.ToolCallID] - place[y.Data.ToolCallID] })
 	}
-	slices.SortStableFunc(a.results, func(x, y *event) int { return place[x.Data.ToolCallID] - place[y.Data.ToolCallID] })
 	for _, e := range a.results {
 		d := &e.Data
 		content, failed := "", d.Success != nil && !*d.Success

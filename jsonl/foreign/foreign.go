@@ -12,7 +12,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -99,6 +101,19 @@ func Repository(address string) string {
 		host = strings.Replace(host, ":", "/", 1)
 	}
 	return strings.ToLower(strings.TrimSuffix(strings.Trim(host+"/"+path, "/"), ".git"))
+}
+
+// Since reports whether a version of a client is a release or a later one.
+func Since(version string, release ...int) bool {
+	var n [3]int
+	for i, s := range strings.SplitN(version, ".", len(n)) {
+		digits := strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' })
+		if digits < 0 {
+			digits = len(s)
+		}
+		n[i], _ = strconv.Atoi(s[:digits]) // 0 for what is no number
+	}
+	return slices.Compare(n[:], release) >= 0
 }
 
 // RunTotals are the tokens and requests of one model as the client counts them: since its start, or since the RunTotals
