@@ -309,7 +309,7 @@ func (r *reader) put(e *event) {
 	}
 }
 
-// results puts the results that came since the last response. Up to 1.0.89 they are sent as they came, in 1.0.102 in the
+// results puts the results that came since the last response. Up to 1.0.92 they are sent as they came, in 1.0.102 in the
 // order of the calls.
 func (r *reader) results(a *agent) {
 	if len(a.results) == 0 {

@@ -137,6 +137,9 @@ const SubtypeRestart = "client_restart"
 // SubtypeResume is that of one that says so too, of a client that reads no thinking back but encrypted one.
 const SubtypeResume = "client_resume"
 
+// SubtypeRepeat is that of one whose client, too, sends the results before it a second time from there on.
+const SubtypeRepeat = "client_resume_repeats"
+
 // Line is one line of a session. Put fills in what is left empty.
 type Line struct {
 	Type      string    `json:"type"` // "user", "assistant", "system", "attachment", "ai-title", "last-prompt"

@@ -70,8 +70,11 @@ type message struct {
 	summary string   // of a compression
 }
 
-// compression is the type of a message that stands for a compression.
-const compression = "$compression"
+// The types of messages that stand for a compression, and for a resume.
+const (
+	compression = "$compression"
+	resumed     = "$resumed"
+)
 
 type tokens struct {
 	Input    int `json:"input"`
@@ -349,8 +352,8 @@ func (r *reader) rewritten(set map[string]json.RawMessage, u foreign.Unit, line 
 	case r.begins && len(kept) == len(list): // a new process writes down what it begins with, before it reads the session back
 		return false
 	case again && !dropped:
-		r.out.Warn(line, "unreadable-metadata", "the client was resumed here, and sends the results before this twice from here on: each is in the conversation once")
-		return false
+		r.messages = append(r.messages, &message{unit: u, line: line, Type: resumed, Timestamp: c.Timestamp})
+		return true
 	case c.summary == "" || !dropped:
 		if dropped {
 			r.leaveCopies(kept)
@@ -367,7 +370,7 @@ func (r *reader) rewritten(set map[string]json.RawMessage, u foreign.Unit, line 
 func (r *reader) leaveCopies(kept map[string]bool) {
 	from := len(r.messages)
 	copies := false
-	for ; from > 0 && r.messages[from-1].Tokens == nil && r.messages[from-1].Type != compression; from-- {
+	for ; from > 0 && r.messages[from-1].Tokens == nil && r.messages[from-1].Type != compression && r.messages[from-1].Type != resumed; from-- {
 		m := r.messages[from-1]
 		copies = copies || m.Type == "gemini" && len(m.Calls) == 0 && kept[m.ID]
 	}

@@ -16,6 +16,8 @@ func (r *reader) put(m *message) {
 		r.response(m)
 	case compression:
 		r.compressed(m)
+	case resumed: // the file holds results twice, with their calls and as messages; a resume reads both
+		r.out.Put(m.unit, foreign.Line{Type: "system", Subtype: foreign.SubtypeRepeat, Time: m.Timestamp})
 	case "":
 		r.out.Aside(m.unit, "no type")
 	default:

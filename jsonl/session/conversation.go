@@ -138,6 +138,7 @@ type Restart struct {
 	Version string       // of the new process
 	Before  int          // Messages[:Before] are before it
 	Left    []BlockPlace // what the new process did not read back, in order
+	Repeats bool         // it sends the results before it a second time, behind those of their response
 	Request int          // N of the first main request after it; len(Requests)+1 at the end of the file
 }
 

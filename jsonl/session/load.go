@@ -314,7 +314,7 @@ func (ld *loader) add(e *jsonl.Entry) {
 			ld.metadata(e, "compactMetadata", e.CompactMetadata, n.compact)
 		case foreign.SubtypeRestart:
 			n.mark(lineRestarted)
-		case foreign.SubtypeResume:
+		case foreign.SubtypeResume, foreign.SubtypeRepeat:
 			n.mark(lineResumed)
 		case "microcompact_boundary":
 			n.kind, n.micro = nodeMicro, &microMeta{}

@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
 
 // A client that is started again with a session (--resume, --continue) reads the history back from the file. No line
@@ -101,7 +102,7 @@ func (c *chain) restart(i int) {
 	switch sign {
 	case SignTorn:
 	case SignResumed:
-		r.Left = c.leftThinking(&r)
+		r.Left, r.Repeats = c.leftThinking(&r), n.name == foreign.SubtypeRepeat
 	default:
 		r.Left = c.left(&r)
 	}
