@@ -176,7 +176,7 @@ func (c *comparison) request(all *result, file, text string, n int, a asked) err
 	var limit int
 	_ = json.Unmarshal(a.line.Params["model"], &model)
 	_ = json.Unmarshal(a.line.Params["max_tokens"], &limit)
-	if model == said.Model && (limit == 0 || limit == said.MaxTokens) {
+	if (model == "" || model == said.Model) && (limit == 0 || limit == said.MaxTokens) {
 		all.params++
 	}
 	return nil
