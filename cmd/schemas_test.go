@@ -45,7 +45,7 @@ func jsonExamples(t *testing.T) map[string][][]string {
 	empty := write("empty.jsonl", `{"type":"summary","summary":"A title","leafUuid":"u1"}`)
 	return map[string][][]string{
 		"anonymize":   {{"--check", compaction}, {"--check", hostileFile}, {"--check", empty}},
-		"backtest":    {{big}, {big, "--counters"}},
+		"backtest":    {{big}, {big, "--counters"}, {compaction, "--payload", "--requests", write("bodies.ndjson", `{"answer":{"id":"msg_01SscvDV17vWCLtazf7MLaee"},"messages":[{"role":"user","content":"x"}]}`)}},
 		"check":       {{"../testdata/check/threshold/ctxkit.yaml"}},
 		"compare":     {{compaction, big}, {sessions, "--by", "version", "-p", "none"}, {empty, hostileFile}},
 		"cost":        {{big, "-p", "opencode"}, {sessions, "-p", "claude-code-pipeline", "--agent", "all"}},
