@@ -55,7 +55,7 @@ var arrows = map[string][]string{
 	"replay/category":        {"jsonl", "jsonl/session", "policy", "policy/view"},
 	"replay/trace":           {"jsonl", "jsonl/session", "policy", "policy/view", "replay/category", "replay/diff"},
 	"replay/wire":            {"jsonl", "jsonl/pattern", "jsonl/session", "policy", "policy/view", "replay/price"},
-	"replay/payloads":        {"jsonl/pattern", "jsonl/requests", "jsonl/session", "policy", "policy/view", "replay", "replay/wire"},
+	"replay/payloads":        {"jsonl", "jsonl/pattern", "jsonl/requests", "jsonl/session", "policy", "policy/view", "replay", "replay/wire"},
 	"replay/regret":          {"jsonl", "jsonl/scan", "jsonl/session", "policy", "replay/..."},
 	"replay/...":             {"jsonl", "jsonl/pattern", "jsonl/session", "policy", "policy/strict", "replay/..."},
 	"report":                 {"jsonl", "jsonl/anonymize", "jsonl/lint", "jsonl/pattern", "jsonl/requests", "jsonl/session", "policy", "policy/view", "replay", "replay/...", "report/parquet"},

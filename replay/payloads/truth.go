@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -146,16 +148,14 @@ func asked(blocks []Block) string {
 }
 
 // textOf is the text of a session file without the lines that hold requests.
-func textOf(w io.WriterTo) (*Lines, error) {
-	var all bytes.Buffer
-	if _, err := w.WriteTo(&all); err != nil {
-		return nil, err
-	}
+func textOf(src *jsonl.Source) (*Lines, error) {
 	var out strings.Builder
-	for line := range bytes.Lines(all.Bytes()) {
-		if !bytes.HasPrefix(line, []byte(`{"type":"api-request`)) {
-			out.Write(line)
+	err := src.Each(1, jsonl.ReadOptions{}, func(rec *jsonl.Item) error {
+		if rec.Kind == jsonl.ItemEntry && !requests.IsType(rec.Entry.Type) {
+			out.Write(rec.Entry.Raw)
+			out.WriteByte('\n')
 		}
-	}
-	return NewLines(out.String()), nil
+		return nil
+	})
+	return NewLines(out.String()), err
 }
