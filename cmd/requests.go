@@ -53,6 +53,9 @@ func (s *opened) onRecord(n int) (*report.OnRecord, error) {
 		if r.Body, err = log.Body(q); err != nil {
 			return nil, err
 		}
+		if q.Cut {
+			r.Body.Wrong = append(r.Body.Wrong, "the client left a part of the request out of the record")
+		}
 		for _, wrong := range r.Body.Wrong {
 			s.msgs.warn(session.Warning{File: conv.Path, Line: q.Line, Message: wrong})
 		}

@@ -66,7 +66,7 @@ func payloadPlaces(r *payloads.Scores) (notes []string) {
 		for i := range s.Results {
 			c := &s.Results[i]
 			for _, d := range c.Differences {
-				if d.What == payloads.Unheld || d.What == payloads.Placeheld {
+				if d.What == payloads.Unheld || d.What == payloads.StandIn {
 					continue
 				}
 				line := d.Line

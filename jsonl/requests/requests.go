@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 )
@@ -41,16 +40,12 @@ type Log struct {
 
 // Request is one request.
 type Request struct {
-	ID      string
-	Line    int
-	Time    time.Time
-	Version string // of the client
-	Source  string // what asked, as the client names it: sdk, repl_main_thread, agent:...
-	Agent   string // "" for the main conversation
-	Answer  string // message.id of the first response to it; "": none is in the file
-	Count   int    // messages
-	Cut     bool   // the client left a part of it out of the record
-	Fault   string // why it cannot be put together; "": it can
+	ID     string
+	Line   int
+	Answer string // message.id of the first response to it; "": none is in the file
+	Count  int    // messages
+	Cut    bool   // the client left a part of it out of the record
+	Fault  string // why it cannot be put together; "": it can
 
 	span  jsonl.Span // of the line
 	shape int        // index into shapes, or -1
@@ -185,14 +180,12 @@ func (r *reader) item(rec *jsonl.Item) error {
 
 func (r *reader) addRequest(e *jsonl.Entry) {
 	var line struct {
-		ID          string   `json:"id"`
-		AgentID     string   `json:"agentId"`
-		QuerySource string   `json:"querySource"`
-		ShapeHash   string   `json:"shapeHash"`
-		Base        string   `json:"base"`
-		Keep        int      `json:"keep"`
-		Tail        []string `json:"tail"`
-		Cut         any      `json:"cut"`
+		ID        string   `json:"id"`
+		ShapeHash string   `json:"shapeHash"`
+		Base      string   `json:"base"`
+		Keep      int      `json:"keep"`
+		Tail      []string `json:"tail"`
+		Cut       any      `json:"cut"`
 		cachePlaces
 	}
 	if err := json.Unmarshal(e.Raw, &line); err != nil || line.ID == "" || line.Keep < 0 {
@@ -204,7 +197,7 @@ func (r *reader) addRequest(e *jsonl.Entry) {
 		return
 	}
 	q := Request{
-		ID: line.ID, Line: e.Line, Time: e.Time, Version: e.Version, Source: line.QuerySource, Agent: line.AgentID, Cut: line.Cut != nil,
+		ID: line.ID, Line: e.Line, Cut: line.Cut != nil,
 		span: jsonl.Span{Off: e.Offset, Len: len(e.Raw)}, shape: -1, base: -1, keep: line.Keep,
 	}
 	if h, ok := readHash(line.ShapeHash); ok {

@@ -34,11 +34,11 @@ type What string
 
 // The differences.
 const (
-	Missing   What = "missing"    // though lines of the file have it
-	Unheld    What = "on no line" // missing, and no line has it
-	Extra     What = "extra"
-	Moved     What = "moved"
-	Placeheld What = "placeholder" // for words that no line has
+	Missing What = "missing"    // though lines of the file have it
+	Unheld  What = "on no line" // missing, and no line has it
+	Extra   What = "extra"
+	Moved   What = "moved"
+	StandIn What = "placeholder" // for words that no line has
 )
 
 // beginning is how many characters of a text a difference has.
@@ -89,7 +89,7 @@ func Compare(want, got []Block, lines *Lines) *Comparison {
 			moved[k]--
 		case g.Placeholder():
 			c.Placeholders++
-			c.add(Placeheld, g)
+			c.add(StandIn, g)
 		default:
 			c.Extra++
 			c.add(Extra, g)
