@@ -1,14 +1,13 @@
 package cmd
 
 import (
-	"bytes"
 	"compress/gzip"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -65,14 +64,17 @@ func TestLab(t *testing.T) {
 type labRequest struct {
 	N      int
 	Who    string
+	Of     string // in whose conversation a summary is asked for: "subagent", else the session's own
 	Answer struct {
 		ID    string
 		Error any
+		U     struct{ Total, Read int }
 	}
+	System, Tools struct{ SHA256 string }
 }
 
 func labOf(t *testing.T, dir string) (row labRow) {
-	all, sent := labRead(t, dir)
+	all, sent := labRead(t, dir), labSent(t, dir)
 	files, _ := filepath.Glob(filepath.Join(dir, "*.jsonl.gz"))
 	for _, path := range files {
 		f, rec := labLoad(t, path)
@@ -92,7 +94,7 @@ func labOf(t *testing.T, dir string) (row labRow) {
 				row.Marks++
 			}
 		}
-		summaries := labSummaries(t, f, all)
+		summaries := labSummaries(all, labLines(t, path))
 		row.Compactions += max(len(f.Main.Boundaries)-summaries, summaries-len(f.Main.Boundaries))
 		f.Close()
 	}
@@ -126,8 +128,7 @@ func TestLabOnRecord(t *testing.T) {
 			for filepath.Dir(top) != dir {
 				top = filepath.Dir(top)
 			}
-			_, sent := labRead(t, top)
-			s, err := payloads.Score(rec, log, sent)
+			s, err := payloads.Score(rec, log, labSent(t, top))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -165,22 +166,24 @@ func labLoad(t *testing.T, path string) (*session.File, *replay.Record) {
 }
 
 // labSummaries counts the calls for summaries that a file's session made.
-func labSummaries(t *testing.T, f *session.File, all []labRequest) (n int) {
+func labSummaries(all []labRequest, raw string) (n int) {
 	named := slices.ContainsFunc(all, func(r labRequest) bool { return r.Answer.ID != "" })
-	var raw bytes.Buffer
-	if err := f.WriteLines(&raw); err != nil {
-		t.Fatal(err)
-	}
 	for _, r := range all {
-		if r.Who == "summary" && r.Answer.Error == nil && (!named || r.Answer.ID != "" && bytes.Contains(raw.Bytes(), fmt.Appendf(nil, "request %d.", r.N))) {
+		if r.Who == "summary" && r.Answer.Error == nil && (!named || r.Answer.ID != "" && strings.Contains(raw, "request "+jsonText(r.N)+".")) {
 			n++
 		}
 	}
 	return n
 }
 
-func labRead(t *testing.T, dir string) (all []labRequest, sent []payloads.True) {
-	file, err := os.Open(filepath.Join(dir, "requests.ndjson.gz"))
+func jsonText(v any) string {
+	b, _ := json.Marshal(v)
+	return string(b)
+}
+
+// labLines is the text of a packed file, without the lines that hold requests.
+func labLines(t *testing.T, path string) string {
+	file, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,17 +196,32 @@ func labRead(t *testing.T, dir string) (all []labRequest, sent []payloads.True) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	for dec := json.NewDecoder(bytes.NewReader(raw)); ; {
+	var out strings.Builder
+	for line := range strings.Lines(string(raw)) {
+		if !strings.HasPrefix(line, `{"type":"api-request`) {
+			out.WriteString(line)
+		}
+	}
+	return out.String()
+}
+
+func labRead(t *testing.T, dir string) (all []labRequest) {
+	for dec := json.NewDecoder(strings.NewReader(labLines(t, filepath.Join(dir, "requests.ndjson.gz")))); ; {
 		var r labRequest
 		if err := dec.Decode(&r); err == io.EOF {
-			break
+			return all
 		} else if err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, r)
 	}
-	if sent, err = payloads.ReadTrue(dir, bytes.NewReader(raw)); err != nil {
+}
+
+// labSent are the same requests, to compare others with.
+func labSent(t *testing.T, dir string) []payloads.True {
+	sent, err := payloads.ReadTrue(dir, strings.NewReader(labLines(t, filepath.Join(dir, "requests.ndjson.gz"))))
+	if err != nil {
 		t.Fatal(err)
 	}
-	return all, sent
+	return sent
 }

@@ -196,6 +196,7 @@ type recordTrack struct {
 	drops    []tokens.Drop
 	folded   map[int]policy.ItemID // by collapse: its placeholder
 	restarts restarting
+	editing  contextEditing
 	err      error
 
 	inferred map[policy.Target]bool // results that inferred microcompactions have named
@@ -238,6 +239,18 @@ func (t *recordTrack) join(m int) {
 			Reason: fmt.Sprintf("the client wrote the result to a file, line %d", bl.Line),
 		}, recordedAct{actJoin, m})
 	}
+	switch b, alone, ok := msg.Compaction(); {
+	case ok && alone:
+		t.apply(policy.Edit{
+			Request: len(t.r.weight) + 1, Kind: policy.KindSummarize, Trigger: triggerAuto, Keep: []policy.ItemID{policy.ItemID(m)},
+			Reason: "the API compacted: the response is its summary",
+		}, recordedAct{actJoin, m})
+	case ok:
+		if err := withoutCompaction(t.view, m, b, len(t.r.weight)); err != nil {
+			t.fail(err)
+		}
+	}
+	t.editing.join(m, msg)
 }
 
 func (t *recordTrack) done() bool        { return t.err != nil }
@@ -298,9 +311,14 @@ func (t *recordTrack) request(k int) {
 	if msg.HasUsage {
 		u := r.usage(msg)
 		ctx = u.Context()
-		if within := u.Compactions(); within.Calls > 0 {
+		within := u.Compactions()
+		if b, alone, ok := msg.Compaction(); ok && !alone && within.Calls == 0 { // what it took is not recorded
+			within = jsonl.Spent{Calls: 1, Input: t.view.PayloadTokens() + max(over, 0), Output: r.Cal.Block(m, b)}
+		}
+		if within.Calls > 0 {
 			t.apply(compactedWithin(k, &within), noAct)
 		}
+		t.edited(k, msg.Applied, ctx, over)
 		if over = t.settle(k, ctx, over); t.known < 0 {
 			t.known = k
 		}
