@@ -56,16 +56,12 @@ type Record struct {
 	release   *policy.Policy                 // that recorded it; nil: not known
 	results   func() resultWeight            // of the whole session
 	uses      func() (*regret.Index, error)
-	digests   *policy.Digests
 	mostEdits int // of a replay
 
 	factors    map[string]tokens.Factor // by recorded model: of the target's tokenizer; nil: the record is as recorded
 	converting sync.Mutex
 	converted  map[string]*Record // by target's tokenizer; guarded by converting
 }
-
-// digestsOfTexts is how much memory the digests of texts may take, bytes.
-const digestsOfTexts = 16 << 20
 
 // recordedActs are what the client did.
 type recordedActs struct {
@@ -136,7 +132,7 @@ func NewRecordWith(conv *session.Conversation, opt RecordOptions) (*Record, erro
 		Conv: conv, Cal: cal, Counted: counted, models: models, kinds: kinds, encoders: encoders, programs: opt.Programs, model: m, client: client,
 		reinject: make([]int, len(conv.Boundaries)), summary: make([]int, len(conv.Boundaries)),
 		encoded: map[string]*tokens.WeightTable{}, largest: map[string]int{}, settings: settingsChanges(conv, cal.Drops, client),
-		digests: policy.NewDigests(digestsOfTexts), differ: differing(conv), mostEdits: int(jsonl.InputLimits{Edits: opt.MostEdits}.Filled().Edits),
+		differ: differing(conv), mostEdits: int(jsonl.InputLimits{Edits: opt.MostEdits}.Filled().Edits),
 	}
 	r.asksAgain = r.kind(conv.Model).Mode != cache.Auto && asksAgain(conv, cal)
 	if !r.Cal.Recorded {
@@ -297,7 +293,7 @@ func (t *recordTrack) request(k int) {
 	if change.request = k; len(change.left)+len(change.back) > 0 {
 		r.thinking = append(r.thinking, change)
 	}
-	for _, e := range t.thinking.of(t.view, change, msg.Model) {
+	for _, e := range change.edits(t.view, msg.Model) {
 		e.Stage = policy.StageServer
 		if _, err := t.view.Apply(e); err != nil {
 			t.fail(err)
