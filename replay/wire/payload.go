@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
 )
@@ -20,8 +21,15 @@ func Payload(v *view.View, pol *policy.Policy) (*Body, error) {
 	if pol.Cache.TTL == longTTL {
 		b.TTL = longTTL
 	}
-	marked := breakpoints(&pol.Cache, len(b.Messages))
-	if pol.Recorded && oneMark(v) && len(marked) > 1 {
+	n, frame := len(b.Messages), session.Frame{MarksSystem: true}
+	if pol.Recorded && v.Conversation().Product == session.Product {
+		frame = session.FrameOf(sender(v))
+	}
+	if n > 1 && !frame.MarksSystem && b.Messages[n-1].Role == session.System {
+		n--
+	}
+	marked := breakpoints(&pol.Cache, n)
+	if frame.OneMark && len(marked) > 1 {
 		marked = marked[1:]
 	}
 	for _, m := range marked {
