@@ -23,6 +23,9 @@ const (
 	WordsOfStopHook     = "stop_hook"         // what a hook said that keeps the agent from stopping
 )
 
+// withdrawn ends the name of a list of what is no longer there.
+const withdrawn = " withdrawn"
+
 // ownWords are by requests of the releases that they name. The last that fits a version holds.
 var ownWords = []OwnWords{
 	{WordsOfContext, "", 295, 173, "c15a66e21cc1c1f7"},
@@ -34,6 +37,14 @@ var ownWords = []OwnWords{
 	{typeQueued, "2.1.20", 51, 107, "233d74aff671c373"},
 	{typeQueued, "2.1.210", 51, 228, "fe9879328b340c83"},
 	{"skill_listing", "", 65, 0, "8842885dab9976b6"},
+	{"file", "", 0, 300, "9e8ade1a83777a06"}, // what Read writes behind every file
+	{"file", "2.1.150", 0, 0, ""},
+	{"agent_listing_delta" + withdrawn, "", 50, 0, "387bc13ea7ff80be"},
+	{"agent_listing_delta" + withdrawn, "2.1.150", 50, 116, ""},
+	{"mcp_instructions_delta" + withdrawn, "", 86, 0, "894aafe9021b2fac"},
+	{"mcp_instructions_delta" + withdrawn, "2.1.150", 86, 116, ""},
+	{"deferred_tools_delta" + withdrawn, "", 143, 0, "6f2827be5f6fba5b"},
+	{"deferred_tools_delta" + withdrawn, "2.1.150", 143, 116, ""},
 	{"agent_listing_delta", "", 42, 135, "7492e649dc057985"},
 	{"mcp_instructions_delta", "", 101, 0, ""},
 	{"deferred_tools_delta", "", 150, 0, ""},
@@ -84,16 +95,17 @@ type Frame struct {
 	NoPlan      bool // a plan goes back without the members that the client itself wrote into the call
 	HooksApart  bool // what hooks around a tool said is a text of its own until it is read back
 	SystemTurns bool // newer models have messages of the system role
+	LineEnds    bool // a text that another message follows in one message ends its line
 	MarksSystem bool // such a message may be marked, and not only the last one of the user
 }
 
 // FrameOf is how a client of a version does it. Each release is the first of those that were examined to do so, and these
-// are the last that did not: 2.1.68, 2.1.150, 2.1.225, 2.1.260, 2.1.270 and 2.1.300.
+// are the last that did not: 2.1.68, 2.1.77, 2.1.150, 2.1.225, 2.1.240, 2.1.266, 2.1.270 and 2.1.300.
 func FrameOf(version string) Frame {
 	since := func(release string) bool { return version != "" && CompareVersions(version, release) >= 0 }
 	return Frame{
-		OneMark: since("2.1.70"), Notices: since("2.1.260"), Whole: since("2.1.280"), ByCall: since(recoversSince) && !since("2.1.280"),
+		OneMark: since("2.1.70"), Notices: since("2.1.260"), Whole: since("2.1.268"), ByCall: since(recoversSince) && !since("2.1.280"),
 		OwnThinking: since("2.1.160"), NoPlan: version != "" && !since("2.1.305"), HooksApart: version != "" && !since("2.1.240"),
-		SystemTurns: since("2.1.160"), MarksSystem: since("2.1.260"),
+		SystemTurns: since("2.1.160"), LineEnds: since("2.1.80"), MarksSystem: since("2.1.260"),
 	}
 }

@@ -46,7 +46,11 @@ func (f *claudeFrame) add(id policy.ItemID, role session.Role, blocks []BodyBloc
 	}
 	switch blocks = slices.Clone(blocks); {
 	case f.isAttachment(id) && f.ofRunningTool(id):
-		f.said = append(f.said, blocks)
+		if f.beforeLastResult(&blocks[0]) {
+			f.user(blocks)
+		} else {
+			f.said = append(f.said, blocks)
+		}
 	case f.isAttachment(id):
 		f.attached = append(f.attached, blocks)
 	case role == session.Assistant:
@@ -93,6 +97,19 @@ func (f *claudeFrame) ofRunningTool(id policy.ItemID) bool {
 	}
 	_, _, ok := f.conv.ToolUse(hook.ToolUseID)
 	return ok
+}
+
+// beforeLastResult reports whether the line of a text stands before that of the last result, which was sent behind it.
+func (f *claudeFrame) beforeLastResult(text *BodyBlock) bool {
+	if n := len(f.body.Messages); n > 0 {
+		for _, b := range slices.Backward(f.body.Messages[n-1].Blocks) {
+			if isResult(b) {
+				result, own := f.view.Raw(b.Source), f.view.Raw(text.Source)
+				return result != nil && own != nil && own.Line < result.Line
+			}
+		}
+	}
+	return false
 }
 
 // answer is what is sent of a response: of another model than the one that is asked newer clients leave out the signed
@@ -268,7 +285,7 @@ func (f *claudeFrame) before(m *BodyMessage, attachment *BodyBlock) *BodyBlock {
 // toolLoaded is what the client writes behind results that name tools.
 const toolLoaded = "Tool loaded."
 
-// user appends a message of the user. Results stand first, and a text that another follows ends its line.
+// user appends a message of the user. Results stand first, and a text that another follows ends its line in newer clients.
 func (f *claudeFrame) user(blocks []BodyBlock) {
 	n := len(f.body.Messages)
 	if n == 0 || f.body.Messages[n-1].Role != session.User {
@@ -277,7 +294,7 @@ func (f *claudeFrame) user(blocks []BodyBlock) {
 	}
 	m := &f.body.Messages[n-1]
 	last := &m.Blocks[len(m.Blocks)-1]
-	if text, ok := last.text(); ok && blocks[0].Type == "text" {
+	if text, ok := last.text(); ok && f.LineEnds && blocks[0].Type == "text" {
 		last.JSON = textBlock(text + "\n")
 	}
 	m.Blocks = slices.Concat(m.Blocks, blocks)

@@ -98,6 +98,17 @@ func TestReleases(t *testing.T) {
 	around := func(before, behind int) string {
 		return fmt.Sprintf(`one\n\n<system-reminder>\n[placeholder for queued_command: %d characters of the client's own, on no line of the session]\nbe short\n[placeholder for queued_command: %d characters of the client's own, on no line of the session]\n</system-reminder>`, before, behind)
 	}
+	gone := func(w *writer) {
+		w.user("u1", "go")
+		w.attach("x1", `{"type":"mcp_instructions_delta","addedNames":[],"addedBlocks":[],"removedNames":["shop"]}`)
+	}
+	withdrawn := func(behind string) string {
+		return `<system-reminder>\n[placeholder for mcp_instructions_delta withdrawn: 86 characters of the client's own, on no line of the session]\nshop` + behind + `\n</system-reminder>`
+	}
+	commands := func(w *writer) {
+		w.user("u1", "one")
+		w.user("u2", "two")
+	}
 	for _, tt := range []struct {
 		name, version string
 		lines         func(w *writer)
@@ -112,6 +123,10 @@ func TestReleases(t *testing.T) {
 		{"a hook around a tool, later", "2.1.240", hook(false), `"content":"one\n\n` + note + `\n\n` + memory + `"}]}`},
 		{"a queued prompt", "2.1.119", queued, around(51, 107)},
 		{"with other words", "2.1.210", queued, around(51, 228)},
+		{"a server that left", "2.1.119", gone, withdrawn("")},
+		{"with words behind", "2.1.150", gone, withdrawn(`\n[placeholder for mcp_instructions_delta withdrawn: 116 characters of the client's own, on no line of the session]`)},
+		{"texts of one message", "2.1.77", commands, `"text":"one"},{"type":"text","text":"two"}`},
+		{"end their lines", "2.1.80", commands, `"text":"one\n"},{"type":"text","text":"two"}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := writer{version: tt.version}
