@@ -35,6 +35,7 @@ type caching struct {
 	kinds   func(model string) cache.CacheKind
 	kind    *cache.CacheKind // of the model of the last request
 	policy  policy.Caching
+	product string // that recorded the conversation
 	ttl     cache.TTL
 	models  *price.Table
 	known   map[string]*price.Model // zero: not in the table
@@ -45,6 +46,7 @@ type caching struct {
 	again   bool            // the client was started again since the last request
 	warm    int             // tokens that other sessions keep in the cache
 	sent    int             // by the last main request, tokens
+	marked  int             // its last marked place
 	ladder  ladder          // what a request would read, cause by cause
 	heads   [firstPlace]int // how often what stands at the places before the messages has changed
 }
@@ -180,9 +182,10 @@ func (c *caching) begin(model, version string, head cache.Head, floor int) {
 	first := c.model == ""
 	c.kind = c.kindFor(model)
 	restarted := c.again && !first
-	if restarted {
+	if restarted && (!head.Same || version != c.version) {
 		c.startAgain(version, head.Shared)
 	}
+	c.again = c.again && first
 	if !first && version != c.version {
 		c.newHead(sharedPlace, cache.ToolsChanged)
 		c.auto.Limit(0, cache.Cause{Kind: cache.ToolsChanged})
@@ -234,7 +237,6 @@ func (c *caching) startAgain(version string, shared int) {
 	if !c.unasked() { // whose client keeps its system prompt
 		c.ladder.limit(keepsAll, kept, "")
 	}
-	c.again = false
 }
 
 // newHead notes that what stands at a place before the messages, and all behind it, is not what was sent before.
@@ -257,7 +259,7 @@ func (c *caching) breakpoints(last, tokens, before, tokensBefore int) (list []ca
 	if c.kind.Mode == "" {
 		return list
 	}
-	switch c.policy.Breakpoints {
+	switch marks := c.policy.Marks(c.product, c.version); marks {
 	case policy.BreakpointsAutomatic:
 		mark(last, tokens)
 	case policy.BreakpointsLastTwoIfAnthropic:
@@ -265,10 +267,10 @@ func (c *caching) breakpoints(last, tokens, before, tokensBefore int) (list []ca
 			break
 		}
 		fallthrough
-	case policy.BreakpointsLastTwo:
+	case policy.BreakpointsLast, policy.BreakpointsLastTwo:
 		mark(sharedPlace, c.head.Shared)
 		mark(systemPlace, c.head.Own)
-		if before > firstPlace {
+		if before > firstPlace && marks != policy.BreakpointsLast {
 			mark(before-1, tokensBefore)
 		}
 		if last >= firstPlace {
@@ -343,7 +345,8 @@ func (e *engine) cacheRequest(k int, row *Request) {
 	} else {
 		last, tail := e.lastMessage()
 		end, covered := e.covered(k, payload)
-		request.Breakpoints = c.breakpoints(firstPlace+end-1, covered, firstPlace+last, payload-tail)
+		c.marked = firstPlace + end - 1
+		request.Breakpoints = c.breakpoints(c.marked, covered, firstPlace+last, payload-tail)
 		var err error
 		if split, cause, err = c.sim.Request(request); err != nil { // breakpoints follows the rules
 			e.fail(err)
@@ -406,7 +409,7 @@ func (e *engine) lastMessage() (place, tokens int) {
 
 // cacheCall simulates a call of the policy's own, of input tokens, before main request k (0-based). A call with the
 // session's prefix reads what the last main request left, up to the first block that it omits; any other reads
-// nothing, and is written to the cache only where the client marks every request.
+// nothing, and is written to the cache where the client marks the model's requests.
 func (e *engine) cacheCall(call *policy.Call, input, k int) CacheUse {
 	c := e.cache
 	plain := CacheUse{Split: cache.Split{Uncached: input}}
@@ -416,10 +419,12 @@ func (e *engine) cacheCall(call *policy.Call, input, k int) CacheUse {
 	msg := &e.conv.Messages[e.conv.Requests[k].Message]
 	model := cmp.Or(e.opt.Model, msg.Model)
 	if call.Prefix != "session" {
-		if c.kindFor(model).Mode != cache.Auto && c.policy.Breakpoints == policy.BreakpointsLastTwoIfAnthropic && price.Anthropic(model) && input >= c.minimum(model) {
-			return CacheUse{Split: cache.Split{Write5m: input}}
+		marks := c.policy.Marks(c.product, msg.Version)
+		if marks == policy.BreakpointsAutomatic || marks == policy.BreakpointsLastTwoIfAnthropic && !price.Anthropic(model) ||
+			c.kindFor(model).Mode != cache.Breakpoints || input < c.minimum(model) {
+			return plain
 		}
-		return plain
+		return CacheUse{Split: cache.Split{Write5m: input}}
 	}
 	head := e.head(k)
 	c.begin(model, msg.Version, head, e.floor(k, head))
@@ -435,7 +440,11 @@ func (e *engine) cacheCall(call *policy.Call, input, k int) CacheUse {
 	if c.unasked() {
 		split = c.auto.Branch(e.unchanged(k, from), cache.UnmarkedRequest{Start: e.now, Model: model, Kind: c.kind, Tokens: input, Floor: c.warm})
 	} else {
-		request.Breakpoints = c.breakpoints(end, input, 0, 0)
+		last, tokens := end, input
+		if c.policy.Marks(c.product, c.version) == policy.BreakpointsLast {
+			last, tokens = e.callMark(k, from)
+		}
+		request.Breakpoints = c.breakpoints(last, tokens, 0, 0)
 		var err error
 		if split, err = c.sim.Branch(from, request); err != nil {
 			e.fail(err)
@@ -443,6 +452,23 @@ func (e *engine) cacheCall(call *policy.Call, input, k int) CacheUse {
 	}
 	c.ladder.call(&request, c.head.Own, c.life())
 	return CacheUse{Split: split}
+}
+
+// callMark is the last place that a call with the session's prefix marks before main request k (0-based), and its tokens
+// up to there, where the client marks one message and the call sends all before a position unchanged. What it asks for
+// is part of the user's last message, so the mark is on the message before that. If the last main request ended there,
+// its mark is the one.
+func (e *engine) callMark(k, from int) (place, tokens int) {
+	end := firstPlace + e.view.Places()
+	for id := range e.view.Backward {
+		if end <= from && e.view.Role(id) == session.Assistant {
+			break
+		}
+		at, _ := e.view.Place(id)
+		end = min(end, firstPlace+at)
+	}
+	end = max(end, min(e.cache.marked+1, from))
+	return end - 1, max(e.overhead(k)+e.view.PayloadTokens()-e.view.PayloadFrom(end-firstPlace), 0)
 }
 
 // unchanged is the tokens of a call before main request k (0-based) that are as the last request sent them, up to a

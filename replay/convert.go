@@ -66,7 +66,7 @@ func (r *Record) bare() *Record {
 		Conv: r.Conv, Counted: r.Counted, models: r.models, kinds: r.kinds, encoders: r.encoders, programs: r.programs, client: r.client,
 		encoded: map[string]*tokens.WeightTable{}, largest: map[string]int{}, settings: r.settings,
 		differ: r.differ, asksAgain: r.asksAgain, release: r.release,
-		reinject: make([]int, len(r.reinject)), summary: make([]int, len(r.summary)), digests: r.digests, mostEdits: r.mostEdits,
+		reinject: make([]int, len(r.reinject)), summary: make([]int, len(r.summary)), mostEdits: r.mostEdits,
 	}
 }
 

@@ -28,6 +28,7 @@ const (
 	actCollapse
 	actReplacement // the first of adjacent ones of one line
 	actRestart
+	actServer // what a response says that the API did to its request
 )
 
 var noAct = recordedAct{}
@@ -48,6 +49,8 @@ func (r *Record) event(act recordedAct) *RecordedEvent {
 		ev.Line, ev.Trigger = r.Conv.Collapses[act.at].Line, triggerAuto
 	case actReplacement:
 		ev.Line, ev.Trigger = r.Conv.Replaced[act.at].Line, triggerAuto
+	case actServer:
+		ev.Line, ev.Trigger = r.Conv.Messages[r.Conv.Requests[act.at].Message].Line, triggerAuto
 	case actRestart:
 		ev.Line, ev.Trigger = r.Conv.Restarts[act.at].Line, policy.TriggerRestart
 	default:

@@ -108,6 +108,7 @@ func (r *Record) prepare(pol *policy.Policy, opt Options) (*engine, error) {
 	}
 	e.ceilings.pol, e.thinking = pol, r.newLeftOut(pol, opt.Model)
 	e.cache = newCaching(opt.Cache.caching(pol), r.table(opt), r.kind, r.hour)
+	e.cache.product = r.Conv.Product
 	client, err := e.weighBy(opt.Counter)
 	if err != nil {
 		return nil, err
@@ -227,6 +228,9 @@ func (e *engine) said(m int) *session.Message {
 	}
 	if !msg.RecordOnly {
 		e.raw += e.report.Message(m)
+		if b, _, ok := msg.Compaction(); ok {
+			e.raw -= e.report.Block(m, b)
+		}
 	}
 	return msg
 }
@@ -238,6 +242,11 @@ func (e *engine) join(m int) {
 		return
 	}
 	e.view.Join(m)
+	if b, _, ok := msg.Compaction(); ok {
+		if err := withoutCompaction(e.view, m, b, len(e.weight)); err != nil {
+			e.fail(err)
+		}
+	}
 	if msg.Class == session.ClassToolResult {
 		e.runStages(policy.Ingest, len(e.weight), occasion{joined: []policy.ItemID{policy.ItemID(m)}, now: msg.Time})
 	}

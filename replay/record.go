@@ -56,16 +56,12 @@ type Record struct {
 	release   *policy.Policy                 // that recorded it; nil: not known
 	results   func() resultWeight            // of the whole session
 	uses      func() (*regret.Index, error)
-	digests   *policy.Digests
 	mostEdits int // of a replay
 
 	factors    map[string]tokens.Factor // by recorded model: of the target's tokenizer; nil: the record is as recorded
 	converting sync.Mutex
 	converted  map[string]*Record // by target's tokenizer; guarded by converting
 }
-
-// digestsOfTexts is how much memory the digests of texts may take, bytes.
-const digestsOfTexts = 16 << 20
 
 // recordedActs are what the client did.
 type recordedActs struct {
@@ -136,7 +132,7 @@ func NewRecordWith(conv *session.Conversation, opt RecordOptions) (*Record, erro
 		Conv: conv, Cal: cal, Counted: counted, models: models, kinds: kinds, encoders: encoders, programs: opt.Programs, model: m, client: client,
 		reinject: make([]int, len(conv.Boundaries)), summary: make([]int, len(conv.Boundaries)),
 		encoded: map[string]*tokens.WeightTable{}, largest: map[string]int{}, settings: settingsChanges(conv, cal.Drops, client),
-		digests: policy.NewDigests(digestsOfTexts), differ: differing(conv), mostEdits: int(jsonl.InputLimits{Edits: opt.MostEdits}.Filled().Edits),
+		differ: differing(conv), mostEdits: int(jsonl.InputLimits{Edits: opt.MostEdits}.Filled().Edits),
 	}
 	r.asksAgain = r.kind(conv.Model).Mode != cache.Auto && asksAgain(conv, cal)
 	if !r.Cal.Recorded {
@@ -196,6 +192,7 @@ type recordTrack struct {
 	drops    []tokens.Drop
 	folded   map[int]policy.ItemID // by collapse: its placeholder
 	restarts restarting
+	editing  contextEditing
 	err      error
 
 	inferred map[policy.Target]bool // results that inferred microcompactions have named
@@ -238,6 +235,18 @@ func (t *recordTrack) join(m int) {
 			Reason: fmt.Sprintf("the client wrote the result to a file, line %d", bl.Line),
 		}, recordedAct{actJoin, m})
 	}
+	switch b, alone, ok := msg.Compaction(); {
+	case ok && alone:
+		t.apply(policy.Edit{
+			Request: len(t.r.weight) + 1, Kind: policy.KindSummarize, Trigger: triggerAuto, Keep: []policy.ItemID{policy.ItemID(m)},
+			Reason: "the API compacted: the response is its summary",
+		}, recordedAct{actJoin, m})
+	case ok:
+		if err := withoutCompaction(t.view, m, b, len(t.r.weight)); err != nil {
+			t.fail(err)
+		}
+	}
+	t.editing.join(m, msg)
 }
 
 func (t *recordTrack) done() bool        { return t.err != nil }
@@ -284,7 +293,7 @@ func (t *recordTrack) request(k int) {
 	if change.request = k; len(change.left)+len(change.back) > 0 {
 		r.thinking = append(r.thinking, change)
 	}
-	for _, e := range t.thinking.of(t.view, change, msg.Model) {
+	for _, e := range change.edits(t.view, msg.Model) {
 		e.Stage = policy.StageServer
 		if _, err := t.view.Apply(e); err != nil {
 			t.fail(err)
@@ -298,9 +307,14 @@ func (t *recordTrack) request(k int) {
 	if msg.HasUsage {
 		u := r.usage(msg)
 		ctx = u.Context()
-		if within := u.Compactions(); within.Calls > 0 {
+		within := u.Compactions()
+		if b, alone, ok := msg.Compaction(); ok && !alone && within.Calls == 0 { // what it took is not recorded
+			within = jsonl.Spent{Calls: 1, Input: t.view.PayloadTokens() + max(over, 0), Output: r.Cal.Block(m, b)}
+		}
+		if within.Calls > 0 {
 			t.apply(compactedWithin(k, &within), noAct)
 		}
+		t.edited(k, msg.Applied, ctx, over)
 		if over = t.settle(k, ctx, over); t.known < 0 {
 			t.known = k
 		}

@@ -40,8 +40,13 @@ func (t *replayedRecord) recorded(act recordedAct) {
 }
 
 func (t *replayedRecord) join(m int) {
-	t.said(m)
+	msg := t.said(m)
 	t.view.Join(m)
+	if b, alone, ok := msg.Compaction(); ok && !alone {
+		if err := withoutCompaction(t.view, m, b, len(t.weight)); err != nil {
+			t.fail(err)
+		}
+	}
 	t.applyAct(recordedAct{actJoin, m}, false)
 }
 
@@ -77,7 +82,7 @@ func (t *replayedRecord) applyAct(act recordedAct, weighing bool) {
 		}
 		ed := r.edits[t.at]
 		group := []policy.Edit{ed}
-		grouped := ed.Kind == policy.KindClear || act.kind == actReplacement // into one event
+		grouped := ed.Kind == policy.KindClear || act.kind == actReplacement || act.kind == actServer // into one event
 		for t.at++; grouped && t.at < len(r.edits) && r.notes[t.at] == act; t.at++ {
 			o := r.edits[t.at]
 			if o.Joined != ed.Joined || o.Kind != ed.Kind || o.Trigger != ed.Trigger {
@@ -93,7 +98,7 @@ func (t *replayedRecord) applyAct(act recordedAct, weighing bool) {
 
 // atRequest reports whether an edit was made when a request was weighed, and not at a line.
 func atRequest(kind policy.EditKind, act recordedAct) bool {
-	return kind == policy.KindAttach || act == noAct
+	return kind == policy.KindAttach || act == noAct || act.kind == actServer
 }
 
 // applyEvent applies edits of one recorded act, which it may change, and makes its event.
@@ -104,7 +109,7 @@ func (t *replayedRecord) applyEvent(edits []policy.Edit, act recordedAct) {
 			c := *edits[i].Call
 			switch {
 			case act.kind == actBoundary:
-				c = *t.compactionCall(&t.conv.Boundaries[act.at])
+				c = *t.compactionCall(&t.conv.Boundaries[act.at], edits[i].Keep)
 				c.Output = t.r.summary[act.at]
 				if u := t.conv.Boundaries[act.at].Usage; u != nil {
 					c.Input, c.Output = u.Context(), u.Output
@@ -127,7 +132,7 @@ func (t *replayedRecord) applyEvent(edits []policy.Edit, act recordedAct) {
 
 // compactionCall is the request for the summary of a recorded compaction. It holds the view as it was before a
 // microcompaction at the same request.
-func (t *replayedRecord) compactionCall(b *session.Boundary) *policy.Call {
+func (t *replayedRecord) compactionCall(b *session.Boundary, kept []policy.ItemID) *policy.Call {
 	before, over := t.view.Tokens(), 0
 	list := t.view.Edits()
 	for i := len(list) - 1; i >= 0; i-- {
@@ -145,5 +150,5 @@ func (t *replayedRecord) compactionCall(b *session.Boundary) *policy.Call {
 	if t.r.client.CompactionCall == nil {
 		return &policy.Call{Kind: "compaction"}
 	}
-	return t.r.client.CompactionCall(b.Version, t.view, before, over)
+	return t.r.client.CompactionCall(b.Version, t.view, kept, before, over)
 }

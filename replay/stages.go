@@ -86,7 +86,7 @@ func (e *engine) fill(c *policy.Context, moment policy.Moment, next int, of occa
 		c.Now = e.now
 	}
 	c.Texts, c.Record, c.Weigh, c.Estimate, c.Warned = e.view, e, e.report, e.estimate, e.warned
-	c.Digests, c.Sent = e.r.digests, e.blocks
+	c.Sent = e.blocks
 }
 
 // blocks returns the blocks of an item as the Messages API takes them.

@@ -12,11 +12,8 @@ import (
 
 // leftOut makes edits of the thinking that the server leaves out of requests by itself.
 type leftOut struct {
-	thinking    *tokens.Thinking // nil: known is for the models that requests go to
-	known       []thinkingChange // those to come
-	edits       []policy.Edit    // of the last request
-	model       string           // it went to; the reasons name it
-	clear, keep string
+	thinking *tokens.Thinking // nil: known is for the models that requests go to
+	known    []thinkingChange // those to come
 }
 
 // thinkingChange is the thinking that the server leaves out from a request on, and that it sends again.
@@ -55,32 +52,22 @@ func (l *leftOut) change(k, m int, model string) (c thinkingChange) {
 	return thinkingChange{}
 }
 
-// of are the payload-only edits of a change before the request to a model, as far as it is in view. They are valid until
-// the next call.
-func (l *leftOut) of(v *view.View, change thinkingChange, model string) []policy.Edit {
-	if len(change.left)+len(change.back) == 0 {
-		return nil
-	}
-	if model != l.model || l.clear == "" {
-		l.model = model
-		l.clear = "the server leaves the thinking of earlier turns out for " + model
-		l.keep = "the server takes the thinking of earlier turns for " + model
-	}
-	l.edits = l.edits[:0]
+// edits are the payload-only edits of a change before the request to a model, as far as it is in view.
+func (c *thinkingChange) edits(v *view.View, model string) (edits []policy.Edit) {
 	add := func(kind policy.EditKind, target policy.Target, reason string) {
 		if v.Has(target.Item) {
-			l.edits = append(l.edits, policy.Edit{Kind: kind, Trigger: triggerAuto, Target: target, Reason: reason})
+			edits = append(edits, policy.Edit{Kind: kind, Trigger: triggerAuto, Target: target, Reason: reason + model})
 		}
 	}
-	for _, target := range change.left {
-		add(policy.KindServerClear, target, l.clear)
+	for _, target := range c.left {
+		add(policy.KindServerClear, target, "the server leaves the thinking of earlier turns out for ")
 	}
-	for _, target := range change.back {
+	for _, target := range c.back {
 		if _, out := v.PayloadReplacement(target); out {
-			add(policy.KindServerKeep, target, l.keep)
+			add(policy.KindServerKeep, target, "the server takes the thinking of earlier turns for ")
 		}
 	}
-	return l.edits
+	return edits
 }
 
 // leaveOut makes the edits of what the server leaves out of request k (0-based) by itself. Where the client asks again
@@ -91,7 +78,8 @@ func (e *engine) leaveOut(k int) {
 	}
 	m := e.conv.Requests[k].Message
 	model := cmp.Or(e.opt.Model, e.conv.Messages[m].Model)
-	edits := e.thinking.of(e.view, e.thinking.change(k, m, model), model)
+	change := e.thinking.change(k, m, model)
+	edits := change.edits(e.view, model)
 	if len(edits) == 0 {
 		return
 	}

@@ -113,7 +113,7 @@ func withVersion(rec *Record, version string) *Record {
 	other := &Record{
 		Conv: &conv, Cal: rec.Cal, Counted: rec.Counted, models: rec.models, kinds: rec.kinds, encoders: rec.encoders, model: rec.model, client: rec.client, differ: rec.differ, asksAgain: rec.asksAgain,
 		weight: rec.weight, overhead: rec.overhead, reinject: rec.reinject, summary: rec.summary,
-		mostEdits: rec.mostEdits, digests: rec.digests, settings: rec.settings, head: rec.head, tail: rec.tail, uses: rec.uses,
+		mostEdits: rec.mostEdits, settings: rec.settings, head: rec.head, tail: rec.tail, uses: rec.uses,
 	}
 	other.acts = rec.acts
 	return other

@@ -24,6 +24,7 @@ type chain struct {
 	versions map[string]bool // in conv.Versions
 	version  string          // of the last line on the path that names one
 	restarts restarts
+	ordered  []ordered // of boundaries
 }
 
 func (ld *loader) conversation(order []int, agent, leaf string) *Conversation {
@@ -196,7 +197,7 @@ func (c *chain) assistant(first int) {
 			continue
 		}
 		n.mark(lineEmitted | lineUsed)
-		n.at, n.blocks = len(c.conv.Messages)+1, nil // the message has them
+		n.at, n.blocks = len(c.conv.Messages)+1, nil // the message has them: the bar of 1 GB to 200 MB
 		if from == nil {
 			from = n
 			m.Line, m.UUID, m.Time = n.line, n.uuid, n.time
@@ -215,6 +216,7 @@ func (c *chain) assistant(first int) {
 		if n.response.recorded {
 			m.addUsage(n.response.usage)
 		}
+		m.Applied = cmp.Or(n.response.applied, m.Applied)
 	}
 	if c.in(first) {
 		c.ld.node(first).mark(lineEmitted)
@@ -254,7 +256,7 @@ func (c *chain) user(i int) {
 		return
 	}
 	n.mark(lineEmitted | lineUsed)
-	n.blocks = nil // the message has them
+	n.blocks = nil // the message has them: the bar of 1 GB to 200 MB
 	if c.goesWithPrompt(n) {
 		n.at = len(c.conv.Messages)
 		m := &c.conv.Messages[len(c.conv.Messages)-1]
@@ -368,6 +370,7 @@ func (c *chain) finish() {
 	conv.IndexTools()
 	c.snips()
 	c.marks()
+	c.keptOrder()
 }
 
 func lostIDs(m *Message) string {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
+	"github.com/ctxkit/ctxkit/jsonl/scan"
 )
 
 // LoadOptions are the options of reading a file. The zero value is the default.
@@ -283,7 +284,7 @@ func (ld *loader) add(e *jsonl.Entry) {
 	}
 	n := &node{
 		uuid: uuid, parentUUID: e.ParentUUID, logicalUUID: e.LogicalParentUUID, line: e.Line, time: e.Time,
-		envelope: ld.envelope(e), parent: -1,
+		version: e.Version, agent: e.AgentID, sessionID: e.SessionID, cwd: e.CWD, parent: -1,
 	}
 	ld.byUUID[uuid] = len(ld.nodes)
 	ld.nodes = append(ld.nodes, n)
@@ -314,6 +315,8 @@ func (ld *loader) add(e *jsonl.Entry) {
 			ld.metadata(e, "compactMetadata", e.CompactMetadata, n.compact)
 		case foreign.SubtypeRestart:
 			n.mark(lineRestarted)
+		case foreign.SubtypeResume, foreign.SubtypeRepeat:
+			n.mark(lineResumed)
 		case "microcompact_boundary":
 			n.kind, n.micro = nodeMicro, &microMeta{}
 			ld.metadata(e, "microcompactMetadata", e.MicrocompactMetadata, n.micro)
@@ -324,16 +327,6 @@ func (ld *loader) add(e *jsonl.Entry) {
 	default:
 		n.kind, n.name = nodeOther, e.Type
 	}
-}
-
-// envelope is that of the line before, if the entry repeats it.
-func (ld *loader) envelope(e *jsonl.Entry) *envelope {
-	own := envelope{e.Version, e.AgentID, e.SessionID, e.CWD}
-	if k := len(ld.nodes); k > 0 && *ld.nodes[k-1].envelope == own {
-		return ld.nodes[k-1].envelope
-	}
-	made := own // allocated only here
-	return &made
 }
 
 func (ld *loader) metadata(e *jsonl.Entry, name string, raw []byte, into any) {
@@ -349,7 +342,7 @@ func (ld *loader) metadata(e *jsonl.Entry, name string, raw []byte, into any) {
 func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	m := &e.Message
 	if n.kind == nodeAssistant {
-		n.response = &response{id: m.ID, model: m.Model, stop: m.StopReason, usage: m.Usage, recorded: m.HasUsage}
+		n.response = &response{id: m.ID, model: m.Model, stop: m.StopReason, usage: m.Usage, recorded: m.HasUsage, applied: ld.applied(e)}
 	}
 	if m.OddUsage != "" && n.kind == nodeAssistant {
 		ld.warn(CodeUsage, e.Line, "the recorded usage is not used: %s", m.OddUsage)
@@ -389,20 +382,23 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 
 // addCommand adds the text of a command that was run locally, which is that of a user's message.
 func (ld *loader) addCommand(n *node, e *jsonl.Entry) {
-	var line struct {
-		Content json.RawMessage `json:"content"`
+	var content []byte
+	m := scan.Object(e.Raw, 0, 0)
+	for m.Next() {
+		from := m.At
+		m.At, m.Code = scan.Value(e.Raw, from, m.Depth())
+		if key, _ := m.Key(); string(key) == "content" {
+			content = e.Raw[from:m.At]
+		}
 	}
-	if json.Unmarshal(e.Raw, &line) != nil {
-		return
-	}
-	text, ok := jsonl.Unquote(line.Content)
+	text, ok := jsonl.Unquote(content)
 	if !ok || text == "" {
 		return
 	}
-	span := jsonl.Span{Off: e.Offset + int64(bytes.Index(e.Raw, line.Content)), Len: len(line.Content)}
+	span, _ := e.SpanOf(content)
 	n.kind, n.class, n.opening = nodeUser, ClassCommand, open(ClassCommand, text[:min(len(text), mostHead)])
 	n.blocks = []Block{{Line: e.Line, ContentBlock: jsonl.ContentBlock{
-		Kind: jsonl.KindText, Type: "text", IsString: true, Text: jsonl.Measure(text), JSON: jsonl.Metrics{UTF16: len(line.Content), Bytes: len(line.Content)}, Span: span, Value: span,
+		Kind: jsonl.KindText, Type: "text", IsString: true, Text: jsonl.Measure(text), JSON: jsonl.Metrics{UTF16: len(content), Bytes: len(content)}, Span: span, Value: span,
 	}}}
 }
 

@@ -16,14 +16,15 @@ type node struct {
 	logicalUUID string
 	line        int
 	time        time.Time
-	*envelope
-	kind     nodeKind
-	class    Class
-	opening  opening
-	marks    nodeMarks
-	name     string // a system line's subtype, an attachment's type, or an unknown type
-	blocks   []Block
-	response *response // of an assistant line
+	kind        nodeKind
+	class       Class
+	opening     opening
+	marks       nodeMarks
+	name        string // a system line's subtype, an attachment's type, or an unknown type
+	blocks      []Block
+	response    *response // of an assistant line
+
+	version, agent, sessionID, cwd string
 
 	// What few lines have.
 	effort  string // level of reasoning effort that the line says a command set
@@ -39,14 +40,12 @@ type node struct {
 	at     int   // index of its message there, plus one; 0: none
 }
 
-// envelope is what a line repeats of the line before.
-type envelope struct{ version, agent, sessionID, cwd string }
-
 // response is what an assistant line says of its message.
 type response struct {
 	id, model, stop string
 	usage           jsonl.Usage
 	recorded        bool // the usage
+	applied         Applied
 }
 
 // nodeMarks are the flags of a line.
@@ -119,6 +118,7 @@ type compactMeta struct {
 	PreTokens        int            `json:"preTokens"`
 	PostTokens       int            `json:"postTokens"`
 	Usage            *foreign.Usage `json:"usage"`
+	Order            []string       `json:"order"`
 	PreservedSegment *struct {
 		HeadUUID   string `json:"headUuid"`
 		AnchorUUID string `json:"anchorUuid"`
