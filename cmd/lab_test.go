@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -15,25 +16,34 @@ import (
 	"github.com/ctxkit/ctxkit/replay/payloads"
 )
 
-// labGaps are the requests of sessions that are not rebuilt yet: conversations that differ, blocks that only the true
-// request has though all their lines are on the file, blocks of ours that are no placeholders, and marks at other places.
-// Every other session has none.
+// labGaps are the requests of sessions that are not rebuilt: blocks that only the true request has though all their lines
+// are on the file, blocks of ours that are no placeholders, and marks at other places. No conversation is among them, and
+// every other session has none. Each has a limit that the files set.
 var labGaps = map[string]labRow{
-	"claude-2.1.119-hooks":        {Missing: 10, Others: 24, Marks: 5},
-	"claude-2.1.119-mcp":          {Marks: 1},
-	"claude-2.1.119-parallel":     {Conversation: 3},
-	"claude-2.1.119-plan":         {Conversation: 4, Missing: 4, Others: 4},
-	"claude-2.1.19":               {Missing: 12, Others: 19, Marks: 2},
-	"claude-2.1.260-mcp":          {Marks: 1},
-	"claude-2.1.332-hooks":        {Missing: 6},
-	"claude-2.1.332-model":        {Conversation: 6, Others: 8},
+	// Reminders of clients before 2.1.91 are on no line, and where they are part of a result, or stand before the place of a
+	// mark, is known to no file: files changed outside, lists of tasks and skills.
+	"claude-2.1.19": {Others: 7, Marks: 2},
+	"claude-2.1.37": {Others: 7, Marks: 2},
+	"claude-2.1.76": {Others: 10, Marks: 4},
+	// What a hook said that kept the agent from stopping is sent twice, once it is read back: not by the process that wrote it.
+	"claude-2.1.119-hooks": {Others: 2, Marks: 1},
+	// The words around what that hook said are on another line by chance; ours have a placeholder.
+	"claude-2.1.332-hooks": {Missing: 6},
+	// Files that are attached behind the summary of "Summarize from here" end their lines.
 	"claude-2.1.332-sumfrom-opus": {Missing: 10, Others: 10},
-	"claude-2.1.37":               {Missing: 12, Others: 19, Marks: 2},
-	"claude-2.1.76":               {Missing: 16, Others: 26, Marks: 4},
 }
 
 // labRow is a row of the table.
 type labRow struct{ Requests, Conversation, Missing, Others, Marks, Compactions int }
+
+func (row *labRow) sum(r labRow) {
+	row.Requests += r.Requests
+	row.Conversation += r.Conversation
+	row.Missing += r.Missing
+	row.Others += r.Others
+	row.Marks += r.Marks
+	row.Compactions += r.Compactions
+}
 
 // TestLab holds what the recorded track sends of real clients' sessions against what they really sent. CTXKIT_LAB names
 // the folder of sessions and requests.
@@ -46,12 +56,18 @@ func TestLab(t *testing.T) {
 	if err != nil || len(names) == 0 {
 		t.Fatalf("%d sessions, %v", len(names), err)
 	}
+	var mu sync.Mutex
+	var sum labRow
+	t.Cleanup(func() { t.Logf("all %d sessions: %+v", len(names), sum) })
 	for _, requests := range names {
 		name := filepath.Base(filepath.Dir(requests))
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := labOf(t, filepath.Dir(requests))
 			t.Logf("%+v", got)
+			mu.Lock()
+			sum.sum(got)
+			mu.Unlock()
 			gap := labGaps[name]
 			if got.Conversation > gap.Conversation || got.Missing > gap.Missing || got.Others > gap.Others || got.Marks > gap.Marks || got.Compactions > gap.Compactions {
 				t.Errorf("gaps %+v, at most %+v are known", got, gap)
