@@ -45,6 +45,8 @@ type attachmentFields struct {
 	AddedLines  []string        `json:"addedLines"`
 	AddedBlocks []string        `json:"addedBlocks"`
 	AddedNames  []string        `json:"addedNames"`
+	Removed     []string        `json:"removedNames"`
+	RemovedType []string        `json:"removedTypes"`
 	Files       json.RawMessage `json:"files"`
 	raw         []byte
 }
@@ -99,6 +101,9 @@ func (f *attachmentFields) text() string {
 		parts = slices.Concat(parts, f.AddedLines, f.AddedBlocks)
 		if len(f.AddedLines)+len(f.AddedBlocks) == 0 {
 			parts = append(parts, f.AddedNames...)
+		}
+		if len(parts) == 0 {
+			parts = slices.Concat(f.Removed, f.RemovedType)
 		}
 		if len(parts) == 0 && f.unknown() {
 			parts = textsAnywhere(f.raw)

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -112,21 +113,13 @@ func (ld *loader) leaves(named string) int {
 
 func isNotice(text string) bool { return startsWith(strings.TrimSpace(text), notices[:]...) }
 
-// What the client writes around a queued prompt, up to 2.1.19 and later.
-const (
-	queuedBefore20 = reminderHead + "The user sent the following message:\n" + "\n\nPlease address this message and continue with your tasks." + reminderTail
-	queuedSince20  = reminderHead + "The user sent a new message while you were working:\n" +
-		"\n\nIMPORTANT: After completing your current task, you MUST address the user's message above. Do not ignore it." + reminderTail
-	reminderHead = "<system-reminder>\n"
-	reminderTail = "\n</system-reminder>"
-)
+const reminderHead, reminderTail = "<system-reminder>\n", "\n</system-reminder>"
 
-// aroundQueued is the length of what a client writes around a queued prompt.
+// aroundQueued is the length of what a client writes around a queued prompt: words before and behind it, three line ends,
+// a reminder's tags.
 func aroundQueued(version string) jsonl.Metrics {
-	n := len(queuedSince20)
-	if olderThan(version, "2.1.20") {
-		n = len(queuedBefore20)
-	}
+	w := OwnWordsOf(typeQueued, cmp.Or(version, "2.1.20"))
+	n := w.Before + w.Behind + len("\n\n\n") + len(reminderHead) + len(reminderTail)
 	return jsonl.Metrics{UTF16: n, Bytes: n, JSON: n}
 }
 

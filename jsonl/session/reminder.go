@@ -55,7 +55,7 @@ func reminders(kind, version string, raw []byte) []string {
 			input, _ := json.Marshal(map[string]string{"file_path": f.Filename})
 			return []string{
 				wrap("Called the Read tool with the following input: " + string(input)),
-				wrap("Result of calling the Read tool:\n" + numbered(f.Content.File.Content, max(f.Content.File.StartLine, 1))),
+				wrap("Result of calling the Read tool:\n" + numbered(f.Content.File.Content, max(f.Content.File.StartLine, 1)) + behindFile(version)),
 			}
 		}
 	case "compact_file_reference":
@@ -64,7 +64,25 @@ func reminders(kind, version string, raw []byte) []string {
 		return []string{OwnWordsOf(kind, version).Wrap("Note: " + f.Filename)}
 	}
 	text := attachmentText(raw)
+	kind = listed(kind, raw)
 	return []string{WordsAround(kind, version, jsonl.Measure(text).UTF16+fixedText[kind]).Wrap(text)}
+}
+
+// behindFile is what a client writes behind a file's text.
+func behindFile(version string) string {
+	if w := OwnWordsOf("file", version); w.Behind > 0 {
+		return "\n\n" + w.Wrap("") + "\n"
+	}
+	return ""
+}
+
+// listed is the kind of a list, by whether it names what is there or only what no longer is.
+func listed(kind string, raw []byte) string {
+	var f attachmentFields
+	if json.Unmarshal(raw, &f) == nil && len(f.Removed)+len(f.RemovedType) > 0 && len(f.AddedLines)+len(f.AddedBlocks)+len(f.AddedNames) == 0 {
+		return kind + withdrawn
+	}
+	return kind
 }
 
 // wordless are the kinds of attachments whose text needs no words of the client.

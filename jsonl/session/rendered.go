@@ -9,9 +9,9 @@ import (
 )
 
 // rendersAttachments reports whether a client of a version writes down the words of every attachment that it sends
-// (first seen in 2.1.280; 2.1.260 does not): one without them is not sent.
+// (first seen in 2.1.268; 2.1.266 does not): one without them is not sent.
 func rendersAttachments(version string) bool {
-	return version != "" && CompareVersions(version, "2.1.280") >= 0
+	return version != "" && CompareVersions(version, "2.1.268") >= 0
 }
 
 // userKinds are the attachments that are sent as the user's where their line does not say the role (2.1.280): by what

@@ -19,6 +19,11 @@ import (
 func newClaudeFrame(r *renderer) *claudeFrame {
 	f := &claudeFrame{renderer: r, version: sender(r.view), carriers: map[policy.ItemID]bool{}}
 	f.Frame = session.FrameOf(f.version)
+	for _, r := range f.conv.Restarts {
+		if r.Before <= f.view.Joined() {
+			f.readBack = r.Before
+		}
+	}
 	for _, c := range r.view.CacheEdits() {
 		f.carriers[c.Carrier] = true
 	}
@@ -40,11 +45,19 @@ func (f *claudeFrame) add(id policy.ItemID, role session.Role, blocks []BodyBloc
 		f.apart = true
 	}
 	switch blocks = slices.Clone(blocks); {
+	case f.isAttachment(id) && f.ofRunningTool(id):
+		if f.beforeLastResult(&blocks[0]) {
+			f.user(blocks)
+		} else {
+			f.said = append(f.said, blocks)
+		}
 	case f.isAttachment(id):
 		f.attached = append(f.attached, blocks)
 	case role == session.Assistant:
-		f.flush()
-		f.say(session.Assistant, blocks)
+		if blocks = f.answer(id, blocks); len(blocks) > 0 {
+			f.flush()
+			f.say(session.Assistant, blocks)
+		}
 	case slices.ContainsFunc(blocks, isResult):
 		f.flush()
 		if slices.ContainsFunc(blocks, namesTool) {
@@ -74,10 +87,75 @@ func (f *claudeFrame) dropsBefore(id policy.ItemID) bool {
 	return false
 }
 
+// ofRunningTool reports whether an attachment is of a hook around a tool, and the process that ran it still sends. Older
+// clients have it as a text of its own then, and fold it into the result only once they have read it back.
+func (f *claudeFrame) ofRunningTool(id policy.ItemID) bool {
+	var hook struct{ ToolUseID string }
+	raw, err := f.conv.Raw(int(id), 0)
+	if !f.HooksApart || int(id) < f.readBack || f.view.Message(id).Blocks[0].Sent.Recorded || err != nil || json.Unmarshal(raw, &hook) != nil {
+		return false
+	}
+	_, _, ok := f.conv.ToolUse(hook.ToolUseID)
+	return ok
+}
+
+// beforeLastResult reports whether the line of a text stands before that of the last result, which was sent behind it.
+func (f *claudeFrame) beforeLastResult(text *BodyBlock) bool {
+	if n := len(f.body.Messages); n > 0 {
+		for _, b := range slices.Backward(f.body.Messages[n-1].Blocks) {
+			if isResult(b) {
+				result, own := f.view.Raw(b.Source), f.view.Raw(text.Source)
+				return result != nil && own != nil && own.Line < result.Line
+			}
+		}
+	}
+	return false
+}
+
+// answer is what is sent of a response: of another model than the one that is asked newer clients leave out the signed
+// thinking, and older ones send a plan without what they wrote into its call.
+func (f *claudeFrame) answer(id policy.ItemID, blocks []BodyBlock) []BodyBlock {
+	if m := f.view.Message(id); m != nil && f.OwnThinking && !m.Synthetic && m.Model != f.asked() {
+		blocks = slices.DeleteFunc(blocks, isSigned)
+	}
+	for i := range blocks {
+		if b := &blocks[i]; f.NoPlan && b.Type == "tool_use" && f.unchanged(b.Source) {
+			b.JSON = withoutPlan(b.JSON)
+		}
+	}
+	return blocks
+}
+
+// isSigned reports whether a block is thinking that only the model that wrote it can read.
+func isSigned(b BodyBlock) bool {
+	var thinking struct{ Signature string }
+	return b.Type == "redacted_thinking" || b.Type == "thinking" && json.Unmarshal(b.JSON, &thinking) == nil && thinking.Signature != ""
+}
+
+// withoutPlan leaves out of a call of ExitPlanMode what the client wrote into it for its own record.
+func withoutPlan(js []byte) []byte {
+	var call struct {
+		Name  string
+		Input json.RawMessage
+	}
+	var input map[string]json.RawMessage
+	if json.Unmarshal(js, &call) != nil || call.Name != "ExitPlanMode" || json.Unmarshal(call.Input, &input) != nil {
+		return js
+	}
+	at, n := bytes.Index(js, slices.Concat([]byte(`"input":`), call.Input)), len(input)
+	delete(input, "plan")
+	delete(input, "planFilePath")
+	if at < 0 || len(input) == n {
+		return js
+	}
+	at += len(`"input":`)
+	return slices.Concat(js[:at], appendValue(nil, input), js[at+len(call.Input):])
+}
+
 // isAttachment reports whether an item is one that the client sends as a reminder.
 func (r *renderer) isAttachment(id policy.ItemID) bool {
 	m := r.view.Message(id)
-	return m != nil && m.Attachment != "" && (m.Class == session.ClassAttachment || m.Blocks[0].Sent.Recorded)
+	return m != nil && m.Attachment != ""
 }
 
 // sender is the version of the client that sends the view: of the last line in it that names one, else of the session.
@@ -98,11 +176,13 @@ type claudeFrame struct {
 	version  string
 	context  []BodyBlock // of the client's context, which stands before the first item
 	carriers map[policy.ItemID]bool
-	turns    *bool // see systemTurns
+	turns    *bool  // see systemTurns
+	model    string // see asked
 	attached [][]BodyBlock
 	said     [][]BodyBlock
 	apart    bool // see dropsBefore
 	next     int  // message after the last one
+	readBack int  // messages before it were read back by the client's last process
 }
 
 // flush appends what is collected.
@@ -158,12 +238,15 @@ func (f *claudeFrame) worded(blocks []BodyBlock) []BodyBlock {
 // wordedHeads begin texts that the client words.
 var wordedHeads = map[string]string{"<task-notification>": session.WordsOfNotification, "Stop hook feedback:": session.WordsOfStopHook}
 
-// sent is how a block's line says that it was sent.
+// sent is how a block's line says that it was sent. Clients that do not say it send what no person typed in the system role.
 func (f *claudeFrame) sent(b *BodyBlock) session.Sent {
-	if raw := f.view.Raw(b.Source); raw != nil {
-		return raw.Sent
+	raw := f.view.Raw(b.Source)
+	if raw == nil {
+		return session.Sent{}
 	}
-	return session.Sent{}
+	s := raw.Sent
+	s.System = s.System || !s.Recorded && f.SystemTurns && f.view.Message(b.Source.Item).Class != session.ClassPrompt
+	return s
 }
 
 const reminderHead, reminderTail = "<system-reminder>\n", "\n</system-reminder>"
@@ -202,7 +285,7 @@ func (f *claudeFrame) before(m *BodyMessage, attachment *BodyBlock) *BodyBlock {
 // toolLoaded is what the client writes behind results that name tools.
 const toolLoaded = "Tool loaded."
 
-// user appends a message of the user. Results stand first, and a text that another follows ends its line.
+// user appends a message of the user. Results stand first, and a text that another follows ends its line in newer clients.
 func (f *claudeFrame) user(blocks []BodyBlock) {
 	n := len(f.body.Messages)
 	if n == 0 || f.body.Messages[n-1].Role != session.User {
@@ -211,11 +294,12 @@ func (f *claudeFrame) user(blocks []BodyBlock) {
 	}
 	m := &f.body.Messages[n-1]
 	last := &m.Blocks[len(m.Blocks)-1]
-	if text, ok := last.text(); ok && blocks[0].Type == "text" {
+	if text, ok := last.text(); ok && f.LineEnds && blocks[0].Type == "text" {
 		last.JSON = textBlock(text + "\n")
 	}
 	m.Blocks = slices.Concat(m.Blocks, blocks)
-	slices.SortStableFunc(m.Blocks, func(a, b BodyBlock) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(m.Blocks, func(a, b BodyBlock) int { return cmp.Compare(rank(a), rank(b)) })
+	f.byCall(m.Blocks)
 }
 
 // rank is 0 for results, which stand before the rest of their message.
@@ -225,6 +309,23 @@ func rank(b BodyBlock) int {
 	}
 	return 1
 }
+
+// byCall orders the results that stand before the rest of a message as a process has them that read them back: by their
+// times, of one moment in the order of the calls. The one that came last is on the path of parents and stays last.
+func (f *claudeFrame) byCall(blocks []BodyBlock) {
+	n := 0
+	for n < len(blocks) && isResult(blocks[n]) && f.view.Message(blocks[n].Source.Item) != nil && int(blocks[n].Source.Item) < f.readBack {
+		n++
+	}
+	if f.ByCall && n > 2 {
+		slices.SortStableFunc(blocks[:n-1], func(a, b BodyBlock) int {
+			return cmp.Or(f.view.Message(a.Source.Item).Time.Compare(f.view.Message(b.Source.Item).Time), cmp.Compare(f.call(a), f.call(b)))
+		})
+	}
+}
+
+// call is the number of a result's call.
+func (f *claudeFrame) call(b BodyBlock) int { return f.conv.CallNumber(f.view.Raw(b.Source)) }
 
 // fold makes a reminder a part of the result of a tool before it. Older clients fold into results of one text alone.
 func (f *claudeFrame) fold(result, reminder *BodyBlock) bool {
@@ -289,10 +390,7 @@ func resultContent(js []byte) (raw []byte, at int, ok bool) {
 // isReminder reports whether a block is an attachment that is sent as recorded, by its words or by its kind.
 func (r *renderer) isReminder(t policy.Target) bool {
 	raw := r.view.Raw(t)
-	if raw == nil || raw.Kind != jsonl.KindAttachment || r.conv.Product != session.Product || !r.unchanged(t) {
-		return false
-	}
-	return raw.Sent.Recorded || r.view.Message(t.Item).Class == session.ClassAttachment
+	return raw != nil && raw.Kind == jsonl.KindAttachment && r.conv.Product == session.Product && r.unchanged(t)
 }
 
 // reminders renders an attachment, one block a message.
@@ -324,27 +422,37 @@ func (f *claudeFrame) systemTurns() bool {
 }
 
 func (f *claudeFrame) findTurns() bool {
-	asked, last, known, turns := "", "", map[string]bool{}, map[string]bool{}
+	last, known, turns := "", map[string]bool{}, map[string]bool{}
 	for m := range f.conv.Messages {
 		msg := &f.conv.Messages[m]
 		switch {
 		case msg.Role == session.Assistant && !msg.Synthetic:
-			if last = msg.Model; asked == "" && m >= f.view.Joined() {
-				asked = last
-			}
+			last = msg.Model
 		case msg.Attachment == "prompt_snapshot" && last != "":
 			if s := msg.Blocks[0].Sent; s.Turns != session.TurnsUnknown {
 				known[last], turns[last] = true, s.Turns == session.TurnsSystem
 			}
 		}
 	}
-	if asked == "" {
-		asked = cmp.Or(last, f.conv.Model)
-	}
-	if known[asked] {
+	if asked := f.asked(); known[asked] {
 		return turns[asked]
 	}
-	return laterThan48(asked)
+	return laterThan48(f.asked())
+}
+
+// asked is the model that is asked: that of the next response, else of the last one.
+func (f *claudeFrame) asked() string {
+	if f.model == "" {
+		for m := range f.conv.Messages {
+			if msg := &f.conv.Messages[m]; msg.Role == session.Assistant && !msg.Synthetic {
+				if f.model = msg.Model; m >= f.view.Joined() {
+					break
+				}
+			}
+		}
+		f.model = cmp.Or(f.model, f.conv.Model)
+	}
+	return f.model
 }
 
 // laterThan48 reports whether a model is of generation 4.8 or later, the first that takes such messages.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
 )
@@ -20,7 +21,11 @@ func Payload(v *view.View, pol *policy.Policy) (*Body, error) {
 	if pol.Cache.TTL == longTTL {
 		b.TTL = longTTL
 	}
-	for _, m := range breakpoints(pol.Cache.Marks(v.Conversation().Product, sender(v)), len(b.Messages)) {
+	n := len(b.Messages)
+	if last := n - 1; last > 0 && b.Messages[last].Role == session.System && !session.FrameOf(sender(v)).MarksSystem {
+		n = last
+	}
+	for _, m := range breakpoints(pol.Cache.Marks(v.Conversation().Product, sender(v)), n) {
 		b.Messages[m].mark(b.TTL)
 	}
 	b.cacheEdits(v)
