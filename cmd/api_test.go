@@ -172,8 +172,8 @@ func (a *api) function(d *ast.FuncDecl) {
 	}
 }
 
-func (a *api) typ(s *ast.TypeSpec, of string) {
-	name := of
+func (a *api) typ(s *ast.TypeSpec, public string) {
+	name := public
 	if s.TypeParams != nil {
 		name += "[" + a.fields(s.TypeParams) + "]"
 	}
@@ -183,12 +183,12 @@ func (a *api) typ(s *ast.TypeSpec, of string) {
 		for _, f := range t.Fields.List {
 			for _, n := range f.Names {
 				if n.IsExported() {
-					a.add("field %s.%s %s", of, n.Name, a.text(f.Type))
+					a.add("field %s.%s %s", public, n.Name, a.text(f.Type))
 				}
 			}
 			if len(f.Names) == 0 {
 				if of := a.text(f.Type); ast.IsExported(of[strings.LastIndexAny(of, "*.")+1:]) {
-					a.add("field %s embeds %s", of, of)
+					a.add("field %s embeds %s", public, of)
 				}
 			}
 		}
@@ -196,10 +196,10 @@ func (a *api) typ(s *ast.TypeSpec, of string) {
 		a.add("type %s interface", name)
 		for _, f := range t.Methods.List {
 			if len(f.Names) == 0 {
-				a.add("field %s embeds %s", of, a.text(f.Type))
+				a.add("field %s embeds %s", public, a.text(f.Type))
 			}
 			for _, n := range f.Names {
-				a.add("method %s.%s%s", of, n.Name, strings.TrimPrefix(a.text(f.Type), "func"))
+				a.add("method %s.%s%s", public, n.Name, strings.TrimPrefix(a.text(f.Type), "func"))
 			}
 		}
 	default:
@@ -208,7 +208,7 @@ func (a *api) typ(s *ast.TypeSpec, of string) {
 				if a.inside[path] == nil {
 					a.inside[path] = map[string]string{}
 				}
-				a.inside[path][to.Sel.Name] = of
+				a.inside[path][to.Sel.Name] = public
 				return
 			}
 		}

@@ -215,7 +215,7 @@ func (r *Record) LineAt(n int) int {
 	if n < 1 || n > len(r.Conv.Requests) {
 		return 0
 	}
-	return r.record.Response(n - 1).Line
+	return r.Conv.Response(n - 1).Line
 }
 
 // defaultMaxOutput is the max_tokens of clients without a setting (analysis of Claude Code 2.1.19).
@@ -225,7 +225,7 @@ const defaultMaxOutput = 32000
 // client's default where the model is not known.
 func (r *Record) ModelAt(opt Options, n int) (model string, maxOutput int) {
 	if k := min(n, len(r.Conv.Requests)) - 1; k >= 0 {
-		model = r.record.Response(k).Model
+		model = r.Conv.Response(k).Model
 	}
 	model = cmp.Or(opt.Model, model)
 	m, _ := r.record.Models.Find(model)

@@ -38,7 +38,7 @@ func (r *Record) ReplayAlike(pol *policy.Policy, others []*policy.Policy, opt Op
 	if same, err = e.Alike(others); err != nil {
 		return nil, nil, err
 	}
-	result, err := e.Outcome()
+	result, err := e.Result()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -47,7 +47,7 @@ func (r *Record) ReplayAlike(pol *policy.Policy, others []*policy.Policy, opt Op
 }
 
 // timeline is a replay's result with its sums.
-func (r *Record) timeline(of *engine.Outcome, pol *policy.Policy, opt Options) (*Timeline, error) {
+func (r *Record) timeline(of *engine.ReplayResult, pol *policy.Policy, opt Options) (*Timeline, error) {
 	conv := r.Conv
 	t := &Timeline{
 		Schema: Schema, Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Title: conv.Title, Policy: pol.Name,

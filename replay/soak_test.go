@@ -608,7 +608,7 @@ func naively(r *Record, p *policy.Policy, opt Options) (*Timeline, []policy.Edit
 	if err := e.Run(); err != nil {
 		return nil, nil, err
 	}
-	result, err := e.Outcome()
+	result, err := e.Result()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -99,6 +99,7 @@ func (a *Account) automatic() bool { return a.kind.Mode == cache.Auto }
 // lifetime is how long what the last request left is cached.
 func (a *Account) lifetime() time.Duration { return a.lifetimeOf(a.kind) }
 
+// lifetimeOf is the lifetime of what a kind of cache holds.
 func (a *Account) lifetimeOf(kind *cache.CacheKind) time.Duration {
 	if kind.Mode == cache.Auto {
 		return kind.Lifetime()
@@ -137,6 +138,7 @@ func (a *Account) split(kind *cache.CacheKind, read, others int) cache.Split {
 // figure of the documentation.
 const defaultMinimum = 1024
 
+// minimum is the shortest prefix that is cached of a model's requests, tokens.
 func (a *Account) minimum(model string) int {
 	return cmp.Or(a.prices.find(model).MinCacheable, defaultMinimum)
 }

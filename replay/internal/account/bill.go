@@ -91,6 +91,7 @@ type samplings struct {
 	calls                     int
 }
 
+// samplingsOf are those of a usage.
 func samplingsOf(u *jsonl.Usage) samplings {
 	s := samplings{last: RecordedSplit(u), output: u.Output, calls: 1}
 	if !u.Iterated() {
@@ -174,7 +175,7 @@ func BilledBy(conv *session.Conversation, table *price.Table) *RecordedBill {
 // that of the request after it, else of the last one.
 func (p *priceList) recordedCall(conv *session.Conversation, of *session.Boundary) (model string, b Bill) {
 	if k := min(of.Request, len(conv.Requests)) - 1; k >= 0 {
-		model = conv.Messages[conv.Requests[k].Message].Model
+		model = conv.Response(k).Model
 	}
 	s := samplingsOf(of.Usage)
 	return model, s.bill(p.find(model))

@@ -126,13 +126,10 @@ func NewBridge(conv *session.Conversation, others []*session.Conversation, table
 	}
 	b.requests(conv, own.Requests, newPriceList(table))
 	b.step(StepModel, 0, b.Simulated.Nano-b.Own.Nano)
-	from, to := cmp.Or(replaced.CostParts, &CostParts{}), cmp.Or(replay.CostParts, &CostParts{})
-	b.step(StepIdeal, 0, to.Ideal.Nano-from.Ideal.Nano)
-	b.step(StepBreaks, 0, to.Breaks.Nano-from.Breaks.Nano)
-	b.step(StepLifetime, 0, to.Lifetime.Nano-from.Lifetime.Nano)
-	b.step(StepPlacement, 0, to.Placement.Nano-from.Placement.Nano)
-	b.step(StepOwnCalls, 0, to.OwnCalls.Nano-from.OwnCalls.Nano)
-	b.step(StepOutput, 0, to.Output.Nano-from.Output.Nano)
+	from, to := cmp.Or(replaced.CostParts, &CostParts{}).amounts(), cmp.Or(replay.CostParts, &CostParts{}).amounts()
+	for i, name := range [...]string{StepIdeal, StepBreaks, StepLifetime, StepPlacement, StepOwnCalls, StepOutput} {
+		b.step(name, 0, to[i].Nano-from[i].Nano)
+	}
 	return b
 }
 
@@ -155,7 +152,7 @@ func (b *Bridge) requests(conv *session.Conversation, rows []Request, p *priceLi
 			b.step(StepClient, 1, row.CostUSD.Nano)
 			continue
 		}
-		msg := &conv.Messages[conv.Requests[row.N-1].Message]
+		msg := conv.Response(row.N - 1)
 		if !msg.HasUsage {
 			b.step(StepUnreported, 1, row.CostUSD.Nano)
 			continue

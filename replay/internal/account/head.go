@@ -35,7 +35,7 @@ func (a *Account) headOf(k int) cache.Head {
 // part of the head that other sessions keep cached stands for it.
 func (a *Account) floorOf(k int, head cache.Head) int {
 	n := a.settings.Overhead
-	switch automatic := a.record.Kind(a.record.Response(k).Model).Mode == cache.Auto; {
+	switch automatic := a.record.Kind(a.record.Conv.Response(k).Model).Mode == cache.Auto; {
 	case automatic && n >= 0 && k > 0:
 		return min(a.record.Floors[k], n)
 	case automatic:
@@ -49,7 +49,7 @@ func (a *Account) floorOf(k int, head cache.Head) int {
 // begin changes the simulation at a new client version or model before request k (0-based): another version is another
 // process, with its own tools and system prompt.
 func (a *Account) begin(k int) {
-	msg, head := a.record.Response(k), a.headOf(k)
+	msg, head := a.record.Conv.Response(k), a.headOf(k)
 	model, version := a.answers(msg.Model), msg.Version
 	first := a.model == ""
 	a.kind = a.kindFor(model)

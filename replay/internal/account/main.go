@@ -17,7 +17,7 @@ import (
 // Main simulates main request k (0-based), and prices it. The row has its payload and its output. now is the time of the
 // last message before it, zero: not known.
 func (a *Account) Main(k int, now time.Time, v *view.View, row *Request) error {
-	msg := a.record.Response(k)
+	msg := a.record.Conv.Response(k)
 	a.askedAgain(k, v, row.Payload)
 	a.begin(k)
 	if kind, ok := a.record.Settings[k]; ok {
@@ -68,7 +68,7 @@ func (a *Account) Main(k int, now time.Time, v *view.View, row *Request) error {
 	}
 	row.CostUSD = a.prices.cost(a.model, row.Cache.Split, row.Output)
 	read, stage := a.ladder.request(&request, left, a.warm, a.lifetime())
-	row.Repeated, row.CostParts = read[keepsEvery], a.mainParts(row, a.model, read, stage)
+	row.Repeated, row.CostParts = read[keepsEvery], a.mainParts(row, read, stage)
 	return nil
 }
 
@@ -173,7 +173,7 @@ func until(v *view.View, m, payload int) (place, tokens int) {
 
 // askedAgain puts into the cache what a request that no line holds has written before main request k (0-based).
 func (a *Account) askedAgain(k int, v *view.View, payload int) {
-	if k == 0 || !a.record.Tails[k].Asked || a.kindFor(a.answers(a.record.Response(k).Model)).Mode == cache.Auto {
+	if k == 0 || !a.record.Tails[k].Asked || a.kindFor(a.answers(a.record.Conv.Response(k).Model)).Mode == cache.Auto {
 		return
 	}
 	prompt, _ := record.Asks(a.record.Conv, k)
@@ -182,7 +182,7 @@ func (a *Account) askedAgain(k int, v *view.View, payload int) {
 		tokens = a.last.tokens + a.last.output - a.record.Tails[k].Plain
 	}
 	if more := tokens - a.last.tokens; more > 0 && tokens >= a.minimum(a.model) {
-		a.sim.Add(cache.Breakpoint{Position: firstPlace + place - 1, Tokens: tokens, TTL: a.ttl}, a.model, a.record.Response(k-1).End)
+		a.sim.Add(cache.Breakpoint{Position: firstPlace + place - 1, Tokens: tokens, TTL: a.ttl}, a.model, a.record.Conv.Response(k-1).End)
 		a.ladder.grow(a.model, more)
 	}
 }
@@ -194,7 +194,7 @@ func (a *Account) seed(now time.Time, v *view.View, payload int) {
 	if h == nil || h.Cached == nil {
 		return
 	}
-	u := a.record.Usage(a.record.Response(0))
+	u := a.record.Usage(a.record.Conv.Response(0))
 	n := 0
 	if context := u.Context(); context > 0 {
 		n = int(int64(*h.Cached) * int64(payload) / int64(context))

@@ -29,11 +29,16 @@ type StageCost struct {
 	Breaks price.USD `json:"breaks"`
 }
 
+// amounts are the parts that add up to the cost, in the order of the steps of a bridge.
+func (p *CostParts) amounts() [6]*price.USD {
+	return [...]*price.USD{&p.Ideal, &p.Breaks, &p.Lifetime, &p.Placement, &p.OwnCalls, &p.Output}
+}
+
 // Sum is all parts together.
 func (p *CostParts) Sum() price.USD {
 	var sum price.USD
-	for _, part := range [...]price.USD{p.Ideal, p.Breaks, p.Lifetime, p.Placement, p.OwnCalls, p.Output} {
-		sum.Add(part)
+	for _, part := range p.amounts() {
+		sum.Add(*part)
 	}
 	return sum
 }
@@ -43,14 +48,11 @@ func (p *CostParts) Add(o *CostParts) {
 	if o == nil {
 		return
 	}
-	p.Ideal.Add(o.Ideal)
+	for i, part := range o.amounts() {
+		p.amounts()[i].Add(*part)
+	}
 	p.Restarts.Add(o.Restarts)
 	p.Changes.Add(o.Changes)
-	p.Breaks.Add(o.Breaks)
-	p.Lifetime.Add(o.Lifetime)
-	p.Placement.Add(o.Placement)
-	p.OwnCalls.Add(o.OwnCalls)
-	p.Output.Add(o.Output)
 	for _, s := range o.ByStage {
 		i, found := slices.BinarySearchFunc(p.ByStage, s.Stage, func(c StageCost, name string) int { return strings.Compare(c.Stage, name) })
 		if !found {
@@ -61,22 +63,14 @@ func (p *CostParts) Add(o *CostParts) {
 }
 
 // mainParts are the parts of the cost of a main request; nil where its model has no price.
-func (a *Account) mainParts(r *Request, model string, read [rungs]int, stage string) *CostParts {
-	m := a.prices.find(model)
+func (a *Account) mainParts(r *Request, read [rungs]int, stage string) *CostParts {
+	m := a.prices.find(a.model)
 	if m.ID == "" {
 		return nil
 	}
 	var cost [rungs + 1]int64
 	for i, n := range read {
-		if i > 0 && n == read[i-1] {
-			cost[i] = cost[i-1]
-			continue
-		}
-		if in := a.split(a.kind, n, r.Payload-n); in == r.Cache.Split {
-			cost[i] = r.CostUSD.Nano
-		} else {
-			cost[i] = m.Cost(in, r.Output).Nano
-		}
+		cost[i] = m.Cost(a.split(a.kind, n, r.Payload-n), r.Output).Nano
 	}
 	cost[rungs] = r.CostUSD.Nano
 	usd := func(n int64) price.USD { return price.USD{Nano: n, Known: true} }
@@ -113,9 +107,9 @@ const (
 	CacheNone  CacheMode = "none"
 )
 
-// Caching is how a policy's requests use the cache in the mode.
-func (m CacheMode) Caching(pol *policy.Policy) policy.Caching {
-	switch m {
+// CachingIn is how a policy's requests use the cache in a mode.
+func CachingIn(mode CacheMode, pol *policy.Policy) policy.Caching {
+	switch mode {
 	case CacheEqual:
 		return policy.DefaultCaching() // Claude Code's, with the lifetime that the record shows
 	case CacheNone:

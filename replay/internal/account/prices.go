@@ -14,6 +14,7 @@ type priceList struct {
 	models map[string]*price.Model // zero: not in the table
 }
 
+// newPriceList is a list of a table's models.
 func newPriceList(table *price.Table) *priceList {
 	return &priceList{table: table, models: map[string]*price.Model{}}
 }

@@ -17,14 +17,14 @@ import (
 	"github.com/ctxkit/ctxkit/replay/internal/record"
 )
 
-// TestRequestsAlike holds what is looked up once for requests that are alike against what is looked up for each, in
+// TestRequestsAlike holds what is looked up once for requests of one key against what is looked up for each, in
 // sessions whose model, client version and day change.
 func TestRequestsAlike(t *testing.T) {
 	reg, err := stage.Registry()
 	if err != nil {
 		t.Fatal(err)
 	}
-	windows, runs := map[int]bool{}, 0
+	windows := map[int]bool{}
 	for seed := range uint64(20) {
 		file, err := session.LoadReader("changing", strings.NewReader(changing(seed)), session.LoadOptions{})
 		if err != nil {
@@ -34,7 +34,6 @@ func TestRequestsAlike(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		runs += len(rec.Differ)
 		policies := []*policy.Policy{RecordedTrack()}
 		for _, name := range []string{"none", "claude-code-2.1.19", "claude-code-2.1.139", "opencode-1.18"} {
 			p, err := preset.Load(name, reg)
@@ -66,8 +65,8 @@ func TestRequestsAlike(t *testing.T) {
 			}
 		}
 	}
-	if len(windows) < 2 || runs < 100 {
-		t.Errorf("%d windows, %d times another model, version or day: the sessions show too little", len(windows), runs)
+	if len(windows) < 2 {
+		t.Errorf("%d windows: the sessions show too little", len(windows))
 	}
 }
 

@@ -92,7 +92,7 @@ func (e *Engine) apply(ev *Event, ed policy.Edit, next int) {
 	case restart:
 		e.restarts.unread += was - e.view.PayloadTokens()
 	case ed.Stage != policy.StageServer:
-		e.cleared.weigh(&ed, was-e.view.PayloadTokens())
+		e.clearance.weigh(&ed, was-e.view.PayloadTokens())
 	}
 	ev.Before += ed.Before
 	ev.After += ed.After
@@ -122,7 +122,7 @@ func (e *Engine) targets(ev *Event, ed *policy.Edit) {
 		unchanged := ed.New != nil && ed.New.Ref != nil && !ed.New.Stub // the edit names it only
 		if raw != nil && raw.Kind == jsonl.KindToolResult && !unchanged {
 			ev.Results++
-			e.cleared.note(ed)
+			e.clearance.note(ed)
 		}
 		t := EventTarget{Message: e.record.UUID(ed.Target.Item)}
 		if raw != nil {
@@ -155,7 +155,7 @@ func (e *Engine) call(c *policy.Call, inserted []policy.Synthetic, next int) {
 	row.Tokens, row.Payload = c.Size(e.view, over)
 	c.Input = row.Tokens
 	if k >= 0 {
-		row.Model = e.record.Response(k).Model
+		row.Model = e.conv.Response(k).Model
 	}
 	e.fail(e.account.Call(k, e.progress.now, e.view, c, &row))
 	e.send(&SentRequest{Request: &row, Call: c, Start: e.progress.now})

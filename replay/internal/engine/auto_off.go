@@ -1,9 +1,5 @@
 package engine
 
-import (
-	"github.com/ctxkit/ctxkit/replay/internal/record"
-)
-
 // AutoOff says that the recorded client did not compact by itself where its release would have.
 type AutoOff struct {
 	Threshold int `json:"threshold"` // of the release that recorded the session, tokens
@@ -26,14 +22,10 @@ func (e *Engine) autoOff() *AutoOff {
 		compacted[r.Conv.Boundaries[i].Request-1] = true
 	}
 	off, run, most, threshold, window := &AutoOff{}, 0, 0, 0, 0
-	var span record.RequestSpan
 	for k := 1; k < len(r.Conv.Requests); k++ {
-		before := r.Response(k - 1)
-		if !span.Has(k) {
-			span = r.SpanAt(k)
-			if w := e.windowUnder(r.Release.Window, k); w != window {
-				window, threshold = w, r.Release.CompactsAt(e.circumstances(k-1, w))
-			}
+		before := r.Conv.Response(k - 1)
+		if w := e.windowUnder(r.Release.Window, k); w != window {
+			window, threshold = w, r.Release.CompactsAt(e.circumstances(k-1, w))
 		}
 		if threshold <= 0 || !before.HasUsage || before.Usage.Total() < threshold || compacted[k] {
 			run = 0

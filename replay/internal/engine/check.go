@@ -45,9 +45,6 @@ type checks struct {
 	raw         *view.Checker // of the raw history, made at the first violation
 	rawView     *view.View
 	rawBreaches map[breach]bool
-
-	model     string // of preserved
-	preserved bool
 }
 
 // breach is a rule that one item breaks.
@@ -56,6 +53,7 @@ type breach struct {
 	message string
 }
 
+// find adds a finding, and warns of it unless there are many.
 func (e *Engine) find(kind FindingKind, rule view.Invariant, request int, stage string, item policy.ItemID, text string) {
 	f := RequestFinding{Kind: kind, Rule: rule, Request: request, Stage: stage, Message: e.record.UUID(item), Text: text}
 	if m := e.view.Message(item); m != nil {
@@ -162,12 +160,8 @@ func (e *Engine) checkPrefix(q *request, edits []policy.Edit) {
 
 // preserves reports whether a model takes thinking only after an unchanged prefix.
 func (e *Engine) preserves(model string) bool {
-	model = cmp.Or(e.options.Model, model)
-	if c := &e.checks; model != c.model {
-		m, _ := e.record.Models.Find(model)
-		c.model, c.preserved = model, m.Preserved
-	}
-	return e.checks.preserved
+	m, _ := e.record.Models.Find(cmp.Or(e.options.Model, model))
+	return m.Preserved
 }
 
 // serverSide reports whether the server carries out a stage.

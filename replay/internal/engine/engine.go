@@ -36,7 +36,7 @@ type Engine struct {
 	progress  progress
 	estimates estimates
 	summaries []bool // by boundary: a compaction has reused its summary
-	cleared   clearance
+	clearance clearance
 	checks    checks
 	rows      rows
 	observers observers
@@ -74,7 +74,7 @@ func New(r *record.Record, pol *policy.Policy, opt Options) (*Engine, error) {
 		summaries: make([]bool, len(r.Conv.Boundaries)), windows: newWindows(pol),
 		estimates: estimates{weights: make([]int, 0, n)},
 		rows:      rows{requests: make([]account.Request, 0, n), events: []Event{}, pending: []int{}},
-		cleared:   clearance{view: map[policy.Target]bool{}, payload: map[clearedBy]bool{}},
+		clearance: clearance{view: map[policy.Target]bool{}, payload: map[clearedBy]bool{}},
 		checks:    checks{findings: []RequestFinding{}, count: map[FindingKind]int{}},
 	}
 	if e.counter, err = r.Counter(opt.Counter); err != nil {
@@ -96,7 +96,7 @@ func New(r *record.Record, pol *policy.Policy, opt Options) (*Engine, error) {
 			return nil, fmt.Errorf("there is no request %d to compact at: the session has %d", request, n)
 		}
 	}
-	e.account = account.New(r, account.AccountSettings{Caching: opt.Cache.Caching(pol), Prices: table, Model: opt.Model, Overhead: e.overhead})
+	e.account = account.New(r, account.AccountSettings{Caching: account.CachingIn(opt.Cache, pol), Prices: table, Model: opt.Model, Overhead: e.overhead})
 	if e.stages, err = newStages(r, pol); err != nil {
 		return nil, err
 	}
@@ -136,6 +136,7 @@ func (e *Engine) warn(line int, format string, args ...any) *session.Warning {
 	return &list[len(list)-1]
 }
 
+// fail ends the replay with an error, the first one.
 func (e *Engine) fail(err error) {
 	if e.err == nil {
 		e.err = err

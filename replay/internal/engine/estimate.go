@@ -32,7 +32,7 @@ func (e *Engine) used(k int) (used, tail int) {
 		return policy.WholeList(n), n
 	}
 	for j := min(k, len(e.estimates.weights)) - 1; j >= 0; j-- {
-		q := e.record.Response(j)
+		q := e.conv.Response(j)
 		if !q.HasUsage {
 			continue
 		}

@@ -87,7 +87,7 @@ func (t *limitsTest) session(conv *session.Conversation) {
 			if err := e.Run(); err != nil {
 				t.Fatal(err)
 			}
-			tl, err := e.Outcome()
+			tl, err := e.Result()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +100,7 @@ func (t *limitsTest) session(conv *session.Conversation) {
 }
 
 // stated compares the timeline's limits with the policy's in its window.
-func (t *limitsTest) stated(rec *record.Record, pol *policy.Policy, opt Options, tl *Outcome) {
+func (t *limitsTest) stated(rec *record.Record, pol *policy.Policy, opt Options, tl *ReplayResult) {
 	c := policy.Circumstances{Window: tl.Window}
 	widest := 0
 	for k := range rec.Conv.Requests {

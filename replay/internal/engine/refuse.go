@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/replay/internal/record"
 )
 
 // The stage names on events that no stage makes.
@@ -25,17 +24,12 @@ type ceiling struct {
 type ceilings struct {
 	policy *policy.Policy
 	by     map[windowKey]*ceiling
-	span   record.RequestSpan // the last request, and those like it
-	last   *ceiling           // of them
 }
 
 // ceiling is that of request k (0-based). What the record shows to have gone through an assumed window fits: the
 // window is larger than assumed.
 func (e *Engine) ceiling(c *ceilings, k int) *ceiling {
-	if c.span.Has(k) {
-		return c.last
-	}
-	m := e.record.Response(k)
+	m := e.conv.Response(k)
 	key := e.windowKey(c.policy.Window, m)
 	limit := c.by[key]
 	if limit == nil {
@@ -55,7 +49,6 @@ func (e *Engine) ceiling(c *ceilings, k int) *ceiling {
 		}
 		c.by[key] = limit
 	}
-	c.span, c.last = e.record.SpanAt(k), limit
 	return limit
 }
 

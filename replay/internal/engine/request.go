@@ -31,7 +31,7 @@ func (e *Engine) Request(k int) {
 
 // openRequest begins a request.
 func (e *Engine) openRequest(k int) *request {
-	return &request{k: k, msg: e.record.Response(k)}
+	return &request{k: k, msg: e.conv.Response(k)}
 }
 
 // weighRequest makes the row, with the tokens that are sent and answered.

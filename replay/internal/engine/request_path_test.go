@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -116,5 +118,27 @@ func TestRequestPath(t *testing.T) {
 	slices.Sort(listed)
 	if !slices.Equal(passed, listed) {
 		t.Errorf("a request passes %q, architecture.md lists %q", passed, listed)
+	}
+}
+
+// TestSizes holds that the engine has few fields, and the files of replay and its internal packages few lines.
+func TestSizes(t *testing.T) {
+	if n := reflect.TypeFor[Engine]().NumField(); n > 25 {
+		t.Errorf("the engine has %d fields", n)
+	}
+	for _, pattern := range []string{"../../*.go", "../*/*.go"} {
+		paths, err := filepath.Glob(pattern)
+		if err != nil || len(paths) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(paths), err)
+		}
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := bytes.Count(text, []byte("\n")); n > 400 && !strings.HasSuffix(path, "_test.go") {
+				t.Errorf("%s has %d lines", path, n)
+			}
+		}
 	}
 }

@@ -78,7 +78,7 @@ func Continue(r *record.Record, pol *policy.Policy, opt Options, now time.Time) 
 	if record.Walk(r.Conv, e); e.err != nil {
 		return nil, e.err
 	}
-	msg := r.Response(k)
+	msg := r.Conv.Response(k)
 	c := &Continuation{Model: msg.Model, Last: msg.End}
 	life, known := e.account.Lifetime()
 	c.Unknown = !known

@@ -111,7 +111,7 @@ func (e *Engine) Responds() bool { return e.stages.moments&policy.Respond != 0 }
 
 // Respond runs the stages after response k (0-based) and the results of its calls.
 func (e *Engine) Respond(k int) {
-	args := runArgs{now: e.record.Response(k).Time}
+	args := runArgs{now: e.conv.Response(k).Time}
 	args.used, args.tail = e.used(k + 1)
 	e.runStages(policy.Respond, k+1, args)
 }
@@ -194,7 +194,7 @@ func (e *Engine) fill(c *policy.Context, moment policy.Moment, next int, args ru
 	}
 	if n := len(e.conv.Requests); n > 0 {
 		k := min(next, n-1)
-		c.Model = cmp.Or(e.options.Model, e.record.Response(k).Model)
+		c.Model = cmp.Or(e.options.Model, e.conv.Response(k).Model)
 		c.Overhead = e.OverheadAt(k)
 		limits := e.circumstances(k, e.window(k))
 		c.Window, c.MaxInput, c.MaxOutput = limits.Window, limits.MaxInput, limits.MaxOutput

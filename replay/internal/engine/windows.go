@@ -31,7 +31,7 @@ func (e *Engine) windowUnder(w policy.Window, k int) int {
 	if w.Context > 0 && e.options.Window == 0 {
 		return w.Context
 	}
-	key := e.windowKey(w, e.record.Response(k))
+	key := e.windowKey(w, e.conv.Response(k))
 	n := e.modelWindow(key)
 	if f := e.fitted(); f == nil {
 		return n
@@ -70,9 +70,17 @@ func (e *Engine) windowKey(w policy.Window, m *session.Message) windowKey {
 		key.marked = e.record.Client.At(m.Version).MarkedWindows
 	}
 	if !key.marked || e.record.Client.Limits != nil {
-		key.day = record.Day(m)
+		key.day = dayOf(m)
 	}
 	return key
+}
+
+// dayOf is the day of a message since 1970; 0: unknown.
+func dayOf(m *session.Message) int64 {
+	if m.Time.IsZero() {
+		return 0
+	}
+	return m.Time.Unix() / (24 * 60 * 60)
 }
 
 // windowKey is what the context window of a request depends on.
@@ -94,8 +102,8 @@ func (k windowKey) time() time.Time {
 // modelLimits are what the model of request k (0-based) takes, where that has a limit beside its window under the policy,
 // and writes at most, tokens; 0: no such limit, or not known.
 func (e *Engine) modelLimits(k, window int) (input, output int) {
-	m := e.record.Response(k)
-	key := windowKey{model: m.Model, day: record.Day(m)}
+	m := e.conv.Response(k)
+	key := windowKey{model: m.Model, day: dayOf(m)}
 	l, ok := e.windows.limits[key]
 	if !ok {
 		l = e.limitsOf(key)

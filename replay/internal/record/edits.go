@@ -74,7 +74,7 @@ const (
 	TriggerModel = "model"
 )
 
-// recorded applies an act as the client recorded it. It skips what has left the view before.
+// Recorded applies an act as the client recorded it. It skips what has left the view before.
 func (t *recordTrack) Recorded(act Act) {
 	switch act.Kind {
 	case ActBoundary:
@@ -144,6 +144,7 @@ func (r *Restarts) Edits(s *session.Restart, v *view.View) []policy.Edit {
 	return append(edits, blocks...)
 }
 
+// snip removes the messages of a recorded snip that are in view.
 func (t *recordTrack) snip(act Act) {
 	s := &t.r.Conv.Snips[act.Index]
 	e := policy.Edit{
@@ -159,6 +160,7 @@ func (t *recordTrack) snip(act Act) {
 	}
 }
 
+// collapse puts a placeholder in the place of the messages of a recorded collapse.
 func (t *recordTrack) collapse(act Act) {
 	conv := t.r.Conv
 	c := &conv.Collapses[act.Index]
@@ -209,6 +211,7 @@ func nextReplacement(conv *session.Conversation, i int) int {
 	return i
 }
 
+// replacement puts the text that the client sent in the place of a result.
 func (t *recordTrack) replacement(i int, act Act) {
 	r := &t.r.Conv.Replaced[i]
 	target := policy.Target{Item: policy.ItemID(r.Message), Block: r.Block}

@@ -32,7 +32,7 @@ func (r *Record) floors() []int {
 	clock := headLearner{conv: r.Conv}
 	floors := make([]int, len(r.Conv.Requests))
 	for k := range floors {
-		msg := &r.Conv.Messages[r.Conv.Requests[k].Message]
+		msg := r.Conv.Response(k)
 		kind := r.Kind(msg.Model)
 		r.kindOf[msg.Model] = kind
 		if kind.Mode != cache.Auto {

@@ -57,7 +57,7 @@ type headLearner struct {
 
 // first takes what the first request read. Other sessions had left it in the cache.
 func (l *headLearner) first() {
-	msg := &l.conv.Messages[l.conv.Requests[0].Message]
+	msg := l.conv.Response(0)
 	if !msg.HasUsage || l.conv.BeginsMidway() {
 		return
 	}
@@ -70,7 +70,7 @@ func (l *headLearner) first() {
 
 // head is what is known of the head of request k (0-based).
 func (l *headLearner) head(k int) cache.Head {
-	version := l.conv.Messages[l.conv.Requests[k].Message].Version
+	version := l.conv.Response(k).Version
 	if k == 0 || version != l.version {
 		v := l.r.Client.At(version)
 		if l.version, l.client = version, v; !l.conv.BeginsMidway() {
@@ -94,7 +94,7 @@ func (l *headLearner) head(k int) cache.Head {
 
 // learn takes what request k (0-based) read, if it read no more than a head.
 func (l *headLearner) learn(k int) {
-	msg := &l.conv.Messages[l.conv.Requests[k].Message]
+	msg := l.conv.Response(k)
 	if !msg.HasUsage {
 		return
 	}

@@ -32,6 +32,7 @@ func (x *resultsByID) of(v *view.View, ids []string) (found []int) {
 	return slices.Compact(found)
 }
 
+// micro clears the results that a recorded microcompaction names, as the client's rule does.
 func (t *recordTrack) micro(act Act) {
 	m := &t.r.Conv.Micro[act.Index]
 	rule := t.r.Client.Microcompaction

@@ -13,7 +13,7 @@ func (r *Record) Earlier() *EarlierHistory {
 		return nil
 	}
 	h := &EarlierHistory{}
-	if m := &r.Conv.Messages[r.Conv.Requests[0].Message]; m.HasUsage {
+	if m := r.Conv.Response(0); m.HasUsage {
 		read := r.Usage(m).CacheRead
 		h.Tokens, h.Cached = r.Cal.Message(0), &read
 	}

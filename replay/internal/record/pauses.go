@@ -24,7 +24,7 @@ func (r *Record) Pauses() []Pause {
 			prompt, _ := Asks(r.Conv, k)
 			list[k] = Pause{start.Sub(end), prompt < 0 && hasResult(r.Conv.Messages[r.Conv.Requests[k-1].Message:r.Conv.Requests[k].Message])}
 		}
-		end = r.Conv.Messages[r.Conv.Requests[k].Message].End
+		end = r.Conv.Response(k).End
 	}
 	return list
 }

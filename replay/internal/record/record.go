@@ -43,7 +43,6 @@ type Record struct {
 	Floors    []int                    // of each request (floors)
 	Tails     []Tail                   // of each request (tails)
 	Thinking  []ThinkingChange         // by the models of the record, in order of requests
-	Differ    []int32                  // requests (0-based) that are not like the one before (differing)
 	Hour      bool                     // see asksForHour
 	AsksAgain bool                     // the client sends a request after each turn that no line holds
 	Fit       *Fit                     // nil: the window is by model and client
@@ -121,7 +120,7 @@ func New(conv *session.Conversation, opt RecordOptions) (*Record, error) {
 		Conv: conv, Cal: cal, Counted: counted, Models: models, Kinds: kinds, Encoders: encoders, Programs: opt.Programs, Model: m, Client: client,
 		Reinject: make([]int, len(conv.Boundaries)), Summary: make([]int, len(conv.Boundaries)),
 		encoded: map[string]*tokens.WeightTable{}, Largest: map[string]int{}, Settings: settingsChanges(conv, cal.Drops, client),
-		Digests: policy.NewDigests(digestsOfTexts), Differ: differing(conv), MostEdits: int(jsonl.InputLimits{Edits: opt.MostEdits}.Filled().Edits),
+		Digests: policy.NewDigests(digestsOfTexts), MostEdits: int(jsonl.InputLimits{Edits: opt.MostEdits}.Filled().Edits),
 	}
 	r.AsksAgain = r.Kind(conv.Model).Mode != cache.Auto && asksAgain(conv, cal)
 	if !r.Cal.Recorded {
@@ -166,11 +165,6 @@ func anyFamily(families []policy.Family, test func(*policy.Family) func(model st
 		}
 		return false
 	}
-}
-
-// Response is the message that answers main request k (0-based).
-func (r *Record) Response(k int) *session.Message {
-	return &r.Conv.Messages[r.Conv.Requests[k].Message]
 }
 
 // UUID is an item's name in output: the recorded uuid, or a name for a message that the policy made.

@@ -46,6 +46,7 @@ type recordTrack struct {
 // StageName is the name of the stage on events of the record.
 const StageName = "recorded"
 
+// apply applies an edit of an act, and notes it.
 func (t *recordTrack) apply(e policy.Edit, act Act) policy.Edit {
 	e.Stage = StageName
 	e, err := t.view.Apply(e)
@@ -63,7 +64,7 @@ func (t *recordTrack) fail(err error) {
 	}
 }
 
-// join adds a message. A result that the client had offloaded becomes the stub that it sent.
+// Join adds a message. A result that the client had offloaded becomes the stub that it sent.
 func (t *recordTrack) Join(m int) {
 	t.view.Join(m)
 	msg := &t.r.Conv.Messages[m]
@@ -81,12 +82,14 @@ func (t *recordTrack) Join(m int) {
 	}
 }
 
+// Done reports whether the walk ends early. The other methods do nothing: the record has no stages.
 func (t *recordTrack) Done() bool        { return t.err != nil }
 func (t *recordTrack) Responds() bool    { return false }
 func (t *recordTrack) Respond(int)       {}
 func (t *recordTrack) TurnEnd(int, bool) {}
 func (t *recordTrack) Manual(int, int)   {}
 
+// boundary rebuilds the view at a recorded compaction.
 func (t *recordTrack) boundary(act Act) {
 	b := &t.r.Conv.Boundaries[act.Index]
 	e := policy.Edit{
@@ -117,6 +120,7 @@ func known(figures map[string]int) map[string]int {
 // Unreported is the overhead of requests before the first one with usage: what the client counted, or the default.
 func (r *Record) Unreported() int { return cmp.Or(r.Conv.Overhead, tokens.DefaultOverhead) }
 
+// Request weighs request k (0-based): what of its recorded context is in view, and what is overhead.
 func (t *recordTrack) Request(k int) {
 	r := t.r
 	m := r.Conv.Requests[k].Message

@@ -33,6 +33,7 @@ func Walk(conv *session.Conversation, t Track) {
 	w.end(true)
 }
 
+// walker is the place that a walk has come to.
 type walker struct {
 	conv       *session.Conversation
 	t          Track
@@ -76,6 +77,7 @@ func (w *walker) recorded(m int) {
 	}
 }
 
+// message passes on message m, and the request that it answers.
 func (w *walker) message(m int) {
 	msg := &w.conv.Messages[m]
 	response := w.next < len(w.conv.Requests) && w.conv.Requests[w.next].Message == m

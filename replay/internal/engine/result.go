@@ -15,8 +15,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay/trace"
 )
 
-// Outcome is what a replay has made, after the last message.
-type Outcome struct {
+// ReplayResult is what a replay has made, after the last message.
+type ReplayResult struct {
 	Record     *record.Record // in the tokens of the model that answers
 	Counter    record.ReplayCounter
 	View       *view.View // the last one
@@ -40,12 +40,12 @@ type Outcome struct {
 	Trace      *trace.Trace // with Options.Trace
 }
 
-// Outcome is what the replay has made, after the last message.
-func (e *Engine) Outcome() (*Outcome, error) {
-	r := &Outcome{
+// Result is what the replay has made, after the last message.
+func (e *Engine) Result() (*ReplayResult, error) {
+	r := &ReplayResult{
 		Record: e.record, Counter: e.counter, View: e.view, Account: e.account, Stages: []string{}, AutoOff: e.autoOff(),
 		Requests: e.rows.requests, Events: e.rows.events, Findings: e.checks.findings, Counts: e.checks.count,
-		Cleared: e.cleared.results(), Freed: e.cleared.tokens, Unread: e.restarts.sum,
+		Cleared: e.clearance.results(), Freed: e.clearance.tokens, Unread: e.restarts.sum,
 	}
 	for i := range e.stages.list {
 		r.Stages = append(r.Stages, e.stages.list[i].Definition.Name)
@@ -74,7 +74,7 @@ func (e *Engine) Outcome() (*Outcome, error) {
 
 // widest sets the largest window of a request, and the limits of the policy's stages in it. It warns where the window
 // changes with the client or the model.
-func (e *Engine) widest(r *Outcome) {
+func (e *Engine) widest(r *ReplayResult) {
 	c := policy.Circumstances{Window: e.policy.Window.Context}
 	if len(e.conv.Requests) == 0 && (c.Window == 0 || e.options.Window > 0) {
 		c.Window = e.assumedWindow(windowKey{})
@@ -83,9 +83,8 @@ func (e *Engine) widest(r *Outcome) {
 		r.Fit = e.fitted()
 	}
 	last := 0
-	for _, first := range e.record.Differ {
-		k := int(first)
-		m := e.record.Response(k)
+	for k := range e.conv.Requests {
+		m := e.conv.Response(k)
 		window := e.window(k)
 		if last != 0 && window != last {
 			by := m.Model
@@ -116,7 +115,7 @@ func (e *Engine) warnAtEnd() {
 		e.warn(0, "the recorded context exceeds the assumed window at %d of %d requests", n, requests).Code = CodeWindowExceeded
 	}
 	if u := &e.rows.misfits; u.requests > 0 {
-		e.warn(e.record.Response(u.first-1).Line, "the recorded usage does not fit the content at %d of %d requests, at request %d first: the lines weigh up to %d tokens more than it says; no figure is let fall below 0",
+		e.warn(e.conv.Response(u.first-1).Line, "the recorded usage does not fit the content at %d of %d requests, at request %d first: the lines weigh up to %d tokens more than it says; no figure is let fall below 0",
 			u.requests, requests, u.first, u.most).Code = CodeUsageUnfit
 	}
 	if w := UnknownModel(e.record.Table(e.options.Prices), e.options); w != nil {
