@@ -1,5 +1,8 @@
 package replay
 
+// The types below are declared in the packages below replay/internal that make them. docs/api.txt lists their fields, and
+// go doc shows them there: go doc github.com/ctxkit/ctxkit/replay/internal/engine Options.
+
 import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -13,11 +16,11 @@ import (
 
 // What a replay is asked for.
 type (
-	Options       = engine.Options
-	RecordOptions = record.RecordOptions
-	CacheMode     = account.CacheMode
-	SentRequest   = engine.SentRequest
-	SentHead      = account.SentHead
+	Options       = engine.Options       // of a replay
+	RecordOptions = record.RecordOptions // of a record
+	CacheMode     = account.CacheMode    // whose prompt cache is simulated
+	SentRequest   = engine.SentRequest   // a request as it is sent
+	SentHead      = account.SentHead     // system prompt and tools of a request
 )
 
 // The modes of Options.Cache. The zero value is CacheOwn.
@@ -29,25 +32,25 @@ const (
 
 // What a Timeline holds.
 type (
-	Request        = account.Request
-	Recorded       = account.Recorded
-	Billed         = account.Billed
-	CacheUse       = account.CacheUse
-	CostParts      = account.CostParts
-	StageCost      = account.StageCost
-	ModelCache     = account.ModelCache
-	Event          = engine.Event
-	EventTarget    = engine.EventTarget
-	Segment        = engine.Segment
-	RecordedEvent  = record.RecordedEvent
-	ConditionUse   = engine.ConditionUse
-	RequestFinding = engine.RequestFinding
-	FindingKind    = engine.FindingKind
-	AutoOff        = engine.AutoOff
-	Fit            = record.Fit
-	EarlierHistory = record.EarlierHistory
-	Conversion     = record.Conversion
-	ConvertedModel = record.ConvertedModel
+	Request        = account.Request       // one API call: a row
+	Recorded       = account.Recorded      // usage that the API reported of it
+	Billed         = account.Billed        // the sum of several iterations within it
+	CacheUse       = account.CacheUse      // its input by how it is billed
+	CostParts      = account.CostParts     // its cost by reasons
+	StageCost      = account.StageCost     // what the edits of a stage cost
+	ModelCache     = account.ModelCache    // how a provider caches a model
+	Event          = engine.Event          // one firing of a stage, one act of the client, or a request without an answer
+	EventTarget    = engine.EventTarget    // what an event changed
+	Segment        = engine.Segment        // what a compaction leaves verbatim
+	RecordedEvent  = record.RecordedEvent  // where the client recorded an event
+	ConditionUse   = engine.ConditionUse   // how often the condition of a stage held
+	RequestFinding = engine.RequestFinding // a rule that a request breaks
+	FindingKind    = engine.FindingKind    // why
+	AutoOff        = engine.AutoOff        // the client did not compact by itself
+	Fit            = record.Fit            // the window in which the client compacted
+	EarlierHistory = record.EarlierHistory // what came before the file
+	Conversion     = record.Conversion     // tokens of another tokenizer
+	ConvertedModel = record.ConvertedModel // by model
 )
 
 // The kinds of findings.
@@ -71,13 +74,13 @@ const DefaultWindow = engine.DefaultWindow
 
 // What a replay costs, and what the API billed.
 type (
-	Bill         = account.Bill
-	Cost         = account.Cost
-	Lost         = account.Lost
-	RecordedBill = account.RecordedBill
-	ModelBill    = account.ModelBill
-	Bridge       = account.Bridge
-	BridgeStep   = account.BridgeStep
+	Bill         = account.Bill         // the sum of calls
+	Cost         = account.Cost         // what a replay would have cost
+	Lost         = account.Lost         // what cache misses cost, by cause
+	RecordedBill = account.RecordedBill // what the API billed
+	ModelBill    = account.ModelBill    // by model
+	Bridge       = account.Bridge       // from the bill to the cost of a replay
+	BridgeStep   = account.BridgeStep   // one difference on the way
 )
 
 // The steps of a bridge, in their order.
@@ -106,14 +109,14 @@ const OfPolicy = account.OfPolicy
 
 // What else a Record answers.
 type (
-	Decision      = engine.Decision
-	OwnRequest    = engine.OwnRequest
-	UnseenError   = engine.UnseenError
-	Continuation  = engine.Continuation
-	NextCost      = account.NextCost
-	Compacted     = engine.Compacted
-	CompactedCost = engine.CompactedCost
-	Pause         = record.Pause
+	Decision      = engine.Decision      // what a policy decides before a request
+	OwnRequest    = engine.OwnRequest    // the request of a call of the policy's own
+	UnseenError   = engine.UnseenError   // its messages are not known
+	Continuation  = engine.Continuation  // what the next request would cost
+	NextCost      = account.NextCost     // of one request
+	Compacted     = engine.Compacted     // the session after a compaction
+	CompactedCost = engine.CompactedCost // what that costs
+	Pause         = record.Pause         // time before a request
 )
 
 // Steps lists the steps of a bridge in their order.
