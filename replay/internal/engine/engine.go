@@ -131,9 +131,8 @@ func (e *Engine) Done() bool { return e.observers.ended || e.err != nil }
 
 // warn adds a warning at a line of the session, 0 for none. The caller may set its code before the next warning.
 func (e *Engine) warn(line int, format string, args ...any) *session.Warning {
-	list := append(e.rows.warnings, session.Warning{File: e.conv.Path, Line: line, Message: fmt.Sprintf(format, args...)})
-	e.rows.warnings = list
-	return &list[len(list)-1]
+	e.rows.warnings = append(e.rows.warnings, session.Warning{File: e.conv.Path, Line: line, Message: fmt.Sprintf(format, args...)})
+	return &e.rows.warnings[len(e.rows.warnings)-1]
 }
 
 // fail ends the replay with an error, the first one.

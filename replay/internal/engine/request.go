@@ -60,17 +60,18 @@ func (e *Engine) closeRequest(q *request) {
 	e.rows.pending = []int{}
 	e.rows.requests = append(e.rows.requests, q.row)
 	e.restarts.sum += e.restarts.unread
-	k, weights := q.k, append(e.estimates.weights, e.view.ClientPayloadTokens())
-	e.estimates = estimates{weights: weights}
-	last := policy.Response{Message: policy.ItemID(e.conv.Requests[k].Message), Time: q.msg.End, StopReason: q.msg.StopReason}
+	s := &e.estimates
+	s.weights = append(s.weights, e.view.ClientPayloadTokens())
+	s.compacted, s.before, s.trimmed = false, 0, 0
+	last := policy.Response{Message: policy.ItemID(e.conv.Requests[q.k].Message), Time: q.msg.End, StopReason: q.msg.StopReason}
 	if q.msg.HasUsage {
 		last.Known = true
 		// The total is counterfactual; how it is split is simulated.
 		u := e.record.Usage(q.msg)
-		if u.Context() > e.window(k) {
+		if u.Context() > e.window(q.k) {
 			e.windows.exceeded++
 		}
-		last.Usage = account.Scaled(q.row.Cache.Split, max(u.Context()+weights[k]-e.record.Weight[k], 0))
+		last.Usage = account.Scaled(q.row.Cache.Split, max(u.Context()+s.weights[q.k]-e.record.Weight[q.k], 0))
 		last.Usage.Output, last.Usage.Thinking = u.Output, u.Thinking
 	}
 	e.progress.last = last
