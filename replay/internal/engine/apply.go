@@ -158,7 +158,7 @@ func (e *Engine) call(c *policy.Call, inserted []policy.Synthetic, next int) {
 		row.Model = e.conv.Response(k).Model
 	}
 	e.fail(e.account.Call(k, e.progress.now, e.view, c, &row))
-	e.send(&SentRequest{Request: &row, Call: c, Start: e.progress.now})
+	e.send(SentRequest{Request: &row, Call: c, Start: e.progress.now})
 	e.rows.requests = append(e.rows.requests, row)
 }
 

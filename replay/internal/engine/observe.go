@@ -22,7 +22,7 @@ func (e *Engine) observe(q *request) {
 	if e.options.Observe != nil {
 		e.options.Observe(n, e.view)
 	}
-	e.send(&SentRequest{Request: &q.row, Start: cmp.Or(e.progress.now, q.msg.Time), End: q.msg.End, Stop: q.msg.StopReason})
+	e.send(SentRequest{Request: &q.row, Start: cmp.Or(e.progress.now, q.msg.Time), End: q.msg.End, Stop: q.msg.StopReason})
 	if o.tracer != nil {
 		o.tracer.See(n, e.view)
 	}
@@ -32,10 +32,11 @@ func (e *Engine) observe(q *request) {
 }
 
 // send calls Options.Send with a request.
-func (e *Engine) send(q *SentRequest) {
+func (e *Engine) send(q SentRequest) {
 	if e.options.Send == nil {
 		return
 	}
-	q.View, q.Model, q.Head = e.view, cmp.Or(e.options.Model, q.Request.Model), e.account.Head()
-	e.options.Send(q)
+	sent := q
+	sent.View, sent.Model, sent.Head = e.view, cmp.Or(e.options.Model, q.Request.Model), e.account.Head()
+	e.options.Send(&sent)
 }
