@@ -36,12 +36,13 @@ func TestMain(m *testing.M) {
 
 // TestScript runs testdata/script: one topic a file. `go test ./cmd -update` rewrites the wanted output in them.
 func TestScript(t *testing.T) {
+	path := programPath(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		UpdateScripts:       golden.Update(),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Setup:               setupScript,
+		Setup:               func(env *testscript.Env) error { return setupScript(env, path) },
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits":  exits,
 			"broken": broken,
@@ -55,8 +56,25 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// setupScript gives every script the sample sessions and a home of its own.
-func setupScript(env *testscript.Env) error {
+// programPath builds ctxkit and returns the folders to look for it, first its own. It starts in half the time of the
+// tests' program, which stands in for it where it cannot be built, or where races are looked for.
+func programPath(t *testing.T) string {
+	t.Helper()
+	path, dir := os.Getenv("PATH"), t.TempDir()
+	if raced {
+		return path
+	}
+	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", dir+string(filepath.Separator), "..").CombinedOutput(); err != nil {
+		t.Logf("%v\n%s", err, out)
+		return path
+	}
+	return dir + string(filepath.ListSeparator) + path
+}
+
+// setupScript gives every script the sample sessions, the folders of programs and a home of its own.
+func setupScript(env *testscript.Env, path string) error {
+	env.Setenv("PATH", path)
+	env.Setenv("GOGC", "400") // as in TestMain
 	home := filepath.Join(env.WorkDir, "home")
 	env.Setenv("HOME", home)
 	env.Setenv("USERPROFILE", home)

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"maps"
 	"slices"
 	"sort"
 	"time"
@@ -19,20 +20,27 @@ type entry struct {
 // place holds the entries of all models at one position.
 type place struct {
 	position int
-	entries  []entry // one a model
-	tokens   int     // of all entries that have seen fewer Resize calls
-	resized  int     // Resize calls
+	entries  []entry        // one a model
+	index    map[string]int // in entries, by model; nil: there are few
+	tokens   int            // of all entries that have seen fewer Resize calls
+	resized  int            // Resize calls
 }
+
+// fewModels is up to how many entries of a place are searched one by one.
+const fewModels = 8
 
 // get finds the entry of a model, with its tokens as they are now; nil: there is none.
 func (p *place) get(model string) *entry {
-	for i := range p.entries {
-		if e := &p.entries[i]; e.model == model {
-			p.now(e)
-			return e
-		}
+	i, ok := p.index[model]
+	if p.index == nil {
+		i = slices.IndexFunc(p.entries, func(e entry) bool { return e.model == model })
+		ok = i >= 0
 	}
-	return nil
+	if !ok {
+		return nil
+	}
+	p.now(&p.entries[i])
+	return &p.entries[i]
 }
 
 // now gives an entry the tokens of the last Resize call.
@@ -46,12 +54,20 @@ func (p *place) now(e *entry) {
 func (p *place) add(e entry) {
 	e.resized = p.resized
 	p.entries = append(p.entries, e)
+	if n := len(p.entries); n > fewModels && p.index == nil {
+		p.index = make(map[string]int, n)
+		for i := range p.entries {
+			p.index[p.entries[i].model] = i
+		}
+	} else if p.index != nil {
+		p.index[e.model] = n - 1
+	}
 }
 
 // resize lets every entry have so many tokens; of 0 there are no more entries.
 func (p *place) resize(tokens int) {
 	if tokens <= 0 {
-		p.entries = nil
+		p.entries, p.index = nil, nil
 		return
 	}
 	p.tokens = tokens
@@ -78,6 +94,7 @@ func (s *places) clone() places {
 	c.list = slices.Clone(s.list)
 	for i := range c.list {
 		c.list[i].entries = slices.Clone(c.list[i].entries)
+		c.list[i].index = maps.Clone(c.list[i].index)
 	}
 	return c
 }

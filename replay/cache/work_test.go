@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"fmt"
 	"testing"
 	"time"
 )
@@ -29,6 +30,40 @@ func TestWorkOfAGrowingConversation(t *testing.T) {
 	const n = 4000
 	if once, twice := grow(t, n).places.looked, grow(t, 2*n).places.looked; once < n || float64(twice) > 2.2*float64(once) {
 		t.Errorf("%d entries looked at in %d requests, %d in twice as many", once, n, twice)
+	}
+}
+
+// A place finds the entries of many models as those of few, and a copy has entries of its own.
+func TestModelsAtOnePlace(t *testing.T) {
+	s := &Sim{}
+	const n = 3 * fewModels
+	for i := range n {
+		s.put(4, &entry{model: fmt.Sprint(i), tokens: i + 1})
+	}
+	c := s.Clone()
+	for i := range n {
+		c.put(4, &entry{model: fmt.Sprint(i), tokens: 100})
+		if i == 0 {
+			c.put(4, &entry{model: "another", tokens: 7})
+		}
+		if own, copied := s.places.at(4).get(fmt.Sprint(i)), c.places.at(4).get(fmt.Sprint(i)); own == nil || own.tokens != i+1 || copied == nil || copied.tokens != 100 {
+			t.Errorf("model %d: %+v, in the copy %+v", i, own, copied)
+		}
+	}
+	if e := s.places.at(4).get("another"); e != nil {
+		t.Errorf("an entry of the copy: %+v", e)
+	}
+	s.Resize(4, 50)
+	if e := s.places.at(4).get("5"); e == nil || e.tokens != 50 {
+		t.Errorf("resized: %+v", e)
+	}
+	s.Resize(4, 0)
+	if e := s.places.at(4).get("5"); e != nil {
+		t.Errorf("of a prefix without tokens: %+v", e)
+	}
+	s.put(4, &entry{model: "5", tokens: 9})
+	if e := s.places.at(4).get("5"); e == nil || e.tokens != 9 {
+		t.Errorf("put in again: %+v", e)
 	}
 }
 

@@ -38,9 +38,11 @@ const minKept = 96
 // Encoder counts texts in one encoding. It keeps the counts of long ones by a hash of their content, so that a text
 // that occurs several times is counted once. Several goroutines may use it.
 type Encoder struct {
-	idle   sync.Pool // of *bpe.Counter
-	seeds  [forms][2]maphash.Seed
+	encoding *bpe.Encoding
+	seeds    [forms][2]maphash.Seed
+
 	mu     sync.Mutex
+	idle   []*bpe.Counter // as many as goroutines counted at once
 	counts map[contentHash]int32
 }
 
@@ -64,8 +66,7 @@ func NewEncoder(name string) (*Encoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Encoder{counts: map[contentHash]int32{}}
-	e.idle.New = func() any { return encoding.NewCounter() }
+	e := &Encoder{encoding: encoding, counts: map[contentHash]int32{}}
 	for i := range e.seeds {
 		e.seeds[i] = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 	}
@@ -122,12 +123,28 @@ func (e *Encoder) hash(as form, name string, content []byte) (h contentHash) {
 }
 
 func (e *Encoder) count(text []byte, isValid bool) int {
-	c := e.idle.Get().(*bpe.Counter)
-	defer e.idle.Put(c)
+	c := e.take()
+	defer func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.idle = append(e.idle, c)
+	}()
 	if isValid {
 		return c.CountValid(text)
 	}
 	return c.CountBytes(text)
+}
+
+// take returns a counter that no other goroutine uses.
+func (e *Encoder) take() *bpe.Counter {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if n := len(e.idle); n > 0 {
+		c := e.idle[n-1]
+		e.idle = e.idle[:n-1]
+		return c
+	}
+	return e.encoding.NewCounter()
 }
 
 // Encoders makes each encoder on first use. Replays that share one count a text that they have in common once. The
