@@ -67,11 +67,14 @@ func TestLab(t *testing.T) {
 type labRequest struct {
 	N      int
 	Who    string
+	Of     string // in whose conversation a summary is asked for: "subagent", else the session's own
 	Answer struct {
 		ID    string
 		Error any
+		U     struct{ Total, Read int }
 	}
-	Messages []labMessage
+	System, Tools struct{ SHA256 string }
+	Messages      []labMessage
 }
 
 type labMessage struct {

@@ -91,6 +91,8 @@ type APIMessage struct {
 	Content    []ContentBlock // reused by the reader; at most 16,384
 	Omitted    int            // number of further blocks, validated only
 	Head       string         // the first (at most 256) bytes of the first text, decoded; cut at a rune
+
+	ContextManagement []byte // as recorded: what the API did to the context of the request
 }
 
 // Entry is one JSON object of a session file, with its position. The reader reuses it: Raw, the raw fields and

@@ -24,6 +24,10 @@ var kinds = func() map[string]Kind {
 	return byType
 }()
 
+// TypeCompaction is the type of the block in which the API puts the summary of all that was said before: its text. It is of
+// KindUnknown.
+const TypeCompaction = "compaction"
+
 // Type is the type that the API has for the kind; "" where it has none.
 func (k Kind) Type() string { return types[k] }
 
@@ -56,6 +60,8 @@ func (d *decoder) message(e *entry, b []byte, i int) (int, scan.Fault) {
 			msg.StopReason = d.low(&m)
 		case "usage":
 			m.At, m.Code = d.usage(msg, b, m.At)
+		case "context_management":
+			msg.ContextManagement = d.raw(&m)
 		case "content":
 			m.At, m.Code = d.content(e, b, m.At)
 		default:
@@ -215,7 +221,9 @@ func (d *decoder) block(e *entry, bl *ContentBlock, b []byte, i int) (int, scan.
 			bl.Persisted = d.marked(b, &content)
 		}
 	default:
-		bl.ID, bl.Name, bl.IsError = cmp.Or(id, result), name, isError
+		if bl.ID, bl.Name, bl.IsError = cmp.Or(id, result), name, isError; bl.Type == TypeCompaction {
+			bl.Text = content.text
+		}
 		return d.whole(bl, b, i)
 	}
 	return m.At, scan.OK

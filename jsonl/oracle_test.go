@@ -195,7 +195,7 @@ func oracleEntry(raw []byte) (Entry, []oracleBlock) {
 		return e, nil
 	}
 	e.HasMessage = true
-	e.Message = APIMessage{ID: oracleString(msg["id"]), Role: oracleString(msg["role"]), Model: oracleString(msg["model"]), StopReason: oracleString(msg["stop_reason"])}
+	e.Message = APIMessage{ID: oracleString(msg["id"]), Role: oracleString(msg["role"]), Model: oracleString(msg["model"]), StopReason: oracleString(msg["stop_reason"]), ContextManagement: msg["context_management"]}
 	if u := members(msg["usage"]); u != nil {
 		e.Message.HasUsage = true
 		split, details := members(u["cache_creation"]), members(u["output_tokens_details"])
@@ -355,7 +355,7 @@ func diff(t testing.TB, e *Entry, what string, got, want any) {
 func (e *Entry) clone() *Entry {
 	c := *e
 	c.Raw = bytes.Clone(e.Raw)
-	for _, f := range []*[]byte{&c.Attachment, &c.CompactMetadata, &c.MicrocompactMetadata, &c.SnipMetadata, &c.RemovedUUIDs} {
+	for _, f := range []*[]byte{&c.Attachment, &c.CompactMetadata, &c.MicrocompactMetadata, &c.SnipMetadata, &c.RemovedUUIDs, &c.Message.ContextManagement} {
 		if i := e.index(*f); i >= 0 {
 			*f = c.Raw[i : i+len(*f)]
 		} else {

@@ -4,25 +4,40 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
 // Caching is how a policy's client uses the provider's prompt cache: the `cache` block of its YAML. It changes no
 // decision of a stage but those that read what was cached; it is what the cache simulation and the cost go by.
 type Caching struct {
-	Breakpoints string `yaml:"breakpoints" doc:"where requests are marked: last_two (the system prompt and the last two messages: Claude Code), last_two_if_anthropic (the same, in requests to Anthropic's models only, own calls included: OpenCode), automatic (the last block), or none" enum:"last_two,last_two_if_anthropic,automatic,none"`
+	Breakpoints string `yaml:"breakpoints" doc:"where requests are marked: last (the system prompt and the last message: Claude Code from 2.1.70 on), last_two (the system prompt and the last two messages: Claude Code before), last_two_if_anthropic (the same, in requests to Anthropic's models only: OpenCode), automatic (the last block), or none; auto: last for sessions of Claude Code 2.1.70 and later, else last_two" enum:"auto,last,last_two,last_two_if_anthropic,automatic,none"`
 	TTL         string `yaml:"ttl" doc:"how long an entry lives; auto: as the recorded requests asked for it, else 5m" enum:"auto,5m,1h"`
 	System      int    `yaml:"system" doc:"tools and system prompt up to their breakpoint, no more than the overhead; auto: as the session shows, else as usual for the client's version" unit:"tokens" min:"0" zero:"auto"`
 	Warm        string `yaml:"warm" doc:"whether other sessions keep that prefix in the cache, so that the first request and one after a long pause read it; auto: as the session shows, where its entries live for an hour" enum:"auto,always,never"`
 }
 
-// DefaultCaching marks the system prompt and the last two messages.
+// DefaultCaching marks requests as the client does that recorded the session.
 func DefaultCaching() Caching {
-	return Caching{Breakpoints: BreakpointsLastTwo, TTL: auto, Warm: auto}
+	return Caching{Breakpoints: BreakpointsAuto, TTL: auto, Warm: auto}
+}
+
+// Marks is where a request is marked in a session that a version of a product recorded: one of the values of Breakpoints
+// but BreakpointsAuto.
+func (c *Caching) Marks(product, version string) string {
+	switch {
+	case c.Breakpoints != BreakpointsAuto:
+		return c.Breakpoints
+	case product == session.Product && session.FrameOf(version).OneMark:
+		return BreakpointsLast
+	}
+	return BreakpointsLastTwo
 }
 
 // The values of Caching.Breakpoints.
 const (
+	BreakpointsAuto               = auto
+	BreakpointsLast               = "last"
 	BreakpointsLastTwo            = "last_two"
 	BreakpointsLastTwoIfAnthropic = "last_two_if_anthropic"
 	BreakpointsAutomatic          = "automatic"

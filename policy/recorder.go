@@ -18,10 +18,10 @@ type Recorder struct {
 	// Clears is the stage that clears as the client does where a turn ends; "": it clears before requests, if at all.
 	Clears string
 
-	// CompactionCall is the request in which a client of a version asks for a summary of a view, for sessions that
-	// record the summary and not the request. before is what the view weighed before this request's edits, overhead
-	// the session's, in tokens. Nil: it is not known.
-	CompactionCall func(version string, v View, before, overhead int) *Call
+	// CompactionCall is the request in which a client of a version asks for a summary of a view of which it keeps some
+	// items, for sessions that record the summary and not the request. before is what the view weighed before this
+	// request's edits, overhead the session's, in tokens. Nil: it is not known.
+	CompactionCall func(version string, v View, kept []ItemID, before, overhead int) *Call
 
 	// Version is what a client of a version does; nil: nothing of what ClientVersion lists.
 	Version func(version string) ClientVersion
@@ -52,12 +52,18 @@ type ClientVersion struct {
 	// ToolSettings: from the first tool search of a conversation on it sends other tools.
 	ToolSettings bool
 
+	// KeepsThinking: its requests ask the server to keep all thinking.
+	KeepsThinking bool
+
 	// Head is the tools and the system prompt up to the last breakpoint before the messages, Shared the part of it that
 	// other processes of the client read, as is usual: medians of recorded sessions, in tokens.
 	Head, Shared int
 
 	// OneHead: the shared part is usually all of it.
 	OneHead bool
+
+	// SameSystem: a new process has the same system prompt. That of other versions holds the state of the repository.
+	SameSystem bool
 
 	// PartialOutput: the output tokens that it records are those of the start of the response.
 	PartialOutput bool

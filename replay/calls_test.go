@@ -8,6 +8,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -194,13 +195,13 @@ func TestUsageBelowContent(t *testing.T) {
 }
 
 // TestRecordedCompactionCall: the request for a recorded summary holds what Claude Code's policies say it holds: the
-// view as it was before a microcompaction at the same request, the prompt, and from 2.1.37 on the session's prefix.
+// view as it was before a microcompaction at the same request, the prompt, and from 2.1.86 on the session's prefix.
 func TestRecordedCompactionCall(t *testing.T) {
 	for _, tt := range []struct {
 		version string
 		prompt  int
 		session bool
-	}{{"2.1.20", 1257, false}, {"2.1.36", 800, false}, {"2.1.37", 800, true}} {
+	}{{"2.1.20", 1257, false}, {"2.1.85", 1286, false}, {"2.1.86", 1395, true}, {"2.1.210", 1590, true}} {
 		s := loop(20000, 40000, 60000, 80000)
 		s.version = tt.version
 		for _, l := range s.lines {
@@ -264,4 +265,84 @@ func TestHiddenMicrocompaction(t *testing.T) {
 			t.Errorf("%s: the view falls by %d tokens, want 20,000 times what results weigh of their estimate", name, fell)
 		}
 	}
+}
+
+// TestLaterCompactionCall: from 2.1.86 on the request for a summary reads the whole request before it, what an earlier
+// compaction sent again included, and is not sent what stays behind the summary; before it has its own prompt and reads nothing.
+func TestLaterCompactionCall(t *testing.T) {
+	for _, tt := range []struct {
+		version string
+		keeps   bool // the last response, behind the summary
+		reads   bool
+		prompt  int // tokens
+	}{
+		{"2.1.20", false, false, 1257}, {"2.1.51", false, false, 1286}, {"2.1.70", false, false, 1286}, {"2.1.85", false, false, 1286},
+		{"2.1.86", false, true, 1395}, {"2.1.119", false, true, 1395}, {"2.1.210", true, true, 1590}, {"2.1.332", true, true, 1590},
+	} {
+		s := newScript()
+		s.version = tt.version
+		for n := range 3 { // with 20,000 tokens on no line after each compaction
+			for k := range 3 {
+				id := fmt.Sprint("t", n, k)
+				s.user(40)
+				s.answer(context(40000+1100*k), read(id))
+				s.result(id, 4000)
+			}
+			s.answer(context(43300), text(400))
+			last := s.last
+			if n == 2 {
+				break
+			}
+			s.boundary("auto", 43400, 400)
+			if tt.keeps {
+				s.lines[len(s.lines)-2]["compactMetadata"].(map[string]any)["preservedSegment"] = map[string]any{
+					"headUuid": last, "anchorUuid": s.last, "tailUuid": last,
+				}
+			}
+		}
+		for _, l := range s.lines {
+			l["version"] = tt.version
+		}
+		conv := s.load(t)
+		for _, tl := range []*replay.Timeline{
+			replayed(t, conv, named(t, "recorded"), replay.Options{}),
+			replayed(t, conv, named(t, release(t, tt.version)), replay.Options{CompactAt: []int{5, 9}}),
+		} {
+			var before replay.Request
+			calls := 0
+			for _, r := range tl.Requests {
+				if r.Kind == "main" {
+					before = r
+					continue
+				}
+				calls++
+				want := 0
+				if tt.reads {
+					want = before.Payload
+				}
+				if off := want - r.Cache.Read; off < 0 || off > 10 || !tt.reads && r.Cache.Write5m != r.Payload || tt.reads && r.Cache.Uncached < tt.prompt-300 {
+					t.Errorf("%s, %s: call %d: %+v, want %d read", tt.version, tl.Policy, calls, r.Cache, want)
+				}
+				if over := r.Payload - before.Payload; tt.reads && tt.keeps != (over <= tt.prompt+10) {
+					t.Errorf("%s, %s: call %d sends %d tokens more than the request before", tt.version, tl.Policy, calls, over)
+				}
+			}
+			if calls != 2 {
+				t.Errorf("%s, %s: %d calls", tt.version, tl.Policy, calls)
+			}
+		}
+	}
+}
+
+// release is the built-in policy of a version of Claude Code.
+func release(t *testing.T, version string) string {
+	reg, err := registry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	chosen, err := preset.New(reg).For("claude-code@"+version, preset.Client{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return chosen.Policy
 }

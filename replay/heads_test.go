@@ -15,6 +15,7 @@ type asked struct {
 	read, write int
 	compacted   bool   // a compaction is recorded before it
 	version     string // of the client; "": as before
+	restarted   bool   // the client was started again before it
 }
 
 // recordedReads is what the recorded track reads at each request.
@@ -31,6 +32,11 @@ func recordedReads(t *testing.T, hour bool, list ...asked) (reads []int) {
 		from := len(s.lines)
 		if a.compacted {
 			s.boundary("manual", 50000, 4000)
+		}
+		if a.restarted {
+			s.line("assistant", map[string]any{"message": map[string]any{
+				"role": "assistant", "model": "<synthetic>", "content": []any{map[string]any{"type": "text", "text": "No response requested."}},
+			}})
 		}
 		s.user(400)
 		s.answer(jsonl.Usage{Input: 10, CacheRead: a.read, CacheWrite: a.write, Output: 50}, text(40))
@@ -82,6 +88,16 @@ func TestHeads(t *testing.T) {
 		},
 		{"another version's", true, []asked{{read: 12000, write: 8000}, {after: short, read: 20000, write: 500}, {after: short, write: 21000, version: "2.1.51"}}, []int{12000, 20010, 12000}},
 		{"as usual", true, []asked{{write: 20000}, {after: short, read: 20000, write: 20000}, {after: short, read: 14000, write: 9000, compacted: true}}, []int{0, 20010, 17000}},
+		{
+			"a restart of a client with another system prompt each time", false,
+			[]asked{{write: 20000, version: "2.1.260"}, {after: short, read: 20000, write: 500}, {after: short, write: 20900, restarted: true}},
+			[]int{0, 20010, 0},
+		},
+		{
+			"and of one with the same", false,
+			[]asked{{write: 20000, version: "2.1.280"}, {after: short, read: 20000, write: 500}, {after: short, write: 20900, restarted: true}},
+			[]int{0, 20010, 20500},
+		},
 	} {
 		got := recordedReads(t, tt.hour, tt.list...)
 		for i, want := range tt.want {

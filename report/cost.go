@@ -56,7 +56,7 @@ func costSum(list []SessionCost) *SessionCost {
 		}
 		sum.Refused += s.Refused
 		sum.Violations += s.Violations
-		sum.Cache, sum.Converted = s.Cache, cmp.Or(sum.Converted, s.Converted)
+		sum.Policy, sum.Cache, sum.Converted = s.Policy, s.Cache, cmp.Or(sum.Converted, s.Converted)
 		t := &sum.totals
 		t.Requests += s.totals.Requests
 		t.Refused += s.totals.Refused
@@ -110,7 +110,7 @@ func costTable(list []SessionCost, sum *SessionCost) *table {
 	for i := range list {
 		s := &list[i]
 		add(none, strings.TrimSpace(s.Session+" "+s.Agent), kindMain, s, s.Main)
-		add(yellow, "+ the policy's own calls", "own", s, s.Own).noTab = s.Own.Calls == 0
+		add(yellow, phrase("+ the %v's own calls", caller(s.Policy)), "own", s, s.Own).noTab = s.Own.Calls == 0
 	}
 	if len(list) != 1 || list[0].Own.Calls > 0 {
 		add(bold, "sum", "", sum, sum.Total).noCSV = true
@@ -282,7 +282,7 @@ func costNotes(sum *SessionCost) []string {
 	if own > sum.Conversation {
 		share = places(float64(own)/float64(max(sum.Conversation, 1)), 1) + " times"
 	}
-	note(own > 0, "The policy's own calls use %v tokens, %v the conversation itself (%v).", own, share, sum.Conversation)
+	note(own > 0, "The %v's own calls use %v tokens, %v the conversation itself (%v).", caller(sum.Policy), own, share, sum.Conversation)
 	note(lost != "", "Tokens sent before and not read from the cache, by cause: %v.", lost)
 	note(sum.Converted != nil, "Tokens are %v.", ConversionText(sum.Converted))
 	note(true, "%v", cacheNote(sum.Cache))

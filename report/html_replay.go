@@ -321,7 +321,7 @@ func pageFigures(tl *replay.Timeline) []pageFigure {
 	list := []pageFigure{
 		{"Largest request", thousands(t.PayloadPeak), percent(t.PayloadPeak, t.RawPeak) + " of raw"},
 		{"Sent", short(t.Payload - t.OwnInput), phrase("%v of raw", percent(t.Payload-t.OwnInput, t.RawInput))},
-		{"Requests", thousands(t.Requests), phraseIf(t.Calls > t.Requests, "and %v of the policy's own", t.Calls-t.Requests)},
+		{"Requests", thousands(t.Requests), phraseIf(t.Calls > t.Requests, "and %v of the %v's own", t.Calls-t.Requests, caller(tl.Policy))},
 	}
 	if t.CostUSD.Known {
 		list = append(list, pageFigure{"Cost", "$" + cents(t.CostUSD), phraseIf(t.Unpriced > 0, "without %v", count(t.Unpriced, "request"))})
@@ -374,7 +374,7 @@ func newPageCost(tl *replay.Timeline) pageCost {
 			{"breaks", "what edits made the cache lose", parts.Breaks},
 			{"lifetime", "what had expired in the cache", parts.Lifetime},
 			{"placement", "what no breakpoint or look-back covered", parts.Placement},
-			{"own calls", "requests of the policy itself, such as for summaries", parts.OwnCalls},
+			{"own calls", phrase("requests of the %v itself, such as for summaries", caller(tl.Policy)), parts.OwnCalls},
 			{"output", "what the model wrote", parts.Output},
 		} {
 			if part.usd.Nano != 0 {
@@ -390,7 +390,7 @@ func newPageCost(tl *replay.Timeline) pageCost {
 	for _, b := range []struct {
 		name string
 		bill replay.Bill
-	}{{"the session's requests", c.Main}, {"the policy's own calls", c.Own}, {"all", total}} {
+	}{{"the session's requests", c.Main}, {phrase("the %v's own calls", caller(tl.Policy)), c.Own}, {"all", total}} {
 		in := b.bill.Input
 		p.Bills.Rows = append(p.Bills.Rows, []string{b.name, thousands(b.bill.Calls), thousands(in.Read), thousands(in.Write5m + in.Write1h), thousands(in.Uncached),
 			thousands(b.bill.Output), either(b.bill.CostUSD.Known, b.bill.CostUSD.String(), "–")})

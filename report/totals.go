@@ -25,7 +25,7 @@ func totalFields(tl *replay.Timeline) [][2]string {
 		phraseIf(t.NotReadBack != 0, ", not read back after a restart %v", t.NotReadBack))
 	add(t.Placeholders > 0, "unrecorded", "%v of the client's own words in the last request, about %v tokens", count(t.Placeholders, "block"), t.PlaceholderTokens)
 	add(true, "output", "%v", t.Output-t.OwnOutput)
-	add(t.Calls > t.Requests, "own calls", "%v by the policy: %v sent, %v written; cache and cost include them", t.Calls-t.Requests, t.OwnInput, t.OwnOutput)
+	add(t.Calls > t.Requests, "own calls", "%v by the %v: %v sent, %v written; cache and cost include them", t.Calls-t.Requests, caller(tl.Policy), t.OwnInput, t.OwnOutput)
 	add(true, "events", "%v, %v, %v cleared", t.Events, count(t.Compactions, "compaction"), count(t.Cleared, "result"))
 	add(c.Input() > 0, "cache", "read %v (%v), written %v, uncached %v", c.Read, percent(c.Read, c.Input()), c.Write5m+c.Write1h, c.Uncached)
 	add(t.CostUSD.Known || t.Unpriced > 0, "cost", "USD %v%v", t.CostUSD,
@@ -39,6 +39,9 @@ func totalFields(tl *replay.Timeline) [][2]string {
 	add(true, "lines", "%v", linesText(tl.Lines))
 	return f
 }
+
+// caller is who makes the calls of a track beside its main requests: where the policy is the record, the client did.
+func caller(policy string) string { return either(policy == "recorded", "client", "policy") }
 
 // linesText accounts for every line of the file.
 func linesText(l replay.Lines) string {

@@ -215,6 +215,7 @@ func (c *chain) assistant(first int) {
 		if n.response.recorded {
 			m.addUsage(n.response.usage)
 		}
+		m.Applied = cmp.Or(n.response.applied, m.Applied)
 	}
 	if c.in(first) {
 		c.ld.node(first).mark(lineEmitted)

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -139,6 +140,12 @@ func TestLocalCommand(t *testing.T) {
 	}
 	conv = load(t, user("u1", "", "hello"), system("y1", "u1", "local_command").with("content", 7), said("a1", "y1", "m1"))
 	wantShape(t, conv, "u1 a1")
+	const same = "<local-command-stdout>x</local-command-stdout>" // as another field of the line
+	all := file(user("u1", "", "hello"), system("y1", "u1", "local_command").with("alike", same).with("content", same), said("a1", "y1", "m1"))
+	conv = loadText(t, all, session.LoadOptions{}).Main
+	if got, want := conv.Messages[1].Blocks[0].Span.Off, strings.Index(all, `"content":"\u003clocal`)+len(`"content":`); got != int64(want) {
+		t.Errorf("the text of a command is at %d, want %d", got, want)
+	}
 }
 
 // TestNoAnswer: what is no response, and what the client does not send again.

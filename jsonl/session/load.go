@@ -12,6 +12,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
+	"github.com/ctxkit/ctxkit/jsonl/scan"
 )
 
 // LoadOptions are the options of reading a file. The zero value is the default.
@@ -349,7 +350,7 @@ func (ld *loader) metadata(e *jsonl.Entry, name string, raw []byte, into any) {
 func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	m := &e.Message
 	if n.kind == nodeAssistant {
-		n.response = &response{id: m.ID, model: m.Model, stop: m.StopReason, usage: m.Usage, recorded: m.HasUsage}
+		n.response = &response{id: m.ID, model: m.Model, stop: m.StopReason, usage: m.Usage, recorded: m.HasUsage, applied: ld.applied(e)}
 	}
 	if m.OddUsage != "" && n.kind == nodeAssistant {
 		ld.warn(CodeUsage, e.Line, "the recorded usage is not used: %s", m.OddUsage)
@@ -389,20 +390,23 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 
 // addCommand adds the text of a command that was run locally, which is that of a user's message.
 func (ld *loader) addCommand(n *node, e *jsonl.Entry) {
-	var line struct {
-		Content json.RawMessage `json:"content"`
+	var content []byte
+	m := scan.Object(e.Raw, 0, 0)
+	for m.Next() {
+		from := m.At
+		m.At, m.Code = scan.Value(e.Raw, from, m.Depth())
+		if key, _ := m.Key(); string(key) == "content" {
+			content = e.Raw[from:m.At]
+		}
 	}
-	if json.Unmarshal(e.Raw, &line) != nil {
-		return
-	}
-	text, ok := jsonl.Unquote(line.Content)
+	text, ok := jsonl.Unquote(content)
 	if !ok || text == "" {
 		return
 	}
-	span := jsonl.Span{Off: e.Offset + int64(bytes.Index(e.Raw, line.Content)), Len: len(line.Content)}
+	span, _ := e.SpanOf(content)
 	n.kind, n.class, n.opening = nodeUser, ClassCommand, open(ClassCommand, text[:min(len(text), mostHead)])
 	n.blocks = []Block{{Line: e.Line, ContentBlock: jsonl.ContentBlock{
-		Kind: jsonl.KindText, Type: "text", IsString: true, Text: jsonl.Measure(text), JSON: jsonl.Metrics{UTF16: len(line.Content), Bytes: len(line.Content)}, Span: span, Value: span,
+		Kind: jsonl.KindText, Type: "text", IsString: true, Text: jsonl.Measure(text), JSON: jsonl.Metrics{UTF16: len(content), Bytes: len(content)}, Span: span, Value: span,
 	}}}
 }
 

@@ -32,6 +32,7 @@ type Message struct {
 	Model      string
 	StopReason string
 	Usage      jsonl.Usage // zero: not recorded
+	Applied    Applied     // to its request by the API
 	Window     int         // the model's whole context window as recorded, tokens; 0: not recorded
 
 	// Of a user message.

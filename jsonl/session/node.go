@@ -47,6 +47,7 @@ type response struct {
 	id, model, stop string
 	usage           jsonl.Usage
 	recorded        bool // the usage
+	applied         Applied
 }
 
 // nodeMarks are the flags of a line.

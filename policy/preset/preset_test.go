@@ -142,9 +142,9 @@ func TestFor(t *testing.T) {
 	}{
 		{"none", recorded, preset.Chosen{Policy: "none"}},
 		{"claude-code-2.1.19", recorded, preset.Chosen{Policy: "claude-code-2.1.19"}},
-		{"claude-code", recorded, preset.Chosen{"claude-code-2.1.37", "2.1.43", "claude-code 2.1.43 recorded the session", false}},
-		{"claude-code@recorded-version", recorded, preset.Chosen{"claude-code-2.1.37", "2.1.43", "claude-code 2.1.43 recorded the session", false}},
-		{"claude-code-2.1.99", recorded, preset.Chosen{Policy: "claude-code-2.1.78", Version: "2.1.99"}},
+		{"claude-code", recorded, preset.Chosen{"claude-code-2.1.25", "2.1.43", "claude-code 2.1.43 recorded the session", false}},
+		{"claude-code@recorded-version", recorded, preset.Chosen{"claude-code-2.1.25", "2.1.43", "claude-code 2.1.43 recorded the session", false}},
+		{"claude-code-2.1.99", recorded, preset.Chosen{Policy: "claude-code-2.1.86", Version: "2.1.99"}},
 		{"claude-code-x", recorded, preset.Chosen{Policy: "claude-code-x"}},
 		{"claude-code@2.1.14", recorded, preset.Chosen{"claude-code-2.1.19", "2.1.14", "", false}},
 		{"opencode@1.14.20", recorded, preset.Chosen{"opencode-1.14.20", "1.14.20", "", false}},
@@ -281,11 +281,12 @@ func TestAliases(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]preset.Chosen{
-		"kilo-code-5":      {Policy: "roo-code-3.43"},
-		"swe-agent-1.1":    {Policy: "none"},
-		"swe-agent-1.2":    {Policy: "none", Version: "1.2"},
-		"swe-agent@latest": {Policy: "none"},
-		"swe-agent":        {Policy: "none", Why: "swe-agent as of 2026-02-17"},
+		"claude-code-2.1.37": {Policy: "claude-code-2.1.25"},
+		"kilo-code-5":        {Policy: "roo-code-3.43"},
+		"swe-agent-1.1":      {Policy: "none"},
+		"swe-agent-1.2":      {Policy: "none", Version: "1.2"},
+		"swe-agent@latest":   {Policy: "none"},
+		"swe-agent":          {Policy: "none", Why: "swe-agent as of 2026-02-17"},
 	} {
 		day, err := time.Parse(time.DateOnly, "2026-02-17")
 		if err != nil {
@@ -400,9 +401,11 @@ func TestVersions(t *testing.T) {
 		"claude-code@2.1.20":        "claude-code-2.1.19",
 		"claude-code@2.1.21":        "claude-code-2.1",
 		"claude-code@2.1.36":        "claude-code-2.1.25",
-		"claude-code@2.1.37":        "claude-code-2.1.37",
-		"claude-code@2.1.77":        "claude-code-2.1.51",
-		"claude-code@2.1.118":       "claude-code-2.1.78",
+		"claude-code@2.1.37":        "claude-code-2.1.25",
+		"claude-code@2.1.69":        "claude-code-2.1.51",
+		"claude-code@2.1.77":        "claude-code-2.1.70",
+		"claude-code@2.1.85":        "claude-code-2.1.78",
+		"claude-code@2.1.118":       "claude-code-2.1.86",
 		"claude-code@2.1.119":       "claude-code-2.1.119",
 		"claude-code@1.0.48-beta.1": "claude-code-2.1.19",
 		"opencode@1.1.56":           "opencode-1.1.36",

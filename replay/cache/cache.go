@@ -37,7 +37,7 @@ func (t TTL) Duration() time.Duration {
 // Documented limits.
 const (
 	MaxBreakpoints = 4  // of a request
-	LookBack       = 20 // positions checked for each breakpoint, itself included
+	LookBack       = 21 // positions checked for each breakpoint: itself and the 20 before it
 )
 
 // Breakpoint marks the end of a prefix for caching.
@@ -299,4 +299,5 @@ type Head struct {
 	Own    int  // tokens up to the last breakpoint before the messages
 	Shared int  // tokens at its start that all sessions of the client have in common; at most Own
 	Kept   bool // other sessions keep the shared part in the cache beyond its lifetime
+	Same   bool // a new process of the client has the same
 }

@@ -49,14 +49,14 @@ func TestDocumentedUsage(t *testing.T) {
 }
 
 func TestLookBack(t *testing.T) {
-	// An entry at block 15: a breakpoint at block 35 looks at 35 to 16 and misses it, one at 34 finds it.
+	// An entry at block 15: a breakpoint at block 36 looks at 36 to 16 and misses it, one at 35 finds it.
 	for _, tt := range []struct {
 		breakpoint int
 		read       int
 		cause      BreakCause
 	}{
-		{35, 0, LookBackOver},
-		{34, 1600, None},
+		{36, 0, LookBackOver},
+		{35, 1600, None},
 	} {
 		var s Sim
 		ask(t, &s, 0, 16)

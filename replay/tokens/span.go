@@ -32,8 +32,8 @@ type Drop struct {
 // (docs/internals/decisions.md, decision 3).
 const DropThreshold = 2000
 
-// Spans returns the spans of a conversation's requests, in order. A span is whole if the client recorded no removal
-// from the view and was not restarted, the model stayed the same and no result is lost.
+// Spans returns the spans of a conversation's requests, in order. A span is whole if neither the client nor the API recorded
+// a removal from the view and was not restarted, the model stayed the same and no result is lost.
 func Spans(conv *session.Conversation, model CountedModel) (spans []Increment, drops []Drop) {
 	cut, edited := map[int]bool{}, editedRequests(conv)
 	for i := range conv.Boundaries {
@@ -55,7 +55,10 @@ func Spans(conv *session.Conversation, model CountedModel) (spans []Increment, d
 			From: conv.Requests[from].Message, To: conv.Requests[k].Message, Request: conv.Requests[k].N,
 			Context: cur.Usage.Context(), Growth: cur.Usage.Context() - p.Usage.Context(),
 		}
-		removed := false
+		_, alone, compacted := p.Compaction()
+		_, _, within := cur.Compaction()
+		s.Cut = compacted && alone || within
+		removed := s.Cut || compacted || p.Applied != cur.Applied // a summary is in the request that it answers
 		for n := conv.Requests[from].N + 1; n <= s.Request; n++ {
 			s.Cut = s.Cut || cut[n] || conv.Response(n-1).Usage.Compactions().Calls > 0
 			removed = removed || s.Cut || edited[n]

@@ -7,12 +7,15 @@ import (
 )
 
 // Thinking follows which thinking blocks of a conversation the server leaves out of what a model is sent. Some models
-// are sent that of the current turn alone: what came before the user's last prompt is left out.
+// are sent that of the current turn alone: what came before the user's last prompt is left out, unless the client asks
+// the server to keep it.
 type Thinking struct {
 	conv        *session.Conversation
 	clears      func(model string) bool
 	untilAnswer func(model string) bool
+	client      func(version string) policy.ClientVersion
 	model       string // of the last request
+	version     string // of the client that sent it
 	said        string // the model of the last response
 	clear       bool   // clears of it
 	next        int    // the next message
@@ -26,7 +29,7 @@ type Thinking struct {
 
 // NewThinking returns the state at the beginning of a conversation, for what the server does with models.
 func NewThinking(conv *session.Conversation, model CountedModel) *Thinking {
-	return &Thinking{conv: conv, clears: model.ClearsThinking, untilAnswer: model.UntilAnswer}
+	return &Thinking{conv: conv, clears: model.ClearsThinking, untilAnswer: model.UntilAnswer, client: model.client}
 }
 
 // Request follows the conversation up to the request to a model that message m answers. left are the blocks that the
@@ -42,8 +45,9 @@ func (t *Thinking) Request(m int, model string) (left, back []policy.Target) {
 		t.turn, t.sent, t.answered = append(t.sent, t.turn...), nil, 0
 	}
 	t.copied = false
-	if model != t.model {
-		t.model, t.clear = model, t.clears(model)
+	if version := t.conv.Messages[m].Version; model != t.model || version != t.version {
+		t.model, t.version = model, version
+		t.clear = t.clears(model) && !t.client(version).KeepsThinking
 	}
 	if t.clear {
 		left, t.sent = t.sent, nil

@@ -20,6 +20,7 @@ func TestThinking(t *testing.T) {
 	prompt, result := said(session.ClassPrompt), said(session.ClassToolResult)
 	compacts := prompt
 	compacts.RecordOnly = true
+	of := func(version string, m session.Message) session.Message { m.Version = version; return m }
 	type request struct {
 		at    int
 		model string
@@ -52,9 +53,17 @@ func TestThinking(t *testing.T) {
 			[]session.Message{prompt, thinks, prompt, thinks, result, thinks},
 			[]request{{1, "new", "[] []"}, {3, "new", "[] []"}, {5, "old", "[[1 0]] []"}},
 		},
+		{
+			"a client that asks to keep it, from its next version on",
+			[]session.Message{prompt, thinks, prompt, thinks, of("2", prompt), of("2", thinks), prompt, thinks},
+			[]request{{1, "old", "[] []"}, {3, "old", "[[1 0]] []"}, {5, "old", "[] [[1 0]]"}, {7, "old", "[[3 0] [1 0] [5 0]] []"}},
+		},
 	} {
 		conv := &session.Conversation{Messages: tt.messages}
-		th := tokens.NewThinking(conv, tokens.CountedModel{ClearsThinking: func(model string) bool { return model == "old" }})
+		th := tokens.NewThinking(conv, tokens.CountedModel{
+			ClearsThinking: func(model string) bool { return model == "old" },
+			Client:         &policy.Recorder{Version: func(v string) policy.ClientVersion { return policy.ClientVersion{KeepsThinking: v == "2"} }},
+		})
 		for _, r := range tt.requests {
 			left, back := th.Request(r.at, r.model)
 			if got := fmt.Sprint(figures(left), figures(back)); got != r.want {

@@ -49,6 +49,7 @@ func TestCacheEditsExamples(t *testing.T) {
 		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_C","content":"C"}]}`,
 	)
 	pol := withStages(t, "  - microcompact_cached: {trigger: 1, keep: 0}\n")
+	pol.Cache.Breakpoints = policy.BreakpointsLastTwo
 	st, err := pol.Stages[0].Definition.New(pol.Stages[0].Params)
 	if err != nil {
 		t.Fatal(err)

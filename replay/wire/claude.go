@@ -91,11 +91,6 @@ func sender(v *view.View) string {
 	return version
 }
 
-// oneMark reports whether the client marks the last message alone for the cache.
-func oneMark(v *view.View) bool {
-	return v.Conversation().Product == session.Product && session.FrameOf(sender(v)).OneMark
-}
-
 // claudeFrame is what is collected since the last response or result.
 type claudeFrame struct {
 	*renderer

@@ -20,11 +20,7 @@ func Payload(v *view.View, pol *policy.Policy) (*Body, error) {
 	if pol.Cache.TTL == longTTL {
 		b.TTL = longTTL
 	}
-	marked := breakpoints(&pol.Cache, len(b.Messages))
-	if pol.Recorded && oneMark(v) && len(marked) > 1 {
-		marked = marked[1:]
-	}
-	for _, m := range marked {
+	for _, m := range breakpoints(pol.Cache.Marks(v.Conversation().Product, sender(v)), len(b.Messages)) {
 		b.Messages[m].mark(b.TTL)
 	}
 	b.cacheEdits(v)
@@ -44,14 +40,18 @@ func Payload(v *view.View, pol *policy.Policy) (*Body, error) {
 // longTTL is the lifetime that a request must name; five minutes are the default.
 const longTTL = "1h"
 
-// breakpoints lists the messages of n, ascending, that a client marks for the prompt cache at their last block. A
+// breakpoints lists the messages of n, ascending, that a client with such marks marks at their last block. A
 // body does not have its marks on the system prompt, and automatic caching is one setting of the whole body.
-func breakpoints(c *policy.Caching, n int) []int {
-	if c.Breakpoints == policy.BreakpointsNone || c.Breakpoints == policy.BreakpointsAutomatic {
+func breakpoints(marks string, n int) []int {
+	last := 2
+	switch marks {
+	case policy.BreakpointsNone, policy.BreakpointsAutomatic:
 		return nil
+	case policy.BreakpointsLast:
+		last = 1
 	}
-	var at []int // the last two
-	for m := max(n-2, 0); m < n; m++ {
+	var at []int
+	for m := max(n-last, 0); m < n; m++ {
 		at = append(at, m)
 	}
 	return at

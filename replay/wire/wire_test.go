@@ -171,8 +171,7 @@ func TestModelOddContent(t *testing.T) {
 }
 
 func TestPayload(t *testing.T) {
-	claude := &policy.Policy{Cache: policy.DefaultCaching()}
-	cached := &policy.Policy{Cache: policy.DefaultCaching(), Stages: []policy.StageConfig{{Definition: policy.Definition{Name: "microcompact_cached", CacheEdits: true}}}}
+	cached := &policy.Policy{Cache: policy.Caching{Breakpoints: policy.BreakpointsLastTwo}, Stages: []policy.StageConfig{{Definition: policy.Definition{Name: "microcompact_cached", CacheEdits: true}}}}
 	with := func(breakpoints, ttl string) *policy.Policy {
 		return &policy.Policy{Cache: policy.Caching{Breakpoints: breakpoints, TTL: ttl}}
 	}
@@ -200,7 +199,9 @@ func TestPayload(t *testing.T) {
 		edits []policy.Edit
 		want  []string
 	}{
-		{"the last two messages are marked", claude, nil, change(map[int]string{3: mark(plain[3]), 4: mark(plain[4])})},
+		{"the last two messages are marked", with(policy.BreakpointsLastTwo, "auto"), nil, change(map[int]string{3: mark(plain[3]), 4: mark(plain[4])})},
+		{"the last message is marked", with(policy.BreakpointsLast, "auto"), nil, change(map[int]string{4: mark(plain[4])})},
+		{"as the client that recorded it", with(policy.BreakpointsAuto, "auto"), nil, change(map[int]string{4: mark(plain[4])})},
 		{"OpenCode marks the last two", with(policy.BreakpointsLastTwoIfAnthropic, "auto"), nil, change(map[int]string{3: mark(plain[3]), 4: mark(plain[4])})},
 		{"a lifetime of its own", with(policy.BreakpointsLastTwoIfAnthropic, "1h"), nil, change(map[int]string{
 			3: strings.Replace(mark(plain[3]), `"ephemeral"`, `"ephemeral","ttl":"1h"`, 1), 4: strings.Replace(mark(plain[4]), `"ephemeral"`, `"ephemeral","ttl":"1h"`, 1),

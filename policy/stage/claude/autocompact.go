@@ -2,6 +2,7 @@ package claude
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -110,7 +111,8 @@ func (s *autocompact) Run(c *policy.Context) ([]policy.Edit, error) {
 	if c.View.Len() == 0 {
 		return nil, nil
 	}
-	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: s.call(c), Limit: t.Effective}
+	kept := newestRounds(c.View, s.p.KeepRecent)
+	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: s.call(c, kept), Limit: t.Effective}
 	failure := try.Failure(c)
 	if trigger == "auto" {
 		s.breaker.Note(failure)
@@ -131,7 +133,7 @@ func (s *autocompact) Run(c *policy.Context) ([]policy.Edit, error) {
 		Insert: []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: []policy.Content{summary}}},
 		Call:   try.Call, Detail: map[string]int{"pre_tokens": c.Used},
 	}
-	e.Keep = summarize.Kept(c, boundary, newestRounds(c.View, s.p.KeepRecent))
+	e.Keep = summarize.Kept(c, boundary, kept)
 	if boundary >= 0 {
 		attached := &e.Insert
 		if s.p.KeepRecent > 0 { // the client attaches behind what it keeps
@@ -155,13 +157,13 @@ func newestRounds(v policy.View, n int) []policy.ItemID {
 	return ids[from:]
 }
 
-// call is the compaction's own request: the prompt, and the messages as they were before this request's
-// microcompaction, without images, documents and what an earlier compaction re-injected. If the window is too small
-// for it, the oldest rounds are dropped until the gap the API reports is covered, in at most ptl_retries further
-// calls. The rest then begins with an assistant message, so a meta user message goes first. If the gap is not
-// reported each retry drops a fifth of the rounds that are left, at least one.
-func (s *autocompact) call(c *policy.Context) *policy.Call {
-	call := summaryCall(c.View, c.Before, c.Overhead, s.p.PromptTokens, s.p.Prefix)
+// call is the compaction's own request: the prompt, and the messages that are not kept as they were before this
+// request's microcompaction; with a prefix of its own without images, documents and what an earlier compaction
+// re-injected. If the window is too small for it, the oldest rounds are dropped until the gap the API reports is covered,
+// in at most ptl_retries further calls. The rest then begins with an assistant message, so a meta user message goes
+// first. If the gap is not reported each retry drops a fifth of the rounds that are left, at least one.
+func (s *autocompact) call(c *policy.Context, kept []policy.ItemID) *policy.Call {
+	call := summaryCall(c.View, kept, c.Before, c.Overhead, s.p.PromptTokens, s.p.Prefix)
 	limit := thresholds(c).Effective
 	if limit <= 0 {
 		return call
@@ -172,7 +174,7 @@ func (s *autocompact) call(c *policy.Context) *policy.Call {
 	s.dropped = 0
 	var rounds []int
 	if call.Input > limit && s.p.Retries > 0 {
-		rounds = roundWeights(c.View)
+		rounds = s.roundWeights(c.View, kept)
 	}
 	if len(rounds) > 1 {
 		call.Cut = &policy.Target{Item: c.View.IDs()[0]}
@@ -195,13 +197,19 @@ func (s *autocompact) call(c *policy.Context) *policy.Call {
 	return call
 }
 
-// summaryCall is the compaction's own request for a view that fits the window.
-func summaryCall(v policy.View, before, overhead, prompt int, prefix string) *policy.Call {
+// summaryCall is the compaction's own request for a view that fits the window. What it keeps at the end of the view is
+// not sent. With the session's prefix all else is sent as it is.
+func summaryCall(v policy.View, kept []policy.ItemID, before, overhead, prompt int, prefix string) *policy.Call {
 	call := &policy.Call{Kind: "compaction", Prompt: prompt, Prefix: prefix, Input: before + prompt}
 	for id := range v.Items {
-		n := leftOut(v, id)
-		if call.Input -= n; n > 0 && call.Cut == nil {
+		if len(kept) > 0 && id == kept[0] {
 			call.Cut = &policy.Target{Item: id}
+		}
+		switch {
+		case call.Cut != nil:
+			call.Input -= v.Weight(id)
+		case prefix == "own":
+			call.Input -= leftOut(v, id)
 		}
 	}
 	if prefix == "session" {
@@ -210,18 +218,39 @@ func summaryCall(v policy.View, before, overhead, prompt int, prefix string) *po
 	return call
 }
 
-// recordedCall is the request of a compaction that a client recorded: with the prompt of 2.1.19 up to 2.1.20, from
-// 2.1.37 on with the session's prefix, whose cache it reads. The evidence for that is the usage of one recorded request,
-// a read of 166,636 tokens.
-func recordedCall(version string, v policy.View, before, overhead int) *policy.Call {
+// recordedCall is the request of a compaction that a client recorded: from 2.1.86 on with the session's prefix, whose
+// cache it reads. The prompt is a quarter of the characters of that of 2.1.19, 2.1.37 and 2.1.76, 2.1.119, and 2.1.210 to
+// 2.1.332.
+func recordedCall(version string, v policy.View, kept []policy.ItemID, before, overhead int) *policy.Call {
 	prompt, prefix := 1257, "own"
-	if version != "" && session.CompareVersions(version, "2.1.21") >= 0 {
-		prompt = 800
+	since := func(release string) bool { return version != "" && session.CompareVersions(version, release) >= 0 }
+	switch {
+	case since("2.1.210"):
+		prompt, prefix = 1590, "session"
+	case since("2.1.86"):
+		prompt, prefix = 1395, "session"
+	case since("2.1.21"):
+		prompt = 1286
 	}
-	if version != "" && session.CompareVersions(version, "2.1.37") >= 0 {
-		prefix = "session"
+	return summaryCall(v, endOf(v, kept), before, overhead, prompt, prefix)
+}
+
+// endOf returns those of a view's items behind which no response is that is not one of them.
+func endOf(v policy.View, items []policy.ItemID) []policy.ItemID {
+	kept := map[policy.ItemID]bool{}
+	for _, id := range items {
+		kept[id] = true
 	}
-	return summaryCall(v, before, overhead, prompt, prefix)
+	var end []policy.ItemID
+	for id := range v.Backward {
+		if kept[id] {
+			end = append(end, id)
+		} else if v.Role(id) == session.Assistant {
+			break
+		}
+	}
+	slices.Reverse(end)
+	return end
 }
 
 // leftOut returns the tokens of one item that a compaction's request leaves out.
@@ -263,17 +292,24 @@ const truncatedForRetry = "[earlier conversation truncated for compaction retry]
 
 // roundWeights returns the tokens of each round in a compaction's request, oldest first. A round is an assistant
 // message and what follows it; what is before the first one belongs to it.
-func roundWeights(v policy.View) []int {
+func (s *autocompact) roundWeights(v policy.View, kept []policy.ItemID) []int {
 	rounds := []int{0}
 	seen := false
 	for id := range v.Items {
+		if len(kept) > 0 && id == kept[0] {
+			break
+		}
 		if v.Role(id) == session.Assistant {
 			if seen {
 				rounds = append(rounds, 0)
 			}
 			seen = true
 		}
-		rounds[len(rounds)-1] += v.Weight(id) - leftOut(v, id)
+		n := v.Weight(id)
+		if s.p.Prefix == "own" {
+			n -= leftOut(v, id)
+		}
+		rounds[len(rounds)-1] += n
 	}
 	return rounds
 }

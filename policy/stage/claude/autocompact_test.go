@@ -254,8 +254,8 @@ func TestAutocompactFails(t *testing.T) {
 	}
 }
 
-// A compaction's own request holds the messages as they were before this request's microcompaction, without images
-// and what an earlier one re-injected.
+// A compaction's own request holds the messages as they were before this request's microcompaction, with a prefix of its
+// own without images and what an earlier one re-injected.
 func TestAutocompactRequest(t *testing.T) {
 	picture := stagetest.Block(jsonl.KindImage, "image", strings.Repeat("i", 4000))
 	for _, tt := range []struct {
@@ -264,7 +264,7 @@ func TestAutocompactRequest(t *testing.T) {
 		want   int
 	}{
 		{"its own prefix", "own", 9000 + 1257},
-		{"the session's", "session", 9000 + 1257 + 700},
+		{"the session's", "session", 9000 + 3000 + 5000 + 1257 + 700},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := stagetest.NewConvo()
@@ -466,7 +466,7 @@ func TestAutocompactPrefixLimit(t *testing.T) {
 }
 
 func TestAutocompactPrompts(t *testing.T) {
-	for _, prompt := range []int{1257, 800} { // of claude-code-2.1.19 and claude-code-2.1
+	for _, prompt := range []int{1257, 1286} { // of claude-code-2.1.19 and claude-code-2.1
 		p := defineAutocompact().Params.(*Autocompact)
 		p.PromptTokens = prompt
 		call, _, _ := compactionCall(t, stagetest.Small(20), p, 700, 0)

@@ -44,7 +44,9 @@ func clientVersion(version string) policy.ClientVersion {
 			v.Head, v.Shared = h.all, h.shared
 		}
 	}
+	v.KeepsThinking = !before("2.1.84")
 	v.RecordsAttached = !before("2.1.91")
+	v.SameSystem = !before("2.1.280") // the state of the repository is in an attachment
 	v.OneHead = !before("2.1.29")
 	v.ToolSettings = !before("2.1.105") && before("2.1.200") // 13 of 14 recorded cases; none of 15 of other versions
 	v.MarkedWindows = before("2.1.78")

@@ -31,9 +31,11 @@ func TestClientVersion(t *testing.T) {
 		"2.1.51":  {MarkedWindows: true, PartialOutput: true, Head: 17000, Shared: 17000, OneHead: true},
 		"2.1.52":  {MarkedWindows: true, Head: 17000, Shared: 17000, OneHead: true},
 		"2.1.78":  {Head: 17000, Shared: 17000, OneHead: true},
-		"2.1.105": {Head: 17000, Shared: 17000, OneHead: true, RecordsAttached: true, ToolSettings: true},
-		"2.1.199": {Head: 17000, Shared: 17000, OneHead: true, RecordsAttached: true, ToolSettings: true},
-		"2.1.239": {Head: 17000, OneHead: true, RecordsAttached: true},
+		"2.1.84":  {Head: 17000, Shared: 17000, OneHead: true, KeepsThinking: true},
+		"2.1.105": {Head: 17000, Shared: 17000, OneHead: true, RecordsAttached: true, ToolSettings: true, KeepsThinking: true},
+		"2.1.199": {Head: 17000, Shared: 17000, OneHead: true, RecordsAttached: true, ToolSettings: true, KeepsThinking: true},
+		"2.1.280": {Head: 17000, OneHead: true, RecordsAttached: true, KeepsThinking: true, SameSystem: true},
+		"2.1.239": {Head: 17000, OneHead: true, RecordsAttached: true, KeepsThinking: true},
 	} {
 		if got := clientVersion(version); got != want {
 			t.Errorf("%q: %+v, want %+v", version, got, want)

@@ -32,9 +32,9 @@ func promptText(tokens int) string {
 	return ""
 }
 
-// Request is what the call is sent: the messages as they were before this request's microcompaction, without images,
-// documents, and what an earlier compaction re-injected, the oldest rounds dropped where they did not fit, and the
-// prompt.
+// Request is what the call is sent: the messages that are not kept as they were before this request's microcompaction,
+// with a prefix of its own without images, documents, and what an earlier compaction re-injected; the oldest rounds
+// dropped where they did not fit, and the prompt.
 func (s *autocompact) Request(c *policy.Context, e *policy.Edit) (policy.CallRequest, error) {
 	r := policy.CallRequest{Edits: beforeMicrocompaction(c)}
 	if s.p.Prefix == "own" {
@@ -42,7 +42,11 @@ func (s *autocompact) Request(c *policy.Context, e *policy.Edit) (policy.CallReq
 	}
 	var attached, cut []policy.ItemID
 	round, seen := 0, false
+	kept := newestRounds(c.View, s.p.KeepRecent)
 	for id := range c.View.Items {
+		if len(kept) > 0 && id == kept[0] {
+			break
+		}
 		if c.View.Role(id) == session.Assistant {
 			if seen {
 				round++
@@ -52,6 +56,7 @@ func (s *autocompact) Request(c *policy.Context, e *policy.Edit) (policy.CallReq
 		switch sy := c.View.Synthetic(id); {
 		case round < s.dropped:
 			cut = append(cut, id)
+		case s.p.Prefix == "session":
 		case sy != nil && sy.Attached:
 			attached = append(attached, id)
 		case sy == nil:
@@ -59,6 +64,9 @@ func (s *autocompact) Request(c *policy.Context, e *policy.Edit) (policy.CallReq
 				return r, err
 			}
 		}
+	}
+	if len(kept) > 0 {
+		r.Edits = append(r.Edits, policy.Edit{Kind: policy.KindRemove, Items: kept, Reason: "it stays behind the summary"})
 	}
 	if len(attached) > 0 {
 		r.Edits = append(r.Edits, policy.Edit{Kind: policy.KindRemove, Items: attached, Reason: "an earlier compaction re-injected it"})

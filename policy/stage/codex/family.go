@@ -43,6 +43,6 @@ func clientVersion(string) policy.ClientVersion {
 }
 
 // compactionCall is the request for a compaction, which no rollout records: the session's own.
-func compactionCall(_ string, _ policy.View, before, overhead int) *policy.Call {
+func compactionCall(_ string, _ policy.View, _ []policy.ItemID, before, overhead int) *policy.Call {
 	return &policy.Call{Kind: "compaction", Prefix: "session", Input: before + overhead}
 }

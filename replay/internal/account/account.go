@@ -41,6 +41,7 @@ type Account struct {
 	restart  bool                        // the client was started again since
 	warm     int                         // tokens that other sessions keep in the cache
 	last     lastMain
+	marked   int             // last marked place of a main request
 	changes  [firstPlace]int // how often what stands at the places before the messages has changed
 }
 

@@ -54,9 +54,10 @@ func (a *Account) begin(k int) {
 	first := a.model == ""
 	a.kind = a.kindFor(model)
 	restarted := a.restart && !first
-	if restarted {
+	if restarted && (!head.Same || version != a.version) {
 		a.startAgain(version, head.Shared)
 	}
+	a.restart = a.restart && first
 	if !first && version != a.version {
 		a.newHead(sharedPlace, cache.ToolsChanged)
 		a.auto.Limit(0, cache.Cause{Kind: cache.ToolsChanged})
@@ -123,7 +124,6 @@ func (a *Account) startAgain(version string, shared int) {
 	if !a.automatic() { // whose client keeps its system prompt
 		a.ladder.limit(keepsAll, left, "")
 	}
-	a.restart = false
 }
 
 // newHead notes that what stands at a place before the messages, and all behind it, is not what was sent before.

@@ -55,7 +55,8 @@ func (a *Account) Main(k int, now time.Time, v *view.View, row *Request) error {
 	} else {
 		last, tail := lastMessage(v)
 		end, covered := a.covered(k, v, row.Payload)
-		request.Breakpoints = a.breakpoints(firstPlace+end-1, covered, firstPlace+last, row.Payload-tail)
+		a.marked = firstPlace + end - 1
+		request.Breakpoints = a.breakpoints(a.marked, covered, firstPlace+last, row.Payload-tail)
 		var err error
 		if row.Cache.Split, cause, err = a.sim.Request(request); err != nil { // breakpoints follows the rules
 			return err
@@ -98,6 +99,11 @@ func reasons(m *session.Message) bool {
 	})
 }
 
+// marks is which breakpoints a release of the client sets.
+func (a *Account) marks(version string) string {
+	return a.settings.Caching.Marks(a.record.Conv.Product, version)
+}
+
 // breakpoints are the marks of the policy's client in a request whose last block is at place last, with tokens up to
 // there, and whose last message but one ends before place before, with tokensBefore up to there. before is 0 where
 // there is no such message.
@@ -110,7 +116,7 @@ func (a *Account) breakpoints(last, tokens, before, tokensBefore int) (list []ca
 	if a.kind.Mode == "" {
 		return list
 	}
-	switch a.settings.Caching.Breakpoints {
+	switch marks := a.marks(a.version); marks {
 	case policy.BreakpointsAutomatic:
 		mark(last, tokens)
 	case policy.BreakpointsLastTwoIfAnthropic:
@@ -118,10 +124,10 @@ func (a *Account) breakpoints(last, tokens, before, tokensBefore int) (list []ca
 			break
 		}
 		fallthrough
-	case policy.BreakpointsLastTwo:
+	case policy.BreakpointsLast, policy.BreakpointsLastTwo:
 		mark(sharedPlace, a.head.Shared)
 		mark(systemPlace, a.head.Own)
-		if before > firstPlace {
+		if before > firstPlace && marks != policy.BreakpointsLast {
 			mark(before-1, tokensBefore)
 		}
 		if last >= firstPlace {

@@ -153,8 +153,12 @@ func (e *Engine) OverheadAt(k int) int {
 // Join adds message m.
 func (e *Engine) Join(m int) {
 	msg := e.addRaw(m)
+	summary, alone, compacted := msg.Compaction()
 	if e.policy.Recorded {
 		e.view.Join(m)
+		if compacted && !alone {
+			e.fail(record.WithoutCompaction(e.view, m, summary, len(e.estimates.weights)))
+		}
 		e.replayAct(record.Act{Kind: record.ActJoin, Index: m}, false)
 		return
 	}
@@ -163,6 +167,9 @@ func (e *Engine) Join(m int) {
 		return
 	}
 	e.view.Join(m)
+	if compacted {
+		e.fail(record.WithoutCompaction(e.view, m, summary, len(e.estimates.weights)))
+	}
 	if msg.Class == session.ClassToolResult {
 		e.runStages(policy.Ingest, len(e.estimates.weights), runArgs{joined: []policy.ItemID{policy.ItemID(m)}, now: msg.Time})
 	}
@@ -179,6 +186,9 @@ func (e *Engine) addRaw(m int) *session.Message {
 	}
 	if !msg.RecordOnly {
 		p.raw += e.counter.Report.Message(m)
+		if b, _, ok := msg.Compaction(); ok {
+			p.raw -= e.counter.Report.Block(m, b)
+		}
 	}
 	return msg
 }

@@ -96,7 +96,7 @@ func (e *Engine) replayAct(act record.Act, weighing bool) {
 		}
 		ed := r.Edits[e.nextEdit]
 		group := []policy.Edit{ed}
-		grouped := ed.Kind == policy.KindClear || act.Kind == record.ActReplacement // into one event
+		grouped := ed.Kind == policy.KindClear || act.Kind == record.ActReplacement || act.Kind == record.ActServer // into one event
 		for e.nextEdit++; grouped && e.nextEdit < len(r.Edits) && r.Notes[e.nextEdit] == act; e.nextEdit++ {
 			o := r.Edits[e.nextEdit]
 			if o.Joined != ed.Joined || o.Kind != ed.Kind || o.Trigger != ed.Trigger {
@@ -112,7 +112,7 @@ func (e *Engine) replayAct(act record.Act, weighing bool) {
 
 // atRequest reports whether an edit was made when a request was weighed, and not at a line.
 func atRequest(kind policy.EditKind, act record.Act) bool {
-	return kind == policy.KindAttach || act == record.NoAct
+	return kind == policy.KindAttach || act == record.NoAct || act.Kind == record.ActServer
 }
 
 // applyEvent applies edits of one recorded act, which it may change, and makes its event.
@@ -123,7 +123,7 @@ func (e *Engine) applyEvent(edits []policy.Edit, act record.Act) {
 			c := *edits[i].Call
 			switch {
 			case act.Kind == record.ActBoundary:
-				c = *e.compactionCall(&e.conv.Boundaries[act.Index])
+				c = *e.compactionCall(&e.conv.Boundaries[act.Index], edits[i].Keep)
 				c.Output = e.record.Summary[act.Index]
 				if u := e.conv.Boundaries[act.Index].Usage; u != nil {
 					c.Input, c.Output = u.Context(), u.Output
@@ -146,7 +146,7 @@ func (e *Engine) applyEvent(edits []policy.Edit, act record.Act) {
 
 // compactionCall is the request for the summary of a recorded compaction. It holds the view as it was before a
 // microcompaction at the same request.
-func (e *Engine) compactionCall(b *session.Boundary) *policy.Call {
+func (e *Engine) compactionCall(b *session.Boundary, rest []policy.ItemID) *policy.Call {
 	before, over := e.view.Tokens(), 0
 	list := e.view.Edits()
 	for i := len(list) - 1; i >= 0; i-- {
@@ -164,5 +164,5 @@ func (e *Engine) compactionCall(b *session.Boundary) *policy.Call {
 	if e.record.Client.CompactionCall == nil {
 		return &policy.Call{Kind: "compaction"}
 	}
-	return e.record.Client.CompactionCall(b.Version, e.view, before, over)
+	return e.record.Client.CompactionCall(b.Version, e.view, rest, before, over)
 }

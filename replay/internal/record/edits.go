@@ -30,6 +30,7 @@ const (
 	ActCollapse
 	ActReplacement // the first of adjacent ones of one line
 	ActRestart
+	ActServer // what a response says that the API did to its request
 )
 
 // NoAct is an act on no line.
@@ -51,6 +52,8 @@ func (r *Record) Event(act Act) *RecordedEvent {
 		ev.Line, ev.Trigger = r.Conv.Collapses[act.Index].Line, TriggerAuto
 	case ActReplacement:
 		ev.Line, ev.Trigger = r.Conv.Replaced[act.Index].Line, TriggerAuto
+	case ActServer:
+		ev.Line, ev.Trigger = r.Conv.Response(act.Index).Line, TriggerAuto
 	case ActRestart:
 		ev.Line, ev.Trigger = r.Conv.Restarts[act.Index].Line, policy.TriggerRestart
 	default:

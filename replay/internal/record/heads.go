@@ -79,6 +79,7 @@ func (l *headLearner) head(k int) cache.Head {
 		}
 	}
 	h := l.reads
+	h.Same = l.client.SameSystem
 	if !l.shared {
 		h.Shared = l.client.Shared
 	}

@@ -37,6 +37,7 @@ type recordTrack struct {
 	drops    []tokens.Drop
 	folded   map[int]policy.ItemID // by collapse: its placeholder
 	restarts Restarts
+	editing  contextEditing
 	err      error
 
 	inferred map[policy.Target]bool // results that inferred microcompactions have named
@@ -80,6 +81,18 @@ func (t *recordTrack) Join(m int) {
 			Reason: fmt.Sprintf("the client wrote the result to a file, line %d", bl.Line),
 		}, Act{ActJoin, m})
 	}
+	switch b, alone, ok := msg.Compaction(); {
+	case ok && alone:
+		t.apply(policy.Edit{
+			Request: len(t.r.Weight) + 1, Kind: policy.KindSummarize, Trigger: TriggerAuto, Keep: []policy.ItemID{policy.ItemID(m)},
+			Reason: "the API compacted: the response is its summary",
+		}, Act{ActJoin, m})
+	case ok:
+		if err := WithoutCompaction(t.view, m, b, len(t.r.Weight)); err != nil {
+			t.fail(err)
+		}
+	}
+	t.editing.join(m, msg)
 }
 
 // Done reports whether the walk ends early. The other methods do nothing: the record has no stages.
@@ -143,9 +156,14 @@ func (t *recordTrack) Request(k int) {
 	if msg.HasUsage {
 		u := r.Usage(msg)
 		ctx = u.Context()
-		if within := u.Compactions(); within.Calls > 0 {
+		within := u.Compactions()
+		if b, alone, ok := msg.Compaction(); ok && !alone && within.Calls == 0 { // what it took is not recorded
+			within = jsonl.Spent{Calls: 1, Input: t.view.PayloadTokens() + max(over, 0), Output: r.Cal.Block(m, b)}
+		}
+		if within.Calls > 0 {
 			t.apply(compactedWithin(k, &within), NoAct)
 		}
+		t.edited(k, msg.Applied, ctx, over)
 		if over = t.settle(k, ctx, over); t.known < 0 {
 			t.known = k
 		}

@@ -1,0 +1,66 @@
+package session
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+)
+
+// Applied is what the API left out of a request by context editing, as its response says.
+type Applied struct {
+	ToolUses, ToolTokens  int // calls whose results were left out, and the tokens of that
+	Turns, ThinkingTokens int // turns whose thinking was
+}
+
+// applied reads what a line says of it.
+func (ld *loader) applied(e *jsonl.Entry) (a Applied) {
+	var list struct {
+		Edits []struct {
+			Type     string
+			ToolUses int `json:"cleared_tool_uses"`
+			Turns    int `json:"cleared_thinking_turns"`
+			Tokens   int `json:"cleared_input_tokens"`
+		} `json:"applied_edits"`
+	}
+	raw := e.Message.ContextManagement
+	if len(raw) == 0 {
+		return a
+	}
+	if json.Unmarshal(raw, &list) != nil {
+		ld.warn(CodeMetadata, e.Line, "context_management is partly unreadable: the readable part is used")
+	}
+	for _, edit := range list.Edits {
+		switch least, most := min(edit.ToolUses, edit.Turns, edit.Tokens), max(edit.ToolUses, edit.Turns, edit.Tokens); {
+		case least < 0 || most > jsonl.MaxUsage:
+			ld.warn(CodeMetadata, e.Line, "context_management has an edit by the API of %d tokens: it is not used", edit.Tokens)
+		case strings.HasPrefix(edit.Type, "clear_tool_uses_"):
+			a.ToolUses, a.ToolTokens = edit.ToolUses, edit.Tokens
+		case strings.HasPrefix(edit.Type, "clear_thinking_"):
+			a.Turns, a.ThinkingTokens = edit.Turns, edit.Tokens
+		case !ld.oddKinds[edit.Type]:
+			ld.oddKinds[edit.Type] = true
+			ld.warn(CodeMetadata, e.Line, "the API made an edit of the context of type %.40s, which is not known: it is not used", edit.Type)
+		}
+	}
+	return a
+}
+
+// Compaction is the block of a response that is the API's summary of all that was said before; of several the last. alone is
+// true where the response is nothing else. ok is false of a response without one, or with one that failed.
+func (m *Message) Compaction() (block int, alone, ok bool) {
+	if !m.requested() {
+		return 0, false, false
+	}
+	alone = true
+	for b := range m.Blocks {
+		bl := &m.Blocks[b]
+		switch {
+		case bl.Type != jsonl.TypeCompaction:
+			alone = false
+		case bl.Text.UTF16 > 0:
+			block, ok = b, true
+		}
+	}
+	return block, alone, ok
+}

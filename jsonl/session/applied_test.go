@@ -1,0 +1,47 @@
+package session_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+)
+
+// TestApplied: what a response says that the API left out of its request. What cannot be is named and not used.
+func TestApplied(t *testing.T) {
+	clears := func(kind, count string, n, tokens any) line {
+		return line{"type": kind, count: n, "cleared_input_tokens": tokens}
+	}
+	uses, turns := clears("clear_tool_uses_20250919", "cleared_tool_uses", 6, 7200), clears("clear_thinking_20251015", "cleared_thinking_turns", 3, 1500)
+	for _, tt := range []struct {
+		name   string
+		value  any
+		want   session.Applied
+		warned string
+	}{
+		{"none", line{"applied_edits": []any{}}, session.Applied{}, ""},
+		{"null", nil, session.Applied{}, ""},
+		{"both", line{"applied_edits": []any{turns, uses}}, session.Applied{ToolUses: 6, ToolTokens: 7200, Turns: 3, ThinkingTokens: 1500}, ""},
+		{"a later form", line{"applied_edits": []any{clears("clear_tool_uses_20300101", "cleared_tool_uses", 1, 2)}}, session.Applied{ToolUses: 1, ToolTokens: 2}, ""},
+		{"unknown", line{"applied_edits": []any{line{"type": "shrink_1"}, uses}}, session.Applied{ToolUses: 6, ToolTokens: 7200}, "of type shrink_1, which is not known"},
+		{"negative", line{"applied_edits": []any{clears("clear_tool_uses_20250919", "cleared_tool_uses", -6, 7200), turns}}, session.Applied{Turns: 3, ThinkingTokens: 1500}, "is not used"},
+		{"too many", line{"applied_edits": []any{clears("clear_tool_uses_20250919", "cleared_tool_uses", 6, 1<<40)}}, session.Applied{}, "is not used"},
+		{"no number", line{"applied_edits": []any{clears("clear_tool_uses_20250919", "cleared_tool_uses", "six", 7200)}}, session.Applied{ToolTokens: 7200}, "partly unreadable"},
+		{"no list", line{"applied_edits": 7}, session.Applied{}, "partly unreadable"},
+		{"no object", "x", session.Applied{}, "partly unreadable"},
+	} {
+		first, last := said("a1", "u1", "m1"), assistant("a2", "a1", "m1", text("more"))
+		last["message"].(line)["context_management"] = tt.value
+		f := loadText(t, file(user("u1", "", "hello"), first, last), session.LoadOptions{})
+		var told []string
+		for _, w := range f.Main.Warnings {
+			told = append(told, w.Message)
+		}
+		if got := f.Main.Messages[1].Applied; got != tt.want {
+			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
+		}
+		if all := strings.Join(told, "; "); (all == "") != (tt.warned == "") || !strings.Contains(all, tt.warned) {
+			t.Errorf("%s: told %q, want %q", tt.name, all, tt.warned)
+		}
+	}
+}
