@@ -22,7 +22,7 @@ type decoder struct {
 	partMarked bool   // a text part of the current tool_result holds persistedMark
 }
 
-// entry is an Entry with the memory that decoding reuses.
+// entry is an Entry with the memory that decoding reuses, for the bars against ccusage.
 type entry struct {
 	Entry
 	parts []Part

@@ -41,7 +41,7 @@ func (s *Source) Each(jobs int, opt ReadOptions, fn func(rec *Item) error) error
 	return cut.failure(s.name, line)
 }
 
-// batch holds items of one block.
+// batch holds items of one block. It is filled again, as is the memory of blocks, for the bars against ccusage.
 type batch struct {
 	slots []*slot
 	n     int         // of slots in use

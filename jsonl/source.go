@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -181,17 +180,14 @@ func (s *Source) reader() io.Reader {
 
 // ReadSpan reads bytes of the decompressed content again, as a new slice. It is safe for concurrent use, also while
 // Each runs.
-func (s *Source) ReadSpan(span Span) ([]byte, error) { return s.ReadSpanTo(nil, span) }
-
-// ReadSpanTo is ReadSpan, which may overwrite buf and return a part of it: the bytes hold until buf is used again.
-func (s *Source) ReadSpanTo(buf []byte, span Span) ([]byte, error) {
+func (s *Source) ReadSpan(span Span) ([]byte, error) {
 	if span.Len < 0 || span.Off < 0 {
 		return nil, &FileError{Path: s.name, Err: fmt.Errorf("negative span: %d bytes at offset %d", span.Len, span.Off)}
 	}
 	var b []byte
 	var err error
 	if s.plain {
-		b, err = readAt(buf, s.file, span)
+		b, err = readAt(s.file, span)
 	} else {
 		b, err = s.store.span(span)
 	}
@@ -201,7 +197,7 @@ func (s *Source) ReadSpanTo(buf []byte, span Span) ([]byte, error) {
 	return b, nil
 }
 
-func readAt(buf []byte, f *os.File, span Span) ([]byte, error) {
+func readAt(f *os.File, span Span) ([]byte, error) {
 	if span.Len > 1<<20 { // check it before allocating
 		info, err := f.Stat()
 		if err != nil {
@@ -211,7 +207,7 @@ func readAt(buf []byte, f *os.File, span Span) ([]byte, error) {
 			return nil, io.ErrUnexpectedEOF
 		}
 	}
-	b := slices.Grow(buf[:0], span.Len)[:span.Len]
+	b := make([]byte, span.Len)
 	n, err := f.ReadAt(b, span.Off)
 	if n == len(b) {
 		return b, nil

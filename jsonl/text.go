@@ -11,13 +11,9 @@ import (
 // Unquote decodes a JSON string literal, quotes included. As in encoding/json, each lone surrogate and each byte that
 // is not UTF-8 becomes U+FFFD. It returns false where raw is not one string literal.
 func Unquote(raw []byte) (string, bool) {
-	text, ok := UnquoteTo(nil, raw)
+	text, ok := scan.Unquote(raw)
 	return string(text), ok
 }
-
-// UnquoteTo is Unquote without a new string: it returns a part of raw, or overwrites buf and returns that. The result holds
-// until either changes.
-func UnquoteTo(buf, raw []byte) ([]byte, bool) { return scan.Unquote(buf, raw) }
 
 // Measure returns the lengths of a decoded text.
 func Measure(s string) Metrics {
@@ -119,7 +115,7 @@ const (
 	internBytes   = 512 // of one string
 )
 
-// interner gives equal strings the same memory.
+// interner gives equal strings the same memory, for the bars of the peak memory.
 type interner struct{ all map[string]string }
 
 // intern returns b as a string of low cardinality.

@@ -194,8 +194,7 @@ func (its *iterations) into(u *Usage) {
 	}
 	other.Compactions = its.compactions
 	if other.Rounds.Calls+other.Compactions.Calls > 0 {
-		kept := other // allocated only here
-		u.Iterations = &kept
+		u.Iterations = &other
 	}
 }
 

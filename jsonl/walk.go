@@ -33,7 +33,7 @@ func (w *walker) begin(b block) {
 	w.blk, w.pos, w.inLine = b, 0, false
 }
 
-// slot is an item together with the memory it is decoded into.
+// slot is an item together with the memory it is decoded into, again and again, for the bars against ccusage.
 type slot struct {
 	rec    Item
 	entry  entry

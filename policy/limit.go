@@ -142,22 +142,15 @@ func (s *StageConfig) Limits(c Circumstances) Limits {
 
 // Thousands is a number with commas: 180,000.
 func Thousands(n int) string {
-	var b [26]byte
-	return string(AppendThousands(b[:0], n))
-}
-
-// AppendThousands appends Thousands(n).
-func AppendThousands(out []byte, n int) []byte {
-	var digits [20]byte
-	d := strconv.AppendInt(digits[:0], int64(n), 10)
+	out, d := "", strconv.Itoa(n)
 	if n < 0 {
-		out, d = append(out, '-'), d[1:]
+		out, d = "-", d[1:]
 	}
 	for i := range d {
 		if i > 0 && (len(d)-i)%3 == 0 {
-			out = append(out, ',')
+			out += ","
 		}
-		out = append(out, d[i])
+		out += d[i : i+1]
 	}
 	return out
 }

@@ -220,10 +220,6 @@ type Context struct {
 	// Sent is the blocks of an item in the model view as the Messages API takes them; none of an item that is not sent.
 	Sent func(id ItemID) ([]SentBlock, error)
 
-	// Digests, where it is set, keeps what is worked out from recorded texts for other replays of the conversation:
-	// see Digest.
-	Digests *Digests
-
 	// Warned, where it is set, receives the warnings.
 	Warned func(line int, message string)
 }

@@ -25,7 +25,6 @@ func (r *Record) Rereads() (list Rereads, err error) {
 	if len(conv.Boundaries) == 0 {
 		return list, nil
 	}
-	var buf []byte
 	files, pending := map[string]*readFile{}, map[string]bool{}
 	boundary, since, request := 0, 0, 0 // the next boundary; requests since the last one, and all
 	for m := range conv.Messages {
@@ -40,10 +39,11 @@ func (r *Record) Rereads() (list Rereads, err error) {
 			switch bl := &msg.Blocks[i]; {
 			case msg.RecordOnly:
 			case bl.Kind == jsonl.KindToolUse && conv.Alike(bl.Name) == "Read":
-				if buf, err = conv.RawTo(buf, m, i); err != nil {
+				input, err := conv.Raw(m, i)
+				if err != nil {
 					return list, err
 				}
-				in, err := session.DecodeFileInput(conv.AlikeInput(bl.Name, buf))
+				in, err := session.DecodeFileInput(conv.AlikeInput(bl.Name, input))
 				if err != nil || in.FilePath == "" {
 					continue
 				}

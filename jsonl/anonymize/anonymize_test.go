@@ -271,29 +271,6 @@ func TestTokensStay(t *testing.T) {
 	}
 }
 
-// TestRoomOfALongLine: a long line leaves no memory of its length.
-func TestRoomOfALongLine(t *testing.T) {
-	long := strings.Repeat(`caf\u00e9 word `, mostReused/7)
-	a := New(nil, "seed", listed())
-	var out bytes.Buffer
-	for _, text := range []string{`{"text":"` + long + "\"}\n", `{"text":"short"}`} {
-		src, err := jsonl.OpenReader("test.jsonl", strings.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer src.Close()
-		if err := a.Note(src, 1); err != nil {
-			t.Fatal(err)
-		}
-		if err := a.Write(src, "", 1, &out); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := max(cap(a.dst), cap(a.text), cap(a.forms), cap(a.texts.pieces), cap(a.texts.whole), cap(a.texts.best)); got > mostReused {
-		t.Errorf("room for %d is kept, more than %d", got, mostReused)
-	}
-}
-
 func FuzzAnonymize(f *testing.F) {
 	for _, s := range []string{
 		`{"type":"user","uuid":"u1","message":{"content":"hi \ud83d\ude00 \ud83d there"}}`, "{\"a\":\"\xff\"}", `{"a":"b"} {"c":[1,{"d":"ef gh"}]}`, "not json", `{"\u0061bc":"x"}`,

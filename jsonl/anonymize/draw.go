@@ -16,9 +16,7 @@ type draw struct {
 
 // newDraw is the stream of random numbers of a text for a use. It cannot be derived without the seed.
 func newDraw(seed *[32]byte, use byte, text string) *draw {
-	var room [256]byte
-	b := append(append(append(room[:0], seed[:]...), use), text...)
-	return &draw{seed: sha256.Sum256(b), at: 32}
+	return &draw{seed: sha256.Sum256(append(append(seed[:], use), text...)), at: 32}
 }
 
 // n draws a number from 0 to below-1.

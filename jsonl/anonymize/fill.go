@@ -28,22 +28,6 @@ type filler struct {
 	tries   *recovery
 	start   int     // where the stand-in of a line, or of a fixed text, begins
 	owed    balance // tokens that the stand-in of a line has too few so far
-	room
-}
-
-// mostReused is the length of the longest line whose memory is used again, bytes.
-const mostReused = 1 << 20
-
-// room is the memory of a filler that is used again: it grows with the longest line.
-type room struct {
-	pieces    []piece
-	chunks    [][2]int
-	slots     []int
-	wanted    []balance // tokens of the chunks
-	ends      []int     // of the pieces of a chunk
-	best      []byte    // scratch of chunk
-	chunkText []byte    // of a chunk, scratch of refill
-	whole     []byte    // scratch of tokens
 }
 
 // piece is a part of plain ASCII: a word, a number or a sign.
@@ -78,11 +62,7 @@ func (f *filler) line(dst []byte, line string) []byte {
 		}
 	}
 	f.owed, f.start = balance{}, len(dst)
-	dst = f.part(dst, newDraw(&f.seed, 't', line), line)
-	if len(line) > mostReused {
-		f.room = room{}
-	}
-	return dst
+	return f.part(dst, newDraw(&f.seed, 't', line), line)
 }
 
 // fix sets the texts that have one stand-in everywhere.
@@ -177,15 +157,17 @@ func (f *filler) plain(s string, i int) int {
 
 // refill appends the stand-in of the plain ASCII s[from:to].
 func (f *filler) refill(dst []byte, d *draw, s string, from, to int) []byte {
-	f.pieces, f.chunks, f.slots = f.pieces[:0], f.chunks[:0], f.slots[:0]
+	var pieces []piece
+	var chunks [][2]int
+	var slots []int // words
 	begin := 0
 	for i := from; i < to; {
 		n := 1
 		p := piece{}
 		switch c := s[i]; {
 		case c == ' ':
-			f.chunks = append(f.chunks, [2]int{begin, len(f.pieces)})
-			begin = len(f.pieces)
+			chunks = append(chunks, [2]int{begin, len(pieces)})
+			begin = len(pieces)
 			i++
 			continue
 		case isLetter(c) && repeats(s[i:to]) > maxNoted: // tells nothing but its letter
@@ -202,7 +184,7 @@ func (f *filler) refill(dst []byte, d *draw, s string, from, to int) []byte {
 					before = joins(s[i-1])
 				}
 				p.tokens = f.count(before, s[i:i+n])
-				f.slots = append(f.slots, len(f.pieces))
+				slots = append(slots, len(pieces))
 			}
 		case isDigit(c):
 			for i+n < to && isDigit(s[i+n]) {
@@ -210,41 +192,41 @@ func (f *filler) refill(dst []byte, d *draw, s string, from, to int) []byte {
 			}
 		}
 		p.text, p.length = s[i:i+n], n
-		f.pieces = append(f.pieces, p)
+		pieces = append(pieces, p)
 		i += n
 	}
-	f.chunks = append(f.chunks, [2]int{begin, len(f.pieces)})
+	chunks = append(chunks, [2]int{begin, len(pieces)})
 	after := s[to : to+signs(s[to:])]
 	before := signsBefore(s[max(0, from-maxSigns):from])
-	f.wanted = f.wanted[:0]
-	for i, c := range f.chunks {
-		f.chunkText = f.chunkText[:0]
-		for _, p := range f.pieces[c[0]:c[1]] {
-			f.chunkText = append(f.chunkText, p.text...)
+	wanted := make([]balance, 0, len(chunks)) // tokens
+	for i, c := range chunks {
+		var text []byte
+		for _, p := range pieces[c[0]:c[1]] {
+			text = append(text, p.text...)
 		}
-		f.wanted = append(f.wanted, f.tokens(before, after, i, f.chunkText))
+		wanted = append(wanted, f.tokens(before, after, i, len(chunks), text))
 	}
-	f.move(d)
+	move(d, pieces, slots)
 	// A chunk between spaces is as many tokens at any place. The first and one beside other signs stay.
-	first, last := min(1, len(f.chunks)-1), len(f.chunks)
+	first, last := min(1, len(chunks)-1), len(chunks)
 	if after != "" || !isLetter(s[to-1]) {
 		last--
 	}
 	for i := last - 1; i > first; i-- {
 		k := first + d.n(i+1-first)
-		f.chunks[i], f.chunks[k] = f.chunks[k], f.chunks[i]
-		f.wanted[i], f.wanted[k] = f.wanted[k], f.wanted[i]
+		chunks[i], chunks[k] = chunks[k], chunks[i]
+		wanted[i], wanted[k] = wanted[k], wanted[i]
 	}
 	before = signsBefore(string(dst[max(0, len(dst)-min(from, maxSigns, len(dst)-f.start)):]))
-	for i, c := range f.chunks {
+	for i, c := range chunks {
 		if i > 0 {
 			dst = append(dst, ' ')
 		}
 		for k := range f.owed {
-			f.owed[k] += f.wanted[i][k]
+			f.owed[k] += wanted[i][k]
 		}
-		dst = f.chunk(dst, d, f.pieces[c[0]:c[1]], func(chunk []byte) (short balance) {
-			have := f.tokens(before, after, i, chunk)
+		dst = f.chunk(dst, d, pieces[c[0]:c[1]], func(chunk []byte) (short balance) {
+			have := f.tokens(before, after, i, len(chunks), chunk)
 			for k := range short {
 				short[k] = f.owed[k] - have[k]
 			}
@@ -261,11 +243,11 @@ const chunkTries = 32
 // is owed to the next chunks of the line.
 func (f *filler) chunk(dst []byte, d *draw, pieces []piece, short func(chunk []byte) balance) []byte {
 	from := len(dst)
-	f.ends = f.ends[:0]
 	words := 0
+	ends := make([]int, 0, len(pieces))
 	for _, p := range pieces {
 		dst = f.piece(dst, d, p, 0)
-		f.ends = append(f.ends, len(dst)-from)
+		ends = append(ends, len(dst)-from)
 		if p.word {
 			words++
 		}
@@ -274,7 +256,7 @@ func (f *filler) chunk(dst []byte, d *draw, pieces []piece, short func(chunk []b
 	if len(f.counters) == 0 || words == 0 {
 		return dst
 	}
-	f.best = append(f.best[:0], dst[from:]...)
+	best := slices.Clone(dst[from:])
 	for range min(chunkTries, 6+2*words) {
 		if f.owed == (balance{}) {
 			break
@@ -283,14 +265,14 @@ func (f *filler) chunk(dst []byte, d *draw, pieces []piece, short func(chunk []b
 		for !pieces[i].word {
 			i = (i + 1) % len(pieces)
 		}
-		start := f.ends[i] - pieces[i].length
-		dst = f.piece(append(dst[:from], f.best[:start]...), d, pieces[i], max(-1, min(f.owed[0], 1)))
-		dst = append(dst, f.best[f.ends[i]:]...)
+		start := ends[i] - pieces[i].length
+		dst = f.piece(append(dst[:from], best[:start]...), d, pieces[i], max(-1, min(f.owed[0], 1)))
+		dst = append(dst, best[ends[i]:]...)
 		if now := short(dst[from:]); now.size() <= f.owed.size() {
-			f.owed, f.best = now, append(f.best[:0], dst[from:]...)
+			f.owed, best = now, slices.Clone(dst[from:])
 		}
 	}
-	return append(dst[:from], f.best...)
+	return append(dst[:from], best...)
 }
 
 // piece appends a stand-in of a piece; a word has more tokens by a number.
@@ -320,18 +302,17 @@ func (b balance) size() int {
 	return 4*max(b[0], -b[0]) + max(b[1], -b[1])
 }
 
-// tokens is the number of tokens that the i-th chunk adds behind signs, and with those behind it.
-func (f *filler) tokens(before, after string, i int, chunk []byte) (n balance) {
-	b := f.whole[:0]
+// tokens is the number of tokens that the i-th of some chunks adds behind signs, and with those behind it.
+func (f *filler) tokens(before, after string, i, chunks int, chunk []byte) (n balance) {
+	var b []byte
 	if i > 0 {
 		before = ""
 		b = append(b, ' ')
 	}
 	b = append(append(b, before...), chunk...)
-	if i == len(f.chunks)-1 {
+	if i == chunks-1 {
 		b = append(b, after...)
 	}
-	f.whole = b
 	for k, count := range f.counters {
 		n[k] = count(b)
 		if before != "" {
@@ -376,14 +357,14 @@ func contraction(s string) bool {
 	return false
 }
 
-// move moves letters between words of as many tokens.
-func (f *filler) move(d *draw) {
-	n := len(f.slots)
+// move moves letters between the pieces at slots, words, that have as many tokens.
+func move(d *draw, pieces []piece, slots []int) {
+	n := len(slots)
 	if n < 2 {
 		return
 	}
 	for i := range n {
-		a, b := &f.pieces[f.slots[i]], &f.pieces[f.slots[d.n(n)]]
+		a, b := &pieces[slots[i]], &pieces[slots[d.n(n)]]
 		if a == b || a.tokens != b.tokens {
 			continue
 		}

@@ -69,7 +69,6 @@ type pools struct {
 	lists    [maxWord + 1][]string
 	pools    map[kind][]string
 	counted  map[string]amounts
-	scratch  []byte
 }
 
 func newPools(counters []func([]byte) int, seed [32]byte, avoid func(string) bool) *pools {
@@ -99,21 +98,21 @@ func (p *pools) count(before byte, word string) (n amounts) {
 	if len(p.counters) == 0 {
 		return n
 	}
-	p.scratch = p.scratch[:0]
+	var text []byte
 	if before != 0 {
-		p.scratch = append(p.scratch, before)
+		text = append(text, before)
 	}
-	p.scratch = append(p.scratch, word...)
-	if n, ok := p.counted[string(p.scratch)]; ok {
+	text = append(text, word...)
+	if n, ok := p.counted[string(text)]; ok {
 		return n
 	}
 	for i, count := range p.counters {
-		n[i] = uint16(min(count(p.scratch), 1<<15))
+		n[i] = uint16(min(count(text), 1<<15))
 	}
 	if len(p.counted) >= maxCached {
 		clear(p.counted)
 	}
-	p.counted[string(p.scratch)] = n
+	p.counted[string(text)] = n
 	return n
 }
 

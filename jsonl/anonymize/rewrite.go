@@ -25,8 +25,6 @@ type writer struct {
 	edits edits
 	dst   []byte
 	stack []frame
-	text  []byte // scratch of recode
-	forms []form // of the strings that recode is in
 	in    []byte // JSON that the places of frames are in
 }
 
@@ -47,10 +45,7 @@ type frame struct {
 
 // value rewrites a line, or a document.
 func (w *writer) value(b []byte) {
-	if cap(w.dst) > mostReused {
-		w.dst, w.text, w.forms = nil, nil, nil
-	}
-	w.dst, w.stack = w.dst[:0], w.stack[:0]
+	w.dst, w.stack = nil, nil
 	if first := bytes.TrimLeft(b, " \t\r\n\ufeff"); len(first) > 0 && strings.IndexByte(`{["`, first[0]) < 0 {
 		w.plain(b, place{})
 		return
@@ -316,19 +311,19 @@ func (w *writer) recode(body []byte, at place, by func(dst []byte, s string) []b
 		w.dst = by(w.dst, string(body))
 		return
 	}
-	from, k := len(w.forms), int32(0) // by may recode what is within
-	w.text = w.text[:0]
+	var text []byte
+	var forms []form
+	k := int32(0)
 	for i := 0; i < len(body); k++ {
 		r, n, f := decode(body, i)
 		if f.raw != "" || f.unicode {
 			f.at = k
-			w.forms = append(w.forms, f)
+			forms = append(forms, f)
 		}
-		w.text = utf8.AppendRune(w.text, r)
+		text = utf8.AppendRune(text, r)
 		i += n
 	}
-	forms := w.forms[from:]
-	out := by(make([]byte, 0, len(w.text)), string(w.text))
+	out := by(make([]byte, 0, len(text)), string(text))
 	k = 0
 	for i := 0; i < len(out); k++ {
 		r, n := utf8.DecodeRune(out[i:])
@@ -346,7 +341,6 @@ func (w *writer) recode(body []byte, at place, by func(dst []byte, s string) []b
 			w.dst = utf8.AppendRune(w.dst, r)
 		}
 	}
-	w.forms = w.forms[:from]
 }
 
 // unquoted decodes the body of a string, also of one that is damaged.

@@ -89,8 +89,8 @@ func checkUnquote(t *testing.T, b []byte) {
 	t.Helper()
 	var want string
 	is := len(b) > 1 && b[0] == '"' && b[len(b)-1] == '"' && json.Unmarshal(b, &want) == nil
-	before, buf := bytes.Clone(b), []byte("of the last text")
-	got, ok := Unquote(buf, b)
+	before := bytes.Clone(b)
+	got, ok := Unquote(b)
 	if ok != is || is && string(got) != want {
 		t.Fatalf("Unquote(%q) = %q, %v; want %q, %v", b, got, ok, want, is)
 	}

@@ -208,9 +208,9 @@ func AppendUnquoted(dst, body []byte, limit int) []byte {
 	return dst
 }
 
-// Unquote decodes a string, both quotes included, as AppendUnquoted does. The result is a part of b, or in the memory of buf,
-// which it overwrites. It returns false where b is not one string.
-func Unquote(buf, b []byte) ([]byte, bool) {
+// Unquote decodes a string, both quotes included, as AppendUnquoted does. The result may be a part of b. It returns false
+// where b is not one string.
+func Unquote(b []byte) ([]byte, bool) {
 	last := len(b) - 1
 	if last < 1 || b[0] != '"' || b[last] != '"' {
 		return nil, false
@@ -220,7 +220,7 @@ func Unquote(buf, b []byte) ([]byte, bool) {
 		end, _, fault := String(b, 0)
 		ok = fault == OK && end == len(b)
 	} else {
-		text, ok = unquote(slices.Grow(buf[:0], len(text)), text, 3*len(text))
+		text, ok = unquote(make([]byte, 0, len(text)), text, 3*len(text))
 	}
 	if !ok {
 		return nil, false

@@ -26,7 +26,7 @@ func TestCallsOfOneID(t *testing.T) {
 				case jsonl.KindToolUse:
 					got[conv.Messages[m].UUID] = bl.Name
 				case jsonl.KindToolResult:
-					got[conv.Messages[m].UUID] = conv.Tool(bl)
+					got[conv.Messages[m].UUID] = conv.ToolName(bl.ID)
 				}
 			}
 		}

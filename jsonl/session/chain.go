@@ -196,7 +196,7 @@ func (c *chain) assistant(first int) {
 			continue
 		}
 		n.mark(lineEmitted | lineUsed)
-		n.at, n.blocks = len(c.conv.Messages)+1, nil // the message has them
+		n.at, n.blocks = len(c.conv.Messages)+1, nil // the message has them: the bar of 1 GB to 200 MB
 		if from == nil {
 			from = n
 			m.Line, m.UUID, m.Time = n.line, n.uuid, n.time
@@ -255,7 +255,7 @@ func (c *chain) user(i int) {
 		return
 	}
 	n.mark(lineEmitted | lineUsed)
-	n.blocks = nil // the message has them
+	n.blocks = nil // the message has them: the bar of 1 GB to 200 MB
 	if c.goesWithPrompt(n) {
 		n.at = len(c.conv.Messages)
 		m := &c.conv.Messages[len(c.conv.Messages)-1]

@@ -284,7 +284,7 @@ func (ld *loader) add(e *jsonl.Entry) {
 	}
 	n := &node{
 		uuid: uuid, parentUUID: e.ParentUUID, logicalUUID: e.LogicalParentUUID, line: e.Line, time: e.Time,
-		envelope: ld.envelope(e), parent: -1,
+		version: e.Version, agent: e.AgentID, sessionID: e.SessionID, cwd: e.CWD, parent: -1,
 	}
 	ld.byUUID[uuid] = len(ld.nodes)
 	ld.nodes = append(ld.nodes, n)
@@ -325,16 +325,6 @@ func (ld *loader) add(e *jsonl.Entry) {
 	default:
 		n.kind, n.name = nodeOther, e.Type
 	}
-}
-
-// envelope is that of the line before, if the entry repeats it.
-func (ld *loader) envelope(e *jsonl.Entry) *envelope {
-	own := envelope{e.Version, e.AgentID, e.SessionID, e.CWD}
-	if k := len(ld.nodes); k > 0 && *ld.nodes[k-1].envelope == own {
-		return ld.nodes[k-1].envelope
-	}
-	made := own // allocated only here
-	return &made
 }
 
 func (ld *loader) metadata(e *jsonl.Entry, name string, raw []byte, into any) {

@@ -16,14 +16,15 @@ type node struct {
 	logicalUUID string
 	line        int
 	time        time.Time
-	*envelope
-	kind     nodeKind
-	class    Class
-	opening  opening
-	marks    nodeMarks
-	name     string // a system line's subtype, an attachment's type, or an unknown type
-	blocks   []Block
-	response *response // of an assistant line
+	kind        nodeKind
+	class       Class
+	opening     opening
+	marks       nodeMarks
+	name        string // a system line's subtype, an attachment's type, or an unknown type
+	blocks      []Block
+	response    *response // of an assistant line
+
+	version, agent, sessionID, cwd string
 
 	// What few lines have.
 	effort  string // level of reasoning effort that the line says a command set
@@ -38,9 +39,6 @@ type node struct {
 	conv   int   // number of the conversation it is part of
 	at     int   // index of its message there, plus one; 0: none
 }
-
-// envelope is what a line repeats of the line before.
-type envelope struct{ version, agent, sessionID, cwd string }
 
 // response is what an assistant line says of its message.
 type response struct {

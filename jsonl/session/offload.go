@@ -1,7 +1,6 @@
 package session
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -94,20 +93,14 @@ func (conv *Conversation) readOffloads(where offloads, limits jsonl.InputLimits,
 	var root *os.Root
 	var openErr error
 	opened := false
-	texts := conv.NewBlockReader()
-	var raw []byte
 	for m := range conv.Messages {
 		for b := range conv.Messages[m].Blocks {
 			bl := &conv.Messages[m].Blocks[b]
 			if bl.Kind != jsonl.KindToolResult || !bl.Persisted || bl.Text.Bytes > maxStub {
 				continue
 			}
-			var text []byte
-			var err error
-			if raw, err = conv.RawTo(raw, m, b); err == nil {
-				text, err = texts.Decode(m, b, raw)
-			}
-			if err != nil || !bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte(stubHead)) {
+			text, err := conv.Text(m, b)
+			if err != nil || !strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), stubHead) {
 				continue // it quotes a stub, or cannot be read, which is reported elsewhere
 			}
 			if !opened {
@@ -116,7 +109,7 @@ func (conv *Conversation) readOffloads(where offloads, limits jsonl.InputLimits,
 					defer root.Close()
 				}
 			}
-			name, length, err := findOffload(root, openErr, bl.ID, string(text), limits, &left)
+			name, length, err := findOffload(root, openErr, bl.ID, text, limits, &left)
 			switch {
 			case err == nil:
 				bl.Offload = &Offload{Path: filepath.Join(where.trusted, where.inside, name), Text: length}

@@ -35,8 +35,8 @@ type peeked struct {
 }
 
 // read fills the fields that the file and its file system provide. What its content says is taken from known, where the
-// file has not changed since. end is memory for the end of a compressed file.
-func (i *FileInfo) read(root *os.Root, name string, known *memo.Folder[peeked], end *tail) error {
+// file has not changed since.
+func (i *FileInfo) read(root *os.Root, name string, known *memo.Folder[peeked]) error {
 	f, err := openPlain(root, name)
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func (i *FileInfo) read(root *os.Root, name string, known *memo.Folder[peeked], 
 	}
 	g, ok := known.Get(name, stamp)
 	if !ok {
-		if g = peek(f, st.Size(), name, i.Path, end); !g.alone {
+		if g = peek(f, st.Size(), name, i.Path); !g.alone {
 			known.Put(name, stamp, g)
 		}
 	}
@@ -75,7 +75,7 @@ type noSession string
 func (e noSession) Error() string { return string(e) }
 
 // peek reads the start and the end of a file, which is at a path.
-func peek(f *os.File, size int64, name, path string, end *tail) (g peeked) {
+func peek(f *os.File, size int64, name, path string) (g peeked) {
 	content, packed, free, err := jsonl.Unpack(f)
 	if err != nil {
 		return g
@@ -87,7 +87,7 @@ func peek(f *os.File, size int64, name, path string, end *tail) (g peeked) {
 		}
 		return g
 	}
-	*end = (*end)[:0]
+	end := &tail{}
 	if g.head(io.TeeReader(content, end), name, path); g.Refused != "" {
 		return g
 	}

@@ -305,10 +305,9 @@ func (d *discovery) read(root *os.Root, dir string, entries []fs.DirEntry) []rea
 	var mu sync.Mutex
 	var next atomic.Int64
 	work := func() {
-		var end tail // one for all files: they are listed faster than the collector runs
 		for i := int(next.Add(1)) - 1; i < len(list); i = int(next.Add(1)) - 1 {
 			if f := &list[i]; IsID(f.info.ID) {
-				f.err = f.info.read(root, names[i], known, &end)
+				f.err = f.info.read(root, names[i], known)
 			}
 			if d.opt.Read != nil {
 				mu.Lock()

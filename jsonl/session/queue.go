@@ -56,7 +56,7 @@ func (ld *loader) queue(e *jsonl.Entry) {
 }
 
 func (ld *loader) enqueue(e *jsonl.Entry, text string) {
-	q := queued{text: text, after: &node{envelope: &envelope{}}}
+	q := queued{text: text, after: &node{}}
 	if n := len(ld.nodes); n > 0 {
 		q.after = ld.nodes[n-1]
 	}

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/scan"
 )
 
 // UnchangedFile starts the result of a Read whose content is that of an earlier one.
@@ -59,7 +59,7 @@ func blocksOf(blocks []Block, kind jsonl.Kind) iter.Seq2[int, *Block] {
 // toolUse is the place of a tool_use, and its number among the conversation's, from 1.
 type toolUse struct{ message, block, number int }
 
-// IndexTools records the position of each tool_use for ToolName, Tool and ToolUse. Loading calls it; a conversation built
+// IndexTools records the position of each tool_use for ToolName and ToolUse. Loading calls it; a conversation built
 // by hand needs the call, before others read it, and again where its Messages change.
 func (conv *Conversation) IndexTools() {
 	conv.tools = map[string]toolUse{}
@@ -71,9 +71,6 @@ func (conv *Conversation) IndexTools() {
 		}
 	}
 }
-
-// Tool is ToolName of a block's id.
-func (conv *Conversation) Tool(bl *Block) string { return conv.ToolName(bl.ID) }
 
 // ToolName is the tool of the tool_use with this id, or "".
 func (conv *Conversation) ToolName(id string) string {
@@ -98,12 +95,6 @@ func (conv *Conversation) CallNumber(bl *Block) int { return conv.tools[bl.ID].n
 func (conv *Conversation) Raw(message, block int) ([]byte, error) {
 	bl := &conv.Messages[message].Blocks[block]
 	return conv.readAgain(bl, bl.Value)
-}
-
-// RawTo is Raw, which may overwrite buf and return a part of it.
-func (conv *Conversation) RawTo(buf []byte, message, block int) ([]byte, error) {
-	bl := &conv.Messages[message].Blocks[block]
-	return conv.readWith(func() ([]byte, error) { return conv.Source.ReadSpanTo(buf, bl.Value) }, bl, bl.Value)
 }
 
 // BlockJSON reads a block as recorded, with every member; nil for one that is on no line.
@@ -144,15 +135,15 @@ func (conv *Conversation) Text(message, block int) (string, error) {
 	if err != nil || len(raw) == 0 {
 		return "", err
 	}
-	text, err := conv.text(nil, raw, &conv.Messages[message].Blocks[block])
+	text, err := conv.text(raw, &conv.Messages[message].Blocks[block])
 	return string(text), err
 }
 
-// text is the text of a block: a part of raw, or in buf, which it overwrites, or a new slice.
-func (conv *Conversation) text(buf, raw []byte, bl *Block) ([]byte, error) {
+// text is the text of a block; it may be a part of raw.
+func (conv *Conversation) text(raw []byte, bl *Block) ([]byte, error) {
 	switch {
 	case raw[0] == '"':
-		text, ok := jsonl.UnquoteTo(buf, raw)
+		text, ok := scan.Unquote(raw)
 		if !ok {
 			return nil, &jsonl.FileError{Path: conv.Path, Line: bl.Line, Err: fmt.Errorf("a %s block is no longer a text: the file has changed since it was loaded", bl.Type)}
 		}
@@ -167,8 +158,8 @@ func (conv *Conversation) text(buf, raw []byte, bl *Block) ([]byte, error) {
 	if isCompact(raw) && !hasEscapes(raw) {
 		return raw, nil
 	}
-	out := bytes.NewBuffer(buf[:0])
-	if json.Compact(out, raw) != nil {
+	var out bytes.Buffer
+	if json.Compact(&out, raw) != nil {
 		return raw, nil
 	}
 	return plainEscapes(out.Bytes()), nil
@@ -179,7 +170,6 @@ func (conv *Conversation) text(buf, raw []byte, bl *Block) ([]byte, error) {
 type BlockReader struct {
 	conv   *Conversation
 	window jsonl.Window
-	buf    []byte
 }
 
 // NewBlockReader returns a reader of the blocks.
@@ -205,12 +195,7 @@ func (t *BlockReader) Decode(message, block int, raw []byte) ([]byte, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
-	if len(raw) <= mostReused {
-		t.buf = slices.Grow(t.buf[:0], len(raw))
-	} else {
-		t.buf = nil
-	}
-	return t.conv.text(t.buf, raw, &t.conv.Messages[message].Blocks[block])
+	return t.conv.text(raw, &t.conv.Messages[message].Blocks[block])
 }
 
 // WholeText is [Conversation.WholeText].
@@ -221,9 +206,6 @@ func (t *BlockReader) WholeText(message, block int) ([]byte, error) {
 	}
 	return t.Text(message, block)
 }
-
-// mostReused is the length of the largest block whose buffer is used again, bytes.
-const mostReused = 1 << 20
 
 // isCompact reports whether no white space is between the tokens of JSON.
 func isCompact(raw []byte) bool {

@@ -19,7 +19,6 @@ type client struct {
 	now  time.Time
 	line object
 	own  string // uuid of the line
-	note object // for values built beside a line
 
 	session   string
 	agent     string // id of the subagent whose transcript this is; "" in the main session

@@ -1,10 +1,9 @@
 package synth
 
-import "slices"
-
 // head opens a line of the chain. kind is "" where the type comes after the message.
 func (c *client) head(kind, parent string) *object {
-	o := c.line.reset().open().strOrNull("parentUuid", parent)
+	c.line = object{}
+	o := c.line.open().strOrNull("parentUuid", parent)
 	if kind == "boundary" {
 		o.str("logicalParentUuid", c.leaf)
 		kind = "system"
@@ -58,7 +57,7 @@ func (c *client) emit() {
 	c.stats.Bytes += int64(len(c.line.b)) + 1
 	if c.hold {
 		c.hold = false
-		c.held = append(c.held, slices.Clone(c.line.b))
+		c.held = append(c.held, c.line.b)
 		return
 	}
 	c.write(c.line.b)
@@ -69,7 +68,7 @@ func (c *client) release() {
 	for _, b := range c.held {
 		c.write(b)
 	}
-	c.held = c.held[:0]
+	c.held = nil
 }
 
 func (c *client) write(b []byte) {
@@ -192,7 +191,7 @@ func (c *client) queueLine(operation string) *object {
 
 // attachment opens the payload of an attachment line.
 func (c *client) attachment(kind string) *object {
-	return c.note.reset().open().str("type", kind)
+	return (&object{}).open().str("type", kind)
 }
 
 // attach writes an attachment line; rendered is the text that the model gets.
@@ -208,7 +207,10 @@ func (c *client) attach(payload *object, rendered string) {
 }
 
 // unchained opens a line outside the chain.
-func (c *client) unchained(kind string) *object { return c.line.reset().open().str("type", kind) }
+func (c *client) unchained(kind string) *object {
+	c.line = object{}
+	return c.line.open().str("type", kind)
+}
 
 // endUnchained closes and writes it.
 func (c *client) endUnchained() {

@@ -5,11 +5,8 @@ import (
 	"strings"
 )
 
-// object builds one JSON value by appending, with keys in the order of the calls. Its buffer is reused for the next
-// line.
+// object builds one JSON value by appending, with keys in the order of the calls.
 type object struct{ b []byte }
-
-func (o *object) reset() *object { o.b = o.b[:0]; return o }
 
 // sep writes the comma before a key or an element that needs one.
 func (o *object) sep() *object {

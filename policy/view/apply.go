@@ -228,7 +228,7 @@ func (v *View) rebuild(e *policy.Edit) error {
 	before := v.items
 	v.items = make([]item, 0, len(e.Lead)+len(e.Insert)+len(e.Keep)+len(e.Tail))
 	v.epoch++
-	v.sums = v.sums[:0]
+	v.sums = nil
 	v.keep(e.Lead)
 	for i := range e.Insert {
 		v.add(&e.Insert[i])
@@ -258,7 +258,7 @@ func (v *View) leaveAll(e *policy.Edit) error {
 	for _, id := range v.hidden {
 		v.setPos(id, -1)
 	}
-	v.hidden, v.results, v.listed = nil, v.results[:0], 0
+	v.hidden, v.results, v.listed = nil, nil, 0
 	v.live, v.tokens, v.payload, v.inferred = 0, weights{}, weights{}, weights{}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 // Checker checks the model view against the rules of the Messages API, with adjacent messages of one role taken as
 // one. It passes over what is not sent and over payload-only edits. It can be called again while the view grows: where
 // messages left the view, those from the first of them on are checked again, and all of them where some moved, so that
-// checking every request costs what is new.
+// checking every request costs what is new: for the bar of requests that double.
 type Checker struct {
 	view    *View
 	check   apiCheck
@@ -125,7 +125,7 @@ func CheckAPI(v *View) []Violation { return NewChecker(v).Check() }
 
 func (c *Checker) anew() {
 	c.check = apiCheck{v: c.view, callAt: map[string]int{}}
-	c.fed = c.fed[:0]
+	c.fed = nil
 }
 
 // cover notes what a summary or a placeholder has replaced of the items that were checked and those that arrived since.

@@ -75,7 +75,7 @@ func (v *View) PayloadFrom(place int) (n int) {
 // summed is how many positions of a view have a sum: a change far from its end is not to cost as much as the view is long.
 const summed = 16
 
-// sum is what the items at some positions weigh in the payload, once it was asked for.
+// sum is what the items at some positions weigh in the payload, once it was asked for: for the bar of requests that double.
 type sum struct {
 	tokens int
 	known  bool

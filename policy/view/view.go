@@ -148,7 +148,7 @@ func (v *View) list(id policy.ItemID) {
 	m := &v.conv.Messages[id]
 	for b := range m.Blocks {
 		if m.Blocks[b].Kind == jsonl.KindToolResult {
-			tool := v.conv.Tool(&m.Blocks[b])
+			tool := v.conv.ToolName(m.Blocks[b].ID)
 			r := policy.Result{Target: policy.Target{Item: id, Block: b}, Tool: tool, Alike: v.conv.Alike(tool), ID: m.Blocks[b].ID}
 			if c := v.Replacement(r.Target); c != nil {
 				r.State = c.ResultState()
@@ -197,7 +197,7 @@ func (v *View) itemsFrom(from int) func(yield func(policy.ItemID) bool) {
 }
 
 // skip is the index of the first item in view behind index i, which is out of view. It shortens the links it follows,
-// so that the next call does not walk over everything that left a sliding window.
+// so that the next call does not walk over everything that left a sliding window: the bar of requests that double.
 func (v *View) skip(i int) int {
 	to := i
 	for to < len(v.items) && v.items[to].removed() {

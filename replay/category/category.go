@@ -68,9 +68,9 @@ func (k *Classes) Of(v *view.View, t policy.Target) (c Name, of string) {
 		return Calls, bl.Name
 	case jsonl.KindToolResult:
 		if pictures(bl) {
-			return Images, k.conv.Tool(bl)
+			return Images, k.conv.ToolName(bl.ID)
 		}
-		return Results, k.conv.Tool(bl)
+		return Results, k.conv.ToolName(bl.ID)
 	case jsonl.KindThinking, jsonl.KindRedactedThinking:
 		return Thinking, ""
 	case jsonl.KindImage, jsonl.KindDocument:

@@ -177,7 +177,7 @@ func (c *comparison) run() {
 		for _, id := range made {
 			c.add(id, c.message(cmp.Or(c.partner[id], nowhere), id)) // 0 is the id of a recorded message
 		}
-		made = made[:0]
+		made = nil
 	}
 	for id := range c.r.Items {
 		if id < 0 || recordOnly(c.r.View, id) && !c.l.Has(id) {

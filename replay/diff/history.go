@@ -49,11 +49,10 @@ func newFollower(v *view.View) *follower {
 
 // next reads the edits that are new. No message arrives with an index below the Joined of an edit that was read before.
 func (f *follower) next() {
-	f.touched = f.touched[:0]
+	f.touched = nil
 	edits := f.view.Edits()[f.edits:]
 	arrived := f.view.Arrived()[f.arrived:]
 	f.touch(arrived...)
-	f.waiting = slices.Grow(f.waiting, len(arrived))
 	for _, id := range arrived {
 		if id >= 0 {
 			f.waiting = append(f.waiting, id)
@@ -64,9 +63,6 @@ func (f *follower) next() {
 		return
 	}
 	slices.Sort(f.waiting)
-	if f.edits == 0 {
-		f.Gone = make(map[policy.ItemID]*policy.Edit, max(min(len(f.waiting), f.view.Joined())-f.view.Len(), 0)) // about
-	}
 	for i := range edits {
 		e := &edits[i]
 		for len(f.waiting) > 0 && int(f.waiting[0]) < e.Joined {

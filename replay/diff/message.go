@@ -179,15 +179,14 @@ func describe(v *view.View, id policy.ItemID) MessageDiff {
 
 // About describes a recorded message in a few words: its class, or the tools that it calls or answers.
 func About(conv *session.Conversation, m *session.Message) string {
-	var room [4]string
-	parts := room[:0]
+	var parts []string
 	for b := range m.Blocks {
 		bl := &m.Blocks[b]
 		switch {
 		case bl.Kind == jsonl.KindToolUse:
 			parts = append(parts, bl.Name)
 		case bl.Kind == jsonl.KindToolResult:
-			parts = append(parts, "result of "+cmp.Or(conv.Tool(bl), bl.ID))
+			parts = append(parts, "result of "+cmp.Or(conv.ToolName(bl.ID), bl.ID))
 		case m.Role == session.Assistant || bl.Kind == jsonl.KindImage || bl.Kind == jsonl.KindDocument:
 			parts = append(parts, bl.Type)
 		}

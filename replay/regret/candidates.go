@@ -11,12 +11,12 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// inputTexts appends every string in a tool's input, one a line, without the keys: these are the tool's words and not
+// inputTexts is every string in a tool's input, one a line, without the keys: these are the tool's words and not
 // the agent's. An input that is no JSON has none.
-func inputTexts(dst, raw []byte) []byte {
-	texts, _, code := appendTexts(dst, raw, scan.Space(raw, 0), 0)
+func inputTexts(raw []byte) []byte {
+	texts, _, code := appendTexts(nil, raw, scan.Space(raw, 0), 0)
 	if code != scan.OK {
-		return dst
+		return nil
 	}
 	return texts
 }
@@ -67,8 +67,6 @@ type builder struct {
 	texts   *reader
 	again   map[string]*shownText
 	sought  map[string]int32 // lines of what is read again: their numbers
-	folded  []byte           // scratch of shown and quote
-	ends    []int32          // scratch of shown
 	lost    int32            // n of the first request at which what was read before may be gone
 	folder  string           // the client's working folder, in the normal form: every request names it
 }
@@ -166,13 +164,13 @@ func (b *builder) quotes(use *needle, text []byte, without string) {
 		}
 		b.written[h] = true
 		// The needle's texts are parts of one.
-		b.folded = fold(b.folded[:0], text[max(0, from-around):from])
-		before := min(len(b.folded), minQuote)
-		b.folded = fold(append(b.folded[:0], b.folded[len(b.folded)-before:]...), name)
-		behind := len(b.folded)
-		b.folded = fold(b.folded, text[from+len(name):min(len(text), from+len(name)+around)])
-		end := min(len(b.folded), behind+minQuote)
-		all := string(append(b.folded[:end], name...))
+		form := fold(nil, text[max(0, from-around):from])
+		before := min(len(form), minQuote)
+		form = fold(form[len(form)-before:], name)
+		behind := len(form)
+		form = fold(form, text[from+len(name):min(len(text), from+len(name)+around)])
+		end := min(len(form), behind+minQuote)
+		all := string(append(form[:end], name...))
 		n := *use
 		if n.text = all[before:behind]; strings.Contains(b.folder, n.text) || strings.Contains(without, n.text) {
 			return
@@ -336,11 +334,12 @@ const reminder = "<system-reminder>"
 
 // shown is what a Read with a text shows, which is given as JSON, or else as it is.
 func (b *builder) shown(at int32, raw, text []byte) (*shownText, error) {
-	b.folded, b.ends = reused(b.folded), reused(b.ends)
+	var form []byte
+	var ends []int32 // of the lines
 	ok := false
 	if body, isString := quoted(raw); isString {
 		body, _, _ = bytes.Cut(body, []byte(reminder))
-		b.folded, ok = foldJSON(b.folded, body, &b.ends)
+		form, ok = foldJSON(nil, body, &ends)
 	}
 	if !ok {
 		if raw != nil {
@@ -349,25 +348,25 @@ func (b *builder) shown(at int32, raw, text []byte) (*shownText, error) {
 				return nil, err
 			}
 		}
-		b.folded, b.ends = b.folded[:0], b.ends[:0]
+		form, ends = nil, nil
 		text, _, _ = bytes.Cut(text, []byte(reminder))
 		for line := range bytes.Lines(text) {
-			b.folded = fold(b.folded, line)
-			b.ends = append(b.ends, int32(len(b.folded)))
+			form = fold(form, line)
+			ends = append(ends, int32(len(form)))
 		}
 	}
-	lines := b.linesOf(b.folded, b.ends)
-	same, ok := b.again[string(b.folded)]
+	lines := b.linesOf(form, ends)
+	same, ok := b.again[string(form)]
 	if !ok || !slices.Equal(same.lines, lines) {
-		same = &shownText{text: string(b.folded), lines: slices.Clone(lines)}
+		same = &shownText{text: string(form), lines: lines}
 		b.again[same.text] = same
 	}
 	return same, nil
 }
 
-// linesOf lists the lines of a text that are of some length, each once in what is sought. The list holds until the next call.
+// linesOf lists the lines of a text that are of some length, each once in what is sought.
 func (b *builder) linesOf(text []byte, ends []int32) []int32 {
-	lines, from := ends[:0], int32(0)
+	lines, from := []int32(nil), int32(0)
 	for _, end := range ends {
 		line := text[from:end]
 		if from = end; len(line) < minLine {

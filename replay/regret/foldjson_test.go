@@ -23,7 +23,8 @@ func FuzzFoldJSON(f *testing.F) {
 		f.Add(raw)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
-		text, valid := jsonl.UnquoteTo(nil, []byte(raw))
+		said, valid := jsonl.Unquote([]byte(raw))
+		text := []byte(said)
 		var ends []int32
 		body, ok := quoted([]byte(raw))
 		if !ok {

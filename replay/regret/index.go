@@ -151,18 +151,6 @@ func (x *Index) can(block int32) bool {
 type reader struct {
 	x     *Index
 	texts *session.BlockReader
-	buf   []byte
-}
-
-// mostReused is the length of the largest buffer that is used again, elements.
-const mostReused = 1 << 20
-
-// reused is a buffer to append to, without memory where it was grown for a long text.
-func reused[T any](buf []T) []T {
-	if cap(buf) > mostReused {
-		return nil
-	}
-	return buf[:0]
 }
 
 func (x *Index) reader() *reader { return &reader{x: x, texts: x.conv.NewBlockReader()} }
@@ -173,8 +161,7 @@ func (r *reader) text(block int32) (text, input []byte, err error) {
 		return nil, nil, lookingFor(err)
 	}
 	if r.x.block(block).Kind == jsonl.KindToolUse {
-		r.buf = inputTexts(reused(r.buf), text)
-		return r.buf, text, nil
+		return inputTexts(text), text, nil
 	}
 	return text, nil, nil
 }

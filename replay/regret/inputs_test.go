@@ -22,7 +22,7 @@ func FuzzInputTexts(f *testing.F) {
 		if d.Decode(&first) == nil {
 			want = decoded(t, json.NewDecoder(strings.NewReader(string(first))))
 		}
-		if got := string(inputTexts(nil, []byte(raw))); got != want {
+		if got := string(inputTexts([]byte(raw))); got != want {
 			t.Errorf("%q: %q, want %q", raw, got, want)
 		}
 	})

@@ -117,7 +117,7 @@ func (j *judge) miss(u *needle, source int32, w policy.Weigher) Miss {
 		UsedBy: j.x.conv.Messages[j.x.of[u.at]].UUID, UsedLine: j.x.block(u.at).Line, Offset: int(u.offset),
 	}
 	if bl.ID != "" {
-		m.ToolUse, m.Tool = bl.ID, j.x.conv.Tool(bl)
+		m.ToolUse, m.Tool = bl.ID, j.x.conv.ToolName(bl.ID)
 	}
 	return m
 }

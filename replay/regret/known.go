@@ -66,19 +66,19 @@ func (r *reader) decode(block int32, raw []byte) ([]byte, error) {
 	return text, lookingFor(err)
 }
 
-// form appends the normal form of the text of a block. raw is its JSON where that was read; nil: it was not.
-func (r *reader) form(dst []byte, block int32, raw []byte) ([]byte, error) {
+// form is the normal form of the text of a block. raw is its JSON where that was read; nil: it was not.
+func (r *reader) form(block int32, raw []byte) ([]byte, error) {
 	var text []byte
 	var err error
 	if raw == nil {
 		text, _, err = r.text(block)
 	} else {
 		if body, ok := quoted(raw); ok {
-			if folded, ok := foldJSON(dst, body, nil); ok {
+			if folded, ok := foldJSON(nil, body, nil); ok {
 				return folded, nil
 			}
 		}
 		text, err = r.decode(block, raw)
 	}
-	return fold(dst, text), err
+	return fold(nil, text), err
 }

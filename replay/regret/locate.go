@@ -61,7 +61,6 @@ type locator struct {
 	asks    map[int32][]*shownText // by block: what may be a part of it that was read again
 	held    map[shownBy]bool       // the answers
 	whole   *finder                // scratch of answer
-	folded  []byte                 // scratch of block
 }
 
 // shownBy is what was read again, and a block: the first one with its text.
@@ -88,11 +87,10 @@ func (l *locator) block(b int32) error {
 			return nil
 		}
 	}
-	form, err := l.texts.form(reused(l.folded), b, raw)
+	form, err := l.texts.form(b, raw)
 	if err != nil {
 		return err
 	}
-	l.folded = form
 	if first < 0 {
 		first = b
 		known.block = b + 1

@@ -26,8 +26,6 @@ type sight struct {
 	edit     int              // the next edit
 	now      policy.Edit      // the one before
 	reader   *session.BlockReader
-	raw      []byte // scratch of textOf
-	folded   []byte // scratch of textOf
 
 	onEdit func(i int, e *policy.Edit) // called after each edit, or nil
 }
@@ -138,11 +136,11 @@ func (s *sight) apply(e *policy.Edit) error {
 		for _, m := range s.items {
 			s.show(m, false)
 		}
-		s.items = s.items[:0]
+		s.items = nil
 		for _, text := range s.added {
 			s.count(text, -1)
 		}
-		s.added = s.added[:0]
+		s.added = nil
 		s.showAll(e.Lead, true)
 		s.showAll(e.Keep, true)
 	case policy.KindAttach:
@@ -194,9 +192,7 @@ func (s *sight) put(c *policy.Content) error {
 // textOf returns the text of a content, or of the block that it refers to, in the normal form.
 func (s *sight) textOf(c *policy.Content) (string, error) {
 	if c.Ref == nil {
-		s.raw = append(reused(s.raw), c.Text...)
-		s.folded = fold(reused(s.folded), s.raw)
-		return s.shown(), nil
+		return s.shown([]byte(c.Text)), nil
 	}
 	read := s.reader.WholeText
 	if c.Stub {
@@ -206,23 +202,23 @@ func (s *sight) textOf(c *policy.Content) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("reading the replacement of an edit: %w", err)
 	}
-	s.folded = fold(reused(s.folded), text)
-	return s.shown(), nil
+	return s.shown(text), nil
 }
 
-// shown is the text that was folded last, after noting its eight bytes from every place on.
-func (s *sight) shown() string {
+// shown is the normal form of a text, after noting its eight bytes from every place on.
+func (s *sight) shown(text []byte) string {
+	text = fold(nil, text)
 	if s.grams == nil {
 		s.grams = make([]uint64, filterBits>>6)
 	}
 	p := uint64(0)
-	for i, c := range s.folded {
+	for i, c := range text {
 		if p = p>>8 | uint64(c)<<56; i+1 >= prefix {
 			b := bit(p)
 			s.grams[b>>6] |= 1 << (b & 63)
 		}
 	}
-	return string(s.folded)
+	return string(text)
 }
 
 // mayShow reports whether one of the texts in shows can hold another text: all of its eight bytes were noted.

@@ -130,7 +130,7 @@ func (b *builder) result(m, i int, bl *LedgerBlock, at int32, came int) error {
 	raw := &b.conv.Messages[m].Blocks[i]
 	c, ok := b.calls[raw.ID]
 	if !ok {
-		c.tool = b.conv.Tool(raw)
+		c.tool = b.conv.ToolName(raw.ID)
 	}
 	if c.in == nil {
 		c.in = &b.none

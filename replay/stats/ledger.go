@@ -104,7 +104,7 @@ func (l *Ledger) edit(n int, v *view.View, e *policy.Edit) {
 		for _, id := range l.live {
 			l.touch(n, v, id)
 		}
-		l.live = l.live[:0]
+		l.live = nil
 		for _, id := range slices.Concat(e.Lead, e.Keep) { // what is inserted has arrived
 			l.live = append(l.live, id)
 			l.touch(n, v, id)

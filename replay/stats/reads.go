@@ -61,9 +61,6 @@ type files struct {
 	room    int               // bytes that may still be held
 	steps   int               // that are left
 	missed  int               // replacements whose place was not found
-
-	lines, merged []line // scratch of read
-	joined        joinedLines
 }
 
 func newFiles(l *Ledger) *files {
@@ -93,8 +90,7 @@ func (f *files) drop(path string) {
 
 // read takes in the result of a Read that is first sent with a request; asked is the request that made the call.
 func (f *files) read(block int32, path, text string, asked, request int) {
-	f.lines = appendNumbered(f.lines[:0], text, int32(len(f.reads)))
-	lines := f.lines
+	lines := numbered(text, int32(len(f.reads)))
 	r := reading{block: block, path: path}
 	size := 0
 	for i := range lines {
@@ -105,18 +101,16 @@ func (f *files) read(block int32, path, text string, asked, request int) {
 	from := sort.Search(len(held), func(i int) bool { return held[i].number >= lines[0].number })
 	to := sort.Search(len(held), func(i int) bool { return held[i].number > lines[len(lines)-1].number })
 	if f.spend(path, to-from+len(lines)+size+(len(held)-to)/8, size) { // to move a line is less than to read one
-		f.merge(held[from:to], lines, &r, asked, request)
-		f.held[path] = slices.Replace(held, from, to, f.merged...)
+		f.held[path] = slices.Replace(held, from, to, f.merge(held[from:to], lines, &r, asked, request)...)
 	}
 	f.reads = append(f.reads, r)
 }
 
-// merge sets merged to lines in the place of those with the same numbers.
-func (f *files) merge(held, lines []line, r *reading, asked, request int) {
-	f.merged = f.merged[:0]
+// merge is lines in the place of those with the same numbers.
+func (f *files) merge(held, lines []line, r *reading, asked, request int) (merged []line) {
 	for _, n := range lines {
 		for len(held) > 0 && held[0].number < n.number {
-			f.merged, held = append(f.merged, held[0]), held[1:]
+			merged, held = append(merged, held[0]), held[1:]
 		}
 		if len(held) > 0 && held[0].number == n.number {
 			old := held[0]
@@ -130,9 +124,9 @@ func (f *files) merge(held, lines []line, r *reading, asked, request int) {
 			f.supersede(&old, request, byRead)
 			held = held[1:]
 		}
-		f.merged = append(f.merged, n)
+		merged = append(merged, n)
 	}
-	f.merged = append(f.merged, held...)
+	return append(merged, held...)
 }
 
 // whole reports whether a request held the result of a Read as it had come.
@@ -174,8 +168,7 @@ func (f *files) edit(path string, e session.FileEdit, request int) {
 	if !f.spend(path, size, 0) {
 		return
 	}
-	j := &f.joined
-	j.join(held)
+	j := join(held)
 	shift := strings.Count(e.New, "\n") - strings.Count(e.Old, "\n")
 	old, found := []byte(e.Old), false
 	for at := 0; ; {
@@ -220,9 +213,9 @@ type joinedLines struct {
 	moved  []int  // by line: how far it and those behind it move
 }
 
-// join sets it to lines that nothing changes.
-func (j *joinedLines) join(lines []line) {
-	j.text, j.starts = j.text[:0], j.starts[:0]
+// join joins lines that nothing changes.
+func join(lines []line) *joinedLines {
+	j := &joinedLines{gone: make([]bool, len(lines)), moved: make([]int, len(lines)+1)}
 	for i := range lines {
 		if i > 0 && lines[i].number != lines[i-1].number+1 {
 			j.text = append(j.text, 0)
@@ -230,15 +223,12 @@ func (j *joinedLines) join(lines []line) {
 		j.starts = append(j.starts, len(j.text))
 		j.text = append(append(j.text, lines[i].text...), '\n')
 	}
-	n := len(lines)
-	j.gone, j.moved = slices.Grow(j.gone[:0], n)[:n], slices.Grow(j.moved[:0], n+1)[:n+1]
-	clear(j.gone)
-	clear(j.moved)
+	return j
 }
 
-// appendNumbered appends the lines of a file that the result of a Read shows. A result without line numbers (of a
+// numbered is the lines of a file that the result of a Read shows. A result without line numbers (of a
 // notebook, an image) is one line with the number 0.
-func appendNumbered(lines []line, text string, read int32) []line {
+func numbered(text string, read int32) (lines []line) {
 	for whole := range strings.Lines(text) {
 		n, rest, ok := session.CutLineNumber(whole)
 		if !ok || len(lines) > 0 && n <= lines[len(lines)-1].number {

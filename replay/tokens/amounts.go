@@ -381,7 +381,7 @@ func (s *Meter) block(m, b int, n jsonl.Metrics, put put) {
 // result measures the text of a tool's result.
 func (s *Meter) result(m, b int, n jsonl.Metrics, put put) {
 	put(Results, 1)
-	tool := s.conv.Tool(&s.conv.Messages[m].Blocks[b])
+	tool := s.conv.ToolName(s.conv.Messages[m].Blocks[b].ID)
 	if tool == enterPlanMode && !s.attached {
 		put(PlanModes, 1)
 	}

@@ -389,7 +389,7 @@ func (tr *Tracer) item(v *view.View, id policy.ItemID) int {
 		one := TracedBlock{Kind: bl.Type, Tool: bl.Name, Tokens: v.RecordedTokens(t), Text: -1}
 		one.Class, _ = tr.kinds.Of(v, t)
 		if bl.Kind == jsonl.KindToolResult {
-			one.Tool = tr.conv.Tool(bl)
+			one.Tool = tr.conv.ToolName(bl.ID)
 		}
 		if tr.keep && bl.Kind != jsonl.KindImage && bl.Kind != jsonl.KindDocument && bl.Kind != jsonl.KindRedactedThinking {
 			text, err := tr.conv.WholeText(int(id), b)

@@ -213,7 +213,7 @@ func (t *TableWriter) flush() error {
 		group.Columns = append(group.Columns, format.ColumnChunk{MetaData: *meta})
 		group.TotalByteSize += meta.TotalUncompressedSize
 		group.TotalCompressedSize += meta.TotalCompressedSize
-		c.reset()
+		*c = chunk{column: c.column}
 	}
 	t.meta.RowGroups = append(t.meta.RowGroups, group)
 	t.meta.NumRows += int64(t.rows)
@@ -268,10 +268,6 @@ type chunk struct {
 }
 
 func (c *chunk) values() int { return len(c.numbers) + len(c.texts) }
-
-func (c *chunk) reset() {
-	*c = chunk{column: c.column, levels: c.levels[:0], numbers: c.numbers[:0], dictionary: c.dictionary[:0], texts: c.texts[:0]}
-}
 
 func (c *chunk) add(v *Cell) {
 	if c.column.Optional {

@@ -202,7 +202,7 @@ func (s *clearToolUses) follow(c *policy.Context) {
 	})
 	if anew {
 		clear(s.at)
-		s.gains, s.edge, s.gain, s.uses, s.seen = s.gains[:0], 0, 0, 0, 0
+		s.gains, s.edge, s.gain, s.uses, s.seen = nil, 0, 0, 0, 0
 	}
 	results := v.Results()
 	for _, r := range results[s.seen:] {
@@ -231,7 +231,7 @@ func (s *clearToolUses) weigh(c *policy.Context, n int) {
 		s.edge--
 		s.gain -= s.gains[s.edge]
 	}
-	s.gains = slices.Grow(s.gains[:s.edge], n-s.edge)
+	s.gains = s.gains[:s.edge]
 	for ; s.edge < n; s.edge++ {
 		s.gains = append(s.gains, s.worth(c, s.server.units[s.edge]))
 		s.gain += s.gains[s.edge]

@@ -11,7 +11,7 @@ import (
 
 // serverSide is what a server-side edit clears of the payload. The server keeps no state: each request derives the
 // set from the whole history. Here the set is the oldest units of a list; from one request to the next only the
-// difference becomes edits, and only what is new is read.
+// difference becomes edits, and only what is new is read: for the bar of requests that double, as the view never shrinks.
 type serverSide struct {
 	units   []unit // oldest first
 	applied int    // units[:applied] are cleared
@@ -42,7 +42,7 @@ func (s *serverSide) follow(v policy.View, touch func(policy.Target)) (joined []
 		}
 	}
 	if anew {
-		s.units, s.applied, s.stale = s.units[:0], 0, true
+		s.units, s.applied, s.stale = nil, 0, true
 		for t := range s.on {
 			if !v.Has(t.Item) {
 				delete(s.on, t)

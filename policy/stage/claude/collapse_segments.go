@@ -64,7 +64,7 @@ func (s *segments) follow(v policy.View) (anew bool) {
 	joined := slices.Values(v.Arrived()[s.arrived:])
 	s.arrived = len(v.Arrived())
 	if anew {
-		s.list, s.of, s.open, joined = s.list[:0], map[policy.ItemID]int32{}, session.OpenCalls{}, v.Items
+		s.list, s.of, s.open, joined = nil, map[policy.ItemID]int32{}, session.OpenCalls{}, v.Items
 	}
 	for id := range joined {
 		s.add(v, id)
@@ -223,7 +223,7 @@ func (s *riskReader) risk(c *policy.Context, items []policy.ItemID) (float64, er
 			if c.View.Length(t).UTF16 == 0 {
 				continue
 			}
-			held, err := namesIn(c.DigestsOf(t), t, c.Texts.Text)
+			held, err := namesIn(t, c.Texts.Text)
 			if err != nil {
 				return 0, err
 			}
@@ -252,11 +252,11 @@ func (s *riskReader) follow(c *policy.Context) error {
 			if id < 0 && c.View.Length(t).UTF16 == 0 || id >= 0 && c.View.Raw(t).Text.UTF16 == 0 {
 				continue
 			}
-			get, digests := c.Texts.Recorded, c.Digests
+			get := c.Texts.Recorded
 			if id < 0 {
-				get, digests = c.Texts.Text, nil
+				get = c.Texts.Text
 			}
-			held, err := namesIn(digests, t, get)
+			held, err := namesIn(t, get)
 			if err != nil {
 				return err
 			}
@@ -269,15 +269,11 @@ func (s *riskReader) follow(c *policy.Context) error {
 }
 
 // namesIn returns the hashes of the names in a text, each once.
-func namesIn(d *policy.Digests, t policy.Target, text func(policy.Target) (string, error)) ([]uint64, error) {
-	return policy.Digest(d, "names", t, func() ([]uint64, int, error) {
-		said, err := text(t)
-		var held []uint64
-		names.Each(said, func(name string) { held = append(held, names.Hash(name)) })
-		slices.Sort(held)
-		held = slices.Clip(slices.Compact(held))
-		return held, 8 * len(held), err
-	})
+func namesIn(t policy.Target, text func(policy.Target) (string, error)) (held []uint64, err error) {
+	said, err := text(t)
+	names.Each(said, func(name string) { held = append(held, names.Hash(name)) })
+	slices.Sort(held)
+	return slices.Compact(held), err
 }
 
 // first takes the span to commit next off the list: that of the lowest risk, the oldest of equals, or by age alone.

@@ -57,37 +57,28 @@ type fileEdit struct {
 	All bool   `json:"replace_all"`
 }
 
-// calledOn is the file a call is about, and whether it asks for some lines only.
-type calledOn struct {
-	path string
-	part bool
-}
-
 // resolve finds out which files the noted calls are about.
 func (s *readFiles) resolve(c *policy.Context) error {
 	for _, call := range s.pending {
-		on, err := policy.Digest(c.Digests, "file call", call.use, func() (*calledOn, int, error) {
-			in, err := inputOf[fileInput](c, call.use)
-			return &calledOn{in.Path, in.Offset != nil || in.Limit != nil}, len(in.Path), err
-		})
+		in, err := inputOf[fileInput](c, call.use)
 		if err != nil {
 			return err
 		}
-		if on.path == "" {
+		if in.Path == "" {
 			continue
 		}
-		f := s.files[on.path]
+		f := s.files[in.Path]
 		if f == nil {
 			f = &readFile{}
-			s.files[on.path] = f
+			s.files[in.Path] = f
 		}
-		call.part = call.tool == "Read" && on.part
+		call.part = call.tool == "Read" && (in.Offset != nil || in.Limit != nil)
 		if call.result.Item >= s.since && (len(f.calls) == 0 || f.last().result.Item < s.since) {
-			s.recent = append(s.recent, on.path)
+			s.recent = append(s.recent, in.Path)
 		}
 		f.calls = append(f.calls, call)
 	}
-	s.pending = s.pending[:0]
+	s.pending = nil
 	return nil
 }
 
@@ -102,31 +93,8 @@ func (f *readFile) last() *fileCall { return &f.calls[len(f.calls)-1] }
 // file that was never seen whole it is the newest part, of one only edited what the edit's result shows. It depends
 // on the calls alone, not on earlier requests for it.
 func (f *readFile) content(c *policy.Context) (string, error) {
-	if f.done == len(f.calls) {
-		return f.text, nil
-	}
-	made, err := policy.Digest(c.Digests, "file as seen", f.last().result, func() (*asSeen, int, error) {
-		err := f.look(c)
-		made := &asSeen{text: f.text}
-		for i := range f.calls {
-			made.calls = append(made.calls, f.calls[i].result)
-		}
-		return made, len(f.text) + 16*len(made.calls), err
-	})
-	if err != nil {
-		return "", err
-	}
-	if slices.EqualFunc(made.calls, f.calls, func(t policy.Target, c fileCall) bool { return t == c.result }) {
-		f.text, f.done = made.text, len(f.calls)
-	}
-	err = f.look(c)
+	err := f.look(c)
 	return f.text, err
-}
-
-// asSeen is a file as last seen, and the results of the calls that showed it.
-type asSeen struct {
-	text  string
-	calls []policy.Target
 }
 
 // look reads the calls since the last look.

@@ -26,7 +26,7 @@ type compactableAt struct {
 }
 
 // compactables lists compactable tool results of a view, oldest first. Results that join together are in the order of
-// their calls, as the client lists them.
+// their calls, as the client lists them. It lists on from request to request: for the bar of five policies in one compare.
 type compactables struct {
 	list  []compactableAt
 	epoch int  // of the view

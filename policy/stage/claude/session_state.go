@@ -93,7 +93,7 @@ func (s *postCompact) follow(v policy.View) {
 // result notes the call that a tool_result answers.
 func (s *postCompact) result(v policy.View, t policy.Target, bl *session.Block) {
 	use, block, ok := v.Conversation().ToolUse(bl.ID)
-	tool := v.Conversation().Alike(v.Conversation().Tool(bl))
+	tool := v.Conversation().Alike(v.Conversation().ToolName(bl.ID))
 	n := note{tool, policy.Target{Item: policy.ItemID(use), Block: block}, t, bl.IsError}
 	switch {
 	case isFileTool(tool):
@@ -143,7 +143,7 @@ func (s *sessionState) resolve(c *policy.Context) error {
 			return err
 		}
 	}
-	s.noted = s.noted[:0]
+	s.noted = nil
 	return nil
 }
 
@@ -165,10 +165,7 @@ func (s *sessionState) take(c *policy.Context, n *note) error {
 	case summarize.IsTaskTool(n.kind):
 		return s.taskCall(c, n)
 	}
-	in, err := policy.Digest(c.Digests, "state", n.use, func() (*stateInput, int, error) {
-		in, err := inputOf[stateInput](c, n.use)
-		return in, len(in.Path) + len(in.Plan) + len(in.Skill) + len(in.Command) + len(in.Description) + len(in.TaskID), err
-	})
+	in, err := inputOf[stateInput](c, n.use)
 	if err != nil {
 		return err
 	}
@@ -218,16 +215,18 @@ func inputOf[T any](c *policy.Context, use policy.Target) (*T, error) {
 }
 
 func (s *sessionState) taskCall(c *policy.Context, n *note) (err error) {
-	number := ""
-	if n.kind == "TaskCreate" && !n.failed {
-		number, err = summarize.TaskNumberOf(c.Digests, n.result, c.Texts.Recorded)
+	if n.failed {
+		return nil
 	}
-	if n.failed || err != nil {
-		return err
+	result := ""
+	if n.kind == "TaskCreate" {
+		if result, err = c.Texts.Recorded(n.result); err != nil {
+			return err
+		}
 	}
-	in, err := summarize.TaskInputOf(c.Digests, n.use, c.Texts.Recorded)
+	input, err := c.Texts.Recorded(n.use)
 	if err == nil {
-		s.tasks.Call(n.kind, in, number, "")
+		s.tasks.Call(n.kind, input, summarize.TaskNumber(result), "")
 	}
 	return err
 }

@@ -101,7 +101,7 @@ func (s *toolResultBudget) measure(v policy.View, t policy.Target) (limit, chars
 		return 0, 0, false
 	}
 	raw := v.Raw(t)
-	tool := v.Conversation().Tool(raw)
+	tool := v.Conversation().ToolName(raw.ID)
 	alike := v.Conversation().Alike(tool)
 	limit, own := s.p.ToolMaxChars[alike]
 	if !own {

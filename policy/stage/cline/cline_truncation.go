@@ -205,7 +205,7 @@ func (s *clineTruncation) hide(v policy.View, id policy.ItemID) {
 			continue
 		}
 		c := v.Replacement(t)
-		tool := v.Conversation().Tool(raw)
+		tool := v.Conversation().ToolName(raw.ID)
 		s.hidden = append(s.hidden, hiddenResult{
 			result: policy.Result{Target: t, ID: raw.ID, Tool: tool, Alike: v.Conversation().Alike(tool)},
 			length: v.Length(t).UTF16, replaced: c != nil && !c.Partial,

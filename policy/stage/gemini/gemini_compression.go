@@ -82,13 +82,12 @@ type geminiCompression struct {
 	p       GeminiCompression
 	failed  bool // an automatic compression made the history larger, and none has succeeded since
 	unsplit measure.Unsplit
-	texts   map[policy.Target]int // tokens of recorded results
 
 	estimate estimate
 }
 
 func newCompression(p *GeminiCompression) *geminiCompression {
-	return &geminiCompression{p: *p, texts: map[policy.Target]int{}, estimate: estimate{p.OtherTokens, p.Estimate == "part"}}
+	return &geminiCompression{p: *p, estimate: estimate{p.OtherTokens, p.Estimate == "part"}}
 }
 
 func (s *geminiCompression) Run(c *policy.Context) ([]policy.Edit, error) {

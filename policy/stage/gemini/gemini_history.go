@@ -19,12 +19,6 @@ func contents(v policy.View, cuts map[policy.Target]*policy.Content) measure.Gen
 	return measure.GenAI{View: v, Cuts: cuts, Plain: shells()}
 }
 
-// geminiCut is what is left of a result, and its estimate in tokens.
-type geminiCut struct {
-	policy.Content
-	tokens int
-}
-
 // cut finds the tool results over the budget and what is left of each. It adds up results from the newest to the
 // oldest; each one that exceeds the budget is cut, and what is left of it counts. A result that was cut before, or
 // that is no longer than a cut one, stays.
@@ -36,7 +30,6 @@ func (s *geminiCompression) cut(c *policy.Context, history []policy.ItemID) (map
 	cuts := map[policy.Target]*policy.Content{}
 	total := 0
 	chars := s.cutChars(c)
-	what := fmt.Sprintf("gemini cut %s %d %d %v", s.p.Cut, s.p.CutLines, chars, s.estimate)
 	for i := len(history) - 1; i >= 0; i-- {
 		id := history[i]
 		for b := v.Blocks(id) - 1; b >= 0; b-- {
@@ -53,20 +46,14 @@ func (s *geminiCompression) cut(c *policy.Context, history []policy.ItemID) (map
 				total += n
 				continue
 			}
-			left, err := policy.Digest(c.DigestsOf(t), what, t, func() (*geminiCut, int, error) {
-				text, err := resultText(c, t)
-				if err != nil {
-					return nil, 0, err
-				}
-				left := &geminiCut{Content: policy.NewContent(jsonl.KindToolResult, s.cutText(text, outputPath(c.Conv.Tool(raw), raw.ID), chars))}
-				left.Partial, left.tokens = true, s.estimate.text(left.Text)
-				return left, len(left.Text), nil
-			})
+			text, err := resultText(c, t)
 			if err != nil {
 				return nil, err
 			}
-			cuts[t] = &left.Content
-			total += left.tokens
+			left := policy.NewContent(jsonl.KindToolResult, s.cutText(text, outputPath(c.Conv.ToolName(raw.ID), raw.ID), chars))
+			left.Partial = true
+			cuts[t] = &left
+			total += s.estimate.text(left.Text)
 		}
 	}
 	return cuts, nil
@@ -169,24 +156,15 @@ func (e estimate) text(text string) int {
 	return int(tokens)
 }
 
-// resultTokens is estimateTokenCountSync of what is cut of a result. The text is fetched, once, only where its lengths
-// are not enough.
+// resultTokens is estimateTokenCountSync of what is cut of a result. The text is fetched only where its lengths are not
+// enough.
 func (s *geminiCompression) resultTokens(c *policy.Context, t policy.Target) (int, error) {
 	l := c.View.Length(t)
 	if n := cutLength(c.View, t); l.Bytes == l.UTF16 || n > geminiFullText {
 		return n / 4, nil
 	}
-	if n, ok := s.texts[t]; ok && c.View.Replacement(t) == nil {
-		return n, nil
-	}
-	n, err := policy.Digest(c.DigestsOf(t), fmt.Sprint("gemini tokens ", s.estimate), t, func() (int, int, error) {
-		text, err := resultText(c, t)
-		return s.estimate.text(text), 0, err
-	})
-	if err == nil && c.View.Replacement(t) == nil {
-		s.texts[t] = n
-	}
-	return n, err
+	text, err := resultText(c, t)
+	return s.estimate.text(text), err
 }
 
 // failed reports whether a result is the error of its call.

@@ -58,5 +58,5 @@ func (e estimate) size(g measure.GenAI, id policy.ItemID) (sum size) {
 
 // responseSize is the size of a functionResponse, in quarters of a token.
 func responseSize(g measure.GenAI, t policy.Target) int {
-	return len(g.View.Conversation().Tool(g.View.Raw(t))) + g.Response(t)
+	return len(g.View.Conversation().ToolName(g.View.Raw(t).ID)) + g.Response(t)
 }

@@ -53,8 +53,8 @@ func checkMasking(c *policy.Check) {
 	}
 }
 
-// geminiMasking weighs each result as it joins or changes, and knows where the protected ones begin. Indexes are those of
-// View.Results.
+// geminiMasking weighs each result as it joins or changes, and knows where the protected ones begin: for the bar of five
+// policies in one compare. Indexes are those of View.Results.
 type geminiMasking struct {
 	p    GeminiMasking
 	seen measure.Follower
@@ -86,7 +86,7 @@ func (s *geminiMasking) Run(c *policy.Context) ([]policy.Edit, error) {
 		if s.tokens[i] == 0 || s.kept[t] {
 			continue
 		}
-		masked, err := s.mask(c, t)
+		masked, err := s.mask(c, t, s.tokens[i])
 		if err != nil {
 			return nil, err
 		}
@@ -194,41 +194,33 @@ func (s *geminiMasking) resultTokens(v policy.View, t policy.Target) int {
 	return responseSize(contents(v, nil), t) / 4
 }
 
-// mask is what is left of a result, nil where that is no smaller.
-func (s *geminiMasking) mask(c *policy.Context, t policy.Target) (*policy.Content, error) {
+// mask is what is left of a result of so many tokens, nil where that is no smaller.
+func (s *geminiMasking) mask(c *policy.Context, t policy.Target, was int) (*policy.Content, error) {
 	raw := c.View.Raw(t)
-	tool := c.Conv.Tool(raw)
+	tool := c.Conv.ToolName(raw.ID)
 	g := contents(c.View, nil)
 	whole := g.Response(t) + len("\n  \n ") // JSON.stringify(response, null, 2)
 	shell := measure.Matches(s.p.Shell, tool, c.Conv.Alike(tool))
 	if !shell && whole <= maskShort {
 		return nil, nil // shown whole
 	}
-	digest := fmt.Sprint("gemini mask ", shell)
-	masked, err := policy.Digest(c.DigestsOf(t), digest, t, func() (*policy.Content, int, error) {
-		text, err := c.Texts.Text(t)
-		if err != nil {
-			return nil, 0, fmt.Errorf("reading a tool result: %w", err)
-		}
-		preview := ""
-		switch key := g.ResponseKey(raw); {
-		case !shell:
-			preview = headAndTail(key, text)
-		case key == "output":
-			preview = shellPreview(text)
-		}
-		content := policy.NewContent(jsonl.KindToolResult, fmt.Sprintf("<tool_output_masked>\n%s\n\nOutput too large. Full output available at: %s\n</tool_output_masked>", preview, maskedPath(c, tool, raw.ID)))
-		return &content, len(content.Text), nil
-	})
+	text, err := c.Texts.Text(t)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("reading a tool result: %w", err)
 	}
-	was := s.resultTokens(c.View, t)
+	preview := ""
+	switch key := g.ResponseKey(raw); {
+	case !shell:
+		preview = headAndTail(key, text)
+	case key == "output":
+		preview = shellPreview(text)
+	}
+	masked := policy.NewContent(jsonl.KindToolResult, fmt.Sprintf("<tool_output_masked>\n%s\n\nOutput too large. Full output available at: %s\n</tool_output_masked>", preview, maskedPath(c, tool, raw.ID)))
 	now := (len(tool) + len(`{"output":}`) + masked.Length.JSON) / 4
 	if was <= now {
 		return nil, nil
 	}
-	return masked, nil
+	return &masked, nil
 }
 
 // maskedPath is where the product would have saved a result: never a real place. Its file names end in a few random

@@ -45,21 +45,14 @@ func stepNote(l *policy.Limits, c policy.Circumstances, what, key string, step i
 	}
 }
 
-// dedupe compares each result that joins with the newest of each text of its length.
+// dedupe compares each result that joins with the newest of each text.
 type dedupe struct {
 	p       Dedupe
 	begun   bool
 	epoch   int
-	seen    int                      // of View.Results
-	newest  map[jsonl.Metrics][]text // by length: the newest result of each text
+	seen    int                       // of View.Results
+	newest  map[[sha256.Size]byte]int // by sum: the newest result of each text, an index into View.Results
 	waiting []pair
-}
-
-// text is the newest result of a text.
-type text struct {
-	index int // into View.Results
-	sum   [sha256.Size]byte
-	read  bool // sum is worked out
 }
 
 // pair is a result and a newer one of the same text, as indexes into View.Results, the text's length, and what takes the
@@ -73,7 +66,7 @@ type pair struct {
 func (s *dedupe) Run(c *policy.Context) ([]policy.Edit, error) {
 	v := c.View
 	if !s.begun || v.Epoch() != s.epoch {
-		*s = dedupe{p: s.p, begun: true, epoch: v.Epoch(), newest: map[jsonl.Metrics][]text{}}
+		*s = dedupe{p: s.p, begun: true, epoch: v.Epoch(), newest: map[[sha256.Size]byte]int{}}
 	}
 	list := v.Results()
 	for ; s.seen < len(list); s.seen++ {
@@ -115,56 +108,29 @@ func (s *dedupe) join(c *policy.Context, list []policy.Result, at int) error {
 	if !s.p.live(r) || !plain(v, r.Target) || v.BlockTokens(r.Target) < s.p.MinTokens {
 		return nil
 	}
+	said, err := c.Texts.Text(r.Target)
+	if err != nil {
+		return fmt.Errorf("reading a tool result: %w", err)
+	}
+	sum := sha256.Sum256([]byte(said))
+	old, again := s.newest[sum]
+	s.newest[sum] = at
 	length := v.Length(r.Target)
-	alike := s.newest[length]
-	joined := text{index: at}
-	for i := range alike {
-		old := &alike[i]
-		if o := &list[old.index]; o.State != policy.ResultLive || v.Length(o.Target) != length {
-			continue // an edit has changed it since
-		}
-		for _, x := range []*text{old, &joined} {
-			if err := x.hash(c, list[x.index].Target); err != nil {
-				return err
-			}
-		}
-		if old.sum == joined.sum {
-			call, err := measure.InputOf(c, r)
-			if err != nil {
-				return err
-			}
-			content := policy.NewContent(jsonl.KindToolResult, fmt.Sprintf("[The same as a newer result of %s]", named(r, call)))
-			s.waiting = append(s.waiting, pair{old.index, at, length, &content})
-			*old = joined
-			return nil
-		}
+	if !again || list[old].State != policy.ResultLive || v.Length(list[old].Target) != length {
+		return nil // an edit has changed it since
 	}
-	s.newest[length] = append(alike, joined)
+	call, err := measure.InputOf(c, r)
+	if err != nil {
+		return err
+	}
+	content := policy.NewContent(jsonl.KindToolResult, fmt.Sprintf("[The same as a newer result of %s]", named(r, call)))
+	s.waiting = append(s.waiting, pair{old, at, length, &content})
 	return nil
-}
-
-// hash works out the sum of a result's text in the view.
-func (x *text) hash(c *policy.Context, t policy.Target) (err error) {
-	if x.read {
-		return nil
-	}
-	x.read = true
-	x.sum, err = policy.Digest(c.DigestsOf(t), "result sum", t, func() ([sha256.Size]byte, int, error) {
-		said, err := c.Texts.Text(t)
-		if err != nil {
-			return [sha256.Size]byte{}, 0, fmt.Errorf("reading a tool result: %w", err)
-		}
-		return sha256.Sum256([]byte(said)), sha256.Size, nil
-	})
-	return err
 }
 
 // Fork is a copy that goes on by itself ([policy.Forker]).
 func (s *dedupe) Fork() policy.Stage {
 	c := *s
 	c.waiting, c.newest = slices.Clone(s.waiting), maps.Clone(s.newest)
-	for length, list := range c.newest {
-		c.newest[length] = slices.Clone(list)
-	}
 	return &c
 }

@@ -253,19 +253,17 @@ func (s *supersede) covers(c *policy.Context, list []policy.Result, a, old *abou
 
 // lastLine is the number of the last line that a read shows, the largest number where its lines are not numbered.
 func (s *supersede) lastLine(c *policy.Context, t policy.Target) (int, error) {
-	return policy.Digest(c.DigestsOf(t), "last line", t, func() (int, int, error) {
-		text, err := c.Texts.Text(t)
-		if err != nil {
-			return 0, 0, fmt.Errorf("reading a tool result: %w", err)
+	text, err := c.Texts.Text(t)
+	if err != nil {
+		return 0, fmt.Errorf("reading a tool result: %w", err)
+	}
+	last := math.MaxInt
+	for line := range strings.Lines(text) {
+		if n, _, ok := session.CutLineNumber(strings.TrimRight(line, "\n")); ok {
+			last = max(n, 1)
 		}
-		last := math.MaxInt
-		for line := range strings.Lines(text) {
-			if n, _, ok := session.CutLineNumber(strings.TrimRight(line, "\n")); ok {
-				last = max(n, 1)
-			}
-		}
-		return last, 8, nil
-	})
+	}
+	return last, nil
 }
 
 // Fork is a copy that goes on by itself ([policy.Forker]).

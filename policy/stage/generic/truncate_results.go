@@ -56,7 +56,7 @@ func (s *truncateResults) Run(c *policy.Context) ([]policy.Edit, error) {
 			if !plain(v, t) {
 				continue
 			}
-			tool := c.Conv.Tool(v.Raw(t))
+			tool := c.Conv.ToolName(v.Raw(t).ID)
 			if was := v.Replacement(t); !s.p.concern(&policy.Result{Tool: tool, Alike: c.Conv.Alike(tool)}) || was != nil && !was.Partial {
 				continue
 			}

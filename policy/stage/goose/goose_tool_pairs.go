@@ -2,12 +2,10 @@ package goose
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/stage/measure"
 	"github.com/ctxkit/ctxkit/policy/stage/summarize"
 )
 
@@ -60,9 +58,6 @@ type gooseToolPairs struct {
 	p        GooseToolPairs
 	pairs    []pair // to be summarised
 	eligible int
-
-	seen          measure.Follower
-	earlier, turn []response // in view that call tools: of earlier turns, and of the current one
 }
 
 // response is a response in view and the number of its calls.
@@ -91,9 +86,8 @@ func (s *gooseToolPairs) Run(c *policy.Context) ([]policy.Edit, error) {
 
 // oldest lists the responses that are summarised beside the request, none where there are too few.
 func (s *gooseToolPairs) oldest(c *policy.Context) []pair {
-	s.follow(c.View)
-	calls := 0
-	for _, r := range s.earlier {
+	calls, list := 0, earlier(c.View)
+	for _, r := range list {
 		calls += r.calls
 	}
 	s.eligible = calls
@@ -102,7 +96,7 @@ func (s *gooseToolPairs) oldest(c *policy.Context) []pair {
 	}
 	var pairs []pair
 	taken := 0
-	for _, r := range s.earlier {
+	for _, r := range list {
 		if taken >= s.p.Batch {
 			break
 		}
@@ -112,39 +106,27 @@ func (s *gooseToolPairs) oldest(c *policy.Context) []pair {
 	return pairs
 }
 
-// follow notes the responses that joined and forgets those that left.
-func (s *gooseToolPairs) follow(v policy.View) {
-	edits, items, anew := s.seen.Follow(v)
-	left := false
-	for _, e := range edits {
-		if e.Kind == policy.KindRemove || e.Kind == policy.KindCollapse {
-			left = true
-			anew = anew || slices.ContainsFunc(e.Items, func(id policy.ItemID) bool { return beginsTurn(v.Message(id)) })
-		}
-	}
-	switch gone := func(r response) bool { return !v.Has(r.id) }; {
-	case anew:
-		items, s.earlier, s.turn = v.IDs(), nil, nil
-	case left:
-		s.earlier, s.turn = slices.DeleteFunc(s.earlier, gone), slices.DeleteFunc(s.turn, gone)
-	}
-	for _, id := range items {
+// earlier lists the responses of earlier turns in view that call tools.
+func earlier(v policy.View) (list []response) {
+	var turn []response
+	for id := range v.Items {
 		m := v.Message(id)
 		switch {
-		case m == nil || !v.Has(id):
+		case m == nil:
 		case beginsTurn(m):
-			s.earlier, s.turn = append(s.earlier, s.turn...), nil
+			list, turn = append(list, turn...), nil
 		case m.Role == session.Assistant:
 			if n := len(callsOf(id, m)); n > 0 {
-				s.turn = append(s.turn, response{id, n})
+				turn = append(turn, response{id, n})
 			}
 		}
 	}
+	return list
 }
 
 // beginsTurn reports whether a message is a prompt that was not queued.
 func beginsTurn(m *session.Message) bool {
-	return m != nil && m.Class == session.ClassPrompt && !m.Is(session.Queued)
+	return m.Class == session.ClassPrompt && !m.Is(session.Queued)
 }
 
 // callsOf are the calls of a response.

@@ -139,7 +139,7 @@ func (s *clearToolResults) tokens(v policy.View, id policy.ItemID) int {
 		t := policy.Target{Item: id, Block: b}
 		raw := v.Raw(t)
 		if raw != nil && raw.Kind == jsonl.KindToolResult {
-			n += (s.length(v, t)+len("tool")+len(raw.ID)+len(v.Conversation().Tool(raw))+3)/4 + langchainPerMessage
+			n += (s.length(v, t)+len("tool")+len(raw.ID)+len(v.Conversation().ToolName(raw.ID))+3)/4 + langchainPerMessage
 			if !s.taking[t] {
 				n += langchainImage * measure.Images(v, t)
 			}

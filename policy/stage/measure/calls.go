@@ -25,38 +25,36 @@ func InputOf(c *policy.Context, r *policy.Result) (*CallInput, error) {
 		return &CallInput{}, nil
 	}
 	call := policy.Target{Item: policy.ItemID(m), Block: b}
-	return policy.Digest(c.Digests, "call", call, func() (*CallInput, int, error) {
-		text, err := c.Texts.Recorded(call)
-		if err != nil {
-			return nil, 0, fmt.Errorf("reading a tool's input: %w", err)
-		}
-		var in struct {
-			FilePath      string `json:"file_path"`
-			Notebook      string `json:"notebook_path"`
-			Path          string
-			Pattern       string
-			Command       string
-			Offset, Limit json.Number
-			Start         json.Number   `json:"start_line"`
-			End           json.Number   `json:"end_line"`
-			Range         []json.Number `json:"view_range"`
-		}
-		if json.Unmarshal(c.Conv.AlikeInput(c.Conv.ToolName(r.ID), []byte(text)), &in) != nil {
-			return &CallInput{}, 0, nil
-		}
-		called := &CallInput{Path: cmp.Or(in.Path, in.FilePath, in.Notebook), From: number(in.Offset), Command: in.Command}
-		if limit := number(in.Limit); limit > 0 {
-			called.To = max(called.From, 1) + limit - 1
-		}
-		if len(in.Range) == 2 {
-			in.Start, in.End = in.Range[0], in.Range[1]
-		}
-		called.From, called.To = cmp.Or(called.From, number(in.Start)), cmp.Or(called.To, number(in.End))
-		if in.Pattern != "" || called.Path == "" && called.Command == "" {
-			called.Input = text
-		}
-		return called, len(called.Path) + len(called.Command) + len(called.Input), nil
-	})
+	text, err := c.Texts.Recorded(call)
+	if err != nil {
+		return nil, fmt.Errorf("reading a tool's input: %w", err)
+	}
+	var in struct {
+		FilePath      string `json:"file_path"`
+		Notebook      string `json:"notebook_path"`
+		Path          string
+		Pattern       string
+		Command       string
+		Offset, Limit json.Number
+		Start         json.Number   `json:"start_line"`
+		End           json.Number   `json:"end_line"`
+		Range         []json.Number `json:"view_range"`
+	}
+	if json.Unmarshal(c.Conv.AlikeInput(c.Conv.ToolName(r.ID), []byte(text)), &in) != nil {
+		return &CallInput{}, nil
+	}
+	called := &CallInput{Path: cmp.Or(in.Path, in.FilePath, in.Notebook), From: number(in.Offset), Command: in.Command}
+	if limit := number(in.Limit); limit > 0 {
+		called.To = max(called.From, 1) + limit - 1
+	}
+	if len(in.Range) == 2 {
+		in.Start, in.End = in.Range[0], in.Range[1]
+	}
+	called.From, called.To = cmp.Or(called.From, number(in.Start)), cmp.Or(called.To, number(in.End))
+	if in.Pattern != "" || called.Path == "" && called.Command == "" {
+		called.Input = text
+	}
+	return called, nil
 }
 
 // number is a whole number of 1 or more, else 0.

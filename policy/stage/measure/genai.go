@@ -97,7 +97,7 @@ func (g GenAI) Part(t policy.Target) int {
 	case raw == nil, kind == jsonl.KindText, kind == jsonl.KindAttachment:
 		return len(`{"text":}`) + p.text()
 	case kind == jsonl.KindToolResult:
-		return len(`{"functionResponse":{"id":"","name":"","response":}}`) + len(raw.ID) + len(g.View.Conversation().Tool(raw)) + g.response(&p)
+		return len(`{"functionResponse":{"id":"","name":"","response":}}`) + len(raw.ID) + len(g.View.Conversation().ToolName(raw.ID)) + g.response(&p)
 	case kind == jsonl.KindToolUse && p.with == nil:
 		return len(`{"functionCall":{"id":"","name":"","args":}}`) + len(raw.ID) + len(raw.Name) + raw.JSON.UTF16
 	case kind == jsonl.KindThinking || kind == jsonl.KindRedactedThinking:
@@ -184,7 +184,7 @@ func (g GenAI) has(id policy.ItemID, kind jsonl.Kind) bool {
 	return false
 }
 
-// Unsplit remembers a history in which there is nothing to split.
+// Unsplit remembers a history in which there is nothing to split: for the bar of requests that double, in one long turn.
 type Unsplit struct {
 	noted bool
 	seen  Follower

@@ -26,7 +26,7 @@ func Matches(tools []string, name, alike string) bool {
 
 // Called reports whether the tool that a result answers is on the list.
 func Called(tools []string, conv *session.Conversation, result *session.Block) bool {
-	name := conv.Tool(result)
+	name := conv.ToolName(result.ID)
 	return Matches(tools, name, conv.Alike(name))
 }
 

@@ -218,7 +218,7 @@ func (s *cacheTTLPrune) cutoff(v policy.View) (policy.ItemID, bool) {
 }
 
 func (s *cacheTTLPrune) prunable(conv *session.Conversation, result *session.Block) bool {
-	tool := conv.Tool(result)
+	tool := conv.ToolName(result.ID)
 	alike := strings.ToLower(strings.TrimSpace(conv.Alike(tool)))
 	tool = strings.ToLower(strings.TrimSpace(tool))
 	return !anyGlob(s.p.ExcludeTools, tool) && !anyGlob(s.p.ExcludeTools, alike) &&

@@ -120,7 +120,7 @@ func messageJSON(c *policy.Context, id policy.ItemID) int {
 			if raw.IsError {
 				fixed = errorItemJSON
 			}
-			n += fixed + len(raw.ID) + len(c.Conv.Tool(raw)) + max(l.JSON, 2)
+			n += fixed + len(raw.ID) + len(c.Conv.ToolName(raw.ID)) + max(l.JSON, 2)
 		default:
 			n += textItemJSON + max(l.JSON, 2)
 		}

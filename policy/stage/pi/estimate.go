@@ -1,6 +1,7 @@
 package pi
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -70,24 +71,18 @@ func (f fileOps) note(c *policy.Context, id policy.ItemID) error {
 			continue
 		}
 		t := policy.Target{Item: id, Block: b}
-		path, err := policy.Digest(c.Digests, "pi file", t, func() (string, int, error) {
-			text, err := c.Texts.Recorded(t)
-			var in struct {
-				Path     string `json:"path"`
-				FilePath string `json:"file_path"`
-			}
-			if err == nil && json.Unmarshal(c.Conv.AlikeInput(bl.Name, []byte(text)), &in) != nil {
-				in.Path, in.FilePath = "", ""
-			}
-			if in.Path == "" {
-				in.Path = in.FilePath
-			}
-			return in.Path, len(in.Path), err
-		})
+		text, err := c.Texts.Recorded(t)
 		if err != nil {
 			return err
 		}
-		if path != "" {
+		var in struct {
+			Path     string `json:"path"`
+			FilePath string `json:"file_path"`
+		}
+		if json.Unmarshal(c.Conv.AlikeInput(bl.Name, []byte(text)), &in) != nil {
+			continue
+		}
+		if path := cmp.Or(in.Path, in.FilePath); path != "" {
 			f[path] = f[path] || changes
 		}
 	}

@@ -80,10 +80,9 @@ func (o *outline) outcomes(id policy.ItemID) {
 		case bl.Kind != jsonl.KindToolResult:
 		case bl.IsError:
 			o.failed[bl.ID] = true
-		case o.c.Conv.Tool(bl) == "TaskCreate":
+		case o.c.Conv.ToolName(bl.ID) == "TaskCreate":
 			t := policy.Target{Item: id, Block: b}
-			number, err := TaskNumberOf(o.c.DigestsOf(t), t, o.c.Texts.Text)
-			o.fail(err)
+			number := TaskNumber(o.text(t))
 			if number != "" {
 				o.named[bl.ID] = number
 			}
@@ -103,61 +102,28 @@ func (o *outline) item(id policy.ItemID) {
 	for b := range m.Blocks {
 		t := policy.Target{Item: id, Block: b}
 		bl := &m.Blocks[b]
+		where := pointer(m, bl)
 		switch {
 		case m.Class == session.ClassPrompt && (bl.Kind == jsonl.KindText || bl.Kind == jsonl.KindAttachment):
-			o.prompts = append(o.prompts, *digested(o, "prompt", t, o.prompt))
+			o.prompts = append(o.prompts, prompt{where, strings.TrimSpace(o.text(t))})
 		case bl.Kind == jsonl.KindText && m.Role == session.Assistant:
-			if a := digested(o, "answer", t, o.answer); a.quoted != "" {
-				o.followed(a.quoted, a.where)
-				o.last = append(o.last, a.line)
+			if text := strings.TrimSpace(o.text(t)); text != "" {
+				o.followed(quote(text), where)
+				o.last = append(o.last, where+" "+quote(text))
 			}
 		case bl.Kind == jsonl.KindToolUse:
-			o.toolUse(bl, t)
+			o.toolUse(bl, t, where)
 		case bl.Kind == jsonl.KindToolResult && bl.IsError:
 			o.waiting = append(o.waiting, len(o.errors))
-			o.errors = append(o.errors, *digested(o, "error", t, o.failure))
+			o.errors = append(o.errors, where+" "+cmp.Or(o.c.Conv.ToolName(bl.ID), "a tool")+": "+quoteEnds(o.text(t)))
 		}
 	}
-}
-
-// digested returns what an outline holds of a block: made once for all replays if the block is as it was recorded,
-// else made anew.
-func digested[T any](o *outline, what string, t policy.Target, make func(t policy.Target, where string) (digest T, size int)) *T {
-	digest, err := policy.Digest(o.c.DigestsOf(t), "outline "+what, t, func() (*T, int, error) {
-		digest, size := make(t, pointer(o.c.View.Message(t.Item), o.c.View.Raw(t)))
-		return &digest, size, o.err
-	})
-	o.fail(err)
-	return digest
 }
 
 func (o *outline) fail(err error) {
 	if o.err == nil {
 		o.err = err
 	}
-}
-
-func (o *outline) prompt(t policy.Target, where string) (prompt, int) {
-	text := strings.TrimSpace(o.text(t))
-	return prompt{where, text}, len(text)
-}
-
-// answered is a text of the agent's.
-type answered struct{ where, quoted, line string }
-
-func (o *outline) answer(t policy.Target, where string) (answered, int) {
-	text := strings.TrimSpace(o.text(t))
-	if text == "" {
-		return answered{}, 0
-	}
-	q := quote(text)
-	return answered{where, q, where + " " + q}, 2*len(q) + len(where) + 1
-}
-
-func (o *outline) failure(t policy.Target, where string) (string, int) {
-	tool := cmp.Or(o.c.Conv.Tool(o.c.View.Raw(t)), "a tool")
-	line := where + " " + tool + ": " + quoteEnds(o.text(t))
-	return line, len(line)
 }
 
 // summary quotes an earlier summary: nothing else is known of what it covers.
@@ -186,58 +152,35 @@ func shortened(text string) string {
 	return fmt.Sprintf("%s\n(%d characters left out)\n%s", string(r[:half]), len(r)-2*half, string(r[len(r)-half:]))
 }
 
-// called is what the input of a call says.
-type called struct {
-	where   string
-	what    string // the tool, and the file it was called on
-	path    string
-	command string // after where; "" of a tool that runs none
-	step    string
-}
-
-func (o *outline) calling(t policy.Target, where string) (called, int) {
-	var in struct {
-		Path     string `json:"file_path"`
-		Notebook string `json:"notebook_path"`
-		Command  string `json:"command"`
-	}
-	k := called{where: where, what: o.c.Conv.Alike(o.c.View.Raw(t).Name)}
-	shell := ""
-	switch k.what {
+// toolUse notes what a call did to files and tasks, and which failures it followed. A call that failed did nothing.
+func (o *outline) toolUse(bl *session.Block, t policy.Target, where string) {
+	what, path, shell := o.c.Conv.Alike(bl.Name), "", ""
+	switch what {
 	case "Read", "Write", "Edit", "MultiEdit", "NotebookEdit", "Bash":
-		if json.Unmarshal(o.c.Conv.AlikeInput(o.c.View.Raw(t).Name, []byte(o.text(t))), &in) != nil {
+		var in struct {
+			Path     string `json:"file_path"`
+			Notebook string `json:"notebook_path"`
+			Command  string `json:"command"`
+		}
+		if json.Unmarshal(o.c.Conv.AlikeInput(bl.Name, []byte(o.text(t))), &in) != nil {
 			break
 		}
-		if k.what != "Bash" {
-			k.path = cmp.Or(in.Path, in.Notebook)
+		if what != "Bash" {
+			path = cmp.Or(in.Path, in.Notebook)
 		} else if in.Command != "" {
 			shell = " " + quote(in.Command)
-			k.command = where + shell
+			o.commands = append(o.commands, where+shell)
 		}
 	}
-	if k.path != "" {
-		k.what += " " + k.path
-	}
-	k.step = where + " " + k.what + shell
-	return k, len(k.what) + len(k.path) + len(k.command) + len(k.step)
-}
-
-// toolUse notes what a call did to files and tasks, and which failures it followed. A call that failed did nothing.
-func (o *outline) toolUse(bl *session.Block, t policy.Target) {
-	k := digested(o, "call", t, o.calling)
-	if k.path != "" {
-		o.touch(k.path, bl, k.where)
-	}
-	if k.command != "" {
-		o.commands = append(o.commands, k.command)
+	if path != "" {
+		o.touch(path, bl, where)
+		what += " " + path
 	}
 	if IsTaskTool(bl.Name) && !o.failed[bl.ID] {
-		in, err := TaskInputOf(o.c.DigestsOf(t), t, o.c.Texts.Text)
-		o.fail(err)
-		o.Call(bl.Name, in, o.named[bl.ID], k.where)
+		o.Call(bl.Name, o.text(t), o.named[bl.ID], where)
 	}
-	o.followed(k.what, k.where)
-	step := k.step
+	o.followed(what, where)
+	step := where + " " + what + shell
 	if o.failed[bl.ID] {
 		step += ", failed"
 	}
@@ -268,7 +211,7 @@ func (o *outline) followed(what, where string) {
 	for _, e := range o.waiting {
 		o.errors[e] += "; then: " + what + " " + where
 	}
-	o.waiting = o.waiting[:0]
+	o.waiting = nil
 }
 
 // pointer names a block by its line, so that a reader finds it.

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/pattern"
-	"github.com/ctxkit/ctxkit/policy"
 )
 
 // task is an entry of one of the two lists of tasks: that of TodoWrite, which is replaced as a whole, or that of
@@ -35,15 +34,12 @@ func (l *TaskList) byID(id string) *task {
 // taskNumber matches the task in the result of a TaskCreate.
 var taskNumber = pattern.New(`Task #(\d+)`)
 
-// TaskNumberOf returns the number that the result of a TaskCreate gives the task, "" if there is none.
-func TaskNumberOf(d *policy.Digests, result policy.Target, text func(policy.Target) (string, error)) (string, error) {
-	return policy.Digest(d, "task number", result, func() (string, int, error) {
-		shown, err := text(result)
-		if m := taskNumber().FindStringSubmatch(shown); m != nil {
-			return strings.Clone(m[1]), len(m[1]), err
-		}
-		return "", 0, err
-	})
+// TaskNumber is the number that the result of a TaskCreate gives the task, "" if there is none.
+func TaskNumber(result string) string {
+	if m := taskNumber().FindStringSubmatch(result); m != nil {
+		return m[1]
+	}
+	return ""
 }
 
 // IsTaskTool reports whether calls of a tool change a list of tasks.
@@ -51,30 +47,16 @@ func IsTaskTool(name string) bool {
 	return name == "TodoWrite" || name == "TaskCreate" || name == "TaskUpdate"
 }
 
-// taskInput is the input of a call of a task tool.
-type taskInput struct {
-	Todos   []struct{ Content, Status string }
-	Subject string
-	TaskID  json.RawMessage // a string, seldom a number
-	Status  string
-}
-
-// TaskInputOf decodes the input of a call; nil if it does not decode.
-func TaskInputOf(d *policy.Digests, use policy.Target, text func(policy.Target) (string, error)) (*taskInput, error) {
-	return policy.Digest(d, "task", use, func() (*taskInput, int, error) {
-		input, err := text(use)
-		in := &taskInput{}
-		if err != nil || json.Unmarshal([]byte(input), in) != nil {
-			return nil, 0, err
-		}
-		return in, 2 * len(input), nil
-	})
-}
-
 // Call applies one call of a task tool that did not fail: its input, the number its result gives a new task ("" for
 // none), and its place for quotations.
-func (l *TaskList) Call(tool string, in *taskInput, number, where string) {
-	if in == nil {
+func (l *TaskList) Call(tool, input, number, where string) {
+	var in struct {
+		Todos   []struct{ Content, Status string }
+		Subject string
+		TaskID  json.RawMessage // a string, seldom a number
+		Status  string
+	}
+	if json.Unmarshal([]byte(input), &in) != nil {
 		return
 	}
 	switch tool {

@@ -90,17 +90,11 @@ func (s *lastNObservations) Run(c *policy.Context) ([]policy.Edit, error) {
 
 // masked is what the source leaves of a result.
 func (s *lastNObservations) masked(c *policy.Context, t policy.Target) (string, error) {
-	lines, err := policy.Digest(c.DigestsOf(t), "sweagent lines", t, func() (int, int, error) {
-		text, err := c.Texts.Text(t)
-		if err != nil {
-			return 0, 0, fmt.Errorf("reading a tool result: %w", err)
-		}
-		return countLines(text), 0, nil
-	})
+	said, err := c.Texts.Text(t)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("reading a tool result: %w", err)
 	}
-	text := fmt.Sprintf("Old environment output: (%d lines omitted)", lines)
+	text := fmt.Sprintf("Old environment output: (%d lines omitted)", countLines(said))
 	if n := measure.Images(c.View, t); n > 0 {
 		text += fmt.Sprintf(" (%d images omitted)", n)
 	}

@@ -30,7 +30,8 @@ func (e *Engine) recordedEdits(q *request) {
 	}
 	if e.thinking != nil {
 		model := cmp.Or(e.options.Model, q.msg.Model)
-		edits := e.thinking.Of(e.view, e.thinking.Change(q.k, e.conv.Requests[q.k].Message, model), model)
+		change := e.thinking.Change(q.k, e.conv.Requests[q.k].Message, model)
+		edits := change.Edits(e.view, model)
 		if len(edits) > 0 && e.record.AsksAgain && record.TurnEnded(e.conv, q.k) {
 			for i := range edits {
 				edits[i].Warm = edits[i].Kind == policy.KindServerClear

@@ -189,8 +189,8 @@ func (e *Engine) fill(c *policy.Context, moment policy.Moment, next int, args ru
 		Version: e.policy.Version, Moment: moment, Request: next + 1, View: e.view, Conv: e.conv,
 		Agent: e.conv.Agent, Last: e.progress.last, Model: e.options.Model, Before: e.view.Tokens(),
 		Texts: e.view, Record: e, Weigh: e.counter.Report, Estimate: e.estimate,
-		Warned:  func(line int, message string) { e.warn(line, "%s", message) },
-		Digests: e.record.Digests, Sent: e.blocks,
+		Warned: func(line int, message string) { e.warn(line, "%s", message) },
+		Sent:   e.blocks,
 	}
 	if n := len(e.conv.Requests); n > 0 {
 		k := min(next, n-1)

@@ -66,7 +66,7 @@ func (r *Record) bare() *Record {
 		Conv: r.Conv, Counted: r.Counted, Models: r.Models, Kinds: r.Kinds, Encoders: r.Encoders, Programs: r.Programs, Client: r.Client,
 		encoded: map[string]*tokens.WeightTable{}, Largest: map[string]int{}, Settings: r.Settings,
 		AsksAgain: r.AsksAgain, Release: r.Release,
-		Reinject: make([]int, len(r.Reinject)), Summary: make([]int, len(r.Summary)), Digests: r.Digests, MostEdits: r.MostEdits,
+		Reinject: make([]int, len(r.Reinject)), Summary: make([]int, len(r.Summary)), MostEdits: r.MostEdits,
 	}
 }
 

@@ -48,7 +48,6 @@ type Record struct {
 	Fit       *Fit                     // nil: the window is by model and client
 	Release   *policy.Policy           // that recorded it; nil: not known
 	Uses      func() (*regret.Index, error)
-	Digests   *policy.Digests
 	MostEdits int // of a replay
 
 	kindOf     map[string]cache.CacheKind // by model of a request
@@ -67,9 +66,6 @@ type Fit struct {
 	Most   int  `json:"most"`   // up to it every recorded automatic compaction fires
 	Agrees bool `json:"agrees"` // Least <= Most: some window explains all of the record
 }
-
-// digestsOfTexts is how much memory the digests of texts may take, bytes.
-const digestsOfTexts = 16 << 20
 
 // Acts are what the client did.
 type Acts struct {
@@ -120,7 +116,7 @@ func New(conv *session.Conversation, opt RecordOptions) (*Record, error) {
 		Conv: conv, Cal: cal, Counted: counted, Models: models, Kinds: kinds, Encoders: encoders, Programs: opt.Programs, Model: m, Client: client,
 		Reinject: make([]int, len(conv.Boundaries)), Summary: make([]int, len(conv.Boundaries)),
 		encoded: map[string]*tokens.WeightTable{}, Largest: map[string]int{}, Settings: settingsChanges(conv, cal.Drops, client),
-		Digests: policy.NewDigests(digestsOfTexts), MostEdits: int(jsonl.InputLimits{Edits: opt.MostEdits}.Filled().Edits),
+		MostEdits: int(jsonl.InputLimits{Edits: opt.MostEdits}.Filled().Edits),
 	}
 	r.AsksAgain = r.Kind(conv.Model).Mode != cache.Auto && asksAgain(conv, cal)
 	if !r.Cal.Recorded {

@@ -10,11 +10,8 @@ import (
 
 // ThinkingEdits makes edits of the thinking that the server leaves out of requests by itself.
 type ThinkingEdits struct {
-	thinking    *tokens.Thinking // nil: known is for the models that requests go to
-	known       []ThinkingChange // those to come
-	edits       []policy.Edit    // of the last request
-	model       string           // it went to; the reasons name it
-	clear, keep string
+	thinking *tokens.Thinking // nil: known is for the models that requests go to
+	known    []ThinkingChange // those to come
 }
 
 // ThinkingChange is the thinking that the server leaves out from a request on, and that it sends again.
@@ -53,32 +50,22 @@ func (l *ThinkingEdits) Change(k, m int, model string) (c ThinkingChange) {
 	return ThinkingChange{}
 }
 
-// Of are the payload-only edits of a change before the request to a model, as far as it is in view. They are valid until
-// the next call.
-func (l *ThinkingEdits) Of(v *view.View, change ThinkingChange, model string) []policy.Edit {
-	if len(change.Left)+len(change.Back) == 0 {
-		return nil
-	}
-	if model != l.model || l.clear == "" {
-		l.model = model
-		l.clear = "the server leaves the thinking of earlier turns out for " + model
-		l.keep = "the server takes the thinking of earlier turns for " + model
-	}
-	l.edits = l.edits[:0]
+// Edits are the payload-only edits of a change before the request to a model, as far as it is in view.
+func (c *ThinkingChange) Edits(v *view.View, model string) (edits []policy.Edit) {
 	add := func(kind policy.EditKind, target policy.Target, reason string) {
 		if v.Has(target.Item) {
-			l.edits = append(l.edits, policy.Edit{Kind: kind, Trigger: TriggerAuto, Target: target, Reason: reason})
+			edits = append(edits, policy.Edit{Kind: kind, Trigger: TriggerAuto, Target: target, Reason: reason + model})
 		}
 	}
-	for _, target := range change.Left {
-		add(policy.KindServerClear, target, l.clear)
+	for _, target := range c.Left {
+		add(policy.KindServerClear, target, "the server leaves the thinking of earlier turns out for ")
 	}
-	for _, target := range change.Back {
+	for _, target := range c.Back {
 		if _, out := v.PayloadReplacement(target); out {
-			add(policy.KindServerKeep, target, l.keep)
+			add(policy.KindServerKeep, target, "the server takes the thinking of earlier turns for ")
 		}
 	}
-	return l.edits
+	return edits
 }
 
 // asksAgain reports whether the recorded client sends a request after each turn that no line holds, such as the one for

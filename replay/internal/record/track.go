@@ -142,7 +142,7 @@ func (t *recordTrack) Request(k int) {
 	if change.Request = k; len(change.Left)+len(change.Back) > 0 {
 		r.Thinking = append(r.Thinking, change)
 	}
-	for _, e := range t.thinking.Of(t.view, change, msg.Model) {
+	for _, e := range change.Edits(t.view, msg.Model) {
 		e.Stage = policy.StageServer
 		if _, err := t.view.Apply(e); err != nil {
 			t.fail(err)
