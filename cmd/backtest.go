@@ -25,6 +25,9 @@ type backtestOptions struct {
 	Bars    []string // MEASURE=PERCENT
 	Least   int      // the least samples of a measure that is judged; 0: each measure's own
 
+	Payload bool   // compare requests with those that were sent
+	Sent    string // with Payload: a file of them; "": those on record
+
 	Counters bool   // score the token counters
 	Fit      string // with Counters: a backtest.Fitting
 }
@@ -60,7 +63,8 @@ another client version).`,
   ctxkit backtest ~/.claude/projects --strict --bar hits=80
   ctxkit backtest ~/.claude/projects --explain
   ctxkit backtest session.jsonl --policy claude-code-2.1 --format json
-  ctxkit backtest ~/.claude/projects --counters --fit others`,
+  ctxkit backtest ~/.claude/projects --counters --fit others
+  ctxkit backtest session.jsonl --payload --requests bodies.ndjson`,
 	}, func() error { return runBacktest(sys, o, cmd.Flags().Changed) }, &o.policyOptions, &o.inputOptions, &o.countOptions, o.listing(report.ListFormats, report.BacktestTables...))
 	f := cmd.Flags()
 	f.Lookup("policy").Usage += "; default: that of the client that recorded the session"
@@ -71,6 +75,8 @@ another client version).`,
 	f.IntVar(&o.Explain, "explain", 0, "list the `N` breaks of the cache where the simulation is furthest off")
 	f.Lookup("explain").NoOptDefVal = "20"
 	f.BoolVar(&o.NoFit, "no-fit", false, "do not fit the window to recorded compactions")
+	f.BoolVar(&o.Payload, "payload", false, "compare the requests that are rebuilt with those that were sent")
+	f.StringVar(&o.Sent, "requests", "", "with --payload, take the requests that were sent from `FILE`: request bodies as JSON lines; default: those that the session file holds")
 	f.BoolVar(&o.Counters, "counters", false, "score the token counters instead of a policy")
 	f.StringVar(&o.Fit, "fit", string(backtest.FitFirstHalf), "with --counters, fit the usage counter on `WHAT`: first-half (of each session; the rest is scored), others (inputs of other projects), or both")
 	complete(cmd, "fit", asNames(backtest.Fittings()))
@@ -97,14 +103,14 @@ func (o *backtestOptions) checkCounters(given func(name string) bool) error {
 }
 
 // bars are the percentages that measures are judged by.
-func (o *backtestOptions) bars() (map[string]float64, error) {
+func (o *backtestOptions) bars(names []string) (map[string]float64, error) {
 	bars := map[string]float64{}
 	for _, text := range o.Bars {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok {
 			return nil, fmt.Errorf("flag --bar: %q: want MEASURE=PERCENT, such as hits=80", text)
 		}
-		if err := oneOf("--bar", name, backtest.MeasureNames()); err != nil {
+		if err := oneOf("--bar", name, names); err != nil {
 			return nil, err
 		}
 		p, err := strconv.ParseFloat(strings.TrimSuffix(value, "%"), 64)
@@ -143,7 +149,13 @@ func runBacktest(sys *system, o *backtestOptions, given func(flag string) bool) 
 	if o.Counters {
 		return o.scoreCounters(sys)
 	}
-	bars, err := o.bars()
+	if err := o.checkPayload(given); err != nil {
+		return err
+	}
+	if o.Payload {
+		return o.scorePayloads(sys)
+	}
+	bars, err := o.bars(backtest.MeasureNames())
 	if err == nil {
 		err = o.checkStrict()
 	}

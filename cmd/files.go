@@ -41,6 +41,7 @@ type writtenPath struct {
 const (
 	roleInput    = "an input"
 	roleRows     = "a file of rows"
+	roleSent     = "a file of requests"
 	roleSession  = "a session"
 	rolePolicy   = "a policy"
 	rolePrices   = "the table of prices"

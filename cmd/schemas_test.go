@@ -43,9 +43,16 @@ func jsonExamples(t *testing.T) map[string][][]string {
 	hostileFile := write("hostile.jsonl", string(hostileSession(t, 0)))
 	rows := write("all.rows", string(mustRun(t, "compare", sessions, "-q", "-f", "rows")))
 	empty := write("empty.jsonl", `{"type":"summary","summary":"A title","leafUuid":"u1"}`)
+	script, err := os.ReadFile(filepath.Join("testdata", "script", "requests.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(script), "-- session.jsonl --\n")
+	session, _, _ := strings.Cut(rest, "-- bodies.ndjson --\n")
+	onRecord := write("requests.jsonl", session)
 	return map[string][][]string{
 		"anonymize":   {{"--check", compaction}, {"--check", hostileFile}, {"--check", empty}},
-		"backtest":    {{big}, {big, "--counters"}},
+		"backtest":    {{big}, {big, "--counters"}, {onRecord, "--payload"}, {compaction, "--payload", "--requests", write("bodies.ndjson", `{"answer":{"id":"msg_01SscvDV17vWCLtazf7MLaee"},"messages":[{"role":"user","content":"x"}]}`)}},
 		"check":       {{"../testdata/check/threshold/ctxkit.yaml"}},
 		"compare":     {{compaction, big}, {sessions, "--by", "version", "-p", "none"}, {empty, hostileFile}},
 		"cost":        {{big, "-p", "opencode"}, {sessions, "-p", "claude-code-pipeline", "--agent", "all"}},
@@ -60,11 +67,11 @@ func jsonExamples(t *testing.T) map[string][][]string {
 		"replay":      {{big, "-p", "claude-code-pipeline"}, {sessions, "-p", "opencode", "--agent", "all", "--regret"}, {hostileFile, "-p", "three-layer"}},
 		"resume":      {{sessions}, {big}, {dir}},
 		"sessions":    {{sessions}, {sessions + "/subagent"}, {dir}},
-		"stats":       {{big}, {sessions, "--agent", "all"}, {hostileFile, "-p", "three-layer"}, {empty}},
+		"stats":       {{big}, {onRecord}, {sessions, "--agent", "all"}, {hostileFile, "-p", "three-layer"}, {empty}},
 		"sweep":       {{big, "-p", "opencode", "--vary", "opencode_prune.protect=20000,40000"}},
 		"thresholds":  {{}, {"--policy", "none"}, {"--policy", "opencode-1.18", "--model", "claude-opus-4-6"}, {"--policy", "claude-code-2.1.19", "--window", "1M", "--set", "window.pct_override=50"}, {"--policy", "gemini-cli"}},
 		"view":        {{big, "--as", "transcript"}},
-		"why":         {{big}, {sessions, "--agent", "all"}, {sessions, "-p", "three-layer"}, {hostileFile, "-p", "gemini-cli", "--window", "20k"}, {empty}},
+		"why":         {{big}, {onRecord}, {sessions, "--agent", "all"}, {sessions, "-p", "three-layer"}, {hostileFile, "-p", "gemini-cli", "--window", "20k"}, {empty}},
 	}
 }
 

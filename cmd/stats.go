@@ -80,7 +80,11 @@ func (r *replays) stats(c agentConversation, pol *policy.Policy, at string, warn
 		return nil, err
 	}
 	warn(tl.Warnings...)
-	return s, nil
+	log, err := requestsOf(c.conv)
+	if err == nil && log != nil {
+		err = s.AddOverhead(c.conv, log)
+	}
+	return s, err
 }
 
 // agentStats counts the transcripts of a main conversation's subagents.

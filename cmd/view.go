@@ -65,8 +65,10 @@ const longView = `Show one session at one request, as one of seven views:
 last request) or event:K (event K of ` + "`ctxkit replay`" + `). Model and payload
 default to last, the others to end.
 
---format json is a request body for the Messages API. Transcripts hold neither
-system prompt nor tools, so the body has none.`
+--format json is a request body for the Messages API. Most transcripts hold
+neither system prompt nor tools, so the body has none. Where the file holds the
+requests that were sent (Claude Code 2.1.282 and later), payload with --policy
+recorded is the request itself, with its parameters, system prompt and tools.`
 
 func newView(sys *system) *cobra.Command {
 	o := &viewOptions{}
@@ -165,6 +167,11 @@ func (s *opened) view(o *viewOptions) error {
 		return err
 	}
 	v.Body.Model, v.Body.MaxTokens = s.conv.rec.ModelAt(s.opt, n)
+	if o.As == asPayload && s.pol.Recorded && !o.Classes {
+		if v.Record, err = s.onRecord(n); err != nil {
+			return err
+		}
+	}
 	if o.Classes {
 		v.Classes = append([]diff.Classed{}, diff.Classes(v.View, s.pol, n)...)
 	}

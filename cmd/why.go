@@ -20,7 +20,9 @@ func newWhy(sys *system) *cobra.Command {
 what it cost. The causes are a restart of the client, an edit or a compaction, a
 pause longer than the cache lives, another model, other tools or settings, and
 breakpoints that do not reach far enough. A recorded break that no line of the
-file explains is said to be unexplained.
+file explains is said to be unexplained. Where the file holds the requests that
+were sent (Claude Code 2.1.282 and later), the first tool, setting or block that
+differs from the request before is named.
 
 Breaks of the record are those that the usage shows, with what they cost by it.
 The simulated cache, which names the causes, has a figure of its own beside it;
@@ -38,7 +40,11 @@ and prompts, the heaviest first.`,
 
 func runWhy(sys *system, o *replayOptions) error {
 	return analyze(sys, o, "explained", func(_ *replays, c agentConversation, pol *policy.Policy, warn func(...session.Warning)) (*why.SessionBreaks, error) {
-		s, tl, err := why.Replay(c.rec, pol, o.options())
+		log, err := requestsOf(c.conv)
+		if err != nil {
+			return nil, err
+		}
+		s, tl, err := why.Replay(c.rec, pol, o.options(), log)
 		if err == nil {
 			err = checkReplay(tl)
 		}

@@ -53,9 +53,10 @@ var (
 		{"what the cost is made of", partsColumns}, {"what was billed", billedColumns}}
 	RegretTables = []TableHead{{"misses", slices.Concat(missColumns...)}, {"sessions", missSumColumns}}
 	StatsTables  = []TableHead{{"what the context holds", slices.Concat(contentColumns, contentShares, contentSent)}, {"tools", toolColumns}, {"files that Read returned", fileColumns},
+		{"system prompt and tools", overheadColumns},
 		{"results", resultColumns}, {"results with the same text", repeatedColumns}, {"turns", turnColumns},
 		{"listings of tools, skills and agents", listingColumns}, {"subagents", subagentColumns}, {"sessions", heaviestColumns}}
-	WhyTables = []TableHead{{"breaks of the prompt cache", slices.Concat(cacheBreakColumns...)}, {"by cause", breakSumColumns}, {"the cost by its parts", costShareColumns},
+	WhyTables = []TableHead{{"breaks of the prompt cache", slices.Concat(cacheBreakColumns...)}, {"what differs from the request before, as sent", sentColumns}, {"by cause", breakSumColumns}, {"the cost by its parts", costShareColumns},
 		{"compactions that follow one another", refillColumns}, {"what refilled the context", sourceColumnsOfRefill}, {"sessions", brokenColumns}}
 	ResumeTables    = []TableHead{{"sessions", slices.Concat(resumeColumns...)}}
 	SweepTables     = []TableHead{{"points", slices.Concat([]column{axisColumn("PARAMETER", "")}, figureColumns(figureTitles), figureColumns(troubleTitles), frontColumns)}}
@@ -69,7 +70,8 @@ var (
 	CheckTables     = []TableHead{{"cases", caseColumns}, {"figures of a session", checkedColumns}}
 	BacktestTables  = []TableHead{{"compactions", compactionColumns}, {"microcompactions", microColumns}, {"input by cache class", classColumns},
 		{"the same, request by request", usageColumns}, {"breaks of the cache", causeColumns}, {"fidelity", fidelityColumns},
-		{"breaks, one by one", slices.Concat(breakColumns...)}, {"counters", slices.Concat(counterColumns...)}}
+		{"breaks, one by one", slices.Concat(breakColumns...)}, {"counters", slices.Concat(counterColumns...)},
+		{"requests against those that were sent", payloadColumns}, {"what differs, by kind of block", payloadKindColumns}}
 	DiffTables      = []TableHead{{"sums of changes", slices.Concat(changedColumns, sideColumns("LEFT", "RIGHT"), statColumns("before", "after"))}}
 	AnonymizeTables = []TableHead{{"what an anonymised session reveals", keptColumns}}
 )
@@ -343,6 +345,38 @@ var counterColumns = [][]column{
 // backtest
 
 var (
+	overheadColumns = []column{
+		{Title: "part", About: "system: a text of the system prompt; tool: the definition of one"},
+		{Title: "name", About: "of the tool; number of the text", Flex: true},
+		{Title: "server", About: "MCP server that the tool is of", Drop: 3},
+		{Title: "tokens", About: "tokens of it in each request"},
+		{Title: "%", About: "of the system prompt and the tools", Drop: 4},
+		{Title: "calls", About: "calls of the tool up to the request; those never called stand first"},
+		{Title: "requests", About: "requests up to it that had the part", Drop: 2},
+		{Title: "sent", About: "tokens of it in all of them", Drop: 1},
+	}
+	payloadColumns = []column{
+		{Title: "what", Key: "track", About: "rebuilt from the conversation, or on record in the file itself"},
+		{Title: "clients", Key: "clients", About: "version of the client"},
+		{Title: "sessions", Key: "sessions", About: "sessions with such a request", Drop: 3},
+		{Title: "requests", Key: "requests", About: "requests of which the true one is known"},
+		{Title: "conversation", Key: "conversation", About: "those whose prompts, answers, thinking, calls, results and their order are equal"},
+		{Title: "whole", Key: "whole", About: "those that are equal block by block"},
+		{Title: "equal", Key: "equal", About: "blocks that are equal, in order", Drop: 4},
+		{Title: "missing", Key: "missing", About: "blocks that were sent and are on lines of the file, but not in the request"},
+		{Title: "unheld", Key: "unheld", About: "blocks that were sent and are on no line", Drop: 2},
+		{Title: "extra", Key: "extra", About: "blocks that were not sent, placeholders left out"},
+		{Title: "placeholders", Key: "placeholders", About: "blocks that stand for words that no line has", Drop: 6},
+		{Title: "moved", Key: "moved", About: "blocks at another place", Drop: 5},
+		{Title: "marks", Key: "marks", About: "requests whose cache breakpoints in messages are at the same places", Drop: 1},
+	}
+	payloadKindColumns = []column{
+		{Title: "what", About: "rebuilt from the conversation, or on record in the file itself"},
+		{Title: "difference", About: "how the blocks differ"},
+		{Title: "role", About: "of their message"},
+		{Title: "kind", About: "as the API names it", Flex: true},
+		{Title: "blocks", About: "how many"},
+	}
 	compactionColumns = []column{
 		{Title: "clients", About: "versions of the client; fitted: in windows fitted to the record"},
 		{Title: "sessions", About: "sessions with a request", Drop: 3},
@@ -531,6 +565,12 @@ var (
 		{{Title: "lost", About: "tokens that were sent again and not read, by the usage; of a policy, simulated", Drop: 2}}, keys("left_tokens read_tokens lost_tokens recorded_usd simulated_lost_tokens simulated_usd"),
 		{{Title: "USD", About: "what they cost more than if they had been read"}, {Title: "simulated", About: "the same by the simulated cache, in USD; -: it did not break", Drop: 3}},
 		keys("restarts_usd changes_usd breaks_usd lifetime_usd placement_usd"),
+	}
+	sentColumns = []column{
+		{Title: "request", About: "number of the request"},
+		{Title: "line", About: "line of the file that holds it", Drop: 1},
+		{Title: "first difference", About: "the first tool, setting or block of the request before that was not sent again as it was", Flex: true, Min: 20},
+		{Title: "tokens", About: "of what differs, estimated by its length"},
 	}
 	breakSumColumns = []column{
 		{Title: "cause", About: "why the cache was lost", Flex: true},

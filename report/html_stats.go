@@ -53,6 +53,10 @@ func (h *htmlPage) oneStats(s *stats.SessionStats, hidden bool) {
 	h.Sections = append(h.Sections,
 		section{Type: "treemap", Title: phrase("The context at request %v", s.Request), About: "Areas are tokens.", Data: sharesOf(s.Categories, false)},
 		tableSection("Categories", "", contentTable(s.Categories, true)), tableSection("Tools", "", toolTable(s.Tools, len(s.Tools))))
+	if s.Overhead != nil {
+		h.statsTable("System prompt and tools", overheadTable(s.Overhead, len(s.Overhead.Parts)))
+		h.addNotes("", overheadNote(s.Overhead))
+	}
 	h.statsTable("Files that Read returned", fileTable(s, len(s.Files)))
 	if s.Reads.Results > 0 {
 		h.addNotes("", readNotes(&s.Reads)...)
@@ -125,6 +129,14 @@ func wordless(s *stats.SessionStats, w *words, n int) *stats.SessionStats {
 	for i := range c.Repeated.Groups {
 		g := &c.Repeated.Groups[i]
 		g.Tool, g.Target = w.tool(g.Tool), ""
+	}
+	if o := s.Overhead; o != nil {
+		own := *o
+		own.Parts = slices.Clone(o.Parts)
+		for i := range own.Parts {
+			own.Parts[i].Name, own.Parts[i].Server = w.tool(own.Parts[i].Name), ""
+		}
+		c.Overhead = &own
 	}
 	c.Definitions, c.Subagents = slices.Clone(s.Definitions), slices.Clone(s.Subagents)
 	for i := range c.Definitions {

@@ -73,6 +73,12 @@ func statsPage(p *page, s *stats.SessionStats) {
 	p.heading(phrase("the context at request %v", s.Request))
 	p.picture(contentPicture(p, s))
 	p.table(contentTable(s.Categories, true))
+	if o := s.Overhead; o != nil {
+		p.heading(phrase("system prompt and tools, as line %v holds them", o.Line))
+		p.table(overheadTable(o, p.most()))
+		p.statsHidden(len(o.Parts)-p.most(), "part")
+		p.note(faint, overheadNote(o))
+	}
 	p.heading(phrase("up to request %v: tools", s.Request))
 	p.table(toolTable(s.Tools, p.most()))
 	p.statsHidden(len(s.Tools)-p.most(), "tool")
@@ -450,4 +456,27 @@ func statsCSV(list []*stats.SessionStats) *table {
 		}
 	}
 	return t
+}
+
+// overheadTable has a row per part of the system prompt and the tools.
+func overheadTable(o *stats.Overhead, most int) *table {
+	t := newTable(overheadColumns)
+	for _, p := range o.Parts[:min(most, len(o.Parts))] {
+		t.add(none, p.Part, p.Name, p.Server, p.Tokens, percent(p.Tokens, o.Tokens), p.Calls, p.Requests, p.Sent)
+	}
+	return t
+}
+
+// overheadNote says what of it was never used, and what a policy can do about it.
+func overheadNote(o *stats.Overhead) string {
+	n, tokens, sent := 0, 0, 0
+	for _, p := range o.Parts {
+		if p.Part == "tool" && p.Calls == 0 {
+			n++
+			tokens += p.Tokens
+			sent += p.Sent
+		}
+	}
+	return phraseIf(n > 0, "%v never called take %v tokens of each request, %v so far. ", count(n, "tool"), tokens, sent) +
+		"No policy takes any of this away: tools and the system prompt are the client's settings. The tokens are those of the system prompt and tools by the usage, divided by the length of the parts."
 }

@@ -27,6 +27,7 @@ type NamedView struct {
 	Overhead int          // tokens
 	View     *view.View
 	Body     *wire.Body
+	Record   *OnRecord   // of a payload of the record, where the file holds requests
 	Marks    []diff.Mark // of scrollback: where something was compacted or the client restarted
 
 	Own     *replay.OwnRequest // of summary-request
@@ -49,6 +50,12 @@ func PrintView(w io.Writer, v *NamedView, opt Layout) error {
 	}
 	p := &viewPages{page: newPage(w, opt), v: v, history: diff.NewHistory(v.View), marks: v.Marks}
 	p.head()
+	if v.Record != nil && v.Record.Body != nil {
+		if err := p.recorded(v.Record.Body); err != nil {
+			return err
+		}
+		return p.end()
+	}
 	for _, msg := range v.Body.Messages {
 		for rest := msg.Blocks; len(rest) > 0; {
 			own := slices.IndexFunc(rest, func(b wire.BodyBlock) bool { return b.Source.Item != rest[0].Source.Item })
@@ -78,7 +85,7 @@ func (p *viewPages) head() {
 		return
 	}
 	p.fields([2]string{"file", v.Conv.Path}, [2]string{"at", at}, [2]string{"policy", markedName(v.Policy, v.Truth) + before(": ", v.Chosen)},
-		[2]string{"restart", v.restart()}, [2]string{"tokens", phrase("%v, and %v of overhead (system prompt, tools)", tokens, v.Overhead)},
+		[2]string{"request", v.Record.text()}, [2]string{"restart", v.restart()}, [2]string{"tokens", phrase("%v, and %v of overhead (system prompt, tools)", tokens, v.Overhead)},
 		[2]string{"server", editsText(v.Body.Edits)})
 }
 
@@ -231,6 +238,10 @@ func reasonText(e *policy.Edit) string { return before(": ", e.Reason) }
 
 // viewJSON prints a view as a request body, the scrollback with its marks.
 func viewJSON(w io.Writer, v *NamedView) error {
+	if v.Record != nil && v.Record.Body != nil {
+		_, err := w.Write(escapeJSON(v.Record.Body.Append(nil)))
+		return err
+	}
 	body, err := v.Body.Append(nil)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/backtest"
@@ -56,6 +57,12 @@ func whyPage(p *page, s *why.SessionBreaks) {
 	p.heading(sessionTitle(s.Session, s.Agent))
 	p.fields([2]string{"title", s.Title}, [2]string{"file", s.File}, [2]string{"model", s.Model}, [2]string{"policy", s.Policy}, [2]string{"counter", s.Counter})
 	breakSection(p, s)
+	if len(s.Changes) > 0 {
+		p.heading("what differs from the request before, as sent")
+		most := either(p.All, len(s.Changes), min(mostBreaks, len(s.Changes)))
+		p.table(sentTable(s.Changes[:most]))
+		p.hidden(len(s.Changes)-most, "request", "json contains them")
+	}
 	if len(s.Causes) > 1 {
 		p.heading("by cause")
 		p.table(causeSumTable(s.Causes, lostByRecord(s)))
@@ -234,6 +241,10 @@ func breakText(b *why.CacheBreak) string {
 		return text + " after " + idle
 	case b.Cause == cache.Expired:
 		return text
+	case b.Cause == backtest.Unexplained && b.Sent != nil:
+		text += ": all of the request before was sent again"
+	case b.Sent != nil && b.Sent.Change != nil && b.Cause != cache.Compacted:
+		text += ": " + changeText(b.Sent.Change)
 	case b.Cause == backtest.Unexplained:
 		text += ": no line says why"
 	case b.Model != "":
@@ -242,6 +253,38 @@ func breakText(b *why.CacheBreak) string {
 		text += " (" + b.Trigger + ")"
 	}
 	return text + phraseIf(b.Idle >= longPause, ", after %v", idle)
+}
+
+// sentTable has a row per request that differs from the one before.
+func sentTable(list []why.RequestChange) *table {
+	t := newTable(sentColumns)
+	for i := range list {
+		c := &list[i]
+		t.add(none, c.Request, c.Line, changeText(c.Change), c.Tokens)
+	}
+	return t
+}
+
+// changeText says what differs between two requests on record.
+func changeText(c *requests.Change) string {
+	what := string(c.Part) + " " + c.Name
+	switch c.Part {
+	case requests.PartModel:
+		what = "model"
+	case requests.PartSystem:
+		what = phrase("system prompt, text %v", c.Block)
+	case requests.PartMessage:
+		what = phrase("message %v (%v), block %v (%v), line %v,", c.Message, c.Role, c.Block, c.Name, c.Line)
+	}
+	switch {
+	case c.Was == "":
+		return what + " is new"
+	case c.Is == "":
+		return what + " is gone"
+	case c.Part == requests.PartTool:
+		return what + " is another"
+	}
+	return phrase("%v was %v, is %v", what, Clean(c.Was), Clean(c.Is))
 }
 
 // recordedEdits are the edits of the recorded track in words.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
+	"github.com/ctxkit/ctxkit/jsonl/requests"
 )
 
 // Anonymizer rewrites the files of one session. First Note reads every file, so that no stand-in is a long word of the
@@ -33,7 +34,9 @@ type Anonymizer struct {
 	timed     map[string]bool // uuids that begin with their time
 	seeded    bool
 	begun     bool
-	tries     *recovery // nil: what can be recovered is not tried
+	requests  bool          // the session holds requests
+	was, is   requests.Runs // messages of lines as they were, and as they are written
+	tries     *recovery     // nil: what can be recovered is not tried
 }
 
 // New returns an Anonymizer of sessions of a form, Claude Code's for nil. The seed decides the stand-ins: with it one
@@ -123,6 +126,9 @@ func (a *Anonymizer) Note(src *jsonl.Source, jobs int) error {
 			a.value(raw)
 		} else {
 			a.noted(string(raw), place{})
+		}
+		if item != nil && item.Kind == jsonl.ItemEntry && requests.IsType(item.Entry.Type) {
+			a.requests = true
 		}
 		if item != nil && item.Kind == jsonl.ItemEntry && item.Entry.Type == "user" && item.Entry.UUID != "" {
 			a.uuids = append(a.uuids, item.Entry.UUID)
@@ -261,6 +267,8 @@ func (a *Anonymizer) Write(src *jsonl.Source, file string, jobs int, w io.Writer
 		}
 		if item.Kind != jsonl.ItemEntry {
 			inertLine(a.dst)
+		} else if a.requests {
+			a.follow(raw, item.Entry)
 		}
 		a.report.Lines++
 		a.Check(string(a.dst), at)

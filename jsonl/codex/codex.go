@@ -54,6 +54,7 @@ const (
 	recordAgents    = "inter_agent_communication"          // since 0.14x: what another agent says
 	recordTrigger   = "inter_agent_communication_metadata" // beside such an item
 	recordParent    = "rollout_reference"                  // of a fork that does not copy its parent
+	recordUsage     = "token_usage_record"                 // of a response, also of a compaction's own
 )
 
 func looks(h *foreign.Beginning) bool {
@@ -97,6 +98,7 @@ const (
 	asideNoUsage  = "token count without usage"
 	asideMeta     = "repeated session_meta"
 	asideOrphan   = "output without a call"
+	asideSummary  = "the response that compacted: the compaction has its summary and tokens"
 	asideBroken   = "unreadable payload"
 	asideSystem   = "not sent: system message"
 	asideGhost    = "not sent: ghost_snapshot"
@@ -120,19 +122,23 @@ type converter struct {
 	copying time.Time       // of the last copied record; of a rollout without records, of its first line
 	calls   map[string]bool // call ids of the history
 
-	answer  []part // the items of the response in progress
-	rest    []part // what came since the first of them
-	output  bool   // rest has an output
-	n       int    // responses so far
-	counted bool   // a token count was read
-	total   int    // total_token_usage of the last one
-	last    int    // last_token_usage.total_tokens of the last request
+	answer  []part         // the items of the response in progress
+	rest    []part         // what came since the first of them
+	output  bool           // rest has an output
+	used    *foreign.Usage // of a response that is counted and not written yet: it may be the call of a compaction
+	n       int            // responses so far
+	counted bool           // a token count was read
+	total   int            // total_token_usage of the last one
+	last    int            // last_token_usage.total_tokens of the last request
+	earlier int            // that of the request before it
 
-	history []entry
-	parent  string // uuid of the line before the next one, where that is not the last one
-	root    bool   // the next line has no parent
-	spoken  bool   // a message or item came since the last turn ended
-	compact *compaction
+	history  []entry
+	parent   string // uuid of the line before the next one, where that is not the last one
+	root     bool   // the next line has no parent
+	spoken   bool   // a message or item came since the last turn ended
+	before   bool   // spoken, as the response in progress began
+	compact  *compaction
+	compacts int // compactions so far
 }
 
 // part is a piece of the history that is not written yet.
@@ -157,9 +163,11 @@ type entry struct {
 type compaction struct {
 	part
 	message     string
-	replacement []item // nil: not recorded
-	post        int    // the client's estimate behind it
-	own         bool   // nothing was said in its turn before it
+	replacement []item         // nil: not recorded
+	used        *foreign.Usage // of the call that wrote the summary; nil: not recorded
+	pre         int            // tokens of the last request before it
+	post        int            // the client's estimate behind it
+	own         bool           // nothing was said in its turn before it
 }
 
 // record reads one record.
@@ -202,7 +210,7 @@ func (c *converter) record(u foreign.Unit, e *jsonl.Entry) {
 		c.compacted(p, r.Payload)
 	case recordEvent:
 		c.event(p, r.Payload)
-	case recordWorld, recordTrigger, recordParent:
+	case recordWorld, recordTrigger, recordParent, recordUsage:
 		c.w.Aside(u, "metadata: "+e.Type)
 	case "":
 		c.w.Aside(u, "no type")
@@ -350,6 +358,7 @@ func (c *converter) context(p part, payload []byte) {
 		c.broken(p.unit, p.line, err)
 		return
 	}
+	c.endCounted()
 	if t.Model != "" {
 		c.model = t.Model
 	}

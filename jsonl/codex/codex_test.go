@@ -104,7 +104,7 @@ func outline(w *foreign.Writer, n int, e *jsonl.Entry) string {
 }
 
 func TestConvert(t *testing.T) {
-	for _, name := range []string{"rollout", "fork", "early", "earlyfork", "late", "parentless", "old"} {
+	for _, name := range []string{"rollout", "fork", "early", "earlyfork", "late", "parentless", "old", "local", "server"} {
 		content, err := os.ReadFile("testdata/" + name + ".jsonl")
 		if err != nil {
 			t.Fatal(err)

@@ -2,6 +2,7 @@ package codex
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
@@ -12,6 +13,11 @@ func (c *converter) compacted(p part, payload []byte) {
 	var r struct {
 		Message     string `json:"message"`
 		Replacement []item `json:"replacement_history"`
+		Response    string `json:"compaction_response_id"` // of the server, or of the model
+		Latest      struct {
+			Response string `json:"response_id"`
+			Usage    usage  `json:"usage"`
+		} `json:"latest_token_usage_record"`
 	}
 	if err := json.Unmarshal(payload, &r); err != nil {
 		c.broken(p.unit, p.line, err)
@@ -27,9 +33,19 @@ func (c *converter) compacted(p part, payload []byte) {
 		c.replaceCopy(p, r.Replacement)
 		return
 	}
+	k := &compaction{part: p, message: r.Message, replacement: r.Replacement, pre: c.last, own: !c.spoken}
+	if text := c.answered(); text != "" && c.used != nil && strings.HasSuffix(strings.TrimSpace(r.Message), strings.TrimSpace(text)) {
+		k.used, k.pre, k.own = c.used, c.earlier, !c.before
+		for i := range c.answer {
+			c.w.Aside(c.answer[i].unit, asideSummary)
+		}
+		c.answer, c.used = nil, nil
+	} else if r.Response != "" && r.Response == r.Latest.Response {
+		k.used = r.Latest.Usage.usage()
+	}
 	c.endResponse(nil)
 	c.endCompaction(false)
-	c.compact = &compaction{part: p, message: r.Message, replacement: r.Replacement, own: !c.spoken}
+	c.compact = k
 }
 
 // replaceCopy follows a parent's compaction in a copy of its records: the history so far is what it left.
@@ -99,50 +115,72 @@ func (c *converter) endCompaction(manual bool) {
 		return
 	}
 	c.compact = nil
-	items := k.replacement
-	var keep []string
+	c.compacts++
+	name := fmt.Sprintf("compaction-%d", c.compacts)
+	line := &foreign.Message{Content: []foreign.Block{{Type: "compaction"}}}
+	var keep, order []string
 	var history []entry
-	var again []item
+	var again []foreign.Line
+	send := func(it *item) {
+		for _, t := range texts(it.Content) {
+			if t.Text == "" {
+				continue
+			}
+			l := foreign.Line{Type: "attachment", Attachment: &foreign.Attachment{Type: it.attachment(), Content: t.Text}}
+			l.UUID = fmt.Sprintf("%s-%d", name, len(again)+1)
+			again, order = append(again, l), append(order, l.UUID)
+		}
+		history = append(history, entry{said: it.retained()})
+	}
+	hold := func(e entry) {
+		keep, order, history = append(keep, e.uuid), append(order, e.uuid), append(history, e)
+	}
+	items := k.replacement
 	if items == nil {
-		history, again = c.newest()
-		for _, e := range history {
-			keep = append(keep, e.uuid)
+		newest, cut := c.newest()
+		if cut != nil {
+			send(cut)
+		}
+		for _, e := range newest {
+			hold(e)
 		}
 		k.message, _ = strings.CutSuffix(k.message, "\n")
 	}
-	at := 0
+	at, summed := 0, false
 	for i := range items {
 		it := &items[i]
-		if it.Type == "compaction" {
-			if k.message == "" {
-				k.item.Encrypted = it.encrypted()
+		if encrypted := it.Type == "compaction"; !summed && (encrypted || k.message != "" && strings.TrimSpace(joined(it.Content)) == strings.TrimSpace(k.message)) {
+			if encrypted {
+				line.Content[0].Signature = it.encrypted()
 			}
+			summed, order = true, append(order, name)
 			continue
 		}
 		if n := c.find(at, it); n >= 0 {
 			at = n + 1
-			keep, history = append(keep, c.history[n].uuid), append(history, c.history[n])
+			hold(c.history[n])
 			continue
 		}
-		again = append(again, *it)
-		history = append(history, entry{said: it.retained()})
+		send(it)
+	}
+	if !summed {
+		order = append(order, name)
+	}
+	if k.message != "" {
+		line.Content[0] = foreign.Text(k.message)
 	}
 	trigger := "auto"
 	if manual && k.own {
 		trigger = "manual"
 	}
-	meta := &foreign.Compact{Trigger: trigger, PreTokens: c.last, PostTokens: k.post}
+	meta := &foreign.Compact{Trigger: trigger, PreTokens: k.pre, PostTokens: k.post, Usage: k.used, Order: order}
 	if len(keep) > 0 {
 		meta.Preserved = &foreign.Preserved{UUIDs: keep}
 	}
 	c.put(&k.part, foreign.Line{Type: "system", Subtype: "compact_boundary", Compact: meta})
-	summary := &foreign.Message{Content: []foreign.Block{{Type: "compaction", Signature: k.item.Encrypted}}}
-	if k.message != "" {
-		summary.Content[0] = foreign.Text(k.message)
-	}
-	last := c.put(&k.part, foreign.Line{Type: "user", Summary: true, Message: summary})
-	for i := range again {
-		last = c.put(&k.part, foreign.Line{Type: "attachment", Attachment: &foreign.Attachment{Type: again[i].attachment(), Content: joined(again[i].Content)}})
+	last := c.put(&k.part, foreign.Line{Type: "user", UUID: name, Summary: true, Message: line})
+	for _, l := range again {
+		last = c.put(&k.part, l)
 	}
 	// A rollback that goes behind it leaves what it left.
 	c.history = append(c.history[:0], entry{uuid: last})
@@ -178,7 +216,7 @@ func (c *converter) find(at int, it *item) int {
 
 // newest is what a compaction keeps that does not list its result: the newest messages of the user that fit, and of the
 // next older one as much as fits.
-func (c *converter) newest() (keep []entry, cut []item) {
+func (c *converter) newest() (keep []entry, cut *item) {
 	room := userBytes
 	for i := len(c.history) - 1; i >= 0 && room > 0; i-- {
 		e := c.history[i]
@@ -189,8 +227,7 @@ func (c *converter) newest() (keep []entry, cut []item) {
 			keep, room = append([]entry{e}, keep...), room-len(e.text)
 			continue
 		}
-		cut = append(cut, item{Type: "message", Role: "user", Content: content(shortened(e.text, room))})
-		break
+		return keep, &item{Type: "message", Role: "user", Content: content(shortened(e.text, room))}
 	}
-	return keep, cut
+	return keep, nil
 }

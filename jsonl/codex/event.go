@@ -94,6 +94,7 @@ func (c *converter) window(usable int) {
 	if n == 0 || n == c.session.Window {
 		return
 	}
+	c.endCounted()
 	c.session.Window = n
 	if c.begun {
 		c.begin()
@@ -110,13 +111,37 @@ func (c *converter) count(p part, e *event) {
 	case c.counted && e.Info.Total.Total == c.total:
 		c.w.Aside(p.unit, asideRepeat)
 	default:
-		c.counted, c.total, c.last = true, e.Info.Total.Total, bounded(e.Info.Last.Total)
+		c.endCounted()
+		c.counted, c.total, c.earlier, c.last = true, e.Info.Total.Total, c.last, bounded(e.Info.Last.Total)
 		c.endCompaction(false)
 		if len(c.answer) == 0 {
 			c.answer = []part{{unit: p.unit, line: p.line, time: p.time}}
 		}
-		c.endResponse(e.Info.Last.usage())
+		if c.used = e.Info.Last.usage(); len(c.rest) > 0 || c.answered() == "" {
+			c.endCounted()
+		}
 	}
+}
+
+// endCounted writes the response that is counted, if it is not written yet.
+func (c *converter) endCounted() {
+	if c.used != nil {
+		c.endResponse(c.used)
+	}
+}
+
+// answered is the text of the response in progress; "": it calls tools, or says nothing.
+func (c *converter) answered() (text string) {
+	for i := range c.answer {
+		switch it := &c.answer[i].item; it.Type {
+		case "message":
+			text += joined(it.Content)
+		case "reasoning":
+		default:
+			return ""
+		}
+	}
+	return text
 }
 
 // endTurn marks the end of a turn: a prompt after it was not queued.

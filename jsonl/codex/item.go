@@ -157,6 +157,7 @@ func added(raw json.RawMessage) bool {
 // item reads one item of the history.
 func (c *converter) item(p part) {
 	it := &p.item
+	c.endCounted()
 	c.endCompaction(false)
 	switch it.Type {
 	case endOfResponse:
@@ -181,6 +182,9 @@ func (c *converter) item(p part) {
 	default:
 		c.w.Aside(p.unit, "unknown item: "+it.Type)
 		return
+	}
+	if len(c.answer) == 0 {
+		c.before = c.spoken
 	}
 	c.spoken = true
 	if !it.generated() {
@@ -225,7 +229,10 @@ func (it *item) known() bool {
 // not recorded.
 func (c *converter) endResponse(u *foreign.Usage) {
 	answer, rest := c.answer, c.rest
-	c.answer, c.rest, c.output = nil, nil, false
+	if u == nil {
+		u = c.used
+	}
+	c.answer, c.rest, c.output, c.used = nil, nil, false, nil
 	if len(answer) > 0 {
 		c.n++
 		m := foreign.Message{ID: fmt.Sprintf("response-%d", c.n), Type: "message", Role: "assistant", Model: c.model, Usage: u}

@@ -1,8 +1,12 @@
 // Package copilot reads the sessions of GitHub Copilot CLI: events.jsonl, one event a line.
 //
-// Requests are the assistant.message events, those of one call of the API together. Of each only the output tokens are
-// recorded; the input is known of the whole run alone, where it was shut down (session.shutdown). What the model got
+// Requests are the assistant.message events, those of one call of the API together. Of each older versions record only the
+// output tokens; the input is known of the whole run alone, where it was shut down (session.shutdown). What the model got
 // of a prompt is its transformedContent. Events with an agentId are a subagent's own conversation.
+// Since 1.0.10x session.usage_record has the whole usage of each call.
+//
+// The results of parallel calls are sent as they came, in 1.0.102 in the order of the calls. A process that resumes the session (session.resume) does
+// not read thinking back whose text alone is recorded.
 //
 // A compaction runs beside the agent: it begins at session.compaction_start and takes effect at
 // session.compaction_complete; the messages between them stay.
@@ -13,6 +17,8 @@ import (
 	_ "embed"
 	"encoding/json"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -110,6 +116,11 @@ type data struct {
 	Summary      string    `json:"summaryContent"`
 	Used         *callUsed `json:"compactionTokensUsed"`
 
+	Usage struct { // session.usage_record, since 1.0.10x: of one call of the API
+		callUsed
+		APICallID string `json:"apiCallId"`
+	} `json:"usage"`
+
 	Models map[string]modelMetrics `json:"modelMetrics"` // session.shutdown
 
 	Title string `json:"title"`       // session.title_changed
@@ -144,6 +155,7 @@ type reader struct {
 	version  string
 	model    string
 	usage    map[*event]*foreign.Usage // of the responses of which all is known
+	reported map[string]*foreign.Usage // by call of the API, as recorded
 	agents   map[string]*agent
 	titled   bool
 	before   map[string]string // of the main conversation's events: uuid of the line before each
@@ -159,10 +171,12 @@ type agent struct {
 	auto       bool
 	since      []string // uuids of the messages since compacting began
 	said       string   // the last message of the user
+	calls      []string // of the responses since the last message that is no result
+	results    []*event // of calls, which are sent in the order of the calls
 }
 
 func convert(in io.Reader, out *foreign.Writer) error {
-	r := &reader{out: out, agents: map[string]*agent{}, before: map[string]string{}}
+	r := &reader{out: out, agents: map[string]*agent{}, before: map[string]string{}, reported: map[string]*foreign.Usage{}}
 	err := out.Lines(in, r.read)
 	r.begin()
 	runs := runsOf(r.events)
@@ -175,6 +189,9 @@ func convert(in io.Reader, out *foreign.Writer) error {
 		if run := runs[e]; run != nil {
 			r.totals(e, run)
 		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(r.agents)) {
+		r.results(r.agents[id])
 	}
 	if at := r.at(); r.branched && at != "" {
 		out.Leaf(at)
@@ -198,6 +215,8 @@ func (r *reader) begin() {
 		switch e.Type {
 		case "session.start":
 			s.ID, s.Version, s.CWD = cmp.Or(s.ID, d.SessionID), cmp.Or(s.Version, d.Version), cmp.Or(s.CWD, d.Context.CWD)
+		case "session.usage_record":
+			r.reported[d.Usage.APICallID] = d.Usage.recorded()
 		case "session.compaction_start", "session.shutdown":
 			if n := d.SystemTokens + d.ToolTokens; s.Overhead == 0 && n > 0 && e.agent() == "" {
 				s.Overhead = n
@@ -228,6 +247,11 @@ func (r *reader) at() string {
 func (r *reader) put(e *event) {
 	a, d := r.of(e.agent()), &e.Data
 	switch e.Type {
+	case "assistant.turn_start", "assistant.turn_end", "assistant.message", "user.message", "system.notification", "session.resume",
+		"session.compaction_start", "session.compaction_complete", "session.shutdown", "session.snapshot_rewind":
+		r.results(a)
+	}
+	switch e.Type {
 	case "user.message":
 		text := e.text()
 		if d.Transformed != nil && *d.Transformed != "" {
@@ -245,14 +269,7 @@ func (r *reader) put(e *event) {
 	case "assistant.message":
 		r.response(e)
 	case "tool.execution_complete":
-		content, failed := "", d.Success != nil && !*d.Success
-		if json.Unmarshal(d.Result.Content, &content) != nil {
-			content = string(d.Result.Content)
-		}
-		if failed {
-			content = cmp.Or(content, d.Error.Message)
-		}
-		r.message(e, foreign.Line{Type: "user"}, foreign.Result(d.ToolCallID, content, failed))
+		a.results = append(a.results, e)
 	case "session.compaction_start":
 		a.compacting, a.auto, a.since = e, a.working, nil
 	case "session.compaction_complete":
@@ -264,7 +281,7 @@ func (r *reader) put(e *event) {
 	case "session.start", "session.resume":
 		r.version, r.model = cmp.Or(d.Version, r.version), cmp.Or(d.Selected, r.model)
 		if e.Type == "session.resume" {
-			r.out.Aside(e.unit, "metadata: "+e.Type)
+			r.message(e, foreign.Line{Type: "system", Subtype: foreign.SubtypeResume})
 		}
 	case "session.title_changed":
 		r.out.Aside(e.unit, "metadata: "+e.Type)
@@ -290,6 +307,33 @@ func (r *reader) put(e *event) {
 		a.working = e.Type == "assistant.turn_start" || a.working && e.Type != "assistant.turn_end"
 		r.out.Aside(e.unit, "metadata: "+e.Type)
 	}
+}
+
+// results puts the results that came since the last response. Up to 1.0.92 they are sent as they came, in 1.0.102 in the
+// order of the calls.
+func (r *reader) results(a *agent) {
+	if len(a.results) == 0 {
+		return
+	}
+	if foreign.Since(r.version, 1, 0, 102) {
+		place := map[string]int{}
+		for i, id := range a.calls {
+			place[id] = i - len(a.calls) // those without a call come last
+		}
+		slices.SortStableFunc(a.results, func(x, y *event) int { return place[x.Data.ToolCallID] - place[y.Data.ToolCallID] })
+	}
+	for _, e := range a.results {
+		d := &e.Data
+		content, failed := "", d.Success != nil && !*d.Success
+		if json.Unmarshal(d.Result.Content, &content) != nil {
+			content = string(d.Result.Content)
+		}
+		if failed {
+			content = cmp.Or(content, d.Error.Message)
+		}
+		r.message(e, foreign.Line{Type: "user"}, foreign.Result(d.ToolCallID, content, failed))
+	}
+	a.calls, a.results = nil, nil
 }
 
 // title makes the first prompt as typed the title: what the model got begins with texts of the client's.
@@ -341,10 +385,15 @@ func (r *reader) response(e *event) {
 	}
 	for _, c := range d.Calls {
 		content = append(content, foreign.Call(c.ID, c.Name, c.Arguments))
+		a := r.of(e.agent())
+		a.calls = append(a.calls, c.ID)
 	}
 	m := &foreign.Message{ID: e.call(), Type: "message", Model: cmp.Or(d.Model, r.model), Usage: r.usage[e], StopReason: "end_turn"}
 	if len(d.Calls) > 0 {
 		m.StopReason = "tool_use"
+	}
+	if m.Usage == nil {
+		m.Usage = r.reported[e.call()]
 	}
 	if m.Usage == nil && d.Output > 0 {
 		m.Usage = &foreign.Usage{Output: d.Output}

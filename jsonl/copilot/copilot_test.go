@@ -104,13 +104,49 @@ func TestEvents(t *testing.T) {
 	}
 	aside := map[session.Reason]int{
 		"metadata: session.model_change": 1, "the system prompt: part of the overhead": 1, "metadata: assistant.turn_start": 2, "metadata: assistant.turn_end": 1,
-		"the message before, again": 1, "the start of a tool: its call and its result are used": 2, "metadata: subagent.started": 1, "metadata: session.resume": 1,
+		"the message before, again": 1, "the start of a tool: its call and its result are used": 2, "metadata: subagent.started": 1, "system: client_resume": 1,
 	}
 	if diff := cmp.Diff(aside, conv.Lines.SetAside); diff != "" {
 		t.Errorf("set aside: -want +got\n%s", diff)
 	}
 	if len(conv.Warnings) > 0 || conv.Title != "find the bug" {
 		t.Errorf("title %q, warnings %+v", conv.Title, conv.Warnings)
+	}
+}
+
+// TestOrder: results are sent in the order of the calls, by older versions as they came; a process that resumes has read back no thinking but encrypted
+// one; the usage of a call of the API is that of its record.
+func TestOrder(t *testing.T) {
+	event := func(kind, id, data string) string {
+		return fmt.Sprintf(`{"type":%q,"id":%q,"timestamp":"2026-11-20T10:00:00Z","data":%s}`, kind, id, data) + "\n"
+	}
+	text := event("session.start", "n", `{"sessionId":"s","copilotVersion":"1.0.102"}`) + event("user.message", "u", `{"content":"look"}`) + event("assistant.turn_start", "s", `{}`) +
+		event("session.usage_record", "r", `{"usage":{"apiCallId":"k","inputTokens":90,"cacheReadTokens":60,"outputTokens":5}}`) +
+		event("assistant.message", "a", `{"apiCallId":"k","content":"","reasoningText":"hm","outputTokens":5,"toolRequests":[{"toolCallId":"c1","name":"bash","arguments":{}},{"toolCallId":"c2","name":"bash","arguments":{}}]}`) +
+		event("tool.execution_complete", "y", `{"toolCallId":"c2","success":true,"result":{"content":"two"}}`) +
+		event("tool.execution_complete", "x", `{"toolCallId":"c1","success":true,"result":{"content":"one"}}`) + event("assistant.turn_end", "e", `{}`) +
+		event("assistant.message", "b", `{"apiCallId":"l","content":"done","reasoningText":"so","reasoningOpaque":"QUJD","outputTokens":5}`) +
+		event("session.resume", "z", `{}`) + event("user.message", "v", `{"content":"more"}`) + event("assistant.message", "c", `{"apiCallId":"m","content":"yes","outputTokens":1}`)
+	for version, results := range map[string][2]string{"1.0.102": {"one", "two"}, "1.0.89": {"two", "one"}} {
+		path := filepath.Join(t.TempDir(), "events.jsonl")
+		if err := os.WriteFile(path, []byte(strings.Replace(text, "1.0.102", version, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		conv := load(t, path).Main
+		want := []string{
+			`0 prompt text "look"`, `1 response thinking "hm" tool_use "bash {}" tool_use "bash {}" [30+60+0 -> 5, 0 nano]`,
+			fmt.Sprintf("2 tool_result tool_result %q", results[0]), fmt.Sprintf("3 tool_result tool_result %q", results[1]),
+			`4 response thinking "so" text "done" (5)`, `5 prompt text "more"`, `6 response text "yes" (1)`,
+		}
+		if diff := cmp.Diff(want, outline(t, conv)); diff != "" {
+			t.Errorf("%s: -want +got\n%s", version, diff)
+		}
+		if len(conv.Restarts) != 1 || conv.Restarts[0].Before != 5 {
+			t.Fatalf("%s: restarts %+v", version, conv.Restarts)
+		}
+		if diff := cmp.Diff([]session.BlockPlace{{Message: 1, Block: 0}}, conv.Restarts[0].Left); diff != "" {
+			t.Errorf("%s: left: -want +got\n%s", version, diff)
+		}
 	}
 }
 

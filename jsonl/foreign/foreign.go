@@ -12,7 +12,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -101,6 +103,19 @@ func Repository(address string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.Trim(host+"/"+path, "/"), ".git"))
 }
 
+// Since reports whether a version of a client is a release or a later one.
+func Since(version string, release ...int) bool {
+	var n [3]int
+	for i, s := range strings.SplitN(version, ".", len(n)) {
+		digits := strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' })
+		if digits < 0 {
+			digits = len(s)
+		}
+		n[i], _ = strconv.Atoi(s[:digits]) // 0 for what is no number
+	}
+	return slices.Compare(n[:], release) >= 0
+}
+
 // RunTotals are the tokens and requests of one model as the client counts them: since its start, or since the RunTotals
 // before.
 type RunTotals struct {
@@ -118,6 +133,12 @@ const (
 
 // SubtypeRestart is the subtype of a system line that says that the client was started again.
 const SubtypeRestart = "client_restart"
+
+// SubtypeResume is that of one that says so too, of a client that reads no thinking back but encrypted one.
+const SubtypeResume = "client_resume"
+
+// SubtypeRepeat is that of one whose client, too, sends the results before it a second time from there on.
+const SubtypeRepeat = "client_resume_repeats"
 
 // Line is one line of a session. Put fills in what is left empty.
 type Line struct {
@@ -238,6 +259,7 @@ type Compact struct {
 	PostTokens int        `json:"postTokens,omitempty"`
 	Usage      *Usage     `json:"usage,omitempty"` // of the call that wrote the summary
 	Preserved  *Preserved `json:"preservedMessages,omitempty"`
+	Order      []string   `json:"order,omitempty"` // uuids of the first lines of what is in context behind it; nil: the summary, what it kept, what is sent again
 }
 
 // Preserved are messages that a compaction kept verbatim, by the uuid of their first line.

@@ -62,20 +62,19 @@ type message struct {
 	Timestamp time.Time       `json:"timestamp"`
 	Type      string          `json:"type"`
 	Content   json.RawMessage `json:"content"`
-	Thoughts  []struct {
-		Subject     string `json:"subject"`
-		Description string `json:"description"`
-	} `json:"thoughts"`
-	Tokens *tokens    `json:"tokens"`
-	Model  string     `json:"model"`
-	Calls  []toolCall `json:"toolCalls"`
+	Tokens    *tokens         `json:"tokens"`
+	Model     string          `json:"model"`
+	Calls     []toolCall      `json:"toolCalls"`
 
 	kept    []string // of a compression: ids of the messages that it kept
 	summary string   // of a compression
 }
 
-// compression is the type of a message that stands for a compression.
-const compression = "$compression"
+// The types of messages that stand for a compression, and for a resume.
+const (
+	compression = "$compression"
+	resumed     = "$resumed"
+)
 
 type tokens struct {
 	Input    int `json:"input"`
@@ -111,6 +110,7 @@ type part struct {
 	Response *struct {
 		ID       string          `json:"id"`
 		Response json.RawMessage `json:"response"`
+		Parts    json.RawMessage `json:"parts"` // pictures within the result
 	} `json:"functionResponse"`
 	Inline *struct {
 		MIME string `json:"mimeType"`
@@ -151,13 +151,15 @@ type reader struct {
 	chat     chat
 	messages []*message          // in order
 	at       map[string]int      // id -> index
+	copies   map[string]bool     // ids of records that are copies of others
+	begins   bool                // a process began, and has not written its history yet
 	open     string              // id of the request that a message without tokens goes on with
 	uuids    map[string][]string // of the lines put of a message, by its id
 }
 
 func convert(in io.Reader, out *foreign.Writer) error {
 	text, err := out.Limits.ReadDocument(in)
-	r := &reader{out: out, at: map[string]int{}, uuids: map[string][]string{}}
+	r := &reader{out: out, at: map[string]int{}, copies: map[string]bool{}, uuids: map[string][]string{}}
 	if isDocument(text) {
 		r.document(text)
 	} else if e := out.Lines(bytes.NewReader(text), r.record); e != nil {
@@ -327,12 +329,13 @@ func (r *reader) rewritten(set map[string]json.RawMessage, u foreign.Unit, line 
 	}
 	c := &message{unit: u, line: line, Type: compression}
 	_ = json.Unmarshal(set["lastUpdated"], &c.Timestamp)
-	kept := map[string]bool{}
+	kept, again := map[string]bool{}, false
 	for _, raw := range list {
 		var m message
 		_ = json.Unmarshal(raw, &m) // the readable part
 		_, known := r.at[m.ID]
 		switch {
+		case r.copies[m.ID]:
 		case known && m.ID != "":
 			kept[m.ID] = true
 			c.kept = append(c.kept, m.ID)
@@ -340,15 +343,52 @@ func (r *reader) rewritten(set map[string]json.RawMessage, u foreign.Unit, line 
 			for _, p := range parts(m.Content) {
 				c.summary += p.Text
 			}
+		default:
+			again = again || m.Type == "user" && slices.ContainsFunc(parts(m.Content), func(p part) bool { return p.Response != nil })
 		}
 	}
 	dropped := slices.ContainsFunc(r.messages, func(m *message) bool { return (m.Type == "user" || m.Type == "gemini") && !kept[m.ID] })
-	if c.summary == "" || !dropped {
+	switch {
+	case r.begins && len(kept) == len(list): // a new process writes down what it begins with, before it reads the session back
+		return false
+	case again && !dropped:
+		r.messages = append(r.messages, &message{unit: u, line: line, Type: resumed, Timestamp: c.Timestamp})
+		return true
+	case c.summary == "" || !dropped:
+		if dropped {
+			r.leaveCopies(kept)
+		}
 		r.out.Warn(line, "unreadable-metadata", "the client rewrote its history here (it masked old results, or left messages out): the messages stay as they were recorded first")
 		return false
 	}
 	r.messages = append(r.messages, c)
 	return true
+}
+
+// leaveCopies sets the records aside that a client makes of a history that it rewrites, under new ids and without tokens:
+// those behind the last request that are in the new history. They are no requests.
+func (r *reader) leaveCopies(kept map[string]bool) {
+	from := len(r.messages)
+	copies := false
+	for ; from > 0 && r.messages[from-1].Tokens == nil && r.messages[from-1].Type != compression && r.messages[from-1].Type != resumed; from-- {
+		m := r.messages[from-1]
+		copies = copies || m.Type == "gemini" && len(m.Calls) == 0 && kept[m.ID]
+	}
+	if !copies {
+		return
+	}
+	behind := r.messages[from:]
+	r.messages = r.messages[:from]
+	for _, m := range behind {
+		if !kept[m.ID] {
+			r.at[m.ID] = len(r.messages)
+			r.messages = append(r.messages, m)
+			continue
+		}
+		r.out.Aside(m.unit, "a copy of the history that the client rewrote")
+		delete(r.at, m.ID)
+		r.copies[m.ID] = true
+	}
 }
 
 // record reads a line.
@@ -373,6 +413,7 @@ func (r *reader) record(u foreign.Unit, e *jsonl.Entry) {
 		}
 		r.messages = r.messages[:at]
 	case rec.ID != nil:
+		r.begins = false
 		r.add(r.decode(bytes.Clone(e.Raw), u, e.Line))
 	case rec.Set != nil:
 		r.about(rec.Set)
@@ -380,7 +421,7 @@ func (r *reader) record(u foreign.Unit, e *jsonl.Entry) {
 			r.out.Aside(u, "metadata: $set")
 		}
 	case rec.SessionID != "":
-		if r.chat.SessionID == "" {
+		if r.begins = true; r.chat.SessionID == "" {
 			r.chat = rec.chat
 		}
 		r.out.Aside(u, "metadata: session")

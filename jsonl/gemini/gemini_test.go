@@ -59,7 +59,7 @@ func TestDocument(t *testing.T) {
 	conv := load(t, "testdata/chat.json").Main
 	want := []string{
 		`0 prompt text "read the file" text "@a.go"`,
-		`1 response thinking "Reading\nOne file." text "I read it." tool_use "read_file {\"file_path\":\"a.go\"}" tool_use "read_file {\"file_path\":\"b.go\"}" tool_use "glob {\"pattern\":\"*\"}" [7000+2000+0 -> 100, 0 nano]`,
+		`1 response text "I read it." tool_use "read_file {\"file_path\":\"a.go\"}" tool_use "read_file {\"file_path\":\"b.go\"}" tool_use "glob {\"pattern\":\"*\"}" [7000+2000+0 -> 100, 0 nano]`,
 		`2 tool_result tool_result "package a"`,
 		`3 tool_result tool_result "not found"`,
 		`4 tool_result tool_result "a.go"`,
@@ -85,7 +85,7 @@ func TestLines(t *testing.T) {
 		`0 prompt text "list"`,
 		`1 response text "Listing." tool_use "list_directory {\"path\":\".\"}" [8000+0+0 -> 25, 0 nano]`,
 		`2 tool_result tool_result "a.go"`,
-		`3 response thinking "hm" text "One file." [200+7900+0 -> 6, 0 nano]`,
+		`3 response text "One file." [200+7900+0 -> 6, 0 nano]`,
 		`4 prompt text "right"`,
 		`5 response text "Right." [300+8000+0 -> 3, 0 nano]`,
 	}
@@ -95,6 +95,43 @@ func TestLines(t *testing.T) {
 	aside := map[session.Reason]int{"metadata: session": 1, "metadata: $set": 2, "an earlier record of the same message": 2, "a rewind": 1, "abandoned branch": 2}
 	if diff := cmp.Diff(aside, conv.Lines.SetAside); diff != "" || conv.Title != "Listing files" {
 		t.Errorf("title %q, set aside: -want +got\n%s", conv.Title, diff)
+	}
+}
+
+// TestPictures: a picture that a tool read is sent beside its result, or within it.
+func TestPictures(t *testing.T) {
+	const picture = `{"inlineData":{"mimeType":"image/png","data":"iVBORw0KGgo="}}`
+	call := func(id, result string) string {
+		return fmt.Sprintf(`{"id":%q,"name":"read_file","args":{},"status":"success","result":[%s]}`, id, result)
+	}
+	text := `{"sessionId":"s","projectHash":"p"}` + "\n" + `{"id":"a","type":"user","content":"look"}` + "\n" +
+		`{"id":"b","type":"gemini","content":"","thoughts":[{"subject":"","description":"hm"}],"tokens":{"input":9,"output":2},"toolCalls":[` +
+		call("c1", `{"functionResponse":{"id":"c1","response":{"output":"one"}}},`+picture) + "," +
+		call("c2", `{"functionResponse":{"id":"c2","response":{"output":"two"},"parts":[`+picture+`]}}`) + "]}\n" +
+		`{"id":"d","type":"user","content":[{"functionResponse":{"id":"c1","response":{"output":"one"}}},` + picture + `]}` + "\n"
+	path := filepath.Join(t.TempDir(), "chat.jsonl")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	conv := load(t, path).Main
+	var got []string
+	for m := range conv.Messages {
+		for b := range conv.Messages[m].Blocks {
+			js, err := conv.BlockJSON(m, b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, conv.Messages[m].Class.String()+" "+string(js))
+		}
+	}
+	const block = `{"type":"image","source":{"data":"iVBORw0KGgo=","media_type":"image/png","type":"base64"}}`
+	want := []string{
+		`prompt {"type":"text","text":"look"}`, `response {"type":"tool_use","id":"c1","name":"read_file","input":{}}`, `response {"type":"tool_use","id":"c2","name":"read_file","input":{}}`,
+		`tool_result {"type":"tool_result","tool_use_id":"c1","content":"one"}`, "tool_result " + block,
+		`tool_result {"type":"tool_result","tool_use_id":"c2","content":[{"type":"text","text":"two"},` + block + `]}`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
 	}
 }
 
@@ -120,6 +157,10 @@ func TestRewritten(t *testing.T) {
 			append(said[:4:4], "compacted at 0, summary 4, keeps [2 3]", `4 summary text "summary"`, `5 prompt text "five"`), ""},
 		{"nothing is kept", []string{one, two, set(record("s", "user", "summary", "")), three}, append(said[:2:2], "compacted at 0, summary 2, keeps []", `2 summary text "summary"`, `3 prompt text "three"`), ""},
 		{"masked", []string{one, two, set(one, record("b", "gemini", "masked", used))}, said[:2], "the client rewrote its history here (it masked old results, or left messages out): the messages stay as they were recorded first"},
+		{"recorded again", []string{one, two, record("a2", "user", "one", ""), record("b2", "gemini", "two", ""), set(record("a2", "user", "one", ""), record("b2", "gemini", "two", "")), three, four, set(record("b2", "gemini", "two", ""), three)}, said,
+			strings.Repeat("the client rewrote its history here (it masked old results, or left messages out): the messages stay as they were recorded first", 2)},
+		{"resumed", []string{one, two, strings.TrimSpace(head), set(one), set(one, two, `{"id":"b_response","type":"user","content":[{"functionResponse":{"id":"c","response":{"output":"o"}}}]}`), three}, append(said[:2:2], `2 prompt text "three"`),
+			""},
 		{"nothing else is recorded", []string{set(one, two)}, said[:2], ""},
 		{"no list", []string{one, `{"$set":{"messages":5}}`}, said[:1], "the client rewrote its history here (it masked old results, or left messages out): the messages stay as they were recorded first"},
 	} {
@@ -135,23 +176,12 @@ func TestRewritten(t *testing.T) {
 		for _, w := range f.Main.Warnings {
 			warning += w.Message
 		}
+		if n := len(f.Main.Restarts); (tt.name == "resumed") != (n == 1 && f.Main.Restarts[0].Repeats) {
+			t.Errorf("%s: restarts %+v", tt.name, f.Main.Restarts)
+		}
 		if warning != tt.warning || !f.Main.Lines.Balanced() {
 			t.Errorf("%s: warning %q, lines %+v", tt.name, warning, f.Main.Lines)
 		}
-	}
-}
-
-// TestPictures: a picture in a result is sent with it.
-func TestPictures(t *testing.T) {
-	in := `{"sessionId":"s","projectHash":"p","messages":[{"id":"a","type":"user","content":"look"},{"id":"b","type":"gemini","content":"","tokens":{"input":10,"output":5},"toolCalls":[` +
-		`{"id":"t","name":"read_file","args":{},"status":"success","result":[{"functionResponse":{"id":"t","response":{"output":"a picture"}}},{"inlineData":{"mimeType":"image/png","data":"QUJD"}}]}]}]}`
-	f, err := session.LoadReader("chat", strings.NewReader(in), session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if m := &f.Main.Messages[2]; len(m.Blocks) != 1 || len(m.Blocks[0].Parts) != 2 || m.Blocks[0].Parts[1].Kind != jsonl.KindImage {
-		t.Errorf("%+v", m.Blocks)
 	}
 }
 

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
@@ -15,6 +16,8 @@ func (r *reader) put(m *message) {
 		r.response(m)
 	case compression:
 		r.compressed(m)
+	case resumed: // the file holds results twice, with their calls and as messages; a resume reads both
+		r.out.Put(m.unit, foreign.Line{Type: "system", Subtype: foreign.SubtypeRepeat, Time: m.Timestamp})
 	case "":
 		r.out.Aside(m.unit, "no type")
 	default:
@@ -46,11 +49,11 @@ func (r *reader) compressed(m *message) {
 
 func (r *reader) user(m *message) {
 	var content []foreign.Block
-	results := 0
-	for _, p := range parts(m.Content) {
+	list := parts(m.Content)
+	results := slices.ContainsFunc(list, func(p part) bool { return p.Response != nil }) // the calls hold them, too, with their pictures
+	for _, p := range list {
 		switch {
-		case p.Response != nil:
-			results++ // the calls hold them, too
+		case p.Response != nil, results && p.Inline != nil:
 		case p.Inline != nil:
 			content = append(content, p.picture())
 		case p.Text != "":
@@ -59,7 +62,7 @@ func (r *reader) user(m *message) {
 	}
 	if len(content) == 0 {
 		reason := "a message without content"
-		if results > 0 {
+		if results {
 			reason = "results that the calls hold"
 		}
 		r.out.Aside(m.unit, reason)
@@ -77,15 +80,8 @@ func (p *part) picture() foreign.Block {
 // response puts a message of the model, and the results of its calls behind it.
 func (r *reader) response(m *message) {
 	var content []foreign.Block
-	for _, t := range m.Thoughts {
-		content = append(content, foreign.Thinking(strings.TrimSpace(t.Subject+"\n"+t.Description), ""))
-	}
 	for _, p := range parts(m.Content) {
-		switch {
-		case p.Text == "":
-		case p.Thought:
-			content = append(content, foreign.Thinking(p.Text, ""))
-		default:
+		if p.Text != "" && !p.Thought { // thoughts are not sent again
 			content = append(content, foreign.Text(p.Text))
 		}
 	}
@@ -108,15 +104,16 @@ func (r *reader) response(m *message) {
 	r.line(m, l)
 	for i := range m.Calls {
 		c := &m.Calls[i]
-		if content, ok := result(c); ok {
+		if content, beside, ok := result(c); ok {
 			failed := c.Status == "error" || c.Status == "cancelled"
-			r.line(m, foreign.Line{Type: "user", Message: &foreign.Message{Content: []foreign.Block{foreign.Result(c.ID, content, failed)}}})
+			r.line(m, foreign.Line{Type: "user", Message: &foreign.Message{Content: append([]foreign.Block{foreign.Result(c.ID, content, failed)}, beside...)}})
 		}
 	}
 }
 
-// result is the content of a call's result: a text, or blocks where it has pictures; false: there is none.
-func result(c *toolCall) (content any, ok bool) {
+// result is the content of a call's result, a text or blocks where it has pictures, and what is sent beside it; false:
+// there is none.
+func result(c *toolCall) (content any, beside []foreign.Block, ok bool) {
 	var out []string
 	var pictures []foreign.Block
 	for _, p := range parts(c.Result) {
@@ -135,15 +132,20 @@ func result(c *toolCall) (content any, ok bool) {
 			default:
 				out = append(out, string(p.Response.Response))
 			}
+			for _, within := range parts(p.Response.Parts) {
+				if within.Inline != nil {
+					pictures = append(pictures, within.picture())
+				}
+			}
 		case p.Inline != nil:
-			pictures = append(pictures, p.picture())
+			beside = append(beside, p.picture())
 		case p.Text != "":
 			out = append(out, p.Text)
 		}
 	}
 	text := strings.Join(out, "\n")
 	if len(pictures) > 0 {
-		return append([]foreign.Block{foreign.Text(text)}, pictures...), true
+		return append([]foreign.Block{foreign.Text(text)}, pictures...), beside, true
 	}
-	return text, len(out) > 0
+	return text, beside, len(out)+len(beside) > 0
 }

@@ -1,6 +1,9 @@
 package lint
 
-import "github.com/ctxkit/ctxkit/jsonl/session"
+import (
+	"github.com/ctxkit/ctxkit/jsonl/requests"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+)
 
 // warned adds a warning of loading.
 func (l *linter) warned(w session.Warning) {
@@ -224,4 +227,19 @@ func (l *linter) otherSessions() {
 			l.add("other-session", n.number, "the session %.60q, most lines are of %.60q", n.session, own)
 		}
 	}
+}
+
+// onRecord adds what is wrong with the requests that the file holds.
+func (l *linter) onRecord(f *session.File) error {
+	if !l.requests {
+		return nil
+	}
+	log, err := requests.Read(f.Main.Source)
+	if err != nil {
+		return err
+	}
+	for _, found := range log.Findings {
+		l.add(string(found.Code), found.Line, "%s", found.Message)
+	}
+	return nil
 }

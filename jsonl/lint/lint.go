@@ -73,6 +73,9 @@ func (l *linter) check(f *session.File, err error) (*Problems, error) {
 	l.pairs()
 	l.compactions()
 	l.otherSessions()
+	if err := l.onRecord(f); err != nil {
+		return nil, err
+	}
 	r := &Problems{File: f.Path, Session: f.Main.SessionID, Agent: f.Main.Agent, Lines: f.Main.Lines}
 	for _, rule := range Rules() {
 		found := l.found[rule.Code]

@@ -140,6 +140,9 @@ var rules = []struct {
 	{"no metadata", []string{prompt(1, 0, ""), answer(2, 1, text), strings.Replace(boundary(3, 2, ""), `,"compactMetadata":{"trigger":"auto","preTokens":1000}`, "", 1), compacted(4, 3), answer(5, 4, text)}, "unreadable-metadata:3"},
 	{"metadata that do not read", []string{prompt(1, 0, ""), answer(2, 1, text), strings.Replace(boundary(3, 2, ""), `1000`, `"many"`, 1), compacted(4, 3), answer(5, 4, text)}, "unreadable-metadata:3"},
 	{"the old form", []string{prompt(1, 0, ""), answer(2, 1, text), compacted(3, 0), answer(4, 3, text)}, "lone-summary:3"},
+	{"requests on record", []string{prompt(1, 0, ""), answer(2, 1, text), `{"type":"api-request","id":5}`, `{"type":"api-request","id":"r","keep":1,"base":"q","tail":[]}`, `{"type":"api-request","id":"r"}`,
+		`{"type":"api-request-blob","hash":"` + strings.Repeat("0", 64) + `","message":{"role":"user","content":"x"}}`, `{"type":"api-request-shape","shapeHash":"` + strings.Repeat("0", 64) + `","shape":{}}`, `{"type":"api-request-resumed"}`},
+		"unreadable-request:3 repeated-request:5 broken-request:4 wrong-hash:6 wrong-hash:7 unused-message:7"},
 	{"a record of nothing", []string{prompt(1, 0, ""), answer(2, 1, text), `{"type":"marble-origami-commit","collapseId":"1","firstArchivedUuid":"u8","lastArchivedUuid":"u9"}`}, "unused-record:3"},
 }
 

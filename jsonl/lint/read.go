@@ -9,6 +9,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
+	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -33,6 +34,7 @@ type linter struct {
 	leafLine   int             // line of last-prompt
 	removed    map[string]bool // uuids that snips removed
 	foreign    bool            // another agent recorded the session: its reader made the lines
+	requests   bool            // the file holds requests
 }
 
 // findings are the places of a code.
@@ -111,12 +113,16 @@ func (l *linter) add(code string, line int, format string, args ...any) {
 	}
 }
 
-// metadata lists the types of lines outside the chain.
+// metadata lists the types of lines outside the chain: those that were seen, and those of the client's own list in 2.1.332.
 var metadata = map[string]bool{
 	"summary": true, "file-history-snapshot": true, "file-history-delta": true, "queue-operation": true, "last-prompt": true,
 	"ai-title": true, "custom-title": true, "agent-name": true, "agent-setting": true, "pr-link": true, "mode": true, "permission-mode": true,
 	"bridge-session": true, "atis-latch": true, "tag": true, "worktree-state": true, "content-replacement": true,
 	"marble-origami-commit": true, "marble-origami-snapshot": true, "recorded-by": true, "recorded-totals": true,
+	"tools-used": true, "cost-state": true, "attribution-snapshot": true, "fork-context-ref": true, "data-flow-records": true,
+	"data-flow-incomplete": true, "derived-from": true, "frame-link": true, "relocated": true, "agent-color": true, "observer-ref": true,
+	"isolation-latch": true, "session-owner": true, "dev-mods": true, "memory-mode": true, "artifact-comment-monitor": true,
+	"artifact-autoreact-ledger": true, "ended-by-model": true, "continued-in": true, "resume-head-vouch": true, "history-suppression": true,
 }
 
 // chained lists the types of lines of the chain.
@@ -149,6 +155,8 @@ func (l *linter) item(rec *jsonl.Item) {
 	switch {
 	case e.Type == "":
 		l.add("no-type", e.Line, "an object without a type")
+	case requests.IsType(e.Type):
+		l.requests = true
 	case !chained[e.Type] && !metadata[e.Type]:
 		l.add("unknown-type", e.Line, "the type %.60q", e.Type)
 	}

@@ -46,6 +46,10 @@ func Rules() []LintRule {
 		{"lost-preserved", Warning, "a compaction kept messages that are not in the file", "the recorded track holds less than the client sent"},
 		{"unreadable-metadata", Warning, "the metadata of a compaction, snip or collapse is missing or unreadable", "the readable part is used"},
 		{"unreadable-usage", Warning, "a count of a response's usage is no number of tokens, or over 10,000,000", "the usage is not used; the request's tokens are estimated"},
+		{"unreadable-request", Warning, "a line with a recorded request, or a part of one, is not readable", "the request, and those that need it, are rebuilt from the conversation"},
+		{"repeated-request", Warning, "an earlier line has a recorded request of the same id", "the first counts"},
+		{"broken-request", Warning, "a recorded request cannot be put together: its base or a message is not in the file", "it is rebuilt from the conversation"},
+		{"wrong-hash", Warning, "a recorded message, or system prompt with tools, is not the one that its hash names", "requests with the message are rebuilt from the conversation; the system prompt and tools are shown as they are"},
 		{"unused-record", Warning, "a recorded collapse or replacement matches nothing in the session", "the line is set aside"},
 		{"lost-leaf", Warning, "last-prompt names a leaf that is not in the file", "the newest leaf is used"},
 		{"other-session", Warning, "a line belongs to another session than most of the file", "it is replayed at its place"},
@@ -68,6 +72,7 @@ func Rules() []LintRule {
 		{"no-usage", Note, "a response has no token usage", "the request's tokens are estimated"},
 		{"open-call", Note, "a tool call is not answered when the file ends", "nothing: no request follows it"},
 		{"result-before-call", Note, "a tool result comes before its call in the file", "nothing: it is placed after the call"},
+		{"unused-message", Note, "no recorded request has a recorded message, or system prompt with tools", "nothing"},
 		{"second-root", Note, "a message without a parent begins a new chain", "it follows the line before it, or is another branch"},
 		{"time-backwards", Note, "a timestamp is earlier than that of the previous line", "nothing: links give the order"},
 	}

@@ -4,9 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
@@ -110,15 +107,7 @@ func (t *tokens) usage(version string, cost float64) *foreign.Usage {
 
 // reasoningApart reports whether a version counts reasoning beside the output.
 func reasoningApart(version string) bool {
-	var n [3]int
-	for i, s := range strings.SplitN(version, ".", 3) {
-		digits := strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' })
-		if digits < 0 {
-			digits = len(s)
-		}
-		n[i], _ = strconv.Atoi(s[:digits]) // 0 for what is no number
-	}
-	return slices.Compare(n[:], []int{1, 4, 1}) >= 0
+	return foreign.Since(version, 1, 4, 1)
 }
 
 // part is a part of a message.

@@ -57,12 +57,15 @@ type entry struct {
 	at   string   // uuid of the last line put from it; "" for none
 	kept []string // compaction: uuids
 
+	failed bool // a request that failed or was aborted, and cost no tokens
+
 	Type      string    `json:"type"`
 	ID        string    `json:"id"`
 	ParentID  string    `json:"parentId"`
 	Timestamp time.Time `json:"timestamp"`
 
-	CWD string `json:"cwd"` // session
+	CWD     string `json:"cwd"`     // session
+	Version int    `json:"version"` // session
 
 	Message *message `json:"message"`
 
@@ -72,7 +75,7 @@ type entry struct {
 	TokensBefore int    `json:"tokensBefore"`
 	Usage        *usage `json:"usage"` // of the request that summarised; of newer versions
 
-	Target *string `json:"targetId"` // leaf: the entry that the session goes on from; null: none
+	Target *string `json:"targetId"` // leaf: the entry that the session goes on from; null: none. context_edit: what it changes
 
 	Content json.RawMessage `json:"content"` // custom_message
 	Name    string          `json:"name"`    // session_info
@@ -157,16 +160,24 @@ func (r *reader) read(u foreign.Unit, raw *jsonl.Entry) {
 	}
 }
 
+// skipsFailed is the version of sessions from which on what a failed or aborted request wrote is not sent again. (The first
+// releases with it still sent the text of aborted ones; no line tells them apart.)
+const skipsFailed = 3
+
 // begin finds what holds for the whole session.
 func (r *reader) begin() {
 	var s foreign.Session
-	begun := false
+	begun, version := false, 0
 	for _, e := range r.entries {
 		switch {
 		case e.Type == "session" && !begun:
 			s.ID, s.CWD, begun = e.ID, e.CWD, true
+			version = e.Version
 		case e.Message != nil && e.Message.Role == "assistant" && s.Provider == "":
 			s.Provider = e.Message.Provider
+		}
+		if m := e.Message; m != nil && m.Role == "assistant" && version >= skipsFailed && (m.StopReason == "error" || m.StopReason == "aborted") {
+			e.failed, m.Content = m.Usage.recorded() == nil, nil // one that has cost tokens is a request
 		}
 	}
 	r.out.Begin(s)
@@ -214,7 +225,9 @@ func (e *entry) sent() bool {
 			return false
 		}
 		switch e.Message.Role {
-		case "user", "assistant", "toolResult", "bashExecution", "custom", "hookMessage":
+		case "assistant":
+			return !e.failed
+		case "user", "toolResult", "bashExecution", "custom", "hookMessage":
 			return true
 		}
 	case "compaction", "custom_message":
@@ -243,6 +256,9 @@ func (r *reader) put(e *entry) {
 	case e.Type == "message" && e.Message == nil:
 		r.out.Aside(e.unit, "message line without a message")
 		return
+	case e.failed:
+		r.out.Aside(e.unit, "a request that failed or was aborted")
+		return
 	case e.Type == "message" && e.Message.Excluded:
 		r.out.Aside(e.unit, "a command that the user kept from the model")
 		return
@@ -260,6 +276,10 @@ func (r *reader) put(e *entry) {
 		return
 	case e.Type == "":
 		r.out.Aside(e.unit, "no type")
+		return
+	case e.Type == "context_edit" && e.Target != nil && r.byID[*e.Target] != nil && r.byID[*e.Target].sent():
+		r.out.Warn(e.line, "unreadable-metadata", "an extension changed what is sent of entry %s: it stays as it was recorded first", *e.Target)
+		r.out.Aside(e.unit, "metadata: "+e.Type)
 		return
 	default:
 		r.out.Aside(e.unit, "metadata: "+e.Type)

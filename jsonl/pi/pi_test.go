@@ -119,6 +119,39 @@ func TestVersion3(t *testing.T) {
 	}
 }
 
+// TestFailed: what a request wrote that failed is not sent again, and is a request only if it cost tokens.
+func TestFailed(t *testing.T) {
+	message := func(id, parent, rest string) string {
+		return fmt.Sprintf(`{"type":"message","id":%q,"parentId":%q,"timestamp":"2026-11-20T10:00:00.000Z","message":{%s}}`, id, parent, rest) + "\n"
+	}
+	said := func(text, stop string, tokens int) string {
+		return fmt.Sprintf(`"role":"assistant","content":[{"type":"text","text":%q}],"stopReason":%q,"usage":{"input":%d}`, text, stop, tokens)
+	}
+	session := func(version int) string {
+		return fmt.Sprintf(`{"type":"session","version":%d,"id":"s","timestamp":"2026-11-20T10:00:00.000Z","cwd":"/"}`, version) + "\n" +
+			message("a", "", `"role":"user","content":"go"`) + message("b", "a", said("half of", "error", 0)) +
+			`{"type":"context_edit","id":"c","parentId":"b","timestamp":"2026-11-20T10:00:00.000Z","targetId":"b","replacement":null}` + "\n" +
+			message("d", "c", said("half", "aborted", 7)) + message("e", "d", said("done", "stop", 9)) +
+			`{"type":"context_edit","id":"f","parentId":"e","timestamp":"2026-11-20T10:00:00.000Z","targetId":"a","replacement":null}` + "\n"
+	}
+	for version, want := range map[int][]string{
+		2: {`0 prompt text "go"`, `1 response text "half of"`, `2 response text "half" [7+0+0 -> 0, 0 nano]`, `3 response text "done" [9+0+0 -> 0, 0 nano]`},
+		3: {`0 prompt text "go"`, `1 response [7+0+0 -> 0, 0 nano]`, `2 response text "done" [9+0+0 -> 0, 0 nano]`},
+	} {
+		path := filepath.Join(t.TempDir(), "session.jsonl")
+		if err := os.WriteFile(path, []byte(session(version)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		conv := load(t, path).Main
+		if diff := cmp.Diff(want, outline(t, conv)); diff != "" {
+			t.Errorf("version %d: -want +got\n%s", version, diff)
+		}
+		if n := len(conv.Warnings); n != 1 && version == 3 || n == 1 && conv.Warnings[0].Line != 7 {
+			t.Errorf("version %d: warnings %+v", version, conv.Warnings)
+		}
+	}
+}
+
 // TestOdd reads files that are damaged, or unusual.
 func TestOdd(t *testing.T) {
 	const head = `{"type":"session","version":3,"id":"s","timestamp":"2026-04-24T10:00:00.000Z","cwd":"/"}` + "\n"
@@ -192,6 +225,7 @@ func TestCorpus(t *testing.T) {
 			conv := load(t, path).Main
 			var usages []jsonl.Usage
 			var before []int
+			version := 0
 			src, err := jsonl.Open(path)
 			if err != nil {
 				t.Fatal(err)
@@ -204,9 +238,11 @@ func TestCorpus(t *testing.T) {
 				var l struct {
 					Type         string
 					TokensBefore int
+					Version      int
 					Message      struct {
-						Role  string
-						Usage struct {
+						Role       string
+						StopReason string
+						Usage      struct {
 							Input, Output, CacheRead, CacheWrite int
 							Cost                                 struct{ Total float64 }
 						}
@@ -215,7 +251,9 @@ func TestCorpus(t *testing.T) {
 				if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
 					t.Fatal(err)
 				}
-				if u := l.Message.Usage; l.Message.Role == "assistant" {
+				version = max(version, l.Version)
+				failed := version >= 3 && (l.Message.StopReason == "error" || l.Message.StopReason == "aborted") && l.Message.Usage.Input+l.Message.Usage.Output+l.Message.Usage.CacheRead+l.Message.Usage.CacheWrite == 0
+				if u := l.Message.Usage; l.Message.Role == "assistant" && !failed {
 					usages = append(usages, jsonl.Usage{Input: u.Input, CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output, Nano: int64(u.Cost.Total*1e9 + 0.5)})
 				} else if l.Type == "compaction" {
 					before = append(before, l.TokensBefore)

@@ -24,6 +24,7 @@ type chain struct {
 	versions map[string]bool // in conv.Versions
 	version  string          // of the last line on the path that names one
 	restarts restarts
+	ordered  []ordered // of boundaries
 }
 
 func (ld *loader) conversation(order []int, agent, leaf string) *Conversation {
@@ -369,6 +370,7 @@ func (c *chain) finish() {
 	conv.IndexTools()
 	c.snips()
 	c.marks()
+	c.keptOrder()
 }
 
 func lostIDs(m *Message) string {

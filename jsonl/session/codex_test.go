@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -302,5 +303,49 @@ func TestForeignParent(t *testing.T) {
 	found, _, err := session.Discover(dir)
 	if err != nil || len(found) != 1 || found[0].Parent != "01900000-0000-7000-8000-00000000000a" {
 		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+// TestCodexOrder: what a compaction leaves stands in the recorded order, with each of its texts as a message, and its own
+// response is no request.
+func TestCodexOrder(t *testing.T) {
+	const order = "list the files|<skills_instructions>\nlist\n</skills_instructions>|<permissions instructions>\nall\n</permissions instructions>|# AGENTS.md instructions for /srv\n\n<INSTRUCTIONS>\nshort\n</INSTRUCTIONS>|<environment_context>\n  <cwd>/srv</cwd>\n</environment_context>|count them|"
+	const head = "Another language model started to solve this problem and produced a summary of its thinking process. Use it:\n"
+	for name, want := range map[string]struct {
+		kept     []string
+		usage    []jsonl.Usage
+		triggers string
+	}{
+		"local":  {[]string{order + head + "Two files were listed.", "list the files|count them|" + head + "All is counted."}, []jsonl.Usage{{Input: 1040, Output: 10}, {Input: 750, Output: 6}}, "auto manual"},
+		"server": {[]string{order + `{"type":"compaction","signature":"QUJDRA=="}`}, []jsonl.Usage{{Input: 40, CacheRead: 1000, Output: 10}}, "auto"},
+	} {
+		conv := loadFile(t, "../codex/testdata/"+name+".jsonl", session.LoadOptions{})
+		if len(conv.Requests) != 3 || len(conv.Boundaries) != len(want.kept) {
+			t.Fatalf("%s: %d requests, %d compactions", name, len(conv.Requests), len(conv.Boundaries))
+		}
+		triggers := []string{}
+		for i := range conv.Boundaries {
+			b := &conv.Boundaries[i]
+			triggers = append(triggers, b.Trigger)
+			var kept []string
+			for _, m := range b.Kept() {
+				for k := range conv.Messages[m].Blocks {
+					text, err := conv.Text(m, k)
+					if err != nil {
+						t.Fatal(err)
+					}
+					kept = append(kept, text)
+				}
+			}
+			if got := strings.Join(kept, "|"); got != want.kept[i] {
+				t.Errorf("%s: kept\n%s\nwant\n%s", name, got, want.kept[i])
+			}
+			if b.Usage == nil || *b.Usage != want.usage[i] {
+				t.Errorf("%s: usage %+v, want %+v", name, b.Usage, want.usage[i])
+			}
+		}
+		if got := strings.Join(triggers, " "); got != want.triggers {
+			t.Errorf("%s: triggers %s", name, got)
+		}
 	}
 }

@@ -81,6 +81,7 @@ type Boundary struct {
 	Preserved  []int // indexes of messages kept verbatim, in order
 	Attached   []int // indexes of RecordOnly messages it re-injected, some of which may be before the summary
 	KeptFirst  bool  // the summary stands after the preserved messages: it is of what followed them
+	Order      []int // indexes of messages in the order that was recorded of what is kept; nil: none was
 	Request    int   // N of the first main request after it; len(Requests)+1 at the end of the file
 }
 
@@ -91,10 +92,16 @@ func (b *Boundary) Kept() []int {
 		n, _ := slices.BinarySearch(b.Attached, b.Summary)
 		before, summary, after = b.Attached[:n], []int{b.Summary}, b.Attached[n:]
 	}
+	kept := slices.Concat(before, summary, b.Preserved, after)
 	if b.KeptFirst {
-		return slices.Concat(b.Preserved, before, summary, after)
+		kept = slices.Concat(b.Preserved, before, summary, after)
 	}
-	return slices.Concat(before, summary, b.Preserved, after)
+	place := map[int]int{}
+	for i, m := range b.Order {
+		place[m] = i - len(b.Order) // what has no place stands last
+	}
+	slices.SortStableFunc(kept, func(x, y int) int { return place[x] - place[y] })
+	return kept
 }
 
 // Microcompaction is a microcompaction that the client recorded.
@@ -131,6 +138,7 @@ type Restart struct {
 	Version string       // of the new process
 	Before  int          // Messages[:Before] are before it
 	Left    []BlockPlace // what the new process did not read back, in order
+	Repeats bool         // it sends the results before it a second time, behind those of their response
 	Request int          // N of the first main request after it; len(Requests)+1 at the end of the file
 }
 
@@ -143,6 +151,7 @@ const (
 	SignNoResponse RestartSign = `the answer "No response requested."`
 	SignVersion    RestartSign = "another client version"
 	SignQueue      RestartSign = "a prompt that a new process took from its queue"
+	SignResumed    RestartSign = "a line that says so"
 	SignTorn       RestartSign = "two records on one line: the first was cut off before its line ended"
 )
 

@@ -101,7 +101,7 @@ func Recognise(src *jsonl.Source) (*foreign.Form, error) {
 	n := fewBytes
 	for {
 		b, err := src.Head(n)
-		if isOwn(b) || err != nil && !errors.Is(err, io.EOF) && len(b) == 0 {
+		if isOwn(b) && !ofQwen(b) || err != nil && !errors.Is(err, io.EOF) && len(b) == 0 {
 			return nil, nil
 		}
 		h := foreign.NewBeginning(b, err != nil)
@@ -181,6 +181,26 @@ func isOwn(b []byte) bool {
 				return true
 			}
 		}
+	}
+	return false
+}
+
+// ofQwen reports whether the first message of a file is Qwen Code's, whose lines are like Claude Code's but for their
+// messages: those are Gemini's.
+func ofQwen(b []byte) bool {
+	if !bytes.Contains(b, []byte(`"parts":`)) {
+		return false
+	}
+	r := jsonl.NewReader(bytes.NewReader(b), "", jsonl.ReadOptions{})
+	for r.Scan() {
+		e := r.Item().Entry
+		if e == nil || e.Type != "user" && e.Type != "assistant" {
+			continue
+		}
+		var line struct {
+			Message struct{ Content, Parts json.RawMessage }
+		}
+		return json.Unmarshal(e.Raw, &line) == nil && line.Message.Content == nil && bytes.HasPrefix(line.Message.Parts, []byte("["))
 	}
 	return false
 }

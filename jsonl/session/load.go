@@ -315,6 +315,8 @@ func (ld *loader) add(e *jsonl.Entry) {
 			ld.metadata(e, "compactMetadata", e.CompactMetadata, n.compact)
 		case foreign.SubtypeRestart:
 			n.mark(lineRestarted)
+		case foreign.SubtypeResume, foreign.SubtypeRepeat:
+			n.mark(lineResumed)
 		case "microcompact_boundary":
 			n.kind, n.micro = nodeMicro, &microMeta{}
 			ld.metadata(e, "microcompactMetadata", e.MicrocompactMetadata, n.micro)

@@ -118,6 +118,7 @@ type compactMeta struct {
 	PreTokens        int            `json:"preTokens"`
 	PostTokens       int            `json:"postTokens"`
 	Usage            *foreign.Usage `json:"usage"`
+	Order            []string       `json:"order"`
 	PreservedSegment *struct {
 		HeadUUID   string `json:"headUuid"`
 		AnchorUUID string `json:"anchorUuid"`

@@ -16,6 +16,9 @@ func (c *chain) boundary(i int) {
 		Time: n.time, Version: n.version, Before: len(c.conv.Messages), Summary: -1, Preserved: c.preserved(compact),
 		Usage: recordedUsage(compact.Usage), KeptFirst: c.keptFirst(i),
 	})
+	if len(compact.Order) > 0 {
+		c.ordered = append(c.ordered, ordered{len(c.conv.Boundaries) - 1, compact.Order})
+	}
 }
 
 // keptFirst reports whether what boundary i keeps stands before its summary, which is then of what followed: the client
@@ -23,6 +26,24 @@ func (c *chain) boundary(i int) {
 func (c *chain) keptFirst(i int) bool {
 	anchor, ok := c.ld.lineOf(c.ld.node(i).compact.anchor())
 	return ok && anchor == i
+}
+
+// ordered is the order that a boundary line gives, as uuids.
+type ordered struct {
+	boundary int // index into Boundaries
+	uuids    []string
+}
+
+// keptOrder resolves the orders of what boundaries keep, once all messages are there.
+func (c *chain) keptOrder() {
+	for _, o := range c.ordered {
+		b := &c.conv.Boundaries[o.boundary]
+		for _, uuid := range o.uuids {
+			if at, ok := c.messageOf(uuid); ok {
+				b.Order = append(b.Order, at)
+			}
+		}
+	}
 }
 
 // begin adds a boundary, which the lines of its compaction may follow.

@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
 
 // A client that is started again with a session (--resume, --continue) reads the history back from the file. No line
@@ -98,7 +99,11 @@ func (c *chain) restart(i int) {
 	}
 	c.restarts.said = false
 	r := Restart{UUID: n.uuid, Line: n.line, Sign: sign, Time: n.time, Version: n.version, Before: len(conv.Messages)}
-	if sign != SignTorn {
+	switch sign {
+	case SignTorn:
+	case SignResumed:
+		r.Left, r.Repeats = c.leftThinking(&r), n.name == foreign.SubtypeRepeat
+	default:
 		r.Left = c.left(&r)
 	}
 	conv.Restarts = append(conv.Restarts, r)
@@ -125,6 +130,9 @@ func (c *chain) sign(i int) RestartSign {
 	case n.is(lineRestarted):
 		return SignTorn
 	case !c.ld.ownFormat(): // the other signs are Claude Code's
+		if n.is(lineResumed) {
+			return SignResumed
+		}
 		return ""
 	case n.is(lineResumed):
 		return SignHook
@@ -163,6 +171,19 @@ func (c *chain) left(r *Restart) (out []BlockPlace) {
 	}
 	for m := c.restarts.from; m < r.Before; m++ {
 		out = c.leftOf(m, recovers, answered, out)
+	}
+	c.restarts.from = r.Before
+	return out
+}
+
+// leftThinking lists the thinking of which no encrypted form is there to read back.
+func (c *chain) leftThinking(r *Restart) (out []BlockPlace) {
+	for m := c.restarts.from; m < r.Before; m++ {
+		for b := range c.conv.Messages[m].Blocks {
+			if bl := &c.conv.Messages[m].Blocks[b]; bl.Kind == jsonl.KindThinking && bl.Signature == 0 {
+				out = append(out, BlockPlace{m, b})
+			}
+		}
 	}
 	c.restarts.from = r.Before
 	return out

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
@@ -39,6 +40,7 @@ type SessionBreaks struct {
 	Total       BreakSum        `json:"total"`                          // of all breaks
 	InRecord    *RecordedBreaks `json:"breaks_of_the_record,omitempty"` // of another policy: what the record lost
 	Parts       []CostShare     `json:"parts"`                          // of Cost, to the last digit
+	Changes     []RequestChange `json:"changes,omitempty"`              // between consecutive requests on record, in order
 	Compactions int             `json:"compactions"`
 	Thrash      int             `json:"thrash"`  // of them: those that freed less than a tenth of what they read
 	Refills     []stats.Refill  `json:"refills"` // in their order
@@ -60,6 +62,7 @@ type CacheBreak struct {
 	Tool    bool             `json:"idle_in_tool,omitempty"`  // it waited for a tool
 	InFile  *RecordedBreak   `json:"in_record,omitempty"`     // nil: the record did not break here, or the policy is another
 	Sim     *SimulatedBreak  `json:"in_simulation,omitempty"` // nil: the simulation did not break here
+	Sent    *Sent            `json:"sent,omitempty"`          // nil: the request, or the one before, is not on record
 }
 
 // RecordedBreak is a break that the API reported: what was read is less than 95 % of what the request before had left.
@@ -149,8 +152,9 @@ func amounts(p *replay.CostParts) []int64 {
 	return []int64{p.Ideal.Nano - p.Restarts.Nano - p.Changes.Nano, p.Restarts.Nano, p.Changes.Nano, p.Breaks.Nano, p.Lifetime.Nano, p.Placement.Nano, p.OwnCalls.Nano, p.Output.Nano}
 }
 
-// Replay replays a record under a policy and returns where the cache broke.
-func Replay(rec *replay.Record, pol *policy.Policy, opt replay.Options) (*SessionBreaks, *replay.Timeline, error) {
+// Replay replays a record under a policy and returns where the cache broke. log is the requests that the file holds, nil
+// without any: they name the causes of the record's breaks.
+func Replay(rec *replay.Record, pol *policy.Policy, opt replay.Options, log *requests.Log) (*SessionBreaks, *replay.Timeline, error) {
 	var points map[int]*point
 	if !pol.Recorded { // first, so that the two timelines are not in memory together
 		track, err := rec.Replay(replay.RecordedTrack(), replay.Options{Prices: opt.Prices})
@@ -169,18 +173,29 @@ func Replay(rec *replay.Record, pol *policy.Policy, opt replay.Options) (*Sessio
 	if pol.Recorded {
 		points = reported(rec, tl, opt.Prices)
 	}
-	s := newBreaks(rec, tl, points, pol.Recorded, opt.Prices)
+	if !pol.Recorded {
+		log = nil
+	}
+	s, err := newBreaks(rec, tl, points, pol.Recorded, opt.Prices, log)
+	if err != nil {
+		return nil, nil, err
+	}
 	s.Refills, err = stats.Refills(rec.Conv, tl, l)
 	return s, tl, err
 }
 
 // newBreaks returns the breaks of a timeline; points are those of the record, by request.
-func newBreaks(rec *replay.Record, tl *replay.Timeline, points map[int]*point, recorded bool, table *price.Table) *SessionBreaks {
+func newBreaks(rec *replay.Record, tl *replay.Timeline, points map[int]*point, recorded bool, table *price.Table, log *requests.Log) (*SessionBreaks, error) {
 	s := &SessionBreaks{
 		Session: tl.Session, Agent: tl.Agent, File: tl.File, Title: tl.Title, Policy: tl.Policy, Recorded: recorded, Counter: tl.Counter,
 		Cache: tl.Cache, Model: tl.Model, Requests: tl.Totals.Requests, Cost: tl.Totals.CostUSD, Breaks: []CacheBreak{},
 		Compactions: tl.Totals.Compactions, Thrash: tl.Totals.Thrash,
 	}
+	sent, err := sentOf(rec, log)
+	if err != nil {
+		return nil, err
+	}
+	s.Changes = changesOf(sent, len(rec.Conv.Requests))
 	bill := replay.BilledBy(rec.Conv, table)
 	s.Usage, s.Billed = bill.Requests, bill.CostUSD
 	if !recorded {
@@ -215,6 +230,9 @@ func newBreaks(rec *replay.Record, tl *replay.Timeline, points map[int]*point, r
 			if p := pauses[r.N-1]; p.Length > 0 {
 				b.Idle, b.Tool = p.Length.Seconds(), p.Tool
 			}
+			if one, ok := sent[r.N]; ok {
+				b.compare(one)
+			}
 			if b.Cause == cache.ModelSwitch && !first {
 				b.Model, b.Before = r.Model, before
 			}
@@ -227,7 +245,7 @@ func newBreaks(rec *replay.Record, tl *replay.Timeline, points map[int]*point, r
 		s.Parts = append(s.Parts, CostShare{name, usd(&all), usd(&at)})
 	}
 	s.sum()
-	return s
+	return s, nil
 }
 
 // point is a main request with usage, and what it lost.

@@ -51,7 +51,7 @@ func recordOf(t testing.TB, path string) *replay.Record {
 // add up to the cost, each part to that of the timeline.
 func check(t *testing.T, rec *replay.Record, pol *policy.Policy, scored []backtest.Break) *why.SessionBreaks {
 	t.Helper()
-	s, tl, err := why.Replay(rec, pol, replay.Options{})
+	s, tl, err := why.Replay(rec, pol, replay.Options{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,9 @@ import (
 func Model(v *view.View) (*Body, error) {
 	r := renderer{view: v, conv: v.Conversation(), body: &Body{}}
 	messages := r.messages()
+	if repeated := repeatedUpTo(v); repeated > 0 {
+		messages = &repeating{framer: messages, upTo: repeated}
+	}
 	for id := range v.Items {
 		blocks, err := r.blocks(id)
 		if err != nil {
@@ -64,6 +67,45 @@ type plainFrame struct{ *renderer }
 
 func (f plainFrame) add(_ policy.ItemID, role session.Role, blocks []BodyBlock) { f.say(role, blocks) }
 func (f plainFrame) flush()                                                     {}
+
+// repeatedUpTo is the first message whose results are not sent a second time, by a client that was resumed; 0: none are.
+func repeatedUpTo(v *view.View) (upTo policy.ItemID) {
+	for _, s := range v.Conversation().Restarts {
+		if s.Repeats && s.Before <= v.Joined() {
+			upTo = policy.ItemID(s.Before)
+		}
+	}
+	return upTo
+}
+
+// repeating sends the results before a message twice: those of a response, then all of them again.
+type repeating struct {
+	framer
+	upTo    policy.ItemID
+	results []BodyBlock // of the last response
+	last    policy.ItemID
+}
+
+func (f *repeating) add(id policy.ItemID, role session.Role, blocks []BodyBlock) {
+	if id >= 0 && id < f.upTo && isResult(blocks[0]) {
+		f.results, f.last = append(f.results, blocks...), id
+	} else {
+		f.again()
+	}
+	f.framer.add(id, role, blocks)
+}
+
+func (f *repeating) flush() {
+	f.again()
+	f.framer.flush()
+}
+
+func (f *repeating) again() {
+	if len(f.results) > 0 {
+		f.framer.add(f.last, session.User, f.results)
+		f.results = nil
+	}
+}
 
 // blocks renders an item.
 func (r *renderer) blocks(id policy.ItemID) (blocks []BodyBlock, err error) {

@@ -29,6 +29,7 @@ type content struct {
 	Type         string
 	Text         *string
 	Thinking     string
+	Signature    string
 	ID           string
 	Name         string
 	Input        json.RawMessage
@@ -41,6 +42,7 @@ type content struct {
 
 	// chat completions
 	Role       string
+	Reasoning  string `json:"reasoning_content"`
 	ToolCallID string `json:"tool_call_id"`
 	ToolCalls  []struct {
 		ID       string
@@ -52,11 +54,13 @@ type content struct {
 	Arguments json.RawMessage
 	Output    json.RawMessage
 	Summary   json.RawMessage
+	Encrypted string `json:"encrypted_content"`
 
 	// Gemini
 	Parts        []json.RawMessage
 	FunctionCall *struct{ Args json.RawMessage }
 	Response     *struct{ Response json.RawMessage } `json:"functionResponse"`
+	Inline       *struct{ Data string }              `json:"inlineData"`
 }
 
 func readContent(raw json.RawMessage) (content, error) {
@@ -94,14 +98,19 @@ func plain(raw json.RawMessage) string {
 				data = at.URL
 			}
 		}
-		digest := sha256.Sum256([]byte(dataURL.ReplaceAllString(data, "")))
-		return "IMG " + hex.EncodeToString(digest[:6])
+		return digest(data)
 	case c.Text != nil && *c.Text != "":
 		return *c.Text
 	case c.ToolName != "":
 		return c.ToolName
 	}
 	return plain(c.Content)
+}
+
+// digest stands for the data of an image.
+func digest(data string) string {
+	sum := sha256.Sum256([]byte(dataURL.ReplaceAllString(data, "")))
+	return "IMG " + hex.EncodeToString(sum[:6])
 }
 
 func isImage(kind string) bool {
@@ -186,6 +195,8 @@ func messagesBlocks(out []block, m content) []block {
 			b.call, b.text = c.ToolUseID, plain(c.Content)
 		case "thinking":
 			b.text = c.Thinking
+		case "compaction":
+			b.text = c.Signature
 		default:
 			b.text = plain(raw)
 		}
@@ -211,6 +222,9 @@ func chatBlocks(out []block, m content) []block {
 		}
 		return out
 	}
+	if m.Reasoning != "" {
+		out = append(out, block{role: m.Role, kind: "thinking", text: m.Reasoning})
+	}
 	for _, raw := range list {
 		out = append(out, block{role: m.Role, kind: kindOf(raw), text: plain(raw)})
 	}
@@ -230,6 +244,8 @@ func responsesBlocks(out []block, m content, raw json.RawMessage) []block {
 		out = append(out, block{role: "assistant", kind: "tool_use", call: m.CallID, text: sorted(m.Arguments)})
 	case "reasoning":
 		out = append(out, block{role: "assistant", kind: "thinking", text: plain(m.Summary)})
+	case "compaction":
+		out = append(out, block{role: "user", kind: m.Type, text: m.Encrypted})
 	case "custom_tool_call":
 		out = append(out, block{role: "assistant", kind: "tool_use", call: m.CallID, text: sorted(m.Input)})
 	case "function_call_output", "custom_tool_call_output":
@@ -260,6 +276,8 @@ func geminiBlocks(out []block, m content) []block {
 				text = sorted(p.Response.Response)
 			}
 			out = append(out, block{role: role, kind: "tool_result", text: text})
+		case p.Inline != nil:
+			out = append(out, block{role: role, kind: "image", text: digest(p.Inline.Data)})
 		default:
 			out = append(out, block{role: role, kind: "text", text: plain(raw)})
 		}

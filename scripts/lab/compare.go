@@ -571,7 +571,7 @@ func (c *comparison) request(all *result, file, text string, n int, a asked) err
 	var limit int
 	_ = json.Unmarshal(a.line.Params["model"], &model)
 	_ = json.Unmarshal(a.line.Params["max_tokens"], &limit)
-	if model == body.Model && (limit == 0 || limit == body.MaxTokens) {
+	if (model == "" || model == body.Model) && (limit == 0 || limit == body.MaxTokens) {
 		all.params++
 	}
 	return nil

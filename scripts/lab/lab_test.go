@@ -181,6 +181,19 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// Thinking of chat completions is a field of its own, and a picture beside a result of Gemini a part.
+func TestFields(t *testing.T) {
+	for api, body := range map[string]string{
+		"chat":   `[{"role":"assistant","content":"hello","reasoning_content":"hm"}]`,
+		"gemini": `[{"role":"user","parts":[{"functionResponse":{"response":{"output":"out"}}},{"inlineData":{"mimeType":"image/png","data":"aa"}}]}]`,
+	} {
+		got, err := blocksOf(api, json.RawMessage(body))
+		if err != nil || len(got) != 2 || got[0].kind != map[string]string{"chat": "thinking", "gemini": "tool_result"}[api] || got[1].text == "" {
+			t.Errorf("%s: %+v, %v", api, got, err)
+		}
+	}
+}
+
 // A release without a row is held against the newest one with a row; a scenario without any has to be right.
 func TestComplaints(t *testing.T) {
 	table := []row{

@@ -12,5 +12,11 @@ var presets embed.FS
 
 // Family is Pi.
 func Family() policy.Family {
-	return policy.Family{Name: "pi", Title: "Pi", Stages: stages(), Presets: presets}
+	return policy.Family{
+		Name: "pi", Title: "Pi", Stages: stages(), Presets: presets,
+		Recorder: &policy.Recorder{Product: "pi", Version: clientVersion},
+	}
 }
+
+// clientVersion is what sessions show of every version: a compaction sends its summary and recorded entries alone.
+func clientVersion(string) policy.ClientVersion { return policy.ClientVersion{RecordsAttached: true} }

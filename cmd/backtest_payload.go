@@ -1,0 +1,107 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/replay/payloads"
+	"github.com/ctxkit/ctxkit/report"
+)
+
+var errNoneSent = errors.New("no input holds requests that were sent, and none of --requests is of an input: name a file of request bodies with --requests")
+
+// notOfPayload are the flags of a backtest that comparing requests has no use for.
+var notOfPayload = []string{"policy", "set", envFlag, "model", "window", "tokens", "overhead", "least", "explain", "no-fit", "counters", "fit"}
+
+// checkPayload checks the flags that --payload needs or is needed by.
+func (o *backtestOptions) checkPayload(given func(name string) bool) error {
+	if !o.Payload {
+		if given("requests") {
+			return errors.New("flag --requests: has an effect with --payload only: add --payload")
+		}
+		return nil
+	}
+	for _, name := range notOfPayload {
+		if given(name) {
+			return fmt.Errorf("flag --%s: has no effect on --payload, which compares requests: leave one out", name)
+		}
+	}
+	if len(o.Bars) > 0 && !o.Strict {
+		return errors.New("flag --bar: has an effect with --strict only: add --strict")
+	}
+	return nil
+}
+
+// sent reads the requests of --requests, nil without it.
+func (o *backtestOptions) sent(sys *system) ([]payloads.True, error) {
+	if o.Sent == "" {
+		return nil, nil
+	}
+	sys.files.reads(roleSent, o.Sent)
+	file, err := os.Open(o.Sent)
+	if err != nil {
+		return nil, pathError(o.Sent, err)
+	}
+	defer file.Close()
+	content, _, free, err := jsonl.Unpack(file)
+	if err != nil {
+		return nil, pathError(o.Sent, err)
+	}
+	defer free()
+	list, err := payloads.ReadTrue(o.Sent, content)
+	if err == nil && len(list) == 0 {
+		err = pathError(o.Sent, errors.New("no request body in it"))
+	}
+	return list, err
+}
+
+// scorePayloads compares requests with those that were sent.
+func (o *backtestOptions) scorePayloads(sys *system) error {
+	bars, err := o.bars(payloads.MeasureNames())
+	if err != nil {
+		return err
+	}
+	list, err := o.sent(sys)
+	if err != nil {
+		return err
+	}
+	j, err := start(sys, o.Inputs, o.inputOptions, &o.outputOptions)
+	if err != nil {
+		return err
+	}
+	var sessions []*payloads.Session
+	return scoreEach(j, "compared", errNoneSent, func(c agentConversation) (*payloads.Session, error) {
+		log, err := requestsOf(c.conv)
+		if err != nil {
+			return nil, err
+		}
+		s, err := payloads.Score(c.rec, log, list)
+		if err == nil {
+			s.Agent = c.name()
+		}
+		return s, err
+	}, func(s *payloads.Session) int {
+		if len(s.Results) > 0 || s.Record.Requests > 0 {
+			sessions = append(sessions, s)
+		}
+		return len(s.Results)
+	}, func(failed error) error {
+		result := payloads.Sum(sessions)
+		err := report.Payloads(j.out, result, o.report(sys))
+		if err != nil || failed != nil || !o.Strict {
+			return err
+		}
+		for _, m := range result.Measures() {
+			bar, ok := bars[m.Name]
+			if !ok {
+				bar = m.Bar
+			}
+			if m.Percent() < bar {
+				err = errors.Join(err, fmt.Errorf("%w: %s is %.2f %% (%d of %d), want at least %v %%: --format json lists every block that differs, --bar sets another bar", errCheckFailed, m.Name, m.Percent(), m.Had, m.Of, bar))
+			}
+		}
+		return err
+	})
+}

@@ -1,0 +1,269 @@
+package requests
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"unicode/utf8"
+)
+
+// Part is a part of a request.
+type Part string
+
+// The parts of a request, in the order in which the API caches them; settings count for the messages.
+const (
+	PartModel   Part = "model"
+	PartTool    Part = "tool"
+	PartSystem  Part = "system"
+	PartSetting Part = "setting"
+	PartMessage Part = "message"
+)
+
+// Change is the first that differs of what two requests have in common.
+type Change struct {
+	Part    Part   `json:"part"`
+	Name    string `json:"name,omitempty"`    // of a tool or a setting; of a block its kind
+	Role    string `json:"role,omitempty"`    // of a message
+	Message int    `json:"message,omitempty"` // from 1 on
+	Block   int    `json:"block,omitempty"`   // of a message or the system prompt, from 1 on
+	Line    int    `json:"line,omitempty"`    // of the file that has it now; of what is gone that had it
+	Was     string `json:"was,omitempty"`     // its beginning; "": it was not there
+	Is      string `json:"is,omitempty"`      // "": it is not there any more
+	Bytes   int    `json:"bytes"`             // of it, as it is or else was
+}
+
+// beginning is how many characters a change has of a text.
+const beginning = 80
+
+// afterMessages are the settings that what is cached does not depend on.
+var afterMessages = map[string]bool{"max_tokens": true, "context_management": true, "model": true}
+
+// Diff is the first that differs between a request and the one before it, nil where all of the one before was sent again,
+// with the same settings.
+func Diff(before, after *Body) *Change {
+	if c := setting(before, after, "model"); c != nil {
+		c.Part = PartModel
+		return c
+	}
+	if c := diffTools(before, after); c != nil {
+		return c
+	}
+	if c := diffSystem(before, after); c != nil {
+		return c
+	}
+	if c := diffSettings(before, after, false); c != nil {
+		return c
+	}
+	if c := diffMessages(before, after); c != nil {
+		return c
+	}
+	return diffSettings(before, after, true)
+}
+
+// Diff is the first that differs between two requests, as the function of that name says. Bodies are read only where
+// something does.
+func (l *Log) Diff(before, after *Request) (*Change, error) {
+	params := func(q *Request) ([]byte, error) {
+		raw, err := l.src.ReadSpan(q.span)
+		return Member(raw, "params"), err
+	}
+	was, err := params(before)
+	if err != nil {
+		return nil, err
+	}
+	is, err := params(after)
+	if err != nil {
+		return nil, err
+	}
+	if a, b := l.list(before), l.list(after); before.shape == after.shape && bytes.Equal(was, is) && len(a) <= len(b) && slices.Equal(a, b[:len(a)]) {
+		return nil, nil
+	}
+	x, err := l.Body(before)
+	if err != nil {
+		return nil, err
+	}
+	y, err := l.Body(after)
+	if err != nil {
+		return nil, err
+	}
+	return Diff(x, y), nil
+}
+
+// same reports whether two values are equal without their breakpoints.
+func same(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	if a == nil || b == nil {
+		return false
+	}
+	x, okX := appendSorted(nil, a)
+	y, okY := appendSorted(nil, b)
+	return okX && okY && bytes.Equal(x, y)
+}
+
+func setting(before, after *Body, name string) *Change {
+	was, is := before.Param(name), after.Param(name)
+	if same(was, is) {
+		return nil
+	}
+	return &Change{Part: PartSetting, Name: name, Was: start(string(was)), Is: start(string(is)), Bytes: len(is)}
+}
+
+func diffSettings(before, after *Body, last bool) *Change {
+	for _, b := range []*Body{before, after} {
+		for _, p := range b.Params {
+			if afterMessages[p.Name] != last {
+				continue
+			}
+			if c := setting(before, after, p.Name); c != nil {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// definition is a tool as it is sent.
+type definition struct {
+	name string
+	json []byte
+}
+
+func definitions(tools []byte) (list []definition) {
+	eachElement(tools, func(v []byte) {
+		var name struct{ Name, Type string }
+		_ = json.Unmarshal(v, &name)
+		if name.Name == "" {
+			name.Name = name.Type
+		}
+		list = append(list, definition{name.Name, v})
+	})
+	return list
+}
+
+// diffTools finds the first tool that is new, gone, another, or at another place.
+func diffTools(before, after *Body) *Change {
+	was, is := definitions(before.Tools), definitions(after.Tools)
+	has := func(list []definition, name string) bool {
+		for _, d := range list {
+			if d.name == name {
+				return true
+			}
+		}
+		return false
+	}
+	change := func(name string, a, b []byte) *Change {
+		c := &Change{Part: PartTool, Name: name, Was: start(string(a)), Is: start(string(b)), Bytes: len(b), Line: after.Line}
+		if b == nil {
+			c.Bytes, c.Line = len(a), before.Line
+		}
+		return c
+	}
+	for i := range max(len(was), len(is)) {
+		switch {
+		case i >= len(was) || i < len(is) && is[i].name != was[i].name && !has(was, is[i].name):
+			return change(is[i].name, nil, is[i].json)
+		case i >= len(is) || was[i].name != is[i].name && !has(is, was[i].name):
+			return change(was[i].name, was[i].json, nil)
+		case !same(was[i].json, is[i].json):
+			return change(is[i].name, was[i].json, is[i].json)
+		}
+	}
+	return nil
+}
+
+func diffSystem(before, after *Body) *Change {
+	was, is := texts(before.System), texts(after.System)
+	for i := range max(len(was), len(is)) {
+		var a, b []byte
+		if i < len(was) {
+			a = was[i]
+		}
+		if i < len(is) {
+			b = is[i]
+		}
+		if !same(a, b) {
+			wasText, isText := apart(textOf(a), textOf(b))
+			size := len(b)
+			if b == nil {
+				size = len(a)
+			}
+			return &Change{Part: PartSystem, Block: i + 1, Line: after.Line, Was: wasText, Is: isText, Bytes: size}
+		}
+	}
+	return nil
+}
+
+// diffMessages finds the first block of the request before that was not sent again at its place.
+func diffMessages(before, after *Body) *Change {
+	for m := range before.Messages {
+		was := &before.Messages[m]
+		for k := range was.Blocks {
+			a := was.Blocks[k].JSON
+			c := &Change{Part: PartMessage, Role: was.Role, Message: m + 1, Block: k + 1, Line: was.Line, Name: kindOf(a), Was: start(textOf(a)), Bytes: len(a)}
+			if m >= len(after.Messages) || k >= len(after.Messages[m].Blocks) {
+				return c
+			}
+			is := &after.Messages[m]
+			if b := is.Blocks[k].JSON; was.Role != is.Role || !same(a, b) {
+				c.Role, c.Line, c.Name, c.Bytes = is.Role, is.Line, kindOf(b), len(b)
+				c.Was, c.Is = apart(textOf(a), textOf(b))
+				return c
+			}
+		}
+		if last := m == len(before.Messages)-1; !last && len(after.Messages[m].Blocks) > len(was.Blocks) {
+			is := &after.Messages[m]
+			b := is.Blocks[len(was.Blocks)].JSON
+			return &Change{Part: PartMessage, Role: is.Role, Message: m + 1, Block: len(was.Blocks) + 1, Line: is.Line, Name: kindOf(b), Is: start(textOf(b)), Bytes: len(b)}
+		}
+	}
+	return nil
+}
+
+func kindOf(block []byte) string {
+	var b struct{ Type string }
+	_ = json.Unmarshal(block, &b)
+	return b.Type
+}
+
+// textOf is the text of a block, or else its JSON.
+func textOf(block []byte) string {
+	var b struct{ Text, Thinking, Content any }
+	if json.Unmarshal(block, &b) == nil {
+		for _, v := range []any{b.Text, b.Thinking, b.Content} {
+			if text, ok := v.(string); ok {
+				return text
+			}
+		}
+	}
+	return string(block)
+}
+
+// start is the beginning of a text.
+func start(text string) string {
+	for i, n := 0, 0; i < len(text); n++ {
+		if n == beginning {
+			return text[:i] + "…"
+		}
+		_, size := utf8.DecodeRuneInString(text[i:])
+		i += size
+	}
+	return text
+}
+
+// apart are the beginnings of two texts, from where they differ.
+func apart(a, b string) (string, string) {
+	from := 0
+	for from < len(a) && from < len(b) {
+		r, n := utf8.DecodeRuneInString(a[from:])
+		if s, _ := utf8.DecodeRuneInString(b[from:]); r != s {
+			break
+		}
+		from += n
+	}
+	if from < beginning/2 {
+		return start(a), start(b)
+	}
+	return "…" + start(a[from:]), "…" + start(b[from:])
+}

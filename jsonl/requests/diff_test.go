@@ -1,0 +1,70 @@
+package requests
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// bodyOf is a body from its JSON.
+func bodyOf(t *testing.T, text string) *Body {
+	t.Helper()
+	b := &Body{Line: 7}
+	eachMember([]byte(text), func(key string, v []byte) {
+		switch key {
+		case "system":
+			b.System = v
+		case "tools":
+			b.Tools = v
+		case "messages":
+			eachElement(v, func(m []byte) {
+				var msg struct{ Role string }
+				if err := json.Unmarshal(m, &msg); err != nil {
+					t.Fatal(err)
+				}
+				b.Messages = append(b.Messages, Message{Role: msg.Role, Line: len(b.Messages) + 10, Blocks: blocks(nil, Member(m, "content"))})
+			})
+		default:
+			b.Params = append(b.Params, Param{key, v})
+		}
+	})
+	return b
+}
+
+func TestDiff(t *testing.T) {
+	const base = `{"model":"a","max_tokens":5,"output_config":{"effort":"high"},"system":[{"type":"text","text":"one"},{"type":"text","text":"two"}],` +
+		`"tools":[{"name":"Read","x":1},{"name":"Write"}],"messages":[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"text","text":"on"},{"type":"tool_use","id":"t","name":"Read","input":{"a":1,"b":2}}]}]}`
+	long := strings.Repeat("x", 100)
+	for name, tt := range map[string]struct {
+		from, to string
+		want     Change
+	}{
+		"a tool is added":      {`{"name":"Write"}`, `{"name":"Bash"},{"name":"Write"}`, Change{Part: PartTool, Name: "Bash", Line: 7, Is: `{"name":"Bash"}`, Bytes: 15}},
+		"at the end":           {`{"name":"Write"}`, `{"name":"Write"},{"name":"Z"}`, Change{Part: PartTool, Name: "Z", Line: 7, Is: `{"name":"Z"}`, Bytes: 12}},
+		"a tool is gone":       {`{"name":"Read","x":1},`, ``, Change{Part: PartTool, Name: "Read", Line: 7, Was: `{"name":"Read","x":1}`, Bytes: 21}},
+		"a tool is another":    {`"x":1`, `"x":2`, Change{Part: PartTool, Name: "Read", Line: 7, Was: `{"name":"Read","x":1}`, Is: `{"name":"Read","x":2}`, Bytes: 21}},
+		"the effort":           {`"high"`, `"low"`, Change{Part: PartSetting, Name: "output_config", Was: `{"effort":"high"}`, Is: `{"effort":"low"}`, Bytes: 16}},
+		"a setting is new":     {`"max_tokens"`, `"thinking":1,"max_tokens"`, Change{Part: PartSetting, Name: "thinking", Is: "1", Bytes: 1}},
+		"the model":            {`"model":"a"`, `"model":"b"`, Change{Part: PartModel, Name: "model", Was: `"a"`, Is: `"b"`, Bytes: 3}},
+		"the most tokens":      {`"max_tokens":5`, `"max_tokens":6`, Change{Part: PartSetting, Name: "max_tokens", Was: "5", Is: "6", Bytes: 1}},
+		"the system prompt":    {`"two"`, `"2"`, Change{Part: PartSystem, Block: 2, Line: 7, Was: "two", Is: "2", Bytes: 26}},
+		"a message":            {`"content":"go"`, `"content":"no"`, Change{Part: PartMessage, Role: "user", Message: 1, Block: 1, Line: 10, Name: "text", Was: "go", Is: "no", Bytes: 27}},
+		"a block is gone":      {`{"type":"text","text":"on"},`, ``, Change{Part: PartMessage, Role: "assistant", Message: 2, Block: 1, Line: 11, Name: "tool_use", Was: "on", Is: `{"type":"tool_use","id":"t","name":"Read","input":{"a":1,"b":2}}`, Bytes: 64}},
+		"a block is added":     {`"content":"go"`, `"content":[{"type":"text","text":"go"},{"type":"text","text":"` + long + `"}]`, Change{Part: PartMessage, Role: "user", Message: 1, Block: 2, Line: 10, Name: "text", Is: long[:80] + "…", Bytes: 125}},
+		"the messages end":     {`,{"role":"assistant","content":[{"type":"text","text":"on"},{"type":"tool_use","id":"t","name":"Read","input":{"a":1,"b":2}}]}`, ``, Change{Part: PartMessage, Role: "assistant", Message: 2, Block: 1, Line: 11, Name: "text", Was: "on", Bytes: 27}},
+		"keys at other places": {`"a":1,"b":2`, `"b":2, "a":1`, Change{}},
+		"a breakpoint":         {`"text":"on"`, `"text":"on","cache_control":{}`, Change{}},
+		"more at the end":      {`"b":2}}]}`, `"b":2}},{"type":"text","text":"more"}]},{"role":"user","content":"x"}`, Change{}},
+	} {
+		if !strings.Contains(base, tt.from) {
+			t.Fatalf("%s: no %s", name, tt.from)
+		}
+		got := Diff(bodyOf(t, base), bodyOf(t, strings.Replace(base, tt.from, tt.to, 1)))
+		if got == nil {
+			got = &Change{}
+		}
+		if *got != tt.want {
+			t.Errorf("%s:\n got %+v\nwant %+v", name, *got, tt.want)
+		}
+	}
+}

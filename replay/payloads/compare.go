@@ -1,0 +1,155 @@
+package payloads
+
+import "slices"
+
+// Comparison is what comes of comparing a request with the true one.
+type Comparison struct {
+	Conversation bool `json:"conversation"` // prompts, answers, thinking, calls, results and their order are equal
+	Whole        bool `json:"whole"`        // every block is
+	Marks        bool `json:"marks"`        // the cache breakpoints in messages are at the same places
+	Equal        int  `json:"equal"`        // blocks, in order
+	Missing      int  `json:"missing"`      // blocks of the true request alone that some lines of the file have as a whole
+	Unheld       int  `json:"unheld"`       // and those that no line has
+	Extra        int  `json:"extra"`        // blocks of ours alone, placeholders left out
+	Placeholders int  `json:"placeholders"`
+	Moved        int  `json:"moved"` // blocks of both at another place
+
+	Differences []Difference `json:"differences,omitempty"`
+}
+
+// Difference is a block that is not equal.
+type Difference struct {
+	What    What   `json:"what"`
+	Role    string `json:"role"`
+	Kind    string `json:"kind"`
+	ID      string `json:"id,omitempty"`
+	Message int    `json:"message"` // of the request, from 1 on
+	Block   int    `json:"block"`
+	Line    int    `json:"line,omitempty"` // of the file
+	Text    string `json:"text"`           // its beginning
+}
+
+// What is how a block differs.
+type What string
+
+// The differences.
+const (
+	Missing What = "missing"    // though lines of the file have it
+	Unheld  What = "on no line" // missing, and no line has it
+	Extra   What = "extra"
+	Moved   What = "moved"
+	StandIn What = "placeholder" // for words that no line has
+)
+
+// beginning is how many characters of a text a difference has.
+const beginning = 70
+
+// Compare compares a request with the true one.
+func Compare(want, got []Block, lines *Lines) *Comparison {
+	c := &Comparison{}
+	prompts := map[string]bool{}
+	for i := range want {
+		prompts[said(want[i].Text)] = true
+	}
+	c.Conversation = slices.Equal(conversation(want, nil), conversation(got, prompts))
+	c.Marks = slices.Equal(marks(want), marks(got))
+	a, b := matched(want, got)
+	left := map[key]int{} // of ours, not matched
+	for j := range got {
+		if !b[j] {
+			left[got[j].key()]++
+		}
+	}
+	moved := map[key]int{}
+	for i := range want {
+		w := &want[i]
+		k := w.key()
+		switch {
+		case a[i]:
+			c.Equal++
+		case left[k] > 0:
+			left[k]--
+			moved[k]++
+			c.Moved++
+			c.add(Moved, w)
+		case lines.Hold(w.Text):
+			c.Missing++
+			c.add(Missing, w)
+		default:
+			c.Unheld++
+			c.add(Unheld, w)
+		}
+	}
+	for j := range got {
+		g := &got[j]
+		k := g.key()
+		switch {
+		case b[j]:
+		case moved[k] > 0:
+			moved[k]--
+		case g.Placeholder():
+			c.Placeholders++
+			c.add(StandIn, g)
+		default:
+			c.Extra++
+			c.add(Extra, g)
+		}
+	}
+	c.Whole = c.Equal == len(want) && c.Equal == len(got)
+	return c
+}
+
+func (c *Comparison) add(what What, b *Block) {
+	text := []rune(b.Text)
+	c.Differences = append(c.Differences, Difference{what, b.Role, b.Kind, b.ID, b.Message + 1, b.At + 1, b.Line, string(text[:min(len(text), beginning)])})
+}
+
+// place is that of a block in a request.
+type place struct{ message, at int }
+
+func marks(list []Block) (at []place) {
+	for _, b := range list {
+		if b.Marked {
+			at = append(at, place{b.Message, b.At})
+		}
+	}
+	return at
+}
+
+// matched tells which blocks of two lists match in order: the longest run of equal blocks, and so on before and behind
+// it, as Python's difflib does.
+func matched(want, got []Block) (a, b []bool) {
+	a, b = make([]bool, len(want)), make([]bool, len(got))
+	at := map[key][]int{}
+	for j := range got {
+		at[got[j].key()] = append(at[got[j].key()], j)
+	}
+	type span struct{ a0, a1, b0, b1 int }
+	for todo := []span{{0, len(want), 0, len(got)}}; len(todo) > 0; {
+		s := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		i, j, n := s.a0, s.b0, 0
+		length := map[int]int{} // of the run that ends at a block of ours
+		for x := s.a0; x < s.a1; x++ {
+			next := map[int]int{}
+			for _, y := range at[want[x].key()] {
+				if y < s.b0 || y >= s.b1 {
+					continue
+				}
+				next[y] = length[y-1] + 1
+				if next[y] > n {
+					i, j, n = x-next[y]+1, y-next[y]+1, next[y]
+				}
+			}
+			length = next
+		}
+		if n == 0 {
+			continue
+		}
+		for k := range n {
+			a[i+k], b[j+k] = true, true
+		}
+		todo = append(todo, span{s.a0, i, s.b0, j}, span{i + n, s.a1, j + n, s.b1})
+	}
+	return a, b
+}

@@ -1,0 +1,120 @@
+package payloads
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/replay"
+)
+
+func messages(t *testing.T, text string) []Block {
+	t.Helper()
+	list, err := ReadTrue("test", strings.NewReader(`{"messages":[`+text+`]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Blocks(list[0].Messages)
+}
+
+func TestCompare(t *testing.T) {
+	const (
+		ask    = `{"role":"user","content":"go"}`
+		reply  = `{"role":"assistant","content":[{"type":"thinking","thinking":"so"},{"type":"tool_use","id":"t","name":"Read","input":{"b":1,"a":2}}]}`
+		result = `{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"A"}]}]}`
+	)
+	for name, tt := range map[string]struct {
+		want, got string
+		is        Comparison
+	}{
+		"equal":       {ask + "," + reply, strings.Replace(ask+","+reply, `"b":1,"a":2`, `"a":2,"b":1`, 1), Comparison{Conversation: true, Whole: true, Marks: true, Equal: 3}},
+		"reminder":    {`{"role":"user","content":[{"type":"text","text":"<system-reminder>\nmine\n</system-reminder>"},{"type":"text","text":"go"}]}`, ask, Comparison{Conversation: true, Marks: true, Equal: 1, Unheld: 1}},
+		"on a line":   {`{"role":"user","content":[{"type":"text","text":"<system-reminder>\nheld\n</system-reminder>"},{"type":"text","text":"go"}]}`, ask, Comparison{Conversation: true, Marks: true, Equal: 1, Missing: 1}},
+		"placeholder": {ask, `{"role":"user","content":[{"type":"text","text":"[placeholder for words]"},{"type":"text","text":"go"}]}`, Comparison{Conversation: true, Marks: true, Equal: 1, Placeholders: 1}},
+		"extra":       {ask, ask + "," + reply, Comparison{Marks: true, Equal: 1, Extra: 2}},
+		"moved":       {ask + "," + reply + "," + result, reply + "," + result + "," + ask, Comparison{Marks: true, Equal: 3, Moved: 1}},
+		"mark":        {`{"role":"user","content":[{"type":"text","text":"go","cache_control":{"type":"ephemeral"}}]}`, ask, Comparison{Conversation: true, Whole: true, Equal: 1}},
+		"nothing":     {"", "", Comparison{Conversation: true, Whole: true, Marks: true}},
+	} {
+		got := Compare(messages(t, tt.want), messages(t, tt.got), NewLines(`{"text":"held"}`))
+		if n := got.Missing + got.Unheld + got.Extra + got.Placeholders + got.Moved; n != len(got.Differences) {
+			t.Errorf("%s: %d differences of %d", name, len(got.Differences), n)
+		}
+		got.Differences = nil
+		if fmt.Sprint(*got) != fmt.Sprint(tt.is) {
+			t.Errorf("%s: %+v, want %+v", name, *got, tt.is)
+		}
+	}
+}
+
+func TestReadTrue(t *testing.T) {
+	const m = `[{"role":"user","content":"go"}]`
+	list, err := ReadTrue("f", strings.NewReader(`{"messages":`+m+`}`+"\n\n"+`{"body":{"messages":`+m+`}}`+"\n"+`{"request":{"messages":`+m+`}}`+"\n"+`{"who":"main","messages":`+m+`,"answer":{"id":"a","error":1}}`))
+	if err != nil || len(list) != 4 || list[1].Line != 3 || list[3].Who != "main" || list[3].Answer != "a" || !list[3].Failed {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	for _, text := range []string{"{", "[]", "{}", `{"messages":5}`} {
+		if _, err := ReadTrue("f", strings.NewReader("\n"+text)); err == nil || !strings.HasPrefix(err.Error(), "f:2: ") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// Bodies that name no answer are matched by what they ask for; others are of none.
+func TestScore(t *testing.T) {
+	var lines strings.Builder
+	parent := "null"
+	add := func(uuid, kind, message string) {
+		fmt.Fprintf(&lines, `{"type":%q,"uuid":%q,"parentUuid":%s,"sessionId":"s","version":"2.1.100","timestamp":"2026-01-02T03:04:05Z","message":%s}`+"\n", kind, uuid, parent, message)
+		parent = fmt.Sprintf("%q", uuid)
+	}
+	add("a", "user", `{"role":"user","content":"go"}`)
+	add("b", "assistant", `{"role":"assistant","id":"m1","model":"claude-opus-4-5","content":[{"type":"tool_use","id":"t","name":"Read","input":{}}],"usage":{"input_tokens":9,"output_tokens":1}}`)
+	add("c", "user", `{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"A"}]}`)
+	add("d", "assistant", `{"role":"assistant","id":"m2","model":"claude-opus-4-5","content":[{"type":"text","text":"done"}],"usage":{"input_tokens":9,"output_tokens":1}}`)
+	f, err := session.LoadReader("test", strings.NewReader(lines.String()), session.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rec, err := replay.NewRecord(f.Main)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, two := `{"role":"user","content":"go"}`, `{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"Read","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"A"}]}`
+	for name, tt := range map[string]struct {
+		text                string
+		matched, whole, off int
+	}{
+		"bodies":        {`{"messages":[{"role":"user","content":"a title"}]}` + "\n" + `{"messages":[` + one + `]}` + "\n" + `{"messages":[` + one + "," + two + `]}`, 2, 0, 0},
+		"second alone":  {`{"messages":[` + one + "," + two + `]}`, 1, 0, 1},
+		"by answer":     {`{"answer":{"id":"m2"},"messages":[` + one + "," + two + `]}` + "\n" + `{"answer":{"id":"m1"},"messages":[` + one + `]}`, 2, 0, 0},
+		"of others":     {`{"answer":{"id":"x"},"messages":[` + one + `]}`, 0, 0, 2},
+		"of a subagent": {`{"who":"subagent","messages":[` + one + `]}`, 0, 0, 2},
+	} {
+		list, err := ReadTrue("f", strings.NewReader(tt.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Score(rec, nil, list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Results) != tt.matched || s.Unmatched != tt.off {
+			t.Errorf("%s: %+v", name, s)
+		}
+		for _, c := range s.Results {
+			if !c.Conversation {
+				t.Errorf("%s: request %d: %+v", name, c.Request, c.Comparison)
+			}
+		}
+		r := Sum([]*Session{s})
+		if m := r.Measures()[1]; m.Of != tt.matched || m.Percent() != 100 {
+			t.Errorf("%s: %+v", name, m)
+		}
+	}
+	if s, err := Score(rec, nil, nil); err != nil || len(s.Results) != 0 || s.Unmatched != 2 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}

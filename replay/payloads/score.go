@@ -1,0 +1,364 @@
+package payloads
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+
+	"github.com/ctxkit/ctxkit/jsonl/requests"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/wire"
+)
+
+// Schema is the version of the JSON form of Scores.
+const Schema = "ctxkit.payloads/v1"
+
+// Track is which requests are compared with the true ones.
+type Track string
+
+// The tracks.
+const (
+	Rebuilt  Track = "rebuilt"   // from the conversation
+	OnRecord Track = "on record" // of the file, against those of another
+)
+
+// Session is what comes of comparing the requests of one conversation.
+type Session struct {
+	Session string `json:"session"`
+	Agent   string `json:"agent,omitempty"`
+	File    string `json:"file"`
+	Version string `json:"client_version,omitempty"`
+
+	Requests  int        `json:"requests"`
+	Unmatched int        `json:"unmatched"` // of them, of which no true one is known
+	Record    Record     `json:"record"`
+	Results   []Compared `json:"results"`
+}
+
+// Record is what the file itself holds of requests.
+type Record struct {
+	Requests int `json:"requests"`
+	Whole    int `json:"whole"` // that can be put together
+	Exact    int `json:"exact"` // with system prompt, tools and parameters those that were sent, by the client's own digest
+	Messages int `json:"messages"`
+	Found    int `json:"found"` // of the messages that requests name
+}
+
+// Compared is one request.
+type Compared struct {
+	Request int   `json:"request"`
+	Line    int   `json:"line"` // of its response
+	Track   Track `json:"track"`
+	Comparison
+}
+
+// Score compares the requests of a conversation that are rebuilt, and those on record, with the true ones: of list, or
+// without any those on record. log is nil where the file has none.
+func Score(rec *replay.Record, log *requests.Log, list []True) (*Session, error) {
+	conv := rec.Conv
+	s := &Session{Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Version: conv.Version, Requests: len(conv.Requests), Results: []Compared{}}
+	if log != nil {
+		if err := s.record(log); err != nil {
+			return nil, err
+		}
+	}
+	lines, err := textOf(conv.Source)
+	if err != nil {
+		return nil, err
+	}
+	var at map[int]*True
+	if list != nil {
+		if at, err = match(rec, list); err != nil {
+			return nil, err
+		}
+	}
+	return s, eachRebuilt(rec, func(n int, ours func() ([]Block, error)) error {
+		m := &conv.Messages[conv.Requests[n-1].Message]
+		held, err := onRecord(log, m.ID)
+		want := held
+		if list != nil {
+			if want = nil; at[n] != nil {
+				want = Blocks(at[n].Messages)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		if want == nil {
+			s.Unmatched++
+			return nil
+		}
+		blocks, err := ours()
+		if err != nil {
+			return err
+		}
+		s.Results = append(s.Results, Compared{n, m.Line, Rebuilt, *Compare(want, blocks, lines)})
+		if list != nil && held != nil {
+			s.Results = append(s.Results, Compared{n, m.Line, OnRecord, *Compare(want, held, lines)})
+		}
+		return nil
+	})
+}
+
+// record counts what the file holds.
+func (s *Session) record(log *requests.Log) error {
+	s.Record.Requests, s.Record.Whole = len(log.Requests), log.Whole()
+	s.Record.Found, s.Record.Messages = log.Messages()
+	for i := range log.Requests {
+		q := &log.Requests[i]
+		if q.Fault != "" {
+			continue
+		}
+		body, err := log.Body(q)
+		if err != nil {
+			return err
+		}
+		if exact, _ := body.Exact(); exact {
+			s.Record.Exact++
+		}
+	}
+	return nil
+}
+
+// onRecord is the request that a response answers as the file holds it, nil where it does not.
+func onRecord(log *requests.Log, answer string) ([]Block, error) {
+	if log == nil {
+		return nil, nil
+	}
+	q := log.Of(answer)
+	if q == nil || q.Fault != "" {
+		return nil, nil
+	}
+	body, err := log.Body(q)
+	if err != nil {
+		return nil, err
+	}
+	return recorded(body), nil
+}
+
+// eachRebuilt calls fn with every request, and what it is rebuilt as.
+func eachRebuilt(rec *replay.Record, fn func(n int, blocks func() ([]Block, error)) error) (failed error) {
+	pol := replay.RecordedTrack()
+	err := rec.EachView(pol, replay.Options{}, func(n int, v *view.View) bool {
+		if n > len(rec.Conv.Requests) {
+			return true
+		}
+		failed = fn(n, func() ([]Block, error) {
+			body, err := wire.Payload(v, pol)
+			if err != nil {
+				return nil, err
+			}
+			return rebuilt(body, v), nil
+		})
+		return failed == nil
+	})
+	if failed != nil {
+		return failed
+	}
+	return err
+}
+
+// rebuilt are the blocks of a request that is rebuilt.
+func rebuilt(body *wire.Body, v *view.View) []Block {
+	var messages []Message
+	var lines []int
+	for i := range body.Messages {
+		m := &body.Messages[i]
+		messages = append(messages, Message{m.Role.String(), content(len(m.Blocks), func(dst []byte, b int) []byte { return m.Blocks[b].Append(dst) })})
+		for b := range m.Blocks {
+			lines = append(lines, lineOf(v, m.Blocks[b].Source))
+		}
+	}
+	return withLines(Blocks(messages), lines)
+}
+
+// lineOf is the line that a block is from, 0 where it is of none.
+func lineOf(v *view.View, t policy.Target) int {
+	if m := v.Message(t.Item); m == nil || t.Block < 0 || t.Block >= len(m.Blocks) {
+		return 0
+	}
+	return v.Raw(t).Line
+}
+
+// recorded are the blocks of a request on record.
+func recorded(body *requests.Body) []Block {
+	var messages []Message
+	var lines []int
+	for i := range body.Messages {
+		m := &body.Messages[i]
+		messages = append(messages, Message{m.Role, content(len(m.Blocks), func(dst []byte, b int) []byte { return m.Blocks[b].Append(dst) })})
+		for range m.Blocks {
+			lines = append(lines, m.Line)
+		}
+	}
+	return withLines(Blocks(messages), lines)
+}
+
+// content is an array of n blocks.
+func content(n int, block func(dst []byte, b int) []byte) json.RawMessage {
+	out := []byte("[")
+	for b := range n {
+		if b > 0 {
+			out = append(out, ',')
+		}
+		out = block(out, b)
+	}
+	return append(out, ']')
+}
+
+func withLines(list []Block, lines []int) []Block {
+	for i := range min(len(list), len(lines)) {
+		list[i].Line = lines[i]
+	}
+	return list
+}
+
+// Row is sums over sessions.
+type Row struct {
+	Clients      string `json:"clients"` // version; All
+	Track        Track  `json:"track"`
+	Sessions     int    `json:"sessions"`
+	Requests     int    `json:"requests"`
+	Conversation int    `json:"conversation"` // equal
+	Whole        int    `json:"whole"`
+	Marks        int    `json:"marks"`
+	Equal        int    `json:"equal"` // blocks
+	Missing      int    `json:"missing"`
+	Unheld       int    `json:"unheld"`
+	Extra        int    `json:"extra"`
+	Placeholders int    `json:"placeholders"`
+	Moved        int    `json:"moved"`
+}
+
+// KindRow is the differences of one kind of block.
+type KindRow struct {
+	Track  Track  `json:"track"`
+	What   What   `json:"what"`
+	Role   string `json:"role"`
+	Kind   string `json:"kind"`
+	Blocks int    `json:"blocks"`
+}
+
+// All is the row of all client versions.
+const All = "all"
+
+// Scores is what comes of comparing the requests of all sessions.
+type Scores struct {
+	Schema   string     `json:"schema"`
+	Record   Record     `json:"record"`
+	Rows     []Row      `json:"rows"`
+	Kinds    []KindRow  `json:"kinds"`
+	Sessions []*Session `json:"sessions"`
+}
+
+// Sum sums sessions by the version of the client.
+func Sum(list []*Session) *Scores {
+	r := &Scores{Schema: Schema, Rows: []Row{}, Kinds: []KindRow{}, Sessions: list}
+	type group struct {
+		clients string
+		track   Track
+	}
+	rows, kinds := map[group]*Row{}, map[KindRow]int{}
+	for _, s := range list {
+		r.Record.add(&s.Record)
+		seen := map[group]bool{}
+		for i := range s.Results {
+			c := &s.Results[i]
+			for _, clients := range []string{All, cmp.Or(s.Version, "unknown")} {
+				g := group{clients, c.Track}
+				if rows[g] == nil {
+					rows[g] = &Row{Clients: clients, Track: c.Track}
+				}
+				rows[g].add(&c.Comparison, !seen[g])
+				seen[g] = true
+			}
+			for _, d := range c.Differences {
+				kinds[KindRow{Track: c.Track, What: d.What, Role: d.Role, Kind: d.Kind}]++
+			}
+		}
+	}
+	for _, row := range rows {
+		r.Rows = append(r.Rows, *row)
+	}
+	slices.SortFunc(r.Rows, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(b.Track, a.Track), either(a.Clients == All, b.Clients == All), session.CompareVersions(a.Clients, b.Clients), cmp.Compare(a.Clients, b.Clients))
+	})
+	for k, n := range kinds {
+		k.Blocks = n
+		r.Kinds = append(r.Kinds, k)
+	}
+	slices.SortFunc(r.Kinds, func(a, b KindRow) int {
+		return cmp.Or(cmp.Compare(b.Track, a.Track), cmp.Compare(b.Blocks, a.Blocks), cmp.Compare(a.What, b.What), cmp.Compare(a.Role, b.Role), cmp.Compare(a.Kind, b.Kind))
+	})
+	return r
+}
+
+// either is -1 where a alone is so, 1 where b alone is.
+func either(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+func (r *Record) add(o *Record) {
+	r.Requests += o.Requests
+	r.Whole += o.Whole
+	r.Exact += o.Exact
+	r.Messages += o.Messages
+	r.Found += o.Found
+}
+
+func (r *Row) add(c *Comparison, first bool) {
+	count := func(n *int, so bool) {
+		if so {
+			*n++
+		}
+	}
+	count(&r.Sessions, first)
+	r.Requests++
+	count(&r.Conversation, c.Conversation)
+	count(&r.Whole, c.Whole)
+	count(&r.Marks, c.Marks)
+	r.Equal += c.Equal
+	r.Missing += c.Missing
+	r.Unheld += c.Unheld
+	r.Extra += c.Extra
+	r.Placeholders += c.Placeholders
+	r.Moved += c.Moved
+}
+
+// Measure is a share with the bar that it is judged by, percent.
+type Measure struct {
+	Name    string
+	Bar     float64
+	Of, Had int
+}
+
+// MeasureNames are the names of measures.
+func MeasureNames() []string { return []string{"resolved", "conversation", "whole"} }
+
+// Measures are those of the result, with their bars: of all requests that are rebuilt.
+func (r *Scores) Measures() []Measure {
+	list := []Measure{{"resolved", 100, r.Record.Messages, r.Record.Found}, {"conversation", 95, 0, 0}, {"whole", 0, 0, 0}}
+	for _, row := range r.Rows {
+		if row.Clients == All && row.Track == Rebuilt {
+			list[1].Of, list[1].Had, list[2].Of, list[2].Had = row.Requests, row.Conversation, row.Requests, row.Whole
+		}
+	}
+	return list
+}
+
+// Percent is the share; 100 of nothing.
+func (m *Measure) Percent() float64 {
+	if m.Of == 0 {
+		return 100
+	}
+	return 100 * float64(m.Had) / float64(m.Of)
+}

@@ -1,0 +1,81 @@
+package report
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/ctxkit/ctxkit/replay/payloads"
+)
+
+// Payloads prints how far requests that are rebuilt are those that were sent.
+func Payloads(w io.Writer, r *payloads.Scores, opt Layout) error {
+	d := &document{
+		page: func(p *page) {
+			p.note(bold, payloadsAnswer(r))
+			p.table(payloadTable(r.Rows))
+			p.note(faint, "conversation: prompts, answers, thinking, calls, results and their order are equal. whole: every block is. missing: blocks that were sent and lines of the file hold as a whole; unheld: the client's own words, which are on no line. extra: blocks that were not sent, placeholders left out. moved: at another place.")
+			if len(r.Kinds) > 0 {
+				p.heading("what differs, by kind of block")
+				p.table(payloadKindTable(r.Kinds))
+			}
+			p.places(payloadPlaces(r))
+		},
+		json: func() any { return r },
+		csv:  func() *table { return payloadTable(r.Rows) },
+	}
+	return d.print(w, opt)
+}
+
+// payloadsAnswer is how many requests are equal, in a sentence.
+func payloadsAnswer(r *payloads.Scores) string {
+	text := "No request could be compared."
+	for _, row := range r.Rows {
+		if row.Clients == payloads.All && row.Track == payloads.Rebuilt {
+			text = phrase("%v of %v rebuilt from the conversation hold what was said, %v every block.", row.Conversation, count(row.Requests, "request"), row.Whole)
+		}
+		if row.Clients == payloads.All && row.Track == payloads.OnRecord {
+			text += phrase(" Of %v on record %v are equal as a whole.", row.Requests, row.Whole)
+		}
+	}
+	if q := &r.Record; q.Requests > 0 {
+		text += phrase(" The files hold %v; %v can be put together, with %v of %v; %v are exact by the client's own digest.",
+			count(q.Requests, "request"), q.Whole, q.Found, count(q.Messages, "message"), q.Exact)
+	}
+	return text
+}
+
+func payloadTable(rows []payloads.Row) *table {
+	t := newTable(payloadColumns)
+	for _, r := range rows {
+		t.add(totalStyle(r.Clients), string(r.Track), r.Clients, r.Sessions, r.Requests, r.Conversation, r.Whole, r.Equal, r.Missing, r.Unheld, r.Extra, r.Placeholders, r.Moved, r.Marks)
+	}
+	return t
+}
+
+func payloadKindTable(rows []payloads.KindRow) *table {
+	t := newTable(payloadKindColumns)
+	for _, r := range rows {
+		t.add(none, string(r.Track), string(r.What), r.Role, r.Kind, r.Blocks)
+	}
+	return t
+}
+
+// payloadPlaces names the blocks that differ, those alone that are not the client's own words.
+func payloadPlaces(r *payloads.Scores) (notes []string) {
+	for _, s := range r.Sessions {
+		for i := range s.Results {
+			c := &s.Results[i]
+			for _, d := range c.Differences {
+				if d.What == payloads.Unheld || d.What == payloads.StandIn {
+					continue
+				}
+				line := d.Line
+				if line == 0 {
+					line = c.Line
+				}
+				notes = append(notes, fmt.Sprintf("%s:%d: request %d, %s: %s: %s %s at message %d, block %d: %q", s.File, line, c.Request, c.Track, d.What, d.Role, d.Kind, d.Message, d.Block, d.Text))
+			}
+		}
+	}
+	return notes
+}

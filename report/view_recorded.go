@@ -1,0 +1,101 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/ctxkit/ctxkit/jsonl/requests"
+	"github.com/ctxkit/ctxkit/replay/wire"
+)
+
+// OnRecord is what a session file says of the request that a view shows.
+type OnRecord struct {
+	Body      *requests.Body // as it was sent; nil: it is rebuilt from the conversation
+	Line      int            // of the request; 0: none is on record
+	Why       string         // it is rebuilt
+	Whole, Of int            // requests of the session on record, and its requests
+}
+
+// text says which of the two is shown.
+func (r *OnRecord) text() string {
+	switch {
+	case r == nil:
+		return ""
+	case r.Body != nil:
+		return phrase("as the client recorded it, line %v (on record: %v of %v)", r.Line, r.Whole, count(r.Of, "request"))
+	}
+	return phrase("rebuilt from the conversation: %v (on record: %v of %v)", r.Why, r.Whole, count(r.Of, "request"))
+}
+
+// recorded prints a request as it was sent.
+func (p *viewPages) recorded(b *requests.Body) error {
+	var params [][2]string
+	for _, param := range b.Params {
+		params = append(params, [2]string{param.Name, compactJSON(param.Value)})
+	}
+	p.line("")
+	p.fields(params...)
+	for _, list := range []struct {
+		name string
+		raw  []byte
+	}{{"system", b.System}, {"tools", b.Tools}} {
+		if list.raw == nil {
+			continue
+		}
+		items := elements(list.raw)
+		p.line("")
+		p.title(bold, "", fmt.Sprintf("── %s  line %d  %s", list.name, b.Line, fileSize(len(list.raw))))
+		for i := range items {
+			p.part(&items[i], len(items))
+		}
+		if err := p.flush(); err != nil {
+			return err
+		}
+	}
+	for i := range b.Messages {
+		m := &b.Messages[i]
+		p.n++
+		p.line("")
+		p.title(bold, "", fmt.Sprintf("── %d  %s  line %d", p.n, m.Role, m.Line))
+		shown := m.Blocks
+		if !p.Full && len(shown) > mostBlocks {
+			shown = shown[:mostBlocks]
+		}
+		for k := range shown {
+			block := wire.BodyBlock{JSON: shown[k].JSON}
+			block.Source.Block = wire.Whole
+			if shown[k].Mark != nil {
+				block.CacheControl = &wire.CacheControl{}
+			}
+			p.block(&block, len(m.Blocks))
+		}
+		p.folded("   ", len(m.Blocks)-len(shown), "block", 0)
+		if err := p.flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// part prints one of n texts of a system prompt, or definitions of tools.
+func (p *viewPages) part(raw *json.RawMessage, n int) {
+	var one struct {
+		Name, Type, Text, Description string
+		CacheControl                  json.RawMessage `json:"cache_control"`
+	}
+	_ = json.Unmarshal(*raw, &one)
+	title, text := one.Name, one.Description
+	if one.Name == "" {
+		title, text = one.Type, one.Text
+	}
+	p.title(cyan, "   ", title+"  "+fileSize(len(*raw))+either(one.CacheControl != nil, " [cache breakpoint]", ""))
+	p.text(none, "     ", "", text, n)
+}
+
+// elements are those of an array; a text is one.
+func elements(raw []byte) (list []json.RawMessage) {
+	if json.Unmarshal(raw, &list) != nil {
+		return []json.RawMessage{append(append([]byte(`{"type":"text","text":`), raw...), '}')}
+	}
+	return list
+}
