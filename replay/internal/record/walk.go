@@ -5,8 +5,8 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// Track follows a conversation: the recorded track, or a policy's. Walk calls it in causal order.
-type Track interface {
+// WalkedTrack follows a conversation: the recorded track, or a policy's. Walk calls it in causal order.
+type WalkedTrack interface {
 	Recorded(act Act)              // the client recorded an act here
 	Join(m int)                    // message m joins
 	Request(k int)                 // request k (0-based) is about to be made
@@ -19,7 +19,7 @@ type Track interface {
 
 // Walk calls the track for a whole conversation: messages join one by one, a request is made before each response, a
 // turn ends before each typed prompt that was not queued, and at the end.
-func Walk(conv *session.Conversation, t Track) {
+func Walk(conv *session.Conversation, t WalkedTrack) {
 	w := walker{conv: conv, t: t, responds: t.Responds(), responding: -1}
 	for m := range conv.Messages {
 		w.recorded(m)
@@ -36,7 +36,7 @@ func Walk(conv *session.Conversation, t Track) {
 // walker is the place that a walk has come to.
 type walker struct {
 	conv       *session.Conversation
-	t          Track
+	t          WalkedTrack
 	next       int               // 0-based number of the request to come
 	b, u       int               // next boundary, next microcompaction
 	s, c, r    int               // next snip, next collapse, next replacement
