@@ -109,7 +109,7 @@ func TestScore(t *testing.T) {
 				t.Errorf("%s: request %d: %+v", name, c.Request, c.BodyComparison)
 			}
 		}
-		r := Sum([]*SessionScore{s})
+		r := Sum([]*ConversationScore{s})
 		if m := r.Measures()[1]; m.Of != tt.matched || m.Percent() != 100 {
 			t.Errorf("%s: %+v", name, m)
 		}

@@ -25,8 +25,8 @@ const (
 	OnRecord Track = "on record" // of the file, against those of another
 )
 
-// SessionScore is what comes of comparing the requests of one conversation.
-type SessionScore struct {
+// ConversationScore is what comes of comparing the requests of one conversation.
+type ConversationScore struct {
 	Session string `json:"session"`
 	Agent   string `json:"agent,omitempty"`
 	File    string `json:"file"`
@@ -57,9 +57,9 @@ type ComparedRequest struct {
 
 // Score compares the requests of a conversation that are rebuilt, and those on record, with the true ones: of list, or
 // without any those on record. log is nil where the file has none.
-func Score(rec *replay.Record, log *requests.Log, list []TrueRequest) (*SessionScore, error) {
+func Score(rec *replay.Record, log *requests.Log, list []TrueRequest) (*ConversationScore, error) {
 	conv := rec.Conv
-	s := &SessionScore{Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Version: conv.Version, Requests: len(conv.Requests), Results: []ComparedRequest{}}
+	s := &ConversationScore{Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Version: conv.Version, Requests: len(conv.Requests), Results: []ComparedRequest{}}
 	if log != nil {
 		if err := s.record(log); err != nil {
 			return nil, err
@@ -104,7 +104,7 @@ func Score(rec *replay.Record, log *requests.Log, list []TrueRequest) (*SessionS
 }
 
 // record counts what the file holds.
-func (s *SessionScore) record(log *requests.Log) error {
+func (s *ConversationScore) record(log *requests.Log) error {
 	s.Record.Requests, s.Record.Whole = len(log.Requests), log.Whole()
 	s.Record.Found, s.Record.Messages = log.Messages()
 	for i := range log.Requests {
@@ -247,15 +247,15 @@ const All = "all"
 
 // PayloadScores is what comes of comparing the requests of all sessions.
 type PayloadScores struct {
-	Schema   string          `json:"schema"`
-	Record   Record          `json:"record"`
-	Rows     []ScoreRow      `json:"rows"`
-	Kinds    []KindRow       `json:"kinds"`
-	Sessions []*SessionScore `json:"sessions"`
+	Schema   string               `json:"schema"`
+	Record   Record               `json:"record"`
+	Rows     []ScoreRow           `json:"rows"`
+	Kinds    []KindRow            `json:"kinds"`
+	Sessions []*ConversationScore `json:"sessions"`
 }
 
 // Sum sums sessions by the version of the client.
-func Sum(list []*SessionScore) *PayloadScores {
+func Sum(list []*ConversationScore) *PayloadScores {
 	r := &PayloadScores{Schema: Schema, Rows: []ScoreRow{}, Kinds: []KindRow{}, Sessions: list}
 	type group struct {
 		clients string
