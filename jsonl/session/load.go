@@ -153,7 +153,7 @@ func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) 
 	ld.build(f, opt)
 	if len(ld.nodes) > manyLines {
 		ld = nil
-		runtime.GC() // linking needs more than is kept: without this the bar of 1 GB to 200 MB is missed
+		runtime.GC() // linking needs more than is kept: without this 1 GB takes too much (bar in docs/performance.md)
 	}
 	for _, conv := range f.Conversations() {
 		conv.readOffloads(offloadsOf(file, opt.Offload), limits, ns)
