@@ -29,7 +29,6 @@ type linter struct {
 	answered   map[string]int   // agent -> line of its last assistant line
 	usage      map[string]int   // message.id -> input tokens on its first line
 	boundaries []boundary
-	summaries  []int           // nodes of compact summaries
 	leaf       string          // of last-prompt
 	leafLine   int             // line of last-prompt
 	removed    map[string]bool // uuids that snips removed
@@ -64,6 +63,7 @@ type lineKind uint8
 const (
 	other lineKind = iota
 	user
+	meta // a user line that the client wrote
 	assistant
 	compaction
 	summary
@@ -187,6 +187,8 @@ func (l *linter) chain(e *jsonl.Entry) {
 		n.kind = assistant
 	case e.Type == "user" && e.IsCompactSummary:
 		n.kind = summary
+	case e.Type == "user" && e.IsMeta:
+		n.kind = meta
 	case e.Type == "user":
 		n.kind = user
 	case e.Subtype == "compact_boundary":
@@ -211,8 +213,6 @@ func (l *linter) chain(e *jsonl.Entry) {
 	switch n.kind {
 	case assistant:
 		l.answered[n.agent] = e.Line
-	case summary:
-		l.summaries = append(l.summaries, at)
 	case compaction:
 		l.boundaries = append(l.boundaries, boundary{at, e.LogicalParentUUID, preserved(e.CompactMetadata)})
 	}
