@@ -199,12 +199,7 @@ func (l *linter) compactions() {
 	for _, b := range l.boundaries {
 		line := l.line(b.node)
 		if !summarised[b.node] {
-			l.addNew("no-summary", line, "no summary follows it")
-		}
-		for _, uuid := range b.preserved {
-			if _, ok := l.at[uuid]; !ok {
-				l.addNew("lost-preserved", line, "the message %.60q, which it kept, is not in the file", uuid)
-			}
+			l.addNew("no-summary", line, "no summary follows the compaction")
 		}
 		if b.logical == "" {
 			continue

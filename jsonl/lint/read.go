@@ -1,9 +1,7 @@
 package lint
 
 import (
-	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -85,9 +83,8 @@ type call struct {
 }
 
 type boundary struct {
-	node      int
-	logical   string
-	preserved []string
+	node    int
+	logical string
 }
 
 func newLinter(opt *session.LoadOptions) *linter {
@@ -214,7 +211,7 @@ func (l *linter) chain(e *jsonl.Entry) {
 	case assistant:
 		l.answered[n.agent] = e.Line
 	case compaction:
-		l.boundaries = append(l.boundaries, boundary{at, e.LogicalParentUUID, preserved(e.CompactMetadata)})
+		l.boundaries = append(l.boundaries, boundary{at, e.LogicalParentUUID})
 	}
 }
 
@@ -224,24 +221,6 @@ func article(word string) string {
 		return "an " + word
 	}
 	return "a " + word
-}
-
-// preserved lists the uuids of the messages that a compaction kept.
-func preserved(raw []byte) []string {
-	var m struct {
-		Segment struct {
-			Head string `json:"headUuid"`
-			Tail string `json:"tailUuid"`
-		} `json:"preservedSegment"`
-		Messages struct {
-			UUIDs []string `json:"uuids"`
-		} `json:"preservedMessages"`
-	}
-	if len(raw) == 0 || json.Unmarshal(raw, &m) != nil {
-		return nil // loading reports it
-	}
-	list := slices.Concat(m.Messages.UUIDs, []string{m.Segment.Head, m.Segment.Tail})
-	return slices.DeleteFunc(list, func(uuid string) bool { return uuid == "" })
 }
 
 // message checks a message.

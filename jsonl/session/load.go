@@ -434,6 +434,11 @@ func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {
 // build links the nodes, finds the conversations and fills the file.
 func (ld *loader) build(f *File, opt LoadOptions) {
 	ld.link()
+	for _, n := range ld.nodes {
+		if n.kind == nodeBoundary {
+			ld.lostKept(n)
+		}
+	}
 	main, sides := ld.split()
 	f.Main = ld.conversation(main, "", opt.Leaf)
 	f.Main.Agent = ld.ownAgent(main)
