@@ -181,3 +181,47 @@ func TestPlacedTexts(t *testing.T) {
 		}
 	}
 }
+
+// TestRenderedOdd: words that an attachment was sent as that do not read, or are of another attachment, are named.
+func TestRenderedOdd(t *testing.T) {
+	words := func(text any) any { return []any{line{"content": text}} }
+	file := line{"type": "file", "content": line{"type": "text", "file": line{"content": "\n\npackage a\nvar x int\n"}}}
+	for _, tt := range []struct {
+		name       string
+		attachment line
+		rendered   any
+		sent       string // what counts
+		warned     string
+	}{
+		{"the same", line{"type": "model", "text": "the words"}, words("<system-reminder>\nthe words\n</system-reminder>"), "<system-reminder>\nthe words\n</system-reminder>", ""},
+		{"numbered", file, words("3\tpackage a\n4\tvar x int"), "3\tpackage a\n4\tvar x int", ""},
+		{"without a text of its own", line{"type": "date", "date": "2026-01-15"}, words("the day"), "the day", ""},
+		{"in blocks", line{"type": "model", "text": "the words"}, words([]any{text("so: "), text("the words")}), "so: \nthe words", ""},
+		{"other words", line{"type": "model", "text": "the words"}, words("something else"), "something else", "contradict"},
+		{"another list", line{"type": "novelty", "addedLines": []any{"- one", "- two"}}, words("- three"), "- three", "contradict"},
+		{"none", line{"type": "model", "text": "the words"}, []any{}, "", ""},
+		{"null", line{"type": "model", "text": "the words"}, nil, "", ""},
+		{"a text", line{"type": "model", "text": "the words"}, "the words", "the words", "unreadable"},
+		{"no messages", line{"type": "model", "text": "the words"}, []any{7}, "the words", "unreadable"},
+		{"a content of another type", line{"type": "model", "text": "the words"}, words(7), "the words", "unreadable"},
+		{"without a content", line{"type": "model", "text": "the words"}, []any{line{}}, "the words", "unreadable"},
+		{"a picture alone", line{"type": "file"}, words([]any{line{"type": "image"}}), "", ""},
+		{"a message alone", line{"type": "model", "text": "the words"}, line{"content": "x"}, "the words", "unreadable"},
+	} {
+		f := load(t, by("2.1.300", user("u1", "", "go"), attachment("a1", "u1", "").with("attachment", tt.attachment).with("rendered", tt.rendered))...)
+		list, err := f.Reminders(1, 0)
+		if got := strings.Join(list, "\n"); err != nil || !strings.Contains(got, tt.sent) || tt.sent == "" && got != "" || (f.Messages[1].Blocks[0].Text.UTF16 > 0) != (tt.sent != "") {
+			t.Errorf("%s: sent %q, %v; want %q", tt.name, got, err, tt.sent)
+		}
+		var told []string
+		for _, w := range f.Warnings {
+			told = append(told, w.Message)
+			if w.Line != 2 {
+				t.Errorf("%s: %+v", tt.name, w)
+			}
+		}
+		if all := strings.Join(told, "; "); (all == "") != (tt.warned == "") || !strings.Contains(all, tt.warned) {
+			t.Errorf("%s: told %q, want %q", tt.name, all, tt.warned)
+		}
+	}
+}
