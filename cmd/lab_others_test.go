@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -64,10 +65,7 @@ func othersOf(t *testing.T, dir string) {
 			break
 		}
 	}
-	raw, err := io.ReadAll(labOpen(t, path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := labLines(t, path)
 	f, err := session.Load(path, session.LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +122,7 @@ func othersOf(t *testing.T, dir string) {
 // otherRequests are the requests of the main conversation whose answers are on the file, and the number of summaries.
 func otherRequests(t *testing.T, dir, raw string) (sent []otherRequest, summaries int) {
 	asked := "" // who asked last
-	for dec := json.NewDecoder(labOpen(t, filepath.Join(dir, "requests.ndjson.gz"))); ; {
+	for dec := json.NewDecoder(strings.NewReader(labLines(t, filepath.Join(dir, "requests.ndjson.gz")))); ; {
 		var r otherRequest
 		if err := dec.Decode(&r); err == io.EOF {
 			return sent, summaries
@@ -258,4 +256,51 @@ func otherText(v any) string {
 		return otherText(c["content"])
 	}
 	return ""
+}
+
+// labBlock is a block as it is compared.
+type labBlock struct {
+	role, kind, id, text string
+}
+
+// labCore is what persons, models and tools said, without the client's own words.
+func labCore(blocks []labBlock, prompts map[string]bool) (list [][3]string) {
+	for _, b := range blocks {
+		text := b.text
+		if b.kind != "tool_use" {
+			text = labCut(text)
+		}
+		if b.role == "system" || text == "" || prompts != nil && b.role == "user" && b.kind == "text" && !prompts[text] {
+			continue
+		}
+		list = append(list, [3]string{b.kind, b.id, text})
+	}
+	return list
+}
+
+var (
+	labReminder = regexp.MustCompile(`\s*<system-reminder>|</system-reminder>\s*`)
+	labOwn      = regexp.MustCompile(`\[placeholder for [^\]]*\]\n?`)
+)
+
+// labCut is a text without reminders, which may hold others, and other words of the client.
+func labCut(text string) string {
+	text = labOwn.ReplaceAllString(text, "")
+	var out strings.Builder
+	depth, from := 0, 0
+	for _, at := range labReminder.FindAllStringIndex(text, -1) {
+		opens := strings.HasSuffix(text[at[0]:at[1]], "<system-reminder>")
+		if depth == 0 {
+			out.WriteString(text[from:at[0]])
+		}
+		if from = at[1]; opens {
+			depth++
+		} else {
+			depth = max(depth-1, 0)
+		}
+	}
+	if depth == 0 {
+		out.WriteString(text[from:])
+	}
+	return strings.TrimSpace(out.String())
 }

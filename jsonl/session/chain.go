@@ -341,7 +341,7 @@ func (c *chain) finish() {
 	}
 	conv.alike = alike(conv.Product)
 	if len(conv.Requests) > 0 {
-		m := &conv.Messages[conv.Requests[0].Message]
+		m := conv.Response(0)
 		conv.Model, conv.Version = m.Model, m.Version
 	} else if len(conv.Versions) > 0 {
 		conv.Version = conv.Versions[0]

@@ -200,6 +200,9 @@ const (
 	CodeOffloadRefused Code = "refused-offload"
 )
 
+// Response is the message that answers main request k (0-based).
+func (c *Conversation) Response(k int) *Message { return &c.Messages[c.Requests[k].Message] }
+
 // BeginsMidway reports whether the file begins in the middle of the conversation: the first message stands for what came
 // before.
 func (c *Conversation) BeginsMidway() bool { return len(c.Messages) > 0 && c.Messages[0].Is(Earlier) }

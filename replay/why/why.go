@@ -269,7 +269,7 @@ func reported(rec *replay.Record, track *replay.Timeline, table *price.Table) ma
 		if !p.Broke {
 			continue
 		}
-		msg := &rec.Conv.Messages[rec.Conv.Requests[p.N-1].Message]
+		msg := rec.Conv.Response(p.N - 1)
 		u := msg.Usage
 		in := replay.RecordedSplit(&u)
 		b := &point{RecordedBreak{Left: p.Left, Read: p.Recorded, Lost: max(min(p.Left, track.Requests[p.Row].Repeated, in.Input())-p.Recorded, 0)}, p.Unexplained()}
