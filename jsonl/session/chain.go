@@ -347,7 +347,11 @@ func (c *chain) finish() {
 		conv.Version = conv.Versions[0]
 	}
 	for k := range conv.Boundaries {
-		conv.Boundaries[k].Request = conv.requestAfter(conv.Boundaries[k].Before)
+		b := &conv.Boundaries[k]
+		b.Request = conv.requestAfter(b.Before)
+		if b.Summary < 0 {
+			c.ld.notes.add(&conv.Warnings, CodeNoSummary, b.Line, "no summary follows the compaction")
+		}
 	}
 	for k := range conv.Micro {
 		conv.Micro[k].Request = conv.requestAfter(conv.Micro[k].Before)

@@ -60,7 +60,7 @@ func classify(e *jsonl.Entry) Class {
 	switch {
 	case startsWith(head, commandHeads[:]...):
 		return ClassCommand
-	case e.IsMeta || startsWith(head, metaHeads[:]...):
+	case e.IsMeta || startsWith(head, metaHeads[:]...) && originOf(e) != human:
 		return ClassMeta
 	case strings.HasPrefix(head, interruptHead) && len(e.Message.Content) == 1 && len(head) < 64:
 		return ClassInterrupt

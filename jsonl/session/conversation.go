@@ -193,6 +193,8 @@ const (
 	CodeCircle         Code = "parent-circle"
 	CodeLostParent     Code = "lost-parent"
 	CodeLostLogical    Code = "lost-logical-parent"
+	CodeNoSummary      Code = "no-summary"
+	CodeLostPreserved  Code = "lost-preserved"
 	CodeEarlier        Code = "earlier-history"
 	CodeOffloadMissing Code = "missing-offload"
 	CodeOffloadRefused Code = "refused-offload"

@@ -415,6 +415,13 @@ func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {
 	if a.prompt {
 		n.class = ClassPrompt
 	}
+	odd := oddlyRendered(e.Rendered)
+	switch {
+	case odd:
+		ld.warn(CodeMetadata, e.Line, "the words that an attachment of kind %.40s was sent as are unreadable: its own text is counted", a.kind)
+	case sent.Recorded && contradicts(e.Rendered, e.Attachment):
+		ld.warn(CodeMetadata, e.Line, "the words that an attachment of kind %.40s was sent as contradict its text: the words are counted", a.kind)
+	}
 	span, ok := e.SpanOf(e.Attachment)
 	if !ok {
 		span = jsonl.Span{Off: e.Offset}
@@ -423,7 +430,7 @@ func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {
 	if sent.Recorded {
 		value, _ = e.SpanOf(e.Rendered)
 		a.length = jsonl.Measure(strings.Join(renderedTexts(e.Rendered), "\n"))
-	} else if rendersAttachments(e.Version) {
+	} else if rendersAttachments(e.Version) && !odd {
 		a.length = jsonl.Metrics{}
 	}
 	n.blocks = []Block{{Line: e.Line, Sent: sent, ContentBlock: jsonl.ContentBlock{
@@ -434,6 +441,11 @@ func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {
 // build links the nodes, finds the conversations and fills the file.
 func (ld *loader) build(f *File, opt LoadOptions) {
 	ld.link()
+	for _, n := range ld.nodes {
+		if n.kind == nodeBoundary {
+			ld.lostKept(n)
+		}
+	}
 	main, sides := ld.split()
 	f.Main = ld.conversation(main, "", opt.Leaf)
 	f.Main.Agent = ld.ownAgent(main)
