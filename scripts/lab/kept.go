@@ -55,6 +55,9 @@ func (k *kept) read(folder string) error {
 	if len(log) == 0 {
 		return errors.New("no request in requests.ndjson")
 	}
+	if err := leaveOutRequests(k.folder); err != nil {
+		return err
+	}
 	if k.sessions, err = sessionsOf(k.folder); err != nil {
 		return err
 	}
@@ -79,6 +82,27 @@ func (k *kept) read(folder string) error {
 		}
 	}
 	return nil
+}
+
+// leaveOutRequests removes the lines on which the newest clients record their requests themselves: ctxkit shows those as
+// they are, and what is judged here is the record that it rebuilds without them.
+func leaveOutRequests(folder string) error {
+	return filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".jsonl" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		var kept []byte
+		for line := range bytes.Lines(text) {
+			if !bytes.HasPrefix(line, []byte(`{"type":"api-request`)) {
+				kept = append(kept, line...)
+			}
+		}
+		return os.WriteFile(path, kept, 0o600)
+	})
 }
 
 // agentFiles lists the session files of subagents that Claude Code writes beside the session.
