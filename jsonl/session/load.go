@@ -403,7 +403,8 @@ func (ld *loader) addCommand(n *node, e *jsonl.Entry) {
 }
 
 func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {
-	a, sent := readAttachment(e.Attachment), readSent(e)
+	a := readAttachment(e.Attachment)
+	sent := readSent(e, a.kind)
 	n.name = a.kind
 	if a.odd && !sent.Recorded && !rendersAttachments(e.Version) && !ld.oddKinds[a.kind] {
 		ld.oddKinds[a.kind] = true

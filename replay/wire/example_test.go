@@ -50,9 +50,9 @@ func ExamplePayload() {
 	}
 	fmt.Printf("%d lines for %s.jsonl\n", len(next.Lines), next.ID)
 	// Output:
-	// user text, 154 bytes
+	// user text, 152 bytes
 	// user text, 47 bytes
 	// assistant text, 9779 bytes
 	// user text, 56 bytes
-	// 28 lines for faabd9b3-b628-48de-9c34-f30c212b9a0d.jsonl
+	// 28 lines for 131ea3cf-32bc-4711-bbcb-eae2217d7a43.jsonl
 }

@@ -397,7 +397,7 @@ func TestEarlierHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	want := []string{`{"role":"user","content":[{"type":"text","text":"[earlier: what was said before the session's first line is in no line of it]\n"},{"type":"text","text":"And now?"}]}`}
+	want := []string{`{"role":"user","content":[{"type":"text","text":"[earlier: what was said before the session's first line is in no line of it]"},{"type":"text","text":"And now?"}]}`}
 	b, err := wire.Model(viewOf(t, f.Main))
 	if err != nil {
 		t.Fatal(err)
