@@ -75,7 +75,7 @@ func othersOf(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sent, summaries := otherRequests(t, dir, string(raw))
+	sent, summaries := otherRequests(t, dir, raw)
 	if len(sent) != len(f.Main.Requests) || summaries != len(f.Main.Boundaries) {
 		t.Fatalf("%d requests and %d compactions of %d and %d", len(f.Main.Requests), len(f.Main.Boundaries), len(sent), summaries)
 	}

@@ -48,6 +48,10 @@ func TestAppliedEdits(t *testing.T) {
 			{20000, nil, ""}, {21100, nil, ""}, {22200, nil, ""}, {21300, both(clearedUses(2, 2000)), "server_clear 2: 2000"},
 			{24400, both(), "server_keep 2: -2000"}, {25500, nil, ""},
 		}},
+		{"a part of it", []request{
+			{20000, nil, ""}, {21100, nil, ""}, {22200, nil, ""}, {20300, both(clearedUses(3, 3000)), "server_clear 3: 3000"},
+			{22400, both(clearedUses(2, 2000)), "server_keep 1: -1000"}, {23500, both(clearedUses(2, 2000)), ""},
+		}},
 		{"less than a fall that is reported", []request{
 			{20000, nil, ""}, {21100, nil, ""}, {21200, both(clearedUses(1, 1000)), "server_clear 1: 1000"}, {22300, both(clearedUses(1, 1000)), ""},
 		}},

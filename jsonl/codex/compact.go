@@ -34,7 +34,7 @@ func (c *converter) compacted(p part, payload []byte) {
 		return
 	}
 	k := &compaction{part: p, message: r.Message, replacement: r.Replacement, pre: c.last, own: !c.spoken}
-	if text := c.answered(); text != "" && c.used != nil && strings.HasSuffix(strings.TrimSpace(r.Message), strings.TrimSpace(text)) {
+	if text := c.answered(); text != "" && c.used != nil && strings.TrimSpace(summaryOf(r.Message)) == strings.TrimSpace(text) {
 		k.used, k.pre, k.own = c.used, c.earlier, !c.before
 		for i := range c.answer {
 			c.w.Aside(c.answer[i].unit, asideSummary)
@@ -107,6 +107,14 @@ const userBytes = 4 * 20000
 
 // summaryHead begins the summaries of compactions that a client wrote itself.
 const summaryHead = "Another language model started to solve this problem and produced a summary of its thinking process."
+
+// summaryOf is what the model wrote of a compaction's message: what is behind the client's own line, if that is there.
+func summaryOf(message string) string {
+	if strings.HasPrefix(message, summaryHead) {
+		_, message, _ = strings.Cut(message, "\n")
+	}
+	return message
+}
 
 // endCompaction writes the compaction that was read, if one was. manual says that its turn ended with it.
 func (c *converter) endCompaction(manual bool) {

@@ -3,6 +3,7 @@ package codex
 import (
 	"encoding/json"
 	"math"
+	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
@@ -131,17 +132,18 @@ func (c *converter) endCounted() {
 }
 
 // answered is the text of the response in progress; "": it calls tools, or says nothing.
-func (c *converter) answered() (text string) {
+func (c *converter) answered() string {
+	var texts []string
 	for i := range c.answer {
 		switch it := &c.answer[i].item; it.Type {
 		case "message":
-			text += joined(it.Content)
+			texts = append(texts, joined(it.Content))
 		case "reasoning":
 		default:
 			return ""
 		}
 	}
-	return text
+	return strings.Join(texts, "")
 }
 
 // endTurn marks the end of a turn: a prompt after it was not queued.

@@ -235,3 +235,18 @@ func TestRenderedOdd(t *testing.T) {
 		}
 	}
 }
+
+// TestForeignAttachments: another agent's attachments are sent whatever its version is. Of a kind that no agent has, a
+// finding names no more than its start.
+func TestForeignAttachments(t *testing.T) {
+	by := line{"type": "recorded-by", "product": "copilot-cli", "version": "2026.1", "sessionId": "s"}
+	x := attachment("x1", "u1", "note").with("version", "2026.1").with("attachment", line{"type": "note", "content": "be brief"})
+	conv := load(t, by, user("u1", "", "hello").with("version", "2026.1"), x)
+	if n := conv.Messages[len(conv.Messages)-1].Blocks[0].Text.UTF16; n == 0 {
+		t.Error("an attachment of version 2026.1 of another agent weighs nothing")
+	}
+	conv = load(t, user("u1", "", "hello"), attachment("x1", "u1", "").with("attachment", line{"type": strings.Repeat("k", 100), "deep": line{"text": "some words"}}))
+	if len(conv.Warnings) != 1 || len(conv.Warnings[0].Message) > 150 {
+		t.Errorf("%v", conv.Warnings)
+	}
+}

@@ -14,7 +14,7 @@ type Block struct {
 // Sent is what a line says of how its attachment was sent.
 type Sent struct {
 	Recorded bool // the line has the words, and the block's value is them
-	System   bool // for the system role, which is the user's for models that do not have it
+	System   bool // for the system role, which is the user's for models and clients that do not have it
 	Beside   bool // it is no part of the result of a tool before it
 	Turns    Turns
 }

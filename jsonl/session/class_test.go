@@ -125,6 +125,10 @@ func TestWhoWrote(t *testing.T) {
 		{"<teammate-message teammate_id=\"w\">done</teammate-message>", nil, session.ClassMeta},
 		{"<cross-session-message>done", nil, session.ClassMeta},
 		{"<channel name=\"c\">done", nil, session.ClassMeta},
+		{"<channel><title>news</title></channel>: why is this feed empty?", nil, session.ClassPrompt},
+		{"<channels> is not in the schema", nil, session.ClassPrompt},
+		{"<system-reminder> what is this tag?", line{"kind": "human"}, session.ClassPrompt},
+		{"<task-notification>done</task-notification>", line{"kind": "task-notification"}, session.ClassMeta},
 		{"Another Claude session sent a message: done", nil, session.ClassMeta},
 		{"[SYSTEM NOTIFICATION] done", nil, session.ClassMeta},
 	} {

@@ -359,6 +359,7 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 			ld.snipCall(e, bl)
 		}
 	}
+	ld.process.message(n)
 	if n.kind == nodeUser {
 		n.class = classify(e)
 		n.markIf(e.IsCompactSummary && e.Message.Role == "assistant", lineAnswers)
@@ -403,11 +404,13 @@ func (ld *loader) addCommand(n *node, e *jsonl.Entry) {
 }
 
 func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {
-	a, sent := readAttachment(e.Attachment), readSent(e)
+	a := readAttachment(e.Attachment)
+	sent := readSent(e, a.kind)
 	n.name = a.kind
-	if a.odd && !sent.Recorded && !rendersAttachments(e.Version) && !ld.oddKinds[a.kind] {
+	renders := ld.ownFormat() && rendersAttachments(e.Version)
+	if a.odd && !sent.Recorded && !renders && !ld.oddKinds[a.kind] {
 		ld.oddKinds[a.kind] = true
-		ld.warn(CodeMetadata, e.Line, "an attachment of kind %s, which is not known, has text: it is counted as sent", a.kind)
+		ld.warn(CodeMetadata, e.Line, "an attachment of kind %.40q, which is not known, has text: it is counted as sent", a.kind)
 	}
 	if a.kind == typeQueued {
 		ld.attached[attachmentText(e.Attachment)] = true
@@ -430,7 +433,7 @@ func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {
 	if sent.Recorded {
 		value, _ = e.SpanOf(e.Rendered)
 		a.length = jsonl.Measure(strings.Join(renderedTexts(e.Rendered), "\n"))
-	} else if rendersAttachments(e.Version) && !odd {
+	} else if renders && !odd {
 		a.length = jsonl.Metrics{}
 	}
 	n.blocks = []Block{{Line: e.Line, Sent: sent, ContentBlock: jsonl.ContentBlock{

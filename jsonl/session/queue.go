@@ -20,8 +20,8 @@ const typeQueue = "queue-operation"
 
 const typeQueued = "queued_command" // of the attachment
 
-// notices start queued texts of the client itself. Up to 2.1.91 it sends none of them beside results.
-var notices = [...]string{"<agent-notification>", "<bash-notification>", "<task-notification>", `{"task_id":`}
+// notices start queued texts of the client itself, beside metaHeads. Up to 2.1.91 it sends none of them beside results.
+var notices = [...]string{"<agent-notification>", "<bash-notification>", `{"task_id":`}
 
 // queued is a text that was put into the client's queue.
 type queued struct {
@@ -111,7 +111,10 @@ func (ld *loader) leaves(named string) int {
 	return first(&ld.waiting.notices)
 }
 
-func isNotice(text string) bool { return startsWith(strings.TrimSpace(text), notices[:]...) }
+func isNotice(text string) bool {
+	text = strings.TrimSpace(text)
+	return startsWith(text, notices[:]...) || startsWith(text, metaHeads[:]...)
+}
 
 const reminderHead, reminderTail = "<system-reminder>\n", "\n</system-reminder>"
 

@@ -15,22 +15,19 @@ func rendersAttachments(version string) bool {
 	return version != "" && CompareVersions(version, "2.1.268") >= 0
 }
 
-// userKinds are the attachments that are sent as the user's where their line does not say the role (2.1.280): by what
-// 2.1.300 and 2.1.332 say of them.
+// userKinds are the attachments that are sent as the user's where their line does not say the role (up to 2.1.280): by
+// what 2.1.300 and 2.1.332 say of them.
 var userKinds = map[string]bool{
 	"instructions": true, "session_context": true, "remote_session_change": true, "file": true, "nested_memory": true,
 }
 
-// readSent is what a line says of how its attachment was sent.
-func readSent(e *jsonl.Entry) (s Sent) {
-	if len(renderedTexts(e.Rendered)) == 0 {
-		return Sent{Turns: turnsOf(e.Attachment)}
-	}
-	s = Sent{Recorded: true, System: e.RenderedRole == "system", Beside: e.RenderedBeside}
-	if e.RenderedRole == "" {
-		var a struct{ Type string }
-		_ = json.Unmarshal(e.Attachment, &a)
-		s.System = !userKinds[a.Type]
+// readSent is what a line says of how its attachment was sent; its role by its kind where it does not say it.
+func readSent(e *jsonl.Entry, kind string) Sent {
+	s := Sent{System: e.RenderedRole == "system" || e.RenderedRole == "" && !userKinds[kind]}
+	if len(renderedTexts(e.Rendered)) > 0 {
+		s.Recorded, s.Beside = true, e.RenderedBeside
+	} else {
+		s.Turns = turnsOf(e.Attachment)
 	}
 	return s
 }

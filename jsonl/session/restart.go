@@ -17,13 +17,18 @@ const typeCost = "cost-state"
 
 // process is what the lines between messages say of the client's processes. One without a terminal (-p) takes its prompt
 // from its queue: up to 2.1.37 it records a dequeue alone, later an enqueue too. As it ends it writes the last prompt
-// again, from 2.1.246 on what it cost. So a prompt that is queued after that, or that was never queued, is a new process's.
+// again, from 2.1.246 on what it cost. So a prompt that is queued after that, and taken from the queue at once, or that was
+// never queued, is a new process's. From 2.1.210 on the last prompt is written while the agent runs too: then a call is
+// open, or the prompt waits in the queue.
 type process struct {
 	headless bool // the first message was taken from the queue
 	costs    bool // the session has lines of typeCost
 	over     bool // no message since the lines that a process writes as it ends
+	queued   bool // a prompt was queued since, no message after it
 	launched bool // a new one began, no message since
 	unread   int  // texts put into the queue that are not known
+	response string
+	calls    OpenCalls // of that response
 }
 
 // ended notes a line that a process writes as it ends, with what it cost or without.
@@ -35,25 +40,33 @@ func (p *process) ended(cost bool) {
 // queue notes an operation of the queue, which is empty or not, before the first message or not.
 func (p *process) queue(op *queueOperation, first, empty bool) {
 	p.headless = p.headless || first
-	switch {
-	case op.Operation == "enqueue":
-		p.launched = p.launched || p.headless && p.over && !isNotice(op.Content)
+	switch op.Operation {
+	case "enqueue":
+		p.queued = p.queued || p.headless && p.over && len(p.calls) == 0 && !isNotice(op.Content)
 		if op.Content == "" {
 			p.unread++
 		}
-	case op.Operation != "dequeue" || !empty:
-	case p.unread > 0:
-		p.unread--
-	default:
-		p.launched = true
+	case "dequeue":
+		p.launched = p.launched || p.queued || empty && p.unread == 0
+		if empty && p.unread > 0 {
+			p.unread--
+		}
 	}
 }
 
 // chained notes a message, or another line of the chain. It reports whether it is the first of a new process.
 func (p *process) chained() (first bool) {
 	first = p.launched
-	p.over, p.launched = false, false
+	p.over, p.queued, p.launched = false, false, false
 	return first
+}
+
+// message notes the calls of a response, and the results that answer them.
+func (p *process) message(n *node) {
+	if r := n.response; r != nil && (r.id != p.response || r.id == "") {
+		p.response, p.calls = r.id, nil
+	}
+	p.calls.Note(&Message{Blocks: n.blocks})
 }
 
 // synthetic is the model of messages that the client writes in the model's place.

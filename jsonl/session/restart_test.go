@@ -112,6 +112,15 @@ func TestRestarts(t *testing.T) {
 			[]restart{{14, session.SignQueue, "2.1.76", 5, 3, []session.BlockPlace{{1, 2}, {2, 0}}}},
 		},
 		{
+			"prompts of one process: the last prompt is written while a call is open, or before a prompt that waits",
+			slices.Concat([]any{operation("enqueue", "hello"), operation("dequeue", "")}, by("2.1.210", user("u1", "", "hello"), called("a1", "u1", "m1", "t1")),
+				[]any{lastPrompt(""), operation("enqueue", "more"), operation("dequeue", "")}, by("2.1.210", result("r1", "a1", "t1")),
+				[]any{lastPrompt(""), operation("enqueue", "and more")}, by("2.1.210", said("a2", "r1", "m2")),
+				[]any{operation("dequeue", "")}, by("2.1.210", user("u2", "a2", "more"), said("a3", "u2", "m3")),
+				[]any{lastPrompt(""), operation("enqueue", "Another Claude session sent a message"), operation("dequeue", "")}, by("2.1.210", user("u3", "a3", "again"), said("a4", "u3", "m4"))),
+			nil,
+		},
+		{
 			"from 2.1.246 on a process writes its cost as it ends, and its last prompt at any time",
 			slices.Concat([]any{operation("enqueue", "hello"), operation("dequeue", "")}, parallel("2.1.260"), []any{lastPrompt(""), line{"type": "cost-state"}, operation("enqueue", "more"), operation("dequeue", "")},
 				by("2.1.260", user("u2", "a5", "more"), said("a6", "u2", "m3")), []any{lastPrompt(""), operation("enqueue", "again"), operation("dequeue", "")},

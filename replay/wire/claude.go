@@ -12,6 +12,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
+	"github.com/ctxkit/ctxkit/replay/price"
 )
 
 // newClaudeFrame begins the messages of a request of Claude Code. Attachments stand before the prompts that their lines
@@ -41,7 +42,7 @@ func (f *claudeFrame) add(id policy.ItemID, role session.Role, blocks []BodyBloc
 		f.said, f.context = append(f.said, f.context), nil
 	}
 	if f.dropsBefore(id) {
-		f.flush()
+		f.place()
 		f.apart = true
 	}
 	switch blocks = slices.Clone(blocks); {
@@ -55,23 +56,24 @@ func (f *claudeFrame) add(id policy.ItemID, role session.Role, blocks []BodyBloc
 		f.attached = append(f.attached, blocks)
 	case role == session.Assistant:
 		if blocks = f.answer(id, blocks); len(blocks) > 0 {
-			f.flush()
+			f.place()
+			f.close()
 			f.say(session.Assistant, blocks)
 		}
 	case slices.ContainsFunc(blocks, isResult):
-		f.flush()
+		f.place()
 		if slices.ContainsFunc(blocks, namesTool) {
 			blocks = append(blocks, BodyBlock{Source: policy.Target{Item: id, Block: Whole}, Type: "text", JSON: textBlock(toolLoaded)})
 		}
 		f.user(blocks)
 	default:
-		f.said = append(f.said, f.worded(blocks))
+		f.said = append(f.said, f.worded(id, blocks))
 	}
 }
 
 // dropsBefore reports whether a response between a message and the last one is not sent. Some clients leave it out once
 // attachments have their places, so those behind it are no part of the results before it.
-func (f *claudeFrame) dropsBefore(id policy.ItemID) bool {
+func (f *claudeFrame) dropsBefore(id policy.ItemID) (drops bool) {
 	if f.view.Message(id) == nil || f.Whole {
 		return false
 	}
@@ -79,12 +81,14 @@ func (f *claudeFrame) dropsBefore(id policy.ItemID) bool {
 	if f.next = int(id) + 1; from == 0 {
 		return false
 	}
-	for m := from; m < int(id); m++ {
-		if msg := &f.conv.Messages[m]; msg.RecordOnly && msg.Role == session.Assistant {
-			return true
+	for m := int(id) - 1; m >= from; m-- {
+		msg := &f.conv.Messages[m]
+		if msg.Class == session.ClassSummary || !msg.RecordOnly && !f.view.Has(policy.ItemID(m)) {
+			return false // the two are no neighbours in the file: a compaction is between them
 		}
+		drops = drops || msg.RecordOnly && msg.Role == session.Assistant
 	}
-	return false
+	return drops
 }
 
 // ofRunningTool reports whether an attachment is of a hook around a tool, and the process that ran it still sends. Older
@@ -101,13 +105,9 @@ func (f *claudeFrame) ofRunningTool(id policy.ItemID) bool {
 
 // beforeLastResult reports whether the line of a text stands before that of the last result, which was sent behind it.
 func (f *claudeFrame) beforeLastResult(text *BodyBlock) bool {
-	if n := len(f.body.Messages); n > 0 {
-		for _, b := range slices.Backward(f.body.Messages[n-1].Blocks) {
-			if isResult(b) {
-				result, own := f.view.Raw(b.Source), f.view.Raw(text.Source)
-				return result != nil && own != nil && own.Line < result.Line
-			}
-		}
+	if m := f.openUser(); m != nil && f.open.result >= 0 {
+		result, own := f.view.Raw(m.Blocks[f.open.result].Source), f.view.Raw(text.Source)
+		return result != nil && own != nil && own.Line < result.Line
 	}
 	return false
 }
@@ -183,38 +183,57 @@ type claudeFrame struct {
 	apart    bool // see dropsBefore
 	next     int  // message after the last one
 	readBack int  // messages before it were read back by the client's last process
+	open     openMessage
 }
 
-// flush appends what is collected.
+// flush appends what is collected, and closes the last message.
 func (f *claudeFrame) flush() {
+	f.place()
+	f.close()
+}
+
+// place appends what is collected.
+func (f *claudeFrame) place() {
 	var system []string
+	var first policy.Target // of what is sent in the system role
 	for _, blocks := range f.attached {
-		text, ok := blocks[0].text()
-		if sent := f.sent(&blocks[0]); ok && sent.System && f.systemTurns() {
-			if f.view.Message(blocks[0].Source.Item).Class == session.ClassPrompt { // a person's
-				blocks[0].JSON = textBlock(unwrapped(text))
-				f.user(blocks)
-				continue
-			}
-			system = append(system, unwrapped(text))
+		if !f.sent(&blocks[0]).System || !f.systemTurns() {
+			f.attach(blocks)
 			continue
 		}
-		f.attach(blocks)
+		typed := f.view.Message(blocks[0].Source.Item).Class == session.ClassPrompt
+		for i := range blocks {
+			switch text, ok := blocks[i].text(); {
+			case !ok:
+				f.attach(blocks[i : i+1])
+			case typed:
+				blocks[i].JSON = textBlock(unwrapped(text))
+				f.user(blocks[i : i+1])
+			default:
+				if len(system) == 0 {
+					first = blocks[i].Source
+				}
+				system = append(system, unwrapped(text))
+			}
+		}
 	}
 	for _, blocks := range f.said {
 		f.user(blocks)
 	}
 	if len(system) > 0 {
-		source := f.attached[0][0].Source
+		f.close()
 		f.body.Messages = append(f.body.Messages, BodyMessage{Role: session.System, Blocks: []BodyBlock{
-			{Source: source, Type: "text", JSON: textBlock(strings.Join(system, "\n\n"))},
+			{Source: first, Type: "text", JSON: textBlock(strings.Join(system, "\n\n"))},
 		}})
 	}
 	f.attached, f.said, f.apart = nil, nil, false
 }
 
 // worded writes reminders' tags, and placeholders for the client's words, around what no person typed.
-func (f *claudeFrame) worded(blocks []BodyBlock) []BodyBlock {
+func (f *claudeFrame) worded(id policy.ItemID, blocks []BodyBlock) []BodyBlock {
+	if m := f.view.Message(id); m == nil || m.Class != session.ClassMeta {
+		return blocks
+	}
 	for i := range blocks {
 		text, ok := blocks[i].text()
 		if !ok || !f.unchanged(blocks[i].Source) {
@@ -245,7 +264,7 @@ func (f *claudeFrame) sent(b *BodyBlock) session.Sent {
 		return session.Sent{}
 	}
 	s := raw.Sent
-	s.System = s.System || !s.Recorded && f.SystemTurns && f.view.Message(b.Source.Item).Class != session.ClassPrompt
+	s.System = s.System && (s.Recorded || f.SystemTurns && f.view.Message(b.Source.Item).Class != session.ClassPrompt)
 	return s
 }
 
@@ -258,28 +277,79 @@ func unwrapped(text string) string {
 
 // attach appends an attachment.
 func (f *claudeFrame) attach(blocks []BodyBlock) {
-	n := len(f.body.Messages)
-	if n == 0 || f.body.Messages[n-1].Role != session.User {
-		f.body.Messages = append(f.body.Messages, BodyMessage{Role: session.User, Blocks: blocks})
+	m := f.openUser()
+	if m == nil {
+		f.begin(blocks)
 		return
 	}
-	m := &f.body.Messages[n-1]
 	for i := range blocks {
-		if f.apart || f.sent(&blocks[i]).Beside || f.carriers[blocks[i].Source.Item] || !f.fold(f.before(m, &blocks[i]), &blocks[i]) {
+		if f.apart || f.sent(&blocks[i]).Beside || f.carriers[blocks[i].Source.Item] || !f.fold(m, f.before(m, &blocks[i]), &blocks[i]) {
 			m.Blocks = append(m.Blocks, blocks[i])
+			f.open.note(m.Blocks, len(m.Blocks)-1)
+			f.open.end = len(m.Blocks) - 1
 		}
 	}
 }
 
-// before is the last block of a message: of results at its end the last one whose line is before the attachment's.
-func (f *claudeFrame) before(m *BodyMessage, attachment *BodyBlock) *BodyBlock {
-	last := len(m.Blocks) - 1
-	for i := last; i >= 0 && isResult(m.Blocks[i]); i-- {
-		if a, b := f.view.Raw(m.Blocks[i].Source), f.view.Raw(attachment.Source); a != nil && b != nil && a.Line < b.Line {
-			return &m.Blocks[i]
+// openMessage is what is known of the user's message in progress. Its blocks are in their order once it is closed.
+type openMessage struct {
+	end    int              // of its blocks: the last one in their order
+	result int              // the last result, -1: none
+	other  int              // the last one that is none, -1: none
+	merged bool             // more than one message of the user is in it
+	folds  map[int][]string // reminders that become a part of a result
+}
+
+// note notes the blocks from index n on.
+func (o *openMessage) note(blocks []BodyBlock, n int) {
+	for i := n; i < len(blocks); i++ {
+		if isResult(blocks[i]) {
+			o.result = i
+		} else {
+			o.other = i
 		}
 	}
-	return &m.Blocks[last]
+}
+
+// openUser is the last message if it is the user's; nil: a new one has to begin.
+func (f *claudeFrame) openUser() *BodyMessage {
+	if n := len(f.body.Messages); n > 0 && f.body.Messages[n-1].Role == session.User {
+		return &f.body.Messages[n-1]
+	}
+	return nil
+}
+
+// begin begins a message of the user.
+func (f *claudeFrame) begin(blocks []BodyBlock) {
+	f.body.Messages = append(f.body.Messages, BodyMessage{Role: session.User, Blocks: slices.Clip(blocks)})
+	f.open = openMessage{end: len(blocks) - 1, result: -1, other: -1, folds: map[int][]string{}}
+	f.open.note(blocks, 0)
+}
+
+// close writes the last message's reminders into its results and puts its blocks in order, if it is the user's.
+func (f *claudeFrame) close() {
+	m := f.openUser()
+	if m == nil {
+		return
+	}
+	for i, reminders := range f.open.folds {
+		m.Blocks[i].JSON = folded(m.Blocks[i].JSON, strings.Join(reminders, "\n\n"))
+	}
+	f.open.folds = nil
+	if f.open.merged {
+		slices.SortStableFunc(m.Blocks, func(a, b BodyBlock) int { return cmp.Compare(rank(a), rank(b)) })
+		f.byCall(m.Blocks)
+	}
+}
+
+// before is the last block of a message: of results at its end the last one whose line is before the attachment's.
+func (f *claudeFrame) before(m *BodyMessage, attachment *BodyBlock) int {
+	for i := f.open.end; i >= 0 && isResult(m.Blocks[i]); i-- {
+		if a, b := f.view.Raw(m.Blocks[i].Source), f.view.Raw(attachment.Source); a != nil && b != nil && a.Line < b.Line {
+			return i
+		}
+	}
+	return f.open.end
 }
 
 // toolLoaded is what the client writes behind results that name tools.
@@ -287,19 +357,22 @@ const toolLoaded = "Tool loaded."
 
 // user appends a message of the user. Results stand first, and a text that another follows ends its line in newer clients.
 func (f *claudeFrame) user(blocks []BodyBlock) {
-	n := len(f.body.Messages)
-	if n == 0 || f.body.Messages[n-1].Role != session.User {
-		f.body.Messages = append(f.body.Messages, BodyMessage{Role: session.User, Blocks: blocks})
+	m := f.openUser()
+	if m == nil {
+		f.begin(blocks)
 		return
 	}
-	m := &f.body.Messages[n-1]
-	last := &m.Blocks[len(m.Blocks)-1]
+	last := &m.Blocks[f.open.end]
 	if text, ok := last.text(); ok && f.LineEnds && blocks[0].Type == "text" {
 		last.JSON = textBlock(text + "\n")
 	}
-	m.Blocks = slices.Concat(m.Blocks, blocks)
-	slices.SortStableFunc(m.Blocks, func(a, b BodyBlock) int { return cmp.Compare(rank(a), rank(b)) })
-	f.byCall(m.Blocks)
+	n := len(m.Blocks)
+	m.Blocks = append(m.Blocks, blocks...)
+	f.open.note(m.Blocks, n)
+	f.open.merged, f.open.end = true, f.open.other
+	if f.open.other < 0 {
+		f.open.end = f.open.result
+	}
 }
 
 // rank is 0 for results, which stand before the rest of their message.
@@ -327,46 +400,55 @@ func (f *claudeFrame) byCall(blocks []BodyBlock) {
 // call is the number of a result's call.
 func (f *claudeFrame) call(b BodyBlock) int { return f.conv.CallNumber(f.view.Raw(b.Source)) }
 
-// fold makes a reminder a part of the result of a tool before it. Older clients fold into results of one text alone.
-func (f *claudeFrame) fold(result, reminder *BodyBlock) bool {
+// fold makes a reminder a part of the result of a tool before it, block i. Older clients fold into results of one text
+// alone.
+func (f *claudeFrame) fold(m *BodyMessage, i int, reminder *BodyBlock) bool {
 	text, ok := reminder.text()
-	if !ok || !isResult(*result) {
+	if !ok || !isResult(m.Blocks[i]) || len(f.open.folds[i]) == 0 && !f.folds(m.Blocks[i].JSON) {
 		return false
 	}
-	raw, at, ok := resultContent(result.JSON)
-	if !ok {
-		return false
-	}
+	f.open.folds[i] = append(f.open.folds[i], strings.TrimSpace(text))
+	return true
+}
+
+// folds reports whether a result takes reminders.
+func (f *claudeFrame) folds(js []byte) bool {
+	raw, _, ok := resultContent(js)
 	var whole string
-	if json.Unmarshal(raw, &whole) == nil {
-		result.JSON = slices.Concat(result.JSON[:at], appendValue(nil, trimmed(whole, text)), result.JSON[at+len(raw):])
-		return true
+	if !ok || json.Unmarshal(raw, &whole) == nil {
+		return ok
 	}
-	if !f.Whole {
-		return false
-	}
-	var parts []json.RawMessage
-	if json.Unmarshal(raw, &parts) != nil {
+	var parts []struct{ Type string }
+	if !f.Whole || json.Unmarshal(raw, &parts) != nil {
 		return false
 	}
 	for _, p := range parts {
-		var part struct{ Type string }
-		if json.Unmarshal(p, &part) != nil || part.Type == "tool_reference" {
+		if p.Type == "tool_reference" {
 			return false
 		}
 	}
-	text = strings.TrimSpace(text)
-	if n := len(parts); n > 0 {
-		var last struct{ Type, Text string }
-		if json.Unmarshal(parts[n-1], &last) == nil && last.Type == "text" {
-			parts[n-1], text = textBlock(trimmed(last.Text, text)), ""
-		}
-	}
-	if text != "" {
-		parts = append(parts, textBlock(text))
-	}
-	result.JSON = slices.Concat(result.JSON[:at], appendValue(nil, parts), result.JSON[at+len(raw):])
 	return true
+}
+
+// folded is a result's JSON with a text at its end.
+func folded(js []byte, text string) []byte {
+	raw, at, _ := resultContent(js)
+	var content any
+	var whole string
+	var parts []json.RawMessage
+	if json.Unmarshal(raw, &whole) == nil {
+		content = trimmed(whole, text)
+	} else {
+		_ = json.Unmarshal(raw, &parts) // folds has read it
+		var last struct{ Type, Text string }
+		if n := len(parts); n > 0 && json.Unmarshal(parts[n-1], &last) == nil && last.Type == "text" {
+			parts = append(parts[:n-1], textBlock(trimmed(last.Text, text)))
+		} else if text != "" {
+			parts = append(parts, textBlock(text))
+		}
+		content = parts
+	}
+	return slices.Concat(js[:at], appendValue(nil, content), js[at+len(raw):])
 }
 
 // trimmed joins a result's text and a reminder.
@@ -455,8 +537,15 @@ func (f *claudeFrame) asked() string {
 	return f.model
 }
 
-// laterThan48 reports whether a model is of generation 4.8 or later, the first that takes such messages.
+// laterThan48 reports whether a model is a Claude of generation 4.8 or later, the first that takes such messages. What
+// follows "@" or "[" is its date or its window.
 func laterThan48(model string) bool {
+	if !price.Anthropic(model) {
+		return false
+	}
+	if end := strings.IndexAny(model, "@["); end >= 0 {
+		model = model[:end]
+	}
 	var numbers []int
 	for _, part := range strings.Split(model, "-") {
 		if n, err := strconv.Atoi(part); err == nil && n < 100 {

@@ -60,8 +60,8 @@ func (e *Engine) Reinjected(i int) []policy.Synthetic {
 	var out []policy.Synthetic
 	for _, a := range e.conv.Boundaries[i].Attached {
 		m := &e.conv.Messages[a]
-		if m.Class == session.ClassMeta && a < e.conv.Boundaries[i].Summary {
-			continue // the question that the summary answers
+		if m.Class == session.ClassMeta && a == e.conv.Boundaries[i].Summary-1 && e.conv.Messages[a+1].Role == session.Assistant {
+			continue // the question that the summary, which is an answer, follows
 		}
 		s := policy.Synthetic{Role: m.Role.String(), Label: "recorded " + cmp.Or(m.Attachment, m.Class.String()), Attached: true}
 		for b := range m.Blocks {

@@ -28,7 +28,10 @@ type omission struct {
 
 // join sorts the thinking of a message into turns.
 func (c *contextEditing) join(m int, msg *session.Message) {
-	c.open = c.open && (msg.Class != session.ClassPrompt || msg.Is(session.Queued) || msg.RecordOnly)
+	if msg.RecordOnly {
+		return
+	}
+	c.open = c.open && (msg.Class != session.ClassPrompt || msg.Is(session.Queued))
 	for b := range msg.Blocks {
 		if k := msg.Blocks[b].Kind; k != jsonl.KindThinking && k != jsonl.KindRedactedThinking {
 			continue
@@ -71,9 +74,12 @@ func (t *recordTrack) edited(k int, a session.Applied, ctx, over int) {
 // left out of the one before comes back. fell is what the context lacks: where it is near what the response says, it is
 // that, so that the overhead stays.
 func (t *recordTrack) leave(k int, l *omission, blocks []policy.Target, said int, fell func() int, detail map[string]int) {
-	same := 0
-	if n := len(l.blocks); n <= len(blocks) && slices.Equal(l.blocks, blocks[:n]) {
-		same = n
+	same, stays, all := 0, 0, 0
+	for i, target := range l.blocks {
+		if i == same && i < len(blocks) && blocks[i] == target {
+			same, stays = i+1, stays+t.view.BlockTokens(target)
+		}
+		all += t.view.BlockTokens(target)
 	}
 	e := policy.Edit{
 		Request: k + 1, Trigger: TriggerAuto, Detail: detail, Kind: policy.KindServerKeep,
@@ -85,7 +91,9 @@ func (t *recordTrack) leave(k int, l *omission, blocks []policy.Target, said int
 		}
 	}
 	weight, take := 0, said
-	if same > 0 {
+	if all > 0 {
+		take -= int(int64(l.tokens) * int64(stays) / int64(all))
+	} else if same > 0 {
 		take -= l.tokens
 	}
 	if off := fell() - take; t.known >= 0 && t.pending < 0 && max(off, -off) <= tokens.DropThreshold {

@@ -1,0 +1,100 @@
+package wire_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestAttachedBlocks: no text of an attachment of several is lost where some go to the system role.
+func TestAttachedBlocks(t *testing.T) {
+	file := func(w *writer) {
+		w.user("u1", "go")
+		w.attach("x1", `{"type":"file","filename":"/a.go","content":{"type":"text","file":{"content":"package a"}}}`)
+	}
+	for _, tt := range []struct {
+		name, version, model string
+		lines                func(w *writer)
+		want                 []string
+	}{
+		{"a file of an older client", "2.1.260", "claude-opus-4-8", file, []string{`{"role":"user",`, "Called the Read tool", "package a"}},
+		{"two messages for the system role", "2.1.332", "claude-opus-4-8", func(w *writer) {
+			w.user("u1", "go")
+			w.add("x1", "attachment", `"attachment":{"type":"new_kind"},"renderedRole":"system","rendered":[{"content":"first"},{"content":"second"}]`)
+		}, []string{`{"role":"system","content":[{"type":"text","text":"first\n\nsecond"}]}`}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := writer{version: tt.version}
+			tt.lines(&w)
+			w.answer("a1", tt.model, `{"type":"text","text":"done"}`)
+			got := strings.Join(w.sent(t), "\n")
+			for _, want := range tt.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("%s is not in\n%s", want, got)
+				}
+			}
+			if tt.version == "2.1.260" && strings.Contains(got, `"role":"system"`) {
+				t.Errorf("a file is sent in the system role:\n%s", got)
+			}
+		})
+	}
+}
+
+// TestSystemTurns: which models take messages of the system role, by their ids.
+func TestSystemTurns(t *testing.T) {
+	for model, want := range map[string]bool{
+		"claude-opus-4-8": true, "claude-opus-4-8@20260101": true, "claude-opus-4-8[1m]": true, "claude-sonnet-5": true,
+		"us.anthropic.claude-opus-4-8-v1:0": true, "claude-opus-4-7": false, "claude-opus-4@20250514": false, "gpt-5-codex": false, "glm-5": false,
+	} {
+		w := writer{version: "2.1.332"}
+		w.user("u1", "go")
+		w.add("x1", "attachment", `"attachment":{"type":"new_kind"},"renderedRole":"system","rendered":[{"content":"first"}]`)
+		w.answer("a1", model, `{"type":"text","text":"done"}`)
+		if got := strings.Contains(strings.Join(w.sent(t), "\n"), `"role":"system"`); got != want {
+			t.Errorf("%s: the system role %v, want %v", model, got, want)
+		}
+	}
+}
+
+// TestTypedHeads: a text that a person typed is not worded, though it begins as what the client says does.
+func TestTypedHeads(t *testing.T) {
+	w := writer{version: "2.1.332"}
+	w.user("u1", "Stop hook feedback:\nwhat does this mean?")
+	w.add("u2", "user", `"isMeta":true,"message":{"role":"user","content":"Stop hook feedback:\n[x]: no"}`)
+	got := strings.Join(w.sent(t), "\n")
+	if strings.Count(got, "placeholder for stop_hook") != 1 || !strings.Contains(got, `"text":"Stop hook feedback:\nwhat does this mean?\n"`) {
+		t.Error(got)
+	}
+}
+
+// TestLongMessages: the time for one message of many parts grows with their number alone.
+func TestLongMessages(t *testing.T) {
+	for name, add := range map[string]func(w *writer, i int){
+		"prompts": func(w *writer, i int) { w.user(fmt.Sprint("p", i), "on") },
+		"attachments": func(w *writer, i int) {
+			w.attach(fmt.Sprint("x", i), `{"type":"nested_memory","path":"/m","content":{"content":"rules"}}`)
+		},
+		"hooks": func(w *writer, i int) {
+			w.attach(fmt.Sprint("x", i), `{"type":"hook_success","content":"note","hookName":"PostToolUse:Read","toolUseID":"t1","hookEvent":"PostToolUse"}`)
+		},
+		"results": func(w *writer, i int) { w.result(fmt.Sprint("r", i), "t1", "one") },
+	} {
+		took := func(n int) time.Duration {
+			w := writer{version: "2.1.150"}
+			w.user("u1", "go")
+			w.answer("a1", "claude-sonnet-4-5", `{"type":"tool_use","id":"t1","name":"Read","input":{}}`)
+			w.result("u2", "t1", "one")
+			for i := range n {
+				add(&w, i)
+			}
+			start := time.Now()
+			w.sent(t)
+			return time.Since(start)
+		}
+		took(1000)
+		if one, two := took(10_000), took(20_000); two > 3*one+100*time.Millisecond {
+			t.Errorf("%s: 10,000 in %v, 20,000 in %v", name, one, two)
+		}
+	}
+}
