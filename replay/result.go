@@ -53,11 +53,13 @@ func (e *engine) timeline() *Timeline {
 	if names := e.cache.unknown(); len(names) > 0 {
 		e.warn(0, "how the provider of %s caches is not known: those requests read nothing", modelNames(names)).Code = CodeNoCache
 	}
+	placeholders, characters, err := wire.Placeholders(e.view)
+	if err != nil {
+		e.warn(0, "the client's words that no line has are not counted: %v", err)
+	}
 	t.Warnings = append(append([]session.Warning{}, conv.Warnings...), e.warnings...)
 	t.Totals.NotReadBack = e.notRead.sum
-	if n, characters, err := wire.Placeholders(e.view); err == nil {
-		t.Totals.Placeholders, t.Totals.PlaceholderTokens = n, (characters+3)/4
-	}
+	t.Totals.Placeholders, t.Totals.PlaceholderTokens = placeholders, (characters+3)/4
 	t.total()
 	t.Totals.Cleared, t.Totals.ClearedTokens = e.cleared.results(), e.cleared.tokens
 	t.Totals.Violations = e.checks.count[FindingViolation]
