@@ -9,7 +9,7 @@ test:
 
 # Rewrites goldens, scripts and the examples in Markdown files.
 update:
-	go test $$(grep -rlE 'report/golden"|flag\.Bool\("update"' --include='*_test.go' . | xargs -n1 dirname | sort -u) -update
+	go test -tags ci $$(grep -rlE 'report/golden"|flag\.Bool\("update"' --include='*_test.go' . | xargs -n1 dirname | sort -u) -update
 
 generate:
 	go generate ./...
@@ -21,11 +21,11 @@ race:
 	.ci/run race
 
 bench:
-	go test -run '^$$' -bench . -benchmem ./...
+	go test -tags ci -run '^$$' -bench . -benchmem ./...
 
 # make fuzz PACKAGE=./report NAME=FuzzWrap
 fuzz:
-	go test -run '^$$' -fuzz '^$(NAME)$$' -fuzztime 10m $(PACKAGE)
+	go test -tags ci -run '^$$' -fuzz '^$(NAME)$$' -fuzztime 10m $(PACKAGE)
 
 check:
 	.ci/run

@@ -6,7 +6,9 @@ import (
 	"go/ast"
 	"go/printer"
 	"go/token"
+	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,22 +32,11 @@ func TestReferenceAPI(t *testing.T) {
 	fset, byDir := sources(t)
 	var lines []string
 	for _, dir := range public {
-		a := api{fset: fset, pkg: dir}
-		for _, f := range byDir[dir] {
-			a.imports = map[string]string{}
-			for _, imp := range f.Imports {
-				path, _ := strconv.Unquote(imp.Path.Value)
-				if own, ok := strings.CutPrefix(path, module+"/"); ok {
-					name := own[strings.LastIndexByte(own, '/')+1:]
-					if imp.Name != nil {
-						name = imp.Name.Name
-					}
-					a.imports[name] = own
-				}
-			}
-			for _, d := range f.Decls {
-				a.declaration(d)
-			}
+		a := api{fset: fset, pkg: dir, inside: map[string]map[string]string{}, needs: map[string]token.Position{}}
+		a.files(byDir[dir])
+		for _, inside := range slices.Sorted(maps.Keys(a.inside)) {
+			a.only = a.inside[inside]
+			a.files(byDir[inside])
 		}
 		if len(a.lines) == 0 {
 			t.Errorf("%s is public and exports nothing", dir)
@@ -68,7 +59,42 @@ type api struct {
 	imports map[string]string // of the file: by name, the packages of this module
 	lines   []string
 	needs   map[string]token.Position // packages whose types are exported
+
+	inside map[string]map[string]string // by internal package: its types that the package has an alias of, and that
+	only   map[string]string            // of an internal package: these types alone
 }
+
+// files lists what the files of a package export.
+func (a *api) files(list []*ast.File) {
+	for _, f := range list {
+		a.imports = map[string]string{}
+		for _, imp := range f.Imports {
+			path, _ := strconv.Unquote(imp.Path.Value)
+			if own, ok := strings.CutPrefix(path, module+"/"); ok {
+				name := own[strings.LastIndexByte(own, '/')+1:]
+				if imp.Name != nil {
+					name = imp.Name.Name
+				}
+				a.imports[name] = own
+			}
+		}
+		for _, d := range f.Decls {
+			a.declaration(d)
+		}
+	}
+}
+
+// name is the name that an exported type has for those outside; ok is false where it has none.
+func (a *api) name(of string) (name string, ok bool) {
+	if a.only == nil {
+		return of, ast.IsExported(of)
+	}
+	name, ok = a.only[of]
+	return name, ok
+}
+
+// internal are the names of internal packages before those of their types, which have aliases.
+var internal = regexp.MustCompile(`\b(account|engine|record)\.`)
 
 func (a *api) add(format string, args ...any) {
 	a.lines = append(a.lines, a.pkg+": "+fmt.Sprintf(format, args...))
@@ -78,10 +104,7 @@ func (a *api) add(format string, args ...any) {
 func (a *api) text(n ast.Node) string {
 	ast.Inspect(n, func(n ast.Node) bool {
 		if s, ok := n.(*ast.SelectorExpr); ok {
-			if x, ok := s.X.(*ast.Ident); ok && a.imports[x.Name] != "" {
-				if a.needs == nil {
-					a.needs = map[string]token.Position{}
-				}
+			if x, ok := s.X.(*ast.Ident); ok && a.imports[x.Name] != "" && !strings.Contains(a.imports[x.Name], "/internal/") {
 				a.needs[a.imports[x.Name]] = a.fset.Position(n.Pos())
 			}
 		}
@@ -91,7 +114,7 @@ func (a *api) text(n ast.Node) string {
 	if err := printer.Fprint(&b, token.NewFileSet(), n); err != nil {
 		panic(err)
 	}
-	return strings.Join(strings.Fields(b.String()), " ")
+	return internal.ReplaceAllString(strings.Join(strings.Fields(b.String()), " "), "")
 }
 
 func (a *api) declaration(d ast.Decl) {
@@ -103,10 +126,13 @@ func (a *api) declaration(d ast.Decl) {
 		for _, s := range d.Specs {
 			switch s := s.(type) {
 			case *ast.TypeSpec:
-				if s.Name.IsExported() {
-					a.typ(s)
+				if name, ok := a.name(s.Name.Name); ok {
+					a.typ(s, name)
 				}
 			case *ast.ValueSpec:
+				if a.only != nil {
+					continue
+				}
 				if s.Type != nil || len(s.Values) > 0 {
 					kind = s.Type
 				}
@@ -130,17 +156,24 @@ func (a *api) function(d *ast.FuncDecl) {
 		return
 	}
 	signature := strings.TrimPrefix(a.text(d.Type), "func")
+	if d.Recv == nil && a.only != nil {
+		return
+	}
 	if d.Recv == nil {
 		a.add("func %s%s", d.Name.Name, signature)
 		return
 	}
-	if of := d.Recv.List[0].Type; ast.IsExported(strings.TrimPrefix(a.text(of), "*")) {
-		a.add("method (%s) %s%s", a.text(of), d.Name.Name, signature)
+	of, pointer := strings.CutPrefix(a.text(d.Recv.List[0].Type), "*")
+	if name, ok := a.name(of); ok {
+		if pointer {
+			name = "*" + name
+		}
+		a.add("method (%s) %s%s", name, d.Name.Name, signature)
 	}
 }
 
-func (a *api) typ(s *ast.TypeSpec) {
-	name := s.Name.Name
+func (a *api) typ(s *ast.TypeSpec, public string) {
+	name := public
 	if s.TypeParams != nil {
 		name += "[" + a.fields(s.TypeParams) + "]"
 	}
@@ -150,12 +183,12 @@ func (a *api) typ(s *ast.TypeSpec) {
 		for _, f := range t.Fields.List {
 			for _, n := range f.Names {
 				if n.IsExported() {
-					a.add("field %s.%s %s", s.Name.Name, n.Name, a.text(f.Type))
+					a.add("field %s.%s %s", public, n.Name, a.text(f.Type))
 				}
 			}
 			if len(f.Names) == 0 {
 				if of := a.text(f.Type); ast.IsExported(of[strings.LastIndexAny(of, "*.")+1:]) {
-					a.add("field %s embeds %s", s.Name.Name, of)
+					a.add("field %s embeds %s", public, of)
 				}
 			}
 		}
@@ -163,13 +196,22 @@ func (a *api) typ(s *ast.TypeSpec) {
 		a.add("type %s interface", name)
 		for _, f := range t.Methods.List {
 			if len(f.Names) == 0 {
-				a.add("field %s embeds %s", s.Name.Name, a.text(f.Type))
+				a.add("field %s embeds %s", public, a.text(f.Type))
 			}
 			for _, n := range f.Names {
-				a.add("method %s.%s%s", s.Name.Name, n.Name, strings.TrimPrefix(a.text(f.Type), "func"))
+				a.add("method %s.%s%s", public, n.Name, strings.TrimPrefix(a.text(f.Type), "func"))
 			}
 		}
 	default:
+		if to, ok := t.(*ast.SelectorExpr); ok && s.Assign.IsValid() {
+			if path := a.imports[to.X.(*ast.Ident).Name]; strings.Contains(path, "/internal/") {
+				if a.inside[path] == nil {
+					a.inside[path] = map[string]string{}
+				}
+				a.inside[path][to.Sel.Name] = public
+				return
+			}
+		}
 		is := " "
 		if s.Assign.IsValid() {
 			is = " = "

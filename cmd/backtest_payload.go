@@ -35,7 +35,7 @@ func (o *backtestOptions) checkPayload(given func(name string) bool) error {
 }
 
 // sent reads the requests of --requests, nil without it.
-func (o *backtestOptions) sent(sys *system) ([]payloads.True, error) {
+func (o *backtestOptions) sent(sys *system) ([]payloads.TrueRequest, error) {
 	if o.Sent == "" {
 		return nil, nil
 	}
@@ -71,8 +71,8 @@ func (o *backtestOptions) scorePayloads(sys *system) error {
 	if err != nil {
 		return err
 	}
-	var sessions []*payloads.Session
-	return scoreEach(j, "compared", errNoneSent, func(c agentConversation) (*payloads.Session, error) {
+	var sessions []*payloads.ConversationScore
+	return scoreEach(j, "compared", errNoneSent, func(c agentConversation) (*payloads.ConversationScore, error) {
 		log, err := requestsOf(c.conv)
 		if err != nil {
 			return nil, err
@@ -82,7 +82,7 @@ func (o *backtestOptions) scorePayloads(sys *system) error {
 			s.Agent = c.name()
 		}
 		return s, err
-	}, func(s *payloads.Session) int {
+	}, func(s *payloads.ConversationScore) int {
 		if len(s.Results) > 0 || s.Record.Requests > 0 {
 			sessions = append(sessions, s)
 		}

@@ -167,6 +167,9 @@ func TestConverted(t *testing.T) {
 		if code := Main([]string{"convert", file, "-o", converted}, strings.NewReader(""), io.Discard, &said); code != exitDone {
 			t.Fatalf("%s: exit code %d: %s", file, code, said.String())
 		}
+		if code := Main([]string{"replay", file, "-q", "-p", "none"}, strings.NewReader(""), io.Discard, &said); code != exitDone && strings.Contains(said.String(), "no request") {
+			continue // the API answered none
+		}
 		for _, policy := range []string{"none", "opencode", "claude-code"} {
 			one := timelineOf(t, file, policy)
 			if diff := cmp.Diff(one, timelineOf(t, converted, policy)); diff != "" {

@@ -157,7 +157,7 @@ func TestLabOnRecord(t *testing.T) {
 					continue
 				}
 				if held++; !c.Whole || !c.Marks {
-					t.Errorf("%s: request %d: %+v", path, c.Request, c.Comparison)
+					t.Errorf("%s: request %d: %+v", path, c.Request, c.BodyComparison)
 				}
 			}
 			f.Close()
@@ -234,7 +234,7 @@ func labRead(t *testing.T, dir string) (all []labRequest) {
 }
 
 // labSent are the same requests, to compare others with.
-func labSent(t *testing.T, dir string) []payloads.True {
+func labSent(t *testing.T, dir string) []payloads.TrueRequest {
 	sent, err := payloads.ReadTrue(dir, strings.NewReader(labLines(t, filepath.Join(dir, "requests.ndjson.gz"))))
 	if err != nil {
 		t.Fatal(err)

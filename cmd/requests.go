@@ -19,7 +19,7 @@ func requestsOf(conv *session.Conversation) (*requests.Log, error) {
 }
 
 // requestAt is the request that was sent as request n, or nil.
-func requestAt(log *requests.Log, conv *session.Conversation, n int) *requests.Request {
+func requestAt(log *requests.Log, conv *session.Conversation, n int) *requests.LogRequest {
 	if n < 1 || n > len(conv.Requests) {
 		return nil
 	}

@@ -22,7 +22,8 @@ type decoder struct {
 	partMarked bool   // a text part of the current tool_result holds persistedMark
 }
 
-// entry is an Entry with the memory that decoding reuses, for the bars against ccusage.
+// entry is an Entry with the memory that decoding reuses: without that a replay is too slow beside ccusage (bar in
+// docs/performance.md).
 type entry struct {
 	Entry
 	parts []Part

@@ -41,7 +41,8 @@ func (s *Source) Each(jobs int, opt ReadOptions, fn func(rec *Item) error) error
 	return cut.failure(s.name, line)
 }
 
-// batch holds items of one block. It is filled again, as is the memory of blocks, for the bars against ccusage.
+// batch holds items of one block. It is filled again, as is the memory of blocks: without that a replay is too slow beside
+// ccusage (bar in docs/performance.md).
 type batch struct {
 	slots []*slot
 	n     int         // of slots in use

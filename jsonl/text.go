@@ -115,7 +115,7 @@ const (
 	internBytes   = 512 // of one string
 )
 
-// interner gives equal strings the same memory, for the bars of the peak memory.
+// interner gives equal strings the same memory. Without it a replay takes too much (bars in docs/performance.md).
 type interner struct{ all map[string]string }
 
 // intern returns b as a string of low cardinality.

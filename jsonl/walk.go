@@ -33,7 +33,8 @@ func (w *walker) begin(b block) {
 	w.blk, w.pos, w.inLine = b, 0, false
 }
 
-// slot is an item together with the memory it is decoded into, again and again, for the bars against ccusage.
+// slot is an item together with the memory it is decoded into, again and again: without that a replay is too slow beside
+// ccusage (bar in docs/performance.md).
 type slot struct {
 	rec    Item
 	entry  entry

@@ -2,8 +2,8 @@ package jsonl
 
 import "slices"
 
-// Window reads spans of sources again, those near each other at once, into a buffer that it uses again: for the bar of
-// exact o200k_base. The zero value is ready for use, by one goroutine.
+// Window reads spans of sources again, those near each other at once, into a buffer that it uses again: without
+// that exact o200k_base is too slow (bar in docs/performance.md). The zero value is ready for use, by one goroutine.
 type Window struct {
 	source *Source
 	off    int64

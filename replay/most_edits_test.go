@@ -52,8 +52,8 @@ func TestEditsAreBounded(t *testing.T) {
 	if made < turns*turns/4 {
 		t.Fatalf("%d edits: the session does not do what it is for", made)
 	}
-	if n := len(r.acts.edits); n != len(r.acts.notes) {
-		t.Errorf("%d edits with %d notes", n, len(r.acts.notes))
+	if n := len(r.record.Acts.Edits); n != len(r.record.Acts.Notes) {
+		t.Errorf("%d edits with %d notes", n, len(r.record.Acts.Notes))
 	}
 	var over *jsonl.LimitError
 	if _, err := NewRecordWith(conv, RecordOptions{MostEdits: int64(made) - 1}); !errors.As(err, &over) || over.Name != "edits" {
@@ -62,7 +62,7 @@ func TestEditsAreBounded(t *testing.T) {
 	if _, err := NewRecordWith(conv, RecordOptions{MostEdits: int64(made)}); err != nil {
 		t.Errorf("a record of %d edits where as many are allowed: %v", made, err)
 	}
-	r.mostEdits = 10
+	r.record.MostEdits = 10
 	if _, err := r.Replay(none, Options{}); !errors.As(err, &over) || !strings.Contains(err.Error(), "at request ") {
 		t.Errorf("a replay of %d edits where 10 are allowed: %v", made, err)
 	}

@@ -83,7 +83,7 @@ func reinjected(t *testing.T, conv *session.Conversation, pol *policy.Policy) (r
 			continue
 		}
 		at[b.Request] = len(recorded)
-		n := rec.reinject[i]
+		n := rec.record.Reinject[i]
 		for _, a := range b.Attached {
 			n += rec.Cal.Message(a)
 		}

@@ -2,60 +2,14 @@ package replay
 
 import (
 	"cmp"
-	"fmt"
-	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/view"
-	"github.com/ctxkit/ctxkit/replay/category"
+	"github.com/ctxkit/ctxkit/replay/internal/engine"
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/regret"
-	"github.com/ctxkit/ctxkit/replay/tokens"
-	"github.com/ctxkit/ctxkit/replay/trace"
+	"github.com/ctxkit/ctxkit/replay/wire"
 )
-
-// Options of a replay. The zero value is the default.
-type Options struct {
-	Counter   string           // one of tokens.Names; "": usage
-	Model     string           // replaces the recorded model
-	Window    int              // context window, tokens; 0: by client version and model
-	Overhead  policy.Overhead  // system prompt and tools; not given: the policy's, else from the first request's usage
-	CompactAt []int            // requests before which the user runs a manual compaction
-	Cache     CacheMode        // whose prompt cache is simulated; "": the policy's own
-	Regret    bool             // compute Timeline.Regret; reads every text of the conversation, once for all its replays
-	Prices    *price.Table     // replaces the embedded table of models and prices
-	Encoders  *tokens.Encoders // of Run: shared with other replays; nil: its own
-	Families  []policy.Family  // of Run: what is known of clients and models; nil: those that are built in
-	Trace     *trace.Room      // makes Timeline.Trace; nil: none
-
-	// Observe, if set, is called at each main request with the view that is sent. The view, its edits and the messages that
-	// they made are valid during the call.
-	Observe func(n int, v *view.View)
-
-	// Send, if set, is called with each request in the order of Timeline.Requests. The request, and what it
-	// points to, is valid during the call.
-	Send func(q *SentRequest)
-}
-
-// SentRequest is a request as it is sent.
-type SentRequest struct {
-	*Request
-	Call  *policy.Call // of a call of the policy's own; nil: a main request
-	View  *view.View   // the messages; of a call those of the conversation before it
-	Model string       // that answers
-	Start time.Time    // zero: not known
-	End   time.Time    // of the response; zero: not known, as that of every call of the policy's own
-	Stop  string       // why the recorded response ended
-	Head  SentHead
-}
-
-// SentHead is the system prompt and the tools of a request.
-type SentHead struct {
-	Shared        int // tokens at their start that the client sends in all its sessions
-	SharedChanges int // how often that start has changed in the conversation
-	Changes       int // how often the rest has, without the changes of that start
-}
 
 // Run replays a conversation through a policy.
 func Run(conv *session.Conversation, pol *policy.Policy, opt Options) (*Timeline, error) {
@@ -72,33 +26,68 @@ func (r *Record) Replay(pol *policy.Policy, opt Options) (*Timeline, error) {
 	return t, err
 }
 
-// finish makes the timeline after the last message.
-func (e *engine) finish() (*Timeline, error) {
-	t := e.timeline()
-	if e.tracer != nil {
-		var main []category.Beyond
-		for _, r := range t.Main() {
-			main = append(main, category.Beyond{Tokens: r.Overhead, Recorded: r.Recorded != nil})
-		}
-		var err error
-		if t.Trace, err = e.tracer.Trace(main); err != nil {
-			return nil, fmt.Errorf("%s: %w", e.conv.Path, err)
-		}
+// ReplayAlike replays a policy and reports which of the others do the same at every step. Their replays have the same
+// figures; only the reasons of events and the limits differ. Only policies that differ in the parameters of stages or
+// in limits are compared; false does not mean that the figures differ.
+func (r *Record) ReplayAlike(pol *policy.Policy, others []*policy.Policy, opt Options) (t *Timeline, same []bool, err error) {
+	e, err := engine.New(r.record, pol, opt)
+	if err != nil {
+		return nil, nil, err
 	}
-	if !e.opt.Regret {
-		return t, nil
+	defer e.Close()
+	if same, err = e.Alike(others); err != nil {
+		return nil, nil, err
 	}
-	uses, err := e.r.uses()
+	result, err := e.Result()
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err = r.timeline(result, pol, opt)
+	return t, same, err
+}
+
+// timeline is a replay's result with its sums.
+func (r *Record) timeline(of *engine.ReplayResult, pol *policy.Policy, opt Options) (*Timeline, error) {
+	conv := r.Conv
+	t := &Timeline{
+		Schema: Schema, Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Title: conv.Title, Policy: pol.Name,
+		Chosen: pol.Chosen, Truth: pol.Truth, Score: pol.Score, Counter: of.Counter.Name, Cache: cmp.Or(opt.Cache, CacheOwn),
+		Caches: of.Account.Automatic(), Model: cmp.Or(opt.Model, conv.Model), Converted: of.Record.Conversion(), Version: conv.Version,
+		Earlier: of.Record.Earlier(), Window: of.Window, Fit: of.Fit, Shown: of.Shown, AutoOff: of.AutoOff, Limits: of.Limits, LimitsOf: of.LimitsOf,
+		Stages: of.Stages, Conditions: of.Conditions, Requests: of.Requests, Events: of.Events, Findings: of.Findings, Warnings: of.Warnings, Trace: of.Trace,
+		Lines:    Lines{Read: conv.Lines.Read, Used: conv.Lines.Used, Fused: conv.Lines.Fused, SetAside: map[string]int{}},
+		unpriced: of.Account.Unpriced(),
+	}
+	for reason, n := range conv.Lines.SetAside {
+		t.Lines.SetAside[string(reason)] = n
+	}
+	tot := &t.Totals
+	tot.NotReadBack, tot.Cleared, tot.ClearedTokens = of.Unread, of.Cleared, of.Freed
+	tot.Violations, tot.Transcript, tot.Preserved = of.Counts[FindingViolation], of.Counts[FindingTranscript], of.Counts[FindingPreserved]
+	count, characters, err := wire.Placeholders(of.View)
 	if err != nil {
 		return nil, err
 	}
-	judged := regret.Judged{Edits: e.view.Edits(), Recorded: e.pol.Recorded, Weigh: e.report, Refetch: e.refetch(t)}
+	tot.Placeholders, tot.PlaceholderTokens = count, (characters+3)/4
+	t.total()
+	if !opt.Regret {
+		return t, nil
+	}
+	uses, err := r.record.Uses()
+	if err != nil {
+		return nil, err
+	}
+	main := t.Main()
+	judged := regret.Judged{
+		Edits: of.View.Edits(), Recorded: pol.Recorded, Weigh: of.Counter.Report,
+		Refetch: func(n, tokens int) price.USD { return of.Account.Refetch(main[n-1], tokens) },
+	}
 	if t.Regret, err = uses.Judge(judged); err != nil {
 		return nil, err
 	}
-	t.Regret.Bound = uses.Bound(e.report, t.Budget())
+	t.Regret.Bound = uses.Bound(of.Counter.Report, t.Budget())
 	n := len(t.Regret.Misses)
-	t.Totals.Misses = &n
+	tot.Misses = &n
 	return t, nil
 }
 
@@ -111,28 +100,4 @@ func (t *Timeline) Budget() int {
 		}
 	}
 	return t.Totals.PayloadPeak - least
-}
-
-// Bound is the fewest misses within a budget of tokens, weighed as replays with these options weigh. Replays that are
-// compared have one bound: that of the smallest of their budgets.
-func (r *Record) Bound(opt Options, budget int) (*regret.Bound, error) {
-	uses, err := r.uses()
-	if err != nil {
-		return nil, err
-	}
-	e := &engine{r: r, opt: opt, conv: r.Conv, pol: &policy.Policy{}}
-	if _, err := e.weighBy(opt.Counter); err != nil {
-		return nil, err
-	}
-	return uses.Bound(e.report, budget), nil
-}
-
-// refetch prices what a policy has to get back before request n: one more request like it, which reads the payload from
-// the cache and writes the tokens to it, for as long as the cache's settings say. Without a cache all of it is uncached.
-func (e *engine) refetch(t *Timeline) func(n, tokens int) price.USD {
-	main := t.Main()
-	return func(n, tokens int) price.USD {
-		row := main[n-1]
-		return e.cache.cost(row.Model, e.cache.refetch(cmp.Or(e.opt.Model, row.Model), row.Payload, tokens), 0)
-	}
 }

@@ -277,6 +277,30 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+// A given overhead takes the place of the recorded one in what the client counts, and so in what policies compare with
+// their limits, as it does in the requests.
+func TestOverheadIsCounted(t *testing.T) {
+	conv := load(t, shipped+"/big.jsonl").Main
+	own := mains(replayed(t, conv, named(t, "none"), replay.Options{}))
+	for _, given := range []int{0, 90000} {
+		rows := mains(replayed(t, conv, named(t, "none"), replay.Options{Overhead: policy.Overhead{Tokens: given, Given: true}}))
+		for k, r := range rows {
+			if k == 0 {
+				continue // counted from no response
+			}
+			before := own[k-1].Overhead
+			if got, want := r.Used-own[k].Used, given-before; got != want {
+				t.Fatalf("overhead %d instead of %d: request %d counts %d more, not %d", given, before, r.N, got, want)
+			}
+		}
+	}
+	over := policy.Overhead{Tokens: 90000, Given: true}
+	few := len(replayed(t, conv, named(t, "opencode-1.18"), replay.Options{}).Events)
+	if more := len(replayed(t, conv, named(t, "opencode-1.18"), replay.Options{Overhead: over}).Events); more <= few {
+		t.Errorf("%d events with a large overhead, %d with the recorded one", more, few)
+	}
+}
+
 // benchSession is a synthetic session of n requests, loaded.
 func benchSession(b *testing.B, n int) *session.Conversation {
 	var buf bytes.Buffer

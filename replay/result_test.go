@@ -1,26 +1,10 @@
 package replay
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/policy"
 )
-
-func TestModelNames(t *testing.T) {
-	names := strings.Split("abcdefghij", "")
-	for n, want := range map[int]string{
-		1: `"a"`, 8: `"a", "b", "c", "d", "e", "f", "g", "h"`, 9: `"a", "b", "c", "d", "e", "f", "g", "h" and 1 more`,
-		10: `"a", "b", "c", "d", "e", "f", "g", "h" and 2 more`,
-	} {
-		if got := modelNames(names[:n]); got != want {
-			t.Errorf("%d models: %s, want %s", n, got, want)
-		}
-	}
-	if got, want := modelNames([]string{"", "x"}), `a model that is not recorded, "x"`; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-}
 
 // TestThrash: a compaction counts that frees less than a tenth, and one in a row with the one before.
 func TestThrash(t *testing.T) {

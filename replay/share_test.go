@@ -38,7 +38,10 @@ func compareShared(t *testing.T, conv *session.Conversation) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := slices.Clone(record.Edits())
+	alone, err := replay.NewRecord(conv)
+	if err != nil {
+		t.Fatal(err)
+	}
 	type run struct {
 		policy *policy.Policy
 		opt    replay.Options
@@ -58,7 +61,7 @@ func compareShared(t *testing.T, conv *session.Conversation) {
 	}
 	want := make([]string, len(runs))
 	for i, r := range runs {
-		if want[i], err = told(record, r.policy, r.opt); err != nil {
+		if want[i], err = told(alone, r.policy, r.opt); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -78,8 +81,14 @@ func compareShared(t *testing.T, conv *session.Conversation) {
 		})
 	}
 	all.Wait()
-	if !reflect.DeepEqual(before, record.Edits()) {
-		t.Errorf("%s: the edits of a replayed record are others", conv.Path)
+	fresh, err := replay.NewRecord(conv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, replayed := range []*replay.Record{record, alone} {
+		if !reflect.DeepEqual(fresh.Edits(), replayed.Edits()) {
+			t.Errorf("%s: the edits of a replayed record are others", conv.Path)
+		}
 	}
 }
 

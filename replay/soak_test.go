@@ -23,6 +23,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/policy/view"
+	"github.com/ctxkit/ctxkit/replay/internal/engine"
+	"github.com/ctxkit/ctxkit/replay/internal/record"
 )
 
 // TestSoak replays random policies over random sessions by the engine and by a naive one, in which every stage sees a
@@ -519,15 +521,25 @@ func (s naiveForker) Fork() policy.Stage {
 
 // naiveRun is a replay in which nothing is taken from one step to the next but edits and what stages remember.
 type naiveRun struct {
-	plain *plainView
-	seen  map[breach]bool
-	rows  [][3]int // of main requests: tokens, payload, messages
-	err   error
+	record  *record.Record
+	counter record.ReplayCounter
+	plain   *plainView // nil before the first stage or request
+	seen    map[[2]string]bool
+	rows    [][3]int // of main requests: tokens, payload, messages
+	err     error
+}
+
+// follow brings the naive view to the state of a view.
+func (n *naiveRun) follow(v policy.View) *plainView {
+	if n.plain == nil {
+		n.plain = newPlainView(v.(*view.View), n.counter.Report, n.counter.Client)
+	}
+	n.plain.follow()
+	return n.plain
 }
 
 func (s naiveStage) Run(c *policy.Context) ([]policy.Edit, error) {
-	s.plain.follow()
-	if diff := s.plain.differs(c.View, false); diff != "" && s.err == nil {
+	if diff := s.follow(c.View).differs(c.View, false); diff != "" && s.err == nil {
 		s.err = fmt.Errorf("before request %d, %s: %s", c.Request, c.Moment, diff)
 	}
 	was := c.View
@@ -538,47 +550,69 @@ func (s naiveStage) Run(c *policy.Context) ([]policy.Edit, error) {
 }
 
 // request holds the row and the checks of a request against the naive view.
-func (n *naiveRun) request(e *engine, k int, v *view.View) {
-	n.plain.follow()
-	diff := n.plain.differs(v, true)
-	over := e.overhead(k - 1)
+func (n *naiveRun) request(e *engine.Engine, k int, v *view.View) {
+	diff := n.follow(v).differs(v, true)
+	over := e.OverheadAt(k - 1)
 	n.rows = append(n.rows, [3]int{max(n.plain.tokens(0)+over, 0), max(n.plain.payload(0)+over, 0), len(n.plain.items)})
 	for _, broken := range view.NewChecker(v).CheckRequest() {
-		n.seen[breach{broken.Item, broken.Message}] = true
+		n.seen[[2]string{n.record.UUID(broken.Item), broken.Message}] = true
 	}
 	if diff != "" && n.err == nil {
 		n.err = fmt.Errorf("request %d: %s", k, diff)
 	}
 }
 
-// naively replays a policy by the naive engine.
-func naively(r *Record, p *policy.Policy, opt Options) (*Timeline, []policy.Edit, error) {
-	run := &naiveRun{seen: map[breach]bool{}}
-	var e *engine
-	opt.Observe = func(n int, v *view.View) { run.request(e, n, v) }
-	e, err := r.prepare(p, opt)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer e.close()
-	warnings := len(e.warnings)
-	client, err := e.weighBy(opt.Counter)
-	if err != nil {
-		return nil, nil, err
-	}
-	e.warnings = e.warnings[:warnings] // it says the same again
-	run.plain = newPlainView(e.view, e.report, client)
-	for i := range e.stages {
-		s := naiveStage{e.stages[i].stage, run}
-		e.stages[i].stage = s
-		if _, ok := s.Stage.(policy.Forker); ok {
-			e.stages[i].stage = naiveForker{s}
+// wrap returns the policy with stages that run on the naive view.
+func (n *naiveRun) wrap(p *policy.Policy) *policy.Policy {
+	q := *p
+	q.Stages = slices.Clone(p.Stages)
+	for i := range q.Stages {
+		d := &q.Stages[i].Definition
+		make := d.New
+		d.New = func(params any) (policy.Stage, error) {
+			st, err := make(params)
+			if err != nil {
+				return nil, err
+			}
+			if starter, ok := st.(policy.Starter); ok {
+				if err := starter.Start(n.record.Conv); err != nil {
+					return nil, err
+				}
+			}
+			s := naiveStage{st, n}
+			if _, ok := st.(policy.Forker); ok {
+				return naiveForker{s}, nil
+			}
+			return s, nil
 		}
 	}
-	if err := e.run(); err != nil {
+	return &q
+}
+
+// naively replays a policy by the naive engine.
+func naively(r *Record, p *policy.Policy, opt Options) (*Timeline, []policy.Edit, error) {
+	under, err := r.record.Under(opt.Model, r.record.Table(opt.Prices))
+	if err != nil {
 		return nil, nil, err
 	}
-	t, err := e.finish()
+	run := &naiveRun{record: under, seen: map[[2]string]bool{}}
+	if run.counter, err = under.Counter(opt.Counter); err != nil {
+		return nil, nil, err
+	}
+	var e *engine.Engine
+	opt.Observe = func(n int, v *view.View) { run.request(e, n, v) }
+	if e, err = engine.New(r.record, run.wrap(p), opt); err != nil {
+		return nil, nil, err
+	}
+	defer e.Close()
+	if err := e.Run(); err != nil {
+		return nil, nil, err
+	}
+	result, err := e.Result()
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := r.timeline(result, p, opt)
 	if err == nil {
 		err = run.err
 	}
@@ -589,10 +623,16 @@ func naively(r *Record, p *policy.Policy, opt Options) (*Timeline, []policy.Edit
 	if err == nil && !slices.Equal(rows, run.rows) {
 		err = fmt.Errorf("the rows say %v, recounted %v", rows, run.rows)
 	}
-	if err == nil && !reflect.DeepEqual(run.seen, e.checks.reported) && len(run.seen)+len(e.checks.reported) > 0 {
-		err = fmt.Errorf("broken rules %v, checked anew at each request %v", e.checks.reported, run.seen)
+	reported := map[[2]string]bool{}
+	for _, f := range t.Findings {
+		if f.Rule != view.DecisionsSticky && f.Rule != view.ThinkingKeepsPrefix {
+			reported[[2]string{f.Message, f.Text}] = true
+		}
 	}
-	return t, e.view.Edits(), err
+	if err == nil && !reflect.DeepEqual(run.seen, reported) {
+		err = fmt.Errorf("broken rules %v, checked anew at each request %v", reported, run.seen)
+	}
+	return t, result.View.Edits(), err
 }
 
 // shrink leaves out stages and requests as long as the case fails.

@@ -7,9 +7,7 @@ package replay
 
 import (
 	"slices"
-	"time"
 
-	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/cache"
@@ -71,12 +69,6 @@ func (t *Timeline) Main() []*Request {
 	return list
 }
 
-// ModelCache is how a provider caches a model.
-type ModelCache struct {
-	Model string `json:"model"`
-	cache.CacheKind
-}
-
 // Unpriced returns the models of calls without a known price, sorted; none of a timeline that was read from JSON.
 func (t *Timeline) Unpriced() []string { return t.unpriced }
 
@@ -91,100 +83,6 @@ type Lines struct {
 	Used     int            `json:"used"`
 	Fused    int            `json:"fused"`     // of Read: further objects on a line that held one already
 	SetAside map[string]int `json:"set_aside"` // by reason; printed sorted
-}
-
-// Request is one API call as the policy would have made it. No figure is below 0: a figure from which an edit removes
-// more than there is, because the recorded usage is too small for the content, is 0.
-type Request struct {
-	N         int        `json:"n"` // of the main request; any other call carries the n of the request it comes before
-	UUID      string     `json:"uuid,omitzero"`
-	Time      time.Time  `json:"time,omitzero"`
-	Kind      string     `json:"kind"` // main, or the kind of the policy's own call: compaction, collapse, session_memory, tool_pair
-	Model     string     `json:"model,omitempty"`
-	Raw       int        `json:"raw_tokens"`                 // raw history, overhead included
-	Tokens    int        `json:"model_tokens"`               // model view, overhead included
-	Payload   int        `json:"payload_tokens"`             // payload, overhead included
-	Overhead  int        `json:"overhead_tokens"`            // system prompt, tools, and what is on no line
-	Used      int        `json:"used_tokens"`                // the client's own estimate before this request's edits
-	Messages  int        `json:"messages"`                   // items in the model view
-	Output    int        `json:"output_tokens"`              // of the response
-	Estimated bool       `json:"output_estimated,omitempty"` // Output is the weight of the response: no reliable count is recorded
-	Cache     CacheUse   `json:"cache"`                      // simulated; adds up to payload_tokens
-	CostUSD   price.USD  `json:"cost_usd,omitzero"`          // left out where no price is known for the model
-	CostParts *CostParts `json:"cost_parts,omitempty"`       // they add up to cost_usd
-	Recorded  *Recorded  `json:"recorded,omitempty"`
-	Repeated  int        `json:"-"`      // of Payload: what the main request before it had sent, too
-	Events    []int      `json:"events"` // indexes into Timeline.Events
-}
-
-// Recorded is the usage that the API reported, in tokens. Of several iterations within the request the input is that
-// of the last one.
-type Recorded struct {
-	Input      int     `json:"input"`
-	CacheWrite int     `json:"cache_write"`
-	CacheRead  int     `json:"cache_read"`
-	Output     int     `json:"output"`
-	Billed     *Billed `json:"billed,omitempty"` // nil: the same
-}
-
-// Billed is the sum of several iterations within one request, in tokens.
-type Billed struct {
-	Iterations int `json:"iterations"`
-	Input      int `json:"input"`
-	CacheWrite int `json:"cache_write"`
-	CacheRead  int `json:"cache_read"`
-	Output     int `json:"output"`
-}
-
-func recordedUsage(u *jsonl.Usage) *Recorded {
-	r := &Recorded{Input: u.Input, CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output}
-	if u.Iterated() {
-		b := u.Billed()
-		r.Billed = &Billed{Iterations: b.Calls, Input: b.Input, CacheWrite: b.CacheWrite, CacheRead: b.CacheRead, Output: b.Output}
-	}
-	return r
-}
-
-// Event is one firing of one stage, one act of the recorded track, or a main request that would have had no answer.
-type Event struct {
-	N        int             `json:"n"`       // index into Timeline.Events
-	Request  *int            `json:"request"` // nil: after the last request
-	Stage    string          `json:"stage"`
-	Kind     policy.EditKind `json:"kind"`
-	Trigger  string          `json:"trigger,omitempty"`
-	Reason   string          `json:"reason"`
-	Before   int             `json:"tokens_before"` // of what changed; of a request without an answer: its payload, also after
-	After    int             `json:"tokens_after"`
-	Saved    int             `json:"tokens_saved"`       // Before - After
-	Results  int             `json:"results,omitempty"`  // tool_results changed
-	Messages int             `json:"messages,omitempty"` // messages removed
-	Detail   map[string]int  `json:"detail,omitempty"`   // figures that the client would record: pre_tokens …
-	Targets  []EventTarget   `json:"targets"`            // block edits: every target; rebuilt views: none
-	Kept     *Segment        `json:"preserved_segment,omitempty"`
-	Recorded *RecordedEvent  `json:"recorded,omitempty"`
-}
-
-// Segment is what a compaction leaves verbatim behind its summary, as clients record it: uuids of the first and the last
-// message, and of the summary, which comes before them.
-type Segment struct {
-	Head   string `json:"head_uuid"`
-	Anchor string `json:"anchor_uuid"`
-	Tail   string `json:"tail_uuid"`
-}
-
-// EventTarget is what an event changed.
-type EventTarget struct {
-	Message string `json:"message"`
-	ToolUse string `json:"tool_use_id,omitempty"`
-}
-
-// RecordedEvent is where and how the client recorded an event.
-type RecordedEvent struct {
-	File        string `json:"file"`
-	Line        int    `json:"line"`
-	Trigger     string `json:"trigger"`
-	PreTokens   int    `json:"pre_tokens,omitempty"` // 0: not recorded
-	TokensSaved int    `json:"tokens_saved,omitempty"`
 }
 
 // Totals sums a timeline up. Peaks and means are over main requests, in tokens.

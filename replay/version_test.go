@@ -14,6 +14,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/internal/record"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
@@ -110,13 +111,12 @@ func withVersion(rec *Record, version string) *Record {
 	for i := range conv.Micro {
 		conv.Micro[i].Version = version
 	}
-	other := &Record{
-		Conv: &conv, Cal: rec.Cal, Counted: rec.Counted, models: rec.models, kinds: rec.kinds, encoders: rec.encoders, model: rec.model, client: rec.client, differ: rec.differ, asksAgain: rec.asksAgain,
-		weight: rec.weight, overhead: rec.overhead, reinject: rec.reinject, summary: rec.summary,
-		mostEdits: rec.mostEdits, settings: rec.settings, head: rec.head, tail: rec.tail, uses: rec.uses,
-	}
-	other.acts = rec.acts
-	return other
+	r := rec.record
+	return &Record{Conv: &conv, Cal: rec.Cal, Counted: rec.Counted, record: &record.Record{
+		Conv: &conv, Cal: r.Cal, Counted: r.Counted, Models: r.Models, Kinds: r.Kinds, Encoders: r.Encoders, Model: r.Model, Client: r.Client, AsksAgain: r.AsksAgain,
+		Weight: r.Weight, Overhead: r.Overhead, Reinject: r.Reinject, Summary: r.Summary,
+		MostEdits: r.MostEdits, Settings: r.Settings, Heads: r.Heads, Tails: r.Tails, Uses: r.Uses, Acts: r.Acts,
+	}}
 }
 
 // withoutRecord leaves out what is the record's.

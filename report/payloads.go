@@ -8,7 +8,7 @@ import (
 )
 
 // Payloads prints how far requests that are rebuilt are those that were sent.
-func Payloads(w io.Writer, r *payloads.Scores, opt Layout) error {
+func Payloads(w io.Writer, r *payloads.PayloadScores, opt Layout) error {
 	d := &document{
 		page: func(p *page) {
 			p.note(bold, payloadsAnswer(r))
@@ -27,7 +27,7 @@ func Payloads(w io.Writer, r *payloads.Scores, opt Layout) error {
 }
 
 // payloadsAnswer is how many requests are equal, in a sentence.
-func payloadsAnswer(r *payloads.Scores) string {
+func payloadsAnswer(r *payloads.PayloadScores) string {
 	text := "No request could be compared."
 	for _, row := range r.Rows {
 		if row.Clients == payloads.All && row.Track == payloads.Rebuilt {
@@ -44,7 +44,7 @@ func payloadsAnswer(r *payloads.Scores) string {
 	return text
 }
 
-func payloadTable(rows []payloads.Row) *table {
+func payloadTable(rows []payloads.ScoreRow) *table {
 	t := newTable(payloadColumns)
 	for _, r := range rows {
 		t.add(totalStyle(r.Clients), string(r.Track), r.Clients, r.Sessions, r.Requests, r.Conversation, r.Whole, r.Equal, r.Missing, r.Unheld, r.Extra, r.Placeholders, r.Moved, r.Marks)
@@ -61,7 +61,7 @@ func payloadKindTable(rows []payloads.KindRow) *table {
 }
 
 // payloadPlaces names the blocks that differ, those alone that are not the client's own words.
-func payloadPlaces(r *payloads.Scores) (notes []string) {
+func payloadPlaces(r *payloads.PayloadScores) (notes []string) {
 	for _, s := range r.Sessions {
 		for i := range s.Results {
 			c := &s.Results[i]

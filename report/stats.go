@@ -459,7 +459,7 @@ func statsCSV(list []*stats.SessionStats) *table {
 }
 
 // overheadTable has a row per part of the system prompt and the tools.
-func overheadTable(o *stats.Overhead, most int) *table {
+func overheadTable(o *stats.PromptOverhead, most int) *table {
 	t := newTable(overheadColumns)
 	for _, p := range o.Parts[:min(most, len(o.Parts))] {
 		t.add(none, p.Part, p.Name, p.Server, p.Tokens, percent(p.Tokens, o.Tokens), p.Calls, p.Requests, p.Sent)
@@ -468,7 +468,7 @@ func overheadTable(o *stats.Overhead, most int) *table {
 }
 
 // overheadNote says what of it was never used, and what a policy can do about it.
-func overheadNote(o *stats.Overhead) string {
+func overheadNote(o *stats.PromptOverhead) string {
 	n, tokens, sent := 0, 0, 0
 	for _, p := range o.Parts {
 		if p.Part == "tool" && p.Calls == 0 {

@@ -10,10 +10,10 @@ import (
 
 // OnRecord is what a session file says of the request that a view shows.
 type OnRecord struct {
-	Body      *requests.Body // as it was sent; nil: it is rebuilt from the conversation
-	Line      int            // of the request; 0: none is on record
-	Why       string         // it is rebuilt
-	Whole, Of int            // requests of the session on record, and its requests
+	Body      *requests.SentBody // as it was sent; nil: it is rebuilt from the conversation
+	Line      int                // of the request; 0: none is on record
+	Why       string             // it is rebuilt
+	Whole, Of int                // requests of the session on record, and its requests
 }
 
 // text says which of the two is shown.
@@ -28,7 +28,7 @@ func (r *OnRecord) text() string {
 }
 
 // recorded prints a request as it was sent.
-func (p *viewPages) recorded(b *requests.Body) error {
+func (p *viewPages) recorded(b *requests.SentBody) error {
 	var params [][2]string
 	for _, param := range b.Params {
 		params = append(params, [2]string{param.Name, compactJSON(param.Value)})

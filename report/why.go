@@ -266,7 +266,7 @@ func sentTable(list []why.RequestChange) *table {
 }
 
 // changeText says what differs between two requests on record.
-func changeText(c *requests.Change) string {
+func changeText(c *requests.BodyChange) string {
 	what := string(c.Part) + " " + c.Name
 	switch c.Part {
 	case requests.PartModel:

@@ -70,7 +70,7 @@ func (l *linter) links() {
 		line := n.number
 		switch _, there := l.at[n.parent]; {
 		case n.parent == "":
-			talk := n.kind == user || n.kind == assistant
+			talk := n.kind == user || n.kind == meta || n.kind == assistant
 			if roots && talk && n.hasParent && !n.sidechain {
 				l.addNew("second-root", line, "no parent, although it is not the first message")
 			}
@@ -180,25 +180,26 @@ func (l *linter) doubled(first, c *call) bool {
 // compactions checks the summary and the links of each recorded compaction.
 func (l *linter) compactions() {
 	summarised := map[int]bool{}
-	for _, i := range l.summaries {
+	of := make([]int, len(l.nodes)) // the compaction above a line, with no prompt, response or summary between them, plus one
+	for i := range l.nodes {
 		n := &l.nodes[i]
 		p, ok := l.at[n.parent]
-		if ok && l.nodes[p].kind == compaction {
-			summarised[p] = true
-			continue
+		switch {
+		case n.kind == compaction:
+			of[i] = i + 1
+		case n.kind == summary && ok && of[p] > 0:
+			summarised[of[p]-1] = true
+		case n.kind == summary:
+			l.addNew("lone-summary", n.number, "a summary without a compaction above it")
+		case ok && (n.kind == meta || n.kind == other):
+			of[i] = of[p]
 		}
-		l.addNew("lone-summary", n.number, "a summary without a compaction above it")
 	}
 	before := map[string]int{}
 	for _, b := range l.boundaries {
 		line := l.line(b.node)
 		if !summarised[b.node] {
-			l.addNew("no-summary", line, "no summary follows it")
-		}
-		for _, uuid := range b.preserved {
-			if _, ok := l.at[uuid]; !ok {
-				l.addNew("lost-preserved", line, "the message %.60q, which it kept, is not in the file", uuid)
-			}
+			l.addNew("no-summary", line, "no summary follows the compaction")
 		}
 		if b.logical == "" {
 			continue

@@ -54,6 +54,10 @@ func boundary(n, under int, more string) string {
 	return fmt.Sprintf(`{"type":"system","subtype":"compact_boundary","uuid":"u%d","parentUuid":null,"logicalParentUuid":"u%d","sessionId":"s","timestamp":"`+clock+`","compactMetadata":{"trigger":"auto","preTokens":1000%s}}`, n, under, n, more)
 }
 
+func attached(n, under int) string {
+	return fmt.Sprintf(`{"type":"attachment","uuid":"u%d",%s"sessionId":"s","timestamp":"`+clock+`","attachment":{"type":"date","date":"2026-01-15"}}`, n, parent(under), n)
+}
+
 func compacted(n, under int) string { return prompt(n, under, `,"isCompactSummary":true`) }
 
 func look(t *testing.T, lines ...string) *lint.Problems {
@@ -134,9 +138,14 @@ var rules = []struct {
 	{"an error of the API", []string{prompt(1, 0, ""), strings.Replace(answer(2, 1, text), `"type":"assistant"`, `"type":"assistant","isApiErrorMessage":true`, 1), prompt(3, 2, ""), answer(4, 3, text)}, "api-error:2"},
 	{"compacted", []string{prompt(1, 0, ""), answer(2, 1, text), boundary(3, 2, ""), compacted(4, 3), answer(5, 4, text)}, ""},
 	{"without a summary", []string{prompt(1, 0, ""), answer(2, 1, text), boundary(3, 2, ""), prompt(4, 3, ""), answer(5, 4, text)}, "no-summary:3"},
+	{"a summary behind attachments", []string{prompt(1, 0, ""), answer(2, 1, text), boundary(3, 2, ""), attached(4, 3), prompt(5, 4, `,"isMeta":true`), attached(6, 5), compacted(7, 6), answer(8, 7, text)}, ""},
+	{"two summaries behind one attachment", []string{prompt(1, 0, ""), answer(2, 1, text), boundary(3, 2, ""), attached(4, 3), compacted(5, 4), answer(6, 5, text), compacted(7, 4), answer(8, 7, text)}, "abandoned-branch:5 abandoned-branch:6"},
+	{"a summary behind a prompt", []string{prompt(1, 0, ""), answer(2, 1, text), boundary(3, 2, ""), attached(4, 3), prompt(5, 4, ""), compacted(6, 5), answer(7, 6, text)}, "no-summary:3 lone-summary:6"},
+	{"kept messages on a branch that was left", []string{prompt(1, 0, ""), answer(2, 1, text), boundary(3, 2, `,"preservedMessages":{"uuids":["u9"]}`), compacted(4, 3), answer(5, 4, text), prompt(6, 2, ""), answer(7, 6, text)}, "lost-preserved:3 abandoned-branch:3 abandoned-branch:4 abandoned-branch:5"},
+	{"no summary on a branch that was left", []string{prompt(1, 0, ""), answer(2, 1, text), boundary(3, 2, ""), prompt(4, 3, ""), prompt(5, 2, ""), answer(6, 5, text)}, "no-summary:3 abandoned-branch:3 abandoned-branch:4"},
 	{"after a lost message", []string{prompt(1, 0, ""), answer(2, 1, text), boundary(3, 9, ""), compacted(4, 3), answer(5, 4, text)}, "lost-logical-parent:3"},
 	{"twice after one message", []string{prompt(1, 0, ""), answer(2, 1, text), boundary(3, 2, ""), compacted(4, 3), boundary(5, 2, ""), compacted(6, 5), answer(7, 6, text)}, "repeated-boundary:5 abandoned-branch:3 abandoned-branch:4"},
-	{"kept messages", []string{prompt(1, 0, ""), answer(2, 1, text), boundary(3, 2, `,"preservedMessages":{"uuids":["u2","u8"]},"preservedSegment":{"headUuid":"u1","tailUuid":"u9"}`), compacted(4, 3), answer(5, 4, text)}, "lost-preserved:3 lost-preserved:3"},
+	{"kept messages", []string{prompt(1, 0, ""), answer(2, 1, text), boundary(3, 2, `,"preservedMessages":{"uuids":["u2","u8"]},"preservedSegment":{"headUuid":"u1","tailUuid":"u9"}`), compacted(4, 3), answer(5, 4, text)}, "lost-preserved:3"},
 	{"no metadata", []string{prompt(1, 0, ""), answer(2, 1, text), strings.Replace(boundary(3, 2, ""), `,"compactMetadata":{"trigger":"auto","preTokens":1000}`, "", 1), compacted(4, 3), answer(5, 4, text)}, "unreadable-metadata:3"},
 	{"metadata that do not read", []string{prompt(1, 0, ""), answer(2, 1, text), strings.Replace(boundary(3, 2, ""), `1000`, `"many"`, 1), compacted(4, 3), answer(5, 4, text)}, "unreadable-metadata:3"},
 	{"the old form", []string{prompt(1, 0, ""), answer(2, 1, text), compacted(3, 0), answer(4, 3, text)}, "lone-summary:3"},

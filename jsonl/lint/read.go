@@ -1,9 +1,7 @@
 package lint
 
 import (
-	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -29,7 +27,6 @@ type linter struct {
 	answered   map[string]int   // agent -> line of its last assistant line
 	usage      map[string]int   // message.id -> input tokens on its first line
 	boundaries []boundary
-	summaries  []int           // nodes of compact summaries
 	leaf       string          // of last-prompt
 	leafLine   int             // line of last-prompt
 	removed    map[string]bool // uuids that snips removed
@@ -64,6 +61,7 @@ type lineKind uint8
 const (
 	other lineKind = iota
 	user
+	meta // a user line that the client wrote
 	assistant
 	compaction
 	summary
@@ -85,9 +83,8 @@ type call struct {
 }
 
 type boundary struct {
-	node      int
-	logical   string
-	preserved []string
+	node    int
+	logical string
 }
 
 func newLinter(opt *session.LoadOptions) *linter {
@@ -187,6 +184,8 @@ func (l *linter) chain(e *jsonl.Entry) {
 		n.kind = assistant
 	case e.Type == "user" && e.IsCompactSummary:
 		n.kind = summary
+	case e.Type == "user" && e.IsMeta:
+		n.kind = meta
 	case e.Type == "user":
 		n.kind = user
 	case e.Subtype == "compact_boundary":
@@ -211,10 +210,8 @@ func (l *linter) chain(e *jsonl.Entry) {
 	switch n.kind {
 	case assistant:
 		l.answered[n.agent] = e.Line
-	case summary:
-		l.summaries = append(l.summaries, at)
 	case compaction:
-		l.boundaries = append(l.boundaries, boundary{at, e.LogicalParentUUID, preserved(e.CompactMetadata)})
+		l.boundaries = append(l.boundaries, boundary{at, e.LogicalParentUUID})
 	}
 }
 
@@ -224,24 +221,6 @@ func article(word string) string {
 		return "an " + word
 	}
 	return "a " + word
-}
-
-// preserved lists the uuids of the messages that a compaction kept.
-func preserved(raw []byte) []string {
-	var m struct {
-		Segment struct {
-			Head string `json:"headUuid"`
-			Tail string `json:"tailUuid"`
-		} `json:"preservedSegment"`
-		Messages struct {
-			UUIDs []string `json:"uuids"`
-		} `json:"preservedMessages"`
-	}
-	if len(raw) == 0 || json.Unmarshal(raw, &m) != nil {
-		return nil // loading reports it
-	}
-	list := slices.Concat(m.Messages.UUIDs, []string{m.Segment.Head, m.Segment.Tail})
-	return slices.DeleteFunc(list, func(uuid string) bool { return uuid == "" })
 }
 
 // message checks a message.

@@ -44,7 +44,7 @@ func Rules() []LintRule {
 		{"repeated-boundary", Warning, "two compactions name the same last message", "one of them replaces less than it says"},
 		{"no-summary", Warning, "a compaction has no summary", "a policy cannot reuse the recorded summary"},
 		{"lost-preserved", Warning, "a compaction kept messages that are not in the file", "the recorded track holds less than the client sent"},
-		{"unreadable-metadata", Warning, "the metadata of a compaction, snip or collapse is missing or unreadable", "the readable part is used"},
+		{"unreadable-metadata", Warning, "the metadata of a compaction, snip, collapse or attachment is missing, unreadable or contradicts it", "the readable part is used"},
 		{"unreadable-usage", Warning, "a count of a response's usage is no number of tokens, or over 10,000,000", "the usage is not used; the request's tokens are estimated"},
 		{"unreadable-request", Warning, "a line with a recorded request, or a part of one, is not readable", "the request, and those that need it, are rebuilt from the conversation"},
 		{"repeated-request", Warning, "an earlier line has a recorded request of the same id", "the first counts"},

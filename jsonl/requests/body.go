@@ -12,8 +12,8 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/scan"
 )
 
-// Body is what was sent: the parameters of the call, the system prompt, the tools and the messages.
-type Body struct {
+// SentBody is what was sent: the parameters of the call, the system prompt, the tools and the messages.
+type SentBody struct {
 	Params   []Param // as recorded, in order
 	System   []byte  // JSON, with its cache breakpoints; nil: it is not in the file
 	Tools    []byte
@@ -31,7 +31,7 @@ type Param struct {
 }
 
 // Param is the value of a parameter, nil without it.
-func (b *Body) Param(name string) json.RawMessage {
+func (b *SentBody) Param(name string) json.RawMessage {
 	if i := slices.IndexFunc(b.Params, func(p Param) bool { return p.Name == name }); i >= 0 {
 		return b.Params[i].Value
 	}
@@ -52,7 +52,7 @@ type Block struct {
 }
 
 // Body puts a request together.
-func (l *Log) Body(q *Request) (*Body, error) {
+func (l *Log) Body(q *LogRequest) (*SentBody, error) {
 	if q.Fault != "" {
 		return nil, errors.New(q.Fault)
 	}
@@ -60,7 +60,7 @@ func (l *Log) Body(q *Request) (*Body, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Body{}
+	b := &SentBody{}
 	for _, m := range l.list(q) {
 		msg, err := l.read(&l.messages[m])
 		if err != nil {
@@ -141,7 +141,7 @@ func eachElement(raw []byte, fn func(value []byte)) {
 }
 
 // mark puts a cache breakpoint at its place. It reports false where there is no such place.
-func (b *Body) mark(at *cachePlace) (ok bool) {
+func (b *SentBody) mark(at *cachePlace) (ok bool) {
 	var top string
 	if len(at.Path) < 2 || json.Unmarshal(at.Path[0], &top) != nil {
 		return false
@@ -244,7 +244,7 @@ func (m *Message) Append(dst []byte) []byte {
 }
 
 // Append appends the body's JSON, with one message a line.
-func (b *Body) Append(dst []byte) []byte {
+func (b *SentBody) Append(dst []byte) []byte {
 	dst = append(dst, "{\n"...)
 	member := func(name string, value []byte) {
 		key, _ := json.Marshal(name)
@@ -271,7 +271,7 @@ func (b *Body) Append(dst []byte) []byte {
 
 // Exact reports whether the whole body is the one that the client sent, by the digest that it recorded; known is false
 // where it recorded none.
-func (b *Body) Exact() (exact, known bool) {
+func (b *SentBody) Exact() (exact, known bool) {
 	text, _, code := scan.AppendSorted(nil, b.Append(nil), 0, 0, "")
 	sum := sha256.Sum256(text)
 	return code == scan.OK && hex.EncodeToString(sum[:]) == b.digest, b.digest != ""
@@ -284,7 +284,7 @@ type Shape struct {
 }
 
 // ShapeLine is the line of a request's system prompt and tools, 0 where they are not in the file.
-func (l *Log) ShapeLine(q *Request) int {
+func (l *Log) ShapeLine(q *LogRequest) int {
 	if q.shape < 0 {
 		return 0
 	}
@@ -292,7 +292,7 @@ func (l *Log) ShapeLine(q *Request) int {
 }
 
 // Shape reads the system prompt and the tools of a request, nil where they are not in the file.
-func (l *Log) Shape(q *Request) (*Shape, error) {
+func (l *Log) Shape(q *LogRequest) (*Shape, error) {
 	s := &Shape{Line: l.ShapeLine(q)}
 	if s.Line == 0 {
 		return nil, nil

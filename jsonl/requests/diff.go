@@ -7,29 +7,29 @@ import (
 	"unicode/utf8"
 )
 
-// Part is a part of a request.
-type Part string
+// BodyPart is a part of a request.
+type BodyPart string
 
 // The parts of a request, in the order in which the API caches them; settings count for the messages.
 const (
-	PartModel   Part = "model"
-	PartTool    Part = "tool"
-	PartSystem  Part = "system"
-	PartSetting Part = "setting"
-	PartMessage Part = "message"
+	PartModel   BodyPart = "model"
+	PartTool    BodyPart = "tool"
+	PartSystem  BodyPart = "system"
+	PartSetting BodyPart = "setting"
+	PartMessage BodyPart = "message"
 )
 
-// Change is the first that differs of what two requests have in common.
-type Change struct {
-	Part    Part   `json:"part"`
-	Name    string `json:"name,omitempty"`    // of a tool or a setting; of a block its kind
-	Role    string `json:"role,omitempty"`    // of a message
-	Message int    `json:"message,omitempty"` // from 1 on
-	Block   int    `json:"block,omitempty"`   // of a message or the system prompt, from 1 on
-	Line    int    `json:"line,omitempty"`    // of the file that has it now; of what is gone that had it
-	Was     string `json:"was,omitempty"`     // its beginning; "": it was not there
-	Is      string `json:"is,omitempty"`      // "": it is not there any more
-	Bytes   int    `json:"bytes"`             // of it, as it is or else was
+// BodyChange is the first that differs of what two requests have in common.
+type BodyChange struct {
+	Part    BodyPart `json:"part"`
+	Name    string   `json:"name,omitempty"`    // of a tool or a setting; of a block its kind
+	Role    string   `json:"role,omitempty"`    // of a message
+	Message int      `json:"message,omitempty"` // from 1 on
+	Block   int      `json:"block,omitempty"`   // of a message or the system prompt, from 1 on
+	Line    int      `json:"line,omitempty"`    // of the file that has it now; of what is gone that had it
+	Was     string   `json:"was,omitempty"`     // its beginning; "": it was not there
+	Is      string   `json:"is,omitempty"`      // "": it is not there any more
+	Bytes   int      `json:"bytes"`             // of it, as it is or else was
 }
 
 // beginning is how many characters a change has of a text.
@@ -40,7 +40,7 @@ var afterMessages = map[string]bool{"max_tokens": true, "context_management": tr
 
 // Diff is the first that differs between a request and the one before it, nil where all of the one before was sent again,
 // with the same settings.
-func Diff(before, after *Body) *Change {
+func Diff(before, after *SentBody) *BodyChange {
 	if c := setting(before, after, "model"); c != nil {
 		c.Part = PartModel
 		return c
@@ -62,8 +62,8 @@ func Diff(before, after *Body) *Change {
 
 // Diff is the first that differs between two requests, as the function of that name says. Bodies are read only where
 // something does.
-func (l *Log) Diff(before, after *Request) (*Change, error) {
-	params := func(q *Request) ([]byte, error) {
+func (l *Log) Diff(before, after *LogRequest) (*BodyChange, error) {
+	params := func(q *LogRequest) ([]byte, error) {
 		raw, err := l.src.ReadSpan(q.span)
 		return Member(raw, "params"), err
 	}
@@ -102,16 +102,16 @@ func same(a, b []byte) bool {
 	return okX && okY && bytes.Equal(x, y)
 }
 
-func setting(before, after *Body, name string) *Change {
+func setting(before, after *SentBody, name string) *BodyChange {
 	was, is := before.Param(name), after.Param(name)
 	if same(was, is) {
 		return nil
 	}
-	return &Change{Part: PartSetting, Name: name, Was: start(string(was)), Is: start(string(is)), Bytes: len(is)}
+	return &BodyChange{Part: PartSetting, Name: name, Was: start(string(was)), Is: start(string(is)), Bytes: len(is)}
 }
 
-func diffSettings(before, after *Body, last bool) *Change {
-	for _, b := range []*Body{before, after} {
+func diffSettings(before, after *SentBody, last bool) *BodyChange {
+	for _, b := range []*SentBody{before, after} {
 		for _, p := range b.Params {
 			if afterMessages[p.Name] != last {
 				continue
@@ -143,7 +143,7 @@ func definitions(tools []byte) (list []definition) {
 }
 
 // diffTools finds the first tool that is new, gone, another, or at another place.
-func diffTools(before, after *Body) *Change {
+func diffTools(before, after *SentBody) *BodyChange {
 	was, is := definitions(before.Tools), definitions(after.Tools)
 	has := func(list []definition, name string) bool {
 		for _, d := range list {
@@ -153,8 +153,8 @@ func diffTools(before, after *Body) *Change {
 		}
 		return false
 	}
-	change := func(name string, a, b []byte) *Change {
-		c := &Change{Part: PartTool, Name: name, Was: start(string(a)), Is: start(string(b)), Bytes: len(b), Line: after.Line}
+	change := func(name string, a, b []byte) *BodyChange {
+		c := &BodyChange{Part: PartTool, Name: name, Was: start(string(a)), Is: start(string(b)), Bytes: len(b), Line: after.Line}
 		if b == nil {
 			c.Bytes, c.Line = len(a), before.Line
 		}
@@ -173,7 +173,7 @@ func diffTools(before, after *Body) *Change {
 	return nil
 }
 
-func diffSystem(before, after *Body) *Change {
+func diffSystem(before, after *SentBody) *BodyChange {
 	was, is := texts(before.System), texts(after.System)
 	for i := range max(len(was), len(is)) {
 		var a, b []byte
@@ -189,19 +189,19 @@ func diffSystem(before, after *Body) *Change {
 			if b == nil {
 				size = len(a)
 			}
-			return &Change{Part: PartSystem, Block: i + 1, Line: after.Line, Was: wasText, Is: isText, Bytes: size}
+			return &BodyChange{Part: PartSystem, Block: i + 1, Line: after.Line, Was: wasText, Is: isText, Bytes: size}
 		}
 	}
 	return nil
 }
 
 // diffMessages finds the first block of the request before that was not sent again at its place.
-func diffMessages(before, after *Body) *Change {
+func diffMessages(before, after *SentBody) *BodyChange {
 	for m := range before.Messages {
 		was := &before.Messages[m]
 		for k := range was.Blocks {
 			a := was.Blocks[k].JSON
-			c := &Change{Part: PartMessage, Role: was.Role, Message: m + 1, Block: k + 1, Line: was.Line, Name: kindOf(a), Was: start(textOf(a)), Bytes: len(a)}
+			c := &BodyChange{Part: PartMessage, Role: was.Role, Message: m + 1, Block: k + 1, Line: was.Line, Name: kindOf(a), Was: start(textOf(a)), Bytes: len(a)}
 			if m >= len(after.Messages) || k >= len(after.Messages[m].Blocks) {
 				return c
 			}
@@ -215,7 +215,7 @@ func diffMessages(before, after *Body) *Change {
 		if last := m == len(before.Messages)-1; !last && len(after.Messages[m].Blocks) > len(was.Blocks) {
 			is := &after.Messages[m]
 			b := is.Blocks[len(was.Blocks)].JSON
-			return &Change{Part: PartMessage, Role: is.Role, Message: m + 1, Block: len(was.Blocks) + 1, Line: is.Line, Name: kindOf(b), Is: start(textOf(b)), Bytes: len(b)}
+			return &BodyChange{Part: PartMessage, Role: is.Role, Message: m + 1, Block: len(was.Blocks) + 1, Line: is.Line, Name: kindOf(b), Is: start(textOf(b)), Bytes: len(b)}
 		}
 	}
 	return nil

@@ -7,9 +7,9 @@ import (
 )
 
 // bodyOf is a body from its JSON.
-func bodyOf(t *testing.T, text string) *Body {
+func bodyOf(t *testing.T, text string) *SentBody {
 	t.Helper()
-	b := &Body{Line: 7}
+	b := &SentBody{Line: 7}
 	eachMember([]byte(text), func(key string, v []byte) {
 		switch key {
 		case "system":
@@ -37,31 +37,31 @@ func TestDiff(t *testing.T) {
 	long := strings.Repeat("x", 100)
 	for name, tt := range map[string]struct {
 		from, to string
-		want     Change
+		want     BodyChange
 	}{
-		"a tool is added":      {`{"name":"Write"}`, `{"name":"Bash"},{"name":"Write"}`, Change{Part: PartTool, Name: "Bash", Line: 7, Is: `{"name":"Bash"}`, Bytes: 15}},
-		"at the end":           {`{"name":"Write"}`, `{"name":"Write"},{"name":"Z"}`, Change{Part: PartTool, Name: "Z", Line: 7, Is: `{"name":"Z"}`, Bytes: 12}},
-		"a tool is gone":       {`{"name":"Read","x":1},`, ``, Change{Part: PartTool, Name: "Read", Line: 7, Was: `{"name":"Read","x":1}`, Bytes: 21}},
-		"a tool is another":    {`"x":1`, `"x":2`, Change{Part: PartTool, Name: "Read", Line: 7, Was: `{"name":"Read","x":1}`, Is: `{"name":"Read","x":2}`, Bytes: 21}},
-		"the effort":           {`"high"`, `"low"`, Change{Part: PartSetting, Name: "output_config", Was: `{"effort":"high"}`, Is: `{"effort":"low"}`, Bytes: 16}},
-		"a setting is new":     {`"max_tokens"`, `"thinking":1,"max_tokens"`, Change{Part: PartSetting, Name: "thinking", Is: "1", Bytes: 1}},
-		"the model":            {`"model":"a"`, `"model":"b"`, Change{Part: PartModel, Name: "model", Was: `"a"`, Is: `"b"`, Bytes: 3}},
-		"the most tokens":      {`"max_tokens":5`, `"max_tokens":6`, Change{Part: PartSetting, Name: "max_tokens", Was: "5", Is: "6", Bytes: 1}},
-		"the system prompt":    {`"two"`, `"2"`, Change{Part: PartSystem, Block: 2, Line: 7, Was: "two", Is: "2", Bytes: 26}},
-		"a message":            {`"content":"go"`, `"content":"no"`, Change{Part: PartMessage, Role: "user", Message: 1, Block: 1, Line: 10, Name: "text", Was: "go", Is: "no", Bytes: 27}},
-		"a block is gone":      {`{"type":"text","text":"on"},`, ``, Change{Part: PartMessage, Role: "assistant", Message: 2, Block: 1, Line: 11, Name: "tool_use", Was: "on", Is: `{"type":"tool_use","id":"t","name":"Read","input":{"a":1,"b":2}}`, Bytes: 64}},
-		"a block is added":     {`"content":"go"`, `"content":[{"type":"text","text":"go"},{"type":"text","text":"` + long + `"}]`, Change{Part: PartMessage, Role: "user", Message: 1, Block: 2, Line: 10, Name: "text", Is: long[:80] + "…", Bytes: 125}},
-		"the messages end":     {`,{"role":"assistant","content":[{"type":"text","text":"on"},{"type":"tool_use","id":"t","name":"Read","input":{"a":1,"b":2}}]}`, ``, Change{Part: PartMessage, Role: "assistant", Message: 2, Block: 1, Line: 11, Name: "text", Was: "on", Bytes: 27}},
-		"keys at other places": {`"a":1,"b":2`, `"b":2, "a":1`, Change{}},
-		"a breakpoint":         {`"text":"on"`, `"text":"on","cache_control":{}`, Change{}},
-		"more at the end":      {`"b":2}}]}`, `"b":2}},{"type":"text","text":"more"}]},{"role":"user","content":"x"}`, Change{}},
+		"a tool is added":      {`{"name":"Write"}`, `{"name":"Bash"},{"name":"Write"}`, BodyChange{Part: PartTool, Name: "Bash", Line: 7, Is: `{"name":"Bash"}`, Bytes: 15}},
+		"at the end":           {`{"name":"Write"}`, `{"name":"Write"},{"name":"Z"}`, BodyChange{Part: PartTool, Name: "Z", Line: 7, Is: `{"name":"Z"}`, Bytes: 12}},
+		"a tool is gone":       {`{"name":"Read","x":1},`, ``, BodyChange{Part: PartTool, Name: "Read", Line: 7, Was: `{"name":"Read","x":1}`, Bytes: 21}},
+		"a tool is another":    {`"x":1`, `"x":2`, BodyChange{Part: PartTool, Name: "Read", Line: 7, Was: `{"name":"Read","x":1}`, Is: `{"name":"Read","x":2}`, Bytes: 21}},
+		"the effort":           {`"high"`, `"low"`, BodyChange{Part: PartSetting, Name: "output_config", Was: `{"effort":"high"}`, Is: `{"effort":"low"}`, Bytes: 16}},
+		"a setting is new":     {`"max_tokens"`, `"thinking":1,"max_tokens"`, BodyChange{Part: PartSetting, Name: "thinking", Is: "1", Bytes: 1}},
+		"the model":            {`"model":"a"`, `"model":"b"`, BodyChange{Part: PartModel, Name: "model", Was: `"a"`, Is: `"b"`, Bytes: 3}},
+		"the most tokens":      {`"max_tokens":5`, `"max_tokens":6`, BodyChange{Part: PartSetting, Name: "max_tokens", Was: "5", Is: "6", Bytes: 1}},
+		"the system prompt":    {`"two"`, `"2"`, BodyChange{Part: PartSystem, Block: 2, Line: 7, Was: "two", Is: "2", Bytes: 26}},
+		"a message":            {`"content":"go"`, `"content":"no"`, BodyChange{Part: PartMessage, Role: "user", Message: 1, Block: 1, Line: 10, Name: "text", Was: "go", Is: "no", Bytes: 27}},
+		"a block is gone":      {`{"type":"text","text":"on"},`, ``, BodyChange{Part: PartMessage, Role: "assistant", Message: 2, Block: 1, Line: 11, Name: "tool_use", Was: "on", Is: `{"type":"tool_use","id":"t","name":"Read","input":{"a":1,"b":2}}`, Bytes: 64}},
+		"a block is added":     {`"content":"go"`, `"content":[{"type":"text","text":"go"},{"type":"text","text":"` + long + `"}]`, BodyChange{Part: PartMessage, Role: "user", Message: 1, Block: 2, Line: 10, Name: "text", Is: long[:80] + "…", Bytes: 125}},
+		"the messages end":     {`,{"role":"assistant","content":[{"type":"text","text":"on"},{"type":"tool_use","id":"t","name":"Read","input":{"a":1,"b":2}}]}`, ``, BodyChange{Part: PartMessage, Role: "assistant", Message: 2, Block: 1, Line: 11, Name: "text", Was: "on", Bytes: 27}},
+		"keys at other places": {`"a":1,"b":2`, `"b":2, "a":1`, BodyChange{}},
+		"a breakpoint":         {`"text":"on"`, `"text":"on","cache_control":{}`, BodyChange{}},
+		"more at the end":      {`"b":2}}]}`, `"b":2}},{"type":"text","text":"more"}]},{"role":"user","content":"x"}`, BodyChange{}},
 	} {
 		if !strings.Contains(base, tt.from) {
 			t.Fatalf("%s: no %s", name, tt.from)
 		}
 		got := Diff(bodyOf(t, base), bodyOf(t, strings.Replace(base, tt.from, tt.to, 1)))
 		if got == nil {
-			got = &Change{}
+			got = &BodyChange{}
 		}
 		if *got != tt.want {
 			t.Errorf("%s:\n got %+v\nwant %+v", name, *got, tt.want)

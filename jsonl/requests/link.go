@@ -71,7 +71,7 @@ func (r *reader) linkOne(i int, circle bool) {
 
 // inherit is what is wrong with the messages that a request keeps of its base. The base becomes the nearest request of
 // which the last of them was sent anew.
-func (r *reader) inherit(q *Request) string {
+func (r *reader) inherit(q *LogRequest) string {
 	base := &r.Requests[q.base]
 	if q.keep > base.Count {
 		q.lacks = 0
@@ -97,7 +97,7 @@ func (r *reader) inherit(q *Request) string {
 }
 
 // list is the messages of a request that can be put together, as indexes into messages.
-func (l *Log) list(q *Request) []int {
+func (l *Log) list(q *LogRequest) []int {
 	list := make([]int, q.Count)
 	for end := q.Count; end > 0; q = &l.Requests[q.base] {
 		copy(list[min(q.keep, end):end], q.tail)

@@ -28,8 +28,8 @@ func IsType(name string) bool {
 
 // Log is the requests of one session file. It reads messages again from the file when they are asked for.
 type Log struct {
-	Requests []Request // in file order
-	Findings []Finding // by line
+	Requests []LogRequest // in file order
+	Findings []LogFinding // by line
 
 	src      *jsonl.Source
 	messages []message
@@ -38,8 +38,8 @@ type Log struct {
 	byAnswer map[string]int // message.id -> index into Requests
 }
 
-// Request is one request.
-type Request struct {
+// LogRequest is one request.
+type LogRequest struct {
 	ID     string
 	Line   int
 	Answer string // message.id of the first response to it; "": none is in the file
@@ -57,22 +57,22 @@ type Request struct {
 	depth int   // number of its bases
 }
 
-// Code is the kind of a finding. Codes never change.
-type Code string
+// LogCode is the kind of a finding. Codes never change.
+type LogCode string
 
 // The codes of findings.
 const (
-	CodeUnreadable Code = "unreadable-request"
-	CodeRepeated   Code = "repeated-request"
-	CodeBroken     Code = "broken-request"
-	CodeHash       Code = "wrong-hash"
-	CodeUnused     Code = "unused-message"
+	CodeUnreadable LogCode = "unreadable-request"
+	CodeRepeated   LogCode = "repeated-request"
+	CodeBroken     LogCode = "broken-request"
+	CodeHash       LogCode = "wrong-hash"
+	CodeUnused     LogCode = "unused-message"
 )
 
-// Finding is what is wrong with a line.
-type Finding struct {
+// LogFinding is what is wrong with a line.
+type LogFinding struct {
 	Line    int
-	Code    Code
+	Code    LogCode
 	Message string
 }
 
@@ -100,7 +100,7 @@ type shape struct {
 }
 
 // Of is the request that a response answers, or nil.
-func (l *Log) Of(answer string) *Request {
+func (l *Log) Of(answer string) *LogRequest {
 	if i, ok := l.byAnswer[answer]; ok && answer != "" {
 		return &l.Requests[i]
 	}
@@ -138,7 +138,7 @@ func Read(src *jsonl.Source) (*Log, error) {
 	r.link()
 	r.answer()
 	r.unused()
-	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return a.Line - b.Line })
+	slices.SortStableFunc(r.Findings, func(a, b LogFinding) int { return a.Line - b.Line })
 	return r.Log, nil
 }
 
@@ -157,8 +157,8 @@ type reader struct {
 	buf      []byte
 }
 
-func (r *reader) add(line int, code Code, format string, args ...any) {
-	r.Findings = append(r.Findings, Finding{line, code, fmt.Sprintf(format, args...)})
+func (r *reader) add(line int, code LogCode, format string, args ...any) {
+	r.Findings = append(r.Findings, LogFinding{line, code, fmt.Sprintf(format, args...)})
 }
 
 func (r *reader) item(rec *jsonl.Item) error {
@@ -196,7 +196,7 @@ func (r *reader) addRequest(e *jsonl.Entry) {
 		r.add(e.Line, CodeRepeated, "line %d has the request %s: this one is not used", r.Requests[first].Line, line.ID)
 		return
 	}
-	q := Request{
+	q := LogRequest{
 		ID: line.ID, Line: e.Line, Cut: line.Cut != nil,
 		span: jsonl.Span{Off: e.Offset, Len: len(e.Raw)}, shape: -1, base: -1, keep: line.Keep,
 	}

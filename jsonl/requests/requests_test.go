@@ -109,7 +109,7 @@ func readText(t *testing.T, text string) *Log {
 }
 
 // asSent is the messages of a body.
-func asSent(t *testing.T, l *Log, q *Request) (list []object) {
+func asSent(t *testing.T, l *Log, q *LogRequest) (list []object) {
 	t.Helper()
 	b, err := l.Body(q)
 	if err != nil {

@@ -154,30 +154,84 @@ func TestRendered(t *testing.T) {
 
 // TestPlacedTexts: kinds whose text is in other members than most, and a kind that nobody knows, which is named once.
 func TestPlacedTexts(t *testing.T) {
-	for _, a := range []line{
-		{"type": "teammate_mailbox", "messages": []any{line{"from": "bob", "text": "the words"}}},
-		{"type": "invoked_skills", "skills": []any{line{"name": "s", "content": "the words"}}},
-		{"type": "relevant_memories", "memories": []any{line{"path": "/m", "content": "the words"}}},
-		{"type": "plan_file_reference", "planFilePath": "/p", "planContent": "the words"},
-		{"type": "mcp_resource", "server": "s", "content": line{"contents": []any{line{"uri": "u", "text": "the words"}}}},
-		{"type": "task_status", "taskId": "t", "deltaSummary": "the words"},
-		{"type": "async_hook_response", "response": line{"systemMessage": "the words"}},
-		{"type": "of_tomorrow", "deep": line{"words": []any{"the words"}}},
+	for _, tt := range []struct {
+		attachment line
+		want       string
+	}{
+		{line{"type": "teammate_mailbox", "messages": []any{line{"from": "bob", "text": "the words"}, line{"from": "al", "text": "more"}}}, "the words\nmore"},
+		{line{"type": "teammate_mailbox", "messages": []any{line{"from": "bob", "content": "the words"}}}, "the words"},
+		{line{"type": "teammate_mailbox", "messages": []any{line{"from": "bob", "message": "the words"}, line{}, 7}, "more": "and others"}, "the words"},
+		{line{"type": "invoked_skills", "skills": []any{line{"name": "s", "content": "the words"}, line{"name": "t", "content": "more"}}}, "the words\nmore"},
+		{line{"type": "relevant_memories", "memories": []any{line{"path": "/m", "content": "the words"}, line{"path": "/n"}}}, "the words"},
+		{line{"type": "plan_file_reference", "planFilePath": "/p", "planContent": "the words"}, "the words"},
+		{line{"type": "mcp_resource", "server": "s", "content": line{"contents": []any{line{"uri": "u", "text": "the words"}, line{"uri": "v", "blob": "AAAA"}}}}, "the words"},
+		{line{"type": "task_status", "taskId": "t", "description": "the words"}, "the words"},
+		{line{"type": "task_status", "taskId": "t", "deltaSummary": "more", "description": "the words"}, "the words\nmore"},
+		{line{"type": "task_status", "taskId": "t", "deltaSummary": nil, "description": 7}, ""},
+		{line{"type": "async_hook_response", "response": line{"systemMessage": "the words"}}, "the words"},
+		{line{"type": "async_hook_response", "response": line{"hookSpecificOutput": line{"additionalContext": "more"}, "systemMessage": "the words"}}, "the words\nmore"},
+		{line{"type": "async_hook_response", "response": "the words"}, "the words"},
+		{line{"type": "hook_blocking_error", "blockingError": line{"blockingError": "more", "command": "the words"}}, "the words\nmore"},
+		{line{"type": "of_tomorrow", "deep": line{"words": []any{"the words", "word"}}, "count": 7}, "the words"},
+		{line{"type": "of_tomorrow", "b": "the words", "a": "in order"}, "in order\nthe words"},
 	} {
-		conv := load(t, user("u1", "", "go"), line{"type": "attachment", "uuid": "a1", "parentUuid": "u1", "version": "2.1.200", "attachment": a},
-			line{"type": "attachment", "uuid": "a2", "parentUuid": "a1", "version": "2.1.200", "attachment": a})
+		conv := load(t, by("2.1.200", user("u1", "", "go"), attachment("a1", "u1", "").with("attachment", tt.attachment), attachment("a2", "a1", "").with("attachment", tt.attachment))...)
 		got, err := conv.Text(1, 0)
-		if n := conv.Messages[1].Blocks[0].Text.UTF16; err != nil || got != "the words" || n < len(got) {
-			t.Errorf("%v: %q, %d units, %v", a["type"], got, n, err)
+		if n := conv.Messages[1].Blocks[0].Text.UTF16; err != nil || got != tt.want || n < len(got) {
+			t.Errorf("%v: %q, %d units, %v; want %q", tt.attachment, got, n, err, tt.want)
 		}
 		named := 0
 		for _, w := range conv.Warnings {
-			if strings.Contains(w.Message, "of_tomorrow") {
+			if strings.Contains(w.Message, "of_tomorrow") && w.Line == 2 {
 				named++
 			}
 		}
-		if want := map[bool]int{true: 1}[a["type"] == "of_tomorrow"]; named != want {
-			t.Errorf("%v: named %d times, want %d", a["type"], named, want)
+		if want := map[bool]int{true: 1}[tt.attachment["type"] == "of_tomorrow"]; named != want || len(conv.Warnings) != want {
+			t.Errorf("%v: named %d times, want %d: %v", tt.attachment, named, want, conv.Warnings)
+		}
+	}
+}
+
+// TestRenderedOdd: words that an attachment was sent as that do not read, or are of another attachment, are named.
+func TestRenderedOdd(t *testing.T) {
+	words := func(text any) any { return []any{line{"content": text}} }
+	file := line{"type": "file", "content": line{"type": "text", "file": line{"content": "\n\npackage a\nvar x int\n"}}}
+	for _, tt := range []struct {
+		name       string
+		attachment line
+		rendered   any
+		sent       string // what counts
+		warned     string
+	}{
+		{"the same", line{"type": "model", "text": "the words"}, words("<system-reminder>\nthe words\n</system-reminder>"), "<system-reminder>\nthe words\n</system-reminder>", ""},
+		{"numbered", file, words("3\tpackage a\n4\tvar x int"), "3\tpackage a\n4\tvar x int", ""},
+		{"without a text of its own", line{"type": "date", "date": "2026-01-15"}, words("the day"), "the day", ""},
+		{"in blocks", line{"type": "model", "text": "the words"}, words([]any{text("so: "), text("the words")}), "so: \nthe words", ""},
+		{"other words", line{"type": "model", "text": "the words"}, words("something else"), "something else", "contradict"},
+		{"another list", line{"type": "novelty", "addedLines": []any{"- one", "- two"}}, words("- three"), "- three", "contradict"},
+		{"none", line{"type": "model", "text": "the words"}, []any{}, "", ""},
+		{"null", line{"type": "model", "text": "the words"}, nil, "", ""},
+		{"a text", line{"type": "model", "text": "the words"}, "the words", "the words", "unreadable"},
+		{"no messages", line{"type": "model", "text": "the words"}, []any{7}, "the words", "unreadable"},
+		{"a content of another type", line{"type": "model", "text": "the words"}, words(7), "the words", "unreadable"},
+		{"without a content", line{"type": "model", "text": "the words"}, []any{line{}}, "the words", "unreadable"},
+		{"a picture alone", line{"type": "file"}, words([]any{line{"type": "image"}}), "", ""},
+		{"a message alone", line{"type": "model", "text": "the words"}, line{"content": "x"}, "the words", "unreadable"},
+	} {
+		f := load(t, by("2.1.300", user("u1", "", "go"), attachment("a1", "u1", "").with("attachment", tt.attachment).with("rendered", tt.rendered))...)
+		list, err := f.Reminders(1, 0)
+		if got := strings.Join(list, "\n"); err != nil || !strings.Contains(got, tt.sent) || tt.sent == "" && got != "" || (f.Messages[1].Blocks[0].Text.UTF16 > 0) != (tt.sent != "") {
+			t.Errorf("%s: sent %q, %v; want %q", tt.name, got, err, tt.sent)
+		}
+		var told []string
+		for _, w := range f.Warnings {
+			told = append(told, w.Message)
+			if w.Line != 2 {
+				t.Errorf("%s: %+v", tt.name, w)
+			}
+		}
+		if all := strings.Join(told, "; "); (all == "") != (tt.warned == "") || !strings.Contains(all, tt.warned) {
+			t.Errorf("%s: told %q, want %q", tt.name, all, tt.warned)
 		}
 	}
 }

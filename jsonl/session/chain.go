@@ -53,7 +53,7 @@ func (ld *loader) conversation(order []int, agent, leaf string) *Conversation {
 	}
 	c.walk(leaf)
 	c.unite()
-	c.conv.Messages = make([]Message, 0, len(c.path)) // as many as it grows to, or a few less: the bar of the peak memory
+	c.conv.Messages = make([]Message, 0, len(c.path)) // as many as it grows to, or a few less: else 200 MB take too much (bar in docs/performance.md)
 	c.findQueued()
 	c.emit()
 	c.finish()
@@ -197,7 +197,7 @@ func (c *chain) assistant(first int) {
 			continue
 		}
 		n.mark(lineEmitted | lineUsed)
-		n.at, n.blocks = len(c.conv.Messages)+1, nil // the message has them: the bar of 1 GB to 200 MB
+		n.at, n.blocks = len(c.conv.Messages)+1, nil // the message has them; kept, 1 GB takes too much (bar in docs/performance.md)
 		if from == nil {
 			from = n
 			m.Line, m.UUID, m.Time = n.line, n.uuid, n.time
@@ -256,7 +256,7 @@ func (c *chain) user(i int) {
 		return
 	}
 	n.mark(lineEmitted | lineUsed)
-	n.blocks = nil // the message has them: the bar of 1 GB to 200 MB
+	n.blocks = nil // the message has them; kept, 1 GB takes too much (bar in docs/performance.md)
 	if c.goesWithPrompt(n) {
 		n.at = len(c.conv.Messages)
 		m := &c.conv.Messages[len(c.conv.Messages)-1]
@@ -341,13 +341,17 @@ func (c *chain) finish() {
 	}
 	conv.alike = alike(conv.Product)
 	if len(conv.Requests) > 0 {
-		m := &conv.Messages[conv.Requests[0].Message]
+		m := conv.Response(0)
 		conv.Model, conv.Version = m.Model, m.Version
 	} else if len(conv.Versions) > 0 {
 		conv.Version = conv.Versions[0]
 	}
 	for k := range conv.Boundaries {
-		conv.Boundaries[k].Request = conv.requestAfter(conv.Boundaries[k].Before)
+		b := &conv.Boundaries[k]
+		b.Request = conv.requestAfter(b.Before)
+		if b.Summary < 0 {
+			c.ld.notes.add(&conv.Warnings, CodeNoSummary, b.Line, "no summary follows the compaction")
+		}
 	}
 	for k := range conv.Micro {
 		conv.Micro[k].Request = conv.requestAfter(conv.Micro[k].Before)

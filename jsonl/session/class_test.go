@@ -113,7 +113,15 @@ func TestWhoWrote(t *testing.T) {
 		{"go on", line{"kind": "human"}, session.ClassPrompt},
 		{"go on", line{"kind": "peer"}, session.ClassMeta},
 		{"go on", line{"kind": "channel"}, session.ClassMeta},
+		{"go on", line{"kind": "task-notification"}, session.ClassMeta},
+		{"go on", line{"kind": "a kind of tomorrow", "server": "s"}, session.ClassMeta},
+		{"go on", line{"kind": ""}, session.ClassPrompt},
+		{"go on", line{"kind": 7}, session.ClassPrompt},
 		{"go on", "someone", session.ClassPrompt},
+		{"<channel name=\"c\"> is what I see", line{"kind": "human"}, session.ClassPrompt},
+		{"<teammate-message teammate_id=\"w\">done</teammate-message>", line{"kind": "peer"}, session.ClassMeta},
+		{"<command-name>/model</command-name>", line{"kind": "human"}, session.ClassCommand},
+		{"\n <task-notification>done", nil, session.ClassMeta},
 		{"<teammate-message teammate_id=\"w\">done</teammate-message>", nil, session.ClassMeta},
 		{"<cross-session-message>done", nil, session.ClassMeta},
 		{"<channel name=\"c\">done", nil, session.ClassMeta},
@@ -128,8 +136,11 @@ func TestWhoWrote(t *testing.T) {
 		if tt.origin != nil {
 			l = l.with("origin", tt.origin)
 		}
-		if got := load(t, l, said("a1", "u1", "m1")).Messages[0].Class; got != tt.want {
-			t.Errorf("%q of %v is a %s, want a %s", tt.text, tt.origin, got, tt.want)
+		blocks := l.with("message", line{"role": "user", "content": []any{text(tt.text)}})
+		for _, l := range []line{l, blocks} {
+			if got := load(t, l, said("a1", "u1", "m1")).Messages[0].Class; got != tt.want {
+				t.Errorf("%q of %v is a %s, want a %s", tt.text, tt.origin, got, tt.want)
+			}
 		}
 	}
 }
@@ -154,10 +165,39 @@ func TestLocalCommand(t *testing.T) {
 
 // TestNoAnswer: what is no response, and what the client does not send again.
 func TestNoAnswer(t *testing.T) {
-	stub := assistant("a1", "u1", "m1", text(""))
-	stub["message"].(line)["content"], stub["message"].(line)["usage"] = []any{}, line{"input_tokens": 0, "output_tokens": 0}
-	if conv := load(t, user("u1", "", "hello"), stub, said("a2", "a1", "m2")); len(conv.Requests) != 1 {
-		t.Errorf("%d requests with a line without content and usage, want 1", len(conv.Requests))
+	zero := line{"input_tokens": 0, "output_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
+	for _, tt := range []struct {
+		name    string
+		content []any
+		usage   any
+		want    int // requests, with the one after it
+	}{
+		{"all counts", nil, zero, 1},
+		{"no count", nil, line{}, 1},
+		{"what stands beside counts", nil, line{"input_tokens": 0, "service_tier": "standard", "cache_creation": line{"ephemeral_1h_input_tokens": 0}, "server_tool_use": line{"web_search_requests": 0}, "iterations": []any{}}, 1},
+		{"a count", nil, line{"input_tokens": 3}, 2},
+		{"a count of the cache", nil, line{"cache_read_input_tokens": 3}, 2},
+		{"a content", []any{text("x")}, zero, 2},
+		{"no usage", nil, nil, 2},
+	} {
+		for _, model := range []string{"claude-opus-4-5", "claude-fable-5"} {
+			stub := assistant("a1", "u1", "m1", text(""))
+			m := stub["message"].(line)
+			m["model"], m["stop_reason"], m["content"], m["usage"] = model, nil, append([]any{}, tt.content...), tt.usage
+			for name, lines := range map[string][]any{
+				"before":  {stub, said("a2", "a1", "m2")},
+				"behind":  {said("a2", "u1", "m2"), stub.with("parentUuid", "a2")},
+				"of both": {stub, said("a2", "a1", "m1")},
+			} {
+				want := tt.want
+				if name == "of both" {
+					want = 1
+				}
+				if conv := load(t, append([]any{user("u1", "", "hello")}, lines...)...); len(conv.Requests) != want {
+					t.Errorf("%s, %s the response, %s: %d requests, want %d", tt.name, name, model, len(conv.Requests), want)
+				}
+			}
+		}
 	}
 	for version, dropped := range map[string]bool{"2.1.37": false, "2.1.260": true} {
 		conv := load(t, by(version, user("u1", "", "hello"), assistant("a1", "u1", "m1", thinking()), user("u2", "a1", "[Request interrupted by user]"), said("a2", "u2", "m2"))...)

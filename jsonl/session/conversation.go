@@ -193,10 +193,15 @@ const (
 	CodeCircle         Code = "parent-circle"
 	CodeLostParent     Code = "lost-parent"
 	CodeLostLogical    Code = "lost-logical-parent"
+	CodeNoSummary      Code = "no-summary"
+	CodeLostPreserved  Code = "lost-preserved"
 	CodeEarlier        Code = "earlier-history"
 	CodeOffloadMissing Code = "missing-offload"
 	CodeOffloadRefused Code = "refused-offload"
 )
+
+// Response is the message that answers main request k (0-based).
+func (c *Conversation) Response(k int) *Message { return &c.Messages[c.Requests[k].Message] }
 
 // BeginsMidway reports whether the file begins in the middle of the conversation: the first message stands for what came
 // before.

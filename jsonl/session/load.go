@@ -154,7 +154,7 @@ func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) 
 	ld.build(f, opt)
 	if len(ld.nodes) > manyLines {
 		ld = nil
-		runtime.GC() // linking needs more than is kept: without this the bar of 1 GB to 200 MB is missed
+		runtime.GC() // linking needs more than is kept: without this 1 GB takes too much (bar in docs/performance.md)
 	}
 	for _, conv := range f.Conversations() {
 		conv.readOffloads(offloadsOf(file, opt.Offload), limits, ns)
@@ -419,6 +419,13 @@ func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {
 	if a.prompt {
 		n.class = ClassPrompt
 	}
+	odd := oddlyRendered(e.Rendered)
+	switch {
+	case odd:
+		ld.warn(CodeMetadata, e.Line, "the words that an attachment of kind %.40s was sent as are unreadable: its own text is counted", a.kind)
+	case sent.Recorded && contradicts(e.Rendered, e.Attachment):
+		ld.warn(CodeMetadata, e.Line, "the words that an attachment of kind %.40s was sent as contradict its text: the words are counted", a.kind)
+	}
 	span, ok := e.SpanOf(e.Attachment)
 	if !ok {
 		span = jsonl.Span{Off: e.Offset}
@@ -427,7 +434,7 @@ func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {
 	if sent.Recorded {
 		value, _ = e.SpanOf(e.Rendered)
 		a.length = jsonl.Measure(strings.Join(renderedTexts(e.Rendered), "\n"))
-	} else if renders {
+	} else if renders && !odd {
 		a.length = jsonl.Metrics{}
 	}
 	n.blocks = []Block{{Line: e.Line, Sent: sent, ContentBlock: jsonl.ContentBlock{
@@ -438,6 +445,11 @@ func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {
 // build links the nodes, finds the conversations and fills the file.
 func (ld *loader) build(f *File, opt LoadOptions) {
 	ld.link()
+	for _, n := range ld.nodes {
+		if n.kind == nodeBoundary {
+			ld.lostKept(n)
+		}
+	}
 	main, sides := ld.split()
 	f.Main = ld.conversation(main, "", opt.Leaf)
 	f.Main.Agent = ld.ownAgent(main)

@@ -155,6 +155,18 @@ func (m *compactMeta) tail() string {
 	return ""
 }
 
+// kept lists the uuids that a boundary line has of what was kept.
+func (m *compactMeta) kept() (uuids []string) {
+	if m.PreservedMessages != nil {
+		uuids = slices.Clone(m.PreservedMessages.UUIDs)
+	}
+	if m.PreservedSegment != nil {
+		uuids = append(uuids, m.PreservedSegment.HeadUUID, m.PreservedSegment.TailUUID)
+	}
+	slices.Sort(uuids)
+	return slices.DeleteFunc(slices.Compact(uuids), func(uuid string) bool { return uuid == "" })
+}
+
 type microMeta struct {
 	Trigger     string   `json:"trigger"`
 	PreTokens   int      `json:"preTokens"`

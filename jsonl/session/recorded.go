@@ -1,6 +1,9 @@
 package session
 
-import "sort"
+import (
+	"cmp"
+	"sort"
+)
 
 // boundary records a compact_boundary line on the path.
 func (c *chain) boundary(i int) {
@@ -18,6 +21,20 @@ func (c *chain) boundary(i int) {
 	})
 	if len(compact.Order) > 0 {
 		c.ordered = append(c.ordered, ordered{len(c.conv.Boundaries) - 1, compact.Order})
+	}
+}
+
+// lostKept warns of what a boundary line says was kept and no line has.
+func (ld *loader) lostKept(n *node) {
+	first, lost := "", 0
+	for _, uuid := range n.compact.kept() {
+		if _, ok := ld.lineOf(uuid); !ok && !ld.removed[uuid] {
+			first = cmp.Or(first, uuid)
+			lost++
+		}
+	}
+	if lost > 0 {
+		ld.warn(CodeLostPreserved, n.line, "of what the compaction kept, %d messages are not in the file, %.60q first", lost, first)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -338,5 +339,44 @@ func TestKeptTail(t *testing.T) {
 		if tt.boundaries > 0 && !slices.Equal(conv.Boundaries[0].Kept(), tt.kept) {
 			t.Errorf("%s: in context %v, want %v", tt.name, conv.Boundaries[0].Kept(), tt.kept)
 		}
+	}
+}
+
+// TestHalfRecorded: a compaction without its summary, or without lines that it kept, is named, and the rest is read.
+func TestHalfRecorded(t *testing.T) {
+	kept := func(tail line, uuids ...string) line {
+		b := boundary("b1", "a1", "auto", 900)
+		meta := b["compactMetadata"].(line)
+		meta["preservedSegment"] = tail
+		if uuids != nil {
+			meta["preservedMessages"] = line{"anchorUuid": "s1", "uuids": uuids}
+		}
+		return b
+	}
+	for _, tt := range []struct {
+		name  string
+		lines []any
+		shape string
+		want  string // the codes of the warnings of line 3
+	}{
+		{"whole", []any{boundary("b1", "a1", "auto", 900), summary("s1", "b1")}, "u1 a1 [s1] u2 a2", ""},
+		{"no summary", []any{boundary("b1", "a1", "auto", 900), attachment("x1", "b1", "date").with("uuid", "s1")}, "u1 a1 [s1] u2 a2", "no-summary"},
+		{"a summary behind attachments", []any{boundary("b1", "a1", "auto", 900), attachment("x1", "b1", "date"), summary("s1", "x1")}, "u1 a1 [x1] [s1] u2 a2", ""},
+		{"a lost tail", []any{kept(line{"headUuid": "u1", "anchorUuid": "s1", "tailUuid": "gone"}), summary("s1", "b1")}, "u1 a1 [s1] u2 a2", "lost-preserved"},
+		{"lost messages", []any{kept(nil, "gone", "a1", "gone too"), summary("s1", "b1")}, "u1 a1 [s1] u2 a2", "lost-preserved"},
+		{"both", []any{kept(nil, "gone"), attachment("x1", "b1", "date").with("uuid", "s1")}, "u1 a1 [s1] u2 a2", "lost-preserved no-summary"},
+	} {
+		conv := load(t, slices.Concat([]any{user("u1", "", "hello"), said("a1", "u1", "m1")}, tt.lines, []any{user("u2", "s1", "on"), said("a2", "u2", "m2")})...)
+		var got []string
+		for _, w := range conv.Warnings {
+			if w.Line != 3 {
+				t.Errorf("%s: %+v", tt.name, w)
+			}
+			got = append(got, string(w.Code))
+		}
+		if strings.Join(got, " ") != tt.want || len(conv.Boundaries) != 1 || len(conv.Requests) != 2 {
+			t.Errorf("%s: warned %v, %d compactions, %d requests; want %q", tt.name, got, len(conv.Boundaries), len(conv.Requests), tt.want)
+		}
+		wantShape(t, conv, tt.shape)
 	}
 }

@@ -11,8 +11,8 @@ import (
 
 // Checker checks the model view against the rules of the Messages API, with adjacent messages of one role taken as
 // one. It passes over what is not sent and over payload-only edits. It can be called again while the view grows: where
-// messages left the view, those from the first of them on are checked again, and all of them where some moved, so that
-// checking every request costs what is new: for the bar of requests that double.
+// messages left the view, those from the first of them on are checked again, and all of them where some moved. Without
+// that a replay grows faster than its requests (bar in docs/performance.md).
 type Checker struct {
 	view    *View
 	check   apiCheck

@@ -75,7 +75,8 @@ func (v *View) PayloadFrom(place int) (n int) {
 // summed is how many positions of a view have a sum: a change far from its end is not to cost as much as the view is long.
 const summed = 16
 
-// sum is what the items at some positions weigh in the payload, once it was asked for: for the bar of requests that double.
+// sum is what the items at some positions weigh in the payload, once it was asked for. Without it a replay grows faster
+// than its requests (bar in docs/performance.md).
 type sum struct {
 	tokens int
 	known  bool

@@ -196,8 +196,8 @@ func (v *View) itemsFrom(from int) func(yield func(policy.ItemID) bool) {
 	}
 }
 
-// skip is the index of the first item in view behind index i, which is out of view. It shortens the links it follows,
-// so that the next call does not walk over everything that left a sliding window: the bar of requests that double.
+// skip is the index of the first item in view behind index i, which is out of view. It shortens the links it follows.
+// Without that a replay with a sliding window grows faster than its requests (bar in docs/performance.md).
 func (v *View) skip(i int) int {
 	to := i
 	for to < len(v.items) && v.items[to].removed() {

@@ -149,7 +149,7 @@ func ScoreUsage(conv *session.Conversation, track *replay.Timeline) (u UsageScor
 		u.Near += count(p.Error() <= nearRead)
 		u.Close += count(p.Error() <= closeRead)
 		u.WriteNear += count(errorOfShare(row.Recorded.CacheWrite, written) <= nearRead)
-		msg := &conv.Messages[conv.Requests[p.N-1].Message]
+		msg := conv.Response(p.N - 1)
 		if m, ok := models.Find(msg.Model); ok {
 			used := msg.Usage
 			u.Cost.join(&InputCost{Recorded: m.Cost(replay.RecordedSplit(&used), 0), Simulated: m.Cost(row.Cache.Split, 0)})

@@ -20,54 +20,30 @@ type entry struct {
 // place holds the entries of all models at one position.
 type place struct {
 	position int
-	entries  []entry        // one a model
-	index    map[string]int // in entries, by model; nil: there are few
-	tokens   int            // of all entries that have seen fewer Resize calls
-	resized  int            // Resize calls
+	entries  map[string]*entry // by model
+	tokens   int               // of all entries that have seen fewer Resize calls
+	resized  int               // Resize calls
 }
-
-// fewModels is up to how many entries of a place are searched one by one.
-const fewModels = 8
 
 // get finds the entry of a model, with its tokens as they are now; nil: there is none.
 func (p *place) get(model string) *entry {
-	i, ok := p.index[model]
-	if p.index == nil {
-		i = slices.IndexFunc(p.entries, func(e entry) bool { return e.model == model })
-		ok = i >= 0
-	}
-	if !ok {
-		return nil
-	}
-	p.now(&p.entries[i])
-	return &p.entries[i]
-}
-
-// now gives an entry the tokens of the last Resize call.
-func (p *place) now(e *entry) {
-	if e.resized < p.resized {
+	e := p.entries[model]
+	if e != nil && e.resized < p.resized {
 		e.tokens, e.resized = p.tokens, p.resized
 	}
+	return e
 }
 
 // add puts in the entry of a model that has none here.
 func (p *place) add(e entry) {
 	e.resized = p.resized
-	p.entries = append(p.entries, e)
-	if n := len(p.entries); n > fewModels && p.index == nil {
-		p.index = make(map[string]int, n)
-		for i := range p.entries {
-			p.index[p.entries[i].model] = i
-		}
-	} else if p.index != nil {
-		p.index[e.model] = n - 1
-	}
+	p.entries[e.model] = &e
 }
 
 // resize lets every entry have so many tokens; of 0 there are no more entries.
 func (p *place) resize(tokens int) {
 	if tokens <= 0 {
-		p.entries, p.index = nil, nil
+		clear(p.entries)
 		return
 	}
 	p.tokens = tokens
@@ -76,9 +52,8 @@ func (p *place) resize(tokens int) {
 
 // shrink takes tokens off every entry.
 func (p *place) shrink(tokens int) {
-	for i := range p.entries {
-		e := &p.entries[i]
-		p.now(e)
+	for model := range p.entries {
+		e := p.get(model)
 		e.tokens = max(e.tokens-tokens, 0)
 	}
 }
@@ -93,8 +68,12 @@ func (s *places) clone() places {
 	c := *s
 	c.list = slices.Clone(s.list)
 	for i := range c.list {
-		c.list[i].entries = slices.Clone(c.list[i].entries)
-		c.list[i].index = maps.Clone(c.list[i].index)
+		p := &c.list[i]
+		p.entries = maps.Clone(p.entries)
+		for model, e := range p.entries {
+			own := *e
+			p.entries[model] = &own
+		}
 	}
 	return c
 }
@@ -144,6 +123,6 @@ func (s *places) open(position int) *place {
 	if i > 0 && s.list[i-1].position == position {
 		return &s.list[i-1]
 	}
-	s.list = slices.Insert(s.list, i, place{position: position})
+	s.list = slices.Insert(s.list, i, place{position: position, entries: map[string]*entry{}})
 	return &s.list[i]
 }

@@ -36,7 +36,7 @@ func TestWorkOfAGrowingConversation(t *testing.T) {
 // A place finds the entries of many models as those of few, and a copy has entries of its own.
 func TestModelsAtOnePlace(t *testing.T) {
 	s := &Sim{}
-	const n = 3 * fewModels
+	const n = 24
 	for i := range n {
 		s.put(4, &entry{model: fmt.Sprint(i), tokens: i + 1})
 	}

@@ -154,17 +154,17 @@ func said(text string) string {
 	return strings.TrimSpace(out.String())
 }
 
-// Lines tells which texts are on the lines of a session file.
-type Lines struct {
+// FileLines tells which texts are on the lines of a session file.
+type FileLines struct {
 	text  string
 	known map[string]bool
 }
 
 // NewLines prepares the text of a file, without the lines that hold requests.
-func NewLines(text string) *Lines { return &Lines{text, map[string]bool{}} }
+func NewLines(text string) *FileLines { return &FileLines{text, map[string]bool{}} }
 
 // Hold reports whether every line of a block's text is on some line of the file.
-func (l *Lines) Hold(text string) bool {
+func (l *FileLines) Hold(text string) bool {
 	for _, line := range strings.Split(reminderTag().ReplaceAllString(text, ""), "\n") {
 		line = strings.TrimSpace(line)
 		found, ok := l.known[line]

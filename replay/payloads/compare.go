@@ -2,8 +2,8 @@ package payloads
 
 import "slices"
 
-// Comparison is what comes of comparing a request with the true one.
-type Comparison struct {
+// BodyComparison is what comes of comparing a request with the true one.
+type BodyComparison struct {
 	Conversation bool `json:"conversation"` // prompts, answers, thinking, calls, results and their order are equal
 	Whole        bool `json:"whole"`        // every block is
 	Marks        bool `json:"marks"`        // the cache breakpoints in messages are at the same places
@@ -14,11 +14,11 @@ type Comparison struct {
 	Placeholders int  `json:"placeholders"`
 	Moved        int  `json:"moved"` // blocks of both at another place
 
-	Differences []Difference `json:"differences,omitempty"`
+	Differences []BlockDifference `json:"differences,omitempty"`
 }
 
-// Difference is a block that is not equal.
-type Difference struct {
+// BlockDifference is a block that is not equal.
+type BlockDifference struct {
 	What    What   `json:"what"`
 	Role    string `json:"role"`
 	Kind    string `json:"kind"`
@@ -45,8 +45,8 @@ const (
 const beginning = 70
 
 // Compare compares a request with the true one.
-func Compare(want, got []Block, lines *Lines) *Comparison {
-	c := &Comparison{}
+func Compare(want, got []Block, lines *FileLines) *BodyComparison {
+	c := &BodyComparison{}
 	prompts := map[string]bool{}
 	for i := range want {
 		prompts[said(want[i].Text)] = true
@@ -99,9 +99,9 @@ func Compare(want, got []Block, lines *Lines) *Comparison {
 	return c
 }
 
-func (c *Comparison) add(what What, b *Block) {
+func (c *BodyComparison) add(what What, b *Block) {
 	text := []rune(b.Text)
-	c.Differences = append(c.Differences, Difference{what, b.Role, b.Kind, b.ID, b.Message + 1, b.At + 1, b.Line, string(text[:min(len(text), beginning)])})
+	c.Differences = append(c.Differences, BlockDifference{what, b.Role, b.Kind, b.ID, b.Message + 1, b.At + 1, b.Line, string(text[:min(len(text), beginning)])})
 }
 
 // place is that of a block in a request.

@@ -26,16 +26,16 @@ func TestCompare(t *testing.T) {
 	)
 	for name, tt := range map[string]struct {
 		want, got string
-		is        Comparison
+		is        BodyComparison
 	}{
-		"equal":       {ask + "," + reply, strings.Replace(ask+","+reply, `"b":1,"a":2`, `"a":2,"b":1`, 1), Comparison{Conversation: true, Whole: true, Marks: true, Equal: 3}},
-		"reminder":    {`{"role":"user","content":[{"type":"text","text":"<system-reminder>\nmine\n</system-reminder>"},{"type":"text","text":"go"}]}`, ask, Comparison{Conversation: true, Marks: true, Equal: 1, Unheld: 1}},
-		"on a line":   {`{"role":"user","content":[{"type":"text","text":"<system-reminder>\nheld\n</system-reminder>"},{"type":"text","text":"go"}]}`, ask, Comparison{Conversation: true, Marks: true, Equal: 1, Missing: 1}},
-		"placeholder": {ask, `{"role":"user","content":[{"type":"text","text":"[placeholder for words]"},{"type":"text","text":"go"}]}`, Comparison{Conversation: true, Marks: true, Equal: 1, Placeholders: 1}},
-		"extra":       {ask, ask + "," + reply, Comparison{Marks: true, Equal: 1, Extra: 2}},
-		"moved":       {ask + "," + reply + "," + result, reply + "," + result + "," + ask, Comparison{Marks: true, Equal: 3, Moved: 1}},
-		"mark":        {`{"role":"user","content":[{"type":"text","text":"go","cache_control":{"type":"ephemeral"}}]}`, ask, Comparison{Conversation: true, Whole: true, Equal: 1}},
-		"nothing":     {"", "", Comparison{Conversation: true, Whole: true, Marks: true}},
+		"equal":       {ask + "," + reply, strings.Replace(ask+","+reply, `"b":1,"a":2`, `"a":2,"b":1`, 1), BodyComparison{Conversation: true, Whole: true, Marks: true, Equal: 3}},
+		"reminder":    {`{"role":"user","content":[{"type":"text","text":"<system-reminder>\nmine\n</system-reminder>"},{"type":"text","text":"go"}]}`, ask, BodyComparison{Conversation: true, Marks: true, Equal: 1, Unheld: 1}},
+		"on a line":   {`{"role":"user","content":[{"type":"text","text":"<system-reminder>\nheld\n</system-reminder>"},{"type":"text","text":"go"}]}`, ask, BodyComparison{Conversation: true, Marks: true, Equal: 1, Missing: 1}},
+		"placeholder": {ask, `{"role":"user","content":[{"type":"text","text":"[placeholder for words]"},{"type":"text","text":"go"}]}`, BodyComparison{Conversation: true, Marks: true, Equal: 1, Placeholders: 1}},
+		"extra":       {ask, ask + "," + reply, BodyComparison{Marks: true, Equal: 1, Extra: 2}},
+		"moved":       {ask + "," + reply + "," + result, reply + "," + result + "," + ask, BodyComparison{Marks: true, Equal: 3, Moved: 1}},
+		"mark":        {`{"role":"user","content":[{"type":"text","text":"go","cache_control":{"type":"ephemeral"}}]}`, ask, BodyComparison{Conversation: true, Whole: true, Equal: 1}},
+		"nothing":     {"", "", BodyComparison{Conversation: true, Whole: true, Marks: true}},
 	} {
 		got := Compare(messages(t, tt.want), messages(t, tt.got), NewLines(`{"text":"held"}`))
 		if n := got.Missing + got.Unheld + got.Extra + got.Placeholders + got.Moved; n != len(got.Differences) {
@@ -106,10 +106,10 @@ func TestScore(t *testing.T) {
 		}
 		for _, c := range s.Results {
 			if !c.Conversation {
-				t.Errorf("%s: request %d: %+v", name, c.Request, c.Comparison)
+				t.Errorf("%s: request %d: %+v", name, c.Request, c.BodyComparison)
 			}
 		}
-		r := Sum([]*Session{s})
+		r := Sum([]*ConversationScore{s})
 		if m := r.Measures()[1]; m.Of != tt.matched || m.Percent() != 100 {
 			t.Errorf("%s: %+v", name, m)
 		}

@@ -25,17 +25,17 @@ const (
 	OnRecord Track = "on record" // of the file, against those of another
 )
 
-// Session is what comes of comparing the requests of one conversation.
-type Session struct {
+// ConversationScore is what comes of comparing the requests of one conversation.
+type ConversationScore struct {
 	Session string `json:"session"`
 	Agent   string `json:"agent,omitempty"`
 	File    string `json:"file"`
 	Version string `json:"client_version,omitempty"`
 
-	Requests  int        `json:"requests"`
-	Unmatched int        `json:"unmatched"` // of them, of which no true one is known
-	Record    Record     `json:"record"`
-	Results   []Compared `json:"results"`
+	Requests  int               `json:"requests"`
+	Unmatched int               `json:"unmatched"` // of them, of which no true one is known
+	Record    Record            `json:"record"`
+	Results   []ComparedRequest `json:"results"`
 }
 
 // Record is what the file itself holds of requests.
@@ -47,19 +47,19 @@ type Record struct {
 	Found    int `json:"found"` // of the messages that requests name
 }
 
-// Compared is one request.
-type Compared struct {
+// ComparedRequest is one request.
+type ComparedRequest struct {
 	Request int   `json:"request"`
 	Line    int   `json:"line"` // of its response
 	Track   Track `json:"track"`
-	Comparison
+	BodyComparison
 }
 
 // Score compares the requests of a conversation that are rebuilt, and those on record, with the true ones: of list, or
 // without any those on record. log is nil where the file has none.
-func Score(rec *replay.Record, log *requests.Log, list []True) (*Session, error) {
+func Score(rec *replay.Record, log *requests.Log, list []TrueRequest) (*ConversationScore, error) {
 	conv := rec.Conv
-	s := &Session{Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Version: conv.Version, Requests: len(conv.Requests), Results: []Compared{}}
+	s := &ConversationScore{Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Version: conv.Version, Requests: len(conv.Requests), Results: []ComparedRequest{}}
 	if log != nil {
 		if err := s.record(log); err != nil {
 			return nil, err
@@ -69,7 +69,7 @@ func Score(rec *replay.Record, log *requests.Log, list []True) (*Session, error)
 	if err != nil {
 		return nil, err
 	}
-	var at map[int]*True
+	var at map[int]*TrueRequest
 	if list != nil {
 		if at, err = match(rec, list); err != nil {
 			return nil, err
@@ -95,16 +95,16 @@ func Score(rec *replay.Record, log *requests.Log, list []True) (*Session, error)
 		if err != nil {
 			return err
 		}
-		s.Results = append(s.Results, Compared{n, m.Line, Rebuilt, *Compare(want, blocks, lines)})
+		s.Results = append(s.Results, ComparedRequest{n, m.Line, Rebuilt, *Compare(want, blocks, lines)})
 		if list != nil && held != nil {
-			s.Results = append(s.Results, Compared{n, m.Line, OnRecord, *Compare(want, held, lines)})
+			s.Results = append(s.Results, ComparedRequest{n, m.Line, OnRecord, *Compare(want, held, lines)})
 		}
 		return nil
 	})
 }
 
 // record counts what the file holds.
-func (s *Session) record(log *requests.Log) error {
+func (s *ConversationScore) record(log *requests.Log) error {
 	s.Record.Requests, s.Record.Whole = len(log.Requests), log.Whole()
 	s.Record.Found, s.Record.Messages = log.Messages()
 	for i := range log.Requests {
@@ -184,7 +184,7 @@ func lineOf(v *view.View, t policy.Target) int {
 }
 
 // recorded are the blocks of a request on record.
-func recorded(body *requests.Body) []Block {
+func recorded(body *requests.SentBody) []Block {
 	var messages []Message
 	var lines []int
 	for i := range body.Messages {
@@ -216,8 +216,8 @@ func withLines(list []Block, lines []int) []Block {
 	return list
 }
 
-// Row is sums over sessions.
-type Row struct {
+// ScoreRow is sums over sessions.
+type ScoreRow struct {
 	Clients      string `json:"clients"` // version; All
 	Track        Track  `json:"track"`
 	Sessions     int    `json:"sessions"`
@@ -245,23 +245,23 @@ type KindRow struct {
 // All is the row of all client versions.
 const All = "all"
 
-// Scores is what comes of comparing the requests of all sessions.
-type Scores struct {
-	Schema   string     `json:"schema"`
-	Record   Record     `json:"record"`
-	Rows     []Row      `json:"rows"`
-	Kinds    []KindRow  `json:"kinds"`
-	Sessions []*Session `json:"sessions"`
+// PayloadScores is what comes of comparing the requests of all sessions.
+type PayloadScores struct {
+	Schema   string               `json:"schema"`
+	Record   Record               `json:"record"`
+	Rows     []ScoreRow           `json:"rows"`
+	Kinds    []KindRow            `json:"kinds"`
+	Sessions []*ConversationScore `json:"sessions"`
 }
 
 // Sum sums sessions by the version of the client.
-func Sum(list []*Session) *Scores {
-	r := &Scores{Schema: Schema, Rows: []Row{}, Kinds: []KindRow{}, Sessions: list}
+func Sum(list []*ConversationScore) *PayloadScores {
+	r := &PayloadScores{Schema: Schema, Rows: []ScoreRow{}, Kinds: []KindRow{}, Sessions: list}
 	type group struct {
 		clients string
 		track   Track
 	}
-	rows, kinds := map[group]*Row{}, map[KindRow]int{}
+	rows, kinds := map[group]*ScoreRow{}, map[KindRow]int{}
 	for _, s := range list {
 		r.Record.add(&s.Record)
 		seen := map[group]bool{}
@@ -270,9 +270,9 @@ func Sum(list []*Session) *Scores {
 			for _, clients := range []string{All, cmp.Or(s.Version, "unknown")} {
 				g := group{clients, c.Track}
 				if rows[g] == nil {
-					rows[g] = &Row{Clients: clients, Track: c.Track}
+					rows[g] = &ScoreRow{Clients: clients, Track: c.Track}
 				}
-				rows[g].add(&c.Comparison, !seen[g])
+				rows[g].add(&c.BodyComparison, !seen[g])
 				seen[g] = true
 			}
 			for _, d := range c.Differences {
@@ -283,7 +283,7 @@ func Sum(list []*Session) *Scores {
 	for _, row := range rows {
 		r.Rows = append(r.Rows, *row)
 	}
-	slices.SortFunc(r.Rows, func(a, b Row) int {
+	slices.SortFunc(r.Rows, func(a, b ScoreRow) int {
 		return cmp.Or(cmp.Compare(b.Track, a.Track), either(a.Clients == All, b.Clients == All), session.CompareVersions(a.Clients, b.Clients), cmp.Compare(a.Clients, b.Clients))
 	})
 	for k, n := range kinds {
@@ -315,7 +315,7 @@ func (r *Record) add(o *Record) {
 	r.Found += o.Found
 }
 
-func (r *Row) add(c *Comparison, first bool) {
+func (r *ScoreRow) add(c *BodyComparison, first bool) {
 	count := func(n *int, so bool) {
 		if so {
 			*n++
@@ -334,8 +334,8 @@ func (r *Row) add(c *Comparison, first bool) {
 	r.Moved += c.Moved
 }
 
-// Measure is a share with the bar that it is judged by, percent.
-type Measure struct {
+// ScoreMeasure is a share with the bar that it is judged by, percent.
+type ScoreMeasure struct {
 	Name    string
 	Bar     float64
 	Of, Had int
@@ -345,8 +345,8 @@ type Measure struct {
 func MeasureNames() []string { return []string{"resolved", "conversation", "whole"} }
 
 // Measures are those of the result, with their bars: of all requests that are rebuilt.
-func (r *Scores) Measures() []Measure {
-	list := []Measure{{"resolved", 100, r.Record.Messages, r.Record.Found}, {"conversation", 95, 0, 0}, {"whole", 0, 0, 0}}
+func (r *PayloadScores) Measures() []ScoreMeasure {
+	list := []ScoreMeasure{{"resolved", 100, r.Record.Messages, r.Record.Found}, {"conversation", 95, 0, 0}, {"whole", 0, 0, 0}}
 	for _, row := range r.Rows {
 		if row.Clients == All && row.Track == Rebuilt {
 			list[1].Of, list[1].Had, list[2].Of, list[2].Had = row.Requests, row.Conversation, row.Requests, row.Whole
@@ -356,7 +356,7 @@ func (r *Scores) Measures() []Measure {
 }
 
 // Percent is the share; 100 of nothing.
-func (m *Measure) Percent() float64 {
+func (m *ScoreMeasure) Percent() float64 {
 	if m.Of == 0 {
 		return 100
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay"
 )
 
-// True is a request that was really sent.
-type True struct {
+// TrueRequest is a request that was really sent.
+type TrueRequest struct {
 	Line     int // of the file that it is from
 	Messages []Message
 	Who      string // what asked: main, subagent, summary; "": unknown
@@ -24,7 +24,7 @@ type True struct {
 
 // ReadTrue reads requests from JSON lines: bodies as they were sent, by themselves or as the body or request of an
 // object, or with what a log says of them beside the messages.
-func ReadTrue(name string, r io.Reader) (list []True, err error) {
+func ReadTrue(name string, r io.Reader) (list []TrueRequest, err error) {
 	lines := bufio.NewReader(r)
 	for n := 1; ; n++ {
 		line, err := lines.ReadBytes('\n')
@@ -46,7 +46,7 @@ func ReadTrue(name string, r io.Reader) (list []True, err error) {
 	}
 }
 
-func readTrue(line []byte) (t True, err error) {
+func readTrue(line []byte) (t TrueRequest, err error) {
 	var o struct {
 		Messages      []Message
 		Body, Request struct{ Messages []Message }
@@ -75,7 +75,7 @@ func readTrue(line []byte) (t True, err error) {
 }
 
 // named reports whether requests name their answers.
-func named(list []True) bool {
+func named(list []TrueRequest) bool {
 	for i := range list {
 		if list[i].Answer != "" {
 			return true
@@ -86,8 +86,8 @@ func named(list []True) bool {
 
 // match finds the true request that was sent as each request of a conversation: by the id of its response; where none is
 // known, by what it asks for, in order.
-func match(rec *replay.Record, list []True) (map[int]*True, error) {
-	conv, at := rec.Conv, map[int]*True{}
+func match(rec *replay.Record, list []TrueRequest) (map[int]*TrueRequest, error) {
+	conv, at := rec.Conv, map[int]*TrueRequest{}
 	if named(list) {
 		n := map[string]int{}
 		for k := range conv.Requests {
@@ -148,7 +148,7 @@ func asked(blocks []Block) string {
 }
 
 // textOf is the text of a session file without the lines that hold requests.
-func textOf(src *jsonl.Source) (*Lines, error) {
+func textOf(src *jsonl.Source) (*FileLines, error) {
 	var out strings.Builder
 	err := src.Each(1, jsonl.ReadOptions{}, func(rec *jsonl.Item) error {
 		if rec.Kind == jsonl.ItemEntry && !requests.IsType(rec.Entry.Type) {

@@ -12,9 +12,9 @@ import (
 	"github.com/ctxkit/ctxkit/replay/category"
 )
 
-// Overhead is the parts of the system prompt and the tools that a request had, as the session file holds them. Their
+// PromptOverhead is the parts of the system prompt and the tools that a request had, as the session file holds them. Their
 // tokens add up to those of the category system, or where the usage shows none are estimated.
-type Overhead struct {
+type PromptOverhead struct {
 	Line   int            `json:"line"`   // of the file
 	Bytes  int            `json:"bytes"`  // of all parts, as JSON
 	Tokens int            `json:"tokens"` // of all parts
@@ -41,7 +41,7 @@ const (
 
 // AddOverhead adds the parts of the system prompt and the tools at the request of the stats, where log has it.
 func (s *SessionStats) AddOverhead(conv *session.Conversation, log *requests.Log) error {
-	at := func(n int) *requests.Request { return log.Of(conv.Messages[conv.Requests[n-1].Message].ID) }
+	at := func(n int) *requests.LogRequest { return log.Of(conv.Messages[conv.Requests[n-1].Message].ID) }
 	if s.Request < 1 || s.Request > len(conv.Requests) || at(s.Request) == nil {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (s *SessionStats) AddOverhead(conv *session.Conversation, log *requests.Log
 	if err != nil || shape == nil {
 		return err
 	}
-	o := &Overhead{Line: shape.Line, Parts: partsOf(shape)}
+	o := &PromptOverhead{Line: shape.Line, Parts: partsOf(shape)}
 	had := map[int]map[string]bool{} // by the line of a shape: its parts
 	held := map[string]int{}         // requests by part
 	for n := 1; n <= s.Request; n++ {

@@ -43,7 +43,7 @@ type SessionStats struct {
 	Repeated    Repeated         `json:"repeated"`
 	Definitions []Listing        `json:"definitions"` // listings of tools, skills and agents that the client attached
 	Subagents   []SubagentType   `json:"subagents"`   // by type, the most tokens first
-	Overhead    *Overhead        `json:"overhead,omitempty"`
+	Overhead    *PromptOverhead  `json:"overhead,omitempty"`
 }
 
 // Peak is the largest payload.

@@ -42,7 +42,7 @@ type Encoder struct {
 	seeds    [forms][2]maphash.Seed
 
 	mu     sync.Mutex
-	idle   []*bpe.Counter // as many as goroutines counted at once, with their buffers: for the bar of exact o200k_base
+	idle   []*bpe.Counter // with their buffers; without them exact o200k_base is too slow (bar in docs/performance.md)
 	counts map[contentHash]int32
 }
 

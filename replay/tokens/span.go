@@ -42,7 +42,7 @@ func Spans(conv *session.Conversation, model CountedModel) (spans []Increment, d
 	spans = make([]Increment, 0, len(conv.Requests))
 	prev := -1
 	for k := range conv.Requests {
-		cur := &conv.Messages[conv.Requests[k].Message]
+		cur := conv.Response(k)
 		if !cur.HasUsage {
 			continue
 		}
@@ -50,7 +50,7 @@ func Spans(conv *session.Conversation, model CountedModel) (spans []Increment, d
 		if prev = k; from < 0 {
 			continue
 		}
-		p := &conv.Messages[conv.Requests[from].Message]
+		p := conv.Response(from)
 		s := Increment{
 			From: conv.Requests[from].Message, To: conv.Requests[k].Message, Request: conv.Requests[k].N,
 			Context: cur.Usage.Context(), Growth: cur.Usage.Context() - p.Usage.Context(),
@@ -60,7 +60,7 @@ func Spans(conv *session.Conversation, model CountedModel) (spans []Increment, d
 		s.Cut = compacted && alone || within
 		removed := s.Cut || compacted || p.Applied != cur.Applied // a summary is in the request that it answers
 		for n := conv.Requests[from].N + 1; n <= s.Request; n++ {
-			s.Cut = s.Cut || cut[n] || conv.Messages[conv.Requests[n-1].Message].Usage.Compactions().Calls > 0
+			s.Cut = s.Cut || cut[n] || conv.Response(n-1).Usage.Compactions().Calls > 0
 			removed = removed || s.Cut || edited[n]
 		}
 		s.Whole = p.Model == cur.Model && !removed &&

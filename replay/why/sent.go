@@ -8,28 +8,28 @@ import (
 	"github.com/ctxkit/ctxkit/replay/cache"
 )
 
-// Sent is what the requests on record say of a break.
-type Sent struct {
-	Line   int              `json:"line"`             // of the request
-	Change *requests.Change `json:"change,omitempty"` // the first that differs from the request before; nil: all of it was sent again
+// RecordedCause is what the requests on record say of a break.
+type RecordedCause struct {
+	Line   int                  `json:"line"`             // of the request
+	Change *requests.BodyChange `json:"change,omitempty"` // the first that differs from the request before; nil: all of it was sent again
 }
 
 // RequestChange is a request of which something differs from the one before it, both on record.
 type RequestChange struct {
 	Request int `json:"request"`
-	Sent
+	RecordedCause
 	Tokens int `json:"tokens"` // of what differs, estimated by its length
 }
 
 // sentOf compares the requests on record, each with the one before it; by request.
-func sentOf(rec *replay.Record, log *requests.Log) (map[int]Sent, error) {
-	all := map[int]Sent{}
+func sentOf(rec *replay.Record, log *requests.Log) (map[int]RecordedCause, error) {
+	all := map[int]RecordedCause{}
 	if log == nil {
 		return all, nil
 	}
 	conv := rec.Conv
 	for n := 2; n <= len(conv.Requests); n++ {
-		at := func(n int) *requests.Request { return log.Of(conv.Messages[conv.Requests[n-1].Message].ID) }
+		at := func(n int) *requests.LogRequest { return log.Of(conv.Messages[conv.Requests[n-1].Message].ID) }
 		before, after := at(n-1), at(n)
 		if before == nil || after == nil || before.Fault != "" || after.Fault != "" {
 			continue
@@ -38,13 +38,13 @@ func sentOf(rec *replay.Record, log *requests.Log) (map[int]Sent, error) {
 		if err != nil {
 			return nil, err
 		}
-		all[n] = Sent{after.Line, change}
+		all[n] = RecordedCause{after.Line, change}
 	}
 	return all, nil
 }
 
 // changesOf lists those with a difference.
-func changesOf(all map[int]Sent, requests int) (list []RequestChange) {
+func changesOf(all map[int]RecordedCause, requests int) (list []RequestChange) {
 	for n := range requests + 1 {
 		if s, ok := all[n]; ok && s.Change != nil {
 			list = append(list, RequestChange{n, s, policy.RoundQuarter(s.Change.Bytes)})
@@ -55,7 +55,7 @@ func changesOf(all map[int]Sent, requests int) (list []RequestChange) {
 
 // compare takes what differs from the request before as the cause of a break that no line explains, and of one that the
 // simulation takes for another.
-func (b *CacheBreak) compare(sent Sent) {
+func (b *CacheBreak) compare(sent RecordedCause) {
 	b.Sent = &sent
 	switch c := sent.Change; {
 	case c == nil || b.Cause == cache.Compacted || b.Cause == cache.Expired:

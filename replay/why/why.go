@@ -62,7 +62,7 @@ type CacheBreak struct {
 	Tool    bool             `json:"idle_in_tool,omitempty"`  // it waited for a tool
 	InFile  *RecordedBreak   `json:"in_record,omitempty"`     // nil: the record did not break here, or the policy is another
 	Sim     *SimulatedBreak  `json:"in_simulation,omitempty"` // nil: the simulation did not break here
-	Sent    *Sent            `json:"sent,omitempty"`          // nil: the request, or the one before, is not on record
+	Sent    *RecordedCause   `json:"sent,omitempty"`          // nil: the request, or the one before, is not on record
 }
 
 // RecordedBreak is a break that the API reported: what was read is less than 95 % of what the request before had left.
@@ -269,7 +269,7 @@ func reported(rec *replay.Record, track *replay.Timeline, table *price.Table) ma
 		if !p.Broke {
 			continue
 		}
-		msg := &rec.Conv.Messages[rec.Conv.Requests[p.N-1].Message]
+		msg := rec.Conv.Response(p.N - 1)
 		u := msg.Usage
 		in := replay.RecordedSplit(&u)
 		b := &point{RecordedBreak{Left: p.Left, Read: p.Recorded, Lost: max(min(p.Left, track.Requests[p.Row].Repeated, in.Input())-p.Recorded, 0)}, p.Unexplained()}

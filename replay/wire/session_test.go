@@ -107,13 +107,12 @@ func goesOn(t testing.TB, dir string, v *view.View, o wire.SessionFileOptions) *
 	return s
 }
 
-var (
-	reminders = regexp.MustCompile(`(?:\\n)*<system-reminder>.*?</system-reminder>`)
-	blanks    = regexp.MustCompile(`"(?:\\[nrt]| )+|(?:\\[nrt]| )+"`)
-)
+// reminderTags are the tags around the client's own words.
+var reminderTags = regexp.MustCompile(`</?system-reminder>`)
 
-// turns is a body as its messages, one an element, of a user's the blocks and the reminders in them, sorted: where the client
-// puts reminders, and ends lines, depends on what is on lines of their own, which those at the end are not.
+// turns is a body as its messages, one an element: an assistant's as it is, of the user's between two of them the lines
+// of all blocks, sorted, and blocks of other kinds whole. Where the client puts its own words, with a tag or folded into a
+// result, and how it ends lines, depends on what is on lines of their own, which those at the end are not.
 func turns(t testing.TB, messages []wire.BodyMessage) (list []string) {
 	t.Helper()
 	var parts []string
@@ -135,12 +134,21 @@ func turns(t testing.TB, messages []wire.BodyMessage) (list []string) {
 			list = list[:len(list)-1]
 		}
 		for _, block := range m.Content {
-			for _, r := range reminders.FindAllString(string(block), -1) {
-				parts = append(parts, strings.TrimLeft(r, `\n`))
+			var b struct {
+				Text, Content string
+				ToolUseID     string `json:"tool_use_id"`
 			}
-			rest := blanks.ReplaceAllString(reminders.ReplaceAllString(string(block), ""), `"`)
-			if rest != `{"type":"text","text":""}` {
-				parts = append(parts, rest)
+			if json.Unmarshal(block, &b) != nil || b.Text+b.Content == "" {
+				parts = append(parts, string(block))
+				continue
+			}
+			if b.ToolUseID != "" {
+				parts = append(parts, b.ToolUseID)
+			}
+			for text := range strings.Lines(reminderTags.ReplaceAllString(b.Text+b.Content, "\n")) {
+				if text = strings.TrimSpace(text); text != "" {
+					parts = append(parts, text)
+				}
 			}
 		}
 		slices.Sort(parts)

@@ -1,5 +1,7 @@
 package main
 
+import "regexp"
+
 // client is an agent that npm serves and how it is driven. In its texts $URL is the mock's address, $HOME and $WORK the
 // folders of the run, $WINDOW the context window in tokens, $LIMIT three quarters of it, $MODEL the scenario's model,
 // $PORT a free port, $PROMPT the prompt of a turn, $SESSION the id of the session.
@@ -29,6 +31,7 @@ type client struct {
 	terminal []string
 	ready    string
 	ignored  []string // paths that it asks for and does without
+	asIf     asIf
 }
 
 var clients = []client{
@@ -57,6 +60,10 @@ var clients = []client{
 			"edit":       `Edit {"file_path":"$WORK/{}","old_string":"line 3:","new_string":"line three:"}`,
 		},
 		ignored: []string{"HEAD /", "GET /api/", "POST /api/"},
+		asIf: asIf{
+			policy: "claude-code-2.1.210", cut: regexp.MustCompile(`^<persisted-output>`),
+			flags: []string{"--model", "$MODEL", "--window", "200000", "--set", "window.auto_compact_window=$WINDOW", "--set", "autocompact.summary=[{fixed: $SUMMARY}]"},
+		},
 	},
 	{
 		name: "codex", label: "Codex", pkg: "@openai/codex", bin: "codex",
@@ -87,6 +94,10 @@ stream_max_retries = 2
 			"read": `exec_command {"cmd":"cat {}","max_output_tokens":20000}`,
 			"sh":   `exec_command {"cmd":"{}","max_output_tokens":20000}`,
 		},
+		asIf: asIf{
+			policy: "codex-local", cut: regexp.MustCompile(`Warning: truncated output`),
+			flags: []string{"--window", "$WINDOW", "--set", "codex_compaction.token_limit=$LIMIT", "--set", "codex_compaction.summary=[{fixed: $SUMMARY}]"},
+		},
 	},
 	{
 		name: "opencode", label: "OpenCode", pkg: "opencode-ai", bin: "opencode",
@@ -108,6 +119,14 @@ stream_max_retries = 2
 			"agent": `task {"description":"job {}","subagent_type":"general","prompt":"%%{}%%"}`,
 			"write": `write {"filePath":"$WORK/{}","content":"written by the agent\nline two\n"}`,
 			"edit":  `edit {"filePath":"$WORK/{}","oldString":"line 3:","newString":"line three:"}`,
+		},
+		asIf: asIf{
+			policy: "opencode-1.18", cut: regexp.MustCompile(`^\.\.\.output truncated`),
+			// The window and the answers of the model in its configuration, and that it prunes.
+			flags: []string{
+				"--window", "$WINDOW", "--set", "opencode_compaction.input_limit=$WINDOW", "--set", "opencode_compaction.reserved=8000", "--set", "opencode_prune.auto=true",
+				"--set", "opencode_compaction.summary=[{fixed: $SUMMARY}]",
+			},
 		},
 	},
 	{

@@ -14,8 +14,13 @@ import (
 	"github.com/ctxkit/ctxkit/scripts/lab/mock"
 )
 
-// TestMain lets the test stand for ctxkit: with LAB_ANSWERS it prints replay.json of that folder, or the body of a request.
+// TestMain lets the test stand for the lab with other clients (LAB_FAKES), and for ctxkit: with LAB_ANSWERS it prints
+// replay.json of that folder, or the body of a request.
 func TestMain(m *testing.M) {
+	if os.Getenv("LAB_FAKES") != "" && slices.Contains([]string{"run", "play"}, os.Args[1]) {
+		playFakes()
+		main()
+	}
 	folder := os.Getenv("LAB_ANSWERS")
 	if folder == "" {
 		os.Exit(m.Run())
@@ -236,7 +241,7 @@ func TestTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := pageWith(string(page), table); err != nil || again != string(page) {
+	if again, err := pageWith(string(page), pageBegin, pageTable(table)); err != nil || again != string(page) {
 		t.Errorf("docs/internals/lab.md has another table than expected.tsv: %v", err)
 	}
 }
@@ -275,9 +280,9 @@ func TestScenarios(t *testing.T) {
 // A program that hangs is killed with its children, and named; one that dies is named with its last words.
 func TestHangsAndDies(t *testing.T) {
 	folder := t.TempDir()
-	r := &recording{ctx: t.Context(), client: &client{}, scenario: &scenario{}, folder: folder, home: folder, work: folder, path: os.Getenv("PATH"), server: &mock.Server{}}
+	r := &recording{ctx: t.Context(), limit: 500 * time.Millisecond, client: &client{}, scenario: &scenario{}, folder: folder, home: folder, work: folder, path: os.Getenv("PATH"), server: &mock.Server{}}
 	begin := time.Now()
-	_, err := r.command(500*time.Millisecond, "sh", "-c", "sleep 60 & echo $! >child; echo waiting; wait")
+	_, err := r.command("sh", "-c", "sleep 60 & echo $! >child; echo waiting; wait")
 	if err == nil || !strings.Contains(err.Error(), "hangs") || !strings.Contains(err.Error(), "waiting") || time.Since(begin) > 20*time.Second {
 		t.Errorf("after %s: %v", time.Since(begin), err)
 	}
@@ -288,10 +293,72 @@ func TestHangsAndDies(t *testing.T) {
 	if exec.Command("sh", "-c", "kill -0 "+string(child)+" && ! grep -q ') Z' /proc/"+strings.TrimSpace(string(child))+"/stat").Run() == nil {
 		t.Error("its child lives")
 	}
-	if _, err := r.command(time.Minute, "sh", "-c", "echo last words; exit 3"); err == nil || !strings.Contains(err.Error(), "dies") || !strings.Contains(err.Error(), "last words") {
+	r.limit = time.Minute
+	if _, err := r.command("sh", "-c", "echo last words; exit 3"); err == nil || !strings.Contains(err.Error(), "dies") || !strings.Contains(err.Error(), "last words") {
 		t.Error(err)
 	}
 	if err := r.collect(); err == nil || !strings.Contains(err.Error(), "writes no session") {
 		t.Error(err)
+	}
+}
+
+// What a client has done shows in its requests: summaries, results that are replaced, and results that come cut.
+func TestDecisions(t *testing.T) {
+	result := func(call, text string) block { return block{role: "user", kind: "tool_result", call: call, text: text} }
+	k := kept{main: []mock.LoggedRequest{{N: 2}, {N: 3}, {N: 5}}, summaries: []mock.LoggedRequest{{N: 4}}}
+	got := k.decisions([][]block{
+		{result("a", "one"), result("b", "<persisted-output> two")},
+		{result("a", "one<system-reminder>now</system-reminder>"), result("b", "<persisted-output> two")},
+		{result("a", "gone"), result("c", "three")},
+	}, clientNamed("claude").asIf.cut)
+	if fmt.Sprint(got) != "{[3] [3] [1]}" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Both sides are counted alike: what a client says of its own is left out.
+func TestSaid(t *testing.T) {
+	body := `[{"role":"user","content":"<environment_context>here</environment_context>"},{"role":"user","content":"<system-reminder>rules</system-reminder>"},
+ {"role":"user","content":"go on"},{"role":"assistant","content":[{"type":"tool_use","id":"c","input":{"a":1}}]}]`
+	blocks, err := blocksOf("anthropic", json.RawMessage(body))
+	if err != nil || said(blocks) != (len("go on")+len(`{"a":1}`))/4 {
+		t.Errorf("%d, %v", said(blocks), err)
+	}
+}
+
+// Both scripts and window are those of the scenario, and every client of a pair plays its scenarios.
+func TestPairs(t *testing.T) {
+	for _, p := range pairs {
+		for _, name := range replayedScenarios {
+			s := scenarioNamed(name)
+			if s == nil || !s.plays(p.from) || !s.plays(p.to) {
+				t.Fatalf("%+v do not play %s", p, name)
+			}
+			for _, flag := range clientNamed(p.to).asIfFlags(s, nil) {
+				if strings.Contains(flag, "$") {
+					t.Errorf("%s: %s", p.to, flag)
+				}
+			}
+		}
+	}
+}
+
+// A replay is worse than its row of the page if a decision moves, or if fewer requests are within 5 %.
+func TestWorseThanThePage(t *testing.T) {
+	c := counterfactual{pair: pairs[0], scenario: "long", did: decisions{compacted: []int{3, 5}}, says: decisions{compacted: []int{3, 5}}, requests: []payloads{{100, 100}, {100, 104}, {100, 110}}}
+	page := "text\n| " + strings.Join(c.row(), " | ") + " |\n"
+	if worse := c.worse(page); worse != "" {
+		t.Error(worse)
+	}
+	c.requests[1].replayed = 106
+	if worse := c.worse(page); !strings.Contains(worse, "1 requests are within 5 %, on the page 2") {
+		t.Errorf("%q", worse)
+	}
+	c.says.compacted = []int{3, 6}
+	if worse := c.worse(page); !strings.Contains(worse, "decisions before 3 5; 3 6") {
+		t.Errorf("%q", worse)
+	}
+	if worse := c.worse("no table"); worse == "" {
+		t.Error("other decisions, and no row, and nothing is worse")
 	}
 }

@@ -21,6 +21,7 @@ import (
 const use = `usage:
   lab run [flags]                  install clients, play scenarios, compare
   lab compare [flags] FOLDER...    compare recordings
+  lab counterfactual [flags]       replay recordings of one client under the policy of another, and compare with its own
   lab mock [-port N] [-log FILE]   only the model server
   lab list                         clients and scenarios
 
@@ -41,6 +42,8 @@ func main() {
 		code, err = playCommand(args)
 	case "compare":
 		code, err = compareCommand(args)
+	case "counterfactual":
+		code, err = counterfactualCommand(args)
 	case "mock":
 		err = mockCommand(args)
 	case "mcp":
@@ -74,6 +77,7 @@ func list() {
 func playCommand(args []string) (int, error) {
 	flags := flag.NewFlagSet("play", flag.ExitOnError)
 	whole := flags.Bool("whole", false, "")
+	limit := flags.Duration("limit", patience, "")
 	_ = flags.Parse(args)
 	if flags.NArg() != 4 {
 		return 2, errors.New("play takes CLIENT VERSION SCENARIO FOLDER")
@@ -84,7 +88,7 @@ func playCommand(args []string) (int, error) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	problems, err := play(ctx, c, flags.Arg(1), s, flags.Arg(3), *whole)
+	problems, err := play(ctx, c, flags.Arg(1), s, flags.Arg(3), *whole, *limit)
 	if err != nil {
 		return 2, err
 	}
@@ -121,7 +125,11 @@ type selection struct {
 	clients, scenarios, versions, out, ctxkit, expected, page string
 	whole, update, keep                                       bool
 	jobs                                                      int
+	limit                                                     time.Duration
 }
+
+// patience is how long a turn of a client may take by default.
+const patience = 4 * time.Minute
 
 func runCommand(args []string) (int, error) {
 	var o selection
@@ -136,6 +144,7 @@ func runCommand(args []string) (int, error) {
 	flags.BoolVar(&o.update, "update", false, "write the results into the table instead of judging them")
 	flags.BoolVar(&o.whole, "whole", false, "log system prompts and tools whole")
 	flags.BoolVar(&o.keep, "keep", false, "compare the recordings that are there and play the missing ones")
+	flags.DurationVar(&o.limit, "limit", patience, "how long a turn may take before the client counts as hanging")
 	flags.IntVar(&o.jobs, "jobs", 2, "scenarios at the same time")
 	_ = flags.Parse(args)
 	return run(o)
@@ -201,7 +210,7 @@ func (o selection) record(ctx context.Context, self string, c cell) (found []res
 	at := time.Now()
 	out := filepath.Join(o.out, c.name())
 	if _, err := os.Stat(filepath.Join(out, "scenario.txt")); !o.keep || err != nil {
-		command := []string{self, "play"}
+		command := []string{self, "play", "-limit", o.limit.String()}
 		if o.whole {
 			command = append(command, "-whole")
 		}

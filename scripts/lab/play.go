@@ -19,10 +19,7 @@ import (
 	"github.com/ctxkit/ctxkit/scripts/lab/mock"
 )
 
-const (
-	turnTime = 240 * time.Second // after which a client counts as hanging
-	settle   = 1200 * time.Millisecond
-)
+const settle = 1200 * time.Millisecond
 
 // recording is one client that plays one scenario.
 type recording struct {
@@ -30,8 +27,9 @@ type recording struct {
 	client   *client
 	scenario *scenario
 	version  string
-	out      string // folder of session files and requests.ndjson
-	folder   string // of the client's home, removed afterwards
+	limit    time.Duration // after which a client counts as hanging
+	out      string        // folder of session files and requests.ndjson
+	folder   string        // of the client's home, removed afterwards
 	home     string
 	work     string
 	path     string // PATH of the client
@@ -44,8 +42,8 @@ type recording struct {
 
 // play plays a scenario and returns what went wrong: a client that hangs, dies, asks for an unknown path or writes no
 // session. Only where nothing could be started is it an error.
-func play(ctx context.Context, c *client, version string, s *scenario, out string, whole bool) ([]string, error) {
-	r := &recording{ctx: ctx, client: c, scenario: s, version: version, out: out, bin: clientBin(c, version)}
+func play(ctx context.Context, c *client, version string, s *scenario, out string, whole bool, limit time.Duration) ([]string, error) {
+	r := &recording{ctx: ctx, client: c, scenario: s, version: version, limit: limit, out: out, bin: clientBin(c, version)}
 	folder, err := os.MkdirTemp("", "ctxkit-lab-")
 	if err != nil {
 		return nil, err
@@ -212,10 +210,10 @@ func (r *recording) environment() []string {
 	return append(append(env, r.expandAll(r.client.env)...), r.expandAll(r.scenario.env)...)
 }
 
-// command runs a program in the project, in a process group of its own that is killed after limit, or after the program
-// has ended.
-func (r *recording) command(limit time.Duration, name string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(r.ctx, limit)
+// command runs a program in the project, in a process group of its own that is killed after the limit, or after the
+// program has ended.
+func (r *recording) command(name string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(r.ctx, r.limit)
 	defer cancel()
 	cmd := r.group(ctx, name, args...)
 	// Files, not pipes: some clients exit before a pipe has taken all they write.
@@ -238,7 +236,7 @@ func (r *recording) command(limit time.Duration, name string, args ...string) (s
 	case r.ctx.Err() != nil:
 		return out, errors.New("stopped")
 	case ctx.Err() != nil:
-		return out, fmt.Errorf("hangs: killed after %s: %s", limit, tail(out))
+		return out, fmt.Errorf("hangs: killed after %s: %s", r.limit, tail(out))
 	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
 		return out, fmt.Errorf("dies: %w: %s", err, tail(out))
 	}
@@ -277,7 +275,7 @@ func (r *recording) inTurns() error {
 			cancel()
 			_ = server.Wait()
 		}()
-		if err := r.awaitPort(turnTime); err != nil {
+		if err := r.awaitPort(); err != nil {
 			return err
 		}
 	}
@@ -315,7 +313,7 @@ func (r *recording) inTurns() error {
 			args[j] = strings.ReplaceAll(args[j], "$PROMPT", t.prompt)
 		}
 		before, _ := r.server.Requests()
-		_, err := r.command(turnTime, r.bin, args...)
+		_, err := r.command(r.bin, args...)
 		after, _ := r.server.Requests()
 		switch {
 		case err != nil && strings.HasPrefix(err.Error(), "hangs"):
@@ -333,14 +331,14 @@ func (r *recording) inTurns() error {
 }
 
 // awaitPort waits until the client's server listens.
-func (r *recording) awaitPort(limit time.Duration) error {
-	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+func (r *recording) awaitPort() error {
+	for end := time.Now().Add(r.limit); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		connection, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", r.port))
 		if err == nil {
 			return connection.Close()
 		}
 	}
-	return fmt.Errorf("hangs: its server does not listen after %s", limit)
+	return fmt.Errorf("hangs: its server does not listen after %s", r.limit)
 }
 
 var (
@@ -354,7 +352,7 @@ func (r *recording) findSession() error {
 		return nil
 	}
 	if len(r.client.list) > 0 {
-		out, err := r.command(turnTime, r.bin, r.client.list...)
+		out, err := r.command(r.bin, r.client.list...)
 		if err != nil {
 			return err
 		}
@@ -426,7 +424,7 @@ func (r *recording) collect() error {
 		}
 		for _, id := range r.allSessions() {
 			r.session = id
-			text, err := r.command(turnTime, r.bin, r.expandAll(r.client.export)...)
+			text, err := r.command(r.bin, r.expandAll(r.client.export)...)
 			if err != nil {
 				return err
 			}
@@ -456,7 +454,7 @@ func (r *recording) collect() error {
 
 // allSessions lists the ids of all sessions that the client lists.
 func (r *recording) allSessions() []string {
-	out, err := r.command(turnTime, r.bin, r.client.list...)
+	out, err := r.command(r.bin, r.client.list...)
 	if err != nil {
 		return []string{r.session}
 	}

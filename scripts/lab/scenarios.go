@@ -57,6 +57,9 @@ func several(n int, step, separator string) string {
 	return strings.Join(steps, separator)
 }
 
+// reads are four shell reads at once, each of 7.7 kB: no client's shell cuts that.
+const reads = "sh head -n 85 a.txt #%d && sh head -n 85 b.txt #%d && sh head -n 85 c.txt #%d && sh tail -n 85 a.txt #%d"
+
 // picture is a small PNG.
 func picture() string {
 	var b strings.Builder
@@ -102,6 +105,24 @@ var scenarios = []scenario{
 			"s2": several(5, "sh echo again %d", " || ") + " || say looped again",
 		},
 		turns: []turn{{prompt: "go @@s1@@"}, {prompt: "go @@s2@@"}},
+	},
+	{
+		name: "long", about: "long reading in a wide window: five turns of shell reads, and one output that is too long for a result",
+		clients: []string{"claude", "codex", "opencode"}, window: 200000, serve: true, // or OpenCode ends before it has pruned
+		scripts: map[string]string{
+			"s1": several(5, reads, " || ") + " || say one", "s2": several(4, reads, " || ") + " || say two", "s3": several(1, reads, "") + " || sh seq 1 30000 || " + several(1, reads, "") + " || say three",
+			"s4": several(2, reads, " || ") + " || say four", "s5": several(3, reads, " || ") + " || say five",
+		},
+		turns: []turn{{prompt: "go @@s1@@"}, {prompt: "go @@s2@@"}, {prompt: "go @@s3@@"}, {prompt: "go @@s4@@"}, {prompt: "go @@s5@@"}},
+	},
+	{
+		name: "twice", about: "four turns of shell reads, which fill a window of 100,000 tokens at least twice",
+		clients: []string{"claude", "codex", "opencode"}, window: 100000, serve: true,
+		scripts: map[string]string{
+			"s1": several(8, reads, " || ") + " || say one", "s2": several(8, reads, " || ") + " || say two",
+			"s3": several(8, reads, " || ") + " || say three", "s4": several(4, reads, " || ") + " || say four",
+		},
+		turns: []turn{{prompt: "go @@s1@@"}, {prompt: "go @@s2@@"}, {prompt: "go @@s3@@"}, {prompt: "go @@s4@@"}},
 	},
 	{
 		name: "parallel", about: "25 parallel calls in one answer, then 26, one of them failing, after a resume",

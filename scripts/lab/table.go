@@ -169,15 +169,20 @@ func update(o selection, table []row, results []result) error {
 	if o.page == "" {
 		return nil
 	}
-	page, err := os.ReadFile(o.page)
+	return replaceTable(o.page, pageBegin, pageTable(table))
+}
+
+// replaceTable replaces the table of a page.
+func replaceTable(file, begin, table string) error {
+	page, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	text, err := pageWith(string(page), table)
+	text, err := pageWith(string(page), begin, table)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(o.page, []byte(text), 0o644)
+	return os.WriteFile(file, []byte(text), 0o644)
 }
 
 const (
@@ -185,15 +190,20 @@ const (
 	pageEnd   = "<!-- table: end -->\n"
 )
 
-// pageWith puts the table of what was found into the page.
-func pageWith(page string, table []row) (string, error) {
-	head, rest, ok := strings.Cut(page, pageBegin)
+// pageWith puts a table between its lines in the page.
+func pageWith(page, begin, table string) (string, error) {
+	head, rest, ok := strings.Cut(page, begin)
 	_, foot, found := strings.Cut(rest, pageEnd)
 	if !ok || !found {
-		return "", fmt.Errorf("the page has no lines %q and %q", strings.TrimSpace(pageBegin), strings.TrimSpace(pageEnd))
+		return "", fmt.Errorf("the page has no lines %q and %q", strings.TrimSpace(begin), strings.TrimSpace(pageEnd))
 	}
+	return head + begin + "\n" + table + "\n" + pageEnd + foot, nil
+}
+
+// pageTable is the table of what was found.
+func pageTable(table []row) string {
 	var b strings.Builder
-	b.WriteString("\n| client | scenario | release | requests | conversation equal | whole | compactions | first difference |\n|---|---|---|--:|--:|--:|---|---|\n")
+	b.WriteString("| client | scenario | release | requests | conversation equal | whole | compactions | first difference |\n|---|---|---|--:|--:|--:|---|---|\n")
 	for _, r := range table {
 		label := r.client
 		if c := clientNamed(r.client); c != nil {
@@ -201,8 +211,7 @@ func pageWith(page string, table []row) (string, error) {
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %d | %d/%d | %s |\n", label, strings.Replace(r.scenario, "+agents", ", subagents", 1), r.version, r.requests, r.talk, r.whole, r.counted, r.asked, r.where)
 	}
-	b.WriteString("\n")
-	return head + pageBegin + b.String() + pageEnd + foot, nil
+	return b.String()
 }
 
 func mockCommand(args []string) error {

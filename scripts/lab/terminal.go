@@ -48,7 +48,7 @@ func (r *recording) inTerminal() error {
 		return err
 	}
 	defer func() { _ = t.tmux("kill-server") }()
-	if err := t.see(regexp.MustCompile(r.client.ready), turnTime); err != nil {
+	if err := t.see(regexp.MustCompile(r.client.ready)); err != nil {
 		return err
 	}
 	time.Sleep(settle)
@@ -100,7 +100,7 @@ func (t *terminal) act(action string) error {
 		if err != nil {
 			return err
 		}
-		return t.see(pattern, turnTime)
+		return t.see(pattern)
 	case "played":
 		return t.played(rest)
 	case "asked":
@@ -108,7 +108,7 @@ func (t *terminal) act(action string) error {
 		if err != nil {
 			return err
 		}
-		return t.until(turnTime, "asks nothing", func() bool {
+		return t.until("asks nothing", func() bool {
 			count, _ := t.server.Requests()
 			return count >= t.typed+n
 		})
@@ -146,7 +146,7 @@ func (t *terminal) write(text string) error {
 
 // played waits until every step of a script is answered and the client is quiet.
 func (t *terminal) played(id string) error {
-	if err := t.until(turnTime, "hangs: script "+id+" is not played", func() bool { return t.server.Played(id) }); err != nil {
+	if err := t.until("hangs: script "+id+" is not played", func() bool { return t.server.Played(id) }); err != nil {
 		return err
 	}
 	return t.quiet(settle)
@@ -154,22 +154,22 @@ func (t *terminal) played(id string) error {
 
 func (t *terminal) quiet(wait time.Duration) error {
 	begin := time.Now()
-	return t.until(turnTime, "hangs: it asks without end", func() bool {
+	return t.until("hangs: it asks without end", func() bool {
 		_, last := t.server.Requests()
 		return time.Since(last) > wait && time.Since(begin) > wait
 	})
 }
 
-func (t *terminal) see(pattern *regexp.Regexp, limit time.Duration) error {
-	return t.until(limit, "hangs: the screen does not show "+pattern.String(), func() bool {
+func (t *terminal) see(pattern *regexp.Regexp) error {
+	return t.until("hangs: the screen does not show "+pattern.String(), func() bool {
 		screen, err := t.screen()
 		return err == nil && pattern.MatchString(screen)
 	})
 }
 
 // until asks every tenth of a second.
-func (t *terminal) until(limit time.Duration, problem string, done func() bool) error {
-	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+func (t *terminal) until(problem string, done func() bool) error {
+	for end := time.Now().Add(t.limit); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		if done() {
 			return nil
 		}
@@ -181,7 +181,7 @@ func (t *terminal) until(limit time.Duration, problem string, done func() bool) 
 	if err != nil {
 		return fmt.Errorf("dies: the terminal is closed: %w", err)
 	}
-	return fmt.Errorf("%s after %s; the screen:\n%s", problem, limit, strings.TrimSpace(screen))
+	return fmt.Errorf("%s after %s; the screen:\n%s", problem, t.limit, strings.TrimSpace(screen))
 }
 
 func (t *terminal) screen() (string, error) {

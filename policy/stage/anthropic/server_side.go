@@ -11,7 +11,8 @@ import (
 
 // serverSide is what a server-side edit clears of the payload. The server keeps no state: each request derives the
 // set from the whole history. Here the set is the oldest units of a list; from one request to the next only the
-// difference becomes edits, and only what is new is read: for the bar of requests that double, as the view never shrinks.
+// difference becomes edits, and only what is new is read. Without it a replay, whose view never shrinks, grows faster than
+// its requests (bar in docs/performance.md).
 type serverSide struct {
 	units   []unit // oldest first
 	applied int    // units[:applied] are cleared

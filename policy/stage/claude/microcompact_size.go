@@ -73,7 +73,8 @@ func newMicrocompactSize(p *MicrocompactSize) policy.Stage {
 	return &microcompactSize{p: *p, done: compacted{ids: map[string]struct{}{}}}
 }
 
-// microcompactSize reproduces the microcompact by size of Claude Code 2.1.19.
+// microcompactSize reproduces the microcompact by size of Claude Code 2.1.19. Without edits, anew, marked and seen the list
+// is made again after each edit, and a compare of five policies takes more than two replays (bar in docs/performance.md).
 type microcompactSize struct {
 	p       MicrocompactSize
 	results compactables // not compacted yet, as of the last request that asked for them

@@ -26,7 +26,8 @@ type compactableAt struct {
 }
 
 // compactables lists compactable tool results of a view, oldest first. Results that join together are in the order of
-// their calls, as the client lists them. It lists on from request to request: for the bar of five policies in one compare.
+// their calls, as the client lists them. It lists on from request to request: without that a compare of five policies takes
+// more than two replays (bar in docs/performance.md).
 type compactables struct {
 	list  []compactableAt
 	epoch int  // of the view

@@ -6,7 +6,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// Follower remembers how much of a view a stage has seen: for the bar of requests that double, in views that never shrink.
+// Follower remembers how much of a view a stage has seen. Without it a replay in views that never shrink grows faster than
+// its requests (bar in docs/performance.md).
 type Follower struct {
 	begun        bool
 	epoch        int
@@ -34,8 +35,8 @@ func (f *Follower) Arrived(v policy.View, moved func(policy.Edit) bool) (items [
 	return slices.DeleteFunc(slices.Clone(joined), func(id policy.ItemID) bool { return !v.Has(id) }), false
 }
 
-// Ageing lists the results that a stage has not dealt with yet. A result it has dealt with is not listed again: for the
-// bar of requests that double, in views that never shrink.
+// Ageing lists the results that a stage has not dealt with yet. Without it a replay in views that never shrink grows faster
+// than its requests (bar in docs/performance.md).
 type Ageing struct {
 	Of func(r *policy.Result) bool // whether a result in view is listed; once it is not, it never is. Nil: all are
 
@@ -70,8 +71,8 @@ func (a *Ageing) Live(v policy.View) []int {
 // Done takes the oldest n live results as dealt with.
 func (a *Ageing) Done(n int) { a.recent = slices.Clone(a.recent[n:]) }
 
-// ItemSums keeps a figure of each item in view, and their sum, up to date: for the bar of requests that double, in views
-// that never shrink.
+// ItemSums keeps a figure of each item in view, and their sum, up to date. Without it a replay in views that never shrink
+// grows faster than its requests (bar in docs/performance.md).
 type ItemSums struct {
 	Of    func(policy.View, policy.ItemID) int
 	Items map[policy.ItemID]int

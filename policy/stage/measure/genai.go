@@ -184,7 +184,8 @@ func (g GenAI) has(id policy.ItemID, kind jsonl.Kind) bool {
 	return false
 }
 
-// Unsplit remembers a history in which there is nothing to split: for the bar of requests that double, in one long turn.
+// Unsplit remembers a history in which there is nothing to split. Without it a replay of one long turn grows faster than
+// its requests (bar in docs/performance.md).
 type Unsplit struct {
 	noted bool
 	seen  Follower

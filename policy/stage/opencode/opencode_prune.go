@@ -96,8 +96,8 @@ func (s *opencodePrune) Run(c *policy.Context) ([]policy.Edit, error) {
 	return edits, nil
 }
 
-// follow adds what joined or was changed since the last run to what a walk may count. Without it a session of many small
-// outputs is walked as a whole at each turn: the bar is the replay cost when requests double.
+// follow adds what joined or was changed since the last run to what a walk may count. Without it a replay of many small
+// outputs grows faster than its requests (bar in docs/performance.md).
 func (s *opencodePrune) follow(v policy.View) {
 	edits, joined, _ := s.seen.Follow(v)
 	add := func(length jsonl.Metrics) {

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/measure"
 )
@@ -23,7 +24,7 @@ func defineOpencodeTruncate() policy.Definition {
 	return policy.Definition{
 		Name:    "opencode_truncate",
 		Summary: "A tool output of more than 2,000 lines or 51,200 bytes is cut as it comes in; a hint names the file that holds it whole.",
-		Source:  "OpenCode 1.1.36, 1.18.3 and 1.18.34: Truncate.output, oracle cases",
+		Source:  "OpenCode 1.1.36, 1.18.3 and 1.18.34: Truncate.output, oracle cases; the shell of 1.14.34 to 1.18.33, which keeps the end of its own outputs (policies from 1.14.20 on)",
 		Truth:   policy.TruthOracle,
 		Moments: policy.Ingest,
 		Memory:  policy.Frozen,
@@ -54,7 +55,11 @@ func (s *opencodeTruncate) Run(c *policy.Context) ([]policy.Edit, error) {
 			if err != nil {
 				return nil, err
 			}
-			cut, removed, unit := truncate(text, s.p.MaxLines, s.p.MaxBytes, "~/.local/share/opencode/tool-output/"+measure.SafeID(raw.ID))
+			cutter := truncate
+			if c.Conv.Alike(c.Conv.ToolName(raw.ID)) == "Bash" && c.Version != "" && session.CompareVersions(c.Version, shellKeepsEnd) >= 0 {
+				cutter = shellEnd
+			}
+			cut, removed, unit := cutter(text, s.p.MaxLines, s.p.MaxBytes, "~/.local/share/opencode/tool-output/"+measure.SafeID(raw.ID))
 			if removed == 0 {
 				continue
 			}
@@ -81,6 +86,37 @@ func truncate(text string, maxLines, maxBytes int, path string) (content string,
 	}
 	kept, removed, unit := fittingLines(slices.Values(lines), len(lines), maxLines, maxBytes, utf8Len(text))
 	return strings.Join(lines[:kept], "\n") + "\n\n" + truncatedNotice(removed, unit, path, truncatedAdvice), removed, unit
+}
+
+// shellKeepsEnd is the first release whose shell keeps the end of an output: no later than 1.14.34, after 1.3.2.
+const shellKeepsEnd = "1.14.20"
+
+// shellEnd is what the shell keeps of an output beyond a limit: whole lines from its end, or the end of the last one where
+// that alone is too long. OpenCode 1.14.34 to 1.18.33: section 9.
+func shellEnd(text string, maxLines, maxBytes int, path string) (content string, removed int, unit string) {
+	lines := strings.Split(text, "\n")
+	if len(lines) <= maxLines && utf8Len(text) <= maxBytes {
+		return text, 0, ""
+	}
+	backward := func(yield func(string) bool) {
+		for _, line := range slices.Backward(lines) {
+			if !yield(line) {
+				return
+			}
+		}
+	}
+	kept, removed, unit := fittingLines(backward, len(lines), maxLines, maxBytes, utf8Len(text))
+	end := strings.Join(lines[len(lines)-kept:], "\n")
+	if kept == 0 {
+		last := strings.ToValidUTF8(lines[len(lines)-1], "\uFFFD")
+		at := len(last) - maxBytes
+		for at < len(last) && !utf8.RuneStart(last[at]) {
+			at++
+		}
+		end = last[at:]
+		removed -= len(end)
+	}
+	return "...output truncated...\n\nFull output saved to: " + path + "\n\n" + end, removed, unit
 }
 
 // fittingLines is how many of n lines, of total bytes, fit both limits, and what is missing then, in unit.

@@ -73,7 +73,7 @@ func (r *Bench) Fire(moment policy.Moment, k int, c policy.Context) {
 	c.Texts, c.Record, c.Weigh, c.Estimate = r.Texts, r.Record, Quarter{r.C.Conversation}, r.View.Weight
 	c.Warned, c.Sent = r.Warned, r.Sent
 	if at := min(k, len(r.C.Requests)-1); at >= 0 {
-		m := &r.C.Messages[r.C.Requests[at].Message]
+		m := r.C.Response(at)
 		c.Model, c.Version = m.Model, m.Version
 	}
 	c.Used, c.Before = r.Overhead+r.View.ClientTokens(), r.View.Tokens()
@@ -172,7 +172,7 @@ func (w *steps) settle() {
 	}
 	k := w.responding
 	w.responding = -1
-	w.Fire(policy.Respond, k+1, policy.Context{Now: w.C.Messages[w.C.Requests[k].Message].Time})
+	w.Fire(policy.Respond, k+1, policy.Context{Now: w.C.Response(k).Time})
 }
 
 func (w *steps) request(k int, msg *session.Message) {

@@ -3,12 +3,7 @@
 package bpe
 
 import (
-	"errors"
 	"maps"
-	"net"
-	"net/http"
-	"os/exec"
-	"strings"
 	"testing"
 
 	loader "github.com/pkoukk/tiktoken-go-loader"
@@ -46,40 +41,4 @@ func TestRanks(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestNoNetwork denies the network: counting neither asks for it nor holds a package that could.
-func TestNoNetwork(t *testing.T) {
-	before := http.DefaultTransport
-	defer func() { http.DefaultTransport = before }()
-	http.DefaultTransport = denied{t}
-	resolver := net.DefaultResolver
-	defer func() { net.DefaultResolver = resolver }()
-	net.DefaultResolver = nil // a look-up panics
-	for _, name := range Names() {
-		if got := encoding(t, name).NewCounter().Count("hello world"); got != 2 {
-			t.Errorf("%s: %d tokens, want 2", name, got)
-		}
-	}
-
-	out, err := exec.Command("go", "list", "-deps", ".").Output()
-	if err != nil {
-		t.Skipf("go list: %v", err)
-	}
-	deps := strings.Fields(string(out))
-	if len(deps) < 5 {
-		t.Fatalf("go list names %d packages", len(deps))
-	}
-	for _, dep := range deps {
-		if first, _, _ := strings.Cut(dep, "/"); first == "net" || dep == "crypto/tls" || dep == "syscall/js" || strings.Contains(first, ".") && !strings.HasPrefix(dep, "github.com/ctxkit/ctxkit/") {
-			t.Errorf("counting needs package %s", dep)
-		}
-	}
-}
-
-type denied struct{ t *testing.T }
-
-func (d denied) RoundTrip(r *http.Request) (*http.Response, error) {
-	d.t.Errorf("a request for %s", r.URL)
-	return nil, errors.New("there is no network")
 }

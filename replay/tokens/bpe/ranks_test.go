@@ -2,6 +2,7 @@ package bpe
 
 import (
 	"errors"
+	"os/exec"
 	"strings"
 	"testing"
 )
@@ -45,6 +46,23 @@ func TestTokensMergeToThemselves(t *testing.T) {
 			if n := m.scan(&e.vocabulary, len(token)); n != 1 {
 				t.Fatalf("%s: %q, rank %d, merges to %d tokens", name, token, r, n)
 			}
+		}
+	}
+}
+
+// TestNoNetwork: counting holds no package that could ask a network.
+func TestNoNetwork(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Skipf("go list: %v", err)
+	}
+	deps := strings.Fields(string(out))
+	if len(deps) < 5 {
+		t.Fatalf("go list names %d packages", len(deps))
+	}
+	for _, dep := range deps {
+		if first, _, _ := strings.Cut(dep, "/"); first == "net" || dep == "crypto/tls" || dep == "syscall/js" || strings.Contains(first, ".") && !strings.HasPrefix(dep, "github.com/ctxkit/ctxkit/") {
+			t.Errorf("counting needs package %s", dep)
 		}
 	}
 }

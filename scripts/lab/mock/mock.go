@@ -16,9 +16,9 @@
 // $PLAN in a step is the plan file that the request names last. A subagent's prompt has %%subID step ;; step%% in its
 // place. A name alone, @@ID@@ or %%subID%%, takes the script registered under it (Server.Script): the script of a subagent
 // that starts another one has to be registered. A request takes the next step of the script that the user's texts name
-// last; without one, as after a compaction, of the script that the same agent followed before. After the last step the
-// answer is "done". A request that asks for a summary gets one with the request's number in it, a request without tools
-// a title.
+// last; without one, of the script that the same agent followed before, or that the request for its summary named. After
+// the last step the answer is "done". A request that asks for a summary gets one with the request's number in it, a request
+// without tools a title.
 //
 // Usage is a quarter of the characters of tools, system prompt and conversation. What a request shares with the cached
 // part of the one before, of the same model and tools, is read from the cache; up to the last cache mark is written to

@@ -137,6 +137,24 @@ func TestRegisteredAndSubagents(t *testing.T) {
 	}
 }
 
+// A prompt that a summary takes the place of, as it was sent, is followed all the same.
+func TestSummedUpPrompt(t *testing.T) {
+	s, _ := started(t)
+	s.Script("t1", "say one || say never")
+	s.Script("t2", "say two || say three")
+	for _, c := range []struct{ text, want string }{
+		{"go @@t1@@", "one"}, {"go @@t2@@\nwrite a detailed summary of it", "mock summary"}, {"go on from the summary", "two"}, {"go on from the summary", "three"},
+	} {
+		var messages []string
+		for text := range strings.SplitSeq(c.text, "\n") {
+			messages = append(messages, fmt.Sprintf(`{"role":"user","content":%q}`, text))
+		}
+		if _, answer := post(t, s, "/v1/messages", `{"messages":[`+strings.Join(messages, ",")+`],"tools":[{"name":"sh"}]}`); !strings.Contains(answer, c.want) {
+			t.Errorf("%q: no %q in %s", c.text, c.want, answer)
+		}
+	}
+}
+
 // lines reads a log.
 func lines(t *testing.T, log io.Reader) func(func(LoggedRequest) bool) {
 	return func(yield func(LoggedRequest) bool) {

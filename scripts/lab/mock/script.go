@@ -137,10 +137,15 @@ func (s *Server) nextStep(r *request, n int) (step, error) {
 	if match != nil {
 		id = match[1]
 	}
+	asksSummary := r.wantsRemoteCompaction() || summaries.MatchString(last) && !strings.Contains(last, "@@")
+	if asksSummary && match != nil && s.followed[key] != "" {
+		// What is summed up names what is to be done next, also where the prompt itself is not kept.
+		s.follow(key, match, sub)
+	}
 	if r.wantsRemoteCompaction() {
 		return step{summary: true, remote: true, text: summaryText(n), script: id}, nil
 	}
-	if summaries.MatchString(last) && !strings.Contains(last, "@@") {
+	if asksSummary {
 		return step{summary: true, text: summaryText(n), script: id}, nil
 	}
 	if r.toolCount() == 0 && begins.MatchString(last[:min(len(last), 400)]) {
@@ -150,13 +155,7 @@ func (s *Server) nextStep(r *request, n int) (step, error) {
 		return step{aside: true, text: `{"title":"Mock title","isNewTopic":true}`}, nil
 	}
 	if match != nil {
-		s.followed[key] = id
-		if !strings.HasPrefix(id, "sub") {
-			s.current = id
-		}
-		if s.scripts[id] == nil {
-			s.scripts[id] = s.newScript(match, sub)
-		}
+		s.follow(key, match, sub)
 	}
 	running := s.scripts[id]
 	if running == nil {
@@ -177,6 +176,18 @@ func (s *Server) nextStep(r *request, n int) (step, error) {
 	next, err := parseStep(text)
 	next.script = id
 	return next, err
+}
+
+// follow lets an agent follow the script of a match from now on.
+func (s *Server) follow(key string, match []string, sub bool) {
+	id := match[1]
+	s.followed[key] = id
+	if !strings.HasPrefix(id, "sub") {
+		s.current = id
+	}
+	if s.scripts[id] == nil {
+		s.scripts[id] = s.newScript(match, sub)
+	}
 }
 
 // newScript is the script of a match: its own steps, or those registered under its name.

@@ -1,0 +1,215 @@
+package account
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/price"
+)
+
+// The steps of a bridge, in their order.
+const (
+	StepSubagents  = "subagents"         // their requests, which this replay leaves out
+	StepRounds     = "iterations"        // samplings within a request before its last one
+	StepUnreported = "without_usage"     // requests without recorded usage
+	StepOutputs    = "estimated_outputs" // outputs without a reliable count
+	StepCounted    = "counted_otherwise" // inputs of another size than recorded
+	StepFirst      = "first_request"     // its cache: what other sessions, or requests before the file's start, left there
+	StepRead       = "cache_read"        // the same input of the other requests, by the simulated cache: what is read,
+	StepWritten    = "cache_written"     // written
+	StepUncached   = "cache_uncached"    // and neither
+	StepClient     = "client_calls"      // calls of the recorded client whose usage is on no line: compactions
+	StepModel      = "model"             // another model: its prices and tokenizer
+	StepIdeal      = OfPolicy + "ideal"
+	StepBreaks     = OfPolicy + "breaks"
+	StepLifetime   = OfPolicy + "lifetime"
+	StepPlacement  = OfPolicy + "placement"
+	StepOwnCalls   = OfPolicy + "own_calls"
+	StepOutput     = OfPolicy + "output"
+)
+
+// OfPolicy begins the names of the steps from the simulated record to the policy: the differences of the parts.
+const OfPolicy = "policy_"
+
+// Steps lists the steps of a bridge in their order.
+func Steps() []string {
+	return []string{
+		StepSubagents, StepRounds, StepUnreported, StepOutputs, StepCounted, StepFirst, StepRead, StepWritten, StepUncached, StepClient, StepModel,
+		StepIdeal, StepBreaks, StepLifetime, StepPlacement, StepOwnCalls, StepOutput,
+	}
+}
+
+// BridgeStep is one difference on the way from the recorded bill to the cost of a replay.
+type BridgeStep struct {
+	Step  string    `json:"step"`
+	Calls int       `json:"calls,omitempty"` // that it concerns, where they are counted
+	USD   price.USD `json:"usd"`
+}
+
+// Bridge leads from what the API billed to what a replay costs: Recorded.CostUSD and the steps before StepModel are Own,
+// with it Simulated, and with the others Cost, to the last digit. Requests of a model without a price are left out of all.
+type Bridge struct {
+	Recorded  *RecordedBill `json:"recorded"`
+	Own       price.USD     `json:"own_models_usd,omitzero"` // what the record itself costs by the same simulation, under its own models
+	Simulated price.USD     `json:"simulated_usd,omitzero"`  // and under the model that replaces them, where one does
+	Model     string        `json:"model,omitempty"`         // which that is
+	Steps     []BridgeStep  `json:"steps"`                   // in the order of Steps, without those of no amount
+	Cost      price.USD     `json:"cost_usd,omitzero"`       // of the replay
+}
+
+// Billed is the bill of what the replay replays: without the subagents that it leaves out.
+func (b *Bridge) Billed() price.USD {
+	billed := b.Recorded.CostUSD
+	billed.Nano += b.Step(StepSubagents).USD.Nano
+	return billed
+}
+
+// Step finds a step; one of no amount is not there.
+func (b *Bridge) Step(name string) BridgeStep {
+	for _, s := range b.Steps {
+		if s.Step == name {
+			return s
+		}
+	}
+	return BridgeStep{Step: name, USD: price.USD{Known: true}}
+}
+
+func (b *Bridge) step(name string, calls int, nano int64) {
+	if calls == 0 && nano == 0 {
+		return
+	}
+	order := Steps()
+	i, found := slices.BinarySearchFunc(b.Steps, name, func(s BridgeStep, name string) int {
+		return cmp.Compare(slices.Index(order, s.Step), slices.Index(order, name))
+	})
+	if !found {
+		b.Steps = slices.Insert(b.Steps, i, BridgeStep{Step: name, USD: price.USD{Known: true}})
+	}
+	b.Steps[i].Calls += calls
+	b.Steps[i].USD.Nano += nano
+}
+
+// Add adds another conversation's bridge.
+func (b *Bridge) Add(o *Bridge) {
+	if b.Recorded == nil {
+		b.Recorded = &RecordedBill{Models: []ModelBill{}}
+	}
+	b.Recorded.Add(o.Recorded)
+	b.Model = cmp.Or(b.Model, o.Model)
+	b.Own.Add(o.Own)
+	b.Simulated.Add(o.Simulated)
+	b.Cost.Add(o.Cost)
+	for _, s := range o.Steps {
+		b.step(s.Step, s.Calls, s.USD.Nano)
+	}
+}
+
+// Priced is the cost of a replay: of its requests, and the sums.
+type Priced struct {
+	Requests  []Request
+	CostUSD   price.USD
+	CostParts *CostParts // nil: none of its requests has a price
+}
+
+// NewBridge leads from what the API billed of a conversation, and of others that the bill of its session includes, to what
+// a replay costs. own is the record's own track under its own models, and replaced is it under the model that replaces them.
+func NewBridge(conv *session.Conversation, others []*session.Conversation, table *price.Table, own, replaced, replay *Priced) *Bridge {
+	b := &Bridge{Recorded: BilledBy(conv, table), Steps: []BridgeStep{}, Own: own.CostUSD, Simulated: replaced.CostUSD, Cost: replay.CostUSD}
+	for _, conv := range others {
+		other := BilledBy(conv, table)
+		other.Agents = 1
+		b.step(StepSubagents, other.Calls, -other.CostUSD.Nano)
+		b.Recorded.Add(other)
+	}
+	b.requests(conv, own.Requests, newPriceList(table))
+	b.step(StepModel, 0, b.Simulated.Nano-b.Own.Nano)
+	from, to := cmp.Or(replaced.CostParts, &CostParts{}).amounts(), cmp.Or(replay.CostParts, &CostParts{}).amounts()
+	for i, name := range [...]string{StepIdeal, StepBreaks, StepLifetime, StepPlacement, StepOwnCalls, StepOutput} {
+		b.step(name, 0, to[i].Nano-from[i].Nano)
+	}
+	return b
+}
+
+// requests makes the steps from the usage of each request to its simulation.
+func (b *Bridge) requests(conv *session.Conversation, rows []Request, p *priceList) {
+	billed := map[int]int64{} // what compactions before a request were billed
+	for i := range conv.Boundaries {
+		if of := &conv.Boundaries[i]; of.Usage != nil && slices.ContainsFunc(conv.Requests, func(q session.APICall) bool { return conv.Messages[q.Message].HasUsage }) {
+			_, one := p.recordedCall(conv, of)
+			billed[of.Request] += one.CostUSD.Nano
+		}
+	}
+	for _, row := range rows {
+		if nano, ok := billed[row.N]; ok && row.Kind != "main" {
+			b.step(StepUncached, 0, row.CostUSD.Nano-nano)
+			delete(billed, row.N)
+			continue
+		}
+		if row.Kind != "main" {
+			b.step(StepClient, 1, row.CostUSD.Nano)
+			continue
+		}
+		msg := conv.Response(row.N - 1)
+		if !msg.HasUsage {
+			b.step(StepUnreported, 1, row.CostUSD.Nano)
+			continue
+		}
+		m := p.find(msg.Model)
+		if m.ID == "" {
+			continue
+		}
+		u := msg.Usage
+		s := samplingsOf(&u)
+		b.step(StepRounds, 0, -m.Cost(s.rounds, 0).Nano)
+		b.step(StepClient, 0, -m.Cost(s.compactions, s.summary).Nano)
+		cost := m.Cost(s.last, s.output).Nano
+		if row.Estimated {
+			b.step(StepOutputs, 1, m.Cost(s.last, row.Output).Nano-cost)
+			cost = m.Cost(s.last, row.Output).Nano
+		}
+		if sent := resized(s.last, row.Payload); sent != s.last {
+			b.step(StepCounted, 1, m.Cost(sent, row.Output).Nano-cost)
+			s.last, cost = sent, m.Cost(sent, row.Output).Nano
+		}
+		if row.N == 1 {
+			b.step(StepFirst, 1, row.CostUSD.Nano-cost)
+			continue
+		}
+		// The input is as large: both are billed by the same rates.
+		rates := &price.Model{Rates: m.RatesFor(row.Payload)}
+		read := rates.Cost(cache.Split{Read: row.Cache.Read}, 0).Nano - rates.Cost(cache.Split{Read: s.last.Read}, 0).Nano
+		written := rates.Cost(cache.Split{Write5m: row.Cache.Write5m, Write1h: row.Cache.Write1h}, 0).Nano -
+			rates.Cost(cache.Split{Write5m: s.last.Write5m, Write1h: s.last.Write1h}, 0).Nano
+		b.step(StepRead, 0, read)
+		b.step(StepWritten, 0, written)
+		b.step(StepUncached, 0, row.CostUSD.Nano-cost-read-written)
+	}
+	for _, nano := range billed {
+		b.step(StepUncached, 0, -nano) // that the replay has no call for
+	}
+}
+
+// resized is a split of another total, in the same proportions.
+func resized(s cache.Split, total int) cache.Split {
+	if s.Input() == total {
+		return s
+	}
+	u := Scaled(s, total)
+	return RecordedSplit(&u)
+}
+
+// Scaled is the usage of a total in the proportions of s.
+func Scaled(s cache.Split, total int) jsonl.Usage {
+	in := s.Input()
+	if in <= 0 {
+		return jsonl.Usage{Input: total}
+	}
+	part := func(n int) int { return int(int64(n) * int64(total) / int64(in)) }
+	u := jsonl.Usage{CacheRead: part(s.Read), Write5m: part(s.Write5m), Write1h: part(s.Write1h)}
+	u.CacheWrite = u.Write5m + u.Write1h
+	u.Input = total - u.CacheRead - u.CacheWrite
+	return u
+}

@@ -1,0 +1,135 @@
+package account
+
+import (
+	"github.com/ctxkit/ctxkit/replay/cache"
+)
+
+// SentHead is the system prompt and the tools of a request.
+type SentHead struct {
+	Shared        int // tokens at their start that the client sends in all its sessions
+	SharedChanges int // how often that start has changed in the conversation
+	Changes       int // how often the rest has, without the changes of that start
+}
+
+// Head is the head of the last request.
+func (a *Account) Head() SentHead {
+	return SentHead{Shared: a.head.Shared, SharedChanges: a.changes[sharedPlace], Changes: a.changes[systemPlace]}
+}
+
+// Restart notes that the client was started again: the next request is of a new process.
+func (a *Account) Restart() { a.restart = true }
+
+// headOf is the head of request k (0-based): the policy's, or what the record shows.
+func (a *Account) headOf(k int) cache.Head {
+	h := a.record.Heads[k]
+	if n := a.settings.Caching.System; n > 0 {
+		h.Own, h.Shared = n, n
+	}
+	if n := a.settings.Overhead; n >= 0 {
+		h.Own, h.Shared = min(h.Own, n), min(h.Shared, n)
+	}
+	return h
+}
+
+// floorOf is the floor of request k (0-based), whose head is given. Of a record whose provider caches what is marked, the
+// part of the head that other sessions keep cached stands for it.
+func (a *Account) floorOf(k int, head cache.Head) int {
+	n := a.settings.Overhead
+	switch automatic := a.record.Kind(a.record.Conv.Response(k).Model).Mode == cache.Auto; {
+	case automatic && n >= 0 && k > 0:
+		return min(a.record.Floors[k], n)
+	case automatic:
+		return a.record.Floors[k]
+	case head.Kept:
+		return head.Shared
+	}
+	return 0
+}
+
+// begin changes the simulation at a new client version or model before request k (0-based): another version is another
+// process, with its own tools and system prompt.
+func (a *Account) begin(k int) {
+	msg, head := a.record.Conv.Response(k), a.headOf(k)
+	model, version := a.answers(msg.Model), msg.Version
+	first := a.model == ""
+	a.kind = a.kindFor(model)
+	restarted := a.restart && !first
+	if restarted && (!head.Same || version != a.version) {
+		a.startAgain(version, head.Shared)
+	}
+	a.restart = a.restart && first
+	if !first && version != a.version {
+		a.newHead(sharedPlace, cache.ToolsChanged)
+		a.auto.Limit(0, cache.Cause{Kind: cache.ToolsChanged})
+		if !restarted { // else the restart has lost it
+			a.ladder.limit(keepsMost, 0, "")
+		}
+	}
+	warm := a.settings.Caching.Warm
+	shares := head.Shared > 0 && (warm == "always" || warm == "auto" && head.Kept)
+	if first || head != a.head || model != a.model || version != a.version {
+		a.sim.Cool()
+		a.sim.Resize(sharedPlace, head.Shared)
+		a.sim.Resize(systemPlace, head.Own)
+	}
+	a.warm = 0
+	switch {
+	case a.automatic() && warm != "never":
+		a.warm = a.floorOf(k, head)
+	case shares && !a.automatic():
+		a.warm = head.Shared
+	}
+	a.model, a.version, a.head = model, version, head
+	a.warmUp()
+}
+
+// warmUp puts into the cache what other sessions keep there.
+func (a *Account) warmUp() {
+	if a.warm > 0 && !a.automatic() {
+		a.sim.Warm(cache.Breakpoint{Position: sharedPlace, Tokens: a.warm, TTL: a.ttl}, a.model)
+	}
+}
+
+// setting changes the simulations for what the client did otherwise. A provider that caches by itself compares what is
+// sent, and an image at the end, a skill or an effort changes nothing before it.
+func (a *Account) setting(kind cache.BreakCause) {
+	switch {
+	case kind == cache.ToolsChanged:
+		a.newTools()
+		return
+	case a.automatic():
+		return
+	}
+	a.sim.Change(firstPlace, cache.Cause{Kind: kind})
+	a.ladder.limit(keepsMost, a.head.Own, "")
+}
+
+// newTools changes the simulation where the client sends other tools: of the head only what other sessions keep is in
+// the cache.
+func (a *Account) newTools() {
+	a.newHead(sharedPlace, cache.ToolsChanged)
+	a.auto.Limit(0, cache.Cause{Kind: cache.ToolsChanged})
+	a.warmUp()
+	a.ladder.limit(keepsMost, a.warm, "")
+}
+
+// startAgain changes the simulation where a new process of the client goes on: it has its own system prompt behind the
+// part of so many tokens that all processes share. Another version has other tools, too.
+func (a *Account) startAgain(version string, shared int) {
+	place, left := systemPlace, shared
+	if version != a.version {
+		place, left = sharedPlace, 0
+	}
+	a.newHead(place, cache.Restart)
+	if !a.automatic() { // whose client keeps its system prompt
+		a.ladder.limit(keepsAll, left, "")
+	}
+}
+
+// newHead notes that what stands at a place before the messages, and all behind it, is not what was sent before.
+func (a *Account) newHead(place int, kind cache.BreakCause) {
+	a.sim.Change(place, cache.Cause{Kind: kind})
+	if place == sharedPlace || !a.automatic() { // see startAgain
+		a.changes[place]++
+	}
+}

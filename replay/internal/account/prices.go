@@ -1,0 +1,45 @@
+package account
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/price"
+)
+
+// priceList is the models of a table that requests went to.
+type priceList struct {
+	table  *price.Table
+	models map[string]*price.Model // zero: not in the table
+}
+
+// newPriceList is a list of a table's models.
+func newPriceList(table *price.Table) *priceList {
+	return &priceList{table: table, models: map[string]*price.Model{}}
+}
+
+// find looks a model up once.
+func (p *priceList) find(id string) *price.Model {
+	m := p.models[id]
+	if m == nil {
+		row, _ := p.table.Find(id)
+		m = &row
+		p.models[id] = m
+	}
+	return m
+}
+
+// cost is the cost of a request; not known where its model is not in the table.
+func (p *priceList) cost(model string, in cache.Split, output int) price.USD {
+	m := p.find(model)
+	if m.ID == "" {
+		return price.USD{}
+	}
+	return m.Cost(in, output)
+}
+
+// unpriced returns the models of requests without a known price, sorted.
+func (p *priceList) unpriced() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(p.models)), func(id string) bool { return p.models[id].ID != "" })
+}

@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay/tokens"
+)
+
+// estimates are what the client's own estimate is computed from.
+type estimates struct {
+	weights   []int // client weight of the payload at each request
+	compacted bool  // a compaction was made since the last main request
+	before    int   // the estimate before that compaction
+	trimmed   int   // client's tokens that edits have taken off the payload since the last main request
+}
+
+// estimateRequest sets the client's own estimate of a request.
+func (e *Engine) estimateRequest(q *request) { q.used, q.tail = e.used(q.k) }
+
+// used is the client's own estimate before request k (0-based), tokens: the total of the last response, by how much that
+// request differs from the recorded one, plus the estimate of what came after it, which is tail
+// (docs/internals/decisions.md, decision 2). Right after a compaction there is no response to count from: then it is
+// the estimate of the whole list times 4/3, rounded up.
+func (e *Engine) used(k int) (used, tail int) {
+	if e.estimates.compacted {
+		n := 0
+		for id := range e.view.Items {
+			n += e.estimate(id)
+		}
+		return policy.WholeList(n), n
+	}
+	for j := min(k, len(e.estimates.weights)) - 1; j >= 0; j-- {
+		q := e.conv.Response(j)
+		if !q.HasUsage {
+			continue
+		}
+		tail = e.tail(e.conv.Requests[j].Message)
+		return max(e.record.Usage(q).Total()+e.difference(j), 0) + tail, tail
+	}
+	over := e.record.Unreported()
+	if e.overhead >= 0 || k < len(e.record.Overhead) {
+		over = e.OverheadAt(k)
+	}
+	return max(over+e.view.ClientPayloadTokens(), 0), 0
+}
+
+// difference is how much larger request k is than the recorded one, by the client's count: its messages, and an overhead
+// that was given in place of the recorded one.
+func (e *Engine) difference(k int) int {
+	n := e.estimates.weights[k] - e.record.Weight[k]
+	if cmp.Or(e.options.Overhead, e.policy.Window.Overhead).Given {
+		n += e.overhead - e.record.Overhead[k]
+	}
+	return n
+}
+
+// tail is the client's estimate of what joined after the response at message m and is still in view, tokens.
+func (e *Engine) tail(m int) int {
+	n := 0
+	for _, id := range slices.Backward(e.view.Arrived()) {
+		if id == policy.ItemID(m) {
+			break
+		}
+		if (id < 0 || int(id) > m) && e.view.Has(id) {
+			n += e.estimate(id)
+		}
+	}
+	if e.policy.Window.Tail == "after_first" {
+		// Newer clients count from the first line of the response: its other blocks a second time.
+		msg := &e.conv.Messages[m]
+		for b := range msg.Blocks {
+			if msg.Blocks[b].Line != msg.Line {
+				n += tokens.Estimate(&msg.Blocks[b])
+			}
+		}
+	}
+	return n
+}
+
+// estimate is the client's estimate of an item in the view, tokens.
+func (e *Engine) estimate(id policy.ItemID) int {
+	if id >= 0 && e.conv.Messages[id].Lost {
+		return e.record.Cal.Lost[int(id)]
+	}
+	if id >= 0 && e.conv.Messages[id].Is(session.Uncounted) {
+		return 0
+	}
+	n := 0
+	for b := range e.view.Blocks(id) {
+		t := policy.Target{Item: id, Block: b}
+		if c := e.view.Replacement(t); c == nil {
+			n += tokens.Estimate(e.view.Raw(t))
+		} else if c.Tokens > 0 {
+			n += c.Tokens
+		} else {
+			n += policy.RoundQuarter(c.Length.UTF16)
+		}
+	}
+	return n
+}

@@ -1,0 +1,71 @@
+package record
+
+import (
+	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/price"
+)
+
+// Kind is how a model is cached. Where that is not known, Claude Code marks what is to be cached all the same.
+func (r *Record) Kind(model string) cache.CacheKind {
+	if k, ok := r.kindOf[model]; ok {
+		return k
+	}
+	k := r.Kinds.Find(price.Normalize(model))
+	if k.Mode == "" && r.Conv.Product == session.Product {
+		k.Mode = cache.Breakpoints
+	}
+	return k
+}
+
+// floors are what the requests to providers that cache by themselves read whatever the conversation sent before: tools
+// and system prompt, which all sessions of a client share. The first request's is given: it read what it read. A later
+// one's is what is usual for the client, else what the first one read; after a pause longer than the lifetime, what the
+// request after the last such pause read, if that was less than half of what the one before it had sent. None is taken
+// from a later request.
+func (r *Record) floors() []int {
+	r.kindOf = map[string]cache.CacheKind{}
+	first, rested, before := 0, 0, 0
+	var end time.Time
+	clock := headLearner{conv: r.Conv}
+	floors := make([]int, len(r.Conv.Requests))
+	for k := range floors {
+		msg := r.Conv.Response(k)
+		kind := r.Kind(msg.Model)
+		r.kindOf[msg.Model] = kind
+		if kind.Mode != cache.Auto {
+			continue
+		}
+		read, sent := 0, 0
+		if msg.HasUsage {
+			u := r.Usage(msg)
+			read, sent = u.CacheRead, u.Context()
+		}
+		pause := k > 0 && clock.sent(k).Sub(end) > kind.Lifetime()
+		end = msg.End
+		if k == 0 {
+			if !r.Conv.BeginsMidway() {
+				floors[k] = read
+			}
+			if read <= r.Overhead[0] {
+				first = read
+			}
+			before = sent
+			continue
+		}
+		usual, known := kind.Floors[r.Conv.Product]
+		if !known {
+			usual = first
+		}
+		if floors[k] = usual; pause && rested > 0 {
+			floors[k] = rested
+		}
+		if pause && read < before/2 {
+			rested = read
+		}
+		before = sent
+	}
+	return floors
+}

@@ -1,0 +1,172 @@
+// Package record works out what the client of a recorded conversation really did: its edits of what it sent, what it
+// sent on no line, and what its usage shows of the prompt cache. It knows no policy.
+package record
+
+import (
+	"cmp"
+	"strconv"
+	"sync"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/policy/view"
+	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/price"
+	"github.com/ctxkit/ctxkit/replay/regret"
+	"github.com/ctxkit/ctxkit/replay/tokens"
+)
+
+// Record is what is computed of a recorded conversation for all policies: weights calibrated to its usage, and the
+// recorded view R (what the client really sent) at each request. All replays of the conversation share it; it does
+// not change.
+type Record struct {
+	Conv    *session.Conversation
+	Cal     *tokens.Calibration
+	Counted tokens.CountedModel // how Cal weighs the conversation's model
+
+	Models    *price.Table
+	Kinds     *cache.KindTable
+	Encoders  *tokens.Encoders
+	Programs  policy.Programs          // nil: none are started
+	Model     price.Model              // of the conversation, zero where it is not known
+	Client    *policy.Recorder         // that recorded it
+	Largest   map[string]int           // the largest recorded context by model
+	Weight    []int                    // weight of R's payload at each request, calibrated
+	Overhead  []int                    // context less that weight: system prompt, tools, unrecorded reminders
+	Reinject  []int                    // by boundary: tokens sent after it that are on no line
+	Summary   []int                    // by boundary: what the recorded summary took to write
+	Acts      Acts                     // what the client did
+	Settings  map[int]cache.BreakCause // by request (0-based): what else the client did
+	Heads     []cache.Head             // of each request (heads)
+	Floors    []int                    // of each request (floors)
+	Tails     []Tail                   // of each request (tails)
+	Thinking  []ThinkingChange         // by the models of the record, in order of requests
+	Hour      bool                     // see asksForHour
+	AsksAgain bool                     // the client sends a request after each turn that no line holds
+	Fit       *Fit                     // nil: the window is by model and client
+	Release   *policy.Policy           // that recorded it; nil: not known
+	Uses      func() (*regret.Index, error)
+	MostEdits int // of a replay
+
+	kindOf     map[string]cache.CacheKind // by model of a request
+	encoding   sync.Mutex
+	encoded    map[string]*tokens.WeightTable // by encoding; guarded by encoding
+	results    func() resultWeight            // of the whole session
+	factors    map[string]tokens.Factor       // by recorded model: of the target's tokenizer; nil: the record is as recorded
+	converting sync.Mutex
+	converted  map[string]*Record // by target's tokenizer; guarded by converting
+}
+
+// Fit is the context window at which the recorded client compacted, tokens. Users can set one, and no line records it.
+type Fit struct {
+	Window int  `json:"window"`
+	Least  int  `json:"least"`  // above it no request that was made would have been
+	Most   int  `json:"most"`   // up to it every recorded automatic compaction fires
+	Agrees bool `json:"agrees"` // Least <= Most: some window explains all of the record
+}
+
+// Acts are what the client did.
+type Acts struct {
+	Edits []policy.Edit // the record as edits on raw
+	Notes []Act         // by edit: what the client recorded
+}
+
+// Table is the table of models of a replay, in place of which a caller may have another.
+func (r *Record) Table(other *price.Table) *price.Table { return cmp.Or(other, r.Models) }
+
+// RecordOptions are those of a record. The zero value is the default.
+type RecordOptions struct {
+	Encoders  *tokens.Encoders // that several records share, so that common texts are counted once; nil: its own
+	Families  []policy.Family  // what is known of clients and models; nil: those that are built in
+	MostEdits int64            // of a replay, which is an error where it has more; 0: the default of jsonl.InputLimits
+	Programs  policy.Programs  // starts the programs that policies name; nil: a policy with one is an error
+}
+
+// New computes the record of a conversation.
+func New(conv *session.Conversation, opt RecordOptions) (*Record, error) {
+	models := price.Default()
+	encoders, families := cmp.Or(opt.Encoders, &tokens.Encoders{}), opt.Families
+	if families == nil {
+		families = stage.Families()
+	}
+	kinds, err := cache.DefaultKinds()
+	if err != nil {
+		return nil, err
+	}
+	m, _ := models.Find(conv.Model)
+	client := policy.RecorderOf(conv.Product, families)
+	counted := tokens.CountedModel{Client: client}
+	if counted.Tokenizer, err = tokens.TokenizerOf(conv.Model, m.Tokenizer); err != nil {
+		return nil, err
+	}
+	counted.ClearsThinking = anyFamily(families, func(f *policy.Family) func(string) bool { return f.ClearsThinking })
+	counted.UntilAnswer = anyFamily(families, func(f *policy.Family) func(string) bool { return f.KeepsUnanswered })
+	if !tokens.IsClaude(counted.Tokenizer) {
+		if counted.Encoder, err = encoders.Get(tokens.NameO200K); err != nil {
+			return nil, err
+		}
+	}
+	cal, err := tokens.Calibrate(conv, counted)
+	if err != nil {
+		return nil, err
+	}
+	r := &Record{
+		Conv: conv, Cal: cal, Counted: counted, Models: models, Kinds: kinds, Encoders: encoders, Programs: opt.Programs, Model: m, Client: client,
+		Reinject: make([]int, len(conv.Boundaries)), Summary: make([]int, len(conv.Boundaries)),
+		encoded: map[string]*tokens.WeightTable{}, Largest: map[string]int{}, Settings: settingsChanges(conv, cal.Drops, client),
+		MostEdits: int(jsonl.InputLimits{Edits: opt.MostEdits}.Filled().Edits),
+	}
+	r.AsksAgain = r.Kind(conv.Model).Mode != cache.Auto && asksAgain(conv, cal)
+	if !r.Cal.Recorded {
+		if r.Cal.WeightTable, err = r.encode(tokens.NameO200K, r.ratio()); err != nil {
+			return nil, err
+		}
+	}
+	return r, r.follow()
+}
+
+// follow computes the recorded view, and what it says of the overhead, from the calibration.
+func (r *Record) follow() error {
+	r.results = sync.OnceValue(r.weighResults)
+	n := len(r.Conv.Requests)
+	r.Thinking, r.Hour = nil, asksForHour(r.Conv)
+	r.Weight, r.Overhead = make([]int, 0, n), make([]int, 0, n)
+	t := &recordTrack{
+		r: r, view: view.New(r.Conv, r.Cal, nil), pending: -1, known: -1, drops: r.Cal.Drops, folded: map[int]policy.ItemID{}, inferred: map[policy.Target]bool{},
+		thinking: ThinkingEdits{thinking: tokens.NewThinking(r.Conv, r.Counted)},
+	}
+	t.view.Limit(r.MostEdits)
+	Walk(r.Conv, t)
+	if t.err != nil {
+		return t.err
+	}
+	r.Acts = t.acts()
+	r.Heads, r.Tails = r.heads(), r.tails()
+	r.Floors = r.floors()
+	r.Uses = sync.OnceValues(func() (*regret.Index, error) {
+		return regret.NewIndex(r.Conv, r.Acts.Edits)
+	})
+	return nil
+}
+
+// anyFamily returns a test of a model: whether a test of any family holds.
+func anyFamily(families []policy.Family, test func(*policy.Family) func(model string) bool) func(model string) bool {
+	return func(model string) bool {
+		for i := range families {
+			if is := test(&families[i]); is != nil && is(model) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// UUID is an item's name in output: the recorded uuid, or a name for a message that the policy made.
+func (r *Record) UUID(id policy.ItemID) string {
+	if id >= 0 {
+		return r.Conv.Messages[id].UUID
+	}
+	return "synthetic-" + strconv.Itoa(int(-id))
+}

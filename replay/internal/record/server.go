@@ -1,0 +1,132 @@
+package record
+
+import (
+	"slices"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
+	"github.com/ctxkit/ctxkit/replay/tokens"
+)
+
+// contextEditing is what the API leaves out of requests, as their responses say. They say how many results, or turns with
+// thinking, and how many tokens: those are the oldest.
+type contextEditing struct {
+	results, thinking omission
+	turns             [][]policy.Target // the thinking of each turn that has some
+	open              bool              // the last of them goes on
+	last              session.Applied   // to the last request
+	epoch             int               // of the view, at that request
+}
+
+// omission is what it left out of the last request.
+type omission struct {
+	blocks []policy.Target
+	tokens int
+}
+
+// join sorts the thinking of a message into turns.
+func (c *contextEditing) join(m int, msg *session.Message) {
+	if msg.RecordOnly {
+		return
+	}
+	c.open = c.open && (msg.Class != session.ClassPrompt || msg.Is(session.Queued))
+	for b := range msg.Blocks {
+		if k := msg.Blocks[b].Kind; k != jsonl.KindThinking && k != jsonl.KindRedactedThinking {
+			continue
+		}
+		if !c.open || len(c.turns) == 0 {
+			c.open, c.turns = true, append(c.turns, nil)
+		}
+		last := &c.turns[len(c.turns)-1]
+		*last = append(*last, policy.Target{Item: policy.ItemID(m), Block: b})
+	}
+}
+
+// edited makes the edits of what the API left out of request k (0-based), of a recorded context, with the overhead of the
+// request before.
+func (t *recordTrack) edited(k int, a session.Applied, ctx, over int) {
+	c := &t.editing
+	if a == c.last && t.view.Epoch() == c.epoch {
+		return
+	}
+	c.last, c.epoch = a, t.view.Epoch()
+	var results, thinking []policy.Target
+	for _, r := range t.view.Results() {
+		if len(results) == a.ToolUses {
+			break
+		}
+		if r.State != policy.ResultGone {
+			results = append(results, r.Target)
+		}
+	}
+	c.turns = slices.DeleteFunc(c.turns, func(turn []policy.Target) bool { return !t.view.Has(turn[0].Item) })
+	for _, turn := range c.turns[:min(a.Turns, len(c.turns))] {
+		thinking = append(thinking, turn...)
+	}
+	fell := func() int { return t.view.PayloadTokens() + over - ctx }
+	t.leave(k, &c.thinking, thinking, a.ThinkingTokens, fell, known(map[string]int{"cleared_thinking_turns": a.Turns, "cleared_input_tokens": a.ThinkingTokens}))
+	t.leave(k, &c.results, results, a.ToolTokens, fell, known(map[string]int{"cleared_tool_uses": a.ToolUses, "cleared_input_tokens": a.ToolTokens}))
+}
+
+// leave makes the edits by which blocks, as said so many tokens of them, are left out of request k (0-based). What else was
+// left out of the one before comes back. fell is what the context lacks: where it is near what the response says, it is
+// that, so that the overhead stays.
+func (t *recordTrack) leave(k int, l *omission, blocks []policy.Target, said int, fell func() int, detail map[string]int) {
+	same, stays, all := 0, 0, 0
+	for i, target := range l.blocks {
+		if i == same && i < len(blocks) && blocks[i] == target {
+			same, stays = i+1, stays+t.view.BlockTokens(target)
+		}
+		all += t.view.BlockTokens(target)
+	}
+	e := policy.Edit{
+		Request: k + 1, Trigger: TriggerAuto, Detail: detail, Kind: policy.KindServerKeep,
+		Reason: "the API sent it again, as the response says",
+	}
+	for _, e.Target = range l.blocks[same:] {
+		if _, out := t.view.PayloadReplacement(e.Target); out && t.view.Has(e.Target.Item) {
+			t.apply(e, Act{ActServer, k})
+		}
+	}
+	weight, take := 0, said
+	if all > 0 {
+		take -= int(int64(l.tokens) * int64(stays) / int64(all))
+	} else if same > 0 {
+		take -= l.tokens
+	}
+	if off := fell() - take; t.known >= 0 && t.pending < 0 && max(off, -off) <= tokens.DropThreshold {
+		take += off
+	}
+	fresh := slices.DeleteFunc(slices.Clone(blocks[same:]), func(target policy.Target) bool {
+		_, out := t.view.PayloadReplacement(target)
+		return out
+	})
+	for _, target := range fresh {
+		weight += t.view.BlockTokens(target)
+	}
+	e.Kind, e.Reason = policy.KindServerClear, "the API left it out, as the response says"
+	for _, e.Target = range fresh {
+		n := t.view.BlockTokens(e.Target)
+		less := n
+		if weight > 0 {
+			less = min(max(int(int64(take)*int64(n)/int64(weight)), 0), n)
+		}
+		take, weight = take-less, weight-n
+		e.New = &policy.Content{Kind: t.view.Kind(e.Target), Tokens: n - less}
+		t.apply(e, Act{ActServer, k})
+	}
+	l.blocks, l.tokens = blocks, said
+}
+
+// WithoutCompaction takes the summary that the API wrote out of response m to a request: on the recorded track it stands
+// before the response, and under a policy nobody wrote it.
+func WithoutCompaction(v *view.View, m, block, request int) error {
+	_, err := v.Apply(policy.Edit{
+		Request: request, Stage: policy.StageServer, Kind: policy.KindClear, Trigger: TriggerAuto,
+		Target: policy.Target{Item: policy.ItemID(m), Block: block}, New: &policy.Content{Kind: jsonl.KindUnknown, Gone: true},
+		Reason: "the summary that the API wrote stands before the response",
+	})
+	return err
+}

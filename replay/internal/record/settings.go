@@ -1,0 +1,98 @@
+package record
+
+import (
+	"cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/tokens"
+)
+
+// settingsChanges lists by request (0-based) what the recorded client did that costs the messages' cache under every
+// policy:
+//
+//   - an image joined: by the documentation images anywhere in a prompt touch the messages' cache, and the one
+//     recorded case agrees;
+//   - the user set another level of reasoning effort: by the documentation of the API that always touches the messages'
+//     cache. Setting the level that the session has set before changes nothing;
+//   - the first tool search of the conversation loaded the definitions of deferred tools: some clients then send other
+//     tools;
+//   - a skill, or a command that is one, began, or the first prompt after it that is not queued was typed: some clients
+//     send another limit of thinking tokens while one runs.
+func settingsChanges(conv *session.Conversation, drops []tokens.Drop, client *policy.Recorder) map[int]cache.BreakCause {
+	changes := map[int]cache.BreakCause{}
+	s := settings{conv: conv, client: client}
+	from := 0
+	for k, q := range conv.Requests {
+		if kind := s.between(from, q.Message); kind != cache.None && k > 0 {
+			changes[k] = kind
+		}
+		from = q.Message
+	}
+	// Where the recorded context fell and no line, model or client explains it, something was not sent again.
+	for _, d := range drops {
+		k := d.Request - 1
+		if _, known := changes[k]; known || !d.Shared {
+			continue
+		}
+		if d.Cause == tokens.Unexplained {
+			changes[k] = cache.ContextFell
+		}
+	}
+	return changes
+}
+
+// settings is the state from request to request.
+type settings struct {
+	conv   *session.Conversation
+	client *policy.Recorder
+	skill  bool   // one is running
+	loaded bool   // a tool search has loaded definitions
+	effort string // the level that a command set last, "" where none did
+}
+
+// between returns the change by the last response and the messages after it, up to message `to`.
+func (s *settings) between(from, to int) cache.BreakCause {
+	var image, tools, skill, prompt, ready bool // ready: a meta message now is a skill's text
+	effort := s.effort
+	for m := from; m < to; m++ {
+		msg := &s.conv.Messages[m]
+		for b := range msg.Blocks {
+			bl := &msg.Blocks[b]
+			ready = ready || bl.Kind == jsonl.KindToolUse && bl.Name == "Skill"
+			image = image || bl.Kind == jsonl.KindImage
+			for _, p := range bl.Parts {
+				image = image || p.Kind == jsonl.KindImage
+				tools = tools || p.Kind == jsonl.KindToolReference
+			}
+		}
+		switch msg.Class {
+		case session.ClassCommand:
+			ready = true
+			effort = cmp.Or(msg.Effort, effort)
+		case session.ClassMeta:
+			skill, ready = skill || ready, false
+		case session.ClassPrompt:
+			prompt, ready = prompt || !msg.Is(session.Queued), false // a queued one ends no turn
+		}
+	}
+	was := s.skill
+	s.skill = skill || was && !prompt
+	again := s.loaded
+	s.loaded = s.loaded || tools
+	set := effort != s.effort
+	s.effort = effort
+	switch {
+	case image:
+		return cache.ImageAdded
+	case set:
+		return cache.EffortSet
+	case tools && !again && s.client.At(s.conv.Messages[to].Version).ToolSettings:
+		return cache.ToolsChanged
+	case was != s.skill && s.client.At(s.conv.Messages[to].Version).SkillSettings:
+		return cache.SkillRan
+	}
+	return cache.None
+}

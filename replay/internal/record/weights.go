@@ -1,0 +1,73 @@
+package record
+
+import (
+	"fmt"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay/tokens"
+)
+
+// ReplayCounter is what the tokens of a replay are counted by.
+type ReplayCounter struct {
+	Name    string
+	Report  policy.Weigher
+	Client  policy.Weigher // of the client's own estimate; nil: the same
+	Warning string         // empty: none
+}
+
+// Counter returns the counter of a name of tokens.Names; empty: that of the recorded usage.
+func (r *Record) Counter(name string) (ReplayCounter, error) {
+	switch name {
+	case "", tokens.NameUsage:
+		c := ReplayCounter{Name: tokens.NameUsage, Report: r.Cal}
+		if !r.Cal.Recorded {
+			c.Name, c.Warning = "estimate", fmt.Sprintf("no usage is recorded: tokens are an estimate, those of %s times %g", tokens.NameO200K, r.ratio())
+		}
+		return c, nil
+	case tokens.NameHeuristic:
+		return ReplayCounter{Name: name, Report: r.Cal.Heuristic(), Client: r.Cal}, nil
+	}
+	if err := tokens.CheckName(name); err != nil {
+		return ReplayCounter{}, err
+	}
+	table, err := r.Encoded(name)
+	return ReplayCounter{Name: name, Report: table, Client: r.Cal}, err
+}
+
+// Output is the tokens of the response at message m. Where none are recorded, or the record is known to be wrong, it
+// is the weight of the response's blocks; the client's own estimate uses the recorded figure even then.
+func (r *Record) Output(m int, by policy.Weigher) (n int, estimated bool) {
+	recorded := r.Usage(&r.Conv.Messages[m]).Output
+	if r.Cal.Reliable[m] {
+		return recorded, false
+	}
+	return max(by.Message(m), recorded), true
+}
+
+// Encoded is the weight of the conversation's blocks in an encoding. The first call counts; several goroutines may
+// call it.
+func (r *Record) Encoded(name string) (*tokens.WeightTable, error) {
+	r.encoding.Lock()
+	defer r.encoding.Unlock()
+	if t := r.encoded[name]; t != nil {
+		return t, nil
+	}
+	t, err := r.encode(name, 1)
+	if err == nil {
+		r.encoded[name] = t
+	}
+	return t, err
+}
+
+// encode counts the conversation in an encoding, ratio tokens for each token of it.
+func (r *Record) encode(name string, ratio float64) (*tokens.WeightTable, error) {
+	encoder, err := r.Encoders.Get(name)
+	if err != nil {
+		return nil, err
+	}
+	large := r.Model.Tokenizer == tokens.NewTokenizer
+	return tokens.Encoded(r.Conv, encoder, tokens.EncodeOptions{Jobs: r.Encoders.Jobs, Ratio: ratio, LargeImages: large})
+}
+
+// ratio is the number of tokens of the conversation's model per token of o200k_base.
+func (r *Record) ratio() float64 { return tokens.Ratio(r.Conv.Model, r.Model.Tokenizer) }

@@ -1,0 +1,122 @@
+package replay
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
+)
+
+// RequestAt returns the main request that a person names: a number, "last", "peak" (the largest payload; of several
+// the first), "end" (one more than the last) or "event:K" (the request of event K). A session without requests has
+// only "end".
+func (t *Timeline) RequestAt(name string) (int, error) {
+	if n, ok, err := RequestNumber(name, t.Totals.Requests); ok || err != nil {
+		return n, err
+	}
+	end := t.Totals.Requests + 1
+	if name == "peak" {
+		best, n := -1, end
+		for _, r := range t.Main() {
+			if r.Payload > best {
+				best, n = r.Payload, r.N
+			}
+		}
+		return n, nil
+	}
+	i, err := strconv.Atoi(strings.TrimPrefix(strings.TrimPrefix(name, eventPrefix), "#"))
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("%q is no event: write event:K, K as in the list of events", name)
+	case i < 0 || i >= len(t.Events):
+		return 0, fmt.Errorf("there is no event %d: policy %s has %d, counted from 0", i, t.Policy, len(t.Events))
+	case t.Events[i].Request == nil:
+		return end, nil
+	}
+	return min(*t.Events[i].Request, end), nil
+}
+
+const eventPrefix = "event:"
+
+// RequestNumber is Timeline.RequestAt of a session of so many requests; ok is false for "peak" and "event:K", which take a
+// replay.
+func RequestNumber(name string, requests int) (n int, ok bool, err error) {
+	switch {
+	case name == "end":
+		return requests + 1, true, nil
+	case name == "last":
+		return max(requests, 1), true, nil
+	case name == "peak" || strings.HasPrefix(name, eventPrefix):
+		return 0, false, nil
+	}
+	n, err = strconv.Atoi(name)
+	switch {
+	case err != nil:
+		return 0, false, fmt.Errorf("%q is no request: write a number, last, peak, end or event:K", name)
+	case n < 1 || n > requests:
+		return 0, false, fmt.Errorf("there is no request %d: the session has %d", n, requests)
+	}
+	return n, true, nil
+}
+
+// OverheadAt is the overhead of main request n, in tokens, or of the last one for the end.
+func (t *Timeline) OverheadAt(n int) int {
+	over := 0
+	for _, r := range t.Main() {
+		if r.N <= n {
+			over = r.Overhead
+		}
+	}
+	return over
+}
+
+// CallEvents are the events with calls of the policy's own, those that failed included, in order.
+func (t *Timeline) CallEvents() []int {
+	var list []int
+	for _, r := range t.Requests {
+		if r.Kind != "main" && len(r.Events) > 0 {
+			list = append(list, r.Events[0])
+		}
+	}
+	for i, ev := range t.Events {
+		if ev.Kind == policy.KindFail {
+			list = append(list, i)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// CallEvent is the event with the first call of a policy's own before main request n; with n 0 that of the last call.
+// ok is false where there is none.
+func (t *Timeline) CallEvent(n int) (event int, ok bool) {
+	list := t.CallEvents()
+	if n == 0 {
+		if len(list) > 0 {
+			return list[len(list)-1], true
+		}
+		return 0, false
+	}
+	for _, k := range list {
+		if request := t.Events[k].Request; request != nil && *request == n || request == nil && n > t.Totals.Requests {
+			return k, true
+		}
+	}
+	return 0, false
+}
+
+// FindingsAt are the findings whose rule the view of main request n breaks.
+func (t *Timeline) FindingsAt(n int, v *view.View) (list []RequestFinding) {
+	for _, broken := range view.NewChecker(v).CheckRequest() {
+		i := slices.IndexFunc(t.Findings, func(f RequestFinding) bool {
+			return f.Request <= n && f.Rule == broken.Rule && f.Text == broken.Message && (broken.Item < 0 || f.Message == v.Message(broken.Item).UUID)
+		})
+		if i >= 0 {
+			list = append(list, t.Findings[i])
+		}
+	}
+	return list
+}
