@@ -64,9 +64,11 @@ func (r *Record) timeline(of *engine.ReplayResult, pol *policy.Policy, opt Optio
 	tot := &t.Totals
 	tot.NotReadBack, tot.Cleared, tot.ClearedTokens = of.Unread, of.Cleared, of.Freed
 	tot.Violations, tot.Transcript, tot.Preserved = of.Counts[FindingViolation], of.Counts[FindingTranscript], of.Counts[FindingPreserved]
-	if n, characters, err := wire.Placeholders(of.View); err == nil {
-		tot.Placeholders, tot.PlaceholderTokens = n, (characters+3)/4
+	count, characters, err := wire.Placeholders(of.View)
+	if err != nil {
+		return nil, err
 	}
+	tot.Placeholders, tot.PlaceholderTokens = count, (characters+3)/4
 	t.total()
 	if !opt.Regret {
 		return t, nil

@@ -3,10 +3,10 @@
 // Requests are the assistant.message events, those of one call of the API together. Of each older versions record only the
 // output tokens; the input is known of the whole run alone, where it was shut down (session.shutdown). What the model got
 // of a prompt is its transformedContent. Events with an agentId are a subagent's own conversation.
-// Since 1.0.10x session.usage_record has the whole usage of each call.
+// From 1.0.102 on (1.0.74 does not have it) session.usage_record has the whole usage of each call.
 //
-// The results of parallel calls are sent as they came, in 1.0.102 in the order of the calls. A process that resumes the session (session.resume) does
-// not read thinking back whose text alone is recorded.
+// The results of parallel calls are sent as they came, in 1.0.102 in the order of the calls. A process that resumes the
+// session (session.resume) does not read thinking back whose text alone is recorded.
 //
 // A compaction runs beside the agent: it begins at session.compaction_start and takes effect at
 // session.compaction_complete; the messages between them stay.
@@ -116,7 +116,7 @@ type data struct {
 	Summary      string    `json:"summaryContent"`
 	Used         *callUsed `json:"compactionTokensUsed"`
 
-	Usage struct { // session.usage_record, since 1.0.10x: of one call of the API
+	Usage struct { // session.usage_record, see Form: of one call of the API
 		callUsed
 		APICallID string `json:"apiCallId"`
 	} `json:"usage"`

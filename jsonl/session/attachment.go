@@ -13,7 +13,7 @@ import (
 
 // fixedText is the length of the fixed text that the client writes around an attachment when it sends it, in
 // characters. The lengths are inferred from what compactions counted (clients 2.1.119-2.1.139: an empty task_reminder
-// counts 129 tokens, an edited_text_file about 101 more than its snippet). From 2.1.280 on lines have the words themselves
+// counts 129 tokens, an edited_text_file about 101 more than its snippet). From 2.1.268 on lines have the words themselves
 // (Sent), and then they are used.
 var fixedText = map[string]int{
 	"task_reminder": 516, "todo_reminder": 516, "edited_text_file": 404, "compact_file_reference": 160, "opened_file_in_ide": 160,

@@ -90,7 +90,7 @@ const (
 )
 
 // typeCommand is the type of the system lines with a command that was run locally, or its output. They are sent as a
-// user's. (Read from public copies of the client's code of 2.1.88; true requests of 2.1.119 and 2.1.260 have them.)
+// user's. (cli.js of 2.0.30, 2.0.76, 2.1.45 and 2.1.88; true requests of 2.1.119 and 2.1.260 have them.)
 const typeCommand = "local_command"
 
 const outputHead = "<local-command-stdout>"

@@ -116,6 +116,7 @@ type loader struct {
 	callAt   map[string]int   // tool_use id -> index into calls
 	removed  map[string]bool  // uuids that a snip removed
 	snipped  map[int][]string // the same by line
+	places   []place          // see hangsOn; nil: not needed yet
 	convs    int              // conversations so far
 	foreign  *foreign.Writer  // of a session of another agent, else nil
 	recorded foreign.Session  // what recorded it, where a line says so

@@ -97,15 +97,16 @@ type Frame struct {
 	SystemTurns bool // newer models have messages of the system role
 	LineEnds    bool // a text that another message follows in one message ends its line
 	MarksSystem bool // such a message may be marked, and not only the last one of the user
+	ToolLoaded  bool // a text stands behind results that name tools
 }
 
 // FrameOf is how a client of a version does it. Each release is the first of those that were examined to do so, and these
-// are the last that did not: 2.1.68, 2.1.77, 2.1.150, 2.1.225, 2.1.240, 2.1.266, 2.1.270 and 2.1.300.
+// are the last that did not: 2.0.30, 2.1.68, 2.1.77, 2.1.150, 2.1.225, 2.1.240, 2.1.266, 2.1.270 and 2.1.300.
 func FrameOf(version string) Frame {
 	since := func(release string) bool { return version != "" && CompareVersions(version, release) >= 0 }
 	return Frame{
 		OneMark: since("2.1.70"), Notices: since("2.1.260"), Whole: since("2.1.268"), ByCall: since(recoversSince) && !since("2.1.280"),
-		OwnThinking: since("2.1.160"), NoPlan: version != "" && !since("2.1.305"), HooksApart: version != "" && !since("2.1.240"),
-		SystemTurns: since("2.1.160"), LineEnds: since("2.1.80"), MarksSystem: since("2.1.260"),
+		OwnThinking: since("2.1.160"), NoPlan: since("2.0.76") && !since("2.1.305"), HooksApart: version != "" && !since("2.1.240"),
+		SystemTurns: since("2.1.160"), LineEnds: since("2.1.80"), MarksSystem: since("2.1.260"), ToolLoaded: since("2.1.76"),
 	}
 }

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -267,6 +268,26 @@ func keeping(uuid, logical, anchor string, uuids ...string) line {
 		"trigger": "manual", "preTokens": 1000, "preservedMessages": line{"anchorUuid": anchor, "uuids": uuids},
 		"preservedSegment": line{"headUuid": uuids[0], "anchorUuid": anchor, "tailUuid": uuids[len(uuids)-1]},
 	})
+}
+
+// TestBehindKeptTail: lines between what a compaction keeps and its boundary stay on the branch, however many they are.
+func TestBehindKeptTail(t *testing.T) {
+	lines := []any{user("u1", "", "hello"), said("a1", "u1", "m1"), user("u2", "a1", "more"), said("a2", "u2", "m2")}
+	conv := load(t, append(slices.Clone(lines), keeping("b1", "a2", "s1", "u1", "a1"), summary("s1", "b1"), user("u3", "s1", "go"), said("a3", "u3", "m3"))...)
+	wantShape(t, conv, "u1 a1 u2 a2 [s1] u3 a3")
+	if len(conv.Warnings) != 1 || conv.Warnings[0].Line != 5 {
+		t.Errorf("%v", conv.Warnings)
+	}
+	last := "a2"
+	for i := range 11_000 {
+		uuid := fmt.Sprint("x", i)
+		lines = append(lines, attachment(uuid, last, "date"))
+		last = uuid
+	}
+	conv = load(t, append(lines, keeping("b1", "a1", "b1", "u1", "a1"), summary("s1", "b1"), user("u3", "s1", "go"), said("a3", "u3", "m3"))...)
+	if n := len(conv.Messages); n != 11_007 {
+		t.Errorf("%d messages on the branch", n)
+	}
 }
 
 // TestKeptTail: what a compaction keeps is part of the live branch, whatever what follows hangs on.

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/ctxkit/ctxkit/jsonl"
 )
 
 // Clients before rendersAttachments write down what an attachment is of, and not its words. What follows is by the
@@ -64,8 +62,7 @@ func reminders(kind, version string, raw []byte) []string {
 		return []string{OwnWordsOf(kind, version).Wrap("Note: " + f.Filename)}
 	}
 	text := attachmentText(raw)
-	kind = listed(kind, raw)
-	return []string{WordsAround(kind, version, jsonl.Measure(text).UTF16+fixedText[kind]).Wrap(text)}
+	return []string{wordsAround(listed(kind, raw), version).Wrap(text)}
 }
 
 // behindFile is what a client writes behind a file's text.
@@ -85,16 +82,35 @@ func listed(kind string, raw []byte) string {
 	return kind
 }
 
-// wordless are the kinds of attachments whose text needs no words of the client.
+// wordless are the kinds of attachments whose text needs no words of the client but those that ownWords has.
 var wordless = map[string]bool{
 	"hook_success": true, "hook_additional_context": true, "hook_blocking_error": true, "nested_memory": true, "file": true,
+	"compact_file_reference": true,
 }
 
-// WordsAround is what a client of a version writes around an attachment of n characters.
-func WordsAround(kind, version string, n int) OwnWords {
+// WordsAround is what is on no line of the words that an attachment is sent with.
+func (conv *Conversation) WordsAround(message, block int) (w OwnWords, err error) {
+	m := &conv.Messages[message]
+	bl := &m.Blocks[block]
+	if bl.Sent.Recorded || bl.Text.UTF16 == 0 {
+		return w, nil
+	}
+	kind := bl.Type
+	if OwnWordsOf(kind+withdrawn, m.Version) != (OwnWords{}) {
+		raw, err := conv.Raw(message, block)
+		if err != nil {
+			return w, err
+		}
+		kind = listed(kind, raw)
+	}
+	return wordsAround(kind, m.Version), nil
+}
+
+// wordsAround is what a client of a version writes around an attachment of a kind.
+func wordsAround(kind, version string) OwnWords {
 	w := OwnWordsOf(kind, version)
 	if fixed := fixedText[kind]; !wordless[kind] && w == (OwnWords{}) && fixed > 0 {
-		w = OwnWords{Of: kind, Before: min(fixed, n)}
+		w = OwnWords{Of: kind, Before: fixed}
 	}
 	return w
 }

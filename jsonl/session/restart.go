@@ -10,7 +10,8 @@ import (
 // A client that is started again with a session (--resume, --continue) reads the history back from the file. No line
 // is made for that alone. Four signs are left in the file, and which of them depends on the client and its settings:
 // the output of a SessionStart:resume hook, an answer that the client gives itself if the user spoke last, a prompt
-// that comes from the queue of a new process (see process), and another client version. A restart without any cannot be detected (docs/internals/transcripts.md).
+// that comes from the queue of a new process (see process), and another client version. A restart without any cannot be
+// detected (docs/internals/transcripts.md).
 
 // typeCost is the type of the lines with what a session has cost, which clients from 2.1.246 on write as they end.
 const typeCost = "cost-state"

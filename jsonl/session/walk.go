@@ -161,10 +161,8 @@ func (c *chain) up(i int, linear bool) int {
 		return -1
 	}
 	if n.kind == nodeBoundary {
-		if tail := c.tail(i); tail >= 0 && c.keptFirst(i) {
+		if tail := c.tail(i); tail >= 0 {
 			return c.summarized(i, tail)
-		} else if tail >= 0 {
-			return tail
 		}
 	}
 	if n.kind == nodeBoundary || n.kind == nodeSnip && n.parent < 0 {
@@ -207,23 +205,50 @@ func (c *chain) tail(i int) int {
 	return -1
 }
 
-// mostSummarized bounds the lines between what a compaction keeps and its boundary: a file can name any line as kept.
-const mostSummarized = 10_000
-
 // summarized is the last line of what the compaction of boundary i replaced after the tail that it keeps, or the tail.
 func (c *chain) summarized(i, tail int) int {
-	last := c.before(i)
-	at := last
-	for range mostSummarized {
-		switch {
-		case at == tail:
-			return last
-		case at < tail:
-			return tail
+	n, first := c.ld.node(i), c.keptFirst(i)
+	if p, ok := c.ld.lineOf(n.logicalUUID); ok && p < i && c.in(p) && c.ld.hangsOn(p, tail) {
+		if p != tail && !first {
+			c.ld.warn(CodeMetadata, n.line, "the compaction keeps messages up to line %d, and line %d is the last one before it: what is between is taken as summarized",
+				c.ld.node(tail).line, c.ld.node(p).line)
 		}
-		at = c.ld.node(at).parent
+		if p != tail || !first {
+			return p
+		}
+	}
+	if p := c.before(i); first && p >= 0 && c.ld.hangsOn(p, tail) {
+		return p
 	}
 	return tail
+}
+
+// place is where a line is in a walk of the tree, and the last one of those that hang on it.
+type place struct{ own, last int }
+
+// hangsOn reports whether line i is line on, or parents lead from it there.
+func (ld *loader) hangsOn(i, on int) bool {
+	if ld.places == nil {
+		ld.places = make([]place, len(ld.nodes))
+		n := 0
+		for root := range ld.nodes {
+			if ld.nodes[root].parent >= 0 {
+				continue
+			}
+			for open := []int{root}; len(open) > 0; {
+				k := open[len(open)-1]
+				if at := &ld.places[k]; at.own > 0 { // what hangs on it was walked
+					at.last, open = n, open[:len(open)-1]
+					continue
+				}
+				n++
+				ld.places[k].own = n
+				open = append(open, ld.nodes[k].under...)
+			}
+		}
+	}
+	a, b := ld.places[i], ld.places[on]
+	return b.own > 0 && b.own <= a.own && a.own <= b.last
 }
 
 // addCompactions adds the compactions to the path on which nothing hangs: some clients hang what follows on the last

@@ -62,7 +62,7 @@ func (f *claudeFrame) add(id policy.ItemID, role session.Role, blocks []BodyBloc
 		}
 	case slices.ContainsFunc(blocks, isResult):
 		f.place()
-		if slices.ContainsFunc(blocks, namesTool) {
+		if f.ToolLoaded && slices.ContainsFunc(blocks, namesTool) {
 			blocks = append(blocks, BodyBlock{Source: policy.Target{Item: id, Block: Whole}, Type: "text", JSON: textBlock(toolLoaded)})
 		}
 		f.user(blocks)

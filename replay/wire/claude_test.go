@@ -74,6 +74,11 @@ func TestReleases(t *testing.T) {
 		w.answer("a1", "claude-sonnet-4-5", fmt.Sprintf(call, "t1", "ExitPlanMode", `"plan":"# P","a":1,"planFilePath":"/p.md"`))
 		w.result("u2", "t1", "accepted")
 	}
+	found := func(w *writer) {
+		w.user("u1", "go")
+		w.answer("a1", "claude-sonnet-4-5", fmt.Sprintf(call, "t1", "ToolSearch", ""))
+		w.add("u2", "user", `"message":{"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":[{"type":"tool_reference","tool_name":"X"}]}]}`)
+	}
 	hook := func(again bool) func(w *writer) {
 		return func(w *writer) {
 			w.user("u1", "go")
@@ -116,6 +121,10 @@ func TestReleases(t *testing.T) {
 	}{
 		{"thinking of another model", "2.1.150", foreign, `"thinking":"hm"`},
 		{"is not sent", "2.1.160", foreign, `{"role":"assistant","content":[{"type":"text","text":"one"}]}`},
+		{"a plan that the model wrote", "2.0.30", plan, `"input":{"plan":"# P","a":1,"planFilePath":"/p.md"}}`},
+		{"and the client", "2.0.76", plan, `"input":{"a":1}}`},
+		{"a tool that is named", "2.1.68", found, `"tool_name":"X"}]}]}`},
+		{"a text behind it", "2.1.76", found, `"tool_name":"X"}]},{"type":"text","text":"Tool loaded."}]}`},
 		{"the plan that the client wrote into a call", "2.1.300", plan, `"input":{"a":1}}`},
 		{"stays", "2.1.305", plan, `"input":{"plan":"# P","a":1,"planFilePath":"/p.md"}}`},
 		{"a hook around a tool", "2.1.225", hook(false), `"content":"one\n\n` + memory + `"},{"type":"text","text":"` + note + `"}]}`},

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/replay/wire"
 )
 
 // TestAttachedBlocks: no text of an attachment of several is lost where some go to the system role.
@@ -68,6 +71,44 @@ func TestTypedHeads(t *testing.T) {
 	}
 }
 
+// TestPlaceholders: the count is of the placeholders in the body of the last request.
+func TestPlaceholders(t *testing.T) {
+	for _, version := range []string{"2.1.119", "2.1.150", "2.1.210", "2.1.260"} {
+		w := writer{version: version}
+		w.user("u1", "go")
+		for i, a := range []string{
+			`{"type":"mcp_instructions_delta","addedNames":[],"addedBlocks":[],"removedNames":["shop"]}`,
+			`{"type":"mcp_instructions_delta","addedNames":["shop"],"addedBlocks":["## shop"],"removedNames":["inn"]}`,
+			`{"type":"compact_file_reference","filename":"/a.go"}`, `{"type":"plan_mode"}`, `{"type":"task_reminder","content":[]}`,
+			`{"type":"file","filename":"/a.go","content":{"type":"text","file":{"content":"package a"}}}`,
+			`{"type":"queued_command","prompt":"be short","commandMode":"prompt"}`,
+			`{"type":"hook_success","content":"note","hookName":"Stop","hookEvent":"Stop"}`,
+		} {
+			w.attach(fmt.Sprint("x", i), a)
+		}
+		f, err := session.LoadReader("test", strings.NewReader(w.String()), session.LoadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		want := strings.Count(strings.Join(w.sent(t), "\n"), "[placeholder for ")
+		got, _, err := wire.Placeholders(viewOf(t, f.Main))
+		if err != nil || got != want {
+			t.Errorf("%s: %d placeholders, %v, want %d", version, got, err, want)
+		}
+		w.answer("a1", "claude-sonnet-4-5", `{"type":"text","text":"done"}`)
+		w.attach("y1", `{"type":"plan_mode"}`)
+		again, err := session.LoadReader("test", strings.NewReader(w.String()), session.LoadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer again.Close()
+		if got, _, err := wire.Placeholders(viewOf(t, again.Main)); err != nil || got != want {
+			t.Errorf("%s: %d placeholders at the last request, %v, want %d", version, got, err, want)
+		}
+	}
+}
+
 // TestLongMessages: the time for one message of many parts grows with their number alone.
 func TestLongMessages(t *testing.T) {
 	for name, add := range map[string]func(w *writer, i int){
@@ -88,12 +129,15 @@ func TestLongMessages(t *testing.T) {
 			for i := range n {
 				add(&w, i)
 			}
-			start := time.Now()
-			w.sent(t)
-			return time.Since(start)
+			best := time.Hour // of several runs: other tests share the machine
+			for range 4 {
+				start := time.Now()
+				w.sent(t)
+				best = min(best, time.Since(start))
+			}
+			return best
 		}
-		took(1000)
-		if one, two := took(10_000), took(20_000); two > 3*one+100*time.Millisecond {
+		if one, two := took(10_000), took(20_000); two > 3*one+200*time.Millisecond {
 			t.Errorf("%s: 10,000 in %v, 20,000 in %v", name, one, two)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// Placeholders is how many placeholders the body of a view has for words of the client that are on no line, and the
-// characters that they stand for.
+// Placeholders is how many placeholders the body of the last main request, of a view behind it, has for words of the
+// client that are on no line, and the characters that they stand for.
 func Placeholders(v *view.View) (count, characters int, err error) {
 	conv := v.Conversation()
 	if conv.Product != session.Product {
@@ -23,21 +23,28 @@ func Placeholders(v *view.View) (count, characters int, err error) {
 			}
 		}
 	}
-	version := sender(v)
+	version, last := sender(v), len(conv.Messages)
+	if n := len(conv.Requests); n > 0 {
+		last = conv.Requests[n-1].Message
+	}
 	if w := session.OwnWordsOf(session.WordsOfContext, version); w.Before > 0 {
 		add(session.OwnWords{Before: w.Before + w.Behind})
 	}
 	for id := range v.Items {
 		m := v.Message(id)
-		if m == nil || m.Class != session.ClassAttachment && m.Class != session.ClassMeta {
+		if m == nil || int(id) > last || m.Attachment == "" && m.Class != session.ClassMeta {
 			continue
 		}
 		for b := range m.Blocks {
 			bl := &m.Blocks[b]
 			switch {
 			case v.Replacement(policy.Target{Item: id, Block: b}) != nil || bl.Text.UTF16 == 0:
-			case bl.Kind == jsonl.KindAttachment && !bl.Sent.Recorded:
-				add(session.WordsAround(bl.Type, m.Version, bl.Text.UTF16))
+			case bl.Kind == jsonl.KindAttachment:
+				w, err := conv.WordsAround(int(id), b)
+				if err != nil {
+					return 0, 0, err
+				}
+				add(w)
 			case bl.Kind == jsonl.KindText:
 				text, err := conv.Text(int(id), b)
 				if err != nil {
