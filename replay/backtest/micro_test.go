@@ -29,8 +29,12 @@ func TestMicroUnscored(t *testing.T) {
 	for _, n := range []int{5, 3} {
 		own.Events = append(own.Events, replay.Event{Stage: "microcompact_size", Kind: policy.KindPersist, Request: &n, Saved: 700})
 	}
+	rec, err := replay.NewRecord(conv)
+	if err != nil {
+		t.Fatal(err)
+	}
 	s := &SessionScore{}
-	s.microcompactions(&replay.Record{Conv: conv}, own, &replay.Timeline{})
+	s.microcompactions(rec, own, &replay.Timeline{})
 	if s.MicroUnknown != 1 || len(s.Micro) > 0 || !slices.Equal(s.MicroAlarms, []MicroAlarm{{Request: 5, Saved: 700}}) {
 		t.Errorf("%+v", s)
 	}
