@@ -40,9 +40,9 @@ func ExampleRun() {
 		}
 	}
 	// Output:
-	// 298 requests, peak 168966 of 334428 tokens
-	// request 132: opencode_compaction summarize saves 148581 tokens
-	// request 254: opencode_prune clear saves 38960 tokens
+	// 298 requests, peak 168965 of 334427 tokens
+	// request 132: opencode_compaction summarize saves 148582 tokens
+	// request 254: opencode_prune clear saves 38959 tokens
 }
 
 // KeepNewest are the parameters of the stage keep_newest. The tags are its documentation: lint, changes of a value and the schema
@@ -106,7 +106,7 @@ func ExampleRun_stage() {
 	fmt.Printf("%s: %d results cleared, peak %d tokens\n",
 		timeline.Policy, timeline.Totals.Cleared, timeline.Totals.ModelPeak)
 	// Output:
-	// keep: 376 results cleared, peak 84126 tokens
+	// keep: 376 results cleared, peak 84128 tokens
 }
 
 // Cost of a session: what the API reported, and what a policy would have cost.
