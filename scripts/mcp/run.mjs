@@ -78,7 +78,7 @@ assert.equal((await call('sessions', { folder: sessions, sort: 'cost', limit: 1 
 assert.deepEqual((await call('sessions', { project: 'no such project' })).data.sessions, [])
 
 assert.match((await call('stats', { session: 'big' })).text, /^> At request 298 of 298 the context holds 74,637 tokens/m)
-assert.match((await call('stats', { session: big, at: 'peak', policy: 'opencode' })).text, /^> At request \d+ of 298 the context holds 168,966 tokens/m)
+assert.match((await call('stats', { session: big, at: 'peak', policy: 'opencode' })).text, /^> At request \d+ of 298 the context holds 168,965 tokens/m)
 await call('stats', { session: 'hostile' })
 await call('stats', { session: 'last' })
 assert.match((await call('why', { session: 'big' })).text, /^> 7 breaks of the prompt cache cost 2\.90 USD of the 18\.77 USD billed/m)
