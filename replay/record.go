@@ -21,7 +21,7 @@ import (
 
 // Record is what is computed of a recorded conversation for all policies: weights calibrated to its usage, and the
 // recorded view (what the client really sent) at each request. All replays of the conversation share it; it does
-// not change.
+// not change once UseWindow and UseRelease have said what was set.
 type Record struct {
 	Conv    *session.Conversation
 	Cal     *tokens.Calibration

@@ -1,5 +1,5 @@
 // Package record works out what the client of a recorded conversation really did: its edits of what it sent, what it
-// sent on no line, and what its usage shows of the prompt cache. It knows no policy.
+// sent on no line, and what its usage shows of the prompt cache. It replays no policy.
 package record
 
 import (
@@ -20,7 +20,7 @@ import (
 
 // Record is what is computed of a recorded conversation for all policies: weights calibrated to its usage, and the
 // recorded view R (what the client really sent) at each request. All replays of the conversation share it; it does
-// not change.
+// not change once UseWindow and UseRelease have said what was set.
 type Record struct {
 	Conv    *session.Conversation
 	Cal     *tokens.Calibration
