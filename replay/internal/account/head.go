@@ -62,7 +62,7 @@ func (a *Account) begin(k int) {
 		a.newHead(sharedPlace, cache.ToolsChanged)
 		a.auto.Limit(0, cache.Cause{Kind: cache.ToolsChanged})
 		if !restarted { // else the restart has lost it
-			a.ladder.limit(keepsMost, 0, "")
+			a.ladder.limit(losesChanges, 0, "")
 		}
 	}
 	warm := a.settings.Caching.Warm
@@ -101,7 +101,7 @@ func (a *Account) setting(kind cache.BreakCause) {
 		return
 	}
 	a.sim.Change(firstPlace, cache.Cause{Kind: kind})
-	a.ladder.limit(keepsMost, a.head.Own, "")
+	a.ladder.limit(losesChanges, a.head.Own, "")
 }
 
 // newTools changes the simulation where the client sends other tools: of the head only what other sessions keep is in
@@ -110,7 +110,7 @@ func (a *Account) newTools() {
 	a.newHead(sharedPlace, cache.ToolsChanged)
 	a.auto.Limit(0, cache.Cause{Kind: cache.ToolsChanged})
 	a.warmUp()
-	a.ladder.limit(keepsMost, a.warm, "")
+	a.ladder.limit(losesChanges, a.warm, "")
 }
 
 // startAgain changes the simulation where a new process of the client goes on: it has its own system prompt behind the
@@ -122,7 +122,7 @@ func (a *Account) startAgain(version string, shared int) {
 	}
 	a.newHead(place, cache.Restart)
 	if !a.automatic() { // whose client keeps its system prompt
-		a.ladder.limit(keepsAll, left, "")
+		a.ladder.limit(losesRestarts, left, "")
 	}
 }
 

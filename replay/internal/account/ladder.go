@@ -8,14 +8,13 @@ import (
 	"github.com/ctxkit/ctxkit/replay/cache"
 )
 
-// The simulations beside the plain one, by what makes the cache lose something: nothing, not even another model; what the
-// client does otherwise than the record's messages say; restarts of the client too, edits too, the end of a lifetime too.
+// The simulations beside the plain one. Each loses what its name says, and what those before it lose.
 const (
-	keepsEvery = iota
-	keepsMost
-	keepsAll
-	losesEdits
-	losesExpired
+	losesNothing  = iota // not even at another model
+	losesChanges         // what the client does otherwise than the record's messages say
+	losesRestarts        // of the client
+	losesEdits           // what an edit changes
+	losesExpired         // what outlives its lifetime
 	rungs
 )
 
@@ -25,7 +24,7 @@ type prefix struct {
 	tokens  [rungs]int // plus ladder.off: has takes it off again
 	most    [rungs]int // no less than tokens here and before in the list; bound sets it for the last
 	expires time.Time  // of losesExpired
-	broken  string     // the stage whose edit made losesEdits fall behind keepsAll since the model's last request
+	broken  string     // the stage whose edit made losesEdits fall behind losesRestarts since the model's last request
 }
 
 // ladder holds the simulations of a replay, in which a prefix of any length is cached. Models that were used last are at
@@ -35,7 +34,7 @@ type ladder struct {
 	list  []prefix       // a model that was used again is also where it was before
 	index map[string]int // index into list, by model
 	off   [rungs]int     // what was taken off the tokens of all models
-	last  int            // tokens that keepsEvery has of the last payload, whichever model it was sent to
+	last  int            // tokens that losesNothing has of the last payload, whichever model it was sent to
 	now   time.Time
 }
 
@@ -89,7 +88,7 @@ func (l *ladder) shrink(from, to, tokens int) {
 	for r := from; r < to; r++ {
 		l.off[r] += tokens
 	}
-	if from == keepsEvery {
+	if from == losesNothing {
 		l.last = max(l.last-tokens, 0)
 	}
 }
@@ -148,7 +147,7 @@ func (l *ladder) request(r *cache.CachedRequest, left, warm int, life time.Durat
 	if l.now.After(m.expires) {
 		l.set(m, losesExpired, 0)
 	}
-	l.set(m, keepsEvery, max(l.has(m, keepsEvery), l.last))
+	l.set(m, losesNothing, max(l.has(m, losesNothing), l.last))
 	most := r.Tokens
 	for i := range read {
 		most = min(max(l.has(m, i), warm), most)

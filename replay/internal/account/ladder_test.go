@@ -39,7 +39,7 @@ func (l *plainLadder) shrink(from, to, tokens int) {
 			m.tokens[r] = max(m.tokens[r]-tokens, 0)
 		}
 	}
-	if from == keepsEvery {
+	if from == losesNothing {
 		l.last = max(l.last-tokens, 0)
 	}
 }
@@ -57,7 +57,7 @@ func (l *plainLadder) request(r *cache.CachedRequest, left, warm int, life time.
 	if l.now.After(m.expires) {
 		m.tokens[losesExpired] = 0
 	}
-	m.tokens[keepsEvery] = max(m.tokens[keepsEvery], l.last)
+	m.tokens[losesNothing] = max(m.tokens[losesNothing], l.last)
 	most := r.Tokens
 	for i := range read {
 		most = min(max(m.tokens[i], warm), most)
@@ -100,15 +100,15 @@ func TestLadderAgainstPlain(t *testing.T) {
 			r := cache.CachedRequest{Start: now, Model: name(), Tokens: 1 + rng.IntN(1000)}
 			switch n := rng.IntN(1000); rng.IntN(8) {
 			case 0, 1:
-				from, stage := keepsMost+rng.IntN(3), ""
+				from, stage := losesChanges+rng.IntN(3), ""
 				if from == losesEdits {
 					stage = fmt.Sprint("stage", rng.IntN(3))
 				}
 				got.limit(from, n, stage)
 				want.limit(from, n, stage)
 			case 2:
-				got.shrink(keepsEvery, losesEdits, n/9)
-				want.shrink(keepsEvery, losesEdits, n/9)
+				got.shrink(losesNothing, losesEdits, n/9)
+				want.shrink(losesNothing, losesEdits, n/9)
 			case 3:
 				got.shrink(losesEdits, rungs, n/9)
 				want.shrink(losesEdits, rungs, n/9)
@@ -148,7 +148,7 @@ func TestLadderLooksAtFew(t *testing.T) {
 	var l ladder
 	for i := range 1000 {
 		r := cache.CachedRequest{Model: fmt.Sprint("m", i), Tokens: 5000}
-		l.shrink(keepsEvery, losesEdits, 10)
+		l.shrink(losesNothing, losesEdits, 10)
 		l.limit(losesEdits, 2000, "window")
 		l.request(&r, 5000, 0, time.Minute)
 	}

@@ -43,7 +43,7 @@ func (a *Account) Main(k int, now time.Time, v *view.View, row *Request) error {
 	if a.automatic() {
 		if record.Prompted(a.record.Conv, k) {
 			if n, dropped := a.auto.NewTurn(a.model, a.kind); dropped {
-				a.ladder.limit(keepsMost, n, "")
+				a.ladder.limit(losesChanges, n, "")
 			}
 		}
 		row.Cache.Split, cause = a.auto.Request(cache.UnmarkedRequest{
@@ -69,7 +69,7 @@ func (a *Account) Main(k int, now time.Time, v *view.View, row *Request) error {
 	}
 	row.CostUSD = a.prices.cost(a.model, row.Cache.Split, row.Output)
 	read, stage := a.ladder.request(&request, left, a.warm, a.lifetime())
-	row.Repeated, row.CostParts = read[keepsEvery], a.mainParts(row, read, stage)
+	row.Repeated, row.CostParts = read[losesNothing], a.mainParts(row, read, stage)
 	return nil
 }
 
@@ -77,7 +77,7 @@ func (a *Account) Main(k int, now time.Time, v *view.View, row *Request) error {
 // that of the next one, in tokens.
 func (a *Account) ladderChanges(v *view.View, payload int) {
 	l := &a.ladder
-	l.shrink(keepsEvery, losesEdits, v.LeftTokens())
+	l.shrink(losesNothing, losesEdits, v.LeftTokens())
 	for _, d := range v.ServerDrops() {
 		l.shrink(losesEdits, rungs, d.Tokens)
 	}
@@ -85,7 +85,7 @@ func (a *Account) ladderChanges(v *view.View, payload int) {
 		same, stage := max(payload-v.PayloadFrom(c.Place), 0), v.Edits()[c.Edit].Stage
 		a.auto.Limit(same, a.causeOf(v, c))
 		if stage == policy.StageServer {
-			l.limit(keepsMost, same, "") // no edit of the policy's
+			l.limit(losesChanges, same, "") // no edit of the policy's
 		} else {
 			l.limit(losesEdits, same, stage)
 		}

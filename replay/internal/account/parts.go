@@ -75,14 +75,14 @@ func (a *Account) mainParts(r *Request, read [rungs]int, stage string) *CostPart
 	cost[rungs] = r.CostUSD.Nano
 	usd := func(n int64) price.USD { return price.USD{Nano: n, Known: true} }
 	p := &CostParts{Output: m.Cost(cache.Split{}, r.Output), OwnCalls: usd(0)}
-	p.Ideal = usd(cost[keepsAll] - p.Output.Nano)
-	if lost := cost[keepsAll] - cost[keepsMost]; lost != 0 {
+	p.Ideal = usd(cost[losesRestarts] - p.Output.Nano)
+	if lost := cost[losesRestarts] - cost[losesChanges]; lost != 0 {
 		p.Restarts = usd(lost)
 	}
-	if lost := cost[keepsMost] - cost[keepsEvery]; lost != 0 {
+	if lost := cost[losesChanges] - cost[losesNothing]; lost != 0 {
 		p.Changes = usd(lost)
 	}
-	p.Breaks = usd(cost[losesEdits] - cost[keepsAll])
+	p.Breaks = usd(cost[losesEdits] - cost[losesRestarts])
 	p.Lifetime = usd(cost[losesExpired] - cost[losesEdits])
 	p.Placement = usd(cost[rungs] - cost[losesExpired])
 	if p.Breaks.Nano != 0 {
