@@ -124,6 +124,7 @@ func TestLabOnRecord(t *testing.T) {
 	if dir == "" {
 		t.Skip("CTXKIT_LAB names no folder")
 	}
+	dir = filepath.Clean(dir)
 	held := 0
 	for _, pattern := range []string{"*.jsonl.gz", "*/subagents/*.jsonl.gz"} {
 		files, err := filepath.Glob(filepath.Join(dir, "claude-2.1.3*", pattern))
