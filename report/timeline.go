@@ -77,7 +77,7 @@ func headFields(tl *replay.Timeline, hints *Hints) [][2]string {
 // heldText says what the figures rest on where the file holds requests as they were sent.
 func heldText(tl *replay.Timeline) string {
 	n := tl.Lines.SetAside["metadata: "+requests.TypeRequest]
-	return phraseIf(n > 0, "rebuilt from the conversation, and the figures rest on these; the file holds %v as sent, which a payload of the record shows", count(n, "request"))
+	return phraseIf(n > 0, "rebuilt from the conversation, and the figures rest on these; the file also holds %v as they were sent", count(n, "request"))
 }
 
 // conditionsText says how often each condition held; "" where there is none.
