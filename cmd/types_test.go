@@ -12,7 +12,7 @@ var sharedTypes = map[string]string{
 	"Block":      "foreign's is written, session's is read",
 	"Message":    "foreign's is written, session's is read",
 	"RunTotals":  "foreign's is written, session's is read",
-	"Usage":      "foreign's is written, jsonl's is read",
+	"Usage":      "foreign's is written, jsonl's is read, the accounts' is a row's",
 	"Error":      "policy's are aliases of strict's",
 	"Errors":     "policy's are aliases of strict's",
 	"Param":      "policy's are aliases of strict's",

@@ -114,7 +114,7 @@ type (
 	UnseenError    = engine.UnseenError    // its messages are not known
 	Continuation   = engine.Continuation   // what the next request would cost
 	NextCost       = account.NextCost      // of one request
-	Compaction     = engine.Compaction     // the session after a compaction
+	NextCompaction = engine.NextCompaction // the session after a compaction
 	CompactionCost = engine.CompactionCost // what that costs
 	Pause          = record.Pause          // time before a request
 )
