@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"strings"
+	"time"
 
 	"github.com/ctxkit/ctxkit/policy/strict"
 	"github.com/ctxkit/ctxkit/replay/cache"
@@ -106,6 +107,22 @@ func (p *Price) ReadNode(r *strict.Decoder, n *strict.Node, key string) {
 		r.Report(n, key+": "+n.Value+" has too many digits to be counted exactly", fmt.Sprintf("give at most %d after the point", nano))
 	}
 	*p = Price(x)
+}
+
+// On is the model with the prices of a day; the zero time: of today.
+func (m *Model) On(day time.Time) *Model {
+	if day.IsZero() {
+		return m
+	}
+	text := day.UTC().Format(time.DateOnly)
+	for i := range m.Earlier {
+		if e := &m.Earlier[i]; text <= e.Until {
+			then := *m
+			then.Rates = e.Rates
+			return &then
+		}
+	}
+	return m
 }
 
 // RatesFor is the prices of a request with so many tokens of input, cached or not.

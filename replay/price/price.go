@@ -16,21 +16,29 @@ import (
 type Model struct {
 	ID string `json:"id" form:"line" required:"write \"id\": \"claude-…\""`
 	Rates
-	Context      int    `json:"context" min:"0"`
-	Before       *Since `json:"context_before,omitempty"`
-	MaxInput     int    `json:"max_input,omitempty" min:"0"` // 0: Context
-	MaxOutput    int    `json:"max_output" min:"0"`
-	MinCacheable int    `json:"min_cacheable" min:"0"` // shortest prefix the cache takes
-	Tokenizer    string `json:"tokenizer"`             // "old" or "new"
-	ImageTier    string `json:"image_tier,omitempty"`
-	Preserved    bool   `json:"preserved_thinking,omitempty"` // a client's edit before a thinking block makes it invalid
-	Source       string `json:"source"`
-	Confidence   string `json:"confidence"`
-	Released     string `json:"released,omitempty"`
-	Retired      bool   `json:"retired,omitempty"`
-	Note         string `json:"note,omitempty"`
-	Tier         *Tier  `json:"tier,omitempty"`
-	Fast         *Fast  `json:"fast,omitempty"`
+	Context      int       `json:"context" min:"0"`
+	Before       *Since    `json:"context_before,omitempty"`
+	MaxInput     int       `json:"max_input,omitempty" min:"0"` // 0: Context
+	MaxOutput    int       `json:"max_output" min:"0"`
+	MinCacheable int       `json:"min_cacheable" min:"0"` // shortest prefix the cache takes
+	Tokenizer    string    `json:"tokenizer"`             // "old" or "new"
+	ImageTier    string    `json:"image_tier,omitempty"`
+	Preserved    bool      `json:"preserved_thinking,omitempty"` // a client's edit before a thinking block makes it invalid
+	Source       string    `json:"source"`
+	Confidence   string    `json:"confidence"`
+	Released     string    `json:"released,omitempty"`
+	Retired      bool      `json:"retired,omitempty"`
+	Note         string    `json:"note,omitempty"`
+	Tier         *Tier     `json:"tier,omitempty"`
+	Fast         *Rates    `json:"fast,omitempty"`    // of requests in the fast mode, whatever their input; nil: none are known
+	Earlier      []Earlier `json:"earlier,omitempty"` // prices it had before, oldest first
+}
+
+// Earlier is the prices that a model had up to a day. Tiers and the fast mode were priced as they are now.
+type Earlier struct {
+	Until string `json:"until" form:"date" required:"write the last day of these prices as 2026-10-06"` // UTC, inclusive
+	Rates
+	Source string `json:"source"`
 }
 
 // Since is a context window that a model had before a day.
@@ -62,12 +70,6 @@ type Tier struct {
 	Above int  `json:"above_prompt_tokens" min:"1" required:"write the number of input tokens above which it applies"`
 	Whole bool `json:"whole_request"`
 	Rates
-}
-
-// Fast is the prices of the fast mode. No cost uses them: sessions seldom record the mode.
-type Fast struct {
-	Input  Price `json:"input"`
-	Output Price `json:"output"`
 }
 
 // Table finds models by id.

@@ -61,9 +61,19 @@ func fields(b *bytes.Buffer, v reflect.Value) {
 			b.WriteString("&")
 			f = f.Elem()
 		}
-		if f.Kind() == reflect.Struct {
+		switch f.Kind() {
+		case reflect.Struct:
 			b.WriteString(f.Type().Name() + "{")
 			fields(b, f)
+			b.WriteString("}, ")
+			continue
+		case reflect.Slice:
+			b.WriteString("[]" + f.Type().Elem().Name() + "{")
+			for j := range f.Len() {
+				b.WriteString("{")
+				fields(b, f.Index(j))
+				b.WriteString("}, ")
+			}
 			b.WriteString("}, ")
 			continue
 		}
