@@ -34,10 +34,11 @@ type Model struct {
 	Earlier      []Earlier `json:"earlier,omitempty"` // prices it had before, oldest first
 }
 
-// Earlier is the prices that a model had up to a day. Tiers and the fast mode were priced as they are now.
+// Earlier is the prices that a model had up to a day. The fast mode was priced as it is now.
 type Earlier struct {
 	Until string `json:"until" form:"date" required:"write the last day of these prices as 2026-10-06"` // UTC, inclusive
 	Rates
+	Tier   *Tier  `json:"tier,omitempty"`
 	Source string `json:"source"`
 }
 
@@ -74,9 +75,10 @@ type Tier struct {
 
 // Table finds models by id.
 type Table struct {
-	AsOf   string  `json:"as_of"`
-	Unit   string  `json:"unit"`
-	Models []Model `json:"models"`
+	AsOf      string     `json:"as_of"`
+	Unit      string     `json:"unit"`
+	Models    []Model    `json:"models"`
+	Modifiers []Modifier `json:"modifiers"` // the first that fits holds
 }
 
 // Default is the table of the program, of models.json and providers.json: Anthropic's models, and those of other

