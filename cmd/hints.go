@@ -24,6 +24,8 @@ func addHints(list []session.Warning) {
 		switch w := &list[i]; w.Code {
 		case replay.CodeWindowExceeded:
 			w.Message += ": use --window if the window was another"
+		case replay.CodeWindowAssumed:
+			w.Message += ": --window sets it, or ctxkit.yaml"
 		case replay.CodeUsageUnfit:
 			w.Message += ": --tokens o200k_base counts the content itself"
 		case replay.CodeNoPrice:

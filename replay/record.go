@@ -228,6 +228,6 @@ func (r *Record) ModelAt(opt Options, n int) (model string, maxOutput int) {
 		model = r.Conv.Response(k).Model
 	}
 	model = cmp.Or(opt.Model, model)
-	m, _ := r.record.Models.Find(model)
+	m, _, _ := r.record.Table(opt.Prices).FindLike(model)
 	return model, cmp.Or(m.MaxOutput, defaultMaxOutput)
 }

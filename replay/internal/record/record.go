@@ -30,7 +30,7 @@ type Record struct {
 	Kinds     *cache.KindTable
 	Encoders  *tokens.Encoders
 	Programs  policy.Programs          // nil: none are started
-	Model     price.Model              // of the conversation, zero where it is not known
+	Model     price.Model              // of the conversation, else the newest of its family; zero where none is known
 	Client    *policy.Recorder         // that recorded it
 	Largest   map[string]int           // the largest recorded context by model
 	Weight    []int                    // weight of R's payload at each request, calibrated
@@ -78,6 +78,7 @@ func (r *Record) Table(other *price.Table) *price.Table { return cmp.Or(other, r
 
 // RecordOptions are those of a record. The zero value is the default.
 type RecordOptions struct {
+	Prices    *price.Table     // of models, for its replays as well; nil: the embedded one
 	Encoders  *tokens.Encoders // that several records share, so that common texts are counted once; nil: its own
 	Families  []policy.Family  // what is known of clients and models; nil: those that are built in
 	MostEdits int64            // of a replay, which is an error where it has more; 0: the default of jsonl.InputLimits
@@ -86,7 +87,7 @@ type RecordOptions struct {
 
 // New computes the record of a conversation.
 func New(conv *session.Conversation, opt RecordOptions) (*Record, error) {
-	models := price.Default()
+	models := cmp.Or(opt.Prices, price.Default())
 	encoders, families := cmp.Or(opt.Encoders, &tokens.Encoders{}), opt.Families
 	if families == nil {
 		families = stage.Families()
@@ -95,7 +96,7 @@ func New(conv *session.Conversation, opt RecordOptions) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, _ := models.Find(conv.Model)
+	m, _, _ := models.FindLike(conv.Model)
 	client := policy.RecorderOf(conv.Product, families)
 	counted := tokens.CountedModel{Client: client}
 	if counted.Tokenizer, err = tokens.TokenizerOf(conv.Model, m.Tokenizer); err != nil {
