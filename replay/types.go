@@ -67,6 +67,7 @@ const (
 	CodeUsageUnfit     = engine.CodeUsageUnfit     // the recorded usage is less than the content weighs
 	CodeModelUnknown   = engine.CodeModelUnknown   // the model of the options is not in the table
 	CodeNoPrice        = engine.CodeNoPrice        // a model has no price
+	CodeCacheShown     = engine.CodeCacheShown     // that a model is cached is known from the record alone
 	CodeNoCache        = engine.CodeNoCache        // how a model is cached is not known
 )
 

@@ -267,6 +267,9 @@ func Prices(w io.Writer, list *price.Table, opt Layout) error {
 			sources = append(sources, m.Source)
 		}
 		kind := kinds.Find(m.ID)
+		if m.Cache != "" {
+			kind = cache.CacheKind{Mode: cache.Mode(m.Cache)}
+		}
 		least := cmp.Or(m.MinCacheable, kind.Minimum)
 		add := func(name, remarks string, window, caches, how, source, above any, input, write5m, write1h, read, output price.Price) {
 			t.add(none, pair{name, m.ID}, dollars(input), dollars(write5m), dollars(write1h), dollars(read), dollars(output), above, pair{window, m.Context},
@@ -326,6 +329,8 @@ func cacheHow(k *cache.CacheKind) string {
 		return "blocks of " + thousands(k.Quantum)
 	case k.Mode == cache.Auto:
 		return "automatic"
+	case k.Mode == cache.Off:
+		return "none"
 	}
 	return "-"
 }

@@ -51,6 +51,7 @@ const fast = "fast"
 // Call is what is known of a call that was billed. The zero value of Speed, Geo and Tier is the usual one.
 type Call struct {
 	Model    string    // as recorded, with what its provider writes around it
+	Provider string    // as recorded; "": not
 	Time     time.Time // prices are those of its day; zero: of the table's
 	Input    cache.Split
 	Output   int
@@ -74,7 +75,7 @@ func (t *Table) Bill(c Call) (usd USD, unpriced string) {
 	if speed == fast && m.Fast != nil {
 		rates, speed = *m.Fast, ""
 	}
-	for _, x := range [...][2]string{{ofSpeed, speed}, {ofGeo, c.Geo}, {ofTier, c.Tier}, {ofProfile, profile(c.Model)}} {
+	for _, x := range [...][2]string{{ofSpeed, speed}, {ofGeo, c.Geo}, {ofTier, c.Tier}, {ofProfile, c.profile()}} {
 		if x[1] == "" {
 			continue
 		}
@@ -109,16 +110,18 @@ func (t *Table) modifier(of, value, id string) *Modifier {
 	return nil
 }
 
-// profile is the inference profile of Amazon Bedrock that a model's id begins with, "us" of us.anthropic.claude-…; "" of an
-// id that is not Bedrock's.
-func profile(model string) string {
-	model = strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
+// inRegion is the profile of models of Bedrock that are asked for without one.
+const inRegion = "in-region"
+
+// profile is the inference profile of Amazon Bedrock that the model's id begins with, "us" of us.anthropic.claude-…; ""
+// of a model that is not Bedrock's.
+func (c *Call) profile() string {
+	model := strings.ToLower(c.Model[strings.LastIndexByte(c.Model, '/')+1:])
 	switch name, _, found := strings.Cut(model, "anthropic.claude"); {
-	case !found:
-		return ""
-	case name == "":
-		return "in-region"
-	default:
+	case found && name != "":
 		return strings.TrimSuffix(name, ".")
+	case found || strings.Contains(c.Provider, "bedrock") && strings.HasPrefix(model, "claude"):
+		return inRegion
 	}
+	return ""
 }

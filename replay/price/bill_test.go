@@ -53,6 +53,7 @@ func TestBill(t *testing.T) {
 		{"Bedrock, in a region", price.Call{Model: "us.anthropic.claude-sonnet-4-5-20250929-v1:0", Input: cache.Split{Uncached: 100_000}}, "0.33", ""},
 		{"with a provider before it", price.Call{Model: "amazon-bedrock/eu.anthropic.claude-opus-5", Output: 1000}, "0.0275", ""},
 		{"without a profile", price.Call{Model: "anthropic.claude-opus-5-5", Output: 1000}, "0.022", ""},
+		{"without anything of Bedrock's in the id", price.Call{Model: "claude-opus-5-5", Provider: "amazon-bedrock", Output: 1000}, "0.022", ""},
 		{"a model from before the premium", price.Call{Model: "us.anthropic.claude-sonnet-4-20250514-v1:0", Input: cache.Split{Uncached: 100_000}}, "0.3", ""},
 		{"a profile that no price is known of", price.Call{Model: "us-gov.anthropic.claude-opus-5"}, "", "bedrock_profile us-gov of us-gov.anthropic.claude-opus-5"},
 

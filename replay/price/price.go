@@ -20,8 +20,9 @@ type Model struct {
 	Before       *Since    `json:"context_before,omitempty"`
 	MaxInput     int       `json:"max_input,omitempty" min:"0"` // 0: Context
 	MaxOutput    int       `json:"max_output" min:"0"`
-	MinCacheable int       `json:"min_cacheable" min:"0"` // shortest prefix the cache takes
-	Tokenizer    string    `json:"tokenizer"`             // "old" or "new"
+	MinCacheable int       `json:"min_cacheable" min:"0"`                             // shortest prefix the cache takes
+	Cache        string    `json:"cache,omitempty" enum:"automatic,breakpoints,none"` // how it is cached (cache.Mode); "": by the table of the provider
+	Tokenizer    string    `json:"tokenizer"`                                         // "old" or "new"
 	ImageTier    string    `json:"image_tier,omitempty"`
 	Preserved    bool      `json:"preserved_thinking,omitempty"` // a client's edit before a thinking block makes it invalid
 	Source       string    `json:"source"`

@@ -170,10 +170,11 @@ func (a *Account) Refetch(row *Request, tokens int) price.USD {
 }
 
 func (a *Account) refetch(model string, payload, tokens int) cache.Split {
-	if a.settings.Caching.Breakpoints == policy.BreakpointsNone {
+	kind := a.kindFor(model)
+	if !a.caches(kind) {
 		return cache.Split{Uncached: payload + tokens}
 	}
-	return a.split(a.kindFor(model), payload, tokens)
+	return a.split(kind, payload, tokens)
 }
 
 // Unpriced returns the models of requests without a known price, sorted.
@@ -198,6 +199,11 @@ func (a *Account) Automatic() (list []ModelCache) {
 // Unknown lists the models of requests of which it is not known how they are cached, sorted.
 func (a *Account) Unknown() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(a.kinds)), func(model string) bool { return a.kinds[model].Mode != "" })
+}
+
+// Shown lists the models of requests of which nothing but the record shows that they are cached, sorted.
+func (a *Account) Shown() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(a.kinds)), func(model string) bool { return a.kinds[model].Confidence != record.KindRecorded })
 }
 
 // NoteChanges passes on to the simulation what edits have changed of the last payload.

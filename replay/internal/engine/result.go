@@ -131,6 +131,9 @@ func (e *Engine) warnAtEnd() {
 	if names := e.account.Unpriced(); len(names) > 0 {
 		e.warn(0, "no price is known for %s: those requests are counted in tokens only", modelNames(names)).Code = CodeNoPrice
 	}
+	if names := e.account.Shown(); len(names) > 0 {
+		e.warn(0, "how the provider of %s caches is not known, but the record has cached input: it is simulated as automatic, in blocks of one token", modelNames(names)).Code = CodeCacheShown
+	}
 	if names := e.account.Unknown(); len(names) > 0 {
 		e.warn(0, "how the provider of %s caches is not known: those requests read nothing", modelNames(names)).Code = CodeNoCache
 	}
@@ -176,6 +179,7 @@ const (
 	CodeUsageUnfit     session.Code = "usage-unfit"     // the recorded usage is less than the content weighs
 	CodeModelUnknown   session.Code = "model-unknown"   // the model of the options is not in the table
 	CodeNoPrice        session.Code = "no-price"        // a model has no price
+	CodeCacheShown     session.Code = "cache-shown"     // that a model is cached is known from the record alone
 	CodeNoCache        session.Code = "no-cache"        // how a model is cached is not known
 )
 

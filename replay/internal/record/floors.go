@@ -8,16 +8,35 @@ import (
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
-// Kind is how a model is cached. Where that is not known, Claude Code marks what is to be cached all the same.
+// KindRecorded is the confidence of the kind of a cache of which nothing but the record shows that it is there.
+const KindRecorded = "recorded"
+
+// Kind is how a model is cached: as the table of models says, else by the family. Where neither is known, Claude Code marks
+// what is to be cached all the same, and input that the record reports as read shows that the provider caches by itself.
 func (r *Record) Kind(model string) cache.CacheKind {
 	if k, ok := r.kindOf[model]; ok {
 		return k
 	}
 	k := r.Kinds.Find(price.Normalize(model))
-	if k.Mode == "" && r.Conv.Product == session.Product {
+	switch m, _ := r.Models.Find(model); {
+	case m.Cache != "":
+		return cache.CacheKind{Mode: cache.Mode(m.Cache), Minimum: m.MinCacheable, Confidence: "stated", Source: m.Source}
+	case k.Mode == "" && r.Conv.Product == session.Product:
 		k.Mode = cache.Breakpoints
+	case k.Mode == "" && r.reads(model):
+		return cache.CacheKind{Mode: cache.Auto, Confidence: KindRecorded, Source: "cached input in the usage of the session"}
 	}
 	return k
+}
+
+// reads reports whether the record has input of a model that was read from a cache.
+func (r *Record) reads(model string) bool {
+	for k := range r.Conv.Requests {
+		if m := r.Conv.Response(k); m.Model == model && m.HasUsage && m.Usage.CacheRead > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // floors are what the requests to providers that cache by themselves read whatever the conversation sent before: tools
