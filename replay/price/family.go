@@ -11,7 +11,15 @@ import (
 // then true. It is likely to have the same window, limits and tokenizer; a price is never that of another model, and the
 // row has none. ok is false for a model of no family, or without a version.
 func (t *Table) FindLike(id string) (m Model, like, ok bool) {
-	if m, ok = t.Find(id); ok {
+	m, ok = t.Find(id)
+	if ok && (m.Context > 0 || t.unpriced == nil) {
+		return m, false, true
+	}
+	if own, stated := find(t.unpriced, Normalize(id)); stated {
+		own.Rates, own.Tier, own.Fast, own.Earlier = m.Rates, m.Tier, m.Fast, m.Earlier
+		return own, false, true
+	}
+	if ok {
 		return m, false, true
 	}
 	asked, near := partsOf(Normalize(id)), nearness{}

@@ -80,6 +80,8 @@ type Table struct {
 	Unit      string     `json:"unit"`
 	Models    []Model    `json:"models"`
 	Modifiers []Modifier `json:"modifiers"` // the first that fits holds
+
+	unpriced []Model // of which a user states other things than prices
 }
 
 // Default is the table of the program, of models.json and providers.json: Anthropic's models, and those of other
@@ -88,14 +90,21 @@ func Default() *Table { return &builtIn }
 
 // order puts the longest ids first, so that Find finds the longest prefix.
 func (t *Table) order() {
-	slices.SortStableFunc(t.Models, func(a, b Model) int { return len(b.ID) - len(a.ID) })
+	for _, models := range [...][]Model{t.Models, t.unpriced} {
+		slices.SortStableFunc(models, func(a, b Model) int { return len(b.ID) - len(a.ID) })
+	}
 }
 
 // Find looks a model up by its id, without provider prefixes and marks; a date, a version or "latest" may follow. ok
 // is false for an unknown model, which a newer minor version of a known one is.
 func (t *Table) Find(id string) (m Model, ok bool) {
 	id = Normalize(id)
-	for _, m := range t.Models {
+	return find(t.Models, id)
+}
+
+// find is the model whose id a normalized one begins with.
+func find(models []Model, id string) (m Model, ok bool) {
+	for _, m := range models {
 		if rest, found := strings.CutPrefix(id, m.ID); found && onlyMarks(rest) {
 			return m, true
 		}

@@ -18,8 +18,8 @@ func (r *Record) Kind(model string) cache.CacheKind {
 		return k
 	}
 	k := r.Kinds.Find(price.Normalize(model))
-	switch m, _ := r.Models.Find(model); {
-	case m.Cache != "":
+	switch m, like, _ := r.Models.FindLike(model); {
+	case m.Cache != "" && !like:
 		return cache.CacheKind{Mode: cache.Mode(m.Cache), Minimum: m.MinCacheable, Confidence: "stated", Source: m.Source}
 	case k.Mode == "" && r.Conv.Product == session.Product:
 		k.Mode = cache.Breakpoints
