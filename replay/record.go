@@ -15,6 +15,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/internal/account"
 	"github.com/ctxkit/ctxkit/replay/internal/engine"
 	"github.com/ctxkit/ctxkit/replay/internal/record"
+	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/regret"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
@@ -217,6 +218,9 @@ func (r *Record) LineAt(n int) int {
 	}
 	return r.Conv.Response(n - 1).Line
 }
+
+// Prices is the table of models and prices of a replay.
+func (r *Record) Prices(opt Options) *price.Table { return r.record.Table(opt.Prices) }
 
 // defaultMaxOutput is the max_tokens of clients without a setting (analysis of Claude Code 2.1.19).
 const defaultMaxOutput = 32000

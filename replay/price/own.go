@@ -85,7 +85,7 @@ func (t *Table) With(own OwnModels) (*Table, error) {
 			}
 		}
 		if o.Window > 0 {
-			m.Before = nil
+			m.Before, m.Own = nil, true
 		}
 		if o.Window > 0 && o.MaxInput == 0 {
 			m.MaxInput = 0

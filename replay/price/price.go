@@ -33,6 +33,7 @@ type Model struct {
 	Tier         *Tier     `json:"tier,omitempty"`
 	Fast         *Rates    `json:"fast,omitempty"`    // of requests in the fast mode, whatever their input; nil: none are known
 	Earlier      []Earlier `json:"earlier,omitempty"` // prices it had before, oldest first
+	Own          bool      `json:"-" yaml:"-"`        // a user has stated the window
 }
 
 // Earlier is the prices that a model had up to a day. The fast mode was priced as it is now.

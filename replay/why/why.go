@@ -155,6 +155,7 @@ func amounts(p *replay.CostParts) []int64 {
 // Replay replays a record under a policy and returns where the cache broke. log is the requests that the file holds, nil
 // without any: they name the causes of the record's breaks.
 func Replay(rec *replay.Record, pol *policy.Policy, opt replay.Options, log *requests.Log) (*SessionBreaks, *replay.Timeline, error) {
+	opt.Prices = rec.Prices(opt)
 	var points map[int]*point
 	if !pol.Recorded { // first, so that the two timelines are not in memory together
 		track, err := rec.Replay(replay.RecordedTrack(), replay.Options{Prices: opt.Prices})

@@ -123,10 +123,10 @@ func (e *Engine) circumstances(k, window int) policy.Circumstances {
 
 // limitsOf are a model's limits by the table of the recorded client, else by that of models.
 func (e *Engine) limitsOf(key windowKey) policy.ModelLimits {
-	if l := e.clientLimits(key); l.Context > 0 && e.options.Model == "" {
+	m, _, _ := e.record.Table(e.options.Prices).FindLike(cmp.Or(e.options.Model, key.model))
+	if l := e.clientLimits(key); l.Context > 0 && e.options.Model == "" && !m.Own {
 		return l
 	}
-	m, _, _ := e.record.Table(e.options.Prices).FindLike(cmp.Or(e.options.Model, key.model))
 	return policy.ModelLimits{Context: m.Context, Input: m.MaxInput, Output: m.MaxOutput}
 }
 
@@ -151,7 +151,7 @@ const largerWindow = 1000000
 func (e *Engine) assumedWindow(key windowKey) int {
 	stated, most := e.statedWindow(key), e.record.Largest[key.model]
 	n := stated.tokens
-	if e.options.Window > 0 || e.options.Model != "" || most <= n || most > largerWindow ||
+	if e.options.Window > 0 || e.options.Model != "" || stated.own || most <= n || most > largerWindow ||
 		slices.ContainsFunc(e.conv.Boundaries, func(b session.Boundary) bool { return b.Trigger == "auto" }) {
 		return n
 	}
@@ -161,6 +161,7 @@ func (e *Engine) assumedWindow(key windowKey) int {
 // statedWindow is a context window and what states it.
 type statedWindow struct {
 	tokens  int
+	own     bool   // the user does
 	assumed bool   // nothing does: the model is not in the table
 	like    string // the model of its family whose window is taken; "": it is DefaultWindow
 }
@@ -174,6 +175,11 @@ func (e *Engine) statedWindow(key windowKey) statedWindow {
 		return statedWindow{tokens: opt.Window}
 	case key.recorded > 0 && opt.Model == "":
 		return statedWindow{tokens: key.recorded}
+	}
+	m, like, _ := e.record.Table(opt.Prices).FindLike(model)
+	switch {
+	case m.Own:
+		return statedWindow{tokens: m.Context, own: true}
 	case strings.Contains(model, "[1m]"):
 		return statedWindow{tokens: 1000000}
 	}
@@ -188,7 +194,6 @@ func (e *Engine) statedWindow(key windowKey) statedWindow {
 			return statedWindow{tokens: DefaultWindow}
 		}
 	}
-	m, like, _ := e.record.Table(opt.Prices).FindLike(model)
 	n := m.Context
 	if opt.Model == "" && key.day > 0 {
 		n = m.ContextOn(key.time())
@@ -209,11 +214,16 @@ func (e *Engine) warnAssumed() {
 		return
 	}
 	var list []string
-	said := map[string]bool{}
+	said, seen := map[string]bool{}, map[windowKey]bool{}
 	for k := range e.conv.Requests {
 		m := e.conv.Response(k)
-		w := e.statedWindow(e.windowKey(e.policy.Window, m))
-		if said[m.Model] || !w.assumed || e.window(k) != w.tokens || e.fitted() != nil && m.Model == e.conv.Model {
+		key := e.windowKey(e.policy.Window, m)
+		if said[m.Model] || seen[key] || e.fitted() != nil && m.Model == e.conv.Model {
+			continue
+		}
+		seen[key] = true
+		w := e.statedWindow(key)
+		if !w.assumed || e.window(k) != w.tokens {
 			continue
 		}
 		said[m.Model] = true
