@@ -51,7 +51,7 @@ var arrows = map[string][]string{
 	"replay": {"jsonl", "jsonl/session", "policy", "policy/preset", "policy/view", "replay/cache", "replay/internal/account", "replay/internal/engine", "replay/internal/record",
 		"replay/price", "replay/regret", "replay/tokens", "replay/trace", "replay/wire"},
 	"replay/backtest": {"jsonl/session", "policy", "replay", "replay/..."},
-	"replay/check":    {"policy", "policy/strict", "replay", "replay/compare", "replay/exact"},
+	"replay/check":    {"policy", "policy/strict", "replay", "replay/compare", "replay/exact", "replay/price"},
 	"replay/compare":  {"jsonl/session", "policy", "policy/preset", "replay", "replay/..."},
 	"replay/stats":    {"jsonl", "jsonl/requests", "jsonl/session", "policy", "policy/view", "replay", "replay/..."},
 	"replay/sweep":    {"policy", "policy/strict", "replay", "replay/compare", "replay/exact"},
