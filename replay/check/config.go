@@ -97,7 +97,7 @@ func Decode(file string, data []byte) (*Config, error) {
 
 // DecodeModels reads the models of a configuration, which may have nothing else. Its other keys are those of one.
 func DecodeModels(file string, data []byte) (price.OwnModels, error) {
-	root, errs := strict.Parse(file, data, strict.Document{Name: "configuration", Example: "models: {acme-1: {window: 256k}}", Start: "write models, or what `ctxkit check` reads (docs/check.md)"})
+	root, errs := strict.Parse(file, data, strict.Document{Name: "configuration", Example: "models: {acme-1: {window: 256k}}", Start: "write models: {acme-1: {window: 256k}} (docs/check.md has the other keys)"})
 	r := &strict.Decoder{File: file, Errors: errs}
 	var own price.OwnModels
 	if root != nil {
