@@ -30,7 +30,7 @@ func (o *priceOptions) flags(cmd *cobra.Command) { o.register(cmd.Flags()) }
 
 func (o *priceOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&o.Prices, "prices", "", "take models and prices from `FILE` (as ctxkit prices --format json prints them); models it does not list keep theirs")
-	f.StringArrayVar(&o.Models, "models", nil, "state windows, limits, cache and prices of models, as ctxkit.yaml does: `'MODEL: {window: 256k}'` (repeatable)")
+	f.StringArrayVar(&o.Models, "models", nil, "state windows, limits, caches and prices of models as ctxkit.yaml does: `SETTINGS` such as 'acme-1: {window: 256k}' (repeatable)")
 }
 
 // maxPrices is more than any table has, bytes.
