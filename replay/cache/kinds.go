@@ -36,7 +36,7 @@ type CacheKind struct {
 	DropsReasoning bool           `json:"drops_reasoning,omitempty"` // the server leaves the reasoning of a finished turn out
 	Floors         map[string]int `json:"floors,omitempty"`          // what all sessions of a client have in common, and keep cached
 	NotKnown       []string       `json:"not_known,omitempty"`       // of the fields above
-	Confidence     string         `json:"confidence"`                // measured on sessions, documented, or measured by a third party
+	Confidence     string         `json:"confidence"`                // measured on sessions, documented, measured by a third party, stated by the user, or recorded by the session alone
 	Source         string         `json:"source"`
 	AsOf           string         `json:"as_of"`
 }

@@ -17,14 +17,15 @@ func (r *Record) Kind(model string) cache.CacheKind {
 	if k, ok := r.kindOf[model]; ok {
 		return k
 	}
-	k := r.Kinds.Find(price.Normalize(model))
+	id := price.Normalize(model)
+	k := r.Kinds.Find(id)
 	switch m, like, _ := r.Models.FindLike(model); {
 	case m.Cache != "" && !like:
-		return cache.CacheKind{Mode: cache.Mode(m.Cache), Minimum: m.MinCacheable, Confidence: "stated", Source: m.Source}
+		return cache.CacheKind{Families: []string{id}, Mode: cache.Mode(m.Cache), Minimum: m.MinCacheable, Confidence: "stated", Source: m.Source}
 	case k.Mode == "" && r.Conv.Product == session.Product:
 		k.Mode = cache.Breakpoints
 	case k.Mode == "" && r.reads(model):
-		return cache.CacheKind{Mode: cache.Auto, Confidence: KindRecorded, Source: "cached input in the usage of the session"}
+		return cache.CacheKind{Families: []string{id}, Mode: cache.Auto, Confidence: KindRecorded, Source: "cached input in the usage of the session"}
 	}
 	return k
 }
