@@ -46,7 +46,7 @@ func packages(t *testing.T) (pi, llm, limits string) {
 			t.Fatal(err)
 		}
 	}
-	for _, provider := range []string{"google", "deepseek", "xai", "moonshotai"} {
+	for _, provider := range []string{"google", "deepseek", "xai", "moonshotai", "minimax", "xiaomi", "meta"} {
 		if err := os.WriteFile(filepath.Join(dir, "pi/dist/providers/data", provider+".json"), []byte("{}"), 0o644); err != nil {
 			t.Fatal(err)
 		}
