@@ -22,6 +22,9 @@ const (
 	Off         Mode = "none"
 )
 
+// Recorded is the confidence of a kind of which nothing but a record shows that it is there.
+const Recorded = "recorded"
+
 // CacheKind is how models of some families are cached: a row of the embedded table, and not a choice of a policy. Figures are
 // tokens. What is not known is zero.
 type CacheKind struct {
