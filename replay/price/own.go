@@ -95,10 +95,10 @@ func (t *Table) With(own OwnModels) (*Table, error) {
 		}
 		if o.Input != nil {
 			m.Tier, m.Fast, m.Earlier, m.Source, m.Confidence = nil, nil, nil, stated, stated
-			m.Rates.SetDefaults()
+			m.SetDefaults()
 			for i, p := range [...]*Price{o.Input, o.CacheWrite5m, o.CacheWrite1h, o.CacheRead, o.Output} {
 				if p != nil {
-					*m.Rates.each()[i] = *p
+					*m.each()[i] = *p
 				}
 			}
 			if err := m.Rates.CheckFields(); err != nil {
