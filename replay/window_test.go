@@ -121,6 +121,48 @@ func TestAssumedWindow(t *testing.T) {
 	}
 }
 
+// TestCostOfTheDay: a request costs, simulated, what its model's tokens cost on its day, under another model as well.
+func TestCostOfTheDay(t *testing.T) {
+	rec, err := replay.NewRecord(growing(t, "claude-sonnet-5-5", `"input_tokens":3,"cache_creation_input_tokens":3000,"cache_read_input_tokens":40000,"output_tokens":100`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cost := func(opt replay.Options) int64 {
+		tl, err := rec.Replay(named(t, "none"), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sum int64
+		for _, q := range tl.Requests {
+			sum += q.CostParts.Sum().Nano
+		}
+		if sum != tl.Totals.CostUSD.Nano {
+			t.Errorf("%+v: the parts are %d, the cost %d", opt, sum, tl.Totals.CostUSD.Nano)
+		}
+		return sum
+	}
+	table := func(text string) *price.Table {
+		own, err := price.ReadFile("p.json", []byte(`{"models": [{"id": "claude-sonnet-5-5", "input": 2, "output": 10, "context": 1000000`+text+`}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return own.Over(price.Default())
+	}
+	now := cost(replay.Options{Prices: table("")})
+	for _, until := range []string{"2026-11-20", "2026-11-19"} { // of the requests, and the day before
+		dated := table(`, "earlier": [{"until": "` + until + `", "input": 4, "output": 20}]`)
+		want := now
+		if until == "2026-11-20" {
+			want = 2 * now
+		}
+		for _, model := range []string{"", "claude-sonnet-5-5"} {
+			if got := cost(replay.Options{Prices: dated, Model: model}); got != want {
+				t.Errorf("until %s, %q: %d, want %d", until, model, got, want)
+			}
+		}
+	}
+}
+
 // TestShownCache: a provider of which nothing is known caches where the record has cached input; how a model is cached
 // can be stated.
 func TestShownCache(t *testing.T) {

@@ -150,7 +150,7 @@ func ScoreUsage(conv *session.Conversation, track *replay.Timeline, models *pric
 		u.WriteNear += count(errorOfShare(row.Recorded.CacheWrite, written) <= nearRead)
 		msg := conv.Response(p.N - 1)
 		if m, ok := models.Find(msg.Model); ok {
-			used := msg.Usage
+			used, m := msg.Usage, m.On(msg.Time)
 			u.Cost.join(&InputCost{Recorded: m.Cost(replay.RecordedSplit(&used), 0), Simulated: m.Cost(row.Cache.Split, 0)})
 		}
 		u.FalseAlarms += count(p.FalseAlarm())

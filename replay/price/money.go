@@ -111,7 +111,7 @@ func (p *Price) ReadNode(r *strict.Decoder, n *strict.Node, key string) {
 
 // On is the model with the prices of a day; the zero time: of today.
 func (m *Model) On(day time.Time) *Model {
-	if day.IsZero() {
+	if day.IsZero() || m.Earlier == nil {
 		return m
 	}
 	text := day.UTC().Format(time.DateOnly)

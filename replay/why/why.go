@@ -275,6 +275,7 @@ func reported(rec *replay.Record, track *replay.Timeline, table *price.Table) ma
 		in := replay.RecordedSplit(&u)
 		b := &point{RecordedBreak{Left: p.Left, Read: p.Recorded, Lost: max(min(p.Left, track.Requests[p.Row].Repeated, in.Input())-p.Recorded, 0)}, p.Unexplained()}
 		if m, ok := table.Find(msg.Model); ok {
+			m := m.On(msg.Time)
 			b.USD = price.USD{Nano: m.Cost(in, 0).Nano - m.Cost(readInstead(in, b.Lost), 0).Nano, Known: true}
 		}
 		points[p.N] = b
