@@ -63,13 +63,15 @@ const (
 // The codes of warnings that a caller may have advice for.
 const (
 	CodeWindowExceeded = engine.CodeWindowExceeded // the recorded context does not fit the assumed window
+	CodeWindowAssumed  = engine.CodeWindowAssumed  // nothing states the window
 	CodeUsageUnfit     = engine.CodeUsageUnfit     // the recorded usage is less than the content weighs
 	CodeModelUnknown   = engine.CodeModelUnknown   // the model of the options is not in the table
 	CodeNoPrice        = engine.CodeNoPrice        // a model has no price
+	CodeCacheShown     = engine.CodeCacheShown     // that a model is cached is known from the record alone
 	CodeNoCache        = engine.CodeNoCache        // how a model is cached is not known
 )
 
-// DefaultWindow is the assumed context window of a model that is not in the table, tokens.
+// DefaultWindow is the assumed context window of a model that is not in the table, nor any of its family, tokens.
 const DefaultWindow = engine.DefaultWindow
 
 // What a replay costs, and what the API billed.
