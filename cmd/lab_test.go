@@ -16,9 +16,9 @@ import (
 	"github.com/ctxkit/ctxkit/replay/payloads"
 )
 
-// labGaps are the requests of sessions that are not rebuilt: blocks that only the true request has though all their lines
-// are on the file, blocks of ours that are no placeholders, and marks at other places. No conversation is among them, and
-// every other session has none. Each has a limit that the files set.
+// labGaps are the requests of sessions that are not rebuilt: blocks of ours that are no placeholders, and marks at other
+// places. No conversation is among them, no block of a true request is missing that the file has as a whole, and every other
+// session has no gap. Each has a limit that the files set.
 var labGaps = map[string]labRow{
 	// Reminders of clients before 2.1.91 are on no line, and where they are part of a result, or stand before the place of a
 	// mark, is known to no file: files changed outside, lists of tasks and skills.
@@ -27,10 +27,6 @@ var labGaps = map[string]labRow{
 	"claude-2.1.76": {Others: 10, Marks: 4},
 	// What a hook said that kept the agent from stopping is sent twice, once it is read back: not by the process that wrote it.
 	"claude-2.1.119-hooks": {Others: 2, Marks: 1},
-	// The words around what that hook said are on another line by chance; ours have a placeholder.
-	"claude-2.1.332-hooks": {Missing: 6},
-	// Files that are attached behind the summary of "Summarize from here" end their lines.
-	"claude-2.1.332-sumfrom-opus": {Missing: 10, Others: 10},
 }
 
 // labRow is a row of the table.

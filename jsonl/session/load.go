@@ -295,6 +295,9 @@ func (ld *loader) add(e *jsonl.Entry) {
 	n.markIf(e.IsSidechain, lineSidechain)
 	n.markIf(e.ParentUUID == "" && isOutputOf(clearHook, e), lineCleared)
 	n.markIf(isOutputOf(resumeHook, e), lineResumed)
+	if above, ok := ld.byUUID[e.ParentUUID]; ok && e.Type != "user" && e.Type != "assistant" {
+		n.mark(ld.nodes[above].marks & lineTyped)
+	}
 	switch e.Type {
 	case "user", "assistant":
 		n.kind = nodeUser
@@ -363,6 +366,8 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	ld.process.message(n)
 	if n.kind == nodeUser {
 		n.class = classify(e)
+		n.markIf(n.class == ClassPrompt, lineTyped)
+		n.lead = leadOf(e)
 		n.markIf(e.IsCompactSummary && e.Message.Role == "assistant", lineAnswers)
 		switch e.RecordedTurn {
 		case foreign.TurnQueued:
@@ -405,6 +410,9 @@ func (ld *loader) addCommand(n *node, e *jsonl.Entry) {
 }
 
 func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {
+	if len(e.RenderedInTurn) > 0 && n.is(lineTyped) {
+		e.Rendered = e.RenderedInTurn
+	}
 	a := readAttachment(e.Attachment)
 	sent := readSent(e, a.kind)
 	n.name = a.kind

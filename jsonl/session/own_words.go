@@ -20,7 +20,6 @@ type OwnWords struct {
 const (
 	WordsOfContext      = "context"           // the block with CLAUDE.md, the git state and the date, which is on no line at all
 	WordsOfNotification = "task_notification" // of a task in the background
-	WordsOfStopHook     = "stop_hook"         // what a hook said that keeps the agent from stopping
 )
 
 // withdrawn ends the name of a list of what is no longer there.
@@ -32,7 +31,6 @@ var ownWords = []OwnWords{
 	{WordsOfContext, "2.1.76", 295, 215, "8c2f3613b14760c7"},
 	{WordsOfContext, "2.1.268", 0, 0, ""}, // lines have it: instructions, session_context, date
 	{WordsOfNotification, "2.1.210", 494, 0, "d42387c6b893160c"},
-	{WordsOfStopHook, "2.1.332", 402, 0, "c1340922c13b9892"},
 	{typeQueued, "", 36, 57, "7c52a63454e52487"},
 	{typeQueued, "2.1.20", 51, 107, "233d74aff671c373"},
 	{typeQueued, "2.1.210", 51, 228, "fe9879328b340c83"},
@@ -98,15 +96,17 @@ type Frame struct {
 	LineEnds    bool // a text that another message follows in one message ends its line
 	MarksSystem bool // such a message may be marked, and not only the last one of the user
 	ToolLoaded  bool // a text stands behind results that name tools
+	FilesApart  bool // files and memories are no part of the results before them, for models that take messages of the system role
 }
 
 // FrameOf is how a client of a version does it. Each release is the first of those that were examined to do so, and these
-// are the last that did not: 2.0.30, 2.1.68, 2.1.77, 2.1.150, 2.1.225, 2.1.240, 2.1.266, 2.1.270 and 2.1.300.
+// are the last that did not: 2.0.30, 2.1.68, 2.1.77, 2.1.150, 2.1.225, 2.1.240, 2.1.266, 2.1.270, 2.1.300 and 2.1.310.
 func FrameOf(version string) Frame {
 	since := func(release string) bool { return version != "" && CompareVersions(version, release) >= 0 }
 	return Frame{
 		OneMark: since("2.1.70"), Notices: since("2.1.260"), Whole: since("2.1.268"), ByCall: since(recoversSince) && !since("2.1.280"),
 		OwnThinking: since("2.1.160"), NoPlan: since("2.0.76") && !since("2.1.305"), HooksApart: version != "" && !since("2.1.240"),
 		SystemTurns: since("2.1.160"), LineEnds: since("2.1.80"), MarksSystem: since("2.1.260"), ToolLoaded: since("2.1.76"),
+		FilesApart: since("2.1.332"),
 	}
 }

@@ -231,7 +231,8 @@ func (f *claudeFrame) place() {
 
 // worded writes reminders' tags, and placeholders for the client's words, around what no person typed.
 func (f *claudeFrame) worded(id policy.ItemID, blocks []BodyBlock) []BodyBlock {
-	if m := f.view.Message(id); m == nil || m.Class != session.ClassMeta {
+	m := f.view.Message(id)
+	if m == nil || m.Class != session.ClassMeta {
 		return blocks
 	}
 	for i := range blocks {
@@ -239,23 +240,26 @@ func (f *claudeFrame) worded(id policy.ItemID, blocks []BodyBlock) []BodyBlock {
 		if !ok || !f.unchanged(blocks[i].Source) {
 			continue
 		}
-		for head, of := range wordedHeads {
-			if w := session.OwnWordsOf(of, f.version); w.Before > 0 && strings.HasPrefix(text, head) {
-				if text = w.Wrap(text); !f.Notices {
-					text = unwrapped(text)
-				}
-				blocks[i].JSON = textBlock(text)
+		w := session.OwnWordsOf(session.WordsOfNotification, f.version)
+		switch {
+		case m.Lead != nil:
+			text = reminderHead + *m.Lead + text + reminderTail
+		case w.Before > 0 && strings.HasPrefix(text, notificationHead):
+			if text = w.Wrap(text); !f.Notices {
+				text = unwrapped(text)
 			}
+		case f.Notices && strings.HasPrefix(text, "[SYSTEM NOTIFICATION"): // a subagent's lines have the words
+			text = reminderHead + text + reminderTail
+		default:
+			continue
 		}
-		if f.Notices && strings.HasPrefix(text, "[SYSTEM NOTIFICATION") { // a subagent's lines have the words
-			blocks[i].JSON = textBlock(reminderHead + text + reminderTail)
-		}
+		blocks[i].JSON = textBlock(text)
 	}
 	return blocks
 }
 
-// wordedHeads begin texts that the client words.
-var wordedHeads = map[string]string{"<task-notification>": session.WordsOfNotification, "Stop hook feedback:": session.WordsOfStopHook}
+// notificationHead begins a notice of a task in the background, which the client words.
+const notificationHead = "<task-notification>"
 
 // sent is how a block's line says that it was sent. Clients that do not say it send what no person typed in the system role.
 func (f *claudeFrame) sent(b *BodyBlock) session.Sent {
@@ -283,6 +287,10 @@ func (f *claudeFrame) attach(blocks []BodyBlock) {
 		return
 	}
 	for i := range blocks {
+		if raw := f.view.Raw(blocks[i].Source); f.FilesApart && raw != nil && raw.Sent.Recorded && filesApart[raw.Type] && f.systemTurns() {
+			f.user(blocks[i : i+1])
+			continue
+		}
 		if f.apart || f.sent(&blocks[i]).Beside || f.carriers[blocks[i].Source.Item] || !f.fold(m, f.before(m, &blocks[i]), &blocks[i]) {
 			m.Blocks = append(m.Blocks, blocks[i])
 			f.open.note(m.Blocks, len(m.Blocks)-1)
@@ -290,6 +298,9 @@ func (f *claudeFrame) attach(blocks []BodyBlock) {
 		}
 	}
 }
+
+// filesApart are the kinds of attachments of Frame.FilesApart.
+var filesApart = map[string]bool{"nested_memory": true, "file": true, "directory": true}
 
 // openMessage is what is known of the user's message in progress. Its blocks are in their order once it is closed.
 type openMessage struct {

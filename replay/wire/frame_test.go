@@ -44,6 +44,45 @@ func TestAttachedBlocks(t *testing.T) {
 	}
 }
 
+// TestFilesApart: files and memories are no part of the results before them where the model takes messages of the system role,
+// and two in a row are texts of several messages.
+func TestFilesApart(t *testing.T) {
+	sent := func(version, model string) string {
+		w := writer{version: version}
+		file := func(uuid, name string) {
+			w.add(uuid, "attachment", fmt.Sprintf(`"attachment":{"type":"file","filename":%q},"renderedRole":"user","rendered":[{"content":"<system-reminder>\ncalled %[1]s\n</system-reminder>"},{"content":"<system-reminder>\nresult %[1]s\n</system-reminder>"}]`, name))
+		}
+		w.user("u1", "go")
+		w.answer("a1", model, `{"type":"tool_use","id":"t1","name":"Read","input":{}}`)
+		w.result("u2", "t1", "one")
+		file("x1", "A")
+		w.answer("a2", model, `{"type":"text","text":"done"}`)
+		file("x2", "B")
+		file("x3", "C")
+		w.user("u3", "on")
+		w.answer("a3", model, `{"type":"text","text":"done"}`)
+		return strings.Join(w.sent(t), "\n")
+	}
+	text := func(what, end string) string {
+		return `{"type":"text","text":"<system-reminder>\n` + what + `\n</system-reminder>` + end + `"}`
+	}
+	for _, tt := range []struct {
+		version, model string
+		want           []string
+	}{
+		{"2.1.310", "claude-opus-4-8", []string{`"content":"one\n\n<system-reminder>\ncalled A\n`, text("called B", "") + "," + text("result B", "") + "," + text("called C", "") + "," + text("result C", `\n`)}},
+		{"2.1.332", "claude-sonnet-4-5", []string{`"content":"one\n\n<system-reminder>\ncalled A\n`, text("called B", "") + "," + text("result B", "") + "," + text("called C", "") + "," + text("result C", `\n`)}},
+		{"2.1.332", "claude-opus-4-8", []string{`"content":"one"},` + text("called A", `\n`) + "," + text("result A", ""), text("called B", "") + "," + text("result B", `\n`) + "," + text("called C", `\n`) + "," + text("result C", `\n`)}},
+	} {
+		got := sent(tt.version, tt.model)
+		for _, want := range tt.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s, %s: %s is not in\n%s", tt.version, tt.model, want, got)
+			}
+		}
+	}
+}
+
 // TestSystemTurns: which models take messages of the system role, by their ids.
 func TestSystemTurns(t *testing.T) {
 	for model, want := range map[string]bool{
@@ -60,14 +99,23 @@ func TestSystemTurns(t *testing.T) {
 	}
 }
 
-// TestTypedHeads: a text that a person typed is not worded, though it begins as what the client says does.
-func TestTypedHeads(t *testing.T) {
-	w := writer{version: "2.1.332"}
-	w.user("u1", "Stop hook feedback:\nwhat does this mean?")
-	w.add("u2", "user", `"isMeta":true,"message":{"role":"user","content":"Stop hook feedback:\n[x]: no"}`)
-	got := strings.Join(w.sent(t), "\n")
-	if strings.Count(got, "placeholder for stop_hook") != 1 || !strings.Contains(got, `"text":"Stop hook feedback:\nwhat does this mean?\n"`) {
-		t.Error(got)
+// TestLeads: what a hook said, and a note of the client, are reminders with what their lines say that stands before them. What
+// a person typed is not, nor are lines that say nothing of it.
+func TestLeads(t *testing.T) {
+	for i, tt := range []struct{ members, want string }{
+		{`"isMeta":true,"hookText":true,"hookTextLead":"A hook said:",`, `<system-reminder>\nA hook said:\nno 0\n</system-reminder>`},
+		{`"isMeta":true,"hookText":true,"hookTextLead":7,`, `<system-reminder>\nno 1\n</system-reminder>`},
+		{`"isMeta":true,"hookText":true,"hookTextLead":"two\nlines",`, `<system-reminder>\nno 2\n</system-reminder>`},
+		{`"isMeta":true,"ownNote":true,`, `<system-reminder>\nno 3\n</system-reminder>`},
+		{`"isMeta":true,`, `"text":"no 4`},
+		{`"hookText":true,"hookTextLead":"A hook said:",`, `"text":"no 5`},
+	} {
+		l := writer{version: "2.1.332"}
+		l.user("u1", "Stop hook feedback:\nwhat does this mean?")
+		l.add("u2", "user", fmt.Sprintf(`%s"message":{"role":"user","content":"no %d"}`, tt.members, i))
+		if got := strings.Join(l.sent(t), "\n"); !strings.Contains(got, tt.want) || !strings.Contains(got, `"text":"Stop hook feedback:\nwhat does this mean?\n"`) {
+			t.Errorf("%s: %s", tt.members, got)
+		}
 	}
 }
 

@@ -50,10 +50,8 @@ func Placeholders(v *view.View) (count, characters int, err error) {
 				if err != nil {
 					return 0, 0, err
 				}
-				for head, of := range wordedHeads {
-					if strings.HasPrefix(text, head) {
-						add(session.OwnWordsOf(of, version))
-					}
+				if strings.HasPrefix(text, notificationHead) && m.Lead == nil {
+					add(session.OwnWordsOf(session.WordsOfNotification, version))
 				}
 			}
 		}

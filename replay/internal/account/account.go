@@ -58,6 +58,7 @@ type AccountSettings struct {
 	Prices   *price.Table
 	Model    string // that answers in place of the recorded ones; empty: those
 	Overhead int    // of each request, tokens; below 0: as recorded
+	Recorded bool   // the API leaves out what it left out of the recorded requests
 }
 
 // New makes the account of a replay of a record, before its first request.
@@ -91,7 +92,7 @@ func (a *Account) overhead(k int) int {
 	if a.settings.Overhead >= 0 {
 		return a.settings.Overhead
 	}
-	return a.record.Overhead[k]
+	return a.record.OverheadOf(k, a.settings.Recorded)
 }
 
 // automatic reports whether the provider of the last request's model caches by itself.

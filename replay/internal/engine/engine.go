@@ -96,7 +96,7 @@ func New(r *record.Record, pol *policy.Policy, opt Options) (*Engine, error) {
 			return nil, fmt.Errorf("there is no request %d to compact at: the session has %d", request, n)
 		}
 	}
-	e.account = account.New(r, account.AccountSettings{Caching: account.CachingIn(opt.Cache, pol), Prices: table, Model: opt.Model, Overhead: e.overhead})
+	e.account = account.New(r, account.AccountSettings{Caching: account.CachingIn(opt.Cache, pol), Prices: table, Model: opt.Model, Overhead: e.overhead, Recorded: pol.Recorded})
 	if e.stages, err = newStages(r, pol); err != nil {
 		return nil, err
 	}
@@ -147,7 +147,15 @@ func (e *Engine) OverheadAt(k int) int {
 	if e.overhead >= 0 {
 		return e.overhead
 	}
-	return e.record.Overhead[k]
+	return e.record.OverheadOf(k, e.policy.Recorded)
+}
+
+// rawAt is the raw history of request k (0-based), with its overhead.
+func (e *Engine) rawAt(k int) int {
+	if e.overhead >= 0 {
+		return e.progress.raw + e.overhead
+	}
+	return e.progress.raw + e.record.OverheadOf(k, false)
 }
 
 // Join adds message m.

@@ -172,6 +172,7 @@ func (t *recordTrack) Request(k int) {
 	r.Largest[msg.Model] = max(r.Largest[msg.Model], ctx)
 	r.Weight = append(r.Weight, t.view.PayloadTokens())
 	r.Overhead = append(r.Overhead, over)
+	r.Withheld = append(r.Withheld, t.editing.withheld())
 }
 
 // compactedWithin is the edit for what the API compacted within request k (0-based): the compaction's iterations are
