@@ -3,6 +3,7 @@ package cmd
 import (
 	"compress/gzip"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -24,15 +25,16 @@ var labGaps = map[string]labRow{
 	// mark, is known to no file: files changed outside, lists of tasks and skills.
 	"claude-2.1.19": {Others: 7, Marks: 2},
 	"claude-2.1.37": {Others: 7, Marks: 2},
-	"claude-2.1.76": {Others: 10, Marks: 4},
+	"claude-2.1.76": {Others: 6, Marks: 4},
 	// What a hook said that kept the agent from stopping is sent twice, once it is read back: not by the process that wrote it.
 	"claude-2.1.119-hooks": {Others: 2, Marks: 1},
 }
 
 // labRow is a row of the table.
-type labRow struct{ Requests, Conversation, Missing, Others, Marks, Compactions int }
+type labRow struct{ Sessions, Requests, Conversation, Missing, Others, Marks, Compactions int }
 
 func (row *labRow) sum(r labRow) {
+	row.Sessions += r.Sessions
 	row.Requests += r.Requests
 	row.Conversation += r.Conversation
 	row.Missing += r.Missing
@@ -53,8 +55,8 @@ func TestLab(t *testing.T) {
 		t.Fatalf("%d sessions, %v", len(names), err)
 	}
 	var mu sync.Mutex
-	var sum labRow
-	t.Cleanup(func() { t.Logf("all %d sessions: %+v", len(names), sum) })
+	sums := map[string]*labRow{} // by release
+	t.Cleanup(func() { labTables(t, sums) })
 	for _, requests := range names {
 		name := filepath.Base(filepath.Dir(requests))
 		t.Run(name, func(t *testing.T) {
@@ -62,13 +64,45 @@ func TestLab(t *testing.T) {
 			got := labOf(t, filepath.Dir(requests))
 			t.Logf("%+v", got)
 			mu.Lock()
-			sum.sum(got)
+			got.Sessions = 1
+			for _, of := range []string{strings.SplitN(name, "-", 3)[1], "all"} {
+				if sums[of] == nil {
+					sums[of] = &labRow{}
+				}
+				sums[of].sum(got)
+			}
 			mu.Unlock()
 			gap := labGaps[name]
 			if got.Conversation > gap.Conversation || got.Missing > gap.Missing || got.Others > gap.Others || got.Marks > gap.Marks || got.Compactions > gap.Compactions {
 				t.Errorf("gaps %+v, at most %+v are known", got, gap)
 			}
 		})
+	}
+}
+
+// labTables holds the tables of README and docs/agents.md against the sums by release.
+func labTables(t *testing.T, sums map[string]*labRow) {
+	if sums["all"] == nil || sums["all"].Sessions < 44 {
+		return // some were asked for
+	}
+	holds := func(path, row string) {
+		text, err := os.ReadFile(filepath.Join("..", path))
+		if err != nil || !strings.Contains(string(text), row) {
+			t.Errorf("%s has no row %s, %v", path, row, err)
+		}
+	}
+	ranges := [][2]string{{"2.1.19", "2.1.76"}, {"2.1.119", "2.1.260"}, {"2.1.280", "2.1.332"}} // of README
+	of := make([]labRow, len(ranges))
+	for release, s := range sums {
+		holds("docs/agents.md", fmt.Sprintf("\n| %s | %d | %d | %d | %d | %d | %d | %d |\n", release, s.Sessions, s.Requests, s.Requests-s.Conversation, s.Compactions, s.Missing, s.Others, s.Requests-s.Marks))
+		for i, r := range ranges {
+			if release != "all" && session.CompareVersions(release, r[0]) >= 0 && session.CompareVersions(release, r[1]) <= 0 {
+				of[i].sum(*s)
+			}
+		}
+	}
+	for i, r := range ranges {
+		holds("README.md", fmt.Sprintf("\n| %s to %s | %d | %d | %d |", r[0], r[1], of[i].Requests, of[i].Requests-of[i].Conversation, of[i].Requests-of[i].Marks))
 	}
 }
 

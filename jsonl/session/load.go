@@ -353,6 +353,8 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	}
 	n.markIf(e.IsAPIError, lineAPIError)
 	n.markIf(e.NoRequest, lineNoRequest)
+	// Nothing was sampled: a model that declined and the fallback that answered leave such a line, by a reader's report of
+	// 2.1.321. No session of 1.0.0 to 2.1.332 that was read has one.
 	n.markIf(n.kind == nodeAssistant && len(m.Content) == 0 && m.HasUsage && m.Usage == (jsonl.Usage{}) && ld.ownFormat(), lineAPIError)
 	n.blocks = make([]Block, len(m.Content))
 	for b := range m.Content {
