@@ -26,8 +26,6 @@ var labGaps = map[string]labRow{
 	"claude-2.1.19": {Others: 7, Marks: 2},
 	"claude-2.1.37": {Others: 7, Marks: 2},
 	"claude-2.1.76": {Others: 6, Marks: 4},
-	// What a hook said that kept the agent from stopping is sent twice, once it is read back: not by the process that wrote it.
-	"claude-2.1.119-hooks": {Others: 2, Marks: 1},
 }
 
 // labRow is a row of the table.

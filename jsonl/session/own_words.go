@@ -121,6 +121,7 @@ type Frame struct {
 	OwnThinking bool // signed thinking of a model other than the one that is asked is not sent
 	NoPlan      bool // a plan goes back without the members that the client itself wrote into the call
 	HooksApart  bool // what hooks around a tool said is a text of its own until it is read back
+	StopsLater  bool // what is attached of hooks at the end of an agent's run is sent from the next prompt on
 	SystemTurns bool // newer models have messages of the system role
 	LineEnds    bool // a text that another message follows in one message ends its line
 	MarksSystem bool // such a message may be marked, and not only the last one of the user
@@ -128,14 +129,14 @@ type Frame struct {
 	FilesApart  bool // files and memories are no part of the results before them, for models that take messages of the system role
 }
 
-// FrameOf is how a client of a version does it. Each release is the first of those that were examined to do so (HooksApart: of
-// all, 2.0.30 on), and these are the last that did not: 2.0.30, 2.1.68, 2.1.77, 2.1.150, 2.1.225, 2.1.240, 2.1.266, 2.1.270, 2.1.300 and 2.1.310.
+// FrameOf is how a client of a version does it. Each release is the first of those that were examined to do so (HooksApart
+// and StopsLater: of all, 2.0.30 and 2.1.100 on), and these are the last that did not: 2.0.30, 2.1.68, 2.1.77, 2.1.150, 2.1.225, 2.1.240, 2.1.266, 2.1.270, 2.1.300 and 2.1.310.
 func FrameOf(version string) Frame {
 	since := func(release string) bool { return version != "" && CompareVersions(version, release) >= 0 }
 	return Frame{
 		OneMark: since("2.1.70"), Notices: since("2.1.240"), Whole: since("2.1.268"), ByCall: since(recoversSince) && !since("2.1.280"),
 		OwnThinking: since("2.1.160"), NoPlan: since("2.0.76") && !since("2.1.305"), HooksApart: version != "" && !since("2.1.240"),
 		SystemTurns: since("2.1.160"), LineEnds: since("2.1.80"), MarksSystem: since("2.1.260"), ToolLoaded: since("2.1.76"),
-		FilesApart: since("2.1.332"),
+		StopsLater: version != "" && !since("2.1.260"), FilesApart: since("2.1.332"),
 	}
 }

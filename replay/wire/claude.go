@@ -20,6 +20,11 @@ func newClaudeFrame(r *renderer) *claudeFrame {
 			f.readBack = r.Before
 		}
 	}
+	for id := range r.view.Items {
+		if m := r.view.Message(id); m != nil && m.Class == session.ClassPrompt && !m.Is(session.Queued) {
+			f.prompt = id
+		}
+	}
 	for _, c := range r.view.CacheEdits() {
 		f.carriers[c.Carrier] = true
 	}
@@ -41,6 +46,7 @@ func (f *claudeFrame) add(id policy.ItemID, role session.Role, blocks []BodyBloc
 		f.apart = true
 	}
 	switch blocks = slices.Clone(blocks); {
+	case f.isAttachment(id) && f.ofRunningStop(id):
 	case f.isAttachment(id) && f.ofRunningTool(id):
 		if f.beforeLastResult(&blocks[0]) {
 			f.user(blocks)
@@ -89,13 +95,29 @@ func (f *claudeFrame) dropsBefore(id policy.ItemID) (drops bool) {
 // ofRunningTool reports whether an attachment is of a hook around a tool, and the process that ran it still sends. Older
 // clients have it as a text of its own then, and fold it into the result only once they have read it back.
 func (f *claudeFrame) ofRunningTool(id policy.ItemID) bool {
-	var hook struct{ ToolUseID string }
-	raw, err := f.conv.Raw(int(id), 0)
-	if !f.HooksApart || int(id) < f.readBack || f.view.Message(id).Blocks[0].Sent.Recorded || err != nil || json.Unmarshal(raw, &hook) != nil {
+	if !f.HooksApart || int(id) < f.readBack {
 		return false
 	}
-	_, _, ok := f.conv.ToolUse(hook.ToolUseID)
+	_, _, ok := f.conv.ToolUse(f.hook(id).ToolUseID)
 	return ok
+}
+
+// ofRunningStop reports whether an attachment is of a hook at the end of the agent's run, and the run goes on for what it said.
+// Older clients put it to the history only once the run has ended.
+func (f *claudeFrame) ofRunningStop(id policy.ItemID) bool {
+	if !f.StopsLater || int(id) < f.readBack || id < f.prompt {
+		return false
+	}
+	event := f.hook(id).HookEvent
+	return event == "Stop" || event == "SubagentStop"
+}
+
+// hook is what an attachment says of its hook.
+func (f *claudeFrame) hook(id policy.ItemID) (hook struct{ ToolUseID, HookEvent string }) {
+	if raw, err := f.conv.Raw(int(id), 0); err == nil && !f.view.Message(id).Blocks[0].Sent.Recorded {
+		_ = json.Unmarshal(raw, &hook) // of another form it says nothing
+	}
+	return hook
 }
 
 // beforeLastResult reports whether the line of a text stands before that of the last result, which was sent behind it.
@@ -129,9 +151,10 @@ type claudeFrame struct {
 	model    string // see asked
 	attached [][]BodyBlock
 	said     [][]BodyBlock
-	apart    bool // see dropsBefore
-	next     int  // message after the last one
-	readBack int  // messages before it were read back by the client's last process
+	apart    bool          // see dropsBefore
+	next     int           // message after the last one
+	readBack int           // messages before it were read back by the client's last process
+	prompt   policy.ItemID // the last that begins a turn
 	open     openMessage
 }
 

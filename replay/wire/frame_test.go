@@ -44,6 +44,36 @@ func TestAttachedBlocks(t *testing.T) {
 	}
 }
 
+// TestStopsLater: what is attached of a hook at the end of a run is sent from the next prompt on by clients before 2.1.260, or
+// once it is read back.
+func TestStopsLater(t *testing.T) {
+	const said = `Stop hook blocking error`
+	for _, tt := range []struct {
+		version, event string
+		then           string
+		sent           bool
+	}{
+		{"2.1.240", "Stop", "", false}, {"2.1.240", "SubagentStop", "", false}, {"2.1.240", "Stop", "prompt", true}, {"2.1.240", "Stop", "restart", true},
+		{"2.1.240", "UserPromptSubmit", "", true}, {"2.1.260", "Stop", "", true},
+	} {
+		w := writer{version: tt.version}
+		w.user("u1", "go")
+		w.answer("a1", "claude-sonnet-4-5", `{"type":"text","text":"done"}`)
+		w.add("u2", "user", `"isMeta":true,"message":{"role":"user","content":"Stop hook feedback:\nno"}`)
+		w.attach("x1", fmt.Sprintf(`{"type":"hook_blocking_error","hookName":"Stop","hookEvent":%q,"toolUseID":"t","blockingError":{"blockingError":"no","command":"c"}}`, tt.event))
+		w.answer("a2", "claude-sonnet-4-5", `{"type":"text","text":"really"}`)
+		switch tt.then {
+		case "prompt":
+			w.user("u3", "on")
+		case "restart":
+			w.attach("x3", `{"type":"hook_success","hookName":"SessionStart:resume","hookEvent":"SessionStart","content":""}`)
+		}
+		if got := strings.Join(w.sent(t), "\n"); strings.Contains(got, said) != tt.sent || !strings.Contains(got, "Stop hook feedback") {
+			t.Errorf("%+v: %s", tt, got)
+		}
+	}
+}
+
 // TestFilesApart: files and memories are no part of the results before them where the model takes messages of the system role,
 // and two in a row are texts of several messages.
 func TestFilesApart(t *testing.T) {
