@@ -17,15 +17,13 @@ import (
 	"github.com/ctxkit/ctxkit/replay/payloads"
 )
 
-// labGaps are the requests of sessions that are not rebuilt: blocks of ours that are no placeholders, and marks at other
-// places. No conversation is among them, no block of a true request is missing that the file has as a whole, and every other
-// session has no gap. Each has a limit that the files set.
+// labGaps are the requests of sessions whose marks are at other places. No conversation is among them, no block of a true
+// request is missing that the file has as a whole, and ours alone are placeholders alone. Every other session has no gap.
 var labGaps = map[string]labRow{
-	// Reminders of clients before 2.1.91 are on no line, and where they are part of a result, or stand before the place of a
-	// mark, is known to no file: files changed outside, lists of tasks and skills.
-	"claude-2.1.19": {Others: 7, Marks: 2},
-	"claude-2.1.37": {Others: 7, Marks: 2},
-	"claude-2.1.76": {Others: 6, Marks: 4},
+	// Where files that changed outside are named is on no line before 2.1.91, nor is what is sent again after a compaction.
+	"claude-2.1.19": {Marks: 2},
+	"claude-2.1.37": {Marks: 2},
+	"claude-2.1.76": {Marks: 3},
 }
 
 // labRow is a row of the table.

@@ -21,6 +21,7 @@ type OwnWords struct {
 const (
 	WordsOfContext      = "context"           // the block with CLAUDE.md, the git state and the date, which is on no line at all
 	WordsOfNotification = "task_notification" // of a task in the background
+	WordsOfSkills       = "skills"            // the list of the client's own skills, which is on no line at all
 )
 
 // withdrawn ends the name of a list of what is no longer there.
@@ -37,6 +38,7 @@ var ownWords = []OwnWords{
 	{WordsOfContext, "2.1.76", 295, 215, 0, ""},
 	{WordsOfContext, "2.1.268", 0, 0, 0, ""}, // lines have it: instructions, session_context, date
 	{WordsOfNotification, "2.1.210", 494, 0, 0, "d42387c6b893160c"},
+	{WordsOfSkills, "2.1.76", 790, 0, 0, ""},
 	{typeQueued, "", 37, 59, 0, ""},
 	{typeQueued, "2.1.20", 52, 109, 0, "77122edfe2aeb74c"},
 	{typeQueued, "2.1.210", 52, 230, 0, "fa17b60fe6755910"},
@@ -121,6 +123,8 @@ type Frame struct {
 	OwnThinking bool // signed thinking of a model other than the one that is asked is not sent
 	NoPlan      bool // a plan goes back without the members that the client itself wrote into the call
 	HooksApart  bool // what hooks around a tool said is a text of its own until it is read back
+	Nudges      bool // reminders of the list of tasks are on no line: they come with the tenth message of the model
+	Lists       bool // the list of skills is on no line: it comes once a process, and again after a compaction
 	StopsLater  bool // what is attached of hooks at the end of an agent's run is sent from the next prompt on
 	SystemTurns bool // newer models have messages of the system role
 	LineEnds    bool // a text that another message follows in one message ends its line
@@ -137,6 +141,6 @@ func FrameOf(version string) Frame {
 		OneMark: since("2.1.70"), Notices: since("2.1.240"), Whole: since("2.1.268"), ByCall: since(recoversSince) && !since("2.1.280"),
 		OwnThinking: since("2.1.160"), NoPlan: since("2.0.76") && !since("2.1.305"), HooksApart: version != "" && !since("2.1.240"),
 		SystemTurns: since("2.1.160"), LineEnds: since("2.1.80"), MarksSystem: since("2.1.260"), ToolLoaded: since("2.1.76"),
-		StopsLater: version != "" && !since("2.1.260"), FilesApart: since("2.1.332"),
+		Nudges: since("2.1.19") && !since("2.1.91"), Lists: since("2.1.76") && !since("2.1.91"), StopsLater: version != "" && !since("2.1.260"), FilesApart: since("2.1.332"),
 	}
 }

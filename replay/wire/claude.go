@@ -15,11 +15,8 @@ import (
 func newClaudeFrame(r *renderer) *claudeFrame {
 	f := &claudeFrame{renderer: r, version: sender(r.view), carriers: map[policy.ItemID]bool{}}
 	f.Frame = session.FrameOf(f.version)
-	for _, r := range f.conv.Restarts {
-		if r.Before <= f.view.Joined() {
-			f.readBack = r.Before
-		}
-	}
+	f.nudges = newNudges(r.view, f.Frame)
+	f.readBack = f.nudges.readBack
 	for id := range r.view.Items {
 		if m := r.view.Message(id); m != nil && m.Class == session.ClassPrompt && !m.Is(session.Queued) {
 			f.prompt = id
@@ -41,6 +38,7 @@ func (f *claudeFrame) add(id policy.ItemID, role session.Role, blocks []BodyBloc
 		f.context[0].Source = policy.Target{Item: id, Block: Whole}
 		f.said, f.context = append(f.said, f.context), nil
 	}
+	f.nudges.joins(f.view.Message(id))
 	if f.dropsBefore(id) {
 		f.place()
 		f.apart = true
@@ -57,9 +55,11 @@ func (f *claudeFrame) add(id policy.ItemID, role session.Role, blocks []BodyBloc
 		f.attached = append(f.attached, blocks)
 	case role == session.Assistant:
 		if blocks = f.answer(id, blocks); len(blocks) > 0 {
+			f.nudge(id)
 			f.place()
 			f.close()
 			f.say(session.Assistant, blocks)
+			f.nudges.answered(f.view, blocks)
 		}
 	case slices.ContainsFunc(blocks, isResult):
 		f.place()
@@ -151,8 +151,9 @@ type claudeFrame struct {
 	model    string // see asked
 	attached [][]BodyBlock
 	said     [][]BodyBlock
-	apart    bool          // see dropsBefore
-	next     int           // message after the last one
+	apart    bool // see dropsBefore
+	next     int  // message after the last one
+	nudges   nudges
 	readBack int           // messages before it were read back by the client's last process
 	prompt   policy.ItemID // the last that begins a turn
 	open     openMessage
@@ -160,6 +161,9 @@ type claudeFrame struct {
 
 // flush appends what is collected, and closes the last message.
 func (f *claudeFrame) flush() {
+	if n := len(f.conv.Messages); n > 0 {
+		f.nudge(policy.ItemID(n - 1))
+	}
 	f.place()
 	f.close()
 }

@@ -19,7 +19,7 @@ func (f *claudeFrame) attach(blocks []BodyBlock) {
 		return
 	}
 	for i := range blocks {
-		if raw := f.view.Raw(blocks[i].Source); f.FilesApart && raw != nil && raw.Sent.Recorded && filesApart[raw.Type] && f.systemTurns() {
+		if raw := f.raw(&blocks[i]); f.FilesApart && raw != nil && raw.Sent.Recorded && filesApart[raw.Type] && f.systemTurns() {
 			f.user(blocks[i : i+1])
 			continue
 		}
@@ -56,7 +56,7 @@ func (f *claudeFrame) note(blocks []BodyBlock, n int) {
 			continue
 		}
 		o.result = i
-		if raw := f.view.Raw(blocks[i].Source); raw != nil {
+		if raw := f.raw(&blocks[i]); raw != nil {
 			for len(o.run) > 0 && o.run[len(o.run)-1].line >= raw.Line {
 				o.run = o.run[:len(o.run)-1]
 			}
@@ -98,7 +98,7 @@ func (f *claudeFrame) close() {
 
 // before is the last block of a message: of results at its end the last one whose line is before the attachment's.
 func (f *claudeFrame) before(m *BodyMessage, attachment *BodyBlock) int {
-	if raw := f.view.Raw(attachment.Source); raw != nil && isResult(m.Blocks[f.open.end]) {
+	if raw := f.raw(attachment); raw != nil && isResult(m.Blocks[f.open.end]) {
 		run := f.open.run
 		if n := sort.Search(len(run), func(i int) bool { return run[i].line >= raw.Line }); n > 0 {
 			return run[n-1].block

@@ -48,7 +48,7 @@ const notificationHead = "<task-notification>"
 
 // sent is how a block's line says that it was sent. Clients that do not say it send what no person typed in the system role.
 func (f *claudeFrame) sent(b *BodyBlock) session.Sent {
-	raw := f.view.Raw(b.Source)
+	raw := f.raw(b)
 	if raw == nil {
 		return session.Sent{}
 	}
@@ -68,6 +68,14 @@ func unwrapped(text string) string {
 func (r *renderer) isReminder(t policy.Target) bool {
 	raw := r.view.Raw(t)
 	return raw != nil && raw.Kind == jsonl.KindAttachment && r.conv.Product == session.Product && r.unchanged(t)
+}
+
+// raw is the block of the record that a block shows, nil where it shows none.
+func (f *claudeFrame) raw(b *BodyBlock) *session.Block {
+	if b.Source.Block == Whole {
+		return nil
+	}
+	return f.view.Raw(b.Source)
 }
 
 // reminders renders an attachment, one block a message.

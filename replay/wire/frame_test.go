@@ -44,6 +44,61 @@ func TestAttachedBlocks(t *testing.T) {
 	}
 }
 
+// TestNudges: reminders that older clients send and no line has: the list of skills once a process, and again after a
+// compaction, and that the model has long not written down its tasks, with its tenth message. Their count is that of
+// wire.Placeholders.
+func TestNudges(t *testing.T) {
+	for _, tt := range []struct {
+		version string
+		lines   string // a: a response with a call, its result; t: the same with TodoWrite; T: with TaskCreate; p: a prompt; r: a restart
+		want    string // the reminders, and the number of the message that has them
+	}{
+		{"2.1.45", "paaaaaaaaaa", "todo_reminder 21"},
+		{"2.1.45", "paaaaaaaaa", ""},
+		{"2.1.45", "paataaaaaaaaaa", "todo_reminder 27"},
+		{"2.1.45", "paaTaaaaaaaaaa", "task_reminder 27"},
+		{"2.1.45", "paaaaaaaaaaaaaaaaaaaa", "todo_reminder 21, todo_reminder 41"},
+		{"2.1.45", "paaaaaaaaaarp", "todo_reminder 21"},
+		{"2.1.76", "pa", "skills 1"},
+		{"2.1.76", "parp", "skills 3"},
+		{"2.1.100", "paaaaaaaaaaaa", ""},
+	} {
+		w := writer{version: tt.version}
+		for i, kind := range tt.lines {
+			name := map[rune]string{'a': "Read", 't': "TodoWrite", 'T': "TaskCreate"}[kind]
+			switch kind {
+			case 'p':
+				w.user(fmt.Sprint("p", i), "go")
+			case 'r':
+				w.attach(fmt.Sprint("x", i), `{"type":"hook_success","hookName":"SessionStart:resume","hookEvent":"SessionStart","content":""}`)
+			default:
+				w.answer(fmt.Sprint("a", i), "claude-sonnet-4-5", fmt.Sprintf(`{"type":"thinking","thinking":"hm"},{"type":"tool_use","id":"t%d","name":%q,"input":{}}`, i, name))
+				w.result(fmt.Sprint("r", i), fmt.Sprint("t", i), "one")
+			}
+		}
+		var got []string
+		for i, m := range w.sent(t) {
+			for _, of := range []string{"skills", "todo_reminder", "task_reminder"} {
+				if strings.Contains(m, "placeholder for "+of+":") {
+					got = append(got, fmt.Sprint(of, " ", i+1))
+				}
+			}
+		}
+		if strings.Join(got, ", ") != tt.want {
+			t.Errorf("%s %s: %q, want %q", tt.version, tt.lines, got, tt.want)
+		}
+		w.answer("z", "claude-sonnet-4-5", `{"type":"text","text":"done"}`)
+		f, err := session.LoadReader("test", strings.NewReader(w.String()), session.LoadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if n, _, err := wire.Placeholders(viewOf(t, f.Main)); err != nil || n != len(got)+1 {
+			t.Errorf("%s %s: %d placeholders, %v, want %d", tt.version, tt.lines, n, err, len(got)+1)
+		}
+	}
+}
+
 // TestStopsLater: what is attached of a hook at the end of a run is sent from the next prompt on by clients before 2.1.260, or
 // once it is read back.
 func TestStopsLater(t *testing.T) {
