@@ -70,6 +70,7 @@ func (f *claudeFrame) add(id policy.ItemID, role session.Role, blocks []BodyBloc
 	default:
 		f.said = append(f.said, f.worded(id, blocks))
 	}
+	f.last = id
 }
 
 // dropsBefore reports whether a response between a message and the last one is not sent. Some clients leave it out once
@@ -154,6 +155,7 @@ type claudeFrame struct {
 	apart    bool // see dropsBefore
 	next     int  // message after the last one
 	nudges   nudges
+	last     policy.ItemID // that was added
 	readBack int           // messages before it were read back by the client's last process
 	prompt   policy.ItemID // the last that begins a turn
 	open     openMessage
@@ -161,9 +163,7 @@ type claudeFrame struct {
 
 // flush appends what is collected, and closes the last message.
 func (f *claudeFrame) flush() {
-	if n := len(f.conv.Messages); n > 0 {
-		f.nudge(policy.ItemID(n - 1))
-	}
+	f.nudge(policy.ItemID(f.view.Joined() - 1))
 	f.place()
 	f.close()
 }

@@ -86,6 +86,6 @@ func (n *nudges) answered(v *view.View, blocks []BodyBlock) {
 func (f *claudeFrame) nudge(before policy.ItemID) {
 	for _, kind := range f.nudges.before(before) {
 		text := session.OwnWordsOf(kind, f.version).Wrap("")
-		f.attached = append(f.attached, []BodyBlock{{Source: policy.Target{Item: before, Block: Whole}, Type: "text", JSON: textBlock(text)}})
+		f.attached = append(f.attached, []BodyBlock{{Source: policy.Target{Item: f.last, Block: Whole}, Type: "text", JSON: textBlock(text)}})
 	}
 }
