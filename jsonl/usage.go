@@ -14,6 +14,12 @@ type Usage struct {
 	Write1h    int // cache_creation.ephemeral_1h_input_tokens
 	Thinking   int // output_tokens_details.thinking_tokens
 
+	Speed    string // speed: "standard", "fast"; "": not recorded
+	Geo      string // inference_geo: the region it was served in; "": not recorded, or none was asked for
+	Tier     string // service_tier: "standard", "priority", "batch"
+	Searches int    // server_tool_use.web_search_requests: searches that the API ran, which are billed beside the tokens
+	Fetches  int    // server_tool_use.web_fetch_requests
+
 	Nano int64 // cost_usd in billionths: what the client says that the response cost; 0: it does not say
 
 	Iterations *Iterations // nil where the API sampled once, the usual case
@@ -21,8 +27,18 @@ type Usage struct {
 
 // Iterations sums the samplings of a response other than the last message.
 type Iterations struct {
-	Rounds      Spent // iterations of the message before the last: around tools the API runs itself
-	Compactions Spent // iterations that compacted; no other field counts them
+	Rounds      Spent     // iterations of the message before the last: around tools the API runs itself
+	Compactions Spent     // iterations that compacted; no other field counts them
+	Attempts    []Attempt // by other models, in order: no other field counts them
+}
+
+// Attempt is a sampling by another model than that of the response: one that began the answer and declined, or an
+// advisor.
+type Attempt struct {
+	Type    string // of the iteration, as recorded
+	Model   string // "": not recorded
+	Spent   Spent
+	Write1h int // of Spent.CacheWrite
 }
 
 // Spent is the sum of a number of samplings, in tokens.
