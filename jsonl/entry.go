@@ -132,6 +132,7 @@ type Entry struct {
 	// Raw JSON values of rare fields, nil where absent (position: see SpanOf).
 	Attachment           []byte
 	Rendered             []byte // an attachment as it was sent
+	RequestID            []byte // of a response
 	CompactMetadata      []byte
 	MicrocompactMetadata []byte
 	SnipMetadata         []byte

@@ -125,10 +125,23 @@ type RunTotals struct {
 	Usage    Usage     `json:"usage"`
 }
 
-// TypeSession is the type of the line that holds a Session: the first one. TypeTotals is that of RunTotals.
+// BilledCall is a call of a model that was billed and has no line of its own: what else a client asks for, or the rest of what
+// a run of it used.
+type BilledCall struct {
+	ID       string    `json:"requestId,omitempty"` // see Line
+	Kind     string    `json:"kind"`                // the name of a session.ChargeKind
+	Model    string    `json:"model,omitempty"`
+	Time     time.Time `json:"timestamp,omitzero"`
+	Requests int       `json:"requests,omitempty"` // that it stands for; 0: 1
+	Usage    *Usage    `json:"usage,omitempty"`    // nil: not recorded
+}
+
+// TypeSession is the type of the line that holds a Session: the first one. TypeTotals is that of RunTotals, TypeCall that
+// of a BilledCall.
 const (
 	TypeSession = "recorded-by"
 	TypeTotals  = "recorded-totals"
+	TypeCall    = "recorded-call"
 )
 
 // SubtypeRestart is the subtype of a system line that says that the client was started again.
@@ -160,6 +173,7 @@ type Line struct {
 	Summary bool   `json:"isCompactSummary,omitempty"` // user: the summary of the boundary above it
 	Title   string `json:"aiTitle,omitempty"`          // ai-title
 	Leaf    string `json:"leafUuid,omitempty"`         // last-prompt: uuid of the line that the session goes on from
+	Request string `json:"requestId,omitempty"`        // assistant: what tells the call apart from all others, in copies too: the provider's id where one is recorded; "": nothing
 
 	// NoRequest says of an assistant line that no request of this session is counted for it: a session before this one
 	// asked for it, or it was interrupted.
@@ -257,7 +271,8 @@ type Compact struct {
 	Trigger    string     `json:"trigger"` // "auto" or "manual"
 	PreTokens  int        `json:"preTokens,omitempty"`
 	PostTokens int        `json:"postTokens,omitempty"`
-	Usage      *Usage     `json:"usage,omitempty"` // of the call that wrote the summary
+	Usage      *Usage     `json:"usage,omitempty"`     // of the call that wrote the summary
+	Request    string     `json:"requestId,omitempty"` // of that call, see Line
 	Preserved  *Preserved `json:"preservedMessages,omitempty"`
 	Order      []string   `json:"order,omitempty"` // uuids of the first lines of what is in context behind it; nil: the summary, what it kept, what is sent again
 }
@@ -414,6 +429,15 @@ func (w *Writer) PutTotals(u Unit, t RunTotals) {
 		SessionID string `json:"sessionId,omitempty"`
 		RunTotals
 	}{TypeTotals, w.session.ID, t})
+}
+
+// PutCall writes a BilledCall that comes from a unit.
+func (w *Writer) PutCall(u Unit, c BilledCall) {
+	w.write(u, struct {
+		Type      string `json:"type"`
+		SessionID string `json:"sessionId,omitempty"`
+		BilledCall
+	}{TypeCall, w.session.ID, c})
 }
 
 func (w *Writer) write(u Unit, v any) {

@@ -69,9 +69,6 @@ func (m *Message) requested() bool { return m.Role == Assistant && !m.Synthetic 
 
 // addUsage adds what a line of the response says of its usage, which other lines may repeat.
 func (m *Message) addUsage(u jsonl.Usage) {
-	out, think := max(m.Usage.Output, u.Output), max(m.Usage.Thinking, u.Thinking)
-	if !m.HasUsage || u.Iterated() && !m.Usage.Iterated() {
-		m.Usage, m.HasUsage = u, true
-	}
-	m.Usage.Output, m.Usage.Thinking = out, think
+	m.Usage.Add(u)
+	m.HasUsage = true
 }
