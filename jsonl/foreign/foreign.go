@@ -250,6 +250,7 @@ type Usage struct {
 	CacheWrite int      `json:"cache_creation_input_tokens"`
 	CacheRead  int      `json:"cache_read_input_tokens"`
 	Output     int      `json:"output_tokens"`
+	Split      *Split   `json:"cache_creation,omitempty"` // nil: the lifetime is not recorded
 	Details    *Details `json:"output_tokens_details,omitempty"`
 	Cost       float64  `json:"cost_usd,omitempty"` // as recorded, USD
 }
@@ -259,6 +260,12 @@ func (u *Usage) Thinks(n int) {
 	if n > 0 {
 		u.Details = &Details{n}
 	}
+}
+
+// Split is what was written to the cache by lifetime.
+type Split struct {
+	Minutes int `json:"ephemeral_5m_input_tokens"`
+	Hour    int `json:"ephemeral_1h_input_tokens"`
 }
 
 // Details are parts of the output.
