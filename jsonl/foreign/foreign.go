@@ -134,6 +134,7 @@ type BilledCall struct {
 	Time     time.Time `json:"timestamp,omitzero"`
 	Requests int       `json:"requests,omitempty"` // that it stands for; 0: 1
 	Usage    *Usage    `json:"usage,omitempty"`    // nil: not recorded
+	Covers   []string  `json:"covers,omitempty"`   // ids of responses whose usage is a part of it, and recorded nowhere else
 }
 
 // TypeSession is the type of the line that holds a Session: the first one. TypeTotals is that of RunTotals, TypeCall that

@@ -40,7 +40,8 @@ type Charge struct {
 	Request  int       // N of the request that it answers; 0: none
 	Calls    int       // that it stands for: 1 but of a ChargeRun
 	Usage    jsonl.Usage
-	HasUsage bool // false: it was billed, and nothing is known of how much
+	HasUsage bool // false: it was billed, and nothing is known of its input
+	InRun    bool // what it used is in the usage of a ChargeRun alone
 	Partial  bool // Usage.Output is of the start of the response: more was written
 	Written  int  // UTF-16 length of its text, thinking and tool inputs in the file
 }
@@ -173,11 +174,16 @@ func (ld *loader) repeated(e *jsonl.Entry) {
 }
 
 // addCharges adds charges to the main conversation, but for those that repeat another: they tell more of its usage.
-func (f *File) addCharges(list []Charge) {
+func (f *File) addCharges(list []Charge, covered []string) {
 	known := map[string]*Charge{}
 	for _, conv := range f.Conversations() {
 		for k := range conv.Charges {
 			known[conv.Charges[k].ID] = &conv.Charges[k]
+		}
+	}
+	for _, id := range covered {
+		if q := known[id]; q != nil {
+			q.InRun = !q.HasUsage
 		}
 	}
 	var more []Charge

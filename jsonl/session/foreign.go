@@ -249,7 +249,7 @@ func (ld *loader) otherCall(e *jsonl.Entry) {
 	if line.Usage != nil {
 		q.Usage, q.HasUsage = *recordedUsage(line.Usage), true
 	}
-	ld.billed = append(ld.billed, q)
+	ld.billed, ld.covered = append(ld.billed, q), append(ld.covered, line.Covers...)
 	ld.lines.Used++
 }
 

@@ -123,6 +123,7 @@ type loader struct {
 	totals   []RunTotals
 	client   map[string]ClientTotals // by the session's id, the last ones
 	billed   []Charge                // by lines of their own
+	covered  []string                // ids of responses whose usage is in those
 	windows  []window                // of the model, where lines say so, in order
 }
 
@@ -466,7 +467,7 @@ func (ld *loader) build(f *File, opt LoadOptions) {
 		f.Sidechains = append(f.Sidechains, ld.conversation(s.nodes, s.agent, ""))
 	}
 	f.Main.Totals, f.Main.Client = ld.totals, ld.clientTotals(f.Main.SessionID)
-	f.addCharges(ld.billed)
+	f.addCharges(ld.billed, ld.covered)
 	ld.account()
 	ld.origin()
 	f.Main.Lines = ld.lines
