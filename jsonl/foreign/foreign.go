@@ -281,6 +281,7 @@ type Compact struct {
 	PostTokens int        `json:"postTokens,omitempty"`
 	Usage      *Usage     `json:"usage,omitempty"`     // of the call that wrote the summary
 	Request    string     `json:"requestId,omitempty"` // of that call, see Line
+	Model      string     `json:"model,omitempty"`     // of that call; "": not recorded
 	Preserved  *Preserved `json:"preservedMessages,omitempty"`
 	Order      []string   `json:"order,omitempty"` // uuids of the first lines of what is in context behind it; nil: the summary, what it kept, what is sent again
 }

@@ -148,7 +148,7 @@ func (b *billing) compaction(i int) {
 	if of := b.boundaries[n.uuid]; of != nil {
 		after = min(of.Request, after)
 	}
-	if after > 0 {
+	if q.Model = n.compact.Model; q.Model == "" && after > 0 {
 		q.Model = b.conv.Response(after - 1).Model
 	}
 }

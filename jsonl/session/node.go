@@ -120,6 +120,7 @@ type compactMeta struct {
 	PostTokens       int            `json:"postTokens"`
 	Usage            *foreign.Usage `json:"usage"`
 	Request          string         `json:"requestId"`
+	Model            string         `json:"model"`
 	Order            []string       `json:"order"`
 	PreservedSegment *struct {
 		HeadUUID   string `json:"headUuid"`
