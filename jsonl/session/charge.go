@@ -42,7 +42,7 @@ type Charge struct {
 	Usage    jsonl.Usage
 	HasUsage bool // false: it was billed, and nothing is known of its input
 	InRun    bool // what it used is in the usage of a ChargeRun alone
-	Partial  bool // Usage.Output is of the start of the response: more was written
+	Partial  bool // as StartOnly of a message
 	Written  int  // UTF-16 length of its text, thinking and tool inputs in the file
 }
 
@@ -160,7 +160,10 @@ func (b *billing) charge(q *call) Charge {
 	}
 	q.HasUsage = q.Usage.Context() > 0
 	q.Written = Written(q.blocks)
-	q.Partial = q.HasUsage && b.ld.ownFormat() && !q.ended && !q.Usage.Final && startsOnly(q.version, q.Usage.Output, q.blocks)
+	q.Partial = q.HasUsage && b.ld.ownFormat() && !q.ended && !q.Usage.Final && startOnly(q.version, q.Usage.Output, q.blocks)
+	if q.message >= 0 {
+		b.conv.Messages[q.message].markIf(q.Partial, StartOnly)
+	}
 	return q.Charge
 }
 
@@ -205,19 +208,20 @@ func (f *File) addCharges(list []Charge, covered []string) {
 	slices.SortStableFunc(f.Main.Charges, func(x, y Charge) int { return cmp.Compare(x.Line, y.Line) })
 }
 
-// startsOnly reports whether the output count of a response of which no line says why it stopped, and which has no
+// startOnly reports whether the output count of a response of which no line says why it stopped, and which has no
 // iterations, is that of its start. Clients have written iterations since 2.1.38 where the count is final; those from
 // 2.1.12 to 2.1.29 never wrote a final one; of the others only the size of what was written tells. (Of 22,000 responses of
 // the corpora: docs/internals/transcripts.md.)
-func startsOnly(version string, output int, blocks []Block) bool {
-	return !olderThan(version, "2.1.38") || !olderThan(version, "2.1.12") && olderThan(version, "2.1.31") || float64(output) < LeastOutput(blocks)
+func startOnly(version string, output int, blocks []Block) bool {
+	never := version != "" && (!olderThan(version, "2.1.38") || !olderThan(version, "2.1.12") && olderThan(version, "2.1.31"))
+	return never || float64(output) < LeastOutput(blocks)
 }
 
 // Written is the UTF-16 length of the text, thinking and tool inputs of a response.
 func Written(blocks []Block) (n int) {
 	for b := range blocks {
 		switch bl := &blocks[b]; bl.Kind {
-		case jsonl.KindToolUse, jsonl.KindServerToolUse:
+		case jsonl.KindToolUse:
 			n += bl.JSON.UTF16
 		case jsonl.KindText, jsonl.KindThinking:
 			n += bl.Text.UTF16

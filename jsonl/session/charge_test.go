@@ -128,3 +128,76 @@ func TestCharges(t *testing.T) {
 		})
 	}
 }
+
+// TestStartOnly: which outputs are known to be of the start of the response alone.
+func TestStartOnly(t *testing.T) {
+	for _, c := range []struct {
+		version string
+		out     int // tokens of a text of 500 characters
+		stop    any
+		listed  bool // the usage has iterations
+		want    bool
+	}{
+		{"1.0.53", 300, nil, false, false},
+		{"1.0.53", 3, nil, false, true},
+		{"2.1.11", 300, nil, false, false},
+		{"2.1.12", 300, nil, false, true},
+		{"2.1.30", 300, nil, false, true},
+		{"2.1.31", 300, nil, false, false},
+		{"2.1.31", 30, nil, false, true},
+		{"2.1.38", 300, nil, false, true},
+		{"2.1.38", 300, nil, true, false},
+		{"2.1.286", 1, nil, false, true},
+		{"2.1.286", 1, "end_turn", false, false},
+		{"", 300, nil, false, false},
+		{"", 3, nil, false, true},
+	} {
+		l := assistant("a1", "u1", "m1", text(strings.Repeat("word ", 100))).used(10, c.out).with("version", c.version)
+		m := l["message"].(line)
+		if m["stop_reason"] = c.stop; c.listed {
+			m["usage"].(line)["iterations"] = []any{}
+		}
+		conv := load(t, user("u1", "", "hello"), l)
+		if q := conv.Charges[0]; q.Partial != c.want || conv.Response(0).Is(session.StartOnly) != c.want || q.Written != 500 {
+			t.Errorf("%+v: %v, of %d", c, q.Partial, q.Written)
+		}
+	}
+}
+
+// TestClientTotals: the last line with what the client says the session has cost counts, of this session alone.
+func TestClientTotals(t *testing.T) {
+	cost := func(session string, usd any, models string) string {
+		return fmt.Sprintf(`{"type":"cost-state","sessionId":%q,"totalCostUSD":%v,"modelUsage":%s,"hasUnknownModelCost":true}`+"\n", session, usd, models)
+	}
+	one := func(out int) string {
+		return fmt.Sprintf(`{"claude-opus-5":{"inputTokens":6,"outputTokens":%d,"cacheReadInputTokens":20,"cacheCreationInputTokens":30,"cacheCreationEphemeral1hInputTokens":25,"webSearchRequests":2,"costUSD":0.25},"a":{"outputTokens":1e300}}`, out)
+	}
+	for _, c := range []struct {
+		name  string
+		lines []any
+		want  string
+	}{
+		{"none", nil, "none"},
+		{"two", []any{cost("s1", 0.1, one(1)), cost("s1", 0.3513, one(7))}, "line 4: 351300000 true; a 0 out; claude-opus-5 7 out 6+20+30 in, 25 1h, 2 searches, 250000000"},
+		{"of another session", []any{cost("s1", 0.1, one(1)), cost("s2", 9, one(9))}, "line 3: 100000000 true; a 0 out; claude-opus-5 1 out 6+20+30 in, 25 1h, 2 searches, 250000000"},
+		{"damaged", []any{cost("s1", 0.1, one(1)), cost("s1", `"x"`, one(2)), cost("s1", 1, "[]"), cost("s1", 1, "null")}, "line 3: 100000000 true; a 0 out; claude-opus-5 1 out 6+20+30 in, 25 1h, 2 searches, 250000000"},
+		{"a cost that is none", []any{cost("s1", -1, `{"m":{"costUSD":1e40}}`)}, "line 3: 0 true; m 0 out"},
+	} {
+		f := loadText(t, file(append([]any{user("u1", "", "hello"), said("a1", "u1", "m1")}, c.lines...)...), session.LoadOptions{})
+		balanced(t, f)
+		got := "none"
+		if of := f.Main.Client; of != nil {
+			got = fmt.Sprintf("line %d: %d %v", of.Line, of.Nano, of.Unpriced)
+			for _, m := range of.Models {
+				u := m.Usage
+				got += fmt.Sprintf("; %s %d out", m.Model, u.Output)
+				if u.Context() > 0 {
+					got += fmt.Sprintf(" %d+%d+%d in, %d 1h, %d searches, %d", u.Input, u.CacheRead, u.CacheWrite, u.Write1h, u.Searches, u.Nano)
+				}
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
