@@ -93,7 +93,7 @@ type replays struct {
 	*job
 	o      *replayOptions
 	choose policyChoice
-	trace  *trace.Room
+	trace  *trace.Limit
 	ran    []*policy.Policy // for each conversation so far
 }
 
@@ -170,7 +170,7 @@ func (r *replays) print() error {
 	opt := o.report(r.sys)
 	opt.Several, opt.ASCII = r.in.several || o.Agent == "all", o.ASCII
 	if opt.Format == report.FormatHTML && len(r.in.list) == 1 && o.Agent != "all" {
-		r.trace = &trace.Room{}
+		r.trace = &trace.Limit{}
 		if !o.NoText {
 			r.trace.Text = pageText
 		}

@@ -33,7 +33,7 @@ const (
 // What a Timeline holds.
 type (
 	Request        = account.Request       // one API call: a row
-	Recorded       = account.Recorded      // usage that the API reported of it
+	Usage          = account.Usage         // usage that the API reported of it
 	Billed         = account.Billed        // the sum of several iterations within it
 	CacheUse       = account.CacheUse      // its input by how it is billed
 	CostParts      = account.CostParts     // its cost by reasons
@@ -76,7 +76,7 @@ const DefaultWindow = engine.DefaultWindow
 type (
 	Bill         = account.Bill         // the sum of calls
 	Cost         = account.Cost         // what a replay would have cost
-	Lost         = account.Lost         // what cache misses cost, by cause
+	CacheLoss    = account.CacheLoss    // what cache misses cost, by cause
 	RecordedBill = account.RecordedBill // what the API billed
 	ModelBill    = account.ModelBill    // by model
 	Bridge       = account.Bridge       // from the bill to the cost of a replay
@@ -109,14 +109,14 @@ const OfPolicy = account.OfPolicy
 
 // What else a Record answers.
 type (
-	Decision      = engine.Decision      // what a policy decides before a request
-	OwnRequest    = engine.OwnRequest    // the request of a call of the policy's own
-	UnseenError   = engine.UnseenError   // its messages are not known
-	Continuation  = engine.Continuation  // what the next request would cost
-	NextCost      = account.NextCost     // of one request
-	Compacted     = engine.Compacted     // the session after a compaction
-	CompactedCost = engine.CompactedCost // what that costs
-	Pause         = record.Pause         // time before a request
+	Decision       = engine.Decision       // what a policy decides before a request
+	OwnRequest     = engine.OwnRequest     // the request of a call of the policy's own
+	UnseenError    = engine.UnseenError    // its messages are not known
+	Continuation   = engine.Continuation   // what the next request would cost
+	NextCost       = account.NextCost      // of one request
+	Compaction     = engine.Compaction     // the session after a compaction
+	CompactionCost = engine.CompactionCost // what that costs
+	Pause          = record.Pause          // time before a request
 )
 
 // Steps lists the steps of a bridge in their order.

@@ -55,7 +55,7 @@ type breach struct {
 
 // find adds a finding, and warns of it unless there are many.
 func (e *Engine) find(kind FindingKind, rule view.Invariant, request int, stage string, item policy.ItemID, text string) {
-	f := RequestFinding{Kind: kind, Rule: rule, Request: request, Stage: stage, Message: e.record.UUID(item), Text: text}
+	f := RequestFinding{Kind: kind, Rule: rule, Request: request, Stage: stage, Message: item.Name(e.conv), Text: text}
 	if m := e.view.Message(item); m != nil {
 		f.Line = m.Line
 	}

@@ -19,6 +19,7 @@ type windows struct {
 	exceeded int      // requests above the assumed window
 }
 
+// newWindows are the windows of a policy's requests, none of them known yet.
 func newWindows(pol *policy.Policy) windows {
 	return windows{sizes: map[windowKey]int{}, limits: map[windowKey]policy.ModelLimits{}, ceilings: ceilings{policy: pol}}
 }

@@ -4,7 +4,6 @@ package record
 
 import (
 	"cmp"
-	"strconv"
 	"sync"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -41,7 +40,7 @@ type Record struct {
 	Settings  map[int]cache.BreakCause // by request (0-based): what else the client did
 	Heads     []cache.Head             // of each request (heads)
 	Floors    []int                    // of each request (floors)
-	Tails     []Tail                   // of each request (tails)
+	Tails     []cache.Tail             // of each request (tails)
 	Thinking  []ThinkingChange         // by the models of the record, in order of requests
 	Hour      bool                     // see asksForHour
 	AsksAgain bool                     // the client sends a request after each turn that no line holds
@@ -163,10 +162,14 @@ func anyFamily(families []policy.Family, test func(*policy.Family) func(model st
 	}
 }
 
-// UUID is an item's name in output: the recorded uuid, or a name for a message that the policy made.
-func (r *Record) UUID(id policy.ItemID) string {
-	if id >= 0 {
-		return r.Conv.Messages[id].UUID
+// Kind is how a model is cached. Where that is not known, Claude Code marks what is to be cached all the same.
+func (r *Record) Kind(model string) cache.CacheKind {
+	if k, ok := r.kindOf[model]; ok {
+		return k
 	}
-	return "synthetic-" + strconv.Itoa(int(-id))
+	k := r.Kinds.Find(price.Normalize(model))
+	if k.Mode == "" && r.Conv.Product == session.Product {
+		k.Mode = cache.Breakpoints
+	}
+	return k
 }
