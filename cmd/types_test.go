@@ -8,6 +8,7 @@ import (
 
 // sharedTypes are the exported type names that several packages have, each with the reason.
 var sharedTypes = map[string]string{
+	"Attempt":    "jsonl's is a sampling of another model, summarize's one for a summary",
 	"Attachment": "foreign's is written, claude's is decoded",
 	"Block":      "foreign's is written, session's is read",
 	"Message":    "foreign's is written, session's is read",

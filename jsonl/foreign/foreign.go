@@ -247,13 +247,13 @@ func Result(id string, content any, isError bool) Block {
 // Usage is what a response's API call used, in tokens. Input excludes what the cache read or wrote; Output includes
 // reasoning. Where only the output is recorded, the input fields are 0.
 type Usage struct {
-	Input      int      `json:"input_tokens"`
-	CacheWrite int      `json:"cache_creation_input_tokens"`
-	CacheRead  int      `json:"cache_read_input_tokens"`
-	Output     int      `json:"output_tokens"`
-	Split      *Split   `json:"cache_creation,omitempty"` // nil: the lifetime is not recorded
-	Details    *Details `json:"output_tokens_details,omitempty"`
-	Cost       float64  `json:"cost_usd,omitempty"` // as recorded, USD
+	Input      int        `json:"input_tokens"`
+	CacheWrite int        `json:"cache_creation_input_tokens"`
+	CacheRead  int        `json:"cache_read_input_tokens"`
+	Output     int        `json:"output_tokens"`
+	Lifetimes  *Lifetimes `json:"cache_creation,omitempty"` // nil: the lifetime is not recorded
+	Details    *Details   `json:"output_tokens_details,omitempty"`
+	Cost       float64    `json:"cost_usd,omitempty"` // as recorded, USD
 }
 
 // Thinks notes how many of the output tokens are reasoning.
@@ -263,8 +263,8 @@ func (u *Usage) Thinks(n int) {
 	}
 }
 
-// Split is what was written to the cache by lifetime.
-type Split struct {
+// Lifetimes are what was written to the cache by lifetime.
+type Lifetimes struct {
 	Minutes int `json:"ephemeral_5m_input_tokens"`
 	Hour    int `json:"ephemeral_1h_input_tokens"`
 }

@@ -379,7 +379,7 @@ func (u *usage) recorded() *foreign.Usage {
 	}
 	out := &foreign.Usage{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Output: u.Output, Cost: u.Cost.Total}
 	if hour := min(u.WriteHour, u.CacheWrite); hour > 0 {
-		out.Split = &foreign.Split{Minutes: u.CacheWrite - hour, Hour: hour}
+		out.Lifetimes = &foreign.Lifetimes{Minutes: u.CacheWrite - hour, Hour: hour}
 	}
 	return out
 }

@@ -263,8 +263,8 @@ func recordedUsage(u *foreign.Usage) *jsonl.Usage {
 	}
 	in := func(n int) int { return min(max(n, 0), maxRecorded) }
 	out := &jsonl.Usage{Input: in(u.Input), CacheWrite: in(u.CacheWrite), CacheRead: in(u.CacheRead), Output: in(u.Output), Nano: billionths(u.Cost)}
-	if u.Split != nil {
-		out.Write5m, out.Write1h = in(u.Split.Minutes), in(u.Split.Hour)
+	if u.Lifetimes != nil {
+		out.Write5m, out.Write1h = in(u.Lifetimes.Minutes), in(u.Lifetimes.Hour)
 	}
 	if u.Details != nil {
 		out.Thinking = in(u.Details.Thinking)
