@@ -119,6 +119,7 @@ type compactMeta struct {
 	PostTokens       int            `json:"postTokens"`
 	Usage            *foreign.Usage `json:"usage"`
 	Order            []string       `json:"order"`
+	Precomputed      bool           `json:"precomputed"`
 	PreservedSegment *struct {
 		HeadUUID   string `json:"headUuid"`
 		AnchorUUID string `json:"anchorUuid"`

@@ -219,7 +219,7 @@ func TestMicrocompactCachedAfterTime(t *testing.T) {
 	c.Call("u2", "Read", 400)
 	c.Assistant(stagetest.Say("done"))
 	r := stagetest.NewRun(t, c,
-		stagetest.Start(t, defineMicrocompactTime(), &MicrocompactTime{Gap: time.Hour, KeepRecent: 4, Tools: compactable()}),
+		stagetest.Start(t, defineMicrocompactTime(), &MicrocompactTime{Enabled: true, Gap: time.Hour, KeepRecent: 4, Tools: compactable()}),
 		stagetest.Start(t, defineMicrocompactCached(), cached(4, 2)))
 	r.At = map[int]time.Time{6: at.Add(2 * time.Hour)}
 	var payload []int

@@ -65,7 +65,7 @@ func sessionMemoryLimits(s *policy.StageConfig, c policy.Circumstances, l *polic
 }
 
 func checkSessionMemory(c *policy.Check) {
-	p, t, overhead := c.Stage.Params.(*SessionMemory), windowOf(c.Stage).Resolve(c.Window(), 0), c.Overhead()
+	p, t, overhead := c.Stage.Params.(*SessionMemory), windowOf(c.Stage).Resolve(policy.Circumstances{Window: c.Window(), Set: true}), c.Overhead()
 	c.AtMost("min_tokens", p.MinTokens, "max_tokens", p.MaxTokens)
 	if c.Has("autocompact") == nil {
 		c.Add(policy.RuleAlone, "session_memory", "add one, or leave this out", "it does nothing without autocompact")

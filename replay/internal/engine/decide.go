@@ -24,6 +24,11 @@ type Decision struct {
 // It is here and not with the scores in replay/backtest because stages need the engine's context: the client's
 // estimate, the window, the last response.
 func Decide(r *record.Record, pol *policy.Policy, opt Options) ([]Decision, error) {
+	return decide(r, pol, opt, false)
+}
+
+// decide is Decide; set says that a window is taken to be set.
+func decide(r *record.Record, pol *policy.Policy, opt Options, set bool) ([]Decision, error) {
 	recorded := *pol
 	recorded.Recorded, recorded.Stages = true, nil
 	e, err := New(r, &recorded, opt)
@@ -35,6 +40,7 @@ func Decide(r *record.Record, pol *policy.Policy, opt Options) ([]Decision, erro
 		return nil, err
 	}
 	defer other.Close()
+	e.windows.set, other.windows.set = set, set
 	t := &decider{Engine: e, other: other}
 	e.observers.decide = t.decide
 	record.Walk(r.Conv, t)
@@ -67,7 +73,7 @@ func (t *decider) decide(k int, args runArgs) {
 	args.now = t.progress.now
 	t.fill(&c, policy.Prepare, k, args)
 	d := Decision{Request: k + 1, Used: c.Used, Window: c.Window}
-	d.Limit = t.other.policy.CompactsAt(policy.Circumstances{Window: c.Window, MaxInput: c.MaxInput, MaxOutput: c.MaxOutput})
+	d.Limit = t.other.policy.CompactsAt(policy.Circumstances{Window: c.Window, MaxInput: c.MaxInput, MaxOutput: c.MaxOutput, Model: c.Model, Set: c.WindowSet})
 	for i := range t.other.stages.list {
 		s := &t.other.stages.list[i]
 		if s.Definition.Moments&policy.Prepare == 0 || s.waits(policy.Prepare, k) {

@@ -17,6 +17,7 @@ type windows struct {
 	limits   map[windowKey]policy.ModelLimits
 	ceilings ceilings // what a request may reach
 	exceeded int      // requests above the assumed window
+	set      bool     // a window is taken to be set
 }
 
 func newWindows(pol *policy.Policy) windows {
@@ -118,7 +119,10 @@ func (e *Engine) modelLimits(k, window int) (input, output int) {
 // circumstances are those of request k (0-based) in a window.
 func (e *Engine) circumstances(k, window int) policy.Circumstances {
 	input, output := e.modelLimits(k, window)
-	return policy.Circumstances{Window: window, MaxInput: input, MaxOutput: output, Agent: e.conv.Agent}
+	return policy.Circumstances{
+		Window: window, MaxInput: input, MaxOutput: output, Agent: e.conv.Agent, Model: cmp.Or(e.options.Model, e.conv.Response(k).Model),
+		Set: e.windows.set || e.fitted() != nil,
+	}
 }
 
 // limitsOf are a model's limits by the table of the recorded client, else by that of models.
@@ -168,6 +172,8 @@ func (e *Engine) statedWindow(key windowKey) int {
 		return key.recorded
 	case strings.Contains(model, "[1m]"):
 		return 1000000
+	case key.marked && opt.Model != "":
+		return DefaultWindow
 	}
 	if opt.Model == "" {
 		known := e.clientLimits(key).Context
