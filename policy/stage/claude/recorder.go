@@ -1,6 +1,8 @@
 package claude
 
 import (
+	"time"
+
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
@@ -50,6 +52,13 @@ func clientVersion(version string) policy.ClientVersion {
 	v.OneHead = !before("2.1.29")
 	v.ToolSettings = !before("2.1.105") && before("2.1.200") // 13 of 14 recorded cases; none of 15 of other versions
 	v.MarkedWindows = before("2.1.76")
+	v.Headroom, v.Reactive = 33000, !before("2.1.153")
+	if !before(clampSince) {
+		v.LeastWindow = smallestWindow
+	}
+	if !before("2.1.283") { // at 90 % of an hour
+		v.CompactsIdle, v.IdleLeast = 6*time.Minute, 100000
+	}
 	v.SkillSettings = !before("2.1.14") && before("2.1.38") // 26 of 34 recorded cases; none of 8 later ones
 	v.PartialOutput = !before("2.1.12") && before("2.1.52")
 	return v

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
 )
 
 // CompactionKind is why a client compacted.
@@ -22,31 +23,23 @@ const (
 	CompactionUnknown     CompactionKind = ""             // the client does not say
 )
 
-// What clients of Claude Code do (policy/stage/claude/testdata/facts.tsv).
-const (
-	idleSince     = "2.1.283" // compacts while the user is away
-	reactiveSince = "2.1.153" // waits for the API to refuse a prompt, unless a window is set
-	clampSince    = "2.1.89"  // raises a window that is set to leastWindow
-
-	idleAt      = 54 * time.Minute // of an hour's cache: 90 %
-	idleSlack   = 2 * time.Minute  // that the timer and the summary take, either way
-	idleLeast   = 100000           // used, at least
-	leastWindow = 100000
-	headroom    = 33000 // from the window to the threshold
-)
+// idleSlack is what the client's timer and the call for the summary take, either way.
+const idleSlack = 2 * time.Minute
 
 // CompactionKind is why the client made the compaction of a boundary. A file says little of it: an automatic one is taken to
 // be none of the threshold's where its time, its size or the models around it show another cause.
 func (r *Record) CompactionKind(i int) CompactionKind {
 	b := &r.Conv.Boundaries[i]
-	since := func(release string) bool {
-		return r.Conv.Product == session.Product && b.Version != "" && session.CompareVersions(b.Version, release) >= 0
+	var client policy.ClientVersion
+	if b.Version != "" {
+		client = r.Client.At(b.Version)
 	}
-	window, threshold := r.windowBefore(b)
+	window := r.windowBefore(b)
+	threshold := window - client.Headroom
 	switch {
 	case b.Trigger != "auto" && b.Trigger != "manual":
 		return CompactionUnknown
-	case since(idleSince) && r.Hour && r.isIdle(b) && b.PreTokens >= idleLeast && b.PreTokens < threshold:
+	case client.CompactsIdle > 0 && r.Hour && r.isIdle(b, client.CompactsIdle) && b.PreTokens >= client.IdleLeast && b.PreTokens < threshold:
 		return CompactionIdle
 	case b.Trigger == "manual":
 		return CompactionManual
@@ -54,35 +47,31 @@ func (r *Record) CompactionKind(i int) CompactionKind {
 		return CompactionPrecomputed
 	case b.Summary >= 0 && sealed(&r.Conv.Messages[b.Summary]):
 		return CompactionServer
-	case r.isModelChange(b):
+	case r.isModelChange(b, client.Headroom):
 		return CompactionModelChange
-	case since(clampSince) && b.PreTokens > 0 && b.PreTokens < leastWindow-headroom,
-		since(reactiveSince) && (b.PreTokens >= window || r.passed(i, threshold)):
+	case b.PreTokens > 0 && b.PreTokens < client.LeastWindow-client.Headroom, client.Reactive && (b.PreTokens >= window || r.passed(i, threshold)):
 		return CompactionReactive
 	}
 	return CompactionThreshold
 }
 
 // isIdle reports whether a compaction came as an hour's cache was about to expire.
-func (r *Record) isIdle(b *session.Boundary) bool {
+func (r *Record) isIdle(b *session.Boundary, before time.Duration) bool {
 	for m := b.Before - 1; m >= 0; m-- {
 		if msg := &r.Conv.Messages[m]; msg.Role == session.Assistant && msg.Usage.Context() > 0 {
 			gap := b.Time.Sub(msg.Time)
-			return !b.Time.IsZero() && !msg.Time.IsZero() && gap >= idleAt-idleSlack && gap <= idleAt+idleSlack
+			return !b.Time.IsZero() && !msg.Time.IsZero() && gap >= time.Hour-before-idleSlack && gap <= time.Hour-before+idleSlack
 		}
 	}
 	return false
 }
 
-// windowBefore is the window of the model before a compaction, and its threshold there, tokens.
-func (r *Record) windowBefore(b *session.Boundary) (window, threshold int) {
+// windowBefore is the largest window that the model before a compaction may have had, tokens.
+func (r *Record) windowBefore(b *session.Boundary) int {
 	if k := b.Request - 2; k >= 0 && k < len(r.Conv.Requests) {
-		window = r.LargestWindow(r.Conv.Response(k))
+		return r.LargestWindow(r.Conv.Response(k))
 	}
-	if window == 0 {
-		window = defaultWindow
-	}
-	return window, window - headroom
+	return defaultWindow
 }
 
 // defaultWindow is that of a model that is not known, tokens.
@@ -108,7 +97,7 @@ const millionWindow = 1000000
 
 // isModelChange reports whether the response after a compaction is of another model than the one before, with a smaller
 // window that the context does not fit.
-func (r *Record) isModelChange(b *session.Boundary) bool {
+func (r *Record) isModelChange(b *session.Boundary, headroom int) bool {
 	k := b.Request - 1
 	if k < 1 || k >= len(r.Conv.Requests) {
 		return false
