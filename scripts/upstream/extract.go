@@ -3,6 +3,7 @@ package main
 import (
 	"archive/tar"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -22,7 +23,7 @@ func extract(archive, member, to string) error {
 	for r := tar.NewReader(unzipped); ; {
 		h, err := r.Next()
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return fmt.Errorf("%s has no %s", archive, member)
 		case err != nil:
 			return err
