@@ -15,8 +15,8 @@ type need struct {
 
 // needs lists the blocks that are used and that no other block can stand in for.
 func (x *Index) needs(w policy.Weigher) []need {
-	last := map[int32]int{}
-	var order []int32
+	last := map[int]int{}
+	var order []int
 	for i := range x.uses {
 		u := &x.uses[i]
 		if !x.alone(u) {
@@ -25,7 +25,7 @@ func (x *Index) needs(w policy.Weigher) []need {
 		if _, ok := last[u.sources[0]]; !ok {
 			order = append(order, u.sources[0])
 		}
-		last[u.sources[0]] = int(u.request)
+		last[u.sources[0]] = u.request
 	}
 	list := make([]need, 0, len(order))
 	for _, b := range order {
@@ -40,7 +40,7 @@ func (x *Index) needs(w policy.Weigher) []need {
 // alone reports whether a single block holds what was used, or a line of it.
 func (x *Index) alone(u *needle) bool {
 	if lines := u.lines(); len(lines) > 0 {
-		return slices.ContainsFunc(lines, func(l int32) bool { return x.lines[l].single })
+		return slices.ContainsFunc(lines, func(l int) bool { return x.lines[l].single })
 	}
 	return u.single
 }

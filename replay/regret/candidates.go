@@ -66,9 +66,9 @@ type builder struct {
 	calls   map[string][]call // by id: without a result so far, the oldest first
 	texts   *reader
 	again   map[string]*shownText
-	sought  map[string]int32 // lines of what is read again: their numbers
-	lost    int32            // n of the first request at which what was read before may be gone
-	folder  string           // the client's working folder, in the normal form: every request names it
+	sought  map[string]int // lines of what is read again: their numbers
+	lost    int            // n of the first request at which what was read before may be gone
+	folder  string         // the client's working folder, in the normal form: every request names it
 }
 
 // file is what was read of one file.
@@ -80,14 +80,14 @@ type file struct {
 
 // read is a result of Read, in one of a file's states.
 type read struct {
-	at    int32
+	at    int
 	state int
 }
 
 // shownText is what a Read showed again, in the normal form, and its lines of some length.
 type shownText struct {
 	text  string
-	lines []int32
+	lines []int
 }
 
 // call is a call of a file tool whose result has not come yet.
@@ -97,16 +97,16 @@ type call struct {
 	changes bool // the file
 	from    int  // a change: the state before it
 	state   int  // of the file that a Read shows, or a change leaves
-	request int32
-	at      int32
+	request int
+	at      int
 }
 
 // candidates lists what the agent may have taken from an earlier block, in the order of the uses. Which blocks hold it is
 // not known yet. Before request lost nothing is read again: the record had lost nothing yet.
-func (x *Index) candidates(known *knownTexts, lost int32) ([]needle, error) {
+func (x *Index) candidates(known *knownTexts, lost int) ([]needle, error) {
 	b := &builder{
 		Index: x, known: known, lost: lost, texts: x.reader(), written: map[uint64]bool{}, files: map[string]*file{}, calls: map[string][]call{},
-		again: map[string]*shownText{}, sought: map[string]int32{}, folder: foldString(x.conv.CWD),
+		again: map[string]*shownText{}, sought: map[string]int{}, folder: foldString(x.conv.CWD),
 	}
 	for m := range x.conv.Messages {
 		if err := b.message(m); err != nil {
@@ -121,12 +121,12 @@ func (b *builder) message(m int) error {
 	if msg.Lost || msg.Is(session.Earlier) || msg.RecordOnly {
 		return nil
 	}
-	request := int32(b.joined[m] - 1) // what a response uses was in the view it answers
+	request := b.joined[m] - 1 // what a response uses was in the view it answers
 	agent := msg.Role == session.Assistant
-	uses := agent && msg.Class == session.ClassResponse && request >= 1 && int(request) <= len(b.conv.Requests)
+	uses := agent && msg.Class == session.ClassResponse && request >= 1 && request <= len(b.conv.Requests)
 	for i := range msg.Blocks {
 		bl := &msg.Blocks[i]
-		at := b.base[m] + int32(i)
+		at := b.base[m] + i
 		if agent {
 			text, input, err := b.texts.text(at)
 			if err != nil {
@@ -175,7 +175,7 @@ func (b *builder) quotes(use *needle, text []byte, without string) {
 		if n.text = all[before:behind]; strings.Contains(b.folder, n.text) || strings.Contains(without, n.text) {
 			return
 		}
-		n.evidence, n.quote, n.offset = Quoted, all[end:], int32(from)
+		n.evidence, n.quote, n.offset = Quoted, all[end:], from
 		n.before, n.after = all[:before], all[behind:end]
 		b.found = append(b.found, n)
 	})
@@ -239,7 +239,7 @@ func (b *builder) edit(use *needle, old string) {
 }
 
 // result notes what a Read showed, and takes back a change that failed.
-func (b *builder) result(bl *session.Block, at int32) error {
+func (b *builder) result(bl *session.Block, at int) error {
 	open := b.calls[bl.ID]
 	if len(open) == 0 {
 		return nil
@@ -264,7 +264,7 @@ func (b *builder) result(bl *session.Block, at int32) error {
 }
 
 // read notes a Read that succeeded. One that only says that its file has not changed is none.
-func (b *builder) read(f *file, c *call, at int32) error {
+func (b *builder) read(f *file, c *call, at int) error {
 	var raw, text []byte
 	var err error
 	if b.plain(at) {
@@ -294,7 +294,7 @@ func (b *builder) read(f *file, c *call, at int32) error {
 
 // readAgain collects a Read of a file that was read before in the same state. What it shows must stand in an earlier
 // result as a whole: a file that somebody else has changed had to be read.
-func (b *builder) readAgain(f *file, c *call, at int32, raw, text []byte) error {
+func (b *builder) readAgain(f *file, c *call, at int, raw, text []byte) error {
 	n := needle{evidence: Reread, quote: c.path, request: c.request, sought: sought{at: c.at, reread: true}}
 	for _, r := range f.reads {
 		if r.state == c.state {
@@ -333,9 +333,9 @@ func mayBeNotice(raw []byte) bool {
 const reminder = "<system-reminder>"
 
 // shown is what a Read with a text shows, which is given as JSON, or else as it is.
-func (b *builder) shown(at int32, raw, text []byte) (*shownText, error) {
+func (b *builder) shown(at int, raw, text []byte) (*shownText, error) {
 	var form []byte
-	var ends []int32 // of the lines
+	var ends []int // of the lines
 	ok := false
 	if body, isString := quoted(raw); isString {
 		body, _, _ = bytes.Cut(body, []byte(reminder))
@@ -352,7 +352,7 @@ func (b *builder) shown(at int32, raw, text []byte) (*shownText, error) {
 		text, _, _ = bytes.Cut(text, []byte(reminder))
 		for line := range bytes.Lines(text) {
 			form = fold(form, line)
-			ends = append(ends, int32(len(form)))
+			ends = append(ends, len(form))
 		}
 	}
 	lines := b.linesOf(form, ends)
@@ -365,8 +365,8 @@ func (b *builder) shown(at int32, raw, text []byte) (*shownText, error) {
 }
 
 // linesOf lists the lines of a text that are of some length, each once in what is sought.
-func (b *builder) linesOf(text []byte, ends []int32) []int32 {
-	lines, from := []int32(nil), int32(0)
+func (b *builder) linesOf(text []byte, ends []int) []int {
+	lines, from := []int(nil), 0
 	for _, end := range ends {
 		line := text[from:end]
 		if from = end; len(line) < minLine {
@@ -374,7 +374,7 @@ func (b *builder) linesOf(text []byte, ends []int32) []int32 {
 		}
 		l, ok := b.sought[string(line)]
 		if !ok {
-			l = int32(len(b.lines))
+			l = len(b.lines)
 			kept := string(line)
 			b.sought[kept] = l
 			b.lines = append(b.lines, sought{reread: true, text: kept})

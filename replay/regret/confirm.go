@@ -10,7 +10,7 @@ import (
 // confirm drops the quotes of names that none but the agent wrote as such, and not as a part of a longer name.
 func (l *locator) confirm(found []needle) error {
 	named := make([]bool, len(found))
-	asks := map[int32][]int32{} // by block: the needles whose names may stand there
+	asks := map[int][]int{} // by block: the needles whose names may stand there
 	for i := range found {
 		n := &found[i]
 		if named[i] = n.evidence != Quoted || n.dropped || len(n.sources) == 0; named[i] {
@@ -18,11 +18,11 @@ func (l *locator) confirm(found []needle) error {
 		}
 		for _, b := range n.holders {
 			if m := &l.conv.Messages[l.of[b]]; m.Role != session.Assistant && !m.Lost && !m.Is(session.Earlier) && !m.RecordOnly {
-				asks[b] = append(asks[b], int32(i))
+				asks[b] = append(asks[b], i)
 			}
 		}
 	}
-	names := map[uint64][]int32{}
+	names := map[uint64][]int{}
 	for _, b := range slices.Sorted(maps.Keys(asks)) {
 		clear(names)
 		for _, i := range asks[b] {

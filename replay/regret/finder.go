@@ -33,27 +33,27 @@ type finder struct {
 // entry is a needle as it was added.
 type entry struct {
 	text string
-	id   int32
+	id   int
 }
 
 // node is the needles with one text.
 type node struct {
 	text  string
-	ids   []int32
-	short int32 // the node of the longest other needle that this text begins with, -1: none
+	ids   []int
+	short int // the node of the longest other needle that this text begins with, -1: none
 }
 
 // group is the nodes with one prefix.
 type group struct {
-	from, to int32
-	left     int32 // needles that are not forgotten
-	brief    bool  // one is shorter than two words
+	from, to int
+	left     int  // needles that are not forgotten
+	brief    bool // one is shorter than two words
 }
 
 // place is a group by its prefix.
 type place struct {
 	prefix uint64
-	group  int32 // 1 + its number; 0: none is here
+	group  int // 1 + its number; 0: none is here
 }
 
 func newFinder() *finder { return &finder{factor: maphash.String(maphash.MakeSeed(), "") | 1} }
@@ -116,7 +116,7 @@ func word64(s string) uint64 {
 }
 
 // add adds a needle of at least prefix bytes. All are added before the first text is read.
-func (s *finder) add(needle string, id int32) { s.needles = append(s.needles, entry{needle, id}) }
+func (s *finder) add(needle string, id int) { s.needles = append(s.needles, entry{needle, id}) }
 
 // sort groups the needles. It puts their texts side by side in their order, in which they are likely to be found.
 func (s *finder) sort() {
@@ -131,11 +131,11 @@ func (s *finder) sort() {
 		e.text, all = all[:len(e.text)], all[len(e.text):]
 	}
 	slices.SortStableFunc(s.needles, func(a, b entry) int { return cmp.Compare(a.text, b.text) })
-	ids := make([]int32, len(s.needles))
+	ids := make([]int, len(s.needles))
 	s.nodes, s.seconds = slices.Grow(s.nodes, len(s.needles)), slices.Grow(s.seconds, len(s.needles))
 	for k, e := range s.needles {
 		ids[k] = e.id
-		last := int32(len(s.nodes)) - 1
+		last := len(s.nodes) - 1
 		if last >= 0 && s.nodes[last].text == e.text {
 			s.nodes[last].ids = ids[k-len(s.nodes[last].ids) : k+1]
 			s.groups[len(s.groups)-1].left++
@@ -144,7 +144,7 @@ func (s *finder) sort() {
 		for last >= 0 && !strings.HasPrefix(e.text, s.nodes[last].text) {
 			last = s.nodes[last].short
 		}
-		i := int32(len(s.nodes))
+		i := len(s.nodes)
 		s.nodes = append(s.nodes, node{e.text, ids[k : k+1], last})
 		head := []byte(e.text[:min(len(e.text), 3*prefix)])
 		s.seconds = append(s.seconds, words(head))
@@ -174,7 +174,7 @@ func (s *finder) place() {
 		for s.places[i].group != 0 {
 			i = (i + 1) % uint64(len(s.places))
 		}
-		s.places[i] = place{p, int32(k) + 1}
+		s.places[i] = place{p, k + 1}
 	}
 }
 
@@ -192,7 +192,7 @@ func (s *finder) group(p uint64) *group {
 }
 
 // each calls found with every needle of a text and the place where it begins. found returns false to forget the needle.
-func (s *finder) each(text []byte, found func(id int32, from int) bool) {
+func (s *finder) each(text []byte, found func(id, from int) bool) {
 	if !s.sorted {
 		s.sort()
 	}
@@ -221,7 +221,7 @@ func (s *finder) each(text []byte, found func(id int32, from int) bool) {
 }
 
 // begin calls found with the needles of a group that begin at a place of a text.
-func (s *finder) begin(g *group, text []byte, from int, found func(id int32, from int) bool) {
+func (s *finder) begin(g *group, text []byte, from int, found func(id, from int) bool) {
 	rest := text[from:]
 	next := words(rest)
 	below, above := g.from, g.to
@@ -259,7 +259,7 @@ func (s *finder) begin(g *group, text []byte, from int, found func(id int32, fro
 				kept = append(kept, id)
 			}
 		}
-		g.left -= int32(len(n.ids) - len(kept))
+		g.left -= len(n.ids) - len(kept)
 		n.ids = kept
 	}
 }

@@ -20,9 +20,9 @@ func FuzzFinder(f *testing.F) {
 		s := newFinder()
 		got := make([][]int, 2)
 		for i, n := range needles {
-			s.add(n, int32(i))
+			s.add(n, i)
 		}
-		s.each([]byte(text), func(id int32, from int) bool {
+		s.each([]byte(text), func(id, from int) bool {
 			got[id] = append(got[id], from)
 			return true
 		})
@@ -44,11 +44,11 @@ func FuzzFinder(f *testing.F) {
 func TestFinderForgets(t *testing.T) {
 	s := newFinder()
 	for i, n := range []string{"aaaaaaaaaa", "aaaaaaaa", "aaaaaaaa", "aaaaaaaab"} {
-		s.add(n, int32(i))
+		s.add(n, i)
 	}
 	var got [4]int
 	for range 2 {
-		s.each([]byte("aaaaaaaaaab"), func(id int32, _ int) bool {
+		s.each([]byte("aaaaaaaaaab"), func(id int, _ int) bool {
 			got[id]++
 			return id > 1
 		})
@@ -65,10 +65,10 @@ func TestFinderGrows(t *testing.T) {
 		s := newFinder()
 		for i := range n {
 			text = fmt.Appendf(text, "workspacemodule%06dvalue", i*7919%n)
-			s.add(fmt.Sprintf("workspacemodule%06dvalue", i), int32(i))
+			s.add(fmt.Sprintf("workspacemodule%06dvalue", i), i)
 		}
 		found := 0
-		s.each(text, func(int32, int) bool {
+		s.each(text, func(int, int) bool {
 			found++
 			return true
 		})

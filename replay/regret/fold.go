@@ -36,7 +36,7 @@ func fold(dst, text []byte) []byte {
 // foldJSON appends the normal form of what stands between the quotes of a JSON string, as fold of what it says. It notes
 // in ends, unless that is nil, where its lines end. It fails where the string has to be decoded first: it is not valid, or
 // writes characters in rare ways.
-func foldJSON(dst, raw []byte, ends *[]int32) ([]byte, bool) {
+func foldJSON(dst, raw []byte, ends *[]int) ([]byte, bool) {
 	dst = slices.Grow(dst, len(raw))
 	base := len(dst)
 	to, n, start := dst[base:base+len(raw)], 0, 0
@@ -71,7 +71,7 @@ func foldJSON(dst, raw []byte, ends *[]int32) ([]byte, bool) {
 		switch raw[i+1] {
 		case 'n':
 			if start = i + 2; ends != nil {
-				*ends = append(*ends, int32(base+n))
+				*ends = append(*ends, base+n)
 			}
 		case 't', '"', '\\', '/', 'r', 'b', 'f':
 		default:
@@ -83,7 +83,7 @@ func foldJSON(dst, raw []byte, ends *[]int32) ([]byte, bool) {
 		i += 2
 	}
 	if ends != nil && start != len(raw) {
-		*ends = append(*ends, int32(base+n))
+		*ends = append(*ends, base+n)
 	}
 	return dst[:base+n], true
 }

@@ -25,7 +25,7 @@ func FuzzFoldJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw string) {
 		said, valid := jsonl.Unquote([]byte(raw))
 		text := []byte(said)
-		var ends []int32
+		var ends []int
 		body, ok := quoted([]byte(raw))
 		if !ok {
 			return
@@ -37,10 +37,10 @@ func FuzzFoldJSON(f *testing.F) {
 		if !valid {
 			t.Fatalf("%q is no string, and yet its form is %q", raw, got)
 		}
-		want, wantEnds := []byte("before"), []int32(nil)
+		want, wantEnds := []byte("before"), []int(nil)
 		for line := range bytes.Lines(text) {
 			want = fold(want, line)
-			wantEnds = append(wantEnds, int32(len(want)))
+			wantEnds = append(wantEnds, len(want))
 		}
 		if !bytes.Equal(got, want) || !slices.Equal(ends, wantEnds) {
 			t.Errorf("%q: %q with lines to %d, want %q to %d", raw, got, ends, want, wantEnds)

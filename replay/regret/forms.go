@@ -2,20 +2,20 @@ package regret
 
 // forms tells which blocks are known to have the same normal form, so that it is searched once.
 type forms struct {
-	first  []int32 // by block: the first one with the same form, or this
-	second []int32 // by block: the next one with the same form, where this is the first; 0: none
+	first  []int // by block: the first one with the same form, or this
+	second []int // by block: the next one with the same form, where this is the first; 0: none
 }
 
 func newForms(blocks int) *forms {
-	f := &forms{first: make([]int32, blocks), second: make([]int32, blocks)}
+	f := &forms{first: make([]int, blocks), second: make([]int, blocks)}
 	for b := range f.first {
-		f.first[b] = int32(b)
+		f.first[b] = b
 	}
 	return f
 }
 
 // repeat notes that a block has the same form as the first one with it.
-func (f *forms) repeat(first, block int32) {
+func (f *forms) repeat(first, block int) {
 	if f.second[first] == 0 {
 		f.second[first] = block
 	}
@@ -23,7 +23,7 @@ func (f *forms) repeat(first, block int32) {
 }
 
 // shared reports whether another block before one has the same form as the first one with it.
-func (f *forms) shared(first, before int32) bool {
+func (f *forms) shared(first, before int) bool {
 	second := f.second[first]
 	return second > 0 && second < before
 }
@@ -33,32 +33,32 @@ const mostHits = 1 << 20
 
 // hits keeps where needles were found in a text that several blocks may have, by the first of these.
 type hits struct {
-	of   map[int32][]hit
-	lost map[int32]bool // those of which not all places are kept
+	of   map[int][]hit
+	lost map[int]bool // those of which not all places are kept
 	all  int
 }
 
 // hit is a place where a needle was found.
-type hit struct{ id, from int32 }
+type hit struct{ id, from int }
 
 // none reports whether nothing is to be found in the text of a block that has the form of an earlier one.
-func (h *hits) none(first int32) bool { return len(h.of[first]) == 0 && !h.lost[first] }
+func (h *hits) none(first int) bool { return len(h.of[first]) == 0 && !h.lost[first] }
 
 // each is [finder.each] of the text of a block, which is searched once for all blocks that have it. again reports whether
 // found wants to know of the needle in the others, too. found may be called again with a needle that it wants to forget.
-func (h *hits) each(first, block int32, s *finder, text []byte, found func(id int32, from int) (again, ok bool)) {
+func (h *hits) each(first, block int, s *finder, text []byte, found func(id int, from int) (again, ok bool)) {
 	if first != block && !h.lost[first] {
 		for _, at := range h.of[first] {
-			found(at.id, int(at.from))
+			found(at.id, at.from)
 		}
 		return
 	}
 	room := mostHits - h.all
 	var list []hit
-	s.each(text, func(id int32, from int) bool {
+	s.each(text, func(id, from int) bool {
 		again, ok := found(id, from)
 		if again && ok && len(list) <= room {
-			list = append(list, hit{id, int32(from)})
+			list = append(list, hit{id, from})
 		}
 		return ok
 	})
@@ -66,12 +66,12 @@ func (h *hits) each(first, block int32, s *finder, text []byte, found func(id in
 	case first != block:
 	case len(list) > room:
 		if h.lost == nil {
-			h.lost = map[int32]bool{}
+			h.lost = map[int]bool{}
 		}
 		h.lost[block] = true
 	case len(list) > 0:
 		if h.of == nil {
-			h.of = map[int32][]hit{}
+			h.of = map[int][]hit{}
 		}
 		h.of[block] = list
 		h.all += len(list)

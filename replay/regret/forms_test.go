@@ -10,7 +10,7 @@ func TestForms(t *testing.T) {
 	f := newForms(5)
 	f.repeat(0, 2)
 	f.repeat(0, 4)
-	if want := []int32{0, 1, 0, 3, 0}; !slices.Equal(f.first, want) {
+	if want := []int{0, 1, 0, 3, 0}; !slices.Equal(f.first, want) {
 		t.Errorf("first with the same form: %d, want %d", f.first, want)
 	}
 	if f.shared(0, 2) || !f.shared(0, 3) || f.shared(1, 5) {
@@ -24,7 +24,7 @@ func TestHits(t *testing.T) {
 	for _, full := range []bool{false, true} {
 		s := newFinder()
 		for i, n := range []string{"aaaaaaaaaa", "aaaaaaaa", "aaaaaaaab"} {
-			s.add(n, int32(i))
+			s.add(n, i)
 		}
 		text := []byte("aaaaaaaaaab")
 		h := hits{}
@@ -32,13 +32,13 @@ func TestHits(t *testing.T) {
 			h.all = mostHits - 1
 		}
 		var got [2][]hit
-		for b := range int32(2) {
+		for b := range int(2) {
 			forgotten := b == 1
-			h.each(0, b, s, text, func(id int32, from int) (again, ok bool) {
+			h.each(0, b, s, text, func(id int, from int) (again, ok bool) {
 				if id == 0 || forgotten && id == 2 {
 					return false, false
 				}
-				got[b] = append(got[b], hit{id, int32(from)})
+				got[b] = append(got[b], hit{id, from})
 				return true, true
 			})
 		}
@@ -49,6 +49,6 @@ func TestHits(t *testing.T) {
 }
 
 func sorted(list []hit) []hit {
-	slices.SortFunc(list, func(a, b hit) int { return int(a.id-b.id)*1000 + int(a.from-b.from) })
+	slices.SortFunc(list, func(a, b hit) int { return (a.id-b.id)*1000 + a.from - b.from })
 	return list
 }

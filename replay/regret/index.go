@@ -14,8 +14,8 @@ import (
 // one; it does not change.
 type Index struct {
 	conv   *session.Conversation
-	base   []int32  // by message: the number of its first block
-	of     []int32  // by block: its message
+	base   []int    // by message: the number of its first block
+	of     []int    // by block: its message
 	forms  *forms   // of the blocks before the last use
 	joined []int    // by message: n of the first request that can hold it
 	uses   []needle // in order of request
@@ -27,10 +27,10 @@ type Index struct {
 
 // sought is a text that the agent used, or a line of one, and the blocks that held it before.
 type sought struct {
-	text    string  // in its normal form
-	holders []int32 // the blocks where it is found; of what is read again the first one with each text
-	at      int32   // the block that uses it last
-	reread  bool    // it is what was read again, or a line of that
+	text    string // in its normal form
+	holders []int  // the blocks where it is found; of what is read again the first one with each text
+	at      int    // the block that uses it last
+	reread  bool   // it is what was read again, or a line of that
 	dropped bool
 	single  bool // one block alone holds it
 }
@@ -40,18 +40,18 @@ type needle struct {
 	sought
 	quote    string // for people
 	evidence Evidence
-	sources  []int32    // the holders that it can have been taken from
+	sources  []int      // the holders that it can have been taken from
 	shown    *shownText // by a Read again; nil: it is none
 	before   string     // a quote: what stands around it in the use, in the normal form
 	after    string
-	request  int32 // n
-	offset   int32 // of the quote in the text of the use
-	others   int8  // holders that are neither the agent's own nor on the record's track alone
+	request  int  // n
+	offset   int  // of the quote in the text of the use
+	others   int8 // holders that are neither the agent's own nor on the record's track alone
 }
 
 // lines are those of what was read again that are of some length. The view can hold them in several pieces; where there
 // are none, it must hold the text.
-func (n *needle) lines() []int32 {
+func (n *needle) lines() []int {
 	if n.shown == nil {
 		return nil
 	}
@@ -61,16 +61,16 @@ func (n *needle) lines() []int32 {
 // NewIndex reads the whole conversation. recorded are the edits of the record's own track: they give the view that
 // the agent had.
 func NewIndex(conv *session.Conversation, recorded []policy.Edit) (*Index, error) {
-	x := &Index{conv: conv, base: make([]int32, len(conv.Messages)+1), joined: make([]int, len(conv.Messages))}
+	x := &Index{conv: conv, base: make([]int, len(conv.Messages)+1), joined: make([]int, len(conv.Messages))}
 	var err error
 	if x.floor, err = Floor(); err != nil {
 		return nil, err
 	}
 	next := 0
 	for m := range conv.Messages {
-		x.base[m+1] = x.base[m] + int32(len(conv.Messages[m].Blocks))
+		x.base[m+1] = x.base[m] + len(conv.Messages[m].Blocks)
 		for range conv.Messages[m].Blocks {
-			x.of = append(x.of, int32(m))
+			x.of = append(x.of, m)
 		}
 		for next < len(conv.Requests) && conv.Requests[next].Message <= m {
 			next++
@@ -82,7 +82,7 @@ func NewIndex(conv *session.Conversation, recorded []policy.Edit) (*Index, error
 		lost = recorded[0].Request
 	}
 	known := newKnownTexts()
-	found, err := x.candidates(known, int32(lost))
+	found, err := x.candidates(known, lost)
 	if err != nil {
 		return nil, err
 	}
@@ -105,12 +105,12 @@ func (x *Index) divide(found []needle, recorded []policy.Edit) error {
 		if err := j.until(recorded, n); err != nil {
 			return err
 		}
-		for ; at < len(found) && int(found[at].request) == n; at++ {
+		for ; at < len(found) && found[at].request == n; at++ {
 			u := &found[at]
 			missing := j.missing(u)
 			if missing == u.reread {
 				x.uses = append(x.uses, *u)
-			} else if i := slices.IndexFunc(u.sources, func(b int32) bool { return j.removedAt(b) > 0 && !counted[b] }); missing && i >= 0 {
+			} else if i := slices.IndexFunc(u.sources, func(b int) bool { return j.removedAt(b) > 0 && !counted[b] }); missing && i >= 0 {
 				source := u.sources[i]
 				counted[source] = true
 				x.chance.coincidence(u.evidence, n-j.removedAt(source))
@@ -119,7 +119,7 @@ func (x *Index) divide(found []needle, recorded []policy.Edit) error {
 	}
 	x.gone = make([]int, len(x.of))
 	for b := range x.of {
-		if x.gone[b] = j.removedAt(int32(b)); x.gone[b] > 0 && x.can(int32(b)) {
+		if x.gone[b] = j.removedAt(b); x.gone[b] > 0 && x.can(b) {
 			x.chance.Blocks++
 			gained(&x.chance.Requests, x.gone[b], len(x.conv.Requests)+1)
 		}
@@ -128,21 +128,21 @@ func (x *Index) divide(found []needle, recorded []policy.Edit) error {
 }
 
 // at returns the message of a block and its index there.
-func (x *Index) at(block int32) (message, index int) {
-	message = int(x.of[block])
-	return message, int(block - x.base[message])
+func (x *Index) at(block int) (message, index int) {
+	message = x.of[block]
+	return message, block - x.base[message]
 }
 
-func (x *Index) block(block int32) *session.Block {
+func (x *Index) block(block int) *session.Block {
 	m, b := x.at(block)
 	return &x.conv.Messages[m].Blocks[b]
 }
 
 // own reports whether the agent wrote a block.
-func (x *Index) own(block int32) bool { return x.conv.Messages[x.of[block]].Role == session.Assistant }
+func (x *Index) own(block int) bool { return x.conv.Messages[x.of[block]].Role == session.Assistant }
 
 // can reports whether something can be taken from a block: a tool result, or what a person or the client said.
-func (x *Index) can(block int32) bool {
+func (x *Index) can(block int) bool {
 	m := &x.conv.Messages[x.of[block]]
 	return !m.RecordOnly && m.Role != session.Assistant && evictable(x.block(block).Kind)
 }
@@ -156,7 +156,7 @@ type reader struct {
 func (x *Index) reader() *reader { return &reader{x: x, texts: x.conv.NewBlockReader()} }
 
 // text returns the text of a block; of a call, the strings of its input, one a line, and the input.
-func (r *reader) text(block int32) (text, input []byte, err error) {
+func (r *reader) text(block int) (text, input []byte, err error) {
 	if text, err = r.texts.WholeText(r.x.at(block)); err != nil {
 		return nil, nil, lookingFor(err)
 	}

@@ -28,7 +28,7 @@ func (x *Index) Judge(p Judged) (*Regret, error) {
 		if err := j.until(p.Edits, n); err != nil {
 			return nil, err
 		}
-		for ; at < len(x.uses) && int(x.uses[at].request) == n; at++ {
+		for ; at < len(x.uses) && x.uses[at].request == n; at++ {
 			u := &x.uses[at]
 			source := j.source(u, p.Weigh)
 			if source < 0 || missed[source] || !j.missing(u) {
@@ -40,7 +40,7 @@ func (x *Index) Judge(p Judged) (*Regret, error) {
 	}
 	var requests [Bands]int // that a block was removed, and the record still had it
 	for b, at := range j.removed {
-		if at == 0 || !x.can(int32(b)) {
+		if at == 0 || !x.can(b) {
 			continue
 		}
 		r.Removed++
@@ -73,30 +73,30 @@ func (r *Regret) add(m Miss, p *Judged) {
 type judge struct {
 	*sight
 	edits     []policy.Edit
-	removed   []int   // by block: n of the request at which it was removed first; 0: never
-	removedBy []int32 // by block: 1 + the index of the edit that removed it, 0: it is in view
-	seen      int     // messages that a rebuild has come after
-	open      []int   // of these, those that a rebuild may still remove blocks of
-	isOpen    []bool  // by message: it is among them
+	removed   []int  // by block: n of the request at which it was removed first; 0: never
+	removedBy []int  // by block: 1 + the index of the edit that removed it, 0: it is in view
+	seen      int    // messages that a rebuild has come after
+	open      []int  // of these, those that a rebuild may still remove blocks of
+	isOpen    []bool // by message: it is among them
 }
 
 func newJudge(x *Index, edits []policy.Edit, record bool) *judge {
-	j := &judge{sight: newSight(x, record), edits: edits, removed: make([]int, len(x.of)), removedBy: make([]int32, len(x.of)), isOpen: make([]bool, len(x.conv.Messages))}
+	j := &judge{sight: newSight(x, record), edits: edits, removed: make([]int, len(x.of)), removedBy: make([]int, len(x.of)), isOpen: make([]bool, len(x.conv.Messages))}
 	j.onEdit = j.note
 	return j
 }
 
 // removedAt is n of the request at which the block was removed; 0: it is in view.
-func (j *judge) removedAt(b int32) int {
+func (j *judge) removedAt(b int) int {
 	if j.removedBy[b] == 0 {
 		return 0
 	}
-	return j.edits[int(j.removedBy[b])-1].Request
+	return j.edits[j.removedBy[b]-1].Request
 }
 
 // source is the smallest removed block that would have served a use, -1 where none was removed.
-func (j *judge) source(u *needle, w policy.Weigher) int32 {
-	source, least := int32(-1), 0
+func (j *judge) source(u *needle, w policy.Weigher) int {
+	source, least := -1, 0
 	for _, b := range u.sources {
 		if j.removedBy[b] == 0 {
 			continue
@@ -108,13 +108,13 @@ func (j *judge) source(u *needle, w policy.Weigher) int32 {
 	return source
 }
 
-func (j *judge) miss(u *needle, source int32, w policy.Weigher) Miss {
+func (j *judge) miss(u *needle, source int, w policy.Weigher) Miss {
 	from, _ := j.x.at(source)
-	bl, e := j.x.block(source), j.edits[int(j.removedBy[source])-1]
+	bl, e := j.x.block(source), j.edits[j.removedBy[source]-1]
 	m := Miss{
 		Message: j.x.conv.Messages[from].UUID, Line: bl.Line, Removed: e.Request, Stage: e.Stage, Kind: e.Kind,
-		Needed: int(u.request), Evidence: u.evidence, Quote: u.quote, Tokens: w.Block(j.x.at(source)),
-		UsedBy: j.x.conv.Messages[j.x.of[u.at]].UUID, UsedLine: j.x.block(u.at).Line, Offset: int(u.offset),
+		Needed: u.request, Evidence: u.evidence, Quote: u.quote, Tokens: w.Block(j.x.at(source)),
+		UsedBy: j.x.conv.Messages[j.x.of[u.at]].UUID, UsedLine: j.x.block(u.at).Line, Offset: u.offset,
 	}
 	if bl.ID != "" {
 		m.ToolUse, m.Tool = bl.ID, j.x.conv.ToolName(bl.ID)
@@ -176,11 +176,11 @@ func (j *judge) removeMessage(m, edit int) {
 }
 
 // remove notes the edit that removed a block: the first one, until the block is back.
-func (j *judge) remove(b int32, edit int) {
+func (j *judge) remove(b int, edit int) {
 	if j.removed[b] == 0 {
 		j.removed[b] = max(j.edits[edit].Request, 1)
 	}
 	if j.removedBy[b] == 0 {
-		j.removedBy[b] = int32(edit) + 1
+		j.removedBy[b] = edit + 1
 	}
 }

@@ -13,16 +13,16 @@ import (
 // blocksOf is the index of a conversation with random messages, which has no uses.
 func blocksOf(r *rand.Rand) *Index {
 	conv := &session.Conversation{Messages: make([]session.Message, 5+r.IntN(40))}
-	x := &Index{conv: conv, base: make([]int32, len(conv.Messages)+1)}
+	x := &Index{conv: conv, base: make([]int, len(conv.Messages)+1)}
 	for m := range conv.Messages {
 		conv.Messages[m].RecordOnly = r.IntN(8) == 0
 		if m > 0 && r.IntN(2) == 0 {
 			conv.Requests = append(conv.Requests, session.APICall{Message: m})
 		}
 		for range r.IntN(3) {
-			x.of = append(x.of, int32(m))
+			x.of = append(x.of, m)
 		}
-		x.base[m+1] = int32(len(x.of))
+		x.base[m+1] = len(x.of)
 	}
 	x.forms = newForms(len(x.of))
 	return x
@@ -81,7 +81,7 @@ func TestRemovedBlocks(t *testing.T) {
 			}
 		}
 		for b, by := range j.removedBy {
-			if by > 0 && j.removed[b] < edits[int(by)-1].Request {
+			if by > 0 && j.removed[b] < edits[by-1].Request {
 				removed++ // again
 			}
 		}

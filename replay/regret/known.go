@@ -10,17 +10,17 @@ import (
 // for an equal one.
 type knownTexts struct {
 	seeds [2]maphash.Seed
-	at    map[[2]uint64]int32 // the index in list
+	at    map[[2]uint64]int // the index in list
 	list  []knownText
 }
 
 // knownText is what was worked out of a text.
 type knownText struct {
-	block int32      // 1 + the first block with its form; 0: none was searched
+	block int        // 1 + the first block with its form; 0: none was searched
 	shown *shownText // by a Read with it; nil: nobody asked
 }
 
-func newKnownTexts() *knownTexts { return &knownTexts{seeds: newSeeds(), at: map[[2]uint64]int32{}} }
+func newKnownTexts() *knownTexts { return &knownTexts{seeds: newSeeds(), at: map[[2]uint64]int{}} }
 
 func newSeeds() [2]maphash.Seed { return [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()} }
 
@@ -41,33 +41,33 @@ func (k *knownTexts) of(raw []byte) *knownText {
 	i, ok := k.at[key]
 	if !ok {
 		k.list = append(k.list, knownText{})
-		i = int32(len(k.list)) - 1
+		i = len(k.list) - 1
 		k.at[key] = i
 	}
 	return &k.list[i]
 }
 
 // plain reports whether the text of a block is what its JSON says: not that of a call, nor that of a file.
-func (x *Index) plain(block int32) bool {
+func (x *Index) plain(block int) bool {
 	bl := x.block(block)
 	return bl.Kind != jsonl.KindToolUse && bl.Offload == nil
 }
 
 // raw reads the JSON of a block. It holds until the next call.
-func (r *reader) raw(block int32) ([]byte, error) {
+func (r *reader) raw(block int) ([]byte, error) {
 	raw, err := r.texts.Raw(r.x.at(block))
 	return raw, lookingFor(err)
 }
 
 // decode is the text of a block that is [Index.plain] by its JSON.
-func (r *reader) decode(block int32, raw []byte) ([]byte, error) {
+func (r *reader) decode(block int, raw []byte) ([]byte, error) {
 	m, b := r.x.at(block)
 	text, err := r.texts.Decode(m, b, raw)
 	return text, lookingFor(err)
 }
 
 // form is the normal form of the text of a block. raw is its JSON where that was read; nil: it was not.
-func (r *reader) form(block int32, raw []byte) ([]byte, error) {
+func (r *reader) form(block int, raw []byte) ([]byte, error) {
 	var text []byte
 	var err error
 	if raw == nil {

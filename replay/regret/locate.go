@@ -9,15 +9,15 @@ func (x *Index) locate(found []needle, known *knownTexts) error {
 	if len(found) == 0 {
 		return nil
 	}
-	l := &locator{Index: x, finder: newFinder(), whole: newFinder(), known: known, texts: x.reader(), asks: map[int32][]*shownText{}, held: map[shownBy]bool{}}
-	last := int32(0)
+	l := &locator{Index: x, finder: newFinder(), whole: newFinder(), known: known, texts: x.reader(), asks: map[int][]*shownText{}, held: map[shownBy]bool{}}
+	last := 0
 	for i := range found {
 		n := &found[i]
 		for _, line := range n.lines() {
 			x.lines[line].at = max(x.lines[line].at, n.at)
 		}
 		if last = max(last, n.at); len(n.lines()) == 0 { // else its lines say whether the view has it
-			l.finder.add(n.text, int32(len(l.needles)))
+			l.finder.add(n.text, len(l.needles))
 			l.needles = append(l.needles, n)
 			continue
 		}
@@ -28,7 +28,7 @@ func (x *Index) locate(found []needle, known *knownTexts) error {
 		}
 	}
 	for i := range x.lines {
-		l.finder.add(x.lines[i].text, ^int32(i))
+		l.finder.add(x.lines[i].text, ^i)
 	}
 	for b := range last {
 		if err := l.block(b); err != nil {
@@ -44,7 +44,7 @@ func (x *Index) locate(found []needle, known *knownTexts) error {
 	}
 	for i := range found {
 		if n := &found[i]; n.reread {
-			n.sources = slices.DeleteFunc(n.sources, func(b int32) bool { return !l.holds(n, x.forms.first[b]) })
+			n.sources = slices.DeleteFunc(n.sources, func(b int) bool { return !l.holds(n, x.forms.first[b]) })
 		}
 	}
 	return l.confirm(found)
@@ -58,19 +58,19 @@ type locator struct {
 	known   *knownTexts
 	texts   *reader
 	same    hits
-	asks    map[int32][]*shownText // by block: what may be a part of it that was read again
-	held    map[shownBy]bool       // the answers
-	whole   *finder                // scratch of answer
+	asks    map[int][]*shownText // by block: what may be a part of it that was read again
+	held    map[shownBy]bool     // the answers
+	whole   *finder              // scratch of answer
 }
 
 // shownBy is what was read again, and a block: the first one with its text.
 type shownBy struct {
 	shown *shownText
-	block int32
+	block int
 }
 
 // block searches the text of a block.
-func (l *locator) block(b int32) error {
+func (l *locator) block(b int) error {
 	var raw []byte
 	known := &knownText{}
 	if l.plain(b) {
@@ -96,7 +96,7 @@ func (l *locator) block(b int32) error {
 		known.block = b + 1
 	}
 	only := l.conv.Messages[l.of[b]].RecordOnly
-	l.same.each(first, b, l.finder, form, func(id int32, from int) (again, ok bool) {
+	l.same.each(first, b, l.finder, form, func(id int, from int) (again, ok bool) {
 		if id < 0 {
 			return false, l.lines[^id].holdAgain(first, b)
 		}
@@ -119,7 +119,7 @@ func (l *locator) block(b int32) error {
 
 // unanswered lists what is asked of a block and not known of the first one with its text. That its own lines are what was
 // read again is known.
-func (l *locator) unanswered(b int32, known *knownText) []*shownText {
+func (l *locator) unanswered(b int, known *knownText) []*shownText {
 	list := l.asks[b]
 	if len(list) == 0 {
 		return nil
@@ -132,34 +132,34 @@ func (l *locator) unanswered(b int32, known *knownText) []*shownText {
 			return true
 		}
 		l.held[of] = known.shown == s
-		lacks := func(line int32) bool { return !l.lines[line].in(first) }
+		lacks := func(line int) bool { return !l.lines[line].in(first) }
 		return l.held[of] || slices.ContainsFunc(s.lines, lacks)
 	})
 }
 
 // answer finds out which texts a block, the first one with its form, holds as a whole.
-func (l *locator) answer(list []*shownText, block int32, form []byte) {
+func (l *locator) answer(list []*shownText, block int, form []byte) {
 	if len(list) == 0 {
 		return
 	}
 	l.whole.reset()
 	for i, s := range list {
-		l.whole.add(s.text, int32(i))
+		l.whole.add(s.text, i)
 	}
-	l.whole.each(form, func(id int32, _ int) bool {
+	l.whole.each(form, func(id int, _ int) bool {
 		l.held[shownBy{list[id], block}] = true
 		return false
 	})
 }
 
 // in reports whether a block holds the needle.
-func (n *sought) in(b int32) bool {
+func (n *sought) in(b int) bool {
 	_, ok := slices.BinarySearch(n.holders, b)
 	return ok
 }
 
 // holds reports whether a block, the first one with its text, holds what was read again as a whole.
-func (l *locator) holds(n *needle, block int32) bool {
+func (l *locator) holds(n *needle, block int) bool {
 	if len(n.lines()) == 0 {
 		return n.in(block)
 	}
@@ -168,7 +168,7 @@ func (l *locator) holds(n *needle, block int32) bool {
 
 // holdAgain notes that a block holds what is read again. Only the first block with a text counts. It reports whether that
 // is before the last use.
-func (n *sought) holdAgain(first, b int32) bool {
+func (n *sought) holdAgain(first, b int) bool {
 	if n.at <= b {
 		return false
 	}
@@ -179,7 +179,7 @@ func (n *sought) holdAgain(first, b int32) bool {
 }
 
 // hold notes that a block holds a quote or a line of an edit at a place of its normal form.
-func (n *needle) hold(x *Index, b int32, only bool, text []byte, from int) {
+func (n *needle) hold(x *Index, b int, only bool, text []byte, from int) {
 	if x.own(b) && !only {
 		n.dropped = true
 		return

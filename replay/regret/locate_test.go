@@ -10,12 +10,12 @@ import (
 // TestHoldAgain: of blocks with one text the first holds what is read again, and none from its last use on.
 func TestHoldAgain(t *testing.T) {
 	n := sought{at: 5}
-	for _, c := range [][2]int32{{1, 1}, {1, 1}, {1, 2}, {3, 3}, {5, 5}, {6, 6}} {
+	for _, c := range [][2]int{{1, 1}, {1, 1}, {1, 2}, {3, 3}, {5, 5}, {6, 6}} {
 		if got := n.holdAgain(c[0], c[1]); got != (c[1] < n.at) {
 			t.Errorf("block %d before %d: %v", c[1], n.at, got)
 		}
 	}
-	if !slices.Equal(n.holders, []int32{1, 3}) {
+	if !slices.Equal(n.holders, []int{1, 3}) {
 		t.Errorf("held by %d", n.holders)
 	}
 }

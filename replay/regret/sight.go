@@ -12,19 +12,19 @@ import (
 // sight is what a view shows at one request after another, computed from the edits alone.
 type sight struct {
 	x        *Index
-	record   bool             // the record's own track: every message joins it
-	present  []bool           // by block: it is in view, as itself or with another content
-	replaced []bool           // by block: an edit gave it another content
-	hidden   []bool           // by block: a payload-only edit hides it
-	copies   []int32          // by the first block with a text: how many with it are visible
-	items    []int            // messages in view, any order
-	joined   int              // messages that have joined or were passed over
-	shows    map[string]int   // texts that edits put into view, in the normal form, and how often
-	content  map[int32]string // by block: the text that an edit replaced it with
-	added    []string         // texts of messages that the policy added
-	grams    []uint64         // bits by hash of every eight bytes of a text that was ever in shows
-	edit     int              // the next edit
-	now      policy.Edit      // the one before
+	record   bool           // the record's own track: every message joins it
+	present  []bool         // by block: it is in view, as itself or with another content
+	replaced []bool         // by block: an edit gave it another content
+	hidden   []bool         // by block: a payload-only edit hides it
+	copies   []int          // by the first block with a text: how many with it are visible
+	items    []int          // messages in view, any order
+	joined   int            // messages that have joined or were passed over
+	shows    map[string]int // texts that edits put into view, in the normal form, and how often
+	content  map[int]string // by block: the text that an edit replaced it with
+	added    []string       // texts of messages that the policy added
+	grams    []uint64       // bits by hash of every eight bytes of a text that was ever in shows
+	edit     int            // the next edit
+	now      policy.Edit    // the one before
 	reader   *session.BlockReader
 
 	onEdit func(i int, e *policy.Edit) // called after each edit, or nil
@@ -33,16 +33,16 @@ type sight struct {
 func newSight(x *Index, record bool) *sight {
 	n := len(x.of)
 	return &sight{
-		x: x, record: record, present: make([]bool, n), replaced: make([]bool, n), hidden: make([]bool, n), copies: make([]int32, n),
-		content: map[int32]string{}, shows: map[string]int{}, reader: x.conv.NewBlockReader(),
+		x: x, record: record, present: make([]bool, n), replaced: make([]bool, n), hidden: make([]bool, n), copies: make([]int, n),
+		content: map[int]string{}, shows: map[string]int{}, reader: x.conv.NewBlockReader(),
 	}
 }
 
 // visible reports whether a block is in view as recorded.
-func (s *sight) visible(b int32) bool { return s.present[b] && !s.replaced[b] && !s.hidden[b] }
+func (s *sight) visible(b int) bool { return s.present[b] && !s.replaced[b] && !s.hidden[b] }
 
 // change changes what is known of a block.
-func (s *sight) change(b int32, what []bool, to bool) {
+func (s *sight) change(b int, what []bool, to bool) {
 	if s.visible(b) {
 		s.copies[s.x.forms.first[b]]--
 	}
@@ -158,9 +158,9 @@ func (s *sight) apply(e *policy.Edit) error {
 }
 
 // target returns the number of the block that an edit names.
-func (s *sight) target(t policy.Target) int32 { return s.x.base[t.Item] + int32(t.Block) }
+func (s *sight) target(t policy.Target) int { return s.x.base[t.Item] + t.Block }
 
-func (s *sight) replace(b int32, e *policy.Edit) error {
+func (s *sight) replace(b int, e *policy.Edit) error {
 	if s.present[b] {
 		s.count(s.content[b], -1)
 	}
@@ -235,7 +235,7 @@ func (s *sight) mayShow(text string) bool {
 // what was read again, each line may be in another part.
 func (s *sight) missing(u *needle) bool {
 	if lines := u.lines(); len(lines) > 0 { // what holds all of it holds each line
-		return slices.ContainsFunc(lines, func(l int32) bool { return !s.holds(&s.x.lines[l]) })
+		return slices.ContainsFunc(lines, func(l int) bool { return !s.holds(&s.x.lines[l]) })
 	}
 	return !s.holds(&u.sought)
 }

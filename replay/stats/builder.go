@@ -33,12 +33,12 @@ type call struct {
 }
 
 // block is a block of the ledger, nil for one that no request held.
-func (b *builder) block(m, i int) (*LedgerBlock, int32) {
+func (b *builder) block(m, i int) (*LedgerBlock, int) {
 	at, ok := b.ledger.of(policy.ItemID(m))
 	if !ok {
 		return nil, 0
 	}
-	return &b.ledger.Blocks[int(at)+i], at + int32(i)
+	return &b.ledger.Blocks[at+i], at + i
 }
 
 func (b *builder) tool(name string) *Tool {
@@ -126,7 +126,7 @@ func (b *builder) agent(kind string) *SubagentType {
 }
 
 // result takes in the result of a call.
-func (b *builder) result(m, i int, bl *LedgerBlock, at int32, came int) error {
+func (b *builder) result(m, i int, bl *LedgerBlock, at int, came int) error {
 	raw := &b.conv.Messages[m].Blocks[i]
 	c, ok := b.calls[raw.ID]
 	if !ok {
@@ -185,7 +185,7 @@ func (b *builder) repeats(r *ToolResult, text []byte) {
 }
 
 // fileResult takes in the result of a call about a file.
-func (b *builder) fileResult(c *call, bl *LedgerBlock, at int32, text []byte) {
+func (b *builder) fileResult(c *call, bl *LedgerBlock, at int, text []byte) {
 	path := filePath(b.conv.CWD, c.in.Path())
 	request := bl.Spans[0].From
 	f := b.byPath[path]

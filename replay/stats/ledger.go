@@ -23,17 +23,17 @@ type Stay struct {
 // two requests stood in none.
 type LedgerBlock struct {
 	Item     policy.ItemID `json:"-"`
-	Index    int32         `json:"-"` // within the item; the item's number of blocks for a text that was added to it
+	Index    int           `json:"-"` // within the item; the item's number of blocks for a text that was added to it
 	Category category.Name `json:"category"`
 	Of       string        `json:"of,omitempty"` // the tool, the type of an attachment, or the class of a message
 	Spans    []Stay        `json:"spans"`
 	Line     int           `json:"line,omitempty"` // of the session's file; 0 for what is on none
 
-	from   int32 // of the open span
-	weight int   // of an unsent one, tokens
-	tokens int   // of the open span
-	unsent int32 // n of the request before which it joined, and was gone again; 0: some request held it
-	open   bool  // the last span has not ended
+	from   int  // of the open span
+	weight int  // of an unsent one, tokens
+	tokens int  // of the open span
+	unsent int  // n of the request before which it joined, and was gone again; 0: some request held it
+	open   bool // the last span has not ended
 }
 
 // Ledger says which block stood in which request's payload, of one replay. Its Observe is the Observe of replay.Options.
@@ -42,14 +42,14 @@ type Ledger struct {
 	Blocks   []LedgerBlock
 	Requests int // main requests so far
 
-	first   []int32                 // by message: index of its first block in Blocks; 0: not seen so far
-	made    map[policy.ItemID]int32 // the same of an item that an edit made
-	added   map[policy.ItemID]int32 // index of the block for a text that an edit added to an item
-	live    []policy.ItemID         // in view since the last rebuild, and some that have left it
-	arrived int                     // of View.Arrived, that were seen
-	edits   int                     // of View.Edits
-	sum     int                     // tokens of the blocks in the payload
-	less    int                     // tokens that edits took off the view and off no block: of the history before the file
+	first   []int                 // by message: index of its first block in Blocks; 0: not seen so far
+	made    map[policy.ItemID]int // the same of an item that an edit made
+	added   map[policy.ItemID]int // index of the block for a text that an edit added to an item
+	live    []policy.ItemID       // in view since the last rebuild, and some that have left it
+	arrived int                   // of View.Arrived, that were seen
+	edits   int                   // of View.Edits
+	sum     int                   // tokens of the blocks in the payload
+	less    int                   // tokens that edits took off the view and off no block: of the history before the file
 	classes *category.Classes
 }
 
@@ -57,14 +57,14 @@ type Ledger struct {
 func NewLedger(conv *session.Conversation) *Ledger {
 	l := &Ledger{
 		Blocks:  []LedgerBlock{{Category: category.Earlier, Of: "microcompacted"}},
-		classes: category.NewClasses(conv), first: make([]int32, len(conv.Messages)),
-		made: map[policy.ItemID]int32{}, added: map[policy.ItemID]int32{},
+		classes: category.NewClasses(conv), first: make([]int, len(conv.Messages)),
+		made: map[policy.ItemID]int{}, added: map[policy.ItemID]int{},
 	}
 	return l
 }
 
 // of is the index of an item's first block.
-func (l *Ledger) of(id policy.ItemID) (at int32, ok bool) {
+func (l *Ledger) of(id policy.ItemID) (at int, ok bool) {
 	if id < 0 {
 		at, ok = l.made[id]
 		return at, ok
@@ -142,7 +142,7 @@ func (l *Ledger) touch(n int, v *view.View, id policy.ItemID) {
 			tokens = v.PayloadBlockTokens(policy.Target{Item: id, Block: b})
 			rest -= tokens
 		}
-		l.set(n, &l.Blocks[int(at)+b], in, tokens)
+		l.set(n, &l.Blocks[at+b], in, tokens)
 	}
 	l.setAdded(n, v, id, rest)
 }
@@ -154,9 +154,9 @@ func (l *Ledger) setAdded(n int, v *view.View, id policy.ItemID, tokens int) {
 		if tokens == 0 {
 			return
 		}
-		at = int32(len(l.Blocks))
+		at = len(l.Blocks)
 		l.added[id] = at
-		l.Blocks = append(l.Blocks, LedgerBlock{Item: id, Index: int32(v.Blocks(id)), Category: category.Inserted, Of: "tag"})
+		l.Blocks = append(l.Blocks, LedgerBlock{Item: id, Index: v.Blocks(id), Category: category.Inserted, Of: "tag"})
 	}
 	l.set(n, &l.Blocks[at], tokens != 0, tokens)
 }
@@ -168,21 +168,21 @@ func (l *Ledger) pass(n int, v *view.View, id policy.ItemID) {
 	}
 	at := l.add(v, id)
 	for b := range v.Blocks(id) {
-		bl := &l.Blocks[int(at)+b]
-		bl.unsent, bl.weight = int32(n), v.PayloadBlockTokens(policy.Target{Item: id, Block: b})
+		bl := &l.Blocks[at+b]
+		bl.unsent, bl.weight = n, v.PayloadBlockTokens(policy.Target{Item: id, Block: b})
 	}
 }
 
 // add appends the blocks of an item.
-func (l *Ledger) add(v *view.View, id policy.ItemID) int32 {
-	at := int32(len(l.Blocks))
+func (l *Ledger) add(v *view.View, id policy.ItemID) int {
+	at := len(l.Blocks)
 	if id < 0 {
 		l.made[id] = at
 	} else {
 		l.first[id] = at
 	}
 	for b := range v.Blocks(id) {
-		bl := LedgerBlock{Item: id, Index: int32(b)}
+		bl := LedgerBlock{Item: id, Index: b}
 		bl.Category, bl.Of = l.classes.Of(v, policy.Target{Item: id, Block: b})
 		if raw := v.Raw(policy.Target{Item: id, Block: b}); raw != nil {
 			bl.Line = raw.Line
@@ -199,13 +199,13 @@ func (l *Ledger) set(n int, b *LedgerBlock, in bool, tokens int) {
 	}
 	l.sum += tokens - b.tokens
 	l.close(b, n-1)
-	b.open, b.tokens, b.from = in, tokens, int32(n)
+	b.open, b.tokens, b.from = in, tokens, n
 }
 
 // close ends the open span of a block with request n.
 func (l *Ledger) close(b *LedgerBlock, n int) {
-	if b.open && int(b.from) <= n {
-		b.Spans = append(b.Spans, Stay{int(b.from), n, b.tokens})
+	if b.open && b.from <= n {
+		b.Spans = append(b.Spans, Stay{b.from, n, b.tokens})
 	}
 	b.open = false
 }

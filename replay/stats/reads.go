@@ -29,7 +29,7 @@ const (
 
 // reading is the result of one Read that returned content.
 type reading struct {
-	block  int32  // of the ledger
+	block  int    // of the ledger
 	path   string // in one spelling
 	bytes  int    // of its lines
 	stale  []step
@@ -47,8 +47,8 @@ type step struct {
 // line is a line of a file, as a Read returned it last.
 type line struct {
 	number int // in the file as it is now, by the agent's own edits
-	read   int32
-	bytes  int32 // in the result, its number included
+	read   int
+	bytes  int // in the result, its number included
 	text   string
 }
 
@@ -89,12 +89,12 @@ func (f *files) drop(path string) {
 }
 
 // read takes in the result of a Read that is first sent with a request; asked is the request that made the call.
-func (f *files) read(block int32, path, text string, asked, request int) {
-	lines := numbered(text, int32(len(f.reads)))
+func (f *files) read(block int, path, text string, asked, request int) {
+	lines := numbered(text, len(f.reads))
 	r := reading{block: block, path: path}
 	size := 0
 	for i := range lines {
-		r.bytes += int(lines[i].bytes)
+		r.bytes += lines[i].bytes
 		size += len(lines[i].text)
 	}
 	held := f.held[path]
@@ -114,11 +114,11 @@ func (f *files) merge(held, lines []line, r *reading, asked, request int) (merge
 		}
 		if len(held) > 0 && held[0].number == n.number {
 			old := held[0]
-			r.again += int(n.bytes)
+			r.again += n.bytes
 			if old.text == n.text {
-				r.same += int(n.bytes)
+				r.same += n.bytes
 				if f.whole(old.read, asked) {
-					r.inView += int(n.bytes)
+					r.inView += n.bytes
 				}
 			}
 			f.supersede(&old, request, byRead)
@@ -130,7 +130,7 @@ func (f *files) merge(held, lines []line, r *reading, asked, request int) (merge
 }
 
 // whole reports whether a request held the result of a Read as it had come.
-func (f *files) whole(read int32, request int) bool {
+func (f *files) whole(read int, request int) bool {
 	b := &f.ledger.Blocks[f.reads[read].block]
 	s, ok := b.At(request)
 	return ok && s.Tokens == b.Spans[0].Tokens
@@ -141,10 +141,10 @@ func (f *files) supersede(l *line, request int, by supersession) {
 	f.room += len(l.text)
 	r := &f.reads[l.read]
 	if n := len(r.stale); n > 0 && r.stale[n-1].request == request && r.stale[n-1].by == by {
-		r.stale[n-1].bytes += int(l.bytes)
+		r.stale[n-1].bytes += l.bytes
 		return
 	}
-	r.stale = append(r.stale, step{request, int(l.bytes), by})
+	r.stale = append(r.stale, step{request, l.bytes, by})
 }
 
 // write supersedes all lines of a file.
@@ -228,16 +228,16 @@ func join(lines []line) *joinedLines {
 
 // numbered is the lines of a file that the result of a Read shows. A result without line numbers (of a
 // notebook, an image) is one line with the number 0.
-func numbered(text string, read int32) (lines []line) {
+func numbered(text string, read int) (lines []line) {
 	for whole := range strings.Lines(text) {
 		n, rest, ok := session.CutLineNumber(whole)
 		if !ok || len(lines) > 0 && n <= lines[len(lines)-1].number {
 			continue
 		}
-		lines = append(lines, line{number: n, read: read, text: strings.TrimRight(rest, "\r\n"), bytes: int32(len(whole))})
+		lines = append(lines, line{number: n, read: read, text: strings.TrimRight(rest, "\r\n"), bytes: len(whole)})
 	}
 	if len(lines) == 0 {
-		lines = append(lines, line{read: read, text: text, bytes: int32(max(len(text), 1))})
+		lines = append(lines, line{read: read, text: text, bytes: max(len(text), 1)})
 	}
 	return lines
 }

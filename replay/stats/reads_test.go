@@ -21,7 +21,7 @@ func newReader() *reader { return &reader{files: newFiles(&Ledger{}), request: 1
 func (r *reader) returns(path, text string) {
 	r.request++
 	r.ledger.Blocks = append(r.ledger.Blocks, LedgerBlock{Spans: []Stay{{r.request, 1000, 1000}}})
-	r.read(int32(len(r.ledger.Blocks)-1), path, text, r.request-1, r.request)
+	r.read(len(r.ledger.Blocks)-1, path, text, r.request-1, r.request)
 }
 
 // state is the share of each Read that was superseded by a read, an edit and a write, and read again, in percent.

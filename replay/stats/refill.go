@@ -160,7 +160,7 @@ func (r *Refill) fill(conv *session.Conversation, blocks []*LedgerBlock, t *targ
 // was gone again before the next request. ok is false for a block that never joined.
 func (b *LedgerBlock) arrived() (n int, ok bool) {
 	if len(b.Spans) == 0 {
-		return int(b.unsent) - 1, b.unsent > 0
+		return b.unsent - 1, b.unsent > 0
 	}
 	return b.Spans[0].From, true
 }
@@ -174,7 +174,7 @@ type targets struct {
 
 // find is what a block's call was about, or how a prompt begins.
 func (t *targets) find(b *LedgerBlock) (string, error) {
-	if b.Item < 0 || b.Line == 0 || int(b.Index) >= len(t.conv.Messages[b.Item].Blocks) {
+	if b.Item < 0 || b.Line == 0 || b.Index >= len(t.conv.Messages[b.Item].Blocks) {
 		return "", nil
 	}
 	raw := &t.conv.Messages[b.Item].Blocks[b.Index]
@@ -191,7 +191,7 @@ func (t *targets) find(b *LedgerBlock) (string, error) {
 		}
 		return target, nil
 	case b.Category == category.Prompts && raw.Kind == jsonl.KindText:
-		text, err := t.texts.Text(int(b.Item), int(b.Index))
+		text, err := t.texts.Text(int(b.Item), b.Index)
 		return shortened(string(text)), err
 	}
 	return "", nil

@@ -13,11 +13,11 @@ import (
 // leave, the view is divided anew.
 type segments struct {
 	list    []segment
-	of      map[policy.ItemID]int32 // index into list
-	arrived int                     // of View.Arrived, looked at
-	edits   int                     // of the view, looked at
-	epoch   int                     // of the view
-	open    session.OpenCalls       // calls of the last segment without an answer
+	of      map[policy.ItemID]int // index into list
+	arrived int                   // of View.Arrived, looked at
+	edits   int                   // of the view, looked at
+	epoch   int                   // of the view
+	open    session.OpenCalls     // calls of the last segment without an answer
 	extents map[policy.ItemID]extent
 }
 
@@ -64,7 +64,7 @@ func (s *segments) follow(v policy.View) (anew bool) {
 	joined := slices.Values(v.Arrived()[s.arrived:])
 	s.arrived = len(v.Arrived())
 	if anew {
-		s.list, s.of, s.open, joined = nil, map[policy.ItemID]int32{}, session.OpenCalls{}, v.Items
+		s.list, s.of, s.open, joined = nil, map[policy.ItemID]int{}, session.OpenCalls{}, v.Items
 	}
 	for id := range joined {
 		s.add(v, id)
@@ -86,7 +86,7 @@ func (s *segments) add(v policy.View, id policy.ItemID) {
 		s.begin(segmentRest)
 	}
 	g := &s.list[len(s.list)-1]
-	g.items, s.of[id] = append(g.items, id), int32(len(s.list)-1)
+	g.items, s.of[id] = append(g.items, id), len(s.list)-1
 	if g.tokens >= 0 {
 		g.tokens += v.ClientWeight(id)
 	}
@@ -202,9 +202,9 @@ func closed(v policy.View, items []policy.ItemID) bool {
 // after the span holds as well. What came after is read as recorded, the span as it is in view. Each text is read
 // once for its names, and once more if it is part of a span.
 type riskReader struct {
-	read  int                     // of View.Arrived
-	order map[policy.ItemID]int32 // index of an item in it
-	last  map[uint64]int32        // name -> the last item that holds it
+	read  int                   // of View.Arrived
+	order map[policy.ItemID]int // index of an item in it
+	last  map[uint64]int        // name -> the last item that holds it
 }
 
 // risk returns the share that is lost if the items are collapsed now, 0 to 1.
@@ -212,7 +212,7 @@ func (s *riskReader) risk(c *policy.Context, items []policy.ItemID) (float64, er
 	if err := s.follow(c); err != nil {
 		return 0, err
 	}
-	end := int32(0)
+	end := 0
 	for _, id := range items {
 		end = max(end, s.order[id])
 	}
@@ -243,7 +243,7 @@ func (s *riskReader) risk(c *policy.Context, items []policy.ItemID) (float64, er
 func (s *riskReader) follow(c *policy.Context) error {
 	arrived := c.View.Arrived()
 	for ; s.read < len(arrived); s.read++ {
-		id, at := arrived[s.read], int32(s.read)
+		id, at := arrived[s.read], s.read
 		if _, again := s.order[id]; !again {
 			s.order[id] = at
 		}

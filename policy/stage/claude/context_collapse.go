@@ -133,7 +133,7 @@ const collapsedLabel = "collapsed"
 
 func newContextCollapse(p ContextCollapse) *contextCollapse {
 	return &contextCollapse{
-		p: p, risks: riskReader{order: map[policy.ItemID]int32{}, last: map[uint64]int32{}}, taken: itemSet{}, left: itemSet{},
+		p: p, risks: riskReader{order: map[policy.ItemID]int{}, last: map[uint64]int{}}, taken: itemSet{}, left: itemSet{},
 		view: segments{extents: map[policy.ItemID]extent{}}, record: recordedCollapses{paid: map[extent]bool{}},
 	}
 }

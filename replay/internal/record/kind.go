@@ -82,7 +82,7 @@ func (r *Record) LargestWindow(m *session.Message) int {
 	if m.Window > 0 {
 		return m.Window
 	}
-	model, _ := r.Models.Find(m.Model)
+	model, _, _ := r.Models.FindLike(m.Model)
 	n := model.Context
 	if n == 0 {
 		n = defaultWindow

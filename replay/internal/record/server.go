@@ -6,7 +6,6 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
@@ -118,15 +117,4 @@ func (t *recordTrack) leave(k int, l *omission, blocks []policy.Target, said int
 		t.apply(e, Act{ActServer, k})
 	}
 	l.blocks, l.tokens = blocks, said
-}
-
-// WithoutCompaction takes the summary that the API wrote out of response m to a request: on the recorded track it stands
-// before the response, and under a policy nobody wrote it.
-func WithoutCompaction(v *view.View, m, block, request int) error {
-	_, err := v.Apply(policy.Edit{
-		Request: request, Stage: policy.StageServer, Kind: policy.KindClear, Trigger: TriggerAuto,
-		Target: policy.Target{Item: policy.ItemID(m), Block: block}, New: &policy.Content{Kind: jsonl.KindUnknown, Gone: true},
-		Reason: "the summary that the API wrote stands before the response",
-	})
-	return err
 }
