@@ -130,7 +130,7 @@ func (s *SessionScore) decide(r *replay.Record, pol *policy.Policy, opt *ScoreOp
 			return nil, err
 		}
 		if s.Fit = fit; fit != nil {
-			opt.Window = fit.Window
+			opt.Window, opt.WindowSet = fit.Window, true
 		}
 	}
 	decisions, err := r.Decide(pol, opt.Options)

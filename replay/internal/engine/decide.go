@@ -24,11 +24,6 @@ type Decision struct {
 // It is here and not with the scores in replay/backtest because stages need the engine's context: the client's
 // estimate, the window, the last response.
 func Decide(r *record.Record, pol *policy.Policy, opt Options) ([]Decision, error) {
-	return decide(r, pol, opt, false)
-}
-
-// decide is Decide; set says that a window is taken to be set.
-func decide(r *record.Record, pol *policy.Policy, opt Options, set bool) ([]Decision, error) {
 	recorded := *pol
 	recorded.Recorded, recorded.Stages = true, nil
 	e, err := New(r, &recorded, opt)
@@ -40,7 +35,6 @@ func decide(r *record.Record, pol *policy.Policy, opt Options, set bool) ([]Deci
 		return nil, err
 	}
 	defer other.Close()
-	e.windows.set, other.windows.set = set, set
 	t := &decider{Engine: e, other: other}
 	e.observers.decide = t.decide
 	record.Walk(r.Conv, t)

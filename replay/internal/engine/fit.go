@@ -21,7 +21,8 @@ func FitWindow(r *record.Record, pol *policy.Policy, opt Options) (*record.Fit, 
 	if len(at) == 0 || !fits(pol, r.Conv.Version) {
 		return nil, nil
 	}
-	decisions, err := decide(r, pol, opt, true) // a compaction at a threshold shows that a window was set
+	opt.WindowSet = true // a compaction at a threshold shows it
+	decisions, err := Decide(r, pol, opt)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,6 @@ type windows struct {
 	limits   map[windowKey]policy.ModelLimits
 	ceilings ceilings // what a request may reach
 	exceeded int      // requests above the assumed window
-	set      bool     // a window is taken to be set
 }
 
 // newWindows are the windows of a policy's requests, none of them known yet.
@@ -122,7 +121,7 @@ func (e *Engine) circumstances(k, window int) policy.Circumstances {
 	input, output := e.modelLimits(k, window)
 	return policy.Circumstances{
 		Window: window, MaxInput: input, MaxOutput: output, Agent: e.conv.Agent, Model: cmp.Or(e.options.Model, e.conv.Response(k).Model),
-		Set: e.windows.set || e.fitted() != nil,
+		Set: e.options.WindowSet || e.fitted() != nil,
 	}
 }
 
