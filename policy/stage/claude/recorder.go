@@ -60,7 +60,6 @@ func clientVersion(version string) policy.ClientVersion {
 		v.CompactsIdle, v.IdleLeast = 6*time.Minute, 100000
 	}
 	v.SkillSettings = !before("2.1.14") && before("2.1.38") // 26 of 34 recorded cases; none of 8 later ones
-	v.PartialOutput = !before("2.1.12") && before("2.1.52")
 	return v
 }
 
