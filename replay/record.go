@@ -102,6 +102,11 @@ func (r *Record) FitWindow(pol *policy.Policy, opt Options) (*Fit, error) {
 	return engine.FitWindow(r.record, pol, opt)
 }
 
+// CompactionKind is why the client made the recorded compaction of a boundary, an index into Conversation.Boundaries.
+func (r *Record) CompactionKind(boundary int) CompactionKind {
+	return r.record.CompactionKind(boundary)
+}
+
 // UseWindow lets the record's replays compact in a fitted window, under every policy that sets none, unless
 // Options.Window or Options.Model says otherwise. What the API refuses does not depend on it. Call it before the first
 // replay.

@@ -43,6 +43,7 @@ type (
 	EventTarget    = engine.EventTarget    // what an event changed
 	Segment        = engine.Segment        // what a compaction leaves verbatim
 	RecordedEvent  = record.RecordedEvent  // where the client recorded an event
+	CompactionKind = record.CompactionKind // why the client compacted
 	ConditionUse   = engine.ConditionUse   // how often the condition of a stage held
 	RequestFinding = engine.RequestFinding // a rule that a request breaks
 	FindingKind    = engine.FindingKind    // why
@@ -51,6 +52,17 @@ type (
 	EarlierHistory = record.EarlierHistory // what came before the file
 	Conversion     = record.Conversion     // tokens of another tokenizer
 	ConvertedModel = record.ConvertedModel // by model
+)
+
+// The kinds of recorded compactions.
+const (
+	CompactionThreshold   = record.CompactionThreshold   // the context reached the client's threshold
+	CompactionReactive    = record.CompactionReactive    // the API refused a prompt as too long
+	CompactionIdle        = record.CompactionIdle        // the user was away, and the cache about to expire
+	CompactionModelChange = record.CompactionModelChange // the next model has a smaller window
+	CompactionManual      = record.CompactionManual      // the user asked for it
+	CompactionServer      = record.CompactionServer      // the API made it
+	CompactionPrecomputed = record.CompactionPrecomputed // the summary was written ahead
 )
 
 // The kinds of findings.

@@ -124,6 +124,7 @@ type compactMeta struct {
 	Request          string         `json:"requestId"`
 	Model            string         `json:"model"`
 	Order            []string       `json:"order"`
+	Precomputed      bool           `json:"precomputed"`
 	PreservedSegment *struct {
 		HeadUUID   string `json:"headUuid"`
 		AnchorUUID string `json:"anchorUuid"`

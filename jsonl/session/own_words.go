@@ -138,7 +138,7 @@ type Frame struct {
 func FrameOf(version string) Frame {
 	since := func(release string) bool { return version != "" && CompareVersions(version, release) >= 0 }
 	return Frame{
-		OneMark: since("2.1.70"), Notices: since("2.1.240"), Whole: since("2.1.268"), ByCall: since(recoversSince) && !since("2.1.280"),
+		OneMark: since("2.1.69"), Notices: since("2.1.240"), Whole: since("2.1.268"), ByCall: since(recoversSince) && !since("2.1.280"),
 		OwnThinking: since("2.1.160"), NoPlan: since("2.0.76") && !since("2.1.305"), HooksApart: version != "" && !since("2.1.240"),
 		SystemTurns: since("2.1.160"), LineEnds: since("2.1.80"), MarksSystem: since("2.1.260"), ToolLoaded: since("2.1.76"),
 		Nudges: since("2.1.19") && !since("2.1.91"), Lists: since("2.1.76") && !since("2.1.91"), StopsLater: version != "" && !since("2.1.260"), FilesApart: since("2.1.332"),

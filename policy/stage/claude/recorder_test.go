@@ -2,7 +2,9 @@ package claude
 
 import (
 	"testing"
+	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
@@ -37,8 +39,16 @@ func TestClientVersion(t *testing.T) {
 		"2.1.280": {Head: 17000, OneHead: true, RecordsAttached: true, KeepsThinking: true, SameSystem: true},
 		"2.1.239": {Head: 17000, OneHead: true, RecordsAttached: true, KeepsThinking: true},
 	} {
+		if version != "" {
+			want.Headroom = 33000
+		}
+		want.LeastWindow = map[bool]int{true: 100000}[session.CompareVersions(version, "2.1.89") >= 0]
+		want.Reactive = session.CompareVersions(version, "2.1.153") >= 0
 		if got := clientVersion(version); got != want {
 			t.Errorf("%q: %+v, want %+v", version, got, want)
 		}
+	}
+	if v := clientVersion("2.1.283"); v.CompactsIdle != 6*time.Minute || v.IdleLeast != 100000 {
+		t.Errorf("%+v", v)
 	}
 }
