@@ -10,6 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
@@ -110,15 +111,15 @@ func ExampleRun_stage() {
 }
 
 // Cost of a session: what the API reported, and what a policy would have cost.
-func ExampleBilledBy() {
+func ExampleRun_billed() {
 	file, err := session.Load("../testdata/sessions/big.jsonl", session.LoadOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer file.Close()
 	table := price.Default()
-	bill := replay.BilledBy(file.Main, table)
-	fmt.Printf("billed: %s USD for %d requests\n", bill.CostUSD.Decimal().Text(2), bill.Requests)
+	billed := bill.Of(file.Main, table)
+	fmt.Printf("billed: %s USD for %d requests\n", billed.CostUSD.Decimal().Text(2), billed.Requests)
 	registry, err := stage.Registry()
 	if err != nil {
 		log.Fatal(err)
@@ -133,6 +134,6 @@ func ExampleBilledBy() {
 	}
 	fmt.Printf("without any compaction: %s USD\n", timeline.Totals.CostUSD.Decimal().Text(2))
 	// Output:
-	// billed: 18.77 USD for 298 requests
+	// billed: 18.84 USD for 298 requests
 	// without any compaction: 31.68 USD
 }
