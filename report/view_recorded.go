@@ -10,7 +10,8 @@ import (
 
 // OnRecord is what a session file says of the request that a view shows.
 type OnRecord struct {
-	Body      *requests.SentBody // as it was sent; nil: it is rebuilt from the conversation
+	Body      *requests.SentBody // as it was sent, or would be; nil: it is rebuilt from the conversation
+	Edited    bool               // Body has the edits of a policy
 	Line      int                // of the request; 0: none is on record
 	Why       string             // it is rebuilt
 	Whole, Of int                // requests of the session on record, and its requests
@@ -22,13 +23,13 @@ func (r *OnRecord) text() string {
 	case r == nil:
 		return ""
 	case r.Body != nil:
-		return phrase("as the client recorded it, line %v (on record: %v of %v)", r.Line, r.Whole, count(r.Of, "request"))
+		return phrase("as the client recorded it, line %v%v (on record: %v of %v)", r.Line, either(r.Edited, ", with the edits of the policy", ""), r.Whole, count(r.Of, "request"))
 	}
 	return phrase("rebuilt from the conversation: %v (on record: %v of %v)", r.Why, r.Whole, count(r.Of, "request"))
 }
 
-// recorded prints a request as it was sent.
-func (p *viewPages) recorded(b *requests.SentBody) error {
+// frame prints what a request has beside its messages.
+func (p *viewPages) frame(b *requests.SentBody) error {
 	var params [][2]string
 	for _, param := range b.Params {
 		params = append(params, [2]string{param.Name, compactJSON(param.Value)})
@@ -52,6 +53,11 @@ func (p *viewPages) recorded(b *requests.SentBody) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// recorded prints the messages of a request as it was sent.
+func (p *viewPages) recorded(b *requests.SentBody) error {
 	for i := range b.Messages {
 		m := &b.Messages[i]
 		p.n++

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/pattern"
@@ -46,14 +47,16 @@ func Blocks(messages []Message) (list []Block) {
 		if m.Role != role {
 			message, at, role = message+1, 0, m.Role
 		}
-		var blocks []map[string]json.RawMessage
+		var blocks []json.RawMessage
 		var text string
 		if json.Unmarshal(m.Content, &text) == nil {
-			blocks = []map[string]json.RawMessage{{"type": []byte(`"text"`), "text": m.Content}}
+			blocks = []json.RawMessage{slices.Concat([]byte(`{"type":"text","text":`), m.Content, []byte(`}`))}
 		} else {
 			_ = json.Unmarshal(m.Content, &blocks)
 		}
-		for _, b := range blocks {
+		for _, raw := range blocks {
+			var b map[string]json.RawMessage
+			_ = json.Unmarshal(raw, &b)
 			l := Block{Role: m.Role, Kind: contentText(b["type"]), Message: message, At: at, Marked: b["cache_control"] != nil}
 			switch l.Kind {
 			case "tool_use":

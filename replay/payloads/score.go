@@ -163,16 +163,22 @@ func eachRebuilt(rec *replay.Record, fn func(n int, blocks func() ([]Block, erro
 
 // rebuilt are the blocks of a request that is rebuilt.
 func rebuilt(body *wire.Body, v *view.View) []Block {
-	var messages []Message
 	var lines []int
+	for i := range body.Messages {
+		for _, b := range body.Messages[i].Blocks {
+			lines = append(lines, lineOf(v, b.Source))
+		}
+	}
+	return withLines(blocksOf(body), lines)
+}
+
+func blocksOf(body *wire.Body) []Block {
+	var messages []Message
 	for i := range body.Messages {
 		m := &body.Messages[i]
 		messages = append(messages, Message{m.Role.String(), content(len(m.Blocks), func(dst []byte, b int) []byte { return m.Blocks[b].Append(dst) })})
-		for b := range m.Blocks {
-			lines = append(lines, lineOf(v, m.Blocks[b].Source))
-		}
 	}
-	return withLines(Blocks(messages), lines)
+	return Blocks(messages)
 }
 
 // lineOf is the line that a block is from, 0 where it is of none.
