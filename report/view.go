@@ -123,7 +123,7 @@ func (p *viewPages) message(role session.Role, blocks []wire.BodyBlock) {
 	p.markers(id)
 	p.n++
 	p.line("")
-	p.title(bold, "", fmt.Sprintf("── %d  %s", p.n, p.about(id, role)))
+	p.title(bold, "", fmt.Sprintf("── %d  %s", p.n, p.about(id, role, blocks)))
 	shown := blocks
 	if !p.Full && len(blocks) > mostBlocks {
 		shown = blocks[:mostBlocks]
@@ -138,10 +138,14 @@ func (p *viewPages) message(role session.Role, blocks []wire.BodyBlock) {
 }
 
 // about describes a message: what it is, where it comes from and its tokens.
-func (p *viewPages) about(id policy.ItemID, role session.Role) string {
+func (p *viewPages) about(id policy.ItemID, role session.Role, blocks []wire.BodyBlock) string {
 	tokens := either(p.v.As == "payload", p.v.View.PayloadWeight, p.v.View.Weight)(id)
 	parts := []string{role.String()}
-	if s := p.v.View.Synthetic(id); s != nil {
+	s := p.v.View.Synthetic(id)
+	if s == nil && !slices.ContainsFunc(blocks, func(b wire.BodyBlock) bool { return b.Source.Block != wire.Whole }) {
+		return joined("  ", role.String(), "words of the client")
+	}
+	if s != nil {
 		label := s.Label
 		if e := p.history.Made[id]; e != nil {
 			label += ", made by " + e.Stage

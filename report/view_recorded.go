@@ -3,8 +3,10 @@ package report
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl/requests"
+	"github.com/ctxkit/ctxkit/replay/stats"
 	"github.com/ctxkit/ctxkit/replay/wire"
 )
 
@@ -36,19 +38,27 @@ func (p *viewPages) frame(b *requests.SentBody) error {
 	}
 	p.line("")
 	p.fields(params...)
-	for _, list := range []struct {
-		name string
-		raw  []byte
-	}{{"system", b.System}, {"tools", b.Tools}} {
-		if list.raw == nil {
+	lists := [...][]json.RawMessage{elements(b.System), elements(b.Tools)}
+	var sizes []int
+	for _, raw := range slices.Concat(lists[:]...) {
+		sizes = append(sizes, len(raw))
+	}
+	tokens := stats.PartTokens(sizes, p.v.Overhead)
+	for k, name := range [...]string{"system", "tools"} {
+		items := lists[k]
+		if len(items) == 0 {
 			continue
 		}
-		items := elements(list.raw)
-		p.line("")
-		p.title(bold, "", fmt.Sprintf("── %s  line %d  %s", list.name, b.Line, fileSize(len(list.raw))))
+		own := 0
 		for i := range items {
-			p.part(&items[i], len(items))
+			own += tokens[i]
 		}
+		p.line("")
+		p.title(bold, "", fmt.Sprintf("── %s  line %d  %s tokens, which no policy takes away", name, b.Line, thousands(own)))
+		for i := range items {
+			p.part(&items[i], tokens[i], len(items))
+		}
+		tokens = tokens[len(items):]
 		if err := p.flush(); err != nil {
 			return err
 		}
@@ -84,7 +94,7 @@ func (p *viewPages) recorded(b *requests.SentBody) error {
 }
 
 // part prints one of n texts of a system prompt, or definitions of tools.
-func (p *viewPages) part(raw *json.RawMessage, n int) {
+func (p *viewPages) part(raw *json.RawMessage, tokens, n int) {
 	var one struct {
 		Name, Type, Text, Description string
 		CacheControl                  json.RawMessage `json:"cache_control"`
@@ -94,12 +104,15 @@ func (p *viewPages) part(raw *json.RawMessage, n int) {
 	if one.Name == "" {
 		title, text = one.Type, one.Text
 	}
-	p.title(cyan, "   ", title+"  "+fileSize(len(*raw))+either(one.CacheControl != nil, " [cache breakpoint]", ""))
+	p.title(cyan, "   ", title+"  "+thousands(tokens)+" tokens  "+fileSize(len(*raw))+either(one.CacheControl != nil, " [cache breakpoint]", ""))
 	p.text(none, "     ", "", text, n)
 }
 
 // elements are those of an array; a text is one.
 func elements(raw []byte) (list []json.RawMessage) {
+	if raw == nil {
+		return nil
+	}
 	if json.Unmarshal(raw, &list) != nil {
 		return []json.RawMessage{append(append([]byte(`{"type":"text","text":`), raw...), '}')}
 	}
