@@ -66,7 +66,7 @@ var arrows = map[string][]string{
 	"replay/tokens":     {"jsonl", "jsonl/session", "policy", "replay/exact", "replay/tokens/bpe"},
 	"replay/tokens/bpe": {},
 	"replay/trace":      {"jsonl", "jsonl/session", "policy", "policy/view", "replay/category", "replay/diff"},
-	"replay/why":        {"jsonl/requests", "policy", "policy/view", "replay", "replay/backtest", "replay/cache", "replay/price", "replay/stats"},
+	"replay/why":        {"jsonl", "jsonl/requests", "policy", "policy/view", "replay", "replay/backtest", "replay/cache", "replay/price", "replay/stats"},
 	"replay/wire":       {"jsonl", "jsonl/pattern", "jsonl/session", "policy", "policy/view", "replay/price"},
 	"report":            {"jsonl", "jsonl/anonymize", "jsonl/lint", "jsonl/pattern", "jsonl/requests", "jsonl/session", "policy", "policy/view", "replay", "replay/...", "report/parquet"},
 	"report/parquet":    {},

@@ -575,7 +575,9 @@ var (
 		{Title: "request", About: "number of the request"},
 		{Title: "line", About: "line of the file that holds it", Drop: 1},
 		{Title: "first difference", About: "the first tool, setting or block of the request before that was not sent again as it was", Flex: true, Min: 20},
-		{Title: "tokens", About: "of what differs, estimated by its length"},
+		{Title: "tokens", About: "of what differs, by the counter; a model or a setting has none"},
+		{Title: "lost", About: "tokens that were sent again and not read, by the usage", Drop: 2},
+		{Title: "USD", About: "what they cost more than if they had been read"},
 	}
 	breakSumColumns = []column{
 		{Title: "cause", About: "why the cache was lost", Flex: true},
