@@ -34,7 +34,7 @@ var arrows = map[string][]string{
 	"jsonl/opencode":          {"jsonl", "jsonl/foreign", "jsonl/scan"},
 	"jsonl/session":           {"jsonl", "jsonl/foreign", "jsonl/scan", "jsonl/memo", "jsonl/codex", "jsonl/copilot", "jsonl/gemini", "jsonl/opencode", "jsonl/pattern", "jsonl/pi"},
 	"jsonl/lint":              {"jsonl", "jsonl/foreign", "jsonl/requests", "jsonl/session"},
-	"jsonl/synth":             {"jsonl", "jsonl/scan"},
+	"jsonl/synth":             {"jsonl", "jsonl/requests", "jsonl/scan"},
 	"jsonl/anonymize":         {"jsonl", "jsonl/foreign", "jsonl/pattern", "jsonl/requests", "jsonl/scan"},
 	"policy/strict":           {"jsonl/pattern"},
 	"policy/condition":        {"jsonl/pattern", "policy/strict"},

@@ -157,17 +157,23 @@ func said(text string) string {
 	return strings.TrimSpace(out.String())
 }
 
-// FileLines tells which texts are on the lines of a session file.
+// FileLines tells which texts are on the lines of a session file. The file is read when it is first asked.
 type FileLines struct {
+	read  func() (string, error)
 	text  string
-	known map[string]bool
+	known map[string]bool // nil: not yet read
+	err   error
 }
 
-// NewLines prepares the text of a file, without the lines that hold requests.
-func NewLines(text string) *FileLines { return &FileLines{text, map[string]bool{}} }
+// NewLines prepares a file; read is its text without the lines that hold requests.
+func NewLines(read func() (string, error)) *FileLines { return &FileLines{read: read} }
 
 // Hold reports whether every line of a block's text is on some line of the file.
 func (l *FileLines) Hold(text string) bool {
+	if l.known == nil {
+		l.known = map[string]bool{}
+		l.text, l.err = l.read()
+	}
 	for _, line := range strings.Split(reminderTag().ReplaceAllString(text, ""), "\n") {
 		line = strings.TrimSpace(line)
 		found, ok := l.known[line]

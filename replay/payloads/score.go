@@ -3,6 +3,7 @@ package payloads
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl/requests"
@@ -65,17 +66,15 @@ func Score(rec *replay.Record, log *requests.Log, list []TrueRequest) (*Conversa
 			return nil, err
 		}
 	}
-	lines, err := textOf(conv.Source)
-	if err != nil {
-		return nil, err
-	}
+	lines := NewLines(func() (string, error) { return textOf(conv.Source) })
 	var at map[int]*TrueRequest
 	if list != nil {
+		var err error
 		if at, err = match(rec, list); err != nil {
 			return nil, err
 		}
 	}
-	return s, eachRebuilt(rec, func(n int, ours func() ([]Block, error)) error {
+	err := eachRebuilt(rec, func(n int, ours func() ([]Block, error)) error {
 		m := &conv.Messages[conv.Requests[n-1].Message]
 		held, err := onRecord(log, m.ID)
 		want := held
@@ -101,6 +100,7 @@ func Score(rec *replay.Record, log *requests.Log, list []TrueRequest) (*Conversa
 		}
 		return nil
 	})
+	return s, errors.Join(err, lines.err)
 }
 
 // record counts what the file holds.

@@ -148,8 +148,9 @@ func asked(blocks []Block) string {
 }
 
 // textOf is the text of a session file without the lines that hold requests.
-func textOf(src *jsonl.Source) (*FileLines, error) {
+func textOf(src *jsonl.Source) (string, error) {
 	var out strings.Builder
+	out.Grow(int(src.Size()))
 	err := src.Each(1, jsonl.ReadOptions{}, func(rec *jsonl.Item) error {
 		if rec.Kind == jsonl.ItemEntry && !requests.IsType(rec.Entry.Type) {
 			out.Write(rec.Entry.Raw)
@@ -157,5 +158,5 @@ func textOf(src *jsonl.Source) (*FileLines, error) {
 		}
 		return nil
 	})
-	return NewLines(out.String()), err
+	return out.String(), err
 }
