@@ -184,14 +184,14 @@ func TestDamagedFiles(t *testing.T) {
 				continue
 			}
 			id, _ := o["id"].(string)
-			switch o["type"] {
-			case TypeRequest:
-				if file[id] == nil && !found[i+1] || l.at(i+1) != nil {
-					file[id], ids[i+1] = o, id
-				}
-				if l.at(i+1) == nil && !found[i+1] {
-					t.Fatalf("seed %d: line %d is lost: %.200s", seed, i+1, text)
-				}
+			if o["type"] != TypeRequest {
+				continue
+			}
+			if file[id] == nil && !found[i+1] || l.at(i+1) != nil {
+				file[id], ids[i+1] = o, id
+			}
+			if l.at(i+1) == nil && !found[i+1] {
+				t.Fatalf("seed %d: line %d is lost: %.200s", seed, i+1, text)
 			}
 		}
 		if len(ids) != len(l.Requests) {

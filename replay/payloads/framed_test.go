@@ -78,7 +78,7 @@ func textOfBody(s *requests.SentBody) string {
 }
 
 func TestFramed(t *testing.T) {
-	list := func(s string) []string { return strings.Fields(s) }
+	list := strings.Fields
 	for name, tt := range map[string]struct{ sent, rebuilt, other, want string }{
 		"no edit":            {"u:R|a a:b u:c|!left", "u:a a:b u:!c", "u:a a:b u:!c", "u:R|a a:b u:c|!left"},
 		"replaced":           {"u:R|a a:b u:c|left s:now", "u:a a:b u:c", "u:a a:b u:X", "u:R|a a:b u:X|left s:now"},
