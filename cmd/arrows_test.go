@@ -53,7 +53,7 @@ var arrows = map[string][]string{
 	"replay/backtest":   {"jsonl/session", "policy", "replay", "replay/cache", "replay/price", "replay/tokens"},
 	"replay/cache":      {},
 	"replay/category":   {"jsonl", "jsonl/session", "policy", "policy/view"},
-	"replay/check":      {"policy", "policy/strict", "replay", "replay/compare", "replay/exact"},
+	"replay/check":      {"policy", "policy/strict", "replay", "replay/compare", "replay/exact", "replay/price"},
 	"replay/compare":    {"jsonl/session", "policy", "policy/preset", "replay", "replay/exact", "replay/interval", "replay/price", "replay/regret"},
 	"replay/diff":       {"jsonl", "jsonl/session", "policy", "policy/view"},
 	"replay/exact":      {"jsonl/pattern"},

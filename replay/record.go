@@ -15,6 +15,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/internal/account"
 	"github.com/ctxkit/ctxkit/replay/internal/engine"
 	"github.com/ctxkit/ctxkit/replay/internal/record"
+	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/regret"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
@@ -99,6 +100,11 @@ func (r *Record) Decide(pol *policy.Policy, opt Options) ([]Decision, error) {
 // did. Nil where nothing is recorded to fit to, or where users of the client could set none.
 func (r *Record) FitWindow(pol *policy.Policy, opt Options) (*Fit, error) {
 	return engine.FitWindow(r.record, pol, opt)
+}
+
+// CompactionKind is why the client made the recorded compaction of a boundary, an index into Conversation.Boundaries.
+func (r *Record) CompactionKind(boundary int) CompactionKind {
+	return r.record.CompactionKind(boundary)
 }
 
 // UseWindow lets the record's replays compact in a fitted window, under every policy that sets none, unless
@@ -218,6 +224,9 @@ func (r *Record) LineAt(n int) int {
 	return r.Conv.Response(n - 1).Line
 }
 
+// Prices is the table of models and prices of a replay.
+func (r *Record) Prices(opt Options) *price.Table { return r.record.Table(opt.Prices) }
+
 // defaultMaxOutput is the max_tokens of clients without a setting (analysis of Claude Code 2.1.19).
 const defaultMaxOutput = 32000
 
@@ -228,6 +237,6 @@ func (r *Record) ModelAt(opt Options, n int) (model string, maxOutput int) {
 		model = r.Conv.Response(k).Model
 	}
 	model = cmp.Or(opt.Model, model)
-	m, _ := r.record.Models.Find(model)
+	m, _, _ := r.record.Table(opt.Prices).FindLike(model)
 	return model, cmp.Or(m.MaxOutput, defaultMaxOutput)
 }

@@ -43,6 +43,7 @@ type (
 	EventTarget    = engine.EventTarget    // what an event changed
 	Segment        = engine.Segment        // what a compaction leaves verbatim
 	RecordedEvent  = record.RecordedEvent  // where the client recorded an event
+	CompactionKind = record.CompactionKind // why the client compacted
 	ConditionUse   = engine.ConditionUse   // how often the condition of a stage held
 	RequestFinding = engine.RequestFinding // a rule that a request breaks
 	FindingKind    = engine.FindingKind    // why
@@ -51,6 +52,17 @@ type (
 	EarlierHistory = record.EarlierHistory // what came before the file
 	Conversion     = record.Conversion     // tokens of another tokenizer
 	ConvertedModel = record.ConvertedModel // by model
+)
+
+// The kinds of recorded compactions.
+const (
+	CompactionThreshold   = record.CompactionThreshold   // the context reached the client's threshold
+	CompactionReactive    = record.CompactionReactive    // the API refused a prompt as too long
+	CompactionIdle        = record.CompactionIdle        // the user was away, and the cache about to expire
+	CompactionModelChange = record.CompactionModelChange // the next model has a smaller window
+	CompactionManual      = record.CompactionManual      // the user asked for it
+	CompactionServer      = record.CompactionServer      // the API made it
+	CompactionPrecomputed = record.CompactionPrecomputed // the summary was written ahead
 )
 
 // The kinds of findings.
@@ -63,13 +75,15 @@ const (
 // The codes of warnings that a caller may have advice for.
 const (
 	CodeWindowExceeded = engine.CodeWindowExceeded // the recorded context does not fit the assumed window
+	CodeWindowAssumed  = engine.CodeWindowAssumed  // nothing states the window
 	CodeUsageUnfit     = engine.CodeUsageUnfit     // the recorded usage is less than the content weighs
 	CodeModelUnknown   = engine.CodeModelUnknown   // the model of the options is not in the table
 	CodeNoPrice        = engine.CodeNoPrice        // a model has no price
+	CodeCacheShown     = engine.CodeCacheShown     // that a model is cached is known from the record alone
 	CodeNoCache        = engine.CodeNoCache        // how a model is cached is not known
 )
 
-// DefaultWindow is the assumed context window of a model that is not in the table, tokens.
+// DefaultWindow is the assumed context window of a model that is not in the table, nor any of its family, tokens.
 const DefaultWindow = engine.DefaultWindow
 
 // What a replay costs, and what the API billed.
@@ -114,7 +128,7 @@ type (
 	UnseenError    = engine.UnseenError    // its messages are not known
 	Continuation   = engine.Continuation   // what the next request would cost
 	NextCost       = account.NextCost      // of one request
-	Compaction     = engine.Compaction     // the session after a compaction
+	NextCompaction = engine.NextCompaction // the session after a compaction
 	CompactionCost = engine.CompactionCost // what that costs
 	Pause          = record.Pause          // time before a request
 )

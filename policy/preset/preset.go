@@ -208,7 +208,11 @@ func (l *Library) LoadFor(nameOrFile string, client Client) (*policy.Policy, err
 		l.decoded[chosen.Policy] = p
 		l.mu.Unlock()
 	}
-	return p.Clone().As(chosen.Version, chosen.Why, chosen.Older), nil
+	p = p.Clone().As(chosen.Version, chosen.Why, chosen.Older)
+	if l.alias[nameOrFile].Former {
+		p.Former = append(p.Former, nameOrFile)
+	}
+	return p, nil
 }
 
 func (l *Library) decode(nameOrFile string) (*policy.Policy, error) {

@@ -17,8 +17,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay/diff"
 )
 
-// Limit is how much a trace may hold.
-type Limit struct {
+// TextLimit is how much a trace may hold.
+type TextLimit struct {
 	Text int // bytes of text to keep of all blocks together; longer ones are cut first. 0: no text
 }
 
@@ -122,7 +122,7 @@ type standing struct {
 }
 
 // New returns the tracer of a replay of conv.
-func New(conv *session.Conversation, limit Limit) *Tracer {
+func New(conv *session.Conversation, limit TextLimit) *Tracer {
 	n := len(conv.Messages)
 	tr := &Tracer{
 		t: &Trace{Items: make([]TracedItem, n)}, conv: conv, texts: map[string]int{}, keep: limit.Text > 0, known: make([]bool, n),

@@ -40,6 +40,7 @@ type Account struct {
 	restart  bool                        // the client was started again since
 	warm     int                         // tokens that other sessions keep in the cache
 	last     lastMain
+	ended    bool            // what comes is of today, and not of the record
 	marked   int             // last marked place of a main request
 	changes  [firstPlace]int // how often what stands at the places before the messages has changed
 }
@@ -125,13 +126,13 @@ const defaultMinimum = 1024
 
 // minimum is the shortest prefix that is cached of a model's requests, tokens.
 func (a *Account) minimum(model string) int {
-	return cmp.Or(a.prices.find(model).MinCacheable, defaultMinimum)
+	return cmp.Or(a.prices.find(model, time.Time{}).MinCacheable, defaultMinimum)
 }
 
 // Rates are the prices of a token that is read, written, sent uncached and answered. A model without a price has those
 // that are usual, in multiples of its input.
 func (a *Account) Rates(model string) (read, write, input, output float64) {
-	rates := a.prices.find(a.answers(model)).Rates
+	rates := a.prices.find(a.answers(model), time.Time{}).Rates
 	if rates == (price.Rates{}) {
 		rates = price.Rates{Input: 100, CacheWrite5m: 125, CacheWrite1h: 200, CacheRead: 10, Output: 500}
 	}
@@ -150,15 +151,16 @@ func (a *Account) Rates(model string) (read, write, input, output float64) {
 // Refetch is the cost of one more request like a main one, which reads its payload from the cache and writes some tokens
 // more to it, for as long as the cache's settings say. Without a cache all of it is uncached.
 func (a *Account) Refetch(row *Request, tokens int) price.USD {
-	return a.prices.cost(row.Model, a.refetch(a.answers(row.Model), row.Payload, tokens), 0)
+	return a.prices.cost(row.Model, row.Time, a.refetch(a.answers(row.Model), row.Payload, tokens), 0)
 }
 
 // refetch is the input of that request.
 func (a *Account) refetch(model string, payload, tokens int) cache.Split {
-	if a.settings.Caching.Breakpoints == policy.BreakpointsNone {
+	kind := a.kindFor(model)
+	if !a.caches(kind) {
 		return cache.Split{Uncached: payload + tokens}
 	}
-	return a.split(a.kindFor(model), payload, tokens)
+	return a.split(kind, payload, tokens)
 }
 
 // Unpriced returns the models of requests without a known price, sorted.
@@ -183,6 +185,11 @@ func (a *Account) Automatic() (list []ModelCache) {
 // Unknown lists the models of requests of which it is not known how they are cached, sorted.
 func (a *Account) Unknown() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(a.kinds)), func(model string) bool { return a.kinds[model].Mode != "" })
+}
+
+// Shown lists the models of requests of which nothing but the record shows that they are cached, sorted.
+func (a *Account) Shown() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(a.kinds)), func(model string) bool { return a.kinds[model].Confidence != cache.Recorded })
 }
 
 // NoteChanges passes on to the simulation what edits have changed of the last payload.

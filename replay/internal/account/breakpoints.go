@@ -22,7 +22,7 @@ func (a *Account) breakpoints(last, tokens, before, tokensBefore int) (list []ca
 			list = append(list, cache.Breakpoint{Position: position, Tokens: n, TTL: a.ttl})
 		}
 	}
-	if a.kind.Mode == "" {
+	if a.kind.Mode == "" || a.kind.Mode == cache.Off {
 		return list
 	}
 	switch marks := a.marks(a.version); marks {

@@ -1,6 +1,8 @@
 package account
 
 import (
+	"time"
+
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
@@ -23,7 +25,11 @@ func (a *Account) Call(f *RequestFacts, v *view.View, call *policy.Call, row *Re
 	default:
 		row.Cache.Uncached = row.Payload
 	}
-	row.CostUSD = a.prices.cost(a.answers(row.Model), row.Cache.Split, row.Output)
+	var day time.Time
+	if f != nil && !a.ended {
+		day = f.Response.Time
+	}
+	row.CostUSD = a.prices.cost(a.answers(row.Model), day, row.Cache.Split, row.Output)
 	if row.CostUSD.Known {
 		row.CostParts = callParts(row.CostUSD)
 	}

@@ -63,7 +63,7 @@ func (p *CostParts) Add(o *CostParts) {
 
 // mainParts are the parts of the cost of a main request; nil where its model has no price.
 func (a *Account) mainParts(r *Request, read [rungs]int, stage string) *CostParts {
-	m := a.prices.find(a.model)
+	m := a.prices.find(a.model, r.Time)
 	if m.ID == "" {
 		return nil
 	}

@@ -62,7 +62,7 @@ func (a *Account) MainRequest(f *RequestFacts, v *view.View, row *Request) error
 	if cause.Kind != cache.None {
 		row.Cache.Miss = &cause
 	}
-	row.CostUSD = a.prices.cost(a.model, row.Cache.Split, row.Output)
+	row.CostUSD = a.prices.cost(a.model, row.Time, row.Cache.Split, row.Output)
 	read, stage := a.ladder.request(&request, left, a.warm, a.lifetime())
 	row.Repeated, row.CostParts = read[losesNothing], a.mainParts(row, read, stage)
 	return nil

@@ -160,7 +160,7 @@ func (e *Engine) checkPrefix(q *request, edits []policy.Edit) {
 
 // preserves reports whether a model takes thinking only after an unchanged prefix.
 func (e *Engine) preserves(model string) bool {
-	m, _ := e.record.Models.Find(cmp.Or(e.options.Model, model))
+	m, _, _ := e.record.Table(e.options.Prices).FindLike(cmp.Or(e.options.Model, model))
 	return m.Preserved
 }
 

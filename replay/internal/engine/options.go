@@ -16,6 +16,7 @@ type Options struct {
 	Counter   string            // one of tokens.Names; "": usage
 	Model     string            // replaces the recorded model
 	Window    int               // context window, tokens; 0: by client version and model
+	WindowSet bool              // the user had set it: automatic compaction goes by it
 	Overhead  policy.Overhead   // system prompt and tools; not given: the policy's, else from the first request's usage
 	CompactAt []int             // requests before which the user runs a manual compaction
 	Cache     account.CacheMode // whose prompt cache is simulated; "": the policy's own
@@ -23,7 +24,7 @@ type Options struct {
 	Prices    *price.Table      // replaces the embedded table of models and prices
 	Encoders  *tokens.Encoders  // of Run: shared with other replays; nil: its own
 	Families  []policy.Family   // of Run: what is known of clients and models; nil: those that are built in
-	Trace     *trace.Limit      // makes Timeline.Trace; nil: none
+	Trace     *trace.TextLimit  // makes Timeline.Trace; nil: none
 
 	// Observe, if set, is called at each main request with the view that is sent. The view, its edits and the messages that
 	// they made are valid during the call.

@@ -93,7 +93,7 @@ func (e *Engine) widest(r *ReplayResult) {
 		if last == 0 || window > c.Window {
 			c = e.circumstances(k, window)
 		}
-		if key := e.windowKey(e.policy.Window, m); window == largerWindow && e.policy.Window.Context == 0 && r.Fit == nil && e.options.Window == 0 && e.options.Model == "" && e.statedWindow(key) < window {
+		if key := e.windowKey(e.policy.Window, m); window == largerWindow && e.policy.Window.Context == 0 && r.Fit == nil && e.options.Window == 0 && e.options.Model == "" && e.statedWindow(key).tokens < window {
 			r.Shown = e.record.Largest[m.Model]
 		}
 		last = window

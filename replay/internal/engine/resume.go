@@ -21,12 +21,12 @@ type Continuation struct {
 	Warm    bool             `json:"cache_warm"`                   // now is not after Expires; false where that is not known
 	IfWarm  account.NextCost `json:"if_warm"`
 	IfCold  account.NextCost `json:"if_cold"` // only what other sessions keep in the cache is read; nothing where Unknown
-	Compact *Compaction      `json:"compacted,omitempty"`
+	Compact *NextCompaction  `json:"compacted,omitempty"`
 	Misfit  bool             `json:"usage_misfits,omitempty"` // the recorded usage does not fit the content: what a compaction leaves is not known
 }
 
-// Compaction is a session after a compaction.
-type Compaction struct {
+// NextCompaction is a session after a compaction.
+type NextCompaction struct {
 	Policy  string         `json:"policy"`         // that compacts: of the release that recorded the session, or the next one
 	Context int            `json:"context_tokens"` // of the first request after it
 	Summary int            `json:"summary_tokens"` // that the compaction writes
@@ -101,7 +101,7 @@ func Continue(r *record.Record, pol *policy.Policy, opt Options, now time.Time) 
 	if err != nil || len(edits) == 0 {
 		return c, err
 	}
-	to := &Compaction{Policy: pol.Name}
+	to := &NextCompaction{Policy: pol.Name}
 	costs := []*CompactionCost{&to.IfWarm, &to.IfCold}
 	for i, s := range states {
 		e.account, e.progress.now = s.account, s.start

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -22,6 +23,7 @@ func (e *Engine) warnAtEnd() {
 	if n := e.windows.exceeded; n > 0 {
 		e.warn(0, "the recorded context exceeds the assumed window at %d of %d requests", n, requests).Code = CodeWindowExceeded
 	}
+	e.warnAssumed()
 	if u := &e.rows.misfits; u.requests > 0 {
 		e.warn(e.conv.Response(u.first-1).Line, "the recorded usage does not fit the content at %d of %d requests, at request %d first: the lines weigh up to %d tokens more than it says; no figure is let fall below 0",
 			u.requests, requests, u.first, u.most).Code = CodeUsageUnfit
@@ -37,6 +39,9 @@ func (e *Engine) warnAtEnd() {
 	if names := e.account.Unpriced(); len(names) > 0 {
 		e.warn(0, "no price is known for %s: those requests are counted in tokens only", modelNames(names)).Code = CodeNoPrice
 	}
+	if names := e.account.Shown(); len(names) > 0 {
+		e.warn(0, "how the provider of %s caches is not known, but the record has cached input: it is simulated as automatic, in blocks of one token", modelNames(names)).Code = CodeCacheShown
+	}
 	if names := e.account.Unknown(); len(names) > 0 {
 		e.warn(0, "how the provider of %s caches is not known: those requests read nothing", modelNames(names)).Code = CodeNoCache
 	}
@@ -50,9 +55,13 @@ func UnknownModel(table *price.Table, opt Options) *session.Warning {
 	if _, known := table.Find(opt.Model); known {
 		return nil
 	}
-	window := fmt.Sprintf("its window is taken to be %s tokens and its largest output is assumed", policy.Thousands(DefaultWindow))
+	like, _, ok := table.FindLike(opt.Model)
+	window := fmt.Sprintf("its window is taken to be %s tokens and its largest output is assumed", policy.Thousands(cmp.Or(like.Context, DefaultWindow)))
 	if opt.Window > 0 {
 		window = "its largest output is assumed"
+	}
+	if ok {
+		window += ", as " + like.ID + " has them"
 	}
 	return &session.Warning{Code: CodeModelUnknown, Message: fmt.Sprintf("the model %q is not in the table: %s, and tokens are those of the recorded model", opt.Model, window)}
 }
@@ -75,9 +84,11 @@ func (x *excess) add(n, tokens int) {
 // The codes of warnings that a caller may have advice for.
 const (
 	CodeWindowExceeded session.Code = "window-exceeded" // the recorded context does not fit the assumed window
+	CodeWindowAssumed  session.Code = "window-assumed"  // nothing states the window
 	CodeUsageUnfit     session.Code = "usage-unfit"     // the recorded usage is less than the content weighs
 	CodeModelUnknown   session.Code = "model-unknown"   // the model of the options is not in the table
 	CodeNoPrice        session.Code = "no-price"        // a model has no price
+	CodeCacheShown     session.Code = "cache-shown"     // that a model is cached is known from the record alone
 	CodeNoCache        session.Code = "no-cache"        // how a model is cached is not known
 )
 
