@@ -13,8 +13,10 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/payloads"
+	"github.com/ctxkit/ctxkit/replay/wire"
 )
 
 // labGaps are the requests of sessions whose marks are at other places. No conversation is among them, no block of a true
@@ -193,6 +195,63 @@ func TestLabOnRecord(t *testing.T) {
 	t.Logf("%d requests", held)
 	if held < 200 {
 		t.Errorf("%d requests are on record", held)
+	}
+}
+
+// TestLabFramed holds that a request on record that no policy changes is what was sent, block by block.
+func TestLabFramed(t *testing.T) {
+	dir := os.Getenv("CTXKIT_LAB")
+	if dir == "" {
+		t.Skip("CTXKIT_LAB names no folder")
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "claude-2.1.3*", "*.jsonl.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, path := range files {
+		f, rec := labLoad(t, path)
+		log, err := requestsOf(f.Main)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if log == nil {
+			f.Close()
+			continue
+		}
+		track := replay.RecordedTrack()
+		err = rec.EachView(track, replay.Options{}, func(k int, v *view.View) bool {
+			q := requestAt(log, f.Main, k)
+			if q == nil {
+				return true
+			}
+			sent, err := log.Body(q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rebuilt, err := wire.Payload(v, track)
+			if err != nil {
+				t.Fatal(err)
+			}
+			same, err := wire.Payload(v, track)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := string(sent.Append(nil))
+			payloads.Framed(sent, rebuilt, same)
+			if got := string(sent.Append(nil)); got != want {
+				t.Errorf("%s: request %d:\n%.3000s\nwant\n%.3000s", path, k, got, want)
+			}
+			n++
+			return !t.Failed()
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+	}
+	if n < 200 {
+		t.Errorf("%d requests", n)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/diff"
+	"github.com/ctxkit/ctxkit/replay/payloads"
 	"github.com/ctxkit/ctxkit/replay/wire"
 	"github.com/ctxkit/ctxkit/report"
 )
@@ -68,7 +69,11 @@ default to last, the others to end.
 --format json is a request body for the Messages API. Most transcripts hold
 neither system prompt nor tools, so the body has none. Where the file holds the
 requests that were sent (Claude Code 2.1.282 and later), payload with --policy
-recorded is the request itself, with its parameters, system prompt and tools.`
+recorded is the request itself, with its parameters, system prompt and tools,
+and with another policy it is that request with the policy's edits. Messages
+that the request no longer had are rebuilt, as are those that the policy
+changed; the client's words beside a message that the policy took away go
+with it.`
 
 func newView(sys *system) *cobra.Command {
 	o := &viewOptions{}
@@ -167,8 +172,12 @@ func (s *opened) view(o *viewOptions) error {
 		return err
 	}
 	v.Body.Model, v.Body.MaxTokens = s.conv.rec.ModelAt(s.opt, n)
-	if o.As == asPayload && s.pol.Recorded && !o.Classes {
-		if v.Record, err = s.onRecord(n); err != nil {
+	if o.As == asPayload {
+		if v.Record, err = s.onRecord(n); err == nil && v.Record != nil && v.Record.Body != nil && (!s.pol.Recorded || o.Classes) {
+			v.Record.Edited = true
+			err = s.frame(v, n)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -176,6 +185,22 @@ func (s *opened) view(o *viewOptions) error {
 		v.Classes = append([]diff.Classed{}, diff.Classes(v.View, s.pol, n)...)
 	}
 	return report.PrintView(s.out, v, opt)
+}
+
+// frame puts what the policy changes into the request on record.
+func (s *opened) frame(v *report.NamedView, n int) error {
+	track := replay.RecordedTrack()
+	of, err := s.conv.rec.ViewAt(track, replay.Options{}, n)
+	if err != nil {
+		return err
+	}
+	rebuilt, err := wire.Payload(of, track)
+	if err != nil {
+		return err
+	}
+	rebuilt.Model, rebuilt.MaxTokens = s.conv.rec.ModelAt(replay.Options{}, n)
+	payloads.Framed(v.Record.Body, rebuilt, v.Body)
+	return nil
 }
 
 // warnOf warns of the findings about the view that is sent at a request.

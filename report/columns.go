@@ -53,7 +53,7 @@ var (
 		{"what the cost is made of", partsColumns}, {"what was billed", billedColumns}, {"what for", billKindColumns}, {"not in the bill", billShortColumns}}
 	RegretTables = []TableHead{{"misses", slices.Concat(missColumns...)}, {"sessions", missSumColumns}}
 	StatsTables  = []TableHead{{"what the context holds", slices.Concat(contentColumns, contentShares, contentSent)}, {"tools", toolColumns}, {"files that Read returned", fileColumns},
-		{"system prompt and tools", overheadColumns},
+		{"system prompt and tools", overheadColumns}, {"what the client adds to messages", addedColumns},
 		{"results", resultColumns}, {"results with the same text", repeatedColumns}, {"turns", turnColumns},
 		{"listings of tools, skills and agents", listingColumns}, {"subagents", subagentColumns}, {"sessions", heaviestColumns}}
 	WhyTables = []TableHead{{"breaks of the prompt cache", slices.Concat(cacheBreakColumns...)}, {"what differs from the request before, as sent", sentColumns}, {"by cause", breakSumColumns}, {"the cost by its parts", costShareColumns},
@@ -363,14 +363,19 @@ var counterColumns = [][]column{
 
 var (
 	overheadColumns = []column{
-		{Title: "part", About: "system: a text of the system prompt; tool: the definition of one"},
-		{Title: "name", About: "of the tool; number of the text", Flex: true},
-		{Title: "server", About: "MCP server that the tool is of", Drop: 3},
+		{Title: "part", About: "system: a section of the system prompt; tool: the definition of one"},
+		{Title: "name", About: "of the tool; heading of the section, without one the number of its text", Flex: true},
+		{Title: "of", About: "MCP server that the tool is of; what the section is about: memory, environment …", Drop: 3},
 		{Title: "tokens", About: "tokens of it in each request"},
 		{Title: "%", About: "of the system prompt and the tools", Drop: 4},
 		{Title: "calls", About: "calls of the tool up to the request; those never called stand first"},
 		{Title: "requests", About: "requests up to it that had the part", Drop: 2},
 		{Title: "sent", About: "tokens of it in all of them", Drop: 1},
+	}
+	addedColumns = []column{
+		{Title: "what", About: "instructions, environment, skills, agents, memory, MCP servers, tools"},
+		{Title: "attachment", About: "its type", Flex: true},
+		{Title: "tokens", About: "tokens of it in the request"},
 	}
 	payloadColumns = []column{
 		{Title: "what", Key: "track", About: "rebuilt from the conversation, or on record in the file itself"},
@@ -587,7 +592,9 @@ var (
 		{Title: "request", About: "number of the request"},
 		{Title: "line", About: "line of the file that holds it", Drop: 1},
 		{Title: "first difference", About: "the first tool, setting or block of the request before that was not sent again as it was", Flex: true, Min: 20},
-		{Title: "tokens", About: "of what differs, estimated by its length"},
+		{Title: "tokens", About: "of what differs, by the counter; a model or a setting has none"},
+		{Title: "lost", About: "tokens that were sent again and not read, by the usage", Drop: 2},
+		{Title: "USD", About: "what they cost more than if they had been read"},
 	}
 	breakSumColumns = []column{
 		{Title: "cause", About: "why the cache was lost", Flex: true},

@@ -56,6 +56,7 @@ func (h *htmlPage) oneStats(s *stats.SessionStats, hidden bool) {
 	if s.Overhead != nil {
 		h.statsTable("System prompt and tools", overheadTable(s.Overhead, len(s.Overhead.Parts)))
 		h.addNotes("", overheadNote(s.Overhead))
+		h.statsTable("What the client adds to messages, which a policy can take away", addedTable(s.Overhead))
 	}
 	h.statsTable("Files that Read returned", fileTable(s, len(s.Files)))
 	if s.Reads.Results > 0 {
@@ -134,7 +135,10 @@ func wordless(s *stats.SessionStats, w *words, n int) *stats.SessionStats {
 		own := *o
 		own.Parts = slices.Clone(o.Parts)
 		for i := range own.Parts {
-			own.Parts[i].Name, own.Parts[i].Server = w.tool(own.Parts[i].Name), ""
+			own.Parts[i].Server = ""
+			if own.Parts[i].Name = w.tool(own.Parts[i].Name); own.Parts[i].Part != "tool" {
+				own.Parts[i].Name = "section " + strconv.Itoa(i+1)
+			}
 		}
 		c.Overhead = &own
 	}

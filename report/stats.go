@@ -78,6 +78,10 @@ func statsPage(p *page, s *stats.SessionStats) {
 		p.table(overheadTable(o, p.most()))
 		p.statsHidden(len(o.Parts)-p.most(), "part")
 		p.note(faint, overheadNote(o))
+		if len(o.InMessages) > 0 {
+			p.heading("what the client adds to messages, which a policy can take away")
+			p.table(addedTable(o))
+		}
 	}
 	p.heading(phrase("up to request %v: tools", s.Request))
 	p.table(toolTable(s.Tools, p.most()))
@@ -464,7 +468,16 @@ func statsCSV(list []*stats.SessionStats) *table {
 func overheadTable(o *stats.PromptOverhead, most int) *table {
 	t := newTable(overheadColumns)
 	for _, p := range o.Parts[:min(most, len(o.Parts))] {
-		t.add(none, p.Part, p.Name, p.Server, p.Tokens, percent(p.Tokens, o.Tokens), p.Calls, p.Requests, p.Sent)
+		t.add(none, p.Part, p.Name, cmp.Or(p.Server, p.Kind), p.Tokens, percent(p.Tokens, o.Tokens), p.Calls, p.Requests, p.Sent)
+	}
+	return t
+}
+
+// addedTable has a row per type of attachment.
+func addedTable(o *stats.PromptOverhead) *table {
+	t := newTable(addedColumns)
+	for _, p := range o.InMessages {
+		t.add(none, p.Kind, p.Name, p.Tokens)
 	}
 	return t
 }

@@ -27,7 +27,7 @@ type NamedView struct {
 	Overhead int          // tokens
 	View     *view.View
 	Body     *wire.Body
-	Record   *OnRecord   // of a payload of the record, where the file holds requests
+	Record   *OnRecord   // of a payload, where the file holds requests
 	Marks    []diff.Mark // of scrollback: where something was compacted or the client restarted
 
 	Own     *replay.OwnRequest // of summary-request
@@ -51,10 +51,15 @@ func PrintView(w io.Writer, v *NamedView, opt Layout) error {
 	p := &viewPages{page: newPage(w, opt), v: v, history: diff.NewHistory(v.View), marks: v.Marks}
 	p.head()
 	if v.Record != nil && v.Record.Body != nil {
-		if err := p.recorded(v.Record.Body); err != nil {
+		if err := p.frame(v.Record.Body); err != nil {
 			return err
 		}
-		return p.end()
+		if !v.Record.Edited {
+			if err := p.recorded(v.Record.Body); err != nil {
+				return err
+			}
+			return p.end()
+		}
 	}
 	for _, msg := range v.Body.Messages {
 		for rest := msg.Blocks; len(rest) > 0; {
@@ -118,7 +123,7 @@ func (p *viewPages) message(role session.Role, blocks []wire.BodyBlock) {
 	p.markers(id)
 	p.n++
 	p.line("")
-	p.title(bold, "", fmt.Sprintf("── %d  %s", p.n, p.about(id, role)))
+	p.title(bold, "", fmt.Sprintf("── %d  %s", p.n, p.about(id, role, blocks)))
 	shown := blocks
 	if !p.Full && len(blocks) > mostBlocks {
 		shown = blocks[:mostBlocks]
@@ -133,10 +138,14 @@ func (p *viewPages) message(role session.Role, blocks []wire.BodyBlock) {
 }
 
 // about describes a message: what it is, where it comes from and its tokens.
-func (p *viewPages) about(id policy.ItemID, role session.Role) string {
+func (p *viewPages) about(id policy.ItemID, role session.Role, blocks []wire.BodyBlock) string {
 	tokens := either(p.v.As == "payload", p.v.View.PayloadWeight, p.v.View.Weight)(id)
 	parts := []string{role.String()}
-	if s := p.v.View.Synthetic(id); s != nil {
+	s := p.v.View.Synthetic(id)
+	if s == nil && !slices.ContainsFunc(blocks, func(b wire.BodyBlock) bool { return b.Source.Block != wire.Whole }) {
+		return joined("  ", role.String(), "words of the client")
+	}
+	if s != nil {
 		label := s.Label
 		if e := p.history.Made[id]; e != nil {
 			label += ", made by " + e.Stage
@@ -238,11 +247,10 @@ func reasonText(e *policy.Edit) string { return before(": ", e.Reason) }
 
 // viewJSON prints a view as a request body, the scrollback with its marks.
 func viewJSON(w io.Writer, v *NamedView) error {
-	if v.Record != nil && v.Record.Body != nil {
-		_, err := w.Write(escapeJSON(v.Record.Body.Append(nil)))
-		return err
-	}
 	body, err := v.Body.Append(nil)
+	if v.Record != nil && v.Record.Body != nil {
+		body = v.Record.Body.Append(nil)
+	}
 	if err != nil {
 		return err
 	}

@@ -3,14 +3,17 @@ package report
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl/requests"
+	"github.com/ctxkit/ctxkit/replay/stats"
 	"github.com/ctxkit/ctxkit/replay/wire"
 )
 
 // OnRecord is what a session file says of the request that a view shows.
 type OnRecord struct {
-	Body      *requests.SentBody // as it was sent; nil: it is rebuilt from the conversation
+	Body      *requests.SentBody // as it was sent, or would be; nil: it is rebuilt from the conversation
+	Edited    bool               // Body has the edits of a policy
 	Line      int                // of the request; 0: none is on record
 	Why       string             // it is rebuilt
 	Whole, Of int                // requests of the session on record, and its requests
@@ -22,36 +25,49 @@ func (r *OnRecord) text() string {
 	case r == nil:
 		return ""
 	case r.Body != nil:
-		return phrase("as the client recorded it, line %v (on record: %v of %v)", r.Line, r.Whole, count(r.Of, "request"))
+		return phrase("as the client recorded it, line %v%v (on record: %v of %v)", r.Line, either(r.Edited, ", with the edits of the policy", ""), r.Whole, count(r.Of, "request"))
 	}
 	return phrase("rebuilt from the conversation: %v (on record: %v of %v)", r.Why, r.Whole, count(r.Of, "request"))
 }
 
-// recorded prints a request as it was sent.
-func (p *viewPages) recorded(b *requests.SentBody) error {
+// frame prints what a request has beside its messages.
+func (p *viewPages) frame(b *requests.SentBody) error {
 	var params [][2]string
 	for _, param := range b.Params {
 		params = append(params, [2]string{param.Name, compactJSON(param.Value)})
 	}
 	p.line("")
 	p.fields(params...)
-	for _, list := range []struct {
-		name string
-		raw  []byte
-	}{{"system", b.System}, {"tools", b.Tools}} {
-		if list.raw == nil {
+	lists := [...][]json.RawMessage{elements(b.System), elements(b.Tools)}
+	var sizes []int
+	for _, raw := range slices.Concat(lists[:]...) {
+		sizes = append(sizes, len(raw))
+	}
+	tokens := stats.PartTokens(sizes, p.v.Overhead)
+	for k, name := range [...]string{"system", "tools"} {
+		items := lists[k]
+		if len(items) == 0 {
 			continue
 		}
-		items := elements(list.raw)
-		p.line("")
-		p.title(bold, "", fmt.Sprintf("── %s  line %d  %s", list.name, b.Line, fileSize(len(list.raw))))
+		own := 0
 		for i := range items {
-			p.part(&items[i], len(items))
+			own += tokens[i]
 		}
+		p.line("")
+		p.title(bold, "", fmt.Sprintf("── %s  line %d  %s tokens, which no policy takes away", name, b.Line, thousands(own)))
+		for i := range items {
+			p.part(&items[i], tokens[i], len(items))
+		}
+		tokens = tokens[len(items):]
 		if err := p.flush(); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// recorded prints the messages of a request as it was sent.
+func (p *viewPages) recorded(b *requests.SentBody) error {
 	for i := range b.Messages {
 		m := &b.Messages[i]
 		p.n++
@@ -78,7 +94,7 @@ func (p *viewPages) recorded(b *requests.SentBody) error {
 }
 
 // part prints one of n texts of a system prompt, or definitions of tools.
-func (p *viewPages) part(raw *json.RawMessage, n int) {
+func (p *viewPages) part(raw *json.RawMessage, tokens, n int) {
 	var one struct {
 		Name, Type, Text, Description string
 		CacheControl                  json.RawMessage `json:"cache_control"`
@@ -88,12 +104,15 @@ func (p *viewPages) part(raw *json.RawMessage, n int) {
 	if one.Name == "" {
 		title, text = one.Type, one.Text
 	}
-	p.title(cyan, "   ", title+"  "+fileSize(len(*raw))+either(one.CacheControl != nil, " [cache breakpoint]", ""))
+	p.title(cyan, "   ", title+"  "+thousands(tokens)+" tokens  "+fileSize(len(*raw))+either(one.CacheControl != nil, " [cache breakpoint]", ""))
 	p.text(none, "     ", "", text, n)
 }
 
 // elements are those of an array; a text is one.
 func elements(raw []byte) (list []json.RawMessage) {
+	if raw == nil {
+		return nil
+	}
 	if json.Unmarshal(raw, &list) != nil {
 		return []json.RawMessage{append(append([]byte(`{"type":"text","text":`), raw...), '}')}
 	}

@@ -261,7 +261,7 @@ func sentTable(list []why.RequestChange) *table {
 	t := newTable(sentColumns)
 	for i := range list {
 		c := &list[i]
-		t.add(none, c.Request, c.Line, changeText(c.Change), c.Tokens)
+		t.add(none, c.Request, c.Line, changeText(c.Change), c.Tokens, c.Lost, either[any](c.USD.Known, c.USD, nil))
 	}
 	return t
 }

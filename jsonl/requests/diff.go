@@ -30,6 +30,7 @@ type BodyChange struct {
 	Was     string   `json:"was,omitempty"`     // its beginning; "": it was not there
 	Is      string   `json:"is,omitempty"`      // "": it is not there any more
 	Bytes   int      `json:"bytes"`             // of it, as it is or else was
+	Text    string   `json:"-"`                 // of a block of a message, likewise
 }
 
 // beginning is how many characters a change has of a text.
@@ -60,33 +61,47 @@ func Diff(before, after *SentBody) *BodyChange {
 	return diffSettings(before, after, true)
 }
 
-// Diff is the first that differs between two requests, as the function of that name says. Bodies are read only where
-// something does.
-func (l *Log) Diff(before, after *LogRequest) (*BodyChange, error) {
+// Diff is the first that differs between two requests, as the function of that name says, and how many blocks the later one
+// has beyond the other. Bodies are read only where they have to be.
+func (l *Log) Diff(before, after *LogRequest) (change *BodyChange, added int, err error) {
 	params := func(q *LogRequest) ([]byte, error) {
 		raw, err := l.src.ReadSpan(q.span)
 		return Member(raw, "params"), err
 	}
 	was, err := params(before)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	is, err := params(after)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if a, b := l.list(before), l.list(after); before.shape == after.shape && bytes.Equal(was, is) && len(a) <= len(b) && slices.Equal(a, b[:len(a)]) {
-		return nil, nil
+		for _, m := range b[len(a):] {
+			msg, err := l.read(&l.messages[m])
+			if err != nil {
+				return nil, 0, err
+			}
+			added += len(msg.Blocks)
+		}
+		return nil, added, nil
 	}
 	x, err := l.Body(before)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	y, err := l.Body(after)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return Diff(x, y), nil
+	return Diff(x, y), y.blocks() - x.blocks(), nil
+}
+
+func (b *SentBody) blocks() (n int) {
+	for i := range b.Messages {
+		n += len(b.Messages[i].Blocks)
+	}
+	return n
 }
 
 // same reports whether two values are equal without their breakpoints.
@@ -201,7 +216,7 @@ func diffMessages(before, after *SentBody) *BodyChange {
 		was := &before.Messages[m]
 		for k := range was.Blocks {
 			a := was.Blocks[k].JSON
-			c := &BodyChange{Part: PartMessage, Role: was.Role, Message: m + 1, Block: k + 1, Line: was.Line, Name: kindOf(a), Was: start(textOf(a)), Bytes: len(a)}
+			c := &BodyChange{Part: PartMessage, Role: was.Role, Message: m + 1, Block: k + 1, Line: was.Line, Name: kindOf(a), Was: start(textOf(a)), Bytes: len(a), Text: textOf(a)}
 			if m >= len(after.Messages) || k >= len(after.Messages[m].Blocks) {
 				return c
 			}
@@ -209,13 +224,14 @@ func diffMessages(before, after *SentBody) *BodyChange {
 			if b := is.Blocks[k].JSON; was.Role != is.Role || !same(a, b) {
 				c.Role, c.Line, c.Name, c.Bytes = is.Role, is.Line, kindOf(b), len(b)
 				c.Was, c.Is = apart(textOf(a), textOf(b))
+				c.Text = textOf(b)
 				return c
 			}
 		}
 		if last := m == len(before.Messages)-1; !last && len(after.Messages[m].Blocks) > len(was.Blocks) {
 			is := &after.Messages[m]
 			b := is.Blocks[len(was.Blocks)].JSON
-			return &BodyChange{Part: PartMessage, Role: is.Role, Message: m + 1, Block: len(was.Blocks) + 1, Line: is.Line, Name: kindOf(b), Is: start(textOf(b)), Bytes: len(b)}
+			return &BodyChange{Part: PartMessage, Role: is.Role, Message: m + 1, Block: len(was.Blocks) + 1, Line: is.Line, Name: kindOf(b), Is: start(textOf(b)), Bytes: len(b), Text: textOf(b)}
 		}
 	}
 	return nil

@@ -252,30 +252,32 @@ func (r *reader) shapeOf(h Sum) int {
 	return i
 }
 
-// addMessage adds a message with a line of its own.
-func (r *reader) addMessage(e *jsonl.Entry) {
-	var named Sum
-	ok := false
-	var value []byte
+// hashed is the value of a line, and the hash that it is named by; ok is false where it has not both.
+func hashed(e *jsonl.Entry, name, of string) (value []byte, named Sum, ok bool) {
 	eachMember(e.Raw, func(key string, v []byte) {
 		switch key {
-		case "hash":
+		case name:
 			text, _ := jsonl.Unquote(v)
 			named, ok = readHash(text)
-		case "message":
+		case of:
 			value = v
 		}
 	})
+	return value, named, ok && value != nil
+}
+
+// addMessage adds a message with a line of its own.
+func (r *reader) addMessage(e *jsonl.Entry) {
+	value, named, ok := hashed(e, "hash", "message")
 	text, fine := appendMessage(r.buf[:0], value)
 	r.buf = text
 	_, role := jsonl.Unquote(Member(value, "role"))
 	content := Member(value, "content")
-	fine = fine && role && len(content) > 0 && (content[0] == '"' || content[0] == '[')
-	switch {
-	case !ok || !fine:
+	if !ok || !fine || !role || len(content) == 0 || content[0] != '"' && content[0] != '[' {
 		r.add(e.Line, CodeUnreadable, "the message is not readable: it is not used")
 		return
-	case sha256.Sum256(text) != named:
+	}
+	if sha256.Sum256(text) != named {
 		r.add(e.Line, CodeHash, "the message is not the one with the hash %x: it is not used", named[:6])
 		return
 	}
@@ -288,18 +290,7 @@ func (r *reader) addMessage(e *jsonl.Entry) {
 // addShape adds a system prompt with tools. One that does not have its hash is used all the same, with a finding: the
 // messages are not of it.
 func (r *reader) addShape(e *jsonl.Entry) {
-	var named Sum
-	ok := false
-	var value []byte
-	eachMember(e.Raw, func(key string, v []byte) {
-		switch key {
-		case "shapeHash":
-			text, _ := jsonl.Unquote(v)
-			named, ok = readHash(text)
-		case "shape":
-			value = v
-		}
-	})
+	value, named, ok := hashed(e, "shapeHash", "shape")
 	text, fine := appendSorted(r.buf[:0], value)
 	r.buf = text
 	if !ok || !fine {

@@ -137,10 +137,10 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s: %v\nwant %v", id, got, want[i])
 		}
 	}
-	if c, err := l.Diff(l.Of("m1"), l.Of("m2")); c != nil || err != nil {
-		t.Errorf("%+v, %v", c, err)
+	if c, added, err := l.Diff(l.Of("m1"), l.Of("m2")); c != nil || added != 5 || err != nil {
+		t.Errorf("%+v, %d blocks, %v", c, added, err)
 	}
-	if c, err := l.Diff(l.Of("m2"), l.Of("m3")); err != nil || c == nil || c.Part != PartMessage || c.Message != 4 || c.Was != "left" || c.Is != "done" {
+	if c, _, err := l.Diff(l.Of("m2"), l.Of("m3")); err != nil || c == nil || c.Part != PartMessage || c.Message != 4 || c.Was != "left" || c.Is != "done" {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if l.Of("") != nil || l.Of("m9") != nil {

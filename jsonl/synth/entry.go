@@ -48,7 +48,11 @@ func (c *client) endAside() {
 	if c.v.tailEnvelope() {
 		c.envelope(&c.line)
 	}
-	c.endUnchained()
+	c.line.close()
+	if c.v.requests() {
+		c.sent.note(c.own, c.line.b)
+	}
+	c.emit()
 }
 
 // emit writes the line, or keeps it until after the next one where hold is set.
@@ -202,6 +206,9 @@ func (c *client) attach(payload *object, rendered string) {
 	if rendered != "" {
 		c.text(uuid, rendered)
 		c.messages--
+		if c.v.requests() {
+			c.sent.add(uuid, "user", "", (&object{}).textBlock("<system-reminder>\n"+rendered+"\n</system-reminder>\n").b)
+		}
 	}
 	c.pass(0, 3)
 }

@@ -39,7 +39,13 @@ var compactable = map[string]bool{"Read": true, "Bash": true, "Grep": true, "Glo
 // calls.
 func (c *client) respond(blocks ...block) {
 	c.prepare()
+	if c.v.requests() {
+		c.remaining()
+	}
 	m := &response{usage: c.send(), blocks: blocks, stop: "end_turn"}
+	if c.v.requests() {
+		c.recordRequest()
+	}
 	c.pass(1800, 7000)
 	var out int64 = messageFrame
 	for i := range blocks {

@@ -22,7 +22,7 @@ const samplesDir = "../../testdata/sessions"
 
 // versions are clients of every band in which the format differs.
 var versions = []string{"1.0.17", "1.0.53", "2.0.76", "2.1.5", "2.1.12", "2.1.19", "2.1.22", "2.1.29", "2.1.42",
-	"2.1.50", "2.1.70", "2.1.80", "2.1.97", "2.1.119", "2.1.139", "2.1.210", "2.1.239"}
+	"2.1.50", "2.1.70", "2.1.80", "2.1.97", "2.1.119", "2.1.139", "2.1.210", "2.1.239", "2.1.332"}
 
 // lively are options that make nearly everything happen in few requests.
 func lively(version string, seed uint64) synth.SessionOptions {
@@ -97,7 +97,7 @@ func TestBadOptions(t *testing.T) {
 
 // TestExtremes drives every rate to its end, in small and in large.
 func TestExtremes(t *testing.T) {
-	for _, v := range []string{"1.0.53", "2.1.5", "2.1.19", "2.1.50", "2.1.97", "2.1.239"} {
+	for _, v := range []string{"1.0.53", "2.1.5", "2.1.19", "2.1.50", "2.1.97", "2.1.239", "2.1.332"} {
 		for _, o := range []synth.SessionOptions{
 			{Requests: 1},
 			{Requests: 1, RequestsPerTurn: 1, Files: 4, ResultChars: 200},

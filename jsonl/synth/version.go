@@ -72,6 +72,7 @@ func (r release) apiErrors() bool     { return r >= v21(5) }
 func (r release) agentFiles() bool    { return r >= v2(0, 0) }
 func (r release) agentMeta() bool     { return r >= v21(70) }
 func (r release) persistedPath() bool { return r >= v21(45) }
+func (r release) requests() bool      { return r >= v21(300) } // its own requests on lines
 
 // threshold is the usage at which the client compacts by itself.
 func (r release) threshold(window int) int {

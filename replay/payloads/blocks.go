@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/pattern"
@@ -46,14 +47,16 @@ func Blocks(messages []Message) (list []Block) {
 		if m.Role != role {
 			message, at, role = message+1, 0, m.Role
 		}
-		var blocks []map[string]json.RawMessage
+		var blocks []json.RawMessage
 		var text string
 		if json.Unmarshal(m.Content, &text) == nil {
-			blocks = []map[string]json.RawMessage{{"type": []byte(`"text"`), "text": m.Content}}
+			blocks = []json.RawMessage{slices.Concat([]byte(`{"type":"text","text":`), m.Content, []byte(`}`))}
 		} else {
 			_ = json.Unmarshal(m.Content, &blocks)
 		}
-		for _, b := range blocks {
+		for _, raw := range blocks {
+			var b map[string]json.RawMessage
+			_ = json.Unmarshal(raw, &b)
 			l := Block{Role: m.Role, Kind: contentText(b["type"]), Message: message, At: at, Marked: b["cache_control"] != nil}
 			switch l.Kind {
 			case "tool_use":
@@ -154,17 +157,23 @@ func said(text string) string {
 	return strings.TrimSpace(out.String())
 }
 
-// FileLines tells which texts are on the lines of a session file.
+// FileLines tells which texts are on the lines of a session file. The file is read when it is first asked.
 type FileLines struct {
+	read  func() (string, error)
 	text  string
-	known map[string]bool
+	known map[string]bool // nil: not yet read
+	err   error
 }
 
-// NewLines prepares the text of a file, without the lines that hold requests.
-func NewLines(text string) *FileLines { return &FileLines{text, map[string]bool{}} }
+// NewLines prepares a file; read is its text without the lines that hold requests.
+func NewLines(read func() (string, error)) *FileLines { return &FileLines{read: read} }
 
 // Hold reports whether every line of a block's text is on some line of the file.
 func (l *FileLines) Hold(text string) bool {
+	if l.known == nil {
+		l.known = map[string]bool{}
+		l.text, l.err = l.read()
+	}
 	for _, line := range strings.Split(reminderTag().ReplaceAllString(text, ""), "\n") {
 		line = strings.TrimSpace(line)
 		found, ok := l.known[line]

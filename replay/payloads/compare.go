@@ -53,7 +53,13 @@ func Compare(want, got []Block, lines *FileLines) *BodyComparison {
 	}
 	c.Conversation = slices.Equal(conversation(want, nil), conversation(got, prompts))
 	c.Marks = slices.Equal(marks(want), marks(got))
-	a, b := matched(want, got)
+	at := matched(want, got)
+	b := make([]bool, len(got))
+	for _, j := range at {
+		if j >= 0 {
+			b[j] = true
+		}
+	}
 	left := map[key]int{} // of ours, not matched
 	for j := range got {
 		if !b[j] {
@@ -65,7 +71,7 @@ func Compare(want, got []Block, lines *FileLines) *BodyComparison {
 		w := &want[i]
 		k := w.key()
 		switch {
-		case a[i]:
+		case at[i] >= 0:
 			c.Equal++
 		case left[k] > 0:
 			left[k]--
@@ -116,10 +122,10 @@ func marks(list []Block) (at []place) {
 	return at
 }
 
-// matched tells which blocks of two lists match in order: the longest run of equal blocks, and so on before and behind
-// it, as Python's difflib does.
-func matched(want, got []Block) (a, b []bool) {
-	a, b = make([]bool, len(want)), make([]bool, len(got))
+// matched tells which block of got each of want matches in order, -1: none. It is the longest run of equal blocks, and so
+// on before and behind it, as Python's difflib does.
+func matched(want, got []Block) []int {
+	pairs := slices.Repeat([]int{-1}, len(want))
 	at := map[key][]int{}
 	for j := range got {
 		at[got[j].key()] = append(at[got[j].key()], j)
@@ -147,9 +153,9 @@ func matched(want, got []Block) (a, b []bool) {
 			continue
 		}
 		for k := range n {
-			a[i+k], b[j+k] = true, true
+			pairs[i+k] = j + k
 		}
 		todo = append(todo, span{s.a0, i, s.b0, j}, span{i + n, s.a1, j + n, s.b1})
 	}
-	return a, b
+	return pairs
 }

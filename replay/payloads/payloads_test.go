@@ -1,11 +1,14 @@
 package payloads
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/jsonl/synth"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -37,7 +40,7 @@ func TestCompare(t *testing.T) {
 		"mark":        {`{"role":"user","content":[{"type":"text","text":"go","cache_control":{"type":"ephemeral"}}]}`, ask, BodyComparison{Conversation: true, Whole: true, Equal: 1}},
 		"nothing":     {"", "", BodyComparison{Conversation: true, Whole: true, Marks: true}},
 	} {
-		got := Compare(messages(t, tt.want), messages(t, tt.got), NewLines(`{"text":"held"}`))
+		got := Compare(messages(t, tt.want), messages(t, tt.got), NewLines(func() (string, error) { return `{"text":"held"}`, nil }))
 		if n := got.Missing + got.Unheld + got.Extra + got.Placeholders + got.Moved; n != len(got.Differences) {
 			t.Errorf("%s: %d differences of %d", name, len(got.Differences), n)
 		}
@@ -116,5 +119,40 @@ func TestScore(t *testing.T) {
 	}
 	if s, err := Score(rec, nil, nil); err != nil || len(s.Results) != 0 || s.Unmatched != 2 {
 		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// The requests that a synthetic client records are put together whole, and those that are rebuilt say the same.
+func TestSynthetic(t *testing.T) {
+	var file bytes.Buffer
+	opt := synth.Default()
+	opt.Version, opt.Requests, opt.Seed = "2.1.332", 60, 3
+	if _, err := synth.Generate(&file, opt); err != nil {
+		t.Fatal(err)
+	}
+	f, err := session.LoadReader("synthetic", &file, session.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rec, err := replay.NewRecord(f.Main)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := requests.Read(f.Main.Source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Score(rec, log, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(log.Findings) > 0 || s.Record.Requests < 60 || s.Record.Whole != s.Record.Requests || s.Record.Found != s.Record.Messages {
+		t.Errorf("%+v, %v", s.Record, log.Findings)
+	}
+	for _, c := range s.Results {
+		if !c.Conversation {
+			t.Errorf("request %d: %+v", c.Request, c.BodyComparison)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package payloads
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl/requests"
@@ -65,17 +66,15 @@ func Score(rec *replay.Record, log *requests.Log, list []TrueRequest) (*Conversa
 			return nil, err
 		}
 	}
-	lines, err := textOf(conv.Source)
-	if err != nil {
-		return nil, err
-	}
+	lines := NewLines(func() (string, error) { return textOf(conv.Source) })
 	var at map[int]*TrueRequest
 	if list != nil {
+		var err error
 		if at, err = match(rec, list); err != nil {
 			return nil, err
 		}
 	}
-	return s, eachRebuilt(rec, func(n int, ours func() ([]Block, error)) error {
+	err := eachRebuilt(rec, func(n int, ours func() ([]Block, error)) error {
 		m := &conv.Messages[conv.Requests[n-1].Message]
 		held, err := onRecord(log, m.ID)
 		want := held
@@ -101,6 +100,7 @@ func Score(rec *replay.Record, log *requests.Log, list []TrueRequest) (*Conversa
 		}
 		return nil
 	})
+	return s, errors.Join(err, lines.err)
 }
 
 // record counts what the file holds.
@@ -163,16 +163,22 @@ func eachRebuilt(rec *replay.Record, fn func(n int, blocks func() ([]Block, erro
 
 // rebuilt are the blocks of a request that is rebuilt.
 func rebuilt(body *wire.Body, v *view.View) []Block {
-	var messages []Message
 	var lines []int
+	for i := range body.Messages {
+		for _, b := range body.Messages[i].Blocks {
+			lines = append(lines, lineOf(v, b.Source))
+		}
+	}
+	return withLines(blocksOf(body), lines)
+}
+
+func blocksOf(body *wire.Body) []Block {
+	var messages []Message
 	for i := range body.Messages {
 		m := &body.Messages[i]
 		messages = append(messages, Message{m.Role.String(), content(len(m.Blocks), func(dst []byte, b int) []byte { return m.Blocks[b].Append(dst) })})
-		for b := range m.Blocks {
-			lines = append(lines, lineOf(v, m.Blocks[b].Source))
-		}
 	}
-	return withLines(Blocks(messages), lines)
+	return Blocks(messages)
 }
 
 // lineOf is the line that a block is from, 0 where it is of none.

@@ -147,15 +147,25 @@ func asked(blocks []Block) string {
 	return ""
 }
 
-// textOf is the text of a session file without the lines that hold requests.
-func textOf(src *jsonl.Source) (*FileLines, error) {
+// textOf is the text of a session file without the lines that hold requests. It is counted first: it may be large.
+func textOf(src *jsonl.Source) (string, error) {
+	each := func(fn func(line []byte)) error {
+		return src.Each(1, jsonl.ReadOptions{}, func(rec *jsonl.Item) error {
+			if rec.Kind == jsonl.ItemEntry && !requests.IsType(rec.Entry.Type) {
+				fn(rec.Entry.Raw)
+			}
+			return nil
+		})
+	}
+	size := 0
+	if err := each(func(line []byte) { size += len(line) + 1 }); err != nil {
+		return "", err
+	}
 	var out strings.Builder
-	err := src.Each(1, jsonl.ReadOptions{}, func(rec *jsonl.Item) error {
-		if rec.Kind == jsonl.ItemEntry && !requests.IsType(rec.Entry.Type) {
-			out.Write(rec.Entry.Raw)
-			out.WriteByte('\n')
-		}
-		return nil
+	out.Grow(size)
+	err := each(func(line []byte) {
+		out.Write(line)
+		out.WriteByte('\n')
 	})
-	return NewLines(out.String()), err
+	return out.String(), err
 }

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -18,13 +19,23 @@ type PromptOverhead struct {
 	Line   int            `json:"line"`   // of the file
 	Bytes  int            `json:"bytes"`  // of all parts, as JSON
 	Tokens int            `json:"tokens"` // of all parts
-	Parts  []OverheadPart `json:"parts"`  // the system prompt, then tools that were never called, then others; the most tokens first
+	Parts  []OverheadPart `json:"parts"`  // tools that were never called, other tools, the system prompt; the most tokens first
+
+	InMessages []AddedPart `json:"in_messages"` // that no part of it: what the client adds to messages, which a policy can take away
 }
 
-// OverheadPart is a text of the system prompt, or the definition of a tool.
+// AddedPart is what the client adds to messages for the model to know, of one type.
+type AddedPart struct {
+	Kind   string `json:"kind"`
+	Name   string `json:"name"` // type of attachment
+	Tokens int    `json:"tokens"`
+}
+
+// OverheadPart is a section of the system prompt, or the definition of a tool.
 type OverheadPart struct {
 	Part     string `json:"part"`             // system, tool
-	Name     string `json:"name"`             // of a tool; of a text its number
+	Name     string `json:"name"`             // of a tool; of a section its heading, without one the number of its text
+	Kind     string `json:"kind,omitempty"`   // of a section with something of the project or the user
 	Server   string `json:"server,omitempty"` // of the tool of an MCP server
 	Bytes    int    `json:"bytes"`
 	Tokens   int    `json:"tokens"`
@@ -75,16 +86,18 @@ func (s *SessionStats) AddOverhead(conv *session.Conversation, log *requests.Log
 		}
 	}
 	system := slices.IndexFunc(s.Categories, func(c CategoryTokens) bool { return c.Category == category.System })
+	known := 0
+	if system >= 0 {
+		known = s.Categories[system].Tokens
+	}
 	weights := make([]int, len(o.Parts))
 	for i := range o.Parts {
 		weights[i] = o.Parts[i].Bytes
 		o.Bytes += weights[i]
 	}
-	if o.Tokens = policy.RoundQuarter(o.Bytes); system >= 0 && s.Categories[system].Tokens > 0 {
-		o.Tokens = s.Categories[system].Tokens
-	}
-	for i, tokens := range Apportion(weights, o.Tokens) {
+	for i, tokens := range PartTokens(weights, known) {
 		p := &o.Parts[i]
+		o.Tokens += tokens
 		p.Tokens, p.Requests = tokens, held[p.Part+p.Name]
 		p.Sent = p.Tokens * p.Requests
 		if k := slices.IndexFunc(s.Tools, func(t Tool) bool { return t.Name == p.Name }); k >= 0 && p.Part == toolPart {
@@ -92,19 +105,81 @@ func (s *SessionStats) AddOverhead(conv *session.Conversation, log *requests.Log
 		}
 	}
 	slices.SortStableFunc(o.Parts, func(a, b OverheadPart) int {
-		return cmp.Or(strings.Compare(a.Part, b.Part), cmp.Compare(min(a.Calls, 1), min(b.Calls, 1)), cmp.Compare(b.Tokens, a.Tokens))
+		return cmp.Or(strings.Compare(b.Part, a.Part), cmp.Compare(min(a.Calls, 1), min(b.Calls, 1)), cmp.Compare(b.Tokens, a.Tokens))
 	})
-	if system >= 0 && s.Categories[system].Tokens > 0 {
+	if known > 0 {
 		s.Categories[system].Of = portions(o.Parts)
 	}
+	o.InMessages = added(s.Categories)
 	s.Overhead = o
 	return nil
 }
 
-// partsOf are the parts of a system prompt with tools.
+// PartTokens are the tokens of parts of a system prompt and tools of so many bytes: known in all, or where that is 0 estimated.
+func PartTokens(bytes []int, known int) []int {
+	total := 0
+	for _, n := range bytes {
+		total += n
+	}
+	if known <= 0 {
+		known = policy.RoundQuarter(total)
+	}
+	return Apportion(bytes, known)
+}
+
+// What a part of an overhead says.
+const (
+	kindInstructions = "instructions"
+	kindEnvironment  = "environment"
+	kindSkills       = "skills"
+	kindAgents       = "agents"
+	kindMemory       = "memory"
+	kindMCP          = "MCP servers"
+	kindTools        = "tools"
+)
+
+// addedKinds are the kinds of attachments with which the client tells the model where it works, and what it can use.
+var addedKinds = map[string]string{
+	"instructions": kindInstructions, "nested_memory": kindInstructions, "relevant_memories": kindMemory,
+	"environment": kindEnvironment, "session_context": kindEnvironment, "remote_session_change": kindEnvironment,
+	"model": kindEnvironment, "date": kindEnvironment, "date_change": kindEnvironment,
+	"skill_listing": kindSkills, "invoked_skills": kindSkills, "dynamic_skill": kindSkills,
+	"agent_listing_delta": kindAgents, "mcp_instructions_delta": kindMCP, "deferred_tools_delta": kindTools,
+}
+
+// added are the attachments of those kinds, the most tokens first.
+func added(list []CategoryTokens) []AddedPart {
+	parts := []AddedPart{}
+	for i := range list {
+		for _, p := range list[i].Of {
+			if kind := addedKinds[p.Name]; list[i].Category == category.Attachments && kind != "" && p.Tokens > 0 {
+				parts = append(parts, AddedPart{kind, p.Name, p.Tokens})
+			}
+		}
+	}
+	return parts
+}
+
+// partsOf are the parts of a system prompt with tools. Their bytes add up to those of its texts and definitions.
 func partsOf(shape *requests.Shape) (list []OverheadPart) {
 	for i, text := range shape.System {
-		list = append(list, OverheadPart{Part: systemPart, Name: policy.Thousands(i + 1), Bytes: len(text)})
+		for _, section := range sections(text) {
+			p := OverheadPart{Part: systemPart, Name: headingOf(section), Bytes: len(section)}
+			for _, kind := range [...]struct{ word, is string }{
+				{"memory", kindMemory}, {"environment", kindEnvironment}, {"gitstatus", kindEnvironment}, {"claude.md", kindInstructions}, {"claudemd", kindInstructions},
+				{"mcp", kindMCP}, {"skills", kindSkills}, {"agents", kindAgents},
+			} {
+				if p.Kind == "" && strings.Contains(strings.ToLower(p.Name), kind.word) {
+					p.Kind = kind.is
+				}
+			}
+			p.Name = cmp.Or(p.Name, policy.Thousands(i+1))
+			if at := slices.IndexFunc(list, func(o OverheadPart) bool { return o.Name == p.Name }); at >= 0 {
+				list[at].Bytes += p.Bytes
+				continue
+			}
+			list = append(list, p)
+		}
 	}
 	for _, tool := range shape.Tools {
 		var one struct{ Name, Type string }
@@ -118,13 +193,50 @@ func partsOf(shape *requests.Shape) (list []OverheadPart) {
 	return list
 }
 
-// portions are the parts as those of a category: the system prompt, the tools of each MCP server, and each other tool.
+// heading begins a section of a text, fence code in it, where headings are none.
+const heading, fence = "# ", "```"
+
+// sections cuts a text, which is JSON, before each heading of the first level.
+func sections(text []byte) (list [][]byte) {
+	from, fenced := 0, false
+	for i := 0; i+1 < len(text); i++ {
+		if text[i] != '\\' {
+			continue
+		}
+		i++ // to what is escaped
+		rest := text[i+1:]
+		switch {
+		case text[i] != 'n':
+		case bytes.HasPrefix(rest, []byte(fence)):
+			fenced = !fenced
+		case bytes.HasPrefix(rest, []byte(heading)) && !fenced:
+			list = append(list, text[from:i+1])
+			from = i + 1
+		}
+	}
+	return append(list, text[from:])
+}
+
+// headingOf is the heading of a section, "" for one without.
+func headingOf(section []byte) string {
+	line, ok := bytes.CutPrefix(section, []byte(heading))
+	if !ok {
+		return ""
+	}
+	end := slices.IndexFunc(line, func(c byte) bool { return c == '\\' || c == '"' })
+	return string(line[:min(max(end, 0), mostHeading)])
+}
+
+// mostHeading is how many bytes of a heading name a section.
+const mostHeading = 80
+
+// portions are the parts as those of a category: the system prompt by kind, the tools of each MCP server, and each other tool.
 func portions(parts []OverheadPart) (list []Portion) {
 	for _, p := range parts {
 		name := p.Name
 		switch {
 		case p.Part == systemPart:
-			name = "system prompt"
+			name = cmp.Or(p.Kind, "system prompt")
 		case p.Server != "":
 			name = "MCP server " + p.Server
 		}

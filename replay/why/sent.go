@@ -1,24 +1,34 @@
 package why
 
 import (
+	"slices"
+	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/backtest"
 	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/price"
+	"github.com/ctxkit/ctxkit/replay/stats"
 )
 
 // RecordedCause is what the requests on record say of a break.
 type RecordedCause struct {
 	Line   int                  `json:"line"`             // of the request
 	Change *requests.BodyChange `json:"change,omitempty"` // the first that differs from the request before; nil: all of it was sent again
+
+	added int // blocks of the request that the one before had not
 }
 
 // RequestChange is a request of which something differs from the one before it, both on record.
 type RequestChange struct {
 	Request int `json:"request"`
 	RecordedCause
-	Tokens int `json:"tokens"` // of what differs, estimated by its length
+	Tokens int       `json:"tokens"`            // of what differs, by the counter; a model or a setting has none
+	Lost   int       `json:"lost_tokens"`       // that were sent again and not read, by the usage
+	USD    price.USD `json:"cost_usd,omitzero"` // what they cost more than if they had been read
 }
 
 // sentOf compares the requests on record, each with the one before it; by request.
@@ -27,40 +37,94 @@ func sentOf(rec *replay.Record, log *requests.Log) (map[int]RecordedCause, error
 	if log == nil {
 		return all, nil
 	}
-	conv := rec.Conv
-	for n := 2; n <= len(conv.Requests); n++ {
-		at := func(n int) *requests.LogRequest { return log.Of(conv.Messages[conv.Requests[n-1].Message].ID) }
-		before, after := at(n-1), at(n)
+	for n := 2; n <= len(rec.Conv.Requests); n++ {
+		before, after := requestAt(rec, log, n-1), requestAt(rec, log, n)
 		if before == nil || after == nil || before.Fault != "" || after.Fault != "" {
 			continue
 		}
-		change, err := log.Diff(before, after)
+		change, added, err := log.Diff(before, after)
 		if err != nil {
 			return nil, err
 		}
-		all[n] = RecordedCause{after.Line, change}
+		all[n] = RecordedCause{after.Line, change, added}
 	}
 	return all, nil
 }
 
-// changesOf lists those with a difference.
-func changesOf(all map[int]RecordedCause, requests int) (list []RequestChange) {
-	for n := range requests + 1 {
-		if s, ok := all[n]; ok && s.Change != nil {
-			list = append(list, RequestChange{n, s, policy.RoundQuarter(s.Change.Bytes)})
-		}
-	}
-	return list
+// requestAt is request n on record, or nil.
+func requestAt(rec *replay.Record, log *requests.Log, n int) *requests.LogRequest {
+	return log.Of(rec.Conv.Messages[rec.Conv.Requests[n-1].Message].ID)
 }
 
+// changesOf lists those with a difference.
+func changesOf(rec *replay.Record, tl *replay.Timeline, log *requests.Log, all map[int]RecordedCause, lost map[int]*point) (list []RequestChange, err error) {
+	for n := range len(rec.Conv.Requests) + 1 {
+		s, ok := all[n]
+		if !ok || s.Change == nil {
+			continue
+		}
+		c := RequestChange{Request: n, RecordedCause: s}
+		if c.Tokens, err = tokensOf(rec, tl, log, n, s.Change); err != nil {
+			return nil, err
+		}
+		if p := lost[n]; p != nil {
+			c.Lost, c.USD = p.Lost, p.USD
+		}
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// tokensOf are the tokens of what differs: of a tool or a text of the system prompt its share of both by length, of a block
+// its weight.
+func tokensOf(rec *replay.Record, tl *replay.Timeline, log *requests.Log, n int, c *requests.BodyChange) (int, error) {
+	switch c.Part {
+	case requests.PartMessage:
+		kind := jsonl.KindText
+		for _, k := range [...]jsonl.Kind{jsonl.KindToolUse, jsonl.KindToolResult, jsonl.KindThinking} {
+			if k.Type() == c.Name {
+				kind = k
+			}
+		}
+		content := policy.NewContent(kind, c.Text)
+		return rec.Cal.Content(&content), nil
+	case requests.PartTool, requests.PartSystem:
+		if c.Is == "" { // what is gone was a part of the request before
+			n--
+		}
+		shape, err := log.Shape(requestAt(rec, log, n))
+		if err != nil || shape == nil {
+			return 0, err
+		}
+		rest := -c.Bytes
+		for _, part := range slices.Concat(shape.System, shape.Tools) {
+			rest += len(part)
+		}
+		return stats.PartTokens([]int{c.Bytes, max(rest, 0)}, tl.OverheadAt(n))[0], nil
+	}
+	return 0, nil
+}
+
+// mostAdded are the blocks behind what is cached that the server looks back over.
+const mostAdded = cache.LookBack - 1
+
 // compare takes what differs from the request before as the cause of a break that no line explains, and of one that the
-// simulation takes for another.
-func (b *CacheBreak) compare(sent RecordedCause) {
+// simulation takes for another. Where nothing differs no content is the cause: lives is how long the cache does.
+func (b *CacheBreak) compare(sent RecordedCause, lives time.Duration) {
 	b.Sent = &sent
 	switch c := sent.Change; {
-	case c == nil || b.Cause == cache.Compacted || b.Cause == cache.Expired:
+	case c == nil && b.InFile == nil || b.Cause == cache.Expired || b.Cause == cache.LookBackOver && c == nil:
+	case c == nil && b.Idle > lives.Seconds():
+		b.become(cache.Expired)
+	case c == nil && sent.added > mostAdded:
+		b.become(cache.LookBackOver)
+	case c == nil:
+		b.become(backtest.Unexplained)
+	case b.Cause == cache.Compacted:
 	case c.Part == requests.PartModel:
 		b.become(cache.ModelSwitch)
+	case c.Part == requests.PartSetting && c.Name == "output_config":
+		b.become(cache.EffortSet)
 	case c.Part != requests.PartMessage:
 		b.become(cache.ToolsChanged)
 	case b.Cause == backtest.Unexplained:

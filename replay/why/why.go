@@ -202,7 +202,9 @@ func newBreaks(rec *replay.Record, tl *replay.Timeline, points map[int]*point, r
 	if err != nil {
 		return nil, err
 	}
-	s.Changes = changesOf(sent, len(rec.Conv.Requests))
+	if s.Changes, err = changesOf(rec, tl, log, sent, points); err != nil {
+		return nil, err
+	}
 	s.Bill = tl.Bill
 	s.Usage, s.Billed, s.AtLeast = s.Bill.Requests, s.Bill.CostUSD, s.Bill.AtLeast()
 	if !recorded {
@@ -238,7 +240,7 @@ func newBreaks(rec *replay.Record, tl *replay.Timeline, points map[int]*point, r
 				b.Idle, b.Tool = p.Length.Seconds(), p.Tool
 			}
 			if one, ok := sent[r.N]; ok {
-				b.compare(one)
+				b.compare(one, lifetime(rec, r.N-1))
 			}
 			if b.Cause == cache.ModelSwitch && !first {
 				b.Model, b.Before = r.Model, before
@@ -253,6 +255,14 @@ func newBreaks(rec *replay.Record, tl *replay.Timeline, points map[int]*point, r
 	}
 	s.sum()
 	return s, nil
+}
+
+// lifetime is how long the cache holds what request n wrote, by its usage.
+func lifetime(rec *replay.Record, n int) time.Duration {
+	if u := rec.Conv.Response(n - 1).Usage; replay.RecordedSplit(&u).Write1h > 0 {
+		return time.Hour
+	}
+	return 5 * time.Minute
 }
 
 // point is a main request with usage, and what it lost.

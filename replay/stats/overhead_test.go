@@ -1,0 +1,96 @@
+package stats
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/requests"
+	"github.com/ctxkit/ctxkit/replay"
+)
+
+// recordRequest adds the lines that hold the next request: its messages, and its system prompt with tools.
+func (s *transcript) recordRequest(id, shape string, messages ...string) {
+	sum, _ := requests.SumOf([]byte(shape))
+	s.lines = append(s.lines, fmt.Sprintf(`{"type":"api-request-shape","shapeHash":%q,"shape":%s}`, sum, shape))
+	var tail []string
+	for _, m := range messages {
+		sum, _ := requests.SumOfMessage([]byte(m))
+		tail = append(tail, fmt.Sprintf("%q", sum))
+		s.lines = append(s.lines, fmt.Sprintf(`{"type":"api-request-blob","hash":"%s","message":%s}`, sum, m))
+	}
+	s.lines = append(s.lines, fmt.Sprintf(`{"type":"api-request","id":%q,"shapeHash":%q,"keep":0,"tail":[%s],"params":{}}`, id, sum, strings.Join(tail, ",")))
+}
+
+// The parts add up to the system prompt and the tools that were sent, in bytes and in tokens; sections have the names of
+// their headings, and tools that were never called stand first.
+func TestOverhead(t *testing.T) {
+	system := "Be terse.\n# Doing tasks\nDo.\n```sh\n# a comment\n```\n# auto memory\nKeep \"x\" and \\n# this.\n# Environment\nLinux"
+	texts, err := json.Marshal([]map[string]string{{"type": "text", "text": "An agent."}, {"type": "text", "text": system}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools := []string{`{"name":"Read","input_schema":{}}`, `{"name":"mcp__shop__stock","description":"` + strings.Repeat("how many ", 20) + `"}`, `{"type":"web_search"}`}
+	shape := fmt.Sprintf(`{"system":%s,"tools":[%s]}`, texts, strings.Join(tools, ","))
+	fewer := fmt.Sprintf(`{"system":%s,"tools":[%s]}`, texts, tools[0])
+
+	var s transcript
+	s.prompt("go")
+	s.recordRequest("r1", fewer, `{"role":"user","content":"go"}`)
+	s.call(5000, "1", "Read", `{"file_path":"a"}`)
+	s.result("1", "A", false)
+	s.recordRequest("r2", shape, `{"role":"user","content":"go"}`)
+	s.answer(5200, "done")
+	rec := s.record(t)
+	log, err := requests.Read(rec.Conv.Source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _, err := Replay(rec, replay.RecordedTrack(), replay.Options{}, func(*replay.Timeline) (int, error) { return 2, nil }, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := got.AddOverhead(rec.Conv, log); err != nil {
+		t.Fatal(err)
+	}
+	o := got.Overhead
+	if o == nil {
+		t.Fatal("no overhead")
+	}
+	body, err := log.Body(log.Of("a3"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bytes, tokens := 0, 0
+	var names []string
+	for _, p := range o.Parts {
+		bytes, tokens = bytes+p.Bytes, tokens+p.Tokens
+		names = append(names, fmt.Sprintf("%s %s%s %d/%d", p.Part, p.Name, strings.TrimRight(" "+p.Kind+p.Server, " "), p.Calls, p.Requests))
+	}
+	slices.Sort(names)
+	want := []string{
+		"system 1 0/2", "system 2 0/2", "system Doing tasks 0/2", "system Environment environment 0/2", "system auto memory memory 0/2",
+		"tool Read 1/2", "tool mcp__shop__stock shop 0/1", "tool web_search 0/1",
+	}
+	if !slices.Equal(names, want) {
+		t.Errorf("parts %q, want %q", names, want)
+	}
+	if o.Parts[0].Name != "mcp__shop__stock" || o.Parts[1].Name != "web_search" || o.Parts[2].Name != "Read" {
+		t.Errorf("tools that were never called do not stand first: %+v", o.Parts)
+	}
+	sent := len(body.System) + len(body.Tools) - len("[,][,,]") // without what stands between the parts
+	if bytes != o.Bytes || bytes != sent || tokens != o.Tokens {
+		t.Errorf("parts have %d bytes and %d tokens, all %d and %d, sent %d bytes", bytes, tokens, o.Bytes, o.Tokens, sent)
+	}
+	i := slices.IndexFunc(got.Categories, func(c CategoryTokens) bool { return c.Category == "system" })
+	if sum := 0; i >= 0 {
+		for _, p := range got.Categories[i].Of {
+			sum += p.Tokens
+		}
+		if sum != got.Categories[i].Tokens || sum != tokens || sum == 0 {
+			t.Errorf("%d tokens by part, %d of all", sum, got.Categories[i].Tokens)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package why_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl/requests"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/why"
+)
+
+// recording writes a session with its requests on record, one message more at a time.
+type recording struct {
+	t        *testing.T
+	lines    []string
+	n        int
+	clock    time.Time
+	messages []string // of the request to come
+	tools    []string
+	effort   string
+	bodies   []string
+}
+
+func (r *recording) write(kind, message string) {
+	parent := "null"
+	if r.n > 0 {
+		parent = fmt.Sprintf(`"u%d"`, r.n)
+	}
+	r.n++
+	r.clock = r.clock.Add(5 * time.Second)
+	r.lines = append(r.lines, fmt.Sprintf(`{"type":%q,"uuid":"u%d","parentUuid":%s,"sessionId":"s","version":"2.1.332","cwd":"/p","timestamp":%q,"message":%s}`, kind, r.n, parent, r.clock.Format(time.RFC3339), message))
+}
+
+func (r *recording) user(content string) {
+	m := `{"role":"user","content":` + content + `}`
+	r.messages = append(r.messages, m)
+	r.write("user", m)
+}
+
+// request writes the request, and its answer with its usage: n blocks that call a tool, or a text.
+func (r *recording) request(read, wrote, calls int) {
+	shape := fmt.Sprintf(`{"system":[{"type":"text","text":"Be terse."}],"tools":[%s]}`, strings.Join(r.tools, ","))
+	shapeSum, _ := requests.SumOf([]byte(shape))
+	r.lines = append(r.lines, fmt.Sprintf(`{"type":"api-request-shape","shapeHash":"%v","shape":%s}`, shapeSum, shape))
+	var tail []string
+	for _, m := range r.messages {
+		sum, ok := requests.SumOfMessage([]byte(m))
+		if !ok {
+			r.t.Fatal(m)
+		}
+		tail = append(tail, fmt.Sprintf(`"%v"`, sum))
+		r.lines = append(r.lines, fmt.Sprintf(`{"type":"api-request-blob","hash":"%v","message":%s}`, sum, m))
+	}
+	k := len(r.bodies) + 1
+	params := fmt.Sprintf(`{"model":"claude-opus-4-8","output_config":{"effort":%q}}`, r.effort)
+	r.bodies = append(r.bodies, fmt.Sprintf(`{"params":%s,"shape":%s,"messages":[%s]}`, params, shape, strings.Join(r.messages, ",")))
+	r.lines = append(r.lines, fmt.Sprintf(`{"type":"api-request","id":"r%d","shapeHash":"%v","keep":0,"tail":[%s],"params":%s}`, k, shapeSum, strings.Join(tail, ","), params))
+	content, results := []string{`{"type":"text","text":"done"}`}, []string{}
+	if calls > 0 {
+		content = nil
+	}
+	for i := range calls {
+		content = append(content, fmt.Sprintf(`{"type":"tool_use","id":"t%d_%d","name":"Read","input":{"file_path":"/p/%d"}}`, k, i, i))
+		results = append(results, fmt.Sprintf(`{"type":"tool_result","tool_use_id":"t%d_%d","content":"some lines of file %d"}`, k, i, i))
+	}
+	body := `"role":"assistant","content":[` + strings.Join(content, ",") + `]`
+	r.messages = append(r.messages, "{"+body+"}")
+	r.write("assistant", fmt.Sprintf(`{"id":"m%d","model":"claude-opus-4-8",%s,"usage":{"input_tokens":3,"cache_read_input_tokens":%d,"cache_creation_input_tokens":%d,"output_tokens":%d}}`, k, body, read, wrote, 30+20*calls))
+	if calls > 0 {
+		r.user("[" + strings.Join(results, ",") + "]")
+	}
+}
+
+// TestSentCauses: each cause of a session in which a tool was added, the effort changed, 25 results came at once and an
+// hour passed has its name, and its tokens; what differs is what a comparison of the bodies finds.
+func TestSentCauses(t *testing.T) {
+	r := &recording{t: t, clock: time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC), effort: "high", tools: []string{`{"name":"Read","description":"` + strings.Repeat("Reads a file. ", 60) + `"}`}}
+	r.user(`"go"`)
+	r.request(0, 20000, 1)
+	r.request(20000, 300, 1)
+	r.tools = append(r.tools, `{"name":"mcp__shop__order","description":"`+strings.Repeat("Orders tea. ", 60)+`"}`)
+	r.request(0, 21000, 1)
+	r.effort = "low"
+	r.request(6000, 15300, 25)
+	r.request(6000, 17300, 0) // the results are more blocks than are looked back over
+	r.clock = r.clock.Add(time.Hour)
+	r.user(`"and on"`)
+	r.request(0, 23500, 0)
+	r.user(`"the end"`)
+	r.request(23500, 100, 0)
+	path := filepath.Join(t.TempDir(), "s.jsonl")
+	if err := os.WriteFile(path, []byte(strings.Join(r.lines, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rec := recordOf(t, path)
+	log, err := requests.Read(rec.Conv.Source)
+	if err != nil || log.Whole() != 7 {
+		t.Fatalf("%+v, %v", log, err)
+	}
+	s, tl, err := why.Replay(rec, replay.RecordedTrack(), replay.Options{}, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	causes := map[int]why.CacheBreak{}
+	for _, b := range s.Breaks {
+		if b.InFile != nil {
+			causes[b.Request] = b
+		}
+	}
+	for n, want := range map[int]struct {
+		cause cache.BreakCause
+		lost  int
+	}{3: {cache.ToolsChanged, 20300}, 4: {cache.EffortSet, 15000}, 5: {cache.LookBackOver, 15300}, 6: {cache.Expired, 23300}} {
+		b := causes[n]
+		if b.Cause != want.cause || b.InFile == nil || b.InFile.Left-b.InFile.Read != want.lost {
+			t.Errorf("request %d: %s, %+v, want %+v", n, b.Cause, b.InFile, want)
+		}
+	}
+	if len(causes) != 4 {
+		t.Errorf("%d breaks", len(causes))
+	}
+
+	changed := map[int]why.RequestChange{}
+	for _, c := range s.Changes {
+		changed[c.Request] = c
+	}
+	type body struct {
+		Params struct {
+			Output json.RawMessage `json:"output_config"`
+		}
+		Shape    struct{ System, Tools []json.RawMessage }
+		Messages []json.RawMessage
+	}
+	var before body
+	for k, text := range r.bodies {
+		var now body
+		if err := json.Unmarshal([]byte(text), &now); err != nil {
+			t.Fatal(err)
+		}
+		c, differs := changed[k+1]
+		tool, setting := len(now.Shape.Tools) > len(before.Shape.Tools), string(now.Params.Output) != string(before.Params.Output)
+		switch {
+		case k == 0:
+		case tool:
+			all := 0
+			for _, part := range append(now.Shape.System, now.Shape.Tools...) {
+				all += len(part)
+			}
+			own := len(now.Shape.Tools[len(now.Shape.Tools)-1])
+			tokens := (2*own*tl.OverheadAt(k+1) + all) / (2 * all)
+			if c.Change == nil || c.Change.Part != requests.PartTool || c.Change.Name != "mcp__shop__order" || c.Change.Bytes != own || c.Tokens != tokens || tokens < 1000 {
+				t.Errorf("request %d: %+v, %+v, want %d tokens", k+1, c, c.Change, tokens)
+			}
+		case setting:
+			if c.Change == nil || c.Change.Name != "output_config" || c.Change.Is != string(now.Params.Output) || c.Tokens != 0 || !c.USD.Known {
+				t.Errorf("request %d: %+v, %+v", k+1, c, c.Change)
+			}
+		case differs:
+			t.Errorf("request %d: %+v, though the bodies differ in nothing", k+1, c.Change)
+		}
+		before = now
+	}
+	if len(changed) != 2 {
+		t.Errorf("%d requests differ", len(changed))
+	}
+}
