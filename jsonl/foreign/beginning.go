@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/ctxkit/ctxkit/jsonl/database"
 )
 
 // Beginning is what is known of a file by its beginning.
@@ -149,8 +151,11 @@ func (h *Beginning) what() string {
 	if len(bytes.TrimSpace(h.Bytes)) == 0 {
 		return "a file of blank lines"
 	}
-	if bytes.HasPrefix(h.Bytes, []byte("SQLite format 3\x00")) {
-		return "an SQLite database: write a session to a file with its agent's own export (opencode export ID > FILE)"
+	switch {
+	case bytes.HasPrefix(h.Bytes, []byte(database.Magic)):
+		return "an SQLite database in a stream or archive: name its file"
+	case len(h.Bytes) > 4 && string(h.Bytes[:3]) == database.WALMagic[:3] && h.Bytes[3]&^1 == database.WALMagic[3]:
+		return "the write-ahead log of an SQLite database: name the database beside it"
 	}
 	for i := range h.Values {
 		v := &h.Values[i]

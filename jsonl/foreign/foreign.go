@@ -52,6 +52,9 @@ type Form struct {
 	// Tree reports whether there is anything beside a file that Gather would take it for a tree by. Nil: as Gather.
 	Tree func(file string) bool
 
+	// Database reads sessions that are in a database; nil: the client has none.
+	Database *Database
+
 	// Convert reads a session from its decompressed bytes and puts it to out. It returns the error that ended reading;
 	// what is wrong in the session is a warning, or a unit set aside.
 	Convert func(in io.Reader, out *Writer) error
@@ -67,9 +70,8 @@ type Store struct {
 	// the way to them. Those directly in it need none.
 	Inside []string
 
-	// Unread is a file of the client's folder, with slashes, in which it keeps sessions that cannot be read there, and
-	// Export what to do about it.
-	Unread, Export string
+	// Databases are patterns (path.Match) of the databases with sessions, from the same folder, with slashes.
+	Databases []string
 }
 
 // Session is what holds for a whole session.

@@ -48,7 +48,7 @@ func (c *converter) session() {
 			}
 		}
 	}
-	c.w.Begin(foreign.Session{Version: own.Version, Provider: provider, ID: own.ID, Parent: own.ParentID, CWD: own.Directory})
+	c.w.Begin(foreign.Session{Version: own.Version, Provider: provider, ID: own.ID, Parent: own.ParentID, CWD: cmp.Or(own.Directory, own.Location.Directory)})
 	if own.Title != "" {
 		c.w.Put(-1, foreign.Line{Type: "ai-title", Title: own.Title})
 	}
@@ -63,6 +63,8 @@ func (c *converter) session() {
 			return
 		}
 		switch {
+		case m.flat != nil:
+			c.flat(k)
 		case m.Role == "user":
 			c.user(k)
 		case m.Role != "assistant":
@@ -230,6 +232,9 @@ func (c *converter) steps(m *message) []step {
 	if c.info != nil {
 		version = c.info.Version
 	}
+	if m.flat != nil {
+		version = cmp.Or(version, "2") // an export does not say which
+	}
 	ends := 0
 	for i := range m.parts {
 		if m.parts[i].Type == "step-finish" {
@@ -273,7 +278,7 @@ func (c *converter) ownRun(k int, s *step) bool {
 // step puts one request of a response.
 func (c *converter) step(k int, s *step, last bool) {
 	m := c.messages[k]
-	own := c.ownRun(k, s)
+	own := c.ownRun(k, s) || c.copied(m)
 	id := c.unique(m.ID)
 	now := m.Time.Created
 	line := func(content []foreign.Block, when float64) foreign.Line {

@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"path"
-	"path/filepath"
 	"sort"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -22,7 +21,7 @@ import (
 
 // Forms are the forms of other agents' sessions that Load reads.
 func Forms() []foreign.Form {
-	return []foreign.Form{codex.Form(), copilot.Form(), gemini.Form(), opencode.Form(), pi.Form()}
+	return []foreign.Form{codex.Form(), copilot.Form(), gemini.Form(), opencode.Kilo(), opencode.Form(), pi.Form()}
 }
 
 // alike are the tools of a client that have a counterpart in Claude Code.
@@ -58,22 +57,6 @@ func gathered(f *foreign.Form, path string, w *foreign.Writer) (io.Reader, error
 		return nil, nil
 	}
 	return f.Gather(path, w)
-}
-
-// Parts lists the files of a session that is a tree of files, but for its first, which is at a path; none of another.
-func Parts(product, path string) (list []string) {
-	for _, f := range Forms() {
-		if f.Name != product || f.Files == nil {
-			continue
-		}
-		folder, names := f.Files(path)
-		for _, name := range names {
-			if file := filepath.Join(folder, filepath.FromSlash(name)); file != filepath.Clean(path) {
-				list = append(list, file)
-			}
-		}
-	}
-	return list
 }
 
 // inside reports whether a folder below the given one, at a path with slashes, may hold sessions of another agent.
@@ -147,6 +130,10 @@ func (ld *loader) recognise(src *jsonl.Source, file string) (*jsonl.Source, erro
 	}
 	ld.foreign = foreign.NewWriter()
 	ld.foreign.Limits = ld.limits
+	for _, what := range ld.lost {
+		ld.foreign.Aside(ld.foreign.Unit(0), "unreadable in the database")
+		ld.foreign.Warn(0, string(CodeMalformed), "%s", what)
+	}
 	return src.Through(func(in io.Reader, out io.Writer) error {
 		whole, err := gathered(f, file, ld.foreign)
 		if err != nil {
