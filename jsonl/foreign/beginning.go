@@ -174,8 +174,6 @@ func (h *Beginning) what() string {
 			return "a list of API messages without the calls that sent them"
 		case v.Has("type", "sessionID", "part"):
 			return "the event stream of opencode run: write the session with opencode export"
-		case v.Has("uuid") && v.Fields["message.parts"] == "[":
-			return "a chat of Qwen Code, which is not read yet"
 		case v.Has("resourceLogs"), v.Has("resourceSpans"):
 			return "OpenTelemetry data"
 		}

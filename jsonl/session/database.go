@@ -17,7 +17,7 @@ import (
 )
 
 // idMark is between the path of a database and the id of a session in it.
-const idMark = "#"
+const idMark = memo.Within
 
 // InDatabase splits the name of a session that is in a database, FILE#ID, or of a database; id is "" for that. A file
 // whose name has the mark is a file. It looks at the first bytes of the file.

@@ -17,11 +17,12 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/gemini"
 	"github.com/ctxkit/ctxkit/jsonl/opencode"
 	"github.com/ctxkit/ctxkit/jsonl/pi"
+	"github.com/ctxkit/ctxkit/jsonl/qwen"
 )
 
 // Forms are the forms of other agents' sessions that Load reads.
 func Forms() []foreign.Form {
-	return []foreign.Form{codex.Form(), copilot.Form(), gemini.Form(), opencode.Kilo(), opencode.Form(), pi.Form()}
+	return []foreign.Form{codex.Form(), copilot.Form(), gemini.Form(), opencode.Kilo(), opencode.Form(), pi.Form(), qwen.Form()}
 }
 
 // alike are the tools of a client that have a counterpart in Claude Code.
@@ -84,7 +85,7 @@ func Recognise(src *jsonl.Source) (*foreign.Form, error) {
 	n := fewBytes
 	for {
 		b, err := src.Head(n)
-		if isOwn(b) && !ofQwen(b) || err != nil && !errors.Is(err, io.EOF) && len(b) == 0 {
+		if isOwn(b) || err != nil && !errors.Is(err, io.EOF) && len(b) == 0 {
 			return nil, nil
 		}
 		h := foreign.NewBeginning(b, err != nil)
@@ -148,6 +149,9 @@ func (ld *loader) recognise(src *jsonl.Source, file string) (*jsonl.Source, erro
 
 // isOwn reports whether a file that begins with b holds a line of a Claude Code session.
 func isOwn(b []byte) bool {
+	if ofQwen(b) {
+		return false
+	}
 	r := jsonl.NewReader(bytes.NewReader(b), "", jsonl.ReadOptions{})
 	for r.Scan() {
 		e := r.Item().Entry

@@ -23,7 +23,7 @@ func foreignSessions(tb testing.TB, name string) (texts [][]byte) {
 	if kilo {
 		name = "opencode"
 	}
-	name = strings.TrimSuffix(name, "-cli") // of the folders
+	name = strings.TrimSuffix(strings.TrimSuffix(name, "-cli"), "-code") // of the folders
 	paths, err := filepath.Glob(filepath.Join("..", name, "testdata", "*"))
 	if err != nil {
 		tb.Fatal(err)
