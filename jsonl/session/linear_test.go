@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +43,7 @@ func TestLinear(t *testing.T) {
 			return fmt.Sprintf(`{"type":"recorded-by","product":"codex","sessionId":"s","window":%d}`+"\n", 1000+i) + answer(i, fmt.Sprintf(`"u%d"`, i-1), fmt.Sprint(i))
 		},
 	}
+	maps.Copy(shapes, agentLines())
 	took := func(line func(i, n int) string, n int) time.Duration {
 		var text strings.Builder
 		for i := range n {
@@ -55,6 +57,9 @@ func TestLinear(t *testing.T) {
 				t.Fatal(err)
 			}
 			best = min(best, time.Since(start))
+			if !f.Main.Lines.Balanced() {
+				t.Fatalf("%+v", f.Main.Lines)
+			}
 			f.Close()
 		}
 		return best
@@ -66,6 +71,7 @@ func TestLinear(t *testing.T) {
 				break
 			}
 		}
+		t.Logf("%s: %s and %s", name, small, large)
 		if large > 9*small {
 			t.Errorf("%s: %s for 4,000 lines, %s for 16,000", name, small, large)
 		}
