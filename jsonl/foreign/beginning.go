@@ -114,11 +114,11 @@ func (v *Value) read(dec *json.Decoder, path string, depth int) error {
 	return nil
 }
 
-// Looks is the format that a file looks like, nil for none of these.
-func Looks(h *Beginning, formats []Form) *Form {
+// Looks is the format that a file at a path looks like, nil for none of these; "" is a stream.
+func Looks(h *Beginning, file string, formats []Form) *Form {
 	for i := range formats {
-		if formats[i].Looks(h) {
-			return &formats[i]
+		if f := &formats[i]; f.Looks(h) || f.Beside != nil && file != "" && f.Beside(h, file) {
+			return f
 		}
 	}
 	return nil
@@ -169,6 +169,8 @@ func (h *Beginning) what() string {
 			return "the event stream of a run of Codex CLI: the session itself is below ~/.codex/sessions"
 		case list && v.Has("[].sessionId", "[].messageId", "[].message"):
 			return "the log of prompts of Gemini CLI: its sessions are in the folder chats beside it"
+		case list && v.Has("[].ts", "[].type") && (v.Has("[].say") || v.Has("[].ask")):
+			return "what the window of Cline or Roo Code shows of a task: name the api_conversation_history.json beside it"
 		case list && v.Has("[].role", "[].parts"), list && v.Has("[].role", "[].content"), v.Fields["messages"] == "[" && (v.Has("model") || v.Has("system")),
 			v.Kind == '{' && v.Has("role", "content"):
 			return "a list of API messages without the calls that sent them"

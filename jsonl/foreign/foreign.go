@@ -41,6 +41,9 @@ type Form struct {
 	// Looks reports whether a file begins as one of this format.
 	Looks func(h *Beginning) bool
 
+	// Beside reports whether a file that begins so is one of this format by what is beside it; nil: its content tells.
+	Beside func(h *Beginning, file string) bool
+
 	// Gather is the content of a session that is a tree of files, from the place of its first file; nil: that file holds
 	// all. What cannot be read is a warning. A Form without it has no such sessions.
 	Gather func(file string, out *Writer) (io.Reader, error)

@@ -11,6 +11,7 @@ import (
 	"sort"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/cline"
 	"github.com/ctxkit/ctxkit/jsonl/codex"
 	"github.com/ctxkit/ctxkit/jsonl/copilot"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
@@ -22,7 +23,7 @@ import (
 
 // Forms are the forms of other agents' sessions that Load reads.
 func Forms() []foreign.Form {
-	return []foreign.Form{codex.Form(), copilot.Form(), gemini.Form(), opencode.Kilo(), opencode.Form(), pi.Form(), qwen.Form()}
+	return []foreign.Form{cline.Form(), codex.Form(), copilot.Form(), gemini.Form(), opencode.Kilo(), opencode.Form(), pi.Form(), qwen.Form(), cline.Roo()}
 }
 
 // alike are the tools of a client that have a counterpart in Claude Code.
@@ -89,7 +90,7 @@ func Recognise(src *jsonl.Source) (*foreign.Form, error) {
 			return nil, nil
 		}
 		h := foreign.NewBeginning(b, err != nil)
-		if f := foreign.Looks(h, formats); f != nil {
+		if f := foreign.Looks(h, src.Name(), formats); f != nil {
 			return f, nil
 		}
 		if err != nil || n == manyBytes {

@@ -23,6 +23,9 @@ func foreignSessions(tb testing.TB, name string) (texts [][]byte) {
 	if kilo {
 		name = "opencode"
 	}
+	if name == "roo-code" {
+		name = "cline"
+	}
 	name = strings.TrimSuffix(strings.TrimSuffix(name, "-cli"), "-code") // of the folders
 	paths, err := filepath.Glob(filepath.Join("..", name, "testdata", "*"))
 	if err != nil {

@@ -58,6 +58,13 @@ func agentLines() map[string]func(i, n int) string {
 			}
 			return fmt.Sprintf(`{"uuid":"u%d","parentUuid":%s,"sessionId":"s","timestamp":"2026-01-01T00:00:00Z",%s}`+"\n", i, parent, text)
 		},
+		"cline": func(i, n int) string {
+			text := fmt.Sprintf(`{"role":"assistant","content":"a%d","ts":%d}`, i, i+1)
+			if i%10 == 9 {
+				text = fmt.Sprintf(`{"role":"user","content":"s","ts":%d,"isSummary":true,"condenseId":"s%d"}`, i+1, i)
+			}
+			return ends(i, n, `{"client":"roo-code","id":"1","history":[`, text, `],"ui":[]}`)
+		},
 		"gemini": func(i, n int) string {
 			text := fmt.Sprintf(`{"id":"m%d","timestamp":"2026-01-01T00:00:00Z","type":"gemini","content":"a%d","model":"m","tokens":{"input":9,"output":1}}`, i, i)
 			if i%10 == 9 {

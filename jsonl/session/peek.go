@@ -115,7 +115,7 @@ func (g *peeked) head(r io.Reader, name, path string) {
 	data = data[:n]
 	if !isOwn(data) {
 		var converted []byte
-		if f := foreign.Looks(foreign.NewBeginning(data, err != nil), Forms()); f != nil {
+		if f := foreign.Looks(foreign.NewBeginning(data, err != nil), path, Forms()); f != nil {
 			converted = convertHead(f, data, path)
 			g.alone = f.Gather != nil && len(converted) == 0
 		} else if n > 0 || errors.Is(err, io.EOF) {
@@ -150,7 +150,7 @@ func (g *peeked) refuse(data []byte, rest io.Reader, err error) {
 	}
 	forms := Forms()
 	h := foreign.NewBeginning(data, err != nil)
-	if !isOwn(data) && foreign.Looks(h, forms) == nil {
+	if !isOwn(data) && foreign.Looks(h, "", forms) == nil {
 		g.Refused = foreign.Refuse(h, forms).Error()
 	}
 }
