@@ -34,6 +34,9 @@ type Form struct {
 	// Store is where the client keeps its sessions.
 	Store Store
 
+	// Declared is what the reader says of itself.
+	Declared Declared
+
 	// Words lists, by section, what of a session carries its structure: package anonymize replaces everything else. Its
 	// format.txt describes the sections.
 	Words string
@@ -61,6 +64,13 @@ type Form struct {
 	// Convert reads a session from its decompressed bytes and puts it to out. It returns the error that ended reading;
 	// what is wrong in the session is a warning, or a unit set aside.
 	Convert func(in io.Reader, out *Writer) error
+}
+
+// Declared is what a reader says of itself, for people: docs/agents.md has it as a table.
+type Declared struct {
+	Reads     string // what of the client's files
+	Exact     string // what is as it was sent
+	Estimated string // what is not recorded, and worked out; "": nothing
 }
 
 // Store is where a client keeps its sessions.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/ncruces/go-sqlite3"
@@ -233,5 +234,27 @@ func TestTwo(t *testing.T) {
 	list, _, err := session.Discover(path)
 	if err != nil || len(list) != 2 {
 		t.Errorf("%+v: %v", list, err)
+	}
+}
+
+// TestLast: a session that is one document, or a tree of files, was last used at its own last time.
+func TestLast(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "one.json"), []byte(read(t, export)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	list, _, err := session.Discover(dir)
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	conv := load(t, filepath.Join(dir, "one.json"))
+	last := list[0].Created
+	for i := range conv.Messages {
+		if at := conv.Messages[i].Time; at.After(last) {
+			last = at
+		}
+	}
+	if off := list[0].Last.Sub(last); off < 0 || off > time.Second || !list[0].Used().Equal(list[0].Last) { // lines without a message are later
+		t.Errorf("last used %s, want %s", list[0].Last, last)
 	}
 }

@@ -23,7 +23,15 @@ import (
 
 // Forms are the forms of other agents' sessions that Load reads.
 func Forms() []foreign.Form {
-	return []foreign.Form{cline.Form(), codex.Form(), copilot.Form(), gemini.Form(), opencode.Kilo(), opencode.Form(), pi.Form(), qwen.Form(), cline.Roo()}
+	said := func(f foreign.Form, d foreign.Declared) foreign.Form {
+		f.Declared = d
+		return f
+	}
+	return []foreign.Form{
+		said(cline.Form(), cline.Declared()), said(codex.Form(), codex.Declared()), said(copilot.Form(), copilot.Declared()),
+		said(gemini.Form(), gemini.Declared()), said(opencode.Kilo(), opencode.Declared()), said(opencode.Form(), opencode.Declared()),
+		said(pi.Form(), pi.Declared()), said(qwen.Form(), qwen.Declared()), said(cline.Roo(), cline.Declared()),
+	}
 }
 
 // alike are the tools of a client that have a counterpart in Claude Code.

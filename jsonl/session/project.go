@@ -58,7 +58,7 @@ type FileInfo struct {
 	Title   string    `json:"title,omitempty"`          // summary of the index, else of the file
 	Prompt  string    `json:"first_prompt,omitempty"`   // first typed prompt, cut to promptLength
 	Created time.Time `json:"created,omitzero"`
-	Last    time.Time `json:"last,omitzero"`         // last time in the file; zero where it has none or is one JSON document
+	Last    time.Time `json:"last,omitzero"`         // last time in the file; zero where it has none
 	Changed time.Time `json:"file_changed,omitzero"` // of the file, by its file system
 	Size    int64     `json:"bytes"`                 // of the file
 
