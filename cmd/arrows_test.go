@@ -48,30 +48,35 @@ var arrows = map[string][]string{
 	"policy/stage/...":        {"jsonl", "jsonl/names", "jsonl/pattern", "jsonl/session", "policy", "policy/strict", "policy/stage/measure", "policy/stage/summarize"},
 	"policy/preset":           {"jsonl/session", "policy", "policy/strict"},
 	"replay/internal/record":  {"jsonl", "jsonl/session", "policy", "policy/stage", "policy/view", "replay/cache", "replay/exact", "replay/price", "replay/regret", "replay/tokens"},
-	"replay/internal/account": {"jsonl", "jsonl/session", "policy", "policy/view", "replay/cache", "replay/internal/record", "replay/price"},
+	"replay/internal/account": {"jsonl", "jsonl/session", "policy", "policy/view", "replay/cache", "replay/price"},
 	"replay/internal/engine": {"jsonl", "jsonl/session", "policy", "policy/condition", "policy/view", "replay/category", "replay/diff", "replay/internal/account", "replay/internal/record",
 		"replay/price", "replay/tokens", "replay/trace", "replay/wire"},
 	"replay": {"jsonl", "jsonl/session", "policy", "policy/preset", "policy/view", "replay/cache", "replay/internal/account", "replay/internal/engine", "replay/internal/record",
 		"replay/price", "replay/regret", "replay/tokens", "replay/trace", "replay/wire"},
-	"replay/backtest": {"jsonl/session", "policy", "replay", "replay/..."},
-	"replay/check":    {"policy", "policy/strict", "replay", "replay/compare", "replay/exact"},
-	"replay/compare":  {"jsonl/session", "policy", "policy/preset", "replay", "replay/..."},
-	"replay/stats":    {"jsonl", "jsonl/requests", "jsonl/session", "policy", "policy/view", "replay", "replay/..."},
-	"replay/sweep":    {"policy", "policy/strict", "replay", "replay/compare", "replay/exact"},
-	"replay/why":      {"jsonl/requests", "policy", "policy/view", "replay", "replay/..."},
-	"replay/diff":     {"jsonl", "jsonl/session", "policy", "policy/view"},
-	"replay/category": {"jsonl", "jsonl/session", "policy", "policy/view"},
-	"replay/trace":    {"jsonl", "jsonl/session", "policy", "policy/view", "replay/category", "replay/diff"},
-	"replay/wire":     {"jsonl", "jsonl/pattern", "jsonl/session", "policy", "policy/view", "replay/price"},
-	"replay/payloads": {"jsonl", "jsonl/pattern", "jsonl/requests", "jsonl/session", "policy", "policy/view", "replay", "replay/wire"},
-	"replay/regret":   {"jsonl", "jsonl/scan", "jsonl/session", "policy", "replay/..."},
-	"replay/...":      {"jsonl", "jsonl/pattern", "jsonl/session", "policy", "policy/strict", "replay/..."},
-	"report":          {"jsonl", "jsonl/anonymize", "jsonl/lint", "jsonl/pattern", "jsonl/requests", "jsonl/session", "policy", "policy/view", "replay", "replay/...", "report/parquet"},
-	"report/parquet":  {},
-	"report/golden":   {},
-	"cmd":             {"..."},
-	".":               {"cmd"},
-	"scripts/...":     {"..."},
+	"replay/backtest":   {"jsonl/session", "policy", "replay", "replay/cache", "replay/price", "replay/tokens"},
+	"replay/cache":      {},
+	"replay/category":   {"jsonl", "jsonl/session", "policy", "policy/view"},
+	"replay/check":      {"policy", "policy/strict", "replay", "replay/compare", "replay/exact", "replay/price"},
+	"replay/compare":    {"jsonl/session", "policy", "policy/preset", "replay", "replay/exact", "replay/interval", "replay/price", "replay/regret"},
+	"replay/diff":       {"jsonl", "jsonl/session", "policy", "policy/view"},
+	"replay/exact":      {"jsonl/pattern"},
+	"replay/interval":   {"replay/exact"},
+	"replay/payloads":   {"jsonl", "jsonl/pattern", "jsonl/requests", "jsonl/session", "policy", "policy/view", "replay", "replay/wire"},
+	"replay/price":      {"jsonl/pattern", "policy/strict", "replay/cache", "replay/exact"},
+	"replay/regret":     {"jsonl", "jsonl/scan", "jsonl/session", "policy", "replay/exact", "replay/interval", "replay/price"},
+	"replay/stats":      {"jsonl", "jsonl/requests", "jsonl/session", "policy", "policy/view", "replay", "replay/cache", "replay/category", "replay/price"},
+	"replay/sweep":      {"policy", "policy/strict", "replay", "replay/compare", "replay/exact"},
+	"replay/tokens":     {"jsonl", "jsonl/session", "policy", "replay/exact", "replay/tokens/bpe"},
+	"replay/tokens/bpe": {},
+	"replay/trace":      {"jsonl", "jsonl/session", "policy", "policy/view", "replay/category", "replay/diff"},
+	"replay/why":        {"jsonl/requests", "policy", "policy/view", "replay", "replay/backtest", "replay/cache", "replay/price", "replay/stats"},
+	"replay/wire":       {"jsonl", "jsonl/pattern", "jsonl/session", "policy", "policy/view", "replay/price"},
+	"report":            {"jsonl", "jsonl/anonymize", "jsonl/lint", "jsonl/pattern", "jsonl/requests", "jsonl/session", "policy", "policy/view", "replay", "replay/...", "report/parquet"},
+	"report/parquet":    {},
+	"report/golden":     {},
+	"cmd":               {"..."},
+	".":                 {"cmd"},
+	"scripts/...":       {"..."},
 }
 
 // sources parses the Go files of the repository that are no tests, by folder.
@@ -133,9 +138,10 @@ func allowed(pkg string) (list []string, ok bool) {
 	return nil, false
 }
 
-// TestArrows holds that imports point down only.
+// TestArrows holds that imports point down only, and that each one that is named is needed.
 func TestArrows(t *testing.T) {
 	fset, byDir := sources(t)
+	needed := map[string]bool{} // "from to"
 	for pkg, files := range byDir {
 		list, ok := allowed(pkg)
 		if !ok {
@@ -146,10 +152,24 @@ func TestArrows(t *testing.T) {
 			for _, imp := range f.Imports {
 				path, _ := strconv.Unquote(imp.Path.Value)
 				to, own := strings.CutPrefix(path, module+"/")
+				needed[pkg+" "+to] = true
 				inside := strings.HasPrefix(to, "replay/internal/") && pkg != "replay" && !strings.HasPrefix(pkg, "replay/internal/")
 				if own && (inside || !slices.ContainsFunc(list, func(p string) bool { return matches(p, to) })) {
 					t.Errorf("%s: %s may not import %s", fset.Position(imp.Pos()), pkg, to)
 				}
+			}
+		}
+	}
+	for pkg, list := range arrows {
+		if strings.HasSuffix(pkg, "...") {
+			continue
+		}
+		if byDir[pkg] == nil {
+			t.Errorf("there is no package %s", pkg)
+		}
+		for _, to := range list {
+			if !strings.HasSuffix(to, "...") && !needed[pkg+" "+to] {
+				t.Errorf("%s does not import %s any more", pkg, to)
 			}
 		}
 	}

@@ -65,7 +65,7 @@ another client version).`,
   ctxkit backtest session.jsonl --policy claude-code-2.1 --format json
   ctxkit backtest ~/.claude/projects --counters --fit others
   ctxkit backtest session.jsonl --payload --requests bodies.ndjson`,
-	}, func() error { return runBacktest(sys, o, cmd.Flags().Changed) }, &o.policyOptions, &o.inputOptions, &o.countOptions, o.listing(report.ListFormats, report.BacktestTables...))
+	}, func() error { return runBacktest(sys, o, cmd.Flags().Changed) }, &o.policyOptions, &o.inputOptions, &o.countOptions, newPriceOptions(sys), o.listing(report.ListFormats, report.BacktestTables...))
 	f := cmd.Flags()
 	f.Lookup("policy").Usage += "; default: that of the client that recorded the session"
 	f.BoolVar(&o.Strict, "strict", false, "exit 1 where a measure fails its bar")

@@ -16,6 +16,7 @@ import (
 type checkOptions struct {
 	outputOptions
 	inputOptions // --jobs alone
+	prices       *priceOptions
 	File         string
 	Also         []string // FORMAT=FILE
 	Update       bool
@@ -28,7 +29,7 @@ const (
 )
 
 func newCheck(sys *system) *cobra.Command {
-	o := &checkOptions{File: check.DefaultFile}
+	o := &checkOptions{File: check.DefaultFile, prices: newPriceOptions(sys)}
 	cmd := command(&cobra.Command{
 		Use: "check [FILE]", Short: "Check replays against limits and a baseline",
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -53,7 +54,7 @@ cases or sessions; 2 the check could not be done.`,
 		Example: `  ctxkit check
   ctxkit check ci/ctxkit.yaml --format github --also junit=check.xml
   ctxkit check --update`,
-	}, func() error { return runCheck(sys, o) }, o.listing(report.CheckFormats, report.CheckTables...), flag(o.jobs))
+	}, func() error { return runCheck(sys, o) }, o.listing(report.CheckFormats, report.CheckTables...), flag(o.jobs), flag(o.prices.register))
 	f := cmd.Flags()
 	f.StringArrayVar(&o.Also, "also", nil, "write the result in another format as well: `FORMAT=FILE` (repeatable)")
 	completeKeys(cmd, "also", o.formats)

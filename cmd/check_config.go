@@ -81,12 +81,17 @@ func (c *checking) settings() error {
 	if !slices.Contains(tokens.Names(), count.Tokens) {
 		wrong("tokens", "unknown counter "+strconv.Quote(count.Tokens), strict.Suggest(count.Tokens, tokens.Names()))
 	}
-	if c.config.Prices != "" {
-		r.Prices = c.path(c.config.Prices)
-		if err := r.priceOptions.from(c.sys).check(); err != nil {
-			errs.Add(c.config.Places["prices"], "prices", err)
-		}
-		c.config.Counting.Prices = check.ContentHash(r.read)
+	prices := c.o.prices
+	prices.config = c.o.File
+	key := "" // of what the options are
+	if prices.Prices == "" && c.config.Prices != "" {
+		key, prices.Prices = "prices", c.path(c.config.Prices)
+	}
+	if err := prices.check(); err != nil {
+		errs.Add(c.config.Places[key], key, err)
+	}
+	if c.sys.tableText != nil {
+		c.config.Counting.Prices = check.ContentHash(c.sys.tableText)
 	}
 	if err := errs.Err(); err != nil {
 		return err

@@ -49,7 +49,7 @@ A policy may carry settings of its own, separated by commas:
   ctxkit compare session.jsonl --policy gemini-cli \
       --policy gemini-cli,gemini_compression.threshold=0.7
   ctxkit compare ~/.claude/projects --shard 1/4 -f rows -o 1.rows`,
-	}, func() error { return runCompare(sys, o) }, flag(o.change), flag(o.trials(sys)), &o.inputOptions, &o.countOptions, o.by(replay.CacheEqual), o.listing(append(slices.Clone(report.CompareFormats), report.FormatRows), report.CompareTables...), flag(o.shard))
+	}, func() error { return runCompare(sys, o) }, flag(o.change), flag(o.trials(sys)), &o.inputOptions, &o.countOptions, newPriceOptions(sys), o.by(replay.CacheEqual), o.listing(append(slices.Clone(report.CompareFormats), report.FormatRows), report.CompareTables...), flag(o.shard))
 	f := cmd.Flags()
 	o.named(f)
 	o.groupBy(cmd)
@@ -111,7 +111,7 @@ func runCompare(sys *system, o *compareOptions) error {
 	if err != nil {
 		return err
 	}
-	o.unknownModel(j.msgs)
+	o.unknownModel(sys, j.msgs)
 	msgs.kept = nil
 	run.loop = j.loop("compared")
 	run.loop.skipEmpty = true

@@ -1,8 +1,6 @@
 package cmd
 
 import (
-	"cmp"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -10,48 +8,8 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
-	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/report"
 )
-
-// priceOptions choose the table of models and prices.
-type priceOptions struct {
-	Prices string // a file; "": the embedded table
-
-	files *files       // of the command
-	read  []byte       // of the file
-	table *price.Table // nil: the embedded one
-}
-
-func (o *priceOptions) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.Prices, "prices", "", "take models and prices from `FILE` (as ctxkit prices --format json prints them); models it does not list keep theirs")
-}
-
-// maxPrices is more than any table has, bytes.
-const maxPrices = 16 << 20
-
-// from makes the options those of a command.
-func (o *priceOptions) from(sys *system) *priceOptions {
-	o.files = &sys.files
-	return o
-}
-
-// check reads the file, where one is named.
-func (o *priceOptions) check() error {
-	if o.Prices == "" {
-		return nil
-	}
-	var err error
-	if o.read, err = o.files.readLimited(rolePrices, o.Prices, maxPrices); err != nil {
-		return fmt.Errorf("%s: %w: check the path after --prices", o.Prices, bare(err))
-	}
-	own, err := price.ReadFile(o.Prices, o.read)
-	if err != nil {
-		return startHint(err, "ctxkit prices --format json")
-	}
-	o.table = own.Over(price.Default())
-	return nil
-}
 
 func newCost(sys *system) *cobra.Command {
 	o := &replayOptions{}
@@ -71,7 +29,7 @@ the steps from one to the other add up.`,
   ctxkit cost ~/.claude/projects --policy opencode --format csv -o cost.csv
   ctxkit cost session.jsonl --policy none --set cache.breakpoints=none
   ctxkit cost session.jsonl --policy recorded --prices mine.json`,
-	}, func() error { return runCost(sys, o) }, append(o.shared(sys, o.with(report.ListFormats, report.CostTables...)), o.from(sys), o.by(replay.CacheOwn))...)
+	}, func() error { return runCost(sys, o) }, append(o.shared(sys, o.with(report.ListFormats, report.CostTables...)), o.by(replay.CacheOwn))...)
 }
 
 func runCost(sys *system, o *replayOptions) error {
@@ -100,10 +58,7 @@ func (r *replays) price(c agentConversation, pol *policy.Policy, warn func(...se
 }
 
 func newPrices(sys *system) *cobra.Command {
-	o := &struct {
-		priceOptions
-		outputOptions
-	}{}
+	o := &outputOptions{}
 	return command(&cobra.Command{
 		Use: "prices", Short: "List the models and prices that costs are computed with",
 		Example: `  ctxkit prices
@@ -111,7 +66,6 @@ func newPrices(sys *system) *cobra.Command {
   ctxkit prices --prices mine.json`,
 		Args: noArguments,
 	}, func() error {
-		table := cmp.Or(o.table, price.Default())
-		return o.print(sys, func(w io.Writer, opt report.Layout) error { return report.Prices(w, table, opt) })
-	}, o.from(sys), o.with(report.ListFormats, report.PriceTables...))
+		return o.print(sys, func(w io.Writer, opt report.Layout) error { return report.Prices(w, sys.models(), opt) })
+	}, newPriceOptions(sys), o.with(report.ListFormats, report.PriceTables...))
 }

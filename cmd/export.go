@@ -46,7 +46,7 @@ The figures are those of compare and replay. Of the transcript, the tables hold
 the titles of sessions alone; --no-text leaves them out. Paths stay.`,
 		Example: `  ctxkit export ~/.claude/projects --agent all -o tables
   ctxkit export session.jsonl -p claude-code -p opencode --no-regret -o tables`,
-	}, func() error { return runExport(sys, o) }, flag(o.change), flag(o.trials(sys)), &o.inputOptions, &o.countOptions, o.by(replay.CacheEqual), flag(o.folder))
+	}, func() error { return runExport(sys, o) }, flag(o.change), flag(o.trials(sys)), &o.inputOptions, &o.countOptions, newPriceOptions(sys), o.by(replay.CacheEqual), flag(o.folder))
 	f := cmd.Flags()
 	f.StringVar(&o.As, "as", o.As, "`FORM` of the files: "+strings.Join(exportForms, ", "))
 	complete(cmd, "as", exportForms)
@@ -85,7 +85,7 @@ func runExport(sys *system, o *exportOptions) error {
 	if err != nil {
 		return err
 	}
-	o.unknownModel(j.msgs)
+	o.unknownModel(sys, j.msgs)
 	files, err := o.createTables(sys)
 	if err != nil {
 		return err
@@ -176,7 +176,7 @@ func (o *exportOptions) exported(sys *system, c agentConversation, choices []pol
 	if err != nil {
 		return nil, err
 	}
-	s.Glance = replay.GlanceAt(c.conv, nil, nil)
+	s.Glance = replay.GlanceAt(c.conv, nil, sys.table)
 	if !o.NoText {
 		s.Title = c.conv.Title
 	}

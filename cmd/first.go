@@ -27,6 +27,9 @@ func runFirst(sys *system, cmd *cobra.Command) error {
 	if err != nil {
 		return cmd.Help() // there is no home
 	}
+	if err := newPriceOptions(sys).check(); err != nil {
+		return err
+	}
 	o := &outputOptions{Format: string(report.FormatTable), Color: "auto"}
 	progress := newProgress(sys, false, "listed", 0)
 	list := known(sys, dirs, progress.step)

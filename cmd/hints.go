@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,7 +9,6 @@ import (
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/strict"
 	"github.com/ctxkit/ctxkit/replay"
-	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/sweep"
 	"github.com/ctxkit/ctxkit/report"
 )
@@ -24,6 +22,8 @@ func addHints(list []session.Warning) {
 		switch w := &list[i]; w.Code {
 		case replay.CodeWindowExceeded:
 			w.Message += ": use --window if the window was another"
+		case replay.CodeWindowAssumed:
+			w.Message += ": --window sets it, or ctxkit.yaml"
 		case replay.CodeUsageUnfit:
 			w.Message += ": --tokens o200k_base counts the content itself"
 		case replay.CodeNoPrice:
@@ -52,8 +52,8 @@ func (m *messages) converted(list []*replay.Conversion) {
 }
 
 // unknownModel warns of a model of the options that is not in the table, where no replay is printed that would.
-func (o *replayOptions) unknownModel(m *messages) {
-	if w := replay.UnknownModel(cmp.Or(o.table, price.Default()), o.options()); w != nil {
+func (o *replayOptions) unknownModel(sys *system, m *messages) {
+	if w := replay.UnknownModel(sys.models(), o.options()); w != nil {
 		m.warn(*w)
 	}
 }

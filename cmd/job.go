@@ -234,7 +234,7 @@ func (l *conversationLoop) record(conv *session.Conversation) (*replay.Record, e
 }
 
 func (s *system) recordOptions(encoders *tokens.Encoders) replay.RecordOptions {
-	return replay.RecordOptions{Encoders: encoders, Families: s.families, Programs: &s.programs, MostEdits: s.limits.Edits}
+	return replay.RecordOptions{Prices: s.table, Encoders: encoders, Families: s.families, Programs: &s.programs, MostEdits: s.limits.Edits}
 }
 
 // newRecord is the record of a conversation, with the release that recorded it and in the window that its user set,

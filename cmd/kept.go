@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -36,9 +35,8 @@ func (r *comparing) keepRows() *keptRows {
 	options, err := json.Marshal(struct {
 		First   string // the policy that the others are held against
 		Options map[string]string
-		Prices  string
 		Limits  jsonl.InputLimits
-	}{r.Policies[0], r.rowOptions(), fmt.Sprintf("%x", sha256.Sum256(r.read)), r.sys.limits.Filled()})
+	}{r.Policies[0], r.rowOptions(), r.sys.limits.Filled()})
 	if err != nil {
 		return nil
 	}

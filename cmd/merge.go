@@ -14,6 +14,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/replay/check"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/report"
 )
@@ -175,6 +176,9 @@ func (r *comparing) rowOptions() map[string]string {
 	}
 	if r.Overhead.Given {
 		o["overhead"] = r.Overhead.String()
+	}
+	if r.sys.tableText != nil {
+		o["prices"] = check.ContentHash(r.sys.tableText)
 	}
 	if r.NoRegret {
 		o["no-regret"] = strconv.FormatBool(true)

@@ -46,7 +46,7 @@ Without inputs the sessions are synthetic ones that are built in.`,
 			o.Policy, o.Inputs = args[0], args[1:]
 			return nil
 		},
-	}, func() error { return runPolicyTest(sys, o) }, flag(o.change), &o.inputOptions, flag(o.file))
+	}, func() error { return runPolicyTest(sys, o) }, flag(o.change), &o.inputOptions, newPriceOptions(sys), flag(o.file))
 }
 
 // trial is what two replays of a session under a policy showed.

@@ -31,7 +31,7 @@ func runRegret(sys *system, o *replayOptions) error {
 	if err != nil {
 		return err
 	}
-	o.unknownModel(r.msgs)
+	o.unknownModel(sys, r.msgs)
 	var list []*replay.Timeline
 	var converted []*replay.Conversion
 	failed, err := r.each("judged", func(_ *conversationLoop, tl *replay.Timeline) error {

@@ -21,7 +21,6 @@ type replayOptions struct {
 	inputOptions
 	countOptions
 	cacheOptions
-	priceOptions
 	outputOptions
 	CompactAt []int
 	Strict    bool
@@ -32,7 +31,7 @@ type replayOptions struct {
 
 // shared are the options of commands that replay inputs under a policy.
 func (o *replayOptions) shared(sys *system, out *outputOptions) []options {
-	return []options{&o.policyOptions, flag(o.trials(sys)), &o.inputOptions, &o.countOptions, out}
+	return []options{&o.policyOptions, flag(o.trials(sys)), &o.inputOptions, &o.countOptions, newPriceOptions(sys), out}
 }
 
 const longReplay = `Replay recorded sessions under a policy and show what the model would have seen.
@@ -55,7 +54,7 @@ func newReplay(sys *system) *cobra.Command {
 		Example: `  ctxkit replay session.jsonl --policy opencode
   ctxkit replay session.jsonl -p opencode --set opencode_prune.protect=20000
   ctxkit replay ~/.claude/projects -p claude-code --format csv -o requests.csv`,
-	}, func() error { return runReplay(sys, o) }, append(o.shared(sys, o.listing(report.ReplayFormats, report.ReplayTables...)), o.from(sys), o.by(replay.CacheOwn), flag(o.shard))...)
+	}, func() error { return runReplay(sys, o) }, append(o.shared(sys, o.listing(report.ReplayFormats, report.ReplayTables...)), o.by(replay.CacheOwn), flag(o.shard))...)
 	f := cmd.Flags()
 	o.compactAt(cmd)
 	o.strict(cmd)
@@ -93,7 +92,7 @@ type replays struct {
 	*job
 	o      *replayOptions
 	choose policyChoice
-	trace  *trace.Room
+	trace  *trace.TextLimit
 	ran    []*policy.Policy // for each conversation so far
 }
 
@@ -145,7 +144,7 @@ func (c *agentConversation) replay(pol *policy.Policy, opt replay.Options) (*rep
 // options are the options of the replay.
 func (o *replayOptions) options() replay.Options {
 	return replay.Options{
-		Prices: o.table, Cache: replay.CacheMode(o.Cache), Counter: o.Counter, Model: o.Model, Window: int(o.Window), Overhead: policy.Overhead(o.Overhead),
+		Cache: replay.CacheMode(o.Cache), Counter: o.Counter, Model: o.Model, Window: int(o.Window), Overhead: policy.Overhead(o.Overhead),
 		CompactAt: o.CompactAt, Regret: o.Regret,
 	}
 }
@@ -170,7 +169,7 @@ func (r *replays) print() error {
 	opt := o.report(r.sys)
 	opt.Several, opt.ASCII = r.in.several || o.Agent == "all", o.ASCII
 	if opt.Format == report.FormatHTML && len(r.in.list) == 1 && o.Agent != "all" {
-		r.trace = &trace.Room{}
+		r.trace = &trace.TextLimit{}
 		if !o.NoText {
 			r.trace.Text = pageText
 		}

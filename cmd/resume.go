@@ -20,7 +20,6 @@ import (
 type resumeOptions struct {
 	outputOptions
 	inputOptions // --jobs alone
-	priceOptions
 	sessionFilter
 	Inputs []string
 }
@@ -46,7 +45,7 @@ and --sort are those of ctxkit sessions.`,
 		Example: `  ctxkit resume --since 2d
   ctxkit resume last
   ctxkit resume --project harbor --sort last -f json`,
-	}, func() error { return runResume(sys, o) }, o.listing(report.ListFormats, report.ResumeTables...), flag(o.jobs), o.from(sys), &o.sessionFilter)
+	}, func() error { return runResume(sys, o) }, o.listing(report.ListFormats, report.ResumeTables...), flag(o.jobs), newPriceOptions(sys), &o.sessionFilter)
 }
 
 func runResume(sys *system, o *resumeOptions) error {
@@ -107,7 +106,7 @@ func runResume(sys *system, o *resumeOptions) error {
 				return nil, err
 			}
 		}
-		return rec.Continue(pol, replay.Options{Prices: o.table}, now)
+		return rec.Continue(pol, replay.Options{}, now)
 	}, func(i int, c *replay.Continuation, err error) error {
 		progress.step()
 		next[i].Next = c

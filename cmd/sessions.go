@@ -14,6 +14,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/memo"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/report"
 )
 
@@ -50,7 +51,7 @@ lists the sessions of one agent.`,
 		Example: `  ctxkit sessions --since 7d --sort cost --limit 10
   ctxkit sessions --project harbor --grep 'pricing|invoice'
   ctxkit sessions --model opus --since 2026-01-01 --until 2026-01-31 -f json`,
-	}, func() error { return runSessions(sys, o) }, o.listing(report.ListFormats, report.SessionTables...), flag(o.jobs), &o.sessionFilter)
+	}, func() error { return runSessions(sys, o) }, o.listing(report.ListFormats, report.SessionTables...), flag(o.jobs), newPriceOptions(sys), &o.sessionFilter)
 	o.offer(cmd, sys)
 	return cmd
 }
@@ -96,7 +97,7 @@ func runSessions(sys *system, o *sessionsOptions) error {
 func readGlances(sys *system, list []report.SessionItem, jobs int, quiet bool, failed func(error)) error {
 	tables := map[string]*memo.Folder[replay.Glance]{}
 	for i := range list {
-		if dir := list[i].Folder; list[i].Path != "" && tables[dir] == nil {
+		if dir := list[i].Folder; list[i].Path != "" && tables[dir] == nil && sys.tableText == nil { // what is kept is by the embedded table
 			tables[dir] = memo.Open[replay.Glance](sys.kept(), "glances", dir)
 		}
 	}
@@ -106,7 +107,7 @@ func readGlances(sys *system, list []report.SessionItem, jobs int, quiet bool, f
 		if list[i].Path == "" {
 			return nil, nil
 		}
-		return keptGlance(tables[list[i].Folder], &list[i].FileInfo)
+		return keptGlance(tables[list[i].Folder], &list[i].FileInfo, sys.table)
 	}, func(i int, g *replay.Glance, err error) error {
 		if sys.interrupted() {
 			return errInterrupted
@@ -127,9 +128,9 @@ func readGlances(sys *system, list []report.SessionItem, jobs int, quiet bool, f
 }
 
 // keptGlance is readGlance, from the table where the session's files have not changed since.
-func keptGlance(known *memo.Folder[replay.Glance], i *session.FileInfo) (*replay.Glance, error) {
+func keptGlance(known *memo.Folder[replay.Glance], i *session.FileInfo, table *price.Table) (*replay.Glance, error) {
 	if known == nil {
-		return readGlance(i.Path)
+		return readGlance(i.Path, table)
 	}
 	files := session.FilesOf(i.Path)
 	if _, _, ok := session.InDatabase(i.Path); !ok {
@@ -139,7 +140,7 @@ func keptGlance(known *memo.Folder[replay.Glance], i *session.FileInfo) (*replay
 	}
 	stamp, err := memo.StampFiles(files...)
 	if err != nil {
-		return readGlance(i.Path) // which says what is wrong
+		return readGlance(i.Path, table) // which says what is wrong
 	}
 	name := filepath.Base(i.Path)
 	if g, ok := known.Get(name, stamp); ok {
@@ -148,7 +149,7 @@ func keptGlance(known *memo.Folder[replay.Glance], i *session.FileInfo) (*replay
 		}
 		return &g, nil
 	}
-	g, err := readGlance(i.Path)
+	g, err := readGlance(i.Path, table)
 	if err == nil {
 		known.Put(name, stamp, *g)
 	}
@@ -156,7 +157,7 @@ func keptGlance(known *memo.Folder[replay.Glance], i *session.FileInfo) (*replay
 }
 
 // readGlance reads a session with its subagents.
-func readGlance(path string) (*replay.Glance, error) {
+func readGlance(path string, table *price.Table) (*replay.Glance, error) {
 	convs, err := load(&system{}, path, inputOptions{Agent: "all"}, 1, func(...session.Warning) {})
 	if err != nil {
 		return nil, err
@@ -169,7 +170,7 @@ func readGlance(path string) (*replay.Glance, error) {
 	for _, c := range convs.list[1:] {
 		agents = append(agents, c.conv)
 	}
-	return replay.GlanceAt(convs.list[0].conv, agents, nil), nil
+	return replay.GlanceAt(convs.list[0].conv, agents, table), nil
 }
 
 // findSessions lists the sessions of folders, or of the default ones, which need not all exist.

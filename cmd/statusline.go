@@ -13,7 +13,6 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy/preset"
-	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/report"
 )
 
@@ -105,8 +104,10 @@ func readStatus(sys *system) (s report.ClientStatus, err error) {
 	if err != nil {
 		return s, err
 	}
-	models := price.Default()
-	list := thresholds(pol, &thresholdsOptions{Model: client.Model.ID, Window: tokenCount(s.Window)}, models)
+	if err := newPriceOptions(sys).check(); err != nil {
+		return s, err
+	}
+	list := thresholds(pol, &thresholdsOptions{Model: client.Model.ID, Window: tokenCount(s.Window)}, sys.models())
 	s.Window, s.Limits = list.Window, list.Limits
 	return s, nil
 }

@@ -63,7 +63,7 @@ func runSweep(sys *system, o *sweepOptions) error {
 	if err != nil {
 		return err
 	}
-	o.unknownModel(r.msgs)
+	o.unknownModel(sys, r.msgs)
 	return r.out.close(r.sweep(o))
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/replay/price"
 	"golang.org/x/term"
 )
 
@@ -24,6 +25,7 @@ type system struct {
 	env        func(string) string
 	home       func() (string, error)
 	cacheHome  func() (string, error) // the user's folder of caches; nil: there is none
+	configHome func() (string, error) // the user's folder of configurations; nil: there is none
 	uncached   bool                   // nothing is kept of what is worked out
 	limits     jsonl.InputLimits      // of each input
 	now        func() time.Time
@@ -34,6 +36,9 @@ type system struct {
 	stages     policy.Registry // of the families, set by newRoot
 	presets    *preset.Library // of the stages, set by newRoot
 	completing bool            // a shell asks what completes a word; set by newRoot
+
+	table     *price.Table // of models and prices, once its options are checked; nil: the embedded one
+	tableText []byte       // all that it has of files and flags
 
 	files    files    // that are read and written
 	programs programs // that policies name
@@ -61,7 +66,7 @@ func (s *system) interrupted() bool {
 func newSystem(stdin io.Reader, stdout, stderr io.Writer) *system {
 	sys := &system{
 		in: stdin, out: &lineWriter{w: stdout}, err: stderr, stop: make(chan struct{}), programs: programs{err: stderr, running: map[*process]bool{}},
-		env: os.Getenv, home: os.UserHomeDir, cacheHome: os.UserCacheDir, now: time.Now,
+		env: os.Getenv, home: os.UserHomeDir, cacheHome: os.UserCacheDir, configHome: os.UserConfigDir, now: time.Now,
 		terminal: isTerminal(stdout), watched: isTerminal(stderr), columns: columns(stdout),
 	}
 	sys.programs.files = &sys.files

@@ -36,7 +36,7 @@ NAME@VERSION is that version's.`,
   ctxkit thresholds --model claude-opus-4-7 --set window.pct_override=70
   CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=80 ctxkit thresholds --env`,
 		Args: noArguments,
-	}, func() error { return runThresholds(sys, o) }, &o.policyOptions, o.with(report.ListFormats, report.ThresholdTables...))
+	}, func() error { return runThresholds(sys, o) }, &o.policyOptions, newPriceOptions(sys), o.with(report.ListFormats, report.ThresholdTables...))
 	f := cmd.Flags()
 	f.StringVar(&o.Model, "model", "", "`NAME` of the model: its window and largest output count")
 	f.Var(&o.Window, "window", "context window in `TOKENS`, such as 200000, 200k or 1M; default: the model's, else 200,000")
@@ -52,8 +52,7 @@ func runThresholds(sys *system, o *thresholdsOptions) error {
 	if err != nil {
 		return err
 	}
-	models := price.Default()
-	t := thresholds(pol, o, models)
+	t := thresholds(pol, o, sys.models())
 	msgs := o.messages(sys)
 	msgs.warn(pol.warnings...)
 	return o.print(sys, func(w io.Writer, opt report.Layout) error { return report.PrintThresholds(w, t, opt) })
@@ -66,15 +65,19 @@ func thresholds(pol *loadedPolicy, o *thresholdsOptions, models *price.Table) re
 		Window: replay.DefaultWindow, WindowFrom: "assumed: no model and no --window given",
 	}
 	c := policy.Circumstances{OutputFrom: "no model given", By: pol.by}
-	model, known := models.Find(o.Model)
+	model, like, known := models.FindLike(o.Model)
+	unknown := fmt.Sprintf("the model %q is not in the table", o.Model)
 	switch {
-	case o.Model != "" && !known:
-		c.OutputFrom = fmt.Sprintf("the model %q is not in the table", o.Model)
-		t.WindowFrom = "assumed: " + c.OutputFrom
-	case known:
+	case known && model.Context > 0:
 		c.MaxOutput, c.OutputFrom = model.MaxOutput, "model table, "+model.ID
+		if like {
+			c.OutputFrom = "assumed, as " + model.ID + " has it: " + unknown
+		}
 		c.MaxInput = model.MaxInput
 		t.Window, t.WindowFrom = model.Context, c.OutputFrom
+	case o.Model != "":
+		c.OutputFrom = unknown
+		t.WindowFrom = "assumed: " + c.OutputFrom
 	}
 	if strings.Contains(o.Model, "[1m]") {
 		t.Window, t.WindowFrom = 1000000, "the model's name holds [1m]"

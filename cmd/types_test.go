@@ -9,10 +9,11 @@ import (
 // sharedTypes are the exported type names that several packages have, each with the reason.
 var sharedTypes = map[string]string{
 	"Attachment": "foreign's is written, claude's is decoded",
+	"Call":       "policy's is a request that a policy asks for, price's one that was billed",
 	"Block":      "foreign's is written, session's is read",
 	"Message":    "foreign's is written, session's is read",
 	"RunTotals":  "foreign's is written, session's is read",
-	"Usage":      "foreign's is written, jsonl's is read",
+	"Usage":      "foreign's is written, jsonl's is read, the accounts' is a row's",
 	"Error":      "policy's are aliases of strict's",
 	"Errors":     "policy's are aliases of strict's",
 	"Param":      "policy's are aliases of strict's",

@@ -2,14 +2,24 @@ package policy
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
 // ItemID names a message of a view. It never changes: the index into Conversation.Messages of a recorded message, or a
 // negative number for a message that a policy made (-1 is the first of them).
 type ItemID int32
+
+// Name is an item's name in output: the recorded uuid, or synthetic-N for a message that a policy made.
+func (id ItemID) Name(conv *session.Conversation) string {
+	if id >= 0 {
+		return conv.Messages[id].UUID
+	}
+	return "synthetic-" + strconv.Itoa(int(-id))
+}
 
 // Target is the place an edit changes.
 type Target struct {

@@ -15,6 +15,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/internal/account"
 	"github.com/ctxkit/ctxkit/replay/internal/engine"
 	"github.com/ctxkit/ctxkit/replay/internal/record"
+	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/regret"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
@@ -218,6 +219,9 @@ func (r *Record) LineAt(n int) int {
 	return r.Conv.Response(n - 1).Line
 }
 
+// Prices is the table of models and prices of a replay.
+func (r *Record) Prices(opt Options) *price.Table { return r.record.Table(opt.Prices) }
+
 // defaultMaxOutput is the max_tokens of clients without a setting (analysis of Claude Code 2.1.19).
 const defaultMaxOutput = 32000
 
@@ -228,6 +232,6 @@ func (r *Record) ModelAt(opt Options, n int) (model string, maxOutput int) {
 		model = r.Conv.Response(k).Model
 	}
 	model = cmp.Or(opt.Model, model)
-	m, _ := r.record.Models.Find(model)
+	m, _, _ := r.record.Table(opt.Prices).FindLike(model)
 	return model, cmp.Or(m.MaxOutput, defaultMaxOutput)
 }

@@ -60,7 +60,7 @@ func TestContinue(t *testing.T) {
 		}
 		compacted++
 		for _, x := range []struct {
-			by   *replay.CompactedCost
+			by   *replay.CompactionCost
 			next *replay.NextCost
 		}{{&c.Compact.IfWarm, &c.IfWarm}, {&c.Compact.IfCold, &c.IfCold}} {
 			if x.by.First.Input.Input() != c.Compact.Context || x.by.USD.Nano != x.by.Call.USD.Nano+x.by.First.USD.Nano || x.by.Call.USD.Nano <= 0 {

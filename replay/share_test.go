@@ -54,7 +54,7 @@ func compareShared(t *testing.T, conv *session.Conversation) {
 				opt.Model = "gpt-5"
 			}
 			if len(runs)%4 == 3 {
-				opt.Trace = &trace.Room{}
+				opt.Trace = &trace.TextLimit{}
 			}
 			runs = append(runs, run{named(t, name), opt})
 		}

@@ -555,7 +555,7 @@ func (n *naiveRun) request(e *engine.Engine, k int, v *view.View) {
 	over := e.OverheadAt(k - 1)
 	n.rows = append(n.rows, [3]int{max(n.plain.tokens(0)+over, 0), max(n.plain.payload(0)+over, 0), len(n.plain.items)})
 	for _, broken := range view.NewChecker(v).CheckRequest() {
-		n.seen[[2]string{n.record.UUID(broken.Item), broken.Message}] = true
+		n.seen[[2]string{broken.Item.Name(n.record.Conv), broken.Message}] = true
 	}
 	if diff != "" && n.err == nil {
 		n.err = fmt.Errorf("request %d: %s", k, diff)

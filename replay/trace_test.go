@@ -97,7 +97,7 @@ func TestTrace(t *testing.T) {
 				var want [][]sentBlock
 				made := map[policy.ItemID]int{}
 				ledger := stats.NewLedger(conv)
-				opt := replay.Options{Trace: &trace.Room{Text: 50_000}, Window: 60_000, Observe: func(n int, v *view.View) {
+				opt := replay.Options{Trace: &trace.TextLimit{Text: 50_000}, Window: 60_000, Observe: func(n int, v *view.View) {
 					want = append(want, payloadOf(v, made))
 					ledger.Observe(n, v)
 				}}
@@ -166,7 +166,7 @@ func TestTraceTexts(t *testing.T) {
 	conv := load(t, shipped+"/big.jsonl").Conversations()[0]
 	rec := recordOf(t, conv)
 	for _, room := range []int{0, 20_000, 300_000, 100_000_000} {
-		tl, err := rec.Replay(named(t, "opencode"), replay.Options{Trace: &trace.Room{Text: room}})
+		tl, err := rec.Replay(named(t, "opencode"), replay.Options{Trace: &trace.TextLimit{Text: room}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,7 +33,7 @@ const (
 // What a Timeline holds.
 type (
 	Request        = account.Request       // one API call: a row
-	Recorded       = account.Recorded      // usage that the API reported of it
+	Usage          = account.Usage         // usage that the API reported of it
 	Billed         = account.Billed        // the sum of several iterations within it
 	CacheUse       = account.CacheUse      // its input by how it is billed
 	CostParts      = account.CostParts     // its cost by reasons
@@ -63,20 +63,22 @@ const (
 // The codes of warnings that a caller may have advice for.
 const (
 	CodeWindowExceeded = engine.CodeWindowExceeded // the recorded context does not fit the assumed window
+	CodeWindowAssumed  = engine.CodeWindowAssumed  // nothing states the window
 	CodeUsageUnfit     = engine.CodeUsageUnfit     // the recorded usage is less than the content weighs
 	CodeModelUnknown   = engine.CodeModelUnknown   // the model of the options is not in the table
 	CodeNoPrice        = engine.CodeNoPrice        // a model has no price
+	CodeCacheShown     = engine.CodeCacheShown     // that a model is cached is known from the record alone
 	CodeNoCache        = engine.CodeNoCache        // how a model is cached is not known
 )
 
-// DefaultWindow is the assumed context window of a model that is not in the table, tokens.
+// DefaultWindow is the assumed context window of a model that is not in the table, nor any of its family, tokens.
 const DefaultWindow = engine.DefaultWindow
 
 // What a replay costs, and what the API billed.
 type (
 	Bill         = account.Bill         // the sum of calls
 	Cost         = account.Cost         // what a replay would have cost
-	Lost         = account.Lost         // what cache misses cost, by cause
+	CacheLoss    = account.CacheLoss    // what cache misses cost, by cause
 	RecordedBill = account.RecordedBill // what the API billed
 	ModelBill    = account.ModelBill    // by model
 	Bridge       = account.Bridge       // from the bill to the cost of a replay
@@ -109,14 +111,14 @@ const OfPolicy = account.OfPolicy
 
 // What else a Record answers.
 type (
-	Decision      = engine.Decision      // what a policy decides before a request
-	OwnRequest    = engine.OwnRequest    // the request of a call of the policy's own
-	UnseenError   = engine.UnseenError   // its messages are not known
-	Continuation  = engine.Continuation  // what the next request would cost
-	NextCost      = account.NextCost     // of one request
-	Compacted     = engine.Compacted     // the session after a compaction
-	CompactedCost = engine.CompactedCost // what that costs
-	Pause         = record.Pause         // time before a request
+	Decision       = engine.Decision       // what a policy decides before a request
+	OwnRequest     = engine.OwnRequest     // the request of a call of the policy's own
+	UnseenError    = engine.UnseenError    // its messages are not known
+	Continuation   = engine.Continuation   // what the next request would cost
+	NextCost       = account.NextCost      // of one request
+	NextCompaction = engine.NextCompaction // the session after a compaction
+	CompactionCost = engine.CompactionCost // what that costs
+	Pause          = record.Pause          // time before a request
 )
 
 // Steps lists the steps of a bridge in their order.

@@ -1,9 +1,14 @@
 package replay_test
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/price"
 )
 
 // TestUseWindow: every policy without a window of its own compacts in the one that the record's user had set; a named
@@ -52,4 +57,155 @@ func TestUseWindow(t *testing.T) {
 	if after := run("none", replay.Options{}); after.Totals.Refused != before.Totals.Refused {
 		t.Errorf("refused %d, in the model's window %d", after.Totals.Refused, before.Totals.Refused)
 	}
+}
+
+// growing is a session of a model whose last request has so much context.
+func growing(t *testing.T, model, usage string) *session.Conversation {
+	t.Helper()
+	var b strings.Builder
+	parent := "null"
+	for i := range 4 {
+		fmt.Fprintf(&b, `{"type":"user","uuid":"p%d","parentUuid":%s,"sessionId":"s","version":"2.1.321","timestamp":"2026-11-20T09:0%d:00Z","message":{"role":"user","content":"go"}}`+"\n", i, parent, i)
+		fmt.Fprintf(&b, `{"type":"assistant","uuid":"a%d","parentUuid":"p%d","sessionId":"s","version":"2.1.321","timestamp":"2026-11-20T09:0%d:10Z","message":{"id":"m%d","role":"assistant","model":%q,"content":[{"type":"text","text":"on"}],"usage":{%s}}}`+"\n", i, i, i, i, model, usage)
+		parent = fmt.Sprintf(`"a%d"`, i)
+	}
+	f, err := session.LoadReader("test", strings.NewReader(b.String()), session.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f.Main
+}
+
+// TestAssumedWindow: a model that the table lacks has the window of the newest of its family, and a warning says that this
+// is assumed. What a table or an option states is not.
+func TestAssumedWindow(t *testing.T) {
+	const usage = `"input_tokens":3,"cache_creation_input_tokens":3000,"cache_read_input_tokens":182000,"output_tokens":100`
+	own, err := price.ReadFile("p.json", []byte(`{"models": [{"id": "acme-1", "input": 1, "output": 1, "context": 190000}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	own = own.Over(price.Default())
+	for _, tt := range []struct {
+		model  string
+		opt    replay.Options
+		window int
+		says   string // "": nothing
+	}{
+		{"claude-fable-5-2", replay.Options{}, 1000000, ""},
+		{"claude-fable-5-3", replay.Options{}, 1000000, `: "claude-fable-5-3": 1,000,000 tokens, as claude-fable-5-2 has`},
+		{"claude-opus-6", replay.Options{}, 1000000, `: "claude-opus-6": 1,000,000 tokens, as claude-opus-5-5 has`},
+		{"acme-1", replay.Options{}, 200000, `: "acme-1": 200,000 tokens`},
+		{"acme-1", replay.Options{Prices: own}, 190000, ""},
+		{"acme-1", replay.Options{Window: 300000}, 300000, ""},
+		{"acme-1", replay.Options{Model: "claude-opus-5"}, 1000000, ""},
+		{"claude-opus-6[1m]", replay.Options{}, 1000000, ""},
+	} {
+		rec, err := replay.NewRecordWith(growing(t, tt.model, usage), replay.RecordOptions{Prices: tt.opt.Prices})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tl, err := rec.Replay(named(t, "claude-code"), tt.opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := ""
+		for _, w := range tl.Warnings {
+			if w.Code == replay.CodeWindowAssumed {
+				said += w.Message
+			}
+		}
+		if tl.Window != tt.window || (said == "") != (tt.says == "") || !strings.HasSuffix(said, tt.says) {
+			t.Errorf("%s, %+v: window %d, %q", tt.model, tt.opt, tl.Window, said)
+		}
+	}
+}
+
+// TestCostOfTheDay: a request costs, simulated, what its model's tokens cost on its day, under another model as well.
+func TestCostOfTheDay(t *testing.T) {
+	rec, err := replay.NewRecord(growing(t, "claude-sonnet-5-5", `"input_tokens":3,"cache_creation_input_tokens":3000,"cache_read_input_tokens":40000,"output_tokens":100`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cost := func(opt replay.Options) int64 {
+		tl, err := rec.Replay(named(t, "none"), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sum int64
+		for _, q := range tl.Requests {
+			sum += q.CostParts.Sum().Nano
+		}
+		if sum != tl.Totals.CostUSD.Nano {
+			t.Errorf("%+v: the parts are %d, the cost %d", opt, sum, tl.Totals.CostUSD.Nano)
+		}
+		return sum
+	}
+	table := func(text string) *price.Table {
+		own, err := price.ReadFile("p.json", []byte(`{"models": [{"id": "claude-sonnet-5-5", "input": 2, "output": 10, "context": 1000000`+text+`}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return own.Over(price.Default())
+	}
+	now := cost(replay.Options{Prices: table("")})
+	for _, until := range []string{"2026-11-20", "2026-11-19"} { // of the requests, and the day before
+		dated := table(`, "earlier": [{"until": "` + until + `", "input": 4, "output": 20}]`)
+		want := now
+		if until == "2026-11-20" {
+			want = 2 * now
+		}
+		for _, model := range []string{"", "claude-sonnet-5-5"} {
+			if got := cost(replay.Options{Prices: dated, Model: model}); got != want {
+				t.Errorf("until %s, %q: %d, want %d", until, model, got, want)
+			}
+		}
+	}
+}
+
+// TestShownCache: a provider of which nothing is known caches where the record has cached input; how a model is cached
+// can be stated.
+func TestShownCache(t *testing.T) {
+	const read, plain = `"input_tokens":9000,"cache_read_input_tokens":40000,"output_tokens":100`, `"input_tokens":49000,"output_tokens":100`
+	for _, tt := range []struct {
+		usage, cache string
+		reads        bool
+		code         session.Code
+	}{
+		{read, "", true, replay.CodeCacheShown},
+		{plain, "", false, replay.CodeNoCache},
+		{read, "none", false, ""},
+		{plain, "automatic", true, ""},
+	} {
+		own, err := price.ReadFile("p.json", []byte(`{"models": [{"id": "acme-1", "input": 1, "output": 1, "context": 190000`+either(tt.cache != "", `, "cache": "`+tt.cache+`"`, "")+`}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		conv := growing(t, "acme-1", tt.usage)
+		conv.Product = "pi"
+		rec, err := replay.NewRecordWith(conv, replay.RecordOptions{Prices: own})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tl, err := rec.Replay(named(t, "none"), replay.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var codes []session.Code
+		for _, w := range tl.Warnings {
+			if w.Code == replay.CodeCacheShown || w.Code == replay.CodeNoCache {
+				codes = append(codes, w.Code)
+			}
+		}
+		if got := tl.Requests[3].Cache.Read > 0; got != tt.reads || len(codes) > 1 || tt.code == "" && codes != nil || tt.code != "" && !slices.Contains(codes, tt.code) {
+			t.Errorf("%+v: reads %v, %v", tt, got, codes)
+		}
+	}
+}
+
+func either(is bool, yes, no string) string {
+	if is {
+		return yes
+	}
+	return no
 }

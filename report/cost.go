@@ -296,7 +296,7 @@ func costNotes(sum *SessionCost) []string {
 }
 
 // lostText lists the tokens lost by cause, most tokens first.
-func lostText(list []replay.Lost) string {
+func lostText(list []replay.CacheLoss) string {
 	tokens, requests := map[string]int{}, map[string]int{}
 	for _, x := range list {
 		name := either(x.Cause == cache.Edited, "edits by "+x.Stage, cache.Cause{Kind: x.Cause}.String())

@@ -213,12 +213,12 @@ var exportedCosts = []struct {
 // recordedUsages are the recorded usage.
 var recordedUsages = []struct {
 	name, about string
-	of          func(u *replay.Recorded) int
+	of          func(u *replay.Usage) int
 }{
-	{"recorded_input", "input tokens that the API reported, uncached; of several iterations the last", func(u *replay.Recorded) int { return u.Input }},
-	{"recorded_cache_write", "written to the cache", func(u *replay.Recorded) int { return u.CacheWrite }},
-	{"recorded_cache_read", "read from the cache", func(u *replay.Recorded) int { return u.CacheRead }},
-	{"recorded_output", "output tokens", func(u *replay.Recorded) int { return u.Output }},
+	{"recorded_input", "input tokens that the API reported, uncached; of several iterations the last", func(u *replay.Usage) int { return u.Input }},
+	{"recorded_cache_write", "written to the cache", func(u *replay.Usage) int { return u.CacheWrite }},
+	{"recorded_cache_read", "read from the cache", func(u *replay.Usage) int { return u.CacheRead }},
+	{"recorded_output", "output tokens", func(u *replay.Usage) int { return u.Output }},
 }
 
 // billedUsages are the sums of several iterations.

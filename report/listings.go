@@ -267,6 +267,9 @@ func Prices(w io.Writer, list *price.Table, opt Layout) error {
 			sources = append(sources, m.Source)
 		}
 		kind := kinds.Find(m.ID)
+		if m.Cache != "" {
+			kind = cache.CacheKind{Mode: cache.Mode(m.Cache)}
+		}
 		least := cmp.Or(m.MinCacheable, kind.Minimum)
 		add := func(name, remarks string, window, caches, how, source, above any, input, write5m, write1h, read, output price.Price) {
 			t.add(none, pair{name, m.ID}, dollars(input), dollars(write5m), dollars(write1h), dollars(read), dollars(output), above, pair{window, m.Context},
@@ -274,8 +277,22 @@ func Prices(w io.Writer, list *price.Table, opt Layout) error {
 		}
 		add(m.ID, priceRemarks(m), countOrDash(m.Context), countOrDash(least), cacheHow(&kind), number(fmt.Sprintf("[%d]", source+1)), nil,
 			m.Input, m.CacheWrite5m, m.CacheWrite1h, m.CacheRead, m.Output)
-		if t := m.Tier; t != nil {
-			add("  over "+thousands(t.Above), "whole request", nil, nil, nil, nil, t.Above, t.Input, t.CacheWrite5m, t.CacheWrite1h, t.CacheRead, t.Output)
+		others := func(name, remarks string, above any, r *price.Rates) {
+			add("  "+name, remarks, nil, nil, nil, nil, above, r.Input, r.CacheWrite5m, r.CacheWrite1h, r.CacheRead, r.Output)
+		}
+		tier := func(name string, t *price.Tier) {
+			if t != nil {
+				others(name+"over "+thousands(t.Above), "whole request", t.Above, &t.Rates)
+			}
+		}
+		tier("", m.Tier)
+		if m.Fast != nil {
+			others("fast", "mode", nil, m.Fast)
+		}
+		for j := range m.Earlier {
+			e := &m.Earlier[j]
+			others("until "+e.Until, "", nil, &e.Rates)
+			tier("until "+e.Until+", ", e.Tier)
 		}
 	}
 	notes := []string{
@@ -285,8 +302,22 @@ func Prices(w io.Writer, list *price.Table, opt Layout) error {
 	for i, s := range sources {
 		notes = append(notes, fmt.Sprintf("[%d] %s", i+1, s))
 	}
-	json := object{{"schema", PricesSchema}, {"as_of", list.AsOf}, {"unit", price.Unit}, {"models", models}}
+	for i := range list.Modifiers {
+		notes = append(notes, modifierText(&list.Modifiers[i]))
+	}
+	json := object{{"schema", PricesSchema}, {"as_of", list.AsOf}, {"unit", price.Unit}, {"models", models}, {"modifiers", list.Modifiers}}
 	return listing("", t, json, notes...).print(w, opt)
+}
+
+// modifierText says what a modifier does, for whom, and by whom.
+func modifierText(m *price.Modifier) string {
+	text := strings.TrimSpace(strings.ReplaceAll(m.Of, "_", " ") + " " + strings.Join(m.Values, ", "))
+	if m.Each > 0 {
+		text += ": " + m.Each.Dollars().String() + " USD per 1,000"
+	} else {
+		text += ": times " + m.Times.Dollars().String() + either(m.Short, ", short prompts alone", "")
+	}
+	return text + before(", of ", strings.Join(m.Models, ", ")) + " (" + joined("; ", m.Source, m.AsOf) + ")"
 }
 
 // cacheHow says in a word or two how a model is cached.
@@ -298,6 +329,8 @@ func cacheHow(k *cache.CacheKind) string {
 		return "blocks of " + thousands(k.Quantum)
 	case k.Mode == cache.Auto:
 		return "automatic"
+	case k.Mode == cache.Off:
+		return "none"
 	}
 	return "-"
 }

@@ -16,7 +16,7 @@ import (
 func TestResume(t *testing.T) {
 	schema := compileSchemaAt(t, filepath.Join("..", "docs", "schemas", "resume.v1.json"))
 	now := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
-	item := func(id string, idle time.Duration, compact *replay.Compacted) ResumeItem {
+	item := func(id string, idle time.Duration, compact *replay.NextCompaction) ResumeItem {
 		last := now.Add(-idle)
 		i := ResumeItem{SessionItem: SessionItem{FileInfo: session.FileInfo{ID: id, Path: id + ".jsonl", Folder: "p", Project: "/home/dev/harbor", Title: "=T\x1b[31m\u202e " + id, Last: last}}}
 		i.Next = &replay.Continuation{
@@ -25,9 +25,9 @@ func TestResume(t *testing.T) {
 		}
 		return i
 	}
-	compact := &replay.Compacted{Policy: "claude-code-2.1.19", Context: 30_000, Summary: 5_000,
-		IfWarm: replay.CompactedCost{Call: replay.NextCost{USD: amount(0.18)}, First: replay.NextCost{USD: amount(0.1)}, USD: amount(0.28), Pays: 8},
-		IfCold: replay.CompactedCost{Call: replay.NextCost{USD: amount(0.4)}, First: replay.NextCost{USD: amount(0.1)}, USD: amount(0.5), Pays: 1}}
+	compact := &replay.NextCompaction{Policy: "claude-code-2.1.19", Context: 30_000, Summary: 5_000,
+		IfWarm: replay.CompactionCost{Call: replay.NextCost{USD: amount(0.18)}, First: replay.NextCost{USD: amount(0.1)}, USD: amount(0.28), Pays: 8},
+		IfCold: replay.CompactionCost{Call: replay.NextCost{USD: amount(0.4)}, First: replay.NextCost{USD: amount(0.1)}, USD: amount(0.5), Pays: 1}}
 	none := ResumeItem{SessionItem: SessionItem{FileInfo: session.FileInfo{ID: "none", Folder: "p"}}}
 	unknown := item("unknown", time.Hour, nil)
 	unknown.Next.Expires, unknown.Next.Unknown, unknown.Next.Misfit = time.Time{}, true, true

@@ -46,7 +46,7 @@ func sample(n int) *replay.Timeline {
 		r := replay.Request{
 			N: k, UUID: fmt.Sprintf("00000000-0000-4000-8000-%012d", k), Time: at, Kind: "main", Model: tl.Model,
 			Overhead: 18800, Messages: 2*k - 1, Output: 120 + k%50, Events: []int{},
-			Recorded: &replay.Recorded{Input: 3, CacheWrite: step, CacheRead: raw - step, Output: 120 + k%50},
+			Recorded: &replay.Usage{Input: 3, CacheWrite: step, CacheRead: raw - step, Output: 120 + k%50},
 		}
 		if k == 2 {
 			r.Recorded.Billed = &replay.Billed{Iterations: 2, Input: 5, CacheWrite: step, CacheRead: 2 * raw, Output: r.Output + 9}

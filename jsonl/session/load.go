@@ -300,6 +300,9 @@ func (ld *loader) add(e *jsonl.Entry) {
 	n.markIf(e.IsSidechain, lineSidechain)
 	n.markIf(e.ParentUUID == "" && isOutputOf(clearHook, e), lineCleared)
 	n.markIf(isOutputOf(resumeHook, e), lineResumed)
+	if above, ok := ld.byUUID[e.ParentUUID]; ok && e.Type != "user" && e.Type != "assistant" {
+		n.mark(ld.nodes[above].marks & lineTyped)
+	}
 	switch e.Type {
 	case "user", "assistant":
 		n.kind = nodeUser
@@ -355,6 +358,8 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	}
 	n.markIf(e.IsAPIError, lineAPIError)
 	n.markIf(e.NoRequest, lineNoRequest)
+	// Nothing was sampled: a model that declined and the fallback that answered leave such a line, by a reader's report of
+	// 2.1.321. No session of 1.0.0 to 2.1.332 that was read has one.
 	n.markIf(n.kind == nodeAssistant && len(m.Content) == 0 && m.HasUsage && m.Usage == (jsonl.Usage{}) && ld.ownFormat(), lineAPIError)
 	n.blocks = make([]Block, len(m.Content))
 	for b := range m.Content {
@@ -368,6 +373,8 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	ld.process.message(n)
 	if n.kind == nodeUser {
 		n.class = classify(e)
+		n.markIf(n.class == ClassPrompt, lineTyped)
+		n.lead = leadOf(e)
 		n.markIf(e.IsCompactSummary && e.Message.Role == "assistant", lineAnswers)
 		switch e.RecordedTurn {
 		case foreign.TurnQueued:
@@ -410,6 +417,9 @@ func (ld *loader) addCommand(n *node, e *jsonl.Entry) {
 }
 
 func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {
+	if len(e.RenderedInTurn) > 0 && n.is(lineTyped) {
+		e.Rendered = e.RenderedInTurn
+	}
 	a := readAttachment(e.Attachment)
 	sent := readSent(e, a.kind)
 	n.name = a.kind

@@ -36,8 +36,9 @@ type Message struct {
 	Window     int         // the model's whole context window as recorded, tokens; 0: not recorded
 
 	// Of a user message.
-	Attachment string // attachment type, for ClassAttachment
-	Effort     string // level of reasoning effort that a command set from here on, "auto" for the client's choice; else ""
+	Attachment string  // attachment type, for ClassAttachment
+	Effort     string  // level of reasoning effort that a command set from here on, "auto" for the client's choice; else ""
+	Lead       *string // of a text that is sent as a reminder: what its line says that stands before it there; nil: of any other
 }
 
 // Marks are what is so of few messages.

@@ -27,7 +27,8 @@ type node struct {
 	version, agent, sessionID, cwd string
 
 	// What few lines have.
-	effort  string // level of reasoning effort that the line says a command set
+	effort  string  // level of reasoning effort that the line says a command set
+	lead    *string // see Message.Lead
 	compact *compactMeta
 	micro   *microMeta
 
@@ -69,6 +70,7 @@ const (
 	lineEmitted   // part of a message
 	lineUsed      // part of a conversation or of its record
 	lineVersioned // its version is listed
+	lineTyped     // what a person typed, or what is between that and what follows it
 )
 
 // is reports whether one of some marks is set.

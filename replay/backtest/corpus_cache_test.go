@@ -9,6 +9,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/backtest"
+	"github.com/ctxkit/ctxkit/replay/price"
 )
 
 // cacheBars are the bars of one set of sessions, %. What is not named has the bar of `backtest --strict`.
@@ -49,7 +50,7 @@ func judgeCache(t *testing.T, files []string, bars cacheBars) {
 			continue
 		}
 		tl := recorded(t, conv)
-		u := backtest.ScoreUsage(conv, tl)
+		u := backtest.ScoreUsage(conv, tl, price.Default())
 		sessions = append(sessions, &backtest.SessionScore{Usage: u})
 		causes := shownBreaks(conv)
 		for p := range backtest.CachePoints(tl) {

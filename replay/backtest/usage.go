@@ -136,9 +136,8 @@ func (u *UsageScore) round() {
 	}
 }
 
-// ScoreUsage scores the simulated usage of a conversation's recorded track.
-func ScoreUsage(conv *session.Conversation, track *replay.Timeline) (u UsageScore) {
-	models := price.Default()
+// ScoreUsage scores the simulated usage of a conversation's recorded track, by a table of prices.
+func ScoreUsage(conv *session.Conversation, track *replay.Timeline, models *price.Table) (u UsageScore) {
 	for p := range CachePoints(track) {
 		row := track.Requests[p.Row]
 		u.Requests++
@@ -151,7 +150,7 @@ func ScoreUsage(conv *session.Conversation, track *replay.Timeline) (u UsageScor
 		u.WriteNear += count(errorOfShare(row.Recorded.CacheWrite, written) <= nearRead)
 		msg := conv.Response(p.N - 1)
 		if m, ok := models.Find(msg.Model); ok {
-			used := msg.Usage
+			used, m := msg.Usage, m.On(msg.Time)
 			u.Cost.join(&InputCost{Recorded: m.Cost(replay.RecordedSplit(&used), 0), Simulated: m.Cost(row.Cache.Split, 0)})
 		}
 		u.FalseAlarms += count(p.FalseAlarm())
@@ -188,7 +187,7 @@ func (b *Break) Off() int { return abs(b.Simulated - b.Read) }
 
 // usage scores the recorded track's simulated usage and lists the breaks.
 func (s *SessionScore) usage(r *replay.Record, track *replay.Timeline) {
-	u := ScoreUsage(r.Conv, track)
+	u := ScoreUsage(r.Conv, track, r.Prices(replay.Options{}))
 	u.round()
 	s.Usage = u
 	for p := range CachePoints(track) {

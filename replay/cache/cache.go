@@ -301,3 +301,13 @@ type Head struct {
 	Kept   bool // other sessions keep the shared part in the cache beyond its lifetime
 	Same   bool // a new process of the client has the same
 }
+
+// Tail is where the cached part of a request ends, as far as the requests before it show, and how it follows the one before
+// it. Messages are 0-based.
+type Tail struct {
+	Plain  int  // tokens that the client sends behind the last breakpoint, at least
+	Behind int  // the first message behind that breakpoint; the response where none is
+	Asked  int  // the first message that a request on no line, which wrote all before it to the cache, did not send; 0: there was no such request
+	Ended  bool // the response before ended its turn, and the user did not interrupt it
+	Typed  bool // a turn begins with the request
+}

@@ -22,6 +22,9 @@ const (
 	Off         Mode = "none"
 )
 
+// Recorded is the confidence of a kind of which nothing but a record shows that it is there.
+const Recorded = "recorded"
+
 // CacheKind is how models of some families are cached: a row of the embedded table, and not a choice of a policy. Figures are
 // tokens. What is not known is zero.
 type CacheKind struct {
@@ -36,7 +39,7 @@ type CacheKind struct {
 	DropsReasoning bool           `json:"drops_reasoning,omitempty"` // the server leaves the reasoning of a finished turn out
 	Floors         map[string]int `json:"floors,omitempty"`          // what all sessions of a client have in common, and keep cached
 	NotKnown       []string       `json:"not_known,omitempty"`       // of the fields above
-	Confidence     string         `json:"confidence"`                // measured on sessions, documented, or measured by a third party
+	Confidence     string         `json:"confidence"`                // measured on sessions, documented, measured by a third party, stated by the user, or recorded by the session alone
 	Source         string         `json:"source"`
 	AsOf           string         `json:"as_of"`
 }

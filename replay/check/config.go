@@ -10,6 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/replay/price"
 )
 
 const (
@@ -27,6 +28,7 @@ type Config struct {
 	Sessions     []TextLine                 `yaml:"sessions" form:"filled"` // of the cases that have none of their own
 	Counting     Counting                   `yaml:",inline"`
 	Prices       string                     `yaml:"prices" form:"line"`   // a file, relative to this one; "": the embedded table
+	Models       price.OwnModels            `yaml:"models"`               // of one's own
 	Baseline     string                     `yaml:"baseline" form:"line"` // a file, relative to this one; "": none
 	Within       *Tolerance                 `yaml:"within" none:"-"`      // of figures a case says nothing of
 	AllowChanges bool                       `yaml:"allow_changes"`
@@ -92,6 +94,32 @@ func Decode(file string, data []byte) (*Config, error) {
 	}
 	return c, nil
 }
+
+// DecodeModels reads the models of a configuration, which may have nothing else. Its other keys are those of one.
+func DecodeModels(file string, data []byte) (price.OwnModels, error) {
+	root, errs := strict.Parse(file, data, strict.Document{Name: "configuration", Example: "models: {acme-1: {window: 256k}}", Start: "write models: {acme-1: {window: 256k}} (docs/check.md has the other keys)"})
+	r := &strict.Decoder{File: file, Errors: errs}
+	var own price.OwnModels
+	if root != nil {
+		fields, err := strict.Fields(&Config{})
+		if err != nil {
+			return nil, err
+		}
+		names := strict.Names(fields)
+		for _, kv := range r.Map(root, "configuration", "write {models: {acme-1: {window: 256k}}}") {
+			switch {
+			case kv.Key == modelsKey:
+				own.ReadNode(r, kv.Value, kv.Key)
+			case !slices.Contains(names, kv.Key):
+				r.Report(kv.At, "unknown key "+strict.Quote(kv.Key), strict.Suggest(kv.Key, names))
+			}
+		}
+	}
+	return own, r.Errors.Err()
+}
+
+// modelsKey is the key of Config.Models.
+const modelsKey = "models"
 
 // finish fills in what the cases leave to the configuration, and checks what no single value shows.
 func (c *Config) finish(r *strict.Decoder) {

@@ -3,7 +3,6 @@ package diff
 import (
 	"cmp"
 	"slices"
-	"strconv"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -244,9 +243,4 @@ func (c *comparison) fail(err error) {
 }
 
 // ItemName is the name of an item in output: its uuid, or synthetic-N.
-func ItemName(conv *session.Conversation, id policy.ItemID) string {
-	if id >= 0 {
-		return conv.Messages[id].UUID
-	}
-	return "synthetic-" + strconv.Itoa(int(-id))
-}
+func ItemName(conv *session.Conversation, id policy.ItemID) string { return id.Name(conv) }

@@ -62,7 +62,7 @@ func TestCost(t *testing.T) {
 func TestMultipliers(t *testing.T) {
 	table := price.Default()
 	reads := map[string]price.Price{ // thousandths of the input
-		"claude-fable-5-1": 25, "claude-mythos-5-1": 25, "claude-opus-5-5": 50, "claude-sonnet-5-5": 50,
+		"claude-fable-5-2": 25, "claude-mythos-5-2": 25, "claude-fable-5-1": 25, "claude-mythos-5-1": 25, "claude-opus-5-5": 50, "claude-sonnet-5-5": 50,
 		"claude-3-haiku": 120, // by its price list
 	}
 	for _, m := range table.Models {
@@ -208,6 +208,11 @@ func TestReadFileErrors(t *testing.T) {
 		{`{"models": [{"id": "a", "input": 1, "output": 1, "tier": {"above_prompt_tokens": 5, "input": 1}}]}`, `models.tier: no output: `},
 		{`{"models": [{"id": "a", "input": 1, "output": 1, "tier": {"above_prompt_tokens": 0, "input": 1, "output": 1}}]}`, `models.tier.above_prompt_tokens: 0 is out of range: give 1 or more`},
 		{`{"models": [{"id": "a", "input": 1, "output": 1, "tier": {"above_prompt_tokens": 5, "input": 1, "output": 1, "whole_request": false}}]}`, `models.tier: a tier for a part of the request: `},
+		{`{"models": [{"id": "a", "input": 1, "output": 1}], "modifiers": [{"of": "place", "values": ["x"], "times": 2}]}`, `p.json:1:73: modifiers.of: "place" is not one of its values: `},
+		{`{"models": [{"id": "a", "input": 1, "output": 1}], "modifiers": [{"values": ["x"], "times": 2}]}`, `p.json:1:66: modifiers: no of: write one of speed, `},
+		{`{"models": [{"id": "a", "input": 1, "output": 1}], "modifiers": [{"of": "speed", "values": ["x"]}]}`, `p.json:1:66: modifiers: no factor of speed: give values, `},
+		{`{"models": [{"id": "a", "input": 1, "output": 1}], "modifiers": [{"of": "web_search"}]}`, `p.json:1:66: modifiers: no price of a search: give usd_per_1000`},
+		{`{"models": [{"id": "a", "input": 1, "output": 1, "earlier": [{"input": 1, "output": 1}]}]}`, `models.earlier: no until: write the last day `},
 		{`{"models": [{"id": "a", "input": 1, "output": 1}]} x`, `p.json:1:52: not YAML: `},
 		{`{"models": [{"id": "a"`, `not YAML: `},
 	} {

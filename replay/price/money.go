@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"strings"
+	"time"
 
 	"github.com/ctxkit/ctxkit/policy/strict"
 	"github.com/ctxkit/ctxkit/replay/cache"
@@ -108,6 +109,22 @@ func (p *Price) ReadNode(r *strict.Decoder, n *strict.Node, key string) {
 	*p = Price(x)
 }
 
+// On is the model with the prices of a day; the zero time: of today.
+func (m *Model) On(day time.Time) *Model {
+	if day.IsZero() || m.Earlier == nil {
+		return m
+	}
+	text := day.UTC().Format(time.DateOnly)
+	for i := range m.Earlier {
+		if e := &m.Earlier[i]; text <= e.Until {
+			then := *m
+			then.Rates, then.Tier = e.Rates, e.Tier
+			return &then
+		}
+	}
+	return m
+}
+
 // RatesFor is the prices of a request with so many tokens of input, cached or not.
 func (m *Model) RatesFor(input int) Rates {
 	if t := m.Tier; t != nil && input > t.Above {
@@ -117,27 +134,50 @@ func (m *Model) RatesFor(input int) Rates {
 }
 
 // Cost is the cost of one request. Above the long-context tier the whole request is billed by it, cache reads and the
-// output included. It is exact where a token costs a whole number of billionths, as nearly all of the embedded table
-// do, and else rounded once, half up.
+// output included.
 func (m *Model) Cost(in cache.Split, output int) USD {
 	r := m.RatesFor(in.Input())
+	return r.cost(in, output)
+}
+
+// cost is exact where a token costs a whole number of billionths, as nearly all of the embedded table do, and else rounded
+// once, half up.
+func (r *Rates) cost(in cache.Split, output int) USD {
 	var high, low uint64 // of a millionth of the sum
-	for _, c := range [...]struct {
-		tokens int
-		price  Price
-	}{
-		{in.Uncached, r.Input}, {in.Write5m, r.CacheWrite5m}, {in.Write1h, r.CacheWrite1h}, {in.Read, r.CacheRead}, {output, r.Output},
-	} {
-		h, l := bits.Mul64(uint64(max(c.tokens, 0)), uint64(max(c.price, 0)))
+	for i, tokens := range [...]int{in.Uncached, in.Write5m, in.Write1h, in.Read, output} {
+		h, l := bits.Mul64(uint64(max(tokens, 0)), uint64(max(*r.each()[i], 0)))
 		var carry uint64
 		low, carry = bits.Add64(low, l, 0)
 		high, _ = bits.Add64(high, h, carry)
 	}
-	const million = 1_000_000
-	low, carry := bits.Add64(low, million/2, 0)
-	if high += carry; high >= million/2 { // more than an amount can be
-		return USD{math.MaxInt64, true}
+	return USD{quotient(high, low, 1_000_000), true}
+}
+
+// each is the prices of uncached input, writes for five minutes and for an hour, reads, and output.
+func (r *Rates) each() [5]*Price {
+	return [...]*Price{&r.Input, &r.CacheWrite5m, &r.CacheWrite1h, &r.CacheRead, &r.Output}
+}
+
+// times is the rates times a factor in billionths.
+func (r Rates) times(factor Price) Rates {
+	for _, p := range r.each() {
+		*p = Price(product(int64(*p), int64(factor), 1_000_000_000))
 	}
-	n, _ := bits.Div64(high, low, million)
-	return USD{int64(n), true}
+	return r
+}
+
+// product is a*b/by, rounded half up. Neither is below 0.
+func product(a, b int64, by uint64) int64 {
+	high, low := bits.Mul64(uint64(a), uint64(b))
+	return quotient(high, low, by)
+}
+
+// quotient is a number of 128 bits divided, rounded half up; the largest there is where it is more than an amount can be.
+func quotient(high, low, by uint64) int64 {
+	low, carry := bits.Add64(low, by/2, 0)
+	if high += carry; high >= by/2 {
+		return math.MaxInt64
+	}
+	n, _ := bits.Div64(high, low, by)
+	return int64(n)
 }

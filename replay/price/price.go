@@ -16,21 +16,32 @@ import (
 type Model struct {
 	ID string `json:"id" form:"line" required:"write \"id\": \"claude-…\""`
 	Rates
-	Context      int    `json:"context" min:"0"`
-	Before       *Since `json:"context_before,omitempty"`
-	MaxInput     int    `json:"max_input,omitempty" min:"0"` // 0: Context
-	MaxOutput    int    `json:"max_output" min:"0"`
-	MinCacheable int    `json:"min_cacheable" min:"0"` // shortest prefix the cache takes
-	Tokenizer    string `json:"tokenizer"`             // "old" or "new"
-	ImageTier    string `json:"image_tier,omitempty"`
-	Preserved    bool   `json:"preserved_thinking,omitempty"` // a client's edit before a thinking block makes it invalid
-	Source       string `json:"source"`
-	Confidence   string `json:"confidence"`
-	Released     string `json:"released,omitempty"`
-	Retired      bool   `json:"retired,omitempty"`
-	Note         string `json:"note,omitempty"`
-	Tier         *Tier  `json:"tier,omitempty"`
-	Fast         *Fast  `json:"fast,omitempty"`
+	Context      int       `json:"context" min:"0"`
+	Before       *Since    `json:"context_before,omitempty"`
+	MaxInput     int       `json:"max_input,omitempty" min:"0"` // 0: Context
+	MaxOutput    int       `json:"max_output" min:"0"`
+	MinCacheable int       `json:"min_cacheable" min:"0"`                             // shortest prefix the cache takes
+	Cache        string    `json:"cache,omitempty" enum:"automatic,breakpoints,none"` // how it is cached (cache.Mode); "": by the table of the provider
+	Tokenizer    string    `json:"tokenizer"`                                         // "old" or "new"
+	ImageTier    string    `json:"image_tier,omitempty"`
+	Preserved    bool      `json:"preserved_thinking,omitempty"` // a client's edit before a thinking block makes it invalid
+	Source       string    `json:"source"`
+	Confidence   string    `json:"confidence"`
+	Released     string    `json:"released,omitempty"`
+	Retired      bool      `json:"retired,omitempty"`
+	Note         string    `json:"note,omitempty"`
+	Tier         *Tier     `json:"tier,omitempty"`
+	Fast         *Rates    `json:"fast,omitempty"`    // of requests in the fast mode, whatever their input; nil: none are known
+	Earlier      []Earlier `json:"earlier,omitempty"` // prices it had before, oldest first
+	Own          bool      `json:"-" yaml:"-"`        // a user has stated the window
+}
+
+// Earlier is the prices that a model had up to a day. The fast mode was priced as it is now.
+type Earlier struct {
+	Until string `json:"until" form:"date" required:"write the last day of these prices as 2026-10-06"` // UTC, inclusive
+	Rates
+	Tier   *Tier  `json:"tier,omitempty"`
+	Source string `json:"source"`
 }
 
 // Since is a context window that a model had before a day.
@@ -64,17 +75,14 @@ type Tier struct {
 	Rates
 }
 
-// Fast is the prices of the fast mode. No cost uses them: sessions seldom record the mode.
-type Fast struct {
-	Input  Price `json:"input"`
-	Output Price `json:"output"`
-}
-
 // Table finds models by id.
 type Table struct {
-	AsOf   string  `json:"as_of"`
-	Unit   string  `json:"unit"`
-	Models []Model `json:"models"`
+	AsOf      string     `json:"as_of"`
+	Unit      string     `json:"unit"`
+	Models    []Model    `json:"models"`
+	Modifiers []Modifier `json:"modifiers"` // the first that fits holds
+
+	unpriced []Model // of which a user states other things than prices
 }
 
 // Default is the table of the program, of models.json and providers.json: Anthropic's models, and those of other
@@ -83,14 +91,21 @@ func Default() *Table { return &builtIn }
 
 // order puts the longest ids first, so that Find finds the longest prefix.
 func (t *Table) order() {
-	slices.SortStableFunc(t.Models, func(a, b Model) int { return len(b.ID) - len(a.ID) })
+	for _, models := range [...][]Model{t.Models, t.unpriced} {
+		slices.SortStableFunc(models, func(a, b Model) int { return len(b.ID) - len(a.ID) })
+	}
 }
 
 // Find looks a model up by its id, without provider prefixes and marks; a date, a version or "latest" may follow. ok
 // is false for an unknown model, which a newer minor version of a known one is.
 func (t *Table) Find(id string) (m Model, ok bool) {
 	id = Normalize(id)
-	for _, m := range t.Models {
+	return find(t.Models, id)
+}
+
+// find is the model whose id a normalized one begins with.
+func find(models []Model, id string) (m Model, ok bool) {
+	for _, m := range models {
 		if rest, found := strings.CutPrefix(id, m.ID); found && onlyMarks(rest) {
 			return m, true
 		}

@@ -17,11 +17,12 @@ const Unit = "USD per million tokens"
 
 // file is a table as users write it.
 type file struct {
-	Schema string `yaml:"schema"`
-	AsOf   string `yaml:"as_of"`
-	Note   string `yaml:"snapshot_note"`
-	Unit   string `yaml:"unit" enum:"USD per million tokens"`
-	Models []row  `yaml:"models" form:"filled" required:"list them under \"models\""`
+	Schema    string     `yaml:"schema"`
+	AsOf      string     `yaml:"as_of"`
+	Note      string     `yaml:"snapshot_note"`
+	Unit      string     `yaml:"unit" enum:"USD per million tokens"`
+	Models    []row      `yaml:"models" form:"filled" required:"list them under \"models\""`
+	Modifiers []Modifier `yaml:"modifiers"`
 }
 
 type row struct {
@@ -42,7 +43,7 @@ func ReadFile(name string, data []byte) (*Table, error) {
 	if root != nil {
 		r.Struct(root, &f, "")
 	}
-	t := &Table{AsOf: f.AsOf, Unit: Unit}
+	t := &Table{AsOf: f.AsOf, Unit: Unit, Modifiers: f.Modifiers}
 	seen := map[string]bool{}
 	for _, m := range f.Models {
 		if seen[m.ID] {
@@ -84,7 +85,8 @@ func (m *Model) CheckFields() error {
 	case m.Tokenizer != "" && m.Tokenizer != "old" && m.Tokenizer != "new":
 		return &strict.Error{Msg: fmt.Sprintf("%s has the tokenizer %q", m.ID, m.Tokenizer), Hint: "write old or new"}
 	}
-	return m.complete()
+	slices.SortStableFunc(m.Earlier, func(a, b Earlier) int { return strings.Compare(a.Until, b.Until) })
+	return m.Rates.CheckFields()
 }
 
 // SetDefaults marks the cache prices as left out.
@@ -98,11 +100,11 @@ func (t *Tier) CheckFields() error {
 	if !t.Whole {
 		return &strict.Error{Msg: "a tier for a part of the request", Hint: "only tiers that the whole request is billed by are known: write true"}
 	}
-	return t.complete()
+	return t.Rates.CheckFields()
 }
 
-// complete fills in the cache prices that were left out.
-func (r *Rates) complete() error {
+// CheckFields fills in the cache prices that were left out.
+func (r *Rates) CheckFields() error {
 	for _, c := range []struct {
 		price        *Price
 		times, parts Price
@@ -119,9 +121,17 @@ func (r *Rates) complete() error {
 	return nil
 }
 
-// Over is a table of t's rows and of the rows of base whose id t lacks.
+// Over is a table of t's rows and of the rows of base whose id t lacks. Of modifiers those of t come first; they replace
+// those of base that are of the same.
 func (t *Table) Over(base *Table) *Table {
-	out := &Table{AsOf: cmp.Or(t.AsOf, base.AsOf), Unit: t.Unit, Models: slices.Clone(t.Models)}
+	out := &Table{AsOf: cmp.Or(t.AsOf, base.AsOf), Unit: t.Unit, Models: slices.Clone(t.Models), Modifiers: slices.Clone(t.Modifiers), unpriced: base.unpriced}
+	for _, m := range base.Modifiers {
+		if !slices.ContainsFunc(t.Modifiers, func(own Modifier) bool {
+			return own.Of == m.Of && slices.Equal(own.Values, m.Values) && slices.Equal(own.Models, m.Models)
+		}) {
+			out.Modifiers = append(out.Modifiers, m)
+		}
+	}
 	for _, m := range base.Models {
 		if !slices.ContainsFunc(t.Models, func(own Model) bool { return own.ID == m.ID }) {
 			out.Models = append(out.Models, m)

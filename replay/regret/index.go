@@ -119,7 +119,7 @@ func (x *Index) divide(found []needle, recorded []policy.Edit) error {
 	}
 	x.gone = make([]int, len(x.of))
 	for b := range x.of {
-		if x.gone[b] = j.removedAt(b); x.gone[b] > 0 && x.can(int(b)) {
+		if x.gone[b] = j.removedAt(b); x.gone[b] > 0 && x.can(b) {
 			x.chance.Blocks++
 			gained(&x.chance.Requests, x.gone[b], len(x.conv.Requests)+1)
 		}

@@ -38,7 +38,7 @@ func (b *builder) block(m, i int) (*LedgerBlock, int) {
 	if !ok {
 		return nil, 0
 	}
-	return &b.ledger.Blocks[at+i], at + int(i)
+	return &b.ledger.Blocks[at+i], at + i
 }
 
 func (b *builder) tool(name string) *Tool {

@@ -200,7 +200,7 @@ func NewAgent(rec *replay.Record, about session.Subagent, table *price.Table) (a
 		a.Estimated++
 		a.Output += more
 		if m, ok := table.Find(msg.Model); ok {
-			a.CostUSD.Add(m.Cost(cache.Split{}, more))
+			a.CostUSD.Add(m.On(msg.Time).Cost(cache.Split{}, more))
 		}
 	}
 	b := &builder{conv: conv}

@@ -17,8 +17,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay/diff"
 )
 
-// Room is how much a trace may hold.
-type Room struct {
+// TextLimit is how much a trace may hold.
+type TextLimit struct {
 	Text int // bytes of text to keep of all blocks together; longer ones are cut first. 0: no text
 }
 
@@ -122,17 +122,17 @@ type standing struct {
 }
 
 // New returns the tracer of a replay of conv.
-func New(conv *session.Conversation, room Room) *Tracer {
+func New(conv *session.Conversation, limit TextLimit) *Tracer {
 	n := len(conv.Messages)
 	tr := &Tracer{
-		t: &Trace{Items: make([]TracedItem, n)}, conv: conv, texts: map[string]int{}, keep: room.Text > 0, known: make([]bool, n),
+		t: &Trace{Items: make([]TracedItem, n)}, conv: conv, texts: map[string]int{}, keep: limit.Text > 0, known: make([]bool, n),
 		made: map[policy.ItemID]int{}, edits: map[int]int{}, states: map[standing]int{}, now: map[policy.Target]int{}, kinds: category.NewClasses(conv),
 	}
 	for m := range conv.Messages {
 		tr.t.Items[m] = TracedItem{First: -1, Tag: -1, Edit: -1}
 	}
 	if tr.keep {
-		tr.t.Cut = longest(conv, room.Text)
+		tr.t.Cut = longest(conv, limit.Text)
 	}
 	return tr
 }

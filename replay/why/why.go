@@ -155,6 +155,7 @@ func amounts(p *replay.CostParts) []int64 {
 // Replay replays a record under a policy and returns where the cache broke. log is the requests that the file holds, nil
 // without any: they name the causes of the record's breaks.
 func Replay(rec *replay.Record, pol *policy.Policy, opt replay.Options, log *requests.Log) (*SessionBreaks, *replay.Timeline, error) {
+	opt.Prices = rec.Prices(opt)
 	var points map[int]*point
 	if !pol.Recorded { // first, so that the two timelines are not in memory together
 		track, err := rec.Replay(replay.RecordedTrack(), replay.Options{Prices: opt.Prices})
@@ -274,6 +275,7 @@ func reported(rec *replay.Record, track *replay.Timeline, table *price.Table) ma
 		in := replay.RecordedSplit(&u)
 		b := &point{RecordedBreak{Left: p.Left, Read: p.Recorded, Lost: max(min(p.Left, track.Requests[p.Row].Repeated, in.Input())-p.Recorded, 0)}, p.Unexplained()}
 		if m, ok := table.Find(msg.Model); ok {
+			m := m.On(msg.Time)
 			b.USD = price.USD{Nano: m.Cost(in, 0).Nano - m.Cost(readInstead(in, b.Lost), 0).Nano, Known: true}
 		}
 		points[p.N] = b

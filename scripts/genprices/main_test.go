@@ -46,7 +46,7 @@ func packages(t *testing.T) (pi, llm, limits string) {
 			t.Fatal(err)
 		}
 	}
-	for _, provider := range []string{"google", "deepseek", "xai", "moonshotai"} {
+	for _, provider := range []string{"google", "deepseek", "xai", "moonshotai", "minimax", "xiaomi", "meta"} {
 		if err := os.WriteFile(filepath.Join(dir, "pi/dist/providers/data", provider+".json"), []byte("{}"), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -58,6 +58,10 @@ func packages(t *testing.T) (pi, llm, limits string) {
 func TestWrite(t *testing.T) {
 	pi, llm, limits := packages(t)
 	path := filepath.Join(t.TempDir(), "providers.json")
+	before := `{"models": [{"id": "gpt-5-4", "input": 7, "output": 7}, {"id": "gone-free", "input": 0, "output": 0, "context": 9000}]}`
+	if err := os.WriteFile(path, []byte(before), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	if err := write(path, pi, "2026-11-10", llm, limits); err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +77,7 @@ func TestWrite(t *testing.T) {
 	for _, m := range table.Models {
 		got[m.ID] = m
 	}
-	if len(got) != 6 {
+	if len(got) != 7 {
 		t.Errorf("%d models: %v", len(got), got)
 	}
 	for _, c := range []struct {
@@ -94,6 +98,7 @@ func TestWrite(t *testing.T) {
 		{"retired before the table", got["gpt-5-codex"].Retired, true},
 		{"retired after it", got["gemini-2-5-pro"].Retired, false},
 		{"the price of Gemini's storage is none of writing", got["gemini-2-5-pro"].Tier.CacheWrite5m, price.Price(2.5 * usd)},
+		{"a model that no table has any more", got["gone-free"].Context, 9000},
 		{"free", got["some-free"].Output, price.Price(0)},
 		{"an output that is no limit", got["some-free"].MaxOutput, 0},
 		{"where it is from", got["some-free"].Source, "npm @earendil-works/pi-ai 2.0.0 (2026-11-10, from models.dev): opencode"},

@@ -235,7 +235,8 @@ func recordedCall(version string, v policy.View, kept []policy.ItemID, before, o
 	return summaryCall(v, endOf(v, kept), before, overhead, prompt, prefix)
 }
 
-// endOf returns those of a view's items behind which no response is that is not one of them.
+// endOf returns those of a view's items behind which no response is that is not one of them: none if they are the first round
+// of a turn, which is sent with its prompt. (True requests of 2.1.332.)
 func endOf(v policy.View, items []policy.ItemID) []policy.ItemID {
 	kept := map[policy.ItemID]bool{}
 	for _, id := range items {
@@ -247,6 +248,8 @@ func endOf(v policy.View, items []policy.ItemID) []policy.ItemID {
 			end = append(end, id)
 		} else if v.Role(id) == session.Assistant {
 			break
+		} else if m := v.Message(id); m != nil && m.Class == session.ClassPrompt && !m.Is(session.Queued) && len(end) > 0 {
+			return nil
 		}
 	}
 	slices.Reverse(end)

@@ -1,6 +1,7 @@
 // Package account simulates the prompt cache for the requests of a replay and prices them. It is given each request with
-// the view that is sent, whose places and edits say what of it is as the request before sent it, and answers how its
-// input is billed and what it costs, in parts.
+// the facts of its record (RequestFacts) and the view that is sent, whose places and edits say what of it is as the request
+// before sent it, and answers how its input is billed and what it costs, in parts. It changes no view, and knows neither
+// the engine nor the record.
 package account
 
 import (
@@ -12,7 +13,6 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay/cache"
-	"github.com/ctxkit/ctxkit/replay/internal/record"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
@@ -26,7 +26,6 @@ const (
 
 // Account simulates the prompt cache for a replay, and what its requests cost.
 type Account struct {
-	record   *record.Record
 	settings AccountSettings
 	prices   *priceList
 	ttl      cache.TTL
@@ -41,6 +40,7 @@ type Account struct {
 	restart  bool                        // the client was started again since
 	warm     int                         // tokens that other sessions keep in the cache
 	last     lastMain
+	ended    bool            // what comes is of today, and not of the record
 	marked   int             // last marked place of a main request
 	changes  [firstPlace]int // how often what stands at the places before the messages has changed
 }
@@ -50,20 +50,13 @@ type lastMain struct {
 	tokens    int // of its payload
 	output    int
 	estimated bool // output is
+	end       time.Time
 }
 
-// AccountSettings are those of an account.
-type AccountSettings struct {
-	Caching  policy.Caching // how the client's requests use the cache
-	Prices   *price.Table
-	Model    string // that answers in place of the recorded ones; empty: those
-	Overhead int    // of each request, tokens; below 0: as recorded
-}
-
-// New makes the account of a replay of a record, before its first request.
-func New(r *record.Record, s AccountSettings) *Account {
-	a := &Account{record: r, settings: s, prices: newPriceList(s.Prices), kinds: map[string]*cache.CacheKind{}}
-	if ttl := s.Caching.TTL; ttl == "1h" || ttl == "auto" && r.Hour {
+// New makes the account of a replay, before its first request.
+func New(s AccountSettings) *Account {
+	a := &Account{settings: s, prices: newPriceList(s.Prices), kinds: map[string]*cache.CacheKind{}}
+	if ttl := s.Caching.TTL; ttl == "1h" || ttl == "auto" && s.Hour {
 		a.ttl = cache.Long
 	}
 	return a
@@ -73,7 +66,7 @@ func New(r *record.Record, s AccountSettings) *Account {
 func (a *Account) kindFor(model string) *cache.CacheKind {
 	k := a.kinds[model]
 	if k == nil {
-		kind := a.record.Kind(model)
+		kind := a.settings.Kind(model)
 		if a.settings.Caching.Breakpoints == policy.BreakpointsNone {
 			kind = cache.CacheKind{Mode: cache.Breakpoints}
 		}
@@ -85,14 +78,6 @@ func (a *Account) kindFor(model string) *cache.CacheKind {
 
 // answers is the model that answers in place of a recorded one.
 func (a *Account) answers(recorded string) string { return cmp.Or(a.settings.Model, recorded) }
-
-// overhead is the tokens of request k (0-based) that are not messages.
-func (a *Account) overhead(k int) int {
-	if a.settings.Overhead >= 0 {
-		return a.settings.Overhead
-	}
-	return a.record.Overhead[k]
-}
 
 // automatic reports whether the provider of the last request's model caches by itself.
 func (a *Account) automatic() bool { return a.kind.Mode == cache.Auto }
@@ -141,13 +126,13 @@ const defaultMinimum = 1024
 
 // minimum is the shortest prefix that is cached of a model's requests, tokens.
 func (a *Account) minimum(model string) int {
-	return cmp.Or(a.prices.find(model).MinCacheable, defaultMinimum)
+	return cmp.Or(a.prices.find(model, time.Time{}).MinCacheable, defaultMinimum)
 }
 
 // Rates are the prices of a token that is read, written, sent uncached and answered. A model without a price has those
 // that are usual, in multiples of its input.
 func (a *Account) Rates(model string) (read, write, input, output float64) {
-	rates := a.prices.find(a.answers(model)).Rates
+	rates := a.prices.find(a.answers(model), time.Time{}).Rates
 	if rates == (price.Rates{}) {
 		rates = price.Rates{Input: 100, CacheWrite5m: 125, CacheWrite1h: 200, CacheRead: 10, Output: 500}
 	}
@@ -166,14 +151,16 @@ func (a *Account) Rates(model string) (read, write, input, output float64) {
 // Refetch is the cost of one more request like a main one, which reads its payload from the cache and writes some tokens
 // more to it, for as long as the cache's settings say. Without a cache all of it is uncached.
 func (a *Account) Refetch(row *Request, tokens int) price.USD {
-	return a.prices.cost(row.Model, a.refetch(a.answers(row.Model), row.Payload, tokens), 0)
+	return a.prices.cost(row.Model, row.Time, a.refetch(a.answers(row.Model), row.Payload, tokens), 0)
 }
 
+// refetch is the input of that request.
 func (a *Account) refetch(model string, payload, tokens int) cache.Split {
-	if a.settings.Caching.Breakpoints == policy.BreakpointsNone {
+	kind := a.kindFor(model)
+	if !a.caches(kind) {
 		return cache.Split{Uncached: payload + tokens}
 	}
-	return a.split(a.kindFor(model), payload, tokens)
+	return a.split(kind, payload, tokens)
 }
 
 // Unpriced returns the models of requests without a known price, sorted.
@@ -200,6 +187,11 @@ func (a *Account) Unknown() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(a.kinds)), func(model string) bool { return a.kinds[model].Mode != "" })
 }
 
+// Shown lists the models of requests of which nothing but the record shows that they are cached, sorted.
+func (a *Account) Shown() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(a.kinds)), func(model string) bool { return a.kinds[model].Confidence != cache.Recorded })
+}
+
 // NoteChanges passes on to the simulation what edits have changed of the last payload.
 func (a *Account) NoteChanges(v *view.View) {
 	if c, ok := v.FirstChange(); ok {
@@ -214,7 +206,7 @@ func (a *Account) causeOf(v *view.View, c view.SentChange) cache.Cause {
 	case stage == policy.StageServer:
 		return cache.Cause{Kind: cache.Thinking}
 	case edits[c.Edit].Kind != policy.KindSummarize:
-		return cache.Cause{Kind: cache.Edited, Stage: stage, Message: a.record.UUID(c.Item)}
+		return cache.Cause{Kind: cache.Edited, Stage: stage, Message: c.Item.Name(v.Conversation())}
 	}
 	return cache.Cause{Kind: cache.Compacted}
 }

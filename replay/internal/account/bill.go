@@ -152,7 +152,7 @@ func BilledBy(conv *session.Conversation, table *price.Table) *RecordedBill {
 		u := m.Usage
 		s := samplingsOf(&u)
 		b.Requests++
-		add(m.Model, s.bill(p.find(m.Model)))
+		add(m.Model, s.bill(p.find(m.Model, m.Time)))
 		b.says(&u)
 	}
 	for i := range conv.Boundaries {
@@ -178,7 +178,7 @@ func (p *priceList) recordedCall(conv *session.Conversation, of *session.Boundar
 		model = conv.Response(k).Model
 	}
 	s := samplingsOf(of.Usage)
-	return model, s.bill(p.find(model))
+	return model, s.bill(p.find(model, of.Time))
 }
 
 // says adds what the client recorded as the cost of a call.

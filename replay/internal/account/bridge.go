@@ -157,7 +157,7 @@ func (b *Bridge) requests(conv *session.Conversation, rows []Request, p *priceLi
 			b.step(StepUnreported, 1, row.CostUSD.Nano)
 			continue
 		}
-		m := p.find(msg.Model)
+		m := p.find(msg.Model, row.Time)
 		if m.ID == "" {
 			continue
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay/cache"
 )
 
-// Lost is what could not be read from the cache for one reason.
-type Lost struct {
+// CacheLoss is what could not be read from the cache for one reason.
+type CacheLoss struct {
 	Cause    cache.BreakCause `json:"cause"`
 	Stage    string           `json:"stage,omitempty"` // of edits
 	Requests int              `json:"requests"`
@@ -17,11 +17,11 @@ type Lost struct {
 
 // Cost is what a replay would have cost.
 type Cost struct {
-	Main         Bill    `json:"main"`                // requests of the client
-	Own          Bill    `json:"own"`                 // the policy's own calls: compactions, collapses, session memory
-	Conversation int     `json:"conversation_tokens"` // the raw history at the last request
-	Overhead     float64 `json:"own_share"`           // tokens of Own / (tokens of Own + Conversation)
-	Lost         []Lost  `json:"cache_lost"`          // most tokens first
+	Main         Bill        `json:"main"`                // requests of the client
+	Own          Bill        `json:"own"`                 // the policy's own calls: compactions, collapses, session memory
+	Conversation int         `json:"conversation_tokens"` // the raw history at the last request
+	Overhead     float64     `json:"own_share"`           // tokens of Own / (tokens of Own + Conversation)
+	Lost         []CacheLoss `json:"cache_lost"`          // most tokens first
 }
 
 // Total is both bills in one.
@@ -33,12 +33,12 @@ func (c *Cost) Total() Bill {
 
 // CostOf sums up what requests would have cost, and what their cache misses lost.
 func CostOf(requests []Request) *Cost {
-	c := &Cost{Lost: []Lost{}}
+	c := &Cost{Lost: []CacheLoss{}}
 	type key struct {
 		cause cache.BreakCause
 		stage string
 	}
-	lost := map[key]*Lost{}
+	lost := map[key]*CacheLoss{}
 	before := 0
 	for _, r := range requests {
 		if r.Kind != "main" {
@@ -51,7 +51,7 @@ func CostOf(requests []Request) *Cost {
 			k := key{m.Kind, m.Stage}
 			l := lost[k]
 			if l == nil {
-				l = &Lost{Cause: m.Kind, Stage: m.Stage}
+				l = &CacheLoss{Cause: m.Kind, Stage: m.Stage}
 				lost[k] = l
 			}
 			l.Requests++
@@ -62,7 +62,7 @@ func CostOf(requests []Request) *Cost {
 	for _, l := range lost {
 		c.Lost = append(c.Lost, *l)
 	}
-	slices.SortFunc(c.Lost, func(a, b Lost) int {
+	slices.SortFunc(c.Lost, func(a, b CacheLoss) int {
 		return cmp.Or(b.Tokens-a.Tokens, b.Requests-a.Requests,
 			cmp.Compare(a.Cause, b.Cause), cmp.Compare(a.Stage, b.Stage))
 	})

@@ -19,38 +19,37 @@ func (a *Account) Head() SentHead {
 // Restart notes that the client was started again: the next request is of a new process.
 func (a *Account) Restart() { a.restart = true }
 
-// headOf is the head of request k (0-based): the policy's, or what the record shows.
-func (a *Account) headOf(k int) cache.Head {
-	h := a.record.Heads[k]
+// headOf is the head of a request: the policy's, or what the record shows.
+func (a *Account) headOf(f *RequestFacts) cache.Head {
+	h := f.Head
 	if n := a.settings.Caching.System; n > 0 {
 		h.Own, h.Shared = n, n
 	}
-	if n := a.settings.Overhead; n >= 0 {
+	if n := a.settings.MostHead; n >= 0 {
 		h.Own, h.Shared = min(h.Own, n), min(h.Shared, n)
 	}
 	return h
 }
 
-// floorOf is the floor of request k (0-based), whose head is given. Of a record whose provider caches what is marked, the
-// part of the head that other sessions keep cached stands for it.
-func (a *Account) floorOf(k int, head cache.Head) int {
-	n := a.settings.Overhead
-	switch automatic := a.record.Kind(a.record.Conv.Response(k).Model).Mode == cache.Auto; {
-	case automatic && n >= 0 && k > 0:
-		return min(a.record.Floors[k], n)
+// floorOf is the floor of a request whose head is given. Of a record whose provider caches what is marked, the part of the
+// head that other sessions keep cached stands for it.
+func (a *Account) floorOf(f *RequestFacts, head cache.Head) int {
+	n := a.settings.MostHead
+	switch automatic := a.settings.Kind(f.Response.Model).Mode == cache.Auto; {
+	case automatic && n >= 0 && f.N > 1:
+		return min(f.Floor, n)
 	case automatic:
-		return a.record.Floors[k]
+		return f.Floor
 	case head.Kept:
 		return head.Shared
 	}
 	return 0
 }
 
-// begin changes the simulation at a new client version or model before request k (0-based): another version is another
-// process, with its own tools and system prompt.
-func (a *Account) begin(k int) {
-	msg, head := a.record.Conv.Response(k), a.headOf(k)
-	model, version := a.answers(msg.Model), msg.Version
+// begin changes the simulation at a new client version or model before a request: another version is another process, with
+// its own tools and system prompt.
+func (a *Account) begin(f *RequestFacts) {
+	head, model, version := a.headOf(f), a.answers(f.Response.Model), f.Response.Version
 	first := a.model == ""
 	a.kind = a.kindFor(model)
 	restarted := a.restart && !first
@@ -75,7 +74,7 @@ func (a *Account) begin(k int) {
 	a.warm = 0
 	switch {
 	case a.automatic() && warm != "never":
-		a.warm = a.floorOf(k, head)
+		a.warm = a.floorOf(f, head)
 	case shares && !a.automatic():
 		a.warm = head.Shared
 	}

@@ -47,6 +47,7 @@ func (l ladder) clone() ladder {
 // has returns the tokens that a simulation has of a model's.
 func (l *ladder) has(m *prefix, rung int) int { return max(m.tokens[rung]-l.off[rung], 0) }
 
+// set lets a simulation have so many tokens of a model's.
 func (l *ladder) set(m *prefix, rung, tokens int) { m.tokens[rung] = tokens + l.off[rung] }
 
 // limit lets no simulation from one on have more than so many tokens of what was sent.

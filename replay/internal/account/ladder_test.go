@@ -11,12 +11,12 @@ import (
 
 // plainLadder is ladder without an order: every change goes to every model.
 type plainLadder struct {
-	models map[string]*plainKept
+	models map[string]*plainPrefix
 	last   int
 	now    time.Time
 }
 
-type plainKept struct {
+type plainPrefix struct {
 	tokens  [rungs]int
 	expires time.Time
 	broken  string
@@ -44,9 +44,9 @@ func (l *plainLadder) shrink(from, to, tokens int) {
 	}
 }
 
-func (l *plainLadder) of(model string) *plainKept {
+func (l *plainLadder) of(model string) *plainPrefix {
 	if l.models[model] == nil {
-		l.models[model] = &plainKept{}
+		l.models[model] = &plainPrefix{}
 	}
 	return l.models[model]
 }
@@ -83,7 +83,7 @@ func TestLadderAgainstPlain(t *testing.T) {
 	broken := 0
 	for seed := range uint64(400) {
 		rng := rand.New(rand.NewPCG(seed, 7))
-		got, want := ladder{}, plainLadder{models: map[string]*plainKept{}}
+		got, want := ladder{}, plainLadder{models: map[string]*plainPrefix{}}
 		models, now := 1+rng.IntN(12), time.Unix(0, 0)
 		name := func() string { return fmt.Sprint("m", rng.IntN(models)) }
 		if rng.IntN(2) == 0 {

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
@@ -64,7 +63,7 @@ func (p *CostParts) Add(o *CostParts) {
 
 // mainParts are the parts of the cost of a main request; nil where its model has no price.
 func (a *Account) mainParts(r *Request, read [rungs]int, stage string) *CostParts {
-	m := a.prices.find(a.model)
+	m := a.prices.find(a.model, r.Time)
 	if m.ID == "" {
 		return nil
 	}
@@ -95,25 +94,4 @@ func (a *Account) mainParts(r *Request, read [rungs]int, stage string) *CostPart
 func callParts(cost price.USD) *CostParts {
 	none := price.USD{Known: true}
 	return &CostParts{Ideal: none, Breaks: none, Lifetime: none, Placement: none, OwnCalls: cost, Output: none}
-}
-
-// CacheMode says whose prompt cache a replay simulates.
-type CacheMode string
-
-// The modes. The zero value is CacheOwn.
-const (
-	CacheEqual CacheMode = "equal" // that of the record's own client and provider, for every policy
-	CacheOwn   CacheMode = "own"   // that of the policy's product
-	CacheNone  CacheMode = "none"
-)
-
-// CachingIn is how a policy's requests use the cache in a mode.
-func CachingIn(mode CacheMode, pol *policy.Policy) policy.Caching {
-	switch mode {
-	case CacheEqual:
-		return policy.DefaultCaching() // Claude Code's, with the lifetime that the record shows
-	case CacheNone:
-		return policy.Caching{Breakpoints: policy.BreakpointsNone, TTL: "5m", Warm: "never"}
-	}
-	return pol.Cache
 }

@@ -3,6 +3,7 @@ package account
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
@@ -19,20 +20,20 @@ func newPriceList(table *price.Table) *priceList {
 	return &priceList{table: table, models: map[string]*price.Model{}}
 }
 
-// find looks a model up once.
-func (p *priceList) find(id string) *price.Model {
+// find looks a model up once, and gives it the prices of a day; zero: of today.
+func (p *priceList) find(id string, day time.Time) *price.Model {
 	m := p.models[id]
 	if m == nil {
 		row, _ := p.table.Find(id)
 		m = &row
 		p.models[id] = m
 	}
-	return m
+	return m.On(day)
 }
 
-// cost is the cost of a request; not known where its model is not in the table.
-func (p *priceList) cost(model string, in cache.Split, output int) price.USD {
-	m := p.find(model)
+// cost is the cost of a request of a day; not known where its model is not in the table.
+func (p *priceList) cost(model string, day time.Time, in cache.Split, output int) price.USD {
+	m := p.find(model, day)
 	if m.ID == "" {
 		return price.USD{}
 	}

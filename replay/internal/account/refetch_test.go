@@ -5,7 +5,6 @@ import (
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/cache"
-	"github.com/ctxkit/ctxkit/replay/internal/record"
 )
 
 // TestRefetch: what is read again is billed as the cache's settings say.
@@ -22,7 +21,7 @@ func TestRefetch(t *testing.T) {
 		{policy.Caching{Breakpoints: policy.BreakpointsLastTwo, TTL: "1h"}, cache.Auto, cache.Split{Read: 900, Uncached: 30}},
 		{policy.Caching{Breakpoints: policy.BreakpointsNone, TTL: "1h"}, cache.Auto, cache.Split{Uncached: 930}},
 	} {
-		a := New(&record.Record{Hour: true}, AccountSettings{Caching: tt.set})
+		a := New(AccountSettings{Caching: tt.set, Hour: true})
 		a.kinds["m"] = &cache.CacheKind{Mode: tt.mode}
 		if got := a.refetch("m", 900, 30); got != tt.want {
 			t.Errorf("%+v: %+v, want %+v", tt.set, got, tt.want)

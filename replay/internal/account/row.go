@@ -27,14 +27,14 @@ type Request struct {
 	Cache     CacheUse   `json:"cache"`                      // simulated; adds up to payload_tokens
 	CostUSD   price.USD  `json:"cost_usd,omitzero"`          // left out where no price is known for the model
 	CostParts *CostParts `json:"cost_parts,omitempty"`       // they add up to cost_usd
-	Recorded  *Recorded  `json:"recorded,omitempty"`
+	Recorded  *Usage     `json:"recorded,omitempty"`
 	Repeated  int        `json:"-"`      // of Payload: what the main request before it had sent, too
 	Events    []int      `json:"events"` // indexes into Timeline.Events
 }
 
-// Recorded is the usage that the API reported, in tokens. Of several iterations within the request the input is that
+// Usage is what the API reported of a request, in tokens. Of several iterations within the request the input is that
 // of the last one.
-type Recorded struct {
+type Usage struct {
 	Input      int     `json:"input"`
 	CacheWrite int     `json:"cache_write"`
 	CacheRead  int     `json:"cache_read"`
@@ -51,9 +51,9 @@ type Billed struct {
 	Output     int `json:"output"`
 }
 
-// RecordedUsage is a usage as a row shows it.
-func RecordedUsage(u *jsonl.Usage) *Recorded {
-	r := &Recorded{Input: u.Input, CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output}
+// UsageOf is a usage as a row shows it.
+func UsageOf(u *jsonl.Usage) *Usage {
+	r := &Usage{Input: u.Input, CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output}
 	if u.Iterated() {
 		b := u.Billed()
 		r.Billed = &Billed{Iterations: b.Calls, Input: b.Input, CacheWrite: b.CacheWrite, CacheRead: b.CacheRead, Output: b.Output}

@@ -13,16 +13,25 @@ import (
 	"github.com/ctxkit/ctxkit/replay/internal/record"
 )
 
-// applyAll applies the edits of one run of a stage; adjacent edits of one kind are one event, except those with a
-// summary of their own. at is where the client recorded them, if it did.
+// editSource is where edits come from.
+type editSource struct {
+	stage    string
+	next     int                   // 0-based number of the request to come
+	turnEnd  bool                  // the stage ran at the end of a turn
+	context  *policy.Context       // in which the stage ran; nil: they are no stage's
+	recorded *record.RecordedEvent // where the client recorded them; nil: it did not
+}
+
+// applyAll applies the edits of one run of a stage, or of one act of the client; adjacent edits of one kind are one event,
+// except those with a summary of their own.
 //
 // An edit at the end of the session belongs to the request that would have come next, but that of a turn end or a restart to none.
-func (e *Engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd bool, where *record.RecordedEvent) {
+func (e *Engine) applyAll(edits []policy.Edit, from editSource) {
 	if len(edits) == 0 {
 		return
 	}
-	n := next + 1
-	if (turnEnd || edits[0].Trigger == policy.TriggerRestart) && n > len(e.conv.Requests) {
+	n := from.next + 1
+	if (from.turnEnd || edits[0].Trigger == policy.TriggerRestart) && n > len(e.conv.Requests) {
 		n = 0
 	}
 	for len(edits) > 0 {
@@ -35,8 +44,8 @@ func (e *Engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 		group := edits[:j]
 		edits = edits[j:]
 		ev := Event{
-			N: len(e.rows.events), Stage: stage, Kind: first.Kind, Trigger: first.Trigger, Reason: first.Reason, Detail: first.Detail,
-			Recorded: where, Targets: []EventTarget{},
+			N: len(e.rows.events), Stage: from.stage, Kind: first.Kind, Trigger: first.Trigger, Reason: first.Reason, Detail: first.Detail,
+			Recorded: from.recorded, Targets: []EventTarget{},
 		}
 		if n > 0 {
 			ev.Request = &n
@@ -44,8 +53,8 @@ func (e *Engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 		length := e.view.Len()
 		for i := range group {
 			ed := group[i]
-			ed.Stage, ed.Group, ed.Request = stage, ev.N, n
-			if e.apply(&ev, ed, next); e.Done() {
+			ed.Stage, ed.Group, ed.Request = from.stage, ev.N, n
+			if e.apply(&ev, ed, &from); e.Done() {
 				return
 			}
 		}
@@ -55,22 +64,22 @@ func (e *Engine) applyAll(stage string, edits []policy.Edit, next int, turnEnd b
 		}
 		ev.Saved = ev.Before - ev.After
 		e.rows.events = append(e.rows.events, ev)
-		e.rows.pending = append(e.rows.pending, ev.N)
+		e.changes.events = append(e.changes.events, ev.N)
 	}
 }
 
-// apply applies an edit of an event before the request to come, next (0-based), and makes its calls.
-func (e *Engine) apply(ev *Event, ed policy.Edit, next int) {
+// apply applies an edit of an event, and makes its calls.
+func (e *Engine) apply(ev *Event, ed policy.Edit, from *editSource) {
 	if q := e.observers.asking; q != nil && q.Event == ev.N {
-		e.ask(&ed)
+		e.ask(&ed, from.context)
 		return
 	}
 	for c := ed.Call; c != nil; c = c.Then {
-		e.call(c, ed.Insert, next)
+		e.call(c, ed.Insert, from.next)
 	}
 	if ed.Kind == policy.KindSummarize {
 		e.restarts.unread = 0
-		e.noteCompaction(&ed, next)
+		e.noteCompaction(&ed, from.next)
 	}
 	restart := ed.Trigger == policy.TriggerRestart
 	was, client := e.view.PayloadTokens(), e.view.ClientPayloadTokens()
@@ -87,7 +96,7 @@ func (e *Engine) apply(ev *Event, ed policy.Edit, next int) {
 		e.fail(err)
 		return
 	}
-	e.estimates.trimmed += client - e.view.ClientPayloadTokens()
+	e.changes.trimmed += client - e.view.ClientPayloadTokens()
 	switch {
 	case restart:
 		e.restarts.unread += was - e.view.PayloadTokens()
@@ -97,7 +106,7 @@ func (e *Engine) apply(ev *Event, ed policy.Edit, next int) {
 	ev.Before += ed.Before
 	ev.After += ed.After
 	e.targets(ev, &ed)
-	e.checkSticky(&ed, next)
+	e.checkSticky(&ed, from.next)
 }
 
 // segment is what the last edit, a compaction, left behind its summary; nil where that is nothing.
@@ -107,7 +116,7 @@ func (e *Engine) segment() *Segment {
 	if !ok {
 		return nil
 	}
-	return &Segment{Head: e.record.UUID(head), Anchor: e.record.UUID(anchor), Tail: e.record.UUID(tail)}
+	return &Segment{Head: head.Name(e.conv), Anchor: anchor.Name(e.conv), Tail: tail.Name(e.conv)}
 }
 
 // targets adds what an edit changed to its event.
@@ -124,7 +133,7 @@ func (e *Engine) targets(ev *Event, ed *policy.Edit) {
 			ev.Results++
 			e.clearance.note(ed)
 		}
-		t := EventTarget{Message: e.record.UUID(ed.Target.Item)}
+		t := EventTarget{Message: ed.Target.Item.Name(e.conv)}
 		if raw != nil {
 			t.ToolUse = raw.ID
 		}
@@ -134,7 +143,7 @@ func (e *Engine) targets(ev *Event, ed *policy.Edit) {
 			ev.Messages += len(ed.Items)
 		}
 		for _, id := range ed.Items {
-			ev.Targets = append(ev.Targets, EventTarget{Message: e.record.UUID(id)})
+			ev.Targets = append(ev.Targets, EventTarget{Message: id.Name(e.conv)})
 		}
 	}
 }
@@ -142,9 +151,13 @@ func (e *Engine) targets(ev *Event, ed *policy.Edit) {
 // call adds the request of an edit's own model call, and sets the call's tokens where they are 0.
 func (e *Engine) call(c *policy.Call, inserted []policy.Synthetic, next int) {
 	k := min(next, len(e.conv.Requests)-1)
+	var facts *account.RequestFacts
 	over := 0 // may be below zero: see weighRequest
-	if c.Prefix == "session" && k >= 0 {
-		over = e.OverheadAt(k)
+	if k >= 0 {
+		facts = e.facts(k)
+		if c.Prefix == "session" {
+			over = facts.Overhead
+		}
 	}
 	if c.Output == 0 {
 		c.Output = e.summaryTokens(inserted)
@@ -157,7 +170,7 @@ func (e *Engine) call(c *policy.Call, inserted []policy.Synthetic, next int) {
 	if k >= 0 {
 		row.Model = e.conv.Response(k).Model
 	}
-	e.fail(e.account.Call(k, e.progress.now, e.view, c, &row))
+	e.fail(e.account.Call(facts, e.view, c, &row))
 	e.send(SentRequest{Request: &row, Call: c, Start: e.progress.now})
 	e.rows.requests = append(e.rows.requests, row)
 }
@@ -176,11 +189,10 @@ func (e *Engine) summaryTokens(inserted []policy.Synthetic) (n int) {
 
 // noteCompaction notes the estimate before a compaction, and which recorded summary it reuses.
 func (e *Engine) noteCompaction(ed *policy.Edit, next int) {
-	s := &e.estimates
-	if !s.compacted {
-		s.before, _ = e.used(min(next, len(e.conv.Requests)))
+	if !e.changes.compacted {
+		e.changes.used, _ = e.used(min(next, len(e.conv.Requests)))
 	}
-	s.compacted, e.progress.last.Summary, e.progress.compactAt = true, true, next
+	e.changes.compacted, e.progress.last.Summary, e.progress.compactAt = true, true, next
 	for i := range ed.Insert {
 		for _, c := range ed.Insert[i].Contents {
 			for k := range e.conv.Boundaries {

@@ -55,7 +55,7 @@ type breach struct {
 
 // find adds a finding, and warns of it unless there are many.
 func (e *Engine) find(kind FindingKind, rule view.Invariant, request int, stage string, item policy.ItemID, text string) {
-	f := RequestFinding{Kind: kind, Rule: rule, Request: request, Stage: stage, Message: e.record.UUID(item), Text: text}
+	f := RequestFinding{Kind: kind, Rule: rule, Request: request, Stage: stage, Message: item.Name(e.conv), Text: text}
 	if m := e.view.Message(item); m != nil {
 		f.Line = m.Line
 	}
@@ -160,7 +160,7 @@ func (e *Engine) checkPrefix(q *request, edits []policy.Edit) {
 
 // preserves reports whether a model takes thinking only after an unchanged prefix.
 func (e *Engine) preserves(model string) bool {
-	m, _ := e.record.Models.Find(cmp.Or(e.options.Model, model))
+	m, _, _ := e.record.Table(e.options.Prices).FindLike(cmp.Or(e.options.Model, model))
 	return m.Preserved
 }
 

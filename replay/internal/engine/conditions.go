@@ -7,7 +7,6 @@ import (
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/condition"
-	"github.com/ctxkit/ctxkit/replay/internal/record"
 )
 
 // ConditionUse is how often the condition of a stage held. A condition on what the stage proposes is looked at only
@@ -26,6 +25,7 @@ type stageCondition struct {
 	acted int // 0-based request before which the stage last did something
 }
 
+// newStageCondition is the condition of a stage, which has not been looked at; nil where it has none.
 func newStageCondition(s *policy.StageConfig) *stageCondition {
 	if s.When.Condition == nil {
 		return nil
@@ -102,12 +102,12 @@ func (e *Engine) values(v *condition.Situation, s *stageRun, c *policy.Context, 
 		LastCompaction: float64(max(k-e.progress.compactAt, 0)), LastAct: float64(max(k-w.acted, 0)),
 	}
 	before := c.Moment == policy.Prepare || c.Moment == policy.Project
-	v.TurnStart = before && (k == 0 || w.Uses("turn_start") && k < len(e.conv.Requests) && record.Prompted(e.conv, k))
+	v.TurnStart = before && (k == 0 || w.Uses("turn_start") && k < len(e.conv.Requests) && e.record.Tails[k].Typed)
 	v.Cold, v.Idle = e.cold(c)
 	if w.Uses("tokens") || w.Uses("used") {
 		used, _ := e.used(min(k, len(e.conv.Requests)))
-		if !e.estimates.compacted {
-			used = max(used-e.estimates.trimmed, 0)
+		if !e.changes.compacted {
+			used = max(used-e.changes.trimmed, 0)
 		}
 		v.Tokens = float64(used)
 	}
@@ -143,7 +143,7 @@ func (e *Engine) values(v *condition.Situation, s *stageRun, c *policy.Context, 
 // cold reports whether nothing of the conversation is in the prompt cache when the next request is made, and the minutes
 // since the last response.
 func (e *Engine) cold(c *policy.Context) (cold bool, idle float64) {
-	if len(e.estimates.weights) == 0 {
+	if len(e.weights) == 0 {
 		return true, math.Inf(1)
 	}
 	pause := c.Now.Sub(e.progress.last.Time)

@@ -50,7 +50,7 @@ type decider struct {
 
 // Recorded decides before a recorded compaction rebuilds the view.
 func (t *decider) Recorded(act record.Act) {
-	if k := len(t.estimates.weights); act.Kind == record.ActBoundary && t.conv.Boundaries[act.Index].Trigger == "auto" && k < len(t.conv.Requests) {
+	if k := len(t.weights); act.Kind == record.ActBoundary && t.conv.Boundaries[act.Index].Trigger == "auto" && k < len(t.conv.Requests) {
 		args := runArgs{now: t.progress.now}
 		args.used, args.tail = t.used(k)
 		t.decide(k, args)
@@ -63,9 +63,8 @@ func (t *decider) decide(k int, args runArgs) {
 	if len(t.decisions) > k {
 		return
 	}
-	var c policy.Context
 	args.now = t.progress.now
-	t.fill(&c, policy.Prepare, k, args)
+	c := t.newContext(policy.Prepare, k, args)
 	d := Decision{Request: k + 1, Used: c.Used, Window: c.Window}
 	d.Limit = t.other.policy.CompactsAt(policy.Circumstances{Window: c.Window, MaxInput: c.MaxInput, MaxOutput: c.MaxOutput})
 	for i := range t.other.stages.list {
@@ -75,12 +74,12 @@ func (t *decider) decide(k int, args runArgs) {
 		}
 		c.Shared = s.Shared
 		if counter, ok := s.stage.(policy.OwnCounter); ok {
-			d.Count = counter.Count(&c)
+			d.Count = counter.Count(c)
 		}
-		if !t.may(s, &c) {
+		if !t.may(s, c) {
 			continue
 		}
-		edits, err := t.propose(s, &c)
+		edits, err := t.propose(s, c)
 		if err != nil {
 			t.fail(err)
 			return

@@ -34,7 +34,8 @@ type Engine struct {
 	restarts  restarts
 	nextEdit  int // of the record's, on its own track
 	progress  progress
-	estimates estimates
+	weights   []int // client weight of the payload at each request
+	changes   requestChanges
 	summaries []bool // by boundary: a compaction has reused its summary
 	clearance clearance
 	checks    checks
@@ -52,11 +53,18 @@ type progress struct {
 	last      policy.Response
 }
 
+// requestChanges are what edits have done since the last main request.
+type requestChanges struct {
+	events    []int // indexes into rows.events
+	compacted bool  // a compaction was made
+	used      int   // the client's own estimate before it, tokens
+	trimmed   int   // tokens that edits have taken off the payload, by the client's count
+}
+
 // rows are the result so far.
 type rows struct {
 	requests []account.Request
 	events   []Event
-	pending  []int // events since the last main request
 	warnings []session.Warning
 	misfits  excess // requests whose recorded usage is below the weight of their content
 }
@@ -70,12 +78,15 @@ func New(r *record.Record, pol *policy.Policy, opt Options) (*Engine, error) {
 	}
 	n := len(r.Conv.Requests)
 	e := &Engine{
-		record: r, conv: r.Conv, policy: pol, options: opt, overhead: -1, thinking: r.NewThinkingEdits(pol, opt.Model),
+		record: r, conv: r.Conv, policy: pol, options: opt, overhead: -1,
 		summaries: make([]bool, len(r.Conv.Boundaries)), windows: newWindows(pol),
-		estimates: estimates{weights: make([]int, 0, n)},
-		rows:      rows{requests: make([]account.Request, 0, n), events: []Event{}, pending: []int{}},
+		weights: make([]int, 0, n), changes: requestChanges{events: []int{}},
+		rows:      rows{requests: make([]account.Request, 0, n), events: []Event{}},
 		clearance: clearance{view: map[policy.Target]bool{}, payload: map[clearedBy]bool{}},
 		checks:    checks{findings: []RequestFinding{}, count: map[FindingKind]int{}},
+	}
+	if !clearsThinking(pol) {
+		e.thinking = r.NewThinkingEdits(opt.Model)
 	}
 	if e.counter, err = r.Counter(opt.Counter); err != nil {
 		return nil, err
@@ -96,7 +107,9 @@ func New(r *record.Record, pol *policy.Policy, opt Options) (*Engine, error) {
 			return nil, fmt.Errorf("there is no request %d to compact at: the session has %d", request, n)
 		}
 	}
-	e.account = account.New(r, account.AccountSettings{Caching: account.CachingIn(opt.Cache, pol), Prices: table, Model: opt.Model, Overhead: e.overhead})
+	e.account = account.New(account.AccountSettings{
+		Caching: account.CachingIn(opt.Cache, pol), Prices: table, Model: opt.Model, Kind: r.Kind, Product: r.Conv.Product, Hour: r.Hour, MostHead: e.overhead,
+	})
 	if e.stages, err = newStages(r, pol); err != nil {
 		return nil, err
 	}
@@ -129,12 +142,6 @@ func (e *Engine) Close() {
 // Done reports whether the replay ends early.
 func (e *Engine) Done() bool { return e.observers.ended || e.err != nil }
 
-// warn adds a warning at a line of the session, 0 for none. The caller may set its code before the next warning.
-func (e *Engine) warn(line int, format string, args ...any) *session.Warning {
-	e.rows.warnings = append(e.rows.warnings, session.Warning{File: e.conv.Path, Line: line, Message: fmt.Sprintf(format, args...)})
-	return &e.rows.warnings[len(e.rows.warnings)-1]
-}
-
 // fail ends the replay with an error, the first one.
 func (e *Engine) fail(err error) {
 	if e.err == nil {
@@ -147,7 +154,15 @@ func (e *Engine) OverheadAt(k int) int {
 	if e.overhead >= 0 {
 		return e.overhead
 	}
-	return e.record.Overhead[k]
+	return e.record.OverheadOf(k, e.policy.Recorded)
+}
+
+// rawAt is the raw history of request k (0-based), with its overhead.
+func (e *Engine) rawAt(k int) int {
+	if e.overhead >= 0 {
+		return e.progress.raw + e.overhead
+	}
+	return e.progress.raw + e.record.OverheadOf(k, false)
 }
 
 // Join adds message m.
@@ -157,7 +172,7 @@ func (e *Engine) Join(m int) {
 	if e.policy.Recorded {
 		e.view.Join(m)
 		if compacted && !alone {
-			e.fail(record.WithoutCompaction(e.view, m, summary, len(e.estimates.weights)))
+			e.fail(record.WithoutCompaction(e.view, m, summary, len(e.weights)))
 		}
 		e.replayAct(record.Act{Kind: record.ActJoin, Index: m}, false)
 		return
@@ -168,10 +183,10 @@ func (e *Engine) Join(m int) {
 	}
 	e.view.Join(m)
 	if compacted {
-		e.fail(record.WithoutCompaction(e.view, m, summary, len(e.estimates.weights)))
+		e.fail(record.WithoutCompaction(e.view, m, summary, len(e.weights)))
 	}
 	if msg.Class == session.ClassToolResult {
-		e.runStages(policy.Ingest, len(e.estimates.weights), runArgs{joined: []policy.ItemID{policy.ItemID(m)}, now: msg.Time})
+		e.runStages(policy.Ingest, len(e.weights), runArgs{joined: []policy.ItemID{policy.ItemID(m)}, now: msg.Time})
 	}
 }
 

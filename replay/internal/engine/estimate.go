@@ -9,14 +9,6 @@ import (
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
-// estimates are what the client's own estimate is computed from.
-type estimates struct {
-	weights   []int // client weight of the payload at each request
-	compacted bool  // a compaction was made since the last main request
-	before    int   // the estimate before that compaction
-	trimmed   int   // client's tokens that edits have taken off the payload since the last main request
-}
-
 // estimateRequest sets the client's own estimate of a request.
 func (e *Engine) estimateRequest(q *request) { q.used, q.tail = e.used(q.k) }
 
@@ -25,14 +17,14 @@ func (e *Engine) estimateRequest(q *request) { q.used, q.tail = e.used(q.k) }
 // (docs/internals/decisions.md, decision 2). Right after a compaction there is no response to count from: then it is
 // the estimate of the whole list times 4/3, rounded up.
 func (e *Engine) used(k int) (used, tail int) {
-	if e.estimates.compacted {
+	if e.changes.compacted {
 		n := 0
 		for id := range e.view.Items {
 			n += e.estimate(id)
 		}
 		return policy.WholeList(n), n
 	}
-	for j := min(k, len(e.estimates.weights)) - 1; j >= 0; j-- {
+	for j := min(k, len(e.weights)) - 1; j >= 0; j-- {
 		q := e.conv.Response(j)
 		if !q.HasUsage {
 			continue
@@ -50,9 +42,9 @@ func (e *Engine) used(k int) (used, tail int) {
 // difference is how much larger request k is than the recorded one, by the client's count: its messages, and an overhead
 // that was given in place of the recorded one.
 func (e *Engine) difference(k int) int {
-	n := e.estimates.weights[k] - e.record.Weight[k]
+	n := e.weights[k] - e.record.Weight[k] + e.record.OverheadOf(k, e.policy.Recorded) - e.record.Overhead[k]
 	if cmp.Or(e.options.Overhead, e.policy.Window.Overhead).Given {
-		n += e.overhead - e.record.Overhead[k]
+		n += e.overhead - e.record.OverheadOf(k, e.policy.Recorded)
 	}
 	return n
 }

@@ -55,6 +55,7 @@ func NearCompactions(conv *session.Conversation) map[int]bool {
 	return near
 }
 
+// fit finds the window between the bounds of what the policy would have decided; nil where nothing bounds it from above.
 func fit(conv *session.Conversation, decisions []Decision) *record.Fit {
 	f := &record.Fit{}
 	for i := range conv.Boundaries {

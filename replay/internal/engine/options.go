@@ -23,7 +23,7 @@ type Options struct {
 	Prices    *price.Table      // replaces the embedded table of models and prices
 	Encoders  *tokens.Encoders  // of Run: shared with other replays; nil: its own
 	Families  []policy.Family   // of Run: what is known of clients and models; nil: those that are built in
-	Trace     *trace.Room       // makes Timeline.Trace; nil: none
+	Trace     *trace.TextLimit  // makes Timeline.Trace; nil: none
 
 	// Observe, if set, is called at each main request with the view that is sent. The view, its edits and the messages that
 	// they made are valid during the call.

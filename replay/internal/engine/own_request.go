@@ -28,6 +28,7 @@ type UnseenError struct {
 	Stage string // that makes the call
 }
 
+// Error names the event and the stage.
 func (e *UnseenError) Error() string {
 	return fmt.Sprintf("event %d: the stage %s says which tokens its request has, not which messages", e.Event, e.Stage)
 }
@@ -50,8 +51,8 @@ func RequestOf(r *record.Record, pol *policy.Policy, opt Options, k int) (*OwnRe
 	return e.observers.asking, nil
 }
 
-// ask takes the request of an edit's call, and ends the replay.
-func (e *Engine) ask(ed *policy.Edit) {
+// ask takes the request of an edit's call, and ends the replay. The stage ran in a context, nil where there is no stage.
+func (e *Engine) ask(ed *policy.Edit, c *policy.Context) {
 	e.observers.ended = true
 	call := cmp.Or(ed.Refused, ed.Call)
 	if call == nil {
@@ -68,10 +69,10 @@ func (e *Engine) ask(ed *policy.Edit) {
 	}
 	q.Stage, q.Call, q.Refused = ed.Stage, *call, ed.Refused != nil
 	if q.Call.Prefix == "session" {
-		q.Overhead = max(e.stages.context.Overhead, 0)
+		q.Overhead = max(c.Overhead, 0)
 	}
 	q.Call.Input, _ = q.Call.Size(e.view, q.Overhead)
-	request, err := s.Request(&e.stages.context, ed)
+	request, err := s.Request(c, ed)
 	if err != nil {
 		e.fail(fmt.Errorf("stage %s: %w", ed.Stage, err))
 		return

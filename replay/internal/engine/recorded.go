@@ -21,6 +21,18 @@ type restarts struct {
 	sum    int // of unread over main requests
 }
 
+// clearsThinking reports whether a stage of a policy says which thinking the server leaves out.
+func clearsThinking(pol *policy.Policy) bool {
+	for i := range pol.Stages {
+		if s, ok := pol.Stages[i].Params.(policy.ServerEdit); ok {
+			if _, thinking := s.ServerEdit(); thinking {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // recordedEdits makes the edits before a request that are no decision of a policy: what the server leaves out by itself
 // and, on the record's own track, what the client did when the request was weighed. Where the client asks again after a
 // turn, that request has written the cache without what the server leaves out.
@@ -32,12 +44,12 @@ func (e *Engine) recordedEdits(q *request) {
 		model := cmp.Or(e.options.Model, q.msg.Model)
 		change := e.thinking.Change(q.k, e.conv.Requests[q.k].Message, model)
 		edits := change.Edits(e.view, model)
-		if len(edits) > 0 && e.record.AsksAgain && record.TurnEnded(e.conv, q.k) {
+		if len(edits) > 0 && e.record.AsksAgain && e.record.Tails[q.k].Ended {
 			for i := range edits {
 				edits[i].Warm = edits[i].Kind == policy.KindServerClear
 			}
 		}
-		e.applyAll(policy.StageServer, edits, q.k, false, nil)
+		e.applyAll(edits, editSource{stage: policy.StageServer, next: q.k})
 	}
 	if !e.policy.Recorded {
 		return
@@ -83,7 +95,7 @@ func (e *Engine) Recorded(act record.Act) {
 func (e *Engine) restart(act record.Act) {
 	s := &e.conv.Restarts[act.Index]
 	e.account.NoteChanges(e.view)
-	e.applyAll(record.StageName, e.restarts.Edits(s, e.view), s.Request-1, false, e.record.Event(act))
+	e.applyAll(e.restarts.Edits(s, e.view), editSource{stage: record.StageName, next: s.Request - 1, recorded: e.record.Event(act)})
 	e.account.Restart()
 }
 
@@ -135,11 +147,11 @@ func (e *Engine) applyEvent(edits []policy.Edit, act record.Act) {
 			edits[i].Call = &c
 		}
 	}
-	var where *record.RecordedEvent
+	from := editSource{stage: record.StageName, next: edits[0].Request - 1}
 	if act.Kind != record.ActBoundary || edits[0].Kind == policy.KindSummarize {
-		where = e.record.Event(act)
+		from.recorded = e.record.Event(act)
 	}
-	e.applyAll(record.StageName, edits, edits[0].Request-1, false, where)
+	e.applyAll(edits, from)
 	if act.Kind == record.ActMicro && edits[0].Kind == policy.KindInferred {
 		e.progress.raw += edits[0].Delta // of the message for the earlier history, which is in every view
 	}

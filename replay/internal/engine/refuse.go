@@ -73,7 +73,7 @@ func (e *Engine) refuse(q *request) {
 	}
 	exceeded := func(of *ceilings) (c *ceiling, kind policy.EditKind, over int) {
 		c = e.ceiling(of, q.k)
-		kind, over = c.exceeded(q.row.Used, q.row.Payload, e.estimates.compacted)
+		kind, over = c.exceeded(q.row.Used, q.row.Payload, e.changes.compacted)
 		return c, kind, over
 	}
 	c, kind, over := exceeded(&e.windows.ceilings)
@@ -87,8 +87,8 @@ func (e *Engine) refuse(q *request) {
 	ev := c.event(kind, q.row.Used, q.row.Payload, over)
 	ev.N, ev.Request = len(e.rows.events), new(q.k+1)
 	e.rows.events = append(e.rows.events, ev)
-	e.rows.pending = append(e.rows.pending, ev.N)
-	q.row.Events = e.rows.pending
+	e.changes.events = append(e.changes.events, ev.N)
+	q.row.Events = e.changes.events
 }
 
 // event says what request would have had no answer, and why.

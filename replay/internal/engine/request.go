@@ -10,7 +10,8 @@ import (
 type request struct {
 	k          int              // its number, 0-based
 	msg        *session.Message // that answers it
-	used, tail int              // the client's own estimate before its edits, and of it what joined since the last response; tokens
+	facts      *account.RequestFacts
+	used, tail int // the client's own estimate before its edits, and of it what joined since the last response; tokens
 	row        account.Request
 }
 
@@ -22,7 +23,7 @@ func (e *Engine) Request(k int) {
 	e.estimateRequest(q)
 	e.requestStages(q)
 	e.weighRequest(q)
-	e.fail(e.account.Main(k, e.progress.now, e.view, &q.row))
+	e.fail(e.account.MainRequest(q.facts, e.view, &q.row))
 	e.refuse(q)
 	e.observe(q)
 	e.checkRequest(q)
@@ -31,38 +32,50 @@ func (e *Engine) Request(k int) {
 
 // openRequest begins a request.
 func (e *Engine) openRequest(k int) *request {
-	return &request{k: k, msg: e.conv.Response(k)}
+	return &request{k: k, msg: e.conv.Response(k), facts: e.facts(k)}
+}
+
+// facts are what the account is told of request k (0-based).
+func (e *Engine) facts(k int) *account.RequestFacts {
+	r, msg := e.record, e.conv.Response(k)
+	f := &account.RequestFacts{
+		N: k + 1, Response: msg, Now: e.progress.now, Overhead: e.OverheadAt(k), Head: r.Heads[k], Floor: r.Floors[k], Tail: r.Tails[k],
+		Setting: r.Settings[k],
+	}
+	if k == 0 && e.conv.BeginsMidway() && msg.HasUsage {
+		f.Earlier = new(r.Usage(msg))
+	}
+	return f
 }
 
 // weighRequest makes the row, with the tokens that are sent and answered.
 func (e *Engine) weighRequest(q *request) {
-	over := e.OverheadAt(q.k)
+	over := q.facts.Overhead
 	if over < 0 {
 		e.rows.misfits.add(q.k+1, -over)
 	}
 	q.row = account.Request{
 		N: q.k + 1, UUID: q.msg.UUID, Time: q.msg.Time, Kind: "main", Model: q.msg.Model,
-		Raw: max(e.progress.raw+over, 0), Tokens: max(e.view.Tokens()+over, 0), Payload: max(e.view.PayloadTokens()+over, 0),
-		Overhead: max(over, 0), Used: q.used, Messages: e.view.Len(), Events: e.rows.pending,
+		Raw: max(e.rawAt(q.k), 0), Tokens: max(e.view.Tokens()+over, 0), Payload: max(e.view.PayloadTokens()+over, 0),
+		Overhead: max(over, 0), Used: q.used, Messages: e.view.Len(), Events: e.changes.events,
 	}
-	if e.estimates.before > 0 {
-		q.row.Used = e.estimates.before
+	if e.changes.used > 0 {
+		q.row.Used = e.changes.used
 	}
 	q.row.Output, q.row.Estimated = e.record.Output(e.conv.Requests[q.k].Message, e.counter.Report)
 	if q.msg.HasUsage {
 		recorded := q.msg.Usage // not converted: see Record.Usage
-		q.row.Recorded = account.RecordedUsage(&recorded)
+		q.row.Recorded = account.UsageOf(&recorded)
 	}
 }
 
 // closeRequest puts the row to the others, and notes the response that stages know of.
 func (e *Engine) closeRequest(q *request) {
-	e.rows.pending = []int{}
+	e.view.Sent()
+	e.changes = requestChanges{events: []int{}}
 	e.rows.requests = append(e.rows.requests, q.row)
 	e.restarts.sum += e.restarts.unread
-	s := &e.estimates
-	s.weights = append(s.weights, e.view.ClientPayloadTokens())
-	s.compacted, s.before, s.trimmed = false, 0, 0
+	e.weights = append(e.weights, e.view.ClientPayloadTokens())
 	last := policy.Response{Message: policy.ItemID(e.conv.Requests[q.k].Message), Time: q.msg.End, StopReason: q.msg.StopReason}
 	if q.msg.HasUsage {
 		last.Known = true

@@ -76,44 +76,55 @@ func callsOf(t *testing.T, file, function string) (calls []string) {
 	return calls
 }
 
-// TestRequestPath holds that a request goes from the walk to its row through at most ten files, those that
-// docs/internals/architecture.md lists, in this order, and that each step is in the file that its name says.
+// TestRequestPath holds that a request goes from the walk to its row by these steps, each in the file that its name says, and
+// through at most ten files, those that docs/internals/architecture.md lists, in this order. It reads the calls in
+// Engine.Request; what the steps call is not read, but for applyAll.
 func TestRequestPath(t *testing.T) {
-	const engine, account = "replay/internal/engine/", "replay/internal/account/"
+	const folder = "replay/internal/"
+	path := []struct{ step, file string }{
+		{"openRequest", "engine/request.go"},
+		{"manualStages", "engine/stages.go"},
+		{"recordedEdits", "engine/recorded.go"},
+		{"estimateRequest", "engine/estimate.go"},
+		{"requestStages", "engine/stages.go"},
+		{"weighRequest", "engine/request.go"},
+		{"account.MainRequest", "account/request.go"},
+		{"refuse", "engine/refuse.go"},
+		{"observe", "engine/observe.go"},
+		{"checkRequest", "engine/check.go"},
+		{"closeRequest", "engine/request.go"},
+	}
 	own, accounts := methods(t, ".", "Engine"), methods(t, "../account", "Account")
 	fileOf := func(call string) string {
 		if name, ok := strings.CutPrefix(call, "account."); ok {
-			return account + accounts[name]
+			return "account/" + accounts[name]
 		}
-		return engine + own[call]
+		return "engine/" + own[call]
 	}
 	steps := slices.DeleteFunc(callsOf(t, "request.go", "Request"), func(call string) bool { return call == "fail" })
-	if len(steps) < 9 || len(steps) > 12 {
-		t.Errorf("a request has %d steps: %q", len(steps), steps)
-	}
-	passed := []string{"replay/internal/record/walk.go"}
-	for _, step := range steps {
-		file := fileOf(step)
-		if stem := strings.TrimSuffix(filepath.Base(file), ".go"); !strings.Contains(strings.ToLower(step), stem) {
-			t.Errorf("the step %s is in %s: its name says another file", step, file)
-		}
-		passed = append(passed, file)
-		if strings.HasPrefix(file, engine) && slices.Contains(callsOf(t, filepath.Base(file), ""), "applyAll") {
-			passed = append(passed, fileOf("applyAll"))
+	order := []string{folder + "record/walk.go", folder + "engine/request.go"} // by the first step in each
+	pass := func(file string) {
+		if !slices.Contains(order, folder+file) {
+			order = append(order, folder+file)
 		}
 	}
-	var order []string // by the first step in each
-	for _, file := range passed {
-		if !slices.Contains(order, file) {
-			order = append(order, file)
+	for i, p := range path {
+		if i >= len(steps) || steps[i] != p.step {
+			t.Fatalf("the steps of a request are %q, step %d of the table is %s", steps, i+1, p.step)
+		}
+		if file := fileOf(p.step); file != p.file {
+			t.Errorf("the step %s is in %s, and should be in %s", p.step, file, p.file)
+		}
+		pass(p.file)
+		if name, ok := strings.CutPrefix(p.file, "engine/"); ok && slices.Contains(callsOf(t, name, ""), "applyAll") {
+			pass(fileOf("applyAll"))
 		}
 	}
-	page, err := os.ReadFile("../../../docs/internals/architecture.md")
-	if err != nil {
-		t.Fatal(err)
+	if len(steps) > len(path) {
+		t.Errorf("these steps of a request are not in the table: %q", steps[len(path):])
 	}
 	var listed []string
-	for _, m := range regexp.MustCompile("(?m)^\\d+\\. `(replay/internal/[^`]*)`").FindAllStringSubmatch(string(page), -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\d+\\. `(replay/internal/[^`]*)`").FindAllStringSubmatch(architecture(t), -1) {
 		listed = append(listed, m[1])
 	}
 	if len(listed) > 10 {
@@ -121,6 +132,52 @@ func TestRequestPath(t *testing.T) {
 	}
 	if !slices.Equal(order, listed) {
 		t.Errorf("a request passes %q, architecture.md lists %q", order, listed)
+	}
+}
+
+// architecture is the page.
+func architecture(t *testing.T) string {
+	t.Helper()
+	page, err := os.ReadFile("../../../docs/internals/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(page)
+}
+
+// TestFilesNamed holds that the paragraph of each of the four packages in docs/internals/architecture.md names all its files,
+// and that every file that the page names is there.
+func TestFilesNamed(t *testing.T) {
+	page := architecture(t)
+	named := regexp.MustCompile("`([a-z_/]+\\.go)`")
+	_, inside, _ := strings.Cut(page, "## Inside replay")
+	inside, _, _ = strings.Cut(inside, "## ")
+	for name, folder := range map[string]string{"replay": "../..", "record": "../record", "account": "../account", "engine": "."} {
+		_, text, _ := strings.Cut(inside, "\n- **"+name+"**")
+		text, _, _ = strings.Cut(text, "\n- **")
+		var listed, there []string
+		for _, m := range named.FindAllStringSubmatch(text, -1) {
+			listed = append(listed, m[1])
+		}
+		paths, _ := filepath.Glob(filepath.Join(folder, "*.go"))
+		for _, path := range paths {
+			if file := filepath.Base(path); !strings.HasSuffix(file, "_test.go") {
+				there = append(there, file)
+			}
+		}
+		slices.Sort(listed)
+		if listed = slices.Compact(listed); !slices.Equal(listed, there) {
+			t.Errorf("the files of %s are %q, the page names %q", name, there, listed)
+		}
+	}
+	rest := strings.Replace(page, inside, "", 1)
+	for _, m := range named.FindAllStringSubmatch(rest, -1) {
+		if !slices.ContainsFunc([]string{"../../..", ".."}, func(folder string) bool {
+			_, err := os.Stat(filepath.Join(folder, m[1]))
+			return err == nil
+		}) {
+			t.Errorf("the page names %s, which is not there", m[1])
+		}
 	}
 }
 

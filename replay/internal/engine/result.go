@@ -2,8 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -11,7 +9,6 @@ import (
 	"github.com/ctxkit/ctxkit/replay/category"
 	"github.com/ctxkit/ctxkit/replay/internal/account"
 	"github.com/ctxkit/ctxkit/replay/internal/record"
-	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/trace"
 )
 
@@ -96,7 +93,7 @@ func (e *Engine) widest(r *ReplayResult) {
 		if last == 0 || window > c.Window {
 			c = e.circumstances(k, window)
 		}
-		if key := e.windowKey(e.policy.Window, m); window == largerWindow && e.policy.Window.Context == 0 && r.Fit == nil && e.options.Window == 0 && e.options.Model == "" && e.statedWindow(key) < window {
+		if key := e.windowKey(e.policy.Window, m); window == largerWindow && e.policy.Window.Context == 0 && r.Fit == nil && e.options.Window == 0 && e.options.Model == "" && e.statedWindow(key).tokens < window {
 			r.Shown = e.record.Largest[m.Model]
 		}
 		last = window
@@ -106,86 +103,4 @@ func (e *Engine) widest(r *ReplayResult) {
 		pol, r.LimitsOf = e.record.Release, e.record.Release.Name
 	}
 	r.Window, r.Limits = c.Window, pol.Limits(c).List
-}
-
-// warnAtEnd warns of what concerns the whole replay.
-func (e *Engine) warnAtEnd() {
-	requests := len(e.conv.Requests)
-	if n := e.windows.exceeded; n > 0 {
-		e.warn(0, "the recorded context exceeds the assumed window at %d of %d requests", n, requests).Code = CodeWindowExceeded
-	}
-	if u := &e.rows.misfits; u.requests > 0 {
-		e.warn(e.conv.Response(u.first-1).Line, "the recorded usage does not fit the content at %d of %d requests, at request %d first: the lines weigh up to %d tokens more than it says; no figure is let fall below 0",
-			u.requests, requests, u.first, u.most).Code = CodeUsageUnfit
-	}
-	if w := UnknownModel(e.record.Table(e.options.Prices), e.options); w != nil {
-		e.warn(0, "%s", w.Message).Code = w.Code
-	}
-	for _, kind := range []FindingKind{FindingViolation, FindingTranscript, FindingPreserved} {
-		if n := e.checks.count[kind]; n > maxWarned {
-			e.warn(0, "%d more findings of kind %s: json holds them", n-maxWarned, kind)
-		}
-	}
-	if names := e.account.Unpriced(); len(names) > 0 {
-		e.warn(0, "no price is known for %s: those requests are counted in tokens only", modelNames(names)).Code = CodeNoPrice
-	}
-	if names := e.account.Unknown(); len(names) > 0 {
-		e.warn(0, "how the provider of %s caches is not known: those requests read nothing", modelNames(names)).Code = CodeNoCache
-	}
-}
-
-// UnknownModel is the warning of a model of the options that is not in the table; nil where it is, or there is none.
-func UnknownModel(table *price.Table, opt Options) *session.Warning {
-	if opt.Model == "" {
-		return nil
-	}
-	if _, known := table.Find(opt.Model); known {
-		return nil
-	}
-	window := fmt.Sprintf("its window is taken to be %s tokens and its largest output is assumed", policy.Thousands(DefaultWindow))
-	if opt.Window > 0 {
-		window = "its largest output is assumed"
-	}
-	return &session.Warning{Code: CodeModelUnknown, Message: fmt.Sprintf("the model %q is not in the table: %s, and tokens are those of the recorded model", opt.Model, window)}
-}
-
-// excess counts requests that exceed something.
-type excess struct {
-	requests int
-	first    int // n of the first of them
-	most     int // the largest excess, tokens
-}
-
-func (x *excess) add(n, tokens int) {
-	if x.requests++; x.requests == 1 {
-		x.first = n
-	}
-	x.most = max(x.most, tokens)
-}
-
-// The codes of warnings that a caller may have advice for.
-const (
-	CodeWindowExceeded session.Code = "window-exceeded" // the recorded context does not fit the assumed window
-	CodeUsageUnfit     session.Code = "usage-unfit"     // the recorded usage is less than the content weighs
-	CodeModelUnknown   session.Code = "model-unknown"   // the model of the options is not in the table
-	CodeNoPrice        session.Code = "no-price"        // a model has no price
-	CodeNoCache        session.Code = "no-cache"        // how a model is cached is not known
-)
-
-// modelNames lists models for people, the first of many. A response without one is of a model that is not recorded.
-func modelNames(models []string) string {
-	const most = 8
-	names := make([]string, 0, most+1)
-	for _, model := range models[:min(len(models), most)] {
-		name := strconv.Quote(model)
-		if model == "" {
-			name = "a model that is not recorded"
-		}
-		names = append(names, name)
-	}
-	list := strings.Join(names, ", ")
-	if n := len(models) - most; n > 0 {
-		list += fmt.Sprintf(" and %d more", n)
-	}
-	return list
 }

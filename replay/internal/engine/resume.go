@@ -21,21 +21,21 @@ type Continuation struct {
 	Warm    bool             `json:"cache_warm"`                   // now is not after Expires; false where that is not known
 	IfWarm  account.NextCost `json:"if_warm"`
 	IfCold  account.NextCost `json:"if_cold"` // only what other sessions keep in the cache is read; nothing where Unknown
-	Compact *Compacted       `json:"compacted,omitempty"`
+	Compact *NextCompaction  `json:"compacted,omitempty"`
 	Misfit  bool             `json:"usage_misfits,omitempty"` // the recorded usage does not fit the content: what a compaction leaves is not known
 }
 
-// Compacted is a session after a compaction.
-type Compacted struct {
-	Policy  string        `json:"policy"`         // that compacts: of the release that recorded the session, or the next one
-	Context int           `json:"context_tokens"` // of the first request after it
-	Summary int           `json:"summary_tokens"` // that the compaction writes
-	IfWarm  CompactedCost `json:"if_warm"`
-	IfCold  CompactedCost `json:"if_cold"`
+// NextCompaction is a session after a compaction.
+type NextCompaction struct {
+	Policy  string         `json:"policy"`         // that compacts: of the release that recorded the session, or the next one
+	Context int            `json:"context_tokens"` // of the first request after it
+	Summary int            `json:"summary_tokens"` // that the compaction writes
+	IfWarm  CompactionCost `json:"if_warm"`
+	IfCold  CompactionCost `json:"if_cold"`
 }
 
-// CompactedCost is what a compaction costs, and the first request after it.
-type CompactedCost struct {
+// CompactionCost is what a compaction costs, and the first request after it.
+type CompactionCost struct {
 	Call  account.NextCost `json:"compaction"` // with the summary's output
 	First account.NextCost `json:"first_request"`
 	USD   price.USD        `json:"cost_usd,omitzero"`        // of both
@@ -51,7 +51,7 @@ func (c *Continuation) Now() *account.NextCost {
 }
 
 // CompactedNow is the cost of a compaction by the state of the cache.
-func (c *Continuation) CompactedNow() *CompactedCost {
+func (c *Continuation) CompactedNow() *CompactionCost {
 	switch {
 	case c.Compact == nil:
 		return nil
@@ -101,8 +101,8 @@ func Continue(r *record.Record, pol *policy.Policy, opt Options, now time.Time) 
 	if err != nil || len(edits) == 0 {
 		return c, err
 	}
-	to := &Compacted{Policy: pol.Name}
-	costs := []*CompactedCost{&to.IfWarm, &to.IfCold}
+	to := &NextCompaction{Policy: pol.Name}
+	costs := []*CompactionCost{&to.IfWarm, &to.IfCold}
 	for i, s := range states {
 		e.account, e.progress.now = s.account, s.start
 		n := len(e.rows.requests)
@@ -121,7 +121,7 @@ func Continue(r *record.Record, pol *policy.Policy, opt Options, now time.Time) 
 		}
 	}
 	e.account = e.account.Clone()
-	if e.applyAll(stage, edits, k+1, false, nil); e.err != nil {
+	if e.applyAll(edits, editSource{stage: stage, next: k + 1}); e.err != nil {
 		return nil, e.err
 	}
 	if to.Context = e.nextPayload(k); to.Context < to.Summary { // it has the summary, and more
@@ -163,17 +163,16 @@ func (e *Engine) compactNow(pol *policy.Policy, opt Options) (stage string, edit
 	}
 	defer other.Close()
 	n := len(e.conv.Requests)
-	var c policy.Context
 	args := runArgs{asked: &policy.ManualCompaction{Recorded: -1}}
 	args.used, args.tail = e.used(n)
-	e.fill(&c, policy.Manual, n, args)
+	c := e.newContext(policy.Manual, n, args)
 	for i := range other.stages.list {
 		s := &other.stages.list[i]
 		if s.Definition.Moments&policy.Manual == 0 {
 			continue
 		}
 		c.Shared = s.Shared
-		if edits, err = s.stage.Run(&c); err != nil {
+		if edits, err = s.stage.Run(c); err != nil {
 			return "", nil, err
 		}
 		if slices.ContainsFunc(edits, func(ed policy.Edit) bool { return ed.Kind == policy.KindSummarize }) {

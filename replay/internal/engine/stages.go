@@ -13,8 +13,7 @@ import (
 // stageList is the stages of the policy.
 type stageList struct {
 	list    []stageRun
-	moments policy.Moment  // at which some stage runs
-	context policy.Context // of the stage that runs
+	moments policy.Moment // at which some stage runs
 }
 
 // stageRun is one stage of the policy at work.
@@ -144,16 +143,15 @@ func (e *Engine) runStages(moment policy.Moment, next int, args runArgs) {
 	if e.err != nil || e.stages.moments&moment == 0 {
 		return
 	}
-	filled, c := false, &e.stages.context
+	var c *policy.Context // nil: not filled yet
 	window, k := 0, -1
 	for i := range e.stages.list {
 		s := &e.stages.list[i]
 		if s.Definition.Moments&moment == 0 || s.waits(moment, next) {
 			continue
 		}
-		if !filled {
-			filled = true
-			e.fill(c, moment, next, args)
+		if c == nil {
+			c = e.newContext(moment, next, args)
 			window, k = c.Window, min(next, len(e.conv.Requests)-1)
 		}
 		c.Window, c.Shared = 0, nil
@@ -174,17 +172,17 @@ func (e *Engine) runStages(moment policy.Moment, next int, args runArgs) {
 		if s.when != nil && len(edits) > 0 {
 			s.when.acted = next
 		}
-		if e.applyAll(s.Definition.Name, edits, next, moment == policy.TurnEnd, nil); e.Done() {
+		if e.applyAll(edits, editSource{stage: s.Definition.Name, next: next, turnEnd: moment == policy.TurnEnd, context: c}); e.Done() {
 			return
 		}
 		c.Last = e.progress.last
 	}
 }
 
-// fill sets the context of the stages that run at a moment.
-func (e *Engine) fill(c *policy.Context, moment policy.Moment, next int, args runArgs) {
+// newContext makes the context of the stages that run at a moment.
+func (e *Engine) newContext(moment policy.Moment, next int, args runArgs) *policy.Context {
 	e.account.NoteChanges(e.view)
-	*c = policy.Context{
+	c := &policy.Context{
 		Now: cmp.Or(args.now, e.progress.now), Used: args.used, UsedTail: args.tail, Joined: args.joined, Asked: args.asked, Final: args.final,
 		Version: e.policy.Version, Moment: moment, Request: next + 1, View: e.view, Conv: e.conv,
 		Agent: e.conv.Agent, Last: e.progress.last, Model: e.options.Model, Before: e.view.Tokens(),
@@ -199,4 +197,5 @@ func (e *Engine) fill(c *policy.Context, moment policy.Moment, next int, args ru
 		limits := e.circumstances(k, e.window(k))
 		c.Window, c.MaxInput, c.MaxOutput = limits.Window, limits.MaxInput, limits.MaxOutput
 	}
+	return c
 }

@@ -19,6 +19,7 @@ type windows struct {
 	exceeded int      // requests above the assumed window
 }
 
+// newWindows are the windows of a policy's requests, none of them known yet.
 func newWindows(pol *policy.Policy) windows {
 	return windows{sizes: map[windowKey]int{}, limits: map[windowKey]policy.ModelLimits{}, ceilings: ceilings{policy: pol}}
 }
@@ -123,10 +124,10 @@ func (e *Engine) circumstances(k, window int) policy.Circumstances {
 
 // limitsOf are a model's limits by the table of the recorded client, else by that of models.
 func (e *Engine) limitsOf(key windowKey) policy.ModelLimits {
-	if l := e.clientLimits(key); l.Context > 0 && e.options.Model == "" {
+	m, _, _ := e.record.Table(e.options.Prices).FindLike(cmp.Or(e.options.Model, key.model))
+	if l := e.clientLimits(key); l.Context > 0 && e.options.Model == "" && !m.Own {
 		return l
 	}
-	m, _ := e.record.Table(e.options.Prices).Find(cmp.Or(e.options.Model, key.model))
 	return policy.ModelLimits{Context: m.Context, Input: m.MaxInput, Output: m.MaxOutput}
 }
 
@@ -138,7 +139,7 @@ func (e *Engine) clientLimits(key windowKey) policy.ModelLimits {
 	return e.record.Client.Limits(e.conv.Provider, key.model, key.time())
 }
 
-// DefaultWindow is the assumed context window of a model that is not in the table, tokens.
+// DefaultWindow is the assumed context window of a model that is not in the table, nor any of its family, tokens.
 const DefaultWindow = 200000
 
 // largerWindow is the window of models that have one larger than DefaultWindow, tokens. No line marks the requests that
@@ -149,40 +150,91 @@ const largerWindow = 1000000
 // larger one where a recorded context exceeds it and no automatic compaction is recorded: the API refuses what is larger
 // than the window.
 func (e *Engine) assumedWindow(key windowKey) int {
-	n, most := e.statedWindow(key), e.record.Largest[key.model]
-	if e.options.Window > 0 || e.options.Model != "" || most <= n || most > largerWindow ||
+	stated, most := e.statedWindow(key), e.record.Largest[key.model]
+	n := stated.tokens
+	if e.options.Window > 0 || e.options.Model != "" || stated.own || most <= n || most > largerWindow ||
 		slices.ContainsFunc(e.conv.Boundaries, func(b session.Boundary) bool { return b.Trigger == "auto" }) {
 		return n
 	}
 	return largerWindow
 }
 
+// statedWindow is a context window and what states it.
+type statedWindow struct {
+	tokens  int
+	own     bool   // the user does
+	assumed bool   // nothing does: the model is not in the table
+	like    string // the model of its family whose window is taken; "": it is DefaultWindow
+}
+
 // statedWindow is the context window that the options, the record, or model and client, give.
-func (e *Engine) statedWindow(key windowKey) int {
+func (e *Engine) statedWindow(key windowKey) statedWindow {
 	opt := &e.options
 	model := cmp.Or(opt.Model, key.model)
 	switch {
 	case opt.Window > 0:
-		return opt.Window
+		return statedWindow{tokens: opt.Window}
 	case key.recorded > 0 && opt.Model == "":
-		return key.recorded
+		return statedWindow{tokens: key.recorded}
+	}
+	m, like, _ := e.record.Table(opt.Prices).FindLike(model)
+	switch {
+	case m.Own:
+		return statedWindow{tokens: m.Context, own: true}
 	case strings.Contains(model, "[1m]"):
-		return 1000000
+		return statedWindow{tokens: 1000000}
 	}
 	if opt.Model == "" {
 		known := e.clientLimits(key).Context
 		switch {
 		case known > 0 && key.marked:
-			return min(known, DefaultWindow)
+			return statedWindow{tokens: min(known, DefaultWindow)}
 		case known > 0:
-			return known
+			return statedWindow{tokens: known}
 		case key.marked:
-			return DefaultWindow
+			return statedWindow{tokens: DefaultWindow}
 		}
 	}
-	m, _ := e.record.Table(opt.Prices).Find(model)
+	n := m.Context
 	if opt.Model == "" && key.day > 0 {
-		return cmp.Or(m.ContextOn(key.time()), DefaultWindow)
+		n = m.ContextOn(key.time())
 	}
-	return cmp.Or(m.Context, DefaultWindow)
+	if n == 0 {
+		return statedWindow{tokens: DefaultWindow, assumed: true}
+	}
+	w := statedWindow{tokens: n, assumed: like}
+	if like {
+		w.like = m.ID
+	}
+	return w
+}
+
+// warnAssumed warns of windows that nothing states, where the policy goes by them.
+func (e *Engine) warnAssumed() {
+	if e.policy.Window.Context > 0 || e.options.Window > 0 || e.options.Model != "" {
+		return
+	}
+	var list []string
+	said, seen := map[string]bool{}, map[windowKey]bool{}
+	for k := range e.conv.Requests {
+		m := e.conv.Response(k)
+		key := e.windowKey(e.policy.Window, m)
+		if said[m.Model] || seen[key] || e.fitted() != nil && m.Model == e.conv.Model {
+			continue
+		}
+		seen[key] = true
+		w := e.statedWindow(key)
+		if !w.assumed || e.window(k) != w.tokens {
+			continue
+		}
+		said[m.Model] = true
+		text := modelNames([]string{m.Model}) + ": " + policy.Thousands(w.tokens) + " tokens"
+		if w.like != "" {
+			text += ", as " + w.like + " has"
+		}
+		list = append(list, text)
+	}
+	if len(list) > 0 {
+		e.warn(0, "the window is assumed of models that are not in the table: %s", strings.Join(list, "; ")).Code = CodeWindowAssumed
+	}
 }

@@ -3,22 +3,8 @@ package record
 import (
 	"time"
 
-	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay/cache"
-	"github.com/ctxkit/ctxkit/replay/price"
 )
-
-// Kind is how a model is cached. Where that is not known, Claude Code marks what is to be cached all the same.
-func (r *Record) Kind(model string) cache.CacheKind {
-	if k, ok := r.kindOf[model]; ok {
-		return k
-	}
-	k := r.Kinds.Find(price.Normalize(model))
-	if k.Mode == "" && r.Conv.Product == session.Product {
-		k.Mode = cache.Breakpoints
-	}
-	return k
-}
 
 // floors are what the requests to providers that cache by themselves read whatever the conversation sent before: tools
 // and system prompt, which all sessions of a client share. The first request's is given: it read what it read. A later

@@ -21,7 +21,7 @@ func (r *Record) Pauses() []Pause {
 	for k := range list {
 		start := l.sent(k)
 		if k > 0 && !end.IsZero() && start.After(end) {
-			prompt, _ := Asks(r.Conv, k)
+			prompt, _ := typed(r.Conv, k)
 			list[k] = Pause{start.Sub(end), prompt < 0 && hasResult(r.Conv.Messages[r.Conv.Requests[k-1].Message:r.Conv.Requests[k].Message])}
 		}
 		end = r.Conv.Response(k).End
@@ -29,6 +29,7 @@ func (r *Record) Pauses() []Pause {
 	return list
 }
 
+// hasResult reports whether one of some messages is the result of a tool.
 func hasResult(list []session.Message) bool {
 	return slices.ContainsFunc(list, func(m session.Message) bool { return m.Class == session.ClassToolResult })
 }

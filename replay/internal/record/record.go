@@ -4,7 +4,6 @@ package record
 
 import (
 	"cmp"
-	"strconv"
 	"sync"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -30,18 +29,19 @@ type Record struct {
 	Kinds     *cache.KindTable
 	Encoders  *tokens.Encoders
 	Programs  policy.Programs          // nil: none are started
-	Model     price.Model              // of the conversation, zero where it is not known
+	Model     price.Model              // of the conversation, else the newest of its family; zero where none is known
 	Client    *policy.Recorder         // that recorded it
 	Largest   map[string]int           // the largest recorded context by model
 	Weight    []int                    // weight of R's payload at each request, calibrated
 	Overhead  []int                    // context less that weight: system prompt, tools, unrecorded reminders
+	Withheld  []int                    // of each request: what the API left out of it, as it says, and no block weighs
 	Reinject  []int                    // by boundary: tokens sent after it that are on no line
 	Summary   []int                    // by boundary: what the recorded summary took to write
 	Acts      Acts                     // what the client did
 	Settings  map[int]cache.BreakCause // by request (0-based): what else the client did
 	Heads     []cache.Head             // of each request (heads)
 	Floors    []int                    // of each request (floors)
-	Tails     []Tail                   // of each request (tails)
+	Tails     []cache.Tail             // of each request (tails)
 	Thinking  []ThinkingChange         // by the models of the record, in order of requests
 	Hour      bool                     // see asksForHour
 	AsksAgain bool                     // the client sends a request after each turn that no line holds
@@ -73,11 +73,21 @@ type Acts struct {
 	Notes []Act         // by edit: what the client recorded
 }
 
+// OverheadOf is the overhead of request k (0-based), of a track on which the API leaves out what it left out of the
+// recorded request, or does not.
+func (r *Record) OverheadOf(k int, recorded bool) int {
+	if recorded {
+		return r.Overhead[k]
+	}
+	return r.Overhead[k] + r.Withheld[k]
+}
+
 // Table is the table of models of a replay, in place of which a caller may have another.
 func (r *Record) Table(other *price.Table) *price.Table { return cmp.Or(other, r.Models) }
 
 // RecordOptions are those of a record. The zero value is the default.
 type RecordOptions struct {
+	Prices    *price.Table     // of models, for its replays as well; nil: the embedded one
 	Encoders  *tokens.Encoders // that several records share, so that common texts are counted once; nil: its own
 	Families  []policy.Family  // what is known of clients and models; nil: those that are built in
 	MostEdits int64            // of a replay, which is an error where it has more; 0: the default of jsonl.InputLimits
@@ -86,7 +96,7 @@ type RecordOptions struct {
 
 // New computes the record of a conversation.
 func New(conv *session.Conversation, opt RecordOptions) (*Record, error) {
-	models := price.Default()
+	models := cmp.Or(opt.Prices, price.Default())
 	encoders, families := cmp.Or(opt.Encoders, &tokens.Encoders{}), opt.Families
 	if families == nil {
 		families = stage.Families()
@@ -95,7 +105,7 @@ func New(conv *session.Conversation, opt RecordOptions) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, _ := models.Find(conv.Model)
+	m, _, _ := models.FindLike(conv.Model)
 	client := policy.RecorderOf(conv.Product, families)
 	counted := tokens.CountedModel{Client: client}
 	if counted.Tokenizer, err = tokens.TokenizerOf(conv.Model, m.Tokenizer); err != nil {
@@ -132,7 +142,7 @@ func (r *Record) follow() error {
 	r.results = sync.OnceValue(r.weighResults)
 	n := len(r.Conv.Requests)
 	r.Thinking, r.Hour = nil, asksForHour(r.Conv)
-	r.Weight, r.Overhead = make([]int, 0, n), make([]int, 0, n)
+	r.Weight, r.Overhead, r.Withheld = make([]int, 0, n), make([]int, 0, n), make([]int, 0, n)
 	t := &recordTrack{
 		r: r, view: view.New(r.Conv, r.Cal, nil), pending: -1, known: -1, drops: r.Cal.Drops, folded: map[int]policy.ItemID{}, inferred: map[policy.Target]bool{},
 		thinking: ThinkingEdits{thinking: tokens.NewThinking(r.Conv, r.Counted)},
@@ -163,10 +173,31 @@ func anyFamily(families []policy.Family, test func(*policy.Family) func(model st
 	}
 }
 
-// UUID is an item's name in output: the recorded uuid, or a name for a message that the policy made.
-func (r *Record) UUID(id policy.ItemID) string {
-	if id >= 0 {
-		return r.Conv.Messages[id].UUID
+// Kind is how a model is cached: as the table of models says, else by the family. Where neither is known, Claude Code marks
+// what is to be cached all the same, and input that the record reports as read shows that the provider caches by itself.
+func (r *Record) Kind(model string) cache.CacheKind {
+	if k, ok := r.kindOf[model]; ok {
+		return k
 	}
-	return "synthetic-" + strconv.Itoa(int(-id))
+	id := price.Normalize(model)
+	k := r.Kinds.Find(id)
+	switch m, like, _ := r.Models.FindLike(model); {
+	case m.Cache != "" && !like:
+		return cache.CacheKind{Families: []string{id}, Mode: cache.Mode(m.Cache), Minimum: m.MinCacheable, Confidence: "stated", Source: m.Source}
+	case k.Mode == "" && r.Conv.Product == session.Product:
+		k.Mode = cache.Breakpoints
+	case k.Mode == "" && r.reads(model):
+		return cache.CacheKind{Families: []string{id}, Mode: cache.Auto, Confidence: cache.Recorded, Source: "cached input in the usage of the session"}
+	}
+	return k
+}
+
+// reads reports whether the record has input of a model that was read from a cache.
+func (r *Record) reads(model string) bool {
+	for k := range r.Conv.Requests {
+		if m := r.Conv.Response(k); m.Model == model && m.HasUsage && m.Usage.CacheRead > 0 {
+			return true
+		}
+	}
+	return false
 }

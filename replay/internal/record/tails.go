@@ -1,44 +1,48 @@
 package record
 
 import (
+	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/tokens"
 )
-
-// Tail is what the requests before one have shown of where its cached part ends.
-type Tail struct {
-	Plain  int  // tokens that the client sends behind the last breakpoint, at least
-	Behind bool // attachments at the end of a request are behind it, too
-	Asked  bool // the client has sent a request that no line holds, and it has written all before the prompt to the cache
-}
 
 // longestPlain is the most tokens that belong to the form of a request and not to its content.
 const longestPlain = 16
 
 // tails are those of a conversation's requests. What is not known before a request is taken as none.
-func (r *Record) tails() []Tail {
+func (r *Record) tails() []cache.Tail {
 	var plain [2]plainInput // without and with something that the user typed
 	sent := 0
-	var known Tail
-	tails := make([]Tail, len(r.Conv.Requests))
+	asks := false   // the client sends a request after each turn that no line holds
+	behind := false // attachments at the end of a request are behind the last breakpoint
+	tails := make([]cache.Tail, len(r.Conv.Requests))
 	for k := range tails {
 		q := r.Conv.Requests[k].Message
-		prompt, result := Asks(r.Conv, k)
+		prompt, result := typed(r.Conv, k)
 		kind := min(prompt+1, 1)
-		ended := TurnEnded(r.Conv, k)
-		tails[k] = Tail{Plain: plain[kind].known, Behind: known.Behind, Asked: result || known.Asked && ended}
+		attached := attachedFrom(r.Conv, k)
+		t := &tails[k]
+		*t = cache.Tail{Plain: plain[kind].known, Behind: q, Ended: turnEnded(r.Conv, k), Typed: prompted(r.Conv, k)}
+		if behind {
+			t.Behind = attached
+		}
+		if result || asks && t.Ended {
+			t.Asked = prompt
+		}
 		msg := &r.Conv.Messages[q]
 		if !msg.HasUsage {
 			continue
 		}
 		u := r.Usage(msg)
-		if ended && u.CacheRead*2 > sent {
-			known.Asked = u.CacheRead > sent
+		if t.Ended && u.CacheRead*2 > sent {
+			asks = u.CacheRead > sent
 		}
 		if sent = u.Context(); u.Input <= longestPlain {
 			plain[kind].learn(u.Input)
 		}
-		if AttachedFrom(r.Conv, k) < q {
-			known.Behind = u.Input > longestPlain
+		if attached < q {
+			behind = u.Input > longestPlain
 		}
 	}
 	return tails
@@ -58,36 +62,33 @@ func (p *plainInput) learn(n int) {
 	p.last, p.any = n, true
 }
 
-// Asks returns the first message before request k (0-based) that the user typed after the response before it, or -1,
-// and whether that follows results of tools: the client had sent these, and the response was lost.
-func Asks(conv *session.Conversation, k int) (prompt int, results bool) {
-	if k == 0 {
-		return 0, false
-	}
-	for m := conv.Requests[k-1].Message + 1; m < conv.Requests[k].Message; m++ {
-		switch msg := &conv.Messages[m]; msg.Class {
-		case session.ClassPrompt:
-			return m, results && !msg.Is(session.Queued)
-		case session.ClassToolResult:
-			results = true
-		case session.ClassInterrupt:
-			return m, false
+// asksAgain reports whether the recorded client sends a request after each turn that no line holds, such as the one for
+// a suggestion of the next prompt: the first request of the next turn then reads the last response of this one.
+func asksAgain(conv *session.Conversation, cal *tokens.Calibration) bool {
+	yes, no := 0, 0
+	for k := range conv.Requests {
+		m := conv.Requests[k].Message
+		u := conv.Messages[m].Usage
+		if !turnEnded(conv, k) || u.CacheRead == 0 {
+			continue
+		}
+		response, joined := 0, 0
+		for i := conv.Requests[k-1].Message; i < m; i++ {
+			for b := range conv.Messages[i].Blocks {
+				if kind := conv.Messages[i].Blocks[b].Kind; kind != jsonl.KindThinking && kind != jsonl.KindRedactedThinking {
+					joined += cal.Block(i, b)
+				}
+			}
+			if response == 0 {
+				response = joined
+			}
+		}
+		switch before := u.Context() - joined; {
+		case u.CacheRead > before+response/2:
+			yes++
+		case u.CacheRead > before-before/10: // else the cache was lost
+			no++
 		}
 	}
-	return -1, false
-}
-
-// AttachedFrom is the first of the attachments that end request k (0-based), or its response where there are none.
-func AttachedFrom(conv *session.Conversation, k int) int {
-	m := conv.Requests[k].Message
-	for m > 0 && conv.Messages[m-1].Class == session.ClassAttachment {
-		m--
-	}
-	return m
-}
-
-// Prompted reports whether a turn begins with request k (0-based).
-func Prompted(conv *session.Conversation, k int) bool {
-	m, _ := Asks(conv, k)
-	return k > 0 && m >= 0 && conv.Messages[m].Class == session.ClassPrompt && !conv.Messages[m].Is(session.Queued)
+	return yes > no
 }

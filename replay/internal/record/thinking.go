@@ -1,8 +1,6 @@
 package record
 
 import (
-	"github.com/ctxkit/ctxkit/jsonl"
-	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay/tokens"
@@ -20,15 +18,8 @@ type ThinkingChange struct {
 	Left, Back []policy.Target
 }
 
-// NewThinkingEdits is nil where the policy says what the server leaves out. A model takes the place of those of the record.
-func (r *Record) NewThinkingEdits(pol *policy.Policy, model string) *ThinkingEdits {
-	for i := range pol.Stages {
-		if s, ok := pol.Stages[i].Params.(policy.ServerEdit); ok {
-			if _, thinking := s.ServerEdit(); thinking {
-				return nil
-			}
-		}
-	}
+// NewThinkingEdits makes those of a replay from its start. A model takes the place of those of the record; empty: none does.
+func (r *Record) NewThinkingEdits(model string) *ThinkingEdits {
 	if model == "" {
 		return &ThinkingEdits{known: r.Thinking}
 	}
@@ -66,51 +57,4 @@ func (c *ThinkingChange) Edits(v *view.View, model string) (edits []policy.Edit)
 		}
 	}
 	return edits
-}
-
-// asksAgain reports whether the recorded client sends a request after each turn that no line holds, such as the one for
-// a suggestion of the next prompt: the first request of the next turn then reads the last response of this one.
-func asksAgain(conv *session.Conversation, cal *tokens.Calibration) bool {
-	yes, no := 0, 0
-	for k := range conv.Requests {
-		m := conv.Requests[k].Message
-		u := conv.Messages[m].Usage
-		if !TurnEnded(conv, k) || u.CacheRead == 0 {
-			continue
-		}
-		response, joined := 0, 0
-		for i := conv.Requests[k-1].Message; i < m; i++ {
-			for b := range conv.Messages[i].Blocks {
-				if kind := conv.Messages[i].Blocks[b].Kind; kind != jsonl.KindThinking && kind != jsonl.KindRedactedThinking {
-					joined += cal.Block(i, b)
-				}
-			}
-			if response == 0 {
-				response = joined
-			}
-		}
-		switch before := u.Context() - joined; {
-		case u.CacheRead > before+response/2:
-			yes++
-		case u.CacheRead > before-before/10: // else the cache was lost
-			no++
-		}
-	}
-	return yes > no
-}
-
-// TurnEnded reports whether the response before request k (0-based) ended its turn, and the user did not interrupt it.
-func TurnEnded(conv *session.Conversation, k int) bool {
-	if k == 0 {
-		return false
-	}
-	for m := conv.Requests[k-1].Message + 1; m < conv.Requests[k].Message; m++ {
-		switch conv.Messages[m].Class {
-		case session.ClassPrompt:
-			return !conv.Messages[m].Is(session.Queued)
-		case session.ClassToolResult, session.ClassInterrupt:
-			return false
-		}
-	}
-	return false
 }

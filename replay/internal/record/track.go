@@ -6,7 +6,6 @@ import (
 	"maps"
 
 	"github.com/ctxkit/ctxkit/jsonl"
-	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay/tokens"
@@ -59,6 +58,7 @@ func (t *recordTrack) apply(e policy.Edit, act Act) policy.Edit {
 	return e
 }
 
+// fail ends the walk with an error, the first one.
 func (t *recordTrack) fail(err error) {
 	if t.err == nil {
 		t.err = &jsonl.FileError{Path: t.r.Conv.Path, Err: fmt.Errorf("the record: %w", err)}
@@ -101,28 +101,6 @@ func (t *recordTrack) Responds() bool    { return false }
 func (t *recordTrack) Respond(int)       {}
 func (t *recordTrack) TurnEnd(int, bool) {}
 func (t *recordTrack) Manual(int, int)   {}
-
-// boundary rebuilds the view at a recorded compaction.
-func (t *recordTrack) boundary(act Act) {
-	b := &t.r.Conv.Boundaries[act.Index]
-	e := policy.Edit{
-		Request: b.Request, Kind: policy.KindSummarize, Trigger: b.Trigger,
-		Reason: "the client compacted (" + b.Trigger + ")",
-		Detail: known(map[string]int{"pre_tokens": b.PreTokens, "post_tokens": b.PostTokens}),
-		Call:   &policy.Call{Kind: "compaction"}, // compactionCall says more
-	}
-	for _, m := range b.Kept() {
-		e.Keep = append(e.Keep, policy.ItemID(m))
-	}
-	t.apply(e, act)
-	if b.Summary >= 0 {
-		t.r.Summary[act.Index] = t.r.Cal.Message(b.Summary)
-		if sealed(&t.r.Conv.Messages[b.Summary]) {
-			t.r.Summary[act.Index] = max(t.r.Summary[act.Index], t.r.Client.At(b.Version).SealedSummary)
-		}
-	}
-	t.pending = act.Index
-}
 
 // known are the figures of an event that the client recorded; 0 is one that it did not.
 func known(figures map[string]int) map[string]int {
@@ -172,20 +150,7 @@ func (t *recordTrack) Request(k int) {
 	r.Largest[msg.Model] = max(r.Largest[msg.Model], ctx)
 	r.Weight = append(r.Weight, t.view.PayloadTokens())
 	r.Overhead = append(r.Overhead, over)
-}
-
-// compactedWithin is the edit for what the API compacted within request k (0-based): the compaction's iterations are
-// a call of their own, and the message's iteration was sent only what the last of them wrote.
-func compactedWithin(k int, c *jsonl.Spent) policy.Edit {
-	return policy.Edit{
-		Request: k + 1, Kind: policy.KindSummarize, Trigger: "auto",
-		Reason: "the API compacted within the request, as its usage says",
-		Insert: []policy.Synthetic{{
-			Role: "user", Label: "compaction", Summary: true, Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: c.Output}},
-		}},
-		Call:   &policy.Call{Kind: "compaction", Input: c.Context(), Output: c.Output, Prefix: "session"},
-		Detail: map[string]int{"pre_tokens": c.Context()},
-	}
+	r.Withheld = append(r.Withheld, t.editing.withheld())
 }
 
 // weightError is what the weights of a first request after a compaction are off by at most, in tokens: in sessions whose true
@@ -249,14 +214,4 @@ func Reinjection(n int) policy.Synthetic {
 		Role: "user", Label: unrecorded, Attached: true,
 		Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: n}},
 	}
-}
-
-// sealed reports whether a recorded summary is encrypted, and its encrypted form was taken out of the recording: only
-// the type of its block is left.
-func sealed(m *session.Message) bool {
-	if len(m.Blocks) == 0 {
-		return false
-	}
-	bl := &m.Blocks[0]
-	return bl.Kind == jsonl.KindUnknown && bl.JSON.Bytes <= len(`{"type":""}`)+len(bl.Type)
 }

@@ -38,42 +38,43 @@ type walker struct {
 	conv       *session.Conversation
 	t          WalkedTrack
 	next       int               // 0-based number of the request to come
-	b, u       int               // next boundary, next microcompaction
-	s, c, r    int               // next snip, next collapse, next replacement
-	restarts   int               // next restart
+	acts       actIndexes        // of the acts to come
 	responds   bool              // the track waits for tool results
 	responding int               // request that waits for tool results, -1: none
 	open       session.OpenCalls // its tool calls without a result yet
 	active     bool              // the agent has run since the last turn end
 }
 
+// actIndexes are indexes into the conversation's lists of acts.
+type actIndexes struct{ boundary, micro, snip, collapse, replacement, restart int }
+
 // recorded passes on the acts that are recorded before message m, in the order in which a client's stages run.
 func (w *walker) recorded(m int) {
-	conv := w.conv
-	for ; w.restarts < len(conv.Restarts) && conv.Restarts[w.restarts].Before <= m; w.restarts++ {
+	conv, next := w.conv, &w.acts
+	for ; next.restart < len(conv.Restarts) && conv.Restarts[next.restart].Before <= m; next.restart++ {
 		w.settle()
 		w.end(false)
-		w.t.Recorded(Act{ActRestart, w.restarts})
+		w.t.Recorded(Act{ActRestart, next.restart})
 	}
-	for ; w.r < len(conv.Replaced) && conv.Replaced[w.r].Before <= m; w.r = nextReplacement(conv, w.r) {
-		w.t.Recorded(Act{ActReplacement, w.r})
+	for ; next.replacement < len(conv.Replaced) && conv.Replaced[next.replacement].Before <= m; next.replacement = nextReplacement(conv, next.replacement) {
+		w.t.Recorded(Act{ActReplacement, next.replacement})
 	}
-	for ; w.s < len(conv.Snips) && conv.Snips[w.s].Before <= m; w.s++ {
-		w.t.Recorded(Act{ActSnip, w.s})
+	for ; next.snip < len(conv.Snips) && conv.Snips[next.snip].Before <= m; next.snip++ {
+		w.t.Recorded(Act{ActSnip, next.snip})
 	}
-	for ; w.u < len(conv.Micro) && conv.Micro[w.u].Before <= m; w.u++ {
-		w.t.Recorded(Act{ActMicro, w.u})
+	for ; next.micro < len(conv.Micro) && conv.Micro[next.micro].Before <= m; next.micro++ {
+		w.t.Recorded(Act{ActMicro, next.micro})
 	}
-	for ; w.c < len(conv.Collapses) && conv.Collapses[w.c].Before <= m; w.c++ {
-		w.t.Recorded(Act{ActCollapse, w.c})
+	for ; next.collapse < len(conv.Collapses) && conv.Collapses[next.collapse].Before <= m; next.collapse++ {
+		w.t.Recorded(Act{ActCollapse, next.collapse})
 	}
-	for ; w.b < len(conv.Boundaries) && conv.Boundaries[w.b].Before <= m; w.b++ {
-		if conv.Boundaries[w.b].Trigger == "manual" {
+	for ; next.boundary < len(conv.Boundaries) && conv.Boundaries[next.boundary].Before <= m; next.boundary++ {
+		if conv.Boundaries[next.boundary].Trigger == "manual" {
 			w.settle()
 			w.end(false)
-			w.t.Manual(w.b, w.next)
+			w.t.Manual(next.boundary, w.next)
 		}
-		w.t.Recorded(Act{ActBoundary, w.b})
+		w.t.Recorded(Act{ActBoundary, next.boundary})
 	}
 }
 

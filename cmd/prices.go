@@ -1,0 +1,112 @@
+package cmd
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ctxkit/ctxkit/replay/check"
+	"github.com/ctxkit/ctxkit/replay/price"
+)
+
+// priceOptions choose the table of models and prices.
+type priceOptions struct {
+	Prices string   // a file; "": none
+	Models []string // settings of models, as a configuration has them
+
+	sys    *system
+	config string // the configuration of which the models are; "": that of the folder, else of the user
+}
+
+// newPriceOptions are those of a command. Once they are checked, its table is that of the system.
+func newPriceOptions(sys *system) *priceOptions { return &priceOptions{sys: sys} }
+
+func (o *priceOptions) flags(cmd *cobra.Command) { o.register(cmd.Flags()) }
+
+func (o *priceOptions) register(f *pflag.FlagSet) {
+	f.StringVar(&o.Prices, "prices", "", "take models and prices from `FILE` (as ctxkit prices --format json prints them); models it does not list keep theirs")
+	f.StringArrayVar(&o.Models, "models", nil, "state windows, limits, caches and prices of models as ctxkit.yaml does: `SETTINGS` such as 'acme-1: {window: 256k}' (repeatable)")
+}
+
+// maxPrices is more than any table has, bytes.
+const maxPrices = 16 << 20
+
+// check makes the table: of the flags before the configuration, and of this before the embedded one.
+func (o *priceOptions) check() error {
+	stated, err := o.configured()
+	if err != nil {
+		return err
+	}
+	table, err := price.Default().With(stated)
+	if err != nil {
+		return err
+	}
+	var read []byte
+	if stated != nil {
+		if read, err = json.Marshal(stated); err != nil {
+			return err
+		}
+	}
+	if o.Prices != "" {
+		data, err := o.sys.files.readLimited(rolePrices, o.Prices, maxPrices)
+		if err != nil {
+			return fmt.Errorf("%s: %w: check the path after --prices", o.Prices, bare(err))
+		}
+		own, err := price.ReadFile(o.Prices, data)
+		if err != nil {
+			return startHint(err, "ctxkit prices --format json")
+		}
+		table, read = own.Over(table), append(read, data...)
+	}
+	for _, text := range o.Models {
+		own, err := price.ReadOwn("--models", []byte(text))
+		if err == nil {
+			table, err = table.With(own)
+		}
+		if err != nil {
+			return err
+		}
+		read = append(read, text...)
+	}
+	o.sys.table, o.sys.tableText = table, read
+	return nil
+}
+
+// configured are the models of the configuration of the folder, else of the user's.
+func (o *priceOptions) configured() (price.OwnModels, error) {
+	files := []string{o.config}
+	if o.config == "" {
+		files[0] = check.DefaultFile
+		if o.sys.configHome != nil {
+			if dir, err := o.sys.configHome(); err == nil {
+				files = append(files, filepath.Join(dir, "ctxkit", check.DefaultFile))
+			}
+		}
+	}
+	for _, file := range files {
+		data, err := o.sys.files.readLimited(roleConfig, file, maxCheckFile)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, pathError(file, err)
+		}
+		if own, err := check.DecodeModels(file, data); err != nil || own != nil {
+			return own, err
+		}
+	}
+	return nil, nil
+}
+
+// models is the table of models and prices of the command.
+func (s *system) models() *price.Table {
+	if s.table == nil {
+		return price.Default()
+	}
+	return s.table
+}

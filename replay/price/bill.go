@@ -1,0 +1,127 @@
+package price
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ctxkit/ctxkit/policy/strict"
+	"github.com/ctxkit/ctxkit/replay/cache"
+)
+
+// Modifier is what something that a record shows of a call makes of its price.
+type Modifier struct {
+	Of     string   `json:"of" enum:"speed,inference_geo,service_tier,bedrock_profile,web_search" required:"write one of speed, inference_geo, service_tier, bedrock_profile, web_search"`
+	Values []string `json:"values,omitempty"`        // as recorded
+	Models []string `json:"models,omitempty"`        // ids, or their beginnings before a *; none: all models
+	Times  Price    `json:"times,omitempty"`         // factor of all prices of tokens; 1.1 is 1.1 dollars
+	Short  bool     `json:"short_prompts,omitempty"` // not above the long-context tier
+	Each   Price    `json:"usd_per_1000,omitempty"`  // of web_search: added for each
+	Source string   `json:"source"`
+	AsOf   string   `json:"as_of" form:"date"` // of the source
+}
+
+// CheckFields completes a modifier that was read.
+func (m *Modifier) CheckFields() error {
+	for i, id := range m.Models {
+		m.Models[i] = Normalize(id)
+	}
+	switch {
+	case m.Of == ofSearch && m.Each == 0:
+		return &strict.Error{Msg: "no price of a search", Hint: "give usd_per_1000"}
+	case m.Of != ofSearch && (m.Times == 0 || m.Values == nil):
+		return &strict.Error{Msg: "no factor of " + m.Of, Hint: "give values, as a record has them, and times"}
+	}
+	return nil
+}
+
+// What modifiers are of.
+const (
+	ofSpeed   = "speed"
+	ofGeo     = "inference_geo"
+	ofTier    = "service_tier"
+	ofProfile = "bedrock_profile"
+	ofSearch  = "web_search"
+)
+
+// fast is the speed whose prices are in the rows of models.
+const fast = "fast"
+
+// Call is what is known of a call that was billed. The zero value of Speed, Geo and Tier is the usual one.
+type Call struct {
+	Model    string    // as recorded, with what its provider writes around it
+	Provider string    // as recorded; "": not
+	Time     time.Time // prices are those of its day; zero: of the table's
+	Input    cache.Split
+	Output   int
+	Speed    string
+	Geo      string // where it was to run: inference_geo
+	Tier     string // service_tier
+	Searches int    // of the web, by the provider
+}
+
+// Bill is what a call costs. Unpriced names what the table has no price for, "" where all is priced: nothing of such a
+// call is in the amount, except that its tokens are where only its searches have no price.
+func (t *Table) Bill(c Call) (usd USD, unpriced string) {
+	m, ok := t.Find(c.Model)
+	if !ok {
+		return USD{}, "model " + cmp.Or(c.Model, "that is not recorded")
+	}
+	m = *m.On(c.Time)
+	input := c.Input.Input()
+	rates := m.RatesFor(input)
+	speed := c.Speed
+	if speed == fast && m.Fast != nil {
+		rates, speed = *m.Fast, ""
+	}
+	for _, x := range [...][2]string{{ofSpeed, speed}, {ofGeo, c.Geo}, {ofTier, c.Tier}, {ofProfile, c.profile()}} {
+		if x[1] == "" {
+			continue
+		}
+		mod := t.modifier(x[0], x[1], m.ID)
+		if mod == nil || mod.Short && m.Tier != nil && input > m.Tier.Above {
+			return USD{}, x[0] + " " + x[1] + " of " + c.Model
+		}
+		rates = rates.times(mod.Times)
+	}
+	usd = rates.cost(c.Input, c.Output)
+	if c.Searches > 0 {
+		mod := t.modifier(ofSearch, "", m.ID)
+		if mod == nil {
+			return usd, "web searches of " + c.Model
+		}
+		usd.Add(USD{product(int64(c.Searches), int64(mod.Each), 1000), true})
+	}
+	return usd, ""
+}
+
+// modifier is the first modifier of a model by a recorded value; nil: there is none.
+func (t *Table) modifier(of, value, id string) *Modifier {
+	for i := range t.Modifiers {
+		m := &t.Modifiers[i]
+		if m.Of == of && (value == "" || slices.Contains(m.Values, value)) && (m.Models == nil || slices.ContainsFunc(m.Models, func(x string) bool {
+			begin, all := strings.CutSuffix(x, "*")
+			return x == id || all && strings.HasPrefix(id, begin)
+		})) {
+			return m
+		}
+	}
+	return nil
+}
+
+// inRegion is the profile of models of Bedrock that are asked for without one.
+const inRegion = "in-region"
+
+// profile is the inference profile of Amazon Bedrock that the model's id begins with, "us" of us.anthropic.claude-…; ""
+// of a model that is not Bedrock's.
+func (c *Call) profile() string {
+	model := strings.ToLower(c.Model[strings.LastIndexByte(c.Model, '/')+1:])
+	switch name, _, found := strings.Cut(model, "anthropic.claude"); {
+	case found && name != "":
+		return strings.TrimSuffix(name, ".")
+	case found || strings.Contains(c.Provider, "bedrock") && strings.HasPrefix(model, "claude"):
+		return inRegion
+	}
+	return ""
+}

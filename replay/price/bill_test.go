@@ -1,0 +1,129 @@
+package price_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/price"
+)
+
+// TestBill: what a call costs by all that a record shows of it. Amounts are in billionths of a dollar.
+func TestBill(t *testing.T) {
+	const million = 1_000_000
+	all := cache.Split{Uncached: 1000, Write5m: 60_000, Write1h: 40_000, Read: 100_000}
+	day := func(text string) time.Time {
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	for _, tt := range []struct {
+		what     string
+		call     price.Call
+		want     string // dollars
+		unpriced string
+	}{
+		{"both lifetimes of writes", price.Call{Model: "claude-opus-5", Input: all}, "0.83", ""},
+		{"the usual values", price.Call{Model: "claude-opus-5", Input: all, Speed: "standard", Geo: "not_available", Tier: "standard"}, "0.83", ""},
+		{"a model without prices", price.Call{Model: "claude-opus-9", Input: all}, "", "model claude-opus-9"},
+
+		{"in the United States", price.Call{Model: "claude-opus-5", Input: all, Output: 10_000, Geo: "us"}, "1.188", ""},
+		{"anywhere", price.Call{Model: "claude-opus-5", Input: all, Geo: "global"}, "0.83", ""},
+		{"a model that takes no place", price.Call{Model: "claude-opus-4-5", Input: all, Geo: "us"}, "", "inference_geo us of claude-opus-4-5"},
+		{"a place that no price is known of", price.Call{Model: "claude-opus-5", Geo: "eu"}, "", "inference_geo eu of claude-opus-5"},
+
+		{"fast", price.Call{Model: "claude-opus-5-5", Input: all, Speed: "fast"}, "1.288", ""},
+		{"fast, earlier", price.Call{Model: "claude-opus-4-7", Input: all, Speed: "fast"}, "4.98", ""},
+		{"fast in the United States", price.Call{Model: "claude-fable-5-2", Input: all, Speed: "fast", Geo: "us"}, "2.7896", ""},
+		{"a model without a fast mode", price.Call{Model: "claude-sonnet-5", Input: all, Speed: "fast"}, "", "speed fast of claude-sonnet-5"},
+		{"another speed", price.Call{Model: "claude-opus-5", Speed: "turbo"}, "", "speed turbo of claude-opus-5"},
+
+		{"batch", price.Call{Model: "claude-opus-5", Input: all, Tier: "batch"}, "0.415", ""},
+		{"committed capacity", price.Call{Model: "claude-opus-5", Input: all, Tier: "priority"}, "", "service_tier priority of claude-opus-5"},
+		{"flex", price.Call{Model: "gpt-5.4", Input: cache.Split{Uncached: 100_000}, Tier: "flex"}, "0.125", ""},
+		{"priority", price.Call{Model: "gpt-5.5", Input: cache.Split{Uncached: 100_000}, Tier: "priority"}, "1.25", ""},
+		{"not for a long prompt", price.Call{Model: "gpt-5.5", Input: cache.Split{Uncached: 300_000}, Tier: "priority"}, "", "service_tier priority of gpt-5.5"},
+		{"fast mode, as it is called now, has long prompts", price.Call{Model: "gpt-5.6-terra", Input: cache.Split{Uncached: 300_000}, Tier: "fast"}, "2.4", ""},
+		{"a tier that only a request names", price.Call{Model: "gpt-5.5", Tier: "auto"}, "", "service_tier auto of gpt-5.5"},
+
+		{"Bedrock, anywhere", price.Call{Model: "global.anthropic.claude-sonnet-4-5-20250929-v1:0", Input: cache.Split{Uncached: 100_000}}, "0.3", ""},
+		{"Bedrock, in a region", price.Call{Model: "us.anthropic.claude-sonnet-4-5-20250929-v1:0", Input: cache.Split{Uncached: 100_000}}, "0.33", ""},
+		{"with a provider before it", price.Call{Model: "amazon-bedrock/eu.anthropic.claude-opus-5", Output: 1000}, "0.0275", ""},
+		{"without a profile", price.Call{Model: "anthropic.claude-opus-5-5", Output: 1000}, "0.022", ""},
+		{"without anything of Bedrock's in the id", price.Call{Model: "claude-opus-5-5", Provider: "amazon-bedrock", Output: 1000}, "0.022", ""},
+		{"a model from before the premium", price.Call{Model: "us.anthropic.claude-sonnet-4-20250514-v1:0", Input: cache.Split{Uncached: 100_000}}, "0.3", ""},
+		{"a profile that no price is known of", price.Call{Model: "us-gov.anthropic.claude-opus-5"}, "", "bedrock_profile us-gov of us-gov.anthropic.claude-opus-5"},
+
+		{"searches, which cost the same everywhere", price.Call{Model: "claude-opus-5", Output: 1000, Geo: "us", Searches: 7}, "0.0975", ""},
+		{"searches of a provider without a price for them", price.Call{Model: "kimi-k2.6", Input: cache.Split{Read: million}, Searches: 1}, "0.16", "web searches of kimi-k2.6"},
+
+		{"the last day of a price", price.Call{Model: "claude-sonnet-5-5", Input: cache.Split{Read: million}, Time: day("2026-10-06T23:59:59Z")}, "0.2", ""},
+		{"the first of the next", price.Call{Model: "claude-sonnet-5-5", Input: cache.Split{Read: million}, Time: day("2026-10-07T00:00:00Z")}, "0.1", ""},
+		{"days are UTC's", price.Call{Model: "claude-sonnet-5-5", Input: cache.Split{Read: million}, Time: day("2026-10-07T01:00:00+02:00")}, "0.2", ""},
+		{"Terra before the cut", price.Call{Model: "gpt-5.6-terra", Output: million, Time: day("2026-07-29T12:00:00Z")}, "15", ""},
+		{"and after it", price.Call{Model: "gpt-5.6-terra", Output: million, Time: day("2026-07-30T12:00:00Z")}, "12", ""},
+		{"Luna, a long prompt", price.Call{Model: "gpt-5.6-luna", Input: cache.Split{Uncached: million}, Time: day("2026-07-29T12:00:00Z")}, "2", ""},
+		{"Sol was cut later", price.Call{Model: "gpt-5.6-sol", Output: million, Time: day("2026-08-20T12:00:00Z")}, "30", ""},
+		{"the 1M beta of Opus 4.6", price.Call{Model: "claude-opus-4-6", Input: cache.Split{Uncached: 300_000}, Time: day("2026-03-12T12:00:00Z")}, "3", ""},
+		{"a short prompt then", price.Call{Model: "claude-opus-4-6", Input: cache.Split{Uncached: 100_000}, Time: day("2026-03-12T12:00:00Z")}, "0.5", ""},
+		{"and a long one since", price.Call{Model: "claude-opus-4-6", Input: cache.Split{Uncached: 300_000}, Time: day("2026-03-13T12:00:00Z")}, "1.5", ""},
+		{"one above Haiku 5.5's tier", price.Call{Model: "claude-haiku-5-5", Input: cache.Split{Uncached: 100_001}}, "0.0500005", ""},
+	} {
+		usd, unpriced := price.Default().Bill(tt.call)
+		got := ""
+		if usd.Known {
+			got = usd.Decimal().String()
+		}
+		if got != tt.want || unpriced != tt.unpriced {
+			t.Errorf("%s: %q, %q, want %q, %q", tt.what, got, unpriced, tt.want, tt.unpriced)
+		}
+	}
+}
+
+// TestBillOfATable: a user's modifiers come before those of the program, and odd prices are rounded once.
+func TestBillOfATable(t *testing.T) {
+	own, err := price.ReadFile("p.json", []byte(`{"models": [
+	{"id": "acme/m", "input": 1, "output": 2, "fast": {"input": 3, "output": 4},
+	 "earlier": [{"until": "2026-05-01", "input": 9, "output": 9}, {"until": "2026-04-01", "input": 10, "output": 10, "tier": {"above_prompt_tokens": 5, "input": 20, "output": 20}}]}],
+	"modifiers": [
+	{"of": "service_tier", "values": ["standard"], "models": ["ACME/m"], "times": 1.000000001},
+	{"of": "web_search", "models": ["m"], "usd_per_1000": 0.0005}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := own.Over(price.Default())
+	for _, tt := range []struct {
+		call price.Call
+		want int64
+	}{
+		{price.Call{Model: "m", Input: cache.Split{Read: 1000}, Speed: "fast"}, 300_000},
+		{price.Call{Model: "m", Output: 1_000_000, Tier: "standard"}, 2_000_000_002},
+		{price.Call{Model: "m", Output: 1_000_000, Tier: "default"}, 2_000_000_000},
+		{price.Call{Model: "m", Searches: 1}, 500},
+		{price.Call{Model: "m", Searches: 1 << 60}, 1<<63 - 1},
+		{price.Call{Model: "m", Output: 1, Time: time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)}, 10_000},
+		{price.Call{Model: "m", Input: cache.Split{Read: 6}, Time: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}, 12_000},
+		{price.Call{Model: "m", Output: 1, Time: time.Date(2026, 4, 2, 0, 0, 0, 0, time.UTC)}, 9_000},
+	} {
+		if usd, unpriced := table.Bill(tt.call); usd.Nano != tt.want || unpriced != "" {
+			t.Errorf("%+v: %v, %q, want %d", tt.call, usd.Nano, unpriced, tt.want)
+		}
+	}
+}
+
+// TestModifiersOfTheTable: each has a source and a day, and no model of the table is billed by a factor of nothing.
+func TestModifiersOfTheTable(t *testing.T) {
+	for _, m := range price.Default().Modifiers {
+		if m.Source == "" || m.AsOf == "" || m.Times+m.Each == 0 {
+			t.Errorf("%+v", m)
+		}
+		for _, id := range m.Models {
+			if _, known := price.Default().Find(id); !known && !strings.HasSuffix(id, "*") {
+				t.Errorf("%s of %v: %s is not in the table", m.Of, m.Values, id)
+			}
+		}
+	}
+}
