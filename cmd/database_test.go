@@ -41,7 +41,7 @@ func TestDatabases(t *testing.T) {
 	must(err)
 	must(other.Exec("CREATE TABLE a (b)"))
 	must(other.Close())
-	before := folderContents(t, filepath.Join(dir))
+	before := folderContents(t, dir)
 	t.Setenv("XDG_DATA_HOME", home)
 	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(home, "none"))
 	const id = "ses_2a0001ffe001AbCdEfGhIjKlMn"

@@ -56,19 +56,18 @@ func list(db *database.DB) (found []foreign.Stored, err error) {
 	seen := map[string]bool{}
 	for _, table := range tables(db) {
 		sizes := map[string]int64{} // a session without messages has none
-		note := func(r *database.Row) error { sizes[r.Text("session_id")] += r.Int("size"); return nil }
-		bytesOf := func(table string) error {
-			return db.Rows("SELECT session_id, sum(octet_length(data)) AS size FROM "+table+" GROUP BY session_id", note)
-		}
-		if table == tableTwo {
-			err = bytesOf("session_message")
-		} else if err = bytesOf("message"); err == nil {
-			err = db.Rows("SELECT session_id, sum(octet_length(data)) AS size FROM part GROUP BY session_id", func(r *database.Row) error {
-				if _, ok := sizes[r.Text("session_id")]; ok {
-					return note(r)
+		sum := func(table string, first bool) error {
+			return db.Rows("SELECT session_id, sum(octet_length(data)) AS size FROM "+table+" GROUP BY session_id", func(r *database.Row) error {
+				if _, ok := sizes[r.Text("session_id")]; ok || first {
+					sizes[r.Text("session_id")] += r.Int("size")
 				}
 				return nil
 			})
+		}
+		if table == tableTwo {
+			err = sum("session_message", true)
+		} else if err = sum("message", true); err == nil {
+			err = sum("part", false)
 		}
 		if err != nil {
 			return found, err
