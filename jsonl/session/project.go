@@ -288,8 +288,11 @@ func (d *discovery) folder(root *os.Root, dir string, entries []fs.DirEntry) {
 	slices.SortStableFunc(found, func(a, b FileInfo) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
 	d.found = append(d.found, found...)
 	for _, e := range entries {
+		if !databaseName(e.Name()) || !e.Type().IsRegular() {
+			continue
+		}
 		path := filepath.Join(dir, e.Name())
-		if _, _, ok := InDatabase(path); !ok || !databaseName(e.Name()) || !e.Type().IsRegular() {
+		if _, _, ok := InDatabase(path); !ok {
 			continue
 		}
 		if err := d.database(path); err != nil && !errors.Is(err, errUnknownDatabase) {
