@@ -108,6 +108,8 @@ func (d *decoder) entry(e *entry, b []byte, i int) (int, scan.Fault) {
 			e.LeafUUID = d.text(&m)
 		case "attachment":
 			e.Attachment = d.raw(&m)
+		case "requestId":
+			e.RequestID = d.raw(&m)
 		case "rendered":
 			e.Rendered = d.raw(&m)
 		case "renderedInHumanTurn":

@@ -133,6 +133,7 @@ type Entry struct {
 	Attachment           []byte
 	Rendered             []byte // an attachment as it was sent
 	RenderedInTurn       []byte // renderedInHumanTurn: as it was sent where what a person typed is right before it
+	RequestID            []byte // of a response
 	CompactMetadata      []byte
 	MicrocompactMetadata []byte
 	SnipMetadata         []byte

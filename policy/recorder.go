@@ -65,9 +65,6 @@ type ClientVersion struct {
 	// SameSystem: a new process has the same system prompt. That of other versions holds the state of the repository.
 	SameSystem bool
 
-	// PartialOutput: the output tokens that it records are those of the start of the response.
-	PartialOutput bool
-
 	// WholeOutput: the output tokens that it records are all that a response adds to the next request.
 	WholeOutput bool
 

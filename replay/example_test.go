@@ -40,9 +40,9 @@ func ExampleRun() {
 		}
 	}
 	// Output:
-	// 298 requests, peak 168965 of 334427 tokens
-	// request 132: opencode_compaction summarize saves 148582 tokens
-	// request 254: opencode_prune clear saves 38959 tokens
+	// 298 requests, peak 168905 of 334264 tokens
+	// request 132: opencode_compaction summarize saves 148556 tokens
+	// request 254: opencode_prune clear saves 38902 tokens
 }
 
 // KeepNewest are the parameters of the stage keep_newest. The tags are its documentation: lint, changes of a value and the schema
@@ -106,7 +106,7 @@ func ExampleRun_stage() {
 	fmt.Printf("%s: %d results cleared, peak %d tokens\n",
 		timeline.Policy, timeline.Totals.Cleared, timeline.Totals.ModelPeak)
 	// Output:
-	// keep: 376 results cleared, peak 84128 tokens
+	// keep: 376 results cleared, peak 84295 tokens
 }
 
 // Cost of a session: what the API reported, and what a policy would have cost.
@@ -134,5 +134,5 @@ func ExampleBilledBy() {
 	fmt.Printf("without any compaction: %s USD\n", timeline.Totals.CostUSD.Decimal().Text(2))
 	// Output:
 	// billed: 18.77 USD for 298 requests
-	// without any compaction: 31.69 USD
+	// without any compaction: 31.68 USD
 }

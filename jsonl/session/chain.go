@@ -375,6 +375,7 @@ func (c *chain) finish() {
 	c.snips()
 	c.marks()
 	c.keptOrder()
+	c.charge()
 }
 
 func lostIDs(m *Message) string {

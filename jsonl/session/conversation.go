@@ -233,7 +233,9 @@ type Conversation struct {
 	Collapses  []Collapse
 	Snapshots  []CollapseSnapshot // the last one before a request applies to it
 	Replaced   []Replacement      // at most one for a tool_result
+	Charges    []Charge           // calls that were billed, in the order of the file; those on branches that were left too
 	Totals     []RunTotals        // of the session, in file order; of a main conversation only
+	Client     *ClientTotals      // the last of the session; nil: the client says nothing; of a main conversation only
 	Lines      Accounting
 	Warnings   []Warning
 	Offloads   OffloadCount

@@ -126,7 +126,10 @@ type loader struct {
 	foreign  *foreign.Writer  // of a session of another agent, else nil
 	recorded foreign.Session  // what recorded it, where a line says so
 	totals   []RunTotals
-	windows  []window // of the model, where lines say so, in order
+	client   map[string]ClientTotals // by the session's id, the last ones
+	billed   []Charge                // by lines of their own
+	covered  []string                // ids of responses whose usage is in those
+	windows  []window                // of the model, where lines say so, in order
 }
 
 // load reads a source; file is the path it was opened by, "" for a stream, and lost what of its database cannot be read.
@@ -136,6 +139,7 @@ func load(src *jsonl.Source, path, file string, lost []string, opt LoadOptions) 
 	ld := &loader{
 		path: path, lost: lost, lines: Accounting{SetAside: map[Reason]int{}}, watch: opt, notes: ns, limits: limits, byUUID: map[string]int{},
 		oddKinds: map[string]bool{}, attached: map[string]bool{}, callAt: map[string]int{}, removed: map[string]bool{}, snipped: map[int][]string{},
+		client: map[string]ClientTotals{},
 	}
 	src, err := ld.recognise(src, file)
 	if err != nil {
@@ -242,6 +246,8 @@ func (ld *loader) entry(e *jsonl.Entry) {
 		ld.snapshot = !bytes.Contains(e.Raw, []byte(`"isSnapshotUpdate":true`))
 	case typeCost:
 		ld.process.ended(true)
+		ld.costState(e)
+		return
 	case "last-prompt":
 		ld.process.ended(false)
 		if e.LeafUUID != "" {
@@ -258,6 +264,9 @@ func (ld *loader) entry(e *jsonl.Entry) {
 		return
 	case foreign.TypeTotals:
 		ld.total(e)
+		return
+	case foreign.TypeCall:
+		ld.otherCall(e)
 		return
 	case typeQueue:
 		ld.queue(e)
@@ -286,6 +295,7 @@ func (ld *loader) add(e *jsonl.Entry) {
 	if _, again := ld.byUUID[uuid]; again {
 		ld.aside(e.Line, AsideDuplicate)
 		ld.warn(CodeDuplicateUUID, e.Line, "an earlier line has the uuid %s: line set aside", uuid)
+		ld.repeated(e)
 		return
 	}
 	n := &node{
@@ -351,7 +361,7 @@ func (ld *loader) metadata(e *jsonl.Entry, name string, raw []byte, into any) {
 func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	m := &e.Message
 	if n.kind == nodeAssistant {
-		n.response = &response{id: m.ID, model: m.Model, stop: m.StopReason, usage: m.Usage, recorded: m.HasUsage, applied: ld.applied(e)}
+		n.response = &response{id: m.ID, call: ld.callOf(e), model: m.Model, stop: m.StopReason, usage: m.Usage, recorded: m.HasUsage, applied: ld.applied(e)}
 	}
 	if m.OddUsage != "" && n.kind == nodeAssistant {
 		ld.warn(CodeUsage, e.Line, "the recorded usage is not used: %s", m.OddUsage)
@@ -360,7 +370,7 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	n.markIf(e.NoRequest, lineNoRequest)
 	// Nothing was sampled: a model that declined and the fallback that answered leave such a line, by a reader's report of
 	// 2.1.321. No session of 1.0.0 to 2.1.332 that was read has one.
-	n.markIf(n.kind == nodeAssistant && len(m.Content) == 0 && m.HasUsage && m.Usage == (jsonl.Usage{}) && ld.ownFormat(), lineAPIError)
+	n.markIf(n.kind == nodeAssistant && len(m.Content) == 0 && m.HasUsage && m.Usage.Zero() && ld.ownFormat(), lineAPIError)
 	n.blocks = make([]Block, len(m.Content))
 	for b := range m.Content {
 		bl := &m.Content[b]
@@ -471,9 +481,11 @@ func (ld *loader) build(f *File, opt LoadOptions) {
 	for _, s := range sides {
 		f.Sidechains = append(f.Sidechains, ld.conversation(s.nodes, s.agent, ""))
 	}
+	f.Main.Totals, f.Main.Client = ld.totals, ld.clientTotals(f.Main.SessionID)
+	f.addCharges(ld.billed, ld.covered)
 	ld.account()
 	ld.origin()
-	f.Main.Lines, f.Main.Totals = ld.lines, ld.totals
+	f.Main.Lines = ld.lines
 	f.Main.Warnings = append(ld.warnings, f.Main.Warnings...)
 	f.Main.Title = cmp.Or(ld.title, ld.aiTitle, ld.summary)
 }

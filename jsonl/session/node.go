@@ -44,6 +44,7 @@ type node struct {
 // response is what an assistant line says of its message.
 type response struct {
 	id, model, stop string
+	call            string // what tells its call apart from those of all files; "": nothing
 	usage           jsonl.Usage
 	recorded        bool // the usage
 	applied         Applied
@@ -120,6 +121,8 @@ type compactMeta struct {
 	PreTokens        int            `json:"preTokens"`
 	PostTokens       int            `json:"postTokens"`
 	Usage            *foreign.Usage `json:"usage"`
+	Request          string         `json:"requestId"`
+	Model            string         `json:"model"`
 	Order            []string       `json:"order"`
 	PreservedSegment *struct {
 		HeadUUID   string `json:"headUuid"`

@@ -51,7 +51,6 @@ func clientVersion(version string) policy.ClientVersion {
 	v.ToolSettings = !before("2.1.105") && before("2.1.200") // 13 of 14 recorded cases; none of 15 of other versions
 	v.MarkedWindows = before("2.1.78")
 	v.SkillSettings = !before("2.1.14") && before("2.1.38") // 26 of 34 recorded cases; none of 8 later ones
-	v.PartialOutput = !before("2.1.12") && before("2.1.52")
 	return v
 }
 
