@@ -38,7 +38,7 @@ func openSession(sys *system, name string, msgs *messages) (s *sessionFolder, er
 		s.main, err = sys.limits.OpenReader("standard input", sys.in)
 		return s, err
 	}
-	if s.main, err = sys.limits.Open(name); err != nil {
+	if s.main, err = session.Open(name, sys.limits); err != nil {
 		return nil, err
 	}
 	if err = s.openFolder(name, msgs); err != nil {

@@ -20,7 +20,7 @@ import (
 // public are the packages that others build on. What they export is in docs/api.txt, and docs/library.md says what of it
 // changes when. All other packages are details.
 var public = []string{
-	"jsonl", "jsonl/foreign", "jsonl/lint", "jsonl/memo", "jsonl/session",
+	"jsonl", "jsonl/database", "jsonl/foreign", "jsonl/lint", "jsonl/memo", "jsonl/session",
 	"policy", "policy/condition", "policy/preset", "policy/stage", "policy/strict", "policy/view",
 	"replay", "replay/bill", "replay/cache", "replay/category", "replay/compare", "replay/exact", "replay/interval", "replay/price", "replay/regret", "replay/tokens",
 	"replay/trace", "replay/wire",

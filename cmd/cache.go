@@ -184,6 +184,8 @@ func kindText(kind string) string {
 	switch kind {
 	case "peeks":
 		return "starts and ends of files"
+	case "databases":
+		return "lists of databases"
 	case "glances":
 		return "figures of sessions"
 	case rowsKind:

@@ -213,22 +213,12 @@ func (f *files) why(path string, own *writtenPath) string {
 	return ""
 }
 
-// partsOf lists the files that are read with one: it alone, or all of a session that is a tree.
+// partsOf lists the files that are read with one: it alone, or all that hold a session.
 func partsOf(r readPath) []string {
-	list := []string{r.path}
 	if r.what != roleInput && r.what != roleSession {
-		return list
+		return []string{r.path}
 	}
-	for _, form := range session.Forms() {
-		if form.Files == nil {
-			continue
-		}
-		folder, names := form.Files(r.path)
-		for _, name := range names {
-			list = append(list, filepath.Join(folder, filepath.FromSlash(name)))
-		}
-	}
-	return list
+	return session.FilesOf(r.path)
 }
 
 // holds reports whether a file is in the folder by another name.

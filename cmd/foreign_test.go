@@ -53,7 +53,7 @@ func TestRefusedEverywhere(t *testing.T) {
 	for name, text := range map[string]string{
 		"empty.jsonl": "", "text.txt": "Dear all,\nhello\n", "blank.jsonl": "\n\n", "random.jsonl": "\x93\x01\xfe\x00\x7f\x1b\xff\x80\xc3\x28\n\x00",
 		"messages.json": `[{"role":"user","content":"hello"}]`, "trajectory.json": `{"trajectory":[],"history":[],"info":{}}`,
-		"events.jsonl": `{"type":"text","timestamp":1,"sessionID":"s","part":{"type":"text"}}` + "\n", "data.db": "SQLite format 3\x00\x10\x00",
+		"events.jsonl":   `{"type":"text","timestamp":1,"sessionID":"s","part":{"type":"text"}}` + "\n",
 		"unrelated.json": `{"name":"mill","version":"1.0.0"}`,
 	} {
 		file := filepath.Join(dir, name)

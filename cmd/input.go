@@ -82,6 +82,14 @@ func resolve(sys *system, args []string, warn func(...session.Warning)) (in inpu
 			}
 			in.add(found)
 		case err == nil:
+			if _, _, ok := session.InDatabase(arg); ok {
+				found, err := folderInputs(sys, arg, warn)
+				if err != nil {
+					return in, err
+				}
+				in.add(found)
+				continue
+			}
 			in.list = append(in.list, arg)
 		case errors.Is(err, fs.ErrNotExist):
 			found, err := choose(sys, arg, warn)
@@ -112,6 +120,9 @@ func describe(sys *system, paths []string) (list []session.FileInfo) {
 			continue
 		}
 		dir := filepath.Dir(path)
+		if file, _, ok := session.InDatabase(path); ok {
+			dir = file
+		}
 		if _, ok := found[dir]; !ok && path != "-" {
 			found[dir], _, _ = discover(sys, dir, func() {}, nil) // what it does not list is named by its file
 		}
@@ -219,52 +230,42 @@ func nearFiles(path, otherwise string) string {
 	return oneOfThese(ordered, otherwise)
 }
 
-// defaultFolders are where sessions are looked for: those of Claude Code, and those of other agents that are there.
+// defaultFolders are where sessions are looked for: the folders of Claude Code, and the folders and databases of other
+// agents that are there.
 func defaultFolders(sys *system) ([]string, error) {
 	dirs, err := projectFolders(sys)
 	if err != nil {
 		return nil, err
 	}
 	for _, form := range session.Forms() {
-		if dir := storeFolder(sys, &form.Store); dir != "" {
-			if st, err := os.Stat(dir); err == nil && st.IsDir() {
-				dirs = append(dirs, dir)
-			}
+		home := storeHome(sys, &form.Store)
+		if home == "" {
+			continue
+		}
+		dir := filepath.Join(home, filepath.FromSlash(form.Store.Folder))
+		if st, err := os.Stat(dir); err == nil && st.IsDir() {
+			dirs = append(dirs, dir)
+		}
+		for _, pattern := range form.Store.Databases {
+			found, _ := filepath.Glob(filepath.Join(home, filepath.FromSlash(pattern))) // an odd name of the folder finds none
+			dirs = append(dirs, found...)
 		}
 	}
 	return dirs, nil
 }
 
-// unreadStores warns of places where agents keep sessions that cannot be read there; source is the only agent, "": all.
-func unreadStores(sys *system, source string, warn func(...session.Warning)) {
-	for _, form := range session.Forms() {
-		s := form.Store
-		if s.Unread == "" || source != "" && source != form.Name {
-			continue
-		}
-		s.Folder = s.Unread
-		if path := storeFolder(sys, &s); path != "" {
-			if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() {
-				warn(session.Warning{File: path, Message: fmt.Sprintf("sessions of %s in it are not listed: write one to a file: %s", form.Client, s.Export)})
-			}
-		}
-	}
-}
-
-// storeFolder is where an agent keeps its sessions, "" where that is not known.
-func storeFolder(sys *system, s *foreign.Store) string {
-	dir := ""
+// storeHome is the folder of an agent, "" where that is not known.
+func storeHome(sys *system, s *foreign.Store) string {
 	if s.Env != "" {
-		dir = sys.env(s.Env)
-	}
-	if dir == "" {
-		home, err := sys.home()
-		if err != nil || s.Home == "" {
-			return ""
+		if dir := sys.env(s.Env); dir != "" {
+			return dir
 		}
-		dir = filepath.Join(home, filepath.FromSlash(s.Home))
 	}
-	return filepath.Join(dir, filepath.FromSlash(s.Folder))
+	home, err := sys.home()
+	if err != nil || s.Home == "" {
+		return ""
+	}
+	return filepath.Join(home, filepath.FromSlash(s.Home))
 }
 
 // projectFolders are the projects folders of CLAUDE_CONFIG_DIR (a list with commas), else of ~/.claude.

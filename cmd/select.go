@@ -15,7 +15,7 @@ import (
 )
 
 // What is no file is chosen from the default folders: by last or last~N, by the name of a project's folder, by a
-// session id or its beginning.
+// session id or its beginning. FILE#ID is a session of a database.
 
 // nowVariable is the environment variable that sets the time that ages are counted from, for output that stays the same.
 const nowVariable = "CTXKIT_NOW"
@@ -35,6 +35,10 @@ func (s *system) date() (time.Time, error) {
 
 // choose finds the sessions that an argument names in the default folders.
 func choose(sys *system, arg string, warn func(...session.Warning)) (in inputs, err error) {
+	if file, id, ok := session.InDatabase(arg); ok {
+		path, err := storedSession(sys, file, id)
+		return inputs{list: []string{path}}, err
+	}
 	dirs, err := defaultFolders(sys)
 	if err != nil {
 		return in, err
@@ -52,6 +56,27 @@ func choose(sys *system, arg string, warn func(...session.Warning)) (in inputs, 
 	}
 	path, err := findSession(sys, dirs, arg)
 	return inputs{list: []string{path}}, err
+}
+
+// storedSession is the session of a database with an id, or the only one whose id begins so.
+func storedSession(sys *system, file, id string) (string, error) {
+	infos, _, err := discover(sys, file, nil, nil)
+	if err != nil {
+		return "", pathError(file, err)
+	}
+	for i := range infos {
+		for _, a := range infos[i].Subagents {
+			infos = append(infos, session.FileInfo{ID: a.ID, Path: a.Path})
+		}
+	}
+	switch found := called(infos, id); len(found) {
+	case 0:
+		return "", fmt.Errorf("%s: no session in it has that id, or one that begins so: `ctxkit sessions %s` lists them", file+"#"+id, fileWord(file))
+	case 1:
+		return found[0], nil
+	default:
+		return "", fmt.Errorf("%s: %d sessions have an id that begins so: write more of it: %s", file+"#"+id, len(found), strings.Join(found[:min(len(found), 5)], ", "))
+	}
 }
 
 // ago is N of last~N; last is last~0.
@@ -95,6 +120,7 @@ func known(sys *system, dirs []string, read func()) (list []session.FileInfo) {
 			}
 		}
 	}
+	list, _ = session.Once(list)
 	newestFirst(list)
 	return list
 }

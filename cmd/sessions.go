@@ -30,9 +30,9 @@ func newSessions(sys *system) *cobra.Command {
 	o := &sessionsOptions{inputOptions: inputOptions{Agent: "all"}}
 	cmd := command(&cobra.Command{
 		SuggestFor: []string{"list", "ls"},
-		Use:        "sessions [DIR...]", Short: "List sessions with their size and cost, the last used first",
+		Use:        "sessions [DIR|DATABASE...]", Short: "List sessions with their size and cost, the last used first",
 		Args: arguments(&o.Folders),
-		Long: `List the sessions of a project folder or of a whole projects tree, the last used
+		Long: `List the sessions of a project folder, a whole projects tree or a database, the last used
 first: what they are about, how large they were, and what they were billed by
 the recorded usage. Any command takes a session by the beginning of its id, or
 by last, last~1 ... in the default folders. Filters and --sort choose what is
@@ -72,8 +72,6 @@ func runSessions(sys *system, o *sessionsOptions) error {
 	fail := msgs.unread
 	if len(o.Folders) > 0 {
 		fail = func(err error) { refused++; msgs.fail(err) }
-	} else {
-		unreadStores(sys, o.Source, msgs.warn)
 	}
 	list, err := findSessions(sys, o.Folders, o.Quiet, msgs, fail)
 	if err != nil {
@@ -134,9 +132,11 @@ func keptGlance(known *memo.Folder[replay.Glance], i *session.FileInfo, table *p
 	if known == nil {
 		return readGlance(i.Path, table)
 	}
-	files := append([]string{i.Path}, session.Parts(i.Product, i.Path)...)
-	for _, a := range i.Subagents {
-		files = append(files, a.Path)
+	files := session.FilesOf(i.Path)
+	if _, _, ok := session.InDatabase(i.Path); !ok {
+		for _, a := range i.Subagents {
+			files = append(files, a.Path)
+		}
 	}
 	stamp, err := memo.StampFiles(files...)
 	if err != nil {
@@ -187,6 +187,7 @@ func findSessions(sys *system, folders []string, quiet bool, msgs *messages, fai
 	defer progress.clear()
 	var list []session.FileInfo
 	absent := 0
+	var refused []error
 	for _, dir := range folders {
 		if _, err := os.Stat(dir); given && err != nil {
 			if dirs, err := defaultFolders(sys); err == nil {
@@ -201,14 +202,24 @@ func findSessions(sys *system, folders []string, quiet bool, msgs *messages, fai
 			continue
 		}
 		if err != nil {
-			return nil, pathError(dir, err)
+			refused = append(refused, pathError(dir, err))
+			continue
 		}
 		sys.files.lists(dir)
 		msgs.warn(warnings...)
 		list = append(list, infos...)
 	}
+	for i, err := range refused {
+		if i == 0 && absent+len(refused) == len(folders) {
+			return nil, err
+		}
+		progress.clear()
+		failed(err)
+	}
 	if absent == len(folders) {
 		return nil, fmt.Errorf("%s: no such folder: name a folder of sessions, or set CLAUDE_CONFIG_DIR", strings.Join(folders, ", "))
 	}
+	list, warnings := session.Once(list)
+	msgs.warn(warnings...)
 	return list, nil
 }

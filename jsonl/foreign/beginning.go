@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/ctxkit/ctxkit/jsonl/database"
 )
 
 // Beginning is what is known of a file by its beginning.
@@ -112,11 +114,11 @@ func (v *Value) read(dec *json.Decoder, path string, depth int) error {
 	return nil
 }
 
-// Looks is the format that a file looks like, nil for none of these.
-func Looks(h *Beginning, formats []Form) *Form {
+// Looks is the format that a file at a path looks like, nil for none of these; "" is a stream.
+func Looks(h *Beginning, file string, formats []Form) *Form {
 	for i := range formats {
-		if formats[i].Looks(h) {
-			return &formats[i]
+		if f := &formats[i]; f.Looks(h) || f.Beside != nil && file != "" && f.Beside(h, file) {
+			return f
 		}
 	}
 	return nil
@@ -149,8 +151,11 @@ func (h *Beginning) what() string {
 	if len(bytes.TrimSpace(h.Bytes)) == 0 {
 		return "a file of blank lines"
 	}
-	if bytes.HasPrefix(h.Bytes, []byte("SQLite format 3\x00")) {
-		return "an SQLite database: write a session to a file with its agent's own export (opencode export ID > FILE)"
+	switch {
+	case bytes.HasPrefix(h.Bytes, []byte(database.Magic)):
+		return "an SQLite database in a stream or archive: name its file"
+	case len(h.Bytes) > 4 && string(h.Bytes[:3]) == database.WALMagic[:3] && h.Bytes[3]&^1 == database.WALMagic[3]:
+		return "the write-ahead log of an SQLite database: name the database beside it"
 	}
 	for i := range h.Values {
 		v := &h.Values[i]
@@ -164,13 +169,13 @@ func (h *Beginning) what() string {
 			return "the event stream of a run of Codex CLI: the session itself is below ~/.codex/sessions"
 		case list && v.Has("[].sessionId", "[].messageId", "[].message"):
 			return "the log of prompts of Gemini CLI: its sessions are in the folder chats beside it"
+		case list && v.Has("[].ts", "[].type") && (v.Has("[].say") || v.Has("[].ask")):
+			return "what the window of Cline or Roo Code shows of a task: name the api_conversation_history.json beside it"
 		case list && v.Has("[].role", "[].parts"), list && v.Has("[].role", "[].content"), v.Fields["messages"] == "[" && (v.Has("model") || v.Has("system")),
 			v.Kind == '{' && v.Has("role", "content"):
 			return "a list of API messages without the calls that sent them"
 		case v.Has("type", "sessionID", "part"):
 			return "the event stream of opencode run: write the session with opencode export"
-		case v.Has("uuid") && v.Fields["message.parts"] == "[":
-			return "a chat of Qwen Code, which is not read yet"
 		case v.Has("resourceLogs"), v.Has("resourceSpans"):
 			return "OpenTelemetry data"
 		}

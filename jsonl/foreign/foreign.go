@@ -34,12 +34,18 @@ type Form struct {
 	// Store is where the client keeps its sessions.
 	Store Store
 
+	// Declared is what the reader says of itself.
+	Declared Declared
+
 	// Words lists, by section, what of a session carries its structure: package anonymize replaces everything else. Its
 	// format.txt describes the sections.
 	Words string
 
 	// Looks reports whether a file begins as one of this format.
 	Looks func(h *Beginning) bool
+
+	// Beside reports whether a file that begins so is one of this format by what is beside it; nil: its content tells.
+	Beside func(h *Beginning, file string) bool
 
 	// Gather is the content of a session that is a tree of files, from the place of its first file; nil: that file holds
 	// all. What cannot be read is a warning. A Form without it has no such sessions.
@@ -52,9 +58,19 @@ type Form struct {
 	// Tree reports whether there is anything beside a file that Gather would take it for a tree by. Nil: as Gather.
 	Tree func(file string) bool
 
+	// Database reads sessions that are in a database; nil: the client has none.
+	Database *Database
+
 	// Convert reads a session from its decompressed bytes and puts it to out. It returns the error that ended reading;
 	// what is wrong in the session is a warning, or a unit set aside.
 	Convert func(in io.Reader, out *Writer) error
+}
+
+// Declared is what a reader says of itself, for people: docs/agents.md has it as a table.
+type Declared struct {
+	Reads     string // what of the client's files
+	Exact     string // what is as it was sent
+	Estimated string // what is not recorded, and worked out; "": nothing
 }
 
 // Store is where a client keeps its sessions.
@@ -67,9 +83,8 @@ type Store struct {
 	// the way to them. Those directly in it need none.
 	Inside []string
 
-	// Unread is a file of the client's folder, with slashes, in which it keeps sessions that cannot be read there, and
-	// Export what to do about it.
-	Unread, Export string
+	// Databases are patterns (path.Match) of the databases with sessions, from the same folder, with slashes.
+	Databases []string
 }
 
 // Session is what holds for a whole session.

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -156,7 +157,10 @@ func (t *Folder[T]) read() []byte {
 	return t.cache.unseal(data, t.folder)
 }
 
-// Get returns what is kept of a file in this state.
+// Within stands between the name of a file and that of a part of it, of which something is kept.
+const Within = "#"
+
+// Get returns what is kept of a file, or a part of one, in this state.
 func (t *Folder[T]) Get(name string, m Stamp) (v T, ok bool) {
 	if t == nil {
 		return v, false
@@ -196,10 +200,14 @@ func (t *Folder[T]) Save() error {
 	if err != nil {
 		return err
 	}
-	var list []entry[T]
+	files := map[string]bool{}
 	for _, f := range there {
-		if e, ok := t.entries[f.Name()]; ok {
-			list = append(list, e)
+		files[f.Name()] = true
+	}
+	var list []entry[T]
+	for _, name := range slices.Sorted(maps.Keys(t.entries)) {
+		if file, _, _ := strings.Cut(name, Within); files[name] || files[file] {
+			list = append(list, t.entries[name])
 		}
 	}
 	var body bytes.Buffer

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
 
@@ -25,6 +27,9 @@ type converter struct {
 	uuids     [][]string      // of the lines that were put of each message, as far as a compaction can keep them
 	summaries map[int]int     // compaction's message -> its summary
 	paired    map[int]bool    // summaries that have a compaction's message
+	places    map[string]int  // ids of messages: their indexes
+	lines     int64           // that compactions kept, together
+	over      error           // they are over a limit
 	ran       bool            // a response came since the last turn began
 	last      *message        // the last response
 	asked     map[string]bool // user messages by id for which OpenCode runs a tool before it asks the model
@@ -48,9 +53,13 @@ func (c *converter) session() {
 			}
 		}
 	}
-	c.w.Begin(foreign.Session{Version: own.Version, Provider: provider, ID: own.ID, Parent: own.ParentID, CWD: own.Directory})
+	c.w.Begin(foreign.Session{Version: own.Version, Provider: provider, ID: own.ID, Parent: own.ParentID, CWD: cmp.Or(own.Directory, own.Location.Directory)})
 	if own.Title != "" {
 		c.w.Put(-1, foreign.Line{Type: "ai-title", Title: own.Title})
+	}
+	c.places = map[string]int{}
+	for k, m := range slices.Backward(c.messages) {
+		c.places[m.ID] = k
 	}
 	c.compactions()
 	prunes := c.prunes()
@@ -59,10 +68,12 @@ func (c *converter) session() {
 			c.prune(&prunes[0])
 			prunes = prunes[1:]
 		}
-		if c.w.Err() != nil {
+		if c.w.Err() != nil || c.over != nil {
 			return
 		}
 		switch {
+		case m.flat != nil:
+			c.flat(k)
 		case m.Role == "user":
 			c.user(k)
 		case m.Role != "assistant":
@@ -230,6 +241,9 @@ func (c *converter) steps(m *message) []step {
 	if c.info != nil {
 		version = c.info.Version
 	}
+	if m.flat != nil {
+		version = cmp.Or(version, "2") // an export does not say which
+	}
 	ends := 0
 	for i := range m.parts {
 		if m.parts[i].Type == "step-finish" {
@@ -273,7 +287,7 @@ func (c *converter) ownRun(k int, s *step) bool {
 // step puts request n of a response.
 func (c *converter) step(k, n int, steps []step) {
 	m, s, last := c.messages[k], &steps[n], n+1 == len(steps)
-	own := c.ownRun(k, s)
+	own := c.ownRun(k, s) || c.copied(m)
 	id := c.unique(m.ID)
 	now := m.Time.Created
 	line := func(content []foreign.Block, when float64) foreign.Line {
@@ -431,13 +445,19 @@ func (c *converter) compaction(k, s int) {
 	})
 }
 
-// kept are the lines from the message with an id up to message k.
+// kept are the lines from the message with an id up to message k. Compactions that keep each other's messages multiply
+// them: there are no more than an input may have entries.
 func (c *converter) kept(id string, k int) (list []string) {
-	from := slices.IndexFunc(c.messages[:k], func(m *message) bool { return id != "" && m.ID == id })
-	if from < 0 {
+	from, ok := c.places[id]
+	if !ok || id == "" || from > k || c.over != nil {
 		return nil
 	}
-	return slices.Concat(c.uuids[from:k]...)
+	list = slices.Concat(c.uuids[from:k]...)
+	most := c.w.Limits.Filled().Entries
+	if c.lines += int64(len(list)); c.lines > most {
+		c.over = &jsonl.LimitError{Name: "entries", Most: most}
+	}
+	return list
 }
 
 // pruning is a prune: results that were cleared between the same two requests.
@@ -463,17 +483,22 @@ func (c *converter) prunes() (list []pruning) {
 	}
 	slices.SortStableFunc(all, func(a, b cleared) int { return cmp.Compare(a.of.State.Time.Compacted, b.of.State.Time.Compacted) })
 	request := -1
-	for _, x := range all {
-		later := func(response bool) int {
-			k := x.in + 1
-			for k < len(c.messages) && (c.messages[k].Time.Created <= x.of.State.Time.Compacted || response && c.messages[k].Role != "assistant") {
-				k++
-			}
-			return k
+	latest := make([]float64, len(c.messages)) // of the messages up to each: when they began
+	response := make([]int, len(c.messages)+1) // from each on: the next response
+	response[len(c.messages)] = len(c.messages)
+	for k, m := range c.messages {
+		latest[k] = max(m.Time.Created, latest[max(k-1, 0)])
+	}
+	for k := len(c.messages) - 1; k >= 0; k-- {
+		if response[k] = response[k+1]; c.messages[k].Role == "assistant" {
+			response[k] = k
 		}
-		if next := later(true); next != request {
-			request = next
-			list = append(list, pruning{before: later(false), when: x.of.State.Time.Compacted})
+	}
+	for _, x := range all {
+		next := max(x.in+1, sort.Search(len(latest), func(k int) bool { return latest[k] > x.of.State.Time.Compacted }))
+		if response[next] != request {
+			request = response[next]
+			list = append(list, pruning{before: next, when: x.of.State.Time.Compacted})
 		}
 		list[len(list)-1].parts = append(list[len(list)-1].parts, x.of)
 	}

@@ -37,6 +37,7 @@ type message struct {
 	unit  foreign.Unit
 	line  int
 	parts []part
+	flat  *flat // of 2.x: what it is; nil: one of 1.x
 }
 
 // aside sets a message aside with all its parts.
@@ -133,7 +134,10 @@ func (d *document) object(at, depth int) (int, scan.Fault) {
 		case string(key) == "messages" && bracket == '[':
 			list = true
 			m.At, m.Code = d.list(&m, func(at int) (int, scan.Fault) {
-				if d.text[at] == '{' {
+				switch {
+				case d.text[at] == '{' && d.isFlat(at, m.Depth()+1):
+					return d.flat(at, m.Depth()+1)
+				case d.text[at] == '{':
 					return d.object(at, m.Depth()+1)
 				}
 				d.w.Aside(d.w.Unit(d.lineOf(at)), "not a message")
@@ -227,6 +231,9 @@ func (d *document) message(m *message) {
 
 // order puts the messages into the order of their times, which is that of an export.
 func (d *document) order() {
+	if len(d.messages) > 0 && d.messages[0].flat != nil {
+		return // in the order of their numbers
+	}
 	byTime := func(a, b *message) int { return cmp.Compare(a.Time.Created, b.Time.Created) }
 	if slices.IsSortedFunc(d.messages, byTime) || slices.ContainsFunc(d.messages, func(m *message) bool { return m.Time.Created <= 0 }) {
 		return

@@ -1,16 +1,19 @@
-// Package opencode reads sessions of OpenCode: what `opencode export` writes, the lines of early versions, and the
-// folder tree in which versions before 1.2 store them.
+// Package opencode reads sessions of OpenCode and Kilo: their database, what `opencode export` writes, the lines of early
+// versions, and the folder tree in which versions before 1.2 store them.
 //
 // A document is read by its bytes, not as one value: of one that is cut or damaged, every message and part that is
 // whole is used. The units are the session's info, each message's info and each part.
 package opencode
 
 import (
+	"cmp"
 	_ "embed"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/jsonl/database"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
 
@@ -24,16 +27,36 @@ var words string
 
 // Form is the form of OpenCode's sessions.
 func Form() foreign.Form {
+	return form(Product, "OpenCode", "opencode/storage/session", looks, "opencode/opencode.db", "opencode/opencode-*.db")
+}
+
+// Kilo is the form of Kilo's sessions since 7.2.21: OpenCode's, with versions of its own.
+func Kilo() foreign.Form {
+	return form("kilo", "Kilo", "kilo/storage/session", func(h *foreign.Beginning) bool {
+		return looks(h) && slices.ContainsFunc(h.Values, func(v foreign.Value) bool {
+			return ofKilo(v.Fields["info.version"]) || ofKilo(v.Fields["version"])
+		})
+	}, "kilo/kilo.db")
+}
+
+// ofKilo reports whether a version is Kilo's: OpenCode's are far below.
+func ofKilo(version string) bool { return foreign.Since(version, 7) }
+
+func form(name, client, folder string, looks func(*foreign.Beginning) bool, databases ...string) foreign.Form {
 	return foreign.Form{
-		Name: Product, Client: "OpenCode", Looks: looks, Convert: convert, Gather: gather, Files: files, Tree: isTree, Words: words,
+		Name: name, Client: client, Looks: looks, Convert: convert, Gather: gather, Files: files, Tree: isTree, Words: words,
 		Store: foreign.Store{
-			Env: "XDG_DATA_HOME", Home: ".local/share", Folder: "opencode/storage/session", Inside: []string{"*"},
-			Unread: "opencode/opencode.db", Export: "opencode export ID > FILE",
+			Env: "XDG_DATA_HOME", Home: ".local/share", Folder: folder, Inside: []string{"*"}, Databases: databases,
+		},
+		Database: &foreign.Database{
+			Is:   func(db *database.DB) (bool, error) { return isDatabase(db, name) },
+			List: list, Children: children, Document: exported,
 		},
 		Tools: map[string]string{
 			"bash": "Bash", "read": "Read", "write": "Write", "edit": "Edit", "multiedit": "MultiEdit", "patch": "Edit", "apply_patch": "Edit",
 			"grep": "Grep", "glob": "Glob", "list": "LS", "webfetch": "WebFetch", "websearch": "WebSearch", "task": "Task",
 			"todowrite": "TodoWrite", "todoread": "TodoRead", "skill": "Skill", "question": "AskUserQuestion",
+			"shell": "Bash", "subagent": "Task", // since 2.0
 		},
 	}
 }
@@ -55,7 +78,8 @@ func looks(h *foreign.Beginning) bool {
 
 // isSession reports whether the members below a path are those of a session's info.
 func isSession(v *foreign.Value, path string) bool {
-	return strings.HasPrefix(v.Fields[path+"id"], "ses_") && v.Has(path+"title", path+"time") && (v.Has(path+"projectID") || v.Has(path+"directory"))
+	return strings.HasPrefix(v.Fields[path+"id"], "ses_") && v.Has(path+"time") &&
+		(v.Has(path+"title") && (v.Has(path+"projectID") || v.Has(path+"directory")) || v.Has(path+"location"))
 }
 
 // convert reads a session.
@@ -66,6 +90,7 @@ func convert(in io.Reader, w *foreign.Writer) error {
 	c := converter{document: &d}
 	if d.order(); d.info != nil || len(d.messages) > 0 {
 		c.session()
+		err = cmp.Or(err, c.over)
 	}
 	if len(d.messages) == 0 && err == nil {
 		err = errors.New("an OpenCode session without messages: write it with opencode export ID > FILE")

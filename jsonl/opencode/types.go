@@ -15,6 +15,8 @@ type info struct {
 	SessionID string `json:"sessionID"` // of a message
 	ParentID  string `json:"parentID"`  // of a session: the one that started it; of a response: the user message it answers
 	Directory string `json:"directory"`
+	Location  place  `json:"location"`      // of a session of 2.x, in the place of Directory
+	Fork      string `json:"forkSessionID"` // of a session of 2.x: the one whose beginning it has a copy of
 	Title     string `json:"title"`
 	Version   string `json:"version"`
 	Time      times  `json:"time"`
@@ -28,6 +30,11 @@ type info struct {
 	Summary  any     `json:"summary"` // true of a compaction's response; an object of a user message
 	Tokens   tokens  `json:"tokens"`
 	Cost     float64 `json:"cost"`
+}
+
+// place is where a session works.
+type place struct {
+	Directory string `json:"directory"`
 }
 
 // key is what two messages have in common that are the same.

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -137,15 +138,19 @@ type reader struct {
 	entries []*entry
 	byID    map[string]*entry
 	tree    bool
+	steps   int    // left for what compactions kept
 	model   string // of the last response
 }
 
 func convert(in io.Reader, out *foreign.Writer) error {
-	r := &reader{out: out, byID: map[string]*entry{}}
+	most := out.Limits.Filled().Entries
+	r := &reader{out: out, byID: map[string]*entry{}, steps: int(most)}
 	err := out.Lines(in, r.read)
 	r.begin()
 	for _, e := range r.entries {
-		r.put(e)
+		if r.put(e); r.steps < 0 {
+			return cmp.Or[error](err, &jsonl.LimitError{Name: "entries", Most: most})
+		}
 	}
 	r.leaf()
 	return err
@@ -418,7 +423,8 @@ func (r *reader) compaction(e *entry) {
 	e.at = r.out.Put(e.unit, s)
 }
 
-// preserved are the messages from the first one that a compaction kept, in order, as far as the model still saw them.
+// preserved are the messages from the first one that a compaction kept, in order, as far as the model still saw them: those
+// since the compaction before it, and of what that one kept.
 func (r *reader) preserved(c *entry) []string {
 	var first *entry
 	switch {
@@ -427,32 +433,62 @@ func (r *reader) preserved(c *entry) []string {
 	case c.KeptID != "":
 		first = r.byID[c.KeptID]
 	}
-	var out []string
-	var only map[string]bool // nil: all
-	found := false
-	for e, steps := r.before(c), 0; e != nil && steps <= len(r.entries); e, steps = r.before(e), steps+1 {
-		if e.Type == "compaction" {
-			only = map[string]bool{}
-			for _, uuid := range e.kept {
-				only[uuid] = true
-			}
-		} else if e.at != "" && (only == nil || only[e.at]) {
-			out = append(out, e.at)
-		}
-		if found = e == first; found {
-			break
-		}
-	}
-	if !found {
-		if c.KeptID != "" || c.KeptIndex != nil {
-			r.out.Warn(c.line, "unreadable-metadata", "the compaction kept what follows an entry that is not before it: no message is kept")
-		}
+	if first == nil && c.KeptIndex == nil && c.KeptID == "" {
 		return nil
 	}
-	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
-		out[i], out[j] = out[j], out[i]
+	var out []string // the last one first
+	e := r.before(c)
+	for ; e != nil && e != first && e.Type != "compaction" && r.step(); e = r.before(e) {
+		if e.at != "" {
+			out = append(out, e.at)
+		}
 	}
-	return out
+	var older []string
+	switch {
+	case e == nil || r.steps < 0:
+	case e == first:
+		if e.at != "" && e.Type != "compaction" {
+			out = append(out, e.at)
+		}
+	default:
+		e, older = r.keptFrom(e, first)
+	}
+	if e == nil || r.steps < 0 {
+		r.out.Warn(c.line, "unreadable-metadata", "the compaction kept what follows an entry that is not before it: no message is kept")
+		return nil
+	}
+	slices.Reverse(out)
+	return append(older, out...)
+}
+
+// keptFrom is what an earlier compaction kept from an entry on, and that entry; nil where it is not before the compaction.
+func (r *reader) keptFrom(c, first *entry) (*entry, []string) {
+	if first == nil {
+		return nil, nil
+	}
+	r.steps -= 2 * len(c.kept)
+	if i := slices.Index(c.kept, first.at); i >= 0 && first.at != "" {
+		return first, slices.Clone(c.kept[i:])
+	}
+	place := map[string]int{}
+	for i, uuid := range c.kept {
+		place[uuid] = i
+	}
+	from := len(c.kept)
+	e := r.before(c)
+	for ; e != nil && e != first && r.step(); e = r.before(e) {
+		if i, ok := place[e.at]; ok && e.at != "" {
+			from = min(from, i)
+		}
+	}
+	return e, slices.Clone(c.kept[from:])
+}
+
+// step counts a step back through the entries. It is false from so many on as an input may have entries: compactions that
+// keep each other's messages multiply them.
+func (r *reader) step() bool {
+	r.steps--
+	return r.steps >= 0
 }
 
 // before is the entry before e on its branch.

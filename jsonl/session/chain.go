@@ -349,7 +349,7 @@ func (c *chain) finish() {
 	for k := range conv.Boundaries {
 		b := &conv.Boundaries[k]
 		b.Request = conv.requestAfter(b.Before)
-		if b.Summary < 0 {
+		if b.Summary < 0 && (c.ld.ownFormat() || len(b.Preserved) == 0) { // others leave messages out without one
 			c.ld.notes.add(&conv.Warnings, CodeNoSummary, b.Line, "no summary follows the compaction")
 		}
 	}

@@ -8,22 +8,31 @@ import (
 	"io"
 	"math"
 	"path"
-	"path/filepath"
 	"slices"
 	"sort"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/cline"
 	"github.com/ctxkit/ctxkit/jsonl/codex"
 	"github.com/ctxkit/ctxkit/jsonl/copilot"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 	"github.com/ctxkit/ctxkit/jsonl/gemini"
 	"github.com/ctxkit/ctxkit/jsonl/opencode"
 	"github.com/ctxkit/ctxkit/jsonl/pi"
+	"github.com/ctxkit/ctxkit/jsonl/qwen"
 )
 
 // Forms are the forms of other agents' sessions that Load reads.
 func Forms() []foreign.Form {
-	return []foreign.Form{codex.Form(), copilot.Form(), gemini.Form(), opencode.Form(), pi.Form()}
+	said := func(f foreign.Form, d foreign.Declared) foreign.Form {
+		f.Declared = d
+		return f
+	}
+	return []foreign.Form{
+		said(cline.Form(), cline.Declared()), said(codex.Form(), codex.Declared()), said(copilot.Form(), copilot.Declared()),
+		said(gemini.Form(), gemini.Declared()), said(opencode.Kilo(), opencode.Declared()), said(opencode.Form(), opencode.Declared()),
+		said(pi.Form(), pi.Declared()), said(qwen.Form(), qwen.Declared()), said(cline.Roo(), cline.Declared()),
+	}
 }
 
 // alike are the tools of a client that have a counterpart in Claude Code.
@@ -61,22 +70,6 @@ func gathered(f *foreign.Form, path string, w *foreign.Writer) (io.Reader, error
 	return f.Gather(path, w)
 }
 
-// Parts lists the files of a session that is a tree of files, but for its first, which is at a path; none of another.
-func Parts(product, path string) (list []string) {
-	for _, f := range Forms() {
-		if f.Name != product || f.Files == nil {
-			continue
-		}
-		folder, names := f.Files(path)
-		for _, name := range names {
-			if file := filepath.Join(folder, filepath.FromSlash(name)); file != filepath.Clean(path) {
-				list = append(list, file)
-			}
-		}
-	}
-	return list
-}
-
 // inside reports whether a folder below the given one, at a path with slashes, may hold sessions of another agent.
 func inside(rel string) bool {
 	for _, f := range Forms() {
@@ -102,11 +95,11 @@ func Recognise(src *jsonl.Source) (*foreign.Form, error) {
 	n := fewBytes
 	for {
 		b, err := src.Head(n)
-		if isOwn(b) && !ofQwen(b) || err != nil && !errors.Is(err, io.EOF) && len(b) == 0 {
+		if isOwn(b) || err != nil && !errors.Is(err, io.EOF) && len(b) == 0 {
 			return nil, nil
 		}
 		h := foreign.NewBeginning(b, err != nil)
-		if f := foreign.Looks(h, formats); f != nil {
+		if f := foreign.Looks(h, src.Name(), formats); f != nil {
 			return f, nil
 		}
 		if err != nil || n == manyBytes {
@@ -148,6 +141,10 @@ func (ld *loader) recognise(src *jsonl.Source, file string) (*jsonl.Source, erro
 	}
 	ld.foreign = foreign.NewWriter()
 	ld.foreign.Limits = ld.limits
+	for _, what := range ld.lost {
+		ld.foreign.Aside(ld.foreign.Unit(0), "unreadable in the database")
+		ld.foreign.Warn(0, string(CodeMalformed), "%s", what)
+	}
 	return src.Through(func(in io.Reader, out io.Writer) error {
 		whole, err := gathered(f, file, ld.foreign)
 		if err != nil {
@@ -162,6 +159,9 @@ func (ld *loader) recognise(src *jsonl.Source, file string) (*jsonl.Source, erro
 
 // isOwn reports whether a file that begins with b holds a line of a Claude Code session.
 func isOwn(b []byte) bool {
+	if ofQwen(b) {
+		return false
+	}
 	r := jsonl.NewReader(bytes.NewReader(b), "", jsonl.ReadOptions{})
 	for r.Scan() {
 		e := r.Item().Entry

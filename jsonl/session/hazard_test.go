@@ -87,7 +87,7 @@ func TestRefused(t *testing.T) {
 		{"the stream of codex exec", `{"type":"thread.started","thread_id":"i"}` + "\n" + `{"type":"turn.started"}`, "the event stream of a run of Codex CLI"},
 		{"a log of Gemini CLI", `[{"sessionId":"s","messageId":0,"type":"user","message":"hello"}]`, "the log of prompts of Gemini CLI"},
 		{"a checkpoint of Gemini CLI", `[{"role":"user","parts":[{"text":"hello"}]}]`, "a list of API messages"},
-		{"a chat of Qwen Code", `{"type":"system","uuid":"a","sessionId":"s","message":null}` + "\n" + `{"type":"user","uuid":"b","sessionId":"s","message":{"role":"user","parts":[{"text":"hello"}]}}` + "\n", "a chat of Qwen Code, which is not read yet"},
+		{"a task's window", `[{"ts":1,"type":"say","say":"text","text":"hello"}]`, "what the window of Cline or Roo Code shows"},
 		{"a trajectory", `{"environment":"e","trajectory":[],"history":[]}`, "an SWE-agent trajectory"},
 		{"an event stream", `{"type":"text","timestamp":1,"sessionID":"s","part":{}}` + "\n", "the event stream of opencode run"},
 		{"one document", "{\n  \"list\": [\n    {\"type\": \"user\", \"content\": \"hello\"}\n  ]\n}\n", "JSON objects of another kind"},

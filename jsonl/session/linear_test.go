@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +43,7 @@ func TestLinear(t *testing.T) {
 			return fmt.Sprintf(`{"type":"recorded-by","product":"codex","sessionId":"s","window":%d}`+"\n", 1000+i) + answer(i, fmt.Sprintf(`"u%d"`, i-1), fmt.Sprint(i))
 		},
 	}
+	maps.Copy(shapes, agentLines())
 	file := func(line func(i, n int) string, n int) string {
 		var text strings.Builder
 		for i := range n {
@@ -56,6 +58,9 @@ func TestLinear(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if !f.Main.Lines.Balanced() {
+				t.Fatalf("%+v", f.Main.Lines)
+			}
 			f.Close()
 		}
 		return time.Since(start)
@@ -68,6 +73,7 @@ func TestLinear(t *testing.T) {
 				break
 			}
 		}
+		t.Logf("%s: %s and %s", name, four, one)
 		if one > 2*four {
 			t.Errorf("%s: %s for four files of 4,000 lines, %s for one of 16,000", name, four, one)
 		}

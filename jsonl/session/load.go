@@ -70,13 +70,17 @@ func (f *File) Conversations() []*Conversation {
 	return append([]*Conversation{f.Main}, f.Sidechains...)
 }
 
-// Load reads a session file: plain, gzip or zstd.
+// Load reads a session file, plain, gzip or zstd, or a session of a database: FILE#ID.
 func Load(path string, opt LoadOptions) (*File, error) {
-	src, err := opt.Limits.Open(path)
+	src, lost, err := openSession(path, opt.Limits)
 	if err != nil {
 		return nil, err
 	}
-	return load(src, path, path, opt)
+	file := path
+	if _, _, ok := InDatabase(path); ok {
+		file = "" // nothing is beside it
+	}
+	return load(src, path, file, lost, opt)
 }
 
 // LoadReader reads a session from a stream; name is for messages only.
@@ -85,13 +89,14 @@ func LoadReader(name string, r io.Reader, opt LoadOptions) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return load(src, name, "", opt)
+	return load(src, name, "", nil, opt)
 }
 
 // loader collects the entries of one file.
 type loader struct {
 	src      *jsonl.Source
 	path     string
+	lost     []string // of the database that it is in
 	nodes    []*node
 	byUUID   map[string]int // index into nodes
 	lines    Accounting
@@ -127,12 +132,12 @@ type loader struct {
 	windows  []window                // of the model, where lines say so, in order
 }
 
-// load reads a source; file is the path it was opened by, "" for a stream.
-func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) {
+// load reads a source; file is the path it was opened by, "" for a stream, and lost what of its database cannot be read.
+func load(src *jsonl.Source, path, file string, lost []string, opt LoadOptions) (*File, error) {
 	limits := opt.Limits.Filled()
 	ns := &notes{path: path, most: int(limits.Findings), kinds: map[Code]int{}, watch: opt.Warned}
 	ld := &loader{
-		path: path, lines: Accounting{SetAside: map[Reason]int{}}, watch: opt, notes: ns, limits: limits, byUUID: map[string]int{},
+		path: path, lost: lost, lines: Accounting{SetAside: map[Reason]int{}}, watch: opt, notes: ns, limits: limits, byUUID: map[string]int{},
 		oddKinds: map[string]bool{}, attached: map[string]bool{}, callAt: map[string]int{}, removed: map[string]bool{}, snipped: map[int][]string{},
 		client: map[string]ClientTotals{},
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -83,7 +84,9 @@ func peek(f *os.File, size int64, name, path string) (g peeked) {
 	defer free()
 	if !packed {
 		if g.head(content, name, path); g.Refused == "" {
-			g.Last = lastTime(f, size, name)
+			if g.Last = lastTime(f, size, name); g.Last.IsZero() && g.Product != "" {
+				g.Last = lastPut(io.NewSectionReader(f, 0, size), g.Product, name, path)
+			}
 		}
 		return g
 	}
@@ -115,7 +118,7 @@ func (g *peeked) head(r io.Reader, name, path string) {
 	data = data[:n]
 	if !isOwn(data) {
 		var converted []byte
-		if f := foreign.Looks(foreign.NewBeginning(data, err != nil), Forms()); f != nil {
+		if f := foreign.Looks(foreign.NewBeginning(data, err != nil), path, Forms()); f != nil {
 			converted = convertHead(f, data, path)
 			g.alone = f.Gather != nil && len(converted) == 0
 		} else if n > 0 || errors.Is(err, io.EOF) {
@@ -150,7 +153,7 @@ func (g *peeked) refuse(data []byte, rest io.Reader, err error) {
 	}
 	forms := Forms()
 	h := foreign.NewBeginning(data, err != nil)
-	if !isOwn(data) && foreign.Looks(h, forms) == nil {
+	if !isOwn(data) && foreign.Looks(h, "", forms) == nil {
 		g.Refused = foreign.Refuse(h, forms).Error()
 	}
 }
@@ -212,6 +215,35 @@ func lastTime(f io.ReaderAt, size int64, name string) time.Time {
 			return last
 		}
 	}
+}
+
+// lastPut is the latest time of a session of another agent whose files are documents: they have no lines with times.
+func lastPut(in io.Reader, product, name, path string) (last time.Time) {
+	forms := Forms()
+	i := slices.IndexFunc(forms, func(f foreign.Form) bool { return f.Name == product })
+	if i < 0 {
+		return last
+	}
+	out, lines := io.Pipe()
+	go func() {
+		w := foreign.NewWriter()
+		whole, err := gathered(&forms[i], path, w)
+		if whole != nil {
+			in = whole
+		}
+		if err == nil {
+			err = w.Run(&forms[i], in, lines)
+		}
+		lines.CloseWithError(err)
+	}()
+	r := jsonl.NewReader(out, name, jsonl.ReadOptions{Block: headBytes})
+	for r.Scan() {
+		if e := r.Item().Entry; e != nil && e.Time.After(last) {
+			last = e.Time
+		}
+	}
+	out.Close()
+	return last
 }
 
 // shorten cuts a text to at most n bytes, at a rune.

@@ -58,7 +58,7 @@ type FileInfo struct {
 	Title   string    `json:"title,omitempty"`          // summary of the index, else of the file
 	Prompt  string    `json:"first_prompt,omitempty"`   // first typed prompt, cut to promptLength
 	Created time.Time `json:"created,omitzero"`
-	Last    time.Time `json:"last,omitzero"`         // last time in the file; zero where it has none or is one JSON document
+	Last    time.Time `json:"last,omitzero"`         // last time in the file; zero where it has none
 	Changed time.Time `json:"file_changed,omitzero"` // of the file, by its file system
 	Size    int64     `json:"bytes"`                 // of the file
 
@@ -71,6 +71,7 @@ type FileInfo struct {
 	Subagents   []Subagent `json:"subagents"`
 	ToolResults int        `json:"tool_results"` // files in its tool-results folder
 
+	stored  bool       // it is in a database
 	stamp   memo.Stamp // of the file; zero: not known
 	session string     // sessionId of its lines: in a subagent's file, that of its session
 }
@@ -107,7 +108,7 @@ const (
 // extensions of session files, longest first.
 var extensions = []string{".jsonl.zst", ".jsonl.gz", ".jsonl"}
 
-// Discover lists the sessions of a project folder, or of every project folder in dir: by folder, then by time of
+// Discover lists the sessions of a project folder, of every project folder in dir, or of a database: by folder, then by time of
 // creation, then by id. It reads nothing outside of the folder and warns of ids, index entries and symbolic links
 // that lead there.
 func Discover(dir string) ([]FileInfo, []Warning, error) { return DiscoverWith(dir, DiscoverOptions{}) }
@@ -125,6 +126,19 @@ type DiscoverOptions struct {
 // DiscoverWith is Discover with options.
 func DiscoverWith(dir string, opt DiscoverOptions) ([]FileInfo, []Warning, error) {
 	d := &discovery{opt: opt}
+	if st, err := os.Stat(dir); err == nil && st.Mode().IsRegular() {
+		if _, _, ok := InDatabase(dir); ok {
+			err := d.database(dir)
+			if err != nil && len(d.found) > 0 {
+				d.failed(dir, err)
+				err = nil
+			}
+			return d.found, d.warnings, err
+		}
+		if databaseName(dir) {
+			return nil, nil, errors.New("it is no SQLite database: name the database that the agent has")
+		}
+	}
 	own := map[string]bool{} // sessions' own folders
 	err := folders(dir, func(root *os.Root, folder string, entries []fs.DirEntry) {
 		d.folder(root, folder, entries)
@@ -135,7 +149,8 @@ func DiscoverWith(dir string, opt DiscoverOptions) ([]FileInfo, []Warning, error
 	if err != nil {
 		return nil, nil, err
 	}
-	return d.found, d.warnings, nil
+	list, warnings := Once(d.found)
+	return list, append(d.warnings, warnings...), nil
 }
 
 // IsID reports whether s can be a session's id: a name, never a path.
@@ -272,6 +287,18 @@ func (d *discovery) folder(root *os.Root, dir string, entries []fs.DirEntry) {
 	}
 	slices.SortStableFunc(found, func(a, b FileInfo) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
 	d.found = append(d.found, found...)
+	for _, e := range entries {
+		if !databaseName(e.Name()) || !e.Type().IsRegular() {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		if _, _, ok := InDatabase(path); !ok {
+			continue
+		}
+		if err := d.database(path); err != nil && !errors.Is(err, errUnknownDatabase) {
+			d.failed(path, err)
+		}
+	}
 }
 
 // readFile is a session file of a folder, or why it cannot be read.
@@ -442,8 +469,12 @@ func ofSubagent(file string) (folder string, ok bool) {
 	return "", false
 }
 
-// Subagents lists the subagents' transcripts beside a session file, by name.
+// Subagents lists the subagents' transcripts beside a session file, by name, or those in its database.
 func Subagents(path string) ([]Subagent, []Warning, error) {
+	if file, id, ok := InDatabase(path); ok {
+		list, err := descendants(file, id)
+		return list, nil, err
+	}
 	id, ok := SessionID(filepath.Base(path))
 	if !ok || !IsID(id) {
 		return nil, nil, nil

@@ -29,6 +29,9 @@ func (i *FileInfo) State() (memo.Stamp, error) {
 	if _, lines := SessionID(filepath.Base(path)); !lines && isTree(path) {
 		return memo.Stamp{}, fmt.Errorf("%s: the session is a tree of files", path)
 	}
+	if _, _, ok := InDatabase(path); ok {
+		return stampDatabase(path)
+	}
 	h := sha256.New()
 	own := i.stamp
 	if own == (memo.Stamp{}) {

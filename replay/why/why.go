@@ -259,7 +259,7 @@ func newBreaks(rec *replay.Record, tl *replay.Timeline, points map[int]*point, r
 
 // lifetime is how long the cache holds what request n wrote, by its usage.
 func lifetime(rec *replay.Record, n int) time.Duration {
-	if u := rec.Conv.Response(n - 1).Usage; replay.RecordedSplit(&u).Write1h > 0 {
+	if u := rec.Conv.Response(n - 1).Usage; bill.RecordedSplit(&u).Write1h > 0 {
 		return time.Hour
 	}
 	return 5 * time.Minute

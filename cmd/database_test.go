@@ -1,0 +1,86 @@
+package cmd
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// TestDatabases: a session of a database is named by the file, the file and an id, or an id, and listed by default.
+func TestDatabases(t *testing.T) {
+	home := t.TempDir()
+	dir := filepath.Join(home, "opencode")
+	db := filepath.Join(dir, "opencode.db")
+	text, err := os.ReadFile(filepath.Join("..", "jsonl", "opencode", "testdata", "opencode.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	export, err := os.ReadFile(filepath.Join("..", "jsonl", "opencode", "testdata", "export.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := filepath.Join(dir, "storage", "session", "p", "ses_2a0001ffe001AbCdEfGhIjKlMn.json")
+	for name, text := range map[string][]byte{db: text, old: export, filepath.Join(dir, "other.db"): []byte("SQLite format 3\x00")} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must := func(err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	other, err := sqlite3.Open(filepath.Join(home, "unknown.db"))
+	must(err)
+	must(other.Exec("CREATE TABLE a (b)"))
+	must(other.Close())
+	before := folderContents(t, dir)
+	t.Setenv("XDG_DATA_HOME", home)
+	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(home, "none"))
+	const id = "ses_2a0001ffe001AbCdEfGhIjKlMn"
+	for _, tt := range []struct {
+		args string
+		code int
+		want string // in what is written or said
+	}{
+		{"sessions", 0, "1 session, "},
+		{"sessions", 0, "also in " + db + "#" + id},
+		{"sessions " + db, 0, "Why the mill stops"},
+		{"sessions --source opencode -f json", 0, `"session": "` + id + `"`},
+		{"replay -p opencode ses_2a0001", 0, "session " + id},
+		{"replay -p opencode last", 0, "session " + id},
+		{"replay -p opencode " + db, 0, "session " + id},
+		{"replay -p opencode " + db + "#ses_2a0001", 0, "session " + id},
+		{"replay -p opencode " + db + "#ses_2a0002", 0, "session ses_2a0002"},
+		{"replay -p opencode " + db + "#ses_2a", 2, "2 sessions have an id that begins so"},
+		{"replay -p opencode " + db + "#nothing", 2, "lists them"},
+		{"replay -p opencode " + filepath.Join(dir, "other.db"), 2, "pages have 0 bytes"},
+		{"replay -p opencode " + filepath.Join(home, "unknown.db"), 2, "without the tables of an agent"},
+		{"sessions " + filepath.Join(home, "unknown.db"), 2, "without the tables of an agent"},
+		{"replay -p opencode " + id + " --agent all", 0, "ses_2a0002"},
+		{"compare -p recorded -p opencode " + dir, 2, "other.db"},
+		{"stats " + db, 0, id},
+		{"lint " + db, 0, ""},
+		{"anonymize " + db + "#" + id + " -o " + filepath.Join(home, "out.json"), 0, ""},
+		{"replay -p opencode " + filepath.Join(home, "out.json"), 0, "session "},
+		{"convert " + db + "#" + id + " -o " + filepath.Join(home, "out.jsonl"), 0, ""},
+		{"replay -p opencode " + filepath.Join(home, "out.jsonl"), 0, "session " + id},
+		{"convert " + db + "#" + id + " -o " + db, 2, "is a session as well"},
+	} {
+		var out, said bytes.Buffer
+		code := Main(strings.Fields(tt.args), strings.NewReader(""), &out, &said)
+		if all := out.String() + said.String(); code != tt.code || !strings.Contains(all, tt.want) {
+			t.Errorf("%s: exit %d\n%.800s", tt.args, code, all)
+		}
+	}
+	if folderContents(t, dir) != before {
+		t.Error("reading has changed the folder")
+	}
+}

@@ -1,0 +1,147 @@
+// Package cline reads the task folders of Cline and Roo Code: the history of API messages, with what the messages of the
+// window beside it say of each request.
+//
+//	tasks/ID/api_conversation_history.json   tasks/ID/ui_messages.json
+//
+// Both are rewritten as a whole. (ExtensionMessage.ts and the task persistence of Cline and Roo Code.)
+package cline
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl/foreign"
+)
+
+// words.txt lists what of a session carries its structure.
+//
+//go:embed words.txt
+var words string
+
+// Names of the files of a task, and clients as their policies have them.
+const (
+	historyName = "api_conversation_history.json"
+	windowName  = "ui_messages.json"
+
+	clineName = "cline"
+	rooName   = "roo-code"
+)
+
+// indexMember is in every message of Cline's window, and in none of Roo Code's.
+const indexMember = `"conversationHistoryIndex"`
+
+// Form is the form of Cline's tasks.
+func Form() foreign.Form { return form(clineName, "Cline", "saoudrizwan.claude-dev") }
+
+// Roo is the form of Roo Code's tasks.
+func Roo() foreign.Form { return form(rooName, "Roo Code", "rooveterinaryinc.roo-cline") }
+
+func form(name, client, extension string) foreign.Form {
+	return foreign.Form{
+		Name: name, Client: client, Convert: convert, Words: words,
+		Store: foreign.Store{Home: ".config/Code/User/globalStorage/" + extension, Folder: "tasks", Inside: []string{"*"}},
+		Looks: func(h *foreign.Beginning) bool {
+			return slices.ContainsFunc(h.Values, func(v foreign.Value) bool { return v.Fields["client"] == name && v.Fields["history"] == "[" })
+		},
+		Beside: func(h *foreign.Beginning, file string) bool { return isHistory(h) && clientOf(file) == name },
+		Gather: func(file string, _ *foreign.Writer) (io.Reader, error) { return gather(file, name) },
+		Files:  files,
+		Tree:   func(file string) bool { return clientOf(file) == name },
+		Tools: map[string]string{
+			"read_file": "Read", "write_to_file": "Write", "replace_in_file": "Edit", "apply_diff": "Edit", "insert_content": "Edit", "search_and_replace": "Edit",
+			"execute_command": "Bash", "search_files": "Grep", "list_files": "LS", "list_code_definition_names": "Grep", "web_fetch": "WebFetch", "web_search": "WebSearch",
+			"ask_followup_question": "AskUserQuestion", "update_todo_list": "TodoWrite", "new_task": "Task", "use_subagents": "Task", "codebase_search": "Grep", "use_skill": "Skill",
+		},
+	}
+}
+
+// isHistory reports whether a file begins as a history: a list of API messages, or one of a version.
+func isHistory(h *foreign.Beginning) bool {
+	if len(h.Values) == 0 {
+		return false
+	}
+	v := &h.Values[0]
+	return v.Kind == '[' && v.Has("[].role", "[].content") || v.Kind == '{' && v.Has("version") && v.Fields["messages"] == "["
+}
+
+// clientOf is the client of a task, by the window's messages beside its history; "": there are none.
+func clientOf(file string) string {
+	if filepath.Base(file) != historyName {
+		return ""
+	}
+	text, err := readFile(filepath.Join(filepath.Dir(file), windowName), 1<<20)
+	switch {
+	case err != nil || !bytes.HasPrefix(bytes.TrimSpace(text), []byte("[")):
+		return ""
+	case bytes.Contains(text, []byte(indexMember)):
+		return clineName
+	}
+	return rooName
+}
+
+// readFile reads a regular file, as far as so many bytes.
+func readFile(path string, most int64) ([]byte, error) {
+	st, err := os.Lstat(path) // before it is opened: opening a pipe would wait
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no plain file", filepath.Base(path))
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, most))
+}
+
+// files lists the files of a task.
+func files(file string) (folder string, names []string) {
+	if clientOf(file) == "" {
+		return filepath.Dir(file), nil
+	}
+	return filepath.Dir(file), []string{historyName, windowName}
+}
+
+// gather makes one document of a task: lines of the history stay those of its file.
+func gather(file, client string) (io.Reader, error) {
+	if clientOf(file) == "" {
+		return nil, nil
+	}
+	history, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	window, err := os.Open(filepath.Join(filepath.Dir(file), windowName))
+	if err != nil {
+		history.Close()
+		return nil, err
+	}
+	id, _ := json.Marshal(filepath.Base(filepath.Dir(file))) // a string
+	return &closing{io.MultiReader(strings.NewReader(fmt.Sprintf(`{"client":%q,"id":%s,"history":`, client, id)), history,
+		strings.NewReader("\n,\"ui\":"), window, strings.NewReader("}")), []*os.File{history, window}}, nil
+}
+
+// closing closes files where what they hold ends.
+type closing struct {
+	io.Reader
+	files []*os.File
+}
+
+func (c *closing) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	if err != nil {
+		for _, f := range c.files {
+			f.Close()
+		}
+	}
+	return n, err
+}

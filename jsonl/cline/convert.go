@@ -1,0 +1,434 @@
+package cline
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/foreign"
+)
+
+// message is an API message of the history, with what the clients add.
+type message struct {
+	unit foreign.Unit
+	line int
+
+	Role      string          `json:"role"`
+	Content   json.RawMessage `json:"content"`
+	Time      float64         `json:"ts"` // milliseconds of the epoch; 0: not recorded
+	ID        string          `json:"id"`
+	ModelInfo modelInfo       `json:"modelInfo"` // Cline
+
+	// Roo Code: what a summary, or a mark of messages that were left out, stands for names it as its parent.
+	Summary        bool   `json:"isSummary"`
+	SummaryID      string `json:"condenseId"`
+	SummaryParent  string `json:"condenseParent"`
+	Mark           bool   `json:"isTruncationMarker"`
+	MarkID         string `json:"truncationId"`
+	MarkParent     string `json:"truncationParent"`
+	ReasoningClass string `json:"type"` // "reasoning": an item of its own
+}
+
+type modelInfo struct {
+	Model    string `json:"modelId"`
+	Provider string `json:"providerId"`
+}
+
+// shown is a message of the window.
+type shown struct {
+	Time      float64   `json:"ts"`
+	Say       string    `json:"say"`
+	Text      string    `json:"text"`
+	Index     *int      `json:"conversationHistoryIndex"`        // Cline: of the last API message there was
+	Deleted   *[2]int   `json:"conversationHistoryDeletedRange"` // Cline: API messages that are not sent any more
+	ModelInfo modelInfo `json:"modelInfo"`
+}
+
+// asked is what the window says of a request.
+type asked struct {
+	In       float64 `json:"tokensIn"`
+	Out      float64 `json:"tokensOut"`
+	Writes   float64 `json:"cacheWrites"`
+	Reads    float64 `json:"cacheReads"`
+	Cost     float64 `json:"cost"`
+	Protocol string  `json:"apiProtocol"` // Roo Code
+	at       float64
+	index    int // Cline: -1: not recorded
+	deleted  *[2]int
+	model    modelInfo
+}
+
+// wholeInput is when Roo Code began to record the whole input with the cache (3.29.5, 2025-11-01), in milliseconds of the
+// epoch. Before, it did so but for Anthropic's protocol.
+const wholeInput = 1_761_955_200_000
+
+func (a *asked) usage(client string) *foreign.Usage {
+	count := func(f float64) int { return int(min(max(f, 0), 1e12)) }
+	u := &foreign.Usage{Input: count(a.In), CacheRead: count(a.Reads), CacheWrite: count(a.Writes), Output: count(a.Out)}
+	if u.Input+u.CacheRead+u.CacheWrite+u.Output == 0 {
+		return nil
+	}
+	if cached := u.CacheRead + u.CacheWrite; client == rooName && u.Input >= cached && (a.at >= wholeInput || a.Protocol != "anthropic") {
+		u.Input -= cached
+	}
+	if a.Cost > 0 && a.Cost < 1e9 {
+		u.Cost = a.Cost
+	}
+	return u
+}
+
+// task is a document of gather.
+type task struct {
+	out      *foreign.Writer
+	client   string
+	id       string
+	messages []*message
+	asked    []*asked
+	of       map[int]*asked // by the index of an answer
+	live     []line         // what is sent
+	steps    int64          // left for what compactions kept
+	over     error          // they are over a limit
+}
+
+// line is one that was put of a message.
+type line struct {
+	of   int // its index
+	uuid string
+}
+
+func convert(in io.Reader, out *foreign.Writer) error {
+	text, err := out.Limits.ReadDocument(in)
+	t := &task{out: out, of: map[int]*asked{}}
+	if e := t.read(text); err == nil {
+		err = e
+	}
+	if len(t.messages) == 0 {
+		if err == nil {
+			err = errors.New("a task without messages: its " + historyName + " is empty or damaged")
+		}
+		return err
+	}
+	t.match()
+	t.steps = out.Limits.Filled().Entries
+	t.put()
+	return cmp.Or(err, t.over)
+}
+
+// read reads the document as far as it is whole.
+func (t *task) read(text []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	line, to := 1, 0
+	lineAt := func(at int) int {
+		line += bytes.Count(text[to:at], []byte("\n"))
+		to = at
+		return line
+	}
+	damaged := func() error {
+		t.out.Warn(lineAt(min(max(int(dec.InputOffset()), to), len(text))), "reading-stopped", "the history ends here, or is damaged: what is before it is used")
+		return nil
+	}
+	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') {
+		return damaged()
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return damaged()
+		}
+		switch name, _ := key.(string); name {
+		case "history":
+			tok, err := dec.Token()
+			if err != nil {
+				return damaged()
+			}
+			if tok == json.Delim('{') {
+				var history struct{ Version any }
+				_ = json.NewDecoder(bytes.NewReader(text[dec.InputOffset()-1:])).Decode(&history) // for the message alone
+				return fmt.Errorf("a task whose history has version %v, which is not read: the lists of API messages of earlier releases are", history.Version)
+			}
+			for tok == json.Delim('[') && dec.More() {
+				from := int(dec.InputOffset())
+				var raw json.RawMessage
+				if err := dec.Decode(&raw); err != nil {
+					return damaged()
+				}
+				m := &message{line: lineAt(from)}
+				m.unit = t.out.Unit(m.line)
+				if json.Unmarshal(raw, m) != nil {
+					t.out.Warn(m.line, "unreadable-metadata", "a field is not of its type: the readable part of the message is used")
+				}
+				t.messages = append(t.messages, m)
+			}
+			if _, err := dec.Token(); err != nil {
+				return damaged()
+			}
+		case "ui":
+			var list []json.RawMessage
+			if dec.Decode(&list) != nil {
+				t.out.Warn(0, "unreadable-metadata", "%s is damaged: what it says of the requests is not known", windowName)
+				return nil
+			}
+			t.window(list)
+		default:
+			var s any
+			if dec.Decode(&s) != nil {
+				return damaged()
+			}
+			switch s, _ := s.(string); name {
+			case "client":
+				t.client = s
+			case "id":
+				t.id = s
+			}
+		}
+	}
+	if _, err := dec.Token(); err != nil {
+		return damaged()
+	}
+	return nil
+}
+
+// window reads the messages of the window: those that say something of a request, and what is left out from it on.
+func (t *task) window(list []json.RawMessage) {
+	var deleted *[2]int
+	for _, raw := range list {
+		s := shown{}
+		_ = json.Unmarshal(raw, &s) // the readable part
+		if s.Deleted != nil {
+			deleted = s.Deleted
+		}
+		if s.Say != "api_req_started" {
+			if n := len(t.asked); n > 0 {
+				t.asked[n-1].deleted = deleted // it changes while a request is set up
+			}
+			continue
+		}
+		a := &asked{at: s.Time, index: -1, deleted: deleted, model: s.ModelInfo}
+		_ = json.Unmarshal([]byte(s.Text), a) // one that has not begun says nothing
+		if s.Index != nil {
+			a.index = *s.Index
+		}
+		t.asked = append(t.asked, a)
+	}
+}
+
+// match finds the request of each answer: by its place in the history, by time, else by its number.
+func (t *task) match() {
+	k := 0
+	var sent []*asked // those with tokens
+	for _, a := range t.asked {
+		if a.usage(t.client) != nil {
+			sent = append(sent, a)
+		}
+	}
+	byIndex := map[int]*asked{}
+	for _, a := range t.asked {
+		if a.index >= 0 || a.index == -1 && t.client == clineName {
+			byIndex[a.index+2] = a // the prompt, or results, and the answer
+		}
+	}
+	for i, m := range t.messages {
+		switch {
+		case m.Role != "assistant" || m.Summary:
+		case byIndex[i] != nil:
+			t.of[i] = byIndex[i]
+		case m.Time > 0 && t.client == rooName:
+			for k < len(t.asked) && t.asked[k].at <= m.Time {
+				k++
+			}
+			if k > 0 && t.asked[k-1] != nil {
+				t.of[i] = t.asked[k-1]
+			}
+		case len(byIndex) == 0 && len(sent) > 0:
+			t.of[i], sent = sent[0], sent[1:]
+		}
+	}
+	used := map[*asked]bool{}
+	for i := range t.messages { // one request, one answer
+		if a := t.of[i]; a != nil && used[a] {
+			delete(t.of, i)
+		} else if a != nil {
+			used[a] = true
+		}
+	}
+}
+
+// at is a time of the clients', zero where it is not recorded.
+func at(millis float64) time.Time {
+	if millis <= 0 || millis > 253402300799999 {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(millis)).UTC()
+}
+
+// put puts the messages as lines.
+func (t *task) put() {
+	s := foreign.Session{ID: t.id}
+	model := ""
+	for i, m := range t.messages {
+		if a := t.of[i]; a != nil && s.Provider == "" {
+			s.Provider = a.model.Provider
+		}
+		if i == 0 {
+			text := string(m.Content)
+			for _, mark := range []string{"# Current Working Directory (", "# Current Workspace Directory ("} {
+				if _, rest, ok := strings.Cut(text, mark); ok && s.CWD == "" {
+					s.CWD, _, _ = strings.Cut(rest, ")")
+				}
+			}
+		}
+	}
+	t.out.Begin(s)
+	var deleted *[2]int
+	put := func(i int, l foreign.Line) { t.live = append(t.live, line{i, t.out.Put(t.messages[i].unit, l)}) }
+	for i, m := range t.messages {
+		if t.out.Err() != nil || t.over != nil {
+			return
+		}
+		if a := t.nextAsked(i); a != nil && a.deleted != nil && (deleted == nil || *deleted != *a.deleted) {
+			deleted = a.deleted
+			t.compact(i, -1, "auto", func(k int) bool { return k >= deleted[0] && k <= deleted[1] })
+		}
+		blocks := blocksOf(m.Content)
+		when := at(m.Time)
+		if a := t.of[i]; a != nil && when.IsZero() {
+			when = at(a.at)
+		}
+		switch {
+		case m.ReasoningClass == "reasoning":
+			t.out.Aside(m.unit, "reasoning of its own")
+		case len(blocks) == 0:
+			t.out.Aside(m.unit, "a message without content")
+		case m.Summary || m.Mark:
+			t.summary(i, m, blocks)
+		case m.Role == "assistant":
+			a := t.of[i]
+			if a != nil && a.model.Model != "" {
+				model = a.model.Model
+			}
+			if m.ModelInfo.Model != "" {
+				model = m.ModelInfo.Model
+			}
+			msg := &foreign.Message{ID: fmt.Sprintf("%s-%d", t.id, i), Type: "message", Model: model, Content: blocks, StopReason: "end_turn"}
+			if slices.ContainsFunc(blocks, func(b foreign.Block) bool { return b.Type == "tool_use" }) {
+				msg.StopReason = "tool_use"
+			}
+			if a != nil {
+				msg.Usage = a.usage(t.client)
+			}
+			put(i, foreign.Line{Type: "assistant", Time: when, Message: msg})
+		case m.Role == "user":
+			if name := modelIn(blocks); name != "" {
+				model = name
+			}
+			put(i, foreign.Line{Type: "user", Time: when, Meta: i > 0 && !typed(blocks), Message: &foreign.Message{Content: blocks}})
+		default:
+			t.out.Aside(m.unit, "a message of an unknown role")
+		}
+	}
+}
+
+// nextAsked is the request whose answer is the message, or the one behind it.
+func (t *task) nextAsked(i int) *asked {
+	if a := t.of[i]; a != nil {
+		return a
+	}
+	return t.of[i+1]
+}
+
+// compact puts that messages are left out from message i on: those that are gone.
+func (t *task) compact(i int, u foreign.Unit, trigger string, gone func(k int) bool) bool {
+	before := len(t.live)
+	if t.steps -= int64(before); t.steps < 0 {
+		t.over = &jsonl.LimitError{Name: "entries", Most: t.out.Limits.Filled().Entries}
+		return false
+	}
+	t.live = slices.DeleteFunc(t.live, func(l line) bool { return gone(l.of) })
+	if u < 0 && len(t.live) == before {
+		return false // it says again what was left out before
+	}
+	c := &foreign.Compact{Trigger: trigger}
+	if len(t.live) > 0 {
+		c.Preserved = &foreign.Preserved{}
+		for _, l := range t.live {
+			c.Preserved.UUIDs = append(c.Preserved.UUIDs, l.uuid)
+		}
+	}
+	t.out.Put(u, foreign.Line{Type: "system", Subtype: "compact_boundary", Time: at(t.messages[i].Time), Compact: c})
+	return true
+}
+
+// summary puts a summary of Roo Code's, or its mark of messages that it leaves out: what names it as its parent is not
+// sent from there on, and where nothing does, nothing before it is.
+func (t *task) summary(i int, m *message, blocks []foreign.Block) {
+	named := func(k int) bool {
+		other := t.messages[k]
+		return m.Summary && m.SummaryID != "" && other.SummaryParent == m.SummaryID || m.Mark && m.MarkID != "" && other.MarkParent == m.MarkID
+	}
+	gone := named
+	if m.Summary && !slices.ContainsFunc(t.live, func(l line) bool { return named(l.of) }) {
+		gone = func(int) bool { return true }
+	}
+	if t.compact(i, m.unit, "unknown", gone) {
+		l := foreign.Line{Type: "user", Time: at(m.Time), Summary: true, Message: &foreign.Message{Content: blocks}}
+		t.live = append(t.live, line{i, t.out.Put(m.unit, l)})
+	}
+}
+
+// blocksOf are the blocks of a content: a text or a list.
+func blocksOf(raw json.RawMessage) (list []foreign.Block) {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		if text == "" {
+			return nil
+		}
+		return []foreign.Block{foreign.Text(text)}
+	}
+	var all []json.RawMessage
+	_ = json.Unmarshal(raw, &all)
+	for _, one := range all {
+		var b foreign.Block
+		if json.Unmarshal(one, &b) != nil || b.Type == "" {
+			continue
+		}
+		switch {
+		case b.Type == "text" && (b.Text == nil || *b.Text == ""):
+		case b.Type == "thinking" && b.Thinking == nil:
+		case b.Type == "tool_use":
+			list = append(list, foreign.Call(b.ID, b.Name, b.Input))
+		case b.Type == "text" || b.Type == "thinking" || b.Type == "tool_result" || b.Type == "image" || b.Type == "document":
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
+// typed reports whether a person typed something of a message: tags that the clients put around that.
+func typed(blocks []foreign.Block) bool {
+	return slices.ContainsFunc(blocks, func(b foreign.Block) bool {
+		return b.Type == "text" && slices.ContainsFunc([]string{"<task>", "<feedback>", "<user_message>", "<answer>"}, func(tag string) bool { return strings.Contains(*b.Text, tag) })
+	})
+}
+
+// modelIn is the model that Roo Code names in a message.
+func modelIn(blocks []foreign.Block) string {
+	for _, b := range blocks {
+		if b.Type != "text" {
+			continue
+		}
+		if _, rest, ok := strings.Cut(*b.Text, "<model>"); ok {
+			name, _, ok := strings.Cut(rest, "</model>")
+			if ok && len(name) < 200 && !strings.ContainsAny(name, "\n<") {
+				return strings.TrimSpace(name)
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,32 @@
+package foreign
+
+import (
+	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl/database"
+)
+
+// Database says how sessions are read that an agent keeps in an SQLite database.
+type Database struct {
+	// Is reports whether a database is this agent's. Problem is what keeps one that is from being read, as of another
+	// version; nil: nothing.
+	Is func(db *database.DB) (is bool, problem error)
+
+	// List lists the sessions that have messages, subagents' too.
+	List func(db *database.DB) ([]Stored, error)
+
+	// Children are the ids of the sessions that one started as subagents.
+	Children func(db *database.DB, id string) ([]string, error)
+
+	// Document is one session in the form that Convert reads, at most so many bytes. Lost says of what cannot be read
+	// where it is and why: it is not in the document.
+	Document func(db *database.DB, id string, most int64) (text []byte, lost []string, err error)
+}
+
+// Stored is a session of a database, as a list has it.
+type Stored struct {
+	ID, Parent, Title, Prompt, Project, Version string
+
+	Created, Last time.Time
+	Size          int64 // bytes of its messages
+}

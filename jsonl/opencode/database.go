@@ -1,0 +1,359 @@
+package opencode
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/database"
+	"github.com/ctxkit/ctxkit/jsonl/foreign"
+)
+
+// Tables with sessions: those of 1.x, which 2.x keeps and never writes, and those of 2.x.
+const (
+	tableOne = "session"
+	tableTwo = "session_v2"
+)
+
+// tables are those that a database has, the newer first.
+func tables(db *database.DB) (list []string) {
+	for _, name := range []string{tableTwo, tableOne} {
+		if db.Has(name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// isDatabase reports whether a database is a client's, by its tables; Kilo's by the versions in it.
+func isDatabase(db *database.DB, client string) (bool, error) {
+	names := tables(db)
+	if len(names) == 0 || !db.Has("message") && !db.Has("session_message") || !db.Has(names[0], "project_id") {
+		return false, nil
+	}
+	version := ""
+	err := db.Rows("SELECT version FROM "+names[0]+" ORDER BY time_created DESC LIMIT 1", func(r *database.Row) error { version = r.Text("version"); return nil })
+	if (err == nil && ofKilo(version)) != (client != Product) {
+		return false, nil
+	}
+	one := db.Has("message", "id", "session_id", "time_created", "data") && db.Has("part", "id", "message_id", "session_id", "data")
+	two := db.Has("session_message", "id", "session_id", "type", "seq", "data")
+	if !db.Has(names[0], "id", "directory", "time_created") || slices.Contains(names, tableTwo) && !two || !slices.Contains(names, tableTwo) && !one {
+		return true, fmt.Errorf("the tables of a version of OpenCode that is not known, the newest session's is %q: write a session to a file: opencode export ID > FILE", version)
+	}
+	return true, nil
+}
+
+// millis is a column with a time.
+func millis(r *database.Row, column string) time.Time { return at(float64(r.Int(column))) }
+
+// list lists the sessions that have messages.
+func list(db *database.DB) (found []foreign.Stored, err error) {
+	seen := map[string]bool{}
+	for _, table := range tables(db) {
+		sizes := map[string]int64{} // a session without messages has none
+		sum := func(table string, first bool) error {
+			return db.Rows("SELECT session_id, sum(octet_length(data)) AS size FROM "+table+" GROUP BY session_id", func(r *database.Row) error {
+				if _, ok := sizes[r.Text("session_id")]; ok || first {
+					sizes[r.Text("session_id")] += r.Int("size")
+				}
+				return nil
+			})
+		}
+		if table == tableTwo {
+			err = sum("session_message", true)
+		} else if err = sum("message", true); err == nil {
+			err = sum("part", false)
+		}
+		if err != nil {
+			return found, err
+		}
+		from := len(found)
+		err = db.Rows("SELECT * FROM "+table+" ORDER BY time_created, id", func(r *database.Row) error {
+			s := foreign.Stored{
+				ID: r.Text("id"), Parent: r.Text("parent_id"), Title: r.Text("title"), Project: r.Text("directory"), Version: r.Text("version"),
+				Created: millis(r, "time_created"), Last: millis(r, "time_updated"), Size: sizes[r.Text("id")],
+			}
+			if _, ok := sizes[s.ID]; ok && !seen[s.ID] {
+				seen[s.ID] = true
+				found = append(found, s)
+			}
+			return nil
+		})
+		for i := range found[from:] {
+			found[from+i].Prompt = prompt(db, table, found[from+i].ID)
+		}
+		if err != nil {
+			return found, err
+		}
+	}
+	return found, nil
+}
+
+// prompt is the first one of a session, as far as it can be read.
+func prompt(db *database.DB, table, id string) (text string) {
+	var data struct{ Role, Text, Type string }
+	if table == tableTwo {
+		_ = db.Rows("SELECT data FROM session_message WHERE session_id = ? AND type = 'user' ORDER BY seq LIMIT 1", func(r *database.Row) error {
+			_ = json.Unmarshal([]byte(r.Text("data")), &data)
+			return nil
+		}, id)
+		return data.Text
+	}
+	_ = db.Rows("SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id LIMIT 1", func(m *database.Row) error {
+		return db.Rows("SELECT data FROM part WHERE message_id = ? ORDER BY id LIMIT 8", func(r *database.Row) error {
+			var p part
+			if _ = json.Unmarshal([]byte(r.Text("data")), &p); text == "" && p.Type == "text" && !p.Synthetic && !p.Ignored {
+				text = p.Text
+			}
+			return nil
+		}, m.Text("id"))
+	}, id)
+	return text
+}
+
+// children are the sessions that one started.
+func children(db *database.DB, id string) (ids []string, err error) {
+	for _, table := range tables(db) {
+		if err == nil {
+			err = db.Rows("SELECT id FROM "+table+" WHERE parent_id = ? ORDER BY time_created, id", func(r *database.Row) error {
+				if child := r.Text("id"); !slices.Contains(ids, child) {
+					ids = append(ids, child)
+				}
+				return nil
+			}, id)
+		}
+	}
+	return ids, err
+}
+
+// errNotThere is the error of a session that a database does not have.
+var errNotThere = errors.New("there is no session of that id in the database: `ctxkit sessions FILE` lists them")
+
+// exporter writes a session as an export has it, with the same lines.
+type exporter struct {
+	db   *database.DB
+	out  bytes.Buffer
+	most int64
+	lost []string
+}
+
+// exported is a session as `opencode export` writes it: of 2.x as `opencode session export` does.
+func exported(db *database.DB, id string, most int64) ([]byte, []string, error) {
+	e := exporter{db: db, most: most}
+	e.out.WriteString("{\n  \"info\": ")
+	for _, table := range tables(db) {
+		found := false
+		if err := db.Rows("SELECT * FROM "+table+" WHERE id = ?", func(r *database.Row) error { found = true; return e.info(r, table) }, id); err != nil {
+			return nil, nil, err
+		}
+		if !found {
+			continue
+		}
+		e.out.WriteString(",\n  \"messages\": [")
+		read := e.messages
+		if table == tableTwo {
+			read = e.flat
+		}
+		n, err := read(id)
+		if errors.As(err, new(*jsonl.LimitError)) || err != nil && n == 0 {
+			return nil, nil, err
+		}
+		if err != nil {
+			e.lose("the rest of the messages", err.Error())
+		}
+		if n > 0 {
+			e.out.WriteString("\n  ")
+		}
+		e.out.WriteString("]\n}\n")
+		return e.out.Bytes(), e.lost, nil
+	}
+	return nil, nil, errNotThere
+}
+
+func (e *exporter) lose(what, why string) { e.lost = append(e.lost, what+": "+why) }
+
+// value writes a JSON value, indented as deep as what is around it.
+func (e *exporter) value(text []byte, indent string) error {
+	if err := json.Indent(&e.out, text, indent, "  "); err != nil {
+		return err
+	}
+	if int64(e.out.Len()) > e.most {
+		return &jsonl.LimitError{Name: "document", Most: e.most}
+	}
+	return nil
+}
+
+// info writes the session's own row.
+func (e *exporter) info(r *database.Row, table string) error {
+	var f fields
+	text := func(name, column string) {
+		if !r.Null(column) {
+			f.add(name, r.Text(column))
+		}
+	}
+	number := func(to *fields, name, column string) {
+		if !r.Null(column) {
+			to.add(name, r.Float(column))
+		}
+	}
+	raw := func(name, column string) {
+		switch data := r.Text(column); {
+		case r.Null(column):
+		case json.Valid([]byte(data)):
+			f.add(name, json.RawMessage(data))
+		default:
+			e.lose("column "+column+" of the session", "it is no JSON")
+		}
+	}
+	text("id", "id")
+	text("slug", "slug")
+	text("projectID", "project_id")
+	text("workspaceID", "workspace_id")
+	if table == tableTwo {
+		var location fields
+		location.add("directory", r.Text("directory"))
+		f.add("location", location.object())
+		text("forkSessionID", "fork_session_id")
+	}
+	text("directory", "directory")
+	text("path", "path")
+	text("parentID", "parent_id")
+	text("title", "title")
+	text("agent", "agent")
+	raw("model", "model")
+	text("version", "version")
+	var summary, tokens, cache, times fields
+	number(&summary, "additions", "summary_additions")
+	number(&summary, "deletions", "summary_deletions")
+	number(&summary, "files", "summary_files")
+	if len(summary) > 0 {
+		f.add("summary", summary.object())
+	}
+	number(&f, "cost", "cost")
+	number(&tokens, "input", "tokens_input")
+	number(&tokens, "output", "tokens_output")
+	number(&tokens, "reasoning", "tokens_reasoning")
+	number(&cache, "read", "tokens_cache_read")
+	number(&cache, "write", "tokens_cache_write")
+	if len(cache) > 0 {
+		tokens.add("cache", cache.object())
+		f.add("tokens", tokens.object())
+	}
+	raw("metadata", "metadata")
+	raw("revert", "revert")
+	raw("permission", "permission")
+	for _, name := range []string{"created", "updated", "compacting", "archived"} {
+		number(&times, name, "time_"+name)
+	}
+	f.add("time", times.object())
+	return e.value(f.object(), "  ")
+}
+
+// messages writes the messages of 1.x with their parts.
+func (e *exporter) messages(id string) (n int, err error) {
+	err = e.db.Rows("SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id", func(m *database.Row) error {
+		message := m.Text("id")
+		info, ok := withIDs(m.Text("data"), field{"id", message}, field{"sessionID", id})
+		if !ok {
+			e.lose("message "+message, "its data is no JSON object: it is set aside with its parts")
+			return nil
+		}
+		e.out.WriteString(comma(n) + "\n    {\n      \"info\": ")
+		n++
+		if err := e.value(info, "      "); err != nil {
+			return err
+		}
+		e.out.WriteString(",\n      \"parts\": [")
+		k := 0
+		err := e.db.Rows("SELECT id, data FROM part WHERE message_id = ? ORDER BY id", func(p *database.Row) error {
+			data, ok := withIDs(p.Text("data"), field{"id", p.Text("id")}, field{"sessionID", id}, field{"messageID", message})
+			if !ok {
+				e.lose("part "+p.Text("id"), "its data is no JSON object: it is set aside")
+				return nil
+			}
+			e.out.WriteString(comma(k) + "\n        ")
+			k++
+			return e.value(data, "        ")
+		}, message)
+		if k > 0 {
+			e.out.WriteString("\n      ")
+		}
+		e.out.WriteString("]\n    }")
+		return err
+	}, id)
+	return n, err
+}
+
+// flat writes the messages of 2.x.
+func (e *exporter) flat(id string) (n int, err error) {
+	err = e.db.Rows("SELECT id, type, data FROM session_message WHERE session_id = ? ORDER BY seq", func(m *database.Row) error {
+		data, ok := withIDs(m.Text("data"), field{"id", m.Text("id")}, field{"type", m.Text("type")})
+		if !ok {
+			e.lose("message "+m.Text("id"), "its data is no JSON object: it is set aside")
+			return nil
+		}
+		e.out.WriteString(comma(n) + "\n    ")
+		n++
+		return e.value(data, "    ")
+	}, id)
+	if err == nil && e.db.Has("message", "id", "session_id") {
+		err = e.db.Rows("SELECT count(*) AS n FROM message WHERE session_id = ?1 AND id NOT IN (SELECT id FROM session_message WHERE session_id = ?1)"+
+			" AND time_created > (SELECT max(time_created) FROM session_message WHERE session_id = ?1)", func(r *database.Row) error {
+			if later := r.Int("n"); later > 0 {
+				e.lose(fmt.Sprintf("%d later messages", later), "OpenCode 1.x wrote them after 2.x had taken the session over: they are set aside")
+			}
+			return nil
+		}, id)
+	}
+	return n, err
+}
+
+func comma(n int) string {
+	if n > 0 {
+		return ","
+	}
+	return ""
+}
+
+// field is a member of an object.
+type field struct {
+	name  string
+	value any
+}
+
+// fields are an object's members, in order.
+type fields []field
+
+func (f *fields) add(name string, value any) { *f = append(*f, field{name, value}) }
+
+// object is the object as JSON.
+func (f fields) object() json.RawMessage {
+	data, _ := withIDs("{}", f...)
+	return data
+}
+
+// withIDs adds members to an object that is JSON.
+func withIDs(object string, more ...field) ([]byte, bool) {
+	text := bytes.TrimSpace([]byte(object))
+	if !json.Valid(text) || text[0] != '{' {
+		return nil, false
+	}
+	out := bytes.NewBuffer(bytes.TrimRight(text[:len(text)-1], " \t\r\n"))
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	for _, f := range more {
+		if b := out.Bytes(); b[len(b)-1] != '{' {
+			out.WriteByte(',')
+		}
+		_ = enc.Encode(f.name) // a string, or what add was given: neither fails
+		out.WriteByte(':')
+		_ = enc.Encode(f.value)
+	}
+	out.WriteByte('}')
+	return out.Bytes(), true
+}

@@ -1,0 +1,275 @@
+package session
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/database"
+	"github.com/ctxkit/ctxkit/jsonl/foreign"
+	"github.com/ctxkit/ctxkit/jsonl/memo"
+)
+
+// idMark is between the path of a database and the id of a session in it.
+const idMark = memo.Within
+
+// InDatabase splits the name of a session that is in a database, FILE#ID, or of a database; id is "" for that. A file
+// whose name has the mark is a file. It looks at the first bytes of the file.
+func InDatabase(path string) (file, id string, ok bool) {
+	st, err := os.Stat(path)
+	if err != nil {
+		if file, id, ok = cutLast(path, idMark); !ok || id == "" {
+			return "", "", false
+		}
+		path = file
+		st, err = os.Stat(path)
+	}
+	if err != nil || !st.Mode().IsRegular() {
+		return "", "", false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", "", false
+	}
+	defer f.Close()
+	head := make([]byte, len(database.Magic))
+	n, _ := io.ReadFull(f, head)
+	_, err = os.Stat(path + database.Suffixes()[0])
+	return path, id, string(head[:n]) == database.Magic || n == 0 && err == nil // a WAL without its base is a database that is lost
+}
+
+func cutLast(s, mark string) (before, after string, ok bool) {
+	i := strings.LastIndex(s, mark)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(mark):], true
+}
+
+// FilesOf lists the files that hold a session, its path first: those of a tree, or a database and what is beside it.
+func FilesOf(path string) (list []string) {
+	if file, _, ok := InDatabase(path); ok {
+		list = append(list, file)
+		for _, suffix := range database.Suffixes() {
+			if _, err := os.Stat(file + suffix); err == nil {
+				list = append(list, file+suffix)
+			}
+		}
+		return list
+	}
+	list = append(list, path)
+	for _, f := range Forms() {
+		if f.Files == nil {
+			continue
+		}
+		folder, names := f.Files(path)
+		for _, name := range names {
+			if file := filepath.Join(folder, filepath.FromSlash(name)); file != filepath.Clean(path) && !slices.Contains(list, file) {
+				list = append(list, file)
+			}
+		}
+	}
+	return list
+}
+
+// readDatabase calls use with a database and the form of the agent whose it is.
+func readDatabase(file string, use func(db *database.DB, f *foreign.Form) error) error {
+	forms := Forms()
+	err := database.Read(file, func(db *database.DB) error {
+		for i := range forms {
+			if forms[i].Database == nil {
+				continue
+			}
+			if is, problem := forms[i].Database.Is(db); is {
+				if problem != nil {
+					return problem
+				}
+				return use(db, &forms[i])
+			}
+		}
+		return errUnknownDatabase
+	})
+	return err
+}
+
+// errUnknownDatabase is the error of a database of something else.
+var errUnknownDatabase = errors.New("it is an SQLite database without the tables of an agent whose sessions can be read")
+
+// Open opens a session: a file, or one of a database, as a document in the form that its agent's files have. The limits
+// are those of what is read.
+func Open(path string, limits jsonl.InputLimits) (*jsonl.Source, error) {
+	src, _, err := openSession(path, limits)
+	return src, err
+}
+
+// openSession is Open; lost says what cannot be read of a database, and where it is.
+func openSession(path string, limits jsonl.InputLimits) (src *jsonl.Source, lost []string, err error) {
+	file, id, ok := InDatabase(path)
+	if !ok {
+		src, err = limits.Open(path)
+		return src, nil, err
+	}
+	var text []byte
+	if err = readDatabase(file, func(db *database.DB, f *foreign.Form) error {
+		if id == "" {
+			only, err := onlySession(db, f, file)
+			if err != nil {
+				return err
+			}
+			id = only
+		}
+		text, lost, err = f.Database.Document(db, id, limits.Filled().Document)
+		if err == nil && db.Missing > 0 {
+			lost = append(lost, fmt.Sprintf("the database lacks %d bytes at its end: what was in them is not read: take a copy of the whole file", db.Missing))
+		}
+		return err
+	}); err != nil {
+		return nil, nil, &jsonl.FileError{Path: path, Err: err}
+	}
+	src, err = limits.OpenReader(path, bytes.NewReader(text))
+	return src, lost, err
+}
+
+// onlySession is the id of the session of a database that has no other, but for its subagents.
+func onlySession(db *database.DB, f *foreign.Form, file string) (string, error) {
+	list, err := f.Database.List(db)
+	if err != nil {
+		return "", err
+	}
+	list = slices.DeleteFunc(list, func(s foreign.Stored) bool { return s.Parent != "" })
+	switch len(list) {
+	case 0:
+		return "", errors.New("no session with messages in the database")
+	case 1:
+		return list[0].ID, nil
+	}
+	return "", fmt.Errorf("%d sessions in the database: name one: %s%s%s", len(list), file, idMark, list[0].ID)
+}
+
+// descendants lists the sessions that one of a database started, and those that they started.
+func descendants(file, id string) (list []Subagent, err error) {
+	err = readDatabase(file, func(db *database.DB, f *foreign.Form) error {
+		list = nil
+		seen := map[string]bool{id: true}
+		for next := []string{id}; len(next) > 0; {
+			children, err := f.Database.Children(db, next[0])
+			if err != nil {
+				return err
+			}
+			next = next[1:]
+			for _, child := range children {
+				if !seen[child] {
+					seen[child] = true
+					next = append(next, child)
+					list = append(list, Subagent{ID: child, Path: file + idMark + child})
+				}
+			}
+		}
+		return nil
+	})
+	return list, err
+}
+
+// databaseName reports whether a file's name is one of a database.
+func databaseName(name string) bool { return filepath.Ext(name) == ".db" }
+
+// shelf is what is in a database.
+type shelf struct {
+	Product  string // whose it is
+	Sessions []foreign.Stored
+}
+
+// database lists the sessions of a database. What is in it besides can be read where there is an error, too.
+func (d *discovery) database(path string) error {
+	dir, name := filepath.Split(path)
+	known := memo.Open[shelf](d.opt.Cache, "databases", filepath.Clean(dir))
+	stamp, err := stampDatabase(path)
+	if err != nil {
+		known = nil // it changes right now, or reading it says what is wrong
+	}
+	s, ok := known.Get(name, stamp)
+	if !ok {
+		if err = readDatabase(path, func(db *database.DB, f *foreign.Form) error {
+			list, err := f.Database.List(db)
+			s = shelf{f.Name, list}
+			return err
+		}); err == nil {
+			known.Put(name, stamp, s)
+			_ = known.Save() // what cannot be kept is read again
+		}
+	}
+	d.stored(path, filepath.Clean(dir), stamp, &s)
+	return err
+}
+
+// stored adds the sessions of a database. Those that others started are these's subagents.
+func (d *discovery) stored(path, folder string, stamp memo.Stamp, s *shelf) {
+	at := map[string]*foreign.Stored{}
+	for i := range s.Sessions {
+		at[s.Sessions[i].ID] = &s.Sessions[i]
+	}
+	first := map[string]int{} // by id: where a session is among those found
+	add := func(i *foreign.Stored) {
+		if !IsID(i.ID) {
+			d.warn(path, "the name of a session in it, %q, is not a session id: not read", i.ID)
+			return
+		}
+		first[i.ID] = len(d.found)
+		d.found = append(d.found, FileInfo{
+			ID: i.ID, Path: path + idMark + i.ID, Folder: folder, Project: i.Project, Product: s.Product, Version: i.Version, Title: i.Title,
+			Prompt: shorten(i.Prompt, promptLength), Created: i.Created, Last: i.Last, Size: i.Size, Parent: i.Parent,
+			Subagents: []Subagent{}, stored: true, stamp: stamp, session: i.ID,
+		})
+	}
+	for i := range s.Sessions {
+		if at[s.Sessions[i].Parent] == nil {
+			add(&s.Sessions[i])
+		}
+	}
+	for i := range s.Sessions {
+		if at[s.Sessions[i].Parent] == nil {
+			continue
+		}
+		root := &s.Sessions[i]
+		for n := 0; at[root.Parent] != nil && n < len(s.Sessions); n++ {
+			root = at[root.Parent]
+		}
+		if k, ok := first[root.ID]; ok {
+			d.found[k].Subagents = append(d.found[k].Subagents, Subagent{
+				ID: s.Sessions[i].ID, Path: path + idMark + s.Sessions[i].ID, Size: s.Sessions[i].Size, Description: s.Sessions[i].Title,
+			})
+		} else { // they name each other
+			add(&s.Sessions[i])
+		}
+	}
+}
+
+// stampDatabase is the stamp of a database and its log.
+func stampDatabase(file string) (memo.Stamp, error) {
+	return memo.StampFiles(slices.DeleteFunc(FilesOf(file), func(name string) bool { return strings.HasSuffix(name, "-shm") })...)
+}
+
+// Once leaves out the files of sessions that are in a database as well, where they go on.
+func Once(list []FileInfo) (kept []FileInfo, warnings []Warning) {
+	in := map[string]string{} // by client and id: the path in the database
+	for i := range list {
+		if list[i].stored {
+			in[list[i].Product+idMark+list[i].ID] = list[i].Path
+		}
+	}
+	for i := range list {
+		path := in[list[i].Product+idMark+list[i].ID]
+		if path == "" || path == list[i].Path || list[i].Path == "" {
+			kept = append(kept, list[i])
+			continue
+		}
+		warnings = append(warnings, Warning{File: list[i].Path, Message: "the session is also in " + path + ": it counts once"})
+	}
+	return kept, warnings
+}
