@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -81,6 +82,9 @@ func thresholds(pol *loadedPolicy, o *thresholdsOptions, models *price.Table) re
 	}
 	if strings.Contains(o.Model, "[1m]") {
 		t.Window, t.WindowFrom = 1000000, "the model's name holds [1m]"
+	}
+	if n, from := pol.ModelWindow(o.Model, time.Time{}); n > 0 && !model.Own {
+		t.Window, t.WindowFrom = n, from
 	}
 	if pol.Window.Context > 0 || o.Window > 0 {
 		c.MaxInput = 0

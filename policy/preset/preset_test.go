@@ -158,7 +158,7 @@ func TestFor(t *testing.T) {
 		{"codex@recorded-version", preset.Client{Product: "codex", Version: "0.142.5", Provider: "my-azure"}, preset.Chosen{"codex-0.140", "0.142.5", "codex 0.142.5 recorded the session", false}},
 		{"codex@recorded-version", preset.Client{Product: "codex", Version: "0.142.5", Provider: "ollama"}, preset.Chosen{"codex-local", "", `codex recorded the session with models of "ollama"`, false}},
 		{"codex@0.142.5", preset.Client{Product: "codex", Version: "0.142.5", Provider: "ollama"}, preset.Chosen{"codex-0.140", "0.142.5", "", false}},
-		{"codex", preset.Client{Product: "pi", Provider: "ollama"}, preset.Chosen{"codex-0.140", "", "the newest codex known", false}},
+		{"codex", preset.Client{Product: "pi", Provider: "ollama"}, preset.Chosen{"codex-0.145", "", "the newest codex known", false}},
 		{"opencode@recorded-version", preset.Client{Product: "claude-code", Version: "2.1.43"}, preset.Chosen{"opencode-1.18", "", "the newest opencode known", false}},
 	} {
 		if got, err := preset.New(registry(t)).For(c.name, c.client); err != nil || got != c.want {

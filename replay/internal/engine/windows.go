@@ -162,7 +162,7 @@ func (e *Engine) assumedWindow(key windowKey) int {
 // statedWindow is a context window and what states it.
 type statedWindow struct {
 	tokens  int
-	own     bool   // the user does
+	own     bool   // the user does, or the policy's client, which takes no larger one
 	assumed bool   // nothing does: the model is not in the table
 	like    string // the model of its family whose window is taken; "": it is DefaultWindow
 }
@@ -183,6 +183,9 @@ func (e *Engine) statedWindow(key windowKey) statedWindow {
 		return statedWindow{tokens: m.Context, own: true}
 	case strings.Contains(model, "[1m]"):
 		return statedWindow{tokens: 1000000}
+	}
+	if n, _ := e.policy.ModelWindow(model, key.time()); n > 0 {
+		return statedWindow{tokens: n, own: true}
 	}
 	if opt.Model == "" {
 		known := e.clientLimits(key).Context
