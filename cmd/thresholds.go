@@ -98,6 +98,9 @@ func thresholds(pol *loadedPolicy, o *thresholdsOptions, models *price.Table) re
 	c.Window = t.Window
 	limits := pol.Limits(c)
 	t.Used, t.Limits, t.Notes = int(o.Used), report.NewLimits(limits.List, int(o.Used)), limits.Notes
+	if pol.Newer != "" { // here it is all of Chosen, and every format has notes
+		t.Chosen, t.Notes = "", append(t.Notes, pol.Newer)
+	}
 	switch {
 	case pol.Recorded:
 		t.Notes = append(t.Notes, "the policy has no limits of its own: it follows the record")

@@ -24,6 +24,7 @@ type Policy struct {
 	Valid    Valid
 	Chosen   string // why a bare name means this policy for a session; "": it was named
 	Older    bool   // with Chosen: the session is older than the release, which is the oldest known
+	Newer    string // that the release is newer than any that was read: its rules are assumed; part of Chosen; "": it is not
 	Truth    Truth
 	Score    *Score // of a built-in policy that recordings of its product can score, unchanged by settings; else nil
 	Recorded bool   // the engine's own track: what the client really did
