@@ -22,7 +22,7 @@ import (
 var public = []string{
 	"jsonl", "jsonl/foreign", "jsonl/lint", "jsonl/memo", "jsonl/session",
 	"policy", "policy/condition", "policy/preset", "policy/stage", "policy/strict", "policy/view",
-	"replay", "replay/cache", "replay/category", "replay/compare", "replay/exact", "replay/interval", "replay/price", "replay/regret", "replay/tokens",
+	"replay", "replay/bill", "replay/cache", "replay/category", "replay/compare", "replay/exact", "replay/interval", "replay/price", "replay/regret", "replay/tokens",
 	"replay/trace", "replay/wire",
 }
 

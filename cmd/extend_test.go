@@ -53,7 +53,7 @@ func ownRecorder() *policy.Recorder {
 	return &policy.Recorder{
 		Product: "claude-code",
 		Version: func(string) policy.ClientVersion {
-			return policy.ClientVersion{SilentFrom: 1000, SilentLeast: 2000, PartialOutput: true, MarkedWindows: true}
+			return policy.ClientVersion{SilentFrom: 1000, SilentLeast: 2000, MarkedWindows: true}
 		},
 		Compactions: policy.Bands{{Name: "an own band"}},
 		Lines:       policy.Bands{{Name: "an own band of lines"}},

@@ -3,6 +3,7 @@ package cmd
 import (
 	"compress/gzip"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -16,27 +17,20 @@ import (
 	"github.com/ctxkit/ctxkit/replay/payloads"
 )
 
-// labGaps are the requests of sessions that are not rebuilt: blocks that only the true request has though all their lines
-// are on the file, blocks of ours that are no placeholders, and marks at other places. No conversation is among them, and
-// every other session has none. Each has a limit that the files set.
+// labGaps are the requests of sessions whose marks are at other places. No conversation is among them, no block of a true
+// request is missing that the file has as a whole, and ours alone are placeholders alone. Every other session has no gap.
 var labGaps = map[string]labRow{
-	// Reminders of clients before 2.1.91 are on no line, and where they are part of a result, or stand before the place of a
-	// mark, is known to no file: files changed outside, lists of tasks and skills.
-	"claude-2.1.19": {Others: 7, Marks: 2},
-	"claude-2.1.37": {Others: 7, Marks: 2},
-	"claude-2.1.76": {Others: 10, Marks: 4},
-	// What a hook said that kept the agent from stopping is sent twice, once it is read back: not by the process that wrote it.
-	"claude-2.1.119-hooks": {Others: 2, Marks: 1},
-	// The words around what that hook said are on another line by chance; ours have a placeholder.
-	"claude-2.1.332-hooks": {Missing: 6},
-	// Files that are attached behind the summary of "Summarize from here" end their lines.
-	"claude-2.1.332-sumfrom-opus": {Missing: 10, Others: 10},
+	// Where files that changed outside are named is on no line before 2.1.91, nor is what is sent again after a compaction.
+	"claude-2.1.19": {Marks: 2},
+	"claude-2.1.37": {Marks: 2},
+	"claude-2.1.76": {Marks: 3},
 }
 
 // labRow is a row of the table.
-type labRow struct{ Requests, Conversation, Missing, Others, Marks, Compactions int }
+type labRow struct{ Sessions, Requests, Conversation, Missing, Others, Marks, Compactions int }
 
 func (row *labRow) sum(r labRow) {
+	row.Sessions += r.Sessions
 	row.Requests += r.Requests
 	row.Conversation += r.Conversation
 	row.Missing += r.Missing
@@ -57,8 +51,8 @@ func TestLab(t *testing.T) {
 		t.Fatalf("%d sessions, %v", len(names), err)
 	}
 	var mu sync.Mutex
-	var sum labRow
-	t.Cleanup(func() { t.Logf("all %d sessions: %+v", len(names), sum) })
+	sums := map[string]*labRow{} // by release
+	t.Cleanup(func() { labTables(t, sums) })
 	for _, requests := range names {
 		name := filepath.Base(filepath.Dir(requests))
 		t.Run(name, func(t *testing.T) {
@@ -66,13 +60,45 @@ func TestLab(t *testing.T) {
 			got := labOf(t, filepath.Dir(requests))
 			t.Logf("%+v", got)
 			mu.Lock()
-			sum.sum(got)
+			got.Sessions = 1
+			for _, of := range []string{strings.SplitN(name, "-", 3)[1], "all"} {
+				if sums[of] == nil {
+					sums[of] = &labRow{}
+				}
+				sums[of].sum(got)
+			}
 			mu.Unlock()
 			gap := labGaps[name]
 			if got.Conversation > gap.Conversation || got.Missing > gap.Missing || got.Others > gap.Others || got.Marks > gap.Marks || got.Compactions > gap.Compactions {
 				t.Errorf("gaps %+v, at most %+v are known", got, gap)
 			}
 		})
+	}
+}
+
+// labTables holds the tables of README and docs/agents.md against the sums by release.
+func labTables(t *testing.T, sums map[string]*labRow) {
+	if sums["all"] == nil || sums["all"].Sessions < 44 {
+		return // some were asked for
+	}
+	holds := func(path, row string) {
+		text, err := os.ReadFile(filepath.Join("..", path))
+		if err != nil || !strings.Contains(string(text), row) {
+			t.Errorf("%s has no row %s, %v", path, row, err)
+		}
+	}
+	ranges := [][2]string{{"2.1.19", "2.1.76"}, {"2.1.119", "2.1.260"}, {"2.1.280", "2.1.332"}} // of README
+	of := make([]labRow, len(ranges))
+	for release, s := range sums {
+		holds("docs/agents.md", fmt.Sprintf("\n| %s | %d | %d | %d | %d | %d | %d | %d |\n", release, s.Sessions, s.Requests, s.Requests-s.Conversation, s.Compactions, s.Missing, s.Others, s.Requests-s.Marks))
+		for i, r := range ranges {
+			if release != "all" && session.CompareVersions(release, r[0]) >= 0 && session.CompareVersions(release, r[1]) <= 0 {
+				of[i].sum(*s)
+			}
+		}
+	}
+	for i, r := range ranges {
+		holds("README.md", fmt.Sprintf("\n| %s to %s | %d | %d | %d |", r[0], r[1], of[i].Requests, of[i].Requests-of[i].Conversation, of[i].Requests-of[i].Marks))
 	}
 }
 

@@ -45,6 +45,9 @@ func readPolicyFor(sys *system, o policyOptions, client preset.Client) (*loadedP
 		return nil, policyHint(err)
 	}
 	p := &loadedPolicy{Policy: read, from: map[string]string{}}
+	for _, name := range read.Former {
+		p.warnings = append(p.warnings, session.Warning{Message: fmt.Sprintf("the policy %s is %s now: name that", name, sys.presets.Aliases()[name].Policy)})
+	}
 	if o.Env {
 		p.environment(sys)
 	}

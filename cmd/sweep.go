@@ -12,6 +12,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/sweep"
 	"github.com/ctxkit/ctxkit/report"
 )
@@ -162,6 +163,11 @@ func (r *replays) trySessions(plan *sweep.Plan, s *sweep.Grid) (failed, err erro
 		if one.conversion, err = c.rec.Conversion(r.o.options()); err != nil {
 			return one, err
 		}
+		track, err := c.rec.Replay(replay.RecordedTrack(), replay.Options{})
+		if err != nil {
+			return one, err
+		}
+		one.Billed = compare.BilledBy(track)
 		one.Tried, err = r.tryPoints(plan, swept)
 		return one, err
 	}, func(one result) error {

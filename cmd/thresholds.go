@@ -35,7 +35,7 @@ the one that was current when a session was recorded, as it does in replay;
 NAME@VERSION is that version's.`,
 		Example: `  ctxkit thresholds --policy claude-code-2.1.19
   ctxkit thresholds --model claude-opus-4-7 --set window.pct_override=70
-  CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=80 ctxkit thresholds --env`,
+  CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=80 ctxkit thresholds --env --window 1M`,
 		Args: noArguments,
 	}, func() error { return runThresholds(sys, o) }, &o.policyOptions, newPriceOptions(sys), o.with(report.ListFormats, report.ThresholdTables...))
 	f := cmd.Flags()
@@ -65,7 +65,7 @@ func thresholds(pol *loadedPolicy, o *thresholdsOptions, models *price.Table) re
 		Schema: report.ThresholdsSchema, Policy: pol.Name, Source: pol.Source, Chosen: pol.Chosen, Truth: report.TruthText(pol.Truth, pol.Score), Model: o.Model,
 		Window: replay.DefaultWindow, WindowFrom: "assumed: no model and no --window given",
 	}
-	c := policy.Circumstances{OutputFrom: "no model given", By: pol.by}
+	c := policy.Circumstances{OutputFrom: "no model given", By: pol.by, Model: o.Model}
 	model, like, known := models.FindLike(o.Model)
 	unknown := fmt.Sprintf("the model %q is not in the table", o.Model)
 	switch {
@@ -80,8 +80,11 @@ func thresholds(pol *loadedPolicy, o *thresholdsOptions, models *price.Table) re
 		c.OutputFrom = unknown
 		t.WindowFrom = "assumed: " + c.OutputFrom
 	}
-	if strings.Contains(o.Model, "[1m]") {
+	switch {
+	case strings.Contains(o.Model, "[1m]"):
 		t.Window, t.WindowFrom = 1000000, "the model's name holds [1m]"
+	case o.Model != "" && pol.Window.Models == policy.ModelsMarked && !model.Own:
+		t.Window, t.WindowFrom = replay.DefaultWindow, "the client knows only models marked [1m] to have more (window.models: marked)"
 	}
 	if n, from := pol.ModelWindow(o.Model, time.Time{}); n > 0 && !model.Own {
 		t.Window, t.WindowFrom = n, from

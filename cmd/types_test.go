@@ -8,6 +8,7 @@ import (
 
 // sharedTypes are the exported type names that several packages have, each with the reason.
 var sharedTypes = map[string]string{
+	"Attempt":    "jsonl's is a sampling of another model, summarize's one for a summary",
 	"Attachment": "foreign's is written, claude's is decoded",
 	"Call":       "policy's is a request that a policy asks for, price's one that was billed",
 	"Block":      "foreign's is written, session's is read",

@@ -214,6 +214,9 @@ func (s *opened) viewRequest(o *viewOptions) error {
 	v.Body.Drop(q.Without)
 	v.Body.System = q.System
 	v.Body.Model, v.Body.MaxTokens = s.conv.rec.ModelAt(s.opt, n)
+	if q.Output > 0 {
+		v.Body.MaxTokens = q.Output
+	}
 	opt := o.report(s.sys)
 	opt.Full = o.Full
 	return report.PrintView(s.out, v, opt)

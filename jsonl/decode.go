@@ -108,8 +108,12 @@ func (d *decoder) entry(e *entry, b []byte, i int) (int, scan.Fault) {
 			e.LeafUUID = d.text(&m)
 		case "attachment":
 			e.Attachment = d.raw(&m)
+		case "requestId":
+			e.RequestID = d.raw(&m)
 		case "rendered":
 			e.Rendered = d.raw(&m)
+		case "renderedInHumanTurn":
+			e.RenderedInTurn = d.raw(&m)
 		case "renderedRole":
 			e.RenderedRole = d.low(&m)
 		case "compactMetadata":

@@ -132,6 +132,8 @@ type Entry struct {
 	// Raw JSON values of rare fields, nil where absent (position: see SpanOf).
 	Attachment           []byte
 	Rendered             []byte // an attachment as it was sent
+	RenderedInTurn       []byte // renderedInHumanTurn: as it was sent where what a person typed is right before it
+	RequestID            []byte // of a response
 	CompactMetadata      []byte
 	MicrocompactMetadata []byte
 	SnipMetadata         []byte

@@ -59,6 +59,10 @@ func oracleOdd(raw json.RawMessage, depth int) bool {
 			each(value, func(key string, value json.RawMessage) {
 				odd = odd || depth == 0 && key == "thinking_tokens" && oddCount(value)
 			})
+		case "server_tool_use":
+			each(value, func(key string, value json.RawMessage) {
+				odd = odd || depth == 0 && (key == "web_search_requests" || key == "web_fetch_requests") && oddCount(value)
+			})
 		case "iterations":
 			var list []json.RawMessage
 			if depth == 0 && json.Unmarshal(value, &list) == nil {
@@ -183,6 +187,7 @@ func oracleEntry(raw []byte) (Entry, []oracleBlock) {
 		CWD: str("cwd"), LeafUUID: str("leafUuid"),
 		IsSidechain: is("isSidechain"), IsMeta: is("isMeta"), IsCompactSummary: is("isCompactSummary"),
 		IsAPIError: is("isApiErrorMessage"),
+		RequestID:  m["requestId"],
 		Attachment: m["attachment"], CompactMetadata: m["compactMetadata"], MicrocompactMetadata: m["microcompactMetadata"],
 		SnipMetadata: m["snipMetadata"], RemovedUUIDs: m["removedUuids"],
 	}
@@ -198,11 +203,13 @@ func oracleEntry(raw []byte) (Entry, []oracleBlock) {
 	e.Message = APIMessage{ID: oracleString(msg["id"]), Role: oracleString(msg["role"]), Model: oracleString(msg["model"]), StopReason: oracleString(msg["stop_reason"]), ContextManagement: msg["context_management"]}
 	if u := members(msg["usage"]); u != nil {
 		e.Message.HasUsage = true
-		split, details := members(u["cache_creation"]), members(u["output_tokens_details"])
+		split, details, tools := members(u["cache_creation"]), members(u["output_tokens_details"]), members(u["server_tool_use"])
 		e.Message.Usage = Usage{
 			Input: oracleCount(u["input_tokens"]), CacheWrite: oracleCount(u["cache_creation_input_tokens"]), CacheRead: oracleCount(u["cache_read_input_tokens"]),
 			Output: oracleCount(u["output_tokens"]), Thinking: oracleCount(details["thinking_tokens"]),
 			Write5m: oracleCount(split["ephemeral_5m_input_tokens"]), Write1h: oracleCount(split["ephemeral_1h_input_tokens"]),
+			Speed: oracleString(u["speed"]), Geo: oracleString(u["inference_geo"]), Tier: oracleString(u["service_tier"]),
+			Searches: oracleCount(tools["web_search_requests"]), Fetches: oracleCount(tools["web_fetch_requests"]),
 		}
 		oracleIterations(&e.Message.Usage, u["iterations"])
 		if oracleOdd(msg["usage"], 0) {
@@ -235,10 +242,23 @@ func oracleEntry(raw []byte) (Entry, []oracleBlock) {
 // where a response is nothing else.
 func oracleIterations(u *Usage, raw json.RawMessage) {
 	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) != nil {
+	if len(raw) == 0 || raw[0] != '[' || json.Unmarshal(raw, &list) != nil {
 		return
 	}
+	u.Final = true
 	var byKind [2][]Usage
+	var before, model string
+	var attempts []Attempt
+	attempt := func(kind, model string, of []Usage) {
+		if n := len(attempts) - 1; n < 0 || attempts[n].Type != kind || attempts[n].Model != model {
+			attempts = append(attempts, Attempt{Type: kind, Model: model})
+		}
+		a := &attempts[len(attempts)-1]
+		for _, one := range of {
+			a.Spent = a.Spent.plus(one.sampling(), 1)
+			a.Write1h += one.Write1h
+		}
+	}
 	for _, raw := range list {
 		m := members(raw)
 		split := members(m["cache_creation"])
@@ -246,11 +266,28 @@ func oracleIterations(u *Usage, raw json.RawMessage) {
 			Input: oracleCount(m["input_tokens"]), CacheWrite: oracleCount(m["cache_creation_input_tokens"]), CacheRead: oracleCount(m["cache_read_input_tokens"]),
 			Output: oracleCount(m["output_tokens"]), Write5m: oracleCount(split["ephemeral_5m_input_tokens"]), Write1h: oracleCount(split["ephemeral_1h_input_tokens"]),
 		}
-		switch oracleString(m["type"]) {
-		case "message":
+		switch kind, by := oracleString(m["type"]), oracleString(m["model"]); kind {
+		case "message", "fallback_message":
+			if kind == "fallback_message" && before != kind || by != "" && model != "" && by != model {
+				output := 0
+				for _, one := range byKind[0] {
+					output += one.Output
+				}
+				if output > 0 {
+					attempt(before, model, byKind[0])
+				}
+				byKind[0], model = nil, ""
+			}
+			before = kind
+			if by != "" {
+				model = by
+			}
 			byKind[0] = append(byKind[0], one)
 		case "compaction":
 			byKind[1] = append(byKind[1], one)
+		case "":
+		default:
+			attempt(kind, by, []Usage{one})
 		}
 	}
 	messages, compactions := byKind[0], byKind[1]
@@ -270,7 +307,7 @@ func oracleIterations(u *Usage, raw json.RawMessage) {
 		u.Input, u.CacheWrite, u.CacheRead, u.Write5m, u.Write1h = now.Input, now.CacheWrite, now.CacheRead, now.Write5m, now.Write1h
 		u.Output = max(u.Output, output)
 	}
-	var beside Iterations
+	beside := Iterations{Attempts: attempts}
 	for i, list := range [][]Usage{messages, compactions} {
 		s := []*Spent{&beside.Rounds, &beside.Compactions}[i]
 		for _, one := range list {
@@ -278,7 +315,7 @@ func oracleIterations(u *Usage, raw json.RawMessage) {
 			s.Input, s.CacheWrite, s.CacheRead, s.Output = s.Input+one.Input, s.CacheWrite+one.CacheWrite, s.CacheRead+one.CacheRead, s.Output+one.Output
 		}
 	}
-	if beside != (Iterations{}) {
+	if !reflect.DeepEqual(beside, Iterations{}) {
 		u.Iterations = &beside
 	}
 }
@@ -355,7 +392,7 @@ func diff(t testing.TB, e *Entry, what string, got, want any) {
 func (e *Entry) clone() *Entry {
 	c := *e
 	c.Raw = bytes.Clone(e.Raw)
-	for _, f := range []*[]byte{&c.Attachment, &c.CompactMetadata, &c.MicrocompactMetadata, &c.SnipMetadata, &c.RemovedUUIDs, &c.Message.ContextManagement} {
+	for _, f := range []*[]byte{&c.Attachment, &c.CompactMetadata, &c.MicrocompactMetadata, &c.SnipMetadata, &c.RemovedUUIDs, &c.RequestID, &c.Message.ContextManagement} {
 		if i := e.index(*f); i >= 0 {
 			*f = c.Raw[i : i+len(*f)]
 		} else {

@@ -1,6 +1,10 @@
 package jsonl
 
-import "github.com/ctxkit/ctxkit/jsonl/scan"
+import (
+	"cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl/scan"
+)
 
 // Usage is the API's report for one response as recorded, in tokens. The API may sample several times within a
 // request: around its own tools, and to compact. The input fields are those of the last sampling, the size of the
@@ -14,6 +18,14 @@ type Usage struct {
 	Write1h    int // cache_creation.ephemeral_1h_input_tokens
 	Thinking   int // output_tokens_details.thinking_tokens
 
+	Speed    string // speed: "standard", "fast"; "": not recorded
+	Geo      string // inference_geo: the region it was served in; "": not recorded, or none was asked for
+	Tier     string // service_tier: "standard", "priority", "batch"
+	Searches int    // server_tool_use.web_search_requests: searches that the API ran, which are billed beside the tokens
+	Fetches  int    // server_tool_use.web_fetch_requests
+
+	Final bool // it has iterations, if none are listed: the counts are those of the end of the response
+
 	Nano int64 // cost_usd in billionths: what the client says that the response cost; 0: it does not say
 
 	Iterations *Iterations // nil where the API sampled once, the usual case
@@ -21,8 +33,18 @@ type Usage struct {
 
 // Iterations sums the samplings of a response other than the last message.
 type Iterations struct {
-	Rounds      Spent // iterations of the message before the last: around tools the API runs itself
-	Compactions Spent // iterations that compacted; no other field counts them
+	Rounds      Spent     // iterations of the message before the last: around tools the API runs itself
+	Compactions Spent     // iterations that compacted; no other field counts them
+	Attempts    []Attempt // by other models, in order: no other field counts them
+}
+
+// Attempt is a number of samplings by another model than that of the response: one that began the answer and declined,
+// or an advisor. One that declined before it wrote anything is not billed, and is none.
+type Attempt struct {
+	Type    string // of the iteration, as recorded
+	Model   string // "": not recorded
+	Spent   Spent
+	Write1h int // of Spent.CacheWrite
 }
 
 // Spent is the sum of a number of samplings, in tokens.
@@ -64,8 +86,30 @@ func (u Usage) Compactions() Spent {
 	return u.Iterations.Compactions
 }
 
-// Iterated reports whether the API sampled several times.
+// Iterated reports whether the API sampled several times, or other models did.
 func (u Usage) Iterated() bool { return u.Iterations != nil }
+
+// Zero reports whether all token counts are 0.
+func (u Usage) Zero() bool { return u.Total() == 0 && !u.Iterated() }
+
+// Attempts are the samplings by other models.
+func (u Usage) Attempts() []Attempt {
+	if u.Iterations == nil {
+		return nil
+	}
+	return u.Iterations.Attempts
+}
+
+// Add adds what another line of the same response says: the largest counts are those of its end.
+func (u *Usage) Add(o Usage) {
+	was := *u
+	if o.Context() > u.Context() && (o.Iterated() || !u.Iterated()) || o.Iterated() && !u.Iterated() {
+		*u = o
+	}
+	u.Output, u.Thinking = max(was.Output, o.Output), max(was.Thinking, o.Thinking)
+	u.Searches, u.Fetches, u.Nano = max(was.Searches, o.Searches), max(was.Fetches, o.Fetches), max(was.Nano, o.Nano)
+	u.Final = was.Final || o.Final
+}
 
 // Billed is the sum of all samplings, which the request is billed for.
 func (u Usage) Billed() Spent {
@@ -101,6 +145,14 @@ func (d *decoder) usage(msg *APIMessage, b []byte, i int) (int, scan.Fault) {
 			its = d.iterations(&m)
 		case string(key) == "output_tokens_details":
 			u.Thinking, _ = d.counts(&m, "thinking_tokens", "")
+		case string(key) == "server_tool_use":
+			u.Searches, u.Fetches = d.counts(&m, "web_search_requests", "web_fetch_requests")
+		case string(key) == "speed":
+			u.Speed = d.low(&m)
+		case string(key) == "inference_geo":
+			u.Geo = d.low(&m)
+		case string(key) == "service_tier":
+			u.Tier = d.low(&m)
 		case string(key) == "cost_usd":
 			u.Nano = d.nano(&m)
 		case !d.sampled(u, &m, key):
@@ -136,18 +188,30 @@ func (d *decoder) sampled(u *Usage, m *scan.Members, key []byte) bool {
 
 // iterations is usage.iterations: the last and the sum of each kind.
 type iterations struct {
+	listed                bool
 	message, compaction   Usage
 	messages, compactions Spent
+	long                  int    // Write1h of messages
+	kind, model           string // of the last iteration of the message
+	attempts              []Attempt
 }
 
-// iterations decodes the value of usage.iterations. It ignores iterations of other kinds, such as those of an
-// advisor: they are another model's.
+// The types of iterations that answer, and of those that compact. Others, such as those of an advisor, are another
+// model's.
+const (
+	typeMessage    = "message"
+	typeFallback   = "fallback_message" // another model goes on with the answer
+	typeCompacting = "compaction"
+)
+
+// iterations decodes the value of usage.iterations.
 func (d *decoder) iterations(m *scan.Members) (its iterations) {
 	b := m.Text()
 	if b[m.At] != '[' {
 		d.skip(m)
 		return its
 	}
+	its.listed = true
 	a := scan.Array(b, m.At, m.Depth())
 	for a.Next() {
 		if b[a.At] != '{' {
@@ -155,34 +219,67 @@ func (d *decoder) iterations(m *scan.Members) (its iterations) {
 			continue
 		}
 		var u Usage
-		var kind string
+		var kind, model string
 		in := scan.Object(b, a.At, m.Depth()+1)
 		for in.Next() {
 			switch key := d.key(&in); {
 			case string(key) == "type":
 				kind = d.low(&in)
+			case string(key) == "model":
+				model = d.low(&in)
 			case !d.sampled(&u, &in, key):
 				d.skip(&in)
 			}
 		}
 		a.At, a.Code = in.At, in.Code
-		switch kind {
-		case "message":
-			its.message = u
-			its.messages = its.messages.plus(u.sampling(), 1)
-		case "compaction":
-			its.compaction = u
-			its.compactions = its.compactions.plus(u.sampling(), 1)
-		}
+		its.add(kind, model, u)
 	}
 	m.At, m.Code = a.At, a.Code
 	return its
 }
 
+// add adds an iteration.
+func (its *iterations) add(kind, model string, u Usage) {
+	switch kind {
+	case typeMessage, typeFallback:
+		if other := model != its.model && model != "" && its.model != ""; other || kind == typeFallback && its.kind != typeFallback {
+			its.declined()
+		}
+		its.kind, its.model, its.message = kind, cmp.Or(model, its.model), u
+		its.messages = its.messages.plus(u.sampling(), 1)
+		its.long += u.Write1h
+	case typeCompacting:
+		its.compaction = u
+		its.compactions = its.compactions.plus(u.sampling(), 1)
+	case "":
+	default:
+		its.attempt(Attempt{kind, model, u.sampling(), u.Write1h})
+	}
+}
+
+// declined takes what the message has so far for another model's: one that another one takes over from.
+func (its *iterations) declined() {
+	if its.messages.Output > 0 {
+		its.attempt(Attempt{its.kind, its.model, its.messages, its.long})
+	}
+	its.messages, its.long, its.model = Spent{}, 0, ""
+}
+
+// attempt adds an attempt to the last one, or as a further one.
+func (its *iterations) attempt(a Attempt) {
+	if k := len(its.attempts) - 1; k >= 0 && its.attempts[k].Type == a.Type && its.attempts[k].Model == a.Model {
+		last := &its.attempts[k]
+		last.Spent, last.Write1h = last.Spent.plus(a.Spent, 1), last.Write1h+a.Write1h
+		return
+	}
+	its.attempts = append(its.attempts, a)
+}
+
 // into merges the iterations into a usage. A single message iteration repeats the usage, which then stays as it is.
 func (its *iterations) into(u *Usage) {
 	reported := u.Context() > 0
-	var other Iterations
+	u.Final = its.listed
+	other := Iterations{Attempts: its.attempts}
 	switch {
 	case its.messages.Calls > 1 || its.messages.Calls == 1 && !reported:
 		u.replaceInput(&its.message, its.messages.Output)
@@ -193,7 +290,7 @@ func (its *iterations) into(u *Usage) {
 		its.compactions = its.compactions.plus(its.compaction.sampling(), -1)
 	}
 	other.Compactions = its.compactions
-	if other.Rounds.Calls+other.Compactions.Calls > 0 {
+	if other.Rounds.Calls+other.Compactions.Calls+len(other.Attempts) > 0 {
 		u.Iterations = &other
 	}
 }

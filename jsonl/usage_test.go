@@ -1,6 +1,7 @@
 package jsonl
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -41,8 +42,58 @@ func TestIterations(t *testing.T) {
 		}
 		u := r.Item().Entry.Message.Usage
 		billed := u.Billed()
-		if u.Context() != c.context || u.Total() != c.total || billed.Calls != c.calls || billed.Context() != c.billedInput || billed.Context()+billed.Output != c.billedTotal || u.Iterated() != (c.calls > 1) {
+		if u.Context() != c.context || u.Total() != c.total || billed.Calls != c.calls || billed.Context() != c.billedInput || billed.Context()+billed.Output != c.billedTotal || u.Iterated() != (c.calls > 1 || len(u.Attempts()) > 0) {
 			t.Errorf("%s: context %d, total %d, billed %+v of %+v, want %d, %d, %d calls, %d and %d", c.name, u.Context(), u.Total(), billed, u, c.context, c.total, c.calls, c.billedInput, c.billedTotal)
 		}
+	}
+}
+
+// TestAttempts: the samplings of other models are beside those of the response, and one that wrote nothing is not billed.
+func TestAttempts(t *testing.T) {
+	const top = `"input_tokens":412,"output_tokens":264`
+	one := func(kind, model string, output int) string {
+		return fmt.Sprintf(`{"type":%q,"model":%q,"input_tokens":412,"output_tokens":%d,"cache_creation":{"ephemeral_1h_input_tokens":7}}`, kind, model, output)
+	}
+	for _, c := range []struct {
+		name       string
+		iterations []string
+		want       string
+		output     int
+	}{
+		{"a declined midway", []string{one("message", "a", 180), one("fallback_message", "b", 264)}, "message a 1x 412 in, 180 out, 7 1h", 264},
+		{"declined at once", []string{one("message", "a", 0), one("fallback_message", "b", 264)}, "", 264},
+		{"two decline", []string{one("message", "a", 180), one("fallback_message", "b", 5), one("fallback_message", "c", 264)}, "message a 1x 412 in, 180 out, 7 1h; fallback_message b 1x 412 in, 5 out, 7 1h", 264},
+		{"rounds of the one that declined", []string{one("message", "a", 100), one("message", "a", 80), one("fallback_message", "b", 264)}, "message a 2x 824 in, 180 out, 14 1h", 264},
+		{"rounds of the one that answers", []string{one("message", "a", 1), one("fallback_message", "b", 200), one("fallback_message", "b", 64)}, "message a 1x 412 in, 1 out, 7 1h", 264},
+		{"without names", []string{one("message", "", 180), one("fallback_message", "", 264)}, "message  1x 412 in, 180 out, 7 1h", 264},
+		{"an advisor, twice", []string{one("message", "a", 200), one("advisor_message", "b", 9), one("advisor_message", "b", 3), one("message", "a", 64)}, "advisor_message b 2x 824 in, 12 out, 14 1h", 264},
+		{"of a type nobody knows", []string{one("message", "a", 264), one("verifier_message", "b", 9)}, "verifier_message b 1x 412 in, 9 out, 7 1h", 264},
+		{"no objects", []string{"7", "null", one("message", "a", 264)}, "", 264},
+	} {
+		r := NewReader(strings.NewReader(`{"type":"assistant","message":{"usage":{`+top+`,"iterations":[`+strings.Join(c.iterations, ",")+`]}}}`), "f", ReadOptions{})
+		if !r.Scan() || r.Item().Entry == nil {
+			t.Fatalf("%s: %v", c.name, r.Err())
+		}
+		u := r.Item().Entry.Message.Usage
+		var got []string
+		for _, a := range u.Attempts() {
+			got = append(got, fmt.Sprintf("%s %s %dx %d in, %d out, %d 1h", a.Type, a.Model, a.Spent.Calls, a.Spent.Input, a.Spent.Output, a.Write1h))
+		}
+		if strings.Join(got, "; ") != c.want || u.Output != c.output || u.Input != 412 || !u.Final {
+			t.Errorf("%s: %q, want %q; %+v", c.name, strings.Join(got, "; "), c.want, u)
+		}
+		checkEntry(t, r.Item().Entry, []byte(`{"type":"assistant","message":{"usage":{`+top+`,"iterations":[`+strings.Join(c.iterations, ",")+`]}}}`))
+	}
+}
+
+// TestUsageModes: what changes the price of a response.
+func TestUsageModes(t *testing.T) {
+	const line = `{"type":"assistant","message":{"usage":{"input_tokens":3,"speed":"fast","inference_geo":"us","service_tier":"priority","iterations":null,"server_tool_use":{"web_search_requests":7,"web_fetch_requests":2}}}}`
+	r := NewReader(strings.NewReader(line), "f", ReadOptions{})
+	if !r.Scan() || r.Item().Entry == nil {
+		t.Fatal(r.Err())
+	}
+	if u, want := r.Item().Entry.Message.Usage, (Usage{Input: 3, Speed: "fast", Geo: "us", Tier: "priority", Searches: 7, Fetches: 2}); u != want {
+		t.Errorf("%+v, want %+v", u, want)
 	}
 }

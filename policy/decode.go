@@ -109,7 +109,10 @@ func (d *decoder) policy(name string, data []byte) *Policy {
 			p = base.Clone()
 			p.base, p.Product, p.Valid = base, "", Valid{} // it is no release
 			p.moving = ""
-			if name := n.Value; !IsFile(name) && name != base.Name && !strings.Contains(name, "@") {
+			switch name := n.Value; {
+			case d.reg.former(name):
+				p.Former = append(slices.Clone(p.Former), name)
+			case !IsFile(name) && name != base.Name && !strings.Contains(name, "@"):
 				p.moving = name
 			}
 		} else {

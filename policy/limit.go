@@ -41,6 +41,8 @@ type Circumstances struct {
 	MaxInput  int    // the most that the model takes, tokens, where that has a limit beside Window; 0: it has none
 	MaxOutput int    // the model's largest output, tokens; 0: unknown
 	Agent     string // as Context.Agent
+	Model     string // "": unknown
+	Set       bool   // as Context.WindowSet
 
 	// For people: where MaxOutput is from, and what set a parameter beside the policy (the key alone where nothing
 	// did). Nil: nothing is known of that.

@@ -22,9 +22,10 @@ type Policy struct {
 	Version  string // first release it stands for, or the very one that was asked for; texts follow it
 	Date     string // of the commit or release that Source names, YYYY-MM-DD
 	Valid    Valid
-	Chosen   string // why a bare name means this policy for a session; "": it was named
-	Older    bool   // with Chosen: the session is older than the release, which is the oldest known
-	Newer    string // that the release is newer than any that was read: its rules are assumed; part of Chosen; "": it is not
+	Chosen   string   // why a bare name means this policy for a session; "": it was named
+	Older    bool     // with Chosen: the session is older than the release, which is the oldest known
+	Newer    string   // that the release is newer than any that was read: its rules are assumed; part of Chosen; "": it is not
+	Former   []string // names that it, or what it extends, had once, and by which it was named
 	Truth    Truth
 	Score    *Score // of a built-in policy that recordings of its product can score, unchanged by settings; else nil
 	Recorded bool   // the engine's own track: what the client really did
@@ -119,6 +120,7 @@ type Alias struct {
 	Name, Policy     string
 	Product, Version string // of which it is a release; "": of none
 	Valid            Valid
+	Former           bool // the policy had this name once: who uses it is told
 }
 
 // MicrocompactionRule is a client's rule for clearing old tool results.

@@ -46,6 +46,18 @@ type ClientVersion struct {
 	// MarkedWindows: it gives large windows to marked models only (MODEL[1m]).
 	MarkedWindows bool
 
+	// CompactsIdle is how long before the end of an hour's cache it compacts while the user is away, IdleLeast the least context
+	// for that; 0: it never does.
+	CompactsIdle time.Duration
+	IdleLeast    int
+
+	// Headroom is what its threshold is below the window that it goes by, tokens; 0: not known. LeastWindow is the smallest such
+	// window that a user can set, tokens; 0: there is no limit.
+	Headroom, LeastWindow int
+
+	// Reactive: without a window of the user it compacts only after the API has refused a prompt.
+	Reactive bool
+
 	// SkillSettings: while a skill runs, its requests have other settings, and the messages' cache does not hold.
 	SkillSettings bool
 
@@ -64,9 +76,6 @@ type ClientVersion struct {
 
 	// SameSystem: a new process has the same system prompt. That of other versions holds the state of the repository.
 	SameSystem bool
-
-	// PartialOutput: the output tokens that it records are those of the start of the response.
-	PartialOutput bool
 
 	// WholeOutput: the output tokens that it records are all that a response adds to the next request.
 	WholeOutput bool

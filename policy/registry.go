@@ -97,3 +97,10 @@ func (r Registry) Names() []string {
 	}
 	return list
 }
+
+// former reports whether a built-in policy had the name once.
+func (r Registry) former(name string) bool {
+	return slices.ContainsFunc(r.families, func(f Family) bool {
+		return slices.ContainsFunc(f.Aliases, func(a Alias) bool { return a.Former && a.Name == name })
+	})
+}

@@ -12,10 +12,11 @@ type Requester interface {
 
 // CallRequest is the request of a model call that a policy makes itself, by what makes it of the view.
 type CallRequest struct {
-	System  string   // its own system prompt; empty: the session's, or not known
-	Edits   []Edit   // applied to the view in order, they leave the messages that are sent; the last attaches the prompt
-	Without []Target // blocks that are not sent
-	Unknown string   // what is not known of it, a sentence without a stop; empty: nothing
+	System    string   // its own system prompt; empty: the session's, or not known
+	Edits     []Edit   // applied to the view in order, they leave the messages that are sent; the last attaches the prompt
+	Without   []Target // blocks that are not sent
+	MaxOutput int      // the largest answer, tokens; 0: as the session's requests
+	Unknown   string   // what is not known of it, a sentence without a stop; empty: nothing
 }
 
 // Asking is the edit that attaches the message that asks for a summary: the prompt's text, or where that is not known,

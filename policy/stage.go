@@ -188,8 +188,9 @@ type Context struct {
 	Request   int // n of the request being prepared, or, at Respond and TurnEnd, of the next one
 	View      View
 	Conv      *session.Conversation
-	Window    int // context window, tokens; 0 for a stage whose Definition does not say that it reads it
-	Shared    any // the policy's shared parameters that its Definition names
+	Window    int  // context window, tokens; 0 for a stage whose Definition does not say that it reads it
+	WindowSet bool // the record shows that the user set it
+	Shared    any  // the policy's shared parameters that its Definition names
 	Model     string
 	MaxInput  int       // the most that the model takes, tokens, where that has a limit beside Window; 0: it has none
 	MaxOutput int       // the model's largest output, tokens; 0: unknown

@@ -61,6 +61,14 @@ func TestAppliedEdits(t *testing.T) {
 		{"more than said", []request{
 			{20000, nil, ""}, {21100, nil, ""}, {22200, nil, ""}, {21000, both(clearedUses(2, 1800)), "server_clear 2: 2000"},
 		}},
+		{"more than the results weigh", []request{
+			{20000, nil, ""}, {21100, nil, ""}, {22200, nil, ""}, {19200, both(clearedUses(3, 3000)), "server_clear 3: 3000"},
+			{20300, both(clearedUses(3, 3000)), ""}, {19300, both(clearedUses(5, 5000)), "server_clear 2: 2000"}, {20400, both(clearedUses(5, 5000)), ""},
+		}},
+		{"and is sent again, more than it weighs", []request{
+			{20000, nil, ""}, {21100, nil, ""}, {22200, nil, ""}, {19200, both(clearedUses(2, 3000)), "server_clear 2: 2000"},
+			{24400, both(), "server_keep 2: -2000"}, {25500, nil, ""},
+		}},
 		{"of another type", []request{
 			{20000, nil, ""}, {21100, both(map[string]any{"type": "clear_all_20300101", "cleared_input_tokens": 5}), ""},
 		}},
@@ -95,7 +103,9 @@ func TestAppliedEdits(t *testing.T) {
 				want := tt.list[k]
 				if name == "none" {
 					want.events = ""
-				} else if row.Payload != want.context {
+					want.context = row.Raw
+				}
+				if row.Payload != want.context {
 					t.Errorf("%s: request %d of %d tokens, want %d", tt.name, k+1, row.Payload, want.context)
 				}
 				if raw := 20000 + 1100*k; row.Raw < raw-400 || row.Raw > raw+400 {
@@ -122,6 +132,11 @@ func TestAppliedThinking(t *testing.T) {
 		}
 	}
 	tl := replayed(t, s.load(t), named(t, "recorded"), replay.Options{})
+	for k, row := range mains(tl) {
+		if want := 20000 + 1100*k; row.Raw < want-400 || row.Raw > want+400 {
+			t.Errorf("the raw history of request %d has %d tokens, want %d", k+1, row.Raw, want)
+		}
+	}
 	var got []string
 	for _, ev := range tl.Events {
 		got = append(got, fmt.Sprintf("%d %s %d: %.0f000", *ev.Request, ev.Kind, len(ev.Targets), math.Round(float64(ev.Saved)/1000)))

@@ -267,6 +267,45 @@ func TestHiddenMicrocompaction(t *testing.T) {
 	}
 }
 
+// TestFirstRoundKept: a compaction that keeps the first round of a turn sends it with the prompt; of later rounds the one that it
+// keeps is left out.
+func TestFirstRoundKept(t *testing.T) {
+	for _, first := range []bool{true, false} {
+		s := newScript()
+		s.version = "2.1.332"
+		s.user(40)
+		s.answer(context(40000), text(400))
+		s.user(40)
+		used := 40200
+		if !first {
+			s.answer(context(used), read("t0"))
+			s.result("t0", 400)
+			used += 400
+		}
+		s.answer(context(used), read("t1"))
+		head := s.last
+		s.result("t1", 8000)
+		tail := s.last
+		s.boundary("auto", used+2000, 400)
+		s.lines[len(s.lines)-2]["compactMetadata"].(map[string]any)["preservedSegment"] = map[string]any{"headUuid": head, "anchorUuid": s.last, "tailUuid": tail}
+		s.answer(context(used+2100), text(40))
+		for _, l := range s.lines {
+			l["version"] = s.version
+		}
+		var before, call replay.Request
+		for _, r := range replayed(t, s.load(t), named(t, "recorded"), replay.Options{}).Requests {
+			if r.Kind != "main" {
+				call = r
+			} else if call.Kind == "" {
+				before = r
+			}
+		}
+		if over := call.Payload - before.Payload; (over > 3000) != first {
+			t.Errorf("first %v: the call sends %d tokens more than the request before", first, over)
+		}
+	}
+}
+
 // TestLaterCompactionCall: from 2.1.86 on the request for a summary reads the whole request before it, what an earlier
 // compaction sent again included, and is not sent what stays behind the summary; before it has its own prompt and reads nothing.
 func TestLaterCompactionCall(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
-	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/bill"
 )
 
 // TestClientCost: what the client recorded as the cost of its requests and compactions is summed up, and none where it
@@ -15,9 +15,9 @@ func TestClientCost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := replay.BilledBy(f.Main, nil)
+		b := bill.Of(f.Main, nil)
 		f.Close()
-		if b.Client.Nano != want || b.Client.Known != (want > 0) {
+		if b.ClientUSD.Nano != want || b.ClientUSD.Known != (want > 0) || (b.Client != nil) != (want > 0) {
 			t.Errorf("%s: %+v; want %d", path, b.Client, want)
 		}
 	}

@@ -50,9 +50,13 @@ func (s *script) user(n int) {
 // answer is a response, a line a block, to a request of that much context.
 func (s *script) answer(u jsonl.Usage, blocks ...map[string]any) {
 	s.said++
+	var stop any = "end_turn"
+	if session.CompareVersions(s.version, "2.1.70") < 0 { // that did not write it
+		stop = nil
+	}
 	for _, b := range blocks {
 		s.line("assistant", map[string]any{"message": map[string]any{
-			"id": fmt.Sprintf("m%d", s.said), "role": "assistant", "model": s.model, "content": []any{b},
+			"id": fmt.Sprintf("m%d", s.said), "role": "assistant", "model": s.model, "content": []any{b}, "stop_reason": stop,
 			"usage": map[string]any{"input_tokens": u.Input, "cache_creation_input_tokens": u.CacheWrite, "cache_read_input_tokens": u.CacheRead, "output_tokens": u.Output},
 		}})
 	}

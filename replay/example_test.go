@@ -10,6 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
@@ -40,9 +41,9 @@ func ExampleRun() {
 		}
 	}
 	// Output:
-	// 298 requests, peak 168965 of 334427 tokens
-	// request 132: opencode_compaction summarize saves 148582 tokens
-	// request 254: opencode_prune clear saves 38959 tokens
+	// 298 requests, peak 168905 of 334264 tokens
+	// request 132: opencode_compaction summarize saves 148556 tokens
+	// request 254: opencode_prune clear saves 38902 tokens
 }
 
 // KeepNewest are the parameters of the stage keep_newest. The tags are its documentation: lint, changes of a value and the schema
@@ -106,19 +107,19 @@ func ExampleRun_stage() {
 	fmt.Printf("%s: %d results cleared, peak %d tokens\n",
 		timeline.Policy, timeline.Totals.Cleared, timeline.Totals.ModelPeak)
 	// Output:
-	// keep: 376 results cleared, peak 84128 tokens
+	// keep: 376 results cleared, peak 84295 tokens
 }
 
 // Cost of a session: what the API reported, and what a policy would have cost.
-func ExampleBilledBy() {
+func ExampleRun_billed() {
 	file, err := session.Load("../testdata/sessions/big.jsonl", session.LoadOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer file.Close()
 	table := price.Default()
-	bill := replay.BilledBy(file.Main, table)
-	fmt.Printf("billed: %s USD for %d requests\n", bill.CostUSD.Decimal().Text(2), bill.Requests)
+	billed := bill.Of(file.Main, table)
+	fmt.Printf("billed: %s USD for %d requests\n", billed.CostUSD.Decimal().Text(2), billed.Requests)
 	registry, err := stage.Registry()
 	if err != nil {
 		log.Fatal(err)
@@ -133,6 +134,6 @@ func ExampleBilledBy() {
 	}
 	fmt.Printf("without any compaction: %s USD\n", timeline.Totals.CostUSD.Decimal().Text(2))
 	// Output:
-	// billed: 18.77 USD for 298 requests
-	// without any compaction: 31.69 USD
+	// billed: 18.84 USD for 298 requests
+	// without any compaction: 31.68 USD
 }

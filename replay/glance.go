@@ -1,10 +1,10 @@
 package replay
 
 import (
-	"slices"
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
@@ -12,23 +12,26 @@ import (
 // Glance is what the record of a session says of its size and cost, without a replay. Tokens are those that the API
 // reported.
 type Glance struct {
-	Requests    int       `json:"requests"`               // of the main conversation
-	PeakContext int       `json:"peak_context"`           // tokens of its largest request
-	LastContext int       `json:"last_context"`           // tokens of its last request that has usage
-	Compactions int       `json:"compactions"`            // of the main conversation
-	CostUSD     price.USD `json:"cost_usd,omitzero"`      // billed, subagents included
-	Without     int       `json:"requests_without_usage"` // of them nothing is known; subagents included
-	Unpriced    int       `json:"unpriced_requests"`      // their model has no price; subagents included
-	Idle        float64   `json:"idle_seconds"`           // in pauses between responses of more than 5 minutes
-	Models      []string  `json:"models"`                 // with usage, subagents included; sorted
-	Ended       time.Time `json:"-"`                      // end of the last response of the main conversation; zero: not recorded
+	Requests    int       `json:"requests"`                // of the main conversation
+	PeakContext int       `json:"peak_context"`            // tokens of its largest request
+	LastContext int       `json:"last_context"`            // tokens of its last request that has usage
+	Compactions int       `json:"compactions"`             // of the main conversation
+	CostUSD     price.USD `json:"cost_usd,omitzero"`       // billed, subagents included
+	AtLeast     bool      `json:"cost_at_least,omitempty"` // more was billed than cost_usd
+	Without     int       `json:"requests_without_usage"`  // of them nothing is known; subagents included
+	Unpriced    int       `json:"unpriced_requests"`       // calls without a price; subagents included
+	Partial     int       `json:"partial_outputs"`         // responses whose output count is that of their first moment; subagents included
+	Idle        float64   `json:"idle_seconds"`            // in pauses between responses of more than 5 minutes
+	Models      []string  `json:"models"`                  // with usage, subagents included; sorted
+	Ended       time.Time `json:"-"`                       // end of the last response of the main conversation; zero: not recorded
+
+	Billed []bill.Entry `json:"-"` // what CostUSD is the sum of: sessions may have calls in common
 }
 
 // GlanceAt reads a glance off a main conversation and those of its subagents, at the prices of a table; nil: the
 // embedded one. A pause is from the last line of a response to the first line of the next one. It counts as idle where it
 // is longer than the short lifetime of the prompt cache, 5 minutes.
 func GlanceAt(main *session.Conversation, agents []*session.Conversation, table *price.Table) *Glance {
-	bill := BilledBy(main, table)
 	g := &Glance{Requests: len(main.Requests), Compactions: len(main.Boundaries), Models: []string{}}
 	var before time.Time
 	for _, q := range main.Requests {
@@ -47,13 +50,10 @@ func GlanceAt(main *session.Conversation, agents []*session.Conversation, table 
 		}
 	}
 	g.Ended = before
-	for _, conv := range agents {
-		bill.Add(BilledBy(conv, table))
-	}
-	g.CostUSD, g.Without, g.Unpriced = bill.CostUSD, bill.Without, bill.Unpriced
-	for _, m := range bill.Models {
+	b := bill.OfSession(main, agents, table)
+	g.CostUSD, g.AtLeast, g.Without, g.Unpriced, g.Partial, g.Billed = b.CostUSD, b.AtLeast(), b.Without, b.Unpriced, b.Partial.Calls, b.Entries()
+	for _, m := range b.Models {
 		g.Models = append(g.Models, m.Model)
 	}
-	slices.Sort(g.Models)
 	return g
 }

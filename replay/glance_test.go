@@ -21,6 +21,8 @@ func TestGlance(t *testing.T) {
 		c := &session.Conversation{Messages: messages, Boundaries: make([]session.Boundary, boundaries)}
 		for i := range messages {
 			c.Requests = append(c.Requests, session.APICall{N: i + 1, Message: i})
+			m := &messages[i]
+			c.Charges = append(c.Charges, session.Charge{Model: m.Model, Request: i + 1, Calls: 1, Usage: m.Usage, HasUsage: m.HasUsage})
 		}
 		return c
 	}

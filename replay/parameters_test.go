@@ -17,6 +17,7 @@ func idle() map[string]string {
 		"codex_compaction.reasoning": "Claude's thinking is not counted, and the samples are Claude's",
 		"drop_images.by":             "no sample has an image: the stage's own tests have some",
 		"drop_images.keep":           "the same",
+		"autocompact.max_output":     "it is in the request for a summary, which view shows",
 		"drop_images.placeholder":    "the same",
 		"drop_images.step":           "the same",
 		"pi_compaction.manual":       "what a user compacts by hand in the samples is less than the stage keeps",
@@ -32,6 +33,8 @@ func idle() map[string]string {
 func fitting() map[string]string {
 	return map[string]string{
 		"autocompact.ptl_gap":               "window: {context: 45000}\nstages: [autocompact]",
+		"autocompact.refill_requests":       "window: {context: 45000}\nstages: [autocompact: {max_refills: 1}]",
+		"autocompact.idle_tokens":           "stages: [autocompact: {idle_after: 1m}]",
 		"crush_summarize.buffer":            "window: {context: 250000}\nstages: [crush_summarize]",
 		"clear_tool_results.clear_at_least": "stages: [clear_tool_results: {library: python, trigger: 20000}]",
 		"gemini_compression.after_failure":  "window: {context: 100000}\nstages: [gemini_compression: {response_budget: 100, cut_chars: 100, verify: false, summary: [fixed: 600000]}]",

@@ -102,6 +102,11 @@ func (r *Record) FitWindow(pol *policy.Policy, opt Options) (*Fit, error) {
 	return engine.FitWindow(r.record, pol, opt)
 }
 
+// CompactionKind is why the client made the recorded compaction of a boundary, an index into Conversation.Boundaries.
+func (r *Record) CompactionKind(boundary int) CompactionKind {
+	return r.record.CompactionKind(boundary)
+}
+
 // UseWindow lets the record's replays compact in a fitted window, under every policy that sets none, unless
 // Options.Window or Options.Model says otherwise. What the API refuses does not depend on it. Call it before the first
 // replay.
@@ -207,8 +212,19 @@ func (r *Record) Bridge(tl *Timeline, pol *policy.Policy, opt Options, others ..
 		}
 	}
 	b := account.NewBridge(r.Conv, others, r.record.Table(opt.Prices), own, replaced, priced(tl))
-	b.Model = opt.Model
+	if b.Model = opt.Model; opt.Cache == CacheNone || tl.Counter != tokens.NameUsage {
+		b.Fit = nil // it would be another cache, or other requests
+	}
 	return b, nil
+}
+
+// CacheFit replays the recorded track and says how well its simulated prompt cache fits the record.
+func (r *Record) CacheFit(opt Options) (*CacheFit, error) {
+	t, err := r.Replay(RecordedTrack(), Options{Prices: opt.Prices})
+	if err != nil {
+		return nil, err
+	}
+	return t.CacheFit, nil
 }
 
 // LineAt is the line of the response to main request n; what was sent is above it. 0 where there is no such request.

@@ -5,9 +5,12 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay/bill"
+	"github.com/ctxkit/ctxkit/replay/internal/account"
 	"github.com/ctxkit/ctxkit/replay/internal/engine"
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/regret"
+	"github.com/ctxkit/ctxkit/replay/tokens"
 	"github.com/ctxkit/ctxkit/replay/wire"
 )
 
@@ -70,6 +73,11 @@ func (r *Record) timeline(of *engine.ReplayResult, pol *policy.Policy, opt Optio
 	}
 	tot.Placeholders, tot.PlaceholderTokens = count, (characters+3)/4
 	t.total()
+	t.Bill = bill.Of(conv, r.record.Table(opt.Prices))
+	tot.BilledUSD, tot.BilledAtLeast = t.Bill.CostUSD, t.Bill.AtLeast()
+	if pol.Recorded && opt.Model == "" && opt.Cache != CacheNone && t.Counter == tokens.NameUsage {
+		t.CacheFit = account.FitOf(conv, t.Requests, r.record.Table(opt.Prices))
+	}
 	if !opt.Regret {
 		return t, nil
 	}

@@ -22,7 +22,7 @@ func TestTails(t *testing.T) {
 		{"and of two that agree", []usage{{plain: 3}, {plain: 5}, {plain: 5}, {plain: 5}}, []int{0, 3, 3, 5}, []int{0, 3, 2, 2}},
 		{"a long one says nothing", []usage{{plain: 3}, {plain: 500}, {plain: 3}}, []int{0, 3, 3}, []int{0, 3, 497}},
 		{"no request of the kind yet", []usage{{}, {extra: 50}}, []int{0, 0}, []int{0, 0}},
-		{"the client asks after a turn", []usage{{}, {extra: 50}, {extra: 50}, {}, {}}, []int{0, 0, 0, 0, 0}, []int{0, 0, 25, 25, 0}},
+		{"the client asks after a turn", []usage{{}, {extra: 50}, {extra: 50}, {}, {}}, []int{0, 0, 0, 0, 0}, []int{0, 0, 26, 26, 0}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newScript()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/regret"
@@ -50,8 +51,10 @@ type Timeline struct {
 	Requests   []Request         `json:"requests"`
 	Events     []Event           `json:"events"`
 	Totals     Totals            `json:"totals"`
-	Regret     *regret.Regret    `json:"regret,omitempty"` // with Options.Regret
-	Findings   []RequestFinding  `json:"findings"`         // broken rules
+	Bill       *bill.Bill        `json:"-"`                   // what was billed for the recorded conversation; nil of a timeline that was read from JSON
+	CacheFit   *CacheFit         `json:"cache_fit,omitempty"` // of the recorded session's own replay to that; nil: it was not replayed
+	Regret     *regret.Regret    `json:"regret,omitempty"`    // with Options.Regret
+	Findings   []RequestFinding  `json:"findings"`            // broken rules
 	Warnings   []session.Warning `json:"warnings"`
 	Trace      *trace.Trace      `json:"-"` // with Options.Trace: what each request sends, block by block
 
@@ -114,6 +117,8 @@ type Totals struct {
 	ClearedTokens     int         `json:"cleared_tokens"`     // removed from the payload by edits of single blocks, less what they gave back
 	Events            int         `json:"events"`
 	Cache             cache.Split `json:"cache"`                        // of all calls
+	BilledUSD         price.USD   `json:"billed_usd,omitzero"`          // for the recorded conversation
+	BilledAtLeast     bool        `json:"billed_at_least,omitempty"`    // more was billed than billed_usd
 	CostUSD           price.USD   `json:"cost_usd,omitzero"`            // of the calls whose model has a price
 	CostParts         *CostParts  `json:"cost_parts,omitempty"`         // of cost_usd
 	Unpriced          int         `json:"unpriced_requests,omitempty"`  // calls whose model has none

@@ -4,10 +4,8 @@ package replay
 // go doc shows them there: go doc github.com/ctxkit/ctxkit/replay/internal/engine Options.
 
 import (
-	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/internal/account"
 	"github.com/ctxkit/ctxkit/replay/internal/engine"
 	"github.com/ctxkit/ctxkit/replay/internal/record"
@@ -43,6 +41,7 @@ type (
 	EventTarget    = engine.EventTarget    // what an event changed
 	Segment        = engine.Segment        // what a compaction leaves verbatim
 	RecordedEvent  = record.RecordedEvent  // where the client recorded an event
+	CompactionKind = record.CompactionKind // why the client compacted
 	ConditionUse   = engine.ConditionUse   // how often the condition of a stage held
 	RequestFinding = engine.RequestFinding // a rule that a request breaks
 	FindingKind    = engine.FindingKind    // why
@@ -51,6 +50,17 @@ type (
 	EarlierHistory = record.EarlierHistory // what came before the file
 	Conversion     = record.Conversion     // tokens of another tokenizer
 	ConvertedModel = record.ConvertedModel // by model
+)
+
+// The kinds of recorded compactions.
+const (
+	CompactionThreshold   = record.CompactionThreshold   // the context reached the client's threshold
+	CompactionReactive    = record.CompactionReactive    // the API refused a prompt as too long
+	CompactionIdle        = record.CompactionIdle        // the user was away, and the cache about to expire
+	CompactionModelChange = record.CompactionModelChange // the next model has a smaller window
+	CompactionManual      = record.CompactionManual      // the user asked for it
+	CompactionServer      = record.CompactionServer      // the API made it
+	CompactionPrecomputed = record.CompactionPrecomputed // the summary was written ahead
 )
 
 // The kinds of findings.
@@ -74,20 +84,25 @@ const (
 // DefaultWindow is the assumed context window of a model that is not in the table, nor any of its family, tokens.
 const DefaultWindow = engine.DefaultWindow
 
-// What a replay costs, and what the API billed.
+// What a replay costs.
 type (
-	Bill         = account.Bill         // the sum of calls
-	Cost         = account.Cost         // what a replay would have cost
-	CacheLoss    = account.CacheLoss    // what cache misses cost, by cause
-	RecordedBill = account.RecordedBill // what the API billed
-	ModelBill    = account.ModelBill    // by model
-	Bridge       = account.Bridge       // from the bill to the cost of a replay
-	BridgeStep   = account.BridgeStep   // one difference on the way
+	Cost       = account.Cost       // what a replay would have cost
+	CacheLoss  = account.CacheLoss  // what cache misses cost, by cause
+	Bridge     = account.Bridge     // from the bill to the cost of a replay
+	BridgeStep = account.BridgeStep // one difference on the way
+	CacheFit   = account.CacheFit   // of the simulated prompt cache to the record
 )
 
 // The steps of a bridge, in their order.
 const (
+	StepCopies     = account.StepCopies     // calls that several sessions record: each counts once in the bill, and in each session's replay
 	StepSubagents  = account.StepSubagents  // their requests, which this replay leaves out
+	StepBranches   = account.StepBranches   // calls on branches that were left, which no replay makes
+	StepAttempts   = account.StepAttempts   // other models within a request: those that declined, advisors
+	StepSearches   = account.StepSearches   // of the web, by the API
+	StepWarming    = account.StepWarming    // renewals of the prompt cache
+	StepOther      = account.StepOther      // the client's own calls that no replay makes
+	StepModifiers  = account.StepModifiers  // speed, region, service tier and the day's prices, which the simulation leaves out
 	StepRounds     = account.StepRounds     // samplings within a request before its last one
 	StepUnreported = account.StepUnreported // requests without recorded usage
 	StepOutputs    = account.StepOutputs    // outputs without a reliable count
@@ -124,14 +139,8 @@ type (
 // Steps lists the steps of a bridge in their order.
 func Steps() []string { return account.Steps() }
 
-// BilledBy is what the API reported of a conversation's requests, at the prices of a table; nil: the embedded one.
-func BilledBy(conv *session.Conversation, table *price.Table) *RecordedBill {
-	return account.BilledBy(conv, table)
-}
-
-// RecordedSplit is the input that the API reported of a request, its last iteration alone. Writes of an unknown
-// lifetime are for five minutes.
-func RecordedSplit(u *jsonl.Usage) cache.Split { return account.RecordedSplit(u) }
+// SumBridges adds up the bridges of conversations. Calls that several of them record count once in the bill.
+func SumBridges(list []*Bridge) *Bridge { return account.SumBridges(list) }
 
 // RecordedTrack is the policy of the recorded track.
 func RecordedTrack() *policy.Policy { return engine.RecordedTrack() }

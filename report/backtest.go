@@ -172,6 +172,9 @@ func countText(parts []policy.Counted, threshold int) string {
 func fitNotes(r *backtest.Scores) []string {
 	var notes []string
 	for _, s := range r.Sessions {
+		if s.Other > 0 {
+			notes = append(notes, phrase("not scored: %v: %v of another cause than the size of the context", s.File, count(s.Other, "recorded compaction")))
+		}
 		if s.Fit == nil {
 			continue
 		}

@@ -50,7 +50,7 @@ var (
 		{"what makes figures doubtful", slices.Concat(policyColumns, figureColumns(troubleTitles))},
 		{"by session", spreadColumns}, {"what stands behind the policies", evidenceColumns}}
 	CostTables = []TableHead{{"cost by session", slices.Concat(costColumns...)}, {"from the bill to this cost", bridgeColumns},
-		{"what the cost is made of", partsColumns}, {"what was billed", billedColumns}}
+		{"what the cost is made of", partsColumns}, {"what was billed", billedColumns}, {"what for", billKindColumns}, {"not in the bill", billShortColumns}}
 	RegretTables = []TableHead{{"misses", slices.Concat(missColumns...)}, {"sessions", missSumColumns}}
 	StatsTables  = []TableHead{{"what the context holds", slices.Concat(contentColumns, contentShares, contentSent)}, {"tools", toolColumns}, {"files that Read returned", fileColumns},
 		{"system prompt and tools", overheadColumns},
@@ -86,7 +86,8 @@ var overviewColumns = []column{
 	{Title: "saved", About: "tokens that the policy saved, over all requests", Drop: 3},
 	{Title: "compacted", About: "compactions of the whole conversation"},
 	{Title: "cleared", About: "tool results cleared", Drop: 1},
-	{Title: "USD", About: "cost, with the policy's own calls"},
+	{Title: "USD", About: "cost, simulated, with the policy's own calls"},
+	{Title: "billed", About: "what the recorded session was billed, USD; >= at least", Drop: 3},
 }
 
 // requestColumns are the columns of requests: eight for people, all for CSV. The third of people's is named by what is
@@ -200,6 +201,22 @@ var (
 	}
 )
 
+var (
+	billKindColumns = []column{
+		{Title: "calls for", About: "what the calls were made for", Flex: true},
+		{Title: "calls", About: "how many; of searches the searches"},
+		{Title: "input", About: "recorded input tokens, cached or not"},
+		{Title: "output", About: "recorded output tokens", Drop: 1},
+		{Title: "USD", About: "bill by the models' prices"},
+	}
+	billShortColumns = []column{
+		{Title: "why", About: "why a part of what was billed is not in it", Flex: true},
+		{Title: "calls", About: "how many"},
+		{Title: "tokens", About: "that are not in the bill; estimated where no count is recorded"},
+		{Title: "USD", About: "what they cost, where that is known"},
+	}
+)
+
 // regret
 
 var (
@@ -259,9 +276,9 @@ var (
 			{Title: "peak", Key: "peak_context", About: "tokens of its largest request, as the API reported", Drop: 2},
 			{Title: "last", Key: "last_context", About: "tokens of its last request", Drop: 5},
 			{Title: "compacted", Key: "compactions", About: "compactions of the conversation", Drop: 6},
-			{Title: "USD", Key: "cost_usd", About: "bill by the recorded usage, subagents included"},
+			{Title: "USD", Key: "cost_usd", About: "bill by the recorded usage, subagents included; >= at least"},
 			{Title: "idle", Key: "idle_seconds", About: "time in pauses of more than 5 minutes between responses", Drop: 7}},
-		keys("requests_without_usage unpriced_requests models"),
+		keys("requests_without_usage unpriced_requests partial_outputs cost_at_least models"),
 		{{Title: "client", About: "version of the client that recorded it", Drop: 8},
 			{Title: "index", About: "whether the folder's index lists the session, and rightly", Drop: 9},
 			{Title: "size", About: "of the file", Drop: 10},
@@ -627,5 +644,6 @@ var resumeColumns = [][]column{
 		{Title: "if cold", Key: "if_cold_usd", About: "the same if it is cold", Drop: 5}}, keys("compacts summary_tokens"),
 	{{Title: "after compaction", Key: "compacted_context_tokens", About: "tokens of the first request after a compaction by the client", Drop: 2},
 		{Title: "compacted USD", Key: "compacted_usd", About: "the compaction's own call and the first request after it, now"}}, keys("compacted_if_warm_usd compacted_if_cold_usd"),
-	{{Title: "pays back", Key: "pays_back_after", About: "requests after which that has cost less than to go on; -: never"}},
+	{{Title: "pays back", Key: "pays_back_after", About: "requests after which that has cost less than to go on; -: never"},
+		{Title: "billed", Key: "billed_usd", About: "what the session was billed so far, USD, subagents included; >= at least", Drop: 7}},
 }

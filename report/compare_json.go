@@ -75,7 +75,7 @@ func groupJSON(c *compare.Comparison, hints *Hints) object {
 	return object{
 		{"group,omitempty", c.Group}, {"prompt_cache,omitempty", mode}, {"sessions", len(c.Sessions)}, {"projects", projects(c)},
 		{"feasible_sessions", len(c.Common)}, {"few_sessions", len(c.Sessions) < compare.Few}, {"policies", policies},
-		{"most_different,omitempty", differ}, {"unpriced,omitempty", compare.UnpricedModels(c.Sessions)},
+		{"billed", c.Money()}, {"most_different,omitempty", differ}, {"unpriced,omitempty", compare.UnpricedModels(c.Sessions)},
 		{"flags,omitempty", flags}, {"rereads,omitempty", again}, {"each", each},
 	}
 }
@@ -143,7 +143,7 @@ func sweepJSON(s *sweep.Grid) object {
 	o := object{{"schema", sweep.Schema}, {"policy", s.Policy}, {"prompt_cache,omitempty", string(s.Cache)}, {"sessions", s.Sessions}, {"feasible_sessions", s.Common}}
 	o = append(o, inputsJSON("", s.Inputs)[1:]...)
 	return append(o, object{
-		{"unpriced,omitempty", s.Unpriced}, {"vary", vary}, {"points_wanted", len(s.Points)}, {"front_by", frontTitles(s)}, {"points", points},
+		{"billed", compare.Sum(s.Billed)}, {"unpriced,omitempty", s.Unpriced}, {"vary", vary}, {"points_wanted", len(s.Points)}, {"front_by", frontTitles(s)}, {"points", points},
 	}...)
 }
 

@@ -267,7 +267,7 @@ func flagTexts(c *compare.Comparison, hints *Hints) (list []string) {
 			count(again.Files, "file"), figureText("", exact.Whole(again.Tokens)), figureText("", exact.Whole(again.Carried))),
 		compare.FlagWindow:    "window as the user had set it, by the recorded compactions" + before("; ", hints.Window),
 		compare.FlagSubagents: "subagents left out",
-		compare.FlagUnpriced:  "a model without a price; no cost is compared",
+		compare.FlagUnpriced:  "a model without a price; sums of cost leave the session out",
 	}
 	for _, f := range compare.Flags() {
 		if n := c.Flagged(f); n > 0 {
@@ -287,7 +287,7 @@ func cacheText(groups []compare.Comparison) string {
 	for _, c := range groups {
 		for _, s := range c.Sessions {
 			return "Prompt cache: " + map[replay.CacheMode]string{
-				replay.CacheEqual: "one for all policies, as the session's own client and provider have it. content: what is sent, by that cache; breaks: what edits made the cache lose, or put out of its reach. ",
+				replay.CacheEqual: "one for all policies, as the session's own client and provider have it. content: what is sent, by that cache; breaks: what edits made the cache lose, or put out of its reach. replay and cost count each policy under its own product's cache, and may show another cost. ",
 				replay.CacheOwn:   "each product's own. ", replay.CacheNone: "none. ",
 			}[s.Cache]
 		}

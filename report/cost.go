@@ -8,6 +8,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/replay/price"
@@ -23,7 +24,7 @@ type SessionCost struct {
 	Converted *replay.Conversion `json:"converted,omitempty"` // of the tokens, to those of another model; nil: none
 	Cache     replay.CacheMode   `json:"prompt_cache,omitempty"`
 	*replay.Cost
-	Total      replay.Bill       `json:"total"`
+	Total      bill.Sum          `json:"total"`
 	Parts      *replay.CostParts `json:"cost_parts,omitempty"` // of the total's cost
 	Bridge     *replay.Bridge    `json:"bridge,omitempty"`
 	Refused    int               `json:"refused"`
@@ -43,7 +44,8 @@ func CostOf(tl *replay.Timeline, bridge *replay.Bridge) SessionCost {
 
 // costSum is the sum of costs.
 func costSum(list []SessionCost) *SessionCost {
-	sum := &SessionCost{Cost: &replay.Cost{}, Parts: &replay.CostParts{}, Bridge: &replay.Bridge{Recorded: &replay.RecordedBill{Models: []replay.ModelBill{}}, Steps: []replay.BridgeStep{}}}
+	sum := &SessionCost{Cost: &replay.Cost{}, Parts: &replay.CostParts{}}
+	var bridges []*replay.Bridge
 	for i := range list {
 		s := &list[i]
 		sum.Total.Add(s.Total)
@@ -52,7 +54,7 @@ func costSum(list []SessionCost) *SessionCost {
 		sum.Lost = append(sum.Lost, s.Lost...)
 		sum.Parts.Add(s.Parts)
 		if s.Bridge != nil {
-			sum.Bridge.Add(s.Bridge)
+			bridges = append(bridges, s.Bridge)
 		}
 		sum.Refused += s.Refused
 		sum.Violations += s.Violations
@@ -62,6 +64,7 @@ func costSum(list []SessionCost) *SessionCost {
 		t.Refused += s.totals.Refused
 		t.Blocked += s.totals.Blocked
 	}
+	sum.Bridge = replay.SumBridges(bridges)
 	return sum
 }
 
@@ -73,7 +76,7 @@ func Costs(w io.Writer, list []SessionCost, use policy.Use, opt Layout) error {
 	d := listing("", t, json)
 	d.page = func(p *page) {
 		p.note(bold, billText(sum, use.Name))
-		p.notes(yellow, troubleNotes(&sum.totals))
+		p.notes(yellow, append(troubleNotes(&sum.totals), copiesText(sum.Bridge.Recorded.Copies), clientText(sum.Bridge.Recorded.Client)))
 		p.heading("cost by session")
 		p.table(t)
 		if sum.Bridge.Cost.Known {
@@ -82,10 +85,7 @@ func Costs(w io.Writer, list []SessionCost, use policy.Use, opt Layout) error {
 			p.heading("what the cost is made of")
 			p.table(partsTable(sum))
 		}
-		if models := sum.Bridge.Recorded.Models; len(models) > 0 {
-			p.heading("what was billed")
-			p.table(billedTable(models))
-		}
+		billSections(p, sum.Bridge.Recorded)
 		p.notes(faint, costNotes(sum))
 	}
 	return d.after(use).print(w, opt)
@@ -94,16 +94,18 @@ func Costs(w io.Writer, list []SessionCost, use policy.Use, opt Layout) error {
 // costTable has a row per conversation, and one for the policy's own calls in it.
 func costTable(list []SessionCost, sum *SessionCost) *table {
 	t := newTable(slices.Concat(costColumns...),
-		keys("unpriced_requests conversation_tokens recorded_usd simulated_usd"), keys("bridge_"+strings.Join(replay.Steps(), " bridge_")))
-	add := func(st style, title, kind string, s *SessionCost, b replay.Bill) *row {
+		keys("unpriced_requests conversation_tokens recorded_usd simulated_usd"), keys("bridge_"+strings.Join(replay.Steps(), " bridge_")), keys("recorded_at_least client_usd"))
+	add := func(st style, title, kind string, s *SessionCost, b bill.Sum) *row {
 		cells := append([]any{title}, s.cells()...)
 		cells = append(cells, s.Model, kind, b.Calls, b.Input.Read, b.Input.Write5m+b.Input.Write1h, b.Input.Write5m, b.Input.Write1h,
 			b.Input.Uncached, b.Output, b.Estimated, b.CostUSD, b.Unpriced, s.Conversation)
 		if kind == kindMain && s.Bridge != nil {
-			cells = append(cells, s.Bridge.Recorded.CostUSD, s.Bridge.Simulated)
+			b := s.Bridge.Recorded
+			cells = append(cells, b.CostUSD, s.Bridge.Simulated)
 			for _, name := range replay.Steps() {
 				cells = append(cells, s.Bridge.Step(name).USD)
 			}
+			cells = append(cells, b.AtLeast(), b.ClientUSD)
 		}
 		return t.add(st, cells...)
 	}
@@ -123,14 +125,15 @@ func costTable(list []SessionCost, sum *SessionCost) *table {
 // a prompt cache.
 func billText(sum *SessionCost, name string) string {
 	b := sum.Bridge
-	if b.Recorded.Requests == 0 && !b.Cost.Known {
+	if b.Recorded.Calls+b.Recorded.Without == 0 && !b.Cost.Known {
 		return ""
 	}
-	billed := "The record has no usage: what it was billed is not known."
 	agents := phraseIf(b.Recorded.Agents > 0, "without its %v", either(b.Recorded.Agents == 1, "subagent", count(b.Recorded.Agents, "subagent")))
-	if b.Recorded.Requests > 0 {
-		billed = phrase("The record was billed %v by its usage%v.", usd(b.Recorded.CostUSD), phraseIf(agents != "", ", %v %v", usd(b.Billed()), agents))
-		agents = either(agents == "", "", "without them")
+	copies := b.Step(replay.StepCopies)
+	counted := joined(", ", agents, phraseIf(copies.USD.Nano != 0, "with %v counted in each session", count(copies.Calls, "copied call")))
+	billed := recordBilled(b.Recorded, phraseIf(counted != "", ", %v %v", usdText(b.Billed()), counted))
+	if agents != "" && b.Recorded.CostUSD.Known {
+		agents = "without them"
 	}
 	if !b.Cost.Known {
 		return billed
@@ -174,7 +177,7 @@ func bridgeTable(sum *SessionCost, name string) *table {
 	b := sum.Bridge
 	t := newTable(bridgeColumns)
 	signed := func(u price.USD) number { return number(either(u.Nano > 0, "+", "") + u.String()) }
-	t.add(bold, "billed, as the usage says", b.Recorded.Calls, b.Recorded.CostUSD)
+	t.add(bold, "billed"+phraseIf(b.Recorded.AtLeast(), ", at least")+", as the usage says", b.Recorded.Calls, b.Recorded.CostUSD)
 	texts, reached := stepTexts(sum.Parts.ByStage), 0
 	totals := []struct {
 		after string // the last step to it
@@ -211,6 +214,13 @@ func stepTexts(stages []replay.StageCost) map[string]string {
 	}
 	return map[string]string{
 		replay.StepSubagents:  "subagents, which this replay leaves out",
+		replay.StepCopies:     "copies of calls in other sessions, which are replayed in each",
+		replay.StepBranches:   "branches that were left, which no replay has",
+		replay.StepAttempts:   "other models within requests: fallback, advisor",
+		replay.StepSearches:   "web searches",
+		replay.StepWarming:    "cache warming",
+		replay.StepOther:      "the client's other calls",
+		replay.StepModifiers:  "speed, region, service tier, prices of the day",
 		replay.StepRounds:     "samplings within requests, before their last",
 		replay.StepUnreported: "requests without recorded usage",
 		replay.StepOutputs:    "outputs estimated, where no reliable count is recorded",
@@ -259,7 +269,7 @@ func partsTable(sum *SessionCost) *table {
 }
 
 // billedTable is the recorded bill by model and token class.
-func billedTable(models []replay.ModelBill) *table {
+func billedTable(models []bill.ModelSum) *table {
 	t := newTable(billedColumns)
 	for _, m := range models {
 		t.add(none, m.Model, m.Calls, m.Input.Read, m.Input.Write5m, m.Input.Write1h, m.Input.Uncached, m.Output, m.CostUSD)
@@ -286,9 +296,7 @@ func costNotes(sum *SessionCost) []string {
 	note(lost != "", "Tokens sent before and not read from the cache, by cause: %v.", lost)
 	note(sum.Converted != nil, "Tokens are %v.", ConversionText(sum.Converted))
 	note(true, "%v", cacheNote(sum.Cache))
-	note(sum.Bridge.Recorded.Client.Known, "The client itself recorded %v USD for its requests and compactions.", sum.Bridge.Recorded.Client)
-	note(sum.Bridge.Recorded.Without > 0, "%v of the record without usage: nothing is known of what %v billed.",
-		count(sum.Bridge.Recorded.Without, "request"), either(sum.Bridge.Recorded.Without == 1, "it was", "they were"))
+	note(fitText(sum.Bridge.Fit) != "", "%v", fitText(sum.Bridge.Fit))
 	note(total.Estimated > 0, "%v of %v have no reliable output count; their output is estimated.",
 		total.Estimated, count(total.Calls, "response"))
 	note(total.Unpriced > 0, "%v of %v have no known price; the cost leaves them out.", total.Unpriced, count(total.Calls, "request"))
@@ -312,10 +320,18 @@ func lostText(list []replay.CacheLoss) string {
 	return strings.Join(parts, ", ")
 }
 
+// cacheName is whose prompt cache was simulated.
+func cacheName(mode replay.CacheMode) string {
+	return map[replay.CacheMode]string{
+		replay.CacheEqual: "simulated with the session's own prompt cache", replay.CacheOwn: "simulated with the policy's own prompt cache",
+		replay.CacheNone: "simulated without a prompt cache",
+	}[mode]
+}
+
 // cacheNote says whose prompt cache was simulated.
 func cacheNote(mode replay.CacheMode) string {
 	return map[replay.CacheMode]string{
-		replay.CacheEqual: "Prompt cache: that of the session's own client and provider.",
+		replay.CacheEqual: "Prompt cache: that of the session's own client and provider for every policy; replay and cost count each policy under its own product's, and may show another cost.",
 		replay.CacheOwn:   "Prompt cache: that of the policy's own product; compare counts all policies under the record's.",
 		replay.CacheNone:  "Prompt cache: none.",
 	}[mode]

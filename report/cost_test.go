@@ -8,6 +8,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/report/golden"
@@ -40,13 +41,26 @@ func TestCosts(t *testing.T) {
 	}
 }
 
+// billOf is the bill of one call.
+func billOf(u price.USD) *bill.Bill {
+	var l bill.Ledger
+	l.Add(&bill.Bill{List: []bill.Call{{Requests: 1, Parts: []bill.Part{{Kind: bill.KindRequest, Model: "claude-opus-4-5", Sum: bill.Sum{Calls: 1, CostUSD: u}}}}}})
+	return l.Bill()
+}
+
 // bridgeOf is a bridge with each step.
 func bridgeOf(tl *replay.Timeline) *replay.Bridge {
 	amount := func(n int64) price.USD { return price.USD{Nano: n, Known: true} }
-	bill := replay.Bill{Calls: 7, Input: cache.Split{Read: 100_000, Write1h: 5000, Uncached: 12}, Output: 400, CostUSD: amount(1_234_567_891)}
+	sum := bill.Sum{Calls: 7, Input: cache.Split{Read: 100_000, Write1h: 5000, Uncached: 12}, Output: 400, CostUSD: amount(1_234_567_891)}
 	b := &replay.Bridge{
-		Recorded: &replay.RecordedBill{Bill: bill, Models: []replay.ModelBill{{Model: tl.Model, Bill: bill}}, Requests: 7, Without: 1, Agents: 2},
-		Cost:     tl.Totals.CostUSD, Steps: []replay.BridgeStep{},
+		Recorded: &bill.Bill{
+			Sum: sum, Models: []bill.ModelSum{{Model: tl.Model, Sum: sum}}, Kinds: []bill.KindSum{{Kind: bill.KindRequest, Sum: sum}}, Requests: 7, Without: 1, Agents: 2,
+			List: []bill.Call{{Requests: 7, Without: 1, Partial: bill.Partial{Calls: 2, Tokens: 900, CostUSD: amount(4_500_000)}, Client: amount(1_000_000_000), Parts: []bill.Part{
+				{Kind: bill.KindRequest, Model: tl.Model, Sum: sum}, {Kind: bill.KindSearch, Model: tl.Model, Sum: bill.Sum{Searches: 3}}, {Kind: bill.KindAttempt, Model: "y", What: "model y", Sum: bill.Sum{Calls: 1, Unpriced: 1, Output: 5}},
+			}}},
+		},
+		Fit:  &replay.CacheFit{Requests: 6, Read: 200, Reproduced: 150, Recorded: amount(2_000_000_000), Simulated: amount(2_200_000_000)},
+		Cost: tl.Totals.CostUSD, Steps: []replay.BridgeStep{},
 	}
 	for i, name := range replay.Steps() {
 		b.Steps = append(b.Steps, replay.BridgeStep{Step: name, Calls: i % 3, USD: amount(int64(i-4) * 123_456_789)})
@@ -61,7 +75,7 @@ func TestBillText(t *testing.T) {
 	amount := func(cents int64) price.USD { return price.USD{Nano: cents * 10_000_000, Known: true} }
 	sum := func(change func(s *SessionCost)) *SessionCost {
 		s := &SessionCost{Bridge: &replay.Bridge{
-			Recorded: &replay.RecordedBill{Bill: replay.Bill{CostUSD: amount(2000)}, Requests: 3},
+			Recorded: &bill.Bill{Sum: bill.Sum{Calls: 3, CostUSD: amount(2000)}, Requests: 3},
 			Own:      amount(1100), Simulated: amount(1100), Cost: amount(1100),
 		}}
 		change(s)
@@ -93,7 +107,7 @@ func TestBillText(t *testing.T) {
 			"The record was billed 20.00 USD by its usage. Simulated, it costs 11.00 USD; under p it would have cost 33.00 USD, 200.0 % more (a bound)."},
 		{"model that has no price in the record", []func(*SessionCost){model, func(s *SessionCost) { s.Bridge.Own = price.USD{} }},
 			"The record was billed 20.00 USD by its usage. Simulated under other, it costs 22.00 USD."},
-		{"no usage", []func(*SessionCost){func(s *SessionCost) { s.Bridge.Recorded = &replay.RecordedBill{} }},
+		{"no usage", []func(*SessionCost){func(s *SessionCost) { s.Bridge.Recorded = &bill.Bill{} }},
 			"The record has no usage: what it was billed is not known. Simulated, it costs 11.00 USD."},
 	} {
 		s := sum(func(s *SessionCost) {

@@ -11,6 +11,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/trace"
@@ -22,7 +23,7 @@ func replayHTML(w io.Writer, opt Layout) Printer[*replay.Timeline] {
 	var added []*replay.Timeline
 	return Printer[*replay.Timeline]{Add: func(tl *replay.Timeline) error {
 		h.Replays = append(h.Replays, newPageReplay(h, tl, &opt))
-		added = append(added, &replay.Timeline{Session: tl.Session, Agent: tl.Agent, Title: tl.Title, Policy: tl.Policy, Requests: tl.Requests, Totals: tl.Totals, Counter: tl.Counter})
+		added = append(added, &replay.Timeline{Session: tl.Session, Agent: tl.Agent, Title: tl.Title, Policy: tl.Policy, Requests: tl.Requests, Totals: tl.Totals, Bill: tl.Bill, CacheFit: tl.CacheFit, Counter: tl.Counter})
 		return nil
 	}, Close: func() error {
 		switch len(added) {
@@ -53,7 +54,8 @@ func replayAnswers(tl *replay.Timeline) []string {
 	}
 	second := phrase("%v sent %v tokens", count(t.Requests, "request"), t.Payload-t.OwnInput) + phraseIf(t.OwnInput > 0, ", its own calls %v more", t.OwnInput) +
 		phraseIf(t.CostUSD.Known, ", for USD %v in all", cents(t.CostUSD)) + phrase(": %v, %v cleared.", count(t.Compactions, "compaction"), count(t.Cleared, "result"))
-	texts := append([]string{first, second}, troubleNotes(t)...)
+	texts := append([]string{first, second, simulatedText(tl)}, troubleNotes(t)...)
+	texts = slices.DeleteFunc(texts, func(s string) bool { return s == "" })
 	for i := range texts {
 		texts[i] = Clean(texts[i])
 	}
@@ -65,14 +67,18 @@ func cents(usd price.USD) string { return usd.Decimal().Round(2).Text(2) }
 
 func sessionsAnswer(list []*replay.Timeline) string {
 	var sum replay.Totals
+	var bills []*bill.Bill
 	for _, tl := range list {
 		t := &tl.Totals
 		sum.Requests, sum.Payload, sum.OwnInput = sum.Requests+t.Requests, sum.Payload+t.Payload, sum.OwnInput+t.OwnInput
 		sum.Compactions, sum.PayloadPeak = sum.Compactions+t.Compactions, max(sum.PayloadPeak, t.PayloadPeak)
 		sum.CostUSD.Add(t.CostUSD)
+		bills = append(bills, tl.Bill)
 	}
+	billed := sumBills(bills...)
 	return phrase("%v sent %v tokens, the largest one %v", count(sum.Requests, "request"), sum.Payload, sum.PayloadPeak) +
-		phraseIf(sum.CostUSD.Known, ", for USD %v", cents(sum.CostUSD)) + phrase(": %v.", count(sum.Compactions, "compaction"))
+		phraseIf(sum.CostUSD.Known, ", for USD %v", cents(sum.CostUSD)) + phrase(": %v.", count(sum.Compactions, "compaction")) +
+		before(" ", billedSentence(billed))
 }
 
 // words says which words of a session a page may show. A page without text has no word of the transcript: no title,
@@ -324,7 +330,10 @@ func pageFigures(tl *replay.Timeline) []pageFigure {
 		{"Requests", thousands(t.Requests), phraseIf(t.Calls > t.Requests, "and %v of the %v's own", t.Calls-t.Requests, caller(tl.Policy))},
 	}
 	if t.CostUSD.Known {
-		list = append(list, pageFigure{"Cost", "$" + cents(t.CostUSD), phraseIf(t.Unpriced > 0, "without %v", count(t.Unpriced, "request"))})
+		list = append(list, pageFigure{"Cost, simulated", "$" + cents(t.CostUSD), phraseIf(t.Unpriced > 0, "without %v", count(t.Unpriced, "request"))})
+	}
+	if b := tl.Bill; b != nil && b.CostUSD.Known {
+		list = append(list, pageFigure{"Billed", either(b.AtLeast(), "≥ ", "") + "$" + cents(b.CostUSD), "the recorded session"})
 	}
 	list = append(list, pageFigure{"Compactions", thousands(t.Compactions), phraseIf(t.Failed > 0, "%v failed", t.Failed)},
 		pageFigure{"Cleared results", thousands(t.Cleared), phraseIf(t.ClearedTokens > 0, "%v tokens", t.ClearedTokens)},
@@ -389,7 +398,7 @@ func newPageCost(tl *replay.Timeline) pageCost {
 	p.Bills = htmlTable{Columns: []htmlColumn{{Title: "Calls"}, {Title: "Number", Number: true}, {Title: "Read", Number: true}, {Title: "Written", Number: true}, {Title: "Uncached", Number: true}, {Title: "Output", Number: true}, {Title: "USD", Number: true}}, Rows: [][]string{}}
 	for _, b := range []struct {
 		name string
-		bill replay.Bill
+		bill bill.Sum
 	}{{"the session's requests", c.Main}, {phrase("the %v's own calls", caller(tl.Policy)), c.Own}, {"all", total}} {
 		in := b.bill.Input
 		p.Bills.Rows = append(p.Bills.Rows, []string{b.name, thousands(b.bill.Calls), thousands(in.Read), thousands(in.Write5m + in.Write1h), thousands(in.Uncached),

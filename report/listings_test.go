@@ -10,6 +10,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/report/golden"
 )
@@ -29,7 +30,8 @@ func sampleSessions() []SessionItem {
 		items[i].FileInfo = list[i]
 	}
 	items[0].Glance = &replay.Glance{Requests: 1298, PeakContext: 182000, LastContext: 91000, Compactions: 3, Idle: 8400,
-		CostUSD: price.USD{Nano: 12_345_678_901, Known: true}, Models: []string{"claude-opus-4-5"}}
+		CostUSD: price.USD{Nano: 12_345_678_901, Known: true}, Models: []string{"claude-opus-4-5"},
+		Billed: []bill.Entry{{USD: price.USD{Nano: 12_345_678_901, Known: true}}}}
 	items[3].Glance = &replay.Glance{Without: 2, Models: []string{}}
 	return items
 }

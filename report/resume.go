@@ -30,7 +30,7 @@ func Resume(w io.Writer, list []ResumeItem, now time.Time, opt Layout) error {
 		items[i] = list[i].SessionItem
 	}
 	short := ShortIDs(items)
-	warm := 0
+	warm, fit := 0, &replay.CacheFit{}
 	var first *ResumeItem
 	name := ""
 	for n := range list {
@@ -42,11 +42,17 @@ func Resume(w io.Writer, list []ResumeItem, now time.Time, opt Layout) error {
 		if i.Next != nil && i.Next.Warm {
 			warm++
 		}
+		if i.Next != nil {
+			fit.Add(i.Next.CacheFit)
+		}
 		resumeRow(t, i, short[n], now).noTab = !opt.All && n >= MostResumed
 	}
 	var notes []string
 	if hidden := len(list) - MostResumed; hidden > 0 && !opt.All {
 		notes = append(notes, opt.Hints.hidden(hidden, "session", "json and csv contain them"))
+	}
+	if text := fitText(fit); text != "" {
+		notes = append(notes, text)
 	}
 	notes = append(notes, "next: the input of the next request, without what would be typed and answered, by the simulated cache. A cache is warm only while the client that filled it runs: "+
 		"one that is started again mostly pays the cold price; not known: how long its provider keeps it, so that the figures are of a cold one. compacted: the compaction's own call with the summary that is assumed for it, and the first request after it; what the client attaches again then may be more. "+
@@ -112,6 +118,11 @@ func resumeRow(t *table, i *ResumeItem, short string, now time.Time) *row {
 	cells = append(cells, c.Model, c.Context, cacheState(c, now), c.Warm, c.Last, c.Expires, money(c.Now().USD), money(c.IfWarm.USD), money(c.IfCold.USD))
 	if n := c.CompactedNow(); n != nil {
 		cells = append(cells, c.Compact.Policy, c.Compact.Summary, c.Compact.Context, money(n.USD), c.Compact.IfWarm.USD, c.Compact.IfCold.USD, pair{number(either(n.Pays > 0, thousands(n.Pays), "-")), n.Pays})
+	} else {
+		cells = append(cells, make([]any, 7)...)
+	}
+	if g := i.Glance; g != nil {
+		cells = append(cells, pair{billedCell(g), g.CostUSD})
 	}
 	return t.add(either(c.Warm, green, none), cells...)
 }

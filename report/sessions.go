@@ -12,7 +12,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
-	"github.com/ctxkit/ctxkit/replay/price"
+	"github.com/ctxkit/ctxkit/replay/bill"
 )
 
 // SessionsSchema is the version of the JSON form of a list of sessions.
@@ -34,7 +34,8 @@ func Sessions(w io.Writer, list []SessionItem, now time.Time, opt Layout) error 
 	t := newTable(sessionColumns...)
 	counts := map[session.Standing]int{}
 	var notes []string
-	var bill price.USD
+	var bills [][]bill.Entry
+	priced, least := 0, 0
 	short, subagents := ShortIDs(list), 0
 	for n := range list {
 		i := &list[n]
@@ -47,7 +48,9 @@ func Sessions(w io.Writer, list []SessionItem, now time.Time, opt Layout) error 
 			subagents++
 		}
 		if i.Glance != nil {
-			bill.Add(i.CostUSD)
+			bills = append(bills, i.Billed)
+			priced += either(i.CostUSD.Known, 1, 0)
+			least += either(i.AtLeast, 1, 0)
 		}
 		i.Created, i.Last, i.Changed, i.Subagents = i.Created.UTC(), i.Last.UTC(), i.Changed.UTC(), notNil(i.Subagents)
 		sessionRow(t, i, short[n], now).noTab = hide
@@ -55,8 +58,14 @@ func Sessions(w io.Writer, list []SessionItem, now time.Time, opt Layout) error 
 	note := count(len(list), "session") + phraseIf(subagents > 0, ", %v of them subagents of others", subagents)
 	if hidden := len(list) - MostSessions; hidden > 0 && !opt.All {
 		notes = append(notes, opt.Hints.hidden(hidden, "session", "json and csv contain them"))
-	} else if bill.Known {
-		note += ", billed " + usd(bill) + " by their usage"
+	} else if usd, copies := bill.Distinct(bills...); usd.Known {
+		note += phrase(", billed %v%v by their usage", phraseIf(least > 0, "at least "), usdText(usd)) + phraseIf(priced < len(bills), " (%v of them without a price)", len(bills)-priced)
+		if least > 0 {
+			notes = append(notes, phrase("at least: the %v something: outputs without a reliable count, responses or compactions without usage, or prices (ctxkit cost SESSION).", either(least == 1, "bill of 1 session lacks", phrase("bills of %v sessions lack", least))))
+		}
+		if copies.Calls > 0 {
+			notes = append(notes, copiesText(copies))
+		}
 	}
 	if counts[session.Unindexed] < len(list) {
 		for _, s := range []session.Standing{session.Listed, session.Stale, session.Missing, session.Unlisted} {
@@ -151,13 +160,18 @@ func sessionRow(t *table, i *SessionItem, short string, now time.Time) *row {
 	cells := []any{pair{short, i.ID}, number(Age(now, i.Used())), i.Path, i.Folder, pair{cut(Clean(projectName(i)), 24), i.Project}, i.Branch, i.Version, i.Title, i.Prompt,
 		i.Created, i.Last, int(i.Size), i.Standing, i.Why, len(i.Subagents), i.ToolResults, Headline(&i.FileInfo)}
 	if g := i.Glance; g != nil {
-		cells = append(cells, g.Requests, seen(g.PeakContext), seen(g.LastContext), g.Compactions, pair{number(phraseIf(g.CostUSD.Known, "%v", g.CostUSD.Decimal().Text(2))), g.CostUSD},
-			pair{number(timeSpan(g.Idle)), decimal{g.Idle, 0}}, g.Without, g.Unpriced, strings.Join(g.Models, " "))
+		cells = append(cells, g.Requests, seen(g.PeakContext), seen(g.LastContext), g.Compactions, pair{billedCell(g), g.CostUSD},
+			pair{number(timeSpan(g.Idle)), decimal{g.Idle, 0}}, g.Without, g.Unpriced, g.Partial, g.AtLeast, strings.Join(g.Models, " "))
 	} else {
-		cells = append(cells, make([]any, 9)...)
+		cells = append(cells, make([]any, 11)...)
 	}
 	return t.add(st, append(cells, client(i), i.Standing, number(either(i.Standing == session.Missing, "", fileSize(i.Size))),
 		number(phraseIf(len(i.Subagents) > 0, "%v", len(i.Subagents))))...)
+}
+
+// billedCell is a bill with two places: ">=" before one that is a lower bound.
+func billedCell(g *replay.Glance) number {
+	return number(phraseIf(g.CostUSD.Known, "%v%v", either(g.AtLeast, ">= ", ""), g.CostUSD.Decimal().Text(2)))
 }
 
 // projectName is the last part of the folder that a session was recorded in.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/bill"
 )
 
 func totalFields(tl *replay.Timeline) [][2]string {
@@ -28,8 +29,12 @@ func totalFields(tl *replay.Timeline) [][2]string {
 	add(t.Calls > t.Requests, "own calls", "%v by the %v: %v sent, %v written; cache and cost include them", t.Calls-t.Requests, caller(tl.Policy), t.OwnInput, t.OwnOutput)
 	add(true, "events", "%v, %v, %v cleared", t.Events, count(t.Compactions, "compaction"), count(t.Cleared, "result"))
 	add(c.Input() > 0, "cache", "read %v (%v), written %v, uncached %v", c.Read, percent(c.Read, c.Input()), c.Write5m+c.Write1h, c.Uncached)
-	add(t.CostUSD.Known || t.Unpriced > 0, "cost", "USD %v%v", t.CostUSD,
-		phraseIf(t.Unpriced > 0, ", without %v of a model with no known price", count(t.Unpriced, "request")))
+	add(t.CostUSD.Known || t.Unpriced > 0, "cost", "USD %v%v%v", t.CostUSD,
+		phraseIf(t.CostUSD.Known, "%v", before(", ", cacheName(tl.Cache))), phraseIf(t.Unpriced > 0, ", without %v of a model with no known price", count(t.Unpriced, "request")))
+	if b := tl.Bill; b != nil && b.Calls+b.Without > 0 {
+		add(true, "billed", "%v", either(b.CostUSD.Known, phraseIf(b.AtLeast(), "at least ")+"USD "+b.CostUSD.String(), "not known")+before(": ", strings.Join(shortTexts(b), "; ")))
+	}
+	add(tl.CacheFit != nil && tl.CacheFit.Read > 0, "cache fit", "%v", fitShort(tl.CacheFit))
 	if tl.Regret != nil {
 		add(true, "regret", "%v", regretText(tl))
 	}
@@ -93,12 +98,18 @@ func warningText(file string, line int, message, own string) string {
 type overview struct {
 	rows     []*replay.Timeline // without requests and events
 	sum      replay.Totals
+	bills    bill.Ledger
+	fit      replay.CacheFit
 	warnings WarningKinds
 }
 
 func (o *overview) add(tl *replay.Timeline) {
 	x := &tl.Totals
-	o.rows = append(o.rows, &replay.Timeline{Session: tl.Session, Agent: tl.Agent, File: tl.File, Policy: tl.Policy, Totals: *x})
+	o.rows = append(o.rows, &replay.Timeline{Session: tl.Session, Agent: tl.Agent, File: tl.File, Policy: tl.Policy, Totals: *x, Bill: shortBill(tl.Bill)})
+	if tl.Bill != nil {
+		o.bills.Add(tl.Bill)
+	}
+	o.fit.Add(tl.CacheFit)
 	o.warnings.Add(tl.Warnings...)
 	s := &o.sum
 	s.Requests += x.Requests
@@ -129,23 +140,25 @@ func (o *overview) name() string {
 
 // print prints the answer over all sessions, a row for each of them, and their warnings by kind.
 func (o *overview) print(p *page) {
-	p.note(bold, count(len(o.rows), "session")+": "+verdictText(o.name(), &o.sum)+".")
-	p.notes(yellow, troubleNotes(&o.sum))
+	billed := o.bills.Bill()
+	p.note(bold, joined(" ", count(len(o.rows), "session")+": "+verdictText(o.name(), &o.sum)+".", billedSentence(billed)))
+	p.notes(yellow, append(troubleNotes(&o.sum), shortTexts(billed)...))
 	p.heading("all sessions")
 	t := newTable(overviewColumns)
-	row := func(st style, name string, x *replay.Totals) *row {
-		return t.add(st, name, x.Requests, x.RawPeak, x.ModelPeak, x.Saved, x.Compactions, x.Cleared, x.CostUSD)
+	row := func(st style, name string, x *replay.Totals, b *bill.Bill) *row {
+		return t.add(st, name, x.Requests, x.RawPeak, x.ModelPeak, x.Saved, x.Compactions, x.Cleared, x.CostUSD, billCell(b))
 	}
 	hidden := 0
 	for i, tl := range o.rows {
-		r := row(none, strings.TrimSpace(tl.Session+" "+tl.Agent), &tl.Totals)
+		r := row(none, strings.TrimSpace(tl.Session+" "+tl.Agent), &tl.Totals, tl.Bill)
 		if r.noTab = i >= MostSessions && !p.All; r.noTab {
 			hidden++
 		}
 	}
-	row(bold, "sum; of peaks the highest", &o.sum)
+	row(bold, "sum; of peaks the highest", &o.sum, billed)
 	p.table(t)
 	p.hidden(hidden, "session", "json and csv contain them")
+	p.note(faint, fitText(&o.fit))
 	p.note(faint, either(p.Verbose, "", p.Hints.Pages))
 	printWarnings(p, "", &o.warnings, nil)
 }

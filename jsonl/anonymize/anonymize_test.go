@@ -109,6 +109,27 @@ func TestFields(t *testing.T) {
 	}
 }
 
+// TestBilling: what a bill is made of stays, and no text.
+func TestBilling(t *testing.T) {
+	const cost = `{"type":"cost-state","sessionId":"somebody","totalCostUSD":0.3513,"startTime":1795770000000,"modelUsage":{"claude-opus-5":{"inputTokens":6,"outputTokens":4150,"thinkingTokens":0,` +
+		`"cacheReadInputTokens":20000,"cacheCreationInputTokens":20300,"webSearchRequests":7,"costUSD":0.3168},"claude-haiku-4-5":{"costUSD":0.0345}},"hasUnknownModelCost":false,"modelCallCostUSD":0.1,"note":"somebody"}`
+	const usage = `"usage":{"input_tokens":412,"output_tokens":264,"server_tool_use":{"web_search_requests":3,"web_fetch_requests":1},"service_tier":"priority","inference_geo":"us","iterations":[` +
+		`{"type":"message","model":"claude-fable-5","output_tokens":180},{"type":"advisor_message","model":"claude-opus-5","output_tokens":9},{"type":"fallback_message","model":"claude-opus-5","output_tokens":264}],"speed":"fast"}`
+	const call = `{"type":"recorded-call","requestId":"somebody@2026","kind":"warming","model":"claude-opus-5","timestamp":"2026-11-20T09:00:00Z","requests":2,"usage":{"input_tokens":1,"cache_creation":{"ephemeral_5m_input_tokens":2,"ephemeral_1h_input_tokens":3},"cost_usd":0.25},"covers":["somebody"]}`
+	out := anonymized(t, "seed", cost+"\n"+`{"type":"assistant","message":{"role":"assistant","id":"somebody",`+usage+`}}`+"\n"+call+"\n")
+	lines := strings.Split(out, "\n")
+	for i, in := range []string{cost, usage, call} {
+		for _, part := range strings.Split(strings.NewReplacer(`{`, `,`, `}`, `,`, `[`, `,`, `]`, `,`).Replace(in), ",") {
+			if stays := !strings.Contains(part, "somebody"); stays && !strings.Contains(lines[i], part) {
+				t.Errorf("%s is gone: %s", part, lines[i])
+			}
+		}
+	}
+	if strings.Contains(out, "somebody") {
+		t.Errorf("somebody is left: %s", out)
+	}
+}
+
 // Lines that are no objects keep their place, and their ends.
 func TestOtherLines(t *testing.T) {
 	in := "\xEF\xBB\xBF{\"type\":\"user\",\"uuid\":\"u1\"}\r\n// a comment of somebody\n\n{\"type\":\"user\"}{\"type\":\"system\"}\nbroken {\"content\": somebody\n{\"type\":\"user\"}"

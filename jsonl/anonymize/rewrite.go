@@ -37,6 +37,7 @@ type place struct {
 // frame is an open bracket.
 type frame struct {
 	place
+	of     string // key of the member that it is the value of
 	object bool
 	from   int   // index of the bracket
 	member bool  // a key has been read, and not its value
@@ -65,7 +66,7 @@ func (w *writer) json(b []byte, in *frame) {
 		at := w.at(top)
 		switch c := b[i]; {
 		case c == '{' || c == '[':
-			f := frame{place: at, object: c == '{', from: i, draw: top.draw}
+			f := frame{place: at, of: at.key, object: c == '{', from: i, draw: top.draw}
 			if at.free && !top.free {
 				w.given(b, i, &f)
 			}
@@ -178,11 +179,11 @@ func quotedEnd(b []byte, i int) (end int, closed bool) {
 
 // key rewrites the name of a member.
 func (w *writer) key(body []byte, top *frame) {
-	of := top.key
-	if w.voc.byModel[of] || w.voc.keys[string(body)] {
+	models := w.voc.byModel[top.of]
+	if models || w.voc.keys[string(body)] {
 		name := string(scan.AppendUnquoted(nil, body, -1))
 		top.key, top.member = name, true
-		if !w.voc.byModel[of] || w.voc.wordsOnly(name) {
+		if !models || w.voc.wordsOnly(name) {
 			w.dst = append(w.dst, body...)
 			return
 		}

@@ -87,6 +87,7 @@ func convert(in io.Reader, w *foreign.Writer) error {
 	if !c.begun {
 		c.begin()
 	}
+	c.endRecord()
 	return err
 }
 
@@ -127,6 +128,8 @@ type converter struct {
 	rest    []part         // what came since the first of them
 	output  bool           // rest has an output
 	used    *foreign.Usage // of a response that is counted and not written yet: it may be the call of a compaction
+	usedID  string         // its id
+	billed  *usageRecord   // the last one, of which nothing else is known yet
 	n       int            // responses so far
 	counted bool           // a token count was read
 	total   int            // total_token_usage of the last one
@@ -166,6 +169,7 @@ type compaction struct {
 	message     string
 	replacement []item         // nil: not recorded
 	used        *foreign.Usage // of the call that wrote the summary; nil: not recorded
+	request     string         // its id
 	pre         int            // tokens of the last request before it
 	post        int            // the client's estimate behind it
 	own         bool           // nothing was said in its turn before it
@@ -212,7 +216,9 @@ func (c *converter) record(u foreign.Unit, e *jsonl.Entry) {
 		c.compacted(p, r.Payload)
 	case recordEvent:
 		c.event(p, r.Payload)
-	case recordWorld, recordTrigger, recordParent, recordUsage:
+	case recordUsage:
+		c.usageRecord(p, r.Payload)
+	case recordWorld, recordTrigger, recordParent:
 		c.w.Aside(u, "metadata: "+e.Type)
 	case "":
 		c.w.Aside(u, "no type")

@@ -35,13 +35,15 @@ func (c *converter) compacted(p part, payload []byte) {
 	}
 	k := &compaction{part: p, message: r.Message, replacement: r.Replacement, pre: c.last, own: !c.spoken}
 	if text := c.answered(); text != "" && c.used != nil && strings.TrimSpace(summaryOf(r.Message)) == strings.TrimSpace(text) {
-		k.used, k.pre, k.own = c.used, c.earlier, !c.before
+		k.used, k.request, k.pre, k.own = c.used, c.usedID, c.earlier, !c.before
 		for i := range c.answer {
 			c.w.Aside(c.answer[i].unit, asideSummary)
 		}
-		c.answer, c.used = nil, nil
+		c.answer, c.used, c.usedID = nil, nil, ""
+	} else if b := c.billed; b != nil && b.ID == r.Response {
+		k.used, k.request, c.billed = b.Usage.usage(), b.ID, nil
 	} else if r.Response != "" && r.Response == r.Latest.Response {
-		k.used = r.Latest.Usage.usage()
+		k.used, k.request = r.Latest.Usage.usage(), r.Response
 	}
 	c.endResponse(nil)
 	c.endCompaction(false)
@@ -183,7 +185,7 @@ func (c *converter) endCompaction(manual bool) {
 	} else if k.change && k.own && 100*k.pre < changeBelow*c.session.Window {
 		trigger = "model_change"
 	}
-	meta := &foreign.Compact{Trigger: trigger, PreTokens: k.pre, PostTokens: k.post, Usage: k.used, Order: order}
+	meta := &foreign.Compact{Trigger: trigger, PreTokens: k.pre, PostTokens: k.post, Usage: k.used, Request: k.request, Order: order}
 	if len(keep) > 0 {
 		meta.Preserved = &foreign.Preserved{UUIDs: keep}
 	}

@@ -118,9 +118,43 @@ func (c *converter) count(p part, e *event) {
 		if len(c.answer) == 0 {
 			c.answer = []part{{unit: p.unit, line: p.line, time: p.time}}
 		}
+		if c.billed != nil { // it is of the same response
+			c.usedID, c.billed = c.billed.ID, nil
+		}
 		if c.used = e.Info.Last.usage(); len(c.rest) > 0 || c.answered() == "" {
 			c.endCounted()
 		}
+	}
+}
+
+// usageRecord is the provider's usage of a response, right before its outputs and its token count.
+type usageRecord struct {
+	part
+	ID    string `json:"response_id"`
+	Usage *usage `json:"usage"`
+}
+
+// usageRecord reads one. The response in progress, a compaction or the next token count is its own.
+func (c *converter) usageRecord(p part, payload []byte) {
+	r := &usageRecord{part: p}
+	switch err := json.Unmarshal(payload, r); {
+	case err != nil:
+		c.broken(p.unit, p.line, err)
+	case c.copied:
+		c.w.Aside(p.unit, asideCopy)
+	case r.Usage == nil || r.ID == "":
+		c.w.Aside(p.unit, asideNoUsage)
+	default:
+		c.endRecord()
+		c.billed = r
+	}
+}
+
+// endRecord writes the call of a record that is no response's and no compaction's: one that failed, or of the client's own.
+func (c *converter) endRecord() {
+	if r := c.billed; r != nil {
+		c.billed = nil
+		c.w.PutCall(r.unit, foreign.BilledCall{ID: r.ID, Kind: "other", Model: c.model, Time: r.time, Usage: r.Usage.usage()})
 	}
 }
 

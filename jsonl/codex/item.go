@@ -229,10 +229,14 @@ func (it *item) known() bool {
 // not recorded.
 func (c *converter) endResponse(u *foreign.Usage) {
 	answer, rest := c.answer, c.rest
+	id := c.usedID
 	if u == nil {
 		u = c.used
 	}
-	c.answer, c.rest, c.output, c.used = nil, nil, false, nil
+	if r := c.billed; u == nil && r != nil && len(answer) > 0 {
+		u, id, c.billed = r.Usage.usage(), r.ID, nil
+	}
+	c.answer, c.rest, c.output, c.used, c.usedID = nil, nil, false, nil, ""
 	if len(answer) > 0 {
 		c.n++
 		m := foreign.Message{ID: fmt.Sprintf("response-%d", c.n), Type: "message", Role: "assistant", Model: c.model, Usage: u}
@@ -248,13 +252,21 @@ func (c *converter) endResponse(u *foreign.Usage) {
 		for i := range answer {
 			p, own := &answer[i], m
 			own.Content = p.item.answered()
-			uuid := c.put(p, foreign.Line{Type: "assistant", Message: &own, NoRequest: u == nil && !c.old || c.copied})
+			uuid := c.put(p, foreign.Line{Type: "assistant", Message: &own, Request: c.request(id), NoRequest: u == nil && !c.old || c.copied})
 			c.history = append(c.history, entry{uuid: uuid, said: p.item.retained()})
 		}
 	}
 	for i := range rest {
 		c.write(&rest[i])
 	}
+}
+
+// request tells a response apart from those of all sessions.
+func (c *converter) request(id string) string {
+	if id == "" && c.session.ID != "" {
+		return fmt.Sprintf("%s/%d", c.session.ID, c.n)
+	}
+	return id
 }
 
 // answered is an item of the model as blocks; nothing for a response without items.

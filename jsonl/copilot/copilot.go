@@ -119,6 +119,7 @@ type data struct {
 	Usage struct { // session.usage_record, see Form: of one call of the API
 		callUsed
 		APICallID string `json:"apiCallId"`
+		Model     string `json:"model"`
 	} `json:"usage"`
 
 	Models map[string]modelMetrics `json:"modelMetrics"` // session.shutdown
@@ -156,6 +157,7 @@ type reader struct {
 	model    string
 	usage    map[*event]*foreign.Usage // of the responses of which all is known
 	reported map[string]*foreign.Usage // by call of the API, as recorded
+	answered map[string]bool           // calls of the API with a response
 	agents   map[string]*agent
 	titled   bool
 	before   map[string]string // of the main conversation's events: uuid of the line before each
@@ -176,7 +178,7 @@ type agent struct {
 }
 
 func convert(in io.Reader, out *foreign.Writer) error {
-	r := &reader{out: out, agents: map[string]*agent{}, before: map[string]string{}, reported: map[string]*foreign.Usage{}}
+	r := &reader{out: out, agents: map[string]*agent{}, before: map[string]string{}, reported: map[string]*foreign.Usage{}, answered: map[string]bool{}}
 	err := out.Lines(in, r.read)
 	r.begin()
 	runs := runsOf(r.events)
@@ -188,6 +190,11 @@ func convert(in io.Reader, out *foreign.Writer) error {
 		r.put(e)
 		if run := runs[e]; run != nil {
 			r.totals(e, run)
+		}
+	}
+	for _, e := range r.events {
+		if u := &e.Data.Usage; e.Type == "session.usage_record" && u.recorded() != nil && !r.answered[u.APICallID] {
+			r.out.PutCall(e.unit, foreign.BilledCall{ID: u.APICallID, Kind: "other", Model: u.Model, Time: e.Timestamp, Usage: u.recorded()})
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(r.agents)) {
@@ -274,6 +281,10 @@ func (r *reader) put(e *event) {
 		a.compacting, a.auto, a.since = e, a.working, nil
 	case "session.compaction_complete":
 		r.compaction(e)
+	case "session.usage_record": // of a response, or of a call of its own, which comes last
+		if d.Usage.recorded() == nil {
+			r.out.Aside(e.unit, "metadata: "+e.Type)
+		}
 	case "session.shutdown":
 		if len(d.Models) == 0 {
 			r.out.Aside(e.unit, "metadata: "+e.Type)
@@ -388,6 +399,7 @@ func (r *reader) response(e *event) {
 		a := r.of(e.agent())
 		a.calls = append(a.calls, c.ID)
 	}
+	r.answered[e.call()] = true
 	m := &foreign.Message{ID: e.call(), Type: "message", Model: cmp.Or(d.Model, r.model), Usage: r.usage[e], StopReason: "end_turn"}
 	if len(d.Calls) > 0 {
 		m.StopReason = "tool_use"
@@ -398,7 +410,7 @@ func (r *reader) response(e *event) {
 	if m.Usage == nil && d.Output > 0 {
 		m.Usage = &foreign.Usage{Output: d.Output}
 	}
-	r.message(e, foreign.Line{Type: "assistant", Message: m}, content...)
+	r.message(e, foreign.Line{Type: "assistant", Message: m, Request: m.ID}, content...)
 }
 
 // compaction puts the boundary and the summary of a compaction that has finished.
@@ -413,7 +425,7 @@ func (r *reader) compaction(e *event) {
 		}
 		return
 	}
-	c := &foreign.Compact{Trigger: "unknown", PreTokens: d.PreTokens, PostTokens: d.PostTokens, Usage: d.Used.recorded()}
+	c := &foreign.Compact{Trigger: "unknown", PreTokens: d.PreTokens, PostTokens: d.PostTokens, Usage: d.Used.recorded(), Request: e.ID}
 	if start != nil {
 		c.Trigger = "manual"
 		if a.auto {

@@ -269,3 +269,54 @@ func TestCorpus(t *testing.T) {
 		})
 	}
 }
+
+// TestCharges: what a run used beside the calls of which all is known is billed as one, and the calls that have a record of
+// their own are billed by it.
+func TestCharges(t *testing.T) {
+	event := func(kind, id, data string) string {
+		return fmt.Sprintf(`{"type":%q,"id":%q,"timestamp":"2026-11-20T10:00:00Z","data":%s}`, kind, id, data) + "\n"
+	}
+	said := func(id, model string, out int) string {
+		return event("user.message", "u"+id, `{"content":"go"}`) + event("assistant.message", id, fmt.Sprintf(`{"apiCallId":%q,"model":%q,"content":"ok","outputTokens":%d}`, id, model, out))
+	}
+	metrics := func(model string, count, in, read, out int) string {
+		return fmt.Sprintf(`%q:{"requests":{"count":%d},"usage":{"inputTokens":%d,"outputTokens":%d,"cacheReadTokens":%d}}`, model, count, in, out, read)
+	}
+	ended := func(id string, models ...string) string {
+		return event("session.shutdown", id, `{"modelMetrics":{`+strings.Join(models, ",")+`}}`)
+	}
+	compacted := event("session.compaction_start", "k1", `{}`) + event("session.compaction_complete", "k2", `{"success":true,"summaryContent":"s","compactionTokensUsed":{"inputTokens":40,"outputTokens":6}}`)
+	record := event("session.usage_record", "r1", `{"usage":{"apiCallId":"a","model":"m","inputTokens":90,"outputTokens":5}}`)
+	for _, c := range []struct {
+		name, in string
+		want     []string
+	}{
+		{"one request", said("a", "m", 5) + ended("e", metrics("m", 1, 100, 60, 5)), []string{"request a 100 in 5 out"}},
+		{"three, and more than they", said("a", "m", 5) + said("b", "m", 6) + said("c", "m", 7) + ended("e", metrics("m", 4, 300, 60, 20)), []string{"request a 0 in 5 out, in a run", "request b 0 in 6 out, in a run", "request c 0 in 7 out, in a run", "run e/m 300 in 20 out, of 4"}},
+		{"two models", said("a", "m", 5) + said("b", "n", 6) + said("c", "m", 7) + ended("e", metrics("m", 2, 300, 60, 12), metrics("n", 1, 30, 0, 6)), []string{"request a 0 in 5 out, in a run", "request b 0 in 6 out, in a run", "request c 0 in 7 out, in a run", "run e/m 300 in 12 out, of 2", "run e/n 30 in 6 out, of 1"}},
+		{"with a compaction", said("a", "m", 5) + compacted + said("b", "m", 6) + ended("e", metrics("m", 3, 300, 60, 17)), []string{"request a 0 in 5 out, in a run", "compaction k2 40 in 6 out", "request b 0 in 6 out, in a run", "run e/m 260 in 11 out, of 2"}},
+		{"two runs", said("a", "m", 5) + said("b", "m", 5) + ended("e", metrics("m", 2, 300, 60, 10)) + event("session.resume", "z", `{}`) + said("c", "m", 7) + ended("f", metrics("m", 1, 30, 10, 7)), []string{"request a 0 in 5 out, in a run", "request b 0 in 5 out, in a run", "run e/m 300 in 10 out, of 2", "request c 30 in 7 out"}},
+		{"recorded one by one", record + said("a", "m", 5) + ended("e", metrics("m", 1, 90, 0, 5)), []string{"request a 90 in 5 out"}},
+		{"a record of no response", strings.Replace(record, `"a"`, `"z"`, 1) + said("a", "m", 5), []string{"other z 90 in 5 out", "request a 0 in 5 out"}},
+		{"not shut down", said("a", "m", 5), []string{"request a 0 in 5 out"}},
+	} {
+		path := filepath.Join(t.TempDir(), "events.jsonl")
+		if err := os.WriteFile(path, []byte(event("session.start", "n", `{"sessionId":"s","copilotVersion":"1.0.102"}`)+c.in), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, q := range load(t, path).Main.Charges {
+			s := fmt.Sprintf("%s %s %d in %d out", q.Kind, q.ID, q.Usage.Context(), q.Usage.Output)
+			if q.InRun {
+				s += ", in a run"
+			}
+			if q.Kind == session.ChargeRun {
+				s += fmt.Sprintf(", of %d", q.Calls)
+			}
+			got = append(got, s)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: -want +got\n%s", c.name, diff)
+		}
+	}
+}

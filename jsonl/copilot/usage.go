@@ -1,6 +1,7 @@
 package copilot
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
@@ -50,6 +51,7 @@ func (c *callUsed) recorded() *foreign.Usage {
 // run is what the client did until it was shut down.
 type run struct {
 	responses []*event // the first event of each
+	calls     []*event // these and the compactions, in order
 	outputs   int      // of the responses and compactions, tokens
 	models    map[string]modelMetrics
 }
@@ -64,7 +66,7 @@ func runsOf(events []*event) map[*event]*run {
 		case "assistant.message":
 			was, again := largest[e.call()]
 			if !again {
-				now.responses = append(now.responses, e)
+				now.responses, now.calls = append(now.responses, e), append(now.calls, e)
 			}
 			if n := min(max(e.Data.Output, 0), 1<<40); n > was || !again { // the parts of a response repeat its output
 				now.outputs += n - was
@@ -73,6 +75,7 @@ func runsOf(events []*event) map[*event]*run {
 		case "session.compaction_complete":
 			if u := e.Data.Used.recorded(); u != nil {
 				now.outputs += min(u.Output, 1<<40)
+				now.calls = append(now.calls, e)
 			}
 		case "session.shutdown":
 			if len(e.Data.Models) == 0 {
@@ -143,11 +146,41 @@ func (r *reader) totals(e *event, run *run) {
 		}
 		outputs, put = outputs+u.Output, true
 		r.out.PutTotals(e.unit, foreign.RunTotals{Model: name, Time: e.Timestamp, Requests: max(m.Requests.Count, 0), Usage: *u})
+		r.rest(e, run, name)
 	}
 	switch {
 	case !put:
 		r.out.Aside(e.unit, "metadata: "+e.Type)
 	case outputs != run.outputs:
 		r.out.Warn(e.line, "totals-differ", "the client says that its requests wrote %d tokens, those in the file wrote %d", outputs, run.outputs)
+	}
+}
+
+// rest puts what a model used in a run beside the calls of which all is known.
+func (r *reader) rest(e *event, run *run, model string) {
+	m := run.models[model]
+	u, calls := *m.Usage.recorded(), max(m.Requests.Count, 0)
+	known := func(k *foreign.Usage) {
+		u.Input, u.CacheRead, u.CacheWrite, u.Output = max(u.Input-k.Input, 0), max(u.CacheRead-k.CacheRead, 0), max(u.CacheWrite-k.CacheWrite, 0), max(u.Output-k.Output, 0)
+		calls = max(calls-1, 0)
+	}
+	var covers []string
+	last := model
+	for _, of := range run.calls {
+		last = cmp.Or(of.Data.Model, last)
+		k := of.Data.Used.recorded() // of a compaction
+		if k == nil {
+			k = cmp.Or(r.usage[of], r.reported[of.call()])
+		}
+		switch {
+		case last != model && len(run.models) > 1:
+		case k != nil:
+			known(k)
+		default:
+			covers = append(covers, of.call())
+		}
+	}
+	if u.Input+u.CacheRead+u.CacheWrite > 0 {
+		r.out.PutCall(e.unit, foreign.BilledCall{ID: e.ID + "/" + model, Kind: "run", Model: model, Time: e.Timestamp, Requests: calls, Usage: &u, Covers: covers})
 	}
 }

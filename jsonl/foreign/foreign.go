@@ -125,10 +125,24 @@ type RunTotals struct {
 	Usage    Usage     `json:"usage"`
 }
 
-// TypeSession is the type of the line that holds a Session: the first one. TypeTotals is that of RunTotals.
+// BilledCall is a call of a model that was billed and has no line of its own: what else a client asks for, or the rest of what
+// a run of it used.
+type BilledCall struct {
+	ID       string    `json:"requestId,omitempty"` // see Line
+	Kind     string    `json:"kind"`                // the name of a session.ChargeKind
+	Model    string    `json:"model,omitempty"`
+	Time     time.Time `json:"timestamp,omitzero"`
+	Requests int       `json:"requests,omitempty"` // that it stands for; 0: 1
+	Usage    *Usage    `json:"usage,omitempty"`    // nil: not recorded
+	Covers   []string  `json:"covers,omitempty"`   // ids of responses whose usage is a part of it, and recorded nowhere else
+}
+
+// TypeSession is the type of the line that holds a Session: the first one. TypeTotals is that of RunTotals, TypeCall that
+// of a BilledCall.
 const (
 	TypeSession = "recorded-by"
 	TypeTotals  = "recorded-totals"
+	TypeCall    = "recorded-call"
 )
 
 // SubtypeRestart is the subtype of a system line that says that the client was started again.
@@ -160,6 +174,7 @@ type Line struct {
 	Summary bool   `json:"isCompactSummary,omitempty"` // user: the summary of the boundary above it
 	Title   string `json:"aiTitle,omitempty"`          // ai-title
 	Leaf    string `json:"leafUuid,omitempty"`         // last-prompt: uuid of the line that the session goes on from
+	Request string `json:"requestId,omitempty"`        // assistant: what tells the call apart from all others, in copies too: the provider's id where one is recorded; "": nothing
 
 	// NoRequest says of an assistant line that no request of this session is counted for it: a session before this one
 	// asked for it, or it was interrupted.
@@ -232,12 +247,13 @@ func Result(id string, content any, isError bool) Block {
 // Usage is what a response's API call used, in tokens. Input excludes what the cache read or wrote; Output includes
 // reasoning. Where only the output is recorded, the input fields are 0.
 type Usage struct {
-	Input      int      `json:"input_tokens"`
-	CacheWrite int      `json:"cache_creation_input_tokens"`
-	CacheRead  int      `json:"cache_read_input_tokens"`
-	Output     int      `json:"output_tokens"`
-	Details    *Details `json:"output_tokens_details,omitempty"`
-	Cost       float64  `json:"cost_usd,omitempty"` // as recorded, USD
+	Input      int        `json:"input_tokens"`
+	CacheWrite int        `json:"cache_creation_input_tokens"`
+	CacheRead  int        `json:"cache_read_input_tokens"`
+	Output     int        `json:"output_tokens"`
+	Lifetimes  *Lifetimes `json:"cache_creation,omitempty"` // nil: the lifetime is not recorded
+	Details    *Details   `json:"output_tokens_details,omitempty"`
+	Cost       float64    `json:"cost_usd,omitempty"` // as recorded, USD
 }
 
 // Thinks notes how many of the output tokens are reasoning.
@@ -245,6 +261,12 @@ func (u *Usage) Thinks(n int) {
 	if n > 0 {
 		u.Details = &Details{n}
 	}
+}
+
+// Lifetimes are what was written to the cache by lifetime.
+type Lifetimes struct {
+	Minutes int `json:"ephemeral_5m_input_tokens"`
+	Hour    int `json:"ephemeral_1h_input_tokens"`
 }
 
 // Details are parts of the output.
@@ -257,7 +279,9 @@ type Compact struct {
 	Trigger    string     `json:"trigger"` // "auto", "manual", or "model_change": the turn goes on with another one
 	PreTokens  int        `json:"preTokens,omitempty"`
 	PostTokens int        `json:"postTokens,omitempty"`
-	Usage      *Usage     `json:"usage,omitempty"` // of the call that wrote the summary
+	Usage      *Usage     `json:"usage,omitempty"`     // of the call that wrote the summary
+	Request    string     `json:"requestId,omitempty"` // of that call, see Line
+	Model      string     `json:"model,omitempty"`     // of that call; "": not recorded
 	Preserved  *Preserved `json:"preservedMessages,omitempty"`
 	Order      []string   `json:"order,omitempty"` // uuids of the first lines of what is in context behind it; nil: the summary, what it kept, what is sent again
 }
@@ -414,6 +438,15 @@ func (w *Writer) PutTotals(u Unit, t RunTotals) {
 		SessionID string `json:"sessionId,omitempty"`
 		RunTotals
 	}{TypeTotals, w.session.ID, t})
+}
+
+// PutCall writes a BilledCall that comes from a unit.
+func (w *Writer) PutCall(u Unit, c BilledCall) {
+	w.write(u, struct {
+		Type      string `json:"type"`
+		SessionID string `json:"sessionId,omitempty"`
+		BilledCall
+	}{TypeCall, w.session.ID, c})
 }
 
 func (w *Writer) write(u Unit, v any) {

@@ -153,6 +153,7 @@ type reader struct {
 	at       map[string]int      // id -> index
 	copies   map[string]bool     // ids of records that are copies of others
 	begins   bool                // a process began, and has not written its history yet
+	left     []*message          // that were rewound
 	open     string              // id of the request that a message without tokens goes on with
 	uuids    map[string][]string // of the lines put of a message, by its id
 }
@@ -171,6 +172,11 @@ func convert(in io.Reader, out *foreign.Writer) error {
 	}
 	for _, m := range r.messages {
 		r.put(m)
+	}
+	for _, m := range r.left {
+		if u := m.Tokens.recorded(); u != nil {
+			out.PutCall(m.unit, foreign.BilledCall{ID: m.ID, Kind: "branch", Model: m.Model, Time: m.Timestamp, Usage: u})
+		}
 	}
 	return err
 }
@@ -411,6 +417,7 @@ func (r *reader) record(u foreign.Unit, e *jsonl.Entry) {
 			r.out.Aside(m.unit, "abandoned branch")
 			delete(r.at, m.ID)
 		}
+		r.left = append(r.left, r.messages[at:]...)
 		r.messages = r.messages[:at]
 	case rec.ID != nil:
 		r.begins = false

@@ -258,3 +258,30 @@ func TestCorpus(t *testing.T) {
 		})
 	}
 }
+
+// TestCharges: a response that was rewound was paid for.
+func TestCharges(t *testing.T) {
+	message := func(id, kind, rest string) string {
+		return fmt.Sprintf(`{"id":%q,"timestamp":"2026-06-14T10:00:01.000Z","type":%q,"content":"c"%s}`+"\n", id, kind, rest)
+	}
+	said := func(id string, in int) string {
+		return message(id, "gemini", fmt.Sprintf(`,"model":"gemini-3-pro","tokens":{"input":%d,"output":20,"cached":10,"thoughts":5,"tool":3}`, in))
+	}
+	text := `{"sessionId":"s","projectHash":"00"}` + "\n" + message("a", "user", "") + said("b", 100) + message("c", "user", "") + said("d", 200) + said("d", 201) +
+		`{"$rewindTo":"c"}` + "\n" + message("e", "user", "") + said("f", 300)
+	path := filepath.Join(t.TempDir(), "session-1.jsonl")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	conv := load(t, path).Main
+	for _, q := range conv.Charges {
+		got = append(got, fmt.Sprintf("%d %s %s %s %d in %d out", q.Line, q.Kind, q.ID, q.Model, q.Usage.Context(), q.Usage.Output))
+	}
+	if diff := cmp.Diff([]string{"3 request b gemini-3-pro 103 in 25 out", "6 branch d gemini-3-pro 204 in 25 out", "9 request f gemini-3-pro 303 in 25 out"}, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	if len(conv.Requests) != 2 {
+		t.Errorf("%d requests", len(conv.Requests))
+	}
+}

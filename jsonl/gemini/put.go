@@ -101,6 +101,7 @@ func (r *reader) response(m *message) {
 		l.Message.ID = r.open
 	}
 	r.open = l.Message.ID
+	l.Request = l.Message.ID
 	r.line(m, l)
 	for i := range m.Calls {
 		c := &m.Calls[i]

@@ -115,11 +115,12 @@ var metadata = map[string]bool{
 	"summary": true, "file-history-snapshot": true, "file-history-delta": true, "queue-operation": true, "last-prompt": true,
 	"ai-title": true, "custom-title": true, "agent-name": true, "agent-setting": true, "pr-link": true, "mode": true, "permission-mode": true,
 	"bridge-session": true, "atis-latch": true, "tag": true, "worktree-state": true, "content-replacement": true,
-	"marble-origami-commit": true, "marble-origami-snapshot": true, "recorded-by": true, "recorded-totals": true,
+	"marble-origami-commit": true, "marble-origami-snapshot": true, "recorded-by": true, "recorded-totals": true, "recorded-call": true,
 	"tools-used": true, "cost-state": true, "attribution-snapshot": true, "fork-context-ref": true, "data-flow-records": true,
 	"data-flow-incomplete": true, "derived-from": true, "frame-link": true, "relocated": true, "agent-color": true, "observer-ref": true,
 	"isolation-latch": true, "session-owner": true, "dev-mods": true, "memory-mode": true, "artifact-comment-monitor": true,
 	"artifact-autoreact-ledger": true, "ended-by-model": true, "continued-in": true, "resume-head-vouch": true, "history-suppression": true,
+	"repl-mode": true, "hybrid-organization": true, "host-row": true,
 }
 
 // chained lists the types of lines of the chain.

@@ -214,7 +214,7 @@ func (c *converter) response(k int) {
 		return
 	}
 	for i := range steps {
-		c.step(k, &steps[i], i+1 == len(steps))
+		c.step(k, i, steps)
 	}
 }
 
@@ -270,16 +270,16 @@ func (c *converter) ownRun(k int, s *step) bool {
 	return c.asked[of] && s.usage == nil && len(s.parts) > 0 && !slices.ContainsFunc(m.parts, func(p part) bool { return p.Type != "tool" })
 }
 
-// step puts one request of a response.
-func (c *converter) step(k int, s *step, last bool) {
-	m := c.messages[k]
+// step puts request n of a response.
+func (c *converter) step(k, n int, steps []step) {
+	m, s, last := c.messages[k], &steps[n], n+1 == len(steps)
 	own := c.ownRun(k, s)
 	id := c.unique(m.ID)
 	now := m.Time.Created
 	line := func(content []foreign.Block, when float64) foreign.Line {
 		now = max(now, when)
 		msg := &foreign.Message{ID: id, Type: "message", Model: m.ModelID, Content: content, StopReason: m.Finish, Usage: s.usage}
-		return foreign.Line{Type: "assistant", Time: at(now), Message: msg, NoRequest: own}
+		return foreign.Line{Type: "assistant", Time: at(now), Message: msg, NoRequest: own, Request: m.request(n)}
 	}
 	var results []func()
 	put := false
@@ -388,11 +388,15 @@ func (c *converter) compactions() {
 // compaction puts the compaction of message k, whose summary is message s; s == k where only that is left of it.
 func (c *converter) compaction(k, s int) {
 	m, sum := c.messages[k], c.messages[s]
+	usage := c.steps(sum)[0].usage
 	if sum.Finish == "" || sum.Error != nil {
+		if usage != nil {
+			c.w.PutCall(sum.unit, foreign.BilledCall{ID: sum.request(0), Kind: "compaction", Model: sum.ModelID, Time: at(sum.Time.Created), Usage: usage})
+		}
 		sum.aside(c.w, "compaction without a summary")
 		return
 	}
-	meta := &foreign.Compact{Trigger: "auto", Usage: c.steps(sum)[0].usage}
+	meta := &foreign.Compact{Trigger: "auto", Usage: usage, Request: sum.request(0), Model: sum.ModelID}
 	for i := range m.parts {
 		p := &m.parts[i]
 		if p.Type != "compaction" {

@@ -339,3 +339,34 @@ func TestDamaged(t *testing.T) {
 		}
 	}
 }
+
+// TestCharges: a fork has the calls of its parent under other ids, with their times; a compaction that failed was paid for.
+func TestCharges(t *testing.T) {
+	said := func(id, rest string, from int) string {
+		return fmt.Sprintf(`{"info":{"id":%q,"role":"assistant","modelID":"m","providerID":"p","cost":0.5,"tokens":{"input":10,"output":5,"reasoning":7,"cache":{"read":100}},"time":{"created":%d,"completed":%d},"finish":"stop"%s},"parts":[{"id":"p%s","type":"text","text":"ok"}]}`,
+			id, from, from+5, rest, id)
+	}
+	asked := func(id, parts string) string {
+		return fmt.Sprintf(`{"info":{"id":%q,"role":"user","time":{"created":1}},"parts":[%s]}`, id, parts)
+	}
+	export := func(id, a string) string {
+		return `{"info":{"id":"` + id + `","version":"1.18.3"},"messages":[` + strings.Join([]string{
+			asked(a+"1", `{"id":"x1","type":"text","text":"go"}`), said(a+"2", "", 100), asked(a+"3", `{"id":"x2","type":"compaction","auto":true}`),
+			said(a+"4", `,"summary":true,"error":{"name":"APIError"}`, 200), asked(a+"5", `{"id":"x3","type":"text","text":"go"}`), said(a+"6", "", 300),
+		}, ",\n") + "]}"
+	}
+	var lists [2][]string
+	for i, text := range []string{export("s1", "a"), export("s2", "b")} {
+		conv, err := loadText(t, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range conv.Charges {
+			lists[i] = append(lists[i], fmt.Sprintf("%s %s %s %d in %d out %d nano", q.Kind, q.ID, q.Model, q.Usage.Context(), q.Usage.Output, q.Usage.Nano))
+		}
+	}
+	want := []string{"request m@100-105#0 m 110 in 12 out 500000000 nano", "compaction m@200-205#0 m 110 in 12 out 500000000 nano", "request m@300-305#0 m 110 in 12 out 500000000 nano"}
+	if diff := cmp.Diff(want, lists[0]); diff != "" || !slices.Equal(lists[0], lists[1]) {
+		t.Errorf("-want +got\n%s; of the fork %q", diff, lists[1])
+	}
+}

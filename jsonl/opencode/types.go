@@ -33,6 +33,15 @@ type info struct {
 // key is what two messages have in common that are the same.
 func (i *info) key() string { return fmt.Sprint(i.Role, " ", i.ID, " ", i.Time.Created) }
 
+// request tells request n of a response apart from those of all sessions. A fork copies a message with its times, under a new
+// id.
+func (i *info) request(n int) string {
+	if i.Time.Created <= 0 || i.Time.Completed <= 0 {
+		return fmt.Sprintf("%s#%d", i.ID, n)
+	}
+	return fmt.Sprintf("%s@%.0f-%.0f#%d", i.ModelID, i.Time.Created, i.Time.Completed, n)
+}
+
 // summarises reports whether a response is a compaction's summary.
 func (i *info) summarises() bool { return i.Role == "assistant" && i.Summary == true }
 

@@ -7,6 +7,7 @@
 package pi
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -73,7 +74,10 @@ type entry struct {
 	KeptID       string `json:"firstKeptEntryId"`
 	KeptIndex    *int   `json:"firstKeptEntryIndex"`
 	TokensBefore int    `json:"tokensBefore"`
-	Usage        *usage `json:"usage"` // of the request that summarised; of newer versions
+	Usage        *usage `json:"usage"` // of the request that summarised; of newer versions; of a usage entry
+
+	Kind  string `json:"kind"`  // usage: what it was used for
+	Model string `json:"model"` // usage
 
 	Target *string `json:"targetId"` // leaf: the entry that the session goes on from; null: none. context_edit: what it changes
 
@@ -89,6 +93,7 @@ type message struct {
 	Model      string          `json:"model"`
 	StopReason string          `json:"stopReason"`
 	Usage      *usage          `json:"usage"`
+	ResponseID string          `json:"responseId"`
 
 	ToolCallID string `json:"toolCallId"`
 	IsError    bool   `json:"isError"`
@@ -107,6 +112,7 @@ type usage struct {
 	Output     int `json:"output"`
 	CacheRead  int `json:"cacheRead"`
 	CacheWrite int `json:"cacheWrite"`
+	WriteHour  int `json:"cacheWrite1h"` // of it
 	Cost       struct {
 		Total float64 `json:"total"`
 	} `json:"cost"`
@@ -131,6 +137,7 @@ type reader struct {
 	entries []*entry
 	byID    map[string]*entry
 	tree    bool
+	model   string // of the last response
 }
 
 func convert(in io.Reader, out *foreign.Writer) error {
@@ -209,6 +216,19 @@ func (r *reader) above(e *entry) (uuid, lost string) {
 	return "", ""
 }
 
+// request tells the call of an entry apart from all others: a fork copies entries with their ids and times.
+func (e *entry) request() string {
+	if e.ID == "" || e.Timestamp.IsZero() {
+		return ""
+	}
+	return e.ID + "@" + e.Timestamp.Format(time.RFC3339Nano)
+}
+
+// billed puts the call of an entry whose usage no message has.
+func (r *reader) billed(e *entry, kind string) {
+	r.out.PutCall(e.unit, foreign.BilledCall{ID: e.request(), Kind: kind, Model: cmp.Or(e.Model, r.model), Time: e.Timestamp, Usage: e.Usage.recorded()})
+}
+
 // uuid is that of the last line put from an entry that is sent.
 func (e *entry) uuid() string {
 	if e.Type == "compaction" {
@@ -251,8 +271,20 @@ func (r *reader) line(e *entry, kind string) foreign.Line {
 }
 
 func (r *reader) put(e *entry) {
+	if e.Type == "branch_summary" && e.Usage.recorded() != nil {
+		r.billed(e, "summary")
+	}
 	switch {
 	case e.sent():
+	case e.Type == "branch_summary" && e.Usage.recorded() != nil:
+		return
+	case e.Type == "usage" && e.Usage.recorded() != nil:
+		kind := "other"
+		if e.Kind == "cache_warm" {
+			kind = "warming"
+		}
+		r.billed(e, kind)
+		return
 	case e.Type == "message" && e.Message == nil:
 		r.out.Aside(e.unit, "message line without a message")
 		return
@@ -328,6 +360,7 @@ func (r *reader) message(e *entry) {
 		l.Message = &foreign.Message{Content: []foreign.Block{foreign.Result(m.ToolCallID, content, m.IsError)}}
 	case "assistant":
 		l = r.line(e, "assistant")
+		l.Request, r.model = cmp.Or(m.ResponseID, e.request()), cmp.Or(m.Model, r.model)
 		id := e.ID
 		if id == "" {
 			id = fmt.Sprintf("line-%d-%d", e.line, e.unit) // one line is one response
@@ -344,7 +377,11 @@ func (u *usage) recorded() *foreign.Usage {
 	if u == nil || u.Input+u.Output+u.CacheRead+u.CacheWrite == 0 {
 		return nil
 	}
-	return &foreign.Usage{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Output: u.Output, Cost: u.Cost.Total}
+	out := &foreign.Usage{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Output: u.Output, Cost: u.Cost.Total}
+	if hour := min(u.WriteHour, u.CacheWrite); hour > 0 {
+		out.Lifetimes = &foreign.Lifetimes{Minutes: u.CacheWrite - hour, Hour: hour}
+	}
+	return out
 }
 
 // stopReason is Pi's in the terms of the Messages API; "error" and "aborted" have none there.
@@ -366,6 +403,9 @@ func (r *reader) compaction(e *entry) {
 	l := r.line(e, "system")
 	l.Subtype, l.Logical = "compact_boundary", l.Parent
 	l.Compact = &foreign.Compact{Trigger: "unknown", PreTokens: e.TokensBefore, Usage: e.Usage.recorded()}
+	if l.Compact.Usage != nil {
+		l.Compact.Request = e.request()
+	}
 	if e.kept = r.preserved(e); len(e.kept) > 0 {
 		l.Compact.Preserved = &foreign.Preserved{UUIDs: e.kept}
 	}

@@ -280,3 +280,60 @@ func TestCorpus(t *testing.T) {
 		})
 	}
 }
+
+// TestCharges: what is billed beside the answers of the live branch: those of others, cache warming, summaries, and the
+// operations of extensions. A fork repeats the calls of its parent under the same ids.
+func TestCharges(t *testing.T) {
+	const when = `"timestamp":"2026-11-21T09:00:0`
+	entry := func(n int, id, parent, rest string) string {
+		if parent != "null" {
+			parent = `"` + parent + `"`
+		}
+		return fmt.Sprintf(`{"id":%q,"parentId":%s,%s%d.000Z",%s}`+"\n", id, parent, when, n, rest)
+	}
+	used := func(write, hour, out int) string {
+		return fmt.Sprintf(`"usage":{"input":10,"output":%d,"cacheRead":7,"cacheWrite":%d,"cacheWrite1h":%d,"cost":{"total":0.5}}`, out, write, hour)
+	}
+	said := func(n int, id, parent, response string, usage string) string {
+		return entry(n, id, parent, fmt.Sprintf(`"type":"message","message":{"role":"assistant","model":"m1","content":"ok","stopReason":"stop","responseId":%q,%s}`, response, usage))
+	}
+	asked := func(n int, id, parent string) string {
+		return entry(n, id, parent, `"type":"message","message":{"role":"user","content":"go"}`)
+	}
+	head := `{"type":"session","version":3,"id":"s","cwd":"/",` + when + `0.000Z"}` + "\n"
+	lines := head + asked(0, "a", "null") + said(1, "b", "a", "msg_1", used(5000, 0, 50)) +
+		entry(2, "c", "b", `"type":"usage","kind":"cache_warm","model":"m2",`+used(0, 0, 0)) +
+		entry(3, "d", "c", `"type":"usage","kind":"title",`+used(0, 0, 9)) +
+		entry(4, "e", "d", `"type":"usage","kind":"nothing"`) +
+		asked(4, "f", "d") + said(5, "g", "f", "", used(300, 200, 4)) +
+		entry(6, "h", "b", `"type":"branch_summary","summary":"tried",`+used(0, 0, 30)) +
+		entry(6, "i", "h", `"type":"branch_summary","summary":"",`+used(0, 0, 31)) +
+		asked(7, "j", "i") + said(8, "k", "j", "msg_3", used(20, 20, 5)) +
+		entry(9, "l", "k", `"type":"compaction","summary":"all","firstKeptEntryId":"l",`+used(0, 0, 70))
+	path := filepath.Join(t.TempDir(), "session.jsonl")
+	if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	conv := load(t, path).Main
+	for _, q := range conv.Charges {
+		got = append(got, fmt.Sprintf("%d %s %s %s %d out, %d 1h, %d nano, of %s", q.Line, q.Kind, q.ID, q.Model, q.Usage.Output, q.Usage.Write1h, q.Usage.Nano, q.Time.Format("05")))
+	}
+	const at = "@2026-11-21T09:00:0"
+	want := []string{
+		"3 request msg_1 m1 50 out, 0 1h, 500000000 nano, of 01",
+		"4 warming c" + at + "2Z m2 0 out, 0 1h, 500000000 nano, of 02",
+		"5 other d" + at + "3Z m1 9 out, 0 1h, 500000000 nano, of 03",
+		"8 branch g" + at + "5Z m1 4 out, 200 1h, 500000000 nano, of 05",
+		"9 summary h" + at + "6Z m1 30 out, 0 1h, 500000000 nano, of 06",
+		"10 summary i" + at + "6Z m1 31 out, 0 1h, 500000000 nano, of 06",
+		"12 request msg_3 m1 5 out, 20 1h, 500000000 nano, of 08",
+		"13 compaction l" + at + "9Z m1 70 out, 0 1h, 500000000 nano, of 09",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	if diff := cmp.Diff(map[session.Reason]int{"metadata: usage": 1, "abandoned branch": 2}, conv.Lines.SetAside); diff != "" {
+		t.Errorf("set aside: -want +got\n%s", diff)
+	}
+}

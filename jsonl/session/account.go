@@ -81,10 +81,14 @@ func CompareVersions(a, b string) int {
 	return 0
 }
 
-// number is the first number of a dotted version, and the rest of the version.
+// number is the first number of a dotted version, and the rest of the version: nothing behind more digits than a number has.
 func number(version string) (n int, rest string) {
-	digits, rest, _ := strings.Cut(version, ".")
+	const most = 20
+	digits, _, more := strings.Cut(version[:min(len(version), most)], ".")
 	n, _ = strconv.Atoi(digits)
+	if more {
+		rest = version[len(digits)+1:]
+	}
 	return n, rest
 }
 

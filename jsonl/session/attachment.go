@@ -11,16 +11,6 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// fixedText is the length of the fixed text that the client writes around an attachment when it sends it, in
-// characters. The lengths are inferred from what compactions counted (clients 2.1.119-2.1.139: an empty task_reminder
-// counts 129 tokens, an edited_text_file about 101 more than its snippet). From 2.1.268 on lines have the words themselves
-// (Sent), and then they are used.
-var fixedText = map[string]int{
-	"task_reminder": 516, "todo_reminder": 516, "edited_text_file": 404, "compact_file_reference": 160, "opened_file_in_ide": 160,
-	"file": 200, "nested_memory": 200, "auto_mode": 240, "auto_mode_exit": 240, "plan_mode": 240, "plan_mode_exit": 240,
-	"date_change": 240, "ultra_effort_enter": 240, "bash_output_audience_note": 240,
-}
-
 // unsent are the types of attachments that the client never sends.
 var unsent = map[string]bool{
 	"command_permissions": true, "hook_system_message": true, "hook_cancelled": true, "hook_non_blocking_error": true, "goal_status": true,
@@ -48,7 +38,10 @@ type attachmentFields struct {
 	Removed     []string        `json:"removedNames"`
 	RemovedType []string        `json:"removedTypes"`
 	Files       json.RawMessage `json:"files"`
-	raw         []byte
+
+	ReminderType string `json:"reminderType"`
+
+	raw []byte
 }
 
 func readAttachment(raw []byte) attachment {
@@ -66,7 +59,7 @@ func readAttachment(raw []byte) attachment {
 		return a
 	}
 	f.raw = raw
-	extra := fixedText[f.Type]
+	extra := counted(f.Type)
 	a.odd = f.odd()
 	a.length = jsonl.Measure(f.text()).Add(jsonl.Metrics{UTF16: extra, Bytes: extra, JSON: extra})
 	if a.prompt {
@@ -75,7 +68,7 @@ func readAttachment(raw []byte) attachment {
 	return a
 }
 
-// attachmentText is the recorded text of an attachment, without fixedText.
+// attachmentText is the recorded text of an attachment, without the words around it.
 func attachmentText(raw []byte) string {
 	var f attachmentFields
 	if json.Unmarshal(raw, &f) != nil {

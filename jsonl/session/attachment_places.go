@@ -59,8 +59,7 @@ var textless = map[string]bool{
 
 // unknown reports whether nothing is known of an attachment's kind.
 func (f *attachmentFields) unknown() bool {
-	_, around := fixedText[f.Type]
-	return !around && !textless[f.Type] && !unsent[f.Type] && textPlaces[f.Type] == nil
+	return counted(f.Type) == 0 && !textless[f.Type] && !unsent[f.Type] && textPlaces[f.Type] == nil
 }
 
 // odd reports whether an attachment of an unknown kind has text in an unknown place.

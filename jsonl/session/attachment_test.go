@@ -152,6 +152,34 @@ func TestRendered(t *testing.T) {
 	}
 }
 
+// TestRenderedInTurn: words that an attachment has only right behind what a person typed, or behind attachments of that.
+func TestRenderedInTurn(t *testing.T) {
+	words := func(text string) any { return []any{line{"content": text}} }
+	notice := func(uuid, parent string) line {
+		return attachment(uuid, parent, "").with("attachment", line{"type": "queued_command", "commandMode": "task-notification", "prompt": "done"}).
+			with("rendered", words("done, of itself")).with("renderedInHumanTurn", words("done, beside a message"))
+	}
+	result := user("u2", "a1", "").with("message", line{"role": "user", "content": []any{line{"type": "tool_result", "tool_use_id": "t1", "content": "one"}}})
+	for name, tt := range map[string]struct {
+		lines []line
+		want  string
+	}{
+		"behind a prompt":       {[]line{user("u1", "", "go"), notice("x1", "u1")}, "done, beside a message"},
+		"behind its attachment": {[]line{user("u1", "", "go"), notice("x0", "u1"), system("y1", "x0", "turn_duration"), notice("x1", "y1")}, "done, beside a message"},
+		"behind a result":       {[]line{user("u1", "", "go"), said("a1", "u1", "m1"), result, notice("x1", "u2")}, "done, of itself"},
+		"behind a response":     {[]line{user("u1", "", "go"), said("a1", "u1", "m1"), notice("x1", "a1")}, "done, of itself"},
+		"of the client":         {[]line{user("u1", "", "go").with("isMeta", true), notice("x1", "u1")}, "done, of itself"},
+		"without a parent":      {[]line{user("u1", "", "go"), notice("x1", "gone")}, "done, of itself"},
+	} {
+		conv := load(t, by("2.1.332", tt.lines...)...)
+		last := len(conv.Messages) - 1
+		list, err := conv.Reminders(last, 0)
+		if err != nil || !slices.Equal(list, []string{tt.want}) || conv.Messages[last].Blocks[0].Text.UTF16 != len(tt.want) {
+			t.Errorf("%s: %q, %v; want %q", name, list, err, tt.want)
+		}
+	}
+}
+
 // TestPlacedTexts: kinds whose text is in other members than most, and a kind that nobody knows, which is named once.
 func TestPlacedTexts(t *testing.T) {
 	for _, tt := range []struct {

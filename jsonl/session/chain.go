@@ -265,7 +265,7 @@ func (c *chain) user(i int) {
 		return
 	}
 	m := Message{
-		Role: User, Class: n.class, Blocks: blocks, Line: n.line, LastLine: n.line, UUID: n.uuid, UUIDs: []string{n.uuid}, Time: n.time, Effort: n.effort,
+		Role: User, Class: n.class, Blocks: blocks, Line: n.line, LastLine: n.line, UUID: n.uuid, UUIDs: []string{n.uuid}, Time: n.time, Effort: n.effort, Lead: n.lead,
 	}
 	if n.kind == nodeAttachment {
 		m.Attachment = n.name
@@ -375,6 +375,7 @@ func (c *chain) finish() {
 	c.snips()
 	c.marks()
 	c.keptOrder()
+	c.charge()
 }
 
 func lostIDs(m *Message) string {

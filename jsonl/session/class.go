@@ -40,6 +40,27 @@ func originOf(e *jsonl.Entry) string {
 	return line.Origin.Kind
 }
 
+// leadOf is what stands before the text of a line in the reminder as which it is sent: what hooks said, and the client's own
+// notes. nil: it is sent as it is. (Executables from 2.1.332 on; not 2.1.310.)
+func leadOf(e *jsonl.Entry) *string {
+	if !e.IsMeta || !bytes.Contains(e.Raw, []byte(`"hookText"`)) && !bytes.Contains(e.Raw, []byte(`"ownNote"`)) {
+		return nil
+	}
+	var line struct {
+		HookText, OwnNote bool
+		HookTextLead      string
+	}
+	_ = json.Unmarshal(e.Raw, &line) // of another form it says nothing
+	switch {
+	case line.HookText && line.HookTextLead != "" && !strings.Contains(line.HookTextLead, "\n"):
+		lead := line.HookTextLead + "\n"
+		return &lead
+	case line.HookText || line.OwnNote:
+		return new(string)
+	}
+	return nil
+}
+
 const interruptHead = "[Request interrupted by user"
 
 // classify determines the class of a user line.

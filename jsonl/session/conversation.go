@@ -68,21 +68,22 @@ type APICall struct {
 
 // Boundary is a compaction that the client recorded.
 type Boundary struct {
-	UUID       string       // of the boundary line; of the summary line in the 1.0.x form
-	Line       int          // of the boundary line; of the summary line in the 1.0.x form
-	Trigger    string       // "auto", "manual", or "model_change": the turn goes on with another one
-	PreTokens  int          // as recorded; 0 where the client recorded none (1.0.x)
-	PostTokens int          // as recorded by 2.1.119 and later, else 0
-	Usage      *jsonl.Usage // of the call that wrote the summary; nil: not recorded
-	Time       time.Time
-	Version    string
-	Before     int   // Messages[:Before] are before it on the chain
-	Summary    int   // index into Messages of the summary, or -1
-	Preserved  []int // indexes of messages kept verbatim, in order
-	Attached   []int // indexes of RecordOnly messages it re-injected, some of which may be before the summary
-	KeptFirst  bool  // the summary stands after the preserved messages: it is of what followed them
-	Order      []int // indexes of messages in the order that was recorded of what is kept; nil: none was
-	Request    int   // N of the first main request after it; len(Requests)+1 at the end of the file
+	UUID        string       // of the boundary line; of the summary line in the 1.0.x form
+	Line        int          // of the boundary line; of the summary line in the 1.0.x form
+	Trigger     string       // "auto", "manual", or "model_change": the turn goes on with another one
+	PreTokens   int          // as recorded; 0 where the client recorded none (1.0.x)
+	PostTokens  int          // as recorded by 2.1.119 and later, else 0
+	Usage       *jsonl.Usage // of the call that wrote the summary; nil: not recorded
+	Time        time.Time
+	Version     string
+	Before      int   // Messages[:Before] are before it on the chain
+	Summary     int   // index into Messages of the summary, or -1
+	Preserved   []int // indexes of messages kept verbatim, in order
+	Attached    []int // indexes of RecordOnly messages it re-injected, some of which may be before the summary
+	Precomputed bool  // the summary was written ahead
+	KeptFirst   bool  // the summary stands after the preserved messages: it is of what followed them
+	Order       []int // indexes of messages in the order that was recorded of what is kept; nil: none was
+	Request     int   // N of the first main request after it; len(Requests)+1 at the end of the file
 }
 
 // Kept is what is in context after the compaction of what was before it, in order: indexes of messages.
@@ -233,7 +234,9 @@ type Conversation struct {
 	Collapses  []Collapse
 	Snapshots  []CollapseSnapshot // the last one before a request applies to it
 	Replaced   []Replacement      // at most one for a tool_result
+	Charges    []Charge           // calls that were billed, in the order of the file; those on branches that were left too
 	Totals     []RunTotals        // of the session, in file order; of a main conversation only
+	Client     *ClientTotals      // the last of the session; nil: the client says nothing; of a main conversation only
 	Lines      Accounting
 	Warnings   []Warning
 	Offloads   OffloadCount

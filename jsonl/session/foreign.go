@@ -9,6 +9,7 @@ import (
 	"math"
 	"path"
 	"path/filepath"
+	"slices"
 	"sort"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -173,7 +174,7 @@ func isOwn(b []byte) bool {
 			if e.HasMessage || e.UUID != "" {
 				return true
 			}
-		case foreign.TypeSession, foreign.TypeTotals, "summary", "custom-title", "ai-title", "last-prompt", "file-history-snapshot", "file-history-delta",
+		case foreign.TypeSession, foreign.TypeTotals, foreign.TypeCall, "summary", "custom-title", "ai-title", "last-prompt", "file-history-snapshot", "file-history-delta",
 			typeQueue, typeCommit, typeSnapshot, typeReplacement:
 			return true
 		default:
@@ -233,6 +234,25 @@ func (ld *loader) total(e *jsonl.Entry) {
 	ld.lines.Used++
 }
 
+// otherCall reads a line of a call that has no other.
+func (ld *loader) otherCall(e *jsonl.Entry) {
+	var line foreign.BilledCall
+	if err := json.Unmarshal(e.Raw, &line); err != nil {
+		ld.warn(CodeMetadata, e.Line, "%s is unreadable: the line is set aside", e.Type)
+		ld.aside(e.Line, Reason("metadata: "+e.Type))
+		return
+	}
+	q := Charge{ID: line.ID, Kind: ChargeOther, Line: e.Line, Model: line.Model, Time: line.Time, Calls: max(line.Requests, 1)}
+	if k := slices.Index(chargeNames[:], line.Kind); k >= 0 {
+		q.Kind = ChargeKind(k)
+	}
+	if line.Usage != nil {
+		q.Usage, q.HasUsage = *recordedUsage(line.Usage), true
+	}
+	ld.billed, ld.covered = append(ld.billed, q), append(ld.covered, line.Covers...)
+	ld.lines.Used++
+}
+
 // maxRecorded caps each figure of a recorded usage.
 const maxRecorded = 1_000_000_000_000
 
@@ -242,14 +262,22 @@ func recordedUsage(u *foreign.Usage) *jsonl.Usage {
 		return nil
 	}
 	in := func(n int) int { return min(max(n, 0), maxRecorded) }
-	out := &jsonl.Usage{Input: in(u.Input), CacheWrite: in(u.CacheWrite), CacheRead: in(u.CacheRead), Output: in(u.Output)}
-	if u.Cost > 0 && u.Cost < 1e9 {
-		out.Nano = int64(math.Round(u.Cost * 1e9))
+	out := &jsonl.Usage{Input: in(u.Input), CacheWrite: in(u.CacheWrite), CacheRead: in(u.CacheRead), Output: in(u.Output), Nano: billionths(u.Cost)}
+	if u.Lifetimes != nil {
+		out.Write5m, out.Write1h = in(u.Lifetimes.Minutes), in(u.Lifetimes.Hour)
 	}
 	if u.Details != nil {
 		out.Thinking = in(u.Details.Thinking)
 	}
 	return out
+}
+
+// billionths is a cost in USD in billionths, 0 for one that is not believed.
+func billionths(usd float64) int64 {
+	if usd > 0 && usd < 1e9 {
+		return int64(math.Round(usd * 1e9))
+	}
+	return 0
 }
 
 // window is a model's whole context window from a node on.

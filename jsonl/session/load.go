@@ -121,7 +121,10 @@ type loader struct {
 	foreign  *foreign.Writer  // of a session of another agent, else nil
 	recorded foreign.Session  // what recorded it, where a line says so
 	totals   []RunTotals
-	windows  []window // of the model, where lines say so, in order
+	client   map[string]ClientTotals // by the session's id, the last ones
+	billed   []Charge                // by lines of their own
+	covered  []string                // ids of responses whose usage is in those
+	windows  []window                // of the model, where lines say so, in order
 }
 
 // load reads a source; file is the path it was opened by, "" for a stream.
@@ -131,6 +134,7 @@ func load(src *jsonl.Source, path, file string, opt LoadOptions) (*File, error) 
 	ld := &loader{
 		path: path, lines: Accounting{SetAside: map[Reason]int{}}, watch: opt, notes: ns, limits: limits, byUUID: map[string]int{},
 		oddKinds: map[string]bool{}, attached: map[string]bool{}, callAt: map[string]int{}, removed: map[string]bool{}, snipped: map[int][]string{},
+		client: map[string]ClientTotals{},
 	}
 	src, err := ld.recognise(src, file)
 	if err != nil {
@@ -237,6 +241,8 @@ func (ld *loader) entry(e *jsonl.Entry) {
 		ld.snapshot = !bytes.Contains(e.Raw, []byte(`"isSnapshotUpdate":true`))
 	case typeCost:
 		ld.process.ended(true)
+		ld.costState(e)
+		return
 	case "last-prompt":
 		ld.process.ended(false)
 		if e.LeafUUID != "" {
@@ -253,6 +259,9 @@ func (ld *loader) entry(e *jsonl.Entry) {
 		return
 	case foreign.TypeTotals:
 		ld.total(e)
+		return
+	case foreign.TypeCall:
+		ld.otherCall(e)
 		return
 	case typeQueue:
 		ld.queue(e)
@@ -281,6 +290,7 @@ func (ld *loader) add(e *jsonl.Entry) {
 	if _, again := ld.byUUID[uuid]; again {
 		ld.aside(e.Line, AsideDuplicate)
 		ld.warn(CodeDuplicateUUID, e.Line, "an earlier line has the uuid %s: line set aside", uuid)
+		ld.repeated(e)
 		return
 	}
 	n := &node{
@@ -295,6 +305,9 @@ func (ld *loader) add(e *jsonl.Entry) {
 	n.markIf(e.IsSidechain, lineSidechain)
 	n.markIf(e.ParentUUID == "" && isOutputOf(clearHook, e), lineCleared)
 	n.markIf(isOutputOf(resumeHook, e), lineResumed)
+	if above, ok := ld.byUUID[e.ParentUUID]; ok && e.Type != "user" && e.Type != "assistant" {
+		n.mark(ld.nodes[above].marks & lineTyped)
+	}
 	switch e.Type {
 	case "user", "assistant":
 		n.kind = nodeUser
@@ -343,14 +356,16 @@ func (ld *loader) metadata(e *jsonl.Entry, name string, raw []byte, into any) {
 func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	m := &e.Message
 	if n.kind == nodeAssistant {
-		n.response = &response{id: m.ID, model: m.Model, stop: m.StopReason, usage: m.Usage, recorded: m.HasUsage, applied: ld.applied(e)}
+		n.response = &response{id: m.ID, call: ld.callOf(e), model: m.Model, stop: m.StopReason, usage: m.Usage, recorded: m.HasUsage, applied: ld.applied(e)}
 	}
 	if m.OddUsage != "" && n.kind == nodeAssistant {
 		ld.warn(CodeUsage, e.Line, "the recorded usage is not used: %s", m.OddUsage)
 	}
 	n.markIf(e.IsAPIError, lineAPIError)
 	n.markIf(e.NoRequest, lineNoRequest)
-	n.markIf(n.kind == nodeAssistant && len(m.Content) == 0 && m.HasUsage && m.Usage == (jsonl.Usage{}) && ld.ownFormat(), lineAPIError)
+	// Nothing was sampled: a model that declined and the fallback that answered leave such a line, by a reader's report of
+	// 2.1.321. No session of 1.0.0 to 2.1.332 that was read has one.
+	n.markIf(n.kind == nodeAssistant && len(m.Content) == 0 && m.HasUsage && m.Usage.Zero() && ld.ownFormat(), lineAPIError)
 	n.blocks = make([]Block, len(m.Content))
 	for b := range m.Content {
 		bl := &m.Content[b]
@@ -363,6 +378,8 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	ld.process.message(n)
 	if n.kind == nodeUser {
 		n.class = classify(e)
+		n.markIf(n.class == ClassPrompt, lineTyped)
+		n.lead = leadOf(e)
 		n.markIf(e.IsCompactSummary && e.Message.Role == "assistant", lineAnswers)
 		switch e.RecordedTurn {
 		case foreign.TurnQueued:
@@ -405,6 +422,9 @@ func (ld *loader) addCommand(n *node, e *jsonl.Entry) {
 }
 
 func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {
+	if len(e.RenderedInTurn) > 0 && n.is(lineTyped) {
+		e.Rendered = e.RenderedInTurn
+	}
 	a := readAttachment(e.Attachment)
 	sent := readSent(e, a.kind)
 	n.name = a.kind
@@ -456,9 +476,11 @@ func (ld *loader) build(f *File, opt LoadOptions) {
 	for _, s := range sides {
 		f.Sidechains = append(f.Sidechains, ld.conversation(s.nodes, s.agent, ""))
 	}
+	f.Main.Totals, f.Main.Client = ld.totals, ld.clientTotals(f.Main.SessionID)
+	f.addCharges(ld.billed, ld.covered)
 	ld.account()
 	ld.origin()
-	f.Main.Lines, f.Main.Totals = ld.lines, ld.totals
+	f.Main.Lines = ld.lines
 	f.Main.Warnings = append(ld.warnings, f.Main.Warnings...)
 	f.Main.Title = cmp.Or(ld.title, ld.aiTitle, ld.summary)
 }

@@ -36,12 +36,13 @@ type Message struct {
 	Window     int         // the model's whole context window as recorded, tokens; 0: not recorded
 
 	// Of a user message.
-	Attachment string // attachment type, for ClassAttachment
-	Effort     string // level of reasoning effort that a command set from here on, "auto" for the client's choice; else ""
+	Attachment string  // attachment type, for ClassAttachment
+	Effort     string  // level of reasoning effort that a command set from here on, "auto" for the client's choice; else ""
+	Lead       *string // of a text that is sent as a reminder: what its line says that stands before it there; nil: of any other
 }
 
 // Marks are what is so of few messages.
-type Marks uint8
+type Marks uint16
 
 // The marks.
 const (
@@ -53,6 +54,7 @@ const (
 	Stopped                       // a prompt before which the agent had run and stopped, even where no response shows it
 	AsAssistant                   // a summary that is sent in the assistant's role
 	Uncounted                     // the client's own estimate of its context leaves it out
+	StartOnly                     // Usage.Output is of the start of the response: more was written
 )
 
 // Is reports whether the message has one of some marks.
@@ -69,9 +71,6 @@ func (m *Message) requested() bool { return m.Role == Assistant && !m.Synthetic 
 
 // addUsage adds what a line of the response says of its usage, which other lines may repeat.
 func (m *Message) addUsage(u jsonl.Usage) {
-	out, think := max(m.Usage.Output, u.Output), max(m.Usage.Thinking, u.Thinking)
-	if !m.HasUsage || u.Iterated() && !m.Usage.Iterated() {
-		m.Usage, m.HasUsage = u, true
-	}
-	m.Usage.Output, m.Usage.Thinking = out, think
+	m.Usage.Add(u)
+	m.HasUsage = true
 }

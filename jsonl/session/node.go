@@ -27,7 +27,8 @@ type node struct {
 	version, agent, sessionID, cwd string
 
 	// What few lines have.
-	effort  string // level of reasoning effort that the line says a command set
+	effort  string  // level of reasoning effort that the line says a command set
+	lead    *string // see Message.Lead
 	compact *compactMeta
 	micro   *microMeta
 
@@ -43,6 +44,7 @@ type node struct {
 // response is what an assistant line says of its message.
 type response struct {
 	id, model, stop string
+	call            string // what tells its call apart from those of all files; "": nothing
 	usage           jsonl.Usage
 	recorded        bool // the usage
 	applied         Applied
@@ -69,6 +71,7 @@ const (
 	lineEmitted   // part of a message
 	lineUsed      // part of a conversation or of its record
 	lineVersioned // its version is listed
+	lineTyped     // what a person typed, or what is between that and what follows it
 )
 
 // is reports whether one of some marks is set.
@@ -118,7 +121,10 @@ type compactMeta struct {
 	PreTokens        int            `json:"preTokens"`
 	PostTokens       int            `json:"postTokens"`
 	Usage            *foreign.Usage `json:"usage"`
+	Request          string         `json:"requestId"`
+	Model            string         `json:"model"`
 	Order            []string       `json:"order"`
+	Precomputed      bool           `json:"precomputed"`
 	PreservedSegment *struct {
 		HeadUUID   string `json:"headUuid"`
 		AnchorUUID string `json:"anchorUuid"`

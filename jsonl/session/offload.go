@@ -50,8 +50,8 @@ func offloadsOf(file, folder string) offloads {
 	if file == "" {
 		return offloads{}
 	}
-	if dir, _ := filepath.Split(filepath.Clean(file)); filepath.Base(dir) == "subagents" {
-		return offloads{trusted: filepath.Join(dir, ".."), inside: toolResultsName}
+	if own, ok := ofSubagent(file); ok {
+		return offloads{trusted: own, inside: toolResultsName}
 	}
 	return ownFolder(file, toolResultsName)
 }

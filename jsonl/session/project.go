@@ -381,18 +381,28 @@ func (d *discovery) beside(root *os.Root, info *FileInfo, dir string) {
 			info.ToolResults++
 		}
 	}
-	files := list(subagentsName)
-	for _, f := range files {
+	d.transcripts(info, filepath.Join(dir, info.ID), subagentsName, list, own)
+}
+
+// mostNested is how many folders deep transcripts are looked for.
+const mostNested = 16
+
+// transcripts lists the subagents' transcripts of a folder inside a session's own, at a path, then those of the folders in it:
+// a workflow has one.
+func (d *discovery) transcripts(info *FileInfo, folder, inside string, list func(string) []fs.DirEntry, own *os.Root) {
+	entries := list(inside)
+	for _, f := range entries {
 		id, ok := SessionID(f.Name())
-		if !ok || !strings.HasPrefix(id, agentPrefix) {
+		if f.IsDir() || !ok || !strings.HasPrefix(id, agentPrefix) {
 			continue
 		}
-		path := filepath.Join(dir, info.ID, subagentsName, f.Name())
+		name := filepath.Join(inside, f.Name())
+		path := filepath.Join(folder, name)
 		if !IsID(id) {
 			d.warn(path, "its name is not an agent id: not read")
 			continue
 		}
-		st, err := own.Stat(filepath.Join(subagentsName, f.Name()))
+		st, err := own.Stat(name)
 		if err != nil {
 			d.unreadable(path, err)
 			continue
@@ -402,9 +412,34 @@ func (d *discovery) beside(root *os.Root, info *FileInfo, dir string) {
 			continue
 		}
 		a := Subagent{ID: strings.TrimPrefix(id, agentPrefix), Path: path, Size: st.Size()}
-		a.readMeta(own, filepath.Join(subagentsName, id+".meta.json"))
+		a.readMeta(own, filepath.Join(inside, id+".meta.json"))
 		info.Subagents = append(info.Subagents, a)
 	}
+	for _, f := range entries {
+		switch name := filepath.Join(inside, f.Name()); {
+		case !f.IsDir():
+		case strings.Count(name, string(filepath.Separator)) >= mostNested:
+			d.warn(filepath.Join(folder, name), "not read: it is more than %d folders deep", mostNested)
+		default:
+			d.transcripts(info, folder, name, list, own)
+		}
+	}
+}
+
+// ofSubagent is the session's own folder of a subagent's file in it; false: it is none.
+func ofSubagent(file string) (folder string, ok bool) {
+	dir, base := filepath.Split(filepath.Clean(file))
+	dir = filepath.Clean(dir)
+	for range mostNested {
+		if filepath.Base(dir) == subagentsName {
+			return filepath.Dir(dir), true
+		}
+		if !strings.HasPrefix(base, agentPrefix) {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	return "", false
 }
 
 // Subagents lists the subagents' transcripts beside a session file, by name.

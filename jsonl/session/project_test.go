@@ -372,6 +372,39 @@ func TestSubagentsBeside(t *testing.T) {
 	}
 }
 
+// TestSubagentsNested: a workflow has a folder of transcripts, and so may a subagent; results that were offloaded are in the
+// session's folder.
+func TestSubagentsNested(t *testing.T) {
+	f := newFolder(t)
+	path := f.write(idA+".jsonl", "")
+	f.write(idA+"/subagents/workflows/wf_2/agent-3.jsonl", "")
+	f.write(idA+"/subagents/workflows/wf_1/agent-2.jsonl", "")
+	f.write(idA+"/subagents/workflows/wf_1/agent-2.meta.json", `{"agentType":"Explore"}`)
+	f.write(idA+"/subagents/workflows/wf_1/journal.jsonl", "")
+	f.write(idA+"/subagents/agent-4/subagents/agent-5.jsonl", "")
+	f.write(idA+"/subagents/zz/agent-1.jsonl/agent-9.jsonl", "")
+	f.write(idA+"/subagents/agent-1.jsonl", "")
+	deep := idA + "/subagents/" + strings.Repeat("d/", mostNested)
+	f.write(deep+"agent-6.jsonl", "")
+	agents, warnings, err := Subagents(path)
+	var got []string
+	for _, a := range agents {
+		got = append(got, a.ID+":"+a.Type)
+		if own, ok := ofSubagent(a.Path); !ok || own != filepath.Join(f.dir, idA) && a.ID != "5" {
+			t.Errorf("%s: session's folder %q", a.Path, own)
+		}
+	}
+	if want := "1: 5: 2:Explore 3: 9:"; strings.Join(got, " ") != want || err != nil {
+		t.Errorf("got %q, %v; want %s", got, err, want)
+	}
+	if len(warnings) != 1 || !strings.Contains(warnings[0].Message, "16 folders deep") {
+		t.Errorf("warnings %v", warnings)
+	}
+	if own, ok := ofSubagent("/home/subagents/p/" + idA + ".jsonl"); ok {
+		t.Errorf("no subagent: %s", own)
+	}
+}
+
 // TestDiscoverNoSessions: files that are no sessions are named in a warning, and not listed.
 func TestDiscoverNoSessions(t *testing.T) {
 	f := newFolder(t)

@@ -118,11 +118,10 @@ func isNotice(text string) bool {
 
 const reminderHead, reminderTail = "<system-reminder>\n", "\n</system-reminder>"
 
-// aroundQueued is the length of what a client writes around a queued prompt: words before and behind it, three line ends,
-// a reminder's tags.
+// aroundQueued is the length of what a client writes around a queued prompt: words before and behind it, a reminder's tags.
 func aroundQueued(version string) jsonl.Metrics {
 	w := OwnWordsOf(typeQueued, cmp.Or(version, "2.1.20"))
-	n := w.Before + w.Behind + len("\n\n\n") + len(reminderHead) + len(reminderTail)
+	n := w.Before + w.Behind + len(reminderHead) + len(reminderTail)
 	return jsonl.Metrics{UTF16: n, Bytes: n, JSON: n}
 }
 

@@ -17,7 +17,7 @@ func (c *chain) boundary(i int) {
 	c.begin(Boundary{
 		UUID: n.uuid, Line: n.line, Trigger: compact.Trigger, PreTokens: compact.PreTokens, PostTokens: compact.PostTokens,
 		Time: n.time, Version: n.version, Before: len(c.conv.Messages), Summary: -1, Preserved: c.preserved(compact),
-		Usage: recordedUsage(compact.Usage), KeptFirst: c.keptFirst(i),
+		Usage: recordedUsage(compact.Usage), Precomputed: compact.Precomputed, KeptFirst: c.keptFirst(i),
 	})
 	if len(compact.Order) > 0 {
 		c.ordered = append(c.ordered, ordered{len(c.conv.Boundaries) - 1, compact.Order})

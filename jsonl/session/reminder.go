@@ -62,7 +62,7 @@ func reminders(kind, version string, raw []byte) []string {
 		return []string{OwnWordsOf(kind, version).Wrap("Note: " + f.Filename)}
 	}
 	text := attachmentText(raw)
-	return []string{wordsAround(listed(kind, raw), version).Wrap(text)}
+	return []string{OwnWordsOf(listed(kind, raw), version).Wrap(text)}
 }
 
 // behindFile is what a client writes behind a file's text.
@@ -73,19 +73,20 @@ func behindFile(version string) string {
 	return ""
 }
 
-// listed is the kind of a list, by whether it names what is there or only what no longer is.
+// listed is the kind of an attachment: of a list by whether it names what is there or only what no longer is, of a reminder by
+// whether it says all.
 func listed(kind string, raw []byte) string {
 	var f attachmentFields
-	if json.Unmarshal(raw, &f) == nil && len(f.Removed)+len(f.RemovedType) > 0 && len(f.AddedLines)+len(f.AddedBlocks)+len(f.AddedNames) == 0 {
+	if json.Unmarshal(raw, &f) != nil {
+		return kind
+	}
+	if f.ReminderType == "sparse" {
+		return kind + sparse
+	}
+	if len(f.Removed)+len(f.RemovedType) > 0 && len(f.AddedLines)+len(f.AddedBlocks)+len(f.AddedNames) == 0 {
 		return kind + withdrawn
 	}
 	return kind
-}
-
-// wordless are the kinds of attachments whose text needs no words of the client but those that ownWords has.
-var wordless = map[string]bool{
-	"hook_success": true, "hook_additional_context": true, "hook_blocking_error": true, "nested_memory": true, "file": true,
-	"compact_file_reference": true,
 }
 
 // WordsAround is what is on no line of the words that an attachment is sent with.
@@ -96,23 +97,14 @@ func (conv *Conversation) WordsAround(message, block int) (w OwnWords, err error
 		return w, nil
 	}
 	kind := bl.Type
-	if OwnWordsOf(kind+withdrawn, m.Version) != (OwnWords{}) {
+	if OwnWordsOf(kind+withdrawn, m.Version) != (OwnWords{}) || OwnWordsOf(kind+sparse, m.Version) != (OwnWords{}) {
 		raw, err := conv.Raw(message, block)
 		if err != nil {
 			return w, err
 		}
 		kind = listed(kind, raw)
 	}
-	return wordsAround(kind, m.Version), nil
-}
-
-// wordsAround is what a client of a version writes around an attachment of a kind.
-func wordsAround(kind, version string) OwnWords {
-	w := OwnWordsOf(kind, version)
-	if fixed := fixedText[kind]; !wordless[kind] && w == (OwnWords{}) && fixed > 0 {
-		w = OwnWords{Of: kind, Before: fixed}
-	}
-	return w
+	return OwnWordsOf(kind, m.Version), nil
 }
 
 // numbered is a file's text as the Read tool shows it.

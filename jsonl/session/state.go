@@ -61,8 +61,8 @@ func besideOf(path string) (list []string) {
 	if name, _, ok := strings.Cut(base, ".jsonl"); ok && name != "" && name != id {
 		list = append(list, filepath.Join(dir, name))
 	}
-	if filepath.Base(dir) == subagentsName {
-		list = append(list, filepath.Join(dir, "..", toolResultsName))
+	if own, ok := ofSubagent(path); ok {
+		list = append(list, filepath.Join(own, toolResultsName))
 	}
 	return list
 }

@@ -214,6 +214,9 @@ func (l *Library) LoadFor(nameOrFile string, client Client) (*policy.Policy, err
 	if p.Newer = chosen.Newer; p.Newer == chosen.Why && p.Newer != "" { // it was asked for: nothing is evidence for it
 		p.Truth, p.Score = policy.TruthOwn, nil
 	}
+	if l.alias[nameOrFile].Former {
+		p.Former = append(p.Former, nameOrFile)
+	}
 	return p, nil
 }
 

@@ -144,19 +144,19 @@ func TestFor(t *testing.T) {
 		{"claude-code-2.1.19", recorded, preset.Chosen{Policy: "claude-code-2.1.19"}},
 		{"claude-code", recorded, preset.Chosen{"claude-code-2.1.25", "2.1.43", "claude-code 2.1.43 recorded the session", false, ""}},
 		{"claude-code@recorded-version", recorded, preset.Chosen{"claude-code-2.1.25", "2.1.43", "claude-code 2.1.43 recorded the session", false, ""}},
-		{"claude-code-2.1.99", recorded, preset.Chosen{Policy: "claude-code-2.1.86", Version: "2.1.99"}},
+		{"claude-code-2.1.99", recorded, preset.Chosen{Policy: "claude-code-2.1.89", Version: "2.1.99"}},
 		{"claude-code-x", recorded, preset.Chosen{Policy: "claude-code-x"}},
 		{"claude-code@2.1.14", recorded, preset.Chosen{"claude-code-2.1.19", "2.1.14", "", false, ""}},
 		{"opencode@1.14.20", recorded, preset.Chosen{"opencode-1.14.20", "1.14.20", "", false, ""}},
-		{"claude-code@99.1", recorded, preset.Chosen{"claude-code-2.1.210", "99.1", "claude-code 99.1 is newer than any that was read (2.1.332): the rules of claude-code-2.1.210 are assumed", false,
-			"claude-code 99.1 is newer than any that was read (2.1.332): the rules of claude-code-2.1.210 are assumed"}},
+		{"claude-code@99.1", recorded, preset.Chosen{"claude-code-2.1.304", "99.1", "claude-code 99.1 is newer than any that was read (2.1.332): the rules of claude-code-2.1.304 are assumed", false,
+			"claude-code 99.1 is newer than any that was read (2.1.332): the rules of claude-code-2.1.304 are assumed"}},
 		{"codex", preset.Client{Product: "codex", Version: "0.999.0"}, preset.Chosen{"codex-0.145", "0.999.0", "codex 0.999.0 recorded the session; codex 0.999.0 is newer than any that was read (0.171.0): the rules of codex-0.145 are assumed", false,
 			"codex 0.999.0 is newer than any that was read (0.171.0): the rules of codex-0.145 are assumed"}},
 		{"opencode@latest", recorded, preset.Chosen{Policy: "opencode-1.18"}},
 		{"opencode", recorded, preset.Chosen{"opencode-1.1.60", "", "opencode as of 2026-02-17", false, ""}},
 		{"opencode", preset.Client{Time: day("2026-04-21")}, preset.Chosen{"opencode-1.14.20", "", "opencode as of 2026-04-21", false, ""}},
 		{"opencode", preset.Client{Time: day("2025-06-01")}, preset.Chosen{"opencode-1.1.36", "", "the oldest opencode known; the session is of 2025-06-01", true, ""}},
-		{"claude-code", preset.Client{Product: "claude-code", Version: "2.1.5"}, preset.Chosen{"claude-code-2.1.19", "2.1.5", "claude-code 2.1.5 recorded the session, older than any known", true, ""}},
+		{"claude-code", preset.Client{Product: "claude-code", Version: "2.1.5"}, preset.Chosen{"claude-code-2.1.12", "2.1.5", "claude-code 2.1.5 recorded the session, older than any known", true, ""}},
 		{"codex", preset.Client{Product: "codex", Version: "0.142.5", Provider: "openai"}, preset.Chosen{"codex-0.140", "0.142.5", "codex 0.142.5 recorded the session", false, ""}},
 		{"codex", preset.Client{Product: "codex", Version: "0.142.5"}, preset.Chosen{"codex-0.140", "0.142.5", "codex 0.142.5 recorded the session", false, ""}},
 		{"codex@recorded-version", preset.Client{Product: "codex", Version: "0.142.5", Provider: "my-azure"}, preset.Chosen{"codex-0.140", "0.142.5", "codex 0.142.5 recorded the session", false, ""}},
@@ -285,12 +285,15 @@ func TestAliases(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]preset.Chosen{
-		"claude-code-2.1.37": {Policy: "claude-code-2.1.25"},
-		"kilo-code-5":        {Policy: "roo-code-3.43"},
-		"swe-agent-1.1":      {Policy: "none"},
-		"swe-agent-1.2":      {Policy: "none", Version: "1.2", Why: "swe-agent 1.2 is newer than any that was read (1.1.0): the rules of swe-agent-1.1 are assumed", Newer: "swe-agent 1.2 is newer than any that was read (1.1.0): the rules of swe-agent-1.1 are assumed"},
-		"swe-agent@latest":   {Policy: "none"},
-		"swe-agent":          {Policy: "none", Why: "swe-agent as of 2026-02-17"},
+		"claude-code-2.1.37":  {Policy: "claude-code-2.1.25"},
+		"claude-code-2.1.70":  {Policy: "claude-code-2.1.69"},
+		"claude-code-2.1.78":  {Policy: "claude-code-2.1.76"},
+		"claude-code-2.1.210": {Policy: "claude-code-2.1.193"},
+		"kilo-code-5":         {Policy: "roo-code-3.43"},
+		"swe-agent-1.1":       {Policy: "none"},
+		"swe-agent-1.2":       {Policy: "none", Version: "1.2", Why: "swe-agent 1.2 is newer than any that was read (1.1.0): the rules of swe-agent-1.1 are assumed", Newer: "swe-agent 1.2 is newer than any that was read (1.1.0): the rules of swe-agent-1.1 are assumed"},
+		"swe-agent@latest":    {Policy: "none"},
+		"swe-agent":           {Policy: "none", Why: "swe-agent as of 2026-02-17"},
 	} {
 		day, err := time.Parse(time.DateOnly, "2026-02-17")
 		if err != nil {
@@ -312,10 +315,10 @@ func nextDay(t *testing.T, day string) string {
 
 // The figures of the analyses of Claude Code 2.1.19 and 2.1.x, for a window of 200,000.
 func TestThresholds(t *testing.T) {
-	first := map[string]int{"output reserve": 32000, "effective window": 168000, "warning threshold": 135000, "blocking limit": 197000, "microcompaction": 135000, "auto-compact threshold": 155000}
-	later := map[string]int{"output reserve": 20000, "effective window": 180000, "warning threshold": 147000, "blocking limit": 197000, "auto-compact threshold": 167000}
+	first := map[string]int{"output reserve": 32000, "effective window": 168000, "warning threshold": 135000, "error threshold": 135000, "blocking limit": 197000, "microcompaction": 135000, "auto-compact threshold": 155000}
+	later := map[string]int{"output reserve": 20000, "effective window": 180000, "warning threshold": 147000, "error threshold": 147000, "blocking limit": 177000, "auto-compact threshold": 167000}
 	micro := maps.Clone(later)
-	micro["microcompaction"] = 147000
+	micro["microcompaction"], micro["blocking limit"] = 147000, 197000
 	for name, want := range map[string]map[string]int{"claude-code-2.1.19": first, "claude-code-2.1": micro, "claude-code-2.1.119": later} {
 		p, err := preset.Load(name, registry(t))
 		if err != nil {
@@ -406,12 +409,17 @@ func TestVersions(t *testing.T) {
 		"claude-code@2.1.21":        "claude-code-2.1",
 		"claude-code@2.1.36":        "claude-code-2.1.25",
 		"claude-code@2.1.37":        "claude-code-2.1.25",
-		"claude-code@2.1.69":        "claude-code-2.1.51",
-		"claude-code@2.1.77":        "claude-code-2.1.70",
-		"claude-code@2.1.85":        "claude-code-2.1.78",
-		"claude-code@2.1.118":       "claude-code-2.1.86",
+		"claude-code@2.1.13":        "claude-code-2.1.12",
+		"claude-code@2.1.68":        "claude-code-2.1.51",
+		"claude-code@2.1.69":        "claude-code-2.1.69",
+		"claude-code@2.1.77":        "claude-code-2.1.76",
+		"claude-code@2.1.85":        "claude-code-2.1.84",
+		"claude-code@2.1.118":       "claude-code-2.1.89",
 		"claude-code@2.1.119":       "claude-code-2.1.119",
-		"claude-code@1.0.48-beta.1": "claude-code-2.1.19",
+		"claude-code@2.1.152":       "claude-code-2.1.128",
+		"claude-code@2.1.210":       "claude-code-2.1.193",
+		"claude-code@2.1.332":       "claude-code-2.1.304",
+		"claude-code@1.0.48-beta.1": "claude-code-2.1.12",
 		"opencode@1.1.56":           "opencode-1.1.36",
 		"opencode@1.1.59":           "opencode-1.1.57",
 		"opencode@1.2.5":            "opencode-1.1.60",

@@ -28,6 +28,7 @@ type SessionScore struct {
 	Fit          *replay.Fit       `json:"fit"`         // nil: the window is not fitted
 	Manual       int               `json:"manual"`      // recorded manual compactions: not scored
 	Last         int               `json:"at_end"`      // automatic ones after the last request: not scored
+	Other        int               `json:"other"`       // those of another cause than the size of the context: not scored
 	Compactions  []CompactionScore `json:"compactions"` // the recorded automatic ones, in order
 	Alarms       []Alarm           `json:"alarms"`      // decisions to compact where nothing is recorded
 	FreeAlarms   int               `json:"free_alarms"` // the same, in a free replay
@@ -44,15 +45,16 @@ type SessionScore struct {
 
 // CompactionScore is a recorded automatic compaction and the policy's decision.
 type CompactionScore struct {
-	Line      int              `json:"line"`
-	Request   int              `json:"request"` // n of the first request after it
-	Version   string           `json:"client_version"`
-	PreTokens int              `json:"pre_tokens,omitempty"` // 0: not recorded
-	Used      int              `json:"used"`                 // by the policy's estimate, tokens
-	Threshold int              `json:"threshold"`            // at which the policy compacts, tokens; 0: it has none
-	Count     []policy.Counted `json:"count,omitempty"`      // what it compares with the threshold, in parts; nil: used
-	Hit       bool             `json:"hit"`                  // the policy compacts at the request, on the recorded view
-	Lost      bool             `json:"lost"`                 // the message before it is lost: its weight comes from pre_tokens, which proves little
+	Line      int                   `json:"line"`
+	Request   int                   `json:"request"` // n of the first request after it
+	Version   string                `json:"client_version"`
+	Kind      replay.CompactionKind `json:"kind"`
+	PreTokens int                   `json:"pre_tokens,omitempty"` // 0: not recorded
+	Used      int                   `json:"used"`                 // by the policy's estimate, tokens
+	Threshold int                   `json:"threshold"`            // at which the policy compacts, tokens; 0: it has none
+	Count     []policy.Counted      `json:"count,omitempty"`      // what it compares with the threshold, in parts; nil: used
+	Hit       bool                  `json:"hit"`                  // the policy compacts at the request, on the recorded view
+	Lost      bool                  `json:"lost"`                 // the message before it is lost: its weight comes from pre_tokens, which proves little
 
 	// Requests to the policy's own compaction in a free replay; over 0: it is late; nil: none within Near.
 	Distance *int `json:"distance"`
@@ -112,7 +114,7 @@ func Score(r *replay.Record, pol *policy.Policy, opt ScoreOptions) (*SessionScor
 		timelines[i] = t
 	}
 	own, track := timelines[0], timelines[1]
-	s.compactions(conv, decisions)
+	s.compactions(conv, r.CompactionKind, decisions)
 	s.alarms(r, decisions)
 	s.free(conv, own)
 	s.microcompactions(r, own, track)
@@ -128,7 +130,7 @@ func (s *SessionScore) decide(r *replay.Record, pol *policy.Policy, opt *ScoreOp
 			return nil, err
 		}
 		if s.Fit = fit; fit != nil {
-			opt.Window = fit.Window
+			opt.Window, opt.WindowSet = fit.Window, true
 		}
 	}
 	decisions, err := r.Decide(pol, opt.Options)

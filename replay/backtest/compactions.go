@@ -10,10 +10,13 @@ import (
 )
 
 // compactions scores the recorded ones, each on the recorded view: a decision that differs does not change the next.
-func (s *SessionScore) compactions(conv *session.Conversation, decisions []replay.Decision) {
+func (s *SessionScore) compactions(conv *session.Conversation, kindOf func(boundary int) replay.CompactionKind, decisions []replay.Decision) {
 	for i := range conv.Boundaries {
-		b := &conv.Boundaries[i]
+		b, kind := &conv.Boundaries[i], kindOf(i)
 		switch {
+		case kind == replay.CompactionIdle || kind == replay.CompactionModelChange:
+			s.Other++
+			continue
 		case b.Trigger != "auto":
 			s.Manual++
 			continue
@@ -23,7 +26,7 @@ func (s *SessionScore) compactions(conv *session.Conversation, decisions []repla
 		}
 		d := &decisions[b.Request-1]
 		s.Compactions = append(s.Compactions, CompactionScore{
-			Line: b.Line, Request: b.Request, Version: b.Version, PreTokens: b.PreTokens, Used: d.Used, Threshold: d.Limit, Count: d.Count,
+			Line: b.Line, Request: b.Request, Version: b.Version, Kind: kind, PreTokens: b.PreTokens, Used: d.Used, Threshold: d.Limit, Count: d.Count,
 			Hit: d.Compact, Lost: b.Before > 0 && conv.Messages[b.Before-1].Lost,
 		})
 	}

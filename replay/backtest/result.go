@@ -45,6 +45,7 @@ type CompactionRow struct {
 	LostHits int     `json:"lost_hits"`
 	Manual   int     `json:"manual"`
 	Last     int     `json:"at_end"`
+	Other    int     `json:"other"`
 
 	off []int // absolute errors, tokens
 }
@@ -64,6 +65,7 @@ func (r *CompactionRow) add(s *SessionScore) {
 	r.Free.Alarms += s.FreeAlarms
 	r.Manual += s.Manual
 	r.Last += s.Last
+	r.Other += s.Other
 	for i := range s.Compactions {
 		r.compaction(&s.Compactions[i])
 	}

@@ -23,7 +23,7 @@ func TestUnknownPreTokens(t *testing.T) {
 		conv.Boundaries = append(conv.Boundaries, session.Boundary{Trigger: "auto", Request: i + 1, PreTokens: pre})
 	}
 	s := &SessionScore{}
-	s.compactions(conv, decisions)
+	s.compactions(conv, func(int) replay.CompactionKind { return replay.CompactionThreshold }, decisions)
 	row := Sum("p", []*SessionScore{s}).Compactions[0]
 	row.off = nil
 	want := CompactionRow{

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
@@ -151,7 +152,7 @@ func ScoreUsage(conv *session.Conversation, track *replay.Timeline, models *pric
 		msg := conv.Response(p.N - 1)
 		if m, ok := models.Find(msg.Model); ok {
 			used, m := msg.Usage, m.On(msg.Time)
-			u.Cost.join(&InputCost{Recorded: m.Cost(replay.RecordedSplit(&used), 0), Simulated: m.Cost(row.Cache.Split, 0)})
+			u.Cost.join(&InputCost{Recorded: m.Cost(bill.RecordedSplit(&used), 0), Simulated: m.Cost(row.Cache.Split, 0)})
 		}
 		u.FalseAlarms += count(p.FalseAlarm())
 		u.Broken += count(p.Broke)

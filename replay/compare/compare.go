@@ -36,6 +36,7 @@ type ComparedSession struct {
 	Input      string               // the path it was read from; "-": standard input
 	Selection  Selection
 	Converted  *replay.Conversion // of its tokens, to those of another model; nil: none
+	Billed     Billed             // what was billed for it
 	Series     [][]int            // by policy: see Series; nil where the caller wants none
 }
 
@@ -189,14 +190,22 @@ func (c *Comparison) spread(p int, sessions []int) []Distribution {
 	list := make([]Distribution, len(figures))
 	requests := place("requests")
 	for f := range figures {
-		values, weights := make(Values, len(sessions)), make(Values, len(sessions))
-		for i, s := range sessions {
-			v := c.Sessions[s].Values[p]
-			values[i], weights[i] = v[f], v[requests]
+		values, weights := make(Values, 0, len(sessions)), make(Values, 0, len(sessions))
+		for _, s := range sessions {
+			if figures[f].Unit != "USD" || c.priced(s, f) {
+				v := c.Sessions[s].Values[p]
+				values, weights = append(values, v[f]), append(weights, v[requests])
+			}
 		}
 		list[f] = spread(figures[f].gather, values, weights)
 	}
 	return list
+}
+
+// priced reports whether an amount is known of a session under some policy: sums leave out a session without a price. One
+// that is known under some only stays, and makes the others' sums unknown.
+func (c *Comparison) priced(session, figure int) bool {
+	return slices.ContainsFunc(c.Sessions[session].Values, func(v Values) bool { return v[figure].Known })
 }
 
 func spread(g gather, values, weights Values) Distribution {

@@ -123,13 +123,23 @@ func TestTotalsAndSpread(t *testing.T) {
 	}
 }
 
-// A sum without one of its parts is not told; peaks and means of the rest are.
+// A sum without one of its parts is not told; peaks and means of the rest are. Sums of amounts leave out a session that has a
+// price under no policy.
 func TestUnknownValues(t *testing.T) {
+	two := []ComparedSession{sessionOf("1", "m", "v", 1, 10, 20), sessionOf("2", "m", "v", 1, 30, 40), sessionOf("3", "m", "v", 1, 50, 60)}
+	two[1].Values[0][index("cost_usd")], two[1].Values[1][index("cost_usd")] = exact.Decimal{}, exact.Decimal{}
+	if c := Compare([]string{"a", "b"}, two, ByNothing)[0]; c.Policies[0].Figures[index("cost_usd")].Total != decimal(60) || c.Policies[1].Figures[index("cost_usd")].Total != decimal(80) {
+		t.Errorf("costs %+v", c.Policies)
+	}
+	two[2].Values[0][index("cost_usd")] = exact.Decimal{}
+	if c := Compare([]string{"a", "b"}, two, ByNothing)[0]; c.Policies[0].Figures[index("cost_usd")].Total.Known || c.Policies[1].Figures[index("cost_usd")].Total != decimal(80) {
+		t.Errorf("costs of a session with a price under one policy %+v", c.Policies)
+	}
 	s := []ComparedSession{sessionOf("1", "m", "v", 1, 10), sessionOf("2", "m", "v", 1, 30)}
 	s[1].Values[0][index("cost_usd")] = exact.Decimal{}
 	s[1].Values[0][index("model_peak")] = exact.Decimal{}
 	c := Compare([]string{"a"}, s, ByNothing)[0]
-	if got := c.Policies[0].Figures[index("cost_usd")]; got.Total.Known || got.Median.Known {
+	if got := c.Policies[0].Figures[index("cost_usd")]; got.Total != decimal(10) || got.Median != decimal(10) {
 		t.Errorf("cost %+v", got)
 	}
 	if got := c.Policies[0].Figures[index("model_peak")]; got.Total != decimal(10) {

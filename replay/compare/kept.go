@@ -10,6 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/regret"
@@ -38,7 +39,8 @@ type KeptPart struct {
 	Breaks []replay.StageCost
 	Apart  int // against the first policy
 	Series []int
-	Budget int // see replay.Timeline
+	Budget int              // see replay.Timeline
+	Fit    *replay.CacheFit // of the recorded track
 }
 
 // What a Kept has at most.
@@ -98,6 +100,9 @@ func (k *Kept) session(policies []*policy.Policy, parts []*KeptPart) (ComparedSe
 		if bound != nil {
 			v = slices.Clone(v)
 			v[misses], v[tokens] = exact.Whole(bound.Misses), exact.Whole(bound.Tokens)
+		}
+		if p.Fit != nil {
+			s.Billed.Fit = p.Fit
 		}
 		s.Values, s.Breaks, s.Apart, s.Series = append(s.Values, v), append(s.Breaks, p.Breaks), append(s.Apart, p.Apart), append(s.Series, p.Series)
 	}
@@ -210,6 +215,12 @@ func (c *coder) session(s *ComparedSession) {
 		word(c, &t.Text)
 	})
 	c.flag(&f.Env)
+	list(c, &s.Billed.Calls, func(e *bill.Entry) {
+		integer(c, &e.Key)
+		c.usd(&e.USD)
+	})
+	c.flag(&s.Billed.AtLeast)
+	c.fit(&s.Billed.Fit)
 	given := s.Converted != nil
 	if c.flag(&given); !given {
 		return
@@ -237,6 +248,7 @@ func (c *coder) part(p *KeptPart) {
 	integer(c, &p.Apart)
 	list(c, &p.Series, func(n *int) { integer(c, n) })
 	integer(c, &p.Budget)
+	c.fit(&p.Fit)
 	if !c.reading || c.err != nil {
 		return
 	}
@@ -249,6 +261,21 @@ func (c *coder) part(p *KeptPart) {
 			c.err = errDamaged
 		}
 	}
+}
+
+func (c *coder) fit(f **replay.CacheFit) {
+	given := *f != nil
+	if c.flag(&given); !given {
+		return
+	}
+	if c.reading {
+		*f = &replay.CacheFit{}
+	}
+	integer(c, &(*f).Requests)
+	integer(c, &(*f).Read)
+	integer(c, &(*f).Reproduced)
+	c.usd(&(*f).Recorded)
+	c.usd(&(*f).Simulated)
 }
 
 func (c *coder) usd(u *price.USD) {

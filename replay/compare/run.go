@@ -56,7 +56,7 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 			}
 		}
 		k.Parts[i] = &KeptPart{
-			Values: Of(tl), Breaks: BreaksOf(tl), Apart: Apart(first, tl), Series: Series(tl), Budget: tl.Budget(),
+			Values: Of(tl), Breaks: BreaksOf(tl), Apart: Apart(first, tl), Series: Series(tl), Budget: tl.Budget(), Fit: tl.CacheFit,
 		}
 		if c.Each != nil {
 			each = append(each, tl)
@@ -82,7 +82,7 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 func (k *Kept) begin(c *Subject, first *replay.Timeline) error {
 	k.Session = NewSession(first, projectOf(c.Record.Conv))
 	k.Session.Repository = c.Record.Conv.Repository
-	k.Session.Input, k.Session.Selection = c.Input, c.Selection
+	k.Session.Input, k.Session.Selection, k.Session.Billed = c.Input, c.Selection, BilledBy(first)
 	return k.Session.Mark(c.Record, first, c.Subagents)
 }
 

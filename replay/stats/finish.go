@@ -11,6 +11,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/category"
 	"github.com/ctxkit/ctxkit/replay/price"
@@ -178,7 +179,7 @@ type Agent struct {
 	Type      string // as recorded beside it, or by its id; "": by the call that started it
 	ToolUse   string // the call, "" where it is not known
 	Prompt    string // its first prompt
-	Bill      *replay.RecordedBill
+	Bill      *bill.Bill
 	Estimated int // responses whose output is estimated: it is in Output and CostUSD instead of what is recorded
 	Output    int
 	CostUSD   price.USD
@@ -189,7 +190,7 @@ func NewAgent(rec *replay.Record, about session.Subagent, table *price.Table) (a
 	conv := rec.Conv
 	a = Agent{Type: cmp.Or(about.Type, forkOf(conv.Agent)), ToolUse: about.ToolUse}
 	table = cmp.Or(table, price.Default())
-	a.Bill = replay.BilledBy(conv, table)
+	a.Bill = bill.Of(conv, table)
 	a.Output, a.CostUSD = a.Bill.Output, a.Bill.CostUSD
 	for _, q := range conv.Requests {
 		msg := &conv.Messages[q.Message]

@@ -4,6 +4,10 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/bill"
+	"github.com/ctxkit/ctxkit/replay/price"
 )
 
 // StatsTotal is the sum of the stats of several conversations, each at its own request.
@@ -17,17 +21,26 @@ type StatsTotal struct {
 	Reads      Reads            `json:"reads"`
 	Repeated   Repeated         `json:"repeated"` // without groups
 	Subagents  []SubagentType   `json:"subagents"`
+	Simulated  price.USD        `json:"simulated_usd,omitzero"`
+	Billed     price.USD        `json:"billed_usd,omitzero"` // each call once, however many of the conversations record it
+	AtLeast    bool             `json:"billed_at_least,omitempty"`
+	Bill       *bill.Bill       `json:"-"` // Billed in full
+	CacheFit   *replay.CacheFit `json:"cache_fit"`
 }
 
 // Sum adds up the stats of conversations.
 func Sum(list []*SessionStats) *StatsTotal {
-	t := &StatsTotal{Sessions: len(list), Repeated: Repeated{Groups: []Duplicate{}}, Tools: []Tool{}, Subagents: []SubagentType{}}
+	t := &StatsTotal{Sessions: len(list), CacheFit: &replay.CacheFit{}, Repeated: Repeated{Groups: []Duplicate{}}, Tools: []Tool{}, Subagents: []SubagentType{}}
+	var ledger bill.Ledger
 	sums, tools, agents := contents{}, map[string]int{}, map[string]int{}
 	for _, s := range list {
 		t.Requests += s.Request
 		t.Tokens += s.Tokens
 		t.Sent += s.Sent
 		t.Reads.Add(&s.Reads)
+		t.Simulated.Add(s.Simulated)
+		ledger.Add(s.Bill)
+		t.CacheFit.Add(s.CacheFit)
 		t.Repeated.Results += s.Repeated.Results
 		t.Repeated.Tokens += s.Repeated.Tokens
 		t.Repeated.InContext += s.Repeated.InContext
@@ -53,6 +66,8 @@ func Sum(list []*SessionStats) *StatsTotal {
 			t.Subagents[at].add(&s.Subagents[i])
 		}
 	}
+	t.Bill = ledger.Bill()
+	t.Billed, t.AtLeast = t.Bill.CostUSD, t.Bill.AtLeast()
 	t.Categories = sums.list()
 	for i := range t.Tools {
 		t.Tools[i].PerMille = portion(1000, t.Tools[i].InContext, t.Tokens)

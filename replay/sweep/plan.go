@@ -149,6 +149,7 @@ type Swept struct {
 	Policy *policy.Policy // that the points start from
 	Has    []bool         // by axis: the policy has the parameter
 	Tried  []Tried        // by point
+	Billed compare.Billed
 }
 
 // Add adds a session, of which as many points were tried as of those before it.
@@ -157,6 +158,7 @@ func (s *Grid) Add(one *Swept) {
 		s.first, s.Tried, s.Applied = one, make([][]compare.Values, len(one.Tried)), make([]int, len(s.Axes))
 	}
 	s.Sessions++
+	s.Billed = append(s.Billed, one.Billed)
 	for i, has := range one.Has {
 		if has {
 			s.Applied[i]++

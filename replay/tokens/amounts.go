@@ -161,7 +161,7 @@ type Meter struct {
 // NewMeter returns a meter at the beginning of a conversation.
 func NewMeter(conv *session.Conversation, model CountedModel) *Meter {
 	s := &Meter{
-		conv: conv, model: model, reliable: reliableOutputs(conv, model), attached: recordsAttachments(conv), other: replacedAtOnce(conv),
+		conv: conv, model: model, reliable: reliableOutputs(conv), attached: recordsAttachments(conv), other: replacedAtOnce(conv),
 		images: pictures{conv: conv, large: model.Tokenizer == NewTokenizer}, encoded: map[policy.Target]encoded{},
 	}
 	s.rewind()
@@ -424,38 +424,16 @@ func (s *Meter) frame(m int, put put) {
 	}
 }
 
-// reliableOutputs reports by message whether the recorded output tokens are reliable. Some clients recorded the
-// count from the start of the response, others did so if a response has one line: a count that is too small for the
-// texts is unreliable.
-func reliableOutputs(conv *session.Conversation, model CountedModel) []bool {
+// reliableOutputs reports by message whether the recorded output tokens are reliable: those of the end of the response, and
+// not too few for its texts.
+func reliableOutputs(conv *session.Conversation) []bool {
 	reliable := make([]bool, len(conv.Messages))
-	version, wrong := "", false // of the message before: usually it is the same
 	for m := range conv.Messages {
 		msg := &conv.Messages[m]
-		if msg.Role != session.Assistant || msg.Synthetic || !msg.HasUsage && !msg.Is(session.OutputOnly) {
-			continue
-		}
-		if v := msg.Version; v != version {
-			version = v
-			wrong = model.client(v).PartialOutput
-		}
-		reliable[m] = !wrong && float64(msg.Usage.Output) >= leastOutput(msg)
+		reliable[m] = msg.Role == session.Assistant && !msg.Synthetic && (msg.HasUsage || msg.Is(session.OutputOnly)) &&
+			!msg.Is(session.StartOnly) && float64(msg.Usage.Output) >= session.LeastOutput(msg.Blocks)
 	}
 	return reliable
-}
-
-// leastOutput is the fewest output tokens of a response with these blocks.
-func leastOutput(msg *session.Message) float64 {
-	least := 4.0
-	for b := range msg.Blocks {
-		switch bl := &msg.Blocks[b]; bl.Kind {
-		case jsonl.KindToolUse:
-			least += float64(bl.JSON.UTF16)*0.15 + 12
-		case jsonl.KindText, jsonl.KindThinking:
-			least += float64(bl.Text.UTF16) * 0.15
-		}
-	}
-	return least
 }
 
 // message measures a message as it was sent. If the output tokens of a response are reliable, they are its measure.

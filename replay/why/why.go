@@ -13,6 +13,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/backtest"
+	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/stats"
@@ -30,20 +31,23 @@ type SessionBreaks struct {
 	Cache    replay.CacheMode `json:"prompt_cache,omitempty"`
 	Model    string           `json:"model"`
 
-	Requests    int             `json:"requests"`                       // main requests
-	Usage       int             `json:"requests_with_usage"`            // of them
-	Uncacheable int             `json:"requests_without_cache"`         // simulated: without a breakpoint, or too short: they have nothing to lose
-	Cost        price.USD       `json:"cost_usd,omitzero"`              // of the replay, simulated
-	Billed      price.USD       `json:"billed_usd,omitzero"`            // of the requests with usage, as the API reported it
-	Breaks      []CacheBreak    `json:"breaks"`                         // the most expensive first
-	Causes      []BreakSum      `json:"causes"`                         // the most expensive first
-	Total       BreakSum        `json:"total"`                          // of all breaks
-	InRecord    *RecordedBreaks `json:"breaks_of_the_record,omitempty"` // of another policy: what the record lost
-	Parts       []CostShare     `json:"parts"`                          // of Cost, to the last digit
-	Changes     []RequestChange `json:"changes,omitempty"`              // between consecutive requests on record, in order
-	Compactions int             `json:"compactions"`
-	Thrash      int             `json:"thrash"`  // of them: those that freed less than a tenth of what they read
-	Refills     []stats.Refill  `json:"refills"` // in their order
+	Requests    int              `json:"requests"`               // main requests
+	Usage       int              `json:"requests_with_usage"`    // of them
+	Uncacheable int              `json:"requests_without_cache"` // simulated: without a breakpoint, or too short: they have nothing to lose
+	Cost        price.USD        `json:"cost_usd,omitzero"`      // of the replay, simulated
+	Billed      price.USD        `json:"billed_usd,omitzero"`    // for the conversation, as its lines record it
+	AtLeast     bool             `json:"billed_at_least,omitempty"`
+	Bill        *bill.Bill       `json:"-"`                              // Billed in full
+	CacheFit    *replay.CacheFit `json:"cache_fit,omitempty"`            // of the recorded session's own replay
+	Breaks      []CacheBreak     `json:"breaks"`                         // the most expensive first
+	Causes      []BreakSum       `json:"causes"`                         // the most expensive first
+	Total       BreakSum         `json:"total"`                          // of all breaks
+	InRecord    *RecordedBreaks  `json:"breaks_of_the_record,omitempty"` // of another policy: what the record lost
+	Parts       []CostShare      `json:"parts"`                          // of Cost, to the last digit
+	Changes     []RequestChange  `json:"changes,omitempty"`              // between consecutive requests on record, in order
+	Compactions int              `json:"compactions"`
+	Thrash      int              `json:"thrash"`  // of them: those that freed less than a tenth of what they read
+	Refills     []stats.Refill   `json:"refills"` // in their order
 }
 
 // CacheBreak is a main request that read less from the cache than the one before it had left there.
@@ -157,12 +161,13 @@ func amounts(p *replay.CostParts) []int64 {
 func Replay(rec *replay.Record, pol *policy.Policy, opt replay.Options, log *requests.Log) (*SessionBreaks, *replay.Timeline, error) {
 	opt.Prices = rec.Prices(opt)
 	var points map[int]*point
+	var fit *replay.CacheFit
 	if !pol.Recorded { // first, so that the two timelines are not in memory together
 		track, err := rec.Replay(replay.RecordedTrack(), replay.Options{Prices: opt.Prices})
 		if err != nil {
 			return nil, nil, err
 		}
-		points = reported(rec, track, opt.Prices)
+		points, fit = reported(rec, track, opt.Prices), track.CacheFit
 	}
 	l := stats.NewLedger(rec.Conv)
 	opt.Observe = func(n int, v *view.View) { l.Observe(n, v) }
@@ -172,21 +177,22 @@ func Replay(rec *replay.Record, pol *policy.Policy, opt replay.Options, log *req
 	}
 	l.Close()
 	if pol.Recorded {
-		points = reported(rec, tl, opt.Prices)
+		points, fit = reported(rec, tl, opt.Prices), tl.CacheFit
 	}
 	if !pol.Recorded {
 		log = nil
 	}
-	s, err := newBreaks(rec, tl, points, pol.Recorded, opt.Prices, log)
+	s, err := newBreaks(rec, tl, points, pol.Recorded, log)
 	if err != nil {
 		return nil, nil, err
 	}
+	s.CacheFit = fit
 	s.Refills, err = stats.Refills(rec.Conv, tl, l)
 	return s, tl, err
 }
 
 // newBreaks returns the breaks of a timeline; points are those of the record, by request.
-func newBreaks(rec *replay.Record, tl *replay.Timeline, points map[int]*point, recorded bool, table *price.Table, log *requests.Log) (*SessionBreaks, error) {
+func newBreaks(rec *replay.Record, tl *replay.Timeline, points map[int]*point, recorded bool, log *requests.Log) (*SessionBreaks, error) {
 	s := &SessionBreaks{
 		Session: tl.Session, Agent: tl.Agent, File: tl.File, Title: tl.Title, Policy: tl.Policy, Recorded: recorded, Counter: tl.Counter,
 		Cache: tl.Cache, Model: tl.Model, Requests: tl.Totals.Requests, Cost: tl.Totals.CostUSD, Breaks: []CacheBreak{},
@@ -197,8 +203,8 @@ func newBreaks(rec *replay.Record, tl *replay.Timeline, points map[int]*point, r
 		return nil, err
 	}
 	s.Changes = changesOf(sent, len(rec.Conv.Requests))
-	bill := replay.BilledBy(rec.Conv, table)
-	s.Usage, s.Billed = bill.Requests, bill.CostUSD
+	s.Bill = tl.Bill
+	s.Usage, s.Billed, s.AtLeast = s.Bill.Requests, s.Bill.CostUSD, s.Bill.AtLeast()
 	if !recorded {
 		s.InRecord = &RecordedBreaks{}
 		for i := range points {
@@ -272,7 +278,7 @@ func reported(rec *replay.Record, track *replay.Timeline, table *price.Table) ma
 		}
 		msg := rec.Conv.Response(p.N - 1)
 		u := msg.Usage
-		in := replay.RecordedSplit(&u)
+		in := bill.RecordedSplit(&u)
 		b := &point{RecordedBreak{Left: p.Left, Read: p.Recorded, Lost: max(min(p.Left, track.Requests[p.Row].Repeated, in.Input())-p.Recorded, 0)}, p.Unexplained()}
 		if m, ok := table.Find(msg.Model); ok {
 			m := m.On(msg.Time)
@@ -448,29 +454,34 @@ func sortCauses(list []BreakSum) []BreakSum {
 
 // BreaksTotal is the sum over several conversations.
 type BreaksTotal struct {
-	Sessions    int             `json:"sessions"`
-	Requests    int             `json:"requests"`
-	Usage       int             `json:"requests_with_usage"`
-	Uncacheable int             `json:"requests_without_cache"`
-	Cost        price.USD       `json:"cost_usd,omitzero"`
-	Billed      price.USD       `json:"billed_usd,omitzero"`
-	Causes      []BreakSum      `json:"causes"`
-	Total       BreakSum        `json:"total"`
-	InRecord    *RecordedBreaks `json:"breaks_of_the_record,omitempty"`
-	Parts       []CostShare     `json:"parts"`
-	Compactions int             `json:"compactions"`
-	Thrash      int             `json:"thrash"`
+	Sessions    int              `json:"sessions"`
+	Requests    int              `json:"requests"`
+	Usage       int              `json:"requests_with_usage"`
+	Uncacheable int              `json:"requests_without_cache"`
+	Cost        price.USD        `json:"cost_usd,omitzero"`
+	Billed      price.USD        `json:"billed_usd,omitzero"` // each call once, however many of the sessions record it
+	AtLeast     bool             `json:"billed_at_least,omitempty"`
+	Bill        *bill.Bill       `json:"-"` // Billed in full
+	CacheFit    *replay.CacheFit `json:"cache_fit,omitempty"`
+	Causes      []BreakSum       `json:"causes"`
+	Total       BreakSum         `json:"total"`
+	InRecord    *RecordedBreaks  `json:"breaks_of_the_record,omitempty"`
+	Parts       []CostShare      `json:"parts"`
+	Compactions int              `json:"compactions"`
+	Thrash      int              `json:"thrash"`
 }
 
 // Sum adds up conversations.
 func Sum(list []*SessionBreaks) *BreaksTotal {
-	t := &BreaksTotal{Sessions: len(list), Parts: []CostShare{}}
+	t := &BreaksTotal{Sessions: len(list), Parts: []CostShare{}, CacheFit: &replay.CacheFit{}}
+	var ledger bill.Ledger
 	for _, s := range list {
 		t.Requests += s.Requests
 		t.Usage += s.Usage
 		t.Uncacheable += s.Uncacheable
 		t.Cost.Add(s.Cost)
-		t.Billed.Add(s.Billed)
+		ledger.Add(s.Bill)
+		t.CacheFit.Add(s.CacheFit)
 		t.Total.Add(&s.Total)
 		if s.InRecord != nil {
 			if t.InRecord == nil {
@@ -492,5 +503,7 @@ func Sum(list []*SessionBreaks) *BreaksTotal {
 		t.Thrash += s.Thrash
 	}
 	t.Causes = sortCauses(t.Causes)
+	t.Bill = ledger.Bill()
+	t.Billed, t.AtLeast = t.Bill.CostUSD, t.Bill.AtLeast()
 	return t
 }

@@ -108,7 +108,7 @@ func TestReleases(t *testing.T) {
 		w.attach("x1", `{"type":"mcp_instructions_delta","addedNames":[],"addedBlocks":[],"removedNames":["shop"]}`)
 	}
 	withdrawn := func(behind string) string {
-		return `<system-reminder>\n[placeholder for mcp_instructions_delta withdrawn: 86 characters of the client's own, on no line of the session]\nshop` + behind + `\n</system-reminder>`
+		return `<system-reminder>\n[placeholder for mcp_instructions_delta withdrawn: 87 characters of the client's own, on no line of the session]\nshop` + behind + `\n</system-reminder>`
 	}
 	commands := func(w *writer) {
 		w.user("u1", "one")
@@ -130,10 +130,10 @@ func TestReleases(t *testing.T) {
 		{"a hook around a tool", "2.1.225", hook(false), `"content":"one\n\n` + memory + `"},{"type":"text","text":"` + note + `"}]}`},
 		{"read back", "2.1.225", hook(true), `"content":"one\n\n` + note + `\n\n` + memory + `"}]}`},
 		{"a hook around a tool, later", "2.1.240", hook(false), `"content":"one\n\n` + note + `\n\n` + memory + `"}]}`},
-		{"a queued prompt", "2.1.119", queued, around(51, 107)},
-		{"with other words", "2.1.210", queued, around(51, 228)},
+		{"a queued prompt", "2.1.119", queued, around(52, 109)},
+		{"with other words", "2.1.210", queued, around(52, 230)},
 		{"a server that left", "2.1.119", gone, withdrawn("")},
-		{"with words behind", "2.1.150", gone, withdrawn(`\n[placeholder for mcp_instructions_delta withdrawn: 116 characters of the client's own, on no line of the session]`)},
+		{"with words behind", "2.1.150", gone, withdrawn(`\n[placeholder for mcp_instructions_delta withdrawn: 118 characters of the client's own, on no line of the session]`)},
 		{"texts of one message", "2.1.77", commands, `"text":"one"},{"type":"text","text":"two"}`},
 		{"end their lines", "2.1.80", commands, `"text":"one\n"},{"type":"text","text":"two"}`},
 	} {

@@ -54,5 +54,5 @@ func ExamplePayload() {
 	// user text, 47 bytes
 	// assistant text, 9779 bytes
 	// user text, 56 bytes
-	// 28 lines for 131ea3cf-32bc-4711-bbcb-eae2217d7a43.jsonl
+	// 28 lines for d66ef8cd-90b2-4474-bd05-38d0890f4e20.jsonl
 }

@@ -44,6 +44,130 @@ func TestAttachedBlocks(t *testing.T) {
 	}
 }
 
+// TestNudges: reminders that older clients send and no line has: the list of skills once a process, and again after a
+// compaction, and that the model has long not written down its tasks, with its tenth message. Their count is that of
+// wire.Placeholders.
+func TestNudges(t *testing.T) {
+	for _, tt := range []struct {
+		version string
+		lines   string // a: a response with a call, its result; t: the same with TodoWrite; T: with TaskCreate; p: a prompt; r: a restart
+		want    string // the reminders, and the number of the message that has them
+	}{
+		{"2.1.45", "paaaaaaaaaa", "todo_reminder 21"},
+		{"2.1.45", "paaaaaaaaa", ""},
+		{"2.1.45", "paataaaaaaaaaa", "todo_reminder 27"},
+		{"2.1.45", "paaTaaaaaaaaaa", "task_reminder 27"},
+		{"2.1.45", "paaaaaaaaaaaaaaaaaaaa", "todo_reminder 21, todo_reminder 41"},
+		{"2.1.45", "paaaaaaaaaarp", "todo_reminder 21"},
+		{"2.1.76", "pa", "skills 1"},
+		{"2.1.76", "parp", "skills 3"},
+		{"2.1.100", "paaaaaaaaaaaa", ""},
+	} {
+		w := writer{version: tt.version}
+		for i, kind := range tt.lines {
+			name := map[rune]string{'a': "Read", 't': "TodoWrite", 'T': "TaskCreate"}[kind]
+			switch kind {
+			case 'p':
+				w.user(fmt.Sprint("p", i), "go")
+			case 'r':
+				w.attach(fmt.Sprint("x", i), `{"type":"hook_success","hookName":"SessionStart:resume","hookEvent":"SessionStart","content":""}`)
+			default:
+				w.answer(fmt.Sprint("a", i), "claude-sonnet-4-5", fmt.Sprintf(`{"type":"thinking","thinking":"hm"},{"type":"tool_use","id":"t%d","name":%q,"input":{}}`, i, name))
+				w.result(fmt.Sprint("r", i), fmt.Sprint("t", i), "one")
+			}
+		}
+		var got []string
+		for i, m := range w.sent(t) {
+			for _, of := range []string{"skills", "todo_reminder", "task_reminder"} {
+				if strings.Contains(m, "placeholder for "+of+":") {
+					got = append(got, fmt.Sprint(of, " ", i+1))
+				}
+			}
+		}
+		if strings.Join(got, ", ") != tt.want {
+			t.Errorf("%s %s: %q, want %q", tt.version, tt.lines, got, tt.want)
+		}
+		w.answer("z", "claude-sonnet-4-5", `{"type":"text","text":"done"}`)
+		f, err := session.LoadReader("test", strings.NewReader(w.String()), session.LoadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if n, _, err := wire.Placeholders(viewOf(t, f.Main)); err != nil || n != len(got)+1 {
+			t.Errorf("%s %s: %d placeholders, %v, want %d", tt.version, tt.lines, n, err, len(got)+1)
+		}
+	}
+}
+
+// TestStopsLater: what is attached of a hook at the end of a run is sent from the next prompt on by clients before 2.1.260, or
+// once it is read back.
+func TestStopsLater(t *testing.T) {
+	const said = `Stop hook blocking error`
+	for _, tt := range []struct {
+		version, event string
+		then           string
+		sent           bool
+	}{
+		{"2.1.240", "Stop", "", false}, {"2.1.240", "SubagentStop", "", false}, {"2.1.240", "Stop", "prompt", true}, {"2.1.240", "Stop", "restart", true},
+		{"2.1.240", "UserPromptSubmit", "", true}, {"2.1.260", "Stop", "", true},
+	} {
+		w := writer{version: tt.version}
+		w.user("u1", "go")
+		w.answer("a1", "claude-sonnet-4-5", `{"type":"text","text":"done"}`)
+		w.add("u2", "user", `"isMeta":true,"message":{"role":"user","content":"Stop hook feedback:\nno"}`)
+		w.attach("x1", fmt.Sprintf(`{"type":"hook_blocking_error","hookName":"Stop","hookEvent":%q,"toolUseID":"t","blockingError":{"blockingError":"no","command":"c"}}`, tt.event))
+		w.answer("a2", "claude-sonnet-4-5", `{"type":"text","text":"really"}`)
+		switch tt.then {
+		case "prompt":
+			w.user("u3", "on")
+		case "restart":
+			w.attach("x3", `{"type":"hook_success","hookName":"SessionStart:resume","hookEvent":"SessionStart","content":""}`)
+		}
+		if got := strings.Join(w.sent(t), "\n"); strings.Contains(got, said) != tt.sent || !strings.Contains(got, "Stop hook feedback") {
+			t.Errorf("%+v: %s", tt, got)
+		}
+	}
+}
+
+// TestFilesApart: files and memories are no part of the results before them where the model takes messages of the system role,
+// and two in a row are texts of several messages.
+func TestFilesApart(t *testing.T) {
+	sent := func(version, model string) string {
+		w := writer{version: version}
+		file := func(uuid, name string) {
+			w.add(uuid, "attachment", fmt.Sprintf(`"attachment":{"type":"file","filename":%q},"renderedRole":"user","rendered":[{"content":"<system-reminder>\ncalled %[1]s\n</system-reminder>"},{"content":"<system-reminder>\nresult %[1]s\n</system-reminder>"}]`, name))
+		}
+		w.user("u1", "go")
+		w.answer("a1", model, `{"type":"tool_use","id":"t1","name":"Read","input":{}}`)
+		w.result("u2", "t1", "one")
+		file("x1", "A")
+		w.answer("a2", model, `{"type":"text","text":"done"}`)
+		file("x2", "B")
+		file("x3", "C")
+		w.user("u3", "on")
+		w.answer("a3", model, `{"type":"text","text":"done"}`)
+		return strings.Join(w.sent(t), "\n")
+	}
+	text := func(what, end string) string {
+		return `{"type":"text","text":"<system-reminder>\n` + what + `\n</system-reminder>` + end + `"}`
+	}
+	for _, tt := range []struct {
+		version, model string
+		want           []string
+	}{
+		{"2.1.310", "claude-opus-4-8", []string{`"content":"one\n\n<system-reminder>\ncalled A\n`, text("called B", "") + "," + text("result B", "") + "," + text("called C", "") + "," + text("result C", `\n`)}},
+		{"2.1.332", "claude-sonnet-4-5", []string{`"content":"one\n\n<system-reminder>\ncalled A\n`, text("called B", "") + "," + text("result B", "") + "," + text("called C", "") + "," + text("result C", `\n`)}},
+		{"2.1.332", "claude-opus-4-8", []string{`"content":"one"},` + text("called A", `\n`) + "," + text("result A", ""), text("called B", "") + "," + text("result B", `\n`) + "," + text("called C", `\n`) + "," + text("result C", `\n`)}},
+	} {
+		got := sent(tt.version, tt.model)
+		for _, want := range tt.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s, %s: %s is not in\n%s", tt.version, tt.model, want, got)
+			}
+		}
+	}
+}
+
 // TestSystemTurns: which models take messages of the system role, by their ids.
 func TestSystemTurns(t *testing.T) {
 	for model, want := range map[string]bool{
@@ -60,14 +184,23 @@ func TestSystemTurns(t *testing.T) {
 	}
 }
 
-// TestTypedHeads: a text that a person typed is not worded, though it begins as what the client says does.
-func TestTypedHeads(t *testing.T) {
-	w := writer{version: "2.1.332"}
-	w.user("u1", "Stop hook feedback:\nwhat does this mean?")
-	w.add("u2", "user", `"isMeta":true,"message":{"role":"user","content":"Stop hook feedback:\n[x]: no"}`)
-	got := strings.Join(w.sent(t), "\n")
-	if strings.Count(got, "placeholder for stop_hook") != 1 || !strings.Contains(got, `"text":"Stop hook feedback:\nwhat does this mean?\n"`) {
-		t.Error(got)
+// TestLeads: what a hook said, and a note of the client, are reminders with what their lines say that stands before them. What
+// a person typed is not, nor are lines that say nothing of it.
+func TestLeads(t *testing.T) {
+	for i, tt := range []struct{ members, want string }{
+		{`"isMeta":true,"hookText":true,"hookTextLead":"A hook said:",`, `<system-reminder>\nA hook said:\nno 0\n</system-reminder>`},
+		{`"isMeta":true,"hookText":true,"hookTextLead":7,`, `<system-reminder>\nno 1\n</system-reminder>`},
+		{`"isMeta":true,"hookText":true,"hookTextLead":"two\nlines",`, `<system-reminder>\nno 2\n</system-reminder>`},
+		{`"isMeta":true,"ownNote":true,`, `<system-reminder>\nno 3\n</system-reminder>`},
+		{`"isMeta":true,`, `"text":"no 4`},
+		{`"hookText":true,"hookTextLead":"A hook said:",`, `"text":"no 5`},
+	} {
+		l := writer{version: "2.1.332"}
+		l.user("u1", "Stop hook feedback:\nwhat does this mean?")
+		l.add("u2", "user", fmt.Sprintf(`%s"message":{"role":"user","content":"no %d"}`, tt.members, i))
+		if got := strings.Join(l.sent(t), "\n"); !strings.Contains(got, tt.want) || !strings.Contains(got, `"text":"Stop hook feedback:\nwhat does this mean?\n"`) {
+			t.Errorf("%s: %s", tt.members, got)
+		}
 	}
 }
 
@@ -109,7 +242,8 @@ func TestPlaceholders(t *testing.T) {
 	}
 }
 
-// TestLongMessages: the time for one message of many parts grows with their number alone.
+// TestLongMessages: a message of four times the parts takes as long as four messages, and not four times as long, as work does
+// that grows with the square. Both are measured over the same time, so that a busy machine slows both.
 func TestLongMessages(t *testing.T) {
 	for name, add := range map[string]func(w *writer, i int){
 		"prompts": func(w *writer, i int) { w.user(fmt.Sprint("p", i), "on") },
@@ -119,26 +253,47 @@ func TestLongMessages(t *testing.T) {
 		"hooks": func(w *writer, i int) {
 			w.attach(fmt.Sprint("x", i), `{"type":"hook_success","content":"note","hookName":"PostToolUse:Read","toolUseID":"t1","hookEvent":"PostToolUse"}`)
 		},
-		"results": func(w *writer, i int) { w.result(fmt.Sprint("r", i), "t1", "one") },
+		"results":                    func(w *writer, i int) { w.result(fmt.Sprint("r", i), "t1", "one") },
+		"results behind attachments": nil,
 	} {
-		took := func(n int) time.Duration {
+		took := func(n, times int) time.Duration {
 			w := writer{version: "2.1.150"}
 			w.user("u1", "go")
 			w.answer("a1", "claude-sonnet-4-5", `{"type":"tool_use","id":"t1","name":"Read","input":{}}`)
 			w.result("u2", "t1", "one")
-			for i := range n {
-				add(&w, i)
+			if add != nil {
+				for i := range n {
+					add(&w, i)
+				}
+			} else { // attachments whose lines are above those of all results that they hang on
+				above := writer{version: w.version, parent: fmt.Sprintf(`"r%d"`, n-1)}
+				calls := make([]string, n)
+				for i := range n {
+					above.attach(fmt.Sprint("x", i), `{"type":"nested_memory","path":"/m","content":{"content":"rules"}}`)
+					calls[i] = fmt.Sprintf(`{"type":"tool_use","id":"c%d","name":"Read","input":{}}`, i)
+				}
+				w.answer("a2", "claude-sonnet-4-5", strings.Join(calls, ","))
+				for i := range n {
+					w.result(fmt.Sprint("r", i), fmt.Sprint("c", i), "one")
+				}
+				text := above.String() + w.String()
+				w.Reset()
+				w.WriteString(text)
 			}
-			best := time.Hour // of several runs: other tests share the machine
-			for range 4 {
-				start := time.Now()
+			start := time.Now()
+			for range times {
 				w.sent(t)
-				best = min(best, time.Since(start))
 			}
-			return best
+			return time.Since(start)
 		}
-		if one, two := took(10_000), took(20_000); two > 3*one+200*time.Millisecond {
-			t.Errorf("%s: 10,000 in %v, 20,000 in %v", name, one, two)
+		var four, one time.Duration
+		for range 5 { // a measurement can be off
+			if four, one = took(4_000, 4), took(16_000, 1); one <= 2*four {
+				break
+			}
+		}
+		if one > 2*four {
+			t.Errorf("%s: %s for four messages of 4,000, %s for one of 16,000", name, four, one)
 		}
 	}
 }

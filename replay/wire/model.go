@@ -333,7 +333,10 @@ func (r *renderer) content(t policy.Target, c *policy.Content) (b BodyBlock, err
 		}
 	default:
 		if text, err = r.view.Text(t); text == "" && c.Tokens > 0 {
-			text = fmt.Sprintf("[%s: a stand-in of %d tokens]", r.view.Synthetic(t.Item).Label, c.Tokens)
+			made := r.view.Synthetic(t.Item)
+			if text = fmt.Sprintf("[%s: a stand-in of %d tokens]", made.Label, c.Tokens); made.Attached {
+				text = fmt.Sprintf("[placeholder for %s: %d tokens, on no line of the session]", made.Label, c.Tokens)
+			}
 		}
 	}
 	b.JSON = textBlock(text)

@@ -9,6 +9,18 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
+// shown are the blocks of a response that are sent, without their JSON.
+func shown(v *view.View, id policy.ItemID) (blocks []BodyBlock) {
+	m := v.Message(id)
+	for b := range m.Blocks {
+		t := policy.Target{Item: id, Block: b}
+		if c := v.Replacement(t); c == nil || !c.Gone {
+			blocks = append(blocks, BodyBlock{Source: t, Type: m.Blocks[b].Type})
+		}
+	}
+	return blocks
+}
+
 // Placeholders is how many placeholders the body of the last main request, of a view behind it, has for words of the
 // client that are on no line, and the characters that they stand for.
 func Placeholders(v *view.View) (count, characters int, err error) {
@@ -30,9 +42,19 @@ func Placeholders(v *view.View) (count, characters int, err error) {
 	if w := session.OwnWordsOf(session.WordsOfContext, version); w.Before > 0 {
 		add(session.OwnWords{Before: w.Before + w.Behind})
 	}
+	n := newNudges(v, session.FrameOf(version))
 	for id := range v.Items {
 		m := v.Message(id)
-		if m == nil || int(id) > last || m.Attachment == "" && m.Class != session.ClassMeta {
+		if m == nil || int(id) > last {
+			continue
+		}
+		if n.joins(m); m.Role == session.Assistant {
+			for _, kind := range n.before(id) {
+				add(session.OwnWordsOf(kind, version))
+			}
+			n.answered(v, shown(v, id))
+		}
+		if m.Attachment == "" && m.Class != session.ClassMeta {
 			continue
 		}
 		for b := range m.Blocks {
@@ -50,10 +72,8 @@ func Placeholders(v *view.View) (count, characters int, err error) {
 				if err != nil {
 					return 0, 0, err
 				}
-				for head, of := range wordedHeads {
-					if strings.HasPrefix(text, head) {
-						add(session.OwnWordsOf(of, version))
-					}
+				if strings.HasPrefix(text, notificationHead) && m.Lead == nil {
+					add(session.OwnWordsOf(session.WordsOfNotification, version))
 				}
 			}
 		}

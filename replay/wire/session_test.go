@@ -146,7 +146,7 @@ func turns(t testing.TB, messages []wire.BodyMessage) (list []string) {
 				parts = append(parts, b.ToolUseID)
 			}
 			for text := range strings.Lines(reminderTags.ReplaceAllString(b.Text+b.Content, "\n")) {
-				if text = strings.TrimSpace(text); text != "" {
+				if text = strings.TrimSpace(text); text != "" && !recounted.MatchString(text) {
 					parts = append(parts, text)
 				}
 			}
@@ -156,6 +156,9 @@ func turns(t testing.TB, messages []wire.BodyMessage) (list []string) {
 	}
 	return list
 }
+
+// recounted are placeholders for reminders that no line has: a client that reads a session back decides anew when to send them.
+var recounted = regexp.MustCompile(`^\[placeholder for (skills|todo_reminder|task_reminder): `)
 
 // readByClient counts the lines that old and new clients read back, and all of them. Old clients (cli.js of 2.1.19)
 // follow the parents of the newest line, of several as new the first; new ones (2.1.112) those of the last line without

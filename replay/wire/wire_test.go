@@ -365,8 +365,8 @@ func modelJSON(t *testing.T, v *view.View) []byte {
 // TestStandIns holds what stands for what no line holds.
 func TestStandIns(t *testing.T) {
 	for file, wants := range map[string][]string{
-		"lost.jsonl":        {`"content":"[lost: the result of this call is in no line of the session]"}`},
-		"big-2.1.139.jsonl": {`<system-reminder>\n[placeholder for task_reminder: 516 characters of the client's own, on no line of the session]\n</system-reminder>`},
+		"lost.jsonl":        {`"content":"[lost: the result of this call is in no line of the session]`},
+		"big-2.1.139.jsonl": {`<system-reminder>\n[placeholder for task_reminder: 421 characters of the client's own, on no line of the session]\n</system-reminder>`},
 	} {
 		f, err := session.Load(filepath.Join(shipped, file), session.LoadOptions{})
 		if err != nil {

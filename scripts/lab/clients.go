@@ -61,7 +61,7 @@ var clients = []client{
 		},
 		ignored: []string{"HEAD /", "GET /api/", "POST /api/"},
 		asIf: asIf{
-			policy: "claude-code-2.1.210", cut: regexp.MustCompile(`^<persisted-output>`),
+			policy: "claude-code-2.1.193", cut: regexp.MustCompile(`^<persisted-output>`),
 			flags: []string{"--model", "$MODEL", "--window", "200000", "--set", "window.auto_compact_window=$WINDOW", "--set", "autocompact.summary=[{fixed: $SUMMARY}]"},
 		},
 	},

@@ -55,7 +55,7 @@ func TestAutocompactThreshold(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := stagetest.Uses(3)
 			r := usage(stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(tt.change))), tt.used, 100)
-			*limits(r) = fixed(tt.w.Resolve(tt.context, 0))
+			*limits(r) = fixed(tt.w.Resolve(policy.Circumstances{Window: tt.context, MaxOutput: 0}))
 			r.All()
 			if got := r.View.Epoch() > 0; got != tt.want {
 				t.Fatalf("compacted: %t, want %t", got, tt.want)

@@ -380,3 +380,28 @@ func (s *contextCollapse) Fork() policy.Stage {
 	c.staged, c.taken, c.left, c.record.paid = slices.Clone(s.staged), maps.Clone(s.taken), maps.Clone(s.left), maps.Clone(s.record.paid)
 	return &c
 }
+
+// Request is what the call for a span's summary is sent: the span, or with the session's prefix the whole view, and the prompt,
+// which no source prints.
+func (s *contextCollapse) Request(c *policy.Context, e *policy.Edit) (policy.CallRequest, error) {
+	var other []policy.ItemID
+	media := policy.CallRequest{}
+	if s.p.Prefix == "own" {
+		span := map[policy.ItemID]bool{}
+		for _, id := range e.Items {
+			span[id] = true
+		}
+		for id := range c.View.Items {
+			if !span[id] {
+				other = append(other, id)
+			} else if c.View.Synthetic(id) == nil {
+				if err := withoutMedia(c, id, &media); err != nil {
+					return media, err
+				}
+			}
+		}
+	}
+	r := onlyWithout(other, "it is no part of the span", s.p.PromptTokens)
+	r.Edits, r.Without = slices.Concat(media.Edits, r.Edits), media.Without
+	return r, nil
+}

@@ -193,7 +193,7 @@ func TestContextCollapseDropped(t *testing.T) {
 func TestContextCollapseAuto(t *testing.T) {
 	w := DefaultWindow()
 	w.ReserveCap = 20000
-	limits := w.Resolve(200000, 32000)
+	limits := w.Resolve(policy.Circumstances{Window: 200000, MaxOutput: 32000})
 	for _, tt := range []struct {
 		stage, commit, target int
 		want                  [3]int
@@ -212,7 +212,7 @@ func TestContextCollapseAuto(t *testing.T) {
 	}
 	w.AutoCompact = false // the client's own switch: the base is another, the threshold is not
 	p := &ContextCollapse{}
-	if a, b, c := p.Thresholds(w.Resolve(200000, 32000)); a != 147000 || b != 167000 || c != 147000 {
+	if a, b, c := p.Thresholds(w.Resolve(policy.Circumstances{Window: 200000, MaxOutput: 32000})); a != 147000 || b != 167000 || c != 147000 {
 		t.Errorf("with automatic compaction off: %d, %d, %d", a, b, c)
 	}
 }

@@ -28,6 +28,8 @@ const (
 
 	// The first clients that read two of them.
 	windowSince    = "2.1.75"
+	clampSince     = "2.1.89"  // to the bounds
+	suffixSince    = "2.1.112" // 500k
 	noMillionSince = "2.1.50"
 )
 
@@ -45,7 +47,7 @@ func environment(e *policy.Environment) {
 		read                   func(string) (string, bool)
 	}{
 		{envPercent, "", "window.pct_override", "a percentage over 0 and up to 100", readPercent},
-		{envWindow, windowSince, "window.auto_compact_window", "a whole number over 0", readWindow},
+		{envWindow, windowSince, "window.auto_compact_window", "a whole number over 0", readPositive},
 		{envBlocking, "", "window.blocking_limit", "a whole number over 0", readPositive},
 		{envMaxOutput, "", "window.max_output", "a whole number over 0", readPositive},
 	} {
@@ -54,10 +56,13 @@ func environment(e *policy.Environment) {
 			continue
 		}
 		value, ok := v.read(given)
+		if v.name == envWindow {
+			value, ok = readWindow(given, e.Policy.Version)
+		}
 		switch {
 		case !ok || !e.Change(v.key, value, v.name):
 			e.Warn(v.name, "%q is not %s: the client ignores it, and so does the policy", given, v.want)
-		case v.name == envWindow && value != strings.TrimSpace(given):
+		case v.name == envWindow && value != strings.TrimSpace(given) && (!suffixed().MatchString(given) || !isSince(e.Policy.Version, suffixSince)):
 			e.Warn(v.name, "%q is taken as %s: the client reads the whole number at the beginning, and takes %d to %d", given, value,
 				smallestWindow, largestWindow)
 		}
@@ -86,11 +91,16 @@ func environment(e *policy.Environment) {
 // where it does not.
 func isRead(e *policy.Environment, name, since string) bool {
 	version := e.Policy.Version
-	if since == "" || version == "" || session.CompareVersions(version, since) >= 0 {
+	if isSince(version, since) {
 		return true
 	}
 	e.Warn(name, "clients before %s do not read it: %s, of version %s, ignores it too", since, e.Policy.Name, version)
 	return false
+}
+
+// isSince reports whether a version is not before another; "" is the newest, and before all others.
+func isSince(version, since string) bool {
+	return since == "" || version == "" || session.CompareVersions(version, since) >= 0
 }
 
 // readPercent reads a percentage as the client does, by its beginning.
@@ -99,12 +109,25 @@ func readPercent(s string) (string, bool) {
 	return strconv.Quote(strconv.FormatFloat(p, 'g', -1, 64)), ok
 }
 
-// readWindow reads the window that automatic compaction goes by, within its bounds.
-func readWindow(s string) (string, bool) {
-	text, ok := readPositive(s)
+// readWindow reads the window that automatic compaction goes by as the client of a version does: up to 2.1.88 any number,
+// after that one within bounds, from 2.1.112 on also 500k or 0.5m.
+func readWindow(s, version string) (text string, ok bool) {
+	text, ok = readPositive(s)
 	n, err := strconv.Atoi(text)
-	return strconv.Itoa(min(max(n, smallestWindow), largestWindow)), ok && err == nil
+	if m := suffixed().FindStringSubmatch(s); m != nil && isSince(version, suffixSince) {
+		var f float64
+		f, err = strconv.ParseFloat(m[1], 64)
+		n = int(min(f*map[string]float64{"k": 1e3, "m": 1e6}[strings.ToLower(m[2])], 2*largestWindow))
+		ok = n > 0
+	}
+	if isSince(version, clampSince) {
+		n = min(max(n, smallestWindow), largestWindow)
+	}
+	return strconv.Itoa(n), ok && err == nil
 }
+
+// suffixed matches a number of thousands or millions.
+var suffixed = pattern.New(`^\s*(\d+\.?\d*|\.\d+)([kKmM])\s*$`)
 
 // windowIn are the thresholds' parameters of a policy, nil where no stage reads them.
 func windowIn(p *policy.Policy) *Window {

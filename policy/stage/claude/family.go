@@ -14,7 +14,10 @@ var presets embed.FS
 func Family() policy.Family {
 	return policy.Family{
 		Name: "claude", Title: "Claude Code", Stages: stages(), Environment: environment, Variables: variables(),
-		Recorder: recorder(), Presets: presets, Aliases: []policy.Alias{{Name: "claude-code-2.1.37", Policy: "claude-code-2.1.25"}},
+		Recorder: recorder(), Presets: presets, Aliases: []policy.Alias{
+			{Name: "claude-code-2.1.37", Policy: "claude-code-2.1.25", Former: true}, {Name: "claude-code-2.1.70", Policy: "claude-code-2.1.69", Former: true},
+			{Name: "claude-code-2.1.78", Policy: "claude-code-2.1.76", Former: true}, {Name: "claude-code-2.1.210", Policy: "claude-code-2.1.193", Former: true},
+		},
 		Orders: [][]string{
 			{"tool_result_budget", "snip", "microcompact_size", "context_collapse", "session_memory", "autocompact", "post_compact"},
 			{"tool_result_budget", "snip", "microcompact_time", "microcompact_cached", "context_collapse", "session_memory", "autocompact", "post_compact"},

@@ -150,8 +150,8 @@ func (s *microcompactCached) repin(v policy.View, carrier policy.ItemID) []polic
 	return edits
 }
 
-// deleteOldest deletes the oldest live results down to keep. A result in the message that carries the edit stays: the
-// edit cannot refer to it from there.
+// deleteOldest deletes the oldest live results down to keep. Those of the API's last message stay: they were not sent yet, and
+// nothing that is referred to may share a message with the last mark of the cache, which this one has, or with the edit.
 func (s *microcompactCached) deleteOldest(v policy.View, carrier policy.ItemID) []policy.Edit {
 	n := len(s.live.list)
 	if n < s.p.Trigger || n <= s.p.Keep {
@@ -160,9 +160,19 @@ func (s *microcompactCached) deleteOldest(v policy.View, carrier policy.ItemID) 
 	reason := fmt.Sprintf("%d live results >= trigger %d: all but the newest %d", n, s.p.Trigger, s.p.Keep)
 	detail := map[string]int{"live_results": n, "deleted_results": 0, "tokens_saved": 0}
 	edits := make([]policy.Edit, 0, n-s.p.Keep)
+	unsent := map[policy.ItemID]bool{}
+	for id := range v.Backward {
+		m := v.Message(id)
+		if v.Role(id) == session.Assistant {
+			break
+		}
+		if unsent[id] = true; m != nil && m.Class == session.ClassPrompt {
+			break // it is a message of its own
+		}
+	}
 	var stay []compactableAt
 	for _, r := range s.live.list[:n-s.p.Keep] {
-		if r.Target.Item == carrier {
+		if unsent[r.Target.Item] {
 			stay = append(stay, r)
 			continue
 		}

@@ -187,7 +187,8 @@ func TestMicrocompactCachedTwoRounds(t *testing.T) {
 	step(8, 3, "m2>m3", "m6>m8")
 }
 
-// Parallel results are taken in the order of their calls, and what stands in the last message stays.
+// Parallel results are taken in the order of their calls. None of those that the request sends for the first time is deleted,
+// wherever they stand: they are one message of the API, with what the client says behind them.
 func TestMicrocompactCachedParallel(t *testing.T) {
 	c := stagetest.NewConvo()
 	c.Prompt("go")
@@ -196,14 +197,33 @@ func TestMicrocompactCachedParallel(t *testing.T) {
 	c.Answers(stagetest.Result("b", "b"), stagetest.Result("a", "a"))
 	c.Assistant(stagetest.Say("done"))
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactCached(), cached(4, 1))).All()
-	if diff := cmp.Diff([]string{"cache_edit@2 m2.1"}, r.Edits()); diff != "" {
+	if diff := cmp.Diff([]string(nil), r.Edits()); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 	c.Prompt("more")
 	c.Call("e", "Read", 40)
 	c.Assistant(stagetest.Say("done"))
 	r = stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactCached(), cached(4, 1))).All()
-	if diff := cmp.Diff([]string{"cache_edit@2 m2.1", "cache_edit@4 m3.1", "cache_edit@4 m3", "cache_edit@4 m2"}, r.Edits()); diff != "" {
+	if diff := cmp.Diff([]string{"cache_edit@3 m3.1", "cache_edit@3 m3", "cache_edit@3 m2.1"}, r.Edits()); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// Six results, then eight parallel ones: the six may be deleted, and of the eight none before they were sent.
+func TestMicrocompactCachedUnsent(t *testing.T) {
+	c := rounds(6)
+	var uses []stagetest.BlockText
+	for i := range 8 {
+		uses = append(uses, stagetest.Use(fmt.Sprintf("n%d", i), "Read"))
+	}
+	c.Assistant(uses...)
+	for i := range 8 {
+		c.Answers(stagetest.Result(fmt.Sprintf("n%d", i), "new"))
+	}
+	c.Assistant(stagetest.Say("done"))
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactCached(), cached(12, 5))).All()
+	want := []string{"cache_edit@8 m2", "cache_edit@8 m4", "cache_edit@8 m6", "cache_edit@8 m8", "cache_edit@8 m10", "cache_edit@8 m12"}
+	if diff := cmp.Diff(want, r.Edits()); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 }
@@ -219,7 +239,7 @@ func TestMicrocompactCachedAfterTime(t *testing.T) {
 	c.Call("u2", "Read", 400)
 	c.Assistant(stagetest.Say("done"))
 	r := stagetest.NewRun(t, c,
-		stagetest.Start(t, defineMicrocompactTime(), &MicrocompactTime{Gap: time.Hour, KeepRecent: 4, Tools: compactable()}),
+		stagetest.Start(t, defineMicrocompactTime(), &MicrocompactTime{Enabled: true, Gap: time.Hour, KeepRecent: 4, Tools: compactable()}),
 		stagetest.Start(t, defineMicrocompactCached(), cached(4, 2)))
 	r.At = map[int]time.Time{6: at.Add(2 * time.Hour)}
 	var payload []int

@@ -13,8 +13,11 @@ import (
 
 // MicrocompactTime are the parameters of microcompact_time.
 type MicrocompactTime struct {
+	Enabled    bool          `yaml:"enabled" doc:"clear results after a pause; false: never"`
 	Gap        time.Duration `yaml:"gap" doc:"a longer pause since the last assistant message means that the cache is cold" min:"0s"`
 	KeepRecent int           `yaml:"keep_recent" doc:"the newest compactable results that are never touched" unit:"results" min:"0"`
+	MinResults int           `yaml:"min_results" doc:"nothing is cleared where there are fewer compactable results" unit:"results" min:"0"`
+	MinSavings int           `yaml:"min_savings" doc:"nothing is cleared where it would save less" unit:"tokens" min:"0"`
 	Tools      []string      `yaml:"tools" doc:"tools whose results may be cleared; a trailing * matches any rest"`
 }
 
@@ -24,10 +27,10 @@ func defineMicrocompactTime() policy.Definition {
 	return policy.Definition{
 		Name:    microcompactTimeName,
 		Summary: "Before a request of the main thread made more than 60 minutes after the last assistant message, all compactable results but the newest 5 are cleared.",
-		Source:  "Claude Code, the five-level pipeline analysis; several write-ups agree on 60 minutes and 5",
+		Source:  "Claude Code, the five-level pipeline analysis; several write-ups agree on 60 minutes and 5. In the code of 2.1.81 to 2.1.104 it is off by default; that of 2.1.284 and later has the server do it after 65 minutes, off by default: 5 stay of at least 20 results, 12 of 27 from 2.1.304 on",
 		Truth:   policy.TruthDescribed,
 		Moments: policy.Prepare,
-		Params:  &MicrocompactTime{Gap: time.Hour, KeepRecent: 5, Tools: compactable()},
+		Params:  &MicrocompactTime{Enabled: true, Gap: time.Hour, KeepRecent: 5, Tools: compactable()},
 		Example: `before: keep_recent 2; Glob, Read and Grep results; the last assistant message is of 12:00, the request of 13:10
 after:  the Glob result is "[Old tool result content cleared]"; its tool_use and the other two results are unchanged`,
 		Limits: microcompactTimeLimits,
@@ -39,6 +42,10 @@ after:  the Glob result is "[Old tool result content cleared]"; its tool_use and
 }
 
 func microcompactTimeLimits(s *policy.StageConfig, _ policy.Circumstances, l *policy.Limits) {
+	if !s.Params.(*MicrocompactTime).Enabled {
+		l.Note("time-based microcompact is off (microcompact_time.enabled)")
+		return
+	}
 	l.Note("time-based microcompact: more than %s since the last answer (microcompact_time.gap)", strict.DurationText(s.Params.(*MicrocompactTime).Gap))
 }
 
@@ -55,12 +62,20 @@ func (s *microcompactTime) Run(c *policy.Context) ([]policy.Edit, error) {
 	s.pending.follow(c.View, len(c.View.Results()), s.p.Tools, func(r *compactableAt) bool { return !s.cleared[r.ID] })
 	last := lastAnswer(c.View)
 	gap := c.Now.Sub(last)
-	if c.Agent != "" || c.Now.IsZero() || last.IsZero() || gap <= s.p.Gap {
+	if c.Agent != "" || c.Now.IsZero() || last.IsZero() || !s.p.Enabled || gap <= s.p.Gap {
 		return nil, nil
 	}
 	results := c.View.Results()
 	live := slices.DeleteFunc(s.pending.list, func(r compactableAt) bool { return results[r.index].State == policy.ResultGone })
 	free := max(len(live)-s.p.KeepRecent, 0)
+	saved := 0
+	for _, r := range live[:free] {
+		saved += resultEstimate(c.View, r.Target) - policy.RoundQuarter(len(ClearedText))
+	}
+	if len(live) < s.p.MinResults || s.p.MinSavings > 0 && saved < s.p.MinSavings {
+		s.pending.list = live
+		return nil, nil
+	}
 	s.pending.list = slices.Clone(live[free:])
 	content := policy.NewContent(jsonl.KindToolResult, ClearedText)
 	reason := fmt.Sprintf("%s since the last assistant message > %s", gap.Round(time.Second), s.p.Gap)

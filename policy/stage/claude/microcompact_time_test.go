@@ -47,7 +47,7 @@ func TestMicrocompactTimeGap(t *testing.T) {
 
 // The five-level analysis' example: three results, keepRecent 2, 70 minutes.
 func TestMicrocompactTimeExample(t *testing.T) {
-	p := &MicrocompactTime{Gap: time.Hour, KeepRecent: 2, Tools: compactable()}
+	p := &MicrocompactTime{Enabled: true, Gap: time.Hour, KeepRecent: 2, Tools: compactable()}
 	c := stagetest.NewConvo()
 	c.Prompt("帮我了解一下这个项目的结构\n[id:abc123]")
 	c.Assistant(stagetest.Say("我先看看目录。"), stagetest.Use("toolu_01", "Glob"))
@@ -74,7 +74,7 @@ func TestMicrocompactTimeExample(t *testing.T) {
 }
 
 func TestMicrocompactTimeChoice(t *testing.T) {
-	p := &MicrocompactTime{Gap: time.Hour, KeepRecent: 1, Tools: []string{"Read", "mcp__*"}}
+	p := &MicrocompactTime{Enabled: true, Gap: time.Hour, KeepRecent: 1, Tools: []string{"Read", "mcp__*"}}
 	c := stagetest.NewConvo()
 	c.Prompt("go")
 	other := c.Call("a", "Task", 1000)
@@ -115,7 +115,7 @@ func TestMicrocompactTimeNobodyAnswered(t *testing.T) {
 	c.Prompt("go")
 	c.Call("a", "Read", 1000)
 	c.Assistant(stagetest.Say("done"))
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), &MicrocompactTime{Tools: compactable()}))
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), &MicrocompactTime{Enabled: true, Tools: compactable()}))
 	for m := range 3 {
 		r.View.Join(m)
 	}
@@ -130,7 +130,7 @@ func TestMicrocompactTimeNobodyAnswered(t *testing.T) {
 }
 
 func TestMicrocompactTimeRestarts(t *testing.T) {
-	p := &MicrocompactTime{Gap: time.Hour, KeepRecent: 0, Tools: compactable()}
+	p := &MicrocompactTime{Enabled: true, Gap: time.Hour, KeepRecent: 0, Tools: compactable()}
 	c := stagetest.NewConvo()
 	c.Prompt("go")
 	a := c.Call("a", "Read", 1000)

@@ -84,7 +84,7 @@ func checkPostCompact(c *policy.Check) {
 	if compact == nil || !compactsAt(compact) {
 		return
 	}
-	at, most := windowOf(compact).Resolve(c.Window(), 0).Auto, min(p.MaxFiles*p.FileTokens, p.FilesTokens)
+	at, most := windowOf(compact).Resolve(policy.Circumstances{Window: c.Window(), Set: true}).Auto, min(p.MaxFiles*p.FileTokens, p.FilesTokens)
 	if overhead := c.Overhead(); overhead < at && most+overhead >= at {
 		c.Add(policy.RuleAlways, "post_compact.files_tokens", "attach less", "files of %d with %d of system prompt and tools reach %d, where autocompact compacts again", most, overhead, at)
 	}

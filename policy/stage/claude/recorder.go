@@ -1,6 +1,8 @@
 package claude
 
 import (
+	"time"
+
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
@@ -10,11 +12,11 @@ func recorder() *policy.Recorder {
 	return &policy.Recorder{
 		Product: product, Microcompaction: microcompaction{}, CompactionCall: recordedCall, Version: clientVersion,
 		Compactions: policy.Bands{
-			{From: "", Name: "to 2.1.11"},                      // at 155,000, with reminders that are on no line
-			{From: "2.1.12", Name: "2.1.12-2.1.20"},            // at 155,000, preTokens to the token
-			{From: "2.1.21", Name: "2.1.21-2.1.51"},            // at 167,000
-			{From: "2.1.52", Name: "2.1.52-2.1.118"},           // no automatic compaction is recorded
-			{From: firstSetWindow, Name: firstSetWindow + "+"}, // used is counted from the response's first line; windows of 400,000 and 600,000
+			{From: "", Name: "to 2.1.11"},            // at 155,000, with reminders that are on no line
+			{From: "2.1.12", Name: "2.1.12-2.1.20"},  // at 155,000, preTokens to the token
+			{From: "2.1.21", Name: "2.1.21-2.1.51"},  // at 167,000
+			{From: "2.1.52", Name: "2.1.52-2.1.118"}, // no automatic compaction is recorded
+			{From: "2.1.119", Name: "2.1.119+"},      // used is counted from the response's first line; windows of 400,000 and 600,000
 		},
 		Lines: policy.Bands{
 			{From: "", Name: "to 2.1.11"},
@@ -49,9 +51,15 @@ func clientVersion(version string) policy.ClientVersion {
 	v.SameSystem = !before("2.1.280") // the state of the repository is in an attachment
 	v.OneHead = !before("2.1.29")
 	v.ToolSettings = !before("2.1.105") && before("2.1.200") // 13 of 14 recorded cases; none of 15 of other versions
-	v.MarkedWindows = before("2.1.78")
+	v.MarkedWindows = before("2.1.76")
+	v.Headroom, v.Reactive = 33000, !before("2.1.153")
+	if !before(clampSince) {
+		v.LeastWindow = smallestWindow
+	}
+	if !before("2.1.283") { // at 90 % of an hour
+		v.CompactsIdle, v.IdleLeast = 6*time.Minute, 100000
+	}
 	v.SkillSettings = !before("2.1.14") && before("2.1.38") // 26 of 34 recorded cases; none of 8 later ones
-	v.PartialOutput = !before("2.1.12") && before("2.1.52")
 	return v
 }
 

@@ -2,7 +2,9 @@ package claude
 
 import (
 	"testing"
+	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
@@ -22,13 +24,13 @@ func TestClientVersion(t *testing.T) {
 		"1.0.53":  {SilentFrom: 135000, SilentLeast: 16000, MarkedWindows: true, Head: 14000, Shared: 14000},
 		"2.1.9":   {SilentFrom: 135000, SilentLeast: 16000, MarkedWindows: true, Head: 33500, Shared: 33500},
 		"2.1.11":  {SilentFrom: 135000, SilentLeast: 16000, MarkedWindows: true, Head: 28000, Shared: 28000},
-		"2.1.12":  {SilentFrom: 135000, SilentLeast: 16000, MarkedWindows: true, PartialOutput: true, Head: 28000, Shared: 28000},
-		"2.1.14":  {SilentFrom: 135000, SilentLeast: 16000, MarkedWindows: true, PartialOutput: true, SkillSettings: true, Head: 28000, Shared: 28000},
-		"2.1.17":  {SilentFrom: 135000, SilentLeast: 16000, MarkedWindows: true, PartialOutput: true, SkillSettings: true, Head: 18600, Shared: 16100},
-		"2.1.25":  {MarkedWindows: true, PartialOutput: true, SkillSettings: true, Head: 28000, Shared: 10950},
-		"2.1.37":  {MarkedWindows: true, PartialOutput: true, SkillSettings: true, Head: 17000, Shared: 17000, OneHead: true},
-		"2.1.38":  {MarkedWindows: true, PartialOutput: true, Head: 17000, Shared: 17000, OneHead: true},
-		"2.1.51":  {MarkedWindows: true, PartialOutput: true, Head: 17000, Shared: 17000, OneHead: true},
+		"2.1.12":  {SilentFrom: 135000, SilentLeast: 16000, MarkedWindows: true, Head: 28000, Shared: 28000},
+		"2.1.14":  {SilentFrom: 135000, SilentLeast: 16000, MarkedWindows: true, SkillSettings: true, Head: 28000, Shared: 28000},
+		"2.1.17":  {SilentFrom: 135000, SilentLeast: 16000, MarkedWindows: true, SkillSettings: true, Head: 18600, Shared: 16100},
+		"2.1.25":  {MarkedWindows: true, SkillSettings: true, Head: 28000, Shared: 10950},
+		"2.1.37":  {MarkedWindows: true, SkillSettings: true, Head: 17000, Shared: 17000, OneHead: true},
+		"2.1.38":  {MarkedWindows: true, Head: 17000, Shared: 17000, OneHead: true},
+		"2.1.51":  {MarkedWindows: true, Head: 17000, Shared: 17000, OneHead: true},
 		"2.1.52":  {MarkedWindows: true, Head: 17000, Shared: 17000, OneHead: true},
 		"2.1.78":  {Head: 17000, Shared: 17000, OneHead: true},
 		"2.1.84":  {Head: 17000, Shared: 17000, OneHead: true, KeepsThinking: true},
@@ -37,8 +39,16 @@ func TestClientVersion(t *testing.T) {
 		"2.1.280": {Head: 17000, OneHead: true, RecordsAttached: true, KeepsThinking: true, SameSystem: true},
 		"2.1.239": {Head: 17000, OneHead: true, RecordsAttached: true, KeepsThinking: true},
 	} {
+		if version != "" {
+			want.Headroom = 33000
+		}
+		want.LeastWindow = map[bool]int{true: 100000}[session.CompareVersions(version, "2.1.89") >= 0]
+		want.Reactive = session.CompareVersions(version, "2.1.153") >= 0
 		if got := clientVersion(version); got != want {
 			t.Errorf("%q: %+v, want %+v", version, got, want)
 		}
+	}
+	if v := clientVersion("2.1.283"); v.CompactsIdle != 6*time.Minute || v.IdleLeast != 100000 {
+		t.Errorf("%+v", v)
 	}
 }

@@ -65,7 +65,7 @@ func sessionMemoryLimits(s *policy.StageConfig, c policy.Circumstances, l *polic
 }
 
 func checkSessionMemory(c *policy.Check) {
-	p, t, overhead := c.Stage.Params.(*SessionMemory), windowOf(c.Stage).Resolve(c.Window(), 0), c.Overhead()
+	p, t, overhead := c.Stage.Params.(*SessionMemory), windowOf(c.Stage).Resolve(policy.Circumstances{Window: c.Window(), Set: true}), c.Overhead()
 	c.AtMost("min_tokens", p.MinTokens, "max_tokens", p.MaxTokens)
 	if c.Has("autocompact") == nil {
 		c.Add(policy.RuleAlone, "session_memory", "add one, or leave this out", "it does nothing without autocompact")
@@ -330,3 +330,24 @@ func withCalls(v policy.View, items []policy.ItemID, start int) int {
 
 // Fork is a copy that goes on by itself ([policy.Forker]).
 func (s *sessionMemory) Fork() policy.Stage { c := *s; return &c }
+
+// Request is what an update of the summary is sent: the messages up to the response, and the prompt, which no source prints.
+func (s *sessionMemory) Request(c *policy.Context, _ *policy.Edit) (policy.CallRequest, error) {
+	var later []policy.ItemID
+	for id := range c.View.Backward {
+		if id == c.Last.Message {
+			break
+		}
+		later = append(later, id)
+	}
+	return onlyWithout(later, "it came after the response", s.p.PromptTokens), nil
+}
+
+// onlyWithout is a request for a summary of a view without some of its items.
+func onlyWithout(items []policy.ItemID, why string, prompt int) (r policy.CallRequest) {
+	if len(items) > 0 {
+		r.Edits = append(r.Edits, policy.Edit{Kind: policy.KindRemove, Items: items, Reason: why})
+	}
+	r.Edits = append(r.Edits, policy.Asking("", prompt))
+	return r
+}

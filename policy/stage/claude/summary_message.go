@@ -51,7 +51,7 @@ func (t SummaryText) invitation() string {
 	switch {
 	case t.Version == "" || session.CompareVersions(t.Version, "2.1.38") < 0:
 		return goOnIt
-	case session.CompareVersions(t.Version, "2.1.51") < 0:
+	case session.CompareVersions(t.Version, "2.1.69") < 0 && t.Version != "2.1.64": // 2.1.64 was ahead of the line
 		return goOn
 	}
 	return resume

@@ -266,7 +266,7 @@ func TestSummaryMessageVersions(t *testing.T) {
 		{"1.0.128", old, leftIt}, {"2.0.76", old, leftIt},
 		{"2.1.0", old, leftIt}, {"2.1.6", old, leftIt}, {"2.1.7", now, leftIt}, {"2.1.8", now, leftIt}, {"2.1.10", now, leftIt},
 		{"2.1.37", now, leftIt}, {"2.1.38", now, left}, {"2.1.39", now, left},
-		{"2.1.50", now, left}, {"2.1.51", now, resume}, {"2.1.52", now, resume},
+		{"2.1.50", now, left}, {"2.1.51", now, left}, {"2.1.63", now, left}, {"2.1.64", now, resume}, {"2.1.68", now, left}, {"2.1.69", now, resume},
 		{"2.1.100", now, resume}, {"2.2.0", now, resume},
 		{"", now, leftIt}, // unknown: 2.1.19's
 	} {

@@ -36,13 +36,13 @@ func promptText(tokens int) string {
 // with a prefix of its own without images, documents, and what an earlier compaction re-injected; the oldest rounds
 // dropped where they did not fit, and the prompt.
 func (s *autocompact) Request(c *policy.Context, e *policy.Edit) (policy.CallRequest, error) {
-	r := policy.CallRequest{Edits: beforeMicrocompaction(c)}
+	r := policy.CallRequest{Edits: beforeMicrocompaction(c), MaxOutput: s.p.MaxOutput}
 	if s.p.Prefix == "own" {
 		r.System = ownSystem
 	}
 	var attached, cut []policy.ItemID
 	round, seen := 0, false
-	kept := newestRounds(c.View, s.p.KeepRecent)
+	kept := s.kept
 	for id := range c.View.Items {
 		if len(kept) > 0 && id == kept[0] {
 			break

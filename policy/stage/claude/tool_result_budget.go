@@ -32,15 +32,15 @@ func defineToolResultBudget() policy.Definition {
 	return policy.Definition{
 		Name:    "tool_result_budget",
 		Summary: "A tool result over its limit, and the largest new ones of a round over the round's limit, are saved to files; a preview stays.",
-		Source:  "Claude Code 2.1.19, analysis of the bundled client (max_chars 400,000, no limit a message); the five-level pipeline analysis (50,000 and 200,000); the limits of Grep and Bash inferred from recorded sessions",
+		Source:  "Claude Code 2.1.19, analysis of the bundled client, and the code of 2.1.12 to 2.1.332 (100,000, from 2.1.51 on 50,000; those of Bash and Grep; none for Read from 2.1.79 on; 200,000 a message behind a flag that is off); the five-level pipeline analysis",
 		Truth:   policy.TruthDescribed,
 		Moments: policy.Ingest | policy.Prepare,
 		Memory:  policy.Frozen,
 		Params: &ToolResultBudget{
-			MaxChars: 400000, ToolMaxChars: map[string]int{"Grep": 20000, "Bash": 30000, "Read": unlimited},
+			MaxChars: 100000, ToolMaxChars: map[string]int{"Grep": 20000, "Bash": 30000},
 			SizeStyle: "human", PreviewChars: 2000,
 		},
-		Example: `before: a WebFetch result of 410,000 characters, limit 400,000
+		Example: `before: a WebFetch result of 410,000 characters, limit 100,000
 after:  <persisted-output>
         Output too large (400.4KB). Full output saved to: ~/.claude/projects/-p/s/tool-results/toolu_01.txt
 

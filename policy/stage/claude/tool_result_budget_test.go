@@ -37,8 +37,8 @@ func TestBudgetPerResult(t *testing.T) {
 		result stagetest.BlockText
 		want   bool
 	}{
-		{"400,000", nil, "Other", long(400000), false},
-		{"400,001", nil, "Other", long(400001), true},
+		{"100,000", nil, "Other", long(100000), false},
+		{"100,001", nil, "Other", long(100001), true},
 		{"50,000", five, "Other", long(50000), false},
 		{"50,001", five, "Other", long(50001), true},
 		{"own limit replaces, not over", own, "Grep", long(20000), false},
@@ -203,7 +203,7 @@ func TestBudgetPerMessage(t *testing.T) {
 		round []res
 		want  []int // persisted, by place in the round
 	}{
-		{"at the limit", 200000, []res{{"Bash", 150000}, {"Bash", 50000}}, nil},
+		{"at the limit", 150000, []res{{"Bash", 100000}, {"Bash", 50000}}, nil},
 		{"one over: the largest", 200000, []res{{"Bash", 50001}, {"Bash", 150000}}, []int{1}},
 		{"until under", 100, []res{{"Bash", 60}, {"Bash", 80}, {"Bash", 70}}, []int{1, 2}},
 		{"the rest at the limit", 60, []res{{"Bash", 60}, {"Bash", 80}, {"Bash", 70}}, []int{1, 2}},

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/policy"
@@ -35,17 +37,25 @@ type Window struct {
 	MaxOutput      int    `yaml:"max_output" doc:"CLAUDE_CODE_MAX_OUTPUT_TOKENS: replaces the model's max output, and without a reserve_cap output_reserve; 0: the model's" unit:"tokens" min:"0"`
 	Buffer         int    `yaml:"buffer" doc:"auto-compact threshold = effective window - this" unit:"tokens" min:"0"`
 	WarningOffset  int    `yaml:"warning_offset" doc:"warning threshold = base - this" unit:"tokens" min:"0"`
-	BlockingOffset int    `yaml:"blocking_offset" doc:"blocking limit = window - this" unit:"tokens" min:"0"`
-	CompactWindow  int    `yaml:"auto_compact_window" doc:"CLAUDE_CODE_AUTO_COMPACT_WINDOW: automatic compaction goes by this window where it is smaller; auto: by the context window" unit:"tokens" min:"1" zero:"auto"`
+	BlockingOffset int    `yaml:"blocking_offset" doc:"blocking limit = blocking_from - this" unit:"tokens" min:"0"`
+	BlockingFrom   string `yaml:"blocking_from" doc:"what the blocking limit is counted from: the context window; the effective window, with auto_compact_window in it; or the model's own, which is the context window less the reserve" enum:"window,effective,model"`
+	CompactWindow  int    `yaml:"auto_compact_window" doc:"CLAUDE_CODE_AUTO_COMPACT_WINDOW, or the setting autoCompactWindow: automatic compaction goes by this window where it is smaller; auto: by the context window" unit:"tokens" min:"1" zero:"auto"`
+	LeastWindow    int    `yaml:"auto_compact_least" doc:"a smaller auto_compact_window is raised to this" unit:"tokens" min:"0"`
 	PctOverride    string `yaml:"pct_override" doc:"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: percent of the effective window, parsed as JavaScript's parseFloat; empty: none"`
 	BlockingLimit  int    `yaml:"blocking_limit" doc:"CLAUDE_CODE_BLOCKING_LIMIT_OVERRIDE; 0: none" unit:"tokens" min:"0"`
 	Blocking       string `yaml:"blocking" doc:"when a request that reaches the blocking limit is not sent: whenever it was not compacted, or only where automatic compaction is off" enum:"uncompacted,auto_off"`
 	AutoCompact    bool   `yaml:"auto_compact" doc:"whether automatic compaction is on: the thresholds are offsets from it"`
+
+	Reactive  bool     `yaml:"reactive" doc:"automatic compaction waits until the API refuses a prompt as too long, and no request is blocked, unless a window was set (auto_compact_window, or fitted to the session) or the model is one of proactive"`
+	Proactive []string `yaml:"proactive" doc:"models that compact at the threshold although reactive is on: a part of the name, where the window is below 1,000,000; million: all with 1,000,000 that they have without [1m]; unknown: all that are not named claude"`
 }
 
 // DefaultWindow returns that of 2.1.19: 32,000 tokens are reserved for the answer.
 func DefaultWindow() Window {
-	return Window{OutputReserve: 32000, Buffer: 13000, WarningOffset: 20000, BlockingOffset: 3000, Blocking: "uncompacted", AutoCompact: true}
+	return Window{
+		OutputReserve: 32000, Buffer: 13000, WarningOffset: 20000, BlockingOffset: 3000, BlockingFrom: "window", LeastWindow: 100000,
+		Blocking: "uncompacted", AutoCompact: true, Proactive: []string{},
+	}
 }
 
 // sharedWindow returns the parameters that stages share through the window block.
@@ -74,13 +84,13 @@ func windowOf(s *policy.StageConfig) *Window {
 
 // limitsOf returns the thresholds that a stage compares with.
 func limitsOf(s *policy.StageConfig, c policy.Circumstances) Thresholds {
-	return windowOf(s).Resolve(c.Window, c.MaxOutput)
+	return windowOf(s).Resolve(c)
 }
 
 // windowLimits adds the limits that follow from the window alone.
 func windowLimits(params any, c policy.Circumstances, l *policy.Limits) {
 	w, n := params.(*Window), policy.Thousands
-	t := w.Resolve(c.Window, c.MaxOutput)
+	t := w.Resolve(c)
 	if t.Auto <= 0 {
 		l.Note("the output reserve and the buffer leave nothing of the window: every request is above the thresholds")
 	}
@@ -102,23 +112,33 @@ func windowLimits(params any, c policy.Circumstances, l *policy.Limits) {
 	if t.On {
 		base = "auto-compact threshold"
 	}
-	blocking := fmt.Sprintf("context window - %s (window.blocking_offset)", n(w.BlockingOffset))
+	from := map[string]string{"window": "context window", "effective": "effective window", "model": "context window - output reserve"}[w.BlockingFrom]
+	blocking := fmt.Sprintf("%s - %s (window.blocking_offset)", from, n(w.BlockingOffset))
 	if w.BlockingLimit > 0 {
 		blocking = c.Name("window.blocking_limit")
 	}
 	l.Add(policy.Limit{Name: "output reserve", Tokens: t.Reserve, From: reserve})
 	window := "context window"
-	if w.CompactWindow > 0 && w.CompactWindow < c.Window {
-		window = fmt.Sprintf("%s %s", c.Name("window.auto_compact_window"), n(w.CompactWindow))
-		l.Note("%s holds automatic compaction alone: the context window and the blocking limit stay as they are", c.Name("window.auto_compact_window"))
+	if own := w.compactWindow(); own > 0 && own < c.Window {
+		window = fmt.Sprintf("%s %s", c.Name("window.auto_compact_window"), n(own))
+		l.Note("%s holds automatic compaction alone: the context window stays as it is", c.Name("window.auto_compact_window"))
+	}
+	if w.CompactWindow > 0 && w.CompactWindow < w.LeastWindow {
+		l.Note("%s: %s is raised to %s (window.auto_compact_least)", c.Name("window.auto_compact_window"), n(w.CompactWindow), n(w.LeastWindow))
 	}
 	l.Add(policy.Limit{Name: "effective window", Tokens: t.Effective, From: window + " - output reserve"})
 	l.Add(policy.Limit{Name: "warning threshold", Label: "warn", Operator: ">=", Tokens: t.Warning, Of: policy.OfContext,
 		From: fmt.Sprintf("%s - %s (window.warning_offset); the client warns the user", base, n(w.WarningOffset))})
-	acts := w.Blocking == "uncompacted" || !t.On
-	if acts {
+	if w.BlockingFrom != "model" { // the name is gone from 2.1.122 on
+		l.Add(policy.Limit{Name: "error threshold", Operator: ">=", Tokens: t.Warning, Of: policy.OfContext, From: "the warning threshold, by another name"})
+	}
+	acts := (w.Blocking == "uncompacted" || !t.On) && !t.Reactive
+	switch {
+	case acts:
 		blocking += "; a request that was not compacted is not sent"
-	} else {
+	case t.Reactive:
+		blocking += "; not while automatic compaction waits for the API to refuse: " + c.Name("window.reactive")
+	default:
 		blocking += "; not while automatic compaction is on: " + c.Name("window.blocking")
 	}
 	l.Add(policy.Limit{Name: "blocking limit", Operator: ">=", Tokens: t.Blocking, Of: policy.OfContext, Acts: acts,
@@ -128,7 +148,7 @@ func windowLimits(params any, c policy.Circumstances, l *policy.Limits) {
 // lintWindow reports what is questionable in the window of a policy.
 func lintWindow(c *policy.Check) {
 	w := windowOf(c.Stage)
-	t := w.Resolve(c.Window(), 0)
+	t := w.Resolve(policy.Circumstances{Window: c.Window(), Set: true})
 	if t.Effective <= 0 {
 		key := "window.output_reserve"
 		if w.ReserveCap > 0 {
@@ -149,7 +169,8 @@ func lintWindow(c *policy.Check) {
 	c.Unused("window.output_reserve", w.ReserveCap > 0, "window.reserve_cap gives the reserve")
 	c.Unused("window.output_reserve", w.ReserveCap == 0 && w.MaxOutput > 0, "window.max_output gives the reserve")
 	c.Unused("window.blocking_offset", w.BlockingLimit > 0, "window.blocking_limit gives the limit")
-	c.Unused("window.auto_compact_window", c.FixedWindow() && w.CompactWindow >= c.Window(), "the context window is no larger")
+	c.Unused("window.auto_compact_window", c.FixedWindow() && w.CompactWindow >= c.Window() && !w.Reactive, "the context window is no larger")
+	c.Unused("window.proactive", len(w.Proactive) > 0 && !w.Reactive, "window.reactive is off")
 	c.Unused("window.pct_override", w.overrideIdle(c), "the buffer of %d alone sets the threshold lower", w.Buffer)
 }
 
@@ -158,16 +179,19 @@ func lintWindow(c *policy.Check) {
 func (w *Window) overrideIdle(c *policy.Check) bool {
 	free := *w
 	free.PctOverride = ""
-	same := func(window int) bool { return free.Resolve(window, 0).Auto == w.Resolve(window, 0).Auto }
+	same := func(window int) bool {
+		at := policy.Circumstances{Window: window}
+		return free.Resolve(at).Auto == w.Resolve(at).Auto
+	}
 	return w.PctOverride != "" && same(c.Window()) && same(c.LargestWindow())
 }
 
 // thresholds returns those of the request before which a stage runs.
 func thresholds(c *policy.Context) Thresholds {
 	if r, ok := c.Shared.(interface {
-		Resolve(context, maxOutput int) Thresholds
+		Resolve(c policy.Circumstances) Thresholds
 	}); ok {
-		return r.Resolve(c.Window, c.MaxOutput)
+		return r.Resolve(policy.Circumstances{Window: c.Window, MaxOutput: c.MaxOutput, Model: c.Model, Set: c.WindowSet})
 	}
 	return Thresholds{}
 }
@@ -176,22 +200,23 @@ func thresholds(c *policy.Context) Thresholds {
 type Thresholds struct {
 	Reserve, Effective, Auto, Base, Warning, Blocking int
 
-	Percent float64
-	On      bool // automatic compaction
+	Percent  float64
+	On       bool // automatic compaction
+	Reactive bool // it waits until the API refuses a prompt
 }
 
-// Resolve computes the thresholds for a context window of context tokens and a model whose largest output is
-// maxOutput tokens (0: unknown). Source: analyses of the bundled clients of Claude Code 2.1.19 and 2.1.x.
-func (w *Window) Resolve(context, maxOutput int) Thresholds {
-	reserve := w.OutputReserve
+// Resolve computes the thresholds in given circumstances. Sources: analyses of the bundled clients of Claude Code 2.1.19 and
+// 2.1.x, and the code of 2.1.12 to 2.1.332 (testdata/facts.tsv).
+func (w *Window) Resolve(c policy.Circumstances) Thresholds {
+	reserve, maxOutput := w.OutputReserve, c.MaxOutput
 	if w.MaxOutput > 0 {
 		reserve, maxOutput = w.MaxOutput, w.MaxOutput
 	}
 	if w.ReserveCap > 0 {
 		reserve = min(w.ReserveCap, cmp.Or(max(maxOutput, 0), w.ReserveCap))
 	}
-	t := Thresholds{Reserve: reserve, Blocking: cmp.Or(w.BlockingLimit, context-w.BlockingOffset), On: w.AutoCompact}
-	t.Effective = min(context, cmp.Or(w.CompactWindow, context)) - reserve
+	t := Thresholds{Reserve: reserve, On: w.AutoCompact, Reactive: w.AutoCompact && w.Reactive && !w.proactive(c)}
+	t.Effective = min(c.Window, cmp.Or(w.compactWindow(), c.Window)) - reserve
 	t.Auto = t.Effective - w.Buffer
 	if p, ok := ParsePercent(w.PctOverride); ok {
 		// The source divides by 100 first, in float64: 35 % of 168,000 is 58,799, not 58,800.
@@ -203,5 +228,28 @@ func (w *Window) Resolve(context, maxOutput int) Thresholds {
 		t.Base = t.Auto
 	}
 	t.Warning = t.Base - w.WarningOffset
+	from := map[string]int{"window": c.Window, "effective": t.Effective, "model": c.Window - reserve}[w.BlockingFrom]
+	t.Blocking = cmp.Or(w.BlockingLimit, from-w.BlockingOffset)
 	return t
+}
+
+// compactWindow is the window that was set for automatic compaction, as the client raises it; 0: none.
+func (w *Window) compactWindow() int {
+	if w.CompactWindow == 0 {
+		return 0
+	}
+	return max(w.CompactWindow, w.LeastWindow)
+}
+
+// proactive reports whether automatic compaction comes at its threshold, and does not wait for the API to refuse a prompt.
+func (w *Window) proactive(c policy.Circumstances) bool {
+	return w.CompactWindow > 0 || c.Set || slices.ContainsFunc(w.Proactive, func(which string) bool {
+		switch which {
+		case "million":
+			return c.Window >= largestWindow && !strings.Contains(c.Model, "[1m]")
+		case "unknown":
+			return c.Model != "" && !strings.Contains(c.Model, "claude")
+		}
+		return strings.Contains(c.Model, which) && c.Window < largestWindow
+	})
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
@@ -71,7 +72,7 @@ func TestResolve(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, tt.w.Resolve(tt.context, tt.maxOutput)); diff != "" {
+			if diff := cmp.Diff(tt.want, tt.w.Resolve(policy.Circumstances{Window: tt.context, MaxOutput: tt.maxOutput})); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
 		})
@@ -94,10 +95,10 @@ func TestPercentOverride(t *testing.T) {
 	for _, tt := range tests {
 		first, late := DefaultWindow(), later()
 		first.PctOverride, late.PctOverride = tt.pct, tt.pct
-		if got := first.Resolve(200000, 0).Auto; got != tt.first {
+		if got := first.Resolve(policy.Circumstances{Window: 200000, MaxOutput: 0}).Auto; got != tt.first {
 			t.Errorf("%q of 168,000: %d, want %d", tt.pct, got, tt.first)
 		}
-		if got := late.Resolve(200000, 0).Auto; got != tt.late {
+		if got := late.Resolve(policy.Circumstances{Window: 200000, MaxOutput: 0}).Auto; got != tt.late {
 			t.Errorf("%q of 180,000: %d, want %d", tt.pct, got, tt.late)
 		}
 	}
@@ -109,7 +110,7 @@ func limits(r *stagetest.Bench) *fixed {
 		return f
 	}
 	w := DefaultWindow()
-	f := fixed(w.Resolve(200000, 0))
+	f := fixed(w.Resolve(policy.Circumstances{Window: 200000, MaxOutput: 0}))
 	r.Shared = &f
 	return &f
 }
@@ -117,4 +118,4 @@ func limits(r *stagetest.Bench) *fixed {
 // fixed are thresholds whatever the window.
 type fixed Thresholds
 
-func (f *fixed) Resolve(int, int) Thresholds { return Thresholds(*f) }
+func (f *fixed) Resolve(policy.Circumstances) Thresholds { return Thresholds(*f) }

@@ -145,3 +145,11 @@ func (s *threeLayerAuto) summary(c *policy.Context) ([]policy.Content, string, e
 	}
 	return []policy.Content{policy.NewContent(jsonl.KindText, compressedHead+text)}, from, nil
 }
+
+// Request is what the call is sent. The messages are in it as text.
+func (s *threeLayerAuto) Request(_ *policy.Context, _ *policy.Edit) (policy.CallRequest, error) {
+	return policy.CallRequest{
+		Edits:   []policy.Edit{policy.Asking(summariseThis, 0)},
+		Unknown: fmt.Sprintf("the first %s characters of the messages' JSON are sent as text inside the prompt", policy.Thousands(s.p.SourceChars)),
+	}, nil
+}

@@ -6,13 +6,21 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
 // The steps of a bridge, in their order.
 const (
+	StepCopies     = "copies"            // calls that several sessions record: each counts once in the bill, and in each session's replay
 	StepSubagents  = "subagents"         // their requests, which this replay leaves out
+	StepBranches   = "left_branches"     // calls on branches that were left, which no replay makes
+	StepAttempts   = "attempts"          // other models within a request: those that declined, advisors
+	StepSearches   = "searches"          // of the web, by the API
+	StepWarming    = "warming"           // renewals of the prompt cache
+	StepOther      = "other_calls"       // the client's own calls that no replay makes
+	StepModifiers  = "modifiers"         // speed, region, service tier and the day's prices, which the simulation leaves out
 	StepRounds     = "iterations"        // samplings within a request before its last one
 	StepUnreported = "without_usage"     // requests without recorded usage
 	StepOutputs    = "estimated_outputs" // outputs without a reliable count
@@ -37,7 +45,7 @@ const OfPolicy = "policy_"
 // Steps lists the steps of a bridge in their order.
 func Steps() []string {
 	return []string{
-		StepSubagents, StepRounds, StepUnreported, StepOutputs, StepCounted, StepFirst, StepRead, StepWritten, StepUncached, StepClient, StepModel,
+		StepCopies, StepSubagents, StepBranches, StepAttempts, StepSearches, StepWarming, StepOther, StepModifiers, StepRounds, StepUnreported, StepOutputs, StepCounted, StepFirst, StepRead, StepWritten, StepUncached, StepClient, StepModel,
 		StepIdeal, StepBreaks, StepLifetime, StepPlacement, StepOwnCalls, StepOutput,
 	}
 }
@@ -52,18 +60,20 @@ type BridgeStep struct {
 // Bridge leads from what the API billed to what a replay costs: Recorded.CostUSD and the steps before StepModel are Own,
 // with it Simulated, and with the others Cost, to the last digit. Requests of a model without a price are left out of all.
 type Bridge struct {
-	Recorded  *RecordedBill `json:"recorded"`
-	Own       price.USD     `json:"own_models_usd,omitzero"` // what the record itself costs by the same simulation, under its own models
-	Simulated price.USD     `json:"simulated_usd,omitzero"`  // and under the model that replaces them, where one does
-	Model     string        `json:"model,omitempty"`         // which that is
-	Steps     []BridgeStep  `json:"steps"`                   // in the order of Steps, without those of no amount
-	Cost      price.USD     `json:"cost_usd,omitzero"`       // of the replay
+	Recorded  *bill.Bill   `json:"recorded"`
+	Own       price.USD    `json:"own_models_usd,omitzero"` // what the record itself costs by the same simulation, under its own models
+	Simulated price.USD    `json:"simulated_usd,omitzero"`  // and under the model that replaces them, where one does
+	Model     string       `json:"model,omitempty"`         // which that is
+	Steps     []BridgeStep `json:"steps"`                   // in the order of Steps, without those of no amount
+	Fit       *CacheFit    `json:"cache_fit,omitempty"`     // nil: none; of the record's own simulation to it
+	Cost      price.USD    `json:"cost_usd,omitzero"`       // of the replay
 }
 
-// Billed is the bill of what the replay replays: without the subagents that it leaves out.
+// Billed is the bill of what the replay replays: with the copies of other sessions' calls, without the subagents that it
+// leaves out.
 func (b *Bridge) Billed() price.USD {
 	billed := b.Recorded.CostUSD
-	billed.Nano += b.Step(StepSubagents).USD.Nano
+	billed.Nano += b.Step(StepCopies).USD.Nano + b.Step(StepSubagents).USD.Nano
 	return billed
 }
 
@@ -92,19 +102,28 @@ func (b *Bridge) step(name string, calls int, nano int64) {
 	b.Steps[i].USD.Nano += nano
 }
 
-// Add adds another conversation's bridge.
-func (b *Bridge) Add(o *Bridge) {
-	if b.Recorded == nil {
-		b.Recorded = &RecordedBill{Models: []ModelBill{}}
+// SumBridges adds up the bridges of conversations. Calls that several of them record count once in the bill.
+func SumBridges(list []*Bridge) *Bridge {
+	b, ledger, alone := &Bridge{Steps: []BridgeStep{}, Fit: &CacheFit{}}, bill.Ledger{}, price.USD{}
+	for _, o := range list {
+		ledger.Add(o.Recorded)
+		alone.Add(o.Recorded.CostUSD)
+		b.Model = cmp.Or(b.Model, o.Model)
+		b.Own.Add(o.Own)
+		b.Simulated.Add(o.Simulated)
+		b.Cost.Add(o.Cost)
+		b.Fit.Add(o.Fit)
+		for _, s := range o.Steps {
+			b.step(s.Step, s.Calls, s.USD.Nano)
+		}
 	}
-	b.Recorded.Add(o.Recorded)
-	b.Model = cmp.Or(b.Model, o.Model)
-	b.Own.Add(o.Own)
-	b.Simulated.Add(o.Simulated)
-	b.Cost.Add(o.Cost)
-	for _, s := range o.Steps {
-		b.step(s.Step, s.Calls, s.USD.Nano)
+	b.Recorded = ledger.Bill()
+	copies := b.Recorded.Copies.Calls
+	for _, o := range list {
+		copies -= o.Recorded.Copies.Calls
 	}
+	b.step(StepCopies, copies, alone.Nano-b.Recorded.CostUSD.Nano)
+	return b
 }
 
 // Priced is the cost of a replay: of its requests, and the sums.
@@ -114,17 +133,14 @@ type Priced struct {
 	CostParts *CostParts // nil: none of its requests has a price
 }
 
-// NewBridge leads from what the API billed of a conversation, and of others that the bill of its session includes, to what
+// NewBridge leads from what was billed for a conversation, and for others that the bill of its session includes, to what
 // a replay costs. own is the record's own track under its own models, and replaced is it under the model that replaces them.
 func NewBridge(conv *session.Conversation, others []*session.Conversation, table *price.Table, own, replaced, replay *Priced) *Bridge {
-	b := &Bridge{Recorded: BilledBy(conv, table), Steps: []BridgeStep{}, Own: own.CostUSD, Simulated: replaced.CostUSD, Cost: replay.CostUSD}
-	for _, conv := range others {
-		other := BilledBy(conv, table)
-		other.Agents = 1
-		b.step(StepSubagents, other.Calls, -other.CostUSD.Nano)
-		b.Recorded.Add(other)
-	}
-	b.requests(conv, own.Requests, newPriceList(table))
+	alone := bill.Of(conv, table)
+	b := &Bridge{Recorded: bill.OfSession(conv, others, table), Steps: []BridgeStep{}, Own: own.CostUSD, Simulated: replaced.CostUSD, Cost: replay.CostUSD}
+	b.step(StepSubagents, b.Recorded.Calls-alone.Calls, alone.CostUSD.Nano-b.Recorded.CostUSD.Nano)
+	b.Fit = FitOf(conv, own.Requests, table)
+	b.requests(conv, alone.List, own.Requests, newPriceList(table))
 	b.step(StepModel, 0, b.Simulated.Nano-b.Own.Nano)
 	from, to := cmp.Or(replaced.CostParts, &CostParts{}).amounts(), cmp.Or(replay.CostParts, &CostParts{}).amounts()
 	for i, name := range [...]string{StepIdeal, StepBreaks, StepLifetime, StepPlacement, StepOwnCalls, StepOutput} {
@@ -133,39 +149,91 @@ func NewBridge(conv *session.Conversation, others []*session.Conversation, table
 	return b
 }
 
-// requests makes the steps from the usage of each request to its simulation.
-func (b *Bridge) requests(conv *session.Conversation, rows []Request, p *priceList) {
-	billed := map[int]int64{} // what compactions before a request were billed
+// notReplayed are the steps of calls that no replay makes.
+var notReplayed = map[session.ChargeKind]string{
+	session.ChargeBranch: StepBranches, session.ChargeSummary: StepOther, session.ChargeWarming: StepWarming, session.ChargeOther: StepOther,
+	session.ChargeRun: StepOther,
+}
+
+// charge is a billed call that a replay makes, too.
+type charge struct {
+	usage *jsonl.Usage
+	nano  int64 // of the request itself, its iterations included
+}
+
+// charges takes off what no replay makes, and returns the others: the calls that answer a request by its number, and the
+// amounts of compactions by the number of the request after them.
+func (b *Bridge) charges(conv *session.Conversation, calls []bill.Call) (answers map[int]charge, compactions map[int]int64) {
+	answers, compactions = map[int]charge{}, map[int]int64{}
+	var boundaries []*session.Boundary
 	for i := range conv.Boundaries {
-		if of := &conv.Boundaries[i]; of.Usage != nil && slices.ContainsFunc(conv.Requests, func(q session.APICall) bool { return conv.Messages[q.Message].HasUsage }) {
-			_, one := p.recordedCall(conv, of)
-			billed[of.Request] += one.CostUSD.Nano
+		if of := &conv.Boundaries[i]; of.Usage != nil {
+			boundaries = append(boundaries, of)
 		}
 	}
+	for i := range conv.Charges {
+		c, one := &conv.Charges[i], &calls[i]
+		if one.Parts == nil {
+			continue // nothing is known of it
+		}
+		if step, ok := notReplayed[c.Kind]; ok {
+			if usd := one.USD(""); usd.Known {
+				b.step(step, max(c.Calls, 1), -usd.Nano)
+			}
+			continue
+		}
+		attempts, searches := one.USD(bill.KindAttempt).Nano, one.USD(bill.KindSearch).Nano
+		if attempts != 0 {
+			b.step(StepAttempts, 1, -attempts)
+		}
+		if searches != 0 {
+			b.step(StepSearches, c.Usage.Searches, -searches)
+		}
+		nano := one.USD("").Nano - attempts - searches
+		switch {
+		case c.Kind == session.ChargeRequest:
+			answers[c.Request] = charge{&c.Usage, nano}
+		case c.Kind == session.ChargeCompaction && len(boundaries) > 0:
+			compactions[boundaries[0].Request] += nano
+			boundaries = boundaries[1:]
+		default:
+			b.step(StepOther, 1, -nano)
+		}
+	}
+	return answers, compactions
+}
+
+// requests makes the steps from the bill of each call to its simulation.
+func (b *Bridge) requests(conv *session.Conversation, calls []bill.Call, rows []Request, p *priceList) {
+	answers, compactions := b.charges(conv, calls)
 	for _, row := range rows {
-		if nano, ok := billed[row.N]; ok && row.Kind != "main" {
+		if nano, ok := compactions[row.N]; ok && row.Kind != "main" {
 			b.step(StepUncached, 0, row.CostUSD.Nano-nano)
-			delete(billed, row.N)
+			delete(compactions, row.N)
 			continue
 		}
 		if row.Kind != "main" {
 			b.step(StepClient, 1, row.CostUSD.Nano)
 			continue
 		}
-		msg := conv.Response(row.N - 1)
-		if !msg.HasUsage {
+		answer, ok := answers[row.N]
+		if !ok {
 			b.step(StepUnreported, 1, row.CostUSD.Nano)
 			continue
 		}
-		m := p.find(msg.Model, row.Time)
+		delete(answers, row.N)
+		m := p.find(conv.Response(row.N-1).Model, row.Time)
 		if m.ID == "" {
+			b.step(StepModifiers, 1, row.CostUSD.Nano-answer.nano)
 			continue
 		}
-		u := msg.Usage
-		s := samplingsOf(&u)
-		b.step(StepRounds, 0, -m.Cost(s.rounds, 0).Nano)
-		b.step(StepClient, 0, -m.Cost(s.compactions, s.summary).Nano)
-		cost := m.Cost(s.last, s.output).Nano
+		s := samplingsOf(answer.usage)
+		cost, rounds, compaction := m.Cost(s.last, s.output).Nano, m.Cost(s.rounds, 0).Nano, m.Cost(s.compactions, s.summary).Nano
+		if other := cost + rounds + compaction - answer.nano; other != 0 {
+			b.step(StepModifiers, 1, other)
+		}
+		b.step(StepRounds, 0, -rounds)
+		b.step(StepClient, 0, -compaction)
 		if row.Estimated {
 			b.step(StepOutputs, 1, m.Cost(s.last, row.Output).Nano-cost)
 			cost = m.Cost(s.last, row.Output).Nano
@@ -187,8 +255,11 @@ func (b *Bridge) requests(conv *session.Conversation, rows []Request, p *priceLi
 		b.step(StepWritten, 0, written)
 		b.step(StepUncached, 0, row.CostUSD.Nano-cost-read-written)
 	}
-	for _, nano := range billed {
+	for _, nano := range compactions {
 		b.step(StepUncached, 0, -nano) // that the replay has no call for
+	}
+	for _, left := range answers {
+		b.step(StepOther, 1, -left.nano)
 	}
 }
 
@@ -198,7 +269,7 @@ func resized(s cache.Split, total int) cache.Split {
 		return s
 	}
 	u := Scaled(s, total)
-	return RecordedSplit(&u)
+	return bill.RecordedSplit(&u)
 }
 
 // Scaled is the usage of a total in the proportions of s.

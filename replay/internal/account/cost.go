@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/cache"
 )
 
@@ -17,18 +18,30 @@ type CacheLoss struct {
 
 // Cost is what a replay would have cost.
 type Cost struct {
-	Main         Bill        `json:"main"`                // requests of the client
-	Own          Bill        `json:"own"`                 // the policy's own calls: compactions, collapses, session memory
+	Main         bill.Sum    `json:"main"`                // requests of the client
+	Own          bill.Sum    `json:"own"`                 // the policy's own calls: compactions, collapses, session memory
 	Conversation int         `json:"conversation_tokens"` // the raw history at the last request
 	Overhead     float64     `json:"own_share"`           // tokens of Own / (tokens of Own + Conversation)
 	Lost         []CacheLoss `json:"cache_lost"`          // most tokens first
 }
 
 // Total is both bills in one.
-func (c *Cost) Total() Bill {
+func (c *Cost) Total() bill.Sum {
 	t := c.Main
 	t.Add(c.Own)
 	return t
+}
+
+// sumOf is one request as a sum.
+func sumOf(r *Request) bill.Sum {
+	one := bill.Sum{Calls: 1, Input: r.Cache.Split, Output: r.Output, CostUSD: r.CostUSD}
+	if r.Estimated {
+		one.Estimated = 1
+	}
+	if !r.CostUSD.Known {
+		one.Unpriced = 1
+	}
+	return one
 }
 
 // CostOf sums up what requests would have cost, and what their cache misses lost.
@@ -42,10 +55,10 @@ func CostOf(requests []Request) *Cost {
 	before := 0
 	for _, r := range requests {
 		if r.Kind != "main" {
-			c.Own.add(&r)
+			c.Own.Add(sumOf(&r))
 			continue
 		}
-		c.Main.add(&r)
+		c.Main.Add(sumOf(&r))
 		c.Conversation = r.Raw - r.Overhead
 		if m := r.Cache.Miss; m != nil {
 			k := key{m.Kind, m.Stage}

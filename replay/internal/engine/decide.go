@@ -66,7 +66,7 @@ func (t *decider) decide(k int, args runArgs) {
 	args.now = t.progress.now
 	c := t.newContext(policy.Prepare, k, args)
 	d := Decision{Request: k + 1, Used: c.Used, Window: c.Window}
-	d.Limit = t.other.policy.CompactsAt(policy.Circumstances{Window: c.Window, MaxInput: c.MaxInput, MaxOutput: c.MaxOutput})
+	d.Limit = t.other.policy.CompactsAt(policy.Circumstances{Window: c.Window, MaxInput: c.MaxInput, MaxOutput: c.MaxOutput, Model: c.Model, Set: c.WindowSet})
 	for i := range t.other.stages.list {
 		s := &t.other.stages.list[i]
 		if s.Definition.Moments&policy.Prepare == 0 || s.waits(policy.Prepare, k) {

@@ -154,7 +154,15 @@ func (e *Engine) OverheadAt(k int) int {
 	if e.overhead >= 0 {
 		return e.overhead
 	}
-	return e.record.Overhead[k]
+	return e.record.OverheadOf(k, e.policy.Recorded)
+}
+
+// rawAt is the raw history of request k (0-based), with its overhead.
+func (e *Engine) rawAt(k int) int {
+	if e.overhead >= 0 {
+		return e.progress.raw + e.overhead
+	}
+	return e.progress.raw + e.record.OverheadOf(k, false)
 }
 
 // Join adds message m.

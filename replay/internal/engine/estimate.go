@@ -42,9 +42,9 @@ func (e *Engine) used(k int) (used, tail int) {
 // difference is how much larger request k is than the recorded one, by the client's count: its messages, and an overhead
 // that was given in place of the recorded one.
 func (e *Engine) difference(k int) int {
-	n := e.weights[k] - e.record.Weight[k]
+	n := e.weights[k] - e.record.Weight[k] + e.record.OverheadOf(k, e.policy.Recorded) - e.record.Overhead[k]
 	if cmp.Or(e.options.Overhead, e.policy.Window.Overhead).Given {
-		n += e.overhead - e.record.Overhead[k]
+		n += e.overhead - e.record.OverheadOf(k, e.policy.Recorded)
 	}
 	return n
 }

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"slices"
-
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/internal/record"
@@ -13,14 +11,22 @@ import (
 // from above, and each request made without compacting bounds it from below. Users set round windows: of those between
 // the bounds it is the roundest. Nil where nothing is recorded to fit to, or where users of the client could set none.
 func FitWindow(r *record.Record, pol *policy.Policy, opt Options) (*record.Fit, error) {
-	if !fits(pol, r.Conv.Version) || !slices.ContainsFunc(r.Conv.Boundaries, func(b session.Boundary) bool { return bounds(r.Conv, &b) }) {
+	var at []int
+	largest := 0
+	for i := range r.Conv.Boundaries {
+		if b := &r.Conv.Boundaries[i]; bounds(r.Conv, b) && r.CompactionKind(i) == record.CompactionThreshold {
+			at, largest = append(at, i), max(largest, r.LargestWindow(r.Conv.Response(b.Request-1)))
+		}
+	}
+	if len(at) == 0 || !fits(pol, r.Conv.Version) {
 		return nil, nil
 	}
+	opt.WindowSet = true // a compaction at a threshold shows it
 	decisions, err := Decide(r, pol, opt)
 	if err != nil {
 		return nil, err
 	}
-	return fit(r.Conv, decisions), nil
+	return fit(r.Conv, at, largest, decisions), nil
 }
 
 // fits reports whether the window of a session may be fitted: users of the client that recorded it could set one, and
@@ -31,10 +37,10 @@ func fits(pol *policy.Policy, version string) bool {
 		return false
 	}
 	const window, more = 500000, 1000
-	return pol.CompactsAt(policy.Circumstances{Window: window + more}) == pol.CompactsAt(policy.Circumstances{Window: window})+more
+	return pol.CompactsAt(policy.Circumstances{Window: window + more, Set: true}) == pol.CompactsAt(policy.Circumstances{Window: window, Set: true})+more
 }
 
-// bounds reports whether a recorded compaction bounds the window.
+// bounds reports whether a recorded compaction bounds the window, if it is one at the threshold.
 func bounds(conv *session.Conversation, b *session.Boundary) bool {
 	return Precedes(conv, b) && b.PreTokens > 0
 }
@@ -55,20 +61,15 @@ func NearCompactions(conv *session.Conversation) map[int]bool {
 	return near
 }
 
-// fit finds the window between the bounds of what the policy would have decided; nil where nothing bounds it from above.
-func fit(conv *session.Conversation, decisions []Decision) *record.Fit {
+// fit is the window between the bounds of the recorded compactions at those indexes; nil where that is larger than any window
+// that the model has.
+func fit(conv *session.Conversation, at []int, largest int, decisions []Decision) *record.Fit {
 	f := &record.Fit{}
-	for i := range conv.Boundaries {
+	for _, i := range at {
 		b := &conv.Boundaries[i]
-		if !bounds(conv, b) {
-			continue
-		}
 		if most := b.PreTokens + below(&decisions[b.Request-1]); f.Most == 0 || most < f.Most {
 			f.Most = most
 		}
-	}
-	if f.Most == 0 {
-		return nil
 	}
 	known := NearCompactions(conv)
 	for i := range decisions {
@@ -77,7 +78,10 @@ func fit(conv *session.Conversation, decisions []Decision) *record.Fit {
 		}
 	}
 	f.Agrees = f.Least <= f.Most
-	f.Window = roundest(f.Least, f.Most)
+	if f.Least > largest {
+		return nil
+	}
+	f.Window = roundest(f.Least, min(f.Most, max(largest, f.Least)))
 	return f
 }
 

@@ -26,17 +26,17 @@ func TestFitContradiction(t *testing.T) {
 		decisions[i] = Decision{Request: i + 1, Used: used, Window: 1000000, Limit: 967000}
 	}
 	conv := &session.Conversation{Requests: make([]session.APICall, 4)}
-	if f := fit(conv, decisions); f != nil {
-		t.Errorf("with nothing recorded: %+v", *f)
-	}
 	conv.Boundaries = []session.Boundary{
-		{Trigger: "manual", Request: 3, PreTokens: 100}, {Trigger: "auto", Request: 4, PreTokens: 368000}, {Trigger: "auto", Request: 5, PreTokens: 1}, {Trigger: "auto", Request: 4},
+		{Trigger: "manual", Request: 3, PreTokens: 100}, {Trigger: "auto", Request: 4, PreTokens: 368000},
 	}
-	if f := fit(conv, decisions); f == nil || *f != (record.Fit{Window: 401000, Least: 413001, Most: 401000}) {
+	if f := fit(conv, []int{1}, 1000000, decisions); f == nil || *f != (record.Fit{Window: 401000, Least: 413001, Most: 401000}) {
 		t.Errorf("%+v", f)
 	}
 	decisions[1].Used = 366000
-	if f := fit(conv, decisions); f == nil || *f != (record.Fit{Window: 400000, Least: 399001, Most: 401000, Agrees: true}) {
+	if f := fit(conv, []int{1}, 1000000, decisions); f == nil || *f != (record.Fit{Window: 400000, Least: 399001, Most: 401000, Agrees: true}) {
 		t.Errorf("%+v", f)
+	}
+	if f := fit(conv, []int{1}, 200000, decisions); f != nil {
+		t.Errorf("in a model's window of 200,000: %+v", *f)
 	}
 }

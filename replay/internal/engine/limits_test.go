@@ -105,7 +105,7 @@ func (t *limitsTest) stated(rec *record.Record, pol *policy.Policy, opt Options,
 	widest := 0
 	for k := range rec.Conv.Requests {
 		if at := inForce(rec, pol, opt, k); at.Window > widest {
-			widest, c.MaxOutput = at.Window, at.MaxOutput
+			widest, c.MaxOutput, c.Model = at.Window, at.MaxOutput, at.Model
 		}
 	}
 	if widest != tl.Window && len(rec.Conv.Requests) > 0 {
@@ -121,7 +121,7 @@ func inForce(rec *record.Record, pol *policy.Policy, opt Options, k int) policy.
 	m := &rec.Conv.Messages[rec.Conv.Requests[k].Message]
 	model, _ := rec.Table(opt.Prices).Find(m.Model)
 	e := &Engine{record: rec, policy: pol, options: opt, conv: rec.Conv, windows: newWindows(pol)}
-	c := policy.Circumstances{Window: e.window(k), MaxOutput: model.MaxOutput}
+	c := policy.Circumstances{Window: e.window(k), MaxOutput: model.MaxOutput, Model: m.Model}
 	return c
 }
 

@@ -18,6 +18,7 @@ type OwnRequest struct {
 	Overhead int         // tokens of the session's system prompt and tools in it; 0: it has its own
 	View     *view.View  // its messages
 	System   string
+	Output   int             // the largest answer that it allows, tokens; 0: as the session's requests
 	Without  []policy.Target // blocks of View that are not sent
 	Unknown  string          // what is not known of it, a sentence; empty: nothing
 }
@@ -84,5 +85,5 @@ func (e *Engine) ask(ed *policy.Edit, c *policy.Context) {
 			return
 		}
 	}
-	q.View, q.System, q.Without, q.Unknown = e.view, request.System, request.Without, request.Unknown
+	q.View, q.System, q.Output, q.Without, q.Unknown = e.view, request.System, request.MaxOutput, request.Without, request.Unknown
 }

@@ -23,6 +23,8 @@ type Continuation struct {
 	IfCold  account.NextCost `json:"if_cold"` // only what other sessions keep in the cache is read; nothing where Unknown
 	Compact *NextCompaction  `json:"compacted,omitempty"`
 	Misfit  bool             `json:"usage_misfits,omitempty"` // the recorded usage does not fit the content: what a compaction leaves is not known
+
+	CacheFit *account.CacheFit `json:"cache_fit,omitempty"` // of the session so far: its simulated cache to the record
 }
 
 // NextCompaction is a session after a compaction.
@@ -80,6 +82,7 @@ func Continue(r *record.Record, pol *policy.Policy, opt Options, now time.Time) 
 	}
 	msg := r.Conv.Response(k)
 	c := &Continuation{Model: msg.Model, Last: msg.End}
+	c.CacheFit = account.FitOf(r.Conv, e.rows.requests, r.Table(opt.Prices))
 	life, known := e.account.Lifetime()
 	c.Unknown = !known
 	if !c.Last.IsZero() && known {

@@ -122,6 +122,9 @@ func (e *Engine) TurnEnd(next int, final bool) {
 
 // Manual runs the stages for the user's own compaction: of a recorded boundary, or -1. It is a separate turn.
 func (e *Engine) Manual(boundary, next int) {
+	if boundary >= 0 && e.record.CompactionKind(boundary) == record.CompactionIdle {
+		return // the client's own, whatever it calls it
+	}
 	args := runArgs{asked: &policy.ManualCompaction{Recorded: boundary}}
 	args.used, args.tail = e.used(min(next, len(e.conv.Requests)))
 	e.runStages(policy.Manual, next, args)
@@ -195,7 +198,7 @@ func (e *Engine) newContext(moment policy.Moment, next int, args runArgs) *polic
 		c.Model = cmp.Or(e.options.Model, e.conv.Response(k).Model)
 		c.Overhead = e.OverheadAt(k)
 		limits := e.circumstances(k, e.window(k))
-		c.Window, c.MaxInput, c.MaxOutput = limits.Window, limits.MaxInput, limits.MaxOutput
+		c.Window, c.WindowSet, c.MaxInput, c.MaxOutput = limits.Window, limits.Set, limits.MaxInput, limits.MaxOutput
 	}
 	return c
 }

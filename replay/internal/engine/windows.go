@@ -119,7 +119,10 @@ func (e *Engine) modelLimits(k, window int) (input, output int) {
 // circumstances are those of request k (0-based) in a window.
 func (e *Engine) circumstances(k, window int) policy.Circumstances {
 	input, output := e.modelLimits(k, window)
-	return policy.Circumstances{Window: window, MaxInput: input, MaxOutput: output, Agent: e.conv.Agent}
+	return policy.Circumstances{
+		Window: window, MaxInput: input, MaxOutput: output, Agent: e.conv.Agent, Model: cmp.Or(e.options.Model, e.conv.Response(k).Model),
+		Set: e.options.WindowSet || e.fitted() != nil,
+	}
 }
 
 // limitsOf are a model's limits by the table of the recorded client, else by that of models.
@@ -183,6 +186,8 @@ func (e *Engine) statedWindow(key windowKey) statedWindow {
 		return statedWindow{tokens: m.Context, own: true}
 	case strings.Contains(model, "[1m]"):
 		return statedWindow{tokens: 1000000}
+	case key.marked && opt.Model != "":
+		return statedWindow{tokens: DefaultWindow}
 	}
 	if n, _ := e.policy.ModelWindow(model, key.time()); n > 0 {
 		return statedWindow{tokens: n, own: true}

@@ -42,7 +42,7 @@ func (r *Record) Event(act Act) *RecordedEvent {
 	switch act.Kind {
 	case ActBoundary:
 		b := &r.Conv.Boundaries[act.Index]
-		ev.Line, ev.Trigger, ev.PreTokens = b.Line, b.Trigger, b.PreTokens
+		ev.Line, ev.Trigger, ev.PreTokens, ev.Compaction = b.Line, b.Trigger, b.PreTokens, r.CompactionKind(act.Index)
 	case ActMicro:
 		m := &r.Conv.Micro[act.Index]
 		ev.Line, ev.Trigger, ev.PreTokens, ev.TokensSaved = m.Line, m.Trigger, m.PreTokens, m.TokensSaved
@@ -69,6 +69,8 @@ type RecordedEvent struct {
 	Trigger     string `json:"trigger"`
 	PreTokens   int    `json:"pre_tokens,omitempty"` // 0: not recorded
 	TokensSaved int    `json:"tokens_saved,omitempty"`
+
+	Compaction CompactionKind `json:"compaction,omitempty"` // empty: none, or the client does not say
 }
 
 // Triggers of the record's edits.

@@ -34,6 +34,7 @@ type Record struct {
 	Largest   map[string]int           // the largest recorded context by model
 	Weight    []int                    // weight of R's payload at each request, calibrated
 	Overhead  []int                    // context less that weight: system prompt, tools, unrecorded reminders
+	Withheld  []int                    // of each request: what the API left out of it, as it says, and no block weighs
 	Reinject  []int                    // by boundary: tokens sent after it that are on no line
 	Summary   []int                    // by boundary: what the recorded summary took to write
 	Acts      Acts                     // what the client did
@@ -70,6 +71,15 @@ type Fit struct {
 type Acts struct {
 	Edits []policy.Edit // the record as edits on raw
 	Notes []Act         // by edit: what the client recorded
+}
+
+// OverheadOf is the overhead of request k (0-based), of a track on which the API leaves out what it left out of the
+// recorded request, or does not.
+func (r *Record) OverheadOf(k int, recorded bool) int {
+	if recorded {
+		return r.Overhead[k]
+	}
+	return r.Overhead[k] + r.Withheld[k]
 }
 
 // Table is the table of models of a replay, in place of which a caller may have another.
@@ -132,7 +142,7 @@ func (r *Record) follow() error {
 	r.results = sync.OnceValue(r.weighResults)
 	n := len(r.Conv.Requests)
 	r.Thinking, r.Hour = nil, asksForHour(r.Conv)
-	r.Weight, r.Overhead = make([]int, 0, n), make([]int, 0, n)
+	r.Weight, r.Overhead, r.Withheld = make([]int, 0, n), make([]int, 0, n), make([]int, 0, n)
 	t := &recordTrack{
 		r: r, view: view.New(r.Conv, r.Cal, nil), pending: -1, known: -1, drops: r.Cal.Drops, folded: map[int]policy.ItemID{}, inferred: map[policy.Target]bool{},
 		thinking: ThinkingEdits{thinking: tokens.NewThinking(r.Conv, r.Counted)},

@@ -19,10 +19,14 @@ type contextEditing struct {
 	epoch             int               // of the view, at that request
 }
 
+// withheld is what requests lack for that and no block weighs.
+func (c *contextEditing) withheld() int { return c.results.withheld + c.thinking.withheld }
+
 // omission is what it left out of the last request.
 type omission struct {
-	blocks []policy.Target
-	tokens int
+	blocks   []policy.Target
+	tokens   int
+	withheld int // of what the context fell, tokens that the blocks do not weigh
 }
 
 // join sorts the thinking of a message into turns.
@@ -47,7 +51,8 @@ func (c *contextEditing) join(m int, msg *session.Message) {
 // request before.
 func (t *recordTrack) edited(k int, a session.Applied, ctx, over int) {
 	c := &t.editing
-	if a == c.last && t.view.Epoch() == c.epoch {
+	rebuilt, last := t.view.Epoch() != c.epoch, c.last
+	if a == last && !rebuilt {
 		return
 	}
 	c.last, c.epoch = a, t.view.Epoch()
@@ -64,15 +69,28 @@ func (t *recordTrack) edited(k int, a session.Applied, ctx, over int) {
 	for _, turn := range c.turns[:min(a.Turns, len(c.turns))] {
 		thinking = append(thinking, turn...)
 	}
-	fell := func() int { return t.view.PayloadTokens() + over - ctx }
-	t.leave(k, &c.thinking, thinking, a.ThinkingTokens, fell, known(map[string]int{"cleared_thinking_turns": a.Turns, "cleared_input_tokens": a.ThinkingTokens}))
-	t.leave(k, &c.results, results, a.ToolTokens, fell, known(map[string]int{"cleared_tool_uses": a.ToolUses, "cleared_input_tokens": a.ToolTokens}))
+	said := a.ToolTokens + a.ThinkingTokens - last.ToolTokens - last.ThinkingTokens
+	lacks := func() int { return t.view.PayloadTokens() + over - ctx }
+	if t.known < 0 || t.pending >= 0 || t.r.Weight[k-1]+t.r.Overhead[k-1]-ctx-said > tokens.DropThreshold {
+		lacks = nil // for other reasons, too
+	}
+	uses := rebuilt || a.ToolUses != last.ToolUses || a.ToolTokens != last.ToolTokens
+	if rebuilt || a.Turns != last.Turns || a.ThinkingTokens != last.ThinkingTokens {
+		own := lacks
+		if uses {
+			own = nil
+		}
+		t.leave(k, &c.thinking, thinking, a.ThinkingTokens, own, known(map[string]int{"cleared_thinking_turns": a.Turns, "cleared_input_tokens": a.ThinkingTokens}))
+	}
+	if uses {
+		t.leave(k, &c.results, results, a.ToolTokens, lacks, known(map[string]int{"cleared_tool_uses": a.ToolUses, "cleared_input_tokens": a.ToolTokens}))
+	}
 }
 
 // leave makes the edits by which blocks, as said so many tokens of them, are left out of request k (0-based). What else was
-// left out of the one before comes back. fell is what the context lacks: where it is near what the response says, it is
-// that, so that the overhead stays.
-func (t *recordTrack) leave(k int, l *omission, blocks []policy.Target, said int, fell func() int, detail map[string]int) {
+// left out of the one before comes back. lacks is what the context lacks, nil if not all of it is for these blocks: where it
+// is not less than the response says, it is that, so that the overhead stays.
+func (t *recordTrack) leave(k int, l *omission, blocks []policy.Target, said int, lacks func() int, detail map[string]int) {
 	same, stays, all := 0, 0, 0
 	for i, target := range l.blocks {
 		if i == same && i < len(blocks) && blocks[i] == target {
@@ -89,14 +107,19 @@ func (t *recordTrack) leave(k int, l *omission, blocks []policy.Target, said int
 			t.apply(e, Act{ActServer, k})
 		}
 	}
-	weight, take := 0, said
-	if all > 0 {
-		take -= int(int64(l.tokens) * int64(stays) / int64(all))
-	} else if same > 0 {
-		take -= l.tokens
+	remains := func(n int) int {
+		switch {
+		case all > 0:
+			return int(int64(n) * int64(stays) / int64(all))
+		case same > 0:
+			return n
+		}
+		return 0
 	}
-	if off := fell() - take; t.known >= 0 && t.pending < 0 && max(off, -off) <= tokens.DropThreshold {
-		take += off
+	weight, take := 0, said-remains(l.tokens)
+	explained := lacks != nil && lacks()-take >= -tokens.DropThreshold
+	if explained {
+		take = lacks()
 	}
 	fresh := slices.DeleteFunc(slices.Clone(blocks[same:]), func(target policy.Target) bool {
 		_, out := t.view.PayloadReplacement(target)
@@ -116,5 +139,8 @@ func (t *recordTrack) leave(k int, l *omission, blocks []policy.Target, said int
 		e.New = &policy.Content{Kind: t.view.Kind(e.Target), Tokens: n - less}
 		t.apply(e, Act{ActServer, k})
 	}
-	l.blocks, l.tokens = blocks, said
+	l.blocks, l.tokens, l.withheld = blocks, said, remains(l.withheld)
+	if explained {
+		l.withheld += max(take, 0)
+	}
 }

@@ -150,6 +150,7 @@ func (t *recordTrack) Request(k int) {
 	r.Largest[msg.Model] = max(r.Largest[msg.Model], ctx)
 	r.Weight = append(r.Weight, t.view.PayloadTokens())
 	r.Overhead = append(r.Overhead, over)
+	r.Withheld = append(r.Withheld, t.editing.withheld())
 }
 
 // weightError is what the weights of a first request after a compaction are off by at most, in tokens: in sessions whose true

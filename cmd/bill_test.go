@@ -1,0 +1,272 @@
+package cmd
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// billFile writes a session file of Claude Code. A response is on one line unless lines are added by hand.
+type billFile struct {
+	b       strings.Builder
+	session string
+	more    string // members of every line
+	prefix  string // of uuids
+	n       int
+	last    string
+}
+
+func (f *billFile) line(kind, members, message string) {
+	f.n++
+	uuid := fmt.Sprintf("%s%07d-0000-4000-8000-000000000000", "a"+f.prefix, f.n)
+	parent := "null"
+	if f.last != "" {
+		parent = `"` + f.last + `"`
+	}
+	fmt.Fprintf(&f.b, `{"parentUuid":%s,"isSidechain":%v,"sessionId":%q,"version":"2.1.321","type":%q,"uuid":%q,"timestamp":"2026-11-20T09:%02d:%02d.000Z",%s%s"message":%s}`+"\n",
+		parent, strings.Contains(f.more, "agentId"), f.session, kind, uuid, f.n/6, f.n%6*10, f.more, members, message)
+	f.last = uuid
+}
+
+func (f *billFile) user(text string) *billFile {
+	f.line("user", "", fmt.Sprintf(`{"role":"user","content":%q}`, text))
+	return f
+}
+
+// answer adds a response with the members of its usage.
+func (f *billFile) answer(id, model, usage string) *billFile {
+	return f.part(id, model, "end_turn", "ok", usage)
+}
+
+func (f *billFile) part(id, model, stop, text, usage string) *billFile {
+	reason := "null"
+	if stop != "" {
+		reason = `"` + stop + `"`
+	}
+	f.line("assistant", fmt.Sprintf(`"requestId":"req_%s",`, id),
+		fmt.Sprintf(`{"id":%q,"type":"message","role":"assistant","model":%q,"content":[{"type":"text","text":%q}],"stop_reason":%s,"usage":{%s}}`, id, model, text, reason, usage))
+	return f
+}
+
+// used are the members of a usage with an hour's cache, sampled once.
+func used(input, write, read, output int) string {
+	one := fmt.Sprintf(`"input_tokens":%d,"cache_creation_input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":%d,"cache_creation":{"ephemeral_1h_input_tokens":%d,"ephemeral_5m_input_tokens":0}`,
+		input, write, read, output, write)
+	return one + `,"iterations":[{"type":"message",` + one + `}]`
+}
+
+// billed is what ctxkit cost says of the recorded bill.
+type billed struct {
+	Calls    int
+	USD      float64 `json:"cost_usd"`
+	Requests int
+	Without  int `json:"requests_without_usage"`
+	Input    struct{ Read, Uncached int }
+	Output   int `json:"output_tokens"`
+	Searches int
+	Partial  struct {
+		Calls, Tokens int
+		USD           float64 `json:"cost_usd"`
+	} `json:"partial_outputs"`
+	Copies struct {
+		Calls int
+		USD   float64 `json:"cost_usd"`
+	}
+	NotPriced []struct {
+		What          string
+		Calls, Tokens int
+	} `json:"not_priced"`
+	Client *struct {
+		USD         float64 `json:"cost_usd"`
+		Billed      float64 `json:"billed_usd"`
+		Differences []struct {
+			Model string
+			USD   float64 `json:"cost_usd"`
+			Input struct{ Uncached int }
+			Out   int `json:"output_tokens"`
+		}
+	}
+}
+
+// billCase is a folder of sessions and what they were billed.
+type billCase struct {
+	name  string
+	files map[string]string
+	args  []string // instead of the folder
+	usd   float64  // 0: not known
+	calls int
+	check func(b *billed) bool
+	text  string // in the answer of ctxkit cost
+}
+
+// bridgeSums is the bridge of ctxkit cost: its steps add up.
+type bridgeSums struct {
+	Recorded billed
+	Steps    []struct {
+		Step string
+		USD  float64 `json:"usd"`
+	}
+	Cost float64 `json:"cost_usd"`
+}
+
+func (c *billCase) run(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range c.files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := []string{"cost", "-p", "recorded", dir}
+	if c.args != nil {
+		args = []string{"cost", "-p", "recorded"}
+		for _, name := range c.args {
+			args = append(args, filepath.Join(dir, name))
+		}
+	}
+	var got struct{ Bridge bridgeSums }
+	ctxkitJSON(t, &got, args...)
+	b := &got.Bridge.Recorded
+	if math.Abs(b.USD-c.usd) > 5e-5 || c.calls > 0 && b.Calls != c.calls {
+		t.Errorf("billed %.6f USD for %d calls, not %.4f for %d", b.USD, b.Calls, c.usd, c.calls)
+	}
+	if c.check != nil && !c.check(b) {
+		t.Errorf("%+v", b)
+	}
+	sum := b.USD
+	for _, s := range got.Bridge.Steps {
+		sum += s.USD
+	}
+	if math.Abs(sum-got.Bridge.Cost) > 1e-8 {
+		t.Errorf("the steps lead from %.9f to %.9f, not to %.9f: %+v", b.USD, sum, got.Bridge.Cost, got.Bridge.Steps)
+	}
+	var out, errs bytes.Buffer
+	if code := Main(append(args, "--quiet"), strings.NewReader(""), &out, &errs); code != 0 {
+		t.Fatalf("exit code %d: %s", code, errs.String())
+	}
+	if said := strings.Join(strings.Fields(out.String()), " "); !strings.Contains(said, c.text) {
+		t.Errorf("%q is not in %s", c.text, out.String())
+	}
+}
+
+const opus = "claude-opus-5"
+
+// fork is a session of so many requests, and one that goes on from a copy of it.
+func fork(name, session, more string, goesOn bool) string {
+	f := &billFile{session: session, more: more}
+	for i := range 3 {
+		f.user("step").answer(fmt.Sprintf("msg_%s%d", name, i), opus, used(3, 40_000, i*40_000, 1000))
+	}
+	if goesOn {
+		f.prefix, f.more = "c", strings.Replace(more, `"forkedFrom"`, `"notForked"`, 1)
+		f.user("on").answer("msg_fork", opus, used(3, 3000, 120_000, 500))
+	}
+	return f.b.String()
+}
+
+// forked is what such a folder was billed: three requests, and one of the fork.
+const forked = 3*(3*5+40_000*10+1000*25)/1e6 + (40_000+80_000)*0.5/1e6 + (3*5+3000*10+120_000*0.5+500*25)/1e6
+
+// TestBills holds what sessions of each kind were billed.
+func TestBills(t *testing.T) {
+	claude := func(f *billFile) map[string]string { return map[string]string{"s.jsonl": f.b.String()} }
+	s := func() *billFile { return (&billFile{session: "s"}).user("go") }
+	for _, c := range []billCase{
+		{name: "region", files: claude(s().answer("m1", opus, used(1000, 100_000, 0, 10_000)+`,"inference_geo":"us"`)), usd: 1.1 * 1.255, calls: 1},
+		{name: "no region", files: claude(s().answer("m1", opus, used(1000, 100_000, 0, 10_000)+`,"inference_geo":""`)), usd: 1.255, calls: 1},
+		{name: "searches", files: claude(s().answer("m1", opus, used(1000, 100_000, 0, 10_000)+`,"server_tool_use":{"web_search_requests":7,"web_fetch_requests":2}`)),
+			usd: 1.325, calls: 1, check: func(b *billed) bool { return b.Searches == 7 }, text: "web searches 7"},
+		{name: "declined midway", files: claude(s().answer("m1", "claude-opus-4-8", `"input_tokens":412,"output_tokens":264,"iterations":[{"type":"message","model":"claude-fable-5","input_tokens":412,"output_tokens":180},{"type":"fallback_message","model":"claude-opus-4-8","input_tokens":412,"output_tokens":264}]`)),
+			usd: 0.0218, calls: 2, text: "other models within a request"},
+		{name: "stub line", files: claude(s().part("stub", "claude-fable-5", "", "", `"input_tokens":0,"output_tokens":0`).answer("m1", "claude-opus-4-8", used(3, 30_000, 0, 100))), usd: 0.3025, calls: 1},
+		{name: "cumulative counts", files: claude(s().part("m1", opus, "", "a", used(3, 30_000, 0, 1)).part("m1", opus, "", "b", used(3, 30_000, 0, 120)).part("m1", opus, "end_turn", "c", used(3, 30_000, 0, 350))),
+			usd: 0.3088, calls: 1, check: func(b *billed) bool { return b.Output == 350 && b.Partial.Calls == 0 }},
+		{name: "lines written twice", files: func() map[string]string {
+			f := s().answer("m1", opus, used(3, 1000, 30_000, 10)).user("b").answer("m2", opus, used(3, 1000, 31_000, 10))
+			return map[string]string{"s.jsonl": f.b.String() + f.b.String()}
+		}(), usd: 0.0510, calls: 2},
+		{name: "copies under other uuids", files: claude(func() *billFile {
+			f := s().answer("m1", opus, used(3, 30_000, 0, 400)).user("b").answer("m2", opus, used(3, 500, 30_000, 300))
+			f.prefix, f.last = "d", ""
+			return f.user("go").answer("m1", opus, used(3, 30_000, 0, 400)).user("b").answer("m2", opus, used(3, 500, 30_000, 300)).user("c").answer("m3", opus, used(3, 500, 30_500, 300))
+		}()), usd: 0.3653, calls: 3},
+		{name: "rewound", files: claude(func() *billFile {
+			f := s()
+			from := f.last
+			f.answer("m1", opus, used(3, 1000, 0, 10)).user("b").answer("m2", opus, used(3, 1000, 1000, 10))
+			f.last = from
+			return f.answer("m3", opus, used(3, 1000, 0, 10)).user("c").answer("m4", opus, used(3, 1000, 1000, 10))
+		}()), usd: 4*(3*5+1000*10+10*25)/1e6 + 2000*0.5/1e6, calls: 4, text: "branches that were left 2"},
+		{name: "prices of the day", files: map[string]string{"s.jsonl": strings.ReplaceAll(s().answer("m1", "claude-sonnet-5-5", used(0, 0, 1_000_000, 0)).b.String(), "2026-11-20", "2026-10-01")}, usd: 0.2, calls: 1},
+		{name: "prices since", files: claude(s().answer("m1", "claude-sonnet-5-5", used(0, 0, 1_000_000, 0))), usd: 0.1, calls: 1},
+		{name: "both lifetimes", files: claude(s().answer("m1", opus, `"input_tokens":1000,"cache_creation_input_tokens":100000,"cache_read_input_tokens":0,"output_tokens":1000,"cache_creation":{"ephemeral_1h_input_tokens":40000,"ephemeral_5m_input_tokens":60000}`)), usd: 0.805, calls: 1},
+		{name: "a model without a price", files: claude(s().answer("m1", opus, used(1000, 0, 0, 0)).user("b").answer("m2", "acme-9", used(2000, 0, 0, 34))), usd: 0.005, calls: 2,
+			check: func(b *billed) bool { return len(b.NotPriced) == 1 && b.NotPriced[0].Tokens == 2034 },
+			text:  "billed at least 0.01 USD: no price is known for model acme-9 (1 call, 2,034 tokens)."},
+		{name: "only models without a price", files: claude(s().answer("m1", "acme-9", used(2000, 0, 0, 34))), calls: 1,
+			text: "What the record was billed is not known: no price is known for model acme-9 (1 call, 2,034 tokens)."},
+		{name: "subagent's first moment", files: map[string]string{
+			"s.jsonl":                      s().answer("m1", opus, used(3, 20_000, 0, 100)).user("b").answer("m2", opus, used(3, 300, 20_000, 50)).b.String(),
+			"s/subagents/agent-a1.jsonl":   (&billFile{session: "s", more: `"agentId":"a1",`}).user("x").part("m3", opus, "", strings.Repeat("word ", 3200), `"input_tokens":3,"cache_creation_input_tokens":9000,"cache_read_input_tokens":0,"output_tokens":1,"cache_creation":{"ephemeral_1h_input_tokens":9000,"ephemeral_5m_input_tokens":0}`).b.String(),
+			"s/subagents/deep/ignore.json": "{}",
+		}, usd: 0.3068, calls: 3, check: func(b *billed) bool {
+			return b.Partial.Calls == 1 && b.Partial.Tokens == 3999 && math.Abs(b.Partial.USD-0.1) < 1e-4
+		},
+			text: "The record was billed at least 0.31 USD, 0.22 USD without its subagent: 1 of 3 responses has no reliable output count (about 4,000 tokens, 0.10 USD)."},
+		{name: "the client's own total", files: map[string]string{"s.jsonl": s().answer("m1", opus, used(3, 20_000, 0, 100)).user("b").answer("m2", opus, used(3, 300, 20_000, 50)).b.String() +
+			`{"type":"cost-state","sessionId":"s","totalCostUSD":0.3513,"modelUsage":{"claude-opus-5":{"inputTokens":6,"outputTokens":4150,"cacheReadInputTokens":20000,"cacheCreationInputTokens":20300,"webSearchRequests":0,"costUSD":0.3168},"claude-haiku-4-5-20251001":{"inputTokens":20000,"outputTokens":2900,"cacheReadInputTokens":0,"cacheCreationInputTokens":0,"webSearchRequests":0,"costUSD":0.0345}},"hasUnknownModelCost":false}` + "\n"},
+			usd: 0.2168, calls: 2, check: func(b *billed) bool {
+				c := b.Client
+				return c != nil && c.USD == 0.3513 && len(c.Differences) == 2 && c.Differences[0].Input.Uncached == 20_000 && c.Differences[0].Out == 2900 && c.Differences[1].Out == 4000
+			}, text: "The client itself reports 0.3513 USD, 0.1345 USD more than the lines say: claude-haiku-4-5 +20,000 uncached input, +2,900 output (+0.0345 USD); claude-opus-5 +4,000 output (+0.1000 USD)."},
+		{name: "/branch", files: map[string]string{"one.jsonl": fork("f", "one", "", false), "two.jsonl": fork("f", "two", `"forkedFrom":{"sessionId":"one","messageUuid":"x"},`, true)},
+			usd: forked, calls: 4, check: func(b *billed) bool { return b.Copies.Calls == 3 }, text: "USD with 3 copied calls counted in each session. Simulated, it costs"},
+		{name: "--fork-session with the parent's id", files: map[string]string{"one.jsonl": fork("f", "one", "", false), "two.jsonl": fork("f", "one", "", true)}, usd: forked, calls: 4},
+		{name: "--fork-session with its own id", files: map[string]string{"one.jsonl": fork("f", "one", "", false), "two.jsonl": fork("f", "two", `"entrypoint":"sdk-cli",`, true)}, usd: forked, calls: 4},
+		{name: "the fork alone", files: map[string]string{"one.jsonl": fork("f", "one", "", false), "two.jsonl": fork("f", "two", "", true)}, args: []string{"two.jsonl"}, usd: forked, calls: 4,
+			check: func(b *billed) bool { return b.Copies.Calls == 0 }},
+		{name: "two sessions", files: map[string]string{"one.jsonl": fork("f", "one", "", false), "two.jsonl": fork("g", "two", "", false)}, usd: 2 * (forked - (3*5+3000*10+120_000*0.5+500*25)/1e6), calls: 6},
+	} {
+		t.Run(c.name, c.run)
+	}
+}
+
+// TestBillCases holds what the reported cases were billed. CTXKIT_CASES names their folder.
+func TestBillCases(t *testing.T) {
+	dir := os.Getenv("CTXKIT_CASES")
+	if dir == "" {
+		t.Skip("CTXKIT_CASES is not set")
+	}
+	for _, c := range []struct {
+		name, input string
+		usd         float64
+		calls       int
+	}{
+		{"02-inference-geo-us", "s.jsonl", 1.7270, 2}, {"03-web-search-requests", "s.jsonl", 1.3250, 1}, {"05-fallback-declined-midway", "s.jsonl", 0.0218, 2},
+		{"09-fork-branch-copies", "p", 2.4676, 6}, {"10-fork-session-copies-own-ids", "p", 2.4676, 6}, {"11-pi-fork-copies", "p", 1.2352, 6},
+		{"18-fallback-stub-line", "s.jsonl", 0.3025, 1}, {"19-cumulative-deltas", "s.jsonl", 0.3088, 1}, {"21-branch-writes-twice", "s.jsonl", 0.1041, 4},
+		{"22-resume-copies-new-uuids", "s.jsonl", 0.3653, 3}, {"27-price-before-its-change", "s.jsonl", 0.8447, 0}, {"28-cache-1h-5m-split", "s.jsonl", 0.8050, 1},
+		{"29-codex-compaction-recorded", "s.jsonl", 0, 4}, {"31-codex-fork-inherited-total", "s.jsonl", 0.0040, 1}, {"33-codex-rate-limit-repeat", "s.jsonl", 0.1178, 2},
+		{"35-opencode-export-glued", "s.json", 0.0613, 1}, {"38-pi-cache-warm", "s.jsonl", 0.6251, 6}, {"40-pi-branch-summary-usage", "s.jsonl", 0.0598, 4},
+		{"42-gemini-nested-subagent", "tmp", 0, 2}, {"43-copilot-totals-not-billed", "s.jsonl", 0.1525, 6}, {"45-subagent-snapshot-output", ".", 0.3068, 3},
+		{"46-cost-state", "s.jsonl", 0.2168, 2}, {"50-fork-session-rewritten", ".", 1.5256, 8},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var got struct{ Bridge bridgeSums }
+			ctxkitJSON(t, &got, "cost", "-p", "recorded", filepath.Join(dir, "reports", c.name, c.input))
+			b := &got.Bridge.Recorded
+			if c.usd > 0 && math.Abs(b.USD-c.usd) > 5.1e-5 || c.calls > 0 && b.Calls != c.calls {
+				text, _ := json.Marshal(got.Bridge)
+				t.Errorf("billed %.6f USD for %d calls, not %.4f for %d: %s", b.USD, b.Calls, c.usd, c.calls, text)
+			}
+		})
+	}
+}

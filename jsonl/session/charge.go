@@ -1,0 +1,300 @@
+package session
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+)
+
+// ChargeKind is what a call was made for.
+type ChargeKind uint8
+
+// The kinds of charges.
+const (
+	ChargeRequest    ChargeKind = iota // it answers a request of Requests
+	ChargeBranch                       // it is on a branch that was left: rewound, or abandoned
+	ChargeCompaction                   // it wrote the summary of a compaction
+	ChargeSummary                      // it wrote the summary of a branch that was left
+	ChargeWarming                      // it renewed the cache, and answered nothing
+	ChargeOther                        // the client's own call, of which nothing else is recorded
+	ChargeRun                          // what a run of the client used for its calls that no other charge names
+)
+
+var chargeNames = [...]string{"request", "branch", "compaction", "summary", "warming", "other", "run"}
+
+func (k ChargeKind) String() string { return chargeNames[k] }
+
+// Charge is one call of a model that was billed, as a file records it. Lines repeat a call, and forks repeat calls of
+// other files: ID tells them apart.
+type Charge struct {
+	ID       string // of the response by the API: its message, request or response id; "": none is recorded, the call is this file's alone
+	Kind     ChargeKind
+	Line     int       // its first one
+	Time     time.Time // of that line; zero: not recorded
+	Model    string    // as recorded; of a compaction without one that of the request after it, else of the last
+	Request  int       // N of the request that it answers; 0: none
+	Calls    int       // that it stands for: 1 but of a ChargeRun
+	Usage    jsonl.Usage
+	HasUsage bool // false: it was billed, and nothing is known of its input
+	InRun    bool // what it used is in the usage of a ChargeRun alone
+	Partial  bool // as StartOnly of a message
+	Written  int  // UTF-16 length of its text, thinking and tool inputs in the file
+}
+
+// ClientTotals are what the client says that it was billed for the whole session up to a line, subagents and calls that no
+// line has included.
+type ClientTotals struct {
+	Line     int
+	Nano     int64       // of all models, billionths of a USD
+	Models   []RunTotals // by name
+	Unpriced bool        // it says that it does not know the price of a model that it used
+}
+
+// callOf is what tells the call of a response apart: of Claude Code the message's id, of another client what its reader
+// says.
+func (ld *loader) callOf(e *jsonl.Entry) string {
+	if ld.ownFormat() && e.Message.ID != "" {
+		return e.Message.ID
+	}
+	id, _ := jsonl.Unquote(e.RequestID)
+	return id
+}
+
+// charge lists what the conversation was billed.
+func (c *chain) charge() {
+	b := billing{chain: c, requests: map[int]int{}, boundaries: map[string]*Boundary{}, at: map[string]int{}, seen: map[string]bool{}}
+	for _, q := range c.conv.Requests {
+		b.requests[q.Message] = q.N
+	}
+	for k := range c.conv.Boundaries {
+		b.boundaries[c.conv.Boundaries[k].UUID] = &c.conv.Boundaries[k]
+	}
+	for _, i := range c.order {
+		switch n := c.ld.node(i); {
+		case n.kind == nodeAssistant && !n.is(lineAPIError|lineNoRequest) && n.response.model != synthetic:
+			b.response(i)
+		case n.kind == nodeBoundary && n.compact.Usage != nil:
+			b.compaction(i)
+		}
+	}
+	for k := range b.calls {
+		c.conv.Charges = append(c.conv.Charges, b.charge(&b.calls[k]))
+	}
+}
+
+// billing collects the calls of a conversation.
+type billing struct {
+	*chain
+	requests   map[int]int // by the message that answers it: its number
+	boundaries map[string]*Boundary
+	calls      []call
+	at         map[string]int  // by what tells calls apart: index into calls
+	seen       map[string]bool // the lines of left branches, by call and content
+}
+
+// call is a charge that is not complete.
+type call struct {
+	Charge
+	version string // of its first line
+	message int    // that the conversation has of it; -1: none
+	blocks  []Block
+	ended   bool // a line says why it stopped
+}
+
+// find is the call that a key tells apart; line i is its first where it is new.
+func (b *billing) find(key string, i int) *call {
+	k, ok := b.at[key]
+	if !ok {
+		n := b.ld.node(i)
+		k, b.at[key] = len(b.calls), len(b.calls)
+		b.calls = append(b.calls, call{Charge: Charge{Kind: ChargeBranch, Line: n.line, Time: n.time, Calls: 1}, version: n.version, message: -1})
+	}
+	return &b.calls[k]
+}
+
+// response adds a line of a response.
+func (b *billing) response(i int) {
+	n := b.ld.node(i)
+	r := n.response
+	key := cmp.Or(r.call, r.id, "of line "+strconv.Itoa(n.group))
+	q := b.find(key, i)
+	q.ID, q.Model, q.ended = cmp.Or(q.ID, r.call), cmp.Or(q.Model, r.model), q.ended || r.stop != ""
+	if r.recorded {
+		q.Usage.Add(r.usage)
+	}
+	if message, ok := b.byLine(i); ok {
+		q.message = message
+		if q.Request = b.requests[message]; q.Request > 0 {
+			q.Kind = ChargeRequest
+		}
+	} else if content := key + " " + b.content(i); !b.seen[content] {
+		b.seen[content] = true
+		q.blocks = append(q.blocks, n.blocks...)
+	}
+}
+
+// compaction adds the call that wrote the summary of a boundary, on any branch.
+func (b *billing) compaction(i int) {
+	n := b.ld.node(i)
+	q := b.find(cmp.Or(n.compact.Request, "of line "+strconv.Itoa(i)), i)
+	q.ID, q.Kind, q.ended = n.compact.Request, ChargeCompaction, true
+	q.Usage.Add(*recordedUsage(n.compact.Usage))
+	after := len(b.conv.Requests)
+	if of := b.boundaries[n.uuid]; of != nil {
+		after = min(of.Request, after)
+	}
+	if q.Model = n.compact.Model; q.Model == "" && after > 0 {
+		q.Model = b.conv.Response(after - 1).Model
+	}
+}
+
+// charge completes a call.
+func (b *billing) charge(q *call) Charge {
+	if q.message >= 0 {
+		q.blocks = b.conv.Messages[q.message].Blocks
+	}
+	q.HasUsage = q.Usage.Context() > 0
+	q.Written = Written(q.blocks)
+	q.Partial = q.HasUsage && b.ld.ownFormat() && !q.ended && !q.Usage.Final && startOnly(q.version, q.Usage.Output, q.blocks)
+	if q.message >= 0 {
+		b.conv.Messages[q.message].markIf(q.Partial, StartOnly)
+	}
+	return q.Charge
+}
+
+// repeated notes the response of a line that is set aside since an earlier one has its uuid. Usually that is the same.
+func (ld *loader) repeated(e *jsonl.Entry) {
+	m := &e.Message
+	id := ld.callOf(e)
+	if e.Type == "assistant" && m.HasUsage && m.Model != synthetic && !e.IsAPIError && !e.NoRequest && id != "" {
+		ld.billed = append(ld.billed, Charge{ID: id, Kind: ChargeBranch, Line: e.Line, Time: e.Time, Model: m.Model, Calls: 1, Usage: m.Usage, HasUsage: m.Usage.Context() > 0})
+	}
+}
+
+// addCharges adds charges to the main conversation, but for those that repeat another: they tell more of its usage.
+func (f *File) addCharges(list []Charge, covered []string) {
+	known := map[string]*Charge{}
+	for _, conv := range f.Conversations() {
+		for k := range conv.Charges {
+			known[conv.Charges[k].ID] = &conv.Charges[k]
+		}
+	}
+	for _, id := range covered {
+		if q := known[id]; q != nil {
+			q.InRun = !q.HasUsage
+		}
+	}
+	var more []Charge
+	at := map[string]int{} // index into more
+	for _, q := range list {
+		was := known[q.ID]
+		if k, ok := at[q.ID]; ok {
+			was = &more[k]
+		}
+		if was == nil || q.ID == "" {
+			at[q.ID] = len(more)
+			more = append(more, q)
+			continue
+		}
+		was.Usage.Add(q.Usage)
+		was.HasUsage = was.HasUsage || q.HasUsage
+	}
+	f.Main.Charges = append(f.Main.Charges, more...)
+	slices.SortStableFunc(f.Main.Charges, func(x, y Charge) int { return cmp.Compare(x.Line, y.Line) })
+}
+
+// startOnly reports whether the output count of a response of which no line says why it stopped, and which has no
+// iterations, is that of its start. Clients have written iterations since 2.1.38 where the count is final; those from
+// 2.1.12 to 2.1.29 never wrote a final one; of the others only the size of what was written tells. (Of 22,000 responses of
+// the corpora: docs/internals/transcripts.md.)
+func startOnly(version string, output int, blocks []Block) bool {
+	never := version != "" && (!olderThan(version, "2.1.38") || !olderThan(version, "2.1.12") && olderThan(version, "2.1.31"))
+	return never || float64(output) < LeastOutput(blocks)
+}
+
+// Written is the UTF-16 length of the text, thinking and tool inputs of a response.
+func Written(blocks []Block) (n int) {
+	for b := range blocks {
+		switch bl := &blocks[b]; bl.Kind {
+		case jsonl.KindToolUse:
+			n += bl.JSON.UTF16
+		case jsonl.KindText, jsonl.KindThinking:
+			n += bl.Text.UTF16
+		}
+	}
+	return n
+}
+
+// LeastOutput is the fewest output tokens of a response with these blocks.
+func LeastOutput(blocks []Block) float64 {
+	least := 4 + float64(Written(blocks))*0.15
+	for range blocksOf(blocks, jsonl.KindToolUse) {
+		least += 12
+	}
+	return least
+}
+
+// costState reads a line with what the client says that the session has cost.
+func (ld *loader) costState(e *jsonl.Entry) {
+	aside := Reason("metadata: " + e.Type)
+	var line struct {
+		Total    float64 `json:"totalCostUSD"`
+		Unpriced bool    `json:"hasUnknownModelCost"`
+		Models   map[string]struct {
+			Input    float64 `json:"inputTokens"`
+			Output   float64 `json:"outputTokens"`
+			Thinking float64 `json:"thinkingTokens"`
+			Read     float64 `json:"cacheReadInputTokens"`
+			Write    float64 `json:"cacheCreationInputTokens"`
+			Write5m  float64 `json:"cacheCreationEphemeral5mInputTokens"`
+			Write1h  float64 `json:"cacheCreationEphemeral1hInputTokens"`
+			Searches float64 `json:"webSearchRequests"`
+			Cost     float64 `json:"costUSD"`
+		} `json:"modelUsage"`
+	}
+	if err := json.Unmarshal(e.Raw, &line); err != nil || line.Models == nil {
+		ld.warn(CodeMetadata, e.Line, "%s is unreadable: the line is set aside", e.Type)
+		ld.aside(e.Line, aside)
+		return
+	}
+	t := ClientTotals{Line: e.Line, Nano: billionths(line.Total), Unpriced: line.Unpriced}
+	for _, model := range slices.Sorted(maps.Keys(line.Models)) {
+		m := line.Models[model]
+		t.Models = append(t.Models, RunTotals{Line: e.Line, Model: model, Usage: jsonl.Usage{
+			Input: count(m.Input), Output: count(m.Output), Thinking: count(m.Thinking), CacheRead: count(m.Read), CacheWrite: count(m.Write),
+			Write5m: count(m.Write5m), Write1h: count(m.Write1h), Searches: count(m.Searches), Nano: billionths(m.Cost),
+		}})
+	}
+	if before, ok := ld.client[e.SessionID]; ok {
+		ld.aside(before.Line, aside)
+	}
+	ld.client[e.SessionID] = t
+}
+
+// clientTotals are the last totals of the session: the client restores them where it goes on with it, and each session of
+// which the file has lines has its own. (2.1.332.)
+func (ld *loader) clientTotals(id string) *ClientTotals {
+	var last *ClientTotals
+	for _, of := range slices.Sorted(maps.Keys(ld.client)) {
+		if t := ld.client[of]; of == id {
+			last = &t
+			ld.lines.Used++
+		} else {
+			ld.aside(t.Line, Reason("metadata: "+typeCost))
+		}
+	}
+	return last
+}
+
+// count is a number of a client's totals, 0 to maxRecorded.
+func count(n float64) int {
+	if n > 0 && n < maxRecorded { // no for one that is no number
+		return int(n)
+	}
+	return 0
+}

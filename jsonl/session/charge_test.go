@@ -1,0 +1,203 @@
+package session_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+)
+
+// charges are what a conversation was billed, a line each.
+func charges(conv *session.Conversation) string {
+	var list []string
+	for _, q := range conv.Charges {
+		s := fmt.Sprintf("%s %s:%d in %d out %d", q.ID, q.Kind, q.Line, q.Usage.Context(), q.Usage.Output)
+		if q.Request > 0 {
+			s += fmt.Sprintf(" #%d", q.Request)
+		}
+		if !q.HasUsage {
+			s += " unknown"
+		}
+		if q.Partial {
+			s += fmt.Sprintf(" partial of %d", q.Written)
+		}
+		for _, a := range q.Usage.Attempts() {
+			s += fmt.Sprintf(" + %s %d", a.Model, a.Spent.Output)
+		}
+		if q.Calls != 1 {
+			s += fmt.Sprintf(" x%d", q.Calls)
+		}
+		list = append(list, s)
+	}
+	return strings.Join(list, "\n")
+}
+
+func TestCharges(t *testing.T) {
+	sideways := func(l line) line { return l.with("isSidechain", true).with("agentId", "s1") }
+	ended := func(l line, stop any) line {
+		l["message"].(line)["stop_reason"] = stop
+		return l
+	}
+	for _, c := range []struct {
+		name  string
+		lines []any
+		want  string
+		side  string
+	}{
+		{
+			name:  "a response on two lines, whose output grows",
+			lines: []any{user("u1", "", "hello"), said("a1", "u1", "m1").used(10, 3), said("a2", "a1", "m1").used(10, 90)},
+			want:  "m1 request:2 in 33 out 90 #1",
+		},
+		{
+			name:  "a branch that was left was paid for",
+			lines: []any{user("u1", "", "hello"), said("a1", "u1", "m1"), user("u2", "a1", "one way"), said("a2", "u2", "m2").used(70, 4), user("u3", "a1", "another"), said("a3", "u3", "m3")},
+			want:  "m1 request:2 in 123 out 5 #1\nm2 branch:4 in 93 out 4\nm3 request:6 in 123 out 5 #2",
+		},
+		{
+			name:  "copies under other uuids, whose ids are the same",
+			lines: []any{user("u1", "", "hello"), said("a1", "u1", "m1"), user("u2", "", "hello"), said("a1", "u2", "m1").with("uuid", "a2"), user("u3", "a2", "more"), said("a3", "u3", "m3")},
+			want:  "m1 request:2 in 123 out 5 #1\nm3 request:6 in 123 out 5 #2",
+		},
+		{
+			name:  "a uuid twice, with more of the usage",
+			lines: []any{user("u1", "", "hello"), said("a1", "u1", "m1"), said("a1", "u1", "m1").used(10, 50)},
+			want:  "m1 request:2 in 123 out 50 #1",
+		},
+		{
+			name:  "a uuid twice, of another response",
+			lines: []any{user("u1", "", "hello"), said("a1", "u1", "m1"), said("a1", "u1", "m2").used(10, 50)},
+			want:  "m1 request:2 in 123 out 5 #1\nm2 branch:3 in 33 out 50",
+		},
+		{
+			name:  "without a message id, with that of the request",
+			lines: []any{user("u1", "", "hello"), said("a1", "u1", "").with("requestId", "req_1"), user("u2", "a1", "more"), said("a2", "u2", "")},
+			want:  "req_1 request:2 in 123 out 5 #1\n request:4 in 123 out 5 #2",
+		},
+		{
+			name:  "what was not asked for, and what nothing is known of",
+			lines: []any{user("u1", "", "hello"), assistant("a1", "u1", "m1", text("x")).with("isApiErrorMessage", true), said("a2", "u1", "m2").used(0, 0).with("message", line{"role": "assistant", "id": "m2", "model": "claude", "content": []any{text("x")}})},
+			want:  "m2 request:3 in 0 out 0 #1 unknown",
+		},
+		{
+			name:  "a sidechain has its own",
+			lines: []any{user("u1", "", "hello"), said("a1", "u1", "m1"), sideways(user("u2", "", "look")), sideways(said("a2", "u2", "m2")), sideways(user("u3", "", "again")), sideways(said("a3", "u3", "m3"))},
+			want:  "m1 request:2 in 123 out 5 #1",
+			side:  "m2 branch:4 in 123 out 5\nm3 request:6 in 123 out 5 #1",
+		},
+		{
+			name:  "the start of an output, where nothing says why it ended",
+			lines: []any{user("u1", "", "hello"), ended(assistant("a1", "u1", "m1", text(strings.Repeat("word ", 100))), nil).used(10, 1).with("version", "2.1.286")},
+			want:  "m1 request:2 in 33 out 1 #1 partial of 500",
+		},
+		{
+			name:  "an output that a line says the end of",
+			lines: []any{user("u1", "", "hello"), ended(assistant("a1", "u1", "m1", text(strings.Repeat("word ", 100))), "end_turn").used(10, 1).with("version", "2.1.286")},
+			want:  "m1 request:2 in 33 out 1 #1",
+		},
+		{
+			name:  "an old client, whose count fits what was written",
+			lines: []any{user("u1", "", "hello"), ended(assistant("a1", "u1", "m1", text("word word")), nil).used(10, 40).with("version", "2.1.7")},
+			want:  "m1 request:2 in 33 out 40 #1",
+		},
+		{
+			name:  "an old client, whose count is too small for what was written",
+			lines: []any{user("u1", "", "hello"), ended(assistant("a1", "u1", "m1", text("word word")), nil).used(10, 1).with("version", "2.1.7")},
+			want:  "m1 request:2 in 33 out 1 #1 partial of 9",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, l := range c.lines {
+				if m := l.(line)["message"].(line); m["role"] == "assistant" && m["stop_reason"] == nil && l.(line)["version"] == "2.1.50" {
+					m["stop_reason"] = "end_turn"
+				}
+			}
+			f := loadText(t, file(c.lines...), session.LoadOptions{})
+			balanced(t, f)
+			if got := charges(f.Main); got != c.want {
+				t.Errorf("charges:\n%s\nwant:\n%s", got, c.want)
+			}
+			side := ""
+			for _, conv := range f.Sidechains {
+				side += charges(conv)
+			}
+			if side != c.side {
+				t.Errorf("of the sidechain:\n%s\nwant:\n%s", side, c.side)
+			}
+		})
+	}
+}
+
+// TestStartOnly: which outputs are known to be of the start of the response alone.
+func TestStartOnly(t *testing.T) {
+	for _, c := range []struct {
+		version string
+		out     int // tokens of a text of 500 characters
+		stop    any
+		listed  bool // the usage has iterations
+		want    bool
+	}{
+		{"1.0.53", 300, nil, false, false},
+		{"1.0.53", 3, nil, false, true},
+		{"2.1.11", 300, nil, false, false},
+		{"2.1.12", 300, nil, false, true},
+		{"2.1.30", 300, nil, false, true},
+		{"2.1.31", 300, nil, false, false},
+		{"2.1.31", 30, nil, false, true},
+		{"2.1.38", 300, nil, false, true},
+		{"2.1.38", 300, nil, true, false},
+		{"2.1.286", 1, nil, false, true},
+		{"2.1.286", 1, "end_turn", false, false},
+		{"", 300, nil, false, false},
+		{"", 3, nil, false, true},
+	} {
+		l := assistant("a1", "u1", "m1", text(strings.Repeat("word ", 100))).used(10, c.out).with("version", c.version)
+		m := l["message"].(line)
+		if m["stop_reason"] = c.stop; c.listed {
+			m["usage"].(line)["iterations"] = []any{}
+		}
+		conv := load(t, user("u1", "", "hello"), l)
+		if q := conv.Charges[0]; q.Partial != c.want || conv.Response(0).Is(session.StartOnly) != c.want || q.Written != 500 {
+			t.Errorf("%+v: %v, of %d", c, q.Partial, q.Written)
+		}
+	}
+}
+
+// TestClientTotals: the last line with what the client says the session has cost counts, of this session alone.
+func TestClientTotals(t *testing.T) {
+	cost := func(session string, usd any, models string) string {
+		return fmt.Sprintf(`{"type":"cost-state","sessionId":%q,"totalCostUSD":%v,"modelUsage":%s,"hasUnknownModelCost":true}`+"\n", session, usd, models)
+	}
+	one := func(out int) string {
+		return fmt.Sprintf(`{"claude-opus-5":{"inputTokens":6,"outputTokens":%d,"cacheReadInputTokens":20,"cacheCreationInputTokens":30,"cacheCreationEphemeral1hInputTokens":25,"webSearchRequests":2,"costUSD":0.25},"a":{"outputTokens":1e300}}`, out)
+	}
+	for _, c := range []struct {
+		name  string
+		lines []any
+		want  string
+	}{
+		{"none", nil, "none"},
+		{"two", []any{cost("s1", 0.1, one(1)), cost("s1", 0.3513, one(7))}, "line 4: 351300000 true; a 0 out; claude-opus-5 7 out 6+20+30 in, 25 1h, 2 searches, 250000000"},
+		{"of another session", []any{cost("s1", 0.1, one(1)), cost("s2", 9, one(9))}, "line 3: 100000000 true; a 0 out; claude-opus-5 1 out 6+20+30 in, 25 1h, 2 searches, 250000000"},
+		{"damaged", []any{cost("s1", 0.1, one(1)), cost("s1", `"x"`, one(2)), cost("s1", 1, "[]"), cost("s1", 1, "null")}, "line 3: 100000000 true; a 0 out; claude-opus-5 1 out 6+20+30 in, 25 1h, 2 searches, 250000000"},
+		{"a cost that is none", []any{cost("s1", -1, `{"m":{"costUSD":1e40}}`)}, "line 3: 0 true; m 0 out"},
+	} {
+		f := loadText(t, file(append([]any{user("u1", "", "hello"), said("a1", "u1", "m1")}, c.lines...)...), session.LoadOptions{})
+		balanced(t, f)
+		got := "none"
+		if of := f.Main.Client; of != nil {
+			got = fmt.Sprintf("line %d: %d %v", of.Line, of.Nano, of.Unpriced)
+			for _, m := range of.Models {
+				u := m.Usage
+				got += fmt.Sprintf("; %s %d out", m.Model, u.Output)
+				if u.Context() > 0 {
+					got += fmt.Sprintf(" %d+%d+%d in, %d 1h, %d searches, %d", u.Input, u.CacheRead, u.CacheWrite, u.Write1h, u.Searches, u.Nano)
+				}
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}

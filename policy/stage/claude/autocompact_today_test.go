@@ -1,0 +1,123 @@
+package claude
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
+)
+
+// short is autocompact with a summary and a prompt of ten tokens.
+func short(change func(*Autocompact)) *Autocompact {
+	return auto(func(p *Autocompact) {
+		p.Summary, p.PromptTokens = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 10}}, 10
+		change(p)
+	})
+}
+
+// Where no window is set, the client compacts once the API refuses a prompt, and keeps the newest round, and as many more as it
+// takes for the rest to fit.
+func TestAutocompactReactive(t *testing.T) {
+	for _, tt := range []struct {
+		waits  bool
+		window int
+		size   int // characters of the last result
+		want   []string
+		kept   int // messages
+	}{
+		{true, 2000, 400, nil, 0},
+		{true, 800, 400, []string{"summarize@9"}, 2},
+		{true, 800, 9000, []string{"summarize@9"}, 2}, // the last round alone does not fit, and the others do
+		{false, 800, 400, nil, 0},                     // the threshold is far
+	} {
+		c := stagetest.NewConvo()
+		c.Prompt("go")
+		for i := range 7 {
+			c.Call(string(rune('a'+i)), "Read", 400)
+		}
+		c.Call("z", "Read", tt.size)
+		c.Assistant(stagetest.Say("done"))
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), short(func(p *Autocompact) { p.KeepRecent = 1 })))
+		r.Window, r.Overhead = tt.window, 60
+		w := DefaultWindow()
+		w.Reactive = tt.waits
+		if !tt.waits {
+			w.OutputReserve, w.Buffer = 0, -5000
+		}
+		r.Shared = &w
+		r.All()
+		if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
+			t.Errorf("%+v: -want +got\n%s", tt, diff)
+			continue
+		}
+		if tt.want == nil {
+			continue
+		}
+		e := r.View.Edits()[0]
+		if len(e.Keep) != tt.kept || e.Trigger != "auto" || !strings.Contains(e.Reason, "the API refuses a prompt of") || e.Call.Input > tt.window {
+			t.Errorf("%+v: %d kept, %s, a call of %d", tt, len(e.Keep), e.Reason, e.Call.Input)
+		}
+	}
+}
+
+// The fourth compaction in a row within three requests of the one before ends the turn.
+func TestAutocompactThrashes(t *testing.T) {
+	for _, tt := range []struct {
+		most, every int
+		want        []string
+	}{
+		{3, 1, []string{"summarize@1", "summarize@2", "summarize@3", "fail@4 m0"}},
+		{3, 2, []string{"summarize@1", "summarize@3", "summarize@5", "fail@7 m0"}},
+		{3, 3, []string{"summarize@1", "summarize@4", "summarize@7"}},
+		{0, 1, []string{"summarize@1", "summarize@2", "summarize@3", "summarize@4", "summarize@5", "summarize@6", "summarize@7", "summarize@8", "summarize@9"}},
+	} {
+		r := stagetest.NewRun(t, stagetest.Uses(8), stagetest.Start(t, defineAutocompact(), short(func(p *Autocompact) { p.MaxRefills = tt.most })))
+		r.Used = func(k int) (int, int) { return map[bool]int{true: 180000}[k%tt.every == 0], 0 }
+		if diff := cmp.Diff(tt.want, r.All().Edits()); diff != "" {
+			t.Errorf("%d, every %d: -want +got\n%s", tt.most, tt.every, diff)
+		}
+	}
+}
+
+// A summary that was written ahead costs its call where it is written; at the threshold what came after it stays.
+func TestAutocompactAhead(t *testing.T) {
+	r := stagetest.NewRun(t, stagetest.Uses(5), stagetest.Start(t, defineAutocompact(), short(func(p *Autocompact) { p.Ahead = 80 })))
+	r.Used = func(k int) (int, int) { return []int{100000, 120000, 135000, 140000, 156000, 20000, 20000}[k], 0 }
+	r.All()
+	if diff := cmp.Diff([]string{"call@3 m0", "summarize@5"}, r.Edits()); diff != "" {
+		t.Fatalf("-want +got\n%s", diff)
+	}
+	edits := r.View.Edits()
+	if edits[0].Call == nil || edits[0].Call.Kind != "compaction" || edits[1].Call != nil {
+		t.Errorf("calls %v and %v", edits[0].Call, edits[1].Call)
+	}
+	if diff := cmp.Diff([]policy.ItemID{5, 6, 7, 8}, edits[1].Keep); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// While the user is away, from a number of tokens on.
+func TestAutocompactIdle(t *testing.T) {
+	for _, tt := range []struct {
+		away time.Duration
+		used int
+		want []string
+	}{
+		{53 * time.Minute, 120000, nil},
+		{54 * time.Minute, 120000, []string{"summarize@4"}},
+		{54 * time.Minute, 99999, nil},
+	} {
+		c := stagetest.Uses(4)
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), short(func(p *Autocompact) { p.IdleAfter, p.IdleTokens = 54*time.Minute, 100000 })))
+		last := c.Messages[c.Requests[2].Message].Time
+		r.At = map[int]time.Time{3: last.Add(tt.away), 4: last}
+		r.Used = func(int) (int, int) { return tt.used, 0 }
+		if diff := cmp.Diff(tt.want, r.All().Edits()); diff != "" {
+			t.Errorf("%s, %d: -want +got\n%s", tt.away, tt.used, diff)
+		}
+	}
+}

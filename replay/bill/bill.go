@@ -1,0 +1,300 @@
+// Package bill adds up what models were billed for: each response once, however many lines and files record it.
+//
+// Of prices the calls that one conversation records. A Ledger adds several conversations up, over distinct calls: forks and
+// resumed sessions repeat the calls of the session they come from.
+package bill
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/price"
+)
+
+// Sum is the sum of a number of calls, in tokens and USD.
+type Sum struct {
+	Calls     int         `json:"calls"`
+	Input     cache.Split `json:"input"`
+	Output    int         `json:"output_tokens"`
+	Estimated int         `json:"estimated_outputs,omitempty"` // calls without a reliable recorded output
+	CostUSD   price.USD   `json:"cost_usd,omitzero"`           // of the calls that have a price
+	Unpriced  int         `json:"unpriced_requests,omitempty"` // calls that have none
+	Searches  int         `json:"searches,omitempty"`          // of the web by the API, which are billed beside tokens
+}
+
+// Add adds another sum.
+func (s *Sum) Add(o Sum) {
+	s.Calls += o.Calls
+	s.Input.Add(o.Input)
+	s.Output += o.Output
+	s.Estimated += o.Estimated
+	s.CostUSD.Add(o.CostUSD)
+	s.Unpriced += o.Unpriced
+	s.Searches += o.Searches
+}
+
+// Tokens is all tokens of the sum.
+func (s *Sum) Tokens() int { return s.Input.Input() + s.Output }
+
+// Kind is what a call was billed for.
+type Kind string
+
+// The kinds, in the order of bills.
+const (
+	KindRequest    Kind = "request"    // a request of the conversation
+	KindBranch     Kind = "branch"     // one on a branch that was left: rewound or abandoned
+	KindAttempt    Kind = "attempt"    // another model within a request: one that began the answer and declined, an advisor
+	KindCompaction Kind = "compaction" // the summary of a compaction
+	KindSummary    Kind = "summary"    // the summary of a branch that was left
+	KindWarming    Kind = "warming"    // a renewal of the prompt cache
+	KindSearch     Kind = "search"     // searches of the web by the API, beside their tokens
+	KindOther      Kind = "other"      // the client's own calls
+)
+
+// Kinds lists the kinds in the order of bills.
+func Kinds() []Kind {
+	return []Kind{KindRequest, KindBranch, KindAttempt, KindCompaction, KindSummary, KindWarming, KindSearch, KindOther}
+}
+
+// KindSum is what the calls of a kind were billed.
+type KindSum struct {
+	Kind Kind `json:"kind"`
+	Sum
+}
+
+// ModelSum is what a model was billed.
+type ModelSum struct {
+	Model string `json:"model"`
+	Sum
+}
+
+// Bill is what the calls of one or more conversations were billed, as they record it, at the prices of a table. It is a
+// lower bound where AtLeast says so.
+type Bill struct {
+	Sum
+	Models    []ModelSum `json:"models"`                              // sorted
+	Kinds     []KindSum  `json:"kinds"`                               // in the order of Kinds
+	Requests  int        `json:"requests"`                            // with usage
+	Unbilled  int        `json:"compactions_without_usage,omitempty"` // whose calls are on no line
+	Without   int        `json:"requests_without_usage"`              // calls of which nothing is known
+	NotPriced []Unpriced `json:"not_priced,omitempty"`                // what the table has no price for; sorted
+	Partial   Partial    `json:"partial_outputs,omitzero"`            // responses whose output count is that of their first moment
+	Copies    Copies     `json:"copies,omitzero"`                     // calls that several conversations record, each counted once
+	Agents    int        `json:"subagents,omitempty"`                 // whose calls are included
+	Client    *Client    `json:"client,omitempty"`                    // what the client itself recorded as the cost; nil: nothing
+	ClientUSD price.USD  `json:"client_usd,omitzero"`                 // the cost of Client
+
+	List []Call `json:"-"` // that it is the sum of
+
+	stated *Client // of whole sessions
+}
+
+// Unpriced is what the table has no price for.
+type Unpriced struct {
+	What   string `json:"what"` // "model x", "speed fast of x"
+	Calls  int    `json:"calls"`
+	Tokens int    `json:"tokens"`
+}
+
+// Partial is the calls of which only the beginning of the output was counted.
+type Partial struct {
+	Calls   int       `json:"calls"`
+	Tokens  int       `json:"tokens"`            // that the output is short by, estimated by the length of the text
+	CostUSD price.USD `json:"cost_usd,omitzero"` // of these
+}
+
+// Copies is the calls that were left out of a sum because another conversation of it has them.
+type Copies struct {
+	Calls   int       `json:"calls"`
+	CostUSD price.USD `json:"cost_usd,omitzero"`
+}
+
+// AtLeast reports whether more was billed than the bill knows of.
+func (b *Bill) AtLeast() bool { return b.Partial.Calls+b.Without+b.Unbilled+len(b.NotPriced) > 0 }
+
+// Call is one billed response.
+type Call struct {
+	Key         int64 // of the response; 0: no other conversation can have it
+	Requests    int   // 1 where it answers a request and has usage
+	Without     int   // 1 where it has no usage
+	Compactions int   // 1 where it wrote the summary of a compaction, and is on no line
+	Partial     Partial
+	Parts       []Part
+	Client      price.USD // what the client recorded as its cost
+}
+
+// Part is what a call was billed for one reason.
+type Part struct {
+	Kind  Kind
+	Model string
+	What  string // what the table has no price for; "": it has
+	Sum
+}
+
+// cost is the sum of a call's parts.
+func (c *Call) sum() (s Sum) {
+	for i := range c.Parts {
+		s.Add(c.Parts[i].Sum)
+	}
+	return s
+}
+
+// USD is what the parts of a kind cost; the zero kind: all.
+func (c *Call) USD(kind Kind) (u price.USD) {
+	for i := range c.Parts {
+		if kind == "" || c.Parts[i].Kind == kind {
+			u.Add(c.Parts[i].CostUSD)
+		}
+	}
+	return u
+}
+
+// tally makes the sums of a bill of its calls.
+func (b *Bill) tally() {
+	models, kinds, unpriced := map[string]Sum{}, map[Kind]Sum{}, map[string]Unpriced{}
+	for i := range b.List {
+		c := &b.List[i]
+		b.Requests += c.Requests
+		b.Without += c.Without
+		b.Unbilled += c.Compactions
+		b.Partial.add(c.Partial)
+		for j := range c.Parts {
+			p := &c.Parts[j]
+			b.Add(p.Sum)
+			addTo(models, p.Model, p.Sum)
+			addTo(kinds, p.Kind, p.Sum)
+			if p.What != "" {
+				u := unpriced[p.What]
+				unpriced[p.What] = Unpriced{p.What, u.Calls + max(p.Unpriced, 1), u.Tokens + p.Tokens()}
+			}
+		}
+	}
+	b.Models, b.Kinds = []ModelSum{}, []KindSum{}
+	for _, model := range slices.Sorted(maps.Keys(models)) {
+		b.Models = append(b.Models, ModelSum{model, models[model]})
+	}
+	for _, kind := range Kinds() {
+		if sum, ok := kinds[kind]; ok {
+			b.Kinds = append(b.Kinds, KindSum{kind, sum})
+		}
+	}
+	b.NotPriced = slices.SortedFunc(maps.Values(unpriced), func(x, y Unpriced) int { return strings.Compare(x.What, y.What) })
+	b.setClient(b.client())
+}
+
+// client is what clients recorded: of whole sessions, and call by call.
+func (b *Bill) client() *Client {
+	both := ofCalls(b.List)
+	if b.stated != nil {
+		if both == nil {
+			both = &Client{}
+		}
+		both.add(b.stated)
+	}
+	return both
+}
+
+func (b *Bill) setClient(c *Client) {
+	if b.Client = c; c != nil {
+		b.ClientUSD = c.CostUSD
+	}
+}
+
+func addTo[K comparable](sums map[K]Sum, key K, one Sum) {
+	sum := sums[key]
+	sum.Add(one)
+	sums[key] = sum
+}
+
+func (p *Partial) add(o Partial) {
+	p.Calls += o.Calls
+	p.Tokens += o.Tokens
+	p.CostUSD.Add(o.CostUSD)
+}
+
+// Ledger adds up bills over distinct calls.
+type Ledger struct {
+	sum Bill
+	at  map[int64]int // key -> index of sum.List
+}
+
+// Add adds a bill; nil adds nothing. Of two records of one call the one that knows more counts.
+func (l *Ledger) Add(b *Bill) {
+	if b == nil {
+		return
+	}
+	if l.at == nil {
+		l.at = map[int64]int{}
+	}
+	s := &l.sum
+	s.Agents += b.Agents
+	s.Copies.add(b.Copies)
+	if b.stated != nil {
+		if s.stated == nil {
+			s.stated = &Client{}
+		}
+		s.stated.add(b.stated)
+	}
+	for _, c := range b.List {
+		i, known := l.at[c.Key]
+		if c.Key == 0 || !known {
+			l.at[c.Key] = len(s.List)
+			s.List = append(s.List, c)
+			continue
+		}
+		if c.knowsMore(&s.List[i]) {
+			c, s.List[i] = s.List[i], c
+		}
+		s.Copies.add(Copies{1, c.USD("")})
+	}
+}
+
+// Bill is the bill of all that was added.
+func (l *Ledger) Bill() *Bill {
+	b := l.sum
+	b.tally()
+	return &b
+}
+
+func (c *Copies) add(o Copies) {
+	c.Calls += o.Calls
+	c.CostUSD.Add(o.CostUSD)
+}
+
+// knowsMore reports whether c says more of a call than another record of it.
+func (c *Call) knowsMore(o *Call) bool {
+	mine, other := c.sum(), o.sum()
+	return cmp.Or(cmp.Compare(o.Without, c.Without), cmp.Compare(o.Partial.Calls, c.Partial.Calls), cmp.Compare(mine.Tokens(), other.Tokens()), cmp.Compare(mine.CostUSD.Nano, other.CostUSD.Nano)) > 0
+}
+
+// Entry is a call in short, for sums over many bills.
+type Entry struct {
+	Key int64     `json:"call,omitempty"` // of the response; 0: no other conversation can have it
+	USD price.USD `json:"usd"`
+}
+
+// Entries are the calls of a bill in short.
+func (b *Bill) Entries() []Entry {
+	list := make([]Entry, len(b.List))
+	for i := range b.List {
+		list[i] = Entry{b.List[i].Key, b.List[i].USD("")}
+	}
+	return list
+}
+
+// Distinct is the sum of the calls of several bills, each call once, and the copies that it leaves out.
+func Distinct(bills ...[]Entry) (usd price.USD, copies Copies) {
+	var l Ledger
+	for _, list := range bills {
+		one := &Bill{List: make([]Call, len(list))}
+		for i, e := range list {
+			one.List[i] = Call{Key: e.Key, Parts: []Part{{Sum: Sum{CostUSD: e.USD}}}}
+		}
+		l.Add(one)
+	}
+	b := l.Bill()
+	return b.CostUSD, b.Copies
+}

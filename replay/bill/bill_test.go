@@ -1,0 +1,192 @@
+package bill_test
+
+import (
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/replay/bill"
+	"github.com/ctxkit/ctxkit/replay/price"
+)
+
+const million = 1_000_000
+
+// table has a price of 1, 2, 3, 4 and 5 USD per million for reads, writes (5m, 1h), input and output, and of 10 per
+// million of anything for the other model.
+func table(t *testing.T) *price.Table {
+	t.Helper()
+	own, err := price.ReadFile("p.json", []byte(`{"as_of": "2026-11-01", "unit": "USD per million tokens", "models": [
+		{"id": "claude-a", "input": 4, "cache_write_5m": 2, "cache_write_1h": 3, "cache_read": 1, "output": 5, "context": 200000, "max_output": 32000, "min_cacheable": 1024, "tokenizer": "new", "source": "test", "confidence": "documented"},
+		{"id": "claude-b", "input": 10, "cache_write_5m": 10, "cache_write_1h": 10, "cache_read": 10, "output": 10, "context": 200000, "max_output": 32000, "min_cacheable": 1024, "tokenizer": "new", "source": "test", "confidence": "documented"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return own
+}
+
+func conv(charges ...session.Charge) *session.Conversation {
+	for i := range charges {
+		c := &charges[i]
+		c.Calls = max(c.Calls, 1)
+		if c.Model == "" {
+			c.Model = "claude-a"
+		}
+		c.HasUsage = c.HasUsage || c.Usage != (jsonl.Usage{})
+	}
+	return &session.Conversation{Charges: charges}
+}
+
+func usd(cents int64) price.USD { return price.USD{Nano: cents * 10_000_000, Known: true} }
+
+// TestOf holds what each kind of charge costs and where it is counted.
+func TestOf(t *testing.T) {
+	prices := table(t)
+	all := jsonl.Usage{Input: million, CacheRead: million, CacheWrite: 2 * million, Write5m: million, Write1h: million, Output: million}
+	for _, c := range []struct {
+		name   string
+		charge session.Charge
+		usd    price.USD
+		kind   bill.Kind
+		calls  int
+	}{
+		{"classes", session.Charge{Usage: all}, usd(1500), bill.KindRequest, 1},
+		{"left branch", session.Charge{Kind: session.ChargeBranch, Usage: all}, usd(1500), bill.KindBranch, 1},
+		{"compaction", session.Charge{Kind: session.ChargeCompaction, Usage: all}, usd(1500), bill.KindCompaction, 1},
+		{"summary of a branch", session.Charge{Kind: session.ChargeSummary, Usage: all}, usd(1500), bill.KindSummary, 1},
+		{"warming", session.Charge{Kind: session.ChargeWarming, Usage: all}, usd(1500), bill.KindWarming, 1},
+		{"other", session.Charge{Kind: session.ChargeOther, Usage: all}, usd(1500), bill.KindOther, 1},
+		{"a run", session.Charge{Kind: session.ChargeRun, Calls: 3, Usage: all}, usd(1500), bill.KindOther, 3},
+		{"writes of an unknown lifetime", session.Charge{Usage: jsonl.Usage{CacheWrite: million}}, usd(200), bill.KindRequest, 1},
+		{"rounds", session.Charge{Usage: jsonl.Usage{Output: million, Iterations: &jsonl.Iterations{Rounds: jsonl.Spent{Calls: 2, Input: million, CacheRead: million, Output: 7}}}}, usd(1000), bill.KindRequest, 3},
+		{"compacting iteration", session.Charge{Usage: jsonl.Usage{Output: million, Iterations: &jsonl.Iterations{Compactions: jsonl.Spent{Calls: 1, Input: million, Output: million}}}}, usd(1400), bill.KindCompaction, 2},
+		{"another model's attempt", session.Charge{Usage: jsonl.Usage{Output: million, Iterations: &jsonl.Iterations{Attempts: []jsonl.Attempt{{Model: "claude-b", Spent: jsonl.Spent{Input: million, Output: million}}}}}}, usd(2500), bill.KindAttempt, 2},
+		{"an attempt's hour of cache", session.Charge{Usage: jsonl.Usage{Output: million, Iterations: &jsonl.Iterations{Attempts: []jsonl.Attempt{{Write1h: million, Spent: jsonl.Spent{CacheWrite: 2 * million}}}}}}, usd(1000), bill.KindAttempt, 2},
+		{"no price", session.Charge{Model: "gpt-x", Usage: all}, price.USD{}, bill.KindRequest, 1},
+	} {
+		b := bill.Of(conv(c.charge), prices)
+		if b.CostUSD != c.usd || b.Calls != c.calls {
+			t.Errorf("%s: %v for %d calls, not %v for %d", c.name, b.CostUSD, b.Calls, c.usd, c.calls)
+		}
+		found := false
+		var sum, models price.USD
+		for _, k := range b.Kinds {
+			found = found || k.Kind == c.kind
+			sum.Add(k.CostUSD)
+		}
+		for _, m := range b.Models {
+			models.Add(m.CostUSD)
+		}
+		if !found || sum != b.CostUSD || models != b.CostUSD {
+			t.Errorf("%s: kinds %v, models %v", c.name, b.Kinds, b.Models)
+		}
+	}
+}
+
+// TestAtLeast holds what makes a bill a lower bound, and by how much.
+func TestAtLeast(t *testing.T) {
+	prices := table(t)
+	full := session.Charge{Usage: jsonl.Usage{Output: million}}
+	for _, c := range []struct {
+		name   string
+		charge session.Charge
+		want   func(b *bill.Bill) bool
+	}{
+		{"partial output", session.Charge{Usage: jsonl.Usage{Input: million, Output: 1}, Partial: true, Written: 16_000}, func(b *bill.Bill) bool {
+			return b.Partial == bill.Partial{Calls: 1, Tokens: 3999, CostUSD: price.USD{Nano: 3999 * 5000, Known: true}} && b.CostUSD.Nano == 9_000_005_000
+		}},
+		{"partial output of more than its text", session.Charge{Usage: jsonl.Usage{Output: 10}, Partial: true}, func(b *bill.Bill) bool {
+			return b.Partial == bill.Partial{Calls: 1, CostUSD: price.USD{Known: true}}
+		}},
+		{"without usage", session.Charge{}, func(b *bill.Bill) bool { return b.Without == 1 && b.Calls == 1 && b.Requests == 1 }},
+		{"without price", session.Charge{Model: "gpt-x", Usage: jsonl.Usage{Input: 3, Output: 4}}, func(b *bill.Bill) bool {
+			return len(b.NotPriced) == 1 && b.NotPriced[0].Calls == 1 && b.NotPriced[0].Tokens == 7 && b.CostUSD == usd(500) && b.Unpriced == 1
+		}},
+	} {
+		b := bill.Of(conv(full, c.charge), prices)
+		if !b.AtLeast() || !c.want(b) {
+			t.Errorf("%s: %+v", c.name, b)
+		}
+	}
+	if b := bill.Of(conv(full), prices); b.AtLeast() {
+		t.Errorf("a whole bill is %+v", b)
+	}
+}
+
+// TestLedger: calls that several conversations record count once; the record that knows most of a call counts, in whatever
+// order they come.
+func TestLedger(t *testing.T) {
+	prices := table(t)
+	one := session.Charge{ID: "msg_1", Usage: jsonl.Usage{Output: million}}
+	two := session.Charge{ID: "msg_2", Usage: jsonl.Usage{Output: 2 * million}}
+	part := session.Charge{ID: "msg_2", Partial: true, Usage: jsonl.Usage{Output: 1}}
+	none := session.Charge{ID: "msg_2"}
+	own := session.Charge{Usage: jsonl.Usage{Output: million}}
+	other := session.Charge{ID: "msg_1", Model: "claude-b", Usage: jsonl.Usage{Output: million}}
+	for _, c := range []struct {
+		name   string
+		convs  [][]session.Charge
+		usd    price.USD
+		copies int
+		exact  bool
+	}{
+		{"fork", [][]session.Charge{{one, two}, {one, two, own}}, usd(2000), 2, true},
+		{"three", [][]session.Charge{{one}, {one}, {one}}, usd(500), 2, true},
+		{"no id", [][]session.Charge{{own}, {own}}, usd(1000), 0, true},
+		{"one id under two models", [][]session.Charge{{one}, {other}}, usd(1500), 0, true},
+		{"the whole output after its beginning", [][]session.Charge{{part}, {two}}, usd(1000), 1, true},
+		{"the beginning after the whole output", [][]session.Charge{{two}, {part}}, usd(1000), 1, true},
+		{"usage after none", [][]session.Charge{{none}, {two}}, usd(1000), 1, true},
+		{"none after usage", [][]session.Charge{{two}, {none}}, usd(1000), 1, true},
+		{"only beginnings", [][]session.Charge{{one, part}, {part}}, price.USD{Nano: 5_000_005_000, Known: true}, 1, false},
+		{"twice in one", [][]session.Charge{{one, one}}, usd(500), 1, true},
+	} {
+		var l bill.Ledger
+		var entries [][]bill.Entry
+		var alone int64
+		for _, charges := range c.convs {
+			b := bill.Of(conv(charges...), prices)
+			l.Add(b)
+			entries = append(entries, b.Entries())
+			alone += b.CostUSD.Nano
+		}
+		b := l.Bill()
+		if b.CostUSD != c.usd || b.Copies.Calls != c.copies || b.AtLeast() == c.exact || alone != b.CostUSD.Nano+b.Copies.CostUSD.Nano {
+			t.Errorf("%s: %v, copies %+v, alone %d", c.name, b.CostUSD, b.Copies, alone)
+		}
+		if usd, copies := bill.Distinct(entries...); usd != c.usd || copies.Calls != c.copies {
+			t.Errorf("%s in short: %v, %+v", c.name, usd, copies)
+		}
+	}
+}
+
+// TestClient: what a client says that it was billed is held against the lines, by model and class.
+func TestClient(t *testing.T) {
+	prices := table(t)
+	main := conv(session.Charge{ID: "a", Usage: jsonl.Usage{Input: million, CacheWrite: million, Write1h: million, Output: million}})
+	agent := conv(session.Charge{ID: "b", Model: "claude-b-20260101", Usage: jsonl.Usage{Output: million}})
+	main.Client = &session.ClientTotals{Nano: 24_000_000_000, Models: []session.RunTotals{
+		{Model: "claude-a[1m]", Usage: jsonl.Usage{Input: million, CacheWrite: million, Output: million, Nano: 12_000_000_000}},
+		{Model: "claude-b", Usage: jsonl.Usage{Input: 200_000, Output: million, Nano: 12_000_000_000}},
+	}}
+	b := bill.OfSession(main, []*session.Conversation{agent}, prices)
+	c := b.Client
+	if c == nil || c.CostUSD != usd(2400) || c.Billed != usd(2200) || len(c.Differences) != 1 {
+		t.Fatalf("%+v", c)
+	}
+	if d := c.Differences[0]; d.Model != "claude-b" || d.Input.Uncached != 200_000 || d.Output != 0 || d.CostUSD != usd(200) {
+		t.Errorf("%+v", d)
+	}
+	// Call by call.
+	main.Client = nil
+	main.Charges[0].ID, main.Charges[0].Usage.Nano = "c", 11_500_000_000
+	if c := bill.OfSession(main, nil, prices).Client; c == nil || c.CostUSD != usd(1150) || c.Billed != usd(1200) || len(c.Differences) != 1 || c.Differences[0].CostUSD != usd(-50) {
+		t.Errorf("%+v", c)
+	}
+	// Two sessions.
+	var l bill.Ledger
+	l.Add(b)
+	l.Add(bill.OfSession(main, nil, prices))
+	if c := l.Bill().Client; c == nil || c.CostUSD != usd(3550) || len(c.Differences) != 2 {
+		t.Errorf("%+v", c)
+	}
+}

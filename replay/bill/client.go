@@ -1,0 +1,97 @@
+package bill
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/price"
+)
+
+// Client is what clients themselves recorded as the cost of sessions, and the bill of the same calls.
+type Client struct {
+	CostUSD     price.USD  `json:"cost_usd"`
+	Billed      price.USD  `json:"billed_usd,omitzero"`
+	Guessed     bool       `json:"guessed,omitempty"` // the client had no price for a model
+	Differences []ModelSum `json:"differences"`       // by model, what the client counted more; less is negative. Sorted; without those of nothing
+}
+
+// add adds what another client recorded.
+func (c *Client) add(o *Client) {
+	c.CostUSD.Add(o.CostUSD)
+	c.Billed.Add(o.Billed)
+	c.Guessed = c.Guessed || o.Guessed
+	sums := map[string]Sum{}
+	for _, m := range slices.Concat(c.Differences, o.Differences) {
+		addTo(sums, m.Model, m.Sum)
+	}
+	c.Differences = differences(sums)
+}
+
+// differences lists those that are not nothing.
+func differences(sums map[string]Sum) []ModelSum {
+	list := []ModelSum{}
+	for _, model := range slices.Sorted(maps.Keys(sums)) {
+		if s := sums[model]; s.Input != (cache.Split{}) || s.Output != 0 || s.Searches != 0 || s.CostUSD.Nano != 0 {
+			list = append(list, ModelSum{model, s})
+		}
+	}
+	return list
+}
+
+// less takes a sum off.
+func (s *Sum) less(o Sum) {
+	s.Input.Add(cache.Split{Read: -o.Input.Read, Write5m: -o.Input.Write5m, Write1h: -o.Input.Write1h, Uncached: -o.Input.Uncached})
+	s.Output -= o.Output
+	s.Searches -= o.Searches
+	s.CostUSD.Add(price.USD{Nano: -o.CostUSD.Nano, Known: o.CostUSD.Known})
+}
+
+// ofCalls is what the client recorded call by call; nil: nothing.
+func ofCalls(calls []Call) *Client {
+	c := &Client{}
+	sums := map[string]Sum{}
+	for i := range calls {
+		call := &calls[i]
+		if !call.Client.Known {
+			continue
+		}
+		c.CostUSD.Add(call.Client)
+		c.Billed.Add(call.USD(""))
+		addTo(sums, call.Parts[0].Model, Sum{CostUSD: price.USD{Nano: call.Client.Nano - call.USD("").Nano, Known: true}})
+	}
+	if !c.CostUSD.Known {
+		return nil
+	}
+	c.Differences = differences(sums)
+	return c
+}
+
+// compare holds the bill of a session against what the client recorded for the whole of it; nil: nothing. The client does not
+// say for how long it wrote to the cache: what the bill has at other lifetimes is not a difference.
+func (b *Bill) compare(totals *session.ClientTotals, table *price.Table) {
+	if totals == nil {
+		return
+	}
+	id := func(model string) string {
+		if m, ok := table.Find(model); ok {
+			return m.ID
+		}
+		return price.Normalize(model)
+	}
+	sums := map[string]Sum{}
+	for i := range totals.Models {
+		m := &totals.Models[i]
+		one := Sum{Input: RecordedSplit(&m.Usage), Output: m.Usage.Output, Searches: m.Usage.Searches, CostUSD: price.USD{Nano: m.Usage.Nano, Known: true}}
+		addTo(sums, id(m.Model), one)
+	}
+	for _, m := range b.Models {
+		m.Input.Write5m, m.Input.Write1h = m.Input.Write5m+m.Input.Write1h, 0
+		sum := sums[id(m.Model)]
+		sum.less(m.Sum)
+		sums[id(m.Model)] = sum
+	}
+	b.stated = &Client{CostUSD: price.USD{Nano: totals.Nano, Known: true}, Billed: b.CostUSD, Guessed: totals.Unpriced, Differences: differences(sums)}
+	b.setClient(b.stated)
+}

@@ -1,0 +1,186 @@
+package bill
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/price"
+)
+
+// Of is the bill of a conversation alone: of its charges, in their order, and compactions of which no usage is recorded, at the prices of a table; nil: the embedded one.
+func Of(conv *session.Conversation, table *price.Table) *Bill {
+	b := &Bill{List: make([]Call, 0, len(conv.Charges))}
+	for i := range conv.Charges {
+		b.List = append(b.List, CallOf(&conv.Charges[i], table))
+	}
+	runs := slices.ContainsFunc(conv.Charges, func(c session.Charge) bool { return c.Kind == session.ChargeRun }) // which count compactions as well
+	for i := range conv.Boundaries {
+		if of := &conv.Boundaries[i]; of.Usage == nil && of.Summary >= 0 && !runs && conv.Memory == nil { // else the client had the summary ready
+			b.List = append(b.List, Call{Key: hash("boundary " + of.UUID), Compactions: 1})
+		}
+	}
+	b.tally()
+	return b
+}
+
+// OfSession is the bill of a main conversation and its subagents. It is held against what the client itself recorded of
+// the session.
+func OfSession(main *session.Conversation, agents []*session.Conversation, table *price.Table) *Bill {
+	var l Ledger
+	l.Add(Of(main, table))
+	for _, conv := range agents {
+		one := Of(conv, table)
+		one.Agents = 1
+		l.Add(one)
+	}
+	b := l.Bill()
+	b.compare(main.Client, cmp.Or(table, price.Default()))
+	return b
+}
+
+// kinds are the kinds of charges.
+var kinds = map[session.ChargeKind]Kind{
+	session.ChargeRequest: KindRequest, session.ChargeBranch: KindBranch, session.ChargeCompaction: KindCompaction, session.ChargeSummary: KindSummary,
+	session.ChargeWarming: KindWarming, session.ChargeOther: KindOther, session.ChargeRun: KindOther,
+}
+
+// CallOf is what a charge costs, at the prices of a table; nil: the embedded one.
+func CallOf(c *session.Charge, table *price.Table) Call {
+	call := Call{Key: key(c)}
+	if !c.HasUsage {
+		if !c.InRun {
+			call.Without = max(c.Calls, 1)
+		}
+		return call
+	}
+	if c.Kind == session.ChargeRequest {
+		call.Requests = 1
+	}
+	if c.Usage.Nano > 0 {
+		call.Client = price.USD{Nano: c.Usage.Nano, Known: true}
+	}
+	p := pricing{cmp.Or(table, price.Default()), c}
+	u := &c.Usage
+	last, more := RecordedSplit(u), u.Rounds()
+	one := p.part(kinds[c.Kind], c.Model, max(c.Calls, 1), last, u.Output)
+	one.add(p.part(one.Kind, c.Model, more.Calls, SpentSplit(more, u), 0))
+	call.Parts = append(call.Parts, one)
+	if x := u.Compactions(); x.Calls > 0 {
+		call.Parts = append(call.Parts, p.part(KindCompaction, c.Model, x.Calls, SpentSplit(x, u), x.Output))
+	}
+	if u.Iterations != nil {
+		for _, a := range u.Iterations.Attempts {
+			in := cache.Split{Read: a.Spent.CacheRead, Write1h: a.Write1h, Write5m: a.Spent.CacheWrite - a.Write1h, Uncached: a.Spent.Input}
+			call.Parts = append(call.Parts, p.part(KindAttempt, cmp.Or(a.Model, c.Model), max(a.Spent.Calls, 1), in, a.Spent.Output))
+		}
+	}
+	if u.Searches > 0 {
+		call.Parts = append(call.Parts, p.searches(u.Searches))
+	}
+	if c.Partial {
+		call.Partial = p.partial(last, &one)
+	}
+	return call
+}
+
+// key tells a call from all others: of one response the copies in other files have the same model. It is 0 where
+// nothing tells it.
+func key(c *session.Charge) int64 {
+	if c.ID == "" {
+		return 0
+	}
+	return hash(c.ID + "\n" + c.Model)
+}
+
+func hash(text string) int64 {
+	h := sha256.Sum256([]byte(text))
+	return int64(binary.BigEndian.Uint64(h[:]))
+}
+
+// pricing prices the parts of a charge.
+type pricing struct {
+	table  *price.Table
+	charge *session.Charge
+}
+
+// bill prices a number of samplings, of which only the sum is known: each is taken to be as large.
+func (p *pricing) bill(model string, calls int, in cache.Split, output int) (usd price.USD, unpriced string) {
+	u := &p.charge.Usage
+	one := price.Call{Model: model, Time: p.charge.Time, Input: in, Output: output, Speed: u.Speed, Geo: u.Geo, Tier: u.Tier}
+	if calls > 1 {
+		each := one
+		each.Input = cache.Split{Read: in.Read / calls, Write5m: in.Write5m / calls, Write1h: in.Write1h / calls, Uncached: in.Uncached / calls}
+		each.Output = output / calls
+		usd, unpriced = p.table.Bill(each)
+		usd.Nano *= int64(calls - 1)
+		n := calls - 1
+		one.Input = cache.Split{
+			Read: in.Read - n*each.Input.Read, Write5m: in.Write5m - n*each.Input.Write5m, Write1h: in.Write1h - n*each.Input.Write1h,
+			Uncached: in.Uncached - n*each.Input.Uncached,
+		}
+		one.Output = output - n*each.Output
+	}
+	rest, what := p.table.Bill(one)
+	usd.Add(rest)
+	return usd, cmp.Or(unpriced, what)
+}
+
+func (p *pricing) part(kind Kind, model string, calls int, in cache.Split, output int) Part {
+	if calls == 0 {
+		return Part{Kind: kind, Model: model}
+	}
+	usd, what := p.bill(model, calls, in, output)
+	one := Part{Kind: kind, Model: model, What: what, Sum: Sum{Calls: calls, Input: in, Output: output, CostUSD: usd}}
+	if what != "" {
+		one.Unpriced = calls
+	}
+	return one
+}
+
+func (p *Part) add(o Part) {
+	p.Add(o.Sum)
+	p.What = cmp.Or(p.What, o.What)
+}
+
+func (p *pricing) searches(n int) Part {
+	usd, what := p.table.Bill(price.Call{Model: p.charge.Model, Time: p.charge.Time, Searches: n})
+	if what != "" {
+		usd = price.USD{}
+	}
+	return Part{Kind: KindSearch, Model: p.charge.Model, What: what, Sum: Sum{CostUSD: usd, Searches: n}}
+}
+
+// unitsPerToken is how many UTF-16 units of text a token of output has, roughly.
+const unitsPerToken = 4
+
+// partial estimates by what the output is short.
+func (p *pricing) partial(last cache.Split, of *Part) Partial {
+	s := Partial{Calls: 1, Tokens: max(p.charge.Written/unitsPerToken-p.charge.Usage.Output, 0)}
+	whole, what := p.bill(of.Model, 1, last, p.charge.Usage.Output+s.Tokens)
+	known, _ := p.bill(of.Model, 1, last, p.charge.Usage.Output)
+	if what == "" {
+		s.CostUSD = price.USD{Nano: whole.Nano - known.Nano, Known: true}
+	}
+	return s
+}
+
+// RecordedSplit is the input that the API reported of a request, its last iteration alone. Writes of an unknown
+// lifetime are for five minutes.
+func RecordedSplit(u *jsonl.Usage) cache.Split {
+	long := min(u.Write1h, u.CacheWrite)
+	return cache.Split{Read: u.CacheRead, Write1h: long, Write5m: u.CacheWrite - long, Uncached: u.Input}
+}
+
+// SpentSplit is the input of samplings of a usage before its last. Writes of an unknown lifetime are for five minutes, the only
+// one of the clients that did not record it, or for an hour where those of the last sampling are.
+func SpentSplit(x jsonl.Spent, of *jsonl.Usage) cache.Split {
+	if of.Write1h > of.Write5m {
+		return cache.Split{Read: x.CacheRead, Write1h: x.CacheWrite, Uncached: x.Input}
+	}
+	return cache.Split{Read: x.CacheRead, Write5m: x.CacheWrite, Uncached: x.Input}
+}
