@@ -131,6 +131,7 @@ func comments(sys *system, name string, p *policy.Policy) string {
 	if v := p.Valid; p.Product != "" && v.From != "" {
 		add("current", "from "+v.From+" to "+cmp.Or(v.Until, "today"))
 	}
+	add("version", p.Newer)
 	add("truth", report.TruthText(p.Truth, p.Score))
 	add("score", report.ScoreText(p.Score))
 	if a, ok := sys.presets.Aliases()[name]; ok {

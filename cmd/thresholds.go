@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -85,6 +86,9 @@ func thresholds(pol *loadedPolicy, o *thresholdsOptions, models *price.Table) re
 	case o.Model != "" && pol.Window.Models == policy.ModelsMarked && !model.Own:
 		t.Window, t.WindowFrom = replay.DefaultWindow, "the client knows only models marked [1m] to have more (window.models: marked)"
 	}
+	if n, from := pol.ModelWindow(o.Model, time.Time{}); n > 0 && !model.Own {
+		t.Window, t.WindowFrom = n, from
+	}
 	if pol.Window.Context > 0 || o.Window > 0 {
 		c.MaxInput = 0
 	}
@@ -97,6 +101,9 @@ func thresholds(pol *loadedPolicy, o *thresholdsOptions, models *price.Table) re
 	c.Window = t.Window
 	limits := pol.Limits(c)
 	t.Used, t.Limits, t.Notes = int(o.Used), report.NewLimits(limits.List, int(o.Used)), limits.Notes
+	if pol.Newer != "" { // here it is all of Chosen, and every format has notes
+		t.Chosen, t.Notes = "", append(t.Notes, pol.Newer)
+	}
 	switch {
 	case pol.Recorded:
 		t.Notes = append(t.Notes, "the policy has no limits of its own: it follows the record")

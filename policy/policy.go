@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
@@ -23,6 +24,7 @@ type Policy struct {
 	Valid    Valid
 	Chosen   string   // why a bare name means this policy for a session; "": it was named
 	Older    bool     // with Chosen: the session is older than the release, which is the oldest known
+	Newer    string   // that the release is newer than any that was read: its rules are assumed; part of Chosen; "": it is not
 	Former   []string // names that it, or what it extends, had once, and by which it was named
 	Truth    Truth
 	Score    *Score // of a built-in policy that recordings of its product can score, unchanged by settings; else nil
@@ -33,6 +35,7 @@ type Policy struct {
 	Stages   []StageConfig
 	File     string // where it was read from; "" for a built-in one
 
+	asked  string              // the very release that Version is, where it is one; "": Version is the first of several
 	shared []*Shared           // of all families; only those that a stage reads count
 	at     map[string]Position // where each key was written, where it was
 	files  []string            // it was read from: see Files
@@ -44,8 +47,19 @@ type Policy struct {
 // own. It shares everything else with p.
 func (p *Policy) As(version, chosen string, older bool) *Policy {
 	c := *p
-	c.Version, c.Chosen, c.Older = cmp.Or(version, p.Version), chosen, older
+	c.Version, c.Chosen, c.Older, c.asked = cmp.Or(version, p.Version), chosen, older, version
 	return &c
+}
+
+// ModelWindow is the window that the client of a stage takes a model to have on a day, or in the release that was asked
+// for, and which table that is from; zero: the model's own.
+func (p *Policy) ModelWindow(model string, day time.Time) (window int, from string) {
+	for i := range p.Stages {
+		if find := p.Stages[i].Definition.Models; find != nil && window == 0 {
+			window, from = find(model, p.asked, day)
+		}
+	}
+	return window, from
 }
 
 // StageConfig is one stage of a policy with its parameters: a pointer to the parameter struct of its definition.

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -62,6 +63,7 @@ func (s *Score) add(o *Score) {
 type Use struct {
 	Name   string  `json:"name"`
 	Ran    []Ran   `json:"ran,omitempty"`   // releases that a bare name meant, oldest first
+	Newer  string  `json:"newer,omitempty"` // that a release is newer than any that was read
 	Truths []Truth `json:"truth,omitempty"` // of all that ran, sorted
 	Score  *Score  `json:"score,omitempty"` // of all that ran together; nil: none is scored
 }
@@ -82,7 +84,8 @@ func NewUse(name string, list []*Policy) Use {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b *Policy) int { return session.CompareVersions(a.Version, b.Version) })
 	for _, p := range list {
-		if p.Chosen != "" {
+		u.Newer = cmp.Or(u.Newer, p.Newer)
+		if p.Chosen != p.Newer { // a bare name's
 			i := slices.IndexFunc(u.Ran, func(r Ran) bool { return r.Policy == p.Name })
 			if i < 0 {
 				i, u.Ran = len(u.Ran), append(u.Ran, Ran{Policy: p.Name})

@@ -77,6 +77,10 @@ type Definition struct {
 	// number of tokens.
 	Limits func(s *StageConfig, c Circumstances, l *Limits)
 
+	// Models is the window that its client takes a model to have, by the client's own table as of a release, or, where
+	// that is "", of a day, and which table that is; zero: the table lacks it. Nil: it goes by the model's.
+	Models func(model, release string, day time.Time) (window int, from string)
+
 	// Compaction says that it compacts the whole conversation; nil: it does not.
 	Compaction *Compaction
 

@@ -14,14 +14,15 @@ import (
 type Valid struct {
 	From   string // first day, YYYY-MM-DD
 	Until  string // last day; "": it is current
+	Read   string // the newest release that was found to have these rules; "": the first
 	Source string // where both dates are from
 }
 
 func (v *Valid) keys() map[string]*string {
-	return map[string]*string{"from": &v.From, "until": &v.Until, "source": &v.Source}
+	return map[string]*string{"from": &v.From, "until": &v.Until, "read": &v.Read, "source": &v.Source}
 }
 
-// DecodeParam reads {from: DATE, until: DATE, source: TEXT}.
+// DecodeParam reads {from: DATE, until: DATE, read: VERSION, source: TEXT}.
 func (v *Valid) DecodeParam(plain any) error {
 	m, ok := plain.(map[string]any)
 	if !ok {
@@ -38,7 +39,7 @@ func (v *Valid) DecodeParam(plain any) error {
 		if !ok || strings.TrimSpace(text) == "" {
 			return &Error{Msg: fmt.Sprintf("%s: %v is no text", key, m[key]), Hint: "write a date or where it is from"}
 		}
-		if _, err := time.Parse(time.DateOnly, text); err != nil && key != "source" {
+		if _, err := time.Parse(time.DateOnly, text); err != nil && key != "source" && key != "read" {
 			return &Error{Msg: key + ": " + strict.Quote(text) + " is not a date", Hint: "write it as 2026-01-25"}
 		}
 		*to = text
@@ -67,8 +68,8 @@ func (v *Valid) EncodeParam() any {
 // ParamForm describes the notation.
 func (v *Valid) ParamForm() (string, map[string]any) {
 	date := map[string]any{"type": "string", "format": "date"}
-	return "{from: DATE, until: DATE, source: TEXT}", map[string]any{
+	return "{from: DATE, until: DATE, read: VERSION, source: TEXT}", map[string]any{
 		"type": "object", "required": []any{"from"}, "additionalProperties": false,
-		"properties": map[string]any{"from": date, "until": date, "source": map[string]any{"type": "string"}},
+		"properties": map[string]any{"from": date, "until": date, "read": map[string]any{"type": "string"}, "source": map[string]any{"type": "string"}},
 	}
 }

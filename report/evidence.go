@@ -92,7 +92,8 @@ func useNotes(p *page, uses ...policy.Use) {
 // mostReleases is how many releases of a product are named where not all are.
 const mostReleases = 3
 
-// ranText says which releases the bare name of a product meant, all or some of them; "" where the name is a policy's own.
+// ranText says which releases the bare name of a product meant, all or some of them, and that one is newer than any that
+// was read; "" where the name is a policy's own.
 func ranText(u *policy.Use, all bool) string {
 	var ran []string
 	sessions := 0
@@ -109,7 +110,7 @@ func ranText(u *policy.Use, all bool) string {
 	if n := len(ran) - mostReleases; !all && n > 1 {
 		ran = append(ran[:mostReleases], phrase("and %v more", n))
 	}
-	return phraseIf(len(ran) > 0, "%v is the release of each session's time: %v", u.Name, strings.Join(ran, ", "))
+	return joined("; ", phraseIf(len(ran) > 0, "%v is the release of each session's time: %v", u.Name, strings.Join(ran, ", ")), u.Newer)
 }
 
 // doubtText says that a policy is a hypothesis, and by which figures it is the best one all the same; "" for others.

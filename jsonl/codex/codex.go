@@ -114,6 +114,7 @@ type converter struct {
 	old     bool // the lines are items, without records
 	begun   bool // the session's own line was written
 	model   string
+	effort  string
 	limit   int    // bytes of an output that the history keeps
 	copied  bool   // the records are the parent's
 	forked  string // the parent's id
@@ -172,6 +173,7 @@ type compaction struct {
 	pre         int            // tokens of the last request before it
 	post        int            // the client's estimate behind it
 	own         bool           // nothing was said in its turn before it
+	change      bool           // its turn goes on with another model or effort
 }
 
 // record reads one record.
@@ -355,6 +357,7 @@ const defaultLimit = 40000
 func (c *converter) context(p part, payload []byte) {
 	var t struct {
 		Model  string `json:"model"`
+		Effort string `json:"effort"`
 		Policy struct {
 			Mode  string `json:"mode"`
 			Limit int    `json:"limit"`
@@ -365,6 +368,10 @@ func (c *converter) context(p part, payload []byte) {
 		return
 	}
 	c.endCounted()
+	if k := c.compact; k != nil && c.model != "" {
+		k.change = t.Model != "" && t.Model != c.model || t.Effort != c.effort
+	}
+	c.effort = t.Effort
 	if t.Model != "" {
 		c.model = t.Model
 	}

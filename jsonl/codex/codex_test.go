@@ -307,3 +307,51 @@ func FuzzConvert(f *testing.F) {
 		run(t, "fuzzed", content)
 	})
 }
+
+// A compaction with which a turn begins is by change of model or effort where the turn goes on with others, and little
+// of the window is used.
+func TestTrigger(t *testing.T) {
+	for _, c := range []struct {
+		name, model, effort string
+		total               int
+		early               bool // an item of the turn is before it
+		want                string
+	}{
+		{"another model", "gpt-5.4-mini", "medium", 26900, false, "model_change"},
+		{"another effort", "gpt-5.6-sol", "high", 26900, false, "model_change"},
+		{"no change", "gpt-5.6-sol", "medium", 26900, false, "auto"},
+		{"near the limit", "gpt-5.4-mini", "medium", 230000, false, "auto"},
+		{"in a turn", "gpt-5.4-mini", "medium", 26900, true, "auto"},
+	} {
+		count := func(total int) string {
+			return fmt.Sprintf(`{"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"total_tokens":%[1]d},"last_token_usage":{"input_tokens":%[1]d,"total_tokens":%[1]d},"model_context_window":258400}}}`, total)
+		}
+		settings := func(model, effort string) string {
+			return fmt.Sprintf(`{"type":"turn_context","payload":{"model":%q,"effort":%q}}`, model, effort)
+		}
+		say := func(role, text string) string {
+			return fmt.Sprintf(`{"type":"response_item","payload":{"type":"message","role":%q,"content":[{"type":"input_text","text":%q}]}}`, role, text)
+		}
+		lines := []string{
+			`{"type":"session_meta","payload":{"id":"s","cli_version":"0.145.0"}}`, `{"type":"event_msg","payload":{"type":"task_started","turn_id":"1"}}`,
+			settings("gpt-5.6-sol", "medium"), say("user", "read"), say("assistant", "done"), count(c.total), `{"type":"event_msg","payload":{"type":"task_complete"}}`,
+			`{"type":"event_msg","payload":{"type":"task_started","turn_id":"2"}}`,
+		}
+		if c.early {
+			lines = append(lines, say("user", "go on"))
+		}
+		lines = append(lines, `{"type":"compacted","payload":{"message":"","replacement_history":[{"type":"compaction","encrypted_content":"AAAA"}]}}`,
+			settings(c.model, c.effort), say("user", "more"), say("assistant", "ok"), count(c.total+9000))
+		out, _ := run(t, c.name, []byte(strings.Join(lines, "\n")))
+		got := ""
+		for _, e := range out {
+			var meta struct{ Trigger string }
+			if e.CompactMetadata != nil && json.Unmarshal(e.CompactMetadata, &meta) == nil {
+				got += meta.Trigger
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}

@@ -182,6 +182,8 @@ func (c *converter) endCompaction(manual bool) {
 	trigger := "auto"
 	if manual && k.own {
 		trigger = "manual"
+	} else if k.change && k.own && 100*k.pre < changeBelow*c.session.Window {
+		trigger = "model_change"
 	}
 	meta := &foreign.Compact{Trigger: trigger, PreTokens: k.pre, PostTokens: k.post, Usage: k.used, Request: k.request, Order: order}
 	if len(keep) > 0 {
@@ -200,6 +202,10 @@ func (c *converter) endCompaction(manual bool) {
 	}
 	c.history = append(c.history, entry{uuid: last})
 }
+
+// changeBelow is the share of the window, in percent, below which it was the change of a turn's model or effort that
+// compacted (openai/codex#33833, from 0.145 on): of 38 recorded compactions at the limit the lowest is at 73 %.
+const changeBelow = 70
 
 // attachment is what a compaction sends again.
 func (it *item) attachment() string {

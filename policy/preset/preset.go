@@ -136,6 +136,8 @@ func readHead(text []byte) *head {
 					h.valid.From = day
 				case "until":
 					h.valid.Until = day
+				case "read":
+					h.valid.Read = day
 				}
 			}
 		case "extends", "stages":
@@ -151,7 +153,7 @@ func (l *Library) checkHead(p *policy.Policy, name string) error {
 	if err != nil || h.product == "" && p.Product == "" {
 		return err
 	}
-	if h.product != p.Product || h.version != p.Version || h.valid.From != p.Valid.From || h.valid.Until != p.Valid.Until {
+	if h.product != p.Product || h.version != p.Version || h.valid.From != p.Valid.From || h.valid.Until != p.Valid.Until || h.valid.Read != p.Valid.Read {
 		return fmt.Errorf("built-in policy %s: its product, version or time of validity is not found: write each on a line of its own, unquoted, before extends and stages", name)
 	}
 	return nil
@@ -209,6 +211,9 @@ func (l *Library) LoadFor(nameOrFile string, client Client) (*policy.Policy, err
 		l.mu.Unlock()
 	}
 	p = p.Clone().As(chosen.Version, chosen.Why, chosen.Older)
+	if p.Newer = chosen.Newer; p.Newer == chosen.Why && p.Newer != "" { // it was asked for: nothing is evidence for it
+		p.Truth, p.Score = policy.TruthOwn, nil
+	}
 	if l.alias[nameOrFile].Former {
 		p.Former = append(p.Former, nameOrFile)
 	}

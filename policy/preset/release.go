@@ -1,6 +1,7 @@
 package preset
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"slices"
@@ -81,6 +82,7 @@ type Chosen struct {
 	Version string // the very release that was asked for or that recorded the session; "": that of the policy
 	Why     string // why a product's bare name means it: "" where it was named
 	Older   bool   // the session is older than it: no release of its time is known
+	Newer   string // that the version is newer than any that was read; part of Why
 }
 
 // BySession reports whether the session decides which policy a name means.
@@ -116,7 +118,7 @@ func (l *Library) choose(name string, c Client) (Chosen, error) {
 		if !isVersion(version) {
 			return Chosen{}, fmt.Errorf("%q is no version of %s: write it as %s@%s, or %s@latest", version, product, product, list[0].Version, product)
 		}
-		return Chosen{Policy: ofVersion(list, version).Policy, Version: version}, nil
+		return asked(product, list, version), nil
 	}
 	if c.Product == product {
 		if other := policy.RecorderOf(product, l.reg.Families()).Elsewhere; other != nil && other(c.Provider) != "" {
@@ -131,7 +133,11 @@ func (l *Library) choose(name string, c Client) (Chosen, error) {
 		if older {
 			why += ", older than any known"
 		}
-		return Chosen{r.Policy, c.Version, why, older}, nil
+		newer := newerThan(product, list, c.Version)
+		if newer != "" {
+			why += "; " + newer
+		}
+		return Chosen{r.Policy, c.Version, why, older, newer}, nil
 	case c.Time.IsZero():
 		return Chosen{Policy: list[len(list)-1].Policy, Why: "the newest " + product + " known"}, nil
 	}
@@ -152,10 +158,26 @@ func (l *Library) named(name string) Chosen {
 	}
 	for i := strings.LastIndex(name, "-"); i > 0; i = strings.LastIndex(name[:i], "-") {
 		if list := l.Releases(name[:i]); len(list) > 0 && isVersion(name[i+1:]) {
-			return Chosen{Policy: ofVersion(list, name[i+1:]).Policy, Version: name[i+1:]}
+			return asked(name[:i], list, name[i+1:])
 		}
 	}
 	return Chosen{Policy: name}
+}
+
+// asked is the release of a product that is asked for by its version.
+func asked(product string, list []Release, version string) Chosen {
+	newer := newerThan(product, list, version)
+	return Chosen{Policy: ofVersion(list, version).Policy, Version: version, Why: newer, Newer: newer}
+}
+
+// newerThan says that a version of a product is newer than the newest that was read; "": it is not.
+func newerThan(product string, list []Release, version string) string {
+	last := list[len(list)-1]
+	read := cmp.Or(last.Valid.Read, last.Version)
+	if compareVersions(version, read) <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s %s is newer than any that was read (%s): the rules of %s are assumed", product, version, read, last.Policy)
 }
 
 // ofVersion is the newest release that is not later than a version, else the oldest.

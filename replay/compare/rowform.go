@@ -82,6 +82,7 @@ type rowPolicy struct {
 	Version  text          `json:"version,omitempty"`
 	Chosen   text          `json:"chosen,omitempty"`
 	Older    bool          `json:"older,omitempty"`
+	Newer    text          `json:"newer,omitempty"`
 	Truth    policy.Truth  `json:"truth,omitempty"`
 	Score    *policy.Score `json:"score,omitempty"`
 	Recorded bool          `json:"recorded,omitempty"`
@@ -210,7 +211,7 @@ func rowOf(s *ComparedSession) *row {
 		rowOrigin: originOut(s.Origin), Model: text(s.Model), Version: text(s.Version), Project: text(s.Project), Repository: text(s.Repository),
 		Unpriced: each(s.Unpriced, func(m string) text { return text(m) }),
 		Ran: each(s.Policies, func(p *policy.Policy) *rowPolicy {
-			return &rowPolicy{text(p.Name), text(p.Version), text(p.Chosen), p.Older, p.Truth, p.Score, p.Recorded}
+			return &rowPolicy{text(p.Name), text(p.Version), text(p.Chosen), p.Older, text(p.Newer), p.Truth, p.Score, p.Recorded}
 		}),
 		Values: each(s.Values, func(v Values) []digits { return each(v, func(d exact.Decimal) digits { return digits(d) }) }),
 		Breaks: each(s.Breaks, func(list []replay.StageCost) []rowBreak {
@@ -260,7 +261,7 @@ func (r *row) session() (s ComparedSession, err error) {
 		Unpriced: each(r.Unpriced, func(m text) string { return string(m) }),
 		Policies: each(r.Ran, func(p *rowPolicy) *policy.Policy {
 			return &policy.Policy{
-				Name: string(p.Name), Version: string(p.Version), Chosen: string(p.Chosen), Older: p.Older, Truth: p.Truth, Score: p.Score, Recorded: p.Recorded,
+				Name: string(p.Name), Version: string(p.Version), Chosen: string(p.Chosen), Older: p.Older, Newer: string(p.Newer), Truth: p.Truth, Score: p.Score, Recorded: p.Recorded,
 			}
 		}),
 		Values: each(r.Values, func(v []digits) Values {

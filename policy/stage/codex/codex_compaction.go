@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 	"unicode/utf8"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -19,6 +20,7 @@ type CodexCompaction struct {
 	TokenLimit *int   `yaml:"token_limit" doc:"model_auto_compact_token_limit: compact here where that is less" unit:"tokens" min:"1"`
 	Reasoning  string `yaml:"reasoning" doc:"whether the estimate counts the encrypted reasoning from before the last user message once more; Claude's thinking is none" enum:"encrypted,none"`
 	UserTokens *int   `yaml:"user_tokens" doc:"size limit of the newest user messages that stay, at four bytes a token; the message that exceeds it is cut in its middle" unit:"tokens" min:"0"`
+	Change     string `yaml:"model_change" doc:"compact before a turn that goes on with a model which the client's catalogue gives another compaction hash (comp_hash)" enum:"none,compact"`
 	Context    string `yaml:"context" doc:"whether the reminders and attachments from before the session's first response are sent again" enum:"again,none"`
 	Prompt     int    `yaml:"prompt_tokens" doc:"the prompt that asks for the summary" unit:"tokens" min:"0"`
 	summarize.Params
@@ -32,24 +34,30 @@ const (
 )
 
 func defineCodexCompaction() policy.Definition {
-	userTokens := 20000
+	userTokens, models := 20000, catalogue()
 	return policy.Definition{
 		Name:    "codex_compaction",
 		Summary: "At 90 % of the window the view becomes the newest user messages, up to 20,000 tokens of them, and a summary as the last message; compacted by the provider, all of them or up to 64,000 tokens, and one encrypted item.",
-		Source:  "Codex CLI: codex-rs/core/src/compact.rs and truncate.rs (commit 0100b103), compact_remote_v2.rs (commit 009bd870), auto_compact_token_limit of codex-rs/protocol/src/openai_models.rs; what the provider keeps in its first form is read off 11 recorded compactions of release 0.118.0, in its second off 28 of 0.142.5 to 0.144.5. A typed prompt is a user message, and what it holds beside text stays with it; a final answer is a response without a call; what is sent again stands behind the last user message, in Codex before it. A request that is too long without all that can be dropped fails, and the view stays",
+		Source:  "Codex CLI: codex-rs/core/src/compact.rs and truncate.rs (commit 0100b103), compact_remote_v2.rs (commit 009bd870), auto_compact_token_limit of codex-rs/protocol/src/openai_models.rs; the windows and compaction hashes are those of the catalogues in its releases, the change of model is the reason comp_hash_changed in the program of 0.150.1 and openai/codex#33833; what the provider keeps in its first form is read off 11 recorded compactions of release 0.118.0, in its second off 28 of 0.142.5 to 0.144.5. A typed prompt is a user message, and what it holds beside text stays with it; a final answer is a response without a call; what is sent again stands behind the last user message, in Codex before it. A request that is too long without all that can be dropped fails, and the view stays",
 		Truth:   policy.TruthDocumented,
 		Moments: policy.Prepare | policy.Manual,
 		Params: &CodexCompaction{
-			Form: formLocal, Percent: 90, Reasoning: "encrypted", UserTokens: &userTokens, Context: "again", Prompt: 113,
+			Form: formLocal, Percent: 90, Reasoning: "encrypted", UserTokens: &userTokens, Change: "none", Context: "again", Prompt: 113,
 			Params: summarize.DefaultParams(),
 		},
 		Example: `before: 180,000 of 200,000 tokens; prompts of 5,000, 8,000 and 9,000 tokens, oldest first, and what the agent did
 after:  the first prompt cut to 3,000 tokens, the other two, "Another language model started to solve this problem …" and the summary`,
-		Window:     true,
+		Window: true,
+		Models: func(model, release string, day time.Time) (int, string) {
+			m, from := models(model, release, day)
+			return m.Window, from
+		},
 		Limits:     limits,
 		Compaction: &policy.Compaction{},
 		Check:      check,
-		New:        func(p any) (policy.Stage, error) { return &codexCompaction{p: *p.(*CodexCompaction)}, nil },
+		New: func(p any) (policy.Stage, error) {
+			return &codexCompaction{p: *p.(*CodexCompaction), models: models}, nil
+		},
 	}
 }
 
@@ -87,6 +95,8 @@ const codexSummaryPrefix = "Another language model started to solve this problem
 // when the results have joined.
 type codexCompaction struct {
 	p       CodexCompaction
+	models  func(model, release string, day time.Time) (CatalogueModel, string)
+	model   string // of the request before
 	sums    reasonings
 	results allResults
 }
@@ -99,6 +109,15 @@ func (s *codexCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 		return s.compact(c, nil, false, "manual", "the user asked for it")
 	}
 	history, pending := s.tail(c)
+	before := s.model
+	s.model = c.Model
+	if s.p.Change == "compact" && len(pending) > 0 {
+		was, _ := s.models(before, c.Version, c.Now)
+		is, _ := s.models(c.Model, c.Version, c.Now)
+		if was.Hash != "" && is.Hash != "" && was.Hash != is.Hash {
+			return s.compact(c, pending, len(history) > 0, "model_change", fmt.Sprintf("from %s to %s, of another compaction hash", before, c.Model))
+		}
+	}
 	used, limit := c.Used, s.p.limit(c.Window)
 	if parts := s.count(c, history, len(pending)); parts != nil {
 		used = policy.Sum(parts)

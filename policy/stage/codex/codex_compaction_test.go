@@ -494,3 +494,44 @@ func TestClearsReasoning(t *testing.T) {
 		}
 	}
 }
+
+// A turn with a model of another compaction hash begins with a compaction, however little is used.
+func TestCodexCompactionModelChange(t *testing.T) {
+	compact := func(p *CodexCompaction) { p.Change = "compact" }
+	for _, tt := range []struct {
+		name, from, to string
+		change         func(*CodexCompaction)
+		want           bool
+	}{
+		{"of another hash", "gpt-5.6-sol", "gpt-5.4-mini", compact, true},
+		{"of the same", "gpt-5.6-sol", "gpt-6-sol", compact, false},
+		{"the same model", "gpt-5.5", "gpt-5.5", compact, false},
+		{"without a hash", "gpt-5.5", "gpt-5.2", compact, false},
+		{"of another maker", "gpt-5.5", "claude-opus-5-5", compact, false},
+		{"before 0.145", "gpt-5.6-sol", "gpt-5.4-mini", nil, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := stagetest.NewConvo()
+			c.Prompt("go")
+			c.Assistant(stagetest.Say("done"))
+			c.Prompt("more")
+			c.Assistant(stagetest.Say("ok"))
+			c.Messages[1].Model, c.Messages[3].Model = tt.from, tt.to
+			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(tt.change)))
+			r.Window = 272000
+			r.View.Join(0)
+			r.Fire(policy.Prepare, 0, policy.Context{})
+			r.View.Join(1)
+			r.View.Join(2)
+			r.Last = policy.Response{Known: true, Message: 1, Usage: jsonl.Usage{Input: 20000}}
+			r.Fire(policy.Prepare, 1, policy.Context{})
+			want := []string{"m0", "m1", "m2"}
+			if tt.want {
+				want = []string{"m0", "summary", "m2"}
+			}
+			if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}

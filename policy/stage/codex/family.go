@@ -16,7 +16,7 @@ var presets embed.FS
 func Family() policy.Family {
 	return policy.Family{
 		Name: "codex", Title: "Codex CLI", Stages: stages(), Presets: presets, ClearsThinking: clearsReasoning, KeepsUnanswered: clearsReasoning,
-		Recorder: &policy.Recorder{Product: "codex", CompactionCall: compactionCall, Version: clientVersion, Elsewhere: elsewhere},
+		Recorder: &policy.Recorder{Product: "codex", CompactionCall: compactionCall, Limits: clientLimits(), Version: clientVersion, Elsewhere: elsewhere},
 	}
 }
 

@@ -165,7 +165,7 @@ func (e *Engine) assumedWindow(key windowKey) int {
 // statedWindow is a context window and what states it.
 type statedWindow struct {
 	tokens  int
-	own     bool   // the user does
+	own     bool   // the user does, or the policy's client, which takes no larger one
 	assumed bool   // nothing does: the model is not in the table
 	like    string // the model of its family whose window is taken; "": it is DefaultWindow
 }
@@ -188,6 +188,9 @@ func (e *Engine) statedWindow(key windowKey) statedWindow {
 		return statedWindow{tokens: 1000000}
 	case key.marked && opt.Model != "":
 		return statedWindow{tokens: DefaultWindow}
+	}
+	if n, _ := e.policy.ModelWindow(model, key.time()); n > 0 {
+		return statedWindow{tokens: n, own: true}
 	}
 	if opt.Model == "" {
 		known := e.clientLimits(key).Context
