@@ -60,7 +60,7 @@ func TestDatabases(t *testing.T) {
 		{"replay -p opencode " + db + "#ses_2a0001", 0, "session " + id},
 		{"replay -p opencode " + db + "#ses_2a0002", 0, "session ses_2a0002"},
 		{"replay -p opencode " + db + "#ses_2a", 2, "2 sessions have an id that begins so"},
-		{"replay -p opencode " + db + "#nothing", 2, "lists them"},
+		{"replay -p opencode " + db + "#nothing", 2, "has that id"},
 		{"replay -p opencode " + filepath.Join(dir, "other.db"), 2, "pages have 0 bytes"},
 		{"replay -p opencode " + filepath.Join(home, "unknown.db"), 2, "without the tables of an agent"},
 		{"sessions " + filepath.Join(home, "unknown.db"), 2, "without the tables of an agent"},

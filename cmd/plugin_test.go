@@ -41,7 +41,7 @@ func TestSkill(t *testing.T) {
 		"ctxkit resume ID":                                    "The next request of the session sends",
 		"ctxkit why ID":                                       "7 breaks of the prompt cache cost 2.90 USD",
 		"ctxkit thresholds --policy claude-code --used 74637": "acts first at 200,000",
-		"ctxkit compare ID":                                   "In this session, opencode costs 5.9 % less than recorded",
+		"ctxkit compare ID":                                   "In this session, opencode costs 6.0 % less than recorded",
 		"ctxkit stats --help":                                 "Show what fills the context",
 	}
 	placeholders := strings.NewReplacer("${CLAUDE_SESSION_ID}", "ID", "TOKENS", "74637", "COMMAND", "stats")

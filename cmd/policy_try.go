@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/diff"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 	"github.com/ctxkit/ctxkit/report"
 )
@@ -68,9 +70,17 @@ func tryPolicy(sys *system, rec *replay.Record, choose policyChoice) (trial, err
 		return t, err
 	}
 	var runs [2][]byte
+	var texts [2]bytes.Buffer // what the edits put, which a timeline has only the size of
 	for i := range runs {
 		begin := sys.now()
-		tl, err := rec.Replay(pol, replay.Options{})
+		edits, lines := 0, json.NewEncoder(&texts[i])
+		var unwritten error
+		tl, err := rec.Replay(pol, replay.Options{Observe: func(_ int, v *view.View) {
+			list := diff.Edits(v, edits)
+			edits += len(list)
+			unwritten = cmp.Or(unwritten, lines.Encode(list))
+		}})
+		err = cmp.Or(err, unwritten)
 		if err == nil {
 			err = tl.CheckValid()
 		}
@@ -95,8 +105,11 @@ func tryPolicy(sys *system, rec *replay.Record, choose policyChoice) (trial, err
 			}
 		}
 	}
-	if !bytes.Equal(runs[0], runs[1]) {
+	switch {
+	case !bytes.Equal(runs[0], runs[1]):
 		t.differs = t.session + ": " + firstDifference(runs[0], runs[1])
+	case !bytes.Equal(texts[0].Bytes(), texts[1].Bytes()):
+		t.differs = t.session + ": an edit has another text in the second run"
 	}
 	return t, nil
 }

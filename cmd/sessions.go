@@ -32,11 +32,11 @@ func newSessions(sys *system) *cobra.Command {
 		SuggestFor: []string{"list", "ls"},
 		Use:        "sessions [DIR|DATABASE...]", Short: "List sessions with their size and cost, the last used first",
 		Args: arguments(&o.Folders),
-		Long: `List the sessions of a project folder, a whole projects tree or a database, the last used
-first: what they are about, how large they were, and what they were billed by
-the recorded usage. Any command takes a session by the beginning of its id, or
-by last, last~1 ... in the default folders. Filters and --sort choose what is
-listed; --limit is applied after them.
+		Long: `List the sessions of a project folder, a whole projects tree or a database, the
+last used first: what they are about, how large they were, and what they were
+billed by the recorded usage. Any command takes a session by the beginning of
+its id, or by last, last~1 ... in the default folders. Filters and --sort
+choose what is listed; --limit is applied after them.
 
 The folder's sessions-index.json is checked against the files:
 

@@ -40,7 +40,7 @@ func TestIterations(t *testing.T) {
 	tl := replayed(t, conv, named(t, "recorded"), replay.Options{})
 	rows := mains(tl)
 	fifth, sixth := &rows[4], &rows[5]
-	if want := (replay.Billed{Iterations: 2, Input: 26000, CacheRead: 180000, Output: 4500}); fifth.Recorded.Billed == nil || *fifth.Recorded.Billed != want {
+	if want := (replay.Samplings{Iterations: 2, Input: 26000, CacheRead: 180000, Output: 4500}); fifth.Recorded.Billed == nil || *fifth.Recorded.Billed != want {
 		t.Errorf("billed %+v, want %+v", fifth.Recorded.Billed, want)
 	}
 	if fifth.Recorded.Input != 24000 || fifth.Recorded.Output != 1000 || sixth.Recorded.Billed != nil {

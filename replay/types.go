@@ -32,7 +32,7 @@ const (
 type (
 	Request        = account.Request       // one API call: a row
 	Usage          = account.Usage         // usage that the API reported of it
-	Billed         = account.Billed        // the sum of several iterations within it
+	Samplings      = account.Samplings     // the sum of several iterations within it
 	CacheUse       = account.CacheUse      // its input by how it is billed
 	CostParts      = account.CostParts     // its cost by reasons
 	StageCost      = account.StageCost     // what the edits of a stage cost

@@ -43,9 +43,21 @@ func billedSentence(b *bill.Bill) string {
 	return joined(" ", phrase("Billed, as recorded: %v.", billedText(b)), copiesText(b.Copies))
 }
 
-// simulatedText holds the bill of the recorded session beside the simulated cost; "" where neither is known.
-func simulatedText(tl *replay.Timeline) string {
-	return costText(tl.Bill, price.USD{}, "", tl.CacheFit)
+// simulatedText holds the bill of the recorded session beside the simulated cost; "" where neither is known. Without names
+// it does not say which models have no price: a file may call them anything.
+func simulatedText(tl *replay.Timeline, nameless bool) string {
+	b := tl.Bill
+	if nameless && b != nil && len(b.NotPriced) > 0 {
+		all := bill.Unpriced{What: "some models or modes"}
+		for _, u := range b.NotPriced {
+			all.Calls += u.Calls
+			all.Tokens += u.Tokens
+		}
+		without := *b
+		without.NotPriced = []bill.Unpriced{all}
+		b = &without
+	}
+	return costText(b, price.USD{}, "", tl.CacheFit)
 }
 
 // costText holds a bill beside what the replay under a policy costs, where that is known; "" where nothing was billed.
@@ -156,7 +168,7 @@ func moneyText(m *compare.Money, sessions int) string {
 	}
 	return joined(" ", phrase("Billed, as recorded: %v%v%v.", phraseIf(m.AtLeast > 0, "at least "), usdText(m.CostUSD),
 		phraseIf(m.Priced < sessions, ", of the %v of %v with a price", m.Priced, count(sessions, "session"))),
-		phraseIf(m.AtLeast > 0 && sessions > 1, "The bill of %v lacks something (ctxkit cost).", count(m.AtLeast, "session")), copiesText(m.Copies), fitText(m.CacheFit))
+		phraseIf(m.AtLeast > 0 && sessions > 1, "The bill of %v lacks something.", count(m.AtLeast, "session")), copiesText(m.Copies), fitText(m.CacheFit))
 }
 
 // fitShort is fitText in short.

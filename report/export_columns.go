@@ -224,13 +224,13 @@ var recordedUsages = []struct {
 // billedUsages are the sums of several iterations.
 var billedUsages = []struct {
 	name, about string
-	of          func(u *replay.Billed) int
+	of          func(u *replay.Samplings) int
 }{
-	{"billed_iterations", "how often the API sampled within the request; null: once", func(u *replay.Billed) int { return u.Iterations }},
-	{"billed_input", "sum of their uncached input tokens", func(u *replay.Billed) int { return u.Input }},
-	{"billed_cache_write", "sum of what they wrote to the cache", func(u *replay.Billed) int { return u.CacheWrite }},
-	{"billed_cache_read", "sum of what they read from it", func(u *replay.Billed) int { return u.CacheRead }},
-	{"billed_output", "sum of their output tokens", func(u *replay.Billed) int { return u.Output }},
+	{"billed_iterations", "how often the API sampled within the request; null: once", func(u *replay.Samplings) int { return u.Iterations }},
+	{"billed_input", "sum of their uncached input tokens", func(u *replay.Samplings) int { return u.Input }},
+	{"billed_cache_write", "sum of what they wrote to the cache", func(u *replay.Samplings) int { return u.CacheWrite }},
+	{"billed_cache_read", "sum of what they read from it", func(u *replay.Samplings) int { return u.CacheRead }},
+	{"billed_output", "sum of their output tokens", func(u *replay.Samplings) int { return u.Output }},
 }
 
 func exportedEvents() []ExportColumn {

@@ -30,7 +30,7 @@ func replayHTML(w io.Writer, opt Layout) Printer[*replay.Timeline] {
 		case 0:
 			h.Title = "No session"
 		case 1:
-			h.Kicker, h.Title, h.Answers = "Replay under "+added[0].Policy, wordsOf(added[0], &opt).title(added[0]), replayAnswers(added[0])
+			h.Kicker, h.Title, h.Answers = "Replay under "+added[0].Policy, wordsOf(added[0], &opt).title(added[0]), replayAnswers(added[0], opt.NoText)
 		default:
 			h.Title = count(len(added), "session")
 			h.Answers = []string{sessionsAnswer(added)}
@@ -40,8 +40,8 @@ func replayHTML(w io.Writer, opt Layout) Printer[*replay.Timeline] {
 	}}
 }
 
-// replayAnswers say what a replay comes to.
-func replayAnswers(tl *replay.Timeline) []string {
+// replayAnswers say what a replay comes to, with no name that only the file has where they are nameless.
+func replayAnswers(tl *replay.Timeline, nameless bool) []string {
 	t := &tl.Totals
 	if t.Requests == 0 {
 		return []string{"The session has no request."}
@@ -54,7 +54,7 @@ func replayAnswers(tl *replay.Timeline) []string {
 	}
 	second := phrase("%v sent %v tokens", count(t.Requests, "request"), t.Payload-t.OwnInput) + phraseIf(t.OwnInput > 0, ", its own calls %v more", t.OwnInput) +
 		phraseIf(t.CostUSD.Known, ", for USD %v in all", cents(t.CostUSD)) + phrase(": %v, %v cleared.", count(t.Compactions, "compaction"), count(t.Cleared, "result"))
-	texts := append([]string{first, second, simulatedText(tl)}, troubleNotes(t)...)
+	texts := append([]string{first, second, simulatedText(tl, nameless)}, troubleNotes(t)...)
 	texts = slices.DeleteFunc(texts, func(s string) bool { return s == "" })
 	for i := range texts {
 		texts[i] = Clean(texts[i])
@@ -253,7 +253,7 @@ func newPageReplay(h *htmlPage, tl *replay.Timeline, opt *Layout) *pageReplay {
 	w := wordsOf(tl, opt)
 	p := &pageReplay{
 		Name: w.or(sessionTitle(tl.Session, tl.Agent), "session "+strconv.Itoa(len(h.Replays)+1)), Policy: Clean(tl.Policy), Window: tl.Window,
-		Limits: []pageLimit{}, Fields: pageFields(tl, w, &opt.Hints), Figures: pageFigures(tl), Answers: replayAnswers(tl), Notes: []string{}, Events: pageEvents(tl, w), Cost: newPageCost(tl), Warnings: []string{},
+		Limits: []pageLimit{}, Fields: pageFields(tl, w, &opt.Hints), Figures: pageFigures(tl), Answers: replayAnswers(tl, opt.NoText), Notes: []string{}, Events: pageEvents(tl, w), Cost: newPageCost(tl), Warnings: []string{},
 	}
 	if tl.Truth.Hypothesis() {
 		p.Notes = append(p.Notes, Clean(tl.Policy+" is "+hypothesisText(tl.Score)))

@@ -49,7 +49,7 @@ func sample(n int) *replay.Timeline {
 			Recorded: &replay.Usage{Input: 3, CacheWrite: step, CacheRead: raw - step, Output: 120 + k%50},
 		}
 		if k == 2 {
-			r.Recorded.Billed = &replay.Billed{Iterations: 2, Input: 5, CacheWrite: step, CacheRead: 2 * raw, Output: r.Output + 9}
+			r.Recorded.Billed = &replay.Samplings{Iterations: 2, Input: 5, CacheWrite: step, CacheRead: 2 * raw, Output: r.Output + 9}
 		}
 		switch k {
 		case n / 4, n / 2:

@@ -61,7 +61,7 @@ func Sessions(w io.Writer, list []SessionItem, now time.Time, opt Layout) error 
 	} else if usd, copies := bill.Distinct(bills...); usd.Known {
 		note += phrase(", billed %v%v by their usage", phraseIf(least > 0, "at least "), usdText(usd)) + phraseIf(priced < len(bills), " (%v of them without a price)", len(bills)-priced)
 		if least > 0 {
-			notes = append(notes, phrase("at least: the %v something: outputs without a reliable count, responses or compactions without usage, or prices (ctxkit cost SESSION).", either(least == 1, "bill of 1 session lacks", phrase("bills of %v sessions lack", least))))
+			notes = append(notes, phrase("at least: the %v something: outputs without a reliable count, responses or compactions without usage, or prices.", either(least == 1, "bill of 1 session lacks", phrase("bills of %v sessions lack", least))))
 		}
 		if copies.Calls > 0 {
 			notes = append(notes, copiesText(copies))

@@ -12,7 +12,7 @@ import (
 func (a *Anonymizer) follow(raw []byte, e *jsonl.Entry) {
 	switch e.Type {
 	case "user", "assistant":
-		add := func(runs *requests.Runs, line []byte) (requests.Sum, bool) {
+		add := func(runs *requests.Runs, line []byte) (requests.Digest, bool) {
 			sum, _, ok := runs.Add(e.SessionID, e.Message.Role, e.Message.ID, requests.Member(requests.Member(line, "message"), "content"))
 			return sum, ok
 		}
@@ -21,9 +21,11 @@ func (a *Anonymizer) follow(raw []byte, e *jsonl.Entry) {
 			a.names.ids[was.String()] = is.String()
 		}
 	case requests.TypeMessage:
-		a.hashed(raw, "hash", func(line []byte) (requests.Sum, bool) { return requests.SumOfMessage(requests.Member(line, "message")) })
+		a.hashed(raw, "hash", func(line []byte) (requests.Digest, bool) {
+			return requests.SumOfMessage(requests.Member(line, "message"))
+		})
 	case requests.TypeShape:
-		a.hashed(raw, "shapeHash", func(line []byte) (requests.Sum, bool) { return requests.SumOf(requests.Member(line, "shape")) })
+		a.hashed(raw, "shapeHash", func(line []byte) (requests.Digest, bool) { return requests.SumOf(requests.Member(line, "shape")) })
 	case requests.TypeRequest:
 		was, is := requests.Member(raw, "cacheControl"), requests.Member(a.dst, "cacheControl")
 		if len(was) == len(is) && placesOnly(was) {
@@ -33,7 +35,7 @@ func (a *Anonymizer) follow(raw []byte, e *jsonl.Entry) {
 }
 
 // hashed gives a line the hash of what has been written, if it had the right one.
-func (a *Anonymizer) hashed(raw []byte, name string, sum func(line []byte) (requests.Sum, bool)) {
+func (a *Anonymizer) hashed(raw []byte, name string, sum func(line []byte) (requests.Digest, bool)) {
 	was, okWas := sum(raw)
 	is, ok := sum(a.dst)
 	old, _ := jsonl.Unquote(requests.Member(raw, name))

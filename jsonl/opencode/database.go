@@ -132,7 +132,7 @@ func children(db *database.DB, id string) (ids []string, err error) {
 }
 
 // errNotThere is the error of a session that a database does not have.
-var errNotThere = errors.New("there is no session of that id in the database: `ctxkit sessions FILE` lists them")
+var errNotThere = errors.New("no session of the database has that id: take one from a list of its sessions")
 
 // exporter writes a session as an export has it, with the same lines.
 type exporter struct {

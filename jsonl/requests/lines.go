@@ -62,20 +62,20 @@ func textBlocks(quoted []byte) []byte {
 	return bytes.Join([][]byte{[]byte(`[{"type":"text","text":`), quoted, []byte(`}]`)}, nil)
 }
 
-// Sum is the SHA-256 of a message, or of a system prompt with tools, that requests name.
-type Sum [sha256.Size]byte
+// Digest is the SHA-256 of a message, or of a system prompt with tools, that requests name.
+type Digest [sha256.Size]byte
 
 // String is the sum as lines write it.
-func (s Sum) String() string { return hex.EncodeToString(s[:]) }
+func (s Digest) String() string { return hex.EncodeToString(s[:]) }
 
 // SumOf is the sum of a value without its breakpoints; ok is false where it is no JSON.
-func SumOf(raw []byte) (sum Sum, ok bool) {
+func SumOf(raw []byte) (sum Digest, ok bool) {
 	text, ok := appendSorted(nil, raw)
 	return sha256.Sum256(text), ok
 }
 
 // SumOfMessage is the sum of a message.
-func SumOfMessage(raw []byte) (sum Sum, ok bool) {
+func SumOfMessage(raw []byte) (sum Digest, ok bool) {
 	text, ok := appendMessage(nil, raw)
 	return sha256.Sum256(text), ok
 }
@@ -95,7 +95,7 @@ type run struct {
 
 // Add is the sum of the message that ends with a line of a session, of this role and message.id; begins: no line before
 // is of it. ok is false where the line has no content, which ends a message.
-func (r *Runs) Add(session, role, id string, content []byte) (sum Sum, begins, ok bool) {
+func (r *Runs) Add(session, role, id string, content []byte) (sum Digest, begins, ok bool) {
 	if role == "" || len(content) == 0 || content[0] != '"' && content[0] != '[' {
 		delete(r.now, session)
 		return sum, false, false
@@ -126,7 +126,7 @@ func (r *Runs) Add(session, role, id string, content []byte) (sum Sum, begins, o
 }
 
 // sum is the hash of the message so far.
-func (now *run) sum() (sum Sum, ok bool) {
+func (now *run) sum() (sum Digest, ok bool) {
 	cloner, ok := now.hash.(hash.Cloner)
 	if !ok {
 		return sum, false
@@ -138,7 +138,7 @@ func (now *run) sum() (sum Sum, ok bool) {
 	role, _ := json.Marshal(now.role)
 	state.Write([]byte(`],"role":`))
 	state.Write(append(role, '}'))
-	return Sum(state.Sum(nil)), true
+	return Digest(state.Sum(nil)), true
 }
 
 // addLine adds the message that ends with a line of the conversation.

@@ -131,7 +131,7 @@ func (l *Log) Messages() (found, of int) {
 
 // Read reads the requests of a file. A line that is not understood is a finding, and costs the requests that need it.
 func Read(src *jsonl.Source) (*Log, error) {
-	r := &reader{Log: &Log{src: src, byAnswer: map[string]int{}}, message: map[Sum]int{}, shape: map[Sum]int{}, request: map[string]int{}, answered: map[string]string{}, last: map[string]int{}}
+	r := &reader{Log: &Log{src: src, byAnswer: map[string]int{}}, message: map[Digest]int{}, shape: map[Digest]int{}, request: map[string]int{}, answered: map[string]string{}, last: map[string]int{}}
 	if err := src.Each(1, jsonl.ReadOptions{}, r.item); err != nil {
 		return nil, err
 	}
@@ -145,8 +145,8 @@ func Read(src *jsonl.Source) (*Log, error) {
 // reader reads a log.
 type reader struct {
 	*Log
-	message  map[Sum]int       // index into messages
-	shape    map[Sum]int       // index into shapes
+	message  map[Digest]int    // index into messages
+	shape    map[Digest]int    // index into shapes
 	request  map[string]int    // id -> index into Requests
 	bases    []string          // ids, of Requests
 	answered map[string]string // message.id -> id of its request, or ""
@@ -226,13 +226,13 @@ type cachePlace struct {
 	Value json.RawMessage   `json:"value"`
 }
 
-func readHash(text string) (h Sum, ok bool) {
+func readHash(text string) (h Digest, ok bool) {
 	b, err := hex.DecodeString(text)
-	return Sum(slices.Concat(b, make([]byte, len(h)))[:len(h)]), err == nil && len(b) == len(h)
+	return Digest(slices.Concat(b, make([]byte, len(h)))[:len(h)]), err == nil && len(b) == len(h)
 }
 
 // messageOf is the index of the message with a hash.
-func (r *reader) messageOf(h Sum) int {
+func (r *reader) messageOf(h Digest) int {
 	i, ok := r.message[h]
 	if !ok {
 		i = len(r.messages)
@@ -242,7 +242,7 @@ func (r *reader) messageOf(h Sum) int {
 	return i
 }
 
-func (r *reader) shapeOf(h Sum) int {
+func (r *reader) shapeOf(h Digest) int {
 	i, ok := r.shape[h]
 	if !ok {
 		i = len(r.shapes)
@@ -253,7 +253,7 @@ func (r *reader) shapeOf(h Sum) int {
 }
 
 // hashed is the value of a line, and the hash that it is named by; ok is false where it has not both.
-func hashed(e *jsonl.Entry, name, of string) (value []byte, named Sum, ok bool) {
+func hashed(e *jsonl.Entry, name, of string) (value []byte, named Digest, ok bool) {
 	eachMember(e.Raw, func(key string, v []byte) {
 		switch key {
 		case name:

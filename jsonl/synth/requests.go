@@ -13,11 +13,11 @@ import (
 type recordedRequests struct {
 	parts  map[string]sentPart // by uuid of a line
 	runs   requests.Runs
-	made   map[requests.Sum]bool // messages that lines make, or that have one
-	id     string                // of the last request
-	sent   []string              // lines that it was sent with
-	count  int                   // its messages
-	shape  requests.Sum
+	made   map[requests.Digest]bool // messages that lines make, or that have one
+	id     string                   // of the last request
+	sent   []string                 // lines that it was sent with
+	count  int                      // its messages
+	shape  requests.Digest
 	shaped bool
 }
 
@@ -45,7 +45,7 @@ func (q *recordedRequests) note(uuid string, line []byte) {
 		return
 	}
 	if q.made == nil {
-		q.made = map[requests.Sum]bool{}
+		q.made = map[requests.Digest]bool{}
 	}
 	q.made[sum] = true
 	if content[0] == '"' {

@@ -6,16 +6,16 @@ import (
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
-// Billed is what a conversation was billed.
-type Billed struct {
+// SessionBill is what a conversation was billed.
+type SessionBill struct {
 	Calls   []bill.Entry     `json:"calls"`
 	AtLeast bool             `json:"at_least,omitempty"`  // more was billed than these
 	Fit     *replay.CacheFit `json:"cache_fit,omitempty"` // of the recorded track's simulation; nil: that was not replayed
 }
 
 // BilledBy is what a conversation was billed, by its timeline under any policy.
-func BilledBy(t *replay.Timeline) Billed {
-	return Billed{t.Bill.Entries(), t.Bill.AtLeast(), t.CacheFit}
+func BilledBy(t *replay.Timeline) SessionBill {
+	return SessionBill{t.Bill.Entries(), t.Bill.AtLeast(), t.CacheFit}
 }
 
 // Money is what several conversations were billed.
@@ -28,7 +28,7 @@ type Money struct {
 }
 
 // Sum adds up what conversations were billed.
-func Sum(list []Billed) *Money {
+func Sum(list []SessionBill) *Money {
 	m, fit := &Money{}, replay.CacheFit{}
 	calls := make([][]bill.Entry, len(list))
 	for i := range list {
@@ -51,7 +51,7 @@ func Sum(list []Billed) *Money {
 
 // Money is what the sessions were billed.
 func (c *Comparison) Money() *Money {
-	list := make([]Billed, len(c.Sessions))
+	list := make([]SessionBill, len(c.Sessions))
 	for i := range c.Sessions {
 		list[i] = c.Sessions[i].Billed
 	}

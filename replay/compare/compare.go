@@ -36,7 +36,7 @@ type ComparedSession struct {
 	Input      string               // the path it was read from; "-": standard input
 	Selection  Selection
 	Converted  *replay.Conversion // of its tokens, to those of another model; nil: none
-	Billed     Billed             // what was billed for it
+	Billed     SessionBill        // what was billed for it
 	Series     [][]int            // by policy: see Series; nil where the caller wants none
 }
 

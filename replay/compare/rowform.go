@@ -72,7 +72,7 @@ type row struct {
 	Input      text             `json:"path"`
 	Selection  rowSelection     `json:"selection"`
 	Converted  *rowConversion   `json:"converted,omitempty"`
-	Billed     Billed           `json:"billed"`
+	Billed     SessionBill      `json:"billed"`
 	Series     [][]int          `json:"series"`
 }
 

@@ -51,6 +51,7 @@ type Made struct {
 	ID       string     `json:"id"` // synthetic-N
 	Role     string     `json:"role"`
 	Label    string     `json:"label"`
+	Attached bool       `json:"attached,omitempty"` // the client attaches it again after a compaction
 	Contents []EditText `json:"contents"`
 }
 
@@ -100,7 +101,7 @@ func names(conv *session.Conversation, ids []policy.ItemID) (list []string) {
 
 func made(conv *session.Conversation, list []policy.Synthetic) (out []Made) {
 	for _, s := range list {
-		m := Made{ID: ItemName(conv, s.ID), Role: s.Role, Label: s.Label, Contents: []EditText{}}
+		m := Made{ID: ItemName(conv, s.ID), Role: s.Role, Label: s.Label, Attached: s.Attached, Contents: []EditText{}}
 		for c := range s.Contents {
 			m.Contents = append(m.Contents, text(conv, &s.Contents[c]))
 		}

@@ -67,7 +67,7 @@ func (r *rebuilder) content(t *diff.EditText) policy.Content {
 
 func (r *rebuilder) made(list []diff.Made) (out []policy.Synthetic) {
 	for _, m := range list {
-		s := policy.Synthetic{Role: m.Role, Label: m.Label}
+		s := policy.Synthetic{Role: m.Role, Label: m.Label, Attached: m.Attached}
 		for i := range m.Contents {
 			s.Contents = append(s.Contents, r.content(&m.Contents[i]))
 		}

@@ -166,7 +166,7 @@ func partsOf(shape *requests.Shape) (list []OverheadPart) {
 		for _, section := range sections(text) {
 			p := OverheadPart{Part: systemPart, Name: headingOf(section), Bytes: len(section)}
 			for _, kind := range [...]struct{ word, is string }{
-				{"memory", kindMemory}, {"environment", kindEnvironment}, {"gitstatus", kindEnvironment}, {"claude.md", kindInstructions}, {"claudemd", kindInstructions},
+				{"memory", kindMemory}, {"environment", kindEnvironment}, {"gitstatus", kindEnvironment}, {".md", kindInstructions},
 				{"mcp", kindMCP}, {"skills", kindSkills}, {"agents", kindAgents},
 			} {
 				if p.Kind == "" && strings.Contains(strings.ToLower(p.Name), kind.word) {

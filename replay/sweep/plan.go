@@ -149,7 +149,7 @@ type Swept struct {
 	Policy *policy.Policy // that the points start from
 	Has    []bool         // by axis: the policy has the parameter
 	Tried  []Tried        // by point
-	Billed compare.Billed
+	Billed compare.SessionBill
 }
 
 // Add adds a session, of which as many points were tried as of those before it.

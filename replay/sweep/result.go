@@ -67,9 +67,9 @@ type Grid struct {
 	Cache    replay.CacheMode   // whose prompt cache was simulated
 	Results  []compare.PolicyRow
 	Sessions int
-	Billed   []compare.Billed // by session
-	Common   int              // sessions in which every point that is no bound is feasible; 0: none, all sums are over all sessions
-	Applied  []int            // by axis: sessions whose policy has the parameter
+	Billed   []compare.SessionBill // by session
+	Common   int                   // sessions in which every point that is no bound is feasible; 0: none, all sums are over all sessions
+	Applied  []int                 // by axis: sessions whose policy has the parameter
 	Inputs   compare.Inputs
 	Unpriced []compare.Unpriced
 	Front    []bool   // by result

@@ -35,15 +35,15 @@ type Request struct {
 // Usage is what the API reported of a request, in tokens. Of several iterations within the request the input is that
 // of the last one.
 type Usage struct {
-	Input      int     `json:"input"`
-	CacheWrite int     `json:"cache_write"`
-	CacheRead  int     `json:"cache_read"`
-	Output     int     `json:"output"`
-	Billed     *Billed `json:"billed,omitempty"` // nil: the same
+	Input      int        `json:"input"`
+	CacheWrite int        `json:"cache_write"`
+	CacheRead  int        `json:"cache_read"`
+	Output     int        `json:"output"`
+	Billed     *Samplings `json:"billed,omitempty"` // nil: the same
 }
 
-// Billed is the sum of several iterations within one request, in tokens.
-type Billed struct {
+// Samplings is the sum of several iterations within one request, in tokens.
+type Samplings struct {
 	Iterations int `json:"iterations"`
 	Input      int `json:"input"`
 	CacheWrite int `json:"cache_write"`
@@ -56,7 +56,7 @@ func UsageOf(u *jsonl.Usage) *Usage {
 	r := &Usage{Input: u.Input, CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output}
 	if u.Iterated() {
 		b := u.Billed()
-		r.Billed = &Billed{Iterations: b.Calls, Input: b.Input, CacheWrite: b.CacheWrite, CacheRead: b.CacheRead, Output: b.Output}
+		r.Billed = &Samplings{Iterations: b.Calls, Input: b.Input, CacheWrite: b.CacheWrite, CacheRead: b.CacheRead, Output: b.Output}
 	}
 	return r
 }
