@@ -187,10 +187,10 @@ func (r *Record) ViewAt(pol *policy.Policy, opt Options, n int) (*view.View, err
 func (r *Record) Bridge(tl *Timeline, pol *policy.Policy, opt Options, others ...*session.Conversation) (*Bridge, error) {
 	same := opt
 	same.Regret, same.CompactAt, same.Observe, same.Send, same.Trace = false, nil, nil, nil, nil
-	priced := func(t *Timeline) *account.Priced {
-		return &account.Priced{Requests: t.Requests, CostUSD: t.Totals.CostUSD, CostParts: t.Totals.CostParts}
+	priced := func(t *Timeline) *account.ReplayCost {
+		return &account.ReplayCost{Requests: t.Requests, CostUSD: t.Totals.CostUSD, CostParts: t.Totals.CostParts}
 	}
-	recorded := func(model string) (*account.Priced, error) {
+	recorded := func(model string) (*account.ReplayCost, error) {
 		if pol.Recorded && model == opt.Model {
 			return priced(tl), nil
 		}

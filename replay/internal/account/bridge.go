@@ -126,8 +126,8 @@ func SumBridges(list []*Bridge) *Bridge {
 	return b
 }
 
-// Priced is the cost of a replay: of its requests, and the sums.
-type Priced struct {
+// ReplayCost is the cost of a replay: of its requests, and the sums.
+type ReplayCost struct {
 	Requests  []Request
 	CostUSD   price.USD
 	CostParts *CostParts // nil: none of its requests has a price
@@ -135,7 +135,7 @@ type Priced struct {
 
 // NewBridge leads from what was billed for a conversation, and for others that the bill of its session includes, to what
 // a replay costs. own is the record's own track under its own models, and replaced is it under the model that replaces them.
-func NewBridge(conv *session.Conversation, others []*session.Conversation, table *price.Table, own, replaced, replay *Priced) *Bridge {
+func NewBridge(conv *session.Conversation, others []*session.Conversation, table *price.Table, own, replaced, replay *ReplayCost) *Bridge {
 	alone := bill.Of(conv, table)
 	b := &Bridge{Recorded: bill.OfSession(conv, others, table), Steps: []BridgeStep{}, Own: own.CostUSD, Simulated: replaced.CostUSD, Cost: replay.CostUSD}
 	b.step(StepSubagents, b.Recorded.Calls-alone.Calls, alone.CostUSD.Nano-b.Recorded.CostUSD.Nano)
