@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ctxkit/ctxkit/replay/compare"
 )
@@ -16,7 +17,7 @@ import (
 // figurePolicies are compared in TestFigures: each clears, compacts, fails or is refused in some shipped session.
 func figurePolicies() []string {
 	return []string{
-		"recorded", "none", "claude-code-pipeline", "claude-code-collapse", "claude-code-2.1.210", "opencode-1.1.36", "gemini-cli-0.26", "anthropic-context-editing",
+		"recorded", "none", "claude-code-pipeline", "claude-code-collapse", "claude-code-2.1.193", "opencode-1.1.36", "gemini-cli-0.26", "anthropic-context-editing",
 		"langchain-clear-tool-uses", "sliding-window-1.36",
 	}
 }
@@ -175,14 +176,19 @@ func checkPrices(t *testing.T, list [][]rawTimeline) {
 		WrittenLong   json.Number `json:"cache_write_1h"`
 		CacheRead     json.Number `json:"cache_read"`
 	}
+	type period struct {
+		rates
+		Until string // the last day; "": today's
+		Tier  *struct {
+			Above int64 `json:"above_prompt_tokens"`
+			rates
+		}
+	}
 	var prices struct {
 		Models []struct {
 			ID string
-			rates
-			Tier *struct {
-				Above int64 `json:"above_prompt_tokens"`
-				rates
-			}
+			period
+			Earlier []period
 		}
 	}
 	ctxkitJSON(t, &prices, "prices")
@@ -190,11 +196,21 @@ func checkPrices(t *testing.T, list [][]rawTimeline) {
 		for i := range timelines {
 			for n := range timelines[i].Requests {
 				q := &timelines[i].Requests[n]
+				day := "" // of a call of the policy's own that of the request after it
+				for later := n; later < len(timelines[i].Requests) && day == ""; later++ {
+					day = timelines[i].Requests[later].Time
+				}
 				at, length := rates{}, 0
 				for _, m := range prices.Models {
 					if strings.HasPrefix(strings.ReplaceAll(q.Model, ".", "-"), m.ID) && len(m.ID) > length {
-						if at, length = m.rates, len(m.ID); m.Tier != nil && q.Payload > m.Tier.Above {
-							at = m.Tier.rates
+						then := m.period
+						for _, p := range slices.Backward(m.Earlier) {
+							if day != "" && day[:len(time.DateOnly)] <= p.Until {
+								then = p
+							}
+						}
+						if at, length = then.rates, len(m.ID); then.Tier != nil && q.Payload > then.Tier.Above {
+							at = then.Tier.rates
 						}
 					}
 				}
@@ -258,12 +274,12 @@ type rawTimeline struct {
 }
 
 type rawRequest struct {
-	Kind, Model string
-	Raw         int64 `json:"raw_tokens"`
-	View        int64 `json:"model_tokens"`
-	Payload     int64 `json:"payload_tokens"`
-	Output      int64 `json:"output_tokens"`
-	Cache       struct {
+	Kind, Model, Time string
+	Raw               int64 `json:"raw_tokens"`
+	View              int64 `json:"model_tokens"`
+	Payload           int64 `json:"payload_tokens"`
+	Output            int64 `json:"output_tokens"`
+	Cache             struct {
 		Read        int64
 		Written     int64 `json:"write_5m"`
 		WrittenLong int64 `json:"write_1h"`

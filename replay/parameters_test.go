@@ -14,18 +14,19 @@ import (
 // idle are parameters that change nothing a replay of the sample sessions computes, with the reason.
 func idle() map[string]string {
 	return map[string]string{
-		"codex_compaction.reasoning": "Claude's thinking is not counted, and the samples are Claude's",
-		"drop_images.by":             "no sample has an image: the stage's own tests have some",
-		"drop_images.keep":           "the same",
-		"autocompact.max_output":     "it is in the request for a summary, which view shows",
-		"drop_images.placeholder":    "the same",
-		"drop_images.step":           "the same",
-		"pi_compaction.manual":       "what a user compacts by hand in the samples is less than the stage keeps",
-		"post_compact.skill_tokens":  "no sample has invoked a skill before a compaction",
-		"post_compact.skills_tokens": "no sample has invoked a skill before a compaction",
-		"program.command":            "no program may be started: the stage's own tests start one",
-		"program.timeout":            "the same",
-		"snip.ids":                   "a trial names a message of its session: the stage's own tests have it",
+		"codex_compaction.model_change": "no sample has two models of Codex",
+		"codex_compaction.reasoning":    "Claude's thinking is not counted, and the samples are Claude's",
+		"drop_images.by":                "no sample has an image: the stage's own tests have some",
+		"drop_images.keep":              "the same",
+		"autocompact.max_output":        "it is in the request for a summary, which view shows",
+		"drop_images.placeholder":       "the same",
+		"drop_images.step":              "the same",
+		"pi_compaction.manual":          "what a user compacts by hand in the samples is less than the stage keeps",
+		"post_compact.skill_tokens":     "no sample has invoked a skill before a compaction",
+		"post_compact.skills_tokens":    "no sample has invoked a skill before a compaction",
+		"program.command":               "no program may be started: the stage's own tests start one",
+		"program.timeout":               "the same",
+		"snip.ids":                      "a trial names a message of its session: the stage's own tests have it",
 	}
 }
 

@@ -176,7 +176,7 @@ func TestDatabaseRows(t *testing.T) {
 	if len(conv.Warnings) != 2 || !strings.Contains(fmt.Sprint(conv.Warnings), "msg_zz") || !strings.Contains(fmt.Sprint(conv.Warnings), "prt_zz") {
 		t.Errorf("warnings %v", conv.Warnings)
 	}
-	if _, err := session.Load(path+"#ses_none", session.LoadOptions{}); err == nil || !strings.Contains(err.Error(), "no session of that id") {
+	if _, err := session.Load(path+"#ses_none", session.LoadOptions{}); err == nil || !strings.Contains(err.Error(), "no session of the database has that id") {
 		t.Errorf("another id: %v", err)
 	}
 	w = newDatabase(t, path, "ALTER TABLE part RENAME COLUMN data TO content")
