@@ -18,7 +18,7 @@ func billedText(b *bill.Bill) string {
 
 // ofBilled is a bill of which a part is named: "the 20.00 USD billed".
 func ofBilled(b *bill.Bill) string {
-	return phrase("the %v%v billed", usd(b.CostUSD), phraseIf(b.AtLeast() && b.CostUSD.Known, " or more"))
+	return phrase("the %v%v billed", usdText(b.CostUSD), phraseIf(b.AtLeast() && b.CostUSD.Known, " or more"))
 }
 
 // recordBilled says what the record was billed, and by how much that may be short; than is put behind the amount.

@@ -146,19 +146,17 @@ func billText(sum *SessionCost, name string) string {
 	other := b.Cost != b.Simulated || slices.ContainsFunc(b.Steps, ofPolicy)
 	switch {
 	case switched && other:
-		return phrase("%v %v, and under %v %v; there, under %v, it would have cost %v%v.", is, usd(b.Own), b.Model, usd(b.Simulated), name,
-			usd(b.Cost), than(b.Simulated))
+		return phrase("%v %v, and under %v %v; there, under %v, it would have cost %v%v.", is, usdText(b.Own), b.Model, usdText(b.Simulated), name,
+			usdText(b.Cost), than(b.Simulated))
 	case switched:
-		return phrase("%v %v, and under %v %v%v.", is, usd(b.Own), b.Model, usd(b.Cost), than(b.Own))
+		return phrase("%v %v, and under %v %v%v.", is, usdText(b.Own), b.Model, usdText(b.Cost), than(b.Own))
 	case other:
-		return phrase("%v %v; under %v it would have cost %v%v.", is, usd(b.Simulated), name, usd(b.Cost), than(b.Simulated))
+		return phrase("%v %v; under %v it would have cost %v%v.", is, usdText(b.Simulated), name, usdText(b.Cost), than(b.Simulated))
 	case b.Model != "" || sum.Cache == replay.CacheNone || b.Recorded.Requests == 0:
-		return phrase("%v %v%v.", is, usd(b.Cost), bound)
+		return phrase("%v %v%v.", is, usdText(b.Cost), bound)
 	}
-	return phrase("%v %v%v%v.", is, usd(b.Cost), before(", ", shareText(b.Billed(), b.Cost, "than that")), bound)
+	return phrase("%v %v%v%v.", is, usdText(b.Cost), before(", ", shareText(b.Billed(), b.Cost, "than that")), bound)
 }
-
-func usd(u price.USD) string { return either(u.Known, u.Decimal().Text(2)+" USD", "an unknown amount") }
 
 // shareText says by how much b is more or less than a: "5.1 % less"; "" where a is nothing.
 func shareText(a, b price.USD, than string) string {

@@ -176,7 +176,7 @@ func verdictText(policy string, t *replay.Totals) string {
 	}
 	than += phraseIf(t.NotReadBack != 0, " (without %v tokens that the restarted client did not read back)", t.NotReadBack)
 	return phraseIf(policy != "", "under %v, ", policy) + count(t.Requests, "request") + either(t.Requests == 1, " sends", " send") + phrase(" %v tokens, ", sent) + than +
-		phraseIf(t.CostUSD.Known, ", for %v", usd(t.CostUSD)) + phrase(", with %v and %v cleared", count(t.Compactions, "compaction"), count(t.Cleared, "result"))
+		phraseIf(t.CostUSD.Known, ", for %v", usdText(t.CostUSD)) + phrase(", with %v and %v cleared", count(t.Compactions, "compaction"), count(t.Cleared, "result"))
 }
 
 // sessionTitle names a conversation in a heading.

@@ -94,7 +94,7 @@ func whyText(t *why.BreaksTotal, name string, record, recorded bool) string {
 		text += first(phrase("%vthe prompt cache would not break%v.", under, either(t.Uncacheable == t.Requests, ": nothing of a request is cached", "")))
 	} else {
 		text += first(phrase("%vthe prompt cache would break %v; that is %v of %v%v.", under, times(t.Total.Simulated), usdText(t.Total.SimUSD),
-			usd(t.Cost), shareOf(t.Total.SimUSD, t.Cost)))
+			usdText(t.Cost), shareOf(t.Total.SimUSD, t.Cost)))
 	}
 	if r := t.InRecord; r != nil && t.Usage > 0 {
 		text += phrase(" The record itself broke %v, for %v of %v%v.", times(r.Breaks), usdText(r.USD), ofBilled(t.Bill), shareOf(r.USD, t.Billed))
@@ -109,10 +109,13 @@ func times(n int) string {
 
 // usdText is an amount that may be very small.
 func usdText(u price.USD) string {
-	if u.Known && u.Nano > 0 && u.Nano < 5_000_000 {
+	switch {
+	case !u.Known:
+		return "an unknown amount"
+	case u.Nano > 0 && u.Nano < 5_000_000:
 		return "less than 0.01 USD"
 	}
-	return usd(u)
+	return u.Decimal().Text(2) + " USD"
 }
 
 // shareOf is the share of an amount in another, in brackets; "" where it is not known.
@@ -347,7 +350,7 @@ func shareSection(p *page, parts []why.CostShare, cost price.USD) {
 	if !cost.Known {
 		return
 	}
-	p.heading(phrase("the simulated cost, %v, by its parts", usd(cost)))
+	p.heading(phrase("the simulated cost, %v, by its parts", usdText(cost)))
 	t := newTable(costShareColumns)
 	var all, at price.USD
 	for _, x := range parts {

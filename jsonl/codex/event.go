@@ -25,6 +25,7 @@ type event struct {
 type usage struct {
 	Input     int `json:"input_tokens"`
 	Cached    int `json:"cached_input_tokens"`
+	Written   int `json:"cache_write_input_tokens"` // of newer releases
 	Output    int `json:"output_tokens"`
 	Reasoning int `json:"reasoning_output_tokens"`
 	Total     int `json:"total_tokens"`
@@ -34,9 +35,10 @@ type usage struct {
 func (u *usage) usage() *foreign.Usage {
 	in := bounded(u.Input)
 	cached := min(bounded(u.Cached), in)
+	written := min(bounded(u.Written), in-cached)
 	out := bounded(u.Output)
 	return &foreign.Usage{
-		Input: in - cached, CacheRead: cached, Output: out,
+		Input: in - cached - written, CacheRead: cached, CacheWrite: written, Output: out,
 		Details: &foreign.Details{Thinking: min(bounded(u.Reasoning), out)},
 	}
 }

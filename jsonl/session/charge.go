@@ -36,7 +36,7 @@ type Charge struct {
 	Kind     ChargeKind
 	Line     int       // its first one
 	Time     time.Time // of that line; zero: not recorded
-	Model    string    // as recorded; of a compaction without one that of the request after it, else of the last
+	Model    string    // as recorded; of a compaction without one that of the request before it
 	Request  int       // N of the request that it answers; 0: none
 	Calls    int       // that it stands for: 1 but of a ChargeRun
 	Usage    jsonl.Usage
@@ -144,12 +144,12 @@ func (b *billing) compaction(i int) {
 	q := b.find(cmp.Or(n.compact.Request, "of line "+strconv.Itoa(i)), i)
 	q.ID, q.Kind, q.ended = n.compact.Request, ChargeCompaction, true
 	q.Usage.Add(*recordedUsage(n.compact.Usage))
-	after := len(b.conv.Requests)
+	before := len(b.conv.Requests) - 1
 	if of := b.boundaries[n.uuid]; of != nil {
-		after = min(of.Request, after)
+		before = max(of.Request-2, 0)
 	}
-	if q.Model = n.compact.Model; q.Model == "" && after > 0 {
-		q.Model = b.conv.Response(after - 1).Model
+	if q.Model = n.compact.Model; q.Model == "" && before >= 0 && before < len(b.conv.Requests) {
+		q.Model = b.conv.Response(before).Model
 	}
 }
 

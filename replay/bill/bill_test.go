@@ -60,7 +60,8 @@ func TestOf(t *testing.T) {
 		{"rounds", session.Charge{Usage: jsonl.Usage{Output: million, Iterations: &jsonl.Iterations{Rounds: jsonl.Spent{Calls: 2, Input: million, CacheRead: million, Output: 7}}}}, usd(1000), bill.KindRequest, 3},
 		{"compacting iteration", session.Charge{Usage: jsonl.Usage{Output: million, Iterations: &jsonl.Iterations{Compactions: jsonl.Spent{Calls: 1, Input: million, Output: million}}}}, usd(1400), bill.KindCompaction, 2},
 		{"another model's attempt", session.Charge{Usage: jsonl.Usage{Output: million, Iterations: &jsonl.Iterations{Attempts: []jsonl.Attempt{{Model: "claude-b", Spent: jsonl.Spent{Input: million, Output: million}}}}}}, usd(2500), bill.KindAttempt, 2},
-		{"an attempt's hour of cache", session.Charge{Usage: jsonl.Usage{Output: million, Iterations: &jsonl.Iterations{Attempts: []jsonl.Attempt{{Write1h: million, Spent: jsonl.Spent{CacheWrite: 2 * million}}}}}}, usd(1000), bill.KindAttempt, 2},
+		{"an attempt's hour of cache", session.Charge{Usage: jsonl.Usage{Output: million, Iterations: &jsonl.Iterations{Attempts: []jsonl.Attempt{{Model: "claude-a", Write1h: million, Spent: jsonl.Spent{CacheWrite: 2 * million}}}}}}, usd(1000), bill.KindAttempt, 2},
+		{"an attempt of a model that is not named", session.Charge{Usage: jsonl.Usage{Output: million, Iterations: &jsonl.Iterations{Attempts: []jsonl.Attempt{{Spent: jsonl.Spent{Input: million}}}}}}, usd(500), bill.KindAttempt, 2},
 		{"no price", session.Charge{Model: "gpt-x", Usage: all}, price.USD{}, bill.KindRequest, 1},
 	} {
 		b := bill.Of(conv(c.charge), prices)

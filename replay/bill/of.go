@@ -76,7 +76,7 @@ func CallOf(c *session.Charge, table *price.Table) Call {
 	if u.Iterations != nil {
 		for _, a := range u.Iterations.Attempts {
 			in := cache.Split{Read: a.Spent.CacheRead, Write1h: a.Write1h, Write5m: a.Spent.CacheWrite - a.Write1h, Uncached: a.Spent.Input}
-			call.Parts = append(call.Parts, p.part(KindAttempt, cmp.Or(a.Model, c.Model), max(a.Spent.Calls, 1), in, a.Spent.Output))
+			call.Parts = append(call.Parts, p.part(KindAttempt, cmp.Or(a.Model, unnamed), max(a.Spent.Calls, 1), in, a.Spent.Output))
 		}
 	}
 	if u.Searches > 0 {
@@ -91,11 +91,17 @@ func CallOf(c *session.Charge, table *price.Table) Call {
 // key tells a call from all others: of one response the copies in other files have the same model. It is 0 where
 // nothing tells it.
 func key(c *session.Charge) int64 {
-	if c.ID == "" {
+	switch {
+	case c.ID == "":
 		return 0
+	case c.Kind == session.ChargeCompaction: // its model may be that of the requests around it, which other files lack
+		return hash(c.ID)
 	}
 	return hash(c.ID + "\n" + c.Model)
 }
+
+// unnamed stands for the model of an attempt that the record does not name. It has no price.
+const unnamed = "not named in the record"
 
 func hash(text string) int64 {
 	h := sha256.Sum256([]byte(text))
