@@ -108,6 +108,9 @@ func TestAppliedEdits(t *testing.T) {
 				if row.Payload != want.context {
 					t.Errorf("%s: request %d of %d tokens, want %d", tt.name, k+1, row.Payload, want.context)
 				}
+				if row.Tokens != row.Raw {
+					t.Errorf("%s, %s: the client holds %d tokens at request %d, want the raw %d", tt.name, name, row.Tokens, k+1, row.Raw)
+				}
 				if raw := 20000 + 1100*k; row.Raw < raw-400 || row.Raw > raw+400 {
 					t.Errorf("%s, %s: the raw history of request %d has %d tokens, want %d", tt.name, name, k+1, row.Raw, raw)
 				}

@@ -157,13 +157,16 @@ func (e *Engine) OverheadAt(k int) int {
 	return e.record.OverheadOf(k, e.policy.Recorded)
 }
 
-// rawAt is the raw history of request k (0-based), with its overhead.
-func (e *Engine) rawAt(k int) int {
+// wholeOverhead is OverheadAt with what the API left out of request k and no block weighs: it is in the client's history.
+func (e *Engine) wholeOverhead(k int) int {
 	if e.overhead >= 0 {
-		return e.progress.raw + e.overhead
+		return e.overhead
 	}
-	return e.progress.raw + e.record.OverheadOf(k, false)
+	return e.record.OverheadOf(k, false)
 }
+
+// rawAt is the raw history of request k (0-based), with its overhead.
+func (e *Engine) rawAt(k int) int { return e.progress.raw + e.wholeOverhead(k) }
 
 // Join adds message m.
 func (e *Engine) Join(m int) {

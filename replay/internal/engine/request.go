@@ -56,7 +56,7 @@ func (e *Engine) weighRequest(q *request) {
 	}
 	q.row = account.Request{
 		N: q.k + 1, UUID: q.msg.UUID, Time: q.msg.Time, Kind: "main", Model: q.msg.Model,
-		Raw: max(e.rawAt(q.k), 0), Tokens: max(e.view.Tokens()+over, 0), Payload: max(e.view.PayloadTokens()+over, 0),
+		Raw: max(e.rawAt(q.k), 0), Tokens: max(e.view.Tokens()+e.wholeOverhead(q.k), 0), Payload: max(e.view.PayloadTokens()+over, 0),
 		Overhead: max(over, 0), Used: q.used, Messages: e.view.Len(), Events: e.changes.events,
 	}
 	if e.changes.used > 0 {

@@ -117,7 +117,7 @@ func (t *recordTrack) leave(k int, l *omission, blocks []policy.Target, said int
 		return 0
 	}
 	weight, take := 0, said-remains(l.tokens)
-	explained := lacks != nil && lacks()-take >= -tokens.DropThreshold
+	explained := lacks != nil && max(lacks()-take, take-lacks()) <= tokens.DropThreshold // further off, an estimate's error is in it
 	if explained {
 		take = lacks()
 	}
