@@ -201,3 +201,22 @@ func TestClientTotals(t *testing.T) {
 		}
 	}
 }
+
+// TestCompactionModel: a compaction that does not say its model is the model's before it, not the one's that goes on.
+func TestCompactionModel(t *testing.T) {
+	under := func(l line, model string) line {
+		l["message"].(line)["model"] = model
+		return l
+	}
+	meta := line{"trigger": "auto", "preTokens": 1000, "usage": line{"input_tokens": 7, "output_tokens": 2}}
+	conv := load(t, user("u1", "", "hello"), under(said("a1", "u1", "m1"), "claude-a"),
+		boundary("b1", "a1", "auto", 1000).with("compactMetadata", meta), summary("s1", "b1"), under(said("a2", "s1", "m2"), "claude-b"))
+	for _, q := range conv.Charges {
+		if q.Kind == session.ChargeCompaction && q.Model != "claude-a" {
+			t.Errorf("the compaction is of %s", q.Model)
+		}
+	}
+	if n := len(conv.Charges); n != 3 {
+		t.Errorf("%d charges, want two responses and a compaction: %s", n, charges(conv))
+	}
+}

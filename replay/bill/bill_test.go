@@ -123,6 +123,9 @@ func TestLedger(t *testing.T) {
 	none := session.Charge{ID: "msg_2"}
 	own := session.Charge{Usage: jsonl.Usage{Output: million}}
 	other := session.Charge{ID: "msg_1", Model: "claude-b", Usage: jsonl.Usage{Output: million}}
+	under := func(model string) session.Charge {
+		return session.Charge{ID: "resp_9", Kind: session.ChargeCompaction, Model: model, Usage: jsonl.Usage{Output: million}}
+	}
 	for _, c := range []struct {
 		name   string
 		convs  [][]session.Charge
@@ -134,6 +137,7 @@ func TestLedger(t *testing.T) {
 		{"three", [][]session.Charge{{one}, {one}, {one}}, usd(500), 2, true},
 		{"no id", [][]session.Charge{{own}, {own}}, usd(1000), 0, true},
 		{"one id under two models", [][]session.Charge{{one}, {other}}, usd(1500), 0, true},
+		{"a compaction between other models in a fork", [][]session.Charge{{under("claude-a")}, {under("claude-b")}}, usd(1000), 1, true},
 		{"the whole output after its beginning", [][]session.Charge{{part}, {two}}, usd(1000), 1, true},
 		{"the beginning after the whole output", [][]session.Charge{{two}, {part}}, usd(1000), 1, true},
 		{"usage after none", [][]session.Charge{{none}, {two}}, usd(1000), 1, true},
