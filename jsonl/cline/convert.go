@@ -2,7 +2,6 @@ package cline
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
 
@@ -94,7 +92,6 @@ type task struct {
 	of       map[int]*asked // by the index of an answer
 	live     []line         // what is sent
 	steps    int64          // left for what compactions kept
-	over     error          // they are over a limit
 }
 
 // line is one that was put of a message.
@@ -118,7 +115,7 @@ func convert(in io.Reader, out *foreign.Writer) error {
 	t.match()
 	t.steps = out.Limits.Filled().Entries
 	t.put()
-	return cmp.Or(err, t.over)
+	return err
 }
 
 // read reads the document as far as it is whole.
@@ -289,7 +286,7 @@ func (t *task) put() {
 	var deleted *[2]int
 	put := func(i int, l foreign.Line) { t.live = append(t.live, line{i, t.out.Put(t.messages[i].unit, l)}) }
 	for i, m := range t.messages {
-		if t.out.Err() != nil || t.over != nil {
+		if t.out.Err() != nil {
 			return
 		}
 		if a := t.nextAsked(i); a != nil && a.deleted != nil && (deleted == nil || *deleted != *a.deleted) {
@@ -346,15 +343,15 @@ func (t *task) nextAsked(i int) *asked {
 // compact puts that messages are left out from message i on: those that are gone.
 func (t *task) compact(i int, u foreign.Unit, trigger string, gone func(k int) bool) bool {
 	before := len(t.live)
-	if t.steps -= int64(before); t.steps < 0 {
-		t.over = &jsonl.LimitError{Name: "entries", Most: t.out.Limits.Filled().Entries}
-		return false
-	}
 	t.live = slices.DeleteFunc(t.live, func(l line) bool { return gone(l.of) })
 	if u < 0 && len(t.live) == before {
 		return false // it says again what was left out before
 	}
 	c := &foreign.Compact{Trigger: trigger}
+	if t.steps -= int64(before); t.steps < 0 {
+		t.out.Warn(t.messages[i].line, "unreadable-metadata", foreign.KeptTooMuch)
+		t.live = nil
+	}
 	if len(t.live) > 0 {
 		c.Preserved = &foreign.Preserved{}
 		for _, l := range t.live {

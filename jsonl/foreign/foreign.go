@@ -160,6 +160,12 @@ const (
 	TypeCall    = "recorded-call"
 )
 
+// Types of lines by which a text is sent from there on in the place of a result, and of messages. (Claude Code's.)
+const (
+	TypeReplaced  = "content-replacement"
+	TypeCollapsed = "marble-origami-commit"
+)
+
 // SubtypeRestart is the subtype of a system line that says that the client was started again.
 const SubtypeRestart = "client_restart"
 
@@ -199,6 +205,13 @@ type Line struct {
 	Compact    *Compact    `json:"compactMetadata,omitempty"`      // system, compact_boundary
 	Micro      *Micro      `json:"microcompactMetadata,omitempty"` // system, microcompact_boundary
 	Attachment *Attachment `json:"attachment,omitempty"`
+
+	Removed     []string `json:"removedUuids,omitempty"`      // system: lines whose messages are not sent from there on
+	ToolUseID   string   `json:"toolUseId,omitempty"`         // TypeReplaced: of the result
+	Replacement string   `json:"replacement,omitempty"`       // TypeReplaced
+	First       string   `json:"firstArchivedUuid,omitempty"` // TypeCollapsed: a line of the first message
+	Last        string   `json:"lastArchivedUuid,omitempty"`  // TypeCollapsed
+	Collapsed   string   `json:"summaryContent,omitempty"`    // TypeCollapsed: the text in their place
 }
 
 // What a prompt does to the turn.
@@ -298,12 +311,22 @@ type Compact struct {
 	Request    string     `json:"requestId,omitempty"` // of that call, see Line
 	Model      string     `json:"model,omitempty"`     // of that call; "": not recorded
 	Preserved  *Preserved `json:"preservedMessages,omitempty"`
+	Segment    *Segment   `json:"preservedSegment,omitempty"`
 	Order      []string   `json:"order,omitempty"` // uuids of the first lines of what is in context behind it; nil: the summary, what it kept, what is sent again
 }
 
 // Preserved are messages that a compaction kept verbatim, by the uuid of their first line.
 type Preserved struct {
 	UUIDs []string `json:"uuids"`
+}
+
+// KeptTooMuch is the warning for a compaction over the limit of what an input's compactions may keep together.
+const KeptTooMuch = "the compactions up to here keep more messages than the limit entries: what this one keeps is left out"
+
+// Segment is a run of messages that a compaction kept verbatim, without summaries, by lines of its first and last.
+type Segment struct {
+	Head string `json:"headUuid"`
+	Tail string `json:"tailUuid"`
 }
 
 // Micro is a recorded clearing of tool results.
@@ -400,7 +423,9 @@ func (w *Writer) Warn(line int, code, format string, args ...any) {
 // Put writes a line that comes from a unit, or from none, -1, and returns its uuid.
 func (w *Writer) Put(u Unit, l Line) string {
 	s := &w.session
-	if l.Type != "ai-title" && l.Type != "last-prompt" {
+	switch l.Type {
+	case "ai-title", "last-prompt", TypeReplaced, TypeCollapsed: // they are not chained
+	default:
 		if l.UUID == "" {
 			l.UUID = fmt.Sprintf("%s-%06d", s.Product, len(w.from))
 		}

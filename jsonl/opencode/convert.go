@@ -8,7 +8,6 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
 
@@ -29,7 +28,6 @@ type converter struct {
 	paired    map[int]bool    // summaries that have a compaction's message
 	places    map[string]int  // ids of messages: their indexes
 	lines     int64           // that compactions kept, together
-	over      error           // they are over a limit
 	ran       bool            // a response came since the last turn began
 	last      *message        // the last response
 	asked     map[string]bool // user messages by id for which OpenCode runs a tool before it asks the model
@@ -68,7 +66,7 @@ func (c *converter) session() {
 			c.prune(&prunes[0])
 			prunes = prunes[1:]
 		}
-		if c.w.Err() != nil || c.over != nil {
+		if c.w.Err() != nil {
 			return
 		}
 		switch {
@@ -446,16 +444,16 @@ func (c *converter) compaction(k, s int) {
 }
 
 // kept are the lines from the message with an id up to message k. Compactions that keep each other's messages multiply
-// them: there are no more than an input may have entries.
+// them: those over the limit of an input's entries keep none.
 func (c *converter) kept(id string, k int) (list []string) {
 	from, ok := c.places[id]
-	if !ok || id == "" || from > k || c.over != nil {
+	if !ok || id == "" || from > k {
 		return nil
 	}
 	list = slices.Concat(c.uuids[from:k]...)
-	most := c.w.Limits.Filled().Entries
-	if c.lines += int64(len(list)); c.lines > most {
-		c.over = &jsonl.LimitError{Name: "entries", Most: most}
+	if c.lines += int64(len(list)); c.lines > c.w.Limits.Filled().Entries {
+		c.w.Warn(c.messages[k].line, codeMetadata, foreign.KeptTooMuch)
+		return nil
 	}
 	return list
 }

@@ -6,7 +6,6 @@
 package opencode
 
 import (
-	"cmp"
 	_ "embed"
 	"errors"
 	"io"
@@ -90,7 +89,6 @@ func convert(in io.Reader, w *foreign.Writer) error {
 	c := converter{document: &d}
 	if d.order(); d.info != nil || len(d.messages) > 0 {
 		c.session()
-		err = cmp.Or(err, c.over)
 	}
 	if len(d.messages) == 0 && err == nil {
 		err = errors.New("an OpenCode session without messages: write it with opencode export ID > FILE")

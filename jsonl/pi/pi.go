@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -53,11 +54,14 @@ func looks(h *foreign.Beginning) bool {
 
 // entry is one line.
 type entry struct {
-	unit foreign.Unit
-	line int
-	n    int      // index into the reader's entries
-	at   string   // uuid of the last line put from it; "" for none
-	kept []string // compaction: uuids
+	unit  foreign.Unit
+	line  int
+	n     int    // index into the reader's entries
+	at    string // uuid of the last line put from it; "" for none
+	top   string // once it was put: uuid of the nearest line put at or above it
+	place int    // on the live branch, 1-based; 0: it is not on it
+	next  *entry // on the live branch: the first message at or after it
+	prev  *entry // on the live branch: the last message before it
 
 	failed bool // a request that failed or was aborted, and cost no tokens
 
@@ -80,7 +84,8 @@ type entry struct {
 	Kind  string `json:"kind"`  // usage: what it was used for
 	Model string `json:"model"` // usage
 
-	Target *string `json:"targetId"` // leaf: the entry that the session goes on from; null: none. context_edit: what it changes
+	Target      *string         `json:"targetId"`    // leaf: the entry that the session goes on from; null: none. context_edit: what it changes
+	Replacement json.RawMessage `json:"replacement"` // context_edit: the content that is sent instead; null: none
 
 	Content json.RawMessage `json:"content"` // custom_message
 	Name    string          `json:"name"`    // session_info
@@ -138,21 +143,21 @@ type reader struct {
 	entries []*entry
 	byID    map[string]*entry
 	tree    bool
-	steps   int    // left for what compactions kept
 	model   string // of the last response
 }
 
 func convert(in io.Reader, out *foreign.Writer) error {
-	most := out.Limits.Filled().Entries
-	r := &reader{out: out, byID: map[string]*entry{}, steps: int(most)}
+	r := &reader{out: out, byID: map[string]*entry{}}
 	err := out.Lines(in, r.read)
 	r.begin()
+	leaf := r.branch()
 	for _, e := range r.entries {
-		if r.put(e); r.steps < 0 {
-			return cmp.Or[error](err, &jsonl.LimitError{Name: "entries", Most: most})
-		}
+		r.put(e)
+		e.top, _ = r.above(e)
 	}
-	r.leaf()
+	if leaf != nil && r.tree && leaf.top != "" {
+		r.out.Leaf(leaf.top)
+	}
 	return err
 }
 
@@ -206,8 +211,8 @@ func (r *reader) up(e *entry) *entry {
 // above is the uuid of the nearest line put at or above an entry; lost is the first parent that is not in the file.
 func (r *reader) above(e *entry) (uuid, lost string) {
 	for steps := 0; e != nil && steps <= len(r.entries); steps++ {
-		if e.at != "" {
-			return e.at, ""
+		if uuid := cmp.Or(e.at, e.top); uuid != "" {
+			return uuid, ""
 		}
 		p := r.up(e)
 		switch {
@@ -299,6 +304,9 @@ func (r *reader) put(e *entry) {
 	case e.Type == "message" && e.Message.Excluded:
 		r.out.Aside(e.unit, "a command that the user kept from the model")
 		return
+	case e.Type == "message" && e.Message.Role == "system":
+		r.out.Aside(e.unit, "the system prompt")
+		return
 	case e.Type == "message":
 		r.out.Aside(e.unit, "unknown role: "+e.Message.Role)
 		return
@@ -314,9 +322,8 @@ func (r *reader) put(e *entry) {
 	case e.Type == "":
 		r.out.Aside(e.unit, "no type")
 		return
-	case e.Type == "context_edit" && e.Target != nil && r.byID[*e.Target] != nil && r.byID[*e.Target].sent():
-		r.out.Warn(e.line, "unreadable-metadata", "an extension changed what is sent of entry %s: it stays as it was recorded first", *e.Target)
-		r.out.Aside(e.unit, "metadata: "+e.Type)
+	case e.Type == "context_edit":
+		r.edit(e)
 		return
 	default:
 		r.out.Aside(e.unit, "metadata: "+e.Type)
@@ -411,9 +418,7 @@ func (r *reader) compaction(e *entry) {
 	if l.Compact.Usage != nil {
 		l.Compact.Request = e.request()
 	}
-	if e.kept = r.preserved(e); len(e.kept) > 0 {
-		l.Compact.Preserved = &foreign.Preserved{UUIDs: e.kept}
-	}
+	l.Compact.Segment = r.preserved(e)
 	at := r.out.Put(e.unit, l)
 	s := foreign.Line{Type: "user", Parent: at, Time: e.Timestamp, Summary: true}
 	if e.ID != "" {
@@ -423,72 +428,56 @@ func (r *reader) compaction(e *entry) {
 	e.at = r.out.Put(e.unit, s)
 }
 
-// preserved are the messages from the first one that a compaction kept, in order, as far as the model still saw them: those
-// since the compaction before it, and of what that one kept.
-func (r *reader) preserved(c *entry) []string {
-	var first *entry
-	switch {
-	case c.KeptIndex != nil && *c.KeptIndex >= 0 && *c.KeptIndex < len(r.entries):
-		first = r.entries[*c.KeptIndex]
-	case c.KeptID != "":
-		first = r.byID[c.KeptID]
+// preserved is what a compaction kept: the messages from an entry on, whatever compactions before it left of them.
+// (buildContextEntries of session-manager.ts.) One that names itself kept nothing.
+func (r *reader) preserved(c *entry) *foreign.Segment {
+	first := r.byID[c.KeptID]
+	if k := c.KeptIndex; k != nil && *k >= 0 && *k < len(r.entries) {
+		first = r.entries[*k]
 	}
-	if first == nil && c.KeptIndex == nil && c.KeptID == "" {
+	switch {
+	case c.place == 0, first == c, first == nil && c.KeptIndex == nil && c.KeptID == "":
 		return nil
-	}
-	var out []string // the last one first
-	e := r.before(c)
-	for ; e != nil && e != first && e.Type != "compaction" && r.step(); e = r.before(e) {
-		if e.at != "" {
-			out = append(out, e.at)
-		}
-	}
-	var older []string
-	switch {
-	case e == nil || r.steps < 0:
-	case e == first:
-		if e.at != "" && e.Type != "compaction" {
-			out = append(out, e.at)
-		}
-	default:
-		e, older = r.keptFrom(e, first)
-	}
-	if e == nil || r.steps < 0 {
+	case first == nil || first.place == 0 || first.place > c.place:
 		r.out.Warn(c.line, "unreadable-metadata", "the compaction kept what follows an entry that is not before it: no message is kept")
 		return nil
+	case first.next == nil || first.next.place > c.place:
+		return nil
 	}
-	slices.Reverse(out)
-	return append(older, out...)
+	return &foreign.Segment{Head: cmp.Or(first.next.at, first.next.ID), Tail: cmp.Or(c.prev.at, c.prev.ID)}
 }
 
-// keptFrom is what an earlier compaction kept from an entry on, and that entry; nil where it is not before the compaction.
-func (r *reader) keptFrom(c, first *entry) (*entry, []string) {
-	if first == nil {
-		return nil, nil
+// edit puts a change of what is sent of an entry, which holds on its own branch from there on.
+func (r *reader) edit(e *entry) {
+	var t *entry
+	if e.Target != nil {
+		t = r.byID[*e.Target]
 	}
-	r.steps -= 2 * len(c.kept)
-	if i := slices.Index(c.kept, first.at); i >= 0 && first.at != "" {
-		return first, slices.Clone(c.kept[i:])
+	if t == nil || t.at == "" || e.place == 0 || t.place == 0 {
+		r.out.Aside(e.unit, "metadata: "+e.Type)
+		return
 	}
-	place := map[string]int{}
-	for i, uuid := range c.kept {
-		place[uuid] = i
+	to := e.Replacement
+	var object struct{ Content json.RawMessage }
+	if json.Unmarshal(to, &object) == nil && object.Content != nil {
+		to = object.Content
 	}
-	from := len(c.kept)
-	e := r.before(c)
-	for ; e != nil && e != first && r.step(); e = r.before(e) {
-		if i, ok := place[e.at]; ok && e.at != "" {
-			from = min(from, i)
+	text := ""
+	for _, b := range blocks(to) {
+		if b.Type == "text" {
+			text = strings.TrimPrefix(text+"\n"+*b.Text, "\n")
 		}
 	}
-	return e, slices.Clone(c.kept[from:])
-}
-
-// step counts a step back through the entries. It is false from so many on as an input may have entries: compactions that
-// keep each other's messages multiply them.
-func (r *reader) step() bool {
-	r.steps--
-	return r.steps >= 0
+	l := r.line(e, "system")
+	switch {
+	case text == "":
+		l.Subtype, l.Removed = "context_edit", []string{t.at}
+	case t.Message != nil && t.Message.Role == "toolResult":
+		l = foreign.Line{Type: foreign.TypeReplaced, ToolUseID: t.Message.ToolCallID, Replacement: text}
+	default:
+		l = foreign.Line{Type: foreign.TypeCollapsed, First: t.at, Last: t.at, Collapsed: text}
+	}
+	e.at = r.out.Put(e.unit, l)
 }
 
 // before is the entry before e on its branch.
@@ -502,19 +491,36 @@ func (r *reader) before(e *entry) *entry {
 	return nil
 }
 
-// leaf names the live branch: that of the last entry, or of the one that it names.
-func (r *reader) leaf() {
-	for i := len(r.entries) - 1; r.tree && i >= 0; i-- {
-		e := r.entries[i]
-		if e.ID == "" || e.Type == "session" {
-			continue
+// branch finds the live branch, that of the last entry, or of the one that it names, and returns its end.
+func (r *reader) branch() *entry {
+	var leaf *entry
+	for _, e := range slices.Backward(r.entries) {
+		if !r.tree || e.ID != "" && e.Type != "session" {
+			leaf = e
+			break
 		}
-		if e.Type == "leaf" && e.Target != nil && r.byID[*e.Target] != nil {
-			e = r.byID[*e.Target]
-		}
-		if uuid, _ := r.above(e); uuid != "" {
-			r.out.Leaf(uuid)
-		}
-		return
 	}
+	if leaf != nil && leaf.Type == "leaf" && leaf.Target != nil && r.byID[*leaf.Target] != nil {
+		leaf = r.byID[*leaf.Target]
+	}
+	var path []*entry // the last one first
+	for e := leaf; e != nil && e.place == 0; e = r.before(e) {
+		e.place = 1
+		path = append(path, e)
+	}
+	var last *entry
+	for i, e := range slices.Backward(path) {
+		e.place, e.prev = len(path)-i, last
+		if e.sent() && e.Type != "compaction" {
+			last = e
+		}
+	}
+	var next *entry
+	for _, e := range path {
+		if e.sent() && e.Type != "compaction" {
+			next = e
+		}
+		e.next = next
+	}
+	return leaf
 }

@@ -146,9 +146,82 @@ func TestFailed(t *testing.T) {
 		if diff := cmp.Diff(want, outline(t, conv)); diff != "" {
 			t.Errorf("version %d: -want +got\n%s", version, diff)
 		}
-		if n := len(conv.Warnings); n != 1 && version == 3 || n == 1 && conv.Warnings[0].Line != 7 {
-			t.Errorf("version %d: warnings %+v", version, conv.Warnings)
+		if removed := len(conv.Snips); len(conv.Warnings) > 0 || removed != 4-version { // of b, which version 3 does not send
+			t.Errorf("version %d: warnings %+v, %d removals", version, conv.Warnings, removed)
 		}
+	}
+}
+
+// TestEdits: an extension leaves a message out from there on, or sends another text in its place; on its own branch alone.
+func TestEdits(t *testing.T) {
+	at := `"timestamp":"2026-11-20T10:00:00.000Z"`
+	edit := func(id, parent, target, to string) string {
+		return fmt.Sprintf(`{"type":"context_edit","id":%q,"parentId":%q,%s,"targetId":%q,"replacement":%s}`+"\n", id, parent, at, target, to)
+	}
+	message := func(id, parent, rest string) string {
+		return fmt.Sprintf(`{"type":"message","id":%q,"parentId":%q,%s,"message":{%s}}`+"\n", id, parent, at, rest)
+	}
+	said := func(rest string) string { return `"role":"assistant","stopReason":"stop","usage":{"input":9},` + rest }
+	text := `{"type":"session","version":3,"id":"s","cwd":"/",` + at + "}\n" +
+		message("a", "", `"role":"user","content":"go"`) +
+		message("b", "a", said(`"content":[{"type":"toolCall","id":"t","name":"read","arguments":{}}]`)) +
+		message("c", "b", `"role":"toolResult","toolCallId":"t","content":[{"type":"text","text":"long"}]`) +
+		message("d", "c", said(`"content":[{"type":"text","text":"wrong"}]`)) +
+		edit("x", "d", "c", `{"content":"on a branch that was left"}`) +
+		edit("e", "d", "c", `{"content":[{"type":"text","text":"short"}]}`) + edit("f", "e", "d", "null") + edit("g", "f", "a", `"begin"`) +
+		message("h", "g", said(`"content":[{"type":"text","text":"right"}]`)) + edit("i", "h", "c", `{"content":"shorter"}`) +
+		edit("j", "i", "nowhere", "null") + message("k", "j", `"role":"user","content":"on"`) + message("l", "k", said(`"content":[{"type":"text","text":"done"}]`))
+	path := filepath.Join(t.TempDir(), "session.jsonl")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	conv := load(t, path).Main
+	var got []string
+	for _, s := range conv.Snips {
+		got = append(got, fmt.Sprintf("%v are left out from request %d on", s.Messages, s.Request))
+	}
+	for _, c := range conv.Collapses {
+		got = append(got, fmt.Sprintf("%d to %d are %q from request %d on", c.From, c.To, c.Content, c.Request))
+	}
+	for _, r := range conv.Replaced {
+		got = append(got, fmt.Sprintf("%d is %q from request %d on", r.Message, r.Text, r.Request))
+	}
+	want := []string{`[3] are left out from request 3 on`, `0 to 0 are "begin" from request 3 on`, `2 is "short" from request 3 on`, `2 is "shorter" from request 4 on`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	if len(conv.Warnings) > 0 || conv.Lines.SetAside["metadata: context_edit"] != 2 {
+		t.Errorf("warnings %+v, %v", conv.Warnings, conv.Lines.SetAside)
+	}
+}
+
+// TestMany: compactions that keep all there is are read in linear time, up to a limit, which costs no message.
+func TestMany(t *testing.T) {
+	const lines = 4000
+	var text strings.Builder
+	text.WriteString(`{"type":"session","id":"s","timestamp":"2026-04-24T10:00:00.000Z","cwd":"/"}` + "\n")
+	for i := range lines {
+		if i%3 == 2 {
+			fmt.Fprintf(&text, `{"type":"compaction","timestamp":"2026-04-24T10:00:00.000Z","summary":"s","firstKeptEntryIndex":1,"tokensBefore":5}`+"\n")
+		} else {
+			fmt.Fprintf(&text, `{"type":"message","timestamp":"2026-04-24T10:00:00.000Z","message":{"role":"user","content":"m%d"}}`+"\n", i)
+		}
+	}
+	for most, kept := range map[int64]int{0: lines / 3, 100_000: 250} {
+		f, err := session.LoadReader("s", strings.NewReader(text.String()), session.LoadOptions{Limits: jsonl.InputLimits{Entries: most}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for i := range f.Main.Boundaries {
+			if len(f.Main.Boundaries[i].Preserved) > 0 {
+				n++
+			}
+		}
+		if n < kept || most > 0 && n > kept+20 || len(f.Main.Messages) != lines || f.Stopped != nil || most == 0 && len(f.Main.Warnings) > 0 || most > 0 && len(f.Main.Warnings) == 0 {
+			t.Errorf("limit %d: %d compactions keep messages, %d messages, stopped by %v, %d warnings", most, n, len(f.Main.Messages), f.Stopped, len(f.Main.Warnings))
+		}
+		f.Close()
 	}
 }
 
@@ -170,7 +243,7 @@ func TestOdd(t *testing.T) {
 		{"a circle", head + message("a", `"b"`, "user", text("one")) + message("b", `"a"`, "assistant", text("two")), []string{`0 prompt text "one"`, `1 response text "two"`}, "the parents form a cycle: treated as the first line"},
 		{"an id twice", head + message("a", "null", "user", text("one")) + message("a", "null", "user", text("two")), []string{`0 prompt text "one"`}, "an earlier line has the uuid a: line set aside"},
 		{"it keeps from nowhere", head + message("a", "null", "user", text("one")) + `{"type":"compaction","id":"c","parentId":"a","summary":"s","firstKeptEntryId":"zz"}` + "\n" + message("b", `"c"`, "user", text("two")), []string{`0 prompt text "one"`, "compacted at 0, summary 1, keeps []", `1 summary text "The conversation history before this point was compacted into the following summary:\n\n<summary>\ns\n</summary>"`, `2 prompt text "two"`}, "the compaction kept what follows an entry that is not before it: no message is kept"},
-		{"a compaction is kept from before another", head + message("a", "null", "user", text("one")) + message("b", `"a"`, "user", text("two")) + `{"type":"compaction","id":"c","parentId":"b","summary":"s","firstKeptEntryId":"b"}` + "\n" + message("d", `"c"`, "user", text("three")) + `{"type":"compaction","id":"e","parentId":"d","summary":"t","firstKeptEntryId":"a"}` + "\n" + message("f", `"e"`, "user", text("four")), []string{`0 prompt text "one"`, `1 prompt text "two"`, "compacted at 0, summary 2, keeps [1]", `2 summary text "The conversation history before this point was compacted into the following summary:\n\n<summary>\ns\n</summary>"`, `3 prompt text "three"`, "compacted at 0, summary 4, keeps [1 3]", `4 summary text "The conversation history before this point was compacted into the following summary:\n\n<summary>\nt\n</summary>"`, `5 prompt text "four"`}, ""},
+		{"a compaction is kept from before another", head + message("a", "null", "user", text("one")) + message("b", `"a"`, "user", text("two")) + `{"type":"compaction","id":"c","parentId":"b","summary":"s","firstKeptEntryId":"b"}` + "\n" + message("d", `"c"`, "user", text("three")) + `{"type":"compaction","id":"e","parentId":"d","summary":"t","firstKeptEntryId":"a"}` + "\n" + message("f", `"e"`, "user", text("four")), []string{`0 prompt text "one"`, `1 prompt text "two"`, "compacted at 0, summary 2, keeps [1]", `2 summary text "The conversation history before this point was compacted into the following summary:\n\n<summary>\ns\n</summary>"`, `3 prompt text "three"`, "compacted at 0, summary 4, keeps [0 1 3]", `4 summary text "The conversation history before this point was compacted into the following summary:\n\n<summary>\nt\n</summary>"`, `5 prompt text "four"`}, ""},
 		{"it goes on from another entry", head + message("a", "null", "user", text("one")) + message("b", `"a"`, "user", text("two")) + `{"type":"leaf","id":"c","parentId":"b","targetId":"a"}`, []string{`0 prompt text "one"`}, ""},
 		{"it goes on from nowhere", head + message("a", "null", "user", text("one")) + `{"type":"leaf","id":"c","parentId":"a","targetId":"zz"}`, []string{`0 prompt text "one"`}, ""},
 		{"a field of another type", head + `{"type":"message","id":5,"parentId":null,"message":{"role":"user","content":"one"}}`, []string{`0 prompt text "one"`}, "a field is not of its type: the readable part of the line is used"},

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
 
 // Types of lines outside the chain that record edits of the context.
 const (
-	typeCommit      = "marble-origami-commit"
+	typeCommit      = foreign.TypeCollapsed
 	typeSnapshot    = "marble-origami-snapshot"
-	typeReplacement = "content-replacement"
+	typeReplacement = foreign.TypeReplaced
 )
 
 // mark keeps such a line until the chain is built.
@@ -179,7 +180,7 @@ func (c *chain) snapshot(m *mark, before int, collapsed map[string]int) {
 	c.conv.Snapshots = append(c.conv.Snapshots, s)
 }
 
-// replacements records the decisions of one line. The first on a result is final.
+// replacements records the decisions of one line. In Claude Code the first on a result is final.
 func (c *chain) replacements(m *mark, before int, replaced map[string]int) (used bool) {
 	for _, l := range m.replaced {
 		id, text := cmp.Or(l.ToolUseID, l.ToolUse), cmp.Or(l.Replacement, l.Content)
@@ -193,7 +194,7 @@ func (c *chain) replacements(m *mark, before int, replaced map[string]int) (used
 			continue
 		}
 		used = true
-		if k, again := replaced[id]; again {
+		if k, again := replaced[id]; again && c.ld.ownFormat() {
 			if c.conv.Replaced[k].Text != text {
 				c.warn(m.line, "the result of %q has an earlier replacement by another text, which is used", id)
 			}

@@ -105,6 +105,7 @@ type loader struct {
 	warnings []Warning
 	entries  int64 // objects so far, with their blocks and parts
 	limits   jsonl.InputLimits
+	kept     int64  // messages that compactions kept, together
 	leaf     string // last-prompt.leafUuid, the last one
 	leafAt   int    // len(nodes) at that line
 	snapshot bool   // the last line that counts was a file-history-snapshot

@@ -3,6 +3,8 @@ package session
 import (
 	"cmp"
 	"sort"
+
+	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
 
 // boundary records a compact_boundary line on the path.
@@ -16,7 +18,7 @@ func (c *chain) boundary(i int) {
 	c.typed()
 	c.begin(Boundary{
 		UUID: n.uuid, Line: n.line, Trigger: compact.Trigger, PreTokens: compact.PreTokens, PostTokens: compact.PostTokens,
-		Time: n.time, Version: n.version, Before: len(c.conv.Messages), Summary: -1, Preserved: c.preserved(compact),
+		Time: n.time, Version: n.version, Before: len(c.conv.Messages), Summary: -1, Preserved: c.preserved(compact, n.line),
 		Usage: recordedUsage(compact.Usage), Precomputed: compact.Precomputed, KeptFirst: c.keptFirst(i),
 	})
 	if len(compact.Order) > 0 {
@@ -123,7 +125,7 @@ func (c *chain) typed() {
 }
 
 // preserved resolves the messages a boundary kept verbatim, in order.
-func (c *chain) preserved(m *compactMeta) []int {
+func (c *chain) preserved(m *compactMeta, line int) []int {
 	var out []int
 	seen := map[int]bool{}
 	switch {
@@ -137,8 +139,15 @@ func (c *chain) preserved(m *compactMeta) []int {
 	case m.PreservedSegment != nil:
 		from, okFrom := c.messageOf(m.PreservedSegment.HeadUUID)
 		to, okTo := c.messageOf(m.PreservedSegment.TailUUID)
-		for at := from; okFrom && okTo && at <= to; at++ {
-			if !c.conv.Messages[at].RecordOnly {
+		if !okFrom || !okTo {
+			return nil
+		}
+		if c.ld.kept += int64(max(to-from, 0)); c.ld.kept > c.ld.limits.Entries {
+			c.ld.warn(CodeLostPreserved, line, foreign.KeptTooMuch)
+			return nil
+		}
+		for at := from; at <= to; at++ {
+			if m := &c.conv.Messages[at]; !m.RecordOnly && (c.ld.ownFormat() || m.Class != ClassSummary) {
 				out = append(out, at)
 			}
 		}
