@@ -49,8 +49,12 @@ func TestAgentsTable(t *testing.T) {
 	for _, f := range session.Forms() {
 		var places []string
 		for _, below := range append([]string{f.Store.Folder}, f.Store.Databases...) {
-			if len(f.Store.Databases) == 0 || !strings.Contains(below, "storage") {
-				places = append(places, "`~/"+strings.TrimSuffix(f.Store.Home+"/"+below, "/")+"`")
+			switch {
+			case below == "" || len(f.Store.Databases) > 0 && strings.Contains(below, "storage"):
+			case f.Store.Home == "":
+				places = append(places, "`PROJECT/"+below+"`")
+			default:
+				places = append(places, "`~/"+f.Store.Home+"/"+below+"`")
 			}
 		}
 		row(&f, strings.Join(places, ", "))

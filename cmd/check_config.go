@@ -1,6 +1,8 @@
 package cmd
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
@@ -161,7 +164,10 @@ func (c *checking) policy(i int) (errs policy.Errors) {
 func (c *checking) sessions(i int) policy.Errors {
 	var errs policy.Errors
 	for _, p := range c.config.SessionsOf(i) {
-		names, err := check.Files(c.dir, p.Text)
+		names, err := []string{p.Text}, error(nil)
+		if _, id, ok := session.InDatabase(c.path(p.Text)); !ok || id == "" {
+			names, err = check.Files(c.dir, p.Text)
+		}
 		if err != nil {
 			e := &policy.Error{Position: p.Position, Msg: "sessions: " + err.Error()}
 			if !slices.ContainsFunc(errs, func(x *policy.Error) bool { return *x == *e }) {
@@ -174,6 +180,9 @@ func (c *checking) sessions(i int) policy.Errors {
 			in := c.checked[path]
 			if in == nil {
 				in = &checked{name: name, hash: sync.OnceValues(func() (string, error) {
+					if _, _, ok := session.InDatabase(path); ok {
+						return storedHash(path)
+					}
 					return check.Input(path, c.replays.Agent != "main")
 				})}
 				c.checked[path] = in
@@ -189,4 +198,16 @@ func (c *checking) sessions(i int) policy.Errors {
 		return nil // reported with the first case
 	}
 	return errs
+}
+
+// storedHash is the content hash of a session of a database.
+func storedHash(path string) (string, error) {
+	src, err := session.Open(path, jsonl.InputLimits{})
+	if err != nil {
+		return "", err
+	}
+	defer src.Close()
+	h := sha256.New()
+	_, err = src.WriteTo(h)
+	return "sha256:" + hex.EncodeToString(h.Sum(nil)), err
 }

@@ -24,7 +24,8 @@ func TestDatabases(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := filepath.Join(dir, "storage", "session", "p", "ses_2a0001ffe001AbCdEfGhIjKlMn.json")
-	for name, text := range map[string][]byte{db: text, old: export, filepath.Join(dir, "other.db"): []byte("SQLite format 3\x00")} {
+	for name, text := range map[string][]byte{db: text, old: export, filepath.Join(dir, "other.db"): []byte("SQLite format 3\x00"),
+		filepath.Join(home, "gone.db-wal"): {}, filepath.Join(home, "tasks", "1", "ui_messages.json"): []byte("[]")} {
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -64,6 +65,9 @@ func TestDatabases(t *testing.T) {
 		{"replay -p opencode " + filepath.Join(dir, "other.db"), 2, "pages have 0 bytes"},
 		{"replay -p opencode " + filepath.Join(home, "unknown.db"), 2, "without the tables of an agent"},
 		{"sessions " + filepath.Join(home, "unknown.db"), 2, "without the tables of an agent"},
+		{"replay -p opencode " + filepath.Join(home, "gone.db"), 2, "only changes to it in its -wal"},
+		{"sessions " + filepath.Join(home, "gone.db"), 2, "only changes to it in its -wal"},
+		{"replay -p recorded " + filepath.Join(home, "tasks"), 2, "lost without api_conversation_history.json"},
 		{"replay -p opencode " + id + " --agent all", 0, "ses_2a0002"},
 		{"compare -p recorded -p opencode " + dir, 2, "other.db"},
 		{"stats " + db, 0, id},
@@ -82,5 +86,28 @@ func TestDatabases(t *testing.T) {
 	}
 	if folderContents(t, dir) != before {
 		t.Error("reading has changed the folder")
+	}
+}
+
+// TestDatabaseNamed: a database that OPENCODE_DB names is a default, and a session in one is checked.
+func TestDatabaseNamed(t *testing.T) {
+	dir := t.TempDir()
+	db, err := filepath.Abs(filepath.Join("..", "jsonl", "opencode", "testdata", "opencode.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("XDG_DATA_HOME", dir)
+	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(dir, "none"))
+	t.Setenv("OPENCODE_DB", db)
+	file := filepath.Join(dir, "ctxkit-check.yaml")
+	text := "version: 1\nbaseline: base.json\ncases:\n- name: mill\n  policy: opencode\n  sessions: ['" + db + "#ses_2a0001ffe001AbCdEfGhIjKlMn']\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{"sessions": "Why the mill stops", "check --update " + file: "1 replay in 1 case: 1 ok"} {
+		var out, said bytes.Buffer
+		if code := Main(strings.Fields(args), strings.NewReader(""), &out, &said); code != 0 || !strings.Contains(out.String()+said.String(), want) {
+			t.Errorf("%s: exit %d\n%.800s%.800s", args, code, out.String(), said.String())
+		}
 	}
 }

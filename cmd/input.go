@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/database"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy/strict"
@@ -243,12 +244,20 @@ func defaultFolders(sys *system) ([]string, error) {
 			continue
 		}
 		dir := filepath.Join(home, filepath.FromSlash(form.Store.Folder))
-		if st, err := os.Stat(dir); err == nil && st.IsDir() {
+		if st, err := os.Stat(dir); form.Store.Folder != "" && err == nil && st.IsDir() {
 			dirs = append(dirs, dir)
 		}
 		for _, pattern := range form.Store.Databases {
 			found, _ := filepath.Glob(filepath.Join(home, filepath.FromSlash(pattern))) // an odd name of the folder finds none
 			dirs = append(dirs, found...)
+		}
+		if file := sys.env(form.Store.DatabaseEnv); form.Store.DatabaseEnv != "" && file != "" {
+			if !filepath.IsAbs(file) {
+				file = filepath.Join(home, filepath.Dir(filepath.FromSlash(form.Store.Databases[0])), file)
+			}
+			if _, err := os.Stat(file); err == nil && !slices.Contains(dirs, file) {
+				dirs = append(dirs, file)
+			}
 		}
 	}
 	return dirs, nil
@@ -296,6 +305,13 @@ func bare(err error) error {
 	return err
 }
 
+// onlyLog reports whether there is nothing at a path but the log of a database that was there.
+func onlyLog(path string) bool {
+	_, err := os.Stat(path)
+	_, log := os.Stat(path + database.Suffixes()[0])
+	return err != nil && log == nil
+}
+
 // pathError names the file of an error, unless it is named already, and says what to do.
 func pathError(path string, err error) error {
 	var named *jsonl.FileError
@@ -306,6 +322,9 @@ func pathError(path string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		err = errors.New("no such file or folder: check the name")
+		if onlyLog(path) {
+			err = errors.New("the database is not there, only changes to it in its -wal: copy both files together")
+		}
 	case errors.Is(err, fs.ErrPermission):
 		err = errors.New("no permission to read it: check its mode")
 	}

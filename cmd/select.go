@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,6 +39,9 @@ func choose(sys *system, arg string, warn func(...session.Warning)) (in inputs, 
 	if file, id, ok := session.InDatabase(arg); ok {
 		path, err := storedSession(sys, file, id)
 		return inputs{list: []string{path}}, err
+	}
+	if onlyLog(arg) {
+		return in, pathError(arg, fs.ErrNotExist)
 	}
 	dirs, err := defaultFolders(sys)
 	if err != nil {

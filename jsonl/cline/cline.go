@@ -45,7 +45,7 @@ func Roo() foreign.Form { return form(rooName, "Roo Code", "rooveterinaryinc.roo
 
 func form(name, client, extension string) foreign.Form {
 	return foreign.Form{
-		Name: name, Client: client, Convert: convert, Words: words,
+		Name: name, Client: client, Convert: convert, Words: words, Declared: declared(),
 		Store: foreign.Store{Home: ".config/Code/User/globalStorage/" + extension, Folder: "tasks", Inside: []string{"*"}},
 		Looks: func(h *foreign.Beginning) bool {
 			return slices.ContainsFunc(h.Values, func(v foreign.Value) bool { return v.Fields["client"] == name && v.Fields["history"] == "[" })
@@ -53,6 +53,7 @@ func form(name, client, extension string) foreign.Form {
 		Beside: func(h *foreign.Beginning, file string) bool { return isHistory(h) && clientOf(file) == name },
 		Gather: func(file string, _ *foreign.Writer) (io.Reader, error) { return gather(file, name) },
 		Files:  files,
+		Needs:  map[string]string{windowName: historyName},
 		Tree:   func(file string) bool { return clientOf(file) == name },
 		Tools: map[string]string{
 			"read_file": "Read", "write_to_file": "Write", "replace_in_file": "Edit", "apply_diff": "Edit", "insert_content": "Edit", "search_and_replace": "Edit",

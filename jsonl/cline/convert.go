@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
@@ -158,9 +157,7 @@ func (t *task) read(text []byte) error {
 				}
 				m := &message{line: lineAt(from)}
 				m.unit = t.out.Unit(m.line)
-				if json.Unmarshal(raw, m) != nil {
-					t.out.Warn(m.line, "unreadable-metadata", "a field is not of its type: the readable part of the message is used")
-				}
+				t.out.Decode(raw, m.line, m)
 				t.messages = append(t.messages, m)
 			}
 			if _, err := dec.Token(); err != nil {
@@ -257,14 +254,6 @@ func (t *task) match() {
 	}
 }
 
-// at is a time of the clients', zero where it is not recorded.
-func at(millis float64) time.Time {
-	if millis <= 0 || millis > 253402300799999 {
-		return time.Time{}
-	}
-	return time.UnixMilli(int64(millis)).UTC()
-}
-
 // put puts the messages as lines.
 func (t *task) put() {
 	s := foreign.Session{ID: t.id}
@@ -294,9 +283,9 @@ func (t *task) put() {
 			t.compact(i, -1, "auto", func(k int) bool { return k >= deleted[0] && k <= deleted[1] })
 		}
 		blocks := blocksOf(m.Content)
-		when := at(m.Time)
+		when := foreign.Millis(m.Time)
 		if a := t.of[i]; a != nil && when.IsZero() {
-			when = at(a.at)
+			when = foreign.Millis(a.at)
 		}
 		switch {
 		case m.ReasoningClass == "reasoning":
@@ -313,10 +302,7 @@ func (t *task) put() {
 			if m.ModelInfo.Model != "" {
 				model = m.ModelInfo.Model
 			}
-			msg := &foreign.Message{ID: fmt.Sprintf("%s-%d", t.id, i), Type: "message", Model: model, Content: blocks, StopReason: "end_turn"}
-			if slices.ContainsFunc(blocks, func(b foreign.Block) bool { return b.Type == "tool_use" }) {
-				msg.StopReason = "tool_use"
-			}
+			msg := foreign.Response(fmt.Sprintf("%s-%d", t.id, i), model, blocks, nil)
 			if a != nil {
 				msg.Usage = a.usage(t.client)
 			}
@@ -358,7 +344,7 @@ func (t *task) compact(i int, u foreign.Unit, trigger string, gone func(k int) b
 			c.Preserved.UUIDs = append(c.Preserved.UUIDs, l.uuid)
 		}
 	}
-	t.out.Put(u, foreign.Line{Type: "system", Subtype: "compact_boundary", Time: at(t.messages[i].Time), Compact: c})
+	t.out.Put(u, foreign.Line{Type: "system", Subtype: "compact_boundary", Time: foreign.Millis(t.messages[i].Time), Compact: c})
 	return true
 }
 
@@ -374,7 +360,7 @@ func (t *task) summary(i int, m *message, blocks []foreign.Block) {
 		gone = func(int) bool { return true }
 	}
 	if t.compact(i, m.unit, "unknown", gone) {
-		l := foreign.Line{Type: "user", Time: at(m.Time), Summary: true, Message: &foreign.Message{Content: blocks}}
+		l := foreign.Line{Type: "user", Time: foreign.Millis(m.Time), Summary: true, Message: &foreign.Message{Content: blocks}}
 		t.live = append(t.live, line{i, t.out.Put(m.unit, l)})
 	}
 }

@@ -30,7 +30,7 @@ var words string
 func Form() foreign.Form {
 	const year, two = "[0-9][0-9][0-9][0-9]", "/[0-9][0-9]"
 	return foreign.Form{
-		Name: "codex", Client: "Codex CLI", Tools: tools(), Looks: looks, Convert: convert, Words: words,
+		Name: "codex", Client: "Codex CLI", Tools: tools(), Looks: looks, Convert: convert, Words: words, Declared: declared(),
 		Store: foreign.Store{Env: "CODEX_HOME", Home: ".codex", Folder: "sessions", Inside: []string{year, year + two, year + two + two}},
 	}
 }

@@ -2,8 +2,8 @@ package codex
 
 import "github.com/ctxkit/ctxkit/jsonl/foreign"
 
-// Declared is what the reader says of itself.
-func Declared() foreign.Declared {
+// declared is what the reader says of itself.
+func declared() foreign.Declared {
 	return foreign.Declared{
 		Reads:     "rollouts, plain, gzip or zstd",
 		Exact:     "tokens of each response, the window, compactions with what they kept",

@@ -34,7 +34,7 @@ var words string
 // Form is the form of Copilot CLI's sessions.
 func Form() foreign.Form {
 	return foreign.Form{
-		Name: "copilot", Client: "Copilot CLI", Tools: tools(), Looks: looks, Convert: convert, Words: words,
+		Name: "copilot", Client: "Copilot CLI", Tools: tools(), Looks: looks, Convert: convert, Words: words, Declared: declared(),
 		Store: foreign.Store{Home: ".copilot", Folder: "session-state", Inside: []string{"*"}},
 	}
 }
@@ -208,9 +208,7 @@ func convert(in io.Reader, out *foreign.Writer) error {
 
 func (r *reader) read(u foreign.Unit, raw *jsonl.Entry) {
 	e := &event{unit: u, line: raw.Line}
-	if err := json.Unmarshal(raw.Raw, e); err != nil {
-		r.out.Warn(e.line, "unreadable-metadata", "a field is not of its type: the readable part of the line is used")
-	}
+	r.out.Decode(raw.Raw, e.line, e)
 	r.events = append(r.events, e)
 }
 
@@ -400,10 +398,7 @@ func (r *reader) response(e *event) {
 		a.calls = append(a.calls, c.ID)
 	}
 	r.answered[e.call()] = true
-	m := &foreign.Message{ID: e.call(), Type: "message", Model: cmp.Or(d.Model, r.model), Usage: r.usage[e], StopReason: "end_turn"}
-	if len(d.Calls) > 0 {
-		m.StopReason = "tool_use"
-	}
+	m := foreign.Response(e.call(), cmp.Or(d.Model, r.model), content, r.usage[e])
 	if m.Usage == nil {
 		m.Usage = r.reported[e.call()]
 	}

@@ -2,8 +2,8 @@ package copilot
 
 import "github.com/ctxkit/ctxkit/jsonl/foreign"
 
-// Declared is what the reader says of itself.
-func Declared() foreign.Declared {
+// declared is what the reader says of itself.
+func declared() foreign.Declared {
 	return foreign.Declared{
 		Reads:     "`events.jsonl`",
 		Exact:     "output of each request, compactions, since 1.0.102 the whole usage",

@@ -4,8 +4,10 @@
 package database
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -22,6 +24,8 @@ const (
 // DB is an open database.
 type DB struct {
 	conn *sqlite3.Conn
+
+	Size int64 // bytes of all pages
 
 	// Missing is how many bytes the file lacks at its end: it is cut, and what is in them cannot be read.
 	Missing int64
@@ -61,7 +65,7 @@ func (s *snapshot) read(use func(*DB) error) error {
 	if err := conn.Exec(fmt.Sprintf("PRAGMA temp_store=memory; PRAGMA cache_size=-%d; PRAGMA trusted_schema=off", cacheSize)); err != nil {
 		return explain(err)
 	}
-	return use(&DB{conn: conn, Missing: s.missing})
+	return use(&DB{conn: conn, Size: s.size, Missing: s.missing})
 }
 
 // explain says what an error of SQLite's means, and what to do.
@@ -146,4 +150,32 @@ func (r *Row) Float(column string) float64 {
 		return 0
 	}
 	return r.stmt.ColumnFloat(i)
+}
+
+// JSON is the row as an object, with what kind of row it is as "row" and without the columns that are NULL. A text that
+// is an object or array is that one.
+func (r *Row) JSON(kind string) []byte {
+	object := map[string]any{}
+	for name, i := range r.columns {
+		switch r.stmt.ColumnType(i) {
+		case sqlite3.NULL:
+		case sqlite3.INTEGER:
+			object[name] = r.Int(name)
+		case sqlite3.FLOAT:
+			if f := r.Float(name); !math.IsInf(f, 0) {
+				object[name] = f
+			}
+		default:
+			text := strings.TrimSpace(r.Text(name))
+			if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
+				object[name] = json.RawMessage(text)
+			}
+			if _, ok := object[name]; !ok || !json.Valid([]byte(text)) {
+				object[name] = r.Text(name)
+			}
+		}
+	}
+	object["row"] = kind
+	line, _ := json.Marshal(object) // of what JSON can hold
+	return line
 }

@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"errors"
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl/database"
@@ -28,5 +29,20 @@ type Stored struct {
 	ID, Parent, Title, Prompt, Project, Version string
 
 	Created, Last time.Time
-	Size          int64 // bytes of its messages
+	Size          int64 // bytes: see Share
+}
+
+// ErrNotThere is the error of a session that a database does not have.
+var ErrNotThere = errors.New("no session of the database has that id: take one from a list of its sessions")
+
+// Share makes of the number of messages that each session has as its Size its share of the bytes of the database: to add
+// up what they are, all pages would have to be read.
+func Share(db *database.DB, list []Stored) {
+	all := int64(0)
+	for i := range list {
+		all += list[i].Size
+	}
+	for i := range list {
+		list[i].Size = int64(float64(list[i].Size) / float64(all) * float64(db.Size))
+	}
 }

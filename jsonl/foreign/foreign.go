@@ -58,6 +58,8 @@ type Form struct {
 	// Tree reports whether there is anything beside a file that Gather would take it for a tree by. Nil: as Gather.
 	Tree func(file string) bool
 
+	// Needs are names of files that are no session without another one beside them: its name.
+	Needs map[string]string
 	// Database reads sessions that are in a database; nil: the client has none.
 	Database *Database
 
@@ -85,6 +87,8 @@ type Store struct {
 
 	// Databases are patterns (path.Match) of the databases with sessions, from the same folder, with slashes.
 	Databases []string
+	// DatabaseEnv is the environment variable that names a database beside those; "": none does.
+	DatabaseEnv string
 }
 
 // Session is what holds for a whole session.
@@ -272,6 +276,28 @@ func Result(id string, content any, isError bool) Block {
 	return Block{Type: "tool_result", ToolUseID: id, Content: content, IsError: isError}
 }
 
+// Picture is an image block, of data in base64.
+func Picture(mime, data string) Block {
+	return Block{Type: "image", Source: map[string]string{"type": "base64", "media_type": mime, "data": data}}
+}
+
+// Response is a response of a model, which ended to call tools where it has calls.
+func Response(id, model string, content []Block, usage *Usage) *Message {
+	m := &Message{ID: id, Type: "message", Model: model, Content: content, StopReason: "end_turn", Usage: usage}
+	if slices.ContainsFunc(content, func(b Block) bool { return b.Type == "tool_use" }) {
+		m.StopReason = "tool_use"
+	}
+	return m
+}
+
+// Millis is a time in milliseconds of the epoch, zero where it is none, or behind the year 9999.
+func Millis(ms float64) time.Time {
+	if ms <= 0 || ms > 253402300799999 {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(ms)).UTC()
+}
+
 // Usage is what a response's API call used, in tokens. Input excludes what the cache read or wrote; Output includes
 // reasoning. Where only the output is recorded, the input fields are 0.
 type Usage struct {
@@ -311,7 +337,7 @@ type Compact struct {
 	Request    string     `json:"requestId,omitempty"` // of that call, see Line
 	Model      string     `json:"model,omitempty"`     // of that call; "": not recorded
 	Preserved  *Preserved `json:"preservedMessages,omitempty"`
-	Segment    *Segment   `json:"preservedSegment,omitempty"`
+	Range      *KeptRange `json:"preservedSegment,omitempty"`
 	Order      []string   `json:"order,omitempty"` // uuids of the first lines of what is in context behind it; nil: the summary, what it kept, what is sent again
 }
 
@@ -323,8 +349,8 @@ type Preserved struct {
 // KeptTooMuch is the warning for a compaction over the limit of what an input's compactions may keep together.
 const KeptTooMuch = "the compactions up to here keep more messages than the limit entries: what this one keeps is left out"
 
-// Segment is a run of messages that a compaction kept verbatim, without summaries, by lines of its first and last.
-type Segment struct {
+// KeptRange is a run of messages that a compaction kept verbatim, without summaries, by lines of its first and last.
+type KeptRange struct {
 	Head string `json:"headUuid"`
 	Tail string `json:"tailUuid"`
 }
@@ -418,6 +444,14 @@ func (w *Writer) Warn(line int, code, format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.Remarks = append(w.Remarks, Remark{line, code, fmt.Sprintf(format, args...)})
+}
+
+// Decode decodes a line into what a reader makes of it. A field of another type than it should have is left out, with a
+// warning.
+func (w *Writer) Decode(raw []byte, line int, into any) {
+	if json.Unmarshal(raw, into) != nil {
+		w.Warn(line, "unreadable-metadata", "a field is not of its type: the readable part of the line is used")
+	}
 }
 
 // Put writes a line that comes from a unit, or from none, -1, and returns its uuid.

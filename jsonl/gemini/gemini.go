@@ -31,7 +31,7 @@ var words string
 // Form is the form of Gemini CLI's chats.
 func Form() foreign.Form {
 	return foreign.Form{
-		Name: "gemini-cli", Client: "Gemini CLI", Tools: tools(), Looks: looks, Convert: convert, Words: words,
+		Name: "gemini-cli", Client: "Gemini CLI", Tools: tools(), Looks: looks, Convert: convert, Words: words, Declared: declared(),
 		Store: foreign.Store{Home: ".gemini", Folder: "tmp", Inside: []string{"*", "*/chats", "*/chats/*"}},
 	}
 }
@@ -223,9 +223,7 @@ func (r *reader) add(m *message) {
 
 func (r *reader) decode(raw []byte, u foreign.Unit, line int) *message {
 	m := &message{unit: u, line: line}
-	if err := json.Unmarshal(raw, m); err != nil {
-		r.out.Warn(line, "unreadable-metadata", "a field is not of its type: the readable part of the message is used")
-	}
+	r.out.Decode(raw, line, m)
 	return m
 }
 

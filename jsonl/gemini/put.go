@@ -74,7 +74,7 @@ func (r *reader) user(m *message) {
 
 // picture is the block of a part that holds a file.
 func (p *part) picture() foreign.Block {
-	return foreign.Block{Type: "image", Source: map[string]string{"type": "base64", "media_type": p.Inline.MIME, "data": p.Inline.Data}}
+	return foreign.Picture(p.Inline.MIME, p.Inline.Data)
 }
 
 // response puts a message of the model, and the results of its calls behind it.
@@ -85,10 +85,9 @@ func (r *reader) response(m *message) {
 			content = append(content, foreign.Text(p.Text))
 		}
 	}
-	stop := "end_turn"
 	for i := range m.Calls {
 		c := &m.Calls[i]
-		content, stop = append(content, foreign.Call(c.ID, c.Name, c.Args)), "tool_use"
+		content = append(content, foreign.Call(c.ID, c.Name, c.Args))
 	}
 	usage := m.Tokens.recorded()
 	if usage == nil && len(content) == 0 {
@@ -96,7 +95,7 @@ func (r *reader) response(m *message) {
 		return
 	}
 	l := foreign.Line{Type: "assistant", UUID: m.ID}
-	l.Message = &foreign.Message{ID: m.ID, Type: "message", Model: m.Model, Content: content, StopReason: stop, Usage: usage}
+	l.Message = foreign.Response(m.ID, m.Model, content, usage)
 	if usage == nil && r.open != "" {
 		l.Message.ID = r.open
 	}

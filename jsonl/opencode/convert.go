@@ -164,7 +164,7 @@ func (c *converter) user(k int) {
 	}
 	if !typed && k > 0 && c.messages[k-1].summarises() {
 		c.line(m.unit, m.ID, foreign.Line{
-			Type: "attachment", Time: at(m.Time.Created),
+			Type: "attachment", Time: foreign.Millis(m.Time.Created),
 			Attachment: &foreign.Attachment{Type: "continue", Content: *blocks[0].Text},
 		})
 		return
@@ -179,7 +179,7 @@ func (c *converter) user(k int) {
 	if turn != foreign.TurnQueued {
 		c.ran = false
 	}
-	c.put(k, m.unit, m.ID, foreign.Line{Type: "user", Time: at(m.Time.Created), Turn: turn, Message: &foreign.Message{Content: blocks}})
+	c.put(k, m.unit, m.ID, foreign.Line{Type: "user", Time: foreign.Millis(m.Time.Created), Turn: turn, Message: &foreign.Message{Content: blocks}})
 }
 
 // picture is the block of a file that is sent as such.
@@ -291,7 +291,7 @@ func (c *converter) step(k, n int, steps []step) {
 	line := func(content []foreign.Block, when float64) foreign.Line {
 		now = max(now, when)
 		msg := &foreign.Message{ID: id, Type: "message", Model: m.ModelID, Content: content, StopReason: m.Finish, Usage: s.usage}
-		return foreign.Line{Type: "assistant", Time: at(now), Message: msg, NoRequest: own, Request: m.request(n)}
+		return foreign.Line{Type: "assistant", Time: foreign.Millis(now), Message: msg, NoRequest: own, Request: m.request(n)}
 	}
 	var results []func()
 	put := false
@@ -316,7 +316,7 @@ func (c *converter) step(k, n int, steps []step) {
 			if content, failed, ok := result(p); ok || !last || k+1 < len(c.messages) {
 				results = append(results, func() {
 					c.put(k, p.unit, p.ID, foreign.Line{
-						Type: "user", Time: at(max(now, p.State.Time.End)),
+						Type: "user", Time: foreign.Millis(max(now, p.State.Time.End)),
 						Message: &foreign.Message{Content: []foreign.Block{foreign.Result(call, content, failed)}},
 					})
 				})
@@ -403,7 +403,7 @@ func (c *converter) compaction(k, s int) {
 	usage := c.steps(sum)[0].usage
 	if sum.Finish == "" || sum.Error != nil {
 		if usage != nil {
-			c.w.PutCall(sum.unit, foreign.BilledCall{ID: sum.request(0), Kind: "compaction", Model: sum.ModelID, Time: at(sum.Time.Created), Usage: usage})
+			c.w.PutCall(sum.unit, foreign.BilledCall{ID: sum.request(0), Kind: "compaction", Model: sum.ModelID, Time: foreign.Millis(sum.Time.Created), Usage: usage})
 		}
 		sum.aside(c.w, "compaction without a summary")
 		return
@@ -421,10 +421,10 @@ func (c *converter) compaction(k, s int) {
 			meta.Preserved = &foreign.Preserved{UUIDs: kept}
 		}
 	}
-	c.line(m.unit, m.ID, foreign.Line{Type: "system", Subtype: "compact_boundary", Time: at(m.Time.Created), Compact: meta})
+	c.line(m.unit, m.ID, foreign.Line{Type: "system", Subtype: "compact_boundary", Time: foreign.Millis(m.Time.Created), Compact: meta})
 	if s != k {
 		c.line(m.unit, m.ID+"-asks", foreign.Line{
-			Type: "user", Time: at(m.Time.Created), Meta: true, Message: &foreign.Message{Content: []foreign.Block{foreign.Text(compactionText)}},
+			Type: "user", Time: foreign.Millis(m.Time.Created), Meta: true, Message: &foreign.Message{Content: []foreign.Block{foreign.Text(compactionText)}},
 		})
 	}
 	var texts []string
@@ -438,7 +438,7 @@ func (c *converter) compaction(k, s int) {
 	}
 	c.others(sum, "text", "reasoning")
 	c.line(sum.unit, sum.ID, foreign.Line{
-		Type: "user", Time: at(cmp.Or(sum.Time.Completed, sum.Time.Created)), Summary: true,
+		Type: "user", Time: foreign.Millis(cmp.Or(sum.Time.Completed, sum.Time.Created)), Summary: true,
 		Message: &foreign.Message{Role: "assistant", Content: []foreign.Block{foreign.Text(strings.Join(texts, "\n"))}},
 	})
 }
@@ -512,7 +512,7 @@ func (c *converter) prune(p *pruning) {
 	}
 	slices.Reverse(ids) // OpenCode marks the newest first
 	c.line(p.parts[0].unit, p.parts[0].ID+"-pruned", foreign.Line{
-		Type: "system", Subtype: "microcompact_boundary", Time: at(p.when),
+		Type: "system", Subtype: "microcompact_boundary", Time: foreign.Millis(p.when),
 		Micro: &foreign.Micro{Trigger: "auto", ToolIDs: ids},
 	})
 }

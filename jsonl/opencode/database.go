@@ -36,7 +36,7 @@ func isDatabase(db *database.DB, client string) (bool, error) {
 		return false, nil
 	}
 	version := ""
-	err := db.Rows("SELECT version FROM "+names[0]+" ORDER BY time_created DESC LIMIT 1", func(r *database.Row) error { version = r.Text("version"); return nil })
+	err := db.Rows("SELECT version FROM "+names[0]+" ORDER BY rowid DESC LIMIT 1", func(r *database.Row) error { version = r.Text("version"); return nil })
 	if (err == nil && ofKilo(version)) != (client != Product) {
 		return false, nil
 	}
@@ -49,36 +49,30 @@ func isDatabase(db *database.DB, client string) (bool, error) {
 }
 
 // millis is a column with a time.
-func millis(r *database.Row, column string) time.Time { return at(float64(r.Int(column))) }
+func millis(r *database.Row, column string) time.Time { return foreign.Millis(float64(r.Int(column))) }
 
 // list lists the sessions that have messages.
 func list(db *database.DB) (found []foreign.Stored, err error) {
 	seen := map[string]bool{}
 	for _, table := range tables(db) {
-		sizes := map[string]int64{} // a session without messages has none
-		sum := func(table string, first bool) error {
-			return db.Rows("SELECT session_id, sum(octet_length(data)) AS size FROM "+table+" GROUP BY session_id", func(r *database.Row) error {
-				if _, ok := sizes[r.Text("session_id")]; ok || first {
-					sizes[r.Text("session_id")] += r.Int("size")
-				}
-				return nil
-			})
-		}
+		count := map[string]int64{} // of messages
+		of := "message"
 		if table == tableTwo {
-			err = sum("session_message", true)
-		} else if err = sum("message", true); err == nil {
-			err = sum("part", false)
+			of = "session_message"
 		}
-		if err != nil {
+		if err := db.Rows("SELECT session_id, count(*) AS n FROM "+of+" GROUP BY session_id", func(r *database.Row) error {
+			count[r.Text("session_id")] = r.Int("n")
+			return nil
+		}); err != nil {
 			return found, err
 		}
 		from := len(found)
 		err = db.Rows("SELECT * FROM "+table+" ORDER BY time_created, id", func(r *database.Row) error {
 			s := foreign.Stored{
 				ID: r.Text("id"), Parent: r.Text("parent_id"), Title: r.Text("title"), Project: r.Text("directory"), Version: r.Text("version"),
-				Created: millis(r, "time_created"), Last: millis(r, "time_updated"), Size: sizes[r.Text("id")],
+				Created: millis(r, "time_created"), Last: millis(r, "time_updated"), Size: count[r.Text("id")],
 			}
-			if _, ok := sizes[s.ID]; ok && !seen[s.ID] {
+			if s.Size > 0 && !seen[s.ID] {
 				seen[s.ID] = true
 				found = append(found, s)
 			}
@@ -91,6 +85,7 @@ func list(db *database.DB) (found []foreign.Stored, err error) {
 			return found, err
 		}
 	}
+	foreign.Share(db, found)
 	return found, nil
 }
 
@@ -131,9 +126,6 @@ func children(db *database.DB, id string) (ids []string, err error) {
 	return ids, err
 }
 
-// errNotThere is the error of a session that a database does not have.
-var errNotThere = errors.New("no session of the database has that id: take one from a list of its sessions")
-
 // exporter writes a session as an export has it, with the same lines.
 type exporter struct {
 	db   *database.DB
@@ -172,7 +164,7 @@ func exported(db *database.DB, id string, most int64) ([]byte, []string, error) 
 		e.out.WriteString("]\n}\n")
 		return e.out.Bytes(), e.lost, nil
 	}
-	return nil, nil, errNotThere
+	return nil, nil, foreign.ErrNotThere
 }
 
 func (e *exporter) lose(what, why string) { e.lost = append(e.lost, what+": "+why) }

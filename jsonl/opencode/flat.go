@@ -190,7 +190,7 @@ func (c *converter) flat(k int) {
 		c.w.Aside(m.unit, "compaction without a summary")
 	default:
 		c.line(m.unit, m.ID, foreign.Line{
-			Type: "system", Subtype: "compact_boundary", Time: at(m.Time.Created),
+			Type: "system", Subtype: "compact_boundary", Time: foreign.Millis(m.Time.Created),
 			Compact: &foreign.Compact{Trigger: cmp.Or(f.Reason, "auto"), Usage: f.Tokens.usage("2", f.Cost)},
 		})
 		text := checkpointBegins + f.Summary
@@ -200,7 +200,7 @@ func (c *converter) flat(k int) {
 			text += recentBegins + f.Recent + recentEnds
 		}
 		c.line(m.unit, m.ID+"-summary", foreign.Line{
-			Type: "user", Time: at(cmp.Or(m.Time.Completed, m.Time.Created)), Summary: true, Message: &foreign.Message{Content: []foreign.Block{foreign.Text(text)}},
+			Type: "user", Time: foreign.Millis(cmp.Or(m.Time.Completed, m.Time.Created)), Summary: true, Message: &foreign.Message{Content: []foreign.Block{foreign.Text(text)}},
 		})
 	}
 }

@@ -26,7 +26,9 @@ var words string
 
 // Form is the form of OpenCode's sessions.
 func Form() foreign.Form {
-	return form(Product, "OpenCode", "opencode/storage/session", looks, "opencode/opencode.db", "opencode/opencode-*.db")
+	f := form(Product, "OpenCode", "opencode/storage/session", looks, "opencode/opencode.db", "opencode/opencode-*.db")
+	f.Store.DatabaseEnv = "OPENCODE_DB"
+	return f
 }
 
 // Kilo is the form of Kilo's sessions since 7.2.21: OpenCode's, with versions of its own.
@@ -43,7 +45,7 @@ func ofKilo(version string) bool { return foreign.Since(version, 7) }
 
 func form(name, client, folder string, looks func(*foreign.Beginning) bool, databases ...string) foreign.Form {
 	return foreign.Form{
-		Name: name, Client: client, Looks: looks, Convert: convert, Gather: gather, Files: files, Tree: isTree, Words: words,
+		Name: name, Client: client, Looks: looks, Convert: convert, Gather: gather, Files: files, Tree: isTree, Words: words, Declared: declared(),
 		Store: foreign.Store{
 			Env: "XDG_DATA_HOME", Home: ".local/share", Folder: folder, Inside: []string{"*"}, Databases: databases,
 		},

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
@@ -64,17 +63,6 @@ type times struct {
 	Start     float64 `json:"start"`
 	End       float64 `json:"end"`
 	Compacted float64 `json:"compacted"`
-}
-
-// maxMillis is the end of the year 9999, in milliseconds of the epoch.
-const maxMillis = 253402300799999
-
-// at is a time, zero where it is not recorded.
-func at(millis float64) time.Time {
-	if millis <= 0 || millis > maxMillis {
-		return time.Time{}
-	}
-	return time.UnixMilli(int64(millis)).UTC()
 }
 
 // tokens are those of a request.

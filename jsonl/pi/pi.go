@@ -28,7 +28,7 @@ var words string
 // Form is the form of Pi's sessions.
 func Form() foreign.Form {
 	return foreign.Form{
-		Name: "pi", Client: "Pi", Tools: tools(), Looks: looks, Convert: convert, Words: words,
+		Name: "pi", Client: "Pi", Tools: tools(), Looks: looks, Convert: convert, Words: words, Declared: declared(),
 		Store: foreign.Store{Env: "PI_CODING_AGENT_DIR", Home: ".pi/agent", Folder: "sessions", Inside: []string{"*"}},
 	}
 }
@@ -164,9 +164,7 @@ func convert(in io.Reader, out *foreign.Writer) error {
 // read keeps an entry: parents may be later in the file.
 func (r *reader) read(u foreign.Unit, raw *jsonl.Entry) {
 	e := &entry{unit: u, line: raw.Line}
-	if err := json.Unmarshal(raw.Raw, e); err != nil {
-		r.out.Warn(e.line, "unreadable-metadata", "a field is not of its type: the readable part of the line is used")
-	}
+	r.out.Decode(raw.Raw, e.line, e)
 	e.n = len(r.entries)
 	r.entries = append(r.entries, e)
 	if e.ID != "" && e.Type != "session" {
@@ -418,7 +416,7 @@ func (r *reader) compaction(e *entry) {
 	if l.Compact.Usage != nil {
 		l.Compact.Request = e.request()
 	}
-	l.Compact.Segment = r.preserved(e)
+	l.Compact.Range = r.preserved(e)
 	at := r.out.Put(e.unit, l)
 	s := foreign.Line{Type: "user", Parent: at, Time: e.Timestamp, Summary: true}
 	if e.ID != "" {
@@ -430,7 +428,7 @@ func (r *reader) compaction(e *entry) {
 
 // preserved is what a compaction kept: the messages from an entry on, whatever compactions before it left of them.
 // (buildContextEntries of session-manager.ts.) One that names itself kept nothing.
-func (r *reader) preserved(c *entry) *foreign.Segment {
+func (r *reader) preserved(c *entry) *foreign.KeptRange {
 	first := r.byID[c.KeptID]
 	if k := c.KeptIndex; k != nil && *k >= 0 && *k < len(r.entries) {
 		first = r.entries[*k]
@@ -444,7 +442,7 @@ func (r *reader) preserved(c *entry) *foreign.Segment {
 	case first.next == nil || first.next.place > c.place:
 		return nil
 	}
-	return &foreign.Segment{Head: cmp.Or(first.next.at, first.next.ID), Tail: cmp.Or(c.prev.at, c.prev.ID)}
+	return &foreign.KeptRange{Head: cmp.Or(first.next.at, first.next.ID), Tail: cmp.Or(c.prev.at, c.prev.ID)}
 }
 
 // edit puts a change of what is sent of an entry, which holds on its own branch from there on.

@@ -63,7 +63,7 @@ func blocks(raw json.RawMessage) []foreign.Block {
 		case "toolCall":
 			out = append(out, foreign.Call(b.ID, b.Name, b.Arguments))
 		case "image":
-			out = append(out, foreign.Block{Type: "image", Source: map[string]string{"type": "base64", "media_type": b.MIME, "data": b.Data}})
+			out = append(out, foreign.Picture(b.MIME, b.Data))
 		default:
 			out = append(out, foreign.Block{Type: b.Type, Source: one})
 		}

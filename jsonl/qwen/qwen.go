@@ -25,7 +25,7 @@ var words string
 // Form is the form of Qwen Code's chats.
 func Form() foreign.Form {
 	return foreign.Form{
-		Name: "qwen-code", Client: "Qwen Code", Looks: looks, Convert: convert, Words: words,
+		Name: "qwen-code", Client: "Qwen Code", Looks: looks, Convert: convert, Words: words, Declared: declared(),
 		Store: foreign.Store{Home: ".qwen", Folder: "projects", Inside: []string{"*", "*/chats"}},
 		Tools: map[string]string{
 			"read_file": "Read", "read_many_files": "Read", "write_file": "Write", "edit": "Edit", "replace": "Edit", "run_shell_command": "Bash",
@@ -162,9 +162,7 @@ func (r *reader) parent(rec *record) string {
 
 func (r *reader) line(u foreign.Unit, e *jsonl.Entry) {
 	var rec record
-	if err := json.Unmarshal(e.Raw, &rec); err != nil {
-		r.out.Warn(e.Line, "unreadable-metadata", "a field is not of its type: the readable part of the line is used")
-	}
+	r.out.Decode(e.Raw, e.Line, &rec)
 	r.begin(&rec)
 	switch {
 	case rec.Type == "system" && rec.Subtype == "chat_compression":
@@ -208,12 +206,8 @@ func (r *reader) message(u foreign.Unit, rec *record) {
 			r.above[rec.UUID] = r.parent(rec)
 			return
 		}
-		stop := "end_turn"
-		if slices.ContainsFunc(blocks, func(b foreign.Block) bool { return b.Type == "tool_use" }) {
-			stop = "tool_use"
-		}
 		l.Type, l.NoRequest = "assistant", rec.Fork.SessionID != ""
-		l.Message = &foreign.Message{ID: rec.UUID, Type: "message", Model: rec.Model, Content: blocks, StopReason: stop, Usage: use}
+		l.Message = foreign.Response(rec.UUID, rec.Model, blocks, use)
 	} else if len(blocks) == 0 {
 		r.out.Aside(u, "a message without content")
 		r.above[rec.UUID] = r.parent(rec)
@@ -251,7 +245,7 @@ func (c *content) blocks(status string) (list []foreign.Block) {
 
 // picture is the block of a part that holds a file.
 func (p *part) picture() foreign.Block {
-	return foreign.Block{Type: "image", Source: map[string]string{"type": "base64", "media_type": p.Inline.MIME, "data": p.Inline.Data}}
+	return foreign.Picture(p.Inline.MIME, p.Inline.Data)
 }
 
 // result is the content of a result, a text or blocks where it has pictures.

@@ -20,18 +20,13 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/opencode"
 	"github.com/ctxkit/ctxkit/jsonl/pi"
 	"github.com/ctxkit/ctxkit/jsonl/qwen"
+	"github.com/ctxkit/ctxkit/jsonl/tables"
 )
 
 // Forms are the forms of other agents' sessions that Load reads.
 func Forms() []foreign.Form {
-	said := func(f foreign.Form, d foreign.Declared) foreign.Form {
-		f.Declared = d
-		return f
-	}
 	return []foreign.Form{
-		said(cline.Form(), cline.Declared()), said(codex.Form(), codex.Declared()), said(copilot.Form(), copilot.Declared()),
-		said(gemini.Form(), gemini.Declared()), said(opencode.Kilo(), opencode.Declared()), said(opencode.Form(), opencode.Declared()),
-		said(pi.Form(), pi.Declared()), said(qwen.Form(), qwen.Declared()), said(cline.Roo(), cline.Declared()),
+		cline.Form(), codex.Form(), copilot.Form(), tables.Crush(), gemini.Form(), tables.Goose(), opencode.Kilo(), opencode.Form(), pi.Form(), qwen.Form(), cline.Roo(),
 	}
 }
 

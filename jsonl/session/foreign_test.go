@@ -26,8 +26,12 @@ func foreignSessions(tb testing.TB, name string) (texts [][]byte) {
 	if name == "roo-code" {
 		name = "cline"
 	}
+	files := "*"
+	if name == "goose" || name == "crush" {
+		name, files = "tables", name+".jsonl"
+	}
 	name = strings.TrimSuffix(strings.TrimSuffix(name, "-cli"), "-code") // of the folders
-	paths, err := filepath.Glob(filepath.Join("..", name, "testdata", "*"))
+	paths, err := filepath.Glob(filepath.Join("..", name, "testdata", files))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -153,7 +157,7 @@ func TestForeignDamaged(t *testing.T) {
 				t.Fatalf("no sessions in ../%s/testdata", form.Name)
 			}
 			count := 150
-			if os.Getenv("CTXKIT_CODEX") != "" && !testing.Short() { // as in CI
+			if (os.Getenv("CTXKIT_CODEX") != "" || os.Getenv("CTXKIT_DAMAGED") != "") && !testing.Short() { // as in CI
 				count = 2000
 			}
 			for seed := range count {

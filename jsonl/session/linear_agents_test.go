@@ -80,6 +80,20 @@ func agentLines() map[string]func(i, n int) string {
 			}
 			return ends(i, n, `{"type":"session.start","id":"x","timestamp":"2026-01-01T00:00:00Z","data":{"sessionId":"s","copilotVersion":"1.0.102"}}`+"\n", text, "")
 		},
+		"goose": func(i, n int) string {
+			text := fmt.Sprintf(`{"row":"message","id":%d,"role":"assistant","content_json":[{"type":"text","text":"a%d"}],"created_timestamp":%d}`, i, i, i+1)
+			switch i % 10 {
+			case 8:
+				text = fmt.Sprintf(`{"row":"message","id":%d,"role":"user","content_json":[{"type":"text","text":"s"}],"metadata_json":{"userVisible":false}}`, i)
+			case 9:
+				text = fmt.Sprintf(`{"row":"message","id":%d,"role":"assistant","content_json":[{"type":"text","text":"go on"}],"metadata_json":{"userVisible":false}}`, i)
+			}
+			return ends(i, n, `{"row":"goose","id":"s"}`+"\n", text, "")
+		},
+		"crush": func(i, n int) string {
+			text := fmt.Sprintf(`{"row":"message","id":"m%d","role":"assistant","parts":[{"type":"text","data":{"text":"a%d"}}],"created_at":%d,"is_summary_message":%d}`, i, i, i+1, (i%10)/9)
+			return ends(i, n, `{"row":"crush","id":"s"}`+"\n", text, "")
+		},
 		"codex": func(i, n int) string {
 			text := fmt.Sprintf(`{"timestamp":"2026-01-01T00:00:00Z","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a%d"}]}}`+"\n"+
 				`{"timestamp":"2026-01-01T00:00:00Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"total_tokens":%d},"last_token_usage":{"input_tokens":9,"output_tokens":1,"total_tokens":10}}}}`, i, 10*i+10)

@@ -226,6 +226,7 @@ func (d *discovery) folder(root *os.Root, dir string, entries []fs.DirEntry) {
 	for _, r := range d.read(root, dir, entries) {
 		info, path := r.info, r.info.Path
 		if r.document && (info.Product == "" || r.err != nil) {
+			d.needed(path, entries)
 			continue // JSON of another kind
 		}
 		if info.Product != "" && IsID(info.session) {
@@ -297,6 +298,17 @@ func (d *discovery) folder(root *os.Root, dir string, entries []fs.DirEntry) {
 		}
 		if err := d.database(path); err != nil && !errors.Is(err, errUnknownDatabase) {
 			d.failed(path, err)
+		}
+	}
+}
+
+// needed reports a file that another one is missing beside.
+func (d *discovery) needed(path string, entries []fs.DirEntry) {
+	for _, f := range Forms() {
+		need := f.Needs[filepath.Base(path)]
+		if need != "" && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == need }) {
+			d.failed(path, fmt.Errorf("the session is lost without %s, which should stand beside it: copy the whole folder", need))
+			return
 		}
 	}
 }
