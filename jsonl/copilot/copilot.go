@@ -77,6 +77,7 @@ type event struct {
 type data struct {
 	SessionID string `json:"sessionId"` // session.start
 	Version   string `json:"copilotVersion"`
+	Format    any    `json:"version"`       // a number
 	Selected  string `json:"selectedModel"` // and session.resume
 	Context   struct {
 		CWD string `json:"cwd"`
@@ -219,6 +220,9 @@ func (r *reader) begin() {
 		d := &e.Data
 		switch e.Type {
 		case "session.start":
+			if format, ok := d.Format.(float64); ok {
+				r.out.Format(e.line, format, 1)
+			}
 			s.ID, s.Version, s.CWD = cmp.Or(s.ID, d.SessionID), cmp.Or(s.Version, d.Version), cmp.Or(s.CWD, d.Context.CWD)
 		case "session.usage_record":
 			r.reported[d.Usage.APICallID] = d.Usage.recorded()

@@ -454,6 +454,13 @@ func (w *Writer) Decode(raw []byte, line int, into any) {
 	}
 }
 
+// Format warns of a session whose format has a newer version than what is read.
+func (w *Writer) Format(line int, version, newest float64) {
+	if version > newest {
+		w.Warn(line, "unreadable-metadata", "version %v of the format is newer than what is read, %v: what is new in it is left out", version, newest)
+	}
+}
+
 // Put writes a line that comes from a unit, or from none, -1, and returns its uuid.
 func (w *Writer) Put(u Unit, l Line) string {
 	s := &w.session

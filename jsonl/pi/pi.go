@@ -175,6 +175,9 @@ func (r *reader) read(u foreign.Unit, raw *jsonl.Entry) {
 	}
 }
 
+// newest is the version of sessions that is read.
+const newest = 3
+
 // skipsFailed is the version of sessions from which on what a failed or aborted request wrote is not sent again. (The first
 // releases with it still sent the text of aborted ones; no line tells them apart.)
 const skipsFailed = 3
@@ -188,6 +191,7 @@ func (r *reader) begin() {
 		case e.Type == "session" && !begun:
 			s.ID, s.CWD, begun = e.ID, e.CWD, true
 			version = e.Version
+			r.out.Format(e.line, float64(version), newest)
 		case e.Message != nil && e.Message.Role == "assistant" && s.Provider == "":
 			s.Provider = e.Message.Provider
 		}

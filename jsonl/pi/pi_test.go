@@ -154,28 +154,7 @@ func TestFailed(t *testing.T) {
 
 // TestEdits: an extension leaves a message out from there on, or sends another text in its place; on its own branch alone.
 func TestEdits(t *testing.T) {
-	at := `"timestamp":"2026-11-20T10:00:00.000Z"`
-	edit := func(id, parent, target, to string) string {
-		return fmt.Sprintf(`{"type":"context_edit","id":%q,"parentId":%q,%s,"targetId":%q,"replacement":%s}`+"\n", id, parent, at, target, to)
-	}
-	message := func(id, parent, rest string) string {
-		return fmt.Sprintf(`{"type":"message","id":%q,"parentId":%q,%s,"message":{%s}}`+"\n", id, parent, at, rest)
-	}
-	said := func(rest string) string { return `"role":"assistant","stopReason":"stop","usage":{"input":9},` + rest }
-	text := `{"type":"session","version":3,"id":"s","cwd":"/",` + at + "}\n" +
-		message("a", "", `"role":"user","content":"go"`) +
-		message("b", "a", said(`"content":[{"type":"toolCall","id":"t","name":"read","arguments":{}}]`)) +
-		message("c", "b", `"role":"toolResult","toolCallId":"t","content":[{"type":"text","text":"long"}]`) +
-		message("d", "c", said(`"content":[{"type":"text","text":"wrong"}]`)) +
-		edit("x", "d", "c", `{"content":"on a branch that was left"}`) +
-		edit("e", "d", "c", `{"content":[{"type":"text","text":"short"}]}`) + edit("f", "e", "d", "null") + edit("g", "f", "a", `"begin"`) +
-		message("h", "g", said(`"content":[{"type":"text","text":"right"}]`)) + edit("i", "h", "c", `{"content":"shorter"}`) +
-		edit("j", "i", "nowhere", "null") + message("k", "j", `"role":"user","content":"on"`) + message("l", "k", said(`"content":[{"type":"text","text":"done"}]`))
-	path := filepath.Join(t.TempDir(), "session.jsonl")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	conv := load(t, path).Main
+	conv := load(t, "testdata/edits.jsonl").Main
 	var got []string
 	for _, s := range conv.Snips {
 		got = append(got, fmt.Sprintf("%v are left out from request %d on", s.Messages, s.Request))
@@ -244,6 +223,7 @@ func TestOdd(t *testing.T) {
 		{"an id twice", head + message("a", "null", "user", text("one")) + message("a", "null", "user", text("two")), []string{`0 prompt text "one"`}, "an earlier line has the uuid a: line set aside"},
 		{"it keeps from nowhere", head + message("a", "null", "user", text("one")) + `{"type":"compaction","id":"c","parentId":"a","summary":"s","firstKeptEntryId":"zz"}` + "\n" + message("b", `"c"`, "user", text("two")), []string{`0 prompt text "one"`, "compacted at 0, summary 1, keeps []", `1 summary text "The conversation history before this point was compacted into the following summary:\n\n<summary>\ns\n</summary>"`, `2 prompt text "two"`}, "the compaction kept what follows an entry that is not before it: no message is kept"},
 		{"a compaction is kept from before another", head + message("a", "null", "user", text("one")) + message("b", `"a"`, "user", text("two")) + `{"type":"compaction","id":"c","parentId":"b","summary":"s","firstKeptEntryId":"b"}` + "\n" + message("d", `"c"`, "user", text("three")) + `{"type":"compaction","id":"e","parentId":"d","summary":"t","firstKeptEntryId":"a"}` + "\n" + message("f", `"e"`, "user", text("four")), []string{`0 prompt text "one"`, `1 prompt text "two"`, "compacted at 0, summary 2, keeps [1]", `2 summary text "The conversation history before this point was compacted into the following summary:\n\n<summary>\ns\n</summary>"`, `3 prompt text "three"`, "compacted at 0, summary 4, keeps [0 1 3]", `4 summary text "The conversation history before this point was compacted into the following summary:\n\n<summary>\nt\n</summary>"`, `5 prompt text "four"`}, ""},
+		{"a newer version", strings.Replace(head, `"version":3`, `"version":4`, 1) + message("a", "null", "user", text("one")), []string{`0 prompt text "one"`}, "version 4 of the format is newer than what is read, 3"},
 		{"it goes on from another entry", head + message("a", "null", "user", text("one")) + message("b", `"a"`, "user", text("two")) + `{"type":"leaf","id":"c","parentId":"b","targetId":"a"}`, []string{`0 prompt text "one"`}, ""},
 		{"it goes on from nowhere", head + message("a", "null", "user", text("one")) + `{"type":"leaf","id":"c","parentId":"a","targetId":"zz"}`, []string{`0 prompt text "one"`}, ""},
 		{"a field of another type", head + `{"type":"message","id":5,"parentId":null,"message":{"role":"user","content":"one"}}`, []string{`0 prompt text "one"`}, "a field is not of its type: the readable part of the line is used"},

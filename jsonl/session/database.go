@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -214,6 +215,10 @@ func (d *discovery) stored(path, folder string, stamp memo.Stamp, s *shelf) {
 	for i := range s.Sessions {
 		at[s.Sessions[i].ID] = &s.Sessions[i]
 	}
+	project := "" // of sessions that name none
+	if strings.HasPrefix(filepath.Base(folder), ".") {
+		project = filepath.Dir(folder) // the client keeps its folder there
+	}
 	first := map[string]int{} // by id: where a session is among those found
 	add := func(i *foreign.Stored) {
 		if !IsID(i.ID) {
@@ -222,7 +227,7 @@ func (d *discovery) stored(path, folder string, stamp memo.Stamp, s *shelf) {
 		}
 		first[i.ID] = len(d.found)
 		d.found = append(d.found, FileInfo{
-			ID: i.ID, Path: path + idMark + i.ID, Folder: folder, Project: i.Project, Product: s.Product, Version: i.Version, Title: i.Title,
+			ID: i.ID, Path: path + idMark + i.ID, Folder: folder, Project: cmp.Or(i.Project, project), Product: s.Product, Version: i.Version, Title: i.Title,
 			Prompt: shorten(i.Prompt, promptLength), Created: i.Created, Last: i.Last, Size: i.Size, Parent: i.Parent,
 			Subagents: []Subagent{}, stored: true, stamp: stamp, session: i.ID,
 		})

@@ -87,6 +87,8 @@ func TestRefused(t *testing.T) {
 		{"the stream of codex exec", `{"type":"thread.started","thread_id":"i"}` + "\n" + `{"type":"turn.started"}`, "the event stream of a run of Codex CLI"},
 		{"a log of Gemini CLI", `[{"sessionId":"s","messageId":0,"type":"user","message":"hello"}]`, "the log of prompts of Gemini CLI"},
 		{"a checkpoint of Gemini CLI", `[{"role":"user","parts":[{"text":"hello"}]}]`, "a list of API messages"},
+		{"a context of Kimi CLI", `{"role":"_checkpoint","id":0}` + "\n" + `{"role":"user","content":"hello"}`, "what Kimi CLI keeps"},
+		{"a wire of Kimi CLI", `{"type":"metadata","protocol_version":"1.4"}` + "\n" + `{"timestamp":1.5,"message":{"type":"TurnBegin","payload":{"user_input":"hello"}}}`, "what Kimi CLI keeps"},
 		{"a task's window", `[{"ts":1,"type":"say","say":"text","text":"hello"}]`, "what the window of Cline or Roo Code shows"},
 		{"a trajectory", `{"environment":"e","trajectory":[],"history":[]}`, "an SWE-agent trajectory"},
 		{"an event stream", `{"type":"text","timestamp":1,"sessionID":"s","part":{}}` + "\n", "the event stream of opencode run"},

@@ -64,7 +64,10 @@ INSERT INTO messages (id, session_id, role, parts, model, created_at) VALUES
 
 func create(t *testing.T, statements string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "sessions.db")
+	path := filepath.Join(t.TempDir(), ".crush", "sessions.db")
+	if err := os.Mkdir(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	conn, err := sqlite3.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +144,7 @@ func TestDatabases(t *testing.T) {
 		if err != nil || len(warnings) > 0 || len(list) != 1 || list[0].ID != tt.id || list[0].Product != name || len(list[0].Subagents) != 1 || list[0].Subagents[0].ID != tt.child {
 			t.Fatalf("%s: %+v, %v, %v", name, list, warnings, err)
 		}
-		if i := &list[0]; i.Prompt != "Why does the mill stop?" || i.Created.Format("15:04") != "10:00" || !i.Last.After(i.Created) || i.Size == 0 {
+		if i := &list[0]; i.Prompt != "Why does the mill stop?" || i.Created.Format("15:04") != "10:00" || !i.Last.After(i.Created) || i.Size == 0 || filepath.Base(i.Project) == ".crush" || i.Project == "" {
 			t.Errorf("%s: %+v", name, i)
 		}
 		f, err := session.Load(path+"#"+tt.id, session.LoadOptions{})
