@@ -58,7 +58,9 @@ type entry struct {
 	line  int
 	n     int    // index into the reader's entries
 	at    string // uuid of the last line put from it; "" for none
-	top   string // once it was put: uuid of the nearest line put at or above it
+	done  bool   // the next two are known
+	top   string // uuid of the nearest line put above it
+	lost  string // the parent above it that is not in the file
 	place int    // on the live branch, 1-based; 0: it is not on it
 	next  *entry // on the live branch: the first message at or after it
 	prev  *entry // on the live branch: the last message before it
@@ -153,10 +155,9 @@ func convert(in io.Reader, out *foreign.Writer) error {
 	leaf := r.branch()
 	for _, e := range r.entries {
 		r.put(e)
-		e.top, _ = r.above(e)
 	}
-	if leaf != nil && r.tree && leaf.top != "" {
-		r.out.Leaf(leaf.top)
+	if uuid, _ := r.above(leaf); r.tree && uuid != "" {
+		r.out.Leaf(uuid)
 	}
 	return err
 }
@@ -212,20 +213,30 @@ func (r *reader) up(e *entry) *entry {
 
 // above is the uuid of the nearest line put at or above an entry; lost is the first parent that is not in the file.
 func (r *reader) above(e *entry) (uuid, lost string) {
-	for steps := 0; e != nil && steps <= len(r.entries); steps++ {
-		if uuid := cmp.Or(e.at, e.top); uuid != "" {
-			return uuid, ""
-		}
+	var passed []*entry
+	for e != nil && e.at == "" && !e.done {
+		e.done = true
+		passed = append(passed, e)
 		p := r.up(e)
 		switch {
-		case p == nil && e.ParentID != "":
-			return "", e.ParentID
-		case p != nil && p.sent():
-			return p.uuid(), "" // it may be put later
+		case p == nil:
+			lost = e.ParentID
+		case p.sent(): // it may be put later
+			uuid, p = p.uuid(), nil
 		}
 		e = p
 	}
-	return "", ""
+	switch {
+	case e == nil:
+	case e.at != "":
+		uuid = e.at
+	default:
+		uuid, lost = e.top, e.lost
+	}
+	for _, p := range passed {
+		p.top, p.lost = uuid, lost
+	}
+	return uuid, lost
 }
 
 // request tells the call of an entry apart from all others: a fork copies entries with their ids and times.

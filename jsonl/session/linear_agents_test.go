@@ -30,6 +30,13 @@ func agentLines() map[string]func(i, n int) string {
 			}
 			return ends(i, n, `{"type":"session","version":3,"id":"x","timestamp":"2026-01-01T00:00:00Z","cwd":"/x"}`+"\n", text, "")
 		},
+		"pi 3 from its end": func(i, n int) string {
+			text := fmt.Sprintf(`{"type":"custom","id":"e%d","parentId":"e%d","timestamp":"2026-01-01T00:00:00Z"}`, n-i, n-i-1)
+			if i%10 == 9 {
+				text = fmt.Sprintf(`{"type":"message","id":"m%d","parentId":"e%d","timestamp":"2026-01-01T00:00:00Z","message":{"role":"user","content":"m"}}`, i, n-i)
+			}
+			return ends(i, n, `{"type":"session","version":3,"id":"x","timestamp":"2026-01-01T00:00:00Z","cwd":"/x"}`+"\n", text, "")
+		},
 		"opencode": func(i, n int) string {
 			text := fmt.Sprintf(`{"info":{"id":"m%d","role":"assistant","time":{"created":%d},"modelID":"m","finish":"stop","tokens":{"input":9,"output":1}},"parts":[{"type":"text","text":"a%d"},{"type":"tool","callID":"c%d","tool":"bash","state":{"status":"completed","input":{},"output":"o","time":{"start":%d,"end":%d,"compacted":%d}}}]}`, i, i+1, i, i, i+1, i+1, i+40)
 			if i%10 == 8 {
