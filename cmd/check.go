@@ -205,8 +205,8 @@ func (c *checking) verdict(r *check.Report) error {
 		return fmt.Errorf("%w: the baseline is written, but %d of %d replays are outside the limits of %s", errCheckFailed, broken, r.Counts.Replays, c.config.File)
 	case r.Updated || r.Passed:
 		return nil
-	case r.Counts.Failed == 0:
+	case r.Counts.FailedCases == 0:
 		return fmt.Errorf("%w: the baseline is of other cases or sessions: look at them, then run `%s`", errCheckFailed, updateCommand(c.config.File))
 	}
-	return fmt.Errorf("%w: %d of %d replays", errCheckFailed, r.Counts.Failed, r.Counts.Replays)
+	return fmt.Errorf("%w: %d of %d cases", errCheckFailed, r.Counts.FailedCases, len(r.Cases))
 }

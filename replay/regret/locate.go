@@ -35,13 +35,6 @@ func (x *Index) locate(found []needle, known *knownTexts) error {
 			return err
 		}
 	}
-	for _, n := range l.needles {
-		n.single = len(n.holders) == 1 && (!n.reread || !x.forms.shared(n.holders[0], n.at))
-	}
-	for i := range x.lines {
-		n := &x.lines[i]
-		n.single = len(n.holders) == 1 && !x.forms.shared(n.holders[0], n.at)
-	}
 	for i := range found {
 		if n := &found[i]; n.reread {
 			n.sources = slices.DeleteFunc(n.sources, func(b int) bool { return !l.holds(n, x.forms.first[b]) })

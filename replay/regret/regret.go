@@ -23,7 +23,6 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
@@ -62,14 +61,10 @@ func (m *Miss) Distance() int { return m.Needed - m.Removed }
 
 // Regret is the regret of one policy over one conversation.
 type Regret struct {
-	Misses   []Miss        `json:"misses"`             // in the order they were needed
-	Expected exact.Decimal `json:"expected_by_chance"` // misses that chance explains
-	Excess   exact.Decimal `json:"excess_misses"`      // the misses less those
-	Tokens   int           `json:"refetch_tokens"`     // of the missed blocks
-	USD      price.USD     `json:"refetch_usd,omitzero"`
-	Removed  int           `json:"removed_blocks"` // results and messages that the policy removed
-	Placebo  *Placebo      `json:"placebo,omitempty"`
-	Bound    *Bound        `json:"bound,omitempty"`
+	Misses  []Miss    `json:"misses"`         // in the order they were needed
+	Tokens  int       `json:"refetch_tokens"` // of the missed blocks
+	USD     price.USD `json:"refetch_usd,omitzero"`
+	Removed int       `json:"removed_blocks"` // results and messages that the policy removed
 
 	MedianDistance float64 `json:"median_distance"` // requests, 0 without a miss
 }
@@ -94,19 +89,6 @@ func (r *Regret) Cost() price.USD {
 		sum.Add(r.Misses[i].USD)
 	}
 	return sum
-}
-
-// Placebo is what the same search finds among the blocks that the record itself had removed. None of it is a use.
-type Placebo struct {
-	Misses  int `json:"misses"`
-	Removed int `json:"removed_blocks"`
-}
-
-// Bound is the fewest misses, and the fewest tokens to fetch again, of any choice of blocks within a budget.
-type Bound struct {
-	Budget int `json:"budget_tokens"`
-	Misses int `json:"misses"`
-	Tokens int `json:"tokens"`
 }
 
 func median(misses []Miss) float64 {

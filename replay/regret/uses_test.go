@@ -345,19 +345,16 @@ func TestPolicyTexts(t *testing.T) {
 	}
 }
 
-// TestPlacebo: what the record's agent wrote without having it is a coincidence, and no miss of any policy.
-func TestPlacebo(t *testing.T) {
+// TestWrittenWithoutHaving: what the record's agent wrote without having it came from elsewhere, and is no miss of any
+// policy.
+func TestWrittenWithoutHaving(t *testing.T) {
 	s := quoted()
 	conv := s.load(t)
 	lost := []policy.Edit{clear(conv, 3, result(t, conv, s.at["found"]), "[cleared]")}
-	r := judge(t, conv, lost, lost)
-	if len(r.Misses) != 0 || r.Placebo == nil || r.Placebo.Misses != 1 || r.Placebo.Removed != 1 {
-		t.Errorf("on the record: misses %+v, placebo %+v", r.Misses, r.Placebo)
+	if r := judge(t, conv, lost, lost); len(r.Misses) != 0 || r.Removed != 1 {
+		t.Errorf("on the record: misses %+v of %d removed", r.Misses, r.Removed)
 	}
-	if r.Expected.N != 0 {
-		t.Errorf("%s misses by chance, though the record had lost the block as early", r.Expected)
-	}
-	if r := judge(t, conv, nil, lost); len(r.Misses) != 1 || r.Placebo != nil || r.Excess.N != 1000-r.Expected.N {
+	if r := judge(t, conv, nil, lost); len(r.Misses) != 1 || r.Removed != 1 {
 		t.Errorf("with the block in the record's view: %+v", r)
 	}
 }
@@ -377,36 +374,5 @@ func TestRereadOfEqualTexts(t *testing.T) {
 	lost := []policy.Edit{clear(conv, 4, result(t, conv, s.at["same"]), "[cleared]"), clear(conv, 4, result(t, conv, s.at["first"]), "[cleared]")}
 	if r := judge(t, conv, lost, lost); len(r.Misses) != 1 || r.Misses[0].ToolUse != s.at["first"] {
 		t.Errorf("misses %+v, want one of the first Read", r.Misses)
-	}
-}
-
-// TestBoundOfRereads: a Read again counts in the bound where one block alone has a line of it.
-func TestBoundOfRereads(t *testing.T) {
-	const text = "     1→the first line of the whole file\n     2→and the second one behind it\n"
-	read := map[string]any{"file_path": "/p/a.go"}
-	for name, c := range map[string]struct {
-		other string
-		want  int
-	}{
-		"alone":    {"something else, and nothing of the file", 1},
-		"one line": {"the first line of the whole file", 1},
-		"no line":  {"and the second one behind it\nthe first line of the whole file\n", 0},
-	} {
-		s := &story{}
-		s.prompt("go")
-		s.call("first", "Read", read, text)
-		s.call("other", "Bash", map[string]any{"command": "tac a.go"}, c.other)
-		s.says("filler")
-		s.call("again", "Read", read, text)
-		s.says("done")
-		conv := s.load(t)
-		lost := []policy.Edit{clear(conv, 4, result(t, conv, s.at["first"]), "[cleared]"), clear(conv, 4, result(t, conv, s.at["other"]), "[cleared]")}
-		x, err := regret.NewIndex(conv, lost)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if b := x.Bound(flat{conv}, 0); b.Misses != c.want {
-			t.Errorf("%s: a bound of %d misses, want %d", name, b.Misses, c.want)
-		}
 	}
 }
