@@ -45,9 +45,10 @@ func checkPage(p *page, r *check.Report) {
 	p.table(t)
 	checkEffects(p, r)
 	for i := range r.Cases {
-		if c := &r.Cases[i]; c.Status != check.OK || len(c.Reasons) > 0 {
+		c := &r.Cases[i]
+		if lines := c.TotalLines(); len(lines) > 0 {
 			p.heading(c.Name + either(c.Fails, ": FAILED: ", ": ") + string(c.Status))
-			p.items(none, c.TotalLines())
+			p.items(none, lines)
 		}
 	}
 	listed := 0

@@ -89,7 +89,7 @@ func junitSession(c *check.CaseReport, s *check.SessionReport, hints *Hints) jun
 	if s.Status == check.OK && s.ByTool == nil {
 		return one
 	}
-	text := strings.Join(sessionLines(s, hints), "\n")
+	text := strings.Join(sessionLines(s, s.Lines(), hints), "\n")
 	fault := &junitFault{Message: Clean(s.Short()), Type: string(s.Status), Text: text}
 	switch {
 	case s.Failed && s.Status == check.Stale:
@@ -112,10 +112,10 @@ func (s *junitSuites) add(suite junitSuite) {
 	s.junitCounts.add(suite.junitCounts)
 }
 
-// sessionLines describe the result of a session, one fact per line.
-func sessionLines(s *check.SessionReport, hints *Hints) []string {
+// sessionLines are lines on a session, with the command that shows why.
+func sessionLines(s *check.SessionReport, of []string, hints *Hints) []string {
 	var lines []string
-	for _, line := range s.Lines() {
+	for _, line := range of {
 		lines = append(lines, Clean(line))
 	}
 	if len(s.Command) > 0 {
@@ -158,17 +158,17 @@ func checkGitHub(w io.Writer, r *check.Report, opt CheckLayout) error {
 	}
 	for i := range r.Cases {
 		c := &r.Cases[i]
-		lines, at, changed := c.TotalLines(), c.Place, 0
+		lines, at, changed, failed := c.TotalLines(), c.Place, 0, false
 		for k := range c.Sessions {
 			s := &c.Sessions[k]
 			if s.Status == check.OK && s.ByTool == nil {
 				continue
 			}
-			if changed++; changed == 1 || s.Failed && !c.Sessions[0].Failed {
-				at = s.Place
+			if changed++; changed == 1 || s.Failed && !failed {
+				at, failed = s.Place, s.Failed
 			}
 			if changed <= maxAnnotated {
-				lines = append(lines, sessionLines(s, &opt.Hints)...)
+				lines = append(lines, sessionLines(s, s.Facts(), &opt.Hints)...)
 			}
 		}
 		if changed == 0 {

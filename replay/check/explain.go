@@ -100,6 +100,9 @@ func (s *SessionReport) Short() string {
 	return strings.Join(lines[:min(len(lines), 2)], "; ")
 }
 
+// Facts say what became of a session, a thing a line, the figures that are better or worse among them.
+func (s *SessionReport) Facts() []string { return s.lines(Broken, Worse, Better) }
+
 // Lines say what became of a session, a thing a line, every figure that is not as it was among them, the worst first.
 func (s *SessionReport) Lines() []string {
 	return s.lines(Broken, Worse, Better, Changed)

@@ -124,7 +124,7 @@ func (j *judge) total(one *Case, c *CaseReport) {
 	if price.Known {
 		net = cost.Add(price)
 	}
-	loses := price.Known && price.N > 0 || !price.Known && misses.Known && misses.N > 0
+	loses := misses.Known && misses.N > 0 && (!price.Known || price.N > 0)
 	switch {
 	case net.N > 0:
 		c.Status = Worse

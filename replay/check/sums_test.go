@@ -40,7 +40,7 @@ func TestTotal(t *testing.T) {
 			was = append(was, result(p, name, nil))
 			figures := map[string]float64{"cost_usd": cost}
 			if i == 0 {
-				figures["refetch_usd"] = c.refetch
+				figures["refetch_usd"], figures["misses"] = c.refetch, c.refetch
 			}
 			now = append(now, result(p, name, figures))
 		}
