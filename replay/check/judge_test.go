@@ -95,7 +95,7 @@ func TestJudge(t *testing.T) {
 		{name: "cheaper, and forgot", after: figures("cost_usd", 50.0, "tokens_saved", 200.0, "misses", 102.0, "refetch_usd", 101.0), status: Changed, failed: true, figure: "tokens_saved"},
 		{name: "cheaper, and forgot what costs more", after: figures("cost_usd", 99.0, "misses", 102.0, "refetch_usd", 102.0), status: Worse, failed: true, figure: "misses"},
 		{name: "cheaper, and forgot, which is allowed", extra: "allow: [misses]", after: figures("cost_usd", 50.0, "misses", 102.0, "refetch_usd", 101.0), status: Better, figure: "cost_usd"},
-		{name: "cheaper, and forgot more that costs less", after: figures("cost_usd", 50.0, "misses", 102.0, "refetch_usd", 99.0), status: Better, figure: "misses"},
+		{name: "cheaper, and forgot more that costs less", after: figures("cost_usd", 50.0, "misses", 102.0, "refetch_usd", 99.0), status: Changed, failed: true, figure: "misses"},
 		{name: "cheaper, and forgot less that costs more", after: figures("cost_usd", 50.0, "misses", 99.0, "refetch_usd", 101.0), status: Better, figure: "misses"},
 		{name: "dearer, and remembers more", after: figures("cost_usd", 101.0, "misses", 90.0, "refetch_usd", 98.0), status: Better, figure: "misses"},
 		{name: "forgot", after: figures("misses", 101.0, "refetch_usd", 101.0), status: Worse, failed: true, figure: "misses"},

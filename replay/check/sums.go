@@ -124,11 +124,10 @@ func (j *judge) total(one *Case, c *CaseReport) {
 	if price.Known {
 		net = cost.Add(price)
 	}
-	loses := misses.Known && misses.N > 0 && (!price.Known || price.N > 0)
 	switch {
 	case net.N > 0:
 		c.Status = Worse
-	case net.N < 0 && loses:
+	case net.N < 0 && misses.Known && misses.N > 0:
 		c.Status = Changed
 		c.Reasons = append(c.Reasons, "it saves, and more of what it removes is needed later: allow: [misses] lets that pass")
 		if slices.Contains(one.Allow, "misses") {
