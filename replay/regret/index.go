@@ -42,7 +42,8 @@ type needle struct {
 	after    string
 	request  int  // n
 	offset   int  // of the quote in the text of the use
-	others   int8 // holders that are neither the agent's own nor on the record's track alone
+	common   bool // however many blocks hold it
+	others   int  // holders that are neither the agent's own nor on the record's track alone
 }
 
 // lines are those of what was read again that are of some length. The view can hold them in several pieces; where there

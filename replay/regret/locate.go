@@ -182,7 +182,7 @@ func (n *needle) hold(x *Index, b int, only bool, text []byte, from int) {
 		if n.others++; only {
 			n.others--
 		}
-		n.dropped = n.others > maxHolders
+		n.dropped = n.others > maxHolders && !n.common
 	}
 	if !x.can(b) || len(n.sources) > 0 && n.sources[len(n.sources)-1] == b {
 		return

@@ -3,11 +3,12 @@
 //
 // A use is one of three things (docs/internals/model.md has the rules in full):
 //
-//   - an Edit whose old_string occurs in what was read, written or edited of
-//     the same file before;
-//   - a Read of the same file and range again, with the file unchanged in
-//     between, where the recorded view had lost the first result (otherwise the
-//     agent read it again although it had it, and no policy is to blame);
+//   - an Edit, or sed in place, whose old text occurs in what was read, written
+//     or edited of the same file before;
+//   - the same again: a Read or a command that shows a file, with the file
+//     unchanged in between, any other call with the same result, a sentence of a
+//     person, where the recorded view had lost the first one (otherwise the agent
+//     asked again although it had it, and no policy is to blame);
 //   - a response, a tool's input or a typed prompt that quotes names, paths or
 //     lines first seen in the block.
 //
@@ -32,7 +33,7 @@ type Evidence string
 // The kinds of evidence.
 const (
 	Edited Evidence = "edit"    // an old_string that the block holds
-	Reread Evidence = "re-read" // the same file and range read again
+	Reread Evidence = "re-read" // a file read again, a call made again, a sentence said again
 	Quoted Evidence = "quote"   // names, paths or lines first seen in the block
 )
 
