@@ -1,6 +1,7 @@
 package regret
 
 import (
+	"bytes"
 	"encoding/json"
 	"path"
 	"slices"
@@ -83,8 +84,12 @@ func substitution(text string) (old, rest string, ok bool) {
 	return strings.ReplaceAll(parts[0], `\`, ""), "sed " + script[end+1:], true
 }
 
-// saidAgain collects the sentences of a person's text that an earlier one has, too.
+// saidAgain collects the sentences of a person's text that an earlier one has, too. A text with tags has words of the
+// client's.
 func (b *builder) saidAgain(text []byte, request, at int) {
+	if bytes.Contains(text, []byte("</")) {
+		return
+	}
 	for sentence := range strings.FieldsFuncSeq(string(text), func(r rune) bool { return strings.ContainsRune(".!?:;\n", r) }) {
 		form := foldString(sentence)
 		if len(form) < minQuote {

@@ -438,7 +438,7 @@ func TestCallsAgain(t *testing.T) {
 // TestSaidAgain: a person who repeats a sentence that was lost needed it.
 func TestSaidAgain(t *testing.T) {
 	const rule = "Never use tabs in SQL files, and always run make lint-sql before committing"
-	for text, want := range map[string]int{"I told you. " + rule + "!": 1, "Please never use tabs": 0} {
+	for text, want := range map[string]int{"I told you. " + rule + "!": 1, "Please never use tabs": 0, "<note>" + rule + "</note>": 0} {
 		s := &story{}
 		s.prompt(rule + ".")
 		s.says("ok")
