@@ -21,6 +21,8 @@ type checkOptions struct {
 	Also         []string // FORMAT=FILE
 	Update       bool
 	Force        bool
+	Init         bool
+	Policy       string // with Init
 }
 
 const (
@@ -30,9 +32,13 @@ const (
 
 func newCheck(sys *system) *cobra.Command {
 	o := &checkOptions{File: check.DefaultFile, prices: newPriceOptions(sys)}
+	var inputs []string // with Init
 	cmd := command(&cobra.Command{
 		Use: "check [FILE]", Short: "Check replays against limits and a baseline",
 		Args: func(cmd *cobra.Command, args []string) error {
+			if inputs = args; o.Init {
+				return nil
+			}
 			if len(args) > 1 {
 				return fmt.Errorf("%s takes one file: leave out %q", cmd.CommandPath(), args[1])
 			}
@@ -42,24 +48,39 @@ func newCheck(sys *system) *cobra.Command {
 			return nil
 		},
 		Long: `Replay sessions under policies as a file says, and judge the figures by the
-limits in the file and by a baseline of earlier figures. Worse figures fail,
-better ones are reported and ask for --update; the first differing event of each
-session is named. A change of a policy that no session shows is named and
-passes, as does what another version of ctxkit changed by itself. FILE is
-ctxkit.yaml in the working folder unless another is named; docs/check.md
-describes it.
+limits in the file and by a baseline of earlier figures. A case is judged by the
+sum over its sessions: what they cost, and what it would cost to fetch again
+what was removed and needed later. Worse fails, better is reported and asks for
+--update; the first differing event of each session is named. A change of a
+policy that no session shows is named and passes, as does what another version
+of ctxkit changed by itself. FILE is ctxkit.yaml in the working folder unless
+another is named; docs/check.md describes it.
+
+--init writes a first ctxkit.yaml for a policy: of the sessions of the inputs
+the smallest in which its stages act.
 
 Exit status: 0 everything passes; 1 something fails, or the baseline is of other
 cases or sessions; 2 the check could not be done.`,
 		Example: `  ctxkit check
   ctxkit check ci/ctxkit.yaml --format github --also junit=check.xml
+  ctxkit check --init sessions --policy opencode
   ctxkit check --update`,
-	}, func() error { return runCheck(sys, o) }, o.listing(report.CheckFormats, report.CheckTables...), flag(o.jobs), flag(o.prices.register))
+	}, func() error {
+		if o.Init {
+			return runCheckInit(sys, o, inputs)
+		}
+		if o.Policy != "" {
+			return fmt.Errorf("flag --policy: it is for --init: name the policy in %s", o.File)
+		}
+		return runCheck(sys, o)
+	}, o.listing(report.CheckFormats, report.CheckTables...), flag(o.jobs), flag(o.prices.register))
 	f := cmd.Flags()
 	f.StringArrayVar(&o.Also, "also", nil, "write the result in another format as well: `FORMAT=FILE` (repeatable)")
 	completeKeys(cmd, "also", o.formats)
 	f.BoolVar(&o.Update, "update", false, "write the figures of this run as the new baseline")
-	f.BoolVar(&o.Force, "force", false, "with --update: also where CI is set in the environment")
+	f.BoolVar(&o.Force, "force", false, "with --update: also where CI is set in the environment; with --init: write over ctxkit.yaml")
+	f.BoolVar(&o.Init, "init", false, "write a first ctxkit.yaml for the sessions of the inputs")
+	f.StringVarP(&o.Policy, "policy", "p", "", "with --init: the `POLICY` to check")
 	return cmd
 }
 
@@ -205,8 +226,8 @@ func (c *checking) verdict(r *check.Report) error {
 		return fmt.Errorf("%w: the baseline is written, but %d of %d replays are outside the limits of %s", errCheckFailed, broken, r.Counts.Replays, c.config.File)
 	case r.Updated || r.Passed:
 		return nil
-	case r.Counts.Failed == 0:
+	case r.Counts.FailedCases == 0:
 		return fmt.Errorf("%w: the baseline is of other cases or sessions: look at them, then run `%s`", errCheckFailed, updateCommand(c.config.File))
 	}
-	return fmt.Errorf("%w: %d of %d replays", errCheckFailed, r.Counts.Failed, r.Counts.Replays)
+	return fmt.Errorf("%w: %d of %d cases", errCheckFailed, r.Counts.FailedCases, len(r.Cases))
 }

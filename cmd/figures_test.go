@@ -153,17 +153,6 @@ func replaysOf(t *testing.T, policies, files []string, sessions int) (list [][]r
 		list = append(list, replays.Sessions)
 	}
 	checkPrices(t, list)
-	for i := range sessions {
-		least := list[0][i].Regret.Bound
-		for p := range list {
-			if b := list[p][i].Regret.Bound; b.Budget < least.Budget {
-				least = b
-			}
-		}
-		for p := range list {
-			list[p][i].Regret.Bound = least
-		}
-	}
 	return list
 }
 
@@ -263,12 +252,7 @@ type rawTimeline struct {
 			Evidence string
 			USD      json.Number
 		}
-		Removed  int64       `json:"removed_blocks"`
-		Expected json.Number `json:"expected_by_chance"`
-		Bound    struct {
-			Budget         int64 `json:"budget_tokens"`
-			Misses, Tokens int64
-		}
+		Removed int64 `json:"removed_blocks"`
 	}
 	Findings []struct{ Kind string }
 }
@@ -642,8 +626,7 @@ func figureSums() map[string]figureSum {
 	return list
 }
 
-// regretSums computes the figures of regret. What chance explains, how many blocks were removed and the bound are in
-// no row: they are taken as the replay says them.
+// regretSums computes the figures of regret. How many blocks were removed is in no row: it is taken as the replay says it.
 func regretSums(list map[string]figureSum, sum func(name string, of func(r *rawTimeline) int64)) {
 	misses := func(name, evidence string) {
 		sum(name, func(r *rawTimeline) (n int64) {
@@ -660,14 +643,6 @@ func regretSums(list map[string]figureSum, sum func(name string, of func(r *rawT
 	misses("misses_edit", "edit")
 	misses("misses_quote", "quote")
 	sum("removed_blocks", func(r *rawTimeline) int64 { return r.Regret.Removed })
-	expected := func(r *rawTimeline) *big.Rat {
-		x, _ := new(big.Rat).SetString(r.Regret.Expected.String())
-		return x
-	}
-	list["expected_by_chance"] = figureSum{expected, sumOver}
-	list["excess_misses"] = figureSum{func(r *rawTimeline) *big.Rat {
-		return new(big.Rat).Sub(whole(int64(len(r.Regret.Misses))), expected(r))
-	}, sumOver}
 	sum("refetch_tokens", func(r *rawTimeline) (n int64) {
 		for _, m := range r.Regret.Misses {
 			n += m.Tokens
@@ -685,8 +660,6 @@ func regretSums(list map[string]figureSum, sum func(name string, of func(r *rawT
 		}
 		return n
 	}, sumOver}
-	sum("bound_misses", func(r *rawTimeline) int64 { return r.Regret.Bound.Misses })
-	sum("bound_tokens", func(r *rawTimeline) int64 { return r.Regret.Bound.Tokens })
 	list["median_distance"] = figureSum{func(r *rawTimeline) *big.Rat {
 		var distances []int64
 		for _, m := range r.Regret.Misses {

@@ -17,10 +17,7 @@ recorded conversation used it, which stage removed it, at which request, and
 the text that shows the use: a file that was read again after the record had
 lost it too, the old text of an edit, or a quotation. What stands anywhere else
 in the view, in whatever form, is not missed.
-
-Each total says how many edits and quotes chance makes, and from 5 sessions on
-whether there are more. A lower bound follows where it is above 0: the fewest
-misses of a choice of blocks that knows the future.`,
+`,
 		Example: `  ctxkit regret session.jsonl --policy opencode
   ctxkit regret ~/.claude/projects --policy claude-code -f csv -o misses.csv`,
 	}, func() error { return runRegret(sys, o) }, o.shared(sys, o.listing(report.ListFormats, report.RegretTables...))...)

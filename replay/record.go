@@ -16,7 +16,6 @@ import (
 	"github.com/ctxkit/ctxkit/replay/internal/engine"
 	"github.com/ctxkit/ctxkit/replay/internal/record"
 	"github.com/ctxkit/ctxkit/replay/price"
-	"github.com/ctxkit/ctxkit/replay/regret"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
@@ -65,29 +64,6 @@ func (r *Record) Conversion(opt Options) (*Conversion, error) {
 		return nil, err
 	}
 	return to.Conversion(), nil
-}
-
-// Chance is what chance makes look like a miss on the record's own track.
-func (r *Record) Chance() (regret.Chance, error) {
-	x, err := r.record.Uses()
-	if err != nil {
-		return regret.Chance{}, err
-	}
-	return x.Chance(), nil
-}
-
-// Bound is the fewest misses within a budget of tokens, weighed as replays with these options weigh. Replays that are
-// compared have one bound: that of the smallest of their budgets.
-func (r *Record) Bound(opt Options, budget int) (*regret.Bound, error) {
-	uses, err := r.record.Uses()
-	if err != nil {
-		return nil, err
-	}
-	counter, err := r.record.Counter(opt.Counter)
-	if err != nil {
-		return nil, err
-	}
-	return uses.Bound(counter.Report, budget), nil
 }
 
 // Decide runs a policy's stages on the recorded view before each request and returns what they propose without

@@ -93,19 +93,7 @@ func (r *Record) timeline(of *engine.ReplayResult, pol *policy.Policy, opt Optio
 	if t.Regret, err = uses.Judge(judged); err != nil {
 		return nil, err
 	}
-	t.Regret.Bound = uses.Bound(of.Counter.Report, t.Budget())
 	n := len(t.Regret.Misses)
 	tot.Misses = &n
 	return t, nil
-}
-
-// Budget is the largest payload less the smallest overhead, tokens: what a policy could keep at any request.
-func (t *Timeline) Budget() int {
-	least := 0
-	for i, r := range t.Main() {
-		if i == 0 || r.Overhead < least {
-			least = r.Overhead
-		}
-	}
-	return t.Totals.PayloadPeak - least
 }

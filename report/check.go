@@ -38,12 +38,19 @@ const maxDetailed = 20
 func checkPage(p *page, r *check.Report) {
 	t := newTable(caseColumns)
 	for _, c := range r.Cases {
-		t.add(statusStyle(c.Status, c.Failed > 0), c.Name, markedName(c.Policy, c.Truth), len(c.Sessions), c.Failed, c.Status)
+		t.add(statusStyle(c.Status, c.Fails), c.Name, markedName(c.Policy, c.Truth), len(c.Sessions), c.Failed, c.Status)
 	}
 	p.fileHeading(r.File)
 	p.note(either(r.Passed || r.Updated, bold, boldRed), checkSummary(r))
 	p.table(t)
 	checkEffects(p, r)
+	for i := range r.Cases {
+		c := &r.Cases[i]
+		if lines := c.TotalLines(); len(lines) > 0 {
+			p.heading(c.Name + either(c.Fails, ": FAILED: ", ": ") + string(c.Status))
+			p.items(none, lines)
+		}
+	}
 	listed := 0
 	for _, failing := range []bool{true, false} {
 		for _, c := range r.Cases {
@@ -100,7 +107,7 @@ func checkEffects(p *page, r *check.Report) {
 	}
 }
 
-// checkByTool prints what ctxkit itself changed in sessions that are otherwise as they were.
+// checkByTool prints what ctxkit itself or an assumption changed in sessions that are otherwise as they were.
 func checkByTool(p *page, r *check.Report) {
 	var lines []string
 	for i := range r.Cases {
@@ -114,7 +121,7 @@ func checkByTool(p *page, r *check.Report) {
 		return
 	}
 	shown := either(p.All, len(lines), min(len(lines), maxDetailed))
-	p.heading("changed by ctxkit itself, from " + r.BaselineTool + " to " + r.Tool)
+	p.heading("changed by what is no part of a policy")
 	p.items(none, lines[:shown])
 	p.hidden(len(lines)-shown, "session", "json contains them")
 }
@@ -159,14 +166,17 @@ func checkSession(p *page, c *check.CaseReport, s *check.SessionReport) {
 	}
 }
 
-// checkSummary counts the replays by result, in one line.
+// checkSummary counts the cases by result, in one line.
 func checkSummary(r *check.Report) string {
 	some := func(n int, what string) string { return phraseIf(n > 0, "%v %v", n, what) }
-	c := &r.Counts
-	parts := joined(", ", some(c.Broken, "outside a limit"), some(c.Worse, "worse"), some(c.Stale, "not matching the baseline"),
-		some(c.Changed, "changed"), some(c.Better, "better"), some(c.OK, "ok"))
+	c, cases := &r.Counts, map[check.Verdict]int{}
+	for i := range r.Cases {
+		cases[r.Cases[i].Status]++
+	}
+	parts := joined(", ", some(cases[check.Broken], "outside a limit"), some(cases[check.Worse], "worse"), some(cases[check.Stale], "not matching the baseline"),
+		some(cases[check.Changed], "changed"), some(cases[check.Better], "better"), some(cases[check.OK], "ok"))
 	n := len(r.Stale)
 	return phrase("%v in %v: %v%v; %v", count(c.Replays, "replay"), count(len(r.Cases), "case"), parts,
-		phraseIf(c.ByTool > 0 && !r.Updated, "; %v changed by ctxkit itself", c.ByTool)+phraseIf(n > 0 && !r.Updated, "; %v in the baseline only", n),
+		phraseIf(c.ByTool > 0 && !r.Updated, "; %v changed by ctxkit itself", count(c.ByTool, "replay"))+phraseIf(c.Assumed > 0 && !r.Updated, "; %v changed by another assumption", count(c.Assumed, "replay"))+phraseIf(n > 0 && !r.Updated, "; %v in the baseline only", n),
 		either(r.Updated, "written to "+r.Baseline, either(r.Passed, "passed", "failed")))
 }

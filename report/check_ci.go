@@ -62,6 +62,10 @@ func checkJUnit(w io.Writer, r *check.Report, opt CheckLayout) error {
 		for _, s := range c.Sessions {
 			suite.add(junitSession(&c, &s, &opt.Hints))
 		}
+		if c.Fails && c.Failed == 0 {
+			text := Clean(strings.Join(c.TotalLines(), "\n"))
+			suite.add(junitCase{Name: "all sessions", Class: Clean(c.Name), Failure: &junitFault{Clean(c.Message()), string(c.Status), text}})
+		}
 		out.add(suite)
 	}
 	if len(r.Stale) > 0 && !r.Updated {
@@ -85,8 +89,8 @@ func junitSession(c *check.CaseReport, s *check.SessionReport, hints *Hints) jun
 	if s.Status == check.OK && s.ByTool == nil {
 		return one
 	}
-	text := strings.Join(sessionLines(s, hints), "\n")
-	fault := &junitFault{Message: Clean(s.Message()), Type: string(s.Status), Text: text}
+	text := strings.Join(sessionLines(s, s.Lines(), hints), "\n")
+	fault := &junitFault{Message: Clean(s.Short()), Type: string(s.Status), Text: text}
 	switch {
 	case s.Failed && s.Status == check.Stale:
 		one.Error = fault
@@ -108,10 +112,10 @@ func (s *junitSuites) add(suite junitSuite) {
 	s.junitCounts.add(suite.junitCounts)
 }
 
-// sessionLines describe the result of a session, one fact per line.
-func sessionLines(s *check.SessionReport, hints *Hints) []string {
+// sessionLines are lines on a session, with the command that shows why.
+func sessionLines(s *check.SessionReport, of []string, hints *Hints) []string {
 	var lines []string
-	for _, line := range s.Lines() {
+	for _, line := range of {
 		lines = append(lines, Clean(line))
 	}
 	if len(s.Command) > 0 {
@@ -120,11 +124,14 @@ func sessionLines(s *check.SessionReport, hints *Hints) []string {
 	return lines
 }
 
+// maxAnnotated is how many changed sessions the annotation of a case describes.
+const maxAnnotated = 3
+
 // maxAnnotations is how many annotations of a level GitHub shows for one step.
 const maxAnnotations = 10
 
-// checkGitHub prints workflow commands: an annotation for each session that differs from the baseline, at the
-// parameter that changed, and the summary.
+// checkGitHub prints workflow commands: an annotation for each case that differs from the baseline, at the parameter
+// that changed, and the summary.
 func checkGitHub(w io.Writer, r *check.Report, opt CheckLayout) error {
 	var b strings.Builder
 	printed := map[string]int{}
@@ -149,13 +156,29 @@ func checkGitHub(w io.Writer, r *check.Report, opt CheckLayout) error {
 			annotate("notice", at, c.Name+": policy", []string{Clean(c.EffectLine())})
 		}
 	}
-	for _, c := range r.Cases {
-		for _, s := range c.Sessions {
-			if s.Status != check.OK || s.ByTool != nil {
-				level := either(s.Failed, "error", either(s.Status == check.Changed, "warning", "notice"))
-				annotate(level, s.Place, c.Name+": "+either(s.Status == check.OK, "changed by ctxkit itself", string(s.Status)), sessionLines(&s, &opt.Hints))
+	for i := range r.Cases {
+		c := &r.Cases[i]
+		lines, at, changed, failed := c.TotalLines(), c.Place, 0, false
+		for k := range c.Sessions {
+			s := &c.Sessions[k]
+			if s.Status == check.OK && s.ByTool == nil {
+				continue
+			}
+			if changed++; changed == 1 || s.Failed && !failed {
+				at, failed = s.Place, s.Failed
+			}
+			if changed <= maxAnnotated {
+				lines = append(lines, sessionLines(s, s.Facts(), &opt.Hints)...)
 			}
 		}
+		if changed == 0 {
+			continue
+		}
+		if more := changed - maxAnnotated; more > 0 {
+			lines = append(lines, count(more, "more session")+" changed: the job summary and the json format have them")
+		}
+		level := either(c.Fails, "error", either(c.Status == check.Changed, "warning", "notice"))
+		annotate(level, at, c.Name+": "+either(c.Status == check.OK, "changed by no policy", string(c.Status)), lines)
 	}
 	for _, text := range r.Stale {
 		annotate(either(r.Updated, "notice", "error"), check.Place{File: r.File, Line: 1, Column: 1}, "stale baseline", []string{Clean(text)})

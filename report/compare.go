@@ -26,7 +26,6 @@ var figureTitles = []figureTitle{
 	{figure: "cleared_results", title: "cleared", about: "results cleared", point: true, drop: 1},
 	{figure: "cleared_tokens", title: "tokens", about: "their tokens", all: true, drop: 9},
 	{figure: "misses", title: "misses", about: "blocks removed and needed again", point: true},
-	{figure: "bound_misses", title: "bound", about: "the fewest misses of a choice of blocks that knows the future, within the smallest of the peaks", all: true, drop: 5},
 }
 
 // troubleTitles are the figures that are shown only where a policy has any: what makes its other figures doubtful.

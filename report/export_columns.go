@@ -327,9 +327,8 @@ var figureAbouts = map[string]string{
 	"client_pre_tokens": "before compactions, by the client's own count", "client_tokens_saved": "saved, by the client's own count",
 	"events": "events of the replay", "misses": "blocks removed and needed again; this and all down to median_distance are null where the regret is left out",
 	"misses_reread": "of misses: read again", "misses_edit": "of misses: edited later", "misses_quote": "of misses: quoted later",
-	"expected_by_chance": "misses that chance explains", "excess_misses": "misses less those", "removed_blocks": "blocks removed",
+	"removed_blocks": "blocks removed",
 	"refetch_tokens": "tokens of the misses", "refetch_usd": "what fetching them again costs",
-	"bound_misses": "the fewest misses any policy could have within the smallest of the peaks", "bound_tokens": "their tokens",
 	"median_distance": "median from removal to need; null without a miss",
 	"violations":      "rules of the API that the policy breaks", "preserved_thinking": "edits before thinking that the model preserves",
 }

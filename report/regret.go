@@ -25,27 +25,16 @@ type regretSession struct {
 
 // regretText describes the regret of replays in one line.
 func regretText(tls ...*replay.Timeline) string {
-	list, sessions := make([]*regret.Regret, len(tls)), make([]string, len(tls))
+	list := make([]*regret.Regret, len(tls))
 	for i, tl := range tls {
-		list[i], sessions[i] = tl.Regret, tl.Session
+		list[i] = tl.Regret
 	}
-	t := regret.Sum(list, sessions)
+	t := regret.Sum(list)
 	text := phrase("%v of %v", count(t.Misses, "miss"), count(t.Removed, "removed block"))
 	if t.Misses == 0 {
 		return text
 	}
 	text += phrase(" (%v re-read, %v edited, %v quoted)", t.Rereads, t.Edits, t.Quotes)
-	if t.Edits+t.Quotes > 0 {
-		text += fmt.Sprintf("; edits and quotes by chance: %s, ", t.Expected.Text(1))
-		switch {
-		case !t.Lower.Known:
-			text += "too few sessions to say whether these are more"
-		case t.Chance():
-			text += "these are no more than chance"
-		default:
-			text += fmt.Sprintf("these are %s more (90 %% over sessions: %s to %s)", t.Beyond.Text(1), t.Lower.Text(1), t.Upper.Text(1))
-		}
-	}
 	text += phrase("; %v tokens to fetch again", t.Tokens)
 	if t.Cost.Known {
 		text += fmt.Sprintf(", %s USD", t.Cost.Text(4))
@@ -53,12 +42,8 @@ func regretText(tls ...*replay.Timeline) string {
 	if len(list) > 1 {
 		return text
 	}
-	r := list[0]
-	text += phrase("; median distance %v request%v", unrounded(r.MedianDistance), either(r.MedianDistance == 1, "", "s"))
-	if b := r.Bound; b != nil && b.Misses > 0 {
-		text += phrase("; within %v tokens a choice that knows the future misses at least %v", b.Budget, b.Misses)
-	}
-	return text
+	d := list[0].MedianDistance
+	return text + phrase("; median distance %v request%v", unrounded(d), either(d == 1, "", "s"))
 }
 
 // Regret lists the blocks that policies removed and that were needed later: those of one conversation, or of several

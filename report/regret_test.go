@@ -8,15 +8,13 @@ import (
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
-	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/regret"
 	"github.com/ctxkit/ctxkit/report/golden"
 )
 
 func regretSample(n int) *replay.Timeline {
-	r := &regret.Regret{Misses: []regret.Miss{}, Removed: 50, Bound: &regret.Bound{Budget: 100_000, Misses: n / 2, Tokens: 10 * n}, Placebo: &regret.Placebo{Misses: 1, Removed: 70}, MedianDistance: 12.5}
-	r.Expected, r.Excess = exact.Of(250, 3), exact.Of(int64(1000*n-250), 3)
+	r := &regret.Regret{Misses: []regret.Miss{}, Removed: 50, MedianDistance: 12.5}
 	for i := range n {
 		r.Misses = append(r.Misses, regret.Miss{
 			Message: "u-1", ToolUse: "toolu_1", Tool: "Read", Line: 10 + i, Tokens: 1234, Removed: 100, Stage: "opencode_prune", Kind: policy.KindClear,

@@ -3,10 +3,10 @@ package check
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -21,18 +21,19 @@ const (
 	schemas = "ctxkit.baseline/" // what the schema of every version begins with
 
 	// BaselineSchema is the version of the file format.
-	BaselineSchema = schemas + "v2"
+	BaselineSchema = schemas + "v3"
+
+	formerSchema = schemas + "v2"
 )
 
 // Baseline is the accepted result of replays.
 type Baseline struct {
-	Schema   string                  `json:"schema"`
-	Tool     string                  `json:"tool"`
-	Counted  string                  `json:"counted"`  // Counting.String
-	Inputs   map[string]string       `json:"inputs"`   // content hash, by session (and agent)
-	Policies map[string]BaselinePlan `json:"policies"` // by hash of what they do
-	Figures  []string                `json:"figures"`  // all that the tool knew
-	Cases    []BaselineCase          `json:"cases"`
+	Schema  string            `json:"schema"`
+	Tool    string            `json:"tool"`
+	Counted string            `json:"counted"` // Counting.String
+	Figures []string          `json:"figures"` // all that the tool knew
+	Inputs  map[string]string `json:"inputs"`  // content hash, by session (and agent)
+	Cases   []BaselineCase    `json:"cases"`
 }
 
 // BaselinePlan is a resolved policy.
@@ -43,20 +44,21 @@ type BaselinePlan struct {
 
 // BaselineCase is a case of the configuration as it was.
 type BaselineCase struct {
-	Name     string            `json:"name"`
-	Policy   string            `json:"policy"`          // as it was named, with its settings
-	Files    map[string]string `json:"files,omitempty"` // content hashes of the files it was read from
-	Sessions []BaselineSession `json:"sessions"`
+	Name     string                  `json:"name"`
+	Policy   string                  `json:"policy"`          // as it was named, with its settings
+	Files    map[string]string       `json:"files,omitempty"` // content hashes of the files it was read from
+	Policies map[string]BaselinePlan `json:"policies"`        // that it was in its sessions
+	Sessions []BaselineSession       `json:"sessions"`
 }
 
 // BaselineSession is one replay.
 type BaselineSession struct {
 	Session string                   `json:"session"`
 	Agent   string                   `json:"agent,omitempty"`
-	Policy  string                   `json:"policy"`            // a key of Policies
-	Figures map[string]exact.Decimal `json:"figures,omitempty"` // null where there was no value
-	Events  []string                 `json:"events,omitempty"`  // the first of them
-	More    string                   `json:"more,omitempty"`    // how many other events there were, and their digest
+	Policy  string                   `json:"policy"`           // a key of Policies
+	Figures map[string]exact.Decimal `json:"figures"`          // null where there was no value; 0 is left out
+	Events  []string                 `json:"events,omitempty"` // the first of them
+	More    string                   `json:"more,omitempty"`   // how many other events there were, and their digest
 }
 
 // keptEvents is how many events of a replay a baseline holds one by one.
@@ -89,47 +91,58 @@ func inputKey(session, agent string) string {
 	return session + "#" + agent
 }
 
-// planHash names a policy by what it does.
-func planHash(settings []policy.Setting) string {
-	h := sha256.New()
-	for _, s := range settings {
-		fmt.Fprintf(h, "%q %q\n", s.Key, s.Value)
-	}
-	return hex.EncodeToString(h.Sum(nil)[:8])
-}
-
 // NewBaseline is the baseline of a run's results.
 func NewBaseline(c *Config, results []CaseResult, tool string) *Baseline {
 	b := &Baseline{
-		Schema: BaselineSchema, Tool: tool, Counted: c.Counting.String(), Inputs: map[string]string{}, Policies: map[string]BaselinePlan{},
-		Figures: compare.Names(), Cases: make([]BaselineCase, len(c.Cases)),
+		Schema: BaselineSchema, Tool: tool, Counted: c.Counting.String(), Inputs: map[string]string{}, Figures: compare.Names(), Cases: make([]BaselineCase, len(c.Cases)),
 	}
 	for i := range c.Cases {
-		b.Cases[i] = BaselineCase{Name: c.Cases[i].Name, Policy: c.Cases[i].command(c.Cases[i].Policy.Text), Sessions: []BaselineSession{}}
+		one := &c.Cases[i]
+		b.Cases[i] = BaselineCase{Name: one.Name, Policy: one.command(one.Policy.Text), Files: map[string]string{}, Policies: map[string]BaselinePlan{}, Sessions: []BaselineSession{}}
 	}
 	for _, r := range results {
-		settings := r.Policy.Resolved()
-		hash := planHash(settings)
-		if _, ok := b.Policies[hash]; !ok {
-			plan := BaselinePlan{Name: r.Policy.Name, Settings: map[string]string{}}
-			for _, s := range settings {
-				plan.Settings[s.Key] = s.Value
-			}
-			b.Policies[hash] = plan
-		}
 		b.Inputs[inputKey(r.Session, r.Agent)] = r.Input
 		one := &b.Cases[r.Case]
-		s := BaselineSession{Session: r.Session, Agent: r.Agent, Policy: hash, Figures: byName(r.Values)}
+		s := BaselineSession{Session: r.Session, Agent: r.Agent, Policy: one.plan(r.Policy), Figures: r.figures()}
 		s.Events, s.More = eventDigest(r.Events, keptEvents)
 		one.Sessions = append(one.Sessions, s)
-		for name, hash := range r.Files {
-			if one.Files == nil {
-				one.Files = map[string]string{}
-			}
-			one.Files[name] = hash
-		}
+		maps.Copy(one.Files, r.Files)
 	}
 	return b
+}
+
+// plan is the key of a policy among the case's, which is added where it is missing.
+func (c *BaselineCase) plan(p *policy.Policy) string {
+	plan := BaselinePlan{Name: p.Name, Settings: map[string]string{}}
+	for _, s := range p.Resolved() {
+		plan.Settings[s.Key] = s.Value
+	}
+	for n, key := 2, p.Name; ; n, key = n+1, fmt.Sprintf("%s (%d)", p.Name, n) {
+		held, ok := c.Policies[key]
+		if !ok || maps.Equal(held.Settings, plan.Settings) {
+			c.Policies[key] = plan
+			return key
+		}
+	}
+}
+
+// Write writes the baseline as JSON: a figure of a session and a key of a policy a line, in an order that does not depend
+// on their values.
+func (b *Baseline) Write(w io.Writer) error {
+	out := *b
+	out.Cases = slices.Clone(b.Cases)
+	for i := range out.Cases {
+		c := &out.Cases[i]
+		c.Sessions = slices.Clone(c.Sessions)
+		for k := range c.Sessions {
+			c.Sessions[k].Figures = maps.Clone(c.Sessions[k].Figures)
+			maps.DeleteFunc(c.Sessions[k].Figures, func(_ string, v exact.Decimal) bool { return v.Known && v.N == 0 })
+		}
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	return e.Encode(&out)
 }
 
 // IsBaseline reports whether data is a baseline of any version, or was one and has been cut off, edited or left with
@@ -165,7 +178,7 @@ func ReadBaseline(file string, data []byte, update string) (*Baseline, error) {
 	if err := json.Unmarshal(data, &head); err != nil {
 		return nil, bad(err)
 	}
-	if head.Schema != BaselineSchema {
+	if head.Schema != BaselineSchema && head.Schema != formerSchema {
 		return nil, fmt.Errorf("%s: schema %q is not %s: %s, or take the ctxkit that wrote it", file, head.Schema, BaselineSchema, hint)
 	}
 	var f baselineFile
@@ -174,7 +187,36 @@ func ReadBaseline(file string, data []byte, update string) (*Baseline, error) {
 	if err := d.Decode(&f); err != nil {
 		return nil, bad(err)
 	}
-	return f.unfold(), nil
+	return f.baseline(), nil
+}
+
+// baselineFile is a baseline of this version, or of the one before, which had all policies, and the figures that most
+// replays of a session had, in one place.
+type baselineFile struct {
+	Baseline
+	Policies map[string]BaselinePlan             `json:"policies"`
+	Common   map[string]map[string]exact.Decimal `json:"common"` // figures, by session (and agent)
+}
+
+// baseline fills in what the file leaves out.
+func (f *baselineFile) baseline() *Baseline {
+	for i := range f.Cases {
+		c := &f.Cases[i]
+		if f.Policies != nil {
+			c.Policies = f.Policies
+		}
+		for k := range c.Sessions {
+			s := &c.Sessions[k]
+			figures := map[string]exact.Decimal{}
+			for _, name := range f.Figures {
+				figures[name] = exact.Whole(0)
+			}
+			maps.Copy(figures, f.Common[inputKey(s.Session, s.Agent)])
+			maps.Copy(figures, s.Figures)
+			s.Figures = figures
+		}
+	}
+	return &f.Baseline
 }
 
 // jsonProblem says what a JSON decoder found wrong, and on which line.
@@ -192,12 +234,6 @@ func jsonProblem(data []byte, err error) (line int, what string) {
 		at, what = int(kind.Offset), strings.TrimPrefix(kind.Field, "Baseline.")+" is of the wrong kind ("+kind.Value+")"
 	}
 	return 1 + bytes.Count(data[:min(at, len(data))], []byte("\n")), what
-}
-
-// knew reports whether the version that made the baseline knew a figure. One that names none was not made so, and is
-// taken to have known all.
-func (b *Baseline) knew(figure string) bool {
-	return len(b.Figures) == 0 || slices.Contains(b.Figures, figure)
 }
 
 // first is the first element of a list that is found, nil where none is.

@@ -32,7 +32,7 @@ type Config struct {
 	Baseline     string                     `yaml:"baseline" form:"line"` // a file, relative to this one; "": none
 	Within       *Tolerance                 `yaml:"within" none:"-"`      // of figures a case says nothing of
 	AllowChanges bool                       `yaml:"allow_changes"`
-	Allow        []string                   `yaml:"allow" enum:"refused,violations,preserved_thinking,thrash,failed_compactions"` // faults that are not limited
+	Allow        []string                   `yaml:"allow" enum:"misses,refused,violations,preserved_thinking,thrash,failed_compactions"` // faults that are not limited
 	Cases        []Case                     `yaml:"cases" form:"filled" required:"list them under \"cases:\", each after \"- \" with a name and a policy"`
 	Places       map[string]strict.Position `yaml:"-"` // of the values of its keys
 }
@@ -53,7 +53,7 @@ type Case struct {
 	Expect       Expectations `yaml:"expect"`
 	Within       *Tolerance   `yaml:"within" none:"-"`
 	AllowChanges *bool        `yaml:"allow_changes" none:"-"`
-	Allow        []string     `yaml:"allow" enum:"refused,violations,preserved_thinking,thrash,failed_compactions"`
+	Allow        []string     `yaml:"allow" enum:"misses,refused,violations,preserved_thinking,thrash,failed_compactions"`
 }
 
 // ChangedSetting is a changed parameter of a case's policy.

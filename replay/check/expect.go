@@ -35,6 +35,9 @@ type Expectations []Expectation
 // ReadNode reads {FIGURE: LIMIT}.
 func (l *Expectations) ReadNode(r *strict.Decoder, n *strict.Node, key string) {
 	for _, kv := range r.Map(n, key, "write {figure: limit}, such as {compactions: {max: 2}}") {
+		if kv.Key == "excess_misses" { // of versions that estimated how many of them were chance
+			kv.Key = "misses"
+		}
 		if figures := compare.Names(); !slices.Contains(figures, kv.Key) {
 			r.Report(kv.At, "expect: unknown figure "+strconv.Quote(kv.Key), strict.Suggest(kv.Key, figures))
 			continue

@@ -28,15 +28,8 @@ func (j *judge) explain(one *Case, r *CaseResult, old *BaselineSession, s *Sessi
 	if s.Status == OK {
 		return
 	}
-	update := j.run.Update
-	switch {
-	case j.run.Updating: // what is advised below is under way
-	case s.Status == Stale:
-		s.Reasons = append(s.Reasons, "it is not judged: look at it, then run "+update)
-	case s.Status == Better:
-		s.Reasons = append(s.Reasons, "run "+update+" to keep it so")
-	case s.Status == Changed && s.Failed && !s.doubted:
-		s.Reasons = append(s.Reasons, "no figure is better or worse: run "+update+" if that is meant, or set allow_changes")
+	if s.Status == Stale && !j.run.Updating {
+		s.Reasons = append(s.Reasons, "it is not judged: look at it, then run "+j.run.Update)
 	}
 	if old != nil && len(s.Changes) == 0 && s.Status != Broken {
 		s.Reasons = append(s.Reasons, "neither the policy nor the session nor the settings have changed: "+j.blame())
@@ -101,6 +94,15 @@ func (s *SessionReport) Message() string {
 	return strings.Join(s.lines(s.Status), "; ")
 }
 
+// Short says what became of a session, and of the first figure that decided.
+func (s *SessionReport) Short() string {
+	lines := s.lines(s.Status)
+	return strings.Join(lines[:min(len(lines), 2)], "; ")
+}
+
+// Facts say what became of a session, a thing a line, the figures that are better or worse among them.
+func (s *SessionReport) Facts() []string { return s.lines(Broken, Worse, Better) }
+
 // Lines say what became of a session, a thing a line, every figure that is not as it was among them, the worst first.
 func (s *SessionReport) Lines() []string {
 	return s.lines(Broken, Worse, Better, Changed)
@@ -125,7 +127,7 @@ func (s *SessionReport) lines(of ...Verdict) []string {
 	return append(lines, s.Reasons...)
 }
 
-// Message says what ctxkit itself changed: the figures that are judged, how many others, and the first event.
+// Message says what ctxkit itself changed, or an assumption: the figures that are judged, how many others, and the first event.
 func (t *ToolReport) Message() string {
 	var parts []string
 	for i := range t.Figures {
@@ -142,7 +144,14 @@ func (t *ToolReport) Message() string {
 	if t.Events.First != nil {
 		parts = append(parts, t.Events.First.Message())
 	}
-	return "by ctxkit itself: " + strings.Join(parts, "; ")
+	by := []string{"ctxkit itself"}
+	if len(t.Assumed) > 0 {
+		by = []string{"another assumption"}
+	}
+	for i := range t.Assumed {
+		by = append(by, t.Assumed[i].Message())
+	}
+	return "by " + strings.Join(by, ", ") + ": " + strings.Join(parts, "; ")
 }
 
 // maxChanges is how many changed keys are listed.
@@ -211,8 +220,7 @@ func grouped(s string) string {
 	return whole + part
 }
 
-// Difference is how far the figure is from the baseline: "+1,200, +3.40%"; "" where either is not known. Misses beyond
-// chance, which are often near or below 0, have no share.
+// Difference is how far the figure is from the baseline: "+1,200, +3.40%"; "" where either is not known.
 func (f *FigureReport) Difference() string {
 	if !f.Before.Known || !f.After.Known {
 		return ""
@@ -222,7 +230,7 @@ func (f *FigureReport) Difference() string {
 		sign = "+"
 	}
 	text := sign + f.Value(d)
-	if share := exact.Ratio(d.Times(100), f.Before.Abs(), 2); d.N != 0 && share.Known && f.Figure != regretFigure {
+	if share := exact.Ratio(d.Times(100), f.Before.Abs(), 2); d.N != 0 && share.Known {
 		text += ", " + sign + share.Text(2) + "%"
 	}
 	return text

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -9,19 +8,26 @@ import (
 	"github.com/ctxkit/ctxkit/replay/exact"
 )
 
-// judged reports whether a figure decides if a replay is better or worse where the configuration does not name it: what
-// it costs, the largest request, what was needed and is gone, and the faults. Any other figure that differs is a change.
-func judged(figure string) bool {
-	return slices.Contains([]string{"cost_usd", "payload_peak", regretFigure}, figure) || isFault(figure)
+// summed are the figures whose sums over the sessions of a case decide: what it costs, the price of what was removed and
+// needed later, and how much that was. Tokens stand for money where a session has no price.
+func summed(priced bool) []string {
+	if priced {
+		return []string{"cost_usd", "refetch_usd", "misses"}
+	}
+	return []string{"payload_input", "refetch_tokens", "misses"}
 }
 
-// regretFigure is the misses less those that chance explains. Which these are grows with what is removed, so it is better
-// or worse only where the misses are.
-const regretFigure = "excess_misses"
+// nearWindow is the share of the window, in percent, from which on the largest request decides.
+const nearWindow = 95
+
+// judged reports whether a figure decides where the configuration does not name it.
+func judged(figure string) bool { return slices.Contains(summed(true), figure) || isFault(figure) }
 
 func isFault(figure string) bool { return slices.Contains(compare.FaultNames(), figure) }
 
-// figures judges every figure. It gives the place of the first limit that does not hold.
+// figures judges every figure of a session. It gives the place of the first limit that does not hold. Faults, limits, a
+// peak near the window and a figure that is not known any more fail the session; what it costs and loses counts in the
+// sums of its case.
 func (j *judge) figures(one *Case, r *CaseResult, was *past, s *SessionReport) *Place {
 	var at *Place
 	status := OK // the figures' together
@@ -32,8 +38,9 @@ func (j *judge) figures(one *Case, r *CaseResult, was *past, s *SessionReport) *
 			row.Before, held = was.figures[f.Name]
 		}
 		e := one.expectation(f.Name)
-		row.Decides = e != nil || judged(f.Name)
 		fault := isFault(f.Name) && e == nil
+		peak := f.Name == "payload_peak" && r.nearWindow(row.After)
+		row.Decides = e != nil || peak || judged(f.Name)
 		switch {
 		case e != nil && e.Any, fault && one.allows(f.Name):
 			continue
@@ -53,18 +60,20 @@ func (j *judge) figures(one *Case, r *CaseResult, was *past, s *SessionReport) *
 				p := placeOf(e.Position)
 				at = &p
 			}
+			s.absolute = s.absolute || row.Status.rank() >= Worse.rank()
 		case fault && j.baseline == nil && j.config.Baseline == "":
 			row.Limit = "0, or allow: [" + f.Name + "]"
 			if row.After.N == 0 {
 				continue
 			}
 			row.Status = Broken
+			s.absolute = true
 		case !held:
 			continue
 		default:
 			row.Limit = asBefore
 			within, better := one.Within, f.Better
-			if !judged(f.Name) {
+			if !row.Decides {
 				better = compare.Neither
 			}
 			switch {
@@ -74,9 +83,7 @@ func (j *judge) figures(one *Case, r *CaseResult, was *past, s *SessionReport) *
 				row.Limit = "within " + within.String() + " of the baseline"
 			}
 			row.Status = against(better, within, row.Before, row.After)
-			if f.Name == regretFigure && row.Status != OK && (!r.follows("misses", was, row.Status) || row.Status == Worse && r.coincidence(was)) {
-				row.Status = Changed
-			}
+			s.absolute = s.absolute || row.Status == Worse && (fault || peak || !row.After.Known)
 			if row.Status == OK && row.Before.Cmp(row.After) == 0 {
 				continue
 			}
@@ -89,81 +96,13 @@ func (j *judge) figures(one *Case, r *CaseResult, was *past, s *SessionReport) *
 			status = Better
 		}
 	}
-	if why := one.doubt(r, was); status == Better && why != "" {
-		status = Changed
-		s.doubted = true
-		s.Reasons = append(s.Reasons, why+": that is not called better; allow_changes lets it pass")
-	}
 	s.Status = worst(s.Status, status)
 	return at
 }
 
-// value is a figure before and now.
-func (r *CaseResult) value(figure string, was *past) (before, after exact.Decimal) {
-	return was.figures[figure], r.Values[slices.Index(compare.Names(), figure)]
-}
-
-// follows reports whether a figure of which less is better became what the status says, or is not known on either side.
-func (r *CaseResult) follows(figure string, was *past, status Verdict) bool {
-	before, after := r.value(figure, was)
-	return !before.Known || !after.Known || against(compare.Less, nil, before, after) == status
-}
-
-// coincidence reports whether at most one more is missed, and not a re-read.
-func (r *CaseResult) coincidence(was *past) bool {
-	before, after := r.value("misses", was)
-	rereads, now := r.value("misses_reread", was)
-	return before.Known && after.Known && after.Sub(before).Cmp(exact.Whole(1)) <= 0 && rereads.Known && now.Cmp(rereads) <= 0
-}
-
-// doubt says why a replay that is otherwise better is not called so: more is missed, which chance may explain, or it
-// removes more than before and nothing tells whether that was needed. "" is no doubt.
-func (c *Case) doubt(r *CaseResult, was *past) string {
-	if was == nil {
-		return ""
-	}
-	grown := func(figure string) bool {
-		before, after := r.value(figure, was)
-		return before.Known && after.Cmp(before) > 0
-	}
-	if grown("misses") {
-		return "more is missed, though chance may explain it"
-	}
-	if !grown("tokens_saved") && !grown("removed_blocks") {
-		return ""
-	}
-	before, after := r.value(regretFigure, was)
-	if e := c.expectation(regretFigure); !before.Known || !after.Known || e != nil && e.Any {
-		return "it removes more, and what of it was needed is not counted (regret: true counts it)"
-	}
-	if before, after := r.value("misses", was); before.Known && before.N == 0 && after.Known && after.N == 0 {
-		return "it removes more, and nothing here can tell whether that was needed"
-	}
-	return ""
-}
-
-// lost lists the figures that have a value and are missing from the baseline, although the version that wrote it has
-// them.
-func (j *judge) lost(one *Case, r *CaseResult, old *BaselineSession) []string {
-	var list []string
-	for i, f := range compare.Figures() {
-		if e := one.expectation(f.Name); e != nil && e.Within == nil {
-			continue // its limits replace the baseline
-		}
-		if _, held := old.Figures[f.Name]; !held && r.Values[i].Known && (j.baseline.Tool == j.run.Tool || j.baseline.knew(f.Name)) {
-			list = append(list, f.Name)
-		}
-	}
-	return list
-}
-
-// some names the first of a list of figures, and says how many more there are.
-func some(names []string) string {
-	const most = 3
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more figures", strings.Join(names[:most], ", "), len(names)-most)
+// nearWindow reports whether a request of so many tokens nearly fills the window.
+func (o *Outcome) nearWindow(tokens exact.Decimal) bool {
+	return tokens.Known && tokens.Cmp(exact.Whole(o.Window*nearWindow/100)) >= 0
 }
 
 // asBefore is the limit of a figure that the configuration does not name.

@@ -33,20 +33,24 @@ func Judge(c *Config, results []CaseResult, b *Baseline, run CheckRun) *Report {
 		s := j.session(&results[i], one)
 		r.Counts.add(&s)
 		one.Sessions, one.Truth = append(one.Sessions, s), results[i].Policy.Truth
-		one.Status = worst(one.Status, s.Status)
 		if s.Failed {
 			one.Failed++
 		}
 	}
 	for i := range r.Cases {
-		j.effect(i, results, &r.Cases[i])
+		one := &r.Cases[i]
+		j.effect(i, results, one)
+		j.total(&j.config.Cases[i], one)
+		if one.Fails {
+			r.Counts.FailedCases++
+		}
 	}
 	if b != nil {
 		r.BaselineTool = b.Tool
 		r.Stale = append(r.Stale, j.gone(results)...)
 		r.Notes = append(r.Notes, j.notes(r.Counts)...)
 	}
-	r.Passed = r.Counts.Failed == 0 && (len(r.Stale) == 0 || run.Updating) && r.Counts.Replays > 0
+	r.Passed = r.Counts.FailedCases == 0 && (len(r.Stale) == 0 || run.Updating) && r.Counts.Replays > 0
 	return r
 }
 
@@ -122,8 +126,10 @@ func (j *judge) session(r *CaseResult, in *CaseReport) SessionReport {
 	}
 	var was *past
 	if old != nil {
-		s.Changes = j.changes(one, r, old)
-		was = j.reference(r, old, &s)
+		var assumed []KeyChange
+		s.Changes, assumed = j.changes(one, r, old)
+		was = j.reference(r, old, &s, assumed)
+		s.was, s.now = was, &r.Outcome
 		j.unsay(one, r, old)
 		in.compared = true
 		in.moved = in.moved || !was.same(&r.Outcome)
@@ -135,7 +141,7 @@ func (j *judge) session(r *CaseResult, in *CaseReport) SessionReport {
 			s.Status = Changed
 		}
 	}
-	s.Failed = s.Status.rank() >= Stale.rank() || s.Status == Changed && !one.mayChange()
+	s.Failed = s.absolute || s.Status == Stale
 	if j.run.Updating {
 		s.Failed = s.Status == Broken
 	}
@@ -166,11 +172,8 @@ func (j *judge) before(one *Case, r *CaseResult) (*BaselineSession, string) {
 	if hash := j.baseline.Inputs[name]; hash != r.Input {
 		return nil, "the session's content has changed since the baseline was made"
 	}
-	if _, ok := j.baseline.Policies[session.Policy]; !ok {
+	if _, ok := old.Policies[session.Policy]; !ok {
 		return nil, "the baseline does not hold the session's policy"
-	}
-	if lost := j.lost(one, r, session); len(lost) > 0 {
-		return nil, "the baseline was edited: it does not hold " + some(lost) + ", as the version that made it would"
 	}
 	return session, ""
 }
@@ -184,19 +187,29 @@ func (j *judge) unsay(one *Case, r *CaseResult, old *BaselineSession) {
 	}
 }
 
-// changes lists the keys of the policy that are not as they were, those that stand in a file of the user's first.
-func (j *judge) changes(one *Case, r *CaseResult, old *BaselineSession) []KeyChange {
+// changes lists the keys of the policy that are not as they were, those that stand in a file of the user's first, and
+// apart from them the assumptions.
+func (j *judge) changes(one *Case, r *CaseResult, old *BaselineSession) (list, assumed []KeyChange) {
 	now := r.Policy.Resolved()
-	was := j.baseline.Policies[old.Policy].settings(now)
+	was := j.baseline.find(one.Name).Policies[old.Policy].settings(now)
+	report := func(settings []policy.Setting, keep func(key string) bool) (found []KeyChange) {
+		for _, c := range policy.DiffSettings(settings, now) {
+			if keep(c.Key) {
+				found = append(found, KeyChange{c.Key, c.From, c.To, placeOf(one.place(r.Policy, c.Key))})
+			}
+		}
+		return found
+	}
+	kept := func(key string) bool {
+		return assumption(key) && slices.ContainsFunc(was, func(s policy.Setting) bool { return s.Key == key })
+	}
+	assumed = report(was, kept)
 	if r.replayedOld() {
 		was = r.Old.Settings // keys that only one version knows are no change of the policy
 	}
-	list := []KeyChange{}
-	for _, c := range policy.DiffSettings(was, now) {
-		list = append(list, KeyChange{c.Key, c.From, c.To, placeOf(one.place(r.Policy, c.Key))})
-	}
+	list = report(was, func(key string) bool { return !kept(key) })
 	own := func(k KeyChange) bool { return k.Place != placeOf(one.Policy.Position) }
-	return slices.Concat(slices.DeleteFunc(slices.Clone(list), func(k KeyChange) bool { return !own(k) }), slices.DeleteFunc(list, own))
+	return slices.Concat([]KeyChange{}, slices.DeleteFunc(slices.Clone(list), func(k KeyChange) bool { return !own(k) }), slices.DeleteFunc(list, own)), assumed
 }
 
 // place is where a key of a case's policy has its value: among the settings of the case, in the policy's file, or in

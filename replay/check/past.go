@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,7 +22,16 @@ type past struct {
 
 func (s *BaselineSession) past() *past { return &past{s.Figures, s.Events, s.More, s.count()} }
 
-func (o *Outcome) past() *past { return &past{byName(o.Values), o.Events, "", len(o.Events)} }
+func (o *Outcome) past() *past { return &past{o.figures(), o.Events, "", len(o.Events)} }
+
+// figures are the values by name.
+func (o *Outcome) figures() map[string]exact.Decimal {
+	figures := map[string]exact.Decimal{}
+	for i, name := range compare.Names() {
+		figures[name] = o.Values[i]
+	}
+	return figures
+}
 
 // same reports whether nothing differs: no event, and no figure that the past has.
 func (p *past) same(o *Outcome) bool {
@@ -68,15 +78,32 @@ func (b *Baseline) Plan(c *Config, r *CaseResult) *BaselinePlan {
 		return nil
 	}
 	s := one.find(r.Session, r.Agent)
-	if s == nil || s.Policy == planHash(r.Policy.Resolved()) {
+	if s == nil {
 		return nil
 	}
-	plan, ok := b.Policies[s.Policy]
+	plan, ok := one.Policies[s.Policy]
 	if !ok {
+		return nil
+	}
+	same := true
+	plan.Settings = maps.Clone(plan.Settings)
+	now := r.Policy.Resolved()
+	for _, setting := range now {
+		if was, ok := plan.Settings[setting.Key]; ok && assumption(setting.Key) {
+			plan.Settings[setting.Key] = setting.Value
+		} else if was != setting.Value {
+			same = false
+		}
+	}
+	if same && len(now) == len(plan.Settings) {
 		return nil
 	}
 	return &plan
 }
+
+// assumption reports whether a key of a policy says what a replay assumes, and not what the policy does: how long the
+// summary is that a model would have written.
+func assumption(key string) bool { return strings.HasSuffix(key, ".summary") }
 
 // Rebuild makes the policy of a plan.
 func (p *BaselinePlan) Rebuild(reg policy.Registry) (*policy.Policy, error) {
@@ -89,7 +116,7 @@ func (r *CaseResult) replayedOld() bool { return r.Old != nil && r.Old.Err == ni
 
 // reference is what a result is held against: what the baseline's policy does under this version, so that only the
 // policy makes a difference, or the baseline itself. What the version made different is listed separately.
-func (j *judge) reference(r *CaseResult, old *BaselineSession, s *SessionReport) *past {
+func (j *judge) reference(r *CaseResult, old *BaselineSession, s *SessionReport, assumed []KeyChange) *past {
 	base, other := old.past(), j.baseline.Tool != j.run.Tool
 	now := &r.Outcome
 	switch {
@@ -104,17 +131,18 @@ func (j *judge) reference(r *CaseResult, old *BaselineSession, s *SessionReport)
 			s.Reasons = append(s.Reasons, fmt.Sprintf("ctxkit itself has changed from %s to %s, and cannot replay the baseline's policy (%s): what is its doing cannot be told from the policy's", j.baseline.Tool, j.run.Tool, why))
 		}
 		return base
-	case !other:
+	case !other && len(assumed) == 0:
 		return base
 	}
 	if base.same(now) {
 		return now.past()
 	}
-	if !other {
+	if !other && len(assumed) == 0 {
 		s.Reasons = append(s.Reasons, "the baseline's own policy does not do what the baseline says: "+j.blame())
 		return base
 	}
 	s.ByTool = byTool(base, now)
+	s.ByTool.Assumed = assumed
 	return now.past()
 }
 
@@ -155,7 +183,9 @@ func (j *judge) effect(i int, results []CaseResult, c *CaseReport) {
 	if !c.compared {
 		return
 	}
+	assumed := false
 	for _, s := range c.Sessions {
+		assumed = assumed || s.ByTool != nil && len(s.ByTool.Assumed) > 0
 		for _, change := range s.Changes {
 			if !slices.Contains(c.Changes, change) {
 				c.Changes = append(c.Changes, change)
@@ -171,6 +201,7 @@ func (j *judge) effect(i int, results []CaseResult, c *CaseReport) {
 		if cacheKey := func(k KeyChange) bool { return strings.HasPrefix(k.Key, "cache.") }; j.config.Counting.Cache != string(replay.CacheOwn) && slices.ContainsFunc(c.Changes, cacheKey) {
 			c.Hint = "keys of the cache count under cache: own alone"
 		}
+	case assumed:
 	case old.Policy != c.Policy:
 		c.Effect, c.Reworded = EffectNone, fmt.Sprintf("%s in place of %s", c.Policy, old.Policy)
 	default:

@@ -33,7 +33,7 @@ func TestRebuild(t *testing.T) {
 		if b.Plan(conf, &CaseResult{Session: "a.jsonl", Policy: p}) != nil {
 			t.Errorf("%s: the policy is another one than in its baseline", name)
 		}
-		for _, plan := range b.Policies {
+		for _, plan := range b.Cases[0].Policies {
 			q, err := plan.Rebuild(reg)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
@@ -106,8 +106,8 @@ func TestSplit(t *testing.T) {
 		report := Judge(conf, []CaseResult{r}, old, CheckRun{Tool: c.tool, Update: "update"})
 		s := report.Cases[0].Sessions[0]
 		text := s.Message()
-		if s.Status != c.status || s.Failed != c.failed || report.Passed == c.failed {
-			t.Errorf("%s: %s, failed %v, passed %v: %s", c.name, s.Status, s.Failed, report.Passed, text)
+		if one := report.Cases[0]; one.Status != c.status || one.Fails != c.failed || report.Passed == c.failed {
+			t.Errorf("%s: %s, fails %v, passed %v: %s", c.name, one.Status, one.Fails, report.Passed, text)
 		}
 		split := strings.Contains(strings.Join(c.want, ""), "by ctxkit itself")
 		for _, want := range c.want {
@@ -129,11 +129,10 @@ func TestSplitKeys(t *testing.T) {
 	}
 	p := decodePolicy(t, "mine.yaml", "extends: opencode-1.1.36\n")
 	old := NewBaseline(conf, []CaseResult{result(p, "a.jsonl", nil)}, "1.0")
-	plan := old.Policies[planHash(p.Resolved())]
+	plan := old.Cases[0].Policies["mine"]
 	delete(plan.Settings, "opencode_prune.turns")
 	plan.Settings["opencode_prune.gone"] = "1"
-	old.Policies["0123456789abcdef"] = plan
-	old.Cases[0].Sessions[0].Policy = "0123456789abcdef"
+	old.Cases[0].Policies["mine"] = plan
 	reg, err := stage.Registry()
 	if err != nil {
 		t.Fatal(err)
@@ -200,8 +199,8 @@ func TestEffect(t *testing.T) {
 			if one.Effect != c.effect || !slices.Equal(one.Lines(), c.lines) {
 				t.Errorf("%q, %q", one.Effect, one.Lines())
 			}
-			if passes := c.effect != EffectSeen && one.Status != Stale; passes != (one.Failed == 0) {
-				t.Errorf("%d fail", one.Failed)
+			if passes := c.effect != EffectSeen && one.Status != Stale; passes == one.Fails {
+				t.Errorf("fails: %v", one.Fails)
 			}
 		})
 	}

@@ -61,7 +61,7 @@ type Report struct {
 // Counts are replays by what became of them.
 type Counts struct {
 	Replays int `json:"replays"`
-	Failed  int `json:"failed"` // the check fails for them
+	Failed  int `json:"failed"` // by themselves: a fault, a limit, a peak near the window, a baseline of something else
 	OK      int `json:"ok"`
 	Better  int `json:"better"`
 	Changed int `json:"changed"`
@@ -69,6 +69,9 @@ type Counts struct {
 	Worse   int `json:"worse"`
 	Broken  int `json:"broken"`
 	ByTool  int `json:"by_tool"` // also of those above: ctxkit itself changed them
+	Assumed int `json:"assumed"` // also of those above: an assumption changed them
+
+	FailedCases int `json:"failed_cases"` // for which the check fails
 }
 
 func (c *Counts) add(s *SessionReport) {
@@ -76,7 +79,11 @@ func (c *Counts) add(s *SessionReport) {
 	if s.Failed {
 		c.Failed++
 	}
-	if s.ByTool != nil {
+	switch {
+	case s.ByTool == nil:
+	case len(s.ByTool.Assumed) > 0:
+		c.Assumed++
+	default:
 		c.ByTool++
 	}
 	*map[Verdict]*int{OK: &c.OK, Better: &c.Better, Changed: &c.Changed, Stale: &c.Stale, Worse: &c.Worse, Broken: &c.Broken}[s.Status]++
@@ -98,8 +105,11 @@ type CaseReport struct {
 	Policy   string          `json:"policy"`
 	Truth    policy.Truth    `json:"truth,omitempty"` // of the policy
 	Place    Place           `json:"place"`
-	Status   Verdict         `json:"status"` // the worst of its sessions
-	Failed   int             `json:"failed"` // sessions
+	Status   Verdict         `json:"status"`            // by the sums over its sessions, and by those that fail
+	Failed   int             `json:"failed"`            // sessions that fail by themselves
+	Fails    bool            `json:"fails"`             // the check fails for the case
+	Sums     *Sums           `json:"sums,omitempty"`    // nil: the baseline has none of its sessions
+	Reasons  []string        `json:"reasons,omitempty"` // in words, without the sums
 	Effect   Effect          `json:"effect,omitempty"`
 	Changes  []KeyChange     `json:"policy_changes,omitempty"` // of all sessions
 	Hint     string          `json:"hint,omitempty"`           // EffectUnseen: why no session can tell, where that is known
@@ -127,12 +137,16 @@ type SessionReport struct {
 
 	Evidence *compare.Pointer `json:"-"` // where it shows; nil: nowhere
 
-	doubted bool // a figure is better, and yet the session is not called so
+	absolute bool  // it fails whatever the sums of its case are: a fault, a limit
+	was      *past // what it is held against; nil: nothing
+	now      *Outcome
 }
 
-// ToolReport compares the baseline with the same policy under this version of ctxkit. Nothing of it fails.
+// ToolReport compares the baseline with the same policy under this version of ctxkit, and with the assumptions of the
+// present one: how long a summary is taken to be is no part of what a policy does. Nothing of it fails.
 type ToolReport struct {
-	Figures []FigureReport `json:"figures"` // that differ
+	Assumed []KeyChange    `json:"assumptions,omitempty"` // that changed
+	Figures []FigureReport `json:"figures"`               // that differ
 	Events  EventsReport   `json:"events"`
 }
 

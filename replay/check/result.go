@@ -32,6 +32,7 @@ type Outcome struct {
 	Values compare.Values
 	Events []string // each as Event.String
 	Acted  []string // stages with an event
+	Window int      // tokens
 }
 
 // OldResult is the replay of a baseline's policy by this version.
@@ -43,7 +44,7 @@ type OldResult struct {
 
 // NewOutcome takes from a replay what is judged.
 func NewOutcome(tl *replay.Timeline) Outcome {
-	o := Outcome{Values: compare.Of(tl), Events: make([]string, len(tl.Events))}
+	o := Outcome{Values: compare.Of(tl), Events: make([]string, len(tl.Events)), Window: tl.Window}
 	for i, e := range tl.Events {
 		o.Events[i] = newEvent(&e).String()
 		if !slices.Contains(o.Acted, e.Stage) {

@@ -85,13 +85,9 @@ func Figures() []Figure {
 		{"misses_reread", "", Less, sum, regretCount(func(r *regret.Regret) int { return r.Count(regret.Reread) })},
 		{"misses_edit", "", Less, sum, regretCount(func(r *regret.Regret) int { return r.Count(regret.Edited) })},
 		{"misses_quote", "", Less, sum, regretCount(func(r *regret.Regret) int { return r.Count(regret.Quoted) })},
-		{"expected_by_chance", "", Neither, sum, ofRegret(func(r *regret.Regret) exact.Decimal { return r.Expected })},
-		{"excess_misses", "", Less, sum, ofRegret(func(r *regret.Regret) exact.Decimal { return r.Excess })},
 		{"removed_blocks", "", Neither, sum, regretCount(func(r *regret.Regret) int { return r.Removed })},
 		{"refetch_tokens", "tokens", Less, sum, regretCount(func(r *regret.Regret) int { return r.Tokens })},
 		{"refetch_usd", "USD", Less, sum, ofRegret(func(r *regret.Regret) exact.Decimal { return r.Cost().Decimal() })},
-		{"bound_misses", "", Neither, sum, regretCount(func(r *regret.Regret) int { return r.Bound.Misses })},
-		{"bound_tokens", "tokens", Neither, sum, regretCount(func(r *regret.Regret) int { return r.Bound.Tokens })},
 		{"median_distance", "requests", Neither, mean, medianDistance},
 		{"violations", "", Less, sum, total(func(t *replay.Totals) int { return t.Violations })},
 		{"preserved_thinking", "", Less, sum, total(func(t *replay.Totals) int { return t.Preserved })},
@@ -103,8 +99,6 @@ func (f *Figure) Places() int {
 	switch {
 	case f.Unit == "USD":
 		return price.USD{}.Decimal().Places
-	case f.Name == "expected_by_chance" || f.Name == "excess_misses":
-		return 3
 	case f.Name == "median_distance":
 		return 1
 	}
@@ -122,8 +116,8 @@ func costUSD(t *replay.Timeline) exact.Decimal {
 // OfRegret reports whether a figure is known only where the regret is computed.
 func OfRegret(figure string) bool {
 	switch figure {
-	case "misses", "misses_reread", "misses_edit", "misses_quote", "expected_by_chance", "excess_misses", "removed_blocks",
-		"refetch_tokens", "refetch_usd", "bound_misses", "bound_tokens", "median_distance":
+	case "misses", "misses_reread", "misses_edit", "misses_quote", "removed_blocks",
+		"refetch_tokens", "refetch_usd", "median_distance":
 		return true
 	}
 	return false
@@ -131,7 +125,7 @@ func OfRegret(figure string) bool {
 
 // OfMisses reports whether a figure counts misses, or is computed from them.
 func OfMisses(figure string) bool {
-	return OfRegret(figure) && !slices.Contains([]string{"removed_blocks", "bound_misses", "bound_tokens"}, figure)
+	return OfRegret(figure) && figure != "removed_blocks"
 }
 
 // ofRegret is not known where the regret was not computed.

@@ -1,9 +1,7 @@
 package compare
 
 import (
-	"cmp"
 	"errors"
-	"slices"
 	"sync"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -13,7 +11,6 @@ import (
 	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/replay/price"
-	"github.com/ctxkit/ctxkit/replay/regret"
 )
 
 // KeptInput is what may be kept of an input that did not fail, for comparisons with the same options.
@@ -29,30 +26,20 @@ type Kept struct {
 	Client  preset.Client   // which decides what the names of policies mean
 	Session ComparedSession // without what is by policy
 	Parts   []*KeptPart     // the first policy's first
-	Bounds  []regret.Bound  // none without regret
 }
 
 // KeptPart is what is known under one policy.
 type KeptPart struct {
 	Policy string // a digest of it
-	Values Values // but for the bound of misses, which depends on all policies
+	Values Values
 	Breaks []replay.StageCost
 	Apart  int // against the first policy
 	Series []int
-	Budget int              // see replay.Timeline
 	Fit    *replay.CacheFit // of the recorded track
 }
 
-// What a Kept has at most.
-const (
-	mostParts  = 16
-	mostBounds = 8
-)
-
-// budget is the smallest of all.
-func budget(parts []*KeptPart) int {
-	return slices.MinFunc(parts, func(a, b *KeptPart) int { return cmp.Compare(a.Budget, b.Budget) }).Budget
-}
+// mostParts is how many parts a Kept has at most.
+const mostParts = 16
 
 // Part is the part under the policy with a digest; nil where there is none.
 func (k *Kept) Part(digest string) *KeptPart {
@@ -78,35 +65,20 @@ func (k *Kept) Compared(policies []*policy.Policy, digests []string) (ComparedSe
 			return ComparedSession{}, false
 		}
 	}
-	return k.session(policies, parts)
+	return k.session(policies, parts), true
 }
 
-// session puts parts together. It is false where the bound of their budget is not known.
-func (k *Kept) session(policies []*policy.Policy, parts []*KeptPart) (ComparedSession, bool) {
-	var bound *regret.Bound
-	if len(k.Bounds) > 0 {
-		least := budget(parts)
-		at := slices.IndexFunc(k.Bounds, func(b regret.Bound) bool { return b.Budget == least })
-		if at < 0 {
-			return ComparedSession{}, false
-		}
-		bound = &k.Bounds[at]
-	}
-	misses, tokens := place("bound_misses"), place("bound_tokens")
+// session puts parts together.
+func (k *Kept) session(policies []*policy.Policy, parts []*KeptPart) ComparedSession {
 	s := k.Session
 	s.Policies = policies
 	for _, p := range parts {
-		v := p.Values
-		if bound != nil {
-			v = slices.Clone(v)
-			v[misses], v[tokens] = exact.Whole(bound.Misses), exact.Whole(bound.Tokens)
-		}
 		if p.Fit != nil {
 			s.Billed.Fit = p.Fit
 		}
-		s.Values, s.Breaks, s.Apart, s.Series = append(s.Values, v), append(s.Breaks, p.Breaks), append(s.Apart, p.Apart), append(s.Series, p.Series)
+		s.Values, s.Breaks, s.Apart, s.Series = append(s.Values, p.Values), append(s.Breaks, p.Breaks), append(s.Apart, p.Apart), append(s.Series, p.Series)
 	}
-	return s, true
+	return s
 }
 
 // Add adds what was known before of the same conversation, with the same first policy, as far as there is room for it.
@@ -114,11 +86,6 @@ func (k *Kept) Add(before *Kept) {
 	for _, p := range before.Parts {
 		if len(k.Parts) < mostParts && k.Part(p.Policy) == nil {
 			k.Parts = append(k.Parts, p)
-		}
-	}
-	for _, b := range before.Bounds {
-		if len(k.Bounds) < mostBounds && !slices.Contains(k.Bounds, b) {
-			k.Bounds = append(k.Bounds, b)
 		}
 	}
 }
@@ -186,11 +153,6 @@ func (c *coder) kept(k *Kept) {
 		}
 		c.part(*p)
 	})
-	list(c, &k.Bounds, func(b *regret.Bound) {
-		integer(c, &b.Budget)
-		integer(c, &b.Misses)
-		integer(c, &b.Tokens)
-	})
 }
 
 func (c *coder) session(s *ComparedSession) {
@@ -247,7 +209,6 @@ func (c *coder) part(p *KeptPart) {
 	})
 	integer(c, &p.Apart)
 	list(c, &p.Series, func(n *int) { integer(c, n) })
-	integer(c, &p.Budget)
 	c.fit(&p.Fit)
 	if !c.reading || c.err != nil {
 		return

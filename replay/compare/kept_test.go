@@ -57,7 +57,6 @@ func keptInput(t *testing.T) *compare.KeptInput {
 	for range 2 {
 		one := &compare.Kept{}
 		fill(t, reflect.ValueOf(&one.Client).Elem(), &n)
-		fill(t, reflect.ValueOf(&one.Bounds).Elem(), &n)
 		s := reflect.ValueOf(&one.Session).Elem()
 		for i := range s.NumField() {
 			switch name := s.Type().Field(i).Name; {
@@ -155,7 +154,7 @@ func TestKeptAdd(t *testing.T) {
 		k := &compare.Kept{}
 		for _, name := range names {
 			values := make(compare.Values, len(compare.Figures()))
-			k.Parts = append(k.Parts, &compare.KeptPart{Policy: name, Values: values, Budget: len(name)})
+			k.Parts = append(k.Parts, &compare.KeptPart{Policy: name, Values: values})
 		}
 		return k
 	}

@@ -26,8 +26,7 @@ func Run(c *Subject, policies []*policy.Policy, opt replay.Options) (ComparedSes
 	if err != nil {
 		return ComparedSession{}, err
 	}
-	s, _ := k.session(policies, k.Parts)
-	return s, nil
+	return k.session(policies, k.Parts), nil
 }
 
 // RunKept is Run with what Kept.Compared makes its result of.
@@ -56,20 +55,10 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 			}
 		}
 		k.Parts[i] = &KeptPart{
-			Values: Of(tl), Breaks: BreaksOf(tl), Apart: Apart(first, tl), Series: Series(tl), Budget: tl.Budget(), Fit: tl.CacheFit,
+			Values: Of(tl), Breaks: BreaksOf(tl), Apart: Apart(first, tl), Series: Series(tl), Fit: tl.CacheFit,
 		}
 		if c.Each != nil {
 			each = append(each, tl)
-		}
-	}
-	if opt.Regret {
-		bound, err := c.Record.Bound(opt, budget(k.Parts))
-		if err != nil {
-			return k, err
-		}
-		k.Bounds = append(k.Bounds, *bound)
-		for _, tl := range each {
-			tl.Regret.Bound = bound
 		}
 	}
 	for _, tl := range each {

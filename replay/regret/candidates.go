@@ -65,10 +65,13 @@ type builder struct {
 	files   map[string]*file
 	calls   map[string][]call // by id: without a result so far, the oldest first
 	texts   *reader
+	earlier *reader // of what was read before: texts holds what is looked at
 	again   map[string]*shownText
-	sought  map[string]int // lines of what is read again: their numbers
-	lost    int            // n of the first request at which what was read before may be gone
-	folder  string         // the client's working folder, in the normal form: every request names it
+	sought  map[string]int   // lines of what is read again: their numbers
+	said    map[string][]int // by sentence of a person, in the normal form: the blocks that have it
+	lost    int              // n of the first request at which what was read before may be gone
+	changes int              // of files, by tools, so far
+	folder  string           // the client's working folder, in the normal form: every request names it
 }
 
 // file is what was read of one file.
@@ -97,6 +100,7 @@ type call struct {
 	changes bool // the file
 	from    int  // a change: the state before it
 	state   int  // of the file that a Read shows, or a change leaves
+	failed  bool // its result counts where it failed, too
 	request int
 	at      int
 }
@@ -105,8 +109,8 @@ type call struct {
 // not known yet. Before request lost nothing is read again: the record had lost nothing yet.
 func (x *Index) candidates(known *knownTexts, lost int) ([]needle, error) {
 	b := &builder{
-		Index: x, known: known, lost: lost, texts: x.reader(), written: map[uint64]bool{}, files: map[string]*file{}, calls: map[string][]call{},
-		again: map[string]*shownText{}, sought: map[string]int{}, folder: foldString(x.conv.CWD),
+		Index: x, known: known, lost: lost, texts: x.reader(), earlier: x.reader(), written: map[uint64]bool{}, files: map[string]*file{}, calls: map[string][]call{},
+		again: map[string]*shownText{}, sought: map[string]int{}, said: map[string][]int{}, folder: foldString(x.conv.CWD),
 	}
 	for m := range x.conv.Messages {
 		if err := b.message(m); err != nil {
@@ -137,10 +141,19 @@ func (b *builder) message(m int) error {
 			case uses && bl.Kind == jsonl.KindText:
 				b.quotes(&use, text, "")
 			case uses && bl.Kind == jsonl.KindToolUse:
-				b.call(bl, &use, input, text)
+				if err := b.call(bl, &use, input, text); err != nil {
+					return err
+				}
 			default:
 				eachName(text, func(name []byte, _ int) { b.written[hashName(name)] = true })
 			}
+		}
+		if !agent && bl.Kind == jsonl.KindText && msg.Class == session.ClassPrompt {
+			text, _, err := b.texts.text(at)
+			if err != nil {
+				return err
+			}
+			b.saidAgain(text, request, at)
 		}
 		if bl.Kind == jsonl.KindToolResult {
 			if err := b.result(bl, at); err != nil {
@@ -189,53 +202,113 @@ func (b *builder) file(path string) *file {
 }
 
 // call examines one call of a tool.
-func (b *builder) call(bl *session.Block, use *needle, raw, text []byte) {
+func (b *builder) call(bl *session.Block, use *needle, raw, text []byte) error {
 	in := session.FileInput{}
 	alike := b.conv.Alike(bl.Name)
 	switch alike {
 	case "Read", "NotebookRead", "Edit", "MultiEdit", "NotebookEdit", "Write":
 		in, _ = session.DecodeFileInput(b.conv.AlikeInput(bl.Name, raw)) // a field of another type belongs to another tool
 	}
-	path := in.Path()
+	path, without := in.Path(), ""
+	var cmd command
+	if path == "" && alike == "Bash" {
+		cmd = readCommand(b.conv.AlikeInput(bl.Name, raw), b.conv.CWD)
+		path = cmd.path
+	}
 	if path == "" {
+		// The same call again; what a command says may depend on the files.
+		c := call{id: bl.ID, path: bl.Name + " " + string(raw), failed: true, request: use.request, at: use.at}
+		if alike == "Bash" {
+			c.state = b.changes
+		}
+		b.calls[c.id] = append(b.calls[c.id], c)
 		b.quotes(use, text, "")
-		return
+		return nil
 	}
 	f := b.file(path)
 	c := call{id: bl.ID, path: path, from: f.state, state: f.state, request: use.request, at: use.at}
-	without := ""
-	switch alike {
-	case "Edit", "MultiEdit", "NotebookEdit":
-		for _, e := range in.Edits() {
-			b.edit(use, e.Old)
-			without += foldString(e.Old)
+	for _, e := range append(in.Edits(), cmd.edits...) {
+		if err := b.edit(use, e.Old, f.reads); err != nil {
+			return err
 		}
-		fallthrough
-	case "Write":
+		without += foldString(e.Old)
+	}
+	switch alike {
+	case "Edit", "MultiEdit", "NotebookEdit", "Write":
 		c.changes = true
+	case "Bash":
+		c.changes = len(cmd.edits) > 0
+	}
+	if c.changes {
+		b.changes++
 		f.states++
 		f.state = f.states
 		c.state = f.state
 	}
 	b.calls[c.id] = append(b.calls[c.id], c)
 	b.quotes(use, text, without)
+	return nil
 }
 
 // maxLines is how many lines of one old_string are looked for: the longest.
 const maxLines = 3
 
-// edit collects what an old_string shows of a file.
-func (b *builder) edit(use *needle, old string) {
+// edit collects what an old_string shows of a file. Of one that was read it does not matter how many blocks hold it, and
+// one that is short stands for the lines around it in the newest result.
+func (b *builder) edit(use *needle, old string, reads []read) error {
 	var lines []needle
 	for line := range strings.Lines(old) {
 		n := *use
 		if n.text = foldString(line); len(n.text) >= minRun {
-			n.evidence, n.quote = Edited, strings.Clone(strings.TrimSpace(line))
+			n.evidence, n.quote, n.common = Edited, strings.Clone(strings.TrimSpace(line)), len(reads) > 0
 			lines = append(lines, n)
 		}
 	}
 	slices.SortStableFunc(lines, func(a, b needle) int { return len(b.text) - len(a.text) })
 	b.found = append(b.found, lines[:min(len(lines), maxLines)]...)
+	if len(lines) > 0 || len(reads) == 0 || strings.TrimSpace(old) == "" {
+		return nil
+	}
+	text, _, err := b.earlier.text(reads[len(reads)-1].at)
+	if err != nil {
+		return err
+	}
+	if form := surroundings(text, old); form != "" {
+		n := *use
+		n.text, n.evidence, n.quote, n.common = form, Edited, strings.Clone(strings.TrimSpace(old)), true
+		b.found = append(b.found, n)
+	}
+	return nil
+}
+
+// mostSearched is the longest result in which a short old_string is looked for, bytes.
+const mostSearched = 64 << 10
+
+// surroundings is the normal form of the lines of a text with old in them, and as many around these as make it
+// distinctive; "" where there is none.
+func surroundings(text []byte, old string) string {
+	from := bytes.Index(text, []byte(old))
+	if from < 0 || len(text) > mostSearched {
+		return ""
+	}
+	to := from + len(old)
+	for range minRun { // lines on either side
+		from = bytes.LastIndexByte(text[:from], '\n') + 1
+		if n := bytes.IndexByte(text[to:], '\n'); n >= 0 {
+			to += n
+		} else {
+			to = len(text)
+		}
+		form := fold(nil, text[from:to])
+		if len(form) >= minRun {
+			return string(form)
+		}
+		if from == 0 && to == len(text) {
+			return ""
+		}
+		from, to = max(from-1, 0), min(to+1, len(text))
+	}
+	return ""
 }
 
 // result notes what a Read showed, and takes back a change that failed.
@@ -250,14 +323,14 @@ func (b *builder) result(bl *session.Block, at int) error {
 	} else {
 		delete(b.calls, bl.ID)
 	}
-	f := b.files[c.path]
+	f := b.file(c.path)
 	switch {
 	case c.changes && bl.IsError:
 		// Other changes of the same message remain: the file is then in a new state.
 		if f.state == c.state {
 			f.state = c.from
 		}
-	case !c.changes && !bl.IsError:
+	case !c.changes && (c.failed || !bl.IsError):
 		return b.read(f, &c, at)
 	}
 	return nil

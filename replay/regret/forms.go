@@ -2,12 +2,11 @@ package regret
 
 // forms tells which blocks are known to have the same normal form, so that it is searched once.
 type forms struct {
-	first  []int // by block: the first one with the same form, or this
-	second []int // by block: the next one with the same form, where this is the first; 0: none
+	first []int // by block: the first one with the same form, or this
 }
 
 func newForms(blocks int) *forms {
-	f := &forms{first: make([]int, blocks), second: make([]int, blocks)}
+	f := &forms{first: make([]int, blocks)}
 	for b := range f.first {
 		f.first[b] = b
 	}
@@ -15,18 +14,7 @@ func newForms(blocks int) *forms {
 }
 
 // repeat notes that a block has the same form as the first one with it.
-func (f *forms) repeat(first, block int) {
-	if f.second[first] == 0 {
-		f.second[first] = block
-	}
-	f.first[block] = first
-}
-
-// shared reports whether another block before one has the same form as the first one with it.
-func (f *forms) shared(first, before int) bool {
-	second := f.second[first]
-	return second > 0 && second < before
-}
+func (f *forms) repeat(first, block int) { f.first[block] = first }
 
 // mostHits is how many places are kept of texts that several blocks may have.
 const mostHits = 1 << 20

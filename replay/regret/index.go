@@ -20,9 +20,6 @@ type Index struct {
 	joined []int    // by message: n of the first request that can hold it
 	uses   []needle // in order of request
 	lines  []sought // of what was read again
-	chance Chance   // quotes and edits of what the record's agent no longer had
-	floor  *Chance  // of many recorded sessions
-	gone   []int    // by block: n of the first request without it on the record's own track; 0: it stayed
 }
 
 // sought is a text that the agent used, or a line of one, and the blocks that held it before.
@@ -32,7 +29,6 @@ type sought struct {
 	at      int    // the block that uses it last
 	reread  bool   // it is what was read again, or a line of that
 	dropped bool
-	single  bool // one block alone holds it
 }
 
 // needle is a use.
@@ -46,7 +42,8 @@ type needle struct {
 	after    string
 	request  int  // n
 	offset   int  // of the quote in the text of the use
-	others   int8 // holders that are neither the agent's own nor on the record's track alone
+	common   bool // however many blocks hold it
+	others   int  // holders that are neither the agent's own nor on the record's track alone
 }
 
 // lines are those of what was read again that are of some length. The view can hold them in several pieces; where there
@@ -62,10 +59,6 @@ func (n *needle) lines() []int {
 // the agent had.
 func NewIndex(conv *session.Conversation, recorded []policy.Edit) (*Index, error) {
 	x := &Index{conv: conv, base: make([]int, len(conv.Messages)+1), joined: make([]int, len(conv.Messages))}
-	var err error
-	if x.floor, err = Floor(); err != nil {
-		return nil, err
-	}
 	next := 0
 	for m := range conv.Messages {
 		x.base[m+1] = x.base[m] + len(conv.Messages[m].Blocks)
@@ -91,37 +84,23 @@ func NewIndex(conv *session.Conversation, recorded []policy.Edit) (*Index, error
 	}
 	found = slices.DeleteFunc(found, func(n needle) bool { return n.dropped || len(n.sources) == 0 })
 	slices.SortStableFunc(found, func(a, b needle) int { return cmp.Compare(a.request, b.request) })
-	return x, x.divide(found, recorded)
+	return x, x.keep(found, recorded)
 }
 
-// divide separates the uses from the coincidences: the record's agent had what it quoted or edited, and had lost what it
-// read again.
-func (x *Index) divide(found []needle, recorded []policy.Edit) error {
-	j := newJudge(x, recorded, true)
-	counted := make([]bool, len(x.of))
+// keep keeps the uses: the record's agent had what it quoted or edited, and had lost what it read again. What it
+// wrote without having it came from elsewhere.
+func (x *Index) keep(found []needle, recorded []policy.Edit) error {
+	s := newSight(x, true)
 	x.uses = found[:0]
 	at := 0
 	for n := 1; n <= len(x.conv.Requests); n++ {
-		if err := j.until(recorded, n); err != nil {
+		if err := s.until(recorded, n); err != nil {
 			return err
 		}
 		for ; at < len(found) && found[at].request == n; at++ {
-			u := &found[at]
-			missing := j.missing(u)
-			if missing == u.reread {
+			if u := &found[at]; s.missing(u) == u.reread {
 				x.uses = append(x.uses, *u)
-			} else if i := slices.IndexFunc(u.sources, func(b int) bool { return j.removedAt(b) > 0 && !counted[b] }); missing && i >= 0 {
-				source := u.sources[i]
-				counted[source] = true
-				x.chance.coincidence(u.evidence, n-j.removedAt(source))
 			}
-		}
-	}
-	x.gone = make([]int, len(x.of))
-	for b := range x.of {
-		if x.gone[b] = j.removedAt(b); x.gone[b] > 0 && x.can(b) {
-			x.chance.Blocks++
-			gained(&x.chance.Requests, x.gone[b], len(x.conv.Requests)+1)
 		}
 	}
 	return nil

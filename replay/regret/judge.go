@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
@@ -38,25 +37,13 @@ func (x *Index) Judge(p Judged) (*Regret, error) {
 			r.add(j.miss(u, source, p.Weigh), &p)
 		}
 	}
-	var requests [Bands]int // that a block was removed, and the record still had it
-	for b, at := range j.removed {
-		if at == 0 || !x.can(b) {
-			continue
+	for b, removed := range j.removed {
+		if removed && x.can(b) {
+			r.Removed++
 		}
-		r.Removed++
-		end := len(x.conv.Requests) + 1
-		if x.gone[b] > 0 {
-			end = min(end, x.gone[b])
-		}
-		gained(&requests, at, end)
 	}
 	r.USD = r.Cost()
 	r.MedianDistance = median(r.Misses)
-	if x.chance.Blocks > 0 {
-		r.Placebo = &Placebo{x.chance.Misses(), x.chance.Blocks}
-	}
-	r.Expected = exact.Of(x.floor.Expected(requests), 3)
-	r.Excess = exact.Of(int64(len(r.Misses))*1000-r.Expected.N, 3)
 	return r, nil
 }
 
@@ -73,7 +60,7 @@ func (r *Regret) add(m Miss, p *Judged) {
 type judge struct {
 	*sight
 	edits     []policy.Edit
-	removed   []int  // by block: n of the request at which it was removed first; 0: never
+	removed   []bool // by block: it was removed once
 	removedBy []int  // by block: 1 + the index of the edit that removed it, 0: it is in view
 	seen      int    // messages that a rebuild has come after
 	open      []int  // of these, those that a rebuild may still remove blocks of
@@ -81,17 +68,9 @@ type judge struct {
 }
 
 func newJudge(x *Index, edits []policy.Edit, record bool) *judge {
-	j := &judge{sight: newSight(x, record), edits: edits, removed: make([]int, len(x.of)), removedBy: make([]int, len(x.of)), isOpen: make([]bool, len(x.conv.Messages))}
+	j := &judge{sight: newSight(x, record), edits: edits, removed: make([]bool, len(x.of)), removedBy: make([]int, len(x.of)), isOpen: make([]bool, len(x.conv.Messages))}
 	j.onEdit = j.note
 	return j
-}
-
-// removedAt is n of the request at which the block was removed; 0: it is in view.
-func (j *judge) removedAt(b int) int {
-	if j.removedBy[b] == 0 {
-		return 0
-	}
-	return j.edits[j.removedBy[b]-1].Request
 }
 
 // source is the smallest removed block that would have served a use, -1 where none was removed.
@@ -177,9 +156,7 @@ func (j *judge) removeMessage(m, edit int) {
 
 // remove notes the edit that removed a block: the first one, until the block is back.
 func (j *judge) remove(b int, edit int) {
-	if j.removed[b] == 0 {
-		j.removed[b] = max(j.edits[edit].Request, 1)
-	}
+	j.removed[b] = true
 	if j.removedBy[b] == 0 {
 		j.removedBy[b] = edit + 1
 	}

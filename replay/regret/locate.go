@@ -35,13 +35,6 @@ func (x *Index) locate(found []needle, known *knownTexts) error {
 			return err
 		}
 	}
-	for _, n := range l.needles {
-		n.single = len(n.holders) == 1 && (!n.reread || !x.forms.shared(n.holders[0], n.at))
-	}
-	for i := range x.lines {
-		n := &x.lines[i]
-		n.single = len(n.holders) == 1 && !x.forms.shared(n.holders[0], n.at)
-	}
 	for i := range found {
 		if n := &found[i]; n.reread {
 			n.sources = slices.DeleteFunc(n.sources, func(b int) bool { return !l.holds(n, x.forms.first[b]) })
@@ -189,7 +182,7 @@ func (n *needle) hold(x *Index, b int, only bool, text []byte, from int) {
 		if n.others++; only {
 			n.others--
 		}
-		n.dropped = n.others > maxHolders
+		n.dropped = n.others > maxHolders && !n.common
 	}
 	if !x.can(b) || len(n.sources) > 0 && n.sources[len(n.sources)-1] == b {
 		return

@@ -3,11 +3,12 @@
 //
 // A use is one of three things (docs/internals/model.md has the rules in full):
 //
-//   - an Edit whose old_string occurs in what was read, written or edited of
-//     the same file before;
-//   - a Read of the same file and range again, with the file unchanged in
-//     between, where the recorded view had lost the first result (otherwise the
-//     agent read it again although it had it, and no policy is to blame);
+//   - an Edit, or sed in place, whose old text occurs in what was read, written
+//     or edited of the same file before;
+//   - the same again: a Read or a command that shows a file, with the file
+//     unchanged in between, any other call with the same result, a sentence of a
+//     person, where the recorded view had lost the first one (otherwise the agent
+//     asked again although it had it, and no policy is to blame);
 //   - a response, a tool's input or a typed prompt that quotes names, paths or
 //     lines first seen in the block.
 //
@@ -23,7 +24,6 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
@@ -33,7 +33,7 @@ type Evidence string
 // The kinds of evidence.
 const (
 	Edited Evidence = "edit"    // an old_string that the block holds
-	Reread Evidence = "re-read" // the same file and range read again
+	Reread Evidence = "re-read" // a file read again, a call made again, a sentence said again
 	Quoted Evidence = "quote"   // names, paths or lines first seen in the block
 )
 
@@ -62,14 +62,10 @@ func (m *Miss) Distance() int { return m.Needed - m.Removed }
 
 // Regret is the regret of one policy over one conversation.
 type Regret struct {
-	Misses   []Miss        `json:"misses"`             // in the order they were needed
-	Expected exact.Decimal `json:"expected_by_chance"` // misses that chance explains
-	Excess   exact.Decimal `json:"excess_misses"`      // the misses less those
-	Tokens   int           `json:"refetch_tokens"`     // of the missed blocks
-	USD      price.USD     `json:"refetch_usd,omitzero"`
-	Removed  int           `json:"removed_blocks"` // results and messages that the policy removed
-	Placebo  *Placebo      `json:"placebo,omitempty"`
-	Bound    *Bound        `json:"bound,omitempty"`
+	Misses  []Miss    `json:"misses"`         // in the order they were needed
+	Tokens  int       `json:"refetch_tokens"` // of the missed blocks
+	USD     price.USD `json:"refetch_usd,omitzero"`
+	Removed int       `json:"removed_blocks"` // results and messages that the policy removed
 
 	MedianDistance float64 `json:"median_distance"` // requests, 0 without a miss
 }
@@ -94,19 +90,6 @@ func (r *Regret) Cost() price.USD {
 		sum.Add(r.Misses[i].USD)
 	}
 	return sum
-}
-
-// Placebo is what the same search finds among the blocks that the record itself had removed. None of it is a use.
-type Placebo struct {
-	Misses  int `json:"misses"`
-	Removed int `json:"removed_blocks"`
-}
-
-// Bound is the fewest misses, and the fewest tokens to fetch again, of any choice of blocks within a budget.
-type Bound struct {
-	Budget int `json:"budget_tokens"`
-	Misses int `json:"misses"`
-	Tokens int `json:"tokens"`
 }
 
 func median(misses []Miss) float64 {

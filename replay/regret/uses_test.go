@@ -345,19 +345,16 @@ func TestPolicyTexts(t *testing.T) {
 	}
 }
 
-// TestPlacebo: what the record's agent wrote without having it is a coincidence, and no miss of any policy.
-func TestPlacebo(t *testing.T) {
+// TestWrittenWithoutHaving: what the record's agent wrote without having it came from elsewhere, and is no miss of any
+// policy.
+func TestWrittenWithoutHaving(t *testing.T) {
 	s := quoted()
 	conv := s.load(t)
 	lost := []policy.Edit{clear(conv, 3, result(t, conv, s.at["found"]), "[cleared]")}
-	r := judge(t, conv, lost, lost)
-	if len(r.Misses) != 0 || r.Placebo == nil || r.Placebo.Misses != 1 || r.Placebo.Removed != 1 {
-		t.Errorf("on the record: misses %+v, placebo %+v", r.Misses, r.Placebo)
+	if r := judge(t, conv, lost, lost); len(r.Misses) != 0 || r.Removed != 1 {
+		t.Errorf("on the record: misses %+v of %d removed", r.Misses, r.Removed)
 	}
-	if r.Expected.N != 0 {
-		t.Errorf("%s misses by chance, though the record had lost the block as early", r.Expected)
-	}
-	if r := judge(t, conv, nil, lost); len(r.Misses) != 1 || r.Placebo != nil || r.Excess.N != 1000-r.Expected.N {
+	if r := judge(t, conv, nil, lost); len(r.Misses) != 1 || r.Removed != 1 {
 		t.Errorf("with the block in the record's view: %+v", r)
 	}
 }
@@ -380,33 +377,81 @@ func TestRereadOfEqualTexts(t *testing.T) {
 	}
 }
 
-// TestBoundOfRereads: a Read again counts in the bound where one block alone has a line of it.
-func TestBoundOfRereads(t *testing.T) {
-	const text = "     1→the first line of the whole file\n     2→and the second one behind it\n"
-	read := map[string]any{"file_path": "/p/a.go"}
-	for name, c := range map[string]struct {
-		other string
-		want  int
+// TestCallsAgain: what a call had returned is needed again where the same call is made again with the same result, or a
+// file is shown or edited by a command, and the record had lost it, too.
+func TestCallsAgain(t *testing.T) {
+	const listing = "internal/api/transfer.go:41: err := ledger.PostTransfer(ctx, from, to, cents)\n"
+	const file = "package ledger\n\nconst settlementWindow = 36 * time.Hour\nx := 7\n"
+	read := map[string]any{"file_path": "/home/dev/harbor-warehouse/ledger.go"}
+	run := func(text string) map[string]any { return map[string]any{"command": text} }
+	edit := func(old string) map[string]any {
+		return map[string]any{"file_path": "/home/dev/harbor-warehouse/ledger.go", "old_string": old, "new_string": "y"}
+	}
+	type call struct {
+		tool   string
+		input  map[string]any
+		result string
+	}
+	for _, c := range []struct {
+		name         string
+		first, again call
+		between      *call
+		kept         bool // on the record
+		want         regret.Evidence
 	}{
-		"alone":    {"something else, and nothing of the file", 1},
-		"one line": {"the first line of the whole file", 1},
-		"no line":  {"and the second one behind it\nthe first line of the whole file\n", 0},
+		{"a search", call{"Grep", map[string]any{"pattern": "Post"}, listing}, call{"Grep", map[string]any{"pattern": "Post"}, listing}, nil, false, regret.Reread},
+		{"a page", call{"WebFetch", map[string]any{"url": "https://e.org"}, listing}, call{"WebFetch", map[string]any{"url": "https://e.org"}, listing}, nil, false, regret.Reread},
+		{"another search", call{"Grep", map[string]any{"pattern": "Post"}, listing}, call{"Grep", map[string]any{"pattern": "Past"}, listing}, nil, false, ""},
+		{"another result", call{"Grep", map[string]any{"pattern": "Post"}, listing}, call{"Grep", map[string]any{"pattern": "Post"}, "nothing of what was found before stands here"}, nil, false, ""},
+		{"that the record still had", call{"Grep", map[string]any{"pattern": "Post"}, listing}, call{"Grep", map[string]any{"pattern": "Post"}, listing}, nil, true, ""},
+		{"a command", call{"Bash", run("make test"), listing}, call{"Bash", run("make test"), listing}, nil, false, regret.Reread},
+		{"a command after a change", call{"Bash", run("make test"), listing}, call{"Bash", run("make test"), listing}, &call{"Edit", edit("q"), "ok"}, false, ""},
+		{"a file by a command", call{"Read", read, file}, call{"Bash", run("cat ledger.go"), file}, nil, false, regret.Reread},
+		{"lines of a file by a command", call{"Bash", run("cat ledger.go"), file}, call{"Bash", run("sed -n '1,3p' ledger.go"), "package ledger\n\nconst settlementWindow = 36 * time.Hour\n"}, nil, false, regret.Reread},
+		{"a pipe", call{"Read", read, file}, call{"Bash", run("cat ledger.go | sort"), file}, nil, false, ""},
+		{"in place", call{"Read", read, file}, call{"Bash", run("sed -i 's/const settlementWindow = 36 \\* time.Hour/x/' ledger.go"), "ok"}, nil, true, regret.Edited},
+		{"a short old string", call{"Read", read, file}, call{"Edit", edit("x := 7"), "ok"}, nil, true, regret.Edited},
+		{"a short old string of no file that was read", call{"Bash", run("make test"), file}, call{"Edit", edit("x := 7"), "ok"}, nil, true, ""},
 	} {
 		s := &story{}
 		s.prompt("go")
-		s.call("first", "Read", read, text)
-		s.call("other", "Bash", map[string]any{"command": "tac a.go"}, c.other)
+		s.call("first", c.first.tool, c.first.input, c.first.result)
 		s.says("filler")
-		s.call("again", "Read", read, text)
+		if c.between != nil {
+			s.call("between", c.between.tool, c.between.input, c.between.result)
+		}
+		s.call("again", c.again.tool, c.again.input, c.again.result)
 		s.says("done")
 		conv := s.load(t)
-		lost := []policy.Edit{clear(conv, 4, result(t, conv, s.at["first"]), "[cleared]"), clear(conv, 4, result(t, conv, s.at["other"]), "[cleared]")}
-		x, err := regret.NewIndex(conv, lost)
-		if err != nil {
-			t.Fatal(err)
+		lost := []policy.Edit{clear(conv, 3, result(t, conv, s.at["first"]), "[cleared]")}
+		record := lost
+		if c.kept {
+			record = nil
 		}
-		if b := x.Bound(flat{conv}, 0); b.Misses != c.want {
-			t.Errorf("%s: a bound of %d misses, want %d", name, b.Misses, c.want)
+		r := judge(t, conv, record, lost)
+		if got := len(r.Misses); got > 1 || (got == 1) != (c.want != "") || got == 1 && (r.Misses[0].Evidence != c.want || r.Misses[0].ToolUse != s.at["first"]) {
+			t.Errorf("%s: misses %+v, want %q", c.name, r.Misses, c.want)
+		}
+	}
+}
+
+// TestSaidAgain: a person who repeats a sentence that was lost needed it.
+func TestSaidAgain(t *testing.T) {
+	const rule = "Never use tabs in SQL files, and always run make lint-sql before committing"
+	for text, want := range map[string]int{"I told you. " + rule + "!": 1, "Please never use tabs": 0, "<note>" + rule + "</note>": 0} {
+		s := &story{}
+		s.prompt(rule + ".")
+		s.says("ok")
+		s.says("filler")
+		s.prompt(text)
+		s.says("done")
+		conv := s.load(t)
+		lost := []policy.Edit{{Kind: policy.KindRemove, Request: 2, Stage: "test", Items: []policy.ItemID{0}, Joined: conv.Requests[1].Message}}
+		if r := judge(t, conv, lost, lost); len(r.Misses) != want {
+			t.Errorf("%q: misses %+v, want %d", text, r.Misses, want)
+		}
+		if r := judge(t, conv, nil, lost); len(r.Misses) != 0 {
+			t.Errorf("%q, which the record still had: misses %+v", text, r.Misses)
 		}
 	}
 }

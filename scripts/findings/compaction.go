@@ -18,7 +18,7 @@ var losers = []string{"claude-code", "opencode", "codex", "gemini-cli", "qwen-co
 // compaction counts what policies removed before it was needed, and what followed recorded compactions.
 func compaction(src *sources) (*article, error) {
 	a := &article{title: "What compaction really loses"}
-	picture := &chart{name: "compaction", title: "Edits and quotes of removed content, beyond chance", axis: "share of the removed blocks"}
+	picture := &chart{name: "compaction", title: "Edits and quotes of removed content", axis: "share of the removed blocks"}
 	reads := newTable("compaction-rereads", column{"corpus", "corpus"}, column{"compactions", "recorded compactions"}, column{"requests", "requests after"}, column{"after", "files read"}, column{"again", "of them again"},
 		column{"control_requests", "requests before"}, column{"before", "files read"}, column{"earlier", "of them again"}, column{"share", "share after"}, column{"control", "share before"},
 		column{"change", "difference"}, column{"low", "from"}, column{"high", "to"})
@@ -34,7 +34,7 @@ func compaction(src *sources) (*article, error) {
 		a.addTable(t)
 		if c != src.codex {
 			for _, r := range t.rows {
-				picture.rows = append(picture.rows, markOf(r[0].raw+map[bool]string{true: ", second"}[c == src.more], r[8:11], i))
+				picture.rows = append(picture.rows, markOf(r[0].raw+map[bool]string{true: ", second"}[c == src.more], r[7:10], i))
 			}
 			picture.rows = append(picture.rows, mark{})
 		}
@@ -70,26 +70,26 @@ func compaction(src *sources) (*article, error) {
 	return a, a.addChart(picture)
 }
 
-// missTable has what each policy removed too early: misses by kind, and edits and quotes beyond those of chance, as a
-// share of the removed blocks with its interval over projects.
+// missTable has what each policy removed too early: misses by kind, and edits and quotes as a share of the removed blocks
+// with its interval over projects.
 func missTable(name string, all *comparison) *table {
 	t := newTable(name, column{"policy", "policy"}, column{"sessions", "sessions"}, column{"compactions", "compactions"}, column{"removed", "blocks removed"},
-		column{"reread", "re-read"}, column{"edit", "edited"}, column{"quote", "quoted"}, column{"chance", "by chance"},
-		column{"change", "beyond chance, of removed"}, column{"low", "from"}, column{"high", "to"}, column{"all", "all misses, of removed"},
+		column{"reread", "re-read"}, column{"edit", "edited"}, column{"quote", "quoted"},
+		column{"change", "edited or quoted, of removed"}, column{"low", "from"}, column{"high", "to"}, column{"all", "all misses, of removed"},
 		column{"tokens", "tokens to get back"}, column{"usd", "USD to get back"}, column{"of", "of its cost"}, column{"own", "USD of its calls"}, column{"ownof", "of its cost"})
 	for _, p := range losers {
 		list := all.common(p)
 		add := func(f string) float64 { return sum(list, p, f) }
-		beyond := overProjects(list, func(s *compared) (float64, float64) {
+		used := overProjects(list, func(s *compared) (float64, float64) {
 			f := s.Figures[p]
-			return f["misses_edit"] + f["misses_quote"] - f["expected_by_chance"], f["removed_blocks"]
+			return f["misses_edit"] + f["misses_quote"], f["removed_blocks"]
 		})
 		if add("misses_edit")+add("misses_quote") == 0 { // no draw differs in them
-			beyond.Lower.Known, beyond.Upper.Known = false, false
+			used.Lower.Known, used.Upper.Known = false, false
 		}
 		removed, cost := add("removed_blocks"), add("cost_usd")
-		row := []cell{text(p), count(len(list)), whole(add("compactions")), whole(removed), whole(add("misses_reread")), whole(add("misses_edit")), whole(add("misses_quote")), number(add("expected_by_chance"), 1)}
-		row = append(row, fine(bounds(beyond))...)
+		row := []cell{text(p), count(len(list)), whole(add("compactions")), whole(removed), whole(add("misses_reread")), whole(add("misses_edit")), whole(add("misses_quote"))}
+		row = append(row, fine(bounds(used))...)
 		row = append(row, precise(add("misses")/removed), whole(add("refetch_tokens")), number(add("refetch_usd"), 2), precise(add("refetch_usd")/cost), number(add("cost_own_calls"), 2), share(add("cost_own_calls")/cost))
 		t.add(row...)
 	}

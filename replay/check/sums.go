@@ -1,0 +1,181 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/replay/exact"
+	"github.com/ctxkit/ctxkit/replay/interval"
+)
+
+// Sums are what the sessions of a case that a baseline has come to together.
+type Sums struct {
+	Sessions int            `json:"sessions"`
+	Lower    int            `json:"lower"` // sessions that cost less
+	Even     int            `json:"even"`
+	Higher   int            `json:"higher"`
+	Figures  []FigureReport `json:"figures"` // what they cost, the price of what is needed later, and misses
+
+	// From and To are the bounds of a 90 % interval of the difference in cost over sessions, in percent. They are not
+	// known where there are fewer than 5 sessions.
+	From exact.Decimal `json:"from_percent,omitzero"`
+	To   exact.Decimal `json:"to_percent,omitzero"`
+}
+
+// fewest is the number of sessions from which on there is an interval.
+const fewest = 5
+
+// sumsOf adds up the sessions of a case; nil where the baseline has none. Where a session has no price, tokens stand for
+// money. A figure that the configuration limits, or that differs by no more than it allows, counts as unchanged.
+func sumsOf(one *Case, c *CaseReport) *Sums {
+	names := summed(!slices.ContainsFunc(c.Sessions, func(s SessionReport) bool {
+		before, after := s.figure("cost_usd")
+		return s.was != nil && !(before.Known && after.Known)
+	}))
+	s := &Sums{Figures: []FigureReport{}}
+	var costs []interval.Ratio
+	for n, name := range names {
+		f := first(compare.Figures(), func(f *compare.Figure) bool { return f.Name == name })
+		row, known := FigureReport{Figure: name, Unit: f.Unit, Before: exact.Of(0, f.Places()), After: exact.Of(0, f.Places()), Decides: true}, true
+		for i := range c.Sessions {
+			if c.Sessions[i].was == nil {
+				continue
+			}
+			before, after := c.Sessions[i].figure(name)
+			if one.expectation(name) != nil || one.Within != nil && one.Within.allows(before, after) {
+				after = before
+			}
+			row.Before, row.After = row.Before.Add(before), row.After.Add(after)
+			known = known && before.Known && after.Known
+			if n == 0 {
+				s.Sessions++
+				costs = append(costs, interval.Ratio{Num: units(after.Sub(before), f), Den: units(before, f)})
+				switch less := after.Cmp(before); {
+				case less < 0:
+					s.Lower++
+				case less == 0:
+					s.Even++
+				default:
+					s.Higher++
+				}
+			}
+		}
+		if known {
+			row.Status = against(compare.Less, nil, row.Before, row.After)
+			s.Figures = append(s.Figures, row)
+		}
+	}
+	if s.Sessions == 0 {
+		return nil
+	}
+	if s.Sessions >= fewest && s.Even < s.Sessions {
+		share := interval.Of(costs)
+		s.From, s.To = share.Lower.Times(100).Round(1), share.Upper.Times(100).Round(1)
+	}
+	return s
+}
+
+// figure is a figure of a session, before and now.
+func (s *SessionReport) figure(name string) (before, after exact.Decimal) {
+	if s.was == nil {
+		return before, after
+	}
+	return s.was.figures[name], s.now.Values[slices.Index(compare.Names(), name)]
+}
+
+// units is a known value of a figure in its smallest unit.
+func units(d exact.Decimal, f *compare.Figure) int64 {
+	n, _ := d.At(f.Places())
+	return n
+}
+
+// change is how much one of these figures changed; not known where it is in no session's figures.
+func (s *Sums) change(figures ...string) exact.Decimal {
+	for _, f := range s.Figures {
+		if slices.Contains(figures, f.Figure) {
+			return f.After.Sub(f.Before)
+		}
+	}
+	return exact.Decimal{}
+}
+
+// total judges a case: by what fails in its sessions, else by what they cost and lose together.
+func (j *judge) total(one *Case, c *CaseReport) {
+	c.Sums = sumsOf(one, c)
+	differs, removes, absolute := false, false, false
+	for i := range c.Sessions {
+		s := &c.Sessions[i]
+		if s.absolute || s.Status == Stale || c.Sums == nil {
+			c.Status, absolute = worst(c.Status, s.Status), true
+		}
+		differs = differs || s.Status != OK
+		for _, name := range []string{"tokens_saved", "removed_blocks"} {
+			before, after := s.figure(name)
+			removes = removes || before.Known && after.Known && after.Cmp(before) > 0
+		}
+	}
+	if c.Fails = c.Failed > 0; absolute || !differs {
+		return
+	}
+	cost, price, misses := c.Sums.change("cost_usd", "payload_input"), c.Sums.change("refetch_usd", "refetch_tokens"), c.Sums.change("misses")
+	net := cost
+	if price.Known {
+		net = cost.Add(price)
+	}
+	switch {
+	case net.N > 0:
+		c.Status = Worse
+	case net.N < 0 && misses.Known && misses.N > 0:
+		c.Status = Changed
+		c.Reasons = append(c.Reasons, "it saves, and more of what it removes is needed later: allow: [misses] lets that pass")
+		if slices.Contains(one.Allow, "misses") {
+			c.Status = Better
+		}
+	case net.N < 0 && !misses.Known && removes:
+		c.Status = Changed
+		c.Reasons = append(c.Reasons, "it removes more, and what of that is needed later is not counted: regret: true counts it")
+	case net.N < 0 && c.Sums.To.Known && c.Sums.To.N >= 0:
+		c.Reasons = append(c.Reasons, "over other sessions the difference could be nothing")
+	case net.N < 0:
+		c.Status = Better
+	default:
+		c.Status = Better
+		if slices.ContainsFunc(c.Sessions, func(s SessionReport) bool { return s.Status != OK && s.Status != Better }) {
+			c.Status = Changed
+		}
+	}
+	c.Fails = !j.run.Updating && (c.Status == Worse || c.Status == Changed && !one.mayChange())
+	switch {
+	case j.run.Updating:
+	case c.Status == Better:
+		c.Reasons = append(c.Reasons, "run "+j.run.Update+" to keep it so")
+	case c.Fails && c.Status == Changed && len(c.Reasons) == 0:
+		c.Reasons = append(c.Reasons, "it neither saves nor costs: run "+j.run.Update+" if the change is meant, or set allow_changes")
+	}
+}
+
+// Message says what became of a case in one line.
+func (c *CaseReport) Message() string {
+	return strings.Join(append([]string{fmt.Sprintf("case %s: %s", c.Name, c.Status)}, c.TotalLines()...), "; ")
+}
+
+// TotalLines say what the sessions of a case come to together, and what follows from that.
+func (c *CaseReport) TotalLines() []string {
+	var lines []string
+	if s := c.Sums; s != nil {
+		for i := range s.Figures {
+			if f := &s.Figures[i]; f.Before.Cmp(f.After) != 0 {
+				lines = append(lines, f.Message())
+			}
+		}
+		if len(lines) > 0 {
+			lines[0] += fmt.Sprintf(" in all: lower in %d of %d sessions, higher in %d", s.Lower, s.Sessions, s.Higher)
+			if s.From.Known {
+				lines[0] += fmt.Sprintf("; 90 %% interval over sessions %s %% to %s %%", s.From, s.To)
+			}
+		}
+	}
+	return append(lines, c.Reasons...)
+}

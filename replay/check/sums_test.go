@@ -1,0 +1,93 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestTotal holds that the sessions of a case are judged together, with what they come to in words.
+func TestTotal(t *testing.T) {
+	p := decodePolicy(t, "mine.yaml", "extends: opencode-1.1.36\n")
+	for _, c := range []struct {
+		name    string
+		extra   string
+		cost    []float64 // of each session; 100 before
+		refetch float64   // of the first session; 100 before
+		status  Verdict
+		fails   bool
+		want    string
+	}{
+		{"all lower", "", []float64{90, 90, 90, 90, 90}, 100, Better, false, "cost_usd 500.0000 -> 450.0000 (-50.0000, -10.00%) in all: lower in 5 of 5 sessions, higher in 0; 90 % interval over sessions -10 % to -10 %; run update to keep it so"},
+		{"lower in sum, one higher", "", []float64{80, 110}, 100, Better, false, "(-10.0000, -5.00%) in all: lower in 1 of 2 sessions, higher in 1; run update"},
+		{"higher in sum, one lower", "", []float64{120, 90}, 100, Worse, true, "cost_usd 200.0000 -> 210.0000 (+10.0000, +5.00%)"},
+		{"lower, and the interval holds nothing", "", []float64{50, 101, 101, 101, 101}, 100, OK, false, "over other sessions the difference could be nothing"},
+		{"lower, and what is needed later costs more than that", "", []float64{99, 100}, 102, Worse, true, "refetch_usd 200.0000 -> 202.0000 (+2.0000, +1.00%)"},
+		{"lower, and something is needed later", "", []float64{90, 100}, 102, Changed, true, "(-10.0000, -5.00%) in all: lower in 1 of 2 sessions, higher in 0; refetch_usd 200.0000 -> 202.0000 (+2.0000, +1.00%); misses 200 -> 202 (+2, +1.00%); it saves, and more of what it removes is needed later: allow: [misses] lets that pass"},
+		{"the same, allowed", "allow: [misses]", []float64{90, 100}, 102, Better, false, "refetch_usd 200.0000 -> 202.0000"},
+		{"the same, changes allowed", "allow_changes: true", []float64{90, 100}, 102, Changed, false, "refetch_usd 200.0000 -> 202.0000"},
+		{"each within what is allowed", "within: 3%", []float64{102, 103}, 100, OK, false, ""},
+		{"one beyond what is allowed", "within: 3%", []float64{98, 104}, 100, Worse, true, "cost_usd 200.0000 -> 204.0000 (+4.0000, +2.00%) in all: lower in 0 of 2 sessions, higher in 1"},
+		{"a limit in place of the sum", "expect: {cost_usd: {max: 200}}", []float64{150, 150}, 100, OK, false, ""},
+	} {
+		conf, err := Decode("c.yaml", []byte(head+"cases:\n  - policy: ./mine.yaml\n    name: x\n    "+c.extra+"\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var was, now []CaseResult
+		for i, cost := range c.cost {
+			name := fmt.Sprintf("%d.jsonl", i)
+			was = append(was, result(p, name, nil))
+			figures := map[string]float64{"cost_usd": cost}
+			if i == 0 {
+				figures["refetch_usd"], figures["misses"] = c.refetch, c.refetch
+			}
+			now = append(now, result(p, name, figures))
+		}
+		r := Judge(conf, now, NewBaseline(conf, was, "1.0"), CheckRun{Tool: "1.0", Update: "update"})
+		one := r.Cases[0]
+		if one.Status != c.status || one.Fails != c.fails || r.Passed == c.fails || !strings.Contains(one.Message(), c.want) {
+			t.Errorf("%s: fails %v, %s; want %s, %v: %s", c.name, one.Fails, one.Message(), c.status, c.fails, c.want)
+		}
+	}
+}
+
+// TestAssumption holds that another assumption is told apart from another policy, and fails nothing.
+func TestAssumption(t *testing.T) {
+	conf, err := Decode("c.yaml", []byte(head+"cases: [{policy: ./mine.yaml, name: x}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := decodePolicy(t, "mine.yaml", "extends: opencode-1.1.36\n")
+	old := NewBaseline(conf, []CaseResult{result(was, "a.jsonl", nil)}, "1.0")
+	const assumed = "extends: opencode-1.1.36\nset: {opencode_compaction.summary: [{fixed: 300}]"
+	cost := func(text string, x float64) CaseResult {
+		return result(decodePolicy(t, "mine.yaml", text), "a.jsonl", map[string]float64{"cost_usd": x})
+	}
+
+	r := cost(assumed+"}\n", 150)
+	if plan := old.Plan(conf, &r); plan != nil {
+		t.Errorf("the policy is another one: %v", plan)
+	}
+	report := Judge(conf, []CaseResult{r}, old, CheckRun{Tool: "1.0"})
+	one := report.Cases[0]
+	s := one.Sessions[0]
+	if one.Status != OK || !report.Passed || report.Counts.Assumed != 1 || report.Counts.ByTool != 0 || one.Effect != "" || len(s.Changes) > 0 ||
+		!strings.Contains(s.Message(), "by another assumption, opencode_compaction.summary [recorded, {fixed: 5000}] -> [{fixed: 300}] (mine.yaml:2): cost_usd 100.0000 -> 150.0000") {
+		t.Errorf("%s, effect %q: %s", one.Status, one.Effect, s.Message())
+	}
+
+	r = cost(assumed+", opencode_prune.protect: 30000}\n", 160)
+	plan := old.Plan(conf, &r)
+	if plan == nil || plan.Settings["opencode_prune.protect"] != "40000" || plan.Settings["opencode_compaction.summary"] != "[{fixed: 300}]" {
+		t.Fatalf("%v", plan)
+	}
+	before := cost(assumed+"}\n", 150)
+	r.Old = &OldResult{Outcome: before.Outcome, Settings: before.Policy.Resolved()}
+	report = Judge(conf, []CaseResult{r}, old, CheckRun{Tool: "1.0"})
+	one = report.Cases[0]
+	s = one.Sessions[0]
+	if one.Status != Worse || report.Passed || len(s.Changes) != 1 || !strings.Contains(one.Message(), "cost_usd 150.0000 -> 160.0000") || !strings.Contains(s.Message(), "by another assumption") {
+		t.Errorf("%s: %s", one.Message(), s.Message())
+	}
+}
