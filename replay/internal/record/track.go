@@ -168,7 +168,7 @@ func (t *recordTrack) settle(k, ctx, over int) int {
 		t.drops = t.drops[1:]
 	}
 	reminders := t.reminders
-	if t.known < 0 || t.pending >= 0 || r.Conv.RestartedBefore(k+1) {
+	if t.known < 0 || t.pending >= 0 {
 		t.reminders = (wire.NextReminders(t.view) + 3) / 4
 	}
 	switch {
