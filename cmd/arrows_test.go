@@ -48,7 +48,7 @@ var arrows = map[string][]string{
 	"policy/stage/stagetest":  {"jsonl", "jsonl/session", "policy", "policy/stage/measure", "policy/view"},
 	"policy/stage/...":        {"jsonl", "jsonl/names", "jsonl/pattern", "jsonl/session", "policy", "policy/strict", "policy/stage/measure", "policy/stage/summarize"},
 	"policy/preset":           {"jsonl/session", "policy", "policy/strict"},
-	"replay/internal/record":  {"jsonl", "jsonl/session", "policy", "policy/stage", "policy/view", "replay/cache", "replay/exact", "replay/price", "replay/regret", "replay/tokens"},
+	"replay/internal/record":  {"jsonl", "jsonl/session", "policy", "policy/stage", "policy/view", "replay/cache", "replay/exact", "replay/price", "replay/regret", "replay/tokens", "replay/wire"},
 	"replay/bill":             {"jsonl", "jsonl/session", "replay/cache", "replay/price"},
 	"replay/internal/account": {"jsonl", "jsonl/session", "policy", "policy/view", "replay/bill", "replay/cache", "replay/price"},
 	"replay/internal/engine": {"jsonl", "jsonl/session", "policy", "policy/condition", "policy/view", "replay/category", "replay/diff", "replay/internal/account", "replay/internal/record",

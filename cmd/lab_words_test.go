@@ -4,50 +4,60 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"maps"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/payloads"
 	"github.com/ctxkit/ctxkit/replay/wire"
 )
 
 // labPlaceholder is a placeholder for words that no line has.
-var labPlaceholder = regexp.MustCompile(`\[placeholder for ([^:\]]+): (\d+) characters of the client's own, on no line of the session\]`)
+var labPlaceholder = regexp.MustCompile(`\[placeholder for ([^:\]]+): (about |CLAUDE\.md and at least |)(\d+) characters of the client's own, on no line of the session\]`)
+
+// labDate are the dates in words.
+var labDate = regexp.MustCompile(`\d{4}-\d\d-\d\d`)
 
 // TestLabWords holds what is known of the clients' own words (session.OwnWordsOf: lengths and digests) against what real
-// clients sent in the places of the placeholders. CTXKIT_LAB names the folder of sessions and requests.
+// clients sent in the places of the placeholders, in every request: all that the placeholders' block has else was sent as it
+// is, and their words have the length and the digest that the table says; about so long where it has no digest. CTXKIT_LAB
+// names the folder of sessions and requests.
 func TestLabWords(t *testing.T) {
 	dir := os.Getenv("CTXKIT_LAB")
 	if dir == "" {
 		t.Skip("CTXKIT_LAB names no folder")
 	}
-	files, _ := filepath.Glob(filepath.Join(dir, "claude-*", "*.jsonl.gz"))
-	held := map[string]int{} // by digest
+	files, err := filepath.Glob(filepath.Join(dir, "claude-*", "*.jsonl.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := map[string]int{} // by kind and digest
 	for _, path := range files {
 		f, rec := labLoad(t, path)
-		if !session.FrameOf(f.Main.Version).HooksApart && session.CompareVersions(f.Main.Version, "2.1.268") >= 0 {
-			f.Close()
-			continue // lines have the words
-		}
-		sent := map[string]payloads.TrueRequest{}
+		sent, main := map[string]payloads.TrueRequest{}, []payloads.TrueRequest{}
 		for _, r := range labSent(t, filepath.Dir(path)) {
-			sent[r.Answer] = r
-		}
-		for k, q := range f.Main.Requests {
-			want, ok := sent[f.Main.Messages[q.Message].ID]
-			if !ok || k%3 != 0 && k+1 < len(f.Main.Requests) {
-				continue
+			if sent[r.Answer] = r; r.Who == "main" && !r.Failed {
+				main = append(main, r)
 			}
-			v, err := rec.ViewAt(replay.RecordedTrack(), replay.Options{}, k+1)
-			if err != nil {
-				t.Fatal(err)
+		}
+		err := rec.EachView(replay.RecordedTrack(), replay.Options{}, func(n int, v *view.View) bool {
+			if n > len(f.Main.Requests) {
+				return true
+			}
+			want, ok := sent[f.Main.Response(n-1).ID]
+			if len(main) == len(f.Main.Requests) && main[n-1].Answer == "" && labGaps[filepath.Base(filepath.Dir(path))].Whole == 0 {
+				want, ok = main[n-1], true // older logs name no answers, and are in order
+			}
+			if !ok {
+				return true
 			}
 			body, err := wire.Payload(v, replay.RecordedTrack())
 			if err != nil {
@@ -61,36 +71,51 @@ func TestLabWords(t *testing.T) {
 			if err := json.Unmarshal(text, &ours); err != nil {
 				t.Fatal(err)
 			}
-			for digest := range labWords(t, path, f.Main.Version, payloads.Blocks(want.Messages), payloads.Blocks(ours.Messages)) {
-				held[digest]++
-			}
+			labWords(t, fmt.Sprintf("%s: request %d", path, n), f.Main.Version, payloads.Blocks(want.Messages), payloads.Blocks(ours.Messages), held)
+			return !t.Failed()
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
 		f.Close()
 	}
 	t.Logf("%v", held)
-	if len(held) < 8 {
-		t.Errorf("%d texts: %v", len(held), slices.Sorted(maps.Keys(held)))
+	for _, of := range []string{
+		"agent_listing_delta", "compact_file_reference", "file", "mcp_instructions_delta", "mcp_instructions_delta withdrawn",
+		"plan_mode_exit", "skill_listing", "task_notification", "task_reminder", "todo_reminder",
+	} {
+		if held[of] == 0 {
+			t.Errorf("no request has words of %s", of)
+		}
 	}
 }
 
-// labWords are the digests of the words in the places of the placeholders of one request.
-func labWords(t *testing.T, path, version string, want, got []payloads.Block) map[string]bool {
+// labWords holds the words in the places of the placeholders of one request, and counts those with a digest by kind.
+func labWords(t *testing.T, name, version string, want, got []payloads.Block, held map[string]int) {
 	type place struct{ message, at int }
 	at := map[place]string{}
 	for i := range want {
 		at[place{want[i].Message, want[i].At}] = want[i].Text
 	}
-	digests := map[string]bool{}
 	for i := range got {
-		text, sent := got[i].Text, at[place{got[i].Message, got[i].At}]
-		of := labPlaceholder.FindStringSubmatch(text)
-		if of == nil || sent == "" || of[1] == session.WordsOfContext { // which has CLAUDE.md and its path in it
+		text := got[i].Text
+		places := labPlaceholder.FindAllStringSubmatchIndex(text, -1)
+		if places == nil {
 			continue
 		}
-		w := session.OwnWordsOf(of[1], version)
-		n, others := 0, false
+		sent, ok := at[place{got[i].Message, got[i].At}]
+		if !ok {
+			t.Errorf("%s: nothing was sent in the place of %.200q", name, text)
+			continue
+		}
+		if of := text[places[0][2]:places[0][3]]; of == session.WordsOfContext { // with CLAUDE.md, whose words are not known
+			if length, _ := strconv.Atoi(text[places[0][6]:places[0][7]]); utf8.RuneCountInString(sent) < length {
+				t.Errorf("%s: %q stands for %q", name, text, sent)
+			}
+			continue
+		}
 		pattern, from := "(?s)^", 0
-		for _, m := range labPlaceholder.FindAllStringSubmatchIndex(text, -1) {
+		for _, m := range places {
 			before := strings.TrimSuffix(text[from:m[0]], "\n") // line ends are of the words
 			if strings.HasSuffix(before, "<system-reminder>") {
 				before += "\n"
@@ -99,27 +124,34 @@ func labWords(t *testing.T, path, version string, want, got []payloads.Block) ma
 			if from = m[1]; strings.HasPrefix(text[from:], "\n") && !strings.HasPrefix(text[from:], "\n</system-reminder>") {
 				from++
 			}
-			n, others = n+1, others || text[m[2]:m[3]] != of[1]
 		}
 		found := regexp.MustCompile(pattern + regexp.QuoteMeta(text[from:]) + "$").FindStringSubmatch(sent)
 		if found == nil {
-			t.Errorf("%s: %.200q was sent as %.400q", path, text, sent)
+			t.Errorf("%s: %.200q was sent as %.400q", name, text, sent)
 			continue
 		}
-		sides := min(w.Before, 1) + min(w.Behind, 1)
-		if others || n%sides != 0 {
-			continue
-		}
-		words := strings.Join(found[1:1+sides], "") // of the first
-		words = regexp.MustCompile(`\d{4}-\d\d-\d\d`).ReplaceAllString(words, "0000-00-00")
-		sum := sha256.Sum256([]byte(words))
-		digest := hex.EncodeToString(sum[:])[:16]
-		if long := len([]rune(words)); w.Digest != "" && (digest != w.Digest || long != w.Before+w.Behind) {
-			t.Errorf("%s: %s of %s: %d characters, digest %s; want %+v", path, of[1], version, long, digest, w)
-		}
-		if w.Digest != "" {
-			digests[of[1]+" "+digest] = true
+		for k := 0; k < len(places); k++ {
+			of, about := text[places[k][2]:places[k][3]], text[places[k][4]:places[k][5]]
+			length, _ := strconv.Atoi(text[places[k][6]:places[k][7]])
+			words := found[1+k]
+			switch long := utf8.RuneCountInString(words); {
+			case about == "about " && (long*10 < length*9 || long*9 > length*10), about == "" && long != length:
+				t.Errorf("%s: %s: %d characters are %q", name, text[places[k][0]:places[k][1]], long, words)
+			}
+			if about != "" {
+				continue
+			}
+			w := session.OwnWordsOf(of, version)
+			sides := min(w.Before, 1) + min(w.Behind, 1)
+			if k+sides > len(places) {
+				t.Fatalf("%s: %d placeholders, want %+v in %q", name, len(places), w, text)
+			}
+			sum := sha256.Sum256([]byte(labDate.ReplaceAllString(strings.Join(found[1+k:1+k+sides], ""), "0000-00-00")))
+			if digest := hex.EncodeToString(sum[:])[:16]; digest != w.Digest {
+				t.Errorf("%s: digest %s, want %+v", name, digest, w)
+			}
+			k += sides - 1
+			held[of]++
 		}
 	}
-	return digests
 }

@@ -176,6 +176,30 @@ func TestRestartReinjected(t *testing.T) {
 	}
 }
 
+// TestRestartReminders: the list of skills that a new process sends behind a compaction has a placeholder of its own, and is not
+// counted as sent again too.
+func TestRestartReminders(t *testing.T) {
+	s := newScript()
+	s.version = "2.1.76"
+	s.user(40)
+	s.answer(context(20000), text(40))
+	s.boundary("auto", 20100, 400)
+	s.answer(context(19850), text(40))
+	s.boundary("manual", 20100, 400)
+	s.line("progress", map[string]any{"data": map[string]any{"type": "hook_progress", "hookName": "SessionStart:resume"}})
+	s.user(40)
+	s.answer(context(20000), text(40))
+	tl := replayed(t, s.load(t), named(t, "recorded"), replay.Options{})
+	for _, e := range tl.Events {
+		if e.Kind == policy.KindAttach {
+			t.Errorf("%d tokens were sent again: %s", e.After-e.Before, e.Reason)
+		}
+	}
+	if tl.Totals.Placeholders != 2 {
+		t.Errorf("%d placeholders, want those of the context and the skills", tl.Totals.Placeholders)
+	}
+}
+
 // part is a block of a request, as a client has read it back or a view holds it.
 type part struct{ Role, Type, ID string }
 

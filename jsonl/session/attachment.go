@@ -40,11 +40,13 @@ type attachmentFields struct {
 	Files       json.RawMessage `json:"files"`
 
 	ReminderType string `json:"reminderType"`
+	PlanExists   bool   `json:"planExists"`
 
 	raw []byte
 }
 
-func readAttachment(raw []byte) attachment {
+// readAttachment reads what a line of a client of some version attaches; version is "" for clients of other formats.
+func readAttachment(raw []byte, version string) attachment {
 	var f attachmentFields
 	if json.Unmarshal(raw, &f) != nil {
 		// A field has an unexpected type: use the attachment type alone.
@@ -59,11 +61,17 @@ func readAttachment(raw []byte) attachment {
 		return a
 	}
 	f.raw = raw
-	extra := counted(f.Type)
 	a.odd = f.odd()
-	a.length = jsonl.Measure(f.text()).Add(jsonl.Metrics{UTF16: extra, Bytes: extra, JSON: extra})
-	if a.prompt {
-		a.length = a.length.Add(aroundQueued(""))
+	text := f.text()
+	a.length = jsonl.Measure(text)
+	w := OwnWordsOf(listed(f.Type, raw), version)
+	switch n := counted[f.Type]; {
+	case n > 0:
+		a.length = a.length.Add(jsonl.Metrics{UTF16: n, Bytes: n, JSON: n})
+	case version != "" && (text != "" || w.Before+w.Behind > 0 || f.Type == "file"):
+		a.length = w.sentLength(reminders(f.Type, version, raw))
+	case a.prompt:
+		a.length = queuedLength(text, version)
 	}
 	return a
 }
@@ -85,6 +93,8 @@ func (f *attachmentFields) text() string {
 		return f.tasks()
 	case f.Type == "diagnostics":
 		return f.diagnostics()
+	case f.Type == "plan_mode_exit" && !f.PlanExists:
+		return ""
 	case textPlaces[f.Type] != nil:
 		return strings.Join(placedTexts(f.raw, textPlaces[f.Type]), "\n")
 	default:

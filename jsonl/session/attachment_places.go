@@ -14,6 +14,10 @@ var textPlaces = map[string][][]string{
 	"invoked_skills":      {{"skills", "content"}},
 	"relevant_memories":   {{"memories", "content"}},
 	"plan_file_reference": {{"planContent"}},
+	"plan_mode":           {{"planFilePath"}},
+	"plan_mode_exit":      {{"planFilePath"}},
+	"date_change":         {{"newDate"}},
+	"opened_file_in_ide":  {{"filename"}},
 	"mcp_resource":        {{"content", "contents", "text"}},
 	"task_status":         {{"description"}, {"deltaSummary"}},
 	"async_hook_response": {{"response", "systemMessage"}, {"response", "hookSpecificOutput", "additionalContext"}, {"response"}},
@@ -50,16 +54,15 @@ func at(value any, path []string) (list []string) {
 	return list
 }
 
-// textless are kinds whose members have no text that is sent, or that are counted by what is around it alone.
+// textless are other kinds whose members have no text that is sent, or that are counted by what is around it alone.
 var textless = map[string]bool{
-	"remote_session_change": true, "deferred_tools_record": true, "prompt_snapshot": true, "skill_listing": true, "agent_listing_delta": true,
-	"mcp_instructions_delta": true, "deferred_tools_delta": true, "hook_success": true, "hook_additional_context": true, "queued_command": true,
-	"already_read_file": true, "edited_image_file": true, "dynamic_skill": true, "directory": true, "diagnostics": true, "selected_lines_in_ide": true,
+	"remote_session_change": true, "deferred_tools_record": true, "hook_success": true, "hook_additional_context": true,
+	"directory": true, "diagnostics": true, "nested_memory": true, "selected_lines_in_ide": true,
 }
 
 // unknown reports whether nothing is known of an attachment's kind.
 func (f *attachmentFields) unknown() bool {
-	return counted(f.Type) == 0 && !textless[f.Type] && !unsent[f.Type] && textPlaces[f.Type] == nil
+	return !hasWords(f.Type) && !textless[f.Type] && !unsent[f.Type] && textPlaces[f.Type] == nil
 }
 
 // odd reports whether an attachment of an unknown kind has text in an unknown place.

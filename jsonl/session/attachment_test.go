@@ -34,30 +34,38 @@ func TestAttachments(t *testing.T) {
 				line{"message": "odd", "severity": "none", "code": line{"value": "v"}},
 			}}}},
 			"<new-diagnostics>The following new diagnostic issues were detected:\n\na.go:\n" +
-				"  ✘ [Line 10:4] undefined: x [Undeclared] (compiler)\n  ● [Line 1:1] odd [map[value:v]]</new-diagnostics>", 0,
+				"  ✘ [Line 10:4] undefined: x [Undeclared] (compiler)\n  ● [Line 1:1] odd [map[value:v]]</new-diagnostics>", 37,
 		},
 		{
 			line{"type": "diagnostics", "files": []any{line{"uri": "a.go", "diagnostics": []any{line{"message": strings.Repeat("é", 5000)}}}}},
-			"<new-diagnostics>The following new diagnostic issues were detected:\n\na.go:\n  ● [Line 1:1] " + strings.Repeat("é", 3967) + "…[truncated]</new-diagnostics>", 0,
+			"<new-diagnostics>The following new diagnostic issues were detected:\n\na.go:\n  ● [Line 1:1] " + strings.Repeat("é", 3967) + "…[truncated]</new-diagnostics>", 37,
 		},
-		{line{"type": "diagnostics", "files": "odd"}, `"odd"`, 0},
+		{line{"type": "diagnostics", "files": "odd"}, `"odd"`, 37},
 		{line{"type": "edited_text_file", "filename": "a.go", "snippet": "1\tpackage a"}, "1\tpackage a", 404},
-		{line{"type": "compact_file_reference", "filename": "a.go", "displayPath": "a.go"}, "", 160},
-		{line{"type": "file", "filename": "a.go", "content": line{"type": "text", "file": line{"filePath": "a.go", "content": "package a"}}}, "package a", 200},
-		{line{"type": "queued_command", "prompt": "and the tests", "commandMode": "prompt"}, "and the tests", 198},
-		{line{"type": "queued_command", "prompt": []any{text("and"), text("this")}, "commandMode": "prompt"}, "and\nthis", 198},
-		{line{"type": "total_tokens_reminder", "text": "<total_tokens>1</total_tokens>"}, "<total_tokens>1</total_tokens>", 0},
-		{line{"type": "skill_listing", "content": "- one: a skill", "names": []any{"one"}}, "- one: a skill", 0},
-		{line{"type": "deferred_tools_delta", "addedNames": []any{"A", "B"}, "addedLines": []any{}}, "A\nB", 0},
-		{line{"type": "agent_listing_delta", "addedTypes": []any{"a"}, "addedLines": []any{"- a: one", "- b: two"}}, "- a: one\n- b: two", 0},
-		{line{"type": "hook_additional_context", "content": []any{"one", "two"}}, "one\ntwo", 0},
+		{line{"type": "compact_file_reference", "filename": "a.go", "displayPath": "a.go"}, "", 185},
+		{line{"type": "file", "filename": "a.go", "content": line{"type": "text", "file": line{"filePath": "a.go", "content": "package a"}}}, "package a", 517},
+		{line{"type": "file", "filename": "a.go", "content": line{"type": "image", "file": line{"base64": "aa"}}}, "", 104},
+		{line{"type": "plan_mode", "reminderType": "full", "planFilePath": "/p.md"}, "/p.md", 4722},
+		{line{"type": "plan_mode", "reminderType": "sparse", "planFilePath": "/p.md"}, "/p.md", 314},
+		{line{"type": "plan_mode_exit", "planFilePath": "/p.md"}, "", 137},
+		{line{"type": "plan_mode_exit", "planFilePath": "/p.md", "planExists": true}, "/p.md", 197},
+		{line{"type": "auto_mode_exit"}, "", 232},
+		{line{"type": "date_change", "newDate": "2026-01-02"}, "2026-01-02", 157},
+		{line{"type": "opened_file_in_ide", "filename": "a.go"}, "a.go", 128},
+		{line{"type": "queued_command", "prompt": "and the tests", "commandMode": "prompt"}, "and the tests", 200},
+		{line{"type": "queued_command", "prompt": []any{text("and"), text("this")}, "commandMode": "prompt"}, "and\nthis", 200},
+		{line{"type": "total_tokens_reminder", "text": "<total_tokens>1</total_tokens>"}, "<total_tokens>1</total_tokens>", 37},
+		{line{"type": "skill_listing", "content": "- one: a skill", "names": []any{"one"}}, "- one: a skill", 103},
+		{line{"type": "deferred_tools_delta", "addedNames": []any{"A", "B"}, "addedLines": []any{}}, "A\nB", 188},
+		{line{"type": "agent_listing_delta", "addedTypes": []any{"a"}, "addedLines": []any{"- a: one", "- b: two"}}, "- a: one\n- b: two", 216},
+		{line{"type": "hook_additional_context", "content": []any{"one", "two"}}, "one\ntwo", 63},
 		{line{"type": "hook_success", "content": "", "stdout": "much of it"}, "", 0},
 		{line{"type": "hook_system_message", "content": "for the screen only"}, "", 0},
 		{line{"type": "command_permissions", "allowedTools": []any{"Read"}}, "", 0},
-		{line{"type": "novelty", "content": "漢字 🙂"}, "漢字 🙂", 0},
+		{line{"type": "novelty", "content": "漢字 🙂"}, "漢字 🙂", 37},
 		{line{"type": 7, "content": "odd"}, "", 0},
 	} {
-		conv := load(t, user("u1", "", "hello"), attachment("x1", "u1", "").with("attachment", tt.payload), said("a1", "x1", "m1"))
+		conv := load(t, user("u1", "", "hello"), attachment("x1", "u1", "").with("attachment", tt.payload).with("version", "2.1.119"), said("a1", "x1", "m1"))
 		wantShape(t, conv, strings.Replace("u1 x1 a1", "x1", map[bool]string{true: "x1~", false: "x1"}[conv.Messages[1].Is(session.Queued)], 1))
 		got, err := conv.Text(1, 0)
 		if err != nil {
@@ -80,6 +88,51 @@ func TestAttachments(t *testing.T) {
 		want := len([]rune(tt.text)) + strings.Count(tt.text, "🙂")
 		if got != tt.text || sent != want+tt.around {
 			t.Errorf("%v: text %q, %d units; want %q, %d", tt.payload, got, sent, tt.text, want+tt.around)
+		}
+	}
+}
+
+// TestReminderWeights: what hooks said and notices of tasks weigh with the words and tags that they are sent with.
+func TestReminderWeights(t *testing.T) {
+	for _, tt := range []struct {
+		version, text string
+		members       line
+		around        int
+	}{
+		{"2.1.332", "no", line{"hookText": true, "hookTextLead": "A hook said:"}, 50},
+		{"2.1.332", "no", line{"ownNote": true}, 37},
+		{"2.1.332", "no", nil, 0},
+		{"2.1.200", "<task-notification>x", nil, 0},
+		{"2.1.210", "<task-notification>x", nil, 494},
+		{"2.1.240", "<task-notification>x", nil, 531},
+	} {
+		meta := user("u1", "", tt.text).with("isMeta", true).with("version", tt.version)
+		for name, value := range tt.members {
+			meta = meta.with(name, value)
+		}
+		if got := load(t, meta).Messages[0].Blocks[0].Text.UTF16; got != len(tt.text)+tt.around {
+			t.Errorf("%s, %q, %v: %d units, want %d", tt.version, tt.text, tt.members, got, len(tt.text)+tt.around)
+		}
+	}
+}
+
+// TestUnreadableReminders: what a line says that cannot be read is named, and displaces nothing.
+func TestUnreadableReminders(t *testing.T) {
+	const rendered = "<system-reminder>\nsome text\n</system-reminder>"
+	note := attachment("x1", "u1", "").with("version", "2.1.332").with("rendered", []any{line{"content": rendered}}).with("renderedInHumanTurn", "odd")
+	for _, tt := range []struct {
+		lines []any
+		want  string
+	}{
+		{[]any{user("u1", "", "go").with("version", "2.1.332"), note}, "renderedInHumanTurn"},
+		{[]any{user("u1", "", "no").with("version", "2.1.332").with("isMeta", true).with("hookText", "yes")}, "hookText"},
+	} {
+		conv := load(t, tt.lines...)
+		if len(conv.Warnings) != 1 || !strings.Contains(conv.Warnings[0].Message, tt.want) || conv.Warnings[0].Line != len(tt.lines) {
+			t.Errorf("%v: warnings %v, want one of %s", tt.lines, conv.Warnings, tt.want)
+		}
+		if len(tt.lines) == 2 && conv.Messages[1].Blocks[0].Text.UTF16 != len(rendered) {
+			t.Errorf("%d units, want those of rendered", conv.Messages[1].Blocks[0].Text.UTF16)
 		}
 	}
 }

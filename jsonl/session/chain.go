@@ -265,7 +265,7 @@ func (c *chain) user(i int) {
 		return
 	}
 	m := Message{
-		Role: User, Class: n.class, Blocks: blocks, Line: n.line, LastLine: n.line, UUID: n.uuid, UUIDs: []string{n.uuid}, Time: n.time, Effort: n.effort, Lead: n.lead,
+		Role: User, Class: n.class, Blocks: blocks, Line: n.line, LastLine: n.line, UUID: n.uuid, UUIDs: []string{n.uuid}, Time: n.time, Effort: n.effort, Preamble: n.preamble,
 	}
 	if n.kind == nodeAttachment {
 		m.Attachment = n.name

@@ -40,9 +40,9 @@ func originOf(e *jsonl.Entry) string {
 	return line.Origin.Kind
 }
 
-// leadOf is what stands before the text of a line in the reminder as which it is sent: what hooks said, and the client's own
+// preamble is what stands before the text of a line in the reminder as which it is sent: what hooks said, and the client's own
 // notes. nil: it is sent as it is. (Executables from 2.1.332 on; not 2.1.310.)
-func leadOf(e *jsonl.Entry) *string {
+func (ld *loader) preamble(e *jsonl.Entry) *string {
 	if !e.IsMeta || !bytes.Contains(e.Raw, []byte(`"hookText"`)) && !bytes.Contains(e.Raw, []byte(`"ownNote"`)) {
 		return nil
 	}
@@ -50,11 +50,13 @@ func leadOf(e *jsonl.Entry) *string {
 		HookText, OwnNote bool
 		HookTextLead      string
 	}
-	_ = json.Unmarshal(e.Raw, &line) // of another form it says nothing
+	if json.Unmarshal(e.Raw, &line) != nil {
+		ld.warn(CodeMetadata, e.Line, "what the line says of the reminder that its text is sent as is unreadable: hookText, hookTextLead or ownNote")
+	}
 	switch {
 	case line.HookText && line.HookTextLead != "" && !strings.Contains(line.HookTextLead, "\n"):
-		lead := line.HookTextLead + "\n"
-		return &lead
+		preamble := line.HookTextLead + "\n"
+		return &preamble
 	case line.HookText || line.OwnNote:
 		return new(string)
 	}

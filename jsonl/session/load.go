@@ -385,7 +385,10 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	if n.kind == nodeUser {
 		n.class = classify(e)
 		n.markIf(n.class == ClassPrompt, lineTyped)
-		n.lead = leadOf(e)
+		n.preamble = ld.preamble(e)
+		if around := ld.aroundMeta(n, m.Head); around > 0 {
+			n.blocks[0].Text = n.blocks[0].Text.Add(jsonl.Metrics{UTF16: around, Bytes: around, JSON: around})
+		}
 		n.markIf(e.IsCompactSummary && e.Message.Role == "assistant", lineAnswers)
 		switch e.RecordedTurn {
 		case foreign.TurnQueued:
@@ -428,10 +431,18 @@ func (ld *loader) addCommand(n *node, e *jsonl.Entry) {
 }
 
 func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {
-	if len(e.RenderedInTurn) > 0 && n.is(lineTyped) {
+	switch {
+	case len(e.RenderedInTurn) == 0 || !n.is(lineTyped):
+	case len(e.Rendered) > 0 && oddlyRendered(e.RenderedInTurn):
+		ld.warn(CodeMetadata, e.Line, "renderedInHumanTurn of an attachment is unreadable: rendered is counted")
+	default:
 		e.Rendered = e.RenderedInTurn
 	}
-	a := readAttachment(e.Attachment)
+	version := ""
+	if ld.ownFormat() {
+		version = e.Version
+	}
+	a := readAttachment(e.Attachment, version)
 	sent := readSent(e, a.kind)
 	n.name = a.kind
 	renders := ld.ownFormat() && rendersAttachments(e.Version)

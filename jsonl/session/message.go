@@ -38,7 +38,7 @@ type Message struct {
 	// Of a user message.
 	Attachment string  // attachment type, for ClassAttachment
 	Effort     string  // level of reasoning effort that a command set from here on, "auto" for the client's choice; else ""
-	Lead       *string // of a text that is sent as a reminder: what its line says that stands before it there; nil: of any other
+	Preamble   *string // of a text that is sent as a reminder: what its line says that stands before it there; nil: of any other
 }
 
 // Marks are what is so of few messages.

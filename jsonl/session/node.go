@@ -27,10 +27,10 @@ type node struct {
 	version, agent, sessionID, cwd string
 
 	// What few lines have.
-	effort  string  // level of reasoning effort that the line says a command set
-	lead    *string // see Message.Lead
-	compact *compactMeta
-	micro   *microMeta
+	effort   string  // level of reasoning effort that the line says a command set
+	preamble *string // see Message.Preamble
+	compact  *compactMeta
+	micro    *microMeta
 
 	// What linking finds.
 	parent int

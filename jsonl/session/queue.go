@@ -63,7 +63,7 @@ func (ld *loader) enqueue(e *jsonl.Entry, text string) {
 	}
 	span := jsonl.Span{Off: e.Offset, Len: len(e.Raw)}
 	q.block = Block{Line: e.Line, ContentBlock: jsonl.ContentBlock{
-		Kind: jsonl.KindAttachment, Type: typeQueued, Text: jsonl.Measure(text).Add(aroundQueued(q.after.version)),
+		Kind: jsonl.KindAttachment, Type: typeQueued, Text: queuedLength(text, q.after.version),
 		JSON: jsonl.Metrics{UTF16: len(e.Raw), Bytes: len(e.Raw)}, Span: span, Value: span,
 	}}
 	w, i := &ld.waiting, len(ld.queued)
@@ -118,11 +118,10 @@ func isNotice(text string) bool {
 
 const reminderHead, reminderTail = "<system-reminder>\n", "\n</system-reminder>"
 
-// aroundQueued is the length of what a client writes around a queued prompt: words before and behind it, a reminder's tags.
-func aroundQueued(version string) jsonl.Metrics {
+// queuedLength is the length of a queued prompt with what a client writes around it.
+func queuedLength(text, version string) jsonl.Metrics {
 	w := OwnWordsOf(typeQueued, cmp.Or(version, "2.1.20"))
-	n := w.Before + w.Behind + len(reminderHead) + len(reminderTail)
-	return jsonl.Metrics{UTF16: n, Bytes: n, JSON: n}
+	return w.sentLength([]string{w.Wrap(text)})
 }
 
 func olderThan(version, release string) bool {

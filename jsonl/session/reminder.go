@@ -20,6 +20,7 @@ type hookFields struct {
 // reminders are the texts as which an attachment is sent, by its kind.
 func reminders(kind, version string, raw []byte) []string {
 	wrap := func(text string) string { return reminderHead + text + reminderTail }
+	w := OwnWordsOf(listed(kind, raw), version)
 	switch kind {
 	case "hook_success", "hook_additional_context", "hook_blocking_error":
 		var f hookFields
@@ -49,41 +50,43 @@ func reminders(kind, version string, raw []byte) []string {
 				}
 			}
 		}
-		if json.Unmarshal(raw, &f) == nil && f.Content.File.Content != "" {
-			input, _ := json.Marshal(map[string]string{"file_path": f.Filename})
-			return []string{
-				wrap("Called the Read tool with the following input: " + string(input)),
-				wrap("Result of calling the Read tool:\n" + numbered(f.Content.File.Content, max(f.Content.File.StartLine, 1)) + behindFile(version)),
-			}
-		}
-	case "compact_file_reference":
-		var f struct{ Filename string }
 		_ = json.Unmarshal(raw, &f)
-		return []string{OwnWordsOf(kind, version).Wrap("Note: " + f.Filename)}
+		input, _ := json.Marshal(map[string]string{"file_path": f.Filename})
+		sent := []string{wrap("Called the Read tool with the following input: " + string(input))}
+		if text := f.Content.File.Content; text != "" {
+			behind := ""
+			if w.Behind > 0 {
+				behind = "\n\n" + w.Wrap("") + "\n"
+			}
+			sent = append(sent, wrap("Result of calling the Read tool:\n"+numbered(text, max(f.Content.File.StartLine, 1))+behind))
+		}
+		return sent
+	case "compact_file_reference", "edited_text_file":
+		var f struct{ Filename, Snippet string }
+		_ = json.Unmarshal(raw, &f)
+		text := w.Wrap("Note: " + f.Filename)
+		if f.Snippet != "" {
+			text = strings.TrimSuffix(text, reminderTail) + "\n" + f.Snippet + reminderTail
+		}
+		return []string{text}
 	}
-	text := attachmentText(raw)
-	return []string{OwnWordsOf(listed(kind, raw), version).Wrap(text)}
-}
-
-// behindFile is what a client writes behind a file's text.
-func behindFile(version string) string {
-	if w := OwnWordsOf("file", version); w.Behind > 0 {
-		return "\n\n" + w.Wrap("") + "\n"
-	}
-	return ""
+	return []string{w.Wrap(attachmentText(raw))}
 }
 
 // listed is the kind of an attachment: of a list by whether it names what is there or only what no longer is, of a reminder by
-// whether it says all.
+// whether it says all. "": the client writes no words around it.
 func listed(kind string, raw []byte) string {
 	var f attachmentFields
 	if json.Unmarshal(raw, &f) != nil {
 		return kind
 	}
-	if f.ReminderType == "sparse" {
-		return kind + sparse
-	}
-	if len(f.Removed)+len(f.RemovedType) > 0 && len(f.AddedLines)+len(f.AddedBlocks)+len(f.AddedNames) == 0 {
+	f.raw = raw
+	switch {
+	case kind == "file" && f.text() == "":
+		return ""
+	case f.ReminderType == "sparse" || kind == "edited_text_file" && f.text() == "" || kind == "plan_mode_exit" && !f.PlanExists:
+		return kind + short
+	case len(f.Removed)+len(f.RemovedType) > 0 && len(f.AddedLines)+len(f.AddedBlocks)+len(f.AddedNames) == 0:
 		return kind + withdrawn
 	}
 	return kind
@@ -96,15 +99,14 @@ func (conv *Conversation) WordsAround(message, block int) (w OwnWords, err error
 	if bl.Sent.Recorded || bl.Text.UTF16 == 0 {
 		return w, nil
 	}
-	kind := bl.Type
-	if OwnWordsOf(kind+withdrawn, m.Version) != (OwnWords{}) || OwnWordsOf(kind+sparse, m.Version) != (OwnWords{}) {
-		raw, err := conv.Raw(message, block)
-		if err != nil {
-			return w, err
-		}
-		kind = listed(kind, raw)
+	if !hasWords(bl.Type) {
+		return w, nil
 	}
-	return OwnWordsOf(kind, m.Version), nil
+	raw, err := conv.Raw(message, block)
+	if err != nil {
+		return w, err
+	}
+	return OwnWordsOf(listed(bl.Type, raw), m.Version), nil
 }
 
 // numbered is a file's text as the Read tool shows it.

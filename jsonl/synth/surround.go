@@ -91,15 +91,15 @@ func (c *client) listings(again bool) {
 	}
 	tools := []string{"CronCreate", "CronList", "EnterPlanMode", "NotebookEdit", "WebFetch"}
 	o := c.attachment("deferred_tools_delta").strs("addedNames", tools).strs("addedLines", tools).arr("removedNames").closeArr()
-	c.attach(o, "The following deferred tools are now available via ToolSearch:\n"+joinLines(tools))
+	c.attach(o, "More tools, by name; a search gives a definition of every one:\n"+joinLines(tools))
 	if again {
 		return
 	}
 	o = c.attachment("skill_listing").str("content", texts()["skills"]).num("skillCount", 2).bool("isInitial", true)
-	c.attach(o, "The following skills are available for use with the Skill tool:\n\n"+texts()["skills"])
+	c.attach(o, "Skills of this project and of a user, each with what it is for:\n\n"+texts()["skills"])
 }
 
-const reminder = "The task tools haven't been used recently. If you're working on tasks that would benefit from tracking progress, consider using TaskCreate to add new tasks and TaskUpdate to update task status. Only use these if relevant to the current work; this is a gentle reminder, ignore it if it does not apply. Never mention it to the user."
+const reminder = "No task of the list was begun or done for a while. A list of tasks helps where a job has many steps: TaskCreate adds one, and TaskUpdate says that it was begun, or that it is done. Where this job has no such steps, nothing has to be done about it, and the list may stay as it is; the user sees the list and need not be told of it."
 
 // remind writes one of the attachments that appear between tool results.
 func (c *client) remind() {
@@ -116,7 +116,7 @@ func (c *client) remind() {
 		f := c.reads[len(c.reads)-1]
 		snippet := numbered(fileView{content: joinLines(firstLines(f.content, 6)), start: f.start}, c.v)
 		c.attach(c.attachment("edited_text_file").str("filename", f.path).str("snippet", snippet),
-			"Note: "+f.path+" was modified, either by the user or by a linter. Here are the relevant changes:\n"+snippet)
+			"Note: "+f.path+" is not what it was when it was last read. These are the lines which now differ:\n"+snippet)
 	default:
 		o := c.attachment("hook_success").str("hookName", "UserPromptSubmit").str("toolUseID", c.uuid())
 		o.str("hookEvent", "UserPromptSubmit").str("content", "").str("stdout", "").str("stderr", "").num("exitCode", 0)

@@ -24,7 +24,7 @@ type Message struct {
 type Block struct {
 	Role, Kind, ID string // ID: of the call of a tool_use or tool_result
 	Text           string
-	Message, At    int  // messages of one role in a row count as one
+	Message, At    int
 	Marked         bool // it is a cache breakpoint
 	Line           int  // of the file; 0: unknown
 }
@@ -42,11 +42,7 @@ func (b *Block) Placeholder() bool { return strings.Contains(b.Text, placeholder
 
 // Blocks are those of a body's messages.
 func Blocks(messages []Message) (list []Block) {
-	message, at, role := -1, 0, ""
-	for _, m := range messages {
-		if m.Role != role {
-			message, at, role = message+1, 0, m.Role
-		}
+	for message, m := range messages {
 		var blocks []json.RawMessage
 		var text string
 		if json.Unmarshal(m.Content, &text) == nil {
@@ -54,7 +50,7 @@ func Blocks(messages []Message) (list []Block) {
 		} else {
 			_ = json.Unmarshal(m.Content, &blocks)
 		}
-		for _, raw := range blocks {
+		for at, raw := range blocks {
 			var b map[string]json.RawMessage
 			_ = json.Unmarshal(raw, &b)
 			l := Block{Role: m.Role, Kind: contentText(b["type"]), Message: message, At: at, Marked: b["cache_control"] != nil}
@@ -71,7 +67,6 @@ func Blocks(messages []Message) (list []Block) {
 				l.Text = contentText(b["text"])
 			}
 			list = append(list, l)
-			at++
 		}
 	}
 	return list

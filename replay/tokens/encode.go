@@ -170,12 +170,12 @@ func (w *encoding) block(m, b int) (int, error) {
 	switch {
 	case bl.Kind == jsonl.KindToolUse || bl.Kind == jsonl.KindServerToolUse:
 		as, name = asToolUse, bl.Name
-	case bl.Kind != jsonl.KindAttachment && len(raw) > 0 && raw[0] == '"':
+	case bl.Kind != jsonl.KindAttachment && w.conv.Messages[m].Class != session.ClassMeta && len(raw) > 0 && raw[0] == '"':
 		as = asString
 	default:
 		text, err := decode()
 		n := w.bytes(text)
-		if bl.Kind == jsonl.KindAttachment {
+		if bl.Kind == jsonl.KindAttachment || bl.Kind == jsonl.KindText {
 			// Of the client's text around it only the length is known.
 			extra := max(bl.Text.UTF16-jsonl.Measure(string(text)).UTF16, 0)
 			n += scaled(policy.RoundQuarter(extra), w.how.Ratio)

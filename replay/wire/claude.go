@@ -15,8 +15,7 @@ import (
 func newClaudeFrame(r *renderer) *claudeFrame {
 	f := &claudeFrame{renderer: r, version: sender(r.view), carriers: map[policy.ItemID]bool{}}
 	f.Frame = session.FrameOf(f.version)
-	f.nudges = newNudges(r.view, f.Frame)
-	f.readBack = f.nudges.readBack
+	f.own = newOwnReminders(r.view, f.Frame)
 	for id := range r.view.Items {
 		if m := r.view.Message(id); m != nil && m.Class == session.ClassPrompt && !m.Is(session.Queued) {
 			f.prompt = id
@@ -26,7 +25,7 @@ func newClaudeFrame(r *renderer) *claudeFrame {
 		f.carriers[c.Carrier] = true
 	}
 	if w := session.OwnWordsOf(session.WordsOfContext, f.version); w.Before > 0 {
-		text := reminderHead + session.Placeholder(w.Of, w.Before+w.Behind) + reminderTail
+		text := reminderHead + w.Placeholder(w.Before+w.Behind) + reminderTail
 		f.context = []BodyBlock{{Type: "text", JSON: textBlock(text)}}
 	}
 	return f
@@ -38,9 +37,10 @@ func (f *claudeFrame) add(id policy.ItemID, role session.Role, blocks []BodyBloc
 		f.context[0].Source = policy.Target{Item: id, Block: Whole}
 		f.said, f.context = append(f.said, f.context), nil
 	}
-	f.nudges.joins(f.view.Message(id))
+	reminders := f.own.follow(f.view, id)
 	if f.dropsBefore(id) {
 		f.place()
+		f.close()
 		f.apart = true
 	}
 	switch blocks = slices.Clone(blocks); {
@@ -55,11 +55,11 @@ func (f *claudeFrame) add(id policy.ItemID, role session.Role, blocks []BodyBloc
 		f.attached = append(f.attached, blocks)
 	case role == session.Assistant:
 		if blocks = f.answer(id, blocks); len(blocks) > 0 {
-			f.nudge(id)
+			f.remind(reminders)
 			f.place()
 			f.close()
+			f.apart = false
 			f.say(session.Assistant, blocks)
-			f.nudges.answered(f.view, blocks)
 		}
 	case slices.ContainsFunc(blocks, isResult):
 		f.place()
@@ -74,7 +74,7 @@ func (f *claudeFrame) add(id policy.ItemID, role session.Role, blocks []BodyBloc
 }
 
 // dropsBefore reports whether a response between a message and the last one is not sent. Some clients leave it out once
-// attachments have their places, so those behind it are no part of the results before it.
+// messages and attachments have their places, so what is behind it is no part of the message before it.
 func (f *claudeFrame) dropsBefore(id policy.ItemID) (drops bool) {
 	if f.view.Message(id) == nil || f.Whole {
 		return false
@@ -96,7 +96,7 @@ func (f *claudeFrame) dropsBefore(id policy.ItemID) (drops bool) {
 // ofRunningTool reports whether an attachment is of a hook around a tool, and the process that ran it still sends. Older
 // clients have it as a text of its own then, and fold it into the result only once they have read it back.
 func (f *claudeFrame) ofRunningTool(id policy.ItemID) bool {
-	if !f.HooksApart || int(id) < f.readBack {
+	if !f.HooksApart || int(id) < f.own.readBack {
 		return false
 	}
 	_, _, ok := f.conv.ToolUse(f.hook(id).ToolUseID)
@@ -106,7 +106,7 @@ func (f *claudeFrame) ofRunningTool(id policy.ItemID) bool {
 // ofRunningStop reports whether an attachment is of a hook at the end of the agent's run, and the run goes on for what it said.
 // Older clients put it to the history only once the run has ended.
 func (f *claudeFrame) ofRunningStop(id policy.ItemID) bool {
-	if !f.StopsLater || int(id) < f.readBack || id < f.prompt {
+	if !f.StopsLater || int(id) < f.own.readBack || id < f.prompt {
 		return false
 	}
 	event := f.hook(id).HookEvent
@@ -152,18 +152,17 @@ type claudeFrame struct {
 	model    string // see asked
 	attached [][]BodyBlock
 	said     [][]BodyBlock
-	apart    bool // see dropsBefore
+	apart    bool // what follows begins a message, see dropsBefore
 	next     int  // message after the last one
-	nudges   nudges
+	own      ownReminders
 	last     policy.ItemID // that was added
-	readBack int           // messages before it were read back by the client's last process
 	prompt   policy.ItemID // the last that begins a turn
 	open     openMessage
 }
 
 // flush appends what is collected, and closes the last message.
 func (f *claudeFrame) flush() {
-	f.nudge(policy.ItemID(f.view.Joined() - 1))
+	f.remind(f.own.before(f.view.Joined() - 1))
 	f.place()
 	f.close()
 }
@@ -202,5 +201,5 @@ func (f *claudeFrame) place() {
 			{Source: first, Type: "text", JSON: textBlock(strings.Join(system, "\n\n"))},
 		}})
 	}
-	f.attached, f.said, f.apart = nil, nil, false
+	f.attached, f.said = nil, nil
 }

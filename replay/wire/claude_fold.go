@@ -11,19 +11,19 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// attach appends an attachment.
+// attach appends an attachment. The first one begins a message with each of its own.
 func (f *claudeFrame) attach(blocks []BodyBlock) {
 	m := f.openUser()
-	if m == nil {
-		f.begin(blocks)
-		return
-	}
 	for i := range blocks {
+		if m == nil {
+			f.begin(blocks[i : i+1])
+			continue
+		}
 		if raw := f.raw(&blocks[i]); f.FilesApart && raw != nil && raw.Sent.Recorded && filesApart[raw.Type] && f.systemTurns() {
 			f.user(blocks[i : i+1])
 			continue
 		}
-		if f.apart || f.sent(&blocks[i]).Beside || f.carriers[blocks[i].Source.Item] || !f.fold(m, f.before(m, &blocks[i]), &blocks[i]) {
+		if f.sent(&blocks[i]).Beside || f.carriers[blocks[i].Source.Item] || !f.fold(m, f.before(m, &blocks[i]), &blocks[i]) {
 			m.Blocks = append(m.Blocks, blocks[i])
 			f.note(m.Blocks, len(m.Blocks)-1)
 			f.open.end = len(m.Blocks) - 1
@@ -67,7 +67,7 @@ func (f *claudeFrame) note(blocks []BodyBlock, n int) {
 
 // openUser is the last message if it is the user's; nil: a new one has to begin.
 func (f *claudeFrame) openUser() *BodyMessage {
-	if n := len(f.body.Messages); n > 0 && f.body.Messages[n-1].Role == session.User {
+	if n := len(f.body.Messages); n > 0 && f.body.Messages[n-1].Role == session.User && !f.apart {
 		return &f.body.Messages[n-1]
 	}
 	return nil
@@ -76,7 +76,7 @@ func (f *claudeFrame) openUser() *BodyMessage {
 // begin begins a message of the user.
 func (f *claudeFrame) begin(blocks []BodyBlock) {
 	f.body.Messages = append(f.body.Messages, BodyMessage{Role: session.User, Blocks: slices.Clip(blocks)})
-	f.open = openMessage{end: len(blocks) - 1, result: -1, other: -1, folds: map[int][]string{}}
+	f.apart, f.open = false, openMessage{end: len(blocks) - 1, result: -1, other: -1, folds: map[int][]string{}}
 	f.note(blocks, 0)
 }
 
@@ -142,7 +142,7 @@ func rank(b BodyBlock) int {
 // times, of one moment in the order of the calls. The one that came last is on the path of parents and stays last.
 func (f *claudeFrame) byCall(blocks []BodyBlock) {
 	n := 0
-	for n < len(blocks) && isResult(blocks[n]) && f.view.Message(blocks[n].Source.Item) != nil && int(blocks[n].Source.Item) < f.readBack {
+	for n < len(blocks) && isResult(blocks[n]) && f.view.Message(blocks[n].Source.Item) != nil && int(blocks[n].Source.Item) < f.own.readBack {
 		n++
 	}
 	if f.ByCall && n > 2 {

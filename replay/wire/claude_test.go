@@ -180,7 +180,7 @@ func TestResultsOfOneMoment(t *testing.T) {
 }
 
 // TestDroppedResponse: attachments on both sides of a response that was interrupted in its thinking, which is not sent. The
-// one behind it is a part of the result before it from 2.1.280 on.
+// one behind it is a part of the result before it from 2.1.280 on; before that what is behind it is a message of its own.
 func TestDroppedResponse(t *testing.T) {
 	const reminder = `{"type":"hook_success","hookName":"Stop","content":"%d left"}`
 	const wrapped = `<system-reminder>\nStop hook success: %d left\n</system-reminder>`
@@ -189,7 +189,7 @@ func TestDroppedResponse(t *testing.T) {
 	}
 	first, second := fmt.Sprintf(wrapped, 1), fmt.Sprintf(wrapped, 2)
 	for version, want := range map[string]string{
-		"2.1.260": result(`one\n\n`+first) + `,{"type":"text","text":"` + second + `\n"},{"type":"text","text":"go on"}]}`,
+		"2.1.260": result(`one\n\n`+first) + `]}` + "\n" + `{"role":"user","content":[{"type":"text","text":"` + second + `\n"},{"type":"text","text":"go on"}]}`,
 		"2.1.332": result(`one\n\n`+first+`\n\n`+second) + `,{"type":"text","text":"go on"}]}`,
 	} {
 		l := writer{version: version}
@@ -208,8 +208,8 @@ func TestDroppedResponse(t *testing.T) {
 		add("a2", "assistant", `"message":{"id":"m2","role":"assistant","model":"claude-sonnet-4-5","usage":{"input_tokens":10},"content":[{"type":"thinking","thinking":"","signature":""}]}`)
 		add("u3", "user", `"message":{"role":"user","content":"go on"}`)
 		attach("x2", 2)
-		if got := l.sent(t); !slices.Contains(got, want) {
-			t.Errorf("%s: %s is not in\n%s", version, want, strings.Join(got, "\n"))
+		if got := strings.Join(l.sent(t), "\n"); !strings.Contains(got, want) {
+			t.Errorf("%s: %s is not in\n%s", version, want, got)
 		}
 	}
 }

@@ -27,8 +27,8 @@ func (f *claudeFrame) worded(id policy.ItemID, blocks []BodyBlock) []BodyBlock {
 		}
 		w := session.OwnWordsOf(session.WordsOfNotification, f.version)
 		switch {
-		case m.Lead != nil:
-			text = reminderHead + *m.Lead + text + reminderTail
+		case m.Preamble != nil:
+			text = reminderHead + *m.Preamble + text + reminderTail
 		case w.Before > 0 && strings.HasPrefix(text, notificationHead):
 			if text = w.Wrap(text); !f.Notices {
 				text = unwrapped(text)

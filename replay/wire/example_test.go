@@ -50,9 +50,9 @@ func ExamplePayload() {
 	}
 	fmt.Printf("%d lines for %s.jsonl\n", len(next.Lines), next.ID)
 	// Output:
-	// user text, 152 bytes
+	// user text, 175 bytes
 	// user text, 47 bytes
 	// assistant text, 9779 bytes
 	// user text, 56 bytes
-	// 28 lines for d66ef8cd-90b2-4474-bd05-38d0890f4e20.jsonl
+	// 28 lines for 83efc8ae-d0ca-46db-b58e-1fda16370c0d.jsonl
 }

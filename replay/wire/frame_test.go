@@ -44,13 +44,13 @@ func TestAttachedBlocks(t *testing.T) {
 	}
 }
 
-// TestNudges: reminders that older clients send and no line has: the list of skills once a process, and again after a
-// compaction, and that the model has long not written down its tasks, with its tenth message. Their count is that of
-// wire.Placeholders.
-func TestNudges(t *testing.T) {
+// TestOwnReminders: reminders that older clients send and no line has: the list of skills once a process, and again after a
+// compaction, and that the model has long not written down its tasks, with its tenth message. They stand before the response that the model
+// gives, and not before one that the client writes itself. Their count is that of wire.Placeholders.
+func TestOwnReminders(t *testing.T) {
 	for _, tt := range []struct {
 		version string
-		lines   string // a: a response with a call, its result; t: the same with TodoWrite; T: with TaskCreate; p: a prompt; r: a restart
+		lines   string // a: a response with a call, its result; t: the same with TodoWrite; T: with TaskCreate; p: a prompt; r: a restart; n: an answer of the client itself
 		want    string // the reminders, and the number of the message that has them
 	}{
 		{"2.1.45", "paaaaaaaaaa", "todo_reminder 21"},
@@ -61,6 +61,7 @@ func TestNudges(t *testing.T) {
 		{"2.1.45", "paaaaaaaaaarp", "todo_reminder 21"},
 		{"2.1.76", "pa", "skills 1"},
 		{"2.1.76", "parp", "skills 3"},
+		{"2.1.76", "parnp", "skills 5"},
 		{"2.1.100", "paaaaaaaaaaaa", ""},
 	} {
 		w := writer{version: tt.version}
@@ -69,6 +70,8 @@ func TestNudges(t *testing.T) {
 			switch kind {
 			case 'p':
 				w.user(fmt.Sprint("p", i), "go")
+			case 'n':
+				w.answer(fmt.Sprint("n", i), "<synthetic>", `{"type":"text","text":"No response requested."}`)
 			case 'r':
 				w.attach(fmt.Sprint("x", i), `{"type":"hook_success","hookName":"SessionStart:resume","hookEvent":"SessionStart","content":""}`)
 			default:
@@ -130,7 +133,7 @@ func TestStopsLater(t *testing.T) {
 }
 
 // TestFilesApart: files and memories are no part of the results before them where the model takes messages of the system role,
-// and two in a row are texts of several messages.
+// and two in a row are texts of several messages. A file that no result is before begins two messages.
 func TestFilesApart(t *testing.T) {
 	sent := func(version, model string) string {
 		w := writer{version: version}
@@ -146,8 +149,9 @@ func TestFilesApart(t *testing.T) {
 		file("x3", "C")
 		w.user("u3", "on")
 		w.answer("a3", model, `{"type":"text","text":"done"}`)
-		return strings.Join(w.sent(t), "\n")
+		return strings.ReplaceAll(strings.Join(w.sent(t), "\n"), ",\n", "\n")
 	}
+	const between = `]}` + "\n" + `{"role":"user","content":[`
 	text := func(what, end string) string {
 		return `{"type":"text","text":"<system-reminder>\n` + what + `\n</system-reminder>` + end + `"}`
 	}
@@ -155,9 +159,9 @@ func TestFilesApart(t *testing.T) {
 		version, model string
 		want           []string
 	}{
-		{"2.1.310", "claude-opus-4-8", []string{`"content":"one\n\n<system-reminder>\ncalled A\n`, text("called B", "") + "," + text("result B", "") + "," + text("called C", "") + "," + text("result C", `\n`)}},
-		{"2.1.332", "claude-sonnet-4-5", []string{`"content":"one\n\n<system-reminder>\ncalled A\n`, text("called B", "") + "," + text("result B", "") + "," + text("called C", "") + "," + text("result C", `\n`)}},
-		{"2.1.332", "claude-opus-4-8", []string{`"content":"one"},` + text("called A", `\n`) + "," + text("result A", ""), text("called B", "") + "," + text("result B", `\n`) + "," + text("called C", `\n`) + "," + text("result C", `\n`)}},
+		{"2.1.310", "claude-opus-4-8", []string{`"content":"one\n\n<system-reminder>\ncalled A\n`, text("called B", "") + between + text("result B", "") + "," + text("called C", "") + "," + text("result C", `\n`)}},
+		{"2.1.332", "claude-sonnet-4-5", []string{`"content":"one\n\n<system-reminder>\ncalled A\n`, text("called B", "") + between + text("result B", "") + "," + text("called C", "") + "," + text("result C", `\n`)}},
+		{"2.1.332", "claude-opus-4-8", []string{`"content":"one"},` + text("called A", `\n`) + "," + text("result A", ""), text("called B", "") + between + text("result B", `\n`) + "," + text("called C", `\n`) + "," + text("result C", `\n`)}},
 	} {
 		got := sent(tt.version, tt.model)
 		for _, want := range tt.want {
@@ -212,7 +216,7 @@ func TestPlaceholders(t *testing.T) {
 		for i, a := range []string{
 			`{"type":"mcp_instructions_delta","addedNames":[],"addedBlocks":[],"removedNames":["shop"]}`,
 			`{"type":"mcp_instructions_delta","addedNames":["shop"],"addedBlocks":["## shop"],"removedNames":["inn"]}`,
-			`{"type":"compact_file_reference","filename":"/a.go"}`, `{"type":"plan_mode"}`, `{"type":"task_reminder","content":[]}`,
+			`{"type":"compact_file_reference","filename":"/a.go"}`, `{"type":"plan_mode","planFilePath":"/p.md"}`, `{"type":"task_reminder","content":[]}`,
 			`{"type":"file","filename":"/a.go","content":{"type":"text","file":{"content":"package a"}}}`,
 			`{"type":"queued_command","prompt":"be short","commandMode":"prompt"}`,
 			`{"type":"hook_success","content":"note","hookName":"Stop","hookEvent":"Stop"}`,

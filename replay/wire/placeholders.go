@@ -9,18 +9,6 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// shown are the blocks of a response that are sent, without their JSON.
-func shown(v *view.View, id policy.ItemID) (blocks []BodyBlock) {
-	m := v.Message(id)
-	for b := range m.Blocks {
-		t := policy.Target{Item: id, Block: b}
-		if c := v.Replacement(t); c == nil || !c.Gone {
-			blocks = append(blocks, BodyBlock{Source: t, Type: m.Blocks[b].Type})
-		}
-	}
-	return blocks
-}
-
 // Placeholders is how many placeholders the body of the last main request, of a view behind it, has for words of the
 // client that are on no line, and the characters that they stand for.
 func Placeholders(v *view.View) (count, characters int, err error) {
@@ -42,17 +30,24 @@ func Placeholders(v *view.View) (count, characters int, err error) {
 	if w := session.OwnWordsOf(session.WordsOfContext, version); w.Before > 0 {
 		add(session.OwnWords{Before: w.Before + w.Behind})
 	}
-	n := newNudges(v, session.FrameOf(version))
+	r := newOwnReminders(v, session.FrameOf(version))
 	for id := range v.Items {
 		m := v.Message(id)
-		if m == nil || int(id) > last {
+		if m == nil {
+			if made := v.Synthetic(id); made != nil && made.Attached {
+				for _, c := range made.Contents {
+					if c.Ref == nil && c.Text == "" {
+						add(session.OwnWords{Before: 4 * c.Tokens})
+					}
+				}
+			}
 			continue
 		}
-		if n.joins(m); m.Role == session.Assistant {
-			for _, kind := range n.before(id) {
-				add(session.OwnWordsOf(kind, version))
-			}
-			n.answered(v, shown(v, id))
+		if int(id) > last {
+			continue
+		}
+		for _, kind := range r.follow(v, id) {
+			add(session.OwnWordsOf(kind, version))
 		}
 		if m.Attachment == "" && m.Class != session.ClassMeta {
 			continue
@@ -72,7 +67,7 @@ func Placeholders(v *view.View) (count, characters int, err error) {
 				if err != nil {
 					return 0, 0, err
 				}
-				if strings.HasPrefix(text, notificationHead) && m.Lead == nil {
+				if strings.HasPrefix(text, notificationHead) && m.Preamble == nil {
 					add(session.OwnWordsOf(session.WordsOfNotification, version))
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay/tokens"
+	"github.com/ctxkit/ctxkit/replay/wire"
 )
 
 // acts are what the client did, after the walk.
@@ -37,7 +38,9 @@ type recordTrack struct {
 	folded   map[int]policy.ItemID // by collapse: its placeholder
 	restarts Restarts
 	editing  contextEditing
-	err      error
+
+	reminders int // tokens of the reminders on no line that the overhead has
+	err       error
 
 	inferred map[policy.Target]bool // results that inferred microcompactions have named
 	results  resultsByID
@@ -164,6 +167,10 @@ func (t *recordTrack) settle(k, ctx, over int) int {
 	for len(t.drops) > 0 && t.drops[0].Request < k+1 {
 		t.drops = t.drops[1:]
 	}
+	reminders := t.reminders
+	if t.known < 0 || t.pending >= 0 {
+		t.reminders = (wire.NextReminders(t.view) + 3) / 4
+	}
 	switch {
 	case t.known < 0:
 		return rest
@@ -178,6 +185,7 @@ func (t *recordTrack) settle(k, ctx, over int) int {
 		if r.Client.At(r.Conv.Boundaries[t.pending].Version).SameOverhead {
 			over = r.Overhead[t.known] - r.Cal.Searched[r.Conv.Requests[t.known].Message]
 		}
+		over += t.reminders - reminders
 		least := over // that is no error of the weights
 		if r.Client.At(r.Conv.Boundaries[t.pending].Version).RecordsAttached {
 			least += weightError
