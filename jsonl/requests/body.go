@@ -61,13 +61,19 @@ func (l *Log) Body(q *LogRequest) (*SentBody, error) {
 		return nil, err
 	}
 	b := &SentBody{}
+	held := map[int]Message{}
 	for _, m := range l.list(q) {
-		msg, err := l.read(&l.messages[m])
-		if err != nil {
-			return nil, err
+		msg, ok := l.held[m]
+		if !ok {
+			if msg, err = l.read(&l.messages[m]); err != nil {
+				return nil, err
+			}
 		}
+		held[m] = msg
+		msg.Blocks = slices.Clone(msg.Blocks) // marks are of this request
 		b.Messages = append(b.Messages, msg)
 	}
+	l.held = held
 	if b.Line = l.ShapeLine(q); b.Line > 0 {
 		shape, err := l.src.ReadSpan(l.shapes[q.shape].span)
 		if err != nil {
@@ -272,9 +278,12 @@ func (b *SentBody) Append(dst []byte) []byte {
 // Exact reports whether the whole body is the one that the client sent, by the digest that it recorded; known is false
 // where it recorded none.
 func (b *SentBody) Exact() (exact, known bool) {
+	if b.digest == "" {
+		return false, false
+	}
 	text, _, code := scan.AppendSorted(nil, b.Append(nil), 0, 0, "")
 	sum := sha256.Sum256(text)
-	return code == scan.OK && hex.EncodeToString(sum[:]) == b.digest, b.digest != ""
+	return code == scan.OK && hex.EncodeToString(sum[:]) == b.digest, true
 }
 
 // Shape is the system prompt and the tools of a request, without breakpoints.

@@ -9,8 +9,12 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/pattern"
+	"github.com/ctxkit/ctxkit/jsonl/requests"
+	"github.com/ctxkit/ctxkit/jsonl/scan"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -22,17 +26,26 @@ type Message struct {
 
 // Block is a block of a request as it is compared.
 type Block struct {
-	Role, Kind, ID string // ID: of the call of a tool_use or tool_result
-	Text           string
-	Message, At    int  // messages of one role in a row count as one
-	Marked         bool // it is a cache breakpoint
-	Line           int  // of the file; 0: unknown
+	*Content
+	Role        string
+	Message, At int  // messages of one role in a row count as one
+	Marked      bool // it is a cache breakpoint
+	Line        int  // of the file; 0: unknown
 }
 
-// key is what makes two blocks equal.
-type key struct{ kind, id, text string }
+// Content is what a block holds. Requests that have the block share it.
+type Content struct {
+	Kind, ID string // ID: of the call of a tool_use or tool_result
+	Text     string
 
-func (b *Block) key() key { return key{b.Kind, b.ID, b.Text} }
+	begins string // the text's beginning
+	marked bool   // it is a cache breakpoint
+	same   int    // number of kind, id and text
+	said   int    // of kind, id and the text without the client's own words; 0: it is nothing
+	words  int    // of that text; 0: it is empty
+	lines  []int  // of the text, as fileLines numbers them
+	asked  bool
+}
 
 // placeholder begins the text of a block that stands for words that no line has.
 const placeholder = "[placeholder for "
@@ -40,13 +53,110 @@ const placeholder = "[placeholder for "
 // Placeholder reports whether the block stands for words that no line has.
 func (b *Block) Placeholder() bool { return strings.Contains(b.Text, placeholder) }
 
-// Blocks are those of a body's messages.
-func Blocks(messages []Message) (list []Block) {
-	message, at, role := -1, 0, ""
-	for _, m := range messages {
-		if m.Role != role {
-			message, at, role = message+1, 0, m.Role
+// reader reads the blocks of requests. It does not read again what the request before had.
+type reader struct {
+	now, before map[string]*Content // by JSON
+	numbers     map[key]int
+}
+
+// key is what makes two blocks equal: by the hash of the text, since it is kept for all requests.
+type key struct {
+	kind, id string
+	text     [sha256.Size]byte
+}
+
+// next begins a request.
+func (r *reader) next() { r.before, r.now = r.now, map[string]*Content{} }
+
+func (r *reader) number(kind, id, text string) int {
+	if r.numbers == nil {
+		r.numbers = map[key]int{}
+	}
+	k := key{kind, id, sha256.Sum256([]byte(text))}
+	if r.numbers[k] == 0 {
+		r.numbers[k] = len(r.numbers) + 1
+	}
+	return r.numbers[k]
+}
+
+// content reads a block.
+func (r *reader) content(raw []byte) *Content {
+	if r.now == nil {
+		r.next()
+	}
+	c, ok := r.now[string(raw)]
+	if !ok {
+		if c, ok = r.before[string(raw)]; !ok {
+			c = r.parse(raw)
 		}
+		r.now[string(raw)] = c
+	}
+	return c
+}
+
+func (r *reader) parse(raw []byte) *Content {
+	var b map[string]json.RawMessage
+	_ = json.Unmarshal(raw, &b)
+	c := &Content{Kind: contentText(b["type"]), marked: b["cache_control"] != nil}
+	switch c.Kind {
+	case "tool_use":
+		c.ID, c.Text = contentText(b["id"]), sorted(b["input"])
+	case "tool_result":
+		c.ID, c.Text = contentText(b["tool_use_id"]), contentText(b["content"])
+	case "thinking":
+		c.Text = contentText(b["thinking"])
+	case "image", "document":
+		c.Text = pictureText(b["source"])
+	default:
+		c.Text = contentText(b["text"])
+	}
+	text := []rune(c.Text[:min(len(c.Text), beginning*utf8.UTFMax)])
+	c.begins = string(text[:min(len(text), beginning)])
+	c.same = r.number(c.Kind, c.ID, c.Text)
+	words := said(c.Text)
+	if words != "" {
+		c.words = r.number("", "", words)
+	}
+	if c.Kind == "tool_use" {
+		words = c.Text
+	}
+	if words != "" {
+		c.said = r.number(c.Kind, c.ID, words)
+	}
+	return c
+}
+
+// blockList is the blocks of a request under construction.
+type blockList struct {
+	*reader
+	list        []Block
+	message, at int
+	role        string
+}
+
+func (r *reader) blocks() *blockList { return &blockList{reader: r, message: -1} }
+
+// begin begins a message.
+func (l *blockList) begin(role string) {
+	if role != l.role {
+		l.message, l.at, l.role = l.message+1, 0, role
+	}
+}
+
+// add adds a block to the message.
+func (l *blockList) add(raw []byte, marked bool, line int) {
+	c := l.content(raw)
+	l.list = append(l.list, Block{c, l.role, l.message, l.at, marked || c.marked, line})
+	l.at++
+}
+
+// Blocks are those of a body's messages.
+func Blocks(messages []Message) []Block { return new(reader).messages(messages) }
+
+func (r *reader) messages(messages []Message) []Block {
+	l := r.blocks()
+	for _, m := range messages {
+		l.begin(m.Role)
 		var blocks []json.RawMessage
 		var text string
 		if json.Unmarshal(m.Content, &text) == nil {
@@ -55,26 +165,10 @@ func Blocks(messages []Message) (list []Block) {
 			_ = json.Unmarshal(m.Content, &blocks)
 		}
 		for _, raw := range blocks {
-			var b map[string]json.RawMessage
-			_ = json.Unmarshal(raw, &b)
-			l := Block{Role: m.Role, Kind: contentText(b["type"]), Message: message, At: at, Marked: b["cache_control"] != nil}
-			switch l.Kind {
-			case "tool_use":
-				l.ID, l.Text = contentText(b["id"]), sorted(b["input"])
-			case "tool_result":
-				l.ID, l.Text = contentText(b["tool_use_id"]), contentText(b["content"])
-			case "thinking":
-				l.Text = contentText(b["thinking"])
-			case "image", "document":
-				l.Text = pictureText(b["source"])
-			default:
-				l.Text = contentText(b["text"])
-			}
-			list = append(list, l)
-			at++
+			l.add(raw, false, 0)
 		}
 	}
-	return list
+	return l.list
 }
 
 // sorted is a value with the keys of its objects in order.
@@ -114,17 +208,13 @@ func contentText(raw json.RawMessage) string {
 
 // conversation is what persons, models and tools said, without the client's own words. Of the user's texts those in
 // prompts alone, where it is not nil.
-func conversation(blocks []Block, prompts map[string]bool) (list []key) {
+func conversation(blocks []Block, prompts map[int]bool) (list []int) {
 	for i := range blocks {
 		b := &blocks[i]
-		k := b.key()
-		if k.kind != "tool_use" {
-			k.text = said(k.text)
-		}
-		if b.Role == session.System.String() || k.text == "" || prompts != nil && b.Role == "user" && k.kind == "text" && !prompts[k.text] {
+		if b.Role == session.System.String() || b.said == 0 || prompts != nil && b.Role == "user" && b.Kind == "text" && !prompts[b.words] {
 			continue
 		}
-		list = append(list, k)
+		list = append(list, b.said)
 	}
 	return list
 }
@@ -157,36 +247,83 @@ func said(text string) string {
 	return strings.TrimSpace(out.String())
 }
 
-// FileLines tells which texts are on the lines of a session file. The file is read when it is first asked.
-type FileLines struct {
-	read  func() (string, error)
-	text  string
-	known map[string]bool // nil: not yet read
-	err   error
+// fileLines tells which texts are on the lines of a session file. All are asked for before the file is read.
+type fileLines struct {
+	texts map[string]int // index into found
+	found []bool
+	buf   []byte
 }
 
-// NewLines prepares a file; read is its text without the lines that hold requests.
-func NewLines(read func() (string, error)) *FileLines { return &FileLines{read: read} }
-
-// Hold reports whether every line of a block's text is on some line of the file.
-func (l *FileLines) Hold(text string) bool {
-	if l.known == nil {
-		l.known = map[string]bool{}
-		l.text, l.err = l.read()
+// ask notes the lines of a content's text.
+func (l *fileLines) ask(c *Content) []int {
+	if c.asked {
+		return c.lines
 	}
-	for _, line := range strings.Split(reminderTag().ReplaceAllString(text, ""), "\n") {
-		line = strings.TrimSpace(line)
-		found, ok := l.known[line]
-		if !ok {
-			var quoted bytes.Buffer
-			enc := json.NewEncoder(&quoted)
-			enc.SetEscapeHTML(false)
-			_ = enc.Encode(line)
-			q := quoted.String()
-			found = strings.Contains(l.text, q[1:len(q)-2])
-			l.known[line] = found
+	c.asked = true
+	for line := range strings.SplitSeq(c.Text, "\n") {
+		text := trimmed([]byte(line))
+		if len(text) == 0 {
+			continue
 		}
-		if !found {
+		n, ok := l.texts[string(text)]
+		if !ok {
+			if l.texts == nil {
+				l.texts = map[string]int{}
+			}
+			n = len(l.found)
+			l.texts[string(text)], l.found = n, append(l.found, false)
+		}
+		c.lines = append(c.lines, n)
+	}
+	return c.lines
+}
+
+// trimmed is a line of text without a reminder's tags and white space around it.
+func trimmed(line []byte) []byte {
+	for _, tag := range [...]string{"<system-reminder>", "</system-reminder>"} {
+		line = bytes.TrimSuffix(bytes.TrimPrefix(bytes.TrimSpace(line), []byte(tag)), []byte(tag))
+	}
+	return bytes.TrimSpace(line)
+}
+
+// read reads the file, without the lines that hold requests.
+func (l *fileLines) read(src *jsonl.Source) error {
+	if len(l.texts) == 0 {
+		return nil
+	}
+	return src.Each(1, jsonl.ReadOptions{}, func(rec *jsonl.Item) error {
+		if rec.Kind == jsonl.ItemEntry && !requests.IsType(rec.Entry.Type) {
+			l.line(rec.Entry.Raw)
+		}
+		return nil
+	})
+}
+
+// line notes which texts the strings of a line have.
+func (l *fileLines) line(raw []byte) {
+	for {
+		at := bytes.IndexByte(raw, '"')
+		if at < 0 {
+			return
+		}
+		end, _, code := scan.String(raw, at)
+		if code != scan.OK {
+			return
+		}
+		l.buf = scan.AppendUnquoted(l.buf[:0], raw[at+1:end-1], -1)
+		for text := range bytes.SplitSeq(l.buf, []byte("\n")) {
+			if n, ok := l.texts[string(trimmed(text))]; ok {
+				l.found[n] = true
+			}
+		}
+		raw = raw[end:]
+	}
+}
+
+// hold reports whether all lines of a text are on some line of the file.
+func (l *fileLines) hold(lines []int) bool {
+	for _, n := range lines {
+		if !l.found[n] {
 			return false
 		}
 	}

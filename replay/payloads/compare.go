@@ -27,6 +27,8 @@ type BlockDifference struct {
 	Block   int    `json:"block"`
 	Line    int    `json:"line,omitempty"` // of the file
 	Text    string `json:"text"`           // its beginning
+
+	lines []int // of all of it, see settle
 }
 
 // What is how a block differs.
@@ -44,12 +46,12 @@ const (
 // beginning is how many characters of a text a difference has.
 const beginning = 70
 
-// Compare compares a request with the true one.
-func Compare(want, got []Block, lines *FileLines) *BodyComparison {
+// compare compares a request with the true one. Blocks that are missing count as such until settle.
+func compare(want, got []Block, lines *fileLines) *BodyComparison {
 	c := &BodyComparison{}
-	prompts := map[string]bool{}
+	prompts := map[int]bool{}
 	for i := range want {
-		prompts[said(want[i].Text)] = true
+		prompts[want[i].words] = true
 	}
 	c.Conversation = slices.Equal(conversation(want, nil), conversation(got, prompts))
 	c.Marks = slices.Equal(marks(want), marks(got))
@@ -60,16 +62,16 @@ func Compare(want, got []Block, lines *FileLines) *BodyComparison {
 			b[j] = true
 		}
 	}
-	left := map[key]int{} // of ours, not matched
+	left := map[int]int{} // of ours, not matched
 	for j := range got {
 		if !b[j] {
-			left[got[j].key()]++
+			left[got[j].same]++
 		}
 	}
-	moved := map[key]int{}
+	moved := map[int]int{}
 	for i := range want {
 		w := &want[i]
-		k := w.key()
+		k := w.same
 		switch {
 		case at[i] >= 0:
 			c.Equal++
@@ -78,17 +80,15 @@ func Compare(want, got []Block, lines *FileLines) *BodyComparison {
 			moved[k]++
 			c.Moved++
 			c.add(Moved, w)
-		case lines.Hold(w.Text):
+		default:
 			c.Missing++
 			c.add(Missing, w)
-		default:
-			c.Unheld++
-			c.add(Unheld, w)
+			c.Differences[len(c.Differences)-1].lines = lines.ask(w.Content)
 		}
 	}
 	for j := range got {
 		g := &got[j]
-		k := g.key()
+		k := g.same
 		switch {
 		case b[j]:
 		case moved[k] > 0:
@@ -106,8 +106,18 @@ func Compare(want, got []Block, lines *FileLines) *BodyComparison {
 }
 
 func (c *BodyComparison) add(what What, b *Block) {
-	text := []rune(b.Text)
-	c.Differences = append(c.Differences, BlockDifference{what, b.Role, b.Kind, b.ID, b.Message + 1, b.At + 1, b.Line, string(text[:min(len(text), beginning)])})
+	c.Differences = append(c.Differences, BlockDifference{What: what, Role: b.Role, Kind: b.Kind, ID: b.ID, Message: b.Message + 1, Block: b.At + 1, Line: b.Line, Text: b.begins})
+}
+
+// settle tells the missing blocks that no line of the file has, once it is read.
+func (c *BodyComparison) settle(lines *fileLines) {
+	for i := range c.Differences {
+		if d := &c.Differences[i]; d.What == Missing && !lines.hold(d.lines) {
+			d.What = Unheld
+			c.Missing--
+			c.Unheld++
+		}
+	}
 }
 
 // place is that of a block in a request.
@@ -126,9 +136,9 @@ func marks(list []Block) (at []place) {
 // on before and behind it, as Python's difflib does.
 func matched(want, got []Block) []int {
 	pairs := slices.Repeat([]int{-1}, len(want))
-	at := map[key][]int{}
+	at := map[int][]int{}
 	for j := range got {
-		at[got[j].key()] = append(at[got[j].key()], j)
+		at[got[j].same] = append(at[got[j].same], j)
 	}
 	type span struct{ a0, a1, b0, b1 int }
 	for todo := []span{{0, len(want), 0, len(got)}}; len(todo) > 0; {
@@ -138,7 +148,7 @@ func matched(want, got []Block) []int {
 		length := map[int]int{} // of the run that ends at a block of ours
 		for x := s.a0; x < s.a1; x++ {
 			next := map[int]int{}
-			for _, y := range at[want[x].key()] {
+			for _, y := range at[want[x].same] {
 				if y < s.b0 || y >= s.b1 {
 					continue
 				}

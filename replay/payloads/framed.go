@@ -80,7 +80,8 @@ func newFraming(sent *requests.SentBody, rebuilt *wire.Body) *framing {
 			f.sent = append(f.sent, sentBlock{Block: &sent.Messages[m].Blocks[b], role: roleOf(sent.Messages[m].Role), message: m})
 		}
 	}
-	want := recorded(sent)
+	blocks := &reader{}
+	want := blocks.recorded(sent)
 	for i := range want {
 		f.sent[i].kind = want[i].Kind
 	}
@@ -94,7 +95,7 @@ func newFraming(sent *requests.SentBody, rebuilt *wire.Body) *framing {
 			f.changed[b.Source] = append(f.changed[b.Source], r)
 		}
 	}
-	at := paired(want, blocksOf(rebuilt))
+	at := paired(want, blocks.rebuilt(rebuilt, nil))
 	f.of = slices.Repeat([]int{-1}, len(f.ours))
 	for t, r := range at {
 		if r >= 0 {
@@ -146,22 +147,22 @@ func paired(want, got []Block) []int {
 			taken[j] = true
 		}
 	}
-	byKey, byID := map[key][]int{}, map[key]int{}
+	byKey, byID := map[int][]int{}, map[[2]string]int{}
 	for j := range got {
 		if g := &got[j]; !taken[j] {
-			byKey[g.key()] = append(byKey[g.key()], j)
+			byKey[g.same] = append(byKey[g.same], j)
 			if g.ID != "" {
-				byID[key{g.Kind, g.ID, ""}] = j + 1
+				byID[[2]string{g.Kind, g.ID}] = j + 1
 			}
 		}
 	}
 	pair := func(i, j int) { at[i], taken[j] = j, true }
 	for i := range want {
 		w := &want[i]
-		if list := byKey[w.key()]; at[i] < 0 && len(list) > 0 {
-			byKey[w.key()] = list[1:]
+		if list := byKey[w.same]; at[i] < 0 && len(list) > 0 {
+			byKey[w.same] = list[1:]
 			pair(i, list[0])
-		} else if j := byID[key{w.Kind, w.ID, ""}]; at[i] < 0 && j > 0 && !taken[j-1] {
+		} else if j := byID[[2]string{w.Kind, w.ID}]; at[i] < 0 && j > 0 && !taken[j-1] {
 			pair(i, j-1)
 		}
 	}

@@ -6,10 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 
-	"github.com/ctxkit/ctxkit/jsonl"
-	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -101,7 +98,7 @@ func match(rec *replay.Record, list []TrueRequest) (map[int]*TrueRequest, error)
 		return at, nil
 	}
 	asks := make([]string, len(conv.Requests)+1)
-	err := eachRebuilt(rec, func(n int, ours func() ([]Block, error)) error {
+	err := new(reader).eachRebuilt(rec, func(n int, ours func() ([]Block, error)) error {
 		blocks, err := ours()
 		asks[n] = asked(blocks)
 		return err
@@ -145,27 +142,4 @@ func asked(blocks []Block) string {
 		}
 	}
 	return ""
-}
-
-// textOf is the text of a session file without the lines that hold requests. It is counted first: it may be large.
-func textOf(src *jsonl.Source) (string, error) {
-	each := func(fn func(line []byte)) error {
-		return src.Each(1, jsonl.ReadOptions{}, func(rec *jsonl.Item) error {
-			if rec.Kind == jsonl.ItemEntry && !requests.IsType(rec.Entry.Type) {
-				fn(rec.Entry.Raw)
-			}
-			return nil
-		})
-	}
-	size := 0
-	if err := each(func(line []byte) { size += len(line) + 1 }); err != nil {
-		return "", err
-	}
-	var out strings.Builder
-	out.Grow(size)
-	err := each(func(line []byte) {
-		out.Write(line)
-		out.WriteByte('\n')
-	})
-	return out.String(), err
 }
