@@ -38,6 +38,7 @@ type Content struct {
 	Kind, ID string // ID: of the call of a tool_use or tool_result
 	Text     string
 
+	json   string // as it is sent
 	begins string // the text's beginning
 	marked bool   // it is a cache breakpoint
 	same   int    // number of kind, id and text
@@ -56,23 +57,18 @@ func (b *Block) Placeholder() bool { return strings.Contains(b.Text, placeholder
 // reader reads the blocks of requests. It does not read again what the request before had.
 type reader struct {
 	now, before map[string]*Content // by JSON
-	numbers     map[key]int
-}
-
-// key is what makes two blocks equal: by the hash of the text, since it is kept for all requests.
-type key struct {
-	kind, id string
-	text     [sha256.Size]byte
+	numbers     map[[sha256.Size]byte]int
 }
 
 // next begins a request.
 func (r *reader) next() { r.before, r.now = r.now, map[string]*Content{} }
 
+// number numbers what makes two blocks equal. It keeps hashes alone, since it does so for all requests.
 func (r *reader) number(kind, id, text string) int {
 	if r.numbers == nil {
-		r.numbers = map[key]int{}
+		r.numbers = map[[sha256.Size]byte]int{}
 	}
-	k := key{kind, id, sha256.Sum256([]byte(text))}
+	k := sha256.Sum256([]byte(kind + "\x00" + id + "\x00" + text))
 	if r.numbers[k] == 0 {
 		r.numbers[k] = len(r.numbers) + 1
 	}
@@ -89,7 +85,7 @@ func (r *reader) content(raw []byte) *Content {
 		if c, ok = r.before[string(raw)]; !ok {
 			c = r.parse(raw)
 		}
-		r.now[string(raw)] = c
+		r.now[c.json] = c
 	}
 	return c
 }
@@ -97,7 +93,7 @@ func (r *reader) content(raw []byte) *Content {
 func (r *reader) parse(raw []byte) *Content {
 	var b map[string]json.RawMessage
 	_ = json.Unmarshal(raw, &b)
-	c := &Content{Kind: contentText(b["type"]), marked: b["cache_control"] != nil}
+	c := &Content{json: string(raw), Kind: contentText(b["type"]), marked: b["cache_control"] != nil}
 	switch c.Kind {
 	case "tool_use":
 		c.ID, c.Text = contentText(b["id"]), sorted(b["input"])

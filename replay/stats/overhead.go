@@ -147,16 +147,26 @@ var addedKinds = map[string]string{
 	"agent_listing_delta": kindAgents, "mcp_instructions_delta": kindMCP, "deferred_tools_delta": kindTools,
 }
 
-// added are the attachments of those kinds, the most tokens first.
+// added are the attachments of those kinds, also those that the client sent again after a compaction, the most tokens first.
 func added(list []CategoryTokens) []AddedPart {
 	parts := []AddedPart{}
 	for i := range list {
+		if c := list[i].Category; c != category.Attachments && c != category.Reinjected {
+			continue
+		}
 		for _, p := range list[i].Of {
-			if kind := addedKinds[p.Name]; list[i].Category == category.Attachments && kind != "" && p.Tokens > 0 {
-				parts = append(parts, AddedPart{kind, p.Name, p.Tokens})
+			kind := addedKinds[p.Name]
+			if kind == "" || p.Tokens == 0 {
+				continue
 			}
+			if at := slices.IndexFunc(parts, func(a AddedPart) bool { return a.Name == p.Name }); at >= 0 {
+				parts[at].Tokens += p.Tokens
+				continue
+			}
+			parts = append(parts, AddedPart{kind, p.Name, p.Tokens})
 		}
 	}
+	slices.SortStableFunc(parts, func(a, b AddedPart) int { return cmp.Compare(b.Tokens, a.Tokens) })
 	return parts
 }
 
