@@ -116,8 +116,11 @@ const mostPlaces = 3
 // lintPage prints for people: each code with its first places.
 func lintPage(p *page, r *lint.Problems) {
 	p.fileHeading(r.File)
-	aside, sent := setAside(r.Lines.SetAside)
-	p.note(faint, phrase("%v read, %v used%v, %v set aside%v", count(r.Lines.Read, "line"), r.Lines.Used, phraseIf(sent > 0, ", %v with requests as they were sent", sent), aside,
+	aside := 0
+	for _, n := range r.Lines.SetAside {
+		aside += n
+	}
+	p.note(faint, phrase("%v read, %v used, %v set aside%v", count(r.Lines.Read, "line"), r.Lines.Used, aside,
 		phraseIf(r.Lines.Fused > 0, ", %v fused", r.Lines.Fused)))
 	t := newTable(problemColumns)
 	hidden, unkept := 0, 0

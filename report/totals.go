@@ -52,32 +52,20 @@ func caller(policy string) string { return either(policy == "recorded", "client"
 // linesText accounts for every line of the file.
 func linesText(l replay.Lines) string {
 	var parts []string
-	aside, sent := setAside(l.SetAside)
+	aside, sent := 0, 0
 	for _, reason := range byCount(l.SetAside) {
-		if n := l.SetAside[reason]; n > 0 && !ofRequests(reason) {
+		n := l.SetAside[reason]
+		switch kind, ok := strings.CutPrefix(reason, "metadata: "); {
+		case n == 0:
+		case ok && requests.IsType(kind):
+			sent += n
+		default:
 			parts = append(parts, reason+" "+thousands(n))
+			aside += n
 		}
 	}
 	return phrase("read %v%v = used %v%v + set aside %v%v", l.Read, phraseIf(l.Fused > 0, ", %v of them fused with another", l.Fused),
 		l.Used, phraseIf(sent > 0, " + requests as they were sent %v", sent), aside, phraseIf(len(parts) > 0, " (%v)", strings.Join(parts, ", ")))
-}
-
-// setAside counts lines that are none of the conversation: those that nothing reads, and those that hold requests.
-func setAside[R ~string](lines map[R]int) (aside, sent int) {
-	for reason, n := range lines {
-		if ofRequests(string(reason)) {
-			sent += n
-		} else {
-			aside += n
-		}
-	}
-	return aside, sent
-}
-
-// ofRequests reports whether lines of a reason hold requests.
-func ofRequests(reason string) bool {
-	kind, ok := strings.CutPrefix(reason, "metadata: ")
-	return ok && requests.IsType(kind)
 }
 
 // printWarnings prints the warnings of a session, or of several where own is "": counted by kind, or all of them.

@@ -2,8 +2,8 @@ package requests
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
-	"slices"
 	"unicode/utf8"
 )
 
@@ -46,11 +46,10 @@ func Diff(before, after *SentBody) *BodyChange {
 		c.Part = PartModel
 		return c
 	}
-	if c := diffTools(before, after); c != nil {
-		return c
-	}
-	if c := diffSystem(before, after); c != nil {
-		return c
+	if before.Line == 0 || before.Line != after.Line {
+		if c := cmp.Or(diffTools(before, after), diffSystem(before, after)); c != nil {
+			return c
+		}
 	}
 	if c := diffSettings(before, after, false); c != nil {
 		return c
@@ -62,30 +61,8 @@ func Diff(before, after *SentBody) *BodyChange {
 }
 
 // Diff is the first that differs between two requests, as the function of that name says, and how many blocks the later one
-// has beyond the other. Bodies are read only where they have to be.
+// has beyond the other.
 func (l *Log) Diff(before, after *LogRequest) (change *BodyChange, added int, err error) {
-	params := func(q *LogRequest) ([]byte, error) {
-		raw, err := l.src.ReadSpan(q.span)
-		return Member(raw, "params"), err
-	}
-	was, err := params(before)
-	if err != nil {
-		return nil, 0, err
-	}
-	is, err := params(after)
-	if err != nil {
-		return nil, 0, err
-	}
-	if a, b := l.list(before), l.list(after); before.shape == after.shape && bytes.Equal(was, is) && len(a) <= len(b) && slices.Equal(a, b[:len(a)]) {
-		for _, m := range b[len(a):] {
-			msg, err := l.read(&l.messages[m])
-			if err != nil {
-				return nil, 0, err
-			}
-			added += len(msg.Blocks)
-		}
-		return nil, added, nil
-	}
 	x, err := l.Body(before)
 	if err != nil {
 		return nil, 0, err

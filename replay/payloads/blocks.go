@@ -7,9 +7,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/pattern"
@@ -26,27 +26,29 @@ type Message struct {
 
 // Block is a block of a request as it is compared.
 type Block struct {
-	*Content
+	*SentContent
 	Role        string
 	Message, At int  // messages of one role in a row count as one
 	Marked      bool // it is a cache breakpoint
 	Line        int  // of the file; 0: unknown
 }
 
-// Content is what a block holds. Requests that have the block share it.
-type Content struct {
+// SentContent is what a block holds. Requests that have the block share it.
+type SentContent struct {
 	Kind, ID string // ID: of the call of a tool_use or tool_result
 	Text     string
 
-	json   string // as it is sent
-	begins string // the text's beginning
-	marked bool   // it is a cache breakpoint
-	same   int    // number of kind, id and text
-	said   int    // of kind, id and the text without the client's own words; 0: it is nothing
-	words  int    // of that text; 0: it is empty
-	lines  []int  // of the text, as fileLines numbers them
-	asked  bool
+	json   string   // as it is sent
+	words  string   // the text without the client's own
+	begins string   // the text's beginning
+	marked bool     // it is a cache breakpoint
+	lines  []string // of the text, once fileLines is asked
 }
+
+// key is what makes two blocks equal.
+type key struct{ kind, id, text string }
+
+func (c *SentContent) key() key { return key{c.Kind, c.ID, c.Text} }
 
 // placeholder begins the text of a block that stands for words that no line has.
 const placeholder = "[placeholder for "
@@ -56,44 +58,34 @@ func (b *Block) Placeholder() bool { return strings.Contains(b.Text, placeholder
 
 // reader reads the blocks of requests. It does not read again what the request before had.
 type reader struct {
-	now, before map[string]*Content // by JSON
-	numbers     map[[sha256.Size]byte]int
+	now, before map[string]*SentContent // by JSON
+	list        []Block
+	message, at int
+	role        string
 }
 
-// next begins a request.
-func (r *reader) next() { r.before, r.now = r.now, map[string]*Content{} }
-
-// number numbers what makes two blocks equal. It keeps hashes alone, since it does so for all requests.
-func (r *reader) number(kind, id, text string) int {
-	if r.numbers == nil {
-		r.numbers = map[[sha256.Size]byte]int{}
-	}
-	k := sha256.Sum256([]byte(kind + "\x00" + id + "\x00" + text))
-	if r.numbers[k] == 0 {
-		r.numbers[k] = len(r.numbers) + 1
-	}
-	return r.numbers[k]
-}
+// next goes to another request.
+func (r *reader) next() { r.before, r.now = r.now, map[string]*SentContent{} }
 
 // content reads a block.
-func (r *reader) content(raw []byte) *Content {
+func (r *reader) content(raw []byte) *SentContent {
 	if r.now == nil {
 		r.next()
 	}
 	c, ok := r.now[string(raw)]
 	if !ok {
 		if c, ok = r.before[string(raw)]; !ok {
-			c = r.parse(raw)
+			c = parse(raw)
 		}
 		r.now[c.json] = c
 	}
 	return c
 }
 
-func (r *reader) parse(raw []byte) *Content {
+func parse(raw []byte) *SentContent {
 	var b map[string]json.RawMessage
 	_ = json.Unmarshal(raw, &b)
-	c := &Content{json: string(raw), Kind: contentText(b["type"]), marked: b["cache_control"] != nil}
+	c := &SentContent{Kind: contentText(b["type"]), json: string(raw), marked: b["cache_control"] != nil}
 	switch c.Kind {
 	case "tool_use":
 		c.ID, c.Text = contentText(b["id"]), sorted(b["input"])
@@ -106,53 +98,34 @@ func (r *reader) parse(raw []byte) *Content {
 	default:
 		c.Text = contentText(b["text"])
 	}
-	text := []rune(c.Text[:min(len(c.Text), beginning*utf8.UTFMax)])
-	c.begins = string(text[:min(len(text), beginning)])
-	c.same = r.number(c.Kind, c.ID, c.Text)
-	words := said(c.Text)
-	if words != "" {
-		c.words = r.number("", "", words)
-	}
-	if c.Kind == "tool_use" {
-		words = c.Text
-	}
-	if words != "" {
-		c.said = r.number(c.Kind, c.ID, words)
-	}
+	c.words, c.begins = said(c.Text), fmt.Sprintf("%.*s", beginning, c.Text)
 	return c
 }
 
-// blockList is the blocks of a request under construction.
-type blockList struct {
-	*reader
-	list        []Block
-	message, at int
-	role        string
-}
-
-func (r *reader) blocks() *blockList { return &blockList{reader: r, message: -1} }
+// start begins a body.
+func (r *reader) start() { r.list, r.message, r.role = nil, -1, "" }
 
 // begin begins a message.
-func (l *blockList) begin(role string) {
-	if role != l.role {
-		l.message, l.at, l.role = l.message+1, 0, role
+func (r *reader) begin(role string) {
+	if role != r.role {
+		r.message, r.at, r.role = r.message+1, 0, role
 	}
 }
 
 // add adds a block to the message.
-func (l *blockList) add(raw []byte, marked bool, line int) {
-	c := l.content(raw)
-	l.list = append(l.list, Block{c, l.role, l.message, l.at, marked || c.marked, line})
-	l.at++
+func (r *reader) add(raw []byte, marked bool, line int) {
+	c := r.content(raw)
+	r.list = append(r.list, Block{c, r.role, r.message, r.at, marked || c.marked, line})
+	r.at++
 }
 
 // Blocks are those of a body's messages.
 func Blocks(messages []Message) []Block { return new(reader).messages(messages) }
 
 func (r *reader) messages(messages []Message) []Block {
-	l := r.blocks()
+	r.start()
 	for _, m := range messages {
-		l.begin(m.Role)
+		r.begin(m.Role)
 		var blocks []json.RawMessage
 		var text string
 		if json.Unmarshal(m.Content, &text) == nil {
@@ -161,10 +134,10 @@ func (r *reader) messages(messages []Message) []Block {
 			_ = json.Unmarshal(m.Content, &blocks)
 		}
 		for _, raw := range blocks {
-			l.add(raw, false, 0)
+			r.add(raw, false, 0)
 		}
 	}
-	return l.list
+	return r.list
 }
 
 // sorted is a value with the keys of its objects in order.
@@ -204,13 +177,17 @@ func contentText(raw json.RawMessage) string {
 
 // conversation is what persons, models and tools said, without the client's own words. Of the user's texts those in
 // prompts alone, where it is not nil.
-func conversation(blocks []Block, prompts map[int]bool) (list []int) {
+func conversation(blocks []Block, prompts map[string]bool) (list []key) {
 	for i := range blocks {
 		b := &blocks[i]
-		if b.Role == session.System.String() || b.said == 0 || prompts != nil && b.Role == "user" && b.Kind == "text" && !prompts[b.words] {
+		k := b.key()
+		if k.kind != "tool_use" {
+			k.text = b.words
+		}
+		if b.Role == session.System.String() || k.text == "" || prompts != nil && b.Role == "user" && k.kind == "text" && !prompts[k.text] {
 			continue
 		}
-		list = append(list, b.said)
+		list = append(list, k)
 	}
 	return list
 }
@@ -245,31 +222,19 @@ func said(text string) string {
 
 // fileLines tells which texts are on the lines of a session file. All are asked for before the file is read.
 type fileLines struct {
-	texts map[string]int // index into found
-	found []bool
+	found map[string]bool
 	buf   []byte
 }
 
 // ask notes the lines of a content's text.
-func (l *fileLines) ask(c *Content) []int {
-	if c.asked {
+func (l *fileLines) ask(c *SentContent) []string {
+	if c.lines != nil {
 		return c.lines
 	}
-	c.asked = true
 	for line := range strings.SplitSeq(c.Text, "\n") {
-		text := trimmed([]byte(line))
-		if len(text) == 0 {
-			continue
-		}
-		n, ok := l.texts[string(text)]
-		if !ok {
-			if l.texts == nil {
-				l.texts = map[string]int{}
-			}
-			n = len(l.found)
-			l.texts[string(text)], l.found = n, append(l.found, false)
-		}
-		c.lines = append(c.lines, n)
+		text := string(trimmed([]byte(line)))
+		l.found[text] = text == ""
+		c.lines = append(c.lines, text)
 	}
 	return c.lines
 }
@@ -284,9 +249,6 @@ func trimmed(line []byte) []byte {
 
 // read reads the file, without the lines that hold requests.
 func (l *fileLines) read(src *jsonl.Source) error {
-	if len(l.texts) == 0 {
-		return nil
-	}
 	return src.Each(1, jsonl.ReadOptions{}, func(rec *jsonl.Item) error {
 		if rec.Kind == jsonl.ItemEntry && !requests.IsType(rec.Entry.Type) {
 			l.line(rec.Entry.Raw)
@@ -308,20 +270,10 @@ func (l *fileLines) line(raw []byte) {
 		}
 		l.buf = scan.AppendUnquoted(l.buf[:0], raw[at+1:end-1], -1)
 		for text := range bytes.SplitSeq(l.buf, []byte("\n")) {
-			if n, ok := l.texts[string(trimmed(text))]; ok {
-				l.found[n] = true
+			if _, ok := l.found[string(trimmed(text))]; ok {
+				l.found[string(trimmed(text))] = true
 			}
 		}
 		raw = raw[end:]
 	}
-}
-
-// hold reports whether all lines of a text are on some line of the file.
-func (l *fileLines) hold(lines []int) bool {
-	for _, n := range lines {
-		if !l.found[n] {
-			return false
-		}
-	}
-	return true
 }

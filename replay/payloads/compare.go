@@ -28,7 +28,7 @@ type BlockDifference struct {
 	Line    int    `json:"line,omitempty"` // of the file
 	Text    string `json:"text"`           // its beginning
 
-	lines []int // of all of it, see settle
+	lines []string // of all of it, see settle
 }
 
 // What is how a block differs.
@@ -49,7 +49,7 @@ const beginning = 70
 // compare compares a request with the true one. Blocks that are missing count as such until settle.
 func compare(want, got []Block, lines *fileLines) *BodyComparison {
 	c := &BodyComparison{}
-	prompts := map[int]bool{}
+	prompts := map[string]bool{}
 	for i := range want {
 		prompts[want[i].words] = true
 	}
@@ -62,16 +62,16 @@ func compare(want, got []Block, lines *fileLines) *BodyComparison {
 			b[j] = true
 		}
 	}
-	left := map[int]int{} // of ours, not matched
+	left := map[key]int{} // of ours, not matched
 	for j := range got {
 		if !b[j] {
-			left[got[j].same]++
+			left[got[j].key()]++
 		}
 	}
-	moved := map[int]int{}
+	moved := map[key]int{}
 	for i := range want {
 		w := &want[i]
-		k := w.same
+		k := w.key()
 		switch {
 		case at[i] >= 0:
 			c.Equal++
@@ -83,12 +83,12 @@ func compare(want, got []Block, lines *fileLines) *BodyComparison {
 		default:
 			c.Missing++
 			c.add(Missing, w)
-			c.Differences[len(c.Differences)-1].lines = lines.ask(w.Content)
+			c.Differences[len(c.Differences)-1].lines = lines.ask(w.SentContent)
 		}
 	}
 	for j := range got {
 		g := &got[j]
-		k := g.same
+		k := g.key()
 		switch {
 		case b[j]:
 		case moved[k] > 0:
@@ -112,7 +112,7 @@ func (c *BodyComparison) add(what What, b *Block) {
 // settle tells the missing blocks that no line of the file has, once it is read.
 func (c *BodyComparison) settle(lines *fileLines) {
 	for i := range c.Differences {
-		if d := &c.Differences[i]; d.What == Missing && !lines.hold(d.lines) {
+		if d := &c.Differences[i]; d.What == Missing && slices.ContainsFunc(d.lines, func(text string) bool { return !lines.found[text] }) {
 			d.What = Unheld
 			c.Missing--
 			c.Unheld++
@@ -136,9 +136,9 @@ func marks(list []Block) (at []place) {
 // on before and behind it, as Python's difflib does.
 func matched(want, got []Block) []int {
 	pairs := slices.Repeat([]int{-1}, len(want))
-	at := map[int][]int{}
+	at := map[key][]int{}
 	for j := range got {
-		at[got[j].same] = append(at[got[j].same], j)
+		at[got[j].key()] = append(at[got[j].key()], j)
 	}
 	type span struct{ a0, a1, b0, b1 int }
 	for todo := []span{{0, len(want), 0, len(got)}}; len(todo) > 0; {
@@ -148,7 +148,7 @@ func matched(want, got []Block) []int {
 		length := map[int]int{} // of the run that ends at a block of ours
 		for x := s.a0; x < s.a1; x++ {
 			next := map[int]int{}
-			for _, y := range at[want[x].same] {
+			for _, y := range at[want[x].key()] {
 				if y < s.b0 || y >= s.b1 {
 					continue
 				}

@@ -147,22 +147,22 @@ func paired(want, got []Block) []int {
 			taken[j] = true
 		}
 	}
-	byKey, byID := map[int][]int{}, map[[2]string]int{}
+	byKey, byID := map[key][]int{}, map[key]int{}
 	for j := range got {
 		if g := &got[j]; !taken[j] {
-			byKey[g.same] = append(byKey[g.same], j)
+			byKey[g.key()] = append(byKey[g.key()], j)
 			if g.ID != "" {
-				byID[[2]string{g.Kind, g.ID}] = j + 1
+				byID[key{g.Kind, g.ID, ""}] = j + 1
 			}
 		}
 	}
 	pair := func(i, j int) { at[i], taken[j] = j, true }
 	for i := range want {
 		w := &want[i]
-		if list := byKey[w.same]; at[i] < 0 && len(list) > 0 {
-			byKey[w.same] = list[1:]
+		if list := byKey[w.key()]; at[i] < 0 && len(list) > 0 {
+			byKey[w.key()] = list[1:]
 			pair(i, list[0])
-		} else if j := byID[[2]string{w.Kind, w.ID}]; at[i] < 0 && j > 0 && !taken[j-1] {
+		} else if j := byID[key{w.Kind, w.ID, ""}]; at[i] < 0 && j > 0 && !taken[j-1] {
 			pair(i, j-1)
 		}
 	}

@@ -40,7 +40,7 @@ func TestCompare(t *testing.T) {
 		"mark":        {`{"role":"user","content":[{"type":"text","text":"go","cache_control":{"type":"ephemeral"}}]}`, ask, BodyComparison{Conversation: true, Whole: true, Equal: 1}},
 		"nothing":     {"", "", BodyComparison{Conversation: true, Whole: true, Marks: true}},
 	} {
-		blocks, lines := &reader{}, &fileLines{}
+		blocks, lines := &reader{}, &fileLines{found: map[string]bool{}}
 		got := compare(blocks.messages(messages(t, tt.want)), blocks.messages(messages(t, tt.got)), lines)
 		lines.line([]byte(`{"text":"one\n\theld \r\ntwo"}`))
 		got.settle(lines)

@@ -64,7 +64,7 @@ func Score(rec *replay.Record, log *requests.Log, list []TrueRequest) (*Conversa
 			return nil, err
 		}
 	}
-	lines, blocks := &fileLines{}, &reader{}
+	lines, blocks := &fileLines{found: map[string]bool{}}, &reader{}
 	var at map[int]*TrueRequest
 	if list != nil {
 		var err error
@@ -73,7 +73,7 @@ func Score(rec *replay.Record, log *requests.Log, list []TrueRequest) (*Conversa
 		}
 	}
 	err := blocks.eachRebuilt(rec, func(n int, ours func() ([]Block, error)) error {
-		m := &conv.Messages[conv.Requests[n-1].Message]
+		m := conv.Response(n - 1)
 		held, err := blocks.onRecord(log, m.ID)
 		want := held
 		if list != nil {
@@ -168,14 +168,14 @@ func (r *reader) eachRebuilt(rec *replay.Record, fn func(n int, blocks func() ([
 
 // rebuilt are the blocks of a request that is rebuilt, with their lines where its view is given.
 func (r *reader) rebuilt(body *wire.Body, v *view.View) []Block {
-	l := r.blocks()
+	r.start()
 	for i := range body.Messages {
-		l.begin(body.Messages[i].Role.String())
+		r.begin(body.Messages[i].Role.String())
 		for _, b := range body.Messages[i].Blocks {
-			l.add(b.JSON, b.CacheControl != nil, lineOf(v, b.Source))
+			r.add(b.JSON, b.CacheControl != nil, lineOf(v, b.Source))
 		}
 	}
-	return l.list
+	return r.list
 }
 
 // lineOf is the line that a block is from, 0 where it is of none.
@@ -191,15 +191,15 @@ func lineOf(v *view.View, t policy.Target) int {
 
 // recorded are the blocks of a request on record.
 func (r *reader) recorded(body *requests.SentBody) []Block {
-	l := r.blocks()
+	r.start()
 	for i := range body.Messages {
 		m := &body.Messages[i]
-		l.begin(m.Role)
+		r.begin(m.Role)
 		for _, b := range m.Blocks {
-			l.add(b.JSON, b.Mark != nil, m.Line)
+			r.add(b.JSON, b.Mark != nil, m.Line)
 		}
 	}
-	return l.list
+	return r.list
 }
 
 // ScoreRow is sums over sessions.
@@ -270,7 +270,7 @@ func Sum(list []*ConversationScore) *PayloadScores {
 		r.Rows = append(r.Rows, *row)
 	}
 	slices.SortFunc(r.Rows, func(a, b ScoreRow) int {
-		return cmp.Or(cmp.Compare(b.Track, a.Track), either(a.Clients == All, b.Clients == All), session.CompareVersions(a.Clients, b.Clients), cmp.Compare(a.Clients, b.Clients))
+		return cmp.Or(cmp.Compare(b.Track, a.Track), session.CompareVersions(a.Clients, b.Clients), cmp.Compare(a.Clients, b.Clients))
 	})
 	for k, n := range kinds {
 		k.Blocks = n
@@ -280,17 +280,6 @@ func Sum(list []*ConversationScore) *PayloadScores {
 		return cmp.Or(cmp.Compare(b.Track, a.Track), cmp.Compare(b.Blocks, a.Blocks), cmp.Compare(a.What, b.What), cmp.Compare(a.Role, b.Role), cmp.Compare(a.Kind, b.Kind))
 	})
 	return r
-}
-
-// either is -1 where a alone is so, 1 where b alone is.
-func either(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	}
-	return 1
 }
 
 func (r *Record) add(o *Record) {

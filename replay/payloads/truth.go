@@ -88,7 +88,7 @@ func match(rec *replay.Record, list []TrueRequest) (map[int]*TrueRequest, error)
 	if named(list) {
 		n := map[string]int{}
 		for k := range conv.Requests {
-			n[conv.Messages[conv.Requests[k].Message].ID] = k + 1
+			n[conv.Response(k).ID] = k + 1
 		}
 		for i := range list {
 			if t := &list[i]; t.Answer != "" && !t.Failed && n[t.Answer] > 0 {
@@ -134,7 +134,7 @@ const mostSkipped = 20
 func asked(blocks []Block) string {
 	for i := len(blocks) - 1; i >= 0; i-- {
 		b := &blocks[i]
-		switch text := said(b.Text); {
+		switch text := b.words; {
 		case b.Kind == "tool_result":
 			return b.ID
 		case b.Role == "user" && text != "":

@@ -52,7 +52,7 @@ const (
 
 // AddOverhead adds the parts of the system prompt and the tools at the request of the stats, where log has it.
 func (s *SessionStats) AddOverhead(conv *session.Conversation, log *requests.Log) error {
-	at := func(n int) *requests.LogRequest { return log.Of(conv.Messages[conv.Requests[n-1].Message].ID) }
+	at := func(n int) *requests.LogRequest { return log.Of(conv.Response(n - 1).ID) }
 	if s.Request < 1 || s.Request > len(conv.Requests) || at(s.Request) == nil {
 		return nil
 	}
@@ -151,19 +151,11 @@ var addedKinds = map[string]string{
 func added(list []CategoryTokens) []AddedPart {
 	parts := []AddedPart{}
 	for i := range list {
-		if c := list[i].Category; c != category.Attachments && c != category.Reinjected {
-			continue
-		}
+		c := list[i].Category
 		for _, p := range list[i].Of {
-			kind := addedKinds[p.Name]
-			if kind == "" || p.Tokens == 0 {
-				continue
+			if kind := addedKinds[p.Name]; (c == category.Attachments || c == category.Reinjected) && kind != "" && p.Tokens > 0 {
+				parts = append(parts, AddedPart{kind, p.Name, p.Tokens})
 			}
-			if at := slices.IndexFunc(parts, func(a AddedPart) bool { return a.Name == p.Name }); at >= 0 {
-				parts[at].Tokens += p.Tokens
-				continue
-			}
-			parts = append(parts, AddedPart{kind, p.Name, p.Tokens})
 		}
 	}
 	slices.SortStableFunc(parts, func(a, b AddedPart) int { return cmp.Compare(b.Tokens, a.Tokens) })

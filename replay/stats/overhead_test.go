@@ -103,7 +103,7 @@ func TestAdded(t *testing.T) {
 		{Category: category.Reinjected, Of: []Portion{{Name: "skill_listing", Tokens: 7}, {Name: "environment", Tokens: 1}, {Name: "Read", Tokens: 3}}},
 		{Category: category.Results, Of: []Portion{{Name: "environment", Tokens: 2}}},
 	})
-	if want := []AddedPart{{kindSkills, "skill_listing", 7}, {kindEnvironment, "environment", 6}}; !slices.Equal(got, want) {
+	if want := []AddedPart{{kindSkills, "skill_listing", 7}, {kindEnvironment, "environment", 5}, {kindEnvironment, "environment", 1}}; !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
