@@ -6,7 +6,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/regret"
@@ -92,7 +91,6 @@ func Regret(w io.Writer, tls []*replay.Timeline, use policy.Use, opt Layout) err
 func missPage(p *page, tl *replay.Timeline) {
 	p.heading(sessionTitle(tl.Session, tl.Agent) + ", under " + tl.Policy)
 	p.note(bold, regretText(tl))
-	p.fields([2]string{"requests", heldText(requests.Held(tl.Lines.SetAside), "")})
 	t := newTable(missColumns...)
 	hidden := missRows(t, tl, p.All)
 	p.table(t)

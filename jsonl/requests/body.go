@@ -125,10 +125,9 @@ func (l *Log) read(m *message) (msg Message, err error) {
 
 // blocks appends the blocks of a content.
 func blocks(list []Block, content []byte) []Block {
-	if len(content) > 0 && content[0] == '"' {
-		content = textBlocks(content)
+	for _, value := range texts(content) {
+		list = append(list, Block{JSON: value})
 	}
-	eachElement(content, func(value []byte) { list = append(list, Block{JSON: value}) })
 	return list
 }
 
