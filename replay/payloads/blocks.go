@@ -221,10 +221,7 @@ func said(text string) string {
 }
 
 // fileLines tells which texts are on the lines of a session file. All are asked for before the file is read.
-type fileLines struct {
-	found map[string]bool
-	buf   []byte
-}
+type fileLines struct{ found map[string]bool }
 
 // ask notes the lines of a content's text.
 func (l *fileLines) ask(c *SentContent) []string {
@@ -268,8 +265,7 @@ func (l *fileLines) line(raw []byte) {
 		if code != scan.OK {
 			return
 		}
-		l.buf = scan.AppendUnquoted(l.buf[:0], raw[at+1:end-1], -1)
-		for text := range bytes.SplitSeq(l.buf, []byte("\n")) {
+		for text := range bytes.SplitSeq(scan.AppendUnquoted(nil, raw[at+1:end-1], -1), []byte("\n")) {
 			if _, ok := l.found[string(trimmed(text))]; ok {
 				l.found[string(trimmed(text))] = true
 			}

@@ -98,7 +98,7 @@ func Score(rec *replay.Record, log *requests.Log, list []TrueRequest) (*Conversa
 		}
 		return nil
 	})
-	if err == nil {
+	if err == nil && conv.Source != nil {
 		err = lines.read(conv.Source)
 	}
 	for i := range s.Results {
