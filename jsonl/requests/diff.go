@@ -192,20 +192,21 @@ func diffMessages(before, after *SentBody) *BodyChange {
 	for m := range before.Messages {
 		was := &before.Messages[m]
 		for k := range was.Blocks {
-			a := was.Blocks[k].JSON
-			c := &BodyChange{Part: PartMessage, Role: was.Role, Message: m + 1, Block: k + 1, Line: was.Line, Name: kindOf(a), Was: start(textOf(a)), Bytes: len(a), Text: textOf(a)}
-			if m >= len(after.Messages) || k >= len(after.Messages[m].Blocks) {
-				return c
+			a, sent := was.Blocks[k].JSON, m < len(after.Messages) && k < len(after.Messages[m].Blocks)
+			if sent && was.Role == after.Messages[m].Role && same(a, after.Messages[m].Blocks[k].JSON) {
+				continue
 			}
-			is := &after.Messages[m]
-			if b := is.Blocks[k].JSON; was.Role != is.Role || !same(a, b) {
+			c := &BodyChange{Part: PartMessage, Role: was.Role, Message: m + 1, Block: k + 1, Line: was.Line, Name: kindOf(a), Was: start(textOf(a)), Bytes: len(a), Text: textOf(a)}
+			if sent {
+				is := &after.Messages[m]
+				b := is.Blocks[k].JSON
 				c.Role, c.Line, c.Name, c.Bytes = is.Role, is.Line, kindOf(b), len(b)
 				c.Was, c.Is = apart(textOf(a), textOf(b))
 				c.Text = textOf(b)
-				return c
 			}
+			return c
 		}
-		if last := m == len(before.Messages)-1; !last && len(after.Messages[m].Blocks) > len(was.Blocks) {
+		if m < min(len(before.Messages)-1, len(after.Messages)) && len(after.Messages[m].Blocks) > len(was.Blocks) {
 			is := &after.Messages[m]
 			b := is.Blocks[len(was.Blocks)].JSON
 			return &BodyChange{Part: PartMessage, Role: is.Role, Message: m + 1, Block: len(was.Blocks) + 1, Line: is.Line, Name: kindOf(b), Is: start(textOf(b)), Bytes: len(b), Text: textOf(b)}
