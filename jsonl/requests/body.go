@@ -89,7 +89,7 @@ func (l *Log) Body(q *LogRequest) (*SentBody, error) {
 	b.digest = line.RequestDigest
 	for i := range line.CacheControl {
 		if m := &line.CacheControl[i]; !b.mark(m) {
-			b.Wrong = append(b.Wrong, fmt.Sprintf("a cache breakpoint at %.80s, where nothing can have one: it is left out", bytes.Join(asBytes(m.Path), []byte(" "))))
+			b.Wrong = append(b.Wrong, fmt.Sprintf("a cache breakpoint at %.80s, where nothing can have one: it is left out", fmt.Sprintf("%s", m.Path)))
 		}
 	}
 	return b, nil
@@ -178,13 +178,6 @@ func (b *SentBody) mark(at *cachePlace) (ok bool) {
 		}
 	}
 	return ok
-}
-
-func asBytes(list []json.RawMessage) (out [][]byte) {
-	for _, raw := range list {
-		out = append(out, raw)
-	}
-	return out
 }
 
 // insert adds cache_control to the object at a path of a value.
