@@ -290,7 +290,8 @@ func changeOf(before, after *trueBody) (part, name string, size int) {
 				blocks = []any{map[string]any{"type": "text", "text": valueOf(m.Content)}}
 			}
 			for k, block := range blocks {
-				list = append(list, jsonText([]any{i, k, m.Role})+string(unmarked([]byte(jsonText(block)))))
+				delete(block.(map[string]any), "cache_control")
+				list = append(list, jsonText([]any{i, k, m.Role, block}))
 			}
 		}
 		return list

@@ -46,10 +46,8 @@ func Diff(before, after *SentBody) *BodyChange {
 		c.Part = PartModel
 		return c
 	}
-	if before.Line == 0 || before.Line != after.Line {
-		if c := cmp.Or(diffTools(before, after), diffSystem(before, after)); c != nil {
-			return c
-		}
+	if c := cmp.Or(diffTools(before, after), diffSystem(before, after)); c != nil {
+		return c
 	}
 	if c := diffSettings(before, after, false); c != nil {
 		return c
@@ -136,6 +134,9 @@ func definitions(tools []byte) (list []definition) {
 
 // diffTools finds the first tool that is new, gone, another, or at another place.
 func diffTools(before, after *SentBody) *BodyChange {
+	if bytes.Equal(before.Tools, after.Tools) {
+		return nil
+	}
 	was, is := definitions(before.Tools), definitions(after.Tools)
 	has := func(list []definition, name string) bool {
 		for _, d := range list {
