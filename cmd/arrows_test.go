@@ -63,7 +63,7 @@ var arrows = map[string][]string{
 	"replay/diff":       {"jsonl", "jsonl/session", "policy", "policy/view"},
 	"replay/exact":      {"jsonl/pattern"},
 	"replay/interval":   {"replay/exact"},
-	"replay/payloads":   {"jsonl", "jsonl/pattern", "jsonl/requests", "jsonl/session", "policy", "policy/view", "replay", "replay/wire"},
+	"replay/payloads":   {"jsonl", "jsonl/pattern", "jsonl/requests", "jsonl/scan", "jsonl/session", "policy", "policy/view", "replay", "replay/wire"},
 	"replay/price":      {"jsonl/pattern", "policy/strict", "replay/cache", "replay/exact"},
 	"replay/regret":     {"jsonl", "jsonl/scan", "jsonl/session", "policy", "replay/exact", "replay/interval", "replay/price"},
 	"replay/stats":      {"jsonl", "jsonl/requests", "jsonl/session", "policy", "policy/view", "replay", "replay/bill", "replay/cache", "replay/category", "replay/price"},

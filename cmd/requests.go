@@ -23,7 +23,7 @@ func requestAt(log *requests.Log, conv *session.Conversation, n int) *requests.L
 	if n < 1 || n > len(conv.Requests) {
 		return nil
 	}
-	return log.Of(conv.Messages[conv.Requests[n-1].Message].ID)
+	return log.Of(conv.Response(n - 1).ID)
 }
 
 // onRecord is what the file says of request n, nil where it holds no requests.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -18,7 +19,7 @@ func Payloads(w io.Writer, r *payloads.PayloadScores, opt Layout) error {
 				p.heading("what differs, by kind of block")
 				p.table(payloadKindTable(r.Kinds))
 			}
-			p.places(payloadPlaces(r))
+			p.places(payloadPlaces(r, p.All))
 		},
 		json: func() any { return r },
 		csv:  func() *table { return payloadTable(r.Rows) },
@@ -60,8 +61,9 @@ func payloadKindTable(rows []payloads.KindRow) *table {
 	return t
 }
 
-// payloadPlaces names the blocks that differ, those alone that are not the client's own words.
-func payloadPlaces(r *payloads.PayloadScores) (notes []string) {
+// payloadPlaces names the blocks that differ, those alone that are not the client's own words. Those that the page hides
+// have no text.
+func payloadPlaces(r *payloads.PayloadScores, all bool) (notes []string) {
 	for _, s := range r.Sessions {
 		for i := range s.Results {
 			c := &s.Results[i]
@@ -69,11 +71,11 @@ func payloadPlaces(r *payloads.PayloadScores) (notes []string) {
 				if d.What == payloads.Unheld || d.What == payloads.StandIn {
 					continue
 				}
-				line := d.Line
-				if line == 0 {
-					line = c.Line
+				text := ""
+				if all || len(notes) < mostPlacesListed {
+					text = fmt.Sprintf("%s:%d: request %d, %s: %s: %s %s at message %d, block %d: %q", s.File, cmp.Or(d.Line, c.Line), c.Request, c.Track, d.What, d.Role, d.Kind, d.Message, d.Block, d.Text)
 				}
-				notes = append(notes, fmt.Sprintf("%s:%d: request %d, %s: %s: %s %s at message %d, block %d: %q", s.File, line, c.Request, c.Track, d.What, d.Role, d.Kind, d.Message, d.Block, d.Text))
+				notes = append(notes, text)
 			}
 		}
 	}

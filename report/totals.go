@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/bill"
@@ -51,15 +52,20 @@ func caller(policy string) string { return either(policy == "recorded", "client"
 // linesText accounts for every line of the file.
 func linesText(l replay.Lines) string {
 	var parts []string
-	aside := 0
+	aside, sent := 0, 0
 	for _, reason := range byCount(l.SetAside) {
-		if n := l.SetAside[reason]; n > 0 {
+		n := l.SetAside[reason]
+		switch kind, ok := strings.CutPrefix(reason, "metadata: "); {
+		case n == 0:
+		case ok && requests.IsType(kind):
+			sent += n
+		default:
 			parts = append(parts, reason+" "+thousands(n))
 			aside += n
 		}
 	}
-	return phrase("read %v%v = used %v + set aside %v%v", l.Read, phraseIf(l.Fused > 0, ", %v of them fused with another", l.Fused),
-		l.Used, aside, phraseIf(len(parts) > 0, " (%v)", strings.Join(parts, ", ")))
+	return phrase("read %v%v = used %v%v + set aside %v%v", l.Read, phraseIf(l.Fused > 0, ", %v of them fused with another", l.Fused),
+		l.Used, phraseIf(sent > 0, " + requests as they were sent %v", sent), aside, phraseIf(len(parts) > 0, " (%v)", strings.Join(parts, ", ")))
 }
 
 // printWarnings prints the warnings of a session, or of several where own is "": counted by kind, or all of them.

@@ -68,3 +68,19 @@ func TestRequestsStay(t *testing.T) {
 		}
 	}
 }
+
+// The words that an attachment was sent as still have its text: a line at the end of a text has the stand-in that it has
+// where others follow.
+func TestSentWordsHaveTheText(t *testing.T) {
+	out := anonymized(t, "seed", `{"type":"attachment","attachment":{"type":"model","text":"The gardener waters tomatoes. Every morning (at 7)."},"rendered":[{"content":"<system-reminder>\nThe gardener waters tomatoes. Every morning (at 7).\n</system-reminder>"}]}`+"\n")
+	var line struct {
+		Attachment struct{ Text string }
+		Rendered   []struct{ Content string }
+	}
+	if err := json.Unmarshal([]byte(out), &line); err != nil || len(line.Rendered) != 1 {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if text := line.Attachment.Text; strings.Contains(text, "gardener") || !strings.Contains(line.Rendered[0].Content, "\n"+text+"\n") {
+		t.Error(out)
+	}
+}

@@ -43,7 +43,10 @@ func (f *filler) text(dst []byte, s string) []byte {
 	from := len(dst)
 	for line := range strings.Lines(s) {
 		at := len(dst)
-		dst = f.line(dst, line)
+		text, ended := strings.CutSuffix(line, "\n")
+		if dst = f.line(dst, text); ended { // the last line of a text repeats one that others follow
+			dst = append(dst, '\n')
+		}
 		if f.tries != nil {
 			f.tries.line(line, string(dst[at:]))
 		}

@@ -61,13 +61,19 @@ func (l *Log) Body(q *LogRequest) (*SentBody, error) {
 		return nil, err
 	}
 	b := &SentBody{}
+	held := map[int]Message{}
 	for _, m := range l.list(q) {
-		msg, err := l.read(&l.messages[m])
-		if err != nil {
-			return nil, err
+		msg, ok := l.held[m]
+		if !ok {
+			if msg, err = l.read(&l.messages[m]); err != nil {
+				return nil, err
+			}
 		}
+		held[m] = msg
+		msg.Blocks = slices.Clone(msg.Blocks) // marks are of this request
 		b.Messages = append(b.Messages, msg)
 	}
+	l.held = held
 	if b.Line = l.ShapeLine(q); b.Line > 0 {
 		shape, err := l.src.ReadSpan(l.shapes[q.shape].span)
 		if err != nil {
@@ -83,7 +89,7 @@ func (l *Log) Body(q *LogRequest) (*SentBody, error) {
 	b.digest = line.RequestDigest
 	for i := range line.CacheControl {
 		if m := &line.CacheControl[i]; !b.mark(m) {
-			b.Wrong = append(b.Wrong, fmt.Sprintf("a cache breakpoint at %.80s, where nothing can have one: it is left out", bytes.Join(asBytes(m.Path), []byte(" "))))
+			b.Wrong = append(b.Wrong, fmt.Sprintf("a cache breakpoint at %.80s, where nothing can have one: it is left out", fmt.Sprintf("%s", m.Path)))
 		}
 	}
 	return b, nil
@@ -119,10 +125,9 @@ func (l *Log) read(m *message) (msg Message, err error) {
 
 // blocks appends the blocks of a content.
 func blocks(list []Block, content []byte) []Block {
-	if len(content) > 0 && content[0] == '"' {
-		content = textBlocks(content)
+	for _, value := range texts(content) {
+		list = append(list, Block{JSON: value})
 	}
-	eachElement(content, func(value []byte) { list = append(list, Block{JSON: value}) })
 	return list
 }
 
@@ -173,13 +178,6 @@ func (b *SentBody) mark(at *cachePlace) (ok bool) {
 		}
 	}
 	return ok
-}
-
-func asBytes(list []json.RawMessage) (out [][]byte) {
-	for _, raw := range list {
-		out = append(out, raw)
-	}
-	return out
 }
 
 // insert adds cache_control to the object at a path of a value.
@@ -272,9 +270,12 @@ func (b *SentBody) Append(dst []byte) []byte {
 // Exact reports whether the whole body is the one that the client sent, by the digest that it recorded; known is false
 // where it recorded none.
 func (b *SentBody) Exact() (exact, known bool) {
+	if b.digest == "" {
+		return false, false
+	}
 	text, _, code := scan.AppendSorted(nil, b.Append(nil), 0, 0, "")
 	sum := sha256.Sum256(text)
-	return code == scan.OK && hex.EncodeToString(sum[:]) == b.digest, b.digest != ""
+	return code == scan.OK && hex.EncodeToString(sum[:]) == b.digest, true
 }
 
 // Shape is the system prompt and the tools of a request, without breakpoints.

@@ -2,8 +2,8 @@ package requests
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
-	"slices"
 	"unicode/utf8"
 )
 
@@ -46,10 +46,7 @@ func Diff(before, after *SentBody) *BodyChange {
 		c.Part = PartModel
 		return c
 	}
-	if c := diffTools(before, after); c != nil {
-		return c
-	}
-	if c := diffSystem(before, after); c != nil {
+	if c := cmp.Or(diffTools(before, after), diffSystem(before, after)); c != nil {
 		return c
 	}
 	if c := diffSettings(before, after, false); c != nil {
@@ -62,30 +59,8 @@ func Diff(before, after *SentBody) *BodyChange {
 }
 
 // Diff is the first that differs between two requests, as the function of that name says, and how many blocks the later one
-// has beyond the other. Bodies are read only where they have to be.
+// has beyond the other.
 func (l *Log) Diff(before, after *LogRequest) (change *BodyChange, added int, err error) {
-	params := func(q *LogRequest) ([]byte, error) {
-		raw, err := l.src.ReadSpan(q.span)
-		return Member(raw, "params"), err
-	}
-	was, err := params(before)
-	if err != nil {
-		return nil, 0, err
-	}
-	is, err := params(after)
-	if err != nil {
-		return nil, 0, err
-	}
-	if a, b := l.list(before), l.list(after); before.shape == after.shape && bytes.Equal(was, is) && len(a) <= len(b) && slices.Equal(a, b[:len(a)]) {
-		for _, m := range b[len(a):] {
-			msg, err := l.read(&l.messages[m])
-			if err != nil {
-				return nil, 0, err
-			}
-			added += len(msg.Blocks)
-		}
-		return nil, added, nil
-	}
 	x, err := l.Body(before)
 	if err != nil {
 		return nil, 0, err
@@ -159,6 +134,9 @@ func definitions(tools []byte) (list []definition) {
 
 // diffTools finds the first tool that is new, gone, another, or at another place.
 func diffTools(before, after *SentBody) *BodyChange {
+	if bytes.Equal(before.Tools, after.Tools) {
+		return nil
+	}
 	was, is := definitions(before.Tools), definitions(after.Tools)
 	has := func(list []definition, name string) bool {
 		for _, d := range list {
@@ -215,20 +193,21 @@ func diffMessages(before, after *SentBody) *BodyChange {
 	for m := range before.Messages {
 		was := &before.Messages[m]
 		for k := range was.Blocks {
-			a := was.Blocks[k].JSON
-			c := &BodyChange{Part: PartMessage, Role: was.Role, Message: m + 1, Block: k + 1, Line: was.Line, Name: kindOf(a), Was: start(textOf(a)), Bytes: len(a), Text: textOf(a)}
-			if m >= len(after.Messages) || k >= len(after.Messages[m].Blocks) {
-				return c
+			a, sent := was.Blocks[k].JSON, m < len(after.Messages) && k < len(after.Messages[m].Blocks)
+			if sent && was.Role == after.Messages[m].Role && same(a, after.Messages[m].Blocks[k].JSON) {
+				continue
 			}
-			is := &after.Messages[m]
-			if b := is.Blocks[k].JSON; was.Role != is.Role || !same(a, b) {
+			c := &BodyChange{Part: PartMessage, Role: was.Role, Message: m + 1, Block: k + 1, Line: was.Line, Name: kindOf(a), Was: start(textOf(a)), Bytes: len(a), Text: textOf(a)}
+			if sent {
+				is := &after.Messages[m]
+				b := is.Blocks[k].JSON
 				c.Role, c.Line, c.Name, c.Bytes = is.Role, is.Line, kindOf(b), len(b)
 				c.Was, c.Is = apart(textOf(a), textOf(b))
 				c.Text = textOf(b)
-				return c
 			}
+			return c
 		}
-		if last := m == len(before.Messages)-1; !last && len(after.Messages[m].Blocks) > len(was.Blocks) {
+		if m < min(len(before.Messages)-1, len(after.Messages)) && len(after.Messages[m].Blocks) > len(was.Blocks) {
 			is := &after.Messages[m]
 			b := is.Blocks[len(was.Blocks)].JSON
 			return &BodyChange{Part: PartMessage, Role: is.Role, Message: m + 1, Block: len(was.Blocks) + 1, Line: is.Line, Name: kindOf(b), Is: start(textOf(b)), Bytes: len(b), Text: textOf(b)}

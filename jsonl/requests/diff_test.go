@@ -74,3 +74,16 @@ func TestDiff(t *testing.T) {
 		}
 	}
 }
+
+// A message without blocks that is gone is no difference.
+func TestDiffEmpty(t *testing.T) {
+	one := Message{Role: "user", Blocks: []Block{{JSON: []byte(`{"type":"text","text":"go"}`)}}}
+	before := &SentBody{Messages: []Message{one, {}, {}}}
+	if c := Diff(before, &SentBody{Messages: []Message{one}}); c != nil {
+		t.Errorf("%+v", c)
+	}
+	before.Messages[1].Blocks = one.Blocks
+	if c := Diff(before, &SentBody{Messages: []Message{one}}); c == nil || c.Message != 2 || c.Is != "" {
+		t.Errorf("%+v", c)
+	}
+}

@@ -26,6 +26,9 @@ func IsType(name string) bool {
 	return name == TypeRequest || name == TypeMessage || name == TypeShape || name == TypeResumed
 }
 
+// Held counts the requests that a file holds, by the lines that are none of the conversation.
+func Held[R ~string](aside map[R]int) int { return aside[R("metadata: "+TypeRequest)] }
+
 // Log is the requests of one session file. It reads messages again from the file when they are asked for.
 type Log struct {
 	Requests []LogRequest // in file order
@@ -35,7 +38,8 @@ type Log struct {
 	messages []message
 	shapes   []shape
 	parts    []part
-	byAnswer map[string]int // message.id -> index into Requests
+	byAnswer map[string]int  // message.id -> index into Requests
+	held     map[int]Message // of the last body, by index into messages: the next one has most of them
 }
 
 // LogRequest is one request.

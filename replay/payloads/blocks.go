@@ -7,10 +7,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/pattern"
+	"github.com/ctxkit/ctxkit/jsonl/requests"
+	"github.com/ctxkit/ctxkit/jsonl/scan"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -22,17 +26,29 @@ type Message struct {
 
 // Block is a block of a request as it is compared.
 type Block struct {
-	Role, Kind, ID string // ID: of the call of a tool_use or tool_result
-	Text           string
-	Message, At    int
-	Marked         bool // it is a cache breakpoint
-	Line           int  // of the file; 0: unknown
+	*SentContent
+	Role        string
+	Message, At int
+	Marked      bool // it is a cache breakpoint
+	Line        int  // of the file; 0: unknown
+}
+
+// SentContent is what a block holds. Requests that have the block share it.
+type SentContent struct {
+	Kind, ID string // ID: of the call of a tool_use or tool_result
+	Text     string
+
+	json   string   // as it is sent
+	words  string   // the text without the client's own
+	begins string   // the text's beginning
+	marked bool     // it is a cache breakpoint
+	lines  []string // of the text, once fileLines is asked
 }
 
 // key is what makes two blocks equal.
 type key struct{ kind, id, text string }
 
-func (b *Block) key() key { return key{b.Kind, b.ID, b.Text} }
+func (c *SentContent) key() key { return key{c.Kind, c.ID, c.Text} }
 
 // placeholder begins the text of a block that stands for words that no line has.
 const placeholder = "[placeholder for "
@@ -40,9 +56,74 @@ const placeholder = "[placeholder for "
 // Placeholder reports whether the block stands for words that no line has.
 func (b *Block) Placeholder() bool { return strings.Contains(b.Text, placeholder) }
 
+// reader reads the blocks of requests. It does not read again what the request before had.
+type reader struct {
+	now, before map[string]*SentContent // by JSON
+	list        []Block
+	message, at int
+	role        string
+}
+
+// next goes to another request.
+func (r *reader) next() { r.before, r.now = r.now, map[string]*SentContent{} }
+
+// content reads a block.
+func (r *reader) content(raw []byte) *SentContent {
+	if r.now == nil {
+		r.next()
+	}
+	c, ok := r.now[string(raw)]
+	if !ok {
+		if c, ok = r.before[string(raw)]; !ok {
+			c = parse(raw)
+		}
+		r.now[c.json] = c
+	}
+	return c
+}
+
+func parse(raw []byte) *SentContent {
+	var b map[string]json.RawMessage
+	_ = json.Unmarshal(raw, &b)
+	c := &SentContent{Kind: contentText(b["type"]), json: string(raw), marked: b["cache_control"] != nil}
+	switch c.Kind {
+	case "tool_use":
+		c.ID, c.Text = contentText(b["id"]), sorted(b["input"])
+	case "tool_result":
+		c.ID, c.Text = contentText(b["tool_use_id"]), contentText(b["content"])
+	case "thinking":
+		c.Text = contentText(b["thinking"])
+	case "image", "document":
+		c.Text = pictureText(b["source"])
+	default:
+		c.Text = contentText(b["text"])
+	}
+	c.words, c.begins = said(c.Text), fmt.Sprintf("%.*s", beginning, c.Text)
+	return c
+}
+
+// start begins a body.
+func (r *reader) start() { r.list, r.message, r.role = nil, -1, "" }
+
+// begin begins a message.
+func (r *reader) begin(role string) {
+	r.message, r.at, r.role = r.message+1, 0, role
+}
+
+// add adds a block to the message.
+func (r *reader) add(raw []byte, marked bool, line int) {
+	c := r.content(raw)
+	r.list = append(r.list, Block{c, r.role, r.message, r.at, marked || c.marked, line})
+	r.at++
+}
+
 // Blocks are those of a body's messages.
-func Blocks(messages []Message) (list []Block) {
-	for message, m := range messages {
+func Blocks(messages []Message) []Block { return new(reader).messages(messages) }
+
+func (r *reader) messages(messages []Message) []Block {
+	r.start()
+	for _, m := range messages {
+		r.begin(m.Role)
 		var blocks []json.RawMessage
 		var text string
 		if json.Unmarshal(m.Content, &text) == nil {
@@ -50,26 +131,11 @@ func Blocks(messages []Message) (list []Block) {
 		} else {
 			_ = json.Unmarshal(m.Content, &blocks)
 		}
-		for at, raw := range blocks {
-			var b map[string]json.RawMessage
-			_ = json.Unmarshal(raw, &b)
-			l := Block{Role: m.Role, Kind: contentText(b["type"]), Message: message, At: at, Marked: b["cache_control"] != nil}
-			switch l.Kind {
-			case "tool_use":
-				l.ID, l.Text = contentText(b["id"]), sorted(b["input"])
-			case "tool_result":
-				l.ID, l.Text = contentText(b["tool_use_id"]), contentText(b["content"])
-			case "thinking":
-				l.Text = contentText(b["thinking"])
-			case "image", "document":
-				l.Text = pictureText(b["source"])
-			default:
-				l.Text = contentText(b["text"])
-			}
-			list = append(list, l)
+		for _, raw := range blocks {
+			r.add(raw, false, 0)
 		}
 	}
-	return list
+	return r.list
 }
 
 // sorted is a value with the keys of its objects in order.
@@ -114,7 +180,7 @@ func conversation(blocks []Block, prompts map[string]bool) (list []key) {
 		b := &blocks[i]
 		k := b.key()
 		if k.kind != "tool_use" {
-			k.text = said(k.text)
+			k.text = b.words
 		}
 		if b.Role == session.System.String() || k.text == "" || prompts != nil && b.Role == "user" && k.kind == "text" && !prompts[k.text] {
 			continue
@@ -152,38 +218,56 @@ func said(text string) string {
 	return strings.TrimSpace(out.String())
 }
 
-// FileLines tells which texts are on the lines of a session file. The file is read when it is first asked.
-type FileLines struct {
-	read  func() (string, error)
-	text  string
-	known map[string]bool // nil: not yet read
-	err   error
+// fileLines tells which texts are on the lines of a session file. All are asked for before the file is read.
+type fileLines struct{ found map[string]bool }
+
+// ask notes the lines of a content's text.
+func (l *fileLines) ask(c *SentContent) []string {
+	if c.lines != nil {
+		return c.lines
+	}
+	for line := range strings.SplitSeq(c.Text, "\n") {
+		text := string(trimmed([]byte(line)))
+		l.found[text] = text == ""
+		c.lines = append(c.lines, text)
+	}
+	return c.lines
 }
 
-// NewLines prepares a file; read is its text without the lines that hold requests.
-func NewLines(read func() (string, error)) *FileLines { return &FileLines{read: read} }
+// trimmed is a line of text without a reminder's tags and white space around it.
+func trimmed(line []byte) []byte {
+	for _, tag := range [...]string{"<system-reminder>", "</system-reminder>"} {
+		line = bytes.TrimSuffix(bytes.TrimPrefix(bytes.TrimSpace(line), []byte(tag)), []byte(tag))
+	}
+	return bytes.TrimSpace(line)
+}
 
-// Hold reports whether every line of a block's text is on some line of the file.
-func (l *FileLines) Hold(text string) bool {
-	if l.known == nil {
-		l.known = map[string]bool{}
-		l.text, l.err = l.read()
-	}
-	for _, line := range strings.Split(reminderTag().ReplaceAllString(text, ""), "\n") {
-		line = strings.TrimSpace(line)
-		found, ok := l.known[line]
-		if !ok {
-			var quoted bytes.Buffer
-			enc := json.NewEncoder(&quoted)
-			enc.SetEscapeHTML(false)
-			_ = enc.Encode(line)
-			q := quoted.String()
-			found = strings.Contains(l.text, q[1:len(q)-2])
-			l.known[line] = found
+// read reads the file, without the lines that hold requests.
+func (l *fileLines) read(src *jsonl.Source) error {
+	return src.Each(1, jsonl.ReadOptions{}, func(rec *jsonl.Item) error {
+		if rec.Kind == jsonl.ItemEntry && !requests.IsType(rec.Entry.Type) {
+			l.line(rec.Entry.Raw)
 		}
-		if !found {
-			return false
+		return nil
+	})
+}
+
+// line notes which texts the strings of a line have.
+func (l *fileLines) line(raw []byte) {
+	for {
+		at := bytes.IndexByte(raw, '"')
+		if at < 0 {
+			return
 		}
+		end, _, code := scan.String(raw, at)
+		if code != scan.OK {
+			return
+		}
+		for text := range bytes.SplitSeq(scan.AppendUnquoted(nil, raw[at+1:end-1], -1), []byte("\n")) {
+			if _, ok := l.found[string(trimmed(text))]; ok {
+				l.found[string(trimmed(text))] = true
+			}
+		}
+		raw = raw[end:]
 	}
-	return true
 }

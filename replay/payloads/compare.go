@@ -27,6 +27,8 @@ type BlockDifference struct {
 	Block   int    `json:"block"`
 	Line    int    `json:"line,omitempty"` // of the file
 	Text    string `json:"text"`           // its beginning
+
+	lines []string // of all of it, see settle
 }
 
 // What is how a block differs.
@@ -44,12 +46,12 @@ const (
 // beginning is how many characters of a text a difference has.
 const beginning = 70
 
-// Compare compares a request with the true one.
-func Compare(want, got []Block, lines *FileLines) *BodyComparison {
+// compare compares a request with the true one. Blocks that are missing count as such until settle.
+func compare(want, got []Block, lines *fileLines) *BodyComparison {
 	c := &BodyComparison{}
 	prompts := map[string]bool{}
 	for i := range want {
-		prompts[said(want[i].Text)] = true
+		prompts[want[i].words] = true
 	}
 	c.Conversation = slices.Equal(conversation(want, nil), conversation(got, prompts))
 	c.Marks = slices.Equal(marks(want), marks(got))
@@ -78,12 +80,10 @@ func Compare(want, got []Block, lines *FileLines) *BodyComparison {
 			moved[k]++
 			c.Moved++
 			c.add(Moved, w)
-		case lines.Hold(w.Text):
+		default:
 			c.Missing++
 			c.add(Missing, w)
-		default:
-			c.Unheld++
-			c.add(Unheld, w)
+			c.Differences[len(c.Differences)-1].lines = lines.ask(w.SentContent)
 		}
 	}
 	for j := range got {
@@ -106,8 +106,18 @@ func Compare(want, got []Block, lines *FileLines) *BodyComparison {
 }
 
 func (c *BodyComparison) add(what What, b *Block) {
-	text := []rune(b.Text)
-	c.Differences = append(c.Differences, BlockDifference{what, b.Role, b.Kind, b.ID, b.Message + 1, b.At + 1, b.Line, string(text[:min(len(text), beginning)])})
+	c.Differences = append(c.Differences, BlockDifference{What: what, Role: b.Role, Kind: b.Kind, ID: b.ID, Message: b.Message + 1, Block: b.At + 1, Line: b.Line, Text: b.begins})
+}
+
+// settle tells the missing blocks that no line of the file has, once it is read.
+func (c *BodyComparison) settle(lines *fileLines) {
+	for i := range c.Differences {
+		if d := &c.Differences[i]; d.What == Missing && slices.ContainsFunc(d.lines, func(text string) bool { return !lines.found[text] }) {
+			d.What = Unheld
+			c.Missing--
+			c.Unheld++
+		}
+	}
 }
 
 // place is that of a block in a request.

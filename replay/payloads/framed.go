@@ -80,7 +80,8 @@ func newFraming(sent *requests.SentBody, rebuilt *wire.Body) *framing {
 			f.sent = append(f.sent, sentBlock{Block: &sent.Messages[m].Blocks[b], role: roleOf(sent.Messages[m].Role), message: m})
 		}
 	}
-	want := recorded(sent)
+	blocks := &reader{}
+	want := blocks.recorded(sent)
 	for i := range want {
 		f.sent[i].kind = want[i].Kind
 	}
@@ -94,7 +95,7 @@ func newFraming(sent *requests.SentBody, rebuilt *wire.Body) *framing {
 			f.changed[b.Source] = append(f.changed[b.Source], r)
 		}
 	}
-	at := paired(want, blocksOf(rebuilt))
+	at := paired(want, blocks.rebuilt(rebuilt, nil))
 	f.of = slices.Repeat([]int{-1}, len(f.ours))
 	for t, r := range at {
 		if r >= 0 {

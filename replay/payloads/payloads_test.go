@@ -12,13 +12,13 @@ import (
 	"github.com/ctxkit/ctxkit/replay"
 )
 
-func messages(t *testing.T, text string) []Block {
+func messages(t *testing.T, text string) []Message {
 	t.Helper()
 	list, err := ReadTrue("test", strings.NewReader(`{"messages":[`+text+`]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Blocks(list[0].Messages)
+	return list[0].Messages
 }
 
 func TestCompare(t *testing.T) {
@@ -40,7 +40,10 @@ func TestCompare(t *testing.T) {
 		"mark":        {`{"role":"user","content":[{"type":"text","text":"go","cache_control":{"type":"ephemeral"}}]}`, ask, BodyComparison{Conversation: true, Whole: true, Equal: 1}},
 		"nothing":     {"", "", BodyComparison{Conversation: true, Whole: true, Marks: true}},
 	} {
-		got := Compare(messages(t, tt.want), messages(t, tt.got), NewLines(func() (string, error) { return `{"text":"held"}`, nil }))
+		blocks, lines := &reader{}, &fileLines{found: map[string]bool{}}
+		got := compare(blocks.messages(messages(t, tt.want)), blocks.messages(messages(t, tt.got)), lines)
+		lines.line([]byte(`{"text":"one\n\theld \r\ntwo"}`))
+		got.settle(lines)
 		if n := got.Missing + got.Unheld + got.Extra + got.Placeholders + got.Moved; n != len(got.Differences) {
 			t.Errorf("%s: %d differences of %d", name, len(got.Differences), n)
 		}

@@ -2,8 +2,6 @@ package payloads
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
 	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl/requests"
@@ -66,7 +64,7 @@ func Score(rec *replay.Record, log *requests.Log, list []TrueRequest) (*Conversa
 			return nil, err
 		}
 	}
-	lines := NewLines(func() (string, error) { return textOf(conv.Source) })
+	lines, blocks := &fileLines{found: map[string]bool{}}, &reader{}
 	var at map[int]*TrueRequest
 	if list != nil {
 		var err error
@@ -74,13 +72,13 @@ func Score(rec *replay.Record, log *requests.Log, list []TrueRequest) (*Conversa
 			return nil, err
 		}
 	}
-	err := eachRebuilt(rec, func(n int, ours func() ([]Block, error)) error {
-		m := &conv.Messages[conv.Requests[n-1].Message]
-		held, err := onRecord(log, m.ID)
+	err := blocks.eachRebuilt(rec, func(n int, ours func() ([]Block, error)) error {
+		m := conv.Response(n - 1)
+		held, err := blocks.onRecord(log, m.ID)
 		want := held
 		if list != nil {
 			if want = nil; at[n] != nil {
-				want = Blocks(at[n].Messages)
+				want = blocks.messages(at[n].Messages)
 			}
 		}
 		if err != nil {
@@ -90,17 +88,23 @@ func Score(rec *replay.Record, log *requests.Log, list []TrueRequest) (*Conversa
 			s.Unmatched++
 			return nil
 		}
-		blocks, err := ours()
+		got, err := ours()
 		if err != nil {
 			return err
 		}
-		s.Results = append(s.Results, ComparedRequest{n, m.Line, Rebuilt, *Compare(want, blocks, lines)})
+		s.Results = append(s.Results, ComparedRequest{n, m.Line, Rebuilt, *compare(want, got, lines)})
 		if list != nil && held != nil {
-			s.Results = append(s.Results, ComparedRequest{n, m.Line, OnRecord, *Compare(want, held, lines)})
+			s.Results = append(s.Results, ComparedRequest{n, m.Line, OnRecord, *compare(want, held, lines)})
 		}
 		return nil
 	})
-	return s, errors.Join(err, lines.err)
+	if err == nil && conv.Source != nil {
+		err = lines.read(conv.Source)
+	}
+	for i := range s.Results {
+		s.Results[i].settle(lines)
+	}
+	return s, err
 }
 
 // record counts what the file holds.
@@ -124,7 +128,7 @@ func (s *ConversationScore) record(log *requests.Log) error {
 }
 
 // onRecord is the request that a response answers as the file holds it, nil where it does not.
-func onRecord(log *requests.Log, answer string) ([]Block, error) {
+func (r *reader) onRecord(log *requests.Log, answer string) ([]Block, error) {
 	if log == nil {
 		return nil, nil
 	}
@@ -136,22 +140,23 @@ func onRecord(log *requests.Log, answer string) ([]Block, error) {
 	if err != nil {
 		return nil, err
 	}
-	return recorded(body), nil
+	return r.recorded(body), nil
 }
 
 // eachRebuilt calls fn with every request, and what it is rebuilt as.
-func eachRebuilt(rec *replay.Record, fn func(n int, blocks func() ([]Block, error)) error) (failed error) {
+func (r *reader) eachRebuilt(rec *replay.Record, fn func(n int, blocks func() ([]Block, error)) error) (failed error) {
 	pol := replay.RecordedTrack()
 	err := rec.EachView(pol, replay.Options{}, func(n int, v *view.View) bool {
 		if n > len(rec.Conv.Requests) {
 			return true
 		}
+		r.next()
 		failed = fn(n, func() ([]Block, error) {
 			body, err := wire.Payload(v, pol)
 			if err != nil {
 				return nil, err
 			}
-			return rebuilt(body, v), nil
+			return r.rebuilt(body, v), nil
 		})
 		return failed == nil
 	})
@@ -161,28 +166,23 @@ func eachRebuilt(rec *replay.Record, fn func(n int, blocks func() ([]Block, erro
 	return err
 }
 
-// rebuilt are the blocks of a request that is rebuilt.
-func rebuilt(body *wire.Body, v *view.View) []Block {
-	var lines []int
+// rebuilt are the blocks of a request that is rebuilt, with their lines where its view is given.
+func (r *reader) rebuilt(body *wire.Body, v *view.View) []Block {
+	r.start()
 	for i := range body.Messages {
+		r.begin(body.Messages[i].Role.String())
 		for _, b := range body.Messages[i].Blocks {
-			lines = append(lines, lineOf(v, b.Source))
+			r.add(b.JSON, b.CacheControl != nil, lineOf(v, b.Source))
 		}
 	}
-	return withLines(blocksOf(body), lines)
-}
-
-func blocksOf(body *wire.Body) []Block {
-	var messages []Message
-	for i := range body.Messages {
-		m := &body.Messages[i]
-		messages = append(messages, Message{m.Role.String(), content(len(m.Blocks), func(dst []byte, b int) []byte { return m.Blocks[b].Append(dst) })})
-	}
-	return Blocks(messages)
+	return r.list
 }
 
 // lineOf is the line that a block is from, 0 where it is of none.
 func lineOf(v *view.View, t policy.Target) int {
+	if v == nil {
+		return 0
+	}
 	if m := v.Message(t.Item); m == nil || t.Block < 0 || t.Block >= len(m.Blocks) {
 		return 0
 	}
@@ -190,36 +190,16 @@ func lineOf(v *view.View, t policy.Target) int {
 }
 
 // recorded are the blocks of a request on record.
-func recorded(body *requests.SentBody) []Block {
-	var messages []Message
-	var lines []int
+func (r *reader) recorded(body *requests.SentBody) []Block {
+	r.start()
 	for i := range body.Messages {
 		m := &body.Messages[i]
-		messages = append(messages, Message{m.Role, content(len(m.Blocks), func(dst []byte, b int) []byte { return m.Blocks[b].Append(dst) })})
-		for range m.Blocks {
-			lines = append(lines, m.Line)
+		r.begin(m.Role)
+		for _, b := range m.Blocks {
+			r.add(b.JSON, b.Mark != nil, m.Line)
 		}
 	}
-	return withLines(Blocks(messages), lines)
-}
-
-// content is an array of n blocks.
-func content(n int, block func(dst []byte, b int) []byte) json.RawMessage {
-	out := []byte("[")
-	for b := range n {
-		if b > 0 {
-			out = append(out, ',')
-		}
-		out = block(out, b)
-	}
-	return append(out, ']')
-}
-
-func withLines(list []Block, lines []int) []Block {
-	for i := range min(len(list), len(lines)) {
-		list[i].Line = lines[i]
-	}
-	return list
+	return r.list
 }
 
 // ScoreRow is sums over sessions.
@@ -290,7 +270,7 @@ func Sum(list []*ConversationScore) *PayloadScores {
 		r.Rows = append(r.Rows, *row)
 	}
 	slices.SortFunc(r.Rows, func(a, b ScoreRow) int {
-		return cmp.Or(cmp.Compare(b.Track, a.Track), either(a.Clients == All, b.Clients == All), session.CompareVersions(a.Clients, b.Clients), cmp.Compare(a.Clients, b.Clients))
+		return cmp.Or(cmp.Compare(b.Track, a.Track), session.CompareVersions(a.Clients, b.Clients), cmp.Compare(a.Clients, b.Clients))
 	})
 	for k, n := range kinds {
 		k.Blocks = n
@@ -300,17 +280,6 @@ func Sum(list []*ConversationScore) *PayloadScores {
 		return cmp.Or(cmp.Compare(b.Track, a.Track), cmp.Compare(b.Blocks, a.Blocks), cmp.Compare(a.What, b.What), cmp.Compare(a.Role, b.Role), cmp.Compare(a.Kind, b.Kind))
 	})
 	return r
-}
-
-// either is -1 where a alone is so, 1 where b alone is.
-func either(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	}
-	return 1
 }
 
 func (r *Record) add(o *Record) {

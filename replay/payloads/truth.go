@@ -6,10 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 
-	"github.com/ctxkit/ctxkit/jsonl"
-	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -91,7 +88,7 @@ func match(rec *replay.Record, list []TrueRequest) (map[int]*TrueRequest, error)
 	if named(list) {
 		n := map[string]int{}
 		for k := range conv.Requests {
-			n[conv.Messages[conv.Requests[k].Message].ID] = k + 1
+			n[conv.Response(k).ID] = k + 1
 		}
 		for i := range list {
 			if t := &list[i]; t.Answer != "" && !t.Failed && n[t.Answer] > 0 {
@@ -101,7 +98,7 @@ func match(rec *replay.Record, list []TrueRequest) (map[int]*TrueRequest, error)
 		return at, nil
 	}
 	asks := make([]string, len(conv.Requests)+1)
-	err := eachRebuilt(rec, func(n int, ours func() ([]Block, error)) error {
+	err := new(reader).eachRebuilt(rec, func(n int, ours func() ([]Block, error)) error {
 		blocks, err := ours()
 		asks[n] = asked(blocks)
 		return err
@@ -137,7 +134,7 @@ const mostSkipped = 20
 func asked(blocks []Block) string {
 	for i := len(blocks) - 1; i >= 0; i-- {
 		b := &blocks[i]
-		switch text := said(b.Text); {
+		switch text := b.words; {
 		case b.Kind == "tool_result":
 			return b.ID
 		case b.Role == "user" && text != "":
@@ -145,27 +142,4 @@ func asked(blocks []Block) string {
 		}
 	}
 	return ""
-}
-
-// textOf is the text of a session file without the lines that hold requests. It is counted first: it may be large.
-func textOf(src *jsonl.Source) (string, error) {
-	each := func(fn func(line []byte)) error {
-		return src.Each(1, jsonl.ReadOptions{}, func(rec *jsonl.Item) error {
-			if rec.Kind == jsonl.ItemEntry && !requests.IsType(rec.Entry.Type) {
-				fn(rec.Entry.Raw)
-			}
-			return nil
-		})
-	}
-	size := 0
-	if err := each(func(line []byte) { size += len(line) + 1 }); err != nil {
-		return "", err
-	}
-	var out strings.Builder
-	out.Grow(size)
-	err := each(func(line []byte) {
-		out.Write(line)
-		out.WriteByte('\n')
-	})
-	return out.String(), err
 }

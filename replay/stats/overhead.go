@@ -52,7 +52,7 @@ const (
 
 // AddOverhead adds the parts of the system prompt and the tools at the request of the stats, where log has it.
 func (s *SessionStats) AddOverhead(conv *session.Conversation, log *requests.Log) error {
-	at := func(n int) *requests.LogRequest { return log.Of(conv.Messages[conv.Requests[n-1].Message].ID) }
+	at := func(n int) *requests.LogRequest { return log.Of(conv.Response(n - 1).ID) }
 	if s.Request < 1 || s.Request > len(conv.Requests) || at(s.Request) == nil {
 		return nil
 	}
@@ -147,16 +147,18 @@ var addedKinds = map[string]string{
 	"agent_listing_delta": kindAgents, "mcp_instructions_delta": kindMCP, "deferred_tools_delta": kindTools,
 }
 
-// added are the attachments of those kinds, the most tokens first.
+// added are the attachments of those kinds, also those that the client sent again after a compaction, the most tokens first.
 func added(list []CategoryTokens) []AddedPart {
 	parts := []AddedPart{}
 	for i := range list {
+		c := list[i].Category
 		for _, p := range list[i].Of {
-			if kind := addedKinds[p.Name]; list[i].Category == category.Attachments && kind != "" && p.Tokens > 0 {
+			if kind := addedKinds[p.Name]; (c == category.Attachments || c == category.Reinjected) && kind != "" && p.Tokens > 0 {
 				parts = append(parts, AddedPart{kind, p.Name, p.Tokens})
 			}
 		}
 	}
+	slices.SortStableFunc(parts, func(a, b AddedPart) int { return cmp.Compare(b.Tokens, a.Tokens) })
 	return parts
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/category"
 )
 
 // recordRequest adds the lines that hold the next request: its messages, and its system prompt with tools.
@@ -92,5 +93,17 @@ func TestOverhead(t *testing.T) {
 		if sum != got.Categories[i].Tokens || sum != tokens || sum == 0 {
 			t.Errorf("%d tokens by part, %d of all", sum, got.Categories[i].Tokens)
 		}
+	}
+}
+
+// What the client sent again after a compaction counts with what it attached before.
+func TestAdded(t *testing.T) {
+	got := added([]CategoryTokens{
+		{Category: category.Attachments, Of: []Portion{{Name: "environment", Tokens: 5}, {Name: "file", Tokens: 9}, {Name: "date"}}},
+		{Category: category.Reinjected, Of: []Portion{{Name: "skill_listing", Tokens: 7}, {Name: "environment", Tokens: 1}, {Name: "Read", Tokens: 3}}},
+		{Category: category.Results, Of: []Portion{{Name: "environment", Tokens: 2}}},
+	})
+	if want := []AddedPart{{kindSkills, "skill_listing", 7}, {kindEnvironment, "environment", 5}, {kindEnvironment, "environment", 1}}; !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
@@ -28,8 +29,9 @@ type SessionStats struct {
 	Counter  string `json:"counter"`
 	Model    string `json:"model"`
 	Window   int    `json:"window"`
-	Request  int    `json:"request"`            // n of the main request; 0: there is none
-	Requests int    `json:"requests"`           // main requests of the conversation
+	Request  int    `json:"request"`  // n of the main request; 0: there is none
+	Requests int    `json:"requests"` // main requests of the conversation
+	Held     int    `json:"requests_on_record,omitempty"`
 	Tokens   int    `json:"tokens"`             // of the payload of the request
 	Recorded *int   `json:"recorded,omitempty"` // input that the API reported of the request
 	Sent     int    `json:"sent_tokens"`        // of all payloads up to the request
@@ -240,7 +242,7 @@ func New(conv *session.Conversation, tl *replay.Timeline, l *Ledger, n int, agen
 // build reads the conversation.
 func build(conv *session.Conversation, tl *replay.Timeline, l *Ledger, n int) (*builder, error) {
 	s := &SessionStats{
-		Session: tl.Session, Agent: tl.Agent, File: tl.File, Title: tl.Title, Policy: tl.Policy, Counter: tl.Counter, Model: tl.Model,
+		Session: tl.Session, Agent: tl.Agent, File: tl.File, Held: requests.Held(conv.Lines.SetAside), Title: tl.Title, Policy: tl.Policy, Counter: tl.Counter, Model: tl.Model,
 		Simulated: tl.Totals.CostUSD, Billed: tl.Totals.BilledUSD, AtLeast: tl.Totals.BilledAtLeast, Bill: tl.Bill, CacheFit: tl.CacheFit,
 		Window: tl.Window, Requests: l.Requests, Request: min(n, l.Requests), Definitions: []Listing{},
 	}

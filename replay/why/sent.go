@@ -53,7 +53,7 @@ func sentOf(rec *replay.Record, log *requests.Log) (map[int]RecordedCause, error
 
 // requestAt is request n on record, or nil.
 func requestAt(rec *replay.Record, log *requests.Log, n int) *requests.LogRequest {
-	return log.Of(rec.Conv.Messages[rec.Conv.Requests[n-1].Message].ID)
+	return log.Of(rec.Conv.Response(n - 1).ID)
 }
 
 // changesOf lists those with a difference.

@@ -31,7 +31,8 @@ type SessionBreaks struct {
 	Cache    replay.CacheMode `json:"prompt_cache,omitempty"`
 	Model    string           `json:"model"`
 
-	Requests    int              `json:"requests"`               // main requests
+	Requests    int              `json:"requests"` // main requests
+	Held        int              `json:"requests_on_record,omitempty"`
 	Usage       int              `json:"requests_with_usage"`    // of them
 	Uncacheable int              `json:"requests_without_cache"` // simulated: without a breakpoint, or too short: they have nothing to lose
 	Cost        price.USD        `json:"cost_usd,omitzero"`      // of the replay, simulated
@@ -194,7 +195,7 @@ func Replay(rec *replay.Record, pol *policy.Policy, opt replay.Options, log *req
 // newBreaks returns the breaks of a timeline; points are those of the record, by request.
 func newBreaks(rec *replay.Record, tl *replay.Timeline, points map[int]*point, recorded bool, log *requests.Log) (*SessionBreaks, error) {
 	s := &SessionBreaks{
-		Session: tl.Session, Agent: tl.Agent, File: tl.File, Title: tl.Title, Policy: tl.Policy, Recorded: recorded, Counter: tl.Counter,
+		Session: tl.Session, Agent: tl.Agent, File: tl.File, Held: requests.Held(rec.Conv.Lines.SetAside), Title: tl.Title, Policy: tl.Policy, Recorded: recorded, Counter: tl.Counter,
 		Cache: tl.Cache, Model: tl.Model, Requests: tl.Totals.Requests, Cost: tl.Totals.CostUSD, Breaks: []CacheBreak{},
 		Compactions: tl.Totals.Compactions, Thrash: tl.Totals.Thrash,
 	}
