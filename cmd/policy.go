@@ -72,7 +72,7 @@ func listPolicies(sys *system) ([]report.PolicyInfo, error) {
 }
 
 // sameAs says which policy an alias is.
-func sameAs(a policy.Alias) string { return "the same as " + a.Policy }
+func sameAs(a policy.Alias) string { return report.SameAs + a.Policy }
 
 // policyShowOptions are the options of `ctxkit policy show`.
 type policyShowOptions struct {

@@ -45,24 +45,17 @@ type Policy struct {
 
 // As is the policy as a release of its product, chosen for a session: its texts are that release's, version "" is p's
 // own. It shares everything else with p.
-func (p *Policy) As(version, chosen string, older bool) *Policy {
+func (p *Policy) As(version, chosen, newer string, older bool) *Policy {
 	c := *p
-	c.Version, c.Chosen, c.Older, c.asked = cmp.Or(version, p.Version), chosen, older, version
+	c.Version, c.Chosen, c.Newer, c.Older, c.asked = cmp.Or(version, p.Version), chosen, newer, older, version
 	return &c
 }
 
 // Moving is the product's bare name that the policy extends, or what it extends does; "": it extends none.
 func (p *Policy) Moving() string { return p.moving }
 
-// extending stands in Chosen between the release that a policy extends and the rest.
-const extending = " is extended: "
-
-// Extending is the policy with the release that the bare name it extends means for a session: see As.
-func (p *Policy) Extending(base, version, why, newer string, older bool) *Policy {
-	c := p.As(version, base+extending+why, older)
-	c.Newer = newer
-	return c
-}
+// Extended stands in Chosen between the release that a policy extends by a bare name and why that means it.
+const Extended = " is extended: "
 
 // ModelWindow is the window that the client of a stage takes a model to have on a day, or in the release that was asked
 // for, and which table that is from; zero: the model's own.

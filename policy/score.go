@@ -88,7 +88,7 @@ func NewUse(name string, list []*Policy) Use {
 		u.Newer = cmp.Or(u.Newer, p.Newer)
 		if p.Chosen != p.Newer { // a bare name's
 			name := p.Name
-			if base, _, ok := strings.Cut(p.Chosen, extending); ok {
+			if base, _, ok := strings.Cut(p.Chosen, Extended); ok {
 				name = base
 			}
 			i := slices.IndexFunc(u.Ran, func(r Ran) bool { return r.Policy == name })

@@ -38,6 +38,9 @@ type PolicyInfo struct {
 	Stages  []string      `json:"stages"`
 }
 
+// SameAs begins what is said of an alias.
+const SameAs = "the same as "
+
 // Policies prints the catalogue of policies. Text has a line per name that people choose, a product's bare name standing for
 // its releases; Layout.All adds these in their order.
 func Policies(w io.Writer, list []PolicyInfo, opt Layout) error {
@@ -57,9 +60,12 @@ func Policies(w io.Writer, list []PolicyInfo, opt Layout) error {
 		return t.add(either(p.Truth.Hypothesis(), yellow, none), append(append(cells, figures[:]...), ShortScore(p.Score), about, p.Source)...)
 	}
 	var products []object
+	short := !opt.All && (opt.Format == "" || opt.Format == FormatTable)
 	for i, p := range list {
 		if p.Product == "" {
-			add(pair{p.Name, p.Name}, p.About, &p)
+			if !short || !strings.HasPrefix(p.About, SameAs) {
+				add(pair{p.Name, p.Name}, p.About, &p)
+			}
 			continue
 		}
 		if i == 0 || list[i-1].Product != p.Product {
@@ -69,7 +75,7 @@ func Policies(w io.Writer, list []PolicyInfo, opt Layout) error {
 			text := either(len(releases) == 1, "", "by session's time: "+releases[0]+" to "+newest.Name+"; today: ") + newest.About
 			add(pair{p.Product, p.Product}, text, &newest).noCSV = true
 		}
-		if opt.All || opt.Format != "" && opt.Format != FormatTable {
+		if !short {
 			add(pair{"  " + p.Name, p.Name}, p.About, &p)
 		}
 	}

@@ -194,7 +194,7 @@ func (l *Library) LoadFor(nameOrFile string, client Client) (*policy.Policy, err
 			return p, err
 		}
 		base, err := l.For(p.Moving(), client) // again: it was found
-		return p.Extending(base.Policy, base.Version, base.Why, base.Newer, base.Older), err
+		return p.As(base.Version, base.Policy+policy.Extended+base.Why, base.Newer, base.Older), err
 	}
 	chosen, err := l.For(nameOrFile, client)
 	if err != nil {
@@ -215,7 +215,7 @@ func (l *Library) LoadFor(nameOrFile string, client Client) (*policy.Policy, err
 		l.decoded[chosen.Policy] = p
 		l.mu.Unlock()
 	}
-	p = p.Clone().As(chosen.Version, chosen.Why, chosen.Older)
+	p = p.Clone().As(chosen.Version, chosen.Why, chosen.Newer, chosen.Older)
 	if strings.Contains(chosen.Why, pruning) {
 		truth, score := p.Truth, p.Score // what its user set is as released, too
 		if err := p.Set(policy.RecorderOf(p.Product, l.reg.Families()).Clears+".auto", "true"); err != nil {
@@ -223,7 +223,7 @@ func (l *Library) LoadFor(nameOrFile string, client Client) (*policy.Policy, err
 		}
 		p.Truth, p.Score = truth, score
 	}
-	if p.Newer = chosen.Newer; p.Newer == chosen.Why && p.Newer != "" { // it was asked for: nothing is evidence for it
+	if p.Newer == chosen.Why && p.Newer != "" { // it was asked for: nothing is evidence for it
 		p.Truth, p.Score = policy.TruthOwn, nil
 	}
 	if l.alias[nameOrFile].Former {
