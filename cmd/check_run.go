@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy/preset"
@@ -83,26 +84,43 @@ func (c *checking) replay(conv agentConversation, old *check.Baseline) (list []c
 	if len(conv.conv.Requests) == 0 {
 		return nil, fmt.Errorf("no request in the session: remove it from the sessions of the configuration")
 	}
-	for _, i := range in.cases {
-		pol, err := c.chosen[i](preset.ClientOf(conv.conv))
+	run := func(i int, client preset.Client) (r check.CaseResult, plan *check.BaselinePlan, err error) {
+		pol, err := c.chosen[i](client)
 		if err != nil {
-			return nil, err
+			return r, nil, err
 		}
 		tl, err := conv.replay(pol, c.replays.options())
 		if err != nil {
-			return nil, err
+			return r, nil, err
 		}
-		r := check.CaseResult{
+		r = check.CaseResult{
 			Case: i, Session: in.name, Agent: tl.Agent, File: conv.input, Input: hash, Policy: pol, Outcome: check.NewOutcome(tl),
 			Command: c.config.Cases[i].PolicyArgument(c.argument(i)),
 		}
-		if r.Files, err = c.hashes(pol.Files()); err != nil {
+		if r.Files, err = c.hashes(pol.Files()); old != nil {
+			plan = old.Plan(c.config, &r)
+		}
+		return r, plan, err
+	}
+	for _, i := range in.cases {
+		r, plan, err := run(i, preset.ClientOf(conv.conv))
+		if err != nil {
 			return nil, err
 		}
-		if old != nil {
-			if plan := old.Plan(c.config, &r); plan != nil {
-				r.Old = c.replayOld(conv, plan)
+		if plan != nil && !c.o.Update && old.Locks(c.config, &r, plan) {
+			for _, release := range c.sys.presets.Releases(r.Policy.Product) {
+				if release.Policy == plan.Name {
+					now := r.Policy.Name
+					day, _ := time.Parse(time.DateOnly, release.Valid.From) // a test parses them
+					if r, plan, err = run(i, preset.Client{Time: day}); err != nil {
+						return nil, err
+					}
+					r.Now = now
+				}
 			}
+		}
+		if plan != nil {
+			r.Old = c.replayOld(conv, plan)
 		}
 		list = append(list, r)
 	}

@@ -38,10 +38,12 @@ func choosePolicy(sys *system, o *replayOptions, warn func(...session.Warning)) 
 		if err := cmp.Or(sys.permit(p.Policy), p.checkCompactAt(o.CompactAt)); err != nil {
 			return nil, err
 		}
-		warn(p.warnings...)
-		return func(preset.Client) (*policy.Policy, error) { return p.Policy, nil }, nil
-	}
-	if err := by.fitsRelease(sys); err != nil {
+		if p.Moving() == "" {
+			warn(p.doubts()...)
+			return func(preset.Client) (*policy.Policy, error) { return p.Policy, nil }, nil
+		}
+		name = p.Moving()
+	} else if err := by.fitsRelease(sys); err != nil {
 		return nil, err
 	}
 	if by.tried != nil {
@@ -66,7 +68,7 @@ func choosePolicy(sys *system, o *replayOptions, warn func(...session.Warning)) 
 		if err := p.checkCompactAt(o.CompactAt); err != nil {
 			return nil, err
 		}
-		for _, w := range p.warnings {
+		for _, w := range p.doubts() {
 			if !warned[w.Message] {
 				warned[w.Message] = true
 				warn(w)

@@ -42,7 +42,7 @@ request breaks its rules: its cost there is a bound, and its differences are
 over the other sessions. Intervals hold 90 % of 2,000 draws of projects.
 
 A policy may carry settings of its own, separated by commas:
---policy opencode,opencode_prune.protect=20000
+--policy opencode,opencode_prune.auto=true
 --set adds one to every policy that has the parameter.`,
 		Example: `  ctxkit compare session.jsonl
   ctxkit compare ~/.claude/projects -p claude-code -p opencode --by version

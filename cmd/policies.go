@@ -100,6 +100,14 @@ func (p *loadedPolicy) warn(format string, args ...any) {
 	p.warnings = append(p.warnings, session.Warning{Message: fmt.Sprintf(format, args...)})
 }
 
+// doubts are the warnings, and what of the policy changes nothing.
+func (p *loadedPolicy) doubts() []session.Warning {
+	for _, text := range policy.Idle(p.Policy) {
+		p.warn("%s", text)
+	}
+	return p.warnings
+}
+
 // checkCompactAt is the error where nothing answers --compact-at. It says what would.
 func (p *loadedPolicy) checkCompactAt(at []int) error {
 	if len(at) == 0 {

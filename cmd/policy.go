@@ -28,15 +28,16 @@ func newPolicyList(sys *system) *cobra.Command {
 	o := &outputOptions{}
 	return command(&cobra.Command{
 		Use: "list", Short: "List the built-in policies and what stands behind them", Args: noArguments,
-		Long: `List the built-in policies, one a line: from when on each was current, what
-stands behind it, how well it predicts recorded compactions, and what it does.`,
+		Long: `List the built-in policies, one a line: what stands behind each, how well it
+predicts recorded compactions, and what it does. A product's bare name stands
+for its releases; --all lists these, each with its first day as current.`,
 	}, func() error {
 		list, err := listPolicies(sys)
 		if err != nil {
 			return err
 		}
 		return o.print(sys, func(w io.Writer, opt report.Layout) error { return report.Policies(w, list, opt) })
-	}, o.with(report.ListFormats, report.PolicyTables...))
+	}, o.listing(report.ListFormats, report.PolicyTables...))
 }
 
 // listPolicies lists the built-in policies by name; the releases of a product in their order, at its name.
@@ -71,7 +72,7 @@ func listPolicies(sys *system) ([]report.PolicyInfo, error) {
 }
 
 // sameAs says which policy an alias is.
-func sameAs(a policy.Alias) string { return "the same as " + a.Policy }
+func sameAs(a policy.Alias) string { return report.SameAs + a.Policy }
 
 // policyShowOptions are the options of `ctxkit policy show`.
 type policyShowOptions struct {
@@ -134,6 +135,13 @@ func comments(sys *system, name string, p *policy.Policy) string {
 	add("version", p.Newer)
 	add("truth", report.TruthText(p.Truth, p.Score))
 	add("score", report.ScoreText(p.Score))
+	for _, s := range p.Stages {
+		text := string(s.Definition.Truth)
+		if own := s.Definition.Own; own != "" {
+			text += "; not the client's: " + own
+		}
+		add(s.Definition.Name, text)
+	}
 	if a, ok := sys.presets.Aliases()[name]; ok {
 		add(name, sameAs(a))
 	}

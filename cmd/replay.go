@@ -52,7 +52,7 @@ func newReplay(sys *system) *cobra.Command {
 		Use: "replay INPUT...", Short: "Replay sessions under a policy: tokens and events by request",
 		Long: longReplay, Args: arguments(&o.Inputs),
 		Example: `  ctxkit replay session.jsonl --policy opencode
-  ctxkit replay session.jsonl -p opencode --set opencode_prune.protect=20000
+  ctxkit replay session.jsonl -p opencode --set opencode_prune.auto=true
   ctxkit replay ~/.claude/projects -p claude-code --format csv -o requests.csv`,
 	}, func() error { return runReplay(sys, o) }, append(o.shared(sys, o.listing(report.ReplayFormats, report.ReplayTables...)), o.by(replay.CacheOwn), flag(o.shard))...)
 	f := cmd.Flags()

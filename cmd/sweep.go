@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
@@ -44,7 +45,7 @@ durations, both ends included; a range without a step has five values. Several
 Each session is read and its tokens counted once for all points. An interrupt
 prints all points over the sessions that are finished or, without one, the
 points that are finished in the first.`,
-		Example: `  ctxkit sweep session.jsonl --policy opencode \
+		Example: `  ctxkit sweep session.jsonl --policy opencode-1.1.60 \
       --vary opencode_prune.protect=20000..80000:20000
   ctxkit sweep ~/.claude/projects --policy claude-code-2.1 \
       --vary window.buffer=5k..45k:10k \
@@ -149,6 +150,7 @@ func (r *replays) trySessions(plan *sweep.Plan, s *sweep.Grid) (failed, err erro
 		conversion *replay.Conversion
 		err        error // of --vary: it ends the sweep
 	}
+	idle := map[string]bool{}
 	left := 0 // inputs that were not finished
 	failed, err = eachConversation(loop, func(c agentConversation) (one result, err error) {
 		base, err := r.choose(preset.ClientOf(c.conv))
@@ -183,6 +185,12 @@ func (r *replays) trySessions(plan *sweep.Plan, s *sweep.Grid) (failed, err erro
 			left--
 		}
 		s.Add(one.Swept)
+		for _, text := range plan.Idle(one.Policy) {
+			if !idle[text] {
+				idle[text] = true
+				r.msgs.warn(session.Warning{Message: text})
+			}
+		}
 		ran, converted = append(ran, one.Policy), append(converted, one.conversion)
 		if s.Interrupted {
 			return errInterrupted

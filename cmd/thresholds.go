@@ -55,7 +55,7 @@ func runThresholds(sys *system, o *thresholdsOptions) error {
 	}
 	t := thresholds(pol, o, sys.models())
 	msgs := o.messages(sys)
-	msgs.warn(pol.warnings...)
+	msgs.warn(pol.doubts()...)
 	return o.print(sys, func(w io.Writer, opt report.Layout) error { return report.PrintThresholds(w, t, opt) })
 }
 

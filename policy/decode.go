@@ -108,7 +108,6 @@ func (d *decoder) policy(name string, data []byte) *Policy {
 		if base := d.extends(n); base != nil {
 			p = base.Clone()
 			p.base, p.Product, p.Valid = base, "", Valid{} // it is no release
-			p.moving = ""
 			switch name := n.Value; {
 			case d.reg.former(name):
 				p.Former = append(slices.Clone(p.Former), name)

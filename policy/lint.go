@@ -58,7 +58,7 @@ func Rules() []RuleDoc {
 		{RuleAlways, "a stage acts at every request, or leaves as much as its limit"},
 		{RuleContradict, "two parameters contradict each other, or the cache"},
 		{RuleUnused, "a parameter is set that another one leaves without effect"},
-		{RuleMoves, "the policy extends a product's bare name, which means another release once there is a newer one"},
+		{RuleMoves, "the policy extends a product's bare name, which means another release for sessions of another time"},
 		{RuleCondition, "a condition is always true or always false, is about what there is not when the stage runs, or is of a stage that the server carries out"},
 		{RuleSummary, "a choice of summary is never reached, or may not exist"},
 	}
@@ -88,6 +88,16 @@ func Lint(p *Policy) []Finding {
 	return found
 }
 
+// Idle says of parameters and stages of a policy that they change nothing, as Lint does.
+func Idle(p *Policy) (list []string) {
+	for _, f := range findings(p) {
+		if f.Rule == string(RuleNever) || f.Rule == string(RuleUnused) {
+			list = append(list, f.Key+": "+f.Msg+": "+f.Hint)
+		}
+	}
+	return list
+}
+
 // findings are those of a policy, without a place.
 func findings(p *Policy) []Finding {
 	l := &linter{p: p}
@@ -105,13 +115,14 @@ func findings(p *Policy) []Finding {
 		l.limits(c)
 		l.summaries(c)
 		l.condition(c.Stage)
+		l.off(c)
 		if d.Check != nil {
 			d.Check(c)
 		}
 	}
-	if l.p.moving != "" {
+	if l.p.moving != "" && l.p.base.File == "" {
 		l.add(RuleMoves, extendsKey, "name "+l.p.base.Name+", or "+l.p.moving+"@latest to follow the newest",
-			"%s is %s until there is a newer release", l.p.moving, l.p.base.Name)
+			"%s is the release of each session's time, today %s", l.p.moving, l.p.base.Name)
 	}
 	l.policy()
 	return l.found
@@ -136,6 +147,33 @@ type grouped int
 
 // Format writes the number.
 func (n grouped) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Thousands(int(n))) }
+
+// off looks for parameters of a stage that is switched off, which change nothing. What is done when the user asks goes by
+// all of them but the limits. What a built-in policy says is left out.
+func (l *linter) off(c *Check) {
+	d := &c.Stage.Definition
+	on := slices.IndexFunc(c.fields(), func(f strict.Field) bool {
+		return (f.Name == "auto" || f.Name == "enabled") && f.Ref.Kind() == reflect.Bool && !f.Ref.Bool()
+	})
+	if on < 0 {
+		return
+	}
+	limits := c.Limits(c.Window())
+	by := d.Name + "." + c.fields()[on].Name
+	where := ""
+	if file := l.p.at[by].File; file != "" && file != by {
+		where = " in " + file
+	}
+	for i, f := range c.fields() {
+		key := d.Name + "." + f.Name
+		limit := slices.ContainsFunc(limits, func(l Limit) bool { return l.Key == key })
+		file := l.p.at[key].File
+		given := file == key || IsFile(file) && c.IsSet(key)
+		if i != on && given && (limit || d.Moments&Manual == 0) {
+			l.add(RuleUnused, key, "set "+by+" to true, or leave it out", "it changes nothing: %s is false%s", by, where)
+		}
+	}
+}
 
 // order compares the place of stage i with the orders of its family.
 func (l *linter) order(i int) {

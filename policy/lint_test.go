@@ -66,7 +66,7 @@ func TestLint(t *testing.T) {
 		{"a parameter without effect", "stages: [trim, sweep: {keep: 1}]", "1:30: sweep.keep: it has no effect: trim leaves none: leave it out (unused)"},
 		{"its default", "stages: [trim, sweep: {keep: 3}]", ""},
 
-		{"a bare name", "extends: tool", "1:10: extends: tool is tool-2 until there is a newer release: name tool-2, or tool@latest to follow the newest (moves)"},
+		{"a bare name", "extends: tool", "1:10: extends: tool is the release of each session's time, today tool-2: name tool-2, or tool@latest to follow the newest (moves)"},
 		{"the newest, on purpose", "extends: tool@latest", ""},
 		{"a release", "extends: tool-2", ""},
 

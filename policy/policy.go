@@ -24,7 +24,7 @@ type Policy struct {
 	Valid    Valid
 	Chosen   string   // why a bare name means this policy for a session; "": it was named
 	Older    bool     // with Chosen: the session is older than the release, which is the oldest known
-	Newer    string   // that the release is newer than any that was read: its rules are assumed; part of Chosen; "": it is not
+	Newer    string   // that the release is newer than those that were read, or that there is a newer one; part of Chosen where that is set
 	Former   []string // names that it, or what it extends, had once, and by which it was named
 	Truth    Truth
 	Score    *Score // of a built-in policy that recordings of its product can score, unchanged by settings; else nil
@@ -40,16 +40,22 @@ type Policy struct {
 	at     map[string]Position // where each key was written, where it was
 	files  []string            // it was read from: see Files
 	base   *Policy             // what it extends, as that was; nil for none
-	moving string              // the name by which it extends base, where that may mean another policy tomorrow
+	moving string              // the name by which it, or what it extends, extends a release, where that means another one in another session
 }
 
 // As is the policy as a release of its product, chosen for a session: its texts are that release's, version "" is p's
 // own. It shares everything else with p.
-func (p *Policy) As(version, chosen string, older bool) *Policy {
+func (p *Policy) As(version, chosen, newer string, older bool) *Policy {
 	c := *p
-	c.Version, c.Chosen, c.Older, c.asked = cmp.Or(version, p.Version), chosen, older, version
+	c.Version, c.Chosen, c.Newer, c.Older, c.asked = cmp.Or(version, p.Version), chosen, newer, older, version
 	return &c
 }
+
+// Moving is the product's bare name that the policy extends, or what it extends does; "": it extends none.
+func (p *Policy) Moving() string { return p.moving }
+
+// Extended stands in Chosen between the release that a policy extends by a bare name and why that means it.
+const Extended = " is extended: "
 
 // ModelWindow is the window that the client of a stage takes a model to have on a day, or in the release that was asked
 // for, and which table that is from; zero: the model's own.

@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
@@ -63,7 +64,7 @@ func (s *Score) add(o *Score) {
 type Use struct {
 	Name   string  `json:"name"`
 	Ran    []Ran   `json:"ran,omitempty"`   // releases that a bare name meant, oldest first
-	Newer  string  `json:"newer,omitempty"` // that a release is newer than any that was read
+	Newer  string  `json:"newer,omitempty"` // that a release is newer than those that were read, or that there is a newer one
 	Truths []Truth `json:"truth,omitempty"` // of all that ran, sorted
 	Score  *Score  `json:"score,omitempty"` // of all that ran together; nil: none is scored
 }
@@ -86,9 +87,13 @@ func NewUse(name string, list []*Policy) Use {
 	for _, p := range list {
 		u.Newer = cmp.Or(u.Newer, p.Newer)
 		if p.Chosen != p.Newer { // a bare name's
-			i := slices.IndexFunc(u.Ran, func(r Ran) bool { return r.Policy == p.Name })
+			name := p.Name
+			if base, _, ok := strings.Cut(p.Chosen, Extended); ok {
+				name = base
+			}
+			i := slices.IndexFunc(u.Ran, func(r Ran) bool { return r.Policy == name })
 			if i < 0 {
-				i, u.Ran = len(u.Ran), append(u.Ran, Ran{Policy: p.Name})
+				i, u.Ran = len(u.Ran), append(u.Ran, Ran{Policy: name})
 			}
 			u.Ran[i].Sessions++
 			if p.Older {

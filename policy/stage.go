@@ -63,6 +63,7 @@ type Definition struct {
 	Summary string // one sentence
 	Source  string // product and version it reproduces, and where that is written down
 	Truth   Truth
+	Own     string // what of it is no rule of the client, sentences without the last stop; "": nothing
 	Moments Moment
 	Params  any
 	Example string // a worked before/after, plain text

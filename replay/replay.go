@@ -54,9 +54,9 @@ func (r *Record) timeline(of *engine.ReplayResult, pol *policy.Policy, opt Optio
 	conv := r.Conv
 	t := &Timeline{
 		Schema: Schema, Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Title: conv.Title, Policy: pol.Name,
-		Chosen: pol.Chosen, Truth: pol.Truth, Score: pol.Score, Counter: of.Counter.Name, Cache: cmp.Or(opt.Cache, CacheOwn),
+		Chosen: pol.Chosen, Newer: pol.Newer, Truth: pol.Truth, Score: pol.Score, Counter: of.Counter.Name, Cache: cmp.Or(opt.Cache, CacheOwn),
 		Caches: of.Account.Automatic(), Model: cmp.Or(opt.Model, conv.Model), Converted: of.Record.Conversion(), Version: conv.Version,
-		Earlier: of.Record.Earlier(), Window: of.Window, Fit: of.Fit, Shown: of.Shown, AutoOff: of.AutoOff, Limits: of.Limits, LimitsOf: of.LimitsOf,
+		Earlier: of.Record.Earlier(), Window: of.Window, Fit: of.Fit, Shown: of.Shown, AutoOff: of.AutoOff, Limits: of.Limits, Notes: of.Notes, LimitsOf: of.LimitsOf,
 		Stages: of.Stages, Conditions: of.Conditions, Requests: of.Requests, Events: of.Events, Findings: of.Findings, Warnings: of.Warnings, Trace: of.Trace,
 		Lines:    Lines{Read: conv.Lines.Read, Used: conv.Lines.Used, Fused: conv.Lines.Fused, SetAside: map[string]int{}},
 		unpriced: of.Account.Unpriced(),

@@ -119,7 +119,7 @@ func TestRequestRefused(t *testing.T) {
 		t.Skip("many replays")
 	}
 	rec := recordOf(t, load(t, "../testdata/sessions/big.jsonl").Main)
-	for name, window := range map[string]int{"claude-code-2.1.19": 30000, "opencode-1.1.36": 40000, "opencode-1.18": 33000} {
+	for name, window := range map[string]int{"claude-code-2.1.19": 30000, "opencode-1.1.36": 3000, "opencode-1.18": 3000} {
 		pol, opt := named(t, name), replay.Options{Window: window}
 		tl, err := rec.Replay(pol, opt)
 		if err != nil {

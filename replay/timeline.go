@@ -30,6 +30,7 @@ type Timeline struct {
 	Title      string            `json:"title,omitempty"`
 	Policy     string            `json:"policy"`
 	Chosen     string            `json:"policy_chosen,omitempty"` // why a product's bare name means it for this session
+	Newer      string            `json:"policy_newer,omitempty"`  // that there is a newer release, or that the session's was not read
 	Truth      policy.Truth      `json:"policy_truth,omitempty"`  // what stands behind the policy
 	Score      *policy.Score     `json:"policy_score,omitempty"`  // against recorded sessions of its product
 	Counter    string            `json:"counter"`
@@ -44,6 +45,7 @@ type Timeline struct {
 	Shown      int               `json:"window_shown_by,omitempty"`     // the largest recorded context, where the window follows from it
 	AutoOff    *AutoOff          `json:"auto_compaction_off,omitempty"` // when recorded
 	Limits     []policy.Limit    `json:"limits"`                        // at which the policy's stages act, in Window
+	Notes      []string          `json:"policy_notes,omitempty"`        // what is no number of tokens but decides when its stages act
 	LimitsOf   string            `json:"limits_of,omitempty"`           // of the recorded track: the release that recorded it, whose limits these are
 	Stages     []string          `json:"stages"`                        // of the policy, in order
 	Conditions []ConditionUse    `json:"conditions,omitempty"`          // of the policy's stages, in order

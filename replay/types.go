@@ -57,7 +57,7 @@ const (
 	CompactionThreshold   = record.CompactionThreshold   // the context reached the client's threshold
 	CompactionReactive    = record.CompactionReactive    // the API refused a prompt as too long
 	CompactionIdle        = record.CompactionIdle        // the user was away, and the cache about to expire
-	CompactionModelChange = record.CompactionModelChange // the next model has a smaller window
+	CompactionModelChange = record.CompactionModelChange // the next model has a smaller window, or cannot read what the one before compacted
 	CompactionManual      = record.CompactionManual      // the user asked for it
 	CompactionServer      = record.CompactionServer      // the API made it
 	CompactionPrecomputed = record.CompactionPrecomputed // the summary was written ahead

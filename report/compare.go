@@ -121,7 +121,7 @@ func comparePage(p *page, c *compare.Comparison, short bool) {
 	p.note(none, recordedText(c))
 	uses := c.Uses()
 	for i := range uses {
-		p.note(none, either(short, uses[i].Newer, ranText(&uses[i], p.All)))
+		p.note(none, either(short && len(uses[i].Ran) < 2, uses[i].Newer, ranText(&uses[i], p.All)))
 	}
 	for i, figures := range leads(c) {
 		p.note(yellow, doubtText(&uses[i], figures))

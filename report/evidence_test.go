@@ -8,7 +8,7 @@ import (
 
 func TestRanText(t *testing.T) {
 	ran := func(name, version, why string, older bool) *policy.Policy {
-		return (&policy.Policy{Name: name}).As(version, why, older)
+		return (&policy.Policy{Name: name}).As(version, why, "", older)
 	}
 	first, older, next := ran("p-1", "1", "of its time", false), ran("p-1", "1", "the oldest", true), ran("p-2", "2", "of its time", false)
 	for want, list := range map[string][]*policy.Policy{

@@ -38,26 +38,17 @@ type PolicyInfo struct {
 	Stages  []string      `json:"stages"`
 }
 
-// Policies prints the catalogue of policies: the releases of a product in their order, after its bare name. Text has a
-// line per policy.
+// SameAs begins what is said of an alias.
+const SameAs = "the same as "
+
+// Policies prints the catalogue of policies. Text has a line per name that people choose, a product's bare name standing for
+// its releases; Layout.All adds these in their order.
 func Policies(w io.Writer, list []PolicyInfo, opt Layout) error {
 	t := newTable(catalogueColumns...)
 	if opt.Format == FormatMarkdown {
 		t.columns = append(t.columns, sourceColumns...)
 	}
-	var products []object
-	for i, p := range list {
-		name := p.Name
-		if p.Product != "" {
-			name = "  " + name
-			if i == 0 || list[i-1].Product != p.Product {
-				o, line := productOf(p.Product, list[i:])
-				products = append(products, o)
-				r := t.add(bold, append([]any{p.Product}, make([]any, len(t.columns)-1)...)...)
-				r.noCSV = true
-				r.cells[slices.IndexFunc(t.columns, func(c column) bool { return c.Cut })] = line
-			}
-		}
+	add := func(name pair, about string, p *PolicyInfo) *row {
 		var figures [7]any
 		if s := p.Score; s != nil {
 			copy(figures[:], []any{s.Recorded, s.Decided, s.Free, s.Alarms})
@@ -65,8 +56,28 @@ func Policies(w io.Writer, list []PolicyInfo, opt Layout) error {
 				copy(figures[4:], []any{f.Recorded, f.Decided, f.Free})
 			}
 		}
-		cells := []any{pair{name, p.Name}, p.Product, p.Version, p.About, p.Source, p.Date, p.From, p.Until, p.From, ShortTruth(p.Truth), p.Truth, strings.Join(p.Stages, " ")}
-		t.add(either(p.Truth.Hypothesis(), yellow, none), append(append(cells, figures[:]...), ShortScore(p.Score), p.About, p.Source)...)
+		cells := []any{name, p.Product, p.Version, p.About, p.Source, p.Date, p.From, p.Until, p.From, ShortTruth(p.Truth), p.Truth, strings.Join(p.Stages, " ")}
+		return t.add(either(p.Truth.Hypothesis(), yellow, none), append(append(cells, figures[:]...), ShortScore(p.Score), about, p.Source)...)
+	}
+	var products []object
+	short := !opt.All && (opt.Format == "" || opt.Format == FormatTable)
+	for i, p := range list {
+		if p.Product == "" {
+			if !short || !strings.HasPrefix(p.About, SameAs) {
+				add(pair{p.Name, p.Name}, p.About, &p)
+			}
+			continue
+		}
+		if i == 0 || list[i-1].Product != p.Product {
+			releases := releasesOf(list[i:])
+			newest := list[i+len(releases)-1]
+			products = append(products, object{{"name", p.Product}, {"policies", releases}})
+			text := either(len(releases) == 1, "", "by session's time: "+releases[0]+" to "+newest.Name+"; today: ") + newest.About
+			add(pair{p.Product, p.Product}, text, &newest).noCSV = true
+		}
+		if !short {
+			add(pair{"  " + p.Name, p.Name}, p.About, &p)
+		}
 	}
 	return listing("", t, object{{"schema", PoliciesSchema}, {"policies", list}, {"products", products}},
 		"A product's bare name means the release of each session's time; for a session of the product itself, the one that recorded it. "+opt.Hints.Releases,
@@ -75,17 +86,15 @@ func Policies(w io.Writer, list []PolicyInfo, opt Layout) error {
 			"and how many in a free replay; * in windows fitted to the record.").print(w, opt)
 }
 
-// productOf is a product with its releases, which the list begins with: its JSON form, and what its line says.
-func productOf(name string, list []PolicyInfo) (o object, line string) {
-	var releases []string
+// releasesOf names the releases of the product that the list begins with.
+func releasesOf(list []PolicyInfo) (releases []string) {
 	for _, p := range list {
-		if p.Product != name {
+		if p.Product != list[0].Product {
 			break
 		}
 		releases = append(releases, p.Name)
 	}
-	text := either(len(releases) == 1, releases[0], releases[0]+" to "+releases[len(releases)-1])
-	return object{{"name", name}, {"policies", releases}}, "by session's time: " + text
+	return releases
 }
 
 // PolicyFinding is a setting of a policy that is valid and probably a mistake.

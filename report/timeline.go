@@ -41,6 +41,7 @@ func printTimeline(p *page, tl *replay.Timeline) {
 	if tl.Truth.Hypothesis() {
 		p.note(yellow, tl.Policy+" is "+hypothesisText(tl.Score))
 	}
+	p.notes(none, tl.Notes)
 	p.notes(yellow, troubleNotes(&tl.Totals))
 	p.heading("totals")
 	p.fields(totalFields(tl)...)

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/requests"
@@ -107,6 +108,7 @@ type overview struct {
 	bills    bill.Ledger
 	fit      replay.CacheFit
 	warnings WarningKinds
+	ran      []string // the policies, and what is to be said of them, each once
 }
 
 func (o *overview) add(tl *replay.Timeline) {
@@ -117,6 +119,11 @@ func (o *overview) add(tl *replay.Timeline) {
 	}
 	o.fit.Add(tl.CacheFit)
 	o.warnings.Add(tl.Warnings...)
+	for _, text := range append([]string{"under " + tl.Policy, tl.Newer}, tl.Notes...) {
+		if !slices.Contains(o.ran, text) {
+			o.ran = append(o.ran, text)
+		}
+	}
 	s := &o.sum
 	s.Requests += x.Requests
 	s.RawInput += x.RawInput
@@ -149,6 +156,8 @@ func (o *overview) print(p *page) {
 	billed := o.bills.Bill()
 	p.note(bold, joined(" ", count(len(o.rows), "session")+": "+verdictText(o.name(), &o.sum)+".", billedSentence(billed)))
 	p.notes(yellow, append(troubleNotes(&o.sum), shortTexts(billed)...))
+	slices.Sort(o.ran)
+	p.items(none, slices.DeleteFunc(o.ran, func(text string) bool { return text == "" || text == "under "+o.name() }))
 	p.heading("all sessions")
 	t := newTable(overviewColumns)
 	row := func(st style, name string, x *replay.Totals, b *bill.Bill) *row {

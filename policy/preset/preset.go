@@ -189,7 +189,12 @@ func (l *Library) Load(nameOrFile string) (*policy.Policy, error) {
 // LoadFor is Load for the session of a client: see For.
 func (l *Library) LoadFor(nameOrFile string, client Client) (*policy.Policy, error) {
 	if policy.IsFile(nameOrFile) {
-		return l.decode(nameOrFile)
+		p, err := l.decode(nameOrFile, client)
+		if err != nil || p.Moving() == "" {
+			return p, err
+		}
+		base, err := l.For(p.Moving(), client) // again: it was found
+		return p.As(base.Version, base.Policy+policy.Extended+base.Why, base.Newer, base.Older), err
 	}
 	chosen, err := l.For(nameOrFile, client)
 	if err != nil {
@@ -199,7 +204,7 @@ func (l *Library) LoadFor(nameOrFile string, client Client) (*policy.Policy, err
 	p := l.decoded[chosen.Policy]
 	l.mu.Unlock()
 	if p == nil {
-		if p, err = l.decode(chosen.Policy); err != nil {
+		if p, err = l.decode(chosen.Policy, Client{}); err != nil {
 			return nil, err
 		}
 		if err = l.checkHead(p, chosen.Policy); err != nil {
@@ -210,8 +215,15 @@ func (l *Library) LoadFor(nameOrFile string, client Client) (*policy.Policy, err
 		l.decoded[chosen.Policy] = p
 		l.mu.Unlock()
 	}
-	p = p.Clone().As(chosen.Version, chosen.Why, chosen.Older)
-	if p.Newer = chosen.Newer; p.Newer == chosen.Why && p.Newer != "" { // it was asked for: nothing is evidence for it
+	p = p.Clone().As(chosen.Version, chosen.Why, chosen.Newer, chosen.Older)
+	if strings.Contains(chosen.Why, pruning) {
+		truth, score := p.Truth, p.Score // what its user set is as released, too
+		if err := p.Set(policy.RecorderOf(p.Product, l.reg.Families()).Clears+".auto", "true"); err != nil {
+			return nil, err
+		}
+		p.Truth, p.Score = truth, score
+	}
+	if p.Newer == chosen.Why && p.Newer != "" { // it was asked for: nothing is evidence for it
 		p.Truth, p.Score = policy.TruthOwn, nil
 	}
 	if l.alias[nameOrFile].Former {
@@ -220,12 +232,23 @@ func (l *Library) LoadFor(nameOrFile string, client Client) (*policy.Policy, err
 	return p, nil
 }
 
-func (l *Library) decode(nameOrFile string) (*policy.Policy, error) {
+// decode reads a policy; the bare names that it extends mean the releases for the session of a client.
+func (l *Library) decode(nameOrFile string, client Client) (*policy.Policy, error) {
+	resolve := func(name string) ([]byte, string, error) {
+		if !l.BySession(name) {
+			return l.Resolve(name)
+		}
+		chosen, err := l.For(name, client)
+		if err != nil {
+			return nil, "", err
+		}
+		return l.Read(chosen.Policy)
+	}
 	data, shown, err := l.Resolve(nameOrFile)
 	if err != nil {
 		return nil, err
 	}
-	return policy.Decode(shown, data, l.reg, l.Resolve)
+	return policy.Decode(shown, data, l.reg, resolve)
 }
 
 // Resolve is a [policy.Resolve] of built-in policies and files.

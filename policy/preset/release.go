@@ -63,11 +63,12 @@ type Client struct {
 	Version  string    // of the product; "": unknown
 	Provider string    // of its models; "": unknown
 	Time     time.Time // of the session; zero: unknown
+	Cleared  bool      // it records results that were cleared
 }
 
 // ClientOf is what recorded a conversation.
 func ClientOf(conv *session.Conversation) Client {
-	c := Client{Product: conv.Product, Version: conv.Version, Provider: conv.Provider}
+	c := Client{Product: conv.Product, Version: conv.Version, Provider: conv.Provider, Cleared: len(conv.Micro) > 0}
 	for i := range conv.Messages {
 		if c.Time = conv.Messages[i].Time; !c.Time.IsZero() {
 			break
@@ -82,7 +83,7 @@ type Chosen struct {
 	Version string // the very release that was asked for or that recorded the session; "": that of the policy
 	Why     string // why a product's bare name means it: "" where it was named
 	Older   bool   // the session is older than it: no release of its time is known
-	Newer   string // that the version is newer than any that was read; part of Why
+	Newer   string // that the version is newer than those that were read, or that there is a newer release; part of Why
 }
 
 // BySession reports whether the session decides which policy a name means.
@@ -102,6 +103,9 @@ func (l *Library) For(name string, c Client) (Chosen, error) {
 	}
 	return chosen, err
 }
+
+// pruning is the reason for a policy's prunes where the record has some.
+const pruning = ", and what it pruned"
 
 // choose is For, which may choose an alias.
 func (l *Library) choose(name string, c Client) (Chosen, error) {
@@ -125,29 +129,40 @@ func (l *Library) choose(name string, c Client) (Chosen, error) {
 			return Chosen{Policy: other(c.Provider), Why: fmt.Sprintf("%s recorded the session with models of %q", product, c.Provider)}, nil
 		}
 	}
+	last := list[len(list)-1]
+	chosen := Chosen{Policy: last.Policy, Why: "the newest " + product + " known"}
+	day := c.Time.UTC().Format(time.DateOnly)
 	switch {
 	case c.Product == product && isVersion(c.Version):
 		r := ofVersion(list, c.Version)
-		older := compareVersions(c.Version, r.Version) < 0
-		why := fmt.Sprintf("%s %s recorded the session", product, c.Version)
-		if older {
-			why += ", older than any known"
+		chosen = Chosen{r.Policy, c.Version, fmt.Sprintf("%s %s recorded the session", product, c.Version), compareVersions(c.Version, r.Version) < 0, newerThan(product, list, c.Version)}
+		if chosen.Older {
+			chosen.Why += ", older than any known"
 		}
-		newer := newerThan(product, list, c.Version)
-		if newer != "" {
-			why += "; " + newer
+		if c.Cleared && policy.RecorderOf(product, l.reg.Families()).Clears != "" {
+			chosen.Why += pruning
 		}
-		return Chosen{r.Policy, c.Version, why, older, newer}, nil
 	case c.Time.IsZero():
-		return Chosen{Policy: list[len(list)-1].Policy, Why: "the newest " + product + " known"}, nil
-	}
-	day := c.Time.UTC().Format(time.DateOnly)
-	for _, r := range slices.Backward(list) {
-		if r.Valid.From <= day {
-			return Chosen{Policy: r.Policy, Why: product + " as of " + day}, nil
+	case day < list[0].Valid.From:
+		chosen = Chosen{Policy: list[0].Policy, Why: fmt.Sprintf("the oldest %s known; the session is of %s", product, day), Older: true}
+	default:
+		i := len(list) - 1
+		for list[i].Valid.From > day {
+			i--
 		}
+		chosen = Chosen{Policy: list[i].Policy, Why: product + " as of " + day}
 	}
-	return Chosen{Policy: list[0].Policy, Why: fmt.Sprintf("the oldest %s known; the session is of %s", product, day), Older: true}, nil
+	switch {
+	case chosen.Newer != "":
+	case chosen.Policy != last.Policy:
+		chosen.Newer = last.Policy + " is newer: " + product + "@" + Latest
+	case last.Valid.Until != "" && day > last.Valid.Until:
+		chosen.Newer = fmt.Sprintf("no %s of after %s was read: the rules of %s are assumed", product, last.Valid.Until, last.Policy)
+	}
+	if chosen.Newer != "" {
+		chosen.Why += "; " + chosen.Newer
+	}
+	return chosen, nil
 }
 
 // named is the policy of that name, else, where the name is a product's and a version (claude-code-2.1.99), that of the
@@ -170,14 +185,18 @@ func asked(product string, list []Release, version string) Chosen {
 	return Chosen{Policy: ofVersion(list, version).Policy, Version: version, Why: newer, Newer: newer}
 }
 
-// newerThan says that a version of a product is newer than the newest that was read; "": it is not.
+// newerThan says that a version of a product is newer than the newest that was read, or that was read of its line; "":
+// it is not.
 func newerThan(product string, list []Release, version string) string {
-	last := list[len(list)-1]
-	read := cmp.Or(last.Valid.Read, last.Version)
-	if compareVersions(version, read) <= 0 {
+	r, what := ofVersion(list, version), "any that was read of its line"
+	read := r.Valid.Read
+	if last := list[len(list)-1]; r == last {
+		what, read = "any that was read", cmp.Or(read, last.Version)
+	}
+	if read == "" || compareVersions(version, read) <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s %s is newer than any that was read (%s): the rules of %s are assumed", product, version, read, last.Policy)
+	return fmt.Sprintf("%s %s is newer than %s (%s): the rules of %s are assumed", product, version, what, read, r.Policy)
 }
 
 // ofVersion is the newest release that is not later than a version, else the oldest.

@@ -45,6 +45,7 @@ func Judge(c *Config, results []CaseResult, b *Baseline, run CheckRun) *Report {
 			r.Counts.FailedCases++
 		}
 	}
+	r.Notes = append(r.Notes, aside(c, results, run)...)
 	if b != nil {
 		r.BaselineTool = b.Tool
 		r.Stale = append(r.Stale, j.gone(results)...)
@@ -52,6 +53,26 @@ func Judge(c *Config, results []CaseResult, b *Baseline, run CheckRun) *Report {
 	}
 	r.Passed = r.Counts.FailedCases == 0 && (len(r.Stale) == 0 || run.Updating) && r.Counts.Replays > 0
 	return r
+}
+
+// aside is what is worth knowing of the policies: settings that change nothing, and bare names that mean another release
+// now than in the baseline, whose release ran.
+func aside(c *Config, results []CaseResult, run CheckRun) (list []string) {
+	say := func(format string, args ...any) {
+		if text := fmt.Sprintf(format, args...); !slices.Contains(list, text) {
+			list = append(list, text)
+		}
+	}
+	for i := range results {
+		r := &results[i]
+		for _, text := range policy.Idle(r.Policy) {
+			say("case %q: %s", c.Cases[r.Case].Name, text)
+		}
+		if r.Now != "" && !run.Updating {
+			say("%s means %s now; %s ran, as in the baseline: %s takes the other", r.Command, r.Now, r.Policy.Name, run.Update)
+		}
+	}
+	return list
 }
 
 // notes are what is worth knowing and fails nothing.

@@ -105,6 +105,13 @@ func (b *Baseline) Plan(c *Config, r *CaseResult) *BaselinePlan {
 // summary is that a model would have written.
 func assumption(key string) bool { return strings.HasSuffix(key, ".summary") }
 
+// Locks reports whether a plan is the release that the bare name of a case meant when the baseline was made, and does not
+// mean now.
+func (b *Baseline) Locks(c *Config, r *CaseResult, plan *BaselinePlan) bool {
+	one := &c.Cases[r.Case]
+	return r.Policy.Chosen != "" && plan.Name != r.Policy.Name && b.find(one.Name).Policy == one.command(one.Policy.Text)
+}
+
 // Rebuild makes the policy of a plan.
 func (p *BaselinePlan) Rebuild(reg policy.Registry) (*policy.Policy, error) {
 	pol, _, err := policy.Rebuild(p.Name, p.settings(nil), reg)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
@@ -257,5 +258,44 @@ func TestLaterEvents(t *testing.T) {
 	whole := &past{events: many}
 	if r := whole.compare(changed); r.First.N != keptEvents+1 || r.First.Got == nil {
 		t.Errorf("%+v", r.First)
+	}
+}
+
+// TestLocks holds that a bare name which means another release than in the baseline is told, as long as the case names it
+// as it did.
+func TestLocks(t *testing.T) {
+	t.Parallel()
+	reg, err := stage.Registry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := func(day string) *policy.Policy {
+		at, err := time.Parse(time.DateOnly, day)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := preset.New(reg).LoadFor("opencode", preset.Client{Time: at})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	before, now := named("2026-03-01"), named("2026-10-03")
+	conf := &Config{Cases: []Case{{Name: "x", Policy: TextLine{Text: "opencode"}}}}
+	b := NewBaseline(conf, []CaseResult{result(before, "a.jsonl", nil)}, "1.0")
+	r := result(now, "a.jsonl", nil)
+	plan := b.Plan(conf, &r)
+	if plan == nil || !b.Locks(conf, &r, plan) {
+		t.Fatalf("%+v: the release of the baseline does not run", plan)
+	}
+	if b.Locks(&Config{Cases: []Case{{Name: "x", Policy: TextLine{Text: "opencode@latest"}}}}, &r, plan) {
+		t.Error("another name is not as it was in the baseline")
+	}
+	ran := result(before, "a.jsonl", nil)
+	ran.Now = now.Name
+	report := Judge(conf, []CaseResult{ran}, b, CheckRun{Tool: "1.0", Update: "ctxkit check --update"})
+	want := "mine.yaml means opencode-2.0.21 now; opencode-1.1.60 ran, as in the baseline: ctxkit check --update takes the other"
+	if !report.Passed || !slices.Equal(report.Notes, []string{want}) {
+		t.Errorf("passed %t, %q", report.Passed, report.Notes)
 	}
 }

@@ -23,6 +23,7 @@ type CaseResult struct {
 	Input   string // content hash
 	Policy  *policy.Policy
 	Files   map[string]string // content hashes of the files that the policy was read from
+	Now     string            // what the case's bare name means now, where the baseline's release ran instead
 	Old     *OldResult        // what the baseline's policy does here; nil where it is the same one, or not in a baseline
 	Outcome
 }

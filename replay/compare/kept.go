@@ -146,6 +146,7 @@ func (c *coder) kept(k *Kept) {
 	word(c, &k.Client.Version)
 	word(c, &k.Client.Provider)
 	c.time(&k.Client.Time)
+	c.flag(&k.Client.Cleared)
 	c.session(&k.Session)
 	list(c, &k.Parts, func(p **KeptPart) {
 		if c.reading {

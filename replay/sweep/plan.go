@@ -1,6 +1,8 @@
 package sweep
 
 import (
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/ctxkit/ctxkit/policy"
@@ -20,6 +22,29 @@ type Plan struct {
 // NewPlan makes a plan of points over axes.
 func NewPlan(axes []Axis, points []Point) *Plan {
 	return &Plan{Axes: axes, Points: points, made: map[*policy.Policy]*variants{}}
+}
+
+// Idle says which of the parameters that vary change nothing, at the first point and at the last.
+func (p *Plan) Idle(base *policy.Policy) (list []string) {
+	var last []string
+	for i, point := range []int{len(p.Points) - 1, 0} {
+		pol, err := p.policy(base, point)
+		if err != nil { // unreachable: the points were checked
+			return nil
+		}
+		for _, text := range policy.Idle(pol) {
+			key, _, _ := strings.Cut(text, ": ")
+			varies := slices.ContainsFunc(p.Axes, func(a Axis) bool { return a.Key == key })
+			switch {
+			case !varies:
+			case i == 0:
+				last = append(last, text)
+			case slices.Contains(last, text):
+				list = append(list, text)
+			}
+		}
+	}
+	return list
 }
 
 // variants are the policies of all points that start from one policy.

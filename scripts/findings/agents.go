@@ -10,7 +10,7 @@ import (
 )
 
 // products are the policies that are compared: the first is what the others are compared with.
-var products = []string{"claude-code", "recorded", "opencode", "codex", "gemini-cli", "qwen-code", "pi", "openhands", "goose", "crush", "cline", "roo-code"}
+var products = []string{"claude-code", "recorded", "opencode", "claude-code@latest", "opencode@latest", "codex", "gemini-cli", "qwen-code", "pi", "openhands", "goose", "crush", "cline", "roo-code"}
 
 // agents compares the policies of products, each corpus under two prompt caches.
 func agents(src *sources) (*article, error) {

@@ -75,7 +75,7 @@ func page(reg policy.Registry) ([]byte, error) {
 	fmt.Fprintf(&b, "\nThe bare name of a product means the release that was current when a session was recorded; for a\n"+
 		"session of the product itself, the one that recorded it, or what the product does with models of the session's\n"+
 		"provider. `NAME@%s` is the newest, `NAME@VERSION` that\n"+
-		"version's. Where there is no session, as in `ctxkit policy show` and in `extends`, it is the newest.\n\n"+
+		"version's. A bare name means the same in `extends`. Where there is no session, as in `ctxkit policy show`, it is the newest.\n\n"+
 		"| name | versions from | current from | to | policy | dates from |\n|---|---|---|---|---|---|\n", preset.Latest)
 	aliases := presets.Aliases()
 	for _, product := range presets.Products() {
@@ -105,6 +105,9 @@ func page(reg policy.Registry) ([]byte, error) {
 	}
 	for _, d := range reg.Definitions() {
 		fmt.Fprintf(&b, "\n### %s\n\n%s\n\n- Reproduces: %s\n- Runs at: %s\n- Truth: %s\n", d.Name, d.Summary, d.Source, d.Moments, d.Truth)
+		if d.Own != "" {
+			fmt.Fprintf(&b, "- Not the client's: %s\n", d.Own)
+		}
 		if ps := d.Parameters(); len(ps) > 0 {
 			b.WriteString("\n")
 			parameters(&b, ps)

@@ -206,6 +206,7 @@ func TestSummarize(t *testing.T) {
 		{"pairs stay whole", func(p *Summarize) { p.TriggerTokens, p.Keep = 4000, 1000 }, 5, []string{"m7", "m8"}, 300, 3513},
 		{"a share of the window", func(p *Summarize) { p.TriggerShare, p.Keep = 0.02, 2100 }, 5, []string{"m5", "m6", "m7", "m8"}, 300, 2509},
 		{"messages", func(p *Summarize) { p.TriggerTokens, p.By, p.Keep = 4000, byMessages, 3 }, 5, []string{"m5", "m6", "m7", "m8"}, 300, 2509},
+		{"messages that are no results", func(p *Summarize) { p.TriggerTokens, p.By, p.Keep = 4000, bySpoken, 2 }, 5, []string{"m5", "m6", "m7", "m8"}, 300, 2509},
 		{"all of them", func(p *Summarize) { p.TriggerTokens, p.By, p.Keep = 4000, byMessages, 0 }, 5, nil, 300, 4517},
 		{"turns", func(p *Summarize) { p.TriggerTokens, p.By, p.Keep = 6000, byTurns, 1 }, 8, []string{"m12", "m13", "m14"}, 300, 5522},
 		{"one turn, all of which stays", func(p *Summarize) { p.TriggerTokens, p.By, p.Keep = 4000, byTurns, 2 }, 0, nil, 0, 0},
@@ -260,5 +261,15 @@ func TestSummarizeTooLong(t *testing.T) {
 	r.All()
 	if edits := r.View.Edits(); len(edits) == 0 || edits[0].Kind != policy.KindFail {
 		t.Errorf("%v, want a failure", r.Edits())
+	}
+}
+
+// The reserve lowers the share of a small window, as Kimi CLI has it.
+func TestSummarizeReserve(t *testing.T) {
+	p := &Summarize{TriggerShare: 0.85, Reserve: 50000}
+	for window, want := range map[int]int{200000: 150000, 500000: 425000, 40000: 1} {
+		if got := p.limit(window); got != want {
+			t.Errorf("%d: %d, want %d", window, got, want)
+		}
 	}
 }

@@ -33,6 +33,7 @@ const (
 	byTurns    = "turns"
 	byTokens   = "tokens"
 	byMessages = "messages"
+	bySpoken   = "spoken"
 	byImages   = "images"
 )
 

@@ -3,6 +3,7 @@ package generic
 import (
 	"fmt"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/summarize"
 	"github.com/ctxkit/ctxkit/policy/strict"
@@ -12,8 +13,9 @@ import (
 type Summarize struct {
 	TriggerTokens int     `yaml:"trigger_tokens" doc:"summarize once the context has this; 0: trigger_share holds" unit:"tokens" min:"0"`
 	TriggerShare  float64 `yaml:"trigger_share" doc:"summarize once the context has this share of the window, where trigger_tokens is 0" min:"0" max:"1"`
+	Reserve       int     `yaml:"reserve" doc:"tokens of the window that stay free, where trigger_share leaves less" unit:"tokens" min:"0"`
 	Keep          int     `yaml:"keep" doc:"the newest messages that stay beside the summary, in the unit of by; more where a call would lose its result" unit:"tokens, turns or messages" min:"0"`
-	By            string  `yaml:"by" doc:"what keep counts: tokens; turns of the user, the current one among them; or messages, the results of one response being one or more" enum:"tokens,turns,messages"`
+	By            string  `yaml:"by" doc:"what keep counts: tokens; turns of the user, the current one among them; messages, the results of one response being one or more; or spoken, messages without those of results" enum:"tokens,turns,messages,spoken"`
 	Ratio         float64 `yaml:"ratio" doc:"when over 0, a fixed summary has this share of the tokens that it replaces" min:"0" max:"1"`
 	Prompt        int     `yaml:"prompt_tokens" doc:"the prompt that asks for the summary, and where the prefix is own its system prompt" unit:"tokens" min:"0"`
 	Prefix        string  `yaml:"prefix" doc:"what the summary's call is sent: own, what the summary replaces; session, all of the conversation behind the session's own system prompt, which the prompt cache may hold" enum:"own,session"`
@@ -45,7 +47,11 @@ func (p *Summarize) limit(window int) int {
 	if p.TriggerTokens > 0 {
 		return p.TriggerTokens
 	}
-	return int(p.TriggerShare * float64(window))
+	at := int(p.TriggerShare * float64(window))
+	if p.Reserve > 0 {
+		at = max(min(at, window-p.Reserve), 1)
+	}
+	return at
 }
 
 func summarizeLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
@@ -58,6 +64,10 @@ func summarizeLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Li
 	if p.TriggerTokens == 0 {
 		key = "summarize.trigger_share"
 		from = strict.FloatText(p.TriggerShare) + " x the window (" + c.Name(key) + ")"
+		if at < int(p.TriggerShare*float64(c.Window)) {
+			key = "summarize.reserve"
+			from = "the window less " + c.Name(key)
+		}
 	}
 	l.Add(policy.Limit{Name: "summary", Label: "summarize", Operator: ">=", Tokens: at, Of: policy.OfContext, Acts: true, From: from, Key: key})
 }
@@ -155,6 +165,12 @@ func (s *summarization) cut(c *policy.Context, ids []policy.ItemID) int {
 		}
 	case byMessages:
 		at = max(at-s.p.Keep, 0)
+	case bySpoken:
+		for left := s.p.Keep; at > 0 && left > 0; at-- {
+			if m := v.Message(ids[at-1]); m == nil || m.Class != session.ClassToolResult {
+				left--
+			}
+		}
 	default:
 		now := s.turns.now(v)
 		for ; at > 0; at-- {

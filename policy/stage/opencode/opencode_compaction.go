@@ -26,8 +26,9 @@ type OpencodeCompaction struct {
 func defineOpencodeCompaction() policy.Definition {
 	return policy.Definition{
 		Name:    "opencode_compaction",
-		Summary: "When a response overflows the usable window, the view becomes a question, its summary, the kept tail (1.18) and a prompt to go on. A summary request that does not fit the window less its output reserve fails: the view stays, and the next response tries again.",
+		Summary: "When a response overflows the usable window, the view becomes a question, its summary, the kept tail (1.18) and a prompt to go on.",
 		Source:  "OpenCode 1.1.36 (commit 8c4bf225), 1.18.3 and 1.18.34: docs/internals/opencode.md sections 4, 5, 7 and 8, oracle cases",
+		Own:     "A summary request over the window is taken as refused: the view stays, and the next response tries again",
 		Truth:   policy.TruthOracle,
 		Moments: policy.Respond | policy.Prepare | policy.Manual,
 		Params: &OpencodeCompaction{
@@ -184,7 +185,7 @@ func (s *opencodeCompaction) compact(c *policy.Context, trigger, reason string) 
 	if s.version.KeepsTail {
 		call.Input = s.input(c, head) + s.p.Prompt
 	}
-	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window - maxOutput(s.limit(c), s.p.OutputMax)}
+	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window}
 	if failure := try.Failure(c); failure != nil {
 		return failure, nil
 	}

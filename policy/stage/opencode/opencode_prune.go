@@ -42,7 +42,7 @@ after:  walking back, 15,000 and 45,000 pass: the one that crosses 40,000 is mar
 func pruneLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
 	p := s.Params.(*OpencodePrune)
 	if !p.Auto {
-		l.Note("%s is false: nothing is pruned", c.Name("opencode_prune.auto"))
+		l.Note("%s is false: nothing is pruned; opencode_prune.auto=true prunes, as compaction.prune does in OpenCode 1 while its process lives on; OpenCode 2 ignores that", c.Name("opencode_prune.auto"))
 		return
 	}
 	l.Add(policy.Limit{Name: "prune protects", Operator: ">", Tokens: p.Protect, Of: policy.OfResults, Acts: true, From: "opencode_prune.protect: the newest tool output, estimated", Key: "opencode_prune.protect"})

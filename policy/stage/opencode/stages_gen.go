@@ -7,6 +7,7 @@ import "github.com/ctxkit/ctxkit/policy"
 // stages lists the stages of the family by name.
 func stages() []policy.Definition {
 	return []policy.Definition{
+		defineOpencodeCheckpoint(),
 		defineOpencodeCompaction(),
 		defineOpencodePrune(),
 		defineOpencodeQueued(),

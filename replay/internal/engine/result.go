@@ -24,6 +24,7 @@ type ReplayResult struct {
 	Fit        *record.Fit    // the window is fitted to the recorded compactions
 	Shown      int            // the largest recorded context, where the window follows from it, tokens
 	Limits     []policy.Limit // at which the policy's stages act, in Window
+	Notes      []string       // what is no number of tokens but decides when they act
 	LimitsOf   string         // of the recorded track: the release whose limits these are
 	AutoOff    *AutoOff
 	Requests   []account.Request
@@ -102,5 +103,9 @@ func (e *Engine) widest(r *ReplayResult) {
 	if pol.Recorded && e.record.Release != nil {
 		pol, r.LimitsOf = e.record.Release, e.record.Release.Name
 	}
-	r.Window, r.Limits = c.Window, pol.Limits(c).List
+	limits := pol.Limits(c)
+	r.Window, r.Limits = c.Window, limits.List
+	if !e.policy.Recorded {
+		r.Notes = limits.Notes
+	}
 }

@@ -16,7 +16,7 @@ const (
 	CompactionThreshold   CompactionKind = "threshold"    // the context reached the client's threshold
 	CompactionReactive    CompactionKind = "reactive"     // the API refused a prompt as too long
 	CompactionIdle        CompactionKind = "idle"         // the user was away, and the cache about to expire
-	CompactionModelChange CompactionKind = "model_change" // the next model has a smaller window
+	CompactionModelChange CompactionKind = "model_change" // the next model has a smaller window, or cannot read what the one before compacted
 	CompactionManual      CompactionKind = "manual"       // the user asked for it
 	CompactionServer      CompactionKind = "server"       // the API made it: the summary is sealed
 	CompactionPrecomputed CompactionKind = "precomputed"  // the summary was written ahead
@@ -37,6 +37,8 @@ func (r *Record) CompactionKind(i int) CompactionKind {
 	window := r.windowBefore(b)
 	threshold := window - client.Headroom
 	switch {
+	case b.Trigger == string(CompactionModelChange):
+		return CompactionModelChange
 	case b.Trigger != "auto" && b.Trigger != "manual":
 		return CompactionUnknown
 	case client.CompactsIdle > 0 && r.Hour && r.isIdle(b, client.CompactsIdle) && b.PreTokens >= client.IdleLeast && b.PreTokens < threshold:

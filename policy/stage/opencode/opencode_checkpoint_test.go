@@ -1,0 +1,280 @@
+package opencode
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
+	"github.com/ctxkit/ctxkit/policy/view"
+)
+
+var checkpointRules = []string{"2.0.3", "2.0.21"}
+
+func checkpointing(rules string) *OpencodeCheckpoint {
+	p := *defineOpencodeCheckpoint().Params.(*OpencodeCheckpoint)
+	p.Rules, p.Summary = rules, policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 5000}}
+	return &p
+}
+
+// Case 1 and 2: the last response's total and what came after it, results included, are compared with the limit.
+func TestCheckpointDue(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		usage  jsonl.Usage
+		result int
+		want   map[string]bool
+	}{
+		{"168,000", jsonl.Usage{Input: 1000, CacheRead: 160000, CacheWrite: 5000, Output: 2000}, -1, map[string]bool{"2.0.3": true, "2.0.21": false}},
+		{"180,000 with a result", jsonl.Usage{Input: 2, CacheRead: 150000, CacheWrite: 20000, Output: 1000}, 35990, map[string]bool{"2.0.3": true, "2.0.21": true}},
+		{"179,999 with a result", jsonl.Usage{Input: 2, CacheRead: 150000, CacheWrite: 20000, Output: 1000}, 35989, map[string]bool{"2.0.3": true, "2.0.21": false}},
+	} {
+		for _, rules := range checkpointRules {
+			c := stagetest.NewConvo()
+			c.Prompt("go on")
+			if tt.result < 0 {
+				c.Assistant(stagetest.Say("done"))
+				c.Prompt("x")
+			} else {
+				c.Assistant(stagetest.Use("a", "read"))
+				c.Answers(stagetest.Result("a", strings.Repeat("x", tt.result)))
+			}
+			r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCheckpoint(), checkpointing(rules)))
+			for m := range c.Messages {
+				r.View.Join(m)
+			}
+			r.Last, r.MaxOutput = policy.Response{Usage: tt.usage, Known: true, Message: 1}, 64000
+			r.Fire(policy.Prepare, 1, policy.Context{})
+			if got := r.View.Epoch() > 0; got != tt.want[rules] {
+				t.Errorf("%s, %s: compacted %t", tt.name, rules, got)
+			}
+		}
+	}
+}
+
+// Case 3, and the table of section 10.
+func TestCheckpointLimits(t *testing.T) {
+	never := []int{-1, -1}
+	for _, tt := range []struct {
+		limit  modelLimit
+		buffer int
+		want   []int // by 2.0.3 and by 2.0.21
+	}{
+		{modelLimit{200000, 0, 64000}, unset, []int{168000, 180000}}, {modelLimit{1000000, 0, 128000}, unset, []int{968000, 900000}},
+		{modelLimit{128000, 0, 16384}, unset, []int{108000, 112000}}, {modelLimit{32768, 0, 8192}, unset, []int{12768, 16768}},
+		{modelLimit{20000, 0, 4096}, unset, []int{0, 18000}}, {modelLimit{}, unset, never}, {modelLimit{32768, 0, 8192}, 10000, []int{22768, 22768}},
+		{modelLimit{400000, 272000, 128000}, unset, []int{252000, 244800}},
+	} {
+		for i, rules := range checkpointRules {
+			p := checkpointing(rules)
+			p.Buffer = tt.buffer
+			got, ok := p.ceiling(tt.limit)
+			if !ok {
+				got = -1
+			}
+			if got != tt.want[i] {
+				t.Errorf("%s %+v: %d, want %d", rules, tt, got, tt.want[i])
+			}
+		}
+	}
+}
+
+// Case 4: the total is that of a response by the same provider from 2.0.21 on, and never that of an error.
+func TestCheckpointAnchor(t *testing.T) {
+	for _, failed := range []bool{false, true} {
+		for i, rules := range checkpointRules {
+			c := stagetest.NewConvo()
+			c.Prompt(strings.Repeat("x", 400))
+			c.Assistant(stagetest.Say("one"))
+			c.Prompt(strings.Repeat("x", 400))
+			c.Assistant(stagetest.Say(strings.Repeat("x", 200)))
+			c.Messages[3].Model = "gpt-6-sol"
+			c.Prompt(strings.Repeat("x", 40))
+			r := stagetest.NewRun(t, c)
+			for m := range c.Messages {
+				r.View.Join(m)
+			}
+			stage, err := defineOpencodeCheckpoint().New(checkpointing(rules))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := stage.(*opencodeCheckpoint)
+			at := &policy.Context{View: r.View, Model: c.Messages[1].Model}
+			s.sums.Follow(r.View)
+			at.Last = policy.Response{Usage: jsonl.Usage{Input: 100, CacheRead: 9900, Output: 50}, Known: true, Message: 1}
+			s.note(at)
+			at.Last = policy.Response{Usage: jsonl.Usage{Input: 20000, Output: 100}, Known: true, Message: 3}
+			if failed {
+				at.Last.StopReason = "error"
+			}
+			s.note(at)
+			want := []int{20110, 10210}[i]
+			if failed {
+				want = 10210
+			}
+			if got := s.used(at); got != want {
+				t.Errorf("%s, failed %t: %d, want %d", rules, failed, got, want)
+			}
+		}
+	}
+}
+
+// Case 5: without a response all is estimated; 1,550 are the system prompt and a tool.
+func TestCheckpointNoUsage(t *testing.T) {
+	c := stagetest.NewConvo()
+	c.User(session.ClassPrompt, stagetest.Say(strings.Repeat("x", 12000)), stagetest.Block(jsonl.KindImage, "image", ""))
+	r := stagetest.NewRun(t, c)
+	r.View.Join(0)
+	stage, err := defineOpencodeCheckpoint().New(checkpointing("2.0.21"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := stage.(*opencodeCheckpoint)
+	s.sums.Follow(r.View)
+	if got := s.used(&policy.Context{View: r.View, Overhead: 1550}); got != 6050 {
+		t.Errorf("%d", got)
+	}
+}
+
+// Cases 6 to 10: which of the messages stay as text, by name and estimate.
+func TestCheckpointTail(t *testing.T) {
+	series := func(from, to, size int) (list []string) {
+		for i := from; i <= to; i++ {
+			list = append(list, fmt.Sprintf("A%d %d", i, size))
+		}
+		return list
+	}
+	for _, tt := range []struct {
+		name  string
+		list  []string
+		again bool
+		want  string // the first that stays
+	}{
+		{"6: from a prompt on", []string{"U1 1000", "A1 3000", "U2 500", "A2 9000", "U3 200", "A3 5000"}, false, "U2"},
+		{"7: back to the prompt", []string{"U1 100", "A1 100", "U2 100", "A2 6000", "A3 6000", "A4 6000"}, false, "U2"},
+		{"8: one prompt", append([]string{"U1 100"}, series(1, 20, 9000)...), false, ""},
+		{"9: again, without a prompt", series(21, 30, 9000), true, "A21"},
+		{"9: the first had no text", series(21, 30, 9000), false, ""},
+		{"10: short", []string{"U1 100", "A1 100", "U2 100", "A2 100"}, false, "U2"},
+		{"10: one exchange", []string{"U1 100", "A1 100"}, false, ""},
+		{"a newer prompt after the start", append(append([]string{"U1 100"}, series(1, 3, 9000)...), "U2 10"), false, "U2"},
+	} {
+		var list []entry
+		for _, word := range tt.list {
+			name, size, n := "", 0, 0
+			if n, _ = fmt.Sscanf(word, "%s %d", &name, &size); n != 2 {
+				t.Fatal(word)
+			}
+			list = append(list, entry{user: name[0] == 'U', text: strings.Repeat("x", 4*size)})
+		}
+		got := ""
+		if from := checkpointing("2.0.21").kept(list, tt.again); from < len(list) {
+			got, _, _ = strings.Cut(tt.list[from], " ")
+		}
+		if got != tt.want {
+			t.Errorf("%s: from %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// Cases 8 to 12 in a view: the message that takes its place, the call behind it, what fails.
+func TestCheckpointView(t *testing.T) {
+	c := stagetest.NewConvo()
+	c.Prompt(strings.Repeat("a", 400))
+	c.Assistant(stagetest.Think("hm"), stagetest.Say("b"), stagetest.Use("a", "read"))
+	c.Answers(stagetest.Result("a", strings.Repeat("c", 1300)))
+	c.Prompt("d")
+	c.Assistant(stagetest.Say("e"))
+	texts := func(r *stagetest.Bench) (list []string) {
+		for id := range r.View.Items {
+			if s := r.View.Synthetic(id); s != nil {
+				list = append(list, s.Role+": "+s.Contents[len(s.Contents)-1].Text)
+			}
+		}
+		return list
+	}
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCheckpoint(), checkpointing("2.0.21")))
+	r.Overhead = 1000
+	for m := range c.Messages {
+		r.View.Join(m)
+	}
+	input := 1000 + 681
+	for m := range 3 {
+		input += r.View.Weight(policy.ItemID(m))
+	}
+	r.Fire(policy.Manual, 2, policy.Context{})
+	want := []string{"user: \n</summary>\n\n<recent-context>\n[User]: d\n\n[Assistant]: e\n</recent-context>\n</conversation-checkpoint>"}
+	if diff := cmp.Diff(want, texts(r)); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	call := r.View.Edits()[0].Call
+	if call.Output != 5000 || call.Input != input || call.Cut == nil || call.Cut.Item != 3 || call.Prefix != "session" || call.Prompt != 681 {
+		t.Errorf("%+v, want input %d cut at 3", call, input)
+	}
+	if v := view.CheckAPI(r.View); v != nil {
+		t.Error(v)
+	}
+	r.Fire(policy.Manual, 2, policy.Context{}) // nothing but the checkpoint
+	if e := r.View.Edits()[1]; e.Kind != policy.KindFail {
+		t.Errorf("%+v", e)
+	}
+}
+
+// Case 12: outputs are cut by code points; a request over the window starts a compaction, a second does not.
+func TestCheckpointCutAndOverflow(t *testing.T) {
+	emoji, letters := strings.Repeat("\U0001F600", 1300), strings.Repeat("x", 2000)
+	const mark = "\n[truncated]"
+	for rules, want := range map[string][2]string{
+		"2.0.3": {emoji, letters}, "2.0.21": {emoji[:4*1250] + mark, letters[:1250] + mark},
+	} {
+		p := checkpointing(rules)
+		if got := [2]string{p.cut(emoji), p.cut(letters)}; got != want {
+			t.Errorf("%s: %d and %d", rules, len(got[0]), len(got[1]))
+		}
+	}
+	for _, auto := range []bool{true, false} {
+		p := checkpointing("2.0.21")
+		p.Auto = auto
+		c := stagetest.Small(2)
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCheckpoint(), p))
+		for m := range c.Messages {
+			r.View.Join(m)
+		}
+		r.Overhead = 200001
+		r.Last = policy.Response{Usage: jsonl.Usage{Input: 1000}, Known: true, Message: 1}
+		r.Fire(policy.Prepare, 1, policy.Context{})
+		r.Fire(policy.Prepare, 1, policy.Context{})
+		if got := len(r.View.Edits()); got != map[bool]int{true: 1}[auto] {
+			t.Errorf("auto %t: %d edits", auto, got)
+		}
+	}
+}
+
+// A request that is too large is sent as text from 2.0.21 on, below the limit, and once by 2.0.3.
+func TestCheckpointTooLarge(t *testing.T) {
+	for rules, want := range map[string]struct {
+		kind  policy.EditKind
+		input int
+	}{"2.0.3": {policy.KindFail, 0}, "2.0.21": {policy.KindSummarize, 180000 - 42}} {
+		c := stagetest.NewConvo()
+		c.Prompt("go")
+		for range 30 {
+			c.Assistant(stagetest.Say(strings.Repeat("x", 36000)))
+		}
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCheckpoint(), checkpointing(rules)))
+		r.MaxOutput = 64000
+		for m := range c.Messages {
+			r.View.Join(m)
+		}
+		r.Fire(policy.Prepare, 1, policy.Context{})
+		e := r.View.Edits()[0]
+		if e.Kind != want.kind || e.Call != nil && e.Call.Input != want.input {
+			t.Errorf("%s: %s %+v", rules, e.Kind, e.Call)
+		}
+	}
+}
