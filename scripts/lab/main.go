@@ -260,8 +260,8 @@ func execute(ctx context.Context, command []string, limit time.Duration) string 
 	return ""
 }
 
-// choose lists the cells and installs their clients. A client that cannot be installed is named and left out; where no
-// package can be had at all, the error is errNoNpm.
+// choose lists the cells and installs their clients. A client that cannot be installed, or whose latest release npm does
+// not know, is named and left out; where npm knows none, the error is errNoNpm.
 func choose(o selection) (cells []cell, failed bool, err error) {
 	if _, err := exec.LookPath("npm"); err != nil {
 		return nil, false, fmt.Errorf("%w: there is no npm", errNoNpm)
@@ -271,6 +271,8 @@ func choose(o selection) (cells []cell, failed bool, err error) {
 			return nil, false, fmt.Errorf("%w: %w", errNoNpm, err)
 		}
 	}
+	reached := false
+	var unreached error
 	for i := range clients {
 		c := &clients[i]
 		if o.clients != "" && !slices.Contains(strings.Split(o.clients, ","), c.name) {
@@ -284,8 +286,11 @@ func choose(o selection) (cells []cell, failed bool, err error) {
 			case "latest":
 				newest, err := latest(c.pkg)
 				if err != nil {
-					return nil, false, err
+					fmt.Printf("%s %s is left out: %v\n", c.name, v, err)
+					failed, unreached = true, err
+					continue
 				}
+				reached = true
 				versions = append(versions, newest)
 			default:
 				versions = append(versions, v)
@@ -307,6 +312,9 @@ func choose(o selection) (cells []cell, failed bool, err error) {
 				}
 			}
 		}
+	}
+	if unreached != nil && !reached {
+		return nil, false, unreached
 	}
 	return cells, failed, nil
 }
