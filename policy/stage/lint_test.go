@@ -138,7 +138,7 @@ func TestLint(t *testing.T) {
 		{"a share without clearing", "stages: [cache_ttl_prune: {hard_clear: false, hard_clear_ratio: 0.2}]", "1:65: cache_ttl_prune.hard_clear_ratio: it has no effect: cache_ttl_prune.hard_clear is off: leave it out (unused)"},
 		{"more tokens than the window has", "stages: [mask: {by: tokens, keep: 1000000}]", "1:35: mask.keep: 1,000,000 tokens kept and a step of 1, with 18,800 of system prompt and tools, are not below 1,000,000, the window: make keep or step smaller (never)"},
 		{"nothing to supersede", "stages: [supersede: {reads: false, changes: false, searches: false, commands: false}]", "1:10: supersede: it replaces no kind of result: set reads, changes, searches or commands to true (never)"},
-		{"a cut without a limit", "stages: [truncate_results: {max_tokens: 0}]", "1:41: truncate_results.max_tokens: without a limit nothing is cut: give max_tokens or max_lines (never)"},
+		{"a cut without a limit", "stages: [truncate_results: {max_tokens: 0}]", "1:41: truncate_results.max_tokens: without a limit nothing is cut: give max_tokens, max_bytes or max_lines (never)"},
 		{"decay to more than it begins with", "stages: [decay: {min_tokens: 5000}]", "1:30: decay.min_tokens: 5,000 is more than decay.max_tokens 4,000: make it decay.max_tokens or less (contradict)"},
 		{"a summary without a trigger", "stages: [summarize: {trigger_share: 0}]", "1:37: summarize.trigger_share: no trigger is given: nothing is ever summarized: give trigger_share or trigger_tokens (never)"},
 		{"as much kept as the trigger", "stages: [summarize: {trigger_tokens: 50000, keep: 40000}]", "1:51: summarize.keep: 40,000 of messages with 18,800 of system prompt and tools reach 50,000, where summarize acts again: make it smaller (always)"},

@@ -69,6 +69,7 @@ func TestPresets(t *testing.T) {
 		"openhands-1.43": {"condenser_events.max_size": "240", "condenser_events.agent_limit": "true"},
 		"codex-local": {
 			"codex_compaction.form": "local", "codex_compaction.percent": "90", "codex_compaction.token_limit": "none", "codex_compaction.user_tokens": "20000",
+			"truncate_results.max_tokens": "0", "truncate_results.max_bytes": "40000", "truncate_results.offloaded": "true",
 		},
 		"codex-0.118": {"codex_compaction.form": "remote_v1", "codex_compaction.percent": "90", "codex_compaction.user_tokens": "none"},
 		"codex-0.140": {"codex_compaction.form": "remote_v2", "codex_compaction.percent": "90", "codex_compaction.user_tokens": "64000"},

@@ -58,6 +58,7 @@ type content struct {
 
 	// Gemini
 	Parts        []json.RawMessage
+	Thought      bool
 	FunctionCall *struct{ Args json.RawMessage }
 	Response     *struct{ Response json.RawMessage } `json:"functionResponse"`
 	Inline       *struct{ Data string }              `json:"inlineData"`
@@ -278,6 +279,8 @@ func geminiBlocks(out []block, m content) []block {
 			out = append(out, block{role: role, kind: "tool_result", text: text})
 		case p.Inline != nil:
 			out = append(out, block{role: role, kind: "image", text: digest(p.Inline.Data)})
+		case p.Thought:
+			out = append(out, block{role: role, kind: "thinking", text: plain(raw)})
 		default:
 			out = append(out, block{role: role, kind: "text", text: plain(raw)})
 		}
@@ -286,7 +289,8 @@ func geminiBlocks(out []block, m content) []block {
 }
 
 var (
-	ownWords = regexp.MustCompile(`^Tool loaded\.$`) // the client's own without a reminder's tags
+	// The client's own without a reminder's tags: of Claude Code, and what Qwen Code before 0.20 begins with.
+	ownWords = regexp.MustCompile(`^(Tool loaded\.$|This is the Qwen Code\. We are setting up|Got it\. Thanks for the context!$)`)
 	queued   = regexp.MustCompile(`^The user sent a new message while you were working:\n((?s:.*?))\n\n(?:This is how|IMPORTANT)(?s:.*)$`)
 	ending   = regexp.MustCompile(`(?s)\s*<system-reminder>.*$`)
 )

@@ -96,7 +96,11 @@ stream_max_retries = 2
 		},
 		asIf: asIf{
 			policy: "codex-local", cut: regexp.MustCompile(`Warning: truncated output`),
-			flags: []string{"--window", "$WINDOW", "--set", "codex_compaction.token_limit=$LIMIT", "--set", "codex_compaction.summary=[{fixed: $SUMMARY}]"},
+			// Of a model that the catalogue of its release does not have it keeps 10,000 bytes of an output.
+			flags: []string{
+				"--window", "$WINDOW", "--set", "truncate_results.max_bytes=10000", "--set", "codex_compaction.token_limit=$LIMIT",
+				"--set", "codex_compaction.summary=[{fixed: $SUMMARY}]",
+			},
 		},
 	},
 	{

@@ -69,14 +69,18 @@ func TestFailingClients(t *testing.T) {
 	}
 	write(t, filepath.Join(answers, "replay.json"), `{"totals":{"requests":1},"requests":[{"n":1,"uuid":"u1"}]}`)
 	write(t, filepath.Join(answers, "1.json"), `{"model":"m","messages":[{"role":"user","content":"go @@s1@@"}]}`)
-	lab := exec.Command(os.Args[0], "run", "-ctxkit", os.Args[0], "-versions", "1.0", "-jobs", "3", "-limit", "2s")
-	lab.Env = append(os.Environ(), "LAB_FAKES=1", "LAB_ANSWERS="+answers)
-	text, err := lab.CombinedOutput()
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != 2 {
-		t.Errorf("exit %v, not 2", err)
+	lab := func(code int, args ...string) string {
+		cmd := exec.Command(os.Args[0], append([]string{"run", "-ctxkit", os.Args[0], "-jobs", "3", "-limit", "2s"}, args...)...)
+		cmd.Env = append(os.Environ(), "LAB_FAKES=1", "LAB_ANSWERS="+answers)
+		text, err := cmd.CombinedOutput()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != code {
+			t.Errorf("%s: exit %v, not %d: %s", args, err, code, text)
+		}
+		return string(text)
 	}
-	out := string(text)
+	const played = "plays-1.0-one                              1/1        1    1"
+	out := lab(2, "-versions", "1.0")
 	for name, problem := range map[string]string{
 		"hangs": "turn 1: hangs: killed after 2s: waiting", "dies": "turn 1: dies: exit status 3: last words", "strange": "asks for an unknown path: POST /v1/embeddings",
 		"silent": "writes no session", "mute": "turn 1: asks the model nothing",
@@ -85,11 +89,16 @@ func TestFailingClients(t *testing.T) {
 			t.Errorf("%s: no %q", name, problem)
 		}
 	}
-	if !strings.Contains(out, "plays-1.0-one                              1/1        1    1") {
+	if !strings.Contains(out, played) {
 		t.Error("the client that plays is not compared")
 	}
 	if t.Failed() {
 		t.Log(out)
+	}
+	lab(3, "-versions", "latest", "-clients", "plays,silent")
+	executable(t, filepath.Join(folder, "npm"), "#!/bin/sh\n[ \"$2\" = plays ] && echo 1.0\n")
+	if out := lab(2, "-versions", "latest", "-clients", "plays,silent"); !strings.Contains(out, played) || !strings.Contains(out, "silent latest is left out: npm is out of reach: npm view silent") {
+		t.Error("one package that npm does not know:", out)
 	}
 	running, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, file := range running {

@@ -78,6 +78,7 @@ func playCommand(args []string) (int, error) {
 	flags := flag.NewFlagSet("play", flag.ExitOnError)
 	whole := flags.Bool("whole", false, "")
 	limit := flags.Duration("limit", patience, "")
+	model := flags.String("model", "", "")
 	_ = flags.Parse(args)
 	if flags.NArg() != 4 {
 		return 2, errors.New("play takes CLIENT VERSION SCENARIO FOLDER")
@@ -85,6 +86,11 @@ func playCommand(args []string) (int, error) {
 	c, s := clientNamed(flags.Arg(0)), scenarioNamed(flags.Arg(2))
 	if c == nil || s == nil {
 		return 2, fmt.Errorf("no client %s or no scenario %s: lab list prints them", flags.Arg(0), flags.Arg(2))
+	}
+	if *model != "" {
+		other := *s
+		other.model = *model
+		s = &other
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -122,10 +128,10 @@ func (c cell) name() string { return c.client.name + "-" + c.version + "-" + c.s
 
 // selection are the flags of run.
 type selection struct {
-	clients, scenarios, versions, out, ctxkit, expected, page string
-	whole, update, keep                                       bool
-	jobs                                                      int
-	limit                                                     time.Duration
+	clients, scenarios, versions, model, out, ctxkit, expected, page string
+	whole, update, keep                                              bool
+	jobs                                                             int
+	limit                                                            time.Duration
 }
 
 // patience is how long a turn of a client may take by default.
@@ -137,6 +143,7 @@ func runCommand(args []string) (int, error) {
 	flags.StringVar(&o.clients, "clients", "", "clients, separated by commas (default: all)")
 	flags.StringVar(&o.scenarios, "scenarios", "", "scenarios, separated by commas (default: all that a client plays)")
 	flags.StringVar(&o.versions, "versions", "pins,latest", "releases, separated by commas: numbers, pins, latest")
+	flags.StringVar(&o.model, "model", "", "model instead of the client's and the scenario's, as the client names it")
 	flags.StringVar(&o.out, "out", filepath.Join(cacheFolder(), "recordings"), "folder of the recordings")
 	flags.StringVar(&o.ctxkit, "ctxkit", "ctxkit", "the program that is judged")
 	flags.StringVar(&o.expected, "expected", "", "table of expected results to hold these against")
@@ -210,7 +217,7 @@ func (o selection) record(ctx context.Context, self string, c cell) (found []res
 	at := time.Now()
 	out := filepath.Join(o.out, c.name())
 	if _, err := os.Stat(filepath.Join(out, "scenario.txt")); !o.keep || err != nil {
-		command := []string{self, "play", "-limit", o.limit.String()}
+		command := []string{self, "play", "-limit", o.limit.String(), "-model", o.model}
 		if o.whole {
 			command = append(command, "-whole")
 		}
@@ -253,8 +260,8 @@ func execute(ctx context.Context, command []string, limit time.Duration) string 
 	return ""
 }
 
-// choose lists the cells and installs their clients. A client that cannot be installed is named and left out; where no
-// package can be had at all, the error is errNoNpm.
+// choose lists the cells and installs their clients. A client that cannot be installed, or whose latest release npm does
+// not know, is named and left out; where npm knows none, the error is errNoNpm.
 func choose(o selection) (cells []cell, failed bool, err error) {
 	if _, err := exec.LookPath("npm"); err != nil {
 		return nil, false, fmt.Errorf("%w: there is no npm", errNoNpm)
@@ -264,6 +271,8 @@ func choose(o selection) (cells []cell, failed bool, err error) {
 			return nil, false, fmt.Errorf("%w: %w", errNoNpm, err)
 		}
 	}
+	reached := false
+	var unreached error
 	for i := range clients {
 		c := &clients[i]
 		if o.clients != "" && !slices.Contains(strings.Split(o.clients, ","), c.name) {
@@ -277,8 +286,11 @@ func choose(o selection) (cells []cell, failed bool, err error) {
 			case "latest":
 				newest, err := latest(c.pkg)
 				if err != nil {
-					return nil, false, err
+					fmt.Printf("%s %s is left out: %v\n", c.name, v, err)
+					failed, unreached = true, err
+					continue
 				}
+				reached = true
 				versions = append(versions, newest)
 			default:
 				versions = append(versions, v)
@@ -300,6 +312,9 @@ func choose(o selection) (cells []cell, failed bool, err error) {
 				}
 			}
 		}
+	}
+	if unreached != nil && !reached {
+		return nil, false, unreached
 	}
 	return cells, failed, nil
 }

@@ -255,6 +255,10 @@ func TestTruncateResults(t *testing.T) {
 		{"no newline at the end", lines(80)[:719], func(p *TruncateResults) { p.MaxTokens, p.MaxLines = 0, 2 }, lines(1) + "\n[… 78 lines, 702 characters left out …]\nline 079"},
 		{"both, the smaller holds", lines(80), func(p *TruncateResults) { p.MaxTokens, p.MaxLines = 72, 4 }, lines(2) + "\n[… 76 lines, 684 characters left out …]\n" + lines(80)[702:]},
 		{"no line ends", strings.Repeat("é", 400), func(p *TruncateResults) { p.MaxTokens, p.MaxLines = 50, 2 }, strings.Repeat("é", 100) + "\n[… 200 characters left out …]\n" + strings.Repeat("é", 100)},
+		{"bytes", lines(80), func(p *TruncateResults) { p.MaxTokens, p.MaxBytes = 0, 144 }, lines(8) + "\n[… 64 lines, 576 characters left out …]\n" + lines(80)[648:]},
+		{"as many bytes", lines(80), func(p *TruncateResults) { p.MaxTokens, p.MaxBytes = 0, 720 }, ""},
+		{"tokens and bytes, the smaller holds", lines(80), func(p *TruncateResults) { p.MaxTokens, p.MaxBytes = 36, 500 }, lines(8) + "\n[… 64 lines, 576 characters left out …]\n" + lines(80)[648:]},
+		{"not put into a file", lines(80), func(p *TruncateResults) { p.MaxTokens, p.Offloaded = 36, true }, ""},
 		{"no gain", strings.Repeat("x", 404), func(p *TruncateResults) { p.MaxTokens = 100 }, ""},
 		{"nothing stays", "x", func(p *TruncateResults) { p.MaxTokens, p.MaxLines = 0, 0 }, ""},
 	} {

@@ -11,8 +11,10 @@ import (
 // TruncateResults are the parameters of truncate_results.
 type TruncateResults struct {
 	MaxTokens int     `yaml:"max_tokens" doc:"larger results are cut to this; 0: no limit" unit:"tokens" min:"0"`
+	MaxBytes  int     `yaml:"max_bytes" doc:"larger results are cut to this; 0: no limit" unit:"bytes of UTF-8" min:"0"`
 	MaxLines  int     `yaml:"max_lines" doc:"longer results are cut to this; 0: no limit" unit:"lines" min:"0"`
 	Head      float64 `yaml:"head" doc:"the share of what stays that is the result's beginning; the rest is its end" min:"0" max:"1"`
+	Offloaded bool    `yaml:"offloaded" doc:"cut only what the recording client had put into a file and is read back: it has limited the other results itself"`
 	Tools
 }
 
@@ -37,8 +39,8 @@ after:  its first and its last 2,000 tokens, with "[… 1,800 lines, 24,000 char
 			}
 		},
 		Check: func(c *policy.Check) {
-			if p := c.Stage.Params.(*TruncateResults); p.MaxTokens == 0 && p.MaxLines == 0 {
-				c.Add(policy.RuleNever, "truncate_results.max_tokens", "give max_tokens or max_lines", "without a limit nothing is cut")
+			if p := c.Stage.Params.(*TruncateResults); p.MaxTokens+p.MaxBytes+p.MaxLines == 0 {
+				c.Add(policy.RuleNever, "truncate_results.max_tokens", "give max_tokens, max_bytes or max_lines", "without a limit nothing is cut")
 			}
 		},
 		New: func(p any) (policy.Stage, error) { return &truncateResults{p: *p.(*TruncateResults)}, nil },
@@ -53,7 +55,7 @@ func (s *truncateResults) Run(c *policy.Context) ([]policy.Edit, error) {
 	for _, id := range c.Joined {
 		for b := range v.Blocks(id) {
 			t := policy.Target{Item: id, Block: b}
-			if !plain(v, t) {
+			if !plain(v, t) || s.p.Offloaded && v.Raw(t).Offload == nil {
 				continue
 			}
 			tool := c.Conv.ToolName(v.Raw(t).ID)
@@ -87,10 +89,14 @@ func (s *truncateResults) Run(c *policy.Context) ([]policy.Edit, error) {
 func (s *truncateResults) ends(v policy.View, t policy.Target) (e ends, reason string) {
 	e = ends{head: math.MaxInt / 2, tail: math.MaxInt / 2}
 	length := v.Length(t)
-	if n := v.BlockTokens(t); s.p.MaxTokens > 0 && n > s.p.MaxTokens {
-		e.head, e.tail = split(share(length.UTF16, s.p.MaxTokens, n), s.p.Head)
-		reason = fmt.Sprintf("%s tokens > %s", policy.Thousands(n), policy.Thousands(s.p.MaxTokens))
+	stays := func(has, most int, unit string) {
+		if n := share(length.UTF16, most, has); most > 0 && has > most && n < e.head+e.tail {
+			e.head, e.tail = split(n, s.p.Head)
+			reason = fmt.Sprintf("%s %s > %s", policy.Thousands(has), unit, policy.Thousands(most))
+		}
 	}
+	stays(v.BlockTokens(t), s.p.MaxTokens, "tokens")
+	stays(length.Bytes, s.p.MaxBytes, "bytes")
 	if s.p.MaxLines > 0 && length.Bytes > s.p.MaxLines { // a text has at least as many bytes as lines
 		e.headLines, e.tailLines = split(s.p.MaxLines, s.p.Head)
 		if reason == "" {

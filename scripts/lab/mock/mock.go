@@ -52,6 +52,7 @@ type Server struct {
 	scripts  map[string]*script
 	followed map[string]string // by agent: the script it followed last
 	current  string
+	summed   bool // the request before asked for a summary
 	cached   map[string]cachedPrefix
 	unknown  []string
 	problems []string
@@ -224,6 +225,10 @@ func (s *Server) answer(a api, r *request, header http.Header) (*step, reply) {
 		s.problems = append(s.problems, err.Error())
 		next.fail = "400"
 	}
+	if s.summed && !next.summary {
+		next.wait = max(next.wait, afterSummary)
+	}
+	s.summed = next.summary
 	u := s.usageOf(r, &next)
 	var answer reply
 	if next.fail == "" {
@@ -232,6 +237,10 @@ func (s *Server) answer(a api, r *request, header http.Header) (*step, reply) {
 	s.log(a, r, header, &next, u, answer)
 	return &next, answer
 }
+
+// afterSummary is how many milliseconds the answer after a summary takes at least. A client writes down the compaction
+// meanwhile: Claude Code 2.1.119 once wrote an answer that came within 90 ms in front of the summary, below what it had summed up.
+const afterSummary = 700
 
 // usageOf counts a request and its answer, and caches its prefix.
 func (s *Server) usageOf(r *request, next *step) *usage {
