@@ -46,7 +46,7 @@ func compareFolder(ctxkit, folder, name, policy string) ([]result, error) {
 		return nil, err
 	}
 	defer k.close()
-	c := comparison{kept: k, ctxkit: program(ctxkit), policy: policy}
+	c := comparison{kept: k, ctxkit: program(ctxkit), policy: policy, payloads: "recorded"}
 	all := result{name: name, policy: policy}
 	for _, file := range k.sessions {
 		if err := c.session(&all, file, k.main, k.summaries); err != nil {
@@ -71,6 +71,9 @@ type comparison struct {
 	*kept
 	ctxkit program
 	policy string
+
+	payloads string   // the policy whose payloads are compared
+	flags    []string // with it
 }
 
 // session compares one session file with the requests of the log that it holds.
@@ -124,7 +127,7 @@ func (c *comparison) session(all *result, file string, requests, summaries []moc
 func (c *comparison) request(all *result, file, text string, n int, a asked) error {
 	name := fmt.Sprintf("request %d (%s)", n, strings.Join(a.args, " "))
 	where := fmt.Sprintf("request %d", n)
-	said, err := c.ctxkit.payload(file, "recorded", a.args...)
+	said, err := c.ctxkit.payload(file, c.payloads, slices.Concat(c.flags, a.args)...)
 	if err != nil {
 		all.note(name+": "+err.Error(), where+": no such request")
 		return nil

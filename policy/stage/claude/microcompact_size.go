@@ -12,6 +12,7 @@ import (
 
 // MicrocompactSize are the parameters of microcompact_size.
 type MicrocompactSize struct {
+	Enabled    bool     `yaml:"enabled" doc:"clear by size; false: never, as where the server switches it off"`
 	Target     int      `yaml:"target" doc:"leave at most this many estimated tokens of compactable results" unit:"tokens" min:"0"`
 	MinSavings int      `yaml:"min_savings" doc:"do nothing unless at least this many estimated tokens are saved" unit:"tokens" min:"0"`
 	KeepRecent int      `yaml:"keep_recent" doc:"the newest compactable tool uses that are never touched" unit:"results" min:"0"`
@@ -44,7 +45,11 @@ after:  the first Read is a stub naming its file (60,500 - 30,000 = 30,500 <= 40
 }
 
 func microcompactSizeLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	if s.Params.(*MicrocompactSize).Manual {
+	switch p := s.Params.(*MicrocompactSize); {
+	case !p.Enabled:
+		l.Note("microcompact by size is off (microcompact_size.enabled)")
+		return
+	case p.Manual:
 		return
 	}
 	const from = "the warning threshold; acts where enough tokens of results are saved"
@@ -58,7 +63,7 @@ func checkMicrocompactSize(c *policy.Check) {
 	p := c.Stage.Params.(*MicrocompactSize)
 	c.Unused("microcompact_size.min_savings", p.Manual, "microcompact_size.manual: true skips the gates")
 	c.Unused("microcompact_size.gate", p.Manual, "microcompact_size.manual: true skips the gates")
-	if limit, what := c.Ceiling(c.Window()); !p.Manual && p.Target+p.MinSavings > limit {
+	if limit, what := c.Ceiling(c.Window()); p.Enabled && !p.Manual && p.Target+p.MinSavings > limit {
 		c.Add(policy.RuleNever, "microcompact_size.target", "make target or min_savings smaller",
 			"%d tokens of results and %d to save are more than %d, %s", p.Target, p.MinSavings, limit, what)
 	}
@@ -66,7 +71,7 @@ func checkMicrocompactSize(c *policy.Check) {
 
 // defaultMicrocompactSize returns the client's own figures.
 func defaultMicrocompactSize() *MicrocompactSize {
-	return &MicrocompactSize{Target: 40000, MinSavings: 20000, KeepRecent: 3, Tools: compactable(), Persist: true, Gate: "last_usage", State: "own"}
+	return &MicrocompactSize{Enabled: true, Target: 40000, MinSavings: 20000, KeepRecent: 3, Tools: compactable(), Persist: true, Gate: "last_usage", State: "own"}
 }
 
 func newMicrocompactSize(p *MicrocompactSize) policy.Stage {
@@ -103,7 +108,7 @@ func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
 		gate = c.Used
 	}
 	warning := thresholds(c).Warning
-	if !s.p.Manual && gate < warning {
+	if !s.p.Enabled || !s.p.Manual && gate < warning {
 		return nil, nil
 	}
 	list := s.list(c.View)

@@ -25,12 +25,17 @@ func (e *Engine) used(k int) (used, tail int) {
 		return policy.WholeList(n), n
 	}
 	for j := min(k, len(e.weights)) - 1; j >= 0; j-- {
-		q := e.conv.Response(j)
+		q, m := e.conv.Response(j), e.conv.Requests[j].Message
 		if !q.HasUsage {
 			continue
 		}
-		tail = e.tail(e.conv.Requests[j].Message)
-		return max(e.record.Usage(q).Total()+e.difference(j), 0) + tail, tail
+		tail = e.tail(m)
+		total := e.record.Usage(q).Total() + e.difference(j)
+		if e.policy.Window.Answer == "whole" {
+			output, _ := e.record.Output(m, e.counter.Report)
+			total += output - e.record.Usage(q).Output
+		}
+		return max(total, 0) + tail, tail
 	}
 	over := e.record.Unreported()
 	if e.overhead >= 0 || k < len(e.record.Overhead) {
