@@ -57,7 +57,7 @@ func TestDecodeErrors(t *testing.T) {
 		{"parameters of a bare stage", "stages: [bare: {a: 1}]\n", `p.yaml:1:17: bare: unknown parameter "a": write when`},
 		{"window a list", "window: [1]\nstages: []\n", "p.yaml:1:9: window: a list is not a map of parameters: write them as NAME: VALUE, one a line"},
 		{"window", "window:\n  bufer: 1\n  context: 1.5\n  tail: last\n  active: no\nstages: []\n", lines(
-			`p.yaml:2:3: window: unknown parameter "bufer": did you mean buffer? the others are context, models, overhead, tail, percent, active, room`,
+			`p.yaml:2:3: window: unknown parameter "bufer": did you mean buffer? the others are context, models, overhead, tail, answer, percent, active, room`,
 			`p.yaml:3:12: window.context: "1.5" is not a whole number: write digits, such as 1000, or auto`,
 			`p.yaml:4:9: window.tail: "last" is not one of its values: did you mean after_last? the others are after_first`,
 			`p.yaml:5:11: window.active: "no" is not true or false: write true or false`,
@@ -78,7 +78,7 @@ func TestDecodeErrors(t *testing.T) {
 		{"extends nothing", "extends:\n", "p.yaml:1:9: extends: empty is not a policy: name a built-in policy or a file"},
 		{"extends unknown", "extends: other\nset: {kinds.count: 1, window.contxt: 3}\nstage: 1\n", lines(
 			`p.yaml:1:10: extends: unknown policy "other": use a known one`,
-			`p.yaml:2:23: window: unknown parameter "contxt": did you mean context? the others are models, overhead, tail`,
+			`p.yaml:2:23: window: unknown parameter "contxt": did you mean context? the others are models, overhead, tail, answer`,
 			`p.yaml:3:1: unknown key "stage": did you mean stages?`,
 		)},
 		{"extends a broken one", "extends: bad.yaml\nset: {kinds.count: 10, kinds.x: 1}\nnam: x\n", lines(

@@ -55,9 +55,6 @@ type ClientVersion struct {
 	// window that a user can set, tokens; 0: there is no limit.
 	Headroom, LeastWindow int
 
-	// CountsAnswer: it counts a response whole, whatever output tokens its lines have.
-	CountsAnswer bool
-
 	// Reactive: without a window of the user it compacts only after the API has refused a prompt.
 	Reactive bool
 

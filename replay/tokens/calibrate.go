@@ -67,7 +67,7 @@ func Calibrate(conv *session.Conversation, model CountedModel) (*Calibration, er
 		c.count = func(text string) int { return scaled(e.Count(text), c.Rates[EncodedTokens]) }
 	}
 	c.weigh(meter, spans)
-	c.placeholders(&model)
+	c.placeholders()
 	for _, q := range conv.Requests {
 		if n := meter.searches(q.Message); n > 0 {
 			if c.Searched == nil {
@@ -106,7 +106,7 @@ func learn(meter *Meter, spans []Increment) []Sample {
 }
 
 // placeholders weighs what no line holds: results lost at a boundary, and the history before the start of the file.
-func (c *Calibration) placeholders(model *CountedModel) {
+func (c *Calibration) placeholders() {
 	conv := c.conv
 	c.Lost = map[int]int{}
 	for i := range conv.Boundaries {
@@ -115,7 +115,7 @@ func (c *Calibration) placeholders(model *CountedModel) {
 		if m < 0 || !conv.Messages[m].Lost || b.PreTokens == 0 {
 			continue
 		}
-		if known := c.usedBefore(m, model); known > 0 && b.PreTokens > known {
+		if known, ok := usedBefore(conv, m); ok && b.PreTokens > known {
 			c.Lost[m] = b.PreTokens - known
 			c.set(m, 0, c.Lost[m])
 		}
@@ -141,20 +141,17 @@ func (c *Calibration) placeholders(model *CountedModel) {
 }
 
 // usedBefore is the client's estimate of the context before message m: the last response's total plus the estimates
-// of the messages after it; 0 where no response has a total.
-func (c *Calibration) usedBefore(m int, model *CountedModel) int {
+// of the messages after it.
+func usedBefore(conv *session.Conversation, m int) (int, bool) {
 	tail := 0
 	for m--; m >= 0; m-- {
-		msg := &c.conv.Messages[m]
+		msg := &conv.Messages[m]
 		if msg.Role == session.Assistant && msg.HasUsage {
-			if !c.Reliable[m] && model.client(msg.Version).CountsAnswer {
-				tail += max(c.Message(m)-msg.Usage.Output, 0)
-			}
-			return msg.Usage.Total() + tail
+			return msg.Usage.Total() + tail, true
 		}
 		for b := range msg.Blocks {
 			tail += Estimate(&msg.Blocks[b])
 		}
 	}
-	return 0
+	return 0, false
 }

@@ -44,7 +44,7 @@ func ownCommand(args []string) (int, error) {
 		}
 		for _, release := range s.versions {
 			o, err := replayOwn(program(*ctxkit), filepath.Join(*folder, client.name+"-"+release+"-"+s.name), client, s, release)
-			if errors.Is(err, os.ErrNotExist) {
+			if errors.Is(err, os.ErrNotExist) && !*update {
 				fmt.Printf("%s, %s is left out: %v\n", release, s.name, err)
 				continue
 			}
@@ -122,7 +122,11 @@ func replayOwn(ctxkit program, folder string, client *client, s *scenario, relea
 	if err != nil {
 		return o, err
 	}
-	said, err := ctxkit.replay(file, policy, "--env")
+	flags := []string{"--env"}
+	if compareVersions(release, "2.1.25") >= 0 && compareVersions(release, "2.1.69") < 0 {
+		flags = append(flags, "--set", "microcompact_size.enabled=true") // no server here switches it off
+	}
+	said, err := ctxkit.replay(file, policy, flags...)
 	if err != nil {
 		return o, err
 	}
@@ -134,7 +138,7 @@ func replayOwn(ctxkit program, folder string, client *client, s *scenario, relea
 	if err != nil {
 		return o, err
 	}
-	c := comparison{kept: k, ctxkit: ctxkit, payloads: policy, flags: []string{"--env"}}
+	c := comparison{kept: k, ctxkit: ctxkit, payloads: policy, flags: flags}
 	var all result
 	sent := map[string]bool{}
 	for i, r := range requests {
@@ -173,7 +177,7 @@ func replayOwn(ctxkit program, folder string, client *client, s *scenario, relea
 			switch {
 			case e.Kind == "persist" && e.Stage == "tool_result_budget":
 				o.says.replaced = append(o.says.replaced, t.Call)
-			case e.Kind == "persist" || e.Kind == "clear":
+			case strings.HasPrefix(e.Stage, "microcompact"):
 				o.says.clear = append(o.says.clear, t.Call)
 			}
 		}

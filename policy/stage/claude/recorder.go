@@ -52,7 +52,6 @@ func clientVersion(version string) policy.ClientVersion {
 	v.OneHead = !before("2.1.29")
 	v.ToolSettings = !before("2.1.105") && before("2.1.200") // 13 of 14 recorded cases; none of 15 of other versions
 	v.MarkedWindows = before("2.1.76")
-	v.CountsAnswer = !before("2.1.30")
 	v.Headroom, v.Reactive = 33000, !before("2.1.153")
 	if !before(clampSince) {
 		v.LeastWindow = smallestWindow

@@ -31,7 +31,7 @@ func (e *Engine) used(k int) (used, tail int) {
 		}
 		tail = e.tail(m)
 		total := e.record.Usage(q).Total() + e.difference(j)
-		if e.policy.Window.Answer == "whole" {
+		if e.policy.Window.Answer == "whole" && !e.lostAfter(m) {
 			output, _ := e.record.Output(m, e.counter.Report)
 			total += output - e.record.Usage(q).Output
 		}
@@ -42,6 +42,14 @@ func (e *Engine) used(k int) (used, tail int) {
 		over = e.OverheadAt(k)
 	}
 	return max(over+e.view.ClientPayloadTokens(), 0), 0
+}
+
+// lostAfter reports whether the answer at message m is followed by a lost result: that weighs what the client counted and
+// no line has, the rest of the answer, too.
+func (e *Engine) lostAfter(m int) bool {
+	rest := e.conv.Messages[m+1:]
+	next := slices.IndexFunc(rest, func(m session.Message) bool { return m.Lost || m.Role == session.Assistant })
+	return next >= 0 && rest[next].Lost
 }
 
 // difference is how much larger request k is than the recorded one, by the client's count: its messages, and an overhead
