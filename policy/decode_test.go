@@ -71,7 +71,7 @@ func TestDecodeErrors(t *testing.T) {
 			`p.yaml:2:23: the policy has no stage "kind": did you mean kinds? the others are window, cache`,
 			`p.yaml:2:38: "kinds" names no parameter: write kinds.NAME: use one of switch, count, free, auto, share, style, note, gap, tools, modes, per_tool, limit, turns, summary, trigger, least, when`,
 			"p.yaml:2:61: kinds.count: 10 is out of range: give 1 to 9",
-			`p.yaml:2:65: "x" names no parameter: use one of window.context, window.models, window.overhead, window.tail, cache.breakpoints, cache.ttl, cache.system, cache.warm, kinds.switch, kinds.count, kinds.free, kinds.auto, kinds.share, kinds.style, kinds.note, kinds.gap, kinds.tools, kinds.modes, kinds.per_tool, kinds.limit, …`,
+			`p.yaml:2:65: "x" names no parameter: use one of window.context, window.models, window.overhead, window.tail, window.answer, cache.breakpoints, cache.ttl, cache.system, cache.warm, kinds.switch, kinds.count, kinds.free, kinds.auto, kinds.share, kinds.style, kinds.note, kinds.gap, kinds.tools, kinds.modes, kinds.per_tool, …`,
 		)},
 		{"set a list", "stages: []\nset: [a]\n", "p.yaml:2:6: set: a list is not a map: write {stage.param: value}"},
 		{"refused by the stage", "stages:\n  - picky: {low: 5}\n", "p.yaml:2:5: picky: low 5 is over high 2: swap them"},
