@@ -57,7 +57,7 @@ func TestDecodeErrors(t *testing.T) {
 		{"parameters of a bare stage", "stages: [bare: {a: 1}]\n", `p.yaml:1:17: bare: unknown parameter "a": write when`},
 		{"window a list", "window: [1]\nstages: []\n", "p.yaml:1:9: window: a list is not a map of parameters: write them as NAME: VALUE, one a line"},
 		{"window", "window:\n  bufer: 1\n  context: 1.5\n  tail: last\n  active: no\nstages: []\n", lines(
-			`p.yaml:2:3: window: unknown parameter "bufer": did you mean buffer? the others are context, models, overhead, tail, percent, active, room`,
+			`p.yaml:2:3: window: unknown parameter "bufer": did you mean buffer? the others are context, models, overhead, tail, answer, percent, active, room`,
 			`p.yaml:3:12: window.context: "1.5" is not a whole number: write digits, such as 1000, or auto`,
 			`p.yaml:4:9: window.tail: "last" is not one of its values: did you mean after_last? the others are after_first`,
 			`p.yaml:5:11: window.active: "no" is not true or false: write true or false`,
@@ -71,14 +71,14 @@ func TestDecodeErrors(t *testing.T) {
 			`p.yaml:2:23: the policy has no stage "kind": did you mean kinds? the others are window, cache`,
 			`p.yaml:2:38: "kinds" names no parameter: write kinds.NAME: use one of switch, count, free, auto, share, style, note, gap, tools, modes, per_tool, limit, turns, summary, trigger, least, when`,
 			"p.yaml:2:61: kinds.count: 10 is out of range: give 1 to 9",
-			`p.yaml:2:65: "x" names no parameter: use one of window.context, window.models, window.overhead, window.tail, cache.breakpoints, cache.ttl, cache.system, cache.warm, kinds.switch, kinds.count, kinds.free, kinds.auto, kinds.share, kinds.style, kinds.note, kinds.gap, kinds.tools, kinds.modes, kinds.per_tool, kinds.limit, …`,
+			`p.yaml:2:65: "x" names no parameter: use one of window.context, window.models, window.overhead, window.tail, window.answer, cache.breakpoints, cache.ttl, cache.system, cache.warm, kinds.switch, kinds.count, kinds.free, kinds.auto, kinds.share, kinds.style, kinds.note, kinds.gap, kinds.tools, kinds.modes, kinds.per_tool, …`,
 		)},
 		{"set a list", "stages: []\nset: [a]\n", "p.yaml:2:6: set: a list is not a map: write {stage.param: value}"},
 		{"refused by the stage", "stages:\n  - picky: {low: 5}\n", "p.yaml:2:5: picky: low 5 is over high 2: swap them"},
 		{"extends nothing", "extends:\n", "p.yaml:1:9: extends: empty is not a policy: name a built-in policy or a file"},
 		{"extends unknown", "extends: other\nset: {kinds.count: 1, window.contxt: 3}\nstage: 1\n", lines(
 			`p.yaml:1:10: extends: unknown policy "other": use a known one`,
-			`p.yaml:2:23: window: unknown parameter "contxt": did you mean context? the others are models, overhead, tail`,
+			`p.yaml:2:23: window: unknown parameter "contxt": did you mean context? the others are models, overhead, tail, answer`,
 			`p.yaml:3:1: unknown key "stage": did you mean stages?`,
 		)},
 		{"extends a broken one", "extends: bad.yaml\nset: {kinds.count: 10, kinds.x: 1}\nnam: x\n", lines(

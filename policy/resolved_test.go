@@ -228,12 +228,12 @@ func TestKeys(t *testing.T) {
 // The window block has the shared parameters that stages of the policy read.
 func TestSharedKeys(t *testing.T) {
 	for _, tt := range []struct{ stages, want string }{
-		{"[]", "context models overhead tail"},
-		{"[trim, fold]", "context models overhead tail"},
-		{"[sweep]", "context models overhead tail buffer percent active"},
-		{"[compress, sweep]", "context models overhead tail buffer percent active"},
-		{"[spare]", "context models overhead tail room"},
-		{"[spare, compress]", "context models overhead tail buffer percent active room"},
+		{"[]", "context models overhead tail answer"},
+		{"[trim, fold]", "context models overhead tail answer"},
+		{"[sweep]", "context models overhead tail answer buffer percent active"},
+		{"[compress, sweep]", "context models overhead tail answer buffer percent active"},
+		{"[spare]", "context models overhead tail answer room"},
+		{"[spare, compress]", "context models overhead tail answer buffer percent active room"},
 	} {
 		p := mustDecode(t, "p.yaml", "window: {buffer: 1, room: 2}\nstages: "+tt.stages+"\n", nil)
 		var keys []string

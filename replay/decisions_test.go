@@ -196,6 +196,27 @@ func TestUsed(t *testing.T) {
 	}
 }
 
+// A client that counts a response whole does so where the file has only the beginning of its output.
+func TestUsedWholeAnswer(t *testing.T) {
+	s := newScript()
+	s.user(40)
+	s.answer(jsonl.Usage{Input: 7, CacheWrite: 993, CacheRead: 19000, Output: 1}, text(4000), read("t1"))
+	s.result("t1", 400)
+	s.answer(context(21300), text(40))
+	conv := s.load(t)
+	for answer, want := range map[string]func(output int) int{
+		"recorded": func(int) int { return 20000 + 1 + 100 },
+		"whole":    func(output int) int { return 20000 + output + 100 },
+	} {
+		p := &policy.Policy{Name: "nothing", Window: policy.DefaultWindow()}
+		p.Window.Answer = answer
+		q := mains(replayed(t, conv, p, replay.Options{}))
+		if output := q[0].Output; !q[0].Estimated || output < 800 || q[1].Used != want(output) {
+			t.Errorf("%s: used %d with %d of output, want %d", answer, q[1].Used, output, want(output))
+		}
+	}
+}
+
 // TestUsedAfterEdit is decision 2: an edit moves used by what it took, to the token, from the next response on. Until
 // then the client counts from a response that was made without it.
 func TestUsedAfterEdit(t *testing.T) {

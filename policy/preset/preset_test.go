@@ -142,8 +142,8 @@ func TestFor(t *testing.T) {
 	}{
 		{"none", recorded, preset.Chosen{Policy: "none"}},
 		{"claude-code-2.1.19", recorded, preset.Chosen{Policy: "claude-code-2.1.19"}},
-		{"claude-code", recorded, preset.Chosen{"claude-code-2.1.25", "2.1.43", "claude-code 2.1.43 recorded the session; claude-code-2.1.304 is newer: claude-code@latest", false, "claude-code-2.1.304 is newer: claude-code@latest"}},
-		{"claude-code@recorded-version", recorded, preset.Chosen{"claude-code-2.1.25", "2.1.43", "claude-code 2.1.43 recorded the session; claude-code-2.1.304 is newer: claude-code@latest", false, "claude-code-2.1.304 is newer: claude-code@latest"}},
+		{"claude-code", recorded, preset.Chosen{"claude-code-2.1.30", "2.1.43", "claude-code 2.1.43 recorded the session; claude-code-2.1.304 is newer: claude-code@latest", false, "claude-code-2.1.304 is newer: claude-code@latest"}},
+		{"claude-code@recorded-version", recorded, preset.Chosen{"claude-code-2.1.30", "2.1.43", "claude-code 2.1.43 recorded the session; claude-code-2.1.304 is newer: claude-code@latest", false, "claude-code-2.1.304 is newer: claude-code@latest"}},
 		{"claude-code-2.1.99", recorded, preset.Chosen{Policy: "claude-code-2.1.89", Version: "2.1.99"}},
 		{"claude-code-x", recorded, preset.Chosen{Policy: "claude-code-x"}},
 		{"claude-code@2.1.14", recorded, preset.Chosen{"claude-code-2.1.19", "2.1.14", "", false, ""}},
@@ -287,7 +287,7 @@ func TestAliases(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]preset.Chosen{
-		"claude-code-2.1.37":  {Policy: "claude-code-2.1.25"},
+		"claude-code-2.1.37":  {Policy: "claude-code-2.1.30"},
 		"claude-code-2.1.70":  {Policy: "claude-code-2.1.69"},
 		"claude-code-2.1.78":  {Policy: "claude-code-2.1.76"},
 		"claude-code-2.1.210": {Policy: "claude-code-2.1.193"},
@@ -409,8 +409,9 @@ func TestVersions(t *testing.T) {
 		"claude-code@2.1.19":        "claude-code-2.1.19",
 		"claude-code@2.1.20":        "claude-code-2.1.19",
 		"claude-code@2.1.21":        "claude-code-2.1",
-		"claude-code@2.1.36":        "claude-code-2.1.25",
-		"claude-code@2.1.37":        "claude-code-2.1.25",
+		"claude-code@2.1.29":        "claude-code-2.1.25",
+		"claude-code@2.1.30":        "claude-code-2.1.30",
+		"claude-code@2.1.37":        "claude-code-2.1.30",
 		"claude-code@2.1.13":        "claude-code-2.1.12",
 		"claude-code@2.1.68":        "claude-code-2.1.51",
 		"claude-code@2.1.69":        "claude-code-2.1.69",

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -46,7 +47,7 @@ func compareFolder(ctxkit, folder, name, policy string) ([]result, error) {
 		return nil, err
 	}
 	defer k.close()
-	c := comparison{kept: k, ctxkit: program(ctxkit), policy: policy}
+	c := comparison{kept: k, ctxkit: program(ctxkit), policy: policy, payloads: "recorded"}
 	all := result{name: name, policy: policy}
 	for _, file := range k.sessions {
 		if err := c.session(&all, file, k.main, k.summaries); err != nil {
@@ -71,6 +72,9 @@ type comparison struct {
 	*kept
 	ctxkit program
 	policy string
+
+	payloads string   // the policy whose payloads are compared
+	flags    []string // with it
 }
 
 // session compares one session file with the requests of the log that it holds.
@@ -124,7 +128,7 @@ func (c *comparison) session(all *result, file string, requests, summaries []moc
 func (c *comparison) request(all *result, file, text string, n int, a asked) error {
 	name := fmt.Sprintf("request %d (%s)", n, strings.Join(a.args, " "))
 	where := fmt.Sprintf("request %d", n)
-	said, err := c.ctxkit.payload(file, "recorded", a.args...)
+	said, err := c.ctxkit.payload(file, c.payloads, slices.Concat(c.flags, a.args)...)
 	if err != nil {
 		all.note(name+": "+err.Error(), where+": no such request")
 		return nil
@@ -136,6 +140,13 @@ func (c *comparison) request(all *result, file, text string, n int, a asked) err
 	ours, err := blocksOf("anthropic", said.Messages)
 	if err != nil {
 		return fmt.Errorf("view: %w", err)
+	}
+	if c.payloads != "recorded" { // a policy does not know the home of the client
+		for _, list := range [][]block{true_, ours} {
+			for i := range list {
+				list[i].text = resultFile.ReplaceAllString(list[i].text, "saved to:")
+			}
+		}
 	}
 	ids := a.line.API != "gemini"
 	onlyTrue, onlyOurs := equalRuns(true_, ours, ids)
@@ -181,3 +192,6 @@ func (c *comparison) request(all *result, file, text string, n int, a asked) err
 	}
 	return nil
 }
+
+// resultFile is the file of a result that is too long, as a placeholder names it.
+var resultFile = regexp.MustCompile(`saved to: \S+`)

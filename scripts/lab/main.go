@@ -22,6 +22,7 @@ const use = `usage:
   lab run [flags]                  install clients, play scenarios, compare
   lab compare [flags] FOLDER...    compare recordings
   lab counterfactual [flags]       replay recordings of one client under the policy of another, and compare with its own
+  lab own [flags]                  replay recordings under the policy of their own release, and compare decisions
   lab mock [-port N] [-log FILE]   only the model server
   lab list                         clients and scenarios
 
@@ -44,6 +45,8 @@ func main() {
 		code, err = compareCommand(args)
 	case "counterfactual":
 		code, err = counterfactualCommand(args)
+	case "own":
+		code, err = ownCommand(args)
 	case "mock":
 		err = mockCommand(args)
 	case "mcp":
@@ -278,36 +281,28 @@ func choose(o selection) (cells []cell, failed bool, err error) {
 		if o.clients != "" && !slices.Contains(strings.Split(o.clients, ","), c.name) {
 			continue
 		}
-		var versions []string
-		for v := range strings.SplitSeq(o.versions, ",") {
-			switch v {
-			case "pins":
-				versions = append(versions, c.pins...)
-			case "latest":
-				newest, err := latest(c.pkg)
-				if err != nil {
-					fmt.Printf("%s %s is left out: %v\n", c.name, v, err)
-					failed, unreached = true, err
-					continue
+		missing := map[string]bool{} // releases that were tried
+		for k := range scenarios {
+			s := &scenarios[k]
+			if !s.plays(c.name) || o.scenarios != "" && !slices.Contains(strings.Split(o.scenarios, ","), s.name) {
+				continue
+			}
+			versions, err := o.releases(c, s)
+			if err != nil {
+				fmt.Printf("%s is left out: %v\n", c.name, err)
+				failed, unreached = true, err
+				break
+			}
+			reached = true
+			for _, v := range versions {
+				if _, tried := missing[v]; !tried {
+					err := install(c.pkg, v)
+					if missing[v] = err != nil; err != nil {
+						fmt.Printf("%s %s is left out: %v\n", c.name, v, err)
+						failed = failed || slices.Contains(c.pins, v)
+					}
 				}
-				reached = true
-				versions = append(versions, newest)
-			default:
-				versions = append(versions, v)
-			}
-		}
-		for j, v := range versions {
-			if slices.Contains(versions[:j], v) {
-				continue
-			}
-			if err := install(c.pkg, v); err != nil {
-				fmt.Printf("%s %s is left out: %v\n", c.name, v, err)
-				failed = failed || slices.Contains(c.pins, v)
-				continue
-			}
-			for k := range scenarios {
-				s := &scenarios[k]
-				if s.plays(c.name) && (o.scenarios == "" || slices.Contains(strings.Split(o.scenarios, ","), s.name)) {
+				if !missing[v] {
 					cells = append(cells, cell{c, v, s})
 				}
 			}
@@ -317,4 +312,27 @@ func choose(o selection) (cells []cell, failed bool, err error) {
 		return nil, false, unreached
 	}
 	return cells, failed, nil
+}
+
+// releases are the releases with which a client plays a scenario, each once.
+func (o selection) releases(c *client, s *scenario) ([]string, error) {
+	var versions []string
+	for v := range strings.SplitSeq(o.versions, ",") {
+		switch {
+		case v == "pins" && s.versions != nil:
+			versions = append(versions, s.versions...)
+		case v == "pins":
+			versions = append(versions, c.pins...)
+		case v == "latest":
+			newest, err := latest(c.pkg)
+			if err != nil {
+				return nil, err
+			}
+			versions = append(versions, newest)
+		default:
+			versions = append(versions, v)
+		}
+	}
+	slices.Sort(versions)
+	return slices.Compact(versions), nil
 }

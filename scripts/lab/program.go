@@ -16,6 +16,10 @@ type replayed struct {
 	Events []struct {
 		Request int
 		Kind    string
+		Stage   string
+		Targets []struct {
+			Call string `json:"tool_use_id"`
+		}
 	}
 	Requests []struct {
 		N        int

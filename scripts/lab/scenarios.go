@@ -25,6 +25,10 @@ type scenario struct {
 	// typed is played in a terminal instead of turns: one action a line. play.go (type terminal) has the actions.
 	typed []string
 	args  []string // in the terminal
+	// versions are played instead of the client's pins.
+	versions []string
+	// own: the policy of the release has to decide what the release did (own.go).
+	own bool
 }
 
 // turn is one run of the client.
@@ -69,7 +73,9 @@ func picture() string {
 	return b.String()
 }
 
-var scenarios = []scenario{
+var scenarios = slices.Concat(commonScenarios, limitScenarios)
+
+var commonScenarios = []scenario{
 	{
 		name: "turns", about: "five turns: parallel calls, a failing call, a subagent, a file changed outside, compactions",
 		clients: everyone, serve: true,

@@ -106,9 +106,14 @@ func TestFacts(t *testing.T) {
 			} else {
 				is(c.what+": auto-compact threshold", got["auto-compact threshold"].Tokens, auto)
 			}
-			// A server's flag switched it off for everyone who recorded a session of 2.1.25 and later.
+			// A server's flag switched it off for everyone who recorded a session of 2.1.25 and later: it is there, and off.
 			is(c.what+": microcompaction", got["microcompaction"].Acts, f["microcompact_size"] != "-" && session.CompareVersions(release, "2.1.25") < 0)
 		}
+
+		if f["microcompact_size"] != "-" {
+			is("microcompaction by size is on", get("microcompact_size.enabled"), session.CompareVersions(release, "2.1.25") < 0)
+		}
+		is("a response counts", get("window.answer"), map[bool]string{true: "whole", false: "recorded"}[session.CompareVersions(release, "2.1.30") >= 0])
 
 		limit := number("result_limit")
 		if f["result_cap"] != "-" {

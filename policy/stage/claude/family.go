@@ -15,7 +15,7 @@ func Family() policy.Family {
 	return policy.Family{
 		Name: "claude", Title: "Claude Code", Stages: stages(), Environment: environment, Variables: variables(),
 		Recorder: recorder(), Presets: presets, Aliases: []policy.Alias{
-			{Name: "claude-code-2.1.37", Policy: "claude-code-2.1.25", Former: true}, {Name: "claude-code-2.1.70", Policy: "claude-code-2.1.69", Former: true},
+			{Name: "claude-code-2.1.37", Policy: "claude-code-2.1.30", Former: true}, {Name: "claude-code-2.1.70", Policy: "claude-code-2.1.69", Former: true},
 			{Name: "claude-code-2.1.78", Policy: "claude-code-2.1.76", Former: true}, {Name: "claude-code-2.1.210", Policy: "claude-code-2.1.193", Former: true},
 		},
 		Orders: [][]string{

@@ -12,6 +12,7 @@ import (
 
 // MicrocompactSize are the parameters of microcompact_size.
 type MicrocompactSize struct {
+	Enabled    bool     `yaml:"enabled" doc:"clear by size; false: never, as where the server switches it off"`
 	Target     int      `yaml:"target" doc:"leave at most this many estimated tokens of compactable results" unit:"tokens" min:"0"`
 	MinSavings int      `yaml:"min_savings" doc:"do nothing unless at least this many estimated tokens are saved" unit:"tokens" min:"0"`
 	KeepRecent int      `yaml:"keep_recent" doc:"the newest compactable tool uses that are never touched" unit:"results" min:"0"`
@@ -44,7 +45,7 @@ after:  the first Read is a stub naming its file (60,500 - 30,000 = 30,500 <= 40
 }
 
 func microcompactSizeLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	if s.Params.(*MicrocompactSize).Manual {
+	if p := s.Params.(*MicrocompactSize); p.Manual || !p.Enabled {
 		return
 	}
 	const from = "the warning threshold; acts where enough tokens of results are saved"
@@ -58,7 +59,7 @@ func checkMicrocompactSize(c *policy.Check) {
 	p := c.Stage.Params.(*MicrocompactSize)
 	c.Unused("microcompact_size.min_savings", p.Manual, "microcompact_size.manual: true skips the gates")
 	c.Unused("microcompact_size.gate", p.Manual, "microcompact_size.manual: true skips the gates")
-	if limit, what := c.Ceiling(c.Window()); !p.Manual && p.Target+p.MinSavings > limit {
+	if limit, what := c.Ceiling(c.Window()); p.Enabled && !p.Manual && p.Target+p.MinSavings > limit {
 		c.Add(policy.RuleNever, "microcompact_size.target", "make target or min_savings smaller",
 			"%d tokens of results and %d to save are more than %d, %s", p.Target, p.MinSavings, limit, what)
 	}
@@ -66,23 +67,23 @@ func checkMicrocompactSize(c *policy.Check) {
 
 // defaultMicrocompactSize returns the client's own figures.
 func defaultMicrocompactSize() *MicrocompactSize {
-	return &MicrocompactSize{Target: 40000, MinSavings: 20000, KeepRecent: 3, Tools: compactable(), Persist: true, Gate: "last_usage", State: "own"}
+	return &MicrocompactSize{Enabled: true, Target: 40000, MinSavings: 20000, KeepRecent: 3, Tools: compactable(), Persist: true, Gate: "last_usage", State: "own"}
 }
 
 func newMicrocompactSize(p *MicrocompactSize) policy.Stage {
-	return &microcompactSize{p: *p, done: compacted{ids: map[string]struct{}{}}}
+	return &microcompactSize{p: *p, done: map[string]bool{}}
 }
 
 // microcompactSize reproduces the microcompact by size of Claude Code 2.1.19. Without edits, anew, marked and seen the list
 // is made again after each edit, and a compare of five policies takes more than two replays (bar in docs/performance.md).
 type microcompactSize struct {
 	p       MicrocompactSize
-	results compactables // not compacted yet, as of the last request that asked for them
-	done    compacted
-	edits   int   // of the view, looked at
-	anew    bool  // an edit after the last look may have changed any result
-	marked  int   // results at the start of the list for which the last run proposed edits, and nothing else
-	seen    []int // len(View.Results) at each request after the last look
+	results compactables    // not compacted yet, as of the last request that asked for them
+	done    map[string]bool // ids of the calls and of the messages that were compacted
+	edits   int             // of the view, looked at
+	anew    bool            // an edit after the last look may have changed any result
+	marked  int             // results at the start of the list for which the last run proposed edits, and nothing else
+	seen    []int           // len(View.Results) at each request after the last look
 }
 
 func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
@@ -103,7 +104,7 @@ func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
 		gate = c.Used
 	}
 	warning := thresholds(c).Warning
-	if !s.p.Manual && gate < warning {
+	if !s.p.Enabled || !s.p.Manual && gate < warning {
 		return nil, nil
 	}
 	list := s.list(c.View)
@@ -133,7 +134,7 @@ func (s *microcompactSize) follow(edits []policy.Edit, marked []compactableAt) {
 		own = (kind == policy.KindPersist || kind == policy.KindClear) && edits[i].Target == marked[i].Target
 	}
 	if own {
-		s.results.remove(s.done.has)
+		s.results.remove(func(r *compactableAt) bool { return s.done[r.ID] })
 	} else {
 		s.anew = true
 	}
@@ -146,7 +147,7 @@ func (s *microcompactSize) list(v policy.View) []compactableAt {
 		s.anew = false
 	}
 	for _, n := range s.seen {
-		s.results.follow(v, n, s.p.Tools, func(r *compactableAt) bool { return !s.done.has(r) })
+		s.results.follow(v, n, s.p.Tools, func(r *compactableAt) bool { return !s.done[r.ID] })
 	}
 	s.seen = s.seen[:0]
 	return s.results.list
@@ -169,31 +170,6 @@ func (s *microcompactSize) recorded(c *policy.Context) (edits []policy.Edit, her
 	return edits, here, nil
 }
 
-// compacted is what was compacted.
-type compacted struct {
-	calls []bool              // by number: all results of a call
-	ids   map[string]struct{} // of results of no known call, and of messages
-}
-
-func (c *compacted) has(r *compactableAt) bool {
-	if r.call > 0 {
-		return r.call < len(c.calls) && c.calls[r.call]
-	}
-	_, ok := c.ids[r.ID]
-	return ok
-}
-
-func (c *compacted) add(r *compactableAt) {
-	if r.call == 0 {
-		c.ids[r.ID] = struct{}{}
-		return
-	}
-	if more := r.call + 1 - len(c.calls); more > 0 {
-		c.calls = append(c.calls, make([]bool, more)...)
-	}
-	c.calls[r.call] = true
-}
-
 func tokensOf(list []compactableAt) (tokens int) {
 	for _, r := range list {
 		tokens += r.tokens
@@ -208,7 +184,7 @@ func (s *microcompactSize) clear(c *policy.Context, marks []compactableAt, reaso
 	cleared := &text
 	for i := range marks {
 		r := &marks[i]
-		s.done.add(r)
+		s.done[r.ID] = true
 		e := policy.Edit{Kind: policy.KindPersist, Trigger: "auto", Target: r.Target, Reason: reason, Detail: detail}
 		switch skip, err := (microcompaction{}).Leaves(c.View, c.Texts, r.Target); {
 		case err != nil:
@@ -226,13 +202,10 @@ func (s *microcompactSize) clear(c *policy.Context, marks []compactableAt, reaso
 	}
 	for id := range c.View.Items {
 		m := c.View.Message(id)
-		if m == nil || m.Attachment != "memory" {
+		if m == nil || m.Attachment != "memory" || s.done[m.UUID] {
 			continue
 		}
-		if _, done := s.done.ids[m.UUID]; done {
-			continue
-		}
-		s.done.ids[m.UUID] = struct{}{}
+		s.done[m.UUID] = true
 		detail["cleared_attachments"]++
 		edits = append(edits, policy.Edit{Kind: policy.KindRemove, Trigger: "auto", Items: []policy.ItemID{id}, Reason: "memory attachments go with a microcompaction"})
 	}

@@ -25,18 +25,31 @@ func (e *Engine) used(k int) (used, tail int) {
 		return policy.WholeList(n), n
 	}
 	for j := min(k, len(e.weights)) - 1; j >= 0; j-- {
-		q := e.conv.Response(j)
+		q, m := e.conv.Response(j), e.conv.Requests[j].Message
 		if !q.HasUsage {
 			continue
 		}
-		tail = e.tail(e.conv.Requests[j].Message)
-		return max(e.record.Usage(q).Total()+e.difference(j), 0) + tail, tail
+		tail = e.tail(m)
+		total := e.record.Usage(q).Total() + e.difference(j)
+		if e.policy.Window.Answer == "whole" && !e.lostAfter(m) {
+			output, _ := e.record.Output(m, e.counter.Report)
+			total += output - e.record.Usage(q).Output
+		}
+		return max(total, 0) + tail, tail
 	}
 	over := e.record.Unreported()
 	if e.overhead >= 0 || k < len(e.record.Overhead) {
 		over = e.OverheadAt(k)
 	}
 	return max(over+e.view.ClientPayloadTokens(), 0), 0
+}
+
+// lostAfter reports whether the answer at message m is followed by a lost result: that weighs what the client counted and
+// no line has, the rest of the answer, too.
+func (e *Engine) lostAfter(m int) bool {
+	rest := e.conv.Messages[m+1:]
+	next := slices.IndexFunc(rest, func(m session.Message) bool { return m.Lost || m.Role == session.Assistant })
+	return next >= 0 && rest[next].Lost
 }
 
 // difference is how much larger request k is than the recorded one, by the client's count: its messages, and an overhead
