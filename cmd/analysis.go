@@ -41,6 +41,7 @@ func analyze[T any](sys *system, o *replayOptions, verb string, work analyzer[T]
 		warnings []session.Warning
 	}
 	loop := r.loop(verb)
+	loop.billed = true
 	var list []T
 	failed, err := eachUnder(r, loop, func(c agentConversation, pol *policy.Policy) (one result, err error) {
 		one.v, err = work(r, c, pol, func(list ...session.Warning) { one.warnings = append(one.warnings, list...) })

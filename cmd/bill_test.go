@@ -2,13 +2,18 @@ package cmd
 
 import (
 	"bytes"
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 )
 
 // billFile writes a session file of Claude Code. A response is on one line unless lines are added by hand.
@@ -115,16 +120,7 @@ type bridgeSums struct {
 }
 
 func (c *billCase) run(t *testing.T) {
-	dir := t.TempDir()
-	for name, text := range c.files {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	dir := write(t, c.files)
 	args := []string{"cost", "-p", "recorded", dir}
 	if c.args != nil {
 		args = []string{"cost", "-p", "recorded"}
@@ -210,9 +206,9 @@ func TestBills(t *testing.T) {
 		{name: "both lifetimes", files: claude(s().answer("m1", opus, `"input_tokens":1000,"cache_creation_input_tokens":100000,"cache_read_input_tokens":0,"output_tokens":1000,"cache_creation":{"ephemeral_1h_input_tokens":40000,"ephemeral_5m_input_tokens":60000}`)), usd: 0.805, calls: 1},
 		{name: "a model without a price", files: claude(s().answer("m1", opus, used(1000, 0, 0, 0)).user("b").answer("m2", "acme-9", used(2000, 0, 0, 34))), usd: 0.005, calls: 2,
 			check: func(b *billed) bool { return len(b.NotPriced) == 1 && b.NotPriced[0].Tokens == 2034 },
-			text:  "billed at least 0.01 USD: no price is known for model acme-9 (1 call, 2,034 tokens)."},
+			text:  "billed at least 0.01 USD: no price for model acme-9 (1 call, 2,034 tokens)."},
 		{name: "only models without a price", files: claude(s().answer("m1", "acme-9", used(2000, 0, 0, 34))), calls: 1,
-			text: "What the record was billed is not known: no price is known for model acme-9 (1 call, 2,034 tokens)."},
+			text: "What the record was billed is not known: no price for model acme-9 (1 call, 2,034 tokens)."},
 		{name: "subagent's first moment", files: map[string]string{
 			"s.jsonl":                      s().answer("m1", opus, used(3, 20_000, 0, 100)).user("b").answer("m2", opus, used(3, 300, 20_000, 50)).b.String(),
 			"s/subagents/agent-a1.jsonl":   (&billFile{session: "s", more: `"agentId":"a1",`}).user("x").part("m3", opus, "", strings.Repeat("word ", 3200), `"input_tokens":3,"cache_creation_input_tokens":9000,"cache_read_input_tokens":0,"output_tokens":1,"cache_creation":{"ephemeral_1h_input_tokens":9000,"ephemeral_5m_input_tokens":0}`).b.String(),
@@ -220,7 +216,7 @@ func TestBills(t *testing.T) {
 		}, usd: 0.3068, calls: 3, check: func(b *billed) bool {
 			return b.Partial.Calls == 1 && b.Partial.Tokens == 3999 && math.Abs(b.Partial.USD-0.1) < 1e-4
 		},
-			text: "The record was billed at least 0.31 USD, 0.22 USD without its subagent: 1 of 3 responses has no reliable output count (about 4,000 tokens, 0.10 USD)."},
+			text: "The record was billed at least 0.31 USD, 0.09 USD of it by 1 subagent: no reliable output count for 1 of 3 responses (about 4,000 tokens, 0.10 USD more)."},
 		{name: "the client's own total", files: map[string]string{"s.jsonl": s().answer("m1", opus, used(3, 20_000, 0, 100)).user("b").answer("m2", opus, used(3, 300, 20_000, 50)).b.String() +
 			`{"type":"cost-state","sessionId":"s","totalCostUSD":0.3513,"modelUsage":{"claude-opus-5":{"inputTokens":6,"outputTokens":4150,"cacheReadInputTokens":20000,"cacheCreationInputTokens":20300,"webSearchRequests":0,"costUSD":0.3168},"claude-haiku-4-5-20251001":{"inputTokens":20000,"outputTokens":2900,"cacheReadInputTokens":0,"cacheCreationInputTokens":0,"webSearchRequests":0,"costUSD":0.0345}},"hasUnknownModelCost":false}` + "\n"},
 			usd: 0.2168, calls: 2, check: func(b *billed) bool {
@@ -228,7 +224,7 @@ func TestBills(t *testing.T) {
 				return c != nil && c.USD == 0.3513 && len(c.Differences) == 2 && c.Differences[0].Input.Uncached == 20_000 && c.Differences[0].Out == 2900 && c.Differences[1].Out == 4000
 			}, text: "The client itself reports 0.3513 USD, 0.1345 USD more than the lines say: claude-haiku-4-5 +20,000 uncached input, +2,900 output (+0.0345 USD); claude-opus-5 +4,000 output (+0.1000 USD)."},
 		{name: "/branch", files: map[string]string{"one.jsonl": fork("f", "one", "", false), "two.jsonl": fork("f", "two", `"forkedFrom":{"sessionId":"one","messageUuid":"x"},`, true)},
-			usd: forked, calls: 4, check: func(b *billed) bool { return b.Copies.Calls == 3 }, text: "USD with 3 copied calls counted in each session. Simulated, it costs"},
+			usd: forked, calls: 4, check: func(b *billed) bool { return b.Copies.Calls == 3 }, text: "Simulated with copied calls in each session, it costs"},
 		{name: "--fork-session with the parent's id", files: map[string]string{"one.jsonl": fork("f", "one", "", false), "two.jsonl": fork("f", "one", "", true)}, usd: forked, calls: 4},
 		{name: "--fork-session with its own id", files: map[string]string{"one.jsonl": fork("f", "one", "", false), "two.jsonl": fork("f", "two", `"entrypoint":"sdk-cli",`, true)}, usd: forked, calls: 4},
 		{name: "the fork alone", files: map[string]string{"one.jsonl": fork("f", "one", "", false), "two.jsonl": fork("f", "two", "", true)}, args: []string{"two.jsonl"}, usd: forked, calls: 4,
@@ -268,5 +264,184 @@ func TestBillCases(t *testing.T) {
 				t.Errorf("billed %.6f USD for %d calls, not %.4f for %d: %s", b.USD, b.Calls, c.usd, c.calls, text)
 			}
 		})
+	}
+}
+
+// printed runs a command and gives what it prints, white space as one space.
+func printed(t *testing.T, args ...string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	if code := Main(append(args, "--quiet"), strings.NewReader(""), &out, &errs); code != 0 {
+		t.Fatalf("%s: exit code %d: %s", args, code, errs.String())
+	}
+	return strings.Join(strings.Fields(out.String()), " ")
+}
+
+// write writes files below a new folder.
+func write(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// moneyCommands are the commands that show what sessions cost, and their formats.
+var moneyCommands = []struct{ command, formats string }{
+	{"replay -p recorded", "text json ndjson csv markdown html"}, {"replay -p claude-code", "text json ndjson csv markdown html"},
+	{"stats", "text json csv markdown html"}, {"why", "table json csv markdown"}, {"why -p opencode", "table json csv markdown"},
+	{"cost -p recorded", "table json csv markdown"}, {"cost -p opencode", "table json csv markdown"},
+	{"compare -p recorded -p none", "table json csv markdown html rows"}, {"sweep -p claude-code --vary window.buffer=5k,10k", "table json csv markdown html"},
+	{"sessions", "table json csv markdown"}, {"resume", "table json csv markdown"},
+}
+
+// TestOneBill holds that a session with a subagent has one bill wherever money is shown: alone, and in a folder with a
+// session that begins with a copy of it. One session without a price does not blank the sums.
+func TestOneBill(t *testing.T) {
+	main := (&billFile{session: "s"}).user("go").answer("m1", opus, used(3, 20_000, 0, 100)).user("b").answer("m2", opus, used(3, 300, 20_000, 50)).b.String()
+	agent := (&billFile{session: "s", more: `"agentId":"a1",`}).user("x").part("m3", opus, "", strings.Repeat("word ", 3200), `"input_tokens":3,"cache_creation_input_tokens":9000,"cache_read_input_tokens":0,"output_tokens":1`).b.String()
+	dir := write(t, map[string]string{"one/s.jsonl": main, "one/s/subagents/agent-a1.jsonl": agent, "all/s.jsonl": main, "all/s/subagents/agent-a1.jsonl": agent,
+		"all/t.jsonl": strings.ReplaceAll(main, `"sessionId":"s"`, `"sessionId":"t"`),
+		"all/u.jsonl": (&billFile{session: "u"}).user("go").answer("m9", "acme-9", used(2000, 0, 0, 34)).b.String()})
+	const one = "The record was billed at least 0.27 USD, 0.06 USD of it by 1 subagent: no reliable output count for 1 of 3 responses (about 4,000 tokens, 0.10 USD more)"
+	const all = "The record was billed at least 0.27 USD, 0.06 USD of it by 1 subagent: no reliable output count for 1 of 4 responses (about 4,000 tokens, 0.10 USD more); no price for model acme-9 (1 call, 2,034 tokens). "
+	for _, c := range moneyCommands {
+		for _, format := range strings.Fields(c.formats) {
+			for _, folder := range []bool{false, true} {
+				input, want := filepath.Join(dir, "one", "s.jsonl"), one
+				if folder {
+					input, want = filepath.Join(dir, "all"), all
+				}
+				words := strings.Fields(c.command)
+				if words[0] == "compare" || words[0] == "sweep" {
+					want = strings.Replace(want, "1 subagent", "subagents", 1)
+				}
+				if words[0] == "sessions" || words[0] == "resume" {
+					want = ">= 0.27"
+					if words[0] == "sessions" {
+						input = filepath.Dir(input)
+					}
+				}
+				switch {
+				case format == "ndjson" || format == "rows" || format == "csv" && !slices.Contains([]string{"cost", "sessions", "resume"}, words[0]):
+					continue // rows are of other things
+				case format == "json" || format == "csv":
+					want = "0.273"
+				case format == "markdown" && words[0] == "replay" && !folder:
+					want = "**billed**: at least USD 0.2731, 0.06 USD"
+				case format == "markdown":
+					want = strings.ReplaceAll(want, ">=", "&gt;=")
+				case words[0] == "replay" && !folder && format == "text":
+					want = "billed at least USD 0.2731, 0.06 USD of it by 1 subagent: no reliable output count for 1 of 3 responses (about 4,000 tokens, 0.10 USD more)"
+				}
+				if got := printed(t, append(slices.Concat(words[:1], []string{input}, words[1:]), "-f", format)...); !strings.Contains(got, want) {
+					t.Errorf("%s -f %s, folder %v: %q is not in %.3000s", c.command, format, folder, want, got)
+				}
+			}
+		}
+	}
+}
+
+// noMoney matches an amount of nothing, as texts have it.
+var noMoney = regexp.MustCompile(`USD 0(?:\.0+)?\b|\$0\.0|\b0\.0+ USD|less than 0\.01 USD`)
+
+// nothing matches figures that are 0 whatever the prices: there is no miss to fetch again, and a step of calls changes no amount.
+var nothing = regexp.MustCompile(`refetch_usd$|steps\.usd$`)
+
+// TestNoPriceIsMadeUp holds that no command prints an amount for a model or a mode that the table does not know: no 0, and no guess.
+func TestNoPriceIsMadeUp(t *testing.T) {
+	for name, text := range map[string]string{
+		"model": (&billFile{session: "s"}).user("go").answer("m1", "acme-9", used(3, 20_000, 0, 100)).user("b").answer("m2", "acme-9", used(3, 300, 20_000, 50)).b.String(),
+	} {
+		dir := write(t, map[string]string{"p/s.jsonl": text})
+		for _, c := range moneyCommands {
+			for _, format := range strings.Fields(c.formats) {
+				words, input := strings.Fields(c.command), filepath.Join(dir, "p", "s.jsonl")
+				if words[0] == "sessions" {
+					input = filepath.Dir(input)
+				}
+				var out, errs bytes.Buffer
+				if code := Main(append(slices.Concat(words[:1], []string{input}, words[1:]), "-f", format, "--quiet"), strings.NewReader(""), &out, &errs); code != 0 {
+					t.Fatalf("%s: exit code %d: %s", c.command, code, errs.String())
+				}
+				for _, found := range amounts(t, format, out.String()) {
+					t.Errorf("%s, %s -f %s: %s", name, c.command, format, found)
+				}
+			}
+		}
+	}
+}
+
+// amounts finds amounts of money in an output.
+func amounts(t *testing.T, format, out string) (found []string) {
+	var walk func(key string, v any)
+	walk = func(key string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for k, one := range v {
+				walk(key+"."+k, one)
+			}
+		case []any:
+			for _, one := range v {
+				walk(key, one)
+			}
+		case float64:
+			if strings.HasSuffix(key, "usd") && !nothing.MatchString(key) {
+				found = append(found, fmt.Sprintf("%s is %v", key, v))
+			}
+		}
+	}
+	switch format {
+	case "json", "ndjson", "rows":
+		for d := json.NewDecoder(strings.NewReader(out)); ; {
+			var v any
+			if err := d.Decode(&v); err != nil {
+				break
+			}
+			walk("", v)
+		}
+	case "csv":
+		rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, title := range rows[0] {
+			for _, row := range rows[1:] {
+				if strings.Contains(title, "usd") && row[i] != "" && !nothing.MatchString(title) {
+					found = append(found, title+" is "+row[i])
+				}
+			}
+		}
+	default:
+		for _, s := range noMoney.FindAllString(out, -1) {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// TestPricesEverywhere holds that every command that goes by windows or prices takes a table and settings of models.
+func TestPricesEverywhere(t *testing.T) {
+	var missing []string
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+		has := func(name string) bool { return c.Flags().Lookup(name) != nil }
+		goes := has("window") || has("policy") || has("model") || slices.Contains([]string{"ctxkit check", "ctxkit prices", "ctxkit policy test"}, c.CommandPath())
+		if goes && c.Name() != "synth" && !(has("prices") && has("models")) {
+			missing = append(missing, c.CommandPath())
+		}
+	}
+	if walk(Commands()); len(missing) > 0 {
+		t.Errorf("without --prices or --models: %s", strings.Join(missing, ", "))
 	}
 }

@@ -114,7 +114,7 @@ func runCompare(sys *system, o *compareOptions) error {
 	o.unknownModel(sys, j.msgs)
 	msgs.kept = nil
 	run.loop = j.loop("compared")
-	run.loop.skipEmpty = true
+	run.loop.skipEmpty, run.loop.billed = true, true
 	run.kept = run.keepRows()
 	failed, err := eachInput(run.loop, func(i int) ([]compare.InputRows, error) { return run.outcome(i, choices) }, run.take)
 	run.kept.close()

@@ -36,8 +36,7 @@ func runCost(sys *system, o *replayOptions) error {
 	return analyze(sys, o, "priced", (*replays).price, report.Costs)
 }
 
-// price replays a conversation, and computes what it was billed. Of a main conversation without its subagents, the
-// bill includes theirs.
+// price replays a conversation, and holds its cost against what was billed.
 func (r *replays) price(c agentConversation, pol *policy.Policy, warn func(...session.Warning)) (report.SessionCost, error) {
 	opt := r.o.options()
 	tl, err := c.replay(pol, opt)
@@ -45,15 +44,7 @@ func (r *replays) price(c agentConversation, pol *policy.Policy, warn func(...se
 		return report.SessionCost{}, err
 	}
 	warn(tl.Warnings...)
-	var others []*session.Conversation
-	if c.main && r.o.Agent == "main" {
-		agents, done := c.beside(warn)
-		defer done()
-		for _, sub := range agents {
-			others = append(others, sub.conv)
-		}
-	}
-	bridge, err := c.rec.Bridge(tl, pol, opt, others...)
+	bridge, err := c.rec.Bridge(tl, pol, opt)
 	return report.CostOf(tl, bridge), err
 }
 

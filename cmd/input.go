@@ -18,7 +18,9 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy/strict"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/replay/price"
 )
 
 // inputs are the session files that the arguments name.
@@ -464,6 +466,20 @@ func (c *conversations) addSubagents(name string, jobs int, warn func(...session
 		c.add(a.ID, false, sub.Conversations()...)
 	}
 	return known, nil
+}
+
+// bill is what the session of a main conversation was billed. Subagents that cannot be read are reported.
+func (c *agentConversation) bill(table *price.Table, warn func(...session.Warning)) *bill.Bill {
+	agents, done := c.beside(warn)
+	defer done()
+	return bill.OfSession(c.conv, conversationsOf(agents), table)
+}
+
+func conversationsOf(agents []agentConversation) (list []*session.Conversation) {
+	for _, c := range agents {
+		list = append(list, c.conv)
+	}
+	return list
 }
 
 // beside reads the conversations of a main conversation's subagents. Those that cannot be read are reported. done closes

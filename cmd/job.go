@@ -72,6 +72,7 @@ type conversationLoop struct {
 	verb      string // of the progress: "replayed"
 	skipEmpty bool   // leave out all conversations without requests, not those of other agents alone; none left is an error
 	unfitted  bool   // leave the windows as they are by model and client
+	billed    bool   // the bill of a main conversation includes its subagents
 
 	progress *progress
 	empty    []compare.Origin // left out
@@ -193,9 +194,9 @@ func eachConversation[T any](l *conversationLoop, work func(c agentConversation)
 
 // workOn does work on the record of each conversation of an input that --agent names.
 func workOn[T any](l *conversationLoop, path string, work func(c agentConversation) (T, error)) ([]found[T], error) {
-	var warnings []session.Warning
-	convs, err := l.load(path, func(w ...session.Warning) { warnings = append(warnings, w...) })
-	list := []found[T]{{warnings: warnings}}
+	list := []found[T]{{}}
+	warn := func(w ...session.Warning) { list[0].warnings = append(list[0].warnings, w...) }
+	convs, err := l.load(path, warn)
 	if err != nil {
 		return list, err
 	}
@@ -210,6 +211,9 @@ func workOn[T any](l *conversationLoop, path string, work func(c agentConversati
 		}
 		var v T
 		if c.rec, err = l.record(c.conv); err == nil {
+			if l.billed && c.main && l.input.Agent == "main" {
+				c.rec.Session = c.bill(l.sys.table, warn)
+			}
 			v, err = work(c)
 		}
 		if err != nil {

@@ -112,6 +112,7 @@ func (o *replayOptions) begin(sys *system) (*replays, error) {
 // each replays each conversation under the policy and hands the timelines to use, in the order of the inputs.
 func (r *replays) each(verb string, use func(l *conversationLoop, tl *replay.Timeline) error) (failed, err error) {
 	loop := r.loop(verb)
+	loop.billed = true
 	return eachUnder(r, loop, func(c agentConversation, pol *policy.Policy) (*replay.Timeline, error) {
 		opt := r.o.options()
 		opt.Trace = r.trace

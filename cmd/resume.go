@@ -123,16 +123,16 @@ func runResume(sys *system, o *resumeOptions) error {
 	if err != nil {
 		return err
 	}
+	var partly error
 	if refused > 0 {
 		n := min(shown, len(next))
 		unread := func(i report.ResumeItem) bool { return i.Path != "" && i.Glance == nil }
 		if next = slices.Concat(slices.DeleteFunc(slices.Clone(next[:n]), unread), next[n:]); len(next) == 0 {
 			return &partError{failed: refused}
 		}
-		err = o.print(sys, func(w io.Writer, opt report.Layout) error { return report.Resume(w, next, now, opt) })
-		return cmp.Or(err, error(&partError{failed: refused, usable: true}))
+		partly = &partError{failed: refused, usable: true}
 	}
-	return o.print(sys, func(w io.Writer, opt report.Layout) error { return report.Resume(w, next, now, opt) })
+	return cmp.Or(o.print(sys, func(w io.Writer, opt report.Layout) error { return report.Resume(w, next, now, opt) }), partly)
 }
 
 // sessions finds the sessions that the arguments name: all of the default folders where there are none.

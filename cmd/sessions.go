@@ -166,11 +166,7 @@ func readGlance(path string, table *price.Table) (*replay.Glance, error) {
 	if err := convs.stopped(); err != nil {
 		return nil, err
 	}
-	var agents []*session.Conversation
-	for _, c := range convs.list[1:] {
-		agents = append(agents, c.conv)
-	}
-	return replay.GlanceAt(convs.list[0].conv, agents, table), nil
+	return replay.GlanceAt(convs.list[0].conv, conversationsOf(convs.list[1:]), table), nil
 }
 
 // findSessions lists the sessions of folders, or of the default ones, which need not all exist.

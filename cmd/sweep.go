@@ -141,7 +141,7 @@ func (r *replays) sweep(o *sweepOptions) error {
 // grid holds the sessions that are finished or, without one, the first points of the first.
 func (r *replays) trySessions(plan *sweep.Plan, s *sweep.Grid) (failed, err error) {
 	loop := r.loop("swept")
-	loop.skipEmpty = true
+	loop.skipEmpty, loop.billed = true, true
 	var ran []*policy.Policy
 	var converted []*replay.Conversion
 	type result struct {

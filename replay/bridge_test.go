@@ -6,6 +6,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/bill"
 )
 
 // checkBridge holds that the steps from the recorded bill lead to the simulated record and to the replay's cost, to the
@@ -14,13 +15,14 @@ func checkBridge(t *testing.T, file *session.File, policies []*policy.Policy, op
 	t.Helper()
 	conv := file.Main
 	rec := recordOf(t, conv)
+	rec.Session = bill.OfSession(conv, file.Sidechains, nil)
 	for _, pol := range policies {
 		for _, opt := range options {
 			tl, err := rec.Replay(pol, opt)
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, err := rec.Bridge(tl, pol, opt, file.Sidechains...)
+			b, err := rec.Bridge(tl, pol, opt)
 			if err != nil {
 				t.Fatal(err)
 			}

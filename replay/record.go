@@ -12,6 +12,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/view"
+	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/internal/account"
 	"github.com/ctxkit/ctxkit/replay/internal/engine"
 	"github.com/ctxkit/ctxkit/replay/internal/record"
@@ -26,6 +27,7 @@ type Record struct {
 	Conv    *session.Conversation
 	Cal     *tokens.Calibration
 	Counted tokens.CountedModel // how Cal weighs the conversation's model
+	Session *bill.Bill          // what the session of the conversation was billed, subagents included; nil: the conversation alone counts
 
 	record *record.Record
 }
@@ -41,7 +43,7 @@ func NewRecordWith(conv *session.Conversation, opt RecordOptions) (*Record, erro
 	if err != nil {
 		return nil, err
 	}
-	return &Record{conv, r.Cal, r.Counted, r}, nil
+	return &Record{Conv: conv, Cal: r.Cal, Counted: r.Counted, record: r}, nil
 }
 
 // Edits returns the record as edits on the raw history.
@@ -158,9 +160,14 @@ func (r *Record) ViewAt(pol *policy.Policy, opt Options, n int) (*view.View, err
 	return found, err
 }
 
+// bill is what was billed, with what the conversation alone was.
+func (r *Record) bill(opt Options) (all, alone *bill.Bill) {
+	alone = bill.Of(r.Conv, r.record.Table(opt.Prices))
+	return cmp.Or(r.Session, alone), alone
+}
+
 // Bridge leads from what the API billed to the cost of a replay of the record under a policy with these options.
-// others are the subagents that the session's bill includes and the replay does not.
-func (r *Record) Bridge(tl *Timeline, pol *policy.Policy, opt Options, others ...*session.Conversation) (*Bridge, error) {
+func (r *Record) Bridge(tl *Timeline, pol *policy.Policy, opt Options) (*Bridge, error) {
 	same := opt
 	same.Regret, same.CompactAt, same.Observe, same.Send, same.Trace = false, nil, nil, nil, nil
 	priced := func(t *Timeline) *account.ReplayCost {
@@ -187,7 +194,8 @@ func (r *Record) Bridge(tl *Timeline, pol *policy.Policy, opt Options, others ..
 			return nil, err
 		}
 	}
-	b := account.NewBridge(r.Conv, others, r.record.Table(opt.Prices), own, replaced, priced(tl))
+	all, alone := r.bill(opt)
+	b := account.NewBridge(r.Conv, all, alone, r.record.Table(opt.Prices), own, replaced, priced(tl))
 	if b.Model = opt.Model; opt.Cache == CacheNone || tl.Counter != tokens.NameUsage {
 		b.Fit = nil // it would be another cache, or other requests
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/internal/account"
 	"github.com/ctxkit/ctxkit/replay/internal/engine"
 	"github.com/ctxkit/ctxkit/replay/price"
@@ -73,8 +72,8 @@ func (r *Record) timeline(of *engine.ReplayResult, pol *policy.Policy, opt Optio
 	}
 	tot.Placeholders, tot.PlaceholderTokens = count, (characters+3)/4
 	t.total()
-	t.Bill = bill.Of(conv, r.record.Table(opt.Prices))
-	tot.BilledUSD, tot.BilledAtLeast = t.Bill.CostUSD, t.Bill.AtLeast()
+	t.Bill, _ = r.bill(opt)
+	tot.Brief = t.Bill.Short()
 	if pol.Recorded && opt.Model == "" && opt.Cache != CacheNone && t.Counter == tokens.NameUsage {
 		t.CacheFit = account.FitOf(conv, t.Requests, r.record.Table(opt.Prices))
 	}

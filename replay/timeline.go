@@ -53,7 +53,7 @@ type Timeline struct {
 	Requests   []Request         `json:"requests"`
 	Events     []Event           `json:"events"`
 	Totals     Totals            `json:"totals"`
-	Bill       *bill.Bill        `json:"-"`                   // what was billed for the recorded conversation; nil of a timeline that was read from JSON
+	Bill       *bill.Bill        `json:"-"`                   // what was billed for the recorded session; nil of a timeline that was read from JSON
 	CacheFit   *CacheFit         `json:"cache_fit,omitempty"` // of the recorded session's own replay to that; nil: it was not replayed
 	Regret     *regret.Regret    `json:"regret,omitempty"`    // with Options.Regret
 	Findings   []RequestFinding  `json:"findings"`            // broken rules
@@ -118,14 +118,13 @@ type Totals struct {
 	Cleared           int         `json:"cleared_results"`    // tool_results that stay cleared, each once
 	ClearedTokens     int         `json:"cleared_tokens"`     // removed from the payload by edits of single blocks, less what they gave back
 	Events            int         `json:"events"`
-	Cache             cache.Split `json:"cache"`                        // of all calls
-	BilledUSD         price.USD   `json:"billed_usd,omitzero"`          // for the recorded conversation
-	BilledAtLeast     bool        `json:"billed_at_least,omitempty"`    // more was billed than billed_usd
-	CostUSD           price.USD   `json:"cost_usd,omitzero"`            // of the calls whose model has a price
-	CostParts         *CostParts  `json:"cost_parts,omitempty"`         // of cost_usd
-	Unpriced          int         `json:"unpriced_requests,omitempty"`  // calls whose model has none
-	Misses            *int        `json:"misses,omitempty"`             // with Regret
-	Violations        int         `json:"violations"`                   // findings of the policy
-	Transcript        int         `json:"transcript_violations"`        // findings of the transcript
-	Preserved         int         `json:"preserved_thinking,omitempty"` // findings of edits that cost thinking
+	Cache             cache.Split `json:"cache"` // of all calls
+	bill.Brief
+	CostUSD    price.USD  `json:"cost_usd,omitzero"`            // of the calls whose model has a price
+	CostParts  *CostParts `json:"cost_parts,omitempty"`         // of cost_usd
+	Unpriced   int        `json:"unpriced_requests,omitempty"`  // calls whose model has none
+	Misses     *int       `json:"misses,omitempty"`             // with Regret
+	Violations int        `json:"violations"`                   // findings of the policy
+	Transcript int        `json:"transcript_violations"`        // findings of the transcript
+	Preserved  int        `json:"preserved_thinking,omitempty"` // findings of edits that cost thinking
 }

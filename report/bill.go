@@ -11,81 +11,89 @@ import (
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
-// billedText says what was billed: "20.00 USD", "at least 0.31 USD".
-func billedText(b *bill.Bill) string {
-	return phraseIf(b.AtLeast() && b.CostUSD.Known, "at least ") + usdText(b.CostUSD)
+// billedAs says of an amount that was billed what it is: "at least 0.31 USD, 0.09 USD of it by 1 subagent".
+func billedAs(b *bill.Bill, amount string) string {
+	return phraseIf(b.AtLeast(), "at least ") + amount + phraseIf(b.AgentsUSD.Known, ", %v of it by %v", usdText(b.AgentsUSD), either(b.Agents > 0, count(b.Agents, "subagent"), "subagents"))
 }
 
-// ofBilled is a bill of which a part is named: "the 20.00 USD billed".
-func ofBilled(b *bill.Bill) string {
-	return phrase("the %v%v billed", usdText(b.CostUSD), phraseIf(b.AtLeast() && b.CostUSD.Known, " or more"))
+// ofBilled is a part of a bill: "2.00 USD of the 20.00 USD billed (10.0 %)".
+func ofBilled(u price.USD, b *bill.Bill) string {
+	all := b.MainUSD
+	return phrase("%v of the %v%v billed%v%v", usdText(u), usdText(all), phraseIf(b.AtLeast() && all.Known, " or more"), phraseIf(b.Agents > 0, " without subagents"), shareOf(u, all))
 }
 
-// recordBilled says what the record was billed, and by how much that may be short; than is put behind the amount.
-func recordBilled(b *bill.Bill, than string) string {
-	short := strings.Join(shortTexts(b), "; ")
-	switch {
-	case b.Calls == 0:
-		return "The record has no usage: what it was billed is not known."
-	case !b.CostUSD.Known:
-		return phrase("What the record was billed is not known: %v.", short)
-	case short != "":
-		return phrase("The record was billed %v%v: %v.", billedText(b), than, short)
-	}
-	return phrase("The record was billed %v by its usage%v.", billedText(b), than)
-}
-
-// billedSentence is what sessions were billed; "" where that is not known.
-func billedSentence(b *bill.Bill) string {
-	if b == nil || !b.CostUSD.Known {
-		return ""
-	}
-	return joined(" ", phrase("Billed, as recorded: %v.", billedText(b)), copiesText(b.Copies))
-}
-
-// simulatedText holds the bill of the recorded session beside the simulated cost; "" where neither is known. Without names
-// it does not say which models have no price: a file may call them anything.
-func simulatedText(tl *replay.Timeline, nameless bool) string {
-	b := tl.Bill
-	if nameless && b != nil && len(b.NotPriced) > 0 {
-		all := bill.Unpriced{What: "some models or modes"}
-		for _, u := range b.NotPriced {
-			all.Calls += u.Calls
-			all.Tokens += u.Tokens
-		}
-		without := *b
-		without.NotPriced = []bill.Unpriced{all}
-		b = &without
-	}
-	return costText(b, price.USD{}, "", tl.CacheFit)
-}
-
-// costText holds a bill beside what the replay under a policy costs, where that is known; "" where nothing was billed.
-func costText(b *bill.Bill, simulated price.USD, policy string, fit *replay.CacheFit) string {
+// billText says what the record was billed, by how much that may be short, and why; "" where nothing was billed.
+func billText(b *bill.Bill) string {
 	if b == nil || b.Calls+b.Without == 0 {
 		return ""
 	}
-	return joined(" ", recordBilled(b, ""), phraseIf(simulated.Known, "Simulated%v, it costs %v.", before(" under ", policy), usdText(simulated)),
+	text := "What the record was billed is not known"
+	if b.CostUSD.Known {
+		text = "The record was billed " + billedAs(b, usdText(b.CostUSD))
+	}
+	return text + before(": ", shortText(b)) + "."
+}
+
+// besideText holds a bill beside what the replay under a policy costs, where that is known; "" where nothing was billed.
+func besideText(b *bill.Bill, simulated price.USD, policy string, fit *replay.CacheFit) string {
+	billed := billText(b)
+	if billed == "" {
+		return ""
+	}
+	return joined(" ", billed, phraseIf(simulated.Known, "Simulated%v%v, it costs %v.", phraseIf(b.Agents > 0, " without the subagents"),
+		before(" under ", either(policy == "recorded", "", policy)), usdText(simulated)),
 		copiesText(b.Copies), fitText(fit))
 }
 
-// shortTexts say why a bill is a lower bound, and by how much it may be short.
-func shortTexts(b *bill.Bill) (list []string) {
-	all := b.Calls + b.Without
-	if s := &b.Partial; s.Calls > 0 {
-		list = append(list, phrase("%v of %v %v no reliable output count%v", s.Calls, count(all, "response"), either(s.Calls == 1, "has", "have"),
-			phraseIf(s.Tokens > 0, " (about %v tokens%v)", rounded(s.Tokens), phraseIf(s.CostUSD.Known, ", %v", usdText(s.CostUSD)))))
+// moneyText is besideText of several sessions. Without names it is nameless.
+func moneyText(m *compare.Money, hidden bool) string {
+	return besideText(nameless(m.Bill, hidden), price.USD{}, "", m.CacheFit)
+}
+
+// nameless is a bill that does not say, where that is hidden, which models have no price: a file may call them anything.
+func nameless(b *bill.Bill, hidden bool) *bill.Bill {
+	if b == nil || !hidden {
+		return b
 	}
-	if b.Without > 0 {
-		list = append(list, phrase("%v of %v %v no usage", b.Without, count(all, "response"), either(b.Without == 1, "has", "have")))
+	without := *b
+	without.NotPriced = slices.Clone(b.NotPriced)
+	for i := range without.NotPriced {
+		without.NotPriced[i].What = "a model or mode"
 	}
-	if b.Unbilled > 0 {
-		list = append(list, phrase("the %v of %v %v on no line", either(b.Unbilled == 1, "call", "calls"), count(b.Unbilled, "compaction"), either(b.Unbilled == 1, "is", "are")))
+	return &without
+}
+
+// lack is something that a bill lacks.
+type lack struct {
+	what, of string // "no usage", "3 of 20 responses"
+	size     string // in words, for texts
+	calls    int
+	tokens   any
+	usd      any
+}
+
+// lacks are what makes a bill a lower bound.
+func lacks(b *bill.Bill) []lack {
+	part, of := &b.Partial, " of "+count(b.Calls+b.Without, "response")
+	list := []lack{
+		{"no reliable output count", thousands(part.Calls) + of, phraseIf(part.Tokens > 0, " (about %v tokens%v more)", rounded(part.Tokens), phraseIf(part.CostUSD.Known, ", %v", usdText(part.CostUSD))),
+			part.Calls, part.Tokens, part.CostUSD},
+		{"no usage", thousands(b.Without) + of, "", b.Without, "", "-"},
+		{"no line", "the summary of " + count(b.Unbilled, "compaction"), "", b.Unbilled, "", "-"},
 	}
 	for _, u := range b.NotPriced {
-		list = append(list, phrase("no price is known for %v (%v%v)", u.What, count(u.Calls, "call"), phraseIf(u.Tokens > 0, ", %v tokens", u.Tokens)))
+		list = append(list, lack{"no price", u.What, phrase(" (%v%v)", count(u.Calls, "call"), phraseIf(u.Tokens > 0, ", %v tokens", u.Tokens)), u.Calls, u.Tokens, "-"})
 	}
-	return list
+	return slices.DeleteFunc(list, func(l lack) bool { return l.calls == 0 })
+}
+
+// shortText says why a bill is a lower bound, and by how much it may be short.
+func shortText(b *bill.Bill) string {
+	var list []string
+	for _, l := range lacks(b) {
+		list = append(list, l.what+" for "+l.of+l.size)
+	}
+	return strings.Join(list, "; ")
 }
 
 // rounded is an estimate without digits that it does not have.
@@ -98,9 +106,9 @@ func rounded(n int) int {
 	return n
 }
 
-// copiesText says how many calls a sum leaves out because several sessions record them.
+// copiesText says how many calls a sum leaves out because they are recorded more than once.
 func copiesText(c bill.Copies) string {
-	return phraseIf(c.Calls > 0, "%v that several sessions record (forks, resumed sessions): the bill counts each once%v.", count(c.Calls, "copied call"),
+	return phraseIf(c.Calls > 0, "%v of other sessions (forks, resumed sessions, subagents that begin with their conversation): the bill counts each call once%v; simulated sums count it in each session.", count(c.Calls, "copied call"),
 		phraseIf(c.CostUSD.Known, " and leaves out %v", usdText(c.CostUSD)))
 }
 
@@ -145,56 +153,26 @@ func gapText(s *bill.Sum) string {
 
 // fitText says how well the simulated prompt cache fits the sessions; "" where nothing is recorded to fit to.
 func fitText(f *replay.CacheFit) string {
+	short := fitShort(f)
+	return phraseIf(short != "", "The simulated prompt cache %v.", short)
+}
+
+// fitShort is fitText of the cache as the subject.
+func fitShort(f *replay.CacheFit) string {
 	if f == nil || f.Requests == 0 {
 		return ""
 	}
-	text := "No cache reads are recorded"
+	text := "has no recorded cache reads to be held against"
 	if f.Read > 0 {
-		text = phrase("The simulated prompt cache reproduces %v of the recorded cache reads", percent(f.Reproduced, f.Read))
+		text = phrase("reproduces %v of the recorded cache reads", percent(f.Reproduced, f.Read))
 	}
-	return text + before("; by it the input of the recorded requests costs ", inputFit(f)) + "."
-}
-
-// inputFit is what the input of the recorded requests costs by the simulated cache.
-func inputFit(f *replay.CacheFit) string {
 	share := shareText(f.Recorded, f.Simulated, "than as recorded")
-	return either(share == "as much", "as much as recorded", share)
+	return text + before("; with it, the input of the recorded requests costs ", share+phraseIf(share == "as much", " as recorded"))
 }
 
-// moneyText is what so many sessions were billed; "" where that is not known.
-func moneyText(m *compare.Money, sessions int) string {
-	if !m.CostUSD.Known {
-		return ""
-	}
-	return joined(" ", phrase("Billed, as recorded: %v%v%v.", phraseIf(m.AtLeast > 0, "at least "), usdText(m.CostUSD),
-		phraseIf(m.Priced < sessions, ", of the %v of %v with a price", m.Priced, count(sessions, "session"))),
-		phraseIf(m.AtLeast > 0 && sessions > 1, "The bill of %v lacks something.", count(m.AtLeast, "session")), copiesText(m.Copies), fitText(m.CacheFit))
-}
-
-// fitShort is fitText in short.
-func fitShort(f *replay.CacheFit) string {
-	if f == nil {
-		return ""
-	}
-	return phrase("%v of the recorded cache reads are simulated%v", percent(f.Reproduced, f.Read), before("; the input of the recorded requests costs ", inputFit(f)))
-}
-
-// billCell is a bill in a table: ">=" before one that is a lower bound.
-func billCell(b *bill.Bill) any {
-	if b == nil {
-		return nil
-	}
-	return number(either(b.AtLeast() && b.CostUSD.Known, ">= ", "") + b.CostUSD.String())
-}
-
-// shortBill is a bill without its calls.
-func shortBill(b *bill.Bill) *bill.Bill {
-	if b == nil {
-		return nil
-	}
-	sums := *b
-	sums.List = nil
-	return &sums
+// billCell is a bill in a table, with so many places: ">=" before one that is a lower bound.
+func billCell(usd price.USD, atLeast bool, places int) number {
+	return number(phraseIf(usd.Known, "%v%v", phraseIf(atLeast, ">= "), usd.Decimal().Text(places)))
 }
 
 // kindTexts are the kinds of calls in words.
@@ -213,23 +191,11 @@ func kindTable(b *bill.Bill) *table {
 	return t
 }
 
-// shortTable is what a bill may be short of, and what it leaves out.
+// shortTable is what a bill may be short of.
 func shortTable(b *bill.Bill) *table {
 	t := newTable(billShortColumns)
-	if s := &b.Partial; s.Calls > 0 {
-		t.add(none, "no reliable output count: estimated by the text", s.Calls, s.Tokens, s.CostUSD)
-	}
-	if b.Without > 0 {
-		t.add(none, "no usage", b.Without, "", "-")
-	}
-	if b.Unbilled > 0 {
-		t.add(none, "compactions on no line", b.Unbilled, "", "-")
-	}
-	for _, u := range b.NotPriced {
-		t.add(none, "no price: "+u.What, u.Calls, u.Tokens, "-")
-	}
-	if c := &b.Copies; c.Calls > 0 {
-		t.add(none, "copies in other sessions, counted once", c.Calls, "", c.CostUSD)
+	for _, l := range lacks(b) {
+		t.add(none, l.what+" for "+l.of, l.calls, l.tokens, l.usd)
 	}
 	return t
 }
@@ -246,16 +212,7 @@ func billSections(p *page, b *bill.Bill) {
 		p.table(kindTable(b))
 	}
 	if t := shortTable(b); len(t.rows) > 0 {
-		p.heading("not in the bill")
+		p.heading("what the bill may be short of")
 		p.table(t)
 	}
-}
-
-// sumBills is the bill of several conversations, over distinct calls.
-func sumBills(list ...*bill.Bill) *bill.Bill {
-	var l bill.Ledger
-	for _, b := range slices.DeleteFunc(slices.Clone(list), func(b *bill.Bill) bool { return b == nil }) {
-		l.Add(b)
-	}
-	return l.Bill()
 }

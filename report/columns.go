@@ -50,7 +50,7 @@ var (
 		{"what makes figures doubtful", slices.Concat(policyColumns, figureColumns(troubleTitles))},
 		{"by session", spreadColumns}, {"what stands behind the policies", evidenceColumns}}
 	CostTables = []TableHead{{"cost by session", slices.Concat(costColumns...)}, {"from the bill to this cost", bridgeColumns},
-		{"what the cost is made of", partsColumns}, {"what was billed", billedColumns}, {"what for", billKindColumns}, {"not in the bill", billShortColumns}}
+		{"what the cost is made of", partsColumns}, {"what was billed", billedColumns}, {"what for", billKindColumns}, {"what the bill may be short of", billShortColumns}}
 	RegretTables = []TableHead{{"misses", slices.Concat(missColumns...)}, {"sessions", missSumColumns}}
 	StatsTables  = []TableHead{{"what the context holds", slices.Concat(contentColumns, contentShares, contentSent)}, {"tools", toolColumns}, {"files that Read returned", fileColumns},
 		{"system prompt and tools", overheadColumns}, {"what the client adds to messages", addedColumns},
@@ -87,7 +87,7 @@ var overviewColumns = []column{
 	{Title: "compacted", About: "compactions of the whole conversation"},
 	{Title: "cleared", About: "tool results cleared", Drop: 1},
 	{Title: "USD", About: "cost, simulated, with the policy's own calls"},
-	{Title: "billed", About: "what the recorded session was billed, USD; >= at least", Drop: 3},
+	{Title: "billed", About: "what the recorded session was billed, USD, subagents included; >= at least"},
 }
 
 // requestColumns are the columns of requests: eight for people, all for CSV. The third of people's is named by what is
@@ -210,9 +210,9 @@ var (
 		{Title: "USD", About: "bill by the models' prices"},
 	}
 	billShortColumns = []column{
-		{Title: "why", About: "why a part of what was billed is not in it", Flex: true},
+		{Title: "why", About: "why more may have been billed", Flex: true},
 		{Title: "calls", About: "how many"},
-		{Title: "tokens", About: "that are not in the bill; estimated where no count is recorded"},
+		{Title: "tokens", About: "that the bill lacks; estimated where no count is recorded"},
 		{Title: "USD", About: "what they cost, where that is known"},
 	}
 )
@@ -652,5 +652,5 @@ var resumeColumns = [][]column{
 	{{Title: "after compaction", Key: "compacted_context_tokens", About: "tokens of the first request after a compaction by the client", Drop: 2},
 		{Title: "compacted USD", Key: "compacted_usd", About: "the compaction's own call and the first request after it, now"}}, keys("compacted_if_warm_usd compacted_if_cold_usd"),
 	{{Title: "pays back", Key: "pays_back_after", About: "requests after which that has cost less than to go on; -: never"},
-		{Title: "billed", Key: "billed_usd", About: "what the session was billed so far, USD, subagents included; >= at least", Drop: 7}},
+		{Title: "billed", Key: "billed_usd", About: "what the session was billed so far, USD, subagents included; >= at least", Drop: 1}},
 }

@@ -117,7 +117,7 @@ func (p *page) titles() []figureTitle {
 func comparePage(p *page, c *compare.Comparison, short bool) {
 	p.table(compareTotals(shownRows(c), c, p.titles()))
 	p.note(yellow, feasibleText(c))
-	p.note(none, moneyText(c.Money(), len(c.Sessions)))
+	p.note(none, moneyText(c.Money(), false))
 	p.note(none, recordedText(c))
 	uses := c.Uses()
 	for i := range uses {

@@ -75,7 +75,7 @@ func Costs(w io.Writer, list []SessionCost, use policy.Use, opt Layout) error {
 	json := object{{"schema", CostSchema}, {"sessions", list}, {"total", sum.Total}, {"cost_parts", sum.Parts}, {"bridge", sum.Bridge}}
 	d := listing("", t, json)
 	d.page = func(p *page) {
-		p.note(bold, billText(sum, use.Name))
+		p.note(bold, costAnswer(sum, use.Name))
 		p.notes(yellow, append(troubleNotes(&sum.totals), copiesText(sum.Bridge.Recorded.Copies), clientText(sum.Bridge.Recorded.Client)))
 		p.heading("cost by session")
 		p.table(t)
@@ -120,27 +120,18 @@ func costTable(list []SessionCost, sum *SessionCost) *table {
 	return t
 }
 
-// billText is the answer in words: what the record was billed, and what it costs by the simulation: as it was, under
+// costAnswer is the answer in words: what the record was billed, and what it costs by the simulation: as it was, under
 // another model, and under the policy. The bill is compared with the simulation only where both have the same model and
 // a prompt cache.
-func billText(sum *SessionCost, name string) string {
+func costAnswer(sum *SessionCost, name string) string {
 	b := sum.Bridge
-	if b.Recorded.Calls+b.Recorded.Without == 0 && !b.Cost.Known {
-		return ""
-	}
-	agents := phraseIf(b.Recorded.Agents > 0, "without its %v", either(b.Recorded.Agents == 1, "subagent", count(b.Recorded.Agents, "subagent")))
-	copies := b.Step(replay.StepCopies)
-	counted := joined(", ", agents, phraseIf(copies.USD.Nano != 0, "with %v counted in each session", count(copies.Calls, "copied call")))
-	billed := recordBilled(b.Recorded, phraseIf(counted != "", ", %v %v", usdText(b.Billed()), counted))
-	if agents != "" && b.Recorded.CostUSD.Known {
-		agents = "without them"
-	}
 	if !b.Cost.Known {
-		return billed
+		return billText(b.Recorded)
 	}
+	calls := joined(", ", phraseIf(b.Recorded.Agents > 0, "without the subagents"), phraseIf(b.Step(replay.StepCopies).Calls > 0, "with copied calls in each session"))
 	switched := b.Model != "" && b.Own.Known
-	is := billed + phrase(" Simulated%v%v%v, it costs", before(" ", agents), phraseIf(b.Model != "" && !switched, " under %v", b.Model),
-		phraseIf(sum.Cache == replay.CacheNone, " with no prompt cache"))
+	is := joined(" ", billText(b.Recorded), phrase("Simulated%v%v%v, it costs", before(" ", calls), phraseIf(b.Model != "" && !switched, " under %v", b.Model),
+		phraseIf(sum.Cache == replay.CacheNone, " with no prompt cache")))
 	bound := phraseIf(sum.Refused+sum.Violations > 0, " (a bound)")
 	than := func(u price.USD) string { return before(", ", shareText(u, b.Cost, "")) + bound }
 	other := b.Cost != b.Simulated || slices.ContainsFunc(b.Steps, ofPolicy)
@@ -155,7 +146,8 @@ func billText(sum *SessionCost, name string) string {
 	case b.Model != "" || sum.Cache == replay.CacheNone || b.Recorded.Requests == 0:
 		return phrase("%v %v%v.", is, usdText(b.Cost), bound)
 	}
-	return phrase("%v %v%v%v.", is, usdText(b.Cost), before(", ", shareText(b.Billed(), b.Cost, "than that")), bound)
+	that := either(calls == "", "that", phrase("the %v billed for these calls", usdText(b.Billed())))
+	return phrase("%v %v%v%v.", is, usdText(b.Cost), before(", ", shareText(b.Billed(), b.Cost, "than "+that)), bound)
 }
 
 // shareText says by how much b is more or less than a: "5.1 % less"; "" where a is nothing.
@@ -218,7 +210,7 @@ func stepTexts(stages []replay.StageCost) map[string]string {
 		replay.StepSearches:   "web searches",
 		replay.StepWarming:    "cache warming",
 		replay.StepOther:      "the client's other calls",
-		replay.StepModifiers:  "speed, region, service tier, prices of the day",
+		replay.StepModifiers:  "speed, region, service tier",
 		replay.StepRounds:     "samplings within requests, before their last",
 		replay.StepUnreported: "requests without recorded usage",
 		replay.StepOutputs:    "outputs estimated, where no reliable count is recorded",
@@ -277,28 +269,20 @@ func billedTable(models []bill.ModelSum) *table {
 
 // costNotes explain the sum.
 func costNotes(sum *SessionCost) []string {
-	var notes []string
-	note := func(when bool, format string, args ...any) {
-		if when {
-			notes = append(notes, phrase(format, args...))
-		}
-	}
 	total, own := sum.Total, sum.Own.Tokens()
 	in, lost := total.Input.Input(), lostText(sum.Lost)
-	note(in > 0, "%v of the %v input tokens are cache reads (simulated).", percent(total.Input.Read, in), in)
 	share := percent(own, sum.Conversation) + " of"
 	if own > sum.Conversation {
 		share = places(float64(own)/float64(max(sum.Conversation, 1)), 1) + " times"
 	}
-	note(own > 0, "The %v's own calls use %v tokens, %v the conversation itself (%v).", caller(sum.Policy), own, share, sum.Conversation)
-	note(lost != "", "Tokens sent before and not read from the cache, by cause: %v.", lost)
-	note(sum.Converted != nil, "Tokens are %v.", ConversionText(sum.Converted))
-	note(true, "%v", cacheNote(sum.Cache))
-	note(fitText(sum.Bridge.Fit) != "", "%v", fitText(sum.Bridge.Fit))
-	note(total.Estimated > 0, "%v of %v have no reliable output count; their output is estimated.",
-		total.Estimated, count(total.Calls, "response"))
-	note(total.Unpriced > 0, "%v of %v have no known price; the cost leaves them out.", total.Unpriced, count(total.Calls, "request"))
-	return notes
+	return []string{
+		phraseIf(in > 0, "%v of the %v input tokens are cache reads (simulated).", percent(total.Input.Read, in), in),
+		phraseIf(own > 0, "The %v's own calls use %v tokens, %v the conversation itself (%v).", caller(sum.Policy), own, share, sum.Conversation),
+		phraseIf(lost != "", "Tokens sent before and not read from the cache, by cause: %v.", lost),
+		phraseIf(sum.Converted != nil, "Tokens are %v.", ConversionText(sum.Converted)), cacheNote(sum.Cache), fitText(sum.Bridge.Fit),
+		phraseIf(total.Estimated > 0, "%v of %v have no reliable output count; their output is estimated.", total.Estimated, count(total.Calls, "response")),
+		phraseIf(total.Unpriced > 0, "%v of %v have no known price; the cost leaves them out.", total.Unpriced, count(total.Calls, "request")),
+	}
 }
 
 // lostText lists the tokens lost by cause, most tokens first.

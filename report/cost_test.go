@@ -69,9 +69,9 @@ func bridgeOf(tl *replay.Timeline) *replay.Bridge {
 	return b
 }
 
-// TestBillText: the bill is compared with the record's simulation only where both count the same requests, under the
+// TestCostAnswer: the bill is compared with the record's simulation only where both count the same requests, under the
 // same model and with a prompt cache.
-func TestBillText(t *testing.T) {
+func TestCostAnswer(t *testing.T) {
 	amount := func(cents int64) price.USD { return price.USD{Nano: cents * 10_000_000, Known: true} }
 	sum := func(change func(s *SessionCost)) *SessionCost {
 		s := &SessionCost{Bridge: &replay.Bridge{
@@ -82,7 +82,7 @@ func TestBillText(t *testing.T) {
 		return s
 	}
 	agents := func(s *SessionCost) {
-		s.Bridge.Recorded.Agents = 2
+		s.Bridge.Recorded.Agents, s.Bridge.Recorded.AgentsUSD = 2, amount(1000)
 		s.Bridge.Steps = []replay.BridgeStep{{Step: replay.StepSubagents, USD: amount(-1000)}}
 	}
 	model := func(s *SessionCost) {
@@ -94,28 +94,28 @@ func TestBillText(t *testing.T) {
 		change []func(*SessionCost)
 		want   string
 	}{
-		{"recorded", nil, "The record was billed 20.00 USD by its usage. Simulated, it costs 11.00 USD, 45.0 % less than that."},
+		{"recorded", nil, "The record was billed 20.00 USD. Simulated, it costs 11.00 USD, 45.0 % less than that."},
 		{"subagents", []func(*SessionCost){agents},
-			"The record was billed 20.00 USD by its usage, 10.00 USD without its 2 subagents. Simulated without them, it costs 11.00 USD, 10.0 % more than that."},
+			"The record was billed 20.00 USD, 10.00 USD of it by 2 subagents. Simulated without the subagents, it costs 11.00 USD, 10.0 % more than the 10.00 USD billed for these calls."},
 		{"no cache", []func(*SessionCost){func(s *SessionCost) { s.Cache = replay.CacheNone }},
-			"The record was billed 20.00 USD by its usage. Simulated with no prompt cache, it costs 11.00 USD."},
+			"The record was billed 20.00 USD. Simulated with no prompt cache, it costs 11.00 USD."},
 		{"model", []func(*SessionCost){model},
-			"The record was billed 20.00 USD by its usage. Simulated, it costs 11.00 USD, and under other 22.00 USD, 100.0 % more."},
+			"The record was billed 20.00 USD. Simulated, it costs 11.00 USD, and under other 22.00 USD, 100.0 % more."},
 		{"model and policy", []func(*SessionCost){model, policy},
-			"The record was billed 20.00 USD by its usage. Simulated, it costs 11.00 USD, and under other 22.00 USD; there, under p, it would have cost 33.00 USD, 50.0 % more (a bound)."},
+			"The record was billed 20.00 USD. Simulated, it costs 11.00 USD, and under other 22.00 USD; there, under p, it would have cost 33.00 USD, 50.0 % more (a bound)."},
 		{"infeasible policy", []func(*SessionCost){policy},
-			"The record was billed 20.00 USD by its usage. Simulated, it costs 11.00 USD; under p it would have cost 33.00 USD, 200.0 % more (a bound)."},
+			"The record was billed 20.00 USD. Simulated, it costs 11.00 USD; under p it would have cost 33.00 USD, 200.0 % more (a bound)."},
 		{"model that has no price in the record", []func(*SessionCost){model, func(s *SessionCost) { s.Bridge.Own = price.USD{} }},
-			"The record was billed 20.00 USD by its usage. Simulated under other, it costs 22.00 USD."},
-		{"no usage", []func(*SessionCost){func(s *SessionCost) { s.Bridge.Recorded = &bill.Bill{} }},
-			"The record has no usage: what it was billed is not known. Simulated, it costs 11.00 USD."},
+			"The record was billed 20.00 USD. Simulated under other, it costs 22.00 USD."},
+		{"no usage", []func(*SessionCost){func(s *SessionCost) { s.Bridge.Recorded = &bill.Bill{Without: 3} }},
+			"What the record was billed is not known: no usage for 3 of 3 responses. Simulated, it costs 11.00 USD."},
 	} {
 		s := sum(func(s *SessionCost) {
 			for _, change := range c.change {
 				change(s)
 			}
 		})
-		if got := billText(s, "p"); got != c.want {
+		if got := costAnswer(s, "p"); got != c.want {
 			t.Errorf("%s: %s, not %s", c.name, got, c.want)
 		}
 	}

@@ -107,7 +107,7 @@ func (h *htmlPage) compared(p *page, c *compare.Comparison, group string) {
 	}
 	add(tableSection("Policies side by side", "Totals over "+count(len(c.Sessions), "session")+".", compareTotals(shownRows(c), c, p.titles())))
 	var notes []string
-	notes = append(notes, feasibleText(c), recordedText(c))
+	notes = append(notes, feasibleText(c), moneyText(c.Money(), p.NoText), recordedText(c))
 	uses := c.Uses()
 	for i := range uses {
 		notes = append(notes, ranText(&uses[i], true))
@@ -231,6 +231,7 @@ func sweepHTML(w io.Writer, s *sweep.Grid, opt Layout) error {
 	h.Sections = append(h.Sections,
 		section{Type: "scatter", Title: "Cost and size", About: "Each point is one choice of values; filled points are on the front: no other point is as good in every figure and better in one.", Data: newScatter(s)},
 		tableSection("Points", "", sweepTable(s, true)))
+	h.addNotes("", moneyText(compare.Sum(s.Billed), opt.NoText))
 	if !opt.NoText {
 		h.addNotes("Notes", append(sweepNotes(s, &opt.Hints), someInfeasible(s), cacheNote(s.Cache))...)
 	}

@@ -33,7 +33,7 @@ func replayHTML(w io.Writer, opt Layout) Printer[*replay.Timeline] {
 			h.Kicker, h.Title, h.Answers = "Replay under "+added[0].Policy, wordsOf(added[0], &opt).title(added[0]), replayAnswers(added[0], opt.NoText)
 		default:
 			h.Title = count(len(added), "session")
-			h.Answers = []string{sessionsAnswer(added)}
+			h.Answers = []string{sessionsAnswer(added, opt.NoText)}
 		}
 		h.Sections = append(h.Sections, section{Type: "replays"})
 		return h.write(w)
@@ -41,7 +41,7 @@ func replayHTML(w io.Writer, opt Layout) Printer[*replay.Timeline] {
 }
 
 // replayAnswers say what a replay comes to, with no name that only the file has where they are nameless.
-func replayAnswers(tl *replay.Timeline, nameless bool) []string {
+func replayAnswers(tl *replay.Timeline, hidden bool) []string {
 	t := &tl.Totals
 	if t.Requests == 0 {
 		return []string{"The session has no request."}
@@ -54,7 +54,7 @@ func replayAnswers(tl *replay.Timeline, nameless bool) []string {
 	}
 	second := phrase("%v sent %v tokens", count(t.Requests, "request"), t.Payload-t.OwnInput) + phraseIf(t.OwnInput > 0, ", its own calls %v more", t.OwnInput) +
 		phraseIf(t.CostUSD.Known, ", for USD %v in all", cents(t.CostUSD)) + phrase(": %v, %v cleared.", count(t.Compactions, "compaction"), count(t.Cleared, "result"))
-	texts := append([]string{first, second, simulatedText(tl, nameless)}, troubleNotes(t)...)
+	texts := append([]string{first, second, besideText(nameless(tl.Bill, hidden), price.USD{}, "", tl.CacheFit)}, troubleNotes(t)...)
 	texts = slices.DeleteFunc(texts, func(s string) bool { return s == "" })
 	for i := range texts {
 		texts[i] = Clean(texts[i])
@@ -65,20 +65,21 @@ func replayAnswers(tl *replay.Timeline, nameless bool) []string {
 // cents is an amount with two places.
 func cents(usd price.USD) string { return usd.Decimal().Round(2).Text(2) }
 
-func sessionsAnswer(list []*replay.Timeline) string {
+func sessionsAnswer(list []*replay.Timeline, hidden bool) string {
 	var sum replay.Totals
-	var bills []*bill.Bill
+	var bills bill.Ledger
+	var fit replay.CacheFit
 	for _, tl := range list {
 		t := &tl.Totals
 		sum.Requests, sum.Payload, sum.OwnInput = sum.Requests+t.Requests, sum.Payload+t.Payload, sum.OwnInput+t.OwnInput
 		sum.Compactions, sum.PayloadPeak = sum.Compactions+t.Compactions, max(sum.PayloadPeak, t.PayloadPeak)
 		sum.CostUSD.Add(t.CostUSD)
-		bills = append(bills, tl.Bill)
+		bills.Add(tl.Bill)
+		fit.Add(tl.CacheFit)
 	}
-	billed := sumBills(bills...)
 	return phrase("%v sent %v tokens, the largest one %v", count(sum.Requests, "request"), sum.Payload, sum.PayloadPeak) +
 		phraseIf(sum.CostUSD.Known, ", for USD %v", cents(sum.CostUSD)) + phrase(": %v.", count(sum.Compactions, "compaction")) +
-		before(" ", billedSentence(billed))
+		before(" ", besideText(nameless(bills.Bill(), hidden), price.USD{}, "", &fit))
 }
 
 // words says which words of a session a page may show. A page without text has no word of the transcript: no title,

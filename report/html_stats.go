@@ -34,7 +34,7 @@ func statsHTML(w io.Writer, list []*stats.SessionStats, opt Layout) error {
 		return h.write(w)
 	}
 	sum := stats.Sum(list)
-	h.Title, h.Answers = count(len(list), "session"), []string{overviewText(sum)}
+	h.Title, h.Answers = count(len(list), "session"), []string{overviewText(sum), besideText(nameless(sum.Bill, opt.NoText), sum.Simulated, "", sum.CacheFit)}
 	h.Sections = append(h.Sections,
 		section{Type: "treemap", Title: "What all of them sent", About: "Each token counts once for every request that held it.", Data: sharesOf(sum.Categories, true)},
 		tableSection("Categories", "", contentTable(sum.Categories, false)), tableSection("Sessions", "", heaviestTable(list)),
@@ -46,7 +46,7 @@ func statsHTML(w io.Writer, list []*stats.SessionStats, opt Layout) error {
 // oneStats adds the sections of one conversation.
 func (h *htmlPage) oneStats(s *stats.SessionStats, hidden bool) {
 	h.Title = either(hidden, "One session", cmp.Or(s.Title, sessionTitle(s.Session, s.Agent)))
-	h.Answers = append([]string{statsText(s)}, statsTrouble(s)...)
+	h.Answers = append([]string{statsText(s), besideText(nameless(s.Bill, hidden), s.Simulated, s.Policy, s.CacheFit)}, statsTrouble(s)...)
 	if s.Request == 0 {
 		return
 	}

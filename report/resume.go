@@ -51,10 +51,7 @@ func Resume(w io.Writer, list []ResumeItem, now time.Time, opt Layout) error {
 	if hidden := len(list) - MostResumed; hidden > 0 && !opt.All {
 		notes = append(notes, opt.Hints.hidden(hidden, "session", "json and csv contain them"))
 	}
-	if text := fitText(fit); text != "" {
-		notes = append(notes, text)
-	}
-	notes = append(notes, "next: the input of the next request, without what would be typed and answered, by the simulated cache. A cache is warm only while the client that filled it runs: "+
+	notes = append(notes, fitText(fit), "next: the input of the next request, without what would be typed and answered, by the simulated cache. A cache is warm only while the client that filled it runs: "+
 		"one that is started again mostly pays the cold price; not known: how long its provider keeps it, so that the figures are of a cold one. compacted: the compaction's own call with the summary that is assumed for it, and the first request after it; what the client attaches again then may be more. "+
 		"No figure: its client is not known, the compaction itself does not fit the window, or the recorded usage does not fit the content. pays back: requests after which that has cost less than to go on, if the cache stays warm; -: never.")
 	return listing(resumeText(list, first, name, warm, now), t, object{{"schema", ResumeSchema}, {"now", now.UTC()}, {"sessions", list}}, notes...).print(w, opt)
@@ -122,7 +119,7 @@ func resumeRow(t *table, i *ResumeItem, short string, now time.Time) *row {
 		cells = append(cells, make([]any, 7)...)
 	}
 	if g := i.Glance; g != nil {
-		cells = append(cells, pair{billedCell(g), g.CostUSD})
+		cells = append(cells, pair{billCell(g.CostUSD, g.AtLeast, 2), g.CostUSD})
 	}
 	return t.add(either(c.Warm, green, none), cells...)
 }

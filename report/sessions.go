@@ -35,7 +35,6 @@ func Sessions(w io.Writer, list []SessionItem, now time.Time, opt Layout) error 
 	counts := map[session.Standing]int{}
 	var notes []string
 	var bills [][]bill.Entry
-	priced, least := 0, 0
 	short, subagents := ShortIDs(list), 0
 	for n := range list {
 		i := &list[n]
@@ -49,8 +48,6 @@ func Sessions(w io.Writer, list []SessionItem, now time.Time, opt Layout) error 
 		}
 		if i.Glance != nil {
 			bills = append(bills, i.Billed)
-			priced += either(i.CostUSD.Known, 1, 0)
-			least += either(i.AtLeast, 1, 0)
 		}
 		i.Created, i.Last, i.Changed, i.Subagents = i.Created.UTC(), i.Last.UTC(), i.Changed.UTC(), notNil(i.Subagents)
 		sessionRow(t, i, short[n], now).noTab = hide
@@ -58,14 +55,9 @@ func Sessions(w io.Writer, list []SessionItem, now time.Time, opt Layout) error 
 	note := count(len(list), "session") + phraseIf(subagents > 0, ", %v of them subagents of others", subagents)
 	if hidden := len(list) - MostSessions; hidden > 0 && !opt.All {
 		notes = append(notes, opt.Hints.hidden(hidden, "session", "json and csv contain them"))
-	} else if usd, copies := bill.Distinct(bills...); usd.Known {
-		note += phrase(", billed %v%v by their usage", phraseIf(least > 0, "at least "), usdText(usd)) + phraseIf(priced < len(bills), " (%v of them without a price)", len(bills)-priced)
-		if least > 0 {
-			notes = append(notes, phrase("at least: the %v something: outputs without a reliable count, responses or compactions without usage, or prices.", either(least == 1, "bill of 1 session lacks", phrase("bills of %v sessions lack", least))))
-		}
-		if copies.Calls > 0 {
-			notes = append(notes, copiesText(copies))
-		}
+	} else if b := bill.OfEntries(bills...); b.CostUSD.Known {
+		note += ", billed " + billedAs(b, usdText(b.CostUSD))
+		notes = append(notes, joined(" ", phraseIf(b.AtLeast(), "at least: %v.", shortText(b)), copiesText(b.Copies)))
 	}
 	if counts[session.Unindexed] < len(list) {
 		for _, s := range []session.Standing{session.Listed, session.Stale, session.Missing, session.Unlisted} {
@@ -160,18 +152,13 @@ func sessionRow(t *table, i *SessionItem, short string, now time.Time) *row {
 	cells := []any{pair{short, i.ID}, number(Age(now, i.Used())), i.Path, i.Folder, pair{cut(Clean(projectName(i)), 24), i.Project}, i.Branch, i.Version, i.Title, i.Prompt,
 		i.Created, i.Last, int(i.Size), i.Standing, i.Why, len(i.Subagents), i.ToolResults, Headline(&i.FileInfo)}
 	if g := i.Glance; g != nil {
-		cells = append(cells, g.Requests, seen(g.PeakContext), seen(g.LastContext), g.Compactions, pair{billedCell(g), g.CostUSD},
+		cells = append(cells, g.Requests, seen(g.PeakContext), seen(g.LastContext), g.Compactions, pair{billCell(g.CostUSD, g.AtLeast, 2), g.CostUSD},
 			pair{number(timeSpan(g.Idle)), decimal{g.Idle, 0}}, g.Without, g.Unpriced, g.Partial, g.AtLeast, strings.Join(g.Models, " "))
 	} else {
 		cells = append(cells, make([]any, 11)...)
 	}
 	return t.add(st, append(cells, client(i), i.Standing, number(either(i.Standing == session.Missing, "", fileSize(i.Size))),
 		number(phraseIf(len(i.Subagents) > 0, "%v", len(i.Subagents))))...)
-}
-
-// billedCell is a bill with two places: ">=" before one that is a lower bound.
-func billedCell(g *replay.Glance) number {
-	return number(phraseIf(g.CostUSD.Known, "%v%v", either(g.AtLeast, ">= ", ""), g.CostUSD.Decimal().Text(2)))
 }
 
 // projectName is the last part of the folder that a session was recorded in.

@@ -110,7 +110,7 @@ func statsPage(p *page, s *stats.SessionStats) {
 		p.table(definitionTable(s.Definitions))
 	}
 	subagentSection(p, s.Subagents)
-	p.note(none, costText(s.Bill, s.Simulated, s.Policy, s.CacheFit))
+	p.note(none, besideText(s.Bill, s.Simulated, s.Policy, s.CacheFit))
 	p.notes(faint, statsNotes(s))
 }
 
@@ -381,7 +381,7 @@ func statsOverview(p *page, list []*stats.SessionStats, sum *stats.StatsTotal) {
 		p.notes(none, readNotes(&sum.Reads))
 	}
 	subagentSection(p, sum.Subagents)
-	p.note(none, costText(sum.Bill, sum.Simulated, "", sum.CacheFit))
+	p.note(none, besideText(sum.Bill, sum.Simulated, "", sum.CacheFit))
 }
 
 // heaviestTable has a row for each conversation.

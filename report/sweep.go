@@ -102,7 +102,7 @@ func sweepPage(p *page, s *sweep.Grid) {
 	p.table(t)
 	hidden := len(slices.DeleteFunc(slices.Clone(t.rows), func(r *row) bool { return !r.noTab }))
 	p.hidden(hidden, "point", "json and csv contain them")
-	p.note(none, moneyText(compare.Sum(s.Billed), s.Sessions))
+	p.note(none, moneyText(compare.Sum(s.Billed), false))
 	useNotes(p, s.Use)
 	p.notes(yellow, sweepNotes(s, &p.Hints))
 	bounds := 0

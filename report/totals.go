@@ -9,6 +9,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/bill"
+	"github.com/ctxkit/ctxkit/replay/price"
 )
 
 func totalFields(tl *replay.Timeline) [][2]string {
@@ -34,7 +35,7 @@ func totalFields(tl *replay.Timeline) [][2]string {
 	add(t.CostUSD.Known || t.Unpriced > 0, "cost", "USD %v%v%v", t.CostUSD,
 		phraseIf(t.CostUSD.Known, "%v", before(", ", cacheName(tl.Cache))), phraseIf(t.Unpriced > 0, ", without %v of a model with no known price", count(t.Unpriced, "request")))
 	if b := tl.Bill; b != nil && b.Calls+b.Without > 0 {
-		add(true, "billed", "%v", either(b.CostUSD.Known, phraseIf(b.AtLeast(), "at least ")+"USD "+b.CostUSD.String(), "not known")+before(": ", strings.Join(shortTexts(b), "; ")))
+		add(true, "billed", "%v", either(b.CostUSD.Known, billedAs(b, "USD "+b.CostUSD.String()), "not known")+before(": ", shortText(b)))
 	}
 	add(tl.CacheFit != nil && tl.CacheFit.Read > 0, "cache fit", "%v", fitShort(tl.CacheFit))
 	if tl.Regret != nil {
@@ -113,10 +114,8 @@ type overview struct {
 
 func (o *overview) add(tl *replay.Timeline) {
 	x := &tl.Totals
-	o.rows = append(o.rows, &replay.Timeline{Session: tl.Session, Agent: tl.Agent, File: tl.File, Policy: tl.Policy, Totals: *x, Bill: shortBill(tl.Bill)})
-	if tl.Bill != nil {
-		o.bills.Add(tl.Bill)
-	}
+	o.rows = append(o.rows, &replay.Timeline{Session: tl.Session, Agent: tl.Agent, File: tl.File, Policy: tl.Policy, Totals: *x})
+	o.bills.Add(tl.Bill)
 	o.fit.Add(tl.CacheFit)
 	o.warnings.Add(tl.Warnings...)
 	for _, text := range append([]string{"under " + tl.Policy, tl.Newer}, tl.Notes...) {
@@ -154,26 +153,27 @@ func (o *overview) name() string {
 // print prints the answer over all sessions, a row for each of them, and their warnings by kind.
 func (o *overview) print(p *page) {
 	billed := o.bills.Bill()
-	p.note(bold, joined(" ", count(len(o.rows), "session")+": "+verdictText(o.name(), &o.sum)+".", billedSentence(billed)))
-	p.notes(yellow, append(troubleNotes(&o.sum), shortTexts(billed)...))
+	p.note(bold, count(len(o.rows), "session")+": "+verdictText(o.name(), &o.sum)+".")
+	p.note(none, besideText(billed, price.USD{}, "", &o.fit))
+	p.notes(yellow, troubleNotes(&o.sum))
 	slices.Sort(o.ran)
 	p.items(none, slices.DeleteFunc(o.ran, func(text string) bool { return text == "" || text == "under "+o.name() }))
 	p.heading("all sessions")
 	t := newTable(overviewColumns)
-	row := func(st style, name string, x *replay.Totals, b *bill.Bill) *row {
-		return t.add(st, name, x.Requests, x.RawPeak, x.ModelPeak, x.Saved, x.Compactions, x.Cleared, x.CostUSD, billCell(b))
+	row := func(st style, name string, x *replay.Totals) *row {
+		return t.add(st, name, x.Requests, x.RawPeak, x.ModelPeak, x.Saved, x.Compactions, x.Cleared, x.CostUSD, billCell(x.USD, x.AtLeast, 4))
 	}
 	hidden := 0
 	for i, tl := range o.rows {
-		r := row(none, strings.TrimSpace(tl.Session+" "+tl.Agent), &tl.Totals, tl.Bill)
+		r := row(none, strings.TrimSpace(tl.Session+" "+tl.Agent), &tl.Totals)
 		if r.noTab = i >= MostSessions && !p.All; r.noTab {
 			hidden++
 		}
 	}
-	row(bold, "sum; of peaks the highest", &o.sum, billed)
+	o.sum.Brief = billed.Short()
+	row(bold, "sum; of peaks the highest", &o.sum)
 	p.table(t)
 	p.hidden(hidden, "session", "json and csv contain them")
-	p.note(faint, fitText(&o.fit))
 	p.note(faint, either(p.Verbose, "", p.Hints.Pages))
 	printWarnings(p, "", &o.warnings, nil)
 }

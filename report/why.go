@@ -69,7 +69,7 @@ func whyPage(p *page, s *why.SessionBreaks) {
 	}
 	shareSection(p, s.Parts, s.Cost)
 	refillSection(p, s)
-	p.note(none, costText(s.Bill, s.Cost, s.Policy, s.CacheFit))
+	p.note(none, besideText(s.Bill, s.Cost, s.Policy, s.CacheFit))
 	p.notes(faint, whyNotes(lostByRecord(s), s.Uncacheable, s.Cache))
 }
 
@@ -83,7 +83,7 @@ func whyText(t *why.BreaksTotal, name string, record, recorded bool) string {
 	case record && t.Total.Breaks == 0:
 		return first(phrase("the prompt cache never broke: by the usage each request read at least 95 %% of what the one before it had left."))
 	case record:
-		return first(phrase("%v of the prompt cache cost %v of %v%v.", count(t.Total.Breaks, "break"), usdText(t.Total.USD), ofBilled(t.Bill), shareOf(t.Total.USD, t.Billed)))
+		return first(phrase("%v of the prompt cache cost %v.", count(t.Total.Breaks, "break"), ofBilled(t.Total.USD, t.Bill)))
 	}
 	text := ""
 	if recorded {
@@ -97,7 +97,7 @@ func whyText(t *why.BreaksTotal, name string, record, recorded bool) string {
 			usdText(t.Cost), shareOf(t.Total.SimUSD, t.Cost)))
 	}
 	if r := t.InRecord; r != nil && t.Usage > 0 {
-		text += phrase(" The record itself broke %v, for %v of %v%v.", times(r.Breaks), usdText(r.USD), ofBilled(t.Bill), shareOf(r.USD, t.Billed))
+		text += phrase(" The record itself broke %v, for %v.", times(r.Breaks), ofBilled(r.USD, t.Bill))
 	}
 	return text
 }
@@ -448,7 +448,7 @@ func whyOverview(p *page, list []*why.SessionBreaks, sum *why.BreaksTotal) {
 	order := slices.Clone(list)
 	cost := func(s *why.SessionBreaks) (n int, u, of price.USD) {
 		if n, u, of = s.Total.Simulated, s.Total.SimUSD, s.Cost; record {
-			n, u, of = s.Total.Breaks, s.Total.USD, s.Billed
+			n, u, of = s.Total.Breaks, s.Total.USD, s.Bill.MainUSD
 		}
 		u.Known = of.Known
 		return n, u, of
@@ -479,7 +479,7 @@ func whyOverview(p *page, list []*why.SessionBreaks, sum *why.BreaksTotal) {
 	p.hidden(len(order)-most, "session", "json and csv contain them")
 	p.note(none, p.Hints.Pages)
 	shareSection(p, sum.Parts, sum.Cost)
-	p.note(none, costText(sum.Bill, sum.Cost, name, sum.CacheFit))
+	p.note(none, besideText(sum.Bill, sum.Cost, name, sum.CacheFit))
 	p.notes(faint, whyNotes(record, sum.Uncacheable, mode))
 }
 

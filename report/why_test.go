@@ -10,6 +10,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/backtest"
+	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/category"
 	"github.com/ctxkit/ctxkit/replay/price"
@@ -26,7 +27,7 @@ func breaksSample(n int) *why.SessionBreaks {
 	event := 3
 	s := &why.SessionBreaks{
 		Session: "s-1", File: "s-1.jsonl", Title: "A title", Policy: "recorded", Recorded: true, Counter: "usage", Cache: "own", Model: "claude-opus-4-5",
-		Requests: 300, Usage: 299, Uncacheable: 2, Cost: amount(21), Billed: amount(20), Bill: billOf(amount(20)), Compactions: n + 1, Thrash: 1, Refills: []stats.Refill{},
+		Requests: 300, Usage: 299, Uncacheable: 2, Cost: amount(21), Brief: bill.Brief{USD: amount(20)}, Bill: billOf(amount(20)), Compactions: n + 1, Thrash: 1, Refills: []stats.Refill{},
 		Parts: []why.CostShare{{Part: why.PartContent, USD: amount(15), AtBreaks: amount(1)}, {Part: why.PartRestarts, USD: amount(0), AtBreaks: amount(0)}, {Part: why.PartLifetime, USD: amount(2.5), AtBreaks: amount(2.5)},
 			{Part: why.PartOutput, USD: amount(3.5), AtBreaks: amount(0.25)}},
 	}
@@ -91,10 +92,10 @@ func simulatedSample() *why.SessionBreaks {
 
 func TestWhy(t *testing.T) {
 	schema := compileSchemaAt(t, filepath.Join("..", "docs", "schemas", "why.v1.json"))
-	empty := &why.SessionBreaks{Session: "s-3", File: "s-3.jsonl", Policy: "recorded", Recorded: true, Counter: "estimate", Breaks: []why.CacheBreak{}, Causes: []why.BreakSum{}, Parts: []why.CostShare{}, Refills: []stats.Refill{}}
-	never := &why.SessionBreaks{Session: "s-4", File: "s-4.jsonl", Policy: "recorded", Recorded: true, Counter: "usage", Requests: 3, Usage: 3, Breaks: []why.CacheBreak{}, Causes: []why.BreakSum{}, Parts: []why.CostShare{}, Refills: []stats.Refill{}}
+	empty := &why.SessionBreaks{Session: "s-3", File: "s-3.jsonl", Policy: "recorded", Recorded: true, Counter: "estimate", Breaks: []why.CacheBreak{}, Causes: []why.BreakSum{}, Parts: []why.CostShare{}, Refills: []stats.Refill{}, Bill: &bill.Bill{}}
+	never := &why.SessionBreaks{Session: "s-4", File: "s-4.jsonl", Policy: "recorded", Recorded: true, Counter: "usage", Requests: 3, Usage: 3, Breaks: []why.CacheBreak{}, Causes: []why.BreakSum{}, Parts: []why.CostShare{}, Refills: []stats.Refill{}, Bill: &bill.Bill{}}
 	unused := simulatedSample()
-	unused.Policy, unused.Recorded, unused.InRecord, unused.Usage, unused.Billed, unused.Bill = "recorded", true, nil, 0, price.USD{}, nil
+	unused.Policy, unused.Recorded, unused.InRecord, unused.Usage, unused.Brief, unused.Bill = "recorded", true, nil, 0, bill.Brief{}, &bill.Bill{}
 	for name, list := range map[string][]*why.SessionBreaks{
 		"one": {breaksSample(12)}, "policy": {simulatedSample()}, "several": {breaksSample(2), simulatedSample(), empty}, "empty": {empty}, "never": {never}, "no-usage": {unused},
 	} {

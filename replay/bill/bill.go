@@ -84,10 +84,12 @@ type Bill struct {
 	Partial   Partial    `json:"partial_outputs,omitzero"`            // responses whose output count is that of their first moment
 	Copies    Copies     `json:"copies,omitzero"`                     // calls that several conversations record, each counted once
 	Agents    int        `json:"subagents,omitempty"`                 // whose calls are included
+	AgentsUSD price.USD  `json:"subagents_usd,omitzero"`              // what these were billed
 	Client    *Client    `json:"client,omitempty"`                    // what the client itself recorded as the cost; nil: nothing
 	ClientUSD price.USD  `json:"client_usd,omitzero"`                 // the cost of Client
 
-	List []Call `json:"-"` // that it is the sum of
+	MainUSD price.USD `json:"-"` // of CostUSD: not for subagents
+	List    []Call    `json:"-"` // that it is the sum of
 
 	stated *Client // of whole sessions
 }
@@ -112,12 +114,23 @@ type Copies struct {
 	CostUSD price.USD `json:"cost_usd,omitzero"`
 }
 
+// Brief is a bill in short.
+type Brief struct {
+	USD       price.USD `json:"billed_usd,omitzero"`           // for the recorded session, each call once
+	AgentsUSD price.USD `json:"billed_subagents_usd,omitzero"` // of it: for the subagents
+	AtLeast   bool      `json:"billed_at_least,omitempty"`     // more was billed than billed_usd
+}
+
+// Short is the bill in short.
+func (b *Bill) Short() Brief { return Brief{b.CostUSD, b.AgentsUSD, b.AtLeast()} }
+
 // AtLeast reports whether more was billed than the bill knows of.
 func (b *Bill) AtLeast() bool { return b.Partial.Calls+b.Without+b.Unbilled+len(b.NotPriced) > 0 }
 
 // Call is one billed response.
 type Call struct {
 	Key         int64 // of the response; 0: no other conversation can have it
+	Agent       bool  // it is a subagent's
 	Requests    int   // 1 where it answers a request and has usage
 	Without     int   // 1 where it has no usage
 	Compactions int   // 1 where it wrote the summary of a compaction, and is on no line
@@ -164,6 +177,11 @@ func (b *Bill) tally() {
 		for j := range c.Parts {
 			p := &c.Parts[j]
 			b.Add(p.Sum)
+			if c.Agent {
+				b.AgentsUSD.Add(p.CostUSD)
+			} else {
+				b.MainUSD.Add(p.CostUSD)
+			}
 			addTo(models, p.Model, p.Sum)
 			addTo(kinds, p.Kind, p.Sum)
 			if p.What != "" {
@@ -248,6 +266,7 @@ func (l *Ledger) Add(b *Bill) {
 		if c.knowsMore(&s.List[i]) {
 			c, s.List[i] = s.List[i], c
 		}
+		s.List[i].Agent = s.List[i].Agent && c.Agent // a subagent may begin with a copy of the conversation
 		s.Copies.add(Copies{1, c.USD("")})
 	}
 }
@@ -272,29 +291,47 @@ func (c *Call) knowsMore(o *Call) bool {
 
 // Entry is a call in short, for sums over many bills.
 type Entry struct {
-	Key int64     `json:"call,omitempty"` // of the response; 0: no other conversation can have it
-	USD price.USD `json:"usd"`
+	Key         int64      `json:"call,omitempty"` // of the response; 0: no other conversation can have it
+	Agent       bool       `json:"subagent,omitempty"`
+	Calls       int        `json:"calls,omitempty"`
+	USD         price.USD  `json:"usd"`
+	Without     int        `json:"without_usage,omitempty"`
+	Compactions int        `json:"compactions,omitempty"` // on no line
+	Partial     Partial    `json:"partial,omitzero"`
+	NotPriced   []Unpriced `json:"not_priced,omitempty"`
 }
 
 // Entries are the calls of a bill in short.
 func (b *Bill) Entries() []Entry {
 	list := make([]Entry, len(b.List))
 	for i := range b.List {
-		list[i] = Entry{b.List[i].Key, b.List[i].USD("")}
+		c := &b.List[i]
+		sum := c.sum()
+		list[i] = Entry{c.Key, c.Agent, sum.Calls, sum.CostUSD, c.Without, c.Compactions, c.Partial, nil}
+		for j := range c.Parts {
+			if p := &c.Parts[j]; p.What != "" {
+				list[i].NotPriced = append(list[i].NotPriced, Unpriced{p.What, max(p.Unpriced, 1), p.Tokens()})
+			}
+		}
 	}
 	return list
 }
 
-// Distinct is the sum of the calls of several bills, each call once, and the copies that it leaves out.
-func Distinct(bills ...[]Entry) (usd price.USD, copies Copies) {
+// OfEntries is the bill of several lists of calls, each call once: without models and kinds, and with the tokens of calls
+// without a price alone.
+func OfEntries(bills ...[]Entry) *Bill {
 	var l Ledger
 	for _, list := range bills {
 		one := &Bill{List: make([]Call, len(list))}
 		for i, e := range list {
-			one.List[i] = Call{Key: e.Key, Parts: []Part{{Sum: Sum{CostUSD: e.USD}}}}
+			c := Call{Key: e.Key, Agent: e.Agent, Without: e.Without, Compactions: e.Compactions, Partial: e.Partial}
+			c.Parts = append(c.Parts, Part{Sum: Sum{Calls: e.Calls, CostUSD: e.USD}})
+			for _, u := range e.NotPriced {
+				c.Parts = append(c.Parts, Part{What: u.What, Sum: Sum{Output: u.Tokens, Unpriced: u.Calls}})
+			}
+			one.List[i] = c
 		}
 		l.Add(one)
 	}
-	b := l.Bill()
-	return b.CostUSD, b.Copies
+	return l.Bill()
 }

@@ -1,6 +1,7 @@
 package bill_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -158,9 +159,25 @@ func TestLedger(t *testing.T) {
 		if b.CostUSD != c.usd || b.Copies.Calls != c.copies || b.AtLeast() == c.exact || alone != b.CostUSD.Nano+b.Copies.CostUSD.Nano {
 			t.Errorf("%s: %v, copies %+v, alone %d", c.name, b.CostUSD, b.Copies, alone)
 		}
-		if usd, copies := bill.Distinct(entries...); usd != c.usd || copies.Calls != c.copies {
-			t.Errorf("%s in short: %v, %+v", c.name, usd, copies)
+		if s := bill.OfEntries(entries...); s.CostUSD != c.usd || s.Copies != b.Copies || s.Calls != b.Calls || s.AtLeast() != b.AtLeast() {
+			t.Errorf("%s in short: %+v, not %+v", c.name, s, b)
 		}
+	}
+}
+
+// TestSubagents: the bill of a session says what of it its subagents were billed, and its entries say as much as it does.
+func TestSubagents(t *testing.T) {
+	main := conv(session.Charge{ID: "a", Usage: jsonl.Usage{Output: million}}, session.Charge{ID: "x", Usage: jsonl.Usage{Output: million}})
+	agent := conv(session.Charge{ID: "b", Usage: jsonl.Usage{Output: 2 * million}}, session.Charge{ID: "x", Usage: jsonl.Usage{Output: million}},
+		session.Charge{ID: "c", Model: "gpt-x", Usage: jsonl.Usage{Input: 3, Output: 4}}, session.Charge{ID: "d"},
+		session.Charge{ID: "e", Usage: jsonl.Usage{Output: 1}, Partial: true, Written: 16_000})
+	b := bill.OfSession(main, []*session.Conversation{agent}, table(t))
+	if b.Agents != 1 || b.AgentsUSD.Nano != 10_000_005_000 || b.MainUSD != usd(1000) || b.Copies.Calls != 1 {
+		t.Errorf("%+v", b)
+	}
+	s := bill.OfEntries(b.Entries())
+	if s.Short() != b.Short() || s.Calls != b.Calls || s.Unpriced != b.Unpriced || s.Without != b.Without || s.Partial != b.Partial || !slices.Equal(s.NotPriced, b.NotPriced) {
+		t.Errorf("in short %+v, not %+v", s, b)
 	}
 }
 

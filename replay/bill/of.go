@@ -36,6 +36,9 @@ func OfSession(main *session.Conversation, agents []*session.Conversation, table
 	for _, conv := range agents {
 		one := Of(conv, table)
 		one.Agents = 1
+		for i := range one.List {
+			one.List[i].Agent = true
+		}
 		l.Add(one)
 	}
 	b := l.Bill()

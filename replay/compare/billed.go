@@ -6,25 +6,26 @@ import (
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
-// SessionBill is what a conversation was billed.
+// SessionBill is what a session was billed.
 type SessionBill struct {
-	Calls   []bill.Entry     `json:"calls"`
-	AtLeast bool             `json:"at_least,omitempty"`  // more was billed than these
-	Fit     *replay.CacheFit `json:"cache_fit,omitempty"` // of the recorded track's simulation; nil: that was not replayed
+	Calls []bill.Entry     `json:"calls"`
+	Fit   *replay.CacheFit `json:"cache_fit,omitempty"` // of the recorded track's simulation; nil: that was not replayed
 }
 
-// BilledBy is what a conversation was billed, by its timeline under any policy.
+// BilledBy is what a session was billed, by its timeline under any policy.
 func BilledBy(t *replay.Timeline) SessionBill {
-	return SessionBill{t.Bill.Entries(), t.Bill.AtLeast(), t.CacheFit}
+	return SessionBill{t.Bill.Entries(), t.CacheFit}
 }
 
-// Money is what several conversations were billed.
+// Money is what several sessions were billed.
 type Money struct {
-	CostUSD  price.USD        `json:"cost_usd,omitzero"` // each call once, however many of them record it
-	Priced   int              `json:"priced_sessions"`   // that have a part in it
-	AtLeast  int              `json:"at_least_sessions"` // of which more was billed
-	Copies   bill.Copies      `json:"copies,omitzero"`   // calls that the sum leaves out
-	CacheFit *replay.CacheFit `json:"cache_fit,omitempty"`
+	CostUSD   price.USD        `json:"cost_usd,omitzero"`      // each call once, however many of them record it
+	AgentsUSD price.USD        `json:"subagents_usd,omitzero"` // of it: for subagents
+	Priced    int              `json:"priced_sessions"`        // that have a part in it
+	AtLeast   int              `json:"at_least_sessions"`      // of which more was billed
+	Copies    bill.Copies      `json:"copies,omitzero"`        // calls that the sum leaves out
+	CacheFit  *replay.CacheFit `json:"cache_fit,omitempty"`
+	Bill      *bill.Bill       `json:"-"` // all of it, and why it is short
 }
 
 // Sum adds up what conversations were billed.
@@ -34,15 +35,17 @@ func Sum(list []SessionBill) *Money {
 	for i := range list {
 		b := &list[i]
 		calls[i] = b.Calls
-		if alone, _ := bill.Distinct(b.Calls); alone.Known {
+		alone := bill.OfEntries(b.Calls)
+		if alone.CostUSD.Known {
 			m.Priced++
 		}
-		if b.AtLeast {
+		if alone.AtLeast() {
 			m.AtLeast++
 		}
 		fit.Add(b.Fit)
 	}
-	m.CostUSD, m.Copies = bill.Distinct(calls...)
+	m.Bill = bill.OfEntries(calls...)
+	m.CostUSD, m.AgentsUSD, m.Copies = m.Bill.CostUSD, m.Bill.AgentsUSD, m.Bill.Copies
 	if fit.Requests > 0 {
 		m.CacheFit = &fit
 	}

@@ -180,9 +180,18 @@ func (c *coder) session(s *ComparedSession) {
 	c.flag(&f.Env)
 	list(c, &s.Billed.Calls, func(e *bill.Entry) {
 		integer(c, &e.Key)
+		c.flag(&e.Agent)
+		for _, n := range []*int{&e.Calls, &e.Without, &e.Compactions, &e.Partial.Calls, &e.Partial.Tokens} {
+			integer(c, n)
+		}
 		c.usd(&e.USD)
+		c.usd(&e.Partial.CostUSD)
+		list(c, &e.NotPriced, func(u *bill.Unpriced) {
+			word(c, &u.What)
+			integer(c, &u.Calls)
+			integer(c, &u.Tokens)
+		})
 	})
-	c.flag(&s.Billed.AtLeast)
 	c.fit(&s.Billed.Fit)
 	given := s.Converted != nil
 	if c.flag(&given); !given {

@@ -48,10 +48,9 @@ type SessionStats struct {
 	Subagents   []SubagentType   `json:"subagents"`   // by type, the most tokens first
 	Overhead    *PromptOverhead  `json:"overhead,omitempty"`
 	Simulated   price.USD        `json:"simulated_usd,omitzero"` // what the replay costs
-	Billed      price.USD        `json:"billed_usd,omitzero"`    // for the recorded conversation
-	AtLeast     bool             `json:"billed_at_least,omitempty"`
-	Bill        *bill.Bill       `json:"-"`                   // Billed in full
-	CacheFit    *replay.CacheFit `json:"cache_fit,omitempty"` // with the recorded policy: of its simulation to that
+	bill.Brief
+	Bill     *bill.Bill       `json:"-"`                   // Billed in full
+	CacheFit *replay.CacheFit `json:"cache_fit,omitempty"` // with the recorded policy: of its simulation to that
 }
 
 // Peak is the largest payload.
@@ -243,7 +242,7 @@ func New(conv *session.Conversation, tl *replay.Timeline, l *Ledger, n int, agen
 func build(conv *session.Conversation, tl *replay.Timeline, l *Ledger, n int) (*builder, error) {
 	s := &SessionStats{
 		Session: tl.Session, Agent: tl.Agent, File: tl.File, Held: requests.Held(conv.Lines.SetAside), Title: tl.Title, Policy: tl.Policy, Counter: tl.Counter, Model: tl.Model,
-		Simulated: tl.Totals.CostUSD, Billed: tl.Totals.BilledUSD, AtLeast: tl.Totals.BilledAtLeast, Bill: tl.Bill, CacheFit: tl.CacheFit,
+		Simulated: tl.Totals.CostUSD, Brief: tl.Totals.Brief, Bill: tl.Bill, CacheFit: tl.CacheFit,
 		Window: tl.Window, Requests: l.Requests, Request: min(n, l.Requests), Definitions: []Listing{},
 	}
 	main := mainRequests(tl)

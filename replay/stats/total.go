@@ -22,10 +22,9 @@ type StatsTotal struct {
 	Repeated   Repeated         `json:"repeated"` // without groups
 	Subagents  []SubagentType   `json:"subagents"`
 	Simulated  price.USD        `json:"simulated_usd,omitzero"`
-	Billed     price.USD        `json:"billed_usd,omitzero"` // each call once, however many of the conversations record it
-	AtLeast    bool             `json:"billed_at_least,omitempty"`
-	Bill       *bill.Bill       `json:"-"` // Billed in full
-	CacheFit   *replay.CacheFit `json:"cache_fit"`
+	bill.Brief
+	Bill     *bill.Bill       `json:"-"` // Billed in full
+	CacheFit *replay.CacheFit `json:"cache_fit"`
 }
 
 // Sum adds up the stats of conversations.
@@ -67,7 +66,7 @@ func Sum(list []*SessionStats) *StatsTotal {
 		}
 	}
 	t.Bill = ledger.Bill()
-	t.Billed, t.AtLeast = t.Bill.CostUSD, t.Bill.AtLeast()
+	t.Brief = t.Bill.Short()
 	t.Categories = sums.list()
 	for i := range t.Tools {
 		t.Tools[i].PerMille = portion(1000, t.Tools[i].InContext, t.Tokens)

@@ -31,13 +31,12 @@ type SessionBreaks struct {
 	Cache    replay.CacheMode `json:"prompt_cache,omitempty"`
 	Model    string           `json:"model"`
 
-	Requests    int              `json:"requests"` // main requests
-	Held        int              `json:"requests_on_record,omitempty"`
-	Usage       int              `json:"requests_with_usage"`    // of them
-	Uncacheable int              `json:"requests_without_cache"` // simulated: without a breakpoint, or too short: they have nothing to lose
-	Cost        price.USD        `json:"cost_usd,omitzero"`      // of the replay, simulated
-	Billed      price.USD        `json:"billed_usd,omitzero"`    // for the conversation, as its lines record it
-	AtLeast     bool             `json:"billed_at_least,omitempty"`
+	Requests    int       `json:"requests"` // main requests
+	Held        int       `json:"requests_on_record,omitempty"`
+	Usage       int       `json:"requests_with_usage"`    // of them
+	Uncacheable int       `json:"requests_without_cache"` // simulated: without a breakpoint, or too short: they have nothing to lose
+	Cost        price.USD `json:"cost_usd,omitzero"`      // of the replay, simulated
+	bill.Brief
 	Bill        *bill.Bill       `json:"-"`                              // Billed in full
 	CacheFit    *replay.CacheFit `json:"cache_fit,omitempty"`            // of the recorded session's own replay
 	Breaks      []CacheBreak     `json:"breaks"`                         // the most expensive first
@@ -207,7 +206,7 @@ func newBreaks(rec *replay.Record, tl *replay.Timeline, points map[int]*point, r
 		return nil, err
 	}
 	s.Bill = tl.Bill
-	s.Usage, s.Billed, s.AtLeast = s.Bill.Requests, s.Bill.CostUSD, s.Bill.AtLeast()
+	s.Usage, s.Brief = bill.Of(rec.Conv, nil).Requests, s.Bill.Short()
 	if !recorded {
 		s.InRecord = &RecordedBreaks{}
 		for i := range points {
@@ -465,13 +464,12 @@ func sortCauses(list []BreakSum) []BreakSum {
 
 // BreaksTotal is the sum over several conversations.
 type BreaksTotal struct {
-	Sessions    int              `json:"sessions"`
-	Requests    int              `json:"requests"`
-	Usage       int              `json:"requests_with_usage"`
-	Uncacheable int              `json:"requests_without_cache"`
-	Cost        price.USD        `json:"cost_usd,omitzero"`
-	Billed      price.USD        `json:"billed_usd,omitzero"` // each call once, however many of the sessions record it
-	AtLeast     bool             `json:"billed_at_least,omitempty"`
+	Sessions    int       `json:"sessions"`
+	Requests    int       `json:"requests"`
+	Usage       int       `json:"requests_with_usage"`
+	Uncacheable int       `json:"requests_without_cache"`
+	Cost        price.USD `json:"cost_usd,omitzero"`
+	bill.Brief
 	Bill        *bill.Bill       `json:"-"` // Billed in full
 	CacheFit    *replay.CacheFit `json:"cache_fit,omitempty"`
 	Causes      []BreakSum       `json:"causes"`
@@ -515,6 +513,6 @@ func Sum(list []*SessionBreaks) *BreaksTotal {
 	}
 	t.Causes = sortCauses(t.Causes)
 	t.Bill = ledger.Bill()
-	t.Billed, t.AtLeast = t.Bill.CostUSD, t.Bill.AtLeast()
+	t.Brief = t.Bill.Short()
 	return t
 }

@@ -20,7 +20,7 @@ const (
 	StepSearches   = "searches"          // of the web, by the API
 	StepWarming    = "warming"           // renewals of the prompt cache
 	StepOther      = "other_calls"       // the client's own calls that no replay makes
-	StepModifiers  = "modifiers"         // speed, region, service tier and the day's prices, which the simulation leaves out
+	StepModifiers  = "modifiers"         // speed, region and service tier, which the simulation leaves out
 	StepRounds     = "iterations"        // samplings within a request before its last one
 	StepUnreported = "without_usage"     // requests without recorded usage
 	StepOutputs    = "estimated_outputs" // outputs without a reliable count
@@ -133,11 +133,10 @@ type ReplayCost struct {
 	CostParts *CostParts // nil: none of its requests has a price
 }
 
-// NewBridge leads from what was billed for a conversation, and for others that the bill of its session includes, to what
-// a replay costs. own is the record's own track under its own models, and replaced is it under the model that replaces them.
-func NewBridge(conv *session.Conversation, others []*session.Conversation, table *price.Table, own, replaced, replay *ReplayCost) *Bridge {
-	alone := bill.Of(conv, table)
-	b := &Bridge{Recorded: bill.OfSession(conv, others, table), Steps: []BridgeStep{}, Own: own.CostUSD, Simulated: replaced.CostUSD, Cost: replay.CostUSD}
+// NewBridge leads from what was billed, for all of a session and for a conversation of it alone, to what a replay of the
+// conversation costs. own is the record's own track under its own models, and replaced is it under the model that replaces them.
+func NewBridge(conv *session.Conversation, all, alone *bill.Bill, table *price.Table, own, replaced, replay *ReplayCost) *Bridge {
+	b := &Bridge{Recorded: all, Steps: []BridgeStep{}, Own: own.CostUSD, Simulated: replaced.CostUSD, Cost: replay.CostUSD}
 	b.step(StepSubagents, b.Recorded.Calls-alone.Calls, alone.CostUSD.Nano-b.Recorded.CostUSD.Nano)
 	b.Fit = FitOf(conv, own.Requests, table)
 	b.requests(conv, alone.List, own.Requests, newPriceList(table))
