@@ -66,18 +66,18 @@ func CallOf(c *session.Charge, table *price.Table) Call {
 	}
 	p := pricing{cmp.Or(table, price.Default()), c}
 	u := &c.Usage
-	last, more := RecordedSplit(u), u.Rounds()
-	one := p.part(kinds[c.Kind], c.Model, max(c.Calls, 1), last, u.Output)
-	one.add(p.part(one.Kind, c.Model, more.Calls, SpentSplit(more, u), 0))
-	call.Parts = append(call.Parts, one)
-	if x := u.Compactions(); x.Calls > 0 {
-		call.Parts = append(call.Parts, p.part(KindCompaction, c.Model, x.Calls, SpentSplit(x, u), x.Output))
+	last := RecordedSplit(u)
+	one := p.part(kinds[c.Kind], c.Model, max(c.Calls, 1), last, max(u.Output-u.Rounds().Output, 0))
+	its := cmp.Or(u.Iterations, &jsonl.Iterations{})
+	for _, s := range its.Rounds {
+		one.add(p.sampling(one.Kind, c.Model, s))
 	}
-	if u.Iterations != nil {
-		for _, a := range u.Iterations.Attempts {
-			in := cache.Split{Read: a.Spent.CacheRead, Write1h: a.Write1h, Write5m: a.Spent.CacheWrite - a.Write1h, Uncached: a.Spent.Input}
-			call.Parts = append(call.Parts, p.part(KindAttempt, cmp.Or(a.Model, unnamed), max(a.Spent.Calls, 1), in, a.Spent.Output))
-		}
+	call.Parts = append(call.Parts, one)
+	for _, s := range its.Compactions {
+		call.Parts = append(call.Parts, p.sampling(KindCompaction, c.Model, s))
+	}
+	for _, a := range its.Attempts {
+		call.Parts = append(call.Parts, p.sampling(KindAttempt, cmp.Or(a.Model, unnamed), a.Spent))
 	}
 	if u.Searches > 0 {
 		call.Parts = append(call.Parts, p.searches(u.Searches))
@@ -136,10 +136,12 @@ func (p *pricing) bill(model string, calls int, in cache.Split, output int) (usd
 	return usd, cmp.Or(unpriced, what)
 }
 
+// sampling is one of the samplings of a response before its last.
+func (p *pricing) sampling(kind Kind, model string, s jsonl.Spent) Part {
+	return p.part(kind, model, 1, SpentSplit(s), s.Output)
+}
+
 func (p *pricing) part(kind Kind, model string, calls int, in cache.Split, output int) Part {
-	if calls == 0 {
-		return Part{Kind: kind, Model: model}
-	}
 	usd, what := p.bill(model, calls, in, output)
 	one := Part{Kind: kind, Model: model, What: what, Sum: Sum{Calls: calls, Input: in, Output: output, CostUSD: usd}}
 	if what != "" {
@@ -182,11 +184,7 @@ func RecordedSplit(u *jsonl.Usage) cache.Split {
 	return cache.Split{Read: u.CacheRead, Write1h: long, Write5m: u.CacheWrite - long, Uncached: u.Input}
 }
 
-// SpentSplit is the input of samplings of a usage before its last. Writes of an unknown lifetime are for five minutes, the only
-// one of the clients that did not record it, or for an hour where those of the last sampling are.
-func SpentSplit(x jsonl.Spent, of *jsonl.Usage) cache.Split {
-	if of.Write1h > of.Write5m {
-		return cache.Split{Read: x.CacheRead, Write1h: x.CacheWrite, Uncached: x.Input}
-	}
-	return cache.Split{Read: x.CacheRead, Write5m: x.CacheWrite, Uncached: x.Input}
+// SpentSplit is the input of samplings of a usage before its last. Writes of an unknown lifetime are for five minutes.
+func SpentSplit(x jsonl.Spent) cache.Split {
+	return cache.Split{Read: x.CacheRead, Write1h: x.Write1h, Write5m: x.CacheWrite - x.Write1h, Uncached: x.Input}
 }

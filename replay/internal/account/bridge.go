@@ -227,20 +227,27 @@ func (b *Bridge) requests(conv *session.Conversation, calls []bill.Call, rows []
 			b.step(StepModifiers, 1, row.CostUSD.Nano-answer.nano)
 			continue
 		}
-		s := samplingsOf(answer.usage)
-		cost, rounds, compaction := m.Cost(s.last, s.output).Nano, m.Cost(s.rounds, 0).Nano, m.Cost(s.compactions, s.summary).Nano
+		u := answer.usage
+		last, its := bill.RecordedSplit(u), cmp.Or(u.Iterations, &jsonl.Iterations{})
+		cost, rounds, compaction := m.Cost(last, u.Output).Nano, int64(0), int64(0)
+		for _, s := range its.Rounds {
+			rounds += m.Cost(bill.SpentSplit(s), 0).Nano
+		}
+		for _, s := range its.Compactions {
+			compaction += m.Cost(bill.SpentSplit(s), s.Output).Nano
+		}
 		if other := cost + rounds + compaction - answer.nano; other != 0 {
 			b.step(StepModifiers, 1, other)
 		}
 		b.step(StepRounds, 0, -rounds)
 		b.step(StepClient, 0, -compaction)
 		if row.Estimated {
-			b.step(StepOutputs, 1, m.Cost(s.last, row.Output).Nano-cost)
-			cost = m.Cost(s.last, row.Output).Nano
+			b.step(StepOutputs, 1, m.Cost(last, row.Output).Nano-cost)
+			cost = m.Cost(last, row.Output).Nano
 		}
-		if sent := resized(s.last, row.Payload); sent != s.last {
+		if sent := resized(last, row.Payload); sent != last {
 			b.step(StepCounted, 1, m.Cost(sent, row.Output).Nano-cost)
-			s.last, cost = sent, m.Cost(sent, row.Output).Nano
+			last, cost = sent, m.Cost(sent, row.Output).Nano
 		}
 		if row.N == 1 {
 			b.step(StepFirst, 1, row.CostUSD.Nano-cost)
@@ -248,9 +255,9 @@ func (b *Bridge) requests(conv *session.Conversation, calls []bill.Call, rows []
 		}
 		// The input is as large: both are billed by the same rates.
 		rates := &price.Model{Rates: m.RatesFor(row.Payload)}
-		read := rates.Cost(cache.Split{Read: row.Cache.Read}, 0).Nano - rates.Cost(cache.Split{Read: s.last.Read}, 0).Nano
+		read := rates.Cost(cache.Split{Read: row.Cache.Read}, 0).Nano - rates.Cost(cache.Split{Read: last.Read}, 0).Nano
 		written := rates.Cost(cache.Split{Write5m: row.Cache.Write5m, Write1h: row.Cache.Write1h}, 0).Nano -
-			rates.Cost(cache.Split{Write5m: s.last.Write5m, Write1h: s.last.Write1h}, 0).Nano
+			rates.Cost(cache.Split{Write5m: last.Write5m, Write1h: last.Write1h}, 0).Nano
 		b.step(StepRead, 0, read)
 		b.step(StepWritten, 0, written)
 		b.step(StepUncached, 0, row.CostUSD.Nano-cost-read-written)
