@@ -163,12 +163,9 @@ func (p *pricing) searches(n int) Part {
 	return Part{Kind: KindSearch, Model: p.charge.Model, What: what, Sum: Sum{CostUSD: usd, Searches: n}}
 }
 
-// unitsPerToken is how many UTF-16 units of text a token of output has, roughly.
-const unitsPerToken = 4
-
 // partial estimates by what the output is short.
 func (p *pricing) partial(last cache.Split, of *Part) Partial {
-	s := Partial{Calls: 1, Tokens: max(p.charge.Written/unitsPerToken-p.charge.Usage.Output, 0)}
+	s := Partial{Calls: 1, Tokens: max(p.charge.Written-p.charge.Usage.Output, 0)}
 	whole, what := p.bill(of.Model, 1, last, p.charge.Usage.Output+s.Tokens)
 	known, _ := p.bill(of.Model, 1, last, p.charge.Usage.Output)
 	if what == "" {
