@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -236,6 +237,40 @@ func TestBills(t *testing.T) {
 		{name: "two sessions", files: map[string]string{"one.jsonl": fork("f", "one", "", false), "two.jsonl": fork("g", "two", "", false)}, usd: 2 * (forked - (3*5+3000*10+120_000*0.5+500*25)/1e6), calls: 6},
 	} {
 		t.Run(c.name, c.run)
+	}
+}
+
+// TestNoPriceIsMadeUp: of a session whose model or day the table has no price for, no command prints an amount, and none
+// prints 0.
+func TestNoPriceIsMadeUp(t *testing.T) {
+	amount := regexp.MustCompile(`[0-9] USD|\$[0-9]|"[a-z_]*usd": *-?[0-9]`)
+	for name, text := range map[string]string{
+		"model":  (&billFile{session: "s"}).user("go").answer("m1", "acme-9", used(3, 2000, 0, 34)).user("on").answer("m2", "acme-9", used(3, 2000, 2000, 34)).b.String(),
+		"newer":  (&billFile{session: "s"}).user("go").answer("m1", "claude-opus-7", used(3, 2000, 0, 34)).user("on").answer("m2", "claude-opus-7", used(3, 2000, 2000, 34)).b.String(),
+		"before": strings.ReplaceAll((&billFile{session: "s"}).user("go").answer("m1", "claude-opus-5-5", used(3, 2000, 0, 34)).user("on").answer("m2", "claude-opus-5-5", used(3, 2000, 2000, 34)).b.String(), "2026-11-20", "2026-08-01"),
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "11111111-2222-4333-8444-555555555555.jsonl")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{
+			{"cost", path, "-p", "recorded"}, {"cost", path, "-p", "none"}, {"replay", path, "-p", "none"}, {"compare", path, "-p", "none", "-p", "claude-code"},
+			{"stats", path}, {"why", path}, {"sessions", dir}, {"sweep", path, "-p", "opencode", "--vary", "opencode_prune.protect=20000,40000"}, {"resume", path},
+		} {
+			if args[0] == "resume" && name == "before" {
+				continue // its requests are of today
+			}
+			for _, format := range []string{"text", "json"} {
+				var out, errs bytes.Buffer
+				if code := Main(append(args, "--quiet", "--format", format), strings.NewReader(""), &out, &errs); code != 0 {
+					t.Errorf("%s: %s: exit code %d: %s", name, strings.Join(args, " "), code, errs.String())
+				}
+				if at := amount.FindStringIndex(out.String()); at != nil {
+					t.Errorf("%s: %s: %q", name, strings.Join(args, " "), out.String()[max(at[0]-200, 0):at[1]])
+				}
+			}
+		}
 	}
 }
 

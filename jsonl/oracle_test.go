@@ -254,10 +254,7 @@ func oracleIterations(u *Usage, raw json.RawMessage) {
 			attempts = append(attempts, Attempt{Type: kind, Model: model, Spent: one.sampling()})
 		}
 	}
-	hour, writes := u.Write1h, 0
-	for _, raw := range list {
-		writes += oracleCount(members(raw)["cache_creation_input_tokens"])
-	}
+	hour := u.Write1h
 	for _, raw := range list {
 		m := members(raw)
 		split := members(m["cache_creation"])
@@ -266,10 +263,8 @@ func oracleIterations(u *Usage, raw json.RawMessage) {
 			Output: oracleCount(m["output_tokens"]), Write5m: oracleCount(split["ephemeral_5m_input_tokens"]), Write1h: oracleCount(split["ephemeral_1h_input_tokens"]),
 		}
 		if one.Write5m == 0 && one.Write1h == 0 && u.Write5m+u.Write1h > 0 { // the usage tells
-			if writes == u.CacheWrite {
-				one.Write1h = min(hour, one.CacheWrite)
-			} else if u.Write1h > u.Write5m {
-				one.Write1h = one.CacheWrite
+			if one.Write1h = one.CacheWrite; u.Write5m > 0 {
+				one.Write1h = max(min(hour, one.CacheWrite), 0)
 			}
 			one.Write5m = one.CacheWrite - one.Write1h
 		}

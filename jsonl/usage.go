@@ -71,21 +71,19 @@ func (u Usage) Context() int { return u.Input + u.CacheWrite + u.CacheRead }
 // Total is Context plus the output of the last sampling: the client's "tokens used".
 func (u Usage) Total() int { return u.Context() + u.Output - u.Rounds().Output }
 
-// Rounds is the sum of the iterations of the message before the last.
-func (u Usage) Rounds() (s Spent) {
-	if u.Iterations != nil {
-		s = sumOf(u.Iterations.Rounds)
+// Others are the samplings of the response other than the last message.
+func (u Usage) Others() Iterations {
+	if u.Iterations == nil {
+		return Iterations{}
 	}
-	return s
+	return *u.Iterations
 }
 
+// Rounds is the sum of the iterations of the message before the last.
+func (u Usage) Rounds() Spent { return sumOf(u.Others().Rounds) }
+
 // Compactions is the sum of the iterations that compacted.
-func (u Usage) Compactions() (s Spent) {
-	if u.Iterations != nil {
-		s = sumOf(u.Iterations.Compactions)
-	}
-	return s
-}
+func (u Usage) Compactions() Spent { return sumOf(u.Others().Compactions) }
 
 func sumOf(list []Spent) (sum Spent) {
 	for _, s := range list {
@@ -99,14 +97,6 @@ func (u Usage) Iterated() bool { return u.Iterations != nil }
 
 // Zero reports whether all token counts are 0.
 func (u Usage) Zero() bool { return u.Total() == 0 && !u.Iterated() }
-
-// Attempts are the samplings by other models.
-func (u Usage) Attempts() []Attempt {
-	if u.Iterations == nil {
-		return nil
-	}
-	return u.Iterations.Attempts
-}
 
 // Add adds what another line of the same response says: the largest counts are those of its end.
 func (u *Usage) Add(o Usage) {
@@ -295,24 +285,17 @@ func (its *Iterations) declined(answers []sampling) {
 	}
 }
 
-// lifetimes are those of the writes of iterations that do not tell them: the usage tells those of all, which the first ones
-// take, or of the last one, which are then those of all.
+// lifetimes are those of the writes of iterations that do not tell them: the usage does. Of two the first ones take the hour.
 func (u *Usage) lifetimes(list []sampling) {
 	if u.Write5m+u.Write1h == 0 {
 		return
 	}
-	sum, hour := 0, u.Write1h
-	for i := range list {
-		sum += list[i].CacheWrite
-	}
+	hour := u.Write1h
 	for i := range list {
 		s := &list[i]
 		if s.Write5m+s.Write1h == 0 {
-			switch {
-			case sum == u.CacheWrite:
-				s.Write1h = min(s.CacheWrite, hour)
-			case u.Write1h > u.Write5m:
-				s.Write1h = s.CacheWrite
+			if s.Write1h = s.CacheWrite; u.Write5m > 0 {
+				s.Write1h = min(s.CacheWrite, max(hour, 0))
 			}
 			s.Write5m = s.CacheWrite - s.Write1h
 		}

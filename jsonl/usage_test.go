@@ -42,7 +42,7 @@ func TestIterations(t *testing.T) {
 		}
 		u := r.Item().Entry.Message.Usage
 		billed := u.Billed()
-		if u.Context() != c.context || u.Total() != c.total || billed.Calls != c.calls || billed.Context() != c.billedInput || billed.Context()+billed.Output != c.billedTotal || u.Iterated() != (c.calls > 1 || len(u.Attempts()) > 0) {
+		if u.Context() != c.context || u.Total() != c.total || billed.Calls != c.calls || billed.Context() != c.billedInput || billed.Context()+billed.Output != c.billedTotal || u.Iterated() != (c.calls > 1 || len(u.Others().Attempts) > 0) {
 			t.Errorf("%s: context %d, total %d, billed %+v of %+v, want %d, %d, %d calls, %d and %d", c.name, u.Context(), u.Total(), billed, u, c.context, c.total, c.calls, c.billedInput, c.billedTotal)
 		}
 	}
@@ -76,7 +76,7 @@ func TestAttempts(t *testing.T) {
 		}
 		u := r.Item().Entry.Message.Usage
 		var got []string
-		for _, a := range u.Attempts() {
+		for _, a := range u.Others().Attempts {
 			got = append(got, fmt.Sprintf("%s %s %dx %d in, %d out, %d 1h", a.Type, a.Model, a.Spent.Calls, a.Spent.Input, a.Spent.Output, a.Spent.Write1h))
 		}
 		if strings.Join(got, "; ") != c.want || u.Output != c.output || u.Input != 412 || !u.Final {

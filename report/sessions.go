@@ -35,7 +35,7 @@ func Sessions(w io.Writer, list []SessionItem, now time.Time, opt Layout) error 
 	counts := map[session.Standing]int{}
 	var notes []string
 	var bills [][]bill.Entry
-	priced, least := 0, 0
+	priced := 0
 	short, subagents := ShortIDs(list), 0
 	for n := range list {
 		i := &list[n]
@@ -50,7 +50,6 @@ func Sessions(w io.Writer, list []SessionItem, now time.Time, opt Layout) error 
 		if i.Glance != nil {
 			bills = append(bills, i.Billed)
 			priced += either(i.CostUSD.Known, 1, 0)
-			least += either(i.AtLeast, 1, 0)
 		}
 		i.Created, i.Last, i.Changed, i.Subagents = i.Created.UTC(), i.Last.UTC(), i.Changed.UTC(), notNil(i.Subagents)
 		sessionRow(t, i, short[n], now).noTab = hide
@@ -58,7 +57,7 @@ func Sessions(w io.Writer, list []SessionItem, now time.Time, opt Layout) error 
 	note := count(len(list), "session") + phraseIf(subagents > 0, ", %v of them subagents of others", subagents)
 	if hidden := len(list) - MostSessions; hidden > 0 && !opt.All {
 		notes = append(notes, opt.Hints.hidden(hidden, "session", "json and csv contain them"))
-	} else if usd, copies := bill.Distinct(bills...); usd.Known {
+	} else if usd, copies, least := bill.Distinct(bills...); usd.Known {
 		note += phrase(", billed %v%v by their usage", phraseIf(least > 0, "at least "), usdText(usd)) + phraseIf(priced < len(bills), " (%v of them without a price)", len(bills)-priced)
 		if least > 0 {
 			notes = append(notes, phrase("at least: the %v something: outputs without a reliable count, responses or compactions without usage, or prices.", either(least == 1, "bill of 1 session lacks", phrase("bills of %v sessions lack", least))))

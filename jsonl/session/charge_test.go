@@ -22,7 +22,7 @@ func charges(conv *session.Conversation) string {
 		if q.Partial {
 			s += fmt.Sprintf(" partial of %d", q.Written)
 		}
-		for _, a := range q.Usage.Attempts() {
+		for _, a := range q.Usage.Others().Attempts {
 			s += fmt.Sprintf(" + %s %d", a.Model, a.Spent.Output)
 		}
 		if q.Calls != 1 {

@@ -51,12 +51,13 @@ const (
 	KindSummary    Kind = "summary"    // the summary of a branch that was left
 	KindWarming    Kind = "warming"    // a renewal of the prompt cache
 	KindSearch     Kind = "search"     // searches of the web by the API, beside their tokens
+	KindRun        Kind = "run"        // the calls of a run of the client of which only the sum is recorded
 	KindOther      Kind = "other"      // the client's own calls
 )
 
 // Kinds lists the kinds in the order of bills.
 func Kinds() []Kind {
-	return []Kind{KindRequest, KindBranch, KindAttempt, KindCompaction, KindSummary, KindWarming, KindSearch, KindOther}
+	return []Kind{KindRequest, KindBranch, KindAttempt, KindCompaction, KindSummary, KindWarming, KindSearch, KindRun, KindOther}
 }
 
 // KindSum is what the calls of a kind were billed.
@@ -89,7 +90,7 @@ type Bill struct {
 
 	List []Call `json:"-"` // that it is the sum of
 
-	stated *Client // of whole sessions
+	stated []*Client // of whole sessions
 }
 
 // Unpriced is what the table has no price for.
@@ -124,6 +125,8 @@ type Call struct {
 	Partial     Partial
 	Parts       []Part
 	Client      price.USD // what the client recorded as its cost
+
+	stated int // what covers it: 1 is the first of the bill's; 0: nothing
 }
 
 // Part is what a call was billed for one reason.
@@ -168,7 +171,7 @@ func (b *Bill) tally() {
 			addTo(kinds, p.Kind, p.Sum)
 			if p.What != "" {
 				u := unpriced[p.What]
-				unpriced[p.What] = Unpriced{p.What, u.Calls + max(p.Unpriced, 1), u.Tokens + p.Tokens()}
+				unpriced[p.What] = Unpriced{p.What, u.Calls + max(p.Calls, 1), u.Tokens + p.Tokens()}
 			}
 		}
 	}
@@ -188,11 +191,9 @@ func (b *Bill) tally() {
 // client is what clients recorded: of whole sessions, and call by call.
 func (b *Bill) client() *Client {
 	both := ofCalls(b.List)
-	if b.stated != nil {
-		if both == nil {
-			both = &Client{}
-		}
-		both.add(b.stated)
+	for _, c := range b.stated {
+		both = cmp.Or(both, &Client{})
+		both.add(c)
 	}
 	return both
 }
@@ -232,14 +233,10 @@ func (l *Ledger) Add(b *Bill) {
 	s := &l.sum
 	s.Agents += b.Agents
 	s.Copies.add(b.Copies)
-	if b.stated != nil {
-		if s.stated == nil {
-			s.stated = &Client{}
-		}
-		s.stated.add(b.stated)
-	}
+	of := l.statements(b)
 	for _, c := range b.List {
 		i, known := l.at[c.Key]
+		c.stated = of[c.stated]
 		if c.Key == 0 || !known {
 			l.at[c.Key] = len(s.List)
 			s.List = append(s.List, c)
@@ -250,6 +247,30 @@ func (l *Ledger) Add(b *Bill) {
 		}
 		s.Copies.add(Copies{1, c.USD("")})
 	}
+}
+
+// statements adds what clients say of whole sessions, and returns by its place in a bill that in the sum. A session that
+// shares calls with one that was added goes on with its total: the larger one counts.
+func (l *Ledger) statements(b *Bill) []int {
+	s, to := &l.sum, make([]int, len(b.stated)+1)
+	for i := range b.List {
+		c := &b.List[i]
+		if k, known := l.at[c.Key]; known && c.Key != 0 && c.stated > 0 {
+			to[c.stated] = cmp.Or(s.List[k].stated, to[c.stated])
+		}
+	}
+	for k, c := range b.stated {
+		at := to[k+1]
+		if at == 0 {
+			s.stated = append(s.stated, nil)
+			at = len(s.stated)
+			to[k+1] = at
+		}
+		if was := s.stated[at-1]; was == nil || c.CostUSD.Nano > was.CostUSD.Nano {
+			s.stated[at-1] = c
+		}
+	}
+	return to
 }
 
 // Bill is the bill of all that was added.
@@ -272,29 +293,40 @@ func (c *Call) knowsMore(o *Call) bool {
 
 // Entry is a call in short, for sums over many bills.
 type Entry struct {
-	Key int64     `json:"call,omitempty"` // of the response; 0: no other conversation can have it
-	USD price.USD `json:"usd"`
+	Key     int64     `json:"call,omitempty"` // of the response; 0: no other conversation can have it
+	USD     price.USD `json:"usd"`
+	AtLeast bool      `json:"at_least,omitempty"` // more was billed
 }
 
 // Entries are the calls of a bill in short.
 func (b *Bill) Entries() []Entry {
 	list := make([]Entry, len(b.List))
 	for i := range b.List {
-		list[i] = Entry{b.List[i].Key, b.List[i].USD("")}
+		c := &b.List[i]
+		list[i] = Entry{c.Key, c.USD(""), c.Partial.Calls+c.Without+c.Compactions > 0 || slices.ContainsFunc(c.Parts, func(p Part) bool { return p.What != "" })}
 	}
 	return list
 }
 
-// Distinct is the sum of the calls of several bills, each call once, and the copies that it leaves out.
-func Distinct(bills ...[]Entry) (usd price.USD, copies Copies) {
+// Distinct is the sum of the calls of several bills, each call once, the copies that it leaves out, and of how many of the
+// bills more was billed.
+func Distinct(bills ...[]Entry) (usd price.USD, copies Copies, atLeast int) {
 	var l Ledger
 	for _, list := range bills {
 		one := &Bill{List: make([]Call, len(list))}
 		for i, e := range list {
 			one.List[i] = Call{Key: e.Key, Parts: []Part{{Sum: Sum{CostUSD: e.USD}}}}
+			if e.AtLeast {
+				one.List[i].Without = 1
+			}
 		}
 		l.Add(one)
 	}
+	for _, list := range bills {
+		if slices.ContainsFunc(list, func(e Entry) bool { return e.AtLeast && (e.Key == 0 || l.sum.List[l.at[e.Key]].Without > 0) }) {
+			atLeast++
+		}
+	}
 	b := l.Bill()
-	return b.CostUSD, b.Copies
+	return b.CostUSD, b.Copies, atLeast
 }

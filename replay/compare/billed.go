@@ -8,14 +8,13 @@ import (
 
 // SessionBill is what a conversation was billed.
 type SessionBill struct {
-	Calls   []bill.Entry     `json:"calls"`
-	AtLeast bool             `json:"at_least,omitempty"`  // more was billed than these
-	Fit     *replay.CacheFit `json:"cache_fit,omitempty"` // of the recorded track's simulation; nil: that was not replayed
+	Calls []bill.Entry     `json:"calls"`
+	Fit   *replay.CacheFit `json:"cache_fit,omitempty"` // of the recorded track's simulation; nil: that was not replayed
 }
 
 // BilledBy is what a conversation was billed, by its timeline under any policy.
 func BilledBy(t *replay.Timeline) SessionBill {
-	return SessionBill{t.Bill.Entries(), t.Bill.AtLeast(), t.CacheFit}
+	return SessionBill{t.Bill.Entries(), t.CacheFit}
 }
 
 // Money is what several conversations were billed.
@@ -34,15 +33,12 @@ func Sum(list []SessionBill) *Money {
 	for i := range list {
 		b := &list[i]
 		calls[i] = b.Calls
-		if alone, _ := bill.Distinct(b.Calls); alone.Known {
+		if alone, _, _ := bill.Distinct(b.Calls); alone.Known {
 			m.Priced++
-		}
-		if b.AtLeast {
-			m.AtLeast++
 		}
 		fit.Add(b.Fit)
 	}
-	m.CostUSD, m.Copies = bill.Distinct(calls...)
+	m.CostUSD, m.Copies, m.AtLeast = bill.Distinct(calls...)
 	if fit.Requests > 0 {
 		m.CacheFit = &fit
 	}

@@ -218,8 +218,8 @@ func (c *coder) session(s *ComparedSession) {
 	list(c, &s.Billed.Calls, func(e *bill.Entry) {
 		integer(c, &e.Key)
 		c.usd(&e.USD)
+		c.flag(&e.AtLeast)
 	})
-	c.flag(&s.Billed.AtLeast)
 	c.fit(&s.Billed.Fit)
 	given := s.Converted != nil
 	if c.flag(&given); !given {

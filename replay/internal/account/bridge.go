@@ -20,6 +20,7 @@ const (
 	StepSearches   = "searches"          // of the web, by the API
 	StepWarming    = "warming"           // renewals of the prompt cache
 	StepOther      = "other_calls"       // the client's own calls that no replay makes
+	StepRuns       = "runs"              // of which only the sum of their calls is recorded
 	StepModifiers  = "modifiers"         // speed, region, service tier and the day's prices, which the simulation leaves out
 	StepRounds     = "iterations"        // samplings within a request before its last one
 	StepUnreported = "without_usage"     // requests without recorded usage
@@ -45,7 +46,7 @@ const OfPolicy = "policy_"
 // Steps lists the steps of a bridge in their order.
 func Steps() []string {
 	return []string{
-		StepCopies, StepSubagents, StepBranches, StepAttempts, StepSearches, StepWarming, StepOther, StepModifiers, StepRounds, StepUnreported, StepOutputs, StepCounted, StepFirst, StepRead, StepWritten, StepUncached, StepClient, StepModel,
+		StepCopies, StepSubagents, StepBranches, StepAttempts, StepSearches, StepWarming, StepOther, StepRuns, StepModifiers, StepRounds, StepUnreported, StepOutputs, StepCounted, StepFirst, StepRead, StepWritten, StepUncached, StepClient, StepModel,
 		StepIdeal, StepBreaks, StepLifetime, StepPlacement, StepOwnCalls, StepOutput,
 	}
 }
@@ -140,7 +141,7 @@ func NewBridge(conv *session.Conversation, others []*session.Conversation, table
 	b := &Bridge{Recorded: bill.OfSession(conv, others, table), Steps: []BridgeStep{}, Own: own.CostUSD, Simulated: replaced.CostUSD, Cost: replay.CostUSD}
 	b.step(StepSubagents, b.Recorded.Calls-alone.Calls, alone.CostUSD.Nano-b.Recorded.CostUSD.Nano)
 	b.Fit = FitOf(conv, own.Requests, table)
-	b.requests(conv, alone.List, own.Requests, newPriceList(table))
+	b.requests(conv, alone.List, own.Requests, newPriceList(table, false))
 	b.step(StepModel, 0, b.Simulated.Nano-b.Own.Nano)
 	from, to := cmp.Or(replaced.CostParts, &CostParts{}).amounts(), cmp.Or(replay.CostParts, &CostParts{}).amounts()
 	for i, name := range [...]string{StepIdeal, StepBreaks, StepLifetime, StepPlacement, StepOwnCalls, StepOutput} {
@@ -152,7 +153,7 @@ func NewBridge(conv *session.Conversation, others []*session.Conversation, table
 // notReplayed are the steps of calls that no replay makes.
 var notReplayed = map[session.ChargeKind]string{
 	session.ChargeBranch: StepBranches, session.ChargeSummary: StepOther, session.ChargeWarming: StepWarming, session.ChargeOther: StepOther,
-	session.ChargeRun: StepOther,
+	session.ChargeRun: StepRuns,
 }
 
 // charge is a billed call that a replay makes, too.
@@ -224,11 +225,13 @@ func (b *Bridge) requests(conv *session.Conversation, calls []bill.Call, rows []
 		delete(answers, row.N)
 		m := p.find(conv.Response(row.N-1).Model, row.Time)
 		if m.ID == "" {
-			b.step(StepModifiers, 1, row.CostUSD.Nano-answer.nano)
+			if other := row.CostUSD.Nano - answer.nano; other != 0 {
+				b.step(StepModifiers, 1, other)
+			}
 			continue
 		}
 		u := answer.usage
-		last, its := bill.RecordedSplit(u), cmp.Or(u.Iterations, &jsonl.Iterations{})
+		last, its := bill.RecordedSplit(u), u.Others()
 		cost, rounds, compaction := m.Cost(last, u.Output).Nano, int64(0), int64(0)
 		for _, s := range its.Rounds {
 			rounds += m.Cost(bill.SpentSplit(s), 0).Nano
