@@ -87,15 +87,15 @@ const copilotStart = `{"type":"session.start","id":"e0","timestamp":"2026-09-01T
 
 // opencodeDoc is an export of OpenCode with answers.
 func opencodeDoc(before string, answers ...string) string {
-	return before + `{"info":{"id":"ses_1","directory":"/p","title":"t","version":"1.18.33","time":{"created":1790000000000,"updated":1790000100000}},"messages":[` +
+	return before + "{\n" + `"info":{"id":"ses_1","directory":"/p","title":"t","version":"1.18.33","time":{"created":1790000000000,"updated":1790000100000}},"messages":[` +
 		`{"info":{"id":"msg_0","sessionID":"ses_1","role":"user","time":{"created":1790000000000}},"parts":[{"id":"prt_0","messageID":"msg_0","sessionID":"ses_1","type":"text","text":"go"}]},` +
 		strings.Join(answers, ",") + `]}`
 }
 
 func opencodeAnswer(id, model string, cost string, input, read, write, output, reasoning int) string {
 	return fmt.Sprintf(`{"info":{"id":%q,"sessionID":"ses_1","role":"assistant","parentID":"msg_0","modelID":%q,"providerID":"anthropic","mode":"build","cost":%s,`+
-		`"tokens":{"input":%d,"output":%d,"reasoning":%d,"cache":{"read":%d,"write":%d}},"time":{"created":1790000001000,"completed":1790000005000},"finish":"stop"},`+
-		`"parts":[{"id":"prt_%s","messageID":%q,"sessionID":"ses_1","type":"text","text":"ok"}]}`, id, model, cost, input, output, reasoning, read, write, id, id)
+		`"tokens":{"input":%d,"output":%d,"reasoning":%d,"cache":{"read":%d,"write":%d}},"time":{"created":17900000%s000,"completed":1790000095000},"finish":"stop"},`+
+		`"parts":[{"id":"prt_%s","messageID":%q,"sessionID":"ses_1","type":"text","text":"ok"}]}`, id, model, cost, input, output, reasoning, read, write, "0"+id[len(id)-1:], id, id)
 }
 
 // TestBillsOfOtherClients holds what sessions of other clients were billed, by kind. The models cost, per million tokens: GPT-5.4
