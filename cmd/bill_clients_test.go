@@ -86,8 +86,8 @@ func copilotEnd(id string, requests, input, read, output int) string {
 const copilotStart = `{"type":"session.start","id":"e0","timestamp":"2026-09-01T09:00:00.000Z","data":{"sessionId":"s-1","version":1,"producer":"copilot-agent","copilotVersion":"1.0.81","context":{"cwd":"/p"}}}`
 
 // opencodeDoc is an export of OpenCode with answers.
-func opencodeDoc(before string, answers ...string) string {
-	return before + "{\n" + `"info":{"id":"ses_1","directory":"/p","title":"t","version":"1.18.33","time":{"created":1790000000000,"updated":1790000100000}},"messages":[` +
+func opencodeDoc(answers ...string) string {
+	return `{"info":{"id":"ses_1","directory":"/p","title":"t","version":"1.18.33","time":{"created":1790000000000,"updated":1790000100000}},"messages":[` +
 		`{"info":{"id":"msg_0","sessionID":"ses_1","role":"user","time":{"created":1790000000000}},"parts":[{"id":"prt_0","messageID":"msg_0","sessionID":"ses_1","type":"text","text":"go"}]},` +
 		strings.Join(answers, ",") + `]}`
 }
@@ -142,10 +142,9 @@ func TestBillsOfOtherClients(t *testing.T) {
 		{name: "Pi, the summary of a branch", files: one("a.jsonl", append(append([]string{piHead("one", "")}, piParent...),
 			piEntry("branch_summary", "5", `"2"`, `"fromId":"4","summary":"tried",`+piUsage(5300, 0, 0, 300)), piUser("6", `"5"`), piAnswer("7", `"6"`, "", piUsage(10, 40_000, 0, 0)))...),
 			usd: piBilled + (5310*5+40_000*0.5+300*25)/1e6, calls: 4, text: "summaries of branches 1"},
-		{name: "OpenCode", files: map[string]string{"s.json": opencodeDoc("", opencodeAnswer("msg_1", "claude-opus-5", "0.5", 1000, 2000, 4000, 100, 50))},
+		{name: "OpenCode", files: map[string]string{"s.json": opencodeDoc(opencodeAnswer("msg_1", "claude-opus-5", "0.5", 1000, 2000, 4000, 100, 50))},
 			usd: (1000*5 + 2000*0.5 + 4000*6.25 + 150*25) / 1e6, calls: 1, text: "The client itself reports 0.5000 USD"},
-		{name: "OpenCode, text before the document", files: map[string]string{"s.json": opencodeDoc("Exporting session: ses_1", opencodeAnswer("msg_1", "claude-opus-5", "0", 12_000, 0, 0, 50, 0))}, args: []string{"s.json"}, usd: 0.06125, calls: 1},
-		{name: "OpenCode, the client's cost of some", files: map[string]string{"s.json": opencodeDoc("", opencodeAnswer("msg_1", "claude-opus-5", "0.06", 12_000, 0, 0, 0, 0), opencodeAnswer("msg_2", "claude-opus-5", "0", 1000, 0, 0, 40, 0))},
+		{name: "OpenCode, the client's cost of some", files: map[string]string{"s.json": opencodeDoc(opencodeAnswer("msg_1", "claude-opus-5", "0.06", 12_000, 0, 0, 0, 0), opencodeAnswer("msg_2", "claude-opus-5", "0", 1000, 0, 0, 40, 0))},
 			usd: 0.066, calls: 2, text: "The client itself reports 0.0600 USD for 1 of 2 calls, the same."},
 		{name: "Gemini, a subagent of a subagent's", files: map[string]string{
 			"tmp/p/chats/session-2026-11-10T09-00-s1.jsonl": lines(`{"sessionId":"s-1","projectHash":"h","startTime":"2026-11-10T09:00:00Z","lastUpdated":"2026-11-10T09:05:00Z","kind":"main"}`, `{"id":"u1","timestamp":"2026-11-10T09:00:%02dZ","type":"user","content":"go"}`, gemini("g1", 0)),
