@@ -358,10 +358,15 @@ var nothing = regexp.MustCompile(`refetch_usd$|steps\.usd$`)
 // TestNoPriceIsMadeUp holds that no command prints an amount for a model or a mode that the table does not know: no 0, and no guess.
 func TestNoPriceIsMadeUp(t *testing.T) {
 	for name, text := range map[string]string{
-		"model": (&billFile{session: "s"}).user("go").answer("m1", "acme-9", used(3, 20_000, 0, 100)).user("b").answer("m2", "acme-9", used(3, 300, 20_000, 50)).b.String(),
+		"model":  (&billFile{session: "s"}).user("go").answer("m1", "acme-9", used(3, 20_000, 0, 100)).user("b").answer("m2", "acme-9", used(3, 300, 20_000, 50)).b.String(),
+		"newer":  (&billFile{session: "s"}).user("go").answer("m1", "claude-opus-7", used(3, 2000, 0, 34)).user("on").answer("m2", "claude-opus-7", used(3, 2000, 2000, 34)).b.String(),
+		"before": strings.ReplaceAll((&billFile{session: "s"}).user("go").answer("m1", "claude-opus-5-5", used(3, 2000, 0, 34)).user("on").answer("m2", "claude-opus-5-5", used(3, 2000, 2000, 34)).b.String(), "2026-11-20", "2026-08-01"),
 	} {
 		dir := write(t, map[string]string{"p/s.jsonl": text})
 		for _, c := range moneyCommands {
+			if name == "before" && strings.HasPrefix(c.command, "resume") {
+				continue // its requests are of today
+			}
 			for _, format := range strings.Fields(c.formats) {
 				words, input := strings.Fields(c.command), filepath.Join(dir, "p", "s.jsonl")
 				if words[0] == "sessions" {

@@ -18,8 +18,9 @@ type decoder struct {
 	textual  []byte // a string with escapes, decoded
 	lastUUID string // of the last entry: usually the parent of the next one
 
-	oddUsage   string // the first count of the current usage that is not believed, and why; "": all are
-	partMarked bool   // a text part of the current tool_result holds persistedMark
+	oddUsage   string     // the first count of the current usage that is not believed, and why; "": all are
+	samplings  []sampling // of the current usage
+	partMarked bool       // a text part of the current tool_result holds persistedMark
 }
 
 // entry is an Entry with the memory that decoding reuses: without that a replay is too slow beside ccusage (bar in

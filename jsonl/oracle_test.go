@@ -250,15 +250,11 @@ func oracleIterations(u *Usage, raw json.RawMessage) {
 	var before, model string
 	var attempts []Attempt
 	attempt := func(kind, model string, of []Usage) {
-		if n := len(attempts) - 1; n < 0 || attempts[n].Type != kind || attempts[n].Model != model {
-			attempts = append(attempts, Attempt{Type: kind, Model: model})
-		}
-		a := &attempts[len(attempts)-1]
 		for _, one := range of {
-			a.Spent = a.Spent.plus(one.sampling(), 1)
-			a.Write1h += one.Write1h
+			attempts = append(attempts, Attempt{Type: kind, Model: model, Spent: one.sampling()})
 		}
 	}
+	hour := u.Write1h
 	for _, raw := range list {
 		m := members(raw)
 		split := members(m["cache_creation"])
@@ -266,6 +262,13 @@ func oracleIterations(u *Usage, raw json.RawMessage) {
 			Input: oracleCount(m["input_tokens"]), CacheWrite: oracleCount(m["cache_creation_input_tokens"]), CacheRead: oracleCount(m["cache_read_input_tokens"]),
 			Output: oracleCount(m["output_tokens"]), Write5m: oracleCount(split["ephemeral_5m_input_tokens"]), Write1h: oracleCount(split["ephemeral_1h_input_tokens"]),
 		}
+		if one.Write5m == 0 && one.Write1h == 0 && u.Write5m+u.Write1h > 0 { // the usage tells
+			if one.Write1h = one.CacheWrite; u.Write5m > 0 {
+				one.Write1h = max(min(hour, one.CacheWrite), 0)
+			}
+			one.Write5m = one.CacheWrite - one.Write1h
+		}
+		hour -= one.Write1h
 		switch kind, by := oracleString(m["type"]), oracleString(m["model"]); kind {
 		case "message", "fallback_message":
 			if kind == "fallback_message" && before != kind || by != "" && model != "" && by != model {
@@ -309,10 +312,9 @@ func oracleIterations(u *Usage, raw json.RawMessage) {
 	}
 	beside := Iterations{Attempts: attempts}
 	for i, list := range [][]Usage{messages, compactions} {
-		s := []*Spent{&beside.Rounds, &beside.Compactions}[i]
+		s := []*[]Spent{&beside.Rounds, &beside.Compactions}[i]
 		for _, one := range list {
-			s.Calls++
-			s.Input, s.CacheWrite, s.CacheRead, s.Output = s.Input+one.Input, s.CacheWrite+one.CacheWrite, s.CacheRead+one.CacheRead, s.Output+one.Output
+			*s = append(*s, one.sampling())
 		}
 	}
 	if !reflect.DeepEqual(beside, Iterations{}) {

@@ -2,6 +2,7 @@ package jsonl
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl/scan"
 )
@@ -31,20 +32,19 @@ type Usage struct {
 	Iterations *Iterations // nil where the API sampled once, the usual case
 }
 
-// Iterations sums the samplings of a response other than the last message.
+// Iterations are the samplings of a response other than the last message, in order.
 type Iterations struct {
-	Rounds      Spent     // iterations of the message before the last: around tools the API runs itself
-	Compactions Spent     // iterations that compacted; no other field counts them
-	Attempts    []Attempt // by other models, in order: no other field counts them
+	Rounds      []Spent   // iterations of the message before the last: around tools the API runs itself
+	Compactions []Spent   // iterations that compacted; no other field counts them
+	Attempts    []Attempt // by other models; no other field counts them
 }
 
-// Attempt is a number of samplings by another model than that of the response: one that began the answer and declined,
-// or an advisor. One that declined before it wrote anything is not billed, and is none.
+// Attempt is a sampling by another model than that of the response: one that began the answer and declined, or an
+// advisor. One that declined before it wrote anything is not billed, and is none.
 type Attempt struct {
-	Type    string // of the iteration, as recorded
-	Model   string // "": not recorded
-	Spent   Spent
-	Write1h int // of Spent.CacheWrite
+	Type  string // of the iteration, as recorded
+	Model string // "": not recorded
+	Spent Spent
 }
 
 // Spent is the sum of a number of samplings, in tokens.
@@ -52,6 +52,7 @@ type Spent struct {
 	Calls      int
 	Input      int
 	CacheWrite int
+	Write1h    int // of CacheWrite, for an hour
 	CacheRead  int
 	Output     int
 }
@@ -61,7 +62,7 @@ func (s Spent) Context() int { return s.Input + s.CacheWrite + s.CacheRead }
 
 // sampling is the usage of one sampling as a sum.
 func (u *Usage) sampling() Spent {
-	return Spent{Calls: 1, Input: u.Input, CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output}
+	return Spent{1, u.Input, u.CacheWrite, min(u.Write1h, u.CacheWrite), u.CacheRead, u.Output}
 }
 
 // Context is the size of the request's whole input: input + cache_creation + cache_read.
@@ -70,20 +71,25 @@ func (u Usage) Context() int { return u.Input + u.CacheWrite + u.CacheRead }
 // Total is Context plus the output of the last sampling: the client's "tokens used".
 func (u Usage) Total() int { return u.Context() + u.Output - u.Rounds().Output }
 
-// Rounds are the iterations of the message before the last.
-func (u Usage) Rounds() Spent {
+// Others are the samplings of the response other than the last message.
+func (u Usage) Others() Iterations {
 	if u.Iterations == nil {
-		return Spent{}
+		return Iterations{}
 	}
-	return u.Iterations.Rounds
+	return *u.Iterations
 }
 
-// Compactions are the iterations that compacted.
-func (u Usage) Compactions() Spent {
-	if u.Iterations == nil {
-		return Spent{}
+// Rounds is the sum of the iterations of the message before the last.
+func (u Usage) Rounds() Spent { return sumOf(u.Others().Rounds) }
+
+// Compactions is the sum of the iterations that compacted.
+func (u Usage) Compactions() Spent { return sumOf(u.Others().Compactions) }
+
+func sumOf(list []Spent) (sum Spent) {
+	for _, s := range list {
+		sum = sum.plus(s)
 	}
-	return u.Iterations.Compactions
+	return sum
 }
 
 // Iterated reports whether the API sampled several times, or other models did.
@@ -91,14 +97,6 @@ func (u Usage) Iterated() bool { return u.Iterations != nil }
 
 // Zero reports whether all token counts are 0.
 func (u Usage) Zero() bool { return u.Total() == 0 && !u.Iterated() }
-
-// Attempts are the samplings by other models.
-func (u Usage) Attempts() []Attempt {
-	if u.Iterations == nil {
-		return nil
-	}
-	return u.Iterations.Attempts
-}
 
 // Add adds what another line of the same response says: the largest counts are those of its end.
 func (u *Usage) Add(o Usage) {
@@ -113,17 +111,14 @@ func (u *Usage) Add(o Usage) {
 
 // Billed is the sum of all samplings, which the request is billed for.
 func (u Usage) Billed() Spent {
-	rounds, compactions := u.Rounds(), u.Compactions()
+	rounds := u.Rounds()
 	rounds.Output = 0 // a part of u.Output
-	return u.sampling().plus(rounds, 1).plus(compactions, 1)
+	return u.sampling().plus(rounds).plus(u.Compactions())
 }
 
-// plus is the sum with another, times sign.
-func (s Spent) plus(o Spent, sign int) Spent {
-	return Spent{
-		s.Calls + sign*o.Calls, s.Input + sign*o.Input, s.CacheWrite + sign*o.CacheWrite, s.CacheRead + sign*o.CacheRead,
-		s.Output + sign*o.Output,
-	}
+// plus is the sum with another.
+func (s Spent) plus(o Spent) Spent {
+	return Spent{s.Calls + o.Calls, s.Input + o.Input, s.CacheWrite + o.CacheWrite, s.Write1h + o.Write1h, s.CacheRead + o.CacheRead, s.Output + o.Output}
 }
 
 // usage decodes the value of message.usage.
@@ -137,12 +132,12 @@ func (d *decoder) usage(msg *APIMessage, b []byte, i int) (int, scan.Fault) {
 	}
 	msg.HasUsage = true
 	u := &msg.Usage
-	var its iterations
+	d.samplings = d.samplings[:0]
 	m := scan.Object(b, i, depthMessage)
 	for m.Next() {
 		switch key := d.key(&m); {
 		case string(key) == "iterations":
-			its = d.iterations(&m)
+			u.Final = d.iterations(&m)
 		case string(key) == "output_tokens_details":
 			u.Thinking, _ = d.counts(&m, "thinking_tokens", "")
 		case string(key) == "server_tool_use":
@@ -163,7 +158,7 @@ func (d *decoder) usage(msg *APIMessage, b []byte, i int) (int, scan.Fault) {
 		msg.Usage, msg.HasUsage, msg.OddUsage = Usage{}, false, d.oddUsage
 		return m.At, m.Code
 	}
-	its.into(u)
+	u.merge(d.samplings)
 	return m.At, m.Code
 }
 
@@ -186,14 +181,10 @@ func (d *decoder) sampled(u *Usage, m *scan.Members, key []byte) bool {
 	return true
 }
 
-// iterations is usage.iterations: the last and the sum of each kind.
-type iterations struct {
-	listed                bool
-	message, compaction   Usage
-	messages, compactions Spent
-	long                  int    // Write1h of messages
-	kind, model           string // of the last iteration of the message
-	attempts              []Attempt
+// sampling is one of usage.iterations.
+type sampling struct {
+	kind, model string
+	Usage
 }
 
 // The types of iterations that answer, and of those that compact. Others, such as those of an advisor, are another
@@ -204,94 +195,111 @@ const (
 	typeCompacting = "compaction"
 )
 
-// iterations decodes the value of usage.iterations.
-func (d *decoder) iterations(m *scan.Members) (its iterations) {
+// iterations decodes the value of usage.iterations; false: it is no list.
+func (d *decoder) iterations(m *scan.Members) bool {
 	b := m.Text()
+	d.samplings = d.samplings[:0]
 	if b[m.At] != '[' {
 		d.skip(m)
-		return its
+		return false
 	}
-	its.listed = true
 	a := scan.Array(b, m.At, m.Depth())
 	for a.Next() {
 		if b[a.At] != '{' {
 			a.At, a.Code = scan.Value(b, a.At, m.Depth()+1)
 			continue
 		}
-		var u Usage
-		var kind, model string
+		var s sampling
 		in := scan.Object(b, a.At, m.Depth()+1)
 		for in.Next() {
 			switch key := d.key(&in); {
 			case string(key) == "type":
-				kind = d.low(&in)
+				s.kind = d.low(&in)
 			case string(key) == "model":
-				model = d.low(&in)
-			case !d.sampled(&u, &in, key):
+				s.model = d.low(&in)
+			case !d.sampled(&s.Usage, &in, key):
 				d.skip(&in)
 			}
 		}
 		a.At, a.Code = in.At, in.Code
-		its.add(kind, model, u)
+		d.samplings = append(d.samplings, s)
 	}
 	m.At, m.Code = a.At, a.Code
-	return its
+	return true
 }
 
-// add adds an iteration.
-func (its *iterations) add(kind, model string, u Usage) {
-	switch kind {
-	case typeMessage, typeFallback:
-		if other := model != its.model && model != "" && its.model != ""; other || kind == typeFallback && its.kind != typeFallback {
-			its.declined()
+// merge merges the iterations into a usage. A single message iteration repeats the usage, which then stays as it is.
+func (u *Usage) merge(list []sampling) {
+	reported := u.Context() > 0
+	u.lifetimes(list)
+	var its Iterations
+	answers, compaction := list[:0], sampling{} // of the message, and the last one
+	for _, s := range list {
+		switch s.kind {
+		case typeMessage, typeFallback:
+			if n := len(answers) - 1; n >= 0 {
+				was := &answers[n]
+				if was.model != s.model && was.model != "" && s.model != "" || s.kind == typeFallback && was.kind != typeFallback {
+					its.declined(answers)
+					answers = answers[:0]
+				} else {
+					s.model = cmp.Or(s.model, was.model)
+				}
+			}
+			answers = append(answers, s)
+		case typeCompacting:
+			compaction = s
+			its.Compactions = append(its.Compactions, s.sampling())
+		case "":
+		default:
+			its.Attempts = append(its.Attempts, Attempt{s.kind, s.model, s.sampling()})
 		}
-		its.kind, its.model, its.message = kind, cmp.Or(model, its.model), u
-		its.messages = its.messages.plus(u.sampling(), 1)
-		its.long += u.Write1h
-	case typeCompacting:
-		its.compaction = u
-		its.compactions = its.compactions.plus(u.sampling(), 1)
-	case "":
-	default:
-		its.attempt(Attempt{kind, model, u.sampling(), u.Write1h})
+	}
+	switch n, k := len(answers)-1, len(its.Compactions)-1; {
+	case n > 0 || n == 0 && !reported:
+		output := 0
+		for i := range answers {
+			if output += answers[i].Output; i < n {
+				its.Rounds = append(its.Rounds, answers[i].sampling())
+			}
+		}
+		u.replaceInput(&answers[n].Usage, output)
+	case n < 0 && k >= 0 && !reported:
+		// The response is only the summary.
+		u.replaceInput(&compaction.Usage, compaction.Output)
+		its.Compactions = its.Compactions[:k]
+	}
+	if len(its.Rounds)+len(its.Compactions)+len(its.Attempts) > 0 {
+		u.Iterations = &its
 	}
 }
 
-// declined takes what the message has so far for another model's: one that another one takes over from.
-func (its *iterations) declined() {
-	if its.messages.Output > 0 {
-		its.attempt(Attempt{its.kind, its.model, its.messages, its.long})
-	}
-	its.messages, its.long, its.model = Spent{}, 0, ""
-}
-
-// attempt adds an attempt to the last one, or as a further one.
-func (its *iterations) attempt(a Attempt) {
-	if k := len(its.attempts) - 1; k >= 0 && its.attempts[k].Type == a.Type && its.attempts[k].Model == a.Model {
-		last := &its.attempts[k]
-		last.Spent, last.Write1h = last.Spent.plus(a.Spent, 1), last.Write1h+a.Write1h
+// declined takes what a message has so far for another model's: one that another one takes over from.
+func (its *Iterations) declined(answers []sampling) {
+	if !slices.ContainsFunc(answers, func(s sampling) bool { return s.Output > 0 }) {
 		return
 	}
-	its.attempts = append(its.attempts, a)
+	last := &answers[len(answers)-1]
+	for i := range answers {
+		its.Attempts = append(its.Attempts, Attempt{last.kind, last.model, answers[i].sampling()})
+	}
 }
 
-// into merges the iterations into a usage. A single message iteration repeats the usage, which then stays as it is.
-func (its *iterations) into(u *Usage) {
-	reported := u.Context() > 0
-	u.Final = its.listed
-	other := Iterations{Attempts: its.attempts}
-	switch {
-	case its.messages.Calls > 1 || its.messages.Calls == 1 && !reported:
-		u.replaceInput(&its.message, its.messages.Output)
-		other.Rounds = its.messages.plus(its.message.sampling(), -1)
-	case its.messages.Calls == 0 && its.compactions.Calls > 0 && !reported:
-		// The response is only the summary.
-		u.replaceInput(&its.compaction, its.compaction.Output)
-		its.compactions = its.compactions.plus(its.compaction.sampling(), -1)
+// lifetimes are those of the writes of iterations that do not tell them: the usage does. Of two the first ones take the hour.
+func (u *Usage) lifetimes(list []sampling) {
+	if u.Write5m+u.Write1h == 0 {
+		return
 	}
-	other.Compactions = its.compactions
-	if other.Rounds.Calls+other.Compactions.Calls+len(other.Attempts) > 0 {
-		u.Iterations = &other
+	hour := u.Write1h
+	for i := range list {
+		s := &list[i]
+		if s.Write5m+s.Write1h == 0 {
+			if s.Write1h = s.CacheWrite; u.Write5m > 0 {
+				s.Write1h = min(s.CacheWrite, max(hour, 0))
+			}
+			s.Write5m = s.CacheWrite - s.Write1h
+		}
+		hour -= s.Write1h
 	}
 }
 

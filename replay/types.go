@@ -102,6 +102,7 @@ const (
 	StepSearches   = account.StepSearches   // of the web, by the API
 	StepWarming    = account.StepWarming    // renewals of the prompt cache
 	StepOther      = account.StepOther      // the client's own calls that no replay makes
+	StepRuns       = account.StepRuns       // of which only the sum of their calls is recorded
 	StepModifiers  = account.StepModifiers  // speed, region, service tier and the day's prices, which the simulation leaves out
 	StepRounds     = account.StepRounds     // samplings within a request before its last one
 	StepUnreported = account.StepUnreported // requests without recorded usage

@@ -113,21 +113,23 @@ func copiesText(c bill.Copies) string {
 }
 
 // clientText says what the client itself recorded as the cost, and what explains the difference.
-func clientText(c *bill.Client) string {
+func clientText(b *bill.Bill) string {
+	c := b.Client
 	if c == nil {
 		return ""
 	}
+	part := phraseIf(c.Calls < b.Calls, " for %v of %v", c.Calls, count(b.Calls, "call"))
 	gap := c.CostUSD
 	gap.Nano -= c.Billed.Nano
 	if gap.Nano == 0 && len(c.Differences) == 0 {
-		return phrase("The client itself reports %v USD, the same.", c.CostUSD)
+		return phrase("The client itself reports %v USD%v, the same.", c.CostUSD, part)
 	}
 	than := phrase("%v USD %v than the lines say", number(exact.Decimal{N: gap.Nano, Places: 9, Known: true}.Abs().Text(4)), either(gap.Nano < 0, "less", "more"))
 	var models []string
 	for _, m := range c.Differences {
 		models = append(models, m.Model+" "+gapText(&m.Sum))
 	}
-	return phrase("The client itself reports %v USD, %v: %v.%v", c.CostUSD, either(gap.Nano == 0, "as much as the lines say", than), strings.Join(models, "; "),
+	return phrase("The client itself reports %v USD%v, %v: %v.%v", c.CostUSD, part, either(gap.Nano == 0, "as much as the lines say", than), strings.Join(models, "; "),
 		phraseIf(c.Guessed, " It had no price for a model, and assumed one."))
 }
 
@@ -179,7 +181,7 @@ func billCell(usd price.USD, atLeast bool, places int) number {
 var kindTexts = map[bill.Kind]string{
 	bill.KindRequest: "requests", bill.KindBranch: "branches that were left", bill.KindAttempt: "other models within a request: fallback, advisor",
 	bill.KindCompaction: "compactions", bill.KindSummary: "summaries of branches", bill.KindWarming: "cache warming", bill.KindSearch: "web searches",
-	bill.KindOther: "other calls of the client",
+	bill.KindRun: "calls that only the totals of their run count", bill.KindOther: "other calls of the client",
 }
 
 // kindTable is the bill by what the calls were for.

@@ -76,7 +76,7 @@ func Costs(w io.Writer, list []SessionCost, use policy.Use, opt Layout) error {
 	d := listing("", t, json)
 	d.page = func(p *page) {
 		p.note(bold, costAnswer(sum, use.Name))
-		p.notes(yellow, append(troubleNotes(&sum.totals), copiesText(sum.Bridge.Recorded.Copies), clientText(sum.Bridge.Recorded.Client)))
+		p.notes(yellow, append(troubleNotes(&sum.totals), copiesText(sum.Bridge.Recorded.Copies), clientText(sum.Bridge.Recorded)))
 		p.heading("cost by session")
 		p.table(t)
 		if sum.Bridge.Cost.Known {
@@ -210,6 +210,7 @@ func stepTexts(stages []replay.StageCost) map[string]string {
 		replay.StepSearches:   "web searches",
 		replay.StepWarming:    "cache warming",
 		replay.StepOther:      "the client's other calls",
+		replay.StepRuns:       "calls that only the totals of their run count",
 		replay.StepModifiers:  "speed, region, service tier",
 		replay.StepRounds:     "samplings within requests, before their last",
 		replay.StepUnreported: "requests without recorded usage",

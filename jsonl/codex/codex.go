@@ -10,6 +10,7 @@
 package codex
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"io"
@@ -115,6 +116,7 @@ type converter struct {
 	begun   bool // the session's own line was written
 	model   string
 	effort  string
+	tier    string // service tier
 	limit   int    // bytes of an output that the history keeps
 	copied  bool   // the records are the parent's
 	forked  string // the parent's id
@@ -358,6 +360,7 @@ func (c *converter) context(p part, payload []byte) {
 	var t struct {
 		Model  string `json:"model"`
 		Effort string `json:"effort"`
+		Tier   string `json:"service_tier"`
 		Policy struct {
 			Mode  string `json:"mode"`
 			Limit int    `json:"limit"`
@@ -371,7 +374,7 @@ func (c *converter) context(p part, payload []byte) {
 	if k := c.compact; k != nil && c.model != "" {
 		k.change = t.Model != "" && t.Model != c.model || t.Effort != c.effort
 	}
-	c.effort = t.Effort
+	c.effort, c.tier = t.Effort, cmp.Or(t.Tier, c.tier)
 	if t.Model != "" {
 		c.model = t.Model
 	}

@@ -41,9 +41,9 @@ func (c *converter) compacted(p part, payload []byte) {
 		}
 		c.answer, c.used, c.usedID = nil, nil, ""
 	} else if b := c.billed; b != nil && b.ID == r.Response {
-		k.used, k.request, c.billed = b.Usage.usage(), b.ID, nil
+		k.used, k.request, c.billed = b.used(), b.ID, nil
 	} else if r.Response != "" && r.Response == r.Latest.Response {
-		k.used, k.request = r.Latest.Usage.usage(), r.Response
+		k.used, k.request = r.Latest.Usage.usage(c.tier), r.Response
 	}
 	c.endResponse(nil)
 	c.endCompaction(false)

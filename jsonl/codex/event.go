@@ -20,6 +20,9 @@ type event struct {
 		Last   usage `json:"last_token_usage"`
 		Window int   `json:"model_context_window"`
 	} `json:"info"`
+	Settings struct {
+		Tier string `json:"service_tier"`
+	} `json:"thread_settings"`
 }
 
 type usage struct {
@@ -31,14 +34,14 @@ type usage struct {
 	Total     int `json:"total_tokens"`
 }
 
-// usage is the count in the convention of all sessions.
-func (u *usage) usage() *foreign.Usage {
+// usage is the count in the convention of all sessions, of a service tier.
+func (u *usage) usage(tier string) *foreign.Usage {
 	in := bounded(u.Input)
 	cached := min(bounded(u.Cached), in)
 	written := min(bounded(u.Written), in-cached)
 	out := bounded(u.Output)
 	return &foreign.Usage{
-		Input: in - cached - written, CacheRead: cached, CacheWrite: written, Output: out,
+		Input: in - cached - written, CacheRead: cached, CacheWrite: written, Output: out, Tier: tier,
 		Details: &foreign.Details{Thinking: min(bounded(u.Reasoning), out)},
 	}
 }
@@ -66,7 +69,7 @@ func (c *converter) event(p part, payload []byte) {
 	case e.Type == "token_count" && c.copied:
 		if e.Info != nil && (!c.counted || e.Info.Total.Total != c.total) {
 			c.counted, c.total, c.last = true, e.Info.Total.Total, bounded(e.Info.Last.Total)
-			p.item.Type, p.used = endOfResponse, e.Info.Last.usage()
+			p.item.Type, p.used = endOfResponse, e.Info.Last.usage(c.tier)
 			c.copies = append(c.copies, p)
 		}
 		c.w.Aside(p.unit, asideCopy)
@@ -85,6 +88,9 @@ func (c *converter) event(p part, payload []byte) {
 	case e.Type == "thread_name_updated" && e.Thread != "":
 		c.put(&p, foreign.Line{Type: "ai-title", Title: e.Thread})
 	default:
+		if e.Type == "thread_settings_applied" {
+			c.tier = e.Settings.Tier
+		}
 		c.w.Aside(p.unit, "event: "+e.Type)
 	}
 }
@@ -123,7 +129,7 @@ func (c *converter) count(p part, e *event) {
 		if c.billed != nil { // it is of the same response
 			c.usedID, c.billed = c.billed.ID, nil
 		}
-		if c.used = e.Info.Last.usage(); len(c.rest) > 0 || c.answered() == "" {
+		if c.used = e.Info.Last.usage(c.tier); len(c.rest) > 0 || c.answered() == "" {
 			c.endCounted()
 		}
 	}
@@ -134,11 +140,14 @@ type usageRecord struct {
 	part
 	ID    string `json:"response_id"`
 	Usage *usage `json:"usage"`
+	tier  string
 }
+
+func (r *usageRecord) used() *foreign.Usage { return r.Usage.usage(r.tier) }
 
 // usageRecord reads one. The response in progress, a compaction or the next token count is its own.
 func (c *converter) usageRecord(p part, payload []byte) {
-	r := &usageRecord{part: p}
+	r := &usageRecord{part: p, tier: c.tier}
 	switch err := json.Unmarshal(payload, r); {
 	case err != nil:
 		c.broken(p.unit, p.line, err)
@@ -156,7 +165,7 @@ func (c *converter) usageRecord(p part, payload []byte) {
 func (c *converter) endRecord() {
 	if r := c.billed; r != nil {
 		c.billed = nil
-		c.w.PutCall(r.unit, foreign.BilledCall{ID: r.ID, Kind: "other", Model: c.model, Time: r.time, Usage: r.Usage.usage()})
+		c.w.PutCall(r.unit, foreign.BilledCall{ID: r.ID, Kind: "other", Model: c.model, Time: r.time, Usage: r.used()})
 	}
 }
 

@@ -234,7 +234,7 @@ func (c *converter) endResponse(u *foreign.Usage) {
 		u = c.used
 	}
 	if r := c.billed; u == nil && r != nil && len(answer) > 0 {
-		u, id, c.billed = r.Usage.usage(), r.ID, nil
+		u, id, c.billed = r.used(), r.ID, nil
 	}
 	c.answer, c.rest, c.output, c.used, c.usedID = nil, nil, false, nil, ""
 	if len(answer) > 0 {

@@ -20,7 +20,7 @@ func TestUsage(t *testing.T) {
 		{"more written than there is", usage{Input: 100, Cached: 60, Written: 90}, foreign.Usage{CacheRead: 60, CacheWrite: 40}},
 		{"negative", usage{Input: 100, Written: -1}, foreign.Usage{Input: 100}},
 	} {
-		got := c.is.usage()
+		got := c.is.usage("")
 		got.Details = nil
 		if diff := cmp.Diff(&c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)

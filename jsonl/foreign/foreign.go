@@ -307,7 +307,8 @@ type Usage struct {
 	Output     int        `json:"output_tokens"`
 	Lifetimes  *Lifetimes `json:"cache_creation,omitempty"` // nil: the lifetime is not recorded
 	Details    *Details   `json:"output_tokens_details,omitempty"`
-	Cost       float64    `json:"cost_usd,omitempty"` // as recorded, USD
+	Tier       string     `json:"service_tier,omitempty"` // as recorded
+	Cost       float64    `json:"cost_usd,omitempty"`     // as recorded, USD
 }
 
 // Thinks notes how many of the output tokens are reasoning.

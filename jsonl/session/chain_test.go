@@ -219,7 +219,7 @@ func TestIterations(t *testing.T) {
 	}
 	for _, lines := range [][]any{{first, second}, {first, second, said("a3", "a2", "m1").used(10, 7)}} {
 		conv := load(t, append([]any{user("u1", "", "hello")}, lines...)...)
-		want := jsonl.Usage{Input: 10, CacheWrite: 20, CacheRead: 3, Output: 7, Final: true, Iterations: &jsonl.Iterations{Compactions: jsonl.Spent{Calls: 1, Input: 900, Output: 80}}}
+		want := jsonl.Usage{Input: 10, CacheWrite: 20, CacheRead: 3, Output: 7, Final: true, Iterations: &jsonl.Iterations{Compactions: []jsonl.Spent{{Calls: 1, Input: 900, Output: 80}}}}
 		if got := conv.Messages[conv.Requests[0].Message].Usage; !cmp.Equal(got, want) || len(conv.Requests) != 1 {
 			t.Errorf("%d lines of it: %+v, want %+v", len(lines), got, want)
 		}

@@ -22,7 +22,7 @@ func charges(conv *session.Conversation) string {
 		if q.Partial {
 			s += fmt.Sprintf(" partial of %d", q.Written)
 		}
-		for _, a := range q.Usage.Attempts() {
+		for _, a := range q.Usage.Others().Attempts {
 			s += fmt.Sprintf(" + %s %d", a.Model, a.Spent.Output)
 		}
 		if q.Calls != 1 {
@@ -89,7 +89,7 @@ func TestCharges(t *testing.T) {
 		{
 			name:  "the start of an output, where nothing says why it ended",
 			lines: []any{user("u1", "", "hello"), ended(assistant("a1", "u1", "m1", text(strings.Repeat("word ", 100))), nil).used(10, 1).with("version", "2.1.286")},
-			want:  "m1 request:2 in 33 out 1 #1 partial of 500",
+			want:  "m1 request:2 in 33 out 1 #1 partial of 125",
 		},
 		{
 			name:  "an output that a line says the end of",
@@ -104,7 +104,7 @@ func TestCharges(t *testing.T) {
 		{
 			name:  "an old client, whose count is too small for what was written",
 			lines: []any{user("u1", "", "hello"), ended(assistant("a1", "u1", "m1", text("word word")), nil).used(10, 1).with("version", "2.1.7")},
-			want:  "m1 request:2 in 33 out 1 #1 partial of 9",
+			want:  "m1 request:2 in 33 out 1 #1 partial of 2",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -147,6 +147,8 @@ func TestStartOnly(t *testing.T) {
 		{"2.1.31", 30, nil, false, true},
 		{"2.1.38", 300, nil, false, true},
 		{"2.1.38", 300, nil, true, false},
+		{"2.1.38", 8, nil, true, true},
+		{"2.1.38", 8, "end_turn", true, false},
 		{"2.1.286", 1, nil, false, true},
 		{"2.1.286", 1, "end_turn", false, false},
 		{"", 300, nil, false, false},
@@ -158,8 +160,30 @@ func TestStartOnly(t *testing.T) {
 			m["usage"].(line)["iterations"] = []any{}
 		}
 		conv := load(t, user("u1", "", "hello"), l)
-		if q := conv.Charges[0]; q.Partial != c.want || conv.Response(0).Is(session.StartOnly) != c.want || q.Written != 500 {
+		if q := conv.Charges[0]; q.Partial != c.want || conv.Response(0).Is(session.StartOnly) != c.want || q.Written != 125 {
 			t.Errorf("%+v: %v, of %d", c, q.Partial, q.Written)
+		}
+	}
+}
+
+// TestWritten: roughly how many tokens a response has, by what the file has of it.
+func TestWritten(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		block line
+		want  int
+	}{
+		{"English", text(strings.Repeat("word ", 800)), 1000},
+		{"Chinese", text(strings.Repeat("字", 800)), 800},
+		{"Russian", text(strings.Repeat("я", 800)), 500},
+		{"thinking", line{"type": "thinking", "thinking": strings.Repeat("hm, ", 100), "signature": strings.Repeat("A", 1000)}, 100},
+		{"thinking that is not shown", line{"type": "thinking", "thinking": "", "signature": strings.Repeat("A", 1250)}, 300},
+		{"an empty thought", line{"type": "thinking", "thinking": "", "signature": strings.Repeat("A", 240)}, 0},
+		{"a call", line{"type": "tool_use", "id": "t", "name": "Write", "input": line{"text": strings.Repeat("字", 798)}}, 800},
+	} {
+		conv := load(t, user("u1", "", "hello"), assistant("a1", "u1", "m1", c.block).used(10, 1))
+		if got := conv.Charges[0].Written; got != c.want {
+			t.Errorf("%s: %d, not %d", c.name, got, c.want)
 		}
 	}
 }
@@ -179,6 +203,8 @@ func TestClientTotals(t *testing.T) {
 	}{
 		{"none", nil, "none"},
 		{"two", []any{cost("s1", 0.1, one(1)), cost("s1", 0.3513, one(7))}, "line 4: 351300000 true; a 0 out; claude-opus-5 7 out 6+20+30 in, 25 1h, 2 searches, 250000000"},
+		{"without a session", []any{cost("s1", 9, one(9)), strings.Replace(cost("s1", 0.1, one(1)), `"sessionId":"s1",`, "", 1)}, "line 4: 100000000 true; a 0 out; claude-opus-5 1 out 6+20+30 in, 25 1h, 2 searches, 250000000"},
+		{"without a session, before", []any{strings.Replace(cost("s1", 9, one(9)), `"sessionId":"s1",`, "", 1), cost("s1", 0.1, one(1))}, "line 4: 100000000 true; a 0 out; claude-opus-5 1 out 6+20+30 in, 25 1h, 2 searches, 250000000"},
 		{"of another session", []any{cost("s1", 0.1, one(1)), cost("s2", 9, one(9))}, "line 3: 100000000 true; a 0 out; claude-opus-5 1 out 6+20+30 in, 25 1h, 2 searches, 250000000"},
 		{"damaged", []any{cost("s1", 0.1, one(1)), cost("s1", `"x"`, one(2)), cost("s1", 1, "[]"), cost("s1", 1, "null")}, "line 3: 100000000 true; a 0 out; claude-opus-5 1 out 6+20+30 in, 25 1h, 2 searches, 250000000"},
 		{"a cost that is none", []any{cost("s1", -1, `{"m":{"costUSD":1e40}}`)}, "line 3: 0 true; m 0 out"},

@@ -257,7 +257,7 @@ func recordedUsage(u *foreign.Usage) *jsonl.Usage {
 		return nil
 	}
 	in := func(n int) int { return min(max(n, 0), maxRecorded) }
-	out := &jsonl.Usage{Input: in(u.Input), CacheWrite: in(u.CacheWrite), CacheRead: in(u.CacheRead), Output: in(u.Output), Nano: billionths(u.Cost)}
+	out := &jsonl.Usage{Input: in(u.Input), CacheWrite: in(u.CacheWrite), CacheRead: in(u.CacheRead), Output: in(u.Output), Tier: u.Tier, Nano: billionths(u.Cost)}
 	if u.Lifetimes != nil {
 		out.Write5m, out.Write1h = in(u.Lifetimes.Minutes), in(u.Lifetimes.Hour)
 	}

@@ -51,12 +51,13 @@ const (
 	KindSummary    Kind = "summary"    // the summary of a branch that was left
 	KindWarming    Kind = "warming"    // a renewal of the prompt cache
 	KindSearch     Kind = "search"     // searches of the web by the API, beside their tokens
+	KindRun        Kind = "run"        // the calls of a run of the client of which only the sum is recorded
 	KindOther      Kind = "other"      // the client's own calls
 )
 
 // Kinds lists the kinds in the order of bills.
 func Kinds() []Kind {
-	return []Kind{KindRequest, KindBranch, KindAttempt, KindCompaction, KindSummary, KindWarming, KindSearch, KindOther}
+	return []Kind{KindRequest, KindBranch, KindAttempt, KindCompaction, KindSummary, KindWarming, KindSearch, KindRun, KindOther}
 }
 
 // KindSum is what the calls of a kind were billed.
@@ -91,7 +92,7 @@ type Bill struct {
 	MainUSD price.USD `json:"-"` // of CostUSD: not for subagents
 	List    []Call    `json:"-"` // that it is the sum of
 
-	stated *Client // of whole sessions
+	stated []*Client // of whole sessions
 }
 
 // Unpriced is what the table has no price for.
@@ -137,6 +138,8 @@ type Call struct {
 	Partial     Partial
 	Parts       []Part
 	Client      price.USD // what the client recorded as its cost
+
+	stated int // what covers it: 1 is the first of the bill's; 0: nothing
 }
 
 // Part is what a call was billed for one reason.
@@ -186,7 +189,7 @@ func (b *Bill) tally() {
 			addTo(kinds, p.Kind, p.Sum)
 			if p.What != "" {
 				u := unpriced[p.What]
-				unpriced[p.What] = Unpriced{p.What, u.Calls + max(p.Unpriced, 1), u.Tokens + p.Tokens()}
+				unpriced[p.What] = Unpriced{p.What, u.Calls + max(p.Calls, 1), u.Tokens + p.Tokens()}
 			}
 		}
 	}
@@ -206,11 +209,9 @@ func (b *Bill) tally() {
 // client is what clients recorded: of whole sessions, and call by call.
 func (b *Bill) client() *Client {
 	both := ofCalls(b.List)
-	if b.stated != nil {
-		if both == nil {
-			both = &Client{}
-		}
-		both.add(b.stated)
+	for _, c := range b.stated {
+		both = cmp.Or(both, &Client{})
+		both.add(c)
 	}
 	return both
 }
@@ -250,14 +251,10 @@ func (l *Ledger) Add(b *Bill) {
 	s := &l.sum
 	s.Agents += b.Agents
 	s.Copies.add(b.Copies)
-	if b.stated != nil {
-		if s.stated == nil {
-			s.stated = &Client{}
-		}
-		s.stated.add(b.stated)
-	}
+	of := l.statements(b)
 	for _, c := range b.List {
 		i, known := l.at[c.Key]
+		c.stated = of[c.stated]
 		if c.Key == 0 || !known {
 			l.at[c.Key] = len(s.List)
 			s.List = append(s.List, c)
@@ -269,6 +266,30 @@ func (l *Ledger) Add(b *Bill) {
 		s.List[i].Agent = s.List[i].Agent && c.Agent // a subagent may begin with a copy of the conversation
 		s.Copies.add(Copies{1, c.USD("")})
 	}
+}
+
+// statements adds what clients say of whole sessions, and returns by its place in a bill that in the sum. A session that
+// shares calls with one that was added goes on with its total: the larger one counts.
+func (l *Ledger) statements(b *Bill) []int {
+	s, to := &l.sum, make([]int, len(b.stated)+1)
+	for i := range b.List {
+		c := &b.List[i]
+		if k, known := l.at[c.Key]; known && c.Key != 0 && c.stated > 0 {
+			to[c.stated] = cmp.Or(s.List[k].stated, to[c.stated])
+		}
+	}
+	for k, c := range b.stated {
+		at := to[k+1]
+		if at == 0 {
+			s.stated = append(s.stated, nil)
+			at = len(s.stated)
+			to[k+1] = at
+		}
+		if was := s.stated[at-1]; was == nil || c.CostUSD.Nano > was.CostUSD.Nano {
+			s.stated[at-1] = c
+		}
+	}
+	return to
 }
 
 // Bill is the bill of all that was added.

@@ -56,12 +56,13 @@ func TestOf(t *testing.T) {
 		{"summary of a branch", session.Charge{Kind: session.ChargeSummary, Usage: all}, usd(1500), bill.KindSummary, 1},
 		{"warming", session.Charge{Kind: session.ChargeWarming, Usage: all}, usd(1500), bill.KindWarming, 1},
 		{"other", session.Charge{Kind: session.ChargeOther, Usage: all}, usd(1500), bill.KindOther, 1},
-		{"a run", session.Charge{Kind: session.ChargeRun, Calls: 3, Usage: all}, usd(1500), bill.KindOther, 3},
+		{"a run", session.Charge{Kind: session.ChargeRun, Calls: 3, Usage: all}, usd(1500), bill.KindRun, 3},
 		{"writes of an unknown lifetime", session.Charge{Usage: jsonl.Usage{CacheWrite: million}}, usd(200), bill.KindRequest, 1},
-		{"rounds", session.Charge{Usage: jsonl.Usage{Output: million, Iterations: &jsonl.Iterations{Rounds: jsonl.Spent{Calls: 2, Input: million, CacheRead: million, Output: 7}}}}, usd(1000), bill.KindRequest, 3},
-		{"compacting iteration", session.Charge{Usage: jsonl.Usage{Output: million, Iterations: &jsonl.Iterations{Compactions: jsonl.Spent{Calls: 1, Input: million, Output: million}}}}, usd(1400), bill.KindCompaction, 2},
+		{"rounds", session.Charge{Usage: jsonl.Usage{Output: million, Iterations: &jsonl.Iterations{Rounds: []jsonl.Spent{{Calls: 1, Input: million, Output: 3}, {Calls: 1, CacheRead: million, Output: 4}}}}}, usd(1000), bill.KindRequest, 3},
+		{"a round's hour of cache", session.Charge{Usage: jsonl.Usage{Output: million, CacheWrite: million, Iterations: &jsonl.Iterations{Rounds: []jsonl.Spent{{Calls: 1, CacheWrite: million, Write1h: million}}}}}, usd(1000), bill.KindRequest, 2},
+		{"compacting iteration", session.Charge{Usage: jsonl.Usage{Output: million, Iterations: &jsonl.Iterations{Compactions: []jsonl.Spent{{Calls: 1, Input: million, Output: million}}}}}, usd(1400), bill.KindCompaction, 2},
 		{"another model's attempt", session.Charge{Usage: jsonl.Usage{Output: million, Iterations: &jsonl.Iterations{Attempts: []jsonl.Attempt{{Model: "claude-b", Spent: jsonl.Spent{Input: million, Output: million}}}}}}, usd(2500), bill.KindAttempt, 2},
-		{"an attempt's hour of cache", session.Charge{Usage: jsonl.Usage{Output: million, Iterations: &jsonl.Iterations{Attempts: []jsonl.Attempt{{Model: "claude-a", Write1h: million, Spent: jsonl.Spent{CacheWrite: 2 * million}}}}}}, usd(1000), bill.KindAttempt, 2},
+		{"an attempt's hour of cache", session.Charge{Usage: jsonl.Usage{Output: million, Iterations: &jsonl.Iterations{Attempts: []jsonl.Attempt{{Model: "claude-a", Spent: jsonl.Spent{CacheWrite: 2 * million, Write1h: million}}}}}}, usd(1000), bill.KindAttempt, 2},
 		{"an attempt of a model that is not named", session.Charge{Usage: jsonl.Usage{Output: million, Iterations: &jsonl.Iterations{Attempts: []jsonl.Attempt{{Spent: jsonl.Spent{Input: million}}}}}}, usd(500), bill.KindAttempt, 2},
 		{"no price", session.Charge{Model: "gpt-x", Usage: all}, price.USD{}, bill.KindRequest, 1},
 	} {
@@ -93,7 +94,7 @@ func TestAtLeast(t *testing.T) {
 		charge session.Charge
 		want   func(b *bill.Bill) bool
 	}{
-		{"partial output", session.Charge{Usage: jsonl.Usage{Input: million, Output: 1}, Partial: true, Written: 16_000}, func(b *bill.Bill) bool {
+		{"partial output", session.Charge{Usage: jsonl.Usage{Input: million, Output: 1}, Partial: true, Written: 4000}, func(b *bill.Bill) bool {
 			return b.Partial == bill.Partial{Calls: 1, Tokens: 3999, CostUSD: price.USD{Nano: 3999 * 5000, Known: true}} && b.CostUSD.Nano == 9_000_005_000
 		}},
 		{"partial output of more than its text", session.Charge{Usage: jsonl.Usage{Output: 10}, Partial: true}, func(b *bill.Bill) bool {
@@ -161,6 +162,69 @@ func TestLedger(t *testing.T) {
 		}
 		if s := bill.OfEntries(entries...); s.CostUSD != c.usd || s.Copies != b.Copies || s.Calls != b.Calls || s.AtLeast() != b.AtLeast() {
 			t.Errorf("%s in short: %+v, not %+v", c.name, s, b)
+		}
+	}
+}
+
+// TestRegions: where the region of a cloud is not recorded, its premium is named, and the tokens are billed without it.
+func TestRegions(t *testing.T) {
+	for _, c := range []struct {
+		id, provider string
+		named        bool
+	}{{"msg_01", "", false}, {"msg_bdrk_01", "", true}, {"msg_vrtx_01", "", true}, {"", "amazon-bedrock", true}, {"", "google-vertex-anthropic", true}, {"", "anthropic", false}} {
+		of := conv(session.Charge{ID: c.id, Model: "claude-sonnet-4-5", Usage: jsonl.Usage{Input: 100_000}})
+		of.Provider = c.provider
+		b := bill.Of(of, nil)
+		if named := len(b.NotPriced) == 1 && b.NotPriced[0] == (bill.Unpriced{What: "premium of the region of claude-sonnet-4-5", Calls: 1, Tokens: 100_000}); named != c.named || b.AtLeast() != c.named || b.CostUSD != usd(30) || b.Unpriced != 0 {
+			t.Errorf("%+v: %+v", c, b)
+		}
+	}
+}
+
+// TestCompactionsOfRuns: a compaction that is on no line is in the totals of its run, and of no earlier one.
+func TestCompactionsOfRuns(t *testing.T) {
+	c := conv(session.Charge{Kind: session.ChargeRun, Line: 20, Usage: jsonl.Usage{Output: million}})
+	c.Boundaries = []session.Boundary{{Line: 10}, {Line: 30}}
+	if b := bill.Of(c, table(t)); b.Unbilled != 1 || !b.AtLeast() {
+		t.Errorf("%d compactions are in no total", b.Unbilled)
+	}
+}
+
+// TestForkedTotals: what the client says of a session that a fork goes on with counts once.
+func TestForkedTotals(t *testing.T) {
+	prices := table(t)
+	session1 := func(nano int64, ids ...string) *bill.Bill {
+		c := conv()
+		for _, id := range ids {
+			c.Charges = append(c.Charges, conv(session.Charge{ID: id, Usage: jsonl.Usage{Output: million}}).Charges...)
+		}
+		if nano > 0 {
+			c.Client = &session.ClientTotals{Nano: nano}
+		}
+		return bill.OfSession(c, nil, prices)
+	}
+	for _, c := range []struct {
+		name        string
+		bills       []*bill.Bill
+		says, lines price.USD
+		calls       int
+	}{
+		{"two sessions", []*bill.Bill{session1(5e9, "a"), session1(6e9, "b")}, usd(1100), usd(1000), 2},
+		{"a fork that goes on with the total", []*bill.Bill{session1(5e9, "a"), session1(11e9, "a", "b")}, usd(1100), usd(1000), 2},
+		{"the fork first", []*bill.Bill{session1(11e9, "a", "b"), session1(5e9, "a")}, usd(1100), usd(1000), 2},
+		{"a fork of which the client says nothing", []*bill.Bill{session1(5e9, "a"), session1(0, "a", "b")}, usd(500), usd(500), 1},
+		{"three", []*bill.Bill{session1(5e9, "a"), session1(11e9, "a", "b"), session1(12e9, "a", "b", "c"), session1(1e9, "d")}, usd(1300), usd(2000), 4},
+	} {
+		var l bill.Ledger
+		for _, b := range c.bills {
+			l.Add(b)
+		}
+		var whole bill.Ledger
+		whole.Add(l.Bill()) // a sum can be added, too
+		for _, b := range []*bill.Bill{l.Bill(), whole.Bill()} {
+			if got := b.Client; got == nil || got.CostUSD != c.says || got.Billed != c.lines || got.Calls != c.calls {
+				t.Errorf("%s: %+v", c.name, got)
+			}
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 type Client struct {
 	CostUSD     price.USD  `json:"cost_usd"`
 	Billed      price.USD  `json:"billed_usd,omitzero"`
+	Calls       int        `json:"calls"`             // of the bill that it is of
 	Guessed     bool       `json:"guessed,omitempty"` // the client had no price for a model
 	Differences []ModelSum `json:"differences"`       // by model, what the client counted more; less is negative. Sorted; without those of nothing
 }
@@ -21,6 +22,7 @@ type Client struct {
 func (c *Client) add(o *Client) {
 	c.CostUSD.Add(o.CostUSD)
 	c.Billed.Add(o.Billed)
+	c.Calls += o.Calls
 	c.Guessed = c.Guessed || o.Guessed
 	sums := map[string]Sum{}
 	for _, m := range slices.Concat(c.Differences, o.Differences) {
@@ -59,6 +61,7 @@ func ofCalls(calls []Call) *Client {
 		}
 		c.CostUSD.Add(call.Client)
 		c.Billed.Add(call.USD(""))
+		c.Calls += max(call.sum().Calls, 1)
 		addTo(sums, call.Parts[0].Model, Sum{CostUSD: price.USD{Nano: call.Client.Nano - call.USD("").Nano, Known: true}})
 	}
 	if !c.CostUSD.Known {
@@ -92,6 +95,10 @@ func (b *Bill) compare(totals *session.ClientTotals, table *price.Table) {
 		sum.less(m.Sum)
 		sums[id(m.Model)] = sum
 	}
-	b.stated = &Client{CostUSD: price.USD{Nano: totals.Nano, Known: true}, Billed: b.CostUSD, Guessed: totals.Unpriced, Differences: differences(sums)}
-	b.setClient(b.stated)
+	c := &Client{CostUSD: price.USD{Nano: totals.Nano, Known: true}, Billed: b.CostUSD, Calls: b.Calls, Guessed: totals.Unpriced, Differences: differences(sums)}
+	b.stated = []*Client{c}
+	for i := range b.List {
+		b.List[i].stated = 1
+	}
+	b.setClient(c)
 }

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
-	"slices"
+	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -16,11 +16,16 @@ import (
 func Of(conv *session.Conversation, table *price.Table) *Bill {
 	b := &Bill{List: make([]Call, 0, len(conv.Charges))}
 	for i := range conv.Charges {
-		b.List = append(b.List, CallOf(&conv.Charges[i], table))
+		b.List = append(b.List, callOf(&conv.Charges[i], conv.Provider, table))
 	}
-	runs := slices.ContainsFunc(conv.Charges, func(c session.Charge) bool { return c.Kind == session.ChargeRun }) // which count compactions as well
+	runs := 0 // the line of the last one: what they used has compactions, too
+	for i := range conv.Charges {
+		if c := &conv.Charges[i]; c.Kind == session.ChargeRun {
+			runs = c.Line
+		}
+	}
 	for i := range conv.Boundaries {
-		if of := &conv.Boundaries[i]; of.Usage == nil && of.Summary >= 0 && !runs && conv.Memory == nil { // else the client had the summary ready
+		if of := &conv.Boundaries[i]; of.Usage == nil && of.Summary >= 0 && of.Line > runs && conv.Memory == nil { // else the client had the summary ready
 			b.List = append(b.List, Call{Key: hash("boundary " + of.UUID), Compactions: 1})
 		}
 	}
@@ -49,11 +54,11 @@ func OfSession(main *session.Conversation, agents []*session.Conversation, table
 // kinds are the kinds of charges.
 var kinds = map[session.ChargeKind]Kind{
 	session.ChargeRequest: KindRequest, session.ChargeBranch: KindBranch, session.ChargeCompaction: KindCompaction, session.ChargeSummary: KindSummary,
-	session.ChargeWarming: KindWarming, session.ChargeOther: KindOther, session.ChargeRun: KindOther,
+	session.ChargeWarming: KindWarming, session.ChargeOther: KindOther, session.ChargeRun: KindRun,
 }
 
-// CallOf is what a charge costs, at the prices of a table; nil: the embedded one.
-func CallOf(c *session.Charge, table *price.Table) Call {
+// callOf is what a charge of a provider costs, at the prices of a table; nil: the embedded one.
+func callOf(c *session.Charge, provider string, table *price.Table) Call {
 	call := Call{Key: key(c)}
 	if !c.HasUsage {
 		if !c.InRun {
@@ -67,20 +72,26 @@ func CallOf(c *session.Charge, table *price.Table) Call {
 	if c.Usage.Nano > 0 {
 		call.Client = price.USD{Nano: c.Usage.Nano, Known: true}
 	}
-	p := pricing{cmp.Or(table, price.Default()), c}
-	u := &c.Usage
-	last, more := RecordedSplit(u), u.Rounds()
-	one := p.part(kinds[c.Kind], c.Model, max(c.Calls, 1), last, u.Output)
-	one.add(p.part(one.Kind, c.Model, more.Calls, SpentSplit(more, u), 0))
-	call.Parts = append(call.Parts, one)
-	if x := u.Compactions(); x.Calls > 0 {
-		call.Parts = append(call.Parts, p.part(KindCompaction, c.Model, x.Calls, SpentSplit(x, u), x.Output))
+	switch { // the hosts of Claude mark its responses
+	case strings.HasPrefix(c.ID, "msg_bdrk_"):
+		provider = "bedrock"
+	case strings.HasPrefix(c.ID, "msg_vrtx_"):
+		provider = "vertex"
 	}
-	if u.Iterations != nil {
-		for _, a := range u.Iterations.Attempts {
-			in := cache.Split{Read: a.Spent.CacheRead, Write1h: a.Write1h, Write5m: a.Spent.CacheWrite - a.Write1h, Uncached: a.Spent.Input}
-			call.Parts = append(call.Parts, p.part(KindAttempt, cmp.Or(a.Model, unnamed), max(a.Spent.Calls, 1), in, a.Spent.Output))
-		}
+	p := pricing{cmp.Or(table, price.Default()), c, provider}
+	u := &c.Usage
+	last := RecordedSplit(u)
+	one := p.part(kinds[c.Kind], c.Model, max(c.Calls, 1), last, max(u.Output-u.Rounds().Output, 0))
+	its := u.Others()
+	for _, s := range its.Rounds {
+		one.add(p.sampling(one.Kind, c.Model, s))
+	}
+	call.Parts = append(call.Parts, one)
+	for _, s := range its.Compactions {
+		call.Parts = append(call.Parts, p.sampling(KindCompaction, c.Model, s))
+	}
+	for _, a := range its.Attempts {
+		call.Parts = append(call.Parts, p.sampling(KindAttempt, cmp.Or(a.Model, unnamed), a.Spent))
 	}
 	if u.Searches > 0 {
 		call.Parts = append(call.Parts, p.searches(u.Searches))
@@ -113,39 +124,28 @@ func hash(text string) int64 {
 
 // pricing prices the parts of a charge.
 type pricing struct {
-	table  *price.Table
-	charge *session.Charge
+	table    *price.Table
+	charge   *session.Charge
+	provider string
 }
 
-// bill prices a number of samplings, of which only the sum is known: each is taken to be as large.
+// bill prices a number of samplings, of which only the sum is known.
 func (p *pricing) bill(model string, calls int, in cache.Split, output int) (usd price.USD, unpriced string) {
 	u := &p.charge.Usage
-	one := price.Call{Model: model, Time: p.charge.Time, Input: in, Output: output, Speed: u.Speed, Geo: u.Geo, Tier: u.Tier}
-	if calls > 1 {
-		each := one
-		each.Input = cache.Split{Read: in.Read / calls, Write5m: in.Write5m / calls, Write1h: in.Write1h / calls, Uncached: in.Uncached / calls}
-		each.Output = output / calls
-		usd, unpriced = p.table.Bill(each)
-		usd.Nano *= int64(calls - 1)
-		n := calls - 1
-		one.Input = cache.Split{
-			Read: in.Read - n*each.Input.Read, Write5m: in.Write5m - n*each.Input.Write5m, Write1h: in.Write1h - n*each.Input.Write1h,
-			Uncached: in.Uncached - n*each.Input.Uncached,
-		}
-		one.Output = output - n*each.Output
-	}
-	rest, what := p.table.Bill(one)
-	usd.Add(rest)
-	return usd, cmp.Or(unpriced, what)
+	return p.table.Bill(price.Call{
+		Model: model, Provider: p.provider, Time: p.charge.Time, Calls: calls, Input: in, Output: output, Speed: u.Speed, Geo: u.Geo, Tier: u.Tier,
+	})
+}
+
+// sampling is one of the samplings of a response before its last.
+func (p *pricing) sampling(kind Kind, model string, s jsonl.Spent) Part {
+	return p.part(kind, model, 1, SpentSplit(s), s.Output)
 }
 
 func (p *pricing) part(kind Kind, model string, calls int, in cache.Split, output int) Part {
-	if calls == 0 {
-		return Part{Kind: kind, Model: model}
-	}
 	usd, what := p.bill(model, calls, in, output)
 	one := Part{Kind: kind, Model: model, What: what, Sum: Sum{Calls: calls, Input: in, Output: output, CostUSD: usd}}
-	if what != "" {
+	if !usd.Known {
 		one.Unpriced = calls
 	}
 	return one
@@ -164,12 +164,9 @@ func (p *pricing) searches(n int) Part {
 	return Part{Kind: KindSearch, Model: p.charge.Model, What: what, Sum: Sum{CostUSD: usd, Searches: n}}
 }
 
-// unitsPerToken is how many UTF-16 units of text a token of output has, roughly.
-const unitsPerToken = 4
-
 // partial estimates by what the output is short.
 func (p *pricing) partial(last cache.Split, of *Part) Partial {
-	s := Partial{Calls: 1, Tokens: max(p.charge.Written/unitsPerToken-p.charge.Usage.Output, 0)}
+	s := Partial{Calls: 1, Tokens: max(p.charge.Written-p.charge.Usage.Output, 0)}
 	whole, what := p.bill(of.Model, 1, last, p.charge.Usage.Output+s.Tokens)
 	known, _ := p.bill(of.Model, 1, last, p.charge.Usage.Output)
 	if what == "" {
@@ -185,11 +182,7 @@ func RecordedSplit(u *jsonl.Usage) cache.Split {
 	return cache.Split{Read: u.CacheRead, Write1h: long, Write5m: u.CacheWrite - long, Uncached: u.Input}
 }
 
-// SpentSplit is the input of samplings of a usage before its last. Writes of an unknown lifetime are for five minutes, the only
-// one of the clients that did not record it, or for an hour where those of the last sampling are.
-func SpentSplit(x jsonl.Spent, of *jsonl.Usage) cache.Split {
-	if of.Write1h > of.Write5m {
-		return cache.Split{Read: x.CacheRead, Write1h: x.CacheWrite, Uncached: x.Input}
-	}
-	return cache.Split{Read: x.CacheRead, Write5m: x.CacheWrite, Uncached: x.Input}
+// SpentSplit is the input of samplings of a usage before its last. Writes of an unknown lifetime are for five minutes.
+func SpentSplit(x jsonl.Spent) cache.Split {
+	return cache.Split{Read: x.CacheRead, Write1h: x.Write1h, Write5m: x.CacheWrite - x.Write1h, Uncached: x.Input}
 }

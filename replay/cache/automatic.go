@@ -196,6 +196,13 @@ func (a *Automatic) Branch(common int, r UnmarkedRequest) Split {
 	return Split{Read: read, Uncached: r.Tokens - read}
 }
 
+// Renew lets what the last request to a model left live until a time: it was sent again, and nothing else.
+func (a *Automatic) Renew(model string, until time.Time) {
+	if m := a.of(model); m != nil {
+		m.expires = until
+	}
+}
+
 func (a *Automatic) expiry(r *UnmarkedRequest) time.Time {
 	from := a.now
 	if r.Lives.After(from) {

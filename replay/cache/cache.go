@@ -183,6 +183,14 @@ func (s *Sim) Branch(position int, r CachedRequest) (Split, error) {
 	return split, nil
 }
 
+// Renew lets the last entry live until a time: its prefix was sent again, and nothing else.
+func (s *Sim) Renew(model string, until time.Time) {
+	if p := s.places.at(s.lastAt); p != nil && s.last.model == model {
+		s.last.expires = until
+		s.put(s.lastAt, &s.last)
+	}
+}
+
 func (r *CachedRequest) check() error {
 	if n := len(r.Breakpoints); n > MaxBreakpoints {
 		return fmt.Errorf("%w: there are %d, and %d are allowed", errBreakpoints, n, MaxBreakpoints)

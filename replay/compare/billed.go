@@ -1,6 +1,8 @@
 package compare
 
 import (
+	"slices"
+
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/price"
@@ -39,12 +41,10 @@ func Sum(list []SessionBill) *Money {
 		if alone.CostUSD.Known {
 			m.Priced++
 		}
-		if alone.AtLeast() {
-			m.AtLeast++
-		}
 		fit.Add(b.Fit)
 	}
 	m.Bill = bill.OfEntries(calls...)
+	m.AtLeast = lacking(m.Bill, calls)
 	m.CostUSD, m.AgentsUSD, m.Copies = m.Bill.CostUSD, m.Bill.AgentsUSD, m.Bill.Copies
 	if fit.Requests > 0 {
 		m.CacheFit = &fit
@@ -59,4 +59,20 @@ func (c *Comparison) Money() *Money {
 		list[i] = c.Sessions[i].Billed
 	}
 	return Sum(list)
+}
+
+// lacking counts the lists of calls of which more was billed than is known. A call of which another copy knows more lacks
+// nothing.
+func lacking(whole *bill.Bill, lists [][]bill.Entry) (n int) {
+	lacks := func(e bill.Entry) bool { return e.Without+e.Compactions+e.Partial.Calls+len(e.NotPriced) > 0 }
+	short := map[int64]bool{}
+	for _, e := range whole.Entries() {
+		short[e.Key] = short[e.Key] || lacks(e)
+	}
+	for _, list := range lists {
+		if slices.ContainsFunc(list, func(e bill.Entry) bool { return lacks(e) && short[e.Key] }) {
+			n++
+		}
+	}
+	return n
 }

@@ -52,7 +52,8 @@ const fast = "fast"
 type Call struct {
 	Model    string    // as recorded, with what its provider writes around it
 	Provider string    // as recorded; "": not
-	Time     time.Time // prices are those of its day; zero: of the table's
+	Time     time.Time // prices are those of its day; zero: not recorded
+	Calls    int       // that Input and Output are the sum of: each is taken to be as large; 0: 1
 	Input    cache.Split
 	Output   int
 	Speed    string
@@ -62,20 +63,29 @@ type Call struct {
 }
 
 // Bill is what a call costs. Unpriced names what the table has no price for, "" where all is priced: nothing of such a
-// call is in the amount, except that its tokens are where only its searches have no price.
+// call is in the amount, except that its tokens are where only its searches or a premium have no price.
 func (t *Table) Bill(c Call) (usd USD, unpriced string) {
 	m, ok := t.Find(c.Model)
 	if !ok {
 		return USD{}, "model " + cmp.Or(c.Model, "that is not recorded")
 	}
+	switch {
+	case m.Unreleased(c.Time):
+		return USD{}, "model " + c.Model + " before its release"
+	case c.Time.IsZero() && m.Earlier != nil:
+		return USD{}, "model " + c.Model + " on a day that is not recorded"
+	}
 	m = *m.On(c.Time)
-	input := c.Input.Input()
+	input, profile := c.Input.Input()/max(c.Calls, 1), c.profile()
+	if profile != "" {
+		c.Geo = "" // a parameter of another API
+	}
 	rates := m.RatesFor(input)
 	speed := c.Speed
 	if speed == fast && m.Fast != nil {
 		rates, speed = *m.Fast, ""
 	}
-	for _, x := range [...][2]string{{ofSpeed, speed}, {ofGeo, c.Geo}, {ofTier, c.Tier}, {ofProfile, c.profile()}} {
+	for _, x := range [...][2]string{{ofSpeed, speed}, {ofGeo, c.Geo}, {ofTier, c.Tier}, {ofProfile, profile}} {
 		if x[1] == "" {
 			continue
 		}
@@ -93,7 +103,11 @@ func (t *Table) Bill(c Call) (usd USD, unpriced string) {
 		}
 		usd.Add(USD{product(int64(c.Searches), int64(mod.Each), 1000), true})
 	}
-	return usd, ""
+	cloud := strings.Contains(c.Provider, "bedrock") || strings.Contains(c.Provider, "vertex") // which bill some regions at a premium
+	if mod := t.modifier(ofProfile, inRegion, m.ID); cloud && profile == "" && (c.Geo == "" || c.Geo == "not_available") && mod != nil && mod.Times > unit {
+		unpriced = "premium of the region of " + c.Model
+	}
+	return usd, unpriced
 }
 
 // modifier is the first modifier of a model by a recorded value; nil: there is none.
@@ -117,11 +131,8 @@ const inRegion = "in-region"
 // of a model that is not Bedrock's.
 func (c *Call) profile() string {
 	model := strings.ToLower(c.Model[strings.LastIndexByte(c.Model, '/')+1:])
-	switch name, _, found := strings.Cut(model, "anthropic.claude"); {
-	case found && name != "":
-		return strings.TrimSuffix(name, ".")
-	case found || strings.Contains(c.Provider, "bedrock") && strings.HasPrefix(model, "claude"):
-		return inRegion
+	if name, _, found := strings.Cut(model, "anthropic.claude"); found {
+		return cmp.Or(strings.TrimSuffix(name, "."), inRegion)
 	}
 	return ""
 }

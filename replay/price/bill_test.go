@@ -46,20 +46,27 @@ func TestBill(t *testing.T) {
 		{"flex", price.Call{Model: "gpt-5.4", Input: cache.Split{Uncached: 100_000}, Tier: "flex"}, "0.125", ""},
 		{"priority", price.Call{Model: "gpt-5.5", Input: cache.Split{Uncached: 100_000}, Tier: "priority"}, "1.25", ""},
 		{"not for a long prompt", price.Call{Model: "gpt-5.5", Input: cache.Split{Uncached: 300_000}, Tier: "priority"}, "", "service_tier priority of gpt-5.5"},
-		{"fast mode, as it is called now, has long prompts", price.Call{Model: "gpt-5.6-terra", Input: cache.Split{Uncached: 300_000}, Tier: "fast"}, "2.4", ""},
+		{"fast mode, as it is called now, has long prompts", price.Call{Model: "gpt-5.6-terra", Input: cache.Split{Uncached: 300_000}, Tier: "fast", Time: day("2026-11-01T00:00:00Z")}, "2.4", ""},
 		{"a tier that only a request names", price.Call{Model: "gpt-5.5", Tier: "auto"}, "", "service_tier auto of gpt-5.5"},
 
 		{"Bedrock, anywhere", price.Call{Model: "global.anthropic.claude-sonnet-4-5-20250929-v1:0", Input: cache.Split{Uncached: 100_000}}, "0.3", ""},
 		{"Bedrock, in a region", price.Call{Model: "us.anthropic.claude-sonnet-4-5-20250929-v1:0", Input: cache.Split{Uncached: 100_000}}, "0.33", ""},
 		{"with a provider before it", price.Call{Model: "amazon-bedrock/eu.anthropic.claude-opus-5", Output: 1000}, "0.0275", ""},
 		{"without a profile", price.Call{Model: "anthropic.claude-opus-5-5", Output: 1000}, "0.022", ""},
-		{"without anything of Bedrock's in the id", price.Call{Model: "claude-opus-5-5", Provider: "amazon-bedrock", Output: 1000}, "0.022", ""},
+		{"without anything of Bedrock's in the id", price.Call{Model: "claude-opus-5-5", Provider: "amazon-bedrock", Output: 1000, Geo: "not_available"}, "0.02", "premium of the region of claude-opus-5-5"},
+		{"of Google's, which does not say where", price.Call{Model: "claude-opus-5-5@20260922", Provider: "google-vertex-anthropic", Output: 1000}, "0.02", "premium of the region of claude-opus-5-5@20260922"},
+		{"of Google's, before the premium", price.Call{Model: "claude-sonnet-4@20250514", Provider: "google-vertex", Output: 1000}, "0.015", ""},
+		{"of Google's own", price.Call{Model: "gemini-2.5-pro", Provider: "google-vertex", Output: 1000}, "0.01", ""},
+		{"Bedrock takes no place beside its profile", price.Call{Model: "us.anthropic.claude-opus-5-5", Output: 1000, Geo: "us"}, "0.022", ""},
 		{"a model from before the premium", price.Call{Model: "us.anthropic.claude-sonnet-4-20250514-v1:0", Input: cache.Split{Uncached: 100_000}}, "0.3", ""},
 		{"a profile that no price is known of", price.Call{Model: "us-gov.anthropic.claude-opus-5"}, "", "bedrock_profile us-gov of us-gov.anthropic.claude-opus-5"},
 
 		{"searches, which cost the same everywhere", price.Call{Model: "claude-opus-5", Output: 1000, Geo: "us", Searches: 7}, "0.0975", ""},
 		{"searches of a provider without a price for them", price.Call{Model: "kimi-k2.6", Input: cache.Split{Read: million}, Searches: 1}, "0.16", "web searches of kimi-k2.6"},
 
+		{"before its release", price.Call{Model: "claude-opus-5-5", Output: 1000, Time: day("2026-09-21T23:00:00Z")}, "", "model claude-opus-5-5 before its release"},
+		{"on the day of its release", price.Call{Model: "claude-opus-5-5", Output: 1000, Time: day("2026-09-22T00:00:00Z")}, "0.02", ""},
+		{"on a day that is not recorded, of prices that changed", price.Call{Model: "gpt-5.6-terra", Output: 1000}, "", "model gpt-5.6-terra on a day that is not recorded"},
 		{"the last day of a price", price.Call{Model: "claude-sonnet-5-5", Input: cache.Split{Read: million}, Time: day("2026-10-06T23:59:59Z")}, "0.2", ""},
 		{"the first of the next", price.Call{Model: "claude-sonnet-5-5", Input: cache.Split{Read: million}, Time: day("2026-10-07T00:00:00Z")}, "0.1", ""},
 		{"days are UTC's", price.Call{Model: "claude-sonnet-5-5", Input: cache.Split{Read: million}, Time: day("2026-10-07T01:00:00+02:00")}, "0.2", ""},
@@ -70,6 +77,7 @@ func TestBill(t *testing.T) {
 		{"the 1M beta of Opus 4.6", price.Call{Model: "claude-opus-4-6", Input: cache.Split{Uncached: 300_000}, Time: day("2026-03-12T12:00:00Z")}, "3", ""},
 		{"a short prompt then", price.Call{Model: "claude-opus-4-6", Input: cache.Split{Uncached: 100_000}, Time: day("2026-03-12T12:00:00Z")}, "0.5", ""},
 		{"and a long one since", price.Call{Model: "claude-opus-4-6", Input: cache.Split{Uncached: 300_000}, Time: day("2026-03-13T12:00:00Z")}, "1.5", ""},
+		{"two below it that are above it together", price.Call{Model: "claude-haiku-5-5", Calls: 2, Input: cache.Split{Uncached: 200_000}, Time: day("2026-11-01T00:00:00Z")}, "0.02", ""},
 		{"one above Haiku 5.5's tier", price.Call{Model: "claude-haiku-5-5", Input: cache.Split{Uncached: 100_001}}, "0.0500005", ""},
 	} {
 		usd, unpriced := price.Default().Bill(tt.call)
@@ -108,6 +116,9 @@ func TestBillOfATable(t *testing.T) {
 		{price.Call{Model: "m", Input: cache.Split{Read: 6}, Time: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}, 12_000},
 		{price.Call{Model: "m", Output: 1, Time: time.Date(2026, 4, 2, 0, 0, 0, 0, time.UTC)}, 9_000},
 	} {
+		if tt.call.Time.IsZero() {
+			tt.call.Time = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+		}
 		if usd, unpriced := table.Bill(tt.call); usd.Nano != tt.want || unpriced != "" {
 			t.Errorf("%+v: %v, %q, want %d", tt.call, usd.Nano, unpriced, tt.want)
 		}

@@ -125,6 +125,11 @@ func (m *Model) On(day time.Time) *Model {
 	return m
 }
 
+// Unreleased reports whether a day is before the model's first one; the zero time: it is not known to be.
+func (m *Model) Unreleased(day time.Time) bool {
+	return !day.IsZero() && day.UTC().Format(time.DateOnly) < m.Released
+}
+
 // RatesFor is the prices of a request with so many tokens of input, cached or not.
 func (m *Model) RatesFor(input int) Rates {
 	if t := m.Tier; t != nil && input > t.Above {
@@ -158,10 +163,13 @@ func (r *Rates) each() [5]*Price {
 	return [...]*Price{&r.Input, &r.CacheWrite5m, &r.CacheWrite1h, &r.CacheRead, &r.Output}
 }
 
+// unit is a factor of 1, in billionths.
+const unit = 1_000_000_000
+
 // times is the rates times a factor in billionths.
 func (r Rates) times(factor Price) Rates {
 	for _, p := range r.each() {
-		*p = Price(product(int64(*p), int64(factor), 1_000_000_000))
+		*p = Price(product(int64(*p), int64(factor), unit))
 	}
 	return r
 }

@@ -59,14 +59,20 @@ func (f Factor) Usage(u jsonl.Usage) jsonl.Usage {
 	for _, n := range []*int{&u.Input, &u.CacheWrite, &u.CacheRead, &u.Output, &u.Write5m, &u.Write1h, &u.Thinking} {
 		*n = f.Of(*n)
 	}
-	if u.Iterations != nil {
-		u.Iterations = &jsonl.Iterations{Rounds: f.spent(u.Iterations.Rounds), Compactions: f.spent(u.Iterations.Compactions)}
+	if its := u.Iterations; its != nil {
+		u.Iterations = &jsonl.Iterations{Rounds: f.spent(its.Rounds), Compactions: f.spent(its.Compactions)}
 	}
 	return u
 }
 
-func (f Factor) spent(s jsonl.Spent) jsonl.Spent {
-	return jsonl.Spent{Calls: s.Calls, Input: f.Of(s.Input), CacheWrite: f.Of(s.CacheWrite), CacheRead: f.Of(s.CacheRead), Output: f.Of(s.Output)}
+func (f Factor) spent(list []jsonl.Spent) (out []jsonl.Spent) {
+	for _, s := range list {
+		for _, n := range []*int{&s.Input, &s.CacheWrite, &s.Write1h, &s.CacheRead, &s.Output} {
+			*n = f.Of(*n)
+		}
+		out = append(out, s)
+	}
+	return out
 }
 
 // Converted is the calibration in tokens of another tokenizer: of gives the factor of each message, own that of texts

@@ -20,6 +20,7 @@ const (
 	StepSearches   = "searches"          // of the web, by the API
 	StepWarming    = "warming"           // renewals of the prompt cache
 	StepOther      = "other_calls"       // the client's own calls that no replay makes
+	StepRuns       = "runs"              // of which only the sum of their calls is recorded
 	StepModifiers  = "modifiers"         // speed, region and service tier, which the simulation leaves out
 	StepRounds     = "iterations"        // samplings within a request before its last one
 	StepUnreported = "without_usage"     // requests without recorded usage
@@ -45,7 +46,7 @@ const OfPolicy = "policy_"
 // Steps lists the steps of a bridge in their order.
 func Steps() []string {
 	return []string{
-		StepCopies, StepSubagents, StepBranches, StepAttempts, StepSearches, StepWarming, StepOther, StepModifiers, StepRounds, StepUnreported, StepOutputs, StepCounted, StepFirst, StepRead, StepWritten, StepUncached, StepClient, StepModel,
+		StepCopies, StepSubagents, StepBranches, StepAttempts, StepSearches, StepWarming, StepOther, StepRuns, StepModifiers, StepRounds, StepUnreported, StepOutputs, StepCounted, StepFirst, StepRead, StepWritten, StepUncached, StepClient, StepModel,
 		StepIdeal, StepBreaks, StepLifetime, StepPlacement, StepOwnCalls, StepOutput,
 	}
 }
@@ -139,7 +140,7 @@ func NewBridge(conv *session.Conversation, all, alone *bill.Bill, table *price.T
 	b := &Bridge{Recorded: all, Steps: []BridgeStep{}, Own: own.CostUSD, Simulated: replaced.CostUSD, Cost: replay.CostUSD}
 	b.step(StepSubagents, b.Recorded.Calls-alone.Calls, alone.CostUSD.Nano-b.Recorded.CostUSD.Nano)
 	b.Fit = FitOf(conv, own.Requests, table)
-	b.requests(conv, alone.List, own.Requests, newPriceList(table))
+	b.requests(conv, alone.List, own.Requests, newPriceList(table, false))
 	b.step(StepModel, 0, b.Simulated.Nano-b.Own.Nano)
 	from, to := cmp.Or(replaced.CostParts, &CostParts{}).amounts(), cmp.Or(replay.CostParts, &CostParts{}).amounts()
 	for i, name := range [...]string{StepIdeal, StepBreaks, StepLifetime, StepPlacement, StepOwnCalls, StepOutput} {
@@ -151,7 +152,7 @@ func NewBridge(conv *session.Conversation, all, alone *bill.Bill, table *price.T
 // notReplayed are the steps of calls that no replay makes.
 var notReplayed = map[session.ChargeKind]string{
 	session.ChargeBranch: StepBranches, session.ChargeSummary: StepOther, session.ChargeWarming: StepWarming, session.ChargeOther: StepOther,
-	session.ChargeRun: StepOther,
+	session.ChargeRun: StepRuns,
 }
 
 // charge is a billed call that a replay makes, too.
@@ -223,23 +224,32 @@ func (b *Bridge) requests(conv *session.Conversation, calls []bill.Call, rows []
 		delete(answers, row.N)
 		m := p.find(conv.Response(row.N-1).Model, row.Time)
 		if m.ID == "" {
-			b.step(StepModifiers, 1, row.CostUSD.Nano-answer.nano)
+			if other := row.CostUSD.Nano - answer.nano; other != 0 {
+				b.step(StepModifiers, 1, other)
+			}
 			continue
 		}
-		s := samplingsOf(answer.usage)
-		cost, rounds, compaction := m.Cost(s.last, s.output).Nano, m.Cost(s.rounds, 0).Nano, m.Cost(s.compactions, s.summary).Nano
+		u := answer.usage
+		last, its := bill.RecordedSplit(u), u.Others()
+		cost, rounds, compaction := m.Cost(last, u.Output).Nano, int64(0), int64(0)
+		for _, s := range its.Rounds {
+			rounds += m.Cost(bill.SpentSplit(s), 0).Nano
+		}
+		for _, s := range its.Compactions {
+			compaction += m.Cost(bill.SpentSplit(s), s.Output).Nano
+		}
 		if other := cost + rounds + compaction - answer.nano; other != 0 {
 			b.step(StepModifiers, 1, other)
 		}
 		b.step(StepRounds, 0, -rounds)
 		b.step(StepClient, 0, -compaction)
 		if row.Estimated {
-			b.step(StepOutputs, 1, m.Cost(s.last, row.Output).Nano-cost)
-			cost = m.Cost(s.last, row.Output).Nano
+			b.step(StepOutputs, 1, m.Cost(last, row.Output).Nano-cost)
+			cost = m.Cost(last, row.Output).Nano
 		}
-		if sent := resized(s.last, row.Payload); sent != s.last {
+		if sent := resized(last, row.Payload); sent != last {
 			b.step(StepCounted, 1, m.Cost(sent, row.Output).Nano-cost)
-			s.last, cost = sent, m.Cost(sent, row.Output).Nano
+			last, cost = sent, m.Cost(sent, row.Output).Nano
 		}
 		if row.N == 1 {
 			b.step(StepFirst, 1, row.CostUSD.Nano-cost)
@@ -247,9 +257,9 @@ func (b *Bridge) requests(conv *session.Conversation, calls []bill.Call, rows []
 		}
 		// The input is as large: both are billed by the same rates.
 		rates := &price.Model{Rates: m.RatesFor(row.Payload)}
-		read := rates.Cost(cache.Split{Read: row.Cache.Read}, 0).Nano - rates.Cost(cache.Split{Read: s.last.Read}, 0).Nano
+		read := rates.Cost(cache.Split{Read: row.Cache.Read}, 0).Nano - rates.Cost(cache.Split{Read: last.Read}, 0).Nano
 		written := rates.Cost(cache.Split{Write5m: row.Cache.Write5m, Write1h: row.Cache.Write1h}, 0).Nano -
-			rates.Cost(cache.Split{Write5m: s.last.Write5m, Write1h: s.last.Write1h}, 0).Nano
+			rates.Cost(cache.Split{Write5m: last.Write5m, Write1h: last.Write1h}, 0).Nano
 		b.step(StepRead, 0, read)
 		b.step(StepWritten, 0, written)
 		b.step(StepUncached, 0, row.CostUSD.Nano-cost-read-written)

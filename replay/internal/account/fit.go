@@ -17,7 +17,7 @@ type CacheFit struct {
 
 // FitOf is the fit of the recorded track's requests, at the prices of a table.
 func FitOf(conv *session.Conversation, rows []Request, table *price.Table) *CacheFit {
-	f, prices := &CacheFit{}, newPriceList(table)
+	f, prices := &CacheFit{}, newPriceList(table, false)
 	for i := range rows {
 		r := &rows[i]
 		if r.Recorded == nil || r.Kind != "main" {

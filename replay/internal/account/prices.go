@@ -12,12 +12,13 @@ import (
 // priceList is the models of a table that requests went to.
 type priceList struct {
 	table  *price.Table
+	whatIf bool                    // another model answers than the recorded ones, whenever it was released
 	models map[string]*price.Model // zero: not in the table
 }
 
 // newPriceList is a list of a table's models.
-func newPriceList(table *price.Table) *priceList {
-	return &priceList{table: table, models: map[string]*price.Model{}}
+func newPriceList(table *price.Table, whatIf bool) *priceList {
+	return &priceList{table: table, whatIf: whatIf, models: map[string]*price.Model{}}
 }
 
 // find looks a model up once, and gives it the prices of a day; zero: of today.
@@ -27,6 +28,9 @@ func (p *priceList) find(id string, day time.Time) *price.Model {
 		row, _ := p.table.Find(id)
 		m = &row
 		p.models[id] = m
+	}
+	if !p.whatIf && m.Unreleased(day) {
+		return &price.Model{}
 	}
 	return m.On(day)
 }

@@ -2,7 +2,9 @@ package account
 
 import (
 	"cmp"
+	"math"
 	"slices"
+	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -14,6 +16,9 @@ import (
 // MainRequest simulates a main request, and prices it. The row has its payload and its output.
 func (a *Account) MainRequest(f *RequestFacts, v *view.View, row *Request) error {
 	msg := f.Response
+	for _, c := range f.Warmings {
+		a.renew(a.answers(c.Model), c.Time)
+	}
 	a.askedAgain(f, v, row.Payload)
 	a.begin(f)
 	if f.Setting != cache.None {
@@ -66,6 +71,14 @@ func (a *Account) MainRequest(f *RequestFacts, v *view.View, row *Request) error
 	read, stage := a.ladder.request(&request, left, a.warm, a.lifetime())
 	row.Repeated, row.CostParts = read[losesNothing], a.mainParts(row, read, stage)
 	return nil
+}
+
+// renew lets what the last request to a model left in its cache live on from a time: the client sent it again.
+func (a *Account) renew(model string, at time.Time) {
+	life := a.lifetimeOf(a.kindFor(model))
+	a.sim.Renew(model, at.Add(life))
+	a.auto.Renew(model, at.Add(life))
+	a.ladder.call(&cache.CachedRequest{Start: at, Model: model}, math.MaxInt, life)
 }
 
 // ladderChanges passes on to the simulations beside the plain one what has changed since the last main request: payload is

@@ -40,7 +40,7 @@ func (e *Engine) facts(k int) *account.RequestFacts {
 	r, msg := e.record, e.conv.Response(k)
 	f := &account.RequestFacts{
 		N: k + 1, Response: msg, Now: e.progress.now, Overhead: e.OverheadAt(k), Head: r.Heads[k], Floor: r.Floors[k], Tail: r.Tails[k],
-		Setting: r.Settings[k],
+		Setting: r.Settings[k], Warmings: r.Warmings[k],
 	}
 	if k == 0 && e.conv.BeginsMidway() && msg.HasUsage {
 		f.Earlier = new(r.Usage(msg))

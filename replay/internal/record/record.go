@@ -28,25 +28,26 @@ type Record struct {
 	Models    *price.Table
 	Kinds     *cache.KindTable
 	Encoders  *tokens.Encoders
-	Programs  policy.Programs          // nil: none are started
-	Model     price.Model              // of the conversation, else the newest of its family; zero where none is known
-	Client    *policy.Recorder         // that recorded it
-	Largest   map[string]int           // the largest recorded context by model
-	Weight    []int                    // weight of R's payload at each request, calibrated
-	Overhead  []int                    // context less that weight: system prompt, tools, unrecorded reminders
-	Withheld  []int                    // of each request: what the API left out of it, as it says, and no block weighs
-	Reinject  []int                    // by boundary: tokens sent after it that are on no line
-	Summary   []int                    // by boundary: what the recorded summary took to write
-	Acts      Acts                     // what the client did
-	Settings  map[int]cache.BreakCause // by request (0-based): what else the client did
-	Heads     []cache.Head             // of each request (heads)
-	Floors    []int                    // of each request (floors)
-	Tails     []cache.Tail             // of each request (tails)
-	Thinking  []ThinkingChange         // by the models of the record, in order of requests
-	Hour      bool                     // see asksForHour
-	AsksAgain bool                     // the client sends a request after each turn that no line holds
-	Fit       *Fit                     // nil: the window is by model and client
-	Release   *policy.Policy           // that recorded it; nil: not known
+	Programs  policy.Programs           // nil: none are started
+	Model     price.Model               // of the conversation, else the newest of its family; zero where none is known
+	Client    *policy.Recorder          // that recorded it
+	Largest   map[string]int            // the largest recorded context by model
+	Weight    []int                     // weight of R's payload at each request, calibrated
+	Overhead  []int                     // context less that weight: system prompt, tools, unrecorded reminders
+	Withheld  []int                     // of each request: what the API left out of it, as it says, and no block weighs
+	Reinject  []int                     // by boundary: tokens sent after it that are on no line
+	Summary   []int                     // by boundary: what the recorded summary took to write
+	Acts      Acts                      // what the client did
+	Settings  map[int]cache.BreakCause  // by request (0-based): what else the client did
+	Warmings  map[int][]*session.Charge // by request (0-based): the calls before it that renewed the cache
+	Heads     []cache.Head              // of each request (heads)
+	Floors    []int                     // of each request (floors)
+	Tails     []cache.Tail              // of each request (tails)
+	Thinking  []ThinkingChange          // by the models of the record, in order of requests
+	Hour      bool                      // see asksForHour
+	AsksAgain bool                      // the client sends a request after each turn that no line holds
+	Fit       *Fit                      // nil: the window is by model and client
+	Release   *policy.Policy            // that recorded it; nil: not known
 	Uses      func() (*regret.Index, error)
 	MostEdits int // of a replay
 
@@ -154,7 +155,7 @@ func (r *Record) follow() error {
 	}
 	r.Acts = t.acts()
 	r.Heads, r.Tails = r.heads(), r.tails()
-	r.Floors = r.floors()
+	r.Floors, r.Warmings = r.floors(), warmings(r.Conv)
 	r.Uses = sync.OnceValues(func() (*regret.Index, error) {
 		return regret.NewIndex(r.Conv, r.Acts.Edits)
 	})

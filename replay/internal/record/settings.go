@@ -44,6 +44,22 @@ func settingsChanges(conv *session.Conversation, drops []tokens.Drop, client *po
 	return changes
 }
 
+// warmings lists by request (0-based) the calls before it that renewed the cache.
+func warmings(conv *session.Conversation) map[int][]*session.Charge {
+	list := map[int][]*session.Charge{}
+	k := 0
+	for i := range conv.Charges {
+		c := &conv.Charges[i]
+		for k < len(conv.Requests) && conv.Response(k).Line < c.Line {
+			k++
+		}
+		if c.Kind == session.ChargeWarming {
+			list[k] = append(list[k], c)
+		}
+	}
+	return list
+}
+
 // settings is the state from request to request.
 type settings struct {
 	conv   *session.Conversation
