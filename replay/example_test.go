@@ -41,9 +41,9 @@ func ExampleRun() {
 		}
 	}
 	// Output:
-	// 298 requests, peak 168905 of 334264 tokens
-	// request 132: opencode_compaction summarize saves 148556 tokens
-	// request 254: opencode_prune clear saves 38902 tokens
+	// 298 requests, peak 168915 of 334281 tokens
+	// request 132: opencode_compaction summarize saves 148553 tokens
+	// request 254: opencode_prune clear saves 38908 tokens
 }
 
 // KeepNewest are the parameters of the stage keep_newest. The tags are its documentation: lint, changes of a value and the schema
@@ -107,7 +107,7 @@ func ExampleRun_stage() {
 	fmt.Printf("%s: %d results cleared, peak %d tokens\n",
 		timeline.Policy, timeline.Totals.Cleared, timeline.Totals.ModelPeak)
 	// Output:
-	// keep: 376 results cleared, peak 84295 tokens
+	// keep: 376 results cleared, peak 84274 tokens
 }
 
 // Cost of a session: what the API reported, and what a policy would have cost.

@@ -43,7 +43,7 @@ func ExampleCompare() {
 		}
 	}
 	// Output:
-	// in 3 sessions opencode-1.1.36 sends -512851 tokens more: 3 lower, 0 even, 0 higher
+	// in 3 sessions opencode-1.1.36 sends -509783 tokens more: 3 lower, 0 even, 0 higher
 	// conclusion: too_few
 }
 

@@ -273,9 +273,9 @@ func (b *builder) edit(use *needle, old string, reads []read) error {
 	if err != nil {
 		return err
 	}
-	if form := surroundings(text, old); form != "" {
+	if lines, form := surroundings(text, old); form != "" {
 		n := *use
-		n.text, n.evidence, n.quote, n.common = form, Edited, strings.Clone(strings.TrimSpace(old)), true
+		n.text, n.evidence, n.quote, n.common = form, Edited, lines, true
 		b.found = append(b.found, n)
 	}
 	return nil
@@ -284,12 +284,12 @@ func (b *builder) edit(use *needle, old string, reads []read) error {
 // mostSearched is the longest result in which a short old_string is looked for, bytes.
 const mostSearched = 64 << 10
 
-// surroundings is the normal form of the lines of a text with old in them, and as many around these as make it
-// distinctive; "" where there is none.
-func surroundings(text []byte, old string) string {
+// surroundings are the lines of a text with old in them, and as many around these as make their normal form
+// distinctive, and that form; "" where there are none.
+func surroundings(text []byte, old string) (lines, form string) {
 	from := bytes.Index(text, []byte(old))
 	if from < 0 || len(text) > mostSearched {
-		return ""
+		return "", ""
 	}
 	to := from + len(old)
 	for range minRun { // lines on either side
@@ -299,16 +299,16 @@ func surroundings(text []byte, old string) string {
 		} else {
 			to = len(text)
 		}
-		form := fold(nil, text[from:to])
-		if len(form) >= minRun {
-			return string(form)
-		}
-		if from == 0 && to == len(text) {
-			return ""
+		if form = foldString(string(text[from:to])); len(form) >= minRun {
+			for line := range bytes.Lines(text[from:to]) {
+				_, line, _ = session.CutLineNumber(line)
+				lines += string(line)
+			}
+			return strings.TrimSpace(lines), form
 		}
 		from, to = max(from-1, 0), min(to+1, len(text))
 	}
-	return ""
+	return "", ""
 }
 
 // result notes what a Read showed, and takes back a change that failed.

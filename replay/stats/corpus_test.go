@@ -183,7 +183,7 @@ func TestRefills(t *testing.T) {
 		}
 		edited := false
 		for _, ev := range tl.Events {
-			edited = edited || ev.Kind != policy.KindSummarize && ev.Request != nil && *ev.Request > r.From && *ev.Request <= r.To
+			edited = edited || ev.Kind != policy.KindSummarize && ev.Kind != policy.KindAttach && ev.Request != nil && *ev.Request > r.From && *ev.Request <= r.To
 		}
 		if !edited {
 			whole++
