@@ -123,7 +123,7 @@ func TestBillsOfOtherClients(t *testing.T) {
 		{name: "Codex, flex", files: codex(turn(`"flex"`)...), usd: plain / 2, calls: 1},
 		{name: "Codex, priority", files: codex(turn(`"priority"`)...), usd: plain * 2, calls: 1},
 		{name: "Codex, fast", files: codex(turn(`"fast"`)...), usd: plain * 2, calls: 1},
-		{name: "Codex, a tier without a price", files: codex(turn(`"scale"`)...), calls: 1, text: "no price is known for service_tier scale of gpt-5.4 (1 call, 101,000 tokens)"},
+		{name: "Codex, a tier without a price", files: codex(turn(`"scale"`)...), calls: 1, text: "no price for service_tier scale of gpt-5.4 (1 call, 101,000 tokens)"},
 		{name: "Codex, a repeated count", files: codex(append(turn("null"), codexCount(101_000, 100_000, 0, 1000))...), usd: plain, calls: 1},
 		{name: "Codex, an inherited total", files: codex(codexCount(3_000_000, 0, 0, 0), codexTurn("gpt-5.4"), asked, answered, codexCount(3_101_000, 100_000, 0, 1000)), usd: plain, calls: 1},
 		{name: "Codex, records of usage", files: codex(codexTurn("gpt-5.4"), asked, answered, codexUsed("r1", 100_000, 0, 1000), codexCount(101_000, 100_000, 0, 1000), codexUsed("r2", 100_000, 80_000, 0)),

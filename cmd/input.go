@@ -127,6 +127,7 @@ func describe(sys *system, paths []string) (list []session.FileInfo) {
 			dir = file
 		}
 		if _, ok := found[dir]; !ok && path != "-" {
+			sys.files.lists(dir)
 			found[dir], _, _ = discover(sys, dir, func() {}, nil) // what it does not list is named by its file
 		}
 		at := slices.IndexFunc(found[dir], func(i session.FileInfo) bool { return filepath.Clean(i.Path) == filepath.Clean(path) })

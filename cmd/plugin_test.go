@@ -36,7 +36,7 @@ func TestSkill(t *testing.T) {
 	answers := map[string]string{
 		"ctxkit stats ID":                                     "At request 298 of 298 the context holds 74,637 tokens",
 		"ctxkit stats ID --at peak":                           "At request 244 of 298 the context holds 155,091 tokens",
-		"ctxkit regret ID --policy recorded":                  "21 misses of 342 removed blocks",
+		"ctxkit regret ID --policy recorded":                  "22 misses of 342 removed blocks",
 		"ctxkit diff ID --policy recorded --stat":             "summarised by recorded at request 245",
 		"ctxkit resume ID":                                    "The next request of the session sends",
 		"ctxkit why ID":                                       "7 breaks of the prompt cache cost 2.90 USD",

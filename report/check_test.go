@@ -37,7 +37,7 @@ func checkSample() *check.Report {
 		Stale:  []string{`session gone.jsonl of case "prune" is in the baseline and not among the sessions any more`},
 		Cases: []check.CaseReport{
 			{Name: "prune", Policy: "./mine.yaml", Place: place, Status: check.Broken, Failed: 3, Fails: true, Reasons: []string{"it saves, and more is needed later"},
-				Sums: &check.Sums{Sessions: 2, Lower: 1, Even: 1, From: decimalOf(-3.1), To: decimalOf(-0.5), Figures: []check.FigureReport{
+				Sums: &check.CaseSums{Sessions: 2, Lower: 1, Even: 1, From: decimalOf(-3.1), To: decimalOf(-0.5), Figures: []check.FigureReport{
 					{Figure: "cost_usd", Unit: "USD", Before: decimalOf(98.7), After: decimalOf(97.1), Status: check.Better, Decides: true},
 					{Figure: "misses", Before: decimalOf(2), After: decimalOf(3), Status: check.Worse, Decides: true},
 				}},

@@ -108,7 +108,7 @@ type CaseReport struct {
 	Status   Verdict         `json:"status"`            // by the sums over its sessions, and by those that fail
 	Failed   int             `json:"failed"`            // sessions that fail by themselves
 	Fails    bool            `json:"fails"`             // the check fails for the case
-	Sums     *Sums           `json:"sums,omitempty"`    // nil: the baseline has none of its sessions
+	Sums     *CaseSums       `json:"sums,omitempty"`    // nil: the baseline has none of its sessions
 	Reasons  []string        `json:"reasons,omitempty"` // in words, without the sums
 	Effect   Effect          `json:"effect,omitempty"`
 	Changes  []KeyChange     `json:"policy_changes,omitempty"` // of all sessions

@@ -10,8 +10,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay/interval"
 )
 
-// Sums are what the sessions of a case that a baseline has come to together.
-type Sums struct {
+// CaseSums are what the sessions of a case that a baseline has come to together.
+type CaseSums struct {
 	Sessions int            `json:"sessions"`
 	Lower    int            `json:"lower"` // sessions that cost less
 	Even     int            `json:"even"`
@@ -29,12 +29,12 @@ const fewest = 5
 
 // sumsOf adds up the sessions of a case; nil where the baseline has none. Where a session has no price, tokens stand for
 // money. A figure that the configuration limits, or that differs by no more than it allows, counts as unchanged.
-func sumsOf(one *Case, c *CaseReport) *Sums {
+func sumsOf(one *Case, c *CaseReport) *CaseSums {
 	names := summed(!slices.ContainsFunc(c.Sessions, func(s SessionReport) bool {
 		before, after := s.figure("cost_usd")
 		return s.was != nil && !(before.Known && after.Known)
 	}))
-	s := &Sums{Figures: []FigureReport{}}
+	s := &CaseSums{Figures: []FigureReport{}}
 	var costs []interval.Ratio
 	for n, name := range names {
 		f := first(compare.Figures(), func(f *compare.Figure) bool { return f.Name == name })
@@ -92,7 +92,7 @@ func units(d exact.Decimal, f *compare.Figure) int64 {
 }
 
 // change is how much one of these figures changed; not known where it is in no session's figures.
-func (s *Sums) change(figures ...string) exact.Decimal {
+func (s *CaseSums) change(figures ...string) exact.Decimal {
 	for _, f := range s.Figures {
 		if slices.Contains(figures, f.Figure) {
 			return f.After.Sub(f.Before)
