@@ -425,9 +425,7 @@ func amounts(t *testing.T, format, out string) (found []string) {
 			}
 		}
 	default:
-		for _, s := range noMoney.FindAllString(out, -1) {
-			found = append(found, s)
-		}
+		found = append(found, noMoney.FindAllString(out, -1)...)
 	}
 	return found
 }

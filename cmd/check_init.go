@@ -31,7 +31,7 @@ func runCheckInit(sys *system, o *checkOptions, inputs []string) error {
 		return fmt.Errorf("%s: is there already: add --force to write over it", check.DefaultFile)
 	}
 	r := &replayOptions{Inputs: inputs, policyOptions: policyOptions{Policy: o.Policy}}
-	r.outputOptions.File, r.outputOptions.Quiet = check.DefaultFile, o.Quiet
+	r.File, r.Quiet = check.DefaultFile, o.Quiet
 	r.inputOptions, r.Agent, r.Counter, r.Cache = o.inputOptions, "main", "usage", string(replay.CacheEqual)
 	run, err := r.begin(sys)
 	if err != nil {
