@@ -75,7 +75,8 @@ func check(w io.Writer, reg policy.Registry, ask func(pkg string) (map[string]ti
 			found, why = judge(p.Date, version, known[pkg])
 			why = pkg + " " + version + ": " + why
 		}
-		if last, err := time.Parse(time.DateOnly, p.Valid.Until); err == nil && p.Date > last.AddDate(0, 0, 1).Format(time.DateOnly) {
+		// A line whose newest release was read goes on after the product's name has gone to the next one.
+		if last, err := time.Parse(time.DateOnly, p.Valid.Until); err == nil && p.Valid.Read == "" && p.Date > last.AddDate(0, 0, 1).Format(time.DateOnly) {
 			found, why = wrong, "after its last day, "+p.Valid.Until
 		}
 		counts[found]++
