@@ -41,7 +41,7 @@ func payloadsAnswer(r *payloads.PayloadScores) string {
 	if q := &r.Record; q.Requests > 0 {
 		text += phrase(" The files hold %v; %v can be put together, with %v of %v; ", count(q.Requests, "request"), q.Whole, q.Found, count(q.Messages, "message"))
 		text += either(q.Digests == 0, "none of them has a digest of the client.", phrase("of %v with a digest of the client %v fit it.", q.Digests, q.Exact))
-		text += phraseIf(q.Unasked > 0, " %v of them are not compared: no response of the conversation is to them.", q.Unasked)
+		text += phraseIf(q.Unasked > 0, " %v of them %v not compared: no response of the conversation is to %v.", q.Unasked, either(q.Unasked == 1, "is", "are"), either(q.Unasked == 1, "it", "them"))
 	}
 	unmatched := 0
 	for _, s := range r.Sessions {

@@ -35,7 +35,7 @@ func TestHeldText(t *testing.T) {
 		what         string
 	}{
 		"": {0, 0, "x"},
-		"rebuilt from the conversation, for all figures; not used: 11 lines of requests that the client recorded":                                {11, 0, "x"},
+		"rebuilt from the conversation, for all figures; not used: 11 lines of requests that the client recorded":                                {11, 0, ""},
 		"rebuilt from the conversation, for all figures; not used: 1 line of requests that the client recorded":                                  {1, 1, ""},
 		"rebuilt from the conversation, for tokens, cost and cache; x: of those that the client recorded, of which 10 of 11 can be put together": {11, 10, "x"},
 	} {

@@ -75,14 +75,14 @@ func headFields(tl *replay.Timeline, hints *Hints) [][2]string {
 		{"history", earlierText(tl.Earlier)}, {"counter", tl.Counter}, {"cache", cachesText(tl.Caches)}, {"window", thousands(tl.Window) + " tokens" + windowText(tl, hints)}, {"compaction", autoOffText(tl.AutoOff)}, {"conditions", conditionsText(tl.Conditions)}, {"limits", strings.Join(limits, ", ") + phraseIf(tl.LimitsOf != "" && len(limits) > 0, " (of the client: %v)", tl.LimitsOf)}}
 }
 
-// heldText says which figures are of requests that are rebuilt, and which of those that the client recorded: what, where the
-// file has such lines, and as many requests that can be put together.
+// heldText says which figures are of requests that are rebuilt, and which of those that the client recorded: what, "" for
+// none. The file has so many lines of requests, and whole of them can be put together.
 func heldText(lines, whole int, what string) string {
 	const rebuilt = "rebuilt from the conversation, for "
 	switch {
 	case lines == 0:
 		return ""
-	case whole == 0 || what == "":
+	case what == "":
 		return phrase(rebuilt+"all figures; not used: %v of requests that the client recorded", count(lines, "line"))
 	}
 	return phrase(rebuilt+"tokens, cost and cache; %v: of those that the client recorded, of which %v of %v can be put together", what, whole, lines)

@@ -57,7 +57,7 @@ func lostByRecord(s *why.SessionBreaks) bool { return s.Recorded && s.Usage > 0 
 func whyPage(p *page, s *why.SessionBreaks) {
 	p.note(bold, joined(" ", whyText(why.Sum([]*why.SessionBreaks{s}), s.Policy, lostByRecord(s), s.Recorded), largestText(s), unexplainedText(s.Causes), thrashText(s)))
 	p.heading(sessionTitle(s.Session, s.Agent))
-	p.fields([2]string{"title", s.Title}, [2]string{"file", s.File}, [2]string{"requests", heldText(s.Lines, s.Held, phraseIf(s.Recorded, "what differs between two requests"))}, [2]string{"model", s.Model}, [2]string{"policy", s.Policy}, [2]string{"counter", s.Counter})
+	p.fields([2]string{"title", s.Title}, [2]string{"file", s.File}, [2]string{"requests", heldText(s.Lines, s.Held, phraseIf(s.Recorded && s.Held > 0, "what differs between two requests"))}, [2]string{"model", s.Model}, [2]string{"policy", s.Policy}, [2]string{"counter", s.Counter})
 	breakSection(p, s)
 	if len(s.Changes) > 0 {
 		p.heading("what differs from the request before, as sent")

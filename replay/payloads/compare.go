@@ -46,7 +46,7 @@ const (
 	Extra   What = "extra"
 	Moved   What = "moved"
 	StandIn What = "placeholder" // for words that no line has
-	Frame   What = "another"     // system prompt, tools or a parameter
+	Frame   What = "another"     // system prompt, tools, a parameter, or the message around blocks that are equal
 )
 
 // beginning is how many characters of a text a difference has.
@@ -113,6 +113,21 @@ func compare(want, got []Block, lines *fileLines) *BodyComparison {
 
 func (c *BodyComparison) add(what What, b *Block) {
 	c.Differences = append(c.Differences, BlockDifference{What: what, Role: b.Role, Kind: b.Kind, ID: b.ID, Message: b.Message + 1, Block: b.At + 1, Line: b.Line, Text: b.begins})
+}
+
+// compareRoles adds that messages whose blocks are equal have other roles or begin elsewhere.
+func (c *BodyComparison) compareRoles(want, got []Block) {
+	if !c.Whole {
+		return
+	}
+	for i := range want {
+		if w := &want[i]; w.Role != got[i].Role || w.Message != got[i].Message {
+			c.Whole = false
+			d := &got[i]
+			c.Differences = append(c.Differences, BlockDifference{What: Frame, Role: d.Role, Kind: "message", Message: d.Message + 1, Block: d.At + 1, Line: d.Line, Text: fmt.Sprintf("%s, message %d", w.Role, w.Message+1)})
+			return
+		}
+	}
 }
 
 // compareFrames adds what a request on record has beside its messages that is not as it was sent. What is not known of the

@@ -76,6 +76,23 @@ func TestSkippedLines(t *testing.T) {
 	}
 }
 
+// Blocks that are equal are not equal as a whole in other messages.
+func TestCompareRoles(t *testing.T) {
+	const ask = `{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`
+	for got, want := range map[string]bool{
+		ask: true,
+		`{"role":"user","content":"a"},{"role":"user","content":"b"}`: false,
+		strings.Replace(ask, "user", "system", 1):                     false,
+	} {
+		sent, held := Blocks(messages(t, ask)), Blocks(messages(t, got))
+		c := compare(sent, held, &fileLines{found: map[string]bool{}})
+		c.compareRoles(sent, held)
+		if c.Whole != want || len(c.Differences) == 0 != want {
+			t.Errorf("%s: %+v", got, c)
+		}
+	}
+}
+
 // A request on record is equal as a whole with the system prompt, the tools and the parameters that were sent alone.
 func TestCompareFrames(t *testing.T) {
 	const (

@@ -101,6 +101,7 @@ func Score(rec *replay.Record, log *requests.Log, list []TrueRequest) (*Conversa
 		s.Results = append(s.Results, ComparedRequest{n, m.Line, Rebuilt, *compare(want, got, lines)})
 		if list != nil && body != nil {
 			c := compare(want, held, lines)
+			c.compareRoles(want, held)
 			c.compareFrames(at[n].Frame, body)
 			s.Results = append(s.Results, ComparedRequest{n, m.Line, OnRecord, *c})
 		}
