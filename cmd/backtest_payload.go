@@ -6,11 +6,12 @@ import (
 	"os"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay/payloads"
 	"github.com/ctxkit/ctxkit/report"
 )
 
-var errNoneSent = errors.New("no input holds requests that were sent, and none of --requests is of an input: name a file of request bodies with --requests")
+var errNoneSent = errors.New("no input holds requests that were sent and can be put together, and none of --requests is of an input: name a file of request bodies with --requests")
 
 // notOfPayload are the flags of a backtest that comparing requests has no use for.
 var notOfPayload = []string{"policy", "set", envFlag, "model", "window", "tokens", "overhead", "least", "explain", "no-fit", "counters", "fit"}
@@ -35,26 +36,27 @@ func (o *backtestOptions) checkPayload(given func(name string) bool) error {
 }
 
 // sent reads the requests of --requests, nil without it.
-func (o *backtestOptions) sent(sys *system) ([]payloads.TrueRequest, error) {
+func (o *backtestOptions) sent(sys *system) ([]payloads.TrueRequest, payloads.SkippedLines, error) {
+	var none payloads.SkippedLines
 	if o.Sent == "" {
-		return nil, nil
+		return nil, none, nil
 	}
 	sys.files.reads(roleSent, o.Sent)
 	file, err := os.Open(o.Sent)
 	if err != nil {
-		return nil, pathError(o.Sent, err)
+		return nil, none, pathError(o.Sent, err)
 	}
 	defer file.Close()
 	content, _, free, err := jsonl.Unpack(file)
 	if err != nil {
-		return nil, pathError(o.Sent, err)
+		return nil, none, pathError(o.Sent, err)
 	}
 	defer free()
-	list, err := payloads.ReadTrue(o.Sent, content)
+	list, skipped, err := payloads.ReadTrue(o.Sent, content)
 	if err == nil && len(list) == 0 {
 		err = pathError(o.Sent, errors.New("no request body in it"))
 	}
-	return list, err
+	return list, skipped, err
 }
 
 // scorePayloads compares requests with those that were sent.
@@ -63,13 +65,16 @@ func (o *backtestOptions) scorePayloads(sys *system) error {
 	if err != nil {
 		return err
 	}
-	list, err := o.sent(sys)
+	list, skipped, err := o.sent(sys)
 	if err != nil {
 		return err
 	}
 	j, err := start(sys, o.Inputs, o.inputOptions, &o.outputOptions)
 	if err != nil {
 		return err
+	}
+	if skipped.Lines > 0 {
+		j.msgs.warn(session.Warning{File: o.Sent, Line: skipped.First, Message: fmt.Sprintf("%v: the line is skipped (%d such in the file, of %d)", skipped.Why, skipped.Lines, skipped.Lines+len(list))})
 	}
 	var sessions []*payloads.ConversationScore
 	return scoreEach(j, "compared", errNoneSent, func(c agentConversation) (*payloads.ConversationScore, error) {

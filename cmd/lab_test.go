@@ -349,7 +349,7 @@ func labRead(t *testing.T, dir string) (all []labRequest) {
 
 // labSent are the same requests, to compare others with.
 func labSent(t *testing.T, dir string) []payloads.TrueRequest {
-	sent, err := payloads.ReadTrue(dir, strings.NewReader(labLines(t, filepath.Join(dir, "requests.ndjson.gz"))))
+	sent, _, err := payloads.ReadTrue(dir, strings.NewReader(labLines(t, filepath.Join(dir, "requests.ndjson.gz"))))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -383,7 +383,7 @@ var (
 		{Title: "sessions", Key: "sessions", About: "sessions with such a request", Drop: 3},
 		{Title: "requests", Key: "requests", About: "requests of which the true one is known"},
 		{Title: "conversation", Key: "conversation", About: "those whose prompts, answers, thinking, calls, results and their order are equal"},
-		{Title: "whole", Key: "whole", About: "those that are equal block by block"},
+		{Title: "whole", Key: "whole", About: "those that are equal block by block, on record also in all else that is known"},
 		{Title: "equal", Key: "equal", About: "blocks that are equal, in order", Drop: 4},
 		{Title: "missing", Key: "missing", About: "blocks that were sent and are on lines of the file, but not in the request"},
 		{Title: "unheld", Key: "unheld", About: "blocks that were sent and are on no line", Drop: 2},

@@ -24,11 +24,11 @@ type NamedDiff struct {
 	Agent   string `json:"agent,omitempty"`
 	File    string `json:"file"`
 	Policy  string `json:"policy"`
-	Against string `json:"against"`        // raw, another policy, or the same one if From is set
-	From    int    `json:"from,omitempty"` // number of the earlier request
-	Request int    `json:"request"`        // number of the main request; Of + 1 is the end of the file
-	Of      int    `json:"requests"`       // how many main requests there are
-	Held    int    `json:"requests_on_record,omitempty"`
+	Against string `json:"against"`                      // raw, another policy, or the same one if From is set
+	From    int    `json:"from,omitempty"`               // number of the earlier request
+	Request int    `json:"request"`                      // number of the main request; Of + 1 is the end of the file
+	Of      int    `json:"requests"`                     // how many main requests there are
+	Lines   int    `json:"requests_on_record,omitempty"` // lines of requests
 	*diff.Diff
 	Truths [2]policy.Truth `json:"-"` // of Policy and Against
 	Chosen [2]string       `json:"-"` // why a product's bare name means them for the session
@@ -46,7 +46,7 @@ type DiffLayout struct {
 // NewNamedDiff returns a diff and its sums with the names of its conversation.
 func NewNamedDiff(conv *session.Conversation, d *diff.Diff, stat []diff.Row) *NamedDiff {
 	return &NamedDiff{
-		Schema: DiffSchema, Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Of: len(conv.Requests), Held: requests.Held(conv.Lines.SetAside),
+		Schema: DiffSchema, Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Of: len(conv.Requests), Lines: requests.HeldLines(conv.Lines.SetAside),
 		Diff: d, Stat: stat, Edits: []diff.EditOutput{},
 	}
 }
@@ -102,7 +102,7 @@ func (p *diffPage) head() {
 		what = phrase("%v, %v to %v of %v", markedName(d.Policy, d.Truths[0]), p.left(), p.right(), d.Of)
 	}
 	chosen := func(i int, name string) string { return phraseIf(d.Chosen[i] != "", "%v: %v", name, d.Chosen[i]) }
-	p.fields([2]string{"file", d.File}, [2]string{"requests", heldText(d.Held, "")}, [2]string{"diff", what}, [2]string{"policy", chosen(0, d.Policy)},
+	p.fields([2]string{"file", d.File}, [2]string{"requests", heldText(d.Lines, 0, "")}, [2]string{"diff", what}, [2]string{"policy", chosen(0, d.Policy)},
 		[2]string{"against", either(d.From == 0, chosen(1, d.Against), "")})
 	if d.From > 0 {
 		p.note(bold, firstText(d.First))

@@ -14,7 +14,7 @@ func Payloads(w io.Writer, r *payloads.PayloadScores, opt Layout) error {
 		page: func(p *page) {
 			p.note(bold, payloadsAnswer(r))
 			p.table(payloadTable(r.Rows))
-			p.note(faint, "conversation: prompts, answers, thinking, calls, results and their order are equal. whole: every block is. missing: blocks that were sent and lines of the file hold as a whole; unheld: the client's own words, which are on no line. extra: blocks that were not sent, placeholders left out. moved: at another place.")
+			p.note(faint, "conversation: prompts, answers, thinking, calls, results and their order are equal. whole: every block is, and on record system prompt, tools and parameters, as far as both are known. missing: blocks that were sent and lines of the file hold as a whole; unheld: the client's own words, which are on no line. extra: blocks that were not sent, placeholders left out. moved: at another place.")
 			if len(r.Kinds) > 0 {
 				p.heading("what differs, by kind of block")
 				p.table(payloadKindTable(r.Kinds))
@@ -39,9 +39,15 @@ func payloadsAnswer(r *payloads.PayloadScores) string {
 		}
 	}
 	if q := &r.Record; q.Requests > 0 {
-		text += phrase(" The files hold %v; %v can be put together, with %v of %v; %v are exact by the client's own digest.",
-			count(q.Requests, "request"), q.Whole, q.Found, count(q.Messages, "message"), q.Exact)
+		text += phrase(" The files hold %v; %v can be put together, with %v of %v; ", count(q.Requests, "request"), q.Whole, q.Found, count(q.Messages, "message"))
+		text += either(q.Digests == 0, "none of them has a digest of the client.", phrase("of %v with a digest of the client %v fit it.", q.Digests, q.Exact))
+		text += phraseIf(q.Unasked > 0, " %v of them %v not compared: no response of the conversation is to %v.", q.Unasked, either(q.Unasked == 1, "is", "are"), either(q.Unasked == 1, "it", "them"))
 	}
+	unmatched := 0
+	for _, s := range r.Sessions {
+		unmatched += s.Unmatched
+	}
+	text += phraseIf(unmatched > 0, " Of %v of the conversations it is not known how they were sent: they are not compared.", count(unmatched, "request"))
 	return text
 }
 
@@ -72,8 +78,10 @@ func payloadPlaces(r *payloads.PayloadScores, all bool) (notes []string) {
 					continue
 				}
 				text := ""
-				if all || len(notes) < mostPlacesListed {
-					text = fmt.Sprintf("%s:%d: request %d, %s: %s: %s %s at message %d, block %d: %q", s.File, cmp.Or(d.Line, c.Line), c.Request, c.Track, d.What, d.Role, d.Kind, d.Message, d.Block, d.Text)
+				if where := fmt.Sprintf("%s:%d: request %d, %s: ", s.File, cmp.Or(d.Line, c.Line), c.Request, c.Track); d.What == payloads.Frame {
+					text = where + fmt.Sprintf("%s: not as sent: %q", joined(" ", d.Kind, d.ID), d.Text)
+				} else if all || len(notes) < mostPlacesListed {
+					text = where + fmt.Sprintf("%s: %s %s at message %d, block %d: %q", d.What, d.Role, d.Kind, d.Message, d.Block, d.Text)
 				}
 				notes = append(notes, text)
 			}

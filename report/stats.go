@@ -65,7 +65,7 @@ func statsPage(p *page, s *stats.SessionStats) {
 	p.note(bold, statsText(s))
 	p.notes(yellow, statsTrouble(s))
 	p.heading(sessionTitle(s.Session, s.Agent))
-	p.fields([2]string{"title", s.Title}, [2]string{"file", s.File}, [2]string{"requests", heldText(s.Held, "; the parts of the system prompt and the tools rest on those")}, [2]string{"model", s.Model}, [2]string{"policy", s.Policy},
+	p.fields([2]string{"title", s.Title}, [2]string{"file", s.File}, [2]string{"requests", heldText(s.Lines, s.Held, phraseIf(s.Overhead != nil, "the parts of the system prompt and the tools"))}, [2]string{"model", s.Model}, [2]string{"policy", s.Policy},
 		[2]string{"counter", s.Counter}, [2]string{"peak", phrase("%v at request %v", s.Peak.Tokens, s.Peak.Request)})
 	if s.Request == 0 {
 		return

@@ -71,13 +71,21 @@ func headFields(tl *replay.Timeline, hints *Hints) [][2]string {
 			limits = append(limits, l.Name+" "+thousands(l.Tokens)+either(l.Of == policy.OfContext, "", " of "+string(l.Of)))
 		}
 	}
-	return [][2]string{{"title", tl.Title}, {"file", tl.File}, {"recorded", recordedSpan(tl)}, {"requests", heldText(requests.Held(tl.Lines.SetAside), "")}, {"model", tl.Model}, {"tokens", ConversionText(tl.Converted)}, {"policy", tl.Policy + before(": ", tl.Chosen)},
+	return [][2]string{{"title", tl.Title}, {"file", tl.File}, {"recorded", recordedSpan(tl)}, {"requests", heldText(requests.HeldLines(tl.Lines.SetAside), 0, "")}, {"model", tl.Model}, {"tokens", ConversionText(tl.Converted)}, {"policy", tl.Policy + before(": ", tl.Chosen)},
 		{"history", earlierText(tl.Earlier)}, {"counter", tl.Counter}, {"cache", cachesText(tl.Caches)}, {"window", thousands(tl.Window) + " tokens" + windowText(tl, hints)}, {"compaction", autoOffText(tl.AutoOff)}, {"conditions", conditionsText(tl.Conditions)}, {"limits", strings.Join(limits, ", ") + phraseIf(tl.LimitsOf != "" && len(limits) > 0, " (of the client: %v)", tl.LimitsOf)}}
 }
 
-// heldText says what the figures rest on where the file holds n requests as they were sent; but: what rests on those.
-func heldText(n int, but string) string {
-	return phraseIf(n > 0, "rebuilt from the conversation, and the figures rest on these; the file also holds %v as they were sent%v", count(n, "request"), but)
+// heldText says which figures are of requests that are rebuilt, and which of those that the client recorded: what, "" for
+// none. The file has so many lines of requests, and whole of them can be put together.
+func heldText(lines, whole int, what string) string {
+	const rebuilt = "rebuilt from the conversation, for "
+	switch {
+	case lines == 0:
+		return ""
+	case what == "":
+		return phrase(rebuilt+"all figures; not used: %v of requests that the client recorded", count(lines, "line"))
+	}
+	return phrase(rebuilt+"tokens, cost and cache; %v: of those that the client recorded, of which %v of %v can be put together", what, whole, lines)
 }
 
 // conditionsText says how often each condition held; "" where there is none.

@@ -91,7 +91,7 @@ func (p *viewPages) head() {
 		return
 	}
 	p.fields([2]string{"file", v.Conv.Path}, [2]string{"at", at}, [2]string{"policy", markedName(v.Policy, v.Truth) + before(": ", v.Chosen)},
-		[2]string{"request", cmp.Or(v.Record.text(), heldText(requests.Held(v.Conv.Lines.SetAside), ""))}, [2]string{"restart", v.restart()}, [2]string{"tokens", phrase("%v, and %v of overhead (system prompt, tools)", tokens, v.Overhead)},
+		[2]string{"request", cmp.Or(v.Record.text(), heldText(requests.HeldLines(v.Conv.Lines.SetAside), 0, ""))}, [2]string{"restart", v.restart()}, [2]string{"tokens", phrase("%v, and %v of overhead (system prompt, tools)", tokens, v.Overhead)},
 		[2]string{"server", editsText(v.Body.Edits)})
 }
 

@@ -2,8 +2,10 @@ package report
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -55,7 +57,7 @@ func lostByRecord(s *why.SessionBreaks) bool { return s.Recorded && s.Usage > 0 
 func whyPage(p *page, s *why.SessionBreaks) {
 	p.note(bold, joined(" ", whyText(why.Sum([]*why.SessionBreaks{s}), s.Policy, lostByRecord(s), s.Recorded), largestText(s), unexplainedText(s.Causes), thrashText(s)))
 	p.heading(sessionTitle(s.Session, s.Agent))
-	p.fields([2]string{"title", s.Title}, [2]string{"file", s.File}, [2]string{"requests", heldText(s.Held, "; what differs between them rests on those")}, [2]string{"model", s.Model}, [2]string{"policy", s.Policy}, [2]string{"counter", s.Counter})
+	p.fields([2]string{"title", s.Title}, [2]string{"file", s.File}, [2]string{"requests", heldText(s.Lines, s.Held, phraseIf(s.Recorded && s.Held > 0, "what differs between two requests"))}, [2]string{"model", s.Model}, [2]string{"policy", s.Policy}, [2]string{"counter", s.Counter})
 	breakSection(p, s)
 	if len(s.Changes) > 0 {
 		p.heading("what differs from the request before, as sent")
@@ -287,8 +289,39 @@ func changeText(c *requests.BodyChange) string {
 		return what + " is gone"
 	case c.Part == requests.PartTool:
 		return what + " is another"
+	case c.Was == cutMark:
+		return phrase("%v has in addition: %v", what, Clean(strings.TrimSpace(strings.TrimPrefix(c.Is, cutMark))))
+	case c.Is == cutMark:
+		return phrase("%v lacks: %v", what, Clean(strings.TrimSpace(strings.TrimPrefix(c.Was, cutMark))))
 	}
-	return phrase("%v was %v, is %v", what, Clean(c.Was), Clean(c.Is))
+	return cmp.Or(membersText(c), phrase("%v was %v, is %v", what, Clean(c.Was), Clean(c.Is)))
+}
+
+// cutMark stands for what two texts have in common.
+const cutMark = "…"
+
+// membersText says which members of a setting differ; "" where it is none with members, or one too long to tell.
+func membersText(c *requests.BodyChange) string {
+	var was, is map[string]json.RawMessage
+	if c.Part != requests.PartSetting || json.Unmarshal([]byte(c.Was), &was) != nil || json.Unmarshal([]byte(c.Is), &is) != nil {
+		return ""
+	}
+	both := maps.Clone(was)
+	maps.Copy(both, is)
+	var words []string
+	value := func(v json.RawMessage) string { return Clean(strings.Trim(compactJSON(v), `"`)) }
+	for _, name := range slices.Sorted(maps.Keys(both)) {
+		what := strings.TrimPrefix(c.Name+"."+name, "output_config.")
+		switch a, b := was[name], is[name]; {
+		case a == nil:
+			words = append(words, phrase("%v %v is new", what, value(b)))
+		case b == nil:
+			words = append(words, phrase("%v %v is gone", what, value(a)))
+		case compactJSON(a) != compactJSON(b):
+			words = append(words, phrase("%v was %v, is %v", what, value(a), value(b)))
+		}
+	}
+	return strings.Join(words, "; ")
 }
 
 // recordedEdits are the edits of the recorded track in words.

@@ -1,7 +1,9 @@
 package anonymize
 
 import (
+	"bytes"
 	"encoding/json"
+	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/requests"
@@ -31,6 +33,9 @@ func (a *Anonymizer) follow(raw []byte, e *jsonl.Entry) {
 		if len(was) == len(is) && placesOnly(was) {
 			copy(is, was)
 		}
+		for _, name := range [...]string{"requestDigest", "cutRequestDigest"} { // of a body that is not written
+			a.dst = without(a.dst, name)
+		}
 	}
 }
 
@@ -44,6 +49,25 @@ func (a *Anonymizer) hashed(raw []byte, name string, sum func(line []byte) (requ
 		copy(value[1:], is.String())
 		a.names.ids[old] = is.String()
 	}
+}
+
+// without takes a member out of an object.
+func without(object []byte, name string) []byte {
+	const space = " \t\r\n"
+	for value := requests.Member(object, name); value != nil; value = requests.Member(object, name) {
+		from := cap(object) - cap(value) // both end where their memory does
+		to := from + len(value)
+		for range 2 { // the quotes of the key
+			from = bytes.LastIndexByte(object[:from], '"')
+		}
+		if before := bytes.TrimRight(object[:from], space); before[len(before)-1] == ',' {
+			from = len(before) - 1
+		} else if rest := bytes.TrimLeft(object[to:], space); rest[0] == ',' {
+			to = len(object) - len(rest) + 1
+		}
+		object = slices.Delete(object, from, to)
+	}
+	return object
 }
 
 // placesOnly reports whether breakpoints of the cache hold nothing but words of the API.

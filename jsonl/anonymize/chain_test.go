@@ -39,7 +39,7 @@ func TestRequestsStay(t *testing.T) {
 	text := strings.Join([]string{
 		fmt.Sprintf(`{"type":"api-request-shape","sessionId":"s","shapeHash":%q,"shape":%s}`, shapeSum, shape),
 		fmt.Sprintf(`{"type":"api-request-blob","sessionId":"s","hash":%q,"message":%s}`, sum(first), first),
-		fmt.Sprintf(`{"type":"api-request","sessionId":"s","id":"r1","shapeHash":%q,"params":{"model":"claude-opus-4-8","max_tokens":64000},"keep":0,"tail":[%q],"cacheControl":[{"path":["messages",0,"content",1],"value":{"type":"ephemeral"}}]}`, shapeSum, sum(first)),
+		fmt.Sprintf(`{"type":"api-request","sessionId":"s","id":"r1","shapeHash":%q,"params":{"model":"claude-opus-4-8","max_tokens":64000},"keep":0,"tail":[%q],"requestDigest":"00ff","cacheControl":[{"path":["messages",0,"content",1],"value":{"type":"ephemeral"}}]}`, shapeSum, sum(first)),
 		line("assistant", "u1", "["+block(second, 0)+"]"),
 		line("assistant", "u2", "["+block(second, 1)+"]"),
 		line("user", "u3", "["+block(third, 0)+"]"),
@@ -62,9 +62,24 @@ func TestRequestsStay(t *testing.T) {
 	if err != nil || len(b.Messages) != 3 || len(b.Messages[1].Blocks) != 2 || b.Messages[2].Blocks[0].Mark == nil || b.System == nil || string(b.Param("max_tokens")) != "64000" {
 		t.Errorf("%+v, %v", b, err)
 	}
-	for _, word := range []string{"gardener", "tomatoes", "withered", "documents", sum(first)} {
+	for _, word := range []string{"gardener", "tomatoes", "withered", "documents", sum(first), "Digest"} {
 		if strings.Contains(out, word) {
 			t.Errorf("%s is left: %s", word, out)
+		}
+	}
+}
+
+func TestWithout(t *testing.T) {
+	for from, want := range map[string]string{
+		`{"a":1,"x":"00", "b":2}`: `{"a":1, "b":2}`,
+		`{"x" : "00" , "b":2}`:    `{"b":2}`,
+		`{"a":[1],"x":{"x":1}}`:   `{"a":[1]}`,
+		`{"x":1}`:                 `{}`,
+		`{"x":1,"x":2}`:           `{}`,
+		`{"a":{"x":1}}`:           `{"a":{"x":1}}`,
+	} {
+		if got := strings.ReplaceAll(string(without([]byte(from), "x")), "{ ", "{"); got != want {
+			t.Errorf("%s: %s, want %s", from, got, want)
 		}
 	}
 }

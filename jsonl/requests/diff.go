@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -97,7 +98,12 @@ func setting(before, after *SentBody, name string) *BodyChange {
 	if same(was, is) {
 		return nil
 	}
-	return &BodyChange{Part: PartSetting, Name: name, Was: start(string(was)), Is: start(string(is)), Bytes: len(is)}
+	c := &BodyChange{Part: PartSetting, Name: name, Bytes: len(is)}
+	c.Was, c.Is = string(was), string(is)
+	if was != nil && is != nil {
+		c.Was, c.Is = apart(c.Was, c.Is)
+	}
+	return c
 }
 
 func diffSettings(before, after *SentBody, last bool) *BodyChange {
@@ -247,7 +253,7 @@ func start(text string) string {
 	return text
 }
 
-// apart are the beginnings of two texts, from where they differ.
+// apart are the beginnings of two texts, from where they differ; of one that is the other with more, only what is more.
 func apart(a, b string) (string, string) {
 	from := 0
 	for from < len(a) && from < len(b) {
@@ -260,5 +266,19 @@ func apart(a, b string) (string, string) {
 	if from < beginning/2 {
 		return start(a), start(b)
 	}
-	return "…" + start(a[from:]), "…" + start(b[from:])
+	a, b = a[from:], b[from:]
+	if len(a) < len(b) {
+		b, a = more(b, a)
+	} else {
+		a, b = more(a, b)
+	}
+	return "…" + start(a), "…" + start(b)
+}
+
+// more takes the shorter of two texts away from the end of the longer, if it is that.
+func more(long, short string) (string, string) {
+	if rest, ok := strings.CutSuffix(long, short); ok {
+		return rest, ""
+	}
+	return long, short
 }

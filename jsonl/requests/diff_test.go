@@ -87,3 +87,20 @@ func TestDiffEmpty(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// What differs of two texts is shown, though they begin alike for long.
+func TestApart(t *testing.T) {
+	long := strings.Repeat("x", 60)
+	for _, tt := range [][4]string{
+		{"a", "ab", "a", "ab"},
+		{long + "a", long + "b", "…a", "…b"},
+		{long, long + "<new>", "…", "…<new>"},
+		{long + "<old>", long, "…<old>", "…"},
+		{long + "end", long + "<new>end", "…", "…<new>"},
+		{long + "<old>end", long + "<new>end", "…old>end", "…new>end"},
+	} {
+		if a, b := apart(tt[0], tt[1]); a != tt[2] || b != tt[3] {
+			t.Errorf("%q, %q: %q, %q", tt[0], tt[1], a, b)
+		}
+	}
+}

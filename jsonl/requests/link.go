@@ -24,7 +24,11 @@ func (r *reader) link() {
 		}
 	}
 	for i := range r.Requests {
-		if q := &r.Requests[i]; q.Fault != "" {
+		q := &r.Requests[i]
+		if q.Fault == "" && r.ShapeLine(q) == 0 {
+			q.Fault = "its system prompt and tools are not in the file"
+		}
+		if q.Fault != "" {
 			r.add(q.Line, CodeBroken, "the request cannot be put together, and is rebuilt from the conversation: %s", q.Fault)
 		}
 	}

@@ -26,8 +26,9 @@ func IsType(name string) bool {
 	return name == TypeRequest || name == TypeMessage || name == TypeShape || name == TypeResumed
 }
 
-// Held counts the requests that a file holds, by the lines that are none of the conversation.
-func Held[R ~string](aside map[R]int) int { return aside[R("metadata: "+TypeRequest)] }
+// HeldLines counts the lines of requests that a file holds, by those that are none of the conversation. Log.Whole counts the
+// requests that can be put together.
+func HeldLines[R ~string](aside map[R]int) int { return aside[R("metadata: "+TypeRequest)] }
 
 // Log is the requests of one session file. It reads messages again from the file when they are asked for.
 type Log struct {

@@ -214,23 +214,24 @@ func TestDamaged(t *testing.T) {
 		whole    string // ids
 		findings string // line:code
 	}{
-		"repeated":       {func(l []object) []object { return append(l, l[8], l[1], l[0]) }, "r1 r2 r3", "14:repeated-request"},
-		"reordered":      {func(l []object) []object { slices.Reverse(l[:3]); return append(l[8:], l[:8]...) }, "r1 r2 r3", ""},
-		"no base":        {func(l []object) []object { return without(l, 2) }, "", "2:unused-message 8:broken-request 11:broken-request"},
-		"no message":     {func(l []object) []object { return without(l, 1) }, "", "2:broken-request 8:broken-request 11:broken-request"},
-		"no last one":    {func(l []object) []object { return without(l, 7) }, "r1 r3", "8:broken-request"},
-		"no lines":       {func(l []object) []object { return without(l, 4) }, "r1", "8:broken-request 11:broken-request"},
-		"circle":         {func(l []object) []object { l[2]["base"], l[2]["keep"] = "r3", 1; return l }, "", "3:broken-request 9:broken-request 12:broken-request"},
-		"itself":         {func(l []object) []object { l[11]["base"] = "r3"; return l }, "r1 r2", "12:broken-request"},
-		"keeps too many": {func(l []object) []object { l[11]["keep"] = 5; return l }, "r1 r2", "12:broken-request"},
-		"keeps of none":  {func(l []object) []object { delete(l[8], "base"); return l }, "r1", "9:broken-request 12:broken-request"},
-		"keeps below 0":  {func(l []object) []object { l[8]["keep"] = -1; return l }, "r1", "9:unreadable-request 12:broken-request 8:unused-message"},
-		"no hash":        {func(l []object) []object { l[8]["tail"] = []string{"x"}; return l }, "r1", "9:broken-request 12:broken-request 8:unused-message"},
-		"wrong hash":     {func(l []object) []object { l[7]["message"] = first; return l }, "r1 r3", "8:wrong-hash 9:broken-request"},
-		"wrong shape":    {func(l []object) []object { l[0]["shape"] = object{}; return l }, "r1 r2 r3", "1:wrong-hash"},
-		"no shape":       {func(l []object) []object { return without(l, 0) }, "r1 r2 r3", ""},
-		"no such type":   {func(l []object) []object { l[2]["tail"] = 5; return l }, "", "3:unreadable-request 9:broken-request 12:broken-request 2:unused-message"},
-		"unused":         {func(l []object) []object { return append(l, blob(said("user", text("?")))) }, "r1 r2 r3", "14:unused-message"},
+		"repeated":         {func(l []object) []object { return append(l, l[8], l[1], l[0]) }, "r1 r2 r3", "14:repeated-request"},
+		"reordered":        {func(l []object) []object { slices.Reverse(l[:3]); return append(l[8:], l[:8]...) }, "r1 r2 r3", ""},
+		"no base":          {func(l []object) []object { return without(l, 2) }, "", "2:unused-message 8:broken-request 11:broken-request"},
+		"no message":       {func(l []object) []object { return without(l, 1) }, "", "2:broken-request 8:broken-request 11:broken-request"},
+		"no last one":      {func(l []object) []object { return without(l, 7) }, "r1 r3", "8:broken-request"},
+		"no lines":         {func(l []object) []object { return without(l, 4) }, "r1", "8:broken-request 11:broken-request"},
+		"circle":           {func(l []object) []object { l[2]["base"], l[2]["keep"] = "r3", 1; return l }, "", "3:broken-request 9:broken-request 12:broken-request"},
+		"itself":           {func(l []object) []object { l[11]["base"] = "r3"; return l }, "r1 r2", "12:broken-request"},
+		"keeps too many":   {func(l []object) []object { l[11]["keep"] = 5; return l }, "r1 r2", "12:broken-request"},
+		"keeps of none":    {func(l []object) []object { delete(l[8], "base"); return l }, "r1", "9:broken-request 12:broken-request"},
+		"keeps below 0":    {func(l []object) []object { l[8]["keep"] = -1; return l }, "r1", "9:unreadable-request 12:broken-request 8:unused-message"},
+		"no hash":          {func(l []object) []object { l[8]["tail"] = []string{"x"}; return l }, "r1", "9:broken-request 12:broken-request 8:unused-message"},
+		"wrong hash":       {func(l []object) []object { l[7]["message"] = first; return l }, "r1 r3", "8:wrong-hash 9:broken-request"},
+		"wrong shape":      {func(l []object) []object { l[0]["shape"] = object{}; return l }, "r1 r2 r3", "1:wrong-hash"},
+		"no shape":         {func(l []object) []object { return without(l, 0) }, "", "2:broken-request 8:broken-request 11:broken-request"},
+		"of another shape": {func(l []object) []object { l[8]["shapeHash"] = sum(first); return l }, "r1 r3", "9:broken-request"},
+		"no such type":     {func(l []object) []object { l[2]["tail"] = 5; return l }, "", "3:unreadable-request 9:broken-request 12:broken-request 2:unused-message"},
+		"unused":           {func(l []object) []object { return append(l, blob(said("user", text("?")))) }, "r1 r2 r3", "14:unused-message"},
 		"no message at all": {func(l []object) []object {
 			return append(l, object{"type": TypeMessage, "hash": sum(first)}, object{"type": TypeShape})
 		}, "r1 r2 r3",
@@ -335,7 +336,7 @@ func TestAnswerByPlace(t *testing.T) {
 func TestLongChain(t *testing.T) {
 	const n = 20_000
 	m := said("user", text("x"))
-	lines := []object{blob(m)}
+	lines := []object{{"type": TypeShape, "shapeHash": sum(shapeOf), "shape": shapeOf}, blob(m)}
 	for i := range n {
 		base := ""
 		if i > 0 {

@@ -1,11 +1,16 @@
 package payloads
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ctxkit/ctxkit/jsonl/requests"
+)
 
 // BodyComparison is what comes of comparing a request with the true one.
 type BodyComparison struct {
 	Conversation bool `json:"conversation"` // prompts, answers, thinking, calls, results and their order are equal
-	Whole        bool `json:"whole"`        // every block is
+	Whole        bool `json:"whole"`        // every block is, and where both are known system prompt, tools and parameters
 	Marks        bool `json:"marks"`        // the cache breakpoints in messages are at the same places
 	Equal        int  `json:"equal"`        // blocks, in order
 	Missing      int  `json:"missing"`      // blocks of the true request alone that some lines of the file have as a whole
@@ -23,7 +28,7 @@ type BlockDifference struct {
 	Role    string `json:"role"`
 	Kind    string `json:"kind"`
 	ID      string `json:"id,omitempty"`
-	Message int    `json:"message"` // of the request, from 1 on
+	Message int    `json:"message"` // of the request, from 1 on; 0: it is no block
 	Block   int    `json:"block"`
 	Line    int    `json:"line,omitempty"` // of the file
 	Text    string `json:"text"`           // its beginning
@@ -41,6 +46,7 @@ const (
 	Extra   What = "extra"
 	Moved   What = "moved"
 	StandIn What = "placeholder" // for words that no line has
+	Frame   What = "another"     // system prompt, tools, a parameter, or the message around blocks that are equal
 )
 
 // beginning is how many characters of a text a difference has.
@@ -107,6 +113,49 @@ func compare(want, got []Block, lines *fileLines) *BodyComparison {
 
 func (c *BodyComparison) add(what What, b *Block) {
 	c.Differences = append(c.Differences, BlockDifference{What: what, Role: b.Role, Kind: b.Kind, ID: b.ID, Message: b.Message + 1, Block: b.At + 1, Line: b.Line, Text: b.begins})
+}
+
+// compareRoles adds that messages whose blocks are equal have other roles or begin elsewhere.
+func (c *BodyComparison) compareRoles(want, got []Block) {
+	if !c.Whole {
+		return
+	}
+	for i := range want {
+		if w := &want[i]; w.Role != got[i].Role || w.Message != got[i].Message {
+			c.Whole = false
+			d := &got[i]
+			c.Differences = append(c.Differences, BlockDifference{What: Frame, Role: d.Role, Kind: "message", Message: d.Message + 1, Block: d.At + 1, Line: d.Line, Text: fmt.Sprintf("%s, message %d", w.Role, w.Message+1)})
+			return
+		}
+	}
+}
+
+// compareFrames adds what a request on record has beside its messages that is not as it was sent. What is not known of the
+// true one is not compared.
+func (c *BodyComparison) compareFrames(want, got *requests.SentBody) {
+	differ := func(kind, name string, was, is []byte) {
+		if sorted(was) != sorted(is) {
+			c.Whole = false
+			c.Differences = append(c.Differences, BlockDifference{What: Frame, Kind: kind, ID: name, Line: got.Line, Text: fmt.Sprintf("%.*s", beginning, was)})
+		}
+	}
+	if want.System != nil {
+		differ("system", "", want.System, listed(orEmpty(got.System)))
+	}
+	if want.Tools != nil {
+		differ("tools", "", want.Tools, listed(orEmpty(got.Tools)))
+	}
+	if want.Params == nil {
+		return
+	}
+	for _, p := range want.Params {
+		differ("parameter", p.Name, p.Value, got.Param(p.Name))
+	}
+	for _, p := range got.Params {
+		if p.Name != "betas" && want.Param(p.Name) == nil { // those are sent as a header
+			differ("parameter", p.Name, nil, p.Value)
+		}
+	}
 }
 
 // settle tells the missing blocks that no line of the file has, once it is read.

@@ -14,7 +14,7 @@ import (
 
 func messages(t *testing.T, text string) []Message {
 	t.Helper()
-	list, err := ReadTrue("test", strings.NewReader(`{"messages":[`+text+`]}`))
+	list, _, err := ReadTrue("test", strings.NewReader(`{"messages":[`+text+`]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,13 +56,85 @@ func TestCompare(t *testing.T) {
 
 func TestReadTrue(t *testing.T) {
 	const m = `[{"role":"user","content":"go"}]`
-	list, err := ReadTrue("f", strings.NewReader(`{"messages":`+m+`}`+"\n\n"+`{"body":{"messages":`+m+`}}`+"\n"+`{"request":{"messages":`+m+`}}`+"\n"+`{"who":"main","messages":`+m+`,"answer":{"id":"a","error":1}}`))
+	list, _, err := ReadTrue("f", strings.NewReader(`{"messages":`+m+`}`+"\n\n"+`{"body":{"messages":`+m+`}}`+"\n"+`{"request":{"messages":`+m+`}}`+"\n"+`{"who":"main","messages":`+m+`,"answer":{"id":"a","error":1}}`))
 	if err != nil || len(list) != 4 || list[1].Line != 3 || list[3].Who != "main" || list[3].Answer != "a" || !list[3].Failed {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	for _, text := range []string{"{", "[]", "{}", `{"messages":5}`} {
-		if _, err := ReadTrue("f", strings.NewReader("\n"+text)); err == nil || !strings.HasPrefix(err.Error(), "f:2: ") {
+		if _, _, err := ReadTrue("f", strings.NewReader("\n"+text)); err == nil || !strings.HasPrefix(err.Error(), "f:2: ") {
 			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// Lines without a request cost themselves alone.
+func TestSkippedLines(t *testing.T) {
+	const m = `{"messages":[{"role":"user","content":"go"}]}`
+	list, skipped, err := ReadTrue("f", strings.NewReader(m+"\n{}\n"+m+"\n{\n"))
+	if err != nil || len(list) != 2 || list[1].Line != 3 || skipped.Lines != 2 || skipped.First != 2 || skipped.Why == nil {
+		t.Errorf("%+v, %+v, %v", list, skipped, err)
+	}
+}
+
+// Blocks that are equal are not equal as a whole in other messages.
+func TestCompareRoles(t *testing.T) {
+	const ask = `{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`
+	for got, want := range map[string]bool{
+		ask: true,
+		`{"role":"user","content":"a"},{"role":"user","content":"b"}`: false,
+		strings.Replace(ask, "user", "system", 1):                     false,
+	} {
+		sent, held := Blocks(messages(t, ask)), Blocks(messages(t, got))
+		c := compare(sent, held, &fileLines{found: map[string]bool{}})
+		c.compareRoles(sent, held)
+		if c.Whole != want || len(c.Differences) == 0 != want {
+			t.Errorf("%s: %+v", got, c)
+		}
+	}
+}
+
+// A request on record is equal as a whole with the system prompt, the tools and the parameters that were sent alone.
+func TestCompareFrames(t *testing.T) {
+	const (
+		ask    = `"messages":[{"role":"user","content":"go"}]`
+		system = `"system":[{"type":"text","text":"be terse","cache_control":{"type":"ephemeral"}}]`
+		tools  = `"tools":[{"name":"Read","input_schema":{"b":1,"a":2}}]`
+		params = `"model":"m","max_tokens":5,"output_config":{"effort":"high"}`
+		body   = `{` + ask + `,` + system + `,` + tools + `,` + params + `}`
+	)
+	got := &requests.SentBody{
+		System: []byte(`[{"text":"be terse","type":"text","cache_control":{"type":"ephemeral"}}]`), Tools: []byte(`[{"name":"Read","input_schema":{"a":2,"b":1}}]`),
+		Params: []requests.Param{{Name: "betas", Value: []byte(`["x"]`)}, {Name: "model", Value: []byte(`"m"`)}, {Name: "max_tokens", Value: []byte(`5`)}, {Name: "output_config", Value: []byte(`{"effort":"high"}`)}},
+	}
+	for name, tt := range map[string]struct{ sent, differ string }{
+		"equal":            {body, ""},
+		"in a log":         {`{"body":` + body + `}`, ""},
+		"not of the body":  {strings.Replace(body, `"model"`, `"stream":true,"metadata":{"user_id":"u"},"model"`, 1), ""},
+		"the bill":         {strings.Replace(body, `"system":[`, `"system":[{"type":"text","text":"x-anthropic-billing-header: a"},`, 1), ""},
+		"messages alone":   {`{` + ask + `}`, ""},
+		"sizes":            {`{` + ask + `,"system":{"chars":8},"tools":{"chars":9},"params":{"model":"m","max_tokens":5,"output_config":{"effort":"high"}}}`, ""},
+		"a text":           {strings.Replace(body, system, `"system":"x"`, 1), "system "},
+		"no tools":         {strings.Replace(body, tools, `"tools":[]`, 1), "tools "},
+		"left out":         {strings.Replace(body, tools+",", "", 1), "tools "},
+		"a breakpoint":     {strings.Replace(body, `,"cache_control":{"type":"ephemeral"}`, "", 1), "system "},
+		"the effort":       {strings.Replace(body, "high", "low", 1), "parameter output_config"},
+		"in the log":       {`{` + ask + `,"params":{"model":"n","max_tokens":5,"output_config":{"effort":"high"}}}`, "parameter model"},
+		"not sent":         {strings.Replace(body, `"max_tokens":5,`, "", 1), "parameter max_tokens"},
+		"not on record":    {strings.Replace(body, `"model"`, `"thinking":{"type":"adaptive"},"model"`, 1), "parameter thinking"},
+		"betas of the log": {strings.Replace(body, `"model"`, `"betas":["y"],"model"`, 1), "parameter betas"},
+	} {
+		list, _, err := ReadTrue("f", strings.NewReader(tt.sent))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &BodyComparison{Whole: true}
+		c.compareFrames(list[0].Frame, got)
+		var differ []string
+		for _, d := range c.Differences {
+			differ = append(differ, d.Kind+" "+d.ID)
+		}
+		if strings.Join(differ, ", ") != tt.differ || c.Whole != (tt.differ == "") {
+			t.Errorf("%s: %q, want %q; whole: %v", name, differ, tt.differ, c.Whole)
 		}
 	}
 }
@@ -99,7 +171,7 @@ func TestScore(t *testing.T) {
 		"of others":     {`{"answer":{"id":"x"},"messages":[` + one + `]}`, 0, 0, 2},
 		"of a subagent": {`{"who":"subagent","messages":[` + one + `]}`, 0, 0, 2},
 	} {
-		list, err := ReadTrue("f", strings.NewReader(tt.text))
+		list, _, err := ReadTrue("f", strings.NewReader(tt.text))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -40,8 +40,10 @@ type ConversationScore struct {
 // Record is what the file itself holds of requests.
 type Record struct {
 	Requests int `json:"requests"`
-	Whole    int `json:"whole"` // that can be put together
-	Exact    int `json:"exact"` // with system prompt, tools and parameters those that were sent, by the client's own digest
+	Whole    int `json:"whole"`      // that can be put together
+	Unasked  int `json:"unanswered"` // of those, that no response of the conversation is to
+	Digests  int `json:"digests"`    // of those that can be put together, with a digest by the client
+	Exact    int `json:"exact"`      // of those, with system prompt, tools and parameters those that were sent, by the client's own digest
 	Messages int `json:"messages"`
 	Found    int `json:"found"` // of the messages that requests name
 }
@@ -60,7 +62,7 @@ func Score(rec *replay.Record, log *requests.Log, list []TrueRequest) (*Conversa
 	conv := rec.Conv
 	s := &ConversationScore{Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Version: conv.Version, Requests: len(conv.Requests), Results: []ComparedRequest{}}
 	if log != nil {
-		if err := s.record(log); err != nil {
+		if err := s.record(log, conv); err != nil {
 			return nil, err
 		}
 	}
@@ -74,7 +76,11 @@ func Score(rec *replay.Record, log *requests.Log, list []TrueRequest) (*Conversa
 	}
 	err := blocks.eachRebuilt(rec, func(n int, ours func() ([]Block, error)) error {
 		m := conv.Response(n - 1)
-		held, err := blocks.onRecord(log, m.ID)
+		body, err := onRecord(log, m.ID)
+		var held []Block
+		if body != nil {
+			held = blocks.recorded(body)
+		}
 		want := held
 		if list != nil {
 			if want = nil; at[n] != nil {
@@ -93,8 +99,11 @@ func Score(rec *replay.Record, log *requests.Log, list []TrueRequest) (*Conversa
 			return err
 		}
 		s.Results = append(s.Results, ComparedRequest{n, m.Line, Rebuilt, *compare(want, got, lines)})
-		if list != nil && held != nil {
-			s.Results = append(s.Results, ComparedRequest{n, m.Line, OnRecord, *compare(want, held, lines)})
+		if list != nil && body != nil {
+			c := compare(want, held, lines)
+			c.compareRoles(want, held)
+			c.compareFrames(at[n].Frame, body)
+			s.Results = append(s.Results, ComparedRequest{n, m.Line, OnRecord, *c})
 		}
 		return nil
 	})
@@ -108,7 +117,11 @@ func Score(rec *replay.Record, log *requests.Log, list []TrueRequest) (*Conversa
 }
 
 // record counts what the file holds.
-func (s *ConversationScore) record(log *requests.Log) error {
+func (s *ConversationScore) record(log *requests.Log, conv *session.Conversation) error {
+	answered := map[*requests.LogRequest]bool{}
+	for k := range conv.Requests {
+		answered[log.Of(conv.Response(k).ID)] = true
+	}
 	s.Record.Requests, s.Record.Whole = len(log.Requests), log.Whole()
 	s.Record.Found, s.Record.Messages = log.Messages()
 	for i := range log.Requests {
@@ -120,15 +133,16 @@ func (s *ConversationScore) record(log *requests.Log) error {
 		if err != nil {
 			return err
 		}
-		if exact, _ := body.Exact(); exact {
-			s.Record.Exact++
-		}
+		exact, known := body.Exact()
+		count(&s.Record.Unasked, !answered[q])
+		count(&s.Record.Digests, known)
+		count(&s.Record.Exact, exact)
 	}
 	return nil
 }
 
 // onRecord is the request that a response answers as the file holds it, nil where it does not.
-func (r *reader) onRecord(log *requests.Log, answer string) ([]Block, error) {
+func onRecord(log *requests.Log, answer string) (*requests.SentBody, error) {
 	if log == nil {
 		return nil, nil
 	}
@@ -136,11 +150,7 @@ func (r *reader) onRecord(log *requests.Log, answer string) ([]Block, error) {
 	if q == nil || q.Fault != "" {
 		return nil, nil
 	}
-	body, err := log.Body(q)
-	if err != nil {
-		return nil, err
-	}
-	return r.recorded(body), nil
+	return log.Body(q)
 }
 
 // eachRebuilt calls fn with every request, and what it is rebuilt as.
@@ -285,17 +295,14 @@ func Sum(list []*ConversationScore) *PayloadScores {
 func (r *Record) add(o *Record) {
 	r.Requests += o.Requests
 	r.Whole += o.Whole
+	r.Unasked += o.Unasked
+	r.Digests += o.Digests
 	r.Exact += o.Exact
 	r.Messages += o.Messages
 	r.Found += o.Found
 }
 
 func (r *ScoreRow) add(c *BodyComparison, first bool) {
-	count := func(n *int, so bool) {
-		if so {
-			*n++
-		}
-	}
 	count(&r.Sessions, first)
 	r.Requests++
 	count(&r.Conversation, c.Conversation)
@@ -309,6 +316,12 @@ func (r *ScoreRow) add(c *BodyComparison, first bool) {
 	r.Moved += c.Moved
 }
 
+func count(n *int, so bool) {
+	if so {
+		*n++
+	}
+}
+
 // ScoreMeasure is a share with the bar that it is judged by, percent.
 type ScoreMeasure struct {
 	Name    string
@@ -317,14 +330,19 @@ type ScoreMeasure struct {
 }
 
 // MeasureNames are the names of measures.
-func MeasureNames() []string { return []string{"resolved", "conversation", "whole"} }
+func MeasureNames() []string { return []string{"resolved", "conversation", "whole", "recorded"} }
 
-// Measures are those of the result, with their bars: of all requests that are rebuilt.
+// Measures are those of the result, with their bars: of all requests that are rebuilt, and of those on record that are as
+// they were sent.
 func (r *PayloadScores) Measures() []ScoreMeasure {
-	list := []ScoreMeasure{{"resolved", 100, r.Record.Messages, r.Record.Found}, {"conversation", 95, 0, 0}, {"whole", 0, 0, 0}}
+	list := []ScoreMeasure{{"resolved", 100, r.Record.Messages, r.Record.Found}, {"conversation", 95, 0, 0}, {"whole", 0, 0, 0}, {"recorded", 100, 0, 0}}
 	for _, row := range r.Rows {
-		if row.Clients == All && row.Track == Rebuilt {
+		switch {
+		case row.Clients != All:
+		case row.Track == Rebuilt:
 			list[1].Of, list[1].Had, list[2].Of, list[2].Had = row.Requests, row.Conversation, row.Requests, row.Whole
+		default:
+			list[3].Of, list[3].Had = row.Requests, row.Whole
 		}
 	}
 	return list

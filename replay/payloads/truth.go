@@ -6,7 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 
+	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -14,32 +18,49 @@ import (
 type TrueRequest struct {
 	Line     int // of the file that it is from
 	Messages []Message
-	Who      string // what asked: main, subagent, summary; "": unknown
-	Answer   string // message.id of the response; "": unknown
-	Failed   bool   // nothing answered it
+	Frame    *requests.SentBody // its parameters, system prompt and tools, each where the line has it
+	Who      string             // what asked: main, subagent, summary; "": unknown
+	Answer   string             // message.id of the response; "": unknown
+	Failed   bool               // nothing answered it
 }
 
 // ReadTrue reads requests from JSON lines: bodies as they were sent, by themselves or as the body or request of an
-// object, or with what a log says of them beside the messages.
-func ReadTrue(name string, r io.Reader) (list []TrueRequest, err error) {
+// object, or with what a log says of them beside the messages. Other lines are skipped; where there is nothing else, that is
+// an error.
+func ReadTrue(name string, r io.Reader) (list []TrueRequest, skipped SkippedLines, err error) {
 	lines := bufio.NewReader(r)
 	for n := 1; ; n++ {
 		line, err := lines.ReadBytes('\n')
 		if len(bytes.TrimSpace(line)) > 0 {
-			one, err := readTrue(line)
-			if err != nil {
-				return nil, fmt.Errorf("%s:%d: %w", name, n, err)
+			if one, wrong := readTrue(line); wrong != nil {
+				skipped.add(n, wrong)
+			} else {
+				one.Line = n
+				list = append(list, one)
 			}
-			one.Line = n
-			list = append(list, one)
 		}
-		switch err {
-		case nil:
-		case io.EOF:
-			return list, nil
+		switch {
+		case err == nil:
+		case err == io.EOF && (len(list) > 0 || skipped.Lines == 0):
+			return list, skipped, nil
+		case err == io.EOF:
+			return nil, skipped, fmt.Errorf("%s:%d: %w", name, skipped.First, skipped.Why)
 		default:
-			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
+			return nil, skipped, fmt.Errorf("%s:%d: %w", name, n, err)
 		}
+	}
+}
+
+// SkippedLines are those that hold no request.
+type SkippedLines struct {
+	Lines int
+	First int   // of the file
+	Why   error // of that line
+}
+
+func (s *SkippedLines) add(line int, why error) {
+	if s.Lines++; s.Lines == 1 {
+		s.First, s.Why = line, why
 	}
 }
 
@@ -47,6 +68,7 @@ func readTrue(line []byte) (t TrueRequest, err error) {
 	var o struct {
 		Messages      []Message
 		Body, Request struct{ Messages []Message }
+		Params        json.RawMessage
 		Who           string
 		Answer        *struct {
 			ID    string
@@ -56,19 +78,75 @@ func readTrue(line []byte) (t TrueRequest, err error) {
 	if err := json.Unmarshal(line, &o); err != nil {
 		return t, fmt.Errorf("no request body: %w", err)
 	}
-	for _, list := range [][]Message{o.Messages, o.Body.Messages, o.Request.Messages} {
-		if t.Messages == nil {
-			t.Messages = list
+	body := line
+	for _, in := range [...]struct {
+		name string
+		list []Message
+	}{{"", o.Messages}, {"body", o.Body.Messages}, {"request", o.Request.Messages}} {
+		if t.Messages == nil && in.list != nil {
+			t.Messages = in.list
+			if in.name != "" {
+				body = requests.Member(line, in.name)
+			}
 		}
 	}
 	if t.Messages == nil {
 		return t, fmt.Errorf("no request body: it has no messages")
 	}
+	t.Frame = frameOf(body, o.Params)
 	t.Who = o.Who
 	if o.Answer != nil {
 		t.Answer, t.Failed = o.Answer.ID, o.Answer.Error != nil
 	}
 	return t, nil
+}
+
+// frameOf is what a body has beside its messages, or a log says of it.
+func frameOf(body, params []byte) *requests.SentBody {
+	system, tools := requests.Member(body, "system"), requests.Member(body, "tools")
+	if params == nil && requests.Member(body, "model") != nil { // a body as it was sent, which has all
+		params, system, tools = body, orEmpty(system), orEmpty(tools)
+	}
+	f := &requests.SentBody{System: listed(system), Tools: listed(tools)}
+	var list map[string]json.RawMessage
+	_ = json.Unmarshal(params, &list)
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		if !slices.Contains(noParams, name) {
+			f.Params = append(f.Params, requests.Param{Name: name, Value: list[name]})
+		}
+	}
+	return f
+}
+
+// noParams are the members of a body that are no parameters on record: what is compared by itself, and what the client
+// does not record.
+var noParams = []string{"messages", "system", "tools", "metadata", "stream", "thread", "diagnostics", "safeguards", "data_flow"}
+
+// billing begins a text of the system prompt that is the client's word to its API, and is not recorded.
+const billing = "x-anthropic-billing-header"
+
+func orEmpty(list []byte) []byte {
+	if list == nil {
+		return []byte("[]")
+	}
+	return list
+}
+
+// listed is a list of texts or tools as it is compared; nil where there is none, as in a log that has sizes alone.
+func listed(raw []byte) []byte {
+	if len(raw) > 0 && raw[0] == '"' {
+		raw = slices.Concat([]byte(`[{"type":"text","text":`), raw, []byte(`}]`))
+	}
+	var list []map[string]any
+	if json.Unmarshal(raw, &list) != nil || list == nil {
+		return nil
+	}
+	list = slices.DeleteFunc(list, func(one map[string]any) bool {
+		text, _ := one["text"].(string)
+		return strings.HasPrefix(text, billing)
+	})
+	text, _ := json.Marshal(list)
+	return text
 }
 
 // named reports whether requests name their answers.

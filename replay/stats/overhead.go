@@ -50,8 +50,10 @@ const (
 	toolPart   = "tool"
 )
 
-// AddOverhead adds the parts of the system prompt and the tools at the request of the stats, where log has it.
+// AddOverhead adds the parts of the system prompt and the tools at the request of the stats, where log has it, and how many
+// requests log holds.
 func (s *SessionStats) AddOverhead(conv *session.Conversation, log *requests.Log) error {
+	s.Held = log.Whole()
 	at := func(n int) *requests.LogRequest { return log.Of(conv.Response(n - 1).ID) }
 	if s.Request < 1 || s.Request > len(conv.Requests) || at(s.Request) == nil {
 		return nil

@@ -29,13 +29,14 @@ type SessionStats struct {
 	Counter  string `json:"counter"`
 	Model    string `json:"model"`
 	Window   int    `json:"window"`
-	Request  int    `json:"request"`  // n of the main request; 0: there is none
-	Requests int    `json:"requests"` // main requests of the conversation
-	Held     int    `json:"requests_on_record,omitempty"`
-	Tokens   int    `json:"tokens"`             // of the payload of the request
-	Recorded *int   `json:"recorded,omitempty"` // input that the API reported of the request
-	Sent     int    `json:"sent_tokens"`        // of all payloads up to the request
-	Peak     Peak   `json:"peak"`               // the largest payload of all requests
+	Request  int    `json:"request"`                      // n of the main request; 0: there is none
+	Requests int    `json:"requests"`                     // main requests of the conversation
+	Held     int    `json:"requests_on_record,omitempty"` // that can be put together
+	Lines    int    `json:"request_lines,omitempty"`      // of the file
+	Tokens   int    `json:"tokens"`                       // of the payload of the request
+	Recorded *int   `json:"recorded,omitempty"`           // input that the API reported of the request
+	Sent     int    `json:"sent_tokens"`                  // of all payloads up to the request
+	Peak     Peak   `json:"peak"`                         // the largest payload of all requests
 
 	Categories  []CategoryTokens `json:"categories"` // their tokens add up to Tokens
 	Tools       []Tool           `json:"tools"`      // the most sent tokens first
@@ -241,7 +242,7 @@ func New(conv *session.Conversation, tl *replay.Timeline, l *Ledger, n int, agen
 // build reads the conversation.
 func build(conv *session.Conversation, tl *replay.Timeline, l *Ledger, n int) (*builder, error) {
 	s := &SessionStats{
-		Session: tl.Session, Agent: tl.Agent, File: tl.File, Held: requests.Held(conv.Lines.SetAside), Title: tl.Title, Policy: tl.Policy, Counter: tl.Counter, Model: tl.Model,
+		Session: tl.Session, Agent: tl.Agent, File: tl.File, Lines: requests.HeldLines(conv.Lines.SetAside), Title: tl.Title, Policy: tl.Policy, Counter: tl.Counter, Model: tl.Model,
 		Simulated: tl.Totals.CostUSD, Brief: tl.Totals.Brief, Bill: tl.Bill, CacheFit: tl.CacheFit,
 		Window: tl.Window, Requests: l.Requests, Request: min(n, l.Requests), Definitions: []Listing{},
 	}

@@ -31,11 +31,12 @@ type SessionBreaks struct {
 	Cache    replay.CacheMode `json:"prompt_cache,omitempty"`
 	Model    string           `json:"model"`
 
-	Requests    int       `json:"requests"` // main requests
-	Held        int       `json:"requests_on_record,omitempty"`
-	Usage       int       `json:"requests_with_usage"`    // of them
-	Uncacheable int       `json:"requests_without_cache"` // simulated: without a breakpoint, or too short: they have nothing to lose
-	Cost        price.USD `json:"cost_usd,omitzero"`      // of the replay, simulated
+	Requests    int       `json:"requests"`                     // main requests
+	Held        int       `json:"requests_on_record,omitempty"` // that can be put together
+	Lines       int       `json:"request_lines,omitempty"`      // of the file
+	Usage       int       `json:"requests_with_usage"`          // of them
+	Uncacheable int       `json:"requests_without_cache"`       // simulated: without a breakpoint, or too short: they have nothing to lose
+	Cost        price.USD `json:"cost_usd,omitzero"`            // of the replay, simulated
 	bill.Brief
 	Bill        *bill.Bill       `json:"-"`                              // Billed in full
 	CacheFit    *replay.CacheFit `json:"cache_fit,omitempty"`            // of the recorded session's own replay
@@ -179,6 +180,10 @@ func Replay(rec *replay.Record, pol *policy.Policy, opt replay.Options, log *req
 	if pol.Recorded {
 		points, fit = reported(rec, tl, opt.Prices), tl.CacheFit
 	}
+	held := 0
+	if log != nil {
+		held = log.Whole()
+	}
 	if !pol.Recorded {
 		log = nil
 	}
@@ -186,7 +191,7 @@ func Replay(rec *replay.Record, pol *policy.Policy, opt replay.Options, log *req
 	if err != nil {
 		return nil, nil, err
 	}
-	s.CacheFit = fit
+	s.Held, s.CacheFit = held, fit
 	s.Refills, err = stats.Refills(rec.Conv, tl, l)
 	return s, tl, err
 }
@@ -194,7 +199,7 @@ func Replay(rec *replay.Record, pol *policy.Policy, opt replay.Options, log *req
 // newBreaks returns the breaks of a timeline; points are those of the record, by request.
 func newBreaks(rec *replay.Record, tl *replay.Timeline, points map[int]*point, recorded bool, log *requests.Log) (*SessionBreaks, error) {
 	s := &SessionBreaks{
-		Session: tl.Session, Agent: tl.Agent, File: tl.File, Held: requests.Held(rec.Conv.Lines.SetAside), Title: tl.Title, Policy: tl.Policy, Recorded: recorded, Counter: tl.Counter,
+		Session: tl.Session, Agent: tl.Agent, File: tl.File, Lines: requests.HeldLines(rec.Conv.Lines.SetAside), Title: tl.Title, Policy: tl.Policy, Recorded: recorded, Counter: tl.Counter,
 		Cache: tl.Cache, Model: tl.Model, Requests: tl.Totals.Requests, Cost: tl.Totals.CostUSD, Breaks: []CacheBreak{},
 		Compactions: tl.Totals.Compactions, Thrash: tl.Totals.Thrash,
 	}

@@ -1,0 +1,46 @@
+package report
+
+import (
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/requests"
+)
+
+func TestChangeText(t *testing.T) {
+	text := requests.BodyChange{Part: requests.PartMessage, Name: "text", Role: "user", Message: 3, Block: 2, Line: 9}
+	for want, tt := range map[string]struct {
+		of      requests.BodyChange
+		was, is string
+	}{
+		"message 3 (user), block 2 (text), line 9, has in addition: <system-reminder>": {text, "…", "…\n<system-reminder>"},
+		"message 3 (user), block 2 (text), line 9, lacks: <system-reminder>":           {text, "…<system-reminder>", "…"},
+		"message 3 (user), block 2 (text), line 9, was a, is b":                        {text, "a", "b"},
+		"effort was high, is low":                  {requests.BodyChange{Part: requests.PartSetting, Name: "output_config"}, `{"effort":"high"}`, `{"effort":"low"}`},
+		"thinking.budget_tokens was 1, is 2":       {requests.BodyChange{Part: requests.PartSetting, Name: "thinking"}, `{"type":"enabled","budget_tokens":1}`, `{"budget_tokens": 2, "type":"enabled"}`},
+		"thinking.display omitted is new":          {requests.BodyChange{Part: requests.PartSetting, Name: "thinking"}, `{}`, `{"display":"omitted"}`},
+		"thinking.display omitted is gone":         {requests.BodyChange{Part: requests.PartSetting, Name: "thinking"}, `{"display":"omitted"}`, `{}`},
+		"setting max_tokens was 5, is 6":           {requests.BodyChange{Part: requests.PartSetting, Name: "max_tokens"}, `5`, `6`},
+		"setting context_management was …1, is …2": {requests.BodyChange{Part: requests.PartSetting, Name: "context_management"}, `…1`, `…2`},
+	} {
+		tt.of.Was, tt.of.Is = tt.was, tt.is
+		if got := changeText(&tt.of); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestHeldText(t *testing.T) {
+	for want, tt := range map[string]struct {
+		lines, whole int
+		what         string
+	}{
+		"": {0, 0, "x"},
+		"rebuilt from the conversation, for all figures; not used: 11 lines of requests that the client recorded":                                {11, 0, ""},
+		"rebuilt from the conversation, for all figures; not used: 1 line of requests that the client recorded":                                  {1, 1, ""},
+		"rebuilt from the conversation, for tokens, cost and cache; x: of those that the client recorded, of which 10 of 11 can be put together": {11, 10, "x"},
+	} {
+		if got := heldText(tt.lines, tt.whole, tt.what); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
