@@ -116,7 +116,7 @@ func (f *Field) SetText(key, value string) error {
 		value = `""`
 	}
 	n := &Node{Kind: yaml.ScalarNode, Tag: "!!null"}
-	if strings.TrimSpace(value) != "" {
+	if strings.Trim(value, " \t\r\n") != "" { // what else is blank is text in YAML
 		var errs Errors
 		if n, errs = parse("", []byte(value), Document{Name: "value"}); len(errs) > 0 {
 			return &Error{Msg: key + ": " + Quote(value) + " cannot be read (" + errs[0].Msg + ")", Hint: "give one value, as YAML"}
