@@ -14,7 +14,7 @@ func (s *SessionScore) compactions(conv *session.Conversation, kindOf func(bound
 	for i := range conv.Boundaries {
 		b, kind := &conv.Boundaries[i], kindOf(i)
 		switch {
-		case kind == replay.CompactionIdle || kind == replay.CompactionModelChange:
+		case kind == replay.CompactionIdle || kind == replay.CompactionModelChange || kind == replay.CompactionReactive: // no file shows what the API refuses
 			s.Other++
 			continue
 		case b.Trigger != "auto":
