@@ -104,7 +104,7 @@ func TestDatabaseNamed(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for args, want := range map[string]string{"sessions": "Why the mill stops", "check --update " + file: "1 replay in 1 case: 1 ok"} {
+	for args, want := range map[string]string{"sessions": "Why the mill stops", "check --update --force " + file: "1 replay in 1 case: 1 ok"} {
 		var out, said bytes.Buffer
 		if code := Main(strings.Fields(args), strings.NewReader(""), &out, &said); code != 0 || !strings.Contains(out.String()+said.String(), want) {
 			t.Errorf("%s: exit %d\n%.800s%.800s", args, code, out.String(), said.String())
