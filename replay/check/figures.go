@@ -102,7 +102,7 @@ func (j *judge) figures(one *Case, r *CaseResult, was *past, s *SessionReport) *
 
 // nearWindow reports whether a request of so many tokens nearly fills the window.
 func (o *Outcome) nearWindow(tokens exact.Decimal) bool {
-	return tokens.Known && tokens.Cmp(exact.Whole(o.Window*nearWindow/100)) >= 0
+	return o.Window > 0 && tokens.Known && tokens.Cmp(exact.Whole(o.Window*nearWindow/100)) >= 0
 }
 
 // asBefore is the limit of a figure that the configuration does not name.

@@ -22,13 +22,16 @@ type CaseSums struct {
 	// known where there are fewer than 5 sessions.
 	From exact.Decimal `json:"from_percent,omitzero"`
 	To   exact.Decimal `json:"to_percent,omitzero"`
+
+	moved []exact.Decimal // by figure: the sum of what changed by more than is allowed
 }
 
 // fewest is the number of sessions from which on there is an interval.
 const fewest = 5
 
 // sumsOf adds up the sessions of a case; nil where the baseline has none. Where a session has no price, tokens stand for
-// money. A figure that the configuration limits, or that differs by no more than it allows, counts as unchanged.
+// money. What the configuration leaves to a tolerance of its own, or what differs by no more than it allows, does not
+// count in the verdict.
 func sumsOf(one *Case, c *CaseReport) *CaseSums {
 	names := summed(!slices.ContainsFunc(c.Sessions, func(s SessionReport) bool {
 		before, after := s.figure("cost_usd")
@@ -38,16 +41,18 @@ func sumsOf(one *Case, c *CaseReport) *CaseSums {
 	var costs []interval.Ratio
 	for n, name := range names {
 		f := first(compare.Figures(), func(f *compare.Figure) bool { return f.Name == name })
+		moved := exact.Of(0, f.Places())
 		row, known := FigureReport{Figure: name, Unit: f.Unit, Before: exact.Of(0, f.Places()), After: exact.Of(0, f.Places()), Decides: true}, true
 		for i := range c.Sessions {
 			if c.Sessions[i].was == nil {
 				continue
 			}
 			before, after := c.Sessions[i].figure(name)
-			if one.expectation(name) != nil || one.Within != nil && one.Within.allows(before, after) {
+			row.Before, row.After = row.Before.Add(before), row.After.Add(after)
+			if e := one.expectation(name); e != nil && (e.Any || e.Within != nil) || one.Within != nil && one.Within.allows(before, after) {
 				after = before
 			}
-			row.Before, row.After = row.Before.Add(before), row.After.Add(after)
+			moved = moved.Add(after.Sub(before))
 			known = known && before.Known && after.Known
 			if n == 0 {
 				s.Sessions++
@@ -64,7 +69,7 @@ func sumsOf(one *Case, c *CaseReport) *CaseSums {
 		}
 		if known {
 			row.Status = against(compare.Less, nil, row.Before, row.After)
-			s.Figures = append(s.Figures, row)
+			s.Figures, s.moved = append(s.Figures, row), append(s.moved, moved)
 		}
 	}
 	if s.Sessions == 0 {
@@ -91,11 +96,11 @@ func units(d exact.Decimal, f *compare.Figure) int64 {
 	return n
 }
 
-// change is how much one of these figures changed; not known where it is in no session's figures.
+// change is how much one of these figures changed by more than is allowed; not known where it is in no session's figures.
 func (s *CaseSums) change(figures ...string) exact.Decimal {
-	for _, f := range s.Figures {
-		if slices.Contains(figures, f.Figure) {
-			return f.After.Sub(f.Before)
+	for i := range s.moved {
+		if slices.Contains(figures, s.Figures[i].Figure) {
+			return s.moved[i]
 		}
 	}
 	return exact.Decimal{}
@@ -116,6 +121,9 @@ func (j *judge) total(one *Case, c *CaseReport) {
 			removes = removes || before.Known && after.Known && after.Cmp(before) > 0
 		}
 	}
+	for i := 0; c.Sums != nil && i < len(c.Sums.moved); i++ {
+		differs = differs || c.Sums.moved[i].N != 0
+	}
 	if c.Fails = c.Failed > 0; absolute || !differs {
 		return
 	}
@@ -127,7 +135,7 @@ func (j *judge) total(one *Case, c *CaseReport) {
 	switch {
 	case net.N > 0:
 		c.Status = Worse
-	case net.N < 0 && misses.Known && misses.N > 0:
+	case net.N < 0 && misses.Known && misses.N > 0 && (!price.Known || price.N > 0):
 		c.Status = Changed
 		c.Reasons = append(c.Reasons, "it saves, and more of what it removes is needed later: allow: [misses] lets that pass")
 		if slices.Contains(one.Allow, "misses") {
@@ -152,7 +160,7 @@ func (j *judge) total(one *Case, c *CaseReport) {
 	case c.Status == Better:
 		c.Reasons = append(c.Reasons, "run "+j.run.Update+" to keep it so")
 	case c.Fails && c.Status == Changed && len(c.Reasons) == 0:
-		c.Reasons = append(c.Reasons, "it neither saves nor costs: run "+j.run.Update+" if the change is meant, or set allow_changes")
+		c.Reasons = append(c.Reasons, "what it costs and loses has not changed by more than is allowed: run "+j.run.Update+" if the change is meant, or set allow_changes")
 	}
 }
 
@@ -166,15 +174,18 @@ func (c *CaseReport) TotalLines() []string {
 	var lines []string
 	if s := c.Sums; s != nil {
 		for i := range s.Figures {
-			if f := &s.Figures[i]; f.Before.Cmp(f.After) != 0 {
-				lines = append(lines, f.Message())
+			f := &s.Figures[i]
+			if f.Before.Cmp(f.After) == 0 {
+				continue
 			}
-		}
-		if len(lines) > 0 {
-			lines[0] += fmt.Sprintf(" in all: lower in %d of %d sessions, higher in %d", s.Lower, s.Sessions, s.Higher)
-			if s.From.Known {
-				lines[0] += fmt.Sprintf("; 90 %% interval over sessions %s %% to %s %%", s.From, s.To)
+			line := f.Message() + " in all"
+			if i == 0 {
+				line += fmt.Sprintf(": lower in %d of %d sessions, higher in %d", s.Lower, s.Sessions, s.Higher)
+				if s.From.Known {
+					line += fmt.Sprintf("; 90 %% interval over sessions %s %% to %s %%", s.From, s.To)
+				}
 			}
+			lines = append(lines, line)
 		}
 	}
 	return append(lines, c.Reasons...)

@@ -23,12 +23,14 @@ func TestTotal(t *testing.T) {
 		{"higher in sum, one lower", "", []float64{120, 90}, 100, Worse, true, "cost_usd 200.0000 -> 210.0000 (+10.0000, +5.00%)"},
 		{"lower, and the interval holds nothing", "", []float64{50, 101, 101, 101, 101}, 100, OK, false, "over other sessions the difference could be nothing"},
 		{"lower, and what is needed later costs more than that", "", []float64{99, 100}, 102, Worse, true, "refetch_usd 200.0000 -> 202.0000 (+2.0000, +1.00%)"},
-		{"lower, and something is needed later", "", []float64{90, 100}, 102, Changed, true, "(-10.0000, -5.00%) in all: lower in 1 of 2 sessions, higher in 0; refetch_usd 200.0000 -> 202.0000 (+2.0000, +1.00%); misses 200 -> 202 (+2, +1.00%); it saves, and more of what it removes is needed later: allow: [misses] lets that pass"},
+		{"lower, and something is needed later", "", []float64{90, 100}, 102, Changed, true, "(-10.0000, -5.00%) in all: lower in 1 of 2 sessions, higher in 0; refetch_usd 200.0000 -> 202.0000 (+2.0000, +1.00%) in all; misses 200 -> 202 (+2, +1.00%) in all; it saves, and more of what it removes is needed later: allow: [misses] lets that pass"},
 		{"the same, allowed", "allow: [misses]", []float64{90, 100}, 102, Better, false, "refetch_usd 200.0000 -> 202.0000"},
 		{"the same, changes allowed", "allow_changes: true", []float64{90, 100}, 102, Changed, false, "refetch_usd 200.0000 -> 202.0000"},
 		{"each within what is allowed", "within: 3%", []float64{102, 103}, 100, OK, false, ""},
-		{"one beyond what is allowed", "within: 3%", []float64{98, 104}, 100, Worse, true, "cost_usd 200.0000 -> 204.0000 (+4.0000, +2.00%) in all: lower in 0 of 2 sessions, higher in 1"},
-		{"a limit in place of the sum", "expect: {cost_usd: {max: 200}}", []float64{150, 150}, 100, OK, false, ""},
+		{"one beyond what is allowed", "within: 3%", []float64{98, 104}, 100, Worse, true, "cost_usd 200.0000 -> 202.0000 (+2.0000, +1.00%) in all: lower in 0 of 2 sessions, higher in 1"},
+		{"a limit that holds", "expect: {cost_usd: {max: 200}}", []float64{150, 150}, 100, Worse, true, "cost_usd 200.0000 -> 300.0000"},
+		{"a tolerance in place of the sum", "expect: {cost_usd: {within: 60}}", []float64{150, 150}, 100, OK, false, ""},
+		{"anything", "expect: {cost_usd: any}", []float64{150, 150}, 100, OK, false, ""},
 	} {
 		conf, err := Decode("c.yaml", []byte(head+"cases:\n  - policy: ./mine.yaml\n    name: x\n    "+c.extra+"\n"))
 		if err != nil {

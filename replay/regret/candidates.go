@@ -209,7 +209,8 @@ func (b *builder) call(bl *session.Block, use *needle, raw, text []byte) error {
 	case "Read", "NotebookRead", "Edit", "MultiEdit", "NotebookEdit", "Write":
 		in, _ = session.DecodeFileInput(b.conv.AlikeInput(bl.Name, raw)) // a field of another type belongs to another tool
 	}
-	path, without := in.Path(), ""
+	path := in.Path()
+	var without strings.Builder
 	var cmd command
 	if path == "" && alike == "Bash" {
 		cmd = readCommand(b.conv.AlikeInput(bl.Name, raw), b.conv.CWD)
@@ -231,7 +232,7 @@ func (b *builder) call(bl *session.Block, use *needle, raw, text []byte) error {
 		if err := b.edit(use, e.Old, f.reads); err != nil {
 			return err
 		}
-		without += foldString(e.Old)
+		without.WriteString(foldString(e.Old))
 	}
 	switch alike {
 	case "Edit", "MultiEdit", "NotebookEdit", "Write":
@@ -246,7 +247,7 @@ func (b *builder) call(bl *session.Block, use *needle, raw, text []byte) error {
 		c.state = f.state
 	}
 	b.calls[c.id] = append(b.calls[c.id], c)
-	b.quotes(use, text, without)
+	b.quotes(use, text, without.String())
 	return nil
 }
 
@@ -269,7 +270,15 @@ func (b *builder) edit(use *needle, old string, reads []read) error {
 	if len(lines) > 0 || len(reads) == 0 || strings.TrimSpace(old) == "" {
 		return nil
 	}
-	text, _, err := b.earlier.text(reads[len(reads)-1].at)
+	last := reads[len(reads)-1].at
+	if !b.plain(last) {
+		return nil
+	}
+	raw, err := b.earlier.raw(last)
+	if err != nil || len(raw) > mostSearched {
+		return err
+	}
+	text, err := b.earlier.decode(last, raw)
 	if err != nil {
 		return err
 	}
@@ -281,14 +290,16 @@ func (b *builder) edit(use *needle, old string, reads []read) error {
 	return nil
 }
 
-// mostSearched is the longest result in which a short old_string is looked for, bytes.
-const mostSearched = 64 << 10
+const (
+	mostSearched = 64 << 10 // bytes of the longest result in which a short old_string is looked for
+	mostReads    = 64       // results of one file, or of equal calls, that a later one is compared with: the newest
+)
 
 // surroundings are the lines of a text with old in them, and as many around these as make their normal form
 // distinctive, and that form; "" where there are none.
 func surroundings(text []byte, old string) (lines, form string) {
 	from := bytes.Index(text, []byte(old))
-	if from < 0 || len(text) > mostSearched {
+	if from < 0 {
 		return "", ""
 	}
 	to := from + len(old)
@@ -361,7 +372,9 @@ func (b *builder) read(f *file, c *call, at int) error {
 			return err
 		}
 	}
-	f.reads = append(f.reads, read{at, c.state})
+	if f.reads = append(f.reads, read{at, c.state}); len(f.reads) > mostReads {
+		f.reads = f.reads[1:]
+	}
 	return nil
 }
 
