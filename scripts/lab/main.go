@@ -281,19 +281,18 @@ func choose(o selection) (cells []cell, failed bool, err error) {
 		if o.clients != "" && !slices.Contains(strings.Split(o.clients, ","), c.name) {
 			continue
 		}
-		missing := map[string]bool{} // releases that were tried
+		missing, told := map[string]bool{}, false // releases that were tried, and whether the latest one is said to be unknown
 		for k := range scenarios {
 			s := &scenarios[k]
 			if !s.plays(c.name) || o.scenarios != "" && !slices.Contains(strings.Split(o.scenarios, ","), s.name) {
 				continue
 			}
 			versions, err := o.releases(c, s)
-			if err != nil {
-				fmt.Printf("%s is left out: %v\n", c.name, err)
-				failed, unreached = true, err
-				break
+			if err != nil && !told {
+				fmt.Printf("%s latest is left out: %v\n", c.name, err)
+				failed, unreached, told = true, err, true
 			}
-			reached = true
+			reached = reached || err == nil
 			for _, v := range versions {
 				if _, tried := missing[v]; !tried {
 					err := install(c.pkg, v)
@@ -314,9 +313,9 @@ func choose(o selection) (cells []cell, failed bool, err error) {
 	return cells, failed, nil
 }
 
-// releases are the releases with which a client plays a scenario, each once.
-func (o selection) releases(c *client, s *scenario) ([]string, error) {
-	var versions []string
+// releases are the releases with which a client plays a scenario, each once. The error is that npm does not say which is
+// the latest; the others are there.
+func (o selection) releases(c *client, s *scenario) (versions []string, err error) {
 	for v := range strings.SplitSeq(o.versions, ",") {
 		switch {
 		case v == "pins" && s.versions != nil:
@@ -324,9 +323,10 @@ func (o selection) releases(c *client, s *scenario) ([]string, error) {
 		case v == "pins":
 			versions = append(versions, c.pins...)
 		case v == "latest":
-			newest, err := latest(c.pkg)
-			if err != nil {
-				return nil, err
+			newest, unknown := latest(c.pkg)
+			if unknown != nil {
+				err = unknown
+				continue
 			}
 			versions = append(versions, newest)
 		default:
@@ -334,5 +334,5 @@ func (o selection) releases(c *client, s *scenario) ([]string, error) {
 		}
 	}
 	slices.Sort(versions)
-	return slices.Compact(versions), nil
+	return slices.Compact(versions), err
 }
