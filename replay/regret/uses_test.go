@@ -1,6 +1,7 @@
 package regret_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -452,6 +453,33 @@ func TestSaidAgain(t *testing.T) {
 		}
 		if r := judge(t, conv, nil, lost); len(r.Misses) != 0 {
 			t.Errorf("%q, which the record still had: misses %+v", text, r.Misses)
+		}
+	}
+}
+
+// TestCommonLines: a line that many blocks hold is evidence of an edit only where the file itself was read.
+func TestCommonLines(t *testing.T) {
+	const line = "return store.AppendJournal(ctx, entry)"
+	for name, want := range map[string]int{"Read": 1, "Bash": 0} {
+		s := &story{}
+		s.prompt("go")
+		s.call("first", name, map[string]any{"file_path": "/w/ledger.go", "command": "make"}, "the only block of this\n"+line+"\n")
+		var lost []string
+		for i := range 4 {
+			id := fmt.Sprint("hit", i)
+			lost = append(lost, id)
+			s.call(id, "Bash", map[string]any{"command": fmt.Sprint("grep ", i)}, fmt.Sprint("hit ", i, ": ", line))
+		}
+		s.says("filler")
+		s.call("edit", "Edit", map[string]any{"file_path": "/w/ledger.go", "old_string": line, "new_string": "y"}, "ok")
+		s.says("done")
+		conv := s.load(t)
+		var edits []policy.Edit
+		for _, id := range append(lost, "first") {
+			edits = append(edits, clear(conv, 7, result(t, conv, s.at[id]), "[cleared]"))
+		}
+		if r := judge(t, conv, nil, edits); len(r.Misses) != want {
+			t.Errorf("after %s: misses %+v, want %d", name, r.Misses, want)
 		}
 	}
 }
