@@ -35,9 +35,9 @@ func TestHeldText(t *testing.T) {
 		what         string
 	}{
 		"": {0, 0, "x"},
-		"rebuilt from the conversation, for all figures; not used: 11 lines of requests that the client recorded":                                {11, 0, ""},
-		"rebuilt from the conversation, for all figures; not used: 1 line of requests that the client recorded":                                  {1, 1, ""},
-		"rebuilt from the conversation, for tokens, cost and cache; x: of those that the client recorded, of which 10 of 11 can be put together": {11, 10, "x"},
+		"all figures are from the rebuilt conversation; 11 lines of recorded requests not used":                {11, 0, ""},
+		"all figures are from the rebuilt conversation; 1 line of recorded requests not used":                  {1, 1, ""},
+		"tokens, cost and cache are from the rebuilt conversation; x from recorded requests (10 of 11 usable)": {11, 10, "x"},
 	} {
 		if got := heldText(tt.lines, tt.whole, tt.what); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -78,14 +78,13 @@ func headFields(tl *replay.Timeline, hints *Hints) [][2]string {
 // heldText says which figures are of requests that are rebuilt, and which of those that the client recorded: what, "" for
 // none. The file has so many lines of requests, and whole of them can be put together.
 func heldText(lines, whole int, what string) string {
-	const rebuilt = "rebuilt from the conversation, for "
 	switch {
 	case lines == 0:
 		return ""
 	case what == "":
-		return phrase(rebuilt+"all figures; not used: %v of requests that the client recorded", count(lines, "line"))
+		return phrase("all figures are from the rebuilt conversation; %v of recorded requests not used", count(lines, "line"))
 	}
-	return phrase(rebuilt+"tokens, cost and cache; %v: of those that the client recorded, of which %v of %v can be put together", what, whole, lines)
+	return phrase("tokens, cost and cache are from the rebuilt conversation; %v from recorded requests (%v of %v usable)", what, whole, lines)
 }
 
 // conditionsText says how often each condition held; "" where there is none.
