@@ -16,7 +16,7 @@ var presets embed.FS
 // Family is Qwen Code.
 func Family() policy.Family {
 	return policy.Family{
-		Name: "qwen", Title: "Qwen Code", Stages: stages(), Presets: presets,
+		Name: "qwen", Title: "Qwen Code", Stages: []policy.Definition{defineQwenCompaction(), defineQwenCompression(), defineQwenMicrocompaction()}, Presets: presets,
 		Orders: [][]string{{"qwen_microcompaction", "qwen_compaction"}},
 	}
 }
