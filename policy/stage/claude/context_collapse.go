@@ -289,7 +289,7 @@ func (s *contextCollapse) stage(c *policy.Context, group []int, why string) ([]p
 	case 1:
 		what = "1 turn"
 	}
-	try := summarize.Attempt{
+	try := summarize.Plan{
 		Trigger: "auto", Reason: fmt.Sprintf("%s: %s of %d tokens", why, what, tokens), Items: sp.items,
 		Call: s.call(c, sp.items, sp.content), Limit: thresholds(c).Effective,
 	}

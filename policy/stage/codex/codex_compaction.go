@@ -222,7 +222,7 @@ func (s *codexCompaction) compact(c *policy.Context, pending []policy.ItemID, in
 	}
 	keep := summarize.Kept(c, boundary, pending)
 	call, dropped := s.call(c, keep)
-	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window}
+	try := summarize.Plan{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window}
 	if s.p.Form == formLocal { // its instructions and tools are not in the call's input
 		try.Limit -= max(c.Overhead, 0)
 	}
@@ -236,7 +236,7 @@ func (s *codexCompaction) compact(c *policy.Context, pending []policy.ItemID, in
 	if dropped > 0 {
 		from += fmt.Sprintf("; too long, the oldest %d messages dropped", dropped)
 	}
-	insert := []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: []policy.Content{summary}}}
+	insert := summarize.Message(summary)
 	if s.p.Form == formLocal {
 		insert[0].Contents = prefixed(codexSummaryPrefix+"\n", summary)
 	}

@@ -144,7 +144,7 @@ func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, 
 		return nil, err
 	}
 	call := s.call(c, history[:split], cuts, &summary)
-	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: call, Items: history[:split], Limit: c.Window}
+	try := summarize.Plan{Trigger: trigger, Reason: reason, Call: call, Items: history[:split], Limit: c.Window}
 	if failure := try.Failure(c); failure != nil {
 		return failure, nil
 	}

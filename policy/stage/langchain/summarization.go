@@ -114,7 +114,7 @@ func (s *summarization) Run(c *policy.Context) ([]policy.Edit, error) {
 	if at := s.p.limit(c.Window); at > 0 {
 		reason += fmt.Sprintf(" >= %d", at)
 	}
-	try := summarize.Attempt{
+	try := summarize.Plan{
 		Trigger: "auto", Reason: reason, Limit: c.Window,
 		Call: &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own", Input: s.p.Prompt + min(quarter(head), s.p.TrimTokens)},
 	}

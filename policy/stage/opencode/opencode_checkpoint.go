@@ -317,7 +317,7 @@ func (s *opencodeCheckpoint) compact(c *policy.Context, trigger, reason string, 
 	if from < len(list) {
 		older = slices.Index(ids, list[from].first)
 	}
-	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: s.call(c, ids, older, list[:from], update, refused), Limit: c.Window}
+	try := summarize.Plan{Trigger: trigger, Reason: reason, Call: s.call(c, ids, older, list[:from], update, refused), Limit: c.Window}
 	if failure := try.Failure(c); failure != nil {
 		return failure, nil
 	}

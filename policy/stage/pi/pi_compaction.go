@@ -241,7 +241,7 @@ func (s *piCompaction) compact(c *policy.Context, ids, pending []policy.ItemID, 
 	if err != nil {
 		return nil, err
 	}
-	attempt := summarize.Attempt{Trigger: trigger, Reason: reason, Call: s.call(c, previous, head, prefix, &summary), Limit: s.p.requestLimit(c.Window)}
+	attempt := summarize.Plan{Trigger: trigger, Reason: reason, Call: s.call(c, previous, head, prefix, &summary), Limit: s.p.requestLimit(c.Window)}
 	if failure := attempt.Failure(c); failure != nil {
 		return failure, nil // it is tried again at the next occasion
 	}

@@ -77,7 +77,7 @@ func (a *attempt) take(c *policy.Context) (s *summary, failure []policy.Edit, er
 			}
 		}
 	}
-	try := summarize.Attempt{Trigger: a.trigger, Reason: a.reason, Call: s.call, Items: a.items, Limit: c.Window}
+	try := summarize.Plan{Trigger: a.trigger, Reason: a.reason, Call: s.call, Items: a.items, Limit: c.Window}
 	return s, try.Failure(c), nil
 }
 

@@ -102,7 +102,7 @@ func (s *threeLayerAuto) compact(c *policy.Context, n int, trigger, reason strin
 	}
 	prompt := policy.RoundQuarter(len(summariseThis))
 	call := &policy.Call{Kind: "compaction", Prompt: prompt, Prefix: "own", Input: prompt + policy.RoundQuarter(min(n, s.p.SourceChars))}
-	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window - s.p.MaxOutput}
+	try := summarize.Plan{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window - s.p.MaxOutput}
 	if failure := try.Failure(c); failure != nil {
 		return failure, nil
 	}
