@@ -203,7 +203,7 @@ func (s *sessionMemory) summary(c *policy.Context, kept bool) (content policy.Co
 	case err != nil, ok && summarize.EmptyMemory(text), !ok && !s.written:
 		return content, "", err
 	case ok:
-		return policy.NewContent(jsonl.KindText, s.message(c, text, kept)), "the session's own summary.md", nil
+		return policy.Text(s.message(c, text, kept)), "the session's own summary.md", nil
 	}
 	return summarize.SummarySource{
 		Of:       "view",

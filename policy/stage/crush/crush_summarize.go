@@ -139,7 +139,7 @@ func (s *crushSummarize) summarize(c *policy.Context, goOn bool, trigger, reason
 		if err != nil {
 			return nil, err
 		}
-		again := policy.NewContent(jsonl.KindText, text)
+		again := policy.Text(text)
 		edits[0].Tail = []policy.Synthetic{{Role: "user", Label: "continue", Turn: true, Contents: []policy.Content{again}}}
 	}
 	return edits, nil

@@ -148,7 +148,7 @@ func (s *gooseCompaction) compact(c *policy.Context, keep []policy.ItemID, text,
 	if call.Retries > 0 {
 		plan.Note = fmt.Sprintf("; too long, %d %% of the tool results left out", removals[call.Retries])
 	}
-	goOn := policy.NewContent(jsonl.KindText, text)
+	goOn := policy.Text(text)
 	plan.Insert = func(summary policy.Content) []policy.Synthetic {
 		return append(summarize.Message(summary), policy.Synthetic{Role: "assistant", Label: "continue", Contents: []policy.Content{goOn}})
 	}

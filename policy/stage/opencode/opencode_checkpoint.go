@@ -337,13 +337,12 @@ func (s *opencodeCheckpoint) compact(c *policy.Context, trigger, reason string, 
 // checkpoint is the content of the message that takes the place of the view. The client's sentence in it, of 130
 // characters, is a stand-in.
 func checkpoint(summary policy.Content, recent string) []policy.Content {
-	text := func(s string) policy.Content { return policy.NewContent(jsonl.KindText, s) }
 	if recent != "" {
 		recent = "\n\n<recent-context>\n" + recent + "\n</recent-context>"
 	}
 	return []policy.Content{
-		text("<conversation-checkpoint>\n"), {Kind: jsonl.KindText, Tokens: policy.RoundQuarter(130)}, text("\n\n<summary>\n"),
-		summary, text("\n</summary>" + recent + "\n</conversation-checkpoint>"),
+		policy.Text("<conversation-checkpoint>\n"), {Kind: jsonl.KindText, Tokens: policy.RoundQuarter(130)}, policy.Text("\n\n<summary>\n"),
+		summary, policy.Text("\n</summary>" + recent + "\n</conversation-checkpoint>"),
 	}
 }
 

@@ -191,7 +191,7 @@ func (s *opencodeCompaction) compact(c *policy.Context, trigger, reason string) 
 	}
 	edits, err := plan.Compact(c)
 	if err == nil && trigger == "auto" && edits[0].Kind != policy.KindFail {
-		goOn := policy.NewContent(jsonl.KindText, s.version.ContinueText)
+		goOn := policy.Text(s.version.ContinueText)
 		edits[0].Tail = []policy.Synthetic{{Role: "user", Label: "continue", Turn: true, Contents: []policy.Content{goOn}}}
 	}
 	return edits, err
@@ -199,7 +199,7 @@ func (s *opencodeCompaction) compact(c *policy.Context, trigger, reason string) 
 
 // compactionMessage is the message that a compaction begins with.
 func compactionMessage() policy.Synthetic {
-	ask := policy.NewContent(jsonl.KindText, compactionPrompt)
+	ask := policy.Text(compactionPrompt)
 	return policy.Synthetic{Role: "user", Label: "compaction", Turn: true, Contents: []policy.Content{ask}}
 }
 

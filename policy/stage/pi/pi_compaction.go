@@ -360,9 +360,9 @@ const (
 func (s *piCompaction) message(summary policy.Content) []policy.Content {
 	end := s.files.lists() + summaryEnd
 	if summary.Ref == nil && summary.Tokens == 0 {
-		return []policy.Content{policy.NewContent(jsonl.KindText, summaryBegin+summary.Text+end)}
+		return []policy.Content{policy.Text(summaryBegin + summary.Text + end)}
 	}
-	return []policy.Content{policy.NewContent(jsonl.KindText, summaryBegin), summary, policy.NewContent(jsonl.KindText, end)}
+	return []policy.Content{policy.Text(summaryBegin), summary, policy.Text(end)}
 }
 
 // call is the request for the summary of head, and the one for that of a turn's beginning. Where there are both, each

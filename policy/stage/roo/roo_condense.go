@@ -242,6 +242,6 @@ func (s *rooCondense) truncate(list []message, reason string) []policy.Edit {
 	text := fmt.Sprintf("[Sliding window truncation: %d messages hidden to reduce context]", n)
 	return []policy.Edit{{
 		Kind: policy.KindCollapse, Trigger: "auto", Items: items(list[1 : n+1]), Reason: reason + "; the oldest messages are cut off",
-		Insert: []policy.Synthetic{{Role: "user", Label: "truncation", Contents: []policy.Content{policy.NewContent(jsonl.KindText, text)}}},
+		Insert: []policy.Synthetic{{Role: "user", Label: "truncation", Contents: []policy.Content{policy.Text(text)}}},
 	}}
 }
