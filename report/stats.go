@@ -256,13 +256,13 @@ func contentPicture(p *page, s *stats.SessionStats) []string {
 
 // contentTable lists categories; at says whether the request's share is shown, beside that of all that was sent.
 func contentTable(list []stats.CategoryTokens, at bool) *table {
-	t := newTable(contentColumns, either(at, contentShares, nil), contentSent)
+	t := tableOf[contentCells]()
 	for _, c := range list {
-		cells := []any{contentNames[c.Category]}
-		if at {
-			cells = append(cells, c.Tokens, number(perMille(c.PerMille)))
+		cells := contentCells{contentNames[c.Category], c.Tokens, number(perMille(c.PerMille)), c.Sent, number(perMille(c.SentPer)), portionsText(c.Of)}
+		if !at {
+			cells.Tokens, cells.Share = nil, nil
 		}
-		t.add(either(c.Category == category.Unrecorded, yellow, none), append(cells, c.Sent, number(perMille(c.SentPer)), portionsText(c.Of))...)
+		t.put(either(c.Category == category.Unrecorded, yellow, none), cells)
 	}
 	return t
 }
@@ -280,43 +280,43 @@ func portionsText(list []stats.Portion) string {
 }
 
 func toolTable(list []stats.Tool, most int) *table {
-	t := newTable(toolColumns)
+	t := tableOf[toolCells]()
 	for i := range list[:min(most, len(list))] {
 		x := &list[i]
-		t.add(none, cmp.Or(x.Name, "(unknown)"), x.Calls, x.Errors, x.Called, x.Returned, x.Largest, x.InContext, number(perMille(x.PerMille)), x.Sent)
+		t.put(none, toolCells{cmp.Or(x.Name, "(unknown)"), x.Calls, x.Errors, x.Called, x.Returned, x.Largest, x.InContext, number(perMille(x.PerMille)), x.Sent})
 	}
 	return t
 }
 
 func fileTable(s *stats.SessionStats, most int) *table {
-	t := newTable(fileColumns)
+	t := tableOf[fileCells]()
 	for i := range s.Files[:min(most, len(s.Files))] {
 		f := &s.Files[i]
-		t.add(none, f.Path, f.Results, f.Tokens, f.Again, f.Superseded(), f.Changes, f.InContext, f.Stale)
+		t.put(none, fileCells{f.Path, f.Results, f.Tokens, f.Again, f.Superseded(), f.Changes, f.InContext, f.Stale})
 	}
 	return t
 }
 
 func resultTable(list []stats.ToolResult, most int) *table {
-	t := newTable(resultColumns)
+	t := tableOf[resultCells]()
 	for i := range list[:min(most, len(list))] {
 		r := &list[i]
-		t.add(none, number(fmt.Sprint(r.Line)), r.Tool+phraseIf(r.Error, " (error)"), r.Target, r.Tokens, r.Requests, r.Sent, r.InContext)
+		t.put(none, resultCells{number(fmt.Sprint(r.Line)), r.Tool + phraseIf(r.Error, " (error)"), r.Target, r.Tokens, r.Requests, r.Sent, r.InContext})
 	}
 	return t
 }
 
 func repeatedTable(list []stats.Duplicate, most int) *table {
-	t := newTable(repeatedColumns)
+	t := tableOf[repeatedCells]()
 	for i := range list[:min(most, len(list))] {
 		g := &list[i]
-		t.add(none, number(fmt.Sprint(g.Line)), g.Tool, g.Target, g.Copies-1, g.Tokens)
+		t.put(none, repeatedCells{number(fmt.Sprint(g.Line)), g.Tool, g.Target, g.Copies - 1, g.Tokens})
 	}
 	return t
 }
 
 func turnTable(list []stats.Turn, most int) *table {
-	t := newTable(turnColumns)
+	t := tableOf[turnCells]()
 	shown := slices.Clone(list)
 	if len(list) > most {
 		slices.SortStableFunc(shown, func(a, b stats.Turn) int { return cmp.Compare(b.Growth, a.Growth) })
@@ -324,16 +324,16 @@ func turnTable(list []stats.Turn, most int) *table {
 	}
 	for i := range shown {
 		x := &shown[i]
-		t.add(none, x.N, number(either(x.From == x.To, fmt.Sprint(x.From), fmt.Sprintf("%d-%d", x.From, x.To))), x.Tokens, x.Growth, x.Called, x.Returned, x.Prompt)
+		t.put(none, turnCells{x.N, number(either(x.From == x.To, fmt.Sprint(x.From), fmt.Sprintf("%d-%d", x.From, x.To))), x.Tokens, x.Growth, x.Called, x.Returned, x.Prompt})
 	}
 	return t
 }
 
 func definitionTable(list []stats.Listing) *table {
-	t := newTable(listingColumns)
+	t := tableOf[listingCells]()
 	for i := range list {
 		d := &list[i]
-		t.add(none, d.Type, d.Times, number(either(d.Names > 0, thousands(d.Names), "-")), number(either(d.Names > 0, thousands(d.MCP), "-")), d.Tokens, d.InContext)
+		t.put(none, listingCells{d.Type, d.Times, number(either(d.Names > 0, thousands(d.Names), "-")), number(either(d.Names > 0, thousands(d.MCP), "-")), d.Tokens, d.InContext})
 	}
 	return t
 }
@@ -354,10 +354,10 @@ func subagentSection(p *page, list []stats.SubagentType) {
 }
 
 func subagentTable(list []stats.SubagentType) *table {
-	t := newTable(subagentColumns)
+	t := tableOf[subagentCells]()
 	for i := range list {
 		s := &list[i]
-		t.add(none, cmp.Or(s.Type, "(not known)"), s.Calls, s.Returned, s.Agents, s.Requests, s.Input, s.Output, s.CostUSD)
+		t.put(none, subagentCells{cmp.Or(s.Type, "(not known)"), s.Calls, s.Returned, s.Agents, s.Requests, s.Input, s.Output, s.CostUSD})
 	}
 	return t
 }
@@ -386,7 +386,7 @@ func statsOverview(p *page, list []*stats.SessionStats, sum *stats.StatsTotal) {
 
 // heaviestTable has a row for each conversation.
 func heaviestTable(list []*stats.SessionStats) *table {
-	t := newTable(heaviestColumns)
+	t := tableOf[heaviestCells]()
 	for _, s := range list {
 		results := 0
 		for _, c := range s.Categories {
@@ -398,7 +398,7 @@ func heaviestTable(list []*stats.SessionStats) *table {
 		if len(s.Tools) > 0 {
 			tool = phrase("%v, %v", s.Tools[0].Name, percent(s.Tools[0].Sent, s.Sent))
 		}
-		t.add(none, strings.TrimSpace(s.Session+" "+s.Agent), s.Request, s.Tokens, s.Peak.Tokens, s.Sent, number(perMille(results)), tool)
+		t.put(none, heaviestCells{strings.TrimSpace(s.Session + " " + s.Agent), s.Request, s.Tokens, s.Peak.Tokens, s.Sent, number(perMille(results)), tool})
 	}
 	return t
 }
@@ -466,18 +466,18 @@ func statsCSV(list []*stats.SessionStats) *table {
 
 // overheadTable has a row per part of the system prompt and the tools.
 func overheadTable(o *stats.PromptOverhead, most int) *table {
-	t := newTable(overheadColumns)
+	t := tableOf[overheadCells]()
 	for _, p := range o.Parts[:min(most, len(o.Parts))] {
-		t.add(none, p.Part, p.Name, cmp.Or(p.Server, p.Kind), p.Tokens, percent(p.Tokens, o.Tokens), p.Calls, p.Requests, p.Sent)
+		t.put(none, overheadCells{p.Part, p.Name, cmp.Or(p.Server, p.Kind), p.Tokens, percent(p.Tokens, o.Tokens), p.Calls, p.Requests, p.Sent})
 	}
 	return t
 }
 
 // addedTable has a row per type of attachment.
 func addedTable(o *stats.PromptOverhead) *table {
-	t := newTable(addedColumns)
+	t := tableOf[addedCells]()
 	for _, p := range o.InMessages {
-		t.add(none, p.Kind, p.Name, p.Tokens)
+		t.put(none, addedCells{p.Kind, p.Name, p.Tokens})
 	}
 	return t
 }
