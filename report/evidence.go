@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/policy"
@@ -144,6 +145,9 @@ func evidenceText(uses []policy.Use) string {
 func evidenceTable(uses []policy.Use) *table {
 	of := func(n, recorded int) string { return phraseIf(recorded > 0, "%v of %v", n, recorded) }
 	t := tableOf[evidenceCells]()
+	if !slices.ContainsFunc(uses, func(u policy.Use) bool { return u.Score != nil }) {
+		t.columns = t.columns[:2]
+	}
 	for _, u := range uses {
 		if len(u.Truths) == 0 {
 			continue

@@ -257,12 +257,12 @@ func contentPicture(p *page, s *stats.SessionStats) []string {
 // contentTable lists categories; at says whether the request's share is shown, beside that of all that was sent.
 func contentTable(list []stats.CategoryTokens, at bool) *table {
 	t := tableOf[contentCells]()
+	if !at {
+		t.columns[1].Title, t.columns[2].Title = "", "" // those of the request are not shown
+	}
 	for _, c := range list {
-		cells := contentCells{contentNames[c.Category], c.Tokens, number(perMille(c.PerMille)), c.Sent, number(perMille(c.SentPer)), portionsText(c.Of)}
-		if !at {
-			cells.Tokens, cells.Share = nil, nil
-		}
-		t.put(either(c.Category == category.Unrecorded, yellow, none), cells)
+		t.put(either(c.Category == category.Unrecorded, yellow, none),
+			contentCells{contentNames[c.Category], c.Tokens, number(perMille(c.PerMille)), c.Sent, number(perMille(c.SentPer)), portionsText(c.Of)})
 	}
 	return t
 }
