@@ -29,7 +29,7 @@ func TestColumnsExplained(t *testing.T) {
 	}
 }
 
-// TestColumnsDeclared holds that columns.go alone has row types with titles, and that help has every one of them.
+// TestColumnsDeclared holds that columns.go alone, but for exported tables, has row types with titles, and that help has every one of them.
 func TestColumnsDeclared(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil {
@@ -50,7 +50,7 @@ func TestColumnsDeclared(t *testing.T) {
 					t.Errorf("%s: no head for help contains it", row[1])
 				}
 			}
-		} else if !strings.HasSuffix(name, "_test.go") && regexp.MustCompile("`[^`]*\\bcol:\"|Title: *\"[^}]*Drop:").Match(text) {
+		} else if name != "export_columns.go" && !strings.HasSuffix(name, "_test.go") && regexp.MustCompile("`[^`]*\\bcol:\"|Title: *\"[^}]*Drop:").Match(text) {
 			t.Errorf("%s: a column is declared outside of columns.go", name)
 		}
 	}
