@@ -99,14 +99,8 @@ func releasesOf(list []PolicyInfo) (releases []string) {
 
 // PolicyFinding is a setting of a policy that is valid and probably a mistake.
 type PolicyFinding struct {
-	Policy  string `json:"policy"`
-	File    string `json:"file,omitempty"`
-	Line    int    `json:"line,omitempty"`
-	Column  int    `json:"column,omitempty"`
-	Key     string `json:"key"`
-	Rule    string `json:"rule"`
-	Message string `json:"message"`
-	Hint    string `json:"hint,omitempty"`
+	Policy string `json:"policy"`
+	policy.Finding
 }
 
 // PolicyFindings prints the findings of a lint of policies. Only FormatGitHub prints wrong, the errors of policies
@@ -114,11 +108,11 @@ type PolicyFinding struct {
 func PolicyFindings(w io.Writer, list []PolicyFinding, wrong policy.Errors, opt Layout) error {
 	t := tableOf[findingCells]()
 	for _, f := range list {
-		where, text := f.Key, f.Message
+		where, text := f.Key, f.Msg
 		if f.Line > 0 { // the key may be another than the one at this place
-			where, text = fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column), f.Key+": "+f.Message
+			where, text = fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column), f.Key+": "+f.Msg
 		}
-		t.put(none, findingCells{f.Policy, where, f.File, f.Line, f.Column, f.Key, f.Rule, f.Message, f.Hint, text + before(": ", f.Hint)})
+		t.put(none, findingCells{f.Policy, where, f.File, f.Line, f.Column, f.Key, f.Rule, f.Msg, f.Hint, text + before(": ", f.Hint)})
 	}
 	d := listing(count(len(list), "finding"), t, object{{"schema", PolicyFindingsSchema}, {"findings", list}})
 	d.other = map[Format]func(io.Writer) error{FormatGitHub: func(w io.Writer) error { return policyAnnotations(w, list, wrong) }}
@@ -138,22 +132,15 @@ func policyAnnotations(w io.Writer, list []PolicyFinding, wrong policy.Errors) e
 		annotate("error", e.Position, "policy", policy.Error{Msg: e.Msg, Hint: e.Hint})
 	}
 	for _, f := range list {
-		annotate("warning", policy.Position{File: f.File, Line: f.Line, Column: f.Column}, f.Policy+" "+f.Rule,
-			policy.Error{Msg: f.Key + ": " + f.Message, Hint: f.Hint})
+		annotate("warning", f.Position, f.Policy+" "+f.Rule,
+			policy.Error{Msg: f.Key + ": " + f.Msg, Hint: f.Hint})
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// PolicyChange is one key in which two policies differ.
-type PolicyChange struct {
-	Key  string `json:"key"`
-	From string `json:"from"`
-	To   string `json:"to"`
-}
-
 // PolicyChanges prints how policy b differs from policy a.
-func PolicyChanges(w io.Writer, a, b string, list []PolicyChange, opt Layout) error {
+func PolicyChanges(w io.Writer, a, b string, list []policy.Change, opt Layout) error {
 	t := newTable(changeColumns(a, b))
 	for _, c := range list {
 		t.add(none, c.Key, orDash(c.From), orDash(c.To))

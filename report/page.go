@@ -227,6 +227,16 @@ func (p *page) hidden(n int, noun, formats string) {
 	}
 }
 
+// top prints the first rows of a table, or with Layout.All all of them, and which formats have the others.
+func (p *page) top(t *table, most int, noun, formats string) {
+	n := len(t.rows)
+	if !p.All {
+		t.rows = t.rows[:min(most, n)]
+	}
+	p.table(t)
+	p.hidden(n-len(t.rows), noun, formats)
+}
+
 // end writes what was printed so far.
 func (p *page) end() error {
 	text := p.buf.Bytes()

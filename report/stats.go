@@ -75,8 +75,7 @@ func statsPage(p *page, s *stats.SessionStats) {
 	p.table(contentTable(s.Categories, true))
 	if o := s.Overhead; o != nil {
 		p.heading(phrase("system prompt and tools, as line %v holds them", o.Line))
-		p.table(overheadTable(o, p.most()))
-		p.statsHidden(len(o.Parts)-p.most(), "part")
+		p.topStats(overheadTable(o), "part")
 		p.note(faint, overheadNote(o))
 		if len(o.InMessages) > 0 {
 			p.heading("what the client adds to messages, which a policy can take away")
@@ -84,27 +83,27 @@ func statsPage(p *page, s *stats.SessionStats) {
 		}
 	}
 	p.heading(phrase("up to request %v: tools", s.Request))
-	p.table(toolTable(s.Tools, p.most()))
-	p.statsHidden(len(s.Tools)-p.most(), "tool")
+	p.topStats(toolTable(s.Tools), "tool")
 	if s.Reads.Results > 0 {
 		p.heading("files that Read returned")
-		p.table(fileTable(s, p.most()))
-		p.statsHidden(len(s.Files)-p.most(), "file")
+		p.topStats(fileTable(s), "file")
 		p.notes(faint, readNotes(&s.Reads))
 	}
 	if len(s.Results) > 0 {
 		p.heading("results by what was sent of them")
-		p.table(resultTable(s.Results, p.most()))
-		p.statsHidden(len(s.Results)-p.most(), "result")
+		p.topStats(resultTable(s.Results), "result")
 	}
 	if g := s.Repeated.Groups; len(g) > 0 {
 		p.heading("results with the same text")
-		p.table(repeatedTable(g, p.most()))
-		p.statsHidden(len(g)-p.most(), "text")
+		p.topStats(repeatedTable(g), "text")
 	}
-	p.heading(either(p.All || len(s.Turns) <= p.most(), "turns", "turns that grew the context most"))
-	p.table(turnTable(s.Turns, p.most()))
-	p.statsHidden(len(s.Turns)-p.most(), "turn")
+	turns, title := s.Turns, "turns"
+	if !p.All && len(turns) > MostStats {
+		turns, title = slices.Clone(turns), "turns that grew the context most"
+		slices.SortStableFunc(turns, func(a, b stats.Turn) int { return cmp.Compare(b.Growth, a.Growth) })
+	}
+	p.heading(title)
+	p.topStats(turnTable(turns), "turn")
 	if len(s.Definitions) > 0 {
 		p.heading("listings of tools, skills and agents")
 		p.table(definitionTable(s.Definitions))
@@ -114,10 +113,9 @@ func statsPage(p *page, s *stats.SessionStats) {
 	p.notes(faint, statsNotes(s))
 }
 
-// most is how many rows of a list are shown.
-func (p *page) most() int { return either(p.All, 1<<30, MostStats) }
-
-func (p *page) statsHidden(n int, noun string) { p.hidden(n, noun, "json and csv contain them") }
+func (p *page) topStats(t *table, noun string) {
+	p.top(t, MostStats, noun, "json and csv contain them")
+}
 
 // statsText is the answer in words.
 func statsText(s *stats.SessionStats) string {
@@ -279,51 +277,41 @@ func portionsText(list []stats.Portion) string {
 	return joined("", strings.Join(words, ", "), phraseIf(len(list) > most && len(words) == most, ", …"))
 }
 
-func toolTable(list []stats.Tool, most int) *table {
+func toolTable(list []stats.Tool) *table {
 	t := tableOf[toolCells]()
-	for i := range list[:min(most, len(list))] {
-		x := &list[i]
+	for _, x := range list {
 		t.put(none, toolCells{cmp.Or(x.Name, "(unknown)"), x.Calls, x.Errors, x.Called, x.Returned, x.Largest, x.InContext, number(perMille(x.PerMille)), x.Sent})
 	}
 	return t
 }
 
-func fileTable(s *stats.SessionStats, most int) *table {
+func fileTable(s *stats.SessionStats) *table {
 	t := tableOf[fileCells]()
-	for i := range s.Files[:min(most, len(s.Files))] {
-		f := &s.Files[i]
+	for _, f := range s.Files {
 		t.put(none, fileCells{f.Path, f.Results, f.Tokens, f.Again, f.Superseded(), f.Changes, f.InContext, f.Stale})
 	}
 	return t
 }
 
-func resultTable(list []stats.ToolResult, most int) *table {
+func resultTable(list []stats.ToolResult) *table {
 	t := tableOf[resultCells]()
-	for i := range list[:min(most, len(list))] {
-		r := &list[i]
+	for _, r := range list {
 		t.put(none, resultCells{number(fmt.Sprint(r.Line)), r.Tool + phraseIf(r.Error, " (error)"), r.Target, r.Tokens, r.Requests, r.Sent, r.InContext})
 	}
 	return t
 }
 
-func repeatedTable(list []stats.Duplicate, most int) *table {
+func repeatedTable(list []stats.Duplicate) *table {
 	t := tableOf[repeatedCells]()
-	for i := range list[:min(most, len(list))] {
-		g := &list[i]
+	for _, g := range list {
 		t.put(none, repeatedCells{number(fmt.Sprint(g.Line)), g.Tool, g.Target, g.Copies - 1, g.Tokens})
 	}
 	return t
 }
 
-func turnTable(list []stats.Turn, most int) *table {
+func turnTable(list []stats.Turn) *table {
 	t := tableOf[turnCells]()
-	shown := slices.Clone(list)
-	if len(list) > most {
-		slices.SortStableFunc(shown, func(a, b stats.Turn) int { return cmp.Compare(b.Growth, a.Growth) })
-		shown = shown[:most]
-	}
-	for i := range shown {
-		x := &shown[i]
+	for _, x := range list {
 		t.put(none, turnCells{x.N, number(either(x.From == x.To, fmt.Sprint(x.From), fmt.Sprintf("%d-%d", x.From, x.To))), x.Tokens, x.Growth, x.Called, x.Returned, x.Prompt})
 	}
 	return t
@@ -331,8 +319,7 @@ func turnTable(list []stats.Turn, most int) *table {
 
 func definitionTable(list []stats.Listing) *table {
 	t := tableOf[listingCells]()
-	for i := range list {
-		d := &list[i]
+	for _, d := range list {
 		t.put(none, listingCells{d.Type, d.Times, number(either(d.Names > 0, thousands(d.Names), "-")), number(either(d.Names > 0, thousands(d.MCP), "-")), d.Tokens, d.InContext})
 	}
 	return t
@@ -355,8 +342,7 @@ func subagentSection(p *page, list []stats.SubagentType) {
 
 func subagentTable(list []stats.SubagentType) *table {
 	t := tableOf[subagentCells]()
-	for i := range list {
-		s := &list[i]
+	for _, s := range list {
 		t.put(none, subagentCells{cmp.Or(s.Type, "(not known)"), s.Calls, s.Returned, s.Agents, s.Requests, s.Input, s.Output, s.CostUSD})
 	}
 	return t
@@ -369,13 +355,11 @@ func statsOverview(p *page, list []*stats.SessionStats, sum *stats.StatsTotal) {
 	slices.SortStableFunc(order, func(a, b *stats.SessionStats) int { return cmp.Compare(b.Sent, a.Sent) })
 	most := either(p.All, len(order), min(2*MostStats, len(order)))
 	p.heading(either(most < len(order), phrase("the %v sessions that sent the most", most), "sessions, by what they sent"))
-	p.table(heaviestTable(order[:most]))
-	p.statsHidden(len(order)-most, "session")
+	p.top(heaviestTable(order), 2*MostStats, "session", "json and csv contain them")
 	p.heading("what all of them sent")
 	p.table(contentTable(sum.Categories, false))
 	p.heading("tools")
-	p.table(toolTable(sum.Tools, p.most()))
-	p.statsHidden(len(sum.Tools)-p.most(), "tool")
+	p.topStats(toolTable(sum.Tools), "tool")
 	if sum.Reads.Results > 0 {
 		p.heading("what Read returned")
 		p.notes(none, readNotes(&sum.Reads))
@@ -465,9 +449,9 @@ func statsCSV(list []*stats.SessionStats) *table {
 }
 
 // overheadTable has a row per part of the system prompt and the tools.
-func overheadTable(o *stats.PromptOverhead, most int) *table {
+func overheadTable(o *stats.PromptOverhead) *table {
 	t := tableOf[overheadCells]()
-	for _, p := range o.Parts[:min(most, len(o.Parts))] {
+	for _, p := range o.Parts {
 		t.put(none, overheadCells{p.Part, p.Name, cmp.Or(p.Server, p.Kind), p.Tokens, percent(p.Tokens, o.Tokens), p.Calls, p.Requests, p.Sent})
 	}
 	return t

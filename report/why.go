@@ -61,9 +61,7 @@ func whyPage(p *page, s *why.SessionBreaks) {
 	breakSection(p, s)
 	if len(s.Changes) > 0 {
 		p.heading("what differs from the request before, as sent")
-		most := either(p.All, len(s.Changes), min(mostBreaks, len(s.Changes)))
-		p.table(sentTable(s.Changes[:most]))
-		p.hidden(len(s.Changes)-most, "request", "json contains them")
+		p.top(sentTable(s.Changes), mostBreaks, "request", "json contains them")
 	}
 	if len(s.Causes) > 1 {
 		p.heading("by cause")
@@ -182,9 +180,7 @@ func breakSection(p *page, s *why.SessionBreaks) {
 	}
 	if len(shown) > 0 {
 		p.heading("breaks, the most expensive first")
-		most := either(p.All, len(shown), min(mostBreaks, len(shown)))
-		p.table(cacheBreakTable(s, shown[:most]))
-		p.hidden(len(shown)-most, "break", "json and csv contain them")
+		p.top(cacheBreakTable(s, shown), mostBreaks, "break", "json and csv contain them")
 	}
 	if n := len(s.Breaks) - len(shown); n > 0 {
 		var only price.USD
@@ -404,24 +400,18 @@ func refillSection(p *page, s *why.SessionBreaks) {
 	slices.SortStableFunc(list, func(a, b stats.Refill) int { return a.Requests - b.Requests })
 	p.heading("compactions that follow one another, the quickest first")
 	t := tableOf[refillCells]()
-	most := min(p.most(), len(list))
-	for i := range list[:most] {
-		r := &list[i]
+	for _, r := range list {
 		to := number(either(r.To > s.Requests, "end", thousands(r.To)))
 		t.put(none, refillCells{r.From, to, r.Requests, r.Prompts, number(either(r.Seconds > 0 && r.Seconds < 60, "<1 min", timeSpan(r.Seconds))), r.Joined, number(perMille(r.Freed)), sourcesText(r.Parts)})
 	}
-	p.table(t)
-	p.hidden(len(list)-most, "refill", "json contains them")
-	for i := range list[:either(p.All, most, 1)] {
-		r := &list[i]
+	p.top(t, MostStats, "refill", "json contains them")
+	for _, r := range list[:either(p.All, len(list), 1)] {
 		p.heading(phrase("what refilled the context from request %v to %v: %v tokens", r.From, either(r.To > s.Requests, "the end", thousands(r.To)), r.Joined))
 		t := tableOf[refillSourceCells]()
-		shown := min(either(p.All, len(r.Heaviest), MostStats), len(r.Heaviest))
-		for _, x := range r.Heaviest[:shown] {
+		for _, x := range r.Heaviest {
 			t.put(none, refillSourceCells{x.Tokens, x.Times, sourceText(&x), x.Target, number(phraseIf(x.Line > 0, "%v", fmt.Sprint(x.Line)))})
 		}
-		p.table(t)
-		p.hidden(len(r.Heaviest)-shown, "source", "json contains them")
+		p.top(t, MostStats, "source", "json contains them")
 	}
 }
 
