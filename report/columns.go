@@ -19,7 +19,7 @@ func (t TableHead) Columns() [][2]string {
 	var list [][2]string
 	for _, c := range t.columns {
 		if c.Title != "" {
-			list = append(list, [2]string{c.Title, c.About})
+			list = append(list, field{c.Title, c.About})
 		}
 	}
 	return list
@@ -35,7 +35,7 @@ func ColumnsText(tables []TableHead) string {
 		p.heading(t.Name + ":")
 		var list [][2]string
 		for _, c := range t.Columns() {
-			list = append(list, [2]string{"  " + c[0], c[1]})
+			list = append(list, field{"  " + c[0], c[1]})
 		}
 		p.fields(list...)
 	}

@@ -46,8 +46,7 @@ func CostOf(tl *replay.Timeline, bridge *replay.Bridge) SessionCost {
 func costSum(list []SessionCost) *SessionCost {
 	sum := &SessionCost{Cost: &replay.Cost{}, Parts: &replay.CostParts{}}
 	var bridges []*replay.Bridge
-	for i := range list {
-		s := &list[i]
+	for _, s := range list {
 		sum.Total.Add(s.Total)
 		sum.Own.Add(s.Own)
 		sum.Conversation += s.Conversation

@@ -108,6 +108,9 @@ func (p *page) fileHeading(path string) {
 	p.heading(either(p.markdown(), path, shortPath(path, p.lineWidth())))
 }
 
+// field is a name and a value.
+type field = [2]string
+
 // fields prints pairs of a name and a value, without those of no value.
 func (p *page) fields(pairs ...[2]string) {
 	pairs = slices.DeleteFunc(pairs, func(f [2]string) bool { return f[1] == "" })

@@ -71,8 +71,7 @@ func payloadKindTable(rows []payloads.KindRow) *table {
 // have no text.
 func payloadPlaces(r *payloads.PayloadScores, all bool) (notes []string) {
 	for _, s := range r.Sessions {
-		for i := range s.Results {
-			c := &s.Results[i]
+		for _, c := range s.Results {
 			for _, d := range c.Differences {
 				if d.What == payloads.Unheld || d.What == payloads.StandIn {
 					continue

@@ -65,8 +65,8 @@ func statsPage(p *page, s *stats.SessionStats) {
 	p.note(bold, statsText(s))
 	p.notes(yellow, statsTrouble(s))
 	p.heading(sessionTitle(s.Session, s.Agent))
-	p.fields([2]string{"title", s.Title}, [2]string{"file", s.File}, [2]string{"requests", heldText(s.Lines, s.Held, phraseIf(s.Overhead != nil, "the parts of the system prompt and the tools"))}, [2]string{"model", s.Model}, [2]string{"policy", s.Policy},
-		[2]string{"counter", s.Counter}, [2]string{"peak", phrase("%v at request %v", s.Peak.Tokens, s.Peak.Request)})
+	p.fields(field{"title", s.Title}, field{"file", s.File}, field{"requests", heldText(s.Lines, s.Held, phraseIf(s.Overhead != nil, "the parts of the system prompt and the tools"))}, field{"model", s.Model}, field{"policy", s.Policy},
+		field{"counter", s.Counter}, field{"peak", phrase("%v at request %v", s.Peak.Tokens, s.Peak.Request)})
 	if s.Request == 0 {
 		return
 	}
@@ -416,32 +416,25 @@ func statsCSV(list []*stats.SessionStats) *table {
 				add("part", string(c.Category), x.Name, nil, x.Blocks, nil, x.Tokens)
 			}
 		}
-		for i := range s.Tools {
-			x := &s.Tools[i]
+		for _, x := range s.Tools {
 			add("tool", x.Name, nil, nil, x.Calls, x.Called+x.Returned, x.InContext, x.Sent, x.PerMille)
 		}
-		for i := range s.Files {
-			f := &s.Files[i]
+		for _, f := range s.Files {
 			add("file", "Read", f.Path, nil, f.Results, f.Tokens, f.InContext, nil, nil, f.Superseded(), f.Again)
 		}
-		for i := range s.Results {
-			r := &s.Results[i]
+		for _, r := range s.Results {
 			add("result", r.Tool, r.Target, r.Line, r.Requests, r.Tokens, r.InContext, r.Sent)
 		}
-		for i := range s.Turns {
-			x := &s.Turns[i]
+		for _, x := range s.Turns {
 			add("turn", fmt.Sprint(x.N), x.Prompt, x.Line, x.To-x.From+1, x.Growth, x.Tokens)
 		}
-		for i := range s.Repeated.Groups {
-			g := &s.Repeated.Groups[i]
+		for _, g := range s.Repeated.Groups {
 			add("repeated", g.Tool, g.Target, g.Line, g.Copies-1, g.Tokens)
 		}
-		for i := range s.Definitions {
-			d := &s.Definitions[i]
+		for _, d := range s.Definitions {
 			add("listing", d.Type, nil, nil, d.Times, d.Tokens, d.InContext)
 		}
-		for i := range s.Subagents {
-			a := &s.Subagents[i]
+		for _, a := range s.Subagents {
 			add("subagent", a.Type, nil, nil, a.Calls, a.Returned)
 		}
 	}

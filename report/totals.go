@@ -16,7 +16,7 @@ func totalFields(tl *replay.Timeline) [][2]string {
 	t, sent := tl.Totals, sentName(tl)
 	var f [][2]string
 	add := func(when bool, name, format string, args ...any) {
-		f = append(f, [2]string{name, phraseIf(when, format, args...)})
+		f = append(f, field{name, phraseIf(when, format, args...)})
 	}
 	c := t.Cache
 	add(true, "requests", "%v", t.Requests)

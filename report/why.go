@@ -57,7 +57,7 @@ func lostByRecord(s *why.SessionBreaks) bool { return s.Recorded && s.Usage > 0 
 func whyPage(p *page, s *why.SessionBreaks) {
 	p.note(bold, joined(" ", whyText(why.Sum([]*why.SessionBreaks{s}), s.Policy, lostByRecord(s), s.Recorded), largestText(s), unexplainedText(s.Causes), thrashText(s)))
 	p.heading(sessionTitle(s.Session, s.Agent))
-	p.fields([2]string{"title", s.Title}, [2]string{"file", s.File}, [2]string{"requests", heldText(s.Lines, s.Held, phraseIf(s.Recorded && s.Held > 0, "what differs between two requests"))}, [2]string{"model", s.Model}, [2]string{"policy", s.Policy}, [2]string{"counter", s.Counter})
+	p.fields(field{"title", s.Title}, field{"file", s.File}, field{"requests", heldText(s.Lines, s.Held, phraseIf(s.Recorded && s.Held > 0, "what differs between two requests"))}, field{"model", s.Model}, field{"policy", s.Policy}, field{"counter", s.Counter})
 	breakSection(p, s)
 	if len(s.Changes) > 0 {
 		p.heading("what differs from the request before, as sent")
@@ -140,8 +140,7 @@ func largestText(s *why.SessionBreaks) string {
 // unexplainedText says what of the breaks no line explains.
 func unexplainedText(causes []why.BreakSum) (text string) {
 	var fell why.RecordedBreaks
-	for i := range causes {
-		c := &causes[i]
+	for _, c := range causes {
 		switch {
 		case c.Cause == backtest.Unexplained && c.Breaks > 0:
 			text = phrase("%v of them, %v, %v unexplained: no line of the file says why.", c.Breaks, usdText(c.USD), either(c.Breaks == 1, "is", "are"))
@@ -258,8 +257,7 @@ func breakText(b *why.CacheBreak) string {
 // sentTable has a row per request that differs from the one before.
 func sentTable(list []why.RequestChange) *table {
 	t := tableOf[sentCells]()
-	for i := range list {
-		c := &list[i]
+	for _, c := range list {
 		t.put(none, sentCells{c.Request, c.Line, changeText(c.Change), c.Tokens, c.Lost, ifKnown(c.USD)})
 	}
 	return t
