@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// The columns of all tables that people read, each with what it says. Help prints these texts (see TableHead), so that no
-// title stands unexplained. Where a table is too wide, the columns of the highest Drop are left out first.
+// The row types of all tables that people read. A field is a column: columnsOf says what its tag holds. Help prints what
+// each column says (see TableHead), so that no title stands unexplained. Where a table is too wide, the columns of the
+// highest drop are left out first.
 
 // TableHead is the head of a table, for help.
 type TableHead struct {
@@ -93,7 +94,7 @@ type overviewCells struct {
 	Billed    any `col:"billed" about:"what the recorded session was billed, USD, subagents included; >= at least"`
 }
 
-// requestColumns are the columns of requests: eight for people, all for CSV. The third of people's is named by what is
+// requestCells are the row of a request: eight columns for people, all for CSV. The third of people's is named by what is
 // sent: see sentName.
 type requestCells struct {
 	named
