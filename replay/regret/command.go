@@ -54,7 +54,6 @@ func absolute(file, folder string) string {
 
 // readPatch lists the files of a patch as apply_patch takes it, each with the lines that its hunks found there.
 func readPatch(text, folder string) (list []access) {
-	_, text, _ = strings.Cut(text, "*** Begin Patch")
 	old := ""
 	hunk := func() {
 		if last := len(list) - 1; last >= 0 && old != "" {

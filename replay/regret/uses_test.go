@@ -458,6 +458,7 @@ func TestCodexCalls(t *testing.T) {
 		{"with another output", "exec_command", run("1000"), head("7") + "what the file holds now, which is another text\n", ""},
 		{"a patch alone", "apply_patch", patch, "Exit code: 0\nWall time: 0 seconds\nOutput:\nSuccess", regret.Edited},
 		{"a patch as input", "apply_patch", `{"input":` + strconv.Quote(patch) + `}`, "ok", regret.Edited},
+		{"a patch without its first line", "exec_command", `{"cmd":` + strconv.Quote("apply_patch <<'EOF'\n"+strings.TrimPrefix(patch, "*** Begin Patch\n")+"EOF\n") + `}`, "ok", regret.Edited},
 		{"a patch by a command", "exec_command", `{"cmd":` + strconv.Quote("apply_patch <<'EOF'\n"+patch+"EOF\n") + `}`, "ok", regret.Edited},
 	} {
 		var lines strings.Builder
