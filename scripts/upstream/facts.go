@@ -78,7 +78,7 @@ func facts() []fact {
 			{near: `new Set(["claude-sonnet-4-6","claude-opus-4-6"`, after: 120, shape: `new Set\(\[([^\]]*)\]\)`},
 			has(`source:"model-default"`, "served"),
 		}},
-		{"native_million", []form{{near: `.replacesDefault&&`, before: 40, after: 20, shape: `>=` + name + `&&!` + name + `\.replacesDefault&&`, value: "proactive"}}},
+		{"native_million", []form{{near: `.replacesDefault&&`, before: 40, after: 20, shape: `>=[\w$.]+&&!` + name + `\.replacesDefault&&`, value: "proactive"}}},
 		{"unknown_model", []form{has(`source:"unknown-model"`, "proactive")}},
 		{"summary_cap", []form{
 			{near: `forkLabel:"compact",maxTurns:1,`, after: 200, shape: `maxTurns:1,(?:fallbackModel:[^()]*\([^()]*\),)?maxOutputTokens:Math\.min\(` + number + `,`},
