@@ -220,3 +220,8 @@ func (e *Edit) Check() error {
 	}
 	return nil
 }
+
+// Replace is the edit of a stage that puts a content in the place of a block.
+func Replace(kind EditKind, t Target, with *Content, reason string) Edit {
+	return Edit{Kind: kind, Trigger: "auto", Target: t, New: with, Reason: reason}
+}

@@ -67,6 +67,12 @@ type Limits struct {
 // Add adds a limit.
 func (l *Limits) Add(limit Limit) { l.List = append(l.List, limit) }
 
+// Acts adds a limit of context at which the stage acts.
+func (l *Limits) Acts(limit Limit) {
+	limit.Of, limit.Acts = OfContext, true
+	l.Add(limit)
+}
+
 // Note adds a sentence.
 func (l *Limits) Note(format string, args ...any) {
 	l.Notes = append(l.Notes, fmt.Sprintf(format, args...))

@@ -104,6 +104,11 @@ type Definition struct {
 	Check func(c *Check)
 }
 
+// Maker is the New of a stage that takes all parameters.
+func Maker[P any](stage func(p P) Stage) func(params any) (Stage, error) {
+	return func(params any) (Stage, error) { return stage(*params.(*P)), nil }
+}
+
 // Trial is an act that a user may try with a stage, such as one that the model could have made.
 type Trial struct {
 	Form string // of its text: "ID[,ID]@REQUEST"

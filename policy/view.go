@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"iter"
+
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
@@ -66,4 +68,15 @@ type View interface {
 	// CacheEdits lists the cache edits in force, CacheEdited reports one on a block.
 	CacheEdits() []CacheEdit
 	CacheEdited(t Target) bool
+}
+
+// Targets calls yield with the place of each block of an item.
+func Targets(v View, id ItemID) iter.Seq[Target] {
+	return func(yield func(Target) bool) {
+		for b := range v.Blocks(id) {
+			if !yield(Target{id, b}) {
+				return
+			}
+		}
+	}
 }

@@ -180,8 +180,8 @@ func (v *View) remove(e *policy.Edit) error {
 		v.payload.sub(payload)
 		v.strip(id)
 		v.live--
-		for b := range v.Blocks(id) {
-			if t := (policy.Target{Item: id, Block: b}); v.Kind(t) == jsonl.KindToolResult {
+		for t := range policy.Targets(v, id) {
+			if v.Kind(t) == jsonl.KindToolResult {
 				v.setResult(t, policy.ResultGone)
 			}
 		}

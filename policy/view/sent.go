@@ -127,8 +127,8 @@ func (v *View) itemLeaves(p int, id policy.ItemID, tokens int) {
 	if len(v.sent.touched) == 0 {
 		return
 	}
-	for b := range v.Blocks(id) {
-		if t := (policy.Target{Item: id, Block: b}); v.sent.touched[t] {
+	for t := range policy.Targets(v, id) {
+		if v.sent.touched[t] {
 			v.sent.left -= v.payloadBlock(t)
 		}
 	}
@@ -188,8 +188,8 @@ func (v *View) isSent(t policy.Target) bool {
 
 // SentBlocks is the number of an item's blocks that go to the API.
 func (v *View) SentBlocks(id policy.ItemID) (n int) {
-	for b := range v.Blocks(id) {
-		if v.isSent(policy.Target{Item: id, Block: b}) {
+	for t := range policy.Targets(v, id) {
+		if v.isSent(t) {
 			n++
 		}
 	}

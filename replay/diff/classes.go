@@ -50,8 +50,7 @@ func Classes(v *view.View, pol *policy.Policy, n int) []Classed {
 			continue
 		}
 		fresh := int(id) >= sentBefore(v, n)
-		for b := range v.Blocks(id) {
-			t := policy.Target{Item: id, Block: b}
+		for t := range policy.Targets(v, id) {
 			if v.Kind(t) != jsonl.KindToolResult {
 				continue
 			}

@@ -71,8 +71,8 @@ func (v *compared) side(id policy.ItemID) Side {
 		s.Status = Added
 		return s
 	}
-	for b := range v.Blocks(id) {
-		if e := v.edit(policy.Target{Item: id, Block: b}); e != nil {
+	for t := range policy.Targets(v, id) {
+		if e := v.edit(t); e != nil {
 			s.by(e)
 			return s
 		}
@@ -151,10 +151,10 @@ func (c *comparison) blockText(v *compared, t policy.Target) string {
 
 func (c *comparison) text(v *view.View, id policy.ItemID) string {
 	s := ""
-	for b := range v.Blocks(id) {
-		text, err := v.Text(policy.Target{Item: id, Block: b})
+	for t := range policy.Targets(v, id) {
+		text, err := v.Text(t)
 		c.fail(err)
-		if r := v.Replacement(policy.Target{Item: id, Block: b}); text == "" && r != nil && r.Tokens > 0 {
+		if r := v.Replacement(t); text == "" && r != nil && r.Tokens > 0 {
 			text = "(a stand-in of " + strconv.Itoa(r.Tokens) + " tokens)"
 		}
 		if s != "" {

@@ -141,13 +141,12 @@ func first(l, r *compared) *First {
 		default:
 			return change(l, id, -1, r.side(id))
 		}
-		for b := range r.Blocks(id) {
-			t := policy.Target{Item: id, Block: b}
+		for t := range policy.Targets(r, id) {
 			a, z, server := l.shows(t), r.shows(t), r.history.Server[t]
 			if a.equal(z) || z.server && server != nil && server.Kind == policy.KindCacheEdit {
 				continue
 			}
-			f := change(r, id, b, r.blockSide(t))
+			f := change(r, id, t.Block, r.blockSide(t))
 			if raw := r.Raw(t); raw != nil {
 				f.ToolUse = raw.ID
 			}

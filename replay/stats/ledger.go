@@ -136,13 +136,13 @@ func (l *Ledger) touch(n int, v *view.View, id policy.ItemID) {
 	if in {
 		rest = v.PayloadWeight(id)
 	}
-	for b := range v.Blocks(id) {
+	for t := range policy.Targets(v, id) {
 		tokens := 0
 		if in {
-			tokens = v.PayloadBlockTokens(policy.Target{Item: id, Block: b})
+			tokens = v.PayloadBlockTokens(t)
 			rest -= tokens
 		}
-		l.set(n, &l.Blocks[at+b], in, tokens)
+		l.set(n, &l.Blocks[at+t.Block], in, tokens)
 	}
 	l.setAdded(n, v, id, rest)
 }
@@ -167,9 +167,9 @@ func (l *Ledger) pass(n int, v *view.View, id policy.ItemID) {
 		return
 	}
 	at := l.add(v, id)
-	for b := range v.Blocks(id) {
-		bl := &l.Blocks[at+b]
-		bl.unsent, bl.weight = n, v.PayloadBlockTokens(policy.Target{Item: id, Block: b})
+	for t := range policy.Targets(v, id) {
+		bl := &l.Blocks[at+t.Block]
+		bl.unsent, bl.weight = n, v.PayloadBlockTokens(t)
 	}
 }
 
@@ -181,10 +181,10 @@ func (l *Ledger) add(v *view.View, id policy.ItemID) int {
 	} else {
 		l.first[id] = at
 	}
-	for b := range v.Blocks(id) {
-		bl := LedgerBlock{Item: id, Index: b}
-		bl.Category, bl.Of = l.classes.Of(v, policy.Target{Item: id, Block: b})
-		if raw := v.Raw(policy.Target{Item: id, Block: b}); raw != nil {
+	for t := range policy.Targets(v, id) {
+		bl := LedgerBlock{Item: id, Index: t.Block}
+		bl.Category, bl.Of = l.classes.Of(v, t)
+		if raw := v.Raw(t); raw != nil {
 			bl.Line = raw.Line
 		}
 		l.Blocks = append(l.Blocks, bl)

@@ -286,9 +286,9 @@ func (tr *Tracer) splice(s *Step, v *view.View, at, del int, ids []policy.ItemID
 	for i, id := range ids {
 		back := id >= 0 && tr.known[id]
 		sp.Insert[i] = tr.item(v, id)
-		for b := range v.Blocks(id) {
+		for t := range policy.Targets(v, id) {
 			// What comes back comes without its payload-only edits.
-			if t := (policy.Target{Item: id, Block: b}); back && tr.now[t] > 0 {
+			if back && tr.now[t] > 0 {
 				tr.stands(s, v, t, -1, nil)
 			}
 		}

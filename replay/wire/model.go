@@ -109,8 +109,7 @@ func (f *repeating) again() {
 
 // blocks renders an item.
 func (r *renderer) blocks(id policy.ItemID) (blocks []BodyBlock, err error) {
-	for b := range r.view.Blocks(id) {
-		t := policy.Target{Item: id, Block: b}
+	for t := range policy.Targets(r.view, id) {
 		if r.isReminder(t) {
 			sent, err := r.reminders(t)
 			if err != nil {

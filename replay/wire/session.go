@@ -112,8 +112,7 @@ func (w *sessionWriter) gather() error {
 		}
 		w.items = append(w.items, sessionItem{id, role, blocks})
 		messages.add(id, role, blocks)
-		for b := range w.view.Blocks(id) {
-			t := policy.Target{Item: id, Block: b}
+		for t := range policy.Targets(w.view, id) {
 			if c := w.view.Replacement(t); c != nil && !c.Gone && c.Ref == nil && c.Text == "" && c.Tokens > 0 {
 				w.out.StandIns++
 			}

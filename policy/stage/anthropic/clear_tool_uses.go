@@ -36,11 +36,11 @@ func defineClearToolUses() policy.Definition {
 after:  the payload holds a placeholder for each of the oldest 7 results; the newest 3 and every tool_use stay, and so does the model view`,
 		Limits: clearToolUsesLimits,
 		Check:  checkClearToolUses,
-		New: func(p any) (policy.Stage, error) {
-			s := &clearToolUses{p: *p.(*ClearToolUses), at: map[policy.Target]int{}, input: policy.NewContent(jsonl.KindToolUse, "{}")}
+		New: policy.Maker(func(p ClearToolUses) policy.Stage {
+			s := &clearToolUses{p: p, at: map[policy.Target]int{}, input: policy.NewContent(jsonl.KindToolUse, "{}")}
 			s.placeholder = policy.NewContent(jsonl.KindToolResult, s.p.Placeholder)
-			return s, nil
-		},
+			return s
+		}),
 	}
 }
 
@@ -49,7 +49,7 @@ func clearToolUsesLimits(s *policy.StageConfig, c policy.Circumstances, l *polic
 	if p.Trigger.Type != policy.TriggerInputTokens {
 		l.Note("tool use clearing: > %s tool uses (clear_tool_uses.trigger)", policy.Thousands(p.Trigger.Value))
 	} else {
-		l.Add(policy.Limit{Name: "tool use clearing", Label: "clear", Operator: ">", Tokens: p.Trigger.Value, Of: policy.OfContext, Acts: true,
+		l.Acts(policy.Limit{Name: "tool use clearing", Label: "clear", Operator: ">", Tokens: p.Trigger.Value,
 			From: c.Name("clear_tool_uses.trigger") + ": the prompt", Key: "clear_tool_uses.trigger"})
 	}
 	if p.ClearAtLeast > 0 {

@@ -49,7 +49,7 @@ after:  two iterations are billed: the compaction, 180,000 in and 3,500 out, and
 }
 
 func compactAPILimits(s *policy.StageConfig, _ policy.Circumstances, l *policy.Limits) {
-	l.Add(policy.Limit{Name: "API compaction", Label: "compact", Operator: ">", Tokens: int(s.Params.(*CompactAPI).Trigger), Of: policy.OfContext, Acts: true,
+	l.Acts(policy.Limit{Name: "API compaction", Label: "compact", Operator: ">", Tokens: int(s.Params.(*CompactAPI).Trigger),
 		From: "compact_api.trigger: the prompt, as edits before it leave it", Key: "compact_api.trigger"})
 }
 

@@ -50,11 +50,11 @@ after:  one user message, "This session is being continued from a previous conve
 		Limits:     autocompactLimits,
 		Compaction: &policy.Compaction{On: compactsAt, Off: "set autocompact.enabled to false", FitsFrom: windowSince},
 		Check:      checkAutocompact,
-		New: func(p any) (policy.Stage, error) {
-			s := &autocompact{p: *p.(*Autocompact)}
+		New: policy.Maker(func(p Autocompact) policy.Stage {
+			s := &autocompact{p: p}
 			s.breaker.Most = s.p.MaxFailures
-			return s, nil
-		},
+			return s
+		}),
 	}
 }
 
@@ -84,14 +84,14 @@ func autocompactLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.
 	}
 	if t.Reactive {
 		l.Note("automatic compaction waits until the API refuses a prompt as too long (window.reactive): no window was set, and the model is none of window.proactive; the threshold would be %s", policy.Thousands(t.Auto))
-		l.Add(policy.Limit{
-			Name: "compaction when the API refuses", Label: "auto", Operator: ">", Tokens: c.Window, Of: policy.OfContext, Acts: true, From: "context window",
+		l.Acts(policy.Limit{
+			Name: "compaction when the API refuses", Label: "auto", Operator: ">", Tokens: c.Window, From: "context window",
 			Key: "autocompact",
 		})
 		return
 	}
-	l.Add(policy.Limit{
-		Name: "auto-compact threshold", Label: "auto", Operator: ">=", Tokens: t.Auto, Of: policy.OfContext, Acts: true, From: from,
+	l.Acts(policy.Limit{
+		Name: "auto-compact threshold", Label: "auto", Operator: ">=", Tokens: t.Auto, From: from,
 		Key: "autocompact", Raise: "make window.buffer or the output reserve smaller",
 	})
 }
@@ -376,8 +376,7 @@ func leftOut(v policy.View, id policy.ItemID) (tokens int) {
 		}
 		return 0
 	}
-	for b := range v.Blocks(id) {
-		t := policy.Target{Item: id, Block: b}
+	for t := range policy.Targets(v, id) {
 		switch kind := v.Kind(t); {
 		case isMedia(kind):
 			tokens += v.BlockTokens(t)

@@ -218,8 +218,7 @@ func (s *riskReader) risk(c *policy.Context, items []policy.ItemID) (float64, er
 	}
 	blocks, used := 0, 0
 	for _, id := range items {
-		for b := range c.View.Blocks(id) {
-			t := policy.Target{Item: id, Block: b}
+		for t := range policy.Targets(c.View, id) {
 			if c.View.Length(t).UTF16 == 0 {
 				continue
 			}
@@ -247,8 +246,7 @@ func (s *riskReader) follow(c *policy.Context) error {
 		if _, again := s.order[id]; !again {
 			s.order[id] = at
 		}
-		for b := range c.View.Blocks(id) {
-			t := policy.Target{Item: id, Block: b}
+		for t := range policy.Targets(c.View, id) {
 			if id < 0 && c.View.Length(t).UTF16 == 0 || id >= 0 && c.View.Raw(t).Text.UTF16 == 0 {
 				continue
 			}

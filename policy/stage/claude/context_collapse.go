@@ -62,7 +62,7 @@ func contextCollapseLimits(s *policy.StageConfig, c policy.Circumstances, l *pol
 	}
 	stageAt, commitAt, target := p.Thresholds(limitsOf(s, c))
 	add := func(name, label, operator string, tokens int, key string) {
-		l.Add(policy.Limit{Name: name, Label: label, Operator: operator, Tokens: tokens, Of: policy.OfContext, Acts: true, From: key, Key: key})
+		l.Acts(policy.Limit{Name: name, Label: label, Operator: operator, Tokens: tokens, From: key, Key: key})
 	}
 	add("collapse staging", "", ">=", stageAt, "context_collapse.stage_at")
 	add("collapse commit", "collapse", ">=", commitAt, "context_collapse.commit_at")

@@ -49,8 +49,8 @@ func microcompactSizeLimits(s *policy.StageConfig, c policy.Circumstances, l *po
 		return
 	}
 	const from = "the warning threshold; acts where enough tokens of results are saved"
-	l.Add(policy.Limit{
-		Name: "microcompaction", Operator: ">=", Tokens: limitsOf(s, c).Warning, Of: policy.OfContext, Acts: true, From: from,
+	l.Acts(policy.Limit{
+		Name: "microcompaction", Operator: ">=", Tokens: limitsOf(s, c).Warning, From: from,
 		Key: "microcompact_size", Lower: "make window.warning_offset larger", Raise: "make window.warning_offset smaller",
 	})
 }

@@ -35,9 +35,9 @@ func defineMicrocompactTime() policy.Definition {
 after:  the Glob result is "[Old tool result content cleared]"; its tool_use and the other two results are unchanged`,
 		Limits: microcompactTimeLimits,
 		Check:  func(c *policy.Check) { c.Warm("microcompact_time.gap", c.Stage.Params.(*MicrocompactTime).Gap) },
-		New: func(p any) (policy.Stage, error) {
-			return &microcompactTime{p: *p.(*MicrocompactTime), cleared: map[string]bool{}}, nil
-		},
+		New: policy.Maker(func(p MicrocompactTime) policy.Stage {
+			return &microcompactTime{p: p, cleared: map[string]bool{}}
+		}),
 	}
 }
 

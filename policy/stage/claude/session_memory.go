@@ -59,7 +59,7 @@ func sessionMemoryLimits(s *policy.StageConfig, c policy.Circumstances, l *polic
 	l.Add(policy.Limit{Name: "messages kept", Operator: ">=", Tokens: p.MinTokens,
 		From: fmt.Sprintf("session_memory.min_tokens, and %d messages with text; no more is taken once they weigh %s", p.MinTextMessages, policy.Thousands(p.MaxTokens))})
 	if t.On {
-		l.Add(policy.Limit{Name: "session memory compaction", Operator: ">=", Tokens: t.Auto, Of: policy.OfContext, Acts: true,
+		l.Acts(policy.Limit{Name: "session memory compaction", Operator: ">=", Tokens: t.Auto,
 			From: "the auto-compact threshold", Key: "session_memory"})
 	}
 }
@@ -118,8 +118,8 @@ func (s *sessionMemory) update(c *policy.Context) []policy.Edit {
 		return nil
 	}
 	open := 0
-	for b := range c.View.Blocks(c.Last.Message) {
-		if c.View.Kind(policy.Target{Item: c.Last.Message, Block: b}) == jsonl.KindToolUse {
+	for t := range policy.Targets(c.View, c.Last.Message) {
+		if c.View.Kind(t) == jsonl.KindToolUse {
 			open++
 		}
 	}
@@ -314,8 +314,7 @@ func withCalls(v policy.View, items []policy.ItemID, start int) int {
 		at[id] = i
 	}
 	for i := len(items) - 1; i >= start; i-- {
-		for b := range v.Blocks(items[i]) {
-			t := policy.Target{Item: items[i], Block: b}
+		for t := range policy.Targets(v, items[i]) {
 			if items[i] < 0 || v.Kind(t) != jsonl.KindToolResult {
 				continue
 			}

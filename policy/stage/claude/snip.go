@@ -32,7 +32,7 @@ after:  user "never mind, fix the login first [id:def456]", assistant tool_use S
 		Trial: &policy.Trial{
 			Form: "ID[,ID]@REQUEST", Doc: "remove turns from a request on: ids as in the prompts' tags, or uuids", Add: addTrials,
 		},
-		New: func(p any) (policy.Stage, error) { return &snip{p: *p.(*Snip)}, nil },
+		New: policy.Maker(func(p Snip) policy.Stage { return &snip{p: p} }),
 	}
 }
 

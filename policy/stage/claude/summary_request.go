@@ -81,8 +81,7 @@ func (s *autocompact) Request(c *policy.Context, e *policy.Edit) (policy.CallReq
 
 // withoutMedia takes the images and documents out of a message.
 func withoutMedia(c *policy.Context, id policy.ItemID, r *policy.CallRequest) error {
-	for b := range c.View.Blocks(id) {
-		t := policy.Target{Item: id, Block: b}
+	for t := range policy.Targets(c.View, id) {
 		if isMedia(c.View.Kind(t)) {
 			r.Without = append(r.Without, t)
 			continue

@@ -49,9 +49,9 @@ after:  <persisted-output>
         ...
         </persisted-output>`,
 		Check: checkToolResultBudget,
-		New: func(p any) (policy.Stage, error) {
-			return &toolResultBudget{p: *p.(*ToolResultBudget), decided: -1}, nil
-		},
+		New: policy.Maker(func(p ToolResultBudget) policy.Stage {
+			return &toolResultBudget{p: p, decided: -1}
+		}),
 	}
 }
 
@@ -81,8 +81,7 @@ func (s *toolResultBudget) Run(c *policy.Context) ([]policy.Edit, error) {
 // arrive applies the limit of each result that has just joined.
 func (s *toolResultBudget) arrive(c *policy.Context) (edits []policy.Edit, err error) {
 	for _, id := range c.Joined {
-		for b := range c.View.Blocks(id) {
-			t := policy.Target{Item: id, Block: b}
+		for t := range policy.Targets(c.View, id) {
 			if limit, chars, ok := s.measure(c.View, t); ok && chars > limit {
 				reason := fmt.Sprintf("%d characters > %d", chars, limit)
 				if edits, err = s.persist(c, edits, t, reason, map[string]int{"chars": chars, "limit": limit}); err != nil {

@@ -53,7 +53,7 @@ func (p *ClineCompaction) limit(window int) int {
 
 func compactionLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
 	p := s.Params.(*ClineCompaction)
-	l.Add(policy.Limit{Name: "compaction", Label: "compact", Operator: ">=", Tokens: p.limit(c.Window), Of: policy.OfContext, Acts: true,
+	l.Acts(policy.Limit{Name: "compaction", Label: "compact", Operator: ">=", Tokens: p.limit(c.Window),
 		From: fmt.Sprintf("%s x %s of the window (%s): the request, a third of its characters", strict.FloatText(p.Trigger), strict.FloatText(p.Input), c.Name("cline_compaction.trigger")), Key: "cline_compaction.trigger"})
 }
 
@@ -186,8 +186,7 @@ func (s *clineCompaction) sentLength(v policy.View, id policy.ItemID) int {
 // length is the length of an item's JSON as recorded.
 func (s *clineCompaction) length(v policy.View, id policy.ItemID) int {
 	n := s.sentLength(v, id)
-	for b := range v.Blocks(id) {
-		t := policy.Target{Item: id, Block: b}
+	for t := range policy.Targets(v, id) {
 		raw, c := v.Raw(t), v.Replacement(t)
 		if raw == nil || c == nil {
 			continue
@@ -251,8 +250,8 @@ func begins(v policy.View, id policy.ItemID) (prompt, answers bool) {
 	if sy := v.Synthetic(id); v.Role(id) == session.Assistant || sy != nil && sy.Summary || !measure.Sent(v, id) {
 		return false, false
 	}
-	for b := range v.Blocks(id) {
-		if v.Kind(policy.Target{Item: id, Block: b}) == jsonl.KindToolResult {
+	for t := range policy.Targets(v, id) {
+		if v.Kind(t) == jsonl.KindToolResult {
 			answers = true
 		} else {
 			prompt = true
@@ -269,8 +268,7 @@ const shownResult = 2000
 func (s *clineCompaction) call(c *policy.Context, head []policy.ItemID) *policy.Call {
 	n := s.p.Prompt
 	for _, id := range head {
-		for b := range c.View.Blocks(id) {
-			t := policy.Target{Item: id, Block: b}
+		for t := range policy.Targets(c.View, id) {
 			switch c.View.Kind(t) {
 			case jsonl.KindThinking, jsonl.KindRedactedThinking, jsonl.KindImage:
 			case jsonl.KindToolResult:

@@ -30,7 +30,7 @@ after:  the first two are "[outdated - see the latest file content]"`,
 		Limits: func(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
 			l.Note("outdated reads: >= %s bytes (%s)", policy.Thousands(s.Params.(*ClineOutdatedReads).MinBytes), c.Name("cline_outdated_reads.min_bytes"))
 		},
-		New: func(p any) (policy.Stage, error) { return &clineOutdatedReads{p: *p.(*ClineOutdatedReads)}, nil },
+		New: policy.Maker(func(p ClineOutdatedReads) policy.Stage { return &clineOutdatedReads{p: p} }),
 	}
 }
 

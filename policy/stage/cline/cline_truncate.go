@@ -24,7 +24,7 @@ func defineClineTruncate() policy.Definition {
 		Params:  &ClineTruncate{MaxChars: 8000},
 		Example: `before: a Bash result of 20,000 characters
 after:  its first 3,981 and last 3,981 characters, with "...[truncated 12038 chars]..." between them`,
-		New: func(p any) (policy.Stage, error) { return &clineTruncate{p: *p.(*ClineTruncate)}, nil },
+		New: policy.Maker(func(p ClineTruncate) policy.Stage { return &clineTruncate{p: p} }),
 	}
 }
 
@@ -33,8 +33,7 @@ type clineTruncate struct{ p ClineTruncate }
 func (s *clineTruncate) Run(c *policy.Context) ([]policy.Edit, error) {
 	var edits []policy.Edit
 	for _, id := range c.Joined {
-		for b := range c.View.Blocks(id) {
-			t := policy.Target{Item: id, Block: b}
+		for t := range policy.Targets(c.View, id) {
 			raw := c.View.Raw(t)
 			n := c.View.Length(t).UTF16
 			if raw == nil || raw.Kind != jsonl.KindToolResult || n <= s.p.MaxChars {

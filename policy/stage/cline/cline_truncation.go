@@ -56,7 +56,7 @@ func allowed(window int) float64 {
 }
 
 func truncationLimits(_ *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	l.Add(policy.Limit{Name: "truncation", Label: "truncate", Operator: ">=", Tokens: int(math.Ceil(allowed(c.Window))), Of: policy.OfContext, Acts: true,
+	l.Acts(policy.Limit{Name: "truncation", Label: "truncate", Operator: ">=", Tokens: int(math.Ceil(allowed(c.Window))),
 		From: "the window less what Cline reserves of it: the last response, its output included", Key: truncationName})
 }
 
@@ -143,12 +143,12 @@ func (s *clineTruncation) notice(v policy.View, reason string) []policy.Edit {
 // with that text, in place of those. One that is replaced already stays as it is.
 func (s *clineTruncation) truncate(v policy.View, end int, reason string) (edits []policy.Edit, out []policy.ItemID) {
 	replace := func(t policy.Target, content policy.Content) {
-		edits = append(edits, policy.Edit{Kind: policy.KindTruncate, Trigger: "auto", Target: t, New: &content, Reason: reason})
+		edits = append(edits, policy.Replace(policy.KindTruncate, t, &content, reason))
 	}
 	open := map[string]bool{}
 	for _, id := range s.runs[1].items {
-		for b := range v.Blocks(id) {
-			if raw := v.Raw(policy.Target{Item: id, Block: b}); raw != nil && raw.Kind == jsonl.KindToolUse {
+		for t := range policy.Targets(v, id) {
+			if raw := v.Raw(t); raw != nil && raw.Kind == jsonl.KindToolUse {
 				open[raw.ID] = true
 			}
 		}
@@ -161,8 +161,7 @@ func (s *clineTruncation) truncate(v policy.View, end int, reason string) (edits
 			switch {
 			case answers > 0:
 				next.items, s.stub = append(next.items, id), append(s.stub, id)
-				for b := range v.Blocks(id) {
-					t := policy.Target{Item: id, Block: b}
+				for t := range policy.Targets(v, id) {
 					if c := v.Replacement(t); v.Kind(t) == jsonl.KindToolResult && (c == nil || c.Partial) {
 						replace(t, policy.NewContent(jsonl.KindToolResult, resultMissing))
 					}
@@ -183,8 +182,8 @@ func (s *clineTruncation) truncate(v policy.View, end int, reason string) (edits
 
 // results counts a message's tool_results: those that answer calls in open, and the others.
 func results(v policy.View, id policy.ItemID, open map[string]bool) (answers, others int) {
-	for b := range v.Blocks(id) {
-		raw := v.Raw(policy.Target{Item: id, Block: b})
+	for t := range policy.Targets(v, id) {
+		raw := v.Raw(t)
 		switch {
 		case raw == nil || raw.Kind != jsonl.KindToolResult:
 		case open[raw.ID]:
@@ -198,8 +197,7 @@ func results(v policy.View, id policy.ItemID, open map[string]bool) (answers, ot
 
 // hide notes the results of a message that is removed and that Cline still counts.
 func (s *clineTruncation) hide(v policy.View, id policy.ItemID) {
-	for b := range v.Blocks(id) {
-		t := policy.Target{Item: id, Block: b}
+	for t := range policy.Targets(v, id) {
 		raw := v.Raw(t)
 		if raw == nil || raw.Kind != jsonl.KindToolResult {
 			continue
@@ -258,7 +256,7 @@ func (s *clineTruncation) replaceReads(c *policy.Context, reason string) (edits 
 		}
 		err := note(r, func(content *policy.Content) {
 			gone += v.Length(r.Target).UTF16 - content.Length.UTF16
-			edits = append(edits, policy.Edit{Kind: policy.KindClear, Trigger: "auto", Target: r.Target, New: content, Reason: reason + "; the file was read again"})
+			edits = append(edits, policy.Replace(policy.KindClear, r.Target, content, reason+"; the file was read again"))
 		})
 		if err != nil {
 			return nil, 0, err
@@ -283,8 +281,7 @@ func (s *clineTruncation) early(id policy.ItemID) bool {
 // characters are those of a message's texts and results; an image counts as its JSON.
 func characters(v policy.View, id policy.ItemID) int {
 	n := 0
-	for b := range v.Blocks(id) {
-		t := policy.Target{Item: id, Block: b}
+	for t := range policy.Targets(v, id) {
 		switch v.Kind(t) {
 		case jsonl.KindImage:
 			if raw := v.Raw(t); raw != nil {

@@ -55,9 +55,9 @@ after:  the first prompt cut to 3,000 tokens, the other two, "Another language m
 		Limits:     limits,
 		Compaction: &policy.Compaction{},
 		Check:      check,
-		New: func(p any) (policy.Stage, error) {
-			return &codexCompaction{p: *p.(*CodexCompaction), models: models}, nil
-		},
+		New: policy.Maker(func(p CodexCompaction) policy.Stage {
+			return &codexCompaction{p: p, models: models}
+		}),
 	}
 }
 
@@ -76,7 +76,7 @@ func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
 	if p.TokenLimit != nil && *p.TokenLimit <= c.Window*p.Percent/100 {
 		key, from = "codex_compaction.token_limit", "codex_compaction.token_limit"
 	}
-	l.Add(policy.Limit{Name: "compaction", Label: "compact", Operator: ">=", Tokens: p.limit(c.Window), Of: policy.OfContext, Acts: true, From: c.Name(from), Key: key})
+	l.Acts(policy.Limit{Name: "compaction", Label: "compact", Operator: ">=", Tokens: p.limit(c.Window), From: c.Name(from), Key: key})
 }
 
 func check(c *policy.Check) {
@@ -189,8 +189,7 @@ const (
 // JSON, rounded up.
 func codexTokens(v policy.View, id policy.ItemID, form string) int {
 	n := 0
-	for b := range v.Blocks(id) {
-		t := policy.Target{Item: id, Block: b}
+	for t := range policy.Targets(v, id) {
 		l := v.Length(t)
 		bytes := l.Bytes + l.JSON - l.UTF16
 		if raw := v.Raw(t); raw != nil && raw.Kind == jsonl.KindToolResult {
@@ -443,10 +442,10 @@ func leaveOut(c *policy.Context, keep []policy.ItemID, call *policy.Call) {
 		if slices.Contains(keep, id) {
 			continue
 		}
-		for b := range c.View.Blocks(id) {
-			if t := (policy.Target{Item: id, Block: b}); c.View.Kind(t) == jsonl.KindToolResult {
+		for t := range policy.Targets(c.View, id) {
+			if c.View.Kind(t) == jsonl.KindToolResult {
 				call.Input -= c.View.BlockTokens(t)
-				call.Cut = &policy.Target{Item: id, Block: b}
+				call.Cut = &t
 			}
 		}
 	}

@@ -42,8 +42,8 @@ func (r *allResults) without(v policy.View, keep []policy.ItemID) (tokens int, o
 
 // resultsOf is how many tokens the results of an item have, and the last of them; nil: it has none.
 func resultsOf(v policy.View, id policy.ItemID) (tokens int, last *policy.Target) {
-	for b := range v.Blocks(id) {
-		if t := (policy.Target{Item: id, Block: b}); v.Kind(t) == jsonl.KindToolResult {
+	for t := range policy.Targets(v, id) {
+		if v.Kind(t) == jsonl.KindToolResult {
 			tokens, last = tokens+v.BlockTokens(t), &t
 		}
 	}

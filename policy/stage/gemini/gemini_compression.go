@@ -64,7 +64,7 @@ func (p *GeminiCompression) limit(window int) int {
 
 func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
 	p := s.Params.(*GeminiCompression)
-	l.Add(policy.Limit{Name: "compression", Label: "compress", Operator: ">=", Tokens: p.limit(c.Window), Of: policy.OfContext, Acts: true,
+	l.Acts(policy.Limit{Name: "compression", Label: "compress", Operator: ">=", Tokens: p.limit(c.Window),
 		From: fmt.Sprintf("%s x the window (%s): the last prompt", strict.FloatText(p.Threshold), c.Name("gemini_compression.threshold")), Key: "gemini_compression.threshold"})
 }
 
@@ -181,8 +181,7 @@ func (s *geminiCompression) tokens(g measure.GenAI, items []policy.ItemID, more 
 // edits cuts the results that stay, in their order.
 func (s *geminiCompression) edits(c *policy.Context, keep []policy.ItemID, cuts map[policy.Target]*policy.Content, trigger, reason string) (edits []policy.Edit) {
 	for _, id := range keep {
-		for b := range c.View.Blocks(id) {
-			t := policy.Target{Item: id, Block: b}
+		for t := range policy.Targets(c.View, id) {
 			if content := cuts[t]; content != nil {
 				edits = append(edits, policy.Edit{Kind: policy.KindPersist, Trigger: trigger, Target: t, New: content, Reason: reason + "; tool results over the budget"})
 			}
@@ -197,8 +196,7 @@ func (s *geminiCompression) call(c *policy.Context, head []policy.ItemID, cuts m
 	whole := len(cuts) == 0 || s.tokens(contents(c.View, nil), head) < c.Window
 	input := s.p.Prompt
 	for _, id := range head {
-		for b := range c.View.Blocks(id) {
-			t := policy.Target{Item: id, Block: b}
+		for t := range policy.Targets(c.View, id) {
 			if content := cuts[t]; content != nil && !whole {
 				input += c.Weigh.Content(content)
 			} else if c.View.Kind(t) != jsonl.KindThinking {

@@ -36,8 +36,7 @@ func textSize(c *policy.Content) size {
 // size is about the source's estimate of an item.
 func (e estimate) size(g measure.GenAI, id policy.ItemID) (sum size) {
 	v := g.View
-	for b := range v.Blocks(id) {
-		t := policy.Target{Item: id, Block: b}
+	for t := range policy.Targets(v, id) {
 		raw, c := v.Raw(t), v.Replacement(t)
 		switch kind := v.Kind(t); {
 		case c != nil && c.Tokens > 0:

@@ -35,9 +35,9 @@ func defineGeminiMasking() policy.Definition {
 after:  60,000 pass 50,000 at the second newest: it and the two older ones (70,000 >= 30,000) are masked`,
 		Limits: limitsOfMasking,
 		Check:  checkMasking,
-		New: func(p any) (policy.Stage, error) {
-			return &geminiMasking{p: *p.(*GeminiMasking), kept: map[policy.Target]bool{}}, nil
-		},
+		New: policy.Maker(func(p GeminiMasking) policy.Stage {
+			return &geminiMasking{p: p, kept: map[policy.Target]bool{}}
+		}),
 	}
 }
 

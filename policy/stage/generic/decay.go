@@ -42,11 +42,11 @@ after:  those that 0 to 4 newer ones follow have 6,000 tokens, 5 to 14: 4,000, 1
 			p := c.Stage.Params.(*Decay)
 			c.AtMost("min_tokens", p.MinTokens, "max_tokens", p.MaxTokens)
 		},
-		New: func(p any) (policy.Stage, error) {
-			s := &decay{p: *p.(*Decay), limits: map[policy.Target]int{}}
+		New: policy.Maker(func(p Decay) policy.Stage {
+			s := &decay{p: p, limits: map[policy.Target]int{}}
 			s.results.Of = s.p.live
-			return s, nil
-		},
+			return s
+		}),
 	}
 }
 

@@ -31,10 +31,10 @@ after:  the first two are "[The same as a newer result of Bash go test ./...]", 
 		Limits: func(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
 			stepNote(l, c, "identical results", "dedupe.step", s.Params.(*Dedupe).Step)
 		},
-		New: func(p any) (policy.Stage, error) {
-			s := &dedupe{p: *p.(*Dedupe)}
-			return s, nil
-		},
+		New: policy.Maker(func(p Dedupe) policy.Stage {
+			s := &dedupe{p: p}
+			return s
+		}),
 	}
 }
 

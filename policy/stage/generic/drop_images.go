@@ -30,7 +30,7 @@ after:  the first is "[image removed]", the second's result is its text and "[im
 			p := s.Params.(*DropImages)
 			l.Note("images: the newest %d %s keep theirs (%s), %d at once (%s)", p.Keep, p.By, c.Name("drop_images.keep"), p.Step, c.Name("drop_images.step"))
 		},
-		New: func(p any) (policy.Stage, error) { return &dropImages{p: *p.(*DropImages)}, nil },
+		New: policy.Maker(func(p DropImages) policy.Stage { return &dropImages{p: p} }),
 	}
 }
 
@@ -55,8 +55,8 @@ func (s *dropImages) Run(c *policy.Context) ([]policy.Edit, error) {
 		s.images = nil
 	}
 	for _, id := range items {
-		for b := range v.Blocks(id) {
-			if t := (policy.Target{Item: id, Block: b}); id >= 0 {
+		for t := range policy.Targets(v, id) {
+			if id >= 0 {
 				if n := imagesOf(v, t); n > 0 {
 					s.images = append(s.images, pictured{t, n})
 				}

@@ -30,7 +30,7 @@ after:  the first two have their texts, calls and results; the third has its thi
 			p := s.Params.(*DropThinking)
 			l.Note("thinking: the newest %d turns keep it (%s), %d at once (%s)", p.Keep, c.Name("drop_thinking.keep"), p.Step, c.Name("drop_thinking.step"))
 		},
-		New: func(p any) (policy.Stage, error) { return &dropThinking{p: *p.(*DropThinking)}, nil },
+		New: policy.Maker(func(p DropThinking) policy.Stage { return &dropThinking{p: p} }),
 	}
 }
 
@@ -49,8 +49,7 @@ func (s *dropThinking) Run(c *policy.Context) ([]policy.Edit, error) {
 		s.thinking = nil
 	}
 	for _, id := range items {
-		for b := range v.Blocks(id) {
-			t := policy.Target{Item: id, Block: b}
+		for t := range policy.Targets(v, id) {
 			if k := v.Kind(t); id >= 0 && v.Replacement(t) == nil && (k == jsonl.KindThinking || k == jsonl.KindRedactedThinking) {
 				s.thinking = append(s.thinking, t)
 			}
@@ -104,9 +103,7 @@ func lastLoop(v policy.View) map[policy.ItemID]bool {
 			if role == session.Assistant {
 				answers = false
 			}
-			for b := range v.Blocks(id) {
-				answers = answers || v.Kind(policy.Target{Item: id, Block: b}) == jsonl.KindToolResult
-			}
+			answers = answers || measure.Has(v, id, jsonl.KindToolResult)
 		}
 		role = r
 	}

@@ -27,12 +27,12 @@ func defineMask() policy.Definition {
 after:  the oldest 15 are "[Old tool result content cleared]", the newest 10 as they were; 10 requests before them changed nothing in the prefix`,
 		Limits: maskLimits,
 		Check:  maskCheck,
-		New: func(p any) (policy.Stage, error) {
-			s := &mask{p: *p.(*Mask)}
+		New: policy.Maker(func(p Mask) policy.Stage {
+			s := &mask{p: p}
 			s.placeholder = policy.NewContent(jsonl.KindToolResult, s.p.Placeholder)
 			s.results.Of = s.p.live
-			return s, nil
-		},
+			return s
+		}),
 	}
 }
 

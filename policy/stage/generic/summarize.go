@@ -69,7 +69,7 @@ func summarizeLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Li
 			from = "the window less " + c.Name(key)
 		}
 	}
-	l.Add(policy.Limit{Name: "summary", Label: "summarize", Operator: ">=", Tokens: at, Of: policy.OfContext, Acts: true, From: from, Key: key})
+	l.Acts(policy.Limit{Name: "summary", Label: "summarize", Operator: ">=", Tokens: at, From: from, Key: key})
 }
 
 func summarizeCheck(c *policy.Check) {

@@ -43,7 +43,7 @@ after:  the first two reads and the edit's output are "[Superseded by a newer re
 				c.Add(policy.RuleNever, "supersede", "set reads, changes, searches or commands to true", "it replaces no kind of result")
 			}
 		},
-		New: func(p any) (policy.Stage, error) { return &supersede{p: *p.(*Supersede)}, nil },
+		New: policy.Maker(func(p Supersede) policy.Stage { return &supersede{p: p} }),
 	}
 }
 

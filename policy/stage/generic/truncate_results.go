@@ -43,7 +43,7 @@ after:  its first and its last 2,000 tokens, with "[… 1,800 lines, 24,000 char
 				c.Add(policy.RuleNever, "truncate_results.max_tokens", "give max_tokens, max_bytes or max_lines", "without a limit nothing is cut")
 			}
 		},
-		New: func(p any) (policy.Stage, error) { return &truncateResults{p: *p.(*TruncateResults)}, nil },
+		New: policy.Maker(func(p TruncateResults) policy.Stage { return &truncateResults{p: p} }),
 	}
 }
 
@@ -53,8 +53,7 @@ func (s *truncateResults) Run(c *policy.Context) ([]policy.Edit, error) {
 	v := c.View
 	var all []policy.Edit
 	for _, id := range c.Joined {
-		for b := range v.Blocks(id) {
-			t := policy.Target{Item: id, Block: b}
+		for t := range policy.Targets(v, id) {
 			if !plain(v, t) || s.p.Offloaded && v.Raw(t).Offload == nil {
 				continue
 			}

@@ -53,8 +53,8 @@ func compactionLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.L
 	limit, off := p.limit(c.Window)
 	key := "goose_compaction.threshold"
 	if !off {
-		l.Add(policy.Limit{
-			Name: "compaction", Label: "compact", Operator: ">", Tokens: limit, Of: policy.OfContext, Acts: true, Key: key,
+		l.Acts(policy.Limit{
+			Name: "compaction", Label: "compact", Operator: ">", Tokens: limit, Key: key,
 			From: fmt.Sprintf("%s x the window (%s): the last response's total, when a turn begins", strict.FloatText(p.Threshold), c.Name(key)),
 		})
 	}
@@ -161,8 +161,7 @@ func (s *gooseCompaction) call(c *policy.Context) *policy.Call {
 	rest := s.p.Prompt
 	var results []int // tokens, in order
 	for id := range c.View.Items {
-		for b := range c.View.Blocks(id) {
-			t := policy.Target{Item: id, Block: b}
+		for t := range policy.Targets(c.View, id) {
 			switch c.View.Kind(t) {
 			case jsonl.KindToolResult:
 				results = append(results, c.View.BlockTokens(t))

@@ -34,10 +34,10 @@ func (s *clearToolResults) clearForGood(c *policy.Context) []policy.Edit {
 			return
 		}
 		take(r.Target)
-		clears = append(clears, policy.Edit{Kind: policy.KindClear, Trigger: "auto", Target: r.Target, New: &s.placeholder, Reason: reason})
+		clears = append(clears, policy.Replace(policy.KindClear, r.Target, &s.placeholder, reason))
 		if call := (policy.Target{Item: policy.ItemID(m), Block: b}); s.p.ClearToolInputs && !s.taking[call] {
 			take(call)
-			inputs = append(inputs, policy.Edit{Kind: policy.KindTruncate, Trigger: "auto", Target: call, New: &s.input, Reason: reason})
+			inputs = append(inputs, policy.Replace(policy.KindTruncate, call, &s.input, reason))
 		}
 	}
 	for _, i := range live[:old] {
@@ -85,8 +85,7 @@ func (s *clearToolResults) chars(v policy.View, id policy.ItemID) int {
 // as JSON, and the ids of results. length is that of a block's text.
 func agentChars(v policy.View, id policy.ItemID, length func(policy.View, policy.Target) int) int {
 	n, calls := 0, 0
-	for b := range v.Blocks(id) {
-		t := policy.Target{Item: id, Block: b}
+	for t := range policy.Targets(v, id) {
 		switch raw := v.Raw(t); v.Kind(t) {
 		case jsonl.KindToolUse:
 			calls++

@@ -30,16 +30,16 @@ func defineClearToolResults() policy.Definition {
 		Example: `before: messages estimated at 100,000 tokens with 10 tool results
 after:  the oldest 7 are "[cleared]"; the calls and the newest 3 stay`,
 		Limits: limits,
-		New: func(p any) (policy.Stage, error) {
-			s := &clearToolResults{p: *p.(*ClearToolResults)}
+		New: policy.Maker(func(p ClearToolResults) policy.Stage {
+			s := &clearToolResults{p: p}
 			s.placeholder = policy.NewContent(jsonl.KindToolResult, s.p.Placeholder)
 			s.input = policy.NewContent(jsonl.KindToolUse, "{}")
 			s.sums.Of = s.tokens
 			if s.p.Library == libraryJavaScript {
 				s.sums.Of = s.chars
 			}
-			return s, nil
-		},
+			return s
+		}),
 	}
 }
 
@@ -101,10 +101,10 @@ func (s *clearToolResults) Run(c *policy.Context) ([]policy.Edit, error) {
 			continue
 		}
 		s.take(v, r.Target)
-		clears = append(clears, policy.Edit{Kind: policy.KindClear, Trigger: "auto", Target: r.Target, New: &s.placeholder, Reason: reason})
+		clears = append(clears, policy.Replace(policy.KindClear, r.Target, &s.placeholder, reason))
 		if call := (policy.Target{Item: policy.ItemID(m), Block: b}); s.p.ClearToolInputs && !s.taking[call] {
 			s.take(v, call)
-			inputs = append(inputs, policy.Edit{Kind: policy.KindTruncate, Trigger: "auto", Target: call, New: &s.input, Reason: reason})
+			inputs = append(inputs, policy.Replace(policy.KindTruncate, call, &s.input, reason))
 		}
 	}
 	s.results.Done(done)
@@ -135,8 +135,7 @@ const (
 // rounded up, and 3 more. A tool_result is a separate message.
 func (s *clearToolResults) tokens(v policy.View, id policy.ItemID) int {
 	n, chars, rest := 0, 0, false
-	for b := range v.Blocks(id) {
-		t := policy.Target{Item: id, Block: b}
+	for t := range policy.Targets(v, id) {
 		raw := v.Raw(t)
 		if raw != nil && raw.Kind == jsonl.KindToolResult {
 			n += (s.length(v, t)+len("tool")+len(raw.ID)+len(v.Conversation().ToolName(raw.ID))+3)/4 + langchainPerMessage

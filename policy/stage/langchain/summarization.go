@@ -40,11 +40,11 @@ after:  "Here is a summary of the conversation to date:" and the summary, the ca
 		Limits:     summarizationLimits,
 		Compaction: &policy.Compaction{},
 		Check:      summarizationCheck,
-		New: func(p any) (policy.Stage, error) {
-			s := &summarization{p: *p.(*Summarization)}
+		New: policy.Maker(func(p Summarization) policy.Stage {
+			s := &summarization{p: p}
 			s.sums.Of = func(v policy.View, id policy.ItemID) int { return agentChars(v, id, lengthOf) }
-			return s, nil
-		},
+			return s
+		}),
 	}
 }
 
@@ -190,8 +190,8 @@ func (s *summarization) safe(c *policy.Context, ids []policy.ItemID, at int) int
 	}
 	calls := map[policy.ItemID]bool{}
 	for i := at; i < len(ids) && leadsWithResult(c.View, ids[i]); i++ {
-		for b := range c.View.Blocks(ids[i]) {
-			if raw := c.View.Raw(policy.Target{Item: ids[i], Block: b}); raw != nil && raw.Kind == jsonl.KindToolResult {
+		for t := range policy.Targets(c.View, ids[i]) {
+			if raw := c.View.Raw(t); raw != nil && raw.Kind == jsonl.KindToolResult {
 				if m, _, ok := c.Conv.ToolUse(raw.ID); ok {
 					calls[policy.ItemID(m)] = true
 				}
@@ -214,8 +214,8 @@ func leadsWithResult(v policy.View, id policy.ItemID) bool {
 func lastChars(v policy.View, id policy.ItemID) int {
 	rest := 0
 	last := policy.Target{Item: id}
-	for b := range v.Blocks(id) {
-		if t := (policy.Target{Item: id, Block: b}); v.Kind(t) == jsonl.KindToolResult {
+	for t := range policy.Targets(v, id) {
+		if v.Kind(t) == jsonl.KindToolResult {
 			last = t
 		} else {
 			rest += lengthOf(v, t)
@@ -230,8 +230,8 @@ func lastChars(v policy.View, id policy.ItemID) int {
 // messages is how many messages an item is: each result is one, and all that is beside them.
 func (s *summarization) messages(v policy.View, id policy.ItemID) int {
 	n, rest := 0, 0
-	for b := range v.Blocks(id) {
-		if v.Kind(policy.Target{Item: id, Block: b}) == jsonl.KindToolResult {
+	for t := range policy.Targets(v, id) {
+		if v.Kind(t) == jsonl.KindToolResult {
 			n++
 		} else {
 			rest = 1

@@ -31,7 +31,7 @@ after:  the third one: with the second there would be 120,000`,
 				From: "policy: trim_messages.max_tokens", Key: "trim_messages.max_tokens",
 			})
 		},
-		New: func(p any) (policy.Stage, error) { return &trimMessages{p: *p.(*TrimMessages)}, nil },
+		New: policy.Maker(func(p TrimMessages) policy.Stage { return &trimMessages{p: p} }),
 	}
 }
 
@@ -83,8 +83,7 @@ func (s *trimMessages) Run(c *policy.Context) ([]policy.Edit, error) {
 	if len(gone.Items) > 0 {
 		edits = append(edits, gone)
 	}
-	for b := range v.Blocks(first) { // their calls have left
-		t := policy.Target{Item: first, Block: b}
+	for t := range policy.Targets(v, first) { // their calls have left
 		if with := v.Replacement(t); v.Kind(t) == jsonl.KindToolResult && (with == nil || !with.Gone) {
 			edits = append(edits, policy.Edit{Kind: policy.KindClear, Trigger: "auto", Target: t, New: &policy.Content{Kind: v.Kind(t), Gone: true}, Reason: reason})
 		}

@@ -110,8 +110,8 @@ func (g GenAI) Part(t policy.Target) int {
 // Item is the length of a content's JSON, in UTF-16 units; 0 for one without parts.
 func (g GenAI) Item(id policy.ItemID) int {
 	n, parts := 0, 0
-	for b := range g.View.Blocks(id) {
-		if part := g.Part(policy.Target{Item: id, Block: b}); part > 0 {
+	for t := range policy.Targets(g.View, id) {
+		if part := g.Part(t); part > 0 {
 			n += part
 			parts++
 		}
@@ -170,14 +170,15 @@ func (g GenAI) Split(items []policy.ItemID, share float64) (at int, found bool) 
 }
 
 // CallsTool reports whether an item calls a tool.
-func (g GenAI) CallsTool(id policy.ItemID) bool { return g.has(id, jsonl.KindToolUse) }
+func (g GenAI) CallsTool(id policy.ItemID) bool { return Has(g.View, id, jsonl.KindToolUse) }
 
 // AnswersCall reports whether an item has a tool's result.
-func (g GenAI) AnswersCall(id policy.ItemID) bool { return g.has(id, jsonl.KindToolResult) }
+func (g GenAI) AnswersCall(id policy.ItemID) bool { return Has(g.View, id, jsonl.KindToolResult) }
 
-func (g GenAI) has(id policy.ItemID, kind jsonl.Kind) bool {
-	for b := range g.View.Blocks(id) {
-		if g.View.Kind(policy.Target{Item: id, Block: b}) == kind {
+// Has reports whether an item has a block that was recorded as one of a kind.
+func Has(v policy.View, id policy.ItemID, kind jsonl.Kind) bool {
+	for t := range policy.Targets(v, id) {
+		if v.Kind(t) == kind {
 			return true
 		}
 	}

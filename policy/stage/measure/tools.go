@@ -132,8 +132,7 @@ func CutTokens(v policy.View, t policy.Target, limit int) int {
 
 // Sent reports whether an item goes to the API: an attachment that the client keeps to itself does not.
 func Sent(v policy.View, id policy.ItemID) bool {
-	for b := range v.Blocks(id) {
-		t := policy.Target{Item: id, Block: b}
+	for t := range policy.Targets(v, id) {
 		if v.Kind(t) != jsonl.KindAttachment || v.Length(t).UTF16 > 0 {
 			return true
 		}

@@ -47,12 +47,12 @@ after:  the first and the third have 1,500 from their beginning and 1,500 from t
 		Window: true,
 		Limits: limits,
 		Check:  check,
-		New: func(p any) (policy.Stage, error) {
-			s := &cacheTTLPrune{p: *p.(*CacheTTLPrune)}
+		New: policy.Maker(func(p CacheTTLPrune) policy.Stage {
+			s := &cacheTTLPrune{p: p}
 			s.sums.Of = openclawChars
 			s.placeholder = policy.NewContent(jsonl.KindToolResult, s.p.Placeholder)
-			return s, nil
-		},
+			return s
+		}),
 	}
 }
 
@@ -177,8 +177,7 @@ func (s *cacheTTLPrune) trimmed(c *policy.Context) (list []pruned, total int, er
 		if id == cutoff && s.p.KeepLastAssistants > 0 {
 			break
 		}
-		for b := range v.Blocks(id) {
-			t := policy.Target{Item: id, Block: b}
+		for t := range policy.Targets(v, id) {
 			if raw := v.Raw(t); raw == nil || raw.Kind != jsonl.KindToolResult {
 				started = started || v.Role(id) == session.User // nothing before the first user message is pruned
 				continue

@@ -18,8 +18,7 @@ const imageRemoved = "[image removed during context pruning]"
 // its calls' inputs, and 8,000 for each image.
 func openclawChars(v policy.View, id policy.ItemID) int {
 	n := 0
-	for b := range v.Blocks(id) {
-		t := policy.Target{Item: id, Block: b}
+	for t := range policy.Targets(v, id) {
 		raw, c := v.Raw(t), v.Replacement(t)
 		switch kind := v.Kind(t); {
 		case kind == jsonl.KindToolResult && raw != nil:

@@ -27,8 +27,7 @@ func (s *opencodeCompaction) Request(c *policy.Context, _ *policy.Edit) (policy.
 	sent := map[policy.ItemID]bool{}
 	for _, id := range head {
 		sent[id] = true
-		for b := range c.View.Blocks(id) {
-			t := policy.Target{Item: id, Block: b}
+		for t := range policy.Targets(c.View, id) {
 			if c.View.Kind(t) != jsonl.KindToolResult || c.View.Length(t).UTF16 <= summarisedOutput {
 				continue
 			}

@@ -41,9 +41,9 @@ after:  one user message with the summary and the last exchange as text`,
 		Window:     true,
 		Limits:     checkpointLimits,
 		Compaction: &policy.Compaction{On: func(s *policy.StageConfig) bool { return s.Params.(*OpencodeCheckpoint).Auto }, Off: "set opencode_checkpoint.auto to false"},
-		New: func(p any) (policy.Stage, error) {
-			return &opencodeCheckpoint{p: *p.(*OpencodeCheckpoint), anchors: map[string]anchor{}, sums: measure.ItemSums{Of: estimate}}, nil
-		},
+		New: policy.Maker(func(p OpencodeCheckpoint) policy.Stage {
+			return &opencodeCheckpoint{p: p, anchors: map[string]anchor{}, sums: measure.ItemSums{Of: estimate}}
+		}),
 	}
 }
 
@@ -166,8 +166,7 @@ func (s *opencodeCheckpoint) used(c *policy.Context) int {
 // estimate is the client's estimate of an item, in tokens, part by part.
 func estimate(v policy.View, id policy.ItemID) (tokens int) {
 	chars := 0 // of a message that a policy made, which is one text
-	for b := range v.Blocks(id) {
-		t := policy.Target{Item: id, Block: b}
+	for t := range policy.Targets(v, id) {
 		r, raw := v.Replacement(t), v.Raw(t)
 		switch kind := v.Kind(t); {
 		case r != nil && r.Tokens > 0:
@@ -227,8 +226,7 @@ func (s *opencodeCheckpoint) lines(c *policy.Context, id policy.ItemID) (lines [
 	} else if m != nil && m.Class == session.ClassPrompt {
 		says = "[User]: "
 	}
-	for b := range c.View.Blocks(id) {
-		t := policy.Target{Item: id, Block: b}
+	for t := range policy.Targets(c.View, id) {
 		text, err := c.Texts.Text(t)
 		if err != nil {
 			return nil, 0, err

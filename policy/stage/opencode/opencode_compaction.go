@@ -210,8 +210,7 @@ const summarisedOutput = 2000
 func (s *opencodeCompaction) input(c *policy.Context, head []policy.ItemID) int {
 	n := 0
 	for _, id := range head {
-		for b := range c.View.Blocks(id) {
-			t := policy.Target{Item: id, Block: b}
+		for t := range policy.Targets(c.View, id) {
 			limit := math.MaxInt
 			if c.View.Kind(t) == jsonl.KindToolResult {
 				limit = summarisedOutput

@@ -53,8 +53,7 @@ func (s *opencodeQueued) Run(c *policy.Context) ([]policy.Edit, error) {
 		if m == nil || m.Class != session.ClassPrompt || !m.Is(session.Queued) || !c.View.Has(id) {
 			continue
 		}
-		for b := range c.View.Blocks(id) {
-			t := policy.Target{Item: id, Block: b}
+		for t := range policy.Targets(c.View, id) {
 			if k := c.View.Kind(t); k != jsonl.KindText && k != jsonl.KindAttachment || c.View.Replacement(t) != nil {
 				continue
 			}
@@ -67,7 +66,7 @@ func (s *opencodeQueued) Run(c *policy.Context) ([]policy.Edit, error) {
 			}
 			content := policy.Text(queuedPrefix + text + queuedSuffix)
 			s.wrapped = append(s.wrapped, t)
-			edits = append(edits, policy.Edit{Kind: policy.KindWrap, Trigger: "auto", Target: t, New: &content, Reason: "queued while the agent ran"})
+			edits = append(edits, policy.Replace(policy.KindWrap, t, &content, "queued while the agent ran"))
 		}
 	}
 	return edits, nil

@@ -102,8 +102,7 @@ func messageJSON(c *policy.Context, id policy.ItemID) int {
 		n = toolMessageJSON
 	}
 	items := 0
-	for b := range c.View.Blocks(id) {
-		t := policy.Target{Item: id, Block: b}
+	for t := range policy.Targets(c.View, id) {
 		l := c.View.Length(t)
 		raw := c.View.Raw(t)
 		items++

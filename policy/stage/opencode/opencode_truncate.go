@@ -31,7 +31,7 @@ func defineOpencodeTruncate() policy.Definition {
 		Params:  &OpencodeTruncate{MaxLines: 2000, MaxBytes: 50 * 1024},
 		Example: `before: a Bash result of 317,842 bytes in 9,120 lines, read back from the recording client's file
 after:  its first 2,000 lines, "...7120 lines truncated...", and where the whole of it is`,
-		New: func(p any) (policy.Stage, error) { return &opencodeTruncate{p: *p.(*OpencodeTruncate)}, nil },
+		New: policy.Maker(func(p OpencodeTruncate) policy.Stage { return &opencodeTruncate{p: p} }),
 	}
 }
 
@@ -41,8 +41,7 @@ type opencodeTruncate struct{ p OpencodeTruncate }
 func (s *opencodeTruncate) Run(c *policy.Context) ([]policy.Edit, error) {
 	var edits []policy.Edit
 	for _, id := range c.Joined {
-		for b := range c.View.Blocks(id) {
-			t := policy.Target{Item: id, Block: b}
+		for t := range policy.Targets(c.View, id) {
 			raw := c.View.Raw(t)
 			if raw == nil || raw.Kind != jsonl.KindToolResult || !s.p.Inline && raw.Offload == nil || raw.Persisted && raw.Offload == nil {
 				continue

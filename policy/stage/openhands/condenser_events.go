@@ -89,7 +89,7 @@ func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
 	key, limit := "condenser_events.max_tokens", p.limit(c.Window)
 	switch {
 	case p.MaxTokens != nil && limit == *p.MaxTokens:
-		l.Add(policy.Limit{Name: "condensing", Label: "condense", Operator: ">", Tokens: limit, Of: policy.OfContext, Acts: true, From: c.Name(key), Key: key})
+		l.Acts(policy.Limit{Name: "condensing", Label: "condense", Operator: ">", Tokens: limit, From: c.Name(key), Key: key})
 	case p.AgentLimit:
 		l.Note("condensing: a request > the window (condenser_events.agent_limit)")
 	case p.Overflow:
@@ -100,8 +100,8 @@ func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
 // events is how many events an item is.
 func events(v policy.View, id policy.ItemID) int {
 	calls, results, other := 0, 0, 0
-	for b := range v.Blocks(id) {
-		switch v.Kind(policy.Target{Item: id, Block: b}) {
+	for t := range policy.Targets(v, id) {
+		switch v.Kind(t) {
 		case jsonl.KindToolUse:
 			calls++
 		case jsonl.KindToolResult:
@@ -252,8 +252,8 @@ const (
 // toolEvents is what the first and the last event of an item are.
 func toolEvents(v policy.View, id policy.ItemID) (first, last int) {
 	thinking, results, calls, other := false, false, false, false
-	for b := range v.Blocks(id) {
-		switch v.Kind(policy.Target{Item: id, Block: b}) {
+	for t := range policy.Targets(v, id) {
+		switch v.Kind(t) {
 		case jsonl.KindThinking, jsonl.KindRedactedThinking:
 			thinking = true
 		case jsonl.KindToolUse:
@@ -323,8 +323,8 @@ func (s *condenserEvents) condense(c *policy.Context, span eventSpan, d demand) 
 // shown is what the summariser is sent of an item, in tokens.
 func (s *condenserEvents) shown(v policy.View, id policy.ItemID) int {
 	n := 0
-	for b := range v.Blocks(id) {
-		n += measure.CutTokens(v, policy.Target{Item: id, Block: b}, s.p.MaxEventSize)
+	for t := range policy.Targets(v, id) {
+		n += measure.CutTokens(v, t, s.p.MaxEventSize)
 	}
 	return n
 }

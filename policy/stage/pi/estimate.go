@@ -18,8 +18,7 @@ const imageChars = 4800
 // up. A tool_result is a separate message.
 func (s *piCompaction) tokens(v policy.View, id policy.ItemID) int {
 	n, chars := 0, 0
-	for b := range v.Blocks(id) {
-		t := policy.Target{Item: id, Block: b}
+	for t := range policy.Targets(v, id) {
 		c, raw := v.Replacement(t), v.Raw(t)
 		switch kind := v.Kind(t); {
 		case c != nil && c.Tokens > 0:

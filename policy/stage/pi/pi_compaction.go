@@ -44,9 +44,9 @@ after:  a user message with the summary and the lists of files read and modified
 		Limits:     limits,
 		Compaction: &policy.Compaction{On: func(s *policy.StageConfig) bool { return s.Params.(*PiCompaction).Auto }, Off: "set pi_compaction.auto to false"},
 		Check:      check,
-		New: func(p any) (policy.Stage, error) {
-			return &piCompaction{p: *p.(*PiCompaction), files: fileOps{}}, nil
-		},
+		New: policy.Maker(func(p PiCompaction) policy.Stage {
+			return &piCompaction{p: p, files: fileOps{}}
+		}),
 	}
 }
 
@@ -80,7 +80,7 @@ func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
 	if !p.Auto {
 		return
 	}
-	l.Add(policy.Limit{Name: "compaction", Label: "compact", Operator: ">", Tokens: p.limit(c.Window), Of: policy.OfContext, Acts: true,
+	l.Acts(policy.Limit{Name: "compaction", Label: "compact", Operator: ">", Tokens: p.limit(c.Window),
 		From: "the window less " + c.Name("pi_compaction.reserve"), Key: "pi_compaction.reserve", Lower: "make pi_compaction.reserve larger", Raise: "make pi_compaction.reserve smaller"})
 	l.Add(policy.Limit{Name: "overflow", Operator: ">", Tokens: c.Window, Of: policy.OfRequest, Acts: true, From: "context window", Key: "window.context"})
 	if !p.inRun() {
@@ -341,12 +341,7 @@ func startsTurn(v policy.View, id policy.ItemID) bool {
 }
 
 func holdsResult(v policy.View, id policy.ItemID) bool {
-	for b := range v.Blocks(id) {
-		if v.Kind(policy.Target{Item: id, Block: b}) == jsonl.KindToolResult {
-			return true
-		}
-	}
-	return false
+	return measure.Has(v, id, jsonl.KindToolResult)
 }
 
 // The client's words around a summary.
@@ -402,8 +397,7 @@ const words = 4
 // shown is the size of an item in the request for a summary, in tokens.
 func (s *piCompaction) shown(v policy.View, id policy.ItemID) int {
 	n := 0
-	for b := range v.Blocks(id) {
-		t := policy.Target{Item: id, Block: b}
+	for t := range policy.Targets(v, id) {
 		switch kind := v.Kind(t); {
 		case kind == jsonl.KindImage, kind == jsonl.KindRedactedThinking, kind == jsonl.KindThinking && !s.p.Thinking:
 		case kind == jsonl.KindToolResult && v.Length(t).UTF16 == 0:

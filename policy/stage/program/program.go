@@ -45,9 +45,9 @@ after:  the result is "[cleared]"`,
 					"no shell divides it into words: the program is %s", strconv.Quote(clean(words[0])))
 			}
 		},
-		New: func(p any) (policy.Stage, error) {
-			return &stage{p: *p.(*Parameters)}, nil
-		},
+		New: policy.Maker(func(p Parameters) policy.Stage {
+			return &stage{p: p}
+		}),
 	}
 }
 

@@ -69,8 +69,8 @@ func (a *attempt) take(c *policy.Context) (s *summary, failure []policy.Edit, er
 		s.call.Input += c.Overhead
 	}
 	for _, id := range a.items {
-		for b := range c.View.Blocks(id) {
-			if t := (policy.Target{Item: id, Block: b}); a.session || c.View.Kind(t) != jsonl.KindThinking {
+		for t := range policy.Targets(c.View, id) {
+			if a.session || c.View.Kind(t) != jsonl.KindThinking {
 				s.call.Input += c.View.BlockTokens(t)
 			}
 		}

@@ -40,11 +40,11 @@ after:  167,000 >= min(170,000, 167,000): the summary, "Got it. Thanks for the a
 		Window:     true,
 		Limits:     compactionLimits,
 		Compaction: &policy.Compaction{},
-		New: func(p any) (policy.Stage, error) {
-			s := &qwenCompaction{p: *p.(*QwenCompaction)}
+		New: policy.Maker(func(p QwenCompaction) policy.Stage {
+			s := &qwenCompaction{p: p}
 			s.breaker.Most, s.rescues.Most = s.p.Failures, s.p.Failures
-			return s, nil
-		},
+			return s
+		}),
 	}
 }
 
@@ -62,9 +62,9 @@ func (p *QwenCompaction) thresholds(window int) (auto, hard float64) {
 func compactionLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
 	p := s.Params.(*QwenCompaction)
 	auto, hard := p.thresholds(c.Window)
-	l.Add(policy.Limit{Name: "compaction", Label: "compact", Operator: ">=", Tokens: int(math.Ceil(auto)), Of: policy.OfContext, Acts: true,
+	l.Acts(policy.Limit{Name: "compaction", Label: "compact", Operator: ">=", Tokens: int(math.Ceil(auto)),
 		From: fmt.Sprintf("%s x the window, or the window less %d: the next prompt, estimated", strict.FloatText(p.Share), p.Reserve+p.Buffer), Key: "qwen_compaction.share"})
-	l.Add(policy.Limit{Name: "forced compaction", Operator: ">=", Tokens: int(math.Ceil(hard)), Of: policy.OfContext, Acts: true,
+	l.Acts(policy.Limit{Name: "forced compaction", Operator: ">=", Tokens: int(math.Ceil(hard)),
 		From: fmt.Sprintf("the window less %d, or %d more than where it compacts", p.Reserve+p.Rescue, p.Rescue), Key: "qwen_compaction.rescue"})
 }
 
@@ -208,8 +208,7 @@ func quarter(chars int) int { return (chars + charsPerToken - 1) / charsPerToken
 func chars(v policy.View, items []policy.ItemID) (n int) {
 	g := contents(v)
 	for _, id := range items {
-		for b := range v.Blocks(id) {
-			t := policy.Target{Item: id, Block: b}
+		for t := range policy.Targets(v, id) {
 			switch kind := v.Kind(t); {
 			case kind == jsonl.KindThinking || kind == jsonl.KindRedactedThinking:
 			case kind == jsonl.KindImage:

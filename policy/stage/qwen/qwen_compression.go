@@ -45,9 +45,9 @@ after:  the summary, "Got it. Thanks for the additional context!", and what begi
 			p := c.Stage.Params.(*QwenCompression)
 			c.Unused("qwen_compression.rounds", p.Rules != "0.15", "qwen_compression.rules is "+p.Rules)
 		},
-		New: func(p any) (policy.Stage, error) {
-			return &qwenCompression{p: *p.(*QwenCompression), breaker: summarize.Breaker{Most: 1}}, nil
-		},
+		New: policy.Maker(func(p QwenCompression) policy.Stage {
+			return &qwenCompression{p: p, breaker: summarize.Breaker{Most: 1}}
+		}),
 	}
 }
 
@@ -57,7 +57,7 @@ func (p *QwenCompression) limit(window int) int { return int(math.Ceil(p.Thresho
 
 func compressionLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
 	p := s.Params.(*QwenCompression)
-	l.Add(policy.Limit{Name: "compression", Label: "compress", Operator: ">=", Tokens: p.limit(c.Window), Of: policy.OfContext, Acts: true,
+	l.Acts(policy.Limit{Name: "compression", Label: "compress", Operator: ">=", Tokens: p.limit(c.Window),
 		From: fmt.Sprintf("%s x the window (%s): the last prompt", strict.FloatText(p.Threshold), c.Name("qwen_compression.threshold")), Key: "qwen_compression.threshold"})
 }
 

@@ -43,16 +43,16 @@ after:  the 3 oldest are "[Old tool result content cleared]"`,
 			l.Note("microcompaction: %s since the last answer (qwen_microcompaction.gap)", strict.DurationText(s.Params.(*QwenMicrocompaction).Gap))
 		},
 		Check: func(c *policy.Check) { c.Warm("qwen_microcompaction.gap", c.Stage.Params.(*QwenMicrocompaction).Gap) },
-		New: func(p any) (policy.Stage, error) {
-			s := &qwenMicrocompaction{p: *p.(*QwenMicrocompaction)}
+		New: policy.Maker(func(p QwenMicrocompaction) policy.Stage {
+			s := &qwenMicrocompaction{p: p}
 			s.sums.Of = func(v policy.View, id policy.ItemID) (n int) {
-				for b := range v.Blocks(id) {
-					n += s.chars(v, policy.Target{Item: id, Block: b})
+				for t := range policy.Targets(v, id) {
+					n += s.chars(v, t)
 				}
 				return n
 			}
-			return s, nil
-		},
+			return s
+		}),
 	}
 }
 
@@ -82,8 +82,8 @@ func (s *qwenMicrocompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	history, _ := measure.History(c.View, false)
 	var results []policy.Target
 	for _, id := range history {
-		for b := range c.View.Blocks(id) {
-			if t := (policy.Target{Item: id, Block: b}); s.chars(c.View, t) > 0 {
+		for t := range policy.Targets(c.View, id) {
+			if s.chars(c.View, t) > 0 {
 				results = append(results, t)
 			}
 		}
@@ -101,7 +101,7 @@ func (s *qwenMicrocompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 			break
 		}
 		left -= s.chars(c.View, t)
-		edits = append(edits, policy.Edit{Kind: policy.KindClear, Trigger: "auto", Target: t, New: &content, Reason: reason})
+		edits = append(edits, policy.Replace(policy.KindClear, t, &content, reason))
 	}
 	return edits, nil
 }

@@ -45,7 +45,7 @@ after:  the summary`,
 			off := !c.Stage.Params.(*RooCondense).Condense
 			c.Unused("roo_condense.percent", off, "roo_condense.condense is off")
 		},
-		New: func(p any) (policy.Stage, error) { return &rooCondense{p: *p.(*RooCondense)}, nil },
+		New: policy.Maker(func(p RooCondense) policy.Stage { return &rooCondense{p: p} }),
 	}
 }
 
@@ -66,11 +66,11 @@ func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
 		name = "cutting"
 	}
 	if n := p.percentOf(c.Window); p.Condense && n <= p.allowed(c.Window) {
-		l.Add(policy.Limit{Name: name, Label: "condense", Operator: ">=", Tokens: n, Of: policy.OfContext, Acts: true,
+		l.Acts(policy.Limit{Name: name, Label: "condense", Operator: ">=", Tokens: n,
 			From: fmt.Sprintf("%g %% of the window (%s)", p.Percent, c.Name("roo_condense.percent")), Key: "roo_condense.percent"})
 		name = "condensing without room"
 	}
-	l.Add(policy.Limit{Name: name, Label: "full", Operator: ">", Tokens: p.allowed(c.Window), Of: policy.OfContext, Acts: true,
+	l.Acts(policy.Limit{Name: name, Label: "full", Operator: ">", Tokens: p.allowed(c.Window),
 		From: fmt.Sprintf("the window less %g %% of it (%s) and %s (%s)", 100*p.Buffer, c.Name("roo_condense.buffer"), policy.Thousands(p.Reserve), c.Name("roo_condense.reserve")),
 		Key:  "roo_condense.reserve", Lower: "make roo_condense.reserve larger", Raise: "make roo_condense.reserve smaller"})
 }
@@ -144,9 +144,7 @@ func messages(v policy.View) (list []message) {
 		last := &list[len(list)-1]
 		last.items = append(last.items, id)
 		last.summary = last.summary || summary
-		for b := range v.Blocks(id) {
-			last.results = last.results || v.Kind(policy.Target{Item: id, Block: b}) == jsonl.KindToolResult
-		}
+		last.results = last.results || measure.Has(v, id, jsonl.KindToolResult)
 	}
 	return list
 }

@@ -56,9 +56,9 @@ after:  the 37 from the seventh on`,
 			}
 			c.Unused(slidingWindowName+".anchor", p.Cut == "round" && p.Anchor, "sliding_window.cut: round begins the window at any call")
 		},
-		New: func(p any) (policy.Stage, error) {
-			return &slidingWindow{p: *p.(*SlidingWindow), cut: map[policy.Target]bool{}}, nil
-		},
+		New: policy.Maker(func(p SlidingWindow) policy.Stage {
+			return &slidingWindow{p: p, cut: map[policy.Target]bool{}}
+		}),
 	}
 }
 
@@ -66,8 +66,8 @@ func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
 	p := s.Params.(*SlidingWindow)
 	l.Note("sliding: > %s messages (%s)", policy.Thousands(p.Messages), c.Name("sliding_window.messages"))
 	if p.Proactive > 0 {
-		l.Add(policy.Limit{
-			Name: "sliding", Label: "slide", Operator: ">=", Tokens: p.limit(c.Window), Of: policy.OfContext, Acts: true, Key: "sliding_window.proactive",
+		l.Acts(policy.Limit{
+			Name: "sliding", Label: "slide", Operator: ">=", Tokens: p.limit(c.Window), Key: "sliding_window.proactive",
 			From: fmt.Sprintf("%s of the window (%s)", strict.FloatText(p.Proactive), c.Name("sliding_window.proactive")),
 		})
 	}
@@ -152,8 +152,7 @@ func (r *reduction) truncate(i int) (done bool, err error) {
 	}
 	v := r.c.View
 	for _, id := range r.s.runs[i].items {
-		for b := range v.Blocks(id) {
-			t := policy.Target{Item: id, Block: b}
+		for t := range policy.Targets(v, id) {
 			if v.Kind(t) != jsonl.KindToolResult || r.s.cut[t] {
 				continue
 			}
@@ -286,8 +285,8 @@ func otherRemoval(e policy.Edit) bool {
 // put appends an item. One that is not sent belongs to the message before it.
 func (s *slidingWindow) put(v policy.View, id policy.ItemID) {
 	role, results, calls := v.Role(id), false, false
-	for b := range v.Blocks(id) {
-		kind := v.Kind(policy.Target{Item: id, Block: b})
+	for t := range policy.Targets(v, id) {
+		kind := v.Kind(t)
 		results, calls = results || kind == jsonl.KindToolResult, calls || kind == jsonl.KindToolUse
 	}
 	n := len(s.runs)

@@ -129,8 +129,7 @@ func (o *outline) fail(err error) {
 // summary quotes an earlier summary: nothing else is known of what it covers.
 func (o *outline) summary(id policy.ItemID) {
 	var parts []string
-	for b := range o.c.View.Blocks(id) {
-		t := policy.Target{Item: id, Block: b}
+	for t := range policy.Targets(o.c.View, id) {
 		if c := o.c.View.Replacement(t); c != nil && c.Ref == nil && c.Text == "" && c.Tokens > 0 {
 			parts = append(parts, fmt.Sprintf("(a stand-in of %d tokens)", c.Tokens))
 		} else if text := strings.TrimSpace(Bare(o.text(t))); text != "" {

@@ -16,8 +16,8 @@ func Whole(c *policy.Context, ids []policy.ItemID, at int) int {
 		place[id] = i
 	}
 	for i := len(ids) - 1; i >= at; i-- {
-		for b := range c.View.Blocks(ids[i]) {
-			raw := c.View.Raw(policy.Target{Item: ids[i], Block: b})
+		for t := range policy.Targets(c.View, ids[i]) {
+			raw := c.View.Raw(t)
 			if raw == nil || raw.Kind != jsonl.KindToolResult {
 				continue
 			}

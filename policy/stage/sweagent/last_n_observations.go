@@ -29,9 +29,9 @@ func defineLastNObservations() policy.Definition {
 		Example: `before: the task and 8 results, the first of 12 lines
 after:  the first is "Old environment output: (12 lines omitted)", the second and the third likewise; the newest 5 stay`,
 		Limits: limits,
-		New: func(p any) (policy.Stage, error) {
-			return &lastNObservations{p: *p.(*LastNObservations)}, nil
-		},
+		New: policy.Maker(func(p LastNObservations) policy.Stage {
+			return &lastNObservations{p: p}
+		}),
 	}
 }
 
@@ -59,7 +59,7 @@ func (s *lastNObservations) Run(c *policy.Context) ([]policy.Edit, error) {
 			return err
 		}
 		content := policy.NewContent(jsonl.KindToolResult, text)
-		edits = append(edits, policy.Edit{Kind: policy.KindClear, Trigger: "auto", Target: r.Target, New: &content, Reason: reason})
+		edits = append(edits, policy.Replace(policy.KindClear, r.Target, &content, reason))
 		return nil
 	}
 	results := c.View.Results()

@@ -39,7 +39,7 @@ after:  user "[Compressed]\n\nSUMMARY", assistant "Understood. Continuing."`,
 			p := c.Stage.Params.(*ThreeLayerAuto)
 			c.Less("max_output", p.MaxOutput, "threshold", p.Threshold)
 		},
-		New: func(p any) (policy.Stage, error) { return &threeLayerAuto{p: *p.(*ThreeLayerAuto)}, nil },
+		New: policy.Maker(func(p ThreeLayerAuto) policy.Stage { return &threeLayerAuto{p: p} }),
 	}
 }
 

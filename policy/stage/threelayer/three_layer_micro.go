@@ -28,7 +28,7 @@ func defineThreeLayerMicro() policy.Definition {
 		Params:  &ThreeLayerMicro{KeepRecent: 3, MinChars: 100},
 		Example: `before: results of 500, 100, 600, 20 and 700 characters
 after:  the first is "[Previous tool result compacted]"; the second is not longer than 100; the last three are recent`,
-		New: func(p any) (policy.Stage, error) { return &threeLayerMicro{p: *p.(*ThreeLayerMicro)}, nil },
+		New: policy.Maker(func(p ThreeLayerMicro) policy.Stage { return &threeLayerMicro{p: p} }),
 	}
 }
 
@@ -49,7 +49,7 @@ func (s *threeLayerMicro) Run(c *policy.Context) ([]policy.Edit, error) {
 		isString := c.View.Replacement(t) != nil || c.View.Raw(t).IsString
 		if n := c.View.Length(t).UTF16; isString && n > s.p.MinChars {
 			reason := fmt.Sprintf("%d characters > %d, not among the newest %d results", n, s.p.MinChars, s.p.KeepRecent)
-			edits = append(edits, policy.Edit{Kind: policy.KindClear, Trigger: "auto", Target: t, New: &content, Reason: reason})
+			edits = append(edits, policy.Replace(policy.KindClear, t, &content, reason))
 		}
 	}
 	s.results.Done(len(old))

@@ -27,9 +27,9 @@ after:  the prompt, "I look", the second call, its result`,
 		Limits: func(_ *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
 			l.Note("pruning: calls and results before the newest messages (%s)", c.Name("prune_messages.keep"))
 		},
-		New: func(p any) (policy.Stage, error) {
-			return &pruneMessages{p: *p.(*PruneMessages), sent: map[policy.ItemID][]part{}}, nil
-		},
+		New: policy.Maker(func(p PruneMessages) policy.Stage {
+			return &pruneMessages{p: p, sent: map[policy.ItemID][]part{}}
+		}),
 	}
 }
 

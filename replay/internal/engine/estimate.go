@@ -94,8 +94,7 @@ func (e *Engine) estimate(id policy.ItemID) int {
 		return 0
 	}
 	n := 0
-	for b := range e.view.Blocks(id) {
-		t := policy.Target{Item: id, Block: b}
+	for t := range policy.Targets(e.view, id) {
 		if c := e.view.Replacement(t); c == nil {
 			n += tokens.Estimate(e.view.Raw(t))
 		} else if c.Tokens > 0 {
