@@ -2,10 +2,14 @@ package cmd
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/ctxkit/ctxkit/replay/check"
 )
 
 // version is set where the source has no history that Go could take the version from, as in action.yml:
@@ -24,6 +28,23 @@ func versionLine() string {
 	return fmt.Sprintf("ctxkit %s %s %s/%s\n", buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
+// exactBuild is the version, with a digest of the program where versions do not tell builds apart: of source that was
+// changed, or whose revision the build does not know.
+func exactBuild() string {
+	id := buildVersion()
+	if id != develBuild && !strings.HasSuffix(id, "+dirty") {
+		return id
+	}
+	if path, err := os.Executable(); err == nil {
+		if program, err := os.ReadFile(path); err == nil {
+			id += "-" + check.ContentHash(program)
+		}
+	}
+	return id
+}
+
+const develBuild = "devel"
+
 // buildVersion is what was set, else what the build recorded, as for releases, else "devel".
 func buildVersion() string {
 	if version != "" {
@@ -31,15 +52,15 @@ func buildVersion() string {
 	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return "devel"
+		return develBuild
 	}
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		return v
 	}
 	for _, s := range info.Settings {
 		if s.Key == "vcs.revision" {
-			return "devel-" + s.Value[:min(12, len(s.Value))]
+			return develBuild + "-" + s.Value[:min(12, len(s.Value))]
 		}
 	}
-	return "devel"
+	return develBuild
 }

@@ -22,11 +22,12 @@ import (
 )
 
 const (
-	format    = "ctxkit memo 1\n" // the first line of a file: its form
-	extension = ".memo"
-	part      = ".part"   // of the temporary file that becomes one
-	edge      = 1 << 10   // bytes of a file's start and of its end that a Stamp is of
-	mostTable = 256 << 20 // largest table that is read, in bytes
+	format      = "ctxkit memo 1\n" // the first line of a file: its form
+	extension   = ".memo"
+	part        = ".part"   // of the temporary file that becomes one
+	edge        = 1 << 10   // bytes of a file's start and of its end that a Stamp is of
+	digestBytes = 16        // of a file's name
+	mostTable   = 256 << 20 // largest table that is read, in bytes
 )
 
 // Stamp tells the states of files apart: by names, sizes, times of change, and what they begin and end with.
@@ -102,6 +103,21 @@ type Cache struct {
 // build of the program, or what is built into it, may work out something else.
 func NewCache(dir, build string) *Cache { return &Cache{dir, build} }
 
+// path is the file of what has a name, of a kind.
+func (s *Cache) path(kind, name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return filepath.Join(s.dir, kind+"-"+hex.EncodeToString(sum[:digestBytes])+extension)
+}
+
+// ours reports whether a file has a name that path gives, or that of a temporary file that becomes one: a folder that
+// CTXKIT_CACHE names may hold files of other programs.
+func ours(name string) bool {
+	own := "[a-z]*-" + strings.Repeat("[0-9a-f]", 2*digestBytes) + extension
+	whole, _ := filepath.Match(own, name)
+	unfinished, _ := filepath.Match(own+".*"+part, name)
+	return whole || unfinished
+}
+
 // Folder is what is kept of the files of one folder. Its methods may be called by several goroutines. A nil Folder keeps
 // nothing.
 type Folder[T any] struct {
@@ -130,8 +146,7 @@ func Open[T any](s *Cache, kind, folder string) *Folder[T] {
 	if err != nil {
 		return nil
 	}
-	name := sha256.Sum256([]byte(folder))
-	t := &Folder[T]{cache: s, folder: folder, path: filepath.Join(s.dir, kind+"-"+hex.EncodeToString(name[:16])+extension)}
+	t := &Folder[T]{cache: s, folder: folder, path: s.path(kind, folder)}
 	var list []entry[T]
 	if body := t.read(); body != nil && gob.NewDecoder(bytes.NewReader(body)).Decode(&list) != nil {
 		list = nil
@@ -239,7 +254,7 @@ type KindSize struct {
 func (s *Cache) Info() (Info, error) {
 	var info Info
 	err := s.each(func(f fs.FileInfo) error {
-		if f.Name() == trimmed {
+		if f.Name() == filepath.Base(s.mark()) {
 			return nil
 		}
 		name := ""
@@ -270,7 +285,7 @@ func (s *Cache) each(do func(f fs.FileInfo) error) error {
 		return err
 	}
 	for _, e := range entries {
-		if st, err := e.Info(); err == nil && st.Mode().IsRegular() && (strings.HasSuffix(e.Name(), extension) || strings.HasSuffix(e.Name(), part)) {
+		if st, err := e.Info(); err == nil && st.Mode().IsRegular() && ours(e.Name()) {
 			if err := do(st); err != nil {
 				return err
 			}
