@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -133,13 +132,13 @@ func (r *response) expires() time.Time {
 // lastResponse is the last response in the end of a transcript; nil: there is none since the last compaction, or no such
 // file.
 func lastResponse(path string) (last *response) {
-	f, err := os.Open(path)
+	f, err := jsonl.OpenFile(path)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
 	st, err := f.Stat()
-	if err != nil || !st.Mode().IsRegular() {
+	if err != nil {
 		return nil
 	}
 	from := max(st.Size()-mostStatus, 0)

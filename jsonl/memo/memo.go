@@ -19,6 +19,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/ctxkit/ctxkit/jsonl"
 )
 
 const (
@@ -75,19 +77,13 @@ func StampFiles(paths ...string) (Stamp, error) {
 
 // StampFile is the stamp of a regular file.
 func StampFile(path string) (m Stamp, err error) {
-	st, err := os.Stat(path) // before it is opened: opening a pipe would wait
-	if err != nil {
-		return m, err
-	}
-	if !st.Mode().IsRegular() {
-		return m, fmt.Errorf("%s: not a regular file", path)
-	}
-	f, err := os.Open(path)
+	f, err := jsonl.OpenFile(path)
 	if err != nil {
 		return m, err
 	}
 	defer f.Close()
-	if st, err = f.Stat(); err != nil {
+	st, err := f.Stat()
+	if err != nil {
 		return m, err
 	}
 	return StampOf(f, st)
@@ -160,7 +156,7 @@ func Open[T any](s *Cache, kind, folder string) *Folder[T] {
 
 // read returns the encoded entries, or nil.
 func (t *Folder[T]) read() []byte {
-	f, err := os.Open(t.path)
+	f, err := jsonl.OpenFile(t.path)
 	if err != nil {
 		return nil
 	}

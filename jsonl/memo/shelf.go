@@ -13,6 +13,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl"
 )
 
 // What a cache holds at most. What was not used for longest is removed first.
@@ -56,13 +58,13 @@ func (h *Shelf) Get(name string, m Stamp) []byte {
 		return nil
 	}
 	path := h.path(name)
-	f, err := os.Open(path)
+	f, err := jsonl.OpenFile(path)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
 	st, err := f.Stat()
-	if err != nil || !st.Mode().IsRegular() || st.Size() > mostItem {
+	if err != nil || st.Size() > mostItem {
 		return nil
 	}
 	data := make([]byte, st.Size())
