@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -310,5 +311,34 @@ func TestPipesDoNotHang(t *testing.T) {
 	status := fmt.Sprintf(`{"transcript_path": %q, "context_window": {"context_window_size": 200000}}`, pipe)
 	if code := Main([]string{"statusline"}, strings.NewReader(status), io.Discard, io.Discard); code != exitDone {
 		t.Errorf("statusline: exit code %d", code)
+	}
+}
+
+// TestNotices holds that the licenses in the program are of the modules and versions in go.mod. scripts/release/notices
+// --check compares their texts, and finds one that is missing.
+func TestNotices(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(strings.TrimPrefix(strings.TrimSpace(line), "require ")); len(f) > 1 {
+			versions[f[0]] = f[1]
+		}
+	}
+	have := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^(\S+/\S+) (v\S+), (LICEN|COPYING|NOTICE)`).FindAllStringSubmatch(notices, -1) {
+		if have[m[1]] = true; versions[m[1]] != m[2] {
+			t.Errorf("the license of %s is of %s, and go.mod has %q", m[1], m[2], versions[m[1]])
+		}
+	}
+	for _, name := range []string{"github.com/spf13/cobra", "github.com/ncruces/go-sqlite3", "go.yaml.in/yaml/v4"} {
+		if !have[name] {
+			t.Errorf("%s is in the program without a license: run scripts/release/notices", name)
+		}
+	}
+	if out := mustRun(t, "version", "--licenses"); string(out) != notices {
+		t.Errorf("version --licenses prints %d bytes, want %d", len(out), len(notices))
 	}
 }

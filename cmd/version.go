@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	_ "embed" // the notices
 	"fmt"
 	"os"
 	"runtime"
@@ -16,11 +17,23 @@ import (
 // -ldflags "-X github.com/ctxkit/ctxkit/cmd.version=v1.2.3".
 var version string
 
+// notices are the license of the program and those of what is linked into it: see scripts/release/notices.
+//
+//go:embed notices.txt
+var notices string
+
 func newVersion(sys *system) *cobra.Command {
-	return command(&cobra.Command{Use: "version", Short: "Print the version", Args: noArguments}, func() error {
-		_, err := fmt.Fprint(sys.out, versionLine())
+	licenses := false
+	cmd := command(&cobra.Command{Use: "version", Short: "Print the version, or the licenses of what is in the program", Args: noArguments}, func() error {
+		text := versionLine()
+		if licenses {
+			text = notices
+		}
+		_, err := fmt.Fprint(sys.out, text)
 		return err
 	})
+	cmd.Flags().BoolVar(&licenses, "licenses", false, "print the licenses of the program, and of all modules and data in it")
+	return cmd
 }
 
 // versionLine is what version and --version print.
