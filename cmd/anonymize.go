@@ -40,7 +40,8 @@ are replaced; structure, models, recorded usage, times (--shift-times moves
 them) and the lengths of texts stay. A word of a text has another stand-in
 wherever it occurs; ids, paths and lines that are repeated have the same. A
 replay gives the same events and, by the counters usage and heuristic, the same
-figures; by others they differ little. docs/anonymize.md says what is hidden from whom, and what is not.
+figures; by others they differ little. docs/anonymize.md says what is hidden
+from whom, and what is not.
 
 The files of the session's folder (subagents, offloaded results, summary) are
 written to the folder of the output. --check lists what may still identify
