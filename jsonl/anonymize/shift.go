@@ -11,7 +11,7 @@ import (
 type shift time.Duration
 
 // ShiftTimes moves all times of the session. It is called before anything is noted.
-func (a *Anonymizer) ShiftTimes(by time.Duration) { a.writer.shift = shift(by) }
+func (a *Anonymizer) ShiftTimes(by time.Duration) { a.shift = shift(by) }
 
 // text moves a time that is written as RFC 3339 has it, in the form that it has.
 func (by shift) text(s string) string {
