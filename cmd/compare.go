@@ -49,7 +49,7 @@ A policy may carry settings of its own, separated by commas:
   ctxkit compare session.jsonl --policy gemini-cli \
       --policy gemini-cli,gemini_compression.threshold=0.7
   ctxkit compare ~/.claude/projects --shard 1/4 -f rows -o 1.rows`,
-	}, func() error { return runCompare(sys, o) }, flag(o.change), flag(o.trials(sys)), &o.inputOptions, &o.countOptions, newPriceOptions(sys), o.by(replay.CacheEqual), o.listing(append(slices.Clone(report.CompareFormats), report.FormatRows), report.CompareTables...), flag(o.shard))
+	}, func() error { return runCompare(sys, o) }, flag(o.change), flag(o.trials(sys)), &o.inputOptions, &o.countOptions, newPriceOptions(sys), o.by(replay.CacheEqual), o.listing(append(slices.Clone(report.PageFormats), report.FormatRows), report.CompareTables...), flag(o.shard))
 	f := cmd.Flags()
 	o.named(f)
 	o.groupBy(cmd)

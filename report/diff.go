@@ -56,6 +56,9 @@ func NewDiffs(w io.Writer, opt DiffLayout) Printer[*NamedDiff] {
 	if opt.Format != FormatJSON {
 		return pagePrinter(w, opt.Layout, func(p *page, d *NamedDiff) {
 			page := &diffPage{page: p, d: d}
+			if p.html != nil {
+				p.html.Kicker = "Diff"
+			}
 			page.head()
 			if !opt.Stat {
 				page.messages()

@@ -260,8 +260,8 @@ func newPageReplay(h *htmlPage, tl *replay.Timeline, opt *Layout) *pageReplay {
 		p.Notes = append(p.Notes, Clean(tl.Policy+" is "+hypothesisText(tl.Score)))
 	}
 	for _, l := range tl.Limits {
-		if l.Label != "" || l.Acts {
-			p.Limits = append(p.Limits, pageLimit{Clean(cmp.Or(l.Label, l.Name)), l.Tokens, l.Acts})
+		if l.Label != "" || l.Acts && l.Of == policy.OfContext { // the axis is that of whole requests
+			p.Limits = append(p.Limits, pageLimit{Clean(cmp.Or(l.Label, l.Name)) + phraseIf(l.Of == policy.OfMessages, " of messages"), l.Tokens, l.Acts})
 		}
 	}
 	for _, x := range tl.Warnings {
