@@ -42,7 +42,7 @@ type htmlPage struct {
 	Answers  []string // the first sentences
 	Sections []any    // see page/main.js: each has a type
 	Replays  []any    // that sections of type replay draw, by index
-	Texts    []string // that sections refer to, by index
+	Texts    namer    // that replays refer to, by index
 }
 
 // section is a part of a page. Type says what draws it; the other members are what that needs.
@@ -161,7 +161,7 @@ func (h *htmlPage) write(w io.Writer) error {
 		htmlPage: h, Style: style, Script: scripts.String(), StyleHash: sourceHash(style), ScriptHash: sourceHash(scripts.String()),
 		Data: string(escapeJSON(data)),
 	}
-	if filled.Chunks, err = packTexts(h.Texts, max(mostHTML-len(style)-scripts.Len()-len(data), leastRoom)); err != nil {
+	if filled.Chunks, err = packTexts(h.Texts.list, max(mostHTML-len(style)-scripts.Len()-len(data), leastRoom)); err != nil {
 		return err
 	}
 	var b bytes.Buffer

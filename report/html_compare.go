@@ -40,7 +40,8 @@ type pageShare struct {
 type pageSessions struct {
 	Table    htmlTable `json:"table"`
 	Policies []string  `json:"policies"`
-	Series   [][][]int `json:"series"` // by session and policy
+	Series   [][][]int `json:"series"`  // by session and policy, of sessions without replays
+	Replays  [][]int   `json:"replays"` // by session and policy: indexes of replays; null: the page has none
 	First    int       `json:"first"`  // the session shown first
 }
 
@@ -83,8 +84,15 @@ func comparedTitle(c *compare.Comparison) string {
 // ended is a sentence with its full stop.
 func ended(text string) string { return strings.TrimRight(text, ".") + "." }
 
+// conclusions are what can be concluded of a comparison, the largest difference first.
 func conclusions(c *compare.Comparison) (texts []string) {
+	var order []int
 	for i := 1; i < len(c.Policies); i++ {
+		order = append(order, i)
+	}
+	size := func(i int) exact.Decimal { return c.Pairs[i].Figures[c.Judged].Interval.Value.Abs() }
+	slices.SortStableFunc(order, func(a, b int) int { return size(b).Cmp(size(a)) })
+	for _, i := range order {
 		texts = append(texts, ended(conclusion(c, i)))
 	}
 	if first := &c.Policies[0]; first.Infeasible > 0 {
@@ -130,7 +138,7 @@ func (h *htmlPage) compared(p *page, c *compare.Comparison, group string) {
 	if titles := troubles(c.Policies); len(titles) > 0 {
 		add(tableSection("What makes figures doubtful", legend(titles), compareTotals(c.Policies, nil, titles)))
 	}
-	add(section{Type: "sessions", Title: "Sessions", About: "Choose one to see its requests under each policy.", Data: sessionsOf(c, p.NoText)})
+	add(section{Type: "sessions", Title: "Sessions", About: "Choose one to see its requests under each policy.", Data: h.sessionsOf(c, &p.Layout)})
 	if !p.NoText {
 		h.addNotes(group+"About the sessions, under every policy", append(flagTexts(c, &p.Hints), append(unpricedNotes(compare.UnpricedModels(c.Sessions), &p.Hints), lostNotes(c, &p.Hints)...)...)...)
 	}
@@ -195,9 +203,9 @@ func partsOf(c *compare.Comparison) []pageShares {
 	return list
 }
 
-func sessionsOf(c *compare.Comparison, hidden bool) pageSessions {
+func (h *htmlPage) sessionsOf(c *compare.Comparison, opt *Layout) pageSessions {
 	judged := compare.Names()[c.Judged]
-	d := pageSessions{Table: htmlTable{Columns: []htmlColumn{{Title: "Session"}, {Title: "Project"}, {Title: "Requests", Number: true}}, Rows: [][]string{}}, Policies: []string{}, Series: [][][]int{}, First: max(c.Differ, 0)}
+	d := pageSessions{Table: htmlTable{Columns: []htmlColumn{{Title: "Session"}, {Title: "Project"}, {Title: "Requests", Number: true}}, Rows: [][]string{}}, Policies: []string{}, Series: [][][]int{}, Replays: [][]int{}, First: max(c.Differ, 0)}
 	for i := range c.Policies {
 		d.Policies = append(d.Policies, Clean(c.Policies[i].Name))
 		d.Table.Columns = append(d.Table.Columns, htmlColumn{Title: Clean(c.Policies[i].Name) + either(judged == "cost_usd", " USD", " sent"), Number: true})
@@ -206,8 +214,8 @@ func sessionsOf(c *compare.Comparison, hidden bool) pageSessions {
 	projects := &namer{}
 	for i := range c.Sessions {
 		s := &c.Sessions[i]
-		name, project := Clean(joined(" ", s.Session, s.Agent)), Clean(lastElement(s.Project))
-		if hidden {
+		name, project := Clean(joined(" ", cmp.Or(s.Title, s.Session), s.Agent)), Clean(lastElement(s.Project))
+		if opt.NoText {
 			name, project = "session "+strconv.Itoa(i+1), "project "+strconv.Itoa(projects.of(s.Project)+1)
 		}
 		row := []string{name, project}
@@ -218,9 +226,12 @@ func sessionsOf(c *compare.Comparison, hidden bool) pageSessions {
 			row = append(row, figureText(judged, v[at]))
 		}
 		d.Table.Rows = append(d.Table.Rows, row)
-		if i < mostSeries {
-			d.Series = append(d.Series, s.Series)
+		var replays []int
+		for _, tl := range s.Timelines {
+			replays = append(replays, len(h.Replays))
+			h.Replays = append(h.Replays, newPageReplay(h, tl, wordsOf(opt)))
 		}
+		d.Replays, d.Series = append(d.Replays, replays), append(d.Series, either(i < mostSeries && replays == nil, s.Series, nil))
 	}
 	return d
 }
