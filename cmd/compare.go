@@ -191,7 +191,7 @@ func (r *comparing) take(o compare.InputRows) error {
 		for _, tl := range s.Timelines {
 			r.shown += len(tl.Requests)
 		}
-		if r.shown > mostShown {
+		if r.shown > mostShown && len(r.sessions) > 0 {
 			s.Timelines = nil
 		}
 		r.sessions = append(r.sessions, s)

@@ -42,7 +42,7 @@ type pageSessions struct {
 	Policies []string  `json:"policies"`
 	Series   [][][]int `json:"series"`  // by session and policy, of sessions without replays
 	Replays  [][]int   `json:"replays"` // by session and policy: indexes of replays; null: the page has none
-	First    int       `json:"first"`  // the session shown first
+	First    int       `json:"first"`   // the session shown first
 }
 
 // compareHTML writes comparisons as a page.

@@ -45,7 +45,7 @@ const blocks = {
   text: (text) => el("p", {}, text),
   items: (list) => el("ul", { class: "items" }, list.map((text) => el("li", {}, text))),
   fields: (list) => el("dl", { class: "facts" }, list.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])),
-  lines: (list, title) => scrollable(title, el("pre", { class: "lines" }, list.map((line) => el("span", { class: { "+": "added", "-": "removed", "@": "place", "~": "place" }[line.trimStart()[0]] }, line + "\n")))),
+  lines: (list, title) => scrollable("Lines: " + title, el("pre", { class: "lines" }, list.map((line) => el("span", { class: { "+": "added", "-": "removed", "@": "place", "~": "place" }[line.trimStart()[0]] }, line + "\n")))),
   table: (data, title) => dataTable(data, { label: title, page: 20, filter: data.rows.length > 12 }).node,
   shares: (list) => {
     const whole = list.reduce((sum, one) => sum + one.tokens, 0);
@@ -79,9 +79,15 @@ const bar = {
     addEventListener("scroll", later(() => this.mark()), { passive: true });
     addEventListener("resize", later(() => this.mark()));
   },
-  // list lists the panels of the page.
+  // list lists the panels of the page. Of titles that are alike each has a number.
   list() {
-    this.panels = [...main.querySelectorAll(".panel[aria-labelledby]")].map((node) => ({ node, title: node.querySelector("h2").textContent }));
+    const counts = new Map();
+    this.panels = [...main.querySelectorAll(".panel[aria-labelledby]")].map((node) => {
+      const heading = node.querySelector("h2"), title = (heading.dataset.title ||= heading.textContent), n = (counts.get(title) || 0) + 1;
+      counts.set(title, n);
+      if (n > 1) heading.textContent = `${title} (${n})`;
+      return { node, title: heading.textContent };
+    });
     append(clear(this.contents), this.panels.map(({ node, title }, i) => el("li", {}, el("a", { href: "#section=" + (i + 1), click: (e) => {
       e.preventDefault();
       address.set("section", i + 1);
