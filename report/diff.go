@@ -62,6 +62,12 @@ func NewDiffs(w io.Writer, opt DiffLayout) Printer[*NamedDiff] {
 				p.html.Kicker, p.html.Title = "Diff", cmp.Or(d.title, sessionTitle(d.Session, d.Agent))
 			}
 			page.head()
+			if p.html != nil && !opt.Stat { // the sums first: nobody scrolls to the end of a page for them
+				page.stat()
+				p.heading("message by message")
+				page.messages()
+				return
+			}
 			if !opt.Stat {
 				page.messages()
 			}

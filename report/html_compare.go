@@ -205,11 +205,12 @@ func partsOf(c *compare.Comparison) []pageShares {
 
 func (h *htmlPage) sessionsOf(c *compare.Comparison, opt *Layout) pageSessions {
 	judged := compare.Names()[c.Judged]
-	d := pageSessions{Table: htmlTable{Columns: []htmlColumn{{Title: "Session"}, {Title: "Project"}, {Title: "Requests", Number: true}}, Rows: [][]string{}}, Policies: []string{}, Series: [][][]int{}, Replays: [][]int{}, First: max(c.Differ, 0)}
+	d := pageSessions{Table: htmlTable{Columns: []htmlColumn{{Title: "Session"}, {Title: "Requests", Number: true}}, Rows: [][]string{}}, Policies: []string{}, Series: [][][]int{}, Replays: [][]int{}, First: max(c.Differ, 0)}
 	for i := range c.Policies {
 		d.Policies = append(d.Policies, Clean(c.Policies[i].Name))
 		d.Table.Columns = append(d.Table.Columns, htmlColumn{Title: Clean(c.Policies[i].Name) + either(judged == "cost_usd", " USD", " sent"), Number: true})
 	}
+	d.Table.Columns = append(d.Table.Columns, htmlColumn{Title: "Project"})
 	at, requests := c.Judged, slices.Index(compare.Names(), "requests")
 	projects := &namer{}
 	for i := range c.Sessions {
@@ -218,14 +219,14 @@ func (h *htmlPage) sessionsOf(c *compare.Comparison, opt *Layout) pageSessions {
 		if opt.NoText {
 			name, project = "session "+strconv.Itoa(i+1), "project "+strconv.Itoa(projects.of(s.Project)+1)
 		}
-		row := []string{name, project}
+		row := []string{name}
 		for p, v := range s.Values {
 			if p == 0 {
 				row = append(row, figureText("requests", v[requests]))
 			}
 			row = append(row, figureText(judged, v[at]))
 		}
-		d.Table.Rows = append(d.Table.Rows, row)
+		d.Table.Rows = append(d.Table.Rows, append(row, project))
 		var replays []int
 		for _, tl := range s.Timelines {
 			replays = append(replays, len(h.Replays))

@@ -45,7 +45,7 @@ const blocks = {
   text: (text) => el("p", {}, text),
   items: (list) => el("ul", { class: "items" }, list.map((text) => el("li", {}, text))),
   fields: (list) => el("dl", { class: "facts" }, list.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])),
-  lines: (list, title) => scrollable("Lines: " + title, el("pre", { class: "lines" }, list.map((line) => el("span", { class: { "+": "added", "-": "removed", "@": "place", "~": "place" }[line.trimStart()[0]] }, line + "\n")))),
+  lines: (list, title) => list.some((line) => line) && scrollable("Lines: " + title, el("pre", { class: "lines" }, list.slice(list.findIndex((line) => line)).map((line) => el("span", { class: { "+": "added", "-": "removed", "@": "place", "~": "place" }[line.trimStart()[0]] }, line + "\n")))),
   table: (data, title) => dataTable(data, { label: title, page: 20, filter: data.rows.length > 12 }).node,
   shares: (list) => {
     const whole = list.reduce((sum, one) => sum + one.tokens, 0);
