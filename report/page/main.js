@@ -49,7 +49,7 @@ const blocks = {
   table: (data, title) => dataTable(data, { label: title, page: 20, filter: data.rows.length > 12 }).node,
   shares: (list) => {
     const whole = list.reduce((sum, one) => sum + one.tokens, 0);
-    return [fitted((width) => [treemap(list, width, 340), groupsLegend(list, whole)]), sharesTable(list, whole)];
+    return [fitted((width) => [treemap(list, width, 340), groupsLegend(list, whole)]), el("details", {}, el("summary", {}, "The same as a table"), sharesTable(list, whole))];
   },
 };
 

@@ -239,7 +239,7 @@ class Timeline {
           shape("path", { class: "cost broken", d: bars(costs[0], (c) => lost[c] > 0) }),
         ]);
       }
-      append(svg, [label("$" + trim(full / 1e9, 2), this.left - 6, costTop + 8), label("$0", this.left - 6, costBottom), full < highest && label(`bars end at ${dollars(full)}; the highest is ${dollars(highest)}`, this.right, costTop + 8, "label end over")]);
+      append(svg, [label(full < 1e7 ? dollars(full) : "$" + trim(full / 1e9, 2), this.left - 6, costTop + 8), label("$0", this.left - 6, costBottom), full < highest && label(`bars end at ${dollars(full)}; the highest is ${dollars(highest)}`, this.right, costTop + 8, "label end over")]);
     }
     append(svg, [rule("axis", bottom), rule("axis", costBottom)]);
     this.drawAxis(svg, height - 8, label);
