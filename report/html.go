@@ -66,9 +66,8 @@ type htmlColumn struct {
 }
 
 // newHTMLTable is a table as text prints it, without columns and rows that only CSV has.
-func newHTMLTable(t *table) htmlTable {
-	g := t.grid(htmlColumns)
-	data := htmlTable{Columns: []htmlColumn{}, Rows: notNil(g.rows)}
+func newHTMLTable(g *grid) *htmlTable {
+	data := &htmlTable{Columns: []htmlColumn{}, Rows: notNil(g.rows)}
 	for i, c := range g.columns {
 		data.Columns = append(data.Columns, htmlColumn{Clean(c.Title), g.right[i], Clean(c.About)})
 	}
@@ -76,7 +75,7 @@ func newHTMLTable(t *table) htmlTable {
 }
 
 func tableSection(title, about string, t *table) section {
-	return section{Type: "table", Title: title, About: about, Data: newHTMLTable(t)}
+	return section{Type: "table", Title: title, About: about, Data: newHTMLTable(t.grid(htmlColumns))}
 }
 
 // htmlBlock is one part of a section of type blocks; one of its members is set.

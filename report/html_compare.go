@@ -147,7 +147,7 @@ func (h *htmlPage) compared(p *page, c *compare.Comparison, group string) {
 	}
 	if len(c.Sessions) > 1 {
 		spread := tableSection("By session: total, median and 90th percentile", "", compareSpread(c))
-		for i, rows := 1, spread.Data.(htmlTable).Rows; i < len(rows); i++ {
+		for i, rows := 1, spread.Data.(*htmlTable).Rows; i < len(rows); i++ {
 			rows[i][0] = cmp.Or(rows[i][0], rows[i-1][0]) // rows are sorted and filtered one by one
 		}
 		add(spread)

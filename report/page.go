@@ -126,6 +126,9 @@ func (p *page) fileHeading(path string) {
 	p.heading(either(p.markdown(), path, shortPath(path, p.lineWidth())))
 }
 
+// field is a name and a value.
+type field = [2]string
+
 // fields prints pairs of a name and a value, without those of no value.
 func (p *page) fields(pairs ...[2]string) {
 	pairs = slices.DeleteFunc(pairs, func(f [2]string) bool { return f[1] == "" })
@@ -170,8 +173,7 @@ func (p *page) table(t *table) {
 	case len(g.rows) == 0 || p.err != nil:
 		return
 	case p.html != nil:
-		data := newHTMLTable(t)
-		p.html.add(htmlBlock{Table: &data})
+		p.html.add(htmlBlock{Table: newHTMLTable(g)})
 	case p.markdown():
 		g.markdown(&p.buf)
 	default:
@@ -272,6 +274,16 @@ func (p *page) hidden(n int, noun, formats string) {
 	if n > 0 {
 		p.note(faint, p.Hints.hidden(n, noun, formats))
 	}
+}
+
+// top prints the first rows of a table, or with Layout.All all of them, and which formats have the others.
+func (p *page) top(t *table, most int, noun, formats string) {
+	n := len(t.rows)
+	if !p.All {
+		t.rows = t.rows[:min(most, n)]
+	}
+	p.table(t)
+	p.hidden(n-len(t.rows), noun, formats)
 }
 
 // end writes what was printed so far.
