@@ -63,7 +63,7 @@ func compareHTML(w io.Writer, groups []compare.Comparison, in compare.Inputs, op
 	if len(groups) == 1 {
 		h.Answers = conclusions(&groups[0])
 	}
-	h.addNotes("", inputsText(in))
+	h.addNotes("", strings.TrimPrefix(inputsText(in), "; "))
 	if !opt.NoText {
 		h.addNotes("", emptyNotes(in.Empty)...)
 	}

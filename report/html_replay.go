@@ -149,7 +149,7 @@ type pageReplay struct {
 	Causes   []string     `json:"causes"` // of what the cache lost
 	Requests pageRequests `json:"requests"`
 	Events   []pageEvent  `json:"events"`
-	Cost     pageCost     `json:"cost"`
+	Cost     *pageCost    `json:"cost,omitempty"` // of a replay alone
 	Warnings []string     `json:"warnings"`
 	Trace    *pageTrace   `json:"trace,omitempty"`
 }
@@ -384,10 +384,10 @@ func pageEvents(tl *replay.Timeline, w *words) []pageEvent {
 	return list
 }
 
-func newPageCost(tl *replay.Timeline) pageCost {
+func newPageCost(tl *replay.Timeline) *pageCost {
 	c := tl.Cost()
 	total := c.Total()
-	p := pageCost{Known: total.CostUSD.Known, Total: either(total.CostUSD.Known, "$"+cents(total.CostUSD), ""), Parts: []pagePart{}}
+	p := &pageCost{Known: total.CostUSD.Known, Total: either(total.CostUSD.Known, "$"+cents(total.CostUSD), ""), Parts: []pagePart{}}
 	if parts := tl.Totals.CostParts; parts != nil {
 		for _, part := range []struct {
 			name, about string
