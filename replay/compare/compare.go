@@ -21,6 +21,7 @@ const Few = 10
 // ComparedSession is one conversation under every policy.
 type ComparedSession struct {
 	Origin
+	Title      string // "": it has none
 	Model      string
 	Version    string // of the client
 	Project    string
@@ -38,6 +39,7 @@ type ComparedSession struct {
 	Converted  *replay.Conversion // of its tokens, to those of another model; nil: none
 	Billed     SessionBill        // what was billed for it
 	Series     [][]int            // by policy: see Series; nil where the caller wants none
+	Timelines  []*replay.Timeline // by policy; nil where the caller wants none
 }
 
 // Inputs counts the inputs of sessions, and names the conversations left out.
@@ -59,7 +61,7 @@ type Origin struct {
 func NewSession(t *replay.Timeline, project string) ComparedSession {
 	return ComparedSession{
 		Origin: Origin{t.Session, t.Agent, t.File, t.Lines.SetAside[string(session.AsideMalformed)]},
-		Model:  t.Model, Version: t.Version, Project: project, Unpriced: t.Unpriced(), Cache: t.Cache, Converted: t.Converted,
+		Title:  t.Title, Model: t.Model, Version: t.Version, Project: project, Unpriced: t.Unpriced(), Cache: t.Cache, Converted: t.Converted,
 	}
 }
 

@@ -158,6 +158,7 @@ func (c *coder) kept(k *Kept) {
 
 func (c *coder) session(s *ComparedSession) {
 	c.origin(&s.Origin)
+	word(c, &s.Title)
 	word(c, &s.Model)
 	word(c, &s.Version)
 	word(c, &s.Project)

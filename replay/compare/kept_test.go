@@ -61,7 +61,7 @@ func keptInput(t *testing.T) *compare.KeptInput {
 		for i := range s.NumField() {
 			switch name := s.Type().Field(i).Name; {
 			case s.Field(i).Type() == skipped:
-			case name == "Values" || name == "Breaks" || name == "Apart" || name == "Series":
+			case name == "Values" || name == "Breaks" || name == "Apart" || name == "Series" || name == "Timelines":
 			default:
 				fill(t, s.Field(i), &n)
 			}

@@ -57,6 +57,7 @@ type rowOrigin struct {
 // row is a ComparedSession.
 type row struct {
 	rowOrigin
+	Title      text             `json:"title,omitempty"`
 	Model      text             `json:"model"`
 	Version    text             `json:"client_version,omitempty"`
 	Project    text             `json:"project,omitempty"`
@@ -208,7 +209,7 @@ func originIn(o rowOrigin) Origin {
 
 func rowOf(s *ComparedSession) *row {
 	r := &row{
-		rowOrigin: originOut(s.Origin), Model: text(s.Model), Version: text(s.Version), Project: text(s.Project), Repository: text(s.Repository),
+		rowOrigin: originOut(s.Origin), Title: text(s.Title), Model: text(s.Model), Version: text(s.Version), Project: text(s.Project), Repository: text(s.Repository),
 		Unpriced: each(s.Unpriced, func(m string) text { return text(m) }),
 		Ran: each(s.Policies, func(p *policy.Policy) *rowPolicy {
 			return &rowPolicy{text(p.Name), text(p.Version), text(p.Chosen), p.Older, text(p.Newer), p.Truth, p.Score, p.Recorded}
@@ -257,7 +258,7 @@ func (r *row) check(policies int) error {
 // session is the ComparedSession of a row. Its policies say what a report says of them, and cannot run.
 func (r *row) session() (s ComparedSession, err error) {
 	s = ComparedSession{
-		Origin: originIn(r.rowOrigin), Model: string(r.Model), Version: string(r.Version), Project: string(r.Project), Repository: string(r.Repository),
+		Origin: originIn(r.rowOrigin), Title: string(r.Title), Model: string(r.Model), Version: string(r.Version), Project: string(r.Project), Repository: string(r.Repository),
 		Unpriced: each(r.Unpriced, func(m text) string { return string(m) }),
 		Policies: each(r.Ran, func(p *rowPolicy) *policy.Policy {
 			return &policy.Policy{
