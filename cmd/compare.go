@@ -39,7 +39,7 @@ policy, and its differences to the first.
 
 A policy is infeasible in a session where the API would refuse a request, or a
 request breaks its rules: its cost there is a bound, and its differences are
-over the other sessions. Intervals hold 90 % of 2,000 draws of projects.
+over the other sessions. Intervals hold at 90 % for all policies at once.
 
 A policy may carry settings of its own, separated by commas:
 --policy opencode,opencode_prune.auto=true

@@ -125,7 +125,7 @@ var (
 	allColumns     = []column{{Title: "USD of all", About: "cost over all sessions, where sums leave some out", Drop: 5}}
 	pairColumns    = []column{{Title: "sessions", About: "sessions that the difference is over", Drop: 3}}
 	verdictColumns = []column{
-		{Title: "90 %", About: "interval of the difference, by resampling of projects or sessions"},
+		{Title: "90 %", About: "interval of the difference, over projects, or sessions of one project"},
 		{Title: "lower", About: "sessions in which the policy is lower than the first", Drop: 2},
 		{Title: "even", About: "sessions in which both are the same within 0.5 %", Drop: 3},
 		{Title: "higher", About: "sessions in which it is higher", Drop: 2},

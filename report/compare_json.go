@@ -110,11 +110,14 @@ func policyJSON(c *compare.Comparison, i int, u *policy.Use) object {
 	}
 	against := object{
 		{"sessions", len(pair.Sessions)}, {"projects", judged.Projects}, {"clustered_by", either(judged.Projects == 1, "session", "project")},
-		{"judged", figures[c.Judged].Name}, {"verdict,omitempty", string(judged.Conclusion())}, {"conclusion", conclusion(c, i)},
+		{"effective_clusters,omitempty", judged.Interval.Effective}, {"comparisons", judged.Comparisons}, {"judged", figures[c.Judged].Name}, {"verdict,omitempty", string(judged.Conclusion())}, {"conclusion", conclusion(c, i)},
 		{"half_sessions,omitempty", pair.Half},
 	}
 	if pair.Half > 0 {
 		against = append(against, member{"largest_project", object{{"project", pair.Largest.Project}, {"share", pair.Largest.Of}}})
+	}
+	if r := &judged.Interval.Range; r.Clusters > 0 {
+		against = append(against, member{"range", object{{"clusters", r.Clusters}, {"low", r.Least}, {"high", r.Most}}})
 	}
 	return append(o, object{
 		{"difference", difference}, {"cost_difference,omitempty", c.Parts(i)}, {"against", append(against, member{"figures", each})},

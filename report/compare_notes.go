@@ -134,8 +134,14 @@ func over(c *compare.Comparison, v *compare.Versus) string {
 	if len(c.Sessions) == 1 {
 		return "In this session, "
 	}
+	effective, unit := v.Interval.Effective, ""
+	clusters := v.Projects
+	if clusters == 1 {
+		clusters, unit = v.Sessions, " sessions"
+	}
 	return "Over " + thousands(v.Sessions) + phraseIf(v.Sessions < len(c.Sessions), " of %v", len(c.Sessions)) +
-		either(len(c.Sessions) == 1, " session", " sessions") + " in " + count(v.Projects, "project") + ", "
+		either(len(c.Sessions) == 1, " session", " sessions") + " in " + count(v.Projects, "project") +
+		phraseIf(effective.Known && effective.Cmp(exact.Whole(clusters)) < 0 && v.Conclusion() != compare.VerdictSame, " (in effect %v%v)", effective.Text(1), unit) + ", "
 }
 
 // compared says how far a policy is from the first, and whether that can be told.
@@ -153,17 +159,23 @@ func compared(c *compare.Comparison, name string, v *compare.Versus) string {
 	case share.N == 0:
 		text = fmt.Sprintf("%s %s about as much as %s", name, verb, first)
 	}
-	if bounds := boundsText(v); bounds != "" {
-		text += " (90 %" + either(v.Projects == 1, " over sessions", "") + ": " + bounds + ")"
+	switch r := &v.Interval.Range; {
+	case v.Interval.Lower.Known:
+		text += " (90 %" + either(v.Projects == 1, " over sessions", "") + phraseIf(v.Comparisons > 1, ", for all %v at once", count(v.Comparisons, "comparison")) +
+			": " + boundsText(v) + ")"
+	case r.Clusters > 1:
+		text += phrase(" (%v to %v in the %v with 90 %% of the %v)", signedPercent(r.Least), signedPercent(r.Most),
+			count(r.Clusters, either(v.Projects == 1, "session", "project")), either(verb == "costs", "cost", "tokens"))
 	}
 	switch {
 	case verdict == compare.VerdictEven:
 		text += ": the same within 0.5 %"
+	case verdict == compare.VerdictSmall:
+		text += ": a difference of less than 0.5 %"
 	case verdict == compare.VerdictUnknown:
 		text += ": no difference can be told"
 	case verdict == compare.VerdictTooFew && len(c.Sessions) > 1:
-		few := count(v.Clusters(), either(v.Projects == 1, "session", "project"))
-		text += ": " + few + either(v.Clusters() == 1, " is", " are") + " too few to conclude from"
+		text += ": too few " + either(v.Projects == 1, "sessions", "projects") + " to conclude from"
 	}
 	return text
 }
@@ -252,7 +264,7 @@ func concentrationText(c *compare.Comparison, i int) string {
 	if v.Sessions < 2 || pair.Half == 0 {
 		return ""
 	}
-	return phrase("; half of what differs is in %v of %v", pair.Half, count(v.Sessions, "session")) +
+	return phrase("; %v of the %v that differ are higher, half of what differs is in %v", v.Higher, count(v.Lower+v.Higher, "session"), pair.Half) +
 		phraseIf(v.Projects > 1, ", %v %% in the project %v", pair.Largest.Of.Times(100).Text(0), lastElement(pair.Largest.Project))
 }
 

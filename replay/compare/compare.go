@@ -137,7 +137,7 @@ const (
 // Compare sums sessions up, one comparison a group, sorted by name.
 func Compare(policies []string, sessions []ComparedSession, by Group) (out []Comparison) {
 	if by == ByNothing {
-		return []Comparison{newComparison("", policies, sessions)}
+		return []Comparison{newComparison("", policies, sessions, 1)}
 	}
 	groups := map[string][]ComparedSession{}
 	for _, s := range sessions {
@@ -149,14 +149,15 @@ func Compare(policies []string, sessions []ComparedSession, by Group) (out []Com
 		order = func(a, b string) int { return cmp.Or(session.CompareVersions(a, b), strings.Compare(a, b)) }
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(groups), order) {
-		out = append(out, newComparison(name, policies, groups[name]))
+		out = append(out, newComparison(name, policies, groups[name], len(groups)))
 	}
 	return out
 }
 
-func newComparison(group string, policies []string, sessions []ComparedSession) Comparison {
+// newComparison is that of one of several groups.
+func newComparison(group string, policies []string, sessions []ComparedSession, groups int) Comparison {
 	c, feasible := sums(group, policies, sessions)
-	c.pair(feasible)
+	c.pair(feasible, groups)
 	c.differ()
 	return c
 }
