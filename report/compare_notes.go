@@ -90,6 +90,7 @@ func conclude(p *page, c *compare.Comparison) {
 	} else {
 		p.items(none, texts)
 	}
+	p.note(none, unseenText(c))
 	if len(c.Sessions) == 1 && len(c.Policies) > 1 {
 		p.note(none, "One session says nothing of others.")
 	}
@@ -113,7 +114,32 @@ func conclusion(c *compare.Comparison, i int) string {
 	if v.Sessions == 0 {
 		text = joined("; ", text, fmt.Sprintf("no session compares %s with %s", own.Name, c.Policies[0].Name))
 	}
-	return text + "."
+	return text + "." + correctionText(c, i)
+}
+
+// correctionText is a difference in cost with what the compactions cause that one of both policies has more of.
+func correctionText(c *compare.Comparison, i int) string {
+	k, v := c.Pairs[i].Correction, &c.Pairs[i].Figures[c.Judged]
+	if k == nil {
+		return ""
+	}
+	share := func(low int) string { return signedPercent(exact.Ratio(k.Corrected[low], v.First, 4)) }
+	return phrase(" %v: %v to %v %% with what its %v %v compactions cause beyond the replay",
+		map[compare.Stability]string{compare.Holds: "Holds", compare.Flips: "Flips", compare.CannotTell: "Cannot tell"}[k.Stability],
+		share(0), share(1), thousands(int(max(k.Extra, -k.Extra))), either(k.Extra > 0, "extra", "spared")) +
+		phraseIf(k.BreakEven.Known, "; break-even at %v USD or %v requests each, recorded ones cost %v to %v USD",
+			k.BreakEven.Text(2), k.BreakEvenRequests.Text(1), k.Each[0].Text(2), k.Each[1].Text(2)) + "."
+}
+
+// unseenText says how it was measured what compactions cause.
+func unseenText(c *compare.Comparison) string {
+	if !slices.ContainsFunc(c.Pairs, func(p compare.Contrast) bool { return p.Correction != nil }) {
+		return ""
+	}
+	u := c.Unseen
+	return phrase("A replay does not show that the agent looks again for what a compaction removed: by %v of %v that causes %v to %v requests, and %v to %v tokens that the next %v to %v requests send.",
+		count(u.Times, "recorded compaction"), either(u.Shipped, "other people's sessions", count(u.Projects, "project")), u.Requests[0].Text(1), u.Requests[1].Text(1),
+		thousands(int(u.Tokens[0].N)), thousands(int(u.Tokens[1].N)), u.Carried[0], u.Carried[1])
 }
 
 // infeasibleText says in how many sessions a policy is infeasible, and why.

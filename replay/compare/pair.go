@@ -15,6 +15,8 @@ type Contrast struct {
 	Figures  []Versus // by index into Figures
 	Half     int      // the fewest sessions that make half of the absolute difference in the judged figure
 	Largest  Share    // the project that makes most of it
+	// Correction is the difference with what extra compactions cause; nil where there are none, or no cost is known.
+	Correction *Correction
 }
 
 // Share is the share of a project in an absolute difference, with four digits.
@@ -107,6 +109,7 @@ func (c *Comparison) pair(feasible [][]bool, groups int) {
 	}
 	for p := 1; p < len(c.Pairs); p++ {
 		c.concentration(p)
+		c.Pairs[p].Correction = c.correct(p)
 	}
 }
 
