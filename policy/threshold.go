@@ -35,5 +35,5 @@ func (p *Policy) setThreshold(value string) error {
 		*p = *changed
 		return nil
 	}
-	return &Error{Msg: "no parameter of the policy sets at how many tokens it compacts", Hint: "vary the parameter that ctxkit thresholds names"}
+	return &Error{Msg: "no parameter of the policy sets at how many tokens it compacts"}
 }

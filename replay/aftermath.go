@@ -3,9 +3,9 @@ package replay
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
-	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -49,8 +49,19 @@ type step struct {
 	explores, edits bool
 }
 
-// exploring matches the commands that look for something.
-var exploring = pattern.New(`^\s*(cat|head|tail|sed -n|grep|rg|find|ls|wc|git (log|diff|show|status|grep|blame))\b`)
+// exploring reports whether a command looks for something.
+func exploring(command string) bool {
+	words := append(strings.Fields(command), "", "")
+	switch words[0] {
+	case "cat", "head", "tail", "grep", "rg", "find", "ls", "wc":
+		return true
+	case "sed":
+		return words[1] == "-n"
+	case "git":
+		return slices.Contains([]string{"log", "diff", "show", "status", "grep", "blame"}, words[1])
+	}
+	return false
+}
 
 // Aftermath looks at the requests around the recorded compactions. A compaction counts that has soonAfter requests on
 // either side without another one.
@@ -109,7 +120,7 @@ func (s *step) call(conv *session.Conversation, m, i int) error {
 			Command string `json:"command"`
 		}
 		known := json.Unmarshal(conv.AlikeInput(conv.Messages[m].Blocks[i].Name, input), &in) == nil
-		s.explores = s.explores || known && exploring().MatchString(in.Command)
+		s.explores = s.explores || known && exploring(in.Command)
 	}
 	return nil
 }
