@@ -26,6 +26,7 @@ type compareOptions struct {
 	Policies []string
 	By       string
 	NoRegret bool
+	Plain    bool
 }
 
 var groups = asNames([]compare.Group{compare.ByModel, compare.ByVersion, compare.ByProject})
@@ -39,7 +40,7 @@ policy, and its differences to the first.
 
 A policy is infeasible in a session where the API would refuse a request, or a
 request breaks its rules: its cost there is a bound, and its differences are
-over the other sessions. Intervals hold 90 % of 2,000 draws of projects.
+over the other sessions. Intervals hold at 90 % for all policies at once.
 
 A policy may carry settings of its own, separated by commas:
 --policy opencode,opencode_prune.auto=true
@@ -66,6 +67,7 @@ func (o *compareOptions) named(f *pflag.FlagSet) {
 func (o *compareOptions) groupBy(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.By, "by", "", "one comparison for each `KEY`: model, version or project")
 	complete(cmd, "by", groups)
+	cmd.Flags().BoolVar(&o.Plain, "no-correction", false, "leave out what compactions cause beyond the replay")
 }
 
 func (o *replayOptions) noRegret(f *pflag.FlagSet, no *bool) {
@@ -332,6 +334,11 @@ func (o *compareOptions) compareOne(sys *system, c agentConversation, choices []
 func (o *compareOptions) comparisons(sessions []compare.ComparedSession) []compare.Comparison {
 	list := compare.Compare(o.Policies, sessions, compare.Group(o.By))
 	for i := range list {
+		for p := range list[i].Pairs {
+			if o.Plain {
+				list[i].Pairs[p].Correction = nil
+			}
+		}
 		for _, e := range list[i].Evidence() {
 			list[i].Commands = append(list[i].Commands, commandWords(&e))
 		}

@@ -31,6 +31,10 @@ func fill(t *testing.T, v reflect.Value, n *int) {
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		fill(t, v.Elem(), n)
+	case reflect.Array:
+		for i := range v.Len() {
+			fill(t, v.Index(i), n)
+		}
 	case reflect.Struct:
 		switch x := v.Addr().Interface().(type) {
 		case *time.Time:

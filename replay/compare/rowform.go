@@ -70,6 +70,7 @@ type row struct {
 	Apart      []int            `json:"apart"`
 	Flags      []Flag           `json:"flags"`
 	Rereads    replay.Rereads   `json:"rereads"`
+	Aftermath  replay.Aftermath `json:"aftermath"`
 	Input      text             `json:"path"`
 	Selection  rowSelection     `json:"selection"`
 	Converted  *rowConversion   `json:"converted,omitempty"`
@@ -218,7 +219,7 @@ func rowOf(s *ComparedSession) *row {
 		Breaks: each(s.Breaks, func(list []replay.StageCost) []rowBreak {
 			return each(list, func(c replay.StageCost) rowBreak { return rowBreak{text(c.Stage), digits(c.Breaks.Decimal())} })
 		}),
-		Cache: s.Cache, Apart: s.Apart, Flags: s.Flags, Rereads: s.Rereads, Input: text(s.Input), Billed: s.Billed, Series: s.Series,
+		Cache: s.Cache, Apart: s.Apart, Flags: s.Flags, Rereads: s.Rereads, Aftermath: s.Aftermath, Input: text(s.Input), Billed: s.Billed, Series: s.Series,
 	}
 	f := &s.Selection
 	r.Selection = rowSelection{
@@ -268,7 +269,7 @@ func (r *row) session() (s ComparedSession, err error) {
 		Values: each(r.Values, func(v []digits) Values {
 			return each(v, func(d digits) exact.Decimal { return exact.Decimal(d) })
 		}),
-		Cache: r.Cache, Apart: r.Apart, Flags: r.Flags, Rereads: r.Rereads, Input: string(r.Input), Billed: r.Billed, Series: r.Series,
+		Cache: r.Cache, Apart: r.Apart, Flags: r.Flags, Rereads: r.Rereads, Aftermath: r.Aftermath, Input: string(r.Input), Billed: r.Billed, Series: r.Series,
 	}
 	s.Breaks = each(r.Breaks, func(list []rowBreak) []replay.StageCost {
 		return each(list, func(b rowBreak) replay.StageCost {
