@@ -26,6 +26,7 @@ type compareOptions struct {
 	Policies []string
 	By       string
 	NoRegret bool
+	Plain    bool
 }
 
 var groups = asNames([]compare.Group{compare.ByModel, compare.ByVersion, compare.ByProject})
@@ -39,7 +40,7 @@ policy, and its differences to the first.
 
 A policy is infeasible in a session where the API would refuse a request, or a
 request breaks its rules: its cost there is a bound, and its differences are
-over the other sessions. Intervals hold 90 % of 2,000 draws of projects.
+over the other sessions. Intervals hold at 90 % for all policies at once.
 
 A policy may carry settings of its own, separated by commas:
 --policy opencode,opencode_prune.auto=true
@@ -49,7 +50,7 @@ A policy may carry settings of its own, separated by commas:
   ctxkit compare session.jsonl --policy gemini-cli \
       --policy gemini-cli,gemini_compression.threshold=0.7
   ctxkit compare ~/.claude/projects --shard 1/4 -f rows -o 1.rows`,
-	}, func() error { return runCompare(sys, o) }, flag(o.change), flag(o.trials(sys)), &o.inputOptions, &o.countOptions, newPriceOptions(sys), o.by(replay.CacheEqual), o.listing(append(slices.Clone(report.CompareFormats), report.FormatRows), report.CompareTables...), flag(o.shard))
+	}, func() error { return runCompare(sys, o) }, flag(o.change), flag(o.trials(sys)), &o.inputOptions, &o.countOptions, newPriceOptions(sys), o.by(replay.CacheEqual), o.listing(append(slices.Clone(report.PageFormats), report.FormatRows), report.CompareTables...), flag(o.shard))
 	f := cmd.Flags()
 	o.named(f)
 	o.groupBy(cmd)
@@ -66,6 +67,7 @@ func (o *compareOptions) named(f *pflag.FlagSet) {
 func (o *compareOptions) groupBy(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.By, "by", "", "one comparison for each `KEY`: model, version or project")
 	complete(cmd, "by", groups)
+	cmd.Flags().BoolVar(&o.Plain, "no-correction", false, "leave out what compactions cause beyond the replay")
 }
 
 func (o *replayOptions) noRegret(f *pflag.FlagSet, no *bool) {
@@ -115,6 +117,8 @@ func runCompare(sys *system, o *compareOptions) error {
 	msgs.kept = nil
 	run.loop = j.loop("compared")
 	run.loop.skipEmpty, run.loop.billed = true, true
+	run.pages = o.Format == string(report.FormatHTML)
+	o.traceOne(run.loop.in.list)
 	run.kept = run.keepRows()
 	failed, err := eachInput(run.loop, func(i int) ([]compare.InputRows, error) { return run.outcome(i, choices) }, run.take)
 	run.kept.close()
@@ -132,6 +136,8 @@ type comparing struct {
 	kept           *keptRows
 	warnings, late []session.Warning   // of no input: those known before the inputs are read, and after
 	outcomes       []compare.InputRows // for rows
+	pages          bool                // of HTML, which show the replays
+	shown          int                 // requests of them so far
 	sessions       []compare.ComparedSession
 }
 
@@ -143,13 +149,16 @@ func (r *comparing) outcome(i int, choices []policyChoice) ([]compare.InputRows,
 	if r.loop.in.broken[path] == nil {
 		kept = r.kept.recall(path, r.sys.info(path))
 	}
+	if r.pages {
+		kept = nil
+	}
 	known, ok := kept.outcome(func(client preset.Client) ([]*policy.Policy, error) { return r.chosen(r.sys, client, choices) })
 	if ok {
 		known.Input = o.Input
 		return []compare.InputRows{known}, nil
 	}
 	list, err := workOn(r.loop, path, func(c agentConversation) (compare.ComparedSession, error) {
-		return r.compareOne(r.sys, c, choices, kept, nil)
+		return r.compareOne(r.sys, c, choices, kept, r.pages)
 	})
 	for _, f := range list {
 		o.Warnings = append(o.Warnings, f.warnings...)
@@ -181,10 +190,19 @@ func (r *comparing) take(o compare.InputRows) error {
 		if r.Format != string(report.FormatHTML) {
 			s.Series = nil
 		}
+		for _, tl := range s.Timelines {
+			r.shown += len(tl.Requests)
+		}
+		if r.shown > mostShown && len(r.sessions) > 0 {
+			s.Timelines = nil
+		}
 		r.sessions = append(r.sessions, s)
 	}
 	return nil
 }
+
+// mostShown is how many requests, under all policies, the page of a comparison has.
+const mostShown = 40_000
 
 // conclude prints the comparison of the sessions.
 func (r *comparing) conclude(failed, err error) error {
@@ -295,15 +313,14 @@ func faulty(list []compare.Comparison, allowed []string) error {
 	return fmt.Errorf("%w: %s: leave the policy out, allow a fault with --allow, or leave out --strict", errCheckFailed, strings.Join(texts, "; "))
 }
 
-// compareOne replays a conversation under each policy. Each gets the replays, unless it is nil; with kept it gets only
-// those that are not known.
-func (o *compareOptions) compareOne(sys *system, c agentConversation, choices []policyChoice, kept *recalled, each func(t *replay.Timeline)) (s compare.ComparedSession, err error) {
+// compareOne replays a conversation under each policy. With timelines, nothing is kept.
+func (o *compareOptions) compareOne(sys *system, c agentConversation, choices []policyChoice, kept *recalled, timelines bool) (s compare.ComparedSession, err error) {
 	client := preset.ClientOf(c.conv)
 	policies, err := o.chosen(sys, client, choices)
 	if err != nil {
 		return s, err
 	}
-	one := compare.Subject{Record: c.rec, Agent: c.name(), Input: c.input, Selection: o.selection(c), Each: each}
+	one := compare.Subject{Record: c.rec, Agent: c.name(), Input: c.input, Selection: o.selection(c), Timelines: timelines}
 	if c.main && o.Agent == "main" {
 		one.Subagents = c.subagents()
 	}
@@ -317,6 +334,11 @@ func (o *compareOptions) compareOne(sys *system, c agentConversation, choices []
 func (o *compareOptions) comparisons(sessions []compare.ComparedSession) []compare.Comparison {
 	list := compare.Compare(o.Policies, sessions, compare.Group(o.By))
 	for i := range list {
+		for p := range list[i].Pairs {
+			if o.Plain {
+				list[i].Pairs[p].Correction = nil
+			}
+		}
 		for _, e := range list[i].Evidence() {
 			list[i].Commands = append(list[i].Commands, commandWords(&e))
 		}

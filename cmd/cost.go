@@ -29,7 +29,7 @@ the steps from one to the other add up.`,
   ctxkit cost ~/.claude/projects --policy opencode --format csv -o cost.csv
   ctxkit cost session.jsonl --policy none --set cache.breakpoints=none
   ctxkit cost session.jsonl --policy recorded --prices mine.json`,
-	}, func() error { return runCost(sys, o) }, append(o.shared(sys, o.with(report.ListFormats, report.CostTables...)), o.by(replay.CacheOwn))...)
+	}, func() error { return runCost(sys, o) }, append(o.shared(sys, o.with(report.PageFormats, report.CostTables...).worded()), o.by(replay.CacheOwn))...)
 }
 
 func runCost(sys *system, o *replayOptions) error {

@@ -38,7 +38,7 @@ changed, and the last, each diff in full; --stat prints sums only.`,
 		Example: `  ctxkit diff session.jsonl --policy opencode --stat
   ctxkit diff session.jsonl --policy opencode --against claude-code --at 200
   ctxkit diff session.jsonl --policy claude-code --from 131 --at 132`,
-	}, func() error { return runDiff(sys, o) }, o.shared(sys, o.with(report.ViewFormats, report.DiffTables...))...)
+	}, func() error { return runDiff(sys, o) }, o.shared(sys, o.with(report.DiffFormats, report.DiffTables...).worded())...)
 	f := cmd.Flags()
 	o.Against = rawSide
 	f.Var(&once{text: &o.Against}, "against", "the left side: raw, or another `POLICY`")

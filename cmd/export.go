@@ -168,13 +168,13 @@ func (o *exportOptions) export(j *job, files []io.Writer, choices []policyChoice
 func (o *exportOptions) exported(sys *system, c agentConversation, choices []policyChoice) (*report.ExportedSession, error) {
 	s := &report.ExportedSession{Client: c.conv.Product, Lines: c.conv.Lines}
 	var err error
-	s.ComparedSession, err = o.compareOne(sys, c, choices, nil, func(t *replay.Timeline) { s.Timelines = append(s.Timelines, t) })
+	s.ComparedSession, err = o.compareOne(sys, c, choices, nil, true)
 	if err != nil {
 		return nil, err
 	}
 	s.Glance = replay.GlanceAt(c.conv, nil, sys.table)
-	if !o.NoText {
-		s.Title = c.conv.Title
+	if o.NoText {
+		s.Title = ""
 	}
 	for i := range c.conv.Messages {
 		if t := c.conv.Messages[i].Time; !t.IsZero() && (s.Began.IsZero() || t.Before(s.Began)) {

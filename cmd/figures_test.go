@@ -1,8 +1,11 @@
 package cmd
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
+	"math"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -57,6 +60,7 @@ func checkFigures(t *testing.T, policies, files []string) {
 				Infeasible          int `json:"infeasible_sessions"`
 				Totals, Median, P90 map[string]json.Number
 				Difference          map[string]json.Number
+				Against             verdict
 				Parts               []struct {
 					Part string
 					USD  json.Number
@@ -64,8 +68,10 @@ func checkFigures(t *testing.T, policies, files []string) {
 			}
 			Each []struct {
 				Session, Agent, File string
+				Project              string
 				Figures              map[string]map[string]json.Number
 			}
+			Unseen struct{ Requests, Tokens, Carried [2]float64 }
 		}
 	}
 	args := []string{"compare", "--cache", "equal"}
@@ -109,6 +115,27 @@ func checkFigures(t *testing.T, policies, files []string) {
 		if row.Infeasible != infeasible {
 			t.Errorf("%s: infeasible in %d sessions, by requests and findings in %d", name, row.Infeasible, infeasible)
 		}
+		if p > 0 {
+			var list []costed
+			for _, s := range group.Each {
+				one := func(policy, figure string) float64 {
+					x, _ := s.Figures[policy][figure].Float64()
+					return x
+				}
+				if slices.ContainsFunc([]string{policies[0], name}, func(policy string) bool { return one(policy, "refused")+one(policy, "violations") > 0 }) {
+					continue
+				}
+				extra := one(name, "compactions") - one(policies[0], "compactions")
+				c := costed{s.Project, one(policies[0], "cost_usd"), one(name, "cost_usd"), extra, [2]float64{}}
+				for i := range 2 {
+					if extra != 0 {
+						c.caused[i] = extra * c.own * (group.Unseen.Requests[i]/one(name, "requests") + group.Unseen.Tokens[i]*group.Unseen.Carried[i]/one(name, "payload_input"))
+					}
+				}
+				list = append(list, c)
+			}
+			row.Against.check(t, name, list)
+		}
 		// Under one cache the policies differ in what they send, break and call, and in nothing else.
 		if p > 0 && row.Difference["cost_usd"] != "" {
 			parts := new(big.Rat)
@@ -137,6 +164,97 @@ func checkFigures(t *testing.T, policies, files []string) {
 		}
 	}
 	t.Logf("%d figures", n)
+}
+
+// verdict is what compare concludes from a pair.
+type verdict struct {
+	Projects   int
+	Clustered  string  `json:"clustered_by"`
+	Effective  float64 `json:"effective_clusters"`
+	Range      struct{ Low, High float64 }
+	Correction *struct {
+		Stability string
+		Extra     float64 `json:"extra_compactions"`
+		Low       float64 `json:"low_usd"`
+		High      float64 `json:"high_usd"`
+		BreakEven float64 `json:"break_even_usd"`
+	}
+}
+
+// costed is what a session costs under the first policy and under another one, with what its extra compactions cause.
+type costed struct {
+	project           string
+	first, own, extra float64
+	caused            [2]float64
+}
+
+// check holds a verdict against the sessions it is of.
+func (v *verdict) check(t *testing.T, name string, list []costed) {
+	t.Helper()
+	close := func(what string, got, want, off float64) {
+		if math.Abs(got-want) > off {
+			t.Errorf("%s: %s is %v, and %v by its sessions", name, what, got, want)
+		}
+	}
+	by := map[string]*costed{}
+	all, low, high := costed{}, 0.0, 0.0
+	for i, s := range list {
+		key := s.project
+		if v.Clustered == "session" {
+			key = fmt.Sprint(i)
+		}
+		if by[key] == nil {
+			by[key] = &costed{}
+		}
+		for _, sum := range []*costed{&all, by[key]} {
+			sum.first, sum.own, sum.extra = sum.first+s.first, sum.own+s.own, sum.extra+s.extra
+			sum.caused[0], sum.caused[1] = sum.caused[0]+s.caused[0], sum.caused[1]+s.caused[1]
+		}
+	}
+	clusters := slices.SortedFunc(maps.Values(by), func(a, b *costed) int { return cmp.Compare(b.first, a.first) })
+	squares, sum := 0.0, 0.0
+	for _, c := range clusters {
+		squares += c.first * c.first / all.first / all.first
+	}
+	for i, c := range clusters {
+		if sum >= 0.9*all.first {
+			break
+		}
+		sum += c.first
+		share := c.own/c.first - 1
+		if i == 0 {
+			low, high = share, share
+		}
+		low, high = min(low, share), max(high, share)
+	}
+	close("effective clusters", v.Effective, 1/squares, 0.051)
+	close("least of the range", v.Range.Low, low, 1e-5)
+	close("most of the range", v.Range.High, high, 1e-5)
+	k := v.Correction
+	if k == nil {
+		close("extra compactions", 0, all.extra, 0)
+		return
+	}
+	plain := all.own - all.first
+	corrected := []float64{plain + all.caused[0], plain + all.caused[1]}
+	close("extra compactions", k.Extra, all.extra, 0)
+	close("low", k.Low, corrected[0], 1e-4)
+	close("high", k.High, corrected[1], 1e-4)
+	if want := -plain / all.extra; want > 0 {
+		close("break-even", k.BreakEven, want, 1e-3)
+	}
+	want := "cannot_tell"
+	switch {
+	case corrected[0]*plain < 0:
+		want = "flips"
+	case corrected[1]*plain > 0 && (len(by) == len(list) || !slices.ContainsFunc(clusters, func(c *costed) bool {
+		return 5*c.first >= all.first && ((c.own-c.first+c.caused[0])*plain <= 0 || (c.own-c.first+c.caused[1])*plain <= 0)
+	})):
+		want = "holds"
+	}
+	if k.Stability != want {
+		t.Errorf("%s: %s, and %s by its sessions", name, k.Stability, want)
+	}
 }
 
 // replaysOf replays the sessions under each policy. The bound of each is that of the smallest budget, as one for all

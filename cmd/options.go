@@ -177,6 +177,7 @@ type outputOptions struct {
 
 	formats []string // that --format takes; the first is the default
 	hides   bool     // tables leave rows out: there is --all
+	words   bool     // pages have words of the transcript in any case: there is no --no-text
 	tables  []report.TableHead
 }
 
@@ -192,6 +193,12 @@ func (o *outputOptions) listing(formats []report.Format, tables ...report.TableH
 	return o.with(formats, tables...)
 }
 
+// worded are the options of a command whose pages have words of the transcript in any case.
+func (o *outputOptions) worded() *outputOptions {
+	o.words = true
+	return o
+}
+
 func (o *outputOptions) flags(cmd *cobra.Command) {
 	explainColumns(cmd, o.tables)
 	f := cmd.Flags()
@@ -201,7 +208,7 @@ func (o *outputOptions) flags(cmd *cobra.Command) {
 	f.StringVar(&o.Color, "color", "auto", "colours in tables: auto, always or never (`WHEN`)")
 	complete(cmd, "color", colorModes)
 	o.says(f)
-	if o.pages() {
+	if slices.Contains(o.formats, string(report.FormatHTML)) && !o.words {
 		f.BoolVar(&o.NoText, "no-text", false, "html, svg: leave out every word of the transcript, to pass the file on")
 	}
 	if o.hides {
@@ -217,9 +224,6 @@ func (o *outputOptions) says(f *pflag.FlagSet) {
 
 // rows reports whether the output is what ctxkit merge reads.
 func (o *outputOptions) rows() bool { return o.Format == string(report.FormatRows) }
-
-// pages reports whether the command writes pages.
-func (o *outputOptions) pages() bool { return slices.Contains(o.formats, string(report.FormatHTML)) }
 
 // file is --output alone, for commands that print no report.
 func (o *outputOptions) file(f *pflag.FlagSet) {

@@ -27,6 +27,7 @@ type replayOptions struct {
 	Allow     []string // with Strict: faults that do not fail
 	Regret    bool
 	ASCII     bool
+	trace     *trace.TextLimit // nil: replays are not traced
 }
 
 // shared are the options of commands that replay inputs under a policy.
@@ -92,7 +93,6 @@ type replays struct {
 	*job
 	o      *replayOptions
 	choose policyChoice
-	trace  *trace.TextLimit
 	ran    []*policy.Policy // for each conversation so far
 }
 
@@ -115,7 +115,6 @@ func (r *replays) each(verb string, use func(l *conversationLoop, tl *replay.Tim
 	loop.billed = true
 	return eachUnder(r, loop, func(c agentConversation, pol *policy.Policy) (*replay.Timeline, error) {
 		opt := r.o.options()
-		opt.Trace = r.trace
 		tl, err := c.replay(pol, opt)
 		if err == nil && tl.CacheFit == nil && len(r.in.list) == 1 { // of many sessions the record's own replay would take as long again
 			tl.CacheFit, err = c.rec.CacheFit(opt)
@@ -150,12 +149,22 @@ func (c *agentConversation) replay(pol *policy.Policy, opt replay.Options) (*rep
 func (o *replayOptions) options() replay.Options {
 	return replay.Options{
 		Cache: replay.CacheMode(o.Cache), Counter: o.Counter, Model: o.Model, Window: int(o.Window), Overhead: policy.Overhead(o.Overhead),
-		CompactAt: o.CompactAt, Regret: o.Regret,
+		CompactAt: o.CompactAt, Regret: o.Regret, Trace: o.trace,
 	}
 }
 
 // pageText is how much text of a session a page is given, bytes: a page compresses it to about a quarter.
 const pageText = 16 << 20
+
+// traceOne has the replays of the only session of a page traced.
+func (o *replayOptions) traceOne(inputs []string) {
+	if o.Format == string(report.FormatHTML) && len(inputs) == 1 && o.Agent != "all" {
+		o.trace = &trace.TextLimit{Text: pageText}
+		if o.NoText {
+			o.trace.Text = 0
+		}
+	}
+}
 
 func runReplay(sys *system, o *replayOptions) error {
 	if err := o.allowed(); err != nil {
@@ -173,12 +182,7 @@ func (r *replays) print() error {
 	o := r.o
 	opt := o.report(r.sys)
 	opt.Several, opt.ASCII = r.in.several || o.Agent == "all", o.ASCII
-	if opt.Format == report.FormatHTML && len(r.in.list) == 1 && o.Agent != "all" {
-		r.trace = &trace.TextLimit{}
-		if !o.NoText {
-			r.trace.Text = pageText
-		}
-	}
+	o.traceOne(r.in.list)
 	printer, err := report.NewReplays(r.out, opt)
 	if err != nil {
 		return err

@@ -39,7 +39,7 @@ several sessions there is a table with the heaviest first, and sums over all.`,
   ctxkit stats session.jsonl --at peak --all
   ctxkit stats session.jsonl --policy opencode --at 200
   ctxkit stats ~/.claude/projects --format csv -o stats.csv`,
-	}, func() error { return runStats(sys, o) }, o.shared(sys, o.listing(report.StatsFormats, report.StatsTables...))...)
+	}, func() error { return runStats(sys, o) }, o.shared(sys, o.listing(report.PageFormats, report.StatsTables...))...)
 	cmd.Flags().StringVar(&o.At, "at", "last", "which request: `N`, last, peak or event:K")
 	o.completeAt(cmd, sys, "last", "peak")
 	return cmd

@@ -40,13 +40,17 @@ them.
 
 --vary takes a list (A,B,C) or a range (A..B, A..B:STEP) of numbers or
 durations, both ends included; a range without a step has five values. Several
---vary make the full grid; --samples draws some of its points.
+--vary make the full grid; --samples draws some of its points. The parameter
+threshold is the number of tokens at which the policy compacts, in every window
+that has room for them: --vary threshold=97k,127k,167k. A policy of compare
+takes it as a setting: --policy claude-code,threshold=127k.
 
 Each session is read and its tokens counted once for all points. An interrupt
 prints all points over the sessions that are finished or, without one, the
 points that are finished in the first.`,
 		Example: `  ctxkit sweep session.jsonl --policy opencode-1.1.60 \
       --vary opencode_prune.protect=20000..80000:20000
+  ctxkit sweep ~/.claude/projects -p claude-code --vary threshold=97k,127k,167k
   ctxkit sweep ~/.claude/projects --policy claude-code-2.1 \
       --vary window.buffer=5k..45k:10k \
       --vary microcompact_size.target=20000,40000 --format svg -o sweep.svg`,

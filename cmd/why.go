@@ -35,7 +35,7 @@ and prompts, the heaviest first.`,
   ctxkit why session.jsonl --policy opencode
   ctxkit why last --all
   ctxkit why ~/.claude/projects --format csv -o breaks.csv`,
-	}, func() error { return runWhy(sys, o) }, append(o.shared(sys, o.listing(report.ListFormats, report.WhyTables...)), o.by(replay.CacheOwn))...)
+	}, func() error { return runWhy(sys, o) }, append(o.shared(sys, o.listing(report.PageFormats, report.WhyTables...).worded()), o.by(replay.CacheOwn))...)
 }
 
 func runWhy(sys *system, o *replayOptions) error {

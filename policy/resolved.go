@@ -3,6 +3,7 @@ package policy
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/policy/strict"
@@ -165,6 +166,9 @@ func (p *Policy) Keys() []string {
 
 // Get is a parameter's value as YAML on one line.
 func (p *Policy) Get(key string) (string, error) {
+	if at := p.CompactsAt(roomy()[0]); key == ThresholdKey && at > 0 {
+		return strconv.Itoa(at), nil
+	}
 	f, err := p.field(key)
 	if err != nil {
 		return "", err
@@ -175,6 +179,9 @@ func (p *Policy) Get(key string) (string, error) {
 // Set changes one parameter: key is "stage.param" or "window.param", value its YAML. A policy that refuses the value
 // is left as it was.
 func (p *Policy) Set(key, value string) error {
+	if key == ThresholdKey {
+		return p.setThreshold(value)
+	}
 	changed := p.Clone()
 	f, err := changed.field(key)
 	if err != nil {

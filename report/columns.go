@@ -161,7 +161,7 @@ type pairCells struct {
 	Sessions any `col:"sessions" about:"sessions that the difference is over" drop:"3"`
 }
 type verdictCells struct {
-	Interval any `col:"90 %" about:"interval of the difference, by resampling of projects or sessions"`
+	Interval any `col:"90 %" about:"interval of the difference, over projects, or sessions of one project"`
 	Lower    any `col:"lower" about:"sessions in which the policy is lower than the first" drop:"2"`
 	Even     any `col:"even" about:"sessions in which both are the same within 0.5 %" drop:"3"`
 	Higher   any `col:"higher" about:"sessions in which it is higher" drop:"2"`

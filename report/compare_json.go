@@ -76,7 +76,12 @@ func groupJSON(c *compare.Comparison, hints *Hints) object {
 		{"group,omitempty", c.Group}, {"prompt_cache,omitempty", mode}, {"sessions", len(c.Sessions)}, {"projects", projects(c)},
 		{"feasible_sessions", len(c.Common)}, {"few_sessions", len(c.Sessions) < compare.Few}, {"policies", policies},
 		{"billed", c.Money()}, {"most_different,omitempty", differ}, {"unpriced,omitempty", compare.UnpricedModels(c.Sessions)},
-		{"flags,omitempty", flags}, {"rereads,omitempty", again}, {"each", each},
+		{"flags,omitempty", flags}, {"rereads,omitempty", again},
+		{"unseen", object{
+			{"compactions", c.Unseen.Times}, {"projects,omitempty", c.Unseen.Projects}, {"shipped", c.Unseen.Shipped},
+			{"requests", c.Unseen.Requests}, {"tokens", c.Unseen.Tokens}, {"carried", c.Unseen.Carried},
+		}},
+		{"each", each},
 	}
 }
 
@@ -110,11 +115,20 @@ func policyJSON(c *compare.Comparison, i int, u *policy.Use) object {
 	}
 	against := object{
 		{"sessions", len(pair.Sessions)}, {"projects", judged.Projects}, {"clustered_by", either(judged.Projects == 1, "session", "project")},
-		{"judged", figures[c.Judged].Name}, {"verdict,omitempty", string(judged.Conclusion())}, {"conclusion", conclusion(c, i)},
+		{"effective_clusters,omitempty", judged.Interval.Effective}, {"comparisons", judged.Comparisons}, {"judged", figures[c.Judged].Name}, {"verdict,omitempty", string(judged.Conclusion())}, {"conclusion", conclusion(c, i)},
 		{"half_sessions,omitempty", pair.Half},
 	}
 	if pair.Half > 0 {
 		against = append(against, member{"largest_project", object{{"project", pair.Largest.Project}, {"share", pair.Largest.Of}}})
+	}
+	if r := &judged.Interval.Range; r.Clusters > 0 {
+		against = append(against, member{"range", object{{"clusters", r.Clusters}, {"low", r.Least}, {"high", r.Most}}})
+	}
+	if k := pair.Correction; k != nil {
+		against = append(against, member{"correction", object{
+			{"stability", string(k.Stability)}, {"extra_compactions", k.Extra}, {"low_usd", k.Corrected[0]}, {"high_usd", k.Corrected[1]}, {"low_usd_each", k.Each[0]}, {"high_usd_each", k.Each[1]},
+			{"break_even_usd,omitempty", k.BreakEven}, {"break_even_requests,omitempty", k.BreakEvenRequests},
+		}})
 	}
 	return append(o, object{
 		{"difference", difference}, {"cost_difference,omitempty", c.Parts(i)}, {"against", append(against, member{"figures", each})},

@@ -90,6 +90,7 @@ func conclude(p *page, c *compare.Comparison) {
 	} else {
 		p.items(none, texts)
 	}
+	p.note(none, unseenText(c))
 	if len(c.Sessions) == 1 && len(c.Policies) > 1 {
 		p.note(none, "One session says nothing of others.")
 	}
@@ -113,7 +114,32 @@ func conclusion(c *compare.Comparison, i int) string {
 	if v.Sessions == 0 {
 		text = joined("; ", text, fmt.Sprintf("no session compares %s with %s", own.Name, c.Policies[0].Name))
 	}
-	return text + "."
+	return text + "." + correctionText(c, i)
+}
+
+// correctionText is a difference in cost with what the compactions cause that one of both policies has more of.
+func correctionText(c *compare.Comparison, i int) string {
+	k, v := c.Pairs[i].Correction, &c.Pairs[i].Figures[c.Judged]
+	if k == nil {
+		return ""
+	}
+	share := func(low int) string { return signedPercent(exact.Ratio(k.Corrected[low], v.First, 4)) }
+	return phrase(" %v: %v to %v %% with what its %v %v compactions cause beyond the replay",
+		map[compare.Stability]string{compare.Holds: "Holds", compare.Flips: "Flips", compare.CannotTell: "Cannot tell"}[k.Stability],
+		share(0), share(1), thousands(int(max(k.Extra, -k.Extra))), either(k.Extra > 0, "extra", "spared")) +
+		phraseIf(k.BreakEven.Known, "; break-even at %v USD or %v requests each, recorded ones cost %v to %v USD",
+			k.BreakEven.Text(2), k.BreakEvenRequests.Text(1), k.Each[0].Text(2), k.Each[1].Text(2)) + "."
+}
+
+// unseenText says how it was measured what compactions cause.
+func unseenText(c *compare.Comparison) string {
+	if !slices.ContainsFunc(c.Pairs, func(p compare.Contrast) bool { return p.Correction != nil }) {
+		return ""
+	}
+	u := c.Unseen
+	return phrase("A replay does not show that the agent looks again for what a compaction removed: by %v of %v that causes %v to %v requests, and %v to %v tokens that the next %v to %v requests send.",
+		count(u.Times, "recorded compaction"), either(u.Shipped, "other people's sessions", count(u.Projects, "project")), u.Requests[0].Text(1), u.Requests[1].Text(1),
+		thousands(int(u.Tokens[0].N)), thousands(int(u.Tokens[1].N)), u.Carried[0], u.Carried[1])
 }
 
 // infeasibleText says in how many sessions a policy is infeasible, and why.
@@ -134,8 +160,14 @@ func over(c *compare.Comparison, v *compare.Versus) string {
 	if len(c.Sessions) == 1 {
 		return "In this session, "
 	}
+	effective, unit := v.Interval.Effective, ""
+	clusters := v.Projects
+	if clusters == 1 {
+		clusters, unit = v.Sessions, " sessions"
+	}
 	return "Over " + thousands(v.Sessions) + phraseIf(v.Sessions < len(c.Sessions), " of %v", len(c.Sessions)) +
-		either(len(c.Sessions) == 1, " session", " sessions") + " in " + count(v.Projects, "project") + ", "
+		either(len(c.Sessions) == 1, " session", " sessions") + " in " + count(v.Projects, "project") +
+		phraseIf(effective.Known && effective.Cmp(exact.Whole(clusters)) < 0 && v.Conclusion() != compare.VerdictSame, " (in effect %v%v)", effective.Text(1), unit) + ", "
 }
 
 // compared says how far a policy is from the first, and whether that can be told.
@@ -153,17 +185,23 @@ func compared(c *compare.Comparison, name string, v *compare.Versus) string {
 	case share.N == 0:
 		text = fmt.Sprintf("%s %s about as much as %s", name, verb, first)
 	}
-	if bounds := boundsText(v); bounds != "" {
-		text += " (90 %" + either(v.Projects == 1, " over sessions", "") + ": " + bounds + ")"
+	switch r := &v.Interval.Range; {
+	case v.Interval.Lower.Known:
+		text += " (90 %" + either(v.Projects == 1, " over sessions", "") + phraseIf(v.Comparisons > 1, ", for all %v at once", count(v.Comparisons, "comparison")) +
+			": " + boundsText(v) + ")"
+	case r.Clusters > 1:
+		text += phrase(" (%v to %v in the %v with 90 %% of the %v)", signedPercent(r.Least), signedPercent(r.Most),
+			count(r.Clusters, either(v.Projects == 1, "session", "project")), either(verb == "costs", "cost", "tokens"))
 	}
 	switch {
 	case verdict == compare.VerdictEven:
 		text += ": the same within 0.5 %"
+	case verdict == compare.VerdictSmall:
+		text += ": a difference of less than 0.5 %"
 	case verdict == compare.VerdictUnknown:
 		text += ": no difference can be told"
 	case verdict == compare.VerdictTooFew && len(c.Sessions) > 1:
-		few := count(v.Clusters(), either(v.Projects == 1, "session", "project"))
-		text += ": " + few + either(v.Clusters() == 1, " is", " are") + " too few to conclude from"
+		text += ": too few " + either(v.Projects == 1, "sessions", "projects") + " to conclude from"
 	}
 	return text
 }
@@ -252,7 +290,7 @@ func concentrationText(c *compare.Comparison, i int) string {
 	if v.Sessions < 2 || pair.Half == 0 {
 		return ""
 	}
-	return phrase("; half of what differs is in %v of %v", pair.Half, count(v.Sessions, "session")) +
+	return phrase("; %v of the %v that differ are higher, half of what differs is in %v", v.Higher, count(v.Lower+v.Higher, "session"), pair.Half) +
 		phraseIf(v.Projects > 1, ", %v %% in the project %v", pair.Largest.Of.Times(100).Text(0), lastElement(pair.Largest.Project))
 }
 

@@ -107,7 +107,7 @@ func TestComparisons(t *testing.T) {
 				}
 			}
 			if n == 12 && f == FormatTable {
-				for _, want := range []string{" lower ", " even ", " higher", " 90 % ", " USD of all", "*: infeasible", "- Over 12 sessions in 6 projects, "} {
+				for _, want := range []string{" lower ", " even ", " higher", " 90 % ", " USD of all", "*: infeasible", "- Over 12 sessions in 6 projects (in effect 3.7), "} {
 					if !strings.Contains(renderCompared(t, n, Layout{Format: f, Width: 120}), want) {
 						t.Errorf("the table has no %q", want)
 					}
@@ -136,14 +136,19 @@ func TestConclusion(t *testing.T) {
 		{"In this session, b costs 10.0 % more than a.", 1, []cost{{100, 110}}},
 		{"In this session, b costs the same as a.", 1, []cost{{100, 100}}},
 		{"b is infeasible in this session (2 requests refused): its cost there is a bound; no session compares b with a.", 1, []cost{{100, 110, 2}}},
-		{"Over 3 sessions in 3 projects, b costs 10.0 % less than a: 3 projects are too few to conclude from.", 3, []cost{{100, 90}, {100, 90}, {100, 90}}},
+		{"Over 3 sessions in 3 projects, b costs 10.0 % less than a (-10.0 to -10.0 in the 3 projects with 90 % of the cost): too few projects to conclude from.", 3, []cost{{100, 90}, {100, 90}, {100, 90}}},
 		{"Over 5 sessions in 1 project, b costs 10.0 % less than a (90 % over sessions: -10.0 to -10.0).", 1, []cost{{100, 90}, {100, 90}, {100, 90}, {100, 90}, {100, 90}}},
 		{
-			"Over 5 of 6 sessions in 5 projects, b costs 2.0 % more than a (90 %: -2.0 to +6.0): no difference can be told; b is infeasible in 1 of 6 sessions (1 request refused): its cost there is a bound.",
+			"Over 5 of 6 sessions in 5 projects, b costs 2.0 % more than a (90 %: -3.4 to +7.4): no difference can be told; b is infeasible in 1 of 6 sessions (1 request refused): its cost there is a bound.",
 			6, []cost{{100, 110}, {100, 100}, {100, 95}, {100, 105}, {100, 100}, {100, 9, 1}},
 		},
 		{"Over 5 sessions in 5 projects, b costs about as much as a (90 %: 0.0 to +0.1): the same within 0.5 %.", 5, []cost{{10000, 10006}, {10000, 10004}, {10000, 10004}, {10000, 10004}, {10000, 10004}}},
-		{"Over 5 sessions in 5 projects, b costs 2.0 % more than a (90 %: 0.0 to +6.0): no difference can be told.", 5, []cost{{100, 110}, {100, 100}, {100, 100}, {100, 100}, {100, 100}}},
+		{"Over 5 sessions in 5 projects, b costs 2.0 % more than a (90 %: -2.3 to +6.3): no difference can be told.", 5, []cost{{100, 110}, {100, 100}, {100, 100}, {100, 100}, {100, 100}}},
+		{
+			"Over 6 sessions in 6 projects (in effect 2.9), b costs 6.0 % more than a (+1.0 to +15.0 in the 5 projects with 90 % of the cost).",
+			6, []cost{{100, 101}, {20, 22}, {20, 23}, {20, 23}, {20, 21}, {3, 4}},
+		},
+		{"Over 4 sessions in 4 projects, b costs 0.4 % more than a (90 %: +0.3 to +0.5): a difference of less than 0.5 %.", 4, []cost{{10000, 10050}, {10000, 10030}, {10000, 10040}, {10000, 10044}}},
 	} {
 		var sessions []compare.ComparedSession
 		for i, x := range c.costs {

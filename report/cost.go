@@ -73,6 +73,7 @@ func Costs(w io.Writer, list []SessionCost, use policy.Use, opt Layout) error {
 	t := costTable(list, sum)
 	json := object{{"schema", CostSchema}, {"sessions", list}, {"total", sum.Total}, {"cost_parts", sum.Parts}, {"bridge", sum.Bridge}}
 	d := listing("", t, json)
+	d.kind = "Cost"
 	d.page = func(p *page) {
 		p.note(bold, costAnswer(sum, use.Name))
 		p.notes(yellow, append(troubleNotes(&sum.totals), copiesText(sum.Bridge.Recorded.Copies), clientText(sum.Bridge.Recorded)))

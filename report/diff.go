@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -30,6 +31,7 @@ type NamedDiff struct {
 	Of      int    `json:"requests"`                     // how many main requests there are
 	Lines   int    `json:"requests_on_record,omitempty"` // lines of requests
 	*diff.Diff
+	title  string          // of the session
 	Truths [2]policy.Truth `json:"-"` // of Policy and Against
 	Chosen [2]string       `json:"-"` // why a product's bare name means them for the session
 
@@ -46,7 +48,7 @@ type DiffLayout struct {
 // NewNamedDiff returns a diff and its sums with the names of its conversation.
 func NewNamedDiff(conv *session.Conversation, d *diff.Diff, stat []diff.Row) *NamedDiff {
 	return &NamedDiff{
-		Schema: DiffSchema, Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Of: len(conv.Requests), Lines: requests.HeldLines(conv.Lines.SetAside),
+		Schema: DiffSchema, Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, title: conv.Title, Of: len(conv.Requests), Lines: requests.HeldLines(conv.Lines.SetAside),
 		Diff: d, Stat: stat, Edits: []diff.EditOutput{},
 	}
 }
@@ -56,7 +58,16 @@ func NewDiffs(w io.Writer, opt DiffLayout) Printer[*NamedDiff] {
 	if opt.Format != FormatJSON {
 		return pagePrinter(w, opt.Layout, func(p *page, d *NamedDiff) {
 			page := &diffPage{page: p, d: d}
+			if p.html != nil {
+				p.html.Kicker, p.html.Title = "Diff", cmp.Or(d.title, sessionTitle(d.Session, d.Agent))
+			}
 			page.head()
+			if p.html != nil && !opt.Stat { // the sums first: nobody scrolls to the end of a page for them
+				page.stat()
+				p.heading("message by message")
+				page.messages()
+				return
+			}
 			if !opt.Stat {
 				page.messages()
 			}
@@ -96,11 +107,11 @@ func requestName(n, of int) string {
 
 func (p *diffPage) head() {
 	d := p.d
-	p.heading(sessionTitle(d.Session, d.Agent))
 	what := phrase("%v to %v, at %v of %v", p.left(), p.right(), requestName(d.Request, d.Of), d.Of)
 	if d.From > 0 {
 		what = phrase("%v, %v to %v of %v", markedName(d.Policy, d.Truths[0]), p.left(), p.right(), d.Of)
 	}
+	p.heading(either(p.html != nil, what, sessionTitle(d.Session, d.Agent)))
 	chosen := func(i int, name string) string { return phraseIf(d.Chosen[i] != "", "%v: %v", name, d.Chosen[i]) }
 	p.fields(field{"file", d.File}, field{"requests", heldText(d.Lines, 0, "")}, field{"diff", what}, field{"policy", chosen(0, d.Policy)},
 		field{"against", either(d.From == 0, chosen(1, d.Against), "")})

@@ -18,12 +18,10 @@ const ExportSchema = "ctxkit.export/v1"
 // ExportedSession is a conversation to export, with its replays.
 type ExportedSession struct {
 	compare.ComparedSession
-	Timelines []*replay.Timeline // by policy
-	Glance    *replay.Glance     // of the conversation alone
-	Client    string             // that recorded it
-	Title     string             // "": none, or it is left out
-	Began     time.Time          // first time in it; zero: none
-	Lines     session.Accounting
+	Glance *replay.Glance // of the conversation alone
+	Client string         // that recorded it
+	Began  time.Time      // first time in it; zero: none
+	Lines  session.Accounting
 }
 
 // ExportTable is a table that export writes.

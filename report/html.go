@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"compress/flate"
 	"crypto/sha256"
 	"embed"
@@ -24,7 +25,7 @@ import (
 var pageFiles embed.FS
 
 // pageScripts are the scripts, in the order in which they are joined to one.
-var pageScripts = []string{"core.js", "table.js", "view.js", "timeline.js", "treemap.js", "charts.js", "replay.js", "main.js"}
+var pageScripts = []string{"core.js", "table.js", "view.js", "timeline.js", "treemap.js", "charts.js", "replay.js", "compare.js", "main.js"}
 
 const (
 	mostHTML  = 4_800_000 // bytes of a page of which texts take as much as is left
@@ -41,7 +42,7 @@ type htmlPage struct {
 	Answers  []string // the first sentences
 	Sections []any    // see page/main.js: each has a type
 	Replays  []any    // that sections of type replay draw, by index
-	Texts    []string // that sections refer to, by index
+	Texts    namer    // that replays refer to, by index
 }
 
 // section is a part of a page. Type says what draws it; the other members are what that needs.
@@ -64,44 +65,65 @@ type htmlColumn struct {
 	About  string `json:"about,omitempty"` // shown when the pointer rests on the heading
 }
 
-// tableSection is a section with a table, as text prints it, without columns and rows that only CSV has.
+// newHTMLTable is a table as text prints it, without columns and rows that only CSV has.
+func newHTMLTable(g *grid) *htmlTable {
+	data := &htmlTable{Columns: []htmlColumn{}, Rows: notNil(g.rows)}
+	for i, c := range g.columns {
+		data.Columns = append(data.Columns, htmlColumn{Clean(c.Title), g.right[i], Clean(c.About)})
+	}
+	return data
+}
+
 func tableSection(title, about string, t *table) section {
-	data := htmlTable{Columns: []htmlColumn{}, Rows: [][]string{}}
-	var shown []int
-	for i, c := range t.columns {
-		if c.Title == "" {
-			continue
-		}
-		numbers := 0
-		for _, r := range t.rows {
-			if i < len(r.cells) && isNumber(r.cells[i]) {
-				numbers++
-			}
-		}
-		shown = append(shown, i)
-		data.Columns = append(data.Columns, htmlColumn{Clean(c.Title), 2*numbers > len(t.rows), Clean(c.About)})
+	return section{Type: "table", Title: title, About: about, Data: newHTMLTable(t.grid(htmlColumns))}
+}
+
+// htmlBlock is one part of a section of type blocks; one of its members is set.
+type htmlBlock struct {
+	Text   string        `json:"text,omitempty"`
+	Items  []string      `json:"items,omitempty"`
+	Fields [][2]string   `json:"fields,omitempty"`
+	Lines  []string      `json:"lines,omitempty"` // as they are, in columns
+	Table  *htmlTable    `json:"table,omitempty"`
+	Shares []pageShareOf `json:"shares,omitempty"` // areas of a treemap
+}
+
+// begin begins a section of blocks. The first has the title of the page, unless the session has one.
+func (h *htmlPage) begin(title string) {
+	h.Title = cmp.Or(h.Title, title)
+	h.Sections = append(h.Sections, &section{Type: "blocks", Title: title, Data: []htmlBlock{}})
+}
+
+// add adds a block to the last section. Texts before the first section are the answer.
+func (h *htmlPage) add(b htmlBlock) {
+	if len(h.Sections) == 0 {
+		h.Answers = append(append(h.Answers, b.Text), b.Items...)
+		return
 	}
-	for _, r := range t.rows {
-		cells := make([]string, len(shown))
-		for k, i := range shown {
-			if i < len(r.cells) {
-				cells[k] = Clean(cellText(r.cells[i]))
-			}
-		}
-		data.Rows = append(data.Rows, cells)
+	s := h.Sections[len(h.Sections)-1].(*section)
+	list := s.Data.([]htmlBlock)
+	if n := len(list) - 1; n >= 0 && b.Lines != nil && list[n].Lines != nil {
+		list[n].Lines = append(list[n].Lines, b.Lines...)
+		return
 	}
-	return section{Type: "table", Title: title, About: about, Data: data}
+	s.Data = append(list, b)
 }
 
 // notesSection is a section of paragraphs; ok is false where there are none.
 func notesSection(title string, texts []string) (s section, ok bool) {
+	list := cleaned(texts)
+	return section{Type: "notes", Title: title, Data: list}, len(list) > 0
+}
+
+// cleaned are the texts that are not empty, cleaned.
+func cleaned(texts []string) []string {
 	list := []string{}
 	for _, text := range texts {
 		if text != "" {
 			list = append(list, Clean(text))
 		}
 	}
-	return section{Type: "notes", Title: title, Data: list}, len(list) > 0
+	return list
 }
 
 // addNotes adds a section of paragraphs, unless there are none.
@@ -138,7 +160,7 @@ func (h *htmlPage) write(w io.Writer) error {
 		htmlPage: h, Style: style, Script: scripts.String(), StyleHash: sourceHash(style), ScriptHash: sourceHash(scripts.String()),
 		Data: string(escapeJSON(data)),
 	}
-	if filled.Chunks, err = packTexts(h.Texts, max(mostHTML-len(style)-scripts.Len()-len(data), leastRoom)); err != nil {
+	if filled.Chunks, err = packTexts(h.Texts.list, max(mostHTML-len(style)-scripts.Len()-len(data), leastRoom)); err != nil {
 		return err
 	}
 	var b bytes.Buffer

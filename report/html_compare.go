@@ -40,8 +40,9 @@ type pageShare struct {
 type pageSessions struct {
 	Table    htmlTable `json:"table"`
 	Policies []string  `json:"policies"`
-	Series   [][][]int `json:"series"` // by session and policy
-	First    int       `json:"first"`  // the session shown first
+	Series   [][][]int `json:"series"`  // by session and policy, of sessions without replays
+	Replays  [][]int   `json:"replays"` // by session and policy: indexes of replays; null: the page has none
+	First    int       `json:"first"`   // the session shown first
 }
 
 // compareHTML writes comparisons as a page.
@@ -62,7 +63,7 @@ func compareHTML(w io.Writer, groups []compare.Comparison, in compare.Inputs, op
 	if len(groups) == 1 {
 		h.Answers = conclusions(&groups[0])
 	}
-	h.addNotes("", inputsText(in))
+	h.addNotes("", strings.TrimPrefix(inputsText(in), "; "))
 	if !opt.NoText {
 		h.addNotes("", emptyNotes(in.Empty)...)
 	}
@@ -83,8 +84,15 @@ func comparedTitle(c *compare.Comparison) string {
 // ended is a sentence with its full stop.
 func ended(text string) string { return strings.TrimRight(text, ".") + "." }
 
+// conclusions are what can be concluded of a comparison, the largest difference first.
 func conclusions(c *compare.Comparison) (texts []string) {
+	var order []int
 	for i := 1; i < len(c.Policies); i++ {
+		order = append(order, i)
+	}
+	size := func(i int) exact.Decimal { return c.Pairs[i].Figures[c.Judged].Interval.Value.Abs() }
+	slices.SortStableFunc(order, func(a, b int) int { return size(b).Cmp(size(a)) })
+	for _, i := range order {
 		texts = append(texts, ended(conclusion(c, i)))
 	}
 	if first := &c.Policies[0]; first.Infeasible > 0 {
@@ -130,7 +138,7 @@ func (h *htmlPage) compared(p *page, c *compare.Comparison, group string) {
 	if titles := troubles(c.Policies); len(titles) > 0 {
 		add(tableSection("What makes figures doubtful", legend(titles), compareTotals(c.Policies, nil, titles)))
 	}
-	add(section{Type: "sessions", Title: "Sessions", About: "Choose one to see its requests under each policy.", Data: sessionsOf(c, p.NoText)})
+	add(section{Type: "sessions", Title: "Sessions", About: "Choose one to see its requests under each policy.", Data: h.sessionsOf(c, &p.Layout)})
 	if !p.NoText {
 		h.addNotes(group+"About the sessions, under every policy", append(flagTexts(c, &p.Hints), append(unpricedNotes(compare.UnpricedModels(c.Sessions), &p.Hints), lostNotes(c, &p.Hints)...)...)...)
 	}
@@ -139,7 +147,7 @@ func (h *htmlPage) compared(p *page, c *compare.Comparison, group string) {
 	}
 	if len(c.Sessions) > 1 {
 		spread := tableSection("By session: total, median and 90th percentile", "", compareSpread(c))
-		for i, rows := 1, spread.Data.(htmlTable).Rows; i < len(rows); i++ {
+		for i, rows := 1, spread.Data.(*htmlTable).Rows; i < len(rows); i++ {
 			rows[i][0] = cmp.Or(rows[i][0], rows[i-1][0]) // rows are sorted and filtered one by one
 		}
 		add(spread)
@@ -195,32 +203,36 @@ func partsOf(c *compare.Comparison) []pageShares {
 	return list
 }
 
-func sessionsOf(c *compare.Comparison, hidden bool) pageSessions {
+func (h *htmlPage) sessionsOf(c *compare.Comparison, opt *Layout) pageSessions {
 	judged := compare.Names()[c.Judged]
-	d := pageSessions{Table: htmlTable{Columns: []htmlColumn{{Title: "Session"}, {Title: "Project"}, {Title: "Requests", Number: true}}, Rows: [][]string{}}, Policies: []string{}, Series: [][][]int{}, First: max(c.Differ, 0)}
+	d := pageSessions{Table: htmlTable{Columns: []htmlColumn{{Title: "Session"}, {Title: "Requests", Number: true}}, Rows: [][]string{}}, Policies: []string{}, Series: [][][]int{}, Replays: [][]int{}, First: max(c.Differ, 0)}
 	for i := range c.Policies {
 		d.Policies = append(d.Policies, Clean(c.Policies[i].Name))
 		d.Table.Columns = append(d.Table.Columns, htmlColumn{Title: Clean(c.Policies[i].Name) + either(judged == "cost_usd", " USD", " sent"), Number: true})
 	}
+	d.Table.Columns = append(d.Table.Columns, htmlColumn{Title: "Project"})
 	at, requests := c.Judged, slices.Index(compare.Names(), "requests")
 	projects := &namer{}
 	for i := range c.Sessions {
 		s := &c.Sessions[i]
-		name, project := Clean(joined(" ", s.Session, s.Agent)), Clean(lastElement(s.Project))
-		if hidden {
+		name, project := Clean(joined(" ", cmp.Or(s.Title, s.Session), s.Agent)), Clean(lastElement(s.Project))
+		if opt.NoText {
 			name, project = "session "+strconv.Itoa(i+1), "project "+strconv.Itoa(projects.of(s.Project)+1)
 		}
-		row := []string{name, project}
+		row := []string{name}
 		for p, v := range s.Values {
 			if p == 0 {
 				row = append(row, figureText("requests", v[requests]))
 			}
 			row = append(row, figureText(judged, v[at]))
 		}
-		d.Table.Rows = append(d.Table.Rows, row)
-		if i < mostSeries {
-			d.Series = append(d.Series, s.Series)
+		d.Table.Rows = append(d.Table.Rows, append(row, project))
+		var replays []int
+		for _, tl := range s.Timelines {
+			replays = append(replays, len(h.Replays))
+			h.Replays = append(h.Replays, newPageReplay(h, tl, wordsOf(opt)))
 		}
+		d.Replays, d.Series = append(d.Replays, replays), append(d.Series, either(i < mostSeries && replays == nil, s.Series, nil))
 	}
 	return d
 }

@@ -22,7 +22,12 @@ func replayHTML(w io.Writer, opt Layout) Printer[*replay.Timeline] {
 	h := &htmlPage{Kicker: "Replay"}
 	var added []*replay.Timeline
 	return Printer[*replay.Timeline]{Add: func(tl *replay.Timeline) error {
-		h.Replays = append(h.Replays, newPageReplay(h, tl, &opt))
+		w := wordsOf(&opt)
+		p := newPageReplay(h, tl, w)
+		p.Name = w.or(cmp.Or(tl.Title, sessionTitle(tl.Session, tl.Agent)), "session "+strconv.Itoa(len(h.Replays)+1))
+		p.Fields, p.Figures, p.Answers, p.Cost = pageFields(tl, w, &opt.Hints), pageFigures(tl), replayAnswers(tl, opt.NoText), newPageCost(tl)
+		p.Notes, p.Warnings = replayNotes(tl), replayWarnings(tl, w)
+		h.Replays = append(h.Replays, p)
 		added = append(added, &replay.Timeline{Session: tl.Session, Agent: tl.Agent, Title: tl.Title, Policy: tl.Policy, Requests: tl.Requests, Totals: tl.Totals, Bill: tl.Bill, CacheFit: tl.CacheFit, Counter: tl.Counter})
 		return nil
 	}, Close: func() error {
@@ -30,7 +35,7 @@ func replayHTML(w io.Writer, opt Layout) Printer[*replay.Timeline] {
 		case 0:
 			h.Title = "No session"
 		case 1:
-			h.Kicker, h.Title, h.Answers = "Replay under "+added[0].Policy, wordsOf(added[0], &opt).title(added[0]), replayAnswers(added[0], opt.NoText)
+			h.Kicker, h.Title, h.Answers = "Replay under "+added[0].Policy, wordsOf(&opt).title(added[0]), replayAnswers(added[0], opt.NoText)
 		default:
 			h.Title = count(len(added), "session")
 			h.Answers = []string{sessionsAnswer(added, opt.NoText)}
@@ -89,7 +94,7 @@ type words struct {
 	tools  map[string]string // stand-ins of names of tools
 }
 
-func wordsOf(_ *replay.Timeline, opt *Layout) *words {
+func wordsOf(opt *Layout) *words {
 	return &words{hidden: opt.NoText, tools: map[string]string{}}
 }
 
@@ -144,7 +149,7 @@ type pageReplay struct {
 	Causes   []string     `json:"causes"` // of what the cache lost
 	Requests pageRequests `json:"requests"`
 	Events   []pageEvent  `json:"events"`
-	Cost     pageCost     `json:"cost"`
+	Cost     *pageCost    `json:"cost,omitempty"` // of a replay alone
 	Warnings []string     `json:"warnings"`
 	Trace    *pageTrace   `json:"trace,omitempty"`
 }
@@ -250,32 +255,40 @@ func (n *namer) of(name string) int {
 	return at
 }
 
-func newPageReplay(h *htmlPage, tl *replay.Timeline, opt *Layout) *pageReplay {
-	w := wordsOf(tl, opt)
-	p := &pageReplay{
-		Name: w.or(sessionTitle(tl.Session, tl.Agent), "session "+strconv.Itoa(len(h.Replays)+1)), Policy: Clean(tl.Policy), Window: tl.Window,
-		Limits: []pageLimit{}, Fields: pageFields(tl, w, &opt.Hints), Figures: pageFigures(tl), Answers: replayAnswers(tl, opt.NoText), Notes: []string{}, Events: pageEvents(tl, w), Cost: newPageCost(tl), Warnings: []string{},
+// replayNotes say how far a policy can be trusted.
+func replayNotes(tl *replay.Timeline) []string {
+	if !tl.Truth.Hypothesis() {
+		return []string{}
 	}
-	if tl.Truth.Hypothesis() {
-		p.Notes = append(p.Notes, Clean(tl.Policy+" is "+hypothesisText(tl.Score)))
-	}
-	for _, l := range tl.Limits {
-		if l.Label != "" || l.Acts {
-			p.Limits = append(p.Limits, pageLimit{Clean(cmp.Or(l.Label, l.Name)), l.Tokens, l.Acts})
-		}
+	return []string{Clean(tl.Policy + " is " + hypothesisText(tl.Score))}
+}
+
+func replayWarnings(tl *replay.Timeline, w *words) []string {
+	list := []string{}
+	if n := len(tl.Warnings); w.hidden && n > 0 {
+		return append(list, count(n, "warning")+" about the transcript: their words are left out")
 	}
 	for _, x := range tl.Warnings {
-		p.Warnings = append(p.Warnings, Clean(warningText(x.File, x.Line, x.Message, tl.File)))
+		list = append(list, Clean(warningText(x.File, x.Line, x.Message, tl.File)))
 	}
-	if w.hidden {
-		p.Warnings = []string{}
-		if n := len(tl.Warnings); n > 0 {
-			p.Warnings = append(p.Warnings, count(n, "warning")+" about the transcript: their words are left out")
+	return list
+}
+
+// newPageReplay is what the timeline of a replay shows, and its trace.
+func newPageReplay(h *htmlPage, tl *replay.Timeline, w *words) *pageReplay {
+	p := &pageReplay{Policy: Clean(tl.Policy), Window: tl.Window, Limits: []pageLimit{}, Events: pageEvents(tl, w)}
+	for _, l := range tl.Limits {
+		if l.Label != "" || l.Acts && l.Of == policy.OfContext { // the axis is that of whole requests
+			p.Limits = append(p.Limits, pageLimit{Clean(cmp.Or(l.Label, l.Name)) + phraseIf(l.Of == policy.OfMessages, " of messages"), l.Tokens, l.Acts})
 		}
 	}
 	kinds, models, causes := &namer{}, &namer{}, &namer{}
 	kinds.of(kindMain)
 	q := &p.Requests
+	q.Time, q.Cost = []int64{}, []int64{}
+	for _, column := range []*[]int{&q.N, &q.Kind, &q.Model, &q.Raw, &q.View, &q.Payload, &q.Overhead, &q.Used, &q.Output, &q.Read, &q.Written, &q.Uncached, &q.Cause} {
+		*column = []int{} // of a session without requests, too
+	}
 	for _, r := range tl.Requests {
 		q.N, q.Kind, q.Model = append(q.N, r.N), append(q.Kind, kinds.of(Clean(r.Kind))), append(q.Model, models.of(w.model(r.Model)))
 		q.Time = append(q.Time, either(r.Time.IsZero(), 0, r.Time.Unix()))
@@ -289,7 +302,7 @@ func newPageReplay(h *htmlPage, tl *replay.Timeline, opt *Layout) *pageReplay {
 		}
 		q.Cause = append(q.Cause, cause)
 	}
-	p.Kinds, p.Models, p.Causes = kinds.list, models.list, causes.list
+	p.Kinds, p.Models, p.Causes = kinds.list, notNil(models.list), notNil(causes.list)
 	if tl.Trace != nil {
 		p.Trace = newPageTrace(h, tl.Trace, w)
 	}
@@ -371,10 +384,10 @@ func pageEvents(tl *replay.Timeline, w *words) []pageEvent {
 	return list
 }
 
-func newPageCost(tl *replay.Timeline) pageCost {
+func newPageCost(tl *replay.Timeline) *pageCost {
 	c := tl.Cost()
 	total := c.Total()
-	p := pageCost{Known: total.CostUSD.Known, Total: either(total.CostUSD.Known, "$"+cents(total.CostUSD), ""), Parts: []pagePart{}}
+	p := &pageCost{Known: total.CostUSD.Known, Total: either(total.CostUSD.Known, "$"+cents(total.CostUSD), ""), Parts: []pagePart{}}
 	if parts := tl.Totals.CostParts; parts != nil {
 		for _, part := range []struct {
 			name, about string
@@ -409,10 +422,11 @@ func newPageCost(tl *replay.Timeline) pageCost {
 }
 
 func newPageTrace(h *htmlPage, t *trace.Trace, w *words) *pageTrace {
-	first := len(h.Texts)
-	text := func(i int) int { return either(i < 0 || w.hidden, -1, first+i) }
-	if !w.hidden {
-		h.Texts = append(h.Texts, t.Texts...)
+	text := func(i int) int {
+		if i < 0 || w.hidden {
+			return -1
+		}
+		return h.Texts.of(t.Texts[i]) // replays of one session have most in common
 	}
 	names := &namer{}
 	p := &pageTrace{Items: [][]int{}, Kind: []int{}, Tool: []int{}, Class: []int{}, Tokens: []int{}, Text: []int{}, Edits: [][]int{}, States: [][]int{}, Steps: []pageStep{}, Texts: len(t.Texts) > 0 && !w.hidden, Cut: t.Cut}

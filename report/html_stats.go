@@ -1,8 +1,6 @@
 package report
 
 import (
-	"cmp"
-	"io"
 	"slices"
 	"strconv"
 
@@ -18,63 +16,14 @@ type pageShareOf struct {
 	Blocks int    `json:"blocks"`
 }
 
-// statsHTML writes what fills contexts as a page.
-func statsHTML(w io.Writer, list []*stats.SessionStats, opt Layout) error {
-	opt.All = true
-	if opt.NoText {
-		names := &words{hidden: true, tools: map[string]string{}}
-		list = slices.Clone(list)
-		for i, s := range list {
-			list[i] = wordless(s, names, i+1)
-		}
+// wordlessStats are copies without a word of the transcript.
+func wordlessStats(list []*stats.SessionStats) []*stats.SessionStats {
+	names := &words{hidden: true, tools: map[string]string{}}
+	list = slices.Clone(list)
+	for i, s := range list {
+		list[i] = wordless(s, names, i+1)
 	}
-	h := &htmlPage{Kicker: "What fills the context"}
-	if len(list) == 1 {
-		h.oneStats(list[0], opt.NoText)
-		return h.write(w)
-	}
-	sum := stats.Sum(list)
-	h.Title, h.Answers = count(len(list), "session"), []string{overviewText(sum), besideText(nameless(sum.Bill, opt.NoText), sum.Simulated, "", sum.CacheFit)}
-	h.Sections = append(h.Sections,
-		section{Type: "treemap", Title: "What all of them sent", About: "Each token counts once for every request that held it.", Data: sharesOf(sum.Categories, true)},
-		tableSection("Categories", "", contentTable(sum.Categories, false)), tableSection("Sessions", "", heaviestTable(list)),
-		tableSection("Tools", "", toolTable(sum.Tools)))
-	h.statsTable("Subagents", subagentTable(sum.Subagents))
-	return h.write(w)
-}
-
-// oneStats adds the sections of one conversation.
-func (h *htmlPage) oneStats(s *stats.SessionStats, hidden bool) {
-	h.Title = either(hidden, "One session", cmp.Or(s.Title, sessionTitle(s.Session, s.Agent)))
-	h.Answers = append([]string{statsText(s), besideText(nameless(s.Bill, hidden), s.Simulated, s.Policy, s.CacheFit)}, statsTrouble(s)...)
-	if s.Request == 0 {
-		return
-	}
-	h.Sections = append(h.Sections,
-		section{Type: "treemap", Title: phrase("The context at request %v", s.Request), About: "Areas are tokens.", Data: sharesOf(s.Categories, false)},
-		tableSection("Categories", "", contentTable(s.Categories, true)), tableSection("Tools", "", toolTable(s.Tools)))
-	if s.Overhead != nil {
-		h.statsTable("System prompt and tools", overheadTable(s.Overhead))
-		h.addNotes("", overheadNote(s.Overhead))
-		h.statsTable("What the client adds to messages, which a policy can take away", addedTable(s.Overhead))
-	}
-	h.statsTable("Files that Read returned", fileTable(s))
-	if s.Reads.Results > 0 {
-		h.addNotes("", readNotes(&s.Reads)...)
-	}
-	h.statsTable("Results by what was sent of them", resultTable(s.Results))
-	h.statsTable("Results with the same text", repeatedTable(s.Repeated.Groups))
-	h.statsTable("Turns", turnTable(s.Turns))
-	h.statsTable("Listings of tools, skills and agents", definitionTable(s.Definitions))
-	h.statsTable("Subagents", subagentTable(s.Subagents))
-	h.addNotes("What the figures are", statsNotes(s)...)
-}
-
-// statsTable adds a table, unless it is empty.
-func (h *htmlPage) statsTable(title string, t *table) {
-	if len(t.rows) > 0 {
-		h.Sections = append(h.Sections, tableSection(title, "", t))
-	}
+	return list
 }
 
 // sharesOf lists the parts of categories: of what the request holds, or of all that was sent.

@@ -95,6 +95,96 @@ func TestHTML(t *testing.T) {
 	}
 }
 
+// TestHTMLWithoutRequests holds that the page of a session without a request has lists, where it has one with requests,
+// too: the scripts take each for one.
+func TestHTMLWithoutRequests(t *testing.T) {
+	for _, tl := range []*replay.Timeline{{}, sample(1)} {
+		page := render(t, Layout{Format: FormatHTML}, tl, sample(3))
+		var data struct{ Replays []map[string]any }
+		if err := json.Unmarshal(pageData.FindSubmatch(page)[1], &data); err != nil || len(data.Replays) != 2 {
+			t.Fatalf("%d replays, %v", len(data.Replays), err)
+		}
+		var look func(at string, v any)
+		look = func(at string, v any) {
+			switch v := v.(type) {
+			case nil:
+				t.Errorf("%s is null", at)
+			case map[string]any:
+				for name, one := range v {
+					look(at+"."+name, one)
+				}
+			}
+		}
+		look("replay", data.Replays[0])
+	}
+}
+
+// TestHTMLLimits holds that the timeline has no limit of something else than whole requests without saying so.
+func TestHTMLLimits(t *testing.T) {
+	tl := sample(2)
+	tl.Limits = []policy.Limit{
+		{Name: "prune protects", Tokens: 40_000, Of: policy.OfResults, Acts: true}, {Name: "usable", Label: "usable", Tokens: 50_000, Of: policy.OfContext, Acts: true},
+		{Name: "clearing", Label: "clear", Tokens: 30_000, Of: policy.OfMessages, Acts: true}, {Name: "micro", Tokens: 20_000, Of: policy.OfContext, Acts: true},
+	}
+	got := newPageReplay(&htmlPage{}, tl, wordsOf(&Layout{})).Limits
+	if want := []pageLimit{{"usable", 50_000, true}, {"clear of messages", 30_000, true}, {"micro", 20_000, true}}; !slices.Equal(got, want) {
+		t.Errorf("limits %v, want %v", got, want)
+	}
+}
+
+// TestHTMLOfPages holds that reports of headings, fields, tables and notes have a page with the same content.
+func TestHTMLOfPages(t *testing.T) {
+	var b bytes.Buffer
+	d := listing("", nil, nil)
+	d.kind = "A kind"
+	d.page = func(p *page) {
+		p.note(bold, "The answer <b>.")
+		p.heading("session 1")
+		p.fields([2]string{"title", "A title"}, [2]string{"file", ""}, [2]string{"model", "m"})
+		p.line("")
+		p.line("+ added")
+		p.items(none, []string{"one", "", "two"})
+		tb := newTable([]column{{Title: "name"}, {Title: "n"}, {Key: "csv"}})
+		tb.add(none, "a", 1, "only csv")
+		tb.add(none, "b", 2, "x").noTab = true
+		p.table(tb)
+		p.heading("session 1")
+		p.note(none, "A note.")
+		p.hidden(0, "row", "json")
+	}
+	if err := d.print(&b, Layout{Format: FormatHTML}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`<h1>A title</h1>`, `<p class="kicker">A kind</p>`, `<p class="answer">The answer &lt;b&gt;.</p>`} {
+		if !bytes.Contains(b.Bytes(), []byte(want)) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+	want := `{"replays":[],"sections":[{"type":"blocks","title":"session 1","data":[{"fields":[["title","A title"],["model","m"]]},{"lines":["","+ added"]},{"items":["one","two"]},` +
+		`{"table":{"columns":[{"title":"name"},{"title":"n","number":true}],"rows":[["a","1"]]}}]},{"type":"blocks","title":"session 1","data":[{"text":"A note."}]}]}`
+	if got := string(pageData.FindSubmatch(b.Bytes())[1]); got != want {
+		t.Errorf("data\n%s, want\n%s", got, want)
+	}
+	if err := listing("", newTable(nil), nil).print(io.Discard, Layout{Format: FormatHTML}); err == nil {
+		t.Error("a report without a kind has a page")
+	}
+}
+
+// TestHTMLConclusions holds that the policy that differs most is named first.
+func TestHTMLConclusions(t *testing.T) {
+	c := &comparedSample(12)[0]
+	sizes := map[string]float64{}
+	for i := 1; i < len(c.Policies); i++ {
+		sizes[ended(conclusion(c, i))] = c.Pairs[i].Figures[c.Judged].Interval.Value.Abs().Float()
+	}
+	texts := conclusions(c)
+	for i := 1; i < len(c.Policies)-1; i++ {
+		if sizes[texts[i-1]] < sizes[texts[i]] {
+			t.Errorf("%q is before %q", texts[i-1], texts[i])
+		}
+	}
+}
+
 // TestPageSources holds that scripts make no markup and no code of texts, and set no style attributes, which the
 // content security policy would block.
 func TestPageSources(t *testing.T) {

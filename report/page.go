@@ -30,17 +30,25 @@ func (st style) paint(s string, color bool) string {
 	return either(!color || st == none || s == "", s, "\x1b["+string(st)+"m"+s+"\x1b[0m")
 }
 
-// page prints headings, fields, tables, pictures and notes, as text for a terminal or as Markdown.
+// page prints headings, fields, tables, pictures and notes, as text for a terminal, as Markdown or as an HTML page.
 type page struct {
 	Layout
-	w   io.Writer
-	buf bytes.Buffer
-	err error
+	w    io.Writer
+	buf  bytes.Buffer
+	html *htmlPage // nil: text or Markdown
+	err  error
 }
 
+// htmlColumns is the width of lines of an HTML page that are not broken by the browser.
+const htmlColumns = 200
+
 func newPage(w io.Writer, opt Layout) *page {
-	opt.Color = opt.Color && opt.Format != FormatMarkdown
-	return &page{Layout: opt, w: w}
+	opt.Color = opt.Color && opt.Format != FormatMarkdown && opt.Format != FormatHTML
+	p := &page{Layout: opt, w: w}
+	if opt.Format == FormatHTML {
+		p.All, p.Width, p.html = true, htmlColumns, &htmlPage{}
+	}
+	return p
 }
 
 func (p *page) markdown() bool { return p.Format == FormatMarkdown }
@@ -49,11 +57,21 @@ func (p *page) markdown() bool { return p.Format == FormatMarkdown }
 func (p *page) lineWidth() int { return cmp.Or(p.Width, defaultWidth) }
 
 // line prints a line of text as it is, without spaces at its end.
-func (p *page) line(s string) { p.buf.WriteString(strings.TrimRight(s, " ") + "\n") }
+func (p *page) line(s string) {
+	if s = strings.TrimRight(s, " "); p.html != nil {
+		p.html.add(htmlBlock{Lines: []string{s}})
+		return
+	}
+	p.buf.WriteString(s + "\n")
+}
 
 func (p *page) paint(st style, s string) string { return st.paint(s, p.Color) }
 
 func (p *page) heading(s string) {
+	if p.html != nil {
+		p.html.begin(Clean(s))
+		return
+	}
 	if p.markdown() {
 		fmt.Fprintf(&p.buf, "## %s\n\n", escapeMarkdown(s))
 		return
@@ -114,6 +132,15 @@ type field = [2]string
 // fields prints pairs of a name and a value, without those of no value.
 func (p *page) fields(pairs ...[2]string) {
 	pairs = slices.DeleteFunc(pairs, func(f [2]string) bool { return f[1] == "" })
+	if p.html != nil {
+		for i := range pairs {
+			if pairs[i][1] = Clean(pairs[i][1]); pairs[i][0] == "title" {
+				p.html.Title = pairs[i][1]
+			}
+		}
+		p.html.add(htmlBlock{Fields: pairs})
+		return
+	}
 	indent := 0
 	for _, f := range pairs {
 		indent = max(indent, width(f[0])+gap)
@@ -145,6 +172,8 @@ func (p *page) table(t *table) {
 	switch {
 	case len(g.rows) == 0 || p.err != nil:
 		return
+	case p.html != nil:
+		p.html.add(htmlBlock{Table: newHTMLTable(g)})
 	case p.markdown():
 		g.markdown(&p.buf)
 	default:
@@ -164,6 +193,15 @@ func (p *page) picture(lines []string) {
 	for _, l := range lines {
 		p.line(l)
 	}
+}
+
+// shares draws parts of a whole as areas of an HTML page, elsewhere the picture.
+func (p *page) shares(list []pageShareOf, picture []string) {
+	if p.html != nil {
+		p.html.add(htmlBlock{Shares: list})
+		return
+	}
+	p.picture(picture)
 }
 
 // note prints a paragraph; an empty one is left out.
@@ -203,6 +241,10 @@ func (p *page) commands(commands ...[]string) {
 
 // items prints a list; an empty one is left out.
 func (p *page) items(st style, texts []string) {
+	if p.html != nil && len(texts) > 0 {
+		p.html.add(htmlBlock{Items: cleaned(texts)})
+		return
+	}
 	for _, t := range texts {
 		p.wrapped(st, "- ", "  ", t)
 	}
@@ -213,6 +255,10 @@ func (p *page) items(st style, texts []string) {
 
 // wrapped prints a text, first before its first line and other before the rest.
 func (p *page) wrapped(st style, first, other, text string) {
+	if p.html != nil && first == "" {
+		p.html.add(htmlBlock{Text: Clean(text)})
+		return
+	}
 	if p.markdown() {
 		p.buf.WriteString(first + escapeMarkdown(text) + "\n")
 		return
@@ -242,6 +288,9 @@ func (p *page) top(t *table, most int, noun, formats string) {
 
 // end writes what was printed so far.
 func (p *page) end() error {
+	if p.html != nil {
+		return p.html.write(p.w)
+	}
 	text := p.buf.Bytes()
 	if p.markdown() {
 		text = append(bytes.TrimRight(text, "\n"), '\n')

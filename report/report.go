@@ -37,13 +37,13 @@ const (
 var (
 	ListFormats       = []Format{FormatTable, FormatJSON, FormatCSV, FormatMarkdown}
 	ReplayFormats     = []Format{FormatTable, FormatJSON, FormatNDJSON, FormatCSV, FormatMarkdown, FormatHTML, FormatSVG}
-	CompareFormats    = []Format{FormatTable, FormatJSON, FormatCSV, FormatMarkdown, FormatHTML}
-	StatsFormats      = []Format{FormatTable, FormatJSON, FormatCSV, FormatMarkdown, FormatHTML}
+	PageFormats       = []Format{FormatTable, FormatJSON, FormatCSV, FormatMarkdown, FormatHTML}
 	SweepFormats      = []Format{FormatTable, FormatJSON, FormatCSV, FormatMarkdown, FormatHTML, FormatSVG}
 	CheckFormats      = []Format{FormatTable, FormatJSON, FormatJUnit, FormatGitHub, FormatMarkdown}
 	LintFormats       = []Format{FormatTable, FormatJSON, FormatGitHub}
 	PolicyLintFormats = []Format{FormatTable, FormatJSON, FormatCSV, FormatMarkdown, FormatGitHub}
 	ViewFormats       = []Format{FormatText, FormatJSON}
+	DiffFormats       = []Format{FormatText, FormatJSON, FormatHTML}
 )
 
 // Layout says how to print.
@@ -98,6 +98,7 @@ func before(joint, hint string) string {
 
 // document is a result with a printer per format.
 type document struct {
+	kind  string        // above the title of an HTML page; "": there is none
 	page  func(p *page) // text and Markdown
 	json  func() any
 	csv   func() *table
@@ -133,8 +134,11 @@ func (d *document) print(w io.Writer, opt Layout) error {
 		return WriteJSON(w, d.json())
 	case opt.Format == FormatCSV && d.csv != nil:
 		return d.csv().csv(w, true)
-	case opt.Format == "" || opt.Format == FormatTable || opt.Format == FormatMarkdown:
+	case opt.Format == "" || opt.Format == FormatTable || opt.Format == FormatMarkdown || opt.Format == FormatHTML && d.kind != "":
 		p := newPage(w, opt)
+		if p.html != nil {
+			p.html.Kicker = d.kind
+		}
 		d.page(p)
 		return p.end()
 	}
@@ -265,7 +269,12 @@ func eachPrinter[T any](add func(result T) error) Printer[T] {
 // results or more. A nil last prints none.
 func pagePrinter[T any](w io.Writer, opt Layout, each func(p *page, result T), last func(p *page)) Printer[T] {
 	pages := 0
+	file := newPage(w, opt) // of HTML there is one
 	add := func(write func(p *page)) error {
+		if file.html != nil {
+			write(file)
+			return nil
+		}
 		if pages++; pages > 1 {
 			if _, err := io.WriteString(w, "\n"); err != nil {
 				return err
@@ -278,6 +287,9 @@ func pagePrinter[T any](w io.Writer, opt Layout, each func(p *page, result T), l
 	return Printer[T]{
 		Add: func(result T) error { return add(func(p *page) { each(p, result) }) },
 		Close: func() error {
+			if file.html != nil {
+				return file.end()
+			}
 			if pages < 2 || last == nil {
 				return nil
 			}

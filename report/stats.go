@@ -22,16 +22,19 @@ const MostStats = 10
 func Stats(w io.Writer, list []*stats.SessionStats, use policy.Use, opt Layout) error {
 	sum := stats.Sum(list)
 	d := &document{
+		kind: "What fills the context",
 		json: func() any { return object{{"schema", StatsSchema}, {"sessions", list}, {"total", sum}} },
 		csv:  func() *table { return statsCSV(list) },
 		page: func(p *page) {
+			if p.NoText {
+				list = wordlessStats(list)
+			}
 			if len(list) == 1 {
 				statsPage(p, list[0])
 				return
 			}
 			statsOverview(p, list, sum)
 		},
-		other: map[Format]func(io.Writer) error{FormatHTML: func(w io.Writer) error { return statsHTML(w, list, opt) }},
 	}
 	return d.after(use).print(w, opt)
 }
@@ -71,7 +74,7 @@ func statsPage(p *page, s *stats.SessionStats) {
 		return
 	}
 	p.heading(phrase("the context at request %v", s.Request))
-	p.picture(contentPicture(p, s))
+	p.shares(sharesOf(s.Categories, false), contentPicture(p, s))
 	p.table(contentTable(s.Categories, true))
 	if o := s.Overhead; o != nil {
 		p.heading(phrase("system prompt and tools, as line %v holds them", o.Line))
@@ -109,7 +112,7 @@ func statsPage(p *page, s *stats.SessionStats) {
 		p.table(definitionTable(s.Definitions))
 	}
 	subagentSection(p, s.Subagents)
-	p.note(none, besideText(s.Bill, s.Simulated, s.Policy, s.CacheFit))
+	p.note(none, besideText(nameless(s.Bill, p.NoText), s.Simulated, s.Policy, s.CacheFit))
 	p.notes(faint, statsNotes(s))
 }
 
@@ -357,6 +360,7 @@ func statsOverview(p *page, list []*stats.SessionStats, sum *stats.StatsTotal) {
 	p.heading(either(most < len(order), phrase("the %v sessions that sent the most", most), "sessions, by what they sent"))
 	p.top(heaviestTable(order), 2*MostStats, "session", "json and csv contain them")
 	p.heading("what all of them sent")
+	p.shares(sharesOf(sum.Categories, true), nil)
 	p.table(contentTable(sum.Categories, false))
 	p.heading("tools")
 	p.topStats(toolTable(sum.Tools), "tool")
@@ -365,7 +369,7 @@ func statsOverview(p *page, list []*stats.SessionStats, sum *stats.StatsTotal) {
 		p.notes(none, readNotes(&sum.Reads))
 	}
 	subagentSection(p, sum.Subagents)
-	p.note(none, besideText(sum.Bill, sum.Simulated, "", sum.CacheFit))
+	p.note(none, besideText(nameless(sum.Bill, p.NoText), sum.Simulated, "", sum.CacheFit))
 }
 
 // heaviestTable has a row for each conversation.

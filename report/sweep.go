@@ -28,7 +28,7 @@ func Sweep(w io.Writer, s *sweep.Grid, opt Layout) error {
 
 // axisTitle is the name of a parameter, with its stage if two have that name.
 func axisTitle(s *sweep.Grid, i int) string {
-	_, name, _ := strings.Cut(s.Axes[i].Key, ".")
+	name := s.Axes[i].Key[strings.Index(s.Axes[i].Key, ".")+1:]
 	for j := range s.Axes {
 		if _, other, _ := strings.Cut(s.Axes[j].Key, "."); j != i && other == name {
 			return s.Axes[i].Key

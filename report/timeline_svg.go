@@ -59,7 +59,7 @@ func timelineSVG(w io.Writer, opt Layout) Printer[*replay.Timeline] {
 		if one == nil {
 			one = &replay.Timeline{}
 		}
-		return writeSVG(w, "timeline", timelineTemplate, newTimelinePicture(one, wordsOf(one, &opt)))
+		return writeSVG(w, "timeline", timelineTemplate, newTimelinePicture(one, wordsOf(&opt)))
 	}}
 }
 

@@ -31,6 +31,7 @@ const mostBreaks = 20
 func Why(w io.Writer, list []*why.SessionBreaks, use policy.Use, opt Layout) error {
 	sum := why.Sum(list)
 	d := &document{
+		kind: "Why it cost that",
 		json: func() any { return object{{"schema", WhySchema}, {"sessions", list}, {"total", sum}} },
 		csv:  func() *table { return whyCSV(list) },
 		page: func(p *page) {

@@ -21,6 +21,7 @@ const Few = 10
 // ComparedSession is one conversation under every policy.
 type ComparedSession struct {
 	Origin
+	Title      string // "": it has none
 	Model      string
 	Version    string // of the client
 	Project    string
@@ -33,11 +34,13 @@ type ComparedSession struct {
 	Apart      []int                // by policy: see Apart, against the first policy
 	Flags      []Flag               // in the order of Flags
 	Rereads    replay.Rereads       // after the recorded compactions
+	Aftermath  replay.Aftermath     // of the recorded compactions
 	Input      string               // the path it was read from; "-": standard input
 	Selection  Selection
 	Converted  *replay.Conversion // of its tokens, to those of another model; nil: none
 	Billed     SessionBill        // what was billed for it
 	Series     [][]int            // by policy: see Series; nil where the caller wants none
+	Timelines  []*replay.Timeline // by policy; nil where the caller wants none
 }
 
 // Inputs counts the inputs of sessions, and names the conversations left out.
@@ -59,7 +62,7 @@ type Origin struct {
 func NewSession(t *replay.Timeline, project string) ComparedSession {
 	return ComparedSession{
 		Origin: Origin{t.Session, t.Agent, t.File, t.Lines.SetAside[string(session.AsideMalformed)]},
-		Model:  t.Model, Version: t.Version, Project: project, Unpriced: t.Unpriced(), Cache: t.Cache, Converted: t.Converted,
+		Title:  t.Title, Model: t.Model, Version: t.Version, Project: project, Unpriced: t.Unpriced(), Cache: t.Cache, Converted: t.Converted,
 	}
 }
 
@@ -117,6 +120,7 @@ type Comparison struct {
 	Common       []int      // the sessions, by index, in which every policy that is no bound is feasible
 	Pairs        []Contrast // by policy: against the first, whose own is empty
 	Judged       int        // index into Figures of the figure that the verdict is about: cost, or what is sent where no cost is known
+	Unseen       *Unseen    // what a compaction causes that no replay shows
 	Differ       int        // the session in which a policy differs most from the first; -1: none differs
 	DifferPolicy int        // that policy
 	DifferFigure string
@@ -137,9 +141,9 @@ const (
 // Compare sums sessions up, one comparison a group, sorted by name.
 func Compare(policies []string, sessions []ComparedSession, by Group) (out []Comparison) {
 	if by == ByNothing {
-		return []Comparison{newComparison("", policies, sessions)}
+		return []Comparison{newComparison("", policies, sessions, 1, unseen(sessions))}
 	}
-	groups := map[string][]ComparedSession{}
+	groups, measured := map[string][]ComparedSession{}, unseen(sessions)
 	for _, s := range sessions {
 		name := cmp.Or(map[Group]string{ByModel: s.Model, ByVersion: s.Version, ByProject: s.Project}[by], "(none)")
 		groups[name] = append(groups[name], s)
@@ -149,14 +153,16 @@ func Compare(policies []string, sessions []ComparedSession, by Group) (out []Com
 		order = func(a, b string) int { return cmp.Or(session.CompareVersions(a, b), strings.Compare(a, b)) }
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(groups), order) {
-		out = append(out, newComparison(name, policies, groups[name]))
+		out = append(out, newComparison(name, policies, groups[name], len(groups), measured))
 	}
 	return out
 }
 
-func newComparison(group string, policies []string, sessions []ComparedSession) Comparison {
+// newComparison is that of one of several groups. measured is of the sessions of all of them.
+func newComparison(group string, policies []string, sessions []ComparedSession, groups int, measured *Unseen) Comparison {
 	c, feasible := sums(group, policies, sessions)
-	c.pair(feasible)
+	c.Unseen = measured
+	c.pair(feasible, groups)
 	c.differ()
 	return c
 }

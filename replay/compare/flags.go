@@ -41,7 +41,10 @@ func (s *ComparedSession) Mark(rec *replay.Record, t *replay.Timeline, subagents
 			s.Flags = append(s.Flags, f)
 		}
 	}
-	s.Rereads, err = rec.Rereads()
+	if s.Rereads, err = rec.Rereads(); err != nil {
+		return err
+	}
+	s.Aftermath, err = rec.Aftermath()
 	return err
 }
 

@@ -158,6 +158,7 @@ func (c *coder) kept(k *Kept) {
 
 func (c *coder) session(s *ComparedSession) {
 	c.origin(&s.Origin)
+	word(c, &s.Title)
 	word(c, &s.Model)
 	word(c, &s.Version)
 	word(c, &s.Project)
@@ -168,6 +169,14 @@ func (c *coder) session(s *ComparedSession) {
 	integer(c, &s.Rereads.Files)
 	integer(c, &s.Rereads.Tokens)
 	integer(c, &s.Rereads.Carried)
+	for _, a := range []*replay.Around{&s.Aftermath.Compactions, &s.Aftermath.Placebos} {
+		integer(c, &a.Times)
+		for i := range 2 {
+			integer(c, &a.Grown[i])
+			integer(c, &a.Explored[i])
+			integer(c, &a.Edited[i])
+		}
+	}
 	word(c, &s.Input)
 	f := &s.Selection
 	for _, w := range []*string{&f.Agent, &f.Leaf, &f.Tokens, &f.Model, &f.Window, &f.Overhead, &f.Cache} {

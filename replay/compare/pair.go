@@ -9,16 +9,14 @@ import (
 	"github.com/ctxkit/ctxkit/replay/interval"
 )
 
-// Least is the fewest clusters from which an interval is given. Fewer that all differ in one direction do so by chance
-// in more than one of ten comparisons: 2 of 16 with four of them, 2 of 32 with five.
-const Least = 5
-
 // Contrast is a policy against the first, over the sessions in which both are feasible.
 type Contrast struct {
 	Sessions []int    // by index into Comparison.Sessions
 	Figures  []Versus // by index into Figures
 	Half     int      // the fewest sessions that make half of the absolute difference in the judged figure
 	Largest  Share    // the project that makes most of it
+	// Correction is the difference with what extra compactions cause; nil where there are none, or no cost is known.
+	Correction *Correction
 }
 
 // Share is the share of a project in an absolute difference, with four digits.
@@ -33,9 +31,11 @@ type Versus struct {
 	Projects   int
 	First      exact.Decimal // the first policy's total
 	Difference exact.Decimal // of the totals
-	// Interval is the difference as a share of First, with its bounds from Least clusters on: projects, or sessions where
-	// all are of one project. It is known of sums and means that are better where they are less, or more.
+	// Interval is the difference as a share of First, over projects, or over sessions where all are of one project. It is
+	// known of sums and means that are better where they are less, or more. Comparisons are those whose intervals hold
+	// at once.
 	Interval            interval.Interval
+	Comparisons         int
 	Lower, Even, Higher int // sessions in which the policy's value is lower by more than 0.5 %, even, or higher
 }
 
@@ -49,43 +49,48 @@ const (
 	VerdictTooFew  Conclusion = "too_few"       // too few clusters differ to tell
 	VerdictUnknown Conclusion = "no_difference" // the interval covers 0: none can be told
 	VerdictEven    Conclusion = "even"          // the interval is within half a percent
+	VerdictSmall   Conclusion = "small"         // there is a difference, of less than half a percent
 	VerdictLess    Conclusion = "less"
 	VerdictMore    Conclusion = "more"
 )
 
-// Clusters is how many clusters the interval is over.
-func (v *Versus) Clusters() int {
-	if v.Projects == 1 {
-		return v.Sessions
-	}
-	return v.Projects
-}
-
-// Conclusion is what the interval says about other sessions.
+// Conclusion is what the interval says about other sessions. Where there is none, it is what the projects with most of
+// the cost agree in, if they are so many that they seldom agree by chance.
 func (v *Versus) Conclusion() Conclusion {
 	zero := exact.Whole(0)
+	i := &v.Interval
 	switch {
 	case v.Sessions == 0:
 		return VerdictNone
 	case v.Lower+v.Higher == 0 && v.Difference.Cmp(zero) == 0:
 		return VerdictSame
-	case !v.Interval.Lower.Known:
+	case !i.Lower.Known && !v.agree():
 		return VerdictTooFew
-	case v.Interval.Lower.Cmp(zero.Sub(evenShare())) >= 0 && v.Interval.Upper.Cmp(evenShare()) <= 0:
+	case i.Lower.Known && i.Lower.Cmp(zero.Sub(evenShare())) >= 0 && i.Upper.Cmp(evenShare()) <= 0:
 		return VerdictEven
-	case v.Interval.Covers(zero) || v.Interval.Value.Abs().Cmp(evenShare()) <= 0:
+	case i.Covers(zero):
 		return VerdictUnknown
+	case i.Value.Abs().Cmp(evenShare()) <= 0:
+		return VerdictSmall
 	case v.Difference.Cmp(zero) < 0:
 		return VerdictLess
 	}
 	return VerdictMore
 }
 
+// agree reports whether all of the largest clusters differ in one direction, and so many of them are one in ten times at
+// most by chance, in any of the comparisons: five in one comparison, as 2 of 32 such draws do.
+func (v *Versus) agree() bool {
+	r := v.Interval.Range
+	zero := exact.Whole(0)
+	return v.Interval.Value.Known && (r.Most.Cmp(zero) < 0 || r.Least.Cmp(zero) > 0) && 10*v.Comparisons <= 1<<min(r.Clusters-1, 62)
+}
+
 // evenShare is the share up to which two values are even: half a percent.
 func evenShare() exact.Decimal { return exact.Of(5, 3) }
 
-// pair compares each policy with the first, where both are feasible.
-func (c *Comparison) pair(feasible [][]bool) {
+// pair compares each policy with the first, where both are feasible. As many groups are compared in all.
+func (c *Comparison) pair(feasible [][]bool, groups int) {
 	c.Pairs = make([]Contrast, len(c.Policies))
 	for p := 1; p < len(c.Policies); p++ {
 		for s := range c.Sessions {
@@ -94,7 +99,7 @@ func (c *Comparison) pair(feasible [][]bool) {
 			}
 		}
 		for f, figure := range Figures() {
-			c.Pairs[p].Figures = append(c.Pairs[p].Figures, c.versus(p, f, figure))
+			c.Pairs[p].Figures = append(c.Pairs[p].Figures, c.versus(p, f, figure, groups*(len(c.Policies)-1)))
 		}
 	}
 	names := Names()
@@ -104,11 +109,13 @@ func (c *Comparison) pair(feasible [][]bool) {
 	}
 	for p := 1; p < len(c.Pairs); p++ {
 		c.concentration(p)
+		c.Pairs[p].Correction = c.correct(p)
 	}
 }
 
 // versus compares one figure of a policy with the first's.
-func (c *Comparison) versus(p, f int, figure Figure) (v Versus) {
+func (c *Comparison) versus(p, f int, figure Figure, comparisons int) (v Versus) {
+	v.Comparisons = comparisons
 	requests, n := place("requests"), len(c.Pairs[p].Sessions)
 	own, first, weights := make(Values, 0, n), make(Values, 0, n), make(Values, 0, n)
 	clusters := map[string]*interval.Ratio{}
@@ -157,10 +164,7 @@ func (c *Comparison) versus(p, f int, figure Figure) (v Versus) {
 			each = append(each, *r)
 		}
 	}
-	v.Interval = interval.Of(each) // in any order
-	if len(each) < Least {
-		v.Interval.Lower, v.Interval.Upper = exact.Decimal{}, exact.Decimal{}
-	}
+	v.Interval = interval.Among(each, comparisons) // in any order
 	return v
 }
 

@@ -57,6 +57,7 @@ type rowOrigin struct {
 // row is a ComparedSession.
 type row struct {
 	rowOrigin
+	Title      text             `json:"title,omitempty"`
 	Model      text             `json:"model"`
 	Version    text             `json:"client_version,omitempty"`
 	Project    text             `json:"project,omitempty"`
@@ -69,6 +70,7 @@ type row struct {
 	Apart      []int            `json:"apart"`
 	Flags      []Flag           `json:"flags"`
 	Rereads    replay.Rereads   `json:"rereads"`
+	Aftermath  replay.Aftermath `json:"aftermath"`
 	Input      text             `json:"path"`
 	Selection  rowSelection     `json:"selection"`
 	Converted  *rowConversion   `json:"converted,omitempty"`
@@ -208,7 +210,7 @@ func originIn(o rowOrigin) Origin {
 
 func rowOf(s *ComparedSession) *row {
 	r := &row{
-		rowOrigin: originOut(s.Origin), Model: text(s.Model), Version: text(s.Version), Project: text(s.Project), Repository: text(s.Repository),
+		rowOrigin: originOut(s.Origin), Title: text(s.Title), Model: text(s.Model), Version: text(s.Version), Project: text(s.Project), Repository: text(s.Repository),
 		Unpriced: each(s.Unpriced, func(m string) text { return text(m) }),
 		Ran: each(s.Policies, func(p *policy.Policy) *rowPolicy {
 			return &rowPolicy{text(p.Name), text(p.Version), text(p.Chosen), p.Older, text(p.Newer), p.Truth, p.Score, p.Recorded}
@@ -217,7 +219,7 @@ func rowOf(s *ComparedSession) *row {
 		Breaks: each(s.Breaks, func(list []replay.StageCost) []rowBreak {
 			return each(list, func(c replay.StageCost) rowBreak { return rowBreak{text(c.Stage), digits(c.Breaks.Decimal())} })
 		}),
-		Cache: s.Cache, Apart: s.Apart, Flags: s.Flags, Rereads: s.Rereads, Input: text(s.Input), Billed: s.Billed, Series: s.Series,
+		Cache: s.Cache, Apart: s.Apart, Flags: s.Flags, Rereads: s.Rereads, Aftermath: s.Aftermath, Input: text(s.Input), Billed: s.Billed, Series: s.Series,
 	}
 	f := &s.Selection
 	r.Selection = rowSelection{
@@ -257,7 +259,7 @@ func (r *row) check(policies int) error {
 // session is the ComparedSession of a row. Its policies say what a report says of them, and cannot run.
 func (r *row) session() (s ComparedSession, err error) {
 	s = ComparedSession{
-		Origin: originIn(r.rowOrigin), Model: string(r.Model), Version: string(r.Version), Project: string(r.Project), Repository: string(r.Repository),
+		Origin: originIn(r.rowOrigin), Title: string(r.Title), Model: string(r.Model), Version: string(r.Version), Project: string(r.Project), Repository: string(r.Repository),
 		Unpriced: each(r.Unpriced, func(m text) string { return string(m) }),
 		Policies: each(r.Ran, func(p *rowPolicy) *policy.Policy {
 			return &policy.Policy{
@@ -267,7 +269,7 @@ func (r *row) session() (s ComparedSession, err error) {
 		Values: each(r.Values, func(v []digits) Values {
 			return each(v, func(d digits) exact.Decimal { return exact.Decimal(d) })
 		}),
-		Cache: r.Cache, Apart: r.Apart, Flags: r.Flags, Rereads: r.Rereads, Input: string(r.Input), Billed: r.Billed, Series: r.Series,
+		Cache: r.Cache, Apart: r.Apart, Flags: r.Flags, Rereads: r.Rereads, Aftermath: r.Aftermath, Input: string(r.Input), Billed: r.Billed, Series: r.Series,
 	}
 	s.Breaks = each(r.Breaks, func(list []rowBreak) []replay.StageCost {
 		return each(list, func(b rowBreak) replay.StageCost {

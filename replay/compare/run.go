@@ -16,8 +16,8 @@ type Subject struct {
 	Input     string // the path it was read from; "-": standard input
 	Selection Selection
 	Subagents int                        // of the main conversation, where they are left out
-	Each      func(t *replay.Timeline)   // called with the replay under each policy, or nil
-	Known     func(policy int) *KeptPart // what is known of a replay, which is left out then; nil: nothing. Each gets none of these
+	Timelines bool                       // the result has them
+	Known     func(policy int) *KeptPart // what is known of a replay, which is left out then and has no timeline; nil: nothing
 }
 
 // Run replays a conversation under each policy. It is an error where the figures of a replay contradict each other.
@@ -33,7 +33,6 @@ func Run(c *Subject, policies []*policy.Policy, opt replay.Options) (ComparedSes
 func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept, err error) {
 	k.Parts = make([]*KeptPart, len(policies))
 	var first *replay.Timeline
-	var each []*replay.Timeline // those that Each gets: of the others only their figures stay
 	for i, pol := range policies {
 		if i > 0 && c.Known != nil { // the others are held against the first
 			if k.Parts[i] = c.Known(i); k.Parts[i] != nil {
@@ -57,12 +56,9 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 		k.Parts[i] = &KeptPart{
 			Values: Of(tl), Breaks: BreaksOf(tl), Apart: Apart(first, tl), Series: Series(tl), Fit: tl.CacheFit,
 		}
-		if c.Each != nil {
-			each = append(each, tl)
+		if c.Timelines {
+			k.Session.Timelines = append(k.Session.Timelines, tl)
 		}
-	}
-	for _, tl := range each {
-		c.Each(tl)
 	}
 	return k, nil
 }

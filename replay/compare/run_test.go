@@ -19,20 +19,18 @@ func TestRun(t *testing.T) {
 	for _, file := range files[:8] {
 		for _, opt := range []replay.Options{{Window: 30_000}, {Window: 30_000, Regret: true}, {Model: "gpt-5"}} {
 			for _, each := range []bool{false, true} {
-				c, got := &compare.Subject{Record: recordOf(t, file)}, 0
-				if each {
-					c.Each = func(tl *replay.Timeline) {
-						if got++; len(tl.Requests) != tl.Totals.Calls || len(tl.Events) != tl.Totals.Events {
-							t.Errorf("%s: Each gets %d requests of %d, %d events of %d", file, len(tl.Requests), tl.Totals.Calls, len(tl.Events), tl.Totals.Events)
-						}
-					}
-				}
+				c := &compare.Subject{Record: recordOf(t, file), Timelines: each}
 				k, err := compare.RunKept(c, policies, opt)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if each && got != len(policies) {
-					t.Errorf("%s: Each gets %d replays", file, got)
+				if n := len(k.Session.Timelines); each && n != len(policies) || !each && n > 0 {
+					t.Errorf("%s: %d timelines", file, n)
+				}
+				for _, tl := range k.Session.Timelines {
+					if len(tl.Requests) != tl.Totals.Calls || len(tl.Events) != tl.Totals.Events {
+						t.Errorf("%s: a timeline has %d requests of %d, %d events of %d", file, len(tl.Requests), tl.Totals.Calls, len(tl.Events), tl.Totals.Events)
+					}
 				}
 				var first *replay.Timeline
 				for i, pol := range policies {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
@@ -24,8 +25,8 @@ type Axis struct {
 func ParseAxis(text string) (Axis, error) {
 	key, values, ok := strings.Cut(text, "=")
 	a := Axis{Key: strings.TrimSpace(key)}
-	if !ok || a.Key == "" || !strings.Contains(a.Key, ".") {
-		return a, fmt.Errorf("%q: want STAGE.PARAM=A..B[:STEP] or STAGE.PARAM=A,B,C", text)
+	if !ok || a.Key == "" || !strings.Contains(a.Key, ".") && a.Key != policy.ThresholdKey {
+		return a, fmt.Errorf("%q: want STAGE.PARAM=A..B[:STEP] or STAGE.PARAM=A,B,C, or threshold in place of STAGE.PARAM", text)
 	}
 	from, to, isRange := strings.Cut(values, "..")
 	if !isRange {

@@ -75,6 +75,46 @@ function clock(seconds) {
   return seconds ? new Date(seconds * 1000).toISOString().slice(0, 19).replace("T", " ") : "";
 }
 
+// duration writes seconds: 45 s, 12 min, 3 h 10 min, 2 d 4 h.
+function duration(seconds) {
+  const s = Math.round(seconds);
+  if (s < 60) return s + " s";
+  if (s < 3600) return Math.floor(s / 60) + " min";
+  const [big, small, names] = s < 86400 ? [Math.floor(s / 3600), Math.floor((s % 3600) / 60), ["h", "min"]] : [Math.floor(s / 86400), Math.floor((s % 86400) / 3600), ["d", "h"]];
+  return `${big} ${names[0]}` + (small ? ` ${small} ${names[1]}` : "");
+}
+
+function clamp(v, low, high) {
+  return Math.min(Math.max(v, low), high);
+}
+
+// address holds what is chosen in the fragment of the page's address, so that a link leads to the same place:
+// #request=45&from=10&to=80&axis=time.
+const address = {
+  read() {
+    this.values = new URLSearchParams(location.hash.slice(1));
+  },
+  get(name) {
+    return this.values.get(name) || "";
+  },
+  number(name, otherwise) {
+    const n = Number(this.get(name));
+    return Number.isFinite(n) && n > 0 ? n : otherwise;
+  },
+  // set notes a value; "" leaves it out. Browsers limit how often an address may change.
+  set(name, value) {
+    if (this.get(name) === String(value)) return;
+    if (value === "") this.values.delete(name);
+    else this.values.set(name, value);
+    clearTimeout(this.writing);
+    this.writing = setTimeout(() => this.write(), 200);
+  },
+  write() {
+    clearTimeout(this.writing);
+    history.replaceState(null, "", "#" + this.values);
+  },
+};
+
 // texts unfolds the texts of the transcript. They are compressed in chunks; each is unfolded when one of its texts is
 // first shown, and the last few are kept.
 const texts = {
@@ -128,7 +168,7 @@ function freshId(what) {
 // panel is a titled region of the page.
 function panel(title, about, ...children) {
   const id = freshId("panel");
-  return el("section", { class: "panel", "aria-labelledby": id }, el("h2", { id }, title), about && el("p", { class: "about" }, about), ...children);
+  return el("section", { class: "panel", "aria-labelledby": id, tabindex: -1 }, el("h2", { id }, title), about && el("p", { class: "about" }, about), ...children);
 }
 
 // scrollable is a box that scrolls sideways where its content is wider, and can be reached with the keyboard.

@@ -1,6 +1,6 @@
 // A replay: figures, the timeline, the chosen request, events, payload, cost, and all requests as a table.
 
-// replayPage draws one replay. It returns its node and a function that chooses a request by its index.
+// replayPage draws one replay.
 function replayPage(replay, alone) {
   const rows = mainRows(replay);
   const views = replay.trace ? new Views(replay.trace) : null;
@@ -9,39 +9,75 @@ function replayPage(replay, alone) {
   if (!alone) append(node, [el("h2", { class: "replay-name" }, replay.name, " under ", replay.policy), replay.answers.map((text, i) => el("p", { class: i ? "answer-more" : "answer" }, text))]);
   if (replay.notes.length) node.append(el("div", { class: "note" }, replay.notes.map((text) => el("p", {}, text))));
   node.append(figures(replay.figures));
-  if (rows.length === 0) {
-    node.append(about(replay));
-    return { node, choose() {} };
-  }
-  const timeline = new Timeline(replay, (i) => choose(i));
-  const request = requestPanel(replay, rows, views, (i) => choose(i));
-  const events = eventsPanel(replay, rows, (i) => choose(i));
-  const payload = views ? payloadPanel(replay, rows, views) : null;
-  const table = requestsPanel(replay, rows, (i) => choose(i), () => state.at);
+  if (rows.length === 0) return append(node, [about(replay)]);
+  const timeline = new Timeline([replay], choose);
+  const request = requestPanel(replay, rows, views, choose, timeline.times);
+  const events = eventsPanel(replay, rows, choose);
+  const payload = views ? payloadPanel(replay, views) : null;
+  const table = requestsPanel(replay, rows, choose, () => state.at);
   append(node, [
     panel("Tokens of each request", null, timeline.node),
     request.node, events.node, payload && payload.node, costPanel(replay), table.node, about(replay),
   ]);
 
   function choose(i) {
-    if (i === state.at || i < 0 || i >= rows.length) return;
+    if (i === state.at || !(i >= 0 && i < rows.length)) return;
     state.at = i;
     timeline.set(i);
     redraw();
   }
   const redraw = later(() => {
+    address.set("request", state.at + 1);
     if (views) views.go(rows[state.at].n - 1);
     request.draw(state.at);
-    if (payload) payload.draw(state.at);
+    if (payload) payload.draw();
     events.draw(state.at);
     table.draw();
+    bar.follow(timeline, state.at, rows[state.at].n, `${thousands(replay.requests.payload[rows[state.at].at])} tokens`);
   });
   // The request that is chosen first: the one of which most is taken away, else the largest.
   const q = replay.requests;
   const best = (of) => rows.reduce((at, row, i) => (of(row.at) > of(rows[at].at) ? i : at), 0);
   const most = best((k) => q.raw[k] - q.payload[k]);
-  choose(q.raw[rows[most].at] > q.payload[rows[most].at] ? most : best((k) => q.payload[k]));
-  return { node, choose };
+  choose(address.number("request", 0) - 1);
+  if (state.at < 0) choose(q.raw[rows[most].at] > q.payload[rows[most].at] ? most : best((k) => q.payload[k]));
+  return node;
+}
+
+// requestField is a field for the number of a request, with buttons for the ones before and after.
+function requestField(last, choose) {
+  const id = freshId("request");
+  const input = el("input", { id, type: "number", min: 1, max: last + 1, class: "short", change: () => choose(clamp(Math.round(Number(input.value)), 1, last + 1) - 1) });
+  let at = 0;
+  const before = el("button", { type: "button", class: "button", click: () => choose(at - 1) }, "Previous");
+  const after = el("button", { type: "button", class: "button", click: () => choose(at + 1) }, "Next");
+  return {
+    node: el("div", { class: "controls" }, field("Request", id, input), el("span", { class: "of" }, "of " + thousands(last + 1)), before, after),
+    draw(i) {
+      at = i;
+      input.value = i + 1;
+      before.disabled = i === 0;
+      after.disabled = i === last;
+    },
+  };
+}
+
+// factsOf are the figures of a request: [name, value], without those that are not known.
+function factsOf(replay, row) {
+  const q = replay.requests, k = row.at;
+  return [
+    ["model", replay.models[q.model[k]]], ["raw", thousands(q.raw[k])], ["model view", q.view[k] !== q.payload[k] && thousands(q.view[k])], ["payload", thousands(q.payload[k])],
+    ["client's estimate", thousands(q.used[k])], ["read from the cache", `${thousands(q.read[k])} (${percent(q.read[k], q.payload[k])})`],
+    ["written to the cache", thousands(q.written[k])], ["uncached input", thousands(q.uncached[k])], ["not read because of", q.cause[k] >= 0 && replay.causes[q.cause[k]]],
+    ["output", thousands(q.output[k])], ["cost", q.cost[k] >= 0 && dollars(q.cost[k])],
+    ...row.own.map((o) => ["summarization request before it", `${replay.kinds[q.kind[o]]}: ${thousands(q.payload[o])} tokens` + (q.cost[o] >= 0 ? `, ${dollars(q.cost[o])}` : "")]),
+  ].filter(([, value]) => value);
+}
+
+// eventList lists what happened before a request.
+function eventList(replay, n) {
+  const here = replay.events.filter((e) => e.request === n && e.kind !== "tag");
+  return here.length > 0 && el("ul", {}, here.slice(0, 12).map((e) => el("li", {}, `${e.stage}: ${e.text || e.kind} (${thousands(e.before)} → ${thousands(e.after)} tokens)`)), here.length > 12 && el("li", {}, `and ${here.length - 12} more`));
 }
 
 // figures are the numbers that sum a replay up.
@@ -50,42 +86,29 @@ function figures(list) {
 }
 
 // requestPanel shows the chosen request: its figures, and what fills its context.
-function requestPanel(replay, rows, views, choose) {
-  const id = freshId("request");
-  const input = el("input", { id, type: "number", min: 1, max: rows.length, class: "short", change: () => choose(Math.round(Number(input.value)) - 1) });
-  let at = 0;
-  const before = el("button", { type: "button", class: "button", click: () => choose(at - 1) }, "Previous");
-  const after = el("button", { type: "button", class: "button", click: () => choose(at + 1) }, "Next");
+function requestPanel(replay, rows, views, choose, times) {
+  const number = requestField(rows.length - 1, choose);
+  let at = -1;
   const facts = el("dl", { class: "facts" });
   const changes = el("div");
   const map = el("div", { class: "map" });
   const table = el("div");
   const said = el("p", { class: "status", "aria-live": "polite" });
-  const node = panel("What one request sends", null,
-    el("div", { class: "controls" }, field("Request", id, input), el("span", { class: "of" }, "of " + thousands(rows.length)), before, after),
+  const node = panel("What one request sends", null, number.node,
     said, el("div", { class: "columns" }, el("div", {}, facts, changes), views ? el("div", {}, el("h3", {}, "What fills the context"), map) : null),
     views && el("details", {}, el("summary", {}, "The same as a table"), table));
 
   function draw(i) {
     at = i;
+    number.draw(i);
     const q = replay.requests, k = rows[i].at;
-    input.value = i + 1;
-    before.disabled = i === 0;
-    after.disabled = i === rows.length - 1;
     const gone = q.raw[k] - q.payload[k];
     said.textContent = gone > 0 ? `Request ${thousands(rows[i].n)} sends ${thousands(q.payload[k])} tokens; ${thousands(gone)} of raw are taken away (${percent(gone, q.raw[k])}).` : `Request ${thousands(rows[i].n)} sends ${thousands(q.payload[k])} tokens.`;
-    const facet = (name, value) => (value ? [el("dt", {}, name), el("dd", {}, value)] : []);
-    append(clear(facts), [
-      facet("time (UTC)", clock(q.time[k])), facet("model", replay.models[q.model[k]]), facet("raw", thousands(q.raw[k])),
-      q.view[k] !== q.payload[k] && facet("model view", thousands(q.view[k])), facet("payload", thousands(q.payload[k])),
-      facet("client's estimate", thousands(q.used[k])), facet("read from the cache", `${thousands(q.read[k])} (${percent(q.read[k], q.payload[k])})`),
-      facet("written to it", thousands(q.written[k])), facet("neither", thousands(q.uncached[k])), facet("not read because of", q.cause[k] >= 0 ? replay.causes[q.cause[k]] : ""),
-      facet("output", thousands(q.output[k])), facet("cost", q.cost[k] >= 0 ? dollars(q.cost[k]) : ""),
-      rows[i].own.map((o) => facet("own call before it", `${replay.kinds[q.kind[o]]}: ${thousands(q.payload[o])} tokens` + (q.cost[o] >= 0 ? `, ${dollars(q.cost[o])}` : ""))),
-    ]);
-    clear(changes);
-    const here = replay.events.filter((e) => e.request === rows[i].n && e.kind !== "tag");
-    if (here.length) append(changes, [el("h3", {}, "What happened before it"), el("ul", {}, here.slice(0, 12).map((e) => el("li", {}, `${e.stage}: ${e.text || e.kind} (${thousands(e.before)} → ${thousands(e.after)} tokens)`)), here.length > 12 && el("li", {}, `and ${here.length - 12} more`))]);
+    const idle = i > 0 ? times[i] - times[i - 1] : 0;
+    const list = [["time (UTC)", clock(q.time[k])], ["pause before it", idle > pause && duration(idle)], ...factsOf(replay, rows[i])];
+    append(clear(facts), list.map(([name, value]) => value && [el("dt", {}, name), el("dd", {}, value)]));
+    const events = eventList(replay, rows[i].n);
+    append(clear(changes), [events && el("h3", {}, "What happened before it"), events]);
     if (views) fillMap();
   }
 
@@ -116,61 +139,93 @@ function eventsPanel(replay, rows, choose) {
 }
 
 // payloadPanel shows the messages of the raw history and what is sent of them, side by side.
-function payloadPanel(replay, rows, views) {
+function payloadPanel(replay, views) {
+  const { trace } = replay;
+  return messagesPanel({
+    title: "Raw and payload, message by message", traces: [trace],
+    about: trace.texts ? "Left the raw history, right what is sent of it." + (trace.cut ? ` Texts longer than ${thousands(trace.cut)} bytes are cut in the middle.` : "") : "The structure of the payload. The page was made without the words of the transcript.",
+    shows: { changed: ["what the policy changed", (row) => row.status !== "kept"], all: ["everything", () => true], sent: ["what is sent", (row) => row.status !== "gone"] },
+    none: "The policy has changed nothing up to this request.",
+    rows: () => views.rows(), texts: (row) => views.texts(row.item), draw: (row, word) => message(views, row, trace.texts, word),
+  });
+}
+
+// messagesPanel lists messages, ten at a time:
+//   title, about, none  texts; none: there is no message
+//   traces              of the replays, whose texts are searched
+//   shows               {name: [text, which rows]}: what can be shown; "all" is everything
+//   rows, texts, draw   the rows, the texts of a row, and a row as a node, with the word that was searched
+function messagesPanel(of) {
   const page = 10;
-  const shows = [["changed", "what the policy changed"], ["all", "everything"], ["sent", "what is sent"]];
-  const state = { show: "changed", from: 0, list: [] };
+  const state = { from: 0, list: [], found: null, word: "" };
+  const withTexts = of.traces.every((trace) => trace.texts);
   const status = el("p", { class: "status", "aria-live": "polite" });
   const out = el("ol", { class: "messages" });
-  const earlier = el("button", { type: "button", class: "button", click: () => turn(-page) }, "Earlier messages");
-  const next = el("button", { type: "button", class: "button", click: () => turn(page) }, "Later messages");
-  const id = freshId("show");
-  const select = el("select", { id, change: () => { state.show = select.value; filter(); } }, shows.map(([value, text]) => el("option", { value }, text)));
-  const about = replay.trace.texts ? "Left the raw history, right what is sent of it." + (replay.trace.cut ? ` Texts longer than ${thousands(replay.trace.cut)} bytes are cut in the middle.` : "") : "The structure of the payload. The page was made without the words of the transcript.";
-  const node = panel("Raw and payload, message by message", about, el("div", { class: "controls" }, field("Show", id, select), earlier, next), status, out);
+  const button = (text, to) => el("button", { type: "button", class: "button", click: () => turn(to()) }, text);
+  const earlier = button("Earlier", () => state.from - page), next = button("Later", () => state.from + page);
+  const first = button("First", () => 0), last = button("Last", () => state.list.length - page);
+  const ids = ["show", "find", "message"].map(freshId);
+  const select = el("select", { id: ids[0], change: () => filter() }, Object.entries(of.shows).map(([value, [text]]) => el("option", { value }, text)));
+  if (address.get("show") in of.shows) select.value = address.get("show");
+  const find = el("input", { id: ids[1], type: "search", autocomplete: "off", placeholder: "a word", value: address.get("find"), input: () => search() });
+  const number = el("input", { id: ids[2], type: "number", min: 1, class: "short", change: () => turn(Math.round(Number(number.value)) - 1) });
+  const node = panel(of.title, of.about, el("div", { class: "controls" }, field("Show", ids[0], select), withTexts && field("Search", ids[1], find), field("From message", ids[2], number), first, earlier, next, last), status, out);
+
+  // search finds the texts with a word. A search is over all messages, unless something else is chosen after it.
+  async function search() {
+    const word = find.value.toLowerCase();
+    address.set("find", find.value);
+    state.word = word;
+    const found = word ? await holding(of.traces.flatMap((trace) => [...trace.text, ...trace.states.map((s) => s[2])]).filter((i) => i >= 0), word) : null;
+    if (state.word !== word) return;
+    if (found && !state.found) select.value = "all";
+    state.found = found;
+    filter();
+  }
 
   function filter() {
-    const all = views.rows();
-    state.list = all.filter((row) => (state.show === "all" ? true : state.show === "sent" ? row.status !== "gone" : row.status !== "kept"));
-    state.from = Math.max(0, state.list.length - page);
-    show();
+    const [name, shown] = [select.value, of.shows[select.value][1]];
+    address.set("show", name === Object.keys(of.shows)[0] ? "" : name);
+    state.list = of.rows().filter((row) => shown(row) && (!state.found || of.texts(row).some((i) => state.found.has(i))));
+    turn(state.list.length - page);
   }
 
-  function turn(by) {
-    state.from = Math.max(0, Math.min(state.from + by, state.list.length - 1));
-    show();
-  }
-
-  function show() {
+  function turn(to) {
+    state.from = clamp(to || 0, 0, Math.max(state.list.length - 1, 0));
     const part = state.list.slice(state.from, state.from + page);
-    status.textContent = part.length ? `Messages ${thousands(state.from + 1)} to ${thousands(state.from + part.length)} of ${thousands(state.list.length)}, the newest last.` : "The policy has changed nothing up to this request.";
-    earlier.disabled = state.from === 0;
-    next.disabled = state.from + page >= state.list.length;
-    append(clear(out), part.map((row) => message(views, row, replay.trace.texts)));
+    const held = state.found ? ` with “${find.value}”` : "";
+    status.textContent = part.length ? `Messages ${thousands(state.from + 1)} to ${thousands(state.from + part.length)} of ${thousands(state.list.length)}${held}, the newest last.` : state.found ? `No message${held} up to this request.` : of.none;
+    number.value = state.from + 1;
+    number.max = Math.max(state.list.length, 1);
+    first.disabled = earlier.disabled = state.from === 0;
+    last.disabled = next.disabled = state.from + page >= state.list.length;
+    append(clear(out), part.map((row) => of.draw(row, state.found ? state.word : "")));
   }
+  if (withTexts && find.value) search();
   return { node, draw: filter };
 }
 
 const statusNames = { gone: "taken away", changed: "changed", made: "made by the policy", kept: "sent as recorded" };
 
-// message draws one message: its head, and its blocks, raw beside payload.
-function message(views, row, withTexts) {
+// message draws one message: its head, and its blocks, raw beside payload; half: only what is sent, as one of two.
+function message(views, row, withTexts, word, half) {
   const { item } = row;
   const blocks = views.blocks(item);
   const sum = (of) => blocks.reduce((n, block) => n + block[of], 0);
   const why = row.edit ? `by ${row.edit.stage}${row.edit.request ? " at request " + thousands(row.edit.request) : ""}${row.edit.reason ? ": " + row.edit.reason : ""}` : "";
-  return el("li", { class: "message " + row.status },
+  return el(half ? "div" : "li", { class: "message " + row.status },
     el("div", { class: "message-head" }, el("span", { class: "role" }, item.role), el("span", { class: "what" }, item.about), item.line > 0 && el("span", { class: "line" }, "line " + thousands(item.line)),
       el("span", { class: "badge " + row.status }, statusNames[row.status]),
       el("span", { class: "count" }, row.status === "made" ? `${thousands(sum("sent"))} tokens` : row.status === "gone" ? `${thousands(sum("raw"))} → 0 tokens` : row.status === "changed" ? `${thousands(sum("raw"))} → ${thousands(sum("sent"))} tokens` : `${thousands(sum("raw"))} tokens`)),
     why && el("p", { class: "why" }, why),
     blocks.map((block) => {
       const title = [block.kind, block.tool].filter(Boolean).join(" ");
-      if (row.status === "gone") return pair(box("raw", title, block.raw, block.rawText, withTexts, true), nothing("not sent"));
-      if (row.status === "made") return pair(nothing("not in the raw history"), box("sent", title, block.sent, block.sentText, withTexts));
-      if (!block.edit) return el("div", { class: "pair one" }, box("both", title, block.raw, block.rawText, withTexts));
+      if (row.status === "gone") return alone(box("raw away", title, block.raw, block.rawText, withTexts, word));
+      if (row.status === "made") return alone(box("sent", title, block.sent, block.sentText, withTexts, word));
+      if (!block.edit) return alone(box("both", title, block.raw, block.rawText, withTexts, word));
       const by = `${block.edit.kind} by ${block.edit.stage}${block.edit.request ? " at request " + thousands(block.edit.request) : ""}${block.edit.reason ? ": " + block.edit.reason : ""}`;
-      return pair(box("raw", title, block.raw, block.rawText, withTexts, true), box("sent", by, block.sent, block.sentText, withTexts));
+      if (half) return alone(box("sent", by, block.sent, block.sentText, withTexts, word));
+      return pair(box("raw away", title, block.raw, block.rawText, withTexts, word), box("sent", by, block.sent, block.sentText, withTexts, word));
     }));
 }
 
@@ -178,38 +233,47 @@ function pair(left, right) {
   return el("div", { class: "pair" }, left, right);
 }
 
-function nothing(text) {
-  return el("div", { class: "box none" }, text);
+function alone(node) {
+  return el("div", { class: "pair one" }, node);
 }
 
-// box shows a block: its title, its tokens, the first lines of its text, and all of it on demand.
-function box(side, title, tokens, text, withTexts, gone) {
+// box shows a block: its title, its tokens, the first lines of its text, or those about a word, and all of it on demand.
+function box(side, title, tokens, text, withTexts, word) {
   const body = el("pre", { class: "text" });
-  const node = el("div", { class: "box " + side + (gone ? " away" : "") },
+  const node = el("div", { class: "box " + side },
     el("div", { class: "box-head" }, el("span", {}, title), el("span", { class: "count" }, thousands(tokens))));
   if (!withTexts) return node;
-  if (text < 0) {
-    append(node, [el("p", { class: "empty" }, "no text")]);
-    return node;
-  }
+  if (text < 0) return append(node, [el("p", { class: "empty" }, "no text")]);
   const most = 320;
   append(node, [body]);
   texts.get(text).then((whole) => {
     const full = readable(title, whole) || "(the text is left out: the page would be too large)";
-    const lines = full.split("\n");
-    let head = lines.slice(0, 5).join("\n");
-    if (head.length > most) head = head.slice(0, most);
-    body.textContent = head;
+    const at = word ? full.toLowerCase().indexOf(word) : -1;
+    const from = at > 160 ? full.lastIndexOf("\n", at - 80) + 1 || at - 80 : 0;
+    const head = (from ? "… " : "") + full.slice(from, from + Math.max(most, at - from + 160)).split("\n").slice(0, at < 0 ? 5 : 12).join("\n");
+    fillMarked(body, head, word);
     if (head.length === full.length) return;
     const more = el("button", { type: "button", class: "link", "aria-expanded": "false", click: () => {
       const open = more.getAttribute("aria-expanded") === "false";
       more.setAttribute("aria-expanded", String(open));
-      body.textContent = open ? full : head;
+      fillMarked(body, open ? full : head, word);
       more.textContent = open ? "Show less" : `Show all (${thousands(full.length)} characters)`;
     } }, `Show all (${thousands(full.length)} characters)`);
     node.append(more);
   }, () => (body.textContent = "(the text cannot be unfolded in this browser)"));
   return node;
+}
+
+// fillMarked fills a node with a text and marks where it holds a word.
+function fillMarked(node, text, word) {
+  clear(node);
+  const low = text.toLowerCase();
+  let from = 0;
+  for (let at = word ? low.indexOf(word) : -1, n = 0; at >= 0 && n < 2000; at = low.indexOf(word, from), n++) {
+    append(node, [text.slice(from, at), el("mark", {}, text.slice(at, at + word.length))]);
+    from = at + word.length;
+  }
+  append(node, [text.slice(from)]);
 }
 
 // readable writes the input of a tool call a field a line.

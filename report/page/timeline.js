@@ -1,95 +1,122 @@
-// The timeline: raw history, payload, limits, events and cost of every request. It zooms, follows the pointer, and is a
-// slider for the keyboard and for screen readers. The table of requests holds the same figures.
+// The timeline: payload, raw history, limits, events and cost of every request, of one replay or of several of the same
+// session. Its axis is by request or by time. It zooms, follows the pointer, and is a slider for the keyboard and for
+// screen readers. The table of requests holds the same figures.
 
-// Timeline draws a replay. choose is called with the index of the main request that is chosen.
+const pause = 300; // seconds without a request that show as a gap: the shorter lifetime of a cache
+
+// Timeline draws replays. choose is called with the index of the main request that is chosen.
 class Timeline {
-  constructor(replay, choose) {
-    this.replay = replay;
+  constructor(replays, choose) {
+    this.replays = replays;
     this.choose = choose;
-    this.rows = mainRows(replay);
-    this.marks = marksOf(replay, this.rows);
+    this.rows = replays.map(mainRows);
+    this.marks = replays.map((replay, p) => marksOf(replay, this.rows[p]));
+    this.last = Math.max(...this.rows.map((rows) => rows.length)) - 1;
+    this.times = timesOf(replays[0], this.rows[0]);
     this.chosen = 0;
     this.from = 0;
-    this.to = Math.max(this.rows.length - 1, 0);
+    this.to = this.last;
     this.width = 900;
     this.plot = el("div", {
-      class: "plot", role: "slider", tabindex: 0, "aria-label": "Request", "aria-valuemin": 1, "aria-valuemax": this.rows.length,
+      class: "plot", role: "slider", tabindex: 0, "aria-label": "Request", "aria-valuemin": 1, "aria-valuemax": this.last + 1,
       "aria-describedby": (this.helpId = freshId("help")), "aria-orientation": "horizontal",
       keydown: (e) => this.key(e), pointerdown: (e) => this.press(e), pointermove: (e) => this.move(e), pointerup: (e) => this.release(e),
-      pointerleave: () => this.hover(-1), dblclick: () => this.zoom(0, this.rows.length - 1),
+      pointerleave: () => this.hover(-1), dblclick: () => this.zoom(0, this.last),
     });
     this.tip = el("div", { class: "tip", hidden: true, "aria-hidden": "true" });
-    this.out = el("button", { type: "button", class: "button", click: () => this.scale(2) }, "Zoom out");
-    this.whole = el("button", { type: "button", class: "button", click: () => this.zoom(0, this.rows.length - 1) }, "Whole session");
-    this.node = el("div", { class: "timeline" }, legend(replay), el("div", { class: "plot-box" }, this.plot, this.tip),
+    const button = (text, click) => el("button", { type: "button", class: "button", click }, text);
+    this.out = button("Zoom out", () => this.scale(2));
+    this.whole = button("Whole session", () => this.zoom(0, this.last));
+    const id = freshId("axis");
+    this.axis = el("select", { id, change: () => this.setAxis(this.axis.value) }, el("option", { value: "request" }, "request"), el("option", { value: "time" }, "time"));
+    this.timed = this.times.length > 1 && this.times.at(-1) > this.times[0];
+    this.strip = el("div", { class: "strip", "aria-hidden": "true", click: (e) => this.choose(this.stripAt(e)) });
+    this.node = el("div", { class: "timeline" }, legend(replays, this.rows), el("div", { class: "plot-box" }, this.plot, this.tip),
       el("div", { class: "controls" },
-        el("button", { type: "button", class: "button", click: () => this.scale(0.5) }, "Zoom in"), this.out, this.whole,
+        button("Zoom in", () => this.scale(0.5)), this.out, this.whole, this.timed && field("Axis", id, this.axis),
         el("p", { class: "hint", id: this.helpId }, "Click or use the arrow keys to choose a request; E goes to the next event, Shift E back; drag to zoom, + and − zoom too.")));
     new ResizeObserver(later(() => {
       const width = Math.max(Math.round(this.plot.clientWidth), 280);
-      if (width !== this.width) {
-        this.width = width;
-        this.draw();
-      }
+      if (width === this.width) return;
+      this.width = width;
+      this.draw();
     })).observe(this.plot);
-    this.draw();
+    new ResizeObserver(later(() => this.drawStrip())).observe(this.strip);
+    if (this.timed && address.get("axis") === "time") this.axis.value = "time";
+    this.zoom(address.number("from", 1) - 1, address.number("to", this.last + 1) - 1);
   }
 
   // set shows which request is chosen.
   set(i) {
     this.chosen = i;
-    if (i < this.from || i > this.to) {
-      const half = Math.floor((this.to - this.from) / 2);
-      this.zoom(i - half, i - half + (this.to - this.from));
-      return;
-    }
-    this.cursor();
+    const span = this.to - this.from;
+    if (i < this.from || i > this.to) this.zoom(i - span / 2, i + span / 2);
+    else this.cursor();
   }
 
+  // zoom shows the requests between two, and at least 8.
   zoom(from, to) {
-    const last = this.rows.length - 1, span = Math.min(Math.max(to - from, 7), last);
-    this.from = Math.min(Math.max(Math.round(from), 0), Math.max(last - span, 0));
-    this.to = Math.min(this.from + Math.round(span), last);
+    const span = clamp(Math.round(to - from), Math.min(7, this.last), this.last);
+    this.from = clamp(Math.round(from), 0, this.last - span);
+    this.to = this.from + span;
+    const all = span === this.last;
+    address.set("from", all ? "" : this.from + 1);
+    address.set("to", all ? "" : this.to + 1);
+    this.out.disabled = this.whole.disabled = all;
+    this.hover(-1);
     this.draw();
   }
 
   // scale zooms around the chosen request.
   scale(factor) {
     const span = (this.to - this.from) * factor;
-    const at = Math.min(Math.max(this.chosen, this.from), this.to);
+    const at = clamp(this.chosen, this.from, this.to);
     const share = this.to > this.from ? (at - this.from) / (this.to - this.from) : 0.5;
     this.zoom(at - span * share, at + span * (1 - share));
   }
 
+  setAxis(axis) {
+    address.set("axis", axis === "time" ? "time" : "");
+    this.hover(-1);
+    this.draw();
+  }
+
   key(e) {
     if (e.ctrlKey || e.metaKey || e.altKey) return;
-    const last = this.rows.length - 1;
     const steps = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 };
-    if (e.key in steps) this.choose(Math.min(Math.max(this.chosen + steps[e.key], 0), last));
+    if (e.key in steps) this.choose(clamp(this.chosen + steps[e.key], 0, this.last));
     else if (e.key === "Home") this.choose(0);
-    else if (e.key === "End") this.choose(last);
+    else if (e.key === "End") this.choose(this.last);
     else if (e.key === "e" || e.key === "E") this.nextEvent(e.shiftKey ? -1 : 1);
     else if (e.key === "+" || e.key === "=") this.scale(0.5);
     else if (e.key === "-") this.scale(2);
-    else if (e.key === "Escape") this.zoom(0, last);
+    else if (e.key === "Escape") this.zoom(0, this.last);
     else return;
     e.preventDefault();
   }
 
   // nextEvent chooses the next request with an event.
   nextEvent(way) {
-    const marked = [...this.marks.keys()].sort((a, b) => way * (a - b));
+    const marked = this.marks.flatMap((marks) => [...marks.keys()]).sort((a, b) => way * (a - b));
     const i = marked.find((at) => way * (at - this.chosen) > 0);
     if (i !== undefined) this.choose(i);
+  }
+
+  byTime() {
+    return this.axis.value === "time";
   }
 
   // at is the index of the request under the pointer.
   at(e) {
     const box = this.plot.getBoundingClientRect();
     const x = ((e.clientX - box.left) * this.width) / Math.max(box.width, 1);
-    const share = (x - this.left) / (this.right - this.left);
-    const count = this.to - this.from + 1;
-    return Math.min(Math.max(this.from + Math.floor(share * count), this.from), this.to);
+    if (!this.byTime()) return clamp(this.from + Math.floor(((x - this.left) / (this.right - this.left)) * (this.to - this.from + 1)), this.from, this.to);
+    let low = this.from, high = this.to;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      this.x(middle) < x ? (low = middle + 1) : (high = middle);
+    }
+    return low > this.from && x - this.x(low - 1) < this.x(low) - x ? low - 1 : low;
   }
 
   press(e) {
@@ -123,136 +150,221 @@ class Timeline {
   // hover shows the figures of a request beside the pointer; -1 hides them.
   hover(i) {
     this.tip.hidden = i < 0;
-    this.pointer.setAttribute("visibility", i < 0 ? "hidden" : "visible");
+    if (this.pointer) this.pointer.setAttribute("visibility", i < 0 ? "hidden" : "visible");
     if (i < 0) return;
     const x = this.x(i);
     for (const end of ["x1", "x2"]) this.pointer.setAttribute(end, x);
-    append(clear(this.tip), tipOf(this.replay, this.rows[i], this.marks.get(i)).map((line) => el("span", {}, line)));
+    append(clear(this.tip), this.about(i).map((line) => el("span", {}, line)));
     const scale = this.plot.clientWidth / this.width;
     const left = x * scale + 12;
     this.tip.style.left = (left + this.tip.offsetWidth > this.plot.clientWidth ? Math.max(x * scale - 12 - this.tip.offsetWidth, 0) : left) + "px";
   }
 
+  // about says in short lines what a request is.
+  about(i) {
+    const row = this.rows.find((rows) => rows[i])[i];
+    const idle = i > 0 ? this.times[i] - this.times[i - 1] : 0;
+    const lines = [`request ${thousands(row.n)}`, clock(this.times[i]) && clock(this.times[i]) + " UTC", idle > pause && `after ${duration(idle)} without a request`];
+    this.replays.forEach((replay, p) => {
+      if (!this.rows[p][i]) return;
+      const [tokens, ...more] = tipOf(replay, this.rows[p][i], this.marks[p].get(i), this.replays.length > 1);
+      lines.push(this.replays.length > 1 ? `${letter(p)} ${tokens}` : tokens, ...more);
+    });
+    return lines.filter(Boolean);
+  }
+
+  // x is the middle of a request.
   x(i) {
-    return this.left + ((i - this.from + 0.5) * (this.right - this.left)) / (this.to - this.from + 1);
+    const width = this.right - this.left;
+    if (!this.byTime()) return this.left + ((i - this.from + 0.5) * width) / (this.to - this.from + 1);
+    const first = this.times[this.from], span = Math.max(this.times[this.to] - first, 1);
+    return this.left + 2 + ((this.times[i] - first) / span) * (width - 8);
+  }
+
+  // columns are the highest values of the shown requests by column; −1: no request is there.
+  columns(value) {
+    const pixels = Math.max(Math.floor(this.right - this.left), 1), count = this.to - this.from + 1;
+    const list = new Array(this.byTime() ? pixels : Math.min(count, pixels)).fill(-1);
+    for (let i = this.from; i <= this.to; i++) {
+      let a = Math.floor(((i - this.from) * list.length) / count), b = a + 1;
+      if (this.byTime()) {
+        a = Math.floor(this.x(i) - this.left);
+        b = i < this.to && this.times[i + 1] - this.times[i] <= pause ? Math.ceil(this.x(i + 1) - this.left) : a + 2;
+      }
+      const v = value(i);
+      for (let c = a; c < Math.min(Math.max(b, a + 1), list.length); c++) list[c] = Math.max(list[c], v);
+    }
+    return list;
   }
 
   draw() {
-    const { replay, rows } = this;
-    const narrow = this.width < 560;
-    const names = narrow ? 8 : 132;
-    Object.assign(this, { left: 44, right: this.width - names });
-    const top = 14, bottom = narrow ? 200 : 270, lane = bottom + 16, costTop = lane + 16, costBottom = costTop + (narrow ? 46 : 60), height = costBottom + 26;
-    const q = replay.requests;
-    const count = this.to - this.from + 1, columns = Math.min(count, Math.max(Math.floor(this.right - this.left), 1));
-    // Values by column; of several requests in one the highest counts.
-    const raw = [], payload = [], cost = [], broken = [], own = [];
-    for (let c = 0; c < columns; c++) {
-      const a = this.from + Math.floor((c * count) / columns), b = Math.max(this.from + Math.floor(((c + 1) * count) / columns), a + 1);
-      let r = 0, p = 0, usd = 0, lost = false, extra = 0;
-      for (let i = a; i < b; i++) {
-        const k = rows[i].at;
-        r = Math.max(r, q.raw[k]);
-        p = Math.max(p, q.payload[k]);
-        usd = Math.max(usd, q.cost[k]);
-        lost = lost || (q.cause[k] >= 0 && i > 0);
-        for (const o of rows[i].own) extra = Math.max(extra, q.cost[o]);
-      }
-      raw.push(r), payload.push(p), cost.push(usd), broken.push(lost), own.push(extra);
-    }
-    const most = niceTop(raw, payload, replay);
-    const y = (v) => bottom - (Math.min(v, most) / most) * (bottom - top);
-    const w = (this.right - this.left) / columns;
-    const area = (list) => {
-      let d = `M${this.left} ${bottom}`;
-      list.forEach((v, c) => (d += `L${px(this.left + c * w)} ${px(y(v))}L${px(this.left + (c + 1) * w)} ${px(y(v))}`));
-      return d + `L${px(this.right)} ${bottom}Z`;
-    };
+    const { replays, rows } = this;
+    const narrow = this.width < 560, several = replays.length > 1;
+    Object.assign(this, { left: 44, right: this.width - 8 });
+    const top = 14, bottom = narrow ? 200 : 270, lane = (p) => bottom + 16 + 16 * p, costTop = lane(replays.length), costBottom = costTop + (narrow ? 46 : 60), height = costBottom + 26;
+    const of = (p, name) => this.columns((i) => (rows[p][i] ? replays[p].requests[name][rows[p][i].at] : -1));
+    const raw = of(0, "raw"), payloads = replays.map((_, p) => of(p, "payload"));
+    const limits = limitsOf(replays);
+    const most = niceTop(raw, payloads.flat(), limits);
+    const y = (this.y = (v) => bottom - (Math.min(v, most) / most) * (bottom - top));
+    const w = (this.right - this.left) / raw.length;
+    const area = (list) => list.reduce((d, v, c) => d + `L${px(this.left + c * w)} ${px(y(Math.max(v, 0)))}L${px(this.left + (c + 1) * w)} ${px(y(Math.max(v, 0)))}`, `M${this.left} ${bottom}`) + `L${px(this.right)} ${bottom}Z`;
+    const line = (list, at) => list.reduce((d, v, c) => (v < 0 ? d : d + `${c && list[c - 1] >= 0 ? "L" : "M"}${px(this.left + c * w)} ${px(at(v))}H${px(this.left + (c + 1) * w)}`), "");
     const svg = shape("svg", { viewBox: `0 0 ${this.width} ${height}`, "aria-hidden": "true", focusable: "false" });
-    for (const v of ticks(most)) append(svg, [
-      shape("line", { class: "grid", x1: this.left, x2: this.right, y1: px(y(v)), y2: px(y(v)) }),
-      shape("text", { class: "label end", x: this.left - 6, y: px(y(v) + 4) }, short(v)),
-    ]);
-    append(svg, [
-      shape("path", { class: "raw", d: area(raw) }),
-      shape("path", { class: "payload", d: area(payload) }),
-    ]);
-    let above = -Infinity;
-    for (const l of limitsOf(replay).filter((l) => l.tokens <= most).sort((a, b) => b.tokens - a.tokens)) {
-      const at = y(l.tokens);
-      svg.append(shape("line", { class: "limit", x1: this.left, x2: this.right, y1: px(at), y2: px(at) }));
-      if (narrow || at - above < 13) continue;
-      above = at;
-      svg.append(shape("text", { class: "limit-name", x: this.right + 6, y: px(at + 4) }, cutName(l.name) + " " + short(l.tokens)));
+    const rule = (name, at) => shape("line", { class: name, x1: this.left, x2: this.right, y1: px(at), y2: px(at) });
+    const label = (text, x, at, name = "label end") => shape("text", { class: name, x: px(x), y: px(at) }, text);
+    if (this.byTime()) this.drawPauses(svg, top, bottom);
+    for (const v of ticks(most)) append(svg, [rule("grid", y(v)), label(short(v), this.left - 6, y(v) + 4)]);
+    append(svg, [shape("path", { class: "raw", d: area(raw) })]);
+    payloads.forEach((list, p) => svg.append(several ? shape("path", { class: "series s" + (p % 6), d: line(list, y) }) : shape("path", { class: "payload", d: area(list) })));
+    this.drawLimits(svg, limits.filter((l) => l.tokens <= most), y, rule, label, narrow ? 26 : 60);
+    this.marks.forEach((marks, p) => {
+      this.drawMarks(svg, marks, lane(p));
+      svg.append(label(several ? letter(p) : narrow ? "" : "events", this.left - 6, lane(p) + 4));
+    });
+    // Cost. One high bar does not flatten the others: it ends at the top.
+    const costs = replays.map((_, p) => of(p, "cost")), own = several ? [] : this.columns((i) => Math.max(-1, ...rows[0][i].own.map((k) => replays[0].requests.cost[k])));
+    const known = [...costs.flat(), ...own].filter((v) => v > 0).sort((a, b) => a - b);
+    if (known.length) {
+      const highest = known.at(-1), usual = known[Math.floor(known.length * 0.95)], full = highest > 3 * usual ? 1.5 * usual : highest;
+      const h = (v) => clamp(v / full, 0, 1) * (costBottom - costTop);
+      const bar = Math.max(w - (w > 4 ? 1 : 0), 0.7);
+      const bars = (list, on) => list.reduce((d, v, c) => (on(c) && v > 0 ? d + `M${px(this.left + c * w)} ${costBottom}h${px(bar)}v${px(-h(v))}h${px(-bar)}Z` : d), "");
+      if (several) costs.forEach((list, p) => svg.append(shape("path", { class: "series s" + (p % 6), d: line(list, (v) => costBottom - h(v)) })));
+      else {
+        const lost = this.columns((i) => (i > 0 && replays[0].requests.cause[rows[0][i].at] >= 0 ? 1 : 0));
+        append(svg, [
+          shape("path", { class: "own-cost", d: bars(own, () => true) }),
+          shape("path", { class: "cost", d: bars(costs[0], (c) => lost[c] < 1) }),
+          shape("path", { class: "cost broken", d: bars(costs[0], (c) => lost[c] > 0) }),
+        ]);
+      }
+      append(svg, [label(full < 1e7 ? dollars(full) : "$" + trim(full / 1e9, 2), this.left - 6, costTop + 8), label("$0", this.left - 6, costBottom), full < highest && label(`bars end at ${dollars(full)}; the highest is ${dollars(highest)}`, this.right, costTop + 8, "label end over")]);
     }
-    // Events.
-    const taken = new Set();
-    for (const [i, list] of this.marks) {
-      if (i < this.from || i > this.to) continue;
-      const kind = list.find((e) => e.mark === "compaction") ? "compaction" : list.find((e) => e.mark === "lost") ? "lost" : "change";
-      const x = Math.round(this.x(i));
-      if (kind === "change" && taken.has(x)) continue;
-      taken.add(x);
-      svg.append(markShape(kind, x, lane));
-    }
-    svg.append(shape("text", { class: "label end", x: this.left - 6, y: lane + 4 }, narrow ? "" : "events"));
-    // Cost.
-    const dear = Math.max(...cost, ...own, 0);
-    if (dear > 0) {
-      const h = (v) => (Math.max(v, 0) / dear) * (costBottom - costTop);
-      const bar = (list, on) => {
-        let d = "";
-        list.forEach((v, c) => { if (on(c) && v > 0) d += `M${px(this.left + c * w)} ${costBottom}h${px(Math.max(w - (w > 4 ? 1 : 0), 0.7))}v${px(-h(v))}h${px(-Math.max(w - (w > 4 ? 1 : 0), 0.7))}Z`; });
-        return d;
-      };
-      append(svg, [
-        shape("path", { class: "own-cost", d: bar(own, () => true) }),
-        shape("path", { class: "cost", d: bar(cost, (c) => !broken[c]) }),
-        shape("path", { class: "cost broken", d: bar(cost, (c) => broken[c]) }),
-        shape("text", { class: "label end", x: this.left - 6, y: costTop + 8 }, "$" + (dear / 1e9).toFixed(2)),
-        shape("text", { class: "label end", x: this.left - 6, y: costBottom }, "$0"),
-      ]);
-    }
-    for (const base of [bottom, costBottom]) svg.append(shape("line", { class: "axis", x1: this.left, x2: this.right, y1: base, y2: base }));
-    if (rows.length) {
-      append(svg, [
-        shape("text", { class: "label", x: this.left, y: height - 8 }, "request " + thousands(rows[this.from].n)),
-        shape("text", { class: "label end", x: this.right, y: height - 8 }, thousands(rows[this.to].n)),
-      ]);
-    }
+    append(svg, [rule("axis", bottom), rule("axis", costBottom)]);
+    this.drawAxis(svg, height - 8, label);
     this.brush = shape("rect", { class: "brush", x: 0, y: top, width: 0, height: costBottom - top });
     this.pointer = shape("line", { class: "pointer", y1: top, y2: costBottom, visibility: "hidden" });
     this.line = shape("line", { class: "chosen", y1: top, y2: costBottom });
-    this.dot = shape("circle", { class: "chosen-dot", r: 4.5 });
-    this.y = y;
-    append(svg, [this.brush, this.pointer, this.line, this.dot]);
+    this.dots = replays.map(() => shape("circle", { class: "chosen-dot", r: several ? 3.5 : 4.5 }));
+    append(svg, [this.brush, this.pointer, this.line, this.dots]);
     append(clear(this.plot), [svg]);
-    const all = this.from === 0 && this.to === rows.length - 1;
-    this.out.disabled = all;
-    this.whole.disabled = all;
     this.cursor();
+  }
+
+  // drawPauses shades the times without a request.
+  drawPauses(svg, top, bottom) {
+    for (let i = this.from; i < this.to; i++) {
+      const idle = this.times[i + 1] - this.times[i], x = this.x(i) + 1, width = this.x(i + 1) - x;
+      if (idle <= pause || width < 3) continue;
+      svg.append(shape("rect", { class: "idle", x: px(x), y: top, width: px(width), height: bottom - top }));
+      if (width > 64) svg.append(shape("text", { class: "label middle", x: px(x + width / 2), y: top + 12 }, duration(idle)));
+    }
+  }
+
+  // drawLimits draws limits with their names above the line; of lines that are close the names stand in one place.
+  drawLimits(svg, limits, y, rule, label, letters) {
+    let names = [], at = -Infinity;
+    const flush = () => names.length && svg.append(label(cutName(names.join(" · "), letters), this.right - 2, Math.max(at - 3, 10), "limit-name end"));
+    for (const l of limits) {
+      const to = y(l.tokens);
+      svg.append(rule("limit", to));
+      if (to - at >= 14) {
+        flush();
+        names = [];
+        at = to;
+      }
+      names.push(`${l.name} ${short(l.tokens)}`);
+    }
+    flush();
+  }
+
+  // drawMarks draws the marks of events, one a place.
+  drawMarks(svg, marks, lane) {
+    const places = new Map();
+    for (const [i, list] of marks) {
+      if (i < this.from || i > this.to) continue;
+      const x = Math.round(this.x(i));
+      const kinds = [...list.map((e) => e.mark), places.get(x)];
+      places.set(x, ["compaction", "lost", "change"].find((kind) => kinds.includes(kind)));
+    }
+    for (const [x, kind] of places) svg.append(markShape(kind, x, lane));
+  }
+
+  // drawAxis labels the horizontal axis.
+  drawAxis(svg, y, label) {
+    const number = (i) => thousands(this.rows.find((rows) => rows[i])[i].n);
+    const text = this.byTime() ? (i) => clock(this.times[i]).slice(0, 16) : (i) => (i === this.from ? "request " : "") + number(i);
+    append(svg, [label(text(this.from), this.left, y, "label"), this.to > this.from && label(text(this.to), this.right, y)]);
+    const room = this.byTime() ? 130 : 70, places = Math.floor((this.right - this.left) / room) - 1;
+    for (let k = 1; k < places && this.to - this.from > places; k++) {
+      const x = this.left + ((this.right - this.left) * k) / places;
+      if (this.byTime()) {
+        const first = this.times[this.from], span = this.times[this.to] - first;
+        svg.append(label(clock(Math.round(first + (span * k) / places)).slice(span > 86400 ? 5 : 11, 16), x, y, "label middle"));
+      } else {
+        const i = this.from + Math.round(((this.to - this.from) * k) / places);
+        svg.append(label(number(i), this.x(i), y, "label middle"));
+      }
+    }
   }
 
   // cursor moves the line of the chosen request.
   cursor() {
-    const row = this.rows[this.chosen];
-    if (!row) return;
     const inside = this.chosen >= this.from && this.chosen <= this.to, x = px(this.x(this.chosen));
     for (const end of ["x1", "x2"]) this.line.setAttribute(end, x);
-    this.dot.setAttribute("cx", x);
-    this.dot.setAttribute("cy", px(this.y(this.replay.requests.payload[row.at])));
-    for (const node of [this.line, this.dot]) node.setAttribute("visibility", inside ? "visible" : "hidden");
+    this.dots.forEach((dot, p) => {
+      const row = this.rows[p][this.chosen];
+      fill(dot, { cx: x, cy: row ? px(this.y(this.replays[p].requests.payload[row.at])) : 0, visibility: inside && row ? "visible" : "hidden" });
+    });
+    this.line.setAttribute("visibility", inside ? "visible" : "hidden");
     this.plot.setAttribute("aria-valuenow", this.chosen + 1);
-    this.plot.setAttribute("aria-valuetext", tipOf(this.replay, row, this.marks.get(this.chosen)).join(", "));
+    this.plot.setAttribute("aria-valuetext", this.about(this.chosen).join(", "));
+    if (!this.stripLine) return;
+    const share = 1000 / (this.last + 1);
+    fill(this.stripLine, { x: px(this.chosen * share), width: px(Math.max(share, 2)) });
+    fill(this.stripWindow, { x: px(this.from * share), width: px((this.to - this.from + 1) * share) });
   }
+
+  stripAt(e) {
+    const box = this.strip.getBoundingClientRect();
+    return clamp(Math.floor(((e.clientX - box.left) / Math.max(box.width, 1)) * (this.last + 1)), 0, this.last);
+  }
+
+  // drawStrip draws the whole session in small, for the bar that stays in sight.
+  drawStrip() {
+    if (!this.strip.clientWidth || this.strip.firstChild) return;
+    const count = this.last + 1, columns = Math.min(count, 500), height = 30;
+    const most = Math.max(1, ...this.replays.flatMap((replay) => replay.requests.payload.reduce((a, b) => Math.max(a, b), 0)));
+    const svg = shape("svg", { viewBox: `0 0 1000 ${height}`, preserveAspectRatio: "none", focusable: "false" });
+    this.stripWindow = svg.appendChild(shape("rect", { class: "strip-window", y: 0, height }));
+    this.replays.forEach((replay, p) => {
+      let d = "";
+      for (let c = 0; c < columns; c++) {
+        let v = 0;
+        for (let i = Math.floor((c * count) / columns); i < Math.floor(((c + 1) * count) / columns); i++) if (this.rows[p][i]) v = Math.max(v, replay.requests.payload[this.rows[p][i].at]);
+        const y = px(height - (v / most) * (height - 2));
+        d += `${c ? "L" : "M"}${px((c * 1000) / columns)} ${y}H${px(((c + 1) * 1000) / columns)}`;
+      }
+      svg.append(this.replays.length > 1 ? shape("path", { class: "series s" + (p % 6), d, "vector-effect": "non-scaling-stroke" }) : shape("path", { class: "payload", d: d + `V${height}H0Z` }));
+    });
+    this.stripLine = svg.appendChild(shape("rect", { class: "strip-line", y: 0, height }));
+    this.strip.append(svg);
+    this.cursor();
+  }
+}
+
+// letter names the replays of a comparison: A, B, C.
+function letter(p) {
+  return String.fromCharCode(65 + p);
 }
 
 function px(x) {
   return Math.round(x * 10) / 10;
 }
 
-function cutName(name) {
-  return name.length > 15 ? name.slice(0, 14) + "…" : name;
+function cutName(name, most) {
+  return name.length > most ? name.slice(0, most - 1) + "…" : name;
 }
 
 // mainRows are the session's requests: n, the row in the columns, and the rows of the policy's own calls before it.
@@ -269,6 +381,12 @@ function mainRows(replay) {
   return list;
 }
 
+// timesOf are the times of requests in seconds; one that is not known, or goes back, is that of the request before.
+function timesOf(replay, rows) {
+  let last = rows.map((row) => replay.requests.time[row.at]).find((t) => t > 0) || 0;
+  return rows.map((row) => (last = Math.max(last, replay.requests.time[row.at])));
+}
+
 // marksOf lists the events that change what is sent, by index of the main request.
 function marksOf(replay, rows) {
   const at = new Map(rows.map((row, i) => [row.n, i]));
@@ -282,27 +400,36 @@ function marksOf(replay, rows) {
   return marks;
 }
 
-// tipOf says in short lines what a request is.
-function tipOf(replay, row, events) {
+// tipOf says in short lines what a request is under a policy, the first for its tokens; brief: beside those of others.
+function tipOf(replay, row, events, brief) {
   const q = replay.requests, k = row.at;
-  const lines = [`request ${thousands(row.n)}`, `payload ${thousands(q.payload[k])} tokens`, `raw ${thousands(q.raw[k])} tokens`];
-  if (q.cost[k] >= 0) lines.push(dollars(q.cost[k]));
+  const cost = q.cost[k] >= 0 ? dollars(q.cost[k]) : "";
+  const lines = brief ? [[`${replay.policy}: ${thousands(q.payload[k])} tokens`, cost].filter(Boolean).join(", ")] : [`payload ${thousands(q.payload[k])} tokens`, `raw ${thousands(q.raw[k])} tokens`, cost];
   if (q.cause[k] >= 0) lines.push("cache: " + replay.causes[q.cause[k]]);
   for (const e of (events || []).slice(0, 3)) lines.push(`${e.stage}: ${e.kind}, ${thousands(e.before - e.after)} tokens less`);
   if (events && events.length > 3) lines.push(`and ${events.length - 3} events more`);
   return lines;
 }
 
-function limitsOf(replay) {
-  return [...replay.limits, { name: "window", tokens: replay.window }].filter((l) => l.tokens > 0);
+// limitsOf lists the limits of replays from the top, each once; those of one policy alone with its letter.
+function limitsOf(replays) {
+  const list = new Map();
+  replays.forEach((replay, p) => {
+    for (const l of [...replay.limits, { name: "window", tokens: replay.window }]) {
+      const key = l.name + " " + l.tokens, one = list.get(key) || { ...l, of: [] };
+      if (l.tokens > 0) list.set(key, one).get(key).of.push(letter(p));
+    }
+  });
+  return [...list.values()].map((l) => ({ tokens: l.tokens, name: l.of.length < replays.length ? `${l.of.join(" ")} ${l.name}` : l.name })).sort((a, b) => b.tokens - a.tokens);
 }
 
 // niceTop is the highest value of the axis: round, above the data, and not so high that the payload is unreadable.
-function niceTop(raw, payload, replay) {
-  const model = Math.max(...payload, 1);
-  let most = Math.max(...raw, model);
-  for (const l of limitsOf(replay)) if (l.tokens > most && l.tokens <= most * 1.5) most = l.tokens;
-  if (most > 4 * model) most = Math.max(2 * model, ...limitsOf(replay).map((l) => (l.tokens < 4 * model ? l.tokens : 0)));
+function niceTop(raw, payload, limits) {
+  const highest = (list) => list.reduce((a, b) => Math.max(a, b), 1);
+  const model = highest(payload);
+  let most = Math.max(highest(raw), model);
+  for (const l of limits) if (l.tokens > most && l.tokens <= most * 1.5) most = l.tokens;
+  if (most > 4 * model) most = Math.max(2 * model, ...limits.map((l) => (l.tokens < 4 * model ? l.tokens : 0)));
   const unit = 10 ** Math.floor(Math.log10(most));
   return unit * [1, 1.2, 1.6, 2, 2.4, 3.2, 4, 5, 6, 8, 10].find((m) => m * unit >= most * 1.02 || m === 10);
 }
@@ -322,14 +449,15 @@ function markShape(kind, x, y) {
   return shape("path", { class: "mark change", d: `M${x} ${y - 5}v9` });
 }
 
-function legend(replay) {
+function legend(replays, rows) {
   const key = (draw, text) => el("span", { class: "key" }, shape("svg", { viewBox: "0 0 18 12", width: 18, height: 12, "aria-hidden": "true" }, draw), text);
   const box = (name) => shape("rect", { class: name, x: 1, y: 1, width: 16, height: 10 });
-  const priced = replay.requests.cost.some((v) => v > 0);
+  const [replay] = replays, several = replays.length > 1;
+  const priced = !several && replay.requests.cost.some((v) => v > 0);
   return el("p", { class: "legend" },
-    key(box("payload"), "payload: what is sent"), key(box("raw"), "raw: nothing taken away"),
-    key(shape("line", { class: "limit", x1: 0, x2: 18, y1: 6, y2: 6 }), "limit"),
+    several ? replays.map((r, p) => key(shape("path", { class: "series s" + (p % 6), d: "M0 6H18" }), `${letter(p)} ${r.policy}: largest ${thousands(rows[p].reduce((most, row) => Math.max(most, r.requests.payload[row.at]), 0))}`)) : key(box("payload"), "payload: what is sent"),
+    key(box("raw"), "raw: nothing taken away"), key(shape("line", { class: "limit", x1: 0, x2: 18, y1: 6, y2: 6 }), "limit"),
     key(markShape("compaction", 9, 6), "compaction"), key(markShape("change", 9, 6), "other change"),
-    replay.events.some((e) => e.mark === "lost") && key(markShape("lost", 9, 6), "no answer"),
-    priced && key(box("cost"), "cost"), priced && key(box("cost broken"), "cost with a cache break"), priced && replay.kinds.length > 1 && key(box("own-cost"), "the policy's own calls"));
+    replays.some((r) => r.events.some((e) => e.mark === "lost")) && key(markShape("lost", 9, 6), "no answer"),
+    priced && key(box("cost"), "cost"), priced && key(box("cost broken"), "cost with a cache miss"), priced && replay.kinds.length > 1 && key(box("own-cost"), "summarization requests of the policy"));
 }

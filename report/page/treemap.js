@@ -3,7 +3,7 @@
 // groupColors are the colours of the categories of "stats"; those that are alike share one.
 const groupColors = {
   "system prompt and tools": 0, "user prompts": 1, "assistant text": 2, thinking: 3, "tool calls": 4, "tool results": 5,
-  summaries: 6, "added by the policy": 6, "sent again after a compaction": 6, "client's messages": 7, attachments: 7,
+  summaries: 6, "added by the policy": 10, "sent again after a compaction": 11, "client's messages": 7, attachments: 7,
   "images and documents": 8, "history before the file": 9, "on no line of the file": 9,
 };
 

@@ -96,6 +96,11 @@ class Views {
     return list;
   }
 
+  // texts are the indexes of the texts of a message, as recorded and as sent.
+  texts(item) {
+    return this.blocks(item).flatMap((block) => [block.rawText, block.sentText]).filter((text) => text >= 0);
+  }
+
   // shares sums a payload up by the categories of "stats", calls and results by tool: [{group, name, tokens, blocks}].
   shares(payload) {
     const sums = new Map();
@@ -120,4 +125,27 @@ class Views {
     if (left !== 0) add("on no line of the file", "on no line of the file", left, 0);
     return [...sums.values()];
   }
+}
+
+// holding are those of a list of texts that hold a word, in small letters.
+async function holding(list, word) {
+  const found = new Set();
+  for (const i of new Set(list)) if ((await texts.get(i)).toLowerCase().includes(word)) found.add(i);
+  return found;
+}
+
+// pairRows lists messages under two views in one order: {left, right}, rows of views as rows() has them. What a policy
+// made is on its side alone.
+function pairRows(a, b) {
+  const list = [], [left, right] = [a.rows(), b.rows()];
+  let i = 0, k = 0;
+  const raw = (row) => row && !row.item.outside;
+  while (i < left.length || k < right.length) {
+    if (i < left.length && !raw(left[i])) list.push({ left: left[i++], right: null });
+    else if (k < right.length && !raw(right[k])) list.push({ left: null, right: right[k++] });
+    else if (!right[k] || left[i] && left[i].item.i < right[k].item.i) list.push({ left: left[i++], right: null });
+    else if (!left[i] || right[k].item.i < left[i].item.i) list.push({ left: null, right: right[k++] });
+    else list.push({ left: left[i++], right: right[k++] });
+  }
+  return list;
 }

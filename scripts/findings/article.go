@@ -11,7 +11,6 @@ import (
 	"text/template"
 	"unicode/utf8"
 
-	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/interval"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
@@ -392,8 +391,7 @@ func (a *article) functions() template.FuncMap {
 		},
 		"count":   func(list []string) string { return count(len(list)).shown },
 		"percent": func() string { return fmt.Sprintf("%d %%", interval.Percent) },
-		"draws":   func() string { return count(interval.Draws).shown },
-		"least":   func() string { return count(compare.Least).shown },
+		"least":   func() string { return count(interval.Least).shown },
 		"prices":  func() string { return price.Default().AsOf },
 	}
 }

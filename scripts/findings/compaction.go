@@ -183,7 +183,7 @@ func readsAround(all *comparison) (w around, err error) {
 				sides[i] = append(sides[i], interval.Ratio{Num: int64(one.again), Den: int64(den(one))})
 			}
 		}
-		return few(interval.Difference(sides[0], sides[1]), len(by))
+		return interval.Difference(sides[0], sides[1])
 	}
 	for _, p := range by {
 		w.after, w.before = w.after.plus(p[0]), w.before.plus(p[1])

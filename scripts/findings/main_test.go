@@ -216,7 +216,7 @@ func checkPages(t *testing.T, files map[string]string) {
 				known[n] = true
 			}
 		}
-		learn(fmt.Sprintf("%d %s %s 5", interval.Percent, count(interval.Draws).shown, prices.AsOf))
+		learn(fmt.Sprintf("%d %d %s", interval.Percent, interval.Least, prices.AsOf))
 		var prose []string
 		code := false
 		for _, line := range strings.Split(page, "\n") {

@@ -127,8 +127,7 @@ func ratio(list []pair, of func(p *pair) (num, den float64)) interval.Interval {
 		num, den := of(&list[i])
 		rs[i] = interval.Ratio{Num: int64(math.Round(num)), Den: int64(math.Round(den))}
 	}
-	i := few(interval.Of(rs), len(rs))
-	return lessOne(i)
+	return lessOne(interval.Of(rs))
 }
 
 // lessOne turns a ratio into a change.

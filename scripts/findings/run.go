@@ -15,7 +15,6 @@ import (
 
 	"github.com/ctxkit/ctxkit/cmd"
 	"github.com/ctxkit/ctxkit/jsonl/session"
-	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/interval"
 )
 
@@ -195,7 +194,7 @@ func overProjects(list []compared, add func(s *compared) (num, den float64)) int
 		r := by[list[i].Project]
 		by[list[i].Project] = interval.Ratio{Num: r.Num + fixed(num), Den: r.Den + fixed(den)}
 	}
-	return few(interval.Of(slices.Collect(maps.Values(by))), len(by))
+	return interval.Of(slices.Collect(maps.Values(by)))
 }
 
 // fixed is a number in thousandths.
@@ -204,15 +203,6 @@ func fixed(x float64) int64 {
 		return -fixed(-x)
 	}
 	return int64(x*1000 + 0.5)
-}
-
-// few takes the bounds off an interval over too few clusters.
-func few(i interval.Interval, clusters int) interval.Interval {
-	if clusters < compare.Least {
-		i.Lower, i.Upper = i.Lower.Sub(i.Lower), i.Upper.Sub(i.Upper)
-		i.Lower.Known, i.Upper.Known = false, false
-	}
-	return i
 }
 
 // request is a main request as it was recorded.

@@ -1,0 +1,45 @@
+package cmd
+
+import (
+	"testing"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/policy/stage"
+)
+
+// TestThreshold holds that a policy whose threshold is set compacts at as many tokens in two windows, and that one
+// that knows only shares of the window says so.
+func TestThreshold(t *testing.T) {
+	reg, err := stage.Registry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	presets := preset.New(reg)
+	for name, want := range map[string]string{
+		"claude-code-2.1": "window.auto_compact_window", "claude-code-2.1.128": "window.auto_compact_window", "opencode-1.18": "opencode_compaction.input_limit",
+		"anthropic-compaction": "compact_api.trigger", "openai-compaction": "compact_api.trigger", "opencode-2.0.21": "opencode_checkpoint.input_limit", "codex-0.140": "codex_compaction.token_limit", "mask": "", "gemini-cli-0.43": "",
+	} {
+		p, err := presets.Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = p.Set(policy.ThresholdKey, "127k")
+		set := ""
+		for _, key := range p.Keys() {
+			if p.Position(key).File == key {
+				set += key
+			}
+		}
+		if set != want || (err == nil) != (want != "") {
+			t.Errorf("%s: set %q, want %q: %v", name, set, want, err)
+		}
+		if err == nil {
+			for _, window := range []int{200_000, 1_000_000} {
+				if at := p.CompactsAt(policy.Circumstances{Window: window, MaxOutput: 32_000}); at != 127_000 {
+					t.Errorf("%s compacts at %d in a window of %d", name, at, window)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package replay_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/replay"
+)
+
+// TestAftermath counts what the requests on both sides of a compaction do, and on both sides of the middle of a long
+// session without one.
+func TestAftermath(t *testing.T) {
+	after := func(before, then int, compacted bool) replay.Aftermath {
+		s := newScript()
+		at := 20000
+		s.user(40)
+		for i := range before + then {
+			if i == before && compacted {
+				s.boundary("auto", at, 400)
+			}
+			id := fmt.Sprint("t", i)
+			call := read(id)
+			switch {
+			case i >= before && i%2 == 0:
+				call["name"], call["input"] = "Bash", map[string]any{"command": []string{"rg -n x", "go test"}[i/2%2]}
+			case i < before && i%3 == 0:
+				call["name"] = "Edit"
+			case i < before:
+				call["name"] = "Bash"
+				call["input"] = map[string]any{"command": "make"}
+			}
+			s.answer(context(at), call)
+			s.result(id, 4000)
+			at += 1200
+		}
+		rec, err := replay.NewRecord(s.load(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := rec.Aftermath()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	a := after(33, 31, true)
+	if c := a.Compactions; a.Placebos.Times != 0 || c.Times != 1 || c.Edited != [2]int{10, 0} || c.Explored[0] != 0 || c.Explored[1] < 20 || c.Explored[1] > 24 || c.Grown[0] < 25000 || c.Grown[1] < 25000 {
+		t.Errorf("around a compaction: %+v", a)
+	}
+	if a := after(29, 31, true); a != (replay.Aftermath{}) {
+		t.Errorf("too early: %+v", a)
+	}
+	if a := after(65, 65, false); a.Compactions.Times != 0 || a.Placebos.Times != 1 || a.Placebos.Explored[0] != 0 || a.Placebos.Explored[1] == 0 {
+		t.Errorf("a placebo: %+v", a)
+	}
+	if a := after(60, 60, false); a != (replay.Aftermath{}) {
+		t.Errorf("a short session: %+v", a)
+	}
+}

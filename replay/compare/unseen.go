@@ -1,0 +1,162 @@
+package compare
+
+import (
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/exact"
+)
+
+// Unseen is what a compaction causes that no replay shows, because the record is of another policy: requests that look
+// for what is gone, and what they add to the history. It is measured around recorded compactions. The first value of
+// each is low: less what is seen around placebos; the second is high: all that is seen.
+type Unseen struct {
+	Times    int              // compactions that it was measured on
+	Projects int              // of them; 0 in the shipped measurement
+	Shipped  bool             // on sessions of other people, because these have too few compactions
+	Requests [2]exact.Decimal // three digits after the point
+	Tokens   [2]exact.Decimal // each of the Carried requests after the compaction sends them; whole
+	Carried  [2]int64
+}
+
+// fewestMeasured is how many compactions are enough to measure on.
+const fewestMeasured = 30
+
+// shippedAftermath is that of the recorded compactions of three sets of sessions, as of docs/internals/testing.md.
+func shippedAftermath() replay.Aftermath {
+	return replay.Aftermath{
+		Compactions: replay.Around{Times: 58, Grown: [2]int{2482547, 2761490}, Explored: [2]int{619, 740}, Edited: [2]int{333, 280}},
+		Placebos:    replay.Around{Times: 46, Grown: [2]int{1863417, 1969874}, Explored: [2]int{375, 404}, Edited: [2]int{399, 364}},
+	}
+}
+
+// unseen is measured on the compactions that some sessions record, or else is the shipped measurement.
+func unseen(sessions []ComparedSession) *Unseen {
+	var all replay.Aftermath
+	projects := map[string]bool{}
+	for i := range sessions {
+		all.Add(sessions[i].Aftermath)
+		if sessions[i].Aftermath.Compactions.Times > 0 {
+			projects[sessions[i].Project] = true
+		}
+	}
+	u := &Unseen{Projects: len(projects), Carried: [2]int64{30, 60}}
+	if u.Shipped = all.Compactions.Times < fewestMeasured; u.Shipped {
+		all, u.Projects = shippedAftermath(), 0
+	}
+	seen, placebo := &all.Compactions, &all.Placebos
+	u.Times = seen.Times
+	each := func(n, times int) exact.Decimal { return exact.Ratio(exact.Whole(n), exact.Whole(max(times, 1)), 3) }
+	atLeast := func(least, d exact.Decimal) exact.Decimal {
+		if d.Cmp(least) > 0 { // never where it is not known
+			return d
+		}
+		return least
+	}
+	zero := exact.Of(0, 3)
+	explored := each(seen.Explored[1]-seen.Explored[0], seen.Times)
+	lost := exact.Ratio(exact.Whole(30*(seen.Edited[0]-seen.Edited[1])), exact.Whole(seen.Edited[0]), 3) // as many requests make these edits
+	u.Requests[0] = atLeast(zero, explored.Sub(each(placebo.Explored[1]-placebo.Explored[0], placebo.Times)))
+	u.Requests[1] = atLeast(atLeast(u.Requests[0], explored), lost)
+	grown := exact.Ratio(exact.Whole(seen.Grown[1]-seen.Grown[0]), exact.Whole(max(seen.Times, 1)), 0)
+	usual := exact.Ratio(exact.Whole(seen.Grown[0]).Times(int64(placebo.Grown[1]-placebo.Grown[0])), exact.Whole(placebo.Grown[0]).Times(int64(max(seen.Times, 1))), 0)
+	u.Tokens[0] = atLeast(exact.Whole(0), grown.Sub(usual))
+	if !usual.Known { // no placebo
+		u.Tokens[0] = atLeast(exact.Whole(0), grown)
+	}
+	u.Tokens[1] = atLeast(u.Tokens[0], grown)
+	return u
+}
+
+// Correction is a difference in cost with what the compactions cause that one of both policies has more of.
+type Correction struct {
+	Extra     int64            // compactions more than the first policy's; below 0: fewer
+	Corrected [2]exact.Decimal // the difference, low and high
+	Each      [2]exact.Decimal // USD that Unseen comes to for each of them, on average
+	// BreakEven is the USD that each may cause at which both policies cost the same, BreakEvenRequests as many
+	// requests of the policy; not known where the policy with more compactions costs more without that.
+	BreakEven, BreakEvenRequests exact.Decimal
+	Stability                    Stability
+}
+
+// Stability says whether a difference stays what it is with its correction.
+type Stability string
+
+// The stabilities.
+const (
+	Holds      Stability = "holds"       // the sign is the same at low and high, also in every project with a fifth of the cost
+	Flips      Stability = "flips"       // the sign is another one at low already
+	CannotTell Stability = "cannot_tell" // else
+)
+
+// caused is what so many compactions cause in a session whose requests and input cost so much: low or high.
+func (u *Unseen) caused(i int, compactions int64, cost, requests, input exact.Decimal) exact.Decimal {
+	if compactions == 0 {
+		return exact.Of(0, cost.Places)
+	}
+	asked := exact.Ratio(cost.Times(compactions*u.Requests[i].N), requests.Times(1000), cost.Places)
+	carried := exact.Ratio(cost.Times(compactions), input, exact.MaxPlaces).Times(u.Tokens[i].N * u.Carried[i])
+	return asked.Add(carried.Round(cost.Places))
+}
+
+// largeProject is the part of the cost, one in so many, from which a project is large.
+const largeProject = 5
+
+// correct is the correction of a pair; nil where a cost is not known or both compact as often.
+func (c *Comparison) correct(p int) *Correction {
+	cost, requests, input, compactions := place("cost_usd"), place("requests"), place("payload_input"), place("compactions")
+	type sums struct { // over sessions
+		first, own, requests exact.Decimal
+		difference           [3]exact.Decimal // as replayed, low and high
+	}
+	zero := exact.Whole(0)
+	nothing := sums{zero, zero, zero, [3]exact.Decimal{zero, zero, zero}}
+	all, projects := nothing, map[string]*sums{}
+	k := &Correction{Stability: CannotTell}
+	for _, at := range c.Pairs[p].Sessions {
+		s := &c.Sessions[at]
+		first, own := s.Values[0], s.Values[p]
+		d := own[cost].Sub(first[cost])
+		if !d.Known {
+			continue
+		}
+		if projects[s.Project] == nil {
+			one := nothing
+			projects[s.Project] = &one
+		}
+		extra := own[compactions].N - first[compactions].N
+		k.Extra += extra
+		for _, t := range []*sums{&all, projects[s.Project]} {
+			t.first, t.own, t.requests = t.first.Add(first[cost]), t.own.Add(own[cost]), t.requests.Add(own[requests])
+			t.difference[0] = t.difference[0].Add(d)
+			for i := range 2 {
+				t.difference[1+i] = t.difference[1+i].Add(d).Add(c.Unseen.caused(i, extra, own[cost], own[requests], own[input]))
+			}
+		}
+	}
+	if k.Extra == 0 || !all.difference[2].Known {
+		return nil
+	}
+	for i := range 2 {
+		k.Corrected[i] = all.difference[1+i]
+		k.Each[i] = exact.Ratio(k.Corrected[i].Sub(all.difference[0]), exact.Whole(k.Extra), 4)
+	}
+	if k.BreakEven = exact.Ratio(all.difference[0].Neg(), exact.Whole(k.Extra), 4); k.BreakEven.N < 0 {
+		k.BreakEven = exact.Decimal{}
+	}
+	k.BreakEvenRequests = exact.Ratio(k.BreakEven, exact.Ratio(all.own, all.requests, 6), 1)
+	sign := func(d exact.Decimal) int { return d.Cmp(zero) }
+	same := func(t *sums) bool {
+		return sign(t.difference[1]) == sign(all.difference[0]) && sign(t.difference[2]) == sign(all.difference[0])
+	}
+	switch {
+	case sign(k.Corrected[0]) != sign(all.difference[0]):
+		k.Stability = Flips
+	case same(&all):
+		k.Stability = Holds
+		for _, t := range projects {
+			if t.first.Times(largeProject).Cmp(all.first) >= 0 && !same(t) {
+				k.Stability = CannotTell
+			}
+		}
+	}
+	return k
+}

@@ -1,0 +1,68 @@
+package compare
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/exact"
+)
+
+func TestUnseen(t *testing.T) {
+	session := func(project string, seen, placebo replay.Around) ComparedSession {
+		return ComparedSession{Project: project, Aftermath: replay.Aftermath{Compactions: seen, Placebos: placebo}}
+	}
+	seen := replay.Around{Times: 15, Grown: [2]int{300000, 390000}, Explored: [2]int{100, 145}, Edited: [2]int{100, 90}}
+	placebo := replay.Around{Times: 10, Grown: [2]int{200000, 220000}, Explored: [2]int{50, 55}, Edited: [2]int{60, 60}}
+	none := replay.Around{}
+	for _, c := range []struct {
+		sessions []ComparedSession
+		want     string
+	}{
+		{nil, "58 of 0, shipped true: [1.456 4.775], [2364 4809]"},
+		{[]ComparedSession{session("p", seen, none), session("q", none, placebo)}, "58 of 0, shipped true: [1.456 4.775], [2364 4809]"},
+		{[]ComparedSession{session("p", seen, none), session("r", seen, none), session("q", none, placebo)}, "30 of 2, shipped false: [2.5 3], [4000 6000]"},
+		{[]ComparedSession{session("p", seen, none), session("p", seen, none)}, "30 of 1, shipped false: [3 3], [6000 6000]"},
+	} {
+		u := unseen(c.sessions)
+		if got := fmt.Sprintf("%d of %d, shipped %v: %v, %v", u.Times, u.Projects, u.Shipped, u.Requests, u.Tokens); got != c.want {
+			t.Errorf("got %s, want %s", got, c.want)
+		}
+	}
+}
+
+// TestCorrection holds the words for differences with what extra compactions cause.
+func TestCorrection(t *testing.T) {
+	usd := func(n int64) exact.Decimal { return exact.Of(n*1e9, 9) }
+	session := func(project string, first, own int64, extra int) ComparedSession {
+		s := sessionOf("s", "m", "v", 100, 0, 0).in(project)
+		for p, cost := range []int64{first, own} {
+			s.Values[p][index("cost_usd")], s.Values[p][index("payload_input")] = usd(cost), exact.Whole(10_000_000)
+			s.Values[p][index("compactions")] = exact.Whole(5)
+		}
+		s.Values[1][index("compactions")] = exact.Whole(5 + extra)
+		return s
+	}
+	// Of a session that costs 100 USD an extra compaction causes 1.46 USD and 0.71 USD at least, 4.78 and 2.89 at most.
+	for _, c := range []struct {
+		sessions []ComparedSession
+		want     string
+	}{
+		{[]ComparedSession{session("p", 150, 100, 0)}, "none"},
+		{[]ComparedSession{session("p", 150, 100, 5)}, "holds: 5, -39.174 to -11.698, each 2.1652 to 7.6604, break-even 10 or 10"},
+		{[]ComparedSession{session("p", 150, 100, 10)}, "cannot_tell: 10, -28.348 to 26.604, each 2.1652 to 7.6604, break-even 5 or 5"},
+		{[]ComparedSession{session("p", 150, 100, 25)}, "flips: 25, 4.13 to 141.51, each 2.1652 to 7.6604, break-even 2 or 2"},
+		{[]ComparedSession{session("p", 100, 150, 5)}, "holds: 5, 66.239 to 107.453, each 3.2478 to 11.4906, break-even  or "},
+		{[]ComparedSession{session("p", 90, 100, -5)}, "flips: -5, -0.826 to -28.302, each 2.1652 to 7.6604, break-even 2 or 2"},
+		{[]ComparedSession{session("p", 200, 100, 1), session("q", 99, 100, 0)}, "cannot_tell: 1, -96.8348 to -91.3396, each 2.1652 to 7.6604, break-even 99 or 99"},
+		{[]ComparedSession{session("p", 200, 100, 1), session("q", 40, 100, 0)}, "holds: 1, -37.8348 to -32.3396, each 2.1652 to 7.6604, break-even 40 or 40"},
+	} {
+		got := "none"
+		if k := Compare([]string{"a", "b"}, c.sessions, ByNothing)[0].Pairs[1].Correction; k != nil {
+			got = fmt.Sprintf("%s: %d, %v to %v, each %v to %v, break-even %v or %v", k.Stability, k.Extra, k.Corrected[0], k.Corrected[1], k.Each[0], k.Each[1], k.BreakEven, k.BreakEvenRequests)
+		}
+		if got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+}
