@@ -56,8 +56,8 @@ var (
 		{"system prompt and tools", overheadColumns}, {"what the client adds to messages", addedColumns},
 		{"results", resultColumns}, {"results with the same text", repeatedColumns}, {"turns", turnColumns},
 		{"listings of tools, skills and agents", listingColumns}, {"subagents", subagentColumns}, {"sessions", heaviestColumns}}
-	WhyTables = []TableHead{{"breaks of the prompt cache", slices.Concat(cacheBreakColumns...)}, {"what differs from the request before, as sent", sentColumns}, {"by cause", breakSumColumns}, {"the cost by its parts", costShareColumns},
-		{"compactions that follow one another", refillColumns}, {"what refilled the context", sourceColumnsOfRefill}, {"sessions", brokenColumns}}
+	WhyTables = []TableHead{{"cache misses", slices.Concat(cacheBreakColumns...)}, {"what differs from the request before, as sent", sentColumns}, {"what was paid for", expenseColumns}, {"what the input consisted of", expenseContentColumns},
+		{"what filled the context before each compaction", refillColumns}, {"the largest parts before a compaction", sourceColumnsOfRefill}, {"sessions", brokenColumns}}
 	ResumeTables    = []TableHead{{"sessions", slices.Concat(resumeColumns...)}}
 	SweepTables     = []TableHead{{"points", slices.Concat([]column{axisColumn("PARAMETER", "")}, figureColumns(figureTitles), figureColumns(troubleTitles), frontColumns)}}
 	ThresholdTables = []TableHead{{"limits", limitColumns}}
@@ -497,8 +497,9 @@ var (
 	contentColumns = []column{{Title: "what", About: "category of content"}}
 	contentShares  = []column{{Title: "tokens", About: "its tokens in the request"}, {Title: "share", About: "of the request"}}
 	contentSent    = []column{
-		{Title: "sent", About: "its tokens in all requests so far, each counted once for every request that held it", Drop: 2},
-		{Title: "of sent", About: "share of all that these requests sent", Drop: 3},
+		{Title: "input tokens", About: "its tokens in all requests, each counted once for every request that held it", Drop: 2},
+		{Title: "of input", About: "share of all input tokens", Drop: 3},
+		{Title: "USD", About: "what it cost in all requests"},
 		{Title: "most of it", About: "the largest parts, with their tokens in the request", Flex: true, Drop: 1},
 	}
 	toolColumns = []column{
@@ -510,7 +511,8 @@ var (
 		{Title: "largest", About: "tokens of the largest result", Drop: 4},
 		{Title: "in context", About: "tokens of its calls and results in the request"},
 		{Title: "share", About: "of the request"},
-		{Title: "sent", About: "tokens of its calls and results in all requests so far", Drop: 1},
+		{Title: "input tokens", About: "tokens of its calls and results in all requests", Drop: 1},
+		{Title: "USD", About: "what they cost in all requests"},
 	}
 	fileColumns = []column{
 		{Title: "file", About: "path, from the session's folder", Flex: true},
@@ -528,8 +530,9 @@ var (
 		{Title: "about", About: "file, command or pattern of the call", Flex: true},
 		{Title: "tokens", About: "tokens when it was first sent"},
 		{Title: "requests", About: "requests that held it", Drop: 3},
-		{Title: "sent", About: "its tokens in all requests so far", Drop: 1},
+		{Title: "input tokens", About: "its tokens in all requests", Drop: 1},
 		{Title: "in context", About: "its tokens in the request", Drop: 4},
+		{Title: "USD", About: "what it cost in all requests"},
 	}
 	repeatedColumns = []column{
 		{Title: "line", About: "line of the first of them in the session's file", Drop: 1},
@@ -567,10 +570,11 @@ var (
 	}
 	heaviestColumns = []column{
 		{Title: "session", About: "id of the session, and of the subagent", Flex: true},
-		{Title: "requests", About: "requests so far", Drop: 2},
-		{Title: "context", About: "tokens of the request", Drop: 1},
+		{Title: "requests", About: "its requests", Drop: 2},
+		{Title: "context", About: "tokens of the request", Drop: 5},
 		{Title: "peak", About: "tokens of its largest request", Drop: 4},
-		{Title: "sent", About: "tokens of all requests so far"},
+		{Title: "input tokens", About: "tokens of all requests"},
+		{Title: "USD", About: "what these cost"},
 		{Title: "results", About: "share of tool results in that", Drop: 3},
 		{Title: "most is of", About: "tool whose calls and results were sent most, with their share", Flex: true},
 	}
@@ -585,7 +589,7 @@ var (
 		keys("cause stage event kind trigger model_before model idle_seconds idle_in_tool"),
 		{{Title: "cause", About: "why less was read; how long the session had been idle", Flex: true, Min: 20}},
 		{{Title: "lost", About: "tokens that were sent again and not read, by the usage; of a policy, simulated", Drop: 2}}, keys("left_tokens read_tokens lost_tokens recorded_usd simulated_lost_tokens simulated_usd"),
-		{{Title: "USD", About: "what they cost more than if they had been read"}, {Title: "simulated", About: "the same by the simulated cache, in USD; -: it did not break", Drop: 3}},
+		{{Title: "USD", About: "what they cost more than if they had been read"}, {Title: "simulated", About: "the same by the simulated cache, in USD; -: it did not miss", Drop: 3}},
 		keys("restarts_usd changes_usd breaks_usd lifetime_usd placement_usd"),
 	}
 	sentColumns = []column{
@@ -596,28 +600,29 @@ var (
 		{Title: "lost", About: "tokens that were sent again and not read, by the usage", Drop: 2},
 		{Title: "USD", About: "what they cost more than if they had been read"},
 	}
-	breakSumColumns = []column{
-		{Title: "cause", About: "why the cache was lost", Flex: true},
-		{Title: "breaks", About: "requests at which the record broke; of a policy, simulated"},
-		{Title: "lost", About: "tokens that were sent again and not read", Drop: 1},
-		{Title: "USD", About: "what they cost more than if they had been read"},
-		{Title: "simulated", About: "the same by the simulated cache, in USD", Drop: 2},
-		{Title: "only simulated", About: "further breaks of the simulated cache, which the record does not have; simulated contains them", Drop: 3},
+	expenseColumns = []column{
+		{Title: "for", About: "what was paid for", Flex: true},
+		{Title: "times", About: "requests, calls or subagents", Drop: 2},
+		{Title: "tokens", About: "their tokens", Drop: 1},
+		{Title: "USD", About: "what they cost; of cache misses, what the tokens that were sent again cost more than if they had been read"},
+		{Title: "share", About: "of the sum"},
 	}
-	costShareColumns = []column{
-		{Title: "part", About: "part of the simulated cost", Flex: true},
-		{Title: "at breaks", About: "what of it falls on the requests at which the simulated cache broke"},
-		{Title: "elsewhere", About: "what falls on the others"},
-		{Title: "USD", About: "both together: they add up to the simulated cost"},
+	expenseContentColumns = []column{
+		{Title: "content", About: "category of content", Flex: true},
+		{Title: "input tokens", About: "its tokens in all requests, each counted once for every request that held it", Drop: 2},
+		{Title: "USD", About: "what it cost in all these requests"},
+		{Title: "share", About: "of the cost of the input"},
+		{Title: "most of it", About: "tools, types or classes that cost most, with their USD", Flex: true, Drop: 1},
 	}
 	refillColumns = []column{
-		{Title: "from", About: "first request after a compaction"},
-		{Title: "to", About: "request before which the next one was made"},
+		{Title: "before", About: "request before which the compaction was made"},
+		{Title: "from", About: "first request, or the first after the compaction before it", Drop: 5},
 		{Title: "requests", About: "requests in between"},
 		{Title: "prompts", About: "prompts typed in between", Drop: 4},
 		{Title: "time", About: "from one to the other", Drop: 2},
+		{Title: "system", About: "tokens of system prompt and tools", Drop: 6},
 		{Title: "joined", About: "tokens that joined in between"},
-		{Title: "freed", About: "share of the messages that the next compaction freed", Drop: 3},
+		{Title: "freed", About: "share of the messages that the compaction freed", Drop: 3},
 		{Title: "most of it", About: "categories and tools that joined most, with their tokens", Flex: true, Drop: 1},
 	}
 	sourceColumnsOfRefill = []column{
@@ -630,10 +635,10 @@ var (
 	brokenColumns = []column{
 		{Title: "session", About: "beginning of the id, as long as no other in the list has it; and the subagent"},
 		{Title: "requests", About: "requests of the conversation", Drop: 3},
-		{Title: "breaks", About: "requests at which the cache broke"},
-		{Title: "USD", About: "what the breaks cost"},
+		{Title: "misses", About: "requests with a cache miss"},
+		{Title: "USD", About: "what the cache misses cost"},
 		{Title: "of all", About: "share of the cost of the session", Drop: 2},
-		{Title: "the largest", About: "the most expensive break: its request, cost and cause", Flex: true, Drop: 1, Min: 30},
+		{Title: "the largest", About: "the most expensive cache miss: its request, cost and cause", Flex: true, Drop: 1, Min: 30},
 	}
 )
 
