@@ -55,7 +55,7 @@ func Why(w io.Writer, list []*why.SessionBreaks, use policy.Use, opt Layout) err
 func whyPage(p *page, s *why.SessionBreaks) {
 	p.note(bold, joined(" ", whyText(why.Sum([]*why.SessionBreaks{s}), s.Policy, s.ByUsage(), s.Recorded), compactedText(s)))
 	p.heading(sessionTitle(s.Session, s.Agent))
-	p.fields([2]string{"title", s.Title}, [2]string{"file", s.File}, [2]string{"requests", heldText(s.Lines, s.Held, phraseIf(s.Recorded && s.Held > 0, "what differs between two requests"))}, [2]string{"model", s.Model}, [2]string{"policy", s.Policy}, [2]string{"counter", s.Counter})
+	p.fields(field{"title", s.Title}, field{"file", s.File}, field{"requests", heldText(s.Lines, s.Held, phraseIf(s.Recorded && s.Held > 0, "what differs between two requests"))}, field{"model", s.Model}, field{"policy", s.Policy}, field{"counter", s.Counter})
 	expenseSection(p, s.Expenses, s.Spent, s.Contents)
 	if steps := nextSteps(p, s); len(steps) > 0 {
 		p.heading("what would cost less")
@@ -65,9 +65,7 @@ func whyPage(p *page, s *why.SessionBreaks) {
 	breakSection(p, s)
 	if len(s.Changes) > 0 {
 		p.heading("what differs from the request before, as sent")
-		most := either(p.All, len(s.Changes), min(mostBreaks, len(s.Changes)))
-		p.table(sentTable(s.Changes[:most]))
-		p.hidden(len(s.Changes)-most, "request", "json contains them")
+		p.top(sentTable(s.Changes), mostBreaks, "request", "json contains them")
 	}
 	p.note(none, besideText(s.Bill, s.Cost, s.Policy, s.CacheFit))
 	p.notes(faint, whyNotes(s.ByUsage(), s.Uncacheable, s.Cache))
@@ -170,12 +168,12 @@ func expenseSection(p *page, list []why.Expense, spent price.USD, contents []sta
 		return
 	}
 	p.heading("what was paid for")
-	t := newTable(expenseColumns)
+	t := tableOf[expenseCells]()
 	for i := range list {
 		e := &list[i]
-		t.add(either(e.Cause == backtest.Unexplained, yellow, none), expenseText(e), e.Times, e.Tokens, e.USD, number(strings.Trim(shareOf(e.USD, spent), " ()")))
+		t.put(either(e.Cause == backtest.Unexplained, yellow, none), expenseCells{expenseText(e), e.Times, e.Tokens, e.USD, number(strings.Trim(shareOf(e.USD, spent), " ()"))})
 	}
-	t.add(bold, "sum", nil, nil, spent, nil)
+	t.put(bold, expenseCells{For: "sum", USD: spent})
 	p.table(t)
 	costs := slices.Clone(contents)
 	slices.SortStableFunc(costs, func(a, b stats.CategoryTokens) int { return cmp.Compare(b.USD.Nano, a.USD.Nano) })
@@ -187,10 +185,10 @@ func expenseSection(p *page, list []why.Expense, spent price.USD, contents []sta
 		return
 	}
 	p.heading(phrase("what the input consisted of, %v", usdText(input)))
-	t = newTable(expenseContentColumns)
+	t = tableOf[expenseContentCells]()
 	for i := range costs {
 		c := &costs[i]
-		t.add(none, contentNames[c.Category], c.Sent, c.USD, number(strings.Trim(shareOf(c.USD, input), " ()")), portionCosts(c.Of, 3))
+		t.put(none, expenseContentCells{contentNames[c.Category], c.Sent, c.USD, number(strings.Trim(shareOf(c.USD, input), " ()")), portionCosts(c.Of, 3)})
 	}
 	p.table(t)
 }
@@ -347,9 +345,7 @@ func breakSection(p *page, s *why.SessionBreaks) {
 	}
 	if len(shown) > 0 {
 		p.heading("cache misses, the most expensive first")
-		most := either(p.All, len(shown), min(mostBreaks, len(shown)))
-		p.table(cacheBreakTable(s, shown[:most]))
-		p.hidden(len(shown)-most, "cache miss", "json and csv contain them")
+		p.top(cacheBreakTable(s, shown), mostBreaks, "cache miss", "json and csv contain them")
 	}
 	if n := len(s.Breaks) - len(shown); n > 0 {
 		var only price.USD
@@ -364,41 +360,39 @@ func breakSection(p *page, s *why.SessionBreaks) {
 
 // cacheBreakTable has a row per break.
 func cacheBreakTable(s *why.SessionBreaks, list []why.CacheBreak) *table {
-	t := newTable(cacheBreakColumns...)
+	t := tableOf[cacheBreakCells]()
 	for i := range list {
 		b := &list[i]
 		var event any
 		if b.Event != nil {
 			event = *b.Event
 		}
-		cells := append((&named{s.Session, s.Agent, s.File, s.Policy, s.Counter}).cells(), b.Request, b.Line, pair{timeText(b.Time, "01-02 15:04"), b.Time},
-			string(b.Cause), b.Stage, event, string(b.Edit), b.Trigger, b.Before, b.Model, decimal{b.Idle, 3}, b.Tool, breakText(b))
-		if r := b.InFile; r != nil {
-			cells = append(cells, r.Lost, r.Left, r.Read, r.Lost, r.USD)
-		} else {
-			cells = append(cells, either[any](s.ByUsage(), number("-"), b.Lost()), nil, nil, nil, nil)
-		}
 		sim := cmp.Or(b.Sim, &why.SimulatedBreak{})
-		if b.Sim == nil {
-			cells = append(cells, nil, nil)
-		} else {
-			cells = append(cells, sim.Lost, sim.USD)
+		cells := cacheBreakCells{
+			named{s.Session, s.Agent, s.File, s.Policy, s.Counter}, b.Request, b.Line, pair{timeText(b.Time, "01-02 15:04"), b.Time},
+			string(b.Cause), b.Stage, event, string(b.Edit), b.Trigger, b.Before, b.Model, decimal{b.Idle, 3}, b.Tool, breakText(b),
+			b.Lost(), inRecordCells{}, sim.Lost, sim.USD, sim.USD, nil,
+			lostParts{ifKnown(sim.Restarts), ifKnown(sim.Changes), ifKnown(sim.Edits), ifKnown(sim.Lifetime), ifKnown(sim.Placement)},
 		}
-		var shown, beside any = sim.USD, nil
 		if s.ByUsage() {
-			shown, beside = price.USD{}, sim.USD
-			if b.InFile != nil {
-				shown = b.InFile.USD
+			cells.Lost, cells.USD, cells.Simulated = number("-"), price.USD{}, sim.USD
+		}
+		if r := b.InFile; r != nil {
+			cells.Lost, cells.inRecordCells = r.Lost, inRecordCells{r.Left, r.Read, r.Lost, r.USD}
+			if s.ByUsage() {
+				cells.USD = r.USD
 			}
 		}
-		cells = append(cells, shown, beside)
-		for _, u := range []price.USD{sim.Restarts, sim.Changes, sim.Edits, sim.Lifetime, sim.Placement} {
-			cells = append(cells, either[any](u.Known, u, nil))
+		if b.Sim == nil {
+			cells.SimulatedLostTokens, cells.SimulatedUSD = nil, nil
 		}
-		t.add(either(b.Cause == backtest.Unexplained, yellow, none), cells...)
+		t.put(either(b.Cause == backtest.Unexplained, yellow, none), cells)
 	}
 	return t
 }
+
+// ifKnown is an amount, or an empty cell.
+func ifKnown(u price.USD) any { return either[any](u.Known, u, nil) }
 
 // longPause is the shortest pause that is worth a word beside another cause, seconds: the shorter lifetime.
 const longPause = 5 * 60
@@ -428,10 +422,9 @@ func breakText(b *why.CacheBreak) string {
 
 // sentTable has a row per request that differs from the one before.
 func sentTable(list []why.RequestChange) *table {
-	t := newTable(sentColumns)
-	for i := range list {
-		c := &list[i]
-		t.add(none, c.Request, c.Line, changeText(c.Change), c.Tokens, c.Lost, either[any](c.USD.Known, c.USD, nil))
+	t := tableOf[sentCells]()
+	for _, c := range list {
+		t.put(none, sentCells{c.Request, c.Line, changeText(c.Change), c.Tokens, c.Lost, ifKnown(c.USD)})
 	}
 	return t
 }
@@ -522,25 +515,19 @@ func refillSection(p *page, s *why.SessionBreaks) {
 		return
 	}
 	p.heading("what filled the context before each compaction")
-	t := newTable(refillColumns)
-	most := min(p.most(), len(s.Refills))
-	for i := range s.Refills[:most] {
-		r := &s.Refills[i]
+	t := tableOf[refillCells]()
+	for _, r := range s.Refills {
 		to := number(either(r.To > s.Requests, "end", thousands(r.To)))
-		t.add(none, to, r.From, r.Requests, r.Prompts, number(either(r.Seconds > 0 && r.Seconds < 60, "<1 min", timeSpan(r.Seconds))), r.System, r.Joined, number(perMille(r.Freed)), sourcesText(r.Parts, 3))
+		t.put(none, refillCells{to, r.From, r.Requests, r.Prompts, number(either(r.Seconds > 0 && r.Seconds < 60, "<1 min", timeSpan(r.Seconds))), r.System, r.Joined, number(perMille(r.Freed)), sourcesText(r.Parts, 3)})
 	}
-	p.table(t)
-	p.hidden(len(s.Refills)-most, "compaction", "json contains them")
-	for i := range s.Refills[:either(p.All, most, 1)] {
-		r := &s.Refills[i]
+	p.top(t, MostStats, "compaction", "json contains them")
+	for _, r := range s.Refills[:either(p.All, len(s.Refills), 1)] {
 		p.heading(phrase("the largest parts before the compaction at %v", either(r.To > s.Requests, "the end", "request "+thousands(r.To))))
-		t := newTable(sourceColumnsOfRefill)
-		shown := min(either(p.All, len(r.Heaviest), MostStats), len(r.Heaviest))
-		for _, x := range r.Heaviest[:shown] {
-			t.add(none, x.Tokens, x.Times, sourceText(&x), x.Target, number(phraseIf(x.Line > 0, "%v", fmt.Sprint(x.Line))))
+		t := tableOf[refillSourceCells]()
+		for _, x := range r.Heaviest {
+			t.put(none, refillSourceCells{x.Tokens, x.Times, sourceText(&x), x.Target, number(phraseIf(x.Line > 0, "%v", fmt.Sprint(x.Line)))})
 		}
-		p.table(t)
-		p.hidden(len(r.Heaviest)-shown, "source", "json contains them")
+		p.top(t, MostStats, "source", "json contains them")
 	}
 }
 
@@ -597,7 +584,7 @@ func whyOverview(p *page, list []*why.SessionBreaks, sum *why.BreaksTotal) {
 	})
 	most := either(p.All, len(order), min(mostBreaks, len(order)))
 	p.heading(either(most < len(order), phrase("the %v sessions whose cache misses cost most", most), "sessions, by the cost of their cache misses"))
-	t := newTable(brokenColumns)
+	t := tableOf[brokenCells]()
 	var ids []string
 	for _, s := range order[:most] {
 		ids = append(ids, s.Session)
@@ -610,7 +597,7 @@ func whyOverview(p *page, list []*why.SessionBreaks, sum *why.BreaksTotal) {
 		if b := counted(s); len(b) > 0 {
 			worst = phrase("request %v, %v USD: %v", b[0].Request, b[0].USD().Decimal().Text(2), breakText(&b[0]))
 		}
-		t.add(none, strings.TrimSpace(short[slices.Index(ids, s.Session)]+" "+s.Agent), s.Requests, n, u, number(strings.Trim(shareOf(u, of), " ()")), worst)
+		t.put(none, brokenCells{strings.TrimSpace(short[slices.Index(ids, s.Session)] + " " + s.Agent), s.Requests, n, u, number(strings.Trim(shareOf(u, of), " ()")), worst})
 	}
 	p.table(t)
 	p.hidden(len(order)-most, "session", "json and csv contain them")
@@ -621,7 +608,7 @@ func whyOverview(p *page, list []*why.SessionBreaks, sum *why.BreaksTotal) {
 
 // whyCSV has a row per break.
 func whyCSV(list []*why.SessionBreaks) *table {
-	t := newTable(cacheBreakColumns...)
+	t := tableOf[cacheBreakCells]()
 	for _, s := range list {
 		t.rows = append(t.rows, cacheBreakTable(s, s.Breaks).rows...)
 	}
