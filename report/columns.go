@@ -60,7 +60,7 @@ var (
 		headOf[overheadCells]("system prompt and tools"), headOf[addedCells]("what the client adds to messages"),
 		headOf[resultCells]("results"), headOf[repeatedCells]("results with the same text"), headOf[turnCells]("turns"),
 		headOf[listingCells]("listings of tools, skills and agents"), headOf[subagentCells]("subagents"), headOf[heaviestCells]("sessions")}
-	WhyTables = []TableHead{headOf[cacheBreakCells]("cache misses"), headOf[sentCells]("what differs from the request before, as sent"), headOf[expenseCells]("what was paid for"), headOf[expenseContentCells]("what the input consisted of"),
+	WhyTables = []TableHead{headOf[cacheBreakCells]("cache misses"), headOf[sentCells]("what differs from the request before, as sent"), headOf[expenseCells]("what was paid for"), headOf[contentCells]("what the input consisted of"),
 		headOf[refillCells]("what filled the context before each compaction"), headOf[refillSourceCells]("the largest parts before a compaction"), headOf[brokenCells]("sessions")}
 	ResumeTables    = []TableHead{headOf[resumeCells]("sessions")}
 	SweepTables     = []TableHead{{"points", slices.Concat([]column{axisColumn("PARAMETER", "")}, figureColumns(figureTitles), figureColumns(troubleTitles), columnsOf[frontCells]())}}
@@ -643,7 +643,7 @@ type contentCells struct {
 	Sent     any `col:"input tokens" about:"its tokens in all requests, each counted once for every request that held it" drop:"2"`
 	OfSent   any `col:"of input" about:"share of all input tokens" drop:"3"`
 	USD      any `col:"USD" about:"what it cost in all requests"`
-	MostOfIt any `col:"most of it" about:"the largest parts, with their tokens in the request" fit:"wrap" drop:"1"`
+	MostOfIt any `col:"most of it" about:"the largest parts, with their tokens in the request, or their USD in all" fit:"wrap" drop:"1"`
 }
 type toolCells struct {
 	Tool       any `col:"tool" about:"name of the tool" fit:"wrap"`
@@ -776,13 +776,6 @@ type expenseCells struct {
 	Tokens any `col:"tokens" about:"their tokens" drop:"1"`
 	USD    any `col:"USD" about:"what they cost; of cache misses, what the tokens that were sent again cost more than if they had been read"`
 	Share  any `col:"share" about:"of the sum"`
-}
-type expenseContentCells struct {
-	Content  any `col:"content" about:"category of content" fit:"wrap"`
-	Sent     any `col:"input tokens" about:"its tokens in all requests, each counted once for every request that held it" drop:"2"`
-	USD      any `col:"USD" about:"what it cost in all these requests"`
-	Share    any `col:"share" about:"of the cost of the input"`
-	MostOfIt any `col:"most of it" about:"tools, types or classes that cost most, with their USD" fit:"wrap" drop:"1"`
 }
 type refillCells struct {
 	Before   any `col:"before" about:"request before which the compaction was made"`

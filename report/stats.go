@@ -267,7 +267,7 @@ func contentTable(list []stats.CategoryTokens, at bool) *table {
 	}
 	for _, c := range list {
 		t.put(either(c.Category == category.Unrecorded, yellow, none),
-			contentCells{contentNames[c.Category], c.Tokens, number(perMille(c.PerMille)), c.Sent, number(perMille(c.SentPer)), c.USD, portionsText(c.Of)})
+			contentCells{contentNames[c.Category], c.Tokens, number(perMille(c.PerMille)), c.Sent, number(perMille(c.SentPer)), c.USD, either(at, portionsText(c.Of), portionCosts(c.Of, 3))})
 	}
 	return t
 }

@@ -185,12 +185,7 @@ func expenseSection(p *page, list []why.Expense, spent price.USD, contents []sta
 		return
 	}
 	p.heading(phrase("what the input consisted of, %v", usdText(input)))
-	t = tableOf[expenseContentCells]()
-	for i := range costs {
-		c := &costs[i]
-		t.put(none, expenseContentCells{contentNames[c.Category], c.Sent, c.USD, number(strings.Trim(shareOf(c.USD, input), " ()")), portionCosts(c.Of, 3)})
-	}
-	p.table(t)
+	p.table(contentTable(costs, false))
 }
 
 // portionCosts names the most expensive parts of a category.
