@@ -104,9 +104,11 @@ func newExplorer(sys *system, o *replayOptions, now time.Time) (*explore.Source,
 	if _, err := choosePolicy(sys, o, e.unsaid); err != nil {
 		return nil, err
 	}
-	names := append([]string{recordedTrack}, slices.DeleteFunc(sys.presets.Known(), func(n string) bool { return n == recordedTrack })...)
-	if !slices.Contains(names, o.Policy) {
-		names = append([]string{o.Policy}, names...)
+	var names []string // products before their releases
+	for _, n := range slices.Concat([]string{o.Policy, recordedTrack, "none"}, sys.presets.Products(), sys.presets.Known()) {
+		if !slices.Contains(names, n) {
+			names = append(names, n)
+		}
 	}
 	out := &outputOptions{Format: string(report.FormatTable), Color: "auto"}
 	return &explore.Source{
@@ -132,7 +134,7 @@ func newExplorer(sys *system, o *replayOptions, now time.Time) (*explore.Source,
 func (e *explorer) unsaid(...session.Warning) {}
 
 // sessions lists the sessions of the inputs, or of the default folders, the last used first.
-func (e *explorer) sessions() ([]report.SessionItem, error) {
+func (e *explorer) sessions(step explore.Step) ([]report.SessionItem, error) {
 	sys := e.sys
 	sys.mu.Lock()
 	sys.discovered = nil
@@ -150,7 +152,8 @@ func (e *explorer) sessions() ([]report.SessionItem, error) {
 		if err != nil {
 			return nil, err
 		}
-		list = known(sys, dirs, nil)
+		n := 0
+		list = known(sys, dirs, func() { n++; step(n, 0) })
 	}
 	items := make([]report.SessionItem, len(list))
 	for i := range list {

@@ -135,8 +135,13 @@ func blockState(r *ContentRow, s *diff.Side) string {
 // SideText says what became of a block in a view, and why.
 func SideText(s *diff.Side) string { return sideText(s) + before(": ", s.Reason) }
 
-// Verdict is a replay in one sentence.
-func Verdict(tl *replay.Timeline) string { return verdictText(tl.Policy, &tl.Totals) }
+// Verdict is a replay in one line, the most important first.
+func Verdict(tl *replay.Timeline) string {
+	t := &tl.Totals
+	return tl.Policy + ": " + joined(", ", phraseIf(t.CostUSD.Known, "%v", usdText(t.CostUSD)), phraseIf(t.USD.Known, "billed %v", billCell(t.USD, t.AtLeast, 2)),
+		phrase("peak %v of %v tokens", t.PayloadPeak, tl.Window), count(t.Requests, "request"), count(t.Compactions, "compaction"), count(t.Cleared, "result")+" cleared",
+		phraseIf(t.Refused > 0, "%v refused", t.Refused))
+}
 
 // EventText says what an event of a replay is, why and at what.
 func EventText(tl *replay.Timeline, e *replay.Event) string {

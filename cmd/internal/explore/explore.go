@@ -21,12 +21,12 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// Step reports how much of a piece of work is done.
+// Step reports how much of a piece of work is done; total is 0 where that is not known.
 type Step func(done, total int)
 
 // Source gives the explorer what it shows. Its functions may take long, and are not called on the goroutine that draws.
 type Source struct {
-	Sessions func() ([]report.SessionItem, error)
+	Sessions func(step Step) ([]report.SessionItem, error)
 	Figures  func(ctx context.Context, list []report.SessionItem, step Step) // reads sizes and costs into the items
 	Open     func(ctx context.Context, item *report.SessionItem, step Step) (*Opened, error)
 	Page     func(item *report.SessionItem, policy, file string) error // writes a page
@@ -177,7 +177,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 		msg.work.halt()
 		if msg.err != nil {
-			m.note = report.Clean(msg.err.Error())
+			msg.work.failed = report.Clean(msg.err.Error())
 			return m, nil
 		}
 		return m, msg.then()
@@ -231,13 +231,19 @@ func (m *Model) View() tea.View {
 		return v
 	}
 	var titles []string
+	note := m.note
 	for _, s := range m.stack {
 		titles = append(titles, s.title())
+		if j := s.background().job; j != nil {
+			note = j.text()
+		}
 	}
-	note := m.note
-	if j := m.top().background().job; j != nil {
-		note = j.text()
+	place := strings.Join(titles, " › ")
+	for len(titles) > 1 && lipgloss.Width(place) > m.width {
+		titles = titles[1:]
+		place = "… › " + strings.Join(titles, " › ")
 	}
+	note = wrapped(note, m.width) // over the last lines of the screen, where it has several
 	if m.prompt != nil {
 		note = m.prompt.View()
 	}
@@ -247,17 +253,21 @@ func (m *Model) View() tea.View {
 	}
 	h := help.New()
 	h.SetWidth(m.width)
-	body := lipgloss.NewStyle().Height(max(m.height-frameLines, 1)).MaxHeight(max(m.height-frameLines, 1)).Render(m.top().view())
-	v.Content = strings.Join([]string{
-		line(bold, strings.Join(titles, " › "), m.width), body, line(faint, note, m.width), line(lipgloss.NewStyle(), h.ShortHelpView(keys), m.width),
-	}, "\n")
+	text := m.top().background().failed
+	if text == "" {
+		text = m.top().view()
+	}
+	rest := max(m.height-2-lipgloss.Height(note), 1)
+	body := lipgloss.NewStyle().Width(m.width).Height(rest).MaxHeight(rest).Render(text)
+	v.Content = strings.Join([]string{line(bold, place, m.width), body, faint.Render(note), line(lipgloss.NewStyle(), h.ShortHelpView(keys), m.width)}, "\n")
 	return v
 }
 
 // work is what a screen has done in the background: one job at a time.
 type work struct {
-	m   *Model
-	job *job
+	m      *Model
+	job    *job
+	failed string // why the last one gave nothing
 }
 
 type job struct {
@@ -297,16 +307,21 @@ func (w *work) halt() {
 // the goroutine that draws. opened is the session that do works on, or nil.
 func (w *work) run(what string, opened *Opened, do func(ctx context.Context, step Step) (then func() tea.Cmd, err error)) tea.Cmd {
 	w.halt()
+	w.failed = ""
 	j := &job{what: what}
 	j.ctx, j.stop = context.WithCancel(context.Background())
 	w.job = j
 	if opened != nil {
 		opened.users.Add(1)
 	}
-	const parts = 50
+	const parts, many = 50, 500
 	at := 0
 	step := func(done, total int) {
-		if now := done * parts / max(total, 1); now != at && w.m.src.Send != nil {
+		now := done / many
+		if total > 0 {
+			now = done * parts / total
+		}
+		if now != at && w.m.src.Send != nil {
 			at = now
 			w.m.src.Send(progress{j, done, total})
 		}
@@ -321,8 +336,11 @@ func (w *work) run(what string, opened *Opened, do func(ctx context.Context, ste
 }
 
 func (j *job) text() string {
-	if j.total == 0 {
+	switch {
+	case j.done == 0 && j.total == 0:
 		return j.what + " …"
+	case j.total == 0:
+		return j.what + ": " + policy.Thousands(j.done)
 	}
 	return j.what + ": " + policy.Thousands(j.done*100/j.total) + " %"
 }

@@ -10,6 +10,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay/category"
@@ -74,7 +75,7 @@ func (r *requestScreen) start() tea.Cmd {
 		return func() tea.Cmd {
 			r.at, r.left, r.right, r.fill, r.list = n, left, right, fill, list
 			r.show()
-			r.rows.SetCursor(heaviest(r.shown))
+			r.rows.to(heaviest(r.shown))
 			return r.wanted()
 		}, nil
 	})
@@ -106,11 +107,8 @@ func content(left, right *view.View, n int) ([]report.ContentRow, error) {
 			row := report.ContentRow{Target: t, Line: m.Line, Role: m.Role, About: m.About, New: int(m.Item) >= sent && m.Item >= 0, Left: m.Left, Right: m.Right}
 			row.Left.Tokens, row.Right.Tokens = 0, 0
 			row.Category, _ = kinds.Of(in, t)
-			if blocks > 1 {
-				row.About += fmt.Sprintf(", block %d", b)
-			}
 			if m.Item >= 0 {
-				row.Raw = right.RecordedTokens(t)
+				row.About, row.Raw = aboutBlock(conv, m.Item, b), right.RecordedTokens(t)
 			}
 			if m.Item >= 0 && left.Has(m.Item) {
 				row.Left = hl.Block(left, t)
@@ -128,6 +126,13 @@ func content(left, right *view.View, n int) ([]report.ContentRow, error) {
 		}
 	}
 	return list, nil
+}
+
+// aboutBlock describes a block of a recorded message.
+func aboutBlock(conv *session.Conversation, id policy.ItemID, b int) string {
+	one := conv.Messages[id]
+	one.Blocks = one.Blocks[b : b+1]
+	return diff.About(conv, &one)
 }
 
 // heaviest is the place of the largest of the new blocks, or of all where none is new.
@@ -179,7 +184,7 @@ func filledText(list []filled) string {
 	}
 	parts := []string{policy.Thousands(all) + " tokens"}
 	for _, f := range list {
-		parts = append(parts, fmt.Sprintf("%s %s (%d %%)", strings.ReplaceAll(string(f.category), "_", " "), policy.Thousands(f.tokens), (f.tokens*100+all/2)/max(all, 1)))
+		parts = append(parts, fmt.Sprintf("%s %s %d%%", strings.ReplaceAll(string(f.category), "_", " "), policy.Thousands(f.tokens), (f.tokens*100+all/2)/max(all, 1)))
 	}
 	return strings.Join(parts, " · ")
 }
@@ -228,7 +233,7 @@ func (r *requestScreen) to(n int) tea.Cmd {
 		return nil
 	}
 	r.n = n
-	r.session.rows.SetCursor(n - 1)
+	r.session.rows.to(n - 1)
 	return r.start()
 }
 
@@ -241,12 +246,6 @@ func (r *requestScreen) jump(by int) tea.Cmd {
 	return nil
 }
 
-// policies chooses policies. The request stays.
-func (r *requestScreen) policies(second bool) tea.Cmd {
-	r.at = 0
-	return r.session.policies(second)
-}
-
 func (r *requestScreen) actions() []action {
 	return []action{
 		on("enter", "block", func() tea.Cmd { return r.open("") }),
@@ -257,11 +256,11 @@ func (r *requestScreen) actions() []action {
 		on("s", "sort by size", func() tea.Cmd {
 			r.bySize = !r.bySize
 			r.show()
-			r.rows.SetCursor(0)
+			r.rows.to(0)
 			return nil
 		}),
-		on("p", "policy", func() tea.Cmd { return r.policies(false) }),
-		on("P", "second policy", func() tea.Cmd { return r.policies(true) }),
+		on("p", "policy", func() tea.Cmd { return r.session.policies(false) }),
+		on("P", "second policy", func() tea.Cmd { return r.session.policies(true) }),
 		on("c", "compactions", func() tea.Cmd { return r.session.compactions(r.n) }),
 		on("/", "search", r.session.search),
 	}
@@ -287,7 +286,7 @@ func (r *requestScreen) wanted() tea.Cmd {
 		r.m.note = "this request does not have the block"
 		return nil
 	}
-	r.rows.SetCursor(at)
+	r.rows.to(at)
 	return r.open(find)
 }
 
@@ -299,20 +298,21 @@ func (r *requestScreen) open(find string) tea.Cmd {
 	s := r.session
 	t := newText(r.m, "block", "view", s.m.src.Words(&s.item), "--policy", s.first.name, "--at", strconv.Itoa(r.n), "--as", "payload", "--full")
 	t.find = find
-	t.keys = blockKeys(func(by int) tea.Cmd {
+	t.keys = s.blockKeys(func(by int) tea.Cmd {
 		at := r.rows.Cursor() + by
 		if at < 0 || at >= len(r.shown) {
 			r.m.note = "no block there"
 			return nil
 		}
-		r.rows.SetCursor(at)
+		r.rows.to(at)
 		return r.block(t)
 	})
 	return tea.Batch(r.m.push(t), r.block(t))
 }
 
-func blockKeys(by func(int) tea.Cmd) []action {
+func (s *sessionScreen) blockKeys(by func(int) tea.Cmd) []action {
 	return []action{
+		on("/", "search", s.search),
 		on("left h", "block before", func() tea.Cmd { return by(-1) }),
 		on("right l", "next block", func() tea.Cmd { return by(1) }),
 	}
@@ -336,12 +336,11 @@ func (r *requestScreen) block(t *textScreen) tea.Cmd {
 				return nil, err
 			}
 			raw = text
-			parts = append(parts, fmt.Sprintf("RECORDED, %s, %s tokens\n%s", row.Role, policy.Thousands(row.Raw), cleaned(raw)))
 		}
 		add := func(name string, v *view.View, side *diff.Side) error {
 			head := fmt.Sprintf("UNDER %s: %s, %s tokens", report.Clean(name), report.Clean(report.SideText(side)), policy.Thousands(side.Tokens))
 			if side.Status == diff.Absent || !v.Has(row.Target.Item) {
-				parts = append(parts, head+"\nnot sent")
+				parts = append(parts, head+"; not sent")
 				return nil
 			}
 			text, err := diff.Text(v, row.Target)
@@ -349,16 +348,21 @@ func (r *requestScreen) block(t *textScreen) tea.Cmd {
 			case err != nil:
 				return err
 			case known && text == raw:
-				text = "sent as recorded"
+				head += "; sent as recorded"
 			case text == "":
-				text = "no text is sent"
+				head += "; no text is sent"
+			default:
+				head += "\n" + cleaned(text)
 			}
-			parts = append(parts, head+"\n"+cleaned(text))
+			parts = append(parts, head)
 			return nil
 		}
 		err := add(s.first.name, right, &row.Right)
 		if err == nil && s.second != nil {
 			err = add(s.second.name, left, &row.Left)
+		}
+		if known {
+			parts = append(parts, fmt.Sprintf("RECORDED: %s tokens\n%s", policy.Thousands(row.Raw), cleaned(raw)))
 		}
 		text := strings.Join(parts, "\n\n")
 		return func() tea.Cmd { return t.show(func(w int) string { return wrapped(text, w) }) }, err

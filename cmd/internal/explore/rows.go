@@ -53,7 +53,14 @@ func (r *rows) resize(w, h int) {
 		r.SetRows(list)
 	}
 	r.SetHeight(h)
-	r.SetCursor(max(at, 0))
+	r.to(at)
+}
+
+// to moves the cursor to a row, which comes into view: SetCursor alone does not scroll.
+func (r *rows) to(n int) {
+	r.SetCursor(0)
+	r.GotoTop()
+	r.MoveDown(max(n, 0))
 }
 
 func (r *rows) update(msg tea.Msg) (cmd tea.Cmd) {

@@ -3,6 +3,7 @@ package explore
 import (
 	"bytes"
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/replay/diff"
 	"github.com/ctxkit/ctxkit/report"
 )
 
@@ -53,13 +53,16 @@ func (f *searchScreen) start() tea.Cmd {
 	opened, first, text := f.session.opened, f.session.first, f.text
 	return f.run("searching", opened, func(ctx context.Context, step Step) (func() tea.Cmd, error) {
 		conv := opened.Conv
-		texts, lower := conv.NewBlockReader(), []byte(strings.ToLower(text))
+		texts, pattern, lower := conv.NewBlockReader(), anyCase(text), []byte(strings.ToLower(text)) // a pattern is slow
 		var list []found
 		var hits []report.FoundRow
 		add := func(t policy.Target, request, line int, about string, body []byte) {
-			if at := bytes.Index(bytes.ToLower(body), lower); at >= 0 && len(list) < mostFound {
+			if len(list) == mostFound || !bytes.Contains(bytes.ToLower(body), lower) {
+				return
+			}
+			if at := pattern.FindIndex(body); at != nil {
 				list = append(list, found{t, request, text})
-				hits = append(hits, report.FoundRow{Request: request, Line: line, About: about, Text: around(bytes.ToLower(body), at)})
+				hits = append(hits, report.FoundRow{Request: request, Line: line, About: about, Text: around(body, at[0])})
 			}
 		}
 		for i := range conv.Messages {
@@ -77,7 +80,7 @@ func (f *searchScreen) start() tea.Cmd {
 				if err != nil {
 					return nil, err
 				}
-				add(policy.Target{Item: policy.ItemID(i), Block: b}, request, m.Line, m.Role.String()+"  "+diff.About(conv, m), body)
+				add(policy.Target{Item: policy.ItemID(i), Block: b}, request, m.Line, m.Role.String()+"  "+aboutBlock(conv, policy.ItemID(i), b), body)
 			}
 		}
 		end, err := opened.view(first, len(conv.Requests)+1, true)
@@ -100,9 +103,12 @@ func (f *searchScreen) start() tea.Cmd {
 	})
 }
 
+// anyCase finds a text, in any case.
+func anyCase(text string) *regexp.Regexp { return regexp.MustCompile("(?i)" + regexp.QuoteMeta(text)) }
+
 // around is what stands about a place of a text.
 func around(text []byte, at int) string {
-	from, to := max(at-30, 0), min(at+200, len(text))
+	from, to := max(at-12, 0), min(at+200, len(text))
 	for from > 0 && !utf8.RuneStart(text[from]) {
 		from--
 	}
@@ -139,7 +145,7 @@ func (f *searchScreen) actions() []action {
 		if at < 0 || at >= len(f.list) {
 			return nil
 		}
-		f.session.rows.SetCursor(f.list[at].request - 1)
+		f.session.rows.to(f.list[at].request - 1)
 		return f.m.push(newRequest(f.session, f.list[at].request, &f.list[at]))
 	})}
 }

@@ -99,11 +99,19 @@ func (s *sessionScreen) read() tea.Cmd {
 }
 
 func (s *sessionScreen) names() []string {
-	names := []string{s.first.name}
-	if s.second != nil {
-		names = append(names, s.second.name)
+	var names []string
+	for _, r := range s.replays() {
+		names = append(names, r.name)
 	}
 	return names
+}
+
+// replays are the replays that are shown, one or two.
+func (s *sessionScreen) replays() []*replayed {
+	if s.second == nil {
+		return []*replayed{s.first}
+	}
+	return []*replayed{s.first, s.second}
 }
 
 // replay replays the session under policies.
@@ -136,8 +144,14 @@ func (s *sessionScreen) show(list []*replayed) tea.Cmd {
 	if last {
 		at = len(s.first.main) - 1
 	}
-	s.rows.SetCursor(max(at, 0))
+	s.rows.to(at)
 	s.resize(s.width, s.height)
+	for _, above := range s.m.stack {
+		if r, ok := above.(*requestScreen); ok && r.session == s {
+			r.at = 0
+			return r.start()
+		}
+	}
 	return nil
 }
 
@@ -158,7 +172,7 @@ func (s *sessionScreen) chartRows() int { return min(max((s.height-9)/2, 3), 16)
 
 func (s *sessionScreen) resize(w, h int) {
 	s.width, s.height = w, h
-	s.rows.resize(w, max(h-s.chartRows()-3-len(s.names())-s.eventLines(), 2))
+	s.rows.resize(w, max(h-s.chartRows()-3-len(s.replays())-s.eventLines(), 2))
 }
 
 // eventLines are the lines below the requests, for what happened.
@@ -173,9 +187,9 @@ func (s *sessionScreen) view() string {
 	case len(s.first.main) == 0:
 		return "There is no request in this session: nothing was sent."
 	}
-	lines := []string{line(bold, report.Verdict(s.first.tl), s.width)}
-	if s.second != nil {
-		lines = append(lines, line(bold, report.Verdict(s.second.tl), s.width))
+	var lines []string
+	for _, r := range s.replays() {
+		lines = append(lines, line(bold, report.Verdict(r.tl), s.width))
 	}
 	lines = append(lines, report.TimelineChart(s.first.tl, report.ChartLayout{
 		Width: s.width, Rows: s.chartRows(), Request: s.request(), ByTime: s.byTime, Color: s.m.src.Layout.Color,
@@ -234,7 +248,7 @@ func near(list []int, n, by int) int {
 // jump moves the cursor to the next request with an event, or the one before.
 func (s *sessionScreen) jump(by int) tea.Cmd {
 	if n := near(s.first.eventful(loud), s.request(), by); n > 0 {
-		s.rows.SetCursor(n - 1)
+		s.rows.to(n - 1)
 	} else {
 		s.m.note = "no event there"
 	}
@@ -246,14 +260,17 @@ const noSecond = "none: one policy"
 
 // policies lets the user choose the first policy, or the second.
 func (s *sessionScreen) policies(second bool) tea.Cmd {
-	names := s.names()
+	names, at := s.names(), noSecond
 	if !second {
 		return s.m.choose("policy", s.m.src.Policies, names[0], func(name string) tea.Cmd {
 			names[0] = name
 			return s.again(names)
 		})
 	}
-	return s.m.choose("second policy", append([]string{noSecond}, s.m.src.Policies...), names[len(names)-1], func(name string) tea.Cmd {
+	if s.second != nil {
+		at = s.second.name
+	}
+	return s.m.choose("second policy", append([]string{noSecond}, s.m.src.Policies...), at, func(name string) tea.Cmd {
 		if names = names[:1]; name != noSecond {
 			names = append(names, name)
 		}
@@ -319,6 +336,7 @@ func (s *sessionScreen) actions() []action {
 		on("/", "search", with(s.search)),
 		on("t", "by time", with(func() tea.Cmd { s.byTime = !s.byTime; return nil })),
 		on("o", "write the page", with(s.page)),
+		on("r", "read again", s.read),
 	}
 }
 

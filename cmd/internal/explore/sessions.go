@@ -43,8 +43,8 @@ func (s *sessions) start() tea.Cmd {
 	s.rows = newRows()
 	s.m.resize()
 	list := s.m.src.Sessions
-	return s.run("looking for sessions", nil, func(context.Context, Step) (func() tea.Cmd, error) {
-		found, err := list()
+	return s.run("looking for sessions", nil, func(_ context.Context, step Step) (func() tea.Cmd, error) {
+		found, err := list(step)
 		return func() tea.Cmd {
 			s.all, s.read, s.listed = found, 0, true
 			s.show()
@@ -107,7 +107,7 @@ func (s *sessions) show() {
 	s.m.src.Sort(s.shown, s.order)
 	s.rows.set(report.SessionRows(s.shown, s.m.src.Now))
 	if at := slices.IndexFunc(s.shown, func(i report.SessionItem) bool { return i.Path == id }); at >= 0 {
-		s.rows.SetCursor(at)
+		s.rows.to(at)
 	}
 }
 

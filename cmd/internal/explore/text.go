@@ -1,7 +1,6 @@
 package explore
 
 import (
-	"regexp"
 	"strings"
 
 	"charm.land/bubbles/v2/viewport"
@@ -61,7 +60,7 @@ func (t *textScreen) resize(w, h int) {
 // mark marks what was searched for.
 func (t *textScreen) mark() {
 	if t.find != "" {
-		t.SetHighlights(regexp.MustCompile("(?i)"+regexp.QuoteMeta(t.find)).FindAllStringIndex(t.GetContent(), -1))
+		t.SetHighlights(anyCase(t.find).FindAllStringIndex(t.GetContent(), -1))
 	}
 }
 
@@ -115,8 +114,9 @@ func newHelp(m *Model) *textScreen {
 		{"sessions", (&sessions{work: zero}).actions()},
 		{"a session", s.actions()},
 		{"a request", (&requestScreen{session: s}).actions()},
-		{"a block", append((&textScreen{find: "x"}).actions(), blockKeys(nil)...)},
+		{"a block", append((&textScreen{find: "x"}).actions(), s.blockKeys(nil)...)},
 		{"compactions", s.compactionKeys(nil, nil)},
+		{"what a search found", (&searchScreen{}).actions()},
 		{"a list to choose from", (&chooser{}).actions()},
 	}
 	var b strings.Builder
