@@ -257,7 +257,7 @@ func TestExploreKeys(t *testing.T) {
 	d.typed("bin path")
 	d.press("", "enter")
 
-	see("sessions", "enter", "request 16")
+	see("sessions", "enter", "16 requests")
 	see("a session", "t", "01-15 ")
 	d.shot("by time")
 	see("a session", "t [", "» ")
@@ -306,11 +306,13 @@ func TestExploreKeys(t *testing.T) {
 	see("a request", "p", "claude-code")
 	d.press("everywhere", "esc")
 	see("a request", "P", "none: one policy")
+	d.press("everywhere", "home")
 	see("a list to choose from", "enter", "under opencode")
-	see("a request", "c", "no compaction under opencode")
-	see("a request", "enter", "RECORDED")
-	see("a block", "left", "RECORDED")
-	see("a block", "h l right", "RECORDED")
+	see("a request", "c", "SUMMARY")
+	d.press("everywhere", "esc")
+	see("a request", "enter", "UNDER opencode")
+	see("a block", "left", "UNDER opencode")
+	see("a block", "h l right", "UNDER opencode")
 	see("everywhere", "y", "--as payload")
 	see("a block", "/", "search all texts:")
 	d.press("", "esc esc")
@@ -321,9 +323,10 @@ func TestExploreKeys(t *testing.T) {
 	d.press("", "enter")
 	d.shot("found")
 	see("everywhere", "y", "no command shows this")
-	see("what a search found", "enter", "RECORDED")
+	see("what a search found", "enter", " blocks › request 2 › ")
 	d.shot("the block that was found")
-	see("a block", "n N", "RECORDED")
+	see("a block", "n", "» ")
+	see("a block", "N", "» ")
 	see("everywhere", "?", "EVERYWHERE")
 	d.send(tea.WindowSizeMsg{Width: 80, Height: 200})
 	help := d.screen()
@@ -407,7 +410,7 @@ func TestExploreGrowing(t *testing.T) {
 	}
 	write(len(lines))
 	d.press("a session", "r")
-	d.holds("request 16")
+	d.holds("16 requests")
 	d.shot("grown")
 	d.check("growing")
 
@@ -418,4 +421,63 @@ func TestExploreGrowing(t *testing.T) {
 	d.press("everywhere", "esc")
 	d.press("sessions", "enter")
 	d.holds("no such file")
+}
+
+// TestExploreTerminal runs explore in a terminal, which gets another size, over a session that grows.
+func TestExploreTerminal(t *testing.T) {
+	t.Setenv("NO_COLOR", "1")
+	t.Setenv(nowVariable, "2026-01-20T12:00:00Z")
+	tmux, program := terminals(t)
+	data, err := os.ReadFile(filepath.Join("..", "testdata", "sessions", "compaction.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "growing.jsonl")
+	first := bytes.Join(bytes.SplitAfter(data, []byte("\n"))[:8], nil)
+	if err := os.WriteFile(path, first, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	see := func(text string) {
+		t.Helper()
+		screen := ""
+		for range 400 {
+			if screen = tmux("capture-pane", "-p", "-t", "x"); strings.Contains(screen, text) {
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		t.Fatalf("no %q on the screen:\n%s", text, screen)
+	}
+	tmux("new-session", "-d", "-s", "x", "-x", "60", "-y", "20", "'"+program+"' explore '"+path+"'; echo ended: $?; cat")
+	see("tokens, 2 requests")
+	for _, size := range screenSizes {
+		tmux("resize-window", "-t", "x", "-x", strconv.Itoa(size[0]), "-y", strconv.Itoa(size[1]))
+		see("quit")
+		d := explored(t, path)
+		d.send(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
+		want := strings.Split(ansiCode.ReplaceAllString(d.view(), ""), "\n")
+		see(strings.TrimRight(want[len(want)-1], " "))
+		got := strings.Split(tmux("capture-pane", "-p", "-t", "x"), "\n")
+		for i := range want {
+			if strings.TrimRight(want[i], " ") != strings.TrimRight(got[i], " ") {
+				t.Errorf("%v, line %d: %q, want %q", size, i, got[i], want[i])
+			}
+		}
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	see("16 requests")
+	tmux("send-keys", "-t", "x", "q")
+	see("ended: 0")
+}
+
+// TestExploreElsewhere holds that explore says what it needs.
+func TestExploreElsewhere(t *testing.T) {
+	for _, args := range [][]string{{"explore"}, {"explore", "-"}} {
+		var out, said bytes.Buffer
+		if code := Main(args, strings.NewReader(""), &out, &said); code != exitNotDone || !strings.Contains(said.String(), "needs a terminal") || out.Len() > 0 {
+			t.Errorf("%q: exit %d, %s", args, code, said.String())
+		}
+	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
-	"github.com/ctxkit/ctxkit/replay/category"
 	"github.com/ctxkit/ctxkit/replay/diff"
 )
 
@@ -54,23 +53,18 @@ func SessionRows(list []SessionItem, now time.Time) *RowList {
 	return newRows(t)
 }
 
-// stepColumns are the columns of RequestRows.
-func stepColumns(tl, other *replay.Timeline) []column {
-	columns := []column{
-		{Title: "request"}, {Title: "time (UTC)", Drop: 2}, {Title: sentName(tl)}, {Title: "change"}, {Title: "cached", Drop: 1}, {Title: "USD", Drop: 3},
-		{Title: "what happened", Cut: true, Min: 12},
-	}
-	if other != nil {
-		return slices.Insert(columns, 4, column{Title: "second", Drop: 4})
-	}
-	return columns
-}
-
 // RequestRows are the main requests of a replay: what each sends, how much more that is than the one before sent, and what
 // happened before it. other, where it is not nil, is the replay of the session under a second policy.
 func RequestRows(tl, other *replay.Timeline) *RowList {
-	t := newTable(stepColumns(tl, other))
+	t := newTable([]column{
+		{Title: "request"}, {Title: "time (UTC)", Drop: 2}, {Title: sentName(tl)}, {Title: "change"}, {Title: "second", Drop: 4}, {Title: "cached", Drop: 1},
+		{Title: "USD", Drop: 3}, {Title: "what happened", Cut: true, Min: 12},
+	})
 	own, _ := ownEvents(tl)
+	var others []*replay.Request
+	if other != nil {
+		others = other.Main()
+	}
 	before, n := 0, 0
 	for i := range tl.Requests {
 		r := &tl.Requests[i]
@@ -78,12 +72,12 @@ func RequestRows(tl, other *replay.Timeline) *RowList {
 			continue
 		}
 		change := number(either(r.Payload > before, "+", "") + thousands(r.Payload-before))
-		cells := []any{r.N, timeText(r.Time, "01-02 15:04:05"), r.Payload, change,
-			number(percent(r.Cache.Read, r.Payload)), r.CostUSD, joined("; ", requestWhat(tl, r, own[i])...)}
+		var second any
 		if other != nil {
-			cells = slices.Insert(cells, 4, any(other.Main()[n].Payload))
+			second = others[n].Payload
 		}
-		t.add(none, cells...)
+		t.add(none, r.N, timeText(r.Time, "01-02 15:04:05"), r.Payload, change, second,
+			number(percent(r.Cache.Read, r.Payload)), r.CostUSD, joined("; ", requestWhat(tl, r, own[i])...))
 		before, n = r.Payload, n+1
 	}
 	return newRows(t)
@@ -91,15 +85,14 @@ func RequestRows(tl, other *replay.Timeline) *RowList {
 
 // ContentRow is one block of a request, and what two views make of it.
 type ContentRow struct {
-	Target   policy.Target
-	Line     int // of its message; 0: the policy made it
-	Role     string
-	About    string
-	Category category.Name
-	New      bool // no request before had it
-	Raw      int  // tokens as recorded
-	Left     diff.Side
-	Right    diff.Side
+	Target policy.Target
+	Line   int // of its message; 0: the policy made it
+	Role   string
+	About  string
+	New    bool // no request before had it
+	Raw    int  // tokens as recorded
+	Left   diff.Side
+	Right  diff.Side
 }
 
 // Differs reports whether the views show the block differently.
@@ -108,19 +101,18 @@ func (r *ContentRow) Differs() bool {
 }
 
 // ContentRows are the blocks of a request. Where left is the name of a policy, the rows show both views.
-func ContentRows(list []ContentRow, left, right string) *RowList {
-	columns := []column{{Title: "line", Drop: 2}, {Title: "what", Cut: true, Min: 14}, {Title: "raw", Drop: 1}}
-	if left != "" {
-		columns = append(columns, column{Title: "≠"}, column{Title: "second", Cut: true, Min: 10}, column{Title: "tokens"})
-	}
-	t := newTable(append(columns, column{Title: either(left == "", "what happened", "first"), Cut: true, Min: 10}, column{Title: "sent"}))
+func ContentRows(list []ContentRow, left string) *RowList {
+	t := newTable([]column{
+		{Title: "line", Drop: 2}, {Title: "what", Cut: true, Min: 14}, {Title: "raw", Drop: 1}, {Title: "≠"}, {Title: "second", Cut: true, Min: 10},
+		{Title: "tokens"}, {Title: either(left == "", "what happened", "first"), Cut: true, Min: 10}, {Title: "sent"},
+	})
 	for i := range list {
 		r := &list[i]
-		cells := []any{number(phraseIf(r.Line > 0, "%v", r.Line)), r.Role + "  " + r.About, r.Raw}
+		var mark, second, tokens any
 		if left != "" {
-			cells = append(cells, either(r.Differs(), "≠", ""), blockState(r, &r.Left), r.Left.Tokens)
+			mark, second, tokens = either(r.Differs(), "≠", ""), blockState(r, &r.Left), r.Left.Tokens
 		}
-		t.add(none, append(cells, blockState(r, &r.Right), r.Right.Tokens)...)
+		t.add(none, number(phraseIf(r.Line > 0, "%v", r.Line)), r.Role+"  "+r.About, r.Raw, mark, second, tokens, blockState(r, &r.Right), r.Right.Tokens)
 	}
 	return newRows(t)
 }
@@ -145,7 +137,7 @@ func Verdict(tl *replay.Timeline) string {
 
 // EventText says what an event of a replay is, why and at what.
 func EventText(tl *replay.Timeline, e *replay.Event) string {
-	return phrase("%v by %v: %v to %v tokens; %v", kindText(e.Kind), e.Stage, e.Before, e.After, eventText(tl, e))
+	return phrase("%v by %v%v: %v", kindText(e.Kind), e.Stage, phraseIf(e.Before > 0, ", %v to %v tokens", e.Before, e.After), eventText(tl, e))
 }
 
 // ChartLayout says how TimelineChart draws.

@@ -88,7 +88,6 @@ func content(left, right *view.View, n int) ([]report.ContentRow, error) {
 		return nil, err
 	}
 	conv := right.Conversation()
-	kinds := category.NewClasses(conv)
 	hl, hr := diff.NewHistory(left), diff.NewHistory(right)
 	sent := 0 // messages that the request before sent
 	if n > 1 && n-2 < len(conv.Requests) {
@@ -106,20 +105,19 @@ func content(left, right *view.View, n int) ([]report.ContentRow, error) {
 			t := policy.Target{Item: m.Item, Block: b}
 			row := report.ContentRow{Target: t, Line: m.Line, Role: m.Role, About: m.About, New: int(m.Item) >= sent && m.Item >= 0, Left: m.Left, Right: m.Right}
 			row.Left.Tokens, row.Right.Tokens = 0, 0
-			row.Category, _ = kinds.Of(in, t)
 			if m.Item >= 0 {
 				row.About, row.Raw = aboutBlock(conv, m.Item, b), right.RecordedTokens(t)
 			}
-			if m.Item >= 0 && left.Has(m.Item) {
-				row.Left = hl.Block(left, t)
-			} else if m.Left.Status == diff.Added {
+			switch {
+			case m.Left.Status == diff.Added:
 				row.Left.Tokens = m.Left.Tokens / blocks
+			case m.Item >= 0 && left.Has(m.Item): // the ids of made messages are those of one view
+				row.Left = hl.Block(left, t)
 			}
-			if right.Has(m.Item) && m.Right.Status != diff.Absent {
-				status := m.Right.Status
-				row.Right = hr.Block(right, t)
-				if status == diff.Added {
-					row.Right.Status = status
+			if right.Has(m.Item) && in == right {
+				row.Right.Tokens = right.PayloadBlockTokens(t)
+				if m.Right.Status != diff.Added {
+					row.Right = hr.Block(right, t)
 				}
 			}
 			list = append(list, row)
@@ -199,7 +197,7 @@ func (r *requestScreen) show() {
 	if r.session.second != nil {
 		name = r.session.second.name
 	}
-	r.rows.set(report.ContentRows(r.shown, name, r.session.first.name))
+	r.rows.set(report.ContentRows(r.shown, name))
 	r.m.resize()
 }
 

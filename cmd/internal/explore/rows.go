@@ -1,9 +1,6 @@
 package explore
 
 import (
-	"fmt"
-	"io"
-
 	"charm.land/bubbles/v2/list"
 	"charm.land/bubbles/v2/table"
 	tea "charm.land/bubbletea/v2"
@@ -81,26 +78,11 @@ type name string
 // FilterValue is what a filter looks at.
 func (n name) FilterValue() string { return string(n) }
 
-// nameLine draws a name of a chooser.
-type nameLine struct{}
+// Title is what the list shows.
+func (n name) Title() string { return report.Clean(string(n)) }
 
-// Height is that of a name.
-func (nameLine) Height() int { return 1 }
-
-// Spacing is that between names.
-func (nameLine) Spacing() int { return 0 }
-
-// Update does nothing.
-func (nameLine) Update(tea.Msg, *list.Model) tea.Cmd { return nil }
-
-// Render draws a name.
-func (nameLine) Render(w io.Writer, m list.Model, index int, item list.Item) {
-	st := lipgloss.NewStyle()
-	if index == m.Index() {
-		st = selected
-	}
-	fmt.Fprint(w, line(st, report.Clean(item.FilterValue()), m.Width()))
-}
+// Description is not shown.
+func (n name) Description() string { return "" }
 
 // choose lets the user choose one of some names; at is the one that is chosen now.
 func (m *Model) choose(what string, names []string, at string, chosen func(string) tea.Cmd) tea.Cmd {
@@ -110,7 +92,10 @@ func (m *Model) choose(what string, names []string, at string, chosen func(strin
 			index = i
 		}
 	}
-	c := &chooser{work: work{m: m}, what: what, chosen: chosen, Model: list.New(items, nameLine{}, 0, 0)}
+	lines := list.NewDefaultDelegate()
+	lines.ShowDescription = false
+	lines.SetSpacing(0)
+	c := &chooser{work: work{m: m}, what: what, chosen: chosen, Model: list.New(items, lines, 0, 0)}
 	c.SetShowTitle(false)
 	c.SetShowHelp(false)
 	c.SetShowStatusBar(false)

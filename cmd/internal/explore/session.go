@@ -217,12 +217,12 @@ func (r *replayed) eventful(wanted func(e *replay.Event) bool) (list []int) {
 		if e.Request != nil {
 			n = *e.Request
 		}
-		if wanted(e) && !slices.Contains(list, n) {
+		if wanted(e) {
 			list = append(list, n)
 		}
 	}
 	slices.Sort(list)
-	return list
+	return slices.Compact(list)
 }
 
 func loud(e *replay.Event) bool { return e.Request != nil && !slices.Contains(quiet, e.Kind) }
