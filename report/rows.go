@@ -46,7 +46,7 @@ func alignedRight(s string, w int, right bool) string {
 
 // SessionRows are the sessions of a list, each by its Short.
 func SessionRows(list []SessionItem, now time.Time) *RowList {
-	t := newTable(sessionColumns...)
+	t := tableOf[sessionCells]()
 	for i := range list {
 		sessionRow(t, &list[i], list[i].Short, now)
 	}

@@ -22,10 +22,15 @@ var members = [...][]string{
 }
 
 // AlikeInput is the input of a tool call, JSON, with the members that its counterpart in Claude Code has added to it: a
-// path, a command. The text itself is returned for a tool without a counterpart, and where it is no object.
+// path, a command. An input that is a patch alone becomes an object. The text itself is returned for a tool without a counterpart, and where it is no object.
 func (conv *Conversation) AlikeInput(tool string, text []byte) []byte {
+	if conv.alike[tool] == "" {
+		return text
+	}
 	var in map[string]json.RawMessage
-	if conv.alike[tool] == "" || json.Unmarshal(text, &in) != nil {
+	if whole := ""; json.Unmarshal(text, &whole) == nil && patched(whole) != "" { // a patch alone
+		in = map[string]json.RawMessage{"input": text}
+	} else if json.Unmarshal(text, &in) != nil {
 		return text
 	}
 	for _, names := range members {
@@ -37,6 +42,9 @@ func (conv *Conversation) AlikeInput(tool string, text []byte) []byte {
 	}
 	var words []string
 	if json.Unmarshal(in["command"], &words) == nil && len(words) > 0 { // a list of words
+		if len(words) == 3 && (words[1] == "-c" || words[1] == "-lc") { // a shell with its script
+			words = words[2:]
+		}
 		in["command"] = quoted(strings.Join(words, " "))
 	}
 	var patch string
