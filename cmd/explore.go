@@ -33,8 +33,8 @@ func newExplore(sys *system) *cobra.Command {
 		SuggestFor: []string{"tui", "browse", "open", "ui"},
 		Use:        "explore [INPUT...]", Short: "Look around in sessions, in the terminal",
 		Args: arguments(&o.Inputs),
-		Long: `Look around in sessions, in the terminal: from the list of sessions to a session,
-from there to a request, and to each block of it, as recorded and as sent.
+		Long: `Look around in sessions, in the terminal: from the list of sessions to one of
+them, to a request, and to each block of it, as recorded and as sent.
 
   list      / filters, s sorts, a and d choose an agent and a project
   session   the tokens of each request with limits and events; [ and ] go from
@@ -98,7 +98,7 @@ type explorer struct {
 	encoders *tokens.Encoders
 }
 
-func newExplorer(sys *system, o *replayOptions, now time.Time) (*explore.Source, error) {
+func newExplorer(sys *system, o *replayOptions, now time.Time) (*explore.Backend, error) {
 	e := &explorer{sys: sys, o: o, encoders: &tokens.Encoders{Jobs: runtime.GOMAXPROCS(0)}}
 	o.Counter, o.Cache = tokens.NameUsage, string(replay.CacheOwn)
 	if _, err := choosePolicy(sys, o, e.unsaid); err != nil {
@@ -111,7 +111,7 @@ func newExplorer(sys *system, o *replayOptions, now time.Time) (*explore.Source,
 		}
 	}
 	out := &outputOptions{Format: string(report.FormatTable), Color: "auto"}
-	return &explore.Source{
+	return &explore.Backend{
 		Sessions: e.sessions, Figures: e.figures, Open: e.open, Page: e.page,
 		Stamp: func(i *report.SessionItem) string {
 			stamp, err := i.State()
@@ -134,7 +134,7 @@ func newExplorer(sys *system, o *replayOptions, now time.Time) (*explore.Source,
 func (e *explorer) unsaid(...session.Warning) {}
 
 // sessions lists the sessions of the inputs, or of the default folders, the last used first.
-func (e *explorer) sessions(step explore.Step) ([]report.SessionItem, error) {
+func (e *explorer) sessions(step explore.ProgressFunc) ([]report.SessionItem, error) {
 	sys := e.sys
 	sys.mu.Lock()
 	sys.discovered = nil
@@ -168,7 +168,7 @@ func (e *explorer) sessions(step explore.Step) ([]report.SessionItem, error) {
 // figuresAtOnce is how many sessions are read before the explorer is told.
 const figuresAtOnce = 256
 
-func (e *explorer) figures(ctx context.Context, list []report.SessionItem, step explore.Step) {
+func (e *explorer) figures(ctx context.Context, list []report.SessionItem, step explore.ProgressFunc) {
 	for at := 0; at < len(list) && ctx.Err() == nil; at += figuresAtOnce {
 		to := min(at+figuresAtOnce, len(list))
 		if readGlances(e.sys, list[at:to], runtime.GOMAXPROCS(0), true, func(error) {}) != nil {
@@ -178,7 +178,7 @@ func (e *explorer) figures(ctx context.Context, list []report.SessionItem, step 
 	}
 }
 
-func (e *explorer) open(ctx context.Context, i *report.SessionItem, step explore.Step) (*explore.Opened, error) {
+func (e *explorer) open(ctx context.Context, i *report.SessionItem, step explore.ProgressFunc) (*explore.Opened, error) {
 	f, err := session.Load(i.Path, session.LoadOptions{
 		Jobs: runtime.GOMAXPROCS(0), Limits: e.sys.limits, Item: func(rec *jsonl.Item) error {
 			step(int(rec.Span.Off), int(i.Size))

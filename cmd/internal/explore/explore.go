@@ -1,5 +1,5 @@
 // Package explore is a terminal program that shows sessions: from a list to a session, to one of its requests, to a block of
-// that, and each under one policy or two. The command line gives it what it shows (see Source).
+// that, and each under one policy or two. The command line gives it what it shows (see Backend).
 package explore
 
 import (
@@ -21,14 +21,14 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// Step reports how much of a piece of work is done; total is 0 where that is not known.
-type Step func(done, total int)
+// ProgressFunc reports how much of a piece of work is done; total is 0 where that is not known.
+type ProgressFunc func(done, total int)
 
-// Source gives the explorer what it shows. Its functions may take long, and are not called on the goroutine that draws.
-type Source struct {
-	Sessions func(step Step) ([]report.SessionItem, error)
-	Figures  func(ctx context.Context, list []report.SessionItem, step Step) // reads sizes and costs into the items
-	Open     func(ctx context.Context, item *report.SessionItem, step Step) (*Opened, error)
+// Backend gives the explorer what it shows. Its functions may take long, and are not called on the goroutine that draws.
+type Backend struct {
+	Sessions func(step ProgressFunc) ([]report.SessionItem, error)
+	Figures  func(ctx context.Context, list []report.SessionItem, step ProgressFunc) // reads sizes and costs into the items
+	Open     func(ctx context.Context, item *report.SessionItem, step ProgressFunc) (*Opened, error)
 	Page     func(item *report.SessionItem, policy, file string) error // writes a page
 	Stamp    func(item *report.SessionItem) string                     // changes with the session's file
 
@@ -89,9 +89,9 @@ func on(keys, help string, do func() tea.Cmd) action {
 	return action{key.NewBinding(key.WithKeys(list...), key.WithHelp(strings.Join(list, " "), help)), do}
 }
 
-// Model is the explorer.
-type Model struct {
-	src           *Source
+// Browser is the explorer.
+type Browser struct {
+	src           *Backend
 	stack         []screen
 	width, height int
 	prompt        *prompt // a line that is typed; nil: none
@@ -99,20 +99,20 @@ type Model struct {
 }
 
 // New returns the explorer of a source.
-func New(src *Source) *Model {
-	m := &Model{src: src}
+func New(src *Backend) *Browser {
+	m := &Browser{src: src}
 	list := &sessions{work: work{m: m}, order: src.Orders[0]}
 	m.stack = []screen{list}
 	return m
 }
 
 // Init begins with the list of sessions.
-func (m *Model) Init() tea.Cmd { return m.top().start() }
+func (m *Browser) Init() tea.Cmd { return m.top().start() }
 
-func (m *Model) top() screen { return m.stack[len(m.stack)-1] }
+func (m *Browser) top() screen { return m.stack[len(m.stack)-1] }
 
 // push shows a screen above the others, whose work stops.
-func (m *Model) push(s screen) tea.Cmd {
+func (m *Browser) push(s screen) tea.Cmd {
 	m.top().background().halt()
 	m.stack = append(m.stack, s)
 	m.resize()
@@ -120,7 +120,7 @@ func (m *Model) push(s screen) tea.Cmd {
 }
 
 // back leaves the uppermost screen.
-func (m *Model) back() tea.Cmd {
+func (m *Browser) back() tea.Cmd {
 	if len(m.stack) == 1 {
 		return nil
 	}
@@ -136,12 +136,12 @@ func (m *Model) back() tea.Cmd {
 // The lines above and below a screen.
 const frameLines = 3
 
-func (m *Model) resize() {
+func (m *Browser) resize() {
 	m.top().resize(max(m.width, 20), max(m.height-frameLines, 5))
 }
 
 // global are the keys that each screen has.
-func (m *Model) global() []action {
+func (m *Browser) global() []action {
 	return []action{
 		on("esc backspace", "back", m.back),
 		on("y", "copy the command", m.copy),
@@ -150,7 +150,7 @@ func (m *Model) global() []action {
 	}
 }
 
-func (m *Model) copy() tea.Cmd {
+func (m *Browser) copy() tea.Cmd {
 	words := m.top().words()
 	if words == nil {
 		m.note = "no command shows this"
@@ -162,7 +162,7 @@ func (m *Model) copy() tea.Cmd {
 }
 
 // Update takes a message.
-func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+func (m *Browser) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
@@ -192,7 +192,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, m.top().update(msg)
 }
 
-func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
+func (m *Browser) press(msg tea.KeyPressMsg) tea.Cmd {
 	switch {
 	case msg.String() == "ctrl+c":
 		return tea.Quit
@@ -224,7 +224,7 @@ func line(st lipgloss.Style, text string, w int) string {
 }
 
 // View draws the uppermost screen, between its place and its keys.
-func (m *Model) View() tea.View {
+func (m *Browser) View() tea.View {
 	var v tea.View
 	v.AltScreen = true
 	if m.width == 0 {
@@ -265,7 +265,7 @@ func (m *Model) View() tea.View {
 
 // work is what a screen has done in the background: one job at a time.
 type work struct {
-	m      *Model
+	m      *Browser
 	job    *job
 	failed string // why the last one gave nothing
 }
@@ -305,7 +305,7 @@ func (w *work) halt() {
 
 // run does work in the background, in place of what the screen has done so far. The function that do returns is called on
 // the goroutine that draws. opened is the session that do works on, or nil.
-func (w *work) run(what string, opened *Opened, do func(ctx context.Context, step Step) (then func() tea.Cmd, err error)) tea.Cmd {
+func (w *work) run(what string, opened *Opened, do func(ctx context.Context, step ProgressFunc) (then func() tea.Cmd, err error)) tea.Cmd {
 	w.halt()
 	w.failed = ""
 	j := &job{what: what}
@@ -348,13 +348,13 @@ func (j *job) text() string {
 // prompt is a line that is typed at the foot of the screen.
 type prompt struct {
 	textinput.Model
-	m       *Model
+	m       *Browser
 	changed func(text string) // with each key; nil: nothing
 	entered func(text string) tea.Cmd
 }
 
 // ask has a line typed.
-func (m *Model) ask(what, text string, changed func(string), entered func(string) tea.Cmd) tea.Cmd {
+func (m *Browser) ask(what, text string, changed func(string), entered func(string) tea.Cmd) tea.Cmd {
 	p := &prompt{Model: textinput.New(), m: m, changed: changed, entered: entered}
 	st := p.Styles()
 	st.Cursor.Blink = false

@@ -54,7 +54,7 @@ func (r *requestScreen) start() tea.Cmd {
 	if r.at == n {
 		return nil
 	}
-	return r.run("replaying", opened, func(context.Context, Step) (func() tea.Cmd, error) {
+	return r.run("replaying", opened, func(context.Context, ProgressFunc) (func() tea.Cmd, error) {
 		right, err := opened.view(first, n, true)
 		if err != nil {
 			return nil, err
@@ -190,12 +190,20 @@ func filledText(list []filled) string {
 // show lists the blocks in their order.
 func (r *requestScreen) show() {
 	r.shown = slices.Clone(r.list)
-	if r.bySize {
-		slices.SortStableFunc(r.shown, func(a, b report.ContentRow) int { return cmp.Compare(b.Right.Tokens, a.Right.Tokens) })
-	}
 	name := ""
 	if r.session.second != nil {
 		name = r.session.second.name
+	}
+	if r.bySize {
+		slices.SortStableFunc(r.shown, func(a, b report.ContentRow) int {
+			if name != "" && a.Differs() != b.Differs() { // those that differ come first
+				if a.Differs() {
+					return -1
+				}
+				return 1
+			}
+			return cmp.Compare(b.Right.Tokens, a.Right.Tokens)
+		})
 	}
 	r.rows.set(report.ContentRows(r.shown, name))
 	r.m.resize()
@@ -325,7 +333,7 @@ func (r *requestScreen) block(t *textScreen) tea.Cmd {
 	}
 	t.name = report.Clean(t.name)
 	s, left, right := r.session, r.left, r.right
-	return t.run("reading", s.opened, func(context.Context, Step) (func() tea.Cmd, error) {
+	return t.run("reading", s.opened, func(context.Context, ProgressFunc) (func() tea.Cmd, error) {
 		var parts []string
 		raw, known := "", row.Target.Item >= 0
 		if known {

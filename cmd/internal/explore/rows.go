@@ -85,7 +85,7 @@ func (n name) Title() string { return report.Clean(string(n)) }
 func (n name) Description() string { return "" }
 
 // choose lets the user choose one of some names; at is the one that is chosen now.
-func (m *Model) choose(what string, names []string, at string, chosen func(string) tea.Cmd) tea.Cmd {
+func (m *Browser) choose(what string, names []string, at string, chosen func(string) tea.Cmd) tea.Cmd {
 	items, index := make([]list.Item, len(names)), 0
 	for i, n := range names {
 		if items[i] = name(n); n == at {

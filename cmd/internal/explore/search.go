@@ -51,7 +51,7 @@ func (f *searchScreen) start() tea.Cmd {
 		return nil
 	}
 	opened, first, text := f.session.opened, f.session.first, f.text
-	return f.run("searching", opened, func(ctx context.Context, step Step) (func() tea.Cmd, error) {
+	return f.run("searching", opened, func(ctx context.Context, step ProgressFunc) (func() tea.Cmd, error) {
 		conv := opened.Conv
 		texts, pattern, lower := conv.NewBlockReader(), anyCase(text), []byte(strings.ToLower(text)) // a pattern is slow
 		var list []found

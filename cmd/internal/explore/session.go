@@ -40,7 +40,7 @@ type sessionScreen struct {
 	width, height int
 }
 
-func newSession(m *Model, item report.SessionItem) *sessionScreen {
+func newSession(m *Browser, item report.SessionItem) *sessionScreen {
 	return &sessionScreen{work: work{m: m}, item: item, rows: newRows(), first: &replayed{name: m.src.Policy}}
 }
 
@@ -79,7 +79,7 @@ func (s *sessionScreen) look() tea.Cmd {
 // read reads the session and replays it.
 func (s *sessionScreen) read() tea.Cmd {
 	src, item, names := s.m.src, s.item, s.names()
-	return s.run("reading", nil, func(ctx context.Context, step Step) (func() tea.Cmd, error) {
+	return s.run("reading", nil, func(ctx context.Context, step ProgressFunc) (func() tea.Cmd, error) {
 		stamp := src.Stamp(&item)
 		opened, err := src.Open(ctx, &item, step)
 		if err != nil {
@@ -158,7 +158,7 @@ func (s *sessionScreen) show(list []*replayed) tea.Cmd {
 // again replays the session under other policies.
 func (s *sessionScreen) again(names []string) tea.Cmd {
 	opened := s.opened
-	return s.run("replaying", opened, func(ctx context.Context, _ Step) (func() tea.Cmd, error) {
+	return s.run("replaying", opened, func(ctx context.Context, _ ProgressFunc) (func() tea.Cmd, error) {
 		list, err := opened.replay(ctx, names)
 		return func() tea.Cmd { return s.show(list) }, err
 	})
@@ -284,7 +284,7 @@ func (s *sessionScreen) open() tea.Cmd { return s.m.push(newRequest(s, s.request
 func (s *sessionScreen) page() tea.Cmd {
 	src, item, name := s.m.src, s.item, s.first.name
 	return s.m.ask("write the page to", cmp.Or(item.Short, "session")+".html", nil, func(file string) tea.Cmd {
-		return s.run("writing "+file, nil, func(context.Context, Step) (func() tea.Cmd, error) {
+		return s.run("writing "+file, nil, func(context.Context, ProgressFunc) (func() tea.Cmd, error) {
 			err := src.Page(&item, name, file)
 			return func() tea.Cmd { s.m.note = file + " is written"; return nil }, err
 		})
@@ -296,7 +296,7 @@ func (s *sessionScreen) bill() tea.Cmd {
 	opened, r := s.opened, s.first
 	t := newText(s.m, "bill", "why", s.m.src.Words(&s.item), "--policy", r.name)
 	cmd := s.m.push(t)
-	return tea.Batch(cmd, t.run("adding up", opened, func(context.Context, Step) (func() tea.Cmd, error) {
+	return tea.Batch(cmd, t.run("adding up", opened, func(context.Context, ProgressFunc) (func() tea.Cmd, error) {
 		print, err := opened.Bill(r.pol)
 		return func() tea.Cmd {
 			return t.show(func(w int) string { return s.printed(w, print) })
@@ -375,7 +375,7 @@ func (s *sessionScreen) compaction(t *textScreen, list []int, n int) tea.Cmd {
 	if n == 1 {
 		t.command = []string{"diff", s.m.src.Words(&s.item), "--policy", r.name, "--at", "1"}
 	}
-	return t.run("replaying", opened, func(context.Context, Step) (func() tea.Cmd, error) {
+	return t.run("replaying", opened, func(context.Context, ProgressFunc) (func() tea.Cmd, error) {
 		before, err := opened.view(r, max(n-1, 1), n > 1)
 		if err != nil {
 			return nil, err

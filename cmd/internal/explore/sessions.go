@@ -43,7 +43,7 @@ func (s *sessions) start() tea.Cmd {
 	s.rows = newRows()
 	s.m.resize()
 	list := s.m.src.Sessions
-	return s.run("looking for sessions", nil, func(_ context.Context, step Step) (func() tea.Cmd, error) {
+	return s.run("looking for sessions", nil, func(_ context.Context, step ProgressFunc) (func() tea.Cmd, error) {
 		found, err := list(step)
 		return func() tea.Cmd {
 			s.all, s.read, s.listed = found, 0, true
@@ -68,7 +68,7 @@ func (s *sessions) figures() tea.Cmd {
 	src, from, total := s.m.src, s.read, len(s.all)
 	to := min(from+max(from, atOnce), total)
 	part := slices.Clone(s.all[from:to])
-	cmd := s.run("reading sizes and costs", nil, func(ctx context.Context, step Step) (func() tea.Cmd, error) {
+	cmd := s.run("reading sizes and costs", nil, func(ctx context.Context, step ProgressFunc) (func() tea.Cmd, error) {
 		src.Figures(ctx, part, func(done, _ int) { step(from+done, total) })
 		return func() tea.Cmd {
 			copy(s.all[from:], part)

@@ -23,7 +23,7 @@ type textScreen struct {
 	find    string             // is marked
 }
 
-func newText(m *Model, name string, command ...string) *textScreen {
+func newText(m *Browser, name string, command ...string) *textScreen {
 	t := &textScreen{work: work{m: m}, Model: viewport.New(), name: name, command: command}
 	k := &t.KeyMap
 	k.PageUp.SetKeys("pgup")
@@ -102,7 +102,7 @@ func cleaned(text string) string {
 func wrapped(text string, w int) string { return lipgloss.Wrap(text, w, "") }
 
 // newHelp is the screen of all keys.
-func newHelp(m *Model) *textScreen {
+func newHelp(m *Browser) *textScreen {
 	t := newText(m, "keys")
 	zero := work{m: m}
 	s := &sessionScreen{work: zero}
