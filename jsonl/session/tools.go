@@ -12,13 +12,13 @@ func (conv *Conversation) Alike(tool string) string { return cmp.Or(conv.alike[t
 
 // members are the names that clients give to what Claude Code calls by the first name of a row, in the inputs of tools
 // on files and of those that run commands.
-var members = [...][]string{
-	{"file_path", "filePath", "path", "absolute_path"},
-	{"old_string", "oldString", "old_str", "oldText"},
-	{"new_string", "newString", "new_str", "newText"},
-	{"replace_all", "replaceAll"},
-	{"content", "file_text"},
-	{"command", "cmd"},
+var members = []string{
+	"file_path filePath path absolute_path",
+	"old_string oldString old_str oldText",
+	"new_string newString new_str newText",
+	"replace_all replaceAll",
+	"content file_text",
+	"command cmd",
 }
 
 // AlikeInput is the input of a tool call, JSON, with the members that its counterpart in Claude Code has added to it: a
@@ -33,7 +33,8 @@ func (conv *Conversation) AlikeInput(tool string, text []byte) []byte {
 	} else if json.Unmarshal(text, &in) != nil {
 		return text
 	}
-	for _, names := range members {
+	for _, row := range members {
+		names := strings.Fields(row)
 		for _, name := range names[1:] {
 			if in[names[0]] == nil && in[name] != nil {
 				in[names[0]] = in[name]
