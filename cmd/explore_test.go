@@ -298,7 +298,7 @@ func TestExploreKeys(t *testing.T) {
 	if page, err := os.ReadFile("page.html"); err != nil || !bytes.Contains(page, []byte("opencode")) {
 		t.Errorf("the page: %v", err)
 	}
-	see("a session", "enter", "second: recorded")
+	see("a session", "enter", "recorded, second: ")
 	d.shot("a request under two policies")
 	see("everywhere", "y", "--against recorded")
 	see("a request", "left", "request 1")
@@ -311,7 +311,7 @@ func TestExploreKeys(t *testing.T) {
 	d.press("everywhere", "esc")
 	see("a request", "P", "none: one policy")
 	d.press("everywhere", "home")
-	see("a list to choose from", "enter", "under opencode")
+	see("a list to choose from", "enter", "opencode: ")
 	see("a request", "c", "SUMMARY")
 	d.press("everywhere", "esc")
 	see("a request", "enter", "UNDER opencode")

@@ -28,7 +28,7 @@ type requestScreen struct {
 	at     int // n of what is shown; 0: nothing yet
 	left   *view.View
 	right  *view.View
-	fill   []filled
+	fill   []string            // what fills the request, under each policy
 	list   []report.ContentRow // in the order of the request
 	shown  []report.ContentRow
 	bySize bool
@@ -71,7 +71,10 @@ func (r *requestScreen) start() tea.Cmd {
 		if err != nil {
 			return nil, err
 		}
-		fill := filling(right, first.tl.OverheadAt(n))
+		fill := []string{first.name + ": " + filledText(filling(right, first.tl.OverheadAt(n)))}
+		if second != nil {
+			fill = append(fill, second.name+", second: "+filledText(filling(left, second.tl.OverheadAt(n))))
+		}
 		return func() tea.Cmd {
 			r.at, r.left, r.right, r.fill, r.list = n, left, right, fill, list
 			r.show()
@@ -210,7 +213,7 @@ func (r *requestScreen) show() {
 }
 
 // headLines are the lines above the blocks.
-const headLines = 3
+const headLines = 4
 
 func (r *requestScreen) resize(w, h int) {
 	r.width = w
@@ -223,11 +226,11 @@ func (r *requestScreen) view() string {
 	if r.at == 0 {
 		return ""
 	}
-	names := "under " + r.session.first.name
-	if s := r.session.second; s != nil {
-		names = "first: " + r.session.first.name + ", second: " + s.name
+	var head []string
+	for _, text := range r.fill {
+		lines := strings.Split(wrapped(text, r.width), "\n")
+		head = append(head, lines[:min(len(lines), headLines/len(r.fill))]...)
 	}
-	head := strings.Split(wrapped(names+": "+filledText(r.fill), r.width), "\n")
 	head = append(head, make([]string, headLines)...)[:headLines]
 	return strings.Join(append(head, r.rows.View()), "\n")
 }
