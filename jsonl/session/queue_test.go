@@ -151,6 +151,7 @@ func TestQueuedPromptsAreRead(t *testing.T) {
 					queue = slices.Delete(queue, i, i+1)
 				}
 			}
+			return nil
 		}}
 		f, err := session.Load(path, opt)
 		if err != nil {
