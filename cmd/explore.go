@@ -29,7 +29,7 @@ import (
 func newExplore(sys *system) *cobra.Command {
 	o := &replayOptions{}
 	o.Policy = recordedTrack
-	return command(&cobra.Command{
+	cmd := command(&cobra.Command{
 		SuggestFor: []string{"tui", "browse", "open", "ui"},
 		Use:        "explore [INPUT...]", Short: "Look around in sessions, in the terminal",
 		Args: arguments(&o.Inputs),
@@ -51,6 +51,8 @@ written but the page, to the file that you name.`,
   ctxkit explore last
   ctxkit explore ~/.claude/projects --policy opencode`,
 	}, func() error { return runExplore(sys, o) }, flag(o.first), newPriceOptions(sys))
+	explainColumns(cmd, report.ExploreTables)
+	return cmd
 }
 
 // first is the policy with which sessions are shown at first.

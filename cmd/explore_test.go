@@ -32,9 +32,14 @@ type driver struct {
 	golden string          // folder of the screens
 }
 
-// explored is the explorer of inputs, with its list on the screen.
-func explored(t *testing.T, inputs ...string) *driver {
+// explored is the explorer of inputs in a folder, with its list on the screen. The test goes on in the folder.
+func explored(t *testing.T, dir string, inputs ...string) *driver {
 	t.Helper()
+	folder, err := filepath.Abs(filepath.Join("testdata", "explore"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
 	t.Setenv("NO_COLOR", "1")
 	sys := newSystem(strings.NewReader(""), io.Discard, io.Discard)
 	if err := sys.register(); err != nil {
@@ -50,10 +55,6 @@ func explored(t *testing.T, inputs ...string) *driver {
 	}
 	src.Watch = 0
 	src.Words = func(i *report.SessionItem) string { return filepath.Base(i.Path) }
-	folder, err := filepath.Abs(filepath.Join("testdata", "explore"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	d := &driver{t: t, golden: folder, m: explore.New(src), pages: map[[2]int]*bytes.Buffer{}, keys: map[string]bool{}}
 	for _, size := range screenSizes {
 		d.pages[size] = &bytes.Buffer{}
@@ -194,7 +195,7 @@ func sessionsOf(t *testing.T, files ...string) string {
 // TestExploreAgents shows sessions of five agents.
 func TestExploreAgents(t *testing.T) {
 	d := explored(t, sessionsOf(t, "testdata/sessions/compaction.jsonl", "jsonl/codex/testdata/rollout.jsonl", "jsonl/opencode/testdata/export.json",
-		"jsonl/pi/testdata/v3.jsonl", "jsonl/copilot/testdata/events.jsonl"))
+		"jsonl/pi/testdata/v3.jsonl", "jsonl/copilot/testdata/events.jsonl"), ".")
 	d.shot("sessions")
 	d.press("sessions", "home")
 	for i := range 5 {
@@ -213,8 +214,7 @@ func TestExploreAgents(t *testing.T) {
 // TestExploreKeys presses every key of the help, and looks at what comes of it.
 func TestExploreKeys(t *testing.T) {
 	folder := sessionsOf(t, "testdata/sessions/compaction.jsonl", "testdata/sessions/cjk.jsonl", "jsonl/codex/testdata/rollout.jsonl")
-	d := explored(t, folder)
-	t.Chdir(t.TempDir())
+	d := explored(t, folder, ".")
 	see := func(screen, keys, text string) {
 		t.Helper()
 		d.press(screen, keys)
@@ -367,11 +367,10 @@ func TestExploreKeys(t *testing.T) {
 // TestExploreHostile shows a session whose texts are to be acted on by a terminal.
 func TestExploreHostile(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, "hostile.jsonl")
-	if err := os.WriteFile(path, hostileSession(t, 0), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "hostile.jsonl"), hostileSession(t, 0), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d := explored(t, path)
+	d := explored(t, dir, "hostile.jsonl")
 	d.shot("session")
 	d.press("a session", "enter")
 	d.shot("request")
@@ -406,7 +405,7 @@ func TestExploreGrowing(t *testing.T) {
 		}
 	}
 	write(2)
-	d := explored(t, path)
+	d := explored(t, dir, "growing.jsonl")
 	d.shot("no request")
 	for _, k := range []string{"enter", "b", "c", "p", "/", "["} {
 		d.press("a session", k)
@@ -418,7 +417,7 @@ func TestExploreGrowing(t *testing.T) {
 	d.shot("grown")
 	d.check("growing")
 
-	d = explored(t, path)
+	d = explored(t, dir, "growing.jsonl")
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
@@ -457,7 +456,7 @@ func TestExploreTerminal(t *testing.T) {
 	see("peak 21,362 of")
 	for _, size := range screenSizes {
 		tmux("resize-window", "-t", "x", "-x", strconv.Itoa(size[0]), "-y", strconv.Itoa(size[1]))
-		d := explored(t, path)
+		d := explored(t, filepath.Dir(path), path)
 		d.send(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
 		see(strings.TrimRight(spaces.ReplaceAllString(ansiCode.ReplaceAllString(d.view(), "")+"\n", "\n"), "\n"))
 	}

@@ -56,10 +56,7 @@ func SessionRows(list []SessionItem, now time.Time) *RowList {
 // RequestRows are the main requests of a replay: what each sends, how much more that is than the one before sent, and what
 // happened before it. other, where it is not nil, is the replay of the session under a second policy.
 func RequestRows(tl, other *replay.Timeline) *RowList {
-	t := newTable([]column{
-		{Title: "request"}, {Title: "time (UTC)", Drop: 2}, {Title: sentName(tl)}, {Title: "change"}, {Title: "second", Drop: 4}, {Title: "cached", Drop: 1},
-		{Title: "USD", Drop: 3}, {Title: "what happened", Cut: true, Min: 12},
-	})
+	t := tableOf[stepCells]()
 	own, _ := ownEvents(tl)
 	var others []*replay.Request
 	if other != nil {
@@ -76,8 +73,8 @@ func RequestRows(tl, other *replay.Timeline) *RowList {
 		if other != nil {
 			second = others[n].Payload
 		}
-		t.add(none, r.N, timeText(r.Time, "01-02 15:04:05"), r.Payload, change, second,
-			number(percent(r.Cache.Read, r.Payload)), r.CostUSD, joined("; ", requestWhat(tl, r, own[i])...))
+		t.put(none, stepCells{r.N, timeText(r.Time, "01-02 15:04:05"), r.Payload, change, second,
+			number(percent(r.Cache.Read, r.Payload)), r.CostUSD, joined("; ", requestWhat(tl, r, own[i])...)})
 		before, n = r.Payload, n+1
 	}
 	return newRows(t)
@@ -102,17 +99,14 @@ func (r *ContentRow) Differs() bool {
 
 // ContentRows are the blocks of a request. Where left is the name of a policy, the rows show both views.
 func ContentRows(list []ContentRow, left string) *RowList {
-	t := newTable([]column{
-		{Title: "line", Drop: 2}, {Title: "what", Cut: true, Min: 14}, {Title: "raw", Drop: 1}, {Title: "≠"}, {Title: "second", Cut: true, Min: 10},
-		{Title: "tokens"}, {Title: either(left == "", "what happened", "first"), Cut: true, Min: 10}, {Title: "sent"},
-	})
+	t := tableOf[blockCells]()
 	for i := range list {
 		r := &list[i]
 		var mark, second, tokens any
 		if left != "" {
 			mark, second, tokens = either(r.Differs(), "≠", ""), blockState(r, &r.Left), r.Left.Tokens
 		}
-		t.add(none, number(phraseIf(r.Line > 0, "%v", r.Line)), r.Role+"  "+r.About, r.Raw, mark, second, tokens, blockState(r, &r.Right), r.Right.Tokens)
+		t.put(none, blockCells{number(phraseIf(r.Line > 0, "%v", r.Line)), r.Role + "  " + r.About, r.Raw, mark, second, tokens, blockState(r, &r.Right), r.Right.Tokens})
 	}
 	return newRows(t)
 }
@@ -208,10 +202,10 @@ type FoundRow struct {
 
 // FoundRows are blocks with a text that was searched for.
 func FoundRows(list []FoundRow) *RowList {
-	t := newTable([]column{{Title: "request"}, {Title: "line", Drop: 1}, {Title: "what", Cut: true, Min: 12}, {Title: "text", Cut: true, Min: 20}})
+	t := tableOf[foundCells]()
 	for i := range list {
 		f := &list[i]
-		t.add(none, f.Request, number(phraseIf(f.Line > 0, "%v", f.Line)), f.About, f.Text)
+		t.put(none, foundCells{f.Request, number(phraseIf(f.Line > 0, "%v", f.Line)), f.About, f.Text})
 	}
 	return newRows(t)
 }

@@ -383,7 +383,7 @@ func (p *prompt) press(msg tea.KeyPressMsg) tea.Cmd {
 
 func (p *prompt) update(msg tea.Msg) (cmd tea.Cmd) {
 	before := p.Value()
-	p.Model, cmd = p.Model.Update(msg)
+	p.Model, cmd = p.Update(msg)
 	if p.changed != nil && p.Value() != before {
 		p.changed(p.Value())
 	}

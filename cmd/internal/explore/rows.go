@@ -61,7 +61,7 @@ func (r *rows) to(n int) {
 }
 
 func (r *rows) update(msg tea.Msg) (cmd tea.Cmd) {
-	r.Model, cmd = r.Model.Update(msg)
+	r.Model, cmd = r.Update(msg)
 	return cmd
 }
 
@@ -114,7 +114,7 @@ func (c *chooser) view() string    { return c.View() }
 func (c *chooser) typing() bool    { return c.FilterState() == list.Filtering }
 
 func (c *chooser) update(msg tea.Msg) (cmd tea.Cmd) {
-	c.Model, cmd = c.Model.Update(msg)
+	c.Model, cmd = c.Update(msg)
 	return cmd
 }
 

@@ -65,7 +65,7 @@ func (t *textScreen) mark() {
 }
 
 func (t *textScreen) update(msg tea.Msg) (cmd tea.Cmd) {
-	t.Model, cmd = t.Model.Update(msg)
+	t.Model, cmd = t.Update(msg)
 	return cmd
 }
 
