@@ -67,6 +67,7 @@ var (
 	ThresholdTables = []TableHead{headOf[limitCells]("limits")}
 	PriceTables     = []TableHead{headOf[priceCells]("models")}
 	SessionTables   = []TableHead{headOf[sessionCells]("sessions")}
+	ExploreTables   = []TableHead{headOf[sessionCells]("sessions"), headOf[stepCells]("requests"), headOf[blockCells]("blocks"), headOf[foundCells]("what a search found")}
 	PolicyTables    = []TableHead{headOf[catalogueCells]("policies")}
 	FindingTables   = []TableHead{headOf[findingCells]("findings")}
 	ChangeTables    = []TableHead{{"settings", changeColumns("POLICY", "OTHER")}}
@@ -329,6 +330,32 @@ type priceCells struct {
 	Remarks           any `col:"remarks" about:"how sure the prices are, and when the model was released" fit:"wrap" drop:"6"`
 	Confidence        any `csv:"confidence"`
 	Note              any `csv:"note"`
+}
+type stepCells struct {
+	Request any `col:"request" about:"number of the request"`
+	Time    any `col:"time (UTC)" about:"month, day and time at which the request was recorded" drop:"2"`
+	Sent    any `col:"sent" about:"tokens of the request"`
+	Change  any `col:"change" about:"tokens more than the request before"`
+	Second  any `col:"second" about:"tokens of the request under the second policy" drop:"4"`
+	Cached  any `col:"cached" about:"share of the request that is read from the prompt cache" drop:"1"`
+	USD     any `col:"USD" about:"cost of the request" drop:"3"`
+	What    any `col:"what happened" about:"events, misses of the cache" fit:"cut" min:"12"`
+}
+type blockCells struct {
+	Line   any `col:"line" about:"line of the session's file; none: the policy made the block" drop:"2"`
+	What   any `col:"what" about:"role, and what the block is" fit:"cut" min:"14"`
+	Raw    any `col:"raw" about:"tokens as recorded" drop:"1"`
+	Mark   any `col:"≠" about:"the policies send different blocks"`
+	Second any `col:"second" about:"what became of the block under the second policy" fit:"cut" min:"10"`
+	Tokens any `col:"tokens" about:"tokens that the second policy sends"`
+	First  any `col:"what happened" about:"what became of the block: new, kept, cleared, summarised, added, and by which stage" fit:"cut" min:"10"`
+	Sent   any `col:"sent" about:"tokens that are sent"`
+}
+type foundCells struct {
+	Request any `col:"request" about:"first request that sends the block"`
+	Line    any `col:"line" about:"line of the session's file; none: the policy made the block" drop:"1"`
+	What    any `col:"what" about:"role, and what the block is" fit:"cut" min:"12"`
+	Text    any `col:"text" about:"text around the place" fit:"cut" min:"20"`
 }
 type sessionCells struct {
 	Session       any `col:"session" csv:"session" about:"beginning of the id, as long as no other in the list has it"`
