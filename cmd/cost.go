@@ -13,10 +13,11 @@ import (
 
 func newCost(sys *system) *cobra.Command {
 	o := &replayOptions{}
+	o.Policy = "recorded"
 	return command(&cobra.Command{
 		Use: "cost INPUT...", Short: "Simulate the cost of sessions by cache class, own calls included",
 		Args: arguments(&o.Inputs),
-		Long: `Simulate what sessions would have cost under a policy.
+		Long: `Simulate what sessions cost, as recorded or under a policy.
 
 The prompt cache is simulated: what each request reads, writes and sends
 uncached follows from where the client marks it, from the recorded times, and

@@ -84,7 +84,8 @@ func firstCommands(s *report.Start) []report.CommandLine {
 			ask("what the prompt cache lost, and why", "why", name),
 			ask("request by request, as its own client keeps the context", name),
 			ask("under other policies: tokens, dollars, what was missed", "compare", s.IDs[dear]),
-			ask("the dearest sessions", "sessions", "--sort", "cost", "--limit", "10"))
+			ask("the dearest sessions", "sessions", "--sort", "cost", "--limit", "10"),
+			ask("look around in all of them, in the terminal", "explore"))
 	} else {
 		list = append(list, ask("see it work, on a session that is built in", "demo"),
 			ask("the sessions of another folder", "sessions", "DIR"))

@@ -263,7 +263,7 @@ func TestOwnPolicy(t *testing.T) {
 		if x.own == "" {
 			want = "add -p recorded, what the client really did, or another; ctxkit policy list lists all"
 		}
-		for _, name := range []string{"replay", "cost"} {
+		for _, name := range []string{"replay", "regret"} {
 			if code, _, said := run(name, file); code != 2 || !strings.Contains(said, want) {
 				t.Errorf("%s %s: exit %d: %s", name, x.file, code, said)
 			}

@@ -95,6 +95,9 @@ func reportHints() report.Hints {
 		Lint:     "ctxkit lint lists them",
 		Findings: "--max findings=N keeps more of each kind",
 		Window:   "--window sets another",
+		Contents: "ctxkit stats lists files and results",
+		Policies: "ctxkit compare shows what other policies would cost",
+		Agents:   "--agent all shows each",
 		Shell:    shellLine,
 
 		Releases: "NAME@" + preset.Latest + " is the newest, NAME@VERSION that version's. " +

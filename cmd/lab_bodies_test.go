@@ -91,7 +91,7 @@ func TestRecordedBodies(t *testing.T) {
 						if what := now.differs(t, got); what != "" {
 							t.Errorf("%s: request %d: %s differs", path, n, what)
 						}
-						one, _, err := stats.Replay(rec, replay.RecordedTrack(), replay.Options{}, func(*replay.Timeline) (int, error) { return n, nil }, nil)
+						one, _, err := stats.Replay(rec, replay.RecordedTrack(), replay.Options{}, func(*replay.Timeline) (stats.Extent, error) { return stats.Extent{Request: n, Until: n}, nil }, nil)
 						if err == nil {
 							err = one.AddOverhead(f.Main, log)
 						}

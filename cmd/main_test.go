@@ -149,6 +149,10 @@ func TestUseColor(t *testing.T) {
 		{"auto", true, nil, "", true},
 		{"auto", false, nil, "", false},
 		{"auto", true, map[string]string{"NO_COLOR": "1"}, "", false},
+		{"auto", false, map[string]string{"FORCE_COLOR": "1"}, "", true},
+		{"auto", false, map[string]string{"FORCE_COLOR": "0"}, "", false},
+		{"auto", false, map[string]string{"FORCE_COLOR": "1"}, "out.txt", false},
+		{"auto", true, map[string]string{"FORCE_COLOR": "1", "NO_COLOR": "1"}, "", false},
 		{"auto", true, map[string]string{"TERM": "dumb"}, "", false},
 		{"auto", true, nil, "out.txt", false},
 		{"always", false, map[string]string{"NO_COLOR": "1"}, "", true},
@@ -157,6 +161,16 @@ func TestUseColor(t *testing.T) {
 		sys := &system{terminal: c.terminal, env: func(name string) string { return c.env[name] }}
 		if got := (&outputOptions{Color: c.when, File: c.file}).useColor(sys); got != c.want {
 			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+// TestPageToTerminal: a page is refused where it would go to a terminal.
+func TestPageToTerminal(t *testing.T) {
+	for terminal, refused := range map[bool]bool{true: true, false: false} {
+		o := &outputOptions{Format: "html"}
+		if _, err := o.create(&system{terminal: terminal}); (err != nil) != refused {
+			t.Errorf("terminal %v: %v", terminal, err)
 		}
 	}
 }

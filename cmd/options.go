@@ -251,7 +251,8 @@ func (o *outputOptions) useColor(sys *system) bool {
 	case "never":
 		return false
 	}
-	return sys.terminal && (o.File == "" || o.File == "-") && sys.env("NO_COLOR") == "" && sys.env("TERM") != "dumb"
+	forced := sys.env("FORCE_COLOR")
+	return (sys.terminal && sys.env("TERM") != "dumb" || forced != "" && forced != "0") && (o.File == "" || o.File == "-") && sys.env("NO_COLOR") == ""
 }
 
 // The narrowest and the widest lines that reports are laid out for, in columns.

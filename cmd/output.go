@@ -26,6 +26,9 @@ type output struct {
 
 // create opens the output. It refuses a file that the command reads, or writes already.
 func (o *outputOptions) create(sys *system) (*output, error) {
+	if o.File == "" && o.Format == string(report.FormatHTML) && sys.terminal {
+		return nil, errors.New("flag --format: a page is not for a terminal: add -o page.html")
+	}
 	if o.File == "" || o.File == "-" {
 		return &output{Writer: sys.out}, nil
 	}

@@ -52,7 +52,7 @@ whole command.
 
 | ` + "`--format`" + ` | contents |
 |---|---|
-| ` + "`table`" + `, ` + "`text`" + ` | for reading: as wide as the terminal, else ` + "`$COLUMNS`" + `, else 100 columns; 60 to 240. Columns that do not fit are named below the table. Colour on a terminal only, never with ` + "`NO_COLOR`" + ` |
+| ` + "`table`" + `, ` + "`text`" + ` | for reading: as wide as the terminal, else ` + "`$COLUMNS`" + `, else 100 columns; 60 to 240. Columns that do not fit are named below the table. Colour on a terminal and with ` + "`FORCE_COLOR`" + `, never with ` + "`NO_COLOR`" + ` |
 | ` + "`json`" + ` | the whole result; its ` + "`schema`" + ` field ` + "`ctxkit.NAME/v1`" + ` is [schemas](schemas)/NAME.v1.json; no field of a version is renamed or removed. ` + "`view`" + ` prints a body for the Messages API |
 | ` + "`ndjson`" + ` | one request per line |
 | ` + "`csv`" + ` | one row per request, session or finding |

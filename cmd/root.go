@@ -183,7 +183,7 @@ var subcommands = map[string]func(*system) *cobra.Command{
 	"backtest": newBacktest, "anonymize": newAnonymize, "cost": newCost, "prices": newPrices,
 	"lint": newLint, "sessions": newSessions, "stats": newStats, "why": newWhy, "resume": newResume, "policy": newPolicy,
 	"cache": newCache, "demo": newDemo, statusline: newStatusline, "synth": newSynth, "thresholds": newThresholds,
-	"version": newVersion, "view": newView, "diff": newDiff, "convert": newConvert, "export": newExport,
+	"version": newVersion, "view": newView, "diff": newDiff, "convert": newConvert, "export": newExport, "explore": newExplore,
 }
 
 // successors maps the names of former commands to the command lines that do the same.

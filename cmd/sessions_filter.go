@@ -55,6 +55,27 @@ func sortKeys() []sortKey {
 	}
 }
 
+func sortKeyOf(name string) *sortKey {
+	list := sortKeys()
+	return &list[slices.Index(sortNames(), name)]
+}
+
+// sort sorts sessions. Those whose figures are not read come last.
+func (k *sortKey) sort(items []report.SessionItem) {
+	figure := func(i *report.SessionItem) float64 {
+		if i.Glance == nil {
+			return -1
+		}
+		return k.figure(i.Glance)
+	}
+	slices.SortStableFunc(items, func(a, b report.SessionItem) int {
+		if k.known != nil {
+			return k.known(&a.FileInfo, &b.FileInfo)
+		}
+		return cmp.Compare(figure(&b), figure(&a))
+	})
+}
+
 func sortNames() (names []string) {
 	for _, k := range sortKeys() {
 		names = append(names, k.name)
@@ -214,14 +235,14 @@ func (o *sessionFilter) items(list []session.FileInfo, shown int, read func([]re
 			items = append(items, all[i])
 		}
 	}
-	key := sortKeys()[slices.Index(sortNames(), o.Sort)]
+	key := sortKeyOf(o.Sort)
 	limit := func() {
 		if o.Limit > 0 {
 			items = items[:min(o.Limit, len(items))]
 		}
 	}
 	if key.known != nil {
-		slices.SortStableFunc(items, func(a, b report.SessionItem) int { return key.known(&a.FileInfo, &b.FileInfo) })
+		key.sort(items)
 		if o.Model == "" {
 			limit()
 		}
@@ -234,13 +255,7 @@ func (o *sessionFilter) items(list []session.FileInfo, shown int, read func([]re
 	}
 	items = slices.DeleteFunc(items, func(i report.SessionItem) bool { return !o.hasModel(&i) })
 	if key.figure != nil {
-		figure := func(i *report.SessionItem) float64 {
-			if i.Glance == nil {
-				return -1
-			}
-			return key.figure(i.Glance)
-		}
-		slices.SortStableFunc(items, func(a, b report.SessionItem) int { return cmp.Compare(figure(&b), figure(&a)) })
+		key.sort(items)
 	}
 	limit()
 	return items, nil

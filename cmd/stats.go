@@ -24,24 +24,26 @@ func newStats(sys *system) *cobra.Command {
 	cmd := command(&cobra.Command{
 		Use: "stats INPUT...", Short: "Show what fills the context: categories, tools, files, turns",
 		Args: arguments(&o.Inputs),
-		Long: `Show what fills the context at one request, and what filled it up to there:
-system prompt and tools, prompts, attachments, text, thinking, tool calls and
-results; the tools, files and single results that took the most; what was read
-again or superseded; results with the same text; turns; subagents by type.
+		Long: `Show what the input of a session consisted of and what it cost, and what filled
+the context at its largest request: system prompt and tools, prompts,
+attachments, text, thinking, tool calls and results; the tools, files and single
+results that took the most; what was read again or superseded; results with the
+same text; turns; subagents by type.
 
 The parts add up to the recorded context. What is on no line of the file has a
 line of its own. By default it is the context as it was recorded; --policy shows
 what another policy would have sent.
 
---at is a request's number, last, peak (the largest payload) or event:K. Of
-several sessions there is a table with the heaviest first, and sums over all.`,
+--at is a request's number, last, peak (the largest payload) or event:K. With a
+number or an event, sums are over the requests up to it. Of several sessions
+there is a table with the heaviest first, and sums over all.`,
 		Example: `  ctxkit stats session.jsonl
-  ctxkit stats session.jsonl --at peak --all
+  ctxkit stats session.jsonl --all
   ctxkit stats session.jsonl --policy opencode --at 200
   ctxkit stats ~/.claude/projects --format csv -o stats.csv`,
 	}, func() error { return runStats(sys, o) }, o.shared(sys, o.listing(report.PageFormats, report.StatsTables...))...)
-	cmd.Flags().StringVar(&o.At, "at", "last", "which request: `N`, last, peak or event:K")
-	o.completeAt(cmd, sys, "last", "peak")
+	cmd.Flags().StringVar(&o.At, "at", "peak", "which request: `N`, last, peak or event:K")
+	o.completeAt(cmd, sys, "peak", "last")
 	return cmd
 }
 
@@ -64,13 +66,17 @@ func (r *replays) stats(c agentConversation, pol *policy.Policy, at string, warn
 			return nil, err
 		}
 	}
-	choose := func(tl *replay.Timeline) (int, error) {
+	choose := func(tl *replay.Timeline) (stats.Extent, error) {
 		tl.Agent = c.name()
 		n, err := tl.RequestAt(at)
 		if err != nil {
-			return 0, fmt.Errorf("flag --at: %w", err)
+			return stats.Extent{}, fmt.Errorf("flag --at: %w", err)
 		}
-		return n, nil
+		until := n
+		if at == "peak" || at == "last" {
+			until = tl.Totals.Requests
+		}
+		return stats.Extent{Request: n, Until: until}, nil
 	}
 	s, tl, err := stats.Replay(c.rec, pol, r.o.options(), choose, agents)
 	if err == nil {

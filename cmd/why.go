@@ -14,23 +14,22 @@ func newWhy(sys *system) *cobra.Command {
 	o := &replayOptions{}
 	o.Policy = "recorded"
 	return command(&cobra.Command{
-		Use: "why INPUT...", Short: "Show every break of the prompt cache with its cause and cost",
+		Use: "why INPUT...", Short: "Show why a session cost what it did, and why it compacted",
 		Args: arguments(&o.Inputs),
-		Long: `Show where the prompt cache broke, the most expensive break first: its cause and
-what it cost. The causes are a restart of the client, an edit or a compaction, a
-pause longer than the cache lives, another model, other tools or settings, and
-breakpoints that do not reach far enough. A recorded break that no line of the
-file explains is said to be unexplained. Where the file holds the requests that
-were sent (Claude Code 2.1.282 and later), the first tool, setting or block that
-differs from the request before is named.
+		Long: `Show what a session cost and why: how much was paid for reading the context
+again, for new content, for cache misses by cause, for output, summaries and
+subagents. The parts add up to what cost shows as billed. Then what the input
+consisted of, what would have cost less, what filled the context before each
+compaction, and each cache miss with its request, cause and cost.
 
-Breaks of the record are those that the usage shows, with what they cost by it.
-The simulated cache, which names the causes, has a figure of its own beside it;
-its parts add up to the simulated cost. --policy shows the breaks of another
-policy, which are simulated.
+The causes are a restart of the client, an edit or a compaction, a pause longer
+than the cache lives, another model, other tools or settings, and breakpoints
+that do not reach far enough. A recorded cache miss that no line of the file
+explains is called unexplained. Where the file holds the requests that were sent
+(Claude Code 2.1.282 and later), the first tool, setting or block that differs
+from the request before is named.
 
-Between compactions it lists what filled the context again: tool results, files
-and prompts, the heaviest first.`,
+--policy shows the same of another policy, simulated.`,
 		Example: `  ctxkit why session.jsonl
   ctxkit why session.jsonl --policy opencode
   ctxkit why last --all

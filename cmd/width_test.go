@@ -152,8 +152,9 @@ func brokenNames(names []string) map[string][]string {
 	return ends
 }
 
-// TestTerminal runs commands in a terminal, by tmux, and holds that no line of theirs goes on below.
-func TestTerminal(t *testing.T) {
+// terminals starts a server of terminals, which ends with the test, and returns what runs tmux and the path of ctxkit.
+func terminals(t *testing.T) (tmux func(args ...string) string, program string) {
+	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("no tmux: the package of that name has it")
 	}
@@ -165,15 +166,11 @@ func TestTerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program := filepath.Join(dir, "ctxkit") // by which name the test's program is ctxkit
+	program = filepath.Join(dir, "ctxkit") // by which name the test's program is ctxkit
 	if err := os.Symlink(self, program); err != nil {
 		t.Skip(err)
 	}
-	root, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tmux := func(args ...string) string {
+	tmux = func(args ...string) string {
 		c := exec.Command("tmux", append([]string{"-S", filepath.Join(dir, "socket"), "-f", os.DevNull}, args...)...)
 		c.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "TERM=xterm-256color")
 		out, err := c.CombinedOutput()
@@ -183,7 +180,17 @@ func TestTerminal(t *testing.T) {
 		return string(out)
 	}
 	tmux("new-session", "-d", "-s", "server", "cat") // which ends with its last session
-	defer tmux("kill-server")
+	t.Cleanup(func() { tmux("kill-server") })
+	return tmux, program
+}
+
+// TestTerminal runs commands in a terminal, by tmux, and holds that no line of theirs goes on below.
+func TestTerminal(t *testing.T) {
+	tmux, program := terminals(t)
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, w := range []int{60, 80, 100, 160, 200} {
 		for i, command := range widthCommands {
 			if prose := strings.HasPrefix(command, "view "); prose || w > 60 && i%4 != w%3 {

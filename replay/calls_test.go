@@ -153,13 +153,13 @@ func TestUsageBelowContent(t *testing.T) {
 	}
 	sessions := []recording{
 		{"fits", build(grows), ""},
-		{"tiny", build(func(k int) int { return 15 + k }), "does not fit the content at 80 of 80 requests, at request 1 first"},
+		{"tiny", build(func(k int) int { return 15 + k }), "contradicts the content at 80 of 80 requests, at request 1 first"},
 		{"tiny at times", build(func(k int) int {
 			if k/20%2 == 1 {
 				return 30
 			}
 			return grows(k)
-		}), "does not fit the content at 40 of 80 requests, at request 21 first: the lines weigh up to "},
+		}), "contradicts the content at 40 of 80 requests, at request 21 first: the lines weigh up to "},
 	}
 	for from := 15; from < 21; from++ { // before one of them the policy makes a call of its own
 		sessions = append(sessions, recording{fmt.Sprint("tiny from ", from), build(func(k int) int {
@@ -167,14 +167,14 @@ func TestUsageBelowContent(t *testing.T) {
 				return 30
 			}
 			return grows(k)
-		}), fmt.Sprintf("does not fit the content at %d of 80 requests, at request %d first", 80-from, from+1)})
+		}), fmt.Sprintf("contradicts the content at %d of 80 requests, at request %d first", 80-from, from+1)})
 	}
 	for _, c := range sessions {
 		for _, name := range presetNames(t) {
 			tl := replayed(t, c.conv, named(t, name), replay.Options{})
 			for i, q := range tl.Requests {
-				if min(q.Raw, q.Tokens, q.Payload, q.Overhead, q.Used, q.Output, q.Cache.Input()) < 0 {
-					t.Errorf("%s under %s: row %d falls below zero: %+v", c.name, name, i, q)
+				if min(q.Raw, q.Tokens, q.Payload, q.Overhead, q.Used, q.Output, q.Cache.Input()) < 0 || q.Payload == 0 {
+					t.Errorf("%s under %s: row %d is zero or less: %+v", c.name, name, i, q)
 					break
 				}
 			}
@@ -183,7 +183,7 @@ func TestUsageBelowContent(t *testing.T) {
 			}
 			var told []string
 			for _, w := range tl.Warnings {
-				if strings.Contains(w.Message, "does not fit") {
+				if strings.Contains(w.Message, "contradicts") || strings.Contains(w.Message, "does not fit") {
 					told = append(told, w.Message)
 				}
 			}

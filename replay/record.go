@@ -56,6 +56,9 @@ func (r *Record) Client() *policy.Recorder { return r.record.Client }
 // call it.
 func (r *Record) Encoded(name string) (*tokens.WeightTable, error) { return r.record.Encoded(name) }
 
+// Contradicted reports whether the recorded usage contradicts the content: it is less than the lines weigh.
+func (r *Record) Contradicted() bool { return r.record.Contradicted() }
+
 // Pauses are the pauses before the conversation's requests, in their order; the first request has none.
 func (r *Record) Pauses() []Pause { return r.record.Pauses() }
 

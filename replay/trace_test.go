@@ -116,7 +116,7 @@ func TestTrace(t *testing.T) {
 					if every := len(conv.Requests)/5 + 1; i%every != every-1 {
 						return
 					}
-					filled, err := stats.New(conv, tl, ledger, i+1, nil)
+					filled, err := stats.New(conv, tl, ledger, stats.Extent{Request: i + 1, Until: i + 1}, nil)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -9,7 +10,7 @@ import (
 // Chart sizes: label, plot and the names of lines fill a line.
 const (
 	chartLabel  = 7  // "  240K " before the plot, its axis included
-	chartRows   = 12 // rows of the plot
+	chartRows   = 12 // rows of the plot, where nothing else is said
 	chartSteps  = 8  // heights a block can have within one row
 	chartLegend = 12 // the names of lines, behind the plot and a space
 )
@@ -19,7 +20,10 @@ type chart struct {
 	raw, model []int
 	marks      []byte // by request, 0: none
 	lines      []chartLine
-	clipped    bool // set by draw: raw is higher than the chart
+	rows       int    // of the plot
+	cursor     int    // index of the request that is marked on the axis; -1: none
+	axis       string // below the plot; "": the numbers of requests
+	clipped    bool   // set by draw: raw is higher than the chart
 }
 
 // chartLine is a named horizontal line. Of two on one row the first is drawn.
@@ -33,12 +37,12 @@ type glyphs struct {
 	full, raw, line   rune
 	part              []rune // heights 1..chartSteps-1 of a column's top
 	axis, tick, floor rune
-	corner            rune
+	corner, cursor    rune
 }
 
 var (
-	unicodeGlyphs = glyphs{'█', '░', '┄', []rune("▁▂▃▄▅▆▇"), '│', '┤', '─', '└'}
-	asciiGlyphs   = glyphs{'#', '.', '-', []rune("   ####"), '|', '+', '-', '+'}
+	unicodeGlyphs = glyphs{'█', '░', '┄', []rune("▁▂▃▄▅▆▇"), '│', '┤', '─', '└', '▲'}
+	asciiGlyphs   = glyphs{'#', '.', '-', []rune("   ####"), '|', '+', '-', '+', '^'}
 )
 
 // cell is one character of the plot and its style.
@@ -56,7 +60,7 @@ func (c *chart) draw(g glyphs, w int, color bool) []string {
 	plot := max(w-chartLabel-chartLegend-1, 20)
 	top := c.top()
 	c.clipped = slices.Max(c.raw) > top
-	var grid [chartRows][]cell // grid[0] is the lowest row
+	grid := make([][]cell, c.rows) // grid[0] is the lowest row
 	for y := range grid {
 		grid[y] = make([]cell, plot)
 	}
@@ -70,32 +74,36 @@ func (c *chart) draw(g glyphs, w int, color bool) []string {
 				marks[x] = stronger(marks[x], c.marks[i])
 			}
 		}
-		model, raw := steps(slices.Max(c.model[from:to]), top), steps(slices.Max(c.raw[from:to]), top)
+		model, raw := c.steps(slices.Max(c.model[from:to]), top), c.steps(slices.Max(c.raw[from:to]), top)
 		for y := range grid {
 			grid[y][x] = g.cell(model-y*chartSteps, raw-y*chartSteps)
 		}
 	}
-	var legends [chartRows]string
+	legends := make([]string, c.rows)
 	for _, l := range c.lines {
-		if y := min(l.value*chartRows/top, chartRows-1); l.value > 0 && l.value <= top && legends[y] == "" {
+		if y := min(l.value*c.rows/top, c.rows-1); l.value > 0 && l.value <= top && legends[y] == "" {
 			legends[y] = " " + cut(l.name+" "+short(l.value), chartLegend)
 			g.drawLine(grid[y])
 		}
 	}
 	var out []string
-	for y := chartRows - 1; y >= 0; y-- {
+	for y := c.rows - 1; y >= 0; y-- {
 		label, axis := "", g.axis
 		if (y+1)%3 == 0 {
-			label, axis = short((y+1)*top/chartRows), g.tick
+			label, axis = short((y+1)*top/c.rows), g.tick
 		}
 		out = append(out, strings.Repeat(" ", chartLabel-2-len(label))+label+" "+string(axis)+paintCells(grid[y], color)+legends[y])
 	}
 	indent := strings.Repeat(" ", chartLabel)
-	out = append(out, "    0 "+string(g.corner)+strings.Repeat(string(g.floor), plot))
+	floor := []rune(strings.Repeat(string(g.floor), plot))
+	if c.cursor >= 0 && c.cursor < n {
+		floor[min((c.cursor*plot+n-1)/n, plot-1)] = g.cursor
+	}
+	out = append(out, "    0 "+string(g.corner)+string(floor))
 	if m := strings.TrimRight(string(marks), " "); m != "" {
 		out = append(out, indent+m)
 	}
-	return append(out, indent+requestAxis(n, plot))
+	return append(out, indent+cmp.Or(c.axis, requestAxis(n, plot)))
 }
 
 // cell returns a cell of the plot, for the steps that model and raw have above the bottom of its row.
@@ -137,15 +145,16 @@ func (c *chart) top() int {
 	size := int(math.Pow10(int(math.Log10(float64(most)))))
 	for _, m := range []int{10, 12, 16, 20, 24, 32, 40, 48, 60, 80, 100} {
 		if t := size * m / 10; t >= most && t > 0 {
-			return max(t, chartRows)
+			return max(t, c.rows)
 		}
 	}
-	return max(most, chartRows)
+	return max(most, c.rows)
 }
 
 // steps returns the height of value in steps of a row.
-func steps(value, top int) int {
-	return either(value <= 0, 0, min(max(1, (value*chartRows*chartSteps+top/2)/top), chartRows*chartSteps))
+func (c *chart) steps(value, top int) int {
+	most := c.rows * chartSteps
+	return either(value <= 0, 0, min(max(1, (value*most+top/2)/top), most))
 }
 
 // stronger returns the mark to show where two are on one column.

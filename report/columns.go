@@ -60,13 +60,14 @@ var (
 		headOf[overheadCells]("system prompt and tools"), headOf[addedCells]("what the client adds to messages"),
 		headOf[resultCells]("results"), headOf[repeatedCells]("results with the same text"), headOf[turnCells]("turns"),
 		headOf[listingCells]("listings of tools, skills and agents"), headOf[subagentCells]("subagents"), headOf[heaviestCells]("sessions")}
-	WhyTables = []TableHead{headOf[cacheBreakCells]("breaks of the prompt cache"), headOf[sentCells]("what differs from the request before, as sent"), headOf[breakSumCells]("by cause"), headOf[costShareCells]("the cost by its parts"),
-		headOf[refillCells]("compactions that follow one another"), headOf[refillSourceCells]("what refilled the context"), headOf[brokenCells]("sessions")}
+	WhyTables = []TableHead{headOf[cacheBreakCells]("cache misses"), headOf[sentCells]("what differs from the request before, as sent"), headOf[expenseCells]("what was paid for"), headOf[contentCells]("what the input consisted of"),
+		headOf[refillCells]("what filled the context before each compaction"), headOf[refillSourceCells]("the largest parts before a compaction"), headOf[brokenCells]("sessions")}
 	ResumeTables    = []TableHead{headOf[resumeCells]("sessions")}
 	SweepTables     = []TableHead{{"points", slices.Concat([]column{axisColumn("PARAMETER", "")}, figureColumns(figureTitles), figureColumns(troubleTitles), columnsOf[frontCells]())}}
 	ThresholdTables = []TableHead{headOf[limitCells]("limits")}
 	PriceTables     = []TableHead{headOf[priceCells]("models")}
 	SessionTables   = []TableHead{headOf[sessionCells]("sessions")}
+	ExploreTables   = []TableHead{headOf[sessionCells]("sessions"), headOf[stepCells]("requests"), headOf[blockCells]("blocks"), headOf[foundCells]("what a search found")}
 	PolicyTables    = []TableHead{headOf[catalogueCells]("policies")}
 	FindingTables   = []TableHead{headOf[findingCells]("findings")}
 	ChangeTables    = []TableHead{{"settings", changeColumns("POLICY", "OTHER")}}
@@ -329,6 +330,32 @@ type priceCells struct {
 	Remarks           any `col:"remarks" about:"how sure the prices are, and when the model was released" fit:"wrap" drop:"6"`
 	Confidence        any `csv:"confidence"`
 	Note              any `csv:"note"`
+}
+type stepCells struct {
+	Request any `col:"request" about:"number of the request"`
+	Time    any `col:"time (UTC)" about:"month, day and time at which the request was recorded" drop:"2"`
+	Sent    any `col:"sent" about:"tokens of the request"`
+	Change  any `col:"change" about:"tokens more than the request before"`
+	Second  any `col:"second" about:"tokens of the request under the second policy" drop:"4"`
+	Cached  any `col:"cached" about:"share of the request that is read from the prompt cache" drop:"1"`
+	USD     any `col:"USD" about:"cost of the request" drop:"3"`
+	What    any `col:"what happened" about:"events, misses of the cache" fit:"cut" min:"12"`
+}
+type blockCells struct {
+	Line   any `col:"line" about:"line of the session's file; none: the policy made the block" drop:"2"`
+	What   any `col:"what" about:"role, and what the block is" fit:"cut" min:"14"`
+	Raw    any `col:"raw" about:"tokens as recorded" drop:"1"`
+	Mark   any `col:"≠" about:"the policies send different blocks"`
+	Second any `col:"second" about:"what became of the block under the second policy" fit:"cut" min:"10"`
+	Tokens any `col:"tokens" about:"tokens that the second policy sends"`
+	First  any `col:"what happened" about:"what became of the block: new, kept, cleared, summarised, added, and by which stage" fit:"cut" min:"10"`
+	Sent   any `col:"sent" about:"tokens that are sent"`
+}
+type foundCells struct {
+	Request any `col:"request" about:"first request that sends the block"`
+	Line    any `col:"line" about:"line of the session's file; none: the policy made the block" drop:"1"`
+	What    any `col:"what" about:"role, and what the block is" fit:"cut" min:"12"`
+	Text    any `col:"text" about:"text around the place" fit:"cut" min:"20"`
 }
 type sessionCells struct {
 	Session       any `col:"session" csv:"session" about:"beginning of the id, as long as no other in the list has it"`
@@ -640,9 +667,10 @@ type contentCells struct {
 	What     any `col:"what" about:"category of content"`
 	Tokens   any `col:"tokens" about:"its tokens in the request"`
 	Share    any `col:"share" about:"of the request"`
-	Sent     any `col:"sent" about:"its tokens in all requests so far, each counted once for every request that held it" drop:"2"`
-	OfSent   any `col:"of sent" about:"share of all that these requests sent" drop:"3"`
-	MostOfIt any `col:"most of it" about:"the largest parts, with their tokens in the request" fit:"wrap" drop:"1"`
+	Sent     any `col:"input tokens" about:"its tokens in all requests, each counted once for every request that held it" drop:"2"`
+	OfSent   any `col:"of input" about:"share of all input tokens" drop:"3"`
+	USD      any `col:"USD" about:"what it cost in all requests"`
+	MostOfIt any `col:"most of it" about:"the largest parts, with their tokens in the request, or their USD in all" fit:"wrap" drop:"1"`
 }
 type toolCells struct {
 	Tool       any `col:"tool" about:"name of the tool" fit:"wrap"`
@@ -653,7 +681,8 @@ type toolCells struct {
 	Largest    any `col:"largest" about:"tokens of the largest result" drop:"4"`
 	InContext  any `col:"in context" about:"tokens of its calls and results in the request"`
 	Share      any `col:"share" about:"of the request"`
-	Sent       any `col:"sent" about:"tokens of its calls and results in all requests so far" drop:"1"`
+	Sent       any `col:"input tokens" about:"tokens of its calls and results in all requests" drop:"1"`
+	USD        any `col:"USD" about:"what they cost in all requests"`
 }
 type fileCells struct {
 	File       any `col:"file" about:"path, from the session's folder" fit:"wrap"`
@@ -671,8 +700,9 @@ type resultCells struct {
 	About     any `col:"about" about:"file, command or pattern of the call" fit:"wrap"`
 	Tokens    any `col:"tokens" about:"tokens when it was first sent"`
 	Requests  any `col:"requests" about:"requests that held it" drop:"3"`
-	Sent      any `col:"sent" about:"its tokens in all requests so far" drop:"1"`
+	Sent      any `col:"input tokens" about:"its tokens in all requests" drop:"1"`
 	InContext any `col:"in context" about:"its tokens in the request" drop:"4"`
+	USD       any `col:"USD" about:"what it cost in all requests"`
 }
 type repeatedCells struct {
 	Line   any `col:"line" about:"line of the first of them in the session's file" drop:"1"`
@@ -710,10 +740,11 @@ type subagentCells struct {
 }
 type heaviestCells struct {
 	Session  any `col:"session" about:"id of the session, and of the subagent" fit:"wrap"`
-	Requests any `col:"requests" about:"requests so far" drop:"2"`
-	Context  any `col:"context" about:"tokens of the request" drop:"1"`
+	Requests any `col:"requests" about:"its requests" drop:"2"`
+	Context  any `col:"context" about:"tokens of the request" drop:"5"`
 	Peak     any `col:"peak" about:"tokens of its largest request" drop:"4"`
-	Sent     any `col:"sent" about:"tokens of all requests so far"`
+	Sent     any `col:"input tokens" about:"tokens of all requests"`
+	USD      any `col:"USD" about:"what these cost"`
 	Results  any `col:"results" about:"share of tool results in that" drop:"3"`
 	MostIsOf any `col:"most is of" about:"tool whose calls and results were sent most, with their share" fit:"wrap"`
 }
@@ -740,7 +771,7 @@ type cacheBreakCells struct {
 	SimulatedLostTokens any `csv:"simulated_lost_tokens"`
 	SimulatedUSD        any `csv:"simulated_usd"`
 	USD                 any `col:"USD" about:"what they cost more than if they had been read"`
-	Simulated           any `col:"simulated" about:"the same by the simulated cache, in USD; -: it did not break" drop:"3"`
+	Simulated           any `col:"simulated" about:"the same by the simulated cache, in USD; -: it did not miss" drop:"3"`
 	lostParts
 }
 
@@ -766,28 +797,22 @@ type sentCells struct {
 	Lost            any `col:"lost" about:"tokens that were sent again and not read, by the usage" drop:"2"`
 	USD             any `col:"USD" about:"what they cost more than if they had been read"`
 }
-type breakSumCells struct {
-	Cause         any `col:"cause" about:"why the cache was lost" fit:"wrap"`
-	Breaks        any `col:"breaks" about:"requests at which the record broke; of a policy, simulated"`
-	Lost          any `col:"lost" about:"tokens that were sent again and not read" drop:"1"`
-	USD           any `col:"USD" about:"what they cost more than if they had been read"`
-	Simulated     any `col:"simulated" about:"the same by the simulated cache, in USD" drop:"2"`
-	OnlySimulated any `col:"only simulated" about:"further breaks of the simulated cache, which the record does not have; simulated contains them" drop:"3"`
-}
-type costShareCells struct {
-	Part      any `col:"part" about:"part of the simulated cost" fit:"wrap"`
-	AtBreaks  any `col:"at breaks" about:"what of it falls on the requests at which the simulated cache broke"`
-	Elsewhere any `col:"elsewhere" about:"what falls on the others"`
-	USD       any `col:"USD" about:"both together: they add up to the simulated cost"`
+type expenseCells struct {
+	For    any `col:"for" about:"what was paid for" fit:"wrap"`
+	Times  any `col:"times" about:"requests, calls or subagents" drop:"2"`
+	Tokens any `col:"tokens" about:"their tokens" drop:"1"`
+	USD    any `col:"USD" about:"what they cost; of cache misses, what the tokens that were sent again cost more than if they had been read"`
+	Share  any `col:"share" about:"of the sum"`
 }
 type refillCells struct {
-	From     any `col:"from" about:"first request after a compaction"`
-	To       any `col:"to" about:"request before which the next one was made"`
+	Before   any `col:"before" about:"request before which the compaction was made"`
+	From     any `col:"from" about:"first request, or the first after the compaction before it" drop:"5"`
 	Requests any `col:"requests" about:"requests in between"`
 	Prompts  any `col:"prompts" about:"prompts typed in between" drop:"4"`
 	Time     any `col:"time" about:"from one to the other" drop:"2"`
+	System   any `col:"system" about:"tokens of system prompt and tools" drop:"6"`
 	Joined   any `col:"joined" about:"tokens that joined in between"`
-	Freed    any `col:"freed" about:"share of the messages that the next compaction freed" drop:"3"`
+	Freed    any `col:"freed" about:"share of the messages that the compaction freed" drop:"3"`
 	MostOfIt any `col:"most of it" about:"categories and tools that joined most, with their tokens" fit:"wrap" drop:"1"`
 }
 type refillSourceCells struct {
@@ -800,10 +825,10 @@ type refillSourceCells struct {
 type brokenCells struct {
 	Session    any `col:"session" about:"beginning of the id, as long as no other in the list has it; and the subagent"`
 	Requests   any `col:"requests" about:"requests of the conversation" drop:"3"`
-	Breaks     any `col:"breaks" about:"requests at which the cache broke"`
-	USD        any `col:"USD" about:"what the breaks cost"`
+	Breaks     any `col:"misses" about:"requests with a cache miss"`
+	USD        any `col:"USD" about:"what the cache misses cost"`
 	OfAll      any `col:"of all" about:"share of the cost of the session" drop:"2"`
-	TheLargest any `col:"the largest" about:"the most expensive break: its request, cost and cause" fit:"wrap" min:"30" drop:"1"`
+	TheLargest any `col:"the largest" about:"the most expensive cache miss: its request, cost and cause" fit:"wrap" min:"30" drop:"1"`
 }
 
 // resume

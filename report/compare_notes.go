@@ -112,7 +112,9 @@ func conclusion(c *compare.Comparison, i int) string {
 		text = joined("; ", text, infeasibleText(c, own)+": its cost there is a bound")
 	}
 	if v.Sessions == 0 {
-		text = joined("; ", text, fmt.Sprintf("no session compares %s with %s", own.Name, c.Policies[0].Name))
+		text = joined("; ", text, fmt.Sprintf("no session compares %s with %s", own.Name, c.Policies[0].Name)+phraseIf(c.Flagged(compare.FlagContradicted) > 0, ": the recorded usage contradicts the content"))
+	} else if c.OwnRelease(i) && v.Difference.N != 0 {
+		text += phrase("; %v recorded it, so the difference is the error of the simulation", own.Name)
 	}
 	return text + "." + correctionText(c, i)
 }
@@ -306,6 +308,8 @@ func flagTexts(c *compare.Comparison, hints *Hints) (list []string) {
 		compare.FlagWindow:    "window as the user had set it, by the recorded compactions" + before("; ", hints.Window),
 		compare.FlagSubagents: "subagents left out",
 		compare.FlagUnpriced:  "a model without a price; sums of cost leave the session out",
+
+		compare.FlagContradicted: "the recorded usage contradicts the content; tokens are those of the content, and no difference is taken from it",
 	}
 	for _, f := range compare.Flags() {
 		if n := c.Flagged(f); n > 0 {

@@ -72,6 +72,9 @@ type Hints struct {
 	Lint     string // lists malformed lines
 	Findings string // keeps more findings of each kind
 	Window   string // takes another context window
+	Contents string // lists what the input consisted of
+	Policies string // shows what other policies would have cost
+	Agents   string // shows subagents by themselves
 
 	Releases string // how releases of a product are named
 

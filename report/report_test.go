@@ -85,7 +85,7 @@ func TestGoldenEnvironment(t *testing.T) {
 
 // TestClippedChart holds that a raw history far above the model view does not press it flat.
 func TestClippedChart(t *testing.T) {
-	c := &chart{marks: make([]byte, 100), lines: []chartLine{{"auto", 155_000}}}
+	c := &chart{rows: chartRows, cursor: -1, marks: make([]byte, 100), lines: []chartLine{{"auto", 155_000}}}
 	for i := range 100 {
 		c.raw = append(c.raw, 100_000*(i+1))
 		c.model = append(c.model, 100_000+i%10*5000)

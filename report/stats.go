@@ -9,6 +9,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/category"
+	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/stats"
 )
 
@@ -85,7 +86,7 @@ func statsPage(p *page, s *stats.SessionStats) {
 			p.table(addedTable(o))
 		}
 	}
-	p.heading(phrase("up to request %v: tools", s.Request))
+	p.heading(either(s.Until == s.Requests, "tools", phrase("up to request %v: tools", s.Until)))
 	p.topStats(toolTable(s.Tools), "tool")
 	if s.Reads.Results > 0 {
 		p.heading("files that Read returned")
@@ -93,7 +94,7 @@ func statsPage(p *page, s *stats.SessionStats) {
 		p.notes(faint, readNotes(&s.Reads))
 	}
 	if len(s.Results) > 0 {
-		p.heading("results by what was sent of them")
+		p.heading("results, the most input tokens first")
 		p.topStats(resultTable(s.Results), "result")
 	}
 	if g := s.Repeated.Groups; len(g) > 0 {
@@ -125,23 +126,29 @@ func statsText(s *stats.SessionStats) string {
 	if s.Request == 0 {
 		return "The session has no request: nothing was sent."
 	}
-	text := phrase("At request %v of %v the context holds %v tokens%v.", s.Request, s.Requests, s.Tokens,
-		phraseIf(s.Window > 0, ", %v of the window", percent(s.Tokens, s.Window)))
+	text := joined(" ", sentText(s.Sent, s.Until, s.InputUSD, s.Categories), phrase("The context %v request %v of %v: %v tokens%v", either(s.Request == s.Peak.Request, "was largest at", "at"), s.Request, s.Requests, s.Tokens,
+		phraseIf(s.Window > 0, ", %v of the window", percent(s.Tokens, s.Window))))
 	if top := largest(s.Categories); top != nil && s.Tokens > 0 {
-		name := contentNames[top.Category]
-		text += phrase(" Most of it, %v, is %v", perMille(top.PerMille), name)
-		if top.PerMille < 500 {
-			text = strings.Replace(text, "Most of it, ", "The largest part, ", 1)
-		}
-		if of := top.Of; (top.Category == category.Results || top.Category == category.Calls) && len(of) > 1 && of[0].Tokens > 0 {
-			text += phrase("; %v of the context is from %v alone", percent(of[0].Tokens, s.Tokens), of[0].Name)
-		}
-		text += "."
+		text += phrase("; %v of that was %v", perMille(top.PerMille), contentNames[top.Category])
 	}
+	text += "."
 	if r := &s.Reads; r.Results >= leastReads && r.Tokens > 0 {
 		text += phrase(" %v of what Read returned was superseded: the same lines were read, edited or written again later.", percent(r.Superseded(), r.Tokens))
 	}
 	return text
+}
+
+// sentText says how much input requests had, what it cost, and what the most of it was.
+func sentText(sent, requests int, usd price.USD, list []stats.CategoryTokens) string {
+	text := phrase("%v had %v tokens of input", count(requests, "request"), sent) + phraseIf(usd.Known, ", which cost %v", usdText(usd))
+	if len(list) == 0 || sent == 0 {
+		return text + "."
+	}
+	top := slices.MaxFunc(list, func(a, b stats.CategoryTokens) int {
+		return cmp.Or(cmp.Compare(a.USD.Nano, b.USD.Nano), cmp.Compare(a.Sent, b.Sent))
+	})
+	text += phrase(". The largest part was %v: %v", contentNames[top.Category], either(usd.Known, usdText(top.USD)+shareOf(top.USD, usd), perMille(top.SentPer)))
+	return text + before(", of that ", portionCosts(top.Of, 1)) + "."
 }
 
 // leastReads is how many results of Read there have to be for a share of them.
@@ -185,7 +192,7 @@ func statsNotes(s *stats.SessionStats) []string {
 	if s.Counter == "usage" {
 		notes = append(notes, "A request's tokens are as reported; how they divide among its parts is estimated from their lengths.")
 	}
-	return append(notes, "\"sent\" counts a token once for each request that held it. \"tokens\" of a call or a result are those of its first request.")
+	return append(notes, "\"input tokens\" counts a token once for each request that held it; \"USD\" is what these cost. \"tokens\" of a call or a result are those of its first request.")
 }
 
 // readNotes sum up what was read.
@@ -263,7 +270,7 @@ func contentTable(list []stats.CategoryTokens, at bool) *table {
 	}
 	for _, c := range list {
 		t.put(either(c.Category == category.Unrecorded, yellow, none),
-			contentCells{contentNames[c.Category], c.Tokens, number(perMille(c.PerMille)), c.Sent, number(perMille(c.SentPer)), portionsText(c.Of)})
+			contentCells{contentNames[c.Category], c.Tokens, number(perMille(c.PerMille)), c.Sent, number(perMille(c.SentPer)), c.USD, either(at, portionsText(c.Of), portionCosts(c.Of, 3))})
 	}
 	return t
 }
@@ -283,7 +290,7 @@ func portionsText(list []stats.Portion) string {
 func toolTable(list []stats.Tool) *table {
 	t := tableOf[toolCells]()
 	for _, x := range list {
-		t.put(none, toolCells{cmp.Or(x.Name, "(unknown)"), x.Calls, x.Errors, x.Called, x.Returned, x.Largest, x.InContext, number(perMille(x.PerMille)), x.Sent})
+		t.put(none, toolCells{cmp.Or(x.Name, "(unknown)"), x.Calls, x.Errors, x.Called, x.Returned, x.Largest, x.InContext, number(perMille(x.PerMille)), x.Sent, x.USD})
 	}
 	return t
 }
@@ -299,7 +306,7 @@ func fileTable(s *stats.SessionStats) *table {
 func resultTable(list []stats.ToolResult) *table {
 	t := tableOf[resultCells]()
 	for _, r := range list {
-		t.put(none, resultCells{number(fmt.Sprint(r.Line)), r.Tool + phraseIf(r.Error, " (error)"), r.Target, r.Tokens, r.Requests, r.Sent, r.InContext})
+		t.put(none, resultCells{number(fmt.Sprint(r.Line)), r.Tool + phraseIf(r.Error, " (error)"), r.Target, r.Tokens, r.Requests, r.Sent, r.InContext, r.USD})
 	}
 	return t
 }
@@ -386,22 +393,14 @@ func heaviestTable(list []*stats.SessionStats) *table {
 		if len(s.Tools) > 0 {
 			tool = phrase("%v, %v", s.Tools[0].Name, percent(s.Tools[0].Sent, s.Sent))
 		}
-		t.put(none, heaviestCells{strings.TrimSpace(s.Session + " " + s.Agent), s.Request, s.Tokens, s.Peak.Tokens, s.Sent, number(perMille(results)), tool})
+		t.put(none, heaviestCells{strings.TrimSpace(s.Session + " " + s.Agent), s.Until, s.Tokens, s.Peak.Tokens, s.Sent, s.InputUSD, number(perMille(results)), tool})
 	}
 	return t
 }
 
 // overviewText is the answer for several conversations in words.
 func overviewText(t *stats.StatsTotal) string {
-	text := phrase("%v sent %v tokens in %v.", count(t.Sessions, "session"), t.Sent, count(t.Requests, "request"))
-	if len(t.Categories) > 0 && t.Sent > 0 {
-		top := slices.MaxFunc(t.Categories, func(a, b stats.CategoryTokens) int { return cmp.Compare(a.Sent, b.Sent) })
-		text += phrase(" %v of that is %v", perMille(top.SentPer), contentNames[top.Category])
-		if len(t.Tools) > 0 && t.Tools[0].Sent > 0 {
-			text += phrase("; %v is calls and results of %v", percent(t.Tools[0].Sent, t.Sent), t.Tools[0].Name)
-		}
-		text += "."
-	}
+	text := joined(" ", phrase("%v:", count(t.Sessions, "session")), sentText(t.Sent, t.Requests, t.InputUSD, t.Categories))
 	if t.Reads.Results >= leastReads && t.Reads.Tokens > 0 {
 		text += phrase(" %v of what Read returned was superseded: the same lines were read, edited or written again later.", percent(t.Reads.Superseded(), t.Reads.Tokens))
 	}
@@ -410,24 +409,24 @@ func overviewText(t *stats.StatsTotal) string {
 
 // statsCSV has a row per item of every list.
 func statsCSV(list []*stats.SessionStats) *table {
-	t := newTable(keys(namedKeys), keys("request kind name about line count tokens context_tokens sent_tokens per_mille superseded_tokens again_tokens"))
+	t := newTable(keys(namedKeys), keys("request kind name about line count tokens context_tokens sent_tokens per_mille superseded_tokens again_tokens input_usd"))
 	for _, s := range list {
 		head := append((&named{s.Session, s.Agent, s.File, s.Policy, s.Counter}).cells(), s.Request)
 		add := func(cells ...any) { t.add(none, append(slices.Clone(head), cells...)...) }
 		for _, c := range s.Categories {
-			add("category", string(c.Category), nil, nil, c.Blocks, nil, c.Tokens, c.Sent, c.PerMille)
+			add("category", string(c.Category), nil, nil, c.Blocks, nil, c.Tokens, c.Sent, c.PerMille, nil, nil, c.USD)
 			for _, x := range c.Of {
-				add("part", string(c.Category), x.Name, nil, x.Blocks, nil, x.Tokens)
+				add("part", string(c.Category), x.Name, nil, x.Blocks, nil, x.Tokens, nil, nil, nil, nil, x.USD)
 			}
 		}
 		for _, x := range s.Tools {
-			add("tool", x.Name, nil, nil, x.Calls, x.Called+x.Returned, x.InContext, x.Sent, x.PerMille)
+			add("tool", x.Name, nil, nil, x.Calls, x.Called+x.Returned, x.InContext, x.Sent, x.PerMille, nil, nil, x.USD)
 		}
 		for _, f := range s.Files {
 			add("file", "Read", f.Path, nil, f.Results, f.Tokens, f.InContext, nil, nil, f.Superseded(), f.Again)
 		}
 		for _, r := range s.Results {
-			add("result", r.Tool, r.Target, r.Line, r.Requests, r.Tokens, r.InContext, r.Sent)
+			add("result", r.Tool, r.Target, r.Line, r.Requests, r.Tokens, r.InContext, r.Sent, nil, nil, nil, r.USD)
 		}
 		for _, x := range s.Turns {
 			add("turn", fmt.Sprint(x.N), x.Prompt, x.Line, x.To-x.From+1, x.Growth, x.Tokens)

@@ -209,7 +209,7 @@ func troubleNotes(t *replay.Totals) []string {
 
 func timelineChart(tl *replay.Timeline) *chart {
 	n := tl.Totals.Requests
-	c := &chart{raw: make([]int, 0, n), model: make([]int, 0, n)}
+	c := &chart{raw: make([]int, 0, n), model: make([]int, 0, n), rows: chartRows, cursor: -1}
 	for _, r := range tl.Main() {
 		c.raw, c.model = append(c.raw, r.Raw), append(c.model, r.Payload)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/backtest"
+	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/category"
 	"github.com/ctxkit/ctxkit/replay/exact"
@@ -27,7 +28,7 @@ const WhySchema = "ctxkit.why/v1"
 // mostBreaks is how many breaks, or sessions, a table shows.
 const mostBreaks = 20
 
-// Why prints where the prompt cache of conversations broke under the policies that use names, and why.
+// Why prints what conversations cost and why, under the policies that use names.
 func Why(w io.Writer, list []*why.SessionBreaks, use policy.Use, opt Layout) error {
 	sum := why.Sum(list)
 	d := &document{
@@ -51,61 +52,263 @@ func Why(w io.Writer, list []*why.SessionBreaks, use policy.Use, opt Layout) err
 	return d.after(use).print(w, opt)
 }
 
-// lostByRecord reports whether breaks are counted by the usage, and not by the simulation.
-func lostByRecord(s *why.SessionBreaks) bool { return s.Recorded && s.Usage > 0 }
-
-// whyPage prints the breaks of one conversation.
+// whyPage prints what one conversation cost and why.
 func whyPage(p *page, s *why.SessionBreaks) {
-	p.note(bold, joined(" ", whyText(why.Sum([]*why.SessionBreaks{s}), s.Policy, lostByRecord(s), s.Recorded), largestText(s), unexplainedText(s.Causes), thrashText(s)))
+	p.note(bold, joined(" ", whyText(why.Sum([]*why.SessionBreaks{s}), s.Policy, s.ByUsage(), s.Recorded), compactedText(s)))
 	p.heading(sessionTitle(s.Session, s.Agent))
 	p.fields(field{"title", s.Title}, field{"file", s.File}, field{"requests", heldText(s.Lines, s.Held, phraseIf(s.Recorded && s.Held > 0, "what differs between two requests"))}, field{"model", s.Model}, field{"policy", s.Policy}, field{"counter", s.Counter})
+	expenseSection(p, s.Expenses, s.Spent, s.Contents)
+	if steps := nextSteps(p, s); len(steps) > 0 {
+		p.heading("what would cost less")
+		p.items(none, steps)
+	}
+	refillSection(p, s)
 	breakSection(p, s)
 	if len(s.Changes) > 0 {
 		p.heading("what differs from the request before, as sent")
 		p.top(sentTable(s.Changes), mostBreaks, "request", "json contains them")
 	}
-	if len(s.Causes) > 1 {
-		p.heading("by cause")
-		p.table(causeSumTable(s.Causes, lostByRecord(s)))
-	}
-	shareSection(p, s.Parts, s.Cost)
-	refillSection(p, s)
 	p.note(none, besideText(s.Bill, s.Cost, s.Policy, s.CacheFit))
-	p.notes(faint, whyNotes(lostByRecord(s), s.Uncacheable, s.Cache))
+	p.notes(faint, whyNotes(s.ByUsage(), s.Uncacheable, s.Cache))
 }
 
-// whyText is the answer in words: how often the cache broke, and what of the cost that is.
+// whyText is the answer in words: what was paid, and for what.
 func whyText(t *why.BreaksTotal, name string, record, recorded bool) string {
-	sessions := phraseIf(t.Sessions > 1, "In %v sessions ", t.Sessions)
-	first := func(s string) string { return either(sessions == "", strings.ToUpper(s[:1])+s[1:], sessions+s) }
-	switch {
-	case t.Requests == 0:
+	if t.Requests == 0 {
 		return "There is no request: nothing was cached."
-	case record && t.Total.Breaks == 0:
-		return first(phrase("the prompt cache never broke: by the usage each request read at least 95 %% of what the one before it had left."))
+	}
+	who, requests := either(t.Sessions > 1, count(t.Sessions, "session"), "The session"), count(t.Requests, "request")
+	var text string
+	switch {
+	case !t.Spent.Known && record:
+		text = phrase("What %v cost is not known: %v.", either(t.Sessions > 1, "the sessions", "the session"), cmp.Or(shortText(t.Bill), "no price is known"))
+	case !t.Spent.Known:
+		text = phrase("What %v would cost is not known: no price is known for the model.", either(t.Sessions > 1, "the sessions", "the session"))
 	case record:
-		return first(phrase("%v of the prompt cache cost %v.", count(t.Total.Breaks, "break"), ofBilled(t.Total.USD, t.Bill)))
+		text = phrase("%v cost %v%v in %v.", who, phraseIf(t.Bill.AtLeast(), "at least "), usdText(t.Spent), requests)
+	default:
+		text = phrase("%v%v would cost %v in %v.", either(recorded, "No usage is recorded; simulated, ", "Under "+name+" "), strings.ToLower(who[:1])+who[1:], usdText(t.Spent), requests)
 	}
-	text := ""
-	if recorded {
-		text = "No usage is recorded, so it is not known where the cache broke; this is the simulation. "
+	misses, n := t.Total.SimUSD, t.Total.Simulated
+	if record {
+		misses, n = t.Total.USD, t.Total.Breaks
 	}
-	under := either(recorded, "", "under "+name+" ")
-	if t.Total.Simulated == 0 {
-		text += first(phrase("%vthe prompt cache would not break%v.", under, either(t.Uncacheable == t.Requests, ": nothing of a request is cached", "")))
-	} else {
-		text += first(phrase("%vthe prompt cache would break %v; that is %v of %v%v.", under, times(t.Total.Simulated), usdText(t.Total.SimUSD),
-			usdText(t.Cost), shareOf(t.Total.SimUSD, t.Cost)))
+	parts := []why.Expense{{Part: why.PartMisses, USD: misses, Times: n}, {Part: why.PartReads}}
+	for i := range t.Expenses {
+		switch e := t.Expenses[i]; e.Part {
+		case why.PartMisses:
+		case why.PartReads, why.PartResent:
+			parts[1].USD.Add(e.USD)
+			parts[1].Tokens += e.Tokens
+		default:
+			parts = append(parts, e)
+		}
+	}
+	slices.SortStableFunc(parts, func(a, b why.Expense) int { return cmp.Compare(b.USD.Nano, a.USD.Nano) })
+	var words []string
+	for i := range parts {
+		if e := &parts[i]; t.Spent.Known && e.USD.Nano*100 >= t.Spent.Nano && len(words) < mostWords && e.USD.Nano > 0 {
+			words = append(words, phrase("%v%v %v", usdText(e.USD), shareOf(e.USD, t.Spent), answerText(e, t.Requests)))
+		}
+	}
+	text = joined(" ", text, phraseIf(len(words) > 0, "Paid for: %v.", strings.Join(words, "; ")))
+	switch {
+	case n == 0:
+		text = joined(" ", text, either(t.Uncacheable == t.Requests, "Nothing of a request is cached.", "There was no cache miss."))
+	case !t.Spent.Known:
+		text = joined(" ", text, phrase("There were %v.", count(n, "cache miss")))
 	}
 	if r := t.InRecord; r != nil && t.Usage > 0 {
-		text += phrase(" The record itself broke %v, for %v.", times(r.Breaks), ofBilled(r.USD, t.Bill))
+		text = joined(" ", text, phrase("The recorded session had %v, for %v.", count(r.Breaks, "cache miss"), ofBilled(r.USD, t.Bill)))
 	}
 	return text
 }
 
-// times counts: "once", "twice", "3 times".
-func times(n int) string {
-	return either(n == 1, "once", either(n == 2, "twice", thousands(n)+" times"))
+// mostWords is how many parts of a bill the answer names.
+const mostWords = 4
+
+// answerText is what a part of a bill was paid for, in the answer.
+func answerText(e *why.Expense, requests int) string {
+	switch e.Part {
+	case why.PartReads:
+		return phrase("for reading the context again, %v tokens per request", e.Tokens/max(requests, 1))
+	case why.PartMisses:
+		return "for " + count(e.Times, "cache miss")
+	case why.PartSubagents:
+		return "for " + count(e.Times, "subagent")
+	}
+	return "for " + expenseText(e)
+}
+
+// expenseText is what a part of a bill was paid for.
+func expenseText(e *why.Expense) string {
+	switch e.Part {
+	case why.PartReads:
+		return "the context again, from the cache"
+	case why.PartResent:
+		return "the context again, outside of the cache"
+	case why.PartMisses:
+		return "cache miss: " + lossText(e.Cause, e.Stage, e.Edit)
+	case why.PartNew:
+		return "new content"
+	case why.PartOutput:
+		return "output"
+	case why.PartOwnCalls:
+		return "summaries and other calls of the policy"
+	case why.PartSubagents:
+		return "subagents"
+	case why.PartCopies:
+		return "calls recorded in several sessions, counted once"
+	}
+	return kindTexts[bill.Kind(e.Part)]
+}
+
+// expenseSection divides a bill by what was paid for, and its input by what it consisted of.
+func expenseSection(p *page, list []why.Expense, spent price.USD, contents []stats.CategoryTokens) {
+	if len(list) == 0 {
+		return
+	}
+	p.heading("what was paid for")
+	t := tableOf[expenseCells]()
+	for i := range list {
+		e := &list[i]
+		t.put(either(e.Cause == backtest.Unexplained, yellow, none), expenseCells{expenseText(e), e.Times, e.Tokens, e.USD, number(strings.Trim(shareOf(e.USD, spent), " ()"))})
+	}
+	t.put(bold, expenseCells{For: "sum", USD: spent})
+	p.table(t)
+	costs := slices.Clone(contents)
+	slices.SortStableFunc(costs, func(a, b stats.CategoryTokens) int { return cmp.Compare(b.USD.Nano, a.USD.Nano) })
+	var input price.USD
+	for i := range costs {
+		input.Add(costs[i].USD)
+	}
+	if !input.Known {
+		return
+	}
+	p.heading(phrase("what the input consisted of, %v", usdText(input)))
+	p.table(contentTable(costs, false))
+}
+
+// portionCosts names the most expensive parts of a category.
+func portionCosts(list []stats.Portion, most int) string {
+	order := slices.Clone(list)
+	slices.SortStableFunc(order, func(a, b stats.Portion) int { return cmp.Compare(b.USD.Nano, a.USD.Nano) })
+	var words []string
+	for _, x := range order[:min(most, len(order))] {
+		if x.USD.Nano > 0 {
+			words = append(words, phrase("%v %v", x.Name, x.USD.Decimal().Text(2)))
+		}
+	}
+	return strings.Join(words, ", ") + phraseIf(len(words) > 1 && len(order) > most, ", …")
+}
+
+// nextSteps say by cause what would have cost less, with an amount each.
+func nextSteps(p *page, s *why.SessionBreaks) (list []string) {
+	add := func(text, hint string) { list = append(list, joined(" ", text, phraseIf(hint != "", "(%v)", hint))) }
+	groups := map[string]*why.Expense{}
+	var order []string
+	for i := range s.Expenses {
+		e := &s.Expenses[i]
+		key := e.Part + "\n" + stepOf(e)
+		if groups[key] == nil {
+			order, groups[key] = append(order, key), &why.Expense{Part: e.Part, Cause: e.Cause}
+		}
+		groups[key].Times += e.Times
+		groups[key].Tokens += e.Tokens
+		groups[key].USD.Add(e.USD)
+	}
+	for _, key := range order {
+		e := groups[key]
+		if e.USD.Nano*100 < s.Spent.Nano || e.USD.Nano <= 0 {
+			continue
+		}
+		usd := usdText(e.USD)
+		switch part, step, _ := strings.Cut(key, "\n"); {
+		case part == why.PartReads:
+			if text := largestContent(s.Contents); text != "" {
+				add(text+" A smaller context costs less in every request.", p.Hints.Contents)
+			}
+		case part == why.PartResent:
+			add(phrase("The cache did not cover %v tokens that had been sent before, %v.", e.Tokens, usd), "")
+		case part == why.PartSubagents:
+			add(phrase("%v cost %v.", count(e.Times, "subagent"), usd), p.Hints.Agents)
+		case part == why.PartMisses && step == string(cache.Expired):
+			add(expiredText(s, e), "")
+		case part == why.PartMisses:
+			if text := missTexts[step]; text != "" {
+				add(phrase(text, count(e.Times, "cache miss"), usd), phraseIf(step == string(cache.Edited), "%v", p.Hints.Policies))
+			}
+		}
+	}
+	return list
+}
+
+// stepOf is the cause of a cache miss as far as the next step depends on it.
+func stepOf(e *why.Expense) string {
+	switch e.Cause {
+	case cache.ModelSwitch, cache.EffortSet, cache.ToolsChanged:
+		return string(cache.ToolsChanged)
+	case cache.Edited, cache.Compacted:
+		return string(cache.Edited)
+	}
+	return string(e.Cause)
+}
+
+// missTexts say what would avoid a cache miss, by stepOf; with the number of misses and their cost.
+var missTexts = map[string]string{
+	string(cache.Edited):       "Edits and compactions of the context: %v cost %v. Fewer and larger edits miss the cache less often.",
+	string(cache.Restart):      "Restarts of the client: %v cost %v. A restarted client sends the whole context anew: go on in the running one, or begin with a summary.",
+	string(cache.ToolsChanged): "Another model, other tools or settings: %v cost %v. Change them when the context is small: at the start, or after a compaction.",
+	string(cache.LookBackOver): "Many results at once, more than the cache looks back over: %v cost %v.",
+}
+
+// expiredText says what pauses cost and whether a cache of an hour would have been cheaper.
+func expiredText(s *why.SessionBreaks, e *why.Expense) string {
+	text := phrase("Pauses longer than the cache lives: %v cost %v.", count(e.Times, "cache miss"), usdText(e.USD))
+	h := s.Hour
+	longer := e.Times
+	if h != nil {
+		longer -= h.Pauses
+		saved := h.Saved
+		saved.Nano = max(saved.Nano, -saved.Nano)
+		text += phrase(" %v of at most an hour cost %v: a one-hour cache would have saved %v%v.", count(h.Pauses, "pause"), usdText(h.USD),
+			either(h.Saved.Nano > 0, usdText(saved), "nothing"), phraseIf(h.Saved.Nano <= 0, ", its writes cost %v more", usdText(saved)))
+	}
+	return text + phraseIf(longer > 0 && (h != nil || s.ByUsage()), " %v longer than an hour: compact before a long pause, or start a new session after it.", either(longer == 1, "1 was", thousands(longer)+" were"))
+}
+
+// largestContent says what the input cost most for.
+func largestContent(list []stats.CategoryTokens) string {
+	byUSD := func(a, b stats.CategoryTokens) int { return cmp.Compare(a.USD.Nano, b.USD.Nano) }
+	var all price.USD
+	for i := range list {
+		all.Add(list[i].USD)
+	}
+	if all.Nano <= 0 {
+		return ""
+	}
+	top := slices.MaxFunc(list, byUSD)
+	text := phrase("The largest part of the input is %v: %v%v", contentNames[top.Category], usdText(top.USD), shareOf(top.USD, all))
+	return text + before(", of that ", portionCosts(top.Of, 1)) + "."
+}
+
+// compactedText says at which requests the context was compacted, and what had filled it before the first.
+func compactedText(s *why.SessionBreaks) string {
+	if len(s.Refills) == 0 {
+		return ""
+	}
+	const most = 5
+	var at []string
+	for i := range s.Refills[:min(most, len(s.Refills))] {
+		at = append(at, thousands(s.Refills[i].To))
+	}
+	first := &s.Refills[0]
+	text := phrase("The context was compacted %v, before request %v%v", either(s.Compactions == 1, "once", thousands(s.Compactions)+" times"), strings.Join(at, ", "),
+		phraseIf(len(s.Refills) > most, ", …"))
+	if len(first.Parts) > 0 {
+		text += phrase(": the largest part of the %v tokens that joined before request %v are %v", first.Joined, first.To, sourcesText(first.Parts, 1))
+	}
+	return text + phraseIf(s.Thrash > 0, "; %v of the compactions freed less than a tenth", s.Thrash) + "."
 }
 
 // usdText is an amount that may be very small.
@@ -127,49 +330,7 @@ func shareOf(u, of price.USD) string {
 
 // counted are the breaks that the answer counts: those of the record where it has usage, else the simulated ones.
 func counted(s *why.SessionBreaks) []why.CacheBreak {
-	return slices.DeleteFunc(slices.Clone(s.Breaks), func(b why.CacheBreak) bool { return lostByRecord(s) && b.InFile == nil })
-}
-
-func largestText(s *why.SessionBreaks) string {
-	list := counted(s)
-	if len(list) < 2 || !list[0].USD().Known {
-		return ""
-	}
-	return phrase("The largest, %v at request %v: %v.", usdText(list[0].USD()), list[0].Request, breakText(&list[0]))
-}
-
-// unexplainedText says what of the breaks no line explains.
-func unexplainedText(causes []why.BreakSum) (text string) {
-	var fell why.RecordedBreaks
-	for _, c := range causes {
-		switch {
-		case c.Cause == backtest.Unexplained && c.Breaks > 0:
-			text = phrase("%v of them, %v, %v unexplained: no line of the file says why.", c.Breaks, usdText(c.USD), either(c.Breaks == 1, "is", "are"))
-		case c.Cause == cache.ContextFell || c.Edit == policy.KindInferred:
-			fell.Breaks += c.Breaks
-			fell.USD.Add(c.USD)
-		}
-	}
-	if n := fell.Breaks; n > 0 {
-		text = joined(" ", text, phrase("%v %v, %v: the usage shows that the context fell, and no line says why.", n, either(text == "", "of them", "more"), usdText(fell.USD)))
-	}
-	return text
-}
-
-// thrashText says how soon compactions followed one another.
-func thrashText(s *why.SessionBreaks) string {
-	if len(s.Refills) == 0 {
-		return ""
-	}
-	q := quickest(s.Refills)
-	return phrase("The context was compacted %v, at the quickest %v after the time before%v.", times(s.Compactions), count(q.Requests, "request"),
-		phraseIf(s.Thrash > 0, "; %v freed less than a tenth", s.Thrash))
-}
-
-// quickest is the refill of the fewest requests.
-func quickest(list []stats.Refill) *stats.Refill {
-	q := slices.MinFunc(list, func(a, b stats.Refill) int { return cmp.Or(a.Requests-b.Requests, a.From-b.From) })
-	return &q
+	return slices.DeleteFunc(slices.Clone(s.Breaks), func(b why.CacheBreak) bool { return s.ByUsage() && b.InFile == nil })
 }
 
 // breakSection lists the breaks.
@@ -179,8 +340,8 @@ func breakSection(p *page, s *why.SessionBreaks) {
 		shown = s.Breaks
 	}
 	if len(shown) > 0 {
-		p.heading("breaks, the most expensive first")
-		p.top(cacheBreakTable(s, shown), mostBreaks, "break", "json and csv contain them")
+		p.heading("cache misses, the most expensive first")
+		p.top(cacheBreakTable(s, shown), mostBreaks, "cache miss", "json and csv contain them")
 	}
 	if n := len(s.Breaks) - len(shown); n > 0 {
 		var only price.USD
@@ -189,7 +350,7 @@ func breakSection(p *page, s *why.SessionBreaks) {
 				only.Add(b.USD())
 			}
 		}
-		p.note(faint, phrase("The simulated cache alone broke at %v, %v: %v.", count(n, "further request"), usdText(only), joined(", ", p.Hints.All, "json and csv contain them")))
+		p.note(faint, phrase("The simulated cache alone missed at %v, %v: %v.", count(n, "further request"), usdText(only), joined(", ", p.Hints.All, "json and csv contain them")))
 	}
 }
 
@@ -209,12 +370,12 @@ func cacheBreakTable(s *why.SessionBreaks, list []why.CacheBreak) *table {
 			b.Lost(), inRecordCells{}, sim.Lost, sim.USD, sim.USD, nil,
 			lostParts{ifKnown(sim.Restarts), ifKnown(sim.Changes), ifKnown(sim.Edits), ifKnown(sim.Lifetime), ifKnown(sim.Placement)},
 		}
-		if lostByRecord(s) {
+		if s.ByUsage() {
 			cells.Lost, cells.USD, cells.Simulated = number("-"), price.USD{}, sim.USD
 		}
 		if r := b.InFile; r != nil {
 			cells.Lost, cells.inRecordCells = r.Lost, inRecordCells{r.Left, r.Read, r.Lost, r.USD}
-			if lostByRecord(s) {
+			if s.ByUsage() {
 				cells.USD = r.USD
 			}
 		}
@@ -344,68 +505,20 @@ func lossText(c cache.BreakCause, stage string, kind policy.EditKind) string {
 	return cache.Cause{Kind: c}.String()
 }
 
-// causeSumTable has a row per cause, and a sum.
-func causeSumTable(list []why.BreakSum, record bool) *table {
-	t := tableOf[breakSumCells]()
-	var all why.BreakSum
-	add := func(st style, name string, c *why.BreakSum) {
-		if record {
-			t.put(st, breakSumCells{name, c.Breaks, c.Lost, c.USD, c.SimUSD, number(phraseIf(c.Only > 0, "%v", c.Only))})
-			return
-		}
-		t.put(st, breakSumCells{Cause: name, Breaks: c.Simulated, Lost: c.SimLost, USD: c.SimUSD})
-	}
-	for i := range list {
-		c := &list[i]
-		all.Add(c)
-		add(either(c.Cause == backtest.Unexplained, yellow, none), lossText(c.Cause, c.Stage, c.Edit), c)
-	}
-	add(bold, "sum", &all)
-	return t
-}
-
-// shareTexts are the parts of the cost in words.
-var shareTexts = map[string]string{
-	why.PartContent: "what is new, or is read", why.PartRestarts: "lost by restarts", why.PartChanges: "lost by another model, tools or settings",
-	why.PartBreaks: "lost by edits and compactions", why.PartLifetime: "lost by expiry", why.PartPlacement: "lost by breakpoints and look-back",
-	why.PartOwnCalls: "own calls, such as compactions", why.PartOutput: "output",
-}
-
-// shareSection divides the simulated cost.
-func shareSection(p *page, parts []why.CostShare, cost price.USD) {
-	if !cost.Known {
-		return
-	}
-	p.heading(phrase("the simulated cost, %v, by its parts", usdText(cost)))
-	t := tableOf[costShareCells]()
-	var all, at price.USD
-	for _, x := range parts {
-		all.Add(x.USD)
-		at.Add(x.AtBreaks)
-		if x.USD.Nano != 0 || x.AtBreaks.Nano != 0 {
-			t.put(none, costShareCells{shareTexts[x.Part], x.AtBreaks, price.USD{Nano: x.USD.Nano - x.AtBreaks.Nano, Known: true}, x.USD})
-		}
-	}
-	t.put(bold, costShareCells{"sum", at, price.USD{Nano: all.Nano - at.Nano, Known: true}, all})
-	p.table(t)
-}
-
-// refillSection lists what joined between compactions.
+// refillSection lists what filled the context before each compaction.
 func refillSection(p *page, s *why.SessionBreaks) {
 	if len(s.Refills) == 0 {
 		return
 	}
-	list := slices.Clone(s.Refills)
-	slices.SortStableFunc(list, func(a, b stats.Refill) int { return a.Requests - b.Requests })
-	p.heading("compactions that follow one another, the quickest first")
+	p.heading("what filled the context before each compaction")
 	t := tableOf[refillCells]()
-	for _, r := range list {
+	for _, r := range s.Refills {
 		to := number(either(r.To > s.Requests, "end", thousands(r.To)))
-		t.put(none, refillCells{r.From, to, r.Requests, r.Prompts, number(either(r.Seconds > 0 && r.Seconds < 60, "<1 min", timeSpan(r.Seconds))), r.Joined, number(perMille(r.Freed)), sourcesText(r.Parts)})
+		t.put(none, refillCells{to, r.From, r.Requests, r.Prompts, number(either(r.Seconds > 0 && r.Seconds < 60, "<1 min", timeSpan(r.Seconds))), r.System, r.Joined, number(perMille(r.Freed)), sourcesText(r.Parts, 3)})
 	}
-	p.top(t, MostStats, "refill", "json contains them")
-	for _, r := range list[:either(p.All, len(list), 1)] {
-		p.heading(phrase("what refilled the context from request %v to %v: %v tokens", r.From, either(r.To > s.Requests, "the end", thousands(r.To)), r.Joined))
+	p.top(t, MostStats, "compaction", "json contains them")
+	for _, r := range s.Refills[:either(p.All, len(s.Refills), 1)] {
+		p.heading(phrase("the largest parts before the compaction at %v", either(r.To > s.Requests, "the end", "request "+thousands(r.To))))
 		t := tableOf[refillSourceCells]()
 		for _, x := range r.Heaviest {
 			t.put(none, refillSourceCells{x.Tokens, x.Times, sourceText(&x), x.Target, number(phraseIf(x.Line > 0, "%v", fmt.Sprint(x.Line)))})
@@ -421,23 +534,22 @@ func sourceText(x *stats.RefillSource) string {
 }
 
 // sourcesText names the largest sources.
-func sourcesText(list []stats.RefillSource) string {
-	const most = 3
+func sourcesText(list []stats.RefillSource, most int) string {
 	var words []string
 	for i := range list[:min(most, len(list))] {
 		words = append(words, phrase("%v %v", sourceText(&list[i]), list[i].Tokens))
 	}
-	return strings.Join(words, ", ") + phraseIf(len(list) > most, ", …")
+	return strings.Join(words, ", ") + phraseIf(most > 1 && len(list) > most, ", …")
 }
 
 // whyNotes say what the figures are.
 func whyNotes(record bool, uncacheable int, mode replay.CacheMode) []string {
 	notes := []string{phraseIf(uncacheable > 0, "%v had no breakpoint or a prefix too short to be cached: there was nothing to lose.", count(uncacheable, "request"))}
 	if record {
-		notes = append(notes, "A break: a request read less than 95 % of what the one before had read and written. USD is by the usage that the API reported: what the tokens that were sent again cost more than if they had been read. "+
-			"\"simulated\" is by the simulated cache, whose parts add up to the simulated cost; it names the cause. A break that it does not have is unexplained. The simulated cost differs from the bill by outputs that are not recorded, the client's own calls, and the cache.")
+		notes = append(notes, "The parts add up to what was billed. A cache miss is a request that read less than 95 % of what the request before had read and written; it costs what the tokens that were sent again cost more than if they had been read. "+
+			"\"simulated\" is the simulated cache, which names the cause. Input is divided among its contents by the tokens of each request.")
 	} else {
-		notes = append(notes, "All figures are of the simulated cache. "+cacheNote(mode))
+		notes = append(notes, "The parts add up to the simulated cost. "+cacheNote(mode))
 	}
 	return slices.DeleteFunc(notes, func(s string) bool { return s == "" })
 }
@@ -446,29 +558,17 @@ func whyNotes(record bool, uncacheable int, mode replay.CacheMode) []string {
 func whyOverview(p *page, list []*why.SessionBreaks, sum *why.BreaksTotal) {
 	recorded, record, name, mode := false, false, "", replay.CacheMode("")
 	for _, s := range list {
-		recorded, record, name = recorded || s.Recorded, record || lostByRecord(s), cmp.Or(name, s.Policy)
+		recorded, record, name = recorded || s.Recorded, record || s.ByUsage(), cmp.Or(name, s.Policy)
 		if mode = s.Cache; s.Policy != name {
 			name = "the policy of each"
 		}
 	}
-	text := whyText(sum, name, record, recorded)
-	if len(sum.Causes) > 1 {
-		c := &sum.Causes[0]
-		n, u, of := c.Simulated, c.SimUSD, sum.Total.SimUSD
-		if record {
-			n, u, of = c.Breaks, c.USD, sum.Total.USD
-		}
-		if u.Nano > 0 {
-			text += phrase(" The largest cause: %v, %v in %v%v.", lossText(c.Cause, c.Stage, c.Edit), usdText(u), count(n, "break"), shareOf(u, of))
-		}
-	}
-	p.note(bold, joined(" ", text, unexplainedText(sum.Causes)))
-	p.heading("by cause")
-	p.table(causeSumTable(sum.Causes, record))
+	p.note(bold, whyText(sum, name, record, recorded))
+	expenseSection(p, sum.Expenses, sum.Spent, sum.Contents)
 	order := slices.Clone(list)
 	cost := func(s *why.SessionBreaks) (n int, u, of price.USD) {
-		if n, u, of = s.Total.Simulated, s.Total.SimUSD, s.Cost; record {
-			n, u, of = s.Total.Breaks, s.Total.USD, s.Bill.MainUSD
+		if n, u, of = s.Total.Simulated, s.Total.SimUSD, s.Spent; record {
+			n, u = s.Total.Breaks, s.Total.USD
 		}
 		u.Known = of.Known
 		return n, u, of
@@ -479,7 +579,7 @@ func whyOverview(p *page, list []*why.SessionBreaks, sum *why.BreaksTotal) {
 		return cmp.Compare(y.Nano, x.Nano)
 	})
 	most := either(p.All, len(order), min(mostBreaks, len(order)))
-	p.heading(either(most < len(order), phrase("the %v sessions whose breaks cost most", most), "sessions, by what breaks cost"))
+	p.heading(either(most < len(order), phrase("the %v sessions whose cache misses cost most", most), "sessions, by the cost of their cache misses"))
 	t := tableOf[brokenCells]()
 	var ids []string
 	for _, s := range order[:most] {
@@ -498,7 +598,6 @@ func whyOverview(p *page, list []*why.SessionBreaks, sum *why.BreaksTotal) {
 	p.table(t)
 	p.hidden(len(order)-most, "session", "json and csv contain them")
 	p.note(none, p.Hints.Pages)
-	shareSection(p, sum.Parts, sum.Cost)
 	p.note(none, besideText(sum.Bill, sum.Cost, name, sum.CacheFit))
 	p.notes(faint, whyNotes(record, sum.Uncacheable, mode))
 }

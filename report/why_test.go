@@ -14,6 +14,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/category"
 	"github.com/ctxkit/ctxkit/replay/price"
+	"github.com/ctxkit/ctxkit/replay/spend"
 	"github.com/ctxkit/ctxkit/replay/stats"
 	"github.com/ctxkit/ctxkit/replay/why"
 	"github.com/ctxkit/ctxkit/report/golden"
@@ -28,14 +29,16 @@ func breaksSample(n int) *why.SessionBreaks {
 	s := &why.SessionBreaks{
 		Session: "s-1", File: "s-1.jsonl", Title: "A title", Policy: "recorded", Recorded: true, Counter: "usage", Cache: "own", Model: "claude-opus-4-5",
 		Requests: 300, Usage: 299, Uncacheable: 2, Cost: amount(21), Brief: bill.Brief{USD: amount(20)}, Bill: billOf(amount(20)), Compactions: n + 1, Thrash: 1, Refills: []stats.Refill{},
-		Parts: []why.CostShare{{Part: why.PartContent, USD: amount(15), AtBreaks: amount(1)}, {Part: why.PartRestarts, USD: amount(0), AtBreaks: amount(0)}, {Part: why.PartLifetime, USD: amount(2.5), AtBreaks: amount(2.5)},
-			{Part: why.PartOutput, USD: amount(3.5), AtBreaks: amount(0.25)}},
+		Spent: amount(20), Expenses: []why.Expense{{Part: why.PartReads, Times: 299, Tokens: 20_000_000, USD: amount(10)}, {Part: why.PartNew, Times: 300, Tokens: 400_000, USD: amount(2)},
+			{Part: why.PartOutput, Times: 300, Tokens: 40_000, USD: amount(1)}, {Part: why.PartSubagents, Times: 2, Tokens: 9_000, USD: amount(0.499)}},
+		Contents: []stats.CategoryTokens{{Category: category.Results, Sent: 12_000_000, USD: amount(8), Of: []stats.Portion{{Name: "Bash", USD: amount(5)}, {Name: "Read", USD: amount(2)}}}, {Category: category.System, Sent: 8_000_000, USD: amount(4), Of: []stats.Portion{}}},
+		Hour:     &why.HourCache{Pauses: 1, USD: amount(1.2), Saved: amount(0.4)},
 	}
 	at := time.Date(2026, 1, 15, 9, 0, 0, 0, time.UTC)
 	add := func(b why.CacheBreak, record, sim float64) {
 		b.Request, b.Line, b.Time = 10*(len(s.Breaks)+1), 100+len(s.Breaks), at.Add(time.Duration(len(s.Breaks))*time.Hour)
 		if record > 0 {
-			b.InFile = &why.RecordedBreak{Left: 120_000, Read: 17_000, Lost: 100_000, USD: amount(record)}
+			b.InFile = &spend.CacheMiss{Left: 120_000, Read: 17_000, Lost: 100_000, USD: amount(record)}
 		}
 		if sim > 0 {
 			b.Sim = &why.SimulatedBreak{Lost: 99_000, USD: amount(sim), Parts: why.Parts{Lifetime: amount(sim)}}
@@ -51,6 +54,7 @@ func breaksSample(n int) *why.SessionBreaks {
 		if b.InFile == nil {
 			sum.Only = 1
 		}
+		s.Expenses = append(s.Expenses, why.Expense{Part: why.PartMisses, Cause: b.Cause, Stage: b.Stage, Edit: b.Edit, Times: 1, Tokens: 100_000, USD: amount(record)})
 		s.Causes, s.Total = append(s.Causes, sum), func() why.BreakSum { t := s.Total; t.Add(&sum); return t }()
 	}
 	add(why.CacheBreak{Cause: cache.Expired, Idle: 2820}, 1.2, 1.25)
@@ -92,8 +96,8 @@ func simulatedSample() *why.SessionBreaks {
 
 func TestWhy(t *testing.T) {
 	schema := compileSchemaAt(t, filepath.Join("..", "docs", "schemas", "why.v1.json"))
-	empty := &why.SessionBreaks{Session: "s-3", File: "s-3.jsonl", Policy: "recorded", Recorded: true, Counter: "estimate", Breaks: []why.CacheBreak{}, Causes: []why.BreakSum{}, Parts: []why.CostShare{}, Refills: []stats.Refill{}, Bill: &bill.Bill{}}
-	never := &why.SessionBreaks{Session: "s-4", File: "s-4.jsonl", Policy: "recorded", Recorded: true, Counter: "usage", Requests: 3, Usage: 3, Breaks: []why.CacheBreak{}, Causes: []why.BreakSum{}, Parts: []why.CostShare{}, Refills: []stats.Refill{}, Bill: &bill.Bill{}}
+	empty := &why.SessionBreaks{Session: "s-3", File: "s-3.jsonl", Policy: "recorded", Recorded: true, Counter: "estimate", Breaks: []why.CacheBreak{}, Causes: []why.BreakSum{}, Expenses: []why.Expense{}, Contents: []stats.CategoryTokens{}, Refills: []stats.Refill{}, Bill: &bill.Bill{}}
+	never := &why.SessionBreaks{Session: "s-4", File: "s-4.jsonl", Policy: "recorded", Recorded: true, Counter: "usage", Requests: 3, Usage: 3, Breaks: []why.CacheBreak{}, Causes: []why.BreakSum{}, Expenses: []why.Expense{}, Contents: []stats.CategoryTokens{}, Refills: []stats.Refill{}, Bill: &bill.Bill{}}
 	unused := simulatedSample()
 	unused.Policy, unused.Recorded, unused.InRecord, unused.Usage, unused.Brief, unused.Bill = "recorded", true, nil, 0, bill.Brief{}, &bill.Bill{}
 	for name, list := range map[string][]*why.SessionBreaks{

@@ -140,7 +140,7 @@ func (l *linter) aside(line int, r session.Reason) {
 	}
 }
 
-func (l *linter) item(rec *jsonl.Item) {
+func (l *linter) item(rec *jsonl.Item) (_ error) {
 	if rec.Kind != jsonl.ItemEntry {
 		return
 	}
@@ -170,6 +170,7 @@ func (l *linter) item(rec *jsonl.Item) {
 	if talk && e.HasMessage {
 		l.message(e)
 	}
+	return nil
 }
 
 // chain adds a line of the chain.

@@ -23,8 +23,9 @@ type LoadOptions struct {
 	Leaf    string // uuid of the leaf whose branch is the conversation; "": the live one
 
 	// Item, if set, is called with every item as it is read, Aside with every line that is set aside, and Warned with
-	// every warning, on the goroutine that loads. A warning that is not kept has no message.
-	Item   func(*jsonl.Item)
+	// every warning, on the goroutine that loads. A warning that is not kept has no message. An error of Item ends the
+	// reading.
+	Item   func(*jsonl.Item) error
 	Aside  func(line int, r Reason)
 	Warned func(Warning)
 }
@@ -207,7 +208,9 @@ func (ld *loader) item(rec *jsonl.Item) error {
 		}
 	}
 	if ld.watch.Item != nil {
-		ld.watch.Item(rec)
+		if err := ld.watch.Item(rec); err != nil {
+			return err
+		}
 	}
 	switch rec.Kind {
 	case jsonl.ItemError:

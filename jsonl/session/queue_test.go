@@ -127,7 +127,7 @@ func TestQueuedPromptsAreRead(t *testing.T) {
 		const begin = 60                                     // what was pasted stands behind, in full
 		texts, lines := map[string]bool{}, map[string]bool{} // of the history; of user lines, abandoned branches too
 		cut := func(text string) string { text = strings.TrimSpace(text); return text[:min(begin, len(text))] }
-		opt := session.LoadOptions{Item: func(it *jsonl.Item) {
+		opt := session.LoadOptions{Item: func(it *jsonl.Item) (_ error) {
 			var op struct{ Operation, Content string }
 			if it.Kind == jsonl.ItemEntry && it.Entry.Type == "user" {
 				lines[cut(it.Entry.Message.Head)] = true
@@ -151,6 +151,7 @@ func TestQueuedPromptsAreRead(t *testing.T) {
 					queue = slices.Delete(queue, i, i+1)
 				}
 			}
+			return nil
 		}}
 		f, err := session.Load(path, opt)
 		if err != nil {

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Nearest sorts names by their edit distance from name. The first near of them are close enough to be what was meant;
-// the others keep their order.
+// Nearest sorts names other than name by their edit distance from it. The first near of them are close enough to be what was
+// meant; the others keep their order.
 func Nearest(name string, names []string) (ordered []string, near int) {
-	limit := min(max(2, len(name)/3), len(name)-1)
+	limit := min(max(min(2, len(name)-3), len(name)/3), len(name)-1) // of a short name half the letters are another word
 	far := map[string]int{}
 	for _, n := range names {
 		far[n] = min(distance(name, n), limit+1)
 	}
-	ordered = slices.Clone(names)
+	ordered = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == name })
 	slices.SortStableFunc(ordered, func(a, b string) int { return cmp.Compare(far[a], far[b]) })
 	for _, n := range ordered {
 		if far[n] <= limit {

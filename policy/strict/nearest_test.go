@@ -26,6 +26,7 @@ func TestSuggest(t *testing.T) {
 		"opencode":                               "did you mean opencode-1.1.36? the others are claude-code-2.1, none, recorded",
 		"Claude_Code-2.1":                        "did you mean claude-code-2.1? the others are opencode-1.1.36, none, recorded",
 		"nnoe":                                   "did you mean none? the others are opencode-1.1.36, claude-code-2.1, recorded",
+		"none":                                   "use one of opencode-1.1.36, claude-code-2.1, recorded",
 		"sliding":                                "use one of opencode-1.1.36, claude-code-2.1, none, recorded",
 		"":                                       "use one of opencode-1.1.36, claude-code-2.1, none, recorded",
 		strings.Repeat("opencode-1.1.36", 90000): "use one of opencode-1.1.36, claude-code-2.1, none, recorded",

@@ -147,6 +147,7 @@ type Part struct {
 	Kind  Kind
 	Model string
 	What  string // what the table has no price for; "": it has
+	Rates price.Rates
 	Sum
 }
 

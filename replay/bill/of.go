@@ -130,7 +130,7 @@ type pricing struct {
 }
 
 // bill prices a number of samplings, of which only the sum is known.
-func (p *pricing) bill(model string, calls int, in cache.Split, output int) (usd price.USD, unpriced string) {
+func (p *pricing) bill(model string, calls int, in cache.Split, output int) (usd price.USD, rates price.Rates, unpriced string) {
 	u := &p.charge.Usage
 	return p.table.Bill(price.Call{
 		Model: model, Provider: p.provider, Time: p.charge.Time, Calls: calls, Input: in, Output: output, Speed: u.Speed, Geo: u.Geo, Tier: u.Tier,
@@ -143,8 +143,8 @@ func (p *pricing) sampling(kind Kind, model string, s jsonl.Spent) Part {
 }
 
 func (p *pricing) part(kind Kind, model string, calls int, in cache.Split, output int) Part {
-	usd, what := p.bill(model, calls, in, output)
-	one := Part{Kind: kind, Model: model, What: what, Sum: Sum{Calls: calls, Input: in, Output: output, CostUSD: usd}}
+	usd, rates, what := p.bill(model, calls, in, output)
+	one := Part{Kind: kind, Model: model, What: what, Rates: rates, Sum: Sum{Calls: calls, Input: in, Output: output, CostUSD: usd}}
 	if !usd.Known {
 		one.Unpriced = calls
 	}
@@ -157,7 +157,7 @@ func (p *Part) add(o Part) {
 }
 
 func (p *pricing) searches(n int) Part {
-	usd, what := p.table.Bill(price.Call{Model: p.charge.Model, Time: p.charge.Time, Searches: n})
+	usd, _, what := p.table.Bill(price.Call{Model: p.charge.Model, Time: p.charge.Time, Searches: n})
 	if what != "" {
 		usd = price.USD{}
 	}
@@ -167,8 +167,8 @@ func (p *pricing) searches(n int) Part {
 // partial estimates by what the output is short.
 func (p *pricing) partial(last cache.Split, of *Part) Partial {
 	s := Partial{Calls: 1, Tokens: max(p.charge.Written-p.charge.Usage.Output, 0)}
-	whole, what := p.bill(of.Model, 1, last, p.charge.Usage.Output+s.Tokens)
-	known, _ := p.bill(of.Model, 1, last, p.charge.Usage.Output)
+	whole, _, what := p.bill(of.Model, 1, last, p.charge.Usage.Output+s.Tokens)
+	known, _, _ := p.bill(of.Model, 1, last, p.charge.Usage.Output)
 	if what == "" {
 		s.CostUSD = price.USD{Nano: whole.Nano - known.Nano, Known: true}
 	}

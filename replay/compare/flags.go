@@ -18,14 +18,16 @@ const (
 	FlagWindow    Flag = "window_fitted" // the user's own, by the recorded compactions
 	FlagSubagents Flag = "subagents_left_out"
 	FlagUnpriced  Flag = "model_without_price"
+
+	FlagContradicted Flag = "usage_contradicts_content"
 )
 
 // Flags lists the flags in their order.
 func Flags() []Flag {
-	return []Flag{FlagMidway, FlagEstimated, FlagOutputs, FlagCompacted, FlagWindow, FlagSubagents, FlagUnpriced}
+	return []Flag{FlagMidway, FlagEstimated, FlagOutputs, FlagCompacted, FlagWindow, FlagSubagents, FlagUnpriced, FlagContradicted}
 }
 
-// Mark sets the flags of a session by its record and by a replay of it. subagents is how many are left out.
+// Mark sets the recorder and the flags of a session by its record and by a replay of it. subagents is how many are left out.
 func (s *ComparedSession) Mark(rec *replay.Record, t *replay.Timeline, subagents int) (err error) {
 	is := map[Flag]bool{
 		FlagMidway:    rec.Conv.BeginsMidway(),
@@ -35,12 +37,15 @@ func (s *ComparedSession) Mark(rec *replay.Record, t *replay.Timeline, subagents
 		FlagWindow:    t.Fit != nil,
 		FlagSubagents: subagents > 0,
 		FlagUnpriced:  t.Totals.Unpriced > 0,
+
+		FlagContradicted: rec.Contradicted(),
 	}
 	for _, f := range Flags() {
 		if is[f] {
 			s.Flags = append(s.Flags, f)
 		}
 	}
+	s.Recorder = rec.Conv.Product
 	if s.Rereads, err = rec.Rereads(); err != nil {
 		return err
 	}
@@ -56,6 +61,13 @@ func (c *Comparison) Flagged(f Flag) (n int) {
 		}
 	}
 	return n
+}
+
+// OwnRelease reports whether policy i is in all sessions the release that recorded them, and the first policy is the record.
+func (c *Comparison) OwnRelease(i int) bool {
+	return len(c.Sessions) > 0 && c.Policies[0].Name == replay.RecordedTrack().Name && !slices.ContainsFunc(c.Sessions, func(s ComparedSession) bool {
+		return i >= len(s.Policies) || s.Policies[i].Chosen == "" || s.Policies[i].Older || s.Policies[i].Product != s.Recorder
+	})
 }
 
 // Rereads are those of all sessions.

@@ -163,6 +163,7 @@ func (c *coder) session(s *ComparedSession) {
 	word(c, &s.Version)
 	word(c, &s.Project)
 	word(c, &s.Repository)
+	word(c, &s.Recorder)
 	list(c, &s.Unpriced, func(m *string) { word(c, m) })
 	word(c, &s.Cache)
 	list(c, &s.Flags, func(f *Flag) { word(c, f) })

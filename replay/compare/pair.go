@@ -94,7 +94,7 @@ func (c *Comparison) pair(feasible [][]bool, groups int) {
 	c.Pairs = make([]Contrast, len(c.Policies))
 	for p := 1; p < len(c.Policies); p++ {
 		for s := range c.Sessions {
-			if feasible[s][0] && feasible[s][p] {
+			if feasible[s][0] && feasible[s][p] && !slices.Contains(c.Sessions[s].Flags, FlagContradicted) {
 				c.Pairs[p].Sessions = append(c.Pairs[p].Sessions, s)
 			}
 		}

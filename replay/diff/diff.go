@@ -81,8 +81,9 @@ type MessageDiff struct {
 	Blocks []BlockDiff `json:"blocks,omitempty"`
 	Text   string      `json:"text,omitempty"` // of a message that the right view added
 
-	Group int  `json:"-"` // equal for messages that left their view by one firing of a stage; 0: no edit removed it
-	Shown bool `json:"-"` // at least one of the views holds it
+	Item  policy.ItemID `json:"-"` // in the right view, or in the left one where that alone made it
+	Group int           `json:"-"` // equal for messages that left their view by one firing of a stage; 0: no edit removed it
+	Shown bool          `json:"-"` // at least one of the views holds it
 }
 
 // Diff is how two views of a conversation differ.

@@ -119,6 +119,11 @@ func (v *compared) blockSide(t policy.Target) Side {
 	return s
 }
 
+// Block is how a view, whose history this is, shows a block.
+func (h *History) Block(v *view.View, t policy.Target) Side {
+	return (&compared{v, h}).blockSide(t)
+}
+
 // shown is what replaces a block in the model view and in the payload.
 type shown struct {
 	model, payload *policy.Content
@@ -137,16 +142,21 @@ func (s shown) equal(o shown) bool {
 
 // blockText is the text of a block in a view's payload.
 func (c *comparison) blockText(v *compared, t policy.Target) string {
+	text, err := Text(v.View, t)
+	c.fail(err)
+	return text
+}
+
+// Text is the text of a block as a view sends it; "" where the server deletes it.
+func Text(v *view.View, t policy.Target) (string, error) {
 	with, on := v.PayloadReplacement(t)
 	if on && with == nil {
-		return ""
+		return "", nil
 	}
 	if !on {
 		with = v.Replacement(t)
 	}
-	text, err := v.TextOf(t, with)
-	c.fail(err)
-	return text
+	return v.TextOf(t, with)
 }
 
 func (c *comparison) text(v *view.View, id policy.ItemID) string {
@@ -167,7 +177,7 @@ func (c *comparison) text(v *view.View, id policy.ItemID) string {
 
 // describe returns the name, role and content of a message.
 func describe(v *view.View, id policy.ItemID) MessageDiff {
-	m := MessageDiff{ID: ItemName(v.Conversation(), id), Role: v.Role(id).String()}
+	m := MessageDiff{ID: ItemName(v.Conversation(), id), Item: id, Role: v.Role(id).String()}
 	if s := v.Synthetic(id); s != nil {
 		m.About = s.Label
 		return m

@@ -62,25 +62,25 @@ type Call struct {
 	Searches int    // of the web, by the provider
 }
 
-// Bill is what a call costs. Unpriced names what the table has no price for, "" where all is priced: nothing of such a
+// Bill is what a call costs, and the rates of its tokens. Unpriced names what the table has no price for, "" where all is priced: nothing of such a
 // call is in the amount, except that its tokens are where only its searches or a premium have no price.
-func (t *Table) Bill(c Call) (usd USD, unpriced string) {
+func (t *Table) Bill(c Call) (usd USD, rates Rates, unpriced string) {
 	m, ok := t.Find(c.Model)
 	if !ok {
-		return USD{}, "model " + cmp.Or(c.Model, "that is not recorded")
+		return USD{}, rates, "model " + cmp.Or(c.Model, "that is not recorded")
 	}
 	switch {
 	case m.Unreleased(c.Time):
-		return USD{}, "model " + c.Model + " before its release"
+		return USD{}, rates, "model " + c.Model + " before its release"
 	case c.Time.IsZero() && m.Earlier != nil:
-		return USD{}, "model " + c.Model + " on a day that is not recorded"
+		return USD{}, rates, "model " + c.Model + " on a day that is not recorded"
 	}
 	m = *m.On(c.Time)
 	input, profile := c.Input.Input()/max(c.Calls, 1), c.profile()
 	if profile != "" {
 		c.Geo = "" // a parameter of another API
 	}
-	rates := m.RatesFor(input)
+	rates = m.RatesFor(input)
 	speed := c.Speed
 	if speed == fast && m.Fast != nil {
 		rates, speed = *m.Fast, ""
@@ -91,15 +91,15 @@ func (t *Table) Bill(c Call) (usd USD, unpriced string) {
 		}
 		mod := t.modifier(x[0], x[1], m.ID)
 		if mod == nil || mod.Short && m.Tier != nil && input > m.Tier.Above {
-			return USD{}, x[0] + " " + x[1] + " of " + c.Model
+			return USD{}, rates, x[0] + " " + x[1] + " of " + c.Model
 		}
 		rates = rates.times(mod.Times)
 	}
-	usd = rates.cost(c.Input, c.Output)
+	usd = rates.Cost(c.Input, c.Output)
 	if c.Searches > 0 {
 		mod := t.modifier(ofSearch, "", m.ID)
 		if mod == nil {
-			return usd, "web searches of " + c.Model
+			return usd, rates, "web searches of " + c.Model
 		}
 		usd.Add(USD{product(int64(c.Searches), int64(mod.Each), 1000), true})
 	}
@@ -107,7 +107,7 @@ func (t *Table) Bill(c Call) (usd USD, unpriced string) {
 	if mod := t.modifier(ofProfile, inRegion, m.ID); cloud && profile == "" && (c.Geo == "" || c.Geo == "not_available") && mod != nil && mod.Times > unit {
 		unpriced = "premium of the region of " + c.Model
 	}
-	return usd, unpriced
+	return usd, rates, unpriced
 }
 
 // modifier is the first modifier of a model by a recorded value; nil: there is none.

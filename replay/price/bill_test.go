@@ -80,7 +80,7 @@ func TestBill(t *testing.T) {
 		{"two below it that are above it together", price.Call{Model: "claude-haiku-5-5", Calls: 2, Input: cache.Split{Uncached: 200_000}, Time: day("2026-11-01T00:00:00Z")}, "0.02", ""},
 		{"one above Haiku 5.5's tier", price.Call{Model: "claude-haiku-5-5", Input: cache.Split{Uncached: 100_001}}, "0.0500005", ""},
 	} {
-		usd, unpriced := price.Default().Bill(tt.call)
+		usd, _, unpriced := price.Default().Bill(tt.call)
 		got := ""
 		if usd.Known {
 			got = usd.Decimal().String()
@@ -119,7 +119,7 @@ func TestBillOfATable(t *testing.T) {
 		if tt.call.Time.IsZero() {
 			tt.call.Time = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 		}
-		if usd, unpriced := table.Bill(tt.call); usd.Nano != tt.want || unpriced != "" {
+		if usd, _, unpriced := table.Bill(tt.call); usd.Nano != tt.want || unpriced != "" {
 			t.Errorf("%+v: %v, %q, want %d", tt.call, usd.Nano, unpriced, tt.want)
 		}
 	}

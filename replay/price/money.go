@@ -142,12 +142,12 @@ func (m *Model) RatesFor(input int) Rates {
 // output included.
 func (m *Model) Cost(in cache.Split, output int) USD {
 	r := m.RatesFor(in.Input())
-	return r.cost(in, output)
+	return r.Cost(in, output)
 }
 
-// cost is exact where a token costs a whole number of billionths, as nearly all of the embedded table do, and else rounded
+// Cost is the cost of tokens. It is exact where a token costs a whole number of billionths, as nearly all of the embedded table do, and else rounded
 // once, half up.
-func (r *Rates) cost(in cache.Split, output int) USD {
+func (r *Rates) Cost(in cache.Split, output int) USD {
 	var high, low uint64 // of a millionth of the sum
 	for i, tokens := range [...]int{in.Uncached, in.Write5m, in.Write1h, in.Read, output} {
 		h, l := bits.Mul64(uint64(max(tokens, 0)), uint64(max(*r.each()[i], 0)))
@@ -189,3 +189,6 @@ func quotient(high, low, by uint64) int64 {
 	n, _ := bits.Div64(high, low, by)
 	return int64(n)
 }
+
+// Share is the part n/of of an amount, in billionths of a dollar, rounded half up. n is from 0 to of.
+func Share(nano int64, n, of int) int64 { return product(max(nano, 0), int64(n), uint64(of)) }

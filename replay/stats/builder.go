@@ -11,6 +11,7 @@ import (
 // builder reads a conversation in order.
 type builder struct {
 	*SessionStats
+	costs   *tokenCosts
 	conv    *session.Conversation
 	reader  *session.BlockReader
 	ledger  *Ledger
@@ -58,7 +59,7 @@ func (b *builder) message(m int) error {
 		if bl == nil {
 			continue
 		}
-		came, ok := bl.came(b.Request)
+		came, ok := bl.came(b.Until)
 		if !ok {
 			continue
 		}
@@ -88,8 +89,9 @@ func (b *builder) call(m, i int, bl *LedgerBlock, came int) error {
 	t := b.tool(raw.Name)
 	t.Calls++
 	t.Called += came
-	_, carried := bl.carried(b.Request)
+	_, carried := bl.carried(b.Until)
 	t.Sent += carried
+	t.USD.Add(b.costs.block(bl, b.Until))
 	if s, ok := bl.At(b.Request); ok {
 		t.InContext += s.Tokens
 	}
@@ -140,11 +142,13 @@ func (b *builder) result(m, i int, bl *LedgerBlock, at int, came int) error {
 	if s, ok := bl.At(b.Request); ok {
 		r.InContext = s.Tokens
 	}
-	r.Requests, r.Sent = bl.carried(b.Request)
+	r.Requests, r.Sent = bl.carried(b.Until)
+	r.USD = b.costs.block(bl, b.Until)
 	b.Results = append(b.Results, r)
 	t := b.tool(c.tool)
 	t.Returned += came
 	t.Sent += r.Sent
+	t.USD.Add(r.USD)
 	t.InContext += r.InContext
 	t.Largest = max(t.Largest, came)
 	if raw.IsError {

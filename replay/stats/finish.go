@@ -63,10 +63,10 @@ func (b *builder) turns(main []mainRequest) error {
 	}
 	for m := range b.conv.Messages {
 		msg := &b.conv.Messages[m]
-		if next < b.Request && b.conv.Requests[next].Message == m {
+		if next < b.Until && b.conv.Requests[next].Message == m {
 			next++
 		}
-		if next == b.Request {
+		if next == b.Until {
 			break
 		}
 		if msg.Class != session.ClassPrompt || msg.Is(session.Queued) || msg.RecordOnly {
@@ -96,7 +96,7 @@ func (b *builder) turns(main []mainRequest) error {
 	}
 	for i := range b.ledger.Blocks {
 		bl := &b.ledger.Blocks[i]
-		came, ok := bl.came(b.Request)
+		came, ok := bl.came(b.Until)
 		if !ok || bl.Category != category.Calls && bl.Category != category.Results && bl.Category != category.Images {
 			continue
 		}
@@ -150,7 +150,7 @@ func (b *builder) fileList() {
 		r := &b.files.reads[i]
 		bl := &b.ledger.Blocks[r.block]
 		came := bl.Spans[0].Tokens
-		by := r.staleAt(b.Request, came)
+		by := r.staleAt(b.Until, came)
 		one := Reads{
 			Results: 1, Tokens: came, Again: portion(came, r.again, r.bytes), Same: portion(came, r.same, r.bytes),
 			InView: portion(came, r.inView, r.bytes), ByRead: by[byRead], ByEdit: by[byEdit], ByWrite: by[byWrite],
@@ -158,7 +158,8 @@ func (b *builder) fileList() {
 		if s, ok := bl.At(b.Request); ok {
 			one.InContext = s.Tokens
 			if s.Tokens == came {
-				one.Stale = one.Superseded()
+				stale := r.staleAt(b.Request, came)
+				one.Stale = stale[byRead] + stale[byEdit] + stale[byWrite]
 			}
 		}
 		b.byPath[r.path].Add(&one)

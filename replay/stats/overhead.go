@@ -65,7 +65,7 @@ func (s *SessionStats) AddOverhead(conv *session.Conversation, log *requests.Log
 	o := &PromptOverhead{Line: shape.Line, Parts: partsOf(shape)}
 	had := map[int]map[string]bool{} // by the line of a shape: its parts
 	held := map[string]int{}         // requests by part
-	for n := 1; n <= s.Request; n++ {
+	for n := 1; n <= s.Until; n++ {
 		q := at(n)
 		if q == nil {
 			continue

@@ -49,7 +49,7 @@ func TestOverhead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, _, err := Replay(rec, replay.RecordedTrack(), replay.Options{}, func(*replay.Timeline) (int, error) { return 2, nil }, nil)
+	got, _, err := Replay(rec, replay.RecordedTrack(), replay.Options{}, func(*replay.Timeline) (Extent, error) { return Extent{Request: 2, Until: 2}, nil }, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

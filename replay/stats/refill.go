@@ -13,20 +13,21 @@ import (
 	"github.com/ctxkit/ctxkit/replay/category"
 )
 
-// Refill is what joined the context from one compaction to the next. Tokens are as it came; what the second compaction
-// removed before a request held it is included.
+// Refill is what joined the context before a compaction, since the one before it or the beginning. Tokens are as it came;
+// what the compaction removed before a request held it is included.
 type Refill struct {
-	From     int            `json:"from"` // n of the first request after a compaction
+	From     int            `json:"from"` // n of the first request, or of the first one after the compaction before
 	To       int            `json:"to"`   // n of the request before which the next one was made; one past the last request: after it
 	Requests int            `json:"requests"`
 	Prompts  int            `json:"prompts"`         // that were typed, and not queued
 	Seconds  float64        `json:"seconds"`         // from one request to the other; 0: not known
-	After    int            `json:"tokens_after"`    // messages that the first compaction left
-	Before   int            `json:"tokens_before"`   // messages that the next one found
+	After    int            `json:"tokens_after"`    // messages that the compaction before left
+	Before   int            `json:"tokens_before"`   // messages that the compaction found
+	System   int            `json:"system_tokens"`   // of system prompt and tools in the request before it
 	Joined   int            `json:"joined_tokens"`   // of all Parts
 	Parts    []RefillSource `json:"parts"`           // by category and tool, the most tokens first
 	Heaviest []RefillSource `json:"heaviest"`        // by what calls were about, each prompt by itself, the most tokens first
-	Freed    int            `json:"freed_per_mille"` // of what it found, by the next compaction
+	Freed    int            `json:"freed_per_mille"` // of what it found, by the compaction
 }
 
 // RefillSource is where tokens came from.
@@ -42,18 +43,23 @@ type RefillSource struct {
 // mostSources is how many of the heaviest sources a refill has.
 const mostSources = 20
 
-// Refills returns what joined between compactions of a replay whose views the ledger has observed, in their order.
+// Refills returns what joined before each compaction of a replay whose views the ledger has observed, in their order.
 func Refills(conv *session.Conversation, tl *replay.Timeline, l *Ledger) ([]Refill, error) {
 	list := []Refill{}
 	main := mainRequests(tl)
+	sizes := bases(conv, main)
 	var last *replay.Event
 	for i := range tl.Events {
 		ev := &tl.Events[i]
 		if ev.Kind != policy.KindSummarize {
 			continue
 		}
-		if from, to := atRequest(last, main), atRequest(ev, main); last != nil && from < to {
-			r := Refill{From: from, To: to, Requests: to - from, After: last.After, Before: ev.Before, Freed: portion(1000, ev.Saved, ev.Before)}
+		from, after := 1, 0
+		if last != nil {
+			from, after = atRequest(last, main), last.After
+		}
+		if to := atRequest(ev, main); from < to {
+			r := Refill{From: from, To: to, Requests: to - from, After: after, Before: ev.Before, System: sizes[to-2], Freed: portion(1000, ev.Saved, ev.Before)}
 			if to <= len(main) && !main[from-1].time.IsZero() && !main[to-1].time.IsZero() {
 				r.Seconds = max(main[to-1].time.Sub(main[from-1].time).Seconds(), 0)
 			}

@@ -30,13 +30,16 @@ type SessionStats struct {
 	Model    string `json:"model"`
 	Window   int    `json:"window"`
 	Request  int    `json:"request"`                      // n of the main request; 0: there is none
+	Until    int    `json:"until"`                        // n of the last main request that sums include
 	Requests int    `json:"requests"`                     // main requests of the conversation
 	Held     int    `json:"requests_on_record,omitempty"` // that can be put together
 	Lines    int    `json:"request_lines,omitempty"`      // of the file
 	Tokens   int    `json:"tokens"`                       // of the payload of the request
 	Recorded *int   `json:"recorded,omitempty"`           // input that the API reported of the request
-	Sent     int    `json:"sent_tokens"`                  // of all payloads up to the request
+	Sent     int    `json:"sent_tokens"`                  // of all payloads up to Until
 	Peak     Peak   `json:"peak"`                         // the largest payload of all requests
+
+	InputUSD price.USD `json:"input_usd,omitzero"` // what all these cost: as billed on the recorded track, else simulated
 
 	Categories  []CategoryTokens `json:"categories"` // their tokens add up to Tokens
 	Tools       []Tool           `json:"tools"`      // the most sent tokens first
@@ -66,29 +69,32 @@ type CategoryTokens struct {
 	Tokens   int           `json:"tokens"`
 	PerMille int           `json:"per_mille"` // of the payload; they add up to 1,000
 	Blocks   int           `json:"blocks"`
-	Sent     int           `json:"sent_tokens"`    // in all payloads up to the request
-	SentPer  int           `json:"sent_per_mille"` // of all that these sent; they add up to 1,000
-	Of       []Portion     `json:"of"`             // by tool, type of attachment or class of message; the most tokens first
+	Sent     int           `json:"sent_tokens"`        // in all payloads up to Until
+	USD      price.USD     `json:"input_usd,omitzero"` // what it cost in these; they add up to SessionStats.InputUSD
+	SentPer  int           `json:"sent_per_mille"`     // of all that these sent; they add up to 1,000
+	Of       []Portion     `json:"of"`                 // by tool, type of attachment or class of message; the most tokens first
 }
 
 // Portion is a part of a category.
 type Portion struct {
-	Name   string `json:"name"`
-	Tokens int    `json:"tokens"`
-	Blocks int    `json:"blocks"`
+	Name   string    `json:"name"`
+	Tokens int       `json:"tokens"`
+	Blocks int       `json:"blocks"`
+	USD    price.USD `json:"input_usd,omitzero"` // what it cost in all payloads up to Until
 }
 
 // Tool is what the calls of a tool brought up to the request.
 type Tool struct {
-	Name      string `json:"name"`
-	Calls     int    `json:"calls"`
-	Errors    int    `json:"errors"`
-	Called    int    `json:"call_tokens"`    // of the calls, as they came
-	Returned  int    `json:"result_tokens"`  // of the results, as they came
-	Largest   int    `json:"largest_result"` // tokens
-	InContext int    `json:"context_tokens"` // of calls and results, in the payload of the request
-	PerMille  int    `json:"per_mille"`      // of the payload, rounded down
-	Sent      int    `json:"sent_tokens"`    // calls and results in all payloads up to the request
+	Name      string    `json:"name"`
+	Calls     int       `json:"calls"`
+	Errors    int       `json:"errors"`
+	Called    int       `json:"call_tokens"`        // of the calls, as they came
+	Returned  int       `json:"result_tokens"`      // of the results, as they came
+	Largest   int       `json:"largest_result"`     // tokens
+	InContext int       `json:"context_tokens"`     // of calls and results, in the payload of the request
+	PerMille  int       `json:"per_mille"`          // of the payload, rounded down
+	Sent      int       `json:"sent_tokens"`        // calls and results in all payloads up to Until
+	USD       price.USD `json:"input_usd,omitzero"` // what they cost in these
 }
 
 // Reads is what the results of Read hold. Each figure but Tokens is of lines; what is superseded counts once, by what
@@ -136,14 +142,15 @@ type FileReads struct {
 
 // ToolResult is one result of a tool.
 type ToolResult struct {
-	Tool      string `json:"tool"`
-	Target    string `json:"target"` // what the call was about: file, command, pattern
-	Line      int    `json:"line"`   // of the session's file
-	Tokens    int    `json:"tokens"` // as it came
-	Error     bool   `json:"error,omitempty"`
-	InContext int    `json:"context_tokens"` // in the payload of the request
-	Requests  int    `json:"requests"`       // that held it
-	Sent      int    `json:"sent_tokens"`    // in all payloads up to the request
+	Tool      string    `json:"tool"`
+	Target    string    `json:"target"` // what the call was about: file, command, pattern
+	Line      int       `json:"line"`   // of the session's file
+	Tokens    int       `json:"tokens"` // as it came
+	Error     bool      `json:"error,omitempty"`
+	InContext int       `json:"context_tokens"`     // in the payload of the request
+	Requests  int       `json:"requests"`           // that held it
+	Sent      int       `json:"sent_tokens"`        // in all payloads up to Until
+	USD       price.USD `json:"input_usd,omitzero"` // what it cost in these
 }
 
 // Turn is what happened from one prompt to the next.
@@ -204,9 +211,9 @@ type SubagentType struct {
 // minRepeated is the shortest text that counts as repeated, in characters: shorter ones say no more than "done".
 const minRepeated = 100
 
-// Replay replays a record under a policy and returns the stats at a main request, which choose picks from the timeline.
+// Replay replays a record under a policy and returns the stats of requests that choose picks from the timeline.
 // agents are the transcripts of subagents.
-func Replay(rec *replay.Record, pol *policy.Policy, opt replay.Options, choose func(*replay.Timeline) (int, error), agents []Agent) (*SessionStats, *replay.Timeline, error) {
+func Replay(rec *replay.Record, pol *policy.Policy, opt replay.Options, choose func(*replay.Timeline) (Extent, error), agents []Agent) (*SessionStats, *replay.Timeline, error) {
 	l := NewLedger(rec.Conv)
 	observe := opt.Observe
 	opt.Observe = func(n int, v *view.View) {
@@ -220,18 +227,19 @@ func Replay(rec *replay.Record, pol *policy.Policy, opt replay.Options, choose f
 		return nil, nil, err
 	}
 	l.Close()
-	n, err := choose(tl)
+	at, err := choose(tl)
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := New(rec.Conv, tl, l, n, agents)
+	at.Spent = spent(rec, pol, tl, rec.Prices(opt))
+	s, err := New(rec.Conv, tl, l, at, agents)
 	return s, tl, err
 }
 
-// New returns the stats at main request n of a timeline, whose views the ledger has observed. The texts of the
-// conversation are read once, one after another.
-func New(conv *session.Conversation, tl *replay.Timeline, l *Ledger, n int, agents []Agent) (*SessionStats, error) {
-	b, err := build(conv, tl, l, n)
+// New returns the stats of requests of a timeline, whose views the ledger has observed. The texts of the conversation are
+// read once, one after another.
+func New(conv *session.Conversation, tl *replay.Timeline, l *Ledger, at Extent, agents []Agent) (*SessionStats, error) {
+	b, err := build(conv, tl, l, at)
 	if err != nil {
 		return nil, err
 	}
@@ -239,21 +247,24 @@ func New(conv *session.Conversation, tl *replay.Timeline, l *Ledger, n int, agen
 	return b.SessionStats, nil
 }
 
-// build reads the conversation.
-func build(conv *session.Conversation, tl *replay.Timeline, l *Ledger, n int) (*builder, error) {
+// Contents are the categories of New alone.
+func Contents(conv *session.Conversation, tl *replay.Timeline, l *Ledger, at Extent) []CategoryTokens {
+	return begin(conv, tl, l, mainRequests(tl), at).Categories
+}
+
+// begin divides the payload and what was sent by category.
+func begin(conv *session.Conversation, tl *replay.Timeline, l *Ledger, main []mainRequest, at Extent) *builder {
 	s := &SessionStats{
 		Session: tl.Session, Agent: tl.Agent, File: tl.File, Lines: requests.HeldLines(conv.Lines.SetAside), Title: tl.Title, Policy: tl.Policy, Counter: tl.Counter, Model: tl.Model,
 		Simulated: tl.Totals.CostUSD, Brief: tl.Totals.Brief, Bill: tl.Bill, CacheFit: tl.CacheFit,
-		Window: tl.Window, Requests: l.Requests, Request: min(n, l.Requests), Definitions: []Listing{},
+		Window: tl.Window, Requests: l.Requests, Request: min(at.Request, l.Requests), Until: min(at.Until, l.Requests), Definitions: []Listing{},
 	}
-	main := mainRequests(tl)
 	for k, r := range main {
 		if r.payload > s.Peak.Tokens {
 			s.Peak = Peak{k + 1, r.payload}
 		}
 	}
-	system, systemSent := bases(conv, main[:s.Request])
-	for _, r := range main[:s.Request] {
+	for _, r := range main[:s.Until] {
 		s.Sent += r.payload
 	}
 	if s.Request > 0 {
@@ -264,9 +275,17 @@ func build(conv *session.Conversation, tl *replay.Timeline, l *Ledger, n int) (*
 			s.Recorded = &in
 		}
 	}
-	s.Categories = l.composition(s, system, systemSent)
-	b := &builder{SessionStats: s, conv: conv, reader: conv.NewBlockReader(), ledger: l, files: newFiles(l), tools: map[string]*Tool{}, byPath: map[string]*FileReads{}, calls: map[string]call{}, texts: map[[32]byte]int{}, agents: map[string]*SubagentType{}, prompts: map[string]string{}}
-	results := 0
+	sizes := bases(conv, main)
+	costs := newTokenCosts(at.Spent, main[:s.Until], l, slices.Concat(sizes, []int{0})[0])
+	s.InputUSD = costs.total
+	s.Categories = l.composition(s, costs, sizes)
+	return &builder{SessionStats: s, costs: costs, conv: conv, reader: conv.NewBlockReader(), ledger: l, files: newFiles(l), tools: map[string]*Tool{}, byPath: map[string]*FileReads{}, calls: map[string]call{}, texts: map[[32]byte]int{}, agents: map[string]*SubagentType{}, prompts: map[string]string{}}
+}
+
+// build reads the conversation.
+func build(conv *session.Conversation, tl *replay.Timeline, l *Ledger, at Extent) (*builder, error) {
+	main, results := mainRequests(tl), 0
+	b := begin(conv, tl, l, main, at)
 	for m := range conv.Messages {
 		for i := range conv.Messages[m].Blocks {
 			if conv.Messages[m].Blocks[i].Kind == jsonl.KindToolResult {
@@ -274,7 +293,7 @@ func build(conv *session.Conversation, tl *replay.Timeline, l *Ledger, n int) (*
 			}
 		}
 	}
-	s.Results = make([]ToolResult, 0, results)
+	b.Results = make([]ToolResult, 0, results)
 	for m := range conv.Messages {
 		if err := b.message(m); err != nil {
 			return nil, err
@@ -306,53 +325,62 @@ func mainRequests(tl *replay.Timeline) []mainRequest {
 	return list
 }
 
-// bases is the size of system prompt and tools at the last of the main requests, and the sum of it over all of them.
-func bases(conv *session.Conversation, main []mainRequest) (tokens, sent int) {
+// bases is the size of system prompt and tools at each of the main requests.
+func bases(conv *session.Conversation, main []mainRequest) []int {
 	list := make([]category.Beyond, len(main))
 	for i, r := range main {
 		list[i] = category.Beyond{Tokens: r.overhead, Recorded: r.recorded}
 	}
-	for _, tokens = range category.Bases(conv, list) {
-		sent += tokens
-	}
-	return tokens, sent
+	return category.Bases(conv, list)
 }
 
-// composition returns the categories of the payload of the request, and of what was sent up to it; system is the size
-// of system prompt and tools, systemSent the sum of it over the requests. What is nothing is left out.
-func (l *Ledger) composition(s *SessionStats, system, systemSent int) []CategoryTokens {
-	c := contents{}
-	c.add(CategoryTokens{Category: category.System, Tokens: system, Sent: systemSent})
-	rest, restSent := s.Tokens-system, s.Sent-systemSent
+// composition returns the categories of the payload of the request, and of what was sent up to Until; sizes are those of
+// system prompt and tools by request. What is nothing is left out.
+func (l *Ledger) composition(s *SessionStats, costs *tokenCosts, sizes []int) []CategoryTokens {
+	c := ContentSums{}
+	system := CategoryTokens{Category: category.System, USD: costs.system(sizes[:s.Until])}
+	for _, tokens := range sizes[:s.Until] {
+		system.Sent += tokens
+	}
+	if s.Request > 0 {
+		system.Tokens = sizes[s.Request-1]
+	}
+	c.Add(system)
+	rest := CategoryTokens{Category: category.Unrecorded, Tokens: s.Tokens - system.Tokens, Sent: s.Sent - system.Sent, USD: s.InputUSD}
+	rest.USD.Nano -= system.USD.Nano
 	for i := range l.Blocks {
 		b := &l.Blocks[i]
-		if len(b.Spans) == 0 || b.Spans[0].From > s.Request {
+		if len(b.Spans) == 0 || b.Spans[0].From > s.Until {
 			continue
 		}
-		x := CategoryTokens{Category: b.Category}
-		_, x.Sent = b.carried(s.Request)
+		x := CategoryTokens{Category: b.Category, USD: costs.block(b, s.Until)}
+		_, x.Sent = b.carried(s.Until)
 		if at, ok := b.At(s.Request); ok {
 			x.Tokens, x.Blocks = at.Tokens, 1
-			if b.Of != "" {
-				x.Of = []Portion{{b.Of, at.Tokens, 1}}
-			}
 		}
-		c.add(x)
-		rest, restSent = rest-x.Tokens, restSent-x.Sent
+		if b.Of != "" {
+			x.Of = []Portion{{b.Of, x.Tokens, x.Blocks, x.USD}}
+		}
+		c.Add(x)
+		rest.Tokens, rest.Sent, rest.USD.Nano = rest.Tokens-x.Tokens, rest.Sent-x.Sent, rest.USD.Nano-x.USD.Nano
 	}
-	c.add(CategoryTokens{Category: category.Unrecorded, Tokens: rest, Sent: restSent})
-	return c.list()
+	if rest.Tokens == 0 && rest.Sent == 0 { // what rounding left
+		rest.Category = category.System
+	}
+	c.Add(rest)
+	return c.List()
 }
 
-// contents are sums of categories.
-type contents map[category.Name]*contentSum
+// ContentSums are sums of categories.
+type ContentSums map[category.Name]*contentSum
 
 type contentSum struct {
 	CategoryTokens
 	of map[string]*Portion
 }
 
-func (c contents) add(x CategoryTokens) {
+// Add adds a category, or a part of one.
+func (c ContentSums) Add(x CategoryTokens) {
 	sum := c[x.Category]
 	if sum == nil {
 		sum = &contentSum{CategoryTokens{Category: x.Category}, map[string]*Portion{}}
@@ -361,21 +389,23 @@ func (c contents) add(x CategoryTokens) {
 	sum.Tokens += x.Tokens
 	sum.Blocks += x.Blocks
 	sum.Sent += x.Sent
+	sum.USD.Add(x.USD)
 	for _, p := range x.Of {
 		if sum.of[p.Name] == nil {
 			sum.of[p.Name] = &Portion{Name: p.Name}
 		}
 		sum.of[p.Name].Tokens += p.Tokens
 		sum.of[p.Name].Blocks += p.Blocks
+		sum.of[p.Name].USD.Add(p.USD)
 	}
 }
 
-// list returns the categories that are something, with their shares.
-func (c contents) list() []CategoryTokens {
+// List returns the categories that are something, with their shares.
+func (c ContentSums) List() []CategoryTokens {
 	list, tokens, sent := []CategoryTokens{}, []int{}, []int{}
 	for _, name := range category.All() {
 		x := c[name]
-		if x == nil || x.Tokens == 0 && x.Blocks == 0 && x.Sent == 0 {
+		if x == nil || x.Tokens == 0 && x.Blocks == 0 && x.Sent == 0 && x.USD.Nano == 0 {
 			continue
 		}
 		x.Of = []Portion{}
@@ -383,7 +413,7 @@ func (c contents) list() []CategoryTokens {
 			x.Of = append(x.Of, *p)
 		}
 		slices.SortFunc(x.Of, func(a, b Portion) int {
-			return cmp.Or(cmp.Compare(b.Tokens, a.Tokens), strings.Compare(a.Name, b.Name))
+			return cmp.Or(cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(b.USD.Nano, a.USD.Nano), strings.Compare(a.Name, b.Name))
 		})
 		list, tokens, sent = append(list, x.CategoryTokens), append(tokens, x.Tokens), append(sent, x.Sent)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/price"
 )
 
 // transcript writes the lines of a session.
@@ -74,8 +75,8 @@ func load(t testing.TB, path string) *replay.Record {
 	return rec
 }
 
-func at(n int) func(*replay.Timeline) (int, error) {
-	return func(*replay.Timeline) (int, error) { return n, nil }
+func at(n int) func(*replay.Timeline) (Extent, error) {
+	return func(*replay.Timeline) (Extent, error) { return Extent{Request: n, Until: n}, nil }
 }
 
 // file is the result of a Read: the lines of a file from one on.
@@ -213,13 +214,17 @@ func TestStatsUnderPolicies(t *testing.T) {
 				}
 			}
 			for n := range len(rec.Conv.Requests) + 1 {
-				s, err := New(rec.Conv, tl, l, n, nil)
+				s, err := New(rec.Conv, tl, l, Extent{n, max(n, len(rec.Conv.Requests)/2), spent(rec, pol, tl, nil)}, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
-				tokens, share := 0, 0
+				tokens, sent, share, usd := 0, 0, 0, price.USD{}
 				for _, c := range s.Categories {
-					tokens, share = tokens+c.Tokens, share+c.PerMille
+					tokens, sent, share = tokens+c.Tokens, sent+c.Sent, share+c.PerMille
+					usd.Add(c.USD)
+				}
+				if sent != s.Sent || usd != s.InputUSD {
+					t.Errorf("%s, %s, request %d: %d of %d tokens sent, %v of %v", path, pol.Name, n, sent, s.Sent, usd, s.InputUSD)
 				}
 				if tokens != s.Tokens || s.Tokens > 0 && share != 1000 {
 					t.Errorf("%s, %s, request %d: %d of %d tokens, %d per mille", path, pol.Name, n, tokens, s.Tokens, share)
@@ -249,7 +254,7 @@ func TestStatsGrow(t *testing.T) {
 		least := time.Duration(1 << 62)
 		for range 3 {
 			start := time.Now()
-			if got, err := New(rec.Conv, tl, l, n, nil); err != nil || got.Reads.Results != n-1 {
+			if got, err := New(rec.Conv, tl, l, Extent{Request: n, Until: n}, nil); err != nil || got.Reads.Results != n-1 {
 				t.Fatalf("%d results of %d: %v", got.Reads.Results, n, err)
 			}
 			least = min(least, time.Since(start))

@@ -13,9 +13,10 @@ import (
 // StatsTotal is the sum of the stats of several conversations, each at its own request.
 type StatsTotal struct {
 	Sessions   int              `json:"sessions"`
-	Requests   int              `json:"requests"`    // up to the requests
-	Tokens     int              `json:"tokens"`      // of the payloads of the requests
-	Sent       int              `json:"sent_tokens"` // of all payloads up to the requests
+	Requests   int              `json:"requests"`           // up to the requests
+	Tokens     int              `json:"tokens"`             // of the payloads of the requests
+	Sent       int              `json:"sent_tokens"`        // of all payloads up to the requests
+	InputUSD   price.USD        `json:"input_usd,omitzero"` // what these cost
 	Categories []CategoryTokens `json:"categories"`
 	Tools      []Tool           `json:"tools"` // the most sent tokens first
 	Reads      Reads            `json:"reads"`
@@ -31,11 +32,12 @@ type StatsTotal struct {
 func Sum(list []*SessionStats) *StatsTotal {
 	t := &StatsTotal{Sessions: len(list), CacheFit: &replay.CacheFit{}, Repeated: Repeated{Groups: []Duplicate{}}, Tools: []Tool{}, Subagents: []SubagentType{}}
 	var ledger bill.Ledger
-	sums, tools, agents := contents{}, map[string]int{}, map[string]int{}
+	sums, tools, agents := ContentSums{}, map[string]int{}, map[string]int{}
 	for _, s := range list {
-		t.Requests += s.Request
+		t.Requests += s.Until
 		t.Tokens += s.Tokens
 		t.Sent += s.Sent
+		t.InputUSD.Add(s.InputUSD)
 		t.Reads.Add(&s.Reads)
 		t.Simulated.Add(s.Simulated)
 		ledger.Add(s.Bill)
@@ -44,7 +46,7 @@ func Sum(list []*SessionStats) *StatsTotal {
 		t.Repeated.Tokens += s.Repeated.Tokens
 		t.Repeated.InContext += s.Repeated.InContext
 		for _, c := range s.Categories {
-			sums.add(c)
+			sums.Add(c)
 		}
 		for i := range s.Tools {
 			at, ok := tools[s.Tools[i].Name]
@@ -67,7 +69,7 @@ func Sum(list []*SessionStats) *StatsTotal {
 	}
 	t.Bill = ledger.Bill()
 	t.Brief = t.Bill.Short()
-	t.Categories = sums.list()
+	t.Categories = sums.List()
 	for i := range t.Tools {
 		t.Tools[i].PerMille = portion(1000, t.Tools[i].InContext, t.Tokens)
 	}
@@ -86,6 +88,7 @@ func (t *Tool) add(o *Tool) {
 	t.Largest = max(t.Largest, o.Largest)
 	t.InContext += o.InContext
 	t.Sent += o.Sent
+	t.USD.Add(o.USD)
 }
 
 func (s *SubagentType) add(o *SubagentType) {

@@ -11,6 +11,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/backtest"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
+	"github.com/ctxkit/ctxkit/replay/spend"
 	"github.com/ctxkit/ctxkit/replay/stats"
 )
 
@@ -57,7 +58,7 @@ func requestAt(rec *replay.Record, log *requests.Log, n int) *requests.LogReques
 }
 
 // changesOf lists those with a difference.
-func changesOf(rec *replay.Record, tl *replay.Timeline, log *requests.Log, all map[int]RecordedCause, lost map[int]*point) (list []RequestChange, err error) {
+func changesOf(rec *replay.Record, tl *replay.Timeline, log *requests.Log, all map[int]RecordedCause, lost map[int]*spend.CacheMiss) (list []RequestChange, err error) {
 	for n := range len(rec.Conv.Requests) + 1 {
 		s, ok := all[n]
 		if !ok || s.Change == nil {

@@ -1,5 +1,6 @@
-// Package why tells where a conversation's prompt cache broke, by what, and what each break cost; and what filled the
-// context again between compactions.
+// Package why divides what a conversation cost by what was paid for: reading the context again, new content, cache misses
+// by cause, output, summaries, subagents. It tells where the prompt cache broke, and what filled the context before each
+// compaction.
 package why
 
 import (
@@ -16,6 +17,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
+	"github.com/ctxkit/ctxkit/replay/spend"
 	"github.com/ctxkit/ctxkit/replay/stats"
 )
 
@@ -38,18 +40,26 @@ type SessionBreaks struct {
 	Uncacheable int       `json:"requests_without_cache"`       // simulated: without a breakpoint, or too short: they have nothing to lose
 	Cost        price.USD `json:"cost_usd,omitzero"`            // of the replay, simulated
 	bill.Brief
-	Bill        *bill.Bill       `json:"-"`                              // Billed in full
-	CacheFit    *replay.CacheFit `json:"cache_fit,omitempty"`            // of the recorded session's own replay
-	Breaks      []CacheBreak     `json:"breaks"`                         // the most expensive first
-	Causes      []BreakSum       `json:"causes"`                         // the most expensive first
-	Total       BreakSum         `json:"total"`                          // of all breaks
-	InRecord    *RecordedBreaks  `json:"breaks_of_the_record,omitempty"` // of another policy: what the record lost
-	Parts       []CostShare      `json:"parts"`                          // of Cost, to the last digit
-	Changes     []RequestChange  `json:"changes,omitempty"`              // between consecutive requests on record, in order
-	Compactions int              `json:"compactions"`
-	Thrash      int              `json:"thrash"`  // of them: those that freed less than a tenth of what they read
-	Refills     []stats.Refill   `json:"refills"` // in their order
+	Bill        *bill.Bill             `json:"-"`                              // Billed in full
+	CacheFit    *replay.CacheFit       `json:"cache_fit,omitempty"`            // of the recorded session's own replay
+	Breaks      []CacheBreak           `json:"breaks"`                         // the most expensive first
+	Causes      []BreakSum             `json:"causes"`                         // the most expensive first
+	Total       BreakSum               `json:"total"`                          // of all breaks
+	InRecord    *RecordedBreaks        `json:"breaks_of_the_record,omitempty"` // of another policy: what the record lost
+	Spent       price.USD              `json:"spent_usd,omitzero"`             // what was billed, and for a policy or without usage Cost
+	Expenses    []Expense              `json:"expenses"`                       // of Spent, to the last digit; the most expensive first
+	Contents    []stats.CategoryTokens `json:"contents"`                       // of the input of main requests: what it cost
+	Hour        *HourCache             `json:"one_hour_cache,omitempty"`
+	Changes     []RequestChange        `json:"changes,omitempty"` // between consecutive requests on record, in order
+	Compactions int                    `json:"compactions"`
+	Thrash      int                    `json:"thrash"`  // of them: those that freed less than a tenth of what they read
+	Refills     []stats.Refill         `json:"refills"` // one before each compaction, in their order
+
+	prices *price.Table
 }
+
+// ByUsage reports whether breaks and expenses are those that the API reported, and not those of the simulated cache.
+func (s *SessionBreaks) ByUsage() bool { return s.Recorded && s.Usage > 0 }
 
 // CacheBreak is a main request that read less from the cache than the one before it had left there.
 type CacheBreak struct {
@@ -65,17 +75,9 @@ type CacheBreak struct {
 	Before  string           `json:"model_before,omitempty"`  // and that of the request before
 	Idle    float64          `json:"idle_seconds"`            // between the response before and the request
 	Tool    bool             `json:"idle_in_tool,omitempty"`  // it waited for a tool
-	InFile  *RecordedBreak   `json:"in_record,omitempty"`     // nil: the record did not break here, or the policy is another
+	InFile  *spend.CacheMiss `json:"in_record,omitempty"`     // nil: the record did not break here, or the policy is another
 	Sim     *SimulatedBreak  `json:"in_simulation,omitempty"` // nil: the simulation did not break here
 	Sent    *RecordedCause   `json:"sent,omitempty"`          // nil: the request, or the one before, is not on record
-}
-
-// RecordedBreak is a break that the API reported: what was read is less than 95 % of what the request before had left.
-type RecordedBreak struct {
-	Left int       `json:"left_tokens"` // that the request before had read and written
-	Read int       `json:"read_tokens"`
-	Lost int       `json:"lost_tokens"`       // of Left: sent again and not read
-	USD  price.USD `json:"cost_usd,omitzero"` // what they cost more than if they had been read
 }
 
 // SimulatedBreak is a break of the simulated cache, with the parts of the request's cost that come of it.
@@ -129,46 +131,19 @@ func (s *BreakSum) Add(o *BreakSum) {
 	s.Only += o.Only
 }
 
-// CostShare is a part of the cost, and what of it falls on the requests at which the simulated cache broke.
-type CostShare struct {
-	Part     string    `json:"part"`
-	USD      price.USD `json:"cost_usd"`
-	AtBreaks price.USD `json:"at_breaks_usd"`
-}
-
-// The parts of the cost, in their order.
-const (
-	PartContent   = "content" // what is sent once or stays in the cache: the part ideal without the next two
-	PartRestarts  = "restarts"
-	PartChanges   = "changes"
-	PartBreaks    = "breaks"
-	PartLifetime  = "lifetime"
-	PartPlacement = "placement"
-	PartOwnCalls  = "own_calls"
-	PartOutput    = "output"
-)
-
-func partNames() []string {
-	return []string{PartContent, PartRestarts, PartChanges, PartBreaks, PartLifetime, PartPlacement, PartOwnCalls, PartOutput}
-}
-
-// amounts are the parts in the order of partNames.
-func amounts(p *replay.CostParts) []int64 {
-	return []int64{p.Ideal.Nano - p.Restarts.Nano - p.Changes.Nano, p.Restarts.Nano, p.Changes.Nano, p.Breaks.Nano, p.Lifetime.Nano, p.Placement.Nano, p.OwnCalls.Nano, p.Output.Nano}
-}
-
 // Replay replays a record under a policy and returns where the cache broke. log is the requests that the file holds, nil
 // without any: they name the causes of the record's breaks.
 func Replay(rec *replay.Record, pol *policy.Policy, opt replay.Options, log *requests.Log) (*SessionBreaks, *replay.Timeline, error) {
 	opt.Prices = rec.Prices(opt)
-	var points map[int]*point
+	var misses map[int]*spend.CacheMiss
 	var fit *replay.CacheFit
 	if !pol.Recorded { // first, so that the two timelines are not in memory together
 		track, err := rec.Replay(replay.RecordedTrack(), replay.Options{Prices: opt.Prices})
 		if err != nil {
 			return nil, nil, err
 		}
-		points, fit = reported(rec, track, opt.Prices), track.CacheFit
+		fit = track.CacheFit
+		_, misses = spend.Recorded(rec.Conv, track, opt.Prices)
 	}
 	l := stats.NewLedger(rec.Conv)
 	opt.Observe = func(n int, v *view.View) { l.Observe(n, v) }
@@ -177,8 +152,10 @@ func Replay(rec *replay.Record, pol *policy.Policy, opt replay.Options, log *req
 		return nil, nil, err
 	}
 	l.Close()
+	var spent []spend.PaidInput
 	if pol.Recorded {
-		points, fit = reported(rec, tl, opt.Prices), tl.CacheFit
+		fit = tl.CacheFit
+		spent, misses = spend.Recorded(rec.Conv, tl, opt.Prices)
 	}
 	held := 0
 	if log != nil {
@@ -187,17 +164,25 @@ func Replay(rec *replay.Record, pol *policy.Policy, opt replay.Options, log *req
 	if !pol.Recorded {
 		log = nil
 	}
-	s, err := newBreaks(rec, tl, points, pol.Recorded, log)
+	s, err := newBreaks(rec, tl, misses, pol.Recorded, log)
 	if err != nil {
 		return nil, nil, err
 	}
-	s.Held, s.CacheFit = held, fit
+	s.Held, s.CacheFit, s.prices = held, fit, opt.Prices
+	if !s.ByUsage() {
+		spent = spend.Simulated(tl, func(r *replay.Request) bool { return r.N > 1 && simulated(r) != nil })
+	}
+	s.spending(rec, tl, spent)
+	s.Contents = stats.Contents(rec.Conv, tl, l, stats.Extent{Request: l.Requests, Until: l.Requests, Spent: spent})
+	if s.ByUsage() {
+		s.Hour = s.hourCache(spent)
+	}
 	s.Refills, err = stats.Refills(rec.Conv, tl, l)
 	return s, tl, err
 }
 
-// newBreaks returns the breaks of a timeline; points are those of the record, by request.
-func newBreaks(rec *replay.Record, tl *replay.Timeline, points map[int]*point, recorded bool, log *requests.Log) (*SessionBreaks, error) {
+// newBreaks returns the breaks of a timeline; misses are those of the record, by request.
+func newBreaks(rec *replay.Record, tl *replay.Timeline, misses map[int]*spend.CacheMiss, recorded bool, log *requests.Log) (*SessionBreaks, error) {
 	s := &SessionBreaks{
 		Session: tl.Session, Agent: tl.Agent, File: tl.File, Lines: requests.HeldLines(rec.Conv.Lines.SetAside), Title: tl.Title, Policy: tl.Policy, Recorded: recorded, Counter: tl.Counter,
 		Cache: tl.Cache, Model: tl.Model, Requests: tl.Totals.Requests, Cost: tl.Totals.CostUSD, Breaks: []CacheBreak{},
@@ -207,40 +192,29 @@ func newBreaks(rec *replay.Record, tl *replay.Timeline, points map[int]*point, r
 	if err != nil {
 		return nil, err
 	}
-	if s.Changes, err = changesOf(rec, tl, log, sent, points); err != nil {
+	if s.Changes, err = changesOf(rec, tl, log, sent, misses); err != nil {
 		return nil, err
 	}
 	s.Bill = tl.Bill
 	s.Usage, s.Brief = bill.Of(rec.Conv, nil).Requests, s.Bill.Short()
 	if !recorded {
 		s.InRecord = &RecordedBreaks{}
-		for i := range points {
-			s.InRecord.join(&RecordedBreaks{1, points[i].Lost, points[i].USD})
+		for _, m := range misses {
+			s.InRecord.join(&RecordedBreaks{1, m.Lost, m.USD})
 		}
-		points = nil
+		misses = nil
 	}
 	pauses, first, before := rec.Pauses(), true, "" // the model of the request before
-	var all, at replay.CostParts
-	for i := range tl.Requests {
-		r := &tl.Requests[i]
-		if r.CostParts != nil {
-			all.Add(r.CostParts)
-		}
-		if r.Kind != "main" {
-			continue
-		}
-		b := CacheBreak{Request: r.N, Time: r.Time, Line: rec.LineAt(r.N), InFile: points[r.N].loss()}
+	for _, r := range tl.Main() {
+		b := CacheBreak{Request: r.N, Time: r.Time, Line: rec.LineAt(r.N), InFile: misses[r.N]}
 		if !first { // there was something to lose
 			b.Sim = simulated(r)
-		}
-		if b.Sim != nil && r.CostParts != nil {
-			at.Add(r.CostParts)
 		}
 		if uncacheable(r) {
 			s.Uncacheable++
 		}
 		if b.InFile != nil || b.Sim != nil {
-			b.explain(tl, r, points[r.N])
+			b.explain(tl, r)
 			if p := pauses[r.N-1]; p.Length > 0 {
 				b.Idle, b.Tool = p.Length.Seconds(), p.Tool
 			}
@@ -254,10 +228,6 @@ func newBreaks(rec *replay.Record, tl *replay.Timeline, points map[int]*point, r
 		}
 		first, before = false, r.Model
 	}
-	for i, name := range partNames() {
-		usd := func(p *replay.CostParts) price.USD { return price.USD{Nano: amounts(p)[i], Known: s.Cost.Known} }
-		s.Parts = append(s.Parts, CostShare{name, usd(&all), usd(&at)})
-	}
 	s.sum()
 	return s, nil
 }
@@ -268,51 +238,6 @@ func lifetime(rec *replay.Record, n int) time.Duration {
 		return time.Hour
 	}
 	return 5 * time.Minute
-}
-
-// point is a main request with usage, and what it lost.
-type point struct {
-	RecordedBreak
-	unexplained bool
-}
-
-func (p *point) loss() *RecordedBreak {
-	if p == nil {
-		return nil
-	}
-	return &p.RecordedBreak
-}
-
-// reported are the recorded breaks by request: those of a backtest, at the prices of a table; nil: the embedded one.
-func reported(rec *replay.Record, track *replay.Timeline, table *price.Table) map[int]*point {
-	table = cmp.Or(table, price.Default())
-	points := map[int]*point{}
-	for p := range backtest.CachePoints(track) {
-		if !p.Broke {
-			continue
-		}
-		msg := rec.Conv.Response(p.N - 1)
-		u := msg.Usage
-		in := bill.RecordedSplit(&u)
-		b := &point{RecordedBreak{Left: p.Left, Read: p.Recorded, Lost: max(min(p.Left, track.Requests[p.Row].Repeated, in.Input())-p.Recorded, 0)}, p.Unexplained()}
-		if m, ok := table.Find(msg.Model); ok {
-			m := m.On(msg.Time)
-			b.USD = price.USD{Nano: m.Cost(in, 0).Nano - m.Cost(readInstead(in, b.Lost), 0).Nano, Known: true}
-		}
-		points[p.N] = b
-	}
-	return points
-}
-
-// readInstead is an input of which so many more tokens are read: written ones, and uncached ones where these are too few.
-func readInstead(in cache.Split, tokens int) cache.Split {
-	for _, from := range []*int{&in.Write1h, &in.Write5m, &in.Uncached} {
-		n := min(*from, tokens)
-		*from -= n
-		in.Read += n
-		tokens -= n
-	}
-	return in
 }
 
 // simulated is the break of the simulated cache at a main request; nil where there is none.
@@ -347,9 +272,9 @@ func uncacheable(r *replay.Request) bool {
 }
 
 // explain finds the cause. A recorded break that the simulation does not have is not explained: no line says why.
-func (b *CacheBreak) explain(tl *replay.Timeline, r *replay.Request, p *point) {
+func (b *CacheBreak) explain(tl *replay.Timeline, r *replay.Request) {
 	switch m := r.Cache.Miss; {
-	case p != nil && p.unexplained:
+	case b.InFile != nil && b.InFile.Unexplained:
 		b.Cause = backtest.Unexplained
 		return
 	case m != nil && !uncacheable(r):
@@ -475,21 +400,35 @@ type BreaksTotal struct {
 	Uncacheable int       `json:"requests_without_cache"`
 	Cost        price.USD `json:"cost_usd,omitzero"`
 	bill.Brief
-	Bill        *bill.Bill       `json:"-"` // Billed in full
-	CacheFit    *replay.CacheFit `json:"cache_fit,omitempty"`
-	Causes      []BreakSum       `json:"causes"`
-	Total       BreakSum         `json:"total"`
-	InRecord    *RecordedBreaks  `json:"breaks_of_the_record,omitempty"`
-	Parts       []CostShare      `json:"parts"`
-	Compactions int              `json:"compactions"`
-	Thrash      int              `json:"thrash"`
+	Bill        *bill.Bill             `json:"-"` // Billed in full
+	CacheFit    *replay.CacheFit       `json:"cache_fit,omitempty"`
+	Causes      []BreakSum             `json:"causes"`
+	Total       BreakSum               `json:"total"`
+	InRecord    *RecordedBreaks        `json:"breaks_of_the_record,omitempty"`
+	Spent       price.USD              `json:"spent_usd,omitzero"`
+	Expenses    []Expense              `json:"expenses"`
+	Contents    []stats.CategoryTokens `json:"contents"`
+	Compactions int                    `json:"compactions"`
+	Thrash      int                    `json:"thrash"`
 }
 
 // Sum adds up conversations.
 func Sum(list []*SessionBreaks) *BreaksTotal {
-	t := &BreaksTotal{Sessions: len(list), Parts: []CostShare{}, CacheFit: &replay.CacheFit{}}
+	t := &BreaksTotal{Sessions: len(list), CacheFit: &replay.CacheFit{}}
 	var ledger bill.Ledger
+	var billed int64 // of the sessions whose expenses are those of their bill
+	contents := stats.ContentSums{}
 	for _, s := range list {
+		t.Spent.Add(s.Spent)
+		if s.ByUsage() {
+			billed += s.Spent.Nano
+		}
+		for i := range s.Expenses {
+			t.Expenses = addExpense(t.Expenses, &s.Expenses[i])
+		}
+		for _, c := range s.Contents {
+			contents.Add(c)
+		}
 		t.Requests += s.Requests
 		t.Usage += s.Usage
 		t.Uncacheable += s.Uncacheable
@@ -506,18 +445,16 @@ func Sum(list []*SessionBreaks) *BreaksTotal {
 		for i := range s.Causes {
 			t.Causes = addCause(t.Causes, &s.Causes[i])
 		}
-		for i, p := range s.Parts {
-			if i == len(t.Parts) {
-				t.Parts = append(t.Parts, CostShare{Part: p.Part})
-			}
-			t.Parts[i].USD.Add(p.USD)
-			t.Parts[i].AtBreaks.Add(p.AtBreaks)
-		}
 		t.Compactions += s.Compactions
 		t.Thrash += s.Thrash
 	}
 	t.Causes = sortCauses(t.Causes)
 	t.Bill = ledger.Bill()
 	t.Brief = t.Bill.Short()
+	if over := t.Bill.CostUSD.Nano - billed; billed > 0 && over != 0 {
+		t.Spent.Nano += over
+		t.Expenses = append(t.Expenses, Expense{Part: PartCopies, Times: t.Bill.Copies.Calls, USD: price.USD{Nano: over, Known: true}})
+	}
+	t.Expenses, t.Contents = sortExpenses(t.Expenses), contents.List()
 	return t
 }

@@ -47,8 +47,8 @@ func recordOf(t testing.TB, path string) *replay.Record {
 	return rec
 }
 
-// check holds that the recorded breaks are those of a backtest, and that the parts of the breaks and what is elsewhere
-// add up to the cost, each part to that of the timeline.
+// check holds that the recorded breaks are those of a backtest, that the expenses add up to the bill or the simulated cost,
+// the contents to the input in it, and the causes to the breaks.
 func check(t *testing.T, rec *replay.Record, pol *policy.Policy, scored []backtest.Break) *why.SessionBreaks {
 	t.Helper()
 	s, tl, err := why.Replay(rec, pol, replay.Options{}, nil)
@@ -85,28 +85,47 @@ func check(t *testing.T, rec *replay.Record, pol *policy.Policy, scored []backte
 			}
 		}
 	}
-	var total, listed, at price.USD
-	for _, p := range s.Parts {
-		total.Add(p.USD)
-		at.Add(p.AtBreaks)
+	want := tl.Totals.CostUSD
+	if s.ByUsage() {
+		want = tl.Bill.CostUSD
 	}
-	if total != tl.Totals.CostUSD && tl.Totals.CostUSD.Known {
-		t.Errorf("%s: the parts add up to %d, the cost is %d", name, total.Nano, tl.Totals.CostUSD.Nano)
+	var total, misses, listed, input, contents price.USD
+	for _, e := range s.Expenses {
+		total.Add(e.USD)
+		switch e.Part {
+		case why.PartMisses:
+			misses.Add(e.USD)
+			fallthrough
+		case why.PartReads, why.PartResent, why.PartNew:
+			input.Add(e.USD)
+		}
+		if e.USD.Nano < 0 && s.ByUsage() { // a simulation with one more reason may read more
+			t.Errorf("%s: %+v", name, e)
+		}
 	}
-	c := tl.Totals.CostParts
-	if c == nil {
-		c = &replay.CostParts{}
+	if total.Nano != want.Nano || s.Spent != want {
+		t.Errorf("%s: the parts add up to %v, the sum is %v, billed or simulated %v", name, total, s.Spent, want)
 	}
-	of := map[string]price.USD{why.PartRestarts: c.Restarts, why.PartChanges: c.Changes, why.PartBreaks: c.Breaks, why.PartLifetime: c.Lifetime, why.PartPlacement: c.Placement, why.PartOwnCalls: c.OwnCalls, why.PartOutput: c.Output}
-	lost := map[string]int64{}
+	for _, c := range s.Contents {
+		contents.Add(c.USD)
+	}
+	if contents.Nano != input.Nano {
+		t.Errorf("%s: the contents add up to %v, the input is %v", name, contents, input)
+	}
+	of := s.Total.SimUSD
+	if s.ByUsage() {
+		of = s.Total.USD
+	}
+	if misses.Nano != of.Nano {
+		t.Errorf("%s: the misses of the bill are %v, all are %v", name, misses, of)
+	}
 	for _, b := range s.Breaks {
 		if b.Sim == nil {
 			continue
 		}
 		listed.Add(b.Sim.USD)
 		sum := int64(0)
-		for part, u := range map[string]price.USD{why.PartRestarts: b.Sim.Restarts, why.PartChanges: b.Sim.Changes, why.PartBreaks: b.Sim.Edits, why.PartLifetime: b.Sim.Lifetime, why.PartPlacement: b.Sim.Placement} {
-			lost[part] += u.Nano
+		for _, u := range []price.USD{b.Sim.Restarts, b.Sim.Changes, b.Sim.Edits, b.Sim.Lifetime, b.Sim.Placement} {
 			sum += u.Nano
 		}
 		if sum != b.Sim.USD.Nano {
@@ -114,22 +133,6 @@ func check(t *testing.T, rec *replay.Record, pol *policy.Policy, scored []backte
 		}
 		if b.Cause == cache.None || b.Cause == cache.First {
 			t.Errorf("%s: request %d: the cause is %q", name, b.Request, b.Cause)
-		}
-	}
-	for _, p := range s.Parts {
-		if want, ok := of[p.Part]; ok && p.USD.Nano != want.Nano {
-			t.Errorf("%s: %s is %d, the timeline has %d", name, p.Part, p.USD.Nano, want.Nano)
-		}
-		switch p.Part {
-		case why.PartRestarts, why.PartChanges, why.PartBreaks, why.PartLifetime:
-			if p.AtBreaks != p.USD && s.Uncacheable == 0 { // a break is where one of them is something
-				t.Errorf("%s: %s: %d of %d are at breaks", name, p.Part, p.AtBreaks.Nano, p.USD.Nano)
-			}
-			fallthrough
-		case why.PartPlacement:
-			if lost[p.Part] != p.AtBreaks.Nano {
-				t.Errorf("%s: %s: the breaks add up to %d, not %d", name, p.Part, lost[p.Part], p.AtBreaks.Nano)
-			}
 		}
 	}
 	var causes why.BreakSum
@@ -200,7 +203,7 @@ func TestCorpusBreaks(t *testing.T) {
 			}
 			breaks += s.Total.Breaks
 			for _, r := range s.Refills {
-				if r.Joined < r.Before {
+				if r.Joined < r.Before-r.Before/10 { // the server leaves out thinking that the client holds
 					t.Errorf("%s: requests %d to %d: %d tokens joined, the compaction found %d", file, r.From, r.To, r.Joined, r.Before)
 				}
 				if r.Joined == r.Before {

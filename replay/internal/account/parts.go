@@ -12,6 +12,7 @@ import (
 // differences between simulations of the same payloads, each with one more reason than the one before it.
 type CostParts struct {
 	Ideal     price.USD   `json:"ideal"`                   // input: what was sent before and is still there is read, only the rest is written; what restarts lost is written, too
+	Reads     price.USD   `json:"-"`                       // of Ideal: the price of reading what was sent before; 0 of a timeline that was read from JSON
 	Restarts  price.USD   `json:"ideal_restarts,omitzero"` // of Ideal: what restarts of the client lost; left out where they lost nothing
 	Changes   price.USD   `json:"ideal_changes,omitzero"`  // of Ideal: what other models, tools and settings, and thinking that the server stripped, lost; likewise
 	Breaks    price.USD   `json:"breaks"`                  // what the policy's edits made the cache lose
@@ -50,6 +51,7 @@ func (p *CostParts) Add(o *CostParts) {
 	for i, part := range o.amounts() {
 		p.amounts()[i].Add(*part)
 	}
+	p.Reads.Add(o.Reads)
 	p.Restarts.Add(o.Restarts)
 	p.Changes.Add(o.Changes)
 	for _, s := range o.ByStage {
@@ -75,6 +77,8 @@ func (a *Account) mainParts(r *Request, read [rungs]int, stage string) *CostPart
 	usd := func(n int64) price.USD { return price.USD{Nano: n, Known: true} }
 	p := &CostParts{Output: m.Cost(cache.Split{}, r.Output), OwnCalls: usd(0)}
 	p.Ideal = usd(cost[losesRestarts] - p.Output.Nano)
+	rates := m.RatesFor(r.Payload)
+	p.Reads = rates.Cost(cache.Split{Read: a.split(a.kind, read[losesNothing], 0).Read}, 0)
 	if lost := cost[losesRestarts] - cost[losesChanges]; lost != 0 {
 		p.Restarts = usd(lost)
 	}

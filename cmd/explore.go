@@ -1,0 +1,236 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ctxkit/ctxkit/cmd/internal/explore"
+	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/tokens"
+	"github.com/ctxkit/ctxkit/replay/why"
+	"github.com/ctxkit/ctxkit/report"
+)
+
+func newExplore(sys *system) *cobra.Command {
+	o := &replayOptions{}
+	o.Policy = recordedTrack
+	cmd := command(&cobra.Command{
+		SuggestFor: []string{"tui", "browse", "open", "ui"},
+		Use:        "explore [INPUT...]", Short: "Look around in sessions, in the terminal",
+		Args: arguments(&o.Inputs),
+		Long: `Look around in sessions, in the terminal: from the list of sessions to one of
+them, to a request, and to each block of it, as recorded and as sent.
+
+  list      / filters, s sorts, a and d choose an agent and a project
+  session   the tokens of each request with limits and events; [ and ] go from
+            event to event, t shows pauses, b the bill, c the compactions
+  request   what fills it, and what became of each block
+  p, P      another policy, and a second one beside it
+  /         search all texts of a session
+  y, o      copy the command that shows the same; write the page to a file
+  ?         all keys
+
+Without an input the sessions of the default folders are listed. Nothing is
+written but the page, to the file that you name.`,
+		Example: `  ctxkit explore
+  ctxkit explore last
+  ctxkit explore ~/.claude/projects --policy opencode`,
+	}, func() error { return runExplore(sys, o) }, flag(o.first), newPriceOptions(sys))
+	explainColumns(cmd, report.ExploreTables)
+	return cmd
+}
+
+// first is the policy with which sessions are shown at first.
+func (o *replayOptions) first(f *pflag.FlagSet) {
+	f.VarP(&once{text: &o.Policy}, "policy", "p", "`NAME` of the policy to begin with, or a policy file")
+}
+
+func runExplore(sys *system, o *replayOptions) error {
+	if !sys.terminal {
+		return errors.New("explore needs a terminal, and standard output is none: `ctxkit sessions` and `ctxkit replay` print the same")
+	}
+	if slices.Contains(o.Inputs, "-") {
+		return errors.New("-: explore reads keys from standard input: write the session to a file")
+	}
+	now, err := sys.date()
+	if err != nil {
+		return err
+	}
+	src, err := newExplorer(sys, o, now)
+	if err != nil {
+		return err
+	}
+	program := tea.NewProgram(explore.New(src), tea.WithInput(sys.in), tea.WithOutput(sys.out.w), tea.WithoutSignalHandler())
+	src.Send = program.Send
+	sys.finishes.Store(true) // the terminal is given back before the end
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case <-sys.stop:
+			program.Kill()
+		case <-done:
+		}
+	}()
+	if _, err = program.Run(); errors.Is(err, tea.ErrProgramKilled) && sys.interrupted() {
+		return errInterrupted
+	}
+	return err
+}
+
+// explorer is where the explorer gets what it shows.
+type explorer struct {
+	sys      *system
+	o        *replayOptions
+	encoders *tokens.Encoders
+}
+
+func newExplorer(sys *system, o *replayOptions, now time.Time) (*explore.Backend, error) {
+	e := &explorer{sys: sys, o: o, encoders: &tokens.Encoders{Jobs: runtime.GOMAXPROCS(0)}}
+	o.Counter, o.Cache = tokens.NameUsage, string(replay.CacheOwn)
+	if _, err := choosePolicy(sys, o, e.unsaid); err != nil {
+		return nil, err
+	}
+	var names []string // products before their releases
+	for _, n := range slices.Concat([]string{o.Policy, recordedTrack, "none"}, sys.presets.Products(), sys.presets.Known()) {
+		if !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	out := &outputOptions{Format: string(report.FormatTable), Color: "auto"}
+	return &explore.Backend{
+		Sessions: e.sessions, Figures: e.figures, Open: e.open, Page: e.page,
+		Stamp: func(i *report.SessionItem) string {
+			stamp, err := i.State()
+			return fmt.Sprint(stamp, err)
+		},
+		Folders: o.Inputs, Orders: sortNames(), Sort: func(list []report.SessionItem, order string) { sortKeyOf(order).sort(list) },
+		Agent:    func(i *report.SessionItem) string { return cmp.Or(i.Product, session.Product) },
+		Policies: names, Policy: o.Policy,
+		Words: func(i *report.SessionItem) string {
+			if len(o.Inputs) == 0 {
+				return i.Short
+			}
+			return fileWord(i.Path)
+		},
+		Line: shellLine, Layout: out.report(sys), Now: now, Watch: 2 * time.Second,
+	}, nil
+}
+
+// unsaid drops warnings: each is on the page of a session.
+func (e *explorer) unsaid(...session.Warning) {}
+
+// sessions lists the sessions of the inputs, or of the default folders, the last used first.
+func (e *explorer) sessions(step explore.ProgressFunc) ([]report.SessionItem, error) {
+	sys := e.sys
+	sys.mu.Lock()
+	sys.discovered = nil
+	sys.mu.Unlock()
+	var list []session.FileInfo
+	if len(e.o.Inputs) > 0 {
+		in, err := resolve(sys, e.o.Inputs, e.unsaid)
+		if err != nil {
+			return nil, err
+		}
+		list = describe(sys, in.list)
+		newestFirst(list)
+	} else {
+		dirs, err := defaultFolders(sys)
+		if err != nil {
+			return nil, err
+		}
+		n := 0
+		list = known(sys, dirs, func() { n++; step(n, 0) })
+	}
+	items := make([]report.SessionItem, len(list))
+	for i := range list {
+		items[i].FileInfo = list[i]
+	}
+	for i, short := range report.ShortIDs(items) {
+		items[i].Short = short
+	}
+	return items, nil
+}
+
+// figuresAtOnce is how many sessions are read before the explorer is told.
+const figuresAtOnce = 256
+
+func (e *explorer) figures(ctx context.Context, list []report.SessionItem, step explore.ProgressFunc) {
+	for at := 0; at < len(list) && ctx.Err() == nil; at += figuresAtOnce {
+		to := min(at+figuresAtOnce, len(list))
+		if readGlances(e.sys, list[at:to], runtime.GOMAXPROCS(0), true, func(error) {}) != nil {
+			return // interrupted
+		}
+		step(to, len(list))
+	}
+}
+
+func (e *explorer) open(ctx context.Context, i *report.SessionItem, step explore.ProgressFunc) (*explore.Opened, error) {
+	f, err := session.Load(i.Path, session.LoadOptions{
+		Jobs: runtime.GOMAXPROCS(0), Limits: e.sys.limits, Item: func(rec *jsonl.Item) error {
+			step(int(rec.Span.Off), int(i.Size))
+			return ctx.Err()
+		},
+	})
+	if err != nil {
+		return nil, pathError(i.Path, err)
+	}
+	c := agentConversation{input: i.Path, main: true, file: f, conv: f.Main, limit: e.sys.limits}
+	if err = ctx.Err(); err == nil {
+		c.rec, err = newRecord(e.sys, c.conv, e.encoders)
+	}
+	if err != nil {
+		f.Close()
+		return nil, pathError(i.Path, err)
+	}
+	c.rec.Session = c.bill(e.sys.table, e.unsaid)
+	return &explore.Opened{
+		Conv: c.conv, Record: c.rec, Options: e.o.options(), Close: func() { f.Close() },
+		Policy: func(name string) (*policy.Policy, error) {
+			choose, err := choosePolicy(e.sys, &replayOptions{policyOptions: policyOptions{Policy: name}}, e.unsaid)
+			if err != nil {
+				return nil, err
+			}
+			return choose(preset.ClientOf(c.conv))
+		},
+		Bill: func(pol *policy.Policy) (func(io.Writer, report.Layout) error, error) {
+			log, err := requestsOf(c.conv)
+			if err != nil {
+				return nil, err
+			}
+			s, _, err := why.Replay(c.rec, pol, e.o.options(), log)
+			return func(w io.Writer, layout report.Layout) error {
+				return report.Why(w, []*why.SessionBreaks{s}, policy.NewUse(pol.Name, []*policy.Policy{pol}), layout)
+			}, err
+		},
+	}, nil
+}
+
+// page writes the page of a session as `ctxkit replay` does, with its care for files that are there.
+func (e *explorer) page(i *report.SessionItem, policy, file string) error {
+	sys := newSystem(strings.NewReader(""), io.Discard, io.Discard) // this page may replace the one before
+	if err := sys.register(); err != nil {
+		return err
+	}
+	sys.uncached, sys.limits, sys.table, sys.tableText = true, e.sys.limits, e.sys.table, e.sys.tableText
+	o := *e.o
+	o.Inputs, o.Policy = []string{i.Path}, policy
+	o.inputOptions = inputOptions{Agent: "main", Jobs: runtime.GOMAXPROCS(0)}
+	o.outputOptions = outputOptions{Format: string(report.FormatHTML), File: file, Quiet: true}
+	return runReplay(sys, &o)
+}

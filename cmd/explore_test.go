@@ -1,0 +1,479 @@
+package cmd
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/ctxkit/ctxkit/cmd/internal/explore"
+	"github.com/ctxkit/ctxkit/report"
+	"github.com/ctxkit/ctxkit/report/golden"
+)
+
+var screenSizes = [][2]int{{60, 20}, {80, 24}, {160, 50}, {240, 70}}
+
+// driver presses the keys of an explorer, and keeps its screens in all sizes.
+type driver struct {
+	t      *testing.T
+	m      tea.Model
+	quit   bool
+	copied string
+	pages  map[[2]int]*bytes.Buffer
+	keys   map[string]bool // "a session: enter"
+	golden string          // folder of the screens
+}
+
+// explored is the explorer of inputs in a folder, with its list on the screen. The test goes on in the folder.
+func explored(t *testing.T, dir string, inputs ...string) *driver {
+	t.Helper()
+	folder, err := filepath.Abs(filepath.Join("testdata", "explore"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	t.Setenv("NO_COLOR", "1")
+	sys := newSystem(strings.NewReader(""), io.Discard, io.Discard)
+	if err := sys.register(); err != nil {
+		t.Fatal(err)
+	}
+	if err := newPriceOptions(sys).check(); err != nil {
+		t.Fatal(err)
+	}
+	o := &replayOptions{Inputs: inputs, policyOptions: policyOptions{Policy: recordedTrack}}
+	src, err := newExplorer(sys, o, time.Date(2026, 1, 20, 12, 0, 0, 0, time.UTC))
+	if err != nil {
+		t.Fatal(err)
+	}
+	src.Watch = 0
+	src.Words = func(i *report.SessionItem) string { return filepath.Base(i.Path) }
+	d := &driver{t: t, golden: folder, m: explore.New(src), pages: map[[2]int]*bytes.Buffer{}, keys: map[string]bool{}}
+	for _, size := range screenSizes {
+		d.pages[size] = &bytes.Buffer{}
+	}
+	d.send(tea.WindowSizeMsg{Width: 80, Height: 24})
+	d.run(d.m.Init())
+	return d
+}
+
+func (d *driver) send(msg tea.Msg) {
+	var cmd tea.Cmd
+	d.m, cmd = d.m.Update(msg)
+	d.run(cmd)
+}
+
+// run runs a command and what follows from it.
+func (d *driver) run(cmd tea.Cmd) {
+	if cmd == nil {
+		return
+	}
+	switch msg := cmd().(type) {
+	case nil:
+	case tea.QuitMsg:
+		d.quit = true
+	case tea.BatchMsg:
+		for _, c := range msg {
+			d.run(c)
+		}
+	default:
+		if name := fmt.Sprintf("%T", msg); strings.Contains(name, "lipboard") {
+			d.copied = fmt.Sprint(msg)
+			return
+		}
+		d.send(msg)
+	}
+}
+
+var keyCodes = map[string]rune{
+	"enter": tea.KeyEnter, "esc": tea.KeyEscape, "backspace": tea.KeyBackspace, "up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft,
+	"right": tea.KeyRight, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "home": tea.KeyHome, "end": tea.KeyEnd, "space": tea.KeySpace,
+}
+
+// press presses keys, separated by spaces, on a screen as the help names it.
+func (d *driver) press(screen, keys string) {
+	d.t.Helper()
+	for _, k := range strings.Fields(keys) {
+		d.keys[screen+": "+k] = true
+		if k == "ctrl+c" {
+			d.send(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl})
+		} else if code, ok := keyCodes[k]; ok {
+			d.send(tea.KeyPressMsg{Code: code})
+		} else {
+			d.typed(k)
+		}
+	}
+}
+
+func (d *driver) typed(text string) {
+	for _, r := range text {
+		d.send(tea.KeyPressMsg{Code: r, Text: string(r)})
+	}
+}
+
+var ansiCode = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+
+// screen is what is shown, lines with » where the cursor is.
+func (d *driver) screen() string {
+	var lines []string
+	for l := range strings.Lines(d.view()) {
+		mark := "  "
+		if strings.Contains(l, "\x1b[7m") {
+			mark = "» "
+		}
+		lines = append(lines, strings.TrimRight(mark+ansiCode.ReplaceAllString(l, ""), " \n"))
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+func (d *driver) view() string { return d.m.(*explore.Browser).View().Content }
+
+// shot keeps the screen in all sizes.
+func (d *driver) shot(name string) {
+	d.t.Helper()
+	for _, size := range screenSizes {
+		d.send(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
+		fmt.Fprintf(d.pages[size], "──── %s\n%s", name, d.screen())
+		text := ansiCode.ReplaceAllString(d.view(), "")
+		if n := strings.Count(text, "\n") + 1; n != size[1] {
+			d.t.Errorf("%s: %d of %d lines", name, n, size[1])
+		}
+		for l := range strings.Lines(text) {
+			if n := report.Width(strings.TrimRight(l, " \n")); n > size[0] {
+				d.t.Errorf("%s: %d of %d columns: %s", name, n, size[0], l)
+			}
+		}
+		if bad := inert([]byte(text)); bad != "" {
+			d.t.Errorf("%s: %s", name, bad)
+		}
+	}
+}
+
+// holds holds that the screen has a text.
+func (d *driver) holds(text string) {
+	d.t.Helper()
+	if s := d.screen(); !strings.Contains(s, text) {
+		d.t.Errorf("no %q on the screen:\n%s", text, s)
+	}
+}
+
+func (d *driver) check(name string) {
+	d.t.Helper()
+	for size, page := range d.pages {
+		golden.Check(d.t, filepath.Join(d.golden, fmt.Sprintf("%s-%dx%d.txt", name, size[0], size[1])), page.Bytes())
+	}
+}
+
+// sessionsOf copies session files into a folder, in which they were used one after another.
+func sessionsOf(t *testing.T, files ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for i, file := range files {
+		data, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		used := time.Date(2026, 1, 19, 20-i, 0, 0, 0, time.UTC)
+		path := filepath.Join(dir, strconv.Itoa(i)+filepath.Base(filepath.Dir(filepath.Dir(file)))+"-"+filepath.Base(file))
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, used, used); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestExploreAgents shows sessions of five agents.
+func TestExploreAgents(t *testing.T) {
+	d := explored(t, sessionsOf(t, "testdata/sessions/compaction.jsonl", "jsonl/codex/testdata/rollout.jsonl", "jsonl/opencode/testdata/export.json",
+		"jsonl/pi/testdata/v3.jsonl", "jsonl/copilot/testdata/events.jsonl"), ".")
+	d.shot("sessions")
+	d.press("sessions", "home")
+	for i := range 5 {
+		d.press("sessions", "enter")
+		d.shot(fmt.Sprintf("session %d", i))
+		d.press("a session", "enter")
+		d.shot(fmt.Sprintf("session %d, request", i))
+		d.press("a request", "enter")
+		d.shot(fmt.Sprintf("session %d, block", i))
+		d.press("everywhere", "esc esc esc")
+		d.press("everywhere", "down")
+	}
+	d.check("agents")
+}
+
+// TestExploreKeys presses every key of the help, and looks at what comes of it.
+func TestExploreKeys(t *testing.T) {
+	folder := sessionsOf(t, "testdata/sessions/compaction.jsonl", "testdata/sessions/cjk.jsonl", "jsonl/codex/testdata/rollout.jsonl")
+	d := explored(t, folder, ".")
+	see := func(screen, keys, text string) {
+		t.Helper()
+		d.press(screen, keys)
+		d.holds(text)
+	}
+	d.holds("3 of 3 sessions")
+	see("sessions", "/", "filter:")
+	d.typed("CJK")
+	d.press("", "esc")
+	d.holds("3 of 3 sessions")
+	d.press("sessions", "/")
+	d.typed("codex")
+	d.holds("1 of 3 sessions, with codex")
+	d.shot("a filter")
+	d.press("", "enter")
+	d.press("sessions", "/")
+	d.press("", "esc")
+	see("sessions", "s", "begun")
+	d.shot("orders")
+	d.press("a list to choose from", "/")
+	d.typed("cost")
+	d.press("", "enter")
+	see("a list to choose from", "enter", "by cost")
+	d.press("sessions", "s")
+	d.press("a list to choose from", "home enter")
+	see("sessions", "a", "codex")
+	d.press("everywhere", "down down")
+	see("a list to choose from", "enter", "1 of 3 sessions, agent codex")
+	d.press("sessions", "a home")
+	d.press("a list to choose from", "enter")
+	see("sessions", "d", "all")
+	d.press("everywhere", "down")
+	see("a list to choose from", "enter", "project")
+	d.press("sessions", "d home")
+	d.press("a list to choose from", "enter")
+	see("sessions", "r", "3 of 3 sessions")
+	see("everywhere", "y", "copied: ctxkit sessions")
+	if !strings.HasPrefix(d.copied, "ctxkit sessions") {
+		t.Errorf("copied %q", d.copied)
+	}
+	see("everywhere", "end", "» 1")
+	d.press("everywhere", "home j k pgdown pgup up home")
+	d.press("sessions", "/")
+	d.typed("bin path")
+	d.press("", "enter")
+
+	see("sessions", "enter", "16 requests")
+	see("a session", "t", "01-15 ")
+	d.shot("by time")
+	see("a session", "t [", "» ")
+	see("a session", "[ [ [ [ [", "no event there")
+	see("a session", "]", "» ")
+	see("a session", "r", "request")
+	see("a session", "b", "prompt cache")
+	d.shot("the bill")
+	see("everywhere", "y", "ctxkit why")
+	d.press("everywhere", "esc")
+	see("a session", "c", "SUMMARY")
+	d.shot("a compaction")
+	see("compactions", "[", "no compaction there")
+	see("compactions", "]", "no compaction there")
+	see("compactions", "c", "no compaction there")
+	see("everywhere", "y", "--from")
+	d.press("everywhere", "backspace")
+	see("a session", "p", "claude-code")
+	d.press("a list to choose from", "/")
+	d.typed("opencode")
+	d.press("", "enter")
+	see("a list to choose from", "enter", "opencode-")
+	see("a session", "P", "none: one policy")
+	d.press("everywhere", "down")
+	see("a list to choose from", "enter", "second")
+	d.shot("two policies")
+	see("a session", "o", "write the page to:")
+	for range 40 {
+		d.press("", "backspace")
+	}
+	d.typed("page.html")
+	d.press("", "enter")
+	d.holds("page.html is written")
+	if page, err := os.ReadFile("page.html"); err != nil || !bytes.Contains(page, []byte("opencode")) {
+		t.Errorf("the page: %v", err)
+	}
+	see("a session", "enter", "recorded, second: ")
+	d.shot("a request under two policies")
+	see("everywhere", "y", "--against recorded")
+	see("a request", "left", "request 1")
+	see("a request", "h l right", "request 1")
+	see("a request", "[", "request ")
+	see("a request", "]", "request ")
+	see("a request", "s", "» ")
+	d.press("a request", "s")
+	see("a request", "p", "claude-code")
+	d.press("everywhere", "esc")
+	see("a request", "P", "none: one policy")
+	d.press("everywhere", "home")
+	see("a list to choose from", "enter", "opencode: ")
+	see("a request", "c", "SUMMARY")
+	d.press("everywhere", "esc")
+	see("a request", "enter", "UNDER opencode")
+	see("a block", "left", "UNDER opencode")
+	see("a block", "h l right", "UNDER opencode")
+	see("everywhere", "y", "--as payload")
+	see("a block", "/", "search all texts:")
+	d.press("", "esc esc")
+	see("a request", "/", "search all texts:")
+	d.press("", "esc esc")
+	see("a session", "/", "search all texts:")
+	d.typed("BATCH")
+	d.press("", "enter")
+	d.shot("found")
+	see("everywhere", "y", "no command shows this")
+	see("what a search found", "enter", " blocks › request 2 › ")
+	d.shot("the block that was found")
+	see("a block", "n", "» ")
+	see("a block", "N", "» ")
+	see("everywhere", "?", "EVERYWHERE")
+	d.send(tea.WindowSizeMsg{Width: 80, Height: 200})
+	help := d.screen()
+	d.shot("keys")
+	d.press("everywhere", "esc")
+	d.press("everywhere", "q")
+	if !d.quit {
+		t.Error("q does not quit")
+	}
+	d.quit = false
+	if d.press("everywhere", "ctrl+c"); !d.quit {
+		t.Error("ctrl+c does not quit")
+	}
+
+	section := ""
+	for l := range strings.Lines(help) {
+		if l = strings.TrimSpace(l); l != "" && l == strings.ToUpper(l) && !strings.ContainsAny(l, "?/") {
+			section = strings.ToLower(l)
+			continue
+		}
+		keys, _, ok := strings.Cut(l, "  ")
+		if section == "" || !ok {
+			continue
+		}
+		for _, k := range strings.Fields(keys) {
+			if !d.keys[section+": "+k] {
+				t.Errorf("%s: the key %s is not pressed here", section, k)
+			}
+		}
+	}
+	d.check("keys")
+}
+
+// TestExploreHostile shows a session whose texts are to be acted on by a terminal.
+func TestExploreHostile(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "hostile.jsonl"), hostileSession(t, 0), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := explored(t, dir, "hostile.jsonl")
+	d.shot("session")
+	d.press("a session", "enter")
+	d.shot("request")
+	d.press("a request", "enter")
+	d.shot("block")
+	d.press("everywhere", "esc esc")
+	d.press("a session", "b")
+	d.shot("bill")
+	d.press("everywhere", "esc")
+	d.press("a session", "/")
+	d.typed("e")
+	d.press("", "enter")
+	d.shot("found")
+	d.press("everywhere", "esc esc")
+	d.shot("sessions")
+	d.check("hostile")
+}
+
+// TestExploreGrowing shows a session without a request, to which lines are added, and an empty folder.
+func TestExploreGrowing(t *testing.T) {
+	dir := t.TempDir()
+	data, err := os.ReadFile(filepath.Join("..", "testdata", "sessions", "compaction.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(data), "\n")
+	path := filepath.Join(dir, "growing.jsonl")
+	write := func(n int) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(strings.Join(lines[:n], "")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(2)
+	d := explored(t, dir, "growing.jsonl")
+	d.shot("no request")
+	for _, k := range []string{"enter", "b", "c", "p", "/", "["} {
+		d.press("a session", k)
+		d.holds("there is no request yet")
+	}
+	write(len(lines))
+	d.press("a session", "r")
+	d.holds("16 requests")
+	d.shot("grown")
+	d.check("growing")
+
+	d = explored(t, dir, "growing.jsonl")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	d.press("everywhere", "esc")
+	d.press("sessions", "enter")
+	d.holds("no such file")
+}
+
+// TestExploreTerminal runs explore in a terminal, which gets another size, over a session that grows.
+func TestExploreTerminal(t *testing.T) {
+	t.Setenv("NO_COLOR", "1")
+	t.Setenv(nowVariable, "2026-01-20T12:00:00Z")
+	tmux, program := terminals(t)
+	data, err := os.ReadFile(filepath.Join("..", "testdata", "sessions", "compaction.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "growing.jsonl")
+	first := bytes.Join(bytes.SplitAfter(data, []byte("\n"))[:8], nil)
+	if err := os.WriteFile(path, first, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	spaces := regexp.MustCompile(` +\n`)
+	see := func(text string) {
+		t.Helper()
+		screen := ""
+		for range 400 {
+			if screen = spaces.ReplaceAllString(tmux("capture-pane", "-p", "-t", "x"), "\n"); strings.Contains(screen, text) {
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		t.Fatalf("no %q on the screen:\n%s", text, screen)
+	}
+	tmux("new-session", "-d", "-s", "x", "-x", "60", "-y", "20", "'"+program+"' explore '"+path+"'; echo ended: $?; cat")
+	see("peak 21,362 of")
+	for _, size := range screenSizes {
+		tmux("resize-window", "-t", "x", "-x", strconv.Itoa(size[0]), "-y", strconv.Itoa(size[1]))
+		d := explored(t, filepath.Dir(path), path)
+		d.send(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
+		see(strings.TrimRight(spaces.ReplaceAllString(ansiCode.ReplaceAllString(d.view(), "")+"\n", "\n"), "\n"))
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	see("16 requests")
+	tmux("send-keys", "-t", "x", "q")
+	see("ended: 0")
+}
+
+// TestExploreElsewhere holds that explore says what it needs.
+func TestExploreElsewhere(t *testing.T) {
+	for _, args := range [][]string{{"explore"}, {"explore", "-"}} {
+		var out, said bytes.Buffer
+		if code := Main(args, strings.NewReader(""), &out, &said); code != exitNotDone || !strings.Contains(said.String(), "needs a terminal") || out.Len() > 0 {
+			t.Errorf("%q: exit %d, %s", args, code, said.String())
+		}
+	}
+}

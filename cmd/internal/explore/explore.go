@@ -1,0 +1,391 @@
+// Package explore is a terminal program that shows sessions: from a list to a session, to one of its requests, to a block of
+// that, and each under one policy or two. The command line gives it what it shows (see Backend).
+package explore
+
+import (
+	"context"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"charm.land/bubbles/v2/help"
+	"charm.land/bubbles/v2/key"
+	"charm.land/bubbles/v2/textinput"
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/report"
+)
+
+// ProgressFunc reports how much of a piece of work is done; total is 0 where that is not known.
+type ProgressFunc func(done, total int)
+
+// Backend gives the explorer what it shows. Its functions may take long, and are not called on the goroutine that draws.
+type Backend struct {
+	Sessions func(step ProgressFunc) ([]report.SessionItem, error)
+	Figures  func(ctx context.Context, list []report.SessionItem, step ProgressFunc) // reads sizes and costs into the items
+	Open     func(ctx context.Context, item *report.SessionItem, step ProgressFunc) (*Opened, error)
+	Page     func(item *report.SessionItem, policy, file string) error // writes a page
+	Stamp    func(item *report.SessionItem) string                     // changes with the session's file
+
+	Folders  []string // that the user named
+	Sort     func(list []report.SessionItem, order string)
+	Orders   []string // for Sort; the first is that of Sessions
+	Agent    func(item *report.SessionItem) string
+	Policies []string
+	Policy   string // with which a session is shown at first
+	Words    func(item *report.SessionItem) string
+	Line     func(words []string) string // a command line to paste
+	Layout   report.Layout
+	Now      time.Time
+	Watch    time.Duration // how often files that grow are looked at; 0: never
+	Send     func(tea.Msg) // to the program; nil: there is none
+}
+
+// Opened is a session that was read.
+type Opened struct {
+	Conv    *session.Conversation
+	Record  *replay.Record
+	Options replay.Options
+	Policy  func(name string) (*policy.Policy, error)
+	Bill    func(pol *policy.Policy) (print func(w io.Writer, layout report.Layout) error, err error)
+	Close   func()
+
+	users sync.WaitGroup // background work on it
+}
+
+// close closes the session once no background work needs it.
+func (o *Opened) close() {
+	if o != nil {
+		go func() { o.users.Wait(); o.Close() }()
+	}
+}
+
+// A screen is one of those that lie on each other. The uppermost is shown and gets the keys.
+type screen interface {
+	title() string
+	start() tea.Cmd // begins its work, or goes on with it
+	actions() []action
+	resize(w, h int)
+	update(msg tea.Msg) tea.Cmd
+	view() string
+	words() []string // of the command that shows the same; nil: there is none
+	typing() bool    // it takes every key
+	background() *work
+}
+
+// action is what keys do.
+type action struct {
+	key.Binding
+	do func() tea.Cmd
+}
+
+func on(keys, help string, do func() tea.Cmd) action {
+	list := strings.Fields(keys)
+	return action{key.NewBinding(key.WithKeys(list...), key.WithHelp(strings.Join(list, " "), help)), do}
+}
+
+// Browser is the explorer.
+type Browser struct {
+	src           *Backend
+	stack         []screen
+	width, height int
+	prompt        *prompt // a line that is typed; nil: none
+	note          string  // what came of the last key
+}
+
+// New returns the explorer of a source.
+func New(src *Backend) *Browser {
+	m := &Browser{src: src}
+	list := &sessions{work: work{m: m}, order: src.Orders[0]}
+	m.stack = []screen{list}
+	return m
+}
+
+// Init begins with the list of sessions.
+func (m *Browser) Init() tea.Cmd { return m.top().start() }
+
+func (m *Browser) top() screen { return m.stack[len(m.stack)-1] }
+
+// push shows a screen above the others, whose work stops.
+func (m *Browser) push(s screen) tea.Cmd {
+	m.top().background().halt()
+	m.stack = append(m.stack, s)
+	m.resize()
+	return s.start()
+}
+
+// back leaves the uppermost screen.
+func (m *Browser) back() tea.Cmd {
+	if len(m.stack) == 1 {
+		return nil
+	}
+	m.top().background().halt()
+	if s, ok := m.top().(*sessionScreen); ok {
+		s.opened.close()
+	}
+	m.stack = m.stack[:len(m.stack)-1]
+	m.resize()
+	return m.top().start()
+}
+
+// The lines above and below a screen.
+const frameLines = 3
+
+func (m *Browser) resize() {
+	m.top().resize(max(m.width, 20), max(m.height-frameLines, 5))
+}
+
+// global are the keys that each screen has.
+func (m *Browser) global() []action {
+	return []action{
+		on("esc backspace", "back", m.back),
+		on("y", "copy the command", m.copy),
+		on("?", "keys", func() tea.Cmd { return m.push(newHelp(m)) }),
+		on("q ctrl+c", "quit", func() tea.Cmd { return tea.Quit }),
+	}
+}
+
+func (m *Browser) copy() tea.Cmd {
+	words := m.top().words()
+	if words == nil {
+		m.note = "no command shows this"
+		return nil
+	}
+	line := m.src.Line(append([]string{"ctxkit"}, words...))
+	m.note = "copied: " + line
+	return tea.SetClipboard(line)
+}
+
+// Update takes a message.
+func (m *Browser) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+		m.resize()
+		return m, nil
+	case progress:
+		msg.job.done, msg.job.total = msg.done, msg.total
+		return m, nil
+	case finished:
+		if msg.job.ctx.Err() != nil {
+			return m, nil // its screen was left
+		}
+		msg.work.halt()
+		if msg.err != nil {
+			msg.work.failed = report.Clean(msg.err.Error())
+			return m, nil
+		}
+		return m, msg.then()
+	case tick:
+		return m, msg.screen.look()
+	case tea.KeyPressMsg:
+		return m, m.press(msg)
+	}
+	if m.prompt != nil {
+		return m, m.prompt.update(msg)
+	}
+	return m, m.top().update(msg)
+}
+
+func (m *Browser) press(msg tea.KeyPressMsg) tea.Cmd {
+	switch {
+	case msg.String() == "ctrl+c":
+		return tea.Quit
+	case m.prompt != nil:
+		return m.prompt.press(msg)
+	case m.top().typing():
+		return m.top().update(msg)
+	}
+	m.note = ""
+	for _, list := range [][]action{m.top().actions(), m.global()} {
+		for _, a := range list {
+			if key.Matches(msg, a.Binding) {
+				return a.do()
+			}
+		}
+	}
+	return m.top().update(msg)
+}
+
+var (
+	bold     = lipgloss.NewStyle().Bold(true)
+	faint    = lipgloss.NewStyle().Faint(true)
+	selected = lipgloss.NewStyle().Reverse(true)
+)
+
+// line is a text on one line.
+func line(st lipgloss.Style, text string, w int) string {
+	return st.Inline(true).MaxWidth(w).Render(text)
+}
+
+// View draws the uppermost screen, between its place and its keys.
+func (m *Browser) View() tea.View {
+	var v tea.View
+	v.AltScreen = true
+	if m.width == 0 {
+		return v
+	}
+	var titles []string
+	note := m.note
+	for _, s := range m.stack {
+		titles = append(titles, s.title())
+		if j := s.background().job; j != nil {
+			note = j.text()
+		}
+	}
+	place := strings.Join(titles, " › ")
+	for len(titles) > 1 && lipgloss.Width(place) > m.width {
+		titles = titles[1:]
+		place = "… › " + strings.Join(titles, " › ")
+	}
+	note = wrapped(note, m.width) // over the last lines of the screen, where it has several
+	if m.prompt != nil {
+		note = m.prompt.View()
+	}
+	var keys []key.Binding
+	for _, a := range append(m.global()[2:], m.top().actions()...) {
+		keys = append(keys, a.Binding)
+	}
+	h := help.New()
+	h.SetWidth(m.width)
+	text := m.top().background().failed
+	if text == "" {
+		text = m.top().view()
+	}
+	rest := max(m.height-2-lipgloss.Height(note), 1)
+	body := lipgloss.NewStyle().Width(m.width).Height(rest).MaxHeight(rest).Render(text)
+	v.Content = strings.Join([]string{line(bold, place, m.width), body, faint.Render(note), line(lipgloss.NewStyle(), h.ShortHelpView(keys), m.width)}, "\n")
+	return v
+}
+
+// work is what a screen has done in the background: one job at a time.
+type work struct {
+	m      *Browser
+	job    *job
+	failed string // why the last one gave nothing
+}
+
+type job struct {
+	ctx         context.Context
+	stop        context.CancelFunc
+	what        string
+	done, total int
+}
+
+type (
+	progress struct {
+		job         *job
+		done, total int
+	}
+	finished struct {
+		work *work
+		job  *job
+		then func() tea.Cmd
+		err  error
+	}
+)
+
+func (w *work) background() *work { return w }
+func (w *work) typing() bool      { return false }
+func (w *work) words() []string   { return nil }
+func (w *work) start() tea.Cmd    { return nil }
+
+// halt ends the job. What it finds is not used any more.
+func (w *work) halt() {
+	if w.job != nil {
+		w.job.stop()
+		w.job = nil
+	}
+}
+
+// run does work in the background, in place of what the screen has done so far. The function that do returns is called on
+// the goroutine that draws. opened is the session that do works on, or nil.
+func (w *work) run(what string, opened *Opened, do func(ctx context.Context, step ProgressFunc) (then func() tea.Cmd, err error)) tea.Cmd {
+	w.halt()
+	w.failed = ""
+	j := &job{what: what}
+	j.ctx, j.stop = context.WithCancel(context.Background())
+	w.job = j
+	if opened != nil {
+		opened.users.Add(1)
+	}
+	const parts, many = 50, 500
+	at := 0
+	step := func(done, total int) {
+		now := done / many
+		if total > 0 {
+			now = done * parts / total
+		}
+		if now != at && w.m.src.Send != nil {
+			at = now
+			w.m.src.Send(progress{j, done, total})
+		}
+	}
+	return func() tea.Msg {
+		if opened != nil {
+			defer opened.users.Done()
+		}
+		then, err := do(j.ctx, step)
+		return finished{w, j, then, err}
+	}
+}
+
+func (j *job) text() string {
+	switch {
+	case j.done == 0 && j.total == 0:
+		return j.what + " …"
+	case j.total == 0:
+		return j.what + ": " + policy.Thousands(j.done)
+	}
+	return j.what + ": " + policy.Thousands(j.done*100/j.total) + " %"
+}
+
+// prompt is a line that is typed at the foot of the screen.
+type prompt struct {
+	textinput.Model
+	m       *Browser
+	changed func(text string) // with each key; nil: nothing
+	entered func(text string) tea.Cmd
+}
+
+// ask has a line typed.
+func (m *Browser) ask(what, text string, changed func(string), entered func(string) tea.Cmd) tea.Cmd {
+	p := &prompt{Model: textinput.New(), m: m, changed: changed, entered: entered}
+	st := p.Styles()
+	st.Cursor.Blink = false
+	p.SetStyles(st)
+	p.Prompt = what + ": "
+	p.SetValue(text)
+	p.SetWidth(max(m.width-len(p.Prompt)-1, 10))
+	m.prompt = p
+	return p.Focus()
+}
+
+func (p *prompt) press(msg tea.KeyPressMsg) tea.Cmd {
+	switch msg.String() {
+	case "esc":
+		p.m.prompt = nil
+		if p.changed != nil {
+			p.changed("")
+		}
+		return nil
+	case "enter":
+		p.m.prompt = nil
+		return p.entered(p.Value())
+	}
+	return p.update(msg)
+}
+
+func (p *prompt) update(msg tea.Msg) (cmd tea.Cmd) {
+	before := p.Value()
+	p.Model, cmd = p.Update(msg)
+	if p.changed != nil && p.Value() != before {
+		p.changed(p.Value())
+	}
+	return cmd
+}

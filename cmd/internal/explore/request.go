@@ -1,0 +1,379 @@
+package explore
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
+	"github.com/ctxkit/ctxkit/replay/category"
+	"github.com/ctxkit/ctxkit/replay/diff"
+	"github.com/ctxkit/ctxkit/report"
+)
+
+// requestScreen is what one request sends, block by block.
+type requestScreen struct {
+	work
+	session *sessionScreen
+	n       int
+	want    *found // a block to show at once
+
+	at     int // n of what is shown; 0: nothing yet
+	left   *view.View
+	right  *view.View
+	fill   []string            // what fills the request, under each policy
+	list   []report.ContentRow // in the order of the request
+	shown  []report.ContentRow
+	bySize bool
+	rows   rows
+	width  int
+}
+
+func newRequest(s *sessionScreen, n int, want *found) *requestScreen {
+	return &requestScreen{work: work{m: s.m}, session: s, n: n, want: want, rows: newRows()}
+}
+
+func (r *requestScreen) title() string {
+	if of := len(r.session.first.main); r.n > of {
+		return "end of the file, after request " + policy.Thousands(of)
+	}
+	return "request " + policy.Thousands(r.n)
+}
+
+// start works out what the request sends, under both policies where there are two.
+func (r *requestScreen) start() tea.Cmd {
+	s, n := r.session, r.n
+	opened, first, second := s.opened, s.first, s.second
+	if r.at == n {
+		return nil
+	}
+	return r.run("replaying", opened, func(context.Context, ProgressFunc) (func() tea.Cmd, error) {
+		right, err := opened.view(first, n, true)
+		if err != nil {
+			return nil, err
+		}
+		other := &replayed{}
+		if second != nil {
+			other = second
+		}
+		left, err := opened.view(other, n, second != nil)
+		if err != nil {
+			return nil, err
+		}
+		list, err := content(left, right, n)
+		if err != nil {
+			return nil, err
+		}
+		fill := []string{first.name + ": " + filledText(filling(right, first.tl.OverheadAt(n)))}
+		if second != nil {
+			fill = append(fill, second.name+", second: "+filledText(filling(left, second.tl.OverheadAt(n))))
+		}
+		return func() tea.Cmd {
+			r.at, r.left, r.right, r.fill, r.list = n, left, right, fill, list
+			r.show()
+			r.rows.to(heaviest(r.shown))
+			return r.wanted()
+		}, nil
+	})
+}
+
+// content lists the blocks of a request with what two views make of each.
+func content(left, right *view.View, n int) ([]report.ContentRow, error) {
+	d, err := diff.Compare(left, right)
+	if err != nil {
+		return nil, err
+	}
+	conv := right.Conversation()
+	hl, hr := diff.NewHistory(left), diff.NewHistory(right)
+	sent := 0 // messages that the request before sent
+	if n > 1 && n-2 < len(conv.Requests) {
+		sent = conv.Requests[n-2].Message
+	}
+	var list []report.ContentRow
+	for i := range d.Messages {
+		m := &d.Messages[i]
+		in := right
+		if m.Right.Status == diff.Absent {
+			in = left
+		}
+		blocks := in.Blocks(m.Item)
+		for b := range blocks {
+			t := policy.Target{Item: m.Item, Block: b}
+			row := report.ContentRow{Target: t, Line: m.Line, Role: m.Role, About: m.About, New: int(m.Item) >= sent && m.Item >= 0, Left: m.Left, Right: m.Right}
+			row.Left.Tokens, row.Right.Tokens = 0, 0
+			if m.Item >= 0 {
+				row.About, row.Raw = aboutBlock(conv, m.Item, b), right.RecordedTokens(t)
+			}
+			switch {
+			case m.Left.Status == diff.Added:
+				row.Left.Tokens = m.Left.Tokens / blocks
+			case m.Item >= 0 && left.Has(m.Item): // the ids of made messages are those of one view
+				row.Left = hl.Block(left, t)
+			}
+			if right.Has(m.Item) && in == right {
+				row.Right.Tokens = right.PayloadBlockTokens(t)
+				if m.Right.Status != diff.Added {
+					row.Right = hr.Block(right, t)
+				}
+			}
+			list = append(list, row)
+		}
+	}
+	return list, nil
+}
+
+// aboutBlock describes a block of a recorded message.
+func aboutBlock(conv *session.Conversation, id policy.ItemID, b int) string {
+	one := conv.Messages[id]
+	one.Blocks = one.Blocks[b : b+1]
+	return diff.About(conv, &one)
+}
+
+// heaviest is the place of the largest of the new blocks, or of all where none is new.
+func heaviest(list []report.ContentRow) int {
+	best := 0
+	for i := range list {
+		if a, b := &list[i], &list[best]; a.New && !b.New || a.New == b.New && a.Right.Tokens > b.Right.Tokens {
+			best = i
+		}
+	}
+	return best
+}
+
+// filled is how many tokens of a request are of a category.
+type filled struct {
+	category category.Name
+	tokens   int
+}
+
+// filling says what fills a request, the most first.
+func filling(v *view.View, overhead int) []filled {
+	sums := map[category.Name]int{category.System: overhead}
+	kinds := category.NewClasses(v.Conversation())
+	for id := range v.Items {
+		rest := v.PayloadWeight(id)
+		for b := range v.Blocks(id) {
+			t := policy.Target{Item: id, Block: b}
+			c, _ := kinds.Of(v, t)
+			sums[c] += v.PayloadBlockTokens(t)
+			rest -= v.PayloadBlockTokens(t)
+		}
+		sums[category.Inserted] += rest // tags
+	}
+	var list []filled
+	for _, c := range category.All() {
+		if sums[c] != 0 {
+			list = append(list, filled{c, sums[c]})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b filled) int { return cmp.Compare(b.tokens, a.tokens) })
+	return list
+}
+
+// filledText is what fills a request, with shares.
+func filledText(list []filled) string {
+	all := 0
+	for _, f := range list {
+		all += f.tokens
+	}
+	parts := []string{policy.Thousands(all) + " tokens"}
+	for _, f := range list {
+		parts = append(parts, fmt.Sprintf("%s %s %d%%", strings.ReplaceAll(string(f.category), "_", " "), policy.Thousands(f.tokens), (f.tokens*100+all/2)/max(all, 1)))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// show lists the blocks in their order.
+func (r *requestScreen) show() {
+	r.shown = slices.Clone(r.list)
+	name := ""
+	if r.session.second != nil {
+		name = r.session.second.name
+	}
+	if r.bySize {
+		slices.SortStableFunc(r.shown, func(a, b report.ContentRow) int {
+			if name != "" && a.Differs() != b.Differs() { // those that differ come first
+				if a.Differs() {
+					return -1
+				}
+				return 1
+			}
+			return cmp.Compare(b.Right.Tokens, a.Right.Tokens)
+		})
+	}
+	r.rows.set(report.ContentRows(r.shown, name))
+	r.m.resize()
+}
+
+// headLines are the lines above the blocks.
+const headLines = 4
+
+func (r *requestScreen) resize(w, h int) {
+	r.width = w
+	r.rows.resize(w, max(h-headLines, 3))
+}
+
+func (r *requestScreen) update(msg tea.Msg) tea.Cmd { return r.rows.update(msg) }
+
+func (r *requestScreen) view() string {
+	if r.at == 0 {
+		return ""
+	}
+	var head []string
+	for _, text := range r.fill {
+		lines := strings.Split(wrapped(text, r.width), "\n")
+		head = append(head, lines[:min(len(lines), headLines/len(r.fill))]...)
+	}
+	head = append(head, make([]string, headLines)...)[:headLines]
+	return strings.Join(append(head, r.rows.View()), "\n")
+}
+
+// to goes to another request.
+func (r *requestScreen) to(n int) tea.Cmd {
+	if n < 1 || n > len(r.session.first.main)+1 {
+		r.m.note = "no request there"
+		return nil
+	}
+	r.n = n
+	r.session.rows.to(n - 1)
+	return r.start()
+}
+
+// jump goes to the next request with an event, or the one before.
+func (r *requestScreen) jump(by int) tea.Cmd {
+	if n := near(r.session.first.eventful(loud), r.n, by); n > 0 {
+		return r.to(n)
+	}
+	r.m.note = "no event there"
+	return nil
+}
+
+func (r *requestScreen) actions() []action {
+	return []action{
+		on("enter", "block", func() tea.Cmd { return r.open("") }),
+		on("left h", "request before", func() tea.Cmd { return r.to(r.n - 1) }),
+		on("right l", "next request", func() tea.Cmd { return r.to(r.n + 1) }),
+		on("[", "event before", func() tea.Cmd { return r.jump(-1) }),
+		on("]", "next event", func() tea.Cmd { return r.jump(1) }),
+		on("s", "sort by size", func() tea.Cmd {
+			r.bySize = !r.bySize
+			r.show()
+			r.rows.to(0)
+			return nil
+		}),
+		on("p", "policy", func() tea.Cmd { return r.session.policies(false) }),
+		on("P", "second policy", func() tea.Cmd { return r.session.policies(true) }),
+		on("c", "compactions", func() tea.Cmd { return r.session.compactions(r.n) }),
+		on("/", "search", r.session.search),
+	}
+}
+
+func (r *requestScreen) words() []string {
+	s := r.session
+	words := []string{"diff", s.m.src.Words(&s.item), "--policy", s.first.name, "--at", strconv.Itoa(r.n)}
+	if s.second != nil {
+		words = append(words, "--against", s.second.name)
+	}
+	return words
+}
+
+// wanted shows the block that was searched for.
+func (r *requestScreen) wanted() tea.Cmd {
+	if r.want == nil {
+		return nil
+	}
+	at := slices.IndexFunc(r.shown, func(row report.ContentRow) bool { return row.Target == r.want.target })
+	find := r.want.text
+	if r.want = nil; at < 0 {
+		r.m.note = "this request does not have the block"
+		return nil
+	}
+	r.rows.to(at)
+	return r.open(find)
+}
+
+// open shows the block under the cursor, with a text in it marked.
+func (r *requestScreen) open(find string) tea.Cmd {
+	if r.at != r.n || len(r.shown) == 0 {
+		return nil
+	}
+	s := r.session
+	t := newText(r.m, "block", "view", s.m.src.Words(&s.item), "--policy", s.first.name, "--at", strconv.Itoa(r.n), "--as", "payload", "--full")
+	t.find = find
+	t.keys = s.blockKeys(func(by int) tea.Cmd {
+		at := r.rows.Cursor() + by
+		if at < 0 || at >= len(r.shown) {
+			r.m.note = "no block there"
+			return nil
+		}
+		r.rows.to(at)
+		return r.block(t)
+	})
+	return tea.Batch(r.m.push(t), r.block(t))
+}
+
+func (s *sessionScreen) blockKeys(by func(int) tea.Cmd) []action {
+	return []action{
+		on("/", "search", s.search),
+		on("left h", "block before", func() tea.Cmd { return by(-1) }),
+		on("right l", "next block", func() tea.Cmd { return by(1) }),
+	}
+}
+
+// block shows a block as recorded, and as each policy sends it.
+func (r *requestScreen) block(t *textScreen) tea.Cmd {
+	row := r.shown[r.rows.Cursor()]
+	t.name = row.About
+	if row.Line > 0 {
+		t.name += ", line " + strconv.Itoa(row.Line)
+	}
+	t.name = report.Clean(t.name)
+	s, left, right := r.session, r.left, r.right
+	return t.run("reading", s.opened, func(context.Context, ProgressFunc) (func() tea.Cmd, error) {
+		var parts []string
+		raw, known := "", row.Target.Item >= 0
+		if known {
+			text, err := right.Recorded(row.Target)
+			if err != nil {
+				return nil, err
+			}
+			raw = text
+		}
+		add := func(name string, v *view.View, side *diff.Side) error {
+			head := fmt.Sprintf("UNDER %s: %s, %s tokens", report.Clean(name), report.Clean(report.SideText(side)), policy.Thousands(side.Tokens))
+			if side.Status == diff.Absent || !v.Has(row.Target.Item) {
+				parts = append(parts, head+"; not sent")
+				return nil
+			}
+			text, err := diff.Text(v, row.Target)
+			switch {
+			case err != nil:
+				return err
+			case known && text == raw:
+				head += "; sent as recorded"
+			case text == "":
+				head += "; no text is sent"
+			default:
+				head += "\n" + cleaned(text)
+			}
+			parts = append(parts, head)
+			return nil
+		}
+		err := add(s.first.name, right, &row.Right)
+		if err == nil && s.second != nil {
+			err = add(s.second.name, left, &row.Left)
+		}
+		if known {
+			parts = append(parts, fmt.Sprintf("RECORDED: %s tokens\n%s", policy.Thousands(row.Raw), cleaned(raw)))
+		}
+		text := strings.Join(parts, "\n\n")
+		return func() tea.Cmd { return t.show(func(w int) string { return wrapped(text, w) }) }, err
+	})
+}

@@ -1,0 +1,151 @@
+package explore
+
+import (
+	"bytes"
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/report"
+)
+
+// found is a block with a text that was searched for.
+type found struct {
+	target  policy.Target
+	request int // the first that sends it
+	text    string
+}
+
+// searchScreen lists the blocks with a text.
+type searchScreen struct {
+	work
+	session *sessionScreen
+	text    string
+	list    []found
+	rows    rows
+	done    bool
+}
+
+// mostFound is how many blocks a search lists.
+const mostFound = 1000
+
+// search asks for a text and lists the blocks that have it.
+func (s *sessionScreen) search() tea.Cmd {
+	return s.m.ask("search all texts", "", nil, func(text string) tea.Cmd {
+		if text == "" {
+			return nil
+		}
+		return s.m.push(&searchScreen{work: work{m: s.m}, session: s, text: text, rows: newRows()})
+	})
+}
+
+// start searches, recorded texts first, then those that the policy made.
+func (f *searchScreen) start() tea.Cmd {
+	if f.done {
+		return nil
+	}
+	opened, first, text := f.session.opened, f.session.first, f.text
+	return f.run("searching", opened, func(ctx context.Context, step ProgressFunc) (func() tea.Cmd, error) {
+		conv := opened.Conv
+		texts, pattern, lower := conv.NewBlockReader(), anyCase(text), []byte(strings.ToLower(text)) // a pattern is slow
+		var list []found
+		var hits []report.FoundRow
+		add := func(t policy.Target, request, line int, about string, body []byte) {
+			if len(list) == mostFound || !bytes.Contains(bytes.ToLower(body), lower) {
+				return
+			}
+			if at := pattern.FindIndex(body); at != nil {
+				list = append(list, found{t, request, text})
+				hits = append(hits, report.FoundRow{Request: request, Line: line, About: about, Text: around(body, at[0])})
+			}
+		}
+		for i := range conv.Messages {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			step(i, len(conv.Messages))
+			m := &conv.Messages[i]
+			request := 1 + len(conv.Requests)
+			if n, _ := slices.BinarySearchFunc(conv.Requests, i+1, func(c session.APICall, i int) int { return c.Message - i }); n < len(conv.Requests) {
+				request = n + 1
+			}
+			for b := range m.Blocks {
+				body, err := texts.WholeText(i, b)
+				if err != nil {
+					return nil, err
+				}
+				add(policy.Target{Item: policy.ItemID(i), Block: b}, request, m.Line, m.Role.String()+"  "+aboutBlock(conv, policy.ItemID(i), b), body)
+			}
+		}
+		end, err := opened.view(first, len(conv.Requests)+1, true)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range end.Edits() {
+			for _, made := range slices.Concat(e.Insert, e.Tail) {
+				for c := range made.Contents {
+					add(policy.Target{Item: made.ID, Block: c}, max(e.Request, 1), 0, made.Label, []byte(made.Contents[c].Text))
+				}
+			}
+		}
+		return func() tea.Cmd {
+			f.list, f.done = list, true
+			f.rows.set(report.FoundRows(hits))
+			f.m.resize()
+			return nil
+		}, nil
+	})
+}
+
+// anyCase finds a text, in any case.
+func anyCase(text string) *regexp.Regexp { return regexp.MustCompile("(?i)" + regexp.QuoteMeta(text)) }
+
+// around is what stands about a place of a text.
+func around(text []byte, at int) string {
+	from, to := max(at-12, 0), min(at+200, len(text))
+	for from > 0 && !utf8.RuneStart(text[from]) {
+		from--
+	}
+	for to < len(text) && !utf8.RuneStart(text[to]) {
+		to++
+	}
+	return string(text[from:to])
+}
+
+func (f *searchScreen) title() string {
+	title := "“" + report.Clean(f.text) + "”"
+	switch {
+	case !f.done:
+		return title
+	case len(f.list) == mostFound:
+		return title + ": the first " + policy.Thousands(mostFound) + " blocks"
+	}
+	return title + ": " + policy.Thousands(len(f.list)) + " blocks"
+}
+
+func (f *searchScreen) resize(w, h int)            { f.rows.resize(w, h) }
+func (f *searchScreen) update(msg tea.Msg) tea.Cmd { return f.rows.update(msg) }
+
+func (f *searchScreen) view() string {
+	if f.done && len(f.list) == 0 {
+		return "No text of the session has it."
+	}
+	return f.rows.View()
+}
+
+func (f *searchScreen) actions() []action {
+	return []action{on("enter", "go to the block", func() tea.Cmd {
+		at := f.rows.Cursor()
+		if at < 0 || at >= len(f.list) {
+			return nil
+		}
+		f.session.rows.to(f.list[at].request - 1)
+		return f.m.push(newRequest(f.session, f.list[at].request, &f.list[at]))
+	})}
+}

@@ -1,0 +1,435 @@
+package explore
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/diff"
+	"github.com/ctxkit/ctxkit/report"
+)
+
+// replayed is the replay of a session under a policy.
+type replayed struct {
+	name string // as it was chosen
+	pol  *policy.Policy
+	tl   *replay.Timeline
+	main []*replay.Request
+}
+
+// sessionScreen is a session, request by request.
+type sessionScreen struct {
+	work
+	item   report.SessionItem
+	opened *Opened // nil: not read yet
+	stamp  string  // of the file that was read
+
+	first, second *replayed // second is nil where there is one policy
+	rows          rows
+	byTime        bool
+	width, height int
+}
+
+func newSession(m *Browser, item report.SessionItem) *sessionScreen {
+	return &sessionScreen{work: work{m: m}, item: item, rows: newRows(), first: &replayed{name: m.src.Policy}}
+}
+
+func (s *sessionScreen) title() string {
+	return cmp.Or(report.Headline(&s.item.FileInfo), report.Clean(s.item.ID))
+}
+
+// tick has a session's file looked at.
+type tick struct{ screen *sessionScreen }
+
+func (s *sessionScreen) start() tea.Cmd {
+	if s.opened != nil {
+		return nil
+	}
+	return tea.Batch(s.read(), s.watch())
+}
+
+func (s *sessionScreen) watch() tea.Cmd {
+	if s.m.src.Watch == 0 {
+		return nil
+	}
+	return tea.Tick(s.m.src.Watch, func(time.Time) tea.Msg { return tick{s} })
+}
+
+// look reads the session again where its file has changed, while it is shown.
+func (s *sessionScreen) look() tea.Cmd {
+	switch {
+	case !slices.Contains(s.m.stack, screen(s)):
+		return nil
+	case s.m.top() == s && s.job == nil && s.m.src.Stamp(&s.item) != s.stamp:
+		return tea.Batch(s.read(), s.watch())
+	}
+	return s.watch()
+}
+
+// read reads the session and replays it.
+func (s *sessionScreen) read() tea.Cmd {
+	src, item, names := s.m.src, s.item, s.names()
+	return s.run("reading", nil, func(ctx context.Context, step ProgressFunc) (func() tea.Cmd, error) {
+		stamp := src.Stamp(&item)
+		opened, err := src.Open(ctx, &item, step)
+		if err != nil {
+			return nil, err
+		}
+		list, err := opened.replay(ctx, names)
+		if err != nil || ctx.Err() != nil {
+			opened.close()
+			return nil, err
+		}
+		return func() tea.Cmd {
+			s.opened.close()
+			s.opened, s.stamp = opened, stamp
+			return s.show(list)
+		}, nil
+	})
+}
+
+func (s *sessionScreen) names() []string {
+	var names []string
+	for _, r := range s.replays() {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+// replays are the replays that are shown, one or two.
+func (s *sessionScreen) replays() []*replayed {
+	if s.second == nil {
+		return []*replayed{s.first}
+	}
+	return []*replayed{s.first, s.second}
+}
+
+// replay replays the session under policies.
+func (o *Opened) replay(ctx context.Context, names []string) ([]*replayed, error) {
+	var list []*replayed
+	for _, name := range names {
+		pol, err := o.Policy(name)
+		if err != nil || ctx.Err() != nil {
+			return nil, err
+		}
+		tl, err := o.Record.Replay(pol, o.Options)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, &replayed{name, pol, tl, tl.Main()})
+	}
+	return list, nil
+}
+
+// show shows replays. A cursor on the last request stays on the last request.
+func (s *sessionScreen) show(list []*replayed) tea.Cmd {
+	at, last := s.rows.Cursor(), s.first.tl == nil || s.rows.Cursor() == len(s.first.main)-1
+	s.first, s.second = list[0], nil
+	var other *replay.Timeline
+	if len(list) > 1 {
+		s.second = list[1]
+		other = list[1].tl
+	}
+	s.rows.set(report.RequestRows(s.first.tl, other))
+	if last {
+		at = len(s.first.main) - 1
+	}
+	s.rows.to(at)
+	s.resize(s.width, s.height)
+	for _, above := range s.m.stack {
+		if r, ok := above.(*requestScreen); ok && r.session == s {
+			r.at = 0
+			return r.start()
+		}
+	}
+	return nil
+}
+
+// again replays the session under other policies.
+func (s *sessionScreen) again(names []string) tea.Cmd {
+	opened := s.opened
+	return s.run("replaying", opened, func(ctx context.Context, _ ProgressFunc) (func() tea.Cmd, error) {
+		list, err := opened.replay(ctx, names)
+		return func() tea.Cmd { return s.show(list) }, err
+	})
+}
+
+// request is the number of the request under the cursor; 0: there is none.
+func (s *sessionScreen) request() int { return max(s.rows.Cursor()+1, 0) }
+
+// chartRows is the height of the chart, lines.
+func (s *sessionScreen) chartRows() int { return min(max((s.height-9)/2, 3), 16) }
+
+func (s *sessionScreen) resize(w, h int) {
+	s.width, s.height = w, h
+	s.rows.resize(w, max(h-s.chartRows()-3-len(s.replays())-s.eventLines(), 2))
+}
+
+// eventLines are the lines below the requests, for what happened.
+func (s *sessionScreen) eventLines() int { return min(max(s.height/10, 1), 4) }
+
+func (s *sessionScreen) update(msg tea.Msg) tea.Cmd { return s.rows.update(msg) }
+
+func (s *sessionScreen) view() string {
+	switch {
+	case s.opened == nil:
+		return ""
+	case len(s.first.main) == 0:
+		return "There is no request in this session: nothing was sent."
+	}
+	var lines []string
+	for _, r := range s.replays() {
+		lines = append(lines, line(bold, report.Verdict(r.tl), s.width))
+	}
+	lines = append(lines, report.TimelineChart(s.first.tl, report.ChartLayout{
+		Width: s.width, Rows: s.chartRows(), Request: s.request(), ByTime: s.byTime, Color: s.m.src.Layout.Color,
+	})...)
+	return strings.Join(append(lines, s.rows.View(), s.eventText()), "\n")
+}
+
+// eventText says what happened before the request under the cursor.
+func (s *sessionScreen) eventText() string {
+	var texts []string
+	for _, n := range s.first.main[s.rows.Cursor()].Events {
+		texts = append(texts, report.Clean(report.EventText(s.first.tl, &s.first.tl.Events[n])))
+	}
+	return lipgloss.NewStyle().Width(s.width).MaxHeight(s.eventLines()).Render(strings.Join(texts, "; "))
+}
+
+// quiet are the kinds of events that [ and ] pass over: they change nothing, or are before every request.
+var quiet = []policy.EditKind{policy.KindCall, policy.KindTag, policy.KindWrap}
+
+// eventful are the main requests with an event that wanted accepts, by number, the end of the file included.
+func (r *replayed) eventful(wanted func(e *replay.Event) bool) (list []int) {
+	for i := range r.tl.Events {
+		e := &r.tl.Events[i]
+		n := len(r.main) + 1
+		if e.Request != nil {
+			n = *e.Request
+		}
+		if wanted(e) {
+			list = append(list, n)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func loud(e *replay.Event) bool { return e.Request != nil && !slices.Contains(quiet, e.Kind) }
+
+func compaction(e *replay.Event) bool {
+	return e.Kind == policy.KindSummarize || e.Kind == policy.KindCollapse
+}
+
+// near is the next of sorted numbers after n, or with by -1 the one before it; 0: there is none.
+func near(list []int, n, by int) int {
+	at, found := slices.BinarySearch(list, n)
+	if by < 0 {
+		at--
+	} else if found {
+		at++
+	}
+	if at < 0 || at >= len(list) {
+		return 0
+	}
+	return list[at]
+}
+
+// jump moves the cursor to the next request with an event, or the one before.
+func (s *sessionScreen) jump(by int) tea.Cmd {
+	if n := near(s.first.eventful(loud), s.request(), by); n > 0 {
+		s.rows.to(n - 1)
+	} else {
+		s.m.note = "no event there"
+	}
+	return nil
+}
+
+// noSecond is the entry of the second policy's list that leaves one policy.
+const noSecond = "none: one policy"
+
+// policies lets the user choose the first policy, or the second.
+func (s *sessionScreen) policies(second bool) tea.Cmd {
+	names, at := s.names(), noSecond
+	if !second {
+		return s.m.choose("policy", s.m.src.Policies, names[0], func(name string) tea.Cmd {
+			names[0] = name
+			return s.again(names)
+		})
+	}
+	if s.second != nil {
+		at = s.second.name
+	}
+	return s.m.choose("second policy", append([]string{noSecond}, s.m.src.Policies...), at, func(name string) tea.Cmd {
+		if names = names[:1]; name != noSecond {
+			names = append(names, name)
+		}
+		return s.again(names)
+	})
+}
+
+func (s *sessionScreen) open() tea.Cmd { return s.m.push(newRequest(s, s.request(), nil)) }
+
+// page writes the page of the session to a file that the user names.
+func (s *sessionScreen) page() tea.Cmd {
+	src, item, name := s.m.src, s.item, s.first.name
+	return s.m.ask("write the page to", cmp.Or(item.Short, "session")+".html", nil, func(file string) tea.Cmd {
+		return s.run("writing "+file, nil, func(context.Context, ProgressFunc) (func() tea.Cmd, error) {
+			err := src.Page(&item, name, file)
+			return func() tea.Cmd { s.m.note = file + " is written"; return nil }, err
+		})
+	})
+}
+
+// bill shows what the session cost, and what for.
+func (s *sessionScreen) bill() tea.Cmd {
+	opened, r := s.opened, s.first
+	t := newText(s.m, "bill", "why", s.m.src.Words(&s.item), "--policy", r.name)
+	cmd := s.m.push(t)
+	return tea.Batch(cmd, t.run("adding up", opened, func(context.Context, ProgressFunc) (func() tea.Cmd, error) {
+		print, err := opened.Bill(r.pol)
+		return func() tea.Cmd {
+			return t.show(func(w int) string { return s.printed(w, print) })
+		}, err
+	}))
+}
+
+// printed is what a report prints in lines of w columns.
+func (s *sessionScreen) printed(w int, print func(w io.Writer, layout report.Layout) error) string {
+	var b strings.Builder
+	layout := s.m.src.Layout
+	layout.Width = max(w, 40)
+	if err := print(&b, layout); err != nil {
+		return report.Clean(err.Error())
+	}
+	return b.String()
+}
+
+func (s *sessionScreen) actions() []action {
+	with := func(do func() tea.Cmd) func() tea.Cmd { // needs a request
+		return func() tea.Cmd {
+			if s.opened == nil || len(s.first.main) == 0 {
+				s.m.note = "there is no request yet"
+				return nil
+			}
+			return do()
+		}
+	}
+	return []action{
+		on("enter", "request", with(s.open)),
+		on("[", "event before", with(func() tea.Cmd { return s.jump(-1) })),
+		on("]", "next event", with(func() tea.Cmd { return s.jump(1) })),
+		on("b", "bill", with(s.bill)),
+		on("c", "compactions", with(func() tea.Cmd { return s.compactions(s.request()) })),
+		on("p", "policy", with(func() tea.Cmd { return s.policies(false) })),
+		on("P", "second policy", with(func() tea.Cmd { return s.policies(true) })),
+		on("/", "search", with(s.search)),
+		on("t", "by time", with(func() tea.Cmd { s.byTime = !s.byTime; return nil })),
+		on("o", "write the page", with(s.page)),
+		on("r", "read again", s.read),
+	}
+}
+
+func (s *sessionScreen) words() []string {
+	return append([]string{"replay", s.m.src.Words(&s.item)}, "--policy", s.first.name)
+}
+
+// compactions shows the first compaction at a request or after it, or the last one.
+func (s *sessionScreen) compactions(n int) tea.Cmd {
+	list := s.first.eventful(compaction)
+	if len(list) == 0 {
+		s.m.note = "no compaction under " + s.first.name
+		return nil
+	}
+	t := newText(s.m, "compaction", "")
+	t.keys = s.compactionKeys(t, list)
+	return tea.Batch(s.m.push(t), s.compaction(t, list, cmp.Or(near(list, n-1, 1), list[len(list)-1])))
+}
+
+func (s *sessionScreen) compactionKeys(t *textScreen, list []int) []action {
+	return []action{
+		on("[", "compaction before", func() tea.Cmd { return s.compaction(t, list, near(list, t.request, -1)) }),
+		on("] c", "next compaction", func() tea.Cmd { return s.compaction(t, list, near(list, t.request, 1)) }),
+	}
+}
+
+// compaction shows one compaction: what was sent before it, its summary, what is sent after it.
+func (s *sessionScreen) compaction(t *textScreen, list []int, n int) tea.Cmd {
+	if n == 0 {
+		s.m.note = "no compaction there"
+		return nil
+	}
+	opened, r := s.opened, s.first
+	t.request, t.name = n, "compaction "+strconv.Itoa(slices.Index(list, n)+1)+" of "+strconv.Itoa(len(list))
+	t.command = []string{"diff", s.m.src.Words(&s.item), "--policy", r.name, "--from", strconv.Itoa(n - 1), "--at", strconv.Itoa(n)}
+	if n == 1 {
+		t.command = []string{"diff", s.m.src.Words(&s.item), "--policy", r.name, "--at", "1"}
+	}
+	return t.run("replaying", opened, func(context.Context, ProgressFunc) (func() tea.Cmd, error) {
+		before, err := opened.view(r, max(n-1, 1), n > 1)
+		if err != nil {
+			return nil, err
+		}
+		after, err := opened.view(r, n, true)
+		if err != nil {
+			return nil, err
+		}
+		compare := diff.Between
+		if n == 1 {
+			compare = diff.Compare
+		}
+		d, err := compare(before, after)
+		if err != nil {
+			return nil, err
+		}
+		named := report.NewNamedDiff(opened.Conv, d, d.Stat())
+		named.Policy, named.Request, named.Against = r.pol.Name, n, "raw"
+		if n > 1 {
+			named.From, named.Against = n-1, r.pol.Name
+		}
+		head := compacted(r, n, d, filling(before, r.tl.OverheadAt(max(n-1, 1))), filling(after, r.tl.OverheadAt(n)))
+		return func() tea.Cmd {
+			return t.show(func(w int) string {
+				return wrapped(head, w) + s.printed(w, func(to io.Writer, layout report.Layout) error {
+					return report.NewDiffs(to, report.DiffLayout{Layout: layout}).Add(named)
+				})
+			})
+		}, nil
+	})
+}
+
+// view is what is sent at a request under a policy; with policed false the whole history.
+func (o *Opened) view(r *replayed, n int, policed bool) (*view.View, error) {
+	pol := r.pol
+	if !policed {
+		pol = nil
+	}
+	return o.Record.ViewAt(pol, o.Options, n)
+}
+
+// compacted describes a compaction: its events, what was sent before and after it by category, and its summary.
+func compacted(r *replayed, n int, d *diff.Diff, before, after []filled) string {
+	var b strings.Builder
+	for i := range r.tl.Events {
+		if e := &r.tl.Events[i]; compaction(e) && (e.Request != nil && *e.Request == n || e.Request == nil && n > len(r.main)) {
+			b.WriteString(report.Clean(report.EventText(r.tl, e)) + "\n")
+		}
+	}
+	b.WriteString("\nBEFORE  " + filledText(before) + "\nAFTER   " + filledText(after) + "\n\nSUMMARY\n")
+	for i := range d.Messages {
+		if m := &d.Messages[i]; m.Right.Status == diff.Added && m.Left.Status == diff.Absent {
+			b.WriteString(cleaned(m.Text) + "\n")
+		}
+	}
+	return b.String() + "\n"
+}

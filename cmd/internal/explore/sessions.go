@@ -1,0 +1,184 @@
+package explore
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/report"
+)
+
+// sessions is the list of sessions.
+type sessions struct {
+	work
+	all    []report.SessionItem
+	read   int // of all, in the order of the list: their figures are read
+	listed bool
+	shown  []report.SessionItem
+	rows   rows
+
+	filter, agent, project, order string
+}
+
+func (s *sessions) title() string {
+	parts := []string{"sessions"}
+	if s.listed {
+		parts[0] = policy.Thousands(len(s.shown)) + " of " + policy.Thousands(len(s.all)) + " sessions"
+	}
+	for _, p := range [][2]string{{"by ", s.order}, {"agent ", s.agent}, {"project ", s.project}, {"with ", s.filter}} {
+		if p[1] != "" && p != [2]string{"by ", s.m.src.Orders[0]} {
+			parts = append(parts, p[0]+report.Clean(p[1]))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (s *sessions) start() tea.Cmd {
+	if s.listed {
+		return s.figures()
+	}
+	s.rows = newRows()
+	s.m.resize()
+	list := s.m.src.Sessions
+	return s.run("looking for sessions", nil, func(_ context.Context, step ProgressFunc) (func() tea.Cmd, error) {
+		found, err := list(step)
+		return func() tea.Cmd {
+			s.all, s.read, s.listed = found, 0, true
+			s.show()
+			if len(found) == 1 {
+				return s.open()
+			}
+			return s.figures()
+		}, err
+	})
+}
+
+// atOnce is how many sessions are read before the list is drawn again: at first. Later it is as many as are read already,
+// because drawing a long list takes its time.
+const atOnce = 32
+
+// figures reads the figures of the sessions that have none yet, some at a time, while the list is shown.
+func (s *sessions) figures() tea.Cmd {
+	if s.read >= len(s.all) {
+		return nil
+	}
+	src, from, total := s.m.src, s.read, len(s.all)
+	to := min(from+max(from, atOnce), total)
+	part := slices.Clone(s.all[from:to])
+	cmd := s.run("reading sizes and costs", nil, func(ctx context.Context, step ProgressFunc) (func() tea.Cmd, error) {
+		src.Figures(ctx, part, func(done, _ int) { step(from+done, total) })
+		return func() tea.Cmd {
+			copy(s.all[from:], part)
+			s.read = to
+			s.show()
+			return s.figures()
+		}, nil
+	})
+	s.job.done, s.job.total = from, total
+	return cmd
+}
+
+func (s *sessions) matches(i *report.SessionItem) bool {
+	text := strings.Join([]string{i.ID, i.Title, i.Prompt, i.Project, i.Folder, s.m.src.Agent(i)}, "\n")
+	if i.Glance != nil {
+		text += "\n" + strings.Join(i.Models, "\n")
+	}
+	return (s.agent == "" || s.agent == s.m.src.Agent(i)) && (s.project == "" || s.project == projectOf(i)) &&
+		strings.Contains(strings.ToLower(text), strings.ToLower(s.filter))
+}
+
+func projectOf(i *report.SessionItem) string {
+	if i.Project != "" {
+		return i.Project
+	}
+	return i.Folder
+}
+
+// show lists the sessions that match, in their order, with the cursor on the session that it was on.
+func (s *sessions) show() {
+	id := ""
+	if i := s.selected(); i != nil {
+		id = i.Path
+	}
+	s.shown = slices.DeleteFunc(slices.Clone(s.all), func(i report.SessionItem) bool { return !s.matches(&i) })
+	s.m.src.Sort(s.shown, s.order)
+	s.rows.set(report.SessionRows(s.shown, s.m.src.Now))
+	if at := slices.IndexFunc(s.shown, func(i report.SessionItem) bool { return i.Path == id }); at >= 0 {
+		s.rows.to(at)
+	}
+}
+
+func (s *sessions) selected() *report.SessionItem {
+	if at := s.rows.Cursor(); at >= 0 && at < len(s.shown) {
+		return &s.shown[at]
+	}
+	return nil
+}
+
+func (s *sessions) open() tea.Cmd {
+	if i := s.selected(); i != nil {
+		return s.m.push(newSession(s.m, *i))
+	}
+	return nil
+}
+
+func (s *sessions) resize(w, h int)            { s.rows.resize(w, h) }
+func (s *sessions) update(msg tea.Msg) tea.Cmd { return s.rows.update(msg) }
+
+func (s *sessions) view() string {
+	if s.listed && len(s.all) == 0 {
+		return "There are no sessions here."
+	}
+	return s.rows.View()
+}
+
+// values are what sessions have, each once, after an entry for all of them.
+func (s *sessions) values(of func(*report.SessionItem) string) []string {
+	var list []string
+	for i := range s.all {
+		list = append(list, of(&s.all[i]))
+	}
+	slices.Sort(list)
+	return append([]string{everything}, slices.Compact(list)...)
+}
+
+const everything = "all"
+
+// limit lets the user choose which sessions are listed.
+func (s *sessions) limit(what string, of func(*report.SessionItem) string, to *string) tea.Cmd {
+	return s.m.choose(what, s.values(of), *to, func(name string) tea.Cmd {
+		if *to = name; name == everything {
+			*to = ""
+		}
+		s.show()
+		return nil
+	})
+}
+
+func (s *sessions) actions() []action {
+	return []action{
+		on("enter", "open", s.open),
+		on("/", "filter", func() tea.Cmd {
+			return s.m.ask("filter", s.filter, func(text string) { s.filter = text; s.show() }, func(string) tea.Cmd { return nil })
+		}),
+		on("s", "sort", func() tea.Cmd {
+			return s.m.choose("order", s.m.src.Orders, s.order, func(name string) tea.Cmd { s.order = name; s.show(); return nil })
+		}),
+		on("a", "agent", func() tea.Cmd { return s.limit("agent", s.m.src.Agent, &s.agent) }),
+		on("d", "project", func() tea.Cmd { return s.limit("project", projectOf, &s.project) }),
+		on("r", "list again", func() tea.Cmd { s.listed = false; return s.start() }),
+	}
+}
+
+func (s *sessions) words() []string {
+	words := append([]string{"sessions"}, s.m.src.Folders...)
+	for _, p := range [][2]string{{"--sort", s.order}, {"--source", s.agent}, {"--project", s.project}, {"--grep", s.filter}} {
+		if p[1] != "" && p != [2]string{"--sort", s.m.src.Orders[0]} {
+			words = append(words, p[:]...)
+		}
+	}
+	return words
+}
