@@ -134,7 +134,7 @@ func doing(tool string) bool {
 
 // writing matches a command that changes files, or the state of a repository: what others said before may not hold any more.
 var writing = pattern.New(`(?:^|[^0-9&>-])>>?\s*[^&/\s]|(?:^|[^0-9&>-])>>?\s*/(?:[^d]|d[^e])|(?:^|[;&|(]\s*|\bsudo\s+|\bxargs\s+)(?:tee|rm|mv|cp|touch|mkdir|patch|apply_patch|ln|chmod|rsync|unzip|tar)\b` +
-	`|\b(?:sed|perl)\s+-\w*(?:i|pi)|\bgit\s+(?:-C\s+\S+\s+)?(?:add|am|apply|checkout|cherry-pick|clean|commit|merge|mv|pull|push|rebase|reset|restore|revert|rm|stash|switch)\b` +
+	`|\b(?:sed|perl)\s+-\w*i|\bgit\s+(?:-C\s+\S+\s+)?(?:add|am|apply|checkout|cherry-pick|clean|commit|merge|mv|pull|push|rebase|reset|restore|revert|rm|stash|switch)\b` +
 	`|\b(?:npm|pnpm|yarn|pip3?|bun|cargo|go|apt|apt-get|brew|poetry|uv|composer|bundle)\s+(?:ci|install|i|add|remove|update|upgrade|get|fmt|generate|mod)\b|\bgofmt\s+-w|\b(?:prettier|eslint|ruff)\b.*(?:--write|--fix|format)`)
 
 // sameCall is equal for calls that ask for the same. Of a command it is what runs and where: how long to wait for it and
