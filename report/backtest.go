@@ -66,6 +66,10 @@ func backtestPage(p *page, r *backtest.Scores, use policy.Use) {
 		p.table(causeTable(r))
 		p.note(faint, "cause: why the simulated read broke off; unexplained: it did not. right kind: the simulated read broke off, too, and something was read in both or in neither. within 10 %: and the reads are that near. left: tokens that the request before had read and written. read, simulated: tokens read from the cache. only simulated: breaks that the record does not have.")
 	}
+	if len(r.Authors) > 0 {
+		p.heading("the cache by author")
+		p.table(authorTable(r.Authors))
+	}
 	p.heading("fidelity")
 	p.table(fidelityTable(r.Fidelity))
 	if few, _ := r.Unjudged(); len(few) > 0 {
@@ -209,6 +213,23 @@ func causeTable(r *backtest.Scores) *table {
 	add(bold, backtest.All, r.Breaks())
 	for _, c := range r.Causes {
 		add(none, string(c.Cause), c)
+	}
+	return t
+}
+
+// authorTable has a row per author.
+func authorTable(rows []backtest.AuthorRow) *table {
+	t := newTable(authorColumns)
+	for _, r := range rows {
+		kind, amount := number("–"), number("–")
+		if r.Broken > 0 {
+			kind, amount = number(percent(r.Kind, r.Broken)), number(percent(r.Amount, r.Broken))
+		}
+		off := number("–")
+		if r.CostError.Sessions > 0 {
+			off = number(places(r.CostError.Sum, 1) + " %")
+		}
+		t.add(none, r.Author, r.Sessions, r.Requests, number(percent(r.Near, r.Requests)), number(percent(r.NaiveNear, r.Requests)), r.Broken, kind, amount, off)
 	}
 	return t
 }

@@ -69,7 +69,7 @@ var (
 	LintTables      = []TableHead{{"problems of a file", problemColumns}, {"problems of several files", codeColumns}}
 	CheckTables     = []TableHead{{"cases", caseColumns}, {"figures of a session", checkedColumns}}
 	BacktestTables  = []TableHead{{"compactions", compactionColumns}, {"microcompactions", microColumns}, {"input by cache class", classColumns},
-		{"the same, request by request", usageColumns}, {"breaks of the cache", causeColumns}, {"fidelity", fidelityColumns},
+		{"the same, request by request", usageColumns}, {"breaks of the cache", causeColumns}, {"the cache by author", authorColumns}, {"fidelity", fidelityColumns},
 		{"breaks, one by one", slices.Concat(breakColumns...)}, {"counters", slices.Concat(counterColumns...)},
 		{"requests against those that were sent", payloadColumns}, {"what differs, by kind of block", payloadKindColumns}}
 	DiffTables      = []TableHead{{"sums of changes", slices.Concat(changedColumns, sideColumns("LEFT", "RIGHT"), statColumns("before", "after"))}}
@@ -433,6 +433,17 @@ var (
 		{Title: "read", About: "tokens read from the cache, as recorded"},
 		{Title: "simulated", About: "the same, by the simulation"},
 		{Title: "only simulated", About: "breaks that the record does not have", Drop: 1},
+	}
+	authorColumns = []column{
+		{Title: "author", About: "the home folder in which the sessions were recorded; without one, their repository or folder", Flex: true},
+		{Title: "sessions", About: "sessions with a recorded usage"},
+		{Title: "requests", About: "requests with a recorded usage", Drop: 1},
+		{Title: "read ±5 %", About: "requests whose simulated cache read is within 5 % of the recorded one"},
+		{Title: "never misses", About: "the same, if each request read all that the one before had left"},
+		{Title: "breaks", About: "breaks of the record", Drop: 2},
+		{Title: "right kind", About: "breaks whose cause the simulation predicts"},
+		{Title: "within 10 %", About: "breaks whose size it predicts within 10 %"},
+		{Title: "cost off", About: "error of the input cost of all sessions together, by the simulated cache"},
 	}
 	fidelityColumns = []column{
 		{Title: "measure", About: "name of the measure"},

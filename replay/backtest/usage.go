@@ -21,6 +21,7 @@ type UsageScore struct {
 	Near      int         `json:"read_within_5"` // requests whose simulated read is within 5 % of the reported one
 	Close     int         `json:"read_within_1"`
 	WriteNear int         `json:"write_within_5"` // the same of the write
+	NaiveNear int         `json:"naive_within_5"` // requests that read, within 5 %, all that the request before had left: the prediction that it never misses
 	Cost      InputCost   `json:"input_cost"`
 
 	Broken      int `json:"breaks"`         // the reported read is below 95 % of what the request before had left
@@ -116,7 +117,7 @@ func rounded(x float64) float64 { return math.Round(x*1e3) / 1e3 }
 // counts are the plain counts, in the order of the fields.
 func (u *UsageScore) counts() []*int {
 	return []*int{
-		&u.Requests, &u.Near, &u.Close, &u.WriteNear, &u.Broken, &u.Kind, &u.Amount, &u.Unexplained, &u.FalseAlarms,
+		&u.Requests, &u.Near, &u.Close, &u.WriteNear, &u.NaiveNear, &u.Broken, &u.Kind, &u.Amount, &u.Unexplained, &u.FalseAlarms,
 	}
 }
 
@@ -148,6 +149,7 @@ func ScoreUsage(conv *session.Conversation, track *replay.Timeline, models *pric
 		u.Input.add(row.Recorded.Input, row.Cache.Uncached)
 		u.Near += count(p.Error() <= nearRead)
 		u.Close += count(p.Error() <= closeRead)
+		u.NaiveNear += count(errorOfShare(p.Recorded, min(p.Sent, row.Payload)) <= nearRead)
 		u.WriteNear += count(errorOfShare(row.Recorded.CacheWrite, written) <= nearRead)
 		msg := conv.Response(p.N - 1)
 		if m, ok := models.Find(msg.Model); ok {
