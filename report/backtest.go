@@ -227,7 +227,7 @@ func authorTable(rows []backtest.AuthorRow) *table {
 		}
 		off := number("–")
 		if r.CostError.Sessions > 0 {
-			off = number(places(r.CostError.Sum, 1) + " %")
+			off = number(places(r.CostError.Expected, 1) + " %")
 		}
 		t.add(none, r.Author, r.Sessions, r.Requests, number(percent(r.Near, r.Requests)), number(percent(r.NaiveNear, r.Requests)), r.Broken, kind, amount, off)
 	}
@@ -280,7 +280,7 @@ func fidelityText(r *backtest.Scores) string {
 		"%d in size, %s", percent(u.Near, u.Requests), count(u.Requests, "request"), percent(u.Close, u.Requests),
 		percent(u.WriteNear, u.Requests), u.Kind, count(u.Broken, "break"), u.Amount, count(u.FalseAlarms, "false alarm"))
 	if e := r.Usage[0].CostError; e.Sessions > 0 {
-		text += fmt.Sprintf("; input cost of a session off by %s %% (median %s %%), of all by %s %%", places(e.Mean, 2), places(e.Median, 2), places(e.Sum, 2))
+		text += fmt.Sprintf("; input cost of a session off by %s %% (median %s %%), of all by %s %%, with the misses that are expected and no line shows by %s %%", places(e.Mean, 2), places(e.Median, 2), places(e.Sum, 2), places(e.Expected, 2))
 	}
 	return text
 }

@@ -443,7 +443,7 @@ var (
 		{Title: "breaks", About: "breaks of the record", Drop: 2},
 		{Title: "right kind", About: "breaks whose cause the simulation predicts"},
 		{Title: "within 10 %", About: "breaks whose size it predicts within 10 %"},
-		{Title: "cost off", About: "error of the input cost of all sessions together, by the simulated cache"},
+		{Title: "cost off", About: "error of the input cost of all sessions together, by the simulated cache with the misses that are expected"},
 	}
 	fidelityColumns = []column{
 		{Title: "measure", About: "name of the measure"},

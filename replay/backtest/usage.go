@@ -36,11 +36,13 @@ type UsageScore struct {
 type InputCost struct {
 	Recorded  price.USD `json:"recorded_usd"`
 	Simulated price.USD `json:"simulated_usd"`
+	Expected  price.USD `json:"expected_loss_usd"` // what misses that no line shows are expected to add to it
 }
 
 func (c *InputCost) join(o *InputCost) {
 	c.Recorded.Add(o.Recorded)
 	c.Simulated.Add(o.Simulated)
+	c.Expected.Add(o.Expected)
 }
 
 // off is the simulated cost less the recorded one, % of the recorded one; ok is false where nothing has a price.
@@ -57,6 +59,7 @@ type CostError struct {
 	Mean     float64 `json:"mean"`     // of the absolute errors of the sessions, %
 	Median   float64 `json:"median"`   // the same
 	Sum      float64 `json:"sum"`      // error of the sum over all sessions, %; below 0: too little
+	Expected float64 `json:"expected"` // the same with the expected loss
 }
 
 // costError is the error over sessions.
@@ -75,7 +78,9 @@ func costError(sessions []*SessionScore) (e CostError) {
 	}
 	slices.Sort(off)
 	sum, _ := all.off()
-	return CostError{len(off), rounded(e.Mean / float64(len(off))), rounded(quantile(off, 0.5)), rounded(sum)}
+	all.Simulated.Add(all.Expected)
+	expected, _ := all.off()
+	return CostError{len(off), rounded(e.Mean / float64(len(off))), rounded(quantile(off, 0.5)), rounded(sum), rounded(expected)}
 }
 
 // InputFigure is one class of input.
@@ -161,6 +166,9 @@ func ScoreUsage(conv *session.Conversation, track *replay.Timeline, models *pric
 		u.Kind += count(p.RightKind())
 		u.Amount += count(p.RightAmount())
 		u.Unexplained += count(p.Unexplained())
+	}
+	if track.CacheFit != nil {
+		u.Cost.Expected = track.CacheFit.Expected
 	}
 	return u
 }
