@@ -44,12 +44,7 @@ The files of the session's folder (subagents, offloaded results, summary) are
 written to the folder of the output. --check lists what may still identify
 the original.`,
 	}, func() error {
-		switch {
-		case len(o.Inputs) == 0:
-			return errors.New("no input: name a session file, a session id, or - for standard input")
-		case len(o.Inputs) > 1:
-			return fmt.Errorf("%d inputs: name one session", len(o.Inputs))
-		case o.Check && o.File == "-":
+		if len(o.Inputs) == 1 && o.Check && o.File == "-" {
 			return errors.New("--check and -o - both go to standard output: name a file with -o")
 		}
 		return runAnonymize(sys, o)
@@ -62,17 +57,10 @@ the original.`,
 
 func runAnonymize(sys *system, o *anonymizeOptions) error {
 	msgs := o.messages(sys)
-	in, err := resolve(sys, o.Inputs, msgs.warn)
+	path, err := resolveOne(sys, o.Inputs, msgs)
 	if err != nil {
 		return err
 	}
-	if len(in.list) != 1 {
-		return fmt.Errorf("%s: %d sessions: name one", o.Inputs[0], len(in.list))
-	}
-	if err := in.one(); err != nil {
-		return err
-	}
-	path := in.list[0]
 	files, err := openSession(sys, path, msgs)
 	if err != nil {
 		return pathError(path, err)

@@ -320,9 +320,6 @@ func TestNoVersionsInReplay(t *testing.T) {
 			if name := filepath.Base(fset.Position(f.Pos()).Filename); pkg == "replay/cache" && name == "cache.go" {
 				continue // the sizes of cached heads by version
 			}
-			if pkg == "replay/price" && ast.IsGenerated(f) {
-				continue // the price table, with its sources
-			}
 			ast.Inspect(f, func(n ast.Node) bool {
 				if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && version.MatchString(lit.Value) {
 					t.Errorf("%s: %s: ask the client's family", fset.Position(lit.Pos()), lit.Value)

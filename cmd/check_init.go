@@ -60,7 +60,7 @@ func runCheckInit(sys *system, o *checkOptions, inputs []string) error {
 		err = fmt.Errorf("no session to check: name a folder with some")
 	}
 	if err == nil {
-		_, err = run.out.Write(firstConfig(o.Policy, chosen))
+		_, err = run.out.Write(firstConfig(o.Policy, relative(chosen)))
 	}
 	if err = run.out.close(err); err != nil {
 		return err
@@ -68,6 +68,9 @@ func runCheckInit(sys *system, o *checkOptions, inputs []string) error {
 	fmt.Fprintf(sys.out, "%s checks %s over %d of %d sessions, the smallest in which its stages act.\n", check.DefaultFile, o.Policy, len(chosen), len(list))
 	if len(idle) > 0 {
 		fmt.Fprintf(sys.out, "No session makes %s act: a change of it would not be noticed.\n", strings.Join(idle, ", "))
+	}
+	if o.Update && failed == nil {
+		return runCheck(sys, o)
 	}
 	fmt.Fprintf(sys.out, "Next: ctxkit check --update writes %s; commit both files with the sessions.\n", firstBaseline)
 	return failed
@@ -102,6 +105,22 @@ func choosable(list []tried, stages []string) (chosen []string, idle []string) {
 	}
 	slices.Sort(chosen)
 	return chosen, idle
+}
+
+// relative names files from the working folder where they lie in it: a configuration is read on other machines too.
+func relative(files []string) []string {
+	here, err := os.Getwd()
+	if err != nil {
+		return files
+	}
+	list := make([]string, len(files))
+	for i, file := range files {
+		list[i] = file
+		if rel, err := filepath.Rel(here, file); err == nil && filepath.IsLocal(rel) {
+			list[i] = rel
+		}
+	}
+	return list
 }
 
 const firstBaseline = "ctxkit-baseline.json"

@@ -53,15 +53,28 @@ func completeWith(cmd *cobra.Command, sys *system, flag string, find cobra.Compl
 	}
 }
 
+// byWord is a completion that depends on the word alone.
+func byWord(find func(word string) ([]cobra.Completion, cobra.ShellCompDirective)) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return find(word)
+	}
+}
+
+// Directives to the shell: no files, and no space behind a key.
+const (
+	noFiles = cobra.ShellCompDirectiveNoFileComp
+	noSpace = cobra.ShellCompDirectiveNoSpace | noFiles
+)
+
 // annotated offers the values that a flag is annotated with.
 func annotated(cmd *cobra.Command, f *pflag.Flag) {
 	if values, ok := f.Annotations[flagValues]; ok {
-		_ = cmd.RegisterFlagCompletionFunc(f.Name, func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			return beginning(word, values), cobra.ShellCompDirectiveNoFileComp
-		})
+		_ = cmd.RegisterFlagCompletionFunc(f.Name, byWord(func(word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return beginning(word, values), noFiles
+		}))
 	}
 	if keys, ok := f.Annotations[flagKeys]; ok {
-		_ = cmd.RegisterFlagCompletionFunc(f.Name, func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		_ = cmd.RegisterFlagCompletionFunc(f.Name, byWord(func(word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			if strings.Contains(word, "=") {
 				return nil, cobra.ShellCompDirectiveDefault
 			}
@@ -69,8 +82,8 @@ func annotated(cmd *cobra.Command, f *pflag.Flag) {
 			for _, k := range keys {
 				list = append(list, k+"=")
 			}
-			return beginning(word, list), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
-		})
+			return beginning(word, list), noSpace
+		}))
 	}
 }
 
@@ -100,15 +113,13 @@ func beginning(word string, values []cobra.Completion) (list []cobra.Completion)
 // of the flags and by what the command's use says of its arguments. The lists are made when a shell completes a word:
 // they cost more than a start.
 func completions(cmd *cobra.Command, sys *system) {
-	policies := func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return policyNames(sys, word)
-	}
-	sides := func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		names, how := policyNames(sys, word)
+	policies := byWord(sys.policyNames)
+	sides := byWord(func(word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		names, how := sys.policyNames(word)
 		return append(beginning(word, []string{rawSide}), names...), how
-	}
+	})
 	keys := func(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return beginning(word, parameterKeys(sys.stages, namedPolicies(cmd, sys))), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+		return beginning(word, parameterKeys(sys.stages, namedPolicies(cmd, sys))), noSpace
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { annotated(cmd, f) })
 	for flag, f := range map[string]cobra.CompletionFunc{"policy": policies, "against": sides, "set": keys, "vary": keys} {
@@ -120,13 +131,13 @@ func completions(cmd *cobra.Command, sys *system) {
 	switch words := strings.FieldsFunc(arguments, func(r rune) bool { return r < 'A' || r > 'Z' }); {
 	case cmd.ValidArgsFunction != nil || len(words) == 0:
 	case words[0] == "INPUT":
-		cmd.ValidArgsFunction = func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		cmd.ValidArgsFunction = byWord(func(word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return inputNames(sys, word), cobra.ShellCompDirectiveDefault
-		}
+		})
 	case words[0] == "DIR":
-		cmd.ValidArgsFunction = func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		cmd.ValidArgsFunction = byWord(func(word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return projectNames(sys, word), cobra.ShellCompDirectiveFilterDirs
-		}
+		})
 	case words[0] == "NAME" || words[0] == "A": // of a policy
 		cmd.ValidArgsFunction = policies
 	}
@@ -136,22 +147,22 @@ func completions(cmd *cobra.Command, sys *system) {
 }
 
 // policyNames lists built-in policies; behind a policy and a comma the parameters that it has.
-func policyNames(sys *system, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (s *system) policyNames(word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	at := strings.LastIndex(word, ",")
 	if at < 0 {
-		names := sys.presets.Known()
+		names := s.presets.Known()
 		for i, name := range names {
-			if a, ok := sys.presets.Aliases()[name]; ok {
+			if a, ok := s.presets.Aliases()[name]; ok {
 				names[i] = cobra.CompletionWithDesc(name, sameAs(a))
 			}
 		}
 		return beginning(word, names), cobra.ShellCompDirectiveDefault // files, too
 	}
 	var list []cobra.Completion
-	for _, key := range parameterKeys(sys.stages, readable(sys, word[:at])) {
+	for _, key := range parameterKeys(s.stages, readable(s, word[:at])) {
 		list = append(list, word[:at+1]+key)
 	}
-	return beginning(word, list), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	return beginning(word, list), noSpace
 }
 
 // readable are the policies of these names that can be read.
@@ -270,7 +281,7 @@ func (o *replayOptions) completeAt(cmd *cobra.Command, sys *system, names ...str
 		if strings.HasPrefix(word, "e") {
 			list = append(list, o.eventNames(sys)...)
 		}
-		return beginning(word, list), cobra.ShellCompDirectiveNoFileComp
+		return beginning(word, list), noFiles
 	})
 }
 

@@ -1,9 +1,6 @@
 package cmd
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/spf13/cobra"
 )
 
@@ -23,30 +20,15 @@ func newConvert(sys *system) *cobra.Command {
 the lines that every command reads of it, so that a replay of the file is the
 same as one of the original. The first line says which client recorded it.
 A session of Claude Code is written as it is, decompressed.`,
-	}, func() error {
-		switch {
-		case len(o.Inputs) == 0:
-			return errors.New("no input: name a session file, a session id, or - for standard input")
-		case len(o.Inputs) > 1:
-			return fmt.Errorf("%d inputs: name one session", len(o.Inputs))
-		}
-		return runConvert(sys, o)
-	}, flag(o.file))
+	}, func() error { return runConvert(sys, o) }, flag(o.file))
 }
 
 func runConvert(sys *system, o *convertOptions) error {
 	msgs := o.messages(sys)
-	in, err := resolve(sys, o.Inputs, msgs.warn)
+	path, err := resolveOne(sys, o.Inputs, msgs)
 	if err != nil {
 		return err
 	}
-	if len(in.list) != 1 {
-		return fmt.Errorf("%s: %d sessions: name one", o.Inputs[0], len(in.list))
-	}
-	if err := in.one(); err != nil {
-		return err
-	}
-	path := in.list[0]
 	c, err := load(sys, path, inputOptions{Agent: "main"}, 1, msgs.warn)
 	if err != nil {
 		return err

@@ -45,12 +45,22 @@ func (in *inputs) add(more inputs) {
 	maps.Copy(in.broken, more.broken)
 }
 
-// one is the error of an input that cannot be read, for a command of one.
-func (in *inputs) one() error {
-	if len(in.list) != 1 {
-		return nil
+// resolveOne is resolve for a command of one session.
+func resolveOne(sys *system, args []string, msgs *messages) (string, error) {
+	switch {
+	case len(args) == 0:
+		return "", errors.New("no input: name a session file, a session id, or - for standard input")
+	case len(args) > 1:
+		return "", fmt.Errorf("%d inputs: name one session", len(args))
 	}
-	return in.broken[in.list[0]]
+	in, err := resolve(sys, args, msgs.warn)
+	if err != nil {
+		return "", err
+	}
+	if len(in.list) != 1 {
+		return "", fmt.Errorf("%s: %d sessions: name one", args[0], len(in.list))
+	}
+	return in.list[0], in.broken[in.list[0]]
 }
 
 // resolve finds the session files that the arguments name: files, "-", folders, and what choose knows.

@@ -27,7 +27,7 @@ func (o *replayOptions) open(sys *system) (*opened, error) {
 	s := &opened{replays: r, convs: &conversations{}, opt: o.options()}
 	if n := len(s.in.list); n != 1 {
 		err = fmt.Errorf("%d sessions: this command shows one: name it", n)
-	} else if err = s.in.one(); err == nil {
+	} else if err = s.in.broken[s.in.list[0]]; err == nil {
 		err = s.read(s.in.list[0])
 	}
 	if err != nil {

@@ -42,9 +42,7 @@ func runPolicyLint(sys *system, o *outputOptions, names []string) error {
 		}
 		linted++
 		for _, f := range policy.Lint(p) {
-			list = append(list, report.PolicyFinding{
-				Policy: p.Name, File: f.File, Line: f.Line, Column: f.Column, Key: f.Key, Rule: f.Rule, Message: f.Msg, Hint: f.Hint,
-			})
+			list = append(list, report.PolicyFinding{Policy: p.Name, Finding: f})
 		}
 	}
 	if linted == 0 && report.Format(o.Format) != report.FormatGitHub {
@@ -80,10 +78,8 @@ func newPolicyDiff(sys *system) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		var list []report.PolicyChange
-		for _, c := range policy.Diff(a, b) {
-			list = append(list, report.PolicyChange{Key: c.Key, From: c.From, To: c.To})
-		}
-		return o.print(sys, func(w io.Writer, opt report.Layout) error { return report.PolicyChanges(w, a.Name, b.Name, list, opt) })
+		return o.print(sys, func(w io.Writer, opt report.Layout) error {
+			return report.PolicyChanges(w, a.Name, b.Name, policy.Diff(a, b), opt)
+		})
 	}, o.with(report.ListFormats, report.ChangeTables...))
 }

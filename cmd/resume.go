@@ -16,16 +16,8 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// resumeOptions are the flags of resume.
-type resumeOptions struct {
-	outputOptions
-	inputOptions // --jobs alone
-	sessionFilter
-	Inputs []string
-}
-
 func newResume(sys *system) *cobra.Command {
-	o := &resumeOptions{inputOptions: inputOptions{Agent: "all"}}
+	o := &sessionsOptions{inputOptions: inputOptions{Agent: "all"}}
 	return command(&cobra.Command{
 		Use: "resume [INPUT...]", Short: "Show what continuing each session now would cost",
 		Args: arguments(&o.Inputs),
@@ -48,42 +40,22 @@ and --sort are those of ctxkit sessions.`,
 	}, func() error { return runResume(sys, o) }, o.listing(report.ListFormats, report.ResumeTables...), flag(o.jobs), newPriceOptions(sys), &o.sessionFilter)
 }
 
-func runResume(sys *system, o *resumeOptions) error {
-	if err := o.inputOptions.check(); err != nil {
-		return err
-	}
-	now, err := sys.date()
+func runResume(sys *system, o *sessionsOptions) error {
+	l, err := o.list(sys, report.MostResumed, func(msgs *messages, failed func(error)) ([]session.FileInfo, error) {
+		return o.sessions(sys, msgs, failed)
+	})
 	if err != nil {
 		return err
 	}
-	if err := o.times(now); err != nil {
-		return err
-	}
-	msgs := o.messages(sys)
-	refused, fail := 0, msgs.unread
-	if len(o.Inputs) > 0 {
-		fail = func(err error) { refused++; msgs.fail(err) }
-	}
-	list, err := o.sessions(sys, msgs, fail)
-	if err != nil {
-		return err
-	}
-	shown := len(list)
-	if f := report.Format(o.Format); !o.All && (f == report.FormatTable || f == report.FormatMarkdown) {
-		shown = report.MostResumed // what is not shown need not be read
-	}
-	items, err := o.items(list, shown, func(items []report.SessionItem) error { return readGlances(sys, items, o.Jobs, o.Quiet, fail) })
-	if err != nil {
-		return err
-	}
-	next := make([]report.ResumeItem, len(items))
-	for i := range items {
-		next[i].SessionItem = items[i]
+	next, now, fail := make([]report.ResumeItem, len(l.items)), l.now, l.fail
+	shown := min(l.shown, len(next))
+	for i := range l.items {
+		next[i].SessionItem = l.items[i]
 	}
 	encoders := &tokens.Encoders{Jobs: 1}
-	progress := newProgress(sys, o.Quiet, "continued", min(shown, len(next)))
+	progress := newProgress(sys, o.Quiet, "continued", shown)
 	defer progress.clear()
-	err = inOrder(min(shown, len(next)), o.Jobs, func(i int) (*replay.Continuation, error) {
+	err = inOrder(shown, o.Jobs, func(i int) (*replay.Continuation, error) {
 		path := next[i].Path
 		if path == "" || next[i].Glance == nil {
 			return nil, nil // it was said why
@@ -124,19 +96,18 @@ func runResume(sys *system, o *resumeOptions) error {
 		return err
 	}
 	var partly error
-	if refused > 0 {
-		n := min(shown, len(next))
+	if l.refused > 0 {
 		unread := func(i report.ResumeItem) bool { return i.Path != "" && i.Glance == nil }
-		if next = slices.Concat(slices.DeleteFunc(slices.Clone(next[:n]), unread), next[n:]); len(next) == 0 {
-			return &partError{failed: refused}
+		if next = slices.Concat(slices.DeleteFunc(slices.Clone(next[:shown]), unread), next[shown:]); len(next) == 0 {
+			return &partError{failed: l.refused}
 		}
-		partly = &partError{failed: refused, usable: true}
+		partly = &partError{failed: l.refused, usable: true}
 	}
 	return cmp.Or(o.print(sys, func(w io.Writer, opt report.Layout) error { return report.Resume(w, next, now, opt) }), partly)
 }
 
 // sessions finds the sessions that the arguments name: all of the default folders where there are none.
-func (o *resumeOptions) sessions(sys *system, msgs *messages, failed func(error)) ([]session.FileInfo, error) {
+func (o *sessionsOptions) sessions(sys *system, msgs *messages, failed func(error)) ([]session.FileInfo, error) {
 	if len(o.Inputs) == 0 {
 		return findSessions(sys, nil, o.Quiet, msgs, failed)
 	}

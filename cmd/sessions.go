@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,12 +19,50 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// sessionsOptions are the flags of sessions.
+// sessionsOptions are the flags of sessions and of resume.
 type sessionsOptions struct {
 	outputOptions
 	inputOptions // --jobs alone
 	sessionFilter
-	Folders []string
+	Inputs []string // of sessions: folders
+}
+
+// sessionList are the sessions that a command lists.
+type sessionList struct {
+	now     time.Time
+	items   []report.SessionItem
+	shown   int         // so many of them are read
+	fail    func(error) // takes what cannot be read
+	refused int         // inputs of those
+}
+
+// list finds the sessions and reads the size and cost of those that are shown, up to most in a table.
+func (o *sessionsOptions) list(sys *system, most int, find func(msgs *messages, failed func(error)) ([]session.FileInfo, error)) (*sessionList, error) {
+	if err := o.inputOptions.check(); err != nil {
+		return nil, err
+	}
+	now, err := sys.date()
+	if err == nil {
+		err = o.times(now)
+	}
+	if err != nil {
+		return nil, err
+	}
+	msgs := o.messages(sys)
+	l := &sessionList{now: now, fail: msgs.unread}
+	if len(o.Inputs) > 0 {
+		l.fail = func(err error) { l.refused++; msgs.fail(err) }
+	}
+	list, err := find(msgs, l.fail)
+	if err != nil {
+		return nil, err
+	}
+	l.shown = len(list)
+	if f := report.Format(o.Format); !o.All && (f == report.FormatTable || f == report.FormatMarkdown) {
+		l.shown = most // what is not shown need not be read
+	}
+	l.items, err = o.items(list, l.shown, func(items []report.SessionItem) error { return readGlances(sys, items, o.Jobs, o.Quiet, l.fail) })
+	return l, err
 }
 
 func newSessions(sys *system) *cobra.Command {
@@ -31,7 +70,7 @@ func newSessions(sys *system) *cobra.Command {
 	cmd := command(&cobra.Command{
 		SuggestFor: []string{"list", "ls"},
 		Use:        "sessions [DIR|DATABASE...]", Short: "List sessions with their size and cost, the last used first",
-		Args: arguments(&o.Folders),
+		Args: arguments(&o.Inputs),
 		Long: `List the sessions of a project folder, a whole projects tree or a database, the
 last used first: what they are about, how large they were, and what they were
 billed by the recorded usage. Any command takes a session by the beginning of
@@ -57,37 +96,15 @@ lists the sessions of one agent.`,
 }
 
 func runSessions(sys *system, o *sessionsOptions) error {
-	if err := o.inputOptions.check(); err != nil {
-		return err
-	}
-	now, err := sys.date()
+	l, err := o.list(sys, report.MostSessions, func(msgs *messages, failed func(error)) ([]session.FileInfo, error) {
+		return findSessions(sys, o.Inputs, o.Quiet, msgs, failed)
+	})
 	if err != nil {
 		return err
 	}
-	if err := o.times(now); err != nil {
-		return err
-	}
-	msgs := o.messages(sys)
-	refused := 0
-	fail := msgs.unread
-	if len(o.Folders) > 0 {
-		fail = func(err error) { refused++; msgs.fail(err) }
-	}
-	list, err := findSessions(sys, o.Folders, o.Quiet, msgs, fail)
-	if err != nil {
-		return err
-	}
-	shown := len(list)
-	if f := report.Format(o.Format); !o.All && (f == report.FormatTable || f == report.FormatMarkdown) {
-		shown = report.MostSessions // what is not shown need not be read
-	}
-	items, err := o.items(list, shown, func(items []report.SessionItem) error { return readGlances(sys, items, o.Jobs, o.Quiet, fail) })
-	if err != nil {
-		return err
-	}
-	err = o.print(sys, func(w io.Writer, opt report.Layout) error { return report.Sessions(w, items, now, opt) })
-	if err == nil && refused > 0 {
-		err = &partError{failed: refused, usable: true}
+	err = o.print(sys, func(w io.Writer, opt report.Layout) error { return report.Sessions(w, l.items, l.now, opt) })
+	if err == nil && l.refused > 0 {
+		err = &partError{failed: l.refused, usable: true}
 	}
 	return err
 }

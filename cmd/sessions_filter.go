@@ -97,7 +97,7 @@ func (o *sessionFilter) offer(cmd *cobra.Command, sys *system) {
 			msgs := &messages{quiet: true}
 			list, err := findSessions(sys, folders, true, msgs, func(error) {})
 			if err != nil {
-				return nil, cobra.ShellCompDirectiveNoFileComp
+				return nil, noFiles
 			}
 			newestFirst(list)
 			items := make([]report.SessionItem, len(list))
@@ -107,14 +107,14 @@ func (o *sessionFilter) offer(cmd *cobra.Command, sys *system) {
 			if read {
 				items = items[:min(len(items), report.MostSessions)] // the others need not be read
 				if readGlances(sys, items, runtime.GOMAXPROCS(0), true, msgs.unread) != nil {
-					return nil, cobra.ShellCompDirectiveNoFileComp
+					return nil, noFiles
 				}
 			}
 			var names []string
 			for i := range items {
 				names = append(names, of(&items[i])...)
 			}
-			return beginning(word, slices.Compact(sorted(names))), cobra.ShellCompDirectiveNoFileComp
+			return beginning(word, slices.Compact(sorted(names))), noFiles
 		})
 	}
 	values("project", func(i *report.SessionItem) []string {

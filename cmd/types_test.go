@@ -8,7 +8,6 @@ import (
 
 // sharedTypes are the exported type names that several packages have, each with the reason.
 var sharedTypes = map[string]string{
-	"Attempt":    "jsonl's is a sampling of another model, summarize's one for a summary",
 	"Attachment": "foreign's is written, claude's is decoded",
 	"Call":       "policy's is a request that a policy asks for, price's one that was billed",
 	"Block":      "foreign's is written, session's is read",
@@ -19,6 +18,7 @@ var sharedTypes = map[string]string{
 	"Entry":      "bill's is a line of a ledger, jsonl's of a file",
 	"Kind":       "bill's is of a call, jsonl's of a block",
 	"Ledger":     "bill's is of responses, stats' of blocks",
+	"Plan":       "summarize's is of a compaction, sweep's of replays",
 	"Part":       "bill's is of an amount, jsonl's of a result",
 	"Row":        "database's is read, diff's is shown",
 	"Unpriced":   "bill's is of calls, compare's of sessions",

@@ -132,3 +132,12 @@ func (in *interner) intern(b []byte) string {
 	}
 	return s
 }
+
+// Set is the set of the words of a text.
+func Set(words string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		set[w] = true
+	}
+	return set
+}

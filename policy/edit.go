@@ -93,6 +93,9 @@ func NewContent(kind jsonl.Kind, text string) Content {
 	return Content{Kind: kind, Text: text, Length: jsonl.Measure(text)}
 }
 
+// Text is NewContent of a text block.
+func Text(text string) Content { return NewContent(jsonl.KindText, text) }
+
 // Synthetic is a message a policy adds: a summary, a continue prompt, an attachment. Its id is given by the view when
 // the edit is applied, in order.
 type Synthetic struct {

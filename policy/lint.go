@@ -17,10 +17,10 @@ import (
 // has, two stages that compete.
 type Finding struct {
 	Position        // of Key, or of what causes it in the user's file; zero where the policy is of no file
-	Key      string // "snip", "window.buffer"
-	Rule     string
-	Msg      string
-	Hint     string
+	Key      string `json:"key"` // "snip", "window.buffer"
+	Rule     string `json:"rule"`
+	Msg      string `json:"message"`
+	Hint     string `json:"hint,omitempty"`
 }
 
 // String is "FILE:LINE:COL: what is questionable: what to do (rule)".

@@ -43,9 +43,9 @@ func (p *Policy) about() []strict.Field {
 // Change is one key in which two policies differ. Values are YAML on one line; "" means that the policy has no such
 // key.
 type Change struct {
-	Key  string
-	From string
-	To   string
+	Key  string `json:"key"`
+	From string `json:"from"`
+	To   string `json:"to"`
 }
 
 // Diff lists what differs between two policies, key by key, every default spelled out: where they come from, the

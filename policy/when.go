@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 
@@ -105,7 +106,7 @@ func (d *decoder) numbers(n *strict.Node, p *Policy) {
 	for _, kv := range d.Map(n, numbersKey, "write {NAME: NUMBER}") {
 		key := numbersKey + "." + kv.Key
 		switch {
-		case !strict.IsName(kv.Key) || slices.Contains([]string{"and", "or", "not", "in", "let", "if", "else", "true", "false", "nil", "matches", "contains"}, kv.Key):
+		case !strict.IsName(kv.Key) || slices.Contains(strings.Fields("and or not in let if else true false nil matches contains"), kv.Key):
 			d.Report(kv.At, "numbers: "+strict.Quote(kv.Key)+" is no name for a number", "use snake_case")
 			continue
 		case slices.ContainsFunc(variables, func(v condition.Variable) bool { return v.Name == kv.Key }):

@@ -90,7 +90,7 @@ func (p *page) places(notes []string) {
 func totalStyle(clients string) style { return either(clients == backtest.All, bold, none) }
 
 func compactionTable(rows []backtest.CompactionRow) *table {
-	t := newTable(compactionColumns)
+	t := tableOf[compactionCells]()
 	for _, r := range rows {
 		exact, off, most := any(r.Exact), any(number("")), any(number(""))
 		if r.Known() > 0 {
@@ -98,8 +98,8 @@ func compactionTable(rows []backtest.CompactionRow) *table {
 		} else if r.OwnCount > 0 {
 			exact = number("")
 		}
-		t.add(totalStyle(r.Clients), r.Clients+either(r.Fitted, ", fitted", ""), r.Sessions, r.Recorded, r.Hits, r.Misses, r.Alarms, exact,
-			off, most, r.Free.Exact, r.Free.One, r.Free.Five, number(either(r.Lost > 0, fmt.Sprintf("%d/%d", r.LostHits, r.Lost), "")))
+		t.put(totalStyle(r.Clients), compactionCells{r.Clients + either(r.Fitted, ", fitted", ""), r.Sessions, r.Recorded, r.Hits, r.Misses, r.Alarms, exact,
+			off, most, r.Free.Exact, r.Free.One, r.Free.Five, number(either(r.Lost > 0, fmt.Sprintf("%d/%d", r.LostHits, r.Lost), ""))})
 	}
 	return t
 }
@@ -189,9 +189,9 @@ func fitNotes(r *backtest.Scores) []string {
 }
 
 func microTable(rows []backtest.MicroRow) *table {
-	t := newTable(microColumns)
+	t := tableOf[microCells]()
 	for _, r := range rows {
-		t.add(totalStyle(r.Clients), r.Clients, r.Recorded, r.Hits, r.Same, either[any](r.Recorded > 0 && r.Savings == 0, number("–"), r.Close), r.Unrecorded, r.Confirmed, r.Alarms)
+		t.put(totalStyle(r.Clients), microCells{r.Clients, r.Recorded, r.Hits, r.Same, either[any](r.Recorded > 0 && r.Savings == 0, number("–"), r.Close), r.Unrecorded, r.Confirmed, r.Alarms})
 	}
 	return t
 }
@@ -206,9 +206,9 @@ func microNotes(r *backtest.Scores) (notes []string) {
 }
 
 func causeTable(r *backtest.Scores) *table {
-	t := newTable(causeColumns)
+	t := tableOf[causeCells]()
 	add := func(st style, name string, r backtest.CauseRow) {
-		t.add(st, name, r.Breaks, r.Kind, r.Amount, r.Left, r.Read, r.Simulated, r.Only)
+		t.put(st, causeCells{name, r.Breaks, r.Kind, r.Amount, r.Left, r.Read, r.Simulated, r.Only})
 	}
 	add(bold, backtest.All, r.Breaks())
 	for _, c := range r.Causes {
@@ -219,7 +219,7 @@ func causeTable(r *backtest.Scores) *table {
 
 // authorTable has a row per author.
 func authorTable(rows []backtest.AuthorRow) *table {
-	t := newTable(authorColumns)
+	t := tableOf[authorCells]()
 	for _, r := range rows {
 		kind, amount := number("–"), number("–")
 		if r.Broken > 0 {
@@ -229,13 +229,13 @@ func authorTable(rows []backtest.AuthorRow) *table {
 		if r.CostError.Sessions > 0 {
 			off = number(places(r.CostError.Expected, 1) + " %")
 		}
-		t.add(none, r.Author, r.Sessions, r.Requests, number(percent(r.Near, r.Requests)), number(percent(r.NaiveNear, r.Requests)), r.Broken, kind, amount, off)
+		t.put(none, authorCells{r.Author, r.Sessions, r.Requests, number(percent(r.Near, r.Requests)), number(percent(r.NaiveNear, r.Requests)), r.Broken, kind, amount, off})
 	}
 	return t
 }
 
 func fidelityTable(list []backtest.Bar) *table {
-	t := newTable(fidelityColumns)
+	t := tableOf[fidelityCells]()
 	for _, m := range list {
 		st, value, holds, bar := none, places(m.Value, 2), "yes", either(m.Most, "≤ ", "≥ ")
 		switch {
@@ -246,7 +246,7 @@ func fidelityTable(list []backtest.Bar) *table {
 		case !m.Holds:
 			st, holds = red, "no"
 		}
-		t.add(st, m.Name, number(value), m.Of, number(bar+unrounded(m.Bar)), holds, m.About)
+		t.put(st, fidelityCells{m.Name, number(value), m.Of, number(bar + unrounded(m.Bar)), holds, m.About})
 	}
 	return t
 }
@@ -287,14 +287,13 @@ func fidelityText(r *backtest.Scores) string {
 
 // classTable has the sums of all requests, as a bill has them.
 func classTable(rows []backtest.UsageRow) *table {
-	t := newTable(classColumns)
+	t := tableOf[classCells]()
 	for _, r := range rows {
 		all := r.Recorded()
-		cells := []any{r.Clients, r.Requests, all}
-		for _, f := range r.Classes() {
-			cells = append(cells, portion(f.Recorded, all), portion(f.Simulated, all))
-		}
-		t.add(totalStyle(r.Clients), cells...)
+		t.put(totalStyle(r.Clients), classCells{r.Clients, r.Requests, all,
+			portion(r.Read.Recorded, all), portion(r.Read.Simulated, all),
+			portion(r.Write.Recorded, all), portion(r.Write.Simulated, all),
+			portion(r.Input.Recorded, all), portion(r.Input.Simulated, all)})
 	}
 	return t
 }
@@ -323,20 +322,17 @@ const usageNote = "read ±5 %, ±1 %: requests whose simulated cache read is wit
 	"Plain input is the few tokens that the client sends after its last cache breakpoint."
 
 func usageTable(rows []backtest.UsageRow) *table {
-	t := newTable(usageColumns)
+	t := tableOf[usageCells]()
 	for _, r := range rows {
-		cells := []any{r.Clients, r.Requests, number(percent(r.Near, r.Requests)), number(percent(r.Close, r.Requests))}
-		for _, f := range r.Classes() {
-			off, mean := any(number("–")), any(number("–"))
-			if r.Requests > 0 {
-				off = (f.Off + r.Requests/2) / r.Requests
+		off := func(f *backtest.InputFigure) any {
+			if r.Requests == 0 {
+				return number("–")
 			}
-			if f.Scored > 0 {
-				mean = decimal{f.MAPE, 2}
-			}
-			cells = append(cells, off, mean)
+			return (f.Off + r.Requests/2) / r.Requests
 		}
-		t.add(totalStyle(r.Clients), cells...)
+		mean := func(f *backtest.InputFigure) any { return either[any](f.Scored > 0, decimal{f.MAPE, 2}, number("–")) }
+		t.put(totalStyle(r.Clients), usageCells{r.Clients, r.Requests, number(percent(r.Near, r.Requests)), number(percent(r.Close, r.Requests)),
+			off(&r.Read), mean(&r.Read), off(&r.Write), mean(&r.Write), off(&r.Input), mean(&r.Input)})
 	}
 	return t
 }
@@ -364,7 +360,7 @@ func backtestCSV(r *backtest.Scores) *table {
 
 // breakTable has a row per break of the cache.
 func breakTable(worst []backtest.Break) *table {
-	t := newTable(breakColumns...)
+	t := tableOf[breakCells]()
 	for _, b := range worst {
 		st, where := none, "both"
 		switch {
@@ -373,8 +369,8 @@ func breakTable(worst []backtest.Break) *table {
 		case b.Cause == backtest.Unexplained:
 			st, where = yellow, "record"
 		}
-		t.add(st, b.Session, b.Agent, b.File, b.Line, b.Request, where, b.Recorded, b.Cause, b.Left, b.Read, b.Simulated, b.Kind, b.Amount,
-			b.Off(), fmt.Sprintf("%s:%d", b.File, b.Line))
+		t.put(st, breakCells{b.Session, b.Agent, b.File, b.Line, b.Request, where, b.Recorded, b.Cause, b.Left, b.Read, b.Simulated, b.Kind, b.Amount,
+			b.Off(), fmt.Sprintf("%s:%d", b.File, b.Line)})
 	}
 	return t
 }

@@ -195,18 +195,18 @@ var kindTexts = map[bill.Kind]string{
 
 // kindTable is the bill by what the calls were for.
 func kindTable(b *bill.Bill) *table {
-	t := newTable(billKindColumns)
+	t := tableOf[billKindCells]()
 	for _, k := range b.Kinds {
-		t.add(none, kindTexts[k.Kind], either[any](k.Kind == bill.KindSearch, k.Searches, k.Calls), k.Input.Input(), k.Output, k.CostUSD)
+		t.put(none, billKindCells{kindTexts[k.Kind], either[any](k.Kind == bill.KindSearch, k.Searches, k.Calls), k.Input.Input(), k.Output, k.CostUSD})
 	}
 	return t
 }
 
 // shortTable is what a bill may be short of.
 func shortTable(b *bill.Bill) *table {
-	t := newTable(billShortColumns)
+	t := tableOf[billShortCells]()
 	for _, l := range lacks(b) {
-		t.add(none, l.what+" for "+l.of, l.calls, l.tokens, l.usd)
+		t.put(none, billShortCells{l.what + " for " + l.of, l.calls, l.tokens, l.usd})
 	}
 	return t
 }

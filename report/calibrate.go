@@ -18,7 +18,7 @@ var fitTexts = map[backtest.Fitting]string{
 
 // Calibration prints how far token counters are from what the API reported.
 func Calibration(w io.Writer, c *backtest.Calibrated, opt Layout) error {
-	t := newTable(counterColumns...)
+	t := tableOf[counterCells]()
 	before := backtest.CalibratedRow{}
 	sessions, requests := 0, 0
 	for _, r := range c.Rows {
@@ -34,9 +34,9 @@ func Calibration(w io.Writer, c *backtest.Calibrated, opt Layout) error {
 			mean, median = pair{"", r.Each.Mean}, pair{"", r.Each.Median}
 		}
 		inc, next, free := &r.Increment, &r.Next, &r.Free
-		t.add(either(r.Model == backtest.All, bold, none), pair{clients, r.Clients}, pair{model, r.Model}, r.Counter, r.Sessions, r.Requests,
+		t.put(either(r.Model == backtest.All, bold, none), counterCells{pair{clients, r.Clients}, pair{model, r.Model}, r.Counter, r.Sessions, r.Requests,
 			inc.MAPE, inc.Bias, pair{int(inc.P50 + 0.5), inc.P50}, pair{int(inc.P90 + 0.5), inc.P90}, decimal{next.MAPE, 2}, next.Bias, next.P50, next.P90,
-			free.MAPE, free.Bias, free.P50, free.P90, r.Each.Sessions, mean, median, signed(free.Bias))
+			free.MAPE, free.Bias, free.P50, free.P90, r.Each.Sessions, mean, median, signed(free.Bias)})
 		before = r
 	}
 	return listing(calibrationAnswer(c), t, c,

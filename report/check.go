@@ -111,6 +111,9 @@ func checkEffects(p *page, r *check.Report) {
 func checkByTool(p *page, r *check.Report) {
 	var lines []string
 	for i := range r.Cases {
+		if line := r.Cases[i].ByToolLine(); line != "" {
+			lines = append(lines, r.Cases[i].Name+": "+line)
+		}
 		for _, s := range r.Cases[i].Sessions {
 			if s.ByTool != nil && s.Status == check.OK {
 				lines = append(lines, r.Cases[i].Name+", "+s.Session+before(", agent ", s.Agent)+": "+s.ByTool.Message())
@@ -128,7 +131,8 @@ func checkByTool(p *page, r *check.Report) {
 
 // checkSession prints the result of one session: each figure that changed, and why.
 func checkSession(p *page, c *check.CaseReport, s *check.SessionReport) {
-	p.heading(c.Name + ", " + s.Session + before(", agent ", s.Agent) + either(s.Failed, ": FAILED: ", ": ") + string(s.Status))
+	p.heading(c.Name + ", " + s.Session + before(", agent ", s.Agent) + either(s.Failed, ": FAILED: ", ": ") + string(s.Status) +
+		phraseIf(s.Status == check.Worse && !s.Failed && c.Status != check.Worse, " (the sums of the case decide)"))
 	t := newTable(checkedColumns)
 	figures := slices.Clone(s.Figures)
 	slices.SortStableFunc(figures, func(a, b check.FigureReport) int { return b.Status.Compare(a.Status) })

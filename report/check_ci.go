@@ -180,8 +180,15 @@ func checkGitHub(w io.Writer, r *check.Report, opt CheckLayout) error {
 		level := either(c.Fails, "error", either(c.Status == check.Changed, "warning", "notice"))
 		annotate(level, at, c.Name+": "+either(c.Status == check.OK, "changed by no policy", string(c.Status)), lines)
 	}
-	for _, text := range r.Stale {
-		annotate(either(r.Updated, "notice", "error"), check.Place{File: r.File, Line: 1, Column: 1}, "stale baseline", []string{Clean(text)})
+	if n := len(r.Stale); n > 0 {
+		lines := make([]string, min(n, maxAnnotations))
+		for i := range lines {
+			lines[i] = Clean(r.Stale[i])
+		}
+		if n > len(lines) {
+			lines = append(lines, count(n-len(lines), "more line")+": the job summary and the json format have them")
+		}
+		annotate(either(r.Updated, "notice", "error"), check.Place{File: r.File, Line: 1, Column: 1}, "stale baseline", lines)
 	}
 	for _, level := range []string{"error", "warning", "notice"} {
 		if n := printed[level] - maxAnnotations; n > 0 {

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// The columns of all tables that people read, each with what it says. Help prints these texts (see TableHead), so that no
-// title stands unexplained. Where a table is too wide, the columns of the highest Drop are left out first.
+// The row types of all tables that people read. A field is a column: columnsOf says what its tag holds. Help prints what
+// each column says (see TableHead), so that no title stands unexplained. Where a table is too wide, the columns of the
+// highest drop are left out first.
 
 // TableHead is the head of a table, for help.
 type TableHead struct {
@@ -19,7 +20,7 @@ func (t TableHead) Columns() [][2]string {
 	var list [][2]string
 	for _, c := range t.columns {
 		if c.Title != "" {
-			list = append(list, [2]string{c.Title, c.About})
+			list = append(list, field{c.Title, c.About})
 		}
 	}
 	return list
@@ -35,119 +36,155 @@ func ColumnsText(tables []TableHead) string {
 		p.heading(t.Name + ":")
 		var list [][2]string
 		for _, c := range t.Columns() {
-			list = append(list, [2]string{"  " + c[0], c[1]})
+			list = append(list, field{"  " + c[0], c[1]})
 		}
 		p.fields(list...)
 	}
 	return strings.TrimRight(p.buf.String(), "\n")
 }
 
+// headOf is the head of a table of rows of a type.
+func headOf[T any](name string) TableHead { return TableHead{name, columnsOf[T]()} }
+
 // The tables of each report.
 var (
-	ReplayTables  = []TableHead{{"all sessions", overviewColumns}, {"requests", slices.Concat(requestColumns...)}, {"events", eventColumns}}
-	CompareTables = []TableHead{{"policies", slices.Concat(policyColumns, figureColumns(figureTitles), allColumns)},
-		{"against the first policy", slices.Concat(policyColumns, pairColumns, figureColumns(figureTitles), verdictColumns)},
-		{"what makes figures doubtful", slices.Concat(policyColumns, figureColumns(troubleTitles))},
-		{"by session", spreadColumns}, {"what stands behind the policies", evidenceColumns}}
-	CostTables = []TableHead{{"cost by session", slices.Concat(costColumns...)}, {"from the bill to this cost", bridgeColumns},
-		{"what the cost is made of", partsColumns}, {"what was billed", billedColumns}, {"what for", billKindColumns}, {"what the bill may be short of", billShortColumns}}
-	RegretTables = []TableHead{{"misses", slices.Concat(missColumns...)}, {"sessions", missSumColumns}}
-	StatsTables  = []TableHead{{"what the context holds", slices.Concat(contentColumns, contentShares, contentSent)}, {"tools", toolColumns}, {"files that Read returned", fileColumns},
-		{"system prompt and tools", overheadColumns}, {"what the client adds to messages", addedColumns},
-		{"results", resultColumns}, {"results with the same text", repeatedColumns}, {"turns", turnColumns},
-		{"listings of tools, skills and agents", listingColumns}, {"subagents", subagentColumns}, {"sessions", heaviestColumns}}
-	WhyTables = []TableHead{{"breaks of the prompt cache", slices.Concat(cacheBreakColumns...)}, {"what differs from the request before, as sent", sentColumns}, {"by cause", breakSumColumns}, {"the cost by its parts", costShareColumns},
-		{"compactions that follow one another", refillColumns}, {"what refilled the context", sourceColumnsOfRefill}, {"sessions", brokenColumns}}
-	ResumeTables    = []TableHead{{"sessions", slices.Concat(resumeColumns...)}}
-	SweepTables     = []TableHead{{"points", slices.Concat([]column{axisColumn("PARAMETER", "")}, figureColumns(figureTitles), figureColumns(troubleTitles), frontColumns)}}
-	ThresholdTables = []TableHead{{"limits", limitColumns}}
-	PriceTables     = []TableHead{{"models", slices.Concat(priceColumns...)}}
-	SessionTables   = []TableHead{{"sessions", slices.Concat(sessionColumns...)}}
-	PolicyTables    = []TableHead{{"policies", slices.Concat(catalogueColumns...)}}
-	FindingTables   = []TableHead{{"findings", slices.Concat(findingColumns...)}}
+	ReplayTables  = []TableHead{headOf[overviewCells]("all sessions"), headOf[requestCells]("requests"), headOf[eventCells]("events")}
+	CompareTables = []TableHead{{"policies", slices.Concat(columnsOf[policyCells](), figureColumns(figureTitles), columnsOf[allCells]())},
+		{"against the first policy", slices.Concat(columnsOf[policyCells](), columnsOf[pairCells](), figureColumns(figureTitles), columnsOf[verdictCells]())},
+		{"what makes figures doubtful", slices.Concat(columnsOf[policyCells](), figureColumns(troubleTitles))},
+		headOf[spreadCells]("by session"), headOf[evidenceCells]("what stands behind the policies")}
+	CostTables = []TableHead{headOf[costCells]("cost by session"), headOf[bridgeCells]("from the bill to this cost"),
+		headOf[partsCells]("what the cost is made of"), headOf[billedCells]("what was billed"), headOf[billKindCells]("what for"), headOf[billShortCells]("what the bill may be short of")}
+	RegretTables = []TableHead{headOf[missCells]("misses"), headOf[missSumCells]("sessions")}
+	StatsTables  = []TableHead{headOf[contentCells]("what the context holds"), headOf[toolCells]("tools"), headOf[fileCells]("files that Read returned"),
+		headOf[overheadCells]("system prompt and tools"), headOf[addedCells]("what the client adds to messages"),
+		headOf[resultCells]("results"), headOf[repeatedCells]("results with the same text"), headOf[turnCells]("turns"),
+		headOf[listingCells]("listings of tools, skills and agents"), headOf[subagentCells]("subagents"), headOf[heaviestCells]("sessions")}
+	WhyTables = []TableHead{headOf[cacheBreakCells]("breaks of the prompt cache"), headOf[sentCells]("what differs from the request before, as sent"), headOf[breakSumCells]("by cause"), headOf[costShareCells]("the cost by its parts"),
+		headOf[refillCells]("compactions that follow one another"), headOf[refillSourceCells]("what refilled the context"), headOf[brokenCells]("sessions")}
+	ResumeTables    = []TableHead{headOf[resumeCells]("sessions")}
+	SweepTables     = []TableHead{{"points", slices.Concat([]column{axisColumn("PARAMETER", "")}, figureColumns(figureTitles), figureColumns(troubleTitles), columnsOf[frontCells]())}}
+	ThresholdTables = []TableHead{headOf[limitCells]("limits")}
+	PriceTables     = []TableHead{headOf[priceCells]("models")}
+	SessionTables   = []TableHead{headOf[sessionCells]("sessions")}
+	PolicyTables    = []TableHead{headOf[catalogueCells]("policies")}
+	FindingTables   = []TableHead{headOf[findingCells]("findings")}
 	ChangeTables    = []TableHead{{"settings", changeColumns("POLICY", "OTHER")}}
-	LintTables      = []TableHead{{"problems of a file", problemColumns}, {"problems of several files", codeColumns}}
-	CheckTables     = []TableHead{{"cases", caseColumns}, {"figures of a session", checkedColumns}}
-	BacktestTables  = []TableHead{{"compactions", compactionColumns}, {"microcompactions", microColumns}, {"input by cache class", classColumns},
-		{"the same, request by request", usageColumns}, {"breaks of the cache", causeColumns}, {"the cache by author", authorColumns}, {"fidelity", fidelityColumns},
-		{"breaks, one by one", slices.Concat(breakColumns...)}, {"counters", slices.Concat(counterColumns...)},
-		{"requests against those that were sent", payloadColumns}, {"what differs, by kind of block", payloadKindColumns}}
-	DiffTables      = []TableHead{{"sums of changes", slices.Concat(changedColumns, sideColumns("LEFT", "RIGHT"), statColumns("before", "after"))}}
-	AnonymizeTables = []TableHead{{"what an anonymised session reveals", keptColumns}}
+	LintTables      = []TableHead{headOf[problemCells]("problems of a file"), headOf[codeCells]("problems of several files")}
+	CheckTables     = []TableHead{headOf[caseCells]("cases"), headOf[checkedCells]("figures of a session")}
+	BacktestTables  = []TableHead{headOf[compactionCells]("compactions"), headOf[microCells]("microcompactions"), headOf[classCells]("input by cache class"),
+		headOf[usageCells]("the same, request by request"), headOf[causeCells]("breaks of the cache"), headOf[authorCells]("the cache by author"), headOf[fidelityCells]("fidelity"),
+		headOf[breakCells]("breaks, one by one"), headOf[counterCells]("counters"),
+		headOf[payloadCells]("requests against those that were sent"), headOf[payloadKindCells]("what differs, by kind of block")}
+	DiffTables      = []TableHead{{"sums of changes", slices.Concat(columnsOf[changedCells](), sideColumns("LEFT", "RIGHT"), statColumns("before", "after"))}}
+	AnonymizeTables = []TableHead{headOf[keptCells]("what an anonymised session reveals")}
 )
 
 // replay
 
-var overviewColumns = []column{
-	{Title: "session", About: "id of the session, and of the subagent", Flex: true},
-	{Title: "requests", About: "requests of the conversation", Drop: 2},
-	{Title: "raw peak", About: "tokens of the largest request if nothing was compacted", Drop: 4},
-	{Title: "model peak", About: "tokens of the largest request in the model view"},
-	{Title: "saved", About: "tokens that the policy saved, over all requests", Drop: 3},
-	{Title: "compacted", About: "compactions of the whole conversation"},
-	{Title: "cleared", About: "tool results cleared", Drop: 1},
-	{Title: "USD", About: "cost, simulated, with the policy's own calls"},
-	{Title: "billed", About: "what the recorded session was billed, USD, subagents included; >= at least"},
+type overviewCells struct {
+	Session   any `col:"session" about:"id of the session, and of the subagent" fit:"wrap"`
+	Requests  any `col:"requests" about:"requests of the conversation" drop:"2"`
+	RawPeak   any `col:"raw peak" about:"tokens of the largest request if nothing was compacted" drop:"4"`
+	ModelPeak any `col:"model peak" about:"tokens of the largest request in the model view"`
+	Saved     any `col:"saved" about:"tokens that the policy saved, over all requests" drop:"3"`
+	Compacted any `col:"compacted" about:"compactions of the whole conversation"`
+	Cleared   any `col:"cleared" about:"tool results cleared" drop:"1"`
+	USD       any `col:"USD" about:"cost, simulated, with the policy's own calls"`
+	Billed    any `col:"billed" about:"what the recorded session was billed, USD, subagents included; >= at least"`
 }
 
-// requestColumns are the columns of requests: eight for people, all for CSV. The third of people's is named by what is
+// requestCells are the row of a request: eight columns for people, all for CSV. The third of people's is named by what is
 // sent: see sentName.
-var requestColumns = [][]column{
-	keys(namedKeys), {{Title: "request", Key: "n", About: "number of the request; a call of the policy's own has that of the request after it"}}, keys("kind uuid"),
-	{{Title: "time (UTC)", Key: "time", About: "month, day and time at which the request was recorded", Drop: 3}},
-	keys("model"), {{Title: "raw", Key: "raw_tokens", About: "tokens of the request if nothing was compacted"}}, keys("model_tokens"),
-	{{Title: sentColumn, Key: "payload_tokens", About: "tokens of the model view; as payload those that the server reads, after API-level edits"},
-		{Title: "saved", About: "raw less what is sent", Drop: 1}},
-	keys("overhead_tokens"), {{Title: "used", Key: "used_tokens", About: "context by the client's own count, which it compares with its limits", Drop: 2}},
-	keys("messages output_tokens recorded_input recorded_cache_write recorded_cache_read recorded_output events event_kinds event_tokens_saved"),
-	keys("cache_read cache_write_5m cache_write_1h cache_uncached cache_miss"),
-	{{Title: "USD", Key: "cost_usd", About: "cost of the request"}, {Title: "what happened", About: "events, breaks of the cache, peaks", Flex: true, Min: 20}},
+type requestCells struct {
+	named
+	Request        any `col:"request" csv:"n" about:"number of the request; a call of the policy's own has that of the request after it"`
+	Kind           any `csv:"kind"`
+	UUID           any `csv:"uuid"`
+	TimeUTC        any `col:"time (UTC)" csv:"time" about:"month, day and time at which the request was recorded" drop:"3"`
+	Model          any `csv:"model"`
+	Raw            any `col:"raw" csv:"raw_tokens" about:"tokens of the request if nothing was compacted"`
+	ModelTokens    any `csv:"model_tokens"`
+	Sent           any `col:"model" csv:"payload_tokens" about:"tokens of the model view; as payload those that the server reads, after API-level edits"`
+	Saved          any `col:"saved" about:"raw less what is sent" drop:"1"`
+	OverheadTokens any `csv:"overhead_tokens"`
+	Used           any `col:"used" csv:"used_tokens" about:"context by the client's own count, which it compares with its limits" drop:"2"`
+	Messages       any `csv:"messages"`
+	OutputTokens   any `csv:"output_tokens"`
+	recordedCells
+	eventSums
+	CacheRead     any `csv:"cache_read"`
+	CacheWrite5m  any `csv:"cache_write_5m"`
+	CacheWrite1h  any `csv:"cache_write_1h"`
+	CacheUncached any `csv:"cache_uncached"`
+	CacheMiss     any `csv:"cache_miss"`
+	USD           any `col:"USD" csv:"cost_usd" about:"cost of the request"`
+	WhatHappened  any `col:"what happened" about:"events, breaks of the cache, peaks" fit:"wrap" min:"20"`
+}
+
+type eventSums struct {
+	Events           any `csv:"events"`
+	EventKinds       any `csv:"event_kinds"`
+	EventTokensSaved any `csv:"event_tokens_saved"`
+}
+
+type recordedCells struct {
+	RecordedInput      any `csv:"recorded_input"`
+	RecordedCacheWrite any `csv:"recorded_cache_write"`
+	RecordedCacheRead  any `csv:"recorded_cache_read"`
+	RecordedOutput     any `csv:"recorded_output"`
 }
 
 // sentColumn is the title of the column of what is sent, where no payload differs from the model view.
 const sentColumn = "model"
 
-var eventColumns = []column{
-	{Title: "event", About: "number of the event"},
-	{Title: "request", About: "request before which it took place; end: after the last one"},
-	{Title: "stage", About: "stage of the policy"},
-	{Title: "kind", About: "what it does: clear, summarize, truncate, persist and others", Drop: 3},
-	{Title: "what", About: "its reason, and what became of messages and results", Flex: true, Min: 20},
-	{Title: "before", About: "tokens of what it changed", Drop: 1},
-	{Title: "after", About: "tokens of what is there instead", Drop: 2},
-	{Title: "saved", About: "before less after"},
+type eventCells struct {
+	Event   any `col:"event" about:"number of the event"`
+	Request any `col:"request" about:"request before which it took place; end: after the last one"`
+	Stage   any `col:"stage" about:"stage of the policy"`
+	Kind    any `col:"kind" about:"what it does: clear, summarize, truncate, persist and others" drop:"3"`
+	What    any `col:"what" about:"its reason, and what became of messages and results" fit:"wrap" min:"20"`
+	Before  any `col:"before" about:"tokens of what it changed" drop:"1"`
+	After   any `col:"after" about:"tokens of what is there instead" drop:"2"`
+	Saved   any `col:"saved" about:"before less after"`
 }
 
 // compare, sweep
 
-var (
-	policyColumns  = []column{{Title: "policy", About: "name of the policy; * an infeasible one: its figures are bounds", Flex: true}}
-	allColumns     = []column{{Title: "USD of all", About: "cost over all sessions, where sums leave some out", Drop: 5}}
-	pairColumns    = []column{{Title: "sessions", About: "sessions that the difference is over", Drop: 3}}
-	verdictColumns = []column{
-		{Title: "90 %", About: "interval of the difference, by resampling of projects or sessions"},
-		{Title: "lower", About: "sessions in which the policy is lower than the first", Drop: 2},
-		{Title: "even", About: "sessions in which both are the same within 0.5 %", Drop: 3},
-		{Title: "higher", About: "sessions in which it is higher", Drop: 2},
-	}
-	spreadColumns = []column{
-		{Title: "figure", About: "name of the figure, as in json and csv"},
-		{Title: "policy", About: "name of the policy", Flex: true},
-		{Title: "total", About: "sum over sessions"},
-		{Title: "median", About: "of sessions"},
-		{Title: "p90", About: "90th percentile of sessions"},
-	}
-	evidenceColumns = []column{
-		{Title: "policy", About: "name of the policy", Flex: true},
-		{Title: "truth", About: "what stands behind it: oracle, observed, described and others"},
-		{Title: "decided", About: "of the recorded compactions of its product, those that it decides at the exact request"},
-		{Title: "free replay", About: "the same in a replay that does not follow the record's own compactions", Drop: 1},
-		{Title: "false alarms", About: "compactions that it decides and the record does not have", Drop: 2},
-		{Title: "fitted: decided", About: "decided, in windows fitted to the record", Drop: 3},
-		{Title: "fitted: free", About: "free replay, in windows fitted to the record", Drop: 4},
-	}
-	frontColumns = []column{{Title: "front", About: "* no other point is as good in every figure and better in one; ! infeasible, a bound; ~ infeasible in some sessions"}}
-)
+type policyCells struct {
+	Policy any `col:"policy" about:"name of the policy; * an infeasible one: its figures are bounds" fit:"wrap"`
+}
+type allCells struct {
+	USDOfAll any `col:"USD of all" about:"cost over all sessions, where sums leave some out" drop:"5"`
+}
+type pairCells struct {
+	Sessions any `col:"sessions" about:"sessions that the difference is over" drop:"3"`
+}
+type verdictCells struct {
+	Interval any `col:"90 %" about:"interval of the difference, by resampling of projects or sessions"`
+	Lower    any `col:"lower" about:"sessions in which the policy is lower than the first" drop:"2"`
+	Even     any `col:"even" about:"sessions in which both are the same within 0.5 %" drop:"3"`
+	Higher   any `col:"higher" about:"sessions in which it is higher" drop:"2"`
+}
+type spreadCells struct {
+	Figure any `col:"figure" about:"name of the figure, as in json and csv"`
+	Policy any `col:"policy" about:"name of the policy" fit:"wrap"`
+	Total  any `col:"total" about:"sum over sessions"`
+	Median any `col:"median" about:"of sessions"`
+	P90    any `col:"p90" about:"90th percentile of sessions"`
+}
+type evidenceCells struct {
+	Policy        any `col:"policy" about:"name of the policy" fit:"wrap"`
+	Truth         any `col:"truth" about:"what stands behind it: oracle, observed, described and others"`
+	Decided       any `col:"decided" about:"of the recorded compactions of its product, those that it decides at the exact request"`
+	FreeReplay    any `col:"free replay" about:"the same in a replay that does not follow the record's own compactions" drop:"1"`
+	FalseAlarms   any `col:"false alarms" about:"compactions that it decides and the record does not have" drop:"2"`
+	FittedDecided any `col:"fitted: decided" about:"decided, in windows fitted to the record" drop:"3"`
+	FittedFree    any `col:"fitted: free" about:"free replay, in windows fitted to the record" drop:"4"`
+}
+type frontCells struct {
+	Front any `col:"front" about:"* no other point is as good in every figure and better in one; ! infeasible, a bound; ~ infeasible in some sessions"`
+}
 
 // axisColumn is the column of a parameter that a sweep varies.
 func axisColumn(title, key string) column {
@@ -170,153 +207,237 @@ func (f figureTitle) column(key string) column {
 
 // cost
 
-var (
-	costColumns = [][]column{
-		{{Title: "session", About: "id of the session, and of the subagent", Flex: true}}, keys(namedKeys), keys("model kind"),
-		{{Title: "calls", Key: "calls", About: "requests sent", Drop: 1}, {Title: "read", Key: "cache_read", About: "input tokens read from the prompt cache"},
-			{Title: "written", About: "input tokens written to it"}}, keys("cache_write_5m cache_write_1h"),
-		{{Title: "uncached", Key: "cache_uncached", About: "input tokens neither read nor written", Drop: 2},
-			{Title: "output", Key: "output_tokens", About: "output tokens", Drop: 3}},
-		keys("estimated_outputs"), {{Title: "USD", Key: "cost_usd", About: "cost by the model's prices"}},
-	}
-	bridgeColumns = []column{
-		{Title: "step", About: "from the recorded bill to the simulated cost; rows that begin with = are sums up to there", Flex: true},
-		{Title: "calls", About: "requests that the step is about"},
-		{Title: "USD", About: "what the step adds"},
-	}
-	partsColumns = []column{
-		{Title: "part", About: "reason of a part of the cost", Flex: true},
-		{Title: "USD", About: "its cost"},
-		{Title: "share", About: "of the whole cost"},
-	}
-	billedColumns = []column{
-		{Title: "model", About: "model by its id", Flex: true},
-		{Title: "calls", About: "requests with a recorded usage", Drop: 1},
-		{Title: "read", About: "recorded input tokens read from the cache"},
-		{Title: "written 5m", About: "recorded input tokens written to it for 5 minutes"},
-		{Title: "written 1h", About: "the same, for an hour"},
-		{Title: "uncached", About: "recorded input tokens neither read nor written", Drop: 3},
-		{Title: "output", About: "recorded output tokens", Drop: 2},
-		{Title: "USD", About: "bill by the model's prices"},
-	}
-)
+type costCells struct {
+	Session any `col:"session" about:"id of the session, and of the subagent" fit:"wrap"`
+	named
+	Model            any `csv:"model"`
+	Kind             any `csv:"kind"`
+	Calls            any `col:"calls" csv:"calls" about:"requests sent" drop:"1"`
+	Read             any `col:"read" csv:"cache_read" about:"input tokens read from the prompt cache"`
+	Written          any `col:"written" about:"input tokens written to it"`
+	CacheWrite5m     any `csv:"cache_write_5m"`
+	CacheWrite1h     any `csv:"cache_write_1h"`
+	Uncached         any `col:"uncached" csv:"cache_uncached" about:"input tokens neither read nor written" drop:"2"`
+	Output           any `col:"output" csv:"output_tokens" about:"output tokens" drop:"3"`
+	EstimatedOutputs any `csv:"estimated_outputs"`
+	USD              any `col:"USD" csv:"cost_usd" about:"cost by the model's prices"`
+}
+type bridgeCells struct {
+	Step  any `col:"step" about:"from the recorded bill to the simulated cost; rows that begin with = are sums up to there" fit:"wrap"`
+	Calls any `col:"calls" about:"requests that the step is about"`
+	USD   any `col:"USD" about:"what the step adds"`
+}
+type partsCells struct {
+	Part  any `col:"part" about:"reason of a part of the cost" fit:"wrap"`
+	USD   any `col:"USD" about:"its cost"`
+	Share any `col:"share" about:"of the whole cost"`
+}
+type billedCells struct {
+	Model     any `col:"model" about:"model by its id" fit:"wrap"`
+	Calls     any `col:"calls" about:"requests with a recorded usage" drop:"1"`
+	Read      any `col:"read" about:"recorded input tokens read from the cache"`
+	Written5m any `col:"written 5m" about:"recorded input tokens written to it for 5 minutes"`
+	Written1h any `col:"written 1h" about:"the same, for an hour"`
+	Uncached  any `col:"uncached" about:"recorded input tokens neither read nor written" drop:"3"`
+	Output    any `col:"output" about:"recorded output tokens" drop:"2"`
+	USD       any `col:"USD" about:"bill by the model's prices"`
+}
 
-var (
-	billKindColumns = []column{
-		{Title: "calls for", About: "what the calls were made for", Flex: true},
-		{Title: "calls", About: "how many; of searches the searches"},
-		{Title: "input", About: "recorded input tokens, cached or not"},
-		{Title: "output", About: "recorded output tokens", Drop: 1},
-		{Title: "USD", About: "bill by the models' prices"},
-	}
-	billShortColumns = []column{
-		{Title: "why", About: "why more may have been billed", Flex: true},
-		{Title: "calls", About: "how many"},
-		{Title: "tokens", About: "that the bill lacks; estimated where no count is recorded"},
-		{Title: "USD", About: "what they cost, where that is known"},
-	}
-)
+type billKindCells struct {
+	CallsFor any `col:"calls for" about:"what the calls were made for" fit:"wrap"`
+	Calls    any `col:"calls" about:"how many; of searches the searches"`
+	Input    any `col:"input" about:"recorded input tokens, cached or not"`
+	Output   any `col:"output" about:"recorded output tokens" drop:"1"`
+	USD      any `col:"USD" about:"bill by the models' prices"`
+}
+type billShortCells struct {
+	Why    any `col:"why" about:"why more may have been billed" fit:"wrap"`
+	Calls  any `col:"calls" about:"how many"`
+	Tokens any `col:"tokens" about:"that the bill lacks; estimated where no count is recorded"`
+	USD    any `col:"USD" about:"what they cost, where that is known"`
+}
 
 // regret
 
 var (
-	missColumns = [][]column{
-		keys("session agent file policy"),
-		{{Title: "needed", Key: "needed_request", About: "request at which the block was needed again"},
-			{Title: "removed", Key: "removed_request", About: "request before which it was removed", Drop: 1}}, keys("distance"),
-		{{Title: "by", About: "stage that removed it, and how", Drop: 3}}, keys("stage kind"),
-		{{Title: "tokens", Key: "tokens", About: "tokens of the block"}, {Title: "what", About: "tool of the block, or text, and its line in the file", Drop: 2}},
-		keys("tool tool_use_id message line evidence quote used_by used_line"),
-		{{Title: "evidence", About: "what shows the need: a file read again, an edit, a quote; its line and words", Flex: true, Min: 20}},
-	}
-	missSumColumns = []column{
-		{Title: "session", About: "id of the session, and of the subagent", Flex: true},
-		{Title: "misses", About: "blocks removed and needed again"},
-		{Title: "of removed", About: "blocks removed", Drop: 1},
-		{Title: "re-read", About: "misses shown by a file read again", Drop: 2},
-		{Title: "edited", About: "misses shown by an edit", Drop: 3},
-		{Title: "quoted", About: "misses shown by a quote", Drop: 3},
-		{Title: "tokens", About: "tokens to fetch again"},
-		{Title: "USD", About: "what fetching them costs"},
-	}
+	missColumns    = [][]column{columnsOf[missCells]()}
+	missSumColumns = columnsOf[missSumCells]()
 )
+
+type missCells struct {
+	Session   any `csv:"session"`
+	Agent     any `csv:"agent"`
+	File      any `csv:"file"`
+	Policy    any `csv:"policy"`
+	Needed    any `col:"needed" csv:"needed_request" about:"request at which the block was needed again"`
+	Removed   any `col:"removed" csv:"removed_request" about:"request before which it was removed" drop:"1"`
+	Distance  any `csv:"distance"`
+	By        any `col:"by" about:"stage that removed it, and how" drop:"3"`
+	Stage     any `csv:"stage"`
+	Kind      any `csv:"kind"`
+	Tokens    any `col:"tokens" csv:"tokens" about:"tokens of the block"`
+	What      any `col:"what" about:"tool of the block, or text, and its line in the file" drop:"2"`
+	Tool      any `csv:"tool"`
+	ToolUseID any `csv:"tool_use_id"`
+	Message   any `csv:"message"`
+	Line      any `csv:"line"`
+	Evidence  any `csv:"evidence"`
+	Quote     any `csv:"quote"`
+	UsedBy    any `csv:"used_by"`
+	UsedLine  any `csv:"used_line"`
+	Shown     any `col:"evidence" about:"what shows the need: a file read again, an edit, a quote; its line and words" fit:"wrap" min:"20"`
+}
+type missSumCells struct {
+	Session   any `col:"session" about:"id of the session, and of the subagent" fit:"wrap"`
+	Misses    any `col:"misses" about:"blocks removed and needed again"`
+	OfRemoved any `col:"of removed" about:"blocks removed" drop:"1"`
+	ReRead    any `col:"re-read" about:"misses shown by a file read again" drop:"2"`
+	Edited    any `col:"edited" about:"misses shown by an edit" drop:"3"`
+	Quoted    any `col:"quoted" about:"misses shown by a quote" drop:"3"`
+	Tokens    any `col:"tokens" about:"tokens to fetch again"`
+	USD       any `col:"USD" about:"what fetching them costs"`
+}
 
 // listings
 
-var (
-	limitColumns = []column{
-		{Title: "limit", Key: "limit", About: "name of the limit"},
-		{Title: "stage", Key: "stage", About: "stage that acts at it", Drop: 2},
-		{Title: "compared", Key: "compared", About: "what is compared with it, and how", Drop: 3},
-		{Title: "tokens", Key: "tokens", About: "the limit"},
-		{Key: "share_of_window"},
-		{Title: "left", Key: "percent_left", About: "what is left of the context up to the limit, where what is used is given"},
-		{Title: "acts", Key: "acts", About: "yes: the policy does something there; else it only informs", Drop: 1},
-		{Title: "where it comes from", Key: "from", About: "how it is worked out", Flex: true, Min: 20},
-	}
-	priceColumns = [][]column{
-		{{Title: "model", Key: "model", About: "id that a model's name starts with"}, {Title: "input", Key: "input", About: "USD per million input tokens"},
-			{Title: "write 5m", Key: "cache_write_5m", About: "the same, written to the cache for 5 minutes"},
-			{Title: "write 1h", Key: "cache_write_1h", About: "the same, for an hour", Drop: 1},
-			{Title: "read", Key: "cache_read", About: "the same, read from the cache"}, {Title: "output", Key: "output", About: "USD per million output tokens"},
-			{Key: "above_prompt_tokens"}, {Title: "window", Key: "context", About: "context window in tokens", Drop: 2}, {Key: "max_output"},
-			{Title: "caches", Key: "min_cacheable", About: "shortest prefix that the prompt cache stores, in tokens", Drop: 3},
-			{Title: "how", Key: "cache", About: "how: marked by the client, or automatic, in blocks of tokens where these are known", Drop: 4}},
-		keys("tokenizer released retired"),
-		{{Title: "source", Key: "source", About: "number of the source below the table", Drop: 5},
-			{Title: "remarks", About: "how sure the prices are, and when the model was released", Flex: true, Drop: 6}}, keys("confidence note"),
-	}
-	sessionColumns = [][]column{
-		{{Title: "session", Key: "session", About: "beginning of the id, as long as no other in the list has it"},
-			{Title: "age", About: "time since its last line", Drop: 1}}, keys("file folder"),
-		{{Title: "project", Key: "project", About: "last part of the folder that it was recorded in", Drop: 4}},
-		keys("branch client_version title first_prompt created last bytes index why subagents tool_results"),
-		{{Title: "title", About: "title, or the first prompt, cut where the line ends", Cut: true, Min: 20},
-			{Title: "requests", Key: "requests", About: "requests of the conversation", Drop: 3},
-			{Title: "peak", Key: "peak_context", About: "tokens of its largest request, as the API reported", Drop: 2},
-			{Title: "last", Key: "last_context", About: "tokens of its last request", Drop: 5},
-			{Title: "compacted", Key: "compactions", About: "compactions of the conversation", Drop: 6},
-			{Title: "USD", Key: "cost_usd", About: "bill by the recorded usage, subagents included; >= at least"},
-			{Title: "idle", Key: "idle_seconds", About: "time in pauses of more than 5 minutes between responses", Drop: 7}},
-		keys("requests_without_usage unpriced_requests partial_outputs cost_at_least models"),
-		{{Title: "client", About: "version of the client that recorded it", Drop: 8},
-			{Title: "index", About: "whether the folder's index lists the session, and rightly", Drop: 9},
-			{Title: "size", About: "of the file", Drop: 10},
-			{Title: "agents", About: "subagents beside it", Drop: 11}},
-	}
-	catalogueColumns = [][]column{
-		{{Title: "policy", Key: "policy", About: "name of the policy; a product's releases stand below its name"}},
-		keys("product version about source date valid_from valid_until"),
-		{{Title: "from", About: "first day as the current release", Drop: 1}, {Title: "truth", About: "what stands behind it; hypothesis: nothing confirms it"}, {Key: "truth"}, {Key: "stages"}},
-		keys("recorded decided free alarms fitted_recorded fitted_decided fitted_free"),
-		{{Title: "score", About: "recorded compactions that it decides at the request / in a free replay / that there are; * in fitted windows", Drop: 2},
-			{Title: "what it does", About: "in a sentence, cut where the line ends", Cut: true}},
-	}
-	// sourceColumns are for Markdown, whose lines have no end.
-	sourceColumns  = []column{{Title: "source", About: "where the policy is from"}}
-	findingColumns = [][]column{
-		{{Title: "policy", Key: "policy", About: "name of the policy"}, {Title: "where", About: "file, line and column, or the setting", Flex: true}}, keys("file line column key"),
-		{{Title: "rule", Key: "rule", About: "name of the rule", Drop: 1}, {Key: "message"}, {Key: "hint"},
-			{Title: "what is odd, and what to do", About: "the finding", Flex: true, Min: 24}},
-	}
-	problemColumns = []column{
-		{Title: "severity", About: "error, warning or note"},
-		{Title: "code", About: "kind of the problem: docs/lint.md describes each"},
-		{Title: "places", About: "how many there are", Drop: 1},
-		{Title: "where, and what", About: "the first places, or all", Flex: true, Min: 20},
-	}
-	codeColumns = []column{
-		{Title: "severity", About: "error, warning or note"},
-		{Title: "code", About: "kind of the problem: docs/lint.md describes each"},
-		{Title: "files", About: "files that have it"},
-		{Title: "places", About: "how many there are", Drop: 1},
-		{Title: "the first place", About: "file, line and what is there", Flex: true, Min: 20},
-	}
-	keptColumns = []column{
-		{Title: "what stays", About: "kind of what is not replaced"},
-		{Title: "as it was", About: "the values themselves", Flex: true},
-	}
-)
+type limitCells struct {
+	Limit            any `col:"limit" csv:"limit" about:"name of the limit"`
+	Stage            any `col:"stage" csv:"stage" about:"stage that acts at it" drop:"2"`
+	Compared         any `col:"compared" csv:"compared" about:"what is compared with it, and how" drop:"3"`
+	Tokens           any `col:"tokens" csv:"tokens" about:"the limit"`
+	ShareOfWindow    any `csv:"share_of_window"`
+	Left             any `col:"left" csv:"percent_left" about:"what is left of the context up to the limit, where what is used is given"`
+	Acts             any `col:"acts" csv:"acts" about:"yes: the policy does something there; else it only informs" drop:"1"`
+	WhereItComesFrom any `col:"where it comes from" csv:"from" about:"how it is worked out" fit:"wrap" min:"20"`
+}
+type priceCells struct {
+	Model             any `col:"model" csv:"model" about:"id that a model's name starts with"`
+	Input             any `col:"input" csv:"input" about:"USD per million input tokens"`
+	Write5m           any `col:"write 5m" csv:"cache_write_5m" about:"the same, written to the cache for 5 minutes"`
+	Write1h           any `col:"write 1h" csv:"cache_write_1h" about:"the same, for an hour" drop:"1"`
+	Read              any `col:"read" csv:"cache_read" about:"the same, read from the cache"`
+	Output            any `col:"output" csv:"output" about:"USD per million output tokens"`
+	AbovePromptTokens any `csv:"above_prompt_tokens"`
+	Window            any `col:"window" csv:"context" about:"context window in tokens" drop:"2"`
+	MaxOutput         any `csv:"max_output"`
+	Caches            any `col:"caches" csv:"min_cacheable" about:"shortest prefix that the prompt cache stores, in tokens" drop:"3"`
+	How               any `col:"how" csv:"cache" about:"how: marked by the client, or automatic, in blocks of tokens where these are known" drop:"4"`
+	Tokenizer         any `csv:"tokenizer"`
+	Released          any `csv:"released"`
+	Retired           any `csv:"retired"`
+	Source            any `col:"source" csv:"source" about:"number of the source below the table" drop:"5"`
+	Remarks           any `col:"remarks" about:"how sure the prices are, and when the model was released" fit:"wrap" drop:"6"`
+	Confidence        any `csv:"confidence"`
+	Note              any `csv:"note"`
+}
+type sessionCells struct {
+	Session       any `col:"session" csv:"session" about:"beginning of the id, as long as no other in the list has it"`
+	Age           any `col:"age" about:"time since its last line" drop:"1"`
+	File          any `csv:"file"`
+	Folder        any `csv:"folder"`
+	Project       any `col:"project" csv:"project" about:"last part of the folder that it was recorded in" drop:"4"`
+	Branch        any `csv:"branch"`
+	ClientVersion any `csv:"client_version"`
+	Title         any `csv:"title"`
+	FirstPrompt   any `csv:"first_prompt"`
+	Created       any `csv:"created"`
+	Last          any `csv:"last"`
+	Bytes         any `csv:"bytes"`
+	Index         any `csv:"index"`
+	Why           any `csv:"why"`
+	Subagents     any `csv:"subagents"`
+	ToolResults   any `csv:"tool_results"`
+	Headline      any `col:"title" about:"title, or the first prompt, cut where the line ends" fit:"cut" min:"20"`
+	glanceCells
+	Client   any `col:"client" about:"version of the client that recorded it" drop:"8"`
+	Standing any `col:"index" about:"whether the folder's index lists the session, and rightly" drop:"9"`
+	Size     any `col:"size" about:"of the file" drop:"10"`
+	Agents   any `col:"agents" about:"subagents beside it" drop:"11"`
+}
+
+type glanceCells struct {
+	Requests             any `col:"requests" csv:"requests" about:"requests of the conversation" drop:"3"`
+	Peak                 any `col:"peak" csv:"peak_context" about:"tokens of its largest request, as the API reported" drop:"2"`
+	LastContext          any `col:"last" csv:"last_context" about:"tokens of its last request" drop:"5"`
+	Compacted            any `col:"compacted" csv:"compactions" about:"compactions of the conversation" drop:"6"`
+	USD                  any `col:"USD" csv:"cost_usd" about:"bill by the recorded usage, subagents included; >= at least"`
+	Idle                 any `col:"idle" csv:"idle_seconds" about:"time in pauses of more than 5 minutes between responses" drop:"7"`
+	RequestsWithoutUsage any `csv:"requests_without_usage"`
+	UnpricedRequests     any `csv:"unpriced_requests"`
+	PartialOutputs       any `csv:"partial_outputs"`
+	CostAtLeast          any `csv:"cost_at_least"`
+	Models               any `csv:"models"`
+}
+type catalogueCells struct {
+	Policy     any `col:"policy" csv:"policy" about:"name of the policy; a product's releases stand below its name"`
+	Product    any `csv:"product"`
+	Version    any `csv:"version"`
+	About      any `csv:"about"`
+	Source     any `csv:"source"`
+	Date       any `csv:"date"`
+	ValidFrom  any `csv:"valid_from"`
+	ValidUntil any `csv:"valid_until"`
+	From       any `col:"from" about:"first day as the current release" drop:"1"`
+	Truth      any `col:"truth" about:"what stands behind it; hypothesis: nothing confirms it"`
+	FullTruth  any `csv:"truth"`
+	Stages     any `csv:"stages"`
+	scoreCells
+	fittedCells
+	Score      any `col:"score" about:"recorded compactions that it decides at the request / in a free replay / that there are; * in fitted windows" drop:"2"`
+	WhatItDoes any `col:"what it does" about:"in a sentence, cut where the line ends" fit:"cut"`
+}
+
+type fittedCells struct {
+	FittedRecorded any `csv:"fitted_recorded"`
+	FittedDecided  any `csv:"fitted_decided"`
+	FittedFree     any `csv:"fitted_free"`
+}
+
+type scoreCells struct {
+	Recorded any `csv:"recorded"`
+	Decided  any `csv:"decided"`
+	Free     any `csv:"free"`
+	Alarms   any `csv:"alarms"`
+}
+
+// sourcedCells are for Markdown, whose lines have no end.
+type sourcedCells struct {
+	catalogueCells
+	Origin any `col:"source" about:"where the policy is from"`
+}
+
+type findingCells struct {
+	Policy               any `col:"policy" csv:"policy" about:"name of the policy"`
+	Where                any `col:"where" about:"file, line and column, or the setting" fit:"wrap"`
+	File                 any `csv:"file"`
+	Line                 any `csv:"line"`
+	Column               any `csv:"column"`
+	Key                  any `csv:"key"`
+	Rule                 any `col:"rule" csv:"rule" about:"name of the rule" drop:"1"`
+	Message              any `csv:"message"`
+	Hint                 any `csv:"hint"`
+	WhatIsOddAndWhatToDo any `col:"what is odd, and what to do" about:"the finding" fit:"wrap" min:"24"`
+}
+type problemCells struct {
+	Severity     any `col:"severity" about:"error, warning or note"`
+	Code         any `col:"code" about:"kind of the problem: docs/lint.md describes each"`
+	Places       any `col:"places" about:"how many there are" drop:"1"`
+	WhereAndWhat any `col:"where, and what" about:"the first places, or all" fit:"wrap" min:"20"`
+}
+type codeCells struct {
+	Severity      any `col:"severity" about:"error, warning or note"`
+	Code          any `col:"code" about:"kind of the problem: docs/lint.md describes each"`
+	Files         any `col:"files" about:"files that have it"`
+	Places        any `col:"places" about:"how many there are" drop:"1"`
+	TheFirstPlace any `col:"the first place" about:"file, line and what is there" fit:"wrap" min:"20"`
+}
+type keptCells struct {
+	WhatStays any `col:"what stays" about:"kind of what is not replaced"`
+	AsItWas   any `col:"as it was" about:"the values themselves" fit:"wrap"`
+	What      any `csv:"what"`
+	Value     any `csv:"value"`
+	Count     any `csv:"count"`
+}
 
 // changeColumns are the columns of the differences of two policies.
 func changeColumns(a, b string) []column {
@@ -327,169 +448,191 @@ func changeColumns(a, b string) []column {
 // check
 
 var (
-	caseColumns = []column{
-		{Title: "case", About: "name of the case in the configuration", Flex: true},
-		{Title: "policy", About: "name of the policy", Flex: true},
-		{Title: "sessions", About: "replays of the case", Drop: 1},
-		{Title: "failed", About: "replays that fail the check"},
-		{Title: "result", About: "the worst result of them"},
-	}
-	checkedColumns = []column{
-		{Title: "figure", About: "name of the figure, as in json"},
-		{Title: "before", About: "its value in the baseline"},
-		{Title: "after", About: "its value now"},
-		{Title: "difference", About: "after less before, and in percent", Drop: 2},
-		{Title: "wanted", About: "limit of the configuration", Flex: true, Drop: 1},
-		{Title: "result", About: "broken, worse, changed, better or ok"},
-	}
+	caseColumns    = columnsOf[caseCells]()
+	checkedColumns = columnsOf[checkedCells]()
 )
+
+type caseCells struct {
+	Case     any `col:"case" about:"name of the case in the configuration" fit:"wrap"`
+	Policy   any `col:"policy" about:"name of the policy" fit:"wrap"`
+	Sessions any `col:"sessions" about:"replays of the case" drop:"1"`
+	Failed   any `col:"failed" about:"replays that fail the check"`
+	Result   any `col:"result" about:"the worst result of them"`
+}
+type checkedCells struct {
+	Figure     any `col:"figure" about:"name of the figure, as in json"`
+	Before     any `col:"before" about:"its value in the baseline"`
+	After      any `col:"after" about:"its value now"`
+	Difference any `col:"difference" about:"after less before, and in percent" drop:"2"`
+	Wanted     any `col:"wanted" about:"limit of the configuration" fit:"wrap" drop:"1"`
+	Result     any `col:"result" about:"broken, worse, changed, better or ok"`
+}
 
 // backtest: token counters
 
-var counterColumns = [][]column{
-	{{Title: "clients", Key: "clients", About: "versions of the client"}, {Title: "model", Key: "model", About: "without vendor and date"},
-		{Title: "counter", Key: "counter", About: "token counter"}, {Key: "sessions"},
-		{Title: "requests", Key: "requests", About: "requests scored", Drop: 1}}, keys("increment_mape increment_bias"),
-	{{Title: "inc p50", Key: "increment_p50", About: "median error of the tokens added since the request before, in tokens"},
-		{Title: "inc p90", Key: "increment_p90", About: "the same, 90th percentile", Drop: 3},
-		{Title: "next %", Key: "next_mape", About: "mean error of the total, given the total before"}},
-	keys("next_bias next_p50 next_p90 free_mape free_bias free_p50 free_p90 free_sessions"),
-	{{Title: "free %", Key: "free_session_mean", About: "mean error of the total, given the first total alone; mean of sessions"},
-		{Title: "median", Key: "free_session_median", About: "the same, median of sessions", Drop: 2},
-		{Title: "bias", About: "of free, over requests, in percent"}},
+type counterCells struct {
+	Clients       any `col:"clients" csv:"clients" about:"versions of the client"`
+	Model         any `col:"model" csv:"model" about:"without vendor and date"`
+	Counter       any `col:"counter" csv:"counter" about:"token counter"`
+	Sessions      any `csv:"sessions"`
+	Requests      any `col:"requests" csv:"requests" about:"requests scored" drop:"1"`
+	IncrementMAPE any `csv:"increment_mape"`
+	IncrementBias any `csv:"increment_bias"`
+	IncP50        any `col:"inc p50" csv:"increment_p50" about:"median error of the tokens added since the request before, in tokens"`
+	IncP90        any `col:"inc p90" csv:"increment_p90" about:"the same, 90th percentile" drop:"3"`
+	NextPercent   any `col:"next %" csv:"next_mape" about:"mean error of the total, given the total before"`
+	NextBias      any `csv:"next_bias"`
+	NextP50       any `csv:"next_p50"`
+	NextP90       any `csv:"next_p90"`
+	FreeMAPE      any `csv:"free_mape"`
+	FreeBias      any `csv:"free_bias"`
+	FreeP50       any `csv:"free_p50"`
+	FreeP90       any `csv:"free_p90"`
+	FreeSessions  any `csv:"free_sessions"`
+	FreePercent   any `col:"free %" csv:"free_session_mean" about:"mean error of the total, given the first total alone; mean of sessions"`
+	Median        any `col:"median" csv:"free_session_median" about:"the same, median of sessions" drop:"2"`
+	Bias          any `col:"bias" about:"of free, over requests, in percent"`
 }
 
 // backtest
 
-var (
-	overheadColumns = []column{
-		{Title: "part", About: "system: a section of the system prompt; tool: the definition of one"},
-		{Title: "name", About: "of the tool; heading of the section, without one the number of its text", Flex: true},
-		{Title: "of", About: "MCP server that the tool is of; what the section is about: memory, environment …", Drop: 3},
-		{Title: "tokens", About: "tokens of it in each request"},
-		{Title: "%", About: "of the system prompt and the tools", Drop: 4},
-		{Title: "calls", About: "calls of the tool up to the request; those never called stand first"},
-		{Title: "requests", About: "requests up to it that had the part", Drop: 2},
-		{Title: "sent", About: "tokens of it in all of them", Drop: 1},
-	}
-	addedColumns = []column{
-		{Title: "what", About: "instructions, environment, skills, agents, memory, MCP servers, tools"},
-		{Title: "attachment", About: "its type", Flex: true},
-		{Title: "tokens", About: "tokens of it in the request"},
-	}
-	payloadColumns = []column{
-		{Title: "what", Key: "track", About: "rebuilt from the conversation, or on record in the file itself"},
-		{Title: "clients", Key: "clients", About: "version of the client"},
-		{Title: "sessions", Key: "sessions", About: "sessions with such a request", Drop: 3},
-		{Title: "requests", Key: "requests", About: "requests of which the true one is known"},
-		{Title: "conversation", Key: "conversation", About: "those whose prompts, answers, thinking, calls, results and their order are equal"},
-		{Title: "whole", Key: "whole", About: "those that are equal block by block, on record also in all else that is known"},
-		{Title: "equal", Key: "equal", About: "blocks that are equal, in order", Drop: 4},
-		{Title: "missing", Key: "missing", About: "blocks that were sent and are on lines of the file, but not in the request"},
-		{Title: "unheld", Key: "unheld", About: "blocks that were sent and are on no line", Drop: 2},
-		{Title: "extra", Key: "extra", About: "blocks that were not sent, placeholders left out"},
-		{Title: "placeholders", Key: "placeholders", About: "blocks that stand for words that no line has", Drop: 6},
-		{Title: "moved", Key: "moved", About: "blocks at another place", Drop: 5},
-		{Title: "marks", Key: "marks", About: "requests whose cache breakpoints in messages are at the same places", Drop: 1},
-	}
-	payloadKindColumns = []column{
-		{Title: "what", About: "rebuilt from the conversation, or on record in the file itself"},
-		{Title: "difference", About: "how the blocks differ"},
-		{Title: "role", About: "of their message"},
-		{Title: "kind", About: "as the API names it", Flex: true},
-		{Title: "blocks", About: "how many"},
-	}
-	compactionColumns = []column{
-		{Title: "clients", About: "versions of the client; fitted: in windows fitted to the record"},
-		{Title: "sessions", About: "sessions with a request", Drop: 3},
-		{Title: "recorded", About: "automatic compactions in the record"},
-		{Title: "hits", About: "those that the policy decides, on the recorded view before each request"},
-		{Title: "misses", About: "those that it does not"},
-		{Title: "alarms", About: "compactions that it decides and the record does not have"},
-		{Title: "exact", About: "hits whose count of used tokens is the recorded pre_tokens", Drop: 4},
-		{Title: "off", About: "mean error of that count, in tokens", Drop: 5},
-		{Title: "most", About: "its largest error, in tokens", Drop: 6},
-		{Title: "free", About: "compactions that a replay without the record's own predicts at the request"},
-		{Title: "±1", About: "the same, 1 request off or less", Drop: 7},
-		{Title: "±5", About: "the same, 5 requests off or less", Drop: 7},
-		{Title: "lost", About: "hits of the compactions whose last message is not in the file, and how many there are", Drop: 2},
-	}
-	microColumns = []column{
-		{Title: "clients", About: "versions of the client"},
-		{Title: "recorded", About: "microcompactions with a line in the record"},
-		{Title: "hits", About: "those that the policy does at the request"},
-		{Title: "same results", About: "those of which it clears the same results"},
-		{Title: "saving ±1 %", About: "those whose tokens saved are within 1 % of the recorded ones; –: the client records no saving", Drop: 1},
-		{Title: "unrecorded", About: "those without a line, found by the usage"},
-		{Title: "confirmed", About: "unrecorded ones that the policy does", Drop: 2},
-		{Title: "alarms", About: "those that the policy does and the record does not have"},
-	}
-	causeColumns = []column{
-		{Title: "cause", About: "why less was read than before; named: the causes that the simulation knows"},
-		{Title: "breaks", About: "breaks of the record"},
-		{Title: "right kind", About: "breaks whose cause the simulation predicts"},
-		{Title: "within 10 %", About: "breaks whose size it predicts within 10 %"},
-		{Title: "left", About: "tokens that the request before had read and written", Drop: 2},
-		{Title: "read", About: "tokens read from the cache, as recorded"},
-		{Title: "simulated", About: "the same, by the simulation"},
-		{Title: "only simulated", About: "breaks that the record does not have", Drop: 1},
-	}
-	authorColumns = []column{
-		{Title: "author", About: "the home folder in which the sessions were recorded; without one, their repository or folder", Flex: true},
-		{Title: "sessions", About: "sessions with a recorded usage"},
-		{Title: "requests", About: "requests with a recorded usage", Drop: 1},
-		{Title: "read ±5 %", About: "requests whose simulated cache read is within 5 % of the recorded one"},
-		{Title: "never misses", About: "the same, if each request read all that the one before had left"},
-		{Title: "breaks", About: "breaks of the record", Drop: 2},
-		{Title: "right kind", About: "breaks whose cause the simulation predicts"},
-		{Title: "within 10 %", About: "breaks whose size it predicts within 10 %"},
-		{Title: "cost off", About: "error of the input cost of all sessions together, by the simulated cache with the misses that are expected"},
-	}
-	fidelityColumns = []column{
-		{Title: "measure", About: "name of the measure"},
-		{Title: "%", About: "its value"},
-		{Title: "of", About: "samples", Drop: 1},
-		{Title: "bar", About: "what it has to be, at least or at most"},
-		{Title: "holds", About: "whether it is; few: too few samples to judge"},
-		{Title: "what", About: "what is measured", Flex: true, Min: 20},
-	}
-	classColumns = []column{
-		{Title: "clients", About: "versions of the client"},
-		{Title: "requests", About: "requests with a recorded usage", Drop: 2},
-		{Title: "input tokens", About: "their input tokens", Drop: 1},
-		{Title: "read", About: "share of the input read from the cache, as recorded"},
-		{Title: "simulated", About: "the same, by the simulation"},
-		{Title: "written", About: "share written to the cache, as recorded"},
-		{Title: "simulated", About: "the same, by the simulation"},
-		{Title: "plain", About: "share neither read nor written, as recorded"},
-		{Title: "simulated", About: "the same, by the simulation"},
-	}
-	usageColumns = []column{
-		{Title: "clients", About: "versions of the client"},
-		{Title: "requests", About: "requests with a recorded usage", Drop: 1},
-		{Title: "read ±5 %", About: "requests whose simulated cache read is within 5 % of the recorded one"},
-		{Title: "read ±1 %", About: "the same, within 1 %"},
-		{Title: "read off", About: "mean absolute error of what is read, in tokens of a request"},
-		{Title: "MAPE", About: "mean absolute error in percent of the recorded figure of each request", Drop: 2},
-		{Title: "written off", About: "mean absolute error of what is written, in tokens"},
-		{Title: "MAPE", About: "the same, in percent", Drop: 4},
-		{Title: "plain off", About: "mean absolute error of the rest, in tokens", Drop: 3},
-		{Title: "MAPE", About: "the same, in percent", Drop: 5},
-	}
-	breakColumns = [][]column{
-		keys("session agent file line"),
-		{{Title: "request", Key: "request", About: "number of the request"}, {Title: "broke in", About: "the record, the simulation or both"}, {Key: "in_record"},
-			{Title: "cause", Key: "cause", About: "why less was read than before"},
-			{Title: "left", Key: "left", About: "tokens that the request before had read and written", Drop: 1},
-			{Title: "read", Key: "read", About: "tokens read from the cache, as recorded"},
-			{Title: "simulated", Key: "simulated", About: "the same, by the simulation"}}, keys("right_kind right_amount"),
-		{{Title: "off", About: "difference of the two"}, {Title: "where", About: "file and line", Flex: true}},
-	}
-)
+type overheadCells struct {
+	Part     any `col:"part" about:"system: a section of the system prompt; tool: the definition of one"`
+	Name     any `col:"name" about:"of the tool; heading of the section, without one the number of its text" fit:"wrap"`
+	Of       any `col:"of" about:"MCP server that the tool is of; what the section is about: memory, environment …" drop:"3"`
+	Tokens   any `col:"tokens" about:"tokens of it in each request"`
+	Percent  any `col:"%" about:"of the system prompt and the tools" drop:"4"`
+	Calls    any `col:"calls" about:"calls of the tool up to the request; those never called stand first"`
+	Requests any `col:"requests" about:"requests up to it that had the part" drop:"2"`
+	Sent     any `col:"sent" about:"tokens of it in all of them" drop:"1"`
+}
+type addedCells struct {
+	What       any `col:"what" about:"instructions, environment, skills, agents, memory, MCP servers, tools"`
+	Attachment any `col:"attachment" about:"its type" fit:"wrap"`
+	Tokens     any `col:"tokens" about:"tokens of it in the request"`
+}
+type payloadCells struct {
+	What         any `col:"what" csv:"track" about:"rebuilt from the conversation, or on record in the file itself"`
+	Clients      any `col:"clients" csv:"clients" about:"version of the client"`
+	Sessions     any `col:"sessions" csv:"sessions" about:"sessions with such a request" drop:"3"`
+	Requests     any `col:"requests" csv:"requests" about:"requests of which the true one is known"`
+	Conversation any `col:"conversation" csv:"conversation" about:"those whose prompts, answers, thinking, calls, results and their order are equal"`
+	Whole        any `col:"whole" csv:"whole" about:"those that are equal block by block, on record also in all else that is known"`
+	Equal        any `col:"equal" csv:"equal" about:"blocks that are equal, in order" drop:"4"`
+	Missing      any `col:"missing" csv:"missing" about:"blocks that were sent and are on lines of the file, but not in the request"`
+	Unheld       any `col:"unheld" csv:"unheld" about:"blocks that were sent and are on no line" drop:"2"`
+	Extra        any `col:"extra" csv:"extra" about:"blocks that were not sent, placeholders left out"`
+	Placeholders any `col:"placeholders" csv:"placeholders" about:"blocks that stand for words that no line has" drop:"6"`
+	Moved        any `col:"moved" csv:"moved" about:"blocks at another place" drop:"5"`
+	Marks        any `col:"marks" csv:"marks" about:"requests whose cache breakpoints in messages are at the same places" drop:"1"`
+}
+type payloadKindCells struct {
+	What       any `col:"what" about:"rebuilt from the conversation, or on record in the file itself"`
+	Difference any `col:"difference" about:"how the blocks differ"`
+	Role       any `col:"role" about:"of their message"`
+	Kind       any `col:"kind" about:"as the API names it" fit:"wrap"`
+	Blocks     any `col:"blocks" about:"how many"`
+}
+type compactionCells struct {
+	Clients  any `col:"clients" about:"versions of the client; fitted: in windows fitted to the record"`
+	Sessions any `col:"sessions" about:"sessions with a request" drop:"3"`
+	Recorded any `col:"recorded" about:"automatic compactions in the record"`
+	Hits     any `col:"hits" about:"those that the policy decides, on the recorded view before each request"`
+	Misses   any `col:"misses" about:"those that it does not"`
+	Alarms   any `col:"alarms" about:"compactions that it decides and the record does not have"`
+	Exact    any `col:"exact" about:"hits whose count of used tokens is the recorded pre_tokens" drop:"4"`
+	Off      any `col:"off" about:"mean error of that count, in tokens" drop:"5"`
+	Most     any `col:"most" about:"its largest error, in tokens" drop:"6"`
+	Free     any `col:"free" about:"compactions that a replay without the record's own predicts at the request"`
+	Within1  any `col:"±1" about:"the same, 1 request off or less" drop:"7"`
+	Within5  any `col:"±5" about:"the same, 5 requests off or less" drop:"7"`
+	Lost     any `col:"lost" about:"hits of the compactions whose last message is not in the file, and how many there are" drop:"2"`
+}
+type microCells struct {
+	Clients              any `col:"clients" about:"versions of the client"`
+	Recorded             any `col:"recorded" about:"microcompactions with a line in the record"`
+	Hits                 any `col:"hits" about:"those that the policy does at the request"`
+	SameResults          any `col:"same results" about:"those of which it clears the same results"`
+	SavingWithin1Percent any `col:"saving ±1 %" about:"those whose tokens saved are within 1 % of the recorded ones; –: the client records no saving" drop:"1"`
+	Unrecorded           any `col:"unrecorded" about:"those without a line, found by the usage"`
+	Confirmed            any `col:"confirmed" about:"unrecorded ones that the policy does" drop:"2"`
+	Alarms               any `col:"alarms" about:"those that the policy does and the record does not have"`
+}
+type causeCells struct {
+	Cause           any `col:"cause" about:"why less was read than before; named: the causes that the simulation knows"`
+	Breaks          any `col:"breaks" about:"breaks of the record"`
+	RightKind       any `col:"right kind" about:"breaks whose cause the simulation predicts"`
+	Within10Percent any `col:"within 10 %" about:"breaks whose size it predicts within 10 %"`
+	Left            any `col:"left" about:"tokens that the request before had read and written" drop:"2"`
+	Read            any `col:"read" about:"tokens read from the cache, as recorded"`
+	Simulated       any `col:"simulated" about:"the same, by the simulation"`
+	OnlySimulated   any `col:"only simulated" about:"breaks that the record does not have" drop:"1"`
+}
+type authorCells struct {
+	Author          any `col:"author" about:"the home folder in which the sessions were recorded; without one, their repository or folder" fit:"wrap"`
+	Sessions        any `col:"sessions" about:"sessions with a recorded usage"`
+	Requests        any `col:"requests" about:"requests with a recorded usage" drop:"1"`
+	Within5Percent  any `col:"read ±5 %" about:"requests whose simulated cache read is within 5 % of the recorded one"`
+	NeverMisses     any `col:"never misses" about:"the same, if each request read all that the one before had left"`
+	Breaks          any `col:"breaks" about:"breaks of the record" drop:"2"`
+	RightKind       any `col:"right kind" about:"breaks whose cause the simulation predicts"`
+	Within10Percent any `col:"within 10 %" about:"breaks whose size it predicts within 10 %"`
+	CostOff         any `col:"cost off" about:"error of the input cost of all sessions together, by the simulated cache with the misses that are expected"`
+}
+type fidelityCells struct {
+	Measure any `col:"measure" about:"name of the measure"`
+	Percent any `col:"%" about:"its value"`
+	Of      any `col:"of" about:"samples" drop:"1"`
+	Bar     any `col:"bar" about:"what it has to be, at least or at most"`
+	Holds   any `col:"holds" about:"whether it is; few: too few samples to judge"`
+	What    any `col:"what" about:"what is measured" fit:"wrap" min:"20"`
+}
+type classCells struct {
+	Clients          any `col:"clients" about:"versions of the client"`
+	Requests         any `col:"requests" about:"requests with a recorded usage" drop:"2"`
+	InputTokens      any `col:"input tokens" about:"their input tokens" drop:"1"`
+	Read             any `col:"read" about:"share of the input read from the cache, as recorded"`
+	ReadSimulated    any `col:"simulated" about:"the same, by the simulation"`
+	Written          any `col:"written" about:"share written to the cache, as recorded"`
+	WrittenSimulated any `col:"simulated" about:"the same, by the simulation"`
+	Plain            any `col:"plain" about:"share neither read nor written, as recorded"`
+	PlainSimulated   any `col:"simulated" about:"the same, by the simulation"`
+}
+type usageCells struct {
+	Clients            any `col:"clients" about:"versions of the client"`
+	Requests           any `col:"requests" about:"requests with a recorded usage" drop:"1"`
+	ReadWithin5Percent any `col:"read ±5 %" about:"requests whose simulated cache read is within 5 % of the recorded one"`
+	ReadWithin1Percent any `col:"read ±1 %" about:"the same, within 1 %"`
+	ReadOff            any `col:"read off" about:"mean absolute error of what is read, in tokens of a request"`
+	ReadMAPE           any `col:"MAPE" about:"mean absolute error in percent of the recorded figure of each request" drop:"2"`
+	WrittenOff         any `col:"written off" about:"mean absolute error of what is written, in tokens"`
+	WrittenMAPE        any `col:"MAPE" about:"the same, in percent" drop:"4"`
+	PlainOff           any `col:"plain off" about:"mean absolute error of the rest, in tokens" drop:"3"`
+	PlainMAPE          any `col:"MAPE" about:"the same, in percent" drop:"5"`
+}
+type breakCells struct {
+	Session     any `csv:"session"`
+	Agent       any `csv:"agent"`
+	File        any `csv:"file"`
+	Line        any `csv:"line"`
+	Request     any `col:"request" csv:"request" about:"number of the request"`
+	BrokeIn     any `col:"broke in" about:"the record, the simulation or both"`
+	InRecord    any `csv:"in_record"`
+	Cause       any `col:"cause" csv:"cause" about:"why less was read than before"`
+	Left        any `col:"left" csv:"left" about:"tokens that the request before had read and written" drop:"1"`
+	Read        any `col:"read" csv:"read" about:"tokens read from the cache, as recorded"`
+	Simulated   any `col:"simulated" csv:"simulated" about:"the same, by the simulation"`
+	RightKind   any `csv:"right_kind"`
+	RightAmount any `csv:"right_amount"`
+	Off         any `col:"off" about:"difference of the two"`
+	Where       any `col:"where" about:"file and line" fit:"wrap"`
+}
 
 // diff
 
-var changedColumns = []column{{Title: "change", About: "what a stage did, and at which request", Flex: true}}
+type changedCells struct {
+	Change any `col:"change" about:"what a stage did, and at which request" fit:"wrap"`
+}
 
 // sideColumns are the columns of a diff of two policies, instead of one of changes.
 func sideColumns(left, right string) []column {
@@ -504,164 +647,207 @@ func statColumns(before, after string) []column {
 
 // stats
 
-var (
-	contentColumns = []column{{Title: "what", About: "category of content"}}
-	contentShares  = []column{{Title: "tokens", About: "its tokens in the request"}, {Title: "share", About: "of the request"}}
-	contentSent    = []column{
-		{Title: "sent", About: "its tokens in all requests so far, each counted once for every request that held it", Drop: 2},
-		{Title: "of sent", About: "share of all that these requests sent", Drop: 3},
-		{Title: "most of it", About: "the largest parts, with their tokens in the request", Flex: true, Drop: 1},
-	}
-	toolColumns = []column{
-		{Title: "tool", About: "name of the tool", Flex: true},
-		{Title: "calls", About: "its calls"},
-		{Title: "errors", About: "results that are errors", Drop: 3},
-		{Title: "call tokens", About: "tokens of the calls when they were first sent", Drop: 5},
-		{Title: "results", About: "tokens of the results when they were first sent", Drop: 2},
-		{Title: "largest", About: "tokens of the largest result", Drop: 4},
-		{Title: "in context", About: "tokens of its calls and results in the request"},
-		{Title: "share", About: "of the request"},
-		{Title: "sent", About: "tokens of its calls and results in all requests so far", Drop: 1},
-	}
-	fileColumns = []column{
-		{Title: "file", About: "path, from the session's folder", Flex: true},
-		{Title: "reads", About: "results of Read with its content", Drop: 2},
-		{Title: "tokens", About: "tokens of these results when they were first sent"},
-		{Title: "again", About: "tokens of lines that an earlier result had returned", Drop: 1},
-		{Title: "superseded", About: "tokens of lines that were read, edited or written again later"},
-		{Title: "changes", About: "edits and writes by the agent", Drop: 4},
-		{Title: "in context", About: "tokens of the results in the request", Drop: 3},
-		{Title: "stale", About: "tokens in the request that are superseded", Drop: 2},
-	}
-	resultColumns = []column{
-		{Title: "line", About: "line of the session's file", Drop: 2},
-		{Title: "tool", About: "tool that was called"},
-		{Title: "about", About: "file, command or pattern of the call", Flex: true},
-		{Title: "tokens", About: "tokens when it was first sent"},
-		{Title: "requests", About: "requests that held it", Drop: 3},
-		{Title: "sent", About: "its tokens in all requests so far", Drop: 1},
-		{Title: "in context", About: "its tokens in the request", Drop: 4},
-	}
-	repeatedColumns = []column{
-		{Title: "line", About: "line of the first of them in the session's file", Drop: 1},
-		{Title: "tool", About: "tool that was called"},
-		{Title: "about", About: "file, command or pattern of the first call", Flex: true},
-		{Title: "copies", About: "later results with the same text"},
-		{Title: "tokens", About: "tokens of the copies when they were first sent"},
-	}
-	turnColumns = []column{
-		{Title: "turn", About: "number of the turn"},
-		{Title: "requests", About: "numbers of its requests", Drop: 2},
-		{Title: "context", About: "tokens of its last request"},
-		{Title: "growth", About: "tokens more than at the end of the turn before"},
-		{Title: "calls", About: "tokens of the calls that joined in it", Drop: 4},
-		{Title: "results", About: "tokens of the results that joined in it", Drop: 3},
-		{Title: "prompt", About: "start of what was typed", Flex: true},
-	}
-	listingColumns = []column{
-		{Title: "listing", About: "type of the attachment", Flex: true},
-		{Title: "times", About: "how often it was attached", Drop: 1},
-		{Title: "names", About: "names in it; -: it is a text", Drop: 2},
-		{Title: "of MCP", About: "names of tools of MCP servers", Drop: 3},
-		{Title: "tokens", About: "tokens when they were first sent"},
-		{Title: "in context", About: "tokens in the request"},
-	}
-	subagentColumns = []column{
-		{Title: "type", About: "type of the subagents, or what the client forked the context for", Flex: true},
-		{Title: "calls", About: "calls that started one"},
-		{Title: "came back", About: "tokens of their results in this conversation"},
-		{Title: "transcripts", About: "transcripts that were found", Drop: 3},
-		{Title: "requests", About: "requests in them with usage", Drop: 2},
-		{Title: "tokens in", About: "input tokens that these requests report"},
-		{Title: "out", About: "output tokens", Drop: 1},
-		{Title: "USD", About: "cost by the reported usage"},
-	}
-	heaviestColumns = []column{
-		{Title: "session", About: "id of the session, and of the subagent", Flex: true},
-		{Title: "requests", About: "requests so far", Drop: 2},
-		{Title: "context", About: "tokens of the request", Drop: 1},
-		{Title: "peak", About: "tokens of its largest request", Drop: 4},
-		{Title: "sent", About: "tokens of all requests so far"},
-		{Title: "results", About: "share of tool results in that", Drop: 3},
-		{Title: "most is of", About: "tool whose calls and results were sent most, with their share", Flex: true},
-	}
-)
+type contentCells struct {
+	What     any `col:"what" about:"category of content"`
+	Tokens   any `col:"tokens" about:"its tokens in the request"`
+	Share    any `col:"share" about:"of the request"`
+	Sent     any `col:"sent" about:"its tokens in all requests so far, each counted once for every request that held it" drop:"2"`
+	OfSent   any `col:"of sent" about:"share of all that these requests sent" drop:"3"`
+	MostOfIt any `col:"most of it" about:"the largest parts, with their tokens in the request" fit:"wrap" drop:"1"`
+}
+type toolCells struct {
+	Tool       any `col:"tool" about:"name of the tool" fit:"wrap"`
+	Calls      any `col:"calls" about:"its calls"`
+	Errors     any `col:"errors" about:"results that are errors" drop:"3"`
+	CallTokens any `col:"call tokens" about:"tokens of the calls when they were first sent" drop:"5"`
+	Results    any `col:"results" about:"tokens of the results when they were first sent" drop:"2"`
+	Largest    any `col:"largest" about:"tokens of the largest result" drop:"4"`
+	InContext  any `col:"in context" about:"tokens of its calls and results in the request"`
+	Share      any `col:"share" about:"of the request"`
+	Sent       any `col:"sent" about:"tokens of its calls and results in all requests so far" drop:"1"`
+}
+type fileCells struct {
+	File       any `col:"file" about:"path, from the session's folder" fit:"wrap"`
+	Reads      any `col:"reads" about:"results of Read with its content" drop:"2"`
+	Tokens     any `col:"tokens" about:"tokens of these results when they were first sent"`
+	Again      any `col:"again" about:"tokens of lines that an earlier result had returned" drop:"1"`
+	Superseded any `col:"superseded" about:"tokens of lines that were read, edited or written again later"`
+	Changes    any `col:"changes" about:"edits and writes by the agent" drop:"4"`
+	InContext  any `col:"in context" about:"tokens of the results in the request" drop:"3"`
+	Stale      any `col:"stale" about:"tokens in the request that are superseded" drop:"2"`
+}
+type resultCells struct {
+	Line      any `col:"line" about:"line of the session's file" drop:"2"`
+	Tool      any `col:"tool" about:"tool that was called"`
+	About     any `col:"about" about:"file, command or pattern of the call" fit:"wrap"`
+	Tokens    any `col:"tokens" about:"tokens when it was first sent"`
+	Requests  any `col:"requests" about:"requests that held it" drop:"3"`
+	Sent      any `col:"sent" about:"its tokens in all requests so far" drop:"1"`
+	InContext any `col:"in context" about:"its tokens in the request" drop:"4"`
+}
+type repeatedCells struct {
+	Line   any `col:"line" about:"line of the first of them in the session's file" drop:"1"`
+	Tool   any `col:"tool" about:"tool that was called"`
+	About  any `col:"about" about:"file, command or pattern of the first call" fit:"wrap"`
+	Copies any `col:"copies" about:"later results with the same text"`
+	Tokens any `col:"tokens" about:"tokens of the copies when they were first sent"`
+}
+type turnCells struct {
+	Turn     any `col:"turn" about:"number of the turn"`
+	Requests any `col:"requests" about:"numbers of its requests" drop:"2"`
+	Context  any `col:"context" about:"tokens of its last request"`
+	Growth   any `col:"growth" about:"tokens more than at the end of the turn before"`
+	Calls    any `col:"calls" about:"tokens of the calls that joined in it" drop:"4"`
+	Results  any `col:"results" about:"tokens of the results that joined in it" drop:"3"`
+	Prompt   any `col:"prompt" about:"start of what was typed" fit:"wrap"`
+}
+type listingCells struct {
+	Listing   any `col:"listing" about:"type of the attachment" fit:"wrap"`
+	Times     any `col:"times" about:"how often it was attached" drop:"1"`
+	Names     any `col:"names" about:"names in it; -: it is a text" drop:"2"`
+	OfMCP     any `col:"of MCP" about:"names of tools of MCP servers" drop:"3"`
+	Tokens    any `col:"tokens" about:"tokens when they were first sent"`
+	InContext any `col:"in context" about:"tokens in the request"`
+}
+type subagentCells struct {
+	Type        any `col:"type" about:"type of the subagents, or what the client forked the context for" fit:"wrap"`
+	Calls       any `col:"calls" about:"calls that started one"`
+	CameBack    any `col:"came back" about:"tokens of their results in this conversation"`
+	Transcripts any `col:"transcripts" about:"transcripts that were found" drop:"3"`
+	Requests    any `col:"requests" about:"requests in them with usage" drop:"2"`
+	TokensIn    any `col:"tokens in" about:"input tokens that these requests report"`
+	Out         any `col:"out" about:"output tokens" drop:"1"`
+	USD         any `col:"USD" about:"cost by the reported usage"`
+}
+type heaviestCells struct {
+	Session  any `col:"session" about:"id of the session, and of the subagent" fit:"wrap"`
+	Requests any `col:"requests" about:"requests so far" drop:"2"`
+	Context  any `col:"context" about:"tokens of the request" drop:"1"`
+	Peak     any `col:"peak" about:"tokens of its largest request" drop:"4"`
+	Sent     any `col:"sent" about:"tokens of all requests so far"`
+	Results  any `col:"results" about:"share of tool results in that" drop:"3"`
+	MostIsOf any `col:"most is of" about:"tool whose calls and results were sent most, with their share" fit:"wrap"`
+}
 
 // why
 
-var (
-	cacheBreakColumns = [][]column{
-		keys(namedKeys), {{Title: "request", Key: "request", About: "number of the request that read less than the one before had left"}}, keys("line"),
-		{{Title: "time (UTC)", Key: "time", About: "time at which it was recorded", Drop: 4}},
-		keys("cause stage event kind trigger model_before model idle_seconds idle_in_tool"),
-		{{Title: "cause", About: "why less was read; how long the session had been idle", Flex: true, Min: 20}},
-		{{Title: "lost", About: "tokens that were sent again and not read, by the usage; of a policy, simulated", Drop: 2}}, keys("left_tokens read_tokens lost_tokens recorded_usd simulated_lost_tokens simulated_usd"),
-		{{Title: "USD", About: "what they cost more than if they had been read"}, {Title: "simulated", About: "the same by the simulated cache, in USD; -: it did not break", Drop: 3}},
-		keys("restarts_usd changes_usd breaks_usd lifetime_usd placement_usd"),
-	}
-	sentColumns = []column{
-		{Title: "request", About: "number of the request"},
-		{Title: "line", About: "line of the file that holds it", Drop: 1},
-		{Title: "first difference", About: "the first tool, setting or block of the request before that was not sent again as it was", Flex: true, Min: 20},
-		{Title: "tokens", About: "of what differs, by the counter; a model or a setting has none"},
-		{Title: "lost", About: "tokens that were sent again and not read, by the usage", Drop: 2},
-		{Title: "USD", About: "what they cost more than if they had been read"},
-	}
-	breakSumColumns = []column{
-		{Title: "cause", About: "why the cache was lost", Flex: true},
-		{Title: "breaks", About: "requests at which the record broke; of a policy, simulated"},
-		{Title: "lost", About: "tokens that were sent again and not read", Drop: 1},
-		{Title: "USD", About: "what they cost more than if they had been read"},
-		{Title: "simulated", About: "the same by the simulated cache, in USD", Drop: 2},
-		{Title: "only simulated", About: "further breaks of the simulated cache, which the record does not have; simulated contains them", Drop: 3},
-	}
-	costShareColumns = []column{
-		{Title: "part", About: "part of the simulated cost", Flex: true},
-		{Title: "at breaks", About: "what of it falls on the requests at which the simulated cache broke"},
-		{Title: "elsewhere", About: "what falls on the others"},
-		{Title: "USD", About: "both together: they add up to the simulated cost"},
-	}
-	refillColumns = []column{
-		{Title: "from", About: "first request after a compaction"},
-		{Title: "to", About: "request before which the next one was made"},
-		{Title: "requests", About: "requests in between"},
-		{Title: "prompts", About: "prompts typed in between", Drop: 4},
-		{Title: "time", About: "from one to the other", Drop: 2},
-		{Title: "joined", About: "tokens that joined in between"},
-		{Title: "freed", About: "share of the messages that the next compaction freed", Drop: 3},
-		{Title: "most of it", About: "categories and tools that joined most, with their tokens", Flex: true, Drop: 1},
-	}
-	sourceColumnsOfRefill = []column{
-		{Title: "tokens", About: "tokens as they came"},
-		{Title: "times", About: "blocks of this kind and target", Drop: 2},
-		{Title: "what", About: "category, and the tool", Flex: true},
-		{Title: "about", About: "file, command or pattern of the call, or start of the prompt", Flex: true},
-		{Title: "line", About: "line of the first in the session's file", Drop: 1},
-	}
-	brokenColumns = []column{
-		{Title: "session", About: "beginning of the id, as long as no other in the list has it; and the subagent"},
-		{Title: "requests", About: "requests of the conversation", Drop: 3},
-		{Title: "breaks", About: "requests at which the cache broke"},
-		{Title: "USD", About: "what the breaks cost"},
-		{Title: "of all", About: "share of the cost of the session", Drop: 2},
-		{Title: "the largest", About: "the most expensive break: its request, cost and cause", Flex: true, Drop: 1, Min: 30},
-	}
-)
+type cacheBreakCells struct {
+	named
+	Request     any `col:"request" csv:"request" about:"number of the request that read less than the one before had left"`
+	Line        any `csv:"line"`
+	TimeUTC     any `col:"time (UTC)" csv:"time" about:"time at which it was recorded" drop:"4"`
+	Cause       any `csv:"cause"`
+	Stage       any `csv:"stage"`
+	Event       any `csv:"event"`
+	Kind        any `csv:"kind"`
+	Trigger     any `csv:"trigger"`
+	ModelBefore any `csv:"model_before"`
+	Model       any `csv:"model"`
+	IdleSeconds any `csv:"idle_seconds"`
+	IdleInTool  any `csv:"idle_in_tool"`
+	What        any `col:"cause" about:"why less was read; how long the session had been idle" fit:"wrap" min:"20"`
+	Lost        any `col:"lost" about:"tokens that were sent again and not read, by the usage; of a policy, simulated" drop:"2"`
+	inRecordCells
+	SimulatedLostTokens any `csv:"simulated_lost_tokens"`
+	SimulatedUSD        any `csv:"simulated_usd"`
+	USD                 any `col:"USD" about:"what they cost more than if they had been read"`
+	Simulated           any `col:"simulated" about:"the same by the simulated cache, in USD; -: it did not break" drop:"3"`
+	lostParts
+}
+
+type lostParts struct {
+	RestartsUSD  any `csv:"restarts_usd"`
+	ChangesUSD   any `csv:"changes_usd"`
+	BreaksUSD    any `csv:"breaks_usd"`
+	LifetimeUSD  any `csv:"lifetime_usd"`
+	PlacementUSD any `csv:"placement_usd"`
+}
+
+type inRecordCells struct {
+	LeftTokens  any `csv:"left_tokens"`
+	ReadTokens  any `csv:"read_tokens"`
+	LostTokens  any `csv:"lost_tokens"`
+	RecordedUSD any `csv:"recorded_usd"`
+}
+type sentCells struct {
+	Request         any `col:"request" about:"number of the request"`
+	Line            any `col:"line" about:"line of the file that holds it" drop:"1"`
+	FirstDifference any `col:"first difference" about:"the first tool, setting or block of the request before that was not sent again as it was" fit:"wrap" min:"20"`
+	Tokens          any `col:"tokens" about:"of what differs, by the counter; a model or a setting has none"`
+	Lost            any `col:"lost" about:"tokens that were sent again and not read, by the usage" drop:"2"`
+	USD             any `col:"USD" about:"what they cost more than if they had been read"`
+}
+type breakSumCells struct {
+	Cause         any `col:"cause" about:"why the cache was lost" fit:"wrap"`
+	Breaks        any `col:"breaks" about:"requests at which the record broke; of a policy, simulated"`
+	Lost          any `col:"lost" about:"tokens that were sent again and not read" drop:"1"`
+	USD           any `col:"USD" about:"what they cost more than if they had been read"`
+	Simulated     any `col:"simulated" about:"the same by the simulated cache, in USD" drop:"2"`
+	OnlySimulated any `col:"only simulated" about:"further breaks of the simulated cache, which the record does not have; simulated contains them" drop:"3"`
+}
+type costShareCells struct {
+	Part      any `col:"part" about:"part of the simulated cost" fit:"wrap"`
+	AtBreaks  any `col:"at breaks" about:"what of it falls on the requests at which the simulated cache broke"`
+	Elsewhere any `col:"elsewhere" about:"what falls on the others"`
+	USD       any `col:"USD" about:"both together: they add up to the simulated cost"`
+}
+type refillCells struct {
+	From     any `col:"from" about:"first request after a compaction"`
+	To       any `col:"to" about:"request before which the next one was made"`
+	Requests any `col:"requests" about:"requests in between"`
+	Prompts  any `col:"prompts" about:"prompts typed in between" drop:"4"`
+	Time     any `col:"time" about:"from one to the other" drop:"2"`
+	Joined   any `col:"joined" about:"tokens that joined in between"`
+	Freed    any `col:"freed" about:"share of the messages that the next compaction freed" drop:"3"`
+	MostOfIt any `col:"most of it" about:"categories and tools that joined most, with their tokens" fit:"wrap" drop:"1"`
+}
+type refillSourceCells struct {
+	Tokens any `col:"tokens" about:"tokens as they came"`
+	Times  any `col:"times" about:"blocks of this kind and target" drop:"2"`
+	What   any `col:"what" about:"category, and the tool" fit:"wrap"`
+	About  any `col:"about" about:"file, command or pattern of the call, or start of the prompt" fit:"wrap"`
+	Line   any `col:"line" about:"line of the first in the session's file" drop:"1"`
+}
+type brokenCells struct {
+	Session    any `col:"session" about:"beginning of the id, as long as no other in the list has it; and the subagent"`
+	Requests   any `col:"requests" about:"requests of the conversation" drop:"3"`
+	Breaks     any `col:"breaks" about:"requests at which the cache broke"`
+	USD        any `col:"USD" about:"what the breaks cost"`
+	OfAll      any `col:"of all" about:"share of the cost of the session" drop:"2"`
+	TheLargest any `col:"the largest" about:"the most expensive break: its request, cost and cause" fit:"wrap" min:"30" drop:"1"`
+}
 
 // resume
 
-var resumeColumns = [][]column{
-	{{Title: "session", Key: "session", About: "beginning of the id, as long as no other in the list has it"},
-		{Title: "age", About: "time since its last line", Drop: 1}}, keys("file"),
-	{{Title: "project", Key: "project", About: "last part of the folder that it was recorded in", Drop: 4},
-		{Title: "title", About: "title, or the first prompt, cut where the line ends", Cut: true, Min: 20, Drop: 3}}, keys("model"),
-	{{Title: "context", Key: "context_tokens", About: "tokens that the next request would send"},
-		{Title: "cache", About: "warm: it still holds the context, for how long; cold: it does not; not known: how long its provider keeps it"}}, keys("cache_warm last_response cache_expires"),
-	{{Title: "next USD", Key: "cost_usd", About: "input of the next request, now"},
-		{Title: "if warm", Key: "if_warm_usd", About: "the same if the cache is warm", Drop: 6},
-		{Title: "if cold", Key: "if_cold_usd", About: "the same if it is cold", Drop: 5}}, keys("compacts summary_tokens"),
-	{{Title: "after compaction", Key: "compacted_context_tokens", About: "tokens of the first request after a compaction by the client", Drop: 2},
-		{Title: "compacted USD", Key: "compacted_usd", About: "the compaction's own call and the first request after it, now"}}, keys("compacted_if_warm_usd compacted_if_cold_usd"),
-	{{Title: "pays back", Key: "pays_back_after", About: "requests after which that has cost less than to go on; -: never"},
-		{Title: "billed", Key: "billed_usd", About: "what the session was billed so far, USD, subagents included; >= at least", Drop: 1}},
+type resumeCells struct {
+	Session any `col:"session" csv:"session" about:"beginning of the id, as long as no other in the list has it"`
+	Age     any `col:"age" about:"time since its last line" drop:"1"`
+	File    any `csv:"file"`
+	Project any `col:"project" csv:"project" about:"last part of the folder that it was recorded in" drop:"4"`
+	Title   any `col:"title" about:"title, or the first prompt, cut where the line ends" fit:"cut" min:"20" drop:"3"`
+	nextCells
+	compactedCells
+	Billed any `col:"billed" csv:"billed_usd" about:"what the session was billed so far, USD, subagents included; >= at least" drop:"1"`
+}
+
+type nextCells struct {
+	Model        any `csv:"model"`
+	Context      any `col:"context" csv:"context_tokens" about:"tokens that the next request would send"`
+	Cache        any `col:"cache" about:"warm: it still holds the context, for how long; cold: it does not; not known: how long its provider keeps it"`
+	CacheWarm    any `csv:"cache_warm"`
+	LastResponse any `csv:"last_response"`
+	CacheExpires any `csv:"cache_expires"`
+	NextUSD      any `col:"next USD" csv:"cost_usd" about:"input of the next request, now"`
+	IfWarm       any `col:"if warm" csv:"if_warm_usd" about:"the same if the cache is warm" drop:"6"`
+	IfCold       any `col:"if cold" csv:"if_cold_usd" about:"the same if it is cold" drop:"5"`
+}
+
+type compactedCells struct {
+	Compacts           any `csv:"compacts"`
+	SummaryTokens      any `csv:"summary_tokens"`
+	AfterCompaction    any `col:"after compaction" csv:"compacted_context_tokens" about:"tokens of the first request after a compaction by the client" drop:"2"`
+	CompactedUSD       any `col:"compacted USD" csv:"compacted_usd" about:"the compaction's own call and the first request after it, now"`
+	CompactedIfWarmUSD any `csv:"compacted_if_warm_usd"`
+	CompactedIfColdUSD any `csv:"compacted_if_cold_usd"`
+	PaysBack           any `col:"pays back" csv:"pays_back_after" about:"requests after which that has cost less than to go on; -: never"`
 }

@@ -185,11 +185,11 @@ func figure(p *compare.PolicyRow, name string) compare.Distribution {
 // compareTotals has a row per policy, with the total of each figure, and where some sessions are left out of these the
 // cost of all of c. Costs are marked where the simulated cache does not fit the sessions of c. c may be nil.
 func compareTotals(policies []compare.PolicyRow, c *compare.Comparison, titles []figureTitle) *table {
-	t := newTable(policyColumns)
+	t := tableOf[policyCells]()
 	t.columns = append(t.columns, figureColumns(titles)...)
 	part := c != nil && partly(c)
 	if part {
-		t.columns = append(t.columns, allColumns...)
+		t.columns = append(t.columns, columnsOf[allCells]()...)
 	}
 	about := phraseIf(c != nil && !c.Money().CacheFit.Holds(), "~")
 	for i, policy := range policies {
@@ -208,12 +208,12 @@ func compareTotals(policies []compare.PolicyRow, c *compare.Comparison, titles [
 
 // compareSpread has rows for each figure, one a policy.
 func compareSpread(c *compare.Comparison) *table {
-	t := newTable(spreadColumns)
+	t := tableOf[spreadCells]()
 	for f, figure := range compare.Figures() {
 		for i, policy := range shownRows(c) {
 			s := &policy.Figures[f]
-			t.add(none, either(i == 0, figure.Name, ""), policy.Name, number(figureText(figure.Name, s.Total)),
-				number(quantileText(figure.Name, s.Median)), number(quantileText(figure.Name, s.P90)))
+			t.put(none, spreadCells{either(i == 0, figure.Name, ""), policy.Name, number(figureText(figure.Name, s.Total)),
+				number(quantileText(figure.Name, s.Median)), number(quantileText(figure.Name, s.P90))})
 		}
 	}
 	return t
@@ -248,19 +248,19 @@ func figureText(name string, d exact.Decimal) string {
 // differences has a row per policy but the first, with its differences to the first over the sessions of their pair.
 func differences(p *page, c *compare.Comparison) *table {
 	judged, names := c.Judged, compare.Names()
-	t := newTable(policyColumns)
+	t := tableOf[policyCells]()
 	if len(c.Policies) < 2 {
 		return t
 	}
 	several := len(c.Sessions) > 1
 	part := several && slices.ContainsFunc(c.Pairs[1:], func(pair compare.Contrast) bool { return len(pair.Sessions) < len(c.Sessions) })
 	if part {
-		t.columns = append(t.columns, pairColumns...)
+		t.columns = append(t.columns, columnsOf[pairCells]()...)
 	}
 	shown := slices.DeleteFunc(p.titles(), func(f figureTitle) bool { return several && !slices.Contains(differenceTitles, f.figure) })
 	t.columns = append(t.columns, figureColumns(shown)...)
 	if several {
-		t.columns = append(t.columns, verdictColumns...)
+		t.columns = append(t.columns, columnsOf[verdictCells]()...)
 	}
 	for i := 1; i < len(c.Policies); i++ {
 		pair := &c.Pairs[i]

@@ -46,8 +46,7 @@ func CostOf(tl *replay.Timeline, bridge *replay.Bridge) SessionCost {
 func costSum(list []SessionCost) *SessionCost {
 	sum := &SessionCost{Cost: &replay.Cost{}, Parts: &replay.CostParts{}}
 	var bridges []*replay.Bridge
-	for i := range list {
-		s := &list[i]
+	for _, s := range list {
 		sum.Total.Add(s.Total)
 		sum.Own.Add(s.Own)
 		sum.Conversation += s.Conversation
@@ -93,7 +92,7 @@ func Costs(w io.Writer, list []SessionCost, use policy.Use, opt Layout) error {
 
 // costTable has a row per conversation, and one for the policy's own calls in it.
 func costTable(list []SessionCost, sum *SessionCost) *table {
-	t := newTable(slices.Concat(costColumns...),
+	t := newTable(columnsOf[costCells](),
 		keys("unpriced_requests conversation_tokens recorded_usd simulated_usd"), keys("bridge_"+strings.Join(replay.Steps(), " bridge_")), keys("recorded_at_least client_usd"))
 	add := func(st style, title, kind string, s *SessionCost, b bill.Sum) *row {
 		cells := append([]any{title}, s.cells()...)
@@ -165,9 +164,9 @@ func shareText(a, b price.USD, than string) string {
 // bridgeTable leads from the recorded bill to the cost.
 func bridgeTable(sum *SessionCost, name string) *table {
 	b := sum.Bridge
-	t := newTable(bridgeColumns)
+	t := tableOf[bridgeCells]()
 	signed := func(u price.USD) number { return number(either(u.Nano > 0, "+", "") + u.String()) }
-	t.add(bold, "billed"+phraseIf(b.Recorded.AtLeast(), ", at least")+", as the usage says", b.Recorded.Calls, b.Recorded.CostUSD)
+	t.put(bold, bridgeCells{"billed" + phraseIf(b.Recorded.AtLeast(), ", at least") + ", as the usage says", b.Recorded.Calls, b.Recorded.CostUSD})
 	texts, reached := stepTexts(sum.Parts.ByStage), 0
 	totals := []struct {
 		after string // the last step to it
@@ -181,12 +180,12 @@ func bridgeTable(sum *SessionCost, name string) *table {
 	}
 	for _, name := range replay.Steps() {
 		if s := b.Step(name); slices.ContainsFunc(b.Steps, func(s replay.BridgeStep) bool { return s.Step == name }) {
-			t.add(none, texts[name], either[any](s.Calls > 0, s.Calls, ""), signed(s.USD))
+			t.put(none, bridgeCells{texts[name], either[any](s.Calls > 0, s.Calls, ""), signed(s.USD)})
 		}
 		if at := totals[min(reached, len(totals)-1)]; name == at.after {
 			reached++
 			if at.shown {
-				t.add(bold, at.title, "", at.usd)
+				t.put(bold, bridgeCells{at.title, "", at.usd})
 			}
 		}
 	}
@@ -233,10 +232,10 @@ func stepTexts(stages []replay.StageCost) map[string]string {
 
 // partsTable splits the cost by its reasons.
 func partsTable(sum *SessionCost) *table {
-	t := newTable(partsColumns)
+	t := tableOf[partsCells]()
 	add := func(title string, u price.USD) {
 		share := exact.Ratio(exact.Whole(u.Nano).Times(100), exact.Whole(sum.Total.CostUSD.Nano), 1)
-		t.add(none, title, either(u.Known, u, price.USD{Known: true}), number(either(share.Known, share.Text(1)+" %", "")))
+		t.put(none, partsCells{title, either(u.Known, u, price.USD{Known: true}), number(either(share.Known, share.Text(1)+" %", ""))})
 	}
 	p := sum.Parts
 	add("ideal: what is sent, read from the cache wherever it was sent before", p.Ideal)
@@ -261,9 +260,9 @@ func partsTable(sum *SessionCost) *table {
 
 // billedTable is the recorded bill by model and token class.
 func billedTable(models []bill.ModelSum) *table {
-	t := newTable(billedColumns)
+	t := tableOf[billedCells]()
 	for _, m := range models {
-		t.add(none, m.Model, m.Calls, m.Input.Read, m.Input.Write5m, m.Input.Write1h, m.Input.Uncached, m.Output, m.CostUSD)
+		t.put(none, billedCells{m.Model, m.Calls, m.Input.Read, m.Input.Write5m, m.Input.Write1h, m.Input.Uncached, m.Output, m.CostUSD})
 	}
 	return t
 }

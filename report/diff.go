@@ -102,8 +102,8 @@ func (p *diffPage) head() {
 		what = phrase("%v, %v to %v of %v", markedName(d.Policy, d.Truths[0]), p.left(), p.right(), d.Of)
 	}
 	chosen := func(i int, name string) string { return phraseIf(d.Chosen[i] != "", "%v: %v", name, d.Chosen[i]) }
-	p.fields([2]string{"file", d.File}, [2]string{"requests", heldText(d.Lines, 0, "")}, [2]string{"diff", what}, [2]string{"policy", chosen(0, d.Policy)},
-		[2]string{"against", either(d.From == 0, chosen(1, d.Against), "")})
+	p.fields(field{"file", d.File}, field{"requests", heldText(d.Lines, 0, "")}, field{"diff", what}, field{"policy", chosen(0, d.Policy)},
+		field{"against", either(d.From == 0, chosen(1, d.Against), "")})
 	if d.From > 0 {
 		p.note(bold, firstText(d.First))
 	}

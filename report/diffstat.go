@@ -17,7 +17,7 @@ func (p *diffPage) stat() {
 	p.line("")
 	two := p.d.Against != againstRaw && p.d.From == 0
 	before, after, bar := "before", "after", barWidth
-	columns := changedColumns
+	columns := columnsOf[changedCells]()
 	if two {
 		before, after, bar = "left", "right", narrowBar
 		columns = sideColumns(p.left(), p.right())

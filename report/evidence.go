@@ -143,21 +143,23 @@ func evidenceText(uses []policy.Use) string {
 
 // evidenceTable has a row per policy that says what stands behind it.
 func evidenceTable(uses []policy.Use) *table {
-	scored := slices.ContainsFunc(uses, func(u policy.Use) bool { return u.Score != nil })
 	of := func(n, recorded int) string { return phraseIf(recorded > 0, "%v of %v", n, recorded) }
-	t := newTable(evidenceColumns[:either(scored, len(evidenceColumns), 2)])
+	t := tableOf[evidenceCells]()
+	if !slices.ContainsFunc(uses, func(u policy.Use) bool { return u.Score != nil }) {
+		t.columns = t.columns[:2]
+	}
 	for _, u := range uses {
 		if len(u.Truths) == 0 {
 			continue
 		}
-		cells := []any{u.Name, ShortTruth(u.Truths...)}
+		cells := evidenceCells{Policy: u.Name, Truth: ShortTruth(u.Truths...)}
 		if s := u.Score; s != nil {
-			cells = append(cells, number(of(s.Decided, s.Recorded)), number(of(s.Free, s.Recorded)), s.Alarms)
+			cells.Decided, cells.FreeReplay, cells.FalseAlarms = number(of(s.Decided, s.Recorded)), number(of(s.Free, s.Recorded)), s.Alarms
 			if f := s.Fitted; f != nil {
-				cells = append(cells, number(of(f.Decided, f.Recorded)), number(of(f.Free, f.Recorded)))
+				cells.FittedDecided, cells.FittedFree = number(of(f.Decided, f.Recorded)), number(of(f.Free, f.Recorded))
 			}
 		}
-		t.add(either(u.Hypothesis(), yellow, none), cells...)
+		t.put(either(u.Hypothesis(), yellow, none), cells)
 	}
 	return t
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"errors"
 	"io"
+	"reflect"
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -36,21 +37,7 @@ type ExportTable struct {
 type ExportColumn struct {
 	parquet.Column
 	About string
-	value func(row *exportRow) parquet.Cell
 }
-
-// exportRow is what the values of a row are read off.
-type exportRow struct {
-	*ExportedSession
-	name    string // of the policy
-	policy  int    // by index into Timelines
-	request *replay.Request
-	event   *replay.Event
-	at      int // of the request
-	large   int // amounts that are null because they have too many digits
-}
-
-func (r *exportRow) timeline() *replay.Timeline { return r.Timelines[r.policy] }
 
 // Export writes conversations to tables.
 type Export struct {
@@ -91,33 +78,29 @@ func NewExport(files []io.Writer, policies []string) (*Export, error) {
 	return x, nil
 }
 
-func (x *Export) write(table int, row *exportRow) error {
+func (x *Export) write(table int, cells []any) error {
 	f := &x.tables[table]
 	for i := range f.Columns {
-		f.row[i] = f.Columns[i].value(row)
+		f.row[i] = x.cell(&f.Columns[i], cells[i])
 	}
-	x.Large += row.large
-	row.large = 0
 	return f.Write(f.row)
 }
 
 // Add writes the replays of a conversation. Its own row follows when the tables are closed.
 func (x *Export) Add(s *ExportedSession) error {
 	for p, tl := range s.Timelines {
-		row := exportRow{ExportedSession: s, name: x.policies[p], policy: p}
+		of := exportedReplay{s.conversation(), x.policies[p]}
 		for i, r := range tl.Requests {
-			row.request, row.at = &r, i+1
-			if err := x.write(requestsTable, &row); err != nil {
+			if err := x.write(requestsTable, fieldCells(reflect.ValueOf(exportRequest(of, i+1, &r)))); err != nil {
 				return err
 			}
 		}
 		for _, e := range tl.Events {
-			row.event = &e
-			if err := x.write(eventsTable, &row); err != nil {
+			if err := x.write(eventsTable, fieldCells(reflect.ValueOf(exportEvent(of, &e)))); err != nil {
 				return err
 			}
 		}
-		if err := x.write(comparisonTable, &row); err != nil {
+		if err := x.write(comparisonTable, s.compared(of, p)); err != nil {
 			return err
 		}
 	}
@@ -136,7 +119,7 @@ func (x *Export) Close() error {
 	compare.JoinProjects(projects)
 	for i := range x.sessions {
 		x.sessions[i].Project = projects[i].Project
-		if err := x.write(sessionsTable, &exportRow{ExportedSession: &x.sessions[i]}); err != nil {
+		if err := x.write(sessionsTable, x.sessions[i].cells()); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -15,297 +16,278 @@ import (
 	"github.com/ctxkit/ctxkit/report/parquet"
 )
 
-// The functions below declare a column. A name that ends in ? is that of a column that may be null.
-
-func exportColumn(name string, kind parquet.ColumnType, about string, value func(r *exportRow) parquet.Cell) ExportColumn {
-	c := parquet.Column{Name: strings.TrimSuffix(name, "?"), Kind: kind}
-	c.Optional = c.Name != name
-	return ExportColumn{c, about, value}
-}
-
-func intColumn(name, about string, value func(r *exportRow) int) ExportColumn {
-	return exportColumn(name, parquet.Int, about, func(r *exportRow) parquet.Cell { return parquet.OfInt(value(r)) })
-}
-
-// countColumn is null where 0 means that there is none.
-func countColumn(name, about string, value func(r *exportRow) int) ExportColumn {
-	return exportColumn(name+"?", parquet.Int, about, func(r *exportRow) parquet.Cell {
-		if n := value(r); n != 0 {
-			return parquet.OfInt(n)
-		}
-		return parquet.Cell{}
-	})
-}
-
-// textColumn is null where the text is empty, if it may be null.
-func textColumn(name, about string, value func(r *exportRow) string) ExportColumn {
-	optional := strings.HasSuffix(name, "?")
-	return exportColumn(name, parquet.Text, about, func(r *exportRow) parquet.Cell {
-		s := value(r)
-		if s == "" && optional {
-			return parquet.Cell{}
-		}
-		return parquet.OfText(s)
-	})
-}
-
-func boolColumn(name, about string, value func(r *exportRow) bool) ExportColumn {
-	return exportColumn(name, parquet.Bool, about, func(r *exportRow) parquet.Cell { return parquet.OfBool(value(r)) })
-}
-
-func timeColumn(name, about string, value func(r *exportRow) time.Time) ExportColumn {
-	return exportColumn(name+"?", parquet.Time, about, func(r *exportRow) parquet.Cell { return parquet.OfTime(value(r)) })
-}
-
-// decimalColumn has so many digits after the point.
-func decimalColumn(name string, places int, about string, value func(r *exportRow) exact.Decimal) ExportColumn {
-	c := exportColumn(name+"?", parquet.Decimal, about, func(r *exportRow) parquet.Cell {
-		d := value(r)
-		if !d.Known {
-			return parquet.Cell{}
-		}
-		n, ok := d.At(places)
-		v, fits := parquet.OfDecimal(n)
-		if !ok || !fits {
-			r.large++
-			return parquet.Cell{}
-		}
-		return v
-	})
-	c.Places = places
-	return c
-}
-
 // usdPlaces are the digits after the point of an amount: all of price.USD.
 const usdPlaces = 9
 
-func usdColumn(name, about string, value func(r *exportRow) price.USD) ExportColumn {
-	return decimalColumn(name, usdPlaces, about, func(r *exportRow) exact.Decimal { return value(r).Decimal() })
+// exportColumns are the columns of a row type: a field's tag col is the column's name, about says what it holds. A column
+// with a tag null is null where the field is zero; pointers, times and amounts are null where they are not known.
+func exportColumns(row reflect.Type) (columns []ExportColumn) {
+	for f := range row.Fields() {
+		if f.Anonymous {
+			columns = append(columns, exportColumns(f.Type)...)
+			continue
+		}
+		c := ExportColumn{parquet.Column{Name: f.Tag.Get("col"), Optional: f.Tag.Get("null") != ""}, f.Tag.Get("about")}
+		switch reflect.Zero(f.Type).Interface().(type) {
+		case *int:
+			c.Optional = true
+		case string:
+			c.Kind = parquet.Text
+		case bool:
+			c.Kind = parquet.Bool
+		case float64:
+			c.Kind = parquet.Double
+		case time.Time:
+			c.Kind, c.Optional = parquet.Time, true
+		case price.USD:
+			c.Kind, c.Optional, c.Places = parquet.Decimal, true, usdPlaces
+		}
+		columns = append(columns, c)
+	}
+	return columns
+}
+
+// cell is the value of a column.
+func (x *Export) cell(c *ExportColumn, v any) parquet.Cell {
+	if c.Optional && (v == 0 || v == "") {
+		return parquet.Cell{}
+	}
+	switch v := v.(type) {
+	case int:
+		return parquet.OfInt(v)
+	case *int:
+		if v != nil {
+			return parquet.OfInt(*v)
+		}
+	case string:
+		return parquet.OfText(v)
+	case bool:
+		return parquet.OfBool(v)
+	case float64:
+		return parquet.OfDouble(v)
+	case time.Time:
+		return parquet.OfTime(v)
+	case price.USD:
+		return x.cell(c, v.Decimal())
+	case exact.Decimal:
+		n, ok := v.At(c.Places)
+		if cell, fits := parquet.OfDecimal(n); v.Known && ok && fits {
+			return cell
+		}
+		if v.Known {
+			x.Large++
+		}
+	}
+	return parquet.Cell{}
 }
 
 // ExportTables are the tables that export writes.
 func ExportTables() []ExportTable {
-	keys := []ExportColumn{
-		textColumn("session", "id of the session", func(r *exportRow) string { return r.Session }),
-		textColumn("agent", "main, or the id of a subagent", func(r *exportRow) string { return cmp.Or(r.Agent, "main") }),
-		textColumn("file", "the file that was read; with agent it names the conversation in every table", func(r *exportRow) string { return r.File }),
-	}
-	policyKeys := append(slices.Clip(keys), textColumn("policy", "as the command line names it", func(r *exportRow) string { return r.name }))
-	return []ExportTable{
-		sessionsTable:   {"sessions", "One row for each conversation: what was recorded.", append(slices.Clip(keys), exportedSessions()...)},
-		requestsTable:   {"requests", "One row for each request of each replay, calls of the policy's own included.", append(slices.Clip(policyKeys), exportedRequests()...)},
-		eventsTable:     {"events", "One row for each event of each replay.", append(slices.Clip(policyKeys), exportedEvents()...)},
-		comparisonTable: {"comparison", "One row for each conversation under each policy: the figures of `compare`.", append(slices.Clip(policyKeys), exportedFigures()...)},
-	}
-}
-
-func exportedSessions() []ExportColumn {
-	columns := []ExportColumn{
-		textColumn("project?", "the folder it was recorded in, joined as by `compare`: hidden folders, worktrees and copies belong to their repository's project", func(r *exportRow) string { return r.Project }),
-		textColumn("repository?", "git repository of that folder: host and path", func(r *exportRow) string { return r.Repository }),
-		textColumn("client", "product that recorded it", func(r *exportRow) string { return r.Client }),
-		textColumn("client_version?", "of the client, at the first request", func(r *exportRow) string { return r.Version }),
-		textColumn("model?", "of the first request, or the one that was assumed", func(r *exportRow) string { return r.Model }),
-		textColumn("models?", "every model with usage, sorted, with spaces between", func(r *exportRow) string { return strings.Join(r.Glance.Models, " ") }),
-		textColumn("title?", "the session's title; null where texts are left out", func(r *exportRow) string { return r.Title }),
-		timeColumn("began", "first time in the conversation", func(r *exportRow) time.Time { return r.Began }),
-		timeColumn("ended", "end of its last response", func(r *exportRow) time.Time { return r.Glance.Ended }),
-		intColumn("requests", "requests recorded", func(r *exportRow) int { return r.Glance.Requests }),
-		intColumn("peak_context", "tokens of the largest request, as the API reported", func(r *exportRow) int { return r.Glance.PeakContext }),
-		intColumn("last_context", "tokens of the last request with usage", func(r *exportRow) int { return r.Glance.LastContext }),
-		intColumn("compactions", "compactions recorded", func(r *exportRow) int { return r.Glance.Compactions }),
-		usdColumn("cost_usd", "bill by the recorded usage, of this conversation alone; null: no request has usage and a price", func(r *exportRow) price.USD { return r.Glance.CostUSD }),
-		intColumn("requests_without_usage", "requests that no usage is recorded of: cost_usd leaves them out", func(r *exportRow) int { return r.Glance.Without }),
-		intColumn("unpriced_requests", "requests of models without a price: likewise", func(r *exportRow) int { return r.Glance.Unpriced }),
-		exportColumn("idle_seconds", parquet.Double, "in pauses between responses of more than 5 minutes", func(r *exportRow) parquet.Cell { return parquet.OfDouble(r.Glance.Idle) }),
-		intColumn("lines_read", "lines of the file", func(r *exportRow) int { return r.Lines.Read }),
-		intColumn("lines_used", "of these, lines of this conversation", func(r *exportRow) int { return r.Lines.Used }),
-		intColumn("malformed_lines", "of these, lines that cannot be read", func(r *exportRow) int { return r.Lines.SetAside[session.AsideMalformed] }),
-	}
 	abouts := map[compare.Flag]string{
 		compare.FlagMidway: "the file begins in the middle of the conversation", compare.FlagEstimated: "no usage is recorded: all tokens are estimated",
 		compare.FlagOutputs: "the output of some requests is estimated", compare.FlagCompacted: "the client compacted it when it was recorded",
 		compare.FlagWindow: "its context window is fitted to the recorded compactions", compare.FlagSubagents: "it has subagents, and only main conversations were asked for",
 		compare.FlagUnpriced: "a request's model has no price",
 	}
+	sessions := exportColumns(reflect.TypeFor[exportedSession]())
 	for _, f := range compare.Flags() {
-		columns = append(columns, boolColumn(string(f), abouts[f], func(r *exportRow) bool { return slices.Contains(r.Flags, f) }))
+		sessions = append(sessions, ExportColumn{parquet.Column{Name: string(f), Kind: parquet.Bool}, abouts[f]})
 	}
-	return columns
+	comparison := exportColumns(reflect.TypeFor[exportedComparison]())
+	for _, f := range compare.Figures() {
+		c := parquet.Column{Name: f.Name, Places: f.Places(), Optional: true}
+		if c.Places > 0 {
+			c.Kind = parquet.Decimal
+		}
+		comparison = append(comparison, ExportColumn{c, joined(", ", figureAbouts[f.Name], either(f.Unit == "" || f.Unit == "USD", "", f.Unit))})
+	}
+	return []ExportTable{
+		sessionsTable:   {"sessions", "One row for each conversation: what was recorded.", sessions},
+		requestsTable:   {"requests", "One row for each request of each replay, calls of the policy's own included.", exportColumns(reflect.TypeFor[exportedRequest]())},
+		eventsTable:     {"events", "One row for each event of each replay.", exportColumns(reflect.TypeFor[exportedEvent]())},
+		comparisonTable: {"comparison", "One row for each conversation under each policy: the figures of `compare`.", comparison},
+	}
 }
 
-func exportedRequests() []ExportColumn {
-	columns := []ExportColumn{
-		intColumn("position", "of the row in its replay, from 1", func(r *exportRow) int { return r.at }),
-		intColumn("n", "number of the main request; a call of the policy's own has that of the request after it", func(r *exportRow) int { return r.request.N }),
-		textColumn("kind", "main, or the kind of a call of the policy's own, such as compaction", func(r *exportRow) string { return r.request.Kind }),
-		textColumn("uuid?", "of the message it asked for", func(r *exportRow) string { return r.request.UUID }),
-		timeColumn("time", "at which it was recorded", func(r *exportRow) time.Time { return r.request.Time }),
-		textColumn("model?", "of its response", func(r *exportRow) string { return r.request.Model }),
-		intColumn("raw_tokens", "of the raw history, overhead included", func(r *exportRow) int { return r.request.Raw }),
-		intColumn("model_tokens", "of the model view, overhead included", func(r *exportRow) int { return r.request.Tokens }),
-		intColumn("payload_tokens", "of the payload, overhead included: what is sent", func(r *exportRow) int { return r.request.Payload }),
-		intColumn("overhead_tokens", "of the system prompt, tools, and what is on no line", func(r *exportRow) int { return r.request.Overhead }),
-		intColumn("used_tokens", "the client's own estimate before this request's edits", func(r *exportRow) int { return r.request.Used }),
-		intColumn("messages", "in the model view", func(r *exportRow) int { return r.request.Messages }),
-		intColumn("output_tokens", "of the response", func(r *exportRow) int { return r.request.Output }),
-		boolColumn("output_estimated", "output_tokens is the weight of the response: no reliable count is recorded", func(r *exportRow) bool { return r.request.Estimated }),
-		intColumn("cache_read", "tokens read from the simulated prompt cache; the four add up to payload_tokens", func(r *exportRow) int { return r.request.Cache.Read }),
-		intColumn("cache_write_5m", "tokens written into it for 5 minutes", func(r *exportRow) int { return r.request.Cache.Write5m }),
-		intColumn("cache_write_1h", "tokens written into it for 1 hour", func(r *exportRow) int { return r.request.Cache.Write1h }),
-		intColumn("cache_uncached", "tokens neither read nor written", func(r *exportRow) int { return r.request.Cache.Uncached }),
-		textColumn("cache_miss?", "why less was read than was sent before", func(r *exportRow) string {
-			if m := r.request.Cache.Miss; m != nil {
-				return string(m.Kind)
-			}
-			return ""
-		}),
-		textColumn("cache_miss_stage?", "of an edit: the stage that made it", func(r *exportRow) string {
-			if m := r.request.Cache.Miss; m != nil {
-				return m.Stage
-			}
-			return ""
-		}),
-		usdColumn("cost_usd", "simulated; null: no price is known for the model", func(r *exportRow) price.USD { return r.request.CostUSD }),
-	}
-	for _, p := range exportedCosts {
-		columns = append(columns, usdColumn(p.name, p.about, func(r *exportRow) price.USD {
-			if r.request.CostParts == nil {
-				return price.USD{}
-			}
-			return p.of(r.request.CostParts)
-		}))
-	}
-	for _, u := range recordedUsages {
-		columns = append(columns, exportColumn(u.name+"?", parquet.Int, u.about, func(r *exportRow) parquet.Cell {
-			if r.request.Recorded == nil {
-				return parquet.Cell{}
-			}
-			return parquet.OfInt(u.of(r.request.Recorded))
-		}))
-	}
-	for _, u := range billedUsages {
-		columns = append(columns, exportColumn(u.name+"?", parquet.Int, u.about, func(r *exportRow) parquet.Cell {
-			if r.request.Recorded == nil || r.request.Recorded.Billed == nil {
-				return parquet.Cell{}
-			}
-			return parquet.OfInt(u.of(r.request.Recorded.Billed))
-		}))
-	}
-	return append(columns, intColumn("events", "events at this request", func(r *exportRow) int { return len(r.request.Events) }))
+// exportedConversation names a conversation.
+type exportedConversation struct {
+	Session string `col:"session" about:"id of the session"`
+	Agent   string `col:"agent" about:"main, or the id of a subagent"`
+	File    string `col:"file" about:"the file that was read; with agent it names the conversation in every table"`
 }
 
-// exportedCosts are the parts of a cost.
-var exportedCosts = []struct {
-	name, about string
-	of          func(p *replay.CostParts) price.USD
-}{
-	{"cost_ideal", "of cost_usd: input, where what was sent before is read from the cache and only the rest is written", func(p *replay.CostParts) price.USD { return p.Ideal }},
-	{"cost_ideal_restarts", "of cost_ideal: what restarts of the client made the cache lose; null: nothing", func(p *replay.CostParts) price.USD { return p.Restarts }},
-	{"cost_ideal_changes", "of cost_ideal: what other models, tools and settings made it lose; null: nothing", func(p *replay.CostParts) price.USD { return p.Changes }},
-	{"cost_breaks", "of cost_usd: what the policy's edits made the cache lose", func(p *replay.CostParts) price.USD { return p.Breaks }},
-	{"cost_lifetime", "of cost_usd: what had expired", func(p *replay.CostParts) price.USD { return p.Lifetime }},
-	{"cost_placement", "of cost_usd: what no breakpoint or look-back covered, or was too short to be cached", func(p *replay.CostParts) price.USD { return p.Placement }},
-	{"cost_own_calls", "of cost_usd: a call of the policy's own, with what it writes", func(p *replay.CostParts) price.USD { return p.OwnCalls }},
-	{"cost_output", "of cost_usd: output of a main request", func(p *replay.CostParts) price.USD { return p.Output }},
+// conversation is the name of the conversation.
+func (s *ExportedSession) conversation() exportedConversation {
+	return exportedConversation{s.Session, cmp.Or(s.Agent, "main"), s.File}
 }
 
-// recordedUsages are the recorded usage.
-var recordedUsages = []struct {
-	name, about string
-	of          func(u *replay.Usage) int
-}{
-	{"recorded_input", "input tokens that the API reported, uncached; of several iterations the last", func(u *replay.Usage) int { return u.Input }},
-	{"recorded_cache_write", "written to the cache", func(u *replay.Usage) int { return u.CacheWrite }},
-	{"recorded_cache_read", "read from the cache", func(u *replay.Usage) int { return u.CacheRead }},
-	{"recorded_output", "output tokens", func(u *replay.Usage) int { return u.Output }},
+// exportedReplay names a replay.
+type exportedReplay struct {
+	exportedConversation
+	Policy string `col:"policy" about:"as the command line names it"`
 }
 
-// billedUsages are the sums of several iterations.
-var billedUsages = []struct {
-	name, about string
-	of          func(u *replay.Samplings) int
-}{
-	{"billed_iterations", "how often the API sampled within the request; null: once", func(u *replay.Samplings) int { return u.Iterations }},
-	{"billed_input", "sum of their uncached input tokens", func(u *replay.Samplings) int { return u.Input }},
-	{"billed_cache_write", "sum of what they wrote to the cache", func(u *replay.Samplings) int { return u.CacheWrite }},
-	{"billed_cache_read", "sum of what they read from it", func(u *replay.Samplings) int { return u.CacheRead }},
-	{"billed_output", "sum of their output tokens", func(u *replay.Samplings) int { return u.Output }},
+// exportedSession is a row of sessions, without the flags.
+type exportedSession struct {
+	exportedConversation
+	Project     string    "col:\"project\" null:\"yes\" about:\"the folder it was recorded in, joined as by `compare`: hidden folders, worktrees and copies belong to their repository's project\""
+	Repository  string    `col:"repository" null:"yes" about:"git repository of that folder: host and path"`
+	Client      string    `col:"client" about:"product that recorded it"`
+	Version     string    `col:"client_version" null:"yes" about:"of the client, at the first request"`
+	Model       string    `col:"model" null:"yes" about:"of the first request, or the one that was assumed"`
+	Models      string    `col:"models" null:"yes" about:"every model with usage, sorted, with spaces between"`
+	Title       string    `col:"title" null:"yes" about:"the session's title; null where texts are left out"`
+	Began       time.Time `col:"began" about:"first time in the conversation"`
+	Ended       time.Time `col:"ended" about:"end of its last response"`
+	Requests    int       `col:"requests" about:"requests recorded"`
+	PeakContext int       `col:"peak_context" about:"tokens of the largest request, as the API reported"`
+	LastContext int       `col:"last_context" about:"tokens of the last request with usage"`
+	Compactions int       `col:"compactions" about:"compactions recorded"`
+	CostUSD     price.USD `col:"cost_usd" about:"bill by the recorded usage, of this conversation alone; null: no request has usage and a price"`
+	Without     int       `col:"requests_without_usage" about:"requests that no usage is recorded of: cost_usd leaves them out"`
+	Unpriced    int       `col:"unpriced_requests" about:"requests of models without a price: likewise"`
+	Idle        float64   `col:"idle_seconds" about:"in pauses between responses of more than 5 minutes"`
+	Read        int       `col:"lines_read" about:"lines of the file"`
+	Used        int       `col:"lines_used" about:"of these, lines of this conversation"`
+	Malformed   int       `col:"malformed_lines" about:"of these, lines that cannot be read"`
 }
 
-func exportedEvents() []ExportColumn {
-	recorded := func(get func(e *replay.RecordedEvent) string) func(r *exportRow) string {
-		return func(r *exportRow) string {
-			if r.event.Recorded == nil {
-				return ""
-			}
-			return get(r.event.Recorded)
+// cells are the row of sessions.
+func (s *ExportedSession) cells() []any {
+	g := s.Glance
+	cells := fieldCells(reflect.ValueOf(exportedSession{s.conversation(), s.Project, s.Repository, s.Client, s.Version, s.Model, strings.Join(g.Models, " "), s.Title,
+		s.Began, g.Ended, g.Requests, g.PeakContext, g.LastContext, g.Compactions, g.CostUSD, g.Without, g.Unpriced, g.Idle,
+		s.Lines.Read, s.Lines.Used, s.Lines.SetAside[session.AsideMalformed]}))
+	for _, f := range compare.Flags() {
+		cells = append(cells, slices.Contains(s.Flags, f))
+	}
+	return cells
+}
+
+// exportedRequest is a row of requests.
+type exportedRequest struct {
+	exportedReplay
+	Position   int       `col:"position" about:"of the row in its replay, from 1"`
+	N          int       `col:"n" about:"number of the main request; a call of the policy's own has that of the request after it"`
+	Kind       string    `col:"kind" about:"main, or the kind of a call of the policy's own, such as compaction"`
+	UUID       string    `col:"uuid" null:"yes" about:"of the message it asked for"`
+	Time       time.Time `col:"time" about:"at which it was recorded"`
+	Model      string    `col:"model" null:"yes" about:"of its response"`
+	Raw        int       `col:"raw_tokens" about:"of the raw history, overhead included"`
+	Tokens     int       `col:"model_tokens" about:"of the model view, overhead included"`
+	Payload    int       `col:"payload_tokens" about:"of the payload, overhead included: what is sent"`
+	Overhead   int       `col:"overhead_tokens" about:"of the system prompt, tools, and what is on no line"`
+	Used       int       `col:"used_tokens" about:"the client's own estimate before this request's edits"`
+	Messages   int       `col:"messages" about:"in the model view"`
+	Output     int       `col:"output_tokens" about:"of the response"`
+	Estimated  bool      `col:"output_estimated" about:"output_tokens is the weight of the response: no reliable count is recorded"`
+	Read       int       `col:"cache_read" about:"tokens read from the simulated prompt cache; the four add up to payload_tokens"`
+	Write5m    int       `col:"cache_write_5m" about:"tokens written into it for 5 minutes"`
+	Write1h    int       `col:"cache_write_1h" about:"tokens written into it for 1 hour"`
+	Uncached   int       `col:"cache_uncached" about:"tokens neither read nor written"`
+	Miss       string    `col:"cache_miss" null:"yes" about:"why less was read than was sent before"`
+	MissStage  string    `col:"cache_miss_stage" null:"yes" about:"of an edit: the stage that made it"`
+	CostUSD    price.USD `col:"cost_usd" about:"simulated; null: no price is known for the model"`
+	Ideal      price.USD `col:"cost_ideal" about:"of cost_usd: input, where what was sent before is read from the cache and only the rest is written"`
+	Restarts   price.USD `col:"cost_ideal_restarts" about:"of cost_ideal: what restarts of the client made the cache lose; null: nothing"`
+	Changes    price.USD `col:"cost_ideal_changes" about:"of cost_ideal: what other models, tools and settings made it lose; null: nothing"`
+	Breaks     price.USD `col:"cost_breaks" about:"of cost_usd: what the policy's edits made the cache lose"`
+	Lifetime   price.USD `col:"cost_lifetime" about:"of cost_usd: what had expired"`
+	Placement  price.USD `col:"cost_placement" about:"of cost_usd: what no breakpoint or look-back covered, or was too short to be cached"`
+	OwnCalls   price.USD `col:"cost_own_calls" about:"of cost_usd: a call of the policy's own, with what it writes"`
+	CostOutput price.USD `col:"cost_output" about:"of cost_usd: output of a main request"`
+	exportedUsage
+	exportedSamplings
+	Events int `col:"events" about:"events at this request"`
+}
+
+// exportedUsage is the recorded usage.
+type exportedUsage struct {
+	Input      *int `col:"recorded_input" about:"input tokens that the API reported, uncached; of several iterations the last"`
+	CacheWrite *int `col:"recorded_cache_write" about:"written to the cache"`
+	CacheRead  *int `col:"recorded_cache_read" about:"read from the cache"`
+	Output     *int `col:"recorded_output" about:"output tokens"`
+}
+
+// exportedSamplings are the sums of several iterations.
+type exportedSamplings struct {
+	Iterations *int `col:"billed_iterations" about:"how often the API sampled within the request; null: once"`
+	Input      *int `col:"billed_input" about:"sum of their uncached input tokens"`
+	CacheWrite *int `col:"billed_cache_write" about:"sum of what they wrote to the cache"`
+	CacheRead  *int `col:"billed_cache_read" about:"sum of what they read from it"`
+	Output     *int `col:"billed_output" about:"sum of their output tokens"`
+}
+
+// exportRequest is the row of a request.
+func exportRequest(of exportedReplay, position int, r *replay.Request) exportedRequest {
+	c, p := &r.Cache, cmp.Or(r.CostParts, &replay.CostParts{})
+	row := exportedRequest{of, position, r.N, r.Kind, r.UUID, r.Time, r.Model, r.Raw, r.Tokens, r.Payload, r.Overhead, r.Used, r.Messages, r.Output, r.Estimated,
+		c.Read, c.Write5m, c.Write1h, c.Uncached, "", "", r.CostUSD, p.Ideal, p.Restarts, p.Changes, p.Breaks, p.Lifetime, p.Placement, p.OwnCalls, p.Output,
+		exportedUsage{}, exportedSamplings{}, len(r.Events)}
+	if m := c.Miss; m != nil {
+		row.Miss, row.MissStage = string(m.Kind), m.Stage
+	}
+	if u := r.Recorded; u != nil {
+		row.exportedUsage = exportedUsage{&u.Input, &u.CacheWrite, &u.CacheRead, &u.Output}
+		if b := u.Billed; b != nil {
+			row.exportedSamplings = exportedSamplings{&b.Iterations, &b.Input, &b.CacheWrite, &b.CacheRead, &b.Output}
 		}
 	}
-	count := func(get func(e *replay.RecordedEvent) int) func(r *exportRow) int {
-		return func(r *exportRow) int {
-			if r.event.Recorded == nil {
-				return 0
-			}
-			return get(r.event.Recorded)
-		}
-	}
-	return []ExportColumn{
-		intColumn("n", "number of the event in its replay, from 0", func(r *exportRow) int { return r.event.N }),
-		exportColumn("request?", parquet.Int, "n of the request that it took place before; null: after the last", func(r *exportRow) parquet.Cell {
-			if r.event.Request == nil {
-				return parquet.Cell{}
-			}
-			return parquet.OfInt(*r.event.Request)
-		}),
-		textColumn("stage", "of the policy; api, client: who would not have taken or sent the request", func(r *exportRow) string { return r.event.Stage }),
-		textColumn("kind", "what it does: clear, summarize, truncate, persist, remove and others", func(r *exportRow) string { return string(r.event.Kind) }),
-		textColumn("trigger?", "auto, manual, model, inferred, restart", func(r *exportRow) string { return r.event.Trigger }),
-		textColumn("reason", "in words, without a word of the transcript", func(r *exportRow) string { return r.event.Reason }),
-		intColumn("tokens_before", "of what it changed; of a refused or blocked request: its payload, also after", func(r *exportRow) int { return r.event.Before }),
-		intColumn("tokens_after", "of what is there instead", func(r *exportRow) int { return r.event.After }),
-		intColumn("tokens_saved", "tokens_before - tokens_after", func(r *exportRow) int { return r.event.Saved }),
-		intColumn("results", "tool results changed", func(r *exportRow) int { return r.event.Results }),
-		intColumn("messages", "messages removed", func(r *exportRow) int { return r.event.Messages }),
-		intColumn("targets", "blocks changed", func(r *exportRow) int { return len(r.event.Targets) }),
-		textColumn("detail?", "figures that the client would record, as a JSON object", func(r *exportRow) string {
-			if len(r.event.Detail) == 0 {
-				return ""
-			}
-			data, _ := json.Marshal(r.event.Detail) // of numbers by name: it cannot fail
-			return string(data)
-		}),
-		textColumn("recorded_file?", "where the client recorded it", recorded(func(e *replay.RecordedEvent) string { return e.File })),
-		countColumn("recorded_line", "line of that file", count(func(e *replay.RecordedEvent) int { return e.Line })),
-		textColumn("recorded_trigger?", "auto, manual", recorded(func(e *replay.RecordedEvent) string { return e.Trigger })),
-		countColumn("recorded_pre_tokens", "tokens before a compaction, as the client recorded them", count(func(e *replay.RecordedEvent) int { return e.PreTokens })),
-		countColumn("recorded_tokens_saved", "tokens that it recorded as saved", count(func(e *replay.RecordedEvent) int { return e.TokensSaved })),
-	}
+	return row
 }
 
-func exportedFigures() []ExportColumn {
-	columns := []ExportColumn{
-		textColumn("ran", "the policy that a product's name meant for this session", func(r *exportRow) string { return r.Policies[r.policy].Name }),
-		textColumn("prompt_cache", "whose prompt cache was simulated: equal, own, none", func(r *exportRow) string { return string(r.Cache) }),
-		textColumn("counter", "token counter", func(r *exportRow) string { return r.timeline().Counter }),
-		intColumn("window", "context window, tokens", func(r *exportRow) int { return r.timeline().Window }),
-		boolColumn("feasible", "no request is refused, and none breaks a rule of the API; else the figures are a bound", func(r *exportRow) bool { return r.Values[r.policy].Feasible() }),
+// exportedEvent is a row of events.
+type exportedEvent struct {
+	exportedReplay
+	N           int    `col:"n" about:"number of the event in its replay, from 0"`
+	Request     *int   `col:"request" about:"n of the request that it took place before; null: after the last"`
+	Stage       string `col:"stage" about:"of the policy; api, client: who would not have taken or sent the request"`
+	Kind        string `col:"kind" about:"what it does: clear, summarize, truncate, persist, remove and others"`
+	Trigger     string `col:"trigger" null:"yes" about:"auto, manual, model, inferred, restart"`
+	Reason      string `col:"reason" about:"in words, without a word of the transcript"`
+	Before      int    `col:"tokens_before" about:"of what it changed; of a refused or blocked request: its payload, also after"`
+	After       int    `col:"tokens_after" about:"of what is there instead"`
+	Saved       int    `col:"tokens_saved" about:"tokens_before - tokens_after"`
+	Results     int    `col:"results" about:"tool results changed"`
+	Messages    int    `col:"messages" about:"messages removed"`
+	Targets     int    `col:"targets" about:"blocks changed"`
+	Detail      string `col:"detail" null:"yes" about:"figures that the client would record, as a JSON object"`
+	File        string `col:"recorded_file" null:"yes" about:"where the client recorded it"`
+	Line        int    `col:"recorded_line" null:"yes" about:"line of that file"`
+	Recorded    string `col:"recorded_trigger" null:"yes" about:"auto, manual"`
+	PreTokens   int    `col:"recorded_pre_tokens" null:"yes" about:"tokens before a compaction, as the client recorded them"`
+	TokensSaved int    `col:"recorded_tokens_saved" null:"yes" about:"tokens that it recorded as saved"`
+}
+
+// exportEvent is the row of an event.
+func exportEvent(of exportedReplay, e *replay.Event) exportedEvent {
+	detail, _ := json.Marshal(e.Detail) // of numbers by name: it cannot fail
+	if len(e.Detail) == 0 {
+		detail = nil
 	}
-	for i, f := range compare.Figures() {
-		value := func(r *exportRow) exact.Decimal { return r.Values[r.policy][i] }
-		about := joined(", ", figureAbouts[f.Name], either(f.Unit == "" || f.Unit == "USD", "", f.Unit))
-		if places := f.Places(); places > 0 {
-			columns = append(columns, decimalColumn(f.Name, places, about, value))
-			continue
-		}
-		columns = append(columns, exportColumn(f.Name+"?", parquet.Int, about, func(r *exportRow) parquet.Cell {
-			if d := value(r); d.Known {
-				return parquet.OfInt(d.N)
-			}
-			return parquet.Cell{}
-		}))
+	r := cmp.Or(e.Recorded, &replay.RecordedEvent{})
+	return exportedEvent{of, e.N, e.Request, e.Stage, string(e.Kind), e.Trigger, e.Reason, e.Before, e.After, e.Saved, e.Results, e.Messages, len(e.Targets),
+		string(detail), r.File, r.Line, r.Trigger, r.PreTokens, r.TokensSaved}
+}
+
+// exportedComparison is a row of comparison, without the figures.
+type exportedComparison struct {
+	exportedReplay
+	Ran         string `col:"ran" about:"the policy that a product's name meant for this session"`
+	PromptCache string `col:"prompt_cache" about:"whose prompt cache was simulated: equal, own, none"`
+	Counter     string `col:"counter" about:"token counter"`
+	Window      int    `col:"window" about:"context window, tokens"`
+	Feasible    bool   `col:"feasible" about:"no request is refused, and none breaks a rule of the API; else the figures are a bound"`
+}
+
+// compared is the row of a policy, by its index, in comparison.
+func (s *ExportedSession) compared(of exportedReplay, policy int) []any {
+	tl, values := s.Timelines[policy], s.Values[policy]
+	cells := fieldCells(reflect.ValueOf(exportedComparison{of, s.Policies[policy].Name, string(s.Cache), tl.Counter, tl.Window, values.Feasible()}))
+	for _, v := range values {
+		cells = append(cells, v)
 	}
-	return columns
+	return cells
 }
 
 // figureAbouts says what each figure is.

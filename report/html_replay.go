@@ -318,9 +318,9 @@ func pageFields(tl *replay.Timeline, w *words, hints *Hints) [][2]string {
 		case w.hidden && f[0] == "tokens" && tl.Converted != nil:
 			f[1] = "converted to those of another model"
 		}
-		list = append(list, [2]string{f[0], Clean(f[1])})
+		list = append(list, field{f[0], Clean(f[1])})
 	}
-	return append(list, [2]string{"lines", either(w.hidden, phrase("read %v, used %v", tl.Lines.Read, tl.Lines.Used), Clean(linesText(tl.Lines)))})
+	return append(list, field{"lines", either(w.hidden, phrase("read %v, used %v", tl.Lines.Read, tl.Lines.Used), Clean(linesText(tl.Lines)))})
 }
 
 func pageFigures(tl *replay.Timeline) []pageFigure {

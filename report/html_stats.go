@@ -38,7 +38,7 @@ func statsHTML(w io.Writer, list []*stats.SessionStats, opt Layout) error {
 	h.Sections = append(h.Sections,
 		section{Type: "treemap", Title: "What all of them sent", About: "Each token counts once for every request that held it.", Data: sharesOf(sum.Categories, true)},
 		tableSection("Categories", "", contentTable(sum.Categories, false)), tableSection("Sessions", "", heaviestTable(list)),
-		tableSection("Tools", "", toolTable(sum.Tools, len(sum.Tools))))
+		tableSection("Tools", "", toolTable(sum.Tools)))
 	h.statsTable("Subagents", subagentTable(sum.Subagents))
 	return h.write(w)
 }
@@ -52,19 +52,19 @@ func (h *htmlPage) oneStats(s *stats.SessionStats, hidden bool) {
 	}
 	h.Sections = append(h.Sections,
 		section{Type: "treemap", Title: phrase("The context at request %v", s.Request), About: "Areas are tokens.", Data: sharesOf(s.Categories, false)},
-		tableSection("Categories", "", contentTable(s.Categories, true)), tableSection("Tools", "", toolTable(s.Tools, len(s.Tools))))
+		tableSection("Categories", "", contentTable(s.Categories, true)), tableSection("Tools", "", toolTable(s.Tools)))
 	if s.Overhead != nil {
-		h.statsTable("System prompt and tools", overheadTable(s.Overhead, len(s.Overhead.Parts)))
+		h.statsTable("System prompt and tools", overheadTable(s.Overhead))
 		h.addNotes("", overheadNote(s.Overhead))
 		h.statsTable("What the client adds to messages, which a policy can take away", addedTable(s.Overhead))
 	}
-	h.statsTable("Files that Read returned", fileTable(s, len(s.Files)))
+	h.statsTable("Files that Read returned", fileTable(s))
 	if s.Reads.Results > 0 {
 		h.addNotes("", readNotes(&s.Reads)...)
 	}
-	h.statsTable("Results by what was sent of them", resultTable(s.Results, len(s.Results)))
-	h.statsTable("Results with the same text", repeatedTable(s.Repeated.Groups, len(s.Repeated.Groups)))
-	h.statsTable("Turns", turnTable(s.Turns, len(s.Turns)))
+	h.statsTable("Results by what was sent of them", resultTable(s.Results))
+	h.statsTable("Results with the same text", repeatedTable(s.Repeated.Groups))
+	h.statsTable("Turns", turnTable(s.Turns))
 	h.statsTable("Listings of tools, skills and agents", definitionTable(s.Definitions))
 	h.statsTable("Subagents", subagentTable(s.Subagents))
 	h.addNotes("What the figures are", statsNotes(s)...)

@@ -72,13 +72,13 @@ func (s *lintSums) print(p *page) {
 	slices.SortStableFunc(s.codes, func(a, b lintSum) int {
 		return cmp.Or(slices.Index(order, a.Severity)-slices.Index(order, b.Severity), cmp.Compare(a.Code, b.Code))
 	})
-	t := newTable(codeColumns)
+	t := tableOf[codeCells]()
 	for _, c := range s.codes {
 		text := ""
 		if len(c.Places) > 0 {
 			text = c.first + either(c.Places[0].Line > 0, fmt.Sprintf(":%d", c.Places[0].Line), "") + ": " + c.Places[0].Message
 		}
-		t.add(severityStyle(c.Severity), c.Severity, c.Code, c.files, c.Count, text)
+		t.put(severityStyle(c.Severity), codeCells{c.Severity, c.Code, c.files, c.Count, text})
 	}
 	p.table(t)
 	p.note(faint, either(p.Verbose, "", p.Hints.Pages))
@@ -122,7 +122,7 @@ func lintPage(p *page, r *lint.Problems) {
 	}
 	p.note(faint, phrase("%v read, %v used, %v set aside%v", count(r.Lines.Read, "line"), r.Lines.Used, aside,
 		phraseIf(r.Lines.Fused > 0, ", %v fused", r.Lines.Fused)))
-	t := newTable(problemColumns)
+	t := tableOf[problemCells]()
 	hidden, unkept := 0, 0
 	for _, f := range r.Findings {
 		st := severityStyle(f.Severity)
@@ -135,7 +135,7 @@ func lintPage(p *page, r *lint.Problems) {
 		for i, place := range shown {
 			text := either(place.Line > 0, fmt.Sprintf("line %d: ", place.Line), "") + place.Message
 			if i == 0 {
-				t.add(st, f.Severity, f.Code, f.Count, text)
+				t.put(st, problemCells{f.Severity, f.Code, f.Count, text})
 			} else {
 				t.last(st, text)
 			}

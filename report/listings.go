@@ -44,20 +44,20 @@ const SameAs = "the same as "
 // Policies prints the catalogue of policies. Text has a line per name that people choose, a product's bare name standing for
 // its releases; Layout.All adds these in their order.
 func Policies(w io.Writer, list []PolicyInfo, opt Layout) error {
-	t := newTable(catalogueColumns...)
+	t := tableOf[catalogueCells]()
 	if opt.Format == FormatMarkdown {
-		t.columns = append(t.columns, sourceColumns...)
+		t = tableOf[sourcedCells]()
 	}
 	add := func(name pair, about string, p *PolicyInfo) *row {
-		var figures [7]any
+		score, fitted := scoreCells{}, fittedCells{}
 		if s := p.Score; s != nil {
-			copy(figures[:], []any{s.Recorded, s.Decided, s.Free, s.Alarms})
+			score = scoreCells{s.Recorded, s.Decided, s.Free, s.Alarms}
 			if f := s.Fitted; f != nil {
-				copy(figures[4:], []any{f.Recorded, f.Decided, f.Free})
+				fitted = fittedCells{f.Recorded, f.Decided, f.Free}
 			}
 		}
-		cells := []any{name, p.Product, p.Version, p.About, p.Source, p.Date, p.From, p.Until, p.From, ShortTruth(p.Truth), p.Truth, strings.Join(p.Stages, " ")}
-		return t.add(either(p.Truth.Hypothesis(), yellow, none), append(append(cells, figures[:]...), ShortScore(p.Score), about, p.Source)...)
+		return t.put(either(p.Truth.Hypothesis(), yellow, none), sourcedCells{catalogueCells{name, p.Product, p.Version, p.About, p.Source, p.Date, p.From, p.Until, p.From,
+			ShortTruth(p.Truth), p.Truth, strings.Join(p.Stages, " "), score, fitted, ShortScore(p.Score), about}, p.Source})
 	}
 	var products []object
 	short := !opt.All && (opt.Format == "" || opt.Format == FormatTable)
@@ -99,26 +99,20 @@ func releasesOf(list []PolicyInfo) (releases []string) {
 
 // PolicyFinding is a setting of a policy that is valid and probably a mistake.
 type PolicyFinding struct {
-	Policy  string `json:"policy"`
-	File    string `json:"file,omitempty"`
-	Line    int    `json:"line,omitempty"`
-	Column  int    `json:"column,omitempty"`
-	Key     string `json:"key"`
-	Rule    string `json:"rule"`
-	Message string `json:"message"`
-	Hint    string `json:"hint,omitempty"`
+	Policy string `json:"policy"`
+	policy.Finding
 }
 
 // PolicyFindings prints the findings of a lint of policies. Only FormatGitHub prints wrong, the errors of policies
 // that cannot be read.
 func PolicyFindings(w io.Writer, list []PolicyFinding, wrong policy.Errors, opt Layout) error {
-	t := newTable(findingColumns...)
+	t := tableOf[findingCells]()
 	for _, f := range list {
-		where, text := f.Key, f.Message
+		where, text := f.Key, f.Msg
 		if f.Line > 0 { // the key may be another than the one at this place
-			where, text = fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column), f.Key+": "+f.Message
+			where, text = fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column), f.Key+": "+f.Msg
 		}
-		t.add(none, f.Policy, where, f.File, f.Line, f.Column, f.Key, f.Rule, f.Message, f.Hint, text+before(": ", f.Hint))
+		t.put(none, findingCells{f.Policy, where, f.File, f.Line, f.Column, f.Key, f.Rule, f.Msg, f.Hint, text + before(": ", f.Hint)})
 	}
 	d := listing(count(len(list), "finding"), t, object{{"schema", PolicyFindingsSchema}, {"findings", list}})
 	d.other = map[Format]func(io.Writer) error{FormatGitHub: func(w io.Writer) error { return policyAnnotations(w, list, wrong) }}
@@ -138,22 +132,15 @@ func policyAnnotations(w io.Writer, list []PolicyFinding, wrong policy.Errors) e
 		annotate("error", e.Position, "policy", policy.Error{Msg: e.Msg, Hint: e.Hint})
 	}
 	for _, f := range list {
-		annotate("warning", policy.Position{File: f.File, Line: f.Line, Column: f.Column}, f.Policy+" "+f.Rule,
-			policy.Error{Msg: f.Key + ": " + f.Message, Hint: f.Hint})
+		annotate("warning", f.Position, f.Policy+" "+f.Rule,
+			policy.Error{Msg: f.Key + ": " + f.Msg, Hint: f.Hint})
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// PolicyChange is one key in which two policies differ.
-type PolicyChange struct {
-	Key  string `json:"key"`
-	From string `json:"from"`
-	To   string `json:"to"`
-}
-
 // PolicyChanges prints how policy b differs from policy a.
-func PolicyChanges(w io.Writer, a, b string, list []PolicyChange, opt Layout) error {
+func PolicyChanges(w io.Writer, a, b string, list []policy.Change, opt Layout) error {
 	t := newTable(changeColumns(a, b))
 	for _, c := range list {
 		t.add(none, c.Key, orDash(c.From), orDash(c.To))
@@ -209,7 +196,7 @@ func percentLeft(limit, used int) *int {
 
 // PrintThresholds prints the limits as a listing. In CSV notes are rows without a number of tokens.
 func PrintThresholds(w io.Writer, list LimitList, opt Layout) error {
-	t := newTable(limitColumns)
+	t := tableOf[limitCells]()
 	add := func(name, stage, compared string, acts bool, tokens int, left *int, from string) {
 		share := 0.0
 		if list.Window > 0 {
@@ -219,7 +206,7 @@ func PrintThresholds(w io.Writer, list LimitList, opt Layout) error {
 		if left != nil {
 			shown = pair{number(strconv.Itoa(*left) + "%"), *left}
 		}
-		t.add(none, name, stage, compared, tokens, places(share, 1), shown, either(acts, "yes", ""), from)
+		t.put(none, limitCells{name, stage, compared, tokens, places(share, 1), shown, either(acts, "yes", ""), from})
 	}
 	var left *int
 	if list.Used > 0 {
@@ -231,7 +218,7 @@ func PrintThresholds(w io.Writer, list LimitList, opt Layout) error {
 	}
 	if opt.Format == FormatCSV {
 		for _, note := range list.Notes {
-			t.add(none, "note", nil, nil, nil, nil, nil, nil, note)
+			t.put(none, limitCells{"note", nil, nil, nil, nil, nil, nil, note})
 		}
 	}
 	return listing(limitText(&list), t, list, append([]string{"policy " + list.Policy + before(": ", list.Chosen) + phraseIf(list.Source+list.Truth != "", " (%v)", joined("; ", list.Source, list.Truth))}, list.Notes...)...).print(w, opt)
@@ -261,7 +248,7 @@ const PricesSchema = "ctxkit.prices/v1"
 
 // Prices prints a table of models and prices.
 func Prices(w io.Writer, list *price.Table, opt Layout) error {
-	t := newTable(priceColumns...)
+	t := tableOf[priceCells]()
 	models := list.Sorted()
 	kinds, err := cache.DefaultKinds()
 	if err != nil {
@@ -281,8 +268,8 @@ func Prices(w io.Writer, list *price.Table, opt Layout) error {
 		}
 		least := cmp.Or(m.MinCacheable, kind.Minimum)
 		add := func(name, remarks string, window, caches, how, source, above any, input, write5m, write1h, read, output price.Price) {
-			t.add(none, pair{name, m.ID}, dollars(input), dollars(write5m), dollars(write1h), dollars(read), dollars(output), above, pair{window, m.Context},
-				m.MaxOutput, pair{caches, least}, how, m.Tokenizer, m.Released, m.Retired, pair{source, m.Source}, remarks, m.Confidence, m.Note)
+			t.put(none, priceCells{pair{name, m.ID}, dollars(input), dollars(write5m), dollars(write1h), dollars(read), dollars(output), above, pair{window, m.Context},
+				m.MaxOutput, pair{caches, least}, how, m.Tokenizer, m.Released, m.Retired, pair{source, m.Source}, remarks, m.Confidence, m.Note})
 		}
 		add(m.ID, priceRemarks(m), countOrDash(m.Context), countOrDash(least), cacheHow(&kind), number(fmt.Sprintf("[%d]", source+1)), nil,
 			m.Input, m.CacheWrite5m, m.CacheWrite1h, m.CacheRead, m.Output)
@@ -361,9 +348,9 @@ const AnonymizeSchema = "ctxkit.anonymize/v1"
 
 // Anonymized lists what an anonymised session reveals of its original.
 func Anonymized(w io.Writer, r *anonymize.Disclosure, opt Layout) error {
-	t := newTable(keptColumns, keys("what value count"))
-	text := func(st style, name, value string) { t.add(st, name, value).noCSV = true }
-	add := func(what, value string, n int) { t.add(none, nil, nil, what, value, n).noTab = true }
+	t := tableOf[keptCells]()
+	text := func(st style, name, value string) { t.put(st, keptCells{WhatStays: name, AsItWas: value}).noCSV = true }
+	add := func(what, value string, n int) { t.put(none, keptCells{nil, nil, what, value, n}).noTab = true }
 	for _, m := range r.Models {
 		add("model", m, 1)
 	}

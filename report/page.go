@@ -108,6 +108,9 @@ func (p *page) fileHeading(path string) {
 	p.heading(either(p.markdown(), path, shortPath(path, p.lineWidth())))
 }
 
+// field is a name and a value.
+type field = [2]string
+
 // fields prints pairs of a name and a value, without those of no value.
 func (p *page) fields(pairs ...[2]string) {
 	pairs = slices.DeleteFunc(pairs, func(f [2]string) bool { return f[1] == "" })
@@ -225,6 +228,16 @@ func (p *page) hidden(n int, noun, formats string) {
 	if n > 0 {
 		p.note(faint, p.Hints.hidden(n, noun, formats))
 	}
+}
+
+// top prints the first rows of a table, or with Layout.All all of them, and which formats have the others.
+func (p *page) top(t *table, most int, noun, formats string) {
+	n := len(t.rows)
+	if !p.All {
+		t.rows = t.rows[:min(most, n)]
+	}
+	p.table(t)
+	p.hidden(n-len(t.rows), noun, formats)
 }
 
 // end writes what was printed so far.

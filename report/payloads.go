@@ -52,17 +52,17 @@ func payloadsAnswer(r *payloads.PayloadScores) string {
 }
 
 func payloadTable(rows []payloads.ScoreRow) *table {
-	t := newTable(payloadColumns)
+	t := tableOf[payloadCells]()
 	for _, r := range rows {
-		t.add(totalStyle(r.Clients), string(r.Track), r.Clients, r.Sessions, r.Requests, r.Conversation, r.Whole, r.Equal, r.Missing, r.Unheld, r.Extra, r.Placeholders, r.Moved, r.Marks)
+		t.put(totalStyle(r.Clients), payloadCells{string(r.Track), r.Clients, r.Sessions, r.Requests, r.Conversation, r.Whole, r.Equal, r.Missing, r.Unheld, r.Extra, r.Placeholders, r.Moved, r.Marks})
 	}
 	return t
 }
 
 func payloadKindTable(rows []payloads.KindRow) *table {
-	t := newTable(payloadKindColumns)
+	t := tableOf[payloadKindCells]()
 	for _, r := range rows {
-		t.add(none, string(r.Track), string(r.What), r.Role, r.Kind, r.Blocks)
+		t.put(none, payloadKindCells{string(r.Track), string(r.What), r.Role, r.Kind, r.Blocks})
 	}
 	return t
 }
@@ -71,8 +71,7 @@ func payloadKindTable(rows []payloads.KindRow) *table {
 // have no text.
 func payloadPlaces(r *payloads.PayloadScores, all bool) (notes []string) {
 	for _, s := range r.Sessions {
-		for i := range s.Results {
-			c := &s.Results[i]
+		for _, c := range s.Results {
 			for _, d := range c.Differences {
 				if d.What == payloads.Unheld || d.What == payloads.StandIn {
 					continue

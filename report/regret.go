@@ -30,6 +30,10 @@ func regretText(tls ...*replay.Timeline) string {
 		list[i] = tl.Regret
 	}
 	t := regret.Sum(list)
+	if tls[0].Policy == "recorded" {
+		return phrase("no figure: the record had lost the same %v itself, so that only what was read again shows (%v): what else the agent lacked cannot be told",
+			count(t.Removed, "block"), t.Rereads)
+	}
 	text := phrase("%v of %v", count(t.Misses, "miss"), count(t.Removed, "removed block"))
 	if t.Misses == 0 {
 		return text

@@ -2,8 +2,8 @@
 // result does not hold, reads neither the environment nor the clock, and prints the same bytes everywhere.
 //
 // Text and Markdown are for people: pages (page.go) of headings, fields, tables and a chart. JSON, NDJSON and CSV are
-// for programs and contain everything. One list of columns (table.go) feeds the text, the Markdown and the CSV form
-// of a table.
+// for programs and contain everything. One row type (columns.go) has the columns of the text, the Markdown and the CSV
+// form of a table.
 package report
 
 import (

@@ -15,7 +15,7 @@ const kindMain = "main"
 
 // newRequestTable returns a table of requests.
 func newRequestTable(tl *replay.Timeline) *table {
-	t := newTable(requestColumns...)
+	t := tableOf[requestCells]()
 	at := slices.IndexFunc(t.columns, func(c column) bool { return c.Title == sentColumn })
 	t.columns[at].Title = sentName(tl)
 	return t
@@ -23,35 +23,28 @@ func newRequestTable(tl *replay.Timeline) *table {
 
 // requestRow adds a request with its events to the table.
 func requestRow(t *table, tl *replay.Timeline, r *replay.Request, events []int, what string) {
-	name, st := names(tl), none
-	raw, saved, used := any(r.Raw), any(r.Raw-r.Payload), any(r.Used)
-	if r.Kind != kindMain {
-		raw, saved, used, st = pair{"", r.Raw}, nil, pair{"", r.Used}, yellow
-	}
-	cells := append(name.cells(), r.N, r.Kind, r.UUID, pair{timeText(r.Time, "01-02 15:04:05"), r.Time}, r.Model,
-		raw, r.Tokens, r.Payload, saved, r.Overhead, used, r.Messages, r.Output)
+	st, c, recorded, miss := none, r.Cache, recordedCells{}, ""
 	if u := r.Recorded; u != nil {
-		cells = append(cells, u.Input, u.CacheWrite, u.CacheRead, u.Output)
-	} else {
-		cells = append(cells, nil, nil, nil, nil)
+		recorded = recordedCells{u.Input, u.CacheWrite, u.CacheRead, u.Output}
 	}
-	cells = append(cells, eventCells(tl, events)...)
-	c, miss := r.Cache, ""
 	if c.Miss != nil {
 		miss = string(c.Miss.Kind)
 	}
-	t.add(st, append(cells, c.Read, c.Write5m, c.Write1h, c.Uncached, miss, r.CostUSD, what)...)
+	cells := requestCells{names(tl), r.N, r.Kind, r.UUID, pair{timeText(r.Time, "01-02 15:04:05"), r.Time}, r.Model, r.Raw, r.Tokens, r.Payload, r.Raw - r.Payload,
+		r.Overhead, r.Used, r.Messages, r.Output, recorded, sumEvents(tl, events), c.Read, c.Write5m, c.Write1h, c.Uncached, miss, r.CostUSD, what}
+	if r.Kind != kindMain {
+		cells.Raw, cells.Saved, cells.Used, st = pair{"", r.Raw}, nil, pair{"", r.Used}, yellow
+	}
+	t.put(st, cells)
 }
 
 // endRow adds the events after the last request to a table for CSV.
 func endRow(t *table, tl *replay.Timeline, events []int) {
-	name, at := names(tl), slices.IndexFunc(t.columns, func(c column) bool { return c.Key == "events" })
-	cells := append(append(name.cells(), nil, "end"), make([]any, at)...)
-	t.add(none, append(cells[:at], eventCells(tl, events)...)...)
+	t.put(none, requestCells{named: names(tl), Kind: "end", eventSums: sumEvents(tl, events)})
 }
 
-// eventCells are how many events there are, which, and what they saved.
-func eventCells(tl *replay.Timeline, events []int) []any {
+// sumEvents are how many events there are, which, and what they saved.
+func sumEvents(tl *replay.Timeline, events []int) eventSums {
 	var kinds []string
 	saved := 0
 	for _, n := range events {
@@ -59,7 +52,7 @@ func eventCells(tl *replay.Timeline, events []int) []any {
 		kinds = append(kinds, e.Stage+":"+string(e.Kind))
 		saved += e.Saved
 	}
-	return []any{len(events), strings.Join(kinds, ";"), saved}
+	return eventSums{len(events), strings.Join(kinds, ";"), saved}
 }
 
 // printRequests prints the first and the last requests, the peaks and those with an event, and counts the others.

@@ -24,7 +24,7 @@ type ResumeItem struct {
 // Resume prints what continuing sessions costs now.
 func Resume(w io.Writer, list []ResumeItem, now time.Time, opt Layout) error {
 	list = slices.Clone(list)
-	t := newTable(resumeColumns...)
+	t := tableOf[resumeCells]()
 	items := make([]SessionItem, len(list))
 	for i := range list {
 		items[i] = list[i].SessionItem
@@ -105,21 +105,21 @@ func cacheState(c *replay.Continuation, now time.Time) string {
 }
 
 func resumeRow(t *table, i *ResumeItem, short string, now time.Time) *row {
-	cells := []any{pair{short, i.ID}, number(Age(now, i.Used())), i.Path, pair{cut(Clean(projectName(&i.SessionItem)), 24), i.Project}, Headline(&i.FileInfo)}
+	cells := resumeCells{Session: pair{short, i.ID}, Age: number(Age(now, i.Used())), File: i.Path,
+		Project: pair{cut(Clean(projectName(&i.SessionItem)), 24), i.Project}, Title: Headline(&i.FileInfo)}
 	c := i.Next
 	if c == nil {
-		return t.add(faint, cells...)
+		return t.put(faint, cells)
 	}
 	// Two places for people, all for programs.
 	money := func(u price.USD) pair { return pair{number(phraseIf(u.Known, "%v", u.Decimal().Text(2))), u} }
-	cells = append(cells, c.Model, c.Context, cacheState(c, now), c.Warm, c.Last, c.Expires, money(c.Now().USD), money(c.IfWarm.USD), money(c.IfCold.USD))
+	cells.nextCells = nextCells{c.Model, c.Context, cacheState(c, now), c.Warm, c.Last, c.Expires, money(c.Now().USD), money(c.IfWarm.USD), money(c.IfCold.USD)}
 	if n := c.CompactedNow(); n != nil {
-		cells = append(cells, c.Compact.Policy, c.Compact.Summary, c.Compact.Context, money(n.USD), c.Compact.IfWarm.USD, c.Compact.IfCold.USD, pair{number(either(n.Pays > 0, thousands(n.Pays), "-")), n.Pays})
-	} else {
-		cells = append(cells, make([]any, 7)...)
+		cells.compactedCells = compactedCells{c.Compact.Policy, c.Compact.Summary, c.Compact.Context, money(n.USD), c.Compact.IfWarm.USD, c.Compact.IfCold.USD,
+			pair{number(either(n.Pays > 0, thousands(n.Pays), "-")), n.Pays}}
 	}
 	if g := i.Glance; g != nil {
-		cells = append(cells, pair{billCell(g.CostUSD, g.AtLeast, 2), g.CostUSD})
+		cells.Billed = pair{billCell(g.CostUSD, g.AtLeast, 2), g.CostUSD}
 	}
-	return t.add(either(c.Warm, green, none), cells...)
+	return t.put(either(c.Warm, green, none), cells)
 }

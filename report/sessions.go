@@ -31,7 +31,7 @@ type SessionItem struct {
 // Sessions prints the sessions of project folders. Ages are counted from now.
 func Sessions(w io.Writer, list []SessionItem, now time.Time, opt Layout) error {
 	list = slices.Clone(list)
-	t := newTable(sessionColumns...)
+	t := tableOf[sessionCells]()
 	counts := map[session.Standing]int{}
 	var notes []string
 	var bills [][]bill.Entry
@@ -149,16 +149,14 @@ func Headline(i *session.FileInfo) string {
 func sessionRow(t *table, i *SessionItem, short string, now time.Time) *row {
 	st := map[session.Standing]style{session.Missing: red, session.Stale: yellow}[i.Standing]
 	seen := func(tokens int) pair { return pair{number(phraseIf(tokens > 0, "%v", tokens)), tokens} }
-	cells := []any{pair{short, i.ID}, number(Age(now, i.Used())), i.Path, i.Folder, pair{cut(Clean(projectName(i)), 24), i.Project}, i.Branch, i.Version, i.Title, i.Prompt,
-		i.Created, i.Last, int(i.Size), i.Standing, i.Why, len(i.Subagents), i.ToolResults, Headline(&i.FileInfo)}
+	glance := glanceCells{}
 	if g := i.Glance; g != nil {
-		cells = append(cells, g.Requests, seen(g.PeakContext), seen(g.LastContext), g.Compactions, pair{billCell(g.CostUSD, g.AtLeast, 2), g.CostUSD},
-			pair{number(timeSpan(g.Idle)), decimal{g.Idle, 0}}, g.Without, g.Unpriced, g.Partial, g.AtLeast, strings.Join(g.Models, " "))
-	} else {
-		cells = append(cells, make([]any, 11)...)
+		glance = glanceCells{g.Requests, seen(g.PeakContext), seen(g.LastContext), g.Compactions, pair{billCell(g.CostUSD, g.AtLeast, 2), g.CostUSD},
+			pair{number(timeSpan(g.Idle)), decimal{g.Idle, 0}}, g.Without, g.Unpriced, g.Partial, g.AtLeast, strings.Join(g.Models, " ")}
 	}
-	return t.add(st, append(cells, client(i), i.Standing, number(either(i.Standing == session.Missing, "", fileSize(i.Size))),
-		number(phraseIf(len(i.Subagents) > 0, "%v", len(i.Subagents))))...)
+	return t.put(st, sessionCells{pair{short, i.ID}, number(Age(now, i.Used())), i.Path, i.Folder, pair{cut(Clean(projectName(i)), 24), i.Project}, i.Branch, i.Version,
+		i.Title, i.Prompt, i.Created, i.Last, int(i.Size), i.Standing, i.Why, len(i.Subagents), i.ToolResults, Headline(&i.FileInfo), glance,
+		client(i), i.Standing, number(either(i.Standing == session.Missing, "", fileSize(i.Size))), number(phraseIf(len(i.Subagents) > 0, "%v", len(i.Subagents)))})
 }
 
 // projectName is the last part of the folder that a session was recorded in.

@@ -28,7 +28,7 @@ var startColumns = []string{"session", "age", "project", "title", "requests", "l
 
 // PrintStart prints the first screen. Ages are counted from now.
 func PrintStart(w io.Writer, s *Start, now time.Time, opt Layout) error {
-	t := newTable(sessionColumns...)
+	t := tableOf[sessionCells]()
 	for i := range t.columns {
 		if !slices.Contains(startColumns, t.columns[i].Title) {
 			t.columns[i].Title = ""

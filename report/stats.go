@@ -65,8 +65,8 @@ func statsPage(p *page, s *stats.SessionStats) {
 	p.note(bold, statsText(s))
 	p.notes(yellow, statsTrouble(s))
 	p.heading(sessionTitle(s.Session, s.Agent))
-	p.fields([2]string{"title", s.Title}, [2]string{"file", s.File}, [2]string{"requests", heldText(s.Lines, s.Held, phraseIf(s.Overhead != nil, "the parts of the system prompt and the tools"))}, [2]string{"model", s.Model}, [2]string{"policy", s.Policy},
-		[2]string{"counter", s.Counter}, [2]string{"peak", phrase("%v at request %v", s.Peak.Tokens, s.Peak.Request)})
+	p.fields(field{"title", s.Title}, field{"file", s.File}, field{"requests", heldText(s.Lines, s.Held, phraseIf(s.Overhead != nil, "the parts of the system prompt and the tools"))}, field{"model", s.Model}, field{"policy", s.Policy},
+		field{"counter", s.Counter}, field{"peak", phrase("%v at request %v", s.Peak.Tokens, s.Peak.Request)})
 	if s.Request == 0 {
 		return
 	}
@@ -75,8 +75,7 @@ func statsPage(p *page, s *stats.SessionStats) {
 	p.table(contentTable(s.Categories, true))
 	if o := s.Overhead; o != nil {
 		p.heading(phrase("system prompt and tools, as line %v holds them", o.Line))
-		p.table(overheadTable(o, p.most()))
-		p.statsHidden(len(o.Parts)-p.most(), "part")
+		p.topStats(overheadTable(o), "part")
 		p.note(faint, overheadNote(o))
 		if len(o.InMessages) > 0 {
 			p.heading("what the client adds to messages, which a policy can take away")
@@ -84,27 +83,27 @@ func statsPage(p *page, s *stats.SessionStats) {
 		}
 	}
 	p.heading(phrase("up to request %v: tools", s.Request))
-	p.table(toolTable(s.Tools, p.most()))
-	p.statsHidden(len(s.Tools)-p.most(), "tool")
+	p.topStats(toolTable(s.Tools), "tool")
 	if s.Reads.Results > 0 {
 		p.heading("files that Read returned")
-		p.table(fileTable(s, p.most()))
-		p.statsHidden(len(s.Files)-p.most(), "file")
+		p.topStats(fileTable(s), "file")
 		p.notes(faint, readNotes(&s.Reads))
 	}
 	if len(s.Results) > 0 {
 		p.heading("results by what was sent of them")
-		p.table(resultTable(s.Results, p.most()))
-		p.statsHidden(len(s.Results)-p.most(), "result")
+		p.topStats(resultTable(s.Results), "result")
 	}
 	if g := s.Repeated.Groups; len(g) > 0 {
 		p.heading("results with the same text")
-		p.table(repeatedTable(g, p.most()))
-		p.statsHidden(len(g)-p.most(), "text")
+		p.topStats(repeatedTable(g), "text")
 	}
-	p.heading(either(p.All || len(s.Turns) <= p.most(), "turns", "turns that grew the context most"))
-	p.table(turnTable(s.Turns, p.most()))
-	p.statsHidden(len(s.Turns)-p.most(), "turn")
+	turns, title := s.Turns, "turns"
+	if !p.All && len(turns) > MostStats {
+		turns, title = slices.Clone(turns), "turns that grew the context most"
+		slices.SortStableFunc(turns, func(a, b stats.Turn) int { return cmp.Compare(b.Growth, a.Growth) })
+	}
+	p.heading(title)
+	p.topStats(turnTable(turns), "turn")
 	if len(s.Definitions) > 0 {
 		p.heading("listings of tools, skills and agents")
 		p.table(definitionTable(s.Definitions))
@@ -114,10 +113,9 @@ func statsPage(p *page, s *stats.SessionStats) {
 	p.notes(faint, statsNotes(s))
 }
 
-// most is how many rows of a list are shown.
-func (p *page) most() int { return either(p.All, 1<<30, MostStats) }
-
-func (p *page) statsHidden(n int, noun string) { p.hidden(n, noun, "json and csv contain them") }
+func (p *page) topStats(t *table, noun string) {
+	p.top(t, MostStats, noun, "json and csv contain them")
+}
 
 // statsText is the answer in words.
 func statsText(s *stats.SessionStats) string {
@@ -256,13 +254,13 @@ func contentPicture(p *page, s *stats.SessionStats) []string {
 
 // contentTable lists categories; at says whether the request's share is shown, beside that of all that was sent.
 func contentTable(list []stats.CategoryTokens, at bool) *table {
-	t := newTable(contentColumns, either(at, contentShares, nil), contentSent)
+	t := tableOf[contentCells]()
+	if !at {
+		t.columns[1].Title, t.columns[2].Title = "", "" // those of the request are not shown
+	}
 	for _, c := range list {
-		cells := []any{contentNames[c.Category]}
-		if at {
-			cells = append(cells, c.Tokens, number(perMille(c.PerMille)))
-		}
-		t.add(either(c.Category == category.Unrecorded, yellow, none), append(cells, c.Sent, number(perMille(c.SentPer)), portionsText(c.Of))...)
+		t.put(either(c.Category == category.Unrecorded, yellow, none),
+			contentCells{contentNames[c.Category], c.Tokens, number(perMille(c.PerMille)), c.Sent, number(perMille(c.SentPer)), portionsText(c.Of)})
 	}
 	return t
 }
@@ -279,61 +277,50 @@ func portionsText(list []stats.Portion) string {
 	return joined("", strings.Join(words, ", "), phraseIf(len(list) > most && len(words) == most, ", …"))
 }
 
-func toolTable(list []stats.Tool, most int) *table {
-	t := newTable(toolColumns)
-	for i := range list[:min(most, len(list))] {
-		x := &list[i]
-		t.add(none, cmp.Or(x.Name, "(unknown)"), x.Calls, x.Errors, x.Called, x.Returned, x.Largest, x.InContext, number(perMille(x.PerMille)), x.Sent)
+func toolTable(list []stats.Tool) *table {
+	t := tableOf[toolCells]()
+	for _, x := range list {
+		t.put(none, toolCells{cmp.Or(x.Name, "(unknown)"), x.Calls, x.Errors, x.Called, x.Returned, x.Largest, x.InContext, number(perMille(x.PerMille)), x.Sent})
 	}
 	return t
 }
 
-func fileTable(s *stats.SessionStats, most int) *table {
-	t := newTable(fileColumns)
-	for i := range s.Files[:min(most, len(s.Files))] {
-		f := &s.Files[i]
-		t.add(none, f.Path, f.Results, f.Tokens, f.Again, f.Superseded(), f.Changes, f.InContext, f.Stale)
+func fileTable(s *stats.SessionStats) *table {
+	t := tableOf[fileCells]()
+	for _, f := range s.Files {
+		t.put(none, fileCells{f.Path, f.Results, f.Tokens, f.Again, f.Superseded(), f.Changes, f.InContext, f.Stale})
 	}
 	return t
 }
 
-func resultTable(list []stats.ToolResult, most int) *table {
-	t := newTable(resultColumns)
-	for i := range list[:min(most, len(list))] {
-		r := &list[i]
-		t.add(none, number(fmt.Sprint(r.Line)), r.Tool+phraseIf(r.Error, " (error)"), r.Target, r.Tokens, r.Requests, r.Sent, r.InContext)
+func resultTable(list []stats.ToolResult) *table {
+	t := tableOf[resultCells]()
+	for _, r := range list {
+		t.put(none, resultCells{number(fmt.Sprint(r.Line)), r.Tool + phraseIf(r.Error, " (error)"), r.Target, r.Tokens, r.Requests, r.Sent, r.InContext})
 	}
 	return t
 }
 
-func repeatedTable(list []stats.Duplicate, most int) *table {
-	t := newTable(repeatedColumns)
-	for i := range list[:min(most, len(list))] {
-		g := &list[i]
-		t.add(none, number(fmt.Sprint(g.Line)), g.Tool, g.Target, g.Copies-1, g.Tokens)
+func repeatedTable(list []stats.Duplicate) *table {
+	t := tableOf[repeatedCells]()
+	for _, g := range list {
+		t.put(none, repeatedCells{number(fmt.Sprint(g.Line)), g.Tool, g.Target, g.Copies - 1, g.Tokens})
 	}
 	return t
 }
 
-func turnTable(list []stats.Turn, most int) *table {
-	t := newTable(turnColumns)
-	shown := slices.Clone(list)
-	if len(list) > most {
-		slices.SortStableFunc(shown, func(a, b stats.Turn) int { return cmp.Compare(b.Growth, a.Growth) })
-		shown = shown[:most]
-	}
-	for i := range shown {
-		x := &shown[i]
-		t.add(none, x.N, number(either(x.From == x.To, fmt.Sprint(x.From), fmt.Sprintf("%d-%d", x.From, x.To))), x.Tokens, x.Growth, x.Called, x.Returned, x.Prompt)
+func turnTable(list []stats.Turn) *table {
+	t := tableOf[turnCells]()
+	for _, x := range list {
+		t.put(none, turnCells{x.N, number(either(x.From == x.To, fmt.Sprint(x.From), fmt.Sprintf("%d-%d", x.From, x.To))), x.Tokens, x.Growth, x.Called, x.Returned, x.Prompt})
 	}
 	return t
 }
 
 func definitionTable(list []stats.Listing) *table {
-	t := newTable(listingColumns)
-	for i := range list {
-		d := &list[i]
-		t.add(none, d.Type, d.Times, number(either(d.Names > 0, thousands(d.Names), "-")), number(either(d.Names > 0, thousands(d.MCP), "-")), d.Tokens, d.InContext)
+	t := tableOf[listingCells]()
+	for _, d := range list {
+		t.put(none, listingCells{d.Type, d.Times, number(either(d.Names > 0, thousands(d.Names), "-")), number(either(d.Names > 0, thousands(d.MCP), "-")), d.Tokens, d.InContext})
 	}
 	return t
 }
@@ -354,10 +341,9 @@ func subagentSection(p *page, list []stats.SubagentType) {
 }
 
 func subagentTable(list []stats.SubagentType) *table {
-	t := newTable(subagentColumns)
-	for i := range list {
-		s := &list[i]
-		t.add(none, cmp.Or(s.Type, "(not known)"), s.Calls, s.Returned, s.Agents, s.Requests, s.Input, s.Output, s.CostUSD)
+	t := tableOf[subagentCells]()
+	for _, s := range list {
+		t.put(none, subagentCells{cmp.Or(s.Type, "(not known)"), s.Calls, s.Returned, s.Agents, s.Requests, s.Input, s.Output, s.CostUSD})
 	}
 	return t
 }
@@ -369,13 +355,11 @@ func statsOverview(p *page, list []*stats.SessionStats, sum *stats.StatsTotal) {
 	slices.SortStableFunc(order, func(a, b *stats.SessionStats) int { return cmp.Compare(b.Sent, a.Sent) })
 	most := either(p.All, len(order), min(2*MostStats, len(order)))
 	p.heading(either(most < len(order), phrase("the %v sessions that sent the most", most), "sessions, by what they sent"))
-	p.table(heaviestTable(order[:most]))
-	p.statsHidden(len(order)-most, "session")
+	p.top(heaviestTable(order), 2*MostStats, "session", "json and csv contain them")
 	p.heading("what all of them sent")
 	p.table(contentTable(sum.Categories, false))
 	p.heading("tools")
-	p.table(toolTable(sum.Tools, p.most()))
-	p.statsHidden(len(sum.Tools)-p.most(), "tool")
+	p.topStats(toolTable(sum.Tools), "tool")
 	if sum.Reads.Results > 0 {
 		p.heading("what Read returned")
 		p.notes(none, readNotes(&sum.Reads))
@@ -386,7 +370,7 @@ func statsOverview(p *page, list []*stats.SessionStats, sum *stats.StatsTotal) {
 
 // heaviestTable has a row for each conversation.
 func heaviestTable(list []*stats.SessionStats) *table {
-	t := newTable(heaviestColumns)
+	t := tableOf[heaviestCells]()
 	for _, s := range list {
 		results := 0
 		for _, c := range s.Categories {
@@ -398,7 +382,7 @@ func heaviestTable(list []*stats.SessionStats) *table {
 		if len(s.Tools) > 0 {
 			tool = phrase("%v, %v", s.Tools[0].Name, percent(s.Tools[0].Sent, s.Sent))
 		}
-		t.add(none, strings.TrimSpace(s.Session+" "+s.Agent), s.Request, s.Tokens, s.Peak.Tokens, s.Sent, number(perMille(results)), tool)
+		t.put(none, heaviestCells{strings.TrimSpace(s.Session + " " + s.Agent), s.Request, s.Tokens, s.Peak.Tokens, s.Sent, number(perMille(results)), tool})
 	}
 	return t
 }
@@ -432,32 +416,25 @@ func statsCSV(list []*stats.SessionStats) *table {
 				add("part", string(c.Category), x.Name, nil, x.Blocks, nil, x.Tokens)
 			}
 		}
-		for i := range s.Tools {
-			x := &s.Tools[i]
+		for _, x := range s.Tools {
 			add("tool", x.Name, nil, nil, x.Calls, x.Called+x.Returned, x.InContext, x.Sent, x.PerMille)
 		}
-		for i := range s.Files {
-			f := &s.Files[i]
+		for _, f := range s.Files {
 			add("file", "Read", f.Path, nil, f.Results, f.Tokens, f.InContext, nil, nil, f.Superseded(), f.Again)
 		}
-		for i := range s.Results {
-			r := &s.Results[i]
+		for _, r := range s.Results {
 			add("result", r.Tool, r.Target, r.Line, r.Requests, r.Tokens, r.InContext, r.Sent)
 		}
-		for i := range s.Turns {
-			x := &s.Turns[i]
+		for _, x := range s.Turns {
 			add("turn", fmt.Sprint(x.N), x.Prompt, x.Line, x.To-x.From+1, x.Growth, x.Tokens)
 		}
-		for i := range s.Repeated.Groups {
-			g := &s.Repeated.Groups[i]
+		for _, g := range s.Repeated.Groups {
 			add("repeated", g.Tool, g.Target, g.Line, g.Copies-1, g.Tokens)
 		}
-		for i := range s.Definitions {
-			d := &s.Definitions[i]
+		for _, d := range s.Definitions {
 			add("listing", d.Type, nil, nil, d.Times, d.Tokens, d.InContext)
 		}
-		for i := range s.Subagents {
-			a := &s.Subagents[i]
+		for _, a := range s.Subagents {
 			add("subagent", a.Type, nil, nil, a.Calls, a.Returned)
 		}
 	}
@@ -465,19 +442,19 @@ func statsCSV(list []*stats.SessionStats) *table {
 }
 
 // overheadTable has a row per part of the system prompt and the tools.
-func overheadTable(o *stats.PromptOverhead, most int) *table {
-	t := newTable(overheadColumns)
-	for _, p := range o.Parts[:min(most, len(o.Parts))] {
-		t.add(none, p.Part, p.Name, cmp.Or(p.Server, p.Kind), p.Tokens, percent(p.Tokens, o.Tokens), p.Calls, p.Requests, p.Sent)
+func overheadTable(o *stats.PromptOverhead) *table {
+	t := tableOf[overheadCells]()
+	for _, p := range o.Parts {
+		t.put(none, overheadCells{p.Part, p.Name, cmp.Or(p.Server, p.Kind), p.Tokens, percent(p.Tokens, o.Tokens), p.Calls, p.Requests, p.Sent})
 	}
 	return t
 }
 
 // addedTable has a row per type of attachment.
 func addedTable(o *stats.PromptOverhead) *table {
-	t := newTable(addedColumns)
+	t := tableOf[addedCells]()
 	for _, p := range o.InMessages {
-		t.add(none, p.Kind, p.Name, p.Tokens)
+		t.put(none, addedCells{p.Kind, p.Name, p.Tokens})
 	}
 	return t
 }

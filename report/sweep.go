@@ -73,7 +73,7 @@ func sweepTable(s *sweep.Grid, all bool) *table {
 	for _, name := range names {
 		t.columns = append(t.columns, shown[name].column(name))
 	}
-	t.columns = append(t.columns, frontColumns...)
+	t.columns = append(t.columns, columnsOf[frontCells]()...)
 	off := 0
 	for i := range rows {
 		cells := []any{s.Policy, s.Sessions}

@@ -2,9 +2,12 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"io"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -31,6 +34,31 @@ func keys(names string) []column {
 	return columns
 }
 
+// columnsOf returns the columns of a row type, one for each of its fields: the tag col is the Title, csv the Key, and
+// about, drop and min are About, Drop and Min; fit says whether the column wraps or is cut. An embedded struct stands for
+// its own fields. A field without a tag csv has the Key that its JSON form has.
+func columnsOf[T any]() []column { return fieldColumns(reflect.TypeFor[T]()) }
+
+func fieldColumns(row reflect.Type) []column {
+	var columns []column
+	for f := range row.Fields() {
+		if f.Anonymous {
+			columns = append(columns, fieldColumns(f.Type)...)
+			continue
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		number := func(key string) int {
+			n, _ := strconv.Atoi(f.Tag.Get(key))
+			return n
+		}
+		columns = append(columns, column{
+			Title: f.Tag.Get("col"), Key: cmp.Or(f.Tag.Get("csv"), name), About: f.Tag.Get("about"), Drop: number("drop"), Min: number("min"),
+			Flex: f.Tag.Get("fit") == "wrap", Cut: f.Tag.Get("fit") == "cut",
+		})
+	}
+	return columns
+}
+
 // row is one row of a table, with one cell per column.
 type row struct {
 	cells []any
@@ -48,6 +76,27 @@ type table struct {
 
 // newTable returns a table of these columns, in this order.
 func newTable(columns ...[]column) *table { return &table{columns: slices.Concat(columns...)} }
+
+// tableOf returns a table of the columns of a row type.
+func tableOf[T any]() *table { return newTable(columnsOf[T]()) }
+
+// put appends a row of the type that the table has its columns from.
+func (t *table) put(st style, cells any) *row {
+	return t.add(st, fieldCells(reflect.ValueOf(cells))...)
+}
+
+// fieldCells are the values of the fields that fieldColumns lists.
+func fieldCells(row reflect.Value) []any {
+	var cells []any
+	for f, v := range row.Fields() {
+		if f.Anonymous {
+			cells = append(cells, fieldCells(v)...)
+		} else {
+			cells = append(cells, v.Interface())
+		}
+	}
+	return cells
+}
 
 // add appends a row. Missing cells at its end are empty.
 func (t *table) add(st style, cells ...any) *row {

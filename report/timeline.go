@@ -239,7 +239,7 @@ func printEvents(p *page, tl *replay.Timeline) {
 		p.note(none, "None: the policy changed nothing.")
 		return
 	}
-	t := newTable(eventColumns)
+	t := tableOf[eventCells]()
 	shown := shownEvents(tl, p.All)
 	for _, i := range shown {
 		e := tl.Events[i]
@@ -256,7 +256,7 @@ func printEvents(p *page, tl *replay.Timeline) {
 			before, after, saved = nil, nil, nil
 		}
 		// In Markdown #1 would be an issue.
-		t.add(st, either(p.markdown(), "", "#")+strconv.Itoa(e.N), at, e.Stage, e.Kind, eventText(tl, &e), before, after, saved)
+		t.put(st, eventCells{either(p.markdown(), "", "#") + strconv.Itoa(e.N), at, e.Stage, e.Kind, eventText(tl, &e), before, after, saved})
 	}
 	p.table(t)
 	p.hidden(len(tl.Events)-len(shown), "event", "json and csv contain them")

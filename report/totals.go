@@ -16,7 +16,7 @@ func totalFields(tl *replay.Timeline) [][2]string {
 	t, sent := tl.Totals, sentName(tl)
 	var f [][2]string
 	add := func(when bool, name, format string, args ...any) {
-		f = append(f, [2]string{name, phraseIf(when, format, args...)})
+		f = append(f, field{name, phraseIf(when, format, args...)})
 	}
 	c := t.Cache
 	add(true, "requests", "%v", t.Requests)
@@ -159,9 +159,9 @@ func (o *overview) print(p *page) {
 	slices.Sort(o.ran)
 	p.items(none, slices.DeleteFunc(o.ran, func(text string) bool { return text == "" || text == "under "+o.name() }))
 	p.heading("all sessions")
-	t := newTable(overviewColumns)
+	t := tableOf[overviewCells]()
 	row := func(st style, name string, x *replay.Totals) *row {
-		return t.add(st, name, x.Requests, x.RawPeak, x.ModelPeak, x.Saved, x.Compactions, x.Cleared, x.CostUSD, billCell(x.USD, x.AtLeast, 4))
+		return t.put(st, overviewCells{name, x.Requests, x.RawPeak, x.ModelPeak, x.Saved, x.Compactions, x.Cleared, x.CostUSD, billCell(x.USD, x.AtLeast, 4)})
 	}
 	hidden := 0
 	for i, tl := range o.rows {

@@ -31,7 +31,7 @@ func PrintTranscript(w io.Writer, t *Transcript, opt Layout) error {
 	}
 	p := &transcriptPages{page: newPage(w, opt), t: t}
 	p.heading("session " + t.Conv.SessionID + ": transcript, as recorded")
-	p.fields([2]string{"file", t.Conv.Path})
+	p.fields(field{"file", t.Conv.Path})
 	if err := t.each(p.record); err != nil {
 		return err
 	}

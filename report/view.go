@@ -90,9 +90,9 @@ func (p *viewPages) head() {
 		p.ownHead(at)
 		return
 	}
-	p.fields([2]string{"file", v.Conv.Path}, [2]string{"at", at}, [2]string{"policy", markedName(v.Policy, v.Truth) + before(": ", v.Chosen)},
-		[2]string{"request", cmp.Or(v.Record.text(), heldText(requests.HeldLines(v.Conv.Lines.SetAside), 0, ""))}, [2]string{"restart", v.restart()}, [2]string{"tokens", phrase("%v, and %v of overhead (system prompt, tools)", tokens, v.Overhead)},
-		[2]string{"server", editsText(v.Body.Edits)})
+	p.fields(field{"file", v.Conv.Path}, field{"at", at}, field{"policy", markedName(v.Policy, v.Truth) + before(": ", v.Chosen)},
+		field{"request", cmp.Or(v.Record.text(), heldText(requests.HeldLines(v.Conv.Lines.SetAside), 0, ""))}, field{"restart", v.restart()}, field{"tokens", phrase("%v, and %v of overhead (system prompt, tools)", tokens, v.Overhead)},
+		field{"server", editsText(v.Body.Edits)})
 }
 
 // restart says what shows that the client was started again before the request; "" if it was not.
@@ -112,10 +112,10 @@ func (p *viewPages) ownHead(at string) {
 	if q.Overhead > 0 {
 		over, system = ", "+thousands(q.Overhead)+" of them overhead", "the session's, with its tools: no transcript holds them"
 	}
-	p.fields([2]string{"file", v.Conv.Path}, [2]string{"at", at}, [2]string{"policy", v.Policy + before(": ", v.Chosen)},
-		[2]string{"call", phrase("%v of event %v, by %v%v", q.Call.Kind, q.Event, q.Stage, either(q.Refused, "; it is refused", ""))},
-		[2]string{"tokens", phrase("%v counted by the call%v; %v retried", q.Call.Input, over, count(q.Call.Retries, "request"))},
-		[2]string{"system", system}, [2]string{"unknown", q.Unknown})
+	p.fields(field{"file", v.Conv.Path}, field{"at", at}, field{"policy", v.Policy + before(": ", v.Chosen)},
+		field{"call", phrase("%v of event %v, by %v%v", q.Call.Kind, q.Event, q.Stage, either(q.Refused, "; it is refused", ""))},
+		field{"tokens", phrase("%v counted by the call%v; %v retried", q.Call.Input, over, count(q.Call.Retries, "request"))},
+		field{"system", system}, field{"unknown", q.Unknown})
 }
 
 // message prints one message of the view: the blocks of one item.

@@ -34,7 +34,7 @@ func (r *OnRecord) text() string {
 func (p *viewPages) frame(b *requests.SentBody) error {
 	var params [][2]string
 	for _, param := range b.Params {
-		params = append(params, [2]string{param.Name, compactJSON(param.Value)})
+		params = append(params, field{param.Name, compactJSON(param.Value)})
 	}
 	p.line("")
 	p.fields(params...)
@@ -68,8 +68,7 @@ func (p *viewPages) frame(b *requests.SentBody) error {
 
 // recorded prints the messages of a request as it was sent.
 func (p *viewPages) recorded(b *requests.SentBody) error {
-	for i := range b.Messages {
-		m := &b.Messages[i]
+	for _, m := range b.Messages {
 		p.n++
 		p.line("")
 		p.title(bold, "", fmt.Sprintf("── %d  %s  line %d", p.n, m.Role, m.Line))

@@ -57,13 +57,11 @@ func lostByRecord(s *why.SessionBreaks) bool { return s.Recorded && s.Usage > 0 
 func whyPage(p *page, s *why.SessionBreaks) {
 	p.note(bold, joined(" ", whyText(why.Sum([]*why.SessionBreaks{s}), s.Policy, lostByRecord(s), s.Recorded), largestText(s), unexplainedText(s.Causes), thrashText(s)))
 	p.heading(sessionTitle(s.Session, s.Agent))
-	p.fields([2]string{"title", s.Title}, [2]string{"file", s.File}, [2]string{"requests", heldText(s.Lines, s.Held, phraseIf(s.Recorded && s.Held > 0, "what differs between two requests"))}, [2]string{"model", s.Model}, [2]string{"policy", s.Policy}, [2]string{"counter", s.Counter})
+	p.fields(field{"title", s.Title}, field{"file", s.File}, field{"requests", heldText(s.Lines, s.Held, phraseIf(s.Recorded && s.Held > 0, "what differs between two requests"))}, field{"model", s.Model}, field{"policy", s.Policy}, field{"counter", s.Counter})
 	breakSection(p, s)
 	if len(s.Changes) > 0 {
 		p.heading("what differs from the request before, as sent")
-		most := either(p.All, len(s.Changes), min(mostBreaks, len(s.Changes)))
-		p.table(sentTable(s.Changes[:most]))
-		p.hidden(len(s.Changes)-most, "request", "json contains them")
+		p.top(sentTable(s.Changes), mostBreaks, "request", "json contains them")
 	}
 	if len(s.Causes) > 1 {
 		p.heading("by cause")
@@ -142,8 +140,7 @@ func largestText(s *why.SessionBreaks) string {
 // unexplainedText says what of the breaks no line explains.
 func unexplainedText(causes []why.BreakSum) (text string) {
 	var fell why.RecordedBreaks
-	for i := range causes {
-		c := &causes[i]
+	for _, c := range causes {
 		switch {
 		case c.Cause == backtest.Unexplained && c.Breaks > 0:
 			text = phrase("%v of them, %v, %v unexplained: no line of the file says why.", c.Breaks, usdText(c.USD), either(c.Breaks == 1, "is", "are"))
@@ -182,9 +179,7 @@ func breakSection(p *page, s *why.SessionBreaks) {
 	}
 	if len(shown) > 0 {
 		p.heading("breaks, the most expensive first")
-		most := either(p.All, len(shown), min(mostBreaks, len(shown)))
-		p.table(cacheBreakTable(s, shown[:most]))
-		p.hidden(len(shown)-most, "break", "json and csv contain them")
+		p.top(cacheBreakTable(s, shown), mostBreaks, "break", "json and csv contain them")
 	}
 	if n := len(s.Breaks) - len(shown); n > 0 {
 		var only price.USD
@@ -199,41 +194,39 @@ func breakSection(p *page, s *why.SessionBreaks) {
 
 // cacheBreakTable has a row per break.
 func cacheBreakTable(s *why.SessionBreaks, list []why.CacheBreak) *table {
-	t := newTable(cacheBreakColumns...)
+	t := tableOf[cacheBreakCells]()
 	for i := range list {
 		b := &list[i]
 		var event any
 		if b.Event != nil {
 			event = *b.Event
 		}
-		cells := append((&named{s.Session, s.Agent, s.File, s.Policy, s.Counter}).cells(), b.Request, b.Line, pair{timeText(b.Time, "01-02 15:04"), b.Time},
-			string(b.Cause), b.Stage, event, string(b.Edit), b.Trigger, b.Before, b.Model, decimal{b.Idle, 3}, b.Tool, breakText(b))
-		if r := b.InFile; r != nil {
-			cells = append(cells, r.Lost, r.Left, r.Read, r.Lost, r.USD)
-		} else {
-			cells = append(cells, either[any](lostByRecord(s), number("-"), b.Lost()), nil, nil, nil, nil)
-		}
 		sim := cmp.Or(b.Sim, &why.SimulatedBreak{})
-		if b.Sim == nil {
-			cells = append(cells, nil, nil)
-		} else {
-			cells = append(cells, sim.Lost, sim.USD)
+		cells := cacheBreakCells{
+			named{s.Session, s.Agent, s.File, s.Policy, s.Counter}, b.Request, b.Line, pair{timeText(b.Time, "01-02 15:04"), b.Time},
+			string(b.Cause), b.Stage, event, string(b.Edit), b.Trigger, b.Before, b.Model, decimal{b.Idle, 3}, b.Tool, breakText(b),
+			b.Lost(), inRecordCells{}, sim.Lost, sim.USD, sim.USD, nil,
+			lostParts{ifKnown(sim.Restarts), ifKnown(sim.Changes), ifKnown(sim.Edits), ifKnown(sim.Lifetime), ifKnown(sim.Placement)},
 		}
-		var shown, beside any = sim.USD, nil
 		if lostByRecord(s) {
-			shown, beside = price.USD{}, sim.USD
-			if b.InFile != nil {
-				shown = b.InFile.USD
+			cells.Lost, cells.USD, cells.Simulated = number("-"), price.USD{}, sim.USD
+		}
+		if r := b.InFile; r != nil {
+			cells.Lost, cells.inRecordCells = r.Lost, inRecordCells{r.Left, r.Read, r.Lost, r.USD}
+			if lostByRecord(s) {
+				cells.USD = r.USD
 			}
 		}
-		cells = append(cells, shown, beside)
-		for _, u := range []price.USD{sim.Restarts, sim.Changes, sim.Edits, sim.Lifetime, sim.Placement} {
-			cells = append(cells, either[any](u.Known, u, nil))
+		if b.Sim == nil {
+			cells.SimulatedLostTokens, cells.SimulatedUSD = nil, nil
 		}
-		t.add(either(b.Cause == backtest.Unexplained, yellow, none), cells...)
+		t.put(either(b.Cause == backtest.Unexplained, yellow, none), cells)
 	}
 	return t
 }
+
+// ifKnown is an amount, or an empty cell.
+func ifKnown(u price.USD) any { return either[any](u.Known, u, nil) }
 
 // longPause is the shortest pause that is worth a word beside another cause, seconds: the shorter lifetime.
 const longPause = 5 * 60
@@ -263,10 +256,9 @@ func breakText(b *why.CacheBreak) string {
 
 // sentTable has a row per request that differs from the one before.
 func sentTable(list []why.RequestChange) *table {
-	t := newTable(sentColumns)
-	for i := range list {
-		c := &list[i]
-		t.add(none, c.Request, c.Line, changeText(c.Change), c.Tokens, c.Lost, either[any](c.USD.Known, c.USD, nil))
+	t := tableOf[sentCells]()
+	for _, c := range list {
+		t.put(none, sentCells{c.Request, c.Line, changeText(c.Change), c.Tokens, c.Lost, ifKnown(c.USD)})
 	}
 	return t
 }
@@ -353,14 +345,14 @@ func lossText(c cache.BreakCause, stage string, kind policy.EditKind) string {
 
 // causeSumTable has a row per cause, and a sum.
 func causeSumTable(list []why.BreakSum, record bool) *table {
-	t := newTable(breakSumColumns)
+	t := tableOf[breakSumCells]()
 	var all why.BreakSum
 	add := func(st style, name string, c *why.BreakSum) {
 		if record {
-			t.add(st, name, c.Breaks, c.Lost, c.USD, c.SimUSD, number(phraseIf(c.Only > 0, "%v", c.Only)))
+			t.put(st, breakSumCells{name, c.Breaks, c.Lost, c.USD, c.SimUSD, number(phraseIf(c.Only > 0, "%v", c.Only))})
 			return
 		}
-		t.add(st, name, c.Simulated, c.SimLost, c.SimUSD)
+		t.put(st, breakSumCells{Cause: name, Breaks: c.Simulated, Lost: c.SimLost, USD: c.SimUSD})
 	}
 	for i := range list {
 		c := &list[i]
@@ -384,16 +376,16 @@ func shareSection(p *page, parts []why.CostShare, cost price.USD) {
 		return
 	}
 	p.heading(phrase("the simulated cost, %v, by its parts", usdText(cost)))
-	t := newTable(costShareColumns)
+	t := tableOf[costShareCells]()
 	var all, at price.USD
 	for _, x := range parts {
 		all.Add(x.USD)
 		at.Add(x.AtBreaks)
 		if x.USD.Nano != 0 || x.AtBreaks.Nano != 0 {
-			t.add(none, shareTexts[x.Part], x.AtBreaks, price.USD{Nano: x.USD.Nano - x.AtBreaks.Nano, Known: true}, x.USD)
+			t.put(none, costShareCells{shareTexts[x.Part], x.AtBreaks, price.USD{Nano: x.USD.Nano - x.AtBreaks.Nano, Known: true}, x.USD})
 		}
 	}
-	t.add(bold, "sum", at, price.USD{Nano: all.Nano - at.Nano, Known: true}, all)
+	t.put(bold, costShareCells{"sum", at, price.USD{Nano: all.Nano - at.Nano, Known: true}, all})
 	p.table(t)
 }
 
@@ -405,25 +397,19 @@ func refillSection(p *page, s *why.SessionBreaks) {
 	list := slices.Clone(s.Refills)
 	slices.SortStableFunc(list, func(a, b stats.Refill) int { return a.Requests - b.Requests })
 	p.heading("compactions that follow one another, the quickest first")
-	t := newTable(refillColumns)
-	most := min(p.most(), len(list))
-	for i := range list[:most] {
-		r := &list[i]
+	t := tableOf[refillCells]()
+	for _, r := range list {
 		to := number(either(r.To > s.Requests, "end", thousands(r.To)))
-		t.add(none, r.From, to, r.Requests, r.Prompts, number(either(r.Seconds > 0 && r.Seconds < 60, "<1 min", timeSpan(r.Seconds))), r.Joined, number(perMille(r.Freed)), sourcesText(r.Parts))
+		t.put(none, refillCells{r.From, to, r.Requests, r.Prompts, number(either(r.Seconds > 0 && r.Seconds < 60, "<1 min", timeSpan(r.Seconds))), r.Joined, number(perMille(r.Freed)), sourcesText(r.Parts)})
 	}
-	p.table(t)
-	p.hidden(len(list)-most, "refill", "json contains them")
-	for i := range list[:either(p.All, most, 1)] {
-		r := &list[i]
+	p.top(t, MostStats, "refill", "json contains them")
+	for _, r := range list[:either(p.All, len(list), 1)] {
 		p.heading(phrase("what refilled the context from request %v to %v: %v tokens", r.From, either(r.To > s.Requests, "the end", thousands(r.To)), r.Joined))
-		t := newTable(sourceColumnsOfRefill)
-		shown := min(either(p.All, len(r.Heaviest), MostStats), len(r.Heaviest))
-		for _, x := range r.Heaviest[:shown] {
-			t.add(none, x.Tokens, x.Times, sourceText(&x), x.Target, number(phraseIf(x.Line > 0, "%v", fmt.Sprint(x.Line))))
+		t := tableOf[refillSourceCells]()
+		for _, x := range r.Heaviest {
+			t.put(none, refillSourceCells{x.Tokens, x.Times, sourceText(&x), x.Target, number(phraseIf(x.Line > 0, "%v", fmt.Sprint(x.Line)))})
 		}
-		p.table(t)
-		p.hidden(len(r.Heaviest)-shown, "source", "json contains them")
+		p.top(t, MostStats, "source", "json contains them")
 	}
 }
 
@@ -493,7 +479,7 @@ func whyOverview(p *page, list []*why.SessionBreaks, sum *why.BreaksTotal) {
 	})
 	most := either(p.All, len(order), min(mostBreaks, len(order)))
 	p.heading(either(most < len(order), phrase("the %v sessions whose breaks cost most", most), "sessions, by what breaks cost"))
-	t := newTable(brokenColumns)
+	t := tableOf[brokenCells]()
 	var ids []string
 	for _, s := range order[:most] {
 		ids = append(ids, s.Session)
@@ -506,7 +492,7 @@ func whyOverview(p *page, list []*why.SessionBreaks, sum *why.BreaksTotal) {
 		if b := counted(s); len(b) > 0 {
 			worst = phrase("request %v, %v USD: %v", b[0].Request, b[0].USD().Decimal().Text(2), breakText(&b[0]))
 		}
-		t.add(none, strings.TrimSpace(short[slices.Index(ids, s.Session)]+" "+s.Agent), s.Requests, n, u, number(strings.Trim(shareOf(u, of), " ()")), worst)
+		t.put(none, brokenCells{strings.TrimSpace(short[slices.Index(ids, s.Session)] + " " + s.Agent), s.Requests, n, u, number(strings.Trim(shareOf(u, of), " ()")), worst})
 	}
 	p.table(t)
 	p.hidden(len(order)-most, "session", "json and csv contain them")
@@ -518,7 +504,7 @@ func whyOverview(p *page, list []*why.SessionBreaks, sum *why.BreaksTotal) {
 
 // whyCSV has a row per break.
 func whyCSV(list []*why.SessionBreaks) *table {
-	t := newTable(cacheBreakColumns...)
+	t := tableOf[cacheBreakCells]()
 	for _, s := range list {
 		t.rows = append(t.rows, cacheBreakTable(s, s.Breaks).rows...)
 	}

@@ -79,7 +79,7 @@ func placesOnly(raw []byte) bool {
 	if json.Unmarshal(raw, &marks) != nil {
 		return false
 	}
-	words := set("system tools messages content type ttl scope ephemeral 5m 1h global")
+	words := jsonl.Set("system tools messages content type ttl scope ephemeral 5m 1h global")
 	for _, m := range marks {
 		for _, step := range m.Path {
 			if name, ok := step.(string); ok && !words[name] {

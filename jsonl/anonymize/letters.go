@@ -1,6 +1,7 @@
 package anonymize
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -85,21 +86,28 @@ func foreignLetter(r rune) bool {
 // symbols are the ranges of runes that are no letters by their category but become letters in normalisation form KC
 // (Unicode 15), such as ⓐ, and of those that look like a letter: 🅐, 🅰, the pairs of flags, tags. Signs such as № and
 // ™ are left out.
-var symbols = [][2]rune{
-	{0x2160, 0x217F}, {0x249C, 0x24E9}, {0x2E9F, 0x2E9F}, {0x2EF3, 0x2EF3}, {0x2F00, 0x2FD5}, {0x3038, 0x303A}, {0x3192, 0x319F},
-	{0x3200, 0x321E}, {0x3220, 0x3247}, {0x3250, 0x3250}, {0x3260, 0x327E}, {0x3280, 0x32B0}, {0x32C0, 0x33FF},
-	{0x1F110, 0x1F12E}, {0x1F130, 0x1F14F}, {0x1F150, 0x1F169}, {0x1F170, 0x1F189}, {0x1F1E6, 0x1F1FF}, {0x1F200, 0x1F202}, {0x1F210, 0x1F23B},
-	{0x1F240, 0x1F248}, {0x1F250, 0x1F251}, {0xE0030, 0xE0039}, {0xE0041, 0xE005A}, {0xE0061, 0xE007A},
-}
+var symbols = ranges(`
+	2160-217F 249C-24E9 2E9F-2E9F 2EF3-2EF3 2F00-2FD5 3038-303A 3192-319F 3200-321E 3220-3247 3250-3250 3260-327E
+	3280-32B0 32C0-33FF 1F110-1F12E 1F130-1F14F 1F150-1F169 1F170-1F189 1F1E6-1F1FF 1F200-1F202 1F210-1F23B 1F240-1F248
+	1F250-1F251 E0030-E0039 E0041-E005A E0061-E007A
+`)
 
 // alphabets are ranges of letters that substitute for one another. The runes of one range have the same length in
 // UTF-8.
-var alphabets = [][2]rune{
-	{0xDF, 0xF6}, {0xC0, 0xD6}, {0xF8, 0xFF}, {0x100, 0x17E}, {0x3B1, 0x3C9}, {0x391, 0x3A1}, {0x430, 0x44F}, {0x410, 0x42F}, {0x5D0, 0x5EA}, {0x627, 0x63A},
-	{0x905, 0x939}, {0xE01, 0xE2E}, {0x3041, 0x3096}, {0x30A1, 0x30FA}, {0x4E00, 0x9FA5}, {0xAC00, 0xD7A3}, {0x20000, 0x2A6D6},
-	{0x2160, 0x216F}, {0x2170, 0x217F}, {0x249C, 0x24B5}, {0x24B6, 0x24CF}, {0x24D0, 0x24E9}, {0x3260, 0x327E}, {0x3280, 0x32B0},
-	{0xFF10, 0xFF19}, {0xFF21, 0xFF3A}, {0xFF41, 0xFF5A}, {0x1F130, 0x1F149}, {0x1F150, 0x1F169}, {0x1F170, 0x1F189}, {0x1F1E6, 0x1F1FF},
-	{0xE0030, 0xE0039}, {0xE0041, 0xE005A}, {0xE0061, 0xE007A},
+var alphabets = ranges(`
+	DF-F6 C0-D6 F8-FF 100-17E 3B1-3C9 391-3A1 430-44F 410-42F 5D0-5EA 627-63A 905-939 E01-E2E 3041-3096 30A1-30FA
+	4E00-9FA5 AC00-D7A3 20000-2A6D6 2160-216F 2170-217F 249C-24B5 24B6-24CF 24D0-24E9 3260-327E 3280-32B0 FF10-FF19
+	FF21-FF3A FF41-FF5A 1F130-1F149 1F150-1F169 1F170-1F189 1F1E6-1F1FF E0030-E0039 E0041-E005A E0061-E007A
+`)
+
+// ranges reads the first and the last runes of ranges, in hexadecimal.
+func ranges(text string) (list [][2]rune) {
+	for _, word := range strings.Fields(text) {
+		var r [2]rune
+		_, _ = fmt.Sscanf(word, "%x-%x", &r[0], &r[1])
+		list = append(list, r)
+	}
+	return list
 }
 
 // rangeOf is the index of the range that holds a rune, or -1.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 	"github.com/ctxkit/ctxkit/jsonl/pattern"
 )
@@ -50,8 +51,8 @@ func newVocabulary(form *foreign.Form) *vocabulary {
 	}
 	own, shared := sections(text), sections(sharedText)
 	both := func(name string) map[string]bool {
-		all := set(own[name])
-		for w := range set(shared[name]) {
+		all := jsonl.Set(own[name])
+		for w := range jsonl.Set(shared[name]) {
 			all[w] = true
 		}
 		return all
@@ -94,14 +95,6 @@ func sections(text string) map[string]string {
 	return list
 }
 
-func set(words string) map[string]bool {
-	m := map[string]bool{}
-	for _, w := range strings.Fields(words) {
-		m[w] = true
-	}
-	return m
-}
-
 // markerAt is the marker that s[i:] begins with, "" for none. The letters of one are no part of a word before them.
 func (v *vocabulary) markerAt(s string, i int) string {
 	if !v.markerBytes[s[i]] || i > 0 && isLetter(s[i]) && isLetter(s[i-1]) {
@@ -117,8 +110,8 @@ func (v *vocabulary) markerAt(s string, i int) string {
 
 // Names of the folders and files beside a session.
 var (
-	folders = set(`tool-results subagents session-memory workflows`)
-	files   = set(`summary.md`)
+	folders = jsonl.Set(`tool-results subagents session-memory workflows`)
+	files   = jsonl.Set(`summary.md`)
 )
 
 // ends are the suffixes of such files that name their kind.

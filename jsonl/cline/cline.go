@@ -45,7 +45,12 @@ func Roo() foreign.Form { return form(rooName, "Roo Code", "rooveterinaryinc.roo
 
 func form(name, client, extension string) foreign.Form {
 	return foreign.Form{
-		Name: name, Client: client, Convert: convert, Words: words, Declared: declared(),
+		Name: name, Client: client, Convert: convert, Words: words,
+		Declared: foreign.Declared{
+			Reads:     "task folders: `api_conversation_history.json` and `ui_messages.json`",
+			Exact:     "tokens and cost of each request, messages that are left out or summed up",
+			Estimated: "the request that summarises",
+		},
 		Store: foreign.Store{Home: ".config/Code/User/globalStorage/" + extension, Folder: "tasks", Inside: []string{"*"}},
 		Looks: func(h *foreign.Beginning) bool {
 			return slices.ContainsFunc(h.Values, func(v foreign.Value) bool { return v.Fields["client"] == name && v.Fields["history"] == "[" })
@@ -55,11 +60,20 @@ func form(name, client, extension string) foreign.Form {
 		Files:  files,
 		Needs:  map[string]string{windowName: historyName},
 		Tree:   func(file string) bool { return clientOf(file) == name },
-		Tools: map[string]string{
-			"read_file": "Read", "write_to_file": "Write", "replace_in_file": "Edit", "apply_diff": "Edit", "insert_content": "Edit", "search_and_replace": "Edit",
-			"execute_command": "Bash", "search_files": "Grep", "list_files": "LS", "list_code_definition_names": "Grep", "web_fetch": "WebFetch", "web_search": "WebSearch",
-			"ask_followup_question": "AskUserQuestion", "update_todo_list": "TodoWrite", "new_task": "Task", "use_subagents": "Task", "codebase_search": "Grep", "use_skill": "Skill",
-		},
+		Tools: foreign.Tools(`
+			Read: read_file
+			Write: write_to_file
+			Edit: replace_in_file apply_diff insert_content search_and_replace
+			Bash: execute_command
+			Grep: search_files list_code_definition_names codebase_search
+			LS: list_files
+			WebFetch: web_fetch
+			WebSearch: web_search
+			AskUserQuestion: ask_followup_question
+			TodoWrite: update_todo_list
+			Task: new_task use_subagents
+			Skill: use_skill
+		`),
 	}
 }
 

@@ -31,16 +31,23 @@ var words string
 func Form() foreign.Form {
 	const year, two = "[0-9][0-9][0-9][0-9]", "/[0-9][0-9]"
 	return foreign.Form{
-		Name: "codex", Client: "Codex CLI", Tools: tools(), Looks: looks, Convert: convert, Words: words, Declared: declared(),
+		Name: "codex", Client: "Codex CLI", Looks: looks, Convert: convert, Words: words,
+		Declared: foreign.Declared{
+			Reads:     "rollouts, plain, gzip or zstd",
+			Exact:     "tokens of each response, the window, compactions with what they kept",
+			Estimated: "calls of the server that compact, up to 0.144; what a search found; before September 2025 all token counts",
+		},
 		Store: foreign.Store{Env: "CODEX_HOME", Home: ".codex", Folder: "sessions", Inside: []string{year, year + two, year + two + two}},
-	}
-}
-
-func tools() map[string]string {
-	return map[string]string{
-		"exec": "Bash", "exec_command": "Bash", "shell": "Bash", "shell_command": "Bash", "local_shell": "Bash", "container.exec": "Bash",
-		"apply_patch": "Edit", "view_image": "Read", "read_file": "Read", "list_dir": "LS", "grep_files": "Grep",
-		"update_plan": "TodoWrite", "web_search": "WebSearch", "spawn_agent": "Task",
+		Tools: foreign.Tools(`
+			Bash: exec exec_command shell shell_command local_shell container.exec
+			Edit: apply_patch
+			Read: view_image read_file
+			LS: list_dir
+			Grep: grep_files
+			TodoWrite: update_plan
+			WebSearch: web_search
+			Task: spawn_agent
+		`),
 	}
 }
 

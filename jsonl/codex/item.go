@@ -124,7 +124,7 @@ func joined(raw json.RawMessage) string {
 }
 
 // contextual are the beginnings and ends of user messages that the client writes.
-var contextual = [...][2]string{
+var contextual = [][2]string{
 	{"# agents.md instructions", "</instructions>"},
 	{"<user_instructions>", "</user_instructions>"},
 	{"<environment_context>", "</environment_context>"},

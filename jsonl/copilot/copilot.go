@@ -34,15 +34,24 @@ var words string
 // Form is the form of Copilot CLI's sessions.
 func Form() foreign.Form {
 	return foreign.Form{
-		Name: "copilot", Client: "Copilot CLI", Tools: tools(), Looks: looks, Convert: convert, Words: words, Declared: declared(),
+		Name: "copilot", Client: "Copilot CLI", Looks: looks, Convert: convert, Words: words,
+		Declared: foreign.Declared{
+			Reads:     "`events.jsonl`",
+			Exact:     "output of each request, compactions, since 1.0.102 the whole usage",
+			Estimated: "the input before 1.0.102; the context after a compaction",
+		},
 		Store: foreign.Store{Home: ".copilot", Folder: "session-state", Inside: []string{"*"}},
-	}
-}
-
-func tools() map[string]string {
-	return map[string]string{
-		"view": "Read", "bash": "Bash", "powershell": "Bash", "str_replace": "Edit", "edit": "Edit", "create": "Write", "str_replace_editor": "Edit", "apply_patch": "Edit",
-		"rg": "Grep", "grep": "Grep", "glob": "Glob", "web_fetch": "WebFetch", "fetch": "WebFetch", "web_search": "WebSearch", "task": "Task",
+		Tools: foreign.Tools(`
+			Read: view
+			Bash: bash powershell
+			Edit: str_replace edit str_replace_editor apply_patch
+			Write: create
+			Grep: rg grep
+			Glob: glob
+			WebFetch: web_fetch fetch
+			WebSearch: web_search
+			Task: task
+		`),
 	}
 }
 

@@ -75,6 +75,18 @@ type Declared struct {
 	Estimated string // what is not recorded, and worked out; "": nothing
 }
 
+// Tools reads lines of the tools of a Form, each behind the Claude Code tool that does the same: "Read: view cat".
+func Tools(lines string) map[string]string {
+	tools := map[string]string{}
+	for line := range strings.Lines(lines) {
+		same, own, _ := strings.Cut(strings.TrimSpace(line), ":")
+		for _, name := range strings.Fields(own) {
+			tools[name] = same
+		}
+	}
+	return tools
+}
+
 // Store is where a client keeps its sessions.
 type Store struct {
 	Env    string // environment variable that names the client's folder; "": none does

@@ -31,15 +31,24 @@ var words string
 // Form is the form of Gemini CLI's chats.
 func Form() foreign.Form {
 	return foreign.Form{
-		Name: "gemini-cli", Client: "Gemini CLI", Tools: tools(), Looks: looks, Convert: convert, Words: words, Declared: declared(),
+		Name: "gemini-cli", Client: "Gemini CLI", Looks: looks, Convert: convert, Words: words,
+		Declared: foreign.Declared{
+			Reads:     "chats: one document, or JSON lines",
+			Exact:     "tokens of each request, with the cache that it read",
+			Estimated: "the request of a compression; writes to the cache",
+		},
 		Store: foreign.Store{Home: ".gemini", Folder: "tmp", Inside: []string{"*", "*/chats", "*/chats/*"}},
-	}
-}
-
-func tools() map[string]string {
-	return map[string]string{
-		"read_file": "Read", "read_many_files": "Read", "write_file": "Write", "replace": "Edit", "run_shell_command": "Bash", "glob": "Glob",
-		"search_file_content": "Grep", "grep_search": "Grep", "list_directory": "LS", "web_fetch": "WebFetch", "google_web_search": "WebSearch",
+		Tools: foreign.Tools(`
+			Read: read_file read_many_files
+			Write: write_file
+			Edit: replace
+			Bash: run_shell_command
+			Glob: glob
+			Grep: search_file_content grep_search
+			LS: list_directory
+			WebFetch: web_fetch
+			WebSearch: google_web_search
+		`),
 	}
 }
 

@@ -111,20 +111,18 @@ func (l *linter) add(code string, line int, format string, args ...any) {
 }
 
 // metadata lists the types of lines outside the chain: those that were seen, and those of the client's own list in 2.1.332.
-var metadata = map[string]bool{
-	"summary": true, "file-history-snapshot": true, "file-history-delta": true, "queue-operation": true, "last-prompt": true,
-	"ai-title": true, "custom-title": true, "agent-name": true, "agent-setting": true, "pr-link": true, "mode": true, "permission-mode": true,
-	"bridge-session": true, "atis-latch": true, "tag": true, "worktree-state": true, "content-replacement": true,
-	"marble-origami-commit": true, "marble-origami-snapshot": true, "recorded-by": true, "recorded-totals": true, "recorded-call": true,
-	"tools-used": true, "cost-state": true, "attribution-snapshot": true, "fork-context-ref": true, "data-flow-records": true,
-	"data-flow-incomplete": true, "derived-from": true, "frame-link": true, "relocated": true, "agent-color": true, "observer-ref": true,
-	"isolation-latch": true, "session-owner": true, "dev-mods": true, "memory-mode": true, "artifact-comment-monitor": true,
-	"artifact-autoreact-ledger": true, "ended-by-model": true, "continued-in": true, "resume-head-vouch": true, "history-suppression": true,
-	"repl-mode": true, "hybrid-organization": true, "host-row": true,
-}
+var metadata = jsonl.Set(`
+	summary file-history-snapshot file-history-delta queue-operation last-prompt ai-title custom-title agent-name
+	agent-setting pr-link mode permission-mode bridge-session atis-latch tag worktree-state content-replacement
+	marble-origami-commit marble-origami-snapshot recorded-by recorded-totals recorded-call tools-used cost-state
+	attribution-snapshot fork-context-ref data-flow-records data-flow-incomplete derived-from frame-link relocated
+	agent-color observer-ref isolation-latch session-owner dev-mods memory-mode artifact-comment-monitor
+	artifact-autoreact-ledger ended-by-model continued-in resume-head-vouch history-suppression repl-mode
+	hybrid-organization host-row
+`)
 
 // chained lists the types of lines of the chain.
-var chained = map[string]bool{"user": true, "assistant": true, "system": true, "attachment": true, "progress": true}
+var chained = jsonl.Set(`user assistant system attachment progress`)
 
 // setAside lists code and message of the lines that loading sets aside, by reason.
 var setAside = map[session.Reason][2]string{

@@ -45,7 +45,12 @@ func ofKilo(version string) bool { return foreign.Since(version, 7) }
 
 func form(name, client, folder string, looks func(*foreign.Beginning) bool, databases ...string) foreign.Form {
 	return foreign.Form{
-		Name: name, Client: client, Looks: looks, Convert: convert, Gather: gather, Files: files, Tree: isTree, Words: words, Declared: declared(),
+		Name: name, Client: client, Looks: looks, Convert: convert, Gather: gather, Files: files, Tree: isTree, Words: words,
+		Declared: foreign.Declared{
+			Reads:     "the database (1.2 to 2.x), `opencode export`, the older storage folder, early JSON lines",
+			Exact:     "tokens and cost of each request and of compactions, prunes, what compactions kept",
+			Estimated: "what a provider takes: by its tables of that day",
+		},
 		Store: foreign.Store{
 			Env: "XDG_DATA_HOME", Home: ".local/share", Folder: folder, Inside: []string{"*"}, Databases: databases,
 		},
@@ -53,12 +58,23 @@ func form(name, client, folder string, looks func(*foreign.Beginning) bool, data
 			Is:   func(db *database.DB) (bool, error) { return isDatabase(db, name) },
 			List: list, Children: children, Document: exported,
 		},
-		Tools: map[string]string{
-			"bash": "Bash", "read": "Read", "write": "Write", "edit": "Edit", "multiedit": "MultiEdit", "patch": "Edit", "apply_patch": "Edit",
-			"grep": "Grep", "glob": "Glob", "list": "LS", "webfetch": "WebFetch", "websearch": "WebSearch", "task": "Task",
-			"todowrite": "TodoWrite", "todoread": "TodoRead", "skill": "Skill", "question": "AskUserQuestion",
-			"shell": "Bash", "subagent": "Task", // since 2.0
-		},
+		Tools: foreign.Tools(`
+			Bash: bash shell
+			Read: read
+			Write: write
+			Edit: edit patch apply_patch
+			MultiEdit: multiedit
+			Grep: grep
+			Glob: glob
+			LS: list
+			WebFetch: webfetch
+			WebSearch: websearch
+			Task: task subagent
+			TodoWrite: todowrite
+			TodoRead: todoread
+			Skill: skill
+			AskUserQuestion: question
+		`),
 	}
 }
 

@@ -28,13 +28,23 @@ var words string
 // Form is the form of Pi's sessions.
 func Form() foreign.Form {
 	return foreign.Form{
-		Name: "pi", Client: "Pi", Tools: tools(), Looks: looks, Convert: convert, Words: words, Declared: declared(),
+		Name: "pi", Client: "Pi", Looks: looks, Convert: convert, Words: words,
+		Declared: foreign.Declared{
+			Reads:     "session files of versions 1 to 3",
+			Exact:     "tokens and cost of each request, branches, compactions with what they kept",
+			Estimated: "the requests that summarise, in older versions",
+		},
 		Store: foreign.Store{Env: "PI_CODING_AGENT_DIR", Home: ".pi/agent", Folder: "sessions", Inside: []string{"*"}},
+		Tools: foreign.Tools(`
+			Read: read
+			Bash: bash
+			Edit: edit
+			Write: write
+			Grep: grep
+			Glob: find
+			LS: ls
+		`),
 	}
-}
-
-func tools() map[string]string {
-	return map[string]string{"read": "Read", "bash": "Bash", "edit": "Edit", "write": "Write", "grep": "Grep", "find": "Glob", "ls": "LS"}
 }
 
 func looks(h *foreign.Beginning) bool {

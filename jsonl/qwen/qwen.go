@@ -25,13 +25,28 @@ var words string
 // Form is the form of Qwen Code's chats.
 func Form() foreign.Form {
 	return foreign.Form{
-		Name: "qwen-code", Client: "Qwen Code", Looks: looks, Convert: convert, Words: words, Declared: declared(),
-		Store: foreign.Store{Home: ".qwen", Folder: "projects", Inside: []string{"*", "*/chats"}},
-		Tools: map[string]string{
-			"read_file": "Read", "read_many_files": "Read", "write_file": "Write", "edit": "Edit", "replace": "Edit", "run_shell_command": "Bash",
-			"glob": "Glob", "grep_search": "Grep", "search_file_content": "Grep", "list_directory": "LS", "web_fetch": "WebFetch", "web_search": "WebSearch",
-			"task": "Task", "agent": "Task", "todo_write": "TodoWrite", "skill": "Skill", "ask_user_question": "AskUserQuestion",
+		Name: "qwen-code", Client: "Qwen Code", Looks: looks, Convert: convert, Words: words,
+		Declared: foreign.Declared{
+			Reads:     "chats",
+			Exact:     "tokens of each request, with the cache that it read, branches, compressions with what they kept",
+			Estimated: "the request of a compression",
 		},
+		Store: foreign.Store{Home: ".qwen", Folder: "projects", Inside: []string{"*", "*/chats"}},
+		Tools: foreign.Tools(`
+			Read: read_file read_many_files
+			Write: write_file
+			Edit: edit replace
+			Bash: run_shell_command
+			Glob: glob
+			Grep: grep_search search_file_content
+			LS: list_directory
+			WebFetch: web_fetch
+			WebSearch: web_search
+			Task: task agent
+			TodoWrite: todo_write
+			Skill: skill
+			AskUserQuestion: ask_user_question
+		`),
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/ctxkit/ctxkit/jsonl"
 )
 
 // BodyPart is a part of a request.
@@ -38,7 +40,7 @@ type BodyChange struct {
 const beginning = 80
 
 // afterMessages are the settings that what is cached does not depend on.
-var afterMessages = map[string]bool{"max_tokens": true, "context_management": true, "model": true}
+var afterMessages = jsonl.Set("max_tokens context_management model")
 
 // Diff is the first that differs between a request and the one before it, nil where all of the one before was sent again,
 // with the same settings.

@@ -12,10 +12,10 @@ import (
 )
 
 // unsent are the types of attachments that the client never sends.
-var unsent = map[string]bool{
-	"command_permissions": true, "hook_system_message": true, "hook_cancelled": true, "hook_non_blocking_error": true, "goal_status": true,
-	"prompt_snapshot": true, "already_read_file": true, "edited_image_file": true, "dynamic_skill": true,
-}
+var unsent = jsonl.Set(`
+	command_permissions hook_system_message hook_cancelled hook_non_blocking_error goal_status prompt_snapshot
+	already_read_file edited_image_file dynamic_skill
+`)
 
 type attachment struct {
 	kind   string
@@ -95,7 +95,7 @@ func (f *attachmentFields) text() string {
 		return f.diagnostics()
 	case f.Type == "plan_mode_exit" && !f.PlanExists:
 		return ""
-	case textPlaces[f.Type] != nil:
+	case textPlaces[f.Type] != "":
 		return strings.Join(placedTexts(f.raw, textPlaces[f.Type]), "\n")
 	default:
 		for _, r := range []json.RawMessage{f.Prompt, f.Text, f.Snippet, f.Content} {

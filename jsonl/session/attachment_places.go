@@ -5,33 +5,35 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/ctxkit/ctxkit/jsonl"
 )
 
 // textPlaces is where attachments of some kinds have what is sent of them, by readers of clients up to 2.1.260: members,
 // by a path each.
-var textPlaces = map[string][][]string{
-	"teammate_mailbox":    {{"messages", "text"}, {"messages", "content"}, {"messages", "message"}},
-	"invoked_skills":      {{"skills", "content"}},
-	"relevant_memories":   {{"memories", "content"}},
-	"plan_file_reference": {{"planContent"}},
-	"plan_mode":           {{"planFilePath"}},
-	"plan_mode_exit":      {{"planFilePath"}},
-	"date_change":         {{"newDate"}},
-	"opened_file_in_ide":  {{"filename"}},
-	"mcp_resource":        {{"content", "contents", "text"}},
-	"task_status":         {{"description"}, {"deltaSummary"}},
-	"async_hook_response": {{"response", "systemMessage"}, {"response", "hookSpecificOutput", "additionalContext"}, {"response"}},
-	"hook_blocking_error": {{"blockingError", "command"}, {"blockingError", "blockingError"}},
+var textPlaces = map[string]string{
+	"teammate_mailbox":    "messages.text messages.content messages.message",
+	"invoked_skills":      "skills.content",
+	"relevant_memories":   "memories.content",
+	"plan_file_reference": "planContent",
+	"plan_mode":           "planFilePath",
+	"plan_mode_exit":      "planFilePath",
+	"date_change":         "newDate",
+	"opened_file_in_ide":  "filename",
+	"mcp_resource":        "content.contents.text",
+	"task_status":         "description deltaSummary",
+	"async_hook_response": "response.systemMessage response.hookSpecificOutput.additionalContext response",
+	"hook_blocking_error": "blockingError.command blockingError.blockingError",
 }
 
 // placedTexts lists the texts at some places, in the order of the places. Members of lists are taken one by one.
-func placedTexts(raw []byte, places [][]string) (list []string) {
+func placedTexts(raw []byte, places string) (list []string) {
 	var value any
 	if json.Unmarshal(raw, &value) != nil {
 		return nil
 	}
-	for _, path := range places {
-		list = append(list, at(value, path)...)
+	for _, path := range strings.Fields(places) {
+		list = append(list, at(value, strings.Split(path, "."))...)
 	}
 	return list
 }
@@ -55,14 +57,14 @@ func at(value any, path []string) (list []string) {
 }
 
 // textless are other kinds whose members have no text that is sent, or that are counted by what is around it alone.
-var textless = map[string]bool{
-	"remote_session_change": true, "deferred_tools_record": true, "hook_success": true, "hook_additional_context": true,
-	"directory": true, "diagnostics": true, "nested_memory": true, "selected_lines_in_ide": true,
-}
+var textless = jsonl.Set(`
+	remote_session_change deferred_tools_record hook_success hook_additional_context directory diagnostics nested_memory
+	selected_lines_in_ide
+`)
 
 // unknown reports whether nothing is known of an attachment's kind.
 func (f *attachmentFields) unknown() bool {
-	return !hasWords(f.Type) && !textless[f.Type] && !unsent[f.Type] && textPlaces[f.Type] == nil
+	return !hasWords(f.Type) && !textless[f.Type] && !unsent[f.Type] && textPlaces[f.Type] == ""
 }
 
 // odd reports whether an attachment of an unknown kind has text in an unknown place.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -25,7 +26,7 @@ const (
 	ChargeRun                          // what a run of the client used for its calls that no other charge names
 )
 
-var chargeNames = [...]string{"request", "branch", "compaction", "summary", "warming", "other", "run"}
+var chargeNames = strings.Fields("request branch compaction summary warming other run")
 
 func (k ChargeKind) String() string { return chargeNames[k] }
 

@@ -16,6 +16,7 @@ package session
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -56,7 +57,7 @@ const (
 	ClassAttachment              // an attachment line, sent as a reminder
 )
 
-var classNames = [...]string{"response", "prompt", "tool_result", "meta", "command", "interrupt", "summary", "attachment"}
+var classNames = strings.Fields("response prompt tool_result meta command interrupt summary attachment")
 
 func (c Class) String() string { return classNames[c] }
 

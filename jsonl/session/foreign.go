@@ -238,7 +238,7 @@ func (ld *loader) otherCall(e *jsonl.Entry) {
 		return
 	}
 	q := Charge{ID: line.ID, Kind: ChargeOther, Line: e.Line, Model: line.Model, Time: line.Time, Calls: max(line.Requests, 1)}
-	if k := slices.Index(chargeNames[:], line.Kind); k >= 0 {
+	if k := slices.Index(chargeNames, line.Kind); k >= 0 {
 		q.Kind = ChargeKind(k)
 	}
 	if line.Usage != nil {

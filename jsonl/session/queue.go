@@ -21,7 +21,7 @@ const typeQueue = "queue-operation"
 const typeQueued = "queued_command" // of the attachment
 
 // notices start queued texts of the client itself, beside metaHeads. Up to 2.1.91 it sends none of them beside results.
-var notices = [...]string{"<agent-notification>", "<bash-notification>", `{"task_id":`}
+var notices = []string{"<agent-notification>", "<bash-notification>", `{"task_id":`}
 
 // queued is a text that was put into the client's queue.
 type queued struct {
@@ -113,7 +113,7 @@ func (ld *loader) leaves(named string) int {
 
 func isNotice(text string) bool {
 	text = strings.TrimSpace(text)
-	return startsWith(text, notices[:]...) || startsWith(text, metaHeads[:]...)
+	return startsWith(text, notices...) || startsWith(text, metaHeads...)
 }
 
 const reminderHead, reminderTail = "<system-reminder>\n", "\n</system-reminder>"

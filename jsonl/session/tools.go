@@ -12,23 +12,29 @@ func (conv *Conversation) Alike(tool string) string { return cmp.Or(conv.alike[t
 
 // members are the names that clients give to what Claude Code calls by the first name of a row, in the inputs of tools
 // on files and of those that run commands.
-var members = [...][]string{
-	{"file_path", "filePath", "path", "absolute_path"},
-	{"old_string", "oldString", "old_str", "oldText"},
-	{"new_string", "newString", "new_str", "newText"},
-	{"replace_all", "replaceAll"},
-	{"content", "file_text"},
-	{"command", "cmd"},
+var members = []string{
+	"file_path filePath path absolute_path",
+	"old_string oldString old_str oldText",
+	"new_string newString new_str newText",
+	"replace_all replaceAll",
+	"content file_text",
+	"command cmd",
 }
 
 // AlikeInput is the input of a tool call, JSON, with the members that its counterpart in Claude Code has added to it: a
-// path, a command. The text itself is returned for a tool without a counterpart, and where it is no object.
+// path, a command. An input that is a patch alone becomes an object. The text itself is returned for a tool without a counterpart, and where it is no object.
 func (conv *Conversation) AlikeInput(tool string, text []byte) []byte {
-	var in map[string]json.RawMessage
-	if conv.alike[tool] == "" || json.Unmarshal(text, &in) != nil {
+	if conv.alike[tool] == "" {
 		return text
 	}
-	for _, names := range members {
+	var in map[string]json.RawMessage
+	if whole := ""; json.Unmarshal(text, &whole) == nil && patched(whole) != "" { // a patch alone
+		in = map[string]json.RawMessage{"input": text}
+	} else if json.Unmarshal(text, &in) != nil {
+		return text
+	}
+	for _, row := range members {
+		names := strings.Fields(row)
 		for _, name := range names[1:] {
 			if in[names[0]] == nil && in[name] != nil {
 				in[names[0]] = in[name]
@@ -37,6 +43,9 @@ func (conv *Conversation) AlikeInput(tool string, text []byte) []byte {
 	}
 	var words []string
 	if json.Unmarshal(in["command"], &words) == nil && len(words) > 0 { // a list of words
+		if len(words) == 3 && (words[1] == "-c" || words[1] == "-lc") { // a shell with its script
+			words = words[2:]
+		}
 		in["command"] = quoted(strings.Join(words, " "))
 	}
 	var patch string

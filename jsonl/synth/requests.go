@@ -29,7 +29,7 @@ type sentPart struct {
 
 // sentTools are the tools of a request.
 func sentTools() []string {
-	return []string{"Bash", "Edit", "Glob", "Grep", "NotebookEdit", "Read", "Task", "TodoWrite", "WebFetch", "WebSearch", "Write"}
+	return strings.Fields("Bash Edit Glob Grep NotebookEdit Read Task TodoWrite WebFetch WebSearch Write")
 }
 
 // note keeps what requests have of the line that is written.

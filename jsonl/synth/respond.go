@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl"
 )
 
 // toolCall is a tool call with its result.
@@ -32,8 +34,7 @@ type block struct {
 	call     *toolCall
 }
 
-var compactable = map[string]bool{"Read": true, "Bash": true, "Grep": true, "Glob": true,
-	"WebSearch": true, "WebFetch": true, "Edit": true, "Write": true}
+var compactable = jsonl.Set(`Read Bash Grep Glob WebSearch WebFetch Edit Write`)
 
 // respond writes one API call: what comes before it, its response, one line a block, and the results of the tools it
 // calls.

@@ -45,18 +45,32 @@ func crush() client {
 
 // Goose is the form of Goose's sessions.
 func Goose() foreign.Form {
-	return goose().form(foreign.Store{Env: "XDG_DATA_HOME", Home: ".local/share", Databases: []string{"goose/sessions/sessions.db"}}, map[string]string{
-		"developer__shell": "Bash", "developer__text_editor": "Edit", "shell": "Bash", "write": "Write", "edit": "Edit", "tree": "LS", "read": "Read",
-		"todo__todo_write": "TodoWrite", "delegate": "Task", "subagent": "Task",
-	})
+	return goose().form(foreign.Store{Env: "XDG_DATA_HOME", Home: ".local/share", Databases: []string{"goose/sessions/sessions.db"}}, foreign.Tools(`
+		Bash: developer__shell shell
+		Edit: developer__text_editor edit
+		Write: write
+		LS: tree
+		Read: read
+		TodoWrite: todo__todo_write
+		Task: delegate subagent
+	`))
 }
 
 // Crush is the form of Crush's sessions. It keeps a database in the folder of each project.
 func Crush() foreign.Form {
-	return crush().form(foreign.Store{Databases: []string{".crush/crush.db"}}, map[string]string{
-		"bash": "Bash", "view": "Read", "write": "Write", "edit": "Edit", "multiedit": "MultiEdit", "grep": "Grep", "glob": "Glob", "ls": "LS",
-		"fetch": "WebFetch", "agentic_fetch": "WebFetch", "agent": "Task", "todos": "TodoWrite",
-	})
+	return crush().form(foreign.Store{Databases: []string{".crush/crush.db"}}, foreign.Tools(`
+		Bash: bash
+		Read: view
+		Write: write
+		Edit: edit
+		MultiEdit: multiedit
+		Grep: grep
+		Glob: glob
+		LS: ls
+		WebFetch: fetch agentic_fetch
+		Task: agent
+		TodoWrite: todos
+	`))
 }
 
 // declared is what the reader of a client says of itself.

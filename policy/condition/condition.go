@@ -161,7 +161,7 @@ type reader struct {
 
 // operators are those that conditions have.
 func operators() []string {
-	return []string{"+", "-", "*", "/", "<", "<=", ">", ">=", "==", "!=", "&&", "||", "and", "or", "!", "not"}
+	return strings.Fields("+ - * / < <= > >= == != && || and or ! not")
 }
 
 // Visit checks one part.

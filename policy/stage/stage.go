@@ -1,14 +1,59 @@
 // Package stage lists the families of stages. Each folder is one: a product, a library or a provider, with its stages
-// (one file and one function defineX each), their texts and limits, and its built-in policies (*.yaml). The lists are
-// generated.
+// (one file and one function defineX each), their texts and limits, and its built-in policies (*.yaml).
 //
 // Package measure has the lengths and estimates that several families use, summarize what a summary is made of,
 // stagetest a bench for the tests of stages.
 package stage
 
-import "github.com/ctxkit/ctxkit/policy"
-
-//go:generate go run ../../scripts/genstages .
+import (
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/anthropic"
+	"github.com/ctxkit/ctxkit/policy/stage/claude"
+	"github.com/ctxkit/ctxkit/policy/stage/cline"
+	"github.com/ctxkit/ctxkit/policy/stage/codex"
+	"github.com/ctxkit/ctxkit/policy/stage/crush"
+	"github.com/ctxkit/ctxkit/policy/stage/gemini"
+	"github.com/ctxkit/ctxkit/policy/stage/generic"
+	"github.com/ctxkit/ctxkit/policy/stage/goose"
+	"github.com/ctxkit/ctxkit/policy/stage/langchain"
+	"github.com/ctxkit/ctxkit/policy/stage/openclaw"
+	"github.com/ctxkit/ctxkit/policy/stage/opencode"
+	"github.com/ctxkit/ctxkit/policy/stage/openhands"
+	"github.com/ctxkit/ctxkit/policy/stage/pi"
+	"github.com/ctxkit/ctxkit/policy/stage/program"
+	"github.com/ctxkit/ctxkit/policy/stage/qwen"
+	"github.com/ctxkit/ctxkit/policy/stage/roo"
+	"github.com/ctxkit/ctxkit/policy/stage/strands"
+	"github.com/ctxkit/ctxkit/policy/stage/sweagent"
+	"github.com/ctxkit/ctxkit/policy/stage/threelayer"
+	"github.com/ctxkit/ctxkit/policy/stage/vercel"
+)
 
 // Registry holds the stages and policies of all families.
 func Registry() (policy.Registry, error) { return policy.NewRegistry(Families()...) }
+
+// Families lists the families of stages by name.
+func Families() []policy.Family {
+	return []policy.Family{
+		anthropic.Family(),
+		claude.Family(),
+		cline.Family(),
+		codex.Family(),
+		crush.Family(),
+		gemini.Family(),
+		generic.Family(),
+		goose.Family(),
+		langchain.Family(),
+		openclaw.Family(),
+		opencode.Family(),
+		openhands.Family(),
+		pi.Family(),
+		program.Family(),
+		qwen.Family(),
+		roo.Family(),
+		strands.Family(),
+		sweagent.Family(),
+		threelayer.Family(),
+		vercel.Family(),
+	}
+}

@@ -10,8 +10,9 @@ import (
 
 // Position is a place in a file, 1-based. A [Decoder] sets it in structs that embed it.
 type Position struct {
-	File         string
-	Line, Column int
+	File   string `json:"file,omitempty"`
+	Line   int    `json:"line,omitempty"`
+	Column int    `json:"column,omitempty"`
 }
 
 // String is FILE:LINE:COL, as much of it as is known.

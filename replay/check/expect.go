@@ -27,6 +27,8 @@ type Expectation struct {
 	Equals          *FigureLimit `yaml:"equals" none:"-"`
 	Within          *Tolerance   `yaml:"within" none:"-"` // of the baseline
 	Any             bool         `yaml:"-"`               // nothing is expected
+
+	Former string `yaml:"-"` // the name that the file has, of another version
 }
 
 // Expectations are in the order of the file.
@@ -35,14 +37,15 @@ type Expectations []Expectation
 // ReadNode reads {FIGURE: LIMIT}.
 func (l *Expectations) ReadNode(r *strict.Decoder, n *strict.Node, key string) {
 	for _, kv := range r.Map(n, key, "write {figure: limit}, such as {compactions: {max: 2}}") {
+		former := ""
 		if kv.Key == "excess_misses" { // of versions that estimated how many of them were chance
-			kv.Key = "misses"
+			kv.Key, former = "misses", kv.Key
 		}
 		if figures := compare.Names(); !slices.Contains(figures, kv.Key) {
 			r.Report(kv.At, "expect: unknown figure "+strconv.Quote(kv.Key), strict.Suggest(kv.Key, figures))
 			continue
 		}
-		e := Expectation{Figure: kv.Key}
+		e := Expectation{Figure: kv.Key, Former: former}
 		switch {
 		case kv.Value.Kind != yaml.ScalarNode:
 			r.Struct(kv.Value, &e, e.Figure)

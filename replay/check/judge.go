@@ -7,6 +7,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/replay/exact"
 )
 
 // CheckRun is what results come from, besides the configuration.
@@ -46,6 +47,9 @@ func Judge(c *Config, results []CaseResult, b *Baseline, run CheckRun) *Report {
 		}
 	}
 	r.Notes = append(r.Notes, aside(c, results, run)...)
+	if run.Updating {
+		r.Notes = append(r.Notes, j.accepted(results)...)
+	}
 	if b != nil {
 		r.BaselineTool = b.Tool
 		r.Stale = append(r.Stale, j.gone(results)...)
@@ -63,6 +67,13 @@ func aside(c *Config, results []CaseResult, run CheckRun) (list []string) {
 			list = append(list, text)
 		}
 	}
+	for _, one := range c.Cases {
+		for _, e := range one.Expect {
+			if e.Former != "" {
+				say("%s:%d: %s is read as %s: write that", e.File, e.Line, e.Former, e.Figure)
+			}
+		}
+	}
 	for i := range results {
 		r := &results[i]
 		for _, text := range policy.Idle(r.Policy) {
@@ -70,6 +81,40 @@ func aside(c *Config, results []CaseResult, run CheckRun) (list []string) {
 		}
 		if r.Now != "" && !run.Updating {
 			say("%s means %s now; %s ran, as in the baseline: %s takes the other", r.Command, r.Now, r.Policy.Name, run.Update)
+		}
+	}
+	return list
+}
+
+// accepted lists the faults that the new baseline has and the former one had not: nothing fails for them any more.
+func (j *judge) accepted(results []CaseResult) (list []string) {
+	for i := range j.config.Cases {
+		one := &j.config.Cases[i]
+		for at, name := range compare.Names() {
+			if !isFault(name) || one.allows(name) {
+				continue
+			}
+			more, sessions := exact.Whole(0), 0
+			for k := range results {
+				r := &results[k]
+				now, was := r.Values[at], exact.Whole(0)
+				if r.Case != i || !now.Known {
+					continue
+				}
+				if j.baseline != nil {
+					if old := j.baseline.find(one.Name); old != nil {
+						if s := old.find(r.Session, r.Agent); s != nil && s.Figures[name].Known {
+							was = s.Figures[name]
+						}
+					}
+				}
+				if now.Cmp(was) > 0 {
+					more, sessions = more.Add(now.Sub(was)), sessions+1
+				}
+			}
+			if sessions > 0 {
+				list = append(list, fmt.Sprintf("case %q: the new baseline accepts %s more of %s, in %d of its sessions", one.Name, more, name, sessions))
+			}
 		}
 	}
 	return list

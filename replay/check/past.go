@@ -236,6 +236,37 @@ func (c *CaseReport) Lines() []string {
 	return lines
 }
 
+// ByToolLine says what ctxkit itself or an assumption changed in several sessions together; "" where that is one's.
+func (c *CaseReport) ByToolLine() string {
+	var rows []FigureReport
+	sessions := 0
+	for i := range c.Sessions {
+		by := c.Sessions[i].ByTool
+		if by == nil {
+			continue
+		}
+		sessions++
+		for _, f := range by.Figures {
+			if !judged(f.Figure) || !f.Before.Known || !f.After.Known {
+				continue
+			}
+			if row := first(rows, func(r *FigureReport) bool { return r.Figure == f.Figure }); row != nil {
+				row.Before, row.After = row.Before.Add(f.Before), row.After.Add(f.After)
+			} else {
+				rows = append(rows, f)
+			}
+		}
+	}
+	if sessions < 2 || len(rows) == 0 {
+		return ""
+	}
+	parts := make([]string, len(rows))
+	for i := range rows {
+		parts[i] = rows[i].Message()
+	}
+	return fmt.Sprintf("%s in the %d sessions that differ", strings.Join(parts, ", "), sessions)
+}
+
 // EffectLine says what a change of the policy does where no session shows it; "" elsewhere.
 func (c *CaseReport) EffectLine() string {
 	switch c.Effect {

@@ -137,13 +137,16 @@ func (j *judge) total(one *Case, c *CaseReport) {
 		c.Status = Worse
 	case net.N < 0 && misses.Known && misses.N > 0 && (!price.Known || price.N > 0):
 		c.Status = Changed
-		c.Reasons = append(c.Reasons, "it saves, and more of what it removes is needed later: allow: [misses] lets that pass")
+		lets := ": allow: [misses] lets that pass"
 		if slices.Contains(one.Allow, "misses") {
-			c.Status = Better
+			c.Status, lets = Better, ", which allow: [misses] lets pass"
+		} else if one.mayChange() {
+			lets = ", which allow_changes lets pass"
 		}
+		c.Reasons = append(c.Reasons, "it saves, and more of what it removes is needed later"+lets)
 	case net.N < 0 && !misses.Known && removes:
 		c.Status = Changed
-		c.Reasons = append(c.Reasons, "it removes more, and what of that is needed later is not counted: regret: true counts it")
+		c.Reasons = append(c.Reasons, "it removes more, and regret: false leaves open how much of that is needed later")
 	case net.N < 0 && c.Sums.To.Known && c.Sums.To.N >= 0:
 		c.Reasons = append(c.Reasons, "over other sessions the difference could be nothing")
 	case net.N < 0:

@@ -120,7 +120,7 @@ func frameOf(body, params []byte) *requests.SentBody {
 
 // noParams are the members of a body that are no parameters on record: what is compared by itself, and what the client
 // does not record.
-var noParams = []string{"messages", "system", "tools", "metadata", "stream", "thread", "diagnostics", "safeguards", "data_flow"}
+var noParams = strings.Fields("messages system tools metadata stream thread diagnostics safeguards data_flow")
 
 // billing begins a text of the system prompt that is the client's word to its API, and is not recorded.
 const billing = "x-anthropic-billing-header"

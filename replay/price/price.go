@@ -3,14 +3,16 @@
 package price
 
 import (
+	"embed"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl/pattern"
 )
-
-//go:generate go run -tags genpricetable ../../scripts/genpricetable
 
 // Model is one row of the table. Context, MaxInput, MaxOutput and MinCacheable are tokens.
 type Model struct {
@@ -85,9 +87,28 @@ type Table struct {
 	unpriced []Model // of which a user states other things than prices
 }
 
+//go:embed models.json providers.json
+var tables embed.FS
+
 // Default is the table of the program, of models.json and providers.json: Anthropic's models, and those of other
 // providers (scripts/genprices). It is shared: copy it before a change.
-func Default() *Table { return &builtIn }
+func Default() *Table { return builtIn() }
+
+var builtIn = sync.OnceValue(func() *Table {
+	own, others := embedded("models.json"), embedded("providers.json")
+	return own.Over(&others)
+})
+
+func embedded(name string) (t Table) {
+	data, err := tables.ReadFile(name)
+	if err == nil {
+		err = json.Unmarshal(data, &t)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("%s: %v", name, err))
+	}
+	return t
+}
 
 // order puts the longest ids first, so that Find finds the longest prefix.
 func (t *Table) order() {

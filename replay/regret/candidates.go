@@ -203,50 +203,37 @@ func (b *builder) file(path string) *file {
 
 // call examines one call of a tool.
 func (b *builder) call(bl *session.Block, use *needle, raw, text []byte) error {
-	in := session.FileInput{}
-	alike := b.conv.Alike(bl.Name)
-	switch alike {
-	case "Read", "NotebookRead", "Edit", "MultiEdit", "NotebookEdit", "Write":
-		in, _ = session.DecodeFileInput(b.conv.AlikeInput(bl.Name, raw)) // a field of another type belongs to another tool
-	}
-	path := in.Path()
-	var without strings.Builder
-	var cmd command
-	if path == "" && alike == "Bash" {
-		cmd = readCommand(b.conv.AlikeInput(bl.Name, raw), b.conv.CWD)
-		path = cmd.path
-	}
-	if path == "" {
+	list := b.accesses(bl.Name, raw)
+	if len(list) == 0 {
 		// The same call again; what a command says may depend on the files.
-		c := call{id: bl.ID, path: bl.Name + " " + string(raw), failed: true, request: use.request, at: use.at}
-		if alike == "Bash" {
+		c := call{id: bl.ID, path: b.sameCall(bl.Name, raw), failed: true, request: use.request, at: use.at}
+		if b.conv.Alike(bl.Name) == "Bash" {
 			c.state = b.changes
 		}
 		b.calls[c.id] = append(b.calls[c.id], c)
 		b.quotes(use, text, "")
 		return nil
 	}
-	f := b.file(path)
-	c := call{id: bl.ID, path: path, from: f.state, state: f.state, request: use.request, at: use.at}
-	for _, e := range append(in.Edits(), cmd.edits...) {
-		if err := b.edit(use, e.Old, f.reads); err != nil {
-			return err
+	var without strings.Builder
+	for i, a := range list {
+		f := b.file(a.path)
+		c := call{id: bl.ID, path: a.path, from: f.state, state: f.state, changes: a.changes, request: use.request, at: use.at}
+		for _, e := range a.edits {
+			if err := b.edit(use, e.Old, f.reads); err != nil {
+				return err
+			}
+			without.WriteString(foldString(e.Old))
 		}
-		without.WriteString(foldString(e.Old))
+		if c.changes {
+			b.changes++
+			f.states++
+			f.state = f.states
+			c.state = f.state
+		}
+		if i == 0 { // one result answers the call: where it failed, the other files count as changed
+			b.calls[c.id] = append(b.calls[c.id], c)
+		}
 	}
-	switch alike {
-	case "Edit", "MultiEdit", "NotebookEdit", "Write":
-		c.changes = true
-	case "Bash":
-		c.changes = len(cmd.edits) > 0
-	}
-	if c.changes {
-		b.changes++
-		f.states++
-		f.state = f.states
-		c.state = f.state
-	}
-	b.calls[c.id] = append(b.calls[c.id], c)
 	b.quotes(use, text, without.String())
 	return nil
 }
@@ -418,6 +405,16 @@ func mayBeNotice(raw []byte) bool {
 // reminder begins what the client adds to the text of a file.
 const reminder = "<system-reminder>"
 
+// codexHead reports whether a text begins with what Codex says of a command before its output: its id, how long it took.
+func codexHead(text []byte) bool {
+	for _, head := range [...]string{"Chunk ID: ", "Command: ", "Exit code: ", "Wall time: "} {
+		if bytes.HasPrefix(text, []byte(head)) {
+			return bytes.Contains(text, []byte("Output:"))
+		}
+	}
+	return false
+}
+
 // shown is what a Read with a text shows, which is given as JSON, or else as it is.
 func (b *builder) shown(at int, raw, text []byte) (*shownText, error) {
 	var form []byte
@@ -425,7 +422,9 @@ func (b *builder) shown(at int, raw, text []byte) (*shownText, error) {
 	ok := false
 	if body, isString := quoted(raw); isString {
 		body, _, _ = bytes.Cut(body, []byte(reminder))
-		form, ok = foldJSON(nil, body, &ends)
+		if !codexHead(body) {
+			form, ok = foldJSON(nil, body, &ends)
+		}
 	}
 	if !ok {
 		if raw != nil {
@@ -436,6 +435,9 @@ func (b *builder) shown(at int, raw, text []byte) (*shownText, error) {
 		}
 		form, ends = nil, nil
 		text, _, _ = bytes.Cut(text, []byte(reminder))
+		if codexHead(text) {
+			_, text, _ = bytes.Cut(text, []byte("\nOutput:\n"))
+		}
 		for line := range bytes.Lines(text) {
 			form = fold(form, line)
 			ends = append(ends, len(form))

@@ -10,10 +10,74 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// command is what a shell command does with one file.
-type command struct {
-	path  string // absolute, of the file; "": none, or several
-	edits []session.FileEdit
+// access is what a call does with one file.
+type access struct {
+	path    string // absolute where the client's folder is known
+	edits   []session.FileEdit
+	changes bool // the file
+}
+
+// accesses lists what a call does with files that it names: none for a call of another kind.
+func (b *builder) accesses(tool string, raw []byte) []access {
+	alike := b.conv.Alike(tool)
+	switch alike {
+	case "Read", "NotebookRead", "Edit", "MultiEdit", "NotebookEdit", "Write", "Bash":
+	default:
+		return nil
+	}
+	raw = b.conv.AlikeInput(tool, raw)
+	var in struct {
+		shellInput
+		Input     string `json:"input"`
+		PatchText string `json:"patchText"`
+	}
+	_ = json.Unmarshal(raw, &in) // another input has neither
+	if list := readPatch(in.Input+in.PatchText+in.Command, b.conv.CWD); len(list) > 0 {
+		return list
+	}
+	if alike == "Bash" {
+		return readCommand(in.shellInput, b.conv.CWD)
+	}
+	file, _ := session.DecodeFileInput(raw) // a field of another type belongs to another tool
+	if file.Path() == "" {
+		return nil
+	}
+	return []access{{path: absolute(file.Path(), b.conv.CWD), edits: file.Edits(), changes: alike != "Read" && alike != "NotebookRead"}}
+}
+
+func absolute(file, folder string) string {
+	if path.IsAbs(file) || strings.Contains(file, `:\`) {
+		return file
+	}
+	return path.Join(folder, file)
+}
+
+// readPatch lists the files of a patch as apply_patch takes it, each with the lines that its hunks found there.
+func readPatch(text, folder string) (list []access) {
+	old := ""
+	hunk := func() {
+		if last := len(list) - 1; last >= 0 && old != "" {
+			list[last].edits = append(list[last].edits, session.FileEdit{Old: old})
+		}
+		old = ""
+	}
+	for line := range strings.Lines(text) {
+		switch {
+		case strings.HasPrefix(line, "*** "):
+			hunk()
+			for _, head := range [...]string{"*** Update File: ", "*** Add File: ", "*** Delete File: "} {
+				if name, ok := strings.CutPrefix(line, head); ok {
+					list = append(list, access{path: absolute(strings.TrimSpace(name), folder), changes: true})
+				}
+			}
+		case strings.HasPrefix(line, "@@"):
+			hunk()
+		case line[0] == ' ' || line[0] == '-':
+			old += line[1:]
+		}
+	}
+	hunk()
+	return list
 }
 
 // showing are the programs that print a file, and nothing else, where their only other words are options, numbers or a
@@ -22,29 +86,22 @@ func showing(program string) bool {
 	return slices.Contains([]string{"cat", "head", "tail", "nl", "sed", "less", "more", "bat"}, program)
 }
 
-// readCommand reads the input of a shell tool: a command as text, or its words. It understands one program with one
-// file, and sed's substitutions in place.
-func readCommand(input []byte, folder string) (c command) {
-	var in struct {
-		Command json.RawMessage `json:"command"`
-		Cmd     string          `json:"cmd"`
-	}
-	if json.Unmarshal(input, &in) != nil {
-		return c
-	}
-	text := in.Cmd
-	if words := []string(nil); json.Unmarshal(in.Command, &words) == nil && len(words) > 0 {
-		text = words[len(words)-1] // behind bash -lc
-	} else if len(in.Command) > 0 && json.Unmarshal(in.Command, &text) != nil {
-		return c
-	}
+// shellInput is the input of a tool that runs commands, and the folder where the command runs.
+type shellInput struct {
+	Command string `json:"command"`
+	Folder  string `json:"workdir"`
+}
+
+// readCommand reads a command. It understands one program with one file, and sed's substitutions in place.
+func readCommand(in shellInput, folder string) []access {
+	text := in.Command
 	script, rest, inPlace := substitution(text)
 	if inPlace {
 		text = rest
 	}
 	words := strings.Fields(text)
 	if len(words) < 2 || strings.ContainsAny(text, "|;&<>$`(){}*?\n") && !inPlace || !showing(words[0]) {
-		return c
+		return nil
 	}
 	file := ""
 	for i, w := range words[1:] {
@@ -53,21 +110,29 @@ func readCommand(input []byte, folder string) (c command) {
 		switch {
 		case option && i < len(words)-2:
 		case file != "":
-			return c
+			return nil
 		default:
 			file = w
 		}
 	}
 	if file == "" {
-		return c
+		return nil
 	}
-	if c.path = file; !path.IsAbs(file) {
-		c.path = path.Join(folder, file)
-	}
+	a := access{path: absolute(file, absolute(in.Folder, folder)), changes: inPlace}
 	if inPlace {
-		c.edits = []session.FileEdit{{Old: script}}
+		a.edits = []session.FileEdit{{Old: script}}
 	}
-	return c
+	return []access{a}
+}
+
+// sameCall is equal for calls that ask for the same. Of a command it is what runs and where: how long to wait for it and
+// what it is for makes no difference.
+func (b *builder) sameCall(tool string, raw []byte) string {
+	var in shellInput
+	if b.conv.Alike(tool) == "Bash" && json.Unmarshal(b.conv.AlikeInput(tool, raw), &in) == nil && in.Command != "" {
+		return "Bash " + absolute(in.Folder, b.conv.CWD) + " " + in.Command
+	}
+	return tool + " " + string(raw)
 }
 
 // substitution takes the text that `sed -i 's/OLD/NEW/' FILE` replaces out of the command.

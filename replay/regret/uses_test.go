@@ -1,7 +1,9 @@
 package regret_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -432,6 +434,73 @@ func TestCallsAgain(t *testing.T) {
 		r := judge(t, conv, record, lost)
 		if got := len(r.Misses); got > 1 || (got == 1) != (c.want != "") || got == 1 && (r.Misses[0].Evidence != c.want || r.Misses[0].ToolUse != s.at["first"]) {
 			t.Errorf("%s: misses %+v, want %q", c.name, r.Misses, c.want)
+		}
+	}
+}
+
+// TestCodexCalls: Codex reads and edits files by commands and patches, and says of each command how long it took.
+func TestCodexCalls(t *testing.T) {
+	const file = "package ledger\n\nconst settlementWindow = 36 * time.Hour\n"
+	const patch = "*** Begin Patch\n*** Update File: q.go\n@@\n-x\n+y\n*** Update File: ledger.go\n@@ func\n package ledger\n-const settlementWindow = 36 * time.Hour\n+const w = 1\n*** End Patch\n"
+	run := func(more string) string {
+		return `{"cmd":"cat ledger.go","workdir":"/w","yield_time_ms":` + more + `}`
+	}
+	head := func(id string) string {
+		return "Chunk ID: " + id + "\nWall time: 0.0" + id + " seconds\nProcess exited with code 0\nOutput:\n"
+	}
+	for _, c := range []struct {
+		name, tool, input, result string
+		want                      regret.Evidence
+	}{
+		{"the command again", "exec_command", run("1000"), head("7") + file, regret.Reread},
+		{"by another shell", "shell", `{"command":["bash","-lc","head -n 9 ledger.go"],"workdir":"/w"}`, "Exit code: 0\nWall time: 1 seconds\nOutput:\n" + file, regret.Reread},
+		{"in another folder", "exec_command", `{"cmd":"cat ledger.go","workdir":"/v"}`, head("7") + file, ""},
+		{"with another output", "exec_command", run("1000"), head("7") + "what the file holds now, which is another text\n", ""},
+		{"a patch alone", "apply_patch", patch, "Exit code: 0\nWall time: 0 seconds\nOutput:\nSuccess", regret.Edited},
+		{"a patch as input", "apply_patch", `{"input":` + strconv.Quote(patch) + `}`, "ok", regret.Edited},
+		{"a patch without its first line", "exec_command", `{"cmd":` + strconv.Quote("apply_patch <<'EOF'\n"+strings.TrimPrefix(patch, "*** Begin Patch\n")+"EOF\n") + `}`, "ok", regret.Edited},
+		{"a patch by a command", "exec_command", `{"cmd":` + strconv.Quote("apply_patch <<'EOF'\n"+patch+"EOF\n") + `}`, "ok", regret.Edited},
+	} {
+		var lines strings.Builder
+		line := func(kind string, payload map[string]any) {
+			text, err := json.Marshal(map[string]any{"timestamp": "2026-02-01T10:00:00.000Z", "type": kind, "payload": payload})
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines.Write(append(text, '\n'))
+		}
+		total := 0
+		call := func(id, tool, input, result string) {
+			if strings.HasPrefix(input, "*") {
+				line("response_item", map[string]any{"type": "custom_tool_call", "call_id": id, "name": tool, "input": input})
+			} else {
+				line("response_item", map[string]any{"type": "function_call", "call_id": id, "name": tool, "arguments": input})
+			}
+			total += 1010
+			usage := map[string]any{"input_tokens": 1000, "output_tokens": 10, "total_tokens": 1010}
+			line("event_msg", map[string]any{"type": "token_count", "info": map[string]any{"last_token_usage": usage, "total_token_usage": map[string]any{"total_tokens": total, "input_tokens": total, "output_tokens": 1}}})
+			line("response_item", map[string]any{"type": "function_call_output", "call_id": id, "output": result})
+		}
+		line("session_meta", map[string]any{"id": "0199c0de-0000-7000-8000-000000000001", "cwd": "/w", "originator": "codex_cli_rs", "cli_version": "0.140.0"})
+		line("turn_context", map[string]any{"cwd": "/w", "model": "gpt-5.5"})
+		line("response_item", map[string]any{"type": "message", "role": "user", "content": []any{map[string]any{"type": "input_text", "text": "go"}}})
+		call("first", "exec_command", run("9"), head("1")+file)
+		call("filler", "exec_command", `{"cmd":"true"}`, head("2"))
+		call("again", c.tool, c.input, c.result)
+		call("end", "exec_command", `{"cmd":"true && true"}`, head("3"))
+		f, err := session.LoadReader("rollout-2026-02-01T10-00-00-0199c0de-0000-7000-8000-000000000001.jsonl", strings.NewReader(lines.String()), session.LoadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		lost := []policy.Edit{clear(f.Main, 3, result(t, f.Main, "first"), "[cleared]")}
+		r := judge(t, f.Main, lost, lost)
+		if got := len(r.Misses); got > 1 || (got == 1) != (c.want == regret.Reread) || got == 1 && r.Misses[0].Evidence != c.want {
+			t.Errorf("%s, of which the record had lost the file, too: misses %+v, want %q", c.name, r.Misses, c.want)
+		}
+		r = judge(t, f.Main, nil, lost)
+		if got := len(r.Misses); got > 1 || (got == 1) != (c.want == regret.Edited) || got == 1 && r.Misses[0].Evidence != c.want {
+			t.Errorf("%s, of which the record had the file: misses %+v, want %q", c.name, r.Misses, c.want)
 		}
 	}
 }

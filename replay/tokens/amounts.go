@@ -62,14 +62,13 @@ const (
 	measures
 )
 
-var measureNames = [measures]string{
-	"output", "responses", "untold_responses", "text_chars", "text_marks",
-	"thinking_chars", "thinking_marks", "summed_up_chars", "signature_chars",
-	"tool_uses", "edit_input", "bash_input", "other_input", "results", "read_chars", "read_marks", "bash_chars", "bash_marks",
-	"search_chars", "search_marks", "edit_chars", "other_chars", "other_marks", "read_wide", "wide", "prompts", "prompt_chars", "prompt_marks",
-	"notes", "note_chars", "attachments", "attached_chars", "task_reminders", "plan_modes", "images", "references", "json_chars",
-	"encoded_tokens", "redacted", "reasoning", "searches",
-}
+var measureNames = strings.Fields(`
+	output responses untold_responses text_chars text_marks thinking_chars thinking_marks summed_up_chars signature_chars
+	tool_uses edit_input bash_input other_input results read_chars read_marks bash_chars bash_marks search_chars
+	search_marks edit_chars other_chars other_marks read_wide wide prompts prompt_chars prompt_marks notes note_chars
+	attachments attached_chars task_reminders plan_modes images references json_chars encoded_tokens redacted reasoning
+	searches
+`)
 
 func (m Measure) String() string { return measureNames[m] }
 

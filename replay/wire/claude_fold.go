@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -32,7 +33,7 @@ func (f *claudeFrame) attach(blocks []BodyBlock) {
 }
 
 // filesApart are the kinds of attachments of Frame.FilesApart.
-var filesApart = map[string]bool{"nested_memory": true, "file": true, "directory": true}
+var filesApart = jsonl.Set("nested_memory file directory")
 
 // openMessage is what is known of the user's message in progress. Its blocks are in their order once it is closed.
 type openMessage struct {

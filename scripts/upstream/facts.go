@@ -75,9 +75,14 @@ func facts() []fact {
 			{near: ".CLAUDE_CODE_AUTO_COMPACT_WINDOW)", value: "bounded"},
 		}},
 		{"model_default", []form{
-			{near: `source:"unknown-model"`, value: "served, native, unknown"},
-			{near: `source:"model-default"`, before: 40000, after: 40000, shape: `=new Set\(\[("claude-(?:sonnet|opus)-4-6"[^\]]*)\]\)`},
-			has(`source:"model-default"`, "model"),
+			{near: `new Set(["claude-sonnet-4-6","claude-opus-4-6"`, after: 120, shape: `new Set\(\[([^\]]*)\]\)`},
+			has(`source:"model-default"`, "served"),
+		}},
+		{"native_million", []form{{near: `.replacesDefault&&`, before: 40, after: 20, shape: `>=[\w$.]+&&!` + name + `\.replacesDefault&&`, value: "proactive"}}},
+		{"unknown_model", []form{has(`source:"unknown-model"`, "proactive")}},
+		{"summary_cap", []form{
+			{near: `forkLabel:"compact",maxTurns:1,`, after: 200, shape: `maxTurns:1,(?:fallbackModel:[^()]*\([^()]*\),)?maxOutputTokens:Math\.min\(` + number + `,`},
+			has(`forkLabel:"compact",maxTurns:1,`, "none"),
 		}},
 		{"reactive", []form{
 			has("tengu_cobalt_raccoon", "flag"),

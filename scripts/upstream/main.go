@@ -191,7 +191,7 @@ func code(release string) (string, error) {
 	pack.Dir = folder
 	out, err := pack.Output()
 	if err != nil {
-		return "", fmt.Errorf("%w: npm pack %s@%s: %w", errNoNpm, pkg, release, err)
+		return "", fmt.Errorf("npm pack %s@%s: %w", pkg, release, err)
 	}
 	archive := filepath.Join(folder, strings.TrimSpace(string(out)))
 	defer os.Remove(archive)

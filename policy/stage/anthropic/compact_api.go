@@ -81,7 +81,7 @@ func (s *compactAPI) Run(c *policy.Context) ([]policy.Edit, error) {
 		instructions = policy.RoundQuarter(jsonl.Measure(s.p.Instructions).UTF16)
 	}
 	call := &policy.Call{Kind: "compaction", Prompt: instructions, Input: c.Overhead + c.View.Tokens() + instructions, Prefix: "session"}
-	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window}
+	try := summarize.Plan{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window}
 	if failure := try.Failure(c); failure != nil {
 		return failure, nil
 	}

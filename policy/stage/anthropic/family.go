@@ -12,5 +12,9 @@ var presets embed.FS
 
 // Family is the Messages API of Anthropic, edits by the server.
 func Family() policy.Family {
-	return policy.Family{Name: "anthropic", Title: "The Messages API of Anthropic, edits by the server", Stages: stages(), ClearsThinking: ClearsThinking, Presets: presets}
+	return policy.Family{
+		Name: "anthropic", Title: "The Messages API of Anthropic, edits by the server",
+		Stages:         []policy.Definition{defineClearThinking(), defineClearToolUses(), defineCompactAPI()},
+		ClearsThinking: ClearsThinking, Presets: presets,
+	}
 }

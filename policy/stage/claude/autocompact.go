@@ -152,7 +152,7 @@ func (s *autocompact) Run(c *policy.Context) ([]policy.Edit, error) {
 		return []policy.Edit{{Kind: policy.KindFail, Trigger: trigger, Detail: map[string]int{"refills": s.refills},
 			Reason: fmt.Sprintf("%s; %d times in a row within %d requests of the compaction before: the client ends the turn", reason, s.refills, s.p.RefillSpan)}}, nil
 	}
-	try := summarize.Attempt{Trigger: trigger, Reason: reason, Limit: t.Effective}
+	try := summarize.Plan{Trigger: trigger, Reason: reason, Limit: t.Effective}
 	if t.Reactive {
 		try.Limit = c.Window
 	}
@@ -180,7 +180,7 @@ func (s *autocompact) Run(c *policy.Context) ([]policy.Edit, error) {
 	}
 	e := policy.Edit{
 		Kind: policy.KindSummarize, Trigger: trigger, Reason: try.Reason + "; summary: " + from,
-		Insert: []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: []policy.Content{summary}}},
+		Insert: summarize.Message(summary),
 		Call:   try.Call, Detail: map[string]int{"pre_tokens": c.Used},
 	}
 	e.Keep = summarize.Kept(c, boundary, s.kept)
@@ -240,7 +240,7 @@ func (s *autocompact) ahead(c *policy.Context, t Thresholds) []policy.Edit {
 	}
 	s.keep(c, t)
 	reason := fmt.Sprintf("the summary is written ahead: used %d >= %d", c.Used, aheadAt(&s.p, t))
-	try := summarize.Attempt{Trigger: "auto", Reason: reason, Call: s.call(c, s.kept, t.Effective), Limit: t.Effective}
+	try := summarize.Plan{Trigger: "auto", Reason: reason, Call: s.call(c, s.kept, t.Effective), Limit: t.Effective}
 	if failure := try.Failure(c); failure != nil {
 		return nil // it is tried again at the next request
 	}

@@ -3,7 +3,6 @@ package claude
 import (
 	"fmt"
 
-	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
@@ -46,7 +45,7 @@ func (s *contextCollapse) recordedStage(c *policy.Context, snap *session.Collaps
 	}
 	s.record.paid[x] = true
 	return []policy.Edit{{
-		Kind: policy.KindCall, Trigger: "recorded", Items: items, Call: s.call(c, items, policy.NewContent(jsonl.KindText, st.Summary)),
+		Kind: policy.KindCall, Trigger: "recorded", Items: items, Call: s.call(c, items, policy.Text(st.Summary)),
 		Reason: fmt.Sprintf("recorded, line %d: a span staged, risk %.2f", snap.Line, st.Risk),
 	}}
 }
@@ -72,7 +71,7 @@ func (s *contextCollapse) recordedCommit(c *policy.Context, rec *session.Collaps
 	if items == nil {
 		return commits
 	}
-	content := policy.NewContent(jsonl.KindText, rec.Content)
+	content := policy.Text(rec.Content)
 	e := policy.Edit{
 		Kind: policy.KindCollapse, Trigger: "recorded", Items: items, Insert: []policy.Synthetic{placeholder(content)},
 		Reason: fmt.Sprintf("recorded, line %d", rec.Line),
@@ -99,7 +98,7 @@ func (s *contextCollapse) adopt(c *policy.Context, snap *session.CollapseSnapsho
 		}
 		taken.add(items)
 		s.staged = append(s.staged, &span{
-			items: items, content: policy.NewContent(jsonl.KindText, collapsed(collapseID(c, items), st.Summary)),
+			items: items, content: policy.Text(collapsed(collapseID(c, items), st.Summary)),
 			from: fmt.Sprintf("recorded, line %d", snap.Line), risk: st.Risk, age: st.From, request: c.Request, recorded: true,
 		})
 	}

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/names"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/summarize"
@@ -289,7 +288,7 @@ func (s *contextCollapse) stage(c *policy.Context, group []int, why string) ([]p
 	case 1:
 		what = "1 turn"
 	}
-	try := summarize.Attempt{
+	try := summarize.Plan{
 		Trigger: "auto", Reason: fmt.Sprintf("%s: %s of %d tokens", why, what, tokens), Items: sp.items,
 		Call: s.call(c, sp.items, sp.content), Limit: thresholds(c).Effective,
 	}
@@ -319,7 +318,7 @@ func (s *contextCollapse) summarise(c *policy.Context, sp *span, x extent) (cont
 		Of: "span",
 		Recorded: func() (content policy.Content, line int, ok bool) {
 			text, line, ok := recordedSpan(c.Conv, x)
-			return policy.NewContent(jsonl.KindText, collapsed(sp.id, text)), line, ok
+			return policy.Text(collapsed(sp.id, text)), line, ok
 		},
 		Outline: func() (string, error) { return summarize.OutlineSpan(c, slices.Values(sp.items)) },
 		Wrap:    func(text string) string { return collapsed(sp.id, text) },

@@ -67,9 +67,8 @@ func environment(e *policy.Environment) {
 				smallestWindow, largestWindow)
 		}
 	}
-	if w := windowIn(e.Policy); isOn(e.Get(envNoMillion)) && w != nil && isRead(e, envNoMillion, noMillionSince) &&
-		(w.CompactWindow == 0 || w.CompactWindow > standardContext) {
-		e.Change("window.auto_compact_window", strconv.Itoa(standardContext), envNoMillion)
+	if isOn(e.Get(envNoMillion)) && windowIn(e.Policy) != nil && isRead(e, envNoMillion, noMillionSince) {
+		e.Change("window.disable_1m", "true", envNoMillion)
 	}
 	for _, name := range []string{envNoCompact, envNoAuto} {
 		if isOn(e.Get(name)) {

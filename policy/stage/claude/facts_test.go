@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -90,7 +91,7 @@ func TestFacts(t *testing.T) {
 		}{
 			{"a window that is set", "claude-sonnet-4-5", true, false},
 			{"no window", "claude-sonnet-4-5", false, f["reactive"] == "by source"},
-			{"no window, opus-4-6", "claude-opus-4-6", false, f["reactive"] == "by source" && f["model_default"] == "-"},
+			{"no window, opus-4-6", "claude-opus-4-6", false, f["reactive"] == "by source" && f["model_default"] == "-"}, // else in every list
 		} {
 			got := map[string]policy.Limit{}
 			for _, l := range p.Limits(policy.Circumstances{Window: window, MaxOutput: output, Model: c.model, Set: c.set}).List {
@@ -108,6 +109,38 @@ func TestFacts(t *testing.T) {
 			}
 			// A server's flag switched it off for everyone who recorded a session of 2.1.25 and later: it is there, and off.
 			is(c.what+": microcompaction", got["microcompaction"].Acts, f["microcompact_size"] != "-" && session.CompareVersions(release, "2.1.25") < 0)
+		}
+
+		waits := func(model string, window int) bool {
+			for _, l := range p.Limits(policy.Circumstances{Window: window, MaxOutput: output, Model: model}).List {
+				if l.Name == "compaction when the API refuses" {
+					return true
+				}
+			}
+			return false
+		}
+		for _, c := range []struct {
+			fact, model string
+			window      int
+		}{
+			{"model_default", "claude-sonnet-4-6", window}, {"model_default", "claude-opus-4-8", window}, {"model_default", "claude-opus-5", window},
+			{"model_default", "claude-opus-5-20261101", window}, {"model_default", "claude-opus-5-5", window}, {"model_default", "claude-sonnet-4-5", window},
+			{"native_million", "claude-opus-5-5", 1000000}, {"unknown_model", "deepseek-v4", window},
+		} {
+			says := f[c.fact]
+			model, _, _ := strings.Cut(c.model, "-2026")
+			if says == "" || says == "served" { // not read, or not in the code
+				continue
+			}
+			acts := says == "proactive" || slices.Contains(strings.Split(says, ","), model)
+			is(c.model+" waits for the API to refuse", waits(c.model, c.window), f["reactive"] == "by source" && !acts)
+		}
+		switch most := get("autocompact.max_output"); {
+		case f["summary_prefix"] != "session":
+		case f["summary_cap"] == "none":
+			is("the summary has a limit of its own", most == "20000", false)
+		case f["summary_cap"] != "":
+			is("tokens of the summary", most, f["summary_cap"])
 		}
 
 		if f["microcompact_size"] != "-" {

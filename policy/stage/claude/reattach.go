@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
@@ -47,7 +46,7 @@ func (r *reattach) attach(a Attachment, out *policy.Edit) (n int, err error) {
 	}
 	m := policy.Synthetic{Role: "user", Label: label, Attached: true}
 	for _, t := range texts {
-		m.Contents = append(m.Contents, policy.NewContent(jsonl.KindText, t))
+		m.Contents = append(m.Contents, policy.Text(t))
 	}
 	out.Insert = append(out.Insert, m)
 	return n, nil

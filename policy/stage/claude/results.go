@@ -14,7 +14,7 @@ import (
 // compactable returns the tools that both the analysis of Claude Code 2.1.19 and the five-level pipeline analysis
 // name.
 func compactable() []string {
-	return []string{"Read", "Bash", "Grep", "Glob", "WebSearch", "WebFetch", "Edit", "Write"}
+	return strings.Fields("Read Bash Grep Glob WebSearch WebFetch Edit Write")
 }
 
 // compactableAt is a compactable tool result.

@@ -140,7 +140,7 @@ func (s *sessionMemory) update(c *policy.Context) []policy.Edit {
 	default:
 		return nil
 	}
-	try := summarize.Attempt{Trigger: "auto", Reason: reason, Call: s.call(c), Limit: thresholds(c).Effective}
+	try := summarize.Plan{Trigger: "auto", Reason: reason, Call: s.call(c), Limit: thresholds(c).Effective}
 	if failure := try.Failure(c); failure != nil {
 		return failure // the summary stays as it is, and the next response tries again
 	}
@@ -190,7 +190,7 @@ func (s *sessionMemory) compact(c *policy.Context) ([]policy.Edit, error) {
 	return []policy.Edit{{
 		Kind: policy.KindSummarize, Trigger: "auto",
 		Reason: fmt.Sprintf("used %d >= threshold %d; summary: %s; %d messages stay as they are", c.Used, t.Auto, from, len(keep)),
-		Insert: []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: []policy.Content{summary}}},
+		Insert: summarize.Message(summary),
 		Keep:   keep,
 		Detail: map[string]int{"pre_tokens": c.Used, "post_tokens": size, "kept_messages": len(keep)},
 	}}, nil
@@ -203,7 +203,7 @@ func (s *sessionMemory) summary(c *policy.Context, kept bool) (content policy.Co
 	case err != nil, ok && summarize.EmptyMemory(text), !ok && !s.written:
 		return content, "", err
 	case ok:
-		return policy.NewContent(jsonl.KindText, s.message(c, text, kept)), "the session's own summary.md", nil
+		return policy.Text(s.message(c, text, kept)), "the session's own summary.md", nil
 	}
 	return summarize.SummarySource{
 		Of:       "view",

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/measure"
@@ -150,7 +149,7 @@ func (s *snip) tags(c *policy.Context) []policy.Edit {
 		if short == "" {
 			continue
 		}
-		tag := policy.NewContent(jsonl.KindText, "\n[id:"+short+"]")
+		tag := policy.Text("\n[id:" + short + "]")
 		edits = append(edits, policy.Edit{
 			Kind: policy.KindTag, Trigger: "auto", Target: policy.Target{Item: id, Block: policy.WholeItem}, New: &tag,
 			Reason: "the model names a turn by the id of its prompt",

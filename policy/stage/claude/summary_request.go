@@ -72,7 +72,7 @@ func (s *autocompact) Request(c *policy.Context, e *policy.Edit) (policy.CallReq
 		r.Edits = append(r.Edits, policy.Edit{Kind: policy.KindRemove, Items: attached, Reason: "an earlier compaction re-injected it"})
 	}
 	if len(cut) > 0 {
-		marker := policy.Synthetic{Role: "user", Label: "truncated", Contents: []policy.Content{policy.NewContent(jsonl.KindText, truncatedForRetry)}}
+		marker := policy.Synthetic{Role: "user", Label: "truncated", Contents: []policy.Content{policy.Text(truncatedForRetry)}}
 		r.Edits = append(r.Edits, policy.Edit{Kind: policy.KindCollapse, Items: cut, Insert: []policy.Synthetic{marker}, Reason: "the request was too long"})
 	}
 	r.Edits = append(r.Edits, policy.Asking(promptText(s.p.PromptTokens), s.p.PromptTokens))

@@ -41,6 +41,7 @@ type Window struct {
 	BlockingFrom   string `yaml:"blocking_from" doc:"what the blocking limit is counted from: the context window; the effective window, with auto_compact_window in it; or the model's own, which is the context window less the reserve" enum:"window,effective,model"`
 	CompactWindow  int    `yaml:"auto_compact_window" doc:"CLAUDE_CODE_AUTO_COMPACT_WINDOW, or the setting autoCompactWindow: automatic compaction goes by this window where it is smaller; auto: by the context window" unit:"tokens" min:"1" zero:"auto"`
 	LeastWindow    int    `yaml:"auto_compact_least" doc:"a smaller auto_compact_window is raised to this" unit:"tokens" min:"0"`
+	NoMillion      bool   `yaml:"disable_1m" doc:"CLAUDE_CODE_DISABLE_1M_CONTEXT: a context window of 1,000,000 counts as 200,000"`
 	PctOverride    string `yaml:"pct_override" doc:"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: percent of the effective window, parsed as JavaScript's parseFloat; empty: none"`
 	BlockingLimit  int    `yaml:"blocking_limit" doc:"CLAUDE_CODE_BLOCKING_LIMIT_OVERRIDE; 0: none" unit:"tokens" min:"0"`
 	Blocking       string `yaml:"blocking" doc:"when a request that reaches the blocking limit is not sent: whenever it was not compacted, or only where automatic compaction is off" enum:"uncompacted,auto_off"`
@@ -119,6 +120,9 @@ func windowLimits(params any, c policy.Circumstances, l *policy.Limits) {
 	}
 	l.Add(policy.Limit{Name: "output reserve", Tokens: t.Reserve, From: reserve})
 	window := "context window"
+	if w.NoMillion && c.Window >= largestWindow {
+		window = fmt.Sprintf("%s: %s", c.Name("window.disable_1m"), n(standardContext))
+	}
 	if own := w.compactWindow(); own > 0 && own < c.Window {
 		window = fmt.Sprintf("%s %s", c.Name("window.auto_compact_window"), n(own))
 		l.Note("%s holds automatic compaction alone: the context window stays as it is", c.Name("window.auto_compact_window"))
@@ -127,10 +131,14 @@ func windowLimits(params any, c policy.Circumstances, l *policy.Limits) {
 		l.Note("%s: %s is raised to %s (window.auto_compact_least)", c.Name("window.auto_compact_window"), n(w.CompactWindow), n(w.LeastWindow))
 	}
 	l.Add(policy.Limit{Name: "effective window", Tokens: t.Effective, From: window + " - output reserve"})
-	l.Add(policy.Limit{Name: "warning threshold", Label: "warn", Operator: ">=", Tokens: t.Warning, Of: policy.OfContext,
-		From: fmt.Sprintf("%s - %s (window.warning_offset); the client warns the user", base, n(w.WarningOffset))})
-	if w.BlockingFrom != "model" { // the name is gone from 2.1.122 on
-		l.Add(policy.Limit{Name: "error threshold", Operator: ">=", Tokens: t.Warning, Of: policy.OfContext, From: "the warning threshold, by another name"})
+	if t.Warning > 0 {
+		l.Add(policy.Limit{Name: "warning threshold", Label: "warn", Operator: ">=", Tokens: t.Warning, Of: policy.OfContext,
+			From: fmt.Sprintf("%s - %s (window.warning_offset); the client warns the user", base, n(w.WarningOffset))})
+		if w.BlockingFrom != "model" { // the name is gone from 2.1.122 on
+			l.Add(policy.Limit{Name: "error threshold", Operator: ">=", Tokens: t.Warning, Of: policy.OfContext, From: "the warning threshold, by another name"})
+		}
+	} else {
+		l.Note("no warning: %s - %s (window.warning_offset) leaves nothing", base, n(w.WarningOffset))
 	}
 	acts := (w.Blocking == "uncompacted" || !t.On) && !t.Reactive
 	switch {
@@ -196,6 +204,18 @@ func thresholds(c *policy.Context) Thresholds {
 	return Thresholds{}
 }
 
+// isModel reports whether the id of a model has a name in it, with nothing behind that makes it another version: opus-5-5 is
+// not opus-5, opus-5-20261101 is.
+func isModel(id, name string) bool {
+	_, behind, ok := strings.Cut(id, name)
+	if behind != "" && behind[0] == '-' {
+		version, _, _ := strings.Cut(behind[1:], "-")
+		_, err := strconv.Atoi(version)
+		return ok && (err != nil || len(version) > 2)
+	}
+	return ok
+}
+
 // Thresholds are the limits that a window and its parameters give, tokens. Stages compare with them by >=.
 type Thresholds struct {
 	Reserve, Effective, Auto, Base, Warning, Blocking int
@@ -208,6 +228,9 @@ type Thresholds struct {
 // Resolve computes the thresholds in given circumstances. Sources: analyses of the bundled clients of Claude Code 2.1.19 and
 // 2.1.x, and the code of 2.1.12 to 2.1.332 (testdata/facts.tsv).
 func (w *Window) Resolve(c policy.Circumstances) Thresholds {
+	if w.NoMillion && c.Window >= largestWindow {
+		c.Window = standardContext
+	}
 	reserve, maxOutput := w.OutputReserve, c.MaxOutput
 	if w.MaxOutput > 0 {
 		reserve, maxOutput = w.MaxOutput, w.MaxOutput
@@ -250,6 +273,6 @@ func (w *Window) proactive(c policy.Circumstances) bool {
 		case "unknown":
 			return c.Model != "" && !strings.Contains(c.Model, "claude")
 		}
-		return strings.Contains(c.Model, which) && c.Window < largestWindow
+		return isModel(c.Model, which) && c.Window < largestWindow
 	})
 }

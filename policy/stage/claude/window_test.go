@@ -65,6 +65,10 @@ func TestResolve(t *testing.T) {
 			Reserve: 20000, Effective: 180000, Auto: 167000, Base: 167000, Warning: 147000, Blocking: 197000, On: true}},
 		{"CLAUDE_CODE_AUTO_COMPACT_WINDOW and a percentage", with(later(), func(w *Window) { w.CompactWindow, w.PctOverride = 500000, "50" }), 1000000, 0, Thresholds{
 			Reserve: 20000, Effective: 480000, Auto: 240000, Base: 240000, Warning: 220000, Blocking: 997000, Percent: 50, On: true}},
+		{"CLAUDE_CODE_DISABLE_1M_CONTEXT", with(later(), func(w *Window) { w.NoMillion = true }), 1000000, 0, Thresholds{
+			Reserve: 20000, Effective: 180000, Auto: 167000, Base: 167000, Warning: 147000, Blocking: 197000, On: true}},
+		{"CLAUDE_CODE_DISABLE_1M_CONTEXT sets no window", with(later(), func(w *Window) { w.NoMillion, w.Reactive = true, true }), 1000000, 0, Thresholds{
+			Reserve: 20000, Effective: 180000, Auto: 167000, Base: 167000, Warning: 147000, Blocking: 197000, On: true, Reactive: true}},
 		{"CLAUDE_CODE_BLOCKING_LIMIT_OVERRIDE", with(DefaultWindow(), func(w *Window) { w.BlockingLimit = 150000 }), 200000, 0, Thresholds{
 			Reserve: 32000, Effective: 168000, Auto: 155000, Base: 155000, Warning: 135000, Blocking: 150000, On: true}},
 		{"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE moves the warning too", with(DefaultWindow(), func(w *Window) { w.PctOverride = "50" }), 200000, 0, Thresholds{
@@ -100,6 +104,22 @@ func TestPercentOverride(t *testing.T) {
 		}
 		if got := late.Resolve(policy.Circumstances{Window: 200000, MaxOutput: 0}).Auto; got != tt.late {
 			t.Errorf("%q of 180,000: %d, want %d", tt.pct, got, tt.late)
+		}
+	}
+}
+
+// A name means a version of a model, not a later one that begins alike.
+func TestIsModel(t *testing.T) {
+	for _, c := range []struct {
+		id, name string
+		want     bool
+	}{
+		{"claude-opus-5", "opus-5", true}, {"claude-opus-5-20261101", "opus-5", true}, {"claude-opus-5[1m]", "opus-5", true}, {"eu.anthropic.claude-opus-5-v1:0", "opus-5", true},
+		{"claude-opus-5-latest", "opus-5", true}, {"claude-opus-5-5", "opus-5", false}, {"claude-opus-5-5-20261101", "opus-5", false}, {"claude-opus-5-5", "opus-5-5", true},
+		{"claude-sonnet-5", "opus-5", false},
+	} {
+		if got := isModel(c.id, c.name); got != c.want {
+			t.Errorf("%s is %s: %t", c.id, c.name, got)
 		}
 	}
 }

@@ -211,16 +211,11 @@ func (s *clineCompaction) compact(c *policy.Context, target int, trigger, reason
 	if sy := c.View.Synthetic(ids[cut-1]); sy != nil && sy.Summary {
 		return nil, nil
 	}
-	summary, boundary, from, err := summarize.Take(c, s.p.Summary, func(text string) string { return "Context summary:\n\n" + summarize.Bare(text) })
-	if err != nil {
-		return nil, err
+	plan := summarize.Plan{
+		Trigger: trigger, Reason: reason, Call: s.call(c, ids[:cut]), Summary: s.p.Summary, Keep: ids[cut:],
+		Wrap: func(text string) string { return "Context summary:\n\n" + summarize.Bare(text) },
 	}
-	return []policy.Edit{{
-		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
-		Insert: []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: []policy.Content{summary}}},
-		Keep:   summarize.Kept(c, boundary, ids[cut:]),
-		Call:   s.call(c, ids[:cut]),
-	}}, nil
+	return plan.Compact(c)
 }
 
 // cut is where the newest messages begin that weigh so many tokens or more: at an assistant message or a prompt, and

@@ -134,7 +134,7 @@ func (s *clineTruncation) notice(v policy.View, reason string) []policy.Edit {
 	if raw := v.Raw(t); raw == nil || raw.Kind != jsonl.KindText || v.Replacement(t) != nil {
 		return nil
 	}
-	content := policy.NewContent(jsonl.KindText, truncatedNotice)
+	content := policy.Text(truncatedNotice)
 	return []policy.Edit{{Kind: policy.KindTruncate, Trigger: "auto", Target: t, New: &content, Reason: reason}}
 }
 

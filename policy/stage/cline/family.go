@@ -13,7 +13,14 @@ var presets embed.FS
 // Family is Cline.
 func Family() policy.Family {
 	return policy.Family{
-		Name: "cline", Title: "Cline", Stages: stages(), Presets: presets,
-		Orders: [][]string{{"cline_truncate", "cline_outdated_reads", "cline_compaction"}},
+		Name: "cline", Title: "Cline",
+		Stages: []policy.Definition{
+			defineClineCompaction(),
+			defineClineOutdatedReads(),
+			defineClineTruncate(),
+			defineClineTruncation(),
+		},
+		Presets: presets,
+		Orders:  [][]string{{"cline_truncate", "cline_outdated_reads", "cline_compaction"}},
 	}
 }

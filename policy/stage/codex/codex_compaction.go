@@ -222,7 +222,7 @@ func (s *codexCompaction) compact(c *policy.Context, pending []policy.ItemID, in
 	}
 	keep := summarize.Kept(c, boundary, pending)
 	call, dropped := s.call(c, keep)
-	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window}
+	try := summarize.Plan{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window}
 	if s.p.Form == formLocal { // its instructions and tools are not in the call's input
 		try.Limit -= max(c.Overhead, 0)
 	}
@@ -236,7 +236,7 @@ func (s *codexCompaction) compact(c *policy.Context, pending []policy.ItemID, in
 	if dropped > 0 {
 		from += fmt.Sprintf("; too long, the oldest %d messages dropped", dropped)
 	}
-	insert := []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: []policy.Content{summary}}}
+	insert := summarize.Message(summary)
 	if s.p.Form == formLocal {
 		insert[0].Contents = prefixed(codexSummaryPrefix+"\n", summary)
 	}
@@ -285,9 +285,9 @@ func (s *codexCompaction) context(c *policy.Context, keep []policy.ItemID) (list
 // prefixed is a summary after a prefix, joined where the summary has its own text here.
 func prefixed(prefix string, summary policy.Content) []policy.Content {
 	if summary.Ref == nil && summary.Tokens == 0 {
-		return []policy.Content{policy.NewContent(jsonl.KindText, prefix+summary.Text)}
+		return []policy.Content{policy.Text(prefix + summary.Text)}
 	}
-	return []policy.Content{policy.NewContent(jsonl.KindText, prefix), summary}
+	return []policy.Content{policy.Text(prefix), summary}
 }
 
 // prompts returns the messages that stay, oldest first: the newest of the user's that fit user_tokens, and of the next
@@ -335,7 +335,7 @@ func (s *codexCompaction) prompts(c *policy.Context, keep []policy.ItemID) (lead
 			if err != nil {
 				return nil, nil, fmt.Errorf("reading a user message: %w", err)
 			}
-			content := policy.NewContent(jsonl.KindText, codexTruncate(text, room))
+			content := policy.Text(codexTruncate(text, room))
 			content.Partial = true
 			lead = append(lead, id)
 			cut = &policy.Edit{Kind: policy.KindTruncate, Target: t, New: &content, Reason: fmt.Sprintf("%d tokens of user messages, %d are left", (bytes+3)/4, remaining)}

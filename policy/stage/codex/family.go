@@ -15,7 +15,7 @@ var presets embed.FS
 // Family is Codex CLI.
 func Family() policy.Family {
 	return policy.Family{
-		Name: "codex", Title: "Codex CLI", Stages: stages(), Presets: presets, ClearsThinking: clearsReasoning, KeepsUnanswered: clearsReasoning,
+		Name: "codex", Title: "Codex CLI", Stages: []policy.Definition{defineCodexCompaction()}, Presets: presets, ClearsThinking: clearsReasoning, KeepsUnanswered: clearsReasoning,
 		Recorder: &policy.Recorder{Product: "codex", CompactionCall: compactionCall, Limits: clientLimits(), Version: clientVersion, Elsewhere: elsewhere},
 	}
 }

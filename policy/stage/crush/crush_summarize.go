@@ -125,31 +125,24 @@ func (s *crushSummarize) summarize(c *policy.Context, goOn bool, trigger, reason
 	if c.View.Len() == 0 {
 		return nil, nil
 	}
-	call := &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own"}
-	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window}
-	if failure := try.Failure(c); failure != nil {
-		return failure, nil
+	plan := summarize.Plan{
+		Trigger: trigger, Reason: reason, Summary: s.p.Summary, Limit: c.Window,
+		Call: &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own"},
 	}
-	summary, boundary, from, err := summarize.Take(c, s.p.Summary, summarize.Bare)
-	if err != nil {
-		return nil, err
+	edits, err := plan.Compact(c)
+	if err != nil || edits[0].Kind == policy.KindFail {
+		return edits, err
 	}
-	e := policy.Edit{
-		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
-		Insert: []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: []policy.Content{summary}}},
-		Keep:   summarize.Kept(c, boundary, nil),
-		Call:   call,
-	}
-	s.prompt, s.output = 0, c.Weigh.Content(&summary)
+	s.prompt, s.output = 0, c.Weigh.Content(&edits[0].Insert[0].Contents[0])
 	if goOn {
 		text, err := s.begun(c)
 		if err != nil {
 			return nil, err
 		}
-		again := policy.NewContent(jsonl.KindText, text)
-		e.Tail = []policy.Synthetic{{Role: "user", Label: "continue", Turn: true, Contents: []policy.Content{again}}}
+		again := policy.Text(text)
+		edits[0].Tail = []policy.Synthetic{{Role: "user", Label: "continue", Turn: true, Contents: []policy.Content{again}}}
 	}
-	return []policy.Edit{e}, nil
+	return edits, nil
 }
 
 // begun is the prompt that a turn goes on with: that of the turn in the client's words, which are wrapped again each

@@ -12,5 +12,5 @@ var presets embed.FS
 
 // Family is Crush.
 func Family() policy.Family {
-	return policy.Family{Name: "crush", Title: "Crush", Stages: stages(), Presets: presets}
+	return policy.Family{Name: "crush", Title: "Crush", Stages: []policy.Definition{defineCrushSummarize()}, Presets: presets}
 }

@@ -13,7 +13,7 @@ var presets embed.FS
 // Family is Gemini CLI.
 func Family() policy.Family {
 	return policy.Family{
-		Name: "gemini", Title: "Gemini CLI", Stages: stages(), Presets: presets,
+		Name: "gemini", Title: "Gemini CLI", Stages: []policy.Definition{defineGeminiCompression(), defineGeminiMasking()}, Presets: presets,
 		Orders: [][]string{{"gemini_compression", "gemini_masking"}},
 	}
 }

@@ -144,7 +144,7 @@ func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, 
 		return nil, err
 	}
 	call := s.call(c, history[:split], cuts, &summary)
-	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: call, Items: history[:split], Limit: c.Window}
+	try := summarize.Plan{Trigger: trigger, Reason: reason, Call: call, Items: history[:split], Limit: c.Window}
 	if failure := try.Failure(c); failure != nil {
 		return failure, nil
 	}
@@ -159,7 +159,7 @@ func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, 
 		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
 		Insert: []policy.Synthetic{
 			{Role: "user", Label: "summary", Summary: true, Turn: true, Contents: []policy.Content{summary}},
-			{Role: "assistant", Label: "acknowledgement", Contents: []policy.Content{policy.NewContent(jsonl.KindText, geminiUnderstood)}},
+			{Role: "assistant", Label: "acknowledgement", Contents: []policy.Content{policy.Text(geminiUnderstood)}},
 		},
 		Keep: keep, Call: call,
 	}

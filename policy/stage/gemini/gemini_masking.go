@@ -29,7 +29,7 @@ func defineGeminiMasking() policy.Definition {
 		Moments: policy.Prepare,
 		Params: &GeminiMasking{
 			Protect: 50000, Minimum: 30000, Shell: shells(),
-			Exempt: []string{"activate_skill", "ask_user", "enter_plan_mode", "exit_plan_mode", "Skill", "AskUserQuestion", "EnterPlanMode", "ExitPlanMode"},
+			Exempt: strings.Fields("activate_skill ask_user enter_plan_mode exit_plan_mode Skill AskUserQuestion EnterPlanMode ExitPlanMode"),
 		},
 		Example: `before: results of 20,000, 20,000, 30,000 and 30,000 tokens, oldest first, and the call of a tool
 after:  60,000 pass 50,000 at the second newest: it and the two older ones (70,000 >= 30,000) are masked`,

@@ -72,7 +72,7 @@ func (s *dropImages) Run(c *policy.Context) ([]policy.Edit, error) {
 		if imagesOf(v, p.Target) == 0 {
 			continue // another stage has replaced it
 		}
-		content := policy.NewContent(jsonl.KindText, s.p.Placeholder)
+		content := policy.Text(s.p.Placeholder)
 		if v.Kind(p.Target) == jsonl.KindToolResult {
 			text, err := c.Texts.Text(p.Target)
 			if err != nil {

@@ -12,5 +12,18 @@ var presets embed.FS
 
 // Family is the stages and policies of no product.
 func Family() policy.Family {
-	return policy.Family{Name: "generic", Title: "Generic", Stages: stages(), Presets: presets}
+	return policy.Family{
+		Name: "generic", Title: "Generic",
+		Stages: []policy.Definition{
+			defineDecay(),
+			defineDedupe(),
+			defineDropImages(),
+			defineDropThinking(),
+			defineMask(),
+			defineSummarize(),
+			defineSupersede(),
+			defineTruncateResults(),
+		},
+		Presets: presets,
+	}
 }

@@ -118,20 +118,8 @@ func (s *summarization) summarize(c *policy.Context, trigger, reason string) ([]
 	if s.p.Prefix == "own" {
 		call.Input = s.p.Prompt + tokens
 	}
-	try := summarize.Attempt{Trigger: trigger, Reason: reason, Limit: c.Window, Call: call}
-	if failure := try.Failure(c); failure != nil {
-		return failure, nil
-	}
-	summary, boundary, from, err := summarize.Take(c, s.choices(tokens), summarize.Bare)
-	if err != nil {
-		return nil, err
-	}
-	return []policy.Edit{{
-		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
-		Insert: []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: []policy.Content{summary}}},
-		Keep:   summarize.Kept(c, boundary, ids[cut:]),
-		Call:   call,
-	}}, nil
+	plan := summarize.Plan{Trigger: trigger, Reason: reason, Limit: c.Window, Call: call, Summary: s.choices(tokens), Keep: ids[cut:]}
+	return plan.Compact(c)
 }
 
 func isSummary(v policy.View, id policy.ItemID) bool {

@@ -13,7 +13,7 @@ var presets embed.FS
 // Family is Goose.
 func Family() policy.Family {
 	return policy.Family{
-		Name: "goose", Title: "Goose", Stages: stages(), Presets: presets,
+		Name: "goose", Title: "Goose", Stages: []policy.Definition{defineGooseCompaction(), defineGooseToolPairs()}, Presets: presets,
 		Orders: [][]string{{toolPairsName, compactionName}},
 	}
 }

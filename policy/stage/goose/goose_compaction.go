@@ -144,26 +144,15 @@ func (s *gooseCompaction) compact(c *policy.Context, keep []policy.ItemID, text,
 		return nil, nil
 	}
 	call := s.call(c)
-	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window}
-	if failure := try.Failure(c); failure != nil {
-		return failure, nil
-	}
-	summary, boundary, from, err := summarize.Take(c, s.p.Summary, summarize.Bare)
-	if err != nil {
-		return nil, err
-	}
+	plan := summarize.Plan{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window, Summary: s.p.Summary, Keep: keep}
 	if call.Retries > 0 {
-		from += fmt.Sprintf("; too long, %d %% of the tool results left out", removals[call.Retries])
+		plan.Note = fmt.Sprintf("; too long, %d %% of the tool results left out", removals[call.Retries])
 	}
-	goOn := policy.NewContent(jsonl.KindText, text)
-	return []policy.Edit{{
-		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
-		Insert: []policy.Synthetic{
-			{Role: "user", Label: "summary", Summary: true, Contents: []policy.Content{summary}},
-			{Role: "assistant", Label: "continue", Contents: []policy.Content{goOn}},
-		},
-		Keep: summarize.Kept(c, boundary, keep), Call: call,
-	}}, nil
+	goOn := policy.Text(text)
+	plan.Insert = func(summary policy.Content) []policy.Synthetic {
+		return append(summarize.Message(summary), policy.Synthetic{Role: "assistant", Label: "continue", Contents: []policy.Content{goOn}})
+	}
+	return plan.Compact(c)
 }
 
 // call is the summary request: the conversation as a text in a system prompt, without thinking. While it exceeds the

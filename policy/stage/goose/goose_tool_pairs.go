@@ -196,7 +196,7 @@ func (s *gooseToolPairs) summarize(c *policy.Context, pairs []pair) []policy.Edi
 	if len(edits) == 0 {
 		return nil
 	}
-	try := summarize.Attempt{Trigger: "auto", Reason: reason, Items: about, Call: call, Limit: c.Window}
+	try := summarize.Plan{Trigger: "auto", Reason: reason, Items: about, Call: call, Limit: c.Window}
 	if failure := try.Failure(c); failure != nil {
 		return failure
 	}

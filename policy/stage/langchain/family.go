@@ -12,5 +12,9 @@ var presets embed.FS
 
 // Family is LangChain.
 func Family() policy.Family {
-	return policy.Family{Name: "langchain", Title: "LangChain", Stages: stages(), Presets: presets}
+	return policy.Family{
+		Name: "langchain", Title: "LangChain",
+		Stages:  []policy.Definition{defineClearToolResults(), defineSummarization(), defineTrimMessages()},
+		Presets: presets,
+	}
 }

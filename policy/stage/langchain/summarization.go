@@ -114,13 +114,13 @@ func (s *summarization) Run(c *policy.Context) ([]policy.Edit, error) {
 	if at := s.p.limit(c.Window); at > 0 {
 		reason += fmt.Sprintf(" >= %d", at)
 	}
-	try := summarize.Attempt{
+	try := summarize.Plan{
 		Trigger: "auto", Reason: reason, Limit: c.Window,
 		Call: &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own", Input: s.p.Prompt + min(quarter(head), s.p.TrimTokens)},
 	}
 	failure := try.Failure(c)
 	if failure != nil { // the error's text takes the summary's place
-		summary, from, boundary, try.Call = policy.NewContent(jsonl.KindText, errorSummary), "the error", -1, nil
+		summary, from, boundary, try.Call = policy.Text(errorSummary), "the error", -1, nil
 	}
 	return append(failure, policy.Edit{
 		Kind: policy.KindSummarize, Trigger: "auto", Reason: try.Reason + "; summary: " + from,
@@ -139,9 +139,9 @@ const errorSummary = "Error generating summary: Error: prompt is too long"
 // prefixed is a summary after the prefix, joined where the summary has its own text here.
 func prefixed(summary policy.Content) []policy.Content {
 	if summary.Ref == nil && summary.Tokens == 0 {
-		return []policy.Content{policy.NewContent(jsonl.KindText, summaryPrefix+summary.Text)}
+		return []policy.Content{policy.Text(summaryPrefix + summary.Text)}
 	}
-	return []policy.Content{policy.NewContent(jsonl.KindText, summaryPrefix), summary}
+	return []policy.Content{policy.Text(summaryPrefix), summary}
 }
 
 // cut is determineCutoffIndex: the first item that stays, as an index; 0 where nothing goes.

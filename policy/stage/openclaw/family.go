@@ -12,5 +12,5 @@ var presets embed.FS
 
 // Family is OpenClaw.
 func Family() policy.Family {
-	return policy.Family{Name: "openclaw", Title: "OpenClaw", Stages: stages(), Presets: presets}
+	return policy.Family{Name: "openclaw", Title: "OpenClaw", Stages: []policy.Definition{defineCacheTTLPrune()}, Presets: presets}
 }

@@ -29,7 +29,15 @@ var presets embed.FS
 // Family is OpenCode.
 func Family() policy.Family {
 	return policy.Family{
-		Name: "opencode", Title: "OpenCode", Stages: stages(), Environment: environment, Presets: presets,
+		Name: "opencode", Title: "OpenCode",
+		Stages: []policy.Definition{
+			defineOpencodeCheckpoint(),
+			defineOpencodeCompaction(),
+			defineOpencodePrune(),
+			defineOpencodeQueued(),
+			defineOpencodeTruncate(),
+		},
+		Environment: environment, Presets: presets,
 		Recorder:  &policy.Recorder{Product: product, Microcompaction: pruned{}, Clears: pruneStage, Limits: limits(), Version: clientVersion},
 		Variables: []string{envDisablePrune, envDisableAutocompact, envOutputTokenMax},
 		Orders:    [][]string{{"opencode_truncate", "opencode_prune"}, {"opencode_truncate", "opencode_compaction"}},

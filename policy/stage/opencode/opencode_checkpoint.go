@@ -317,7 +317,7 @@ func (s *opencodeCheckpoint) compact(c *policy.Context, trigger, reason string, 
 	if from < len(list) {
 		older = slices.Index(ids, list[from].first)
 	}
-	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: s.call(c, ids, older, list[:from], update, refused), Limit: c.Window}
+	try := summarize.Plan{Trigger: trigger, Reason: reason, Call: s.call(c, ids, older, list[:from], update, refused), Limit: c.Window}
 	if failure := try.Failure(c); failure != nil {
 		return failure, nil
 	}
@@ -337,13 +337,12 @@ func (s *opencodeCheckpoint) compact(c *policy.Context, trigger, reason string, 
 // checkpoint is the content of the message that takes the place of the view. The client's sentence in it, of 130
 // characters, is a stand-in.
 func checkpoint(summary policy.Content, recent string) []policy.Content {
-	text := func(s string) policy.Content { return policy.NewContent(jsonl.KindText, s) }
 	if recent != "" {
 		recent = "\n\n<recent-context>\n" + recent + "\n</recent-context>"
 	}
 	return []policy.Content{
-		text("<conversation-checkpoint>\n"), {Kind: jsonl.KindText, Tokens: policy.RoundQuarter(130)}, text("\n\n<summary>\n"),
-		summary, text("\n</summary>" + recent + "\n</conversation-checkpoint>"),
+		policy.Text("<conversation-checkpoint>\n"), {Kind: jsonl.KindText, Tokens: policy.RoundQuarter(130)}, policy.Text("\n\n<summary>\n"),
+		summary, policy.Text("\n</summary>" + recent + "\n</conversation-checkpoint>"),
 	}
 }
 

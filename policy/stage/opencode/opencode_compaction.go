@@ -185,33 +185,21 @@ func (s *opencodeCompaction) compact(c *policy.Context, trigger, reason string) 
 	if s.version.KeepsTail {
 		call.Input = s.input(c, head) + s.p.Prompt
 	}
-	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window}
-	if failure := try.Failure(c); failure != nil {
-		return failure, nil
+	plan := summarize.Plan{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window, Summary: s.p.Summary, Keep: keep}
+	plan.Insert = func(summary policy.Content) []policy.Synthetic {
+		return []policy.Synthetic{compactionMessage(), {Role: "assistant", Label: "summary", Summary: true, Contents: []policy.Content{summary}}}
 	}
-	summary, boundary, from, err := summarize.Take(c, s.p.Summary, summarize.Bare)
-	if err != nil {
-		return nil, err
+	edits, err := plan.Compact(c)
+	if err == nil && trigger == "auto" && edits[0].Kind != policy.KindFail {
+		goOn := policy.Text(s.version.ContinueText)
+		edits[0].Tail = []policy.Synthetic{{Role: "user", Label: "continue", Turn: true, Contents: []policy.Content{goOn}}}
 	}
-	e := policy.Edit{
-		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
-		Insert: []policy.Synthetic{
-			compactionMessage(),
-			{Role: "assistant", Label: "summary", Summary: true, Contents: []policy.Content{summary}},
-		},
-		Keep: summarize.Kept(c, boundary, keep),
-		Call: call,
-	}
-	if trigger == "auto" {
-		goOn := policy.NewContent(jsonl.KindText, s.version.ContinueText)
-		e.Tail = []policy.Synthetic{{Role: "user", Label: "continue", Turn: true, Contents: []policy.Content{goOn}}}
-	}
-	return []policy.Edit{e}, nil
+	return edits, err
 }
 
 // compactionMessage is the message that a compaction begins with.
 func compactionMessage() policy.Synthetic {
-	ask := policy.NewContent(jsonl.KindText, compactionPrompt)
+	ask := policy.Text(compactionPrompt)
 	return policy.Synthetic{Role: "user", Label: "compaction", Turn: true, Contents: []policy.Content{ask}}
 }
 

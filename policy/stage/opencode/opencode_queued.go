@@ -65,7 +65,7 @@ func (s *opencodeQueued) Run(c *policy.Context) ([]policy.Edit, error) {
 			if jsTrim(text) == "" {
 				continue
 			}
-			content := policy.NewContent(jsonl.KindText, queuedPrefix+text+queuedSuffix)
+			content := policy.Text(queuedPrefix + text + queuedSuffix)
 			s.wrapped = append(s.wrapped, t)
 			edits = append(edits, policy.Edit{Kind: policy.KindWrap, Trigger: "auto", Target: t, New: &content, Reason: "queued while the agent ran"})
 		}

@@ -293,7 +293,7 @@ func (s *condenserEvents) condense(c *policy.Context, span eventSpan, d demand) 
 	}
 	e := policy.Edit{
 		Kind: policy.KindSummarize, Trigger: d.trigger, Reason: d.reason + "; summary: " + from,
-		Insert: []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: []policy.Content{summary}}},
+		Insert: summarize.Message(summary),
 		Call:   &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own", Input: s.p.Prompt},
 		Detail: map[string]int{"events": 1 + s.sums.Sum},
 	}
@@ -313,7 +313,7 @@ func (s *condenserEvents) condense(c *policy.Context, span eventSpan, d demand) 
 	if len(e.Lead) > 0 && c.View.Role(e.Lead[0]) == session.Assistant { // the first message has to be a user's
 		e.Lead, e.Keep = nil, append(e.Lead, e.Keep...)
 	}
-	try := summarize.Attempt{Trigger: d.trigger, Reason: d.reason, Call: e.Call, Limit: c.Window}
+	try := summarize.Plan{Trigger: d.trigger, Reason: d.reason, Call: e.Call, Limit: c.Window}
 	if failure := try.Failure(c); failure != nil {
 		return failure, nil
 	}

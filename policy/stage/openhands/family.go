@@ -12,5 +12,5 @@ var presets embed.FS
 
 // Family is OpenHands.
 func Family() policy.Family {
-	return policy.Family{Name: "openhands", Title: "OpenHands", Stages: stages(), Presets: presets}
+	return policy.Family{Name: "openhands", Title: "OpenHands", Stages: []policy.Definition{defineCondenserEvents()}, Presets: presets}
 }

@@ -13,7 +13,7 @@ var presets embed.FS
 // Family is Pi.
 func Family() policy.Family {
 	return policy.Family{
-		Name: "pi", Title: "Pi", Stages: stages(), Presets: presets,
+		Name: "pi", Title: "Pi", Stages: []policy.Definition{definePiCompaction()}, Presets: presets,
 		Recorder: &policy.Recorder{Product: "pi", Version: clientVersion},
 	}
 }

@@ -241,7 +241,7 @@ func (s *piCompaction) compact(c *policy.Context, ids, pending []policy.ItemID, 
 	if err != nil {
 		return nil, err
 	}
-	attempt := summarize.Attempt{Trigger: trigger, Reason: reason, Call: s.call(c, previous, head, prefix, &summary), Limit: s.p.requestLimit(c.Window)}
+	attempt := summarize.Plan{Trigger: trigger, Reason: reason, Call: s.call(c, previous, head, prefix, &summary), Limit: s.p.requestLimit(c.Window)}
 	if failure := attempt.Failure(c); failure != nil {
 		return failure, nil // it is tried again at the next occasion
 	}
@@ -360,9 +360,9 @@ const (
 func (s *piCompaction) message(summary policy.Content) []policy.Content {
 	end := s.files.lists() + summaryEnd
 	if summary.Ref == nil && summary.Tokens == 0 {
-		return []policy.Content{policy.NewContent(jsonl.KindText, summaryBegin+summary.Text+end)}
+		return []policy.Content{policy.Text(summaryBegin + summary.Text + end)}
 	}
-	return []policy.Content{policy.NewContent(jsonl.KindText, summaryBegin), summary, policy.NewContent(jsonl.KindText, end)}
+	return []policy.Content{policy.Text(summaryBegin), summary, policy.Text(end)}
 }
 
 // call is the request for the summary of head, and the one for that of a turn's beginning. Where there are both, each

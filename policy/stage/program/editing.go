@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
@@ -288,7 +287,7 @@ func (e *editing) finish() ([]policy.Edit, error) {
 	}
 	inserted := policy.Synthetic{Role: s.role, Label: "summary", Summary: true}
 	for _, text := range s.texts {
-		inserted.Contents = append(inserted.Contents, policy.NewContent(jsonl.KindText, text))
+		inserted.Contents = append(inserted.Contents, policy.Text(text))
 	}
 	leaves, tokens := map[policy.ItemID]bool{}, 0
 	for _, d := range s.of {

@@ -5,5 +5,5 @@ import "github.com/ctxkit/ctxkit/policy"
 
 // Family is programs.
 func Family() policy.Family {
-	return policy.Family{Name: "program", Title: "Your own program", Stages: stages()}
+	return policy.Family{Name: "program", Title: "Your own program", Stages: []policy.Definition{defineProgram()}}
 }

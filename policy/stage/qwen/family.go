@@ -16,7 +16,7 @@ var presets embed.FS
 // Family is Qwen Code.
 func Family() policy.Family {
 	return policy.Family{
-		Name: "qwen", Title: "Qwen Code", Stages: stages(), Presets: presets,
+		Name: "qwen", Title: "Qwen Code", Stages: []policy.Definition{defineQwenCompaction(), defineQwenCompression(), defineQwenMicrocompaction()}, Presets: presets,
 		Orders: [][]string{{"qwen_microcompaction", "qwen_compaction"}},
 	}
 }
@@ -27,8 +27,6 @@ const (
 	bridge     = "Continue with the prior task using the context above."
 	resume     = "\n\nResume the prior task using the summary above. Continue from the last in-flight step; do not acknowledge the summary, do not re-introduce, do not greet the user again."
 )
-
-func text(s string) policy.Content { return policy.NewContent(jsonl.KindText, s) }
 
 // promptSurplus is how many tokens of a summary request Qwen Code takes for no part of the history.
 const promptSurplus = 1000
@@ -77,7 +75,7 @@ func (a *attempt) take(c *policy.Context) (s *summary, failure []policy.Edit, er
 			}
 		}
 	}
-	try := summarize.Attempt{Trigger: a.trigger, Reason: a.reason, Call: s.call, Items: a.items, Limit: c.Window}
+	try := summarize.Plan{Trigger: a.trigger, Reason: a.reason, Call: s.call, Items: a.items, Limit: c.Window}
 	return s, try.Failure(c), nil
 }
 
@@ -94,11 +92,11 @@ func (a *attempt) fail(s *summary, why string) []policy.Edit {
 func (a *attempt) replace(c *policy.Context, s *summary, keep []policy.ItemID, more ...policy.Synthetic) []policy.Edit {
 	said := []policy.Content{s.Content}
 	if a.trailer != "" {
-		said = append(said, text(a.trailer))
+		said = append(said, policy.Text(a.trailer))
 	}
 	insert := []policy.Synthetic{
 		{Role: "user", Label: "summary", Summary: true, Turn: true, Contents: said},
-		{Role: "assistant", Label: "acknowledgement", Contents: []policy.Content{text(understood)}},
+		{Role: "assistant", Label: "acknowledgement", Contents: []policy.Content{policy.Text(understood)}},
 	}
 	return []policy.Edit{{
 		Kind: policy.KindSummarize, Trigger: a.trigger, Reason: a.reason + "; summary: " + s.from,

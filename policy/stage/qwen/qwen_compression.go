@@ -107,7 +107,7 @@ func (s *qwenCompression) Run(c *policy.Context) ([]policy.Edit, error) {
 	s.breaker.Note(nil) // startChat
 	var more []policy.Synthetic
 	if keep := history[split:]; len(keep) > 0 && c.View.Role(keep[0]) == session.Assistant && s.p.Rules == "0.15" {
-		more = []policy.Synthetic{{Role: "user", Label: "continue", Contents: []policy.Content{text(bridge)}}}
+		more = []policy.Synthetic{{Role: "user", Label: "continue", Contents: []policy.Content{policy.Text(bridge)}}}
 	}
 	return a.replace(c, sum, slices.Concat(history[split:], pending), more...), nil
 }

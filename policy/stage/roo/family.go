@@ -13,7 +13,7 @@ var presets embed.FS
 // Family is Roo Code and Kilo Code.
 func Family() policy.Family {
 	return policy.Family{
-		Name: "roo", Title: "Roo Code", Stages: stages(), Presets: presets,
+		Name: "roo", Title: "Roo Code", Stages: []policy.Definition{defineRooCondense()}, Presets: presets,
 		// Kilo Code's extension up to 5.x, from 2026-02-15 (issue 5887 of Kilo-Org/kilocode, of 5.7.0) to 2026-04-01 (the
 		// answer of 2026-04-02 that the new extension is released): src/core/condense/index.ts (commit 0fc86cec) and
 		// src/core/context-management/index.ts (commit bf2f3b64). The extension of April 2026 and Kilo's command line are

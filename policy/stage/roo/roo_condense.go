@@ -180,42 +180,40 @@ func (s *rooCondense) condense(c *policy.Context, list []message, used int, trig
 	if fresh = from - since; fresh <= 1 {
 		return nil, nil
 	}
-	role, lead, kept := "user", []message(nil), list[from:]
+	role, lead := "user", []message(nil)
 	if s.p.Keep > 0 {
 		role, lead = "assistant", list[:1]
 	}
 	if len(lead) > 0 && (lead[0].role != session.User || lead[0].summary || lead[0].results) {
 		role, lead = "user", nil // there is no first message to begin with
 	}
-	summary, boundary, by, err := summarize.Take(c, s.p.Summary, func(text string) string { return s.wrap(summarize.Bare(text)) })
-	if err != nil {
-		return nil, err
+	plan := summarize.Plan{
+		Trigger: trigger, Reason: reason, Call: s.call(c, list[since:from]), Limit: c.Window, Summary: s.p.Summary, Wrap: s.wrap, Lead: items(lead), Keep: items(list[from:]),
 	}
-	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: s.call(c, list[since:from]), Limit: c.Window}
-	if failure := try.Failure(c); failure != nil {
-		return failure, nil
+	edits, err := plan.Compact(c)
+	if err != nil || edits[0].Kind == policy.KindFail {
+		return edits, err
 	}
-	keep := summarize.Kept(c, boundary, items(kept))
+	e := &edits[0]
+	e.Insert[0].Role = role
 	if s.p.Keep > 0 && used > 0 {
-		after := c.Overhead + c.Weigh.Content(&summary)
-		for _, id := range keep {
+		summary := c.Weigh.Content(&e.Insert[0].Contents[0])
+		after := c.Overhead + summary
+		for _, id := range e.Keep {
 			after += c.View.Weight(id)
 		}
 		if after >= used {
-			try.Call.Output = c.Weigh.Content(&summary)
-			return []policy.Edit{{Kind: policy.KindFail, Trigger: trigger, Call: try.Call,
+			e.Call.Output = summary
+			return []policy.Edit{{Kind: policy.KindFail, Trigger: trigger, Call: e.Call,
 				Reason: fmt.Sprintf("%s; with the summary the context would have %d tokens, no fewer than %d: it fails", reason, after, used)}}, nil
 		}
 	}
-	return []policy.Edit{{
-		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + by,
-		Lead: items(lead), Insert: []policy.Synthetic{{Role: role, Label: "summary", Summary: true, Contents: []policy.Content{summary}}},
-		Keep: keep, Call: try.Call,
-	}}, nil
+	return edits, nil
 }
 
 // wrap is a summary in the source's words.
 func (s *rooCondense) wrap(text string) string {
+	text = summarize.Bare(text)
 	if s.p.Keep > 0 {
 		return text
 	}
@@ -244,6 +242,6 @@ func (s *rooCondense) truncate(list []message, reason string) []policy.Edit {
 	text := fmt.Sprintf("[Sliding window truncation: %d messages hidden to reduce context]", n)
 	return []policy.Edit{{
 		Kind: policy.KindCollapse, Trigger: "auto", Items: items(list[1 : n+1]), Reason: reason + "; the oldest messages are cut off",
-		Insert: []policy.Synthetic{{Role: "user", Label: "truncation", Contents: []policy.Content{policy.NewContent(jsonl.KindText, text)}}},
+		Insert: []policy.Synthetic{{Role: "user", Label: "truncation", Contents: []policy.Content{policy.Text(text)}}},
 	}}
 }

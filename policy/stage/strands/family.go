@@ -12,5 +12,9 @@ var presets embed.FS
 
 // Family is Strands Agents.
 func Family() policy.Family {
-	return policy.Family{Name: "strands", Title: "Strands Agents", Stages: stages(), Presets: presets}
+	return policy.Family{
+		Name: "strands", Title: "Strands Agents",
+		Stages:  []policy.Definition{defineSlidingWindow()},
+		Presets: presets,
+	}
 }

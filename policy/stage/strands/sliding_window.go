@@ -190,7 +190,7 @@ func (r *reduction) content(t policy.Target) (*policy.Content, error) {
 		notice := strings.ReplaceAll(r.s.p.Notice, leftOut, strconv.Itoa(n-2*preserved))
 		text = measure.FirstUnits(text, preserved) + notice + measure.LastUnits(text, preserved)
 	}
-	content := policy.NewContent(jsonl.KindText, text+strings.Repeat("[image]", images))
+	content := policy.Text(text + strings.Repeat("[image]", images))
 	content.Partial = n > 0
 	return &content, nil
 }

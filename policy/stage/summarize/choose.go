@@ -82,7 +82,7 @@ func (s SummarySource) Take(choices policy.SummaryChoices) (content policy.Conte
 			if err != nil {
 				return policy.Content{}, "", fmt.Errorf("outlining the %s: %w", s.Of, err)
 			}
-			return policy.NewContent(jsonl.KindText, s.Wrap(text)), "an outline of the " + s.Of, nil
+			return policy.Text(s.Wrap(text)), "an outline of the " + s.Of, nil
 		case policy.SummaryFixed:
 			return fixed(ch.Tokens)
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// Attempt is a compaction, or another summary, that needs calls of a model.
-type Attempt struct {
+// Plan is a compaction, or another summary, that needs calls of a model.
+type Plan struct {
 	Trigger, Reason string
 	Call            *policy.Call
 	Items           []policy.ItemID // what it is about, of a summary that does not rebuild the view
@@ -16,12 +16,46 @@ type Attempt struct {
 	// Limit is the most tokens that the API takes as the call's input: the context window less what the call reserves
 	// for its output. Below 0 nothing fits; 0: it is not known, and everything does.
 	Limit int
+
+	// The rest is what Compact takes.
+	Summary    policy.SummaryChoices
+	Wrap       func(string) string                             // puts the client's words around an outline; nil: there are none
+	Note       string                                          // behind the reason and the source of the summary
+	Insert     func(summary policy.Content) []policy.Synthetic // nil: Message
+	Lead, Keep []policy.ItemID
 }
 
-// Failure returns what comes of an attempt with a call that does not fit: the edit of kind fail, which leaves
+// Compact returns the edit that rebuilds the view with a summary, or Failure's.
+func (a *Plan) Compact(c *policy.Context) ([]policy.Edit, error) {
+	if failure := a.Failure(c); failure != nil {
+		return failure, nil
+	}
+	wrap, insert := Bare, Message
+	if a.Wrap != nil {
+		wrap = a.Wrap
+	}
+	if a.Insert != nil {
+		insert = a.Insert
+	}
+	summary, boundary, from, err := Take(c, a.Summary, wrap)
+	if err != nil {
+		return nil, err
+	}
+	return []policy.Edit{{
+		Kind: policy.KindSummarize, Trigger: a.Trigger, Reason: a.Reason + "; summary: " + from + a.Note,
+		Lead: a.Lead, Insert: insert(summary), Keep: Kept(c, boundary, a.Keep), Call: a.Call,
+	}}, nil
+}
+
+// Message is a summary as a message of the user's.
+func Message(summary policy.Content) []policy.Synthetic {
+	return []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: []policy.Content{summary}}}
+}
+
+// Failure returns what comes of a plan with a call that does not fit: the edit of kind fail, which leaves
 // the view as it is. What the API refuses is not billed; the calls before it are, with the output they state. It returns
 // nil where all calls fit.
-func (a *Attempt) Failure(c *policy.Context) []policy.Edit {
+func (a *Plan) Failure(c *policy.Context) []policy.Edit {
 	if a.Limit == 0 {
 		return nil
 	}

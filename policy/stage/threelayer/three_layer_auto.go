@@ -102,7 +102,7 @@ func (s *threeLayerAuto) compact(c *policy.Context, n int, trigger, reason strin
 	}
 	prompt := policy.RoundQuarter(len(summariseThis))
 	call := &policy.Call{Kind: "compaction", Prompt: prompt, Prefix: "own", Input: prompt + policy.RoundQuarter(min(n, s.p.SourceChars))}
-	try := summarize.Attempt{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window - s.p.MaxOutput}
+	try := summarize.Plan{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window - s.p.MaxOutput}
 	if failure := try.Failure(c); failure != nil {
 		return failure, nil
 	}
@@ -115,7 +115,7 @@ func (s *threeLayerAuto) compact(c *policy.Context, n int, trigger, reason strin
 		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
 		Insert: []policy.Synthetic{
 			{Role: "user", Label: "summary", Summary: true, Turn: true, Contents: summary},
-			{Role: "assistant", Label: "acknowledgement", Contents: []policy.Content{policy.NewContent(jsonl.KindText, understood)}},
+			{Role: "assistant", Label: "acknowledgement", Contents: []policy.Content{policy.Text(understood)}},
 		},
 		Call:   call,
 		Detail: map[string]int{"json_chars": n},
@@ -124,7 +124,7 @@ func (s *threeLayerAuto) compact(c *policy.Context, n int, trigger, reason strin
 
 // summary is the content of the user message: the head and the summary, cut where the model would have had to stop.
 func (s *threeLayerAuto) summary(c *policy.Context) ([]policy.Content, string, error) {
-	head := policy.NewContent(jsonl.KindText, compressedHead)
+	head := policy.Text(compressedHead)
 	sum, _, from, err := summarize.Take(c, s.p.Summary, summarize.Bare)
 	if err != nil {
 		return nil, "", err
@@ -143,7 +143,7 @@ func (s *threeLayerAuto) summary(c *policy.Context) ([]policy.Content, string, e
 		text = cut
 		from += fmt.Sprintf(", cut at %d tokens", s.p.MaxOutput)
 	}
-	return []policy.Content{policy.NewContent(jsonl.KindText, compressedHead+text)}, from, nil
+	return []policy.Content{policy.Text(compressedHead + text)}, from, nil
 }
 
 // Request is what the call is sent. The messages are in it as text.

@@ -5,5 +5,5 @@ import "github.com/ctxkit/ctxkit/policy"
 
 // Family is the AI SDK.
 func Family() policy.Family {
-	return policy.Family{Name: "vercel", Title: "Vercel AI SDK", Stages: stages()}
+	return policy.Family{Name: "vercel", Title: "Vercel AI SDK", Stages: []policy.Definition{definePruneMessages()}}
 }

@@ -174,7 +174,7 @@ func (t *recordTrack) collapse(act Act) {
 		Reason: fmt.Sprintf("the client collapsed messages %d to %d", c.From+1, c.To+1),
 		Insert: []policy.Synthetic{{
 			Role: session.User.String(), Label: "collapsed", Summary: true,
-			Contents: []policy.Content{policy.NewContent(jsonl.KindText, c.Content)},
+			Contents: []policy.Content{policy.Text(c.Content)},
 		}},
 		Call: &policy.Call{Kind: "collapse", Prefix: "session"},
 	}

@@ -52,7 +52,12 @@ func (r *Record) CompactionKind(i int) CompactionKind {
 		return CompactionServer
 	case r.isModelChange(b, client.Headroom):
 		return CompactionModelChange
-	case b.PreTokens > 0 && b.PreTokens < client.LeastWindow-client.Headroom, client.Reactive && (b.PreTokens >= window || r.passed(i, threshold)):
+	case b.PreTokens > 0 && b.PreTokens < client.LeastWindow-client.Headroom:
+		if client.Reactive {
+			return CompactionReactive
+		}
+		return CompactionUnknown // a percentage that was set, of a window that cannot be told
+	case client.Reactive && (b.PreTokens >= window || r.passed(i, threshold)):
 		return CompactionReactive
 	}
 	return CompactionThreshold

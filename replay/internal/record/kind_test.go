@@ -35,6 +35,8 @@ func TestCompactionKind(t *testing.T) {
 		{"requests above the threshold before", "2.1.170", session.Boundary{Trigger: "auto", PreTokens: 195000}, [3]string{old, old, old}, [2]int{180000, 190000}, CompactionReactive},
 		{"the same of an older client", "2.1.145", session.Boundary{Trigger: "auto", PreTokens: 195000}, [3]string{old, old, old}, [2]int{180000, 190000}, CompactionThreshold},
 		{"below every threshold that can be set", "2.1.260", session.Boundary{Trigger: "auto", PreTokens: 29017}, [3]string{old, old, old}, [2]int{20000, 29000}, CompactionReactive},
+		{"the same of a client that does not wait", "2.1.112", session.Boundary{Trigger: "auto", PreTokens: 54017}, [3]string{old, old, old}, [2]int{50000, 54000}, CompactionUnknown},
+		{"the same of a client without bounds", "2.1.84", session.Boundary{Trigger: "auto", PreTokens: 54017}, [3]string{old, old, old}, [2]int{50000, 54000}, CompactionThreshold},
 		{"another model, as the record says", "2.1.170", session.Boundary{Trigger: "model_change", PreTokens: 26900}, [3]string{old, old, old}, [2]int{20000, 26900}, CompactionModelChange},
 		{"a model with a smaller window", "2.1.170", session.Boundary{Trigger: "auto", PreTokens: 400000}, [3]string{opus, opus, old}, [2]int{390000, 400000}, CompactionModelChange},
 	} {

@@ -31,7 +31,6 @@ func Names() []string { return []string{O200K, CL100K} }
 type Encoding struct {
 	split func(c *classes, text []byte, at int) (end, seen int)
 	classes
-	scanner
 	vocabulary
 }
 
@@ -51,7 +50,6 @@ func Load(name string) (*Encoding, error) {
 		return nil, fmt.Errorf("encoding %s: %w", name, err)
 	}
 	e.classes.fill()
-	e.scanner.fill(&e.classes, name == O200K)
 	return e, nil
 }
 
@@ -84,17 +82,10 @@ func (c *Counter) CountBytes(text []byte) int {
 // CountValid is CountBytes of a text that is known to be valid UTF-8.
 func (c *Counter) CountValid(text []byte) (tokens int) {
 	for at := 0; at < len(text); {
-		if text[at] < utf8.RuneSelf {
-			n := 0
-			n, at = c.scan(text, at)
-			tokens += n
-		}
-		if at < len(text) {
-			end, seen := c.e.split(&c.e.classes, text, at)
-			c.steps += seen - at
-			tokens += c.piece(text, at, end)
-			at = end
-		}
+		end, seen := c.e.split(&c.e.classes, text, at)
+		c.steps += seen - at
+		tokens += c.piece(text, at, end)
+		at = end
 	}
 	return tokens
 }

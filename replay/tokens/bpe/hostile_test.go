@@ -47,7 +47,7 @@ func TestHostileWork(t *testing.T) {
 	for _, name := range Names() {
 		e := encoding(t, name)
 		for _, kind := range hostile(g) {
-			for _, size := range []int{1 << 15, keepBuffer} {
+			for _, size := range []int{1 << 15, 1 << 17} {
 				counter := e.NewCounter()
 				counter.Count(kind.text(size))
 				one := counter.steps
@@ -64,12 +64,12 @@ func TestHostileWork(t *testing.T) {
 	}
 }
 
-// TestHostileMemory holds that what is allocated grows with the text, also where pieces too long for the buffers that
-// are kept and short ones take turns.
+// TestHostileMemory holds that what is allocated grows with the text, also where long pieces
+// and short ones take turns.
 func TestHostileMemory(t *testing.T) {
 	g := rand.New(rand.NewPCG(5, 6))
 	shapes := append(hostile(g), shape{"turns", func(size int) string {
-		long := strings.Repeat("a", keepBuffer+1) + " " + strings.Repeat("word =\n", 20)
+		long := strings.Repeat("a", 1<<17) + " " + strings.Repeat("word =\n", 20)
 		return strings.Repeat(long, max(1, size/len(long)))
 	}})
 	for _, name := range Names() {

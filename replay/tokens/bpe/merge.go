@@ -1,15 +1,15 @@
 package bpe
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // maxScan is the longest piece, in bytes, for which scanning is faster than a queue.
 const maxScan = 128
 
 // maxMerged is the most bytes that are merged at once: the queue's numbers of pairs have 31 bits.
 const maxMerged = 1 << 30
-
-// keepBuffer is the longest piece, in bytes, whose buffers are kept for the next one. The queue's take about ten times that.
-const keepBuffer = 1 << 17
 
 // none is the rank of a pair that is no token; it is larger than all ranks.
 const none = math.MaxUint32
@@ -30,7 +30,7 @@ type merger struct {
 // padded copies a piece to the buffer.
 func (m *merger) padded(piece []byte) []byte {
 	n := len(piece) + pad
-	if cap(m.buf) < n || cap(m.buf) > keepBuffer && n < keepBuffer/2 {
+	if cap(m.buf) < n {
 		m.buf = make([]byte, max(n, 2*maxScan))
 	}
 	m.buf = m.buf[:n]
@@ -40,10 +40,8 @@ func (m *merger) padded(piece []byte) []byte {
 
 // scan returns the tokens of the buffer's first n bytes, 2 <= n <= maxScan.
 func (m *merger) scan(v *vocabulary, n int) int {
-	keys := m.keys[: (n+3)&^3 : maxScan]
-	for i := range keys {
-		keys[i] = none
-	}
+	keys := m.keys[:n]
+	keys[n-1] = none
 	for i := range n - 1 {
 		m.set(i, v.pairs[pair(m.buf[i], m.buf[i+1])])
 	}
@@ -52,12 +50,7 @@ func (m *merger) scan(v *vocabulary, n int) int {
 	}
 	m.steps = n
 	for parts := n; ; parts-- {
-		// Four at once: the processor handles them in parallel.
-		a, b, c, d := uint32(none), uint32(none), uint32(none), uint32(none)
-		for k := keys; len(k) >= 4; k = k[4:] {
-			a, b, c, d = min(a, k[0]), min(b, k[1]), min(c, k[2]), min(d, k[3])
-		}
-		low := min(a, b, c, d)
+		low := slices.Min(keys)
 		m.steps += n
 		if low == none {
 			return parts
@@ -121,8 +114,5 @@ func (m *merger) queued(v *vocabulary, n int) int {
 		}
 	}
 	m.steps = n + q.steps
-	if n > keepBuffer {
-		m.size, q.links, q.runs, q.heap = nil, nil, nil, nil
-	}
 	return parts
 }
