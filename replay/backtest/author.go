@@ -3,9 +3,9 @@ package backtest
 import (
 	"cmp"
 	"path/filepath"
+	"regexp"
 	"slices"
 
-	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -38,11 +38,13 @@ func (r *Scores) ByAuthor() {
 	})
 }
 
-// homeFolder finds a home folder at the start of a path: of Linux, macOS or Windows.
-var homeFolder = pattern.New(`^(?:/root\b|(?:/home/|/Users/|(?:/mnt)?/[a-z]/Users/|[A-Za-z]:[/\\]Users[/\\])[^/\\]+)`)
+// homeFolder is the home folder at the start of a path, of Linux, macOS or Windows; "" where there is none.
+func homeFolder(path string) string {
+	return regexp.MustCompile(`^(?:/root\b|(?:/home/|/Users/|(?:/mnt)?/[a-z]/Users/|[A-Za-z]:[/\\]Users[/\\])[^/\\]+)`).FindString(path)
+}
 
 // authorOf tells apart who recorded sessions: by the home folder of the working folder, and where there is none, by the
 // repository or the working folder itself.
 func authorOf(conv *session.Conversation) string {
-	return cmp.Or(homeFolder().FindString(conv.CWD), conv.Repository, conv.CWD, filepath.Dir(conv.Path))
+	return cmp.Or(homeFolder(conv.CWD), conv.Repository, conv.CWD, filepath.Dir(conv.Path))
 }
