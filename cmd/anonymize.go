@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"runtime"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,6 +23,7 @@ type anonymizeOptions struct {
 	Inputs []string
 	Seed   string
 	Check  bool
+	Shift  time.Duration
 	outputOptions
 }
 
@@ -34,11 +36,12 @@ func newAnonymize(sys *system) *cobra.Command {
 		Args: arguments(&o.Inputs),
 		Long: `Write a session that can be shown to others, for instance to commit it as a
 regression fixture, in the form it has: any agent's. Words, names and numbers
-are replaced; structure, models, recorded usage, times and the lengths of texts
-stay. A word of a text has another stand-in wherever it occurs; ids, paths and
-lines that are repeated have the same. A replay gives the same events and, by
-the counters usage and heuristic, the same figures; by others they differ
-little. docs/anonymize.md says what is hidden from whom, and what is not.
+are replaced; structure, models, recorded usage, times (--shift-times moves
+them) and the lengths of texts stay. A word of a text has another stand-in
+wherever it occurs; ids, paths and lines that are repeated have the same. A
+replay gives the same events and, by the counters usage and heuristic, the same
+figures; by others they differ little. docs/anonymize.md says what is hidden
+from whom, and what is not.
 
 The files of the session's folder (subagents, offloaded results, summary) are
 written to the folder of the output. --check lists what may still identify
@@ -51,6 +54,7 @@ the original.`,
 	}, o.with(report.ListFormats, report.AnonymizeTables...))
 	f := cmd.Flags()
 	f.StringVar(&o.Seed, "seed", "", "choose the stand-ins by `TEXT`, a secret: names are the same in all sessions with it; default: by the session itself")
+	f.DurationVar(&o.Shift, "shift-times", 0, "move all times by `DURATION`, such as -1000h17m: exact times can tell which commits, and whose, a session is of")
 	f.BoolVar(&o.Check, "check", false, "list what could still identify somebody; exit 1 where a word survived")
 	return cmd
 }
@@ -84,6 +88,7 @@ func runAnonymize(sys *system, o *anonymizeOptions) error {
 	if err != nil {
 		return err
 	}
+	a.ShiftTimes(o.Shift)
 	if len(names) > 0 {
 		return runAnonymizeTree(sys, o, a, folder, names)
 	}

@@ -19,6 +19,7 @@ type atomicFile struct {
 	sys           *system
 	place         *writtenPath  // where it goes
 	folder        *atomicFolder // replaced together with the file; nil: none
+	whole         bool          // complete under its temporary name
 }
 
 const fileBuffer = 64 << 10 // bytes
@@ -57,26 +58,38 @@ func (s *system) removeUnfinished() {
 	s.unfinished = nil
 }
 
-// commit renames the file to its path. Its mode is that of a new file, or of the file it replaces.
+// complete writes all of the file, under its temporary name. Its mode is that of a new file, or of the file it replaces.
+func (f *atomicFile) complete() error {
+	if f.whole {
+		return nil
+	}
+	mode := os.FileMode(0o644)
+	if old, err := os.Stat(f.place.path); err == nil {
+		mode = old.Mode().Perm()
+	}
+	if err := errors.Join(f.Flush(), f.file.Chmod(mode), f.file.Sync(), f.file.Close()); err != nil {
+		return writeError(f.place.path, err)
+	}
+	f.whole = true
+	return nil
+}
+
+// commit renames the file to its path.
 func (f *atomicFile) commit() error {
-	path := f.place.path
-	if err := f.sys.files.stillFree(f.place); err != nil {
+	err := f.sys.files.stillFree(f.place)
+	if err == nil {
+		err = f.complete()
+	}
+	if err == nil {
+		if e := f.rename(); e != nil {
+			err = writeError(f.place.path, e)
+		}
+	}
+	if err != nil {
 		f.discard()
 		return err
 	}
-	mode := os.FileMode(0o644)
-	if old, err := os.Stat(path); err == nil {
-		mode = old.Mode().Perm()
-	}
-	defer f.sys.finished(f.file.Name())
-	err := errors.Join(f.Flush(), f.file.Chmod(mode), f.file.Sync(), f.file.Close())
-	if err == nil {
-		err = f.rename()
-	}
-	if err != nil {
-		os.Remove(f.file.Name())
-		return writeError(path, err)
-	}
+	f.sys.finished(f.file.Name())
 	f.sys.files.isThere(f.place)
 	return nil
 }

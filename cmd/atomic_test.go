@@ -80,3 +80,45 @@ func TestAtomicFolder(t *testing.T) {
 		})
 	}
 }
+
+// TestCloseAll: of outputs that belong together none is replaced where one of them cannot be written to its end.
+func TestCloseAll(t *testing.T) {
+	for _, full := range []int{-1, 0, 1, 2} {
+		dir := t.TempDir()
+		sys := &system{}
+		var outs []*output
+		for _, name := range []string{"a", "b", "c"} {
+			path := filepath.Join(dir, name)
+			if err := os.WriteFile(path, []byte("old"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			out, err := (&outputOptions{File: path}).create(sys)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.WriteString(out, "new"); err != nil {
+				t.Fatal(err)
+			}
+			if len(outs) == full {
+				out.atomic.file.Close() // as on a full disk, what is still in memory cannot be written
+			}
+			outs = append(outs, out)
+		}
+		want := "old"
+		if full < 0 {
+			want = "new"
+		}
+		if err := closeAll(outs, nil); (err != nil) != (full >= 0) {
+			t.Errorf("output %d fails: %v", full, err)
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil || len(entries) != len(outs) {
+			t.Errorf("output %d fails: %d files are left: %v", full, len(entries), err)
+		}
+		for _, e := range entries {
+			if data, err := os.ReadFile(filepath.Join(dir, e.Name())); err != nil || string(data) != want {
+				t.Errorf("output %d fails: %s holds %q, want %q: %v", full, e.Name(), data, want, err)
+			}
+		}
+	}
+}

@@ -152,12 +152,7 @@ func runCheck(sys *system, o *checkOptions) error {
 	if err == nil {
 		err = c.verdict(r)
 	}
-	for i := len(outs) - 1; i >= 0; i-- {
-		if closed := outs[i].close(err); !done(closed) {
-			err = closed
-		}
-	}
-	return err
+	return closeAll(outs, err)
 }
 
 // create opens the outputs of a check, all or none.
@@ -170,10 +165,7 @@ func (c *checking) create(forms []also) (outs []*output, err error) {
 			if i > 0 {
 				err = fmt.Errorf("flag --also: %w", err)
 			}
-			for _, before := range outs {
-				err = before.close(err)
-			}
-			return nil, err
+			return nil, closeAll(outs, err)
 		}
 		outs = append(outs, out)
 	}

@@ -27,6 +27,9 @@ type tried struct {
 // runCheckInit writes a first configuration for a policy: the smallest sessions in which every stage acts that acts in
 // any, and a few more. It says which stages act in none.
 func runCheckInit(sys *system, o *checkOptions, inputs []string) error {
+	if !o.Update && (len(o.Also) > 0 || o.outputOptions.File != "") {
+		return fmt.Errorf("--output and --also are for the result of a check: --init writes %s; add --update to check at once", check.DefaultFile)
+	}
 	if _, err := os.Lstat(check.DefaultFile); err == nil && !o.Force {
 		return fmt.Errorf("%s: is there already: add --force to write over it", check.DefaultFile)
 	}

@@ -129,11 +129,7 @@ func (f *exportFiles) writers() (list []io.Writer) {
 
 // close ends the files: see output.close. A folder that was made for them does not stay empty.
 func (f *exportFiles) close(err error) error {
-	for _, out := range f.list {
-		if e := out.close(err); done(err) && e != nil {
-			err = e
-		}
-	}
+	err = closeAll(f.list, err)
 	if f.made && !done(err) {
 		_ = os.Remove(f.folder) // it may hold what another program wrote
 	}

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/memo"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -35,8 +34,7 @@ func (r *comparing) keepRows() *keptRows {
 	options, err := json.Marshal(struct {
 		First   string // the policy that the others are held against
 		Options map[string]string
-		Limits  jsonl.InputLimits
-	}{r.Policies[0], r.rowOptions(), r.sys.limits.Filled()})
+	}{r.Policies[0], r.rowOptions()})
 	if err != nil {
 		return nil
 	}

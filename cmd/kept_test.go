@@ -34,7 +34,7 @@ func runSaid(args ...string) said {
 // keptFiles are the rows in a cache.
 func keptFiles(t *testing.T, cache string) []string {
 	t.Helper()
-	list, err := filepath.Glob(filepath.Join(cache, rowsKind+"-*"))
+	list, err := filepath.Glob(filepath.Join(cache, rowsKind+"-*.memo"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +286,7 @@ func TestKeptRowsDamaged(t *testing.T) {
 			}
 			whole[file] = string(data)
 			if i == 0 {
-				writeFile(t, filepath.Join(cache, "1.part"), string(data[:len(data)/2]))
+				writeFile(t, file+".1.part", string(data[:len(data)/2]))
 			}
 			writeFile(t, file, string(damage(data)))
 		}

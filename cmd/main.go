@@ -84,8 +84,8 @@ func begin(args []string, stdin io.Reader, stdout, stderr io.Writer) *running {
 
 // end is the exit code of a command line that is done.
 func (r *running) end() int {
-	if err := r.sys.out.close(); r.err == nil {
-		r.err = err
+	if err := r.sys.out.close(); done(r.err) && err != nil && !isClosedPipe(err) {
+		r.err = err // also where a check failed: nobody has read of it
 	}
 	return exitCode(r.sys.err, r.err)
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -271,4 +272,73 @@ func TestLongLineWritten(t *testing.T) {
 		}
 	}
 	t.Errorf("%s to keep 40,000 parts, %s to find lines in them", plain, lines)
+}
+
+// fullDisk takes nothing.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// TestLostOutput: where a check failed and nobody could read of it, the command could not do its work.
+func TestLostOutput(t *testing.T) {
+	var said bytes.Buffer
+	code := Main([]string{"lint", filepath.Join("..", "testdata", "sessions", "fused.jsonl")}, strings.NewReader(""), fullDisk{}, &said)
+	if code != exitNotDone || !strings.Contains(said.String(), "no space left") {
+		t.Errorf("exit code %d, want %d: %s", code, exitNotDone, said.String())
+	}
+}
+
+// TestPipesDoNotHang: a file that is named where a policy, a price table or a configuration is read, or by a client's
+// status, is refused where it is a pipe, which nobody may write to.
+func TestPipesDoNotHang(t *testing.T) {
+	dir := t.TempDir()
+	pipe, mine := filepath.Join(dir, "pipe"), filepath.Join(dir, "mine.yaml")
+	if err := makeFIFO(pipe); err != nil {
+		t.Skip(err)
+	}
+	if err := os.WriteFile(mine, []byte("extends: ./pipe\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	session := filepath.Join("..", "testdata", "sessions", "cjk.jsonl")
+	for _, args := range [][]string{
+		{"policy", "lint", mine}, {"replay", session, "-p", pipe}, {"replay", session, "-p", "none", "--prices", pipe}, {"check", pipe},
+	} {
+		var said bytes.Buffer
+		if code := Main(args, strings.NewReader(""), io.Discard, &said); code != exitNotDone || !strings.Contains(said.String(), "is no plain file") {
+			t.Errorf("%q: exit code %d: %s", args, code, said.String())
+		}
+	}
+	status := fmt.Sprintf(`{"transcript_path": %q, "context_window": {"context_window_size": 200000}}`, pipe)
+	if code := Main([]string{"statusline"}, strings.NewReader(status), io.Discard, io.Discard); code != exitDone {
+		t.Errorf("statusline: exit code %d", code)
+	}
+}
+
+// TestNotices holds that the licenses in the program are of the modules and versions in go.mod. scripts/release/notices
+// --check compares their texts, and finds one that is missing.
+func TestNotices(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(strings.TrimPrefix(strings.TrimSpace(line), "require ")); len(f) > 1 {
+			versions[f[0]] = f[1]
+		}
+	}
+	have := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^(\S+/\S+) (v\S+), (LICEN|COPYING|NOTICE)`).FindAllStringSubmatch(notices, -1) {
+		if have[m[1]] = true; versions[m[1]] != m[2] {
+			t.Errorf("the license of %s is of %s, and go.mod has %q", m[1], m[2], versions[m[1]])
+		}
+	}
+	for _, name := range []string{"github.com/spf13/cobra", "github.com/ncruces/go-sqlite3", "go.yaml.in/yaml/v4"} {
+		if !have[name] {
+			t.Errorf("%s is in the program without a license: run scripts/release/notices", name)
+		}
+	}
+	if out := mustRun(t, "version", "--licenses"); string(out) != notices {
+		t.Errorf("version --licenses prints %d bytes, want %d", len(out), len(notices))
+	}
 }

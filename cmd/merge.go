@@ -129,7 +129,7 @@ func (r *comparing) writeRows(choices []policyChoice, failed, err error) error {
 		if policies, err = r.rowPolicies(choices); err == nil {
 			in := &r.loop.in
 			rows := compare.Rows{
-				Build: buildVersion(), Policies: policies, Options: r.rowOptions(), Inputs: in.all, Names: in.names, Shard: 1, Shards: 1,
+				Build: exactBuild(), Policies: policies, Options: r.rowOptions(), Inputs: in.all, Names: in.names, Shard: 1, Shards: 1,
 				Warnings: r.warnings, Late: compare.SortedOnce(r.late), Outcomes: r.outcomes,
 			}
 			if s := r.Shard; s.Of > 0 {
@@ -170,7 +170,7 @@ func policyDigest(p *policy.Policy) string {
 // rowOptions are the options that change what is worked out of a session, by the names of their flags. One that has its
 // default is left out.
 func (r *comparing) rowOptions() map[string]string {
-	o := map[string]string{"agent": r.Agent, "leaf": r.Leaf, "model": r.Model, "tokens": r.Counter, "cache": r.Cache}
+	o := map[string]string{"agent": r.Agent, "leaf": r.Leaf, "model": r.Model, "tokens": r.Counter, "cache": r.Cache, limitName: r.sys.limits.String()}
 	if r.Window > 0 {
 		o["window"] = r.Window.String()
 	}

@@ -92,6 +92,23 @@ func (o *output) close(err error) error {
 	return err
 }
 
+// closeAll ends outputs that belong together: see close. None of their files is renamed before all are complete.
+func closeAll(outs []*output, err error) error {
+	for _, o := range outs {
+		if o.atomic != nil && done(err) {
+			if e := o.atomic.complete(); e != nil {
+				err = e
+			}
+		}
+	}
+	for i := len(outs) - 1; i >= 0; i-- {
+		if e := outs[i].close(err); !done(e) {
+			err = e
+		}
+	}
+	return err
+}
+
 // done reports whether there is a result despite err.
 func done(err error) bool {
 	var part *partError

@@ -317,6 +317,7 @@ func (r *process) finish() {
 // Close ends the standard input of the program, and after a while the program and all that it started.
 func (r *process) Close() {
 	close(r.closing)
+	children := startedBy(r.cmd.Process.Pid) // before it ends
 	r.in.Close()
 	if late := time.After(endsWithin); r.failed == nil && r.drained(late) { // it writes no more, and ends by itself
 		r.finish()
@@ -326,6 +327,9 @@ func (r *process) Close() {
 		}
 	}
 	killGroup(r.cmd.Process)
+	for _, child := range children {
+		child.kill()
+	}
 	r.drained(time.After(endsWithin)) // not so where a process that left the group holds the pipes
 	r.finish()
 	<-r.ended

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"slices"
@@ -23,7 +24,7 @@ import (
 //	drop N      leaves the oldest messages out of the list but the first, where N and more follow that begin with no result
 //	keep        answers no edits
 //	mark FILE   the same, and makes the file as soon as it runs
-//	hang, hang-with-child, die, flood, rubbish, deaf, twice, half, rewrite, unknown, other, empty, version, restless
+//	hang, hang-with-child, hang-with-session, answer-with-session, die, flood, rubbish, deaf, twice, half, rewrite, unknown, other, empty, version, restless
 func sampleProgram(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	p := &sampleState{what: args[0], out: bufio.NewWriter(stdout)}
 	if len(args) > 1 {
@@ -231,15 +232,23 @@ func (p *sampleState) answer(in *sampleLine, args []string, stderr io.Writer) (c
 	}
 	first, last := results[0], results[len(results)-1]
 	switch p.what {
-	case "hang-with-child":
+	case "hang-with-child", "hang-with-session", "answer-with-session":
 		self, err := os.Executable()
 		if err != nil {
 			panic(err)
 		}
 		child := exec.Command(self, "child", args[2])
 		child.Args[0] = "sample-program" // by which the test binary knows what it is
+		if p.what != "hang-with-child" { // it leaves the group
+			child = exec.Command("sh", "-c", `exec setsid sh -c 'while :; do date +%N >"$0"; sleep 0.02; done' "$0"`, args[2])
+		}
 		if err := child.Start(); err != nil {
 			panic(err)
+		}
+		if p.what == "answer-with-session" {
+			p.n = math.MaxInt // one child is enough
+			edits()
+			return
 		}
 		time.Sleep(time.Hour)
 	case "hang":

@@ -4,10 +4,11 @@ package cmd
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -28,8 +29,8 @@ func stopped(t *testing.T, file string) bool {
 	return false
 }
 
-// TestProgramEnds holds that a program ends with what it has started: at its time limit, and where ctxkit is
-// interrupted.
+// TestProgramEnds holds that a program ends with what it has started: at its time limit, at the end of the session, and
+// where ctxkit is interrupted. On Linux what left its group ends as well, and the program itself where ctxkit is killed.
 func TestProgramEnds(t *testing.T) {
 	path, err := exec.LookPath("ctxkit") // put there by testscript.Main
 	if err != nil {
@@ -39,18 +40,30 @@ func TestProgramEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, interrupt := range []bool{false, true} {
-		dir := t.TempDir()
-		text, limit := "name: mine\nstages: [program: {command: [sample-program, hang-with-child, '0', alive], timeout: LIMIT}]\n", "1s"
-		if interrupt {
-			limit = "1h"
+	for _, c := range []struct {
+		words, limit string
+		signal       os.Signal // that ctxkit gets; nil: none
+		want         int
+		linux        bool
+	}{
+		{"hang-with-child, '0', alive", "1s", nil, exitNotDone, false},
+		{"hang-with-child, '0', alive", "1h", os.Interrupt, exitInterrupted, false},
+		{"hang-with-session, '0', alive", "1s", nil, exitNotDone, true},
+		{"hang-with-session, '0', alive", "1h", os.Interrupt, exitInterrupted, true},
+		{"answer-with-session, '0', alive", "1h", nil, exitDone, true},
+		{"child, alive", "1h", os.Kill, -1, true},
+	} {
+		if c.linux && runtime.GOOS != "linux" {
+			continue
 		}
-		if err := os.WriteFile(filepath.Join(dir, "mine.yaml"), []byte(strings.Replace(text, "LIMIT", limit, 1)), 0o600); err != nil {
+		dir := t.TempDir()
+		text := fmt.Sprintf("name: mine\nstages: [program: {command: [sample-program, %s], timeout: %s}]\n", c.words, c.limit)
+		if err := os.WriteFile(filepath.Join(dir, "mine.yaml"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c := exec.Command(path, "replay", session, "-p", "mine.yaml", "--allow-programs")
-		c.Dir = dir
-		if err := c.Start(); err != nil {
+		run := exec.Command(path, "replay", session, "-p", "mine.yaml", "--allow-programs")
+		run.Dir = dir
+		if err := run.Start(); err != nil {
 			t.Fatal(err)
 		}
 		alive := filepath.Join(dir, "alive")
@@ -62,19 +75,17 @@ func TestProgramEnds(t *testing.T) {
 				t.Fatal("the program has started no child")
 			}
 		}
-		want := exitNotDone
-		if interrupt {
-			want = exitInterrupted
-			if err := c.Process.Signal(os.Interrupt); err != nil {
+		if c.signal != nil {
+			if err := run.Process.Signal(c.signal); err != nil {
 				t.Fatal(err)
 			}
 		}
 		var exit *exec.ExitError
-		if err := c.Wait(); !errors.As(err, &exit) || exit.ExitCode() != want {
-			t.Errorf("ended with %v, want exit code %d", err, want)
+		if err := run.Wait(); err != nil && !errors.As(err, &exit) || run.ProcessState.ExitCode() != c.want {
+			t.Errorf("%s, %v: ended with %v, want exit code %d", c.words, c.signal, err, c.want)
 		}
 		if !stopped(t, alive) {
-			t.Errorf("interrupt %v: the child of the program lives", interrupt)
+			t.Errorf("%s, %v: the child of the program lives", c.words, c.signal)
 		}
 	}
 }

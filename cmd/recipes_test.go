@@ -122,7 +122,7 @@ func walkYAML(v any, key string, visit func(key, text string)) {
 // ctxkitArgs are the arguments of a shell line that runs ctxkit: its words, as far as the first operator.
 func ctxkitArgs(line string) ([]string, bool) {
 	words := strings.Fields(line)
-	if len(words) < 2 || words[0] != "ctxkit" {
+	if len(words) < 2 || filepath.Base(words[0]) != "ctxkit" {
 		return nil, false
 	}
 	args := []string{}

@@ -188,3 +188,69 @@ func checkStrict(t *testing.T, at string, v any) {
 		}
 	}
 }
+
+// TestCorpusJSON holds what commands print of recorded sessions against the schemas: of every seventh session one command
+// line, of each in turn; with CTXKIT_LONG=1 all of all.
+func TestCorpusJSON(t *testing.T) {
+	var files, folders []string
+	for _, name := range []string{"CORPUS", "MORE", "CODEX", "AGENTS"} {
+		if dir := os.Getenv("CTXKIT_" + name); dir != "" {
+			list, _, err := Inputs([]string{dir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			files, folders = append(files, list...), append(folders, dir)
+		}
+	}
+	if len(files) == 0 || testing.Short() {
+		t.Skip("CTXKIT_CORPUS and the others name no folder of sessions")
+	}
+	lines := []string{
+		"why FILE", "stats FILE", "resume FILE", "replay FILE -p recorded", "cost FILE -p opencode", "lint FILE", "regret FILE -p three-layer", "compare FILE -p recorded -p claude-code",
+		"backtest FILE", "sessions FILE", "diff FILE -p opencode", "view FILE --as transcript", "anonymize FILE --check", "backtest FILE --payload", "backtest FILE --counters",
+		"sweep FILE -p opencode --vary opencode_prune.protect=20000,40000", "why FILE -p gemini-cli", "view FILE --as payload --at last",
+	}
+	schemas := map[string]*jsonschema.Schema{}
+	valid := 0
+	try := func(args ...string) {
+		t.Helper()
+		var out bytes.Buffer
+		if code := Main(append(args, "-q", "-f", "json"), strings.NewReader(""), &out, &bytes.Buffer{}); code == exitNotDone && out.Len() == 0 {
+			return // nothing to say of this session
+		}
+		var doc struct{ Schema string }
+		if err := json.Unmarshal(out.Bytes(), &doc); err != nil {
+			t.Errorf("%q: %v", args, err)
+			return
+		}
+		name := strings.Replace(strings.TrimPrefix(doc.Schema, "ctxkit."), "/", ".", 1) + ".json"
+		if schemas[name] == nil {
+			schemas[name] = schemaOf(t, name)
+		}
+		v, err := jsonschema.UnmarshalJSON(&out)
+		if err == nil {
+			err = schemas[name].Validate(v)
+		}
+		if err != nil {
+			t.Errorf("%q: %v", args, err)
+		}
+		valid++
+	}
+	for _, dir := range folders {
+		try("resume", dir)
+		try("sessions", dir)
+	}
+	for i, file := range files {
+		for k, line := range lines {
+			if long() || i%7 == 0 && (i/7)%len(lines) == k {
+				args := strings.Fields(line)
+				args[1] = file
+				try(args...)
+			}
+		}
+	}
+	t.Logf("%d outputs of %d sessions fit their schemas", valid, len(files))
+	if valid == 0 {
+		t.Error("no output was looked at")
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,6 +35,10 @@ type clientStatus struct {
 			Output     int `json:"output_tokens"`
 		} `json:"current_usage"`
 	} `json:"context_window"`
+	Cache *struct { // of the main conversation, from the first response on, in newer releases
+		Expires int64 `json:"expires_at"` // seconds of the epoch; 0: the last response reported no cache tokens
+		Misses  int   `json:"misses"`
+	} `json:"prompt_cache"`
 }
 
 // statusline is the name of the command.
@@ -50,13 +53,13 @@ func newStatusline(sys *system) *cobra.Command {
 		Args: noArguments, // no flag: the line goes where the client reads it
 		Long: `Print a line for the status line of Claude Code: how full the context is, how
 many tokens are left before the client compacts, how much of the last prompt was
-read from the prompt cache and until when it lives, and what the session has
-cost by the client's own count.
+read from the prompt cache, until when it lives, how often it missed, and what
+the session has cost by the client's own count.
 
-It reads the JSON that the client writes to the command's standard input, and
-the end of the transcript that this names. The threshold is that of the client's
-version, with the environment variables that change it. What is not known is
-left out. In ~/.claude/settings.json:
+It reads the JSON that the client writes to the command's standard input, and,
+of a client that says nothing of its cache there, the end of the transcript. The
+threshold is that of the client's version, with the environment variables that
+change it. What is not known is left out. In ~/.claude/settings.json:
 
   "statusLine": {"type": "command", "command": "ctxkit statusline"}`,
 		Example: `  echo '{"version": "2.1.139", "context_window": {"context_window_size": 200000,
@@ -86,7 +89,15 @@ func readStatus(sys *system) (s report.ClientStatus, err error) {
 	if u := client.Context.Usage; u != nil {
 		s.Usage = jsonl.Usage{Input: u.Input, CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output}
 	}
-	if last := lastResponse(client.Transcript); last != nil {
+	if c := client.Cache; c != nil {
+		s.Misses = c.Misses
+		if c.Expires > 0 {
+			s.Expires = time.Unix(c.Expires, 0)
+		}
+		if s.Now, err = sys.date(); err != nil {
+			return s, err
+		}
+	} else if last := lastResponse(client.Transcript); last != nil {
 		client.Model.ID = cmp.Or(client.Model.ID, last.model)
 		client.Version = cmp.Or(client.Version, last.version)
 		if s.Usage == (jsonl.Usage{}) {
@@ -133,13 +144,13 @@ func (r *response) expires() time.Time {
 // lastResponse is the last response in the end of a transcript; nil: there is none since the last compaction, or no such
 // file.
 func lastResponse(path string) (last *response) {
-	f, err := os.Open(path)
+	f, err := jsonl.OpenFile(path)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
 	st, err := f.Stat()
-	if err != nil || !st.Mode().IsRegular() {
+	if err != nil {
 		return nil
 	}
 	from := max(st.Size()-mostStatus, 0)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 )
 
 // InputLimits are the most that one input, and a replay of it, may cost. 0 means the default, which no recorded session
@@ -72,6 +73,17 @@ func (l InputLimits) Filled() InputLimits {
 		}
 	}
 	return l
+}
+
+// String lists the limits that are not the defaults.
+func (l InputLimits) String() string {
+	var list []string
+	for _, limit := range LimitNames() {
+		if n := *limit.field(&l); n > 0 && n != limit.Default {
+			list = append(list, limit.Name+"="+limit.text(n))
+		}
+	}
+	return strings.Join(list, " ")
 }
 
 // LimitError says that an input is over a limit.

@@ -16,6 +16,20 @@ var ErrNotRead = errors.New("not read yet")
 
 var errClosed = errors.New("the source is closed")
 
+// OpenFile opens a regular file. It refuses any other before it opens it: a pipe that nobody writes to would wait.
+func OpenFile(path string) (*os.File, error) {
+	st, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case st.IsDir():
+		return nil, errors.New("is a folder: name a file")
+	case !st.Mode().IsRegular():
+		return nil, errors.New("is no plain file: name one")
+	}
+	return os.Open(path)
+}
+
 // Source is a session file, not the origin of a conversation (compare.Origin): a stream of decompressed bytes that
 // can be read again by offset, until it is closed.
 type Source struct {

@@ -74,7 +74,7 @@ type decoder struct {
 
 // policyDocument is the file this package is about.
 func policyDocument() strict.Document {
-	return strict.Document{Name: "policy", Example: "stages: []", Start: "write a policy"}
+	return strict.Document{Name: "policy", Example: "stages: []", Start: "write a policy", Keys: keys()}
 }
 
 // policy reads one file. It gives back what could be read, also when errors were reported, so that the rest is

@@ -63,8 +63,12 @@ func checkJUnit(w io.Writer, r *check.Report, opt CheckLayout) error {
 			suite.add(junitSession(&c, &s, &opt.Hints))
 		}
 		if c.Fails && c.Failed == 0 {
-			text := Clean(strings.Join(c.TotalLines(), "\n"))
-			suite.add(junitCase{Name: "all sessions", Class: Clean(c.Name), Failure: &junitFault{Clean(c.Message()), string(c.Status), text}})
+			lines := c.TotalLines()
+			for i, line := range lines {
+				lines[i] = Clean(line)
+			}
+			message := joined("; ", c.Name+": "+string(c.Status), strings.Join(lines[:min(len(lines), 1)], ""))
+			suite.add(junitCase{Name: "all sessions", Class: Clean(c.Name), Failure: &junitFault{Clean(message), string(c.Status), strings.Join(lines, "\n")}})
 		}
 		out.add(suite)
 	}
@@ -148,37 +152,45 @@ func checkGitHub(w io.Writer, r *check.Report, opt CheckLayout) error {
 		}
 		githubCommand(&b, level, at.File, at.Line, at.Column, title, strings.Join(data, "%0A"))
 	}
-	for _, c := range r.Cases {
-		if at := c.Place; c.Effect == check.EffectUnseen || c.Effect == check.EffectNone {
+	for i := range r.Cases {
+		c := &r.Cases[i]
+		lines, at, changed, failed, assumed := c.TotalLines(), c.Place, 0, false, false
+		effect := c.EffectLine()
+		if effect != "" {
+			lines = append([]string{effect}, lines...)
 			if len(c.Changes) > 0 {
 				at = c.Changes[0].Place
 			}
-			annotate("notice", at, c.Name+": policy", []string{Clean(c.EffectLine())})
 		}
-	}
-	for i := range r.Cases {
-		c := &r.Cases[i]
-		lines, at, changed, failed := c.TotalLines(), c.Place, 0, false
 		for k := range c.Sessions {
 			s := &c.Sessions[k]
 			if s.Status == check.OK && s.ByTool == nil {
 				continue
 			}
-			if changed++; changed == 1 || s.Failed && !failed {
+			assumed = assumed || s.ByTool != nil && len(s.ByTool.Assumed) > 0
+			if changed++; changed == 1 && effect == "" || s.Failed && !failed {
 				at, failed = s.Place, s.Failed
 			}
 			if changed <= maxAnnotated {
 				lines = append(lines, sessionLines(s, s.Facts(), &opt.Hints)...)
 			}
 		}
-		if changed == 0 {
+		switch {
+		case changed == 0 && effect == "":
+			continue
+		case changed == 0:
+			annotate("notice", at, c.Name+": policy", lines)
 			continue
 		}
 		if more := changed - maxAnnotated; more > 0 {
 			lines = append(lines, count(more, "more session")+" changed: the job summary and the json format have them")
 		}
 		level := either(c.Fails, "error", either(c.Status == check.Changed, "warning", "notice"))
-		annotate(level, at, c.Name+": "+either(c.Status == check.OK, "changed by no policy", string(c.Status)), lines)
+		title := string(c.Status)
+		if c.Status == check.OK && len(c.Changes) == 0 {
+			title = either(assumed, "another assumption", "changed by no policy")
+		}
+		annotate(level, at, c.Name+": "+title, lines)
 	}
 	if n := len(r.Stale); n > 0 {
 		lines := make([]string, min(n, maxAnnotations))

@@ -31,8 +31,11 @@ func regretText(tls ...*replay.Timeline) string {
 	}
 	t := regret.Sum(list)
 	if tls[0].Policy == "recorded" {
-		return phrase("no figure: the record had lost the same %v itself, so that only what was read again shows (%v): what else the agent lacked cannot be told",
-			count(t.Removed, "block"), t.Rereads)
+		if t.Removed == 0 {
+			return "the record lost nothing"
+		}
+		return phrase("%v of %v that the record had lost: what else the agent lacked cannot be told, so that the record has no figure that compares with a policy's",
+			count(t.Rereads, "re-read"), count(t.Removed, "block"))
 	}
 	text := phrase("%v of %v", count(t.Misses, "miss"), count(t.Removed, "removed block"))
 	if t.Misses == 0 {

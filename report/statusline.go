@@ -15,6 +15,7 @@ type ClientStatus struct {
 	Limits  []ListedLimit
 	Now     time.Time
 	Expires time.Time // of the prompt cache
+	Misses  int       // of it, in the session
 	USD     float64   // what the client says that the session has cost
 }
 
@@ -32,6 +33,9 @@ func StatusLine(w io.Writer, s ClientStatus) error {
 	cached := phraseIf(input > 0, "cache read %s", percent(s.Usage.CacheRead, input))
 	if !s.Expires.IsZero() {
 		cached = joined(", ", cached, either(s.Now.Before(s.Expires), "lives until "+s.Expires.In(s.Now.Location()).Format("15:04"), "cold by now"))
+	}
+	if s.Misses > 0 {
+		cached = joined(", ", cached, count(s.Misses, "miss"))
 	}
 	cost := ""
 	if s.USD > 0 {

@@ -91,7 +91,7 @@ func (a *Anonymizer) noted(text string, at place) {
 	case a.voc.versions[at.key] && a.voc.stays(text, at):
 		a.report.Versions = with(a.report.Versions, text)
 	case a.voc.times[at.key]:
-		a.report.time(text)
+		a.report.time(a.shift.number(a.shift.text(text)))
 	}
 }
 
@@ -196,7 +196,7 @@ func (a *Anonymizer) begin() {
 	var seed [32]byte
 	a.content.Sum(seed[:0])
 	p := newPools(a.counters, seed, func(w string) bool { return a.avoids(w) || a.safe[strings.ToLower(w)] })
-	a.names = &codebook{pools: p, voc: a.voc, seed: seed, avoid: a.avoids, assigned: map[string]string{}, taken: map[string]bool{}}
+	a.names = &codebook{pools: p, voc: a.voc, shift: a.shift, seed: seed, avoid: a.avoids, assigned: map[string]string{}, taken: map[string]bool{}}
 	a.texts = &filler{pools: p, voc: a.voc, names: a.names, seed: seed, avoid: a.avoids, letters: map[rune][]rune{}, tries: a.tries}
 	a.texts.fix(a.edits.all)
 	a.names.order(a.timed)

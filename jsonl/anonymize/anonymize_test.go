@@ -513,3 +513,16 @@ func TestRecovery(t *testing.T) {
 		t.Errorf("%d of %d words are found", d.Recovered, d.Tried)
 	}
 }
+
+// TestDamagedDocument: of a document that begins with something else, its JSON stays JSON.
+func TestDamagedDocument(t *testing.T) {
+	for _, begin := range []string{"", "\x00\x00\x00", "secret words\n"} {
+		a := New(nil, "seed")
+		a.voc.document = true
+		a.begin()
+		a.value([]byte(begin + `{"type":"user","message":{"role":"user","content":"secret"}}`))
+		if got := string(a.dst); !strings.Contains(got, `{"type":"user","message":{"role":"user","content":"`) || strings.Contains(got, "secret") {
+			t.Errorf("%q: %s", begin, got)
+		}
+	}
+}

@@ -16,6 +16,7 @@ import (
 type codebook struct {
 	*pools
 	voc      *vocabulary
+	shift    shift
 	seed     [32]byte
 	avoid    func(string) bool // words that no stand-in may hold
 	assigned map[string]string // part -> stand-in
@@ -53,7 +54,7 @@ func (c *codebook) name(dst []byte, s string) []byte {
 		return append(dst, other...)
 	}
 	if len(s) == timedLength && timed().MatchString(s) {
-		return c.text(append(dst, s[:timedTime]...), s[timedTime:])
+		return c.text(append(dst, c.shift.id(s[:timedTime])...), s[timedTime:])
 	}
 	return c.text(dst, s)
 }
@@ -81,7 +82,7 @@ func (c *codebook) order(uuids map[string]bool) {
 		}
 		slices.Sort(tails)
 		for i := range n {
-			c.ids[list[i]] = time + tails[i]
+			c.ids[list[i]] = c.shift.id(time) + tails[i]
 		}
 		list = list[n:]
 	}

@@ -22,6 +22,7 @@ type writer struct {
 	note    func(text string, at place)
 	keep    func(text string) // notes what stays although no format has it
 
+	shift shift
 	edits edits
 	dst   []byte
 	stack []frame
@@ -47,7 +48,8 @@ type frame struct {
 // value rewrites a line, or a document.
 func (w *writer) value(b []byte) {
 	w.dst, w.stack = nil, nil
-	if first := bytes.TrimLeft(b, " \t\r\n\ufeff"); len(first) > 0 && strings.IndexByte(`{["`, first[0]) < 0 {
+	// Of a document that begins with something else, readers take what follows.
+	if first := bytes.TrimLeft(b, " \t\r\n\ufeff"); !w.voc.document && len(first) > 0 && strings.IndexByte(`{["`, first[0]) < 0 {
 		w.plain(b, place{})
 		return
 	}
@@ -183,7 +185,7 @@ func (w *writer) key(body []byte, top *frame) {
 	if models || w.voc.keys[string(body)] {
 		name := string(scan.AppendUnquoted(nil, body, -1))
 		top.key, top.member = name, true
-		if !models || w.voc.wordsOnly(name) {
+		if !models || w.voc.wordsOnly(name, versionDigits) {
 			w.dst = append(w.dst, body...)
 			return
 		}
@@ -201,7 +203,7 @@ func (w *writer) content(body []byte, at place) {
 		if w.names == nil {
 			w.note(s, at)
 		}
-		w.dst = append(w.dst, body...)
+		w.dst = append(w.dst, w.shift.text(s)...)
 	case snipped && at.free:
 		w.dst = append(w.dst, id...)
 	case at.key == "data" && w.picture(body):
@@ -277,7 +279,7 @@ func (w *writer) number(b []byte, at place, top *frame) {
 		w.note(string(b), at)
 	}
 	if w.voc.numbers[at.key] || !top.free && at.key != "" && w.voc.keys[at.key] || w.names == nil {
-		w.dst = append(w.dst, b...)
+		w.dst = append(w.dst, w.shift.number(string(b))...)
 		return
 	}
 	d := newDraw(&w.texts.seed, '#', string(b))

@@ -144,21 +144,27 @@ func (v *vocabulary) stays(s string, at place) bool {
 	case len(s) > 64:
 		return false
 	case at.free:
-		return v.anywhere[at.key] && v.wordsOnly(s)
+		return v.anywhere[at.key] && v.wordsOnly(s, wordDigits)
 	case v.times[at.key]:
 		return isoTime().MatchString(s)
 	case v.models[at.key], v.versions[at.key]:
-		return v.wordsOnly(s)
+		return v.wordsOnly(s, versionDigits)
 	case v.toolIn[at.key] && v.tools[s]:
 		return true
 	}
-	return v.values[at.key] && v.wordsOnly(s)
+	return v.values[at.key] && v.wordsOnly(s, wordDigits)
 }
 
 var isoTime = pattern.New(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
 
-// wordsOnly reports whether each word of a value is of the format, and there are few digits: those of a version.
-func (v *vocabulary) wordsOnly(s string) bool {
+// The digits that a word of the format may have, and the name of a model or a version.
+const (
+	wordDigits    = 4
+	versionDigits = 12
+)
+
+// wordsOnly reports whether each word of a value is of the format, and there are at most so many digits.
+func (v *vocabulary) wordsOnly(s string, most int) bool {
 	ok, digits := true, 0
 	letterRuns(s, func(run string) {
 		if v.words[strings.ToLower(run)] {
@@ -172,5 +178,5 @@ func (v *vocabulary) wordsOnly(s string) bool {
 		}
 		ok = ok && (isLetter(c) || isDigit(c) || strings.IndexByte("_-.:/[]<>@+ ", c) >= 0)
 	}
-	return ok && digits <= 12
+	return ok && digits <= most
 }

@@ -19,14 +19,17 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/ctxkit/ctxkit/jsonl"
 )
 
 const (
-	format    = "ctxkit memo 1\n" // the first line of a file: its form
-	extension = ".memo"
-	part      = ".part"   // of the temporary file that becomes one
-	edge      = 1 << 10   // bytes of a file's start and of its end that a Stamp is of
-	mostTable = 256 << 20 // largest table that is read, in bytes
+	format      = "ctxkit memo 1\n" // the first line of a file: its form
+	extension   = ".memo"
+	part        = ".part"   // of the temporary file that becomes one
+	edge        = 1 << 10   // bytes of a file's start and of its end that a Stamp is of
+	digestBytes = 16        // of a file's name
+	mostTable   = 256 << 20 // largest table that is read, in bytes
 )
 
 // Stamp tells the states of files apart: by names, sizes, times of change, and what they begin and end with.
@@ -74,19 +77,13 @@ func StampFiles(paths ...string) (Stamp, error) {
 
 // StampFile is the stamp of a regular file.
 func StampFile(path string) (m Stamp, err error) {
-	st, err := os.Stat(path) // before it is opened: opening a pipe would wait
-	if err != nil {
-		return m, err
-	}
-	if !st.Mode().IsRegular() {
-		return m, fmt.Errorf("%s: not a regular file", path)
-	}
-	f, err := os.Open(path)
+	f, err := jsonl.OpenFile(path)
 	if err != nil {
 		return m, err
 	}
 	defer f.Close()
-	if st, err = f.Stat(); err != nil {
+	st, err := f.Stat()
+	if err != nil {
 		return m, err
 	}
 	return StampOf(f, st)
@@ -101,6 +98,21 @@ type Cache struct {
 // NewCache is the cache in a folder, which need not exist, of what a program works out. build changes wherever another
 // build of the program, or what is built into it, may work out something else.
 func NewCache(dir, build string) *Cache { return &Cache{dir, build} }
+
+// path is the file of what has a name, of a kind.
+func (s *Cache) path(kind, name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return filepath.Join(s.dir, kind+"-"+hex.EncodeToString(sum[:digestBytes])+extension)
+}
+
+// ours reports whether a file has a name that path gives, or that of a temporary file that becomes one: a folder that
+// CTXKIT_CACHE names may hold files of other programs.
+func ours(name string) bool {
+	own := "[a-z]*-" + strings.Repeat("[0-9a-f]", 2*digestBytes) + extension
+	whole, _ := filepath.Match(own, name)
+	unfinished, _ := filepath.Match(own+".*"+part, name)
+	return whole || unfinished
+}
 
 // Folder is what is kept of the files of one folder. Its methods may be called by several goroutines. A nil Folder keeps
 // nothing.
@@ -130,8 +142,7 @@ func Open[T any](s *Cache, kind, folder string) *Folder[T] {
 	if err != nil {
 		return nil
 	}
-	name := sha256.Sum256([]byte(folder))
-	t := &Folder[T]{cache: s, folder: folder, path: filepath.Join(s.dir, kind+"-"+hex.EncodeToString(name[:16])+extension)}
+	t := &Folder[T]{cache: s, folder: folder, path: s.path(kind, folder)}
 	var list []entry[T]
 	if body := t.read(); body != nil && gob.NewDecoder(bytes.NewReader(body)).Decode(&list) != nil {
 		list = nil
@@ -145,7 +156,7 @@ func Open[T any](s *Cache, kind, folder string) *Folder[T] {
 
 // read returns the encoded entries, or nil.
 func (t *Folder[T]) read() []byte {
-	f, err := os.Open(t.path)
+	f, err := jsonl.OpenFile(t.path)
 	if err != nil {
 		return nil
 	}
@@ -239,7 +250,7 @@ type KindSize struct {
 func (s *Cache) Info() (Info, error) {
 	var info Info
 	err := s.each(func(f fs.FileInfo) error {
-		if f.Name() == trimmed {
+		if f.Name() == filepath.Base(s.mark()) {
 			return nil
 		}
 		name := ""
@@ -270,7 +281,7 @@ func (s *Cache) each(do func(f fs.FileInfo) error) error {
 		return err
 	}
 	for _, e := range entries {
-		if st, err := e.Info(); err == nil && st.Mode().IsRegular() && (strings.HasSuffix(e.Name(), extension) || strings.HasSuffix(e.Name(), part)) {
+		if st, err := e.Info(); err == nil && st.Mode().IsRegular() && ours(e.Name()) {
 			if err := do(st); err != nil {
 				return err
 			}

@@ -190,7 +190,7 @@ func TestClear(t *testing.T) {
 	if err := tab.Save(); err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(dir, "left"+part), "x")
+	write(t, NewCache(dir, "1").path("values", "left")+".1"+part, "x")
 	write(t, filepath.Join(dir, "mine.txt"), "x")
 	s := NewCache(dir, "2")
 	if info, err := s.Info(); err != nil || info.Files != 2 {

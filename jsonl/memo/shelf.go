@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +13,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl"
 )
 
 // What a cache holds at most. What was not used for longest is removed first.
@@ -26,8 +27,7 @@ const (
 
 const (
 	day       = 24 * time.Hour
-	trimmed   = "trimmed" + extension // its time of change is that of the last Trim
-	manyItems = 1000                  // after so many new items the cache is trimmed again on the same day
+	manyItems = 1000 // after so many new items the cache is trimmed again on the same day
 )
 
 // Shelf keeps items of one kind, each in a file of its own: what is known of 10,000 files is not read to learn what is
@@ -50,10 +50,7 @@ func (s *Cache) Shelf(kind string, now time.Time) *Shelf {
 	return &Shelf{cache: s, kind: kind, now: now}
 }
 
-func (h *Shelf) path(name string) string {
-	sum := sha256.Sum256([]byte(name))
-	return filepath.Join(h.cache.dir, h.kind+"-"+hex.EncodeToString(sum[:16])+extension)
-}
+func (h *Shelf) path(name string) string { return h.cache.path(h.kind, name) }
 
 // Get returns the item of a name that was worked out from files in this state; nil where there is none, or it is damaged.
 func (h *Shelf) Get(name string, m Stamp) []byte {
@@ -61,13 +58,13 @@ func (h *Shelf) Get(name string, m Stamp) []byte {
 		return nil
 	}
 	path := h.path(name)
-	f, err := os.Open(path)
+	f, err := jsonl.OpenFile(path)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
 	st, err := f.Stat()
-	if err != nil || !st.Mode().IsRegular() || st.Size() > mostItem {
+	if err != nil || st.Size() > mostItem {
 		return nil
 	}
 	data := make([]byte, st.Size())
@@ -102,12 +99,15 @@ func (h *Shelf) Put(name string, m Stamp, item []byte) error {
 	return nil
 }
 
+// mark is the file whose time of change is that of the last Trim.
+func (s *Cache) mark() string { return s.path("trimmed", "") }
+
 // Close trims the cache where much was added to it, or something was and it was not trimmed for a day.
 func (h *Shelf) Close() error {
 	if h == nil || h.placed.Load() == 0 {
 		return nil
 	}
-	mark := filepath.Join(h.cache.dir, trimmed)
+	mark := h.cache.mark()
 	if st, err := os.Stat(mark); err == nil && h.placed.Load() < manyItems && h.now.Sub(st.ModTime()).Abs() < day {
 		return nil
 	}
@@ -125,7 +125,7 @@ func (s *Cache) trim(now time.Time, files int, size int64) error {
 	var list []fs.FileInfo
 	var bytes int64
 	err := s.each(func(info fs.FileInfo) error {
-		if info.Name() != trimmed {
+		if info.Name() != filepath.Base(s.mark()) {
 			list = append(list, info)
 			bytes += info.Size()
 		}
@@ -176,7 +176,7 @@ func (s *Cache) write(path string, data []byte, made *sync.Once) (err error) {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(s.dir, "*"+part) // mode 0600
+	f, err := os.CreateTemp(s.dir, filepath.Base(path)+".*"+part) // mode 0600
 	if err != nil {
 		return err
 	}

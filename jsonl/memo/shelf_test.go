@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 )
@@ -77,23 +78,30 @@ func TestShelfDamaged(t *testing.T) {
 	}
 }
 
+// TestTrim: what other programs have in the folder stays, whatever its age and however like a name of the cache it is called.
 func TestTrim(t *testing.T) {
 	dir := t.TempDir()
-	age := map[string]time.Duration{
-		"rows-new" + extension: time.Hour, "rows-old" + extension: mostUnused + time.Hour, "2" + part: time.Hour, "1" + part: 2 * day,
-		"mine.txt": 90 * day, trimmed: 90 * day,
-	}
-	for i := range 5 {
-		age[fmt.Sprint("rows-", i, extension)] = time.Duration(10+i) * day
-	}
-	for name, d := range age {
-		path := filepath.Join(dir, name)
+	s := NewCache(dir, "1")
+	unfinished := func(name string) string { return s.path("rows", name) + ".1234" + part }
+	titles := map[string]string{}
+	add := func(title, path string, age time.Duration) {
+		titles[filepath.Base(path)] = title
 		write(t, path, "0123456789")
-		if err := os.Chtimes(path, noon.Add(-d), noon.Add(-d)); err != nil {
+		if err := os.Chtimes(path, noon.Add(-age), noon.Add(-age)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s := NewCache(dir, "1")
+	add("new", s.path("rows", "new"), time.Hour)
+	add("old", s.path("rows", "old"), mostUnused+time.Hour)
+	add("unfinished", unfinished("2"), time.Hour)
+	add("left", unfinished("1"), 2*day)
+	add("mark", s.mark(), 90*day)
+	for i := range 5 {
+		add(fmt.Sprint(i), s.path("rows", fmt.Sprint(i)), time.Duration(10+i)*day)
+	}
+	for _, name := range []string{"mine.txt", "notes" + extension, "movie.mkv" + part, "rows-1" + extension, filepath.Base(s.path("rows", "x")) + "~"} {
+		add("foreign", filepath.Join(dir, name), 90*day)
+	}
 	left := func(files int, bytes int64) (names []string) {
 		t.Helper()
 		if err := s.trim(noon, files, bytes); err != nil {
@@ -104,8 +112,9 @@ func TestTrim(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, e := range list {
-			names = append(names, e.Name())
+			names = append(names, titles[e.Name()])
 		}
+		slices.Sort(names)
 		return names
 	}
 	for _, tt := range []struct {
@@ -113,13 +122,19 @@ func TestTrim(t *testing.T) {
 		bytes int64
 		want  string
 	}{
-		{100, 1000, "[2.part mine.txt rows-0.memo rows-1.memo rows-2.memo rows-3.memo rows-4.memo rows-new.memo trimmed.memo]"},
-		{6, 1000, "[2.part mine.txt rows-0.memo rows-1.memo rows-2.memo rows-3.memo rows-new.memo trimmed.memo]"},
-		{100, 40, "[2.part mine.txt rows-0.memo rows-1.memo rows-new.memo trimmed.memo]"},
+		{100, 1000, "[0 1 2 3 4 foreign foreign foreign foreign foreign mark new unfinished]"},
+		{6, 1000, "[0 1 2 3 foreign foreign foreign foreign foreign mark new unfinished]"},
+		{100, 40, "[0 1 foreign foreign foreign foreign foreign mark new unfinished]"},
 	} {
 		if got := fmt.Sprint(left(tt.files, tt.bytes)); got != tt.want {
 			t.Errorf("at most %d files, %d bytes: left %s, want %s", tt.files, tt.bytes, got, tt.want)
 		}
+	}
+	if err := s.Clear(); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(left(100, 1000)); got != "[foreign foreign foreign foreign foreign]" {
+		t.Errorf("cleared: left %s", got)
 	}
 }
 

@@ -8,12 +8,12 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
@@ -263,7 +263,7 @@ func (l *Library) Resolve(nameOrFile string) (data []byte, shown string, err err
 }
 
 func readFile(nameOrFile string) (data []byte, shown string, err error) {
-	f, err := os.Open(nameOrFile)
+	f, err := jsonl.OpenFile(nameOrFile)
 	if err != nil {
 		var pe *fs.PathError
 		if errors.As(err, &pe) {

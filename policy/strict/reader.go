@@ -18,6 +18,12 @@ type Decoder struct {
 	tags map[reflect.Type][]tagged // of the structs read before
 }
 
+// Keys are those of a struct that a map is read into.
+func Keys(ptr any) []string {
+	fields, _ := Fields(ptr) // a struct without them is refused where it is read
+	return Names(fields)
+}
+
 // Report adds an error at a node.
 func (r *Decoder) Report(at *Node, msg, hint string) {
 	if at.Kind == yaml.AliasNode { // refused already

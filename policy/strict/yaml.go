@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -36,24 +37,43 @@ type Node = yaml.Node
 
 // A Document says what a file is called in messages and how long it may be.
 type Document struct {
-	Name     string // "policy"
-	Start    string // what to do where the file is empty
-	Example  string // a line of one
-	MaxBytes int    // 0: 256 KiB
+	Name     string   // "policy"
+	Start    string   // what to do where the file is empty
+	Example  string   // a line of one
+	MaxBytes int      // 0: 256 KiB
+	Keys     []string // that one has; empty: any
 }
 
 // Empty is the message of a file that holds nothing.
 const Empty = "the file is empty"
 
 // Parse reads exactly one document, a map of plain values without anchors, aliases, tags and repeated keys. The node
-// is nil where nothing could be read.
+// is nil where nothing could be read. Of a file of another kind no message repeats a word: it may hold a secret.
 func Parse(file string, data []byte, doc Document) (*Node, Errors) {
 	root, errs := parse(file, data, doc)
-	if root != nil && root.Kind != yaml.MappingNode {
-		errs = append(errs, &Error{At(file, root), KindName(root) + " is not a " + doc.Name, "write keys and values, such as " + strconv.Quote(doc.Example)})
-		root = nil
+	what := ""
+	switch {
+	case root == nil:
+	case root.Kind == yaml.ScalarNode && !IsNull(root):
+		what = "a text"
+	case root.Kind != yaml.MappingNode:
+		what = KindName(root)
+	case foreign(root, doc.Keys):
+		what = "a map of other keys"
+	}
+	if what != "" {
+		return nil, Errors{{At(file, root), what + " is not a " + doc.Name, "write keys and values, such as " + strconv.Quote(doc.Example)}}
 	}
 	return root, errs
+}
+
+// foreign reports whether a map has keys, and none that is one of a list or near one.
+func foreign(root *Node, keys []string) bool {
+	list := Pairs(root)
+	return len(list) > 0 && len(keys) > 0 && !slices.ContainsFunc(list, func(kv Pair) bool {
+		_, near := Nearest(kv.Key, keys)
+		return near > 0 || slices.Contains(keys, kv.Key)
+	})
 }
 
 // parse reads exactly one document of any kind.

@@ -81,7 +81,7 @@ func (s *Settings) ReadNode(r *strict.Decoder, n *strict.Node, key string) {
 // Decode reads a configuration. The error is a strict.Errors with everything that is wrong, each with its place.
 func Decode(file string, data []byte) (*Config, error) {
 	root, errs := strict.Parse(file, data, strict.Document{
-		Name: "configuration", Example: "version: 1", Start: "write version, sessions and cases (docs/check.md has an example)",
+		Name: "configuration", Example: "version: 1", Start: "write version, sessions and cases (docs/check.md has an example)", Keys: strict.Keys(&Config{}),
 	})
 	c := &Config{File: file, Counting: Counting{Tokens: "usage", Agent: "main", Cache: string(replay.CacheEqual), Regret: true}, Places: map[string]strict.Position{}}
 	r := &strict.Decoder{File: file, Errors: errs, Found: func(key string, at strict.Position) { c.Places[key] = at }}
@@ -97,21 +97,19 @@ func Decode(file string, data []byte) (*Config, error) {
 
 // DecodeModels reads the models of a configuration, which may have nothing else. Its other keys are those of one.
 func DecodeModels(file string, data []byte) (price.OwnModels, error) {
-	root, errs := strict.Parse(file, data, strict.Document{Name: "configuration", Example: "models: {acme-1: {window: 256k}}", Start: "write models: {acme-1: {window: 256k}} (docs/check.md has the other keys)"})
+	keys := strict.Keys(&Config{})
+	root, errs := strict.Parse(file, data, strict.Document{
+		Name: "configuration", Example: "models: {acme-1: {window: 256k}}", Start: "write models: {acme-1: {window: 256k}} (docs/check.md has the other keys)", Keys: keys,
+	})
 	r := &strict.Decoder{File: file, Errors: errs}
 	var own price.OwnModels
 	if root != nil {
-		fields, err := strict.Fields(&Config{})
-		if err != nil {
-			return nil, err
-		}
-		names := strict.Names(fields)
 		for _, kv := range r.Map(root, "configuration", "write {models: {acme-1: {window: 256k}}}") {
 			switch {
 			case kv.Key == modelsKey:
 				own.ReadNode(r, kv.Value, kv.Key)
-			case !slices.Contains(names, kv.Key):
-				r.Report(kv.At, "unknown key "+strict.Quote(kv.Key), strict.Suggest(kv.Key, names))
+			case !slices.Contains(keys, kv.Key):
+				r.Report(kv.At, "unknown key "+strict.Quote(kv.Key), strict.Suggest(kv.Key, keys))
 			}
 		}
 	}

@@ -42,6 +42,7 @@ func Judge(c *Config, results []CaseResult, b *Baseline, run CheckRun) *Report {
 		one := &r.Cases[i]
 		j.effect(i, results, one)
 		j.total(&j.config.Cases[i], one)
+		one.ByTool = one.sumByTool()
 		if one.Fails {
 			r.Counts.FailedCases++
 		}

@@ -155,7 +155,7 @@ func (j *judge) reference(r *CaseResult, old *BaselineSession, s *SessionReport,
 
 // byTool lists what differs between a baseline and the same policy under this version.
 func byTool(base *past, now *Outcome) *ToolReport {
-	t := &ToolReport{Figures: []FigureReport{}, Events: base.compare(now.Events)}
+	t := &ToolReport{Figures: []FigureReport{}, Events: base.compare(now.Events), base: base, now: now}
 	for i, f := range compare.Figures() {
 		before, held := base.figures[f.Name]
 		if row := (FigureReport{Figure: f.Name, Unit: f.Unit, Before: before, After: now.Values[i]}); held && before.Cmp(row.After) != 0 {
@@ -236,33 +236,42 @@ func (c *CaseReport) Lines() []string {
 	return lines
 }
 
-// ByToolLine says what ctxkit itself or an assumption changed in several sessions together; "" where that is one's.
-func (c *CaseReport) ByToolLine() string {
-	var rows []FigureReport
-	sessions := 0
+// sumByTool adds up the judged figures of the sessions that ctxkit itself or an assumption changed.
+func (c *CaseReport) sumByTool() (rows []FigureReport) {
 	for i := range c.Sessions {
 		by := c.Sessions[i].ByTool
 		if by == nil {
 			continue
 		}
-		sessions++
-		for _, f := range by.Figures {
-			if !judged(f.Figure) || !f.Before.Known || !f.After.Known {
+		for at, f := range compare.Figures() {
+			before, after := by.base.figures[f.Name], by.now.Values[at]
+			if !judged(f.Name) || !before.Known || !after.Known {
 				continue
 			}
-			if row := first(rows, func(r *FigureReport) bool { return r.Figure == f.Figure }); row != nil {
-				row.Before, row.After = row.Before.Add(f.Before), row.After.Add(f.After)
+			if row := first(rows, func(r *FigureReport) bool { return r.Figure == f.Name }); row != nil {
+				row.Before, row.After = row.Before.Add(before), row.After.Add(after)
 			} else {
-				rows = append(rows, f)
+				rows = append(rows, FigureReport{Figure: f.Name, Unit: f.Unit, Before: before, After: after, Status: OK})
 			}
 		}
 	}
-	if sessions < 2 || len(rows) == 0 {
+	return slices.DeleteFunc(rows, func(r FigureReport) bool { return r.Before.Cmp(r.After) == 0 })
+}
+
+// ByToolLine says what ctxkit itself or an assumption changed in several sessions together; "" where that is one's.
+func (c *CaseReport) ByToolLine() string {
+	sessions := 0
+	for i := range c.Sessions {
+		if c.Sessions[i].ByTool != nil {
+			sessions++
+		}
+	}
+	if sessions < 2 || len(c.ByTool) == 0 {
 		return ""
 	}
-	parts := make([]string, len(rows))
-	for i := range rows {
-		parts[i] = rows[i].Message()
+	parts := make([]string, len(c.ByTool))
+	for i := range c.ByTool {
+		parts[i] = c.ByTool[i].Message()
 	}
 	return fmt.Sprintf("%s in the %d sessions that differ", strings.Join(parts, ", "), sessions)
 }

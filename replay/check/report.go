@@ -109,6 +109,7 @@ type CaseReport struct {
 	Failed   int             `json:"failed"`            // sessions that fail by themselves
 	Fails    bool            `json:"fails"`             // the check fails for the case
 	Sums     *CaseSums       `json:"sums,omitempty"`    // nil: the baseline has none of its sessions
+	ByTool   []FigureReport  `json:"by_tool,omitempty"` // what ctxkit itself or an assumption changed, over the sessions that it changed
 	Reasons  []string        `json:"reasons,omitempty"` // in words, without the sums
 	Effect   Effect          `json:"effect,omitempty"`
 	Changes  []KeyChange     `json:"policy_changes,omitempty"` // of all sessions
@@ -148,6 +149,9 @@ type ToolReport struct {
 	Assumed []KeyChange    `json:"assumptions,omitempty"` // that changed
 	Figures []FigureReport `json:"figures"`               // that differ
 	Events  EventsReport   `json:"events"`
+
+	base *past
+	now  *Outcome
 }
 
 // FigureReport is one figure of one session.

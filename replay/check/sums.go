@@ -18,8 +18,8 @@ type CaseSums struct {
 	Higher   int            `json:"higher"`
 	Figures  []FigureReport `json:"figures"` // what they cost, the price of what is needed later, and misses
 
-	// From and To are the bounds of a 90 % interval of the difference in cost over sessions, in percent. They are not
-	// known where there are fewer than 5 sessions.
+	// From and To are the bounds of a 90 % interval over sessions of the difference in cost, the price of what is needed
+	// later included, in percent. They are not known where there are fewer than 5 sessions.
 	From exact.Decimal `json:"from_percent,omitzero"`
 	To   exact.Decimal `json:"to_percent,omitzero"`
 
@@ -38,7 +38,7 @@ func sumsOf(one *Case, c *CaseReport) *CaseSums {
 		return s.was != nil && !(before.Known && after.Known)
 	}))
 	s := &CaseSums{Figures: []FigureReport{}}
-	var costs []interval.Ratio
+	costs := make([]interval.Ratio, len(c.Sessions))
 	for n, name := range names {
 		f := first(compare.Figures(), func(f *compare.Figure) bool { return f.Name == name })
 		moved := exact.Of(0, f.Places())
@@ -49,15 +49,19 @@ func sumsOf(one *Case, c *CaseReport) *CaseSums {
 			}
 			before, after := c.Sessions[i].figure(name)
 			row.Before, row.After = row.Before.Add(before), row.After.Add(after)
-			if e := one.expectation(name); e != nil && (e.Any || e.Within != nil) || one.Within != nil && one.Within.allows(before, after) {
+			real := after
+			if e := one.expectation(name); e != nil && (e.Any || e.Within != nil && e.Within.allows(before, after)) || one.Within != nil && one.Within.allows(before, after) {
 				after = before
 			}
 			moved = moved.Add(after.Sub(before))
 			known = known && before.Known && after.Known
-			if n == 0 {
+			switch {
+			case n == 1 && before.Known && after.Known: // what is needed later has its price
+				costs[i].Num += units(after.Sub(before), f)
+			case n == 0:
 				s.Sessions++
-				costs = append(costs, interval.Ratio{Num: units(after.Sub(before), f), Den: units(before, f)})
-				switch less := after.Cmp(before); {
+				costs[i] = interval.Ratio{Num: units(after.Sub(before), f), Den: units(before, f)}
+				switch less := real.Cmp(before); {
 				case less < 0:
 					s.Lower++
 				case less == 0:
@@ -76,7 +80,7 @@ func sumsOf(one *Case, c *CaseReport) *CaseSums {
 		return nil
 	}
 	if s.Sessions >= fewest && s.Even < s.Sessions {
-		share := interval.Of(costs)
+		share := interval.Of(slices.DeleteFunc(costs, func(r interval.Ratio) bool { return r == interval.Ratio{} }))
 		s.From, s.To = share.Lower.Times(100).Round(1), share.Upper.Times(100).Round(1)
 	}
 	return s
@@ -163,7 +167,11 @@ func (j *judge) total(one *Case, c *CaseReport) {
 	case c.Status == Better:
 		c.Reasons = append(c.Reasons, "run "+j.run.Update+" to keep it so")
 	case c.Fails && c.Status == Changed && len(c.Reasons) == 0:
-		c.Reasons = append(c.Reasons, "what it costs and loses has not changed by more than is allowed: run "+j.run.Update+" if the change is meant, or set allow_changes")
+		what := "what it costs and loses has not changed by more than is allowed"
+		if misses.N > 0 {
+			what = "more of what it removes is needed later, at no higher price"
+		}
+		c.Reasons = append(c.Reasons, what+": run "+j.run.Update+" if the change is meant, or set allow_changes")
 	}
 }
 
@@ -184,12 +192,12 @@ func (c *CaseReport) TotalLines() []string {
 			line := f.Message() + " in all"
 			if i == 0 {
 				line += fmt.Sprintf(": lower in %d of %d sessions, higher in %d", s.Lower, s.Sessions, s.Higher)
-				if s.From.Known {
-					line += fmt.Sprintf("; 90 %% interval over sessions %s %% to %s %%", s.From, s.To)
-				}
 			}
 			lines = append(lines, line)
 		}
+	}
+	if s := c.Sums; s != nil && s.From.Known {
+		lines = append(lines, fmt.Sprintf("90 %% interval over sessions, with the price of what is needed later: %s %% to %s %%", s.From, s.To))
 	}
 	return append(lines, c.Reasons...)
 }

@@ -18,7 +18,7 @@ func TestTotal(t *testing.T) {
 		fails   bool
 		want    string
 	}{
-		{"all lower", "", []float64{90, 90, 90, 90, 90}, 100, Better, false, "cost_usd 500.0000 -> 450.0000 (-50.0000, -10.00%) in all: lower in 5 of 5 sessions, higher in 0; 90 % interval over sessions -10 % to -10 %; run update to keep it so"},
+		{"all lower", "", []float64{90, 90, 90, 90, 90}, 100, Better, false, "cost_usd 500.0000 -> 450.0000 (-50.0000, -10.00%) in all: lower in 5 of 5 sessions, higher in 0; 90 % interval over sessions, with the price of what is needed later: -10 % to -10 %; run update to keep it so"},
 		{"lower in sum, one higher", "", []float64{80, 110}, 100, Better, false, "(-10.0000, -5.00%) in all: lower in 1 of 2 sessions, higher in 1; run update"},
 		{"higher in sum, one lower", "", []float64{120, 90}, 100, Worse, true, "cost_usd 200.0000 -> 210.0000 (+10.0000, +5.00%)"},
 		{"lower, and the interval holds nothing", "", []float64{50, 101, 101, 101, 101}, 100, OK, false, "over other sessions the difference could be nothing"},
@@ -27,9 +27,11 @@ func TestTotal(t *testing.T) {
 		{"the same, allowed", "allow: [misses]", []float64{90, 100}, 102, Better, false, "refetch_usd 200.0000 -> 202.0000"},
 		{"the same, changes allowed", "allow_changes: true", []float64{90, 100}, 102, Changed, false, "refetch_usd 200.0000 -> 202.0000"},
 		{"each within what is allowed", "within: 3%", []float64{102, 103}, 100, OK, false, ""},
-		{"one beyond what is allowed", "within: 3%", []float64{98, 104}, 100, Worse, true, "cost_usd 200.0000 -> 202.0000 (+2.0000, +1.00%) in all: lower in 0 of 2 sessions, higher in 1"},
+		{"one beyond what is allowed", "within: 3%", []float64{98, 104}, 100, Worse, true, "cost_usd 200.0000 -> 202.0000 (+2.0000, +1.00%) in all: lower in 1 of 2 sessions, higher in 1"},
 		{"a limit that holds", "expect: {cost_usd: {max: 200}}", []float64{150, 150}, 100, Worse, true, "cost_usd 200.0000 -> 300.0000"},
 		{"a tolerance in place of the sum", "expect: {cost_usd: {within: 60}}", []float64{150, 150}, 100, OK, false, ""},
+		{"beyond a tolerance, for the better", "expect: {cost_usd: {within: 2%}}", []float64{50, 50}, 101, Changed, true, "it saves, and more"},
+		{"more is needed later, at a lower price of all", "", []float64{100, 100}, 100, OK, false, ""},
 		{"anything", "expect: {cost_usd: any}", []float64{150, 150}, 100, OK, false, ""},
 	} {
 		conf, err := Decode("c.yaml", []byte(head+"cases:\n  - policy: ./mine.yaml\n    name: x\n    "+c.extra+"\n"))

@@ -36,7 +36,7 @@ type row struct {
 func ReadFile(name string, data []byte) (*Table, error) {
 	data = surrogates().ReplaceAllFunc(bytes.TrimPrefix(data, []byte("\ufeff")), joinSurrogates)
 	root, errs := strict.Parse(name, data, strict.Document{
-		Name: "price table", Example: `"models": []`, Start: "write a table of models, as docs/schemas/prices.v1.json describes it", MaxBytes: 16 << 20,
+		Name: "price table", Example: `"models": []`, Start: "write a table of models, as docs/schemas/prices.v1.json describes it", MaxBytes: 16 << 20, Keys: strict.Keys(&file{}),
 	})
 	r := &strict.Decoder{File: name, Errors: errs}
 	var f file

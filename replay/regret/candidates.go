@@ -68,6 +68,7 @@ type builder struct {
 	earlier *reader // of what was read before: texts holds what is looked at
 	again   map[string]*shownText
 	sought  map[string]int   // lines of what is read again: their numbers
+	prompts map[string]bool  // of persons, as a whole, in the normal form
 	said    map[string][]int // by sentence of a person, in the normal form: the blocks that have it
 	lost    int              // n of the first request at which what was read before may be gone
 	changes int              // of files, by tools, so far
@@ -110,7 +111,7 @@ type call struct {
 func (x *Index) candidates(known *knownTexts, lost int) ([]needle, error) {
 	b := &builder{
 		Index: x, known: known, lost: lost, texts: x.reader(), earlier: x.reader(), written: map[uint64]bool{}, files: map[string]*file{}, calls: map[string][]call{},
-		again: map[string]*shownText{}, sought: map[string]int{}, said: map[string][]int{}, folder: foldString(x.conv.CWD),
+		again: map[string]*shownText{}, sought: map[string]int{}, said: map[string][]int{}, prompts: map[string]bool{}, folder: foldString(x.conv.CWD),
 	}
 	for m := range x.conv.Messages {
 		if err := b.message(m); err != nil {
@@ -139,7 +140,7 @@ func (b *builder) message(m int) error {
 			use := needle{request: request, sought: sought{at: at}}
 			switch {
 			case uses && bl.Kind == jsonl.KindText:
-				b.quotes(&use, text, "")
+				b.quotes(&use, text, nil)
 			case uses && bl.Kind == jsonl.KindToolUse:
 				if err := b.call(bl, &use, input, text); err != nil {
 					return err
@@ -167,15 +168,16 @@ func (b *builder) message(m int) error {
 // around is how much of the text around a name is compared, in bytes before it is brought to its normal form.
 const around = 4 * minQuote
 
-// quotes collects the names of a text that the agent writes for the first time. without is a text, in its normal form,
-// whose names do not count. Whether others wrote them first is not known yet.
-func (b *builder) quotes(use *needle, text []byte, without string) {
+// quotes collects the names of a text that the agent writes for the first time. The names of without do not count, by hash. Whether others wrote them first is not known yet.
+func (b *builder) quotes(use *needle, text []byte, without map[uint64]bool) {
 	eachName(text, func(name []byte, from int) {
 		h := hashName(name)
 		if b.written[h] {
 			return
 		}
-		b.written[h] = true
+		if b.written[h] = true; without[h] {
+			return
+		}
 		// The needle's texts are parts of one.
 		form := fold(nil, text[max(0, from-around):from])
 		before := min(len(form), minQuote)
@@ -185,7 +187,7 @@ func (b *builder) quotes(use *needle, text []byte, without string) {
 		end := min(len(form), behind+minQuote)
 		all := string(append(form[:end], name...))
 		n := *use
-		if n.text = all[before:behind]; strings.Contains(b.folder, n.text) || strings.Contains(without, n.text) {
+		if n.text = all[before:behind]; strings.Contains(b.folder, n.text) {
 			return
 		}
 		n.evidence, n.quote, n.offset = Quoted, all[end:], from
@@ -206,15 +208,20 @@ func (b *builder) call(bl *session.Block, use *needle, raw, text []byte) error {
 	list := b.accesses(bl.Name, raw)
 	if len(list) == 0 {
 		// The same call again; what a command says may depend on the files.
-		c := call{id: bl.ID, path: b.sameCall(bl.Name, raw), failed: true, request: use.request, at: use.at}
-		if b.conv.Alike(bl.Name) == "Bash" {
-			c.state = b.changes
+		key, writes := b.sameCall(bl.Name, raw)
+		if writes {
+			b.changes++
+		} else if !doing(bl.Name) {
+			c := call{id: bl.ID, path: key, failed: true, request: use.request, at: use.at}
+			if b.conv.Alike(bl.Name) == "Bash" {
+				c.state = b.changes
+			}
+			b.calls[c.id] = append(b.calls[c.id], c)
 		}
-		b.calls[c.id] = append(b.calls[c.id], c)
-		b.quotes(use, text, "")
+		b.quotes(use, text, nil)
 		return nil
 	}
-	var without strings.Builder
+	without := map[uint64]bool{}
 	for i, a := range list {
 		f := b.file(a.path)
 		c := call{id: bl.ID, path: a.path, from: f.state, state: f.state, changes: a.changes, request: use.request, at: use.at}
@@ -222,7 +229,7 @@ func (b *builder) call(bl *session.Block, use *needle, raw, text []byte) error {
 			if err := b.edit(use, e.Old, f.reads); err != nil {
 				return err
 			}
-			without.WriteString(foldString(e.Old))
+			eachName([]byte(e.Old), func(name []byte, _ int) { without[hashName(name)] = true })
 		}
 		if c.changes {
 			b.changes++
@@ -234,7 +241,7 @@ func (b *builder) call(bl *session.Block, use *needle, raw, text []byte) error {
 			b.calls[c.id] = append(b.calls[c.id], c)
 		}
 	}
-	b.quotes(use, text, without.String())
+	b.quotes(use, text, without)
 	return nil
 }
 
@@ -351,7 +358,7 @@ func (b *builder) read(f *file, c *call, at int) error {
 			return err
 		}
 	}
-	if session.IsUnchangedFile(string(text[:min(len(text), noticeBytes)])) {
+	if head := string(text[:min(len(text), noticeBytes)]); session.IsUnchangedFile(head) || strings.HasPrefix(head, rejected) {
 		return nil
 	}
 	if c.request >= b.lost {
@@ -393,13 +400,16 @@ func (b *builder) readAgain(f *file, c *call, at int, raw, text []byte) error {
 	return nil
 }
 
+// rejected begins the result of a call that the person did not allow.
+const rejected = "The user doesn't want to proceed"
+
 // noticeBytes is more than the notice of a file that has not changed begins with.
 const noticeBytes = 100
 
-// mayBeNotice reports whether the JSON of a text may be that of a notice: these begin with F or W.
+// mayBeNotice reports whether the JSON of a text may be that of a notice: these begin with F, T or W.
 func mayBeNotice(raw []byte) bool {
 	body, ok := quoted(raw)
-	return !ok || len(body) > 0 && (body[0] == 'F' || body[0] == 'W' || body[0] == '\\')
+	return !ok || len(body) > 0 && (body[0] == 'F' || body[0] == 'T' || body[0] == 'W' || body[0] == '\\')
 }
 
 // reminder begins what the client adds to the text of a file.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -54,12 +55,12 @@ func absolute(file, folder string) string {
 
 // readPatch lists the files of a patch as apply_patch takes it, each with the lines that its hunks found there.
 func readPatch(text, folder string) (list []access) {
-	old := ""
+	var old strings.Builder
 	hunk := func() {
-		if last := len(list) - 1; last >= 0 && old != "" {
-			list[last].edits = append(list[last].edits, session.FileEdit{Old: old})
+		if last := len(list) - 1; last >= 0 && old.Len() > 0 {
+			list[last].edits = append(list[last].edits, session.FileEdit{Old: old.String()})
 		}
-		old = ""
+		old.Reset()
 	}
 	for line := range strings.Lines(text) {
 		switch {
@@ -73,7 +74,7 @@ func readPatch(text, folder string) (list []access) {
 		case strings.HasPrefix(line, "@@"):
 			hunk()
 		case line[0] == ' ' || line[0] == '-':
-			old += line[1:]
+			old.WriteString(line[1:])
 		}
 	}
 	hunk()
@@ -125,14 +126,25 @@ func readCommand(in shellInput, folder string) []access {
 	return []access{a}
 }
 
+// doing are tools that are called for what they do, or to wait: their answers are no knowledge.
+func doing(tool string) bool {
+	return slices.Contains(strings.Fields(`TodoWrite EnterPlanMode ExitPlanMode AskUserQuestion BashOutput TaskOutput AgentOutputTool KillShell KillBash
+		TaskCreate TaskUpdate TaskStop Skill SlashCommand write_stdin update_plan wait wait_agent send_input close_agent todowrite question`), tool)
+}
+
+// writing matches a command that changes files, or the state of a repository: what others said before may not hold any more.
+var writing = pattern.New(`(?:^|[^0-9&>-])>>?\s*[^&/\s]|(?:^|[^0-9&>-])>>?\s*/(?:[^d]|d[^e])|(?:^|[;&|(]\s*|\bsudo\s+|\bxargs\s+)(?:tee|rm|mv|cp|touch|mkdir|patch|apply_patch|ln|chmod|rsync|unzip|tar)\b` +
+	`|\b(?:sed|perl)\s+-\w*(?:i|pi)|\bgit\s+(?:-C\s+\S+\s+)?(?:add|am|apply|checkout|cherry-pick|clean|commit|merge|mv|pull|push|rebase|reset|restore|revert|rm|stash|switch)\b` +
+	`|\b(?:npm|pnpm|yarn|pip3?|bun|cargo|go|apt|apt-get|brew|poetry|uv|composer|bundle)\s+(?:ci|install|i|add|remove|update|upgrade|get|fmt|generate|mod)\b|\bgofmt\s+-w|\b(?:prettier|eslint|ruff)\b.*(?:--write|--fix|format)`)
+
 // sameCall is equal for calls that ask for the same. Of a command it is what runs and where: how long to wait for it and
-// what it is for makes no difference.
-func (b *builder) sameCall(tool string, raw []byte) string {
+// what it is for makes no difference. writes reports whether it is a command that changes files.
+func (b *builder) sameCall(tool string, raw []byte) (key string, writes bool) {
 	var in shellInput
 	if b.conv.Alike(tool) == "Bash" && json.Unmarshal(b.conv.AlikeInput(tool, raw), &in) == nil && in.Command != "" {
-		return "Bash " + absolute(in.Folder, b.conv.CWD) + " " + in.Command
+		return "Bash " + absolute(in.Folder, b.conv.CWD) + " " + in.Command, writing().MatchString(in.Command)
 	}
-	return tool + " " + string(raw)
+	return tool + " " + string(raw), false
 }
 
 // substitution takes the text that `sed -i 's/OLD/NEW/' FILE` replaces out of the command.
@@ -150,12 +162,20 @@ func substitution(text string) (old, rest string, ok bool) {
 }
 
 // saidAgain collects the sentences of a person's text that an earlier one has, too. A text with tags has words of the
-// client's.
+// client's, one that is sent again as a whole is a loop's, and lines that are quoted or indented are pasted.
 func (b *builder) saidAgain(text []byte, request, at int) {
-	if bytes.Contains(text, []byte("</")) {
+	if whole := foldString(string(text)); bytes.Contains(text, []byte("</")) || bytes.HasPrefix(text, []byte("[Request interrupted")) || b.prompts[whole] {
 		return
+	} else {
+		b.prompts[whole] = true
 	}
-	for sentence := range strings.FieldsFuncSeq(string(text), func(r rune) bool { return strings.ContainsRune(".!?:;\n", r) }) {
+	own := ""
+	for line := range strings.Lines(string(text)) {
+		if !strings.ContainsAny(line[:1], " \t>|`") {
+			own += line
+		}
+	}
+	for sentence := range strings.FieldsFuncSeq(own, func(r rune) bool { return strings.ContainsRune(".!?:;\n", r) }) {
 		form := foldString(sentence)
 		if len(form) < minQuote {
 			continue

@@ -135,7 +135,7 @@ func (f *replayFn) ProcessElement(_ context.Context, s session) ([]byte, error) 
 	} else if one, err = rows(append(compareRows(f.Flags), "--", s.Path)); err != nil {
 		return nil, err
 	}
-	one.Inputs, one.Names, one.Warnings, one.Shard, one.Shards = all.Inputs, all.Names, all.Warnings, s.Index+1, all.Shards
+	one.Build, one.Inputs, one.Names, one.Warnings, one.Shard, one.Shards = all.Build, all.Inputs, all.Names, all.Warnings, s.Index+1, all.Shards
 	for i := range one.Outcomes {
 		one.Outcomes[i].Input = s.Index
 	}
