@@ -23,6 +23,7 @@ type backtestOptions struct {
 	NoFit   bool
 	Explain int
 	Bars    []string // MEASURE=PERCENT
+	By      string   // "author": a row for each; "": none
 	Least   int      // the least samples of a measure that is judged; 0: each measure's own
 
 	Payload bool   // compare requests with those that were sent
@@ -48,6 +49,11 @@ from 2.1.119 on record no window that the user set: in sessions with recorded
 automatic compactions it is fitted to those, and such sessions have rows of
 their own.
 
+--by author adds a row for each author: how well the cache is simulated for
+people it has never seen, beside a prediction that it never misses. An author is
+the home folder in which a session was recorded; without one, its repository or
+folder.
+
 --strict judges the measures by bars and exits 1 where one fails; --bar sets
 another bar. A measure with too few samples is reported and not judged: each has
 a minimum, --least sets one for all.
@@ -62,6 +68,7 @@ another client version).`,
 		Example: `  ctxkit backtest session.jsonl
   ctxkit backtest ~/.claude/projects --strict --bar hits=80
   ctxkit backtest ~/.claude/projects --explain
+  ctxkit backtest ~/sessions --by author
   ctxkit backtest session.jsonl --policy claude-code-2.1 --format json
   ctxkit backtest ~/.claude/projects --counters --fit others
   ctxkit backtest session.jsonl --payload --requests bodies.ndjson`,
@@ -74,6 +81,8 @@ another client version).`,
 	f.IntVar(&o.Least, "least", 0, "with --strict, judge measures with `N` samples or more; default: each measure's own minimum (10 and more)")
 	f.IntVar(&o.Explain, "explain", 0, "list the `N` breaks of the cache where the simulation is furthest off")
 	f.Lookup("explain").NoOptDefVal = "20"
+	f.StringVar(&o.By, "by", "", "a row for each `KEY`: author")
+	complete(cmd, "by", backtestKeys)
 	f.BoolVar(&o.NoFit, "no-fit", false, "do not fit the window to recorded compactions")
 	f.BoolVar(&o.Payload, "payload", false, "compare the requests that are rebuilt with those that were sent")
 	f.StringVar(&o.Sent, "requests", "", "with --payload, take the requests that were sent from `FILE`: request bodies as JSON lines; default: those that the session file holds")
@@ -83,8 +92,11 @@ another client version).`,
 	return cmd
 }
 
+// backtestKeys are the values of --by.
+var backtestKeys = []string{"author"}
+
 // ofPolicy are the flags of a backtest of a policy alone.
-var ofPolicy = []string{"policy", "set", envFlag, "model", "window", "tokens", "overhead", "strict", "bar", "least", "explain", "no-fit"}
+var ofPolicy = []string{"policy", "set", envFlag, "model", "window", "tokens", "overhead", "strict", "bar", "least", "by", "explain", "no-fit"}
 
 // checkCounters checks the flags that --counters needs or is needed by.
 func (o *backtestOptions) checkCounters(given func(name string) bool) error {
@@ -127,6 +139,8 @@ func (o *backtestOptions) checkStrict() error {
 	switch {
 	case len(o.Bars) > 0 && !o.Strict:
 		return fmt.Errorf("flag --bar: has an effect with --strict only: add --strict")
+	case o.By != "" && !slices.Contains(backtestKeys, o.By):
+		return oneOf("--by", o.By, backtestKeys)
 	case o.Least < 0:
 		return fmt.Errorf("flag --least: %d: want 0 or more", o.Least)
 	case o.Least > 0 && !o.Strict:
@@ -236,6 +250,9 @@ func (o *backtestOptions) backtest(r *replays, bars map[string]float64) error {
 			if err := result.SetBar(name, percent); err != nil {
 				return err
 			}
+		}
+		if o.By != "" {
+			result.ByAuthor()
 		}
 		if o.Least > 0 {
 			result.SetLeast(o.Least)

@@ -14,7 +14,7 @@ import (
 var errNoneSent = errors.New("no input holds requests that were sent and can be put together, and none of --requests is of an input: name a file of request bodies with --requests")
 
 // notOfPayload are the flags of a backtest that comparing requests has no use for.
-var notOfPayload = []string{"policy", "set", envFlag, "model", "window", "tokens", "overhead", "least", "explain", "no-fit", "counters", "fit"}
+var notOfPayload = []string{"policy", "set", envFlag, "model", "window", "tokens", "overhead", "least", "by", "explain", "no-fit", "counters", "fit"}
 
 // checkPayload checks the flags that --payload needs or is needed by.
 func (o *backtestOptions) checkPayload(given func(name string) bool) error {

@@ -61,6 +61,9 @@ type ClientVersion struct {
 	// SkillSettings: while a skill runs, its requests have other settings, and the messages' cache does not hold.
 	SkillSettings bool
 
+	// ImageSettings: with the first image among what it sends, the messages' cache does not hold.
+	ImageSettings bool
+
 	// ToolSettings: from the first tool search of a conversation on it sends other tools.
 	ToolSettings bool
 

@@ -16,6 +16,7 @@ type asked struct {
 	compacted   bool   // a compaction is recorded before it
 	version     string // of the client; "": as before
 	restarted   bool   // the client was started again before it
+	short       bool   // what it wrote lives for five minutes, although the session's lives for an hour
 }
 
 // recordedReads is what the recorded track reads at each request.
@@ -44,7 +45,7 @@ func recordedReads(t *testing.T, hour bool, list ...asked) (reads []int) {
 			stamp(l)
 		}
 		life := "ephemeral_5m_input_tokens"
-		if hour {
+		if hour && !a.short {
 			life = "ephemeral_1h_input_tokens"
 		}
 		usage := s.lines[len(s.lines)-1]["message"].(map[string]any)["usage"].(map[string]any)
@@ -108,5 +109,19 @@ func TestHeads(t *testing.T) {
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
+	}
+}
+
+// TestLifetimeByRequest: what a request wrote lives as long as that request asked for, whatever most of the session did. What
+// was written for an hour before is still read.
+func TestLifetimeByRequest(t *testing.T) {
+	const pause = 20 * time.Minute
+	list := []asked{
+		{read: 15000, write: 3000}, {after: pause, read: 18000, write: 500},
+		{after: time.Minute, read: 18500, write: 500, short: true}, {after: time.Minute, read: 19000, write: 500, short: true},
+		{after: pause, read: 15000, write: 4800, short: true},
+	}
+	if got := recordedReads(t, true, list...); got[1] < 18000 || got[4] > 18500 {
+		t.Errorf("reads %v", got)
 	}
 }

@@ -198,7 +198,7 @@ func (r *Record) Bridge(tl *Timeline, pol *policy.Policy, opt Options) (*Bridge,
 		}
 	}
 	all, alone := r.bill(opt)
-	b := account.NewBridge(r.Conv, all, alone, r.record.Table(opt.Prices), own, replaced, priced(tl))
+	b := account.NewBridge(r.Conv, all, alone, r.record.Table(opt.Prices), r.record.Kinds, own, replaced, priced(tl))
 	if b.Model = opt.Model; opt.Cache == CacheNone || tl.Counter != tokens.NameUsage {
 		b.Fit = nil // it would be another cache, or other requests
 	}

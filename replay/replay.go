@@ -75,7 +75,7 @@ func (r *Record) timeline(of *engine.ReplayResult, pol *policy.Policy, opt Optio
 	t.Bill, _ = r.bill(opt)
 	tot.Brief = t.Bill.Short()
 	if pol.Recorded && opt.Model == "" && opt.Cache != CacheNone && t.Counter == tokens.NameUsage {
-		t.CacheFit = account.FitOf(conv, t.Requests, r.record.Table(opt.Prices))
+		t.CacheFit = account.FitOf(conv, t.Requests, r.record.Table(opt.Prices), r.record.Kinds)
 	}
 	if !opt.Regret {
 		return t, nil

@@ -41,6 +41,11 @@ func TestCausesByTheClient(t *testing.T) {
 	effort := func(s *script, output string) {
 		s.line("user", map[string]any{"message": map[string]any{"role": "user", "content": "<local-command-stdout>" + output + "</local-command-stdout>"}})
 	}
+	image := func(s *script) {
+		s.line("user", map[string]any{"message": map[string]any{"role": "user", "content": []any{
+			map[string]any{"type": "image", "source": map[string]any{"type": "base64", "data": "AAAA"}}, map[string]any{"type": "text", "text": "what is this"},
+		}}})
+	}
 	for _, tt := range []struct {
 		name    string
 		version string
@@ -63,12 +68,9 @@ func TestCausesByTheClient(t *testing.T) {
 				"type": "tool_result", "tool_use_id": "t1", "content": []any{map[string]any{"type": "tool_reference", "tool_name": "WebFetch"}},
 			}}}})
 		}, nil, []cache.BreakCause{cache.First, "", cache.ToolsChanged}},
-		{"an image", "2.1.50", func(s *script) {
-			s.answer(context(21000), text(40))
-			s.line("user", map[string]any{"message": map[string]any{"role": "user", "content": []any{
-				map[string]any{"type": "image", "source": map[string]any{"type": "base64", "data": "AAAA"}}, map[string]any{"type": "text", "text": "what is this"},
-			}}})
-		}, nil, []cache.BreakCause{cache.First, "", cache.ImageAdded}},
+		{"the first image", "2.1.215", func(s *script) { s.answer(context(21000), text(40)); image(s) },
+			func(s *script) { image(s); s.answer(context(24000), text(40)) }, []cache.BreakCause{cache.First, "", cache.ImageAdded, ""}},
+		{"an image of an earlier client", "2.1.50", func(s *script) { s.answer(context(21000), text(40)); image(s) }, nil, []cache.BreakCause{cache.First, "", ""}},
 		{"another effort", "2.1.158", func(s *script) {
 			s.answer(context(21000), text(40))
 			effort(s, "Set effort level to low: Quick, straightforward")

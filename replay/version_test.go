@@ -115,7 +115,7 @@ func withVersion(rec *Record, version string) *Record {
 	return &Record{Conv: &conv, Cal: rec.Cal, Counted: rec.Counted, record: &record.Record{
 		Conv: &conv, Cal: r.Cal, Counted: r.Counted, Models: r.Models, Kinds: r.Kinds, Encoders: r.Encoders, Model: r.Model, Client: r.Client, AsksAgain: r.AsksAgain,
 		Weight: r.Weight, Overhead: r.Overhead, Withheld: r.Withheld, Reinject: r.Reinject, Summary: r.Summary,
-		MostEdits: r.MostEdits, Settings: r.Settings, Heads: r.Heads, Floors: r.Floors, Tails: r.Tails, Uses: r.Uses, Acts: r.Acts,
+		MostEdits: r.MostEdits, Settings: r.Settings, Heads: r.Heads, Floors: r.Floors, Tails: r.Tails, TTLs: r.TTLs, Uses: r.Uses, Acts: r.Acts,
 	}}
 }
 

@@ -66,6 +66,10 @@ func backtestPage(p *page, r *backtest.Scores, use policy.Use) {
 		p.table(causeTable(r))
 		p.note(faint, "cause: why the simulated read broke off; unexplained: it did not. right kind: the simulated read broke off, too, and something was read in both or in neither. within 10 %: and the reads are that near. left: tokens that the request before had read and written. read, simulated: tokens read from the cache. only simulated: breaks that the record does not have.")
 	}
+	if len(r.Authors) > 0 {
+		p.heading("the cache by author")
+		p.table(authorTable(r.Authors))
+	}
 	p.heading("fidelity")
 	p.table(fidelityTable(r.Fidelity))
 	if few, _ := r.Unjudged(); len(few) > 0 {
@@ -213,6 +217,23 @@ func causeTable(r *backtest.Scores) *table {
 	return t
 }
 
+// authorTable has a row per author.
+func authorTable(rows []backtest.AuthorRow) *table {
+	t := tableOf[authorCells]()
+	for _, r := range rows {
+		kind, amount := number("–"), number("–")
+		if r.Broken > 0 {
+			kind, amount = number(percent(r.Kind, r.Broken)), number(percent(r.Amount, r.Broken))
+		}
+		off := number("–")
+		if r.CostError.Sessions > 0 {
+			off = number(places(r.CostError.Expected, 1) + " %")
+		}
+		t.put(none, authorCells{r.Author, r.Sessions, r.Requests, number(percent(r.Near, r.Requests)), number(percent(r.NaiveNear, r.Requests)), r.Broken, kind, amount, off})
+	}
+	return t
+}
+
 func fidelityTable(list []backtest.Bar) *table {
 	t := tableOf[fidelityCells]()
 	for _, m := range list {
@@ -259,7 +280,7 @@ func fidelityText(r *backtest.Scores) string {
 		"%d in size, %s", percent(u.Near, u.Requests), count(u.Requests, "request"), percent(u.Close, u.Requests),
 		percent(u.WriteNear, u.Requests), u.Kind, count(u.Broken, "break"), u.Amount, count(u.FalseAlarms, "false alarm"))
 	if e := r.Usage[0].CostError; e.Sessions > 0 {
-		text += fmt.Sprintf("; input cost of a session off by %s %% (median %s %%), of all by %s %%", places(e.Mean, 2), places(e.Median, 2), places(e.Sum, 2))
+		text += fmt.Sprintf("; input cost of a session off by %s %% (median %s %%), of all by %s %%, with the misses that are expected and no line shows by %s %%", places(e.Mean, 2), places(e.Median, 2), places(e.Sum, 2), places(e.Expected, 2))
 	}
 	return text
 }

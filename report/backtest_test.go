@@ -54,7 +54,10 @@ func sampleBacktest() *backtest.Scores {
 	}
 	torn := *fitted
 	torn.Session, torn.Agent, torn.Fit = "s-3", "", &replay.Fit{Window: 401000, Least: 413001, Most: 401000}
-	return backtest.Sum("claude-code@recorded-version", []*backtest.SessionScore{plain, fitted, &torn})
+	plain.Author, fitted.Author, torn.Author = "/home/ann", "/home/bo", "/home/bo"
+	s := backtest.Sum("claude-code@recorded-version", []*backtest.SessionScore{plain, fitted, &torn})
+	s.ByAuthor()
+	return s
 }
 
 func TestBacktest(t *testing.T) {

@@ -156,7 +156,7 @@ func gapText(s *bill.Sum) string {
 // fitText says how well the simulated prompt cache fits the sessions; "" where nothing is recorded to fit to.
 func fitText(f *replay.CacheFit) string {
 	short := fitShort(f)
-	return phraseIf(short != "", "The simulated prompt cache %v.", short)
+	return joined(" ", phraseIf(short != "", "The simulated prompt cache %v.", short), phraseIf(!f.Holds(), "That is too far off for a verdict in money."))
 }
 
 // fitShort is fitText of the cache as the subject.
@@ -169,7 +169,16 @@ func fitShort(f *replay.CacheFit) string {
 		text = phrase("reproduces %v of the recorded cache reads", percent(f.Reproduced, f.Read))
 	}
 	share := shareText(f.Recorded, f.Simulated, "than as recorded")
-	return text + before("; with it, the input of the recorded requests costs ", share+phraseIf(share == "as much", " as recorded"))
+	return text + before("; with it, the input of the recorded requests costs ", share+phraseIf(share == "as much", " as recorded")) + expectedText(f)
+}
+
+// expectedText is what misses that no line shows are expected to add; "" where that is less than 0.1 %.
+func expectedText(f *replay.CacheFit) string {
+	percent := func(usd price.USD) exact.Decimal {
+		return exact.Ratio(exact.Whole(100*usd.Nano), exact.Whole(f.Simulated.Nano), 1)
+	}
+	lower, upper := percent(f.Lower), percent(f.Upper)
+	return phraseIf(upper.N > 0, ", and misses that no line shows are expected to add %v to %v %%", lower.Text(1), upper.Text(1))
 }
 
 // billCell is a bill in a table, with so many places: ">=" before one that is a lower bound.

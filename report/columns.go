@@ -74,7 +74,7 @@ var (
 	LintTables      = []TableHead{headOf[problemCells]("problems of a file"), headOf[codeCells]("problems of several files")}
 	CheckTables     = []TableHead{headOf[caseCells]("cases"), headOf[checkedCells]("figures of a session")}
 	BacktestTables  = []TableHead{headOf[compactionCells]("compactions"), headOf[microCells]("microcompactions"), headOf[classCells]("input by cache class"),
-		headOf[usageCells]("the same, request by request"), headOf[causeCells]("breaks of the cache"), headOf[fidelityCells]("fidelity"),
+		headOf[usageCells]("the same, request by request"), headOf[causeCells]("breaks of the cache"), headOf[authorCells]("the cache by author"), headOf[fidelityCells]("fidelity"),
 		headOf[breakCells]("breaks, one by one"), headOf[counterCells]("counters"),
 		headOf[payloadCells]("requests against those that were sent"), headOf[payloadKindCells]("what differs, by kind of block")}
 	DiffTables      = []TableHead{{"sums of changes", slices.Concat(columnsOf[changedCells](), sideColumns("LEFT", "RIGHT"), statColumns("before", "after"))}}
@@ -594,6 +594,17 @@ type causeCells struct {
 	Read            any `col:"read" about:"tokens read from the cache, as recorded"`
 	Simulated       any `col:"simulated" about:"the same, by the simulation"`
 	OnlySimulated   any `col:"only simulated" about:"breaks that the record does not have" drop:"1"`
+}
+type authorCells struct {
+	Author          any `col:"author" about:"the home folder in which the sessions were recorded; without one, their repository or folder" fit:"wrap"`
+	Sessions        any `col:"sessions" about:"sessions with a recorded usage"`
+	Requests        any `col:"requests" about:"requests with a recorded usage" drop:"1"`
+	Within5Percent  any `col:"read ±5 %" about:"requests whose simulated cache read is within 5 % of the recorded one"`
+	NeverMisses     any `col:"never misses" about:"the same, if each request read all that the one before had left"`
+	Breaks          any `col:"breaks" about:"breaks of the record" drop:"2"`
+	RightKind       any `col:"right kind" about:"breaks whose cause the simulation predicts"`
+	Within10Percent any `col:"within 10 %" about:"breaks whose size it predicts within 10 %"`
+	CostOff         any `col:"cost off" about:"error of the input cost of all sessions together, by the simulated cache with the misses that are expected"`
 }
 type fidelityCells struct {
 	Measure any `col:"measure" about:"name of the measure"`

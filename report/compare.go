@@ -183,7 +183,7 @@ func figure(p *compare.PolicyRow, name string) compare.Distribution {
 }
 
 // compareTotals has a row per policy, with the total of each figure, and where some sessions are left out of these the
-// cost of all of c. c may be nil.
+// cost of all of c. Costs are marked where the simulated cache does not fit the sessions of c. c may be nil.
 func compareTotals(policies []compare.PolicyRow, c *compare.Comparison, titles []figureTitle) *table {
 	t := tableOf[policyCells]()
 	t.columns = append(t.columns, figureColumns(titles)...)
@@ -191,10 +191,11 @@ func compareTotals(policies []compare.PolicyRow, c *compare.Comparison, titles [
 	if part {
 		t.columns = append(t.columns, columnsOf[allCells]()...)
 	}
+	about := phraseIf(c != nil && !c.Money().CacheFit.Holds(), "~")
 	for i, policy := range policies {
 		cells := []any{policy.Name}
 		for _, f := range titles {
-			cells = append(cells, number(figureText(f.figure, figure(&policy, f.figure).Total)))
+			cells = append(cells, number(phraseIf(f.figure == "cost_usd", "%v", about)+figureText(f.figure, figure(&policy, f.figure).Total)))
 		}
 		if part {
 			all := &c.Policies[i]

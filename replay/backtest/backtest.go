@@ -18,6 +18,7 @@ type SessionScore struct {
 	Session string `json:"session"`
 	Agent   string `json:"agent,omitempty"`
 	File    string `json:"file"`
+	Author  string `json:"author"` // who recorded it: see authorOf
 	Model   string `json:"model"`
 	Version string `json:"client_version,omitempty"` // of the first request
 	Clients string `json:"clients"`                  // its band of versions
@@ -92,7 +93,7 @@ type ScoreOptions struct {
 func Score(r *replay.Record, pol *policy.Policy, opt ScoreOptions) (*SessionScore, error) {
 	conv := r.Conv
 	s := &SessionScore{
-		Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Model: conv.Model, Version: conv.Version,
+		Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, Author: authorOf(conv), Model: conv.Model, Version: conv.Version,
 		bands: r.Counted.Client.Compactions, Clients: r.Counted.Client.Compactions.Of(conv.Version), Policy: pol.Name, Requests: len(conv.Requests),
 		Compactions: []CompactionScore{}, Alarms: []Alarm{}, Micro: []Microcompacted{}, MicroAlarms: []MicroAlarm{}, Breaks: []Break{},
 	}

@@ -12,6 +12,7 @@ type CachePoint struct {
 	Row       int         // index into Timeline.Requests
 	N         int         // of the request
 	Left      int         // what the request before had read and written, recorded, tokens
+	Sent      int         // what a cache that never misses has of it: Left, or all of its input where no write is recorded
 	Recorded  int         // read, tokens
 	Simulated int         // read, tokens
 	Broke     bool        // the recorded read broke off: it is below 95 % of Left
@@ -29,12 +30,12 @@ const (
 // CachePoints yields the main requests of the recorded track with recorded usage, in order, without the first.
 func CachePoints(track *replay.Timeline) iter.Seq[CachePoint] {
 	return func(yield func(CachePoint) bool) {
-		left := -1
+		left, sent := -1, 0
 		for i, r := range track.Requests {
 			if r.Kind != "main" || r.Recorded == nil {
 				continue
 			}
-			p := CachePoint{Row: i, N: r.N, Left: left, Recorded: r.Recorded.CacheRead, Simulated: r.Cache.Read}
+			p := CachePoint{Row: i, N: r.N, Left: left, Sent: sent, Recorded: r.Recorded.CacheRead, Simulated: r.Cache.Read}
 			if r.Cache.Miss != nil {
 				p.Cause = *r.Cache.Miss
 			}
@@ -43,6 +44,10 @@ func CachePoints(track *replay.Timeline) iter.Seq[CachePoint] {
 				return
 			}
 			left = r.Recorded.CacheRead + r.Recorded.CacheWrite
+			sent = left
+			if r.Recorded.CacheWrite == 0 {
+				sent += r.Recorded.Input
+			}
 		}
 	}
 }

@@ -36,7 +36,7 @@ func TestCorpusCacheMore(t *testing.T) {
 	}
 	t.Setenv("CTXKIT_CORPUS", more)
 	judgeCache(t, mainFiles(t), cacheBars{
-		named: map[string]float64{"write_within_5": 92.5, "break_kind": 69, "break_amount": 65, "input_cost_sum": 1.7},
+		named: map[string]float64{"write_within_5": 92.5, "break_kind": 69, "break_amount": 65},
 		shown: 90, kind: 91, amount: 86,
 	})
 }

@@ -69,7 +69,7 @@ func (r *Scores) measures() []Bar {
 	}{
 		{"input_cost_mean", cost.Mean, 4, "mean error of a session's input cost by the simulated cache"},
 		{"input_cost_median", cost.Median, 2, "the median of these errors"},
-		{"input_cost_sum", math.Abs(cost.Sum), 1, "error of the input cost of all sessions together"},
+		{"input_cost_sum", math.Abs(cost.Expected), 2, "error of the input cost of all sessions together, with the misses that are expected and no line shows"},
 	} {
 		m := add(c.name, 0, cost.Sessions, c.bar, c.about)
 		m.Value, m.Most, m.Least = c.value, true, fewestSessions

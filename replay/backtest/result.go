@@ -18,6 +18,7 @@ type Scores struct {
 	Micro       []MicroRow      `json:"microcompactions"`
 	Usage       []UsageRow      `json:"usage"`
 	Causes      []CauseRow      `json:"breaks"`
+	Authors     []AuthorRow     `json:"authors,omitempty"` // see ByAuthor
 	Sessions    []*SessionScore `json:"sessions"`
 }
 

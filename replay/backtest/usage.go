@@ -21,6 +21,7 @@ type UsageScore struct {
 	Near      int         `json:"read_within_5"` // requests whose simulated read is within 5 % of the reported one
 	Close     int         `json:"read_within_1"`
 	WriteNear int         `json:"write_within_5"` // the same of the write
+	NaiveNear int         `json:"naive_within_5"` // requests that read, within 5 %, all that the request before had left: the prediction that it never misses
 	Cost      InputCost   `json:"input_cost"`
 
 	Broken      int `json:"breaks"`         // the reported read is below 95 % of what the request before had left
@@ -35,11 +36,13 @@ type UsageScore struct {
 type InputCost struct {
 	Recorded  price.USD `json:"recorded_usd"`
 	Simulated price.USD `json:"simulated_usd"`
+	Expected  price.USD `json:"expected_loss_usd"` // what misses that no line shows are expected to add to it
 }
 
 func (c *InputCost) join(o *InputCost) {
 	c.Recorded.Add(o.Recorded)
 	c.Simulated.Add(o.Simulated)
+	c.Expected.Add(o.Expected)
 }
 
 // off is the simulated cost less the recorded one, % of the recorded one; ok is false where nothing has a price.
@@ -56,6 +59,7 @@ type CostError struct {
 	Mean     float64 `json:"mean"`     // of the absolute errors of the sessions, %
 	Median   float64 `json:"median"`   // the same
 	Sum      float64 `json:"sum"`      // error of the sum over all sessions, %; below 0: too little
+	Expected float64 `json:"expected"` // the same with the expected loss
 }
 
 // costError is the error over sessions.
@@ -74,7 +78,9 @@ func costError(sessions []*SessionScore) (e CostError) {
 	}
 	slices.Sort(off)
 	sum, _ := all.off()
-	return CostError{len(off), rounded(e.Mean / float64(len(off))), rounded(quantile(off, 0.5)), rounded(sum)}
+	all.Simulated.Add(all.Expected)
+	expected, _ := all.off()
+	return CostError{len(off), rounded(e.Mean / float64(len(off))), rounded(quantile(off, 0.5)), rounded(sum), rounded(expected)}
 }
 
 // InputFigure is one class of input.
@@ -116,7 +122,7 @@ func rounded(x float64) float64 { return math.Round(x*1e3) / 1e3 }
 // counts are the plain counts, in the order of the fields.
 func (u *UsageScore) counts() []*int {
 	return []*int{
-		&u.Requests, &u.Near, &u.Close, &u.WriteNear, &u.Broken, &u.Kind, &u.Amount, &u.Unexplained, &u.FalseAlarms,
+		&u.Requests, &u.Near, &u.Close, &u.WriteNear, &u.NaiveNear, &u.Broken, &u.Kind, &u.Amount, &u.Unexplained, &u.FalseAlarms,
 	}
 }
 
@@ -148,6 +154,7 @@ func ScoreUsage(conv *session.Conversation, track *replay.Timeline, models *pric
 		u.Input.add(row.Recorded.Input, row.Cache.Uncached)
 		u.Near += count(p.Error() <= nearRead)
 		u.Close += count(p.Error() <= closeRead)
+		u.NaiveNear += count(errorOfShare(p.Recorded, min(p.Sent, row.Payload)) <= nearRead)
 		u.WriteNear += count(errorOfShare(row.Recorded.CacheWrite, written) <= nearRead)
 		msg := conv.Response(p.N - 1)
 		if m, ok := models.Find(msg.Model); ok {
@@ -159,6 +166,9 @@ func ScoreUsage(conv *session.Conversation, track *replay.Timeline, models *pric
 		u.Kind += count(p.RightKind())
 		u.Amount += count(p.RightAmount())
 		u.Unexplained += count(p.Unexplained())
+	}
+	if track.CacheFit != nil {
+		u.Cost.Expected = track.CacheFit.Expected
 	}
 	return u
 }

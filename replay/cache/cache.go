@@ -34,10 +34,23 @@ func (t TTL) Duration() time.Duration {
 	return 5 * time.Minute
 }
 
-// Documented limits.
+// AskedFor is the lifetime that a request asked for which wrote so many tokens for either; before is that of the request
+// before it.
+func AskedFor(write5m, write1h int, before TTL) TTL {
+	switch {
+	case write5m+write1h == 0:
+		return before
+	case write1h > write5m:
+		return Long
+	}
+	return Short
+}
+
+// Limits of the API. By the documentation the 20 positions before a breakpoint are checked. Recorded requests with one
+// breakpoint and 23 blocks or more since the one before missed in 13 of 13 cases, those with 21 or 22 blocks in 3 of 10.
 const (
 	MaxBreakpoints = 4  // of a request
-	LookBack       = 21 // positions checked for each breakpoint: itself and the 20 before it
+	LookBack       = 23 // positions checked for each breakpoint: itself and those before it
 )
 
 // Breakpoint marks the end of a prefix for caching.

@@ -49,14 +49,14 @@ func TestDocumentedUsage(t *testing.T) {
 }
 
 func TestLookBack(t *testing.T) {
-	// An entry at block 15: a breakpoint at block 36 looks at 36 to 16 and misses it, one at 35 finds it.
+	// An entry at block 15: a breakpoint at block 38 looks at 38 to 16 and misses it, one at 37 finds it.
 	for _, tt := range []struct {
 		breakpoint int
 		read       int
 		cause      BreakCause
 	}{
-		{36, 0, LookBackOver},
-		{35, 1600, None},
+		{38, 0, LookBackOver},
+		{37, 1600, None},
 	} {
 		var s Sim
 		ask(t, &s, 0, 16)

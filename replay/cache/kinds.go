@@ -3,6 +3,7 @@ package cache
 import (
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -46,17 +47,18 @@ type CacheKind struct {
 
 // KindTable finds the kind of a model.
 type KindTable struct {
-	AsOf string      `json:"as_of"`
-	List []CacheKind `json:"kinds"`
+	AsOf   string      `json:"as_of"`
+	List   []CacheKind `json:"kinds"`
+	Losses []Losses    `json:"-"` // losses.json
 }
 
-// DefaultKinds is the embedded table, kinds.json. It is decoded once and shared: copy it before a change. An error means that
+// DefaultKinds is the embedded table, kinds.json and losses.json. It is decoded once and shared: copy it before a change. An error means that
 // the table of the program is damaged.
 func DefaultKinds() (*KindTable, error) { return defaultKinds() }
 
 var defaultKinds = sync.OnceValues(func() (*KindTable, error) {
 	var k KindTable
-	if err := json.Unmarshal(embedded, &k); err != nil {
+	if err := errors.Join(json.Unmarshal(embedded, &k), json.Unmarshal(lossesJSON, &k.Losses)); err != nil {
 		return nil, fmt.Errorf("reading the embedded table of caches: %w", err)
 	}
 	return &k, nil
@@ -67,14 +69,23 @@ func (k *KindTable) Find(id string) CacheKind {
 	var found CacheKind
 	longest := 0
 	for i := range k.List {
-		for _, family := range k.List[i].Families {
-			rest, ok := strings.CutPrefix(id, family)
-			if ok && len(family) > longest && (rest == "" || rest[0] == '-') {
-				longest, found = len(family), k.List[i]
-			}
+		if n := familyOf(k.List[i].Families, id); n > longest {
+			longest, found = n, k.List[i]
 		}
 	}
 	return found
+}
+
+// familyOf is the length of the longest family that a normalized id is of; -1: of none.
+func familyOf(families []string, id string) int {
+	longest := -1
+	for _, family := range families {
+		rest, ok := strings.CutPrefix(id, family)
+		if ok && (rest == "" || family == "" || rest[0] == '-') {
+			longest = max(longest, len(family))
+		}
+	}
+	return longest
 }
 
 // forever is longer than any session.

@@ -120,7 +120,7 @@ type Comparison struct {
 	Sessions     []ComparedSession
 	Common       []int      // the sessions, by index, in which every policy that is no bound is feasible
 	Pairs        []Contrast // by policy: against the first, whose own is empty
-	Judged       int        // index into Figures of the figure that the verdict is about: cost, or what is sent where no cost is known
+	Judged       int        // index into Figures of the figure that the verdict is about: cost, or what is sent where no cost is known, or the simulated cache does not fit the sessions
 	Unseen       *Unseen    // what a compaction causes that no replay shows
 	Differ       int        // the session in which a policy differs most from the first; -1: none differs
 	DifferPolicy int        // that policy

@@ -257,6 +257,9 @@ func (c *coder) fit(f **replay.CacheFit) {
 	integer(c, &(*f).Reproduced)
 	c.usd(&(*f).Recorded)
 	c.usd(&(*f).Simulated)
+	c.usd(&(*f).Expected)
+	c.usd(&(*f).Lower)
+	c.usd(&(*f).Upper)
 }
 
 func (c *coder) usd(u *price.USD) {

@@ -104,7 +104,7 @@ func (c *Comparison) pair(feasible [][]bool, groups int) {
 	}
 	names := Names()
 	c.Judged = slices.Index(names, "cost_usd")
-	if !slices.ContainsFunc(c.Pairs, func(p Contrast) bool { return p.Figures != nil && p.Figures[c.Judged].Sessions > 0 }) {
+	if !c.Money().CacheFit.Holds() || !slices.ContainsFunc(c.Pairs, func(p Contrast) bool { return p.Figures != nil && p.Figures[c.Judged].Sessions > 0 }) {
 		c.Judged = slices.Index(names, "payload_input")
 	}
 	for p := 1; p < len(c.Pairs); p++ {

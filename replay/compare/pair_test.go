@@ -7,7 +7,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/exact"
+	"github.com/ctxkit/ctxkit/replay/price"
 )
 
 // in puts a session into a project, and makes a policy infeasible in it for each name of a figure.
@@ -130,6 +132,18 @@ func TestJudgedWithoutPrices(t *testing.T) {
 	}
 	if c := unpriced(1); c.Judged != index("cost_usd") || c.Pairs[1].Figures[c.Judged].Sessions != 3 {
 		t.Errorf("judged by %s: %+v", Names()[c.Judged], c.Pairs[1].Figures[c.Judged])
+	}
+}
+
+// TestJudgedByFit holds that a cost is judged only where the simulated cache fits the sessions.
+func TestJudgedByFit(t *testing.T) {
+	usd := func(n int64) price.USD { return price.USD{Nano: n, Known: true} }
+	for simulated, want := range map[int64]string{1040: "cost_usd", 960: "cost_usd", 1060: "payload_input", 940: "payload_input"} {
+		one := sessionOf("1", "m", "v", 1, 100, 90).in("p")
+		one.Billed.Fit = &replay.CacheFit{Requests: 3, Read: 100, Reproduced: 99, Recorded: usd(1000), Simulated: usd(simulated)}
+		if c := Compare([]string{"a", "b"}, []ComparedSession{one}, ByNothing)[0]; c.Judged != index(want) {
+			t.Errorf("%d of 1000: judged by %s, want %s", simulated, Names()[c.Judged], want)
+		}
 	}
 }
 

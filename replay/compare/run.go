@@ -49,7 +49,7 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 		}
 		if i == 0 {
 			first = tl
-			if err := k.begin(c, tl); err != nil {
+			if err := k.begin(c, tl, opt); err != nil {
 				return k, err
 			}
 		}
@@ -64,7 +64,12 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 }
 
 // begin sets the session, of the replay under the first policy.
-func (k *Kept) begin(c *Subject, first *replay.Timeline) error {
+func (k *Kept) begin(c *Subject, first *replay.Timeline, opt replay.Options) (err error) {
+	if first.CacheFit == nil && opt.Cache != replay.CacheNone {
+		if first.CacheFit, err = c.Record.CacheFit(opt); err != nil {
+			return err
+		}
+	}
 	k.Session = NewSession(first, projectOf(c.Record.Conv))
 	k.Session.Repository = c.Record.Conv.Repository
 	k.Session.Input, k.Session.Selection, k.Session.Billed = c.Input, c.Selection, BilledBy(first)

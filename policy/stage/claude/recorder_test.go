@@ -36,8 +36,8 @@ func TestClientVersion(t *testing.T) {
 		"2.1.84":  {Head: 17000, Shared: 17000, OneHead: true, KeepsThinking: true},
 		"2.1.105": {Head: 17000, Shared: 17000, OneHead: true, RecordsAttached: true, ToolSettings: true, KeepsThinking: true},
 		"2.1.199": {Head: 17000, Shared: 17000, OneHead: true, RecordsAttached: true, ToolSettings: true, KeepsThinking: true},
-		"2.1.280": {Head: 17000, OneHead: true, RecordsAttached: true, KeepsThinking: true, SameSystem: true},
-		"2.1.239": {Head: 17000, OneHead: true, RecordsAttached: true, KeepsThinking: true},
+		"2.1.280": {Head: 17000, OneHead: true, RecordsAttached: true, ImageSettings: true, KeepsThinking: true, SameSystem: true},
+		"2.1.239": {Head: 17000, OneHead: true, RecordsAttached: true, ImageSettings: true, KeepsThinking: true},
 	} {
 		if version != "" {
 			want.Headroom = 33000

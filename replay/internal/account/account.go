@@ -56,7 +56,7 @@ type lastMain struct {
 // New makes the account of a replay, before its first request.
 func New(s AccountSettings) *Account {
 	a := &Account{settings: s, prices: newPriceList(s.Prices, s.Model != ""), kinds: map[string]*cache.CacheKind{}}
-	if ttl := s.Caching.TTL; ttl == "1h" || ttl == "auto" && s.Hour {
+	if s.Caching.TTL == "1h" {
 		a.ttl = cache.Long
 	}
 	return a

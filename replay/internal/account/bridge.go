@@ -136,10 +136,10 @@ type ReplayCost struct {
 
 // NewBridge leads from what was billed, for all of a session and for a conversation of it alone, to what a replay of the
 // conversation costs. own is the record's own track under its own models, and replaced is it under the model that replaces them.
-func NewBridge(conv *session.Conversation, all, alone *bill.Bill, table *price.Table, own, replaced, replay *ReplayCost) *Bridge {
+func NewBridge(conv *session.Conversation, all, alone *bill.Bill, table *price.Table, kinds *cache.KindTable, own, replaced, replay *ReplayCost) *Bridge {
 	b := &Bridge{Recorded: all, Steps: []BridgeStep{}, Own: own.CostUSD, Simulated: replaced.CostUSD, Cost: replay.CostUSD}
 	b.step(StepSubagents, b.Recorded.Calls-alone.Calls, alone.CostUSD.Nano-b.Recorded.CostUSD.Nano)
-	b.Fit = FitOf(conv, own.Requests, table)
+	b.Fit = FitOf(conv, own.Requests, table, kinds)
 	b.requests(conv, alone.List, own.Requests, newPriceList(table, false))
 	b.step(StepModel, 0, b.Simulated.Nano-b.Own.Nano)
 	from, to := cmp.Or(replaced.CostParts, &CostParts{}).amounts(), cmp.Or(replay.CostParts, &CostParts{}).amounts()

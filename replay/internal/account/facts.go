@@ -17,6 +17,7 @@ type RequestFacts struct {
 	Head     cache.Head       // as the record shows it
 	Floor    int              // what it reads whatever was sent before, where the provider caches by itself
 	Tail     cache.Tail
+	TTL      cache.TTL         // that it asked for
 	Setting  cache.BreakCause  // what else the client did before it
 	Warmings []*session.Charge // before it: they renewed what the request before left in the cache
 	Earlier  *jsonl.Usage      // of the first request of a file that begins mid-conversation, as recorded; nil: of any other

@@ -1,8 +1,11 @@
 package account
 
 import (
+	"time"
+
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay/bill"
+	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
@@ -13,10 +16,15 @@ type CacheFit struct {
 	Reproduced int       `json:"reproduced_tokens"`            // of them: those that the simulation reads too
 	Recorded   price.USD `json:"recorded_input_usd,omitzero"`  // what the input of the requests costs as recorded
 	Simulated  price.USD `json:"simulated_input_usd,omitzero"` // and by the simulated cache
+
+	// What misses that no line shows are expected to add to Simulated, with the bounds of an interval.
+	Expected price.USD `json:"expected_loss_usd,omitzero"`
+	Lower    price.USD `json:"expected_loss_lower_usd,omitzero"`
+	Upper    price.USD `json:"expected_loss_upper_usd,omitzero"`
 }
 
 // FitOf is the fit of the recorded track's requests, at the prices of a table.
-func FitOf(conv *session.Conversation, rows []Request, table *price.Table) *CacheFit {
+func FitOf(conv *session.Conversation, rows []Request, table *price.Table, kinds *cache.KindTable) *CacheFit {
 	f, prices := &CacheFit{}, newPriceList(table, false)
 	for i := range rows {
 		r := &rows[i]
@@ -28,9 +36,58 @@ func FitOf(conv *session.Conversation, rows []Request, table *price.Table) *Cach
 		f.Reproduced += min(r.Cache.Read, r.Recorded.CacheRead)
 		msg := conv.Response(r.N - 1)
 		f.Recorded.Add(prices.cost(msg.Model, msg.Time, bill.RecordedSplit(&msg.Usage), 0))
-		f.Simulated.Add(prices.cost(msg.Model, msg.Time, r.Cache.Split, 0))
+		simulated := prices.cost(msg.Model, msg.Time, r.Cache.Split, 0)
+		f.Simulated.Add(simulated)
+		if r.Cache.Miss == nil && simulated.Known {
+			lost := prices.cost(msg.Model, msg.Time, unread(r.Cache.Split), 0).Nano - simulated.Nano
+			l := kinds.LossesOf(conv.Product, price.Normalize(msg.Model))
+			n := lost * int64(l.After(Idle(conv, r.N))) / 1e6
+			f.Expected.Add(price.USD{Nano: n, Known: true})
+			f.Lower.Add(price.USD{Nano: n * int64(l.Lower) / 100, Known: true})
+			f.Upper.Add(price.USD{Nano: n * int64(l.Upper) / 100, Known: true})
+		}
 	}
 	return f
+}
+
+// mostOff is how far the cost of the input may be off, and how much of what was read may be missing, for a verdict in money: a
+// twentieth.
+const mostOff = 20
+
+// Holds reports whether the simulated cache fits well enough for a verdict in money: the input costs what it did within 5 %, and
+// 95 % of what was read are reproduced. Where nothing is recorded to hold it against, nothing says that it does not.
+func (f *CacheFit) Holds() bool {
+	if f == nil || f.Requests == 0 {
+		return true
+	}
+	off := f.Simulated.Nano - f.Recorded.Nano
+	return max(off, -off)*mostOff <= f.Recorded.Nano && (f.Read-f.Reproduced)*mostOff <= f.Read
+}
+
+// unread is an input of which nothing was read: it was written as the rest was, where anything was.
+func unread(s cache.Split) cache.Split {
+	switch {
+	case s.Write1h > 0:
+		s.Write1h += s.Read
+	case s.Write5m > 0:
+		s.Write5m += s.Read
+	default:
+		s.Uncached += s.Read
+	}
+	s.Read = 0
+	return s
+}
+
+// Idle is the time from the response before request n to its own; 0 where that is not known.
+func Idle(conv *session.Conversation, n int) time.Duration {
+	if n < 2 {
+		return 0
+	}
+	before, now := conv.Response(n-2).End, conv.Response(n-1).Time
+	if before.IsZero() || now.IsZero() {
+		return 0
+	}
+	return max(now.Sub(before), 0)
 }
 
 // Add adds another fit; nil adds nothing.
@@ -43,4 +100,7 @@ func (f *CacheFit) Add(o *CacheFit) {
 	f.Reproduced += o.Reproduced
 	f.Recorded.Add(o.Recorded)
 	f.Simulated.Add(o.Simulated)
+	f.Expected.Add(o.Expected)
+	f.Lower.Add(o.Lower)
+	f.Upper.Add(o.Upper)
 }

@@ -51,6 +51,9 @@ func (a *Account) floorOf(f *RequestFacts, head cache.Head) int {
 func (a *Account) begin(f *RequestFacts) {
 	head, model, version := a.headOf(f), a.answers(f.Response.Model), f.Response.Version
 	first := a.model == ""
+	if a.settings.Caching.TTL == "auto" {
+		a.ttl = f.TTL
+	}
 	a.kind = a.kindFor(model)
 	restarted := a.restart && !first
 	if restarted && (!head.Same || version != a.version) {

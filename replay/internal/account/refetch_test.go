@@ -21,7 +21,10 @@ func TestRefetch(t *testing.T) {
 		{policy.Caching{Breakpoints: policy.BreakpointsLastTwo, TTL: "1h"}, cache.Auto, cache.Split{Read: 900, Uncached: 30}},
 		{policy.Caching{Breakpoints: policy.BreakpointsNone, TTL: "1h"}, cache.Auto, cache.Split{Uncached: 930}},
 	} {
-		a := New(AccountSettings{Caching: tt.set, Hour: true})
+		a := New(AccountSettings{Caching: tt.set})
+		if tt.set.TTL == "auto" {
+			a.ttl = cache.Long // as the request before asked for
+		}
 		a.kinds["m"] = &cache.CacheKind{Mode: tt.mode}
 		if got := a.refetch("m", 900, 30); got != tt.want {
 			t.Errorf("%+v: %+v, want %+v", tt.set, got, tt.want)

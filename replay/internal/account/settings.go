@@ -13,7 +13,6 @@ type AccountSettings struct {
 	Model    string                             // that answers in place of the recorded ones; empty: those
 	Kind     func(model string) cache.CacheKind // how a model is cached
 	Product  string                             // that recorded the conversation
-	Hour     bool                               // what its requests wrote lives for an hour
 	MostHead int                                // no head or floor is larger, tokens; below 0: no limit
 }
 

@@ -108,7 +108,7 @@ func New(r *record.Record, pol *policy.Policy, opt Options) (*Engine, error) {
 		}
 	}
 	e.account = account.New(account.AccountSettings{
-		Caching: account.CachingIn(opt.Cache, pol), Prices: table, Model: opt.Model, Kind: r.Kind, Product: r.Conv.Product, Hour: r.Hour, MostHead: e.overhead,
+		Caching: account.CachingIn(opt.Cache, pol), Prices: table, Model: opt.Model, Kind: r.Kind, Product: r.Conv.Product, MostHead: e.overhead,
 	})
 	if e.stages, err = newStages(r, pol); err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ func (e *Engine) openRequest(k int) *request {
 func (e *Engine) facts(k int) *account.RequestFacts {
 	r, msg := e.record, e.conv.Response(k)
 	f := &account.RequestFacts{
-		N: k + 1, Response: msg, Now: e.progress.now, Overhead: e.OverheadAt(k), Head: r.Heads[k], Floor: r.Floors[k], Tail: r.Tails[k],
+		N: k + 1, Response: msg, Now: e.progress.now, Overhead: e.OverheadAt(k), Head: r.Heads[k], Floor: r.Floors[k], Tail: r.Tails[k], TTL: r.TTLs[k],
 		Setting: r.Settings[k], Warmings: r.Warmings[k],
 	}
 	if k == 0 && e.conv.BeginsMidway() && msg.HasUsage {

@@ -82,7 +82,7 @@ func Continue(r *record.Record, pol *policy.Policy, opt Options, now time.Time) 
 	}
 	msg := r.Conv.Response(k)
 	c := &Continuation{Model: msg.Model, Last: msg.End}
-	c.CacheFit = account.FitOf(r.Conv, e.rows.requests, r.Table(opt.Prices))
+	c.CacheFit = account.FitOf(r.Conv, e.rows.requests, r.Table(opt.Prices), r.Kinds)
 	life, known := e.account.Lifetime()
 	c.Unknown = !known
 	if !c.Last.IsZero() && known {

@@ -3,6 +3,7 @@ package record
 import (
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/cache"
@@ -12,10 +13,7 @@ import (
 // taken from its own read. The head of a later one is taken from the reads of requests before it whose messages were not
 // in the cache. All replays of the conversation have the same heads.
 func (r *Record) heads() []cache.Head {
-	l := headLearner{r: r, conv: r.Conv, rebuilt: map[int]bool{}, life: cache.Short.Duration()}
-	if l.long = r.Hour; l.long {
-		l.life = cache.Long.Duration()
-	}
+	l := headLearner{r: r, conv: r.Conv, rebuilt: map[int]bool{}}
 	for i := range l.conv.Boundaries {
 		l.rebuilt[l.conv.Boundaries[i].Request-1] = true
 	}
@@ -41,8 +39,6 @@ type headLearner struct {
 	r       *Record
 	conv    *session.Conversation
 	rebuilt map[int]bool // requests (0-based) before which messages were rebuilt, and tools and system prompt stayed
-	life    time.Duration
-	long    bool
 
 	version     string
 	client      policy.ClientVersion
@@ -100,7 +96,8 @@ func (l *headLearner) learn(k int) {
 		return
 	}
 	u := l.r.Usage(msg)
-	left, end := l.left, l.end
+	left, end, ttl := l.left, l.end, l.r.TTLs[max(k-1, 0)] // of what the request before wrote
+	long := ttl == cache.Long
 	l.left, l.end = u.CacheRead+u.CacheWrite, msg.End
 	most := l.most
 	if most == 0 {
@@ -110,11 +107,11 @@ func (l *headLearner) learn(k int) {
 	switch {
 	case k == 0:
 		// No other session keeps an entry alive that lives five minutes; mostly one keeps an entry that lives an hour.
-		l.reads.Kept = l.reads.Kept && l.long
+		l.reads.Kept = l.reads.Kept && long
 	case read > most || float64(read) >= brokenRead*float64(left):
 		// It read messages, too.
-	case l.sent(k).Sub(end) > l.life:
-		if l.reads.Kept = l.long && read > 0; read > 0 {
+	case l.sent(k).Sub(end) > ttl.Duration():
+		if l.reads.Kept = long && read > 0; read > 0 {
 			l.reads.Shared, l.shared = read, true
 		}
 	case !l.rebuilt[k]:
@@ -144,14 +141,20 @@ func (l *headLearner) sent(k int) time.Time {
 	return l.now
 }
 
-// asksForHour reports whether a conversation's requests wrote more tokens that live for an hour than tokens that live
-// for five minutes: that is the client's setting.
-func asksForHour(conv *session.Conversation) bool {
-	short, long := 0, 0
+// lifetimes are those that a conversation's requests asked for, as what they wrote shows. A request that wrote nothing asked
+// for that of the one before, and the first ones for that of most tokens.
+func lifetimes(conv *session.Conversation) []cache.TTL {
+	var all jsonl.Usage
 	for _, q := range conv.Requests {
 		u := conv.Messages[q.Message].Usage
-		short += u.Write5m
-		long += u.Write1h
+		all.Write5m += u.Write5m
+		all.Write1h += u.Write1h
 	}
-	return long > short
+	list, ttl := make([]cache.TTL, len(conv.Requests)), cache.AskedFor(all.Write5m, all.Write1h, cache.Short)
+	for k := range list {
+		u := &conv.Response(k).Usage
+		ttl = cache.AskedFor(u.Write5m, u.Write1h, ttl)
+		list[k] = ttl
+	}
+	return list
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay/cache"
 )
 
 // CompactionKind is why a client compacted.
@@ -41,7 +42,7 @@ func (r *Record) CompactionKind(i int) CompactionKind {
 		return CompactionModelChange
 	case b.Trigger != "auto" && b.Trigger != "manual":
 		return CompactionUnknown
-	case client.CompactsIdle > 0 && r.Hour && r.isIdle(b, client.CompactsIdle) && b.PreTokens >= client.IdleLeast && b.PreTokens < threshold:
+	case client.CompactsIdle > 0 && r.isIdle(b, client.CompactsIdle) && b.PreTokens >= client.IdleLeast && b.PreTokens < threshold:
 		return CompactionIdle
 	case b.Trigger == "manual":
 		return CompactionManual
@@ -64,6 +65,9 @@ func (r *Record) CompactionKind(i int) CompactionKind {
 
 // isIdle reports whether a compaction came as an hour's cache was about to expire.
 func (r *Record) isIdle(b *session.Boundary, before time.Duration) bool {
+	if k := b.Request - 2; k < 0 || k >= len(r.TTLs) || r.TTLs[k] != cache.Long {
+		return false
+	}
 	for m := b.Before - 1; m >= 0; m-- {
 		if msg := &r.Conv.Messages[m]; msg.Role == session.Assistant && msg.Usage.Context() > 0 {
 			gap := b.Time.Sub(msg.Time)

@@ -51,7 +51,7 @@ func TestCompactionKind(t *testing.T) {
 		}
 		c.b.Version, c.b.Before, c.b.Request, c.b.Summary = c.version, 2, 3, -1
 		conv.Boundaries = []session.Boundary{c.b}
-		r := &Record{Conv: conv, Models: price.Default(), Client: policy.RecorderOf(session.Product, stage.Families()), Hour: true}
+		r := &Record{Conv: conv, Models: price.Default(), Client: policy.RecorderOf(session.Product, stage.Families()), TTLs: lifetimes(conv)}
 		if got := r.CompactionKind(0); got != c.want {
 			t.Errorf("%s (%s): %s, want %s", c.what, c.version, got, c.want)
 		}

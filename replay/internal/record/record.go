@@ -44,7 +44,7 @@ type Record struct {
 	Floors    []int                     // of each request (floors)
 	Tails     []cache.Tail              // of each request (tails)
 	Thinking  []ThinkingChange          // by the models of the record, in order of requests
-	Hour      bool                      // see asksForHour
+	TTLs      []cache.TTL               // of each request: that it asked for (lifetimes)
 	AsksAgain bool                      // the client sends a request after each turn that no line holds
 	Fit       *Fit                      // nil: the window is by model and client
 	Release   *policy.Policy            // that recorded it; nil: not known
@@ -142,7 +142,7 @@ func New(conv *session.Conversation, opt RecordOptions) (*Record, error) {
 func (r *Record) follow() error {
 	r.results = sync.OnceValue(r.weighResults)
 	n := len(r.Conv.Requests)
-	r.Thinking, r.Hour = nil, asksForHour(r.Conv)
+	r.Thinking, r.TTLs = nil, lifetimes(r.Conv)
 	r.Weight, r.Overhead, r.Withheld = make([]int, 0, n), make([]int, 0, n), make([]int, 0, n)
 	t := &recordTrack{
 		r: r, view: view.New(r.Conv, r.Cal, nil), pending: -1, known: -1, drops: r.Cal.Drops, folded: map[int]policy.ItemID{}, inferred: map[policy.Target]bool{},

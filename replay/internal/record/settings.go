@@ -13,8 +13,7 @@ import (
 // settingsChanges lists by request (0-based) what the recorded client did that costs the messages' cache under every
 // policy:
 //
-//   - an image joined: by the documentation images anywhere in a prompt touch the messages' cache, and the one
-//     recorded case agrees;
+//   - the first image joined, at the start or since a compaction: recorded requests of some clients then read no messages;
 //   - the user set another level of reasoning effort: by the documentation of the API that always touches the messages'
 //     cache. Setting the level that the session has set before changes nothing;
 //   - the first tool search of the conversation loaded the definitions of deferred tools: some clients then send other
@@ -24,8 +23,11 @@ import (
 func settingsChanges(conv *session.Conversation, drops []tokens.Drop, client *policy.Recorder) map[int]cache.BreakCause {
 	changes := map[int]cache.BreakCause{}
 	s := settings{conv: conv, client: client}
-	from := 0
+	from, compactions := 0, conv.Boundaries
 	for k, q := range conv.Requests {
+		for len(compactions) > 0 && compactions[0].Request <= k+1 {
+			s.image, compactions = false, compactions[1:]
+		}
 		if kind := s.between(from, q.Message); kind != cache.None && k > 0 {
 			changes[k] = kind
 		}
@@ -65,6 +67,7 @@ type settings struct {
 	conv   *session.Conversation
 	client *policy.Recorder
 	skill  bool   // one is running
+	image  bool   // what is sent has one
 	loaded bool   // a tool search has loaded definitions
 	effort string // the level that a command set last, "" where none did
 }
@@ -96,12 +99,14 @@ func (s *settings) between(from, to int) cache.BreakCause {
 	}
 	was := s.skill
 	s.skill = skill || was && !prompt
+	first := image && !s.image
+	s.image = s.image || image
 	again := s.loaded
 	s.loaded = s.loaded || tools
 	set := effort != s.effort
 	s.effort = effort
 	switch {
-	case image:
+	case first && s.client.At(s.conv.Messages[to].Version).ImageSettings:
 		return cache.ImageAdded
 	case set:
 		return cache.EffortSet

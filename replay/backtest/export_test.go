@@ -1,0 +1,4 @@
+package backtest
+
+// AuthorOf is authorOf, for tests of corpora.
+var AuthorOf = authorOf
