@@ -1,10 +1,6 @@
 package scan
 
-import (
-	"encoding/binary"
-	"math/bits"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // Lengths are the lengths of one string, decoded, or of one value, written compactly: without white space between its
 // tokens, its numbers as they are, its strings as JSON.stringify writes them.
@@ -21,128 +17,55 @@ type Lengths struct {
 
 // MeasureString skips the string whose quote is b[i] and adds its lengths to l.
 func MeasureString(b []byte, i int, l *Lengths) (int, Fault) {
-	i++
-	start := i
-	// What the decoded and the canonical form have more or less than the bytes as they are; lone counts surrogates
-	// without a partner.
-	var units, size, canon, lone int
-	for {
-		for i+16 <= len(b) {
-			w := b[i : i+16 : i+16]
-			x := binary.LittleEndian.Uint64(w)
-			m := special(x) | (x & highs)
-			if m != 0 {
-				i += bits.TrailingZeros64(m) >> 3
-				goto found
-			}
-			x = binary.LittleEndian.Uint64(w[8:])
-			if m = special(x) | (x & highs); m != 0 {
-				i += 8 + bits.TrailingZeros64(m)>>3
-				goto found
-			}
-			i += 16
-		}
-		if i >= len(b) {
-			return len(b), End
-		}
-	found:
-		switch c := b[i]; {
-		case c == '"':
-			n := i - start
-			l.UTF16 += n + units
-			l.Bytes += n + size
-			l.JSON += n + canon + 2
-			// Every unit that the canonical form has more than the decoded one is ASCII, but for a lone surrogate: 3
-			// bytes as U+FFFD, 6 written.
-			l.JSONBytes += n + size + canon - units + 2 - 2*lone
+	sum, plain := Lengths{JSON: 2, JSONBytes: 2, Coded: l.Coded}, 0 // plain are the characters of one byte in all forms
+	for i++; i < len(b); {
+		r, n := rune(b[i]), 1
+		switch {
+		case r == '"':
+			l.UTF16 += plain + sum.UTF16
+			l.Bytes += plain + sum.Bytes
+			l.JSON += plain + sum.JSON
+			l.JSONBytes += plain + sum.JSONBytes
+			l.Coded = sum.Coded
 			return i + 1, OK
-		case c == '\\':
-			if i+1 >= len(b) {
-				return len(b), End
-			}
-			switch escapes[b[i+1]] {
-			case oneLetter:
-				units--
-				size--
-				if b[i+1] == '/' { // written without a backslash
-					canon--
-				}
-				i += 2
-			case fourDigits:
-				if hex4(b, i+2) < 0 {
-					return badHex(b, i+2)
-				}
-				l.Coded = true
-				r, n := escaped(b, i)
-				du, ds, dc := runeLengths(r)
-				units += du - n
-				size += ds - n
-				canon += dc - n
-				if isSurrogate(r) {
-					lone++
-				}
-				i += n
-			default:
-				return i + 1, Escape
-			}
-		case c < 0x20:
+		case r < 0x20:
 			return i, Control
-		case c < utf8.RuneSelf:
-			i++
-		default:
-			for i < len(b) && b[i] >= utf8.RuneSelf {
-				n := sequence(b, i)
-				switch n {
-				case 1: // not UTF-8: U+FFFD, 3 bytes of 1
-					size += 2
-				case 2:
-					units--
-					canon--
-				default: // three bytes are one unit, four are two
-					units -= 2
-					canon -= 2
-				}
-				i += n
+		case r == '\\':
+			if end, code := escapeEnd(b, i); code != OK {
+				return end, code
 			}
+			sum.Coded = sum.Coded || b[i+1] == 'u'
+			r, n = escaped(b, i)
+			sum.add(r)
+		case r >= utf8.RuneSelf:
+			r, n = utf8.DecodeRune(b[i:])
+			sum.add(r)
+		default:
+			plain++
 		}
+		i += n
 	}
+	return len(b), End
 }
 
-// sequence is the length of the UTF-8 sequence at b[i], 1 where it is none.
-func sequence(b []byte, i int) int {
-	switch c := b[i]; {
-	case c-0xE1 < 0xED-0xE1 || c-0xEE < 2: // three bytes, any continuation
-		if i+2 < len(b) && b[i+1]&0xC0 == 0x80 && b[i+2]&0xC0 == 0x80 {
-			return 3
-		}
-		return 1
-	case c-0xC2 < 0xE0-0xC2:
-		if i+1 < len(b) && b[i+1]&0xC0 == 0x80 {
-			return 2
-		}
-		return 1
-	}
-	_, n := utf8.DecodeRune(b[i:])
-	return n
-}
-
-// runeLengths are the lengths of one decoded rune: UTF-16 units, bytes of UTF-8, units of its canonical JSON.
-func runeLengths(r rune) (units, size, canon int) {
+// add adds the lengths of one character.
+func (l *Lengths) add(r rune) {
+	units, size, escape := 1, utf8.RuneLen(r), 0
 	switch {
 	case r == '"' || r == '\\' || r == '\b' || r == '\f' || r == '\n' || r == '\r' || r == '\t':
-		return 1, 1, 2
+		escape = 1
 	case r < 0x20:
-		return 1, 1, 6
-	case r < 0x80:
-		return 1, 1, 1
-	case r < 0x800:
-		return 1, 2, 1
-	case isSurrogate(r):
-		return 1, 3, 6
-	case r < 0x10000:
-		return 1, 3, 1
+		escape = 5
+	case isSurrogate(r): // three bytes as U+FFFD, six as an escape
+		size, escape = 3, 5
+		l.JSONBytes -= 2
+	case r >= 0x10000:
+		units = 2
 	}
-	return 2, 4, 2
+	l.UTF16 += units
+	l.Bytes += size
+	l.JSON += units + escape
+	l.JSONBytes += size + escape
 }
 
 // MeasureValue skips the value that begins at b[i], inside depth open brackets, and adds the lengths of its compact

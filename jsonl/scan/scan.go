@@ -70,7 +70,8 @@ func Value(b []byte, i, depth int) (int, Fault) {
 	}
 	switch b[i] {
 	case '"':
-		return stringBody(b, i+1)
+		end, _, code := String(b, i)
+		return end, code
 	case '{', '[':
 		return container(b, i, depth)
 	}
@@ -206,7 +207,7 @@ func key(b []byte, i int) (int, Fault) {
 	if b[i] != '"' {
 		return i, Key
 	}
-	i, code := stringBody(b, i+1)
+	i, _, code := String(b, i)
 	if code != OK {
 		return i, code
 	}
