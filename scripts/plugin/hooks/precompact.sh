@@ -14,5 +14,5 @@ fi
 folder=${CLAUDE_PROJECT_DIR:-.}/.claude/compactions
 mkdir -p "$folder" || exit 0
 note=$folder/$session-$(date -u +%Y%m%dT%H%M%SZ).md
-ctxkit stats "$session" --all --quiet --format markdown --output "$note" && echo "ctxkit: what the context held is in $note"
+ctxkit stats "$session" --at last --all --quiet --format markdown --output "$note" && echo "ctxkit: what the context held is in $note"
 exit 0
