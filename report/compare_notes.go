@@ -126,9 +126,10 @@ func correctionText(c *compare.Comparison, i int) string {
 		return ""
 	}
 	share := func(low int) string { return signedPercent(exact.Ratio(k.Corrected[low], v.First, 4)) }
-	return phrase(" %v: %v to %v %% with what its %v %v compactions cause beyond the replay",
+	n := int(max(k.Extra, -k.Extra))
+	return phrase(" %v: %v to %v %% with what its %v cause%v beyond the replay",
 		map[compare.Stability]string{compare.Holds: "Holds", compare.Flips: "Flips", compare.CannotTell: "Cannot tell"}[k.Stability],
-		share(0), share(1), thousands(int(max(k.Extra, -k.Extra))), either(k.Extra > 0, "extra", "spared")) +
+		share(0), share(1), count(n, either(k.Extra > 0, "extra", "spared")+" compaction"), either(n == 1, "s", "")) +
 		phraseIf(k.BreakEven.Known, "; break-even at %v USD or %v requests each, recorded ones cost %v to %v USD",
 			k.BreakEven.Text(2), k.BreakEvenRequests.Text(1), k.Each[0].Text(2), k.Each[1].Text(2)) + "."
 }
