@@ -24,12 +24,12 @@ func (p *Policy) setThreshold(value string) error {
 	for _, key := range p.Keys() {
 		changed, off := p.Clone(), 0
 		for range 2 { // the second time by what the first one missed
-			if changed.Set(key, strconv.Itoa(int(want)+off)) != nil {
+			if changed.Set(key, strconv.Itoa(want+off)) != nil {
 				break
 			}
-			off = int(want) - changed.CompactsAt(roomy()[0])
+			off = want - changed.CompactsAt(roomy()[0])
 		}
-		if off != 0 || changed.CompactsAt(roomy()[0]) != int(want) || changed.CompactsAt(roomy()[1]) != int(want) {
+		if off != 0 || changed.CompactsAt(roomy()[0]) != want || changed.CompactsAt(roomy()[1]) != want {
 			continue
 		}
 		*p = *changed

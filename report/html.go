@@ -106,7 +106,8 @@ func (h *htmlPage) add(b htmlBlock) {
 		list[n].Lines = append(list[n].Lines, b.Lines...)
 		return
 	}
-	s.Data = append(list, b)
+	list = append(list, b)
+	s.Data = list
 }
 
 // notesSection is a section of paragraphs; ok is false where there are none.
