@@ -131,6 +131,7 @@ func (v versus) cells() []cell {
 
 // compared is a session of a comparison.
 type compared struct {
+	Flags   []string           `json:"flags"`
 	File    string             `json:"file"`
 	Model   string             `json:"model"`
 	Version string             `json:"client_version"`
@@ -144,10 +145,10 @@ func (s *compared) feasible(policy string) bool {
 	return f["refused"] == 0 && f["violations"] == 0
 }
 
-// common are the sessions in which all of the policies are feasible.
+// common are the sessions in which all of the policies are feasible, and whose usage does not contradict their content.
 func (c *comparison) common(policies ...string) (list []compared) {
 	for _, s := range c.Each {
-		if !slices.ContainsFunc(policies, func(p string) bool { return !s.feasible(p) }) {
+		if !slices.ContainsFunc(policies, func(p string) bool { return !s.feasible(p) }) && !slices.Contains(s.Flags, "usage_contradicts_content") {
 			list = append(list, s)
 		}
 	}
