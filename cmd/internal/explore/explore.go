@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"charm.land/bubbles/v2/help"
 	"charm.land/bubbles/v2/key"
@@ -52,7 +53,7 @@ type Opened struct {
 	Record  *replay.Record
 	Options replay.Options
 	Policy  func(name string) (*policy.Policy, error)
-	Bill    func(pol *policy.Policy) (print func(w io.Writer, layout report.Layout) error, err error)
+	Bill    func(pol *policy.Policy, opt replay.Options) (print func(w io.Writer, layout report.Layout) error, err error)
 	Close   func()
 
 	users sync.WaitGroup // background work on it
@@ -63,6 +64,13 @@ func (o *Opened) close() {
 	if o != nil {
 		go func() { o.users.Wait(); o.Close() }()
 	}
+}
+
+// until are the options of replays that end with a context.
+func (o *Opened) until(ctx context.Context) replay.Options {
+	opt := o.Options
+	opt.Stop = ctx.Err
+	return opt
 }
 
 // A screen is one of those that lie on each other. The uppermost is shown and gets the keys.
@@ -193,6 +201,16 @@ func (m *Browser) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 func (m *Browser) press(msg tea.KeyPressMsg) tea.Cmd {
+	if msg.Mod.Contains(tea.ModAlt) { // a terminal sends alt and a key as esc and that key, soon after each other
+		after := tea.KeyPressMsg{Code: msg.Code, Mod: msg.Mod &^ tea.ModAlt}
+		if after.Mod&^tea.ModShift == 0 && unicode.IsPrint(msg.Code) {
+			after.Text = string(msg.Code)
+			if after.Mod != 0 {
+				after.Text = strings.ToUpper(after.Text)
+			}
+		}
+		return tea.Batch(m.press(tea.KeyPressMsg{Code: tea.KeyEscape}), m.press(after))
+	}
 	switch {
 	case msg.String() == "ctrl+c":
 		return tea.Quit

@@ -54,8 +54,8 @@ func (r *requestScreen) start() tea.Cmd {
 	if r.at == n {
 		return nil
 	}
-	return r.run("replaying", opened, func(context.Context, ProgressFunc) (func() tea.Cmd, error) {
-		right, err := opened.view(first, n, true)
+	return r.run("replaying", opened, func(ctx context.Context, _ ProgressFunc) (func() tea.Cmd, error) {
+		right, err := opened.view(ctx, first, n, true)
 		if err != nil {
 			return nil, err
 		}
@@ -63,7 +63,7 @@ func (r *requestScreen) start() tea.Cmd {
 		if second != nil {
 			other = second
 		}
-		left, err := opened.view(other, n, second != nil)
+		left, err := opened.view(ctx, other, n, second != nil)
 		if err != nil {
 			return nil, err
 		}

@@ -83,7 +83,7 @@ func (f *searchScreen) start() tea.Cmd {
 				add(policy.Target{Item: policy.ItemID(i), Block: b}, request, m.Line, m.Role.String()+"  "+aboutBlock(conv, policy.ItemID(i), b), body)
 			}
 		}
-		end, err := opened.view(first, len(conv.Requests)+1, true)
+		end, err := opened.view(ctx, first, len(conv.Requests)+1, true)
 		if err != nil {
 			return nil, err
 		}

@@ -48,6 +48,9 @@ func (s *sessionScreen) title() string {
 	return cmp.Or(report.Headline(&s.item.FileInfo), report.Clean(s.item.ID))
 }
 
+// aLot is how many bytes of a session are read again, where it grows, once in a Watch: a larger one is read less often.
+const aLot = 4 << 20
+
 // tick has a session's file looked at.
 type tick struct{ screen *sessionScreen }
 
@@ -62,7 +65,7 @@ func (s *sessionScreen) watch() tea.Cmd {
 	if s.m.src.Watch == 0 {
 		return nil
 	}
-	return tea.Tick(s.m.src.Watch, func(time.Time) tea.Msg { return tick{s} })
+	return tea.Tick(s.m.src.Watch*time.Duration(1+s.item.Size/aLot), func(time.Time) tea.Msg { return tick{s} })
 }
 
 // look reads the session again where its file has changed, while it is shown.
@@ -122,7 +125,7 @@ func (o *Opened) replay(ctx context.Context, names []string) ([]*replayed, error
 		if err != nil || ctx.Err() != nil {
 			return nil, err
 		}
-		tl, err := o.Record.Replay(pol, o.Options)
+		tl, err := o.Record.Replay(pol, o.until(ctx))
 		if err != nil {
 			return nil, err
 		}
@@ -296,8 +299,8 @@ func (s *sessionScreen) bill() tea.Cmd {
 	opened, r := s.opened, s.first
 	t := newText(s.m, "bill", "why", s.m.src.Words(&s.item), "--policy", r.name)
 	cmd := s.m.push(t)
-	return tea.Batch(cmd, t.run("adding up", opened, func(context.Context, ProgressFunc) (func() tea.Cmd, error) {
-		print, err := opened.Bill(r.pol)
+	return tea.Batch(cmd, t.run("adding up", opened, func(ctx context.Context, _ ProgressFunc) (func() tea.Cmd, error) {
+		print, err := opened.Bill(r.pol, opened.until(ctx))
 		return func() tea.Cmd {
 			return t.show(func(w int) string { return s.printed(w, print) })
 		}, err
@@ -375,12 +378,12 @@ func (s *sessionScreen) compaction(t *textScreen, list []int, n int) tea.Cmd {
 	if n == 1 {
 		t.command = []string{"diff", s.m.src.Words(&s.item), "--policy", r.name, "--at", "1"}
 	}
-	return t.run("replaying", opened, func(context.Context, ProgressFunc) (func() tea.Cmd, error) {
-		before, err := opened.view(r, max(n-1, 1), n > 1)
+	return t.run("replaying", opened, func(ctx context.Context, _ ProgressFunc) (func() tea.Cmd, error) {
+		before, err := opened.view(ctx, r, max(n-1, 1), n > 1)
 		if err != nil {
 			return nil, err
 		}
-		after, err := opened.view(r, n, true)
+		after, err := opened.view(ctx, r, n, true)
 		if err != nil {
 			return nil, err
 		}
@@ -409,12 +412,12 @@ func (s *sessionScreen) compaction(t *textScreen, list []int, n int) tea.Cmd {
 }
 
 // view is what is sent at a request under a policy; with policed false the whole history.
-func (o *Opened) view(r *replayed, n int, policed bool) (*view.View, error) {
+func (o *Opened) view(ctx context.Context, r *replayed, n int, policed bool) (*view.View, error) {
 	pol := r.pol
 	if !policed {
 		pol = nil
 	}
-	return o.Record.ViewAt(pol, o.Options, n)
+	return o.Record.ViewAt(pol, o.until(ctx), n)
 }
 
 // compacted describes a compaction: its events, what was sent before and after it by category, and its summary.

@@ -97,10 +97,10 @@ func projectOf(i *report.SessionItem) string {
 	return i.Folder
 }
 
-// show lists the sessions that match, in their order, with the cursor on the session that it was on.
+// show lists the sessions that match, in their order. The cursor stays on its session, or on the first row.
 func (s *sessions) show() {
 	id := ""
-	if i := s.selected(); i != nil {
+	if i := s.selected(); i != nil && s.rows.Cursor() > 0 {
 		id = i.Path
 	}
 	s.shown = slices.DeleteFunc(slices.Clone(s.all), func(i report.SessionItem) bool { return !s.matches(&i) })
@@ -165,7 +165,12 @@ func (s *sessions) actions() []action {
 			return s.m.ask("filter", s.filter, func(text string) { s.filter = text; s.show() }, func(string) tea.Cmd { return nil })
 		}),
 		on("s", "sort", func() tea.Cmd {
-			return s.m.choose("order", s.m.src.Orders, s.order, func(name string) tea.Cmd { s.order = name; s.show(); return nil })
+			return s.m.choose("order", s.m.src.Orders, s.order, func(name string) tea.Cmd {
+				s.order = name
+				s.show()
+				s.rows.to(0)
+				return nil
+			})
 		}),
 		on("a", "agent", func() tea.Cmd { return s.limit("agent", s.m.src.Agent, &s.agent) }),
 		on("d", "project", func() tea.Cmd { return s.limit("project", projectOf, &s.project) }),
