@@ -274,6 +274,8 @@ func TestExploreKeys(t *testing.T) {
 	see("a session", "b", "prompt cache")
 	d.shot("the bill")
 	see("everywhere", "y", "ctxkit why")
+	see("everywhere", "end", "cache miss: ")
+	see("everywhere", "home", "The session cost ")
 	d.press("everywhere", "esc")
 	see("a session", "c", "SUMMARY")
 	d.shot("a compaction")
