@@ -193,7 +193,7 @@ func (r *requestScreen) show() {
 			return cmp.Compare(b.Right.Tokens, a.Right.Tokens)
 		})
 	}
-	r.rows.set(report.ContentRows(r.shown, name))
+	r.set(report.ContentRows(r.shown, name))
 	r.m.resize()
 }
 
@@ -215,7 +215,7 @@ func (r *requestScreen) view() string {
 		head = append(head, lines[:min(len(lines), headLines/len(r.fill))]...)
 	}
 	head = append(head, make([]string, headLines)...)[:headLines]
-	return strings.Join(append(head, r.rows.View()), "\n")
+	return strings.Join(append(head, r.View()), "\n")
 }
 
 // to goes to another request.
@@ -225,7 +225,7 @@ func (r *requestScreen) to(n int) tea.Cmd {
 		return nil
 	}
 	r.n = n
-	r.session.rows.to(n - 1)
+	r.session.to(n - 1)
 	return r.start()
 }
 
@@ -290,7 +290,7 @@ func (r *requestScreen) open(find string) tea.Cmd {
 	t := newText(r.m, "block", "view", s.m.src.Words(&s.item), "--policy", s.first.name, "--at", strconv.Itoa(r.n), "--as", "payload", "--full")
 	t.find = find
 	t.keys = s.blockKeys(func(by int) tea.Cmd {
-		at := r.rows.Cursor() + by
+		at := r.Cursor() + by
 		if at < 0 || at >= len(r.shown) {
 			r.m.note = "no block there"
 			return nil
@@ -311,7 +311,7 @@ func (s *sessionScreen) blockKeys(by func(int) tea.Cmd) []action {
 
 // block shows a block as recorded, and as each policy sends it.
 func (r *requestScreen) block(t *textScreen) tea.Cmd {
-	row := r.shown[r.rows.Cursor()]
+	row := r.shown[r.Cursor()]
 	t.name = row.About
 	if row.Line > 0 {
 		t.name += ", line " + strconv.Itoa(row.Line)

@@ -86,7 +86,7 @@ func (f *searchScreen) start() tea.Cmd {
 		}
 		return func() tea.Cmd {
 			f.list, f.done = list, true
-			f.rows.set(report.FoundRows(list))
+			f.set(report.FoundRows(list))
 			f.m.resize()
 			return nil
 		}, nil
@@ -123,17 +123,17 @@ func (f *searchScreen) view() string {
 	if f.done && len(f.list) == 0 {
 		return "No text of the session has it."
 	}
-	return f.rows.View()
+	return f.View()
 }
 
 func (f *searchScreen) actions() []action {
 	return []action{on("enter", "go to the block", func() tea.Cmd {
-		at := f.rows.Cursor()
+		at := f.Cursor()
 		if at < 0 || at >= len(f.list) {
 			return nil
 		}
 		found := &f.list[at]
-		f.session.rows.to(found.Request - 1)
+		f.session.to(found.Request - 1)
 		r := newRequest(f.session, found.Request)
 		r.want, r.find = &found.Target, f.text
 		return f.m.push(r)

@@ -135,18 +135,18 @@ func (o *Opened) replay(j *job, names []string) ([]*replayed, error) {
 
 // show shows replays. A cursor on the last request stays on the last request.
 func (s *sessionScreen) show(list []*replayed) tea.Cmd {
-	at, last := s.rows.Cursor(), s.first.tl == nil || s.rows.Cursor() == len(s.first.main)-1
+	at, last := s.Cursor(), s.first.tl == nil || s.Cursor() == len(s.first.main)-1
 	s.first, s.second = list[0], nil
 	var other *replay.Timeline
 	if len(list) > 1 {
 		s.second = list[1]
 		other = list[1].tl
 	}
-	s.rows.set(report.RequestRows(s.first.tl, other))
+	s.set(report.RequestRows(s.first.tl, other))
 	if last {
 		at = len(s.first.main) - 1
 	}
-	s.rows.to(at)
+	s.to(at)
 	s.resize(s.width, s.height)
 	for _, above := range s.m.stack {
 		if r, ok := above.(*requestScreen); ok && r.session == s {
@@ -167,7 +167,7 @@ func (s *sessionScreen) again(names []string) tea.Cmd {
 }
 
 // request is the number of the request under the cursor; 0: there is none.
-func (s *sessionScreen) request() int { return max(s.rows.Cursor()+1, 0) }
+func (s *sessionScreen) request() int { return max(s.Cursor()+1, 0) }
 
 // chartRows is the height of the chart, lines.
 func (s *sessionScreen) chartRows() int { return min(max((s.height-9)/2, 3), 16) }
@@ -194,13 +194,13 @@ func (s *sessionScreen) view() string {
 	lines = append(lines, report.TimelineChart(s.first.tl, report.ChartLayout{
 		Width: s.width, Rows: s.chartRows(), Request: s.request(), ByTime: s.byTime, Color: s.m.src.Layout.Color,
 	})...)
-	return strings.Join(append(lines, s.rows.View(), s.eventText()), "\n")
+	return strings.Join(append(lines, s.View(), s.eventText()), "\n")
 }
 
 // eventText says what happened before the request under the cursor.
 func (s *sessionScreen) eventText() string {
 	var texts []string
-	for _, n := range s.first.main[s.rows.Cursor()].Events {
+	for _, n := range s.first.main[s.Cursor()].Events {
 		texts = append(texts, report.Clean(report.EventText(s.first.tl, &s.first.tl.Events[n])))
 	}
 	return lipgloss.NewStyle().Width(s.width).MaxHeight(s.eventLines()).Render(strings.Join(texts, "; "))
@@ -248,7 +248,7 @@ func near(list []int, n, by int) int {
 // jump moves the cursor to the next request with an event, or the one before.
 func (s *sessionScreen) jump(by int) tea.Cmd {
 	if n := near(s.first.eventful(loud), s.request(), by); n > 0 {
-		s.rows.to(n - 1)
+		s.to(n - 1)
 	} else {
 		s.m.note = "no event there"
 	}

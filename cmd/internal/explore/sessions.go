@@ -100,19 +100,19 @@ func projectOf(i *report.SessionItem) string {
 // show lists the sessions that match, in their order. The cursor stays on its session, or on the first row.
 func (s *sessions) show() {
 	id := ""
-	if i := s.selected(); i != nil && s.rows.Cursor() > 0 {
+	if i := s.selected(); i != nil && s.Cursor() > 0 {
 		id = i.Path
 	}
 	s.shown = slices.DeleteFunc(slices.Clone(s.all), func(i report.SessionItem) bool { return !s.matches(&i) })
 	s.m.src.Sort(s.shown, cmp.Or(s.order, s.m.src.Orders[0]))
-	s.rows.set(report.SessionRows(s.shown, s.m.src.Now))
+	s.set(report.SessionRows(s.shown, s.m.src.Now))
 	if at := slices.IndexFunc(s.shown, func(i report.SessionItem) bool { return i.Path == id }); at >= 0 {
-		s.rows.to(at)
+		s.to(at)
 	}
 }
 
 func (s *sessions) selected() *report.SessionItem {
-	if at := s.rows.Cursor(); at >= 0 && at < len(s.shown) {
+	if at := s.Cursor(); at >= 0 && at < len(s.shown) {
 		return &s.shown[at]
 	}
 	return nil
@@ -129,7 +129,7 @@ func (s *sessions) view() string {
 	if s.listed && len(s.all) == 0 {
 		return "There are no sessions here."
 	}
-	return s.rows.View()
+	return s.View()
 }
 
 // values are what sessions have, each once, after an entry for all of them.
@@ -149,7 +149,7 @@ func (s *sessions) choose(what string, names []string, to *string) tea.Cmd {
 			*to = ""
 		}
 		s.show()
-		s.rows.to(0)
+		s.to(0)
 		return nil
 	})
 }
