@@ -61,8 +61,8 @@ func (o *replayOptions) first(f *pflag.FlagSet) {
 }
 
 func runExplore(sys *system, o *replayOptions) error {
-	if !sys.terminal {
-		return errors.New("explore needs a terminal, and standard output is none: `ctxkit sessions` and `ctxkit replay` print the same")
+	if !sys.terminal || sys.env("TERM") == "dumb" {
+		return errors.New("explore needs a terminal that can move its cursor, and standard output is none: `ctxkit sessions` and `ctxkit replay` print the same")
 	}
 	if slices.Contains(o.Inputs, "-") {
 		return errors.New("-: explore reads keys from standard input: write the session to a file")
@@ -106,8 +106,15 @@ func newExplorer(sys *system, o *replayOptions, now time.Time) (*explore.Backend
 	if _, err := choosePolicy(sys, o, e.unsaid); err != nil {
 		return nil, err
 	}
-	var names []string // products before their releases
-	for _, n := range slices.Concat([]string{o.Policy, recordedTrack, "none"}, sys.presets.Products(), sys.presets.Known()) {
+	list := []string{o.Policy, recordedTrack, "none"}
+	for _, product := range sys.presets.Products() {
+		list = append(list, product)
+		for _, r := range slices.Backward(sys.presets.Releases(product)) {
+			list = append(list, r.Policy)
+		}
+	}
+	var names []string
+	for _, n := range append(list, sys.presets.Known()...) {
 		if !slices.Contains(names, n) {
 			names = append(names, n)
 		}
@@ -208,12 +215,12 @@ func (e *explorer) open(ctx context.Context, i *report.SessionItem, step explore
 			}
 			return choose(preset.ClientOf(c.conv))
 		},
-		Bill: func(pol *policy.Policy) (func(io.Writer, report.Layout) error, error) {
+		Bill: func(pol *policy.Policy, opt replay.Options) (func(io.Writer, report.Layout) error, error) {
 			log, err := requestsOf(c.conv)
 			if err != nil {
 				return nil, err
 			}
-			s, _, err := why.Replay(c.rec, pol, e.o.options(), log)
+			s, _, err := why.Replay(c.rec, pol, opt, log)
 			return func(w io.Writer, layout report.Layout) error {
 				return report.Why(w, []*why.SessionBreaks{s}, policy.NewUse(pol.Name, []*policy.Policy{pol}), layout)
 			}, err

@@ -238,6 +238,9 @@ func TestExploreKeys(t *testing.T) {
 	d.typed("cost")
 	d.press("", "enter")
 	see("a list to choose from", "enter", "by cost")
+	if lines := strings.Split(d.screen(), "\n"); !strings.HasPrefix(lines[2], "»") {
+		t.Errorf("the cursor is not on the first row: %q", lines)
+	}
 	d.press("sessions", "s")
 	d.press("a list to choose from", "home enter")
 	see("sessions", "a", "codex")
@@ -271,6 +274,8 @@ func TestExploreKeys(t *testing.T) {
 	see("a session", "b", "prompt cache")
 	d.shot("the bill")
 	see("everywhere", "y", "ctxkit why")
+	see("everywhere", "end", "cache miss: ")
+	see("everywhere", "home", "The session cost ")
 	d.press("everywhere", "esc")
 	see("a session", "c", "SUMMARY")
 	d.shot("a compaction")
@@ -331,6 +336,11 @@ func TestExploreKeys(t *testing.T) {
 	d.shot("the block that was found")
 	see("a block", "n", "» ")
 	see("a block", "N", "» ")
+	d.send(tea.KeyPressMsg{Code: tea.KeyEscape, Mod: tea.ModAlt}) // two escapes that came together
+	d.holds("“BATCH”: ")
+	d.send(tea.KeyPressMsg{Code: 'p', Mod: tea.ModAlt | tea.ModShift}) // escape and P
+	d.holds("none: one policy")
+	d.press("everywhere", "esc")
 	see("everywhere", "?", "EVERYWHERE")
 	d.send(tea.WindowSizeMsg{Width: 80, Height: 200})
 	help := d.screen()
@@ -389,7 +399,7 @@ func TestExploreHostile(t *testing.T) {
 	d.check("hostile")
 }
 
-// TestExploreGrowing shows a session without a request, to which lines are added, and an empty folder.
+// TestExploreGrowing shows a session without a request, to which lines are added.
 func TestExploreGrowing(t *testing.T) {
 	dir := t.TempDir()
 	data, err := os.ReadFile(filepath.Join("..", "testdata", "sessions", "compaction.jsonl"))
@@ -424,6 +434,18 @@ func TestExploreGrowing(t *testing.T) {
 	d.press("everywhere", "esc")
 	d.press("sessions", "enter")
 	d.holds("no such file")
+}
+
+// TestExploreEmpty shows a folder without a session, and a list that no session matches.
+func TestExploreEmpty(t *testing.T) {
+	d := explored(t, t.TempDir(), ".")
+	d.shot("an empty folder")
+	d.press("sessions", "enter s")
+	d.press("a list to choose from", "enter")
+	d.press("sessions", "a")
+	d.press("a list to choose from", "enter")
+	d.shot("the same")
+	d.check("empty")
 }
 
 // TestExploreTerminal runs explore in a terminal, which gets another size, over a session that grows.

@@ -3,6 +3,7 @@ package replay_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -115,6 +116,20 @@ func TestViewFromEdits(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestStop: an error of Options.Stop ends a replay at once.
+func TestStop(t *testing.T) {
+	rec, left, n := recordOf(t, load(t, shippedFiles(t)[0]).Main), errors.New("left"), 0
+	stop := func() error {
+		if n++; n < 3 {
+			return nil
+		}
+		return left
+	}
+	if _, err := rec.Replay(named(t, "recorded"), replay.Options{Stop: stop}); !errors.Is(err, left) || n != 3 {
+		t.Errorf("%v after %d requests", err, n)
 	}
 }
 

@@ -194,6 +194,7 @@ func (c *chart) byTime(requests []*replay.Request, n int) {
 
 // FoundRow is a block with a text that was searched for.
 type FoundRow struct {
+	Target  policy.Target
 	Request int // the first that sends it
 	Line    int // of its message; 0: the policy made it
 	About   string

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"charm.land/bubbles/v2/help"
 	"charm.land/bubbles/v2/key"
@@ -52,7 +53,7 @@ type Opened struct {
 	Record  *replay.Record
 	Options replay.Options
 	Policy  func(name string) (*policy.Policy, error)
-	Bill    func(pol *policy.Policy) (print func(w io.Writer, layout report.Layout) error, err error)
+	Bill    func(pol *policy.Policy, opt replay.Options) (print func(w io.Writer, layout report.Layout) error, err error)
 	Close   func()
 
 	users sync.WaitGroup // background work on it
@@ -63,6 +64,13 @@ func (o *Opened) close() {
 	if o != nil {
 		go func() { o.users.Wait(); o.Close() }()
 	}
+}
+
+// until are the options of replays that stop with a job.
+func (o *Opened) until(j *job) replay.Options {
+	opt := o.Options
+	opt.Stop = j.ctx.Err
+	return opt
 }
 
 // A screen is one of those that lie on each other. The uppermost is shown and gets the keys.
@@ -101,8 +109,7 @@ type Browser struct {
 // New returns the explorer of a source.
 func New(src *Backend) *Browser {
 	m := &Browser{src: src}
-	list := &sessions{work: work{m: m}, order: src.Orders[0]}
-	m.stack = []screen{list}
+	m.stack = []screen{&sessions{work: work{m: m}}}
 	return m
 }
 
@@ -193,6 +200,16 @@ func (m *Browser) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 func (m *Browser) press(msg tea.KeyPressMsg) tea.Cmd {
+	if msg.Mod.Contains(tea.ModAlt) { // a terminal sends alt and a key as esc and that key, soon after each other
+		after := tea.KeyPressMsg{Code: msg.Code, Mod: msg.Mod &^ tea.ModAlt}
+		if after.Mod&^tea.ModShift == 0 && unicode.IsPrint(msg.Code) {
+			after.Text = string(msg.Code)
+			if after.Mod != 0 {
+				after.Text = strings.ToUpper(after.Text)
+			}
+		}
+		return tea.Batch(m.press(tea.KeyPressMsg{Code: tea.KeyEscape}), m.press(after))
+	}
 	switch {
 	case msg.String() == "ctrl+c":
 		return tea.Quit
@@ -274,8 +291,13 @@ type job struct {
 	ctx         context.Context
 	stop        context.CancelFunc
 	what        string
-	done, total int
+	send        func(tea.Msg) // nil: progress is not shown
+	sent        int           // steps
+	done, total int           // as shown
 }
+
+// then is called on the goroutine that draws once a job is done.
+type then func() tea.Cmd
 
 type (
 	progress struct {
@@ -285,7 +307,7 @@ type (
 	finished struct {
 		work *work
 		job  *job
-		then func() tea.Cmd
+		then then
 		err  error
 	}
 )
@@ -303,35 +325,35 @@ func (w *work) halt() {
 	}
 }
 
-// run does work in the background, in place of what the screen has done so far. The function that do returns is called on
-// the goroutine that draws. opened is the session that do works on, or nil.
-func (w *work) run(what string, opened *Opened, do func(ctx context.Context, step ProgressFunc) (then func() tea.Cmd, err error)) tea.Cmd {
+// run does work in the background, in place of what the screen has done so far. opened is the session that do works on, or nil.
+func (w *work) run(what string, opened *Opened, do func(j *job) (then, error)) tea.Cmd {
 	w.halt()
 	w.failed = ""
-	j := &job{what: what}
+	j := &job{what: what, send: w.m.src.Send}
 	j.ctx, j.stop = context.WithCancel(context.Background())
 	w.job = j
 	if opened != nil {
 		opened.users.Add(1)
 	}
-	const parts, many = 50, 500
-	at := 0
-	step := func(done, total int) {
-		now := done / many
-		if total > 0 {
-			now = done * parts / total
-		}
-		if now != at && w.m.src.Send != nil {
-			at = now
-			w.m.src.Send(progress{j, done, total})
-		}
-	}
 	return func() tea.Msg {
 		if opened != nil {
 			defer opened.users.Done()
 		}
-		then, err := do(j.ctx, step)
+		then, err := do(j)
 		return finished{w, j, then, err}
+	}
+}
+
+// step is the job's ProgressFunc.
+func (j *job) step(done, total int) {
+	const parts, many = 50, 500
+	now := done / many
+	if total > 0 {
+		now = done * parts / total
+	}
+	if now != j.sent && j.send != nil {
+		j.sent = now
+		j.send(progress{j, done, total})
 	}
 }
 

@@ -2,7 +2,6 @@ package explore
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -23,7 +22,8 @@ type requestScreen struct {
 	work
 	session *sessionScreen
 	n       int
-	want    *found // a block to show at once
+	want    *policy.Target // a block to show at once
+	find    string         // in that block
 
 	at     int // n of what is shown; 0: nothing yet
 	left   *view.View
@@ -32,12 +32,12 @@ type requestScreen struct {
 	list   []report.ContentRow // in the order of the request
 	shown  []report.ContentRow
 	bySize bool
-	rows   rows
-	width  int
+	rows
+	width int
 }
 
-func newRequest(s *sessionScreen, n int, want *found) *requestScreen {
-	return &requestScreen{work: work{m: s.m}, session: s, n: n, want: want, rows: newRows()}
+func newRequest(s *sessionScreen, n int) *requestScreen {
+	return &requestScreen{work: work{m: s.m}, session: s, n: n, rows: newRows()}
 }
 
 func (r *requestScreen) title() string {
@@ -54,8 +54,8 @@ func (r *requestScreen) start() tea.Cmd {
 	if r.at == n {
 		return nil
 	}
-	return r.run("replaying", opened, func(context.Context, ProgressFunc) (func() tea.Cmd, error) {
-		right, err := opened.view(first, n, true)
+	return r.run("replaying", opened, func(j *job) (then, error) {
+		right, err := opened.view(j, first.pol, n)
 		if err != nil {
 			return nil, err
 		}
@@ -63,7 +63,7 @@ func (r *requestScreen) start() tea.Cmd {
 		if second != nil {
 			other = second
 		}
-		left, err := opened.view(other, n, second != nil)
+		left, err := opened.view(j, other.pol, n)
 		if err != nil {
 			return nil, err
 		}
@@ -71,9 +71,9 @@ func (r *requestScreen) start() tea.Cmd {
 		if err != nil {
 			return nil, err
 		}
-		fill := []string{first.name + ": " + filledText(filling(right, first.tl.OverheadAt(n)))}
+		fill := []string{first.name + ": " + filling(right, first.tl.OverheadAt(n))}
 		if second != nil {
-			fill = append(fill, second.name+", second: "+filledText(filling(left, second.tl.OverheadAt(n))))
+			fill = append(fill, second.name+", second: "+filling(left, second.tl.OverheadAt(n)))
 		}
 		return func() tea.Cmd {
 			r.at, r.left, r.right, r.fill, r.list = n, left, right, fill, list
@@ -147,14 +147,8 @@ func heaviest(list []report.ContentRow) int {
 	return best
 }
 
-// filled is how many tokens of a request are of a category.
-type filled struct {
-	category category.Name
-	tokens   int
-}
-
-// filling says what fills a request, the most first.
-func filling(v *view.View, overhead int) []filled {
+// filling says what fills a request, with shares, the most first.
+func filling(v *view.View, overhead int) string {
 	sums := map[category.Name]int{category.System: overhead}
 	kinds := category.NewClasses(v.Conversation())
 	for id := range v.Items {
@@ -167,25 +161,16 @@ func filling(v *view.View, overhead int) []filled {
 		}
 		sums[category.Inserted] += rest // tags
 	}
-	var list []filled
-	for _, c := range category.All() {
-		if sums[c] != 0 {
-			list = append(list, filled{c, sums[c]})
-		}
+	list, all := category.All(), 0
+	for _, n := range sums {
+		all += n
 	}
-	slices.SortStableFunc(list, func(a, b filled) int { return cmp.Compare(b.tokens, a.tokens) })
-	return list
-}
-
-// filledText is what fills a request, with shares.
-func filledText(list []filled) string {
-	all := 0
-	for _, f := range list {
-		all += f.tokens
-	}
+	slices.SortStableFunc(list, func(a, b category.Name) int { return sums[b] - sums[a] })
 	parts := []string{policy.Thousands(all) + " tokens"}
-	for _, f := range list {
-		parts = append(parts, fmt.Sprintf("%s %s %d%%", strings.ReplaceAll(string(f.category), "_", " "), policy.Thousands(f.tokens), (f.tokens*100+all/2)/max(all, 1)))
+	for _, c := range list {
+		if n := sums[c]; n != 0 {
+			parts = append(parts, fmt.Sprintf("%s %s %d%%", strings.ReplaceAll(string(c), "_", " "), policy.Thousands(n), (n*100+all/2)/max(all, 1)))
+		}
 	}
 	return strings.Join(parts, " · ")
 }
@@ -208,7 +193,7 @@ func (r *requestScreen) show() {
 			return cmp.Compare(b.Right.Tokens, a.Right.Tokens)
 		})
 	}
-	r.rows.set(report.ContentRows(r.shown, name))
+	r.set(report.ContentRows(r.shown, name))
 	r.m.resize()
 }
 
@@ -220,8 +205,6 @@ func (r *requestScreen) resize(w, h int) {
 	r.rows.resize(w, max(h-headLines, 3))
 }
 
-func (r *requestScreen) update(msg tea.Msg) tea.Cmd { return r.rows.update(msg) }
-
 func (r *requestScreen) view() string {
 	if r.at == 0 {
 		return ""
@@ -232,7 +215,7 @@ func (r *requestScreen) view() string {
 		head = append(head, lines[:min(len(lines), headLines/len(r.fill))]...)
 	}
 	head = append(head, make([]string, headLines)...)[:headLines]
-	return strings.Join(append(head, r.rows.View()), "\n")
+	return strings.Join(append(head, r.View()), "\n")
 }
 
 // to goes to another request.
@@ -242,7 +225,7 @@ func (r *requestScreen) to(n int) tea.Cmd {
 		return nil
 	}
 	r.n = n
-	r.session.rows.to(n - 1)
+	r.session.to(n - 1)
 	return r.start()
 }
 
@@ -268,8 +251,8 @@ func (r *requestScreen) actions() []action {
 			r.rows.to(0)
 			return nil
 		}),
-		on("p", "policy", func() tea.Cmd { return r.session.policies(false) }),
-		on("P", "second policy", func() tea.Cmd { return r.session.policies(true) }),
+		on("p", "policy", r.session.policies),
+		on("P", "second policy", r.session.secondPolicies),
 		on("c", "compactions", func() tea.Cmd { return r.session.compactions(r.n) }),
 		on("/", "search", r.session.search),
 	}
@@ -289,14 +272,13 @@ func (r *requestScreen) wanted() tea.Cmd {
 	if r.want == nil {
 		return nil
 	}
-	at := slices.IndexFunc(r.shown, func(row report.ContentRow) bool { return row.Target == r.want.target })
-	find := r.want.text
+	at := slices.IndexFunc(r.shown, func(row report.ContentRow) bool { return row.Target == *r.want })
 	if r.want = nil; at < 0 {
 		r.m.note = "this request does not have the block"
 		return nil
 	}
 	r.rows.to(at)
-	return r.open(find)
+	return r.open(r.find)
 }
 
 // open shows the block under the cursor, with a text in it marked.
@@ -308,7 +290,7 @@ func (r *requestScreen) open(find string) tea.Cmd {
 	t := newText(r.m, "block", "view", s.m.src.Words(&s.item), "--policy", s.first.name, "--at", strconv.Itoa(r.n), "--as", "payload", "--full")
 	t.find = find
 	t.keys = s.blockKeys(func(by int) tea.Cmd {
-		at := r.rows.Cursor() + by
+		at := r.Cursor() + by
 		if at < 0 || at >= len(r.shown) {
 			r.m.note = "no block there"
 			return nil
@@ -329,14 +311,14 @@ func (s *sessionScreen) blockKeys(by func(int) tea.Cmd) []action {
 
 // block shows a block as recorded, and as each policy sends it.
 func (r *requestScreen) block(t *textScreen) tea.Cmd {
-	row := r.shown[r.rows.Cursor()]
+	row := r.shown[r.Cursor()]
 	t.name = row.About
 	if row.Line > 0 {
 		t.name += ", line " + strconv.Itoa(row.Line)
 	}
 	t.name = report.Clean(t.name)
 	s, left, right := r.session, r.left, r.right
-	return t.run("reading", s.opened, func(context.Context, ProgressFunc) (func() tea.Cmd, error) {
+	return t.run("reading", s.opened, func(j *job) (then, error) {
 		var parts []string
 		raw, known := "", row.Target.Item >= 0
 		if known {

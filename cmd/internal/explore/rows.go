@@ -19,11 +19,6 @@ func newRows() rows {
 	t := table.New(table.WithFocused(true), table.WithStyles(table.Styles{
 		Header: lipgloss.NewStyle().Faint(true).PaddingRight(2), Cell: lipgloss.NewStyle().PaddingRight(2), Selected: selected,
 	}))
-	k := &t.KeyMap
-	k.PageUp.SetKeys("pgup")
-	k.PageDown.SetKeys("pgdown", "space")
-	k.HalfPageUp.SetEnabled(false)
-	k.HalfPageDown.SetEnabled(false)
 	return rows{Model: t}
 }
 

@@ -2,7 +2,6 @@ package explore
 
 import (
 	"bytes"
-	"context"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,21 +14,14 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-// found is a block with a text that was searched for.
-type found struct {
-	target  policy.Target
-	request int // the first that sends it
-	text    string
-}
-
 // searchScreen lists the blocks with a text.
 type searchScreen struct {
 	work
 	session *sessionScreen
 	text    string
-	list    []found
-	rows    rows
-	done    bool
+	list    []report.FoundRow
+	rows
+	done bool
 }
 
 // mostFound is how many blocks a search lists.
@@ -51,25 +43,23 @@ func (f *searchScreen) start() tea.Cmd {
 		return nil
 	}
 	opened, first, text := f.session.opened, f.session.first, f.text
-	return f.run("searching", opened, func(ctx context.Context, step ProgressFunc) (func() tea.Cmd, error) {
+	return f.run("searching", opened, func(j *job) (then, error) {
 		conv := opened.Conv
 		texts, pattern, lower := conv.NewBlockReader(), anyCase(text), []byte(strings.ToLower(text)) // a pattern is slow
-		var list []found
-		var hits []report.FoundRow
+		var list []report.FoundRow
 		add := func(t policy.Target, request, line int, about string, body []byte) {
 			if len(list) == mostFound || !bytes.Contains(bytes.ToLower(body), lower) {
 				return
 			}
 			if at := pattern.FindIndex(body); at != nil {
-				list = append(list, found{t, request, text})
-				hits = append(hits, report.FoundRow{Request: request, Line: line, About: about, Text: around(body, at[0])})
+				list = append(list, report.FoundRow{Target: t, Request: request, Line: line, About: about, Text: around(body, at[0])})
 			}
 		}
 		for i := range conv.Messages {
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
+			if j.ctx.Err() != nil {
+				return nil, j.ctx.Err()
 			}
-			step(i, len(conv.Messages))
+			j.step(i, len(conv.Messages))
 			m := &conv.Messages[i]
 			request := 1 + len(conv.Requests)
 			if n, _ := slices.BinarySearchFunc(conv.Requests, i+1, func(c session.APICall, i int) int { return c.Message - i }); n < len(conv.Requests) {
@@ -83,7 +73,7 @@ func (f *searchScreen) start() tea.Cmd {
 				add(policy.Target{Item: policy.ItemID(i), Block: b}, request, m.Line, m.Role.String()+"  "+aboutBlock(conv, policy.ItemID(i), b), body)
 			}
 		}
-		end, err := opened.view(first, len(conv.Requests)+1, true)
+		end, err := opened.view(j, first.pol, len(conv.Requests)+1)
 		if err != nil {
 			return nil, err
 		}
@@ -96,7 +86,7 @@ func (f *searchScreen) start() tea.Cmd {
 		}
 		return func() tea.Cmd {
 			f.list, f.done = list, true
-			f.rows.set(report.FoundRows(hits))
+			f.set(report.FoundRows(list))
 			f.m.resize()
 			return nil
 		}, nil
@@ -129,23 +119,23 @@ func (f *searchScreen) title() string {
 	return title + ": " + policy.Thousands(len(f.list)) + " blocks"
 }
 
-func (f *searchScreen) resize(w, h int)            { f.rows.resize(w, h) }
-func (f *searchScreen) update(msg tea.Msg) tea.Cmd { return f.rows.update(msg) }
-
 func (f *searchScreen) view() string {
 	if f.done && len(f.list) == 0 {
 		return "No text of the session has it."
 	}
-	return f.rows.View()
+	return f.View()
 }
 
 func (f *searchScreen) actions() []action {
 	return []action{on("enter", "go to the block", func() tea.Cmd {
-		at := f.rows.Cursor()
+		at := f.Cursor()
 		if at < 0 || at >= len(f.list) {
 			return nil
 		}
-		f.session.rows.to(f.list[at].request - 1)
-		return f.m.push(newRequest(f.session, f.list[at].request, &f.list[at]))
+		found := &f.list[at]
+		f.session.to(found.Request - 1)
+		r := newRequest(f.session, found.Request)
+		r.want, r.find = &found.Target, f.text
+		return f.m.push(r)
 	})}
 }

@@ -2,7 +2,6 @@ package explore
 
 import (
 	"cmp"
-	"context"
 	"io"
 	"slices"
 	"strconv"
@@ -35,7 +34,7 @@ type sessionScreen struct {
 	stamp  string  // of the file that was read
 
 	first, second *replayed // second is nil where there is one policy
-	rows          rows
+	rows
 	byTime        bool
 	width, height int
 }
@@ -47,6 +46,9 @@ func newSession(m *Browser, item report.SessionItem) *sessionScreen {
 func (s *sessionScreen) title() string {
 	return cmp.Or(report.Headline(&s.item.FileInfo), report.Clean(s.item.ID))
 }
+
+// aLot is how many bytes of a session are read again, where it grows, once in a Watch: a larger one is read less often.
+const aLot = 4 << 20
 
 // tick has a session's file looked at.
 type tick struct{ screen *sessionScreen }
@@ -62,7 +64,7 @@ func (s *sessionScreen) watch() tea.Cmd {
 	if s.m.src.Watch == 0 {
 		return nil
 	}
-	return tea.Tick(s.m.src.Watch, func(time.Time) tea.Msg { return tick{s} })
+	return tea.Tick(s.m.src.Watch*time.Duration(1+s.item.Size/aLot), func(time.Time) tea.Msg { return tick{s} })
 }
 
 // look reads the session again where its file has changed, while it is shown.
@@ -79,14 +81,14 @@ func (s *sessionScreen) look() tea.Cmd {
 // read reads the session and replays it.
 func (s *sessionScreen) read() tea.Cmd {
 	src, item, names := s.m.src, s.item, s.names()
-	return s.run("reading", nil, func(ctx context.Context, step ProgressFunc) (func() tea.Cmd, error) {
+	return s.run("reading", nil, func(j *job) (then, error) {
 		stamp := src.Stamp(&item)
-		opened, err := src.Open(ctx, &item, step)
+		opened, err := src.Open(j.ctx, &item, j.step)
 		if err != nil {
 			return nil, err
 		}
-		list, err := opened.replay(ctx, names)
-		if err != nil || ctx.Err() != nil {
+		list, err := opened.replay(j, names)
+		if err != nil {
 			opened.close()
 			return nil, err
 		}
@@ -115,14 +117,14 @@ func (s *sessionScreen) replays() []*replayed {
 }
 
 // replay replays the session under policies.
-func (o *Opened) replay(ctx context.Context, names []string) ([]*replayed, error) {
+func (o *Opened) replay(j *job, names []string) ([]*replayed, error) {
 	var list []*replayed
 	for _, name := range names {
 		pol, err := o.Policy(name)
-		if err != nil || ctx.Err() != nil {
+		if err != nil {
 			return nil, err
 		}
-		tl, err := o.Record.Replay(pol, o.Options)
+		tl, err := o.Record.Replay(pol, o.until(j))
 		if err != nil {
 			return nil, err
 		}
@@ -133,18 +135,18 @@ func (o *Opened) replay(ctx context.Context, names []string) ([]*replayed, error
 
 // show shows replays. A cursor on the last request stays on the last request.
 func (s *sessionScreen) show(list []*replayed) tea.Cmd {
-	at, last := s.rows.Cursor(), s.first.tl == nil || s.rows.Cursor() == len(s.first.main)-1
+	at, last := s.Cursor(), s.first.tl == nil || s.Cursor() == len(s.first.main)-1
 	s.first, s.second = list[0], nil
 	var other *replay.Timeline
 	if len(list) > 1 {
 		s.second = list[1]
 		other = list[1].tl
 	}
-	s.rows.set(report.RequestRows(s.first.tl, other))
+	s.set(report.RequestRows(s.first.tl, other))
 	if last {
 		at = len(s.first.main) - 1
 	}
-	s.rows.to(at)
+	s.to(at)
 	s.resize(s.width, s.height)
 	for _, above := range s.m.stack {
 		if r, ok := above.(*requestScreen); ok && r.session == s {
@@ -158,14 +160,14 @@ func (s *sessionScreen) show(list []*replayed) tea.Cmd {
 // again replays the session under other policies.
 func (s *sessionScreen) again(names []string) tea.Cmd {
 	opened := s.opened
-	return s.run("replaying", opened, func(ctx context.Context, _ ProgressFunc) (func() tea.Cmd, error) {
-		list, err := opened.replay(ctx, names)
+	return s.run("replaying", opened, func(j *job) (then, error) {
+		list, err := opened.replay(j, names)
 		return func() tea.Cmd { return s.show(list) }, err
 	})
 }
 
 // request is the number of the request under the cursor; 0: there is none.
-func (s *sessionScreen) request() int { return max(s.rows.Cursor()+1, 0) }
+func (s *sessionScreen) request() int { return max(s.Cursor()+1, 0) }
 
 // chartRows is the height of the chart, lines.
 func (s *sessionScreen) chartRows() int { return min(max((s.height-9)/2, 3), 16) }
@@ -177,8 +179,6 @@ func (s *sessionScreen) resize(w, h int) {
 
 // eventLines are the lines below the requests, for what happened.
 func (s *sessionScreen) eventLines() int { return min(max(s.height/10, 1), 4) }
-
-func (s *sessionScreen) update(msg tea.Msg) tea.Cmd { return s.rows.update(msg) }
 
 func (s *sessionScreen) view() string {
 	switch {
@@ -194,13 +194,13 @@ func (s *sessionScreen) view() string {
 	lines = append(lines, report.TimelineChart(s.first.tl, report.ChartLayout{
 		Width: s.width, Rows: s.chartRows(), Request: s.request(), ByTime: s.byTime, Color: s.m.src.Layout.Color,
 	})...)
-	return strings.Join(append(lines, s.rows.View(), s.eventText()), "\n")
+	return strings.Join(append(lines, s.View(), s.eventText()), "\n")
 }
 
 // eventText says what happened before the request under the cursor.
 func (s *sessionScreen) eventText() string {
 	var texts []string
-	for _, n := range s.first.main[s.rows.Cursor()].Events {
+	for _, n := range s.first.main[s.Cursor()].Events {
 		texts = append(texts, report.Clean(report.EventText(s.first.tl, &s.first.tl.Events[n])))
 	}
 	return lipgloss.NewStyle().Width(s.width).MaxHeight(s.eventLines()).Render(strings.Join(texts, "; "))
@@ -248,7 +248,7 @@ func near(list []int, n, by int) int {
 // jump moves the cursor to the next request with an event, or the one before.
 func (s *sessionScreen) jump(by int) tea.Cmd {
 	if n := near(s.first.eventful(loud), s.request(), by); n > 0 {
-		s.rows.to(n - 1)
+		s.to(n - 1)
 	} else {
 		s.m.note = "no event there"
 	}
@@ -258,19 +258,17 @@ func (s *sessionScreen) jump(by int) tea.Cmd {
 // noSecond is the entry of the second policy's list that leaves one policy.
 const noSecond = "none: one policy"
 
-// policies lets the user choose the first policy, or the second.
-func (s *sessionScreen) policies(second bool) tea.Cmd {
-	names, at := s.names(), noSecond
-	if !second {
-		return s.m.choose("policy", s.m.src.Policies, names[0], func(name string) tea.Cmd {
-			names[0] = name
-			return s.again(names)
-		})
-	}
-	if s.second != nil {
-		at = s.second.name
-	}
-	return s.m.choose("second policy", append([]string{noSecond}, s.m.src.Policies...), at, func(name string) tea.Cmd {
+func (s *sessionScreen) policies() tea.Cmd {
+	names := s.names()
+	return s.m.choose("policy", s.m.src.Policies, names[0], func(name string) tea.Cmd {
+		names[0] = name
+		return s.again(names)
+	})
+}
+
+func (s *sessionScreen) secondPolicies() tea.Cmd {
+	names := append(s.names(), noSecond)
+	return s.m.choose("second policy", append([]string{noSecond}, s.m.src.Policies...), names[1], func(name string) tea.Cmd {
 		if names = names[:1]; name != noSecond {
 			names = append(names, name)
 		}
@@ -278,13 +276,13 @@ func (s *sessionScreen) policies(second bool) tea.Cmd {
 	})
 }
 
-func (s *sessionScreen) open() tea.Cmd { return s.m.push(newRequest(s, s.request(), nil)) }
+func (s *sessionScreen) open() tea.Cmd { return s.m.push(newRequest(s, s.request())) }
 
 // page writes the page of the session to a file that the user names.
 func (s *sessionScreen) page() tea.Cmd {
 	src, item, name := s.m.src, s.item, s.first.name
 	return s.m.ask("write the page to", cmp.Or(item.Short, "session")+".html", nil, func(file string) tea.Cmd {
-		return s.run("writing "+file, nil, func(context.Context, ProgressFunc) (func() tea.Cmd, error) {
+		return s.run("writing "+file, nil, func(j *job) (then, error) {
 			err := src.Page(&item, name, file)
 			return func() tea.Cmd { s.m.note = file + " is written"; return nil }, err
 		})
@@ -296,8 +294,8 @@ func (s *sessionScreen) bill() tea.Cmd {
 	opened, r := s.opened, s.first
 	t := newText(s.m, "bill", "why", s.m.src.Words(&s.item), "--policy", r.name)
 	cmd := s.m.push(t)
-	return tea.Batch(cmd, t.run("adding up", opened, func(context.Context, ProgressFunc) (func() tea.Cmd, error) {
-		print, err := opened.Bill(r.pol)
+	return tea.Batch(cmd, t.run("adding up", opened, func(j *job) (then, error) {
+		print, err := opened.Bill(r.pol, opened.until(j))
 		return func() tea.Cmd {
 			return t.show(func(w int) string { return s.printed(w, print) })
 		}, err
@@ -331,8 +329,8 @@ func (s *sessionScreen) actions() []action {
 		on("]", "next event", with(func() tea.Cmd { return s.jump(1) })),
 		on("b", "bill", with(s.bill)),
 		on("c", "compactions", with(func() tea.Cmd { return s.compactions(s.request()) })),
-		on("p", "policy", with(func() tea.Cmd { return s.policies(false) })),
-		on("P", "second policy", with(func() tea.Cmd { return s.policies(true) })),
+		on("p", "policy", with(s.policies)),
+		on("P", "second policy", with(s.secondPolicies)),
 		on("/", "search", with(s.search)),
 		on("t", "by time", with(func() tea.Cmd { s.byTime = !s.byTime; return nil })),
 		on("o", "write the page", with(s.page)),
@@ -375,12 +373,16 @@ func (s *sessionScreen) compaction(t *textScreen, list []int, n int) tea.Cmd {
 	if n == 1 {
 		t.command = []string{"diff", s.m.src.Words(&s.item), "--policy", r.name, "--at", "1"}
 	}
-	return t.run("replaying", opened, func(context.Context, ProgressFunc) (func() tea.Cmd, error) {
-		before, err := opened.view(r, max(n-1, 1), n > 1)
+	return t.run("replaying", opened, func(j *job) (then, error) {
+		from := r.pol
+		if n == 1 {
+			from = nil
+		}
+		before, err := opened.view(j, from, max(n-1, 1))
 		if err != nil {
 			return nil, err
 		}
-		after, err := opened.view(r, n, true)
+		after, err := opened.view(j, r.pol, n)
 		if err != nil {
 			return nil, err
 		}
@@ -408,24 +410,20 @@ func (s *sessionScreen) compaction(t *textScreen, list []int, n int) tea.Cmd {
 	})
 }
 
-// view is what is sent at a request under a policy; with policed false the whole history.
-func (o *Opened) view(r *replayed, n int, policed bool) (*view.View, error) {
-	pol := r.pol
-	if !policed {
-		pol = nil
-	}
-	return o.Record.ViewAt(pol, o.Options, n)
+// view is what is sent at a request under a policy; without one the whole history.
+func (o *Opened) view(j *job, pol *policy.Policy, n int) (*view.View, error) {
+	return o.Record.ViewAt(pol, o.until(j), n)
 }
 
 // compacted describes a compaction: its events, what was sent before and after it by category, and its summary.
-func compacted(r *replayed, n int, d *diff.Diff, before, after []filled) string {
+func compacted(r *replayed, n int, d *diff.Diff, before, after string) string {
 	var b strings.Builder
 	for i := range r.tl.Events {
 		if e := &r.tl.Events[i]; compaction(e) && (e.Request != nil && *e.Request == n || e.Request == nil && n > len(r.main)) {
 			b.WriteString(report.Clean(report.EventText(r.tl, e)) + "\n")
 		}
 	}
-	b.WriteString("\nBEFORE  " + filledText(before) + "\nAFTER   " + filledText(after) + "\n\nSUMMARY\n")
+	b.WriteString("\nBEFORE  " + before + "\nAFTER   " + after + "\n\nSUMMARY\n")
 	for i := range d.Messages {
 		if m := &d.Messages[i]; m.Right.Status == diff.Added && m.Left.Status == diff.Absent {
 			b.WriteString(cleaned(m.Text) + "\n")

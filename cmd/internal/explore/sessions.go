@@ -1,7 +1,7 @@
 package explore
 
 import (
-	"context"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -18,7 +18,7 @@ type sessions struct {
 	read   int // of all, in the order of the list: their figures are read
 	listed bool
 	shown  []report.SessionItem
-	rows   rows
+	rows
 
 	filter, agent, project, order string
 }
@@ -29,7 +29,7 @@ func (s *sessions) title() string {
 		parts[0] = policy.Thousands(len(s.shown)) + " of " + policy.Thousands(len(s.all)) + " sessions"
 	}
 	for _, p := range [][2]string{{"by ", s.order}, {"agent ", s.agent}, {"project ", s.project}, {"with ", s.filter}} {
-		if p[1] != "" && p != [2]string{"by ", s.m.src.Orders[0]} {
+		if p[1] != "" {
 			parts = append(parts, p[0]+report.Clean(p[1]))
 		}
 	}
@@ -43,8 +43,8 @@ func (s *sessions) start() tea.Cmd {
 	s.rows = newRows()
 	s.m.resize()
 	list := s.m.src.Sessions
-	return s.run("looking for sessions", nil, func(_ context.Context, step ProgressFunc) (func() tea.Cmd, error) {
-		found, err := list(step)
+	return s.run("looking for sessions", nil, func(j *job) (then, error) {
+		found, err := list(j.step)
 		return func() tea.Cmd {
 			s.all, s.read, s.listed = found, 0, true
 			s.show()
@@ -68,8 +68,8 @@ func (s *sessions) figures() tea.Cmd {
 	src, from, total := s.m.src, s.read, len(s.all)
 	to := min(from+max(from, atOnce), total)
 	part := slices.Clone(s.all[from:to])
-	cmd := s.run("reading sizes and costs", nil, func(ctx context.Context, step ProgressFunc) (func() tea.Cmd, error) {
-		src.Figures(ctx, part, func(done, _ int) { step(from+done, total) })
+	cmd := s.run("reading sizes and costs", nil, func(j *job) (then, error) {
+		src.Figures(j.ctx, part, func(done, _ int) { j.step(from+done, total) })
 		return func() tea.Cmd {
 			copy(s.all[from:], part)
 			s.read = to
@@ -97,22 +97,22 @@ func projectOf(i *report.SessionItem) string {
 	return i.Folder
 }
 
-// show lists the sessions that match, in their order, with the cursor on the session that it was on.
+// show lists the sessions that match, in their order. The cursor stays on its session, or on the first row.
 func (s *sessions) show() {
 	id := ""
-	if i := s.selected(); i != nil {
+	if i := s.selected(); i != nil && s.Cursor() > 0 {
 		id = i.Path
 	}
 	s.shown = slices.DeleteFunc(slices.Clone(s.all), func(i report.SessionItem) bool { return !s.matches(&i) })
-	s.m.src.Sort(s.shown, s.order)
-	s.rows.set(report.SessionRows(s.shown, s.m.src.Now))
+	s.m.src.Sort(s.shown, cmp.Or(s.order, s.m.src.Orders[0]))
+	s.set(report.SessionRows(s.shown, s.m.src.Now))
 	if at := slices.IndexFunc(s.shown, func(i report.SessionItem) bool { return i.Path == id }); at >= 0 {
-		s.rows.to(at)
+		s.to(at)
 	}
 }
 
 func (s *sessions) selected() *report.SessionItem {
-	if at := s.rows.Cursor(); at >= 0 && at < len(s.shown) {
+	if at := s.Cursor(); at >= 0 && at < len(s.shown) {
 		return &s.shown[at]
 	}
 	return nil
@@ -125,14 +125,11 @@ func (s *sessions) open() tea.Cmd {
 	return nil
 }
 
-func (s *sessions) resize(w, h int)            { s.rows.resize(w, h) }
-func (s *sessions) update(msg tea.Msg) tea.Cmd { return s.rows.update(msg) }
-
 func (s *sessions) view() string {
 	if s.listed && len(s.all) == 0 {
 		return "There are no sessions here."
 	}
-	return s.rows.View()
+	return s.View()
 }
 
 // values are what sessions have, each once, after an entry for all of them.
@@ -142,18 +139,17 @@ func (s *sessions) values(of func(*report.SessionItem) string) []string {
 		list = append(list, of(&s.all[i]))
 	}
 	slices.Sort(list)
-	return append([]string{everything}, slices.Compact(list)...)
+	return append([]string{"all"}, slices.Compact(list)...)
 }
 
-const everything = "all"
-
-// limit lets the user choose which sessions are listed.
-func (s *sessions) limit(what string, of func(*report.SessionItem) string, to *string) tea.Cmd {
-	return s.m.choose(what, s.values(of), *to, func(name string) tea.Cmd {
-		if *to = name; name == everything {
+// choose lets the user choose which sessions are listed, or in what order. The first of the names stands for "".
+func (s *sessions) choose(what string, names []string, to *string) tea.Cmd {
+	return s.m.choose(what, names, *to, func(name string) tea.Cmd {
+		if *to = name; name == names[0] {
 			*to = ""
 		}
 		s.show()
+		s.to(0)
 		return nil
 	})
 }
@@ -164,11 +160,9 @@ func (s *sessions) actions() []action {
 		on("/", "filter", func() tea.Cmd {
 			return s.m.ask("filter", s.filter, func(text string) { s.filter = text; s.show() }, func(string) tea.Cmd { return nil })
 		}),
-		on("s", "sort", func() tea.Cmd {
-			return s.m.choose("order", s.m.src.Orders, s.order, func(name string) tea.Cmd { s.order = name; s.show(); return nil })
-		}),
-		on("a", "agent", func() tea.Cmd { return s.limit("agent", s.m.src.Agent, &s.agent) }),
-		on("d", "project", func() tea.Cmd { return s.limit("project", projectOf, &s.project) }),
+		on("s", "sort", func() tea.Cmd { return s.choose("order", s.m.src.Orders, &s.order) }),
+		on("a", "agent", func() tea.Cmd { return s.choose("agent", s.values(s.m.src.Agent), &s.agent) }),
+		on("d", "project", func() tea.Cmd { return s.choose("project", s.values(projectOf), &s.project) }),
 		on("r", "list again", func() tea.Cmd { s.listed = false; return s.start() }),
 	}
 }
@@ -176,7 +170,7 @@ func (s *sessions) actions() []action {
 func (s *sessions) words() []string {
 	words := append([]string{"sessions"}, s.m.src.Folders...)
 	for _, p := range [][2]string{{"--sort", s.order}, {"--source", s.agent}, {"--project", s.project}, {"--grep", s.filter}} {
-		if p[1] != "" && p != [2]string{"--sort", s.m.src.Orders[0]} {
+		if p[1] != "" {
 			words = append(words, p[:]...)
 		}
 	}

@@ -25,13 +25,6 @@ type textScreen struct {
 
 func newText(m *Browser, name string, command ...string) *textScreen {
 	t := &textScreen{work: work{m: m}, Model: viewport.New(), name: name, command: command}
-	k := &t.KeyMap
-	k.PageUp.SetKeys("pgup")
-	k.PageDown.SetKeys("pgdown", "space")
-	k.HalfPageUp.SetEnabled(false)
-	k.HalfPageDown.SetEnabled(false)
-	k.Left.SetEnabled(false)
-	k.Right.SetEnabled(false)
 	t.HighlightStyle, t.SelectedHighlightStyle = selected, selected.Bold(true)
 	return t
 }
@@ -65,6 +58,12 @@ func (t *textScreen) mark() {
 }
 
 func (t *textScreen) update(msg tea.Msg) (cmd tea.Cmd) {
+	switch k, _ := msg.(tea.KeyPressMsg); k.String() {
+	case "home":
+		t.GotoTop()
+	case "end":
+		t.GotoBottom()
+	}
 	t.Model, cmd = t.Update(msg)
 	return cmd
 }

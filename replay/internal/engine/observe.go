@@ -22,6 +22,11 @@ func (e *Engine) observe(q *request) {
 	if e.options.Observe != nil {
 		e.options.Observe(n, e.view)
 	}
+	if e.options.Stop != nil {
+		if err := e.options.Stop(); err != nil {
+			e.fail(err)
+		}
+	}
 	e.send(SentRequest{Request: &q.row, Start: cmp.Or(e.progress.now, q.msg.Time), End: q.msg.End, Stop: q.msg.StopReason})
 	if o.tracer != nil {
 		o.tracer.See(n, e.view)

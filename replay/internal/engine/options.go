@@ -30,6 +30,9 @@ type Options struct {
 	// they made are valid during the call.
 	Observe func(n int, v *view.View)
 
+	// Stop, if set, is called at each main request. An error ends the replay with that error.
+	Stop func() error
+
 	// Send, if set, is called with each request in the order of Timeline.Requests. The request, and what it
 	// points to, is valid during the call.
 	Send func(q *SentRequest)
