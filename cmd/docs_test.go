@@ -361,3 +361,16 @@ func TestGlossaryTypes(t *testing.T) {
 		}
 	}
 }
+
+// TestDocsLength holds README.md and CHANGELOG.md to a number of words, examples included.
+func TestDocsLength(t *testing.T) {
+	for name, most := range map[string]int{"README.md": 900, "CHANGELOG.md": 1500} {
+		text, err := os.ReadFile(filepath.Join("..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(bytes.Fields(text)); n > most {
+			t.Errorf("%s has %d words, more than %d", name, n, most)
+		}
+	}
+}
