@@ -374,3 +374,33 @@ func TestDocsLength(t *testing.T) {
 		}
 	}
 }
+
+// TestDocsNumbers fails on a number with a unit, in the paragraph right behind an example, that no example of the page
+// prints. Rounded numbers are not compared: a page names figures as the output does.
+func TestDocsNumbers(t *testing.T) {
+	t.Chdir("..")
+	number := regexp.MustCompile(`\d+(,\d{3})*(\.\d+)? (USD|tokens)|\d+\.\d+ %|\d+,\d{3}`)
+	for _, name := range pages(t) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts := strings.Split(string(text), "\n```")
+		var examples strings.Builder
+		for i, part := range parts {
+			if strings.HasPrefix(part, "console\n") {
+				examples.WriteString(part)
+			}
+			if i == 0 || !strings.HasPrefix(parts[i-1], "console\n") {
+				continue
+			}
+			paragraph, _, _ := strings.Cut(strings.TrimLeft(part, "\n"), "\n\n")
+			for _, n := range number.FindAllString(paragraph, -1) {
+				n, _, _ = strings.Cut(n, " ")
+				if !strings.Contains(examples.String(), n) {
+					t.Errorf("%s: %s is in no example: %s", name, n, paragraph)
+				}
+			}
+		}
+	}
+}
