@@ -362,17 +362,32 @@ func TestGlossaryTypes(t *testing.T) {
 	}
 }
 
-// TestDocsLength holds README.md and CHANGELOG.md to a number of words, examples included.
+// TestDocsLength holds README.md and CHANGELOG.md to a number of words, examples included, and the pages for users to one
+// in all, without examples and generated parts.
 func TestDocsLength(t *testing.T) {
-	for name, most := range map[string]int{"README.md": 900, "CHANGELOG.md": 1500} {
-		text, err := os.ReadFile(filepath.Join("..", name))
+	t.Chdir("..")
+	users := 0
+	for _, name := range append(pages(t), "CHANGELOG.md") {
+		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := len(bytes.Fields(text)); n > most {
+		most, ok := map[string]int{"README.md": 900, "CHANGELOG.md": 1500}[name]
+		if n := len(bytes.Fields(text)); ok && n > most {
 			t.Errorf("%s has %d words, more than %d", name, n, most)
 		}
+		project := strings.HasPrefix(name, "docs/internals/") || strings.HasPrefix(name, "docs/findings/") || name == "docs/releasing.md"
+		if !strings.HasPrefix(name, "docs/") || project || isGenerated(text) {
+			continue
+		}
+		for _, l := range prose(string(text)) {
+			users += len(regexp.MustCompile(`\S*\w\S*`).FindAllString(l.text, -1))
+		}
 	}
+	if users > 12_000 {
+		t.Errorf("the pages for users have %d words, more than 12,000", users)
+	}
+	t.Logf("%d words in the pages for users", users)
 }
 
 // TestDocsNumbers fails on a number with a unit, in the paragraph right behind an example, that no example of the page
