@@ -361,3 +361,61 @@ func TestGlossaryTypes(t *testing.T) {
 		}
 	}
 }
+
+// TestDocsLength holds README.md and CHANGELOG.md to a number of words, examples included, and the pages for users to one
+// in all, without examples and generated parts.
+func TestDocsLength(t *testing.T) {
+	t.Chdir("..")
+	users := 0
+	for _, name := range append(pages(t), "CHANGELOG.md") {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		most, ok := map[string]int{"README.md": 900, "CHANGELOG.md": 1500}[name]
+		if n := len(bytes.Fields(text)); ok && n > most {
+			t.Errorf("%s has %d words, more than %d", name, n, most)
+		}
+		project := strings.HasPrefix(name, "docs/internals/") || strings.HasPrefix(name, "docs/findings/") || name == "docs/releasing.md"
+		if !strings.HasPrefix(name, "docs/") || project || isGenerated(text) {
+			continue
+		}
+		for _, l := range prose(string(text)) {
+			users += len(regexp.MustCompile(`\S*\w\S*`).FindAllString(l.text, -1))
+		}
+	}
+	if users > 12_000 {
+		t.Errorf("the pages for users have %d words, more than 12,000", users)
+	}
+	t.Logf("%d words in the pages for users", users)
+}
+
+// TestDocsNumbers fails on a number with a unit, in the paragraph right behind an example, that no example of the page
+// prints. Rounded numbers are not compared: a page names figures as the output does.
+func TestDocsNumbers(t *testing.T) {
+	t.Chdir("..")
+	number := regexp.MustCompile(`\d+(,\d{3})*(\.\d+)? (USD|tokens)|\d+\.\d+ %|\d+,\d{3}`)
+	for _, name := range pages(t) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts := strings.Split(string(text), "\n```")
+		var examples strings.Builder
+		for i, part := range parts {
+			if strings.HasPrefix(part, "console\n") {
+				examples.WriteString(part)
+			}
+			if i == 0 || !strings.HasPrefix(parts[i-1], "console\n") {
+				continue
+			}
+			paragraph, _, _ := strings.Cut(strings.TrimLeft(part, "\n"), "\n\n")
+			for _, n := range number.FindAllString(paragraph, -1) {
+				n, _, _ = strings.Cut(n, " ")
+				if !strings.Contains(examples.String(), n) {
+					t.Errorf("%s: %s is in no example: %s", name, n, paragraph)
+				}
+			}
+		}
+	}
+}

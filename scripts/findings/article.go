@@ -56,12 +56,13 @@ func names() (list []string) {
 }
 
 // generate makes the files of the folder, by name: all of them, or those of the articles that are named.
-func generate(src *sources, only ...string) (files map[string]string, answers []answer, err error) {
+func generate(src *sources, only ...string) (files map[string]string, err error) {
 	for _, c := range src.all() {
 		if err := c.load(); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
+	var answers []answer
 	shared := corpora(src)
 	files = map[string]string{}
 	for _, one := range makers {
@@ -70,28 +71,28 @@ func generate(src *sources, only ...string) (files map[string]string, answers []
 		}
 		a, err := one.make(src)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		a.name = one.name
 		a.addTable(shared)
 		words, err := a.write(files)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", a.name, err)
+			return nil, fmt.Errorf("%s: %w", a.name, err)
 		}
 		answers = append(answers, answer{a.name, a.title, words})
 	}
 	if len(only) > 0 {
-		return files, nil, nil
+		return files, nil
 	}
 	index := &article{name: "README", tables: []*table{shared}}
 	parsed, err := index.parse()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var b bytes.Buffer
-	err = parsed.Execute(&b, map[string]string{"List": strings.TrimSpace(listOf(answers, ""))})
+	err = parsed.Execute(&b, map[string]string{"List": strings.TrimSpace(listOf(answers))})
 	files["README.md"] = tidy(b.String())
-	return files, answers, err
+	return files, err
 }
 
 // write adds the files of an article, and returns its answer.

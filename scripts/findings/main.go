@@ -19,7 +19,7 @@ import (
 )
 
 func main() {
-	dir := flag.String("o", folder, "`FOLDER` to write to; only the default is listed in other pages")
+	dir := flag.String("o", folder, "`FOLDER` to write to")
 	flag.Parse()
 	if err := run(*dir, os.Getenv, flag.Args()...); err != nil {
 		fmt.Fprintln(os.Stderr, "findings:", err)
@@ -29,8 +29,7 @@ func main() {
 
 var folder = filepath.Join("docs", "findings")
 
-// run writes the articles, or those that are named, into a folder. Where it is docs/findings, and all are written, their
-// answers go into the pages that list them.
+// run writes the articles, or those that are named, into a folder.
 func run(dir string, env func(string) string, only ...string) error {
 	for _, name := range only {
 		if !slices.ContainsFunc(makers, func(m maker) bool { return m.name == name }) {
@@ -41,7 +40,7 @@ func run(dir string, env func(string) string, only ...string) error {
 	if err != nil {
 		return err
 	}
-	files, answers, err := generate(src, only...)
+	files, err := generate(src, only...)
 	if err != nil {
 		return err
 	}
@@ -53,44 +52,14 @@ func run(dir string, env func(string) string, only ...string) error {
 			return err
 		}
 	}
-	if dir != folder || len(only) > 0 {
-		return nil
-	}
-	for page, from := range lists {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			return err
-		}
-		listed, err := list(string(text), from, answers)
-		if err != nil {
-			return fmt.Errorf("%s: %w", page, err)
-		}
-		if err := os.WriteFile(page, []byte(listed), 0o644); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 
-// lists are the pages that list the articles, with the folder of these as seen from there.
-var lists = map[string]string{"README.md": "docs/findings/", filepath.Join("docs", "README.md"): "findings/"}
-
-const listBegin, listEnd = "<!-- findings: written by scripts/findings -->\n", "<!-- /findings -->\n"
-
-// list puts the answers into a page, between its two marks.
-func list(page, from string, answers []answer) (string, error) {
-	head, rest, ok := strings.Cut(page, listBegin)
-	_, tail, closed := strings.Cut(rest, listEnd)
-	if !ok || !closed {
-		return "", fmt.Errorf("it has no %q and %q around the list of findings", strings.TrimSpace(listBegin), strings.TrimSpace(listEnd))
-	}
-	return head + listBegin + listOf(answers, from) + listEnd + tail, nil
-}
-
-func listOf(answers []answer, from string) string {
+// listOf lists the articles with their answers.
+func listOf(answers []answer) string {
 	var b strings.Builder
 	for _, a := range answers {
-		item := fmt.Sprintf("- [%s](%s%s.md): %s", a.title, from, a.name, a.text)
+		item := fmt.Sprintf("- [%s](%s.md): %s", a.title, a.name, a.text)
 		b.WriteString(strings.Join(wrapped([]string{item}), "\n") + "\n")
 	}
 	return b.String()
