@@ -323,7 +323,7 @@ func TestLabels(t *testing.T) {
 		one := &same.Sessions[i]
 		one.Values = append(one.Values, one.Values[1], one.Values[1], one.Values[1])
 	}
-	same.Mark()
+	same.Mark(nil)
 	if d := newScatter(same); len(d.Marks) != 1 || len(d.Marks[0].Texts) != 4 || !strings.Contains(d.Marks[0].Label, "2 more") {
 		t.Errorf("four points in one place: %+v", d.Marks)
 	}

@@ -38,7 +38,7 @@ func sweptSample(n, wanted int) *sweep.Grid {
 	for k := range s.Sessions {
 		s.Sessions[k].Origin, s.Sessions[k].Unpriced = compare.Origin{Session: "t", Agent: "a1", File: "b.jsonl"}, []string{"gpt-9"}
 	}
-	s.Mark()
+	s.Mark(nil)
 	return s
 }
 

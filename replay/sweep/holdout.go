@@ -1,7 +1,6 @@
 package sweep
 
 import (
-	"math/rand/v2"
 	"slices"
 
 	"github.com/ctxkit/ctxkit/replay/exact"
@@ -18,14 +17,14 @@ type HoldOut struct {
 	Higher int // projects in which the best point of all is worse than the policy as it is
 }
 
-// draws and seed make the same halves in every run; fewestProjects are enough for it.
-const draws, seed, fewestProjects = 1000, 1, 4
+// draws is how many halves are tried; fewestProjects are enough for it.
+const draws, fewestProjects = 1000, 4
 
 // ratio is a difference and what the policy as it is comes to.
 type ratio struct{ num, den int64 }
 
-// holdOut measures the choice among some points.
-func (s *Grid) holdOut(candidates []int) (h HoldOut) {
+// holdOut measures the choice among some points. permute gives the numbers from 0 to below its argument in random order.
+func (s *Grid) holdOut(candidates []int, permute func(n int) []int) (h HoldOut) {
 	at, projects := map[string]int{}, [][]ratio{} // by project and candidate
 	for _, one := range s.Against.Sessions {
 		first := one.Values[0][s.Against.Judged]
@@ -53,10 +52,9 @@ func (s *Grid) holdOut(candidates []int) (h HoldOut) {
 		}
 		return r
 	}
-	random := rand.New(rand.NewPCG(seed, 0))
 	shares := make([]exact.Decimal, 0, draws)
 	for range draws {
-		drawn := random.Perm(len(projects))
+		drawn := permute(len(projects))
 		half, others := drawn[:len(drawn)/2], drawn[len(drawn)/2:]
 		best, least := 0, sum(half, 0).num
 		for c := range candidates {

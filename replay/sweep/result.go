@@ -65,7 +65,8 @@ type Grid struct {
 // Mark sums the tried points up and finds the front. Those sessions count in which the policy as it is is feasible, or all
 // where it never is: what a point comes to does not depend on the other points. A point that is infeasible in one of
 // them is a bound and not on the front, and of points without a difference the first alone is on it.
-func (s *Grid) Mark() {
+// permute gives the numbers from 0 to below its argument in random order.
+func (s *Grid) Mark(permute func(n int) []int) {
 	compare.JoinProjects(s.Sessions)
 	names := []string{s.Policy}
 	if len(s.Sessions) > 0 {
@@ -107,7 +108,7 @@ func (s *Grid) Mark() {
 	for k, on := range Front(values) {
 		s.Front[candidates[k]] = on
 	}
-	s.HoldOut = s.holdOut(candidates)
+	s.HoldOut = s.holdOut(candidates, permute)
 }
 
 // total is what a point comes to in the first figure of the front.

@@ -148,7 +148,7 @@ func marked(axes []Axis, rows ...[]compare.Values) *Grid {
 	for i, values := range rows {
 		s.Sessions = append(s.Sessions, compare.ComparedSession{Project: fmt.Sprint("/p", i), Values: values})
 	}
-	s.Mark()
+	s.Mark(rand.New(rand.NewPCG(1, 0)).Perm)
 	return s
 }
 
