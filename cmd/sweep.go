@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
@@ -34,9 +33,10 @@ func newSweep(sys *system) *cobra.Command {
 		Short: "Try values of a policy's parameters and mark the best",
 		Args:  arguments(&o.Inputs),
 		Long: `Replay sessions under every choice of some parameters of a policy, and mark the
-choices that no other one beats in cost, mean size of a request and regret at
-once. A choice under which the API would refuse requests is a bound, not one of
-them.
+choices that no other one beats in cost and misses at once. A choice under which
+the API would refuse requests is a bound, not one of them. The cheapest is
+compared with the policy as it is, and where there are four projects or more,
+the choice is tried out: made on half of them, measured on the other half.
 
 --vary takes a list (A,B,C) or a range (A..B, A..B:STEP) of numbers or
 durations, both ends included; a range without a step has five values. Several
@@ -134,7 +134,7 @@ func (r *replays) sweep(o *sweepOptions) error {
 	if err != nil {
 		return o.varyError(err)
 	}
-	s.Mark()
+	s.Mark(rand.New(rand.NewPCG(1, 0)).Perm) // the same halves in every run
 	if err := report.Sweep(r.out, s, o.report(r.sys)); err != nil {
 		return err
 	}
@@ -146,56 +146,44 @@ func (r *replays) sweep(o *sweepOptions) error {
 func (r *replays) trySessions(plan *sweep.Plan, s *sweep.Grid) (failed, err error) {
 	loop := r.loop("swept")
 	loop.skipEmpty, loop.billed = true, true
-	var ran []*policy.Policy
 	var converted []*replay.Conversion
 	type result struct {
 		*sweep.Swept
-		input      string
-		conversion *replay.Conversion
-		err        error // of --vary: it ends the sweep
+		input string
+		err   error // of --vary: it ends the sweep
 	}
-	idle := map[string]bool{}
 	left := 0 // inputs that were not finished
 	failed, err = eachConversation(loop, func(c agentConversation) (one result, err error) {
 		base, err := r.choose(preset.ClientOf(c.conv))
 		if err != nil {
 			return one, err
 		}
-		one = result{Swept: &sweep.Swept{Origin: *c.source(), Policy: base}, input: c.input}
-		swept := sweep.NewSession(one.Origin, c.rec, base)
+		one = result{Swept: &sweep.Swept{}, input: c.input}
+		swept := sweep.NewSession(*c.source(), c.rec, base)
 		if one.Has, one.err = plan.Has(swept); one.err != nil {
 			return one, nil
 		}
-		if one.conversion, err = c.rec.Conversion(r.o.options()); err != nil {
-			return one, err
-		}
-		track, err := c.rec.Replay(replay.RecordedTrack(), replay.Options{})
+		one.Session, err = compare.Run(&compare.Subject{Record: c.rec, Agent: c.agent, Input: c.input}, []*policy.Policy{base}, r.o.options())
 		if err != nil {
 			return one, err
 		}
-		one.Billed = compare.BilledBy(track)
-		one.Tried, err = r.tryPoints(plan, swept)
+		tried, err := r.tryPoints(plan, swept)
+		one.Session.Values = append(one.Session.Values, tried...)
 		return one, err
 	}, func(one result) error {
 		if one.err != nil {
 			return one.err
 		}
-		if part := len(one.Tried) < len(plan.Points); part {
+		if part := len(one.Session.Values) <= len(plan.Points); part {
 			s.Interrupted = true
 			left = len(r.in.list) - slices.Index(r.in.list, one.input)
-			if s.Sessions > 0 {
+			if len(s.Sessions) > 0 {
 				return errInterrupted
 			}
 			left--
 		}
 		s.Add(one.Swept)
-		for _, text := range plan.Idle(one.Policy) {
-			if !idle[text] {
-				idle[text] = true
-				r.msgs.warn(session.Warning{Message: text})
-			}
-		}
-		ran, converted = append(ran, one.Policy), append(converted, one.conversion)
+		converted = append(converted, one.Session.Converted)
 		if s.Interrupted {
 			return errInterrupted
 		}
@@ -204,26 +192,26 @@ func (r *replays) trySessions(plan *sweep.Plan, s *sweep.Grid) (failed, err erro
 	if errors.Is(err, errInterrupted) {
 		err = nil // Main exits as interrupted
 	}
-	s.Inputs, s.Use = loop.inputs(failed), policy.NewUse(s.Policy, ran)
+	s.Inputs = loop.inputs(failed)
 	s.Inputs.Failed += left
 	r.msgs.converted(converted)
 	return failed, err
 }
 
 // tryPoints tries all points on one session, or after an interrupt the first.
-func (r *replays) tryPoints(plan *sweep.Plan, one *sweep.SweptSession) (list []sweep.Tried, err error) {
+func (r *replays) tryPoints(plan *sweep.Plan, one *sweep.SweptSession) (list []compare.Values, err error) {
 	progress := newProgress(r.sys, r.o.Quiet || len(r.in.list) > 1, "tried", len(plan.Points))
 	progress.noun, progress.remaining = "points", true
 	defer progress.clear()
-	err = inOrder(len(plan.Points), r.perInput(), func(i int) (sweep.Tried, error) {
+	err = inOrder(len(plan.Points), r.perInput(), func(i int) (compare.Values, error) {
 		if r.sys.interrupted() {
-			return sweep.Tried{}, errInterrupted
+			return nil, errInterrupted
 		}
 		return plan.Try(i, one, r.o.options())
-	}, func(_ int, t sweep.Tried, err error) error {
+	}, func(_ int, v compare.Values, err error) error {
 		if err == nil {
 			progress.step()
-			list = append(list, t)
+			list = append(list, v)
 		}
 		return err
 	})

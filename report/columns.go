@@ -184,7 +184,7 @@ type evidenceCells struct {
 	FittedFree    any `col:"fitted: free" about:"free replay, in windows fitted to the record" drop:"4"`
 }
 type frontCells struct {
-	Front any `col:"front" about:"* no other point is as good in every figure and better in one; ! infeasible, a bound; ~ infeasible in some sessions"`
+	Front any `col:"front" about:"* no other point is as good in every figure and better in one; ! infeasible, a bound; = as a point before"`
 }
 
 // axisColumn is the column of a parameter that a sweep varies.

@@ -160,7 +160,7 @@ func comparePage(p *page, c *compare.Comparison, short bool) {
 		p.note(none, differText(c))
 		p.commands(c.Commands...)
 	}
-	p.notes(yellow, unpricedNotes(compare.UnpricedModels(c.Sessions), &p.Hints))
+	p.notes(yellow, unpricedNotes(c.Sessions, &p.Hints))
 	p.notes(yellow, lostNotes(c, &p.Hints))
 }
 

@@ -139,25 +139,26 @@ func policyJSON(c *compare.Comparison, i int, u *policy.Use) object {
 func sweepJSON(s *sweep.Grid) object {
 	vary, points := []object{}, []object{}
 	for i, a := range s.Axes {
-		vary = append(vary, object{{"key", a.Key}, {"values", a.Values}, {"sessions", s.Applied[i]}})
+		vary = append(vary, object{{"key", a.Key}, {"values", a.Values}, {"sessions", s.Applied[i]}, {"inert,omitempty", s.Inert[i]}})
 	}
 	for i := range s.Results {
-		set := map[string]string{}
+		set, against := map[string]string{}, &s.Against.Pairs[1+i].Figures[s.Against.Judged]
 		for j, v := range s.Points[i] {
 			set[s.Axes[j].Key] = v
 		}
 		point := object{{"set", set}, {"totals", totals(&s.Results[i])}}
-		if s.Common > 0 && s.Common < s.Sessions {
+		if len(s.Against.Sessions) < len(s.Sessions) {
 			point = append(point, member{"feasible_totals", totals(&compare.PolicyRow{Figures: s.Results[i].Common})})
 		}
 		points = append(points, append(point, object{
-			{"infeasible_sessions", s.Results[i].Infeasible}, {"bound", s.Bound(i)}, {"front", s.Front[i]},
+			{"infeasible_sessions", s.Results[i].Infeasible}, {"bound", s.Results[i].Bound}, {"front", s.Front[i]}, {"repeats", s.Same[i] < i},
+			{"share,omitempty", against.Interval.Value}, {"low,omitempty", against.Interval.Lower}, {"high,omitempty", against.Interval.Upper},
 		}...))
 	}
-	o := object{{"schema", sweep.Schema}, {"policy", s.Policy}, {"prompt_cache,omitempty", string(s.Cache)}, {"sessions", s.Sessions}, {"feasible_sessions", s.Common}}
+	o := object{{"schema", sweep.Schema}, {"policy", s.Policy}, {"prompt_cache,omitempty", string(s.Cache)}, {"sessions", len(s.Sessions)}, {"feasible_sessions", len(s.Against.Sessions)}}
 	o = append(o, inputsJSON("", s.Inputs)[1:]...)
 	return append(o, object{
-		{"billed", compare.Sum(s.Billed)}, {"unpriced,omitempty", s.Unpriced}, {"vary", vary}, {"points_wanted", len(s.Points)}, {"front_by", frontTitles(s)}, {"points", points},
+		{"billed", s.Money()}, {"unpriced,omitempty", compare.UnpricedModels(s.Sessions)}, {"vary", vary}, {"points_wanted", len(s.Points)}, {"front_by", s.By}, {"conclusion", strings.Join(bestTexts(s), " ")}, {"points", points},
 	}...)
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/exact"
-	"github.com/ctxkit/ctxkit/replay/sweep"
 )
 
 // inputsText counts the inputs that failed and the conversations left out.
@@ -237,7 +236,7 @@ func leads(c *compare.Comparison) [][]string {
 	}
 	priced := !slices.ContainsFunc(rows, func(p compare.PolicyRow) bool { return !figure(&p, "cost_usd").Total.Known })
 	led := make([][]string, len(rows))
-	for _, name := range sweep.Objectives(priced) {
+	for _, name := range []string{either(priced, "cost_usd", "payload_input"), "payload_mean", "misses"} {
 		best, alone := -1, false
 		known := slices.DeleteFunc(slices.Clone(candidates), func(i int) bool { return !figure(&rows[i], name).Total.Known })
 		for _, i := range known {
@@ -348,9 +347,9 @@ func emptyNotes(list []compare.Origin) []string {
 }
 
 // unpricedNotes names the models without a price, and a session of each.
-func unpricedNotes(list []compare.Unpriced, hints *Hints) []string {
+func unpricedNotes(sessions []compare.ComparedSession, hints *Hints) []string {
 	var names []string
-	for _, u := range list {
+	for _, u := range compare.UnpricedModels(sessions) {
 		model := "a model that is not recorded"
 		if u.Model != "" {
 			model = strconv.Quote(u.Model)

@@ -140,7 +140,7 @@ func (h *htmlPage) compared(p *page, c *compare.Comparison, group string) {
 	}
 	add(section{Type: "sessions", Title: "Sessions", About: "Choose one to see its requests under each policy.", Data: h.sessionsOf(c, &p.Layout)})
 	if !p.NoText {
-		h.addNotes(group+"About the sessions, under every policy", append(flagTexts(c, &p.Hints), append(unpricedNotes(compare.UnpricedModels(c.Sessions), &p.Hints), lostNotes(c, &p.Hints)...)...)...)
+		h.addNotes(group+"About the sessions, under every policy", append(flagTexts(c, &p.Hints), append(unpricedNotes(c.Sessions, &p.Hints), lostNotes(c, &p.Hints)...)...)...)
 	}
 	if t := evidenceTable(uses); len(t.rows) > 0 {
 		add(tableSection("What stands behind the policies", "", t))
@@ -239,13 +239,13 @@ func (h *htmlPage) sessionsOf(c *compare.Comparison, opt *Layout) pageSessions {
 
 // sweepHTML writes a sweep as a page.
 func sweepHTML(w io.Writer, s *sweep.Grid, opt Layout) error {
-	h := &htmlPage{Kicker: "Sweep", Title: sweepTitle(s), Answers: sweepAnswers(s)}
+	h := &htmlPage{Kicker: "Sweep", Title: sweepTitle(s), Answers: bestTexts(s)}
 	h.Sections = append(h.Sections,
 		section{Type: "scatter", Title: "Cost and size", About: "Each point is one choice of values; filled points are on the front: no other point is as good in every figure and better in one.", Data: newScatter(s)},
 		tableSection("Points", "", sweepTable(s, true)))
-	h.addNotes("", moneyText(compare.Sum(s.Billed), opt.NoText))
+	h.addNotes("", moneyText(s.Money(), opt.NoText))
 	if !opt.NoText {
-		h.addNotes("Notes", append(sweepNotes(s, &opt.Hints), someInfeasible(s), cacheNote(s.Cache))...)
+		h.addNotes("Notes", append(sweepNotes(s, &opt.Hints), sameText(s), cacheNote(s.Cache))...)
 	}
 	return h.write(w)
 }

@@ -319,8 +319,11 @@ func TestLabels(t *testing.T) {
 	}
 	same := sweptSample(1, 1)
 	same.Points = append(same.Points, same.Points[0], same.Points[0], same.Points[0])
-	same.Tried = append(same.Tried, same.Tried[0], same.Tried[0], same.Tried[0])
-	same.Mark()
+	for i := range same.Sessions {
+		one := &same.Sessions[i]
+		one.Values = append(one.Values, one.Values[1], one.Values[1], one.Values[1])
+	}
+	same.Mark(nil)
 	if d := newScatter(same); len(d.Marks) != 1 || len(d.Marks[0].Texts) != 4 || !strings.Contains(d.Marks[0].Label, "2 more") {
 		t.Errorf("four points in one place: %+v", d.Marks)
 	}

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	_ "embed" // the template
 	"encoding/xml"
-	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -28,7 +27,6 @@ type scatter struct {
 	Front  string `json:"front"`
 	X      axis   `json:"x"`
 	Y      axis   `json:"y"`
-	Line   string `json:"line"` // the points of the front of the two figures drawn
 	Marks  []mark `json:"marks"`
 	Hidden int    `json:"hidden"` // marks without a label: there is no room for one
 }
@@ -57,21 +55,14 @@ type mark struct {
 func (m *mark) Text() string { return strings.Join(m.Texts, "; ") }
 
 // newScatter places the points of a sweep: the cost to the right, the mean size of a request upwards, misses as
-// the size of the mark. The front is filled. A line joins the front of cost and size alone. Points in one place are
-// one mark.
+// the size of the mark. The front is filled. Points in one place are one mark.
 func newScatter(s *sweep.Grid) *scatter {
-	x, y := newScale(s, s.By[0], plotLeft, plotRight), newScale(s, s.By[1], plotBottom, plotTop)
+	x, y := newScale(s, s.By[0], plotLeft, plotRight), newScale(s, "payload_mean", plotBottom, plotTop)
 	size := newScale(s, "misses", 4, 14)
-	d := &scatter{Title: sweepTitle(s), Front: strings.Join(frontTitles(s), ", "), X: axis{axisWords(x.Name), x.Ticks()}, Y: axis{axisWords(y.Name), y.Ticks()}, Marks: []mark{}}
-	var plane [][]exact.Decimal
-	var candidates []mark
+	d := &scatter{Title: sweepTitle(s), Front: strings.Join(s.By, ", "), X: axis{axisWords(x.Name), x.Ticks()}, Y: axis{axisWords(y.Name), y.Ticks()}, Marks: []mark{}}
 	at, names := map[[3]string]int{}, [][]string{}
 	for i := range s.Results {
 		one := mark{X: x.of(i), Y: y.of(i), R: size.of(i), Front: s.Front[i]}
-		if !s.Bound(i) {
-			candidates = append(candidates, one)
-			plane = append(plane, []exact.Decimal{x.values[i], y.values[i]})
-		}
 		place := [3]string{places(one.X, 1), places(one.Y, 1), places(one.R, 1)}
 		k, ok := at[place]
 		if !ok {
@@ -87,7 +78,6 @@ func newScatter(s *sweep.Grid) *scatter {
 	for k := range d.Marks {
 		d.Marks[k].Label = Clean(strings.Join(someOf(names[k], 2), " | "))
 	}
-	d.Line = frontLine(candidates, sweep.Front(plane))
 	d.Hidden = placeLabels(d.Marks)
 	return d
 }
@@ -170,40 +160,6 @@ func writeSVG(w io.Writer, name, text string, data any) error {
 	return err
 }
 
-// sweepAnswers say which points are the best.
-func sweepAnswers(s *sweep.Grid) []string {
-	var on []string
-	for i := range s.Results {
-		if s.Front[i] {
-			on = append(on, pointText(s, i))
-		}
-	}
-	if len(on) == 0 {
-		return []string{"No point is on the front."}
-	}
-	return append([]string{phrase("%v of %v %v on the front: no other is as good in each of %v and better in one.", len(on), count(len(s.Results), "point"),
-		either(len(on) == 1, "is", "are"), strings.Join(frontTitles(s), ", "))}, someOf(on, 6)...)
-}
-
-// frontLine returns the points of the polyline through the marks on the front. One mark makes no line.
-func frontLine(marks []mark, front []bool) string {
-	var on []mark
-	for i, m := range marks {
-		if front[i] {
-			on = append(on, m)
-		}
-	}
-	if len(on) < 2 {
-		return ""
-	}
-	slices.SortFunc(on, func(a, b mark) int { return cmp.Or(cmp.Compare(a.X, b.X), cmp.Compare(a.Y, b.Y)) })
-	points := make([]string, len(on))
-	for i, m := range on {
-		points[i] = fmt.Sprintf("%.1f,%.1f", m.X, m.Y)
-	}
-	return strings.Join(points, " ")
-}
-
 // pointText lists a point's parameters and figures.
 func pointText(s *sweep.Grid, i int) string {
 	var parts []string
@@ -211,13 +167,13 @@ func pointText(s *sweep.Grid, i int) string {
 		parts = append(parts, s.Axes[j].Key+"="+v)
 	}
 	row := s.Results[i]
-	row.Figures = s.Figures(&row)
-	for _, name := range append(slices.Clone(s.By), "compactions") {
+	row.Figures = row.Common
+	for _, name := range []string{s.By[0], "payload_mean", "misses", "compactions"} {
 		if f := figure(&row, name); f.Total.Known {
 			parts = append(parts, name+" "+figureText(name, f.Total))
 		}
 	}
-	if s.Bound(i) {
+	if row.Bound {
 		parts = append(parts, "infeasible: a bound")
 	}
 	return strings.Join(parts, ", ")

@@ -39,7 +39,7 @@ func axisTitle(s *sweep.Grid, i int) string {
 
 // sweepTitle names the policy and counts sessions and points.
 func sweepTitle(s *sweep.Grid) string {
-	return phrase("%v over %v: %v", s.Policy, count(s.Sessions, "session"), count(len(s.Results), "point")) +
+	return phrase("%v over %v: %v", s.Policy, count(len(s.Sessions), "session"), count(len(s.Results), "point")) +
 		phraseIf(len(s.Results) < len(s.Points), " of %v, then interrupted", len(s.Points)) +
 		phraseIf(s.Interrupted && len(s.Results) == len(s.Points), ", then interrupted") + inputsText(s.Inputs)
 }
@@ -48,11 +48,11 @@ func sweepTitle(s *sweep.Grid) string {
 func sweepNotes(s *sweep.Grid, hints *Hints) []string {
 	var notes []string
 	for i, n := range s.Applied {
-		if n < s.Sessions {
-			notes = append(notes, fmt.Sprintf("%s: varied in %d of %s; the policies of the others do not have it", s.Axes[i].Key, n, count(s.Sessions, "session")))
+		if n < len(s.Sessions) {
+			notes = append(notes, fmt.Sprintf("%s: varied in %d of %s; the policies of the others do not have it", s.Axes[i].Key, n, count(len(s.Sessions), "session")))
 		}
 	}
-	notes = append(notes, unpricedNotes(s.Unpriced, hints)...)
+	notes = append(notes, unpricedNotes(s.Sessions, hints)...)
 	return append(notes, emptyNotes(s.Inputs.Empty)...)
 }
 
@@ -76,7 +76,7 @@ func sweepTable(s *sweep.Grid, all bool) *table {
 	t.columns = append(t.columns, columnsOf[frontCells]()...)
 	off := 0
 	for i := range rows {
-		cells := []any{s.Policy, s.Sessions}
+		cells := []any{s.Policy, len(s.Sessions)}
 		for _, v := range s.Points[i] {
 			cells = append(cells, number(v))
 		}
@@ -98,105 +98,80 @@ func sweepTable(s *sweep.Grid, all bool) *table {
 func sweepPage(p *page, s *sweep.Grid) {
 	t := sweepTable(s, p.All)
 	p.heading(sweepTitle(s))
-	p.note(bold, bestText(s))
+	best := bestTexts(s)
+	p.note(bold, best[0])
+	p.notes(none, best[1:])
 	p.table(t)
 	hidden := len(slices.DeleteFunc(slices.Clone(t.rows), func(r *row) bool { return !r.noTab }))
 	p.hidden(hidden, "point", "json and csv contain them")
-	p.note(none, moneyText(compare.Sum(s.Billed), false))
+	p.note(none, moneyText(s.Money(), false))
 	useNotes(p, s.Use)
 	p.notes(yellow, sweepNotes(s, &p.Hints))
+	p.note(none, unseenText(&s.Against))
+	p.note(yellow, sameText(s))
 	bounds := 0
 	for i := range s.Results {
-		bounds += either(s.Bound(i), 1, 0)
+		bounds += either(s.Results[i].Bound, 1, 0)
 	}
-	if s.Common > 0 && s.Common < s.Sessions {
-		p.note(none, phrase("Sums are over the %v of %v in which every point%v is feasible, faults over all; csv and json have all sums over all.",
-			s.Common, count(s.Sessions, "session"), phraseIf(bounds > 0, " but those marked %v", pointBound)))
+	if len(s.Against.Sessions) < len(s.Sessions) {
+		p.note(none, phrase("Sums are over the %v of %v in which %v is feasible, faults over all; csv and json have all sums over all.",
+			len(s.Against.Sessions), count(len(s.Sessions), "session"), s.Against.Policies[0].Name))
 	}
-	p.note(yellow, someInfeasible(s))
 	if bounds > 0 {
 		p.note(yellow, phrase("%v %v: the API would have refused requests, or a rule of it is broken: a bound, not on the front.", pointBound, count(bounds, "point")))
 	}
-	if bounds > 0 && bounds == len(s.Results) {
-		p.note(yellow, "No point could have run: there is no front.")
-	}
-	if len(s.Results) > 0 && !slices.Contains(frontTitles(s), s.By[len(s.By)-1]) {
+	if len(s.By) == 1 {
 		p.note(yellow, "Nothing here counts what is needed again: the point that forgets most is on the front.")
 	}
-	p.note(faint, "* on the front: no other point is as good in each of "+strings.Join(frontTitles(s), ", ")+" and better in one. "+cacheNote(s.Cache))
+	p.note(faint, "* on the front: no other point is as good in each of "+strings.Join(s.By, ", ")+" and better in one. "+cacheNote(s.Cache))
 }
 
-// bestText names the best point by each figure that the front is by.
-func bestText(s *sweep.Grid) string {
-	var list []string
-	rows := pointRows(s)
-	for _, name := range frontTitles(s) {
-		best := -1
-		for i := range rows {
-			if !s.Bound(i) && (best < 0 || figure(&rows[i], name).Total.Cmp(figure(&rows[best], name).Total) < 0) {
-				best = i
-			}
-		}
-		if best < 0 {
-			return ""
-		}
-		var values []string
-		for i, v := range s.Points[best] {
-			values = append(values, axisTitle(s, i)+"="+v)
-		}
-		title := name
-		if at := slices.IndexFunc(figureTitles, func(f figureTitle) bool { return f.figure == name }); at >= 0 {
-			title = figureTitles[at].title
-		}
-		list = append(list, phrase("%v by %v (%v)", strings.Join(values, ", "), title, figureText(name, figure(&rows[best], name).Total)))
+// bestTexts name the best point, compare it with the policy as it is, and say what the choice is worth in other sessions.
+func bestTexts(s *sweep.Grid) []string {
+	if s.Best < 0 {
+		return []string{"No point could have run: there is no best."}
 	}
-	return phraseIf(len(list) > 0, "Best: %v.", strings.Join(list, "; "))
+	h, row := &s.HoldOut, &s.Against.Policies[1+s.Best]
+	return []string{
+		phrase("Best: %v (%v).", row.Name, figureText(s.By[0], row.Figures[s.Against.Judged].Total)+either(s.By[0] == "cost_usd", " USD", " tokens sent")),
+		conclusion(&s.Against, 1+s.Best) +
+			phraseIf(h.Draws > 0, " The best on half of the %v comes to %v %% on the other half (median of %v draws; more than %v in %v of them).", count(h.Projects, "project"), signedPercent(h.Median), h.Draws, s.Policy, h.Worse) +
+			phraseIf(h.Higher > 0, " %v is higher in %v.", row.Name, count(h.Higher, "project")),
+	}
 }
 
-// pointBound marks a point that is a bound, pointPartly one that is infeasible in a few sessions.
+// sameText names the parameters that change nothing, and counts the points that are the same as one before.
+func sameText(s *sweep.Grid) string {
+	var inert []string
+	for i, a := range s.Axes {
+		if s.Inert[i] {
+			inert = append(inert, a.Key)
+		}
+	}
+	repeated := 0
+	for i, first := range s.Same {
+		repeated += either(first < i, 1, 0)
+	}
+	return phraseIf(len(inert) > 0, "Changes nothing in these sessions: %v. ", strings.Join(inert, ", ")) +
+		phraseIf(repeated > 0, "%v %v: all figures are those of a point before.", pointSame, count(repeated, "point"))
+}
+
+// pointBound marks a point that is a bound, pointSame one without a difference from a point before.
 const (
-	pointBound  = "!"
-	pointPartly = "~"
+	pointBound = "!"
+	pointSame  = "="
 )
 
-// pointMark is the mark of a point: of the front, of a bound, of one that is infeasible in a few sessions.
+// pointMark is the mark of a point.
 func pointMark(s *sweep.Grid, point int) string {
-	if s.Bound(point) {
-		return pointBound
-	}
-	return either(s.Front[point], "*", "") + either(s.Results[point].Infeasible > 0, pointPartly, "")
-}
-
-// someInfeasible names the points that are infeasible in some sessions and no bound, with what is refused over all.
-func someInfeasible(s *sweep.Grid) string {
-	var names []string
-	for i := range s.Results {
-		r := &s.Results[i]
-		if r.Infeasible == 0 || s.Bound(i) {
-			continue
-		}
-		refused := int(figure(r, "refused").Total.N)
-		names = append(names, phrase("%v in %v", strings.Join(s.Points[i], ", "), thousands(r.Infeasible))+phraseIf(refused > 0, " (%v refused)", count(refused, "request")))
-	}
-	return strings.Join(someNamed(phrase("%v infeasible, in some of the %v: ", pointPartly, count(s.Sessions, "session")), names, ""), "")
+	return either(s.Results[point].Bound, pointBound, either(s.Same[point] < point, pointSame, either(s.Front[point], "*", "")))
 }
 
 // pointRows are the rows of points with their figures over the sessions that count.
 func pointRows(s *sweep.Grid) []compare.PolicyRow {
 	rows := slices.Clone(s.Results)
 	for i := range rows {
-		rows[i].Figures = s.Figures(&rows[i])
+		rows[i].Figures = rows[i].Common
 	}
 	return rows
-}
-
-// frontTitles returns the figures that the front is by: those that are known.
-func frontTitles(s *sweep.Grid) []string {
-	var out []string
-	for _, name := range s.By {
-		if rows := pointRows(s); len(rows) == 0 || figure(&rows[0], name).Total.Known {
-			out = append(out, name)
-		}
-	}
-	return out
 }

@@ -17,14 +17,13 @@ import (
 )
 
 func sweptSample(n, wanted int) *sweep.Grid {
-	s := &sweep.Grid{Policy: "<b>\x1b[31mmine</b>.yaml", Sessions: 2, Applied: []int{2, 1},
-		Inputs:   compare.Inputs{Given: 4, Failed: 1, Empty: []compare.Origin{{Session: "s", File: "a\x1b[31m.jsonl"}}},
-		Unpriced: []compare.Unpriced{{Model: "gpt-9", Sessions: 2, First: compare.Origin{Session: "t", Agent: "a1", File: "b.jsonl"}}},
-		Axes:     []sweep.Axis{{Key: "opencode_prune.protect"}, {Key: "window.buffer"}}}
+	s := &sweep.Grid{Policy: "<b>\x1b[31mmine</b>.yaml", Sessions: make([]compare.ComparedSession, 2), Inert: []bool{false, false}, Applied: []int{2, 1},
+		Inputs: compare.Inputs{Given: 4, Failed: 1, Empty: []compare.Origin{{Session: "s", File: "a\x1b[31m.jsonl"}}},
+		Axes:   []sweep.Axis{{Key: "opencode_prune.protect"}, {Key: "window.buffer"}}}
 	for i := range wanted {
 		s.Points = append(s.Points, sweep.Point{fmt.Sprint(1000 * i), "<script>"})
 	}
-	for i := range n {
+	for i := range n + 1 {
 		v := make(compare.Values, len(compare.Names()))
 		for f, name := range compare.Names() {
 			v[f] = exact.Whole((i*7919 + f*104729) % 100003 * 10)
@@ -32,9 +31,14 @@ func sweptSample(n, wanted int) *sweep.Grid {
 				v[f] = exact.Whole(0)
 			}
 		}
-		s.Tried = append(s.Tried, []compare.Values{v, v})
+		for k := range s.Sessions {
+			s.Sessions[k].Values = append(s.Sessions[k].Values, v)
+		}
 	}
-	s.Mark()
+	for k := range s.Sessions {
+		s.Sessions[k].Origin, s.Sessions[k].Unpriced = compare.Origin{Session: "t", Agent: "a1", File: "b.jsonl"}, []string{"gpt-9"}
+	}
+	s.Mark(nil)
 	return s
 }
 

@@ -30,12 +30,12 @@ type Money struct {
 	Bill      *bill.Bill       `json:"-"` // all of it, and why it is short
 }
 
-// Sum adds up what conversations were billed.
-func Sum(list []SessionBill) *Money {
+// Money is what the sessions were billed.
+func (c *Comparison) Money() *Money {
 	m, fit := &Money{}, replay.CacheFit{}
-	calls := make([][]bill.Entry, len(list))
-	for i := range list {
-		b := &list[i]
+	calls := make([][]bill.Entry, len(c.Sessions))
+	for i := range c.Sessions {
+		b := &c.Sessions[i].Billed
 		calls[i] = b.Calls
 		alone := bill.OfEntries(b.Calls)
 		if alone.CostUSD.Known {
@@ -50,15 +50,6 @@ func Sum(list []SessionBill) *Money {
 		m.CacheFit = &fit
 	}
 	return m
-}
-
-// Money is what the sessions were billed.
-func (c *Comparison) Money() *Money {
-	list := make([]SessionBill, len(c.Sessions))
-	for i := range c.Sessions {
-		list[i] = c.Sessions[i].Billed
-	}
-	return Sum(list)
 }
 
 // lacking counts the lists of calls of which more was billed than is known. A call of which another copy knows more lacks

@@ -1,8 +1,6 @@
 package sweep
 
 import (
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/ctxkit/ctxkit/policy"
@@ -22,29 +20,6 @@ type Plan struct {
 // NewPlan makes a plan of points over axes.
 func NewPlan(axes []Axis, points []Point) *Plan {
 	return &Plan{Axes: axes, Points: points, made: map[*policy.Policy]*variants{}}
-}
-
-// Idle says which of the parameters that vary change nothing, at the first point and at the last.
-func (p *Plan) Idle(base *policy.Policy) (list []string) {
-	var last []string
-	for i, point := range []int{len(p.Points) - 1, 0} {
-		pol, err := p.policy(base, point)
-		if err != nil { // unreachable: the points were checked
-			return nil
-		}
-		for _, text := range policy.Idle(pol) {
-			key, _, _ := strings.Cut(text, ": ")
-			varies := slices.ContainsFunc(p.Axes, func(a Axis) bool { return a.Key == key })
-			switch {
-			case !varies:
-			case i == 0:
-				last = append(last, text)
-			case slices.Contains(last, text):
-				list = append(list, text)
-			}
-		}
-	}
-	return list
 }
 
 // variants are the policies of all points that start from one policy.
@@ -153,55 +128,40 @@ func (p *Plan) Has(s *SweptSession) ([]bool, error) {
 	return v.has, nil
 }
 
-// Tried is what one point gives in one session: its figures, and the models of its requests that have no price.
-type Tried struct {
-	Values   compare.Values
-	Unpriced []string
-}
-
-// Try replays a session under one point's policy.
-func (p *Plan) Try(point int, s *SweptSession, opt replay.Options) (Tried, error) {
+// Try replays a session under one point's policy, and gives its figures.
+func (p *Plan) Try(point int, s *SweptSession, opt replay.Options) (compare.Values, error) {
 	o, err := s.try(p, point, opt)
 	if err != nil {
-		return Tried{}, err
+		return nil, err
 	}
-	return Tried{o.values, o.unpriced}, nil
+	return o.values, nil
 }
 
-// Swept is what the first points, or all, give in one session. It does not hold the session.
+// Swept is what the first points, or all, give in one session. It does not hold the record.
 type Swept struct {
-	compare.Origin
-	Policy *policy.Policy // that the points start from
-	Has    []bool         // by axis: the policy has the parameter
-	Tried  []Tried        // by point
-	Billed compare.SessionBill
+	Session compare.ComparedSession // under the policy that the points start from, then under each point
+	Has     []bool                  // by axis: the policy has the parameter
 }
 
-// Add adds a session, of which as many points were tried as of those before it.
+// Add adds a session, under which as many points were tried as under those before it.
 func (s *Grid) Add(one *Swept) {
-	if s.Sessions == 0 {
-		s.first, s.Tried, s.Applied = one, make([][]compare.Values, len(one.Tried)), make([]int, len(s.Axes))
+	if s.Sessions == nil {
+		s.Applied = make([]int, len(s.Axes))
 	}
-	s.Sessions++
-	s.Billed = append(s.Billed, one.Billed)
 	for i, has := range one.Has {
 		if has {
 			s.Applied[i]++
 		}
 	}
-	last := compare.ComparedSession{Origin: one.Origin}
-	for i := range s.Tried {
-		s.Tried[i] = append(s.Tried[i], one.Tried[i].Values)
-		last.Unpriced = one.Tried[i].Unpriced
-	}
-	s.last = append(s.last, last)
+	s.Sessions = append(s.Sessions, one.Session)
 }
 
 // Check returns a *SessionError for the first parameter that no session's policy has.
 func (s *Grid) Check() error {
 	for i, n := range s.Applied {
-		if f := s.first; n == 0 && f != nil {
-			return &SessionError{f.Origin, f.Policy, s.Sessions, f.Policy.Clone().Set(s.Axes[i].Key, s.Axes[i].Values[0])}
+		if first := &s.Sessions[0]; n == 0 {
+			pol := first.Policies[0]
+			return &SessionError{first.Origin, pol, len(s.Sessions), pol.Clone().Set(s.Axes[i].Key, s.Axes[i].Values[0])}
 		}
 	}
 	return nil

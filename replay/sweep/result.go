@@ -3,6 +3,8 @@
 package sweep
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -16,27 +18,18 @@ import (
 const Schema = "ctxkit.sweep/v1"
 
 // Front marks the points that no other one dominates, which is as good in every objective and better in one. Less is
-// better; an objective with an unknown value is left out.
+// better.
 func Front(values [][]exact.Decimal) []bool {
 	front := make([]bool, len(values))
-	if len(values) == 0 {
-		return front
-	}
-	var use []int
-	for o := range values[0] {
-		if !slices.ContainsFunc(values, func(v []exact.Decimal) bool { return !v[o].Known }) {
-			use = append(use, o)
-		}
-	}
 	for i := range values {
-		front[i] = !slices.ContainsFunc(values, func(v []exact.Decimal) bool { return dominates(v, values[i], use) })
+		front[i] = !slices.ContainsFunc(values, func(v []exact.Decimal) bool { return dominates(v, values[i]) })
 	}
 	return front
 }
 
-func dominates(a, b []exact.Decimal, use []int) bool {
+func dominates(a, b []exact.Decimal) bool {
 	better := false
-	for _, o := range use {
+	for o := range a {
 		d := a[o].Cmp(b[o])
 		if d > 0 {
 			return false
@@ -46,89 +39,121 @@ func dominates(a, b []exact.Decimal, use []int) bool {
 	return better
 }
 
-// Objectives are the figures of the front: cost (tokens sent where a model has no price), the mean size of a request,
-// regret. The mean is of the payload, over requests: the largest request of all sessions is one request's, which most
-// parameters do not touch.
-func Objectives(cost bool) []string {
-	if cost {
-		return []string{"cost_usd", "payload_mean", "misses"}
-	}
-	return []string{"payload_input", "payload_mean", "misses"}
-}
-
-// Grid is a policy under many choices of its parameters. Tried and Results are those of the first points: fewer than
-// Points where the work was interrupted.
+// Grid is a policy under many choices of its parameters. Results are those of the first points: fewer than Points where
+// the work was interrupted.
 type Grid struct {
 	Policy   string
 	Use      policy.Use // what the policy's name meant
 	Axes     []Axis
 	Points   []Point
-	Tried    [][]compare.Values // by point and session
-	Cache    replay.CacheMode   // whose prompt cache was simulated
-	Results  []compare.PolicyRow
-	Sessions int
-	Billed   []compare.SessionBill // by session
-	Common   int                   // sessions in which every point that is no bound is feasible; 0: none, all sums are over all sessions
-	Applied  []int                 // by axis: sessions whose policy has the parameter
+	Sessions []compare.ComparedSession // under the policy as it is, then under each point
+	Cache    replay.CacheMode          // whose prompt cache was simulated
+	Results  []compare.PolicyRow       // Common: over the sessions that count; Bound: infeasible in one of them
+	Against  compare.Comparison        // of the points with the policy as it is, over the sessions that count
+	Applied  []int                     // by axis: sessions whose policy has the parameter
+	Inert    []bool                    // by axis: the sessions are the same under all of its values
 	Inputs   compare.Inputs
-	Unpriced []compare.Unpriced
+	Same     []int    // by result: the first point under which all sessions have the same figures
 	Front    []bool   // by result
 	By       []string // the figures the front is by
+	Best     int      // the result with the least of the first of them; -1: no point is feasible
+	HoldOut  HoldOut
 
 	Interrupted bool // further points, or inputs, were wanted
-
-	first *Swept
-	last  []compare.ComparedSession // with the models without a price of the last point
 }
 
-// Mark sums the tried points up and finds the front. A point that is infeasible in many sessions is a bound and not on
-// it; sessions in which one of the others is infeasible do not count.
-func (s *Grid) Mark() {
-	points, sessions := make([]string, len(s.Tried)), make([]compare.ComparedSession, s.Sessions)
-	for i, values := range s.Tried {
-		points[i] = strings.Join(s.Points[i], ",")
-		for j := range sessions {
-			sessions[j].Values = append(sessions[j].Values, values[j])
+// Mark sums the tried points up and finds the front. Those sessions count in which the policy as it is is feasible, or all
+// where it never is: what a point comes to does not depend on the other points. A point that is infeasible in one of
+// them is a bound and not on the front, and of points without a difference the first alone is on it.
+// permute gives the numbers from 0 to below its argument in random order.
+func (s *Grid) Mark(permute func(n int) []int) {
+	compare.JoinProjects(s.Sessions)
+	names := []string{s.Policy}
+	if len(s.Sessions) > 0 {
+		for i := range len(s.Sessions[0].Values) - 1 {
+			names = append(names, s.label(i))
 		}
 	}
-	if s.last != nil {
-		s.Unpriced = compare.UnpricedModels(s.last)
+	counts := slices.DeleteFunc(slices.Clone(s.Sessions), func(one compare.ComparedSession) bool { return !one.Values[0].Feasible() })
+	if len(counts) == 0 {
+		counts = s.Sessions
 	}
-	c := compare.Sums(points, sessions)
-	s.Results, s.Common = c.Policies, len(c.Common)
-	s.By = Objectives(!slices.ContainsFunc(s.Results, func(p compare.PolicyRow) bool { return !s.total(&p, "cost_usd").Known }))
+	s.Against = compare.Compare(names, counts, compare.ByNothing)[0]
+	all := compare.Sums(names, s.Sessions)
+	s.Results, s.Use = all.Policies[1:], all.Uses()[0]
+	figures := compare.Names()
+	s.By = []string{figures[s.Against.Judged]}
+	if s.Against.Policies[0].Figures[slices.Index(figures, "misses")].Total.Known {
+		s.By = append(s.By, "misses")
+	}
+	s.compareAlike()
+	s.Front, s.Best = make([]bool, len(s.Results)), -1
 	var values [][]exact.Decimal
 	var candidates []int
 	for i := range s.Results {
-		if s.Bound(i) {
+		row, counted := &s.Results[i], &s.Against.Policies[1+i]
+		row.Common, row.Bound = counted.Figures, counted.Infeasible > 0
+		if row.Bound || s.Same[i] < i {
 			continue
 		}
 		var v []exact.Decimal
 		for _, name := range s.By {
-			v = append(v, s.total(&s.Results[i], name))
+			v = append(v, row.Common[slices.Index(figures, name)].Total)
 		}
 		values, candidates = append(values, v), append(candidates, i)
+		if s.Best < 0 || v[0].Cmp(s.total(s.Best)) < 0 {
+			s.Best = i
+		}
 	}
-	s.Front = make([]bool, len(s.Results))
 	for k, on := range Front(values) {
 		s.Front[candidates[k]] = on
 	}
+	s.HoldOut = s.holdOut(candidates, permute)
 }
 
-// Bound reports whether a point could not have run: it is a bound, and no candidate.
-func (s *Grid) Bound(point int) bool {
-	r := &s.Results[point]
-	return r.Bound || s.Common == 0 && r.Infeasible > 0
+// total is what a point comes to in the first figure of the front.
+func (s *Grid) total(point int) exact.Decimal {
+	return s.Results[point].Common[s.Against.Judged].Total
 }
 
-// Figures are a point's figures over the sessions that count.
-func (s *Grid) Figures(r *compare.PolicyRow) []compare.Distribution {
-	if s.Common > 0 {
-		return r.Common
+// Money is what the recorded sessions were billed.
+func (s *Grid) Money() *compare.Money { return (&compare.Comparison{Sessions: s.Sessions}).Money() }
+
+// label names a point by what it sets.
+func (s *Grid) label(point int) string {
+	var set []string
+	for i, value := range s.Points[point] {
+		set = append(set, s.Axes[i].Key+"="+value)
 	}
-	return r.Figures
+	return strings.Join(set, ",")
 }
 
-func (s *Grid) total(r *compare.PolicyRow, figure string) exact.Decimal {
-	return s.Figures(r)[slices.Index(compare.Names(), figure)].Total
+// compareAlike finds the points under which all sessions have the same figures, and the axes whose value changes none.
+func (s *Grid) compareAlike() {
+	first := map[[sha256.Size]byte]int{}
+	s.Same = make([]int, len(s.Results))
+	for i := range s.Same {
+		h := sha256.New()
+		for _, one := range s.Sessions {
+			fmt.Fprintln(h, one.Values[1+i])
+		}
+		key := [sha256.Size]byte(h.Sum(nil))
+		if _, ok := first[key]; !ok {
+			first[key] = i
+		}
+		s.Same[i] = first[key]
+	}
+	s.Inert = make([]bool, len(s.Axes))
+	for k := range s.Axes {
+		others, differs := map[string]int{}, false // by the values of the other axes
+		for i, same := range s.Same {
+			key := strings.Join(slices.Delete(slices.Clone(s.Points[i]), k, k+1), "\x00")
+			if before, ok := others[key]; ok {
+				differs = differs || before != same
+			} else {
+				others[key] = same
+			}
+		}
+		s.Inert[k] = !differs && len(others) < len(s.Same)
+	}
 }

@@ -33,10 +33,9 @@ func NewSession(source compare.Origin, rec *replay.Record, base *policy.Policy) 
 // outcome is the result of one point in one session. It is complete once done is closed; without values, the point
 // needs a replay of its own.
 type outcome struct {
-	done     chan struct{}
-	likely   bool // the points before it made the same edits
-	values   compare.Values
-	unpriced []string
+	done   chan struct{}
+	likely bool // the points before it made the same edits
+	values compare.Values
 }
 
 // try gives a point's outcome.
@@ -111,11 +110,11 @@ func (s *SweptSession) replay(p *Plan, point, from int, next []*outcome, opt rep
 	if err := tl.CheckValid(); err != nil {
 		return nil, fmt.Errorf("the replay contradicts itself: %w: please report it with the session", err)
 	}
-	own := &outcome{values: compare.Of(tl), unpriced: tl.Unpriced()}
+	own := &outcome{values: compare.Of(tl)}
 	alike := 0
 	for k, o := range next {
 		if same[k] {
-			o.values, o.unpriced = own.values, own.unpriced
+			o.values = own.values
 			alike++
 		}
 	}

@@ -92,7 +92,6 @@ func TestGridAndSample(t *testing.T) {
 func seeded(seed uint64) func(int) int { return rand.New(rand.NewPCG(seed, 0)).IntN }
 
 func TestFront(t *testing.T) {
-	const unknown = -1
 	for _, c := range []struct {
 		values [][]int64
 		want   string
@@ -100,13 +99,12 @@ func TestFront(t *testing.T) {
 		{nil, "[]"},
 		{[][]int64{{1, 5}, {2, 4}, {2, 5}, {3, 3}}, "[true true false true]"},
 		{[][]int64{{1, 1}, {1, 1}}, "[true true]"},
-		{[][]int64{{1, unknown}, {2, 0}}, "[true false]"},
 	} {
 		var values [][]exact.Decimal
 		for _, row := range c.values {
 			var v []exact.Decimal
 			for _, x := range row {
-				v = append(v, exact.Decimal{N: x, Known: x != unknown})
+				v = append(v, exact.Decimal{N: x, Known: true})
 			}
 			values = append(values, v)
 		}
@@ -123,7 +121,7 @@ func TestFront(t *testing.T) {
 		}
 		front := Front(values)
 		for i := range values {
-			by := slices.IndexFunc(values, func(v []exact.Decimal) bool { return dominates(v, values[i], []int{0, 1, 2}) })
+			by := slices.IndexFunc(values, func(v []exact.Decimal) bool { return dominates(v, values[i]) })
 			if front[i] != (by < 0) {
 				t.Fatalf("point %d of %v: on the front %v, dominated by %d", i, values, front[i], by)
 			}
@@ -131,39 +129,68 @@ func TestFront(t *testing.T) {
 	}
 }
 
-// TestMark: a point that is infeasible in many sessions is not on the front; a session in which another one is
-// infeasible counts for none.
+// figures are values of a session; all that are not named are 0.
+func figures(cost, misses, refused int) compare.Values {
+	v := make(compare.Values, len(compare.Names()))
+	for i, name := range compare.Names() {
+		v[i] = exact.Whole(map[string]int{"cost_usd": cost, "misses": misses, "refused": refused}[name])
+	}
+	return v
+}
+
+// marked are sessions under a policy and points, each in a project of its own: one row a session.
+func marked(axes []Axis, rows ...[]compare.Values) *Grid {
+	points, err := Cross(axes)
+	if err != nil {
+		panic(err)
+	}
+	s := &Grid{Policy: "base", Axes: axes, Points: points}
+	for i, values := range rows {
+		s.Sessions = append(s.Sessions, compare.ComparedSession{Project: fmt.Sprint("/p", i), Values: values})
+	}
+	s.Mark(rand.New(rand.NewPCG(1, 0)).Perm)
+	return s
+}
+
+// TestMark: a point that is infeasible in a session that counts is a bound, a session in which the policy as it is is
+// infeasible does not count, and what the other points come to there does not matter.
 func TestMark(t *testing.T) {
-	at := func(name string) int { return slices.Index(compare.Names(), name) }
-	values := func(cost, refused int) compare.Values {
-		v := make(compare.Values, len(compare.Names()))
-		for i := range v {
-			v[i] = exact.Whole(0)
-		}
-		v[at("cost_usd")], v[at("refused")] = exact.Whole(cost), exact.Whole(refused)
-		return v
+	axes := []Axis{{"a.x", []string{"1", "2", "3"}}}
+	rows := [][]compare.Values{
+		{figures(9, 0, 0), figures(5, 1, 1), figures(6, 1, 0), figures(7, 0, 0)},
+		{figures(9, 0, 0), figures(5, 1, 0), figures(6, 1, 0), figures(7, 0, 0)},
+		{figures(9, 0, 2), figures(1, 0, 0), figures(99, 0, 3), figures(2, 0, 0)},
 	}
-	s := &Grid{Sessions: 11, Points: []Point{{"cheap"}, {"once"}, {"dear"}}}
-	for p, refused := range []int{9, 1, 0} { // sessions
-		var list []compare.Values
-		for i := range s.Sessions {
-			over := 0
-			if i < refused {
-				over = 3
-			}
-			list = append(list, values([]int{1, 2, 2}[p]+p*1000*over, over))
-		}
-		s.Tried = append(s.Tried, list)
+	s := marked(axes, rows...)
+	if len(s.Against.Sessions) != 2 || fmt.Sprint(s.Front) != "[false true true]" || !s.Results[0].Bound || s.Results[1].Bound || s.Best != 1 {
+		t.Errorf("%d sessions count, front %v, bounds %v, best %d", len(s.Against.Sessions), s.Front, s.Results, s.Best)
 	}
-	s.Mark()
-	if s.Common != 10 || fmt.Sprint(s.Front) != "[false true true]" || !s.Bound(0) || s.Bound(1) || s.Bound(2) {
-		t.Errorf("%d sessions in common, front %v, bounds %v %v %v", s.Common, s.Front, s.Bound(0), s.Bound(1), s.Bound(2))
+	if s = marked(axes, []compare.Values{figures(9, 0, 1), figures(5, 1, 1), figures(6, 1, 1), figures(7, 0, 1)}); s.Best >= 0 || slices.Contains(s.Front, true) {
+		t.Errorf("front %v, best %d where no point could have run", s.Front, s.Best)
 	}
-	s.Sessions = 1
-	for p := range s.Tried {
-		s.Tried[p] = []compare.Values{values(p, 1)}
+}
+
+// TestAlike: points with the same figures in all sessions are on the front once, and an axis that changes nothing is named.
+func TestAlike(t *testing.T) {
+	a, b := figures(5, 1, 0), figures(6, 0, 0)
+	s := marked([]Axis{{"a.x", []string{"1", "2"}}, {"a.y", []string{"1", "2"}}}, []compare.Values{b, a, a, b, b}, []compare.Values{b, b, b, a, a})
+	if fmt.Sprint(s.Same, s.Inert, s.Front) != "[0 0 2 2] [false true] [true false true false]" {
+		t.Errorf("same as %v, inert %v, front %v", s.Same, s.Inert, s.Front)
 	}
-	if s.Mark(); s.Common != 0 || fmt.Sprint(s.Front) != "[false false false]" {
-		t.Errorf("%d sessions in common, front %v where no point could have run", s.Common, s.Front)
+}
+
+// TestHoldOut: a point that is far better in one project and worse in the others is no gain in those it was not chosen by.
+func TestHoldOut(t *testing.T) {
+	axes := []Axis{{"a.x", []string{"1", "2"}}}
+	rows := [][]compare.Values{{figures(1000, 0, 0), figures(100, 0, 0), figures(990, 0, 0)}}
+	for range 7 {
+		rows = append(rows, []compare.Values{figures(100, 0, 0), figures(110, 0, 0), figures(99, 0, 0)})
+	}
+	s := marked(axes, rows...)
+	if h := s.HoldOut; s.Best != 0 || h.Projects != 8 || h.Draws != draws || h.Higher != 7 || h.Worse < 400 || h.Worse > 600 {
+		t.Errorf("best %d, %+v", s.Best, h)
+	}
+	if h := marked(axes, rows[:3]...).HoldOut; h.Draws != 0 {
+		t.Errorf("three projects: %+v", h)
 	}
 }

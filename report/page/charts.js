@@ -52,7 +52,6 @@ function scatterChart(d) {
   for (const t of d.x.ticks) append(svg, [shape("line", { class: "grid", x1: t.at, x2: t.at, y1: 50, y2: 450 }), shape("text", { class: "label middle", x: t.at, y: 468 }, t.text)]);
   for (const t of d.y.ticks) append(svg, [shape("line", { class: "grid", x1: 90, x2: 770, y1: t.at, y2: t.at }), shape("text", { class: "label end", x: 82, y: t.at + 4 }, t.text)]);
   append(svg, [shape("text", { class: "label middle", x: 430, y: 490 }, d.x.name), shape("text", { class: "label middle", transform: "translate(22 250) rotate(-90)" }, d.y.name)]);
-  if (d.line) svg.append(shape("polyline", { class: "front-line", points: d.line }));
   for (const m of d.marks) svg.append(shape("circle", { class: m.on_front ? "point front" : "point", cx: px(m.x), cy: px(m.y), r: px(m.r) }, shape("title", {}, m.texts.join("; "))));
   for (const m of d.marks) if (m.anchor) svg.append(shape("text", { class: "point-name", x: px(m.label_x), y: px(m.label_y), "text-anchor": m.anchor }, m.label));
   return el("div", {}, scrollable("The points as a picture", svg), el("p", { class: "scale" }, `filled: on the front of ${d.front}; larger: more misses${d.hidden ? `; without a label for want of room: ${d.hidden}` : ""}`));
