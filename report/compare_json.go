@@ -157,7 +157,7 @@ func sweepJSON(s *sweep.Grid) object {
 	o := object{{"schema", sweep.Schema}, {"policy", s.Policy}, {"prompt_cache,omitempty", string(s.Cache)}, {"sessions", s.Sessions}, {"feasible_sessions", s.Common}}
 	o = append(o, inputsJSON("", s.Inputs)[1:]...)
 	return append(o, object{
-		{"billed", compare.Sum(s.Billed)}, {"unpriced,omitempty", s.Unpriced}, {"vary", vary}, {"points_wanted", len(s.Points)}, {"front_by", frontTitles(s)}, {"points", points},
+		{"billed", s.Money}, {"unpriced,omitempty", s.Unpriced}, {"vary", vary}, {"points_wanted", len(s.Points)}, {"front_by", frontTitles(s)}, {"points", points},
 	}...)
 }
 

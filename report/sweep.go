@@ -86,7 +86,7 @@ func sweepTable(s *sweep.Grid, all bool) *table {
 			if slices.ContainsFunc(troubleTitles, func(t figureTitle) bool { return t.figure == names[f] }) {
 				x = over[f]
 			}
-			cells = append(cells, pair{number(figureText(names[f], x)), over[f]})
+			cells = append(cells, pair{number(phraseIf(names[f] == "cost_usd", "%v", s.Money.CacheFit.Mark()) + figureText(names[f], x)), over[f]})
 		}
 		off += either(s.Front[i], 0, 1)
 		row := t.add(either(s.Front[i], bold, none), append(cells, pointMark(s, i))...)
@@ -102,7 +102,7 @@ func sweepPage(p *page, s *sweep.Grid) {
 	p.table(t)
 	hidden := len(slices.DeleteFunc(slices.Clone(t.rows), func(r *row) bool { return !r.noTab }))
 	p.hidden(hidden, "point", "json and csv contain them")
-	p.note(none, moneyText(compare.Sum(s.Billed), false))
+	p.note(none, moneyText(s.Money, false))
 	useNotes(p, s.Use)
 	p.notes(yellow, sweepNotes(s, &p.Hints))
 	bounds := 0

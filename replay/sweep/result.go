@@ -46,8 +46,8 @@ func dominates(a, b []exact.Decimal, use []int) bool {
 	return better
 }
 
-// Objectives are the figures of the front: cost (tokens sent where a model has no price), the mean size of a request,
-// regret. The mean is of the payload, over requests: the largest request of all sessions is one request's, which most
+// Objectives are the figures of the front: cost (tokens sent where a model has no price, or the simulated cache does not fit the
+// sessions), the mean size of a request, regret. The mean is of the payload, over requests: the largest request of all sessions is one request's, which most
 // parameters do not touch.
 func Objectives(cost bool) []string {
 	if cost {
@@ -68,6 +68,7 @@ type Grid struct {
 	Results  []compare.PolicyRow
 	Sessions int
 	Billed   []compare.SessionBill // by session
+	Money    *compare.Money        // of Billed
 	Common   int                   // sessions in which every point that is no bound is feasible; 0: none, all sums are over all sessions
 	Applied  []int                 // by axis: sessions whose policy has the parameter
 	Inputs   compare.Inputs
@@ -96,7 +97,8 @@ func (s *Grid) Mark() {
 	}
 	c := compare.Sums(points, sessions)
 	s.Results, s.Common = c.Policies, len(c.Common)
-	s.By = Objectives(!slices.ContainsFunc(s.Results, func(p compare.PolicyRow) bool { return !s.total(&p, "cost_usd").Known }))
+	s.Money = compare.Sum(s.Billed)
+	s.By = Objectives(s.Money.CacheFit.Holds() && !slices.ContainsFunc(s.Results, func(p compare.PolicyRow) bool { return !s.total(&p, "cost_usd").Known }))
 	var values [][]exact.Decimal
 	var candidates []int
 	for i := range s.Results {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/exact"
 )
@@ -155,7 +156,14 @@ func TestMark(t *testing.T) {
 		}
 		s.Tried = append(s.Tried, list)
 	}
-	s.Mark()
+	s.Billed = []compare.SessionBill{{Fit: &replay.CacheFit{Requests: 9, Read: 100, Reproduced: 60}}}
+	if s.Mark(); s.By[0] != "payload_input" {
+		t.Errorf("front by %v where the simulated cache does not fit", s.By)
+	}
+	s.Billed = nil
+	if s.Mark(); s.By[0] != "cost_usd" {
+		t.Errorf("front by %v", s.By)
+	}
 	if s.Common != 10 || fmt.Sprint(s.Front) != "[false true true]" || !s.Bound(0) || s.Bound(1) || s.Bound(2) {
 		t.Errorf("%d sessions in common, front %v, bounds %v %v %v", s.Common, s.Front, s.Bound(0), s.Bound(1), s.Bound(2))
 	}
