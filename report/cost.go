@@ -133,7 +133,9 @@ func costAnswer(sum *SessionCost, name string) string {
 	is := joined(" ", billText(b.Recorded), phrase("Simulated%v%v%v, it costs", before(" ", calls), phraseIf(b.Model != "" && !switched, " under %v", b.Model),
 		phraseIf(sum.Cache == replay.CacheNone, " with no prompt cache")))
 	bound := phraseIf(sum.Refused+sum.Violations > 0, " (a bound)")
-	than := func(u price.USD) string { return before(", ", either(b.Fit.Holds(), shareText(u, b.Cost, ""), "")) + bound }
+	than := func(u price.USD) string {
+		return before(", ", either(b.Fit.Holds(), shareText(u, b.Cost, ""), "")) + bound
+	}
 	usd := func(u price.USD) string { return b.Fit.Mark() + usdText(u) }
 	other := b.Cost != b.Simulated || slices.ContainsFunc(b.Steps, ofPolicy)
 	switch {
