@@ -130,7 +130,7 @@ var (
 		"n": "n", "raw_tokens": "raw_tokens", "model_tokens": "model_tokens", "payload_tokens": "payload_tokens", "overhead_tokens": "overhead_tokens",
 		"used_tokens": "used_tokens", "messages": "messages", "output_tokens": "output_tokens", "cache.read": "cache_read", "cache.write_5m": "cache_write_5m",
 		"cache.write_1h": "cache_write_1h", "cache.uncached": "cache_uncached", "cost_usd": "cost_usd", "cost_parts.ideal": "cost_ideal",
-		"cost_parts.ideal_restarts": "cost_ideal_restarts", "cost_parts.ideal_changes": "cost_ideal_changes", "cost_parts.breaks": "cost_breaks",
+		"cost_parts.of_ideal.restarts": "cost_ideal_restarts", "cost_parts.of_ideal.changes": "cost_ideal_changes", "cost_parts.breaks": "cost_breaks",
 		"cost_parts.lifetime": "cost_lifetime", "cost_parts.placement": "cost_placement", "cost_parts.own_calls": "cost_own_calls", "cost_parts.output": "cost_output",
 		"recorded.input": "recorded_input", "recorded.cache_write": "recorded_cache_write", "recorded.cache_read": "recorded_cache_read", "recorded.output": "recorded_output",
 		"recorded.billed.iterations": "billed_iterations", "recorded.billed.input": "billed_input", "recorded.billed.cache_write": "billed_cache_write",

@@ -175,6 +175,7 @@ func (e *FileError) Unwrap() error { return e.Err }
 // Item is the result of reading one line, or one object of a fused line. It is valid until the next one is read.
 type Item struct {
 	Kind  ItemKind
+	Fused bool         // it is not the first object, or rejected bytes, of its line
 	Entry *Entry       // of an ItemEntry, else nil
 	Err   *SyntaxError // of an ItemError, else nil
 	Line  int          // 1-based

@@ -20,6 +20,7 @@ type walker struct {
 	inLine  bool
 	text    []byte // newline left out
 	lineOff int64
+	first   int // in text, of the first item
 	at      int // in text, of the next item
 	part    int
 }
@@ -64,6 +65,7 @@ func (w *walker) next(s *slot) bool {
 			continue
 		}
 		w.item(s, i)
+		s.rec.Fused = i > w.first
 		return true
 	}
 }
@@ -90,7 +92,7 @@ func (w *walker) beginLine(s *slot) bool {
 	kind := ItemBlank
 	if i < len(text) {
 		if text[i] != '/' || i+1 >= len(text) || text[i+1] != '/' {
-			w.inLine, w.at = true, i
+			w.inLine, w.first, w.at = true, i, i
 			return false
 		}
 		kind = ItemComment

@@ -86,7 +86,7 @@ func (t *Timeline) Estimated() bool {
 type Lines struct {
 	Read     int            `json:"read"`
 	Used     int            `json:"used"`
-	Fused    int            `json:"fused"`     // of Read: further objects on a line that held one already
+	Fused    int            `json:"fused"`     // of Read: further objects and rejected bytes on a line that held one already
 	SetAside map[string]int `json:"set_aside"` // by reason; printed sorted
 }
 

@@ -191,7 +191,10 @@ func compareTotals(policies []compare.PolicyRow, c *compare.Comparison, titles [
 	if part {
 		t.columns = append(t.columns, columnsOf[allCells]()...)
 	}
-	about := phraseIf(c != nil && !c.Money().CacheFit.Holds(), "~")
+	about := ""
+	if c != nil {
+		about = c.Money().CacheFit.Mark()
+	}
 	for i, policy := range policies {
 		cells := []any{policy.Name}
 		for _, f := range titles {
@@ -262,6 +265,7 @@ func differences(p *page, c *compare.Comparison) *table {
 	if several {
 		t.columns = append(t.columns, columnsOf[verdictCells]()...)
 	}
+	about := c.Money().CacheFit.Mark()
 	for i := 1; i < len(c.Policies); i++ {
 		pair := &c.Pairs[i]
 		if v := &pair.Figures[judged]; v.Conclusion() == compare.VerdictNone || v.Conclusion() == compare.VerdictSame && !p.All {
@@ -276,7 +280,7 @@ func differences(p *page, c *compare.Comparison) *table {
 			if compare.OfMisses(f.figure) && (c.Recorded(0) || c.Recorded(i)) {
 				v = compare.Versus{}
 			}
-			cells = append(cells, number(differenceText(f.figure, v)))
+			cells = append(cells, number(phraseIf(f.figure == "cost_usd", "%v", about)+differenceText(f.figure, v)))
 		}
 		if several {
 			v := &pair.Figures[judged]

@@ -122,7 +122,7 @@ func costTable(list []SessionCost, sum *SessionCost) *table {
 
 // costAnswer is the answer in words: what the record was billed, and what it costs by the simulation: as it was, under
 // another model, and under the policy. The bill is compared with the simulation only where both have the same model and
-// a prompt cache.
+// a prompt cache, and costs with each other only where the simulated cache fits.
 func costAnswer(sum *SessionCost, name string) string {
 	b := sum.Bridge
 	if !b.Cost.Known {
@@ -133,21 +133,24 @@ func costAnswer(sum *SessionCost, name string) string {
 	is := joined(" ", billText(b.Recorded), phrase("Simulated%v%v%v, it costs", before(" ", calls), phraseIf(b.Model != "" && !switched, " under %v", b.Model),
 		phraseIf(sum.Cache == replay.CacheNone, " with no prompt cache")))
 	bound := phraseIf(sum.Refused+sum.Violations > 0, " (a bound)")
-	than := func(u price.USD) string { return before(", ", shareText(u, b.Cost, "")) + bound }
+	than := func(u price.USD) string {
+		return before(", ", either(b.Fit.Holds(), shareText(u, b.Cost, ""), "")) + bound
+	}
+	usd := func(u price.USD) string { return b.Fit.Mark() + usdText(u) }
 	other := b.Cost != b.Simulated || slices.ContainsFunc(b.Steps, ofPolicy)
 	switch {
 	case switched && other:
-		return phrase("%v %v, and under %v %v; there, under %v, it would have cost %v%v.", is, usdText(b.Own), b.Model, usdText(b.Simulated), name,
-			usdText(b.Cost), than(b.Simulated))
+		return phrase("%v %v, and under %v %v; there, under %v, it would have cost %v%v.", is, usd(b.Own), b.Model, usd(b.Simulated), name,
+			usd(b.Cost), than(b.Simulated))
 	case switched:
-		return phrase("%v %v, and under %v %v%v.", is, usdText(b.Own), b.Model, usdText(b.Cost), than(b.Own))
+		return phrase("%v %v, and under %v %v%v.", is, usd(b.Own), b.Model, usd(b.Cost), than(b.Own))
 	case other:
-		return phrase("%v %v; under %v it would have cost %v%v.", is, usdText(b.Simulated), name, usdText(b.Cost), than(b.Simulated))
+		return phrase("%v %v; under %v it would have cost %v%v.", is, usd(b.Simulated), name, usd(b.Cost), than(b.Simulated))
 	case b.Model != "" || sum.Cache == replay.CacheNone || b.Recorded.Requests == 0:
-		return phrase("%v %v%v.", is, usdText(b.Cost), bound)
+		return phrase("%v %v%v.", is, usd(b.Cost), bound)
 	}
 	that := either(calls == "", "that", phrase("the %v billed for these calls", usdText(b.Billed())))
-	return phrase("%v %v%v%v.", is, usdText(b.Cost), before(", ", shareText(b.Billed(), b.Cost, "than "+that)), bound)
+	return phrase("%v %v%v%v.", is, usd(b.Cost), before(", ", shareText(b.Billed(), b.Cost, "than "+that)), bound)
 }
 
 // shareText says by how much b is more or less than a: "5.1 % less"; "" where a is nothing.

@@ -105,6 +105,9 @@ func TestCostAnswer(t *testing.T) {
 			"The record was billed 20.00 USD. Simulated, it costs 11.00 USD, and under other 22.00 USD; there, under p, it would have cost 33.00 USD, 50.0 % more (a bound)."},
 		{"infeasible policy", []func(*SessionCost){policy},
 			"The record was billed 20.00 USD. Simulated, it costs 11.00 USD; under p it would have cost 33.00 USD, 200.0 % more (a bound)."},
+		{"policy where the simulated cache does not fit", []func(*SessionCost){func(s *SessionCost) {
+			s.Bridge.Cost, s.Bridge.Fit = amount(3300), &replay.CacheFit{Requests: 9, Read: 100, Reproduced: 60, Recorded: amount(2000), Simulated: amount(1100)}
+		}}, "The record was billed 20.00 USD. Simulated, it costs ~11.00 USD; under p it would have cost ~33.00 USD."},
 		{"model that has no price in the record", []func(*SessionCost){model, func(s *SessionCost) { s.Bridge.Own = price.USD{} }},
 			"The record was billed 20.00 USD. Simulated under other, it costs 22.00 USD."},
 		{"no usage", []func(*SessionCost){func(s *SessionCost) { s.Bridge.Recorded = &bill.Bill{Without: 3} }},

@@ -89,7 +89,7 @@ var rules = []struct {
 	{"no session", []string{`{"type":"summary","summary":"x"}`}, "no-session:0"},
 	{"types nobody knows", []string{`{"type":"novelty","sessionId":"s"}`}, "no-session:0 unknown-type:1"},
 	{"no JSON", []string{prompt(1, 0, ""), `{"type":`, answer(2, 1, text), `[]`}, "malformed-line:2 malformed-line:4"},
-	{"rubbish behind a line", []string{prompt(1, 0, "") + "}", answer(2, 1, text)}, "malformed-line:1"},
+	{"rubbish behind a line", []string{prompt(1, 0, "") + "}", answer(2, 1, text)}, "malformed-line:1 fused-lines:1"},
 	{"two on a line", []string{prompt(1, 0, "") + answer(2, 1, text)}, "fused-lines:1"},
 	{"three on a line", []string{prompt(1, 0, "") + answer(2, 1, text) + prompt(3, 2, "")}, "fused-lines:1 fused-lines:1"},
 	{"two without a message on a line", []string{prompt(1, 0, ""), strings.Repeat(`{"type":"user","uuid":"u9","parentUuid":"u1","sessionId":"s","timestamp":"2026-01-15T09:00:01Z"}`, 2), answer(2, 1, text)}, "no-message:2 no-message:2 fused-lines:2"},

@@ -141,13 +141,13 @@ func (l *linter) aside(line int, r session.Reason) {
 }
 
 func (l *linter) item(rec *jsonl.Item) (_ error) {
+	if rec.Fused {
+		l.add("fused-lines", rec.Line, "behind the first object of the line")
+	}
 	if rec.Kind != jsonl.ItemEntry {
 		return
 	}
 	e := rec.Entry
-	if e.Part > 0 {
-		l.add("fused-lines", e.Line, "object %d of the line", e.Part+1)
-	}
 	switch {
 	case e.Type == "":
 		l.add("no-type", e.Line, "an object without a type")

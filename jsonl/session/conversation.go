@@ -164,11 +164,11 @@ type BlockPlace struct{ Message, Block int }
 type Reason string
 
 // Accounting counts lines so that Read = Used + sum(SetAside) always holds. Objects fused on one line are counted one
-// by one, as lines of their own.
+// by one, as lines of their own, and so are rejected bytes beside them.
 type Accounting struct {
-	Read     int            `json:"read"`      // lines, plus further objects on fused lines
+	Read     int            `json:"read"`      // lines, plus what else is on fused lines
 	Used     int            `json:"used"`      // lines that became part of the conversation or its record
-	Fused    int            `json:"fused"`     // further objects on fused lines, included in Read
+	Fused    int            `json:"fused"`     // further objects and rejected bytes on fused lines, included in Read
 	SetAside map[Reason]int `json:"set_aside"` // the other lines, by reason
 }
 

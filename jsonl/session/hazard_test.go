@@ -64,11 +64,15 @@ func TestHazards(t *testing.T) {
 	}
 }
 
-// TestFused: how many objects stood behind another on their line.
+// TestFused: how many objects, or rejected bytes, stood behind another on their line.
 func TestFused(t *testing.T) {
 	conv := load(t, strings.TrimSuffix(file(user("u1", "", "hello")), "\n"), strings.TrimSuffix(file(snapshot()), "\n"), said("a1", "u1", "m1"), user("u2", "a1", "more"))
 	if a := conv.Lines; a.Fused != 2 || a.Read != 4 {
 		t.Errorf("%d read, %d of them fused", a.Read, a.Fused)
+	}
+	conv = load(t, file(user("u1", "", "hello")), `{"type":"us{"type":"summary"}`+"\n", "rest of a line"+strings.TrimSuffix(file(said("a1", "u1", "m1")), "\n"))
+	if a := conv.Lines; a.Fused != 2 || a.Read != 5 {
+		t.Errorf("beside rejected bytes: %d read, %d of them fused", a.Read, a.Fused)
 	}
 }
 

@@ -201,6 +201,9 @@ func (ld *loader) item(rec *jsonl.Item) error {
 		}
 	}
 	ld.lines.Read++
+	if rec.Fused {
+		ld.lines.Fused++
+	}
 	if ld.foreign != nil {
 		rec.Line = ld.foreign.Origin(rec.Line)
 		if rec.Entry != nil {
@@ -221,9 +224,6 @@ func (ld *loader) item(rec *jsonl.Item) error {
 	case jsonl.ItemBlank:
 		ld.aside(rec.Line, AsideBlank)
 	default:
-		if rec.Entry.Part > 0 {
-			ld.lines.Fused++
-		}
 		ld.entry(rec.Entry)
 	}
 	return nil

@@ -19,7 +19,7 @@ type Losses struct {
 	Authors  int        `json:"authors"`          // of these
 	Lower    int        `json:"lower"`            // bounds: the authors of 90 % of what was read lost so much, % of the shares
 	Upper    int        `json:"upper"`
-	Idle     []IdleLoss `json:"idle"` // ascending
+	Idle     []IdleLoss `json:"idle"` // ascending; none where the cost of authors left out is nearer to the recorded one without
 }
 
 // IdleLoss is that of requests after some time.

@@ -72,7 +72,7 @@ type CategoryTokens struct {
 	Sent     int           `json:"sent_tokens"`        // in all payloads up to Until
 	USD      price.USD     `json:"input_usd,omitzero"` // what it cost in these; they add up to SessionStats.InputUSD
 	SentPer  int           `json:"sent_per_mille"`     // of all that these sent; they add up to 1,000
-	Of       []Portion     `json:"of"`                 // by tool, type of attachment or class of message; the most tokens first
+	Of       []Portion     `json:"of"`                 // by tool, type of attachment or class of message; the most tokens first; they add up, or there are none
 }
 
 // Portion is a part of a category.
@@ -358,9 +358,7 @@ func (l *Ledger) composition(s *SessionStats, costs *tokenCosts, sizes []int) []
 		if at, ok := b.At(s.Request); ok {
 			x.Tokens, x.Blocks = at.Tokens, 1
 		}
-		if b.Of != "" {
-			x.Of = []Portion{{b.Of, x.Tokens, x.Blocks, x.USD}}
-		}
+		x.Of = []Portion{{cmp.Or(b.Of, otherPart), x.Tokens, x.Blocks, x.USD}}
 		c.Add(x)
 		rest.Tokens, rest.Sent, rest.USD.Nano = rest.Tokens-x.Tokens, rest.Sent-x.Sent, rest.USD.Nano-x.USD.Nano
 	}
@@ -370,6 +368,9 @@ func (l *Ledger) composition(s *SessionStats, costs *tokenCosts, sizes []int) []
 	c.Add(rest)
 	return c.List()
 }
+
+// otherPart is what of a category has no name: it is a part of it where others have one.
+const otherPart = "(other)"
 
 // ContentSums are sums of categories.
 type ContentSums map[category.Name]*contentSum
@@ -390,6 +391,9 @@ func (c ContentSums) Add(x CategoryTokens) {
 	sum.Blocks += x.Blocks
 	sum.Sent += x.Sent
 	sum.USD.Add(x.USD)
+	if len(x.Of) == 0 {
+		x.Of = []Portion{{otherPart, x.Tokens, x.Blocks, x.USD}}
+	}
 	for _, p := range x.Of {
 		if sum.of[p.Name] == nil {
 			sum.of[p.Name] = &Portion{Name: p.Name}
@@ -410,7 +414,9 @@ func (c ContentSums) List() []CategoryTokens {
 		}
 		x.Of = []Portion{}
 		for _, p := range x.of {
-			x.Of = append(x.Of, *p)
+			if len(x.of) > 1 || p.Name != otherPart {
+				x.Of = append(x.Of, *p)
+			}
 		}
 		slices.SortFunc(x.Of, func(a, b Portion) int {
 			return cmp.Or(cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(b.USD.Nano, a.USD.Nano), strings.Compare(a.Name, b.Name))

@@ -15,6 +15,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/category"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
@@ -269,6 +270,33 @@ func TestStatsGrow(t *testing.T) {
 	}
 	if many > 130*few { // quadratic: 256
 		t.Errorf("%v for 16 times what costs %v", many, few)
+	}
+}
+
+// TestParts: where a category has parts they add up to it.
+func TestParts(t *testing.T) {
+	named := []Portion{{"Read", 30, 2, price.USD{Nano: 3, Known: true}}}
+	for _, tt := range []struct {
+		name string
+		add  []CategoryTokens
+		want []string
+	}{
+		{"none with a name", []CategoryTokens{{Tokens: 10}, {Tokens: 5, Of: []Portion{{otherPart, 5, 1, price.USD{}}}}}, nil},
+		{"one without", []CategoryTokens{{Tokens: 30, Of: named}, {Tokens: 10}}, []string{"Read 30", "(other) 10"}},
+		{"sums of two sessions", []CategoryTokens{{Tokens: 30, Of: named}, {Tokens: 40, Of: []Portion{{"Read", 20, 1, price.USD{}}, {otherPart, 20, 1, price.USD{}}}}}, []string{"Read 50", "(other) 20"}},
+	} {
+		c := ContentSums{}
+		for _, x := range tt.add {
+			x.Category = category.Reinjected
+			c.Add(x)
+		}
+		var got []string
+		for _, p := range c.List()[0].Of {
+			got = append(got, fmt.Sprint(p.Name, " ", p.Tokens))
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
 	}
 }
 

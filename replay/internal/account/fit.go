@@ -64,6 +64,14 @@ func (f *CacheFit) Holds() bool {
 	return max(off, -off)*mostOff <= f.Recorded.Nano && (f.Read-f.Reproduced)*mostOff <= f.Read
 }
 
+// Mark is written before an amount of money that the simulated cache does not fit well enough to judge.
+func (f *CacheFit) Mark() string {
+	if f.Holds() {
+		return ""
+	}
+	return "~"
+}
+
 // unread is an input of which nothing was read: it was written as the rest was, where anything was.
 func unread(s cache.Split) cache.Split {
 	switch {

@@ -11,16 +11,21 @@ import (
 // CostParts is a cost by its reasons. The parts add up to the cost exactly; each may be below zero. They are the
 // differences between simulations of the same payloads, each with one more reason than the one before it.
 type CostParts struct {
-	Ideal     price.USD   `json:"ideal"`                   // input: what was sent before and is still there is read, only the rest is written; what restarts lost is written, too
-	Reads     price.USD   `json:"-"`                       // of Ideal: the price of reading what was sent before; 0 of a timeline that was read from JSON
-	Restarts  price.USD   `json:"ideal_restarts,omitzero"` // of Ideal: what restarts of the client lost; left out where they lost nothing
-	Changes   price.USD   `json:"ideal_changes,omitzero"`  // of Ideal: what other models, tools and settings, and thinking that the server stripped, lost; likewise
-	Breaks    price.USD   `json:"breaks"`                  // what the policy's edits made the cache lose
-	Lifetime  price.USD   `json:"lifetime"`                // what had expired
-	Placement price.USD   `json:"placement"`               // what no breakpoint or look-back covered, or was too short
-	OwnCalls  price.USD   `json:"own_calls"`               // the policy's own calls, with what they write
-	Output    price.USD   `json:"output"`                  // of main requests, at the price of short prompts
+	Ideal     price.USD `json:"ideal"` // input: what was sent before and is still there is read, only the rest is written; what restarts lost is written, too
+	Reads     price.USD `json:"-"`     // of Ideal: the price of reading what was sent before; 0 of a timeline that was read from JSON
+	IdealLost `json:"of_ideal,omitzero"`
+	Breaks    price.USD   `json:"breaks"`    // what the policy's edits made the cache lose
+	Lifetime  price.USD   `json:"lifetime"`  // what had expired
+	Placement price.USD   `json:"placement"` // what no breakpoint or look-back covered, or was too short
+	OwnCalls  price.USD   `json:"own_calls"` // the policy's own calls, with what they write
+	Output    price.USD   `json:"output"`    // of main requests, at the price of short prompts
 	ByStage   []StageCost `json:"breaks_by_stage,omitempty"`
+}
+
+// IdealLost is the part of Ideal that no policy can avoid; what lost nothing is left out.
+type IdealLost struct {
+	Restarts price.USD `json:"restarts,omitzero"` // what restarts of the client lost
+	Changes  price.USD `json:"changes,omitzero"`  // what other models, tools and settings, and thinking that the server stripped, lost
 }
 
 // StageCost is the part of breaks that the edits of a stage caused.
