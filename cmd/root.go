@@ -61,7 +61,7 @@ func execute(sys *system, args []string) error {
 func Commands() *cobra.Command { return newRoot(&system{}) }
 
 // inputFirst reports whether a command line begins with an input where a command is expected. Such a line is one of
-// replay: it then replays under the policy of the client that recorded the session, unless one is named, and says so.
+// replay, and says so.
 func inputFirst(sys *system, root *cobra.Command, args []string) bool {
 	if len(args) == 0 || args[0] != "-" && strings.HasPrefix(args[0], "-") {
 		return false
@@ -75,14 +75,9 @@ func inputFirst(sys *system, root *cobra.Command, args []string) bool {
 	if err != nil {
 		return false
 	}
-	given := cmd.Flags().Lookup("policy")
-	cmd.PreRun = func(_ *cobra.Command, inputs []string) {
-		words := append([]string{cmd.Root().Name(), cmd.Name()}, args...)
-		if o, ok := given.Value.(*once); ok && !given.Changed {
-			*o.text = ownPolicy(sys, inputs)
-			words = append(words, "--"+given.Name, *o.text)
-		}
+	cmd.PreRun = func(*cobra.Command, []string) {
 		if quiet, err := cmd.Flags().GetBool("quiet"); err == nil && !quiet {
+			words := append([]string{cmd.Root().Name(), cmd.Name()}, args...)
 			fmt.Fprintln(sys.err, "ctxkit: no command is named, so this is: "+report.Clean(shellLine(words))) // in one line, to be copied
 		}
 	}
@@ -133,20 +128,7 @@ func clientName(product string) string {
 	return product
 }
 
-// namePolicy is what to do where a command needs a policy and none is named.
-func namePolicy(sys *system, inputs []string) error {
-	const all = "ctxkit policy list lists all"
-	own := recordedTrack
-	if len(inputs) > 0 {
-		own = ownPolicy(sys, inputs)
-	}
-	if own == recordedTrack {
-		return fmt.Errorf("no policy: name one with --policy: add -p %s, what the client really did, or another; %s", recordedTrack, all)
-	}
-	return fmt.Errorf("no policy: name one with --policy: add -p %s, or -p %s, the policy of the client that recorded it; %s", recordedTrack, own, all)
-}
-
-// recordedTrack is the name under which what a client really sent is replayed.
+// recordedTrack is the policy of commands that are given none: what the client really sent.
 const recordedTrack = "recorded"
 
 // leastID is how much of a session's id names it where a command is expected, characters.

@@ -20,7 +20,6 @@ type statsOptions struct {
 
 func newStats(sys *system) *cobra.Command {
 	o := &statsOptions{}
-	o.Policy = "recorded"
 	cmd := command(&cobra.Command{
 		Use: "stats INPUT...", Short: "Show what fills the context: categories, tools, files, turns",
 		Args: arguments(&o.Inputs),
