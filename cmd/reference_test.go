@@ -73,7 +73,7 @@ well.
 
 ` + "`ctxkit completion SHELL`" + ` prints a script for bash, fish, powershell or zsh; its ` + "`--help`" + ` says where to put it. The
 shell then completes policies, parameters (those of the policy that is named), formats and other named values, ` + "`last`" + `,
-projects and session ids by their beginning, and the projects and models of ` + "`sessions`" + `. Behind ` + "`--at e`" + ` it offers the events of the session under the policy.
+projects, and session ids by their beginning.
 
 In a checkout, ` + "`go run ./scripts/genman DIR`" + ` writes manual pages.
 

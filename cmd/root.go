@@ -23,12 +23,6 @@ import (
 
 // execute runs one command line.
 func execute(sys *system, args []string) error {
-	if len(args) == 1 && args[0] == statusline { // run with every message: the other commands are not built
-		if err := sys.register(); err != nil {
-			return err
-		}
-		return runStatusline(sys)
-	}
 	root := newRoot(sys, args...)
 	if sys.completing {
 		readAgain(root)
@@ -44,8 +38,6 @@ func execute(sys *system, args []string) error {
 		args = dashed(sys, args)
 		if inputFirst(sys, root, args) {
 			args = append([]string{"replay"}, args...)
-		} else if len(args) > 0 && successors[args[0]] != "" {
-			args = args[:1] // flags of a former command are no flags of ctxkit
 		}
 	}
 	root.SetArgs(args)
@@ -165,11 +157,8 @@ var subcommands = map[string]func(*system) *cobra.Command{
 	"backtest": newBacktest, "anonymize": newAnonymize, "cost": newCost, "prices": newPrices,
 	"lint": newLint, "sessions": newSessions, "stats": newStats, "why": newWhy, "resume": newResume, "policy": newPolicy,
 	"cache": newCache, "demo": newDemo, statusline: newStatusline, "synth": newSynth, "thresholds": newThresholds,
-	"version": newVersion, "view": newView, "diff": newDiff, "convert": newConvert, "export": newExport, "explore": newExplore,
+	"version": newVersion, "view": newView, "diff": newDiff, "convert": newConvert, "export": newExport, "config": newConfig, "explore": newExplore,
 }
-
-// successors maps the names of former commands to the command lines that do the same.
-var successors = map[string]string{"calibrate": "ctxkit backtest --counters"}
 
 // newRoot makes the tree of all commands. For a command line that begins with one's name it makes only that: the others
 // cost a third of a start.
@@ -179,7 +168,12 @@ func newRoot(sys *system, args ...string) *cobra.Command {
 	root := &cobra.Command{
 		Use: "ctxkit", Short: "Replay coding-agent sessions through context-compaction policies",
 		SilenceErrors: true, SilenceUsage: true,
-		PersistentPreRunE: func(*cobra.Command, []string) error { return wrong },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if wrong != nil {
+				return wrong
+			}
+			return applyDefaults(sys, cmd)
+		},
 		Long: `ctxkit replays recorded coding-agent sessions through context-compaction
 policies, offline: what would the model have seen?
 
@@ -233,9 +227,6 @@ func group(cmd *cobra.Command) {
 }
 
 func unknownCommand(cmd *cobra.Command, word string) error {
-	if is := successors[word]; is != "" && !cmd.HasParent() {
-		return fmt.Errorf("unknown command %q: use %s", word, is)
-	}
 	var names, meant []string
 	for _, c := range cmd.Commands() {
 		if !c.IsAvailableCommand() {

@@ -90,7 +90,7 @@ func newView(sys *system) *cobra.Command {
 	f.StringVar(&o.As, "as", asModel, "which `VIEW`: transcript, raw, model, payload, scrollback, session or summary-request")
 	complete(cmd, "as", views)
 	f.StringVar(&o.At, "at", "", "which request: `N`, last, peak, end or event:K")
-	o.completeAt(cmd, sys, "last", "peak", "end")
+	complete(cmd, "at", []string{"last", "peak", "end"})
 	f.BoolVar(&o.Classes, "classes", false, "say of each tool result of the model and payload views whether it is fresh, frozen or must_reapply (JSON: results)")
 	f.BoolVar(&o.Full, "full", false, "show long texts in full")
 	o.compactAt(cmd)
