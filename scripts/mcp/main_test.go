@@ -65,7 +65,7 @@ func TestTools(t *testing.T) {
 	}{
 		{"sessions", map[string]any{"folder": folder, "limit": 2}, false, "\n> - big: \"Warehouse reservations off by one\""},
 		{"sessions", map[string]any{"folder": folder, "sort": "beauty"}, true, "beauty"},
-		{"stats", map[string]any{"session": file}, false, "\n> At request 16 of 16 the context holds 27,404 tokens"},
+		{"stats", map[string]any{"session": file}, false, "\n> 16 requests had 409,846 tokens of input"},
 		{"stats", map[string]any{"session": "/dev/null"}, true, "neither a file nor a folder"},
 		{"why", map[string]any{"session": file, "policy": "opencode"}, false, "\n> Under opencode"},
 		{"dropped", map[string]any{"session": file}, false, "\n> ## session "},

@@ -98,11 +98,11 @@ func addTools(s *mcp.Server) {
 		"What fills a session's context at a request, and what filled it up to there: tool results, prompts, thinking; the tools, "+
 			"files, results and turns that took the most; what was read twice."),
 		func(ctx context.Context, _ *mcp.CallToolRequest, in atInput) (*mcp.CallToolResult, any, error) {
-			return a.report(ctx, part{args: in.args("stats", markdown, flag("at", in.At)), inputs: []string{in.Session}})
+			return a.report(ctx, part{args: in.args("stats", markdown, flag("at", cmp.Or(in.At, "last"))), inputs: []string{in.Session}})
 		})
-	mcp.AddTool(s, tool("why", "Why the prompt cache broke",
-		"Where a session's prompt cache broke, the most expensive break first, with its cause and cost, and what filled the "+
-			"context again after each compaction."),
+	mcp.AddTool(s, tool("why", "What a session was paid for",
+		"What a session's bill was paid for: the context read again, new content, cache misses by their cause, output; what would "+
+			"cost less; what filled the context before each compaction; the cache misses, the most expensive first."),
 		func(ctx context.Context, _ *mcp.CallToolRequest, in sessionInput) (*mcp.CallToolResult, any, error) {
 			return a.report(ctx, part{args: in.args("why", markdown), inputs: []string{in.Session}})
 		})
