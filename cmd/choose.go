@@ -27,9 +27,6 @@ func (o policyOptions) bySession(sys *system) bool {
 func choosePolicy(sys *system, o *replayOptions, warn func(...session.Warning)) (policyChoice, error) {
 	by := o.unfolded()
 	name := by.Policy
-	if name == "" {
-		return nil, namePolicy(sys, o.Inputs)
-	}
 	if !sys.presets.BySession(name) {
 		p, err := readPolicy(sys, by)
 		if err != nil {

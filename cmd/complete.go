@@ -43,16 +43,6 @@ func annotate(cmd *cobra.Command, flag, key string, values []string) {
 	}
 }
 
-// completeWith has a function find what the shell offers of a flag's values.
-func completeWith(cmd *cobra.Command, sys *system, flag string, find cobra.CompletionFunc) {
-	if !sys.completing {
-		return
-	}
-	if err := cmd.RegisterFlagCompletionFunc(flag, find); err != nil {
-		panic(err) // the command has no such flag
-	}
-}
-
 // byWord is a completion that depends on the word alone.
 func byWord(find func(word string) ([]cobra.Completion, cobra.ShellCompDirective)) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -262,7 +252,7 @@ func sessionIDs(sys *system, word string) []cobra.Completion {
 // namedPolicies are the policies on the command line that can be read.
 func namedPolicies(cmd *cobra.Command, sys *system) []*policy.Policy {
 	f := cmd.Flags().Lookup("policy")
-	if f == nil {
+	if f == nil || !f.Changed {
 		return nil
 	}
 	names := []string{f.Value.String()}
@@ -270,44 +260,6 @@ func namedPolicies(cmd *cobra.Command, sys *system) []*policy.Policy {
 		names = several.GetSlice()
 	}
 	return readable(sys, names...)
-}
-
-// completeAt offers the values of --at: names, and events of the session on the command line, which is replayed for
-// them.
-func (o *replayOptions) completeAt(cmd *cobra.Command, sys *system, names ...string) {
-	completeWith(cmd, sys, "at", func(_ *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		o.Inputs = args
-		list := slices.Clone(names)
-		if strings.HasPrefix(word, "e") {
-			list = append(list, o.eventNames(sys)...)
-		}
-		return beginning(word, list), noFiles
-	})
-}
-
-// eventNames are the names of the events of the session under the policy, each with what it is.
-func (o *replayOptions) eventNames(sys *system) (list []cobra.Completion) {
-	if o.inputOptions.check() != nil || o.countOptions.check() != nil {
-		return nil
-	}
-	o.File = "" // nothing is written
-	s, err := o.open(sys)
-	if err != nil {
-		return nil
-	}
-	defer s.convs.close()
-	tl, err := s.conv.rec.Replay(s.pol, s.opt)
-	if err != nil {
-		return nil
-	}
-	for _, e := range tl.Events {
-		at := "after the last request"
-		if e.Request != nil {
-			at = fmt.Sprintf("at request %d", *e.Request)
-		}
-		list = append(list, cobra.CompletionWithDesc(fmt.Sprintf("event:%d", e.N), fmt.Sprintf("%s %s %s", e.Stage, e.Kind, at)))
-	}
-	return list
 }
 
 // parameterKeys lists KEY=, each with its description, for every parameter that one of the policies has; without a

@@ -13,7 +13,6 @@ import (
 
 func newCost(sys *system) *cobra.Command {
 	o := &replayOptions{}
-	o.Policy = "recorded"
 	return command(&cobra.Command{
 		Use: "cost INPUT...", Short: "Simulate the cost of sessions by cache class, own calls included",
 		Args: arguments(&o.Inputs),

@@ -43,7 +43,7 @@ changed, and the last, each diff in full; --stat prints sums only.`,
 	o.Against = rawSide
 	f.Var(&once{text: &o.Against}, "against", "the left side: raw, or another `POLICY`")
 	f.StringVar(&o.At, "at", "last", "which request: `N`, last, peak, end, event:K or all")
-	o.completeAt(cmd, sys, "last", "peak", "end", atAll)
+	complete(cmd, "at", []string{"last", "peak", "end", atAll})
 	f.StringVar(&o.From, "from", "", "compare with the same policy's view at request `N`")
 	f.BoolVar(&o.Stat, "stat", false, "totals only")
 	f.BoolVar(&o.Full, "full", false, "show long texts in full")

@@ -82,7 +82,7 @@ func firstCommands(s *report.Start) []report.CommandLine {
 		list = append(list,
 			ask("what fills its context", "stats", name),
 			ask("what the prompt cache lost, and why", "why", name),
-			ask("request by request, as its own client keeps the context", name),
+			ask("request by request, as it was recorded", name),
 			ask("under other policies: tokens, dollars, what was missed", "compare", s.IDs[dear]),
 			ask("the dearest sessions", "sessions", "--sort", "cost", "--limit", "10"),
 			ask("look around in all of them, in the terminal", "explore"))

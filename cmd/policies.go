@@ -37,9 +37,6 @@ func readPolicy(sys *system, o policyOptions) (*loadedPolicy, error) {
 // readPolicyFor is readPolicy for the session of a client.
 func readPolicyFor(sys *system, o policyOptions, client preset.Client) (*loadedPolicy, error) {
 	o = o.unfolded()
-	if o.Policy == "" {
-		return nil, namePolicy(sys, nil)
-	}
 	read, err := sys.presets.LoadFor(o.Policy, client)
 	if err != nil {
 		return nil, policyHint(err)

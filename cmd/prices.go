@@ -2,15 +2,11 @@ package cmd
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/ctxkit/ctxkit/replay/check"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
@@ -79,28 +75,17 @@ func (o *priceOptions) check() error {
 
 // configured are the models of the configuration of the folder, else of the user's.
 func (o *priceOptions) configured() (price.OwnModels, error) {
-	files := []string{o.config}
-	if o.config == "" {
-		files[0] = check.DefaultFile
-		if o.sys.configHome != nil {
-			if dir, err := o.sys.configHome(); err == nil {
-				files = append(files, filepath.Join(dir, "ctxkit", check.DefaultFile))
-			}
+	files := o.sys.configFiles()
+	if o.config != "" {
+		files = []string{o.config}
+	}
+	list, err := o.sys.readConfigs(files)
+	for _, c := range list {
+		if c.Models != nil {
+			return c.Models, err
 		}
 	}
-	for _, file := range files {
-		data, err := o.sys.files.readLimited(roleConfig, file, maxCheckFile)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, pathError(file, err)
-		}
-		if own, err := check.DecodeModels(file, data); err != nil || own != nil {
-			return own, err
-		}
-	}
-	return nil, nil
+	return nil, err
 }
 
 // models is the table of models and prices of the command.

@@ -43,10 +43,13 @@ network connection. A program that a policy names as a stage is not covered by t
 
 What names a file or folder is that. ` + "`CTXKIT_NOW`" + ` (2026-01-31T12:00:00Z) sets the time that ages are counted from.
 
-A command line that begins with an input and no command is one of ` + "`replay`" + `, under the policy of the client that
-recorded the session unless ` + "`--policy`" + ` names another: ` + "`codex`" + ` for a session of Codex CLI, ` + "`recorded`" + ` where no policy of
-the client is built in, ` + "`claude-code`" + ` for standard input and for sessions of several clients. Standard error shows the
-whole command.
+A command line that begins with an input and no command is one of ` + "`replay`" + `; standard error shows the whole command.
+
+## Default policy
+
+Without ` + "`--policy`" + `, every command that takes one policy uses ` + "`recorded`" + `: what the client really did. Two commands
+differ: ` + "`backtest`" + ` scores the policy of the session's own client against the recorded session, and ` + "`thresholds`" + `, which
+reads no session, lists those of ` + "`claude-code`" + `. ` + "`compare`" + ` and ` + "`export`" + ` take several policies; their own help says which.
 
 ## Output
 
@@ -70,7 +73,7 @@ well.
 
 ` + "`ctxkit completion SHELL`" + ` prints a script for bash, fish, powershell or zsh; its ` + "`--help`" + ` says where to put it. The
 shell then completes policies, parameters (those of the policy that is named), formats and other named values, ` + "`last`" + `,
-projects and session ids by their beginning, and the projects and models of ` + "`sessions`" + `. Behind ` + "`--at e`" + ` it offers the events of the session under the policy.
+projects, and session ids by their beginning.
 
 In a checkout, ` + "`go run ./scripts/genman DIR`" + ` writes manual pages.
 

@@ -30,8 +30,9 @@ type replayOptions struct {
 	trace     *trace.TextLimit // nil: replays are not traced
 }
 
-// shared are the options of commands that replay inputs under a policy.
+// shared are the options of commands that replay inputs under a policy: recorded where none is named.
 func (o *replayOptions) shared(sys *system, out *outputOptions) []options {
+	o.Policy = recordedTrack
 	return []options{&o.policyOptions, flag(o.trials(sys)), &o.inputOptions, &o.countOptions, newPriceOptions(sys), out}
 }
 

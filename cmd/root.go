@@ -23,12 +23,6 @@ import (
 
 // execute runs one command line.
 func execute(sys *system, args []string) error {
-	if len(args) == 1 && args[0] == statusline { // run with every message: the other commands are not built
-		if err := sys.register(); err != nil {
-			return err
-		}
-		return runStatusline(sys)
-	}
 	root := newRoot(sys, args...)
 	if sys.completing {
 		readAgain(root)
@@ -44,8 +38,6 @@ func execute(sys *system, args []string) error {
 		args = dashed(sys, args)
 		if inputFirst(sys, root, args) {
 			args = append([]string{"replay"}, args...)
-		} else if len(args) > 0 && successors[args[0]] != "" {
-			args = args[:1] // flags of a former command are no flags of ctxkit
 		}
 	}
 	root.SetArgs(args)
@@ -61,7 +53,7 @@ func execute(sys *system, args []string) error {
 func Commands() *cobra.Command { return newRoot(&system{}) }
 
 // inputFirst reports whether a command line begins with an input where a command is expected. Such a line is one of
-// replay: it then replays under the policy of the client that recorded the session, unless one is named, and says so.
+// replay, and says so.
 func inputFirst(sys *system, root *cobra.Command, args []string) bool {
 	if len(args) == 0 || args[0] != "-" && strings.HasPrefix(args[0], "-") {
 		return false
@@ -75,14 +67,9 @@ func inputFirst(sys *system, root *cobra.Command, args []string) bool {
 	if err != nil {
 		return false
 	}
-	given := cmd.Flags().Lookup("policy")
-	cmd.PreRun = func(_ *cobra.Command, inputs []string) {
-		words := append([]string{cmd.Root().Name(), cmd.Name()}, args...)
-		if o, ok := given.Value.(*once); ok && !given.Changed {
-			*o.text = ownPolicy(sys, inputs)
-			words = append(words, "--"+given.Name, *o.text)
-		}
+	cmd.PreRun = func(*cobra.Command, []string) {
 		if quiet, err := cmd.Flags().GetBool("quiet"); err == nil && !quiet {
+			words := append([]string{cmd.Root().Name(), cmd.Name()}, args...)
 			fmt.Fprintln(sys.err, "ctxkit: no command is named, so this is: "+report.Clean(shellLine(words))) // in one line, to be copied
 		}
 	}
@@ -133,20 +120,7 @@ func clientName(product string) string {
 	return product
 }
 
-// namePolicy is what to do where a command needs a policy and none is named.
-func namePolicy(sys *system, inputs []string) error {
-	const all = "ctxkit policy list lists all"
-	own := recordedTrack
-	if len(inputs) > 0 {
-		own = ownPolicy(sys, inputs)
-	}
-	if own == recordedTrack {
-		return fmt.Errorf("no policy: name one with --policy: add -p %s, what the client really did, or another; %s", recordedTrack, all)
-	}
-	return fmt.Errorf("no policy: name one with --policy: add -p %s, or -p %s, the policy of the client that recorded it; %s", recordedTrack, own, all)
-}
-
-// recordedTrack is the name under which what a client really sent is replayed.
+// recordedTrack is the policy of commands that are given none: what the client really sent.
 const recordedTrack = "recorded"
 
 // leastID is how much of a session's id names it where a command is expected, characters.
@@ -183,11 +157,8 @@ var subcommands = map[string]func(*system) *cobra.Command{
 	"backtest": newBacktest, "anonymize": newAnonymize, "cost": newCost, "prices": newPrices,
 	"lint": newLint, "sessions": newSessions, "stats": newStats, "why": newWhy, "resume": newResume, "policy": newPolicy,
 	"cache": newCache, "demo": newDemo, statusline: newStatusline, "synth": newSynth, "thresholds": newThresholds,
-	"version": newVersion, "view": newView, "diff": newDiff, "convert": newConvert, "export": newExport, "explore": newExplore,
+	"version": newVersion, "view": newView, "diff": newDiff, "convert": newConvert, "export": newExport, "config": newConfig, "explore": newExplore,
 }
-
-// successors maps the names of former commands to the command lines that do the same.
-var successors = map[string]string{"calibrate": "ctxkit backtest --counters"}
 
 // newRoot makes the tree of all commands. For a command line that begins with one's name it makes only that: the others
 // cost a third of a start.
@@ -197,7 +168,12 @@ func newRoot(sys *system, args ...string) *cobra.Command {
 	root := &cobra.Command{
 		Use: "ctxkit", Short: "Replay coding-agent sessions through context-compaction policies",
 		SilenceErrors: true, SilenceUsage: true,
-		PersistentPreRunE: func(*cobra.Command, []string) error { return wrong },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if wrong != nil {
+				return wrong
+			}
+			return applyDefaults(sys, cmd)
+		},
 		Long: `ctxkit replays recorded coding-agent sessions through context-compaction
 policies, offline: what would the model have seen?
 
@@ -251,9 +227,6 @@ func group(cmd *cobra.Command) {
 }
 
 func unknownCommand(cmd *cobra.Command, word string) error {
-	if is := successors[word]; is != "" && !cmd.HasParent() {
-		return fmt.Errorf("unknown command %q: use %s", word, is)
-	}
 	var names, meant []string
 	for _, c := range cmd.Commands() {
 		if !c.IsAvailableCommand() {

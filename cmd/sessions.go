@@ -67,7 +67,7 @@ func (o *sessionsOptions) list(sys *system, most int, find func(msgs *messages, 
 
 func newSessions(sys *system) *cobra.Command {
 	o := &sessionsOptions{inputOptions: inputOptions{Agent: "all"}}
-	cmd := command(&cobra.Command{
+	return command(&cobra.Command{
 		SuggestFor: []string{"list", "ls"},
 		Use:        "sessions [DIR|DATABASE...]", Short: "List sessions with their size and cost, the last used first",
 		Args: arguments(&o.Inputs),
@@ -91,8 +91,6 @@ lists the sessions of one agent.`,
   ctxkit sessions --project harbor --grep 'pricing|invoice'
   ctxkit sessions --model opus --since 2026-01-01 --until 2026-01-31 -f json`,
 	}, func() error { return runSessions(sys, o) }, o.listing(report.ListFormats, report.SessionTables...), flag(o.jobs), newPriceOptions(sys), &o.sessionFilter)
-	o.offer(cmd, sys)
-	return cmd
 }
 
 func runSessions(sys *system, o *sessionsOptions) error {

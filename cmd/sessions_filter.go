@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -110,45 +109,6 @@ func agents() []string {
 
 // recentTimes are times to choose from.
 var recentTimes = []string{"1h", "24h", "7d", "30d"}
-
-// offer completes the values of --project and --model: those that sessions have in the folders that are listed.
-func (o *sessionFilter) offer(cmd *cobra.Command, sys *system) {
-	values := func(flag string, of func(i *report.SessionItem) []string, read bool) {
-		completeWith(cmd, sys, flag, func(_ *cobra.Command, folders []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			msgs := &messages{quiet: true}
-			list, err := findSessions(sys, folders, true, msgs, func(error) {})
-			if err != nil {
-				return nil, noFiles
-			}
-			newestFirst(list)
-			items := make([]report.SessionItem, len(list))
-			for i := range list {
-				items[i] = report.SessionItem{FileInfo: list[i]}
-			}
-			if read {
-				items = items[:min(len(items), report.MostSessions)] // the others need not be read
-				if readGlances(sys, items, runtime.GOMAXPROCS(0), true, msgs.unread) != nil {
-					return nil, noFiles
-				}
-			}
-			var names []string
-			for i := range items {
-				names = append(names, of(&items[i])...)
-			}
-			return beginning(word, slices.Compact(sorted(names))), noFiles
-		})
-	}
-	values("project", func(i *report.SessionItem) []string {
-		project := cmp.Or(i.Project, i.Folder)
-		return []string{project[strings.LastIndexAny(project, `/\`)+1:]}
-	}, false)
-	values("model", func(i *report.SessionItem) []string {
-		if i.Glance == nil {
-			return nil
-		}
-		return i.Models
-	}, true)
-}
 
 func (o *sessionFilter) check() (err error) {
 	if o.Limit < 0 {

@@ -20,7 +20,6 @@ type statsOptions struct {
 
 func newStats(sys *system) *cobra.Command {
 	o := &statsOptions{}
-	o.Policy = "recorded"
 	cmd := command(&cobra.Command{
 		Use: "stats INPUT...", Short: "Show what fills the context: categories, tools, files, turns",
 		Args: arguments(&o.Inputs),
@@ -43,7 +42,7 @@ there is a table with the heaviest first, and sums over all.`,
   ctxkit stats ~/.claude/projects --format csv -o stats.csv`,
 	}, func() error { return runStats(sys, o) }, o.shared(sys, o.listing(report.PageFormats, report.StatsTables...))...)
 	cmd.Flags().StringVar(&o.At, "at", "peak", "which request: `N`, last, peak or event:K")
-	o.completeAt(cmd, sys, "peak", "last")
+	complete(cmd, "at", []string{"peak", "last"})
 	return cmd
 }
 

@@ -122,6 +122,9 @@ func (r *replays) sweep(o *sweepOptions) error {
 			return err
 		}
 		if err := plan.Check(base); err != nil {
+			if base.Recorded {
+				err = fmt.Errorf("%w; --policy names another policy than %s", err, base.Name)
+			}
 			return fmt.Errorf("flag --vary: %w", err)
 		}
 		name = base.Name

@@ -26,6 +26,7 @@ type thresholdsOptions struct {
 
 func newThresholds(sys *system) *cobra.Command {
 	o := &thresholdsOptions{}
+	o.Policy = preset.Defaults().Thresholds
 	cmd := command(&cobra.Command{
 		Use: "thresholds", Short: "List the windows and thresholds that apply under a policy",
 		Long: `List the windows and thresholds that apply under a policy.
@@ -46,9 +47,6 @@ NAME@VERSION is that version's.`,
 }
 
 func runThresholds(sys *system, o *thresholdsOptions) error {
-	if o.Policy == "" {
-		o.Policy = preset.Defaults().Thresholds
-	}
 	pol, err := readPolicy(sys, o.policyOptions)
 	if err != nil {
 		return err

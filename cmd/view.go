@@ -53,7 +53,7 @@ const longView = `Show one session at one request, as one of seven views:
   payload      the same as it is sent: with cache breakpoints, cache edits and
                the server's own edits
   scrollback   what a person sees in the terminal: raw, with a mark at each
-               compaction and restart (by --policy; default: as recorded)
+               compaction and restart
   summary-request  what a call of the policy's own is sent, such as that for
                the summary of a compaction: the messages and the prompt, also
                where it is refused. Only stages that know the messages have it.
@@ -90,7 +90,7 @@ func newView(sys *system) *cobra.Command {
 	f.StringVar(&o.As, "as", asModel, "which `VIEW`: transcript, raw, model, payload, scrollback, session or summary-request")
 	complete(cmd, "as", views)
 	f.StringVar(&o.At, "at", "", "which request: `N`, last, peak, end or event:K")
-	o.completeAt(cmd, sys, "last", "peak", "end")
+	complete(cmd, "at", []string{"last", "peak", "end"})
 	f.BoolVar(&o.Classes, "classes", false, "say of each tool result of the model and payload views whether it is fresh, frozen or must_reapply (JSON: results)")
 	f.BoolVar(&o.Full, "full", false, "show long texts in full")
 	o.compactAt(cmd)
@@ -109,15 +109,6 @@ func runView(sys *system, o *viewOptions) error {
 	}
 	if o.Classes && o.As != asModel && o.As != asPayload {
 		return fmt.Errorf("flag --classes: the %s view has no classes: leave it out, or take --as model or payload", o.As)
-	}
-	switch {
-	case o.Policy != "":
-	case o.As == asModel || o.As == asPayload || o.As == asSummary || o.As == asSession:
-		return fmt.Errorf("no policy: the %s view depends on one: name it with --policy", o.As)
-	case o.As == asScrollback:
-		o.Policy = "recorded"
-	default:
-		o.Policy = "none"
 	}
 	if o.As == asSession {
 		return runSession(sys, o)

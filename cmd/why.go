@@ -12,7 +12,6 @@ import (
 
 func newWhy(sys *system) *cobra.Command {
 	o := &replayOptions{}
-	o.Policy = "recorded"
 	return command(&cobra.Command{
 		Use: "why INPUT...", Short: "Show why a session cost what it did, and why it compacted",
 		Args: arguments(&o.Inputs),

@@ -27,8 +27,8 @@ type Config struct {
 	Version      int                        `yaml:"version" required:"write \"version: 1\" at the top"`
 	Sessions     []TextLine                 `yaml:"sessions" form:"filled"` // of the cases that have none of their own
 	Counting     Counting                   `yaml:",inline"`
-	Prices       string                     `yaml:"prices" form:"line"`   // a file, relative to this one; "": the embedded table
-	Models       price.OwnModels            `yaml:"models"`               // of one's own
+	Prices       string                     `yaml:"prices" form:"line"` // a file, relative to this one; "": the embedded table
+	Shared       SharedConfig               `yaml:",inline"`
 	Baseline     string                     `yaml:"baseline" form:"line"` // a file, relative to this one; "": none
 	Within       *Tolerance                 `yaml:"within" none:"-"`      // of figures a case says nothing of
 	AllowChanges bool                       `yaml:"allow_changes"`
@@ -95,29 +95,55 @@ func Decode(file string, data []byte) (*Config, error) {
 	return c, nil
 }
 
-// DecodeModels reads the models of a configuration, which may have nothing else. Its other keys are those of one.
-func DecodeModels(file string, data []byte) (price.OwnModels, error) {
+// SharedConfig is the part of a ctxkit.yaml that every command reads.
+type SharedConfig struct {
+	File     string          `yaml:"-"`
+	Defaults Defaults        `yaml:"defaults"`
+	Models   price.OwnModels `yaml:"models"` // of one's own
+}
+
+// Defaults are values of flags that the command line leaves out, in the order of the file.
+type Defaults []ChangedSetting
+
+// DefaultNames are the flags that Defaults can have.
+func DefaultNames() []string { return []string{"policy", "window", "prices", "color"} }
+
+// ReadNode reads {flag: value}.
+func (d *Defaults) ReadNode(r *strict.Decoder, n *strict.Node, key string) {
+	for _, kv := range r.Map(n, key, "write {window: 200k}") {
+		switch name := key + "." + kv.Key; {
+		case !slices.Contains(DefaultNames(), kv.Key):
+			r.Report(kv.At, key+": unknown flag "+strict.Quote(kv.Key), strict.Suggest(kv.Key, DefaultNames()))
+		case kv.Value.Value == "":
+			r.Report(kv.Value, name+": no value", "write it as the flag takes it")
+		default:
+			*d = append(*d, ChangedSetting{kv.Key, kv.Value.Value, strict.At(r.File, kv.Value)})
+		}
+	}
+}
+
+// DecodeShared reads what every command reads of a configuration, which may have nothing else.
+func DecodeShared(file string, data []byte) (*SharedConfig, error) {
 	keys := strict.Keys(&Config{})
 	root, errs := strict.Parse(file, data, strict.Document{
 		Name: "configuration", Example: "models: {acme-1: {window: 256k}}", Start: "write models: {acme-1: {window: 256k}} (docs/check.md has the other keys)", Keys: keys,
 	})
 	r := &strict.Decoder{File: file, Errors: errs}
-	var own price.OwnModels
+	c := &SharedConfig{File: file}
 	if root != nil {
 		for _, kv := range r.Map(root, "configuration", "write {models: {acme-1: {window: 256k}}}") {
 			switch {
-			case kv.Key == modelsKey:
-				own.ReadNode(r, kv.Value, kv.Key)
+			case kv.Key == "models":
+				c.Models.ReadNode(r, kv.Value, kv.Key)
+			case kv.Key == "defaults":
+				c.Defaults.ReadNode(r, kv.Value, kv.Key)
 			case !slices.Contains(keys, kv.Key):
 				r.Report(kv.At, "unknown key "+strict.Quote(kv.Key), strict.Suggest(kv.Key, keys))
 			}
 		}
 	}
-	return own, r.Errors.Err()
+	return c, r.Errors.Err()
 }
-
-// modelsKey is the key of Config.Models.
-const modelsKey = "models"
 
 // finish fills in what the cases leave to the configuration, and checks what no single value shows.
 func (c *Config) finish(r *strict.Decoder) {
