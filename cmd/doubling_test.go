@@ -377,7 +377,7 @@ func TestDoubling(t *testing.T) {
 		more["view"] = append(more["view"], []string{"--as", as, "-p", []string{"opencode", "claude-code"}[i%2]})
 	}
 	for _, c := range newRoot(newSystem(strings.NewReader(""), io.Discard, io.Discard)).Commands() {
-		if !strings.Contains(c.Use, "INPUT") && c.Name() != "sessions" || c.Name() == "export" { // export wants a new folder
+		if !strings.Contains(c.Use, "INPUT") && c.Name() != "sessions" || c.Name() == "export" || c.Name() == "explore" { // a new folder, a terminal
 			continue
 		}
 		formats := formatsOf(c)

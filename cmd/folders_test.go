@@ -39,7 +39,7 @@ func TestUnreadableSessionsAreSaid(t *testing.T) {
 	}
 	tried := 0
 	for _, c := range newRoot(newSystem(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})).Commands() {
-		if !strings.Contains(c.Use, "INPUT...") && c.Name() != "sessions" && c.Name() != "resume" {
+		if !strings.Contains(c.Use, "INPUT...") && c.Name() != "sessions" && c.Name() != "resume" || c.Name() == "explore" {
 			continue
 		}
 		args := append([]string{c.Name(), "p", "-q"}, needs[c.Name()]...)

@@ -186,7 +186,7 @@ func TestHostile(t *testing.T) {
 		}
 		for _, format := range formatsOf(c) {
 			extras := append(slices.Clone(more[c.Name()]), nil)
-			if format == "html" || format == "svg" {
+			if c.Flags().Lookup("no-text") != nil && (format == "html" || format == "svg") {
 				extras = append(extras, []string{"--no-text"})
 			}
 			for _, extra := range extras {

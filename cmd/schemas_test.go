@@ -208,7 +208,7 @@ func TestCorpusJSON(t *testing.T) {
 	lines := []string{
 		"why FILE", "stats FILE", "resume FILE", "replay FILE -p recorded", "cost FILE -p opencode", "lint FILE", "regret FILE -p three-layer", "compare FILE -p recorded -p claude-code",
 		"backtest FILE", "sessions FILE", "diff FILE -p opencode", "view FILE --as transcript", "anonymize FILE --check", "backtest FILE --payload", "backtest FILE --counters",
-		"sweep FILE -p opencode --vary opencode_prune.protect=20000,40000", "why FILE -p gemini-cli", "view FILE --as payload --at last",
+		"sweep FILE -p opencode --vary opencode_prune.protect=20000,40000", "why FILE -p gemini-cli",
 	}
 	schemas := map[string]*jsonschema.Schema{}
 	valid := 0
@@ -221,6 +221,10 @@ func TestCorpusJSON(t *testing.T) {
 		var doc struct{ Schema string }
 		if err := json.Unmarshal(out.Bytes(), &doc); err != nil {
 			t.Errorf("%q: %v", args, err)
+			return
+		}
+		if doc.Schema == "" {
+			t.Errorf("%q names no schema: %.200s", args, out.Bytes())
 			return
 		}
 		name := strings.Replace(strings.TrimPrefix(doc.Schema, "ctxkit."), "/", ".", 1) + ".json"

@@ -25,6 +25,9 @@ func (r *Record) Encoded(name string) (*tokens.WeightTable, error) {
 	}
 	t, err := r.encode(name, 1)
 	if err == nil {
+		if r.encoded == nil {
+			r.encoded = map[string]*tokens.WeightTable{}
+		}
 		r.encoded[name] = t
 	}
 	return t, err
