@@ -25,7 +25,7 @@ type ComparedSession struct {
 	Model      string
 	Version    string // of the client
 	Project    string
-	Recorder   string               // product that recorded it; "" after a merge
+	Recorder   string               // product that recorded it
 	Repository string               // of the project's folder; "": not recorded
 	Unpriced   []string             // models of its requests that have no price, sorted
 	Policies   []*policy.Policy     // those that ran

@@ -61,6 +61,7 @@ type row struct {
 	Model      text             `json:"model"`
 	Version    text             `json:"client_version,omitempty"`
 	Project    text             `json:"project,omitempty"`
+	Recorder   text             `json:"recorder,omitempty"`
 	Repository text             `json:"repository,omitempty"`
 	Unpriced   []text           `json:"unpriced"`
 	Ran        []*rowPolicy     `json:"ran"`
@@ -81,6 +82,7 @@ type row struct {
 // rowPolicy is what a report says of a policy that ran.
 type rowPolicy struct {
 	Name     text          `json:"name"`
+	Product  text          `json:"product,omitempty"`
 	Version  text          `json:"version,omitempty"`
 	Chosen   text          `json:"chosen,omitempty"`
 	Older    bool          `json:"older,omitempty"`
@@ -210,10 +212,10 @@ func originIn(o rowOrigin) Origin {
 
 func rowOf(s *ComparedSession) *row {
 	r := &row{
-		rowOrigin: originOut(s.Origin), Title: text(s.Title), Model: text(s.Model), Version: text(s.Version), Project: text(s.Project), Repository: text(s.Repository),
+		rowOrigin: originOut(s.Origin), Title: text(s.Title), Model: text(s.Model), Version: text(s.Version), Project: text(s.Project), Recorder: text(s.Recorder), Repository: text(s.Repository),
 		Unpriced: each(s.Unpriced, func(m string) text { return text(m) }),
 		Ran: each(s.Policies, func(p *policy.Policy) *rowPolicy {
-			return &rowPolicy{text(p.Name), text(p.Version), text(p.Chosen), p.Older, text(p.Newer), p.Truth, p.Score, p.Recorded}
+			return &rowPolicy{text(p.Name), text(p.Product), text(p.Version), text(p.Chosen), p.Older, text(p.Newer), p.Truth, p.Score, p.Recorded}
 		}),
 		Values: each(s.Values, func(v Values) []digits { return each(v, func(d exact.Decimal) digits { return digits(d) }) }),
 		Breaks: each(s.Breaks, func(list []replay.StageCost) []rowBreak {
@@ -259,11 +261,11 @@ func (r *row) check(policies int) error {
 // session is the ComparedSession of a row. Its policies say what a report says of them, and cannot run.
 func (r *row) session() (s ComparedSession, err error) {
 	s = ComparedSession{
-		Origin: originIn(r.rowOrigin), Title: string(r.Title), Model: string(r.Model), Version: string(r.Version), Project: string(r.Project), Repository: string(r.Repository),
+		Origin: originIn(r.rowOrigin), Title: string(r.Title), Model: string(r.Model), Version: string(r.Version), Project: string(r.Project), Recorder: string(r.Recorder), Repository: string(r.Repository),
 		Unpriced: each(r.Unpriced, func(m text) string { return string(m) }),
 		Policies: each(r.Ran, func(p *rowPolicy) *policy.Policy {
 			return &policy.Policy{
-				Name: string(p.Name), Version: string(p.Version), Chosen: string(p.Chosen), Older: p.Older, Newer: string(p.Newer), Truth: p.Truth, Score: p.Score, Recorded: p.Recorded,
+				Name: string(p.Name), Product: string(p.Product), Version: string(p.Version), Chosen: string(p.Chosen), Older: p.Older, Newer: string(p.Newer), Truth: p.Truth, Score: p.Score, Recorded: p.Recorded,
 			}
 		}),
 		Values: each(r.Values, func(v []digits) Values {
