@@ -243,7 +243,7 @@ func (o *backtestOptions) backtest(r *replays, bars map[string]float64) error {
 			sessions = append(sessions, s.SessionScore)
 			r.ran = append(r.ran, s.pol)
 		}
-		return s.Usage.Requests + len(s.Compactions) + len(s.Micro)
+		return s.Usage.Requests + s.Usage.Contradicted + len(s.Compactions) + len(s.Micro)
 	}, func(failed error) error {
 		result := backtest.Sum(o.Policy, sessions)
 		for name, percent := range bars {

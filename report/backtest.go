@@ -282,6 +282,9 @@ func fidelityText(r *backtest.Scores) string {
 	if e := r.Usage[0].CostError; e.Sessions > 0 {
 		text += fmt.Sprintf("; input cost of a session off by %s %% (median %s %%), of all by %s %%, with the misses that are expected and no line shows by %s %%", places(e.Mean, 2), places(e.Median, 2), places(e.Sum, 2), places(e.Expected, 2))
 	}
+	if u.Contradicted > 0 {
+		text += fmt.Sprintf("; the cache of %s is not scored: the recorded usage contradicts the content", count(u.Contradicted, "session"))
+	}
 	return text
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
+	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
 // UsageScore scores the simulated usage of the recorded track against the reported one, over main requests without
@@ -29,6 +30,9 @@ type UsageScore struct {
 	Amount      int `json:"right_amount"`   // of those: the read is within 10 %
 	Unexplained int `json:"unexplained"`    // of the breaks: not simulated
 	FalseAlarms int `json:"only_simulated"` // the simulated read breaks off, the reported one does not
+
+	// Sessions left out: their usage contradicts the content, which the simulation counts in its place.
+	Contradicted int `json:"contradicted_sessions,omitempty"`
 }
 
 // InputCost is what the input of requests costs by the reported split and by the simulated one, at the prices of the
@@ -122,7 +126,7 @@ func rounded(x float64) float64 { return math.Round(x*1e3) / 1e3 }
 // counts are the plain counts, in the order of the fields.
 func (u *UsageScore) counts() []*int {
 	return []*int{
-		&u.Requests, &u.Near, &u.Close, &u.WriteNear, &u.NaiveNear, &u.Broken, &u.Kind, &u.Amount, &u.Unexplained, &u.FalseAlarms,
+		&u.Requests, &u.Near, &u.Close, &u.WriteNear, &u.NaiveNear, &u.Broken, &u.Kind, &u.Amount, &u.Unexplained, &u.FalseAlarms, &u.Contradicted,
 	}
 }
 
@@ -143,8 +147,13 @@ func (u *UsageScore) round() {
 	}
 }
 
-// ScoreUsage scores the simulated usage of a conversation's recorded track, by a table of prices.
+// ScoreUsage scores the simulated usage of a conversation's recorded track, by a table of prices. Where the content was
+// counted in place of the usage, which contradicts it, nothing is scored: the two are of other totals.
 func ScoreUsage(conv *session.Conversation, track *replay.Timeline, models *price.Table) (u UsageScore) {
+	if insteadOfUsage(track) {
+		u.Contradicted = 1
+		return u
+	}
 	for p := range CachePoints(track) {
 		row := track.Requests[p.Row]
 		u.Requests++
@@ -171,6 +180,11 @@ func ScoreUsage(conv *session.Conversation, track *replay.Timeline, models *pric
 		u.Cost.Expected = track.CacheFit.Expected
 	}
 	return u
+}
+
+// insteadOfUsage reports whether the tokens of a track are those of the content although usage is recorded.
+func insteadOfUsage(track *replay.Timeline) bool {
+	return track.Counter != tokens.NameUsage && slices.ContainsFunc(track.Requests, func(r replay.Request) bool { return r.Recorded != nil })
 }
 
 // Break is a request whose read of the prompt cache broke off, in the record or in the simulation alone.
@@ -201,6 +215,9 @@ func (s *SessionScore) usage(r *replay.Record, track *replay.Timeline) {
 	u := ScoreUsage(r.Conv, track, r.Prices(replay.Options{}))
 	u.round()
 	s.Usage = u
+	if u.Contradicted > 0 {
+		return
+	}
 	for p := range CachePoints(track) {
 		if !p.Broke && !p.FalseAlarm() {
 			continue
