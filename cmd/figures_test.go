@@ -69,6 +69,7 @@ func checkFigures(t *testing.T, policies, files []string) {
 			Each []struct {
 				Session, Agent, File string
 				Project              string
+				Flags                []compare.Flag
 				Figures              map[string]map[string]json.Number
 			}
 			Unseen struct{ Requests, Tokens, Carried [2]float64 }
@@ -122,11 +123,14 @@ func checkFigures(t *testing.T, policies, files []string) {
 					x, _ := s.Figures[policy][figure].Float64()
 					return x
 				}
-				if slices.ContainsFunc([]string{policies[0], name}, func(policy string) bool { return one(policy, "refused")+one(policy, "violations") > 0 }) {
+				if slices.Contains(s.Flags, compare.FlagContradicted) || slices.ContainsFunc([]string{policies[0], name}, func(policy string) bool { return one(policy, "refused")+one(policy, "violations") > 0 }) {
 					continue
 				}
 				extra := one(name, "compactions") - one(policies[0], "compactions")
-				c := costed{s.Project, one(policies[0], "cost_usd"), one(name, "cost_usd"), extra, [2]float64{}}
+				c := costed{s.Project, one(policies[0], "cost_usd"), one(name, "cost_usd"), extra, [2]float64{}, [2]float64{}}
+				if s.Figures[policies[0]][row.Against.Judged] != "" && s.Figures[name][row.Against.Judged] != "" {
+					c.judged = [2]float64{one(policies[0], row.Against.Judged), one(name, row.Against.Judged)}
+				}
 				for i := range 2 {
 					if extra != 0 {
 						c.caused[i] = extra * c.own * (group.Unseen.Requests[i]/one(name, "requests") + group.Unseen.Tokens[i]*group.Unseen.Carried[i]/one(name, "payload_input"))
@@ -169,6 +173,7 @@ func checkFigures(t *testing.T, policies, files []string) {
 // verdict is what compare concludes from a pair.
 type verdict struct {
 	Projects   int
+	Judged     string
 	Clustered  string  `json:"clustered_by"`
 	Effective  float64 `json:"effective_clusters"`
 	Range      struct{ Low, High float64 }
@@ -186,6 +191,7 @@ type costed struct {
 	project           string
 	first, own, extra float64
 	caused            [2]float64
+	judged            [2]float64 // the figure that the verdict is about, of the first and the other; 0 where one is not known
 }
 
 // check holds a verdict against the sessions it is of.
@@ -208,20 +214,22 @@ func (v *verdict) check(t *testing.T, name string, list []costed) {
 		}
 		for _, sum := range []*costed{&all, by[key]} {
 			sum.first, sum.own, sum.extra = sum.first+s.first, sum.own+s.own, sum.extra+s.extra
-			sum.caused[0], sum.caused[1] = sum.caused[0]+s.caused[0], sum.caused[1]+s.caused[1]
+			for i := range 2 {
+				sum.caused[i], sum.judged[i] = sum.caused[i]+s.caused[i], sum.judged[i]+s.judged[i]
+			}
 		}
 	}
-	clusters := slices.SortedFunc(maps.Values(by), func(a, b *costed) int { return cmp.Compare(b.first, a.first) })
+	clusters := slices.SortedFunc(maps.Values(by), func(a, b *costed) int { return cmp.Compare(b.judged[0], a.judged[0]) })
 	squares, sum := 0.0, 0.0
 	for _, c := range clusters {
-		squares += c.first * c.first / all.first / all.first
+		squares += c.judged[0] * c.judged[0] / all.judged[0] / all.judged[0]
 	}
 	for i, c := range clusters {
-		if sum >= 0.9*all.first {
+		if sum >= 0.9*all.judged[0] {
 			break
 		}
-		sum += c.first
-		share := c.own/c.first - 1
+		sum += c.judged[0]
+		share := c.judged[1]/c.judged[0] - 1
 		if i == 0 {
 			low, high = share, share
 		}
@@ -247,7 +255,7 @@ func (v *verdict) check(t *testing.T, name string, list []costed) {
 	switch {
 	case corrected[0]*plain < 0:
 		want = "flips"
-	case corrected[1]*plain > 0 && (len(by) == len(list) || !slices.ContainsFunc(clusters, func(c *costed) bool {
+	case corrected[1]*plain > 0 && (v.Clustered == "session" || !slices.ContainsFunc(clusters, func(c *costed) bool {
 		return 5*c.first >= all.first && ((c.own-c.first+c.caused[0])*plain <= 0 || (c.own-c.first+c.caused[1])*plain <= 0)
 	})):
 		want = "holds"
