@@ -58,7 +58,7 @@ func offlineLines() map[string][]offlineLine {
 		"convert":               {{args: "convert " + big}, {args: "convert " + big + " -o out/b.jsonl", told: "out"}},
 		"cost":                  {{args: "cost " + big + " -p opencode"}, {args: "cost " + big + " -p none --prices nothing.json", code: exitNotDone}},
 		"demo":                  {{args: "demo"}},
-		"config":                {{args: "config"}, {args: "config -f json"}},
+		"config":                {{args: "config"}},
 		"explore":               {{args: "explore " + big, code: exitNotDone}},
 		"diff":                  {{args: "diff " + big + " -p opencode"}},
 		"export":                {{args: "export sessions -p opencode -o out/tables", told: "out"}, {args: "export " + big, code: exitNotDone}},
