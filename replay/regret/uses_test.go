@@ -409,6 +409,12 @@ func TestCallsAgain(t *testing.T) {
 		{"that the record still had", call{"Grep", map[string]any{"pattern": "Post"}, listing}, call{"Grep", map[string]any{"pattern": "Post"}, listing}, nil, true, ""},
 		{"a command", call{"Bash", run("make test"), listing}, call{"Bash", run("make test"), listing}, nil, false, regret.Reread},
 		{"a command after a change", call{"Bash", run("make test"), listing}, call{"Bash", run("make test"), listing}, &call{"Edit", edit("q"), "ok"}, false, ""},
+		{"a command after one that writes", call{"Bash", run("make test"), listing}, call{"Bash", run("make test"), listing}, &call{"Bash", run("cat > ledger.go <<'EOF'\nx\nEOF"), "ok"}, false, ""},
+		{"a command after one that changes the branch", call{"Bash", run("make test"), listing}, call{"Bash", run("make test"), listing}, &call{"Bash", run("git checkout main"), "ok"}, false, ""},
+		{"a command after one that only reads", call{"Bash", run("make test"), listing}, call{"Bash", run("make test"), listing}, &call{"Bash", run("git log 2>&1 | head"), "ok"}, false, regret.Reread},
+		{"a command that writes", call{"Bash", run("git reset HEAD"), listing}, call{"Bash", run("git reset HEAD"), listing}, nil, false, ""},
+		{"a call made for what it does", call{"TodoWrite", map[string]any{"todos": "a"}, listing}, call{"TodoWrite", map[string]any{"todos": "a"}, listing}, nil, false, ""},
+		{"a call that was refused", call{"Grep", map[string]any{"pattern": "Post"}, "The user doesn't want to proceed with this tool use. " + listing}, call{"Grep", map[string]any{"pattern": "Post"}, "The user doesn't want to proceed with this tool use. " + listing}, nil, false, ""},
 		{"a file by a command", call{"Read", read, file}, call{"Bash", run("cat ledger.go"), file}, nil, false, regret.Reread},
 		{"lines of a file by a command", call{"Bash", run("cat ledger.go"), file}, call{"Bash", run("sed -n '1,3p' ledger.go"), "package ledger\n\nconst settlementWindow = 36 * time.Hour\n"}, nil, false, regret.Reread},
 		{"a pipe", call{"Read", read, file}, call{"Bash", run("cat ledger.go | sort"), file}, nil, false, ""},
@@ -508,7 +514,8 @@ func TestCodexCalls(t *testing.T) {
 // TestSaidAgain: a person who repeats a sentence that was lost needed it.
 func TestSaidAgain(t *testing.T) {
 	const rule = "Never use tabs in SQL files, and always run make lint-sql before committing"
-	for text, want := range map[string]int{"I told you. " + rule + "!": 1, "Please never use tabs": 0, "<note>" + rule + "</note>": 0} {
+	for text, want := range map[string]int{"I told you. " + rule + "!": 1, "Please never use tabs": 0, "<note>" + rule + "</note>": 0,
+		rule + ".": 0, "> " + rule: 0, "[Request interrupted by user] " + rule: 0} {
 		s := &story{}
 		s.prompt(rule + ".")
 		s.says("ok")
