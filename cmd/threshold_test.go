@@ -24,6 +24,11 @@ func TestThreshold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		for _, low := range []string{"97k", "70k"} { // below what a client raises a window to
+			if err := p.Clone().Set(policy.ThresholdKey, low); (err == nil) != (want != "") {
+				t.Errorf("%s at %s: %v", name, low, err)
+			}
+		}
 		err = p.Set(policy.ThresholdKey, "127k")
 		set := ""
 		for _, key := range p.Keys() {

@@ -22,14 +22,16 @@ func (p *Policy) setThreshold(value string) error {
 		return &Error{Msg: ThresholdKey + ": " + strict.Quote(value) + " is no number of tokens"}
 	}
 	for _, key := range p.Keys() {
-		changed, off := p.Clone(), 0
-		for range 2 { // the second time by what the first one missed
-			if changed.Set(key, strconv.Itoa(want+off)) != nil {
+		// From a value that no client raises, each time by what the one before missed: a share comes nearer step by step.
+		changed, n, miss := p.Clone(), roomy()[0].Window/2, 0
+		for range 8 {
+			if changed.Set(key, strconv.Itoa(n)) != nil {
 				break
 			}
-			off = want - changed.CompactsAt(roomy()[0])
+			miss = want - changed.CompactsAt(roomy()[0])
+			n += miss
 		}
-		if off != 0 || changed.CompactsAt(roomy()[0]) != want || changed.CompactsAt(roomy()[1]) != want {
+		if miss != 0 || changed.CompactsAt(roomy()[0]) != want || changed.CompactsAt(roomy()[1]) != want {
 			continue
 		}
 		*p = *changed
