@@ -74,10 +74,10 @@ func (c *client) microcompact() {
 	c.cached = min(c.cached, before)
 	c.pass(20, 200)
 	c.stats.Microcompacts++
-	o := c.head("system", c.leaf).str("subtype", "microcompact_boundary").str("content", "Context microcompacted").bool("isMeta", false)
+	o := c.head("system", c.leaf).put(`"subtype":"microcompact_boundary","content":"Context microcompacted","isMeta":false`)
 	c.mark()
-	o.str("level", "info").obj("microcompactMetadata").str("trigger", "auto").num("preTokens", total).num("tokensSaved", saved)
-	o.strs("compactedToolIds", ids).arr("clearedAttachmentUUIDs").closeArr().close()
+	o.put(`"level":"info","microcompactMetadata":{"trigger":"auto","preTokens":?,"tokensSaved":?`, total, saved)
+	o.put(`"compactedToolIds":?,"clearedAttachmentUUIDs":[]}`, ids)
 	c.end()
 }
 
@@ -121,8 +121,8 @@ func (c *client) compact(trigger string, keep int) {
 	if c.v.boundary() {
 		parent = c.boundaryLine(trigger, pre, anchor, text, kept, restored, int(c.now.Sub(asked).Milliseconds()))
 	}
-	c.user(parent, text).when(c.v.boundary()).bool("isVisibleInTranscriptOnly", true)
-	c.line.bool("isCompactSummary", true)
+	c.user(parent, text).when(c.v.boundary()).put(`"isVisibleInTranscriptOnly":true`)
+	c.line.put(`"isCompactSummary":true`)
 	c.markAs(anchor)
 	c.end()
 
@@ -148,19 +148,19 @@ func (c *client) compact(trigger string, keep int) {
 }
 
 func (c *client) boundaryLine(trigger string, pre int, anchor, text string, kept []item, restored []fileView, took int) string {
-	o := c.head("boundary", "").str("subtype", "compact_boundary").str("content", "Conversation compacted")
-	o.when(!c.v.preserved()).bool("isMeta", false)
+	o := c.head("boundary", "").put(`"subtype":"compact_boundary","content":"Conversation compacted"`)
+	o.when(!c.v.preserved()).put(`"isMeta":false`)
 	if !c.v.tailEnvelope() {
 		c.mark()
 	}
-	o.str("level", "info").obj("compactMetadata").str("trigger", trigger).num("preTokens", pre)
+	o.put(`"level":"info","compactMetadata":{"trigger":?,"preTokens":?`, trigger, pre)
 	if c.v.postTokens() {
 		post := tokens(milli(text, proseRate) + messageFrame)
 		for _, f := range restored {
 			post += tokens(milli(f.content, toolRate))
 		}
-		o.num("postTokens", post).when(c.v.preserved()).num("cumulativeDroppedTokens", pre-post)
-		o.num("durationMs", took)
+		o.put(`"postTokens":?`, post).when(c.v.preserved()).put(`"cumulativeDroppedTokens":?`, pre-post)
+		o.put(`"durationMs":?`, took)
 	}
 	if len(kept) > 0 {
 		var lines []string
@@ -168,10 +168,10 @@ func (c *client) boundaryLine(trigger string, pre int, anchor, text string, kept
 			lines = append(lines, it.line)
 		}
 		lines = slices.Compact(lines)
-		o.obj("preservedSegment").str("headUuid", lines[0]).str("anchorUuid", anchor).str("tailUuid", lines[len(lines)-1]).close()
-		o.obj("preservedMessages").str("anchorUuid", anchor).strs("uuids", lines).strs("allUuids", lines).close()
+		o.put(`"preservedSegment":{"headUuid":?,"anchorUuid":?,"tailUuid":?}`, lines[0], anchor, lines[len(lines)-1])
+		o.put(`"preservedMessages":{"anchorUuid":?,"uuids":?,"allUuids":?}`, anchor, lines, lines)
 	}
-	o.close()
+	o.put(`}`)
 	if c.v.tailEnvelope() {
 		c.mark()
 	}
@@ -210,20 +210,19 @@ func (c *client) restore(files []fileView) {
 		short, rendered := strings.TrimPrefix(f.path, root+"/"), ""
 		var o *object
 		if f.content == "" {
-			o = c.attachment("compact_file_reference").str("filename", f.path)
+			o = c.attachment("compact_file_reference").put(`"filename":?`, f.path)
 		} else {
-			o = fileJSON(c.attachment("file").str("filename", f.path).obj("content"), f).close()
+			o = fileJSON(c.attachment("file").put(`"filename":?,"content":{`, f.path), f).put(`}`)
 			rendered = numbered(f, c.v)
 		}
-		c.attach(o.str("displayPath", short), rendered)
+		c.attach(o.put(`"displayPath":?`, short), rendered)
 	}
 	c.listings(true)
 }
 
 // fileJSON writes the toolUseResult of a Read.
 func fileJSON(o *object, f fileView) *object {
-	o.str("type", "text").obj("file").str("filePath", f.path).str("content", f.content)
-	return o.num("numLines", f.lines).num("startLine", f.start).num("totalLines", f.total).close()
+	return o.put(`"type":"text","file":{"filePath":?,"content":?,"numLines":?,"startLine":?,"totalLines":?}`, f.path, f.content, f.lines, f.start, f.total)
 }
 
 // numbered is the output of Read for a file.

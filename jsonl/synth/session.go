@@ -296,8 +296,8 @@ func (s *developer) show(f *sourceFile, from, to int) {
 }
 
 func (s *developer) issue() string {
-	o := new(object).open().str("id", s.c.uuid()).str("title", s.w.prompt()).str("state", "In Progress")
-	return string(o.str("description", s.w.sentences(5)).close().b)
+	o := new(object).put(`{"id":?,"title":?,"state":"In Progress"`, s.c.uuid(), s.w.prompt())
+	return string(o.put(`"description":?}`, s.w.sentences(5)).b)
 }
 
 func (s *developer) plan() *toolCall {

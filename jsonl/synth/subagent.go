@@ -16,7 +16,7 @@ func (s *developer) subagent() *toolCall {
 	question := "Find out how " + s.w.sentence() + " Report the files and functions involved; do not change anything."
 	title := "Explore " + pick(s.r, packages())
 	call := newCall("Task", func(o *object) {
-		o.str("description", title).str("prompt", question).str("subagent_type", "Explore")
+		o.put(`"description":?,"prompt":?,"subagent_type":"Explore"`, title, question)
 	}, "", func(*object) {})
 	c.task(call, title, question, func(sub *client) string {
 		d := &developer{c: sub, opt: s.opt, r: s.r, p: s.p, w: s.w}
@@ -53,8 +53,8 @@ func (c *client) task(call *toolCall, title, question string, work func(sub *cli
 			name := c.session + "/subagents/agent-" + id
 			c.beside(name+".jsonl", buf.Bytes())
 			if c.v.agentMeta() {
-				o := new(object).open().str("agentType", "Explore").str("description", title).str("toolUseId", call.id)
-				c.beside(name+".meta.json", o.num("spawnDepth", 1).close().b)
+				o := new(object).put(`{"agentType":"Explore","description":?,"toolUseId":?`, title, call.id)
+				c.beside(name+".meta.json", o.put(`"spawnDepth":1}`).b)
 			}
 			c.agentProgress(call, id, question, buf.Bytes())
 		}
@@ -90,10 +90,8 @@ func (c *client) agentProgress(call *toolCall, id, question string, lines []byte
 		if bytes.Contains(line, []byte(`"type":"user"`)) {
 			kind = "user"
 		}
-		o := c.head("progress", parent).obj("data").obj("message")
-		o.str("type", kind).raw("message", messageOf(line)).str("uuid", c.uuid()).str("timestamp", stamp(c.now)).close()
-		o.str("type", "agent_progress").str("prompt", question).str("agentId", id).close()
-		o.str("toolUseID", "agent_"+c.messageID()).str("parentToolUseID", call.id)
+		o := c.head("progress", parent).put(`"data":{"message":{"type":?,"message":?,"uuid":?,"timestamp":?}`, kind, messageOf(line), c.uuid(), stamp(c.now))
+		o.put(`"type":"agent_progress","prompt":?,"agentId":?},"toolUseID":?,"parentToolUseID":?`, question, id, "agent_"+c.messageID(), call.id)
 		c.markAs(uuid)
 		c.endAside()
 		parent = uuid
@@ -110,13 +108,13 @@ func messageOf(line []byte) []byte {
 // answer fills in the result of a subagent's call.
 func (c *client) answer(call *toolCall, id, question, answer string, sub *client, took int) {
 	call.result.parts = []string{answer}
-	o := new(object).open().str("status", "completed").str("prompt", question)
+	o := new(object).put(`{"status":"completed","prompt":?`, question)
 	if c.v.agentFiles() {
 		call.result.parts = append(call.result.parts, fmt.Sprintf("agentId: %s (for resuming to continue this agent's work if needed)", id))
-		o.str("agentId", id)
+		o.put(`"agentId":?`, id)
 	}
-	o.arr("content").textBlock(answer).closeArr()
-	o.num("totalDurationMs", took).num("totalTokens", sub.opt.Overhead+tokens(sub.sum)).num("totalToolUseCount", sub.stats.ToolCalls)
-	o.obj("usage").num("input_tokens", 3).num("cache_creation_input_tokens", 900).num("cache_read_input_tokens", sub.opt.Overhead)
-	call.result.client = o.num("output_tokens", 200).close().close().b
+	o.put(`"content":[{"type":"text","text":?}]`, answer)
+	o.put(`"totalDurationMs":?,"totalTokens":?,"totalToolUseCount":?`, took, sub.opt.Overhead+tokens(sub.sum), sub.stats.ToolCalls)
+	o.put(`"usage":{"input_tokens":3,"cache_creation_input_tokens":900,"cache_read_input_tokens":?`, sub.opt.Overhead)
+	call.result.client = o.put(`"output_tokens":200}}`).b
 }
