@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -194,21 +193,18 @@ func (a *amount) UnmarshalJSON(data []byte) error {
 // as a NUL and a Go string.
 type text string
 
-// MarshalJSON implements json.Marshaler.
-func (t text) MarshalJSON() ([]byte, error) {
+// MarshalText implements encoding.TextMarshaler.
+func (t text) MarshalText() ([]byte, error) {
 	s := string(t)
 	if !utf8.ValidString(s) || s != "" && s[0] == 0 {
 		s = "\x00" + strconv.QuoteToASCII(s)
 	}
-	return json.Marshal(s)
+	return []byte(s), nil
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
-func (t *text) UnmarshalJSON(data []byte) error {
-	var s string
-	if err := json.Unmarshal(data, &s); err != nil {
-		return err
-	}
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (t *text) UnmarshalText(data []byte) error {
+	s := string(data)
 	if s != "" && s[0] == 0 {
 		var err error
 		if s, err = strconv.Unquote(s[1:]); err != nil {

@@ -107,7 +107,6 @@ func strictly(data []byte, v any) error {
 // WriteRows writes rows as lines of JSON, a line at a time: one about all of them, then those of each outcome.
 func WriteRows(w io.Writer, r *Rows) error {
 	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
 	head := rowsHead{
 		RowsSchema, r.Build, r.Policies, r.Options, Names(), r.Inputs, r.Names, r.Shard, r.Shards, 0,
 		append([]rowWarning{}, as[[]rowWarning](r.Warnings)...), append([]rowWarning{}, as[[]rowWarning](r.Late)...),
