@@ -35,7 +35,7 @@ const (
 
 // microcompact clears the oldest tool results by size.
 func (c *client) microcompact() {
-	if !c.v.microcompact() || c.lastTotal < c.v.warning(c.opt.Window) {
+	if !c.v.Microcompact || c.lastTotal < c.v.warning(c.opt.Window) {
 		return
 	}
 	var live, marked []int
@@ -97,7 +97,7 @@ func (c *client) compact(trigger string, keep int) {
 	summary := c.summarise()
 	const opening = "This session is being continued from a previous conversation that ran out of context. "
 	text := opening + "The conversation is summarized below:\n" + summary
-	if c.v.boundary() {
+	if c.v.Boundary {
 		text = opening + "The summary below covers the earlier portion of the conversation.\n\n" + summary +
 			"\n\nIf you need specific details from before compaction (like exact code snippets, error messages, or content you generated), " +
 			"read the full transcript at: " + folder + "/" + c.session + ".jsonl"
@@ -109,7 +109,7 @@ func (c *client) compact(trigger string, keep int) {
 	c.stats.Compactions++
 	anchor := c.uuid()
 	from := len(c.items)
-	if c.v.preserved() && keep > 0 {
+	if c.v.Preserved && keep > 0 {
 		for from = max(0, from-keep); from > 0 && !c.items[from].opens; {
 			from--
 		}
@@ -118,10 +118,10 @@ func (c *client) compact(trigger string, keep int) {
 	restored := c.restored()
 
 	parent := ""
-	if c.v.boundary() {
+	if c.v.Boundary {
 		parent = c.boundaryLine(trigger, pre, anchor, text, kept, restored, int(c.now.Sub(asked).Milliseconds()))
 	}
-	c.user(parent, text).when(c.v.boundary()).put(`"isVisibleInTranscriptOnly":true`)
+	c.user(parent, text).when(c.v.Boundary).put(`"isVisibleInTranscriptOnly":true`)
 	c.line.put(`"isCompactSummary":true`)
 	c.markAs(anchor)
 	c.end()
@@ -149,17 +149,17 @@ func (c *client) compact(trigger string, keep int) {
 
 func (c *client) boundaryLine(trigger string, pre int, anchor, text string, kept []item, restored []fileView, took int) string {
 	o := c.head("boundary", "").put(`"subtype":"compact_boundary","content":"Conversation compacted"`)
-	o.when(!c.v.preserved()).put(`"isMeta":false`)
-	if !c.v.tailEnvelope() {
+	o.when(!c.v.Preserved).put(`"isMeta":false`)
+	if !c.v.TailEnvelope {
 		c.mark()
 	}
 	o.put(`"level":"info","compactMetadata":{"trigger":?,"preTokens":?`, trigger, pre)
-	if c.v.postTokens() {
+	if c.v.PostTokens {
 		post := tokens(milli(text, proseRate) + messageFrame)
 		for _, f := range restored {
 			post += tokens(milli(f.content, toolRate))
 		}
-		o.put(`"postTokens":?`, post).when(c.v.preserved()).put(`"cumulativeDroppedTokens":?`, pre-post)
+		o.put(`"postTokens":?`, post).when(c.v.Preserved).put(`"cumulativeDroppedTokens":?`, pre-post)
 		o.put(`"durationMs":?`, took)
 	}
 	if len(kept) > 0 {
@@ -172,7 +172,7 @@ func (c *client) boundaryLine(trigger string, pre int, anchor, text string, kept
 		o.put(`"preservedMessages":{"anchorUuid":?,"uuids":?,"allUuids":?}`, anchor, lines, lines)
 	}
 	o.put(`}`)
-	if c.v.tailEnvelope() {
+	if c.v.TailEnvelope {
 		c.mark()
 	}
 	return c.end()
@@ -189,7 +189,7 @@ func (c *client) restored() []fileView {
 	slices.Reverse(out)
 	for i := range out {
 		f := &out[i]
-		if c.v.attachments() && len(f.content) > restoreChars/2 {
+		if c.v.Attachments && len(f.content) > restoreChars/2 {
 			f.content = "" // only named
 		}
 		if len(f.content) > restoreChars {
@@ -203,7 +203,7 @@ func (c *client) restored() []fileView {
 // versions.
 func (c *client) restore(files []fileView) {
 	for _, f := range files {
-		if !c.v.attachments() {
+		if !c.v.Attachments {
 			c.add(item{weight: milli(numbered(f, c.v), toolRate) + resultFrame})
 			continue
 		}
@@ -228,7 +228,7 @@ func fileJSON(o *object, f fileView) *object {
 // numbered is the output of Read for a file.
 func numbered(f fileView, v release) string {
 	format := "%6d→%s"
-	if v.tabNumbers() {
+	if v.TabNumbers {
 		format = "%d\t%s"
 	}
 	lines := strings.Split(f.content, "\n")
@@ -242,7 +242,7 @@ func numbered(f fileView, v release) string {
 func (c *client) summarise() string {
 	oneLine := strings.NewReplacer("\n", " ").Replace
 	var b strings.Builder
-	if !c.v.postTokens() {
+	if !c.v.PostTokens {
 		b.WriteString("Analysis:\nGoing through the conversation in order:\n\n")
 		for i, p := range c.heard {
 			fmt.Fprintf(&b, "%d. The user asked: %s\n", i+1, oneLine(p))

@@ -6,7 +6,7 @@ const hookCommand = "./scripts/notify.sh"
 
 // progress writes the progress lines of a running tool, a side branch under the call.
 func (c *client) progress(call *toolCall, source string) {
-	if !c.v.progress() || call.result.notes == 0 {
+	if !c.v.Progress || call.result.notes == 0 {
 		return
 	}
 	parent := source
@@ -36,7 +36,7 @@ func hookJSON(o *object, event, name string) *object {
 
 // hook writes a hook's progress line, in the chain.
 func (c *client) hook(event, name string) {
-	if !c.v.progress() {
+	if !c.v.Progress {
 		return
 	}
 	id := c.uuid()
@@ -54,7 +54,7 @@ func (c *client) startHook(how string) {
 
 // endTurn writes the lines that end a turn: the stop hook, where hooked, and the duration.
 func (c *client) endTurn(hooked bool) {
-	if hooked && c.v >= v2(0, 64) {
+	if hooked && c.v.number >= v2(0, 64) {
 		c.pass(20, 120)
 		c.hook("Stop", "Stop")
 		o := c.head("system", c.leaf).put(`"subtype":"stop_hook_summary","hookCount":1,"hookInfos":[{"command":?}],"hookErrors":[]`, hookCommand)
@@ -63,29 +63,29 @@ func (c *client) endTurn(hooked bool) {
 		o.put(`"toolUseID":?`, c.uuid())
 		c.end()
 	}
-	if c.v.turnDuration() {
+	if c.v.TurnDuration {
 		c.pass(3, 30)
 		o := c.head("system", c.leaf).put(`"subtype":"turn_duration"`)
-		o.put(`"durationMs":?`, int(c.now.Sub(c.turnStart)/time.Millisecond)).when(c.v.messageCount()).put(`"messageCount":?`, c.messages)
+		o.put(`"durationMs":?`, int(c.now.Sub(c.turnStart)/time.Millisecond)).when(c.v.MessageCount).put(`"messageCount":?`, c.messages)
 		c.mark()
 		o.put(`"isMeta":false`)
 		c.end()
 	}
-	if c.v.lastPrompt() {
+	if c.v.LastPrompt {
 		c.lastPromptLine()
 	}
 }
 
 func (c *client) lastPromptLine() {
 	o := c.unchained("last-prompt").put(`"lastPrompt":?`, c.lastUser)
-	o.when(c.v.leafUUID()).put(`"leafUuid":?`, c.leaf)
+	o.when(c.v.LeafUUID).put(`"leafUuid":?`, c.leaf)
 	o.put(`"sessionId":?`, c.session)
 	c.endUnchained()
 }
 
 // listings writes the attachments that list tools and, the first time, skills.
 func (c *client) listings(again bool) {
-	if !c.v.attachments() {
+	if !c.v.Attachments {
 		return
 	}
 	tools := []string{"CronCreate", "CronList", "EnterPlanMode", "NotebookEdit", "WebFetch"}
@@ -102,7 +102,7 @@ const reminder = "No task of the list was begun or done for a while. A list of t
 
 // remind writes one of the attachments that appear between tool results.
 func (c *client) remind() {
-	if !c.v.attachments() {
+	if !c.v.Attachments {
 		return
 	}
 	switch c.r.IntN(3) {
@@ -132,9 +132,9 @@ func (c *client) snapshot(message string) {
 // title names the session, or, in older clients, another one.
 func (c *client) title(title string) {
 	switch {
-	case c.v.titles():
+	case c.v.Titles:
 		c.unchained("ai-title").put(`"aiTitle":?,"sessionId":?`, title, c.session)
-	case c.v.summaries():
+	case c.v.Summaries:
 		c.unchained("summary").put(`"summary":?,"leafUuid":?`, title, c.uuid())
 	default:
 		return
@@ -144,7 +144,7 @@ func (c *client) title(title string) {
 
 // mode repeats the permission mode.
 func (c *client) mode(mode string) {
-	if c.v.modes() {
+	if c.v.Modes {
 		c.unchained("permission-mode").put(`"permissionMode":?,"sessionId":?`, mode, c.session)
 		c.endUnchained()
 	}
@@ -152,7 +152,7 @@ func (c *client) mode(mode string) {
 
 // apiError writes n failed attempts; gaveUp: the turn ends in a synthetic message.
 func (c *client) apiError(n int, gaveUp bool) {
-	if !c.v.apiErrors() {
+	if !c.v.APIErrors {
 		return
 	}
 	for i := range n {

@@ -45,7 +45,7 @@ func editInput(o *object, f *sourceFile, before, after string) {
 func editCall(v release, e edit) *toolCall {
 	path, before, after := e.file.abs(), joinLines(e.before), joinLines(e.after)
 	content := "The file " + path + " has been updated successfully."
-	if v < v21(10) {
+	if v.number < v21(10) {
 		from := max(0, e.line-3)
 		lines := slices.Concat(e.file.lines[from:e.line], e.after)
 		content = "The file " + path + " has been updated. Here's the result of running `cat -n` on a snippet of the edited file:\n" +
@@ -128,7 +128,7 @@ func bashInput(command, description string) func(*object) {
 
 // bashCall runs a command; slow is its longest time in milliseconds.
 func bashCall(v release, command, description, stdout string, slow int) *toolCall {
-	c := newCall("Bash", bashInput(command, description), stdout, func(o *object) { bashJSON(o, stdout, v.noOutput()) })
+	c := newCall("Bash", bashInput(command, description), stdout, func(o *object) { bashJSON(o, stdout, v.NoOutput) })
 	c.result.slow = slow
 	return c
 }
@@ -178,7 +178,7 @@ func (c *client) offload(call *toolCall) {
 	path := c.resultPath(call.id)
 	stub, cut := persisted(path, full)
 	call.result.content = stub
-	if c.v.persistedPath() && call.name == "Bash" {
+	if c.v.PersistedPath && call.name == "Bash" {
 		o := new(object).put(`{`)
 		bashJSON(o, cut, true)
 		call.result.client = o.put(`"persistedOutputPath":?,"persistedOutputSize":?}`, path, len(full)).b
