@@ -66,6 +66,7 @@ var arrows = map[string][]string{
 	"replay/exact":         {"jsonl/pattern"},
 	"replay/interval":      {"replay/exact"},
 	"replay/payloads":      {"jsonl", "jsonl/pattern", "jsonl/requests", "jsonl/scan", "jsonl/session", "policy", "policy/view", "replay", "replay/wire"},
+	"replay/predict":       {"policy", "replay", "replay/exact", "replay/interval"},
 	"replay/price":         {"jsonl/pattern", "policy/strict", "replay/cache", "replay/exact"},
 	"replay/regret":        {"jsonl", "jsonl/pattern", "jsonl/scan", "jsonl/session", "policy", "replay/exact", "replay/price"},
 	"replay/spend":         {"jsonl/session", "replay", "replay/backtest", "replay/bill", "replay/cache", "replay/price"},
