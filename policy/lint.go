@@ -148,7 +148,7 @@ type grouped int
 // Format writes the number.
 func (n grouped) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Thousands(int(n))) }
 
-// off looks for parameters of a stage that is switched off, which change nothing. What is done when the user asks goes by
+// off looks for parameters of a stage that is switched off, which change nothing. What is done when the user asks follows
 // all of them but the limits. What a built-in policy says is left out.
 func (l *linter) off(c *Check) {
 	d := &c.Stage.Definition

@@ -19,7 +19,7 @@ type Score struct {
 	Recorded      int `json:"recorded"`    // compactions
 	Decided       int `json:"decided"`     // at the exact request
 	Alarms        int `json:"alarms"`      // decisions to compact where nothing is recorded
-	Free          int `json:"free"`        // at the exact request of a replay without the record's compactions
+	Free          int `json:"free"`        // at the exact request of a replay without the recorded session's compactions
 	FreeAlarms    int `json:"free_alarms"` // compactions of such a replay where nothing is recorded
 
 	// Prunes is the same for results that the client clears where a turn ends; nil: none is recorded.

@@ -6,7 +6,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// ThresholdKey is a key of Get and Set beside the parameters: at how many tokens the policy compacts, in every window
+// ThresholdKey is a key of Get and Set next to the parameters: at how many tokens the policy compacts, in every window
 // that has room for them.
 const ThresholdKey = "threshold"
 

@@ -30,7 +30,7 @@ type Glance struct {
 
 // GlanceAt reads a glance off a main conversation and those of its subagents, at the prices of a table; nil: the
 // embedded one. A pause is from the last line of a response to the first line of the next one. It counts as idle where it
-// is longer than the short lifetime of the prompt cache, 5 minutes.
+// is longer than the short TTL of the prompt cache, 5 minutes.
 func GlanceAt(main *session.Conversation, agents []*session.Conversation, table *price.Table) *Glance {
 	g := &Glance{Requests: len(main.Requests), Compactions: len(main.Boundaries), Models: []string{}}
 	var before time.Time

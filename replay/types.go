@@ -23,7 +23,7 @@ type (
 
 // The modes of Options.Cache. The zero value is CacheOwn.
 const (
-	CacheEqual = account.CacheEqual // that of the record's own client and provider, for every policy
+	CacheEqual = account.CacheEqual // that of the recorded session's own client and provider, for every policy
 	CacheOwn   = account.CacheOwn   // that of the policy's product
 	CacheNone  = account.CacheNone
 )
@@ -77,7 +77,7 @@ const (
 	CodeUsageUnfit     = engine.CodeUsageUnfit     // the recorded usage is less than the content weighs
 	CodeModelUnknown   = engine.CodeModelUnknown   // the model of the options is not in the table
 	CodeNoPrice        = engine.CodeNoPrice        // a model has no price
-	CodeCacheShown     = engine.CodeCacheShown     // that a model is cached is known from the record alone
+	CodeCacheShown     = engine.CodeCacheShown     // that a model is cached is known from the recorded session alone
 	CodeNoCache        = engine.CodeNoCache        // how a model is cached is not known
 )
 
@@ -90,7 +90,7 @@ type (
 	CacheLoss  = account.CacheLoss  // what cache misses cost, by cause
 	Bridge     = account.Bridge     // from the bill to the cost of a replay
 	BridgeStep = account.BridgeStep // one difference on the way
-	CacheFit   = account.CacheFit   // of the simulated prompt cache to the record
+	CacheFit   = account.CacheFit   // of the simulated prompt cache to the recorded session
 )
 
 // The steps of a bridge, in their order.
@@ -101,7 +101,7 @@ const (
 	StepAttempts   = account.StepAttempts   // other models within a request: those that declined, advisors
 	StepSearches   = account.StepSearches   // of the web, by the API
 	StepWarming    = account.StepWarming    // renewals of the prompt cache
-	StepOther      = account.StepOther      // the client's own calls that no replay makes
+	StepOther      = account.StepOther      // the client's own requests that no replay makes
 	StepRuns       = account.StepRuns       // of which only the sum of their calls is recorded
 	StepModifiers  = account.StepModifiers  // speed, region, service tier and the day's prices, which the simulation leaves out
 	StepRounds     = account.StepRounds     // samplings within a request before its last one

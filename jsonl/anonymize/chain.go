@@ -10,7 +10,7 @@ import (
 )
 
 // follow makes the hashes of requests anew: those that a line has are of what has just been written, and those that name
-// it further down get the same. A hash that stands above its line keeps a stand-in, and names nothing.
+// it further down get the same. A hash that stands above its line keeps a substitute, and names nothing.
 func (a *Anonymizer) follow(raw []byte, e *jsonl.Entry) {
 	switch e.Type {
 	case "user", "assistant":

@@ -60,7 +60,7 @@ const (
 	recordWorld     = "world_state"
 	recordEvent     = "event_msg"
 	recordAgents    = "inter_agent_communication"          // since 0.14x: what another agent says
-	recordTrigger   = "inter_agent_communication_metadata" // beside such an item
+	recordTrigger   = "inter_agent_communication_metadata" // next to such an item
 	recordParent    = "rollout_reference"                  // of a fork that does not copy its parent
 	recordUsage     = "token_usage_record"                 // of a response, also of a compaction's own
 )

@@ -8,7 +8,7 @@
 // The results of parallel calls are sent as they came, in 1.0.102 in the order of the calls. A process that resumes the
 // session (session.resume) does not read thinking back whose text alone is recorded.
 //
-// A compaction runs beside the agent: it begins at session.compaction_start and takes effect at
+// A compaction runs next to the agent: it begins at session.compaction_start and takes effect at
 // session.compaction_complete; the messages between them stay.
 package copilot
 

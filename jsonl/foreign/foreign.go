@@ -44,7 +44,7 @@ type Form struct {
 	// Looks reports whether a file begins as one of this format.
 	Looks func(h *Beginning) bool
 
-	// Beside reports whether a file that begins so is one of this format by what is beside it; nil: its content tells.
+	// Beside reports whether a file that begins so is one of this format by what is next to it; nil: its content tells.
 	Beside func(h *Beginning, file string) bool
 
 	// Gather is the content of a session that is a tree of files, from the place of its first file; nil: that file holds
@@ -55,10 +55,10 @@ type Form struct {
 	// their names below it with slashes. There are none of a session that is one file. Nil: as Gather.
 	Files func(file string) (folder string, names []string)
 
-	// Tree reports whether there is anything beside a file that Gather would take it for a tree by. Nil: as Gather.
+	// Tree reports whether there is anything next to a file that Gather would take it for a tree by. Nil: as Gather.
 	Tree func(file string) bool
 
-	// Needs are names of files that are no session without another one beside them: its name.
+	// Needs are names of files that are no session without another one next to them: its name.
 	Needs map[string]string
 	// Database reads sessions that are in a database; nil: the client has none.
 	Database *Database
@@ -99,7 +99,7 @@ type Store struct {
 
 	// Databases are patterns (path.Match) of the databases with sessions, from the same folder, with slashes.
 	Databases []string
-	// DatabaseEnv is the environment variable that names a database beside those; "": none does.
+	// DatabaseEnv is the environment variable that names a database next to those; "": none does.
 	DatabaseEnv string
 }
 
@@ -317,7 +317,7 @@ type Usage struct {
 	CacheWrite int        `json:"cache_creation_input_tokens"`
 	CacheRead  int        `json:"cache_read_input_tokens"`
 	Output     int        `json:"output_tokens"`
-	Lifetimes  *Lifetimes `json:"cache_creation,omitempty"` // nil: the lifetime is not recorded
+	Lifetimes  *Lifetimes `json:"cache_creation,omitempty"` // nil: the TTL is not recorded
 	Details    *Details   `json:"output_tokens_details,omitempty"`
 	Tier       string     `json:"service_tier,omitempty"` // as recorded
 	Cost       float64    `json:"cost_usd,omitempty"`     // as recorded, USD
@@ -330,7 +330,7 @@ func (u *Usage) Thinks(n int) {
 	}
 }
 
-// Lifetimes are what was written to the cache by lifetime.
+// Lifetimes are what was written to the cache by TTL.
 type Lifetimes struct {
 	Minutes int `json:"ephemeral_5m_input_tokens"`
 	Hour    int `json:"ephemeral_1h_input_tokens"`

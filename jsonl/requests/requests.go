@@ -49,7 +49,7 @@ type LogRequest struct {
 	Line   int
 	Answer string // message.id of the first response to it; "": none is in the file
 	Count  int    // messages
-	Cut    bool   // the client left a part of it out of the record
+	Cut    bool   // the client left a part of it out of the recorded session
 	Fault  string // why it cannot be put together; "": it can
 
 	span  jsonl.Span // of the line

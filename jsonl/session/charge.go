@@ -22,7 +22,7 @@ const (
 	ChargeCompaction                   // it wrote the summary of a compaction
 	ChargeSummary                      // it wrote the summary of a branch that was left
 	ChargeWarming                      // it renewed the cache, and answered nothing
-	ChargeOther                        // the client's own call, of which nothing else is recorded
+	ChargeOther                        // the client's own request, of which nothing else is recorded
 	ChargeRun                          // what a run of the client used for its calls that no other charge names
 )
 

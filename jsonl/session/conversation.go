@@ -49,7 +49,7 @@ type Class uint8
 const (
 	ClassResponse   Class = iota // an assistant message
 	ClassPrompt                  // a person typed it: counts as a turn
-	ClassToolResult              // holds tool_results only (text beside them allowed)
+	ClassToolResult              // holds tool_results only (text next to them allowed)
 	ClassMeta                    // isMeta: reminders, caveats, injected skills
 	ClassCommand                 // a slash command line or its output
 	ClassInterrupt               // "[Request interrupted by user…]" alone
@@ -164,7 +164,7 @@ type BlockPlace struct{ Message, Block int }
 type Reason string
 
 // Accounting counts lines so that Read = Used + sum(SetAside) always holds. Objects fused on one line are counted one
-// by one, as lines of their own, and so are rejected bytes beside them.
+// by one, as lines of their own, and so are rejected bytes next to them.
 type Accounting struct {
 	Read     int            `json:"read"`      // lines, plus what else is on fused lines
 	Used     int            `json:"used"`      // lines that became part of the conversation or its record

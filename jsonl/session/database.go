@@ -53,7 +53,7 @@ func cutLast(s, mark string) (before, after string, ok bool) {
 	return s[:i], s[i+len(mark):], true
 }
 
-// FilesOf lists the files that hold a session, its path first: those of a tree, or a database and what is beside it.
+// FilesOf lists the files that hold a session, its path first: those of a tree, or a database and what is next to it.
 func FilesOf(path string) (list []string) {
 	if file, _, ok := InDatabase(path); ok {
 		list = append(list, file)

@@ -19,7 +19,7 @@ import (
 type LoadOptions struct {
 	Jobs    int // workers that decode lines; 0: 1
 	Limits  jsonl.InputLimits
-	Offload string // folder of offloaded tool results; "": the session's own, beside the file
+	Offload string // folder of offloaded tool results; "": the session's own, next to the file
 	Leaf    string // uuid of the leaf whose branch is the conversation; "": the live one
 
 	// Item, if set, is called with every item as it is read, Aside with every line that is set aside, and Warned with
@@ -79,7 +79,7 @@ func Load(path string, opt LoadOptions) (*File, error) {
 	}
 	file := path
 	if _, _, ok := InDatabase(path); ok {
-		file = "" // nothing is beside it
+		file = "" // nothing is next to it
 	}
 	return load(src, path, file, lost, opt)
 }

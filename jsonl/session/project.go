@@ -278,7 +278,7 @@ func (d *discovery) folder(root *os.Root, dir string, entries []fs.DirEntry) {
 		}
 	}
 	for _, a := range agents {
-		// Older clients keep subagents beside the session that started them.
+		// Older clients keep subagents next to the session that started them.
 		if i, ok := at[a.session]; ok {
 			found[i].Subagents = append(found[i].Subagents, Subagent{ID: strings.TrimPrefix(a.ID, agentPrefix), Path: a.Path, Size: a.Size})
 			continue
@@ -302,7 +302,7 @@ func (d *discovery) folder(root *os.Root, dir string, entries []fs.DirEntry) {
 	}
 }
 
-// needed reports a file that another one is missing beside.
+// needed reports a file that another one is missing next to.
 func (d *discovery) needed(path string, entries []fs.DirEntry) {
 	for _, f := range Forms() {
 		need := f.Needs[filepath.Base(path)]
@@ -481,7 +481,7 @@ func ofSubagent(file string) (folder string, ok bool) {
 	return "", false
 }
 
-// Subagents lists the subagents' transcripts beside a session file, by name, or those in its database.
+// Subagents lists the subagents' transcripts next to a session file, by name, or those in its database.
 func Subagents(path string) ([]Subagent, []Warning, error) {
 	if file, id, ok := InDatabase(path); ok {
 		list, err := descendants(file, id)

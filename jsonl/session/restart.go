@@ -161,7 +161,7 @@ func (c *chain) sign(i int) RestartSign {
 }
 
 // left lists the blocks that a new process does not read back. It begins with the newest message and follows the
-// parents. Of what is beside that path, clients since recoversSince add calls and results of the messages on it, and
+// parents. Of what is next to that path, clients since recoversSince add calls and results of the messages on it, and
 // those that write down an attachment's words add it too (2.1.332; 2.1.260 does not); earlier ones add nothing, and drop a
 // call whose result is not on the path.
 //

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Bar is one figure of how well the simulation agrees with the record, and the bar by which it is judged.
+// Bar is one figure of how well the simulation agrees with the recorded session, and the bar by which it is judged.
 type Bar struct {
 	Name  string  `json:"measure"`
 	About string  `json:"about"`

@@ -165,7 +165,7 @@ type UsageRow struct {
 // CauseRow sums up the breaks of one cause.
 type CauseRow struct {
 	Cause     cache.BreakCause `json:"cause"`
-	Breaks    int              `json:"breaks"` // in the record
+	Breaks    int              `json:"breaks"` // in the recorded session
 	Kind      int              `json:"right_kind"`
 	Amount    int              `json:"right_amount"`
 	Left      int              `json:"left"`      // sums, tokens

@@ -22,7 +22,7 @@ type UsageScore struct {
 	Near      int         `json:"read_within_5"` // requests whose simulated read is within 5 % of the reported one
 	Close     int         `json:"read_within_1"`
 	WriteNear int         `json:"write_within_5"` // the same of the write
-	NaiveNear int         `json:"naive_within_5"` // requests that read, within 5 %, all that the request before had left: the prediction that it never misses
+	NaiveNear int         `json:"naive_within_5"` // requests that read, within 5 %, all that the request before had left: the prediction without cache misses
 	Cost      InputCost   `json:"input_cost"`
 
 	Broken      int `json:"breaks"`         // the reported read is below 95 % of what the request before had left
@@ -40,7 +40,7 @@ type UsageScore struct {
 type InputCost struct {
 	Recorded  price.USD `json:"recorded_usd"`
 	Simulated price.USD `json:"simulated_usd"`
-	Expected  price.USD `json:"expected_loss_usd"` // what misses that no line shows are expected to add to it
+	Expected  price.USD `json:"expected_loss_usd"` // what cache misses that no line shows are expected to add to it
 }
 
 func (c *InputCost) join(o *InputCost) {
@@ -187,7 +187,7 @@ func insteadOfUsage(track *replay.Timeline) bool {
 	return track.Counter != tokens.NameUsage && slices.ContainsFunc(track.Requests, func(r replay.Request) bool { return r.Recorded != nil })
 }
 
-// Break is a request whose read of the prompt cache broke off, in the record or in the simulation alone.
+// Break is a request whose read of the prompt cache broke off, in the recorded session or in the simulation alone.
 type Break struct {
 	Session   string           `json:"session"`
 	Agent     string           `json:"agent,omitempty"`

@@ -45,7 +45,7 @@ type prefix struct {
 // UnmarkedRequest is one API call as an automatic cache sees it.
 type UnmarkedRequest struct {
 	Start   time.Time // zero: when the request before was made
-	Lives   time.Time // start of the lifetime of what it leaves; zero: Start
+	Lives   time.Time // start of the TTL of what it leaves; zero: Start
 	Model   string
 	Kind    *CacheKind // of the model; automatic
 	Tokens  int        // of the whole input

@@ -10,8 +10,8 @@ import (
 //go:embed losses.json
 var lossesJSON []byte
 
-// Losses is how much less a client's requests to the models of some families read than the simulation has them read, where it has
-// no miss: misses that no line shows.
+// Losses is how much less a client's requests to the models of some families read than the simulation has them read,
+// where it has no miss: cache misses that no line shows.
 type Losses struct {
 	Client   string     `json:"client,omitempty"` // a product; "": any other
 	Families []string   `json:"families"`         // as CacheKind's; "": any other

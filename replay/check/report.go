@@ -139,7 +139,7 @@ type SessionReport struct {
 	Evidence *compare.Pointer `json:"-"` // where it shows; nil: nowhere
 
 	absolute bool  // it fails whatever the sums of its case are: a fault, a limit
-	was      *past // what it is held against; nil: nothing
+	was      *past // what it is compared with; nil: nothing
 	now      *Outcome
 }
 

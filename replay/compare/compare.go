@@ -106,7 +106,7 @@ func (c *Comparison) Uses() []policy.Use {
 }
 
 // Recorded reports whether a policy is the recorded track. Its misses do not compare with those of a policy: nearly all
-// are re-reads, which are found only where the record had lost the text.
+// are re-reads, which are found only where the recorded session had lost the text.
 func (c *Comparison) Recorded(policy int) bool {
 	return slices.ContainsFunc(c.Sessions, func(s ComparedSession) bool {
 		return policy < len(s.Policies) && s.Policies[policy].Recorded

@@ -30,7 +30,7 @@ type rowsHead struct {
 	Late     []rowWarning      `json:"late_warnings"`
 }
 
-// rowLine is each other line: one of its members is there beside the input.
+// rowLine is each other line: one of its members is there next to the input.
 type rowLine struct {
 	Input   int         `json:"input"`
 	Warning *rowWarning `json:"warning,omitempty"`

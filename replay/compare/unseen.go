@@ -5,9 +5,9 @@ import (
 	"github.com/ctxkit/ctxkit/replay/exact"
 )
 
-// Unseen is what a compaction causes that no replay shows, because the record is of another policy: requests that look
-// for what is gone, and what they add to the history. It is measured around recorded compactions. The first value of
-// each is low: less what is seen around placebos; the second is high: all that is seen.
+// Unseen is what a compaction causes that no replay shows, because the recorded session is of another policy: requests
+// that look for what is gone, and what they add to the history. It is measured around recorded compactions. The first
+// value of each is low: less what is seen around placebos; the second is high: all that is seen.
 type Unseen struct {
 	Times    int              // compactions that it was measured on
 	Projects int              // of them; 0 in the shipped measurement

@@ -1,6 +1,6 @@
 // Package interval says how far a ratio over clustered data could be off: the bounds between which the ratio of other
 // clusters of the same kind lies with 90 % confidence, from the ratios without each of the clusters in turn (the
-// jackknife). Few large clusters say little, however many small ones are beside them: the degrees of freedom follow from
+// jackknife). Few large clusters say little, however many small ones are next to them: the degrees of freedom follow from
 // the weights, as of R. M. Bell and D. F. McCaffrey (2002), "Bias reduction in standard errors for linear regression with
 // multi-stage samples".
 package interval

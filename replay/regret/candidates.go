@@ -107,7 +107,7 @@ type call struct {
 }
 
 // candidates lists what the agent may have taken from an earlier block, in the order of the uses. Which blocks hold it is
-// not known yet. Before request lost nothing is read again: the record had lost nothing yet.
+// not known yet. Before request lost nothing is read again: the recorded session had lost nothing yet.
 func (x *Index) candidates(known *knownTexts, lost int) ([]needle, error) {
 	b := &builder{
 		Index: x, known: known, lost: lost, texts: x.reader(), earlier: x.reader(), written: map[uint64]bool{}, files: map[string]*file{}, calls: map[string][]call{},

@@ -10,7 +10,7 @@ import (
 // Judged is what a policy did to a conversation.
 type Judged struct {
 	Edits    []policy.Edit
-	Recorded bool           // the edits are the record's own
+	Recorded bool           // the edits are the recorded session's own
 	Weigh    policy.Weigher // tokens of blocks
 
 	// Refetch is the cost of getting so many tokens back before request n. nil: it is not known.

@@ -23,7 +23,7 @@ type Expense struct {
 	USD    price.USD        `json:"cost_usd,omitzero"`
 }
 
-// The parts beside those of bill.Kinds.
+// The parts next to those of bill.Kinds.
 const (
 	PartReads     = "reads"  // what was sent again, at the price of a cache read
 	PartResent    = "resent" // what was sent again outside of the cache

@@ -18,11 +18,11 @@ import (
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
-// SessionFileOptions say what a session file holds beside the view.
+// SessionFileOptions say what a session file holds next to the view.
 type SessionFileOptions struct {
 	Policy   string // its name, which the session's id depends on
 	Request  int    // the main request that the view is before
-	Overhead int    // tokens that the client counts beside the messages
+	Overhead int    // tokens that the client counts next to the messages
 	Client   string // version of Claude Code on the lines of a session that another agent recorded
 	Title    string // in a list of sessions; "": none
 }

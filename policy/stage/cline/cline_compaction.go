@@ -170,7 +170,7 @@ func (s *clineCompaction) lastRequest(c *policy.Context) int {
 	return c.Last.Usage.Context()
 }
 
-// summaryMetadata is how many characters the JSON of a summary has beside its text, which stands in it twice: its
+// summaryMetadata is how many characters the JSON of a summary has next to its text, which stands in it twice: its
 // heading, and figures of five digits.
 const summaryMetadata = 231
 

@@ -15,8 +15,8 @@ import (
 //go:embed catalogue.json
 var catalogueText []byte // scripts/gencatalogue
 
-// Catalogue is what releases of Codex CLI know of models: the catalogue that each carries. Codex goes by it, and not by
-// what the API takes, unless its server sends it another.
+// Catalogue is what releases of Codex CLI know of models: the catalogue that each carries. Codex follows it
+// rather than the limits of the API, unless its server sends it another.
 type Catalogue struct {
 	Note     string                      `json:"note"`
 	Unit     string                      `json:"unit"`

@@ -19,7 +19,7 @@ func (a *Account) Head() SentHead {
 // Restart notes that the client was started again: the next request is of a new process.
 func (a *Account) Restart() { a.restart = true }
 
-// headOf is the head of a request: the policy's, or what the record shows.
+// headOf is the head of a request: the policy's, or what the recorded session shows.
 func (a *Account) headOf(f *RequestFacts) cache.Head {
 	h := f.Head
 	if n := a.settings.Caching.System; n > 0 {

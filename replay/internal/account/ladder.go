@@ -8,13 +8,13 @@ import (
 	"github.com/ctxkit/ctxkit/replay/cache"
 )
 
-// The simulations beside the plain one. Each loses what its name says, and what those before it lose.
+// The simulations next to the plain one. Each loses what its name says, and what those before it lose.
 const (
 	losesNothing  = iota // not even at another model
-	losesChanges         // what the client does otherwise than the record's messages say
+	losesChanges         // what the client does otherwise than the recorded session's messages say
 	losesRestarts        // of the client
 	losesEdits           // what an edit changes
-	losesExpired         // what outlives its lifetime
+	losesExpired         // what outlives its TTL
 	rungs
 )
 
@@ -138,7 +138,7 @@ func (l *ladder) tidy() {
 	l.list = l.list[:n]
 }
 
-// request makes a main request that leaves so many tokens in the cache for a lifetime: it returns what each simulation
+// request makes a main request that leaves so many tokens in the cache for a TTL: it returns what each simulation
 // reads, and the stage whose edit broke the prefix.
 func (l *ladder) request(r *cache.CachedRequest, left, warm int, life time.Duration) (read [rungs]int, stage string) {
 	if !r.Start.IsZero() {

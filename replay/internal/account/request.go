@@ -81,7 +81,7 @@ func (a *Account) renew(model string, at time.Time) {
 	a.ladder.call(&cache.CachedRequest{Start: at, Model: model}, math.MaxInt, life)
 }
 
-// ladderChanges passes on to the simulations beside the plain one what has changed since the last main request: payload is
+// ladderChanges passes on to the simulations next to the plain one what has changed since the last main request: payload is
 // that of the next one, in tokens.
 func (a *Account) ladderChanges(v *view.View, payload int) {
 	l := &a.ladder

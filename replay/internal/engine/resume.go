@@ -24,7 +24,7 @@ type Continuation struct {
 	Compact *NextCompaction  `json:"compacted,omitempty"`
 	Misfit  bool             `json:"usage_misfits,omitempty"` // the recorded usage does not fit the content: what a compaction leaves is not known
 
-	CacheFit *account.CacheFit `json:"cache_fit,omitempty"` // of the session so far: its simulated cache to the record
+	CacheFit *account.CacheFit `json:"cache_fit,omitempty"` // of the session so far: its simulated cache to the recorded session
 }
 
 // NextCompaction is a session after a compaction.
@@ -63,7 +63,7 @@ func (c *Continuation) CompactedNow() *CompactionCost {
 	return &c.Compact.IfCold
 }
 
-// never is how long after a response nothing of it is in the cache: longer than any lifetime, unknown ones too.
+// never is how long after a response nothing of it is in the cache: longer than any TTL, unknown ones too.
 const never = 200 * 365 * 24 * time.Hour
 
 // Continue returns what continuing the recorded session costs at a time, and after a compaction by a policy, that of its

@@ -88,7 +88,7 @@ const (
 	CodeUsageUnfit     session.Code = "usage-unfit"     // the recorded usage is less than the content weighs
 	CodeModelUnknown   session.Code = "model-unknown"   // the model of the options is not in the table
 	CodeNoPrice        session.Code = "no-price"        // a model has no price
-	CodeCacheShown     session.Code = "cache-shown"     // that a model is cached is known from the record alone
+	CodeCacheShown     session.Code = "cache-shown"     // that a model is cached is known from the recorded session alone
 	CodeNoCache        session.Code = "no-cache"        // how a model is cached is not known
 )
 

@@ -5,8 +5,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
-// Output is the tokens of the response at message m. Where none are recorded, or the record is known to be wrong, it
-// is the weight of the response's blocks; the client's own estimate uses the recorded figure even then.
+// Output is the tokens of the response at message m. Where none are recorded, or the recorded session is known to be
+// wrong, it is the weight of the response's blocks; the client's own estimate uses the recorded figure even then.
 func (r *Record) Output(m int, by policy.Weigher) (n int, estimated bool) {
 	recorded := r.Usage(&r.Conv.Messages[m]).Output
 	if r.Cal.Reliable[m] {
