@@ -16,7 +16,7 @@ import (
 // Finding is something in a policy that is allowed but questionable: a stage that can never fire, an order no product
 // has, two stages that compete.
 type Finding struct {
-	Position        // of Key, or of what causes it in the user's file; zero where the policy is of no file
+	Position        // of Key, or of what causes it in the user's file; zero where the policy has no file
 	Key      string `json:"key"` // "snip", "window.buffer"
 	Rule     string `json:"rule"`
 	Msg      string `json:"message"`

@@ -8,7 +8,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// Hypothesis reports whether nothing confirms figures of this truth: one analysis describes them.
+// Hypothesis reports whether nothing confirms figures with this evidence: one analysis describes them.
 func (t Truth) Hypothesis() bool { return t == TruthDescribed }
 
 // Score is how well a policy predicts the automatic compactions of recorded sessions, of which a backtest decides

@@ -36,7 +36,7 @@ func (m Moment) String() string {
 // Truth is the evidence for a stage or a policy.
 type Truth string
 
-// The kinds of truth, strongest first.
+// The kinds of evidence, strongest first.
 const (
 	TruthRecorded   Truth = "recorded"   // reproduced on real sessions
 	TruthOracle     Truth = "oracle"     // the original program's answers
@@ -63,7 +63,7 @@ type Definition struct {
 	Summary string // one sentence
 	Source  string // product and version it reproduces, and where that is written down
 	Truth   Truth
-	Own     string // what of it is no rule of the client, sentences without the last stop; "": nothing
+	Own     string // parts of it that are no rule of the client, sentences without the last stop; "": nothing
 	Moments Moment
 	Params  any
 	Example string // a worked before/after, plain text
@@ -208,7 +208,7 @@ type Context struct {
 	// Used is the client's own arithmetic: the last response's total plus the heuristic of what came after it, before
 	// this request's edits (counterfactual: recorded figures moved by what the policy's earlier edits took out).
 	// UsedTail is the part of it that came after. At Respond the last response is the one just made. Ingest and
-	// TurnEnd have neither.
+	// TurnEnd have no response and no result.
 	Used     int
 	UsedTail int
 

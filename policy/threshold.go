@@ -15,7 +15,7 @@ func roomy() [2]Circumstances {
 	return [2]Circumstances{{Window: 1_000_000, MaxOutput: 64_000}, {Window: 900_000, MaxOutput: 64_000}}
 }
 
-// setThreshold sets the first parameter with which the policy compacts at so many tokens.
+// setThreshold sets the first parameter with which the policy compacts at a number of tokens.
 func (p *Policy) setThreshold(value string) error {
 	want, ok := strict.ParseCount(value)
 	if !ok || want <= 0 {

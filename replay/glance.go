@@ -9,7 +9,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
-// Glance is what the record of a session says of its size and cost, without a replay. Tokens are those that the API
+// Glance is what the recorded session says of its size and cost, without a replay. Tokens are those that the API
 // reported.
 type Glance struct {
 	Requests    int       `json:"requests"`                // of the main conversation

@@ -32,7 +32,7 @@ type Record struct {
 	record *record.Record
 }
 
-// NewRecord computes the record of a conversation.
+// NewRecord computes the recorded session of a conversation.
 func NewRecord(conv *session.Conversation) (*Record, error) {
 	return NewRecordWith(conv, RecordOptions{})
 }

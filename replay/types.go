@@ -43,7 +43,7 @@ type (
 	RecordedEvent  = record.RecordedEvent  // where the client recorded an event
 	CompactionKind = record.CompactionKind // why the client compacted
 	ConditionUse   = engine.ConditionUse   // how often the condition of a stage held
-	RequestFinding = engine.RequestFinding // a rule that a request breaks
+	RequestFinding = engine.RequestFinding // a rule that a request violates
 	FindingKind    = engine.FindingKind    // why
 	AutoOff        = engine.AutoOff        // the client did not compact by itself
 	Fit            = record.Fit            // the window in which the client compacted
@@ -65,8 +65,8 @@ const (
 
 // The kinds of findings.
 const (
-	FindingViolation  = engine.FindingViolation  // the policy breaks a rule
-	FindingTranscript = engine.FindingTranscript // the transcript itself breaks a rule, under every policy
+	FindingViolation  = engine.FindingViolation  // the policy violates a rule
+	FindingTranscript = engine.FindingTranscript // the transcript itself violates a rule, under every policy
 	FindingPreserved  = engine.FindingPreserved  // allowed, but it costs a model with preserved thinking its thinking
 )
 
@@ -111,7 +111,7 @@ const (
 	StepFirst      = account.StepFirst      // its cache: what other sessions, or requests before the file's start, left there
 	StepRead       = account.StepRead       // the same input of the other requests, by the simulated cache: what is read,
 	StepWritten    = account.StepWritten    // written
-	StepUncached   = account.StepUncached   // and neither
+	StepUncached   = account.StepUncached   // and uncached input
 	StepClient     = account.StepClient     // calls of the recorded client whose usage is on no line: compactions
 	StepModel      = account.StepModel      // another model: its prices and tokenizer
 	StepIdeal      = account.StepIdeal

@@ -43,7 +43,7 @@ type Anonymizer struct {
 // can find out which words they stand for. Where it is "", the noted content decides them: the same session gives the
 // same output, and the substitutes cannot be derived without the session.
 //
-// Stand-ins are drawn among those with as many tokens as their words by each of the counters, at most two. A
+// Substitutes are drawn among those with as many tokens as their words by each of the counters, at most two. A
 // counter does not keep or change its text.
 func New(form *foreign.Form, seed string, counters ...func(text []byte) int) *Anonymizer {
 	a := &Anonymizer{content: sha256.New(), counters: counters[:min(len(counters), maxCounters)], originals: map[string]bool{}, timed: map[string]bool{}}

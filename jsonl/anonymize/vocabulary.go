@@ -18,7 +18,7 @@ var (
 	sharedText string
 )
 
-// vocabulary is what of a format carries its structure: anything else is replaced.
+// vocabulary is the words that carry the structure of a format: anything else is replaced.
 type vocabulary struct {
 	keys     map[string]bool // names of members that stay
 	values   map[string]bool // members whose value stays if its words are all in words
@@ -163,7 +163,7 @@ const (
 	versionDigits = 12
 )
 
-// wordsOnly reports whether each word of a value is of the format, and there are at most so many digits.
+// wordsOnly reports whether each word of a value belongs to the format, with a limited number of digits.
 func (v *vocabulary) wordsOnly(s string, most int) bool {
 	ok, digits := true, 0
 	letterRuns(s, func(run string) {

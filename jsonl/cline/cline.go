@@ -20,7 +20,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
 
-// words.txt lists what of a session carries its structure.
+// words.txt lists the words that carry the structure of a session.
 //
 //go:embed words.txt
 var words string
@@ -101,7 +101,7 @@ func clientOf(file string) string {
 	return rooName
 }
 
-// readFile reads a regular file, as far as so many bytes.
+// readFile reads a regular file up to a number of bytes.
 func readFile(path string, most int64) ([]byte, error) {
 	st, err := os.Lstat(path) // before it is opened: opening a pipe would wait
 	if err != nil {

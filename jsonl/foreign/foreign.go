@@ -37,8 +37,8 @@ type Form struct {
 	// Declared is what the reader says of itself.
 	Declared Declared
 
-	// Words lists, by section, what of a session carries its structure: package anonymize replaces everything else. Its
-	// format.txt describes the sections.
+	// Words lists, by section, the words that carry the structure of a session: package anonymize replaces everything
+	// else. Its format.txt describes the sections.
 	Words string
 
 	// Looks reports whether a file begins as one of this format.
@@ -70,7 +70,7 @@ type Form struct {
 
 // Declared is what a reader says of itself, for people: docs/agents.md has it as a table.
 type Declared struct {
-	Reads     string // what of the client's files
+	Reads     string // which of the client's files
 	Exact     string // what is as it was sent
 	Estimated string // what is not recorded, and worked out; "": nothing
 }
@@ -185,7 +185,7 @@ const (
 // SubtypeRestart is the subtype of a system line that says that the client was started again.
 const SubtypeRestart = "client_restart"
 
-// SubtypeResume is that of one that says so too, of a client that reads no thinking back but encrypted one.
+// SubtypeResume is the same for a client that reads back encrypted thinking alone.
 const SubtypeResume = "client_resume"
 
 // SubtypeRepeat is that of one whose client, too, sends the results before it a second time from there on.
@@ -204,7 +204,7 @@ type Line struct {
 	CWD       string    `json:"cwd,omitempty"`
 	Time      time.Time `json:"timestamp,omitzero"`
 	Agent     string    `json:"agentId,omitempty"`     // a subagent's id, with Sidechain
-	Sidechain bool      `json:"isSidechain,omitempty"` // it is of a subagent's own conversation
+	Sidechain bool      `json:"isSidechain,omitempty"` // it belongs to a subagent's own conversation
 
 	Meta    bool   `json:"isMeta,omitempty"`           // user: not typed by a person
 	Turn    string `json:"recordedTurn,omitempty"`     // user: a prompt, and what it does to the turn; "": its text and what is around it tell
@@ -351,7 +351,7 @@ type Compact struct {
 	Model      string     `json:"model,omitempty"`     // of that call; "": not recorded
 	Preserved  *Preserved `json:"preservedMessages,omitempty"`
 	Range      *KeptRange `json:"preservedSegment,omitempty"`
-	Order      []string   `json:"order,omitempty"` // uuids of the first lines of what is in context behind it; nil: the summary, what it kept, what is sent again
+	Order      []string   `json:"order,omitempty"` // uuids of the first lines of what is in context behind it; nil: the summary, the kept messages, those sent again
 }
 
 // Preserved are messages that a compaction kept verbatim, by the uuid of their first line.

@@ -54,7 +54,7 @@ type LogRequest struct {
 
 	span  jsonl.Span // of the line
 	shape int        // index into shapes, or -1
-	base  int        // index of the request that Keep messages are of, or -1
+	base  int        // index of the request with the Keep messages, or -1
 	keep  int
 	tail  []int // indexes into messages
 	lacks int   // index of the first message that is not in the file; Count: none
@@ -313,7 +313,7 @@ func (r *reader) addShape(e *jsonl.Entry) {
 	s.span, _ = e.SpanOf(value)
 }
 
-// answer finds which request each response answers: the line says so, or the request stands before it.
+// answer finds which request each response answers: the line names it, or the request stands before it.
 func (r *reader) answer() {
 	named := make([]bool, len(r.Requests))
 	for _, id := range r.answered {

@@ -295,7 +295,7 @@ func (ld *loader) costState(e *jsonl.Entry) {
 func (ld *loader) clientTotals(id string) *ClientTotals {
 	var last *ClientTotals
 	if ld.client[""].Line > ld.client[id].Line {
-		id = "" // a line that names no session is of the file's
+		id = "" // a line that names no session belongs to the file's
 	}
 	for _, of := range slices.Sorted(maps.Keys(ld.client)) {
 		if t := ld.client[of]; of == id {

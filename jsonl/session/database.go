@@ -186,7 +186,7 @@ type shelf struct {
 	Sessions []foreign.Stored
 }
 
-// database lists the sessions of a database. What is in it besides can be read where there is an error, too.
+// database lists the sessions of a database. The other sessions can be read where there is an error, too.
 func (d *discovery) database(path string) error {
 	dir, name := filepath.Split(path)
 	known := memo.Open[shelf](d.opt.Cache, "databases", filepath.Clean(dir))

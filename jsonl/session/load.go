@@ -126,15 +126,15 @@ type loader struct {
 	places   []place          // see hangsOn; nil: not needed yet
 	convs    int              // conversations so far
 	foreign  *foreign.Writer  // of a session of another agent, else nil
-	recorded foreign.Session  // what recorded it, where a line says so
+	recorded foreign.Session  // what recorded it, where a line names it
 	totals   []RunTotals
 	client   map[string]ClientTotals // by the session's id, the last ones
 	billed   []Charge                // by lines of their own
 	covered  []string                // ids of responses whose usage is in those
-	windows  []window                // of the model, where lines say so, in order
+	windows  []window                // of the model, where lines state them, in order
 }
 
-// load reads a source; file is the path it was opened by, "" for a stream, and lost what of its database cannot be read.
+// load reads a source; file is the path it was opened by, "" for a stream, and lost the unreadable part of its database.
 func load(src *jsonl.Source, path, file string, lost []string, opt LoadOptions) (*File, error) {
 	limits := opt.Limits.Filled()
 	ns := &notes{path: path, most: int(limits.Findings), kinds: map[Code]int{}, watch: opt.Warned}

@@ -93,7 +93,7 @@ type restarts struct {
 	said      bool         // something was
 }
 
-// restart records a restart that line i of the path is a sign of. Signs are of one restart if the user said nothing
+// restart records a restart shown by line i of the path. Signs show one restart if the user said nothing
 // between them and no response came.
 func (c *chain) restart(i int) {
 	n := c.ld.node(i)

@@ -26,17 +26,17 @@ type UsageScore struct {
 	Cost      InputCost   `json:"input_cost"`
 
 	Broken      int `json:"breaks"`         // the reported read is below 95 % of what the request before had left
-	Kind        int `json:"right_kind"`     // of the breaks: simulated with a cause, and something is read as reported, or nothing
+	Kind        int `json:"right_kind"`     // of the cache misses: simulated with a cause, and something is read as reported, or nothing
 	Amount      int `json:"right_amount"`   // of those: the read is within 10 %
-	Unexplained int `json:"unexplained"`    // of the breaks: not simulated
-	FalseAlarms int `json:"only_simulated"` // the simulated read breaks off, the reported one does not
+	Unexplained int `json:"unexplained"`    // of the cache misses: not simulated
+	FalseAlarms int `json:"only_simulated"` // the simulation has a cache miss, the reported usage has none
 
 	// Sessions left out: their usage contradicts the content, which the simulation counts in its place.
 	Contradicted int `json:"contradicted_sessions,omitempty"`
 }
 
 // InputCost is what the input of requests costs by the reported split and by the simulated one, at the prices of the
-// embedded table. Requests of models without a price are in neither.
+// embedded table. Requests of models without a price are left out of both.
 type InputCost struct {
 	Recorded  price.USD `json:"recorded_usd"`
 	Simulated price.USD `json:"simulated_usd"`
@@ -148,7 +148,7 @@ func (u *UsageScore) round() {
 }
 
 // ScoreUsage scores the simulated usage of a conversation's recorded track, by a table of prices. Where the content was
-// counted in place of the usage, which contradicts it, nothing is scored: the two are of other totals.
+// counted in place of the usage, which contradicts it, nothing is scored: the two have other totals.
 func ScoreUsage(conv *session.Conversation, track *replay.Timeline, models *price.Table) (u UsageScore) {
 	if insteadOfUsage(track) {
 		u.Contradicted = 1
@@ -194,7 +194,7 @@ type Break struct {
 	File      string           `json:"file"`
 	Line      int              `json:"line"` // of the response
 	Request   int              `json:"request"`
-	Recorded  bool             `json:"in_record"`    // false: only the simulation breaks off
+	Recorded  bool             `json:"in_record"`    // false: only the simulation has it
 	Cause     cache.BreakCause `json:"cause"`        // Unexplained: the simulation has none
 	Why       string           `json:"why"`          // the cause in words
 	Left      int              `json:"left"`         // what the request before had read and written, tokens
@@ -210,7 +210,7 @@ const Unexplained cache.BreakCause = "unexplained"
 // Off is the absolute error of the simulated read, tokens.
 func (b *Break) Off() int { return abs(b.Simulated - b.Read) }
 
-// usage scores the recorded track's simulated usage and lists the breaks.
+// usage scores the recorded track's simulated usage and lists the cache misses.
 func (s *SessionScore) usage(r *replay.Record, track *replay.Timeline) {
 	u := ScoreUsage(r.Conv, track, r.Prices(replay.Options{}))
 	u.round()

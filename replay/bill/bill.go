@@ -73,7 +73,7 @@ type ModelSum struct {
 }
 
 // Bill is what the calls of one or more conversations were billed, as they record it, at the prices of a table. It is a
-// lower bound where AtLeast says so.
+// lower bound where AtLeast is set.
 type Bill struct {
 	Sum
 	Models    []ModelSum `json:"models"`                              // sorted

@@ -13,7 +13,7 @@ import (
 type Client struct {
 	CostUSD     price.USD  `json:"cost_usd"`
 	Billed      price.USD  `json:"billed_usd,omitzero"`
-	Calls       int        `json:"calls"`             // of the bill that it is of
+	Calls       int        `json:"calls"`             // of its bill
 	Guessed     bool       `json:"guessed,omitempty"` // the client had no price for a model
 	Differences []ModelSum `json:"differences"`       // by model, what the client counted more; less is negative. Sorted; without those of nothing
 }

@@ -34,7 +34,7 @@ func (t TTL) Duration() time.Duration {
 	return 5 * time.Minute
 }
 
-// AskedFor is the TTL that a request asked for which wrote so many tokens for either; before is that of the request
+// AskedFor is the TTL that a request asked for by the tokens it wrote for each; before is that of the request
 // before it.
 func AskedFor(write5m, write1h int, before TTL) TTL {
 	switch {
@@ -75,7 +75,7 @@ type Split struct {
 	Read     int `json:"read"`     // from the cache
 	Write5m  int `json:"write_5m"` // into it, for 5 minutes
 	Write1h  int `json:"write_1h"` // into it, for 1 hour
-	Uncached int `json:"uncached"` // neither
+	Uncached int `json:"uncached"` // not read and not written
 }
 
 // Input is the whole input.
@@ -157,7 +157,7 @@ func (s *Sim) Change(position int, cause Cause) {
 }
 
 // Shrink states that the server removed tokens between the entries before a position and the position, and the prefix
-// stays valid (cache_edits): entries from the position on are shorter by so many tokens.
+// stays valid (cache_edits): entries from the position on are shorter by a number of tokens.
 func (s *Sim) Shrink(position, tokens int) {
 	s.places.shrink(position, tokens)
 	if s.lastAt >= position {

@@ -236,7 +236,7 @@ func rowOf(s *ComparedSession) *row {
 	return r
 }
 
-// check is what is wrong in a row of so many policies.
+// check is what is wrong in a row of a number of policies.
 func (r *row) check(policies int) error {
 	for name, n := range map[string]int{"ran": len(r.Ran), "values": len(r.Values), "breaks": len(r.Breaks), "apart": len(r.Apart)} {
 		if n != policies {

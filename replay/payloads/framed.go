@@ -70,7 +70,7 @@ func identityOf(b *wire.BodyBlock) identity {
 	return identity{source, string(b.JSON)}
 }
 
-// origin is the message that a block is of: under the policy, and in the request on record, -1 where it is not of that.
+// origin is the message of a block: under the policy, and in the request on record, -1 where it is not of that.
 type origin struct{ other, sent int }
 
 func newFraming(sent *requests.SentBody, rebuilt *wire.Body) *framing {

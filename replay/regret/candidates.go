@@ -462,7 +462,7 @@ func (b *builder) shown(at int, raw, text []byte) (*shownText, error) {
 	return same, nil
 }
 
-// linesOf lists the lines of a text that are of some length, each once in what is sought.
+// linesOf lists the lines of a text that have some length, each once in what is sought.
 func (b *builder) linesOf(text []byte, ends []int) []int {
 	lines, from := []int(nil), 0
 	for _, end := range ends {

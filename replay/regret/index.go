@@ -46,7 +46,7 @@ type needle struct {
 	others   int  // holders that are neither the agent's own nor on the recorded session's track alone
 }
 
-// lines are those of what was read again that are of some length. The view can hold them in several pieces; where there
+// lines are those of what was read again that have some length. The view can hold them in several pieces; where there
 // are none, it must hold the text.
 func (n *needle) lines() []int {
 	if n.shown == nil {

@@ -28,7 +28,7 @@ type SessionBreaks struct {
 	File     string           `json:"file"`
 	Title    string           `json:"title,omitempty"`
 	Policy   string           `json:"policy"`
-	Recorded bool             `json:"recorded"` // the policy is the recorded track: breaks have what the API reported of them
+	Recorded bool             `json:"recorded"` // the policy is the recorded track: cache misses have what the API reported of them
 	Counter  string           `json:"counter"`
 	Cache    replay.CacheMode `json:"prompt_cache,omitempty"`
 	Model    string           `json:"model"`
@@ -58,7 +58,7 @@ type SessionBreaks struct {
 	prices *price.Table
 }
 
-// ByUsage reports whether breaks and expenses are those that the API reported, and not those of the simulated cache.
+// ByUsage reports whether cache misses and expenses are those that the API reported, and not those of the simulated cache.
 func (s *SessionBreaks) ByUsage() bool { return s.Recorded && s.Usage > 0 }
 
 // CacheBreak is a main request that read less from the cache than the one before it had left there.
@@ -96,7 +96,7 @@ type Parts struct {
 	Placement price.USD `json:"placement_usd,omitzero"`
 }
 
-// BreakSum is a number of breaks.
+// BreakSum is a number of cache misses.
 type BreakSum struct {
 	Cause cache.BreakCause `json:"cause,omitempty"`
 	Stage string           `json:"stage,omitempty"`
@@ -108,21 +108,21 @@ type BreakSum struct {
 	Only      int       `json:"only_simulated"` // of Simulated, on the recorded track: the recorded session did not break there
 }
 
-// RecordedBreaks are breaks of the recorded session, by the usage.
+// RecordedBreaks are cache misses of the recorded session, by the usage.
 type RecordedBreaks struct {
 	Breaks int       `json:"recorded_breaks"`
 	Lost   int       `json:"recorded_lost_tokens"`
 	USD    price.USD `json:"recorded_usd,omitzero"`
 }
 
-// join adds other breaks of the recorded session.
+// join adds other cache misses of the recorded session.
 func (r *RecordedBreaks) join(o *RecordedBreaks) {
 	r.Breaks += o.Breaks
 	r.Lost += o.Lost
 	r.USD.Add(o.USD)
 }
 
-// Add adds other breaks.
+// Add adds other cache misses.
 func (s *BreakSum) Add(o *BreakSum) {
 	s.join(&o.RecordedBreaks)
 	s.Simulated += o.Simulated
@@ -132,7 +132,7 @@ func (s *BreakSum) Add(o *BreakSum) {
 }
 
 // Replay replays a record under a policy and returns where the cache broke. log is the requests that the file holds, nil
-// without any: they name the causes of the recorded session's breaks.
+// without any: they name the causes of the recorded session's cache misses.
 func Replay(rec *replay.Record, pol *policy.Policy, opt replay.Options, log *requests.Log) (*SessionBreaks, *replay.Timeline, error) {
 	opt.Prices = rec.Prices(opt)
 	var misses map[int]*spend.CacheMiss
@@ -181,7 +181,7 @@ func Replay(rec *replay.Record, pol *policy.Policy, opt replay.Options, log *req
 	return s, tl, err
 }
 
-// newBreaks returns the breaks of a timeline; cache misses are those of the recorded session, by request.
+// newBreaks returns the cache misses of a timeline; cache misses are those of the recorded session, by request.
 func newBreaks(rec *replay.Record, tl *replay.Timeline, misses map[int]*spend.CacheMiss, recorded bool, log *requests.Log) (*SessionBreaks, error) {
 	s := &SessionBreaks{
 		Session: tl.Session, Agent: tl.Agent, File: tl.File, Lines: requests.HeldLines(rec.Conv.Lines.SetAside), Title: tl.Title, Policy: tl.Policy, Recorded: recorded, Counter: tl.Counter,
@@ -294,7 +294,7 @@ func (b *CacheBreak) explain(tl *replay.Timeline, r *replay.Request) {
 	}
 }
 
-// changes reports whether an edit changes what is sent.
+// changes reports whether an edit changes the payload.
 func changes(k policy.EditKind) bool { return k.PayloadOnly() || !k.KeepsView() }
 
 // largest is the cause of the largest part.
@@ -351,7 +351,7 @@ func (b *CacheBreak) one(recorded bool) *BreakSum {
 	return s
 }
 
-// sum sorts the breaks and adds them up.
+// sum sorts the cache misses and adds them up.
 func (s *SessionBreaks) sum() {
 	slices.SortStableFunc(s.Breaks, func(a, b CacheBreak) int {
 		return cmp.Or(truth(b.InFile != nil)-truth(a.InFile != nil), cmp.Compare(b.USD().Nano, a.USD().Nano), cmp.Compare(b.Lost(), a.Lost()))

@@ -144,7 +144,7 @@ func (c *carrying) name(edits []policy.CacheEdit) {
 
 func isResult(b BodyBlock) bool { return b.Type == "tool_result" && b.ToolUse != "" }
 
-// message returns the message with its edits in front.
+// message returns the message with its edits before it.
 func (c *carrying) message(v *view.View) BodyMessage {
 	type cacheDelete struct {
 		Type      string `json:"type"`

@@ -50,7 +50,7 @@ type ResultFile struct{ Name, Text string }
 // out by itself stays.
 //
 // Blocks have the bytes of Model's, with three exceptions in sessions of other agents. Thinking by models of other
-// vendors is left out, a block of a type that only its agent knows is a text that says so, and the ids of calls have only
+// vendors is left out, a block of a type that only its agent knows is a text that names it, and the ids of calls have only
 // characters that the API takes.
 func Session(v *view.View, o SessionFileOptions) (*SessionFile, error) {
 	w := sessionWriter{
@@ -223,7 +223,7 @@ type sessionLine struct {
 	Meta      bool    `json:"isMeta,omitempty"`
 	Hidden    bool    `json:"isVisibleInTranscriptOnly,omitempty"`
 	Summary   bool    `json:"isCompactSummary,omitempty"`
-	NoRequest bool    `json:"noRequest,omitempty"` // the session that the view is of asked for it
+	NoRequest bool    `json:"noRequest,omitempty"` // the session of the view asked for it
 	UUID      string  `json:"uuid"`
 	Time      string  `json:"timestamp"`
 }

@@ -38,7 +38,7 @@ type CatalogueModel struct {
 }
 
 // catalogue finds what a release knows of a model, or, where that is "", the newest release of a day: of one that has no
-// such release, the oldest that knows the model; the newest where neither is known. Zero: none knows it.
+// such release, the oldest that knows the model; the newest where both are unknown. Zero: none knows it.
 func catalogue() func(model, release string, day time.Time) (m CatalogueModel, from string) {
 	table := sync.OnceValue(func() (t Catalogue) {
 		if err := json.Unmarshal(catalogueText, &t); err != nil { // a test reads it

@@ -1,7 +1,7 @@
 // Package account simulates the prompt cache for the requests of a replay and prices them. It is given each request with
-// the facts of its record (RequestFacts) and the view that is sent, whose places and edits say what of it is as the request
-// before sent it, and answers how its input is billed and what it costs, in parts. It changes no view, and knows neither
-// the engine nor the recorded session.
+// the facts of its record (RequestFacts) and the view that is sent, whose places and edits say which part of it is as
+// the request before sent it, and answers how its input is billed and what it costs, in parts. It changes no view, and
+// knows neither the engine nor the recorded session.
 package account
 
 import (
@@ -40,7 +40,7 @@ type Account struct {
 	restart  bool                        // the client was started again since
 	warm     int                         // tokens that other sessions keep in the cache
 	last     lastMain
-	ended    bool            // what comes is of today, and not of the recorded session
+	ended    bool            // what comes belongs to today, and not to the recorded session
 	marked   int             // last marked place of a main request
 	changes  [firstPlace]int // how often what stands at the places before the messages has changed
 }

@@ -29,7 +29,7 @@ const (
 	StepFirst      = "first_request"     // its cache: what other sessions, or requests before the file's start, left there
 	StepRead       = "cache_read"        // the same input of the other requests, by the simulated cache: what is read,
 	StepWritten    = "cache_written"     // written
-	StepUncached   = "cache_uncached"    // and neither
+	StepUncached   = "cache_uncached"    // and uncached input
 	StepClient     = "client_calls"      // calls of the recorded client whose usage is on no line: compactions
 	StepModel      = "model"             // another model: its prices and tokenizer
 	StepIdeal      = OfPolicy + "ideal"

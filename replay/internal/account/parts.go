@@ -28,7 +28,7 @@ type IdealLost struct {
 	Changes  price.USD `json:"changes,omitzero"`  // what other models, tools and settings, and thinking that the server stripped, lost
 }
 
-// StageCost is the part of breaks that the edits of a stage caused.
+// StageCost is the part of the cost of cache misses that the edits of a stage caused.
 type StageCost struct {
 	Stage  string    `json:"stage"`
 	Breaks price.USD `json:"breaks"`

@@ -11,7 +11,7 @@ import (
 )
 
 // Continuation is what the next request of a session would send and cost: as it stands, and after a compaction by its
-// client. What would be typed and answered is not in it. Costs are of the simulated cache.
+// client. What would be typed and answered is not in it. Costs follow the simulated cache.
 type Continuation struct {
 	Model   string           `json:"model"`
 	Context int              `json:"context_tokens"`               // of the next request

@@ -92,7 +92,7 @@ const (
 	CodeNoCache        session.Code = "no-cache"        // how a model is cached is not known
 )
 
-// modelNames lists models for people, the first of many. A response without one is of a model that is not recorded.
+// modelNames lists models for people, the first of many. A response without one has a model that is not recorded.
 func modelNames(models []string) string {
 	const most = 8
 	names := make([]string, 0, most+1)

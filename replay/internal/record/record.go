@@ -95,7 +95,7 @@ type RecordOptions struct {
 	Programs  policy.Programs  // starts the programs that policies name; nil: a policy with one is an error
 }
 
-// New computes the record of a conversation.
+// New computes the recorded session of a conversation.
 func New(conv *session.Conversation, opt RecordOptions) (*Record, error) {
 	models := cmp.Or(opt.Prices, price.Default())
 	encoders, families := cmp.Or(opt.Encoders, &tokens.Encoders{}), opt.Families
@@ -174,7 +174,7 @@ func anyFamily(families []policy.Family, test func(*policy.Family) func(model st
 	}
 }
 
-// Kind is how a model is cached: as the table of models says, else by the family. Where neither is known, Claude Code
+// Kind is how a model is cached: as the table of models says, else by the family. Where both are unknown, Claude Code
 // marks what is to be cached all the same, and input that the recorded session reports as read shows that the provider
 // caches by itself.
 func (r *Record) Kind(model string) cache.CacheKind {

@@ -15,7 +15,7 @@ import (
 // acts are what the client did, after the walk.
 func (t *recordTrack) acts() Acts {
 	acts := Acts{t.view.Edits(), t.notes}
-	if len(acts.Edits) > len(acts.Notes) { // a note is of one edit of the recorded session: the others are the server's
+	if len(acts.Edits) > len(acts.Notes) { // a note belongs to one edit of the recorded session: the others are the server's
 		acts.Edits = nil
 		for _, e := range t.view.Edits() {
 			if e.Stage == StageName {
@@ -114,7 +114,7 @@ func known(figures map[string]int) map[string]int {
 // Unreported is the overhead of requests before the first one with usage: what the client counted, or the default.
 func (r *Record) Unreported() int { return cmp.Or(r.Conv.Overhead, tokens.DefaultOverhead) }
 
-// Request weighs request k (0-based): what of its recorded context is in view, and what is overhead.
+// Request weighs request k (0-based): which part of its recorded context is in view, and which is overhead.
 func (t *recordTrack) Request(k int) {
 	r := t.r
 	m := r.Conv.Requests[k].Message
