@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -67,9 +68,9 @@ type Limits struct {
 // Add adds a limit.
 func (l *Limits) Add(limit Limit) { l.List = append(l.List, limit) }
 
-// Acts adds a limit of context at which the stage acts.
+// Acts adds a limit of context at which the stage acts, where it is reached unless the operator says otherwise.
 func (l *Limits) Acts(limit Limit) {
-	limit.Of, limit.Acts = OfContext, true
+	limit.Of, limit.Acts, limit.Operator = OfContext, true, cmp.Or(limit.Operator, ">=")
 	l.Add(limit)
 }
 

@@ -91,7 +91,7 @@ func autocompactLimits(l *policy.StageLimits) {
 		return
 	}
 	l.Acts(policy.Limit{
-		Name: "auto-compact threshold", Label: "auto", Operator: ">=", Tokens: t.Auto, From: from,
+		Name: "auto-compact threshold", Label: "auto", Tokens: t.Auto, From: from,
 		Key: "autocompact", Raise: "make window.buffer or the output reserve smaller",
 	})
 }

@@ -59,7 +59,7 @@ func sessionMemoryLimits(l *policy.StageLimits) {
 	l.Add(policy.Limit{Name: "messages kept", Operator: ">=", Tokens: p.MinTokens,
 		From: fmt.Sprintf("session_memory.min_tokens, and %d messages with text; no more is taken once they weigh %s", p.MinTextMessages, policy.Thousands(p.MaxTokens))})
 	if t.On {
-		l.Acts(policy.Limit{Name: "session memory compaction", Operator: ">=", Tokens: t.Auto,
+		l.Acts(policy.Limit{Name: "session memory compaction", Tokens: t.Auto,
 			From: "the auto-compact threshold", Key: "session_memory"})
 	}
 }

@@ -53,7 +53,7 @@ func (p *ClineCompaction) limit(window int) int {
 
 func compactionLimits(l *policy.StageLimits) {
 	p := l.Stage.Params.(*ClineCompaction)
-	l.Acts(policy.Limit{Name: "compaction", Label: "compact", Operator: ">=", Tokens: p.limit(l.Window),
+	l.Acts(policy.Limit{Name: "compaction", Label: "compact", Tokens: p.limit(l.Window),
 		From: fmt.Sprintf("%s x %s of the window (%s): the request, a third of its characters", strict.FloatText(p.Trigger), strict.FloatText(p.Input), l.Name("cline_compaction.trigger")), Key: "cline_compaction.trigger"})
 }
 

@@ -56,7 +56,7 @@ func allowed(window int) float64 {
 }
 
 func truncationLimits(l *policy.StageLimits) {
-	l.Acts(policy.Limit{Name: "truncation", Label: "truncate", Operator: ">=", Tokens: int(math.Ceil(allowed(l.Window))),
+	l.Acts(policy.Limit{Name: "truncation", Label: "truncate", Tokens: int(math.Ceil(allowed(l.Window))),
 		From: "the window less what Cline reserves of it: the last response, its output included", Key: truncationName})
 }
 

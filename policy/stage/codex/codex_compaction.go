@@ -84,7 +84,7 @@ func limits(p *CodexCompaction, l *policy.StageLimits) {
 	if p.Form == formNewContext {
 		from += ", and codex_compaction.buffer, but no more than 95 %"
 	}
-	l.Acts(policy.Limit{Name: "compaction", Label: "compact", Operator: ">=", Tokens: p.limit(l.Window), From: l.Name(from), Key: key})
+	l.Acts(policy.Limit{Name: "compaction", Label: "compact", Tokens: p.limit(l.Window), From: l.Name(from), Key: key})
 }
 
 func check(c *policy.Check) {

@@ -64,7 +64,7 @@ func (p *GeminiCompression) limit(window int) int {
 
 func limits(l *policy.StageLimits) {
 	p := l.Stage.Params.(*GeminiCompression)
-	l.Acts(policy.Limit{Name: "compression", Label: "compress", Operator: ">=", Tokens: p.limit(l.Window),
+	l.Acts(policy.Limit{Name: "compression", Label: "compress", Tokens: p.limit(l.Window),
 		From: fmt.Sprintf("%s x the window (%s): the last prompt", strict.FloatText(p.Threshold), l.Name("gemini_compression.threshold")), Key: "gemini_compression.threshold"})
 }
 

@@ -68,7 +68,7 @@ func summarizeLimits(p *Summarize, l *policy.StageLimits) {
 			from = "the window less " + l.Name(key)
 		}
 	}
-	l.Acts(policy.Limit{Name: "summary", Label: "summarize", Operator: ">=", Tokens: at, From: from, Key: key})
+	l.Acts(policy.Limit{Name: "summary", Label: "summarize", Tokens: at, From: from, Key: key})
 }
 
 func summarizeCheck(c *policy.Check) {

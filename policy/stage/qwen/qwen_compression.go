@@ -57,7 +57,7 @@ func (p *QwenCompression) limit(window int) int { return int(math.Ceil(p.Thresho
 
 func compressionLimits(l *policy.StageLimits) {
 	p := l.Stage.Params.(*QwenCompression)
-	l.Acts(policy.Limit{Name: "compression", Label: "compress", Operator: ">=", Tokens: p.limit(l.Window),
+	l.Acts(policy.Limit{Name: "compression", Label: "compress", Tokens: p.limit(l.Window),
 		From: fmt.Sprintf("%s x the window (%s): the last prompt", strict.FloatText(p.Threshold), l.Name("qwen_compression.threshold")), Key: "qwen_compression.threshold"})
 }
 

@@ -66,7 +66,7 @@ func limits(l *policy.StageLimits) {
 		name = "cutting"
 	}
 	if n := p.percentOf(l.Window); p.Condense && n <= p.allowed(l.Window) {
-		l.Acts(policy.Limit{Name: name, Label: "condense", Operator: ">=", Tokens: n,
+		l.Acts(policy.Limit{Name: name, Label: "condense", Tokens: n,
 			From: fmt.Sprintf("%g %% of the window (%s)", p.Percent, l.Name("roo_condense.percent")), Key: "roo_condense.percent"})
 		name = "condensing without room"
 	}

@@ -67,7 +67,7 @@ func limits(l *policy.StageLimits) {
 	l.Note("sliding: > %s messages (%s)", policy.Thousands(p.Messages), l.Name("sliding_window.messages"))
 	if p.Proactive > 0 {
 		l.Acts(policy.Limit{
-			Name: "sliding", Label: "slide", Operator: ">=", Tokens: p.limit(l.Window), Key: "sliding_window.proactive",
+			Name: "sliding", Label: "slide", Tokens: p.limit(l.Window), Key: "sliding_window.proactive",
 			From: fmt.Sprintf("%s of the window (%s)", strict.FloatText(p.Proactive), l.Name("sliding_window.proactive")),
 		})
 	}
