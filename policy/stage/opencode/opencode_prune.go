@@ -118,10 +118,11 @@ func (s *opencodePrune) follow(v policy.View) {
 	}
 }
 
-// walk returns the outputs beyond the protected tokens, newest first. It stops at a compaction summary and at an
-// output that was pruned before.
+// walk returns the outputs beyond the protected tokens, newest first, those of a response in the order of its calls. It stops at
+// a compaction summary and at an output that was pruned before.
 func (s *opencodePrune) walk(c *policy.Context, w *pruneWalk) (marks []policy.Target) {
 	s.most = 0
+	answers := map[string]policy.Target{} // passed, and not yet their calls
 	for _, id := range slices.Backward(c.View.Arrived()) {
 		if beginsTurn(c.View, id) {
 			w.user()
@@ -130,15 +131,21 @@ func (s *opencodePrune) walk(c *policy.Context, w *pruneWalk) (marks []policy.Ta
 			return marks
 		}
 		m := c.View.Message(id)
-		if m == nil || m.Class != session.ClassToolResult {
+		if m == nil {
 			continue
 		}
-		for b := range slices.Backward(m.Blocks) {
-			t := policy.BlockOf(id, b)
-			n := c.View.Length(t).UTF16
-			tool := c.Conv.Alike(c.Conv.ToolName(m.Blocks[b].ID))
-			name := strings.ToLower(tool)
-			if !s.completed(m, b, tool) || slices.Contains(s.p.ProtectedTools, name) {
+		for b, bl := range slices.Backward(m.Blocks) {
+			t, answered := answers[bl.ID]
+			if bl.Kind == jsonl.KindToolResult && !m.Lost {
+				answers[bl.ID] = policy.BlockOf(id, b)
+			}
+			if bl.Kind != jsonl.KindToolUse || !answered {
+				continue
+			}
+			delete(answers, bl.ID)
+			tool := c.Conv.Alike(bl.Name)
+			name, n := strings.ToLower(tool), c.View.Length(t).UTF16
+			if c.View.Raw(t).IsError && !(s.p.BashErrors && tool == "Bash") || slices.Contains(s.p.ProtectedTools, name) {
 				continue
 			}
 			s.most += policy.RoundQuarter(n)
@@ -159,15 +166,6 @@ func beginsTurn(v policy.View, id policy.ItemID) bool {
 		return sy.Turn
 	}
 	return v.Message(id).Class == session.ClassPrompt
-}
-
-// completed reports whether a block is a completed tool part.
-func (s *opencodePrune) completed(m *session.Message, b int, tool string) bool {
-	bl := &m.Blocks[b]
-	if bl.Kind != jsonl.KindToolResult || m.Lost {
-		return false
-	}
-	return !bl.IsError || s.p.BashErrors && tool == "Bash"
 }
 
 // verdict is what a prune walk does with one tool output.
