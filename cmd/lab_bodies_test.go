@@ -93,7 +93,7 @@ func TestRecordedBodies(t *testing.T) {
 						}
 						one, _, err := stats.Replay(rec, replay.RecordedTrack(), replay.Options{}, func(*replay.Timeline) (stats.Extent, error) { return stats.Extent{Request: n, Until: n}, nil }, nil)
 						if err == nil {
-							err = one.AddOverhead(f.Main, log)
+							err = one.AddOverhead(rec, log)
 						}
 						if err != nil {
 							t.Fatal(err)
