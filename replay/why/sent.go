@@ -87,7 +87,7 @@ func tokensOf(rec *replay.Record, tl *replay.Timeline, log *requests.Log, n int,
 			}
 		}
 		content := policy.NewContent(kind, c.Text)
-		return rec.Cal.Content(&content), nil
+		return max(rec.Cal.Content(&content), 1), nil
 	case requests.PartTool:
 		if c.Is == "" { // what is gone was a part of the request before
 			n--
