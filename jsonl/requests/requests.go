@@ -49,12 +49,12 @@ type LogRequest struct {
 	Line   int
 	Answer string // message.id of the first response to it; "": none is in the file
 	Count  int    // messages
-	Cut    bool   // the client left a part of it out of the record
+	Cut    bool   // the client left a part of it out of the recorded session
 	Fault  string // why it cannot be put together; "": it can
 
 	span  jsonl.Span // of the line
 	shape int        // index into shapes, or -1
-	base  int        // index of the request that Keep messages are of, or -1
+	base  int        // index of the request with the Keep messages, or -1
 	keep  int
 	tail  []int // indexes into messages
 	lacks int   // index of the first message that is not in the file; Count: none
@@ -315,7 +315,7 @@ func (r *reader) addShape(e *jsonl.Entry) {
 	s.span, _ = e.SpanOf(value)
 }
 
-// answer finds which request each response answers: the line says so, or the request stands before it.
+// answer finds which request each response answers: the line names it, or the request stands before it.
 func (r *reader) answer() {
 	named := make([]bool, len(r.Requests))
 	for _, id := range r.answered {

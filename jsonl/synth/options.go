@@ -51,7 +51,7 @@ type SessionOptions struct {
 	ManualCompacts float64 // share of turns before which the user compacts
 	Lost           float64 // share of automatic compactions at which the last result is never written (2.1.17-2.1.50)
 
-	// Open creates a file beside the session: name is relative to the folder that holds <session>.jsonl, e.g.
+	// Open creates a file next to the session: name is relative to the folder that holds <session>.jsonl, e.g.
 	// "<session>/tool-results/<id>.txt" or "<session>/subagents/agent-<id>.jsonl". Nil: these files are not written.
 	Open func(name string) (io.WriteCloser, error)
 }

@@ -135,7 +135,7 @@ func joinParts(parts map[string]sentPart, lines []string) (list []sentPart) {
 	return list
 }
 
-// recordShape writes the system prompt and the tools, of about the tokens that are sent beside the messages.
+// recordShape writes the system prompt and the tools, of about the tokens that are sent next to the messages.
 func (c *client) recordShape() {
 	words := func(text string, share int) string {
 		return strings.Repeat(text, 1+c.opt.Overhead*4/share/len(text))

@@ -201,7 +201,7 @@ func persisted(path, full string) (stub, cut string) {
 		"\n\nPreview (first 2KB):\n" + cut + "\n...\n</persisted-output>", cut
 }
 
-// beside writes a file beside the session.
+// beside writes a file next to the session.
 func (c *client) beside(name string, content []byte) {
 	if c.opt.Open == nil || c.err != nil {
 		return

@@ -66,7 +66,8 @@ func (c *Comparison) Flagged(f Flag) (n int) {
 	return n
 }
 
-// OwnRelease reports whether policy i is in all sessions the release that recorded them, and the first policy is the record.
+// OwnRelease reports whether policy i is in all sessions the release that recorded them, and the first policy is the
+// recorded session.
 func (c *Comparison) OwnRelease(i int) bool {
 	return len(c.Sessions) > 0 && c.Policies[0].Name == replay.RecordedTrack().Name && !slices.ContainsFunc(c.Sessions, func(s ComparedSession) bool {
 		return i >= len(s.Policies) || s.Policies[i].Chosen == "" || s.Policies[i].Older || s.Policies[i].Product != s.Recorder

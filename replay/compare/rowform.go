@@ -30,7 +30,7 @@ type rowsHead struct {
 	Late     []rowWarning      `json:"late_warnings"`
 }
 
-// rowLine is each other line: one of its members is there beside the input.
+// rowLine is each other line: one of its members is there next to the input.
 type rowLine struct {
 	Input   int         `json:"input"`
 	Warning *rowWarning `json:"warning,omitempty"`
@@ -259,7 +259,7 @@ func convert(to, from reflect.Value) {
 	}
 }
 
-// check is what is wrong in a row of so many policies.
+// check is what is wrong in a row of a number of policies.
 func (r *row) check(policies int) error {
 	for name, n := range map[string]int{"ran": len(r.Policies), "values": len(r.Values), "breaks": len(r.Breaks), "apart": len(r.Apart)} {
 		if n != policies {

@@ -278,7 +278,7 @@ func (s *codexCompaction) compact(c *policy.Context, pending []policy.ItemID, in
 	return edits, nil
 }
 
-// context is what Codex sends again: here the texts from before the session's first response that nobody typed.
+// context is what Codex sends again: here the texts from before the session's first response that no person typed.
 func (s *codexCompaction) context(c *policy.Context, keep []policy.ItemID) (list []policy.Content) {
 	if s.p.Context == "none" {
 		return nil
