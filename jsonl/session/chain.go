@@ -19,7 +19,7 @@ type chain struct {
 	calls    map[string]*toolCall // by id
 	turnOver bool                 // a line since the last message ended the turn
 	conv     *Conversation
-	queued   map[int][]int   // by result: the queued prompts that were sent beside it and are not emitted yet
+	queued   map[int][]int   // by result: the queued prompts that were sent next to it and are not emitted yet
 	after    *Boundary       // set while lines that a compaction produced may follow
 	versions map[string]bool // in conv.Versions
 	version  string          // of the last line on the path that names one
