@@ -31,7 +31,7 @@ var arrows = map[string][]string{
 	"jsonl/copilot":           {"jsonl", "jsonl/foreign"},
 	"jsonl/gemini":            {"jsonl", "jsonl/foreign", "jsonl/scan"},
 	"jsonl/pi":                {"jsonl", "jsonl/foreign"},
-	"jsonl/cline":             {"jsonl/foreign", "jsonl/scan"},
+	"jsonl/cline":             {"jsonl/foreign"},
 	"jsonl/codex":             {"jsonl", "jsonl/foreign"},
 	"jsonl/kimi":              {"jsonl", "jsonl/foreign"},
 	"jsonl/qwen":              {"jsonl", "jsonl/foreign"},

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
-	"github.com/ctxkit/ctxkit/jsonl/scan"
 )
 
 // message is an API message of the history, with what the clients add.
@@ -140,7 +139,7 @@ func (t *task) read(text []byte) (err error) {
 		}
 	})
 	switch {
-	case fault == scan.OK:
+	case fault == "":
 	case in == "ui":
 		t.out.Warn(0, "unreadable-metadata", "%s is damaged: what it says of later requests is not known", windowName)
 	default:

@@ -7,8 +7,8 @@ import (
 )
 
 // Members calls each with the members of an object, by name, and with the elements of those that are lists, as "name[]".
-// Of a text that ends too early or is damaged it returns the member, the line and the fault; what is before is whole.
-func Members(text []byte, each func(name string, value []byte, line int)) (in string, line int, fault scan.Fault) {
+// Of a text that ends too early or is damaged it returns the member, the line and the fault, "" for none.
+func Members(text []byte, each func(name string, value []byte, line int)) (in string, line int, fault string) {
 	counted := 0
 	line = 1
 	value := func(name string, at, depth int) (int, scan.Fault) {
@@ -21,7 +21,7 @@ func Members(text []byte, each func(name string, value []byte, line int)) (in st
 	}
 	at := scan.Space(text, 0)
 	if !bytes.HasPrefix(text[at:], []byte("{")) {
-		return "", line, scan.NoValue
+		return "", line, scan.NoValue.String()
 	}
 	m := scan.Object(text, at, 0)
 	for m.Next() {
@@ -36,5 +36,8 @@ func Members(text []byte, each func(name string, value []byte, line int)) (in st
 		}
 		m.At, m.Code = list.At, list.Code
 	}
-	return in, line + bytes.Count(text[counted:min(m.At, len(text))], []byte("\n")), m.Code
+	if m.Code != scan.OK {
+		fault = m.Code.String()
+	}
+	return in, line + bytes.Count(text[counted:min(m.At, len(text))], []byte("\n")), fault
 }

@@ -231,7 +231,7 @@ func (r *reader) document(text []byte) {
 			r.about(map[string]json.RawMessage{name: value})
 		}
 	})
-	if fault != scan.OK {
+	if fault != "" {
 		r.out.Aside(r.out.Unit(line), "malformed")
 		r.out.Warn(line, "malformed-line", "the document ends here, or is damaged (%s): what is before it is used", fault)
 	}
