@@ -215,13 +215,13 @@ func TestTwo(t *testing.T) {
 	conv := load(t, path+"#ses_two")
 	want := []string{
 		"prompt text(Why does it )",
-		"prompt queued text(The date is )",
+		"attachment system(The date is )",
 		"response [10 50 1000 25/5 $10000000] thinking(hm) text(I look.) tool_use(shell) tool_use(read)",
 		"tool_result tool_result(brake.txt)",
 		"tool_result tool_result!({\"type\":\"unk)",
 		"compacted auto, kept [], sent 1000 + 70",
 		"summary recorded text(<conversatio)",
-		"prompt queued text(pwd /srv/mil)",
+		"meta text(pwd /srv/mil)",
 		"prompt stopped text(Go on.)",
 		"response [300 0 0 9/0 $0] text(Done.)",
 	}

@@ -108,6 +108,9 @@ type flatState struct {
 	Error   json.RawMessage `json:"error"`
 }
 
+// typeSystem is the type of a change of the instructions, a system message within the conversation.
+const typeSystem = "system"
+
 // isFlat reports whether an object is a message of 2.x: it has a type, and no info or parts.
 func (d *document) isFlat(at, depth int) (typed bool) {
 	m := scan.Object(d.text, at, depth)
@@ -132,7 +135,7 @@ func (d *document) flat(at, depth int) (int, scan.Fault) {
 	f := m.flat
 	m.info = info{ID: f.ID, Time: f.Time, Provider: f.Model.Provider, ModelID: f.Model.ID, Finish: f.Finish, Tokens: f.Tokens, Cost: f.Cost}
 	switch f.Type {
-	case "user", "synthetic", "system", "skill", "shell":
+	case "user", "synthetic", typeSystem, "skill", "shell":
 		m.Role = "user"
 	case "assistant":
 		m.Role = "assistant"

@@ -221,10 +221,13 @@ func (s *opencodeCheckpoint) entries(c *policy.Context) (list []entry, err error
 // lines are those of an item.
 func (s *opencodeCheckpoint) lines(c *policy.Context, id policy.ItemID) (lines []string, thoughts int, err error) {
 	says := "[Synthetic context]: "
-	if m := c.View.Message(id); c.View.Role(id) == session.Assistant {
+	switch m := c.View.Message(id); {
+	case c.View.Role(id) == session.Assistant:
 		says = "[Assistant]: "
-	} else if m != nil && m.Class == session.ClassPrompt {
+	case m != nil && m.Class == session.ClassPrompt:
 		says = "[User]: "
+	case m != nil && m.Attachment == "system":
+		return nil, 0, nil // a change of the instructions has no text
 	}
 	for t := range policy.Targets(c.View, id) {
 		text, err := c.Texts.Text(t)
