@@ -239,7 +239,9 @@ func (d *discovery) folder(root *os.Root, dir string, entries []fs.DirEntry) {
 		}
 		switch {
 		case errors.As(r.err, new(noSession)):
-			d.unreadable(path, r.err)
+			if !d.needed(path, entries) {
+				d.unreadable(path, r.err)
+			}
 			continue
 		case r.err != nil:
 			d.failed(path, r.err)
@@ -302,15 +304,20 @@ func (d *discovery) folder(root *os.Root, dir string, entries []fs.DirEntry) {
 	}
 }
 
-// needed reports a file that another one is missing beside.
-func (d *discovery) needed(path string, entries []fs.DirEntry) {
+// needed reports whether a file is one that is no session without another one. Where that is missing, it says so.
+func (d *discovery) needed(path string, entries []fs.DirEntry) bool {
 	for _, f := range Forms() {
-		need := f.Needs[filepath.Base(path)]
-		if need != "" && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == need }) {
-			d.failed(path, fmt.Errorf("the session is lost without %s, which should stand beside it: copy the whole folder", need))
-			return
+		for pattern, need := range f.Needs {
+			if is, _ := filepath.Match(pattern, filepath.Base(path)); !is {
+				continue
+			}
+			if !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == need }) {
+				d.failed(path, fmt.Errorf("the session is lost without %s, which should stand beside it: copy the whole folder", need))
+			}
+			return true
 		}
 	}
+	return false
 }
 
 // readFile is a session file of a folder, or why it cannot be read.
