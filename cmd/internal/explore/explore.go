@@ -301,7 +301,7 @@ type job struct {
 	send        func(tea.Msg) // nil: progress is not shown
 	sent        int           // steps
 	done, total int           // as shown
-	written     bool          // it writes what the user wants to have
+	asked       bool          // by a key: that it is stopped is shown
 }
 
 // then is called on the goroutine that draws once a job is done.
@@ -332,7 +332,7 @@ func (w *work) start() tea.Cmd    { return nil }
 // halt ends the job. What it finds is not used any more.
 func (w *work) halt() {
 	if w.job != nil {
-		if w.job.written {
+		if w.job.asked {
 			w.m.note = w.job.what + ": stopped"
 		}
 		w.job.stop()
