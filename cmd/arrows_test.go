@@ -80,6 +80,7 @@ var arrows = map[string][]string{
 	"report":               {"jsonl", "jsonl/anonymize", "jsonl/lint", "jsonl/pattern", "jsonl/requests", "jsonl/session", "policy", "policy/view", "replay", "replay/...", "report/parquet"},
 	"report/parquet":       {},
 	"report/golden":        {},
+	"docs":                 {},
 	"cmd":                  {"..."},
 	"cmd/internal/explore": {"jsonl/session", "policy", "policy/view", "replay", "replay/category", "replay/diff", "replay/trace", "report"},
 	".":                    {"cmd"},
