@@ -70,7 +70,7 @@ var arrows = map[string][]string{
 	"replay/price":         {"jsonl/pattern", "policy/strict", "replay/cache", "replay/exact"},
 	"replay/regret":        {"jsonl", "jsonl/pattern", "jsonl/scan", "jsonl/session", "policy", "replay/exact", "replay/price"},
 	"replay/spend":         {"jsonl/session", "replay", "replay/backtest", "replay/bill", "replay/cache", "replay/price"},
-	"replay/stats":         {"jsonl", "jsonl/requests", "jsonl/session", "policy", "policy/view", "replay", "replay/bill", "replay/cache", "replay/category", "replay/price", "replay/spend"},
+	"replay/stats":         {"jsonl", "jsonl/requests", "jsonl/session", "policy", "policy/view", "replay", "replay/bill", "replay/category", "replay/price", "replay/spend"},
 	"replay/sweep":         {"policy", "policy/strict", "replay", "replay/compare", "replay/exact"},
 	"replay/tokens":        {"jsonl", "jsonl/session", "policy", "replay/exact", "replay/tokens/bpe"},
 	"replay/tokens/bpe":    {},

@@ -55,7 +55,7 @@ after:  the first prompt cut to 3,000 tokens, the other two, "Another language m
 			m, from := models(model, release, day)
 			return m.Window, from
 		},
-		Limits:     limits,
+		Limits:     policy.LimitsOf(limits),
 		Compaction: &policy.Compaction{},
 		Check:      check,
 		New: policy.Maker(func(p CodexCompaction) policy.Stage {
@@ -76,16 +76,15 @@ func (p *CodexCompaction) limit(window int) int {
 	return at
 }
 
-func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	p := s.Params.(*CodexCompaction)
+func limits(p *CodexCompaction, l *policy.StageLimits) {
 	key, from := "codex_compaction.percent", fmt.Sprintf("%d %% of the window (codex_compaction.percent)", p.Percent)
-	if p.TokenLimit != nil && *p.TokenLimit <= c.Window*p.Percent/100 {
+	if p.TokenLimit != nil && *p.TokenLimit <= l.Window*p.Percent/100 {
 		key, from = "codex_compaction.token_limit", "codex_compaction.token_limit"
 	}
 	if p.Form == formNewContext {
 		from += ", and codex_compaction.buffer, but no more than 95 %"
 	}
-	l.Acts(policy.Limit{Name: "compaction", Label: "compact", Operator: ">=", Tokens: p.limit(c.Window), From: c.Name(from), Key: key})
+	l.Acts(policy.Limit{Name: "compaction", Label: "compact", Tokens: p.limit(l.Window), From: l.Name(from), Key: key})
 }
 
 func check(c *policy.Check) {
@@ -293,7 +292,7 @@ func (s *codexCompaction) context(c *policy.Context, keep []policy.ItemID) (list
 			continue
 		}
 		for b := range m.Blocks {
-			t, bl := policy.Target{Item: id, Block: b}, &m.Blocks[b]
+			t, bl := policy.BlockOf(id, b), &m.Blocks[b]
 			if (bl.Kind == jsonl.KindText || bl.Kind == jsonl.KindAttachment) && bl.Text.UTF16 > 0 {
 				list = append(list, policy.Content{Kind: jsonl.KindText, Length: bl.Text, Ref: &t})
 			}
@@ -333,13 +332,13 @@ func (s *codexCompaction) prompts(c *policy.Context, keep []policy.ItemID) (lead
 		}
 		bytes, largest, images := 0, -1, 0
 		for b := range m.Blocks {
-			t := policy.Target{Item: id, Block: b}
+			t := policy.BlockOf(id, b)
 			if s.p.Images == "count" && v.Kind(t) == jsonl.KindImage {
 				images++
 			}
 			if n := v.Length(t).Bytes; v.Kind(t) == jsonl.KindText {
 				bytes += n
-				if largest < 0 || n > v.Length(policy.Target{Item: id, Block: largest}).Bytes {
+				if largest < 0 || n > v.Length(policy.BlockOf(id, largest)).Bytes {
 					largest = b
 				}
 			}
@@ -363,7 +362,7 @@ func (s *codexCompaction) prompts(c *policy.Context, keep []policy.ItemID) (lead
 			break
 		}
 		// Of a prompt in several texts the largest is cut.
-		t := policy.Target{Item: id, Block: largest}
+		t := policy.BlockOf(id, largest)
 		if room := 4*remaining - (bytes - v.Length(t).Bytes); room > 0 {
 			cut, err := cutPrompt(c, t, room, reason)
 			if err != nil {
@@ -394,7 +393,7 @@ func cutPrompt(c *policy.Context, t policy.Target, limit int, reason string) (po
 // newestParts leaves of a user message with images its newest parts that fit; stays is false where none does.
 func newestParts(c *policy.Context, id policy.ItemID, remaining int, reason string) (cuts []policy.Edit, stays bool, err error) {
 	for b := len(c.View.Message(id).Blocks) - 1; b >= 0; b-- {
-		t := policy.Target{Item: id, Block: b}
+		t := policy.BlockOf(id, b)
 		kind, tokens := c.View.Kind(t), (c.View.Length(t).Bytes+3)/4
 		if kind == jsonl.KindImage {
 			tokens = imageTokens

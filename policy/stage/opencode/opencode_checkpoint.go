@@ -77,19 +77,19 @@ func (p *OpencodeCheckpoint) ceiling(limit modelLimit) (tokens int, ok bool) {
 	return window - buffer, window > 0
 }
 
-func checkpointLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	p := s.Params.(*OpencodeCheckpoint)
-	tokens, ok := p.ceiling(modelLimit{c.Window, c.MaxInput, c.MaxOutput})
+func checkpointLimits(l *policy.StageLimits) {
+	p := l.Stage.Params.(*OpencodeCheckpoint)
+	tokens, ok := p.ceiling(modelLimit{l.Window, l.MaxInput, l.MaxOutput})
 	if !ok {
 		return
 	}
 	limit := policy.Limit{
 		Name: "usable window", Label: "usable", Operator: ">=", Tokens: tokens, Of: policy.OfContext, Acts: p.Auto, Key: "opencode_checkpoint.buffer",
-		From:  "what " + c.Name("opencode_checkpoint.buffer") + " leaves of the window, or of what the provider takes; compared with the last response's total and an estimate of what came after it",
+		From:  "what " + l.Name("opencode_checkpoint.buffer") + " leaves of the window, or of what the provider takes; compared with the last response's total and an estimate of what came after it",
 		Lower: "make opencode_checkpoint.buffer larger", Raise: "make opencode_checkpoint.buffer smaller",
 	}
 	if !p.Auto {
-		limit.Operator, limit.From = "", "not compared: false is "+c.Name("opencode_checkpoint.auto")
+		limit.Operator, limit.From = "", "not compared: false is "+l.Name("opencode_checkpoint.auto")
 	}
 	l.Add(limit)
 }

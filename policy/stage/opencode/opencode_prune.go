@@ -39,10 +39,10 @@ after:  walking back, 15,000 and 45,000 pass: the one that crosses 40,000 is mar
 	}
 }
 
-func pruneLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	p := s.Params.(*OpencodePrune)
+func pruneLimits(l *policy.StageLimits) {
+	p := l.Stage.Params.(*OpencodePrune)
 	if !p.Auto {
-		l.Note("%s is false: nothing is pruned; opencode_prune.auto=true prunes, as compaction.prune does in OpenCode 1 while its process lives on; OpenCode 2 ignores that", c.Name("opencode_prune.auto"))
+		l.Note("%s is false: nothing is pruned; opencode_prune.auto=true prunes, as compaction.prune does in OpenCode 1 while its process lives on; OpenCode 2 ignores that", l.Name("opencode_prune.auto"))
 		return
 	}
 	l.Add(policy.Limit{Name: "prune protects", Operator: ">", Tokens: p.Protect, Of: policy.OfResults, Acts: true, From: "opencode_prune.protect: the newest tool output, estimated", Key: "opencode_prune.protect"})
@@ -107,7 +107,7 @@ func (s *opencodePrune) follow(v policy.View) {
 	for _, id := range joined {
 		if m := v.Message(id); m != nil && m.Class == session.ClassToolResult {
 			for b := range m.Blocks {
-				add(v.Length(policy.Target{Item: id, Block: b}))
+				add(v.Length(policy.BlockOf(id, b)))
 			}
 		}
 	}
@@ -134,7 +134,7 @@ func (s *opencodePrune) walk(c *policy.Context, w *pruneWalk) (marks []policy.Ta
 			continue
 		}
 		for b := range slices.Backward(m.Blocks) {
-			t := policy.Target{Item: id, Block: b}
+			t := policy.BlockOf(id, b)
 			n := c.View.Length(t).UTF16
 			tool := c.Conv.Alike(c.Conv.ToolName(m.Blocks[b].ID))
 			name := strings.ToLower(tool)
