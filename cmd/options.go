@@ -62,7 +62,7 @@ func nameVariables(cmd *cobra.Command, sys *system) {
 }
 
 // setting is the beginning of a setting behind a policy's name.
-var setting = pattern.New(`,([a-z_]+\.[a-z0-9_]+=)`)
+var setting = pattern.New(`,((?:[a-z_]+\.[a-z0-9_]+|threshold)=)`)
 
 // unfolded takes the settings off the policy's name: NAME,STAGE.PARAM=VALUE,…. A value may hold commas. Those of
 // --set come after them.

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/policy"
@@ -45,6 +46,19 @@ func TestThreshold(t *testing.T) {
 					t.Errorf("%s compacts at %d in a window of %d", name, at, window)
 				}
 			}
+		}
+	}
+}
+
+// TestThresholdOfName holds that a threshold is a setting behind a policy's name, as a parameter is.
+func TestThresholdOfName(t *testing.T) {
+	for name, want := range map[string]policyOptions{
+		"claude-code@2.1.145,threshold=97k":                {Policy: "claude-code@2.1.145", Set: []string{"threshold=97k"}},
+		"opencode,threshold=127k,opencode_prune.auto=true": {Policy: "opencode", Set: []string{"threshold=127k", "opencode_prune.auto=true"}},
+		"a,thresholds=1": {Policy: "a,thresholds=1"},
+	} {
+		if got := (policyOptions{Policy: name}).unfolded(); got.Policy != want.Policy || !slices.Equal(got.Set, want.Set) {
+			t.Errorf("%s: %q and %q", name, got.Policy, got.Set)
 		}
 	}
 }

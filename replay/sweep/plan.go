@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/ctxkit/ctxkit/policy"
@@ -36,7 +37,9 @@ func (p *Plan) variants(base *policy.Policy) *variants {
 		v = &variants{points: make([]*policy.Policy, len(p.Points))}
 		for _, a := range p.Axes {
 			_, err := base.Get(a.Key)
-			v.has = append(v.has, err == nil)
+			v.has = append(v.has, err == nil && (a.Key != policy.ThresholdKey || slices.ContainsFunc(a.Values, func(value string) bool {
+				return base.Clone().Set(a.Key, value) == nil // a release may have no parameter of it
+			})))
 		}
 		p.made[base] = v
 	}
