@@ -76,7 +76,7 @@ var plainWords = []avoided{
 	{`\btruths?\b|\bhypothes[ie]s\b`, `"evidence"`},
 }
 
-// plainPatterns are expressions like plainWords that pages for users avoid.
+// plainPatterns are expressions that readers have to read twice.
 var plainPatterns = []avoided{
 	{`\bwhat is sent\b`, `"input tokens", "requests" or "payload"`},
 	{`\btold\b`, `"shown", "distinguished", or who knows it`},
@@ -106,11 +106,7 @@ func TestDocsWords(t *testing.T) {
 		if strings.HasPrefix(name, "docs/findings/") || isGenerated(text) {
 			continue
 		}
-		banned := plainWords
-		if !strings.HasPrefix(name, "docs/internals/") {
-			banned = slices.Concat(plainWords, plainPatterns)
-		}
-		for _, w := range banned {
+		for _, w := range slices.Concat(plainWords, plainPatterns) {
 			expression := regexp.MustCompile("(?i)" + w.banned)
 			for _, l := range prose(string(text)) {
 				if found := expression.FindString(notBanned.ReplaceAllString(l.text, "")); found != "" {

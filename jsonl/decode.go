@@ -23,7 +23,7 @@ type decoder struct {
 	partMarked bool       // a text part of the current tool_result holds persistedMark
 }
 
-// entry is an Entry with the memory that decoding reuses: without that a replay is too slow beside ccusage (bar in
+// entry is an Entry with the memory that decoding reuses: without that a replay is too slow next to ccusage (bar in
 // docs/performance.md).
 type entry struct {
 	Entry

@@ -41,7 +41,7 @@ func (s *Source) Each(jobs int, opt ReadOptions, fn func(rec *Item) error) error
 	return cut.failure(s.name, line)
 }
 
-// batch holds items of one block. It is filled again, as is the memory of blocks: without that a replay is too slow beside
+// batch holds items of one block. It is filled again, as is the memory of blocks: without that a replay is too slow next to
 // ccusage (bar in docs/performance.md).
 type batch struct {
 	slots []*slot

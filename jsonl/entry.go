@@ -86,7 +86,7 @@ type APIMessage struct {
 	StopReason string
 	Usage      Usage
 	HasUsage   bool
-	OddUsage   string         // what of the recorded usage is not believed: Usage is then zero, and HasUsage false
+	OddUsage   string         // the unbelievable part of the recorded usage: Usage is then zero, and HasUsage false
 	IsString   bool           // content was a bare string
 	Content    []ContentBlock // reused by the reader; at most 16,384
 	Omitted    int            // number of further blocks, validated only

@@ -24,8 +24,8 @@ var kinds = func() map[string]Kind {
 	return byType
 }()
 
-// TypeCompaction is the type of the block in which the API puts the summary of all that was said before: its text. It is of
-// KindUnknown.
+// TypeCompaction is the type of the block in which the API puts the summary of the conversation before: its text. It
+// comes from KindUnknown.
 const TypeCompaction = "compaction"
 
 // Type is the type that the API has for the kind; "" where it has none.

@@ -16,7 +16,7 @@ var ErrNotRead = errors.New("not read yet")
 
 var errClosed = errors.New("the source is closed")
 
-// OpenFile opens a regular file. It refuses any other before it opens it: a pipe that nobody writes to would wait.
+// OpenFile opens a regular file. It refuses any other before it opens it: a pipe without a writer would wait.
 func OpenFile(path string) (*os.File, error) {
 	st, err := os.Stat(path)
 	switch {

@@ -22,7 +22,7 @@ type Usage struct {
 	Speed    string // speed: "standard", "fast"; "": not recorded
 	Geo      string // inference_geo: the region it was served in; "": not recorded, or none was asked for
 	Tier     string // service_tier: "standard", "priority", "batch"
-	Searches int    // server_tool_use.web_search_requests: searches that the API ran, which are billed beside the tokens
+	Searches int    // server_tool_use.web_search_requests: searches that the API ran, which are billed next to the tokens
 	Fetches  int    // server_tool_use.web_fetch_requests
 
 	Final bool // it has iterations, if none are listed: the counts are those of the end of the response
@@ -285,7 +285,7 @@ func (its *Iterations) declined(answers []sampling) {
 	}
 }
 
-// lifetimes are those of the writes of iterations that do not tell them: the usage does. Of two the first ones take the hour.
+// TTLs are those of the writes of iterations that do not tell them: the usage does. Of two the first ones take the hour.
 func (u *Usage) lifetimes(list []sampling) {
 	if u.Write5m+u.Write1h == 0 {
 		return

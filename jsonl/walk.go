@@ -34,7 +34,7 @@ func (w *walker) begin(b block) {
 	w.blk, w.pos, w.inLine = b, 0, false
 }
 
-// slot is an item together with the memory it is decoded into, again and again: without that a replay is too slow beside
+// slot is an item together with the memory it is decoded into, again and again: without that a replay is too slow next to
 // ccusage (bar in docs/performance.md).
 type slot struct {
 	rec    Item

@@ -9,7 +9,7 @@ import (
 )
 
 // Caching is how a policy's client uses the provider's prompt cache: the `cache` block of its YAML. It changes no
-// decision of a stage but those that read what was cached; it is what the cache simulation and the cost go by.
+// decision of a stage but those that read what was cached; it is what the cache simulation and the cost follow.
 type Caching struct {
 	Breakpoints string `yaml:"breakpoints" doc:"where requests are marked: last (the system prompt and the last message: Claude Code from 2.1.69 on), last_two (the system prompt and the last two messages: Claude Code before), last_two_if_anthropic (the same, in requests to Anthropic's models only: OpenCode), automatic (the last block), or none; auto: last for sessions of Claude Code 2.1.69 and later, else last_two" enum:"auto,last,last_two,last_two_if_anthropic,automatic,none"`
 	TTL         string `yaml:"ttl" doc:"how long an entry lives; auto: as the recorded requests asked for it, else 5m" enum:"auto,5m,1h"`

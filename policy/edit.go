@@ -59,7 +59,7 @@ const (
 	KindBlock  EditKind = "block"  // the client itself does not send it
 )
 
-// PayloadOnly reports whether edits of this kind change what is sent and not the model view.
+// PayloadOnly reports whether edits of this kind change the payload and not the model view.
 func (k EditKind) PayloadOnly() bool {
 	return k == KindCacheEdit || k == KindServerClear || k == KindServerKeep
 }
@@ -121,7 +121,7 @@ type Call struct {
 	Then    *Call   // a further call that the same edit needed, such as one that verifies the summary
 }
 
-// Size is how large the call is, in tokens: what it holds, and what is sent of that. With the session's prefix it
+// Size is the size of the call in tokens: its content, and the part of it that is sent. With the session's prefix it
 // begins with the overhead of the session, and the server drops from it what it drops from the session's requests.
 func (c *Call) Size(v View, overhead int) (input, sent int) {
 	session := c.Prefix == "session"

@@ -35,16 +35,16 @@ const (
 	OfGrowth   Quantity = "growth"   // what was added since the stage last acted
 )
 
-// Circumstances are what limits depend on beside a policy's parameters.
+// Circumstances are what limits depend on next to a policy's parameters.
 type Circumstances struct {
 	Window    int    // context window, tokens
-	MaxInput  int    // the most that the model takes, tokens, where that has a limit beside Window; 0: it has none
+	MaxInput  int    // the most that the model takes, tokens, where that has a limit next to Window; 0: it has none
 	MaxOutput int    // the model's largest output, tokens; 0: unknown
 	Agent     string // as Context.Agent
 	Model     string // "": unknown
 	Set       bool   // as Context.WindowSet
 
-	// For people: where MaxOutput is from, and what set a parameter beside the policy (the key alone where nothing
+	// For people: where MaxOutput is from, and what set a parameter next to the policy (the key alone where nothing
 	// did). Nil: nothing is known of that.
 	OutputFrom string
 	By         func(key string) string

@@ -16,7 +16,7 @@ import (
 // Finding is something in a policy that is allowed but questionable: a stage that can never fire, an order no product
 // has, two stages that compete.
 type Finding struct {
-	Position        // of Key, or of what causes it in the user's file; zero where the policy is of no file
+	Position        // of Key, or of what causes it in the user's file; zero where the policy has no file
 	Key      string `json:"key"` // "snip", "window.buffer"
 	Rule     string `json:"rule"`
 	Msg      string `json:"message"`
@@ -148,7 +148,7 @@ type grouped int
 // Format writes the number.
 func (n grouped) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Thousands(int(n))) }
 
-// off looks for parameters of a stage that is switched off, which change nothing. What is done when the user asks goes by
+// off looks for parameters of a stage that is switched off, which change nothing. What is done when the user asks follows
 // all of them but the limits. What a built-in policy says is left out.
 func (l *linter) off(c *Check) {
 	d := &c.Stage.Definition

@@ -126,7 +126,7 @@ type Alias struct {
 	Name, Policy     string
 	Product, Version string // of which it is a release; "": of none
 	Valid            Valid
-	Former           bool // the policy had this name once: who uses it is told
+	Former           bool // the policy had this name once: a warning names the present one
 }
 
 // MicrocompactionRule is a client's rule for clearing old tool results.

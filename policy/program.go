@@ -26,7 +26,7 @@ type Program interface {
 	Close()
 }
 
-// ProgramStage is a stage that runs a program. Its Definition says so, too.
+// ProgramStage is a stage that runs a program. Its Definition states that too.
 type ProgramStage interface {
 	Stage
 

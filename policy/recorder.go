@@ -26,8 +26,8 @@ type Recorder struct {
 	// Version is what a client of a version does; nil: nothing of what ClientVersion lists.
 	Version func(version string) ClientVersion
 
-	// Limits are a provider's limits of a model on a day, by the table that the client goes by. Zero: it has none. Nil:
-	// it goes by what is known of the model alone.
+	// Limits are a provider's limits of a model on a day, by the table that the client follows. Zero: it has none. Nil:
+	// it follows what is known of the model alone.
 	Limits func(provider, model string, day time.Time) ModelLimits
 
 	// Elsewhere is the built-in policy of the product's sessions with models of a provider, whatever their version: "": the
@@ -51,8 +51,8 @@ type ClientVersion struct {
 	CompactsIdle time.Duration
 	IdleLeast    int
 
-	// Headroom is what its threshold is below the window that it goes by, tokens; 0: not known. LeastWindow is the smallest such
-	// window that a user can set, tokens; 0: there is no limit.
+	// Headroom is what its threshold is below the window that it follows, tokens; 0: not known. LeastWindow is the
+	// smallest such window that a user can set, tokens; 0: there is no limit.
 	Headroom, LeastWindow int
 
 	// Reactive: without a window of the user it compacts only after the API has refused a prompt.

@@ -20,7 +20,7 @@ type CallRequest struct {
 }
 
 // Asking is the edit that attaches the message that asks for a summary: the prompt's text, or where that is not known,
-// "", a stand-in of a number of tokens.
+// "", a placeholder of a number of tokens.
 func Asking(text string, tokens int) Edit {
 	s := Synthetic{Role: "user", Label: "prompt", Contents: []Content{Text(text)}}
 	if text == "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// Hypothesis reports whether nothing confirms figures of this truth: one analysis describes them.
+// Hypothesis reports whether nothing confirms figures with this evidence: one analysis describes them.
 func (t Truth) Hypothesis() bool { return t == TruthDescribed }
 
 // Score is how well a policy predicts the automatic compactions of recorded sessions, of which a backtest decides
@@ -19,7 +19,7 @@ type Score struct {
 	Recorded      int `json:"recorded"`    // compactions
 	Decided       int `json:"decided"`     // at the exact request
 	Alarms        int `json:"alarms"`      // decisions to compact where nothing is recorded
-	Free          int `json:"free"`        // at the exact request of a replay without the record's compactions
+	Free          int `json:"free"`        // at the exact request of a replay without the recorded session's compactions
 	FreeAlarms    int `json:"free_alarms"` // compactions of such a replay where nothing is recorded
 
 	// Prunes is the same for results that the client clears where a turn ends; nil: none is recorded.

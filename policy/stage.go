@@ -36,7 +36,7 @@ func (m Moment) String() string {
 // Truth is the evidence for a stage or a policy.
 type Truth string
 
-// The kinds of truth, strongest first.
+// The kinds of evidence, strongest first.
 const (
 	TruthRecorded   Truth = "recorded"   // reproduced on real sessions
 	TruthOracle     Truth = "oracle"     // the original program's answers
@@ -63,7 +63,7 @@ type Definition struct {
 	Summary string // one sentence
 	Source  string // product and version it reproduces, and where that is written down
 	Truth   Truth
-	Own     string // what of it is no rule of the client, sentences without the last stop; "": nothing
+	Own     string // parts of it that are no rule of the client, sentences without the last stop; "": nothing
 	Moments Moment
 	Params  any
 	Example string // a worked before/after, plain text
@@ -79,7 +79,7 @@ type Definition struct {
 	Limits func(s *StageConfig, c Circumstances, l *Limits)
 
 	// Models is the window that its client takes a model to have, by the client's own table as of a release, or, where
-	// that is "", of a day, and which table that is; zero: the table lacks it. Nil: it goes by the model's.
+	// that is "", of a day, and which table that is; zero: the table lacks it. Nil: it follows the model's.
 	Models func(model, release string, day time.Time) (window int, from string)
 
 	// Compaction says that it compacts the whole conversation; nil: it does not.
@@ -95,7 +95,7 @@ type Definition struct {
 	// CacheEdits says that the client names results for cache edits from its first request on.
 	CacheEdits bool
 
-	// Trial is what a user may try with it beside its parameters; nil: nothing.
+	// Trial is what a user may try with it next to its parameters; nil: nothing.
 	Trial *Trial
 
 	orders [][]string // of its family, set by the registry
@@ -195,10 +195,10 @@ type Context struct {
 	View      View
 	Conv      *session.Conversation
 	Window    int  // context window, tokens; 0 for a stage whose Definition does not say that it reads it
-	WindowSet bool // the record shows that the user set it
+	WindowSet bool // the recorded session shows that the user set it
 	Shared    any  // the policy's shared parameters that its Definition names
 	Model     string
-	MaxInput  int       // the most that the model takes, tokens, where that has a limit beside Window; 0: it has none
+	MaxInput  int       // the most that the model takes, tokens, where that has a limit next to Window; 0: it has none
 	MaxOutput int       // the model's largest output, tokens; 0: unknown
 	Version   string    // release of the product whose texts the policy follows; "": of none
 	Overhead  int       // system prompt and tools, tokens by the report's counter
@@ -208,7 +208,7 @@ type Context struct {
 	// Used is the client's own arithmetic: the last response's total plus the heuristic of what came after it, before
 	// this request's edits (counterfactual: recorded figures moved by what the policy's earlier edits took out).
 	// UsedTail is the part of it that came after. At Respond the last response is the one just made. Ingest and
-	// TurnEnd have neither.
+	// TurnEnd have no response and no result.
 	Used     int
 	UsedTail int
 
@@ -257,18 +257,18 @@ type TextSource interface {
 	Recorded(t Target) (string, error)
 }
 
-// RecordSource answers what the record holds about compaction.
+// RecordSource answers what the recorded session holds about compaction.
 type RecordSource interface {
 	// Summary is the recorded summary a compaction at request n may reuse: that of the first recorded boundary at or
 	// after n, unless another compaction of this policy has taken it already. It is taken when the edit that shows it
 	// is applied.
 	Summary(n int) (content Content, boundary int, ok bool)
 
-	// Reinjected is what the client sent after a recorded boundary beside the summary, as messages: its attachments,
+	// Reinjected is what the client sent after a recorded boundary next to the summary, as messages: its attachments,
 	// and what no line holds.
 	Reinjected(boundary int) []Synthetic
 
-	// SessionMemory is the text of the session's own summary file, where it is beside the transcript.
+	// SessionMemory is the text of the session's own summary file, where it is next to the transcript.
 	SessionMemory() (text string, ok bool, err error)
 }
 

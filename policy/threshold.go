@@ -6,7 +6,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// ThresholdKey is a key of Get and Set beside the parameters: at how many tokens the policy compacts, in every window
+// ThresholdKey is a key of Get and Set next to the parameters: at how many tokens the policy compacts, in every window
 // that has room for them.
 const ThresholdKey = "threshold"
 
@@ -15,7 +15,7 @@ func roomy() [2]Circumstances {
 	return [2]Circumstances{{Window: 1_000_000, MaxOutput: 64_000}, {Window: 900_000, MaxOutput: 64_000}}
 }
 
-// setThreshold sets the first parameter with which the policy compacts at so many tokens.
+// setThreshold sets the first parameter with which the policy compacts at a number of tokens.
 func (p *Policy) setThreshold(value string) error {
 	want, ok := strict.ParseCount(value)
 	if !ok || want <= 0 {

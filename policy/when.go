@@ -19,7 +19,7 @@ const (
 	whenKey    = "when"
 )
 
-// When is the condition of a stage in a policy: the key that every stage has beside its parameters.
+// When is the condition of a stage in a policy: the key that every stage has next to its parameters.
 type When struct {
 	Expression Expression `yaml:"when" doc:"condition under which the stage may act, such as cold || used > 0.8; without it, it always may (docs/writing-a-policy.md, \"Conditions\")"`
 
@@ -61,7 +61,7 @@ func (e *Expression) ParamForm() (string, map[string]any) {
 	return "an expression, such as cold || used > 0.8", strict.AnyOf(map[string]any{"type": "string"}, map[string]any{"type": "boolean"}, map[string]any{"type": "null"})
 }
 
-// fields are those of a stage beside its parameters.
+// fields are those of a stage next to its parameters.
 func (w *When) fields() []strict.Field {
 	fields, _ := strict.Fields(w)
 	return fields

@@ -9,7 +9,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
-// Glance is what the record of a session says of its size and cost, without a replay. Tokens are those that the API
+// Glance is what the recorded session says of its size and cost, without a replay. Tokens are those that the API
 // reported.
 type Glance struct {
 	Requests    int       `json:"requests"`                // of the main conversation
@@ -30,7 +30,7 @@ type Glance struct {
 
 // GlanceAt reads a glance off a main conversation and those of its subagents, at the prices of a table; nil: the
 // embedded one. A pause is from the last line of a response to the first line of the next one. It counts as idle where it
-// is longer than the short lifetime of the prompt cache, 5 minutes.
+// is longer than the short TTL of the prompt cache, 5 minutes.
 func GlanceAt(main *session.Conversation, agents []*session.Conversation, table *price.Table) *Glance {
 	g := &Glance{Requests: len(main.Requests), Compactions: len(main.Boundaries), Models: []string{}}
 	var before time.Time

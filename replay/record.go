@@ -32,7 +32,7 @@ type Record struct {
 	record *record.Record
 }
 
-// NewRecord computes the record of a conversation.
+// NewRecord computes the recorded session of a conversation.
 func NewRecord(conv *session.Conversation) (*Record, error) {
 	return NewRecordWith(conv, RecordOptions{})
 }
@@ -46,7 +46,7 @@ func NewRecordWith(conv *session.Conversation, opt RecordOptions) (*Record, erro
 	return &Record{Conv: conv, Cal: r.Cal, Counted: r.Counted, record: r}, nil
 }
 
-// Edits returns the record as edits on the raw history.
+// Edits returns the recorded session as edits on the raw history.
 func (r *Record) Edits() []policy.Edit { return slices.Clip(r.record.Acts.Edits) }
 
 // Client is what is known of the client that recorded the conversation.
@@ -62,7 +62,7 @@ func (r *Record) Contradicted() bool { return r.record.Contradicted() }
 // Pauses are the pauses before the conversation's requests, in their order; the first request has none.
 func (r *Record) Pauses() []Pause { return r.record.Pauses() }
 
-// Conversion says how a replay with the options converts the record's tokens; nil where it does not.
+// Conversion says how a replay with the options converts the recorded session's tokens; nil where it does not.
 func (r *Record) Conversion(opt Options) (*Conversion, error) {
 	to, err := r.record.Under(opt.Model, r.record.Table(opt.Prices))
 	if err != nil {
@@ -72,7 +72,7 @@ func (r *Record) Conversion(opt Options) (*Conversion, error) {
 }
 
 // Decide runs a policy's stages on the recorded view before each request and returns what they propose without
-// applying it. So a decision that differs from the record does not change the next one, as it does in a replay.
+// applying it. So a decision that differs from the recorded session does not change the next one, as it does in a replay.
 func (r *Record) Decide(pol *policy.Policy, opt Options) ([]Decision, error) {
 	return engine.Decide(r.record, pol, opt)
 }
@@ -88,14 +88,14 @@ func (r *Record) CompactionKind(boundary int) CompactionKind {
 	return r.record.CompactionKind(boundary)
 }
 
-// UseWindow lets the record's replays compact in a fitted window, under every policy that sets none, unless
+// UseWindow lets the recorded session's replays compact in a fitted window, under every policy that sets none, unless
 // Options.Window or Options.Model says otherwise. What the API refuses does not depend on it. Call it before the first
 // replay.
 func (r *Record) UseWindow(f *Fit) { r.record.Fit = f }
 
-// UseRelease tells the record the release of its product that recorded it: the recorded track has its limits, and replays
-// compact in the window that the user had set, where the compactions show it. Of a session that is older than any known
-// release no limit is known. Call it before the first replay.
+// UseRelease tells the recorded session the release of its product that recorded it: the recorded track has its limits,
+// and replays compact in the window that the user had set, where the compactions show it. Of a session that is older
+// than any known release no limit is known. Call it before the first replay.
 func (r *Record) UseRelease(presets *preset.Library) error {
 	if len(presets.Releases(r.Conv.Product)) == 0 {
 		return nil
@@ -169,7 +169,7 @@ func (r *Record) bill(opt Options) (all, alone *bill.Bill) {
 	return cmp.Or(r.Session, alone), alone
 }
 
-// Bridge leads from what the API billed to the cost of a replay of the record under a policy with these options.
+// Bridge leads from what the API billed to the cost of a replay of the recorded session under a policy with these options.
 func (r *Record) Bridge(tl *Timeline, pol *policy.Policy, opt Options) (*Bridge, error) {
 	same := opt
 	same.Regret, same.CompactAt, same.Observe, same.Send, same.Trace = false, nil, nil, nil, nil
@@ -205,7 +205,7 @@ func (r *Record) Bridge(tl *Timeline, pol *policy.Policy, opt Options) (*Bridge,
 	return b, nil
 }
 
-// CacheFit replays the recorded track and says how well its simulated prompt cache fits the record.
+// CacheFit replays the recorded track and says how well its simulated prompt cache fits the recorded session.
 func (r *Record) CacheFit(opt Options) (*CacheFit, error) {
 	t, err := r.Replay(RecordedTrack(), Options{Prices: opt.Prices})
 	if err != nil {

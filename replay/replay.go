@@ -22,7 +22,8 @@ func Run(conv *session.Conversation, pol *policy.Policy, opt Options) (*Timeline
 	return rec.Replay(pol, opt)
 }
 
-// Replay replays the record's conversation through a policy. A Record may be replayed by several goroutines at once.
+// Replay replays the recorded session's conversation through a policy. A Record may be replayed by several goroutines at
+// once.
 func (r *Record) Replay(pol *policy.Policy, opt Options) (*Timeline, error) {
 	t, _, err := r.ReplayAlike(pol, nil, opt)
 	return t, err

@@ -41,8 +41,8 @@ func (t *Timeline) RequestAt(name string) (int, error) {
 
 const eventPrefix = "event:"
 
-// RequestNumber is Timeline.RequestAt of a session of so many requests; ok is false for "peak" and "event:K", which take a
-// replay.
+// RequestNumber is Timeline.RequestAt of a session with a number of requests; ok is false for "peak" and "event:K",
+// which take a replay.
 func RequestNumber(name string, requests int) (n int, ok bool, err error) {
 	switch {
 	case name == "end":
@@ -108,7 +108,7 @@ func (t *Timeline) CallEvent(n int) (event int, ok bool) {
 	return 0, false
 }
 
-// FindingsAt are the findings whose rule the view of main request n breaks.
+// FindingsAt are the findings whose rule the view of main request n violates.
 func (t *Timeline) FindingsAt(n int, v *view.View) (list []RequestFinding) {
 	for _, broken := range view.NewChecker(v).CheckRequest() {
 		i := slices.IndexFunc(t.Findings, func(f RequestFinding) bool {

@@ -13,7 +13,7 @@ const soonAfter = 30
 type Rereads struct {
 	Files   int `json:"files"`   // results of Read, within soonAfter requests after a compaction, of files read before it; each file once
 	Tokens  int `json:"tokens"`  // of these results
-	Carried int `json:"carried"` // tokens times the requests after: the most that they add to what is sent
+	Carried int `json:"carried"` // tokens times the requests after: the most that they add to the input
 }
 
 // readFile is a file that was read.

@@ -93,22 +93,22 @@ type Lines struct {
 // Totals sums a timeline up. Peaks and means are over main requests, in tokens.
 type Totals struct {
 	Requests          int         `json:"requests"` // main requests
-	Calls             int         `json:"calls"`    // main requests and the policy's own calls
+	Calls             int         `json:"calls"`    // main requests and the policy's own requests
 	RawPeak           int         `json:"raw_peak"`
 	ModelPeak         int         `json:"model_peak"`
 	ModelMean         int         `json:"model_mean"`
 	RawInput          int         `json:"raw_input"`     // sum of raw_tokens
-	ModelInput        int         `json:"model_input"`   // sum of model_tokens, the policy's own calls included
-	Payload           int         `json:"payload_input"` // sum of payload_tokens, the policy's own calls included: what was sent
+	ModelInput        int         `json:"model_input"`   // sum of model_tokens, the policy's own requests included
+	Payload           int         `json:"payload_input"` // sum of payload_tokens, the policy's own requests included: what was sent
 	PayloadPeak       int         `json:"payload_peak"`
 	PayloadMean       int         `json:"payload_mean"`
-	OwnInput          int         `json:"own_input"`                    // of Payload: what the policy's own calls sent
+	OwnInput          int         `json:"own_input"`                    // of Payload: what the policy's own requests sent
 	NotReadBack       int         `json:"not_read_back,omitempty"`      // of RawInput: what a restarted client did not read back, at each main request until the next compaction
 	Placeholders      int         `json:"placeholders,omitempty"`       // in the body of the last main request: for words of the client that are on no line
 	PlaceholderTokens int         `json:"placeholder_tokens,omitempty"` // what they stand for, about; part of the overhead
 	Saved             int         `json:"tokens_saved"`                 // by the policy: RawInput - NotReadBack - (Payload - OwnInput)
 	Output            int         `json:"output_tokens"`                // of all calls
-	OwnOutput         int         `json:"own_output"`                   // of Output: what the policy's own calls wrote
+	OwnOutput         int         `json:"own_output"`                   // of Output: what the policy's own requests wrote
 	Refused           int         `json:"refused"`                      // main requests that would have had no answer: over the window, or blocked
 	Blocked           int         `json:"blocked"`                      // of Refused: those that the client would not have sent
 	Compactions       int         `json:"compactions"`

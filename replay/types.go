@@ -23,7 +23,7 @@ type (
 
 // The modes of Options.Cache. The zero value is CacheOwn.
 const (
-	CacheEqual = account.CacheEqual // that of the record's own client and provider, for every policy
+	CacheEqual = account.CacheEqual // that of the recorded session's own client and provider, for every policy
 	CacheOwn   = account.CacheOwn   // that of the policy's product
 	CacheNone  = account.CacheNone
 )
@@ -43,7 +43,7 @@ type (
 	RecordedEvent  = record.RecordedEvent  // where the client recorded an event
 	CompactionKind = record.CompactionKind // why the client compacted
 	ConditionUse   = engine.ConditionUse   // how often the condition of a stage held
-	RequestFinding = engine.RequestFinding // a rule that a request breaks
+	RequestFinding = engine.RequestFinding // a rule that a request violates
 	FindingKind    = engine.FindingKind    // why
 	AutoOff        = engine.AutoOff        // the client did not compact by itself
 	Fit            = record.Fit            // the window in which the client compacted
@@ -65,8 +65,8 @@ const (
 
 // The kinds of findings.
 const (
-	FindingViolation  = engine.FindingViolation  // the policy breaks a rule
-	FindingTranscript = engine.FindingTranscript // the transcript itself breaks a rule, under every policy
+	FindingViolation  = engine.FindingViolation  // the policy violates a rule
+	FindingTranscript = engine.FindingTranscript // the transcript itself violates a rule, under every policy
 	FindingPreserved  = engine.FindingPreserved  // allowed, but it costs a model with preserved thinking its thinking
 )
 
@@ -77,7 +77,7 @@ const (
 	CodeUsageUnfit     = engine.CodeUsageUnfit     // the recorded usage is less than the content weighs
 	CodeModelUnknown   = engine.CodeModelUnknown   // the model of the options is not in the table
 	CodeNoPrice        = engine.CodeNoPrice        // a model has no price
-	CodeCacheShown     = engine.CodeCacheShown     // that a model is cached is known from the record alone
+	CodeCacheShown     = engine.CodeCacheShown     // that a model is cached is known from the recorded session alone
 	CodeNoCache        = engine.CodeNoCache        // how a model is cached is not known
 )
 
@@ -90,7 +90,7 @@ type (
 	CacheLoss  = account.CacheLoss  // what cache misses cost, by cause
 	Bridge     = account.Bridge     // from the bill to the cost of a replay
 	BridgeStep = account.BridgeStep // one difference on the way
-	CacheFit   = account.CacheFit   // of the simulated prompt cache to the record
+	CacheFit   = account.CacheFit   // of the simulated prompt cache to the recorded session
 )
 
 // The steps of a bridge, in their order.
@@ -101,7 +101,7 @@ const (
 	StepAttempts   = account.StepAttempts   // other models within a request: those that declined, advisors
 	StepSearches   = account.StepSearches   // of the web, by the API
 	StepWarming    = account.StepWarming    // renewals of the prompt cache
-	StepOther      = account.StepOther      // the client's own calls that no replay makes
+	StepOther      = account.StepOther      // the client's own requests that no replay makes
 	StepRuns       = account.StepRuns       // of which only the sum of their calls is recorded
 	StepModifiers  = account.StepModifiers  // speed, region, service tier and the day's prices, which the simulation leaves out
 	StepRounds     = account.StepRounds     // samplings within a request before its last one
@@ -111,7 +111,7 @@ const (
 	StepFirst      = account.StepFirst      // its cache: what other sessions, or requests before the file's start, left there
 	StepRead       = account.StepRead       // the same input of the other requests, by the simulated cache: what is read,
 	StepWritten    = account.StepWritten    // written
-	StepUncached   = account.StepUncached   // and neither
+	StepUncached   = account.StepUncached   // and uncached input
 	StepClient     = account.StepClient     // calls of the recorded client whose usage is on no line: compactions
 	StepModel      = account.StepModel      // another model: its prices and tokenizer
 	StepIdeal      = account.StepIdeal

@@ -1,8 +1,8 @@
 // Package anonymize rewrites a session so that it can be published and still replays as before, in the form it has:
-// texts, names and numbers are replaced by stand-ins of the same lengths; structure, usage, models and times stay.
+// texts, names and numbers are replaced by substitutes of the same lengths; structure, usage, models and times stay.
 //
-// Each word of a text has a stand-in of its own at each occurrence, so that nothing is learned of one text from another.
-// What policies compare remains the same where it was the same: ids, paths and other names have one stand-in in all
+// Each word of a text has a substitute of its own at each occurrence, so that nothing is learned of one text from another.
+// What policies compare remains the same where it was the same: ids, paths and other names have one substitute in all
 // files of a session, a line that is repeated is repeated, and the text that an edit replaces is found in the file that
 // was read. docs/anonymize.md says what an attacker has and what remains; see Disclosure.
 package anonymize
@@ -21,14 +21,14 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/requests"
 )
 
-// Anonymizer rewrites the files of one session. First Note reads every file, so that no stand-in is a long word of the
+// Anonymizer rewrites the files of one session. First Note reads every file, so that no substitute is a long word of the
 // original; then Write writes each. It is for one goroutine.
 type Anonymizer struct {
 	writer
 	counters  []func([]byte) int
 	content   hash.Hash
 	originals map[string]bool // long words of the session, in lower case
-	safe      map[string]bool // words with a meaning for readers: never stand-ins
+	safe      map[string]bool // words with a meaning for readers: never substitutes
 	report    Disclosure
 	uuids     []string        // of user lines: their short ids may be named
 	timed     map[string]bool // uuids that begin with their time
@@ -39,11 +39,11 @@ type Anonymizer struct {
 	tries     *recovery     // nil: what can be recovered is not tried
 }
 
-// New returns an Anonymizer of sessions of a form, Claude Code's for nil. The seed decides the stand-ins: with it one
+// New returns an Anonymizer of sessions of a form, Claude Code's for nil. The seed decides the substitutes: with it one
 // can find out which words they stand for. Where it is "", the noted content decides them: the same session gives the
-// same output, and the stand-ins cannot be derived without the session.
+// same output, and the substitutes cannot be derived without the session.
 //
-// Stand-ins are drawn among those with as many tokens as their words by each of the counters, at most two. A
+// Substitutes are drawn among those with as many tokens as their words by each of the counters, at most two. A
 // counter does not keep or change its text.
 func New(form *foreign.Form, seed string, counters ...func(text []byte) int) *Anonymizer {
 	a := &Anonymizer{content: sha256.New(), counters: counters[:min(len(counters), maxCounters)], originals: map[string]bool{}, timed: map[string]bool{}}
@@ -166,8 +166,8 @@ func (a *Anonymizer) NoteText(s string) {
 	a.noted(s, place{})
 }
 
-// Path is the name of a file beside the session, with slashes, its words replaced except for those of the format. Ids
-// get the same stand-ins as in the session.
+// Path is the name of a file next to the session, with slashes, its words replaced except for those of the format. Ids
+// get the same substitutes as in the session.
 func (a *Anonymizer) Path(name string) string {
 	a.begin()
 	parts := strings.Split(name, "/")
@@ -206,13 +206,13 @@ func (a *Anonymizer) begin() {
 	}
 }
 
-// Text is the stand-in of a text, Name that of an id, a path or another name.
+// Text is the substitute of a text, Name that of an id, a path or another name.
 func (a *Anonymizer) Text(s string) string {
 	a.begin()
 	return string(a.texts.text(nil, s))
 }
 
-// Name is the stand-in of a name: the same one everywhere.
+// Name is the substitute of a name: the same one everywhere.
 func (a *Anonymizer) Name(s string) string {
 	a.begin()
 	return string(a.names.name(nil, s))

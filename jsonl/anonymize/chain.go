@@ -9,8 +9,8 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/requests"
 )
 
-// follow makes the hashes of requests anew: those that a line has are of what has just been written, and those that name
-// it further down get the same. A hash that stands above its line keeps a stand-in, and names nothing.
+// follow makes the hashes of requests anew: those on a line are hashes of the lines just written, and those that name
+// it further down get the same. A hash that stands above its line keeps a substitute, and names nothing.
 func (a *Anonymizer) follow(raw []byte, e *jsonl.Entry) {
 	switch e.Type {
 	case "user", "assistant":

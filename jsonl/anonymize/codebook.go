@@ -10,24 +10,24 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/pattern"
 )
 
-// codebook gives each part of a name one stand-in, different from those of other parts: ids, paths and the names of
-// tools remain the same ones in all files of a session, and a path below another remains below it. A stand-in has the
+// codebook gives each part of a name one substitute, different from those of other parts: ids, paths and the names of
+// tools remain the same ones in all files of a session, and a path below another remains below it. A substitute has the
 // length of its part in UTF-16 units, in UTF-8 and in JSON, and its pattern of capitals, digits and hexadecimal digits.
 type codebook struct {
 	*pools
 	voc      *vocabulary
 	shift    shift
 	seed     [32]byte
-	avoid    func(string) bool // words that no stand-in may hold
-	assigned map[string]string // part -> stand-in
-	taken    map[string]bool   // stand-ins
-	ids      map[string]string // whole names with a stand-in of their own
+	avoid    func(string) bool // words that no substitute may hold
+	assigned map[string]string // part -> substitute
+	taken    map[string]bool   // substitutes
+	ids      map[string]string // whole names with a substitute of their own
 }
 
 const (
 	longWord = 6  // letters; a longer word must not be in the output
 	maxNoted = 64 // bytes; a longer run is data and has no entry
-	maxTries = 64 // after these, two parts may share a stand-in
+	maxTries = 64 // after these, two parts may share a substitute
 )
 
 // isLong reports whether a word must not be in the output, and is no data.
@@ -48,7 +48,7 @@ const (
 	timedTime   = len("ses_2a0001ffe001")
 )
 
-// name appends the stand-in of an id, a path or another name.
+// name appends the substitute of an id, a path or another name.
 func (c *codebook) name(dst []byte, s string) []byte {
 	if other := c.ids[s]; other != "" {
 		return append(dst, other...)
@@ -59,7 +59,7 @@ func (c *codebook) name(dst []byte, s string) []byte {
 	return c.text(dst, s)
 }
 
-// order gives UUIDs that begin with their time stand-ins in the same order: also those of one time.
+// order gives UUIDs that begin with their time substitutes in the same order: also those of one time.
 func (c *codebook) order(uuids map[string]bool) {
 	list := slices.Sorted(maps.Keys(uuids))
 	c.ids = make(map[string]string, len(list))
@@ -88,7 +88,7 @@ func (c *codebook) order(uuids map[string]bool) {
 	}
 }
 
-// text appends s with stand-ins for its parts. The result has the runes of s, one by one, except for letters and digits.
+// text appends s with substitutes for its parts. The result has the runes of s, one by one, except for letters and digits.
 func (c *codebook) text(dst []byte, s string) []byte {
 	for i, n := 0, 0; i < len(s); i += n {
 		m := c.voc.markerAt(s, i)
@@ -134,7 +134,7 @@ func inertByte(b byte) byte {
 	return b
 }
 
-// run appends the stand-in of Latin letters and digits.
+// run appends the substitute of Latin letters and digits.
 func (c *codebook) run(dst []byte, r string) []byte {
 	if c.voc.kept[lowered(r)] {
 		return append(dst, r...)
@@ -153,7 +153,7 @@ func (c *codebook) run(dst []byte, r string) []byte {
 	}
 	start := len(dst)
 	humps(r, func(h string) { dst = appendCased(dst, h, c.word(lowered(h))) })
-	if c.reveals(string(dst[start:])) { // two stand-ins together make a word of the original
+	if c.reveals(string(dst[start:])) { // two substitutes together make a word of the original
 		dst = append(dst[:start], c.mixed(r, false)...)
 	}
 	return dst
@@ -173,7 +173,7 @@ func humps(s string, yield func(hump string)) {
 	yield(s[from:])
 }
 
-// word is the stand-in of a word in lower case.
+// word is the substitute of a word in lower case.
 func (c *codebook) word(low string) string {
 	ascii := strings.IndexFunc(low, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 	return c.lookup(low, func(d *draw, out []byte) {
@@ -185,7 +185,7 @@ func (c *codebook) word(low string) string {
 	})
 }
 
-// mixed is the stand-in of a run with digits, or of a long one: ids, hashes, numbers, data. Letters become letters of
+// mixed is the substitute of a run with digits, or of a long one: ids, hashes, numbers, data. Letters become letters of
 // their case, digits digits, and hexadecimal stays hexadecimal.
 func (c *codebook) mixed(r string, hex bool) string {
 	return c.lookup(r, func(d *draw, out []byte) {
@@ -201,8 +201,8 @@ func (c *codebook) mixed(r string, hex bool) string {
 	})
 }
 
-// lookup is the stand-in of a part, which fill draws. Parts of one or two characters, of which there may be as many as
-// stand-ins, share none either.
+// lookup is the substitute of a part, which fill draws. Parts of one or two characters, of which there may be as many as
+// substitutes, share none either.
 func (c *codebook) lookup(w string, fill func(d *draw, out []byte)) string {
 	if s, ok := c.assigned[w]; ok {
 		return s
@@ -233,7 +233,7 @@ func (c *codebook) lookup(w string, fill func(d *draw, out []byte)) string {
 	return s
 }
 
-// next is the next free stand-in after out of a part of one or two ASCII letters or digits: the part itself where it is
+// next is the next free substitute after out of a part of one or two ASCII letters or digits: the part itself where it is
 // the only one, out where there is none.
 func (c *codebook) next(w string, out []byte) string {
 	from := string(out)
@@ -269,7 +269,7 @@ func (c *codebook) next(w string, out []byte) string {
 	}
 }
 
-// reveals reports whether a stand-in contains a word that must not be in the output.
+// reveals reports whether a substitute contains a word that must not be in the output.
 func (c *codebook) reveals(s string) bool {
 	found := false
 	letterRuns(s, func(run string) { found = found || c.avoid(run) })

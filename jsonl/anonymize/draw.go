@@ -60,7 +60,7 @@ func (d *draw) rune(r rune) rune {
 	return 0x20000 + rune(d.n(0x2A6D6-0x20000))
 }
 
-// each fills out with stand-ins for the runes of s, those of ASCII by ascii.
+// each fills out with substitutes for the runes of s, those of ASCII by ascii.
 func (d *draw) each(s string, out []byte, ascii func(byte) byte) {
 	out = out[:0]
 	for _, r := range s {

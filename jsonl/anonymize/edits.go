@@ -11,18 +11,18 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/scan"
 )
 
-// edits follows the files that a session reads and changes, as they are and as their stand-ins are: policies send files
-// again as last seen, so that the text an edit replaces has to be found in the stand-in of its file.
+// edits follows the files that a session reads and changes, as they are and as their substitutes are: policies send files
+// again as last seen, so that the text an edit replaces has to be found in the substitute of its file.
 type edits struct {
 	files map[string]*seenFile
 	calls map[string]*fileCall // by id, without a result yet
 	order []*fileCall          // the same in order
 	size  int                  // of all files, bytes
-	old   map[string]string    // of the call that is written: the texts that it replaces, and their stand-ins
+	old   map[string]string    // of the call that is written: the texts that it replaces, and their substitutes
 	all   map[string]bool      // first pass: texts that are replaced everywhere in a file
 }
 
-// seenFile is a file and its stand-in, of one length.
+// seenFile is a file and its substitute, of one length.
 type seenFile struct{ text, standIn string }
 
 // fileCall is what a tool was asked to do to a file.
@@ -180,7 +180,7 @@ func (w *writer) result(id string, within []byte, text, standIn string) {
 	}
 }
 
-// change makes edits of a file and of its stand-in.
+// change makes edits of a file and of its substitute.
 func (w *writer) change(f *seenFile, edits []textEdit) {
 	for _, t := range edits {
 		if t.old == "" {

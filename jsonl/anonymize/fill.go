@@ -3,6 +3,7 @@ package anonymize
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -11,7 +12,7 @@ import (
 )
 
 // filler replaces texts. Every word, number and letter is drawn for its occurrence; only a line that is repeated gets the
-// same stand-in again, so that what was read twice is read twice. Each character keeps its place among these kinds:
+// same substitute again, so that what was read twice is read twice. Each character keeps its place among these kinds:
 // plain ASCII, ASCII that JSON escapes, white space but for single spaces, and runes of a length. So all lengths stay,
 // at any cut, and with them what estimates count. Within plain ASCII the words are drawn in another order and of other
 // lengths: the shape of a line tells its length.
@@ -22,12 +23,12 @@ type filler struct {
 	seed    [32]byte
 	avoid   func(string) bool // words that must not be in the output
 	letters map[rune][]rune   // alphabet of a letter: those of as many tokens
-	fixed   []string          // texts that have one stand-in everywhere, the longest first
+	fixed   []string          // texts that have one substitute everywhere, the longest first
 	fixedAt [256]bool
 	inFixed bool // what is written is one of them
 	tries   *recovery
-	start   int     // where the stand-in of a line, or of a fixed text, begins
-	owed    balance // tokens that the stand-in of a line has too few so far
+	start   int     // where the substitute of a line, or of a fixed text, begins
+	owed    balance // tokens that the substitute of a line has too few so far
 }
 
 // piece is a part of plain ASCII: a word, a number or a sign.
@@ -38,13 +39,18 @@ type piece struct {
 	word   bool
 }
 
-// text appends the stand-in of a text.
+// text appends the substitute of a text.
 func (f *filler) text(dst []byte, s string) []byte {
-	from := len(dst)
+	from, before := len(dst), ""
 	for line := range strings.Lines(s) {
 		at := len(dst)
 		text, ended := strings.CutSuffix(line, "\n")
-		if dst = f.line(dst, text); ended { // the last line of a text repeats one that others follow
+		if follows(before, text) {
+			dst = append(dst, text...)
+		} else {
+			dst = f.line(dst, text)
+		}
+		if before = text; ended { // the last line of a text repeats one that others follow
 			dst = append(dst, '\n')
 		}
 		if f.tries != nil {
@@ -57,6 +63,17 @@ func (f *filler) text(dst []byte, s string) []byte {
 // numbered matches how a tool begins the line of a file. (Read of Claude Code.)
 var numbered = pattern.New(`^ *\d{1,9}(→|\t)`)
 
+// follows reports whether a line is the number after that of the line before, and nothing more: a client cuts white space off
+// the end of a result before it adds a reminder.
+func follows(before, line string) bool {
+	n, err := strconv.Atoi(strings.TrimLeft(line, " "))
+	if err != nil {
+		return false
+	}
+	was, err := strconv.Atoi(strings.Trim(numbered().FindString(before), " →\t"))
+	return err == nil && n == was+1
+}
+
 func (f *filler) line(dst []byte, line string) []byte {
 	if n := len(line); n > 0 && line[0] <= '9' {
 		if at := numbered().FindStringIndex(line[:min(n, 64)]); at != nil {
@@ -68,7 +85,7 @@ func (f *filler) line(dst []byte, line string) []byte {
 	return f.part(dst, newDraw(&f.seed, 't', line), line)
 }
 
-// fix sets the texts that have one stand-in everywhere.
+// fix sets the texts that have one substitute everywhere.
 func (f *filler) fix(texts map[string]bool) {
 	f.fixed = slices.Sorted(maps.Keys(texts))
 	slices.SortStableFunc(f.fixed, func(a, b string) int { return len(b) - len(a) })
@@ -77,7 +94,7 @@ func (f *filler) fix(texts map[string]bool) {
 	}
 }
 
-// fixedText is the text with one stand-in that s[i:] begins with, "" for none.
+// fixedText is the text with one substitute that s[i:] begins with, "" for none.
 func (f *filler) fixedText(s string, i int) string {
 	if f.fixedAt[s[i]] && !f.inFixed {
 		for _, t := range f.fixed {
@@ -89,7 +106,7 @@ func (f *filler) fixedText(s string, i int) string {
 	return ""
 }
 
-// part appends the stand-in of a part of a line.
+// part appends the substitute of a part of a line.
 func (f *filler) part(dst []byte, d *draw, line string) []byte {
 	for i := 0; i < len(line); {
 		if m := f.voc.markerAt(line, i); m != "" {
@@ -158,7 +175,7 @@ func (f *filler) plain(s string, i int) int {
 	return i - from
 }
 
-// refill appends the stand-in of the plain ASCII s[from:to].
+// refill appends the substitute of the plain ASCII s[from:to].
 func (f *filler) refill(dst []byte, d *draw, s string, from, to int) []byte {
 	var pieces []piece
 	var chunks [][2]int
@@ -210,7 +227,7 @@ func (f *filler) refill(dst []byte, d *draw, s string, from, to int) []byte {
 		wanted = append(wanted, f.tokens(before, after, i, len(chunks), text))
 	}
 	move(d, pieces, slots)
-	// A chunk between spaces is as many tokens at any place. The first and one beside other signs stay.
+	// A chunk between spaces is as many tokens at any place. The first and one next to other signs stay.
 	first, last := min(1, len(chunks)-1), len(chunks)
 	if after != "" || !isLetter(s[to-1]) {
 		last--
@@ -242,7 +259,7 @@ func (f *filler) refill(dst []byte, d *draw, s string, from, to int) []byte {
 // chunkTries bounds how often words of a chunk are drawn again until it has the wanted number of tokens.
 const chunkTries = 32
 
-// chunk appends the stand-in of a chunk. It draws single words again while that makes short smaller, and what remains
+// chunk appends the substitute of a chunk. It draws single words again while that makes short smaller, and what remains
 // is owed to the next chunks of the line.
 func (f *filler) chunk(dst []byte, d *draw, pieces []piece, short func(chunk []byte) balance) []byte {
 	from := len(dst)
@@ -278,7 +295,7 @@ func (f *filler) chunk(dst []byte, d *draw, pieces []piece, short func(chunk []b
 	return append(dst[:from], best...)
 }
 
-// piece appends a stand-in of a piece; a word has more tokens by a number.
+// piece appends a substitute of a piece; a word has more tokens by a number.
 func (f *filler) piece(dst []byte, d *draw, p piece, more int) []byte {
 	switch {
 	case p.word:
@@ -325,7 +342,7 @@ func (f *filler) tokens(before, after string, i, chunks int, chunk []byte) (n ba
 	return n
 }
 
-// maxSigns is the number of signs beside plain ASCII that tokens are counted with.
+// maxSigns is the number of signs next to plain ASCII that tokens are counted with.
 const maxSigns = 4
 
 // signs is the number of signs at the beginning of s.

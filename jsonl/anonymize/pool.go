@@ -44,7 +44,7 @@ func (c casing) apply(w []byte) []byte {
 	return w
 }
 
-// kind is what stand-ins of a word have in common with it: its length, how it is written, and with the character before
+// kind is what substitutes of a word have in common with it: its length, how it is written, and with the character before
 // it its tokens by each counter.
 type kind struct {
 	before byte // 0: none that is in a token with it
@@ -54,7 +54,7 @@ type kind struct {
 }
 
 const (
-	maxPool   = 64   // stand-ins of a kind to draw from
+	maxPool   = 64   // substitutes of a kind to draw from
 	maxDraws  = 256  // tries to find them
 	stride    = 7919 // a prime, by which a pool goes through the words of a length: they are sorted
 	maxCached = 1 << 19

@@ -6,22 +6,22 @@ import (
 )
 
 // recovery counts the words that a reader could recover who knows half of the original lines. That half, each different
-// line once, tells which words had which stand-ins. In the other half, the guess for a stand-in is the word that it stood
-// for at least twice and in at least 60 % of the cases.
+// line once, tells which words had which substitutes. In the other half, the guess for a substitute is the word that it
+// stood for at least twice and in at least 60 % of the cases.
 type recovery struct {
-	told  map[string]map[string]int // stand-in -> words
+	told  map[string]map[string]int // substitute -> words
 	asked []pair                    // of the other half
 	seen  map[uint64]bool           // lines: a repetition tells of nothing else
 	lines int
 }
 
-// pair is a stand-in and its word.
+// pair is a substitute and its word.
 type pair struct{ standIn, word string }
 
 // maxPairs bounds both halves.
 const maxPairs = 1 << 20
 
-// line takes a line of a text and its stand-in.
+// line takes a line of a text and its substitute.
 func (r *recovery) line(text, standIn string) {
 	key := fnv.New64a()
 	key.Write([]byte(text))

@@ -22,7 +22,7 @@ type Disclosure struct {
 	Survived []Survivor     `json:"survived"`
 
 	// Tried counts the words of three letters and more in every second line of the texts. Recovered counts those that a
-	// reader recovers who has the originals of the other lines: by the word that most often had the same stand-in.
+	// reader recovers who has the originals of the other lines: by the word that most often had the same substitute.
 	Tried     int `json:"words_tried"`
 	Recovered int `json:"words_recovered"`
 }
@@ -35,7 +35,7 @@ type Survivor struct {
 
 // Location is a line of the output, or a file name.
 type Location struct {
-	File string `json:"file,omitempty"` // beside the session, with slashes; "": the session itself
+	File string `json:"file,omitempty"` // next to the session, with slashes; "": the session itself
 	Line int    `json:"line"`           // 0: in the file's name
 }
 

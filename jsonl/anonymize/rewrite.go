@@ -18,7 +18,7 @@ type writer struct {
 	names *codebook // nil in the first pass, which notes what there is; its output is discarded
 	texts *filler
 
-	snipped map[string]string // short ids of prompts and their stand-ins
+	snipped map[string]string // short ids of prompts and their substitutes
 	note    func(text string, at place)
 	keep    func(text string) // notes what stays although no format has it
 

@@ -18,7 +18,7 @@ var (
 	sharedText string
 )
 
-// vocabulary is what of a format carries its structure: anything else is replaced.
+// vocabulary is the words that carry the structure of a format: anything else is replaced.
 type vocabulary struct {
 	keys     map[string]bool // names of members that stay
 	values   map[string]bool // members whose value stays if its words are all in words
@@ -26,7 +26,7 @@ type vocabulary struct {
 	models   map[string]bool // members that name a model; of their values and of versions modelWords stay
 	versions map[string]bool // members that name a client's version
 	times    map[string]bool // members that hold a time
-	names    map[string]bool // members that hold an id, a path or another name: it has one stand-in everywhere
+	names    map[string]bool // members that hold an id, a path or another name: it has one substitute everywhere
 	toolIn   map[string]bool // members that name a tool
 	tools    map[string]bool
 	anywhere map[string]bool // members of values that stay also in what a tool was given or gave
@@ -108,7 +108,7 @@ func (v *vocabulary) markerAt(s string, i int) string {
 	return ""
 }
 
-// Names of the folders and files beside a session.
+// Names of the folders and files next to a session.
 var (
 	folders = jsonl.Set(`tool-results subagents session-memory workflows`)
 	files   = jsonl.Set(`summary.md`)
@@ -118,7 +118,7 @@ var (
 var ends = []string{".meta.json"}
 
 // safe are the letter runs of everything that may stay, in lower case: any other long word of an anonymised session is
-// a stand-in.
+// a substitute.
 func (v *vocabulary) safe() map[string]bool {
 	safe := map[string]bool{}
 	add := func(s string) {
@@ -163,7 +163,7 @@ const (
 	versionDigits = 12
 )
 
-// wordsOnly reports whether each word of a value is of the format, and there are at most so many digits.
+// wordsOnly reports whether each word of a value belongs to the format, with a limited number of digits.
 func (v *vocabulary) wordsOnly(s string, most int) bool {
 	ok, digits := true, 0
 	letterRuns(s, func(run string) {

@@ -89,7 +89,7 @@ type task struct {
 	messages []*message
 	asked    []*asked
 	of       map[int]*asked // by the index of an answer
-	live     []line         // what is sent
+	live     []line         // the content of requests
 	steps    int64          // left for what compactions kept
 }
 

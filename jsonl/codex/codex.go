@@ -22,7 +22,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
 
-// words.txt lists what of a session carries its structure.
+// words.txt lists the words that carry the structure of a session.
 //
 //go:embed words.txt
 var words string
@@ -60,7 +60,7 @@ const (
 	recordWorld     = "world_state"
 	recordEvent     = "event_msg"
 	recordAgents    = "inter_agent_communication"          // since 0.14x: what another agent says
-	recordTrigger   = "inter_agent_communication_metadata" // beside such an item
+	recordTrigger   = "inter_agent_communication_metadata" // next to such an item
 	recordParent    = "rollout_reference"                  // of a fork that does not copy its parent
 	recordUsage     = "token_usage_record"                 // of a response, also of a compaction's own
 )
@@ -277,8 +277,8 @@ func (c *converter) said(p part) {
 // copyPause is longer than a client takes to copy a record: all records of a copy are stamped as it is written.
 const copyPause = time.Second
 
-// copy notes a record of a copy, or ends the copy. Where the parent's turns have no ids, which the own ones could be told
-// from, it ends with the first record that is stamped later.
+// copy notes a record of a copy, or ends the copy. Where the parent's turns have no ids, which the own ones could be
+// distinguished from, it ends with the first record that is stamped later.
 func (c *converter) copy(p *part) {
 	if !c.turns && c.copiedN > 0 && p.time.Sub(c.copying) > copyPause {
 		c.endCopy()
@@ -315,7 +315,7 @@ func kind(err error) string {
 	return "it is of another form"
 }
 
-// meta reads the session's identity. Later ones are of the parent of a fork, or only tell of git.
+// meta reads the session's identity. Later ones belong to the parent of a fork, or only describe git.
 func (c *converter) meta(p part, payload []byte) {
 	var m struct {
 		ID       string          `json:"id"`

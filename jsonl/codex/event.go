@@ -110,7 +110,7 @@ func (c *converter) window(usable int) {
 	}
 }
 
-// count reads a token count: the end of a response, the client's estimate behind a compaction, or neither.
+// count reads a token count: the end of a response, the client's estimate behind a compaction, or something else.
 func (c *converter) count(p part, e *event) {
 	switch {
 	case e.Info == nil:
@@ -126,7 +126,7 @@ func (c *converter) count(p part, e *event) {
 		if len(c.answer) == 0 {
 			c.answer = []part{{unit: p.unit, line: p.line, time: p.time}}
 		}
-		if c.billed != nil { // it is of the same response
+		if c.billed != nil { // the same response
 			c.usedID, c.billed = c.billed.ID, nil
 		}
 		if c.used = e.Info.Last.usage(c.tier); len(c.rest) > 0 || c.answered() == "" {

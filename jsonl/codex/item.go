@@ -141,7 +141,7 @@ var contextual = [][2]string{
 	{"warning: your account was flagged for potentially high-risk cyber activity", ""},
 }
 
-// added reports whether the client wrote a user message: any of its texts says so.
+// added reports whether the client wrote a user message: any of its texts shows it.
 func added(raw json.RawMessage) bool {
 	for _, t := range texts(raw) {
 		s := strings.TrimSpace(t.Text)
@@ -216,7 +216,7 @@ func (it *item) generated() bool {
 	return false
 }
 
-// known reports whether an item is of a type that rollouts without records have.
+// known reports whether an item has a type that rollouts without records have.
 func (it *item) known() bool {
 	switch it.Type {
 	case "ghost_snapshot", "function_call_output", "custom_tool_call_output", "local_shell_call_output":
@@ -386,7 +386,8 @@ func (c *converter) cut(s string) string {
 	return shortened(s, c.kept())
 }
 
-// shortened is the beginning and the end of a text, in all so many bytes, and between them how many tokens are missing.
+// shortened is the beginning and the end of a text, of a total number of bytes, and between them how many tokens are
+// missing.
 func shortened(s string, room int) string {
 	head, tail := room/2, len(s)-(room-room/2)
 	for head > 0 && !utf8.RuneStart(s[head]) {

@@ -8,7 +8,7 @@
 // The results of parallel calls are sent as they came, in 1.0.102 in the order of the calls. A process that resumes the
 // session (session.resume) does not read thinking back whose text alone is recorded.
 //
-// A compaction runs beside the agent: it begins at session.compaction_start and takes effect at
+// A compaction runs next to the agent: it begins at session.compaction_start and takes effect at
 // session.compaction_complete; the messages between them stay.
 package copilot
 
@@ -26,7 +26,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
 
-// words.txt lists what of a session carries its structure.
+// words.txt lists the words that carry the structure of a session.
 //
 //go:embed words.txt
 var words string
@@ -144,7 +144,7 @@ type toolCall struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// agent is the subagent that an event is of, "" for the main conversation.
+// agent is the subagent of an event, "" for the main conversation.
 func (e *event) agent() string { return cmp.Or(e.AgentID, e.Data.ParentCall) }
 
 // call is the id of the API call of an assistant.message.

@@ -156,7 +156,7 @@ func (r *reader) totals(e *event, run *run) {
 	}
 }
 
-// rest puts what a model used in a run beside the calls of which all is known.
+// rest puts what a model used in a run next to the calls of which all is known.
 func (r *reader) rest(e *event, run *run, model string) {
 	m := run.models[model]
 	u, calls := *m.Usage.recorded(), max(m.Requests.Count, 0)

@@ -1,5 +1,5 @@
 // Package database reads SQLite databases in which agents keep sessions, as they are at one moment: the file together
-// with the write-ahead log beside it. It takes no lock and writes nothing, neither to them nor elsewhere, so that it
+// with the write-ahead log next to it. It takes no lock and writes nothing, neither to them nor elsewhere, so that it
 // disturbs no agent that is running, and needs no right but to read.
 package database
 

@@ -14,13 +14,13 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// Magic begins every SQLite database, WALMagic the log of changes beside one in all but its last bit.
+// Magic begins every SQLite database, WALMagic the log of changes next to one in all but its last bit.
 const (
 	Magic    = "SQLite format 3\x00"
 	WALMagic = "\x37\x7F\x06\x82"
 )
 
-// Suffixes are those of the files that a database may have beside it.
+// Suffixes are those of the files that a database may have next to it.
 func Suffixes() []string { return []string{"-wal", "-shm", "-journal"} }
 
 // Sizes in a database and its log, in bytes (https://sqlite.org/fileformat2.html).
@@ -97,7 +97,7 @@ func openSnapshot(path string) (s *snapshot, err error) {
 	return s, nil
 }
 
-// openWAL opens the write-ahead log beside a database; nil: there is none.
+// openWAL opens the write-ahead log next to a database; nil: there is none.
 func openWAL(path string) (*os.File, error) {
 	st, err := os.Stat(path + "-wal")
 	if errors.Is(err, fs.ErrNotExist) || err == nil && (!st.Mode().IsRegular() || st.Size() < walHeader) {

@@ -19,7 +19,7 @@ type Database struct {
 	// Children are the ids of the sessions that one started as subagents.
 	Children func(db *database.DB, id string) ([]string, error)
 
-	// Document is one session in the form that Convert reads, at most so many bytes. Lost says of what cannot be read
+	// Document is one session in the form that Convert reads, up to a number of bytes. Lost lists what cannot be read
 	// where it is and why: it is not in the document.
 	Document func(db *database.DB, id string, most int64) (text []byte, lost []string, err error)
 }

@@ -58,7 +58,7 @@ type Form struct {
 	// Tree reports whether there is anything beside a file that Gather would take it for a tree by. Nil: as Gather.
 	Tree func(file string) bool
 
-	// Needs are names of files that are no session without another one beside them: its name.
+	// Needs are patterns (path.Match) of the names of files that are no session without another one beside them: its name.
 	Needs map[string]string
 	// Database reads sessions that are in a database; nil: the client has none.
 	Database *Database

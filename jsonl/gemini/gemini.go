@@ -23,7 +23,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
 
-// words.txt lists what of a session carries its structure.
+// words.txt lists the words that carry the structure of a session.
 //
 //go:embed words.txt
 var words string
@@ -323,7 +323,7 @@ func (l *lineCounter) at(offset int) int {
 	return l.line + 1
 }
 
-// about reads what is said of the session.
+// about reads the description of the session.
 func (r *reader) about(head map[string]json.RawMessage) {
 	_ = json.Unmarshal(head["sessionId"], &r.chat.SessionID)
 	_ = json.Unmarshal(head["summary"], &r.chat.Summary)

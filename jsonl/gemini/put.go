@@ -111,7 +111,7 @@ func (r *reader) response(m *message) {
 	}
 }
 
-// result is the content of a call's result, a text or blocks where it has pictures, and what is sent beside it; false:
+// result is the content of a call's result, a text or blocks where it has pictures, and the content sent next to it; false:
 // there is none.
 func result(c *toolCall) (content any, beside []foreign.Block, ok bool) {
 	var out []string

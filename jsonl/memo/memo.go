@@ -27,7 +27,7 @@ const (
 	format      = "ctxkit memo 1\n" // the first line of a file: its form
 	extension   = ".memo"
 	part        = ".part"   // of the temporary file that becomes one
-	edge        = 1 << 10   // bytes of a file's start and of its end that a Stamp is of
+	edge        = 1 << 10   // bytes of a file's start and of its end that a Stamp covers
 	digestBytes = 16        // of a file's name
 	mostTable   = 256 << 20 // largest table that is read, in bytes
 )

@@ -27,7 +27,7 @@ const (
 
 const (
 	day       = 24 * time.Hour
-	manyItems = 1000 // after so many new items the cache is trimmed again on the same day
+	manyItems = 1000 // after this number of new items the cache is trimmed again on the same day
 )
 
 // Shelf keeps items of one kind, each in a file of its own: what is known of 10,000 files is not read to learn what is

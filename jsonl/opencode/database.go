@@ -342,7 +342,7 @@ func withIDs(object string, more ...field) ([]byte, bool) {
 		if b := out.Bytes(); b[len(b)-1] != '{' {
 			out.WriteByte(',')
 		}
-		_ = enc.Encode(f.name) // a string, or what add was given: neither fails
+		_ = enc.Encode(f.name) // a string, or the argument of add: both can be encoded
 		out.WriteByte(':')
 		_ = enc.Encode(f.value)
 	}

@@ -28,7 +28,7 @@ type document struct {
 	info     *info // of the session; nil: none
 	messages []*message
 	byKey    map[string]*message // those with an id, by what makes two the same
-	other    bool                // what is read is of another session
+	other    bool                // the data belongs to another session
 }
 
 // message is a message with its parts.

@@ -19,7 +19,7 @@ import (
 // Product is OpenCode's name, as its policies have it.
 const Product = "opencode"
 
-// words.txt lists what of a session carries its structure.
+// words.txt lists the words that carry the structure of a session.
 //
 //go:embed words.txt
 var words string

@@ -24,7 +24,7 @@ import (
 //	session/PROJECT/SESSION.json   message/SESSION/MESSAGE.json   part/MESSAGE/PART.json
 //
 // Each file is one line of it. Nothing outside of the folder is read. It returns nil for a file that has no messages
-// beside it.
+// next to it.
 func gather(file string, w *foreign.Writer) (io.Reader, error) {
 	id, ok := strings.CutSuffix(filepath.Base(file), ".json")
 	if !ok {
@@ -94,7 +94,7 @@ func files(file string) (folder string, names []string) {
 	return folder, names
 }
 
-// isTree reports whether the messages of a session are beside its file.
+// isTree reports whether the messages of a session are next to its file.
 func isTree(file string) bool {
 	id, ok := strings.CutSuffix(filepath.Base(file), ".json")
 	if !ok {

@@ -109,7 +109,7 @@ func (t *tokens) usage(version string, cost float64) *foreign.Usage {
 	return u
 }
 
-// reasoningApart reports whether a version counts reasoning beside the output.
+// reasoningApart reports whether a version counts reasoning next to the output.
 func reasoningApart(version string) bool {
 	return foreign.Since(version, 1, 4, 1)
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
 
-// words.txt lists what of a session carries its structure.
+// words.txt lists the words that carry the structure of a session.
 //
 //go:embed words.txt
 var words string
@@ -470,7 +470,7 @@ func (r *reader) preserved(c *entry) *foreign.KeptRange {
 	return &foreign.KeptRange{Head: cmp.Or(first.next.at, first.next.ID), Tail: cmp.Or(c.prev.at, c.prev.ID)}
 }
 
-// edit puts a change of what is sent of an entry, which holds on its own branch from there on.
+// edit puts a change of the sent content of an entry, which holds on its own branch from there on.
 func (r *reader) edit(e *entry) {
 	var t *entry
 	if e.Target != nil {

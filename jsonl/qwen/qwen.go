@@ -17,7 +17,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
 
-// words.txt lists what of a session carries its structure.
+// words.txt lists the words that carry the structure of a session.
 //
 //go:embed words.txt
 var words string
@@ -120,7 +120,7 @@ type part struct {
 }
 
 // usage is that of a request: the prompt includes what was read from the cache. Candidates include thoughts where the
-// total says so.
+// total shows it.
 type usage struct {
 	Prompt     int `json:"promptTokenCount"`
 	Candidates int `json:"candidatesTokenCount"`

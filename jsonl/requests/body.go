@@ -19,7 +19,7 @@ type SentBody struct {
 	Tools    []byte
 	Messages []Message
 	Line     int      // of the system prompt and tools; 0: not in the file
-	Wrong    []string // what of the line does not fit the request, and is left out
+	Wrong    []string // parts of the line that do not fit the request, and are left out
 
 	digest string
 }
@@ -70,7 +70,7 @@ func (l *Log) Body(q *LogRequest) (*SentBody, error) {
 			}
 		}
 		held[m] = msg
-		msg.Blocks = slices.Clone(msg.Blocks) // marks are of this request
+		msg.Blocks = slices.Clone(msg.Blocks) // marks belong to this request
 		b.Messages = append(b.Messages, msg)
 	}
 	l.held = held

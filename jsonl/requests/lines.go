@@ -39,13 +39,13 @@ func Member(raw []byte, name string) (value []byte) {
 	return value
 }
 
-// appendSorted appends what the hash of a value is of.
+// appendSorted appends the input of the hash of a value.
 func appendSorted(dst, raw []byte) ([]byte, bool) {
 	dst, _, code := scan.AppendSorted(dst, raw, 0, 0, withoutMarks)
 	return dst, code == scan.OK
 }
 
-// appendMessage appends what the hash of a message is of: a content that is a string counts as one block of text.
+// appendMessage appends the input of the hash of a message: a content that is a string counts as one block of text.
 func appendMessage(dst, raw []byte) ([]byte, bool) {
 	if content := Member(raw, "content"); len(content) > 0 && content[0] == '"' {
 		at := cap(raw) - cap(content) // both end where their memory does
@@ -80,7 +80,7 @@ func SumOfMessage(raw []byte) (sum Digest, ok bool) {
 	return sha256.Sum256(text), ok
 }
 
-// Runs are the messages that lines of a conversation make: lines in a row of one session are of one message as far as they
+// Runs are the messages that lines of a conversation make: adjacent lines of one session form one message as far as they
 // go, the user's, or of one response.
 type Runs struct {
 	now map[string]*run // by session
@@ -94,7 +94,7 @@ type run struct {
 }
 
 // Add is the sum of the message that ends with a line of a session, of this role and message.id; begins: no line before
-// is of it. ok is false where the line has no content, which ends a message.
+// belongs to it. ok is false where the line has no content, which ends a message.
 func (r *Runs) Add(session, role, id string, content []byte) (sum Digest, begins, ok bool) {
 	if role == "" || len(content) == 0 || content[0] != '"' && content[0] != '[' {
 		delete(r.now, session)

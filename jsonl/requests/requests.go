@@ -49,17 +49,19 @@ type LogRequest struct {
 	Line   int
 	Answer string // message.id of the first response to it; "": none is in the file
 	Count  int    // messages
-	Cut    bool   // the client left a part of it out of the record
+	Cut    bool   // the client left a part of it out of the recorded session
 	Fault  string // why it cannot be put together; "": it can
 
 	span  jsonl.Span // of the line
 	shape int        // index into shapes, or -1
-	base  int        // index of the request that Keep messages are of, or -1
+	base  int        // index of the request with the Keep messages, or -1
 	keep  int
 	tail  []int // indexes into messages
 	lacks int   // index of the first message that is not in the file; Count: none
 	jump  int   // a base of its bases, see linkOne
 	depth int   // number of its bases
+
+	broken int // index of the request of which the finding says that this one cannot be put together either, or -1
 }
 
 // LogCode is the kind of a finding. Codes never change.
@@ -203,7 +205,7 @@ func (r *reader) addRequest(e *jsonl.Entry) {
 	}
 	q := LogRequest{
 		ID: line.ID, Line: e.Line, Cut: line.Cut != nil,
-		span: jsonl.Span{Off: e.Offset, Len: len(e.Raw)}, shape: -1, base: -1, keep: line.Keep,
+		span: jsonl.Span{Off: e.Offset, Len: len(e.Raw)}, shape: -1, base: -1, keep: line.Keep, broken: -1,
 	}
 	if h, ok := readHash(line.ShapeHash); ok {
 		q.shape = r.shapeOf(h)
@@ -313,7 +315,7 @@ func (r *reader) addShape(e *jsonl.Entry) {
 	s.span, _ = e.SpanOf(value)
 }
 
-// answer finds which request each response answers: the line says so, or the request stands before it.
+// answer finds which request each response answers: the line names it, or the request stands before it.
 func (r *reader) answer() {
 	named := make([]bool, len(r.Requests))
 	for _, id := range r.answered {

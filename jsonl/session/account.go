@@ -92,7 +92,7 @@ func number(version string) (n int, rest string) {
 	return n, rest
 }
 
-// MemoryFile is the summary that a client maintains during a session, in session-memory/summary.md beside the
+// MemoryFile is the summary that a client maintains during a session, in session-memory/summary.md next to the
 // session's file. Its text is read on demand (Conversation.MemoryText).
 type MemoryFile struct {
 	Path string // of the file

@@ -9,7 +9,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// textPlaces is where attachments of some kinds have what is sent of them, by readers of clients up to 2.1.260: members,
+// textPlaces is where attachments of some kinds have their sent content, by readers of clients up to 2.1.260: members,
 // by a path each.
 var textPlaces = map[string]string{
 	"teammate_mailbox":    "messages.text messages.content messages.message",

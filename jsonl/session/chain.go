@@ -19,7 +19,7 @@ type chain struct {
 	calls    map[string]*toolCall // by id
 	turnOver bool                 // a line since the last message ended the turn
 	conv     *Conversation
-	queued   map[int][]int   // by result: the queued prompts that were sent beside it and are not emitted yet
+	queued   map[int][]int   // by result: the queued prompts that were sent next to it and are not emitted yet
 	after    *Boundary       // set while lines that a compaction produced may follow
 	versions map[string]bool // in conv.Versions
 	version  string          // of the last line on the path that names one
@@ -321,7 +321,9 @@ func (c *chain) midRun() bool {
 func (c *chain) finish() {
 	conv := c.conv
 	k := len(conv.Messages) - 1
-	if k >= 0 && conv.Messages[k].Lost && !slices.ContainsFunc(conv.Boundaries, func(b Boundary) bool { return b.Before == k+1 }) {
+	edited := slices.ContainsFunc(conv.Boundaries, func(b Boundary) bool { return b.Before > k }) || slices.ContainsFunc(conv.Snips, func(s RecordedSnip) bool { return s.Before > k }) ||
+		slices.ContainsFunc(conv.Micro, func(m Microcompaction) bool { return m.Before > k })
+	if k >= 0 && conv.Messages[k].Lost && !edited {
 		conv.Messages = conv.Messages[:k]
 	}
 	for k := range conv.Messages {

@@ -22,7 +22,7 @@ const (
 	ChargeCompaction                   // it wrote the summary of a compaction
 	ChargeSummary                      // it wrote the summary of a branch that was left
 	ChargeWarming                      // it renewed the cache, and answered nothing
-	ChargeOther                        // the client's own call, of which nothing else is recorded
+	ChargeOther                        // the client's own request, of which nothing else is recorded
 	ChargeRun                          // what a run of the client used for its calls that no other charge names
 )
 
@@ -303,7 +303,7 @@ func (ld *loader) costState(e *jsonl.Entry) {
 func (ld *loader) clientTotals(id string) *ClientTotals {
 	var last *ClientTotals
 	if ld.client[""].Line > ld.client[id].Line {
-		id = "" // a line that names no session is of the file's
+		id = "" // a line that names no session belongs to the file's
 	}
 	for _, of := range slices.Sorted(maps.Keys(ld.client)) {
 		if t := ld.client[of]; of == id {

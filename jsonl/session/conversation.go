@@ -49,7 +49,7 @@ type Class uint8
 const (
 	ClassResponse   Class = iota // an assistant message
 	ClassPrompt                  // a person typed it: counts as a turn
-	ClassToolResult              // holds tool_results only (text beside them allowed)
+	ClassToolResult              // holds tool_results only (text next to them allowed)
 	ClassMeta                    // isMeta: reminders, caveats, injected skills
 	ClassCommand                 // a slash command line or its output
 	ClassInterrupt               // "[Request interrupted by user…]" alone
@@ -82,7 +82,7 @@ type Boundary struct {
 	Preserved   []int // indexes of messages kept verbatim, in order
 	Attached    []int // indexes of RecordOnly messages it re-injected, some of which may be before the summary
 	Precomputed bool  // the summary was written ahead
-	KeptFirst   bool  // the summary stands after the preserved messages: it is of what followed them
+	KeptFirst   bool  // the summary stands after the preserved messages: it summarises what followed them
 	Order       []int // indexes of messages in the order that was recorded of what is kept; nil: none was
 	Request     int   // N of the first main request after it; len(Requests)+1 at the end of the file
 }
@@ -133,9 +133,9 @@ type RunTotals struct {
 
 // Restart is a new process of the client that goes on with the session. It has read the history back from the file.
 type Restart struct {
-	UUID    string // of the first line that says so
+	UUID    string // of the first line that shows it
 	Line    int
-	Sign    RestartSign // what says so
+	Sign    RestartSign // the evidence
 	Time    time.Time
 	Version string       // of the new process
 	Before  int          // Messages[:Before] are before it
@@ -164,7 +164,7 @@ type BlockPlace struct{ Message, Block int }
 type Reason string
 
 // Accounting counts lines so that Read = Used + sum(SetAside) always holds. Objects fused on one line are counted one
-// by one, as lines of their own, and so are rejected bytes beside them.
+// by one, as lines of their own, and so are rejected bytes next to them.
 type Accounting struct {
 	Read     int            `json:"read"`      // lines, plus what else is on fused lines
 	Used     int            `json:"used"`      // lines that became part of the conversation or its record
@@ -178,7 +178,7 @@ type Warning struct {
 	Line    int    `json:"line,omitempty"`
 	Code    Code   `json:"code,omitempty"` // its kind; "" where nothing refers to it
 	Message string `json:"message"`
-	More    int    `json:"more,omitempty"` // this stands for so many warnings of its kind that are not kept
+	More    int    `json:"more,omitempty"` // the number of further warnings of its kind, which are not kept
 }
 
 // Code is the kind of a warning. Codes never change.
@@ -209,7 +209,7 @@ func (c *Conversation) Response(k int) *Message { return &c.Messages[c.Requests[
 // before.
 func (c *Conversation) BeginsMidway() bool { return len(c.Messages) > 0 && c.Messages[0].Is(Earlier) }
 
-// Product is the client that recorded a session that does not say so itself.
+// Product is the client that recorded a session without a line that names it.
 const Product = "claude-code"
 
 // Conversation is one session, or one sidechain of it.

@@ -53,7 +53,7 @@ func cutLast(s, mark string) (before, after string, ok bool) {
 	return s[:i], s[i+len(mark):], true
 }
 
-// FilesOf lists the files that hold a session, its path first: those of a tree, or a database and what is beside it.
+// FilesOf lists the files that hold a session, its path first: those of a tree, or a database and what is next to it.
 func FilesOf(path string) (list []string) {
 	if file, _, ok := InDatabase(path); ok {
 		list = append(list, file)
@@ -186,7 +186,7 @@ type shelf struct {
 	Sessions []foreign.Stored
 }
 
-// database lists the sessions of a database. What is in it besides can be read where there is an error, too.
+// database lists the sessions of a database. The other sessions can be read where there is an error, too.
 func (d *discovery) database(path string) error {
 	dir, name := filepath.Split(path)
 	known := memo.Open[shelf](d.opt.Cache, "databases", filepath.Clean(dir))

@@ -38,7 +38,7 @@ func (w *folderWalk) again(st os.FileInfo) bool {
 	return slices.ContainsFunc(w.seen, func(other os.FileInfo) bool { return os.SameFile(st, other) })
 }
 
-// note remembers the folders beside links.
+// note remembers the folders next to links.
 func (w *folderWalk) note(entries []fs.DirEntry) {
 	if !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Type()&fs.ModeSymlink != 0 }) {
 		return

@@ -19,7 +19,7 @@ import (
 type LoadOptions struct {
 	Jobs    int // workers that decode lines; 0: 1
 	Limits  jsonl.InputLimits
-	Offload string // folder of offloaded tool results; "": the session's own, beside the file
+	Offload string // folder of offloaded tool results; "": the session's own, next to the file
 	Leaf    string // uuid of the leaf whose branch is the conversation; "": the live one
 
 	// Item, if set, is called with every item as it is read, Aside with every line that is set aside, and Warned with
@@ -79,7 +79,7 @@ func Load(path string, opt LoadOptions) (*File, error) {
 	}
 	file := path
 	if _, _, ok := InDatabase(path); ok {
-		file = "" // nothing is beside it
+		file = "" // nothing is next to it
 	}
 	return load(src, path, file, lost, opt)
 }
@@ -126,15 +126,15 @@ type loader struct {
 	places   []place          // see hangsOn; nil: not needed yet
 	convs    int              // conversations so far
 	foreign  *foreign.Writer  // of a session of another agent, else nil
-	recorded foreign.Session  // what recorded it, where a line says so
+	recorded foreign.Session  // what recorded it, where a line names it
 	totals   []RunTotals
 	client   map[string]ClientTotals // by the session's id, the last ones
 	billed   []Charge                // by lines of their own
 	covered  []string                // ids of responses whose usage is in those
-	windows  []window                // of the model, where lines say so, in order
+	windows  []window                // of the model, where lines state them, in order
 }
 
-// load reads a source; file is the path it was opened by, "" for a stream, and lost what of its database cannot be read.
+// load reads a source; file is the path it was opened by, "" for a stream, and lost the unreadable part of its database.
 func load(src *jsonl.Source, path, file string, lost []string, opt LoadOptions) (*File, error) {
 	limits := opt.Limits.Filled()
 	ns := &notes{path: path, most: int(limits.Findings), kinds: map[Code]int{}, watch: opt.Warned}

@@ -54,7 +54,7 @@ const (
 	Stopped                       // a prompt before which the agent had run and stopped, even where no response shows it
 	AsAssistant                   // a summary that is sent in the assistant's role
 	Uncounted                     // the client's own estimate of its context leaves it out
-	StartOnly                     // Usage.Output is of the start of the response: more was written
+	StartOnly                     // Usage.Output counts the start of the response: more was written
 )
 
 // Is reports whether the message has one of some marks.

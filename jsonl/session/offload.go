@@ -41,7 +41,7 @@ type offloads struct {
 	inside  string // the path below it, which may not leave it
 }
 
-// offloadsOf is the folder of a session's results: the one given, or one beside the file with the session's name. A
+// offloadsOf is the folder of a session's results: the one given, or one next to the file with the session's name. A
 // subagent shares its session's. A session without a file has none.
 func offloadsOf(file, folder string) offloads {
 	if folder != "" {
@@ -56,7 +56,7 @@ func offloadsOf(file, folder string) offloads {
 	return ownFolder(file, toolResultsName)
 }
 
-// ownFolder is a subfolder of the session's own folder beside its file; none for a stream or a file without a
+// ownFolder is a subfolder of the session's own folder next to its file; none for a stream or a file without a
 // session's name.
 func ownFolder(file, folder string) offloads {
 	dir, base := filepath.Split(filepath.Clean(file))

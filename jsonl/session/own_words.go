@@ -22,7 +22,7 @@ type OwnWords struct {
 	Digest string // first 16 hex digits of SHA-256 of the words; "": they differ between sessions or are not known, and their length is about that
 }
 
-// What OwnWords are around beside attachments.
+// What OwnWords are around next to attachments.
 const (
 	WordsOfContext      = "context"           // the block with CLAUDE.md, the git state and the date, which is on no line at all
 	WordsOfNotification = "task_notification" // of a task in the background

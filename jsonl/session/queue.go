@@ -13,14 +13,14 @@ import (
 
 // typeQueue is the type of the lines that record the client's queue of prompts: enqueue, and dequeue, remove or popAll
 // where one leaves it. A prompt is typed while the agent runs. At the end of a round of tool calls the client sends it
-// beside their results, as a separate message, and records a remove. From 2.1.101 on it records the message too, as
+// next to their results, as a separate message, and records a remove. From 2.1.101 on it records the message too, as
 // an attachment; before, the queue alone has the text (cli.js of 2.0.76, 2.1.5, 2.1.50 and 2.1.91). What is dequeued
 // starts a turn and stands in its own line, and popAll gives it back to the person to edit.
 const typeQueue = "queue-operation"
 
 const typeQueued = "queued_command" // of the attachment
 
-// notices start queued texts of the client itself, beside metaHeads. Up to 2.1.91 it sends none of them beside results.
+// notices start queued texts of the client itself, next to metaHeads. Up to 2.1.91 it sends none of them next to results.
 var notices = []string{"<agent-notification>", "<bash-notification>", `{"task_id":`}
 
 // queued is a text that was put into the client's queue.
@@ -128,7 +128,7 @@ func olderThan(version, release string) bool {
 	return version != "" && CompareVersions(version, release) < 0
 }
 
-// findQueued finds the prompts that the client sent beside the results of tool calls: those removed from the queue when
+// findQueued finds the prompts that the client sent next to the results of tool calls: those removed from the queue when
 // a result was the newest message, of which no attachment exists. A prompt removed while a response came was withdrawn.
 func (c *chain) findQueued() {
 	if c.id > 1 || !slices.ContainsFunc(c.ld.queued, func(q queued) bool { return !q.taken.IsZero() }) {
@@ -156,7 +156,7 @@ func (c *chain) findQueued() {
 	}
 }
 
-// emitQueued adds the queued prompts that went out beside a result among the messages from index `from` on. Those of an
+// emitQueued adds the queued prompts that went out next to a result among the messages from index `from` on. Those of an
 // abandoned branch stay away.
 func (c *chain) emitQueued(from int) {
 	var sent []int

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Clients before rendersAttachments write down what an attachment is of, and not its words. What follows is by the
+// Clients before rendersAttachments write down the subject of an attachment, and not its words. The rest is by the
 // requests of 2.1.119, 2.1.210 and 2.1.260.
 
 // hookFields are those of hooks.

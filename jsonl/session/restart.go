@@ -93,7 +93,7 @@ type restarts struct {
 	said      bool         // something was
 }
 
-// restart records a restart that line i of the path is a sign of. Signs are of one restart if the user said nothing
+// restart records a restart shown by line i of the path. Signs show one restart if the user said nothing
 // between them and no response came.
 func (c *chain) restart(i int) {
 	n := c.ld.node(i)
@@ -161,7 +161,7 @@ func (c *chain) sign(i int) RestartSign {
 }
 
 // left lists the blocks that a new process does not read back. It begins with the newest message and follows the
-// parents. Of what is beside that path, clients since recoversSince add calls and results of the messages on it, and
+// parents. Of what is next to that path, clients since recoversSince add calls and results of the messages on it, and
 // those that write down an attachment's words add it too (2.1.332; 2.1.260 does not); earlier ones add nothing, and drop a
 // call whose result is not on the path.
 //

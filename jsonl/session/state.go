@@ -15,18 +15,18 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/memo"
 )
 
-// mostBeside is how many files beside a session its State looks at.
+// mostBeside is how many files next to a session its State looks at.
 const mostBeside = 100_000
 
 // State is the state of a session's file and of all that may be read with it: subagents, offloaded results and the
-// session's own summary, by name, size, mode and time of change. It is an error where that cannot be told: the file
-// cannot be read, the session is a tree of files, or what is beside it is a link, or neither a file nor a folder.
+// session's own summary, by name, size, mode and time of change. It is an error where that is not known: the file
+// cannot be read, the session is a tree of files, or what is next to it is a link, or neither a file nor a folder.
 func State(path string) (memo.Stamp, error) { return (&FileInfo{Path: path}).State() }
 
 // State is the State of the session's file, which is not read again where it was for the list.
 func (i *FileInfo) State() (memo.Stamp, error) {
 	path := i.Path
-	if _, lines := SessionID(filepath.Base(path)); !lines && isTree(path) {
+	if isTree(path) {
 		return memo.Stamp{}, fmt.Errorf("%s: the session is a tree of files", path)
 	}
 	if _, _, ok := InDatabase(path); ok {

@@ -30,7 +30,7 @@ type row struct {
 	Provider  string `json:"provider_name"`
 	Title     string `json:"title"`
 	Name      string `json:"name"`
-	SummaryID string `json:"summary_message_id"` // what is sent begins with it
+	SummaryID string `json:"summary_message_id"` // the payload begins with it
 	Config    struct {
 		Model  string `json:"model_name"`
 		Window int    `json:"context_limit"`
@@ -304,7 +304,7 @@ func (r *reader) put(i int, m *row) {
 	r.out.Put(m.unit, l)
 }
 
-// compaction puts a summary, which what is sent begins with from there on. Who asked for it is not recorded.
+// compaction puts a summary, with which the payload begins from there on. Who asked for it is not recorded.
 func (r *reader) compaction(m *row, l foreign.Line) {
 	compact := &foreign.Compact{Trigger: "unknown"}
 	if len(r.compacts) > 0 {

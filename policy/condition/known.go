@@ -2,9 +2,9 @@ package condition
 
 import "math"
 
-// known is what is known of a part of an expression before it is evaluated: a truth value, or the range of a number.
+// known is what is known of a part of an expression before it is evaluated: a boolean value, or the range of a number.
 type known struct {
-	known     bool // of a truth value: it is truth
+	known     bool // of a boolean value: it is true
 	truth     bool
 	number    bool
 	low, high float64

@@ -104,7 +104,7 @@ func (l *Library) For(name string, c Client) (Chosen, error) {
 	return chosen, err
 }
 
-// pruning is the reason for a policy's prunes where the record has some.
+// pruning is the reason for a policy's prunes where the recorded session has some.
 const pruning = ", and what it pruned"
 
 // choose is For, which may choose an alias.

@@ -73,7 +73,7 @@ func PlainCount(plain any) (int, bool) {
 	return n, ok && n <= MaxNumber && n >= -MaxNumber
 }
 
-// CountSchema is a JSON Schema of whole numbers, with counts as text beside it: "40k".
+// CountSchema is a JSON Schema of whole numbers, with counts as text next to it: "40k".
 func CountSchema(number map[string]any) map[string]any {
 	return AnyOf(number, map[string]any{"type": "string", "pattern": "^" + unitForm + "$"})
 }

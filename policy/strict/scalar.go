@@ -85,7 +85,7 @@ func (r *Decoder) word(n *Node, s slot, words, sample string) bool {
 	return true
 }
 
-// orWords adds to a hint the words a parameter takes besides values.
+// orWords adds to a hint the words that a parameter accepts in place of values.
 func orWords(hint string, p *Param) string {
 	for _, word := range []string{p.Zero, p.None} {
 		if word != "" && word != noNone {

@@ -69,7 +69,7 @@ func (c *Checker) Check() []Violation {
 }
 
 // firstMoved is the first position in the view from which edits took something away; below 0 where they changed the
-// order. moved is false where they did neither.
+// order. moved is false where nothing changed.
 func (c *Checker) firstMoved(edits []policy.Edit) (from int, moved bool) {
 	from = len(c.view.items)
 	for i := range edits {

@@ -51,7 +51,7 @@ type standing struct {
 	role  session.Role
 	last  policy.ItemID
 	loops int  // tool loops that are over
-	own   int  // apiCheck.calls[own:] are of this message
+	own   int  // apiCheck.calls[own:] belong to this message
 	to    span // the calls of the message before, which this one is to answer
 
 	called, answered, thought int // lengths of calls, answers and thinking, on the way back

@@ -106,7 +106,7 @@ func (v *View) unsum(id policy.ItemID) {
 	}
 }
 
-// leaves notes that a block with so many tokens is not sent any more as it was.
+// leaves notes that a block with a number of tokens is not sent any more as it was.
 func (v *View) leaves(t policy.Target, tokens int) {
 	if p := v.posOf(t.Item); p < 0 || p >= v.sent.items || v.sent.touched[t] {
 		return
@@ -118,7 +118,7 @@ func (v *View) leaves(t policy.Target, tokens int) {
 	v.sent.left += tokens
 }
 
-// itemLeaves notes that an item at a position, with so many tokens in the payload, is not sent any more.
+// itemLeaves notes that an item at a position, with a number of tokens in the payload, is not sent any more.
 func (v *View) itemLeaves(p int, id policy.ItemID, tokens int) {
 	if p >= v.sent.items {
 		return

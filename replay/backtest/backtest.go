@@ -123,7 +123,7 @@ func Score(r *replay.Record, pol *policy.Policy, opt ScoreOptions) (*SessionScor
 	return s, nil
 }
 
-// decide returns the policy's decisions, in the window that is fitted to the record where that is possible.
+// decide returns the policy's decisions, in the window that is fitted to the recorded session where that is possible.
 func (s *SessionScore) decide(r *replay.Record, pol *policy.Policy, opt *ScoreOptions) ([]replay.Decision, error) {
 	if !opt.NoFit && opt.Window == 0 {
 		fit, err := r.FitWindow(pol, opt.Options)

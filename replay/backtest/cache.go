@@ -12,7 +12,7 @@ type CachePoint struct {
 	Row       int         // index into Timeline.Requests
 	N         int         // of the request
 	Left      int         // what the request before had read and written, recorded, tokens
-	Sent      int         // what a cache that never misses has of it: Left, or all of its input where no write is recorded
+	Sent      int         // what a cache without cache misses holds of it: Left, or all of its input where no write is recorded
 	Recorded  int         // read, tokens
 	Simulated int         // read, tokens
 	Broke     bool        // the recorded read broke off: it is below 95 % of Left

@@ -142,7 +142,7 @@ func (t *GrowthTrial) predict(from int, counter string, rates *tokens.TokenRates
 }
 
 // folds is the largest number of parts into which the inputs are divided; each is predicted by rates fitted on the
-// other parts. A project is in one part: sessions of one project are alike. Where all are of one project, a file is.
+// other parts. A project is in one part: sessions of one project are alike. Where all belong to one project, a file is.
 const folds = 10
 
 // parts returns the part of each trial, and the number of parts.

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Bar is one figure of how well the simulation agrees with the record, and the bar by which it is judged.
+// Bar is one figure of how well the simulation agrees with the recorded session, and the bar by which it is judged.
 type Bar struct {
 	Name  string  `json:"measure"`
 	About string  `json:"about"`
@@ -22,7 +22,7 @@ type Bar struct {
 // Judged reports whether there is enough to judge the measure by its bar.
 func (m *Bar) Judged() bool { return m.Of > 0 && m.Of >= m.Least }
 
-// fewest is the least count of any measure. leastFor raises it so that one wrong case alone does not miss the bar.
+// fewest is the least count of any measure. leastFor raises it so that one wrong case alone does not fail the bar.
 const fewest = 10
 
 // fewestSessions is the least count of a measure of sessions that is no share of them.
@@ -126,7 +126,7 @@ func (r *Scores) Unjudged() (few []Bar, judged bool) {
 	return few, judged
 }
 
-// Failed returns the measures that miss their bar.
+// Failed returns the measures below their bar.
 func (r *Scores) Failed() []Bar {
 	return slices.DeleteFunc(slices.Clone(r.Fidelity), func(m Bar) bool { return m.Holds })
 }

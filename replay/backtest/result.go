@@ -162,10 +162,10 @@ type UsageRow struct {
 	CostError CostError `json:"input_cost_error"`
 }
 
-// CauseRow sums up the breaks of one cause.
+// CauseRow sums up the cache misses of one cause.
 type CauseRow struct {
 	Cause     cache.BreakCause `json:"cause"`
-	Breaks    int              `json:"breaks"` // in the record
+	Breaks    int              `json:"breaks"` // in the recorded session
 	Kind      int              `json:"right_kind"`
 	Amount    int              `json:"right_amount"`
 	Left      int              `json:"left"`      // sums, tokens
@@ -220,7 +220,7 @@ func Sum(policy string, sessions []*SessionScore) *Scores {
 
 func in(clients string, s *SessionScore) bool { return clients == All || clients == s.Clients }
 
-// causes sums breaks up by cause, the most first.
+// causes sums cache misses up by cause, the most first.
 func causes(sessions []*SessionScore) []CauseRow {
 	rows := []CauseRow{}
 	for _, s := range sessions {
@@ -246,7 +246,7 @@ func causes(sessions []*SessionScore) []CauseRow {
 	return rows
 }
 
-// join adds the breaks of o.
+// join adds the cache misses of o.
 func (r *CauseRow) join(o *CauseRow) {
 	r.Breaks += o.Breaks
 	r.Kind += o.Kind
@@ -257,7 +257,7 @@ func (r *CauseRow) join(o *CauseRow) {
 	r.Only += o.Only
 }
 
-// Breaks returns the breaks of all causes in one row.
+// Breaks returns the cache misses of all causes in one row.
 func (r *Scores) Breaks() CauseRow {
 	sum := CauseRow{Cause: All}
 	for i := range r.Causes {
@@ -266,7 +266,7 @@ func (r *Scores) Breaks() CauseRow {
 	return sum
 }
 
-// Worst returns the n breaks with the largest error of the simulated read, in tokens.
+// Worst returns the n cache misses with the largest error of the simulated read, in tokens.
 func (r *Scores) Worst(n int) []Break {
 	worst := []Break{}
 	for _, s := range r.Sessions {

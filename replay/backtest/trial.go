@@ -46,7 +46,7 @@ type TrialStep struct {
 	TakenOff int // tokens that the client reports it removed from results that are in no file
 }
 
-// NewTrial measures the record's conversation. It has no steps where fewer than two requests have recorded usage.
+// NewTrial measures the recorded session's conversation. It has no steps where fewer than two requests have recorded usage.
 func NewTrial(r *replay.Record) (*GrowthTrial, error) {
 	conv := r.Conv
 	t := &GrowthTrial{
@@ -87,7 +87,7 @@ func NewTrial(r *replay.Record) (*GrowthTrial, error) {
 	return t, nil
 }
 
-// tally measures one request after another: what joined, and what the record's edits and the server removed and
+// tally measures one request after another: what joined, and what the recorded session's edits and the server removed and
 // inserted.
 type tally struct {
 	conv     *session.Conversation
@@ -136,8 +136,8 @@ func (y *tally) updated(s *tokens.Increment) bool {
 	return i < len(list) && list[i].Before <= s.To && y.conv.Messages[s.From].Version != y.conv.Messages[s.To].Version
 }
 
-// edit counts what an edit of the record removes and inserts. A result that is offloaded as it joins was counted as
-// its stub already.
+// edit counts what an edit of the recorded session removes and inserts. A result that is offloaded as it joins was
+// counted as its stub already.
 func (y *tally) edit(e *policy.Edit) {
 	y.step.TakenOff -= e.Delta
 	switch {

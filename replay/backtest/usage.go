@@ -22,25 +22,25 @@ type UsageScore struct {
 	Near      int         `json:"read_within_5"` // requests whose simulated read is within 5 % of the reported one
 	Close     int         `json:"read_within_1"`
 	WriteNear int         `json:"write_within_5"` // the same of the write
-	NaiveNear int         `json:"naive_within_5"` // requests that read, within 5 %, all that the request before had left: the prediction that it never misses
+	NaiveNear int         `json:"naive_within_5"` // requests that read, within 5 %, all that the request before had left: the prediction without cache misses
 	Cost      InputCost   `json:"input_cost"`
 
 	Broken      int `json:"breaks"`         // the reported read is below 95 % of what the request before had left
-	Kind        int `json:"right_kind"`     // of the breaks: simulated with a cause, and something is read as reported, or nothing
+	Kind        int `json:"right_kind"`     // of the cache misses: simulated with a cause, and something is read as reported, or nothing
 	Amount      int `json:"right_amount"`   // of those: the read is within 10 %
-	Unexplained int `json:"unexplained"`    // of the breaks: not simulated
-	FalseAlarms int `json:"only_simulated"` // the simulated read breaks off, the reported one does not
+	Unexplained int `json:"unexplained"`    // of the cache misses: not simulated
+	FalseAlarms int `json:"only_simulated"` // the simulation has a cache miss, the reported usage has none
 
 	// Sessions left out: their usage contradicts the content, which the simulation counts in its place.
 	Contradicted int `json:"contradicted_sessions,omitempty"`
 }
 
 // InputCost is what the input of requests costs by the reported split and by the simulated one, at the prices of the
-// embedded table. Requests of models without a price are in neither.
+// embedded table. Requests of models without a price are left out of both.
 type InputCost struct {
 	Recorded  price.USD `json:"recorded_usd"`
 	Simulated price.USD `json:"simulated_usd"`
-	Expected  price.USD `json:"expected_loss_usd"` // what misses that no line shows are expected to add to it
+	Expected  price.USD `json:"expected_loss_usd"` // what cache misses that no line shows are expected to add to it
 }
 
 func (c *InputCost) join(o *InputCost) {
@@ -148,7 +148,7 @@ func (u *UsageScore) round() {
 }
 
 // ScoreUsage scores the simulated usage of a conversation's recorded track, by a table of prices. Where the content was
-// counted in place of the usage, which contradicts it, nothing is scored: the two are of other totals.
+// counted in place of the usage, which contradicts it, nothing is scored: the two have other totals.
 func ScoreUsage(conv *session.Conversation, track *replay.Timeline, models *price.Table) (u UsageScore) {
 	if insteadOfUsage(track) {
 		u.Contradicted = 1
@@ -187,14 +187,14 @@ func insteadOfUsage(track *replay.Timeline) bool {
 	return track.Counter != tokens.NameUsage && slices.ContainsFunc(track.Requests, func(r replay.Request) bool { return r.Recorded != nil })
 }
 
-// Break is a request whose read of the prompt cache broke off, in the record or in the simulation alone.
+// Break is a request whose read of the prompt cache broke off, in the recorded session or in the simulation alone.
 type Break struct {
 	Session   string           `json:"session"`
 	Agent     string           `json:"agent,omitempty"`
 	File      string           `json:"file"`
 	Line      int              `json:"line"` // of the response
 	Request   int              `json:"request"`
-	Recorded  bool             `json:"in_record"`    // false: only the simulation breaks off
+	Recorded  bool             `json:"in_record"`    // false: only the simulation has it
 	Cause     cache.BreakCause `json:"cause"`        // Unexplained: the simulation has none
 	Why       string           `json:"why"`          // the cause in words
 	Left      int              `json:"left"`         // what the request before had read and written, tokens
@@ -210,7 +210,7 @@ const Unexplained cache.BreakCause = "unexplained"
 // Off is the absolute error of the simulated read, tokens.
 func (b *Break) Off() int { return abs(b.Simulated - b.Read) }
 
-// usage scores the recorded track's simulated usage and lists the breaks.
+// usage scores the recorded track's simulated usage and lists the cache misses.
 func (s *SessionScore) usage(r *replay.Record, track *replay.Timeline) {
 	u := ScoreUsage(r.Conv, track, r.Prices(replay.Options{}))
 	u.round()

@@ -22,7 +22,7 @@ type Sum struct {
 	Estimated int         `json:"estimated_outputs,omitempty"` // calls without a reliable recorded output
 	CostUSD   price.USD   `json:"cost_usd,omitzero"`           // of the calls that have a price
 	Unpriced  int         `json:"unpriced_requests,omitempty"` // calls that have none
-	Searches  int         `json:"searches,omitempty"`          // of the web by the API, which are billed beside tokens
+	Searches  int         `json:"searches,omitempty"`          // of the web by the API, which are billed next to tokens
 }
 
 // Add adds another sum.
@@ -50,9 +50,9 @@ const (
 	KindCompaction Kind = "compaction" // the summary of a compaction
 	KindSummary    Kind = "summary"    // the summary of a branch that was left
 	KindWarming    Kind = "warming"    // a renewal of the prompt cache
-	KindSearch     Kind = "search"     // searches of the web by the API, beside their tokens
+	KindSearch     Kind = "search"     // searches of the web by the API, next to their tokens
 	KindRun        Kind = "run"        // the calls of a run of the client of which only the sum is recorded
-	KindOther      Kind = "other"      // the client's own calls
+	KindOther      Kind = "other"      // the client's own requests
 )
 
 // Kinds lists the kinds in the order of bills.
@@ -73,7 +73,7 @@ type ModelSum struct {
 }
 
 // Bill is what the calls of one or more conversations were billed, as they record it, at the prices of a table. It is a
-// lower bound where AtLeast says so.
+// lower bound where AtLeast is set.
 type Bill struct {
 	Sum
 	Models    []ModelSum `json:"models"`                              // sorted

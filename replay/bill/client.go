@@ -13,7 +13,7 @@ import (
 type Client struct {
 	CostUSD     price.USD  `json:"cost_usd"`
 	Billed      price.USD  `json:"billed_usd,omitzero"`
-	Calls       int        `json:"calls"`             // of the bill that it is of
+	Calls       int        `json:"calls"`             // of its bill
 	Guessed     bool       `json:"guessed,omitempty"` // the client had no price for a model
 	Differences []ModelSum `json:"differences"`       // by model, what the client counted more; less is negative. Sorted; without those of nothing
 }
@@ -71,8 +71,8 @@ func ofCalls(calls []Call) *Client {
 	return c
 }
 
-// compare holds the bill of a session against what the client recorded for the whole of it; nil: nothing. The client does not
-// say for how long it wrote to the cache: what the bill has at other lifetimes is not a difference.
+// compare holds the bill of a session against what the client recorded for the whole of it; nil: nothing. The client
+// does not say for how long it wrote to the cache: what the bill has at other TTLs is not a difference.
 func (b *Bill) compare(totals *session.ClientTotals, table *price.Table) {
 	if totals == nil {
 		return

@@ -33,7 +33,7 @@ func Of(conv *session.Conversation, table *price.Table) *Bill {
 	return b
 }
 
-// OfSession is the bill of a main conversation and its subagents. It is held against what the client itself recorded of
+// OfSession is the bill of a main conversation and its subagents. It is compared with what the client itself recorded of
 // the session.
 func OfSession(main *session.Conversation, agents []*session.Conversation, table *price.Table) *Bill {
 	var l Ledger
@@ -114,7 +114,7 @@ func key(c *session.Charge) int64 {
 	return hash(c.ID + "\n" + c.Model)
 }
 
-// unnamed stands for the model of an attempt that the record does not name. It has no price.
+// unnamed stands for the model of an attempt that the recorded session does not name. It has no price.
 const unnamed = "not named in the record"
 
 func hash(text string) int64 {
@@ -176,13 +176,13 @@ func (p *pricing) partial(last cache.Split, of *Part) Partial {
 }
 
 // RecordedSplit is the input that the API reported of a request, its last iteration alone. Writes of an unknown
-// lifetime are for five minutes.
+// TTL are for five minutes.
 func RecordedSplit(u *jsonl.Usage) cache.Split {
 	long := min(u.Write1h, u.CacheWrite)
 	return cache.Split{Read: u.CacheRead, Write1h: long, Write5m: u.CacheWrite - long, Uncached: u.Input}
 }
 
-// SpentSplit is the input of samplings of a usage before its last. Writes of an unknown lifetime are for five minutes.
+// SpentSplit is the input of samplings of a usage before its last. Writes of an unknown TTL are for five minutes.
 func SpentSplit(x jsonl.Spent) cache.Split {
 	return cache.Split{Read: x.CacheRead, Write1h: x.Write1h, Write5m: x.CacheWrite - x.Write1h, Uncached: x.Input}
 }

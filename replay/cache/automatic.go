@@ -45,7 +45,7 @@ type prefix struct {
 // UnmarkedRequest is one API call as an automatic cache sees it.
 type UnmarkedRequest struct {
 	Start   time.Time // zero: when the request before was made
-	Lives   time.Time // start of the lifetime of what it leaves; zero: Start
+	Lives   time.Time // start of the TTL of what it leaves; zero: Start
 	Model   string
 	Kind    *CacheKind // of the model; automatic
 	Tokens  int        // of the whole input
@@ -103,7 +103,7 @@ func (a *Automatic) tidy() {
 	})
 }
 
-// open is of, and makes what there is not.
+// open belongs to, and makes what there is not.
 func (a *Automatic) open(model string) *prefix {
 	if m := a.of(model); m != nil {
 		return m
@@ -115,14 +115,14 @@ func (a *Automatic) open(model string) *prefix {
 	return &a.models[len(a.models)-1]
 }
 
-// Seed states that requests before the first one left so many tokens of a model's prompt, which are cached until then.
+// Seed states that requests before the first one left a number of tokens of a model's prompt, which are cached until then.
 func (a *Automatic) Seed(model string, tokens int, at time.Time) {
 	m := a.open(model)
 	m.left, m.same, m.expires = tokens, tokens, at
 	a.any = true
 }
 
-// Limit states that the next request has no more than so many tokens in common with any request before. Of several
+// Limit states that the next request has at most a given number of tokens in common with any request before. Of several
 // limits the least counts, and of equal ones the first cause.
 func (a *Automatic) Limit(tokens int, cause Cause) {
 	if len(a.models) == 0 {
@@ -152,7 +152,7 @@ func (a *Automatic) Shrink(tokens int) {
 }
 
 // NewTurn states that the next request is the first of a turn. Where the server leaves out the reasoning of the finished
-// turn, ok is true, and what stays the same ends before it, after so many tokens.
+// turn, ok is true, and the unchanged part ends before it, after a number of tokens.
 func (a *Automatic) NewTurn(model string, kind *CacheKind) (tokens int, ok bool) {
 	m := a.of(model)
 	if m == nil {
@@ -186,7 +186,7 @@ func (a *Automatic) Request(r UnmarkedRequest) (Split, Cause) {
 	return Split{Read: read, Uncached: r.Tokens - read}, cause
 }
 
-// Branch makes a request that has only so many tokens in common with the conversation: the request of a compaction
+// Branch makes a request that has only a number of tokens in common with the conversation: the request of a compaction
 // itself. It leaves nothing, but what it read lives on.
 func (a *Automatic) Branch(common int, r UnmarkedRequest) Split {
 	m, read, _ := a.read(&r, common)

@@ -17,16 +17,16 @@ import (
 	"time"
 )
 
-// TTL is the lifetime of an entry from the start of the request that wrote or read it last.
+// TTL is how long an entry lives, from the start of the request that wrote or read it last.
 type TTL uint8
 
-// The documented lifetimes.
+// The documented TTLs.
 const (
 	Short TTL = iota // 5 minutes
 	Long             // 1 hour
 )
 
-// Duration is the lifetime itself.
+// Duration is the TTL itself.
 func (t TTL) Duration() time.Duration {
 	if t == Long {
 		return time.Hour
@@ -34,7 +34,7 @@ func (t TTL) Duration() time.Duration {
 	return 5 * time.Minute
 }
 
-// AskedFor is the lifetime that a request asked for which wrote so many tokens for either; before is that of the request
+// AskedFor is the TTL that a request asked for by the tokens it wrote for each; before is that of the request
 // before it.
 func AskedFor(write5m, write1h int, before TTL) TTL {
 	switch {
@@ -63,7 +63,7 @@ type Breakpoint struct {
 // CachedRequest is one API call as the cache sees it.
 type CachedRequest struct {
 	Start       time.Time    // zero: when the request before was made
-	Lives       time.Time    // start of the lifetimes of what it reads and writes; zero: Start
+	Lives       time.Time    // start of the TTLs of what it reads and writes; zero: Start
 	Model       string       // each model has its own cache
 	Minimum     int          // shortest prefix the model caches, tokens
 	Tokens      int          // of the whole input
@@ -75,7 +75,7 @@ type Split struct {
 	Read     int `json:"read"`     // from the cache
 	Write5m  int `json:"write_5m"` // into it, for 5 minutes
 	Write1h  int `json:"write_1h"` // into it, for 1 hour
-	Uncached int `json:"uncached"` // neither
+	Uncached int `json:"uncached"` // not read and not written
 }
 
 // Input is the whole input.
@@ -157,7 +157,7 @@ func (s *Sim) Change(position int, cause Cause) {
 }
 
 // Shrink states that the server removed tokens between the entries before a position and the position, and the prefix
-// stays valid (cache_edits): entries from the position on are shorter by so many tokens.
+// stays valid (cache_edits): entries from the position on are shorter by a number of tokens.
 func (s *Sim) Shrink(position, tokens int) {
 	s.places.shrink(position, tokens)
 	if s.lastAt >= position {
@@ -265,7 +265,7 @@ func (r *CachedRequest) bill(hit int) Split {
 	return Split{Read: a, Write1h: b - a, Write5m: c - b, Uncached: r.Tokens - c}
 }
 
-// expiry is the end of a lifetime that begins with a request.
+// expiry is the end of a TTL that begins with a request.
 func (s *Sim) expiry(r *CachedRequest, t TTL) time.Time {
 	from := s.now
 	if r.Lives.After(from) {
@@ -274,7 +274,7 @@ func (s *Sim) expiry(r *CachedRequest, t TTL) time.Time {
 	return from.Add(t.Duration())
 }
 
-// refresh restarts the lifetime of the entry that was read.
+// refresh restarts the TTL of the entry that was read.
 func (s *Sim) refresh(r *CachedRequest, hit *place) {
 	if hit == nil {
 		return
@@ -286,7 +286,7 @@ func (s *Sim) refresh(r *CachedRequest, hit *place) {
 	}
 }
 
-// write puts an entry for each breakpoint whose prefix is long enough. The lifetime of an entry that is there already
+// write puts an entry for each breakpoint whose prefix is long enough. The TTL of an entry that is there already
 // restarts.
 func (s *Sim) write(r *CachedRequest) {
 	for i := range r.Breakpoints {
@@ -319,7 +319,7 @@ func (s *Sim) put(position int, e *entry) {
 type Head struct {
 	Own    int  // tokens up to the last breakpoint before the messages
 	Shared int  // tokens at its start that all sessions of the client have in common; at most Own
-	Kept   bool // other sessions keep the shared part in the cache beyond its lifetime
+	Kept   bool // other sessions keep the shared part in the cache beyond its TTL
 	Same   bool // a new process of the client has the same
 }
 

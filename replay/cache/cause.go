@@ -7,7 +7,7 @@ type BreakCause string
 const (
 	None         BreakCause = ""              // it read everything
 	First        BreakCause = "first_request" // nothing of this conversation was in the cache yet
-	Expired      BreakCause = "ttl"           // the lifetime of the entry was over
+	Expired      BreakCause = "ttl"           // the TTL of the entry was over
 	Edited       BreakCause = "edit"          // a stage changed what had been sent
 	Compacted    BreakCause = "compaction"    // the messages were rebuilt
 	ModelSwitch  BreakCause = "model_switch"  // each model has its own cache

@@ -76,7 +76,7 @@ func (k *KindTable) Find(id string) CacheKind {
 	return found
 }
 
-// familyOf is the length of the longest family that a normalized id is of; -1: of none.
+// familyOf is the length of the longest family of a normalized id; -1: it has none.
 func familyOf(families []string, id string) int {
 	longest := -1
 	for _, family := range families {
@@ -99,7 +99,7 @@ func (k *CacheKind) Lifetime() time.Duration {
 	return time.Duration(k.TTLSeconds) * time.Second
 }
 
-// Blocks is the whole blocks of a prefix of so many tokens, in tokens; 0 where they are less than the minimum.
+// Blocks is the whole blocks of a prefix with a number of tokens, in tokens; 0 where they are less than the minimum.
 func (k *CacheKind) Blocks(tokens int) int {
 	q := max(k.Quantum, 1)
 	n := (tokens-k.Offset)/q*q + k.Offset

@@ -10,14 +10,14 @@ import (
 //go:embed losses.json
 var lossesJSON []byte
 
-// Losses is how much less a client's requests to the models of some families read than the simulation has them read, where it has
-// no miss: misses that no line shows.
+// Losses is how much less a client's requests to the models of some families read than the simulation has them read,
+// where it has none: cache misses that no line shows.
 type Losses struct {
 	Client   string     `json:"client,omitempty"` // a product; "": any other
 	Families []string   `json:"families"`         // as CacheKind's; "": any other
 	Sessions int        `json:"sessions"`         // measured
 	Authors  int        `json:"authors"`          // of these
-	Lower    int        `json:"lower"`            // bounds: the authors of 90 % of what was read lost so much, % of the shares
+	Lower    int        `json:"lower"`            // bounds: the authors of 90 % of what was read lost between these, % of the shares
 	Upper    int        `json:"upper"`
 	Idle     []IdleLoss `json:"idle"` // ascending; none where the cost of authors left out is nearer to the recorded one without
 }

@@ -40,7 +40,7 @@ func (p *place) add(e entry) {
 	p.entries[e.model] = &e
 }
 
-// resize lets every entry have so many tokens; of 0 there are no more entries.
+// resize lets every entry have a number of tokens; of 0 there are no more entries.
 func (p *place) resize(tokens int) {
 	if tokens <= 0 {
 		clear(p.entries)

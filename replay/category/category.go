@@ -81,7 +81,7 @@ func (k *Classes) Of(v *view.View, t policy.Target) (c Name, of string) {
 	switch {
 	case msg.Role == session.Assistant:
 		return Text, ""
-	case msg.Class == session.ClassPrompt || msg.Class == session.ClassToolResult: // text beside results was typed
+	case msg.Class == session.ClassPrompt || msg.Class == session.ClassToolResult: // text next to results was typed
 		return Prompts, ""
 	}
 	return Notes, msg.Class.String()

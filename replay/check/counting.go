@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Counting is all that changes figures besides sessions, policies and the version of ctxkit.
+// Counting is all that changes figures apart from sessions, policies and the version of ctxkit.
 type Counting struct {
 	Tokens   string `yaml:"tokens" form:"line"` // this and the next four: as the options of a replay of those names
 	Agent    string `yaml:"agent" form:"line"`
@@ -16,7 +16,7 @@ type Counting struct {
 	Overhead string `yaml:"overhead" form:"line"`
 	Cache    string `yaml:"cache" enum:"equal,own,none"` // whose prompt cache: replay.CacheMode
 	Prices   string `yaml:"-"`                           // ContentHash of the file of models and prices; "": the built-in ones
-	Regret   bool   `yaml:"regret"`                      // misses are computed
+	Regret   bool   `yaml:"regret"`                      // content needed later is computed
 }
 
 // ContentHash identifies the content of a file.

@@ -76,7 +76,7 @@ func (e *Expectation) CheckFields() error {
 	return nil
 }
 
-// FigureLimit is a number that a figure is held against.
+// FigureLimit is a number that a figure is compared with.
 type FigureLimit struct{ exact.Decimal }
 
 // ReadNode reads a number, also one as [strict.ParseCount] reads it.

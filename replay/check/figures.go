@@ -100,7 +100,7 @@ func (j *judge) figures(one *Case, r *CaseResult, was *past, s *SessionReport) *
 	return at
 }
 
-// nearWindow reports whether a request of so many tokens nearly fills the window.
+// nearWindow reports whether a request of a number of tokens nearly fills the window.
 func (o *Outcome) nearWindow(tokens exact.Decimal) bool {
 	return o.Window > 0 && tokens.Known && tokens.Cmp(exact.Whole(o.Window*nearWindow/100)) >= 0
 }

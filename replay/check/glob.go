@@ -11,7 +11,7 @@ import (
 )
 
 // Files lists the plain files under dir that a pattern names, sorted, with slashes and relative to dir. A pattern has
-// the wildcards of path.Match, and ** for any folders, of which those a session keeps beside its file (subagents,
+// the wildcards of path.Match, and ** for any folders, of which those a session keeps next to its file (subagents,
 // tool-results, session-memory) are left out. Nothing found is an error.
 func Files(dir, pattern string) ([]string, error) {
 	clean := path.Clean(filepath.ToSlash(pattern))

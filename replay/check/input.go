@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// Input is the content hash of a session: its file, and the files beside it that change a replay (offloaded results,
+// Input is the content hash of a session: its file, and the files next to it that change a replay (offloaded results,
 // the session's own summary, and with agents its subagents' transcripts). It passes over links and other files that
 // are not plain, as a reader of sessions does.
 func Input(file string, agents bool) (string, error) {

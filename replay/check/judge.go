@@ -10,7 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/exact"
 )
 
-// CheckRun is what results come from, besides the configuration.
+// CheckRun is what results come from, with the configuration.
 type CheckRun struct {
 	Tool     string // version of ctxkit
 	Update   string // the command that writes the baseline
@@ -222,7 +222,7 @@ func (j *judge) session(r *CaseResult, in *CaseReport) SessionReport {
 	return s
 }
 
-// before finds a result in the baseline. Where the baseline is of something else, it says what.
+// before finds a result in the baseline. Where the baseline has other inputs, it says which.
 func (j *judge) before(one *Case, r *CaseResult) (*BaselineSession, string) {
 	name := inputKey(r.Session, r.Agent)
 	old := j.baseline.find(one.Name)

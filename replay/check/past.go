@@ -12,7 +12,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/exact"
 )
 
-// past is a replay that a result is held against.
+// past is a replay that a result is compared with.
 type past struct {
 	figures map[string]exact.Decimal
 	events  []string // all, or the first of them
@@ -121,7 +121,7 @@ func (p *BaselinePlan) Rebuild(reg policy.Registry) (*policy.Policy, error) {
 // replayedOld reports whether it is known what the baseline's policy does under this version.
 func (r *CaseResult) replayedOld() bool { return r.Old != nil && r.Old.Err == nil }
 
-// reference is what a result is held against: what the baseline's policy does under this version, so that only the
+// reference is what a result is compared with: what the baseline's policy does under this version, so that only the
 // policy makes a difference, or the baseline itself. What the version made different is listed separately.
 func (j *judge) reference(r *CaseResult, old *BaselineSession, s *SessionReport, assumed []KeyChange) *past {
 	base, other := old.past(), j.baseline.Tool != j.run.Tool

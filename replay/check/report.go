@@ -19,7 +19,7 @@ const (
 	OK      Verdict = "ok"      // as in the baseline, or within what is allowed
 	Better  Verdict = "better"  // better than in the baseline, and nothing worse
 	Changed Verdict = "changed" // neither better nor worse than in the baseline
-	Stale   Verdict = "stale"   // the baseline is of something else
+	Stale   Verdict = "stale"   // the baseline has other inputs
 	Worse   Verdict = "worse"   // worse than in the baseline
 	Broken  Verdict = "broken"  // outside of a limit of the configuration
 )
@@ -92,7 +92,7 @@ func (c *Counts) add(s *SessionReport) {
 // Effect is what a change of a policy since the baseline does.
 type Effect string
 
-// The effects; "" is of a policy that was not changed.
+// The effects; "" belongs to a policy that was not changed.
 const (
 	EffectNone   Effect = "none"   // other words, the same settings
 	EffectUnseen Effect = "unseen" // other settings, and no session has another figure or event
@@ -139,7 +139,7 @@ type SessionReport struct {
 	Evidence *compare.Pointer `json:"-"` // where it shows; nil: nowhere
 
 	absolute bool  // it fails whatever the sums of its case are: a fault, a limit
-	was      *past // what it is held against; nil: nothing
+	was      *past // what it is compared with; nil: nothing
 	now      *Outcome
 }
 

@@ -16,7 +16,7 @@ type CaseSums struct {
 	Lower    int            `json:"lower"` // sessions that cost less
 	Even     int            `json:"even"`
 	Higher   int            `json:"higher"`
-	Figures  []FigureReport `json:"figures"` // what they cost, the price of what is needed later, and misses
+	Figures  []FigureReport `json:"figures"` // what they cost, the price of what is needed later, and its count
 
 	// From and To are the bounds of a 90 % interval over sessions of the difference in cost, the price of what is needed
 	// later included, in percent. They are not known where there are fewer than 5 sessions.

@@ -105,8 +105,8 @@ func (c *Comparison) Uses() []policy.Use {
 	return uses
 }
 
-// Recorded reports whether a policy is the recorded track. Its misses do not compare with those of a policy: nearly all
-// are re-reads, which are found only where the record had lost the text.
+// Recorded reports whether a policy is the recorded track. Its content needed later does not compare with that of a
+// policy: nearly all are re-reads, which are found only where the recorded session had lost the text.
 func (c *Comparison) Recorded(policy int) bool {
 	return slices.ContainsFunc(c.Sessions, func(s ComparedSession) bool {
 		return policy < len(s.Policies) && s.Policies[policy].Recorded
@@ -120,7 +120,7 @@ type Comparison struct {
 	Sessions     []ComparedSession
 	Common       []int      // the sessions, by index, in which every policy that is no bound is feasible
 	Pairs        []Contrast // by policy: against the first, whose own is empty
-	Judged       int        // index into Figures of the figure that the verdict is about: cost, or what is sent where no cost is known, or the simulated cache does not fit the sessions
+	Judged       int        // index into Figures of the figure that the verdict is about: cost, or the input tokens where no cost is known, or the simulated cache does not fit the sessions
 	Unseen       *Unseen    // what a compaction causes that no replay shows
 	Differ       int        // the session in which a policy differs most from the first; -1: none differs
 	DifferPolicy int        // that policy
@@ -159,7 +159,7 @@ func Compare(policies []string, sessions []ComparedSession, by Group) (out []Com
 	return out
 }
 
-// newComparison is that of one of several groups. measured is of the sessions of all of them.
+// newComparison is that of one of several groups. measured covers the sessions of all of them.
 func newComparison(group string, policies []string, sessions []ComparedSession, groups int, measured *Unseen) Comparison {
 	c, feasible := sums(group, policies, sessions)
 	c.Unseen = measured
@@ -253,7 +253,7 @@ func gathered(g gather, values, weights Values) (known Values, total exact.Decim
 	return known, total
 }
 
-// quantile is the value that so many tenths of the sorted values are below, by linear interpolation.
+// quantile is the value that a number of tenths of the sorted values are below, by linear interpolation.
 func quantile(sorted Values, tenths int) exact.Decimal {
 	at := tenths * (len(sorted) - 1)
 	i, part := at/10, at%10

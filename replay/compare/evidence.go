@@ -14,7 +14,7 @@ type Show string
 const (
 	ShowDiff   Show = "diff"   // the views of two policies side by side
 	ShowCost   Show = "cost"   // requests and costs
-	ShowRegret Show = "regret" // the misses
+	ShowRegret Show = "regret" // content needed later
 	ShowReplay Show = "replay" // totals and events
 )
 

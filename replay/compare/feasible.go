@@ -6,11 +6,11 @@ import (
 	"github.com/ctxkit/ctxkit/replay/exact"
 )
 
-// mostInfeasible is the share of sessions, one in so many, in which a candidate may be infeasible. A policy that is it
+// mostInfeasible is the share of sessions, one in n, in which a candidate may be infeasible. A policy that is it
 // in more, as one that removes nothing, is a bound: it takes no session from the others.
 const mostInfeasible = 10
 
-// Feasible reports whether a replay could have happened: no request is refused, and none breaks a rule of the API
+// Feasible reports whether a replay could have happened: no request is refused, and none violates a rule of the API
 // because of the policy.
 func (v Values) Feasible() bool {
 	zero := exact.Whole(0)

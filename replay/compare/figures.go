@@ -123,7 +123,7 @@ func OfRegret(figure string) bool {
 	return false
 }
 
-// OfMisses reports whether a figure counts misses, or is computed from them.
+// OfMisses reports whether a figure counts content needed later, or is computed from it.
 func OfMisses(figure string) bool {
 	return OfRegret(figure) && figure != "removed_blocks"
 }

@@ -3,6 +3,7 @@ package compare
 import (
 	"slices"
 
+	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -20,11 +21,12 @@ const (
 	FlagUnpriced  Flag = "model_without_price"
 
 	FlagContradicted Flag = "usage_contradicts_content"
+	FlagRebuilt      Flag = "recorded_requests_not_used" // that the client wrote into the file
 )
 
 // Flags lists the flags in their order.
 func Flags() []Flag {
-	return []Flag{FlagMidway, FlagEstimated, FlagOutputs, FlagCompacted, FlagWindow, FlagSubagents, FlagUnpriced, FlagContradicted}
+	return []Flag{FlagMidway, FlagEstimated, FlagOutputs, FlagCompacted, FlagWindow, FlagSubagents, FlagUnpriced, FlagContradicted, FlagRebuilt}
 }
 
 // Mark sets the recorder and the flags of a session by its record and by a replay of it. subagents is how many are left out.
@@ -39,6 +41,7 @@ func (s *ComparedSession) Mark(rec *replay.Record, t *replay.Timeline, subagents
 		FlagUnpriced:  t.Totals.Unpriced > 0,
 
 		FlagContradicted: rec.Contradicted(),
+		FlagRebuilt:      requests.HeldLines(rec.Conv.Lines.SetAside) > 0,
 	}
 	for _, f := range Flags() {
 		if is[f] {
@@ -63,7 +66,8 @@ func (c *Comparison) Flagged(f Flag) (n int) {
 	return n
 }
 
-// OwnRelease reports whether policy i is in all sessions the release that recorded them, and the first policy is the record.
+// OwnRelease reports whether policy i is in all sessions the release that recorded them, and the first policy is the
+// recorded session.
 func (c *Comparison) OwnRelease(i int) bool {
 	return len(c.Sessions) > 0 && c.Policies[0].Name == replay.RecordedTrack().Name && !slices.ContainsFunc(c.Sessions, func(s ComparedSession) bool {
 		return i >= len(s.Policies) || s.Policies[i].Chosen == "" || s.Policies[i].Older || s.Policies[i].Product != s.Recorder

@@ -31,9 +31,9 @@ type Versus struct {
 	Projects   int
 	First      exact.Decimal // the first policy's total
 	Difference exact.Decimal // of the totals
-	// Interval is the difference as a share of First, over projects, or over sessions where all are of one project. It is
-	// known of sums and means that are better where they are less, or more. Comparisons are those whose intervals hold
-	// at once.
+	// Interval is the difference as a share of First, over projects, or over sessions where all belong to one project.
+	// It is known of sums and means that are better where they are less, or more. Comparisons are those whose intervals
+	// hold at once.
 	Interval            interval.Interval
 	Comparisons         int
 	Lower, Even, Higher int // sessions in which the policy's value is lower by more than 0.5 %, even, or higher
@@ -47,7 +47,7 @@ const (
 	VerdictNone    Conclusion = ""              // there is nothing to compare
 	VerdictSame    Conclusion = "same"          // no session differs
 	VerdictTooFew  Conclusion = "too_few"       // too few clusters differ to tell
-	VerdictUnknown Conclusion = "no_difference" // the interval covers 0: none can be told
+	VerdictUnknown Conclusion = "no_difference" // the interval covers 0: no difference can be distinguished
 	VerdictEven    Conclusion = "even"          // the interval is within half a percent
 	VerdictSmall   Conclusion = "small"         // there is a difference, of less than half a percent
 	VerdictLess    Conclusion = "less"
@@ -55,7 +55,7 @@ const (
 )
 
 // Conclusion is what the interval says about other sessions. Where there is none, it is what the projects with most of
-// the cost agree in, if they are so many that they seldom agree by chance.
+// the cost agree in, if there are enough of them that they seldom agree by chance.
 func (v *Versus) Conclusion() Conclusion {
 	zero := exact.Whole(0)
 	i := &v.Interval
@@ -78,8 +78,8 @@ func (v *Versus) Conclusion() Conclusion {
 	return VerdictMore
 }
 
-// agree reports whether all of the largest clusters differ in one direction, and so many of them are one in ten times at
-// most by chance, in any of the comparisons: five in one comparison, as 2 of 32 such draws do.
+// agree reports whether all of the largest clusters differ in one direction, and that number of them does so one in ten
+// times at most by chance, in any of the comparisons: five in one comparison, as 2 of 32 such draws do.
 func (v *Versus) agree() bool {
 	r := v.Interval.Range
 	zero := exact.Whole(0)

@@ -11,8 +11,8 @@ import (
 
 // CostPart is a part of the difference in cost between two policies.
 type CostPart struct {
-	Name   string        `json:"part"`             // content, breaks, lifetime, placement, own calls, output
-	Stages []string      `json:"stages,omitempty"` // of breaks: whose edits cost the most, at most mostStages
+	Name   string        `json:"part"`             // `content`, `breaks`, `lifetime`, `placement`, `own calls`, `output`
+	Stages []string      `json:"stages,omitempty"` // of `breaks`: whose edits cost the most, at most mostStages
 	USD    exact.Decimal `json:"usd"`
 }
 
@@ -21,9 +21,9 @@ const mostStages = 3
 // Parts is the difference in cost between a policy and the first, over the sessions of their pair, by its reasons, the
 // largest first; they add up to the difference. Nil where a cost is not known.
 //
-// Under one cache for all, policies differ in content, breaks and own calls. What expires follows from what is sent: it
-// is content. What no breakpoint or look-back covers follows from the edits that put it out of reach: it is breaks.
-// Without a cache all input is content.
+// Under one cache for all, policies differ in content, cache misses and own requests. What expires follows from the
+// payload: it is content. What no breakpoint or look-back covers follows from the edits that put it out of reach: it is
+// a cache miss. Without a cache all input is content.
 func (c *Comparison) Parts(p int) []CostPart {
 	diff := func(figure string) exact.Decimal {
 		return c.Pairs[p].Figures[slices.Index(Names(), figure)].Difference

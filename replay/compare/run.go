@@ -34,7 +34,7 @@ func RunKept(c *Subject, policies []*policy.Policy, opt replay.Options) (k Kept,
 	k.Parts = make([]*KeptPart, len(policies))
 	var first *replay.Timeline
 	for i, pol := range policies {
-		if i > 0 && c.Known != nil { // the others are held against the first
+		if i > 0 && c.Known != nil { // the others are compared with the first
 			if k.Parts[i] = c.Known(i); k.Parts[i] != nil {
 				continue
 			}

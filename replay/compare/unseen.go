@@ -5,9 +5,9 @@ import (
 	"github.com/ctxkit/ctxkit/replay/exact"
 )
 
-// Unseen is what a compaction causes that no replay shows, because the record is of another policy: requests that look
-// for what is gone, and what they add to the history. It is measured around recorded compactions. The first value of
-// each is low: less what is seen around placebos; the second is high: all that is seen.
+// Unseen is what a compaction causes that no replay shows, because the recorded session had another policy: requests
+// that look for what is gone, and what they add to the history. It is measured around recorded compactions. The first
+// value of each is low: less what is seen around placebos; the second is high: all that is seen.
 type Unseen struct {
 	Times    int              // compactions that it was measured on
 	Projects int              // of them; 0 in the shipped measurement
@@ -23,8 +23,8 @@ const fewestMeasured = 30
 // shippedAftermath is that of the recorded compactions of three sets of sessions, as of docs/internals/testing.md.
 func shippedAftermath() replay.Aftermath {
 	return replay.Aftermath{
-		Compactions: replay.Around{Times: 58, Grown: [2]int{2482547, 2761490}, Explored: [2]int{619, 740}, Edited: [2]int{333, 280}},
-		Placebos:    replay.Around{Times: 46, Grown: [2]int{1863417, 1969874}, Explored: [2]int{375, 404}, Edited: [2]int{399, 364}},
+		Compactions: replay.Around{Times: 58, Grown: [2]int{2301460, 2761490}, Explored: [2]int{620, 740}, Edited: [2]int{331, 280}},
+		Placebos:    replay.Around{Times: 46, Grown: [2]int{1887733, 1969874}, Explored: [2]int{376, 404}, Edited: [2]int{403, 364}},
 	}
 }
 
@@ -87,7 +87,7 @@ const (
 	CannotTell Stability = "cannot_tell" // else
 )
 
-// caused is what so many compactions cause in a session whose requests and input cost so much: low or high.
+// caused is what a number of compactions cause in a session, by what its requests and input cost: low or high.
 func (u *Unseen) caused(i int, compactions int64, cost, requests, input exact.Decimal) exact.Decimal {
 	if compactions == 0 {
 		return exact.Of(0, cost.Places)
@@ -97,7 +97,7 @@ func (u *Unseen) caused(i int, compactions int64, cost, requests, input exact.De
 	return asked.Add(carried.Round(cost.Places))
 }
 
-// largeProject is the part of the cost, one in so many, from which a project is large.
+// largeProject is the part of the cost, one in n, from which a project is large.
 const largeProject = 5
 
 // correct is the correction of a pair; nil where a cost is not known or both compact as often.

@@ -97,7 +97,7 @@ func (d Decimal) String() string {
 	return s
 }
 
-// digits writes the number with so many digits after the point, at least as many as it has.
+// digits writes the number with n digits after the point, at least as many as it has.
 func (d Decimal) digits(places int) string {
 	s := strconv.FormatInt(d.N, 10)
 	sign := s[:len(s)-len(strings.TrimLeft(s, "-"))]
@@ -135,10 +135,10 @@ func FromDigits(s string) (d Decimal, ok bool) {
 	return d, true
 }
 
-// Text is the number with so many digits after the point, rounded half away from zero.
+// Text is the number with n digits after the point, rounded half away from zero.
 func (d Decimal) Text(places int) string { return d.Round(places).digits(places) }
 
-// Round is the number with at most so many digits after the point, rounded half away from zero.
+// Round is the number with at most n digits after the point, rounded half away from zero.
 func (d Decimal) Round(places int) Decimal {
 	if d.Places <= places {
 		return d
@@ -147,7 +147,7 @@ func (d Decimal) Round(places int) Decimal {
 	return Decimal{divide(d.N, by), places, d.Known}
 }
 
-// At is N for so many digits after the point; ok is false where the number has more, is too large, or is not known.
+// At is N for n digits after the point; ok is false where the number has more, is too large, or is not known.
 func (d Decimal) At(places int) (n int64, ok bool) {
 	for d.Places > places && d.N%10 == 0 {
 		d.N, d.Places = d.N/10, d.Places-1
@@ -171,7 +171,7 @@ func divide(n, by int64) int64 {
 	return q
 }
 
-// Ratio is n / by with so many digits after the point, rounded half away from zero; not known where by is 0.
+// Ratio is n / by with n digits after the point, rounded half away from zero; not known where by is 0.
 func Ratio(n, by Decimal, places int) Decimal {
 	if !n.Known || !by.Known || by.N == 0 {
 		return Decimal{}

@@ -1,6 +1,6 @@
 // Package interval says how far a ratio over clustered data could be off: the bounds between which the ratio of other
 // clusters of the same kind lies with 90 % confidence, from the ratios without each of the clusters in turn (the
-// jackknife). Few large clusters say little, however many small ones are beside them: the degrees of freedom follow from
+// jackknife). Few large clusters say little, however many small ones are next to them: the degrees of freedom follow from
 // the weights, as of R. M. Bell and D. F. McCaffrey (2002), "Bias reduction in standard errors for linear regression with
 // multi-stage samples".
 package interval
@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// Percent is the confidence of an interval, and the share of the denominators whose clusters a Range is of.
+	// Percent is the confidence of an interval, and the share of the denominators that a Range covers.
 	Percent = 90
 	// Places is how many digits a ratio has after the point.
 	Places = 9
@@ -65,7 +65,7 @@ func Among(clusters []Ratio, comparisons int) Interval {
 	return i
 }
 
-// Difference is the interval of the ratio of a less that of b. a[i] and b[i] are of the same cluster.
+// Difference is the interval of the ratio of a less that of b. a[i] and b[i] belong to the same cluster.
 func Difference(a, b []Ratio) Interval {
 	type pair struct{ a, b Ratio }
 	pairs := make([]pair, len(a))
@@ -145,7 +145,7 @@ func (s *estimate) interval(comparisons int) (i Interval) {
 }
 
 // freedom is the degrees of freedom of the variance where the ratios of the clusters vary alike: it then has the mean
-// and the variance of a chi-squared distribution of so many. squares is the sum of the squares of the weights.
+// and the variance of a chi-squared distribution of as many. squares is the sum of the squares of the weights.
 func (s *estimate) freedom(squares float64) float64 {
 	mean, variance := 0.0, 0.0
 	var sums [3]float64 // of each term times the weight to the power of 0, 1 and 2
@@ -159,7 +159,7 @@ func (s *estimate) freedom(squares float64) float64 {
 	return mean * mean / variance
 }
 
-// student is the bound that a variable of Student's distribution, with so many degrees of freedom, keeps within on both
+// student is the bound that a variable of Student's distribution, with a number of degrees of freedom, keeps within on both
 // sides with a probability.
 func student(freedom, probability float64) float64 {
 	const steps = 500
@@ -199,7 +199,7 @@ func largest(list []Ratio) (r Range) {
 	return r
 }
 
-// decimal is x with so many digits after the point; not known where it is too large.
+// decimal is x with n digits after the point; not known where it is too large.
 func decimal(x float64, places int) exact.Decimal {
 	n := math.Round(x * math.Pow10(places))
 	if math.Abs(n) > 1<<53 {

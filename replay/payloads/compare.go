@@ -130,7 +130,7 @@ func (c *BodyComparison) compareRoles(want, got []Block) {
 	}
 }
 
-// compareFrames adds what a request on record has beside its messages that is not as it was sent. What is not known of the
+// compareFrames adds what a request on record has next to its messages that is not as it was sent. What is not known of the
 // true one is not compared.
 func (c *BodyComparison) compareFrames(want, got *requests.SentBody) {
 	differ := func(kind, name string, was, is []byte) {

@@ -10,10 +10,10 @@ import (
 	"github.com/ctxkit/ctxkit/replay/wire"
 )
 
-// Framed writes the edits of a policy into a request on record. rebuilt is the request as it is rebuilt from the record,
-// and other as it is under the policy; what differs between the two is the policy's. All else is as it was sent:
-// parameters, system prompt, tools, roles, message boundaries, and the client's words that are on no line, which stay where
-// the block beside them does. It changes both sent and other.
+// Framed writes the edits of a policy into a request on record. rebuilt is the request as it is rebuilt from the
+// recorded session, and other as it is under the policy; what differs between the two is the policy's. All else is as it
+// was sent: parameters, system prompt, tools, roles, message boundaries, and the client's words that are on no line,
+// which stay where the block next to them does. It changes both sent and other.
 func Framed(sent *requests.SentBody, rebuilt, other *wire.Body) {
 	f := newFraming(sent, rebuilt)
 	for m := range other.Messages {
@@ -64,13 +64,13 @@ type identity struct {
 
 func identityOf(b *wire.BodyBlock) identity {
 	source := b.Source
-	if source.Block == wire.Whole { // it stands beside any item
+	if source.Block == wire.Whole { // it stands next to any item
 		source.Item = 0
 	}
 	return identity{source, string(b.JSON)}
 }
 
-// origin is the message that a block is of: under the policy, and in the request on record, -1 where it is not of that.
+// origin is the message of a block: under the policy, and in the request on record, -1 where it is not of that.
 type origin struct{ other, sent int }
 
 func newFraming(sent *requests.SentBody, rebuilt *wire.Body) *framing {
@@ -225,7 +225,7 @@ func (f *framing) find(b *wire.BodyBlock) (r int, same bool) {
 	return -1, false
 }
 
-// client adds a block with words of the client, beside an item.
+// client adds a block with words of the client, next to an item.
 func (f *framing) client(t, m int, item policy.ItemID) {
 	s := &f.sent[t]
 	f.put(wire.BodyBlock{Source: policy.Target{Item: item, Block: wire.Whole}, Type: s.kind, JSON: s.JSON, CacheControl: s.mark()}, s.role, origin{m, s.message})

@@ -188,7 +188,7 @@ func (r *reader) rebuilt(body *wire.Body, v *view.View) []Block {
 	return r.list
 }
 
-// lineOf is the line that a block is from, 0 where it is of none.
+// lineOf is the line that a block is from, 0 where there is none.
 func lineOf(v *view.View, t policy.Target) int {
 	if v == nil {
 		return 0

@@ -25,8 +25,8 @@ type TrueRequest struct {
 }
 
 // ReadTrue reads requests from JSON lines: bodies as they were sent, by themselves or as the body or request of an
-// object, or with what a log says of them beside the messages. Other lines are skipped; where there is nothing else, that is
-// an error.
+// object, or with what a log says of them next to the messages. Other lines are skipped; where there is nothing else,
+// that is an error.
 func ReadTrue(name string, r io.Reader) (list []TrueRequest, skipped SkippedLines, err error) {
 	lines := bufio.NewReader(r)
 	for n := 1; ; n++ {
@@ -101,7 +101,7 @@ func readTrue(line []byte) (t TrueRequest, err error) {
 	return t, nil
 }
 
-// frameOf is what a body has beside its messages, or a log says of it.
+// frameOf is what a body has next to its messages, or a log says of it.
 func frameOf(body, params []byte) *requests.SentBody {
 	system, tools := requests.Member(body, "system"), requests.Member(body, "tools")
 	if params == nil && requests.Member(body, "model") != nil { // a body as it was sent, which has all

@@ -36,7 +36,7 @@ func (m *Modifier) CheckFields() error {
 	return nil
 }
 
-// What modifiers are of.
+// What modifiers apply to.
 const (
 	ofSpeed   = "speed"
 	ofGeo     = "inference_geo"

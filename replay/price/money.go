@@ -130,7 +130,7 @@ func (m *Model) Unreleased(day time.Time) bool {
 	return !day.IsZero() && day.UTC().Format(time.DateOnly) < m.Released
 }
 
-// RatesFor is the prices of a request with so many tokens of input, cached or not.
+// RatesFor is the prices of a request with a number of tokens of input, cached or not.
 func (m *Model) RatesFor(input int) Rates {
 	if t := m.Tier; t != nil && input > t.Above {
 		return t.Rates
@@ -174,7 +174,7 @@ func (r Rates) times(factor Price) Rates {
 	return r
 }
 
-// product is a*b/by, rounded half up. Neither is below 0.
+// product is a*b/by, rounded half up. Both are at least 0.
 func product(a, b int64, by uint64) int64 {
 	high, low := bits.Mul64(uint64(a), uint64(b))
 	return quotient(high, low, by)

@@ -122,7 +122,7 @@ func (r *Rates) CheckFields() error {
 }
 
 // Over is a table of t's rows and of the rows of base whose id t lacks. Of modifiers those of t come first; they replace
-// those of base that are of the same.
+// those of base for the same.
 func (t *Table) Over(base *Table) *Table {
 	out := &Table{AsOf: cmp.Or(t.AsOf, base.AsOf), Unit: t.Unit, Models: slices.Clone(t.Models), Modifiers: slices.Clone(t.Modifiers), unpriced: base.unpriced}
 	for _, m := range base.Modifiers {

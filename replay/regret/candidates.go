@@ -107,7 +107,7 @@ type call struct {
 }
 
 // candidates lists what the agent may have taken from an earlier block, in the order of the uses. Which blocks hold it is
-// not known yet. Before request lost nothing is read again: the record had lost nothing yet.
+// not known yet. Before request lost nothing is read again: the recorded session had lost nothing yet.
 func (x *Index) candidates(known *knownTexts, lost int) ([]needle, error) {
 	b := &builder{
 		Index: x, known: known, lost: lost, texts: x.reader(), earlier: x.reader(), written: map[uint64]bool{}, files: map[string]*file{}, calls: map[string][]call{},
@@ -462,7 +462,7 @@ func (b *builder) shown(at int, raw, text []byte) (*shownText, error) {
 	return same, nil
 }
 
-// linesOf lists the lines of a text that are of some length, each once in what is sought.
+// linesOf lists the lines of a text that have some length, each once in what is sought.
 func (b *builder) linesOf(text []byte, ends []int) []int {
 	lines, from := []int(nil), 0
 	for _, end := range ends {

@@ -32,7 +32,7 @@ func (b *builder) accesses(tool string, raw []byte) []access {
 		Input     string `json:"input"`
 		PatchText string `json:"patchText"`
 	}
-	_ = json.Unmarshal(raw, &in) // another input has neither
+	_ = json.Unmarshal(raw, &in) // another input has no path and no command
 	if list := readPatch(in.Input+in.PatchText+in.Command, b.conv.CWD); len(list) > 0 {
 		return list
 	}

@@ -43,10 +43,10 @@ type needle struct {
 	request  int  // n
 	offset   int  // of the quote in the text of the use
 	common   bool // however many blocks hold it
-	others   int  // holders that are neither the agent's own nor on the record's track alone
+	others   int  // holders that are neither the agent's own nor on the recorded session's track alone
 }
 
-// lines are those of what was read again that are of some length. The view can hold them in several pieces; where there
+// lines are those of what was read again that have some length. The view can hold them in several pieces; where there
 // are none, it must hold the text.
 func (n *needle) lines() []int {
 	if n.shown == nil {
@@ -55,8 +55,8 @@ func (n *needle) lines() []int {
 	return n.shown.lines
 }
 
-// NewIndex reads the whole conversation. recorded are the edits of the record's own track: they give the view that
-// the agent had.
+// NewIndex reads the whole conversation. recorded are the edits of the recorded session's own track: they give the view
+// that the agent had.
 func NewIndex(conv *session.Conversation, recorded []policy.Edit) (*Index, error) {
 	x := &Index{conv: conv, base: make([]int, len(conv.Messages)+1), joined: make([]int, len(conv.Messages))}
 	next := 0
@@ -70,7 +70,7 @@ func NewIndex(conv *session.Conversation, recorded []policy.Edit) (*Index, error
 		}
 		x.joined[m] = next + 1
 	}
-	lost := len(conv.Requests) + 1 // n of the first request that the record may have lost something at
+	lost := len(conv.Requests) + 1 // n of the first request that the recorded session may have lost something at
 	if len(recorded) > 0 {
 		lost = recorded[0].Request
 	}
@@ -87,7 +87,7 @@ func NewIndex(conv *session.Conversation, recorded []policy.Edit) (*Index, error
 	return x, x.keep(found, recorded)
 }
 
-// keep keeps the uses: the record's agent had what it quoted or edited, and had lost what it read again. What it
+// keep keeps the uses: the recorded session's agent had what it quoted or edited, and had lost what it read again. What it
 // wrote without having it came from elsewhere.
 func (x *Index) keep(found []needle, recorded []policy.Edit) error {
 	s := newSight(x, true)

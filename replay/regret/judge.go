@@ -10,14 +10,14 @@ import (
 // Judged is what a policy did to a conversation.
 type Judged struct {
 	Edits    []policy.Edit
-	Recorded bool           // the edits are the record's own
+	Recorded bool           // the edits are the recorded session's own
 	Weigh    policy.Weigher // tokens of blocks
 
-	// Refetch is the cost of getting so many tokens back before request n. nil: it is not known.
+	// Refetch is the cost of getting a number of tokens back before request n. nil: it is not known.
 	Refetch func(n, tokens int) price.USD
 }
 
-// Judge finds the misses of a policy.
+// Judge finds the content that a policy removed and that was needed later.
 func (x *Index) Judge(p Judged) (*Regret, error) {
 	j := newJudge(x, p.Edits, p.Recorded)
 	r := &Regret{Misses: []Miss{}}
@@ -47,7 +47,7 @@ func (x *Index) Judge(p Judged) (*Regret, error) {
 	return r, nil
 }
 
-// add adds a miss, with its price.
+// add adds a block needed later, with its price.
 func (r *Regret) add(m Miss, p *Judged) {
 	if p.Refetch != nil {
 		m.USD = p.Refetch(m.Needed, m.Tokens)

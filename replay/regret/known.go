@@ -17,7 +17,7 @@ type knownTexts struct {
 // knownText is what was worked out of a text.
 type knownText struct {
 	block int        // 1 + the first block with its form; 0: none was searched
-	shown *shownText // by a Read with it; nil: nobody asked
+	shown *shownText // by a Read with it; nil: it was not asked for
 }
 
 func newKnownTexts() *knownTexts { return &knownTexts{seeds: newSeeds(), at: map[[2]uint64]int{}} }

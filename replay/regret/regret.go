@@ -12,9 +12,9 @@
 //   - a response, a tool's input or a typed prompt that quotes names, paths or
 //     lines first seen in the block.
 //
-// A use is a miss if neither the block nor anything else in the view holds what was used: another result, the agent's
-// own words, a stub's preview, a summary's text. Each line of what is read again may stand in another of these. Each
-// block counts at most one miss. A summary without text (fixed: N) holds nothing.
+// A block is needed later at a use if the block and everything else in the view lack what was used: another result, the
+// agent's own words, a stub's preview, a summary's text. Each line of what is read again may stand in another of these.
+// Each block counts at most once. A summary without text (fixed: N) holds nothing.
 //
 // The result is deterministic. What the agent would have done with a smaller view is not known.
 package regret
@@ -67,10 +67,10 @@ type Regret struct {
 	USD     price.USD `json:"refetch_usd,omitzero"`
 	Removed int       `json:"removed_blocks"` // results and messages that the policy removed
 
-	MedianDistance float64 `json:"median_distance"` // requests, 0 without a miss
+	MedianDistance float64 `json:"median_distance"` // requests, 0 without a block needed later
 }
 
-// Count is the number of misses with evidence of one kind.
+// Count is the number of blocks needed later with evidence of one kind.
 func (r *Regret) Count(e Evidence) (n int) {
 	for i := range r.Misses {
 		if r.Misses[i].Evidence == e {
@@ -80,7 +80,7 @@ func (r *Regret) Count(e Evidence) (n int) {
 	return n
 }
 
-// Cost is the cost of getting all misses back; not known where that of one is not.
+// Cost is the cost of getting all of them back; not known where that of one is not.
 func (r *Regret) Cost() price.USD {
 	sum := price.USD{Known: true}
 	for i := range r.Misses {

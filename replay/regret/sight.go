@@ -12,7 +12,7 @@ import (
 // sight is what a view shows at one request after another, computed from the edits alone.
 type sight struct {
 	x        *Index
-	record   bool           // the record's own track: every message joins it
+	record   bool           // the recorded session's own track: every message joins it
 	present  []bool         // by block: it is in view, as itself or with another content
 	replaced []bool         // by block: an edit gave it another content
 	hidden   []bool         // by block: a payload-only edit hides it

@@ -78,7 +78,7 @@ func Recorded(conv *session.Conversation, track *replay.Timeline, table *price.T
 	return list, misses
 }
 
-// recorded divides the input of a charge. miss is nil where the cache held what it should.
+// recorded divides the input of a charge. The second result is nil where the cache held what it should.
 func recorded(c *session.Charge, p *bill.Part, repeated int, miss *CacheMiss) PaidInput {
 	in := bill.RecordedSplit(&c.Usage)
 	cost := func(s cache.Split) int64 { return p.Rates.Cost(s, 0).Nano }
@@ -110,7 +110,7 @@ func recorded(c *session.Charge, p *bill.Part, repeated int, miss *CacheMiss) Pa
 	return r
 }
 
-// without is an input less so many tokens: written ones, and uncached ones where these are too few.
+// without is an input less a number of tokens: written ones, and uncached ones where these are too few.
 func without(in cache.Split, tokens int) cache.Split {
 	for _, from := range []*int{&in.Write1h, &in.Write5m, &in.Uncached} {
 		n := min(*from, tokens)

@@ -8,7 +8,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/spend"
 )
 
-// Extent is the requests that stats are of.
+// Extent is the requests that stats cover.
 type Extent struct {
 	Request int               // whose payload is divided
 	Until   int               // the last that sums include

@@ -176,7 +176,7 @@ func (b *builder) fileList() {
 
 // Agent is the transcript of a subagent.
 type Agent struct {
-	Type      string // as recorded beside it, or by its id; "": by the call that started it
+	Type      string // as recorded next to it, or by its id; "": by the call that started it
 	ToolUse   string // the call, "" where it is not known
 	Prompt    string // its first prompt
 	Bill      *bill.Bill

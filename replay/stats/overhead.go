@@ -117,7 +117,8 @@ func (s *SessionStats) AddOverhead(conv *session.Conversation, log *requests.Log
 	return nil
 }
 
-// PartTokens are the tokens of parts of a system prompt and tools of so many bytes: known in all, or where that is 0 estimated.
+// PartTokens are the tokens of parts of a system prompt and tools with a number of bytes: known in all, or where that is
+// 0 estimated.
 func PartTokens(bytes []int, known int) []int {
 	total := 0
 	for _, n := range bytes {

@@ -97,7 +97,7 @@ type Tool struct {
 	USD       price.USD `json:"input_usd,omitzero"` // what they cost in these
 }
 
-// Reads is what the results of Read hold. Each figure but Tokens is of lines; what is superseded counts once, by what
+// Reads is what the results of Read hold. Each figure but Tokens counts lines; what is superseded counts once, by what
 // superseded it first.
 type Reads struct {
 	Results   int `json:"results"`                 // with content of a file
@@ -369,7 +369,7 @@ func (l *Ledger) composition(s *SessionStats, costs *tokenCosts, sizes []int) []
 	return c.List()
 }
 
-// otherPart is what of a category has no name: it is a part of it where others have one.
+// otherPart is the part of a category without a name: it is a part of it where others have one.
 const otherPart = "(other)"
 
 // ContentSums are sums of categories.

@@ -19,7 +19,7 @@ type Axis struct {
 	Values []string // as a policy file writes them
 }
 
-// ParseAxis reads stage.param=A,B,C or stage.param=A..B[:STEP]. A range is of numbers (whole ones
+// ParseAxis reads stage.param=A,B,C or stage.param=A..B[:STEP]. A range has numbers (whole ones
 // also as 40k or 1.5M) or of durations, both ends included; without a step it has five values, evenly spaced and, for whole
 // numbers, rounded.
 func ParseAxis(text string) (Axis, error) {

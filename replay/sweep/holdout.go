@@ -12,7 +12,7 @@ type HoldOut struct {
 	Projects int
 	Draws    int // 0: there are too few projects
 	Worse    int // draws in which the point chosen is worse than the policy as it is
-	// Median is of the differences, as a share of what the policy as it is comes to.
+	// Median is that of the differences, as a share of what the policy as it is comes to.
 	Median exact.Decimal
 	Higher int // projects in which the best point of all is worse than the policy as it is
 }

@@ -137,7 +137,7 @@ func (p *Plan) Try(point int, s *SweptSession, opt replay.Options) (compare.Valu
 	return o.values, nil
 }
 
-// Swept is what the first points, or all, give in one session. It does not hold the record.
+// Swept is what the first points, or all, give in one session. It does not hold the recorded session.
 type Swept struct {
 	Session compare.ComparedSession // under the policy that the points start from, then under each point
 	Has     []bool                  // by axis: the policy has the parameter

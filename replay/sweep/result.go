@@ -55,17 +55,17 @@ type Grid struct {
 	Inputs   compare.Inputs
 	Same     []int    // by result: the first point under which all sessions have the same figures
 	Front    []bool   // by result
-	By       []string // the figures the front is by
+	By       []string // the figures the Pareto front is by
 	Best     int      // the result with the least of the first of them; -1: no point is feasible
 	HoldOut  HoldOut
 
 	Interrupted bool // further points, or inputs, were wanted
 }
 
-// Mark sums the tried points up and finds the front. Those sessions count in which the policy as it is is feasible, or all
-// where it never is: what a point comes to does not depend on the other points. A point that is infeasible in one of
-// them is a bound and not on the front, and of points without a difference the first alone is on it.
-// permute gives the numbers from 0 to below its argument in random order.
+// Mark sums the tried points up and finds the Pareto front. Those sessions count in which the policy as it is is
+// feasible, or all where it never is: what a point comes to does not depend on the other points. A point that is
+// infeasible in one of them is a bound and not on the Pareto front, and of points without a difference the first alone
+// is on it. permute gives the numbers from 0 to below its argument in random order.
 func (s *Grid) Mark(permute func(n int) []int) {
 	compare.JoinProjects(s.Sessions)
 	names := []string{s.Policy}
@@ -111,7 +111,7 @@ func (s *Grid) Mark(permute func(n int) []int) {
 	s.HoldOut = s.holdOut(candidates, permute)
 }
 
-// total is what a point comes to in the first figure of the front.
+// total is what a point comes to in the first figure of the Pareto front.
 func (s *Grid) total(point int) exact.Decimal {
 	return s.Results[point].Common[s.Against.Judged].Total
 }

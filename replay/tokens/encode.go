@@ -19,7 +19,7 @@ import (
 type EncodeOptions struct {
 	Jobs        int     // goroutines that count; 0: one
 	Ratio       float64 // tokens of the model for one of the encoding; 0: one
-	LargeImages bool    // the model is of the 4.7 generation or later (see ImageCost)
+	LargeImages bool    // the model has the 4.7 generation or later (see ImageCost)
 }
 
 // The tokenizers that rates are known of. The first two are the price table's names for Claude's: up to the 4.6

@@ -59,7 +59,7 @@ func (w *weighing) sum(blocks []policy.Target) (n int) {
 	return n
 }
 
-// explain drops a fall of the context at a request if thinking of so many tokens, which the server left out, explains
+// explain drops a fall of the context at a request if thinking of a number of tokens, which the server left out, explains
 // all of it but what is too little to report.
 func (c *Calibration) explain(request, less int) {
 	c.Drops = slices.DeleteFunc(c.Drops, func(d Drop) bool {

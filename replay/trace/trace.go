@@ -56,7 +56,7 @@ type TracedBlock struct {
 	Text   int // index into Texts; -1: it has none
 }
 
-// TracedEdit is an edit that changed what is sent.
+// TracedEdit is an edit that changed the payload.
 type TracedEdit struct {
 	Request int // n of the main request it was made before; 0: after the last
 	Stage   string
@@ -156,7 +156,7 @@ func longest(conv *session.Conversation, most int) int {
 	return Longest(sizes, most)
 }
 
-// Longest is the most bytes that a text may have so that texts of these sizes have at most so many together; 0 where
+// Longest is the most bytes that a text may have so that texts of these sizes have at most a number together; 0 where
 // they have no more as they are. It sorts the sizes.
 func Longest(sizes []int, most int) int {
 	slices.Sort(sizes)
@@ -463,7 +463,7 @@ func (tr *Tracer) text(s string) int {
 	return at
 }
 
-// Shorten cuts a text of more than so many bytes in the middle, and says how much is left out. most 0 cuts nothing.
+// Shorten cuts a text above a number of bytes in the middle, and says how much is left out. most 0 cuts nothing.
 func Shorten(s string, most int) string {
 	if most <= 0 || len(s) <= most {
 		return s

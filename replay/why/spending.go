@@ -23,7 +23,7 @@ type Expense struct {
 	USD    price.USD        `json:"cost_usd,omitzero"`
 }
 
-// The parts beside those of bill.Kinds.
+// The parts next to those of bill.Kinds.
 const (
 	PartReads     = "reads"  // what was sent again, at the price of a cache read
 	PartResent    = "resent" // what was sent again outside of the cache
@@ -134,7 +134,7 @@ func addExpense(list []Expense, one *Expense) []Expense {
 	return list
 }
 
-// hourCache holds the pauses against a cache that lives for an hour. It is nil where no pause had that length, or the
+// hourCache compares the pauses with a cache that lives for an hour. It is nil where no pause had that length, or the
 // session's cache is not one of five minutes.
 func (s *SessionBreaks) hourCache(spent []spend.PaidInput) *HourCache {
 	h, short := &HourCache{USD: price.USD{Known: true}, Saved: price.USD{Known: true}}, false

@@ -28,7 +28,7 @@ type SessionBreaks struct {
 	File     string           `json:"file"`
 	Title    string           `json:"title,omitempty"`
 	Policy   string           `json:"policy"`
-	Recorded bool             `json:"recorded"` // the policy is the recorded track: breaks have what the API reported of them
+	Recorded bool             `json:"recorded"` // the policy is the recorded track: cache misses have what the API reported of them
 	Counter  string           `json:"counter"`
 	Cache    replay.CacheMode `json:"prompt_cache,omitempty"`
 	Model    string           `json:"model"`
@@ -45,7 +45,7 @@ type SessionBreaks struct {
 	Breaks      []CacheBreak           `json:"breaks"`                         // the most expensive first
 	Causes      []BreakSum             `json:"causes"`                         // the most expensive first
 	Total       BreakSum               `json:"total"`                          // of all breaks
-	InRecord    *RecordedBreaks        `json:"breaks_of_the_record,omitempty"` // of another policy: what the record lost
+	InRecord    *RecordedBreaks        `json:"breaks_of_the_record,omitempty"` // of another policy: what the recorded session lost
 	Spent       price.USD              `json:"spent_usd,omitzero"`             // what was billed, and for a policy or without usage Cost
 	Expenses    []Expense              `json:"expenses"`                       // of Spent, to the last digit; the most expensive first
 	Contents    []stats.CategoryTokens `json:"contents"`                       // of the input of main requests: what it cost
@@ -58,7 +58,7 @@ type SessionBreaks struct {
 	prices *price.Table
 }
 
-// ByUsage reports whether breaks and expenses are those that the API reported, and not those of the simulated cache.
+// ByUsage reports whether cache misses and expenses are those that the API reported, and not those of the simulated cache.
 func (s *SessionBreaks) ByUsage() bool { return s.Recorded && s.Usage > 0 }
 
 // CacheBreak is a main request that read less from the cache than the one before it had left there.
@@ -75,7 +75,7 @@ type CacheBreak struct {
 	Before  string           `json:"model_before,omitempty"`  // and that of the request before
 	Idle    float64          `json:"idle_seconds"`            // between the response before and the request
 	Tool    bool             `json:"idle_in_tool,omitempty"`  // it waited for a tool
-	InFile  *spend.CacheMiss `json:"in_record,omitempty"`     // nil: the record did not break here, or the policy is another
+	InFile  *spend.CacheMiss `json:"in_record,omitempty"`     // nil: the recorded session did not break here, or the policy is another
 	Sim     *SimulatedBreak  `json:"in_simulation,omitempty"` // nil: the simulation did not break here
 	Sent    *RecordedCause   `json:"sent,omitempty"`          // nil: the request, or the one before, is not on record
 }
@@ -87,7 +87,7 @@ type SimulatedBreak struct {
 	Parts
 }
 
-// Parts are the parts of a cost that breaks of the cache make: those of replay.CostParts.
+// Parts are the parts of a cost that cache misses make: those of replay.CostParts.
 type Parts struct {
 	Restarts  price.USD `json:"restarts_usd,omitzero"`
 	Changes   price.USD `json:"changes_usd,omitzero"`
@@ -96,7 +96,7 @@ type Parts struct {
 	Placement price.USD `json:"placement_usd,omitzero"`
 }
 
-// BreakSum is a number of breaks.
+// BreakSum is a number of cache misses.
 type BreakSum struct {
 	Cause cache.BreakCause `json:"cause,omitempty"`
 	Stage string           `json:"stage,omitempty"`
@@ -105,24 +105,24 @@ type BreakSum struct {
 	Simulated int       `json:"simulated_breaks"`
 	SimLost   int       `json:"simulated_lost_tokens"`
 	SimUSD    price.USD `json:"simulated_usd,omitzero"`
-	Only      int       `json:"only_simulated"` // of Simulated, on the recorded track: the record did not break there
+	Only      int       `json:"only_simulated"` // of Simulated, on the recorded track: the recorded session did not break there
 }
 
-// RecordedBreaks are breaks of the record, by the usage.
+// RecordedBreaks are cache misses of the recorded session, by the usage.
 type RecordedBreaks struct {
 	Breaks int       `json:"recorded_breaks"`
 	Lost   int       `json:"recorded_lost_tokens"`
 	USD    price.USD `json:"recorded_usd,omitzero"`
 }
 
-// join adds other breaks of the record.
+// join adds other cache misses of the recorded session.
 func (r *RecordedBreaks) join(o *RecordedBreaks) {
 	r.Breaks += o.Breaks
 	r.Lost += o.Lost
 	r.USD.Add(o.USD)
 }
 
-// Add adds other breaks.
+// Add adds other cache misses.
 func (s *BreakSum) Add(o *BreakSum) {
 	s.join(&o.RecordedBreaks)
 	s.Simulated += o.Simulated
@@ -132,7 +132,7 @@ func (s *BreakSum) Add(o *BreakSum) {
 }
 
 // Replay replays a record under a policy and returns where the cache broke. log is the requests that the file holds, nil
-// without any: they name the causes of the record's breaks.
+// without any: they name the causes of the recorded session's cache misses.
 func Replay(rec *replay.Record, pol *policy.Policy, opt replay.Options, log *requests.Log) (*SessionBreaks, *replay.Timeline, error) {
 	opt.Prices = rec.Prices(opt)
 	var misses map[int]*spend.CacheMiss
@@ -181,7 +181,7 @@ func Replay(rec *replay.Record, pol *policy.Policy, opt replay.Options, log *req
 	return s, tl, err
 }
 
-// newBreaks returns the breaks of a timeline; misses are those of the record, by request.
+// newBreaks returns the cache misses of a timeline; cache misses are those of the recorded session, by request.
 func newBreaks(rec *replay.Record, tl *replay.Timeline, misses map[int]*spend.CacheMiss, recorded bool, log *requests.Log) (*SessionBreaks, error) {
 	s := &SessionBreaks{
 		Session: tl.Session, Agent: tl.Agent, File: tl.File, Lines: requests.HeldLines(rec.Conv.Lines.SetAside), Title: tl.Title, Policy: tl.Policy, Recorded: recorded, Counter: tl.Counter,
@@ -294,7 +294,7 @@ func (b *CacheBreak) explain(tl *replay.Timeline, r *replay.Request) {
 	}
 }
 
-// changes reports whether an edit changes what is sent.
+// changes reports whether an edit changes the payload.
 func changes(k policy.EditKind) bool { return k.PayloadOnly() || !k.KeepsView() }
 
 // largest is the cause of the largest part.
@@ -351,7 +351,7 @@ func (b *CacheBreak) one(recorded bool) *BreakSum {
 	return s
 }
 
-// sum sorts the breaks and adds them up.
+// sum sorts the cache misses and adds them up.
 func (s *SessionBreaks) sum() {
 	slices.SortStableFunc(s.Breaks, func(a, b CacheBreak) int {
 		return cmp.Or(truth(b.InFile != nil)-truth(a.InFile != nil), cmp.Compare(b.USD().Nano, a.USD().Nano), cmp.Compare(b.Lost(), a.Lost()))

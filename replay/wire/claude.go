@@ -93,8 +93,8 @@ func (f *claudeFrame) dropsBefore(id policy.ItemID) (drops bool) {
 	return drops
 }
 
-// ofRunningTool reports whether an attachment is of a hook around a tool, and the process that ran it still sends. Older
-// clients have it as a text of its own then, and fold it into the result only once they have read it back.
+// ofRunningTool reports whether an attachment comes from a hook around a tool, and the process that ran it still sends.
+// Older clients have it as a text of its own then, and fold it into the result only once they have read it back.
 func (f *claudeFrame) ofRunningTool(id policy.ItemID) bool {
 	if !f.HooksApart || int(id) < f.own.readBack {
 		return false
@@ -103,8 +103,8 @@ func (f *claudeFrame) ofRunningTool(id policy.ItemID) bool {
 	return ok
 }
 
-// ofRunningStop reports whether an attachment is of a hook at the end of the agent's run, and the run goes on for what it said.
-// Older clients put it to the history only once the run has ended.
+// ofRunningStop reports whether an attachment comes from a hook at the end of the agent's run, and the run goes on for
+// what it said. Older clients put it to the history only once the run has ended.
 func (f *claudeFrame) ofRunningStop(id policy.ItemID) bool {
 	if !f.StopsLater || int(id) < f.own.readBack || id < f.prompt {
 		return false
@@ -170,7 +170,7 @@ func (f *claudeFrame) flush() {
 // place appends what is collected.
 func (f *claudeFrame) place() {
 	var system []string
-	var first policy.Target // of what is sent in the system role
+	var first policy.Target // of the content in the system role
 	for _, blocks := range f.attached {
 		if !f.sent(&blocks[0]).System || !f.systemTurns() {
 			f.attach(blocks)

@@ -13,7 +13,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
-// answer is what is sent of a response: of another model than the one that is asked newer clients leave out the signed
+// answer is the sent content of a response: of another model than the one that is asked newer clients leave out the signed
 // thinking, and older ones send a plan without what they wrote into its call.
 func (f *claudeFrame) answer(id policy.ItemID, blocks []BodyBlock) []BodyBlock {
 	if m := f.view.Message(id); m != nil && f.OwnThinking && !m.Synthetic && m.Model != f.asked() {

@@ -70,7 +70,7 @@ func (r *renderer) isReminder(t policy.Target) bool {
 	return raw != nil && raw.Kind == jsonl.KindAttachment && r.conv.Product == session.Product && r.unchanged(t)
 }
 
-// raw is the block of the record that a block shows, nil where it shows none.
+// raw is the recorded block that a block shows, nil where it shows none.
 func (f *claudeFrame) raw(b *BodyBlock) *session.Block {
 	if b.Source.Block == Whole {
 		return nil

@@ -62,7 +62,7 @@ type framer interface {
 	flush()
 }
 
-// plainFrame makes one message of what is of one role.
+// plainFrame makes one message of adjacent content of one role.
 type plainFrame struct{ *renderer }
 
 func (f plainFrame) add(_ policy.ItemID, role session.Role, blocks []BodyBlock) { f.say(role, blocks) }

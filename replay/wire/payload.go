@@ -42,7 +42,7 @@ func Payload(v *view.View, pol *policy.Policy) (*Body, error) {
 	return b, nil
 }
 
-// longTTL is the lifetime that a request must name; five minutes are the default.
+// longTTL is the TTL that a request must name; five minutes are the default.
 const longTTL = "1h"
 
 // breakpoints lists the messages of n, ascending, that a client with such marks marks at their last block. A
@@ -144,7 +144,7 @@ func (c *carrying) name(edits []policy.CacheEdit) {
 
 func isResult(b BodyBlock) bool { return b.Type == "tool_result" && b.ToolUse != "" }
 
-// message returns the message with its edits in front.
+// message returns the message with its edits before it.
 func (c *carrying) message(v *view.View) BodyMessage {
 	type cacheDelete struct {
 		Type      string `json:"type"`

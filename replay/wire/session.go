@@ -18,11 +18,11 @@ import (
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
-// SessionFileOptions say what a session file holds beside the view.
+// SessionFileOptions say what a session file holds next to the view.
 type SessionFileOptions struct {
 	Policy   string // its name, which the session's id depends on
 	Request  int    // the main request that the view is before
-	Overhead int    // tokens that the client counts beside the messages
+	Overhead int    // tokens that the client counts next to the messages
 	Client   string // version of Claude Code on the lines of a session that another agent recorded
 	Title    string // in a list of sessions; "": none
 }
@@ -50,7 +50,7 @@ type ResultFile struct{ Name, Text string }
 // out by itself stays.
 //
 // Blocks have the bytes of Model's, with three exceptions in sessions of other agents. Thinking by models of other
-// vendors is left out, a block of a type that only its agent knows is a text that says so, and the ids of calls have only
+// vendors is left out, a block of a type that only its agent knows is a text that names it, and the ids of calls have only
 // characters that the API takes.
 func Session(v *view.View, o SessionFileOptions) (*SessionFile, error) {
 	w := sessionWriter{
@@ -223,7 +223,7 @@ type sessionLine struct {
 	Meta      bool    `json:"isMeta,omitempty"`
 	Hidden    bool    `json:"isVisibleInTranscriptOnly,omitempty"`
 	Summary   bool    `json:"isCompactSummary,omitempty"`
-	NoRequest bool    `json:"noRequest,omitempty"` // the session that the view is of asked for it
+	NoRequest bool    `json:"noRequest,omitempty"` // the session of the view asked for it
 	UUID      string  `json:"uuid"`
 	Time      string  `json:"timestamp"`
 }

@@ -154,7 +154,7 @@ func modelVersion(model, family string) (int, bool) {
 	return 0, false
 }
 
-// versionAt reads major and minor version at the front of parts, as major x 100 + minor. A number of more than two
+// versionAt reads major and minor version at the beginning of parts, as major x 100 + minor. A number of more than two
 // digits is a date.
 func versionAt(parts []string) (int, bool) {
 	var nums [2]int

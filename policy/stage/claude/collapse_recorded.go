@@ -7,7 +7,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// recordedCollapses counts how much of the record has been followed.
+// recordedCollapses counts how much of the recorded session has been followed.
 type recordedCollapses struct {
 	commit   int
 	snapshot int

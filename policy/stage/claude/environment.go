@@ -22,7 +22,7 @@ const (
 	envNoMicro      = "DISABLE_MICROCOMPACT"
 	standardContext = 200000 // the window of a model without a larger one, tokens
 
-	// The bounds of the window that automatic compaction goes by, tokens.
+	// The bounds of the window that automatic compaction follows, tokens.
 	smallestWindow = 100000
 	largestWindow  = 1000000
 
@@ -108,7 +108,7 @@ func readPercent(s string) (string, bool) {
 	return strconv.Quote(strconv.FormatFloat(p, 'g', -1, 64)), ok
 }
 
-// readWindow reads the window that automatic compaction goes by as the client of a version does: up to 2.1.88 any number,
+// readWindow reads the window that automatic compaction follows as the client of a version does: up to 2.1.88 any number,
 // after that one within bounds, from 2.1.112 on also 500k or 0.5m.
 func readWindow(s, version string) (text string, ok bool) {
 	text, ok = readPositive(s)

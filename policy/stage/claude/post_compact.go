@@ -123,7 +123,7 @@ func (s *postCompact) Run(c *policy.Context) ([]policy.Edit, error) {
 		s.carried.add(e.Lead)
 		s.carried.add(e.Keep)
 	}()
-	attached := func(s policy.Synthetic) bool { return s.Attached } // the record has what the client re-injected
+	attached := func(s policy.Synthetic) bool { return s.Attached } // the recorded session has what the client re-injected
 	if e.Request != c.Request || slices.ContainsFunc(e.Insert, attached) || slices.ContainsFunc(e.Tail, attached) {
 		return nil, nil
 	}

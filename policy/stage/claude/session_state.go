@@ -14,7 +14,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/summarize"
 )
 
-// sessionState is what a client knows of a session beside its messages. It outlives compactions. As messages join,
+// sessionState is what a client knows of a session next to its messages. It outlives compactions. As messages join,
 // only the places are noted; their texts are read at a compaction, each once.
 type sessionState struct {
 	started   bool // there has been a response

@@ -170,7 +170,7 @@ func (s *clineCompaction) lastRequest(c *policy.Context) int {
 	return c.Last.Usage.Context()
 }
 
-// summaryMetadata is how many characters the JSON of a summary has beside its text, which stands in it twice: its
+// summaryMetadata is how many characters the JSON of a summary has next to its text, which stands in it twice: its
 // heading, and figures of five digits.
 const summaryMetadata = 231
 
@@ -217,7 +217,7 @@ func (s *clineCompaction) compact(c *policy.Context, target int, trigger, reason
 	return plan.Compact(c)
 }
 
-// cut is where the newest messages begin that weigh so many tokens or more: at an assistant message or a prompt, and
+// cut is where the newest messages begin that weigh a number of tokens or more: at an assistant message or a prompt, and
 // no later than the last prompt.
 func (s *clineCompaction) cut(v policy.View, ids []policy.ItemID, tokens int) int {
 	at, sum := len(ids), 0

@@ -273,7 +273,7 @@ func (s *clineTruncation) replaceReads(c *policy.Context, reason string) (edits 
 	return edits, float64(gone) / float64(max(total, 1)), nil
 }
 
-// early reports whether an item is of the first two messages.
+// early reports whether an item belongs to the first two messages.
 func (s *clineTruncation) early(id policy.ItemID) bool {
 	return slices.ContainsFunc(s.runs[:min(2, len(s.runs))], func(r messageRun) bool { return slices.Contains(r.items, id) })
 }

@@ -15,8 +15,8 @@ import (
 //go:embed catalogue.json
 var catalogueText []byte // scripts/gencatalogue
 
-// Catalogue is what releases of Codex CLI know of models: the catalogue that each carries. Codex goes by it, and not by
-// what the API takes, unless its server sends it another.
+// Catalogue is what releases of Codex CLI know of models: the catalogue that each carries. Codex follows it
+// rather than the limits of the API, unless its server sends it another.
 type Catalogue struct {
 	Note     string                      `json:"note"`
 	Unit     string                      `json:"unit"`
@@ -38,7 +38,7 @@ type CatalogueModel struct {
 }
 
 // catalogue finds what a release knows of a model, or, where that is "", the newest release of a day: of one that has no
-// such release, the oldest that knows the model; the newest where neither is known. Zero: none knows it.
+// such release, the oldest that knows the model; the newest where both are unknown. Zero: none knows it.
 func catalogue() func(model, release string, day time.Time) (m CatalogueModel, from string) {
 	table := sync.OnceValue(func() (t Catalogue) {
 		if err := json.Unmarshal(catalogueText, &t); err != nil { // a test reads it

@@ -38,7 +38,7 @@ var upTo55 = pattern.New(`(^|/)gpt-5(\.[0-5])?($|[^.0-9])`)
 // clientVersion is what sessions show of every version. The input of a request is the input of the one before, its output
 // and what joined, less the reasoning that the server leaves out. The encrypted item of a compaction is 580 to 3,068
 // tokens by the client's estimates in 26 recorded compactions, which count it where the recording redacts it. What a
-// compaction sends again is in the record of it.
+// compaction sends again is in its record.
 func clientVersion(string) policy.ClientVersion {
 	return policy.ClientVersion{WholeOutput: true, SameOverhead: true, RecordsAttached: true, SealedSummary: 1784}
 }

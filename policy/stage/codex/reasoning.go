@@ -85,9 +85,9 @@ func reasoningOf(m *session.Message) (recorded, estimated float64) {
 	return recorded, estimated
 }
 
-// encryptedSize is how Codex' estimate of encrypted reasoning follows from what a response used: so much a reasoning
-// token, and so much an item. It is fitted to 38 recorded compactions (docs/internals/codex.md). ok is false for a model
-// whose reasoning is not encrypted.
+// encryptedSize is how Codex' estimate of encrypted reasoning follows from the usage of a response: a factor per
+// reasoning token, and a constant per item. It is fitted to 38 recorded compactions (docs/internals/codex.md). ok is
+// false for a model whose reasoning is not encrypted.
 func encryptedSize(model string) (slope, each float64, ok bool) {
 	switch {
 	case !strings.HasPrefix(model, "gpt-"):

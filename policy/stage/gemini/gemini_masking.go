@@ -62,11 +62,11 @@ type geminiMasking struct {
 
 	tokens    []int                 // of the results that can be masked, 0 of the others
 	first     map[policy.ItemID]int // index of the first result of each item
-	inHistory int                   // so many results are in the history, the oldest
+	inHistory int                   // number of results in the history, the oldest
 	history   int                   // tokens of those
 	edge      int                   // index of the oldest protected result of those
 	newest    int                   // tokens of the protected results
-	settled   int                   // so many results are masked or cannot be, the oldest
+	settled   int                   // number of results that are masked or cannot be, the oldest
 }
 
 func (s *geminiMasking) Run(c *policy.Context) ([]policy.Edit, error) {
@@ -194,7 +194,7 @@ func (s *geminiMasking) resultTokens(v policy.View, t policy.Target) int {
 	return responseSize(contents(v, nil), t) / 4
 }
 
-// mask is what is left of a result of so many tokens, nil where that is no smaller.
+// mask is what is left of a result of a number of tokens, nil where that is no smaller.
 func (s *geminiMasking) mask(c *policy.Context, t policy.Target, was int) (*policy.Content, error) {
 	raw := c.View.Raw(t)
 	tool := c.Conv.ToolName(raw.ID)

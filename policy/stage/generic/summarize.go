@@ -127,7 +127,7 @@ func isSummary(v policy.View, id policy.ItemID) bool {
 	return sy != nil && sy.Summary
 }
 
-// choices is where the summary of so many tokens comes from.
+// choices is where the summary of a number of tokens comes from.
 func (s *summarization) choices(tokens int) policy.SummaryChoices {
 	if s.p.Ratio == 0 {
 		return s.p.Summary

@@ -240,7 +240,7 @@ func (s *supersede) covers(c *policy.Context, list []policy.Result, a, old *abou
 	case old.to == math.MaxInt || a.to != math.MaxInt:
 		return true, nil
 	}
-	// A read of the whole file may end before the older one's lines: tools show so many lines and no more.
+	// A read of the whole file may end before the older one's lines: tools show a limited number of lines.
 	if *reach == 0 {
 		last, err := s.lastLine(c, list[a.index].Target)
 		if err != nil {

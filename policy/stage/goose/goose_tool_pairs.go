@@ -84,7 +84,7 @@ func (s *gooseToolPairs) Run(c *policy.Context) ([]policy.Edit, error) {
 	return s.summarize(c, pairs), nil
 }
 
-// oldest lists the responses that are summarised beside the request, none where there are too few.
+// oldest lists the responses that are summarised next to the request, none where there are too few.
 func (s *gooseToolPairs) oldest(c *policy.Context) []pair {
 	calls, list := 0, earlier(c.View)
 	for _, r := range list {

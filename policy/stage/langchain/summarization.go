@@ -227,7 +227,7 @@ func lastChars(v policy.View, id policy.ItemID) int {
 	return len(v.Raw(last).ID) + lengthOf(v, last)
 }
 
-// messages is how many messages an item is: each result is one, and all that is beside them.
+// messages is how many messages an item is: each result is one, and all that is next to them.
 func (s *summarization) messages(v policy.View, id policy.ItemID) int {
 	n, rest := 0, 0
 	for t := range policy.Targets(v, id) {

@@ -14,7 +14,7 @@ import (
 var limitTable []byte // scripts/genlimits
 
 // LimitTable is what providers let models take and write, by the tables of models.dev that releases of OpenCode carry.
-// OpenCode goes by that table, which it fetches anew as it runs; from 1.14 on it asks GitHub Copilot itself.
+// OpenCode follows that table, which it fetches anew as it runs; from 1.14 on it asks GitHub Copilot itself.
 type LimitTable struct {
 	Note     string                           `json:"note"`
 	Unit     string                           `json:"unit"`

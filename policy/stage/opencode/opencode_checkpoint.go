@@ -333,7 +333,7 @@ func (s *opencodeCheckpoint) compact(c *policy.Context, trigger, reason string, 
 }
 
 // checkpoint is the content of the message that takes the place of the view. The client's sentence in it, of 130
-// characters, is a stand-in.
+// characters, is a placeholder.
 func checkpoint(summary policy.Content, recent string) []policy.Content {
 	if recent != "" {
 		recent = "\n\n<recent-context>\n" + recent + "\n</recent-context>"

@@ -69,7 +69,7 @@ func (p *PiCompaction) requestLimit(window int) int {
 	return window - p.Reserve*4/5
 }
 
-// exceeds reports whether so many tokens are too many for a window.
+// exceeds reports whether a number of tokens is too large for a window.
 func (p *PiCompaction) exceeds(tokens, window int) bool { return tokens > p.limit(window) }
 
 // inRun reports whether a run is interrupted for a compaction, between its tool results and the next response.

@@ -190,7 +190,7 @@ func (e *editing) removeBlock(d *draft, i int, reason string) {
 	p := &d.parts[i]
 	p.gone = true
 	if !slices.ContainsFunc(d.parts, func(p part) bool { return !p.gone }) {
-		// What the blocks before became is of no account: the whole message goes.
+		// What the blocks before became does not matter: the whole message goes.
 		e.edits = slices.DeleteFunc(e.edits, func(x policy.Edit) bool { return len(x.Items) == 0 && x.Target.Item == d.id })
 		e.remove([]*draft{d}, reason)
 		return

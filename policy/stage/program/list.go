@@ -48,7 +48,7 @@ func (l *list) messages() []*message {
 	return all
 }
 
-// update brings the list up to the view and returns what the program has to be told: the ids of messages that left,
+// update brings the list up to the view and returns the news for the program: the ids of messages that left,
 // and the messages that are new or changed.
 func (l *list) update(c *policy.Context) (removed []string, fresh []messageLine, err error) {
 	if l.known == nil {

@@ -194,7 +194,7 @@ func (a *messageAnswer) blocks() (list []block, err error) {
 	return list, nil
 }
 
-// named matches a message with an id, which is of that message alone. It returns the place of its first block.
+// named matches a message with an id, which belongs to that message alone. It returns the place of its first block.
 func (m *matching) named(a *messageAnswer, to int) (int, error) {
 	d := m.at[a.ID]
 	switch {

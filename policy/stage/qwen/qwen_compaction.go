@@ -118,7 +118,7 @@ func (s *qwenCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	return edits, err
 }
 
-// summaryMargin is what a request for a summary leaves free beside its input and output, in tokens.
+// summaryMargin is what a request for a summary leaves free next to its input and output, in tokens.
 const summaryMargin = 1024
 
 func (s *qwenCompaction) compact(c *policy.Context, a *attempt, h *prompt, next int, forced bool, hard float64) (edits []policy.Edit, failed bool, err error) {
@@ -198,7 +198,7 @@ func (s *summary) length() int {
 // Figures of tokenEstimation.ts and compactionInputSlimming.ts.
 const (
 	charsPerToken = 4
-	charsOfResult = 64 // beside its text
+	charsOfResult = 64 // next to its text
 	charsOfImage  = 1600 * charsPerToken
 )
 

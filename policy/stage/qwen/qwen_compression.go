@@ -188,7 +188,7 @@ func splitBehind(g measure.GenAI, history []policy.ItemID, share float64) int {
 	return len(history)
 }
 
-// splitRounds keeps the last response, whose calls are open, and so many rounds before it.
+// splitRounds keeps the last response, whose calls are open, and a number of rounds before it.
 func splitRounds(g measure.GenAI, history []policy.ItemID, rounds int) int {
 	at := len(history) - 1
 	for range rounds {

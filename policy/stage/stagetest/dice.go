@@ -35,7 +35,7 @@ func (d *Dice) N(limit int) int {
 	return v % limit
 }
 
-// One is true once in so many times.
+// One is true once in n times.
 func (d *Dice) One(in int) bool { return d.N(in) == 0 }
 
 // Size returns a number up to about limit, small ones as likely as large ones.

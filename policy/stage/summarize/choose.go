@@ -29,7 +29,7 @@ func Since(c *policy.Context, boundary int) []policy.ItemID {
 	return slices.DeleteFunc(c.View.IDs(), func(id policy.ItemID) bool { return int(id) < b.Before })
 }
 
-// Kept returns the newest items that stay beside a summary: keep, or what joined after its boundary where that is
+// Kept returns the newest items that stay next to a summary: keep, or what joined after its boundary where that is
 // more.
 func Kept(c *policy.Context, boundary int, keep []policy.ItemID) []policy.ItemID {
 	if late := Since(c, boundary); len(late) > len(keep) {

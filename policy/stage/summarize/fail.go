@@ -102,7 +102,7 @@ type Breaker struct {
 // Open reports whether no further attempt is made.
 func (b *Breaker) Open() bool { return b.Most > 0 && b.failed >= b.Most }
 
-// Note counts what came of an attempt. The edits of the failure that ends further ones say so.
+// Note counts what came of an attempt. The edits of the failure that ends further attempts report it.
 func (b *Breaker) Note(failure []policy.Edit) {
 	if len(failure) == 0 {
 		b.failed = 0

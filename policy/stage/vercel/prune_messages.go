@@ -33,7 +33,7 @@ after:  the prompt, "I look", the second call, its result`,
 	}
 }
 
-// pruneMessages knows what is sent of the items in view.
+// pruneMessages knows the sent content of the items in view.
 type pruneMessages struct {
 	p    PruneMessages
 	seen measure.Follower

@@ -1,7 +1,7 @@
 // Package account simulates the prompt cache for the requests of a replay and prices them. It is given each request with
-// the facts of its record (RequestFacts) and the view that is sent, whose places and edits say what of it is as the request
-// before sent it, and answers how its input is billed and what it costs, in parts. It changes no view, and knows neither
-// the engine nor the record.
+// the facts of its record (RequestFacts) and the view that is sent, whose places and edits say which part of it is as
+// the request before sent it, and answers how its input is billed and what it costs, in parts. It changes no view, and
+// knows neither the engine nor the recorded session.
 package account
 
 import (
@@ -40,7 +40,7 @@ type Account struct {
 	restart  bool                        // the client was started again since
 	warm     int                         // tokens that other sessions keep in the cache
 	last     lastMain
-	ended    bool            // what comes is of today, and not of the record
+	ended    bool            // what comes belongs to today, and not to the recorded session
 	marked   int             // last marked place of a main request
 	changes  [firstPlace]int // how often what stands at the places before the messages has changed
 }
@@ -82,10 +82,10 @@ func (a *Account) answers(recorded string) string { return cmp.Or(a.settings.Mod
 // automatic reports whether the provider of the last request's model caches by itself.
 func (a *Account) automatic() bool { return a.kind.Mode == cache.Auto }
 
-// lifetime is how long what the last request left is cached.
+// lifetime is how long the content of the last request stays cached.
 func (a *Account) lifetime() time.Duration { return a.lifetimeOf(a.kind) }
 
-// lifetimeOf is the lifetime of what a kind of cache holds.
+// lifetimeOf is the TTL of what a kind of cache holds.
 func (a *Account) lifetimeOf(kind *cache.CacheKind) time.Duration {
 	if kind.Mode == cache.Auto {
 		return kind.Lifetime()
@@ -187,7 +187,7 @@ func (a *Account) Unknown() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(a.kinds)), func(model string) bool { return a.kinds[model].Mode != "" })
 }
 
-// Shown lists the models of requests of which nothing but the record shows that they are cached, sorted.
+// Shown lists the models of requests of which nothing but the recorded session shows that they are cached, sorted.
 func (a *Account) Shown() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(a.kinds)), func(model string) bool { return a.kinds[model].Confidence != cache.Recorded })
 }

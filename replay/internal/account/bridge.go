@@ -19,7 +19,7 @@ const (
 	StepAttempts   = "attempts"          // other models within a request: those that declined, advisors
 	StepSearches   = "searches"          // of the web, by the API
 	StepWarming    = "warming"           // renewals of the prompt cache
-	StepOther      = "other_calls"       // the client's own calls that no replay makes
+	StepOther      = "other_calls"       // the client's own requests that no replay makes
 	StepRuns       = "runs"              // of which only the sum of their calls is recorded
 	StepModifiers  = "modifiers"         // speed, region and service tier, which the simulation leaves out
 	StepRounds     = "iterations"        // samplings within a request before its last one
@@ -29,7 +29,7 @@ const (
 	StepFirst      = "first_request"     // its cache: what other sessions, or requests before the file's start, left there
 	StepRead       = "cache_read"        // the same input of the other requests, by the simulated cache: what is read,
 	StepWritten    = "cache_written"     // written
-	StepUncached   = "cache_uncached"    // and neither
+	StepUncached   = "cache_uncached"    // and uncached input
 	StepClient     = "client_calls"      // calls of the recorded client whose usage is on no line: compactions
 	StepModel      = "model"             // another model: its prices and tokenizer
 	StepIdeal      = OfPolicy + "ideal"
@@ -62,11 +62,11 @@ type BridgeStep struct {
 // with it Simulated, and with the others Cost, to the last digit. Requests of a model without a price are left out of all.
 type Bridge struct {
 	Recorded  *bill.Bill   `json:"recorded"`
-	Own       price.USD    `json:"own_models_usd,omitzero"` // what the record itself costs by the same simulation, under its own models
+	Own       price.USD    `json:"own_models_usd,omitzero"` // what the recorded session itself costs by the same simulation, under its own models
 	Simulated price.USD    `json:"simulated_usd,omitzero"`  // and under the model that replaces them, where one does
 	Model     string       `json:"model,omitempty"`         // which that is
 	Steps     []BridgeStep `json:"steps"`                   // in the order of Steps, without those of no amount
-	Fit       *CacheFit    `json:"cache_fit,omitempty"`     // nil: none; of the record's own simulation to it
+	Fit       *CacheFit    `json:"cache_fit,omitempty"`     // nil: none; of the recorded session's own simulation to it
 	Cost      price.USD    `json:"cost_usd,omitzero"`       // of the replay
 }
 
@@ -135,7 +135,8 @@ type ReplayCost struct {
 }
 
 // NewBridge leads from what was billed, for all of a session and for a conversation of it alone, to what a replay of the
-// conversation costs. own is the record's own track under its own models, and replaced is it under the model that replaces them.
+// conversation costs. own is the recorded session's own track under its own models, and replaced is it under the model
+// that replaces them.
 func NewBridge(conv *session.Conversation, all, alone *bill.Bill, table *price.Table, kinds *cache.KindTable, own, replaced, replay *ReplayCost) *Bridge {
 	b := &Bridge{Recorded: all, Steps: []BridgeStep{}, Own: own.CostUSD, Simulated: replaced.CostUSD, Cost: replay.CostUSD}
 	b.step(StepSubagents, b.Recorded.Calls-alone.Calls, alone.CostUSD.Nano-b.Recorded.CostUSD.Nano)

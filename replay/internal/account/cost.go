@@ -19,7 +19,7 @@ type CacheLoss struct {
 // Cost is what a replay would have cost.
 type Cost struct {
 	Main         bill.Sum    `json:"main"`                // requests of the client
-	Own          bill.Sum    `json:"own"`                 // the policy's own calls: compactions, collapses, session memory
+	Own          bill.Sum    `json:"own"`                 // the policy's own requests: compactions, collapses, session memory
 	Conversation int         `json:"conversation_tokens"` // the raw history at the last request
 	Overhead     float64     `json:"own_share"`           // tokens of Own / (tokens of Own + Conversation)
 	Lost         []CacheLoss `json:"cache_lost"`          // most tokens first

@@ -8,13 +8,13 @@ import (
 	"github.com/ctxkit/ctxkit/replay/cache"
 )
 
-// RequestFacts are what the record says of a main request, and its overhead in the replay. Figures are tokens.
+// RequestFacts are what the recorded session says of a main request, and its overhead in the replay. Figures are tokens.
 type RequestFacts struct {
 	N        int              // of the request
 	Response *session.Message // that answers it
 	Now      time.Time        // of the last message before it; zero: not known
-	Overhead int              // what of it is no message; below 0 where the recorded usage is less than the content weighs
-	Head     cache.Head       // as the record shows it
+	Overhead int              // the part of it outside messages; below 0 where the recorded usage is less than the content weighs
+	Head     cache.Head       // as the recorded session shows it
 	Floor    int              // what it reads whatever was sent before, where the provider caches by itself
 	Tail     cache.Tail
 	TTL      cache.TTL         // that it asked for

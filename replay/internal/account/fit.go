@@ -17,7 +17,7 @@ type CacheFit struct {
 	Recorded   price.USD `json:"recorded_input_usd,omitzero"`  // what the input of the requests costs as recorded
 	Simulated  price.USD `json:"simulated_input_usd,omitzero"` // and by the simulated cache
 
-	// What misses that no line shows are expected to add to Simulated, with the bounds of an interval.
+	// What cache misses that no line shows are expected to add to Simulated, with the bounds of an interval.
 	Expected price.USD `json:"expected_loss_usd,omitzero"`
 	Lower    price.USD `json:"expected_loss_lower_usd,omitzero"`
 	Upper    price.USD `json:"expected_loss_upper_usd,omitzero"`
@@ -54,8 +54,8 @@ func FitOf(conv *session.Conversation, rows []Request, table *price.Table, kinds
 // twentieth.
 const mostOff = 20
 
-// Holds reports whether the simulated cache fits well enough for a verdict in money: the input costs what it did within 5 %, and
-// 95 % of what was read are reproduced. Where nothing is recorded to hold it against, nothing says that it does not.
+// Holds reports whether the simulated cache fits well enough for a verdict in money: the input costs what it did within
+// 5 %, and 95 % of what was read are reproduced. Where nothing is recorded to compare it with, it is taken to fit.
 func (f *CacheFit) Holds() bool {
 	if f == nil || f.Requests == 0 {
 		return true

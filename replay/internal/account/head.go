@@ -16,10 +16,10 @@ func (a *Account) Head() SentHead {
 	return SentHead{Shared: a.head.Shared, SharedChanges: a.changes[sharedPlace], Changes: a.changes[systemPlace]}
 }
 
-// Restart notes that the client was started again: the next request is of a new process.
+// Restart notes that the client was started again: the next request comes from a new process.
 func (a *Account) Restart() { a.restart = true }
 
-// headOf is the head of a request: the policy's, or what the record shows.
+// headOf is the head of a request: the policy's, or what the recorded session shows.
 func (a *Account) headOf(f *RequestFacts) cache.Head {
 	h := f.Head
 	if n := a.settings.Caching.System; n > 0 {
@@ -116,7 +116,7 @@ func (a *Account) newTools() {
 }
 
 // startAgain changes the simulation where a new process of the client goes on: it has its own system prompt behind the
-// part of so many tokens that all processes share. Another version has other tools, too.
+// part, in tokens, that all processes share. Another version has other tools, too.
 func (a *Account) startAgain(version string, shared int) {
 	place, left := systemPlace, shared
 	if version != a.version {

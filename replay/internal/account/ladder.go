@@ -8,13 +8,13 @@ import (
 	"github.com/ctxkit/ctxkit/replay/cache"
 )
 
-// The simulations beside the plain one. Each loses what its name says, and what those before it lose.
+// The simulations next to the plain one. Each loses what its name says, and what those before it lose.
 const (
 	losesNothing  = iota // not even at another model
-	losesChanges         // what the client does otherwise than the record's messages say
+	losesChanges         // what the client does otherwise than the recorded session's messages say
 	losesRestarts        // of the client
 	losesEdits           // what an edit changes
-	losesExpired         // what outlives its lifetime
+	losesExpired         // what outlives its TTL
 	rungs
 )
 
@@ -47,10 +47,10 @@ func (l ladder) clone() ladder {
 // has returns the tokens that a simulation has of a model's.
 func (l *ladder) has(m *prefix, rung int) int { return max(m.tokens[rung]-l.off[rung], 0) }
 
-// set lets a simulation have so many tokens of a model's.
+// set lets a simulation have a number of tokens of a model's.
 func (l *ladder) set(m *prefix, rung, tokens int) { m.tokens[rung] = tokens + l.off[rung] }
 
-// limit lets no simulation from one on have more than so many tokens of what was sent.
+// limit lets no simulation from one on have more than a number of tokens of what was sent.
 func (l *ladder) limit(from, tokens int, stage string) {
 	l.bound()
 	for i := len(l.list) - 1; i >= 0; i-- {
@@ -94,7 +94,7 @@ func (l *ladder) shrink(from, to, tokens int) {
 	}
 }
 
-// grow lets every simulation have so many tokens more of a model's prompt.
+// grow lets every simulation have a number of tokens more of a model's prompt.
 func (l *ladder) grow(model string, tokens int) {
 	m := l.of(model)
 	for r := range rungs {
@@ -138,7 +138,7 @@ func (l *ladder) tidy() {
 	l.list = l.list[:n]
 }
 
-// request makes a main request that leaves so many tokens in the cache for a lifetime: it returns what each simulation
+// request makes a main request that leaves a number of tokens in the cache for a TTL: it returns what each simulation
 // reads, and the stage whose edit broke the prefix.
 func (l *ladder) request(r *cache.CachedRequest, left, warm int, life time.Duration) (read [rungs]int, stage string) {
 	if !r.Start.IsZero() {
@@ -164,7 +164,7 @@ func (l *ladder) request(r *cache.CachedRequest, left, warm int, life time.Durat
 	return read, stage
 }
 
-// seed lets every simulation begin with so many tokens of a model's prompt.
+// seed lets every simulation begin with a number of tokens of a model's prompt.
 func (l *ladder) seed(model string, tokens int, now time.Time) {
 	m := l.of(model)
 	for r := range rungs {

@@ -17,7 +17,7 @@ type CostParts struct {
 	Breaks    price.USD   `json:"breaks"`    // what the policy's edits made the cache lose
 	Lifetime  price.USD   `json:"lifetime"`  // what had expired
 	Placement price.USD   `json:"placement"` // what no breakpoint or look-back covered, or was too short
-	OwnCalls  price.USD   `json:"own_calls"` // the policy's own calls, with what they write
+	OwnCalls  price.USD   `json:"own_calls"` // the policy's own requests, with what they write
 	Output    price.USD   `json:"output"`    // of main requests, at the price of short prompts
 	ByStage   []StageCost `json:"breaks_by_stage,omitempty"`
 }
@@ -28,7 +28,7 @@ type IdealLost struct {
 	Changes  price.USD `json:"changes,omitzero"`  // what other models, tools and settings, and thinking that the server stripped, lost
 }
 
-// StageCost is the part of breaks that the edits of a stage caused.
+// StageCost is the part of the cost of cache misses that the edits of a stage caused.
 type StageCost struct {
 	Stage  string    `json:"stage"`
 	Breaks price.USD `json:"breaks"`

@@ -35,7 +35,7 @@ func (a *Account) MainRequest(f *RequestFacts, v *view.View, row *Request) error
 	}
 	// By the documentation an entry lives from the start of the request that wrote or read it. In recorded 5-minute
 	// sessions it lives from the end of the response: pauses of 4 to 7 minutes were hits up to 303 seconds after it
-	// (one of them 364 seconds after the start) and misses from 302 seconds on.
+	// (one of them 364 seconds after the start) and cache misses from 302 seconds on.
 	request := cache.CachedRequest{
 		Start: cmp.Or(f.Now, msg.Time), Lives: msg.End, Model: a.model, Minimum: a.minimum(a.model), Tokens: row.Payload,
 	}
@@ -81,7 +81,7 @@ func (a *Account) renew(model string, at time.Time) {
 	a.ladder.call(&cache.CachedRequest{Start: at, Model: model}, math.MaxInt, life)
 }
 
-// ladderChanges passes on to the simulations beside the plain one what has changed since the last main request: payload is
+// ladderChanges passes on to the simulations next to the plain one what has changed since the last main request: payload is
 // that of the next one, in tokens.
 func (a *Account) ladderChanges(v *view.View, payload int) {
 	l := &a.ladder

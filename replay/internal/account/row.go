@@ -14,7 +14,7 @@ type Request struct {
 	N         int        `json:"n"` // of the main request; any other call carries the n of the request it comes before
 	UUID      string     `json:"uuid,omitzero"`
 	Time      time.Time  `json:"time,omitzero"`
-	Kind      string     `json:"kind"` // main, or the kind of the policy's own call: compaction, collapse, session_memory, tool_pair
+	Kind      string     `json:"kind"` // main, or the kind of the policy's own request: compaction, collapse, session_memory, tool_pair
 	Model     string     `json:"model,omitempty"`
 	Raw       int        `json:"raw_tokens"`                 // raw history, overhead included
 	Tokens    int        `json:"model_tokens"`               // model view, overhead included

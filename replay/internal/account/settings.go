@@ -21,7 +21,7 @@ type CacheMode string
 
 // The modes. The zero value is CacheOwn.
 const (
-	CacheEqual CacheMode = "equal" // that of the record's own client and provider, for every policy
+	CacheEqual CacheMode = "equal" // that of the recorded session's own client and provider, for every policy
 	CacheOwn   CacheMode = "own"   // that of the policy's product
 	CacheNone  CacheMode = "none"
 )
@@ -30,7 +30,7 @@ const (
 func CachingIn(mode CacheMode, pol *policy.Policy) policy.Caching {
 	switch mode {
 	case CacheEqual:
-		return policy.DefaultCaching() // Claude Code's, with the lifetime that the record shows
+		return policy.DefaultCaching() // Claude Code's, with the TTL that the recorded session shows
 	case CacheNone:
 		return policy.Caching{Breakpoints: policy.BreakpointsNone, TTL: "5m", Warm: "never"}
 	}

@@ -12,7 +12,7 @@ import (
 // step. Their replays have the same figures; only the reasons of events and the limits differ. Only policies that differ in
 // the parameters of stages or in limits are compared; false does not mean that the figures differ.
 //
-// Stages with other parameters run beside those of the policy, on the same view, until their edits differ. That costs
+// Stages with other parameters run next to those of the policy, on the same view, until their edits differ. That costs
 // less than further replays.
 func (e *Engine) Alike(others []*policy.Policy) (same []bool, err error) {
 	same = make([]bool, len(others))
@@ -29,7 +29,7 @@ func (e *Engine) Alike(others []*policy.Policy) (same []bool, err error) {
 	return same, err
 }
 
-// shadow is a policy whose stages run beside those of the policy that is replayed, with the same edits so far.
+// shadow is a policy whose stages run next to those of the policy that is replayed, with the same edits so far.
 type shadow struct {
 	other    int // index of the policy
 	window   policy.Window

@@ -14,12 +14,12 @@ type FindingKind string
 
 // The kinds of findings.
 const (
-	FindingViolation  FindingKind = "violation"          // the policy breaks a rule
-	FindingTranscript FindingKind = "transcript"         // the transcript itself breaks a rule, under every policy
+	FindingViolation  FindingKind = "violation"          // the policy violates a rule
+	FindingTranscript FindingKind = "transcript"         // the transcript itself violates a rule, under every policy
 	FindingPreserved  FindingKind = "preserved_thinking" // allowed, but it costs a model with preserved thinking its thinking
 )
 
-// RequestFinding is a rule that a request breaks. It is reported once, at the first such request.
+// RequestFinding is a rule that a request violates. It is reported once, at the first such request.
 type RequestFinding struct {
 	Kind    FindingKind    `json:"kind"`
 	Rule    view.Invariant `json:"rule"`
@@ -47,7 +47,7 @@ type checks struct {
 	rawBreaches map[breach]bool
 }
 
-// breach is a rule that one item breaks.
+// breach is a rule that one item violates.
 type breach struct {
 	item    policy.ItemID
 	message string
@@ -112,7 +112,7 @@ func (e *Engine) checkRequest(q *request) {
 	e.checkPrefix(q, edits)
 }
 
-// own reports whether the raw history breaks the rule too at request k (0-based): then it is the transcript's.
+// own reports whether the raw history violates the rule too at request k (0-based): then it is the transcript's.
 func (e *Engine) own(k int, broken breach) bool {
 	c := &e.checks
 	if c.raw == nil {

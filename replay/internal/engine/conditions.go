@@ -155,9 +155,9 @@ func (e *Engine) cold(c *policy.Context) (cold bool, idle float64) {
 	return !ok || known && pause > life, idle
 }
 
-// payback is the number of requests after which edits have paid for themselves: what is written to the cache anew instead
-// of read, and the stage's own calls, over what each later request reads less. Where the cache is cold anyway, nothing is
-// written for their sake.
+// payback is the number of requests after which edits have paid for themselves: what is written to the cache anew
+// instead of read, and the stage's own requests, over what each later request reads less. Where the cache is cold
+// anyway, nothing is written for their sake.
 func (e *Engine) payback(c *policy.Context, cold bool, freed, rewritten int, edits []policy.Edit) float64 {
 	read, write, input, output := e.account.Rates(c.Model)
 	if cold {

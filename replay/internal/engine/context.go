@@ -54,7 +54,7 @@ func (e *Engine) SessionMemory() (text string, ok bool, err error) {
 // lateBy is the number of requests after a recorded boundary in which a policy's compaction still reuses its summary.
 const lateBy = 10
 
-// Reinjected returns what the client sent after recorded boundary i beside the summary: recorded attachments, and an
+// Reinjected returns what the client sent after recorded boundary i next to the summary: recorded attachments, and an
 // item for what is on no line.
 func (e *Engine) Reinjected(i int) []policy.Synthetic {
 	var out []policy.Synthetic

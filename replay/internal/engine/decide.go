@@ -19,7 +19,7 @@ type Decision struct {
 }
 
 // Decide runs a policy's stages on the recorded view before each request and returns what they propose without
-// applying it. So a decision that differs from the record does not change the next one, as it does in a replay.
+// applying it. So a decision that differs from the recorded session does not change the next one, as it does in a replay.
 //
 // It is here and not with the scores in replay/backtest because stages need the engine's context: the client's
 // estimate, the window, the last response.

@@ -32,7 +32,7 @@ type Engine struct {
 	shadows   []*shadow             // policies that have done the same so far
 	thinking  *record.ThinkingEdits // nil: the policy says what the server leaves out
 	restarts  restarts
-	nextEdit  int // of the record's, on its own track
+	nextEdit  int // of the recorded session's, on its own track
 	progress  progress
 	weights   []int // client weight of the payload at each request
 	changes   requestChanges

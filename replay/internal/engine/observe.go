@@ -7,7 +7,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/trace"
 )
 
-// observers are those beside Options that look on at a replay, each of them nil for none.
+// observers are those next to Options that look on at a replay, each of them nil for none.
 type observers struct {
 	tracer *trace.Tracer                  // with Options.Trace
 	each   func(n int, v *view.View) bool // called with each view, false ends the replay

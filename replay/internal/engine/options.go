@@ -16,7 +16,7 @@ type Options struct {
 	Counter   string            // one of tokens.Names; "": usage
 	Model     string            // replaces the recorded model
 	Window    int               // context window, tokens; 0: by client version and model
-	WindowSet bool              // the user had set it: automatic compaction goes by it
+	WindowSet bool              // the user had set it: automatic compaction follows it
 	Overhead  policy.Overhead   // system prompt and tools; not given: the policy's, else from the first request's usage
 	CompactAt []int             // requests before which the user runs a manual compaction
 	Cache     account.CacheMode // whose prompt cache is simulated; "": the policy's own

@@ -34,8 +34,8 @@ func clearsThinking(pol *policy.Policy) bool {
 }
 
 // recordedEdits makes the edits before a request that are no decision of a policy: what the server leaves out by itself
-// and, on the record's own track, what the client did when the request was weighed. Where the client asks again after a
-// turn, that request has written the cache without what the server leaves out.
+// and, on the recorded session's own track, what the client did when the request was weighed. Where the client asks
+// again after a turn, that request has written the cache without what the server leaves out.
 func (e *Engine) recordedEdits(q *request) {
 	if e.err != nil {
 		return
@@ -63,9 +63,9 @@ func (e *Engine) recordedEdits(q *request) {
 	}
 }
 
-// Recorded applies an act of the client: every one on the record's own track. On the track of a policy it applies a
-// restart, and a microcompaction of results that are not in the file, because every view holds the same message for the
-// earlier history.
+// Recorded applies an act of the client: every one on the recorded session's own track. On the track of a policy it
+// applies a restart, and a microcompaction of results that are not in the file, because every view holds the same
+// message for the earlier history.
 func (e *Engine) Recorded(act record.Act) {
 	switch {
 	case e.policy.Recorded:

@@ -26,7 +26,7 @@ type ceilings struct {
 	by     map[windowKey]*ceiling
 }
 
-// ceiling is that of request k (0-based). What the record shows to have gone through an assumed window fits: the
+// ceiling is that of request k (0-based). What the recorded session shows to have gone through an assumed window fits: the
 // window is larger than assumed.
 func (e *Engine) ceiling(c *ceilings, k int) *ceiling {
 	m := e.conv.Response(k)
@@ -64,9 +64,9 @@ func (c *ceiling) exceeded(used, payload int, compacted bool) (kind policy.EditK
 	return "", 0
 }
 
-// refuse makes an event of a request if it would have had no answer. What the record sent was answered by its own model,
-// and is judged under another one only. The replay goes on as if it had had the recorded one (docs/internals/decisions.md,
-// decision 20).
+// refuse makes an event of a request if it would have had no answer. What the recorded session sent was answered by its
+// own model, and is judged under another one only. The replay goes on as if it had had the recorded one
+// (docs/internals/decisions.md, decision 20).
 func (e *Engine) refuse(q *request) {
 	if e.policy.Recorded && cmp.Or(e.options.Model, q.msg.Model) == q.msg.Model || q.k == 0 && e.conv.BeginsMidway() {
 		return

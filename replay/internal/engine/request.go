@@ -35,7 +35,7 @@ func (e *Engine) openRequest(k int) *request {
 	return &request{k: k, msg: e.conv.Response(k), facts: e.facts(k)}
 }
 
-// facts are what the account is told of request k (0-based).
+// facts are the input of the account for request k (0-based).
 func (e *Engine) facts(k int) *account.RequestFacts {
 	r, msg := e.record, e.conv.Response(k)
 	f := &account.RequestFacts{

@@ -88,11 +88,11 @@ const (
 	CodeUsageUnfit     session.Code = "usage-unfit"     // the recorded usage is less than the content weighs
 	CodeModelUnknown   session.Code = "model-unknown"   // the model of the options is not in the table
 	CodeNoPrice        session.Code = "no-price"        // a model has no price
-	CodeCacheShown     session.Code = "cache-shown"     // that a model is cached is known from the record alone
+	CodeCacheShown     session.Code = "cache-shown"     // that a model is cached is known from the recorded session alone
 	CodeNoCache        session.Code = "no-cache"        // how a model is cached is not known
 )
 
-// modelNames lists models for people, the first of many. A response without one is of a model that is not recorded.
+// modelNames lists models for people, the first of many. A response without one has a model that is not recorded.
 func modelNames(models []string) string {
 	const most = 8
 	names := make([]string, 0, most+1)

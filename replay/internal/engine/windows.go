@@ -43,7 +43,7 @@ func (e *Engine) windowUnder(w policy.Window, k int) int {
 	}
 }
 
-// fitted is the window of the record's own user, nil where it is not known or not asked for.
+// fitted is the window of the recorded session's own user, nil where it is not known or not asked for.
 func (e *Engine) fitted() *record.Fit {
 	if e.options.Window > 0 || e.options.Model != "" {
 		return nil
@@ -100,7 +100,7 @@ func (k windowKey) time() time.Time {
 	return time.Unix(k.day*24*60*60, 0)
 }
 
-// modelLimits are what the model of request k (0-based) takes, where that has a limit beside its window under the policy,
+// modelLimits are what the model of request k (0-based) takes, where that has a limit next to its window under the policy,
 // and writes at most, tokens; 0: no such limit, or not known.
 func (e *Engine) modelLimits(k, window int) (input, output int) {
 	m := e.conv.Response(k)
@@ -134,7 +134,7 @@ func (e *Engine) limitsOf(key windowKey) policy.ModelLimits {
 	return policy.ModelLimits{Context: m.Context, Input: m.MaxInput, Output: m.MaxOutput}
 }
 
-// clientLimits are a model's limits by the table that the recorded client goes by; zero: it has none.
+// clientLimits are a model's limits by the table that the recorded client follows; zero: it has none.
 func (e *Engine) clientLimits(key windowKey) policy.ModelLimits {
 	if e.record.Client.Limits == nil {
 		return policy.ModelLimits{}
@@ -170,7 +170,7 @@ type statedWindow struct {
 	like    string // the model of its family whose window is taken; "": it is DefaultWindow
 }
 
-// statedWindow is the context window that the options, the record, or model and client, give.
+// statedWindow is the context window that the options, the recorded session, or model and client, give.
 func (e *Engine) statedWindow(key windowKey) statedWindow {
 	opt := &e.options
 	model := cmp.Or(opt.Model, key.model)
@@ -217,7 +217,7 @@ func (e *Engine) statedWindow(key windowKey) statedWindow {
 	return w
 }
 
-// warnAssumed warns of windows that nothing states, where the policy goes by them.
+// warnAssumed warns of windows that nothing states, where the policy follows them.
 func (e *Engine) warnAssumed() {
 	if e.policy.Window.Context > 0 || e.options.Window > 0 || e.options.Model != "" {
 		return

@@ -44,7 +44,7 @@ func compactedWithin(k int, c *jsonl.Spent) policy.Edit {
 }
 
 // WithoutCompaction takes the summary that the API wrote out of response m to a request: on the recorded track it stands
-// before the response, and under a policy nobody wrote it.
+// before the response, and under a policy no client wrote it.
 func WithoutCompaction(v *view.View, m, block, request int) error {
 	_, err := v.Apply(policy.Edit{
 		Request: request, Stage: policy.StageServer, Kind: policy.KindClear, Trigger: TriggerAuto,

@@ -14,7 +14,7 @@ type Conversion struct {
 	Models []ConvertedModel `json:"models"` // in the order of their first requests
 }
 
-// ConvertedModel is a model of the record.
+// ConvertedModel is a model of the recorded session.
 type ConvertedModel struct {
 	Model    string        `json:"model"`
 	Requests int           `json:"requests"`
@@ -23,8 +23,8 @@ type ConvertedModel struct {
 	From     exact.Decimal `json:"from,omitzero"` // Ratio is To / From, each as Source says
 }
 
-// Under is the record in the tokens of the model that a replay puts in the place of the recorded ones. Each request
-// converts by its own model, and each message by the model of the first request that has it.
+// Under is the recorded session in the tokens of the model that a replay puts in the place of the recorded ones. Each
+// request converts by its own model, and each message by the model of the first request that has it.
 func (r *Record) Under(model string, table *price.Table) (*Record, error) {
 	if model == "" {
 		return r, nil
@@ -85,7 +85,7 @@ func (r *Record) factorOf() func(message int) tokens.Factor {
 	return func(message int) tokens.Factor { return by[message] }
 }
 
-// Usage is what the API reported for a response, in the record's tokens.
+// Usage is what the API reported for a response, in the recorded session's tokens.
 func (r *Record) Usage(m *session.Message) jsonl.Usage {
 	if r.factors == nil {
 		return m.Usage
@@ -93,7 +93,7 @@ func (r *Record) Usage(m *session.Message) jsonl.Usage {
 	return r.factors[m.Model].Usage(m.Usage)
 }
 
-// Conversion says how the record was converted; nil where it was not.
+// Conversion says how the recorded session was converted; nil where it was not.
 func (r *Record) Conversion() *Conversion {
 	if r.factors == nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// Act is something that the client recorded, of which the record has edits.
+// Act is something that the client recorded, of which the recorded session has edits.
 type Act struct {
 	Kind  ActKind
 	Index int // index into the conversation's list of that kind; of a message that joined
@@ -73,7 +73,7 @@ type RecordedEvent struct {
 	Compaction CompactionKind `json:"compaction,omitempty"` // empty: none, or the client does not say
 }
 
-// Triggers of the record's edits.
+// Triggers of the recorded session's edits.
 const (
 	TriggerAuto  = "auto"
 	TriggerModel = "model"

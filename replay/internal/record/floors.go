@@ -8,7 +8,7 @@ import (
 
 // floors are what the requests to providers that cache by themselves read whatever the conversation sent before: tools
 // and system prompt, which all sessions of a client share. The first request's is given: it read what it read. A later
-// one's is what is usual for the client, else what the first one read; after a pause longer than the lifetime, what the
+// one's is what is usual for the client, else what the first one read; after a pause longer than the TTL, what the
 // request after the last such pause read, if that was less than half of what the one before it had sent. None is taken
 // from a later request.
 func (r *Record) floors() []int {

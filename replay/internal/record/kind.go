@@ -56,7 +56,7 @@ func (r *Record) CompactionKind(i int) CompactionKind {
 		if client.Reactive {
 			return CompactionReactive
 		}
-		return CompactionUnknown // a percentage that was set, of a window that cannot be told
+		return CompactionUnknown // a percentage that was set, of a window that is not known
 	case client.Reactive && (b.PreTokens >= window || r.passed(i, threshold)):
 		return CompactionReactive
 	}
@@ -106,7 +106,7 @@ func (r *Record) LargestWindow(m *session.Message) int {
 
 const millionWindow = 1000000
 
-// isModelChange reports whether the response after a compaction is of another model than the one before, with a smaller
+// isModelChange reports whether the response after a compaction has another model than the one before, with a smaller
 // window that the context does not fit.
 func (r *Record) isModelChange(b *session.Boundary, headroom int) bool {
 	k := b.Request - 1

@@ -83,7 +83,7 @@ func (r *Record) HiddenMicro(i int, view *view.View) policy.Edit {
 	return e
 }
 
-// fromEstimate is what results weigh that a client estimates at so many tokens: in proportion to the session's results.
+// fromEstimate is what results weigh that a client estimates at a number of tokens: in proportion to the session's results.
 func (r *Record) fromEstimate(n int) int {
 	all := r.results()
 	if all.estimate == 0 {

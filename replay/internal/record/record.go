@@ -43,8 +43,8 @@ type Record struct {
 	Heads     []cache.Head              // of each request (heads)
 	Floors    []int                     // of each request (floors)
 	Tails     []cache.Tail              // of each request (tails)
-	Thinking  []ThinkingChange          // by the models of the record, in order of requests
-	TTLs      []cache.TTL               // of each request: that it asked for (lifetimes)
+	Thinking  []ThinkingChange          // by the models of the recorded session, in order of requests
+	TTLs      []cache.TTL               // of each request: that it asked for (TTLs)
 	AsksAgain bool                      // the client sends a request after each turn that no line holds
 	Fit       *Fit                      // nil: the window is by model and client
 	Release   *policy.Policy            // that recorded it; nil: not known
@@ -55,7 +55,7 @@ type Record struct {
 	encoding   sync.Mutex
 	encoded    map[string]*tokens.WeightTable // by encoding; guarded by encoding
 	results    func() resultWeight            // of the whole session
-	factors    map[string]tokens.Factor       // by recorded model: of the target's tokenizer; nil: the record is as recorded
+	factors    map[string]tokens.Factor       // by recorded model: of the target's tokenizer; nil: the recorded session is as recorded
 	converting sync.Mutex
 	converted  map[string]*Record // by target's tokenizer; guarded by converting
 }
@@ -65,12 +65,12 @@ type Fit struct {
 	Window int  `json:"window"`
 	Least  int  `json:"least"`  // above it no request that was made would have been
 	Most   int  `json:"most"`   // up to it every recorded automatic compaction fires
-	Agrees bool `json:"agrees"` // Least <= Most: some window explains all of the record
+	Agrees bool `json:"agrees"` // Least <= Most: some window explains all of the recorded session
 }
 
 // Acts are what the client did.
 type Acts struct {
-	Edits []policy.Edit // the record as edits on raw
+	Edits []policy.Edit // the recorded session as edits on raw
 	Notes []Act         // by edit: what the client recorded
 }
 
@@ -95,7 +95,7 @@ type RecordOptions struct {
 	Programs  policy.Programs  // starts the programs that policies name; nil: a policy with one is an error
 }
 
-// New computes the record of a conversation.
+// New computes the recorded session of a conversation.
 func New(conv *session.Conversation, opt RecordOptions) (*Record, error) {
 	models := cmp.Or(opt.Prices, price.Default())
 	encoders, families := cmp.Or(opt.Encoders, &tokens.Encoders{}), opt.Families
@@ -174,8 +174,9 @@ func anyFamily(families []policy.Family, test func(*policy.Family) func(model st
 	}
 }
 
-// Kind is how a model is cached: as the table of models says, else by the family. Where neither is known, Claude Code marks
-// what is to be cached all the same, and input that the record reports as read shows that the provider caches by itself.
+// Kind is how a model is cached: as the table of models says, else by the family. Where both are unknown, Claude Code
+// marks what is to be cached all the same, and input that the recorded session reports as read shows that the provider
+// caches by itself.
 func (r *Record) Kind(model string) cache.CacheKind {
 	if k, ok := r.kindOf[model]; ok {
 		return k
@@ -193,7 +194,7 @@ func (r *Record) Kind(model string) cache.CacheKind {
 	return k
 }
 
-// reads reports whether the record has input of a model that was read from a cache.
+// reads reports whether the recorded session has input of a model that was read from a cache.
 func (r *Record) reads(model string) bool {
 	for k := range r.Conv.Requests {
 		if m := r.Conv.Response(k); m.Model == model && m.HasUsage && m.Usage.CacheRead > 0 {

@@ -87,9 +87,9 @@ func (t *recordTrack) edited(k int, a session.Applied, ctx, over int) {
 	}
 }
 
-// leave makes the edits by which blocks, as said so many tokens of them, are left out of request k (0-based). What else was
-// left out of the one before comes back. lacks is what the context lacks, nil if not all of it is for these blocks: where it
-// is not less than the response says, it is that, so that the overhead stays.
+// leave makes the edits by which blocks, by the stated number of tokens, are left out of request k (0-based). What else
+// was left out of the one before comes back. lacks is what the context lacks, nil if not all of it is for these blocks:
+// where it is not less than the response says, it is that, so that the overhead stays.
 func (t *recordTrack) leave(k int, l *omission, blocks []policy.Target, said int, lacks func() int, detail map[string]int) {
 	same, stays, all := 0, 0, 0
 	for i, target := range l.blocks {

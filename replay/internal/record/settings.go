@@ -67,7 +67,7 @@ type settings struct {
 	conv   *session.Conversation
 	client *policy.Recorder
 	skill  bool   // one is running
-	image  bool   // what is sent has one
+	image  bool   // the payload has one
 	loaded bool   // a tool search has loaded definitions
 	effort string // the level that a command set last, "" where none did
 }

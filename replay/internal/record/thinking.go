@@ -18,7 +18,8 @@ type ThinkingChange struct {
 	Left, Back []policy.Target
 }
 
-// NewThinkingEdits makes those of a replay from its start. A model takes the place of those of the record; empty: none does.
+// NewThinkingEdits makes those of a replay from its start. A model takes the place of those of the recorded session;
+// empty: none does.
 func (r *Record) NewThinkingEdits(model string) *ThinkingEdits {
 	if model == "" {
 		return &ThinkingEdits{known: r.Thinking}

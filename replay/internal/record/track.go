@@ -15,7 +15,7 @@ import (
 // acts are what the client did, after the walk.
 func (t *recordTrack) acts() Acts {
 	acts := Acts{t.view.Edits(), t.notes}
-	if len(acts.Edits) > len(acts.Notes) { // a note is of one edit of the record: the others are the server's
+	if len(acts.Edits) > len(acts.Notes) { // a note belongs to one edit of the recorded session: the others are the server's
 		acts.Edits = nil
 		for _, e := range t.view.Edits() {
 			if e.Stage == StageName {
@@ -30,7 +30,7 @@ func (t *recordTrack) acts() Acts {
 type recordTrack struct {
 	r        *Record
 	view     *view.View
-	notes    []Act // by edit of the record
+	notes    []Act // by edit of the recorded session
 	thinking ThinkingEdits
 	pending  int // boundary before the next request, -1: none
 	known    int // the first request (0-based) whose context is recorded, -1: none so far
@@ -46,7 +46,7 @@ type recordTrack struct {
 	results  resultsByID
 }
 
-// StageName is the name of the stage on events of the record.
+// StageName is the name of the stage on events of the recorded session.
 const StageName = "recorded"
 
 // apply applies an edit of an act, and notes it.
@@ -98,7 +98,7 @@ func (t *recordTrack) Join(m int) {
 	t.editing.join(m, msg)
 }
 
-// Done reports whether the walk ends early. The other methods do nothing: the record has no stages.
+// Done reports whether the walk ends early. The other methods do nothing: the recorded session has no stages.
 func (t *recordTrack) Done() bool        { return t.err != nil }
 func (t *recordTrack) Responds() bool    { return false }
 func (t *recordTrack) Respond(int)       {}
@@ -114,7 +114,7 @@ func known(figures map[string]int) map[string]int {
 // Unreported is the overhead of requests before the first one with usage: what the client counted, or the default.
 func (r *Record) Unreported() int { return cmp.Or(r.Conv.Overhead, tokens.DefaultOverhead) }
 
-// Request weighs request k (0-based): what of its recorded context is in view, and what is overhead.
+// Request weighs request k (0-based): which part of its recorded context is in view, and which is overhead.
 func (t *recordTrack) Request(k int) {
 	r := t.r
 	m := r.Conv.Requests[k].Message

@@ -105,7 +105,7 @@ func smalls(word uint64) int {
 	return bits.TrailingZeros64(is^highs) >> 3
 }
 
-// word returns the end of U*L+ (isSmall), or else of U+L*, at i; i if neither matches.
+// word returns the end of U*L+ (isSmall), or else of U+L*, at i; i if no one matches.
 func (c *classes) word(text []byte, i int) (end, seen int, isSmall bool) {
 	start := i
 	both := -1 // end of the last character that is in U and in L
