@@ -242,6 +242,17 @@ func TestBills(t *testing.T) {
 	}
 }
 
+// TestSharesWithCopies holds that why names what copies of calls add, and that the shares are of the sum with them.
+func TestSharesWithCopies(t *testing.T) {
+	dir := write(t, map[string]string{"one.jsonl": fork("f", "one", "", false), "two.jsonl": fork("f", "two", "", true)})
+	got := printed(t, "why", dir)
+	for _, want := range []string{"2 sessions cost 1.44 USD; with 3 copied calls counted in each, 2.77 USD in 7 requests.", "calls recorded in several sessions, counted once 3 0 -1.3350 -48.2 %"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in %s", want, got)
+		}
+	}
+}
+
 // TestBillCases holds what the reported cases were billed. CTXKIT_CASES names their folder.
 func TestBillCases(t *testing.T) {
 	dir := os.Getenv("CTXKIT_CASES")
