@@ -193,7 +193,7 @@ func expenseSection(p *page, list []why.Expense, spent price.USD, contents []sta
 
 // withCopies is what sessions cost where each counts the calls that several of them record.
 func withCopies(list []why.Expense, spent price.USD) price.USD {
-	if i := slices.IndexFunc(list, func(e why.Expense) bool { return e.Part == why.PartCopies }); i >= 0 {
+	if i := slices.IndexFunc(list, func(e why.Expense) bool { return e.Part == why.PartCopies && e.Times > 0 }); i >= 0 {
 		spent.Nano -= list[i].USD.Nano
 	}
 	return spent
