@@ -242,6 +242,17 @@ func TestBills(t *testing.T) {
 	}
 }
 
+// TestSharesWithCopies holds that why names what copies of calls add, and that the shares are of the sum with them.
+func TestSharesWithCopies(t *testing.T) {
+	dir := write(t, map[string]string{"one.jsonl": fork("f", "one", "", false), "two.jsonl": fork("f", "two", "", true)})
+	got := printed(t, "why", dir)
+	for _, want := range []string{"2 sessions cost 1.44 USD; with 3 copied calls counted in each, 2.77 USD in 7 requests.", "calls recorded in several sessions, counted once 3 0 -1.3350 -48.2 %"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in %s", want, got)
+		}
+	}
+}
+
 // TestBillCases holds what the reported cases were billed. CTXKIT_CASES names their folder.
 func TestBillCases(t *testing.T) {
 	dir := os.Getenv("CTXKIT_CASES")
@@ -453,5 +464,62 @@ func TestPricesEverywhere(t *testing.T) {
 	}
 	if walk(Commands()); len(missing) > 0 {
 		t.Errorf("without --prices or --models: %s", strings.Join(missing, ", "))
+	}
+}
+
+// TestOneNumber holds that every command has the same bill of a session, and the same simulated cost of it under a policy and a cache.
+func TestOneNumber(t *testing.T) {
+	files, err := filepath.Glob("../testdata/sessions/*.jsonl")
+	if err != nil || len(files) < 10 {
+		t.Fatal(files, err)
+	}
+	type totals struct {
+		Cost      float64 `json:"cost_usd"`
+		Billed    float64 `json:"billed_usd"`
+		Simulated float64 `json:"simulated_usd"`
+	}
+	type policies []struct{ Totals totals }
+	for _, file := range files {
+		for _, policy := range []string{"recorded", "none", "claude-code", "opencode-1.1.36"} {
+			var resumed struct{ Sessions []totals }
+			var replayed, why, stats, cost, compared, swept struct {
+				Totals, Total totals
+				Bridge        struct {
+					Recorded totals
+					Cost     float64 `json:"cost_usd"`
+				}
+				Groups []struct {
+					Billed   totals
+					Policies policies
+				}
+				Billed totals
+				Points policies
+			}
+			of := func(to any, command string, more ...string) {
+				ctxkitJSON(t, to, append([]string{command, file, "--quiet"}, more...)...)
+			}
+			of(&replayed, "replay", "-p", policy)
+			of(&cost, "cost", "-p", policy)
+			of(&why, "why", "-p", policy)
+			of(&compared, "compare", "-p", policy, "-p", "sliding-window-1.36", "--cache", "own")
+			of(&stats, "stats")
+			of(&resumed, "resume")
+			of(&swept, "sweep", "-p", "opencode-1.1.36", "--vary", "opencode_compaction.reserved=20000", "--cache", "own")
+			bills := map[string]float64{"cost": cost.Bridge.Recorded.Cost, "why": why.Total.Billed, "compare": compared.Groups[0].Billed.Cost, "stats": stats.Total.Billed, "resume": resumed.Sessions[0].Cost, "sweep": swept.Billed.Cost}
+			costs := map[string]float64{"cost": cost.Bridge.Cost, "cost, total": cost.Total.Cost, "why": why.Total.Cost, "compare": compared.Groups[0].Policies[0].Totals.Cost}
+			if policy == "recorded" {
+				costs["stats"] = stats.Total.Simulated
+			}
+			for command, usd := range bills {
+				if usd != replayed.Totals.Billed {
+					t.Errorf("%s: billed %v by replay, %v by %s", file, replayed.Totals.Billed, usd, command)
+				}
+			}
+			for command, usd := range costs {
+				if usd != replayed.Totals.Cost {
+					t.Errorf("%s, %s: simulated %v by replay, %v by %s", file, policy, replayed.Totals.Cost, usd, command)
+				}
+			}
+		}
 	}
 }

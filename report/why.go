@@ -79,13 +79,15 @@ func whyText(t *why.BreaksTotal, name string, record, recorded bool) string {
 	}
 	who, requests := either(t.Sessions > 1, count(t.Sessions, "session"), "The session"), count(t.Requests, "request")
 	var text string
+	all := withCopies(t.Expenses, t.Spent)
 	switch {
 	case !t.Spent.Known && record:
 		text = phrase("What %v cost is not known: %v.", either(t.Sessions > 1, "the sessions", "the session"), cmp.Or(shortText(t.Bill), "no price is known"))
 	case !t.Spent.Known:
 		text = phrase("What %v would cost is not known: no price is known for the model.", either(t.Sessions > 1, "the sessions", "the session"))
 	case record:
-		text = phrase("%v cost %v%v in %v.", who, phraseIf(t.Bill.AtLeast(), "at least "), usdText(t.Spent), requests)
+		text = phrase("%v cost %v%v%v in %v.", who, phraseIf(t.Bill.AtLeast(), "at least "), usdText(t.Spent),
+			phraseIf(all != t.Spent, "; with %v counted in each, %v", count(t.Bill.Copies.Calls, "copied call"), usdText(all)), requests)
 	default:
 		text = phrase("%v%v would cost %v in %v.", either(recorded, "No usage is recorded; simulated, ", "Under "+name+" "), strings.ToLower(who[:1])+who[1:], usdText(t.Spent), requests)
 	}
@@ -107,8 +109,8 @@ func whyText(t *why.BreaksTotal, name string, record, recorded bool) string {
 	slices.SortStableFunc(parts, func(a, b why.Expense) int { return cmp.Compare(b.USD.Nano, a.USD.Nano) })
 	var words []string
 	for i := range parts {
-		if e := &parts[i]; t.Spent.Known && e.USD.Nano*100 >= t.Spent.Nano && len(words) < mostWords && e.USD.Nano > 0 {
-			words = append(words, phrase("%v%v %v", usdText(e.USD), shareOf(e.USD, t.Spent), answerText(e, t.Requests)))
+		if e := &parts[i]; t.Spent.Known && e.USD.Nano*100 >= all.Nano && len(words) < mostWords && e.USD.Nano > 0 {
+			words = append(words, phrase("%v%v %v", usdText(e.USD), shareOf(e.USD, all), answerText(e, t.Requests)))
 		}
 	}
 	text = joined(" ", text, phraseIf(len(words) > 0, "Paid for: %v.", strings.Join(words, "; ")))
@@ -172,7 +174,7 @@ func expenseSection(p *page, list []why.Expense, spent price.USD, contents []sta
 	t := tableOf[expenseCells]()
 	for i := range list {
 		e := &list[i]
-		t.put(either(e.Cause == backtest.Unexplained, yellow, none), expenseCells{expenseText(e), e.Times, e.Tokens, e.USD, number(strings.Trim(shareOf(e.USD, spent), " ()"))})
+		t.put(either(e.Cause == backtest.Unexplained, yellow, none), expenseCells{expenseText(e), e.Times, e.Tokens, e.USD, number(strings.Trim(shareOf(e.USD, withCopies(list, spent)), " ()"))})
 	}
 	t.put(bold, expenseCells{For: "sum", USD: spent})
 	p.table(t)
@@ -187,6 +189,14 @@ func expenseSection(p *page, list []why.Expense, spent price.USD, contents []sta
 	}
 	p.heading(phrase("what the input consisted of, %v", usdText(input)))
 	p.table(contentTable(costs, false))
+}
+
+// withCopies is what sessions cost where each counts the calls that several of them record.
+func withCopies(list []why.Expense, spent price.USD) price.USD {
+	if i := slices.IndexFunc(list, func(e why.Expense) bool { return e.Part == why.PartCopies && e.Times > 0 }); i >= 0 {
+		spent.Nano -= list[i].USD.Nano
+	}
+	return spent
 }
 
 // portionCosts names the most expensive parts of a category.
