@@ -42,7 +42,7 @@ func sampleBacktest() *backtest.Scores {
 			{Session: "s-1", File: "=proj/\x1b[31ms-1|\u202e.jsonl", Line: 428, Request: 116, Recorded: true, Cause: cache.Compacted, Why: "compaction", Left: 154500, Read: 18576, Simulated: 13000, Kind: true},
 			{Session: "s-1", File: "=proj/\x1b[31ms-1|\u202e.jsonl", Line: 440, Request: 119, Recorded: true, Cause: backtest.Unexplained, Why: "no cause is known", Left: 60000, Read: 18576, Simulated: 59900},
 			{Session: "s-1", File: "=proj/\x1b[31ms-1|\u202e.jsonl", Line: 460, Request: 122, Recorded: true, Cause: cache.SkillRan, Why: "a skill began or ended", Left: 70000, Read: 18576, Simulated: 18000, Kind: true, Amount: true},
-			{Session: "s-1", File: "=proj/\x1b[31ms-1|\u202e.jsonl", Line: 480, Request: 130, Cause: cache.Expired, Why: "lifetime over", Left: 80000, Read: 80000},
+			{Session: "s-1", File: "=proj/\x1b[31ms-1|\u202e.jsonl", Line: 480, Request: 130, Cause: cache.Expired, Why: "TTL expired", Left: 80000, Read: 80000},
 		},
 	}
 	fitted := &backtest.SessionScore{

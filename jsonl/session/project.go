@@ -307,7 +307,7 @@ func (d *discovery) needed(path string, entries []fs.DirEntry) {
 	for _, f := range Forms() {
 		need := f.Needs[filepath.Base(path)]
 		if need != "" && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == need }) {
-			d.failed(path, fmt.Errorf("the session is lost without %s, which should stand beside it: copy the whole folder", need))
+			d.failed(path, fmt.Errorf("the session is lost without %s, which should be next to it: copy the whole folder", need))
 			return
 		}
 	}

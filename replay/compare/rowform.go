@@ -279,7 +279,7 @@ func (r *row) session() (s ComparedSession, err error) {
 			if d := exact.Decimal(b.USD); d.Known {
 				n, ok := d.At(c.Breaks.Decimal().Places)
 				if c.Breaks = (price.USD{Nano: n, Known: true}); !ok {
-					err = fmt.Errorf("breaks: %s is no amount in USD", d)
+					err = fmt.Errorf("`breaks`: %s is no amount in USD", d)
 				}
 			}
 			return c

@@ -223,7 +223,7 @@ func readHead(line []byte, h *rowsHead, r *Rows) error {
 	}
 	switch {
 	case !slices.Equal(h.Figures, Names()):
-		return errors.New("the rows have other figures: they are of another build")
+		return errors.New("the rows have other figures: they were written by another build")
 	case len(h.Policies) == 0:
 		return errors.New("the rows have no policy")
 	case h.Shard < 1 || h.Shard > h.Shards:
