@@ -32,7 +32,7 @@ func runAnonymizeTree(sys *system, o *anonymizeOptions, a *anonymize.Anonymizer,
 		return nil
 	}
 	if err := each(func(src *jsonl.Source, name string) error {
-		for part := range strings.SplitSeq(strings.TrimSuffix(name, ".json"), "/") {
+		for part := range strings.SplitSeq(strings.TrimSuffix(name, filepath.Ext(name)), "/") {
 			a.NoteText(part)
 		}
 		return a.Note(src, 1)
@@ -55,11 +55,12 @@ func runAnonymizeTree(sys *system, o *anonymizeOptions, a *anonymize.Anonymizer,
 		write = out.write
 	}
 	if err := each(func(src *jsonl.Source, name string) error {
-		parts := strings.Split(strings.TrimSuffix(name, ".json"), "/")
+		ext := filepath.Ext(name)
+		parts := strings.Split(strings.TrimSuffix(name, ext), "/")
 		for i := 1; i < len(parts); i++ { // the first is the kind of the file
 			parts[i] = a.Name(parts[i])
 		}
-		to := strings.Join(parts, "/") + ".json"
+		to := strings.Join(parts, "/") + ext
 		a.Check(to, anonymize.Location{File: to})
 		if err := write(to, func(w io.Writer) error { return a.Write(src, to, 1, w) }); err != nil {
 			return writeError(filepath.Join(o.File, to), err)

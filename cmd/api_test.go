@@ -17,12 +17,13 @@ import (
 	"github.com/ctxkit/ctxkit/report/golden"
 )
 
-// public are the packages that others build on. What they export is in docs/api.txt, and docs/library.md says what of it
-// changes when. All other packages are details.
+// public are the packages that others build on, session, policy, stage, preset, replay, wire and price, and those whose
+// types they show. What they export is in docs/api.txt, and docs/library.md says what of it changes when. All other
+// packages are details.
 var public = []string{
-	"jsonl", "jsonl/database", "jsonl/foreign", "jsonl/lint", "jsonl/memo", "jsonl/session",
+	"jsonl", "jsonl/database", "jsonl/foreign", "jsonl/memo", "jsonl/session",
 	"policy", "policy/condition", "policy/preset", "policy/stage", "policy/strict", "policy/view",
-	"replay", "replay/bill", "replay/cache", "replay/category", "replay/compare", "replay/exact", "replay/interval", "replay/price", "replay/regret", "replay/tokens",
+	"replay", "replay/bill", "replay/cache", "replay/category", "replay/exact", "replay/price", "replay/regret", "replay/tokens",
 	"replay/trace", "replay/wire",
 }
 

@@ -33,6 +33,10 @@ func (s *system) createAtomic(path string) (*atomicFile, error) {
 	// Under the lock, so that an interrupt knows every file there is.
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.left {
+		s.files.drop(place)
+		return nil, errInterrupted
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.part")
 	if err != nil {
 		s.files.drop(place)
@@ -49,13 +53,14 @@ func (s *system) finished(name string) {
 	s.unfinished = slices.DeleteFunc(s.unfinished, func(n string) bool { return n == name })
 }
 
+// removeUnfinished ends the writing of files: those under their temporary names go, and no other is begun.
 func (s *system) removeUnfinished() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, n := range s.unfinished {
 		os.RemoveAll(n)
 	}
-	s.unfinished = nil
+	s.unfinished, s.left = nil, true
 }
 
 // complete writes all of the file, under its temporary name. Its mode is that of a new file, or of the file it replaces.
@@ -132,6 +137,9 @@ func (s *system) createAtomicFolder(path string) (*atomicFolder, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.left {
+		return nil, errInterrupted
+	}
 	temp, err := os.MkdirTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.part")
 	if err != nil {
 		return nil, writeError(path, err)

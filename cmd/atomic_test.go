@@ -122,3 +122,26 @@ func TestCloseAll(t *testing.T) {
 		}
 	}
 }
+
+// TestNoFileAfterInterrupt holds that a command that goes on for a moment after an interrupt begins no file.
+func TestNoFileAfterInterrupt(t *testing.T) {
+	dir := t.TempDir()
+	sys := newSystem(nil, io.Discard, io.Discard)
+	f, err := sys.createAtomic(filepath.Join(dir, "begun"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sys.removeUnfinished()
+	if err := f.commit(); err == nil {
+		t.Error("a file that was removed is complete")
+	}
+	if _, err := sys.createAtomic(filepath.Join(dir, "file")); !errors.Is(err, errInterrupted) {
+		t.Errorf("a file is begun: %v", err)
+	}
+	if _, err := sys.createAtomicFolder(filepath.Join(dir, "folder")); !errors.Is(err, errInterrupted) {
+		t.Errorf("a folder is begun: %v", err)
+	}
+	if list, err := os.ReadDir(dir); err != nil || len(list) > 0 {
+		t.Errorf("left: %v, %v", list, err)
+	}
+}

@@ -144,6 +144,11 @@ func (c *billCase) run(t *testing.T) {
 	if math.Abs(sum-got.Bridge.Cost) > 1e-8 {
 		t.Errorf("the steps lead from %.9f to %.9f, not to %.9f: %+v", b.USD, sum, got.Bridge.Cost, got.Bridge.Steps)
 	}
+	for _, s := range got.Bridge.Steps {
+		if s.Step == "estimated_outputs" && b.Without == 0 && math.Abs(s.USD-b.Partial.USD) > 1e-9 {
+			t.Errorf("the outputs are estimated %.9f USD larger, and the bill is short by %.9f", s.USD, b.Partial.USD)
+		}
+	}
 	var out, errs bytes.Buffer
 	if code := Main(append(args, "--quiet"), strings.NewReader(""), &out, &errs); code != 0 {
 		t.Fatalf("exit code %d: %s", code, errs.String())
@@ -217,6 +222,8 @@ func TestBills(t *testing.T) {
 			return b.Partial.Calls == 1 && b.Partial.Tokens == 3999 && math.Abs(b.Partial.USD-0.1) < 1e-4
 		},
 			text: "The record was billed at least 0.31 USD, 0.09 USD of it by 1 subagent: no reliable output count for 1 of 3 responses (about 4,000 tokens, 0.10 USD more)."},
+		{name: "a subagent's file alone", files: claude(s().part("m1", opus, "", strings.Repeat("word ", 3200), `"input_tokens":3,"cache_creation_input_tokens":9000,"cache_read_input_tokens":0,"output_tokens":1`)),
+			usd: 0.0563, calls: 1, check: func(b *billed) bool { return b.Partial.Tokens == 3999 }, text: "outputs estimated, where no reliable count is recorded 1 +0.1000"},
 		{name: "the client's own total", files: map[string]string{"s.jsonl": s().answer("m1", opus, used(3, 20_000, 0, 100)).user("b").answer("m2", opus, used(3, 300, 20_000, 50)).b.String() +
 			`{"type":"cost-state","sessionId":"s","totalCostUSD":0.3513,"modelUsage":{"claude-opus-5":{"inputTokens":6,"outputTokens":4150,"cacheReadInputTokens":20000,"cacheCreationInputTokens":20300,"webSearchRequests":0,"costUSD":0.3168},"claude-haiku-4-5-20251001":{"inputTokens":20000,"outputTokens":2900,"cacheReadInputTokens":0,"cacheCreationInputTokens":0,"webSearchRequests":0,"costUSD":0.0345}},"hasUnknownModelCost":false}` + "\n"},
 			usd: 0.2168, calls: 2, check: func(b *billed) bool {

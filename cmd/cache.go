@@ -76,14 +76,14 @@ type failedFile struct {
 
 // discover lists the sessions of a folder, whose files it reads in part, once for a command. Those that cannot be read go
 // to failed; nil: they are left out.
-func discover(sys *system, dir string, read func(), failed func(path string, err error)) ([]session.FileInfo, []session.Warning, error) {
+func discover(sys *system, dir string, failed func(path string, err error)) ([]session.FileInfo, []session.Warning, error) {
 	sys.mu.Lock()
 	d := sys.discovered[dir]
 	sys.mu.Unlock()
 	if d == nil {
 		d = &discovered{}
 		d.infos, d.warnings, d.err = session.DiscoverWith(dir, session.DiscoverOptions{
-			Jobs: runtime.GOMAXPROCS(0), Cache: sys.kept(), Read: read,
+			Jobs: runtime.GOMAXPROCS(0), Cache: sys.kept(), Read: sys.listed,
 			Failed: func(path string, err error) { d.failed = append(d.failed, failedFile{path, err}) },
 		})
 		for i := range d.infos {

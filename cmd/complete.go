@@ -182,7 +182,7 @@ func recentNames(sys *system, word string) (list []cobra.Completion) {
 	if err != nil {
 		return nil
 	}
-	for n, i := range known(sys, dirs, nil) {
+	for n, i := range known(sys, dirs) {
 		name := "last"
 		if n > 0 {
 			name = fmt.Sprintf("last~%d", n)
@@ -241,7 +241,7 @@ func sessionIDs(sys *system, word string) []cobra.Completion {
 	if len(list) > 0 {
 		return sorted(list)
 	}
-	for _, i := range known(sys, dirs, nil) { // other agents name files otherwise
+	for _, i := range known(sys, dirs) { // other agents name files otherwise
 		if strings.HasPrefix(i.ID, word) {
 			list = append(list, cobra.CompletionWithDesc(i.ID, report.Headline(&i)))
 		}

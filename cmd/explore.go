@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -22,6 +24,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/tokens"
+	"github.com/ctxkit/ctxkit/replay/trace"
 	"github.com/ctxkit/ctxkit/replay/why"
 	"github.com/ctxkit/ctxkit/report"
 )
@@ -38,7 +41,7 @@ them, to a request, and to each block of it, as recorded and as sent.
 
   list      / filters, s sorts, a and d choose an agent and a project
   session   the tokens of each request with limits and events; [ and ] go from
-            event to event, t shows pauses, b the bill, c the compactions
+            event to event, t pauses, b the bill, c compactions, g subagents
   request   what fills it, and what became of each block
   p, P      another policy, and a second one beside it
   /         search all texts of a session
@@ -71,10 +74,14 @@ func runExplore(sys *system, o *replayOptions) error {
 	if err != nil {
 		return err
 	}
-	src, err := newExplorer(sys, o, now)
+	e, src, err := newExplorer(sys, o, now)
 	if err != nil {
 		return err
 	}
+	ctx, leave := context.WithCancel(context.Background())
+	defer e.writing.Wait()
+	defer leave()
+	src.Context = ctx
 	program := tea.NewProgram(explore.New(src), tea.WithInput(sys.in), tea.WithOutput(sys.out.w), tea.WithoutSignalHandler())
 	src.Send = program.Send
 	sys.finishes.Store(true) // the terminal is given back before the end
@@ -96,15 +103,17 @@ func runExplore(sys *system, o *replayOptions) error {
 // explorer is where the explorer gets what it shows.
 type explorer struct {
 	sys      *system
+	listing  sync.Mutex     // one goroutine lists at a time
+	writing  sync.WaitGroup // pages
 	o        *replayOptions
 	encoders *tokens.Encoders
 }
 
-func newExplorer(sys *system, o *replayOptions, now time.Time) (*explore.Backend, error) {
+func newExplorer(sys *system, o *replayOptions, now time.Time) (*explorer, *explore.Backend, error) {
 	e := &explorer{sys: sys, o: o, encoders: &tokens.Encoders{Jobs: runtime.GOMAXPROCS(0)}}
 	o.Counter, o.Cache = tokens.NameUsage, string(replay.CacheOwn)
 	if _, err := choosePolicy(sys, o, e.unsaid); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	list := []string{o.Policy, recordedTrack, "none"}
 	for _, product := range sys.presets.Products() {
@@ -120,7 +129,8 @@ func newExplorer(sys *system, o *replayOptions, now time.Time) (*explore.Backend
 		}
 	}
 	out := &outputOptions{Format: string(report.FormatTable), Color: "auto"}
-	return &explore.Backend{
+	return e, &explore.Backend{
+		Context:  context.Background(),
 		Sessions: e.sessions, Figures: e.figures, Open: e.open, Page: e.page,
 		Stamp: func(i *report.SessionItem) string {
 			stamp, err := i.State()
@@ -129,11 +139,14 @@ func newExplorer(sys *system, o *replayOptions, now time.Time) (*explore.Backend
 		Folders: o.Inputs, Orders: sortNames(), Sort: func(list []report.SessionItem, order string) { sortKeyOf(order).sort(list) },
 		Agent:    func(i *report.SessionItem) string { return cmp.Or(i.Product, session.Product) },
 		Policies: names, Policy: o.Policy,
-		Words: func(i *report.SessionItem) string {
-			if len(o.Inputs) == 0 {
-				return i.Short
+		Words: func(i *report.SessionItem) []string {
+			switch {
+			case i.Folder == "": // a subagent in the file of the session that started it
+				return []string{fileWord(i.Path), "--agent", i.ID}
+			case len(o.Inputs) == 0 && i.Short != "":
+				return []string{i.Short}
 			}
-			return fileWord(i.Path)
+			return []string{fileWord(i.Path)}
 		},
 		Line: shellLine, Layout: out.report(sys), Now: now, Watch: 2 * time.Second,
 	}, nil
@@ -142,9 +155,28 @@ func newExplorer(sys *system, o *replayOptions, now time.Time) (*explore.Backend
 // unsaid drops warnings: each is on the page of a session.
 func (e *explorer) unsaid(...session.Warning) {}
 
-// sessions lists the sessions of the inputs, or of the default folders, the last used first.
-func (e *explorer) sessions(step explore.ProgressFunc) ([]report.SessionItem, error) {
+// firstListed is how many sessions are found before they are shown at first. Later it is four times as many as before.
+const firstListed = 64
+
+// sessions lists the sessions of the inputs, or of the default folders, the last used first. It shows what it has found while
+// it looks for more.
+func (e *explorer) sessions(show func([]report.SessionItem), step explore.ProgressFunc) ([]report.SessionItem, error) {
+	e.listing.Lock()
+	defer e.listing.Unlock()
 	sys := e.sys
+	var found []session.FileInfo
+	n, next := 0, firstListed
+	sys.listed = func(i *session.FileInfo) {
+		n++
+		step(n, 0)
+		if i == nil {
+			return
+		}
+		if found = append(found, *i); len(found) == next {
+			next *= 4
+			show(shortened(slices.Clone(found)))
+		}
+	}
 	sys.mu.Lock()
 	sys.discovered = nil
 	sys.mu.Unlock()
@@ -161,9 +193,13 @@ func (e *explorer) sessions(step explore.ProgressFunc) ([]report.SessionItem, er
 		if err != nil {
 			return nil, err
 		}
-		n := 0
-		list = known(sys, dirs, func() { n++; step(n, 0) })
+		list = known(sys, dirs)
 	}
+	return shortened(list), nil
+}
+
+// shortened are sessions with their short ids.
+func shortened(list []session.FileInfo) []report.SessionItem {
 	items := make([]report.SessionItem, len(list))
 	for i := range list {
 		items[i].FileInfo = list[i]
@@ -171,7 +207,7 @@ func (e *explorer) sessions(step explore.ProgressFunc) ([]report.SessionItem, er
 	for i, short := range report.ShortIDs(items) {
 		items[i].Short = short
 	}
-	return items, nil
+	return items
 }
 
 // figuresAtOnce is how many sessions are read before the explorer is told.
@@ -198,6 +234,11 @@ func (e *explorer) open(ctx context.Context, i *report.SessionItem, step explore
 		return nil, pathError(i.Path, err)
 	}
 	c := agentConversation{input: i.Path, main: true, file: f, conv: f.Main, limit: e.sys.limits}
+	for _, s := range f.Sidechains {
+		if s.Agent == i.ID {
+			c.main, c.conv = false, s
+		}
+	}
 	if err = ctx.Err(); err == nil {
 		c.rec, err = newRecord(e.sys, c.conv, e.encoders)
 	}
@@ -207,7 +248,7 @@ func (e *explorer) open(ctx context.Context, i *report.SessionItem, step explore
 	}
 	c.rec.Session = c.bill(e.sys.table, e.unsaid)
 	return &explore.Opened{
-		Conv: c.conv, Record: c.rec, Options: e.o.options(), Close: func() { f.Close() },
+		Conv: c.conv, Record: c.rec, Agents: e.agents(&c, i), Options: e.o.options(), Close: func() { f.Close() },
 		Policy: func(name string) (*policy.Policy, error) {
 			choose, err := choosePolicy(e.sys, &replayOptions{policyOptions: policyOptions{Policy: name}}, e.unsaid)
 			if err != nil {
@@ -228,8 +269,46 @@ func (e *explorer) open(ctx context.Context, i *report.SessionItem, step explore
 	}, nil
 }
 
-// page writes the page of a session as `ctxkit replay` does, with its care for files that are there.
-func (e *explorer) page(i *report.SessionItem, policy, file string) error {
+// agents are the subagents of a session.
+func (e *explorer) agents(c *agentConversation, i *report.SessionItem) []report.SessionItem {
+	if !c.main {
+		return nil
+	}
+	list, done := c.beside(e.unsaid)
+	defer done()
+	infos := make([]session.FileInfo, len(list))
+	for n, a := range list {
+		infos[n] = session.FileInfo{ID: a.name(), Path: a.conv.Path, Project: i.Project, Product: i.Product, Version: a.conv.Version, Prompt: task(a.conv)}
+		if a.file == c.file {
+			continue
+		}
+		infos[n].Folder = i.Folder
+		if st, err := os.Stat(a.conv.Path); err == nil {
+			infos[n].Size = st.Size()
+		}
+	}
+	items := shortened(infos)
+	for n, a := range list {
+		items[n].Glance = replay.GlanceAt(a.conv, nil, e.sys.table)
+		items[n].Last = items[n].Ended
+	}
+	return items
+}
+
+// task is the first prompt of a conversation, with which a subagent begins.
+func task(conv *session.Conversation) string {
+	for i := range conv.Messages {
+		if m := &conv.Messages[i]; m.Class == session.ClassPrompt && len(m.Blocks) > 0 {
+			text, _ := conv.NewBlockReader().WholeText(i, 0) // without it there is no title
+			return trace.Shorten(string(text), 200)
+		}
+	}
+	return ""
+}
+
+// page writes the page of a session as `ctxkit replay` does, with its care for files that are there. Once ctx is done it
+// leaves nothing of what is not finished.
+func (e *explorer) page(ctx context.Context, i *report.SessionItem, policy, file string) error {
 	sys := newSystem(strings.NewReader(""), io.Discard, io.Discard) // this page may replace the one before
 	if err := sys.register(); err != nil {
 		return err
@@ -239,5 +318,20 @@ func (e *explorer) page(i *report.SessionItem, policy, file string) error {
 	o.Inputs, o.Policy = []string{i.Path}, policy
 	o.inputOptions = inputOptions{Agent: "main", Jobs: runtime.GOMAXPROCS(0)}
 	o.outputOptions = outputOptions{Format: string(report.FormatHTML), File: file, Quiet: true}
-	return runReplay(sys, &o)
+	o.stop = ctx.Err
+	e.writing.Add(1)
+	defer e.writing.Done()
+	r := &running{sys: sys, done: make(chan struct{})}
+	go func() {
+		r.err = runReplay(sys, &o)
+		close(r.done)
+	}()
+	select {
+	case <-r.done:
+		return r.err
+	case <-ctx.Done():
+		close(sys.stop)
+		r.leave()
+		return ctx.Err()
+	}
 }

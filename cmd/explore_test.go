@@ -25,6 +25,7 @@ var screenSizes = [][2]int{{60, 20}, {80, 24}, {160, 50}, {240, 70}}
 type driver struct {
 	t      *testing.T
 	m      tea.Model
+	src    *explore.Backend
 	quit   bool
 	copied string
 	pages  map[[2]int]*bytes.Buffer
@@ -49,13 +50,13 @@ func explored(t *testing.T, dir string, inputs ...string) *driver {
 		t.Fatal(err)
 	}
 	o := &replayOptions{Inputs: inputs, policyOptions: policyOptions{Policy: recordedTrack}}
-	src, err := newExplorer(sys, o, time.Date(2026, 1, 20, 12, 0, 0, 0, time.UTC))
+	_, src, err := newExplorer(sys, o, time.Date(2026, 1, 20, 12, 0, 0, 0, time.UTC))
 	if err != nil {
 		t.Fatal(err)
 	}
 	src.Watch = 0
-	src.Words = func(i *report.SessionItem) string { return filepath.Base(i.Path) }
-	d := &driver{t: t, golden: folder, m: explore.New(src), pages: map[[2]int]*bytes.Buffer{}, keys: map[string]bool{}}
+	src.Words = func(i *report.SessionItem) []string { return []string{filepath.Base(i.Path)} }
+	d := &driver{t: t, src: src, golden: folder, m: explore.New(src), pages: map[[2]int]*bytes.Buffer{}, keys: map[string]bool{}}
 	for _, size := range screenSizes {
 		d.pages[size] = &bytes.Buffer{}
 	}
@@ -271,6 +272,7 @@ func TestExploreKeys(t *testing.T) {
 	see("a session", "[ [ [ [ [", "no event there")
 	see("a session", "]", "» ")
 	see("a session", "r", "request")
+	see("a session", "g", "the session has no subagent")
 	see("a session", "b", "prompt cache")
 	d.shot("the bill")
 	see("everywhere", "y", "ctxkit why")
@@ -434,6 +436,70 @@ func TestExploreGrowing(t *testing.T) {
 	d.press("everywhere", "esc")
 	d.press("sessions", "enter")
 	d.holds("no such file")
+}
+
+// TestExploreSubagents shows the subagents of sessions: one with a file of its own, and one in the file of its session.
+func TestExploreSubagents(t *testing.T) {
+	folder, err := filepath.Abs(filepath.Join("..", "testdata", "sessions"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := explored(t, filepath.Join(folder, "subagent"), ".")
+	d.press("a session", "g")
+	d.holds("1 of 1 subagents")
+	d.shot("subagents")
+	d.press("everywhere", "y")
+	d.holds("no command shows this")
+	d.press("sessions", "enter")
+	d.shot("a subagent")
+	d.press("a session", "g")
+	d.holds("the session has no subagent")
+	d.press("everywhere", "y")
+	d.holds("copied: ctxkit replay agent-")
+	d.check("subagents")
+
+	d = explored(t, folder, "sidechain-1.0.jsonl")
+	d.press("a session", "g")
+	d.holds("subagents")
+	d.press("sessions", "enter")
+	d.holds("recorded: ")
+}
+
+// TestExplorePageLeft holds that nothing is left of a page whose session is left before it is written.
+func TestExplorePageLeft(t *testing.T) {
+	dir := sessionsOf(t, "testdata/sessions/compaction.jsonl")
+	d := explored(t, dir, ".")
+	d.press("a session", "o")
+	d.typed("x")
+	var writes tea.Cmd
+	d.m, writes = d.m.Update(tea.KeyPressMsg{Code: tea.KeyEnter})
+	d.press("a session", "enter")
+	d.holds(": stopped")
+	writes()
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("left: %v, %v", entries, err)
+	}
+}
+
+// TestExploreListing holds that sessions are shown while others are looked for.
+func TestExploreListing(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("..", "testdata", "sessions", "cjk.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for i := range 70 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", i)), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := explored(t, dir, ".")
+	shown := 0
+	all, err := d.src.Sessions(func(some []report.SessionItem) { shown = len(some) }, func(int, int) {})
+	if err != nil || len(all) != 70 || shown != 64 {
+		t.Errorf("%d sessions, after %d: %v", len(all), shown, err)
+	}
 }
 
 // TestExploreEmpty shows a folder without a session, and a list that no session matches.

@@ -6,8 +6,10 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/ctxkit/ctxkit/report"
 	"github.com/spf13/cobra"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/report"
 )
 
 // newestShown is how many sessions the first screen shows.
@@ -32,7 +34,8 @@ func runFirst(sys *system, cmd *cobra.Command) error {
 	}
 	o := &outputOptions{Format: string(report.FormatTable), Color: "auto"}
 	progress := newProgress(sys, false, "listed", 0)
-	list := known(sys, dirs, progress.step)
+	sys.listed = func(*session.FileInfo) { progress.step() }
+	list := known(sys, dirs)
 	progress.clear()
 	items := make([]report.SessionItem, len(list))
 	for i := range list {

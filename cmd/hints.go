@@ -101,6 +101,7 @@ func reportHints() report.Hints {
 		Shell:    shellLine,
 
 		Releases: "NAME@" + preset.Latest + " is the newest, NAME@VERSION that version's. " +
-			"Without a session, as in ctxkit thresholds and ctxkit policy show, a bare name means the newest.",
+			"Without a session, as in ctxkit thresholds and ctxkit policy show, a bare name means the newest. " +
+			"--all lists releases, further policies of products, and hypotheses.",
 	}
 }

@@ -138,7 +138,7 @@ func describe(sys *system, paths []string) (list []session.FileInfo) {
 		}
 		if _, ok := found[dir]; !ok && path != "-" {
 			sys.files.lists(dir)
-			found[dir], _, _ = discover(sys, dir, func() {}, nil) // what it does not list is named by its file
+			found[dir], _, _ = discover(sys, dir, nil) // what it does not list is named by its file
 		}
 		at := slices.IndexFunc(found[dir], func(i session.FileInfo) bool { return filepath.Clean(i.Path) == filepath.Clean(path) })
 		if at >= 0 {
@@ -203,7 +203,7 @@ func realName(path string) string {
 func folderInputs(sys *system, dir string, warn func(...session.Warning)) (in inputs, err error) {
 	in = inputs{several: true, broken: map[string]error{}}
 	var unread []string
-	infos, warnings, err := discover(sys, dir, nil, func(path string, err error) {
+	infos, warnings, err := discover(sys, dir, func(path string, err error) {
 		unread, in.broken[path] = append(unread, path), pathError(path, err)
 	})
 	if err != nil {

@@ -88,6 +88,7 @@ func offlineLines() map[string][]offlineLine {
 		"synth":      {{args: "synth --requests 3"}, {args: "synth --requests 3 --dir out/p", told: "out"}, {args: "synth --requests 3 -o out/y.jsonl", told: "out"}},
 		"thresholds": {{args: "thresholds"}},
 		"version":    {{args: "version"}},
+		"validate":   {{args: "validate sessions"}},
 		"view":       {{args: "view " + big + " -p opencode"}, {args: "view " + big + " -p opencode -f json -o out/v.json", told: "out"}},
 		"why":        {{args: "why " + big}},
 	}

@@ -30,7 +30,8 @@ func newPolicyList(sys *system) *cobra.Command {
 		Use: "list", Short: "List the built-in policies and what stands behind them", Args: noArguments,
 		Long: `List the built-in policies, one a line: what stands behind each, how well it
 predicts recorded compactions, and what it does. A product's bare name stands
-for its releases; --all lists these, each with its first day as current.`,
+for its releases; --all lists these, each with its first day as current,
+further policies of products, and hypotheses.`,
 	}, func() error {
 		list, err := listPolicies(sys)
 		if err != nil {

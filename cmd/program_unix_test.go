@@ -46,9 +46,9 @@ func TestProgramEnds(t *testing.T) {
 		want         int
 		linux        bool
 	}{
-		{"hang-with-child, '0', alive", "1s", nil, exitNotDone, false},
+		{"hang-with-child, '0', alive", "3s", nil, exitNotDone, false},
 		{"hang-with-child, '0', alive", "1h", os.Interrupt, exitInterrupted, false},
-		{"hang-with-session, '0', alive", "1s", nil, exitNotDone, true},
+		{"hang-with-session, '0', alive", "3s", nil, exitNotDone, true},
 		{"hang-with-session, '0', alive", "1h", os.Interrupt, exitInterrupted, true},
 		{"answer-with-session, '0', alive", "1h", nil, exitDone, true},
 		{"child, alive", "1h", os.Kill, -1, true},

@@ -33,7 +33,7 @@ func runRegret(sys *system, o *replayOptions) error {
 	var converted []*replay.Conversion
 	failed, err := r.each("judged", func(_ *conversationLoop, tl *replay.Timeline) error {
 		// The listing needs the regret alone.
-		list = append(list, &replay.Timeline{Session: tl.Session, Agent: tl.Agent, File: tl.File, Policy: tl.Policy, Counter: tl.Counter, Regret: tl.Regret})
+		list = append(list, &replay.Timeline{Session: tl.Session, Agent: tl.Agent, File: tl.File, Policy: tl.Policy, Counter: tl.Counter, Lines: tl.Lines, Regret: tl.Regret})
 		converted = append(converted, tl.Converted)
 		return nil
 	})

@@ -28,6 +28,7 @@ type replayOptions struct {
 	Regret    bool
 	ASCII     bool
 	trace     *trace.TextLimit // nil: replays are not traced
+	stop      func() error     // ends replays with its error; nil: nothing does
 }
 
 // shared are the options of commands that replay inputs under a policy: recorded where none is named.
@@ -150,7 +151,7 @@ func (c *agentConversation) replay(pol *policy.Policy, opt replay.Options) (*rep
 func (o *replayOptions) options() replay.Options {
 	return replay.Options{
 		Cache: replay.CacheMode(o.Cache), Counter: o.Counter, Model: o.Model, Window: int(o.Window), Overhead: policy.Overhead(o.Overhead),
-		CompactAt: o.CompactAt, Regret: o.Regret, Trace: o.trace,
+		CompactAt: o.CompactAt, Regret: o.Regret, Trace: o.trace, Stop: o.stop,
 	}
 }
 

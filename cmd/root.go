@@ -157,7 +157,7 @@ var subcommands = map[string]func(*system) *cobra.Command{
 	"backtest": newBacktest, "anonymize": newAnonymize, "cost": newCost, "prices": newPrices,
 	"lint": newLint, "sessions": newSessions, "stats": newStats, "why": newWhy, "resume": newResume, "policy": newPolicy,
 	"cache": newCache, "demo": newDemo, statusline: newStatusline, "synth": newSynth, "thresholds": newThresholds,
-	"version": newVersion, "view": newView, "diff": newDiff, "convert": newConvert, "export": newExport, "config": newConfig, "explore": newExplore,
+	"version": newVersion, "view": newView, "diff": newDiff, "convert": newConvert, "export": newExport, "validate": newValidate, "config": newConfig, "explore": newExplore,
 }
 
 // newRoot makes the tree of all commands. For a command line that begins with one's name it makes only that: the others

@@ -70,6 +70,7 @@ func jsonExamples(t *testing.T) map[string][][]string {
 		"stats":       {{big}, {onRecord}, {sessions, "--agent", "all"}, {hostileFile, "-p", "three-layer"}, {empty}},
 		"sweep":       {{big, "-p", "opencode", "--vary", "opencode_prune.protect=20000,40000"}},
 		"thresholds":  {{}, {"--policy", "none"}, {"--policy", "opencode-1.18", "--model", "claude-opus-4-6"}, {"--policy", "claude-code-2.1.19", "--window", "1M", "--set", "window.pct_override=50"}, {"--policy", "gemini-cli"}},
+		"validate":    {{sessions, "--agent", "all"}, {big, "-p", "claude-code@2.1.30"}},
 		"view":        {{big, "--as", "transcript"}},
 		"why":         {{big}, {onRecord}, {sessions, "--agent", "all"}, {sessions, "-p", "three-layer"}, {hostileFile, "-p", "gemini-cli", "--window", "20k"}, {empty}},
 	}

@@ -64,7 +64,7 @@ func choose(sys *system, arg string, warn func(...session.Warning)) (in inputs, 
 
 // storedSession is the session of a database with an id, or the only one whose id begins so.
 func storedSession(sys *system, file, id string) (string, error) {
-	infos, _, err := discover(sys, file, nil, nil)
+	infos, _, err := discover(sys, file, nil)
 	if err != nil {
 		return "", pathError(file, err)
 	}
@@ -100,7 +100,7 @@ func ago(arg string) (n int, ok bool, err error) {
 
 // recentSession is the file of the session that was used last, or of the one that back others were used after.
 func recentSession(sys *system, dirs []string, back int) (string, error) {
-	list := known(sys, dirs, nil)
+	list := known(sys, dirs)
 	if back < len(list) {
 		return list[back].Path, nil
 	}
@@ -112,9 +112,9 @@ func recentSession(sys *system, dirs []string, back int) (string, error) {
 
 // known are the sessions with a file in folders, subagents left out, the last used first. What cannot be read is left
 // out.
-func known(sys *system, dirs []string, read func()) (list []session.FileInfo) {
+func known(sys *system, dirs []string) (list []session.FileInfo) {
 	for _, dir := range dirs {
-		infos, _, err := discover(sys, dir, read, nil)
+		infos, _, err := discover(sys, dir, nil)
 		if err != nil {
 			continue // it need not be there
 		}
@@ -181,7 +181,7 @@ func findSession(sys *system, dirs []string, arg string) (string, error) {
 		}
 	}
 	if len(found) == 0 { // files of other agents have other names
-		found = called(known(sys, dirs, nil), arg)
+		found = called(known(sys, dirs), arg)
 	}
 	switch len(found) {
 	case 0:
@@ -219,7 +219,7 @@ func newAmbiguous(sys *system, dirs []string, arg string, found []string) error 
 		id, _ := session.SessionID(filepath.Base(path))
 		ids[id]++
 	}
-	for _, i := range known(sys, dirs, nil) {
+	for _, i := range known(sys, dirs) {
 		if slices.Contains(found, i.Path) {
 			name := i.ID
 			if ids[name] > 1 {

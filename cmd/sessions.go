@@ -196,6 +196,7 @@ func findSessions(sys *system, folders []string, quiet bool, msgs *messages, fai
 	}
 	progress := newProgress(sys, quiet, "listed", 0)
 	defer progress.clear()
+	sys.listed = func(*session.FileInfo) { progress.step() }
 	var list []session.FileInfo
 	absent := 0
 	var refused []error
@@ -207,7 +208,7 @@ func findSessions(sys *system, folders []string, quiet bool, msgs *messages, fai
 				}
 			}
 		}
-		infos, warnings, err := discover(sys, dir, progress.step, func(path string, err error) { progress.clear(); failed(pathError(path, err)) })
+		infos, warnings, err := discover(sys, dir, func(path string, err error) { progress.clear(); failed(pathError(path, err)) })
 		if !given && errors.Is(err, fs.ErrNotExist) {
 			absent++
 			continue

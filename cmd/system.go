@@ -46,8 +46,10 @@ type system struct {
 
 	mu         sync.Mutex
 	unfinished []string                     // temporary files and folders
+	left       bool                         // after an interrupt: no file is begun
 	discovered map[string]*discovered       // by folder
 	infos      map[string]*session.FileInfo // of the files in them, by path
+	listed     func(*session.FileInfo)      // is the Read of each listing of a folder
 
 	stop     chan struct{} // closed by an interrupt
 	finishes atomic.Bool   // after an interrupt the command prints what is finished: see interrupted

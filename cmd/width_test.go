@@ -44,6 +44,7 @@ var widthCommands = []string{
 	"why testdata/sessions/microcompact.jsonl",
 	"resume testdata/sessions/microcompact.jsonl",
 	"resume testdata/sessions/microcompact.jsonl testdata/sessions/big.jsonl testdata/sessions/compaction-1.0.jsonl",
+	"validate testdata/sessions",
 	"why testdata/sessions/microcompact.jsonl testdata/sessions/compaction.jsonl -p opencode",
 }
 

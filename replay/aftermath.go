@@ -129,12 +129,12 @@ func (s *step) call(conv *session.Conversation, m, i int) error {
 func around(steps []step, at []int) (a Around) {
 	for n := 1; n < len(at)-1; n++ {
 		p := at[n]
-		if p-at[n-1] < soonAfter || at[n+1]-p < soonAfter {
+		if p-at[n-1] <= soonAfter || at[n+1]-p < soonAfter {
 			continue
 		}
 		a.Times++
-		for i := range soonAfter {
-			for side, s := range []step{steps[p-i], steps[p+1+i]} {
+		for i := range soonAfter { // the step of the point itself has what the client attaches again after the compaction
+			for side, s := range []step{steps[p-1-i], steps[p+1+i]} {
 				a.Grown[side] += s.tokens
 				if s.explores {
 					a.Explored[side]++

@@ -135,5 +135,5 @@ func ExampleRun_billed() {
 	fmt.Printf("without any compaction: %s USD\n", timeline.Totals.CostUSD.Decimal().Text(2))
 	// Output:
 	// billed: 18.84 USD for 298 requests
-	// without any compaction: 31.68 USD
+	// without any compaction: 32.01 USD
 }

@@ -65,6 +65,7 @@ var (
 	ResumeTables    = []TableHead{headOf[resumeCells]("sessions")}
 	SweepTables     = []TableHead{{"points", slices.Concat([]column{axisColumn("PARAMETER", "")}, figureColumns(figureTitles), figureColumns(troubleTitles), columnsOf[frontCells]())}}
 	ThresholdTables = []TableHead{headOf[limitCells]("limits")}
+	ValidateTables  = []TableHead{headOf[validateCells]("predicted against recorded")}
 	PriceTables     = []TableHead{headOf[priceCells]("models")}
 	SessionTables   = []TableHead{headOf[sessionCells]("sessions")}
 	ExploreTables   = []TableHead{headOf[sessionCells]("sessions"), headOf[stepCells]("requests"), headOf[blockCells]("blocks"), headOf[foundCells]("what a search found")}
@@ -310,6 +311,21 @@ type limitCells struct {
 	Left             any `col:"left" csv:"percent_left" about:"what is left of the context up to the limit, where what is used is given"`
 	Acts             any `col:"acts" csv:"acts" about:"yes: the policy does something there; else it only informs" drop:"1"`
 	WhereItComesFrom any `col:"where it comes from" csv:"from" about:"how it is worked out" fit:"wrap" min:"20"`
+}
+type validateCells struct {
+	Measure   any `col:"measure" csv:"measure" about:"what is predicted"`
+	History   any `col:"history" about:"tokens of the whole history of the requests"`
+	From      any `csv:"history_from"`
+	To        any `csv:"history_to"`
+	Recorded  any `csv:"sessions" col:"sessions" about:"sessions that were recorded under the regime" drop:"2"`
+	Others    any `csv:"predicting" col:"others" about:"sessions that predict them" drop:"2"`
+	Value     any `csv:"recorded" col:"recorded" about:"what was recorded"`
+	Replayed  any `csv:"replayed" col:"replayed" about:"the same sessions replayed under the regime" drop:"1"`
+	Predicted any `csv:"predicted" col:"predicted" about:"the others replayed under it"`
+	Off       any `csv:"off" col:"off" about:"the prediction less what was recorded, as a part of that"`
+	Bounds    any `col:"90 %" about:"interval of that over projects; –: too few"`
+	Low       any `csv:"low"`
+	High      any `csv:"high"`
 }
 type priceCells struct {
 	Model             any `col:"model" csv:"model" about:"id that a model's name starts with"`

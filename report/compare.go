@@ -134,7 +134,7 @@ func comparePage(p *page, c *compare.Comparison, short bool) {
 	if short {
 		return
 	}
-	if flags := flagTexts(c, &p.Hints); len(flags) > 0 {
+	if flags := flagTexts(c, &p.Hints, compare.Flags()...); len(flags) > 0 {
 		p.heading("about the sessions, under every policy")
 		p.items(none, flags)
 	}

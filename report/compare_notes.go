@@ -296,8 +296,8 @@ func concentrationText(c *compare.Comparison, i int) string {
 		phraseIf(v.Projects > 1, ", %v %% in the project %v", pair.Largest.Of.Times(100).Text(0), lastElement(pair.Largest.Project))
 }
 
-// flagTexts say what makes the figures of sessions doubtful, under every policy.
-func flagTexts(c *compare.Comparison, hints *Hints) (list []string) {
+// flagTexts say what some flags say of the figures of sessions, under every policy.
+func flagTexts(c *compare.Comparison, hints *Hints, of ...compare.Flag) (list []string) {
 	again := c.Rereads()
 	about := map[compare.Flag]string{
 		compare.FlagMidway:    "begins mid-conversation; what came before is a placeholder, and the cache starts with what the first request read",
@@ -310,8 +310,9 @@ func flagTexts(c *compare.Comparison, hints *Hints) (list []string) {
 		compare.FlagUnpriced:  "a model without a price; sums of cost leave the session out",
 
 		compare.FlagContradicted: "the recorded usage contradicts the content; tokens are those of the content, and no difference is taken from it",
+		compare.FlagRebuilt:      rebuilt + "; recorded requests are not used",
 	}
-	for _, f := range compare.Flags() {
+	for _, f := range of {
 		if n := c.Flagged(f); n > 0 {
 			list = append(list, either(len(c.Sessions) == 1, "this session", thousands(n)+" of "+count(len(c.Sessions), "session"))+": "+about[f])
 		}

@@ -202,7 +202,7 @@ func TestBoundsAreMarked(t *testing.T) {
 func TestFlagTexts(t *testing.T) {
 	for _, f := range compare.Flags() {
 		c := compare.Comparison{Sessions: []compare.ComparedSession{{Flags: []compare.Flag{f}}, {}}}
-		if got := flagTexts(&c, &Hints{}); len(got) != 1 || !strings.HasPrefix(got[0], "1 of 2 sessions: ") || len(got[0]) < 30 {
+		if got := flagTexts(&c, &Hints{}, f); len(got) != 1 || !strings.HasPrefix(got[0], "1 of 2 sessions: ") || len(got[0]) < 30 {
 			t.Errorf("%s: got %q", f, got)
 		}
 	}

@@ -74,6 +74,15 @@ func newHTMLTable(g *grid) *htmlTable {
 	return data
 }
 
+// numbersBy is a table of numbers by what the first column names, without rows.
+func numbersBy(titles ...string) htmlTable {
+	t := htmlTable{Rows: [][]string{}}
+	for i, title := range titles {
+		t.Columns = append(t.Columns, htmlColumn{Title: title, Number: i > 0})
+	}
+	return t
+}
+
 func tableSection(title, about string, t *table) section {
 	return section{Type: "table", Title: title, About: about, Data: newHTMLTable(t.grid(htmlColumns))}
 }

@@ -205,7 +205,7 @@ func partsOf(c *compare.Comparison) []pageShares {
 
 func (h *htmlPage) sessionsOf(c *compare.Comparison, opt *Layout) pageSessions {
 	judged := compare.Names()[c.Judged]
-	d := pageSessions{Table: htmlTable{Columns: []htmlColumn{{Title: "Session"}, {Title: "Requests", Number: true}}, Rows: [][]string{}}, Policies: []string{}, Series: [][][]int{}, Replays: [][]int{}, First: max(c.Differ, 0)}
+	d := pageSessions{Table: numbersBy("Session", "Requests"), Policies: []string{}, Series: [][][]int{}, Replays: [][]int{}, First: max(c.Differ, 0)}
 	for i := range c.Policies {
 		d.Policies = append(d.Policies, Clean(c.Policies[i].Name))
 		d.Table.Columns = append(d.Table.Columns, htmlColumn{Title: Clean(c.Policies[i].Name) + either(judged == "cost_usd", " USD", " sent"), Number: true})

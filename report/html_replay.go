@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -133,25 +134,24 @@ func (w *words) version(v string) string {
 	return either(w.hidden && !versionName().MatchString(v), "", Clean(v))
 }
 
-// pageReplay is a replay on a page. Lists of columns have one value a request; names are indexes into the lists of
-// names beside them.
+// pageReplay is a replay on a page. Names of requests are indexes into the lists of names beside them.
 type pageReplay struct {
-	Name     string       `json:"name"`
-	Policy   string       `json:"policy"`
-	Fields   [][2]string  `json:"fields"`
-	Figures  []pageFigure `json:"figures"`
-	Notes    []string     `json:"notes"`
-	Answers  []string     `json:"answers"`
-	Window   int          `json:"window"`
-	Limits   []pageLimit  `json:"limits"`
-	Kinds    []string     `json:"kinds"`  // of requests; the first is main
-	Models   []string     `json:"models"` // of requests
-	Causes   []string     `json:"causes"` // of what the cache lost
-	Requests pageRequests `json:"requests"`
-	Events   []pageEvent  `json:"events"`
-	Cost     *pageCost    `json:"cost,omitempty"` // of a replay alone
-	Warnings []string     `json:"warnings"`
-	Trace    *pageTrace   `json:"trace,omitempty"`
+	Name     string                `json:"name"`
+	Policy   string                `json:"policy"`
+	Fields   [][2]string           `json:"fields"`
+	Figures  []pageFigure          `json:"figures"`
+	Notes    []string              `json:"notes"`
+	Answers  []string              `json:"answers"`
+	Window   int                   `json:"window"`
+	Limits   []pageLimit           `json:"limits"`
+	Kinds    []string              `json:"kinds"`  // of requests; the first is main
+	Models   []string              `json:"models"` // of requests
+	Causes   []string              `json:"causes"` // of what the cache lost
+	Requests byColumn[pageRequest] `json:"requests"`
+	Events   []pageEvent           `json:"events"`
+	Cost     *pageCost             `json:"cost,omitempty"` // of a replay alone
+	Warnings []string              `json:"warnings"`
+	Trace    *pageTrace            `json:"trace,omitempty"`
 }
 
 type pageFigure struct {
@@ -166,23 +166,39 @@ type pageLimit struct {
 	Acts   bool   `json:"acts"`
 }
 
-// pageRequests are the calls of a replay, the policy's own among them, by column.
-type pageRequests struct {
-	N        []int   `json:"n"`
-	Kind     []int   `json:"kind"`
-	Model    []int   `json:"model"`
-	Time     []int64 `json:"time"` // seconds since 1970; 0: not known
-	Raw      []int   `json:"raw"`
-	View     []int   `json:"view"`
-	Payload  []int   `json:"payload"`
-	Overhead []int   `json:"overhead"`
-	Used     []int   `json:"used"`
-	Output   []int   `json:"output"`
-	Read     []int   `json:"read"`
-	Written  []int   `json:"written"`
-	Uncached []int   `json:"uncached"`
-	Cost     []int64 `json:"cost"`  // in 1e-9 USD; -1: not known
-	Cause    []int   `json:"cause"` // of Causes; -1: all was read
+// pageRequest is a call of a replay, or of the policy's own.
+type pageRequest struct {
+	N        int   `json:"n"`
+	Kind     int   `json:"kind"`
+	Model    int   `json:"model"`
+	Time     int64 `json:"time"` // seconds since 1970; 0: not known
+	Raw      int   `json:"raw"`
+	View     int   `json:"view"`
+	Payload  int   `json:"payload"`
+	Overhead int   `json:"overhead"`
+	Used     int   `json:"used"`
+	Output   int   `json:"output"`
+	Read     int   `json:"read"`
+	Written  int   `json:"written"`
+	Uncached int   `json:"uncached"`
+	Cost     int64 `json:"cost"`  // in 1e-9 USD; -1: not known
+	Cause    int   `json:"cause"` // of Causes; -1: all was read
+}
+
+// byColumn are rows that JSON has by column, with a list for each field.
+type byColumn[T any] []T
+
+// MarshalJSON implements json.Marshaler.
+func (rows byColumn[T]) MarshalJSON() ([]byte, error) {
+	var columns object
+	for f := range reflect.TypeFor[T]().Fields() {
+		values := make([]any, len(rows))
+		for i := range rows {
+			values[i] = reflect.ValueOf(rows[i]).FieldByIndex(f.Index).Interface()
+		}
+		columns = append(columns, member{f.Tag.Get("json"), values})
+	}
+	return columns.MarshalJSON()
 }
 
 type pageEvent struct {
@@ -284,23 +300,15 @@ func newPageReplay(h *htmlPage, tl *replay.Timeline, w *words) *pageReplay {
 	}
 	kinds, models, causes := &namer{}, &namer{}, &namer{}
 	kinds.of(kindMain)
-	q := &p.Requests
-	q.Time, q.Cost = []int64{}, []int64{}
-	for _, column := range []*[]int{&q.N, &q.Kind, &q.Model, &q.Raw, &q.View, &q.Payload, &q.Overhead, &q.Used, &q.Output, &q.Read, &q.Written, &q.Uncached, &q.Cause} {
-		*column = []int{} // of a session without requests, too
-	}
 	for _, r := range tl.Requests {
-		q.N, q.Kind, q.Model = append(q.N, r.N), append(q.Kind, kinds.of(Clean(r.Kind))), append(q.Model, models.of(w.model(r.Model)))
-		q.Time = append(q.Time, either(r.Time.IsZero(), 0, r.Time.Unix()))
-		q.Raw, q.View, q.Payload = append(q.Raw, r.Raw), append(q.View, r.Tokens), append(q.Payload, r.Payload)
-		q.Overhead, q.Used, q.Output = append(q.Overhead, r.Overhead), append(q.Used, r.Used), append(q.Output, r.Output)
-		q.Read, q.Written, q.Uncached = append(q.Read, r.Cache.Read), append(q.Written, r.Cache.Write5m+r.Cache.Write1h), append(q.Uncached, r.Cache.Uncached)
-		q.Cost = append(q.Cost, either(r.CostUSD.Known, r.CostUSD.Nano, -1))
 		cause := -1
 		if m := r.Cache.Miss; m != nil {
 			cause = causes.of(causeText(m.Kind, m.Stage))
 		}
-		q.Cause = append(q.Cause, cause)
+		p.Requests = append(p.Requests, pageRequest{
+			r.N, kinds.of(Clean(r.Kind)), models.of(w.model(r.Model)), either(r.Time.IsZero(), 0, r.Time.Unix()), r.Raw, r.Tokens, r.Payload, r.Overhead, r.Used, r.Output,
+			r.Cache.Read, r.Cache.Write5m + r.Cache.Write1h, r.Cache.Uncached, either(r.CostUSD.Known, r.CostUSD.Nano, -1), cause,
+		})
 	}
 	p.Kinds, p.Models, p.Causes = kinds.list, notNil(models.list), notNil(causes.list)
 	if tl.Trace != nil {
@@ -405,11 +413,11 @@ func newPageCost(tl *replay.Timeline) *pageCost {
 			}
 		}
 	}
-	p.Lost = htmlTable{Columns: []htmlColumn{{Title: "Cause"}, {Title: "Requests", Number: true}, {Title: "Tokens not read", Number: true}}, Rows: [][]string{}}
+	p.Lost = numbersBy("Cause", "Requests", "Tokens not read")
 	for _, l := range c.Lost {
 		p.Lost.Rows = append(p.Lost.Rows, []string{causeText(l.Cause, l.Stage), thousands(l.Requests), thousands(l.Tokens)})
 	}
-	p.Bills = htmlTable{Columns: []htmlColumn{{Title: "Calls"}, {Title: "Number", Number: true}, {Title: "Read", Number: true}, {Title: "Written", Number: true}, {Title: "Uncached", Number: true}, {Title: "Output", Number: true}, {Title: "USD", Number: true}}, Rows: [][]string{}}
+	p.Bills = numbersBy("Calls", "Number", "Read", "Written", "Uncached", "Output", "USD")
 	for _, b := range []struct {
 		name string
 		bill bill.Sum

@@ -76,12 +76,15 @@ func TestHTML(t *testing.T) {
 	}
 	var data struct {
 		Sections []section
-		Replays  []pageReplay
+		Replays  []struct {
+			Requests map[string][]int
+			Trace    *pageTrace
+		}
 	}
 	if err := json.Unmarshal(pageData.FindSubmatch(page)[1], &data); err != nil {
 		t.Fatal(err)
 	}
-	if len(data.Replays) != 1 || len(data.Sections) != 1 || len(data.Replays[0].Requests.N) == 0 || data.Replays[0].Trace == nil {
+	if len(data.Replays) != 1 || len(data.Sections) != 1 || len(data.Replays[0].Requests["n"]) == 0 || data.Replays[0].Trace == nil {
 		t.Errorf("the data of the page: %d replays, %d sections", len(data.Replays), len(data.Sections))
 	}
 	if texts := unfoldTexts(t, page); !slices.Equal(texts, []string{`ask </script> \x1b[31m`, `{"file_path":"a"}`, "one\ntwo 3\\u202e", "[cleared]"}) {

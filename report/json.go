@@ -44,26 +44,19 @@ func (o object) MarshalJSON() ([]byte, error) {
 }
 
 // compact returns v as JSON on one line. Nil lists are [].
-func compact(v any) ([]byte, error) {
-	if r := reflect.ValueOf(v); r.Kind() == reflect.Slice && r.IsNil() {
-		return []byte("[]"), nil
-	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
-}
+func compact(v any) ([]byte, error) { return indentedJSON("", "", v) }
 
 // encoded returns v as indented JSON, each line but the first after prefix.
-func encoded(prefix string, v any) ([]byte, error) {
+func encoded(prefix string, v any) ([]byte, error) { return indentedJSON(prefix, "  ", v) }
+
+func indentedJSON(prefix, indent string, v any) ([]byte, error) {
 	if r := reflect.ValueOf(v); r.Kind() == reflect.Slice && r.IsNil() {
 		return []byte("[]"), nil
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent(prefix, "  ")
+	enc.SetIndent(prefix, indent)
 	err := enc.Encode(v)
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
@@ -191,13 +184,10 @@ const namedKeys = "session agent file policy counter"
 // request are on a line of kind "end".
 func replayNDJSON(w io.Writer) Printer[*replay.Timeline] {
 	line := func(v any) error {
-		var b bytes.Buffer
-		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(false)
-		if err := enc.Encode(v); err != nil {
-			return err
+		text, err := compact(v)
+		if err == nil {
+			_, err = w.Write(append(escapeJSON(text), '\n'))
 		}
-		_, err := w.Write(escapeJSON(b.Bytes()))
 		return err
 	}
 	return eachPrinter(func(tl *replay.Timeline) error {

@@ -42,7 +42,7 @@ type PolicyInfo struct {
 const SameAs = "the same as "
 
 // Policies prints the catalogue of policies. Text has a line per name that people choose, a product's bare name standing for
-// its releases; Layout.All adds these in their order.
+// its releases; Layout.All adds these in their order, further policies of products, and hypotheses.
 func Policies(w io.Writer, list []PolicyInfo, opt Layout) error {
 	t := tableOf[catalogueCells]()
 	if opt.Format == FormatMarkdown {
@@ -63,7 +63,8 @@ func Policies(w io.Writer, list []PolicyInfo, opt Layout) error {
 	short := !opt.All && (opt.Format == "" || opt.Format == FormatTable)
 	for i, p := range list {
 		if p.Product == "" {
-			if !short || !strings.HasPrefix(p.About, SameAs) {
+			further := slices.ContainsFunc(list, func(of PolicyInfo) bool { return of.Product != "" && strings.HasPrefix(p.Name, of.Product+"-") })
+			if !short || !further && !p.Truth.Hypothesis() && !strings.HasPrefix(p.About, SameAs) {
 				add(pair{p.Name, p.Name}, p.About, &p)
 			}
 			continue
@@ -79,11 +80,15 @@ func Policies(w io.Writer, list []PolicyInfo, opt Layout) error {
 			add(pair{"  " + p.Name, p.Name}, p.About, &p)
 		}
 	}
+	legend := "from: first day as the current release, where there is one."
+	if !short {
+		legend += " hypothesis: described in one analysis, and nothing confirms it. " +
+			"score: decided/free/recorded: of the compactions that sessions of the product record, how many the policy decides at the exact request, " +
+			"and how many in a free replay; * in windows fitted to the record."
+	}
 	return listing("", t, object{{"schema", PoliciesSchema}, {"policies", list}, {"products", products}},
 		"A product's bare name means the release of each session's time; for a session of the product itself, the one that recorded it. "+opt.Hints.Releases,
-		"from: first day as the current release, where there is one. hypothesis: described in one analysis, and nothing confirms it. "+
-			"score: decided/free/recorded: of the compactions that sessions of the product record, how many the policy decides at the exact request, "+
-			"and how many in a free replay; * in windows fitted to the record.").print(w, opt)
+		legend).print(w, opt)
 }
 
 // releasesOf names the releases of the product that the list begins with.

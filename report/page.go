@@ -132,6 +132,9 @@ type field = [2]string
 // fields prints pairs of a name and a value, without those of no value.
 func (p *page) fields(pairs ...[2]string) {
 	pairs = slices.DeleteFunc(pairs, func(f [2]string) bool { return f[1] == "" })
+	if len(pairs) == 0 {
+		return
+	}
 	if p.html != nil {
 		for i := range pairs {
 			if pairs[i][1] = Clean(pairs[i][1]); pairs[i][0] == "title" {

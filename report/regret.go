@@ -54,7 +54,7 @@ func regretText(tls ...*replay.Timeline) string {
 }
 
 // Regret lists the blocks that policies removed and that were needed later: those of one conversation, or of several
-// how many of each. Of the timelines it reads the names and the regret; use says what the policy's name meant.
+// how many of each. Of the timelines it reads the names, the lines and the regret; use says what the policy's name meant.
 func Regret(w io.Writer, tls []*replay.Timeline, use policy.Use, opt Layout) error {
 	var all []regretSession
 	every := newTable(missColumns...)
@@ -83,6 +83,7 @@ func Regret(w io.Writer, tls []*replay.Timeline, use policy.Use, opt Layout) err
 func missPage(p *page, tl *replay.Timeline) {
 	p.heading(sessionTitle(tl.Session, tl.Agent) + ", under " + tl.Policy)
 	p.note(bold, regretText(tl))
+	p.fields(field{"requests", heldText(heldLines(tl), 0, "")})
 	t := newTable(missColumns...)
 	hidden := missRows(t, tl, p.All)
 	p.table(t)
@@ -104,6 +105,7 @@ func missRows(t *table, tl *replay.Timeline, all bool) (hidden int) {
 // missSums prints what is missed in several conversations, with a row for each where anything is.
 func missSums(p *page, tls []*replay.Timeline) {
 	p.note(bold, count(len(tls), "session")+": "+regretText(tls...))
+	p.fields(field{"requests", heldText(heldLines(tls...), 0, "")})
 	t := newTable(missSumColumns)
 	nothing := 0
 	for _, tl := range tls {

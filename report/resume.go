@@ -30,7 +30,7 @@ func Resume(w io.Writer, list []ResumeItem, now time.Time, opt Layout) error {
 		items[i] = list[i].SessionItem
 	}
 	short := ShortIDs(items)
-	warm, fit := 0, &replay.CacheFit{}
+	warm, held, fit := 0, 0, &replay.CacheFit{}
 	var first *ResumeItem
 	name := ""
 	for n := range list {
@@ -44,6 +44,7 @@ func Resume(w io.Writer, list []ResumeItem, now time.Time, opt Layout) error {
 		}
 		if i.Next != nil {
 			fit.Add(i.Next.CacheFit)
+			held += i.Next.Lines
 		}
 		resumeRow(t, i, short[n], now).noTab = !opt.All && n >= MostResumed
 	}
@@ -51,7 +52,7 @@ func Resume(w io.Writer, list []ResumeItem, now time.Time, opt Layout) error {
 	if hidden := len(list) - MostResumed; hidden > 0 && !opt.All {
 		notes = append(notes, opt.Hints.hidden(hidden, "session", "json and csv contain them"))
 	}
-	notes = append(notes, fitText(fit), "next: the input of the next request, without what would be typed and answered, by the simulated cache. A cache is warm only while the client that filled it runs: "+
+	notes = append(notes, fitText(fit), before("requests: ", heldText(held, 0, "")), "next: the input of the next request, without what would be typed and answered, by the simulated cache. A cache is warm only while the client that filled it runs: "+
 		"one that is started again mostly pays the cold price; not known: how long its provider keeps it, so that the figures are of a cold one. compacted: the compaction's own call with the summary that is assumed for it, and the first request after it; what the client attaches again then may be more. "+
 		"No figure: its client is not known, the compaction itself does not fit the window, or the recorded usage does not fit the content. pays back: requests after which that has cost less than to go on, if the cache stays warm; -: never.")
 	return listing(resumeText(list, first, name, warm, now), t, object{{"schema", ResumeSchema}, {"now", now.UTC()}, {"sessions", list}}, notes...).print(w, opt)

@@ -156,7 +156,7 @@ func sessionRow(t *table, i *SessionItem, short string, now time.Time) *row {
 	}
 	return t.put(st, sessionCells{pair{short, i.ID}, number(Age(now, i.Used())), i.Path, i.Folder, pair{cut(Clean(projectName(i)), 24), i.Project}, i.Branch, i.Version,
 		i.Title, i.Prompt, i.Created, i.Last, int(i.Size), i.Standing, i.Why, len(i.Subagents), i.ToolResults, Headline(&i.FileInfo), glance,
-		client(i), i.Standing, number(either(i.Standing == session.Missing, "", fileSize(i.Size))), number(phraseIf(len(i.Subagents) > 0, "%v", len(i.Subagents)))})
+		client(i), i.Standing, number(either(i.Size > 0, fileSize(i.Size), "")), number(phraseIf(len(i.Subagents) > 0, "%v", len(i.Subagents)))})
 }
 
 // projectName is the last part of the folder that a session was recorded in.

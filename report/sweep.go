@@ -108,6 +108,7 @@ func sweepPage(p *page, s *sweep.Grid) {
 	useNotes(p, s.Use)
 	p.notes(yellow, sweepNotes(s, &p.Hints))
 	p.note(none, unseenText(&s.Against))
+	p.notes(none, flagTexts(&s.Against, &p.Hints, compare.FlagRebuilt))
 	p.note(yellow, sameText(s))
 	bounds := 0
 	for i := range s.Results {

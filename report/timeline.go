@@ -71,7 +71,7 @@ func headFields(tl *replay.Timeline, hints *Hints) [][2]string {
 			limits = append(limits, l.Name+" "+thousands(l.Tokens)+either(l.Of == policy.OfContext, "", " of "+string(l.Of)))
 		}
 	}
-	return [][2]string{{"title", tl.Title}, {"file", tl.File}, {"recorded", recordedSpan(tl)}, {"requests", heldText(requests.HeldLines(tl.Lines.SetAside), 0, "")}, {"model", tl.Model}, {"tokens", ConversionText(tl.Converted)}, {"policy", tl.Policy + before(": ", tl.Chosen)},
+	return [][2]string{{"title", tl.Title}, {"file", tl.File}, {"recorded", recordedSpan(tl)}, {"requests", heldText(heldLines(tl), 0, "")}, {"model", tl.Model}, {"tokens", ConversionText(tl.Converted)}, {"policy", tl.Policy + before(": ", tl.Chosen)},
 		{"history", earlierText(tl.Earlier)}, {"counter", tl.Counter}, {"cache", cachesText(tl.Caches)}, {"window", thousands(tl.Window) + " tokens" + windowText(tl, hints)}, {"compaction", autoOffText(tl.AutoOff)}, {"conditions", conditionsText(tl.Conditions)}, {"limits", strings.Join(limits, ", ") + phraseIf(tl.LimitsOf != "" && len(limits) > 0, " (of the client: %v)", tl.LimitsOf)}}
 }
 
@@ -82,9 +82,20 @@ func heldText(lines, whole int, what string) string {
 	case lines == 0:
 		return ""
 	case what == "":
-		return phrase("all figures are from the rebuilt conversation; %v of recorded requests not used", count(lines, "line"))
+		return phrase(rebuilt+"; %v of recorded requests not used", count(lines, "line"))
 	}
 	return phrase("tokens, cost and cache are from the rebuilt conversation; %v from recorded requests (%v of %v usable)", what, whole, lines)
+}
+
+// rebuilt says that no figure is of requests that the client recorded.
+const rebuilt = "all figures are from the rebuilt conversation"
+
+// heldLines counts the lines of recorded requests in the files of replays.
+func heldLines(tls ...*replay.Timeline) (n int) {
+	for _, tl := range tls {
+		n += requests.HeldLines(tl.Lines.SetAside)
+	}
+	return n
 }
 
 // conditionsText says how often each condition held; "" where there is none.

@@ -69,6 +69,18 @@ func TestRequestsStay(t *testing.T) {
 	}
 }
 
+// The number of an empty last line stays, with and without the tab that the client cuts off before it adds a reminder.
+func TestLastNumberStays(t *testing.T) {
+	const file = `9\twater\n10\ttomatoes\n`
+	line := func(uuid, content string) string {
+		return fmt.Sprintf(`{"type":"user","uuid":%q,"sessionId":"s","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_01","content":"%s"}]}}`, uuid, content)
+	}
+	out := anonymized(t, "seed", line("u1", file+`11\t`)+"\n"+line("u2", file+`11\n\n<system-reminder>\n12\n</system-reminder>`)+"\n")
+	if strings.Count(out, `\n11\t"`) != 1 || strings.Count(out, `\n11\n`) != 1 || strings.Contains(out, `\n12\n`) {
+		t.Error(out)
+	}
+}
+
 func TestWithout(t *testing.T) {
 	for from, want := range map[string]string{
 		`{"a":1,"x":"00", "b":2}`: `{"a":1, "b":2}`,

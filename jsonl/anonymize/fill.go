@@ -3,6 +3,7 @@ package anonymize
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -40,11 +41,16 @@ type piece struct {
 
 // text appends the substitute of a text.
 func (f *filler) text(dst []byte, s string) []byte {
-	from := len(dst)
+	from, before := len(dst), ""
 	for line := range strings.Lines(s) {
 		at := len(dst)
 		text, ended := strings.CutSuffix(line, "\n")
-		if dst = f.line(dst, text); ended { // the last line of a text repeats one that others follow
+		if follows(before, text) {
+			dst = append(dst, text...)
+		} else {
+			dst = f.line(dst, text)
+		}
+		if before = text; ended { // the last line of a text repeats one that others follow
 			dst = append(dst, '\n')
 		}
 		if f.tries != nil {
@@ -56,6 +62,17 @@ func (f *filler) text(dst []byte, s string) []byte {
 
 // numbered matches how a tool begins the line of a file. (Read of Claude Code.)
 var numbered = pattern.New(`^ *\d{1,9}(→|\t)`)
+
+// follows reports whether a line is the number after that of the line before, and nothing more: a client cuts white space off
+// the end of a result before it adds a reminder.
+func follows(before, line string) bool {
+	n, err := strconv.Atoi(strings.TrimLeft(line, " "))
+	if err != nil {
+		return false
+	}
+	was, err := strconv.Atoi(strings.Trim(numbered().FindString(before), " →\t"))
+	return err == nil && n == was+1
+}
 
 func (f *filler) line(dst []byte, line string) []byte {
 	if n := len(line); n > 0 && line[0] <= '9' {

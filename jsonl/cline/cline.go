@@ -1,5 +1,5 @@
 // Package cline reads the task folders of Cline and Roo Code: the history of API messages, with what the messages of the
-// window next to it say of each request.
+// window beside it say of each request.
 //
 //	tasks/ID/api_conversation_history.json   tasks/ID/ui_messages.json
 //
@@ -20,7 +20,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
 
-// words.txt lists the words that carry the structure of a session.
+// words.txt lists what of a session carries its structure.
 //
 //go:embed words.txt
 var words string
@@ -86,12 +86,12 @@ func isHistory(h *foreign.Beginning) bool {
 	return v.Kind == '[' && v.Has("[].role", "[].content") || v.Kind == '{' && v.Has("version") && v.Fields["messages"] == "["
 }
 
-// clientOf is the client of a task, by the window's messages next to its history; "": there are none.
+// clientOf is the client of a task, by the window's messages beside its history; "": there are none.
 func clientOf(file string) string {
 	if filepath.Base(file) != historyName {
 		return ""
 	}
-	text, err := readFile(filepath.Join(filepath.Dir(file), windowName), 1<<20)
+	text, err := foreign.ReadFile(filepath.Join(filepath.Dir(file), windowName), 1<<20)
 	switch {
 	case err != nil || !bytes.HasPrefix(bytes.TrimSpace(text), []byte("[")):
 		return ""
@@ -99,23 +99,6 @@ func clientOf(file string) string {
 		return clineName
 	}
 	return rooName
-}
-
-// readFile reads a regular file up to a number of bytes.
-func readFile(path string, most int64) ([]byte, error) {
-	st, err := os.Lstat(path) // before it is opened: opening a pipe would wait
-	if err != nil {
-		return nil, err
-	}
-	if !st.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no plain file", filepath.Base(path))
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, most))
 }
 
 // files lists the files of a task.
@@ -141,22 +124,6 @@ func gather(file, client string) (io.Reader, error) {
 		return nil, err
 	}
 	id, _ := json.Marshal(filepath.Base(filepath.Dir(file))) // a string
-	return &closing{io.MultiReader(strings.NewReader(fmt.Sprintf(`{"client":%q,"id":%s,"history":`, client, id)), history,
-		strings.NewReader("\n,\"ui\":"), window, strings.NewReader("}")), []*os.File{history, window}}, nil
-}
-
-// closing closes files where what they hold ends.
-type closing struct {
-	io.Reader
-	files []*os.File
-}
-
-func (c *closing) Read(p []byte) (int, error) {
-	n, err := c.Reader.Read(p)
-	if err != nil {
-		for _, f := range c.files {
-			f.Close()
-		}
-	}
-	return n, err
+	return &foreign.Closing{Reader: io.MultiReader(strings.NewReader(fmt.Sprintf(`{"client":%q,"id":%s,"history":`, client, id)), history,
+		strings.NewReader("\n,\"ui\":"), window, strings.NewReader("}")), Files: []*os.File{history, window}}, nil
 }

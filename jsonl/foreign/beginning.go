@@ -167,8 +167,10 @@ func (h *Beginning) what() string {
 			return "a session of the first Codex CLI, which records no calls"
 		case v.Has("type", "thread_id") && v.Fields["type"] == "thread.started":
 			return "the event stream of a run of Codex CLI: the session itself is below ~/.codex/sessions"
-		case v.Has("protocol_version") && v.Fields["type"] == "metadata", strings.HasPrefix(v.Fields["role"], "_"):
-			return "what Kimi CLI keeps of a session"
+		case v.Has("protocol_version", "created_at") && v.Fields["type"] == "metadata":
+			return "a session of Kimi Code, the successor of Kimi CLI"
+		case strings.HasPrefix(v.Fields["role"], "_"):
+			return "the context that Kimi CLI goes on with: name the wire.jsonl beside it"
 		case list && v.Has("[].sessionId", "[].messageId", "[].message"):
 			return "the log of prompts of Gemini CLI: its sessions are in the folder chats next to it"
 		case list && v.Has("[].ts", "[].type") && (v.Has("[].say") || v.Has("[].ask")):

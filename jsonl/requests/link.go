@@ -23,14 +23,32 @@ func (r *reader) link() {
 			state[i] = done
 		}
 	}
+	followers := make([]int, len(r.Requests))
+	first := map[int]int{} // request by shape that is not in the file
 	for i := range r.Requests {
 		q := &r.Requests[i]
 		if q.Fault == "" && r.ShapeLine(q) == 0 {
 			q.Fault = "its system prompt and tools are not in the file"
+			if k, again := first[q.shape]; again && q.shape >= 0 {
+				q.broken = k
+			} else {
+				first[q.shape] = i
+			}
 		}
-		if q.Fault != "" {
-			r.add(q.Line, CodeBroken, "the request cannot be put together, and is rebuilt from the conversation: %s", q.Fault)
+		if q.broken >= 0 {
+			followers[q.broken]++
 		}
+	}
+	for i := range r.Requests {
+		q := &r.Requests[i]
+		if q.Fault == "" || q.broken >= 0 {
+			continue
+		}
+		text := "the request cannot be put together, and is rebuilt from the conversation: " + q.Fault
+		if n := followers[i]; n > 0 {
+			text += fmt.Sprintf("; other requests that need the same: %d", n)
+		}
+		r.add(q.Line, CodeBroken, "%s", text)
 	}
 }
 
@@ -60,6 +78,8 @@ func (r *reader) linkOne(i int, circle bool) {
 	}
 	if q.Fault == "" {
 		q.Fault = fault
+	} else {
+		q.broken = -1 // it would be broken without its base
 	}
 	q.jump = q.base
 	if q.base >= 0 { // jumps get longer with the depth, so that a search takes few steps
@@ -83,7 +103,10 @@ func (r *reader) inherit(q *LogRequest) string {
 	}
 	fault := ""
 	if q.keep > base.lacks {
-		q.lacks = base.lacks
+		q.lacks, q.broken = base.lacks, q.base
+		if base.broken >= 0 {
+			q.broken = base.broken
+		}
 		fault = fmt.Sprintf("its base, line %d, cannot be put together", base.Line)
 	}
 	for base.keep >= q.keep {

@@ -60,6 +60,8 @@ type LogRequest struct {
 	lacks int   // index of the first message that is not in the file; Count: none
 	jump  int   // a base of its bases, see linkOne
 	depth int   // number of its bases
+
+	broken int // index of the request of which the finding says that this one cannot be put together either, or -1
 }
 
 // LogCode is the kind of a finding. Codes never change.
@@ -203,7 +205,7 @@ func (r *reader) addRequest(e *jsonl.Entry) {
 	}
 	q := LogRequest{
 		ID: line.ID, Line: e.Line, Cut: line.Cut != nil,
-		span: jsonl.Span{Off: e.Offset, Len: len(e.Raw)}, shape: -1, base: -1, keep: line.Keep,
+		span: jsonl.Span{Off: e.Offset, Len: len(e.Raw)}, shape: -1, base: -1, keep: line.Keep, broken: -1,
 	}
 	if h, ok := readHash(line.ShapeHash); ok {
 		q.shape = r.shapeOf(h)

@@ -321,7 +321,9 @@ func (c *chain) midRun() bool {
 func (c *chain) finish() {
 	conv := c.conv
 	k := len(conv.Messages) - 1
-	if k >= 0 && conv.Messages[k].Lost && !slices.ContainsFunc(conv.Boundaries, func(b Boundary) bool { return b.Before == k+1 }) {
+	edited := slices.ContainsFunc(conv.Boundaries, func(b Boundary) bool { return b.Before > k }) || slices.ContainsFunc(conv.Snips, func(s RecordedSnip) bool { return s.Before > k }) ||
+		slices.ContainsFunc(conv.Micro, func(m Microcompaction) bool { return m.Before > k })
+	if k >= 0 && conv.Messages[k].Lost && !edited {
 		conv.Messages = conv.Messages[:k]
 	}
 	for k := range conv.Messages {

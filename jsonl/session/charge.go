@@ -160,7 +160,7 @@ func (b *billing) charge(q *call) Charge {
 		q.blocks = b.conv.Messages[q.message].Blocks
 	}
 	q.HasUsage = q.Usage.Context() > 0
-	q.Written = about(q.blocks)
+	q.Written = WrittenTokens(q.blocks)
 	q.Partial = q.HasUsage && b.ld.ownFormat() && !q.ended && startOnly(q.version, &q.Usage, q.blocks)
 	if q.message >= 0 {
 		b.conv.Messages[q.message].markIf(q.Partial, StartOnly)
@@ -231,17 +231,25 @@ func written(blocks []Block) (n jsonl.Metrics) {
 	return n
 }
 
-// about is roughly the tokens of a response: one for four characters of English, for each of Chinese, and three for ten of
-// the signature of thinking that is not shown, beyond what all have (of 7,289 such responses of the corpora).
-func about(blocks []Block) int {
-	n := written(blocks)
-	tokens := (n.UTF16 + (n.Bytes-n.UTF16)*3/2) / 4
+// WrittenTokens is roughly the output tokens of a response: one for four characters of its English text and thinking, for each
+// of Chinese; 60 for a call and one for three characters of its input; and three for ten of the signature of thinking that is
+// not shown, beyond what all have. (Of 18,369 responses of the corpora: docs/internals/model.md.)
+func WrittenTokens(blocks []Block) int {
+	tokens := 0.0
 	for _, b := range blocks {
-		if b.Kind == jsonl.KindThinking && b.Text.UTF16 == 0 {
-			tokens += max(b.Signature-250, 0) * 3 / 10
+		n, chars := b.Text, 4.0
+		switch {
+		case b.Kind == jsonl.KindToolUse:
+			n, chars = b.JSON, 3
+			tokens += 60
+		case b.Kind == jsonl.KindThinking && n.UTF16 == 0:
+			tokens += float64(max(b.Signature-250, 0)) * 0.3
+		case b.Kind != jsonl.KindText && b.Kind != jsonl.KindThinking:
+			continue
 		}
+		tokens += float64(n.UTF16)/chars + float64(n.Bytes-n.UTF16)*3/8
 	}
-	return tokens
+	return int(tokens)
 }
 
 // LeastOutput is the fewest output tokens of a response with these blocks.

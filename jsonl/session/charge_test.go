@@ -179,7 +179,7 @@ func TestWritten(t *testing.T) {
 		{"thinking", line{"type": "thinking", "thinking": strings.Repeat("hm, ", 100), "signature": strings.Repeat("A", 1000)}, 100},
 		{"thinking that is not shown", line{"type": "thinking", "thinking": "", "signature": strings.Repeat("A", 1250)}, 300},
 		{"an empty thought", line{"type": "thinking", "thinking": "", "signature": strings.Repeat("A", 240)}, 0},
-		{"a call", line{"type": "tool_use", "id": "t", "name": "Write", "input": line{"text": strings.Repeat("字", 798)}}, 800},
+		{"a call", line{"type": "tool_use", "id": "t", "name": "Write", "input": line{"text": strings.Repeat("word ", 600)}}, 1063},
 	} {
 		conv := load(t, user("u1", "", "hello"), assistant("a1", "u1", "m1", c.block).used(10, 1))
 		if got := conv.Charges[0].Written; got != c.want {

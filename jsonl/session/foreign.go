@@ -17,6 +17,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/copilot"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 	"github.com/ctxkit/ctxkit/jsonl/gemini"
+	"github.com/ctxkit/ctxkit/jsonl/kimi"
 	"github.com/ctxkit/ctxkit/jsonl/opencode"
 	"github.com/ctxkit/ctxkit/jsonl/pi"
 	"github.com/ctxkit/ctxkit/jsonl/qwen"
@@ -26,7 +27,7 @@ import (
 // Forms are the forms of other agents' sessions that Load reads.
 func Forms() []foreign.Form {
 	return []foreign.Form{
-		cline.Form(), codex.Form(), copilot.Form(), tables.Crush(), gemini.Form(), tables.Goose(), opencode.Kilo(), opencode.Form(), pi.Form(), qwen.Form(), cline.Roo(),
+		cline.Form(), codex.Form(), copilot.Form(), tables.Crush(), gemini.Form(), tables.Goose(), opencode.Kilo(), kimi.Form(), opencode.Form(), pi.Form(), qwen.Form(), cline.Roo(),
 	}
 }
 

@@ -79,6 +79,19 @@ func agentLines() map[string]func(i, n int) string {
 			}
 			return ends(i, n, `{"sessionId":"s","projectHash":"p","startTime":"2026-01-01T00:00:00Z"}`+"\n", text, "")
 		},
+		"kimi": func(i, n int) string {
+			text := `{"timestamp":1,"message":{"type":"StepBegin","payload":{"n":1}}}` + "\n" +
+				fmt.Sprintf(`{"timestamp":1,"message":{"type":"ToolCall","payload":{"id":"c%d","function":{"name":"Shell","arguments":"{}"}}}}`+"\n", i) +
+				fmt.Sprintf(`{"timestamp":1,"message":{"type":"StatusUpdate","payload":{"message_id":"m%d","token_usage":{"input_other":9,"output":1}}}}`+"\n", i) +
+				fmt.Sprintf(`{"timestamp":1,"message":{"type":"ToolResult","payload":{"tool_call_id":"c%d","return_value":{"is_error":false,"output":"o","message":""}}}}`, i)
+			switch i % 10 {
+			case 8:
+				text = `{"timestamp":1,"message":{"type":"TurnBegin","payload":{"user_input":"/clear"}}}`
+			case 9:
+				text = `{"timestamp":1,"message":{"type":"CompactionEnd","payload":{}}}`
+			}
+			return ends(i, n, `{"type":"metadata","protocol_version":"1.10"}`+"\n", text, "")
+		},
 		"copilot": func(i, n int) string {
 			text := fmt.Sprintf(`{"type":"assistant.message","id":"e%d","timestamp":"2026-01-01T00:00:00Z","data":{"messageId":"m%d","content":"a%d","apiCallId":"a%d","outputTokens":1,"toolRequests":[]}}`, i, i, i, i)
 			if i%10 == 9 {

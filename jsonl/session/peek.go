@@ -98,6 +98,12 @@ func peek(f *os.File, size int64, name, path string) (g peeked) {
 	if n < mostUnpacked {
 		g.Last = lastTime(bytes.NewReader(*end), int64(len(*end)), name)
 	}
+	if n < mostUnpacked && g.Last.IsZero() && g.Product != "" { // it is one document
+		if content, _, free, err := jsonl.Unpack(io.NewSectionReader(f, 0, size)); err == nil {
+			defer free()
+			g.Last = lastPut(content, g.Product, name, path)
+		}
+	}
 	return g
 }
 

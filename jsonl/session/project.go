@@ -117,7 +117,10 @@ func Discover(dir string) ([]FileInfo, []Warning, error) { return DiscoverWith(d
 type DiscoverOptions struct {
 	Jobs  int         // files read at once; default 1
 	Cache *memo.Cache // keeps what was read of files; nil: none
-	Read  func()      // called after each file, by one goroutine at a time; nil: not
+
+	// Read is called after each file, by one goroutine at a time, with what is known of its session before the others are read;
+	// nil: the file has none. Without Read nobody is told.
+	Read func(*FileInfo)
 
 	// Failed is called with each session file, and each folder, that cannot be read. Nil: it is a warning.
 	Failed func(path string, err error)
@@ -229,9 +232,6 @@ func (d *discovery) folder(root *os.Root, dir string, entries []fs.DirEntry) {
 			d.needed(path, entries)
 			continue // JSON of another kind
 		}
-		if info.Product != "" && IsID(info.session) {
-			info.ID = info.session // its name may hold more
-		}
 		id := info.ID
 		if !IsID(id) {
 			d.warn(path, "its name is not a session id: not read")
@@ -239,7 +239,9 @@ func (d *discovery) folder(root *os.Root, dir string, entries []fs.DirEntry) {
 		}
 		switch {
 		case errors.As(r.err, new(noSession)):
-			d.unreadable(path, r.err)
+			if !d.needed(path, entries) {
+				d.unreadable(path, r.err)
+			}
 			continue
 		case r.err != nil:
 			d.failed(path, r.err)
@@ -278,7 +280,7 @@ func (d *discovery) folder(root *os.Root, dir string, entries []fs.DirEntry) {
 		}
 	}
 	for _, a := range agents {
-		// Older clients keep subagents next to the session that started them.
+		// Older clients keep subagents beside the session that started them.
 		if i, ok := at[a.session]; ok {
 			found[i].Subagents = append(found[i].Subagents, Subagent{ID: strings.TrimPrefix(a.ID, agentPrefix), Path: a.Path, Size: a.Size})
 			continue
@@ -302,15 +304,20 @@ func (d *discovery) folder(root *os.Root, dir string, entries []fs.DirEntry) {
 	}
 }
 
-// needed reports a file that another one is missing next to.
-func (d *discovery) needed(path string, entries []fs.DirEntry) {
+// needed reports whether a file is one that is no session without another one. Where that is missing, it says so.
+func (d *discovery) needed(path string, entries []fs.DirEntry) bool {
 	for _, f := range Forms() {
-		need := f.Needs[filepath.Base(path)]
-		if need != "" && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == need }) {
-			d.failed(path, fmt.Errorf("the session is lost without %s, which should be next to it: copy the whole folder", need))
-			return
+		for pattern, need := range f.Needs {
+			if is, _ := filepath.Match(pattern, filepath.Base(path)); !is {
+				continue
+			}
+			if !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == need }) {
+				d.failed(path, fmt.Errorf("the session is lost without %s, which should be next to it: copy the whole folder", need))
+			}
+			return true
 		}
 	}
+	return false
 }
 
 // readFile is a session file of a folder, or why it cannot be read.
@@ -345,12 +352,16 @@ func (d *discovery) read(root *os.Root, dir string, entries []fs.DirEntry) []rea
 	var next atomic.Int64
 	work := func() {
 		for i := int(next.Add(1)) - 1; i < len(list); i = int(next.Add(1)) - 1 {
-			if f := &list[i]; IsID(f.info.ID) {
+			f := &list[i]
+			if IsID(f.info.ID) {
 				f.err = f.info.read(root, names[i], known)
+			}
+			if f.info.Product != "" && IsID(f.info.session) {
+				f.info.ID = f.info.session // its name may hold more
 			}
 			if d.opt.Read != nil {
 				mu.Lock()
-				d.opt.Read()
+				d.opt.Read(f.session())
 				mu.Unlock()
 			}
 		}
@@ -364,6 +375,15 @@ func (d *discovery) read(root *os.Root, dir string, entries []fs.DirEntry) []rea
 	_ = known.Save() // what cannot be kept is read again
 	linked(root, entries, names, list)
 	return list
+}
+
+// session is a copy of what was read of a session, nil where the file is none or that of a subagent.
+func (f *readFile) session() *FileInfo {
+	if f.err != nil || f.document && f.info.Product == "" || !IsID(f.info.ID) || strings.HasPrefix(f.info.ID, agentPrefix) {
+		return nil
+	}
+	info := f.info
+	return &info
 }
 
 // linked finds the files that are links to others of the folder.
@@ -481,7 +501,7 @@ func ofSubagent(file string) (folder string, ok bool) {
 	return "", false
 }
 
-// Subagents lists the subagents' transcripts next to a session file, by name, or those in its database.
+// Subagents lists the subagents' transcripts beside a session file, by name, or those in its database.
 func Subagents(path string) ([]Subagent, []Warning, error) {
 	if file, id, ok := InDatabase(path); ok {
 		list, err := descendants(file, id)

@@ -197,6 +197,32 @@ func TestDiscoverCompressed(t *testing.T) {
 	}
 }
 
+// TestDiscoverCompressedDocument holds that a session that is one document was last used at the same time compressed or not.
+func TestDiscoverCompressedDocument(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("..", "opencode", "testdata", "export.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var packed strings.Builder
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write(data); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	var last []time.Time
+	for name, content := range map[string]string{"plain.json": string(data), "packed.json.gz": packed.String()} {
+		f := newFolder(t)
+		f.write(name, content)
+		infos, _ := f.discover()
+		if len(infos) != 1 || infos[0].Last.IsZero() {
+			t.Fatalf("%s: %+v", name, infos)
+		}
+		last = append(last, infos[0].Last)
+	}
+	if !last[0].Equal(last[1]) {
+		t.Errorf("last used: %v", last)
+	}
+}
+
 // TestDiscoverStaysInside holds that nothing outside of the folder is read.
 func TestDiscoverStaysInside(t *testing.T) {
 	outside := newFolder(t)

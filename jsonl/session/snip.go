@@ -138,7 +138,7 @@ func (c *chain) snip(i int) {
 	n.mark(lineUsed)
 	reason := "" // else that of the model's call
 	if !c.ld.ownFormat() {
-		reason = "an extension of the client left it out"
+		reason = "the client left it out"
 	}
 	c.conv.Snips = append(c.conv.Snips, RecordedSnip{
 		UUID: n.uuid, Line: n.line, Call: -1, Removed: c.ld.snipped[i], Reason: reason, Time: n.time, Version: n.version, Before: len(c.conv.Messages),

@@ -79,6 +79,15 @@ func TestSnipOnBoundary(t *testing.T) {
 	one(t, conv)
 }
 
+// TestSnipAtTheEnd: a session that ends in a snip, with a call open before it.
+func TestSnipAtTheEnd(t *testing.T) {
+	conv := load(t, user("u1", "", "find"), called("a1", "u1", "m1", "t1"), snipped("s1", "a1", "u1"))
+	checkConversation(t, conv)
+	if s := oneSnip(t, conv); s.Before > len(conv.Messages) {
+		t.Errorf("snip %+v of %d messages", s, len(conv.Messages))
+	}
+}
+
 // TestSnipRounds: a call and its results are removed together.
 func TestSnipRounds(t *testing.T) {
 	lines := []any{

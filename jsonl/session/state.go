@@ -26,7 +26,7 @@ func State(path string) (memo.Stamp, error) { return (&FileInfo{Path: path}).Sta
 // State is the State of the session's file, which is not read again where it was for the list.
 func (i *FileInfo) State() (memo.Stamp, error) {
 	path := i.Path
-	if _, lines := SessionID(filepath.Base(path)); !lines && isTree(path) {
+	if isTree(path) {
 		return memo.Stamp{}, fmt.Errorf("%s: the session is a tree of files", path)
 	}
 	if _, _, ok := InDatabase(path); ok {

@@ -132,7 +132,7 @@ type usage struct{ input, write, read, output int }
 func (u usage) context() int { return u.input + u.write + u.read }
 
 func (c *client) cacheTTL() time.Duration {
-	if c.v.longCache() && c.agent == "" {
+	if c.v.LongCache && c.agent == "" {
 		return time.Hour
 	}
 	return 5 * time.Minute
@@ -152,7 +152,7 @@ func (c *client) send() usage {
 		u.read = c.opt.Overhead + tokens(c.cached)
 	}
 	u.input = min(pick(c.r, []int{1, 2, 3, 5, 8, 10}), total-u.read)
-	if c.v >= v21(91) {
+	if c.v.number >= v21(91) {
 		u.input = min(pick(c.r, []int{1, 1, 2, 3}), total-u.read)
 	}
 	u.write = total - u.read - u.input

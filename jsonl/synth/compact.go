@@ -35,7 +35,7 @@ const (
 
 // microcompact clears the oldest tool results by size.
 func (c *client) microcompact() {
-	if !c.v.microcompact() || c.lastTotal < c.v.warning(c.opt.Window) {
+	if !c.v.Microcompact || c.lastTotal < c.v.warning(c.opt.Window) {
 		return
 	}
 	var live, marked []int
@@ -74,10 +74,10 @@ func (c *client) microcompact() {
 	c.cached = min(c.cached, before)
 	c.pass(20, 200)
 	c.stats.Microcompacts++
-	o := c.head("system", c.leaf).str("subtype", "microcompact_boundary").str("content", "Context microcompacted").bool("isMeta", false)
+	o := c.head("system", c.leaf).put(`"subtype":"microcompact_boundary","content":"Context microcompacted","isMeta":false`)
 	c.mark()
-	o.str("level", "info").obj("microcompactMetadata").str("trigger", "auto").num("preTokens", total).num("tokensSaved", saved)
-	o.strs("compactedToolIds", ids).arr("clearedAttachmentUUIDs").closeArr().close()
+	o.put(`"level":"info","microcompactMetadata":{"trigger":"auto","preTokens":?,"tokensSaved":?`, total, saved)
+	o.put(`"compactedToolIds":?,"clearedAttachmentUUIDs":[]}`, ids)
 	c.end()
 }
 
@@ -97,7 +97,7 @@ func (c *client) compact(trigger string, keep int) {
 	summary := c.summarise()
 	const opening = "This session is being continued from a previous conversation that ran out of context. "
 	text := opening + "The conversation is summarized below:\n" + summary
-	if c.v.boundary() {
+	if c.v.Boundary {
 		text = opening + "The summary below covers the earlier portion of the conversation.\n\n" + summary +
 			"\n\nIf you need specific details from before compaction (like exact code snippets, error messages, or content you generated), " +
 			"read the full transcript at: " + folder + "/" + c.session + ".jsonl"
@@ -109,7 +109,7 @@ func (c *client) compact(trigger string, keep int) {
 	c.stats.Compactions++
 	anchor := c.uuid()
 	from := len(c.items)
-	if c.v.preserved() && keep > 0 {
+	if c.v.Preserved && keep > 0 {
 		for from = max(0, from-keep); from > 0 && !c.items[from].opens; {
 			from--
 		}
@@ -118,11 +118,11 @@ func (c *client) compact(trigger string, keep int) {
 	restored := c.restored()
 
 	parent := ""
-	if c.v.boundary() {
+	if c.v.Boundary {
 		parent = c.boundaryLine(trigger, pre, anchor, text, kept, restored, int(c.now.Sub(asked).Milliseconds()))
 	}
-	c.user(parent, text).when(c.v.boundary()).bool("isVisibleInTranscriptOnly", true)
-	c.line.bool("isCompactSummary", true)
+	c.user(parent, text).when(c.v.Boundary).put(`"isVisibleInTranscriptOnly":true`)
+	c.line.put(`"isCompactSummary":true`)
 	c.markAs(anchor)
 	c.end()
 
@@ -148,19 +148,19 @@ func (c *client) compact(trigger string, keep int) {
 }
 
 func (c *client) boundaryLine(trigger string, pre int, anchor, text string, kept []item, restored []fileView, took int) string {
-	o := c.head("boundary", "").str("subtype", "compact_boundary").str("content", "Conversation compacted")
-	o.when(!c.v.preserved()).bool("isMeta", false)
-	if !c.v.tailEnvelope() {
+	o := c.head("boundary", "").put(`"subtype":"compact_boundary","content":"Conversation compacted"`)
+	o.when(!c.v.Preserved).put(`"isMeta":false`)
+	if !c.v.TailEnvelope {
 		c.mark()
 	}
-	o.str("level", "info").obj("compactMetadata").str("trigger", trigger).num("preTokens", pre)
-	if c.v.postTokens() {
+	o.put(`"level":"info","compactMetadata":{"trigger":?,"preTokens":?`, trigger, pre)
+	if c.v.PostTokens {
 		post := tokens(milli(text, proseRate) + messageFrame)
 		for _, f := range restored {
 			post += tokens(milli(f.content, toolRate))
 		}
-		o.num("postTokens", post).when(c.v.preserved()).num("cumulativeDroppedTokens", pre-post)
-		o.num("durationMs", took)
+		o.put(`"postTokens":?`, post).when(c.v.Preserved).put(`"cumulativeDroppedTokens":?`, pre-post)
+		o.put(`"durationMs":?`, took)
 	}
 	if len(kept) > 0 {
 		var lines []string
@@ -168,11 +168,11 @@ func (c *client) boundaryLine(trigger string, pre int, anchor, text string, kept
 			lines = append(lines, it.line)
 		}
 		lines = slices.Compact(lines)
-		o.obj("preservedSegment").str("headUuid", lines[0]).str("anchorUuid", anchor).str("tailUuid", lines[len(lines)-1]).close()
-		o.obj("preservedMessages").str("anchorUuid", anchor).strs("uuids", lines).strs("allUuids", lines).close()
+		o.put(`"preservedSegment":{"headUuid":?,"anchorUuid":?,"tailUuid":?}`, lines[0], anchor, lines[len(lines)-1])
+		o.put(`"preservedMessages":{"anchorUuid":?,"uuids":?,"allUuids":?}`, anchor, lines, lines)
 	}
-	o.close()
-	if c.v.tailEnvelope() {
+	o.put(`}`)
+	if c.v.TailEnvelope {
 		c.mark()
 	}
 	return c.end()
@@ -189,7 +189,7 @@ func (c *client) restored() []fileView {
 	slices.Reverse(out)
 	for i := range out {
 		f := &out[i]
-		if c.v.attachments() && len(f.content) > restoreChars/2 {
+		if c.v.Attachments && len(f.content) > restoreChars/2 {
 			f.content = "" // only named
 		}
 		if len(f.content) > restoreChars {
@@ -203,33 +203,32 @@ func (c *client) restored() []fileView {
 // versions.
 func (c *client) restore(files []fileView) {
 	for _, f := range files {
-		if !c.v.attachments() {
+		if !c.v.Attachments {
 			c.add(item{weight: milli(numbered(f, c.v), toolRate) + resultFrame})
 			continue
 		}
 		short, rendered := strings.TrimPrefix(f.path, root+"/"), ""
 		var o *object
 		if f.content == "" {
-			o = c.attachment("compact_file_reference").str("filename", f.path)
+			o = c.attachment("compact_file_reference").put(`"filename":?`, f.path)
 		} else {
-			o = fileJSON(c.attachment("file").str("filename", f.path).obj("content"), f).close()
+			o = fileJSON(c.attachment("file").put(`"filename":?,"content":{`, f.path), f).put(`}`)
 			rendered = numbered(f, c.v)
 		}
-		c.attach(o.str("displayPath", short), rendered)
+		c.attach(o.put(`"displayPath":?`, short), rendered)
 	}
 	c.listings(true)
 }
 
 // fileJSON writes the toolUseResult of a Read.
 func fileJSON(o *object, f fileView) *object {
-	o.str("type", "text").obj("file").str("filePath", f.path).str("content", f.content)
-	return o.num("numLines", f.lines).num("startLine", f.start).num("totalLines", f.total).close()
+	return o.put(`"type":"text","file":{"filePath":?,"content":?,"numLines":?,"startLine":?,"totalLines":?}`, f.path, f.content, f.lines, f.start, f.total)
 }
 
 // numbered is the output of Read for a file.
 func numbered(f fileView, v release) string {
 	format := "%6d→%s"
-	if v.tabNumbers() {
+	if v.TabNumbers {
 		format = "%d\t%s"
 	}
 	lines := strings.Split(f.content, "\n")
@@ -243,7 +242,7 @@ func numbered(f fileView, v release) string {
 func (c *client) summarise() string {
 	oneLine := strings.NewReplacer("\n", " ").Replace
 	var b strings.Builder
-	if !c.v.postTokens() {
+	if !c.v.PostTokens {
 		b.WriteString("Analysis:\nGoing through the conversation in order:\n\n")
 		for i, p := range c.heard {
 			fmt.Fprintf(&b, "%d. The user asked: %s\n", i+1, oneLine(p))

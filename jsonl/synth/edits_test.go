@@ -15,7 +15,7 @@ func (c *client) snip(reason string, prompts ...string) {
 		for i, p := range prompts {
 			ids[i] = jsonl.ShortID(p)
 		}
-		o.strs("ids", ids).str("reason", reason)
+		o.put(`"ids":?,"reason":?`, ids, reason)
 	}, "Removed.", func(*object) {})
 	call.result.client = nil
 	c.respond(block{call: call})
@@ -26,9 +26,9 @@ func (c *client) snip(reason string, prompts ...string) {
 		c.replace(from, to)
 	}
 	c.pass(5, 60)
-	o := c.head("system", c.leaf).str("subtype", "snip_boundary").str("content", "Messages removed").strs("removedUuids", removed)
+	o := c.head("system", c.leaf).put(`"subtype":"snip_boundary","content":"Messages removed","removedUuids":?`, removed)
 	c.mark()
-	o.bool("isMeta", false)
+	o.put(`"isMeta":false`)
 	c.end()
 }
 
@@ -40,20 +40,20 @@ func (c *client) collapse(from, next, summary string, staged bool) {
 	lines := c.linesOf(first, to)
 	begin, end := lines[0], lines[len(lines)-1]
 	snapshot := func(spans func(o *object), armed bool) {
-		o := c.unchained("marble-origami-snapshot").str("sessionId", c.session).arr("staged")
+		o := c.unchained("marble-origami-snapshot").put(`"sessionId":?,"staged":[`, c.session)
 		spans(o)
-		o.closeArr().bool("armed", armed).num("lastSpawnTokens", c.used()).close()
+		o.put(`],"armed":?,"lastSpawnTokens":?}`, armed, c.used())
 		c.emit()
 	}
 	if staged {
 		snapshot(func(o *object) {
-			o.open().str("startUuid", begin).str("endUuid", end).str("summary", summary).raw("risk", []byte("0.12")).num("stagedAt", int(c.now.UnixMilli())).close()
+			o.put(`{"startUuid":?,"endUuid":?,"summary":?,"risk":?,"stagedAt":?}`, begin, end, summary, []byte("0.12"), int(c.now.UnixMilli()))
 		}, true)
 	}
 	id := c.uuid()[:8]
 	text := "<collapsed id='" + id + "'>" + summary + "</collapsed>"
-	o := c.unchained("marble-origami-commit").str("sessionId", c.session).str("collapseId", id).str("summaryUuid", c.uuid())
-	o.str("summaryContent", text).str("summary", summary).str("firstArchivedUuid", begin).str("lastArchivedUuid", end).close()
+	o := c.unchained("marble-origami-commit").put(`"sessionId":?,"collapseId":?,"summaryUuid":?`, c.session, id, c.uuid())
+	o.put(`"summaryContent":?,"summary":?,"firstArchivedUuid":?,"lastArchivedUuid":?}`, text, summary, begin, end)
 	c.emit()
 	snapshot(func(*object) {}, false)
 	c.replace(first, to, item{weight: milli(text, proseRate) + messageFrame})
@@ -62,9 +62,9 @@ func (c *client) collapse(from, next, summary string, staged bool) {
 // sendInstead has the client send another text instead of results, and writes a content-replacement line. The
 // results' own lines stay as they are.
 func (c *client) sendInstead(text string, ids ...string) {
-	o := c.unchained("content-replacement").str("sessionId", c.session).arr("replacements")
+	o := c.unchained("content-replacement").put(`"sessionId":?,"replacements":[`, c.session)
 	for _, id := range ids {
-		o.open().str("kind", "tool-result").str("toolUseId", id).str("replacement", text).close()
+		o.put(`{"kind":"tool-result","toolUseId":?,"replacement":?}`, id, text)
 		for i := range c.items {
 			if it := &c.items[i]; it.id == id {
 				w := milli(text, toolRate) + resultFrame
@@ -74,7 +74,7 @@ func (c *client) sendInstead(text string, ids ...string) {
 			}
 		}
 	}
-	o.closeArr().close()
+	o.put(`]}`)
 	c.emit()
 }
 

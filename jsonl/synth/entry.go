@@ -3,29 +3,27 @@ package synth
 // head opens a line of the chain. kind is "" where the type comes after the message.
 func (c *client) head(kind, parent string) *object {
 	c.line = object{}
-	o := c.line.open().strOrNull("parentUuid", parent)
+	o := c.line.put(`{"parentUuid":?`, orNull(parent))
 	if kind == "boundary" {
-		o.str("logicalParentUuid", c.leaf)
+		o.put(`"logicalParentUuid":?`, c.leaf)
 		kind = "system"
 	}
-	o.bool("isSidechain", c.agent != "")
-	if c.v.tailEnvelope() {
-		o.when(c.agent != "").str("agentId", c.agent)
-		o.when(c.v.promptID() && kind == "user" && c.promptID != "").str("promptId", c.promptID)
+	o.put(`"isSidechain":?`, c.agent != "")
+	if c.v.TailEnvelope {
+		o.when(c.agent != "").put(`"agentId":?`, c.agent)
+		o.when(c.v.PromptID && kind == "user" && c.promptID != "").put(`"promptId":?`, c.promptID)
 	} else {
 		c.envelope(o)
 	}
-	o.when(kind != "").str("type", kind)
+	o.when(kind != "").put(`"type":?`, kind)
 	return o
 }
 
 func (c *client) envelope(o *object) {
-	o.str("userType", "external")
-	o.when(c.v.entrypoint()).str("entrypoint", "cli")
-	o.str("cwd", root).str("sessionId", c.session).str("version", c.opt.Version)
-	o.when(c.v.gitBranch()).str("gitBranch", c.branch)
-	o.when(!c.v.tailEnvelope() && c.agent != "" && c.v.agentFiles()).str("agentId", c.agent)
-	o.when(c.v.slug()).str("slug", c.slug)
+	o.put(`"userType":"external"`).when(c.v.Entrypoint).put(`"entrypoint":"cli"`)
+	o.put(`"cwd":?,"sessionId":?,"version":?`, root, c.session, c.opt.Version).when(c.v.GitBranch).put(`"gitBranch":?`, c.branch)
+	o.when(!c.v.TailEnvelope && c.agent != "" && c.v.AgentFiles).put(`"agentId":?`, c.agent)
+	o.when(c.v.Slug).put(`"slug":?`, c.slug)
 }
 
 // mark writes a line's uuid, a new one, and its time.
@@ -33,7 +31,7 @@ func (c *client) mark() { c.markAs(c.uuid()) }
 
 func (c *client) markAs(uuid string) {
 	c.own = uuid
-	c.line.str("uuid", uuid).str("timestamp", stamp(c.now))
+	c.line.put(`"uuid":?,"timestamp":?`, uuid, stamp(c.now))
 }
 
 // end closes a line of the chain, makes it the leaf and returns its uuid.
@@ -45,11 +43,11 @@ func (c *client) end() string {
 
 // endAside closes a line of the chain that has no child.
 func (c *client) endAside() {
-	if c.v.tailEnvelope() {
+	if c.v.TailEnvelope {
 		c.envelope(&c.line)
 	}
-	c.line.close()
-	if c.v.requests() {
+	c.line.put(`}`)
+	if c.v.Requests {
 		c.sent.note(c.own, c.line.b)
 	}
 	c.emit()
@@ -98,7 +96,7 @@ func (c *client) text(uuid, s string) {
 func (c *client) prompt(text string) string {
 	c.promptID = c.uuid()
 	uuid := c.uuid()
-	if c.v.snapshots() && c.agent == "" {
+	if c.v.Snapshots && c.agent == "" {
 		c.snapshot(uuid)
 	}
 	c.turnStart = c.now
@@ -117,10 +115,10 @@ func (c *client) userLine(uuid, text string) {
 	o := c.user(c.leaf, text)
 	c.markAs(uuid)
 	if c.agent == "" {
-		o.when(c.v.thinkingMeta()).obj("thinkingMetadata").num("maxThinkingTokens", 31999).close()
-		o.when(c.v.todos()).arr("todos").closeArr()
-		o.when(c.v.promptMode()).str("permissionMode", "acceptEdits")
-		o.when(c.v.promptOrigin()).obj("origin").str("kind", "human").close().str("promptSource", "typed")
+		o.when(c.v.ThinkingMeta).put(`"thinkingMetadata":{"maxThinkingTokens":31999}`)
+		o.when(c.v.Todos).put(`"todos":[]`)
+		o.when(c.v.PromptMode).put(`"permissionMode":"acceptEdits"`)
+		o.when(c.v.PromptOrigin).put(`"origin":{"kind":"human"},"promptSource":"typed"`)
 	}
 	c.end()
 	c.pass(1, 40)
@@ -128,7 +126,7 @@ func (c *client) userLine(uuid, text string) {
 
 // user opens a user line with its message.
 func (c *client) user(parent, text string) *object {
-	return c.head("user", parent).obj("message").str("role", "user").str("content", text).close()
+	return c.head("user", parent).put(`"message":{"role":"user","content":?}`, text)
 }
 
 // interrupt writes that the user stopped the agent, while a tool ran or not.
@@ -138,7 +136,7 @@ func (c *client) interrupt(tool bool) {
 		s = "[Request interrupted by user for tool use]"
 	}
 	c.pass(300, 4000)
-	c.head("user", c.leaf).obj("message").str("role", "user").arr("content").textBlock(s).closeArr().close()
+	c.head("user", c.leaf).put(`"message":{"role":"user","content":[{"type":"text","text":?}]}`, s)
 	c.mark()
 	c.text(c.end(), s)
 }
@@ -160,7 +158,7 @@ func (c *client) commandLines(name string) {
 
 // localLine writes a user line that the client made up.
 func (c *client) localLine(s string, meta bool) {
-	c.user(c.leaf, s).when(meta).bool("isMeta", true)
+	c.user(c.leaf, s).when(meta).put(`"isMeta":true`)
 	c.mark()
 	c.text(c.end(), s)
 }
@@ -168,15 +166,15 @@ func (c *client) localLine(s string, meta bool) {
 // queue writes a prompt typed while the agent works. From 2.1.101 on the running turn gets it; before, queue returns
 // false, and the caller sends the prompt with dequeue when the turn ends.
 func (c *client) queue(text string) bool {
-	c.queueLine("enqueue").str("content", text)
+	c.queueLine("enqueue").put(`"content":?`, text)
 	c.endUnchained()
-	if !c.v.queuedInline() {
+	if !c.v.QueuedInline {
 		return false
 	}
 	c.pass(20, 900)
 	c.queueLine("remove")
 	c.endUnchained()
-	o := c.attachment("queued_command").str("prompt", text).str("commandMode", "prompt")
+	o := c.attachment("queued_command").put(`"prompt":?,"commandMode":"prompt"`, text)
 	c.attach(o, "The user sent the following message:\n"+text+"\n")
 	return true
 }
@@ -190,24 +188,24 @@ func (c *client) dequeue(text string) {
 }
 
 func (c *client) queueLine(operation string) *object {
-	return c.unchained("queue-operation").str("operation", operation).str("timestamp", stamp(c.now)).str("sessionId", c.session)
+	return c.unchained("queue-operation").put(`"operation":?,"timestamp":?,"sessionId":?`, operation, stamp(c.now), c.session)
 }
 
 // attachment opens the payload of an attachment line.
 func (c *client) attachment(kind string) *object {
-	return (&object{}).open().str("type", kind)
+	return (&object{}).put(`{"type":?`, kind)
 }
 
 // attach writes an attachment line; rendered is the text that the model gets.
 func (c *client) attach(payload *object, rendered string) {
-	c.head("", c.leaf).raw("attachment", payload.close().b).str("type", "attachment")
+	c.head("", c.leaf).put(`"attachment":?,"type":"attachment"`, payload.put(`}`).b)
 	c.mark()
 	uuid := c.end()
 	if rendered != "" {
 		c.text(uuid, rendered)
 		c.messages--
-		if c.v.requests() {
-			c.sent.add(uuid, "user", "", (&object{}).textBlock("<system-reminder>\n"+rendered+"\n</system-reminder>\n").b)
+		if c.v.Requests {
+			c.sent.add(uuid, "user", "", (&object{}).put(`{"type":"text","text":?}`, "<system-reminder>\n"+rendered+"\n</system-reminder>\n").b)
 		}
 	}
 	c.pass(0, 3)
@@ -216,11 +214,11 @@ func (c *client) attach(payload *object, rendered string) {
 // unchained opens a line outside the chain.
 func (c *client) unchained(kind string) *object {
 	c.line = object{}
-	return c.line.open().str("type", kind)
+	return c.line.put(`{"type":?`, kind)
 }
 
 // endUnchained closes and writes it.
 func (c *client) endUnchained() {
-	c.line.close()
+	c.line.put(`}`)
 	c.emit()
 }

@@ -1,11 +1,11 @@
 package synth
 
 import (
-	"strconv"
+	"fmt"
 	"strings"
 )
 
-// object builds one JSON value by appending, with keys in the order of the calls.
+// object builds one JSON value by appending.
 type object struct{ b []byte }
 
 // sep writes the comma before a key or an element that needs one.
@@ -16,16 +16,7 @@ func (o *object) sep() *object {
 	return o
 }
 
-func (o *object) key(k string) *object { o.elem(k); o.b = append(o.b, ':'); return o }
-func (o *object) elem(s string)        { o.b = appendString(o.sep().b, s) }
-
-func (o *object) open() *object     { o.sep(); o.b = append(o.b, '{'); return o }
-func (o *object) close() *object    { o.b = append(o.b, '}'); return o }
-func (o *object) openArr() *object  { o.sep(); o.b = append(o.b, '['); return o }
-func (o *object) closeArr() *object { o.b = append(o.b, ']'); return o }
-
-func (o *object) obj(k string) *object { return o.key(k).open() }
-func (o *object) arr(k string) *object { return o.key(k).openArr() }
+func (o *object) elem(s string) { o.b = appendString(o.sep().b, s) }
 
 // when is o, or where ok is false an object that is discarded.
 func (o *object) when(ok bool) *object {
@@ -35,33 +26,42 @@ func (o *object) when(ok bool) *object {
 	return &object{}
 }
 
-// raw writes v, which is JSON already.
-func (o *object) raw(k string, v []byte) *object { o.key(k); o.b = append(o.b, v...); return o }
-
-func (o *object) str(k, v string) *object       { o.key(k); o.b = appendString(o.b, v); return o }
-func (o *object) num(k string, v int) *object   { return o.raw(k, strconv.AppendInt(nil, int64(v), 10)) }
-func (o *object) bool(k string, v bool) *object { return o.raw(k, strconv.AppendBool(nil, v)) }
-func (o *object) null(k string) *object         { return o.raw(k, []byte("null")) }
-
-// strOrNull writes v, or null where it is empty.
-func (o *object) strOrNull(k, v string) *object {
-	if v == "" {
-		return o.null(k)
+// put writes JSON text: members, elements and brackets. Each ? in it stands for the next value: a text, a number, a bool,
+// nil, a list of texts, or JSON.
+func (o *object) put(text string, values ...any) *object {
+	if text[0] != '}' && text[0] != ']' {
+		o.sep()
 	}
-	return o.str(k, v)
+	for _, v := range values {
+		before, after, _ := strings.Cut(text, "?")
+		o.b, text = append(o.b, before...), after
+		switch v := v.(type) {
+		case string:
+			o.b = appendString(o.b, v)
+		case []byte:
+			o.b = append(o.b, v...)
+		case []string:
+			o.put("[")
+			for _, s := range v {
+				o.elem(s)
+			}
+			o.put("]")
+		case nil:
+			o.b = append(o.b, "null"...)
+		default:
+			o.b = fmt.Append(o.b, v)
+		}
+	}
+	o.b = append(o.b, text...)
+	return o
 }
 
-func (o *object) strs(k string, v []string) *object {
-	o.arr(k)
-	for _, s := range v {
-		o.elem(s)
+// orNull is a text, or nil where it is empty.
+func orNull(s string) any {
+	if s == "" {
+		return nil
 	}
-	return o.closeArr()
-}
-
-// textBlock writes an array element: a content block of type text.
-func (o *object) textBlock(text string) *object {
-	return o.open().str("type", "text").str("text", text).close()
+	return s
 }
 
 const hex = "0123456789abcdef"

@@ -77,9 +77,9 @@ func (o *SessionOptions) fill() (release, error) {
 	if o.Requests == 0 && o.Bytes > 0 {
 		o.Requests = 1 << 60
 	}
-	v, err := parseRelease(o.Version)
+	v, err := newRelease(o.Version)
 	if err != nil {
-		return 0, err
+		return v, err
 	}
 	o.Model = cmp.Or(o.Model, v.model())
 	for _, n := range []struct {
@@ -99,16 +99,16 @@ func (o *SessionOptions) fill() (release, error) {
 			n.min += o.Overhead
 		}
 		if *n.v < n.min || *n.v > n.max {
-			return 0, fmt.Errorf("%s %d: want %d to %d", n.name, *n.v, n.min, n.max)
+			return v, fmt.Errorf("%s %d: want %d to %d", n.name, *n.v, n.min, n.max)
 		}
 	}
 	if o.Bytes < 0 {
-		return 0, fmt.Errorf("bytes %d: want 0 or more", o.Bytes)
+		return v, fmt.Errorf("bytes %d: want 0 or more", o.Bytes)
 	}
 	for _, p := range []float64{o.Parallel, o.Thinking, o.Progress, o.Attachments, o.Metadata, o.Rewinds,
 		o.Subagents, o.Offloads, o.CJK, o.Interrupts, o.Queued, o.Pauses, o.APIErrors, o.Commands, o.Failures, o.ManualCompacts, o.Lost} {
 		if !(p >= 0 && p <= 1) {
-			return 0, fmt.Errorf("rate %g: want 0 to 1", p)
+			return v, fmt.Errorf("rate %g: want 0 to 1", p)
 		}
 	}
 	return v, nil

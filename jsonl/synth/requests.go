@@ -49,7 +49,7 @@ func (q *recordedRequests) note(uuid string, line []byte) {
 	}
 	q.made[sum] = true
 	if content[0] == '"' {
-		q.add(uuid, role, id, new(object).open().str("type", "text").raw("text", content).close().b)
+		q.add(uuid, role, id, new(object).put(`{"type":"text","text":?}`, content).b)
 	} else {
 		q.add(uuid, role, id, content[1:len(content)-1])
 	}
@@ -65,14 +65,14 @@ func (q *recordedRequests) add(uuid, role, id string, blocks []byte) {
 // remaining writes the attachment with which the client says what is left of the window, as a message of the system role.
 func (c *client) remaining() {
 	text := "<total_tokens>" + strconv.Itoa(c.opt.Window-tokens(c.sum)) + " tokens left</total_tokens>"
-	payload := c.attachment("total_tokens_reminder").str("text", text)
-	c.head("", c.leaf).raw("attachment", payload.close().b).str("type", "attachment")
+	payload := c.attachment("total_tokens_reminder").put(`"text":?`, text)
+	c.head("", c.leaf).put(`"attachment":?,"type":"attachment"`, payload.put(`}`).b)
 	c.mark()
-	c.line.arr("rendered").open().str("content", "<system-reminder>\n"+text+"\n</system-reminder>").close().closeArr().str("renderedRole", "system")
+	c.line.put(`"rendered":[{"content":?}],"renderedRole":"system"`, "<system-reminder>\n"+text+"\n</system-reminder>")
 	uuid := c.end()
 	c.text(uuid, text)
 	c.messages--
-	c.sent.add(uuid, "system", "", (&object{}).textBlock(text).b)
+	c.sent.add(uuid, "system", "", (&object{}).put(`{"type":"text","text":?}`, text).b)
 }
 
 // recordRequest writes the request that is sent next.
@@ -94,21 +94,20 @@ func (c *client) recordRequest() {
 	messages := joinParts(q.parts, lines[from:])
 	var tail []string
 	for _, m := range messages {
-		text := new(object).open().str("role", m.role).raw("content", slices.Concat([]byte("["), m.blocks, []byte("]"))).close().b
+		text := new(object).put(`{"role":?,"content":?}`, m.role, slices.Concat([]byte("["), m.blocks, []byte("]"))).b
 		sum, _ := requests.SumOfMessage(text)
 		tail = append(tail, sum.String())
 		if !q.made[sum] {
 			q.made[sum] = true
-			c.unchained(requests.TypeMessage).str("sessionId", c.session).str("hash", sum.String()).raw("message", text)
+			c.unchained(requests.TypeMessage).put(`"sessionId":?,"hash":?,"message":?`, c.session, sum.String(), text)
 			c.endUnchained()
 		}
 	}
 	id := c.uuid()
-	o := c.unchained(requests.TypeRequest).str("sessionId", c.session).str("id", id).str("timestamp", stamp(c.now)).str("version", c.opt.Version)
-	o.str("querySource", "sdk").str("shapeHash", q.shape.String())
-	o.obj("params").str("model", c.opt.Model).num("max_tokens", 32000).obj("thinking").str("type", "enabled").num("budget_tokens", 31999).close().close()
-	o.when(base != "").str("base", base)
-	o.num("keep", keep).strs("tail", tail)
+	o := c.unchained(requests.TypeRequest).put(`"sessionId":?,"id":?,"timestamp":?,"version":?,"querySource":"sdk","shapeHash":?`, c.session, id, stamp(c.now), c.opt.Version, q.shape.String())
+	o.put(`"params":{"model":?,"max_tokens":32000,"thinking":{"type":"enabled","budget_tokens":31999}}`, c.opt.Model)
+	o.when(base != "").put(`"base":?`, base)
+	o.put(`"keep":?,"tail":?`, keep, tail)
 	c.endUnchained()
 	q.id, q.sent, q.count = id, lines, keep+len(messages)
 	if from == 0 { // what the context does not have any more is not sent again
@@ -141,15 +140,15 @@ func (c *client) recordShape() {
 	words := func(text string, share int) string {
 		return strings.Repeat(text, 1+c.opt.Overhead*4/share/len(text))
 	}
-	o := new(object).open().arr("system").textBlock(words("Work on the project, and keep to its conventions. ", 3)).closeArr().arr("tools")
+	o := new(object).put(`{"system":[{"type":"text","text":?}],"tools":[`, words("Work on the project, and keep to its conventions. ", 3))
 	for _, name := range sentTools() {
-		o.open().str("name", name).str("description", words("Use the tool "+name+" for its own kind of work. ", 3*len(sentTools())/2))
-		o.obj("input_schema").str("type", "object").close().close()
+		o.put(`{"name":?,"description":?`, name, words("Use the tool "+name+" for its own kind of work. ", 3*len(sentTools())/2))
+		o.put(`"input_schema":{"type":"object"}}`)
 	}
-	shape := o.closeArr().close().b
+	shape := o.put(`]}`).b
 	q := &c.sent
 	q.shape, _ = requests.SumOf(shape)
 	q.shaped = true
-	c.unchained(requests.TypeShape).str("sessionId", c.session).str("shapeHash", q.shape.String()).str("version", c.opt.Version).raw("shape", shape)
+	c.unchained(requests.TypeShape).put(`"sessionId":?,"shapeHash":?,"version":?,"shape":?`, c.session, q.shape.String(), c.opt.Version, shape)
 	c.endUnchained()
 }

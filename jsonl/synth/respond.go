@@ -40,11 +40,11 @@ var compactable = jsonl.Set(`Read Bash Grep Glob WebSearch WebFetch Edit Write`)
 // calls.
 func (c *client) respond(blocks ...block) {
 	c.prepare()
-	if c.v.requests() {
+	if c.v.Requests {
 		c.remaining()
 	}
 	m := &response{usage: c.send(), blocks: blocks, stop: "end_turn"}
-	if c.v.requests() {
+	if c.v.Requests {
 		c.recordRequest()
 	}
 	c.pass(1800, 7000)
@@ -61,12 +61,12 @@ func (c *client) respond(blocks ...block) {
 	m.open = m.calls
 	c.stats.Requests++
 	c.messages++
-	interleave := c.v.siblings() && m.calls > 1 && c.r.IntN(2) == 0
+	interleave := c.v.Siblings && m.calls > 1 && c.r.IntN(2) == 0
 	c.lastTotal, c.tail = 0, 0
 	for i := range blocks {
 		b := &blocks[i]
 		c.assistantLine(m, i)
-		if i > 0 && c.v.siblings() {
+		if i > 0 && c.v.Siblings {
 			c.tail += blockEstimate(b)
 		}
 		if b.call != nil && (interleave || m.calls == 1) {
@@ -114,37 +114,34 @@ func (c *client) assistantLine(m *response, i int) {
 	if i > 0 {
 		c.pass(250, 2600)
 	}
-	o := c.head("", c.leaf)
-	o.obj("message").str("model", c.opt.Model).str("id", m.id).str("type", "message").str("role", "assistant")
-	o.arr("content").open()
+	o := c.head("", c.leaf).put(`"message":{"model":?,"id":?,"type":"message","role":"assistant","content":[{`, c.opt.Model, m.id)
 	switch {
 	case b.call != nil:
 		if b.call.id == "" {
 			b.call.id = c.toolID()
 		}
-		o.str("type", "tool_use").str("id", b.call.id).str("name", b.call.name).raw("input", b.call.input)
-		o.when(c.v.caller()).obj("caller").str("type", "direct").close()
+		o.put(`"type":"tool_use","id":?,"name":?,"input":?`, b.call.id, b.call.name, b.call.input)
+		o.when(c.v.Caller).put(`"caller":{"type":"direct"}`)
 		c.stats.ToolCalls++
 	case b.thinking != "":
 		shown := b.thinking
-		if c.v.emptyThinking() {
+		if c.v.EmptyThinking {
 			shown = ""
 		}
-		o.str("type", "thinking").str("thinking", shown).str("signature", c.signature(200+units(b.thinking)*5/4))
+		o.put(`"type":"thinking","thinking":?,"signature":?`, shown, c.signature(200+units(b.thinking)*5/4))
 	default:
-		o.str("type", "text").str("text", b.text)
+		o.put(`"type":"text","text":?`, b.text)
 		c.said = b.text
 	}
-	o.close().closeArr()
+	o.put(`}]`)
 	out, stop := c.outputOn(m, i, last), ""
 	if c.v.stopReason() && (last && c.v.output() != outputFirst || c.v.output() == outputRight) {
 		stop = m.stop
 	}
-	o.strOrNull("stop_reason", stop).null("stop_sequence")
-	o.when(c.v.stopDetails()).null("stop_details")
+	o.put(`"stop_reason":?,"stop_sequence":null`, orNull(stop)).when(c.v.StopDetails).put(`"stop_details":null`)
 	c.usageObject(o, m.usage, out)
-	o.when(c.v.diagnostics()).null("diagnostics")
-	o.close().str("requestId", m.request).str("type", "assistant")
+	o.when(c.v.Diagnostics).put(`"diagnostics":null`)
+	o.put(`},"requestId":?,"type":"assistant"`, m.request)
 	m.recorded = out
 	c.mark()
 	m.lines = append(m.lines, c.own)
@@ -182,20 +179,19 @@ func (c *client) usageObject(o *object, u usage, out int) {
 		write5, write1 = 0, u.write
 	}
 	created := func(o *object) *object {
-		return o.obj("cache_creation").num("ephemeral_5m_input_tokens", write5).num("ephemeral_1h_input_tokens", write1).close()
+		return o.put(`"cache_creation":{"ephemeral_5m_input_tokens":?,"ephemeral_1h_input_tokens":?}`, write5, write1)
 	}
-	o.obj("usage").num("input_tokens", u.input).num("cache_creation_input_tokens", u.write).num("cache_read_input_tokens", u.read)
-	if !c.v.iterations() {
-		created(o.when(c.v.cacheSplit()))
-		o.num("output_tokens", out).str("service_tier", "standard").close()
+	o.put(`"usage":{"input_tokens":?,"cache_creation_input_tokens":?,"cache_read_input_tokens":?`, u.input, u.write, u.read)
+	if !c.v.Iterations {
+		created(o.when(c.v.CacheSplit))
+		o.put(`"output_tokens":?,"service_tier":"standard"}`, out)
 		return
 	}
-	o.num("output_tokens", out)
-	o.obj("server_tool_use").num("web_search_requests", 0).num("web_fetch_requests", 0).close().str("service_tier", "standard")
-	o.obj("cache_creation").num("ephemeral_1h_input_tokens", write1).num("ephemeral_5m_input_tokens", write5).close()
-	o.str("inference_geo", "").arr("iterations").open().num("input_tokens", u.input).num("output_tokens", out)
-	o.num("cache_read_input_tokens", u.read).num("cache_creation_input_tokens", u.write)
-	created(o).str("type", "message").close().closeArr().str("speed", "standard").close()
+	o.put(`"output_tokens":?,"server_tool_use":{"web_search_requests":0,"web_fetch_requests":0},"service_tier":"standard"`, out)
+	o.put(`"cache_creation":{"ephemeral_1h_input_tokens":?,"ephemeral_5m_input_tokens":?}`, write1, write5)
+	o.put(`"inference_geo":"","iterations":[{"input_tokens":?,"output_tokens":?`, u.input, out)
+	o.put(`"cache_read_input_tokens":?,"cache_creation_input_tokens":?`, u.read, u.write)
+	created(o).put(`"type":"message"}],"speed":"standard"}`)
 }
 
 // results writes the results of parallel calls, now and then out of order.
@@ -205,7 +201,7 @@ func (c *client) results(m *response) {
 	for i := range calls {
 		order = append(order, i)
 	}
-	if c.v.sourceUUID() && c.r.IntN(4) == 0 {
+	if c.v.SourceUUID && c.r.IntN(4) == 0 {
 		i := c.r.IntN(len(order) - 1)
 		order[i], order[i+1] = order[i+1], order[i]
 	}
@@ -266,32 +262,31 @@ func resultWeight(res *toolResult) (int64, int) {
 
 func (c *client) resultLine(uuid, source string, call *toolCall) {
 	res, parent := &call.result, c.leaf
-	if !c.v.linear() {
+	if !c.v.Linear {
 		parent = source
 	}
-	o := c.head("user", parent)
-	o.obj("message").str("role", "user").arr("content").open()
+	o := c.head("user", parent).put(`"message":{"role":"user","content":[{`)
 	if res.failed {
-		res.writeContent(o.str("type", "tool_result")).bool("is_error", true).str("tool_use_id", call.id)
+		res.writeContent(o.put(`"type":"tool_result"`)).put(`"is_error":true,"tool_use_id":?`, call.id)
 	} else {
-		res.writeContent(o.str("tool_use_id", call.id).str("type", "tool_result")).when(call.name == "Bash").bool("is_error", false)
+		res.writeContent(o.put(`"tool_use_id":?,"type":"tool_result"`, call.id)).when(call.name == "Bash").put(`"is_error":false`)
 	}
-	o.close().closeArr().close()
+	o.put(`}]}`)
 	c.markAs(uuid)
-	o.when(res.client != nil).raw("toolUseResult", res.client)
-	o.when(c.v.sourceUUID()).str("sourceToolAssistantUUID", source)
+	o.when(res.client != nil).put(`"toolUseResult":?`, res.client)
+	o.when(c.v.SourceUUID).put(`"sourceToolAssistantUUID":?`, source)
 	c.end()
 }
 
 func (r *toolResult) writeContent(o *object) *object {
 	if r.parts == nil {
-		return o.str("content", r.content)
+		return o.put(`"content":?`, r.content)
 	}
-	o.arr("content")
+	o.put(`"content":[`)
 	for _, p := range r.parts {
-		o.textBlock(p)
+		o.put(`{"type":"text","text":?}`, p)
 	}
-	return o.closeArr()
+	return o.put(`]`)
 }
 
 // remember keeps the files last read, newest last, each once.

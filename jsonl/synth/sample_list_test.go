@@ -214,7 +214,7 @@ func playAgent(s *script) {
 	s.ask()
 	s.c.respond(s.say(), block{call: s.subagent()})
 	s.c.respond(s.readFile(0))
-	if s.c.v.agentFiles() {
+	if s.c.v.AgentFiles {
 		big := s.large()
 		s.c.offload(big)
 		s.c.respond(block{call: big})

@@ -91,16 +91,16 @@ func (f *fixture) indexFile(stats Stats, folder string) Sample {
 	gone := "7d1f5a52-0c1e-4b53-9a35-0f4f6f0f5c11"
 	base := "/home/dev/.claude/projects/-home-dev-harbor"
 	entry := func(o *object, id, prompt, summary string, count int) {
-		o.open().str("sessionId", id).str("fullPath", path.Join(base, id+".jsonl")).num("fileMtime", 1768467600000)
-		o.str("firstPrompt", prompt).str("summary", summary).num("messageCount", count)
-		o.str("created", "2026-01-15T09:00:00.000Z").str("modified", "2026-01-15T09:00:41.000Z")
-		o.str("gitBranch", "main").str("projectPath", "/home/dev/harbor").bool("isSidechain", false).close()
+		o.put(`{"sessionId":?,"fullPath":?,"fileMtime":1768467600000`, id, path.Join(base, id+".jsonl"))
+		o.put(`"firstPrompt":?,"summary":?,"messageCount":?`, prompt, summary, count)
+		o.put(`"created":"2026-01-15T09:00:00.000Z","modified":"2026-01-15T09:00:41.000Z"`)
+		o.put(`"gitBranch":"main","projectPath":"/home/dev/harbor","isSidechain":false}`)
 	}
 	var o object
-	o.open().num("version", 1).arr("entries")
+	o.put(`{"version":1,"entries":[`)
 	entry(&o, stats.SessionID, "No prompt", "Harbor exploration", 2)
 	entry(&o, gone, "tidy up the docs folder", "Docs folder", 31)
-	o.closeArr().str("originalPath", "/home/dev/harbor").close()
+	o.put(`],"originalPath":"/home/dev/harbor"}`)
 	return Sample{folder + "sessions-index.json", append(o.b, '\n')}
 }
 

@@ -16,7 +16,7 @@ func (s *developer) subagent() *toolCall {
 	question := "Find out how " + s.w.sentence() + " Report the files and functions involved; do not change anything."
 	title := "Explore " + pick(s.r, packages())
 	call := newCall("Task", func(o *object) {
-		o.str("description", title).str("prompt", question).str("subagent_type", "Explore")
+		o.put(`"description":?,"prompt":?,"subagent_type":"Explore"`, title, question)
 	}, "", func(*object) {})
 	c.task(call, title, question, func(sub *client) string {
 		d := &developer{c: sub, opt: s.opt, r: s.r, p: s.p, w: s.w}
@@ -46,15 +46,15 @@ func (c *client) task(call *toolCall, title, question string, work func(sub *cli
 		_, err := sub.close()
 		c.fail(err)
 		c.now = sub.now
-		if !c.v.agentFiles() {
+		if !c.v.AgentFiles {
 			c.stats.Lines += sub.stats.Lines
 			c.stats.Bytes += sub.stats.Bytes
 		} else {
 			name := c.session + "/subagents/agent-" + id
 			c.beside(name+".jsonl", buf.Bytes())
-			if c.v.agentMeta() {
-				o := new(object).open().str("agentType", "Explore").str("description", title).str("toolUseId", call.id)
-				c.beside(name+".meta.json", o.num("spawnDepth", 1).close().b)
+			if c.v.AgentMeta {
+				o := new(object).put(`{"agentType":"Explore","description":?,"toolUseId":?`, title, call.id)
+				c.beside(name+".meta.json", o.put(`"spawnDepth":1}`).b)
 			}
 			c.agentProgress(call, id, question, buf.Bytes())
 		}
@@ -69,7 +69,7 @@ func (c *client) child(id string, buf *bytes.Buffer) *client {
 		opt: c.opt, v: c.v, now: c.now, session: c.session, slug: c.slug, branch: c.branch, agent: id,
 		ids: ids{rand.New(rand.NewPCG(seed, 1))}, r: rand.New(rand.NewPCG(seed, 2)), w: c.w,
 	}
-	if c.v.agentFiles() {
+	if c.v.AgentFiles {
 		sub.w = bufio.NewWriter(buf)
 	}
 	sub.opt.Open = nil
@@ -81,7 +81,7 @@ func (c *client) child(id string, buf *bytes.Buffer) *client {
 // agentProgress repeats the subagent's messages in the session, as clients of 2.1.12-2.1.81 do: a reader that sums
 // their usage counts it twice.
 func (c *client) agentProgress(call *toolCall, id, question string, lines []byte) {
-	if !c.v.progress() || c.v < v21(12) {
+	if !c.v.Progress || c.v.number < v21(12) {
 		return
 	}
 	parent := c.leaf
@@ -90,10 +90,8 @@ func (c *client) agentProgress(call *toolCall, id, question string, lines []byte
 		if bytes.Contains(line, []byte(`"type":"user"`)) {
 			kind = "user"
 		}
-		o := c.head("progress", parent).obj("data").obj("message")
-		o.str("type", kind).raw("message", messageOf(line)).str("uuid", c.uuid()).str("timestamp", stamp(c.now)).close()
-		o.str("type", "agent_progress").str("prompt", question).str("agentId", id).close()
-		o.str("toolUseID", "agent_"+c.messageID()).str("parentToolUseID", call.id)
+		o := c.head("progress", parent).put(`"data":{"message":{"type":?,"message":?,"uuid":?,"timestamp":?}`, kind, messageOf(line), c.uuid(), stamp(c.now))
+		o.put(`"type":"agent_progress","prompt":?,"agentId":?},"toolUseID":?,"parentToolUseID":?`, question, id, "agent_"+c.messageID(), call.id)
 		c.markAs(uuid)
 		c.endAside()
 		parent = uuid
@@ -110,13 +108,13 @@ func messageOf(line []byte) []byte {
 // answer fills in the result of a subagent's call.
 func (c *client) answer(call *toolCall, id, question, answer string, sub *client, took int) {
 	call.result.parts = []string{answer}
-	o := new(object).open().str("status", "completed").str("prompt", question)
-	if c.v.agentFiles() {
+	o := new(object).put(`{"status":"completed","prompt":?`, question)
+	if c.v.AgentFiles {
 		call.result.parts = append(call.result.parts, fmt.Sprintf("agentId: %s (for resuming to continue this agent's work if needed)", id))
-		o.str("agentId", id)
+		o.put(`"agentId":?`, id)
 	}
-	o.arr("content").textBlock(answer).closeArr()
-	o.num("totalDurationMs", took).num("totalTokens", sub.opt.Overhead+tokens(sub.sum)).num("totalToolUseCount", sub.stats.ToolCalls)
-	o.obj("usage").num("input_tokens", 3).num("cache_creation_input_tokens", 900).num("cache_read_input_tokens", sub.opt.Overhead)
-	call.result.client = o.num("output_tokens", 200).close().close().b
+	o.put(`"content":[{"type":"text","text":?}]`, answer)
+	o.put(`"totalDurationMs":?,"totalTokens":?,"totalToolUseCount":?`, took, sub.opt.Overhead+tokens(sub.sum), sub.stats.ToolCalls)
+	o.put(`"usage":{"input_tokens":3,"cache_creation_input_tokens":900,"cache_read_input_tokens":?`, sub.opt.Overhead)
+	call.result.client = o.put(`"output_tokens":200}}`).b
 }

@@ -10,9 +10,9 @@ import (
 // newCall makes a call with its result: the model's text and the toolUseResult.
 func newCall(name string, input func(*object), content string, client func(*object)) *toolCall {
 	var in, out object
-	input(in.open())
-	client(out.open())
-	return &toolCall{name: name, input: in.close().b, result: toolResult{content: content, client: out.close().b}}
+	input(in.put(`{`))
+	client(out.put(`{`))
+	return &toolCall{name: name, input: in.put(`}`).b, result: toolResult{content: content, client: out.put(`}`).b}}
 }
 
 // failedCall makes a call that failed.
@@ -31,8 +31,7 @@ func readCall(v release, f *sourceFile, from, limit int) *toolCall {
 	to := min(from+limit, len(f.lines))
 	file := fileView{path: f.abs(), content: joinLines(f.lines[from:to]), start: from + 1, lines: to - from, total: len(f.lines)}
 	c := newCall("Read", func(o *object) {
-		o.str("file_path", file.path)
-		o.when(file.lines < file.total).num("offset", from+1).num("limit", limit)
+		o.put(`"file_path":?`, file.path).when(file.lines < file.total).put(`"offset":?,"limit":?`, from+1, limit)
 	}, numbered(file, v), func(o *object) { fileJSON(o, file) })
 	c.result.file = &file
 	return c
@@ -40,35 +39,35 @@ func readCall(v release, f *sourceFile, from, limit int) *toolCall {
 
 // editInput writes the input of an Edit.
 func editInput(o *object, f *sourceFile, before, after string) {
-	o.bool("replace_all", false).str("file_path", f.abs()).str("old_string", before).str("new_string", after)
+	o.put(`"replace_all":false,"file_path":?,"old_string":?,"new_string":?`, f.abs(), before, after)
 }
 
 func editCall(v release, e edit) *toolCall {
 	path, before, after := e.file.abs(), joinLines(e.before), joinLines(e.after)
 	content := "The file " + path + " has been updated successfully."
-	if v < v21(10) {
+	if v.number < v21(10) {
 		from := max(0, e.line-3)
 		lines := slices.Concat(e.file.lines[from:e.line], e.after)
 		content = "The file " + path + " has been updated. Here's the result of running `cat -n` on a snippet of the edited file:\n" +
 			numbered(fileView{content: joinLines(lines), start: from + 1, lines: len(lines)}, v)
 	}
 	return newCall("Edit", func(o *object) { editInput(o, e.file, before, after) }, content, func(o *object) {
-		o.str("filePath", path).str("oldString", before).str("newString", after).str("originalFile", e.file.text())
-		o.arr("structuredPatch").open().num("oldStart", e.line+1).num("oldLines", len(e.before)).num("newStart", e.line+1).num("newLines", len(e.after)).arr("lines")
+		o.put(`"filePath":?,"oldString":?,"newString":?,"originalFile":?`, path, before, after, e.file.text())
+		o.put(`"structuredPatch":[{"oldStart":?,"oldLines":?,"newStart":?,"newLines":?,"lines":[`, e.line+1, len(e.before), e.line+1, len(e.after))
 		for _, l := range e.before {
 			o.elem("-" + l)
 		}
 		for _, l := range e.after {
 			o.elem("+" + l)
 		}
-		o.closeArr().close().closeArr().bool("userModified", false).bool("replaceAll", false)
+		o.put(`]}],"userModified":false,"replaceAll":false`)
 	})
 }
 
 func writeCall(f *sourceFile) *toolCall {
-	return newCall("Write", func(o *object) { o.str("file_path", f.abs()).str("content", f.text()) },
+	return newCall("Write", func(o *object) { o.put(`"file_path":?,"content":?`, f.abs(), f.text()) },
 		"File created successfully at: "+f.abs(), func(o *object) {
-			o.str("type", "create").str("filePath", f.abs()).str("content", f.text()).arr("structuredPatch").closeArr().null("originalFile")
+			o.put(`"type":"create","filePath":?,"content":?,"structuredPatch":[],"originalFile":null`, f.abs(), f.text())
 		})
 }
 
@@ -77,14 +76,14 @@ func globCall(pattern string, paths []string) *toolCall {
 	if len(paths) == 0 {
 		content = "No files found"
 	}
-	return newCall("Glob", func(o *object) { o.str("pattern", pattern) }, content, func(o *object) {
-		o.strs("filenames", paths).num("durationMs", 7+len(paths)).num("numFiles", len(paths)).bool("truncated", false)
+	return newCall("Glob", func(o *object) { o.put(`"pattern":?`, pattern) }, content, func(o *object) {
+		o.put(`"filenames":?,"durationMs":?,"numFiles":?,"truncated":false`, paths, 7+len(paths), len(paths))
 	})
 }
 
 // grepInput writes the input of a Grep.
 func grepInput(o *object, pattern, mode string) *object {
-	return o.str("pattern", pattern).str("path", "internal").str("output_mode", mode)
+	return o.put(`"pattern":?,"path":"internal","output_mode":?`, pattern, mode)
 }
 
 // grepFiles shows the files in which pattern was found.
@@ -96,7 +95,7 @@ func grepFiles(pattern string, found []match) *toolCall {
 	names = slices.Compact(names)
 	const mode = "files_with_matches"
 	return newCall("Grep", func(o *object) { grepInput(o, pattern, mode) }, fmt.Sprintf("Found %d files\n%s", len(names), joinLines(names)),
-		func(o *object) { o.str("mode", mode).strs("filenames", names).num("numFiles", len(names)) })
+		func(o *object) { o.put(`"mode":?,"filenames":?,"numFiles":?`, mode, names, len(names)) })
 }
 
 // grepLines shows the lines in which pattern was found, each with context lines after it.
@@ -118,26 +117,25 @@ func grepLines(pattern string, found []match, context int) *toolCall {
 	if lines == 0 {
 		content = "No matches found"
 	}
-	return newCall("Grep", func(o *object) { grepInput(o, pattern, "content").num("-A", context) }, content, func(o *object) {
-		o.str("mode", "content").num("numFiles", 0).arr("filenames").closeArr().str("content", content).num("numLines", lines)
+	return newCall("Grep", func(o *object) { grepInput(o, pattern, "content").put(`"-A":?`, context) }, content, func(o *object) {
+		o.put(`"mode":"content","numFiles":0,"filenames":[],"content":?,"numLines":?`, content, lines)
 	})
 }
 
 func bashInput(command, description string) func(*object) {
-	return func(o *object) { o.str("command", command).str("description", description) }
+	return func(o *object) { o.put(`"command":?,"description":?`, command, description) }
 }
 
 // bashCall runs a command; slow is its longest time in milliseconds.
 func bashCall(v release, command, description, stdout string, slow int) *toolCall {
-	c := newCall("Bash", bashInput(command, description), stdout, func(o *object) { bashJSON(o, stdout, v.noOutput()) })
+	c := newCall("Bash", bashInput(command, description), stdout, func(o *object) { bashJSON(o, stdout, v.NoOutput) })
 	c.result.slow = slow
 	return c
 }
 
 // bashJSON writes the toolUseResult of a command.
 func bashJSON(o *object, stdout string, noOutput bool) {
-	o.str("stdout", stdout).str("stderr", "").bool("interrupted", false).bool("isImage", false)
-	o.when(noOutput).bool("noOutputExpected", false)
+	o.put(`"stdout":?,"stderr":"","interrupted":false,"isImage":false`, stdout).when(noOutput).put(`"noOutputExpected":false`)
 }
 
 // todo is one entry of the agent's list.
@@ -145,11 +143,11 @@ type todo struct{ content, status string }
 
 func todoCall(before, after []todo) *toolCall {
 	list := func(o *object, key string, todos []todo) {
-		o.arr(key)
+		o.put(`?:[`, key)
 		for _, t := range todos {
-			o.open().str("content", t.content).str("status", t.status).str("activeForm", t.content+" (working)").close()
+			o.put(`{"content":?,"status":?,"activeForm":?}`, t.content, t.status, t.content+" (working)")
 		}
-		o.closeArr()
+		o.put(`]`)
 	}
 	return newCall("TodoWrite", func(o *object) { list(o, "todos", after) },
 		"Todos have been modified successfully. Ensure that you continue to use the todo list to track your progress. Please proceed with the current tasks if applicable",
@@ -158,14 +156,14 @@ func todoCall(before, after []todo) *toolCall {
 
 // issueCall asks an MCP server; its result is an array of texts.
 func issueCall(id, body string) *toolCall {
-	c := newCall("mcp__tracker__get_issue", func(o *object) { o.str("id", id) }, "", func(*object) {})
-	c.result = toolResult{parts: []string{body}, client: new(object).openArr().textBlock(body).closeArr().b, slow: 1800}
+	c := newCall("mcp__tracker__get_issue", func(o *object) { o.put(`"id":?`, id) }, "", func(*object) {})
+	c.result = toolResult{parts: []string{body}, client: new(object).put(`[{"type":"text","text":?}]`, body).b, slow: 1800}
 	return c
 }
 
 func fetchCall(url, question, answer string) *toolCall {
-	c := newCall("WebFetch", func(o *object) { o.str("url", url).str("prompt", question) }, answer, func(o *object) {
-		o.num("bytes", len(answer)*7).num("code", 200).str("codeText", "OK").str("result", answer).num("durationMs", 900+len(answer)).str("url", url)
+	c := newCall("WebFetch", func(o *object) { o.put(`"url":?,"prompt":?`, url, question) }, answer, func(o *object) {
+		o.put(`"bytes":?,"code":200,"codeText":"OK","result":?,"durationMs":?,"url":?`, len(answer)*7, answer, 900+len(answer), url)
 	})
 	c.result.slow = 6000
 	return c
@@ -180,10 +178,10 @@ func (c *client) offload(call *toolCall) {
 	path := c.resultPath(call.id)
 	stub, cut := persisted(path, full)
 	call.result.content = stub
-	if c.v.persistedPath() && call.name == "Bash" {
-		o := new(object).open()
+	if c.v.PersistedPath && call.name == "Bash" {
+		o := new(object).put(`{`)
 		bashJSON(o, cut, true)
-		call.result.client = o.str("persistedOutputPath", path).num("persistedOutputSize", len(full)).close().b
+		call.result.client = o.put(`"persistedOutputPath":?,"persistedOutputSize":?}`, path, len(full)).b
 	}
 	c.beside(c.session+"/tool-results/"+call.id+".txt", []byte(full))
 }

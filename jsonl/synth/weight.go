@@ -63,7 +63,7 @@ func (s ids) requestID() string { return s.chars("req_011C", 20, base58) }
 // agentID is a subagent's id: 7 hex digits, 17 in newer clients.
 func (s ids) agentID(v release) string {
 	n := 6
-	if v >= v21(70) {
+	if v.number >= v21(70) {
 		n = 16
 	}
 	return s.chars("a", n, hex)

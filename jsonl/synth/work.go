@@ -8,7 +8,7 @@ import (
 func (s *developer) read() *toolCall {
 	f := pick(s.r, s.p.files)
 	if s.chance(s.opt.Failures) {
-		return failedCall("Read", func(o *object) { o.str("file_path", f.abs()+".orig") },
+		return failedCall("Read", func(o *object) { o.put(`"file_path":?`, f.abs()+".orig") },
 			"<tool_use_error>File does not exist.</tool_use_error>", "File does not exist.")
 	}
 	from, limit := 0, 2000

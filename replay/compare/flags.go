@@ -3,6 +3,7 @@ package compare
 import (
 	"slices"
 
+	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -20,11 +21,12 @@ const (
 	FlagUnpriced  Flag = "model_without_price"
 
 	FlagContradicted Flag = "usage_contradicts_content"
+	FlagRebuilt      Flag = "recorded_requests_not_used" // that the client wrote into the file
 )
 
 // Flags lists the flags in their order.
 func Flags() []Flag {
-	return []Flag{FlagMidway, FlagEstimated, FlagOutputs, FlagCompacted, FlagWindow, FlagSubagents, FlagUnpriced, FlagContradicted}
+	return []Flag{FlagMidway, FlagEstimated, FlagOutputs, FlagCompacted, FlagWindow, FlagSubagents, FlagUnpriced, FlagContradicted, FlagRebuilt}
 }
 
 // Mark sets the recorder and the flags of a session by its record and by a replay of it. subagents is how many are left out.
@@ -39,6 +41,7 @@ func (s *ComparedSession) Mark(rec *replay.Record, t *replay.Timeline, subagents
 		FlagUnpriced:  t.Totals.Unpriced > 0,
 
 		FlagContradicted: rec.Contradicted(),
+		FlagRebuilt:      requests.HeldLines(rec.Conv.Lines.SetAside) > 0,
 	}
 	for _, f := range Flags() {
 		if is[f] {

@@ -1,16 +1,15 @@
 package compare
 
 import (
+	"encoding/json"
 	"errors"
-	"sync"
+	"slices"
+	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
-	"github.com/ctxkit/ctxkit/replay/bill"
-	"github.com/ctxkit/ctxkit/replay/exact"
-	"github.com/ctxkit/ctxkit/replay/price"
 )
 
 // KeptInput is what may be kept of an input that did not fail, for comparisons with the same options.
@@ -90,188 +89,61 @@ func (k *Kept) Add(before *Kept) {
 	}
 }
 
-var errDamaged = errors.New("damaged")
+// keptForm is the JSON form of a KeptInput: see row.
+type keptForm struct {
+	Warnings []rowWarning
+	Empty    []rowOrigin
+	Sessions []*keptSession
+}
+
+type keptSession struct {
+	Client  keptClient
+	Session row
+	Parts   []*keptPart
+}
+
+type keptClient struct {
+	Product, Version, Provider text
+	Time                       time.Time
+	Cleared                    bool
+}
+
+type keptPart struct {
+	Policy text
+	Values []digits
+	Breaks []rowBreak
+	Apart  int
+	Series []int
+	Fit    *replay.CacheFit
+}
 
 // Encode is the input as DecodeKept reads it.
-func (k *KeptInput) Encode() ([]byte, error) {
-	c := &coder{}
-	c.input(k)
-	return c.out, c.err
-}
+func (k *KeptInput) Encode() ([]byte, error) { return json.Marshal(as[keptForm](*k)) }
 
 // DecodeKept reads what Encode wrote.
 func DecodeKept(data []byte) (*KeptInput, error) {
-	c, k := &coder{in: string(data), reading: true, decimals: decimals()}, &KeptInput{}
-	c.input(k)
-	if c.err == nil && c.in != "" {
-		c.err = errDamaged
+	var form keptForm
+	if err := json.Unmarshal(data, &form); err != nil {
+		return nil, err
 	}
-	return k, c.err
-}
-
-// decimals is how many digits after the point each figure has.
-var decimals = sync.OnceValue(func() (list []int) {
-	for _, f := range Figures() {
-		list = append(list, f.Places())
-	}
-	return list
-})
-
-func (c *coder) input(k *KeptInput) {
-	list(c, &k.Warnings, func(w *session.Warning) {
-		word(c, &w.File)
-		integer(c, &w.Line)
-		word(c, &w.Code)
-		word(c, &w.Message)
-		integer(c, &w.More)
-	})
-	list(c, &k.Empty, c.origin)
-	list(c, &k.Sessions, func(s **Kept) {
-		if c.reading {
-			*s = &Kept{}
+	figures := Figures()
+	for _, s := range form.Sessions {
+		if s == nil || slices.Contains(s.Parts, nil) {
+			return nil, errDamaged
 		}
-		c.kept(*s)
-	})
-}
-
-func (c *coder) origin(o *Origin) {
-	word(c, &o.Session)
-	word(c, &o.Agent)
-	word(c, &o.File)
-	integer(c, &o.Malformed)
-}
-
-func (c *coder) kept(k *Kept) {
-	word(c, &k.Client.Product)
-	word(c, &k.Client.Version)
-	word(c, &k.Client.Provider)
-	c.time(&k.Client.Time)
-	c.flag(&k.Client.Cleared)
-	c.session(&k.Session)
-	list(c, &k.Parts, func(p **KeptPart) {
-		if c.reading {
-			*p = &KeptPart{}
-		}
-		c.part(*p)
-	})
-}
-
-func (c *coder) session(s *ComparedSession) {
-	c.origin(&s.Origin)
-	word(c, &s.Title)
-	word(c, &s.Model)
-	word(c, &s.Version)
-	word(c, &s.Project)
-	word(c, &s.Repository)
-	word(c, &s.Recorder)
-	list(c, &s.Unpriced, func(m *string) { word(c, m) })
-	word(c, &s.Cache)
-	list(c, &s.Flags, func(f *Flag) { word(c, f) })
-	integer(c, &s.Rereads.Files)
-	integer(c, &s.Rereads.Tokens)
-	integer(c, &s.Rereads.Carried)
-	for _, a := range []*replay.Around{&s.Aftermath.Compactions, &s.Aftermath.Placebos} {
-		integer(c, &a.Times)
-		for i := range 2 {
-			integer(c, &a.Grown[i])
-			integer(c, &a.Explored[i])
-			integer(c, &a.Edited[i])
+		for _, p := range s.Parts {
+			if len(p.Values) != len(figures) {
+				return nil, errDamaged
+			}
+			for i, v := range p.Values {
+				if v.Known && v.Places != figures[i].Places() {
+					return nil, errDamaged
+				}
+			}
 		}
 	}
-	word(c, &s.Input)
-	f := &s.Selection
-	for _, w := range []*string{&f.Agent, &f.Leaf, &f.Tokens, &f.Model, &f.Window, &f.Overhead, &f.Cache} {
-		word(c, w)
-	}
-	list(c, &f.Tries, func(t *policy.Try) {
-		word(c, &t.Stage)
-		word(c, &t.Text)
-	})
-	c.flag(&f.Env)
-	list(c, &s.Billed.Calls, func(e *bill.Entry) {
-		integer(c, &e.Key)
-		c.flag(&e.Agent)
-		for _, n := range []*int{&e.Calls, &e.Without, &e.Compactions, &e.Partial.Calls, &e.Partial.Tokens} {
-			integer(c, n)
-		}
-		c.usd(&e.USD)
-		c.usd(&e.Partial.CostUSD)
-		list(c, &e.NotPriced, func(u *bill.Unpriced) {
-			word(c, &u.What)
-			integer(c, &u.Calls)
-			integer(c, &u.Tokens)
-		})
-	})
-	c.fit(&s.Billed.Fit)
-	given := s.Converted != nil
-	if c.flag(&given); !given {
-		return
-	}
-	if c.reading {
-		s.Converted = &replay.Conversion{}
-	}
-	word(c, &s.Converted.Source)
-	list(c, &s.Converted.Models, func(m *replay.ConvertedModel) {
-		word(c, &m.Model)
-		integer(c, &m.Requests)
-		c.decimal(&m.Ratio)
-		c.decimal(&m.To)
-		c.decimal(&m.From)
-	})
+	k := as[KeptInput](form)
+	return &k, nil
 }
 
-func (c *coder) part(p *KeptPart) {
-	word(c, &p.Policy)
-	list(c, &p.Values, c.decimal)
-	list(c, &p.Breaks, func(b *replay.StageCost) {
-		word(c, &b.Stage)
-		c.usd(&b.Breaks)
-	})
-	integer(c, &p.Apart)
-	list(c, &p.Series, func(n *int) { integer(c, n) })
-	c.fit(&p.Fit)
-	if !c.reading || c.err != nil {
-		return
-	}
-	if len(p.Values) != len(c.decimals) {
-		c.err = errDamaged
-		return
-	}
-	for i, v := range p.Values {
-		if v.Known && v.Places != c.decimals[i] || !v.Known && v != (exact.Decimal{}) {
-			c.err = errDamaged
-		}
-	}
-}
-
-func (c *coder) fit(f **replay.CacheFit) {
-	given := *f != nil
-	if c.flag(&given); !given {
-		return
-	}
-	if c.reading {
-		*f = &replay.CacheFit{}
-	}
-	integer(c, &(*f).Requests)
-	integer(c, &(*f).Read)
-	integer(c, &(*f).Reproduced)
-	c.usd(&(*f).Recorded)
-	c.usd(&(*f).Simulated)
-	c.usd(&(*f).Expected)
-	c.usd(&(*f).Lower)
-	c.usd(&(*f).Upper)
-}
-
-func (c *coder) usd(u *price.USD) {
-	integer(c, &u.Nano)
-	c.flag(&u.Known)
-}
-
-func (c *coder) decimal(d *exact.Decimal) {
-	integer(c, &d.N)
-	integer(c, &d.Places)
-	c.flag(&d.Known)
-	if d.Places < 0 || d.Places > exact.MaxPlaces {
-		c.err = errDamaged
-	}
-}
+var errDamaged = errors.New("damaged")

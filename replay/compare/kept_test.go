@@ -47,7 +47,7 @@ func fill(t *testing.T, v reflect.Value, n *int) {
 			}
 		}
 	default:
-		t.Fatalf("a field of kind %s: teach fill and the coder about it", v.Kind())
+		t.Fatalf("a field of kind %s: teach fill and convert about it", v.Kind())
 	}
 }
 

@@ -1,15 +1,15 @@
 package compare
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
@@ -40,11 +40,11 @@ type rowLine struct {
 }
 
 type rowWarning struct {
-	File    text         `json:"file,omitempty"`
-	Line    int          `json:"line,omitempty"`
-	Code    session.Code `json:"code,omitempty"`
-	Message text         `json:"message"`
-	More    int          `json:"more,omitempty"`
+	File    text `json:"file,omitempty"`
+	Line    int  `json:"line,omitempty"`
+	Code    text `json:"code,omitempty"`
+	Message text `json:"message"`
+	More    int  `json:"more,omitempty"`
 }
 
 type rowOrigin struct {
@@ -54,7 +54,7 @@ type rowOrigin struct {
 	Malformed int  `json:"malformed_lines,omitempty"`
 }
 
-// row is a ComparedSession.
+// row is a ComparedSession. Its fields, and those of the types below it, have the names of those that they stand for.
 type row struct {
 	rowOrigin
 	Title      text             `json:"title,omitempty"`
@@ -64,22 +64,22 @@ type row struct {
 	Recorder   text             `json:"recorder,omitempty"`
 	Repository text             `json:"repository,omitempty"`
 	Unpriced   []text           `json:"unpriced"`
-	Ran        []*rowPolicy     `json:"ran"`
+	Policies   []*rowPolicy     `json:"ran"`
 	Values     [][]digits       `json:"values"`
 	Breaks     [][]rowBreak     `json:"breaks"`
-	Cache      replay.CacheMode `json:"prompt_cache"`
+	Cache      text             `json:"prompt_cache"`
 	Apart      []int            `json:"apart"`
-	Flags      []Flag           `json:"flags"`
+	Flags      []text           `json:"flags"`
 	Rereads    replay.Rereads   `json:"rereads"`
 	Aftermath  replay.Aftermath `json:"aftermath"`
 	Input      text             `json:"path"`
 	Selection  rowSelection     `json:"selection"`
 	Converted  *rowConversion   `json:"converted,omitempty"`
-	Billed     SessionBill      `json:"billed"`
+	Billed     rowBill          `json:"billed"`
 	Series     [][]int          `json:"series"`
 }
 
-// rowPolicy is what a report says of a policy that ran.
+// rowPolicy is what a report says of a policy that ran. A policy of it cannot run.
 type rowPolicy struct {
 	Name     text          `json:"name"`
 	Product  text          `json:"product,omitempty"`
@@ -87,14 +87,30 @@ type rowPolicy struct {
 	Chosen   text          `json:"chosen,omitempty"`
 	Older    bool          `json:"older,omitempty"`
 	Newer    text          `json:"newer,omitempty"`
-	Truth    policy.Truth  `json:"truth,omitempty"`
+	Truth    text          `json:"truth,omitempty"`
 	Score    *policy.Score `json:"score,omitempty"`
 	Recorded bool          `json:"recorded,omitempty"`
 }
 
 type rowBreak struct {
-	Stage text   `json:"stage"`
-	USD   digits `json:"usd"`
+	Stage  text   `json:"stage"`
+	Breaks amount `json:"usd"`
+}
+
+type rowBill struct {
+	Calls []rowEntry       `json:"calls"`
+	Fit   *replay.CacheFit `json:"cache_fit,omitempty"`
+}
+
+type rowEntry struct {
+	bill.Entry
+	NotPriced []rowUnpriced `json:"not_priced,omitempty"`
+}
+
+type rowUnpriced struct {
+	What   text `json:"what"`
+	Calls  int  `json:"calls"`
+	Tokens int  `json:"tokens"`
 }
 
 type rowSelection struct {
@@ -153,25 +169,42 @@ func (d *digits) UnmarshalJSON(data []byte) error {
 	return fmt.Errorf("%.40s is no number in a text", data)
 }
 
+// amount is an amount in dollars, written as digits.
+type amount price.USD
+
+// MarshalJSON implements json.Marshaler.
+func (a amount) MarshalJSON() ([]byte, error) { return digits(price.USD(a).Decimal()).MarshalJSON() }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (a *amount) UnmarshalJSON(data []byte) error {
+	var d digits
+	if err := d.UnmarshalJSON(data); err != nil {
+		return err
+	}
+	n, ok := exact.Decimal(d).At(price.USD{}.Decimal().Places)
+	if d.Known && !ok {
+		return fmt.Errorf("%.40s is no amount in USD", data)
+	}
+	*a = amount{Nano: n, Known: d.Known}
+	return nil
+}
+
 // text is a string that need not be UTF-8, as the name of a file. One that is not, or that begins with a NUL, is written
 // as a NUL and a Go string.
 type text string
 
-// MarshalJSON implements json.Marshaler.
-func (t text) MarshalJSON() ([]byte, error) {
+// MarshalText implements encoding.TextMarshaler.
+func (t text) MarshalText() ([]byte, error) {
 	s := string(t)
 	if !utf8.ValidString(s) || s != "" && s[0] == 0 {
 		s = "\x00" + strconv.QuoteToASCII(s)
 	}
-	return json.Marshal(s)
+	return []byte(s), nil
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
-func (t *text) UnmarshalJSON(data []byte) error {
-	var s string
-	if err := json.Unmarshal(data, &s); err != nil {
-		return err
-	}
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (t *text) UnmarshalText(data []byte) error {
+	s := string(data)
 	if s != "" && s[0] == 0 {
 		var err error
 		if s, err = strconv.Unquote(s[1:]); err != nil {
@@ -194,51 +227,41 @@ func each[A, B any](list []A, convert func(a A) B) []B {
 	return out
 }
 
-func warningOut(w session.Warning) rowWarning {
-	return rowWarning{text(w.File), w.Line, w.Code, text(w.Message), w.More}
+// as is a value as a type whose fields have the same names.
+func as[T, F any](from F) (to T) {
+	convert(reflect.ValueOf(&to).Elem(), reflect.ValueOf(&from).Elem())
+	return to
 }
 
-func warningIn(w rowWarning) session.Warning {
-	return session.Warning{File: string(w.File), Line: w.Line, Code: w.Code, Message: string(w.Message), More: w.More}
-}
-
-func originOut(o Origin) rowOrigin {
-	return rowOrigin{text(o.Session), text(o.Agent), text(o.File), o.Malformed}
-}
-
-func originIn(o rowOrigin) Origin {
-	return Origin{string(o.Session), string(o.Agent), string(o.File), o.Malformed}
-}
-
-func rowOf(s *ComparedSession) *row {
-	r := &row{
-		rowOrigin: originOut(s.Origin), Title: text(s.Title), Model: text(s.Model), Version: text(s.Version), Project: text(s.Project), Recorder: text(s.Recorder), Repository: text(s.Repository),
-		Unpriced: each(s.Unpriced, func(m string) text { return text(m) }),
-		Ran: each(s.Policies, func(p *policy.Policy) *rowPolicy {
-			return &rowPolicy{text(p.Name), text(p.Product), text(p.Version), text(p.Chosen), p.Older, text(p.Newer), p.Truth, p.Score, p.Recorded}
-		}),
-		Values: each(s.Values, func(v Values) []digits { return each(v, func(d exact.Decimal) digits { return digits(d) }) }),
-		Breaks: each(s.Breaks, func(list []replay.StageCost) []rowBreak {
-			return each(list, func(c replay.StageCost) rowBreak { return rowBreak{text(c.Stage), digits(c.Breaks.Decimal())} })
-		}),
-		Cache: s.Cache, Apart: s.Apart, Flags: s.Flags, Rereads: s.Rereads, Aftermath: s.Aftermath, Input: text(s.Input), Billed: s.Billed, Series: s.Series,
+// convert sets a value to what another one holds. Nil remains nil, and fields that only one of two structs has are left.
+func convert(to, from reflect.Value) {
+	switch kind := to.Kind(); {
+	case from.CanConvert(to.Type()):
+		to.Set(from.Convert(to.Type()))
+	case kind == reflect.Struct:
+		for i := range to.NumField() {
+			f := to.Type().Field(i)
+			if same := from.FieldByName(f.Name); same.IsValid() {
+				convert(to.Field(i), same)
+			} else if f.Anonymous {
+				convert(to.Field(i), from)
+			}
+		}
+	case from.IsNil():
+	case kind == reflect.Pointer:
+		to.Set(reflect.New(to.Type().Elem()))
+		convert(to.Elem(), from.Elem())
+	case kind == reflect.Slice:
+		to.Set(reflect.MakeSlice(to.Type(), from.Len(), from.Len()))
+		for i := range from.Len() {
+			convert(to.Index(i), from.Index(i))
+		}
 	}
-	f := &s.Selection
-	r.Selection = rowSelection{
-		text(f.Agent), text(f.Leaf), text(f.Tokens), text(f.Model), text(f.Window), text(f.Overhead), text(f.Cache),
-		each(f.Tries, func(t policy.Try) rowTry { return rowTry{text(t.Stage), text(t.Text)} }), f.Env,
-	}
-	if c := s.Converted; c != nil {
-		r.Converted = &rowConversion{text(c.Source), each(c.Models, func(m replay.ConvertedModel) rowConverted {
-			return rowConverted{text(m.Model), m.Requests, digits(m.Ratio), digits(m.To), digits(m.From)}
-		})}
-	}
-	return r
 }
 
 // check is what is wrong in a row of a number of policies.
 func (r *row) check(policies int) error {
-	for name, n := range map[string]int{"ran": len(r.Ran), "values": len(r.Values), "breaks": len(r.Breaks), "apart": len(r.Apart)} {
+	for name, n := range map[string]int{"ran": len(r.Policies), "values": len(r.Values), "breaks": len(r.Breaks), "apart": len(r.Apart)} {
 		if n != policies {
 			return fmt.Errorf("%s: %d of %d policies", name, n, policies)
 		}
@@ -248,7 +271,7 @@ func (r *row) check(policies int) error {
 		if len(v) != figures {
 			return fmt.Errorf("values: %d of %d figures", len(v), figures)
 		}
-		if r.Ran[i] == nil {
+		if r.Policies[i] == nil {
 			return errors.New("ran: a policy is null")
 		}
 	}
@@ -256,46 +279,4 @@ func (r *row) check(policies int) error {
 		return fmt.Errorf("series: %d of %d policies", n, policies)
 	}
 	return nil
-}
-
-// session is the ComparedSession of a row. Its policies say what a report says of them, and cannot run.
-func (r *row) session() (s ComparedSession, err error) {
-	s = ComparedSession{
-		Origin: originIn(r.rowOrigin), Title: string(r.Title), Model: string(r.Model), Version: string(r.Version), Project: string(r.Project), Recorder: string(r.Recorder), Repository: string(r.Repository),
-		Unpriced: each(r.Unpriced, func(m text) string { return string(m) }),
-		Policies: each(r.Ran, func(p *rowPolicy) *policy.Policy {
-			return &policy.Policy{
-				Name: string(p.Name), Product: string(p.Product), Version: string(p.Version), Chosen: string(p.Chosen), Older: p.Older, Newer: string(p.Newer), Truth: p.Truth, Score: p.Score, Recorded: p.Recorded,
-			}
-		}),
-		Values: each(r.Values, func(v []digits) Values {
-			return each(v, func(d digits) exact.Decimal { return exact.Decimal(d) })
-		}),
-		Cache: r.Cache, Apart: r.Apart, Flags: r.Flags, Rereads: r.Rereads, Aftermath: r.Aftermath, Input: string(r.Input), Billed: r.Billed, Series: r.Series,
-	}
-	s.Breaks = each(r.Breaks, func(list []rowBreak) []replay.StageCost {
-		return each(list, func(b rowBreak) replay.StageCost {
-			c := replay.StageCost{Stage: string(b.Stage)}
-			if d := exact.Decimal(b.USD); d.Known {
-				n, ok := d.At(c.Breaks.Decimal().Places)
-				if c.Breaks = (price.USD{Nano: n, Known: true}); !ok {
-					err = fmt.Errorf("`breaks`: %s is no amount in USD", d)
-				}
-			}
-			return c
-		})
-	})
-	f := &r.Selection
-	s.Selection = Selection{
-		Agent: string(f.Agent), Leaf: string(f.Leaf), Tokens: string(f.Tokens), Model: string(f.Model), Window: string(f.Window), Overhead: string(f.Overhead),
-		Cache: string(f.Cache), Tries: each(f.Tries, func(t rowTry) policy.Try { return policy.Try{Stage: string(t.Stage), Text: string(t.Text)} }), Env: f.Env,
-	}
-	if c := r.Converted; c != nil {
-		s.Converted = &replay.Conversion{Source: string(c.Source), Models: each(c.Models, func(m rowConverted) replay.ConvertedModel {
-			return replay.ConvertedModel{
-				Model: string(m.Model), Requests: m.Requests, Ratio: exact.Decimal(m.Ratio), To: exact.Decimal(m.To), From: exact.Decimal(m.From),
-			}
-		})}
-	}
-	return s, err
 }

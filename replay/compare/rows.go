@@ -20,7 +20,7 @@ const RowsSchema = "ctxkit.rows/v1"
 type InputRows struct {
 	Input    int               // its place among the inputs of all shards, from 0
 	Warnings []session.Warning // of reading it
-	Failed   string            // why it failed, or could be read in part only; "": it was read
+	Failed   string            // why it failed, or could be read in part only; "": neither
 	Empty    []Origin          // conversations without a request
 	Sessions []ComparedSession
 }
@@ -48,23 +48,24 @@ type RowsPolicy struct {
 // lines are those of an outcome.
 func (o *InputRows) lines() (list []rowLine) {
 	for _, w := range o.Warnings {
-		out := warningOut(w)
+		out := as[rowWarning](w)
 		list = append(list, rowLine{Input: o.Input, Warning: &out})
 	}
 	if o.Failed != "" {
 		list = append(list, rowLine{Input: o.Input, Failed: text(o.Failed)})
 	}
 	for _, e := range o.Empty {
-		out := originOut(e)
+		out := as[rowOrigin](e)
 		list = append(list, rowLine{Input: o.Input, Empty: &out})
 	}
-	for i := range o.Sessions {
-		list = append(list, rowLine{Input: o.Input, Row: rowOf(&o.Sessions[i])})
+	for _, s := range o.Sessions {
+		out := as[row](s)
+		list = append(list, rowLine{Input: o.Input, Row: &out})
 	}
 	return list
 }
 
-// add adds a line of the outcome's input, of a comparison of a number of policies.
+// add adds a line of the outcome's input, of a comparison of so many policies.
 func (o *InputRows) add(line *rowLine, policies int) error {
 	members := 0
 	for _, there := range []bool{line.Warning != nil, line.Failed != "", line.Empty != nil, line.Row != nil} {
@@ -76,56 +77,18 @@ func (o *InputRows) add(line *rowLine, policies int) error {
 	case members != 1:
 		return errors.New("want one of warning, failed, empty and row")
 	case line.Warning != nil:
-		o.Warnings = append(o.Warnings, warningIn(*line.Warning))
+		o.Warnings = append(o.Warnings, as[session.Warning](*line.Warning))
 	case line.Empty != nil:
-		o.Empty = append(o.Empty, originIn(*line.Empty))
+		o.Empty = append(o.Empty, as[Origin](*line.Empty))
 	case line.Row != nil:
 		if err := line.Row.check(policies); err != nil {
 			return err
 		}
-		s, err := line.Row.session()
-		if err != nil {
-			return err
-		}
-		o.Sessions = append(o.Sessions, s)
+		o.Sessions = append(o.Sessions, as[ComparedSession](*line.Row))
 	default:
 		o.Failed = string(line.Failed)
 	}
 	return nil
-}
-
-// EncodeInput is an outcome as DecodeInput reads it: a line for each thing that there is to say of it.
-func EncodeInput(o *InputRows) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	for _, line := range o.lines() {
-		if err := enc.Encode(line); err != nil {
-			return nil, err
-		}
-	}
-	return b.Bytes(), nil
-}
-
-// DecodeInput reads the outcome of one input of a comparison of a number of policies.
-func DecodeInput(data []byte, policies int) (o InputRows, err error) {
-	for i, text := range bytes.SplitAfter(data, []byte("\n")) {
-		var line rowLine
-		if len(text) == 0 {
-			break
-		}
-		if err := strictly(text, &line); err != nil {
-			return o, err
-		}
-		if i > 0 && line.Input != o.Input {
-			return o, errors.New("lines of several inputs")
-		}
-		o.Input = line.Input
-		if err := o.add(&line, policies); err != nil {
-			return o, err
-		}
-	}
-	return o, nil
 }
 
 // strictly decodes one JSON value, and refuses members that are not known and what follows it.
@@ -144,10 +107,9 @@ func strictly(data []byte, v any) error {
 // WriteRows writes rows as lines of JSON, a line at a time: one about all of them, then those of each outcome.
 func WriteRows(w io.Writer, r *Rows) error {
 	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
 	head := rowsHead{
 		RowsSchema, r.Build, r.Policies, r.Options, Names(), r.Inputs, r.Names, r.Shard, r.Shards, 0,
-		append([]rowWarning{}, each(r.Warnings, warningOut)...), append([]rowWarning{}, each(r.Late, warningOut)...),
+		append([]rowWarning{}, as[[]rowWarning](r.Warnings)...), append([]rowWarning{}, as[[]rowWarning](r.Late)...),
 	}
 	for i := range r.Outcomes {
 		o := &r.Outcomes[i]
@@ -183,7 +145,7 @@ var ErrNoRows = errors.New("no rows of a comparison")
 // ErrCut is wrapped by the error of ReadRows for rows that end too early.
 var ErrCut = errors.New("the rows end too early")
 
-// ReadRows reads what WriteRows writes. Its error has the type *RowsError where a line is wrong.
+// ReadRows reads what WriteRows writes. Its error is of type *RowsError where a line is wrong.
 func ReadRows(r io.Reader) (*Rows, error) {
 	in := bufio.NewReader(r)
 	var head rowsHead
@@ -233,7 +195,7 @@ func readHead(line []byte, h *rowsHead, r *Rows) error {
 	}
 	*r = Rows{
 		Build: h.Build, Policies: h.Policies, Options: h.Options, Inputs: h.Inputs, Names: h.Names, Shard: h.Shard, Shards: h.Shards,
-		Warnings: each(h.Warnings, warningIn), Late: each(h.Late, warningIn),
+		Warnings: as[[]session.Warning](h.Warnings), Late: as[[]session.Warning](h.Late),
 	}
 	return nil
 }
@@ -261,7 +223,7 @@ func (r *Rows) read(data []byte, ran map[string]*policy.Policy) error {
 	if line.Row != nil {
 		s := &o.Sessions[len(o.Sessions)-1]
 		for i, p := range s.Policies {
-			key, err := json.Marshal(line.Row.Ran[i])
+			key, err := json.Marshal(line.Row.Policies[i])
 			if err != nil {
 				return err
 			}

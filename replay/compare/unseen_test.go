@@ -19,8 +19,8 @@ func TestUnseen(t *testing.T) {
 		sessions []ComparedSession
 		want     string
 	}{
-		{nil, "58 of 0, shipped true: [1.456 4.775], [2364 4809]"},
-		{[]ComparedSession{session("p", seen, none), session("q", none, placebo)}, "58 of 0, shipped true: [1.456 4.775], [2364 4809]"},
+		{nil, "58 of 0, shipped true: [1.46 4.622], [6205 7932]"},
+		{[]ComparedSession{session("p", seen, none), session("q", none, placebo)}, "58 of 0, shipped true: [1.46 4.622], [6205 7932]"},
 		{[]ComparedSession{session("p", seen, none), session("r", seen, none), session("q", none, placebo)}, "30 of 2, shipped false: [2.5 3], [4000 6000]"},
 		{[]ComparedSession{session("p", seen, none), session("p", seen, none)}, "30 of 1, shipped false: [3 3], [6000 6000]"},
 	} {
@@ -43,19 +43,19 @@ func TestCorrection(t *testing.T) {
 		s.Values[1][index("compactions")] = exact.Whole(5 + extra)
 		return s
 	}
-	// Of a session that costs 100 USD an extra compaction causes 1.46 USD and 0.71 USD at least, 4.78 and 2.89 at most.
+	// Of a session that costs 100 USD an extra compaction causes 1.46 USD and 1.86 USD at least, 4.62 and 4.76 at most.
 	for _, c := range []struct {
 		sessions []ComparedSession
 		want     string
 	}{
 		{[]ComparedSession{session("p", 150, 100, 0)}, "none"},
-		{[]ComparedSession{session("p", 150, 100, 5)}, "holds: 5, -39.174 to -11.698, each 2.1652 to 7.6604, break-even 10 or 10"},
-		{[]ComparedSession{session("p", 150, 100, 10)}, "cannot_tell: 10, -28.348 to 26.604, each 2.1652 to 7.6604, break-even 5 or 5"},
-		{[]ComparedSession{session("p", 150, 100, 25)}, "flips: 25, 4.13 to 141.51, each 2.1652 to 7.6604, break-even 2 or 2"},
-		{[]ComparedSession{session("p", 100, 150, 5)}, "holds: 5, 66.239 to 107.453, each 3.2478 to 11.4906, break-even  or "},
-		{[]ComparedSession{session("p", 90, 100, -5)}, "flips: -5, -0.826 to -28.302, each 2.1652 to 7.6604, break-even 2 or 2"},
-		{[]ComparedSession{session("p", 200, 100, 1), session("q", 99, 100, 0)}, "cannot_tell: 1, -96.8348 to -91.3396, each 2.1652 to 7.6604, break-even 99 or 99"},
-		{[]ComparedSession{session("p", 200, 100, 1), session("q", 40, 100, 0)}, "holds: 1, -37.8348 to -32.3396, each 2.1652 to 7.6604, break-even 40 or 40"},
+		{[]ComparedSession{session("p", 150, 100, 5)}, "holds: 5, -33.3925 to -3.094, each 3.3215 to 9.3812, break-even 10 or 10"},
+		{[]ComparedSession{session("p", 150, 100, 10)}, "cannot_tell: 10, -16.785 to 43.812, each 3.3215 to 9.3812, break-even 5 or 5"},
+		{[]ComparedSession{session("p", 150, 100, 25)}, "flips: 25, 33.0375 to 184.53, each 3.3215 to 9.3812, break-even 2 or 2"},
+		{[]ComparedSession{session("p", 100, 150, 5)}, "holds: 5, 74.91125 to 120.359, each 4.9823 to 14.0718, break-even  or "},
+		{[]ComparedSession{session("p", 90, 100, -5)}, "flips: -5, -6.6075 to -36.906, each 3.3215 to 9.3812, break-even 2 or 2"},
+		{[]ComparedSession{session("p", 200, 100, 1), session("q", 99, 100, 0)}, "cannot_tell: 1, -95.6785 to -89.6188, each 3.3215 to 9.3812, break-even 99 or 99"},
+		{[]ComparedSession{session("p", 200, 100, 1), session("q", 40, 100, 0)}, "holds: 1, -36.6785 to -30.6188, each 3.3215 to 9.3812, break-even 40 or 40"},
 	} {
 		got := "none"
 		if k := Compare([]string{"a", "b"}, c.sessions, ByNothing)[0].Pairs[1].Correction; k != nil {

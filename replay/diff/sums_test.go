@@ -208,7 +208,11 @@ func TestSumsLinear(t *testing.T) {
 		}
 		return best
 	}
-	if few, many := took(5000), took(20000); many > 8*few {
-		t.Errorf("%v for 5,000 messages, %v for 20,000", few, many)
+	var few, many time.Duration
+	for range 5 { // a busy machine slows one of the two
+		if few, many = took(5000), took(20000); many <= 8*few {
+			return
+		}
 	}
+	t.Errorf("%v for 5,000 messages, %v for 20,000", few, many)
 }

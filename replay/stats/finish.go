@@ -12,7 +12,6 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/bill"
-	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/category"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
@@ -190,21 +189,10 @@ type Agent struct {
 func NewAgent(rec *replay.Record, about session.Subagent, table *price.Table) (a Agent, err error) {
 	conv := rec.Conv
 	a = Agent{Type: cmp.Or(about.Type, forkOf(conv.Agent)), ToolUse: about.ToolUse}
-	table = cmp.Or(table, price.Default())
 	a.Bill = bill.Of(conv, table)
-	a.Output, a.CostUSD = a.Bill.Output, a.Bill.CostUSD
-	for _, q := range conv.Requests {
-		msg := &conv.Messages[q.Message]
-		more := rec.Cal.Message(q.Message) - msg.Usage.Output
-		if !msg.HasUsage || rec.Cal.Reliable[q.Message] || more <= 0 {
-			continue
-		}
-		a.Estimated++
-		a.Output += more
-		if m, ok := table.Find(msg.Model); ok {
-			a.CostUSD.Add(m.On(msg.Time).Cost(cache.Split{}, more))
-		}
-	}
+	short := &a.Bill.Partial
+	a.Estimated, a.Output, a.CostUSD = short.Calls, a.Bill.Output+short.Tokens, a.Bill.CostUSD
+	a.CostUSD.Add(short.CostUSD)
 	b := &builder{conv: conv}
 	for m := range conv.Messages {
 		if msg := &conv.Messages[m]; msg.Role == session.User && !msg.Is(session.Earlier) {

@@ -88,7 +88,7 @@ func (f *claudeFrame) close() {
 		return
 	}
 	for i, reminders := range f.open.folds {
-		m.Blocks[i].JSON = folded(m.Blocks[i].JSON, strings.Join(reminders, "\n\n"))
+		m.Blocks[i].JSON = folded(m.Blocks[i].JSON, reminders)
 	}
 	f.open.folds = nil
 	if f.open.merged {
@@ -163,7 +163,7 @@ func (f *claudeFrame) fold(m *BodyMessage, i int, reminder *BodyBlock) bool {
 	if !ok || !isResult(m.Blocks[i]) || len(f.open.folds[i]) == 0 && !f.folds(m.Blocks[i].JSON) {
 		return false
 	}
-	f.open.folds[i] = append(f.open.folds[i], strings.TrimSpace(text))
+	f.open.folds[i] = append(f.open.folds[i], text)
 	return true
 }
 
@@ -186,30 +186,33 @@ func (f *claudeFrame) folds(js []byte) bool {
 	return true
 }
 
-// folded is a result's JSON with a text at its end.
-func folded(js []byte, text string) []byte {
+// folded is a result's JSON with reminders at its end: joined to a text, and behind the parts of a result of several, of
+// which a text before another one ends its line. (claude of 2.1.332.)
+func folded(js []byte, reminders []string) []byte {
 	raw, at, _ := resultContent(js)
 	var content any
 	var whole string
 	var parts []json.RawMessage
 	if json.Unmarshal(raw, &whole) == nil {
-		content = trimmed(whole, text)
+		var texts []string
+		for _, text := range slices.Concat([]string{whole}, reminders) {
+			if text = strings.TrimSpace(text); text != "" {
+				texts = append(texts, text)
+			}
+		}
+		content = strings.Join(texts, "\n\n")
 	} else {
 		_ = json.Unmarshal(raw, &parts) // folds has read it
-		var last struct{ Type, Text string }
-		if n := len(parts); n > 0 && json.Unmarshal(parts[n-1], &last) == nil && last.Type == "text" {
-			parts = append(parts[:n-1], textBlock(trimmed(last.Text, text)))
-		} else if text != "" {
+		for _, text := range reminders {
+			var last struct{ Type, Text string }
+			if n := len(parts); n > 0 && json.Unmarshal(parts[n-1], &last) == nil && last.Type == "text" {
+				parts[n-1] = textBlock(last.Text + "\n")
+			}
 			parts = append(parts, textBlock(text))
 		}
 		content = parts
 	}
 	return slices.Concat(js[:at], appendValue(nil, content), js[at+len(raw):])
-}
-
-// trimmed joins a result's text and a reminder.
-func trimmed(text, reminder string) string {
-	return strings.TrimPrefix(strings.TrimSpace(text)+"\n\n"+strings.TrimSpace(reminder), "\n\n")
 }
 
 // resultContent finds the content of a result's JSON.

@@ -32,6 +32,7 @@ type client struct {
 	ready    string
 	ignored  []string // paths that it asks for and does without
 	asIf     asIf
+	own      ownRelease
 }
 
 var clients = []client{
@@ -60,6 +61,7 @@ var clients = []client{
 			"edit":       `Edit {"file_path":"$WORK/{}","old_string":"line 3:","new_string":"line three:"}`,
 		},
 		ignored: []string{"HEAD /", "GET /api/", "POST /api/"},
+		own:     ownRelease{policy: "claude-code@$RELEASE"},
 		asIf: asIf{
 			policy: "claude-code-2.1.193", cut: regexp.MustCompile(`^<persisted-output>`),
 			flags: []string{"--model", "$MODEL", "--window", "200000", "--set", "window.auto_compact_window=$WINDOW", "--set", "autocompact.summary=[{fixed: $SUMMARY}]"},
@@ -94,6 +96,10 @@ stream_max_retries = 2
 			"read": `exec_command {"cmd":"cat {}","max_output_tokens":20000}`,
 			"sh":   `exec_command {"cmd":"{}","max_output_tokens":20000}`,
 		},
+		own: ownRelease{
+			policy: "codex-local", scenarios: []string{"turns", "long", "twice"}, // the lab's server is another provider's
+			flags: []string{"--window", "$WINDOW", "--set", "codex_compaction.token_limit=$LIMIT"},
+		},
 		asIf: asIf{
 			policy: "codex-local", cut: regexp.MustCompile(`Warning: truncated output`),
 			// Of a model that the catalogue of its release does not have it keeps 10,000 bytes of an output.
@@ -123,6 +129,10 @@ stream_max_retries = 2
 			"agent": `task {"description":"job {}","subagent_type":"general","prompt":"%%{}%%"}`,
 			"write": `write {"filePath":"$WORK/{}","content":"written by the agent\nline two\n"}`,
 			"edit":  `edit {"filePath":"$WORK/{}","oldString":"line 3:","newString":"line three:"}`,
+		},
+		own: ownRelease{
+			policy: "opencode@$RELEASE", scenarios: []string{"turns", "long", "twice"},
+			flags: []string{"--window", "$WINDOW", "--set", "opencode_compaction.input_limit=$WINDOW", "--set", "opencode_compaction.reserved=8000", "--set", "opencode_prune.auto=true"},
 		},
 		asIf: asIf{
 			policy: "opencode-1.18", cut: regexp.MustCompile(`^\.\.\.output truncated`),
@@ -183,6 +193,7 @@ stream_max_retries = 2
 			"write": `write {"path":"$WORK/{}","content":"written by the agent\nline two\n"}`,
 			"edit":  `edit {"path":"$WORK/{}","edits":[{"oldText":"a line 3:","newText":"a line three:"}]}`,
 		},
+		own: ownRelease{policy: "pi@$RELEASE", scenarios: []string{"turns"}, flags: []string{"--window", "$WINDOW"}},
 	},
 	{
 		name: "copilot", label: "Copilot CLI", pkg: "@github/copilot", bin: "copilot",

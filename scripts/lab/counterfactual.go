@@ -157,16 +157,21 @@ func (c *client) asIfFlags(s *scenario, summaries []mock.LoggedRequest) []string
 	if len(summaries) > 0 {
 		summary = utf8.RuneCountInString(summaries[0].Answer.Text) / 4
 	}
+	return c.configured(s, c.asIf.flags, summary)
+}
+
+// configured are flags of a replay, as the client is configured in a scenario.
+func (c *client) configured(s *scenario, flags []string, summary int) []string {
 	window := c.window
 	if s.window > 0 {
 		window = s.window
 	}
 	names := strings.NewReplacer("$WINDOW", fmt.Sprint(window), "$LIMIT", fmt.Sprint(window*3/4), "$MODEL", c.model, "$SUMMARY", fmt.Sprint(summary))
-	flags := make([]string, len(c.asIf.flags))
-	for i, f := range c.asIf.flags {
-		flags[i] = names.Replace(f)
+	list := make([]string, len(flags))
+	for i, f := range flags {
+		list[i] = names.Replace(f)
 	}
-	return flags
+	return list
 }
 
 // decisions are what a client can be seen to have done to its conversation, from its requests.

@@ -23,6 +23,7 @@ const use = `usage:
   lab compare [flags] FOLDER...    compare recordings
   lab counterfactual [flags]       replay recordings of one client under the policy of another, and compare with its own
   lab own [flags]                  replay recordings under the policy of their own release, and compare decisions
+  lab inside [flags]               play ctxkit's plugin, status line and MCP server in the newest Claude Code
   lab mock [-port N] [-log FILE]   only the model server
   lab list                         clients and scenarios
 
@@ -47,6 +48,8 @@ func main() {
 		code, err = counterfactualCommand(args)
 	case "own":
 		code, err = ownCommand(args)
+	case "inside":
+		code, err = insideCommand(args)
 	case "mock":
 		err = mockCommand(args)
 	case "mcp":

@@ -12,8 +12,16 @@ import (
 	"strings"
 )
 
+// ownRelease is how sessions of a client are replayed under the policy of their own release.
+type ownRelease struct {
+	policy    string   // with $RELEASE
+	scenarios []string // that are played with the client's pins, beside those that say it themselves
+	flags     []string
+}
+
 // own is a session of a release, replayed under the policy of that release, beside what the release did.
 type own struct {
+	client            *client
 	release, scenario string
 	requests          int
 	talk, marks       int // requests with the conversation, and with the cache breakpoints, that were sent
@@ -35,24 +43,33 @@ func ownCommand(args []string) (int, error) {
 	table := flags.String("expected", "", "table of expected results to hold these against")
 	update := flags.Bool("update", false, "write the results into the table")
 	_ = flags.Parse(args)
-	client := clientNamed("claude")
-	text := "release\tscenario\trequests\tconversation\tmarks\tcompacted before\tby the policy\tresults replaced\tby the policy\tcleared\tby the policy\tnot sent\tby the policy\n"
-	for i := range scenarios {
-		s := &scenarios[i]
-		if !s.own {
-			continue
-		}
-		for _, release := range s.versions {
-			o, err := replayOwn(program(*ctxkit), filepath.Join(*folder, client.name+"-"+release+"-"+s.name), client, s, release)
-			if errors.Is(err, os.ErrNotExist) && !*update {
-				fmt.Printf("%s, %s is left out: %v\n", release, s.name, err)
+	text := "client\trelease\tscenario\trequests\tconversation\tmarks\tcompacted before\tby the policy\tresults replaced\tby the policy\tcleared\tby the policy\tnot sent\tby the policy\n"
+	for i := range clients {
+		client := &clients[i]
+		for k := range scenarios {
+			s := &scenarios[k]
+			releases := s.versions
+			switch {
+			case !s.plays(client.name):
+				continue
+			case slices.Contains(client.own.scenarios, s.name):
+				releases = client.pins
+			case !s.own:
 				continue
 			}
-			if err != nil {
-				return 2, fmt.Errorf("%s, %s: %w", release, s.name, err)
+			for _, release := range releases {
+				o := own{client: client, release: release, scenario: s.name}
+				err := o.replay(program(*ctxkit), filepath.Join(*folder, client.name+"-"+release+"-"+s.name), s)
+				if errors.Is(err, os.ErrNotExist) && !*update {
+					fmt.Printf("%s %s, %s is left out: %v\n", client.name, release, s.name, err)
+					continue
+				}
+				if err != nil {
+					return 2, fmt.Errorf("%s %s, %s: %w", client.name, release, s.name, err)
+				}
+				fmt.Print(o.row())
+				text += o.row()
 			}
-			fmt.Print(o.row())
-			text += o.row()
 		}
 	}
 	switch {
@@ -77,7 +94,7 @@ func ownCommand(args []string) (int, error) {
 
 // row is the line of the table: what the client did, and what the policy says where that differs.
 func (o *own) row() string {
-	cells := []string{o.release, o.scenario, fmt.Sprint(o.requests), fmt.Sprint(o.talk), fmt.Sprint(o.marks)}
+	cells := []string{o.client.name, o.release, o.scenario, fmt.Sprint(o.requests), fmt.Sprint(o.talk), fmt.Sprint(o.marks)}
 	for _, pair := range [][2]any{
 		{numbers(o.did.compacted), numbers(o.says.compacted)}, {names(o.did.replaced), names(o.says.replaced)}, {names(o.did.clear), names(o.says.clear)},
 		{o.did.blocked, o.says.blocked},
@@ -93,61 +110,60 @@ func names(ids []string) string {
 		return "–"
 	}
 	short := make([]string, len(ids))
-	for i, id := range ids {
-		short[i] = strings.TrimLeft(id[len("toolu_"):], "0")
+	for i, id := range slices.Sorted(slices.Values(ids)) { // a policy may clear the newest first
+		short[i] = strings.TrimLeft(id[strings.LastIndex(id, "_")+1:], "0")
 	}
 	return strings.Join(short, " ")
 }
 
 var replacement = regexp.MustCompile(`^(<persisted-output>|\[Old tool result content cleared\])`)
 
-// replayOwn replays one recording in the environment of its client.
-func replayOwn(ctxkit program, folder string, client *client, s *scenario, release string) (own, error) {
-	o := own{release: release, scenario: s.name}
+// replay replays one recording in the environment of its client.
+func (o *own) replay(ctxkit program, folder string, s *scenario) error {
 	k, err := openKept(folder)
 	if err != nil {
-		return o, err
+		return err
 	}
 	defer k.close()
-	for _, e := range slices.Concat(client.env, s.env) {
+	for _, e := range slices.Concat(o.client.env, s.env) {
 		if name, value, _ := strings.Cut(e, "="); strings.Contains(name, "COMPACT") {
 			if err := os.Setenv(name, strings.ReplaceAll(value, "$WINDOW", fmt.Sprint(s.window))); err != nil {
-				return o, err
+				return err
 			}
 			defer os.Unsetenv(name)
 		}
 	}
-	file, policy := k.sessions[0], "claude-code@"+release
+	file, policy := k.sessions[0], strings.ReplaceAll(o.client.own.policy, "$RELEASE", o.release)
 	recorded, err := ctxkit.replay(file, "recorded")
 	if err != nil {
-		return o, err
+		return err
 	}
-	flags := []string{"--env"}
-	if compareVersions(release, "2.1.25") >= 0 && compareVersions(release, "2.1.69") < 0 {
+	flags := append([]string{"--env"}, o.client.configured(s, o.client.own.flags, 0)...)
+	if o.client.name == "claude" && compareVersions(o.release, "2.1.25") >= 0 && compareVersions(o.release, "2.1.69") < 0 {
 		flags = append(flags, "--set", "microcompact_size.enabled=true") // no server here switches it off
 	}
 	said, err := ctxkit.replay(file, policy, flags...)
 	if err != nil {
-		return o, err
+		return err
 	}
 	texts, err := textsOf(file)
 	if err != nil {
-		return o, err
+		return err
 	}
 	requests, _, err := k.match(file, texts.all, recorded, k.main)
 	if err != nil {
-		return o, err
+		return err
 	}
 	c := comparison{kept: k, ctxkit: ctxkit, payloads: policy, flags: flags}
 	var all result
 	sent := map[string]bool{}
 	for i, r := range requests {
 		if err := c.request(&all, file, texts.all, i+1, r); err != nil {
-			return o, err
+			return err
 		}
-		blocks, err := blocksOf("anthropic", r.line.Messages)
+		blocks, err := blocksOf(r.line.API, r.line.Messages)
 		if err != nil {
-			return o, err
+			return err
 		}
 		for _, b := range blocks {
 			if b.kind != "tool_result" {
@@ -169,7 +185,7 @@ func replayOwn(ctxkit program, folder string, client *client, s *scenario, relea
 	last := requests[len(requests)-1].line
 	o.did.blocked, err = blockedAt(file, len(requests))
 	if err != nil {
-		return o, err
+		return err
 	}
 	o.says.compacted = said.before("summarize")
 	for _, e := range said.Events {
@@ -177,18 +193,18 @@ func replayOwn(ctxkit program, folder string, client *client, s *scenario, relea
 			switch {
 			case e.Kind == "persist" && e.Stage == "tool_result_budget":
 				o.says.replaced = append(o.says.replaced, t.Call)
-			case strings.HasPrefix(e.Stage, "microcompact"):
+			case e.Stage == "opencode_prune" || strings.HasPrefix(e.Stage, "microcompact"):
 				o.says.clear = append(o.says.clear, t.Call)
 			}
 		}
 	}
 	if o.says.blocked, err = ctxkit.blocks(policy, len(requests), last.Answer.Usage.Total+last.Answer.Usage.Out, said); err != nil {
-		return o, err
+		return err
 	}
 	if all.first != "" {
-		fmt.Printf("  %s, %s: %s\n", release, s.name, all.first)
+		fmt.Printf("  %s, %s: %s\n", o.release, s.name, all.first)
 	}
-	return o, nil
+	return nil
 }
 
 // blockedAt is the number of the request that a client says it did not send, after n that it sent; 0 for none.

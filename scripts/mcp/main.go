@@ -28,7 +28,8 @@ func serve() int {
 	os.Stdout = os.Stderr // standard output carries the protocol alone
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := newServer().Run(ctx, &mcp.IOTransport{Reader: os.Stdin, Writer: protocol})
+	answers := &lockedWriter{WriteCloser: protocol}
+	err := newServer().Run(ctx, &mcp.IOTransport{Reader: validLines(os.Stdin, answers), Writer: answers})
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, context.Canceled) {
 		fmt.Fprintln(os.Stderr, "ctxkit-mcp:", err)
 		return 1

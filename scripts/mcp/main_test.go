@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +44,19 @@ func TestWaiting(t *testing.T) {
 	<-a.slot
 	if found, said, err := a.ask(t.Context(), part{args: []string{"version", flag("none", "")}}); err != nil || !strings.HasPrefix(found, "ctxkit ") || said != "" {
 		t.Errorf("%q, %q, %v", found, said, err)
+	}
+}
+
+// TestValidLines holds that a line that is no message is answered with an error and ends nothing.
+func TestValidLines(t *testing.T) {
+	const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n"
+	var out bytes.Buffer
+	passed, err := io.ReadAll(validLines(strings.NewReader("{\"id\":1}\n\n"+ping+"nonsense\n[1]\n"+ping+"{"), &out))
+	if err != nil || string(passed) != ping+ping {
+		t.Errorf("passed %q, %v", passed, err)
+	}
+	if got := strings.Count(out.String(), `"code":-32600`); got != 4 || strings.Count(out.String(), "\n") != 4 {
+		t.Errorf("answered with %q", out.String())
 	}
 }
 

@@ -27,20 +27,21 @@ type ProgressFunc func(done, total int)
 
 // Backend gives the explorer what it shows. Its functions may take long, and are not called on the goroutine that draws.
 type Backend struct {
-	Sessions func(step ProgressFunc) ([]report.SessionItem, error)
-	Figures  func(ctx context.Context, list []report.SessionItem, step ProgressFunc) // reads sizes and costs into the items
+	Sessions func(show func([]report.SessionItem), step ProgressFunc) ([]report.SessionItem, error) // shows some of them before it has all
+	Figures  func(ctx context.Context, list []report.SessionItem, step ProgressFunc)                // reads sizes and costs into the items
 	Open     func(ctx context.Context, item *report.SessionItem, step ProgressFunc) (*Opened, error)
-	Page     func(item *report.SessionItem, policy, file string) error // writes a page
-	Stamp    func(item *report.SessionItem) string                     // changes with the session's file
+	Page     func(ctx context.Context, item *report.SessionItem, policy, file string) error // writes a page
+	Stamp    func(item *report.SessionItem) string                                          // changes with the session's file
 
-	Folders  []string // that the user named
+	Context  context.Context // ends with the explorer
+	Folders  []string        // that the user named
 	Sort     func(list []report.SessionItem, order string)
 	Orders   []string // for Sort; the first is that of Sessions
 	Agent    func(item *report.SessionItem) string
 	Policies []string
-	Policy   string // with which a session is shown at first
-	Words    func(item *report.SessionItem) string
-	Line     func(words []string) string // a command line to paste
+	Policy   string                                  // with which a session is shown at first
+	Words    func(item *report.SessionItem) []string // of a command line, that name it
+	Line     func(words []string) string             // a command line to paste
 	Layout   report.Layout
 	Now      time.Time
 	Watch    time.Duration // how often files that grow are looked at; 0: never
@@ -51,6 +52,7 @@ type Backend struct {
 type Opened struct {
 	Conv    *session.Conversation
 	Record  *replay.Record
+	Agents  []report.SessionItem // its subagents, with their figures
 	Options replay.Options
 	Policy  func(name string) (*policy.Policy, error)
 	Bill    func(pol *policy.Policy, opt replay.Options) (print func(w io.Writer, layout report.Layout) error, err error)
@@ -178,6 +180,11 @@ func (m *Browser) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case progress:
 		msg.job.done, msg.job.total = msg.done, msg.total
 		return m, nil
+	case partly:
+		if msg.job.ctx.Err() == nil {
+			return m, msg.then()
+		}
+		return m, nil
 	case finished:
 		if msg.job.ctx.Err() != nil {
 			return m, nil // its screen was left
@@ -294,6 +301,7 @@ type job struct {
 	send        func(tea.Msg) // nil: progress is not shown
 	sent        int           // steps
 	done, total int           // as shown
+	written     bool          // it writes what the user wants to have
 }
 
 // then is called on the goroutine that draws once a job is done.
@@ -303,6 +311,10 @@ type (
 	progress struct {
 		job         *job
 		done, total int
+	}
+	partly struct {
+		job  *job
+		then then
 	}
 	finished struct {
 		work *work
@@ -320,6 +332,9 @@ func (w *work) start() tea.Cmd    { return nil }
 // halt ends the job. What it finds is not used any more.
 func (w *work) halt() {
 	if w.job != nil {
+		if w.job.written {
+			w.m.note = w.job.what + ": stopped"
+		}
 		w.job.stop()
 		w.job = nil
 	}
@@ -330,7 +345,7 @@ func (w *work) run(what string, opened *Opened, do func(j *job) (then, error)) t
 	w.halt()
 	w.failed = ""
 	j := &job{what: what, send: w.m.src.Send}
-	j.ctx, j.stop = context.WithCancel(context.Background())
+	j.ctx, j.stop = context.WithCancel(w.m.src.Context)
 	w.job = j
 	if opened != nil {
 		opened.users.Add(1)
@@ -354,6 +369,13 @@ func (j *job) step(done, total int) {
 	if now != j.sent && j.send != nil {
 		j.sent = now
 		j.send(progress{j, done, total})
+	}
+}
+
+// show has something done on the goroutine that draws while the job goes on.
+func (j *job) show(do then) {
+	if j.send != nil {
+		j.send(partly{j, do})
 	}
 }
 

@@ -260,7 +260,7 @@ func (r *requestScreen) actions() []action {
 
 func (r *requestScreen) words() []string {
 	s := r.session
-	words := []string{"diff", s.m.src.Words(&s.item), "--policy", s.first.name, "--at", strconv.Itoa(r.n)}
+	words := s.command("diff", "--at", strconv.Itoa(r.n))
 	if s.second != nil {
 		words = append(words, "--against", s.second.name)
 	}
@@ -287,7 +287,7 @@ func (r *requestScreen) open(find string) tea.Cmd {
 		return nil
 	}
 	s := r.session
-	t := newText(r.m, "block", "view", s.m.src.Words(&s.item), "--policy", s.first.name, "--at", strconv.Itoa(r.n), "--as", "payload", "--full")
+	t := newText(r.m, "block", s.command("view", "--at", strconv.Itoa(r.n), "--as", "payload", "--full")...)
 	t.find = find
 	t.keys = s.blockKeys(func(by int) tea.Cmd {
 		at := r.Cursor() + by

@@ -282,17 +282,19 @@ func (s *sessionScreen) open() tea.Cmd { return s.m.push(newRequest(s, s.request
 func (s *sessionScreen) page() tea.Cmd {
 	src, item, name := s.m.src, s.item, s.first.name
 	return s.m.ask("write the page to", cmp.Or(item.Short, "session")+".html", nil, func(file string) tea.Cmd {
-		return s.run("writing "+file, nil, func(j *job) (then, error) {
-			err := src.Page(&item, name, file)
+		cmd := s.run("writing "+file, nil, func(j *job) (then, error) {
+			err := src.Page(j.ctx, &item, name, file)
 			return func() tea.Cmd { s.m.note = file + " is written"; return nil }, err
 		})
+		s.job.written = true
+		return cmd
 	})
 }
 
 // bill shows what the session cost, and what for.
 func (s *sessionScreen) bill() tea.Cmd {
 	opened, r := s.opened, s.first
-	t := newText(s.m, "bill", "why", s.m.src.Words(&s.item), "--policy", r.name)
+	t := newText(s.m, "bill", s.command("why")...)
 	cmd := s.m.push(t)
 	return tea.Batch(cmd, t.run("adding up", opened, func(j *job) (then, error) {
 		print, err := opened.Bill(r.pol, opened.until(j))
@@ -333,13 +335,36 @@ func (s *sessionScreen) actions() []action {
 		on("P", "second policy", with(s.secondPolicies)),
 		on("/", "search", with(s.search)),
 		on("t", "by time", with(func() tea.Cmd { s.byTime = !s.byTime; return nil })),
+		on("g", "subagents", s.agents),
 		on("o", "write the page", with(s.page)),
 		on("r", "read again", s.read),
 	}
 }
 
-func (s *sessionScreen) words() []string {
-	return append([]string{"replay", s.m.src.Words(&s.item)}, "--policy", s.first.name)
+func (s *sessionScreen) words() []string { return s.command("replay") }
+
+// command is a command about the session under the policy.
+func (s *sessionScreen) command(name string, more ...string) []string {
+	return slices.Concat([]string{name}, s.m.src.Words(&s.item), []string{"--policy", s.first.name}, more)
+}
+
+// agents lists the subagents of the session.
+func (s *sessionScreen) agents() tea.Cmd {
+	list := &sessions{work: work{m: s.m}, agents: true, listed: true, rows: newRows()}
+	if s.opened != nil {
+		list.all, list.read = slices.Clone(s.opened.Agents), len(s.opened.Agents)
+	}
+	for _, i := range s.m.stack[0].(*sessions).all { // other agents' subagents are sessions that name the one that started them
+		if i.Parent != "" && i.Parent == s.item.ID {
+			list.all = append(list.all, i)
+		}
+	}
+	if len(list.all) == 0 {
+		s.m.note = "the session has no subagent"
+		return nil
+	}
+	list.show()
+	return s.m.push(list)
 }
 
 // compactions shows the first compaction at a request or after it, or the last one.
@@ -369,9 +394,9 @@ func (s *sessionScreen) compaction(t *textScreen, list []int, n int) tea.Cmd {
 	}
 	opened, r := s.opened, s.first
 	t.request, t.name = n, "compaction "+strconv.Itoa(slices.Index(list, n)+1)+" of "+strconv.Itoa(len(list))
-	t.command = []string{"diff", s.m.src.Words(&s.item), "--policy", r.name, "--from", strconv.Itoa(n - 1), "--at", strconv.Itoa(n)}
+	t.command = s.command("diff", "--from", strconv.Itoa(n-1), "--at", strconv.Itoa(n))
 	if n == 1 {
-		t.command = []string{"diff", s.m.src.Words(&s.item), "--policy", r.name, "--at", "1"}
+		t.command = s.command("diff", "--at", "1")
 	}
 	return t.run("replaying", opened, func(j *job) (then, error) {
 		from := r.pol

@@ -14,6 +14,7 @@ import (
 // sessions is the list of sessions.
 type sessions struct {
 	work
+	agents bool // it lists the subagents of a session
 	all    []report.SessionItem
 	read   int // of all, in the order of the list: their figures are read
 	listed bool
@@ -24,9 +25,13 @@ type sessions struct {
 }
 
 func (s *sessions) title() string {
-	parts := []string{"sessions"}
-	if s.listed {
-		parts[0] = policy.Thousands(len(s.shown)) + " of " + policy.Thousands(len(s.all)) + " sessions"
+	what := "sessions"
+	if s.agents {
+		what = "subagents"
+	}
+	parts := []string{what}
+	if s.listed || len(s.all) > 0 {
+		parts[0] = policy.Thousands(len(s.shown)) + " of " + policy.Thousands(len(s.all)) + " " + what
 	}
 	for _, p := range [][2]string{{"by ", s.order}, {"agent ", s.agent}, {"project ", s.project}, {"with ", s.filter}} {
 		if p[1] != "" {
@@ -40,11 +45,13 @@ func (s *sessions) start() tea.Cmd {
 	if s.listed {
 		return s.figures()
 	}
-	s.rows = newRows()
+	s.rows, s.all, s.shown = newRows(), nil, nil
 	s.m.resize()
 	list := s.m.src.Sessions
 	return s.run("looking for sessions", nil, func(j *job) (then, error) {
-		found, err := list(j.step)
+		found, err := list(func(some []report.SessionItem) {
+			j.show(func() tea.Cmd { s.all = some; s.show(); return nil })
+		}, j.step)
 		return func() tea.Cmd {
 			s.all, s.read, s.listed = found, 0, true
 			s.show()
@@ -155,7 +162,7 @@ func (s *sessions) choose(what string, names []string, to *string) tea.Cmd {
 }
 
 func (s *sessions) actions() []action {
-	return []action{
+	list := []action{
 		on("enter", "open", s.open),
 		on("/", "filter", func() tea.Cmd {
 			return s.m.ask("filter", s.filter, func(text string) { s.filter = text; s.show() }, func(string) tea.Cmd { return nil })
@@ -163,11 +170,17 @@ func (s *sessions) actions() []action {
 		on("s", "sort", func() tea.Cmd { return s.choose("order", s.m.src.Orders, &s.order) }),
 		on("a", "agent", func() tea.Cmd { return s.choose("agent", s.values(s.m.src.Agent), &s.agent) }),
 		on("d", "project", func() tea.Cmd { return s.choose("project", s.values(projectOf), &s.project) }),
-		on("r", "list again", func() tea.Cmd { s.listed = false; return s.start() }),
 	}
+	if !s.agents {
+		list = append(list, on("r", "list again", func() tea.Cmd { s.listed = false; return s.start() }))
+	}
+	return list
 }
 
 func (s *sessions) words() []string {
+	if s.agents {
+		return nil
+	}
 	words := append([]string{"sessions"}, s.m.src.Folders...)
 	for _, p := range [][2]string{{"--sort", s.order}, {"--source", s.agent}, {"--project", s.project}, {"--grep", s.filter}} {
 		if p[1] != "" {

@@ -15,11 +15,13 @@ import (
 
 // CodexCompaction are the parameters of codex_compaction.
 type CodexCompaction struct {
-	Form       string `yaml:"form" doc:"who compacts: local, a summary that the model writes; remote_v1 and remote_v2, one encrypted item of the provider's, with every final answer of the agent's (v1) or none (v2)" enum:"local,remote_v1,remote_v2"`
+	Form       string `yaml:"form" doc:"who compacts: local, a summary that the model writes; remote_v1 and remote_v2, one encrypted item of the provider's, with every final answer of the agent's (v1) or none (v2); new_context, nobody: a new context begins without a summary and without any message (the feature token_budget)" enum:"local,remote_v1,remote_v2,new_context"`
 	Percent    int    `yaml:"percent" doc:"compact at this share of the window" unit:"percent" min:"1" max:"100"`
 	TokenLimit *int   `yaml:"token_limit" doc:"model_auto_compact_token_limit: compact here where that is less" unit:"tokens" min:"1"`
 	Reasoning  string `yaml:"reasoning" doc:"whether the estimate counts the encrypted reasoning from before the last user message once more; Claude's thinking is none" enum:"encrypted,none"`
 	UserTokens *int   `yaml:"user_tokens" doc:"size limit of the newest user messages that stay, at four bytes a token; the message that exceeds it is cut in its middle" unit:"tokens" min:"0"`
+	Images     string `yaml:"images" doc:"whether an image of a user message that stays counts, as 1,844 tokens: one that does not fit is left out, and what is before it" enum:"free,count"`
+	Buffer     int    `yaml:"buffer" doc:"with new_context: how far past the limit the model goes on, to write notes (auto_compact_fallback_buffer_tokens), but not past 95 % of the window" unit:"tokens" min:"0"`
 	Change     string `yaml:"model_change" doc:"compact before a turn that goes on with a model which the client's catalogue gives another compaction hash (comp_hash)" enum:"none,compact"`
 	Context    string `yaml:"context" doc:"whether the reminders and attachments from before the session's first response are sent again" enum:"again,none"`
 	Prompt     int    `yaml:"prompt_tokens" doc:"the prompt that asks for the summary" unit:"tokens" min:"0"`
@@ -28,9 +30,10 @@ type CodexCompaction struct {
 
 // The values of form.
 const (
-	formLocal    = "local"
-	formRemoteV1 = "remote_v1"
-	formRemoteV2 = "remote_v2"
+	formLocal      = "local"
+	formRemoteV1   = "remote_v1"
+	formRemoteV2   = "remote_v2"
+	formNewContext = "new_context"
 )
 
 func defineCodexCompaction() policy.Definition {
@@ -38,11 +41,11 @@ func defineCodexCompaction() policy.Definition {
 	return policy.Definition{
 		Name:    "codex_compaction",
 		Summary: "At 90 % of the window the view becomes the newest user messages, up to 20,000 tokens of them, and a summary as the last message; compacted by the provider, all of them or up to 64,000 tokens, and one encrypted item.",
-		Source:  "Codex CLI: codex-rs/core/src/compact.rs and truncate.rs (commit 0100b103), compact_remote_v2.rs (commit 009bd870), auto_compact_token_limit of codex-rs/protocol/src/openai_models.rs; the windows and compaction hashes are those of the catalogues in its releases, the change of model is the reason comp_hash_changed in the program of 0.150.1 and openai/codex#33833; what the provider keeps in its first form is read off 11 recorded compactions of release 0.118.0, in its second off 28 of 0.142.5 to 0.144.5. A typed prompt is a user message, and what it holds next to text stays with it; a final answer is a response without a call; what is sent again stands behind the last user message, in Codex before it. A request that is too long without all that can be dropped fails, and the view stays",
+		Source:  "Codex CLI: codex-rs/core/src/compact.rs and truncate.rs (commit 0100b103), compact_remote_v2.rs (commit 009bd870; images of user messages count in compact_remote_v2_images.rs, the feature compaction_image_budget, on from 0.150 on), compact_token_budget.rs and session/context_window.rs (a new context, the feature token_budget, off in 0.171.0), auto_compact_token_limit of codex-rs/protocol/src/openai_models.rs; the windows and compaction hashes are those of the catalogues in its releases, the change of model is the reason comp_hash_changed in the program of 0.150.1 and openai/codex#33833; what the provider keeps in its first form is read off 11 recorded compactions of release 0.118.0, in its second off 28 of 0.142.5 to 0.144.5. A typed prompt is a user message, and what it holds next to text stays with it; a final answer is a response without a call; what is sent again stands behind the last user message, in Codex before it. A request that is too long without all that can be dropped fails, and the view stays",
 		Truth:   policy.TruthDocumented,
 		Moments: policy.Prepare | policy.Manual,
 		Params: &CodexCompaction{
-			Form: formLocal, Percent: 90, Reasoning: "encrypted", UserTokens: &userTokens, Change: "none", Context: "again", Prompt: 113,
+			Form: formLocal, Percent: 90, Reasoning: "encrypted", UserTokens: &userTokens, Images: "free", Buffer: 16384, Change: "none", Context: "again", Prompt: 113,
 			Params: summarize.DefaultParams(),
 		},
 		Example: `before: 180,000 of 200,000 tokens; prompts of 5,000, 8,000 and 9,000 tokens, oldest first, and what the agent did
@@ -67,6 +70,9 @@ func (p *CodexCompaction) limit(window int) int {
 	if p.TokenLimit != nil {
 		at = min(at, *p.TokenLimit)
 	}
+	if p.Form == formNewContext {
+		at = min(at+p.Buffer, window*95/100)
+	}
 	return at
 }
 
@@ -75,6 +81,9 @@ func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
 	key, from := "codex_compaction.percent", fmt.Sprintf("%d %% of the window (codex_compaction.percent)", p.Percent)
 	if p.TokenLimit != nil && *p.TokenLimit <= c.Window*p.Percent/100 {
 		key, from = "codex_compaction.token_limit", "codex_compaction.token_limit"
+	}
+	if p.Form == formNewContext {
+		from += ", and codex_compaction.buffer, but no more than 95 %"
 	}
 	l.Acts(policy.Limit{Name: "compaction", Label: "compact", Operator: ">=", Tokens: p.limit(c.Window), From: c.Name(from), Key: key})
 }
@@ -86,6 +95,7 @@ func check(c *policy.Check) {
 		c.Add(policy.RuleAlways, "codex_compaction.user_tokens", "make it smaller", "%d of user messages with %d of system prompt and tools reach %d, where codex_compaction compacts again", *users, overhead, at)
 	}
 	c.Unused("codex_compaction.prompt_tokens", p.Form != formLocal, "codex_compaction.form: the provider needs no prompt")
+	c.Unused("codex_compaction.buffer", p.Form == formNewContext, "codex_compaction.form: only new_context has one")
 }
 
 // codexSummaryPrefix precedes a summary, with a line break.
@@ -183,6 +193,7 @@ const (
 	textFrame    = `{"type":"input_text","text":""},`
 	turnFrame    = `,"internal_chat_message_metadata_passthrough":{"turn_id":"01234567-89ab-cdef-0123-456789abcdef"}` // since remote_v2
 	imageBytes   = 7373                                                                                               // that an image counts as
+	imageTokens  = (imageBytes + 3) / 4
 )
 
 // codexTokens is Codex' estimate of an item in its history, in tokens: for each part a quarter of the bytes of its
@@ -215,6 +226,16 @@ func (s *codexCompaction) compact(c *policy.Context, pending []policy.ItemID, in
 	if c.View.Len() == len(pending) {
 		return nil, nil
 	}
+	if s.p.Form == formNewContext {
+		again := s.context(c, pending)
+		if len(again) == 0 { // Codex' own always has this
+			again = []policy.Content{policy.Text("<environment_context></environment_context>")}
+		}
+		return []policy.Edit{{
+			Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; a new context, no summary", Keep: pending,
+			Insert: []policy.Synthetic{{Role: "user", Label: "context", Attached: true, Contents: again}},
+		}}, nil
+	}
 	summary, boundary, from, err := summarize.Take(c, s.p.Summary, summarize.Bare)
 	if err != nil {
 		return nil, err
@@ -228,7 +249,7 @@ func (s *codexCompaction) compact(c *policy.Context, pending []policy.ItemID, in
 	if failure := try.Failure(c); failure != nil {
 		return failure, nil
 	}
-	lead, cut, err := s.prompts(c, keep)
+	lead, cuts, err := s.prompts(c, keep)
 	if err != nil {
 		return nil, err
 	}
@@ -250,9 +271,9 @@ func (s *codexCompaction) compact(c *policy.Context, pending []policy.ItemID, in
 		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
 		Lead: lead, Insert: insert, Keep: keep, Call: call,
 	}}
-	if cut != nil { // what it leaves of a prompt that was cut before is new, as the whole view is
+	for _, cut := range cuts { // what it leaves of a prompt that was cut before is new, as the whole view is
 		cut.Trigger = trigger
-		edits = append(edits, *cut)
+		edits = append(edits, cut)
 	}
 	return edits, nil
 }
@@ -290,9 +311,9 @@ func prefixed(prefix string, summary policy.Content) []policy.Content {
 }
 
 // prompts returns the messages that stay, oldest first: the newest of the user's that fit user_tokens, and of the next
-// older one as much as fits, by the edit cut; in the form remote_v1 the agent's final answers too. It leaves out what
+// older one as much as fits, by the edits cuts; in the form remote_v1 the agent's final answers too. It leaves out what
 // is kept anyway.
-func (s *codexCompaction) prompts(c *policy.Context, keep []policy.ItemID) (lead []policy.ItemID, cut *policy.Edit, err error) {
+func (s *codexCompaction) prompts(c *policy.Context, keep []policy.ItemID) (lead []policy.ItemID, cuts []policy.Edit, err error) {
 	v := c.View
 	remaining := math.MaxInt
 	if s.p.UserTokens != nil {
@@ -310,9 +331,12 @@ func (s *codexCompaction) prompts(c *policy.Context, keep []policy.ItemID) (lead
 		if m == nil || m.Class != session.ClassPrompt || slices.Contains(keep, id) {
 			continue
 		}
-		bytes, largest := 0, -1
+		bytes, largest, images := 0, -1, 0
 		for b := range m.Blocks {
 			t := policy.Target{Item: id, Block: b}
+			if s.p.Images == "count" && v.Kind(t) == jsonl.KindImage {
+				images++
+			}
 			if n := v.Length(t).Bytes; v.Kind(t) == jsonl.KindText {
 				bytes += n
 				if largest < 0 || n > v.Length(policy.Target{Item: id, Block: largest}).Bytes {
@@ -323,21 +347,29 @@ func (s *codexCompaction) prompts(c *policy.Context, keep []policy.ItemID) (lead
 		if bytes == 0 && s.p.Form == formLocal {
 			continue
 		}
-		if tokens := max((bytes+3)/4, 1); tokens <= remaining {
+		tokens := max((bytes+3)/4+images*imageTokens, 1)
+		if tokens <= remaining {
 			lead, remaining = append(lead, id), remaining-tokens
 			continue
+		}
+		reason := fmt.Sprintf("%d tokens of user messages, %d are left", tokens, remaining)
+		if images > 0 {
+			stays := false
+			if cuts, stays, err = newestParts(c, id, remaining, reason); stays {
+				lead = append(lead, id)
+			} else {
+				cuts = nil
+			}
+			break
 		}
 		// Of a prompt in several texts the largest is cut.
 		t := policy.Target{Item: id, Block: largest}
 		if room := 4*remaining - (bytes - v.Length(t).Bytes); room > 0 {
-			text, err := c.Texts.Text(t)
+			cut, err := cutPrompt(c, t, room, reason)
 			if err != nil {
-				return nil, nil, fmt.Errorf("reading a user message: %w", err)
+				return nil, nil, err
 			}
-			content := policy.Text(codexTruncate(text, room))
-			content.Partial = true
-			lead = append(lead, id)
-			cut = &policy.Edit{Kind: policy.KindTruncate, Target: t, New: &content, Reason: fmt.Sprintf("%d tokens of user messages, %d are left", (bytes+3)/4, remaining)}
+			lead, cuts = append(lead, id), []policy.Edit{cut}
 		}
 		break
 	}
@@ -345,7 +377,42 @@ func (s *codexCompaction) prompts(c *policy.Context, keep []policy.ItemID) (lead
 	for len(lead) > 0 && v.Role(lead[0]) == session.Assistant { // the first message has to be a user's
 		lead = lead[1:]
 	}
-	return lead, cut, nil
+	return lead, cuts, err
+}
+
+// cutPrompt leaves limit bytes of a text of a user message.
+func cutPrompt(c *policy.Context, t policy.Target, limit int, reason string) (policy.Edit, error) {
+	text, err := c.Texts.Text(t)
+	if err != nil {
+		return policy.Edit{}, fmt.Errorf("reading a user message: %w", err)
+	}
+	content := policy.Text(codexTruncate(text, limit))
+	content.Partial = true
+	return policy.Edit{Kind: policy.KindTruncate, Target: t, New: &content, Reason: reason}, nil
+}
+
+// newestParts leaves of a user message with images its newest parts that fit; stays is false where none does.
+func newestParts(c *policy.Context, id policy.ItemID, remaining int, reason string) (cuts []policy.Edit, stays bool, err error) {
+	for b := len(c.View.Message(id).Blocks) - 1; b >= 0; b-- {
+		t := policy.Target{Item: id, Block: b}
+		kind, tokens := c.View.Kind(t), (c.View.Length(t).Bytes+3)/4
+		if kind == jsonl.KindImage {
+			tokens = imageTokens
+		}
+		if tokens <= remaining {
+			remaining, stays = remaining-tokens, true
+			continue
+		}
+		cut := policy.Edit{Kind: policy.KindTruncate, Target: t, New: &policy.Content{Kind: kind, Gone: true}, Reason: reason}
+		if kind == jsonl.KindText && remaining > 0 {
+			stays = true
+			if cut, err = cutPrompt(c, t, 4*remaining, reason); err != nil {
+				return nil, false, err
+			}
+		}
+		cuts, remaining = append(cuts, cut), 0
+	}
+	return cuts, stays, nil
 }
 
 // finalAnswer reports whether a message is a response that says something and calls no tool.

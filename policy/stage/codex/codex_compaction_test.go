@@ -535,3 +535,87 @@ func TestCodexCompactionModelChange(t *testing.T) {
 		})
 	}
 }
+
+// Where images count, a message with images is left its newest parts that fit, and nothing older stays. An image is 1,844
+// tokens. The cases are those of Codex' own tests.
+func TestCodexCompactionImages(t *testing.T) {
+	image := stagetest.Block(jsonl.KindImage, "image", "")
+	text := func(tokens int) stagetest.BlockText { return stagetest.Say(strings.Repeat("x", 4*tokens)) }
+	for _, tt := range []struct {
+		name   string
+		images string
+		tokens int
+		parts  []stagetest.BlockText // of the second of three user messages; the others have a token
+		order  string
+		gone   string // the blocks of it that are not sent
+		cut    int    // bytes that a text of it keeps
+	}{
+		{"free", "free", 2, []stagetest.BlockText{image}, "m2 m4 summary", "", 0},
+		{"one fits", "count", 1845, []stagetest.BlockText{image}, "m2 m4 summary", "", 0},
+		{"one is too large, nothing older stays", "count", 1844, []stagetest.BlockText{image}, "m4 summary", "", 0},
+		{"the older image goes", "count", 1 + 1844 + 5, []stagetest.BlockText{image, text(4), image}, "m2 m4 summary", "0", 0},
+		{"what is before an image that goes", "count", 1 + 1844, []stagetest.BlockText{text(4), image, image, text(1)}, "m2 m4 summary", "2 1 0", 0},
+		{"a text is cut", "count", 1 + 1844 + 2, []stagetest.BlockText{text(9), text(40), image}, "m2 m4 summary", "0", 8},
+	} {
+		c := stagetest.NewConvo()
+		c.User(session.ClassPrompt, text(1))
+		c.Assistant(stagetest.Say("done"))
+		at := c.User(session.ClassPrompt, tt.parts...)
+		c.Assistant(stagetest.Say("done"))
+		c.User(session.ClassPrompt, text(1))
+		c.Assistant(stagetest.Say("done"))
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) {
+			p.Form, p.Images, p.UserTokens = formRemoteV2, tt.images, &tt.tokens
+		})))
+		for m := range c.Messages {
+			r.View.Join(m)
+		}
+		r.Fire(policy.Manual, 3, policy.Context{})
+		var gone []string
+		cut := 0
+		for _, e := range r.View.Edits() {
+			switch {
+			case e.Kind != policy.KindTruncate || e.Target.Item != policy.ItemID(at):
+			case e.New.Gone:
+				gone = append(gone, strconv.Itoa(e.Target.Block))
+			default:
+				cut = strings.Count(e.New.Text, "x")
+			}
+		}
+		if got := strings.Join(stagetest.Order(r), " "); got != tt.order || strings.Join(gone, " ") != tt.gone || cut != tt.cut {
+			t.Errorf("%s: %s, gone %v, cut to %d; want %s, %s, %d", tt.name, got, gone, cut, tt.order, tt.gone, tt.cut)
+		}
+	}
+}
+
+// A new context begins past the limit by the buffer, below 95 % of the window; nothing is asked for, nothing stays but what a
+// turn begins with.
+func TestCodexCompactionNewContext(t *testing.T) {
+	for _, tt := range []struct{ window, buffer, want int }{
+		{272000, 0, 244800}, {272000, 10000, 254800}, {272000, 16384, 258400}, {1000000, 16384, 916384},
+	} {
+		if got := codex(func(p *CodexCompaction) { p.Form, p.Buffer = formNewContext, tt.buffer }).limit(tt.window); got != tt.want {
+			t.Errorf("%+v: %d", tt, got)
+		}
+	}
+	for _, turn := range []string{"m3", ""} {
+		c := stagetest.NewConvo()
+		c.User(session.ClassMeta, stagetest.Say("<environment_context>here</environment_context>"))
+		c.Prompt("go")
+		c.Assistant(stagetest.Use("a", "Read"))
+		if turn == "" {
+			c.Answers(stagetest.Result("a", "x"))
+		} else {
+			c.Prompt("and now")
+		}
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.Form = formNewContext })))
+		for m := range c.Messages {
+			r.View.Join(m)
+		}
+		r.Last = lastUsed(c, 190000)
+		r.Fire(policy.Prepare, 1, policy.Context{})
+		if got := strings.Join(stagetest.Order(r), " "); got != strings.TrimSpace("context "+turn) || r.View.Edits()[0].Call != nil {
+			t.Errorf("%s, %+v", got, r.View.Edits()[0])
+		}
+	}
+}

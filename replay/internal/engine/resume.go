@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/internal/account"
 	"github.com/ctxkit/ctxkit/replay/internal/record"
@@ -11,7 +12,7 @@ import (
 )
 
 // Continuation is what the next request of a session would send and cost: as it stands, and after a compaction by its
-// client. What would be typed and answered is not in it. Costs follow the simulated cache.
+// client. What would be typed and answered is not in it. Costs are of the simulated cache.
 type Continuation struct {
 	Model   string           `json:"model"`
 	Context int              `json:"context_tokens"`               // of the next request
@@ -24,7 +25,8 @@ type Continuation struct {
 	Compact *NextCompaction  `json:"compacted,omitempty"`
 	Misfit  bool             `json:"usage_misfits,omitempty"` // the recorded usage does not fit the content: what a compaction leaves is not known
 
-	CacheFit *account.CacheFit `json:"cache_fit,omitempty"` // of the session so far: its simulated cache to the recorded session
+	CacheFit *account.CacheFit `json:"cache_fit,omitempty"`     // of the session so far: its simulated cache to the record
+	Lines    int               `json:"request_lines,omitempty"` // of the file: requests that the client recorded
 }
 
 // NextCompaction is a session after a compaction.
@@ -63,7 +65,7 @@ func (c *Continuation) CompactedNow() *CompactionCost {
 	return &c.Compact.IfCold
 }
 
-// never is how long after a response nothing of it is in the cache: longer than any TTL, unknown ones too.
+// never is how long after a response nothing of it is in the cache: longer than any lifetime, unknown ones too.
 const never = 200 * 365 * 24 * time.Hour
 
 // Continue returns what continuing the recorded session costs at a time, and after a compaction by a policy, that of its
@@ -81,7 +83,7 @@ func Continue(r *record.Record, pol *policy.Policy, opt Options, now time.Time) 
 		return nil, e.err
 	}
 	msg := r.Conv.Response(k)
-	c := &Continuation{Model: msg.Model, Last: msg.End}
+	c := &Continuation{Model: msg.Model, Last: msg.End, Lines: requests.HeldLines(r.Conv.Lines.SetAside)}
 	c.CacheFit = account.FitOf(r.Conv, e.rows.requests, r.Table(opt.Prices), r.Kinds)
 	life, known := e.account.Lifetime()
 	c.Unknown = !known

@@ -1,18 +1,23 @@
 package record
 
 import (
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
-// Output is the tokens of the response at message m. Where none are recorded, or the recorded session is known to be
-// wrong, it is the weight of the response's blocks; the client's own estimate uses the recorded figure even then.
+// Output is the tokens of the response at message m. Where only its start was counted it is as large as the bill takes it
+// to be, and where nothing was, the weight of its blocks.
 func (r *Record) Output(m int, by policy.Weigher) (n int, estimated bool) {
-	recorded := r.Usage(&r.Conv.Messages[m]).Output
-	if r.Cal.Reliable[m] {
-		return recorded, false
+	msg := r.Conv.Messages[m]
+	switch {
+	case msg.Is(session.StartOnly):
+		msg.Usage.Output = max(msg.Usage.Output, session.WrittenTokens(msg.Blocks))
+		return r.Usage(&msg).Output, true
+	case msg.HasUsage || msg.Is(session.OutputOnly):
+		return r.Usage(&msg).Output, false
 	}
-	return max(by.Message(m), recorded), true
+	return max(by.Message(m), r.Usage(&msg).Output), true
 }
 
 // Encoded is the weight of the conversation's blocks in an encoding. The first call counts; several goroutines may

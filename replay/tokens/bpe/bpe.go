@@ -8,7 +8,7 @@
 // The vocabularies are part of the program (see ranks.go).
 package bpe
 
-//go:generate go run ../../../scripts/genranks
+//go:generate go test -run TestRanksAreCurrent -update
 
 import (
 	"bytes"

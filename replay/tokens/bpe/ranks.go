@@ -7,7 +7,28 @@ import (
 	"math/bits"
 )
 
-// scripts/genranks packs the vocabularies from the ranks of github.com/pkoukk/tiktoken-go-loader.
+// The packed form of a vocabulary is read where it lies in the program, without a table that is built first. All
+// numbers are little endian.
+//
+//	the lengths in bytes of the pairs, of both sets and of the buckets: four of 32 bits
+//	the start of every 64th bucket: 32 bits each
+//	the start of each bucket, and the end of the last, from there: 16 bits each
+//	pairs, tokens of two bytes: both and the rank, 24 bits
+//	the set joined, then the set partial (see joins): gaps between members, as varints
+//	buckets of the longer tokens by their hashes: rank+1, 24 bits, the length, 8 bits, and the bytes of each
+//	pad bytes that may be read
+const (
+	bucketBits = 16
+	groupBits  = 6 // buckets that share a start
+	groups     = 1<<(bucketBits-groupBits) + 1
+	headBytes  = 4 * 4
+	relative   = headBytes + 4*groups
+	tableBytes = relative + 2*(1<<bucketBits+1)
+	pairBytes  = 5
+	tokenBytes = 4 // before a token's own
+)
+
+// TestRanksAreCurrent packs the vocabularies from the ranks of github.com/pkoukk/tiktoken-go-loader.
 
 //go:embed o200k_base.ranks
 var o200kRanks string
@@ -125,13 +146,13 @@ func (v *vocabulary) joins(window []byte) bool {
 func joinHash(w []byte) uint64 {
 	_ = w[5]
 	key := uint64(w[0]) | uint64(w[1])<<8 | uint64(w[2])<<16 | uint64(w[3])<<24 | uint64(w[4])<<32 | uint64(w[5])<<40
-	return key * golden >> (64 - joinBits)
+	return key * goldenRatio >> (64 - joinBits)
 }
 
 func pair(a, b byte) int { return int(a)<<8 | int(b) }
 
-// golden is 2^64 divided by the golden ratio, odd: it spreads neighbours.
-const golden = 0x9E3779B97F4A7C15
+// goldenRatio is 2^64 divided by the goldenRatio ratio, odd: it spreads neighbours.
+const goldenRatio = 0x9E3779B97F4A7C15
 
 // hash is a hash of n bytes, n > 2.
 func hash(buf []byte, at, n int) uint64 {
@@ -147,7 +168,7 @@ func hash(buf []byte, at, n int) uint64 {
 
 // mix hashes two words.
 func mix(a, b uint64) uint64 {
-	hi, lo := bits.Mul64(a^golden, b^0xD6E8FEB86659FD93)
+	hi, lo := bits.Mul64(a^goldenRatio, b^0xD6E8FEB86659FD93)
 	return hi ^ lo
 }
 

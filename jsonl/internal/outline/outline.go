@@ -1,0 +1,53 @@
+// Package outline writes a session as lines for the tests of readers.
+package outline
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/session"
+)
+
+// Load reads the session at a path. Each of its lines has to be used or set aside.
+func Load(t *testing.T, path string) *session.File {
+	t.Helper()
+	f, err := session.Load(path, session.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	if !f.Main.Lines.Balanced() {
+		t.Errorf("%s: lines do not balance: %+v", path, f.Main.Lines)
+	}
+	return f
+}
+
+// Of is a conversation as a list: each message's class, blocks and usage, and where it was compacted.
+func Of(t *testing.T, conv *session.Conversation) (out []string) {
+	t.Helper()
+	for m := range conv.Messages {
+		for i := range conv.Boundaries {
+			if b := &conv.Boundaries[i]; b.Before == m {
+				out = append(out, fmt.Sprintf("compacted %s at %d, summary %d, keeps %v", b.Trigger, b.PreTokens, b.Summary, b.Preserved))
+			}
+		}
+		msg := &conv.Messages[m]
+		line := fmt.Sprintf("%d %s", m, msg.Class)
+		for b := range msg.Blocks {
+			text, err := conv.Text(m, b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			line += fmt.Sprintf(" %s %q", msg.Blocks[b].Type, strings.TrimSpace(msg.Blocks[b].Name+" "+text))
+		}
+		switch u := msg.Usage; {
+		case msg.HasUsage:
+			line += fmt.Sprintf(" [%d+%d+%d -> %d]", u.Input, u.CacheRead, u.CacheWrite, u.Output)
+		case msg.Is(session.OutputOnly):
+			line += fmt.Sprintf(" (%d)", u.Output)
+		}
+		out = append(out, line)
+	}
+	return out
+}

@@ -1,0 +1,52 @@
+package report
+
+import (
+	"io"
+
+	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay/exact"
+	"github.com/ctxkit/ctxkit/replay/predict"
+)
+
+// ValidateSchema is the version of the JSON form of predictions of recorded sessions.
+const ValidateSchema = "ctxkit.validate/v1"
+
+// Validate prints how well sessions of other windows and releases predict those of one. So many
+// sessions were left out.
+func Validate(w io.Writer, sessions []predict.SessionTally, out int, use policy.Use, opt Layout) error {
+	recorded := 0
+	for i := range sessions {
+		if sessions[i].Recorded != nil {
+			recorded++
+		}
+	}
+	rows := predict.Rows(sessions)
+	t := tableOf[validateCells]()
+	worst := exact.Whole(0)
+	for i := range rows {
+		r := &rows[i]
+		places := map[string]int{"compactions": 2, "usd": 4}[r.Measure]
+		cell := func(d exact.Decimal) pair {
+			return pair{number(either(places > 0, d.Text(places), figureText("", d))), d}
+		}
+		history := any(number(thousands(r.From) + either(r.To > 0, " to "+thousands(r.To), " on")))
+		if r.From+r.To == 0 {
+			history = number("any")
+		}
+		if r.Measure == "context" && r.Off.Abs().Cmp(worst) > 0 {
+			worst = r.Off.Abs()
+		}
+		bounds := ""
+		if r.Low.Known {
+			bounds = signedPercent(r.Low) + " to " + signedPercent(r.High)
+		}
+		t.put(none, validateCells{r.Measure, pair{history, nil}, r.From, r.To, r.Sessions[0], r.Sessions[1], cell(r.Recorded), cell(r.Replayed), cell(r.Predicted),
+			pair{number(signedPercent(r.Off) + " %"), r.Off}, pair{orDash(bounds).text, nil}, r.Low, r.High})
+	}
+	answer := phrase("%v of other windows or releases, replayed in this one, predict %v that were recorded in it", count(len(sessions)-recorded, "session"), recorded)
+	answer += either(len(rows) > 0, phrase(": the context of a request is %v %% off at most.", worst.Times(100).Text(0)), ". Nothing can be compared: at no depth are there 5 of either.")
+	return listing(answer, t, object{{"schema", ValidateSchema}, {"recorded", recorded}, {"predicting", len(sessions) - recorded}, {"left_out", out}, {"rows", notNil(rows)}},
+		phraseIf(out > 0, "left out: %v of other clients, or compacted in another window", count(out, "session")),
+		"context: tokens of a request. usd: of a request. compactions: for 100,000 tokens of history, of sessions that have any. compacted from: tokens that a compaction begins with. "+
+			"history: tokens of the whole history, nothing compacted. replayed: the recorded sessions under the same policy: where it is right and the prediction is not, the sessions differ, not the simulation.").after(use).print(w, opt)
+}
