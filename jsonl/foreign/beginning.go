@@ -170,7 +170,7 @@ func (h *Beginning) what() string {
 		case v.Has("protocol_version", "created_at") && v.Fields["type"] == "metadata":
 			return "a session of Kimi Code, the successor of Kimi CLI"
 		case strings.HasPrefix(v.Fields["role"], "_"):
-			return "the context that Kimi CLI goes on with: name the wire.jsonl beside it"
+			return "the context that Kimi CLI goes on with: name the wire.jsonl next to it"
 		case list && v.Has("[].sessionId", "[].messageId", "[].message"):
 			return "the log of prompts of Gemini CLI: its sessions are in the folder chats next to it"
 		case list && v.Has("[].ts", "[].type") && (v.Has("[].say") || v.Has("[].ask")):
