@@ -112,7 +112,7 @@ func TestComparisons(t *testing.T) {
 						t.Errorf("the table has no %q", want)
 					}
 				}
-				for _, want := range []string{" median ", " p90\n", "\ncache_read ", " rest "} {
+				for _, want := range []string{" median ", " p90\n", "\ncache_read ", " uncached "} {
 					if strings.Contains(s, want) || !strings.Contains(renderCompared(t, n, Layout{Format: f, All: true, Width: 200}), want) {
 						t.Errorf("--all is to show %q, and it alone", want)
 					}
