@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/check"
 	"github.com/ctxkit/ctxkit/report"
@@ -75,8 +77,21 @@ func applyDefaults(sys *system, cmd *cobra.Command) error {
 		if f == nil || f.Changed || d.Key == "policy" && f.DefValue != recordedTrack {
 			continue
 		}
-		if err := f.Value.Set(d.Value); err != nil {
-			return fmt.Errorf("%s: %s: %q: %w", d.Position, d.Key, d.Value, err)
+		err := f.Value.Set(d.Value)
+		switch {
+		case err != nil:
+			err = fmt.Errorf("%s: %q: %w", d.Key, d.Value, err)
+		case d.Key == "color":
+			err = oneOf("--color", d.Value, colorModes)
+		case d.Key == "policy":
+			_, err = choosePolicy(sys, &replayOptions{policyOptions: policyOptions{Policy: d.Value}}, func(...session.Warning) {})
+		case d.Key == "prices":
+			if _, err = os.Stat(d.Value); err != nil {
+				err = pathError(d.Value, err)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", d.Position, err)
 		}
 	}
 	return nil

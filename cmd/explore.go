@@ -174,7 +174,7 @@ func (e *explorer) sessions(show func([]report.SessionItem), step explore.Progre
 		}
 		if found = append(found, *i); len(found) == next {
 			next *= 4
-			show(shortened(slices.Clone(found)))
+			show(report.SessionItems(slices.Clone(found)))
 		}
 	}
 	sys.mu.Lock()
@@ -195,19 +195,7 @@ func (e *explorer) sessions(show func([]report.SessionItem), step explore.Progre
 		}
 		list = known(sys, dirs)
 	}
-	return shortened(list), nil
-}
-
-// shortened are sessions with their short ids.
-func shortened(list []session.FileInfo) []report.SessionItem {
-	items := make([]report.SessionItem, len(list))
-	for i := range list {
-		items[i].FileInfo = list[i]
-	}
-	for i, short := range report.ShortIDs(items) {
-		items[i].Short = short
-	}
-	return items
+	return report.SessionItems(list), nil
 }
 
 // figuresAtOnce is how many sessions are read before the explorer is notified.
@@ -287,7 +275,7 @@ func (e *explorer) agents(c *agentConversation, i *report.SessionItem) []report.
 			infos[n].Size = st.Size()
 		}
 	}
-	items := shortened(infos)
+	items := report.SessionItems(infos)
 	for n, a := range list {
 		items[n].Glance = replay.GlanceAt(a.conv, nil, e.sys.table)
 		items[n].Last = items[n].Ended

@@ -38,10 +38,10 @@ func ownFamily() policy.Family {
 			Name: "keep_last", Summary: "Keeps the last messages.", Source: "this test", Truth: policy.TruthDescribed,
 			Moments: policy.Prepare, Params: &keepLast{Trigger: 120000, Keep: 4}, Compaction: &policy.Compaction{},
 			New: func(p any) (policy.Stage, error) { k := *p.(*keepLast); return &k, nil },
-			Limits: func(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
+			Limits: func(l *policy.StageLimits) {
 				l.Add(policy.Limit{
-					Name: "keep-last limit", Label: "last", Operator: ">=", Tokens: s.Params.(*keepLast).Trigger, Of: policy.OfContext, Acts: true,
-					From: c.Name("keep_last.trigger"), Key: "keep_last.trigger",
+					Name: "keep-last limit", Label: "last", Operator: ">=", Tokens: l.Stage.Params.(*keepLast).Trigger, Of: policy.OfContext, Acts: true,
+					From: l.Name("keep_last.trigger"), Key: "keep_last.trigger",
 				})
 			},
 		}},

@@ -37,12 +37,8 @@ func runFirst(sys *system, cmd *cobra.Command) error {
 	sys.listed = func(*session.FileInfo) { progress.step() }
 	list := known(sys, dirs)
 	progress.clear()
-	items := make([]report.SessionItem, len(list))
-	for i := range list {
-		items[i] = report.SessionItem{FileInfo: list[i]}
-	}
-	s := &report.Start{Folder: strings.Join(homely(sys, dirs), ", "), Sessions: len(items), IDs: report.ShortIDs(items)}
-	s.Newest = items[:min(newestShown, len(items))]
+	items := report.SessionItems(list)
+	s := &report.Start{Folder: strings.Join(homely(sys, dirs), ", "), Sessions: len(items), Newest: items[:min(newestShown, len(items))]}
 	if err := readGlances(sys, s.Newest, runtime.GOMAXPROCS(0), false, o.messages(sys).unread); err != nil {
 		return err
 	}
@@ -78,7 +74,7 @@ func firstCommands(s *report.Start) []report.CommandLine {
 	}
 	var list []report.CommandLine
 	if newest >= 0 {
-		name := s.IDs[newest]
+		name := s.Newest[newest].Short
 		if newest == 0 {
 			name = "last"
 		}
@@ -86,7 +82,7 @@ func firstCommands(s *report.Start) []report.CommandLine {
 			ask("what fills its context", "stats", name),
 			ask("what the prompt cache lost, and why", "why", name),
 			ask("request by request, as it was recorded", name),
-			ask("under other policies: tokens, dollars, what was missed", "compare", s.IDs[dear]),
+			ask("under other policies: tokens, dollars, what was missed", "compare", s.Newest[dear].Short),
 			ask("the most expensive sessions", "sessions", "--sort", "cost", "--limit", "10"),
 			ask("browse all of them in the terminal", "explore"))
 	} else {

@@ -93,7 +93,7 @@ func TestRecordedBodies(t *testing.T) {
 						}
 						one, _, err := stats.Replay(rec, replay.RecordedTrack(), replay.Options{}, func(*replay.Timeline) (stats.Extent, error) { return stats.Extent{Request: n, Until: n}, nil }, nil)
 						if err == nil {
-							err = one.AddOverhead(f.Main, log)
+							err = one.AddOverhead(rec, log)
 						}
 						if err != nil {
 							t.Fatal(err)
@@ -114,6 +114,9 @@ func TestRecordedBodies(t *testing.T) {
 						case string(c.Change.Part) != part || c.Change.Part != requests.PartMessage && name != "" && c.Change.Name != name || size > 0 && size != c.Change.Bytes:
 							t.Errorf("%s: request %d: %+v, want %s %s of %d bytes", path, n, *c.Change, part, name, size)
 						default:
+							if part == "message" && name != "" && name != c.Change.Text {
+								t.Errorf("%s: request %d: %q differs, want %q", path, n, c.Change.Text, name)
+							}
 							if sum.changes++; (c.Tokens == 0) != (part == "model" || part == "setting") {
 								t.Errorf("%s: request %d: %+v has %d tokens", path, n, *c.Change, c.Tokens)
 							}
@@ -246,6 +249,21 @@ func (b *trueBody) overhead(s *stats.SessionStats) string {
 	return ""
 }
 
+// between is what a text is, or else was, between what it begins and ends with as it did before.
+func between(was, is string) string {
+	a, b := []rune(was), []rune(is)
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	if len(b) == 0 {
+		b = a
+	}
+	return string(b)
+}
+
 // changeOf is the first that differs between two bodies: model, tool, system prompt, setting, message, and how long a
 // tool's definition is.
 func changeOf(before, after *trueBody) (part, name string, size int) {
@@ -283,21 +301,31 @@ func changeOf(before, after *trueBody) (part, name string, size int) {
 	if name, ok := setting(false); ok {
 		return "setting", name, 0
 	}
-	flat := func(b *trueBody) (list []string) {
+	type block struct{ place, json, text string }
+	flat := func(b *trueBody) (list []block) {
 		for i, m := range b.Messages {
 			blocks, ok := valueOf(m.Content).([]any)
 			if !ok {
 				blocks = []any{map[string]any{"type": "text", "text": valueOf(m.Content)}}
 			}
-			for k, block := range blocks {
-				delete(block.(map[string]any), "cache_control")
-				list = append(list, jsonText([]any{i, k, m.Role, block}))
+			for k, v := range blocks {
+				value := v.(map[string]any)
+				delete(value, "cache_control")
+				text, _ := value["text"].(string)
+				list = append(list, block{jsonText([]any{i, k, m.Role, value["type"]}), jsonText(value), text})
 			}
 		}
 		return list
 	}
-	if a, b := flat(before), flat(after); len(b) < len(a) || !slices.Equal(a, b[:len(a)]) {
-		return "message", "", 0
+	a, b := flat(before), flat(after)
+	for i := range a {
+		switch {
+		case i < len(b) && a[i] == b[i]:
+		case i < len(b) && a[i].place == b[i].place && a[i].text != "" && b[i].text != "":
+			return "message", between(a[i].text, b[i].text), 0
+		default:
+			return "message", "", 0
+		}
 	}
 	name, ok := setting(true)
 	if ok {

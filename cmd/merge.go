@@ -23,9 +23,10 @@ func newMerge(sys *system) *cobra.Command {
 	o := &compareOptions{}
 	cmd := command(&cobra.Command{
 		Use: "merge FILE...", Short: "Show the comparison of sessions that were worked on in parts", Args: arguments(&o.Inputs),
-		Long: `Show what ctxkit compare would show of all sessions whose rows are in the files,
-byte for byte: the shards of one run, or runs over different sessions, in the
-order in which their arguments would be named.
+		Long: `Show what ctxkit compare would show of all sessions whose rows are in the files:
+the shards of one run, or runs over different sessions, in the order in which
+their arguments would be named. The output is the same byte for byte, except for
+html, which has the largest requests of each session only.
 
 Rows are what ctxkit compare --format rows writes, plain, gzip or zstd; - is
 standard input. Rows of other policies, options or builds, missing shards and

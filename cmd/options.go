@@ -216,9 +216,11 @@ func (o *outputOptions) flags(cmd *cobra.Command) {
 	}
 }
 
+const quietUsage = "no warnings and no progress on standard error"
+
 // says are the flags of what goes to standard error.
 func (o *outputOptions) says(f *pflag.FlagSet) {
-	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no warnings and no progress on standard error")
+	f.BoolVarP(&o.Quiet, "quiet", "q", false, quietUsage)
 	f.BoolVar(&o.Verbose, "verbose", false, "every warning, not only how many of each kind; of several sessions each by itself")
 }
 

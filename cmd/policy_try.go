@@ -48,7 +48,7 @@ Without inputs the sessions are synthetic ones that are built in.`,
 			o.Policy, o.Inputs = args[0], args[1:]
 			return nil
 		},
-	}, func() error { return runPolicyTest(sys, o) }, flag(o.change), &o.inputOptions, newPriceOptions(sys), flag(o.file))
+	}, func() error { return runPolicyTest(sys, o) }, flag(o.change), &o.inputOptions, newPriceOptions(sys), flag(o.file), flag(o.says))
 }
 
 // trial is what two replays of a session under a policy showed.

@@ -3,6 +3,8 @@ package cmd
 import (
 	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/stats"
 	"github.com/ctxkit/ctxkit/report"
 )
 
@@ -27,7 +29,7 @@ func requestAt(log *requests.Log, conv *session.Conversation, n int) *requests.L
 }
 
 // onRecord is what the file says of request n, nil where it holds no requests.
-func (s *opened) onRecord(n int) (*report.OnRecord, error) {
+func (s *opened) onRecord(n int, tl *replay.Timeline) (*report.OnRecord, error) {
 	conv := s.conv.conv
 	log, err := requestsOf(conv)
 	if err != nil || log == nil {
@@ -51,6 +53,13 @@ func (s *opened) onRecord(n int) (*report.OnRecord, error) {
 	default:
 		r.Line = q.Line
 		if r.Body, err = log.Body(q); err != nil {
+			return nil, err
+		}
+		shape, err := log.Shape(q)
+		if err != nil {
+			return nil, err
+		}
+		if r.Parts, err = stats.PromptParts(s.conv.rec, tl.Counter, shape, stats.SystemTokens(conv, tl, n)); err != nil {
 			return nil, err
 		}
 		if q.Cut {

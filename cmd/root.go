@@ -191,6 +191,7 @@ be asked of them. ctxkit demo replays one that is built in.`,
 		}
 		return unknownCommand(cmd, args[0])
 	}
+	root.PersistentFlags().BoolP("quiet", "q", false, quietUsage) // commands with warnings have their own
 	root.PersistentFlags().BoolVar(&sys.uncached, noCache, false, "read every session file, and keep nothing of it for the next time")
 	root.PersistentFlags().BoolVar(&sys.programs.allowed, allowPrograms, false, "let the program stage of a policy start its program (docs/programs.md)")
 	root.PersistentFlags().Var(&limitFlag{&sys.limits}, limitName, limitUsage())
@@ -292,7 +293,7 @@ func printColumns(cmd *cobra.Command, w io.Writer) {
 
 func newHelp(root *cobra.Command, sys *system) *cobra.Command {
 	return &cobra.Command{
-		Use: "help [COMMAND | " + columnsTopic + "]", Short: "Show the help of a command, or what the columns of tables say",
+		Use: "help [COMMAND | " + columnsTopic + " | TERM]", Short: "Show the help of a command, or explain a term or a column",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && args[0] == columnsTopic {
 				var text bytes.Buffer
@@ -300,6 +301,9 @@ func newHelp(root *cobra.Command, sys *system) *cobra.Command {
 				return narrowed(cmd.OutOrStdout(), text.String(), (&outputOptions{}).width(sys))
 			}
 			c, rest, err := root.Find(args)
+			if list := explanations(root, strings.Join(args, " ")); len(list) > 0 && (c == root || len(rest) > 0) && len(args) > 0 {
+				return narrowed(cmd.OutOrStdout(), report.Explained(list), (&outputOptions{}).width(sys))
+			}
 			if err != nil || c == nil {
 				return unknownCommand(root, strings.Join(args, " "))
 			}

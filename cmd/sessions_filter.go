@@ -185,14 +185,9 @@ func (o *sessionFilter) hasModel(i *report.SessionItem) bool {
 // first shown, which are all where the order or a filter needs them.
 func (o *sessionFilter) items(list []session.FileInfo, shown int, read func([]report.SessionItem) error) (items []report.SessionItem, err error) {
 	newestFirst(list)
-	all := make([]report.SessionItem, len(list))
-	for i := range list {
-		all[i].FileInfo = list[i]
-	}
-	short := report.ShortIDs(all) // as a command takes them: from among all sessions
-	for i := range all {
-		if all[i].Short = short[i]; o.listed(&list[i]) {
-			items = append(items, all[i])
+	for _, i := range report.SessionItems(list) { // ids as a command takes them: from among all sessions
+		if o.listed(&i.FileInfo) {
+			items = append(items, i)
 		}
 	}
 	key := sortKeyOf(o.Sort)

@@ -87,7 +87,7 @@ func (r *replays) stats(c agentConversation, pol *policy.Policy, at string, warn
 	warn(tl.Warnings...)
 	log, err := requestsOf(c.conv)
 	if err == nil && log != nil {
-		err = s.AddOverhead(c.conv, log)
+		err = s.AddOverhead(c.rec, log)
 	}
 	return s, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/report"
 	"github.com/ctxkit/ctxkit/report/golden"
+	"github.com/ctxkit/ctxkit/report/parquet"
 )
 
 const tablesIntro = `<!-- Generated from the columns by go generate ./cmd; do not edit. -->
@@ -41,8 +42,16 @@ func TestReferenceTables(t *testing.T) {
 			if c.Optional {
 				null = "yes"
 			}
-			page += fmt.Sprintf("| `%s` | %s | %s | %s |\n", c.Name, c.Type(), null, c.About)
+			page += fmt.Sprintf("| `%s` | %s | %s | %s |\n", c.Name, sqlType(&c.Column), null, c.About)
 		}
 	}
 	golden.Check(t, filepath.Join("..", "docs", "tables.md"), []byte(page))
+}
+
+// sqlType is the name of a column's type in SQL.
+func sqlType(c *parquet.Column) string {
+	if c.Kind == parquet.Decimal {
+		return fmt.Sprintf("DECIMAL(%d,%d)", parquet.Precision, c.Places)
+	}
+	return [...]string{parquet.Int: "BIGINT", parquet.Double: "DOUBLE", parquet.Bool: "BOOLEAN", parquet.Text: "VARCHAR", parquet.Time: "TIMESTAMPTZ"}[c.Kind]
 }

@@ -164,7 +164,7 @@ func (s *opened) view(o *viewOptions) error {
 	}
 	v.Body.Model, v.Body.MaxTokens = s.conv.rec.ModelAt(s.opt, n)
 	if o.As == asPayload {
-		if v.Record, err = s.onRecord(n); err == nil && v.Record != nil && v.Record.Body != nil && (!s.pol.Recorded || o.Classes) {
+		if v.Record, err = s.onRecord(n, tl); err == nil && v.Record != nil && v.Record.Body != nil && (!s.pol.Recorded || o.Classes) {
 			v.Record.Edited = true
 			err = s.frame(v, n)
 		}

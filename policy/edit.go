@@ -27,6 +27,9 @@ type Target struct {
 	Block int // index of the block; WholeItem for the whole message
 }
 
+// BlockOf is a block of a message.
+func BlockOf[I ~int | ~int32](item I, block int) Target { return Target{ItemID(item), block} }
+
 // WholeItem is the Block of a target that is a whole message.
 const WholeItem = -1
 

@@ -130,10 +130,10 @@ type spareParams struct {
 func madeUp() Family {
 	sweep := testStage("sweep", &sweepParams{20000, 3, 4, 9})
 	sweep.Shared = madeShared()
-	sweep.Limits = func(s *StageConfig, c Circumstances, l *Limits) {
-		at := sharedOf(s).limit(c.Window) - s.Params.(*sweepParams).Offset
+	sweep.Limits = func(l *StageLimits) {
+		at := sharedOf(l.Stage).limit(l.Window) - l.Stage.Params.(*sweepParams).Offset
 		l.Add(Limit{Name: "sweeping", Operator: ">=", Tokens: at, Of: OfContext, Acts: true, Key: "sweep", Lower: "make sweep.offset larger", Raise: "make sweep.offset smaller"})
-		l.Note("sweep: %d results", s.Params.(*sweepParams).Keep)
+		l.Note("sweep: %d results", l.Stage.Params.(*sweepParams).Keep)
 	}
 	sweep.Check = func(c *Check) {
 		p := c.Stage.Params.(*sweepParams)
@@ -147,9 +147,9 @@ func madeUp() Family {
 		On:  func(s *StageConfig) bool { return s.Params.(*compressParams).Enabled && sharedOf(s).Active },
 		Off: "set compress.enabled to false", FitsFrom: "2.0",
 	}
-	compress.Limits = func(s *StageConfig, c Circumstances, l *Limits) {
-		if compress.Compaction.On(s) {
-			l.Add(Limit{Name: "compression", Label: "compress", Operator: ">=", Tokens: sharedOf(s).limit(c.Window), Of: OfContext, Acts: true, Key: "compress", Raise: "make window.buffer smaller"})
+	compress.Limits = func(l *StageLimits) {
+		if compress.Compaction.On(l.Stage) {
+			l.Add(Limit{Name: "compression", Label: "compress", Operator: ">=", Tokens: sharedOf(l.Stage).limit(l.Window), Of: OfContext, Acts: true, Key: "compress", Raise: "make window.buffer smaller"})
 		}
 	}
 	compress.Check = func(c *Check) {
@@ -160,20 +160,20 @@ func madeUp() Family {
 	recall := testStage("recall", nil)
 	recall.Shared = madeShared()
 	recall.Compaction = &Compaction{With: "compress", On: func(s *StageConfig) bool { return sharedOf(s).Active }}
-	recall.Limits = func(s *StageConfig, c Circumstances, l *Limits) {
-		l.Add(Limit{Name: "recall", Operator: ">=", Tokens: sharedOf(s).limit(c.Window), Of: OfContext, Acts: true, Key: "recall"})
+	recall.Limits = func(l *StageLimits) {
+		l.Add(Limit{Name: "recall", Operator: ">=", Tokens: sharedOf(l.Stage).limit(l.Window), Of: OfContext, Acts: true, Key: "recall"})
 	}
 	fold := testStage("fold", &atParams{120000})
 	fold.Compaction = &Compaction{}
-	fold.Limits = func(s *StageConfig, c Circumstances, l *Limits) {
-		at := s.Params.(*atParams).At
+	fold.Limits = func(l *StageLimits) {
+		at := l.Stage.Params.(*atParams).At
 		l.Add(Limit{Name: "preparing", Operator: ">=", Tokens: at / 2, Of: OfContext, Acts: true, Key: "fold.at"})
 		l.Add(Limit{Name: "folding", Label: "fold", Operator: ">", Tokens: at, Of: OfContext, Acts: true, Key: "fold.at"})
 		l.Add(Limit{Name: "target", Operator: "<", Tokens: at / 4, Of: OfContext, Acts: true, Key: "fold.at"})
 	}
 	trim := testStage("trim", &atParams{90000})
-	trim.Limits = func(s *StageConfig, c Circumstances, l *Limits) {
-		l.Add(Limit{Name: "trimming", Operator: ">", Tokens: s.Params.(*atParams).At, Of: OfMessages, Acts: true, Key: "trim.at"})
+	trim.Limits = func(l *StageLimits) {
+		l.Add(Limit{Name: "trimming", Operator: ">", Tokens: l.Stage.Params.(*atParams).At, Of: OfMessages, Acts: true, Key: "trim.at"})
 		l.Add(Limit{Name: "least", Operator: ">=", Tokens: 1, Of: OfResults, Acts: true, Key: "trim.at"})
 	}
 	refill := testStage("refill", nil)

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -67,15 +68,27 @@ type Limits struct {
 // Add adds a limit.
 func (l *Limits) Add(limit Limit) { l.List = append(l.List, limit) }
 
-// Acts adds a limit of context at which the stage acts.
+// Acts adds a limit of context at which the stage acts, where it is reached unless the operator says otherwise.
 func (l *Limits) Acts(limit Limit) {
-	limit.Of, limit.Acts = OfContext, true
+	limit.Of, limit.Acts, limit.Operator = OfContext, true, cmp.Or(limit.Operator, ">=")
 	l.Add(limit)
 }
 
 // Note adds a sentence.
 func (l *Limits) Note(format string, args ...any) {
 	l.Notes = append(l.Notes, fmt.Sprintf(format, args...))
+}
+
+// StageLimits are the limits of a stage in given circumstances, as they are listed.
+type StageLimits struct {
+	Circumstances
+	Limits
+	Stage *StageConfig
+}
+
+// LimitsOf lists limits by the parameters of a stage.
+func LimitsOf[P any](list func(p *P, l *StageLimits)) func(l *StageLimits) {
+	return func(l *StageLimits) { list(l.Stage.Params.(*P), l) }
 }
 
 // Limits are the limits at which the policy's stages act, in their order.
@@ -135,10 +148,11 @@ func (p *Policy) FitsFrom() string {
 
 // Limits are those of the stage, each with its name.
 func (s *StageConfig) Limits(c Circumstances) Limits {
-	var l Limits
+	of := StageLimits{Circumstances: c, Stage: s}
 	if s.Definition.Limits != nil {
-		s.Definition.Limits(s, c, &l)
+		s.Definition.Limits(&of)
 	}
+	l := of.Limits
 	for i := range l.List {
 		l.List[i].Stage = s.Definition.Name
 	}

@@ -74,9 +74,8 @@ type Definition struct {
 	// Shared are parameters it shares with other stages; nil: none.
 	Shared *Shared
 
-	// Limits adds the limits at which it acts with the given parameters, in given circumstances. Nil: it acts at no
-	// number of tokens.
-	Limits func(s *StageConfig, c Circumstances, l *Limits)
+	// Limits adds the limits at which it acts. Nil: it acts at no number of tokens.
+	Limits func(l *StageLimits)
 
 	// Models is the window that its client takes a model to have, by the client's own table as of a release, or, where
 	// that is "", of a day, and which table that is; zero: the table lacks it. Nil: it follows the model's.

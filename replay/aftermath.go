@@ -7,6 +7,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/replay/price"
 )
 
 // Around is what agents did in the 30 requests before and after some points of their sessions, in this order.
@@ -17,16 +18,6 @@ type Around struct {
 	Edited   [2]int `json:"edited"`   // requests that changed a file
 }
 
-// Add adds the points of another session.
-func (a *Around) Add(o Around) {
-	a.Times += o.Times
-	for i := range 2 {
-		a.Grown[i] += o.Grown[i]
-		a.Explored[i] += o.Explored[i]
-		a.Edited[i] += o.Edited[i]
-	}
-}
-
 // Aftermath is what agents did around recorded compactions, and around the middle of long sessions without one, where
 // nothing happened.
 type Aftermath struct {
@@ -35,10 +26,7 @@ type Aftermath struct {
 }
 
 // Add adds another session.
-func (a *Aftermath) Add(o Aftermath) {
-	a.Compactions.Add(o.Compactions)
-	a.Placebos.Add(o.Placebos)
-}
+func (a *Aftermath) Add(o Aftermath) { price.AddUp(a, &o) }
 
 // placeboFrom is how many requests a session has whose middle is a placebo.
 const placeboFrom = 130

@@ -3,6 +3,7 @@ package replay
 import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/replay/price"
 )
 
 // soonAfter is how many requests after a compaction a Read counts as its consequence.
@@ -68,8 +69,4 @@ func (r *Record) Rereads() (list Rereads, err error) {
 }
 
 // Add adds the files of another session.
-func (r *Rereads) Add(o Rereads) {
-	r.Files += o.Files
-	r.Tokens += o.Tokens
-	r.Carried += o.Carried
-}
+func (r *Rereads) Add(o Rereads) { price.AddUp(r, &o) }

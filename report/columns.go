@@ -43,6 +43,13 @@ func ColumnsText(tables []TableHead) string {
 	return strings.TrimRight(p.buf.String(), "\n")
 }
 
+// Explained are terms with what they mean, for help.
+func Explained(list [][2]string) string {
+	p := newPage(nil, Layout{Width: helpWidth})
+	p.fields(list...)
+	return p.buf.String()
+}
+
 // headOf is the head of a table of rows of a type.
 func headOf[T any](name string) TableHead { return TableHead{name, columnsOf[T]()} }
 

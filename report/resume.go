@@ -29,7 +29,7 @@ func Resume(w io.Writer, list []ResumeItem, now time.Time, opt Layout) error {
 	for i := range list {
 		items[i] = list[i].SessionItem
 	}
-	short := ShortIDs(items)
+	short := itemIDs(items)
 	warm, held, fit := 0, 0, &replay.CacheFit{}
 	var first *ResumeItem
 	name := ""

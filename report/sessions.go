@@ -35,7 +35,7 @@ func Sessions(w io.Writer, list []SessionItem, now time.Time, opt Layout) error 
 	counts := map[session.Standing]int{}
 	var notes []string
 	var bills [][]bill.Entry
-	short, subagents := ShortIDs(list), 0
+	short, subagents := itemIDs(list), 0
 	for n := range list {
 		i := &list[n]
 		counts[i.Standing]++
@@ -70,8 +70,20 @@ func Sessions(w io.Writer, list []SessionItem, now time.Time, opt Layout) error 
 // leastID is the least length of a shortened id.
 const leastID = 8
 
-// ShortIDs are the beginnings of the ids of sessions that tell them apart.
-func ShortIDs(list []SessionItem) []string {
+// SessionItems are sessions without their figures, with the beginnings of their ids that tell them apart.
+func SessionItems(list []session.FileInfo) []SessionItem {
+	items := make([]SessionItem, len(list))
+	for i := range list {
+		items[i].FileInfo = list[i]
+	}
+	for i, short := range itemIDs(items) {
+		items[i].Short = short
+	}
+	return items
+}
+
+// itemIDs are the beginnings of the ids of sessions that tell them apart.
+func itemIDs(list []SessionItem) []string {
 	ids := make([]string, len(list))
 	for i := range list {
 		ids[i] = list[i].ID

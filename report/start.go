@@ -13,7 +13,6 @@ type Start struct {
 	Folder   string // of the sessions, or several
 	Sessions int    // in it
 	Newest   []SessionItem
-	IDs      []string // of the newest: their beginnings that tell them apart from all others
 	Commands []CommandLine
 }
 
@@ -42,7 +41,7 @@ func PrintStart(w io.Writer, s *Start, now time.Time, opt Layout) error {
 	}
 	p.line("")
 	for i := range s.Newest {
-		sessionRow(t, &s.Newest[i], s.IDs[i], now)
+		sessionRow(t, &s.Newest[i], s.Newest[i].Short, now)
 	}
 	if len(s.Newest) > 0 {
 		g := t.grid(p.lineWidth())

@@ -1,9 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"slices"
+	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/replay/stats"
@@ -12,11 +13,12 @@ import (
 
 // OnRecord is what a session file says of the request that a view shows.
 type OnRecord struct {
-	Body      *requests.SentBody // as it was sent, or would be; nil: it is rebuilt from the conversation
-	Edited    bool               // Body has the edits of a policy
-	Line      int                // of the request; 0: none is on record
-	Why       string             // it is rebuilt
-	Whole, Of int                // requests of the session on record, and its requests
+	Body      *requests.SentBody   // as it was sent, or would be; nil: it is rebuilt from the conversation
+	Edited    bool                 // Body has the edits of a policy
+	Parts     []stats.OverheadPart // of its system prompt and tools
+	Line      int                  // of the request; 0: none is on record
+	Why       string               // it is rebuilt
+	Whole, Of int                  // requests of the session on record, and its requests
 }
 
 // text says which of the two is shown.
@@ -38,27 +40,33 @@ func (p *viewPages) frame(b *requests.SentBody) error {
 	}
 	p.line("")
 	p.fields(params...)
-	lists := [...][]json.RawMessage{elements(b.System), elements(b.Tools)}
-	var sizes []int
-	for _, raw := range slices.Concat(lists[:]...) {
-		sizes = append(sizes, len(raw))
+	texts, tools := elements(b.System), elements(b.Tools)
+	items := make([][]stats.OverheadPart, len(texts)+len(tools)) // the parts of each
+	var system, own int
+	at := len(texts)
+	for _, part := range p.v.Record.Parts {
+		k := part.Text
+		if part.Part == stats.ToolPart {
+			k, at, own = at, at+1, own+part.Tokens
+		} else {
+			system += part.Tokens
+		}
+		items[k] = append(items[k], part)
 	}
-	tokens := stats.PartTokens(sizes, p.v.Overhead)
-	for k, name := range [...]string{"system", "tools"} {
-		items := lists[k]
-		if len(items) == 0 {
+	for _, list := range [...]struct {
+		name   string
+		of     []json.RawMessage
+		parts  [][]stats.OverheadPart
+		tokens int
+	}{{"system", texts, items[:len(texts)], system}, {"tools", tools, items[len(texts):], own}} {
+		if len(list.of) == 0 {
 			continue
 		}
-		own := 0
-		for i := range items {
-			own += tokens[i]
-		}
 		p.line("")
-		p.title(bold, "", fmt.Sprintf("── %s  line %d  %s tokens, which no policy takes away", name, b.Line, thousands(own)))
-		for i := range items {
-			p.part(&items[i], tokens[i], len(items))
+		p.title(bold, "", fmt.Sprintf("── %s  line %d  %s tokens, which no policy takes away", list.name, b.Line, thousands(list.tokens)))
+		for i := range list.of {
+			p.part(&list.of[i], list.parts[i], len(list.of))
 		}
-		tokens = tokens[len(items):]
 		if err := p.flush(); err != nil {
 			return err
 		}
@@ -93,17 +101,25 @@ func (p *viewPages) recorded(b *requests.SentBody) error {
 }
 
 // part prints one of n texts of a system prompt, or definitions of tools.
-func (p *viewPages) part(raw *json.RawMessage, tokens, n int) {
+func (p *viewPages) part(raw *json.RawMessage, parts []stats.OverheadPart, n int) {
 	var one struct {
 		Name, Type, Text, Description string
 		CacheControl                  json.RawMessage `json:"cache_control"`
 	}
 	_ = json.Unmarshal(*raw, &one)
-	title, text := one.Name, one.Description
-	if one.Name == "" {
-		title, text = one.Type, one.Text
+	title, text, tokens, size := cmp.Or(one.Name, one.Type), cmp.Or(one.Description, one.Text), 0, 0
+	var kinds []string
+	for i := range parts {
+		x := &parts[i]
+		tokens, size = tokens+x.Tokens, size+x.Bytes
+		if x.Kind != "" {
+			kinds = append(kinds, phrase("%v %v", x.Kind, x.Tokens))
+		}
+		if i == 0 && x.Part != stats.ToolPart {
+			title = x.Name
+		}
 	}
-	p.title(cyan, "   ", title+"  "+thousands(tokens)+" tokens  "+fileSize(len(*raw))+either(one.CacheControl != nil, " [cache breakpoint]", ""))
+	p.title(cyan, "   ", title+"  "+thousands(tokens)+" tokens  "+fileSize(size)+phraseIf(len(kinds) > 0, ", of them %v", strings.Join(kinds, ", "))+either(one.CacheControl != nil, " [cache breakpoint]", ""))
 	p.text(none, "     ", "", text, n)
 }
 

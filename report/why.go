@@ -346,12 +346,18 @@ func breakSection(p *page, s *why.SessionBreaks) {
 	}
 	if n := len(s.Breaks) - len(shown); n > 0 {
 		var only price.USD
+		lost := map[string]int{} // by cause
 		for i := range s.Breaks {
 			if b := &s.Breaks[i]; b.InFile == nil {
 				only.Add(b.USD())
+				lost[lossText(b.Cause, b.Stage, b.Edit)] += b.Lost()
 			}
 		}
-		p.note(faint, phrase("The simulated cache alone missed at %v, %v: %v.", count(n, "further request"), usdText(only), joined(", ", p.Hints.All, "json and csv contain them")))
+		var causes []string
+		for _, name := range byCount(lost) {
+			causes = append(causes, phrase("%v (%v tokens)", name, lost[name]))
+		}
+		p.note(faint, phrase("The simulated cache alone missed at %v, %v: %v. (%v)", count(n, "further request"), usdText(only), strings.Join(causes, ", "), joined(", ", p.Hints.All, "json and csv contain them")))
 	}
 }
 
@@ -443,7 +449,11 @@ func changeText(c *requests.BodyChange) string {
 	case c.Is == "":
 		return what + " is gone"
 	case c.Part == requests.PartTool:
-		return what + " is another"
+		var words []string
+		for _, m := range c.Members {
+			words = append(words, phrase("%v %v B, was %v B", m.Name, m.Is, m.Was))
+		}
+		return what + " is another" + before(": ", strings.Join(words, "; "))
 	case c.Was == cutMark:
 		return phrase("%v has in addition: %v", what, Clean(strings.TrimSpace(strings.TrimPrefix(c.Is, cutMark))))
 	case c.Is == cutMark:

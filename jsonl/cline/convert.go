@@ -1,7 +1,6 @@
 package cline
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -118,99 +117,56 @@ func convert(in io.Reader, out *foreign.Writer) error {
 }
 
 // read reads the document as far as it is whole.
-func (t *task) read(text []byte) error {
-	dec := json.NewDecoder(bytes.NewReader(text))
-	line, to := 1, 0
-	lineAt := func(at int) int {
-		line += bytes.Count(text[to:at], []byte("\n"))
-		to = at
-		return line
-	}
-	damaged := func() error {
-		t.out.Warn(lineAt(min(max(int(dec.InputOffset()), to), len(text))), "reading-stopped", "the history ends here, or is damaged: what is before it is used")
-		return nil
-	}
-	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') {
-		return damaged()
-	}
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			return damaged()
-		}
-		switch name, _ := key.(string); name {
+func (t *task) read(text []byte) (err error) {
+	var deleted *[2]int
+	in, line, fault := foreign.Members(text, func(name string, value []byte, line int) {
+		switch name {
+		case "history[]":
+			m := &message{line: line}
+			m.unit = t.out.Unit(m.line)
+			t.out.Decode(value, m.line, m)
+			t.messages = append(t.messages, m)
 		case "history":
-			tok, err := dec.Token()
-			if err != nil {
-				return damaged()
-			}
-			if tok == json.Delim('{') {
-				var history struct{ Version any }
-				_ = json.NewDecoder(bytes.NewReader(text[dec.InputOffset()-1:])).Decode(&history) // for the message alone
-				return fmt.Errorf("a task whose history has version %v, which is not read: the lists of API messages of earlier releases are", history.Version)
-			}
-			for tok == json.Delim('[') && dec.More() {
-				from := int(dec.InputOffset())
-				var raw json.RawMessage
-				if err := dec.Decode(&raw); err != nil {
-					return damaged()
-				}
-				m := &message{line: lineAt(from)}
-				m.unit = t.out.Unit(m.line)
-				t.out.Decode(raw, m.line, m)
-				t.messages = append(t.messages, m)
-			}
-			if _, err := dec.Token(); err != nil {
-				return damaged()
-			}
-		case "ui":
-			var list []json.RawMessage
-			if dec.Decode(&list) != nil {
-				t.out.Warn(0, "unreadable-metadata", "%s is damaged: what it says of the requests is not known", windowName)
-				return nil
-			}
-			t.window(list)
-		default:
-			var s any
-			if dec.Decode(&s) != nil {
-				return damaged()
-			}
-			switch s, _ := s.(string); name {
-			case "client":
-				t.client = s
-			case "id":
-				t.id = s
-			}
+			var history struct{ Version any }
+			_ = json.Unmarshal(value, &history) // for the message alone
+			err = fmt.Errorf("a task whose history has version %v, which is not read: the lists of API messages of earlier releases are", history.Version)
+		case "ui[]":
+			t.shown(value, &deleted)
+		case "client":
+			_ = json.Unmarshal(value, &t.client) // a string
+		case "id":
+			_ = json.Unmarshal(value, &t.id)
 		}
+	})
+	switch {
+	case fault == "":
+	case in == "ui":
+		t.out.Warn(0, "unreadable-metadata", "%s is damaged: what it says of later requests is not known", windowName)
+	default:
+		t.out.Warn(line, "reading-stopped", "the history ends here, or is damaged: what is before it is used")
 	}
-	if _, err := dec.Token(); err != nil {
-		return damaged()
-	}
-	return nil
+	return err
 }
 
-// window reads the messages of the window: those that say something of a request, and what is left out from it on.
-func (t *task) window(list []json.RawMessage) {
-	var deleted *[2]int
-	for _, raw := range list {
-		s := shown{}
-		_ = json.Unmarshal(raw, &s) // the readable part
-		if s.Deleted != nil {
-			deleted = s.Deleted
-		}
-		if s.Say != "api_req_started" {
-			if n := len(t.asked); n > 0 {
-				t.asked[n-1].deleted = deleted // it changes while a request is set up
-			}
-			continue
-		}
-		a := &asked{at: s.Time, index: -1, deleted: deleted, model: s.ModelInfo}
-		_ = json.Unmarshal([]byte(s.Text), a) // one that has not begun says nothing
-		if s.Index != nil {
-			a.index = *s.Index
-		}
-		t.asked = append(t.asked, a)
+// shown reads a message of the window: those that say something of a request, and what is left out from it on.
+func (t *task) shown(value []byte, deleted **[2]int) {
+	s := shown{}
+	_ = json.Unmarshal(value, &s) // the readable part
+	if s.Deleted != nil {
+		*deleted = s.Deleted
 	}
+	if s.Say != "api_req_started" {
+		if n := len(t.asked); n > 0 {
+			t.asked[n-1].deleted = *deleted // it changes while a request is set up
+		}
+		return
+	}
+	a := &asked{at: s.Time, index: -1, deleted: *deleted, model: s.ModelInfo}
+	_ = json.Unmarshal([]byte(s.Text), a) // one that has not begun says nothing
+	if s.Index != nil {
+		a.index = *s.Index
+	}
+	t.asked = append(t.asked, a)
 }
 
 // match finds the request of each answer: by its place in the history, by time, else by its number.

@@ -13,14 +13,13 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
-	"errors"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
+	"github.com/ctxkit/ctxkit/jsonl/scan"
 )
 
 // words.txt lists the words that carry the structure of a session.
@@ -193,30 +192,14 @@ func convert(in io.Reader, out *foreign.Writer) error {
 // isDocument reports whether a text is one document: its first object has the list of messages, or does not end on its
 // first line.
 func isDocument(text []byte) bool {
-	dec := json.NewDecoder(bytes.NewReader(text))
-	depth, key := 0, false
-	for {
-		tok, err := dec.Token()
-		if err != nil {
-			return bytes.Count(bytes.TrimSpace(text[:min(int(dec.InputOffset()), len(text))]), []byte("\n")) > 0
+	m := scan.Object(text, scan.Space(text, 0), 0)
+	for m.Next() {
+		if key, _ := m.Key(); string(key) == "messages" {
+			return true
 		}
-		switch t := tok.(type) {
-		case json.Delim:
-			if t == '{' || t == '[' {
-				depth++
-			} else if depth--; depth == 0 {
-				return false
-			}
-			key = depth == 1
-		case string:
-			if key && depth == 1 && t == "messages" {
-				return true
-			}
-			key = depth == 1 && !key
-		default:
-			key = depth == 1
-		}
+		m.At, m.Code = scan.Value(text, m.At, m.Depth())
 	}
+	return m.Code != scan.OK && bytes.Contains(bytes.TrimSpace(text[:min(m.At, len(text))]), []byte("\n"))
 }
 
 // add adds a message; one with the id of an earlier one takes its place.
@@ -238,89 +221,20 @@ func (r *reader) decode(raw []byte, u foreign.Unit, line int) *message {
 
 // document reads a document as far as it is whole.
 func (r *reader) document(text []byte) {
-	lines := lineCounter{text: text}
-	dec := json.NewDecoder(bytes.NewReader(text))
-	fail := func(err error) {
-		r.out.Warn(lines.at(int(dec.InputOffset())), "malformed-line", "the document ends here, or is damaged (%s): what is before it is used", fault(err))
-	}
-	head := map[string]json.RawMessage{}
-	if _, err := dec.Token(); err != nil {
-		fail(err)
-		return
-	}
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			fail(err)
-			return
+	_, line, fault := foreign.Members(text, func(name string, value []byte, line int) {
+		switch name {
+		case "messages[]":
+			r.add(r.decode(value, r.out.Unit(line), line))
+		case "messages":
+			r.out.Aside(r.out.Unit(line), "no list of messages")
+		default:
+			r.about(map[string]json.RawMessage{name: value})
 		}
-		if name, _ := key.(string); name != "messages" {
-			var raw json.RawMessage
-			if err := dec.Decode(&raw); err != nil {
-				fail(err)
-				return
-			}
-			head[name] = raw
-			r.about(head)
-			continue
-		}
-		if tok, err := dec.Token(); err != nil || tok != json.Delim('[') {
-			fail(err)
-			return
-		}
-		for dec.More() {
-			from := skipSpace(text, int(dec.InputOffset()))
-			var raw json.RawMessage
-			if err := dec.Decode(&raw); err != nil {
-				u := r.out.Unit(lines.at(from))
-				r.out.Aside(u, "malformed")
-				fail(err)
-				return
-			}
-			line := lines.at(from)
-			r.add(r.decode(raw, r.out.Unit(line), line))
-		}
-		if _, err := dec.Token(); err != nil {
-			fail(err)
-			return
-		}
+	})
+	if fault != "" {
+		r.out.Aside(r.out.Unit(line), "malformed")
+		r.out.Warn(line, "malformed-line", "the document ends here, or is damaged (%s): what is before it is used", fault)
 	}
-	if _, err := dec.Token(); err != nil {
-		fail(err)
-	}
-}
-
-// fault says what is wrong in words that do not depend on the release of Go.
-func fault(err error) string {
-	if err == nil {
-		return "no list of messages"
-	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return "unexpected end"
-	}
-	return "no valid JSON"
-}
-
-// skipSpace is the place of the next value at or after a place.
-func skipSpace(text []byte, at int) int {
-	for at < len(text) && strings.IndexByte(" \t\r\n,", text[at]) >= 0 {
-		at++
-	}
-	return at
-}
-
-// lineCounter finds the lines of places that only grow.
-type lineCounter struct {
-	text     []byte
-	to, line int
-}
-
-func (l *lineCounter) at(offset int) int {
-	if offset = min(offset, len(l.text)); offset > l.to {
-		l.line += bytes.Count(l.text[l.to:offset], []byte("\n"))
-		l.to = offset
-	}
-	return l.line + 1
 }
 
 // about reads the description of the session.

@@ -169,6 +169,14 @@ func (c *converter) user(k int) {
 		})
 		return
 	}
+	if m.flat != nil && m.flat.Type != "user" { // the client's own
+		l := foreign.Line{Type: "user", Meta: true, Time: foreign.Millis(m.Time.Created), Message: &foreign.Message{Content: blocks}}
+		if m.flat.Type == typeSystem {
+			l = foreign.Line{Type: "attachment", Time: l.Time, Attachment: &foreign.Attachment{Type: typeSystem, Content: m.flat.Text}}
+		}
+		c.put(k, m.unit, m.ID, l)
+		return
+	}
 	turn := foreign.TurnBegins
 	switch {
 	case !typed, c.last != nil && m.Time.Created < c.last.Time.Completed:

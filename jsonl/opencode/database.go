@@ -246,31 +246,35 @@ func (e *exporter) info(r *database.Row, table string) error {
 	return e.value(f.object(), "  ")
 }
 
+// object writes the object of a row behind a text, with more members. One that is no JSON object is lost.
+func (e *exporter) object(before, row, indent, what string, more ...field) (ok bool, err error) {
+	at := e.out.Len()
+	e.out.WriteString(before)
+	if err = e.value(withIDs(row, more...), indent); errors.As(err, new(*json.SyntaxError)) {
+		e.out.Truncate(at)
+		e.lose(what, "its data is no JSON object: it is set aside")
+		return false, nil
+	}
+	return true, err
+}
+
 // messages writes the messages of 1.x with their parts.
 func (e *exporter) messages(id string) (n int, err error) {
 	err = e.db.Rows("SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id", func(m *database.Row) error {
 		message := m.Text("id")
-		info, ok := withIDs(m.Text("data"), field{"id", message}, field{"sessionID", id})
-		if !ok {
-			e.lose("message "+message, "its data is no JSON object: it is set aside with its parts")
-			return nil
-		}
-		e.out.WriteString(comma(n) + "\n    {\n      \"info\": ")
-		n++
-		if err := e.value(info, "      "); err != nil {
+		ok, err := e.object(comma(n)+"\n    {\n      \"info\": ", m.Text("data"), "      ", "message "+message+" with its parts", field{"id", message}, field{"sessionID", id})
+		if !ok || err != nil {
 			return err
 		}
+		n++
 		e.out.WriteString(",\n      \"parts\": [")
 		k := 0
-		err := e.db.Rows("SELECT id, data FROM part WHERE message_id = ? ORDER BY id", func(p *database.Row) error {
-			data, ok := withIDs(p.Text("data"), field{"id", p.Text("id")}, field{"sessionID", id}, field{"messageID", message})
-			if !ok {
-				e.lose("part "+p.Text("id"), "its data is no JSON object: it is set aside")
-				return nil
+		err = e.db.Rows("SELECT id, data FROM part WHERE message_id = ? ORDER BY id", func(p *database.Row) error {
+			ok, err := e.object(comma(k)+"\n        ", p.Text("data"), "        ", "part "+p.Text("id"), field{"id", p.Text("id")}, field{"sessionID", id}, field{"messageID", message})
+			if ok {
+				k++
 			}
-			e.out.WriteString(comma(k) + "\n        ")
-			k++
-			return e.value(data, "        ")
+			return err
 		}, message)
 		if k > 0 {
 			e.out.WriteString("\n      ")
@@ -284,14 +288,11 @@ func (e *exporter) messages(id string) (n int, err error) {
 // flat writes the messages of 2.x.
 func (e *exporter) flat(id string) (n int, err error) {
 	err = e.db.Rows("SELECT id, type, data FROM session_message WHERE session_id = ? ORDER BY seq", func(m *database.Row) error {
-		data, ok := withIDs(m.Text("data"), field{"id", m.Text("id")}, field{"type", m.Text("type")})
-		if !ok {
-			e.lose("message "+m.Text("id"), "its data is no JSON object: it is set aside")
-			return nil
+		ok, err := e.object(comma(n)+"\n    ", m.Text("data"), "    ", "message "+m.Text("id"), field{"id", m.Text("id")}, field{"type", m.Text("type")})
+		if ok {
+			n++
 		}
-		e.out.WriteString(comma(n) + "\n    ")
-		n++
-		return e.value(data, "    ")
+		return err
 	}, id)
 	if err == nil && e.db.Has("message", "id", "session_id") {
 		err = e.db.Rows("SELECT count(*) AS n FROM message WHERE session_id = ?1 AND id NOT IN (SELECT id FROM session_message WHERE session_id = ?1)"+
@@ -324,16 +325,13 @@ type fields []field
 func (f *fields) add(name string, value any) { *f = append(*f, field{name, value}) }
 
 // object is the object as JSON.
-func (f fields) object() json.RawMessage {
-	data, _ := withIDs("{}", f...)
-	return data
-}
+func (f fields) object() json.RawMessage { return withIDs("{}", f...) }
 
-// withIDs adds members to an object that is JSON.
-func withIDs(object string, more ...field) ([]byte, bool) {
+// withIDs adds members to an object. What is no JSON stays none.
+func withIDs(object string, more ...field) []byte {
 	text := bytes.TrimSpace([]byte(object))
-	if !json.Valid(text) || text[0] != '{' {
-		return nil, false
+	if !bytes.HasPrefix(text, []byte("{")) || !bytes.HasSuffix(text, []byte("}")) {
+		return nil
 	}
 	out := bytes.NewBuffer(bytes.TrimRight(text[:len(text)-1], " \t\r\n"))
 	enc := json.NewEncoder(out)
@@ -347,5 +345,5 @@ func withIDs(object string, more ...field) ([]byte, bool) {
 		_ = enc.Encode(f.value)
 	}
 	out.WriteByte('}')
-	return out.Bytes(), true
+	return out.Bytes()
 }

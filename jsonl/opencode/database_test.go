@@ -215,13 +215,13 @@ func TestTwo(t *testing.T) {
 	conv := load(t, path+"#ses_two")
 	want := []string{
 		"prompt text(Why does it )",
-		"prompt queued text(The date is )",
+		"attachment system(The date is )",
 		"response [10 50 1000 25/5 $10000000] thinking(hm) text(I look.) tool_use(shell) tool_use(read)",
 		"tool_result tool_result(brake.txt)",
 		"tool_result tool_result!({\"type\":\"unk)",
 		"compacted auto, kept [], sent 1000 + 70",
 		"summary recorded text(<conversatio)",
-		"prompt queued text(pwd /srv/mil)",
+		"meta text(pwd /srv/mil)",
 		"prompt stopped text(Go on.)",
 		"response [300 0 0 9/0 $0] text(Done.)",
 	}
@@ -234,6 +234,41 @@ func TestTwo(t *testing.T) {
 	list, _, err := session.Discover(path)
 	if err != nil || len(list) != 2 {
 		t.Errorf("%+v: %v", list, err)
+	}
+}
+
+// TestNative is case 11 of the specification: a compaction by the provider counts where the next response is of the same
+// provider and model, else all before it is sent.
+func TestNative(t *testing.T) {
+	for provider, want := range map[string][]string{
+		"openai": {
+			"prompt text(one)", "response [1 0 0 1/0 $0] text(two)", "prompt queued text(four)", "compacted auto, kept [], sent 5 + 1", "summary recorded text(four) compaction({\"type\":\"com)",
+			"response [1 0 0 1/0 $0] text(six)", "prompt queued text(seven)", "prompt queued text(eight)",
+		},
+		"azure": {
+			"prompt text(one)", "response [1 0 0 1/0 $0] text(two)", "prompt queued text(four)", "response [1 0 0 1/0 $0] text(six)", "prompt queued text(seven)", "prompt queued text(eight)",
+		},
+	} {
+		said := `{"type":"assistant","time":{"created":1000,"completed":1001},"model":{"id":"gpt-6-sol","providerID":"openai"},"finish":"stop","tokens":{"input":1,"output":1},"content":[{"type":"text","text":"%s"}],"id":"%[1]s"}`
+		asked := `{"type":"user","time":{"created":1000},"text":"%s","id":"%[1]s"}`
+		messages := []string{
+			fmt.Sprintf(asked, "one"), fmt.Sprintf(said, "two"), `{"type":"compaction","status":"failed","reason":"auto","time":{"created":1000},"id":"three"}`, fmt.Sprintf(asked, "four"),
+			`{"type":"compaction","status":"completed","reason":"auto","summary":"","recent":"","tokens":{"input":5,"output":1},"time":{"created":1000},"id":"five","providerContext":{"version":1,"provenance":{"providerID":"` + provider +
+				`","modelID":"sol"},"messages":[{"role":"user","content":[{"type":"text","text":"four"}]},{"role":"assistant","content":[{"type":"compaction","encrypted":"AAAA"}]}]}}`,
+			fmt.Sprintf(said, "six"), `{"type":"system","time":{"created":1000},"text":"seven","id":"seven"}`, fmt.Sprintf(asked, "eight"),
+			`{"type":"compaction","status":"running","reason":"auto","time":{"created":1000},"id":"nine"}`,
+		}
+		path := filepath.Join(t.TempDir(), "session.json")
+		if err := os.WriteFile(path, []byte(`{"info":{"id":"ses_a","time":{"created":1000}},"messages":[`+strings.Join(messages, ",")+`]}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		conv := load(t, path)
+		if diff := cmp.Diff(want, shape(t, conv)); diff != "" {
+			t.Errorf("%s: -want +got\n%s", provider, diff)
+		}
+		if !conv.Lines.Balanced() {
+			t.Errorf("%+v", conv.Lines)
+		}
 	}
 }
 

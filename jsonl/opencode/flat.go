@@ -33,6 +33,34 @@ type flat struct {
 	Reason  string `json:"reason"`
 	Summary string `json:"summary"`
 	Recent  string `json:"recent"`
+
+	Native *flatNative `json:"providerContext"` // compaction: made by the provider, without summary and recent
+}
+
+// flatNative is what a provider's compaction left: messages, in part encrypted, that only the same provider and model are
+// sent again.
+type flatNative struct {
+	Provenance struct {
+		Provider string `json:"providerID"`
+		Model    string `json:"modelID"`
+	} `json:"provenance"`
+	Messages []struct {
+		Content []json.RawMessage `json:"content"`
+	} `json:"messages"`
+}
+
+func (n *flatNative) blocks() (blocks []foreign.Block) {
+	for i := range n.Messages {
+		for _, raw := range n.Messages[i].Content {
+			var c flatContent
+			if json.Unmarshal(raw, &c) == nil && c.Type == "text" {
+				blocks = append(blocks, foreign.Text(c.Text))
+			} else {
+				blocks = append(blocks, foreign.Block{Type: "compaction", Signature: string(raw)})
+			}
+		}
+	}
+	return blocks
 }
 
 type modelID struct {
@@ -80,6 +108,9 @@ type flatState struct {
 	Error   json.RawMessage `json:"error"`
 }
 
+// typeSystem is the type of a change of the instructions, a system message within the conversation.
+const typeSystem = "system"
+
 // isFlat reports whether an object is a message of 2.x: it has a type, and no info or parts.
 func (d *document) isFlat(at, depth int) (typed bool) {
 	m := scan.Object(d.text, at, depth)
@@ -104,7 +135,7 @@ func (d *document) flat(at, depth int) (int, scan.Fault) {
 	f := m.flat
 	m.info = info{ID: f.ID, Time: f.Time, Provider: f.Model.Provider, ModelID: f.Model.ID, Finish: f.Finish, Tokens: f.Tokens, Cost: f.Cost}
 	switch f.Type {
-	case "user", "synthetic", "system", "skill", "shell":
+	case "user", "synthetic", typeSystem, "skill", "shell":
 		m.Role = "user"
 	case "assistant":
 		m.Role = "assistant"
@@ -168,6 +199,22 @@ func (c *converter) copied(m *message) bool {
 	return c.info != nil && c.info.Fork != "" && m.Time.Created < c.info.Time.Created
 }
 
+// sent reports whether the response after a provider's compaction was sent what that left: it belongs to the same provider, and
+// of the same model, by its name here or by that of the response before.
+func (c *converter) sent(k int) bool {
+	made, before := &c.messages[k].flat.Native.Provenance, ""
+	for i, m := range c.messages {
+		switch {
+		case m.Role != "assistant":
+		case i < k:
+			before = m.ModelID
+		default:
+			return m.Provider == made.Provider && (m.ModelID == made.Model || m.ModelID == before)
+		}
+	}
+	return true
+}
+
 // Frame of a compaction's message.
 const (
 	checkpointBegins = "<conversation-checkpoint>\n<summary>\n"
@@ -188,6 +235,8 @@ func (c *converter) flat(k int) {
 		c.w.Aside(m.unit, "message: "+cmp.Or(f.Type, "no type"))
 	case f.Status != "completed":
 		c.w.Aside(m.unit, "compaction without a summary")
+	case f.Native != nil && !c.sent(k):
+		c.w.Aside(m.unit, "compaction by another provider or model")
 	default:
 		c.line(m.unit, m.ID, foreign.Line{
 			Type: "system", Subtype: "compact_boundary", Time: foreign.Millis(m.Time.Created),
@@ -199,8 +248,12 @@ func (c *converter) flat(k int) {
 		} else {
 			text += recentBegins + f.Recent + recentEnds
 		}
+		blocks := []foreign.Block{foreign.Text(text)}
+		if f.Native != nil {
+			blocks = f.Native.blocks()
+		}
 		c.line(m.unit, m.ID+"-summary", foreign.Line{
-			Type: "user", Time: foreign.Millis(cmp.Or(m.Time.Completed, m.Time.Created)), Summary: true, Message: &foreign.Message{Content: []foreign.Block{foreign.Text(text)}},
+			Type: "user", Time: foreign.Millis(cmp.Or(m.Time.Completed, m.Time.Created)), Summary: true, Message: &foreign.Message{Content: blocks},
 		})
 	}
 }

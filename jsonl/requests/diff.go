@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -33,7 +34,16 @@ type BodyChange struct {
 	Was     string   `json:"was,omitempty"`     // its beginning; "": it was not there
 	Is      string   `json:"is,omitempty"`      // "": it is not there any more
 	Bytes   int      `json:"bytes"`             // of it, as it is or else was
-	Text    string   `json:"-"`                 // of a block of a message, likewise
+	Text    string   `json:"-"`                 // of a text what differs, as it is or else was
+
+	Members []MemberChange `json:"members,omitempty"` // of a tool that is another: those that differ
+}
+
+// MemberChange is a member of a tool's definition that differs.
+type MemberChange struct {
+	Name string `json:"name"`
+	Was  int    `json:"was_bytes"` // 0: it was not there
+	Is   int    `json:"bytes"`     // 0: it is not there any more
 }
 
 // beginning is how many characters a change has of a text.
@@ -168,10 +178,25 @@ func diffTools(before, after *SentBody) *BodyChange {
 		case i >= len(is) || was[i].name != is[i].name && !has(is, was[i].name):
 			return change(was[i].name, was[i].json, nil)
 		case !same(was[i].json, is[i].json):
-			return change(is[i].name, was[i].json, is[i].json)
+			c := change(is[i].name, was[i].json, is[i].json)
+			c.Members = members(was[i].json, is[i].json)
+			return c
 		}
 	}
 	return nil
+}
+
+// members are the members of a tool that differ.
+func members(was, is []byte) (list []MemberChange) {
+	both := func(key string, _ []byte) {
+		a, b := Member(was, key), Member(is, key)
+		if !same(a, b) && !slices.ContainsFunc(list, func(m MemberChange) bool { return m.Name == key }) {
+			list = append(list, MemberChange{key, len(a), len(b)})
+		}
+	}
+	eachMember(was, both)
+	eachMember(is, both)
+	return list
 }
 
 func diffSystem(before, after *SentBody) *BodyChange {
@@ -190,7 +215,7 @@ func diffSystem(before, after *SentBody) *BodyChange {
 			if b == nil {
 				size = len(a)
 			}
-			return &BodyChange{Part: PartSystem, Block: i + 1, Line: after.Line, Was: wasText, Is: isText, Bytes: size}
+			return &BodyChange{Part: PartSystem, Block: i + 1, Line: after.Line, Was: wasText, Is: isText, Bytes: size, Text: differing(textOf(a), textOf(b))}
 		}
 	}
 	return nil
@@ -211,7 +236,9 @@ func diffMessages(before, after *SentBody) *BodyChange {
 				b := is.Blocks[k].JSON
 				c.Role, c.Line, c.Name, c.Bytes = is.Role, is.Line, kindOf(b), len(b)
 				c.Was, c.Is = apart(textOf(a), textOf(b))
-				c.Text = textOf(b)
+				if c.Text = textOf(b); kindOf(a) == c.Name {
+					c.Text = differing(textOf(a), c.Text)
+				}
 			}
 			return c
 		}
@@ -257,14 +284,7 @@ func start(text string) string {
 
 // apart are the beginnings of two texts, from where they differ; of one that is the other with more, only what is more.
 func apart(a, b string) (string, string) {
-	from := 0
-	for from < len(a) && from < len(b) {
-		r, n := utf8.DecodeRuneInString(a[from:])
-		if s, _ := utf8.DecodeRuneInString(b[from:]); r != s {
-			break
-		}
-		from += n
-	}
+	from := alike(a, b)
 	if from < beginning/2 {
 		return start(a), start(b)
 	}
@@ -275,6 +295,32 @@ func apart(a, b string) (string, string) {
 		a, b = more(a, b)
 	}
 	return "…" + start(a), "…" + start(b)
+}
+
+// alike is how many bytes two texts begin with alike, in whole characters.
+func alike(a, b string) (n int) {
+	for n < len(a) && n < len(b) {
+		r, size := utf8.DecodeRuneInString(a[n:])
+		if s, _ := utf8.DecodeRuneInString(b[n:]); r != s {
+			break
+		}
+		n += size
+	}
+	return n
+}
+
+// differing is what a text is between its beginning and its end that it was as well; where that is nothing what it was there.
+func differing(was, is string) string {
+	from := alike(was, is)
+	was, is = was[from:], is[from:]
+	for was != "" && is != "" {
+		r, n := utf8.DecodeLastRuneInString(was)
+		if s, _ := utf8.DecodeLastRuneInString(is); r != s {
+			break
+		}
+		was, is = was[:len(was)-n], is[:len(is)-n]
+	}
+	return cmp.Or(is, was)
 }
 
 // more takes the shorter of two texts away from the end of the longer, if it is that.

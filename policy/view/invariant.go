@@ -143,7 +143,7 @@ func (c *apiCheck) item(id policy.ItemID) {
 	}
 	c.last = id
 	for b := range blocks {
-		t := policy.Target{Item: id, Block: b}
+		t := policy.BlockOf(id, b)
 		c.block(t, c.v.Kind(t), c.v.Raw(t), c.v.Replacement(t), role)
 	}
 }

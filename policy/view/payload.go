@@ -95,7 +95,7 @@ func (v *View) payloadWeight(id policy.ItemID) (w weights) {
 			if l.with != nil {
 				w.add(v.content(l.with))
 			}
-			w.sub(v.blockTokens(policy.Target{Item: id, Block: b}))
+			w.sub(v.blockTokens(policy.BlockOf(id, b)))
 		}
 	}
 	return w

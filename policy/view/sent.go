@@ -64,7 +64,7 @@ func (v *View) PayloadFrom(place int) (n int) {
 			n += v.PayloadWeight(it.id)
 		default:
 			for b := place - it.place; b < v.Blocks(it.id); b++ {
-				n += v.payloadBlock(policy.Target{Item: it.id, Block: b})
+				n += v.payloadBlock(policy.BlockOf(it.id, b))
 			}
 			return n
 		}

@@ -149,7 +149,7 @@ func (v *View) list(id policy.ItemID) {
 	for b := range m.Blocks {
 		if m.Blocks[b].Kind == jsonl.KindToolResult {
 			tool := v.conv.ToolName(m.Blocks[b].ID)
-			r := policy.Result{Target: policy.Target{Item: id, Block: b}, Tool: tool, Alike: v.conv.Alike(tool), ID: m.Blocks[b].ID}
+			r := policy.Result{Target: policy.BlockOf(id, b), Tool: tool, Alike: v.conv.Alike(tool), ID: m.Blocks[b].ID}
 			if c := v.Replacement(r.Target); c != nil {
 				r.State = c.ResultState()
 			}

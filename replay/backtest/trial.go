@@ -110,7 +110,7 @@ func (y *tally) request(s *tokens.Increment, edits []policy.Edit) TrialStep {
 	for m := s.From; m < s.To; m++ {
 		if !y.conv.Messages[m].RecordOnly {
 			for b := range y.conv.Messages[m].Blocks {
-				y.count(policy.Target{Item: policy.ItemID(m), Block: b}, 1)
+				y.count(policy.BlockOf(m, b), 1)
 			}
 		}
 	}
@@ -173,7 +173,7 @@ func (y *tally) removed(id policy.ItemID) {
 		return
 	}
 	for b := range y.conv.Messages[id].Blocks {
-		y.leave(policy.Target{Item: id, Block: b})
+		y.leave(policy.BlockOf(id, b))
 	}
 }
 

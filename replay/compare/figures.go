@@ -3,6 +3,7 @@
 package compare
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -44,43 +45,40 @@ type Figure struct {
 
 // Figures lists all figures, in the order they are printed in.
 func Figures() []Figure {
-	total := func(get func(t *replay.Totals) int) func(*replay.Timeline) exact.Decimal {
-		return func(t *replay.Timeline) exact.Decimal { return exact.Whole(get(&t.Totals)) }
-	}
 	return []Figure{
-		{"requests", "", Neither, sum, total(func(t *replay.Totals) int { return t.Requests })},
-		{"calls", "", Neither, sum, total(func(t *replay.Totals) int { return t.Calls })},
-		{"raw_peak", "tokens", Neither, highest, total(func(t *replay.Totals) int { return t.RawPeak })},
-		{"model_peak", "tokens", Less, highest, total(func(t *replay.Totals) int { return t.ModelPeak })},
-		{"model_mean", "tokens", Less, mean, total(func(t *replay.Totals) int { return t.ModelMean })},
-		{"payload_peak", "tokens", Less, highest, total(func(t *replay.Totals) int { return t.PayloadPeak })},
-		{"payload_mean", "tokens", Less, mean, total(func(t *replay.Totals) int { return t.PayloadMean })},
-		{"payload_input", "tokens", Less, sum, total(func(t *replay.Totals) int { return t.Payload })},
-		{"own_input", "tokens", Neither, sum, total(func(t *replay.Totals) int { return t.OwnInput })},
-		{"tokens_saved", "tokens", More, sum, total(func(t *replay.Totals) int { return t.Saved })},
-		{"output_tokens", "tokens", Neither, sum, total(func(t *replay.Totals) int { return t.Output })},
-		{"cache_read", "tokens", Neither, sum, total(func(t *replay.Totals) int { return t.Cache.Read })},
-		{"cache_write_5m", "tokens", Neither, sum, total(func(t *replay.Totals) int { return t.Cache.Write5m })},
-		{"cache_write_1h", "tokens", Neither, sum, total(func(t *replay.Totals) int { return t.Cache.Write1h })},
-		{"uncached", "tokens", Neither, sum, total(func(t *replay.Totals) int { return t.Cache.Uncached })},
+		{"requests", "", Neither, sum, total("Requests")},
+		{"calls", "", Neither, sum, total("Calls")},
+		{"raw_peak", "tokens", Neither, highest, total("RawPeak")},
+		{"model_peak", "tokens", Less, highest, total("ModelPeak")},
+		{"model_mean", "tokens", Less, mean, total("ModelMean")},
+		{"payload_peak", "tokens", Less, highest, total("PayloadPeak")},
+		{"payload_mean", "tokens", Less, mean, total("PayloadMean")},
+		{"payload_input", "tokens", Less, sum, total("Payload")},
+		{"own_input", "tokens", Neither, sum, total("OwnInput")},
+		{"tokens_saved", "tokens", More, sum, total("Saved")},
+		{"output_tokens", "tokens", Neither, sum, total("Output")},
+		{"cache_read", "tokens", Neither, sum, total("Cache", "Read")},
+		{"cache_write_5m", "tokens", Neither, sum, total("Cache", "Write5m")},
+		{"cache_write_1h", "tokens", Neither, sum, total("Cache", "Write1h")},
+		{"uncached", "tokens", Neither, sum, total("Cache", "Uncached")},
 		{"cost_usd", "USD", Less, sum, costUSD},
-		{"cost_ideal", "USD", Neither, sum, part(func(p *replay.CostParts) price.USD { return p.Ideal })},
-		{"cost_breaks", "USD", Neither, sum, part(func(p *replay.CostParts) price.USD { return p.Breaks })},
-		{"cost_lifetime", "USD", Neither, sum, part(func(p *replay.CostParts) price.USD { return p.Lifetime })},
-		{"cost_placement", "USD", Neither, sum, part(func(p *replay.CostParts) price.USD { return p.Placement })},
-		{"cost_own_calls", "USD", Neither, sum, part(func(p *replay.CostParts) price.USD { return p.OwnCalls })},
-		{"cost_output", "USD", Neither, sum, part(func(p *replay.CostParts) price.USD { return p.Output })},
-		{"refused", "", Less, sum, total(func(t *replay.Totals) int { return t.Refused })},
-		{"blocked", "", Less, sum, total(func(t *replay.Totals) int { return t.Blocked })},
-		{"compactions", "", Less, sum, total(func(t *replay.Totals) int { return t.Compactions })},
-		{"failed_compactions", "", Less, sum, total(func(t *replay.Totals) int { return t.Failed })},
-		{"thrash", "", Less, sum, total(func(t *replay.Totals) int { return t.Thrash })},
-		{"thrash_run", "", Less, highest, total(func(t *replay.Totals) int { return t.ThrashRun })},
-		{"cleared_results", "", Neither, sum, total(func(t *replay.Totals) int { return t.Cleared })},
-		{"cleared_tokens", "tokens", Neither, sum, total(func(t *replay.Totals) int { return t.ClearedTokens })},
+		{"cost_ideal", "USD", Neither, sum, part("Ideal")},
+		{"cost_breaks", "USD", Neither, sum, part("Breaks")},
+		{"cost_lifetime", "USD", Neither, sum, part("Lifetime")},
+		{"cost_placement", "USD", Neither, sum, part("Placement")},
+		{"cost_own_calls", "USD", Neither, sum, part("OwnCalls")},
+		{"cost_output", "USD", Neither, sum, part("Output")},
+		{"refused", "", Less, sum, total("Refused")},
+		{"blocked", "", Less, sum, total("Blocked")},
+		{"compactions", "", Less, sum, total("Compactions")},
+		{"failed_compactions", "", Less, sum, total("Failed")},
+		{"thrash", "", Less, sum, total("Thrash")},
+		{"thrash_run", "", Less, highest, total("ThrashRun")},
+		{"cleared_results", "", Neither, sum, total("Cleared")},
+		{"cleared_tokens", "tokens", Neither, sum, total("ClearedTokens")},
 		{"client_pre_tokens", "tokens", Neither, sum, clientPreTokens},
 		{"client_tokens_saved", "tokens", Neither, sum, detail("tokens_saved", "cleared_input_tokens")},
-		{"events", "", Neither, sum, total(func(t *replay.Totals) int { return t.Events })},
+		{"events", "", Neither, sum, total("Events")},
 		{"misses", "", Less, sum, regretCount(func(r *regret.Regret) int { return len(r.Misses) })},
 		{"misses_reread", "", Less, sum, regretCount(func(r *regret.Regret) int { return r.Count(regret.Reread) })},
 		{"misses_edit", "", Less, sum, regretCount(func(r *regret.Regret) int { return r.Count(regret.Edited) })},
@@ -89,8 +87,19 @@ func Figures() []Figure {
 		{"refetch_tokens", "tokens", Less, sum, regretCount(func(r *regret.Regret) int { return r.Tokens })},
 		{"refetch_usd", "USD", Less, sum, ofRegret(func(r *regret.Regret) exact.Decimal { return r.Cost().Decimal() })},
 		{"median_distance", "requests", Neither, mean, medianDistance},
-		{"violations", "", Less, sum, total(func(t *replay.Totals) int { return t.Violations })},
-		{"preserved_thinking", "", Less, sum, total(func(t *replay.Totals) int { return t.Preserved })},
+		{"violations", "", Less, sum, total("Violations")},
+		{"preserved_thinking", "", Less, sum, total("Preserved")},
+	}
+}
+
+// total is a number of the totals, by the names of its fields.
+func total(fields ...string) func(*replay.Timeline) exact.Decimal {
+	return func(t *replay.Timeline) exact.Decimal {
+		v := reflect.ValueOf(&t.Totals).Elem()
+		for _, name := range fields {
+			v = v.FieldByName(name)
+		}
+		return exact.Whole(int(v.Int()))
 	}
 }
 

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 
 	"github.com/ctxkit/ctxkit/replay"
@@ -87,8 +88,8 @@ func BreaksOf(t *replay.Timeline) []replay.StageCost {
 	return nil
 }
 
-// part is a figure of a part of the cost, known where the cost is.
-func part(get func(p *replay.CostParts) price.USD) func(t *replay.Timeline) exact.Decimal {
+// part is a figure of a part of the cost, by the name of its field. It is known where the cost is.
+func part(field string) func(t *replay.Timeline) exact.Decimal {
 	return func(t *replay.Timeline) exact.Decimal {
 		p := t.Totals.CostParts
 		if p == nil {
@@ -97,6 +98,7 @@ func part(get func(p *replay.CostParts) price.USD) func(t *replay.Timeline) exac
 		if !costUSD(t).Known {
 			return exact.Decimal{}
 		}
-		return price.USD{Nano: get(p).Nano, Known: true}.Decimal()
+		of := reflect.ValueOf(p).Elem().FieldByName(field).Interface().(price.USD)
+		return price.USD{Nano: of.Nano, Known: true}.Decimal()
 	}
 }

@@ -39,7 +39,7 @@ func (c *comparison) judge(m *MessageDiff, l, r policy.ItemID) {
 	if inLeft && inRight {
 		m.Same = sameTag(c.l.Tag(l), c.r.Tag(r))
 		for b := 0; m.Same && b < min(c.l.Blocks(l), c.r.Blocks(r)); b++ {
-			m.Same = c.l.shows(policy.Target{Item: l, Block: b}).equal(c.r.shows(policy.Target{Item: r, Block: b}))
+			m.Same = c.l.shows(policy.BlockOf(l, b)).equal(c.r.shows(policy.BlockOf(r, b)))
 		}
 	}
 }
@@ -93,7 +93,7 @@ func (v *compared) edit(t policy.Target) *policy.Edit {
 func (c *comparison) blocks(l, r policy.ItemID) []BlockDiff {
 	var list []BlockDiff
 	for i := range min(c.l.Blocks(l), c.r.Blocks(r)) {
-		tl, tr := policy.Target{Item: l, Block: i}, policy.Target{Item: r, Block: i}
+		tl, tr := policy.BlockOf(l, i), policy.BlockOf(r, i)
 		if c.l.shows(tl).equal(c.r.shows(tr)) {
 			continue
 		}

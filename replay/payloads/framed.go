@@ -228,7 +228,7 @@ func (f *framing) find(b *wire.BodyBlock) (r int, same bool) {
 // client adds a block with words of the client, next to an item.
 func (f *framing) client(t, m int, item policy.ItemID) {
 	s := &f.sent[t]
-	f.put(wire.BodyBlock{Source: policy.Target{Item: item, Block: wire.Whole}, Type: s.kind, JSON: s.JSON, CacheControl: s.mark()}, s.role, origin{m, s.message})
+	f.put(wire.BodyBlock{Source: policy.BlockOf(item, wire.Whole), Type: s.kind, JSON: s.JSON, CacheControl: s.mark()}, s.role, origin{m, s.message})
 }
 
 // put appends a block to the last message, or to a new one: of another role, of another message that was sent, or where

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"reflect"
 	"strings"
 	"time"
 
@@ -35,6 +36,28 @@ func (u *USD) Add(o USD) {
 		sum = math.MaxInt64
 	}
 	*u = USD{sum, true}
+}
+
+// AddUp adds the counts and amounts of a struct to those of another one. Texts and lists stay.
+func AddUp[T any](to, from *T) { addUp(reflect.ValueOf(to).Elem(), reflect.ValueOf(from).Elem()) }
+
+func addUp(to, from reflect.Value) {
+	if usd, ok := to.Addr().Interface().(*USD); ok {
+		usd.Add(from.Interface().(USD))
+		return
+	}
+	switch to.Kind() {
+	case reflect.Int:
+		to.SetInt(to.Int() + from.Int())
+	case reflect.Struct:
+		for i := range to.NumField() {
+			addUp(to.Field(i), from.Field(i))
+		}
+	case reflect.Array:
+		for i := range to.Len() {
+			addUp(to.Index(i), from.Index(i))
+		}
+	}
 }
 
 // Decimal is the amount in dollars.

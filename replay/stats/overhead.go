@@ -4,13 +4,17 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/category"
+	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
 // PromptOverhead is the parts of the system prompt and the tools that a request had, as the session file holds them. Their
@@ -34,75 +38,87 @@ type AddedPart struct {
 // OverheadPart is a section of the system prompt, or the definition of a tool.
 type OverheadPart struct {
 	Part     string `json:"part"`             // system, tool
-	Name     string `json:"name"`             // of a tool; of a section its heading, without one the number of its text
+	Name     string `json:"name"`             // of a tool; of a section its heading, without one what it is
 	Kind     string `json:"kind,omitempty"`   // of a section with something of the project or the user
 	Server   string `json:"server,omitempty"` // of the tool of an MCP server
 	Bytes    int    `json:"bytes"`
 	Tokens   int    `json:"tokens"`
 	Calls    int    `json:"calls"`       // up to the request
 	Requests int    `json:"requests"`    // up to it that had the part
-	Sent     int    `json:"sent_tokens"` // in all of them
+	Sent     int    `json:"sent_tokens"` // in all of them, as long as it was in each
+	Text     int    `json:"-"`           // of a section: index of its text in the system prompt
+
+	json   []byte
+	weight int
 }
+
+func (p *OverheadPart) key() string { return fmt.Sprint(p.Part, p.Text, p.Name) }
 
 // The parts of an overhead.
 const (
-	systemPart = "system"
-	toolPart   = "tool"
+	SystemPart = "system"
+	ToolPart   = "tool"
 )
 
 // AddOverhead adds the parts of the system prompt and the tools at the request of the stats, where log has it, and how many
 // requests log holds.
-func (s *SessionStats) AddOverhead(conv *session.Conversation, log *requests.Log) error {
+func (s *SessionStats) AddOverhead(rec *replay.Record, log *requests.Log) error {
 	s.Held = log.Whole()
-	at := func(n int) *requests.LogRequest { return log.Of(conv.Response(n - 1).ID) }
-	if s.Request < 1 || s.Request > len(conv.Requests) || at(s.Request) == nil {
+	at := func(n int) *requests.LogRequest { return log.Of(rec.Conv.Response(n - 1).ID) }
+	if s.Request < 1 || s.Request > len(rec.Conv.Requests) || at(s.Request) == nil {
 		return nil
 	}
 	shape, err := log.Shape(at(s.Request))
 	if err != nil || shape == nil {
 		return err
 	}
-	o := &PromptOverhead{Line: shape.Line, Parts: partsOf(shape)}
-	had := map[int]map[string]bool{} // by the line of a shape: its parts
-	held := map[string]int{}         // requests by part
+	system := slices.IndexFunc(s.Categories, func(c CategoryTokens) bool { return c.Category == category.System })
+	known := 0
+	if system >= 0 {
+		known = s.Categories[system].Tokens
+	}
+	o := &PromptOverhead{Line: shape.Line}
+	if o.Parts, err = PromptParts(rec, s.Counter, shape, known); err != nil {
+		return err
+	}
+	index, all := map[string]int{}, 0
+	for i := range o.Parts {
+		p := &o.Parts[i]
+		index[p.key()] = i
+		o.Bytes, o.Tokens, all = o.Bytes+p.Bytes, o.Tokens+p.Tokens, all+p.weight
+	}
+	had := map[int][]OverheadPart{} // by the line of a shape
 	for n := 1; n <= s.Until; n++ {
 		q := at(n)
 		if q == nil {
 			continue
 		}
 		line := log.ShapeLine(q)
-		if had[line] == nil {
-			had[line] = map[string]bool{}
+		if had[line] == nil && line > 0 {
 			other, err := log.Shape(q)
 			if err != nil {
 				return err
 			}
-			if other != nil {
-				for _, p := range partsOf(other) {
-					had[line][p.Part+p.Name] = true
-				}
+			if had[line], err = PromptParts(rec, s.Counter, other, 0); err != nil {
+				return err
 			}
 		}
-		for part := range had[line] {
-			held[part]++
+		for i := range had[line] {
+			was := &had[line][i]
+			if k, ok := index[was.key()]; ok {
+				p := &o.Parts[k]
+				p.Requests++
+				sent := p.Tokens
+				if was.weight != p.weight {
+					sent = was.weight * o.Tokens / max(all, 1)
+				}
+				p.Sent += sent
+			}
 		}
 	}
-	system := slices.IndexFunc(s.Categories, func(c CategoryTokens) bool { return c.Category == category.System })
-	known := 0
-	if system >= 0 {
-		known = s.Categories[system].Tokens
-	}
-	weights := make([]int, len(o.Parts))
 	for i := range o.Parts {
-		weights[i] = o.Parts[i].Bytes
-		o.Bytes += weights[i]
-	}
-	for i, tokens := range PartTokens(weights, known) {
 		p := &o.Parts[i]
-		o.Tokens += tokens
-		p.Tokens, p.Requests = tokens, held[p.Part+p.Name]
-		p.Sent = p.Tokens * p.Requests
-		if k := slices.IndexFunc(s.Tools, func(t Tool) bool { return t.Name == p.Name }); k >= 0 && p.Part == toolPart {
+		if k := slices.IndexFunc(s.Tools, func(t Tool) bool { return t.Name == p.Name }); k >= 0 && p.Part == ToolPart {
 			p.Calls = s.Tools[k].Calls
 		}
 	}
@@ -117,17 +133,44 @@ func (s *SessionStats) AddOverhead(conv *session.Conversation, log *requests.Log
 	return nil
 }
 
-// PartTokens are the tokens of parts of a system prompt and tools with a number of bytes: known in all, or where that is
-// 0 estimated.
-func PartTokens(bytes []int, known int) []int {
-	total := 0
-	for _, n := range bytes {
-		total += n
+// SystemTokens is the size of the system prompt and the tools at main request n, in tokens.
+func SystemTokens(conv *session.Conversation, tl *replay.Timeline, n int) int {
+	if sizes := bases(conv, mainRequests(tl)); n >= 1 && n <= len(sizes) {
+		return sizes[n-1]
+	}
+	return 0
+}
+
+// PromptParts are the parts of a system prompt with tools, in their order. Their tokens are known in all, or where that is 0
+// estimated. They are divided by the encoding that counts, else by length.
+func PromptParts(rec *replay.Record, counter string, shape *requests.Shape, known int) ([]OverheadPart, error) {
+	list := partsOf(shape)
+	var table *tokens.WeightTable // nil: by length
+	if counter == tokens.NameO200K || counter == tokens.NameCL100K {
+		var err error
+		if table, err = rec.Encoded(counter); err != nil {
+			return nil, err
+		}
+	}
+	weights, total := make([]int, len(list)), 0
+	for i := range list {
+		p := &list[i]
+		if p.weight = p.Bytes; table != nil {
+			content := policy.NewContent(jsonl.KindText, string(p.json))
+			p.weight = table.Content(&content)
+		}
+		weights[i] = p.weight
+		total += p.weight
 	}
 	if known <= 0 {
-		known = policy.RoundQuarter(total)
+		if known = total; table == nil {
+			known = policy.RoundQuarter(total)
+		}
 	}
-	return Apportion(bytes, known)
+	for i, n := range Apportion(weights, known) {
+		list[i].Tokens = n
+	}
+	return list, nil
 }
 
 // What a part of an overhead says.
@@ -169,7 +212,7 @@ func added(list []CategoryTokens) []AddedPart {
 func partsOf(shape *requests.Shape) (list []OverheadPart) {
 	for i, text := range shape.System {
 		for _, section := range sections(text) {
-			p := OverheadPart{Part: systemPart, Name: headingOf(section), Bytes: len(section)}
+			p := OverheadPart{Part: SystemPart, Name: headingOf(section), Bytes: len(section), Text: i, json: section}
 			for _, kind := range [...]struct{ word, is string }{
 				{"memory", kindMemory}, {"environment", kindEnvironment}, {"gitstatus", kindEnvironment}, {".md", kindInstructions},
 				{"mcp", kindMCP}, {"skills", kindSkills}, {"agents", kindAgents},
@@ -178,9 +221,10 @@ func partsOf(shape *requests.Shape) (list []OverheadPart) {
 					p.Kind = kind.is
 				}
 			}
-			p.Name = cmp.Or(p.Name, policy.Thousands(i+1))
-			if at := slices.IndexFunc(list, func(o OverheadPart) bool { return o.Name == p.Name }); at >= 0 {
+			p.Name = cmp.Or(p.Name, unheaded(i, len(text)))
+			if at := slices.IndexFunc(list, func(o OverheadPart) bool { return o.key() == p.key() }); at >= 0 {
 				list[at].Bytes += p.Bytes
+				list[at].json = slices.Concat(list[at].json, section)
 				continue
 			}
 			list = append(list, p)
@@ -189,13 +233,26 @@ func partsOf(shape *requests.Shape) (list []OverheadPart) {
 	for _, tool := range shape.Tools {
 		var one struct{ Name, Type string }
 		_ = json.Unmarshal(tool, &one)
-		p := OverheadPart{Part: toolPart, Name: cmp.Or(one.Name, one.Type), Bytes: len(tool)}
+		p := OverheadPart{Part: ToolPart, Name: cmp.Or(one.Name, one.Type), Bytes: len(tool), json: tool}
 		if rest, ok := strings.CutPrefix(p.Name, "mcp__"); ok {
 			p.Server, _, _ = strings.Cut(rest, "__")
 		}
 		list = append(list, p)
 	}
 	return list
+}
+
+// unheaded names what stands before the first heading of a text: the client's first text says in a sentence who the model is,
+// the next one begins with what it is there for.
+func unheaded(text, size int) string {
+	const sentence = 300 // bytes
+	switch {
+	case text == 0 && size < sentence:
+		return "identity"
+	case text <= 1:
+		return "instructions"
+	}
+	return fmt.Sprintf("text %d", text+1)
 }
 
 // heading begins a section of a text, fence code in it, where headings are none.
@@ -240,7 +297,7 @@ func portions(parts []OverheadPart) (list []Portion) {
 	for _, p := range parts {
 		name := p.Name
 		switch {
-		case p.Part == systemPart:
+		case p.Part == SystemPart:
 			name = cmp.Or(p.Kind, "system prompt")
 		case p.Server != "":
 			name = "MCP server " + p.Server

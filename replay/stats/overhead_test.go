@@ -53,7 +53,7 @@ func TestOverhead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := got.AddOverhead(rec.Conv, log); err != nil {
+	if err := got.AddOverhead(rec, log); err != nil {
 		t.Fatal(err)
 	}
 	o := got.Overhead
@@ -72,7 +72,7 @@ func TestOverhead(t *testing.T) {
 	}
 	slices.Sort(names)
 	want := []string{
-		"system 1 0/2", "system 2 0/2", "system Doing tasks 0/2", "system Environment environment 0/2", "system auto memory memory 0/2",
+		"system Doing tasks 0/2", "system Environment environment 0/2", "system auto memory memory 0/2", "system identity 0/2", "system instructions 0/2",
 		"tool Read 1/2", "tool mcp__shop__stock shop 0/1", "tool web_search 0/1",
 	}
 	if !slices.Equal(names, want) {

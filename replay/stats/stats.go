@@ -118,20 +118,7 @@ type Reads struct {
 func (r *Reads) Superseded() int { return r.ByRead + r.ByEdit + r.ByWrite }
 
 // Add adds the reads of another conversation or file.
-func (r *Reads) Add(o *Reads) {
-	r.Results += o.Results
-	r.Tokens += o.Tokens
-	r.Again += o.Again
-	r.Same += o.Same
-	r.InView += o.InView
-	r.ByRead += o.ByRead
-	r.ByEdit += o.ByEdit
-	r.ByWrite += o.ByWrite
-	r.InContext += o.InContext
-	r.Stale += o.Stale
-	r.Missed += o.Missed
-	r.Dropped += o.Dropped
-}
+func (r *Reads) Add(o *Reads) { price.AddUp(r, o) }
 
 // FileReads is a file that was read.
 type FileReads struct {

@@ -64,7 +64,7 @@ func Sum(list []*SessionStats) *StatsTotal {
 				agents[s.Subagents[i].Type] = at
 				t.Subagents = append(t.Subagents, SubagentType{Type: s.Subagents[i].Type})
 			}
-			t.Subagents[at].add(&s.Subagents[i])
+			price.AddUp(&t.Subagents[at], &s.Subagents[i])
 		}
 	}
 	t.Bill = ledger.Bill()
@@ -81,27 +81,9 @@ func Sum(list []*SessionStats) *StatsTotal {
 }
 
 func (t *Tool) add(o *Tool) {
-	t.Calls += o.Calls
-	t.Errors += o.Errors
-	t.Called += o.Called
-	t.Returned += o.Returned
-	t.Largest = max(t.Largest, o.Largest)
-	t.InContext += o.InContext
-	t.Sent += o.Sent
-	t.USD.Add(o.USD)
-}
-
-func (s *SubagentType) add(o *SubagentType) {
-	s.Calls += o.Calls
-	s.Called += o.Called
-	s.Returned += o.Returned
-	s.Agents += o.Agents
-	s.Requests += o.Requests
-	s.Input += o.Input
-	s.Output += o.Output
-	s.Estimated += o.Estimated
-	s.CostUSD.Add(o.CostUSD)
-	s.Unpriced += o.Unpriced
+	largest := max(t.Largest, o.Largest)
+	price.AddUp(t, o)
+	t.Largest = largest
 }
 
 // Cut leaves at most n files, results, turns and groups of repeated results: those that a table shows first, and of

@@ -298,7 +298,7 @@ func (s *Meter) count(m, b int) (e encoded, ok bool) {
 	if s.model.Encoder == nil || s.reliable[m] {
 		return encoded{}, false
 	}
-	t := policy.Target{Item: policy.ItemID(m), Block: b}
+	t := policy.BlockOf(m, b)
 	if e, ok := s.encoded[t]; ok {
 		return e, true
 	}
@@ -445,7 +445,7 @@ func (s *Meter) message(m int, put put) {
 		return
 	}
 	for b := range msg.Blocks {
-		if n, ok := s.other[policy.Target{Item: policy.ItemID(m), Block: b}]; ok {
+		if n, ok := s.other[policy.BlockOf(m, b)]; ok {
 			s.result(m, b, n, put)
 		} else {
 			s.block(m, b, msg.Blocks[b].Text, put)

@@ -135,7 +135,7 @@ func (w *encoding) message(m int) error {
 		if w.conv.Messages[m].Blocks[b].Offload != nil {
 			// The stub was sent; raw history has the whole.
 			w.mu.Lock()
-			w.stubs[policy.Target{Item: policy.ItemID(m), Block: b}] = n
+			w.stubs[policy.BlockOf(m, b)] = n
 			w.mu.Unlock()
 			text, err := w.conv.WholeText(m, b)
 			if err != nil {

@@ -110,7 +110,7 @@ func replacedAtOnce(conv *session.Conversation) map[policy.Target]jsonl.Metrics 
 		if other == nil {
 			other = map[policy.Target]jsonl.Metrics{}
 		}
-		other[policy.Target{Item: policy.ItemID(r.Message), Block: r.Block}] = jsonl.Measure(r.Text)
+		other[policy.BlockOf(r.Message, r.Block)] = jsonl.Measure(r.Text)
 	}
 	return other
 }

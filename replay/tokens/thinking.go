@@ -71,7 +71,7 @@ func (t *Thinking) message(m int) {
 	}
 	for b := range msg.Blocks {
 		if k := msg.Blocks[b].Kind; k == jsonl.KindThinking || k == jsonl.KindRedactedThinking {
-			t.turn = append(t.turn, policy.Target{Item: policy.ItemID(m), Block: b})
+			t.turn = append(t.turn, policy.BlockOf(m, b))
 		}
 	}
 	if msg.Role == session.Assistant {

@@ -86,7 +86,7 @@ func (w *weighing) measure() {
 			sum = 0
 			w.meter.block(m, b, bl.Whole(), put)
 			w.base[int(w.start[m])+b] = sum
-			t := policy.Target{Item: policy.ItemID(m), Block: b}
+			t := policy.BlockOf(m, b)
 			sent, replaced := w.meter.other[t]
 			if !replaced {
 				sent = bl.Text
@@ -128,7 +128,7 @@ func (w *weighing) share(s *Increment, less leaving) {
 		}
 		rest += w.around(m)
 		for b := range w.conv.Messages[m].Blocks {
-			rest += w.asSent(policy.Target{Item: policy.ItemID(m), Block: b})
+			rest += w.asSent(policy.BlockOf(m, b))
 		}
 	}
 	if rest <= 0 {
@@ -164,7 +164,7 @@ func (w *weighing) set(m int, by float64) {
 		}
 		w.WeightTable.set(m, b, int(math.Round(est)))
 		if blocks[b].Offload != nil {
-			t := policy.Target{Item: policy.ItemID(m), Block: b}
+			t := policy.BlockOf(m, b)
 			w.stubs[t] = int(math.Round(w.sent[t] * by))
 		}
 	}

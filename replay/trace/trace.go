@@ -385,7 +385,7 @@ func (tr *Tracer) item(v *view.View, id policy.ItemID) int {
 		First: len(tr.t.Blocks), Blocks: len(m.Blocks), Tag: -1, Edit: -1,
 	}
 	for b := range m.Blocks {
-		bl, t := &m.Blocks[b], policy.Target{Item: id, Block: b}
+		bl, t := &m.Blocks[b], policy.BlockOf(id, b)
 		one := TracedBlock{Kind: bl.Type, Tool: bl.Name, Tokens: v.RecordedTokens(t), Text: -1}
 		one.Class, _ = tr.kinds.Of(v, t)
 		if bl.Kind == jsonl.KindToolResult {
@@ -417,7 +417,7 @@ func (tr *Tracer) madeItem(v *view.View, id policy.ItemID) int {
 		Role: v.Role(id), Class: "made", About: s.Label, Outside: true, First: len(tr.t.Blocks), Blocks: len(s.Contents), Tag: -1, Edit: -1,
 	})
 	for b := range s.Contents {
-		t := policy.Target{Item: id, Block: b}
+		t := policy.BlockOf(id, b)
 		one := TracedBlock{Kind: kindNames[s.Contents[b].Kind], Tokens: v.BlockTokens(t), Text: tr.content(&s.Contents[b])}
 		one.Class, _ = tr.kinds.Of(v, t)
 		tr.t.Blocks = append(tr.t.Blocks, one)

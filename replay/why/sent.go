@@ -76,11 +76,10 @@ func changesOf(rec *replay.Record, tl *replay.Timeline, log *requests.Log, all m
 	return list, nil
 }
 
-// tokensOf are the tokens of what differs: of a tool or a text of the system prompt its share of both by length, of a block
-// its weight.
+// tokensOf are the tokens of what differs: of a tool all of it, of a text what it is from where it differs, or else was.
 func tokensOf(rec *replay.Record, tl *replay.Timeline, log *requests.Log, n int, c *requests.BodyChange) (int, error) {
 	switch c.Part {
-	case requests.PartMessage:
+	case requests.PartMessage, requests.PartSystem:
 		kind := jsonl.KindText
 		for _, k := range [...]jsonl.Kind{jsonl.KindToolUse, jsonl.KindToolResult, jsonl.KindThinking} {
 			if k.Type() == c.Name {
@@ -88,8 +87,8 @@ func tokensOf(rec *replay.Record, tl *replay.Timeline, log *requests.Log, n int,
 			}
 		}
 		content := policy.NewContent(kind, c.Text)
-		return rec.Cal.Content(&content), nil
-	case requests.PartTool, requests.PartSystem:
+		return max(rec.Cal.Content(&content), 1), nil
+	case requests.PartTool:
 		if c.Is == "" { // what is gone was a part of the request before
 			n--
 		}
@@ -97,11 +96,12 @@ func tokensOf(rec *replay.Record, tl *replay.Timeline, log *requests.Log, n int,
 		if err != nil || shape == nil {
 			return 0, err
 		}
-		rest := -c.Bytes
-		for _, part := range slices.Concat(shape.System, shape.Tools) {
-			rest += len(part)
+		parts, err := stats.PromptParts(rec, tl.Counter, shape, stats.SystemTokens(rec.Conv, tl, n))
+		at := slices.IndexFunc(parts, func(p stats.OverheadPart) bool { return p.Part == stats.ToolPart && p.Name == c.Name })
+		if err != nil || at < 0 {
+			return 0, err
 		}
-		return stats.PartTokens([]int{c.Bytes, max(rest, 0)}, tl.OverheadAt(n))[0], nil
+		return parts[at].Tokens, nil
 	}
 	return 0, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/stats"
 	"github.com/ctxkit/ctxkit/replay/why"
 )
 
@@ -153,7 +154,7 @@ func TestSentCauses(t *testing.T) {
 				all += len(part)
 			}
 			own := len(now.Shape.Tools[len(now.Shape.Tools)-1])
-			tokens := (2*own*tl.OverheadAt(k+1) + all) / (2 * all)
+			tokens := (2*own*stats.SystemTokens(rec.Conv, tl, k+1) + all) / (2 * all)
 			if c.Change == nil || c.Change.Part != requests.PartTool || c.Change.Name != "mcp__shop__order" || c.Change.Bytes != own || c.Tokens != tokens || tokens < 1000 {
 				t.Errorf("request %d: %+v, %+v, want %d tokens", k+1, c, c.Change, tokens)
 			}

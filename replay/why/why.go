@@ -116,20 +116,10 @@ type RecordedBreaks struct {
 }
 
 // join adds other cache misses of the recorded session.
-func (r *RecordedBreaks) join(o *RecordedBreaks) {
-	r.Breaks += o.Breaks
-	r.Lost += o.Lost
-	r.USD.Add(o.USD)
-}
+func (r *RecordedBreaks) join(o *RecordedBreaks) { price.AddUp(r, o) }
 
 // Add adds other cache misses.
-func (s *BreakSum) Add(o *BreakSum) {
-	s.join(&o.RecordedBreaks)
-	s.Simulated += o.Simulated
-	s.SimLost += o.SimLost
-	s.SimUSD.Add(o.SimUSD)
-	s.Only += o.Only
-}
+func (s *BreakSum) Add(o *BreakSum) { price.AddUp(s, o) }
 
 // Replay replays a record under a policy and returns where the cache broke. log is the requests that the file holds, nil
 // without any: they name the causes of the recorded session's cache misses.

@@ -34,7 +34,7 @@ func newClaudeFrame(r *renderer) *claudeFrame {
 // add appends an item.
 func (f *claudeFrame) add(id policy.ItemID, role session.Role, blocks []BodyBlock) {
 	if len(f.context) > 0 {
-		f.context[0].Source = policy.Target{Item: id, Block: Whole}
+		f.context[0].Source = policy.BlockOf(id, Whole)
 		f.said, f.context = append(f.said, f.context), nil
 	}
 	reminders := f.own.follow(f.view, id)
@@ -64,7 +64,7 @@ func (f *claudeFrame) add(id policy.ItemID, role session.Role, blocks []BodyBloc
 	case slices.ContainsFunc(blocks, isResult):
 		f.place()
 		if f.ToolLoaded && slices.ContainsFunc(blocks, namesTool) {
-			blocks = append(blocks, BodyBlock{Source: policy.Target{Item: id, Block: Whole}, Type: "text", JSON: textBlock(toolLoaded)})
+			blocks = append(blocks, BodyBlock{Source: policy.BlockOf(id, Whole), Type: "text", JSON: textBlock(toolLoaded)})
 		}
 		f.user(blocks)
 	default:

@@ -76,7 +76,7 @@ func (r *ownReminders) before(message int) (kinds []string) {
 // answer notes the messages of a response, which clients make of each block but thinking and blank texts.
 func (r *ownReminders) answer(v *view.View, id policy.ItemID, m *session.Message) {
 	for b := range m.Blocks {
-		if c := v.Replacement(policy.Target{Item: id, Block: b}); c != nil && c.Gone || strings.HasSuffix(m.Blocks[b].Type, "thinking") {
+		if c := v.Replacement(policy.BlockOf(id, b)); c != nil && c.Gone || strings.HasSuffix(m.Blocks[b].Type, "thinking") {
 			continue
 		}
 		if m.Blocks[b].Type == "text" && m.Blocks[b].Text.UTF16 < maxBlank {
@@ -111,6 +111,6 @@ func NextReminders(v *view.View) (characters int) {
 func (f *claudeFrame) remind(kinds []string) {
 	for _, kind := range kinds {
 		text := session.OwnWordsOf(kind, f.version).Wrap("")
-		f.attached = append(f.attached, []BodyBlock{{Source: policy.Target{Item: f.last, Block: Whole}, Type: "text", JSON: textBlock(text)}})
+		f.attached = append(f.attached, []BodyBlock{{Source: policy.BlockOf(f.last, Whole), Type: "text", JSON: textBlock(text)}})
 	}
 }

@@ -181,7 +181,7 @@ func tagged(blocks []BodyBlock, id policy.ItemID, tag string) []BodyBlock {
 			return blocks
 		}
 	}
-	return append(blocks, BodyBlock{Source: policy.Target{Item: id, Block: Whole}, Type: "text", JSON: textBlock(tag)})
+	return append(blocks, BodyBlock{Source: policy.BlockOf(id, Whole), Type: "text", JSON: textBlock(tag)})
 }
 
 // block renders one block. Its JSON is nil if it is not sent.

@@ -157,7 +157,7 @@ func (c *carrying) message(v *view.View) BodyMessage {
 		}
 	}
 	if len(deletes) > 0 {
-		front := BodyBlock{Source: policy.Target{Item: c.edits[0].Carrier, Block: Whole}, Type: "cache_edits"}
+		front := BodyBlock{Source: policy.BlockOf(c.edits[0].Carrier, Whole), Type: "cache_edits"}
 		front.JSON = appendValue(nil, struct {
 			Type  string        `json:"type"`
 			Edits []cacheDelete `json:"edits"`

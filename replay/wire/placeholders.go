@@ -55,7 +55,7 @@ func Placeholders(v *view.View) (count, characters int, err error) {
 		for b := range m.Blocks {
 			bl := &m.Blocks[b]
 			switch {
-			case v.Replacement(policy.Target{Item: id, Block: b}) != nil || bl.Text.UTF16 == 0:
+			case v.Replacement(policy.BlockOf(id, b)) != nil || bl.Text.UTF16 == 0:
 			case bl.Kind == jsonl.KindAttachment:
 				w, err := conv.WordsAround(int(id), b)
 				if err != nil {

@@ -43,14 +43,6 @@ type Column struct {
 	Optional bool // a value may be null
 }
 
-// Type is the name of the column's type in SQL.
-func (c *Column) Type() string {
-	if c.Kind == Decimal {
-		return fmt.Sprintf("DECIMAL(%d,%d)", Precision, c.Places)
-	}
-	return [...]string{Int: "BIGINT", Double: "DOUBLE", Bool: "BOOLEAN", Text: "VARCHAR", Time: "TIMESTAMPTZ"}[c.Kind]
-}
-
 // Cell is a value of a column. The zero value is null.
 type Cell struct {
 	n     int64 // of a double: its bits

@@ -123,7 +123,7 @@ func TestPageOfOwnFamily(t *testing.T) {
 				Trigger int `yaml:"trigger" doc:"messages leave once used reaches this" unit:"tokens" min:"1"`
 			}{120000},
 			New: func(any) (policy.Stage, error) { return nil, nil },
-			Limits: func(_ *policy.StageConfig, _ policy.Circumstances, l *policy.Limits) {
+			Limits: func(l *policy.StageLimits) {
 				l.Add(policy.Limit{Name: "keep-last limit", Operator: ">=", Tokens: 120000, Of: policy.OfContext, Acts: true})
 			},
 		}},

@@ -167,7 +167,7 @@ func (k *kills) try(seed uint64) (err error) {
 	case err != nil && same(got, before):
 		what = "as before"
 	case !same(got, after):
-		return fmt.Errorf("%s (signal %v, full %v): neither the result from before nor the new one: %v", c.run, signal, full, err)
+		return fmt.Errorf("%s (signal %v, full %v): neither the result from before nor the new one: %w", c.run, signal, full, err)
 	}
 	if left > 0 && !killed {
 		return fmt.Errorf("%s (signal %v, full %v): %d files .part are left", c.run, signal, full, left)

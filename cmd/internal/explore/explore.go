@@ -122,10 +122,19 @@ func (m *Browser) top() screen { return m.stack[len(m.stack)-1] }
 
 // push shows a screen above the others, whose work stops.
 func (m *Browser) push(s screen) tea.Cmd {
-	m.top().background().halt()
+	m.leave()
 	m.stack = append(m.stack, s)
 	m.resize()
 	return s.start()
+}
+
+// leave ends the work of the uppermost screen.
+func (m *Browser) leave() {
+	w := m.top().background()
+	if w.job != nil && w.job.asked {
+		m.note = w.job.what + ": stopped"
+	}
+	w.halt()
 }
 
 // back leaves the uppermost screen.
@@ -133,7 +142,7 @@ func (m *Browser) back() tea.Cmd {
 	if len(m.stack) == 1 {
 		return nil
 	}
-	m.top().background().halt()
+	m.leave()
 	if s, ok := m.top().(*sessionScreen); ok {
 		s.opened.close()
 	}
@@ -301,7 +310,7 @@ type job struct {
 	send        func(tea.Msg) // nil: progress is not shown
 	sent        int           // steps
 	done, total int           // as shown
-	written     bool          // it writes what the user wants to have
+	asked       bool          // by a key: that it is stopped is shown
 }
 
 // then is called on the goroutine that draws once a job is done.
@@ -332,9 +341,6 @@ func (w *work) start() tea.Cmd    { return nil }
 // halt ends the job. What it finds is not used any more.
 func (w *work) halt() {
 	if w.job != nil {
-		if w.job.written {
-			w.m.note = w.job.what + ": stopped"
-		}
 		w.job.stop()
 		w.job = nil
 	}

@@ -105,7 +105,7 @@ func content(left, right *view.View, n int) ([]report.ContentRow, error) {
 		}
 		blocks := in.Blocks(m.Item)
 		for b := range blocks {
-			t := policy.Target{Item: m.Item, Block: b}
+			t := policy.BlockOf(m.Item, b)
 			row := report.ContentRow{Target: t, Line: m.Line, Role: m.Role, About: m.About, New: int(m.Item) >= sent && m.Item >= 0, Left: m.Left, Right: m.Right}
 			row.Left.Tokens, row.Right.Tokens = 0, 0
 			if m.Item >= 0 {
@@ -154,7 +154,7 @@ func filling(v *view.View, overhead int) string {
 	for id := range v.Items {
 		rest := v.PayloadWeight(id)
 		for b := range v.Blocks(id) {
-			t := policy.Target{Item: id, Block: b}
+			t := policy.BlockOf(id, b)
 			c, _ := kinds.Of(v, t)
 			sums[c] += v.PayloadBlockTokens(t)
 			rest -= v.PayloadBlockTokens(t)

@@ -70,7 +70,7 @@ func (f *searchScreen) start() tea.Cmd {
 				if err != nil {
 					return nil, err
 				}
-				add(policy.Target{Item: policy.ItemID(i), Block: b}, request, m.Line, m.Role.String()+"  "+aboutBlock(conv, policy.ItemID(i), b), body)
+				add(policy.BlockOf(i, b), request, m.Line, m.Role.String()+"  "+aboutBlock(conv, policy.ItemID(i), b), body)
 			}
 		}
 		end, err := opened.view(j, first.pol, len(conv.Requests)+1)
@@ -80,7 +80,7 @@ func (f *searchScreen) start() tea.Cmd {
 		for _, e := range end.Edits() {
 			for _, made := range slices.Concat(e.Insert, e.Tail) {
 				for c := range made.Contents {
-					add(policy.Target{Item: made.ID, Block: c}, max(e.Request, 1), 0, made.Label, []byte(made.Contents[c].Text))
+					add(policy.BlockOf(made.ID, c), max(e.Request, 1), 0, made.Label, []byte(made.Contents[c].Text))
 				}
 			}
 		}

@@ -160,10 +160,12 @@ func (s *sessionScreen) show(list []*replayed) tea.Cmd {
 // again replays the session under other policies.
 func (s *sessionScreen) again(names []string) tea.Cmd {
 	opened := s.opened
-	return s.run("replaying", opened, func(j *job) (then, error) {
+	cmd := s.run("replaying", opened, func(j *job) (then, error) {
 		list, err := opened.replay(j, names)
 		return func() tea.Cmd { return s.show(list) }, err
 	})
+	s.job.asked = true
+	return cmd
 }
 
 // request is the number of the request under the cursor; 0: there is none.
@@ -286,7 +288,7 @@ func (s *sessionScreen) page() tea.Cmd {
 			err := src.Page(j.ctx, &item, name, file)
 			return func() tea.Cmd { s.m.note = file + " is written"; return nil }, err
 		})
-		s.job.written = true
+		s.job.asked = true
 		return cmd
 	})
 }

@@ -114,7 +114,7 @@ func (s *clearThinking) item(v policy.View, id policy.ItemID) {
 			s.server.units = append(s.server.units, nil)
 		}
 		last := &s.server.units[len(s.server.units)-1]
-		*last = append(*last, substitute{target: policy.Target{Item: id, Block: b}})
+		*last = append(*last, substitute{target: policy.BlockOf(id, b)})
 	}
 }
 

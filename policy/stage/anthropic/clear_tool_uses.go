@@ -44,13 +44,13 @@ after:  the payload holds a placeholder for each of the oldest 7 results; the ne
 	}
 }
 
-func clearToolUsesLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	p := s.Params.(*ClearToolUses)
+func clearToolUsesLimits(l *policy.StageLimits) {
+	p := l.Stage.Params.(*ClearToolUses)
 	if p.Trigger.Type != policy.TriggerInputTokens {
 		l.Note("tool use clearing: > %s tool uses (clear_tool_uses.trigger)", policy.Thousands(p.Trigger.Value))
 	} else {
 		l.Acts(policy.Limit{Name: "tool use clearing", Label: "clear", Operator: ">", Tokens: p.Trigger.Value,
-			From: c.Name("clear_tool_uses.trigger") + ": the prompt", Key: "clear_tool_uses.trigger"})
+			From: l.Name("clear_tool_uses.trigger") + ": the prompt", Key: "clear_tool_uses.trigger"})
 	}
 	if p.ClearAtLeast > 0 {
 		l.Add(policy.Limit{Name: "clearing at least", Operator: ">=", Tokens: int(p.ClearAtLeast), Of: policy.OfResults,
@@ -216,7 +216,7 @@ func (s *clearToolUses) follow(c *policy.Context) {
 		u := unit{{r.Target, &s.placeholder}}
 		if s.p.ClearToolInputs.Has(&r) {
 			if m, b, ok := c.Conv.ToolUse(r.ID); ok && v.Has(policy.ItemID(m)) {
-				u = append(u, substitute{policy.Target{Item: policy.ItemID(m), Block: b}, &s.input})
+				u = append(u, substitute{policy.BlockOf(m, b), &s.input})
 			}
 		}
 		s.at[r.Target] = len(s.server.units)

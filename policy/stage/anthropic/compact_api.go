@@ -33,7 +33,7 @@ func defineCompactAPI() policy.Definition {
 		Example: `before: a prompt of 180,000 tokens, trigger 150,000
 after:  two iterations are billed: the compaction, 180,000 in and 3,500 out, and the message, system prompt, tools and the summary in; the view is the summary alone`,
 		Window:     true,
-		Limits:     compactAPILimits,
+		Limits:     policy.LimitsOf(compactAPILimits),
 		Compaction: &policy.Compaction{},
 		Check: func(c *policy.Check) {
 			c.Unused("compact_api.prompt_tokens", c.Stage.Params.(*CompactAPI).Instructions != "", "compact_api.instructions replace the prompt")
@@ -48,8 +48,8 @@ after:  two iterations are billed: the compaction, 180,000 in and 3,500 out, and
 	}
 }
 
-func compactAPILimits(s *policy.StageConfig, _ policy.Circumstances, l *policy.Limits) {
-	l.Acts(policy.Limit{Name: "API compaction", Label: "compact", Operator: ">", Tokens: int(s.Params.(*CompactAPI).Trigger),
+func compactAPILimits(p *CompactAPI, l *policy.StageLimits) {
+	l.Acts(policy.Limit{Name: "API compaction", Label: "compact", Operator: ">", Tokens: int(p.Trigger),
 		From: "compact_api.trigger: the prompt, as edits before it leave it", Key: "compact_api.trigger"})
 }
 

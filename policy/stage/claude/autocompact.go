@@ -63,18 +63,18 @@ func compactsAt(s *policy.StageConfig) bool {
 	return s.Params.(*Autocompact).Enabled && windowOf(s).AutoCompact
 }
 
-func autocompactLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	w, p, t := windowOf(s), s.Params.(*Autocompact), windowOf(s).Resolve(c)
+func autocompactLimits(l *policy.StageLimits) {
+	w, p, t := windowOf(l.Stage), l.Stage.Params.(*Autocompact), windowOf(l.Stage).Resolve(l.Circumstances)
 	if !w.AutoCompact {
 		return
 	}
 	if !p.Enabled {
-		l.Note("%s is false: nothing is compacted automatically", c.Name("autocompact.enabled"))
+		l.Note("%s is false: nothing is compacted automatically", l.Name("autocompact.enabled"))
 		return
 	}
 	from := fmt.Sprintf("effective window - %s (window.buffer)", policy.Thousands(w.Buffer))
 	if t.Percent > 0 {
-		from = fmt.Sprintf("min(floor(effective window x %g/100), effective window - %s): %s", t.Percent, policy.Thousands(w.Buffer), c.Name("window.pct_override"))
+		from = fmt.Sprintf("min(floor(effective window x %g/100), effective window - %s): %s", t.Percent, policy.Thousands(w.Buffer), l.Name("window.pct_override"))
 	}
 	if p.Ahead > 0 {
 		l.Note("the summary is written ahead at %s (autocompact.ahead)", policy.Thousands(aheadAt(p, t)))
@@ -85,13 +85,13 @@ func autocompactLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.
 	if t.Reactive {
 		l.Note("automatic compaction waits until the API refuses a prompt as too long (window.reactive): no window was set, and the model is none of window.proactive; the threshold would be %s", policy.Thousands(t.Auto))
 		l.Acts(policy.Limit{
-			Name: "compaction when the API refuses", Label: "auto", Operator: ">", Tokens: c.Window, From: "context window",
+			Name: "compaction when the API refuses", Label: "auto", Operator: ">", Tokens: l.Window, From: "context window",
 			Key: "autocompact",
 		})
 		return
 	}
 	l.Acts(policy.Limit{
-		Name: "auto-compact threshold", Label: "auto", Operator: ">=", Tokens: t.Auto, From: from,
+		Name: "auto-compact threshold", Label: "auto", Tokens: t.Auto, From: from,
 		Key: "autocompact", Raise: "make window.buffer or the output reserve smaller",
 	})
 }

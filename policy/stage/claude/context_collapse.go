@@ -55,12 +55,12 @@ after:  U1 A1 S1 U5, where S1 is a user message, <collapsed id="…">what U2 to 
 	}
 }
 
-func contextCollapseLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	p := s.Params.(*ContextCollapse)
+func contextCollapseLimits(l *policy.StageLimits) {
+	p := l.Stage.Params.(*ContextCollapse)
 	if p.Source == "recorded" {
 		return
 	}
-	stageAt, commitAt, target := p.Thresholds(limitsOf(s, c))
+	stageAt, commitAt, target := p.Thresholds(limitsOf(l.Stage, l.Circumstances))
 	add := func(name, label, operator string, tokens int, key string) {
 		l.Acts(policy.Limit{Name: name, Label: label, Operator: operator, Tokens: tokens, From: key, Key: key})
 	}

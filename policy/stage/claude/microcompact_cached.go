@@ -29,12 +29,12 @@ after:  user question, assistant tool_use B, user tool_result B with cache_refer
 		Limits:     microcompactCachedLimits,
 		Check:      checkMicrocompactCached,
 		CacheEdits: true,
-		New:        func(p any) (policy.Stage, error) { return &microcompactCached{p: *p.(*MicrocompactCached)}, nil },
+		New:        policy.Maker(func(p MicrocompactCached) policy.Stage { return &microcompactCached{p: p} }),
 	}
 }
 
-func microcompactCachedLimits(s *policy.StageConfig, _ policy.Circumstances, l *policy.Limits) {
-	l.Note("cached microcompact: %s live results (microcompact_cached.trigger, unofficial)", policy.Thousands(s.Params.(*MicrocompactCached).Trigger))
+func microcompactCachedLimits(l *policy.StageLimits) {
+	l.Note("cached microcompact: %s live results (microcompact_cached.trigger, unofficial)", policy.Thousands(l.Stage.Params.(*MicrocompactCached).Trigger))
 }
 
 func checkMicrocompactCached(c *policy.Check) {

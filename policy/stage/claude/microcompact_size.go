@@ -44,13 +44,13 @@ after:  the first Read is a stub naming its file (60,500 - 30,000 = 30,500 <= 40
 	}
 }
 
-func microcompactSizeLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	if p := s.Params.(*MicrocompactSize); p.Manual || !p.Enabled {
+func microcompactSizeLimits(l *policy.StageLimits) {
+	if p := l.Stage.Params.(*MicrocompactSize); p.Manual || !p.Enabled {
 		return
 	}
 	const from = "the warning threshold; acts where enough tokens of results are saved"
 	l.Acts(policy.Limit{
-		Name: "microcompaction", Operator: ">=", Tokens: limitsOf(s, c).Warning, From: from,
+		Name: "microcompaction", Tokens: limitsOf(l.Stage, l.Circumstances).Warning, From: from,
 		Key: "microcompact_size", Lower: "make window.warning_offset larger", Raise: "make window.warning_offset smaller",
 	})
 }

@@ -41,12 +41,12 @@ after:  the Glob result is "[Old tool result content cleared]"; its tool_use and
 	}
 }
 
-func microcompactTimeLimits(s *policy.StageConfig, _ policy.Circumstances, l *policy.Limits) {
-	if !s.Params.(*MicrocompactTime).Enabled {
+func microcompactTimeLimits(l *policy.StageLimits) {
+	if !l.Stage.Params.(*MicrocompactTime).Enabled {
 		l.Note("time-based microcompact is off (microcompact_time.enabled)")
 		return
 	}
-	l.Note("time-based microcompact: more than %s since the last answer (microcompact_time.gap)", strict.DurationText(s.Params.(*MicrocompactTime).Gap))
+	l.Note("time-based microcompact: more than %s since the last answer (microcompact_time.gap)", strict.DurationText(l.Stage.Params.(*MicrocompactTime).Gap))
 }
 
 // microcompactTime clears old results once the prompt cache has expired anyway (the five-level pipeline analysis). It

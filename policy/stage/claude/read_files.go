@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
-	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/measure"
@@ -158,7 +157,7 @@ func (f *readFile) see(on *policy.Context, c *fileCall) error {
 		return nil
 	case f.text == "":
 		text, err := on.Texts.Recorded(c.result)
-		if _, snippet, ok := strings.Cut(text, "\n"); ok && numbered().MatchString(snippet) {
+		if _, snippet, ok := strings.Cut(text, "\n"); ok && withoutNumbers(snippet) != snippet {
 			f.hold(withoutNumbers(snippet))
 		}
 		return err
@@ -175,22 +174,19 @@ func (f *readFile) see(on *policy.Context, c *fileCall) error {
 	return nil
 }
 
-// numbered matches how a Read begins a line: its number, then → or a tab.
-var numbered = pattern.New(`^ *\d+(→|\t)`)
-
 // withoutNumbers takes the line numbers off a shown text, and what the client adds after the numbered lines. A text
 // without line numbers stays as it is.
 func withoutNumbers(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
-		at := numbered().FindStringIndex(line)
-		if at == nil {
+		_, rest, ok := session.CutLineNumber(line)
+		if !ok {
 			if b.Len() == 0 {
 				return text
 			}
 			break
 		}
-		b.WriteString(line[at[1]:])
+		b.WriteString(rest)
 	}
 	return b.String()
 }

@@ -46,12 +46,12 @@ after:  "Below is a summary of the session so far: …", then u129-u134 as they 
 		Limits:     sessionMemoryLimits,
 		Compaction: &policy.Compaction{On: func(s *policy.StageConfig) bool { return windowOf(s).AutoCompact }, With: "autocompact"},
 		Check:      checkSessionMemory,
-		New:        func(p any) (policy.Stage, error) { return &sessionMemory{p: *p.(*SessionMemory)}, nil },
+		New:        policy.Maker(func(p SessionMemory) policy.Stage { return &sessionMemory{p: p} }),
 	}
 }
 
-func sessionMemoryLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	p, t := s.Params.(*SessionMemory), limitsOf(s, c)
+func sessionMemoryLimits(l *policy.StageLimits) {
+	p, t := l.Stage.Params.(*SessionMemory), limitsOf(l.Stage, l.Circumstances)
 	l.Add(policy.Limit{Name: "session memory start", Operator: ">=", Tokens: p.InitTokens, Of: policy.OfGrowth, Acts: true,
 		From: "session_memory.init_tokens: the summary is first written", Key: "session_memory.init_tokens"})
 	l.Add(policy.Limit{Name: "session memory update", Operator: ">=", Tokens: p.GrowthTokens, Of: policy.OfGrowth, Acts: true, Key: "session_memory.growth_tokens",
@@ -59,7 +59,7 @@ func sessionMemoryLimits(s *policy.StageConfig, c policy.Circumstances, l *polic
 	l.Add(policy.Limit{Name: "messages kept", Operator: ">=", Tokens: p.MinTokens,
 		From: fmt.Sprintf("session_memory.min_tokens, and %d messages with text; no more is taken once they weigh %s", p.MinTextMessages, policy.Thousands(p.MaxTokens))})
 	if t.On {
-		l.Acts(policy.Limit{Name: "session memory compaction", Operator: ">=", Tokens: t.Auto,
+		l.Acts(policy.Limit{Name: "session memory compaction", Tokens: t.Auto,
 			From: "the auto-compact threshold", Key: "session_memory"})
 	}
 }
@@ -300,7 +300,7 @@ func textLines(v policy.View, id policy.ItemID) int {
 	}
 	n, line := 0, -1
 	for b := range m.Blocks {
-		if bl := &m.Blocks[b]; bl.Kind == jsonl.KindText && bl.Line != line && v.Length(policy.Target{Item: id, Block: b}).UTF16 > 0 {
+		if bl := &m.Blocks[b]; bl.Kind == jsonl.KindText && bl.Line != line && v.Length(policy.BlockOf(id, b)).UTF16 > 0 {
 			n, line = n+1, bl.Line
 		}
 	}

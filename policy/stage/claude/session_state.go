@@ -83,7 +83,7 @@ func (s *postCompact) follow(v policy.View) {
 		}
 		for b := range m.Blocks {
 			if bl := &m.Blocks[b]; bl.Kind == jsonl.KindToolResult {
-				s.result(v, policy.Target{Item: id, Block: b}, bl)
+				s.result(v, policy.BlockOf(id, b), bl)
 			}
 		}
 	}
@@ -94,7 +94,7 @@ func (s *postCompact) follow(v policy.View) {
 func (s *postCompact) result(v policy.View, t policy.Target, bl *session.Block) {
 	use, block, ok := v.Conversation().ToolUse(bl.ID)
 	tool := v.Conversation().Alike(v.Conversation().ToolName(bl.ID))
-	n := note{tool, policy.Target{Item: policy.ItemID(use), Block: block}, t, bl.IsError}
+	n := note{tool, policy.BlockOf(use, block), t, bl.IsError}
 	switch {
 	case isFileTool(tool):
 		if !ok || bl.IsError {

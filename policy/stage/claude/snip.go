@@ -151,7 +151,7 @@ func (s *snip) tags(c *policy.Context) []policy.Edit {
 		}
 		tag := policy.Text("\n[id:" + short + "]")
 		edits = append(edits, policy.Edit{
-			Kind: policy.KindTag, Trigger: "auto", Target: policy.Target{Item: id, Block: policy.WholeItem}, New: &tag,
+			Kind: policy.KindTag, Trigger: "auto", Target: policy.BlockOf(id, policy.WholeItem), New: &tag,
 			Reason: "the model names a turn by the id of its prompt",
 		})
 	}

@@ -175,7 +175,7 @@ func (s *toolResultBudget) open(v policy.View) (list []round) {
 			continue
 		}
 		for b := v.Blocks(id) - 1; b >= 0; b-- {
-			t := policy.Target{Item: id, Block: b}
+			t := policy.BlockOf(id, b)
 			_, chars, ok := s.measure(v, t)
 			if !ok {
 				continue

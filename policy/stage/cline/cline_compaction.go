@@ -42,7 +42,7 @@ after:  "Context summary: …" and the newest messages of 60,000 characters, fro
 		Window:     true,
 		Limits:     compactionLimits,
 		Compaction: &policy.Compaction{},
-		New:        func(p any) (policy.Stage, error) { return &clineCompaction{p: *p.(*ClineCompaction)}, nil },
+		New:        policy.Maker(func(p ClineCompaction) policy.Stage { return &clineCompaction{p: p} }),
 	}
 }
 
@@ -51,10 +51,10 @@ func (p *ClineCompaction) limit(window int) int {
 	return int(math.Ceil(float64(window) * p.Input * p.Trigger))
 }
 
-func compactionLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	p := s.Params.(*ClineCompaction)
-	l.Acts(policy.Limit{Name: "compaction", Label: "compact", Operator: ">=", Tokens: p.limit(c.Window),
-		From: fmt.Sprintf("%s x %s of the window (%s): the request, a third of its characters", strict.FloatText(p.Trigger), strict.FloatText(p.Input), c.Name("cline_compaction.trigger")), Key: "cline_compaction.trigger"})
+func compactionLimits(l *policy.StageLimits) {
+	p := l.Stage.Params.(*ClineCompaction)
+	l.Acts(policy.Limit{Name: "compaction", Label: "compact", Tokens: p.limit(l.Window),
+		From: fmt.Sprintf("%s x %s of the window (%s): the request, a third of its characters", strict.FloatText(p.Trigger), strict.FloatText(p.Input), l.Name("cline_compaction.trigger")), Key: "cline_compaction.trigger"})
 }
 
 // charsPerToken is the source's estimate of a text.

@@ -27,8 +27,8 @@ func defineClineOutdatedReads() policy.Definition {
 		Params:  &ClineOutdatedReads{MinBytes: 65536, Reads: []string{"Read"}},
 		Example: `before: a.go was read three times, 40,000 bytes each
 after:  the first two are "[outdated - see the latest file content]"`,
-		Limits: func(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-			l.Note("outdated reads: >= %s bytes (%s)", policy.Thousands(s.Params.(*ClineOutdatedReads).MinBytes), c.Name("cline_outdated_reads.min_bytes"))
+		Limits: func(l *policy.StageLimits) {
+			l.Note("outdated reads: >= %s bytes (%s)", policy.Thousands(l.Stage.Params.(*ClineOutdatedReads).MinBytes), l.Name("cline_outdated_reads.min_bytes"))
 		},
 		New: policy.Maker(func(p ClineOutdatedReads) policy.Stage { return &clineOutdatedReads{p: p} }),
 	}

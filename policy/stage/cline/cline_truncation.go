@@ -38,7 +38,7 @@ func defineClineTruncation() policy.Definition {
 after:  the first two, "[NOTE] Some previous conversation history with the user has been removed …" in the second, and the newest 20`,
 		Window: true,
 		Limits: truncationLimits,
-		New:    func(p any) (policy.Stage, error) { return &clineTruncation{p: *p.(*ClineTruncation)}, nil },
+		New:    policy.Maker(func(p ClineTruncation) policy.Stage { return &clineTruncation{p: p} }),
 	}
 }
 
@@ -55,8 +55,8 @@ func allowed(window int) float64 {
 	return max(float64(window-40000), float64(window)*0.8)
 }
 
-func truncationLimits(_ *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	l.Acts(policy.Limit{Name: "truncation", Label: "truncate", Operator: ">=", Tokens: int(math.Ceil(allowed(c.Window))),
+func truncationLimits(l *policy.StageLimits) {
+	l.Acts(policy.Limit{Name: "truncation", Label: "truncate", Tokens: int(math.Ceil(allowed(l.Window))),
 		From: "the window less what Cline reserves of it: the last response, its output included", Key: truncationName})
 }
 

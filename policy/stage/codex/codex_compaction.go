@@ -55,7 +55,7 @@ after:  the first prompt cut to 3,000 tokens, the other two, "Another language m
 			m, from := models(model, release, day)
 			return m.Window, from
 		},
-		Limits:     limits,
+		Limits:     policy.LimitsOf(limits),
 		Compaction: &policy.Compaction{},
 		Check:      check,
 		New: policy.Maker(func(p CodexCompaction) policy.Stage {
@@ -76,16 +76,15 @@ func (p *CodexCompaction) limit(window int) int {
 	return at
 }
 
-func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	p := s.Params.(*CodexCompaction)
+func limits(p *CodexCompaction, l *policy.StageLimits) {
 	key, from := "codex_compaction.percent", fmt.Sprintf("%d %% of the window (codex_compaction.percent)", p.Percent)
-	if p.TokenLimit != nil && *p.TokenLimit <= c.Window*p.Percent/100 {
+	if p.TokenLimit != nil && *p.TokenLimit <= l.Window*p.Percent/100 {
 		key, from = "codex_compaction.token_limit", "codex_compaction.token_limit"
 	}
 	if p.Form == formNewContext {
 		from += ", and codex_compaction.buffer, but no more than 95 %"
 	}
-	l.Acts(policy.Limit{Name: "compaction", Label: "compact", Operator: ">=", Tokens: p.limit(c.Window), From: c.Name(from), Key: key})
+	l.Acts(policy.Limit{Name: "compaction", Label: "compact", Tokens: p.limit(l.Window), From: l.Name(from), Key: key})
 }
 
 func check(c *policy.Check) {
@@ -293,7 +292,7 @@ func (s *codexCompaction) context(c *policy.Context, keep []policy.ItemID) (list
 			continue
 		}
 		for b := range m.Blocks {
-			t, bl := policy.Target{Item: id, Block: b}, &m.Blocks[b]
+			t, bl := policy.BlockOf(id, b), &m.Blocks[b]
 			if (bl.Kind == jsonl.KindText || bl.Kind == jsonl.KindAttachment) && bl.Text.UTF16 > 0 {
 				list = append(list, policy.Content{Kind: jsonl.KindText, Length: bl.Text, Ref: &t})
 			}
@@ -331,17 +330,14 @@ func (s *codexCompaction) prompts(c *policy.Context, keep []policy.ItemID) (lead
 		if m == nil || m.Class != session.ClassPrompt || slices.Contains(keep, id) {
 			continue
 		}
-		bytes, largest, images := 0, -1, 0
+		bytes, images := 0, 0
 		for b := range m.Blocks {
-			t := policy.Target{Item: id, Block: b}
-			if s.p.Images == "count" && v.Kind(t) == jsonl.KindImage {
+			t := policy.BlockOf(id, b)
+			switch kind := v.Kind(t); {
+			case kind == jsonl.KindText:
+				bytes += v.Length(t).Bytes
+			case kind == jsonl.KindImage && s.p.Images == "count":
 				images++
-			}
-			if n := v.Length(t).Bytes; v.Kind(t) == jsonl.KindText {
-				bytes += n
-				if largest < 0 || n > v.Length(policy.Target{Item: id, Block: largest}).Bytes {
-					largest = b
-				}
 			}
 		}
 		if bytes == 0 && s.p.Form == formLocal {
@@ -352,24 +348,11 @@ func (s *codexCompaction) prompts(c *policy.Context, keep []policy.ItemID) (lead
 			lead, remaining = append(lead, id), remaining-tokens
 			continue
 		}
-		reason := fmt.Sprintf("%d tokens of user messages, %d are left", tokens, remaining)
-		if images > 0 {
-			stays := false
-			if cuts, stays, err = newestParts(c, id, remaining, reason); stays {
-				lead = append(lead, id)
-			} else {
-				cuts = nil
-			}
-			break
-		}
-		// Of a prompt in several texts the largest is cut.
-		t := policy.Target{Item: id, Block: largest}
-		if room := 4*remaining - (bytes - v.Length(t).Bytes); room > 0 {
-			cut, err := cutPrompt(c, t, room, reason)
-			if err != nil {
-				return nil, nil, err
-			}
-			lead, cuts = append(lead, id), []policy.Edit{cut}
+		stays := false
+		if cuts, stays, err = fitting(c, id, remaining, images > 0, fmt.Sprintf("%d tokens of user messages, %d are left", tokens, remaining)); stays {
+			lead = append(lead, id)
+		} else {
+			cuts = nil
 		}
 		break
 	}
@@ -380,37 +363,36 @@ func (s *codexCompaction) prompts(c *policy.Context, keep []policy.ItemID) (lead
 	return lead, cuts, err
 }
 
-// cutPrompt leaves limit bytes of a text of a user message.
-func cutPrompt(c *policy.Context, t policy.Target, limit int, reason string) (policy.Edit, error) {
-	text, err := c.Texts.Text(t)
-	if err != nil {
-		return policy.Edit{}, fmt.Errorf("reading a user message: %w", err)
-	}
-	content := policy.Text(codexTruncate(text, limit))
-	content.Partial = true
-	return policy.Edit{Kind: policy.KindTruncate, Target: t, New: &content, Reason: reason}, nil
-}
-
-// newestParts leaves of a user message with images its newest parts that fit; stays is false where none does.
-func newestParts(c *policy.Context, id policy.ItemID, remaining int, reason string) (cuts []policy.Edit, stays bool, err error) {
-	for b := len(c.View.Message(id).Blocks) - 1; b >= 0; b-- {
-		t := policy.Target{Item: id, Block: b}
-		kind, tokens := c.View.Kind(t), (c.View.Length(t).Bytes+3)/4
-		if kind == jsonl.KindImage {
+// fitting leaves of a user message the parts that fit, the first ones or, where its images count, the last ones; stays is false
+// where none does.
+func fitting(c *policy.Context, id policy.ItemID, remaining int, images bool, reason string) (cuts []policy.Edit, stays bool, err error) {
+	v := c.View
+	blocks := len(v.Message(id).Blocks)
+	for b := range blocks {
+		t := policy.BlockOf(id, b)
+		if images {
+			t.Block = blocks - 1 - b
+		}
+		kind, tokens := v.Kind(t), 0
+		if kind == jsonl.KindText {
+			tokens = (v.Length(t).Bytes + 3) / 4
+		} else if images && kind == jsonl.KindImage {
 			tokens = imageTokens
 		}
 		if tokens <= remaining {
-			remaining, stays = remaining-tokens, true
+			remaining, stays = remaining-tokens, stays || tokens > 0 || kind == jsonl.KindImage
 			continue
 		}
-		cut := policy.Edit{Kind: policy.KindTruncate, Target: t, New: &policy.Content{Kind: kind, Gone: true}, Reason: reason}
+		content := policy.Content{Kind: kind, Gone: true}
 		if kind == jsonl.KindText && remaining > 0 {
-			stays = true
-			if cut, err = cutPrompt(c, t, 4*remaining, reason); err != nil {
-				return nil, false, err
+			text, err := c.Texts.Text(t)
+			if err != nil {
+				return nil, false, fmt.Errorf("reading a user message: %w", err)
 			}
+			content, stays = policy.Text(codexTruncate(text, 4*remaining)), true
+			content.Partial = true
 		}
-		cuts, remaining = append(cuts, cut), 0
+		cuts, remaining = append(cuts, policy.Edit{Kind: policy.KindTruncate, Target: t, New: &content, Reason: reason}), 0
 	}
 	return cuts, stays, nil
 }

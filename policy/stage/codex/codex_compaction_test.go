@@ -204,9 +204,9 @@ func TestCodexTruncate(t *testing.T) {
 	}
 }
 
-// Of a prompt in several texts the largest is cut; one that would leave nothing of it goes.
+// Of a prompt in several texts the first that does not fit is cut, what is behind it goes.
 func TestCodexCompactionBlocks(t *testing.T) {
-	for tokens, want := range map[int]string{100: "m0 summary", 30: "m0 summary", 10: "m0 summary", 5: "summary"} {
+	for tokens, want := range map[int]string{100: "m0 summary", 30: "m0 summary", 10: "m0 summary", 5: "m0 summary"} {
 		c := stagetest.NewConvo()
 		at := c.User(session.ClassPrompt, stagetest.Say(strings.Repeat("a", 20)), stagetest.Say(strings.Repeat("b", 200)), stagetest.Block(jsonl.KindImage, "image", ""))
 		c.Assistant(stagetest.Say("done"))

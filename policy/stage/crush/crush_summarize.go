@@ -37,7 +37,7 @@ after:  the summary, "The previous session was interrupted because it got too lo
 		Window:     true,
 		Limits:     limits,
 		Compaction: &policy.Compaction{On: func(s *policy.StageConfig) bool { return s.Params.(*CrushSummarize).Auto }, Off: "set crush_summarize.auto to false"},
-		New:        func(p any) (policy.Stage, error) { return &crushSummarize{p: *p.(*CrushSummarize)}, nil },
+		New:        policy.Maker(func(p CrushSummarize) policy.Stage { return &crushSummarize{p: p} }),
 	}
 }
 
@@ -49,18 +49,18 @@ func (p *CrushSummarize) limit(window int) int {
 	return window - window*p.Percent/100
 }
 
-func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	p := s.Params.(*CrushSummarize)
-	key, from := "crush_summarize.percent", fmt.Sprintf("%d %% of the window is left (%s)", p.Percent, c.Name("crush_summarize.percent"))
-	if c.Window > p.Large {
-		key, from = "crush_summarize.buffer", fmt.Sprintf("%s of the window are left (%s)", policy.Thousands(p.Buffer), c.Name("crush_summarize.buffer"))
+func limits(l *policy.StageLimits) {
+	p := l.Stage.Params.(*CrushSummarize)
+	key, from := "crush_summarize.percent", fmt.Sprintf("%d %% of the window is left (%s)", p.Percent, l.Name("crush_summarize.percent"))
+	if l.Window > p.Large {
+		key, from = "crush_summarize.buffer", fmt.Sprintf("%s of the window are left (%s)", policy.Thousands(p.Buffer), l.Name("crush_summarize.buffer"))
 	}
 	limit := policy.Limit{
-		Name: "summary", Label: "compact", Operator: ">=", Tokens: p.limit(c.Window), Of: policy.OfContext, Acts: p.Auto, From: from, Key: key,
+		Name: "summary", Label: "compact", Operator: ">=", Tokens: p.limit(l.Window), Of: policy.OfContext, Acts: p.Auto, From: from, Key: key,
 		Lower: "make " + key + " larger", Raise: "make " + key + " smaller",
 	}
 	if !p.Auto {
-		limit.Operator, limit.From = "", "not compared: false is "+c.Name("crush_summarize.auto")
+		limit.Operator, limit.From = "", "not compared: false is "+l.Name("crush_summarize.auto")
 	}
 	l.Add(limit)
 }
@@ -162,7 +162,7 @@ func (s *crushSummarize) begun(c *policy.Context) (string, error) {
 				if c.Conv.Messages[at].Blocks[b].Kind != jsonl.KindText {
 					continue
 				}
-				text, err := c.Texts.Recorded(policy.Target{Item: policy.ItemID(at), Block: b})
+				text, err := c.Texts.Recorded(policy.BlockOf(at, b))
 				if err != nil {
 					return "", fmt.Errorf("reading the turn's prompt: %w", err)
 				}

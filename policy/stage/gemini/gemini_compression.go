@@ -62,10 +62,10 @@ func (p *GeminiCompression) limit(window int) int {
 	return int(math.Ceil(p.Threshold * float64(window)))
 }
 
-func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	p := s.Params.(*GeminiCompression)
-	l.Acts(policy.Limit{Name: "compression", Label: "compress", Operator: ">=", Tokens: p.limit(c.Window),
-		From: fmt.Sprintf("%s x the window (%s): the last prompt", strict.FloatText(p.Threshold), c.Name("gemini_compression.threshold")), Key: "gemini_compression.threshold"})
+func limits(l *policy.StageLimits) {
+	p := l.Stage.Params.(*GeminiCompression)
+	l.Acts(policy.Limit{Name: "compression", Label: "compress", Tokens: p.limit(l.Window),
+		From: fmt.Sprintf("%s x the window (%s): the last prompt", strict.FloatText(p.Threshold), l.Name("gemini_compression.threshold")), Key: "gemini_compression.threshold"})
 }
 
 func check(c *policy.Check) {

@@ -33,7 +33,7 @@ func (s *geminiCompression) cut(c *policy.Context, history []policy.ItemID) (map
 	for i := len(history) - 1; i >= 0; i-- {
 		id := history[i]
 		for b := v.Blocks(id) - 1; b >= 0; b-- {
-			t := policy.Target{Item: id, Block: b}
+			t := policy.BlockOf(id, b)
 			raw := v.Raw(t)
 			if raw == nil || raw.Kind != jsonl.KindToolResult {
 				continue

@@ -33,7 +33,7 @@ func defineGeminiMasking() policy.Definition {
 		},
 		Example: `before: results of 20,000, 20,000, 30,000 and 30,000 tokens, oldest first, and the call of a tool
 after:  60,000 pass 50,000 at the second newest: it and the two older ones (70,000 >= 30,000) are masked`,
-		Limits: limitsOfMasking,
+		Limits: policy.LimitsOf(limitsOfMasking),
 		Check:  checkMasking,
 		New: policy.Maker(func(p GeminiMasking) policy.Stage {
 			return &geminiMasking{p: p, kept: map[policy.Target]bool{}}
@@ -41,8 +41,7 @@ after:  60,000 pass 50,000 at the second newest: it and the two older ones (70,0
 	}
 }
 
-func limitsOfMasking(s *policy.StageConfig, _ policy.Circumstances, l *policy.Limits) {
-	p := s.Params.(*GeminiMasking)
+func limitsOfMasking(p *GeminiMasking, l *policy.StageLimits) {
 	l.Add(policy.Limit{Name: "masking protects", Operator: ">", Tokens: p.Protect, Of: policy.OfResults, Acts: true, From: "gemini_masking.protect: the newest tool results, estimated", Key: "gemini_masking.protect"})
 	l.Add(policy.Limit{Name: "masking minimum", Operator: ">=", Tokens: p.Minimum, Of: policy.OfResults, Acts: true, From: "gemini_masking.minimum: the older tool results, estimated", Key: "gemini_masking.minimum"})
 }

@@ -28,9 +28,9 @@ func defineDedupe() policy.Definition {
 		Params:  &Dedupe{MinTokens: 50, Tools: allTools()},
 		Example: `before: go test ./... has printed the same 900 tokens three times
 after:  the first two are "[The same as a newer result of Bash go test ./...]", the third stays`,
-		Limits: func(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-			stepNote(l, c, "identical results", "dedupe.step", s.Params.(*Dedupe).Step)
-		},
+		Limits: policy.LimitsOf(func(p *Dedupe, l *policy.StageLimits) {
+			stepNote(l, "identical results", "dedupe.step", p.Step)
+		}),
 		New: policy.Maker(func(p Dedupe) policy.Stage {
 			s := &dedupe{p: p}
 			return s
@@ -39,9 +39,9 @@ after:  the first two are "[The same as a newer result of Bash go test ./...]", 
 }
 
 // stepNote says what must be saved at once.
-func stepNote(l *policy.Limits, c policy.Circumstances, what, key string, step int) {
+func stepNote(l *policy.StageLimits, what, key string, step int) {
 	if step > 0 {
-		l.Note("%s: once %s tokens are saved (%s)", what, policy.Thousands(step), c.Name(key))
+		l.Note("%s: once %s tokens are saved (%s)", what, policy.Thousands(step), l.Name(key))
 	}
 }
 

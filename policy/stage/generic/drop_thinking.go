@@ -26,9 +26,9 @@ func defineDropThinking() policy.Definition {
 		Params:  &DropThinking{Keep: 1, Step: 1},
 		Example: `before: three turns, each with thinking before its calls; the third has begun
 after:  the first two have their texts, calls and results; the third has its thinking, too`,
-		Limits: func(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-			p := s.Params.(*DropThinking)
-			l.Note("thinking: the newest %d turns keep it (%s), %d at once (%s)", p.Keep, c.Name("drop_thinking.keep"), p.Step, c.Name("drop_thinking.step"))
+		Limits: func(l *policy.StageLimits) {
+			p := l.Stage.Params.(*DropThinking)
+			l.Note("thinking: the newest %d turns keep it (%s), %d at once (%s)", p.Keep, l.Name("drop_thinking.keep"), p.Step, l.Name("drop_thinking.step"))
 		},
 		New: policy.Maker(func(p DropThinking) policy.Stage { return &dropThinking{p: p} }),
 	}

@@ -36,10 +36,10 @@ after:  the oldest 15 are "[Old tool result content cleared]", the newest 10 as 
 	}
 }
 
-func maskLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	p := s.Params.(*Mask)
+func maskLimits(l *policy.StageLimits) {
+	p := l.Stage.Params.(*Mask)
 	l.Note("masking: all but the newest %s %s (%s), in steps of %s (%s)",
-		policy.Thousands(p.Keep), p.By, c.Name("mask.keep"), policy.Thousands(p.Step), c.Name("mask.step"))
+		policy.Thousands(p.Keep), p.By, l.Name("mask.keep"), policy.Thousands(p.Step), l.Name("mask.step"))
 }
 
 func maskCheck(c *policy.Check) {

@@ -35,10 +35,10 @@ func defineSummarize() policy.Definition {
 		Example: `before: 161,000 tokens in a window of 200,000; the newest messages that hold 20,000 begin with a tool result
 after:  the summary, the call of that result, and those messages; the call that wrote the summary is billed with what it replaces and the prompt`,
 		Window:     true,
-		Limits:     summarizeLimits,
+		Limits:     policy.LimitsOf(summarizeLimits),
 		Compaction: &policy.Compaction{},
 		Check:      summarizeCheck,
-		New:        func(p any) (policy.Stage, error) { return &summarization{p: *p.(*Summarize)}, nil },
+		New:        policy.Maker(func(p Summarize) policy.Stage { return &summarization{p: p} }),
 	}
 }
 
@@ -54,22 +54,21 @@ func (p *Summarize) limit(window int) int {
 	return at
 }
 
-func summarizeLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	p := s.Params.(*Summarize)
-	at := p.limit(c.Window)
+func summarizeLimits(p *Summarize, l *policy.StageLimits) {
+	at := p.limit(l.Window)
 	if at == 0 {
 		return
 	}
-	key, from := "summarize.trigger_tokens", c.Name("summarize.trigger_tokens")
+	key, from := "summarize.trigger_tokens", l.Name("summarize.trigger_tokens")
 	if p.TriggerTokens == 0 {
 		key = "summarize.trigger_share"
-		from = strict.FloatText(p.TriggerShare) + " x the window (" + c.Name(key) + ")"
-		if at < int(p.TriggerShare*float64(c.Window)) {
+		from = strict.FloatText(p.TriggerShare) + " x the window (" + l.Name(key) + ")"
+		if at < int(p.TriggerShare*float64(l.Window)) {
 			key = "summarize.reserve"
-			from = "the window less " + c.Name(key)
+			from = "the window less " + l.Name(key)
 		}
 	}
-	l.Acts(policy.Limit{Name: "summary", Label: "summarize", Operator: ">=", Tokens: at, From: from, Key: key})
+	l.Acts(policy.Limit{Name: "summary", Label: "summarize", Tokens: at, From: from, Key: key})
 }
 
 func summarizeCheck(c *policy.Check) {

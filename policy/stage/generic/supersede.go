@@ -35,9 +35,9 @@ func defineSupersede() policy.Definition {
 		Params:  &Supersede{Reads: true, Changes: true, Searches: true, Commands: true, Tools: allTools()},
 		Example: `before: Read a.go (lines 1 to 200), Read a.go (lines 50 to 400), Edit a.go, Read a.go (all of it)
 after:  the first two reads and the edit's output are "[Superseded by a newer result of Read a.go]"; until the third Read only lines of the first were shown twice, and nothing was replaced`,
-		Limits: func(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-			stepNote(l, c, "superseded results", "supersede.step", s.Params.(*Supersede).Step)
-		},
+		Limits: policy.LimitsOf(func(p *Supersede, l *policy.StageLimits) {
+			stepNote(l, "superseded results", "supersede.step", p.Step)
+		}),
 		Check: func(c *policy.Check) {
 			if p := c.Stage.Params.(*Supersede); !p.Reads && !p.Changes && !p.Searches && !p.Commands {
 				c.Add(policy.RuleNever, "supersede", "set reads, changes, searches or commands to true", "it replaces no kind of result")

@@ -29,13 +29,13 @@ func defineTruncateResults() policy.Definition {
 		Params:  &TruncateResults{MaxTokens: 4000, Head: 0.5, Tools: allTools()},
 		Example: `before: a Bash result of 10,000 tokens in 3,000 lines
 after:  its first and its last 2,000 tokens, with "[… 1,800 lines, 24,000 characters left out …]" between them`,
-		Limits: func(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-			p := s.Params.(*TruncateResults)
+		Limits: func(l *policy.StageLimits) {
+			p := l.Stage.Params.(*TruncateResults)
 			if p.MaxTokens > 0 {
-				l.Add(policy.Limit{Name: "truncation", Operator: ">", Tokens: p.MaxTokens, Of: policy.OfResults, Acts: true, From: c.Name("truncate_results.max_tokens") + ": a single result", Key: "truncate_results.max_tokens"})
+				l.Add(policy.Limit{Name: "truncation", Operator: ">", Tokens: p.MaxTokens, Of: policy.OfResults, Acts: true, From: l.Name("truncate_results.max_tokens") + ": a single result", Key: "truncate_results.max_tokens"})
 			}
 			if p.MaxLines > 0 {
-				l.Note("truncation: > %s lines (%s)", policy.Thousands(p.MaxLines), c.Name("truncate_results.max_lines"))
+				l.Note("truncation: > %s lines (%s)", policy.Thousands(p.MaxLines), l.Name("truncate_results.max_lines"))
 			}
 		},
 		Check: func(c *policy.Check) {

@@ -39,7 +39,7 @@ after:  the summary, "Your context was compacted. …", the prompt`,
 		Window:     true,
 		Limits:     compactionLimits,
 		Compaction: &policy.Compaction{},
-		New:        func(p any) (policy.Stage, error) { return &gooseCompaction{p: *p.(*GooseCompaction)}, nil },
+		New:        policy.Maker(func(p GooseCompaction) policy.Stage { return &gooseCompaction{p: p} }),
 	}
 }
 
@@ -48,14 +48,14 @@ func (p *GooseCompaction) limit(window int) (limit int, off bool) {
 	return int(math.Floor(p.Threshold * float64(window))), p.Threshold <= 0 || p.Threshold >= 1
 }
 
-func compactionLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	p := s.Params.(*GooseCompaction)
-	limit, off := p.limit(c.Window)
+func compactionLimits(l *policy.StageLimits) {
+	p := l.Stage.Params.(*GooseCompaction)
+	limit, off := p.limit(l.Window)
 	key := "goose_compaction.threshold"
 	if !off {
 		l.Acts(policy.Limit{
 			Name: "compaction", Label: "compact", Operator: ">", Tokens: limit, Key: key,
-			From: fmt.Sprintf("%s x the window (%s): the last response's total, when a turn begins", strict.FloatText(p.Threshold), c.Name(key)),
+			From: fmt.Sprintf("%s x the window (%s): the last response's total, when a turn begins", strict.FloatText(p.Threshold), l.Name(key)),
 		})
 	}
 	if p.Overflow {

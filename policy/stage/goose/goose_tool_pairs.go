@@ -32,7 +32,7 @@ func defineGooseToolPairs() policy.Definition {
 after:  25 calls, the response with which they were summarised, and 10 messages such as "A call to github was made to get the project status"`,
 		Window: true,
 		Limits: pairLimits,
-		New:    func(p any) (policy.Stage, error) { return &gooseToolPairs{p: *p.(*GooseToolPairs)}, nil },
+		New:    policy.Maker(func(p GooseToolPairs) policy.Stage { return &gooseToolPairs{p: p} }),
 	}
 }
 
@@ -48,9 +48,9 @@ func (p *GooseToolPairs) cutoff(window int) int {
 	return min(max(3*int(float64(window)*threshold)/20000, 10), 500)
 }
 
-func pairLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	p := s.Params.(*GooseToolPairs)
-	l.Note("summaries of tool calls: > %d calls of earlier turns (%s)", p.cutoff(c.Window)+p.Batch, c.Name("goose_tool_pairs.cutoff"))
+func pairLimits(l *policy.StageLimits) {
+	p := l.Stage.Params.(*GooseToolPairs)
+	l.Note("summaries of tool calls: > %d calls of earlier turns (%s)", p.cutoff(l.Window)+p.Batch, l.Name("goose_tool_pairs.cutoff"))
 }
 
 // gooseToolPairs decides before a request and acts when its response and the results have joined.
@@ -133,7 +133,7 @@ func beginsTurn(m *session.Message) bool {
 func callsOf(id policy.ItemID, m *session.Message) (calls []policy.Target) {
 	for b := range m.Blocks {
 		if m.Blocks[b].Kind == jsonl.KindToolUse {
-			calls = append(calls, policy.Target{Item: id, Block: b})
+			calls = append(calls, policy.BlockOf(id, b))
 		}
 	}
 	return calls
@@ -144,7 +144,7 @@ func newPair(v policy.View, id policy.ItemID) pair {
 	m := v.Message(id)
 	p := pair{call: id, calls: callsOf(id, m), items: []policy.ItemID{id}}
 	for b := range m.Blocks {
-		if t := (policy.Target{Item: id, Block: b}); m.Blocks[b].Kind == jsonl.KindText {
+		if t := (policy.BlockOf(id, b)); m.Blocks[b].Kind == jsonl.KindText {
 			p.texts = append(p.texts, policy.Content{Kind: jsonl.KindText, Length: v.Length(t), Ref: &t})
 		}
 	}

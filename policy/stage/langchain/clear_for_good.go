@@ -35,7 +35,7 @@ func (s *clearToolResults) clearForGood(c *policy.Context) []policy.Edit {
 		}
 		take(r.Target)
 		clears = append(clears, policy.Replace(policy.KindClear, r.Target, &s.placeholder, reason))
-		if call := (policy.Target{Item: policy.ItemID(m), Block: b}); s.p.ClearToolInputs && !s.taking[call] {
+		if call := (policy.BlockOf(m, b)); s.p.ClearToolInputs && !s.taking[call] {
 			take(call)
 			inputs = append(inputs, policy.Replace(policy.KindTruncate, call, &s.input, reason))
 		}

@@ -29,7 +29,7 @@ func defineClearToolResults() policy.Definition {
 		Params:  &ClearToolResults{Trigger: 100000, Keep: 3, ExcludeTools: []string{}, Placeholder: "[cleared]", Library: libraryJavaScript},
 		Example: `before: messages estimated at 100,000 tokens with 10 tool results
 after:  the oldest 7 are "[cleared]"; the calls and the newest 3 stay`,
-		Limits: limits,
+		Limits: policy.LimitsOf(limits),
 		New: policy.Maker(func(p ClearToolResults) policy.Stage {
 			s := &clearToolResults{p: p}
 			s.placeholder = policy.NewContent(jsonl.KindToolResult, s.p.Placeholder)
@@ -43,14 +43,13 @@ after:  the oldest 7 are "[cleared]"; the calls and the newest 3 stay`,
 	}
 }
 
-func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	p := s.Params.(*ClearToolResults)
+func limits(p *ClearToolResults, l *policy.StageLimits) {
 	operator := ">="
 	if p.Library == libraryPython {
 		operator = ">"
 	}
 	l.Add(policy.Limit{Name: "tool result clearing", Label: "clear", Operator: operator, Tokens: p.Trigger, Of: policy.OfMessages, Acts: true,
-		From: c.Name("clear_tool_results.trigger") + ": the messages, characters / 4", Key: "clear_tool_results.trigger"})
+		From: l.Name("clear_tool_results.trigger") + ": the messages, characters / 4", Key: "clear_tool_results.trigger"})
 }
 
 // The libraries that have the edit.
@@ -102,7 +101,7 @@ func (s *clearToolResults) Run(c *policy.Context) ([]policy.Edit, error) {
 		}
 		s.take(v, r.Target)
 		clears = append(clears, policy.Replace(policy.KindClear, r.Target, &s.placeholder, reason))
-		if call := (policy.Target{Item: policy.ItemID(m), Block: b}); s.p.ClearToolInputs && !s.taking[call] {
+		if call := (policy.BlockOf(m, b)); s.p.ClearToolInputs && !s.taking[call] {
 			s.take(v, call)
 			inputs = append(inputs, policy.Replace(policy.KindTruncate, call, &s.input, reason))
 		}

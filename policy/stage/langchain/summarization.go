@@ -37,7 +37,7 @@ func defineSummarization() policy.Definition {
 		Example: `before: 170,000 tokens of messages in a window of 200,000; of the newest 20 messages the first is a tool result
 after:  "Here is a summary of the conversation to date:" and the summary, the call of that result, and the 20 messages`,
 		Window:     true,
-		Limits:     summarizationLimits,
+		Limits:     policy.LimitsOf(summarizationLimits),
 		Compaction: &policy.Compaction{},
 		Check:      summarizationCheck,
 		New: policy.Maker(func(p Summarization) policy.Stage {
@@ -53,19 +53,18 @@ func (p *Summarization) limit(window int) int {
 	return max(p.TriggerTokens, int(p.TriggerFraction*float64(window)))
 }
 
-func summarizationLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	p := s.Params.(*Summarization)
+func summarizationLimits(p *Summarization, l *policy.StageLimits) {
 	if p.TriggerMessages > 0 {
 		l.Note("langchain_summarization acts from %d messages on", p.TriggerMessages)
 	}
-	at := p.limit(c.Window)
+	at := p.limit(l.Window)
 	if at == 0 {
 		return
 	}
-	key, from := "langchain_summarization.trigger_tokens", c.Name("langchain_summarization.trigger_tokens")
+	key, from := "langchain_summarization.trigger_tokens", l.Name("langchain_summarization.trigger_tokens")
 	if at != p.TriggerTokens {
 		key = "langchain_summarization.trigger_fraction"
-		from = strict.FloatText(p.TriggerFraction) + " x the window (" + c.Name(key) + ")"
+		from = strict.FloatText(p.TriggerFraction) + " x the window (" + l.Name(key) + ")"
 	}
 	l.Add(policy.Limit{Name: "summarization", Label: "summarize", Operator: ">=", Tokens: at, Of: policy.OfMessages, Acts: true,
 		From: from + ": the messages, characters / 4", Key: key})

@@ -25,12 +25,12 @@ func defineTrimMessages() policy.Definition {
 		Params:  &TrimMessages{MaxTokens: 100000},
 		Example: `before: three turns of 60,000 tokens each
 after:  the third one: with the second there would be 120,000`,
-		Limits: func(s *policy.StageConfig, _ policy.Circumstances, l *policy.Limits) {
+		Limits: policy.LimitsOf(func(p *TrimMessages, l *policy.StageLimits) {
 			l.Add(policy.Limit{
-				Name: "trimming", Label: "trim", Operator: ">", Tokens: s.Params.(*TrimMessages).MaxTokens, Of: policy.OfMessages, Acts: true,
+				Name: "trimming", Label: "trim", Operator: ">", Tokens: p.MaxTokens, Of: policy.OfMessages, Acts: true,
 				From: "policy: trim_messages.max_tokens", Key: "trim_messages.max_tokens",
 			})
-		},
+		}),
 		New: policy.Maker(func(p TrimMessages) policy.Stage { return &trimMessages{p: p} }),
 	}
 }
@@ -96,7 +96,7 @@ func (s *trimMessages) Run(c *policy.Context) ([]policy.Edit, error) {
 func userChars(v policy.View, id policy.ItemID) (results []int, rest int) {
 	rest = -1
 	for b := v.Blocks(id) - 1; b >= 0; b-- {
-		t := policy.Target{Item: id, Block: b}
+		t := policy.BlockOf(id, b)
 		if with := v.Replacement(t); with != nil && with.Gone {
 			continue
 		}

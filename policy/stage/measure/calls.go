@@ -24,7 +24,7 @@ func InputOf(c *policy.Context, r *policy.Result) (*CallInput, error) {
 	if !ok {
 		return &CallInput{}, nil
 	}
-	call := policy.Target{Item: policy.ItemID(m), Block: b}
+	call := policy.BlockOf(m, b)
 	text, err := c.Texts.Recorded(call)
 	if err != nil {
 		return nil, fmt.Errorf("reading a tool's input: %w", err)

@@ -35,7 +35,7 @@ func wholeMessageJSON(v policy.View, id policy.ItemID) int {
 	}
 	n += len("[]") + max(blocks-1, 0)
 	for b := range blocks {
-		n += blockJSON(v, policy.Target{Item: id, Block: b})
+		n += blockJSON(v, policy.BlockOf(id, b))
 	}
 	if tag != nil {
 		n += len(`,{"type":"text","text":}`) + ContentJSON(tag)

@@ -45,7 +45,7 @@ func defineCacheTTLPrune() policy.Definition {
 		Example: `before: 5 minutes after the last request, 420,000 characters in a window of 200,000 tokens; the oldest results have 90,000, 2,000 and 30,000
 after:  the first and the third have 1,500 from their beginning and 1,500 from their end; what is left is under half of the window`,
 		Window: true,
-		Limits: limits,
+		Limits: policy.LimitsOf(limits),
 		Check:  check,
 		New: policy.Maker(func(p CacheTTLPrune) policy.Stage {
 			s := &cacheTTLPrune{p: p}
@@ -62,17 +62,16 @@ func tokensOf(share float64, window int) int { return int(math.Ceil(share * floa
 // clearsAt is the share of the window at which results are cleared: nothing is below the share for trimming.
 func (p *CacheTTLPrune) clearsAt() float64 { return max(p.HardClearRatio, p.SoftTrimRatio) }
 
-func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	p := s.Params.(*CacheTTLPrune)
+func limits(p *CacheTTLPrune, l *policy.StageLimits) {
 	if p.TTL <= 0 {
 		return
 	}
 	after := ": messages, characters / 4, after " + strict.DurationText(p.TTL) + " without a request"
-	l.Add(policy.Limit{Name: "trimming", Label: "trim", Operator: ">=", Tokens: tokensOf(p.SoftTrimRatio, c.Window), Of: policy.OfMessages, Acts: true,
-		From: strict.FloatText(p.SoftTrimRatio) + " x the window (" + c.Name("cache_ttl_prune.soft_trim_ratio") + ")" + after, Key: "cache_ttl_prune.soft_trim_ratio"})
+	l.Add(policy.Limit{Name: "trimming", Label: "trim", Operator: ">=", Tokens: tokensOf(p.SoftTrimRatio, l.Window), Of: policy.OfMessages, Acts: true,
+		From: strict.FloatText(p.SoftTrimRatio) + " x the window (" + l.Name("cache_ttl_prune.soft_trim_ratio") + ")" + after, Key: "cache_ttl_prune.soft_trim_ratio"})
 	if p.HardClear {
-		l.Add(policy.Limit{Name: "clearing", Label: "clear", Operator: ">=", Tokens: tokensOf(p.clearsAt(), c.Window), Of: policy.OfMessages, Acts: true,
-			From: strict.FloatText(p.clearsAt()) + " x the window (" + c.Name("cache_ttl_prune.hard_clear_ratio") + ")" + after, Key: "cache_ttl_prune.hard_clear_ratio"})
+		l.Add(policy.Limit{Name: "clearing", Label: "clear", Operator: ">=", Tokens: tokensOf(p.clearsAt(), l.Window), Of: policy.OfMessages, Acts: true,
+			From: strict.FloatText(p.clearsAt()) + " x the window (" + l.Name("cache_ttl_prune.hard_clear_ratio") + ")" + after, Key: "cache_ttl_prune.hard_clear_ratio"})
 	}
 }
 

@@ -13,13 +13,11 @@ package opencode
 import (
 	"embed"
 	"math"
-	"math/big"
 	"strconv"
 	"strings"
 	"unicode"
 
 	"github.com/ctxkit/ctxkit/jsonl"
-	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
@@ -95,26 +93,18 @@ func isOn(value string) bool { return value == "1" || strings.EqualFold(value, "
 // outputTokenMax is the variable's value, read as JavaScript's Number does, if that is a positive integer, else
 // defaultOutputTokenMax. OpenCode 1.1.36 to 1.18.34: section 4.
 func outputTokenMax(value string) int {
-	s, n := jsTrim(value), 0.0
-	switch {
-	case decimalLiteral().MatchString(s):
-		n, _ = strconv.ParseFloat(s, 64) // out of range is an infinity, as in JavaScript
-	case radixLiteral().MatchString(s):
-		i, _ := new(big.Int).SetString(s, 0)
-		n, _ = i.Float64()
+	s := jsTrim(value)
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil && !math.IsInf(n, 0) {
+		whole, _ := strconv.ParseUint(s, 0, 64) // 0x, 0o and 0b
+		n = float64(whole)
 	}
-	if n <= 0 || math.IsInf(n, 0) || n != math.Trunc(n) {
+	if strings.ContainsAny(s, "_pP") || n <= 0 || math.IsInf(n, 0) || n != math.Trunc(n) { // Go's own forms are none of JavaScript's
 		return defaultOutputTokenMax
 	}
 	const largest = 1 << 53 // above any limit, and exact
 	return int(min(n, largest))
 }
-
-// Numbers other than the infinities, as JavaScript's Number reads them.
-var (
-	decimalLiteral = pattern.New(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
-	radixLiteral   = pattern.New(`^0([xX][0-9a-fA-F]+|[oO][0-7]+|[bB][01]+)$`)
-)
 
 // jsTrim is JavaScript's trim: white space, line ends and the byte order mark.
 func jsTrim(s string) string {

@@ -77,19 +77,19 @@ func (p *OpencodeCheckpoint) ceiling(limit modelLimit) (tokens int, ok bool) {
 	return window - buffer, window > 0
 }
 
-func checkpointLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	p := s.Params.(*OpencodeCheckpoint)
-	tokens, ok := p.ceiling(modelLimit{c.Window, c.MaxInput, c.MaxOutput})
+func checkpointLimits(l *policy.StageLimits) {
+	p := l.Stage.Params.(*OpencodeCheckpoint)
+	tokens, ok := p.ceiling(modelLimit{l.Window, l.MaxInput, l.MaxOutput})
 	if !ok {
 		return
 	}
 	limit := policy.Limit{
 		Name: "usable window", Label: "usable", Operator: ">=", Tokens: tokens, Of: policy.OfContext, Acts: p.Auto, Key: "opencode_checkpoint.buffer",
-		From:  "what " + c.Name("opencode_checkpoint.buffer") + " leaves of the window, or of what the provider takes; compared with the last response's total and an estimate of what came after it",
+		From:  "what " + l.Name("opencode_checkpoint.buffer") + " leaves of the window, or of what the provider takes; compared with the last response's total and an estimate of what came after it",
 		Lower: "make opencode_checkpoint.buffer larger", Raise: "make opencode_checkpoint.buffer smaller",
 	}
 	if !p.Auto {
-		limit.Operator, limit.From = "", "not compared: false is "+c.Name("opencode_checkpoint.auto")
+		limit.Operator, limit.From = "", "not compared: false is "+l.Name("opencode_checkpoint.auto")
 	}
 	l.Add(limit)
 }
@@ -221,10 +221,13 @@ func (s *opencodeCheckpoint) entries(c *policy.Context) (list []entry, err error
 // lines are those of an item.
 func (s *opencodeCheckpoint) lines(c *policy.Context, id policy.ItemID) (lines []string, thoughts int, err error) {
 	says := "[Synthetic context]: "
-	if m := c.View.Message(id); c.View.Role(id) == session.Assistant {
+	switch m := c.View.Message(id); {
+	case c.View.Role(id) == session.Assistant:
 		says = "[Assistant]: "
-	} else if m != nil && m.Class == session.ClassPrompt {
+	case m != nil && m.Class == session.ClassPrompt:
 		says = "[User]: "
+	case m != nil && m.Attachment == "system":
+		return nil, 0, nil // a change of the instructions has no text
 	}
 	for t := range policy.Targets(c.View, id) {
 		text, err := c.Texts.Text(t)

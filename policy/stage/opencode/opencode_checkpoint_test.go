@@ -189,6 +189,7 @@ func TestCheckpointView(t *testing.T) {
 	c.Assistant(stagetest.Think("hm"), stagetest.Say("b"), stagetest.Use("a", "read"))
 	c.Answers(stagetest.Result("a", strings.Repeat("c", 1300)))
 	c.Prompt("d")
+	c.Attach("system", stagetest.Say("the date is another"))
 	c.Assistant(stagetest.Say("e"))
 	texts := func(r *stagetest.Bench) (list []string) {
 		for id := range r.View.Items {

@@ -50,21 +50,21 @@ after:  "What did we do so far?", the summary, "Continue if you have next steps"
 	}
 }
 
-func compactionLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	p := s.Params.(*OpencodeCompaction)
+func compactionLimits(l *policy.StageLimits) {
+	p := l.Stage.Params.(*OpencodeCompaction)
 	version, err := p.rules()
 	if err != nil { // unreachable: such a policy is not read
 		return
 	}
-	limit := p.limit(c.Window, c.MaxInput, c.MaxOutput)
+	limit := p.limit(l.Window, l.MaxInput, l.MaxOutput)
 	from := "the most OpenCode reserves"
-	if c.MaxOutput > 0 {
-		from = fmt.Sprintf("min(largest output %s, %s)", policy.Thousands(c.MaxOutput), policy.Thousands(p.OutputMax))
+	if l.MaxOutput > 0 {
+		from = fmt.Sprintf("min(largest output %s, %s)", policy.Thousands(l.MaxOutput), policy.Thousands(p.OutputMax))
 	}
-	if c.OutputFrom != "" {
-		from += ": " + c.OutputFrom
+	if l.OutputFrom != "" {
+		from += ": " + l.OutputFrom
 	}
-	if by := c.Name("opencode_compaction.output_token_max"); p.OutputMax != defaultOutputTokenMax {
+	if by := l.Name("opencode_compaction.output_token_max"); p.OutputMax != defaultOutputTokenMax {
 		from += "; " + by
 		if version.StreamIgnoresEnv {
 			l.Note("where a step has just ended, %s is reserved at most, whatever %s says", policy.Thousands(defaultOutputTokenMax), by)
@@ -85,7 +85,7 @@ func compactionLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.L
 	usable.From = p.usableFrom(version, limit) + usable.From
 	if !p.Auto {
 		usable.Operator, usable.Acts = "", false
-		usable.From = p.usableFrom(version, limit) + "; not compared: false is " + c.Name("opencode_compaction.auto")
+		usable.From = p.usableFrom(version, limit) + "; not compared: false is " + l.Name("opencode_compaction.auto")
 	}
 	l.Add(usable)
 	if p.Reserved >= 0 && version.ReserveBuffer > 0 && !version.ReservesWindow && limit.Input == 0 {

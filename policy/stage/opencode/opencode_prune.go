@@ -39,10 +39,10 @@ after:  walking back, 15,000 and 45,000 pass: the one that crosses 40,000 is mar
 	}
 }
 
-func pruneLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	p := s.Params.(*OpencodePrune)
+func pruneLimits(l *policy.StageLimits) {
+	p := l.Stage.Params.(*OpencodePrune)
 	if !p.Auto {
-		l.Note("%s is false: nothing is pruned; opencode_prune.auto=true prunes, as compaction.prune does in OpenCode 1 while its process lives on; OpenCode 2 ignores that", c.Name("opencode_prune.auto"))
+		l.Note("%s is false: nothing is pruned; opencode_prune.auto=true prunes, as compaction.prune does in OpenCode 1 while its process lives on; OpenCode 2 ignores that", l.Name("opencode_prune.auto"))
 		return
 	}
 	l.Add(policy.Limit{Name: "prune protects", Operator: ">", Tokens: p.Protect, Of: policy.OfResults, Acts: true, From: "opencode_prune.protect: the newest tool output, estimated", Key: "opencode_prune.protect"})
@@ -107,7 +107,7 @@ func (s *opencodePrune) follow(v policy.View) {
 	for _, id := range joined {
 		if m := v.Message(id); m != nil && m.Class == session.ClassToolResult {
 			for b := range m.Blocks {
-				add(v.Length(policy.Target{Item: id, Block: b}))
+				add(v.Length(policy.BlockOf(id, b)))
 			}
 		}
 	}
@@ -118,10 +118,11 @@ func (s *opencodePrune) follow(v policy.View) {
 	}
 }
 
-// walk returns the outputs beyond the protected tokens, newest first. It stops at a compaction summary and at an
-// output that was pruned before.
+// walk returns the outputs beyond the protected tokens, newest first, those of a response in the order of its calls. It stops at
+// a compaction summary and at an output that was pruned before.
 func (s *opencodePrune) walk(c *policy.Context, w *pruneWalk) (marks []policy.Target) {
 	s.most = 0
+	answers := map[string]policy.Target{} // passed, and not yet their calls
 	for _, id := range slices.Backward(c.View.Arrived()) {
 		if beginsTurn(c.View, id) {
 			w.user()
@@ -130,15 +131,21 @@ func (s *opencodePrune) walk(c *policy.Context, w *pruneWalk) (marks []policy.Ta
 			return marks
 		}
 		m := c.View.Message(id)
-		if m == nil || m.Class != session.ClassToolResult {
+		if m == nil {
 			continue
 		}
-		for b := range slices.Backward(m.Blocks) {
-			t := policy.Target{Item: id, Block: b}
-			n := c.View.Length(t).UTF16
-			tool := c.Conv.Alike(c.Conv.ToolName(m.Blocks[b].ID))
-			name := strings.ToLower(tool)
-			if !s.completed(m, b, tool) || slices.Contains(s.p.ProtectedTools, name) {
+		for b, bl := range slices.Backward(m.Blocks) {
+			t, answered := answers[bl.ID]
+			if bl.Kind == jsonl.KindToolResult && !m.Lost {
+				answers[bl.ID] = policy.BlockOf(id, b)
+			}
+			if bl.Kind != jsonl.KindToolUse || !answered {
+				continue
+			}
+			delete(answers, bl.ID)
+			tool := c.Conv.Alike(bl.Name)
+			name, n := strings.ToLower(tool), c.View.Length(t).UTF16
+			if c.View.Raw(t).IsError && !(s.p.BashErrors && tool == "Bash") || slices.Contains(s.p.ProtectedTools, name) {
 				continue
 			}
 			s.most += policy.RoundQuarter(n)
@@ -159,15 +166,6 @@ func beginsTurn(v policy.View, id policy.ItemID) bool {
 		return sy.Turn
 	}
 	return v.Message(id).Class == session.ClassPrompt
-}
-
-// completed reports whether a block is a completed tool part.
-func (s *opencodePrune) completed(m *session.Message, b int, tool string) bool {
-	bl := &m.Blocks[b]
-	if bl.Kind != jsonl.KindToolResult || m.Lost {
-		return false
-	}
-	return !bl.IsError || s.p.BashErrors && tool == "Bash"
 }
 
 // verdict is what a prune walk does with one tool output.

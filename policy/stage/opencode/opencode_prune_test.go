@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -74,6 +75,28 @@ func TestOpencodePrune(t *testing.T) {
 				t.Errorf("-want +got\n%s", diff)
 			}
 		})
+	}
+}
+
+// Results of parallel calls are visited in the order of the calls, however they came, as OpenCode has them.
+func TestOpencodePruneOrder(t *testing.T) {
+	c := stagetest.NewConvo()
+	c.Prompt("go")
+	c.Assistant(stagetest.Use("a", "Bash"), stagetest.Use("b", "Bash"))
+	c.Answers(stagetest.Result("b", strings.Repeat("b", 4*50000)))
+	at := c.Answers(stagetest.Result("a", strings.Repeat("a", 4*39000)))
+	c.Assistant(stagetest.Say("done"))
+	for range 2 {
+		c.Prompt("go")
+		c.Assistant(stagetest.Say("done"))
+	}
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodePrune(), pruning(nil))).All()
+	var got []policy.ItemID
+	for _, e := range r.View.Edits() {
+		got = append(got, e.Target.Item)
+	}
+	if diff := cmp.Diff([]policy.ItemID{policy.ItemID(at - 1), policy.ItemID(at)}, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
 	}
 }
 

@@ -22,7 +22,7 @@ func defineOpencodeQueued() policy.Definition {
 		Example: `before: user "also check the tests", typed while a tool ran
 after:  user "<system-reminder> The user sent the following message: also check the tests … </system-reminder>"; from the request after that on, the prompt alone`,
 		Params: &OpencodeQueued{Wrap: true},
-		New:    func(p any) (policy.Stage, error) { return &opencodeQueued{p: *p.(*OpencodeQueued)}, nil },
+		New:    policy.Maker(func(p OpencodeQueued) policy.Stage { return &opencodeQueued{p: p} }),
 	}
 }
 

@@ -83,13 +83,13 @@ func (p *CondenserEvents) limit(window int) int {
 	return *p.MaxTokens
 }
 
-func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	p := s.Params.(*CondenserEvents)
+func limits(l *policy.StageLimits) {
+	p := l.Stage.Params.(*CondenserEvents)
 	l.Note("condensing: > %s events (condenser_events.max_size)", policy.Thousands(p.MaxSize))
-	key, limit := "condenser_events.max_tokens", p.limit(c.Window)
+	key, limit := "condenser_events.max_tokens", p.limit(l.Window)
 	switch {
 	case p.MaxTokens != nil && limit == *p.MaxTokens:
-		l.Acts(policy.Limit{Name: "condensing", Label: "condense", Operator: ">", Tokens: limit, From: c.Name(key), Key: key})
+		l.Acts(policy.Limit{Name: "condensing", Label: "condense", Operator: ">", Tokens: limit, From: l.Name(key), Key: key})
 	case p.AgentLimit:
 		l.Note("condensing: a request > the window (condenser_events.agent_limit)")
 	case p.Overflow:

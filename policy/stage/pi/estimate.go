@@ -69,7 +69,7 @@ func (f fileOps) note(c *policy.Context, id policy.ItemID) error {
 		if !ok {
 			continue
 		}
-		t := policy.Target{Item: id, Block: b}
+		t := policy.BlockOf(id, b)
 		text, err := c.Texts.Recorded(t)
 		if err != nil {
 			return err

@@ -41,7 +41,7 @@ func definePiCompaction() policy.Definition {
 		Example: `before: 183,617 of 200,000 tokens used; the newest messages are a call with a result of 30,000 tokens, and an answer
 after:  a user message with the summary and the lists of files read and modified, then the call, its result and the answer`,
 		Window:     true,
-		Limits:     limits,
+		Limits:     policy.LimitsOf(limits),
 		Compaction: &policy.Compaction{On: func(s *policy.StageConfig) bool { return s.Params.(*PiCompaction).Auto }, Off: "set pi_compaction.auto to false"},
 		Check:      check,
 		New: policy.Maker(func(p PiCompaction) policy.Stage {
@@ -75,14 +75,13 @@ func (p *PiCompaction) exceeds(tokens, window int) bool { return tokens > p.limi
 // inRun reports whether a run is interrupted for a compaction, between its tool results and the next response.
 func (p *PiCompaction) inRun() bool { return p.Rules == rulesRun || p.Rules == rulesProjection }
 
-func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	p := s.Params.(*PiCompaction)
+func limits(p *PiCompaction, l *policy.StageLimits) {
 	if !p.Auto {
 		return
 	}
-	l.Acts(policy.Limit{Name: "compaction", Label: "compact", Operator: ">", Tokens: p.limit(c.Window),
-		From: "the window less " + c.Name("pi_compaction.reserve"), Key: "pi_compaction.reserve", Lower: "make pi_compaction.reserve larger", Raise: "make pi_compaction.reserve smaller"})
-	l.Add(policy.Limit{Name: "overflow", Operator: ">", Tokens: c.Window, Of: policy.OfRequest, Acts: true, From: "context window", Key: "window.context"})
+	l.Acts(policy.Limit{Name: "compaction", Label: "compact", Operator: ">", Tokens: p.limit(l.Window),
+		From: "the window less " + l.Name("pi_compaction.reserve"), Key: "pi_compaction.reserve", Lower: "make pi_compaction.reserve larger", Raise: "make pi_compaction.reserve smaller"})
+	l.Add(policy.Limit{Name: "overflow", Operator: ">", Tokens: l.Window, Of: policy.OfRequest, Acts: true, From: "context window", Key: "window.context"})
 	if !p.inRun() {
 		l.Note("pi_compaction acts when the agent stops, or when a request exceeds the window")
 	}

@@ -33,8 +33,8 @@ after:  the result is "[cleared]"`,
 		Window:  true,
 		Memory:  policy.Stateless,
 		Program: "command",
-		Limits: func(s *policy.StageConfig, _ policy.Circumstances, l *policy.Limits) {
-			l.Note("program: what %s answers", title(s.Params.(*Parameters).Command))
+		Limits: func(l *policy.StageLimits) {
+			l.Note("program: what %s answers", title(l.Stage.Params.(*Parameters).Command))
 		},
 		Check: func(c *policy.Check) {
 			switch words := c.Stage.Params.(*Parameters).Command; {

@@ -59,12 +59,12 @@ func (p *QwenCompaction) thresholds(window int) (auto, hard float64) {
 	return auto, min(float64(window), max(float64(left-p.Rescue), auto+float64(p.Rescue)))
 }
 
-func compactionLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	p := s.Params.(*QwenCompaction)
-	auto, hard := p.thresholds(c.Window)
-	l.Acts(policy.Limit{Name: "compaction", Label: "compact", Operator: ">=", Tokens: int(math.Ceil(auto)),
+func compactionLimits(l *policy.StageLimits) {
+	p := l.Stage.Params.(*QwenCompaction)
+	auto, hard := p.thresholds(l.Window)
+	l.Acts(policy.Limit{Name: "compaction", Label: "compact", Tokens: int(math.Ceil(auto)),
 		From: fmt.Sprintf("%s x the window, or the window less %d: the next prompt, estimated", strict.FloatText(p.Share), p.Reserve+p.Buffer), Key: "qwen_compaction.share"})
-	l.Acts(policy.Limit{Name: "forced compaction", Operator: ">=", Tokens: int(math.Ceil(hard)),
+	l.Acts(policy.Limit{Name: "forced compaction", Tokens: int(math.Ceil(hard)),
 		From: fmt.Sprintf("the window less %d, or %d more than where it compacts", p.Reserve+p.Rescue, p.Rescue), Key: "qwen_compaction.rescue"})
 }
 

@@ -55,10 +55,10 @@ after:  the summary, "Got it. Thanks for the additional context!", and what begi
 // need not be whole.
 func (p *QwenCompression) limit(window int) int { return int(math.Ceil(p.Threshold * float64(window))) }
 
-func compressionLimits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	p := s.Params.(*QwenCompression)
-	l.Acts(policy.Limit{Name: "compression", Label: "compress", Operator: ">=", Tokens: p.limit(c.Window),
-		From: fmt.Sprintf("%s x the window (%s): the last prompt", strict.FloatText(p.Threshold), c.Name("qwen_compression.threshold")), Key: "qwen_compression.threshold"})
+func compressionLimits(l *policy.StageLimits) {
+	p := l.Stage.Params.(*QwenCompression)
+	l.Acts(policy.Limit{Name: "compression", Label: "compress", Tokens: p.limit(l.Window),
+		From: fmt.Sprintf("%s x the window (%s): the last prompt", strict.FloatText(p.Threshold), l.Name("qwen_compression.threshold")), Key: "qwen_compression.threshold"})
 }
 
 type qwenCompression struct {

@@ -39,8 +39,8 @@ func defineQwenMicrocompaction() policy.Definition {
 		},
 		Example: `before: 8 results of Read, the last response of 12:00, a prompt of 13:00
 after:  the 3 oldest are "[Old tool result content cleared]"`,
-		Limits: func(s *policy.StageConfig, _ policy.Circumstances, l *policy.Limits) {
-			l.Note("microcompaction: %s since the last answer (qwen_microcompaction.gap)", strict.DurationText(s.Params.(*QwenMicrocompaction).Gap))
+		Limits: func(l *policy.StageLimits) {
+			l.Note("microcompaction: %s since the last answer (qwen_microcompaction.gap)", strict.DurationText(l.Stage.Params.(*QwenMicrocompaction).Gap))
 		},
 		Check: func(c *policy.Check) { c.Warm("qwen_microcompaction.gap", c.Stage.Params.(*QwenMicrocompaction).Gap) },
 		New: policy.Maker(func(p QwenMicrocompaction) policy.Stage {

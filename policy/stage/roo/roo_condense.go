@@ -59,19 +59,19 @@ func (p *RooCondense) percentOf(window int) int {
 	return int(math.Ceil(float64(window) * p.Percent / 100))
 }
 
-func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	p := s.Params.(*RooCondense)
+func limits(l *policy.StageLimits) {
+	p := l.Stage.Params.(*RooCondense)
 	name := "condensing"
 	if !p.Condense {
 		name = "cutting"
 	}
-	if n := p.percentOf(c.Window); p.Condense && n <= p.allowed(c.Window) {
-		l.Acts(policy.Limit{Name: name, Label: "condense", Operator: ">=", Tokens: n,
-			From: fmt.Sprintf("%g %% of the window (%s)", p.Percent, c.Name("roo_condense.percent")), Key: "roo_condense.percent"})
+	if n := p.percentOf(l.Window); p.Condense && n <= p.allowed(l.Window) {
+		l.Acts(policy.Limit{Name: name, Label: "condense", Tokens: n,
+			From: fmt.Sprintf("%g %% of the window (%s)", p.Percent, l.Name("roo_condense.percent")), Key: "roo_condense.percent"})
 		name = "condensing without room"
 	}
-	l.Acts(policy.Limit{Name: name, Label: "full", Operator: ">", Tokens: p.allowed(c.Window),
-		From: fmt.Sprintf("the window less %g %% of it (%s) and %s (%s)", 100*p.Buffer, c.Name("roo_condense.buffer"), policy.Thousands(p.Reserve), c.Name("roo_condense.reserve")),
+	l.Acts(policy.Limit{Name: name, Label: "full", Operator: ">", Tokens: p.allowed(l.Window),
+		From: fmt.Sprintf("the window less %g %% of it (%s) and %s (%s)", 100*p.Buffer, l.Name("roo_condense.buffer"), policy.Thousands(p.Reserve), l.Name("roo_condense.reserve")),
 		Key:  "roo_condense.reserve", Lower: "make roo_condense.reserve larger", Raise: "make roo_condense.reserve smaller"})
 }
 

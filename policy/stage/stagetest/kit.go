@@ -94,7 +94,7 @@ func (c *Convo) Add(m session.Message, parts ...BlockText) int {
 	m.UUID, m.Time = fmt.Sprintf("m%d", at), c.clock
 	for b, p := range parts {
 		m.Blocks = append(m.Blocks, p.Block)
-		c.Texts[policy.Target{Item: policy.ItemID(at), Block: b}] = p.Said
+		c.Texts[policy.BlockOf(at, b)] = p.Said
 	}
 	c.Messages = append(c.Messages, m)
 	return at

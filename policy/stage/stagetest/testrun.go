@@ -203,7 +203,7 @@ func (r *Bench) Shown(m int) string { return r.Block(m, 0) }
 
 // Block is the text that replaces a block, "" where it is as recorded.
 func (r *Bench) Block(m, b int) string {
-	if c := r.View.Replacement(policy.Target{Item: policy.ItemID(m), Block: b}); c != nil {
+	if c := r.View.Replacement(policy.BlockOf(m, b)); c != nil {
 		return c.Text
 	}
 	return ""
@@ -229,7 +229,7 @@ func (r *Bench) Edits() []string {
 func (r *Bench) Sent(id policy.ItemID) ([]policy.SentBlock, error) {
 	var list []policy.SentBlock
 	for b := range r.View.Blocks(id) {
-		t := policy.Target{Item: id, Block: b}
+		t := policy.BlockOf(id, b)
 		if c := r.View.Replacement(t); c != nil && c.Gone {
 			continue
 		}

@@ -62,13 +62,13 @@ after:  the 37 from the seventh on`,
 	}
 }
 
-func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	p := s.Params.(*SlidingWindow)
-	l.Note("sliding: > %s messages (%s)", policy.Thousands(p.Messages), c.Name("sliding_window.messages"))
+func limits(l *policy.StageLimits) {
+	p := l.Stage.Params.(*SlidingWindow)
+	l.Note("sliding: > %s messages (%s)", policy.Thousands(p.Messages), l.Name("sliding_window.messages"))
 	if p.Proactive > 0 {
 		l.Acts(policy.Limit{
-			Name: "sliding", Label: "slide", Operator: ">=", Tokens: p.limit(c.Window), Key: "sliding_window.proactive",
-			From: fmt.Sprintf("%s of the window (%s)", strict.FloatText(p.Proactive), c.Name("sliding_window.proactive")),
+			Name: "sliding", Label: "slide", Tokens: p.limit(l.Window), Key: "sliding_window.proactive",
+			From: fmt.Sprintf("%s of the window (%s)", strict.FloatText(p.Proactive), l.Name("sliding_window.proactive")),
 		})
 	}
 	if p.Overflow {

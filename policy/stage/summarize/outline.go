@@ -81,7 +81,7 @@ func (o *outline) outcomes(id policy.ItemID) {
 		case bl.IsError:
 			o.failed[bl.ID] = true
 		case o.c.Conv.ToolName(bl.ID) == "TaskCreate":
-			t := policy.Target{Item: id, Block: b}
+			t := policy.BlockOf(id, b)
 			number := TaskNumber(o.text(t))
 			if number != "" {
 				o.named[bl.ID] = number
@@ -100,7 +100,7 @@ func (o *outline) item(id policy.ItemID) {
 		return
 	}
 	for b := range m.Blocks {
-		t := policy.Target{Item: id, Block: b}
+		t := policy.BlockOf(id, b)
 		bl := &m.Blocks[b]
 		where := pointer(m, bl)
 		switch {

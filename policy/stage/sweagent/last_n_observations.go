@@ -35,8 +35,8 @@ after:  the first is "Old environment output: (12 lines omitted)", the second an
 	}
 }
 
-func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	l.Note("masking: all but the newest %d results (%s)", s.Params.(*LastNObservations).N, c.Name("last_n_observations.n"))
+func limits(l *policy.StageLimits) {
+	l.Note("masking: all but the newest %d results (%s)", l.Stage.Params.(*LastNObservations).N, l.Name("last_n_observations.n"))
 }
 
 // lastNObservations is the source's loop. The source works on a copy of the whole history at each request. What it

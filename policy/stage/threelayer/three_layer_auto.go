@@ -33,7 +33,7 @@ func defineThreeLayerAuto() policy.Definition {
 		Example: `before: messages whose JSON has 200,001 characters (200,000 would stay)
 after:  user "[Compressed]\n\nSUMMARY", assistant "Understood. Continuing."`,
 		Window:     true,
-		Limits:     limits,
+		Limits:     policy.LimitsOf(limits),
 		Compaction: &policy.Compaction{},
 		Check: func(c *policy.Check) {
 			p := c.Stage.Params.(*ThreeLayerAuto)
@@ -43,9 +43,9 @@ after:  user "[Compressed]\n\nSUMMARY", assistant "Understood. Continuing."`,
 	}
 }
 
-func limits(s *policy.StageConfig, c policy.Circumstances, l *policy.Limits) {
-	l.Add(policy.Limit{Name: "compaction", Label: "compact", Operator: ">", Tokens: s.Params.(*ThreeLayerAuto).Threshold, Of: policy.OfMessages, Acts: true,
-		From: c.Name("three_layer_auto.threshold") + ": the JSON of the messages / 4", Key: "three_layer_auto.threshold"})
+func limits(p *ThreeLayerAuto, l *policy.StageLimits) {
+	l.Add(policy.Limit{Name: "compaction", Label: "compact", Operator: ">", Tokens: p.Threshold, Of: policy.OfMessages, Acts: true,
+		From: l.Name("three_layer_auto.threshold") + ": the JSON of the messages / 4", Key: "three_layer_auto.threshold"})
 }
 
 // Texts of the source.

@@ -100,15 +100,7 @@ func Idle(conv *session.Conversation, n int) time.Duration {
 
 // Add adds another fit; nil adds nothing.
 func (f *CacheFit) Add(o *CacheFit) {
-	if o == nil {
-		return
+	if o != nil {
+		price.AddUp(f, o)
 	}
-	f.Requests += o.Requests
-	f.Read += o.Read
-	f.Reproduced += o.Reproduced
-	f.Recorded.Add(o.Recorded)
-	f.Simulated.Add(o.Simulated)
-	f.Expected.Add(o.Expected)
-	f.Lower.Add(o.Lower)
-	f.Upper.Add(o.Upper)
 }

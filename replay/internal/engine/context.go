@@ -65,7 +65,7 @@ func (e *Engine) Reinjected(i int) []policy.Synthetic {
 		}
 		s := policy.Synthetic{Role: m.Role.String(), Label: "recorded " + cmp.Or(m.Attachment, m.Class.String()), Attached: true}
 		for b := range m.Blocks {
-			ref := policy.Target{Item: policy.ItemID(a), Block: b}
+			ref := policy.BlockOf(a, b)
 			s.Contents = append(s.Contents, policy.Content{Kind: m.Blocks[b].Kind, Length: m.Blocks[b].Text, Ref: &ref})
 		}
 		out = append(out, s)

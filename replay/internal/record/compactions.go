@@ -48,7 +48,7 @@ func compactedWithin(k int, c *jsonl.Spent) policy.Edit {
 func WithoutCompaction(v *view.View, m, block, request int) error {
 	_, err := v.Apply(policy.Edit{
 		Request: request, Stage: policy.StageServer, Kind: policy.KindClear, Trigger: TriggerAuto,
-		Target: policy.Target{Item: policy.ItemID(m), Block: block}, New: &policy.Content{Kind: jsonl.KindUnknown, Gone: true},
+		Target: policy.BlockOf(m, block), New: &policy.Content{Kind: jsonl.KindUnknown, Gone: true},
 		Reason: "the summary that the API wrote stands before the response",
 	})
 	return err

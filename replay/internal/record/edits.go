@@ -137,7 +137,7 @@ func (r *Restarts) Edits(s *session.Restart, v *view.View) []policy.Edit {
 		default:
 			for _, place := range s.Left[from:to] {
 				e := made
-				e.Kind, e.Target = policy.KindClear, policy.Target{Item: id, Block: place.Block}
+				e.Kind, e.Target = policy.KindClear, policy.BlockOf(id, place.Block)
 				e.New = &policy.Content{Kind: v.Kind(e.Target), Gone: true}
 				blocks = append(blocks, e)
 			}
@@ -219,7 +219,7 @@ func nextReplacement(conv *session.Conversation, i int) int {
 // replacement puts the text that the client sent in the place of a result.
 func (t *recordTrack) replacement(i int, act Act) {
 	r := &t.r.Conv.Replaced[i]
-	target := policy.Target{Item: policy.ItemID(r.Message), Block: r.Block}
+	target := policy.BlockOf(r.Message, r.Block)
 	if !t.view.Has(target.Item) {
 		return
 	}

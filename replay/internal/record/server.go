@@ -43,7 +43,7 @@ func (c *contextEditing) join(m int, msg *session.Message) {
 			c.open, c.turns = true, append(c.turns, nil)
 		}
 		last := &c.turns[len(c.turns)-1]
-		*last = append(*last, policy.Target{Item: policy.ItemID(m), Block: b})
+		*last = append(*last, policy.BlockOf(m, b))
 	}
 }
 

@@ -77,7 +77,7 @@ func (t *recordTrack) Join(m int) {
 		if bl.Offload == nil {
 			continue
 		}
-		target := policy.Target{Item: policy.ItemID(m), Block: b}
+		target := policy.BlockOf(m, b)
 		t.apply(policy.Edit{
 			Request: len(t.r.Weight) + 1, Kind: policy.KindPersist, Trigger: "auto", Target: target,
 			New:    &policy.Content{Kind: bl.Kind, Length: bl.Text, Ref: &target, Stub: true},
