@@ -37,7 +37,7 @@ func newAnonymize(sys *system) *cobra.Command {
 		Long: `Write a session that can be shown to others, for instance to commit it as a
 regression fixture, in the form it has: any agent's. Words, names and numbers
 are replaced; structure, models, recorded usage, times (--shift-times moves
-them) and the lengths of texts stay. A word of a text has another stand-in
+them) and the lengths of texts stay. A word of a text has another substitute
 wherever it occurs; ids, paths and lines that are repeated have the same. A
 replay gives the same events and, by the counters usage and heuristic, the same
 figures; by others they differ little. docs/anonymize.md says what is hidden
@@ -53,8 +53,8 @@ the original.`,
 		return runAnonymize(sys, o)
 	}, o.with(report.ListFormats, report.AnonymizeTables...))
 	f := cmd.Flags()
-	f.StringVar(&o.Seed, "seed", "", "choose the stand-ins by `TEXT`, a secret: names are the same in all sessions with it; default: by the session itself")
-	f.DurationVar(&o.Shift, "shift-times", 0, "move all times by `DURATION`, such as -1000h17m: exact times can tell which commits, and whose, a session is of")
+	f.StringVar(&o.Seed, "seed", "", "choose the substitutes by `TEXT`, a secret: names are the same in all sessions with it; default: by the session itself")
+	f.DurationVar(&o.Shift, "shift-times", 0, "move all times by `DURATION`, such as -1000h17m: exact times can reveal the commits of a session, and their author")
 	f.BoolVar(&o.Check, "check", false, "list what could still identify somebody; exit 1 where a word survived")
 	return cmd
 }
@@ -109,7 +109,7 @@ func runAnonymize(sys *system, o *anonymizeOptions) error {
 		return err
 	}
 	if len(files.beside) > 0 && target.folder == "" && (!o.Check || o.File != "") {
-		msgs.warn(session.Warning{File: path, Message: fmt.Sprintf("%d files beside the session are not written: name a file with -o", len(files.beside))})
+		msgs.warn(session.Warning{File: path, Message: fmt.Sprintf("%d files next to the session are not written: name a file with -o", len(files.beside))})
 	}
 	return o.disclose(sys, a)
 }

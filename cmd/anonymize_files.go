@@ -31,7 +31,7 @@ func (s *sessionFolder) close() {
 	}
 }
 
-// openSession opens a session file, and the folder beside it.
+// openSession opens a session file, and the folder next to it.
 func openSession(sys *system, name string, msgs *messages) (s *sessionFolder, err error) {
 	s = &sessionFolder{limits: sys.limits.Filled()}
 	if name == "-" {
@@ -48,7 +48,7 @@ func openSession(sys *system, name string, msgs *messages) (s *sessionFolder, er
 	return s, nil
 }
 
-// openFolder opens the folder beside a session file, where there is one, and lists its files.
+// openFolder opens the folder next to a session file, where there is one, and lists its files.
 func (s *sessionFolder) openFolder(name string, msgs *messages) error {
 	stem := sessionStem(name)
 	if stem == "" {
@@ -82,7 +82,7 @@ func (s *sessionFolder) openFolder(name string, msgs *messages) error {
 	})
 }
 
-// sessionStem is the name of the folder beside a session file; "" where its name is none of a session.
+// sessionStem is the name of the folder next to a session file; "" where its name is none of a session.
 func sessionStem(file string) string {
 	if stem, _, ok := strings.Cut(filepath.Base(file), ".jsonl"); ok {
 		return stem
@@ -90,7 +90,7 @@ func sessionStem(file string) string {
 	return ""
 }
 
-// read reads a file beside the session: a transcript, or what else may be an object on a line, as a source, anything
+// read reads a file next to the session: a transcript, or what else may be an object on a line, as a source, anything
 // else as a text.
 func (s *sessionFolder) read(name string, use func(src *jsonl.Source, text string) error) error {
 	f, err := s.root.Open(name)
@@ -136,7 +136,7 @@ func (s *sessionFolder) note(a *anonymize.Anonymizer) error {
 // sessionTarget is where a session goes.
 type sessionTarget struct {
 	folder string            // of the other files; "" where they are not written
-	names  map[string]string // of the files beside it: what they are called there, with slashes
+	names  map[string]string // of the files next to it: what they are called there, with slashes
 }
 
 // target finds where the session goes that -o names, before there is anything to write.
@@ -173,7 +173,7 @@ func (s *sessionFolder) target(sys *system, file string) (*sessionTarget, error)
 		return t, nil
 	}
 	if st, err := os.Stat(t.folder); err != nil || !st.IsDir() {
-		return nil, fmt.Errorf("%s: is no folder, and the files beside the session would be written there: name another file with -o", t.folder)
+		return nil, fmt.Errorf("%s: is no folder, and the files next to the session would be written there: name another file with -o", t.folder)
 	}
 	if why := sys.files.taken(t.folder); why != "" {
 		return nil, fmt.Errorf("%s: %s: give the output another name", t.folder, why)

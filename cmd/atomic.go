@@ -99,7 +99,7 @@ func (f *atomicFile) commit() error {
 	return nil
 }
 
-// rename renames the file, and the folder that comes with it: both, or neither. An interrupt waits.
+// rename renames the file, and the folder that comes with it: both or none. An interrupt waits.
 func (f *atomicFile) rename() error {
 	f.sys.mu.Lock()
 	defer f.sys.mu.Unlock()

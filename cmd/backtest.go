@@ -37,10 +37,10 @@ func newBacktest(sys *system) *cobra.Command {
 	o := &backtestOptions{}
 	var cmd *cobra.Command
 	cmd = command(&cobra.Command{
-		Use: "backtest INPUT...", Short: "Score a policy, or the token counters, against the record",
+		Use: "backtest INPUT...", Short: "Score a policy, or the token counters, against recorded sessions",
 		Args: arguments(&o.Inputs),
-		Long: `Score a policy against the record: does it compact where the client did, and
-does the cache simulation read what the API reported?
+		Long: `Score a policy against recorded sessions: does it compact where the client did,
+and does the cache simulation read what the API reported?
 
 Without --policy each session is scored under the policy of the client that
 recorded it; name one for a client without a built-in policy (Copilot CLI). Of
@@ -50,9 +50,9 @@ automatic compactions it is fitted to those, and such sessions have rows of
 their own.
 
 --by author adds a row for each author: how well the cache is simulated for
-people it has never seen, beside a prediction that it never misses. An author is
-the home folder in which a session was recorded; without one, its repository or
-folder.
+people it has never seen, next to a prediction without cache misses. An author
+is the home folder in which a session was recorded; without one, its repository
+or folder.
 
 --strict judges the measures by bars and exits 1 where one fails; --bar sets
 another bar. A measure with too few samples is reported and not judged: each has
@@ -79,7 +79,7 @@ another client version).`,
 	f.StringArrayVar(&o.Bars, "bar", nil, "with --strict, judge a measure by another bar: `MEASURE=PERCENT` (repeatable); measures: "+strings.Join(backtest.MeasureNames(), ", "))
 	completeKeys(cmd, "bar", backtest.MeasureNames())
 	f.IntVar(&o.Least, "least", 0, "with --strict, judge measures with `N` samples or more; default: each measure's own minimum (10 and more)")
-	f.IntVar(&o.Explain, "explain", 0, "list the `N` breaks of the cache where the simulation is furthest off")
+	f.IntVar(&o.Explain, "explain", 0, "list the `N` cache misses where the simulation is furthest off")
 	f.Lookup("explain").NoOptDefVal = "20"
 	f.StringVar(&o.By, "by", "", "a row for each `KEY`: author")
 	complete(cmd, "by", backtestKeys)
@@ -108,7 +108,7 @@ func (o *backtestOptions) checkCounters(given func(name string) bool) error {
 	}
 	for _, name := range ofPolicy {
 		if given(name) {
-			return fmt.Errorf("flag --%s: it is of a policy's score, and --counters scores none: leave one out", name)
+			return fmt.Errorf("flag --%s: it belongs to the score of a policy, and --counters scores none: leave one out", name)
 		}
 	}
 	return oneOf("--fit", o.Fit, asNames(backtest.Fittings()))
@@ -188,11 +188,11 @@ func runBacktest(sys *system, o *backtestOptions, given func(flag string) bool) 
 	if err != nil {
 		return err
 	}
-	if !o.bySession(sys) { // else the policy depends on the session, and is never the record
+	if !o.bySession(sys) { // else the policy depends on the session, and is never `recorded`ed session
 		if pol, choosing := r.choose(preset.Client{}); choosing != nil {
 			err = choosing
 		} else if pol.Recorded {
-			err = fmt.Errorf("flag --policy: %s is the record itself: name another policy", o.Policy)
+			err = fmt.Errorf("flag --policy: %s repeats the recorded session itself: name another policy", o.Policy)
 		}
 	}
 	if err != nil {
@@ -223,7 +223,7 @@ func (o *backtestOptions) scored(sys *system) string {
 			others = append(others, fmt.Sprintf("%s %d", clientName(c), count[c]))
 		}
 	}
-	o.messages(sys).warn(session.Warning{Message: fmt.Sprintf("a score is of one client's policy, here %s's; sessions of others are left out (%s): score them by themselves, or name a policy with --policy",
+	o.messages(sys).warn(session.Warning{Message: fmt.Sprintf("a score covers the policy of one client, here %s; sessions of others are left out (%s): score them by themselves, or name a policy with --policy",
 		clientName(client), strings.Join(others, ", "))})
 	o.Inputs = nil
 	for i, f := range files {
@@ -296,8 +296,8 @@ func (o *backtestOptions) scoreCounters(sys *system) error {
 	})
 }
 
-// scoreEach scores each conversation, hands the scores to use, which returns how much of the record each is of, and
-// prints the results. none is the error where nothing is recorded.
+// scoreEach scores each conversation, hands the scores to use, which returns how much of the recorded session each is
+// of, and prints the results. none is the error where nothing is recorded.
 func scoreEach[T any](j *job, verb string, none error, score func(agentConversation) (T, error), use func(T) int, print func(failed error) error) error {
 	loop := j.loop(verb)
 	loop.unfitted = true // the scored policy finds the window itself, and counters need none
@@ -312,7 +312,7 @@ func scoreEach[T any](j *job, verb string, none error, score func(agentConversat
 	return j.finish(failed, err, record, func() error { return print(failed) })
 }
 
-// scoredSession is a score with the policy that it is of.
+// scoredSession is a score with its policy.
 type scoredSession struct {
 	*backtest.SessionScore
 	pol *policy.Policy
@@ -360,5 +360,5 @@ func barError(failed []backtest.Bar) error {
 		}
 		texts = append(texts, fmt.Sprintf("%s is %.2f %%, want %s %v %%", m.Name, m.Value, want, m.Bar))
 	}
-	return fmt.Errorf("%w: %s: --explain lists breaks of the cache, --bar sets another bar", errCheckFailed, strings.Join(texts, "; "))
+	return fmt.Errorf("%w: %s: --explain lists cache misses, --bar sets another bar", errCheckFailed, strings.Join(texts, "; "))
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/ctxkit/ctxkit/report"
 )
 
-var errNoneSent = errors.New("no input holds requests that were sent and can be put together, and none of --requests is of an input: name a file of request bodies with --requests")
+var errNoneSent = errors.New("no input holds recorded requests that can be rebuilt, and none of --requests belongs to an input: name a file of request bodies with --requests")
 
 // notOfPayload are the flags of a backtest that comparing requests has no use for.
 var notOfPayload = []string{"policy", "set", envFlag, "model", "window", "tokens", "overhead", "least", "by", "explain", "no-fit", "counters", "fit"}

@@ -221,7 +221,7 @@ func TestBills(t *testing.T) {
 		}, usd: 0.3068, calls: 3, check: func(b *billed) bool {
 			return b.Partial.Calls == 1 && b.Partial.Tokens == 3999 && math.Abs(b.Partial.USD-0.1) < 1e-4
 		},
-			text: "The record was billed at least 0.31 USD, 0.09 USD of it by 1 subagent: no reliable output count for 1 of 3 responses (about 4,000 tokens, 0.10 USD more)."},
+			text: "The recorded session was billed at least 0.31 USD, 0.09 USD of it by 1 subagent: no reliable output count for 1 of 3 responses (about 4,000 tokens, 0.10 USD more)."},
 		{name: "a subagent's file alone", files: claude(s().part("m1", opus, "", strings.Repeat("word ", 3200), `"input_tokens":3,"cache_creation_input_tokens":9000,"cache_read_input_tokens":0,"output_tokens":1`)),
 			usd: 0.0563, calls: 1, check: func(b *billed) bool { return b.Partial.Tokens == 3999 }, text: "outputs estimated, where no reliable count is recorded 1 +0.1000"},
 		{name: "the client's own total", files: map[string]string{"s.jsonl": s().answer("m1", opus, used(3, 20_000, 0, 100)).user("b").answer("m2", opus, used(3, 300, 20_000, 50)).b.String() +
@@ -328,8 +328,8 @@ func TestOneBill(t *testing.T) {
 	dir := write(t, map[string]string{"one/s.jsonl": main, "one/s/subagents/agent-a1.jsonl": agent, "all/s.jsonl": main, "all/s/subagents/agent-a1.jsonl": agent,
 		"all/t.jsonl": strings.ReplaceAll(main, `"sessionId":"s"`, `"sessionId":"t"`),
 		"all/u.jsonl": (&billFile{session: "u"}).user("go").answer("m9", "acme-9", used(2000, 0, 0, 34)).b.String()})
-	const one = "The record was billed at least 0.27 USD, 0.06 USD of it by 1 subagent: no reliable output count for 1 of 3 responses (about 4,000 tokens, 0.10 USD more)"
-	const all = "The record was billed at least 0.27 USD, 0.06 USD of it by 1 subagent: no reliable output count for 1 of 4 responses (about 4,000 tokens, 0.10 USD more); no price for model acme-9 (1 call, 2,034 tokens). "
+	const one = "The recorded session was billed at least 0.27 USD, 0.06 USD of it by 1 subagent: no reliable output count for 1 of 3 responses (about 4,000 tokens, 0.10 USD more)"
+	const all = "The recorded session was billed at least 0.27 USD, 0.06 USD of it by 1 subagent: no reliable output count for 1 of 4 responses (about 4,000 tokens, 0.10 USD more); no price for model acme-9 (1 call, 2,034 tokens). "
 	for _, c := range moneyCommands {
 		for _, format := range strings.Fields(c.formats) {
 			for _, folder := range []bool{false, true} {

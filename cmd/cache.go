@@ -128,11 +128,11 @@ compare it keeps what --format rows writes, by policy: the next comparison reads
 only sessions that changed, or that it has not yet seen under a policy.
 
 A row is used as long as the file's size, time of change, beginning and end are
-the same, the files beside it have the same names, modes, sizes and times, the
+the same, the files next to it have the same names, modes, sizes and times, the
 policies say the same, the options too, and by the build of ctxkit that wrote
 it. All else is worked out again, also where the cache is damaged or cannot be
 written. Output is the same to the byte. Standard input, sessions that are trees
-of files or have links beside them, and policies that start a program are never
+of files or have links next to them, and policies that start a program are never
 kept; what was not written or used for 30 days is removed, and from 1 GiB or
 200,000 files on what was used longest ago.
 

@@ -59,7 +59,7 @@ another is named; docs/check.md describes it.
 --init writes a first ctxkit.yaml for a policy: of the sessions of the inputs
 the smallest in which its stages act.
 
-Exit status: 0 everything passes; 1 something fails, or the baseline is of other
+Exit status: 0 everything passes; 1 something fails, or the baseline has other
 cases or sessions; 2 the check could not be done.`,
 		Example: `  ctxkit check
   ctxkit check ci/ctxkit.yaml --format github --also junit=check.xml
@@ -122,7 +122,7 @@ type checked struct {
 }
 
 func runCheck(sys *system, o *checkOptions) error {
-	sys.uncached = true // a verdict is of the files alone
+	sys.uncached = true // a verdict depends on the files alone
 	forms, err := o.forms()
 	if err != nil {
 		return err
@@ -219,7 +219,7 @@ func (c *checking) verdict(r *check.Report) error {
 	case r.Updated || r.Passed:
 		return nil
 	case r.Counts.FailedCases == 0:
-		return fmt.Errorf("%w: the baseline is of other cases or sessions: look at them, then run `%s`", errCheckFailed, updateCommand(c.config.File))
+		return fmt.Errorf("%w: the baseline has other cases or sessions: look at them, then run `%s`", errCheckFailed, updateCommand(c.config.File))
 	}
 	return fmt.Errorf("%w: %d of %d cases", errCheckFailed, r.Counts.FailedCases, len(r.Cases))
 }

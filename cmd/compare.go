@@ -39,8 +39,8 @@ func newCompare(sys *system) *cobra.Command {
 policy, and its differences to the first.
 
 A policy is infeasible in a session where the API would refuse a request, or a
-request breaks its rules: its cost there is a bound, and its differences are
-over the other sessions. Intervals hold at 90 % for all policies at once.
+request violates its rules: its cost there is a lower bound, and its differences
+are over the other sessions. Intervals hold at 90 % for all policies at once.
 
 A policy may carry settings of its own, separated by commas:
 --policy opencode,opencode_prune.auto=true
@@ -82,7 +82,7 @@ func (o *compareOptions) checkReport() error {
 		}
 	}
 	if o.rows() && (o.By != "" || o.Strict) {
-		return errors.New("flag --format: rows are of single sessions: give --by and --strict to the ctxkit merge that shows them")
+		return errors.New("flag --format: rows are single sessions: give --by and --strict to the ctxkit merge that shows them")
 	}
 	return o.allowed()
 }

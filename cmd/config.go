@@ -62,7 +62,7 @@ func defaults(list []*check.SharedConfig) (found check.Defaults) {
 	return found
 }
 
-// applyDefaults gives flags that the command line leaves out their values in the configurations. A check goes by its own
+// applyDefaults gives flags that the command line leaves out their values in the configurations. A check follows its own
 // file alone, and --policy has a default where that is the recorded session.
 func applyDefaults(sys *system, cmd *cobra.Command) error {
 	if cmd.Name() == "check" || !slices.ContainsFunc(check.DefaultNames(), func(name string) bool { return cmd.Flags().Lookup(name) != nil }) {
@@ -111,7 +111,7 @@ the models that these files add to the table, and the files.
     prices: prices.json   # relative to the configuration
     color: never
 
-Flags come before the files. check goes by its own file alone.`,
+Flags come before the files. check uses its own file alone.`,
 	}, func() error { return runConfig(sys) })
 }
 

@@ -14,16 +14,16 @@ import (
 func newCost(sys *system) *cobra.Command {
 	o := &replayOptions{}
 	return command(&cobra.Command{
-		Use: "cost INPUT...", Short: "Simulate the cost of sessions by cache class, own calls included",
+		Use: "cost INPUT...", Short: "Simulate the cost of sessions by cache class",
 		Args: arguments(&o.Inputs),
 		Long: `Simulate what sessions cost, as recorded or under a policy.
 
 The prompt cache is simulated: what each request reads, writes and sends
 uncached follows from where the client marks it, from the recorded times, and
-from what the policy's edits change of the request before. The policy's own
-calls (compactions) are counted separately.
+from what the policy's edits change of the request before. Summarization
+requests of the policy are counted separately.
 
-The bill of the record, from the usage that the API reported, stands beside it;
+The bill of the recorded session, by the reported usage, stands next to it;
 the steps from one to the other add up.`,
 		Example: `  ctxkit cost session.jsonl --policy claude-code
   ctxkit cost ~/.claude/projects --policy opencode --format csv -o cost.csv
@@ -36,7 +36,7 @@ func runCost(sys *system, o *replayOptions) error {
 	return analyze(sys, o, "priced", (*replays).price, report.Costs)
 }
 
-// price replays a conversation, and holds its cost against what was billed.
+// price replays a conversation, and compares its cost with the bill.
 func (r *replays) price(c agentConversation, pol *policy.Policy, warn func(...session.Warning)) (report.SessionCost, error) {
 	opt := r.o.options()
 	tl, err := c.replay(pol, opt)

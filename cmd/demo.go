@@ -68,7 +68,7 @@ func runDemo(sys *system) error {
 			ask("write the session to a file", "demo", "-o", file),
 			ask("what fills its context", "stats", file),
 			ask("what the prompt cache lost, and why", "why", file),
-			ask("other policies beside what was recorded", "compare", file),
+			ask("other policies next to the recorded session", "compare", file),
 			ask("what the policy changed, and why", "diff", file, "--policy", examplePolicy),
 			ask("a page to open in a browser", file, "--format", "html", "-o", "demo.html"),
 			ask("your own sessions", "sessions"),

@@ -32,8 +32,8 @@ what was kept, cleared, persisted, truncated, removed, collapsed, summarised,
 tagged or added, by which stage and why, with the tokens on both sides.
 
 --against POLICY compares two policies at the same request. --from N compares
-two requests of one policy: what changed in messages that were sent before is
-what breaks the prompt cache. --at all shows every request at which something
+two requests of one policy: what changed in messages that were sent before
+causes a cache miss. --at all shows every request at which something
 changed, and the last, each diff in full; --stat prints sums only.`,
 		Example: `  ctxkit diff session.jsonl --policy opencode --stat
   ctxkit diff session.jsonl --policy opencode --against claude-code --at 200

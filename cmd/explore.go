@@ -34,16 +34,16 @@ func newExplore(sys *system) *cobra.Command {
 	o.Policy = recordedTrack
 	cmd := command(&cobra.Command{
 		SuggestFor: []string{"tui", "browse", "open", "ui"},
-		Use:        "explore [INPUT...]", Short: "Look around in sessions, in the terminal",
+		Use:        "explore [INPUT...]", Short: "Browse sessions in the terminal",
 		Args: arguments(&o.Inputs),
-		Long: `Look around in sessions, in the terminal: from the list of sessions to one of
+		Long: `Browse sessions in the terminal: from the list of sessions to one of
 them, to a request, and to each block of it, as recorded and as sent.
 
   list      / filters, s sorts, a and d choose an agent and a project
   session   the tokens of each request with limits and events; [ and ] go from
             event to event, t pauses, b the bill, c compactions, g subagents
   request   what fills it, and what became of each block
-  p, P      another policy, and a second one beside it
+  p, P      another policy, and a second one next to it
   /         search all texts of a session
   y, o      copy the command that shows the same; write the page to a file
   ?         all keys
@@ -198,7 +198,7 @@ func (e *explorer) sessions(show func([]report.SessionItem), step explore.Progre
 	return report.SessionItems(list), nil
 }
 
-// figuresAtOnce is how many sessions are read before the explorer is told.
+// figuresAtOnce is how many sessions are read before the explorer is notified.
 const figuresAtOnce = 256
 
 func (e *explorer) figures(ctx context.Context, list []report.SessionItem, step explore.ProgressFunc) {

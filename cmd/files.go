@@ -14,7 +14,7 @@ import (
 )
 
 // files are those that a command reads and writes. What is read is not replaced, nothing is written twice, and no
-// result becomes one of the sessions that it is of. Files are compared as the file system does, through links and in
+// result becomes one of its sessions. Files are compared as the file system does, through links and in
 // whatever case their names are written.
 type files struct {
 	mu      sync.Mutex
@@ -61,7 +61,7 @@ func (f *files) reads(what string, paths ...string) {
 	}
 }
 
-// readsSession registers a session that is read: its file, or all files where it is a tree, and the folder beside it.
+// readsSession registers a session that is read: its file, or all files where it is a tree, and the folder next to it.
 func (f *files) readsSession(what, path string) {
 	f.reads(what, path)
 	if path == "-" {

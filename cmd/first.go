@@ -83,8 +83,8 @@ func firstCommands(s *report.Start) []report.CommandLine {
 			ask("what the prompt cache lost, and why", "why", name),
 			ask("request by request, as it was recorded", name),
 			ask("under other policies: tokens, dollars, what was missed", "compare", s.Newest[dear].Short),
-			ask("the dearest sessions", "sessions", "--sort", "cost", "--limit", "10"),
-			ask("look around in all of them, in the terminal", "explore"))
+			ask("the most expensive sessions", "sessions", "--sort", "cost", "--limit", "10"),
+			ask("browse all of them in the terminal", "explore"))
 	} else {
 		list = append(list, ask("see it work, on a session that is built in", "demo"),
 			ask("the sessions of another folder", "sessions", "DIR"))

@@ -102,6 +102,6 @@ func reportHints() report.Hints {
 
 		Releases: "NAME@" + preset.Latest + " is the newest, NAME@VERSION that version's. " +
 			"Without a session, as in ctxkit thresholds and ctxkit policy show, a bare name means the newest. " +
-			"--all lists releases, further policies of products, and hypotheses.",
+			"--all lists releases, further policies of products, and unconfirmed ones.",
 	}
 }

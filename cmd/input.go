@@ -225,7 +225,7 @@ func folderInputs(sys *system, dir string, warn func(...session.Warning)) (in in
 	return in, nil
 }
 
-// nearFiles names the session files and folders beside a file that there is not whose names are near its own, else says
+// nearFiles names the session files and folders next to a file that there is not whose names are near its own, else says
 // what to do instead.
 func nearFiles(path, otherwise string) string {
 	dir, name := filepath.Split(path)
@@ -354,7 +354,7 @@ type conversations struct {
 
 type agentConversation struct {
 	agent string // id, where the conversation does not hold it itself
-	input string // what it was read from, or is beside
+	input string // what it was read from, or is next to
 	main  bool   // it is the input's main conversation
 	file  *session.File
 	conv  *session.Conversation
@@ -369,7 +369,7 @@ func (c *agentConversation) source() *compare.Origin {
 	}
 }
 
-// subagents counts the subagents of a main conversation: those in its file, and those with files beside it that can be
+// subagents counts the subagents of a main conversation: those in its file, and those with files next to it that can be
 // listed.
 func (c *agentConversation) subagents() int {
 	n := len(c.file.Sidechains)

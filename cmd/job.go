@@ -40,7 +40,7 @@ func startSaying(sys *system, msgs *messages, args []string, input inputOptions,
 	}
 	j.given = len(j.in.list)
 	if input.Shard.Of > 1 && !o.rows() {
-		j.msgs.warn(session.Warning{Message: fmt.Sprintf("shard %s has %d of the %d inputs: what is shown is of these alone", &input.Shard, j.given, j.in.all)})
+		j.msgs.warn(session.Warning{Message: fmt.Sprintf("shard %s has %d of the %d inputs: the figures cover these alone", &input.Shard, j.given, j.in.all)})
 	}
 	j.encoders = &tokens.Encoders{Jobs: j.perInput()}
 	j.out, err = o.create(sys)
@@ -171,8 +171,8 @@ type found[T any] struct {
 	result   *T
 }
 
-// eachConversation does work on the record of each conversation that --agent names and hands its result to use: see
-// eachInput.
+// eachConversation does work on the recorded session of each conversation that --agent names and hands its result to
+// use: see eachInput.
 func eachConversation[T any](l *conversationLoop, work func(c agentConversation) (T, error), use func(v T) error) (failed, err error) {
 	used := 0
 	failed, err = eachInput(l, func(i int) ([]found[T], error) { return workOn(l, l.in.list[i], work) }, func(f found[T]) error {
@@ -192,7 +192,7 @@ func eachConversation[T any](l *conversationLoop, work func(c agentConversation)
 	return failed, err
 }
 
-// workOn does work on the record of each conversation of an input that --agent names.
+// workOn does work on the recorded session of each conversation of an input that --agent names.
 func workOn[T any](l *conversationLoop, path string, work func(c agentConversation) (T, error)) ([]found[T], error) {
 	list := []found[T]{{}}
 	warn := func(w ...session.Warning) { list[0].warnings = append(list[0].warnings, w...) }
@@ -241,8 +241,8 @@ func (s *system) recordOptions(encoders *tokens.Encoders) replay.RecordOptions {
 	return replay.RecordOptions{Prices: s.table, Encoders: encoders, Families: s.families, Programs: &s.programs, MostEdits: s.limits.Edits}
 }
 
-// newRecord is the record of a conversation, with the release that recorded it and in the window that its user set,
-// where the compactions show it.
+// newRecord is the recorded session of a conversation, with the release that recorded it and in the window that its user
+// set, where the compactions show it.
 func newRecord(sys *system, conv *session.Conversation, encoders *tokens.Encoders) (*replay.Record, error) {
 	r, err := replay.NewRecordWith(conv, sys.recordOptions(encoders))
 	if err != nil {

@@ -32,7 +32,7 @@ func (r *comparing) keepRows() *keptRows {
 		return nil
 	}
 	options, err := json.Marshal(struct {
-		First   string // the policy that the others are held against
+		First   string // the policy that the others are compared with
 		Options map[string]string
 	}{r.Policies[0], r.rowOptions()})
 	if err != nil {

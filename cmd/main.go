@@ -85,7 +85,7 @@ func begin(args []string, stdin io.Reader, stdout, stderr io.Writer) *running {
 // end is the exit code of a command line that is done.
 func (r *running) end() int {
 	if err := r.sys.out.close(); done(r.err) && err != nil && !isClosedPipe(err) {
-		r.err = err // also where a check failed: nobody has read of it
+		r.err = err // also where a check failed: no message has reported it
 	}
 	return exitCode(r.sys.err, r.err)
 }

@@ -260,7 +260,7 @@ func (o *outputOptions) useColor(sys *system) bool {
 // The narrowest and the widest lines that reports are laid out for, in columns.
 const narrowest, widest = 60, 240
 
-// width is the width of a line: the terminal's where the report goes there, else $COLUMNS; 0 where neither is known.
+// width is the width of a line: the terminal's where the report goes there, else $COLUMNS; 0 where both are unknown.
 func (o *outputOptions) width(sys *system) int {
 	n := 0
 	if o.File == "" || o.File == "-" {

@@ -21,7 +21,7 @@ type output struct {
 	io.Writer
 	atomic *atomicFile
 	end    func() error // of a device or a pipe named with -o
-	said   io.Writer    // gets the name of the file once it is there; nil: nobody is watching
+	said   io.Writer    // gets the name of the file once it is there; nil: no one is watching
 }
 
 // create opens the output. It refuses a file that the command reads, or writes already.
@@ -85,7 +85,7 @@ func (o *output) close(err error) error {
 		if o.said != nil {
 			beside := ""
 			if f := o.atomic.folder; f != nil {
-				beside = ", and the files beside it in " + f.path
+				beside = ", and the files next to it in " + f.path
 			}
 			(&messages{w: o.said}).print(o.atomic.place.path + " is written" + beside)
 		}
@@ -202,7 +202,7 @@ func say(w io.Writer, text string) {
 	}
 }
 
-// brokenLines breaks a text between words, into lines of at most n columns; 0: anywhere. No word is broken: a path is
+// brokenLines divides a text between words, into lines of at most n columns; 0: anywhere. No word is broken: a path is
 // copied in one piece. Lines after the first are indented.
 func brokenLines(text string, n int) (lines []string) {
 	const indent = "  "

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// isClosedPipe reports whether nobody reads the output any more: `| head -1`.
+// isClosedPipe reports whether the reader of the output is gone: `| head -1`.
 func isClosedPipe(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe)
 }

@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// isClosedPipe reports whether nobody reads the output any more: `| more`.
+// isClosedPipe reports whether the reader of the output is gone: `| more`.
 func isClosedPipe(err error) bool {
 	const (
 		brokenPipe = syscall.Errno(109) // ERROR_BROKEN_PIPE

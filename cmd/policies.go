@@ -97,7 +97,7 @@ func (p *loadedPolicy) warn(format string, args ...any) {
 	p.warnings = append(p.warnings, session.Warning{Message: fmt.Sprintf(format, args...)})
 }
 
-// doubts are the warnings, and what of the policy changes nothing.
+// doubts are the warnings, and the parts of the policy without an effect.
 func (p *loadedPolicy) doubts() []session.Warning {
 	for _, text := range policy.Idle(p.Policy) {
 		p.warn("%s", text)

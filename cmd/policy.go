@@ -31,7 +31,7 @@ func newPolicyList(sys *system) *cobra.Command {
 		Long: `List the built-in policies, one a line: what stands behind each, how well it
 predicts recorded compactions, and what it does. A product's bare name stands
 for its releases; --all lists these, each with its first day as current,
-further policies of products, and hypotheses.`,
+further policies of products, and unconfirmed ones.`,
 	}, func() error {
 		list, err := listPolicies(sys)
 		if err != nil {

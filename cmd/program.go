@@ -118,7 +118,7 @@ type process struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
 	lines   chan answer
-	closing chan struct{} // closed by Close: what it still writes is of no account
+	closing chan struct{} // closed by Close: its later output is ignored
 	readers sync.WaitGroup
 	ended   chan struct{} // closed once the process has ended; state is then known
 	wait    sync.Once

@@ -14,12 +14,12 @@ func newRegret(sys *system) *cobra.Command {
 		Args: arguments(&o.Inputs),
 		Long: `List what a policy removed too early: for each block that was gone when the
 recorded conversation used it, which stage removed it, at which request, and
-the text that shows the use: a file that was read again after the record had
+the text that shows the use: a file that was read again after the client had
 lost it too, the old text of an edit, or a quotation. What stands anywhere else
 in the view, in whatever form, is not missed.
 `,
 		Example: `  ctxkit regret session.jsonl --policy opencode
-  ctxkit regret ~/.claude/projects --policy claude-code -f csv -o misses.csv`,
+  ctxkit regret ~/.claude/projects --policy claude-code -f csv -o needed.csv`,
 	}, func() error { return runRegret(sys, o) }, o.shared(sys, o.listing(report.ListFormats, report.RegretTables...))...)
 }
 

@@ -118,7 +118,7 @@ func (r *replays) each(verb string, use func(l *conversationLoop, tl *replay.Tim
 	return eachUnder(r, loop, func(c agentConversation, pol *policy.Policy) (*replay.Timeline, error) {
 		opt := r.o.options()
 		tl, err := c.replay(pol, opt)
-		if err == nil && tl.CacheFit == nil && len(r.in.list) == 1 { // of many sessions the record's own replay would take as long again
+		if err == nil && tl.CacheFit == nil && len(r.in.list) == 1 { // of many sessions the recorded session's own replay would take as long again
 			tl.CacheFit, err = c.rec.CacheFit(opt)
 		}
 		return tl, err

@@ -63,7 +63,7 @@ func (s *opened) onRecord(n int, tl *replay.Timeline) (*report.OnRecord, error) 
 			return nil, err
 		}
 		if q.Cut {
-			r.Body.Wrong = append(r.Body.Wrong, "the client left a part of the request out of the record")
+			r.Body.Wrong = append(r.Body.Wrong, "the client did not record a part of the request")
 		}
 		for _, wrong := range r.Body.Wrong {
 			s.msgs.warn(session.Warning{File: conv.Path, Line: q.Line, Message: wrong})

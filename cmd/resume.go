@@ -24,7 +24,7 @@ func newResume(sys *system) *cobra.Command {
 		Long: `Show what the next request of each session would send and cost now, the last
 used session first: whether the prompt cache still holds the context, what the
 request costs if it does and if it does not, what it would cost after a
-compaction, the compaction's own call included, and after how many requests the
+compaction, its summarization request included, and after how many requests the
 compaction has paid for itself.
 
 A cache is warm while it lives, counted from the last response, and if the

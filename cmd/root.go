@@ -53,7 +53,7 @@ func execute(sys *system, args []string) error {
 func Commands() *cobra.Command { return newRoot(&system{}) }
 
 // inputFirst reports whether a command line begins with an input where a command is expected. Such a line is one of
-// replay, and says so.
+// replay, and reports it.
 func inputFirst(sys *system, root *cobra.Command, args []string) bool {
 	if len(args) == 0 || args[0] != "-" && strings.HasPrefix(args[0], "-") {
 		return false

@@ -31,7 +31,7 @@ type sessionsOptions struct {
 type sessionList struct {
 	now     time.Time
 	items   []report.SessionItem
-	shown   int         // so many of them are read
+	shown   int         // number of them that are read
 	fail    func(error) // takes what cannot be read
 	refused int         // inputs of those
 }

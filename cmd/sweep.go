@@ -33,10 +33,11 @@ func newSweep(sys *system) *cobra.Command {
 		Short: "Try values of a policy's parameters and mark the best",
 		Args:  arguments(&o.Inputs),
 		Long: `Replay sessions under every choice of some parameters of a policy, and mark the
-choices that no other one beats in cost and misses at once. A choice under which
-the API would refuse requests is a bound, not one of them. The cheapest is
-compared with the policy as it is, and where there are four projects or more,
-the choice is tried out: made on half of them, measured on the other half.
+Pareto front: the choices that no other one beats in cost and content needed
+later. A choice under which the API would refuse requests is a lower bound, not
+one of them. The cheapest is compared with the policy as it is, and where there
+are four projects or more, the choice is tried out: made on half of them,
+measured on the other half.
 
 --vary takes a list (A,B,C) or a range (A..B, A..B:STEP) of numbers or
 durations, both ends included; a range without a step has five values. Several

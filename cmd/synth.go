@@ -32,7 +32,7 @@ func newSynth(sys *system) *cobra.Command {
 records it as Claude Code of a chosen version would. The same options give the
 same bytes on every machine. No text in it was ever recorded.
 
-By default the session goes to standard output, without the files beside it
+By default the session goes to standard output, without the files next to it
 (subagents, offloaded results); --dir makes a project folder with all of them.`,
 	}, func() error { return runSynth(sys, o) }, flag(o.file))
 	f := cmd.Flags()
@@ -46,7 +46,7 @@ By default the session goes to standard output, without the files beside it
 	f.StringVar(&o.Model, "model", "", "model `NAME` in assistant messages; default: one of that version's time")
 	f.IntVar(&o.Window, "window", 0, "context window in tokens (`N`); default 200000")
 	f.BoolVar(&o.Plain, "plain", false, "prompts, tools and answers only: no rewinds, subagents, failures, pauses …")
-	f.StringVar(&o.Folder, "dir", "", "make a project folder in `DIR`: the session and the files beside it")
+	f.StringVar(&o.Folder, "dir", "", "make a project folder in `DIR`: the session and the files next to it")
 	cmd.MarkFlagsMutuallyExclusive("dir", "output")
 	return cmd
 }

@@ -104,7 +104,7 @@ func thresholds(pol *loadedPolicy, o *thresholdsOptions, models *price.Table) re
 	}
 	switch {
 	case pol.Recorded:
-		t.Notes = append(t.Notes, "the policy has no limits of its own: it follows the record")
+		t.Notes = append(t.Notes, "the policy has no limits of its own: it follows the recorded session")
 	case len(t.Limits)+len(t.Notes) == 0:
 		t.Notes = append(t.Notes, "the policy acts at no number of tokens")
 	}

@@ -22,7 +22,7 @@ func newValidate(sys *system) *cobra.Command {
 		Args: arguments(&o.Inputs),
 		Long: `Replay sessions that were recorded in other windows, or by other releases of the
 client, in the one of --window (default: 200,000 tokens) or under the one of
---policy, and hold the result against the sessions that were recorded in it:
+--policy, and compare the result with the sessions that were recorded in it:
 how far replays can be trusted, on your own sessions. With --window, --policy is
 what the others are replayed under.
 

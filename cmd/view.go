@@ -25,7 +25,7 @@ import (
 type viewOptions struct {
 	replayOptions
 	As   string
-	At   string // "": last, or end for the views that are of the whole session
+	At   string // "": last, or end for the views of the whole session
 	Full bool
 
 	Classes bool // of tool results
@@ -72,7 +72,7 @@ requests that were sent (Claude Code 2.1.282 and later), payload with --policy
 recorded is the request itself, with its parameters, system prompt and tools,
 and with another policy it is that request with the policy's edits. Messages
 that the request no longer had are rebuilt, as are those that the policy
-changed; the client's words beside a message that the policy took away go
+changed; the client's words next to a message that the policy took away go
 with it.`
 
 func newView(sys *system) *cobra.Command {

@@ -122,7 +122,7 @@ func newResults(sys *system, path string, files []wire.ResultFile) (*atomicFolde
 	return folder, nil
 }
 
-// left says what of the view the session file does not hold as it was.
+// left names the parts of the view that the session file holds changed.
 func left(file *wire.SessionFile, kept bool) (list []string) {
 	add := func(n int, format string) {
 		if n > 0 {
@@ -151,7 +151,7 @@ func howToResume(file *wire.SessionFile, path string) []string {
 	case filepath.Base(path) != base:
 		put = fmt.Sprintf("copy it to %s/%s", folder, base)
 		if len(file.Files) > 0 {
-			put += " and the folder beside it to the same name without .jsonl"
+			put += " and the folder next to it to the same name without .jsonl"
 		}
 		put += ", then "
 	case filepath.Base(filepath.Dir(path)) != session.FolderOf(file.CWD):

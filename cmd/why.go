@@ -32,7 +32,7 @@ from the request before is named.
 		Example: `  ctxkit why session.jsonl
   ctxkit why session.jsonl --policy opencode
   ctxkit why last --all
-  ctxkit why ~/.claude/projects --format csv -o breaks.csv`,
+  ctxkit why ~/.claude/projects --format csv -o misses.csv`,
 	}, func() error { return runWhy(sys, o) }, append(o.shared(sys, o.listing(report.PageFormats, report.WhyTables...).worded()), o.by(replay.CacheOwn))...)
 }
 

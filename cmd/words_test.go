@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"go/ast"
 	"go/token"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -55,64 +54,6 @@ func TestNoCommandLineBelowCmd(t *testing.T) {
 				}
 				return true
 			})
-		}
-	}
-}
-
-// avoided is an expression that pages avoid, with what to write.
-type avoided struct{ banned, write string }
-
-// plainWords lists terms that readers misread. The style is that of
-// docs/glossary.md: one word for one thing.
-var plainWords = []avoided{
-	{`\bmiss(es)?\b`, `"cache miss", or "needed later" for content`},
-	{`\b(prefix|cache) breaks?\b|\bbreaks? (of )?(the|its) (prompt )?cache\b|\bbreaks\b`, `"cache miss" with its cause, or "invalidates", "violates"`},
-	{`\bown calls?\b`, `"summarization requests", or whose requests they are`},
-	{`\bfronts?\b`, `"Pareto front"`},
-	{`\bdear(er|est)?\b`, `"expensive"`},
-	{`\bstand-ins?\b`, `"placeholder", or "substitute" in an anonymised session`},
-	{`\bthe record\b`, `"the recorded session"`},
-	{`\blifetimes?\b`, `"TTL"`},
-	{`\btruths?\b|\bhypothes[ie]s\b`, `"evidence"`},
-}
-
-// plainPatterns are expressions that readers have to read twice.
-var plainPatterns = []avoided{
-	{`\bwhat is sent\b`, `"input tokens", "requests" or "payload"`},
-	{`\btold\b`, `"shown", "distinguished", or who knows it`},
-	{`\bso (many|much)\b`, "a number, or several"},
-	{`\bbesides?\b`, `"next to" or "with"`},
-	{`\b(is|are|was|were) of\b`, `"belongs to", "has" or "covers"`},
-	{`\bwhat of\b|\bnobody\b`, "a noun"},
-	{`\b(is|are) said\b|\bsays? so\b`, "who reports what"},
-	{`\bheld against\b|\bholds? \S+( \S+)? against\b`, `"compared with"`},
-	{`\bneither\b`, "a sentence that names both"},
-	{`\b(go|goes) by\b`, `"uses" or "follows"`},
-	{`\blooks? around\b`, `"browses"`},
-}
-
-// notBanned are the uses of these words that the field knows.
-var notBanned = regexp.MustCompile("(?i)`[^`]*`|\\]\\([^)]*\\)|cache miss(es)?|Pareto front|in front of|break-even")
-
-// TestDocsWords finds the expressions of plainWords and plainPatterns in the pages that people write, outside of code,
-// links and generated parts.
-func TestDocsWords(t *testing.T) {
-	t.Chdir("..")
-	for _, name := range append(pages(t), "CHANGELOG.md") {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.HasPrefix(name, "docs/findings/") || isGenerated(text) {
-			continue
-		}
-		for _, w := range slices.Concat(plainWords, plainPatterns) {
-			expression := regexp.MustCompile("(?i)" + w.banned)
-			for _, l := range prose(string(text)) {
-				if found := expression.FindString(notBanned.ReplaceAllString(l.text, "")); found != "" {
-					t.Errorf("%s:%d: %q: write %s", name, l.n, found, w.write)
-				}
-			}
 		}
 	}
 }

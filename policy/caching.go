@@ -138,7 +138,7 @@ type Window struct {
 	Models   string   `yaml:"models" doc:"what the client knows of models' windows: the table (as of the request's day), or only whether the model is marked [1m], else 200,000" enum:"table,marked"`
 	Overhead Overhead `yaml:"overhead" doc:"system prompt and tools; auto: from the first request's usage, else 18,800" unit:"tokens"`
 	Tail     string   `yaml:"tail" doc:"from where the heuristic tail is counted: after the last line of the last response, or after its first" enum:"after_last,after_first"`
-	Answer   string   `yaml:"answer" doc:"what the client counts of the last response where the record has only the beginning of its output tokens: what is recorded, or the whole response" enum:"recorded,whole"`
+	Answer   string   `yaml:"answer" doc:"what the client counts of the last response where the recorded session has only the beginning of its output tokens: the recorded count, or the whole response" enum:"recorded,whole"`
 }
 
 // ModelsMarked is the value of Window.Models of clients from before there were models with larger windows.

@@ -302,7 +302,7 @@ func (d *decoder) finish(root *strict.Node, value map[string]*strict.Node, p *Po
 		if at == nil {
 			at = root
 		}
-		d.Report(at, "a recorded policy has stages", "leave out either: the record is what the client did")
+		d.Report(at, "a recorded policy has stages", "leave out either: `recorded` repeats the client's own edits")
 	}
 	if !p.Recorded && value["stages"] == nil && value[extendsKey] == nil {
 		d.Report(root, "the policy has no stages", "list them under \"stages:\", [] for none, or say what it extends")

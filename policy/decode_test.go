@@ -44,7 +44,7 @@ func TestDecodeErrors(t *testing.T) {
 		{"date", "date: 25 January\nstages: []\n", `p.yaml:1:7: date: "25 January" is not a date: write it as 2026-01-25`},
 		{"truth", "truth: documentd\nstages: []\n", `p.yaml:1:8: truth: "documentd" is not one of its values: did you mean documented? the others are recorded, oracle, described, own`},
 		{"recorded", "recorded: maybe\nstages: []\n", `p.yaml:1:11: recorded: "maybe" is not true or false: write true or false`},
-		{"recorded with stages", "recorded: true\nstages: [bare]\n", "p.yaml:2:9: a recorded policy has stages: leave out either: the record is what the client did"},
+		{"recorded with stages", "recorded: true\nstages: [bare]\n", "p.yaml:2:9: a recorded policy has stages: leave out either: `recorded` repeats the client's own edits"},
 		{"no stages", "name: a\n", `p.yaml:1:1: the policy has no stages: list them under "stages:", [] for none, or say what it extends`},
 		{"stages empty", "stages:\n", `p.yaml:1:8: stages: empty is not a list: write one stage a line, each after "- ", or [] for none`},
 		{"stages a map", "stages: {bare: }\n", `p.yaml:1:9: stages: a map is not a list: write one stage a line, each after "- ", or [] for none`},

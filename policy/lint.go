@@ -59,7 +59,7 @@ func Rules() []RuleDoc {
 		{RuleContradict, "two parameters contradict each other, or the cache"},
 		{RuleUnused, "a parameter is set that another one leaves without effect"},
 		{RuleMoves, "the policy extends a product's bare name, which means another release for sessions of another time"},
-		{RuleCondition, "a condition is always true or always false, is about what there is not when the stage runs, or is of a stage that the server carries out"},
+		{RuleCondition, "a condition is always true or always false, names something that does not exist when the stage runs, or belongs to a stage that the server carries out"},
 		{RuleSummary, "a choice of summary is never reached, or may not exist"},
 	}
 }

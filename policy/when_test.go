@@ -89,7 +89,7 @@ func TestWhenErrors(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"stages:\n- bare:\n    when: cold || usd > 0.8\n", `p.yaml:3:19: bare.when: unknown variable "usd": did you mean used?`},
 		{"stages:\n- bare:\n    when: \"cold || usd > 0.8\"\n", `p.yaml:3:20: bare.when: unknown variable "usd": did you mean used?`},
-		{"stages:\n- bare: {when: cold > 3}\n", `p.yaml:2:21: bare.when: invalid operation: > (mismatched types truth value and number)`},
+		{"stages:\n- bare: {when: cold > 3}\n", `p.yaml:2:21: bare.when: invalid operation: > (mismatched types boolean and number)`},
 		{"stages:\n- bare:\n    when: >\n      cold ||\n      usd > 1\n", `p.yaml:3:11: bare.when: unknown variable "usd" (column 9 of the condition): did you mean used?`},
 		{"stages:\n- bare:\n    when: {a: 1}\n", `p.yaml:3:11: bare.when: not a condition`},
 		{"stages:\n- bare:\n    wen: cold\n", `p.yaml:3:5: bare: unknown parameter "wen": did you mean when?`},

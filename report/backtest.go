@@ -14,14 +14,14 @@ import (
 // BacktestLayout says how a backtest is printed.
 type BacktestLayout struct {
 	Layout
-	Explain int        // how many cache breaks to list instead, the largest errors first
+	Explain int        // how many cache misses to list instead, the largest errors first
 	Use     policy.Use // what the policy's name meant
 }
 
-// mostPlacesListed is how many misses and false alarms a page lists.
+// mostPlacesListed is how many missed compactions and false alarms a page lists.
 const mostPlacesListed = 20
 
-// Backtest prints how well a policy predicts the record.
+// Backtest prints how well a policy predicts the recorded sessionsed session.
 func Backtest(w io.Writer, r *backtest.Scores, opt BacktestLayout) error {
 	worst := r.Worst(opt.Explain)
 	d := &document{
@@ -44,7 +44,7 @@ func Backtest(w io.Writer, r *backtest.Scores, opt BacktestLayout) error {
 
 func backtestPage(p *page, r *backtest.Scores, use policy.Use) {
 	p.note(bold, fidelityText(r))
-	p.heading(fmt.Sprintf("compactions: %s against the record", r.Policy))
+	p.heading(fmt.Sprintf("compactions: %s against the recorded sessions", r.Policy))
 	p.table(compactionTable(r.Compactions))
 	p.items(none, errorNotes(r.Compactions))
 	useNotes(p, use)
@@ -62,9 +62,9 @@ func backtestPage(p *page, r *backtest.Scores, use policy.Use) {
 	p.table(usageTable(r.Usage))
 	p.note(faint, usageNote)
 	if len(r.Causes) > 0 {
-		p.heading("breaks of the cache")
+		p.heading("cache misses")
 		p.table(causeTable(r))
-		p.note(faint, "cause: why the simulated read broke off; unexplained: it did not. right kind: the simulated read broke off, too, and something was read in both or in neither. within 10 %: and the reads are that near. left: tokens that the request before had read and written. read, simulated: tokens read from the cache. only simulated: breaks that the record does not have.")
+		p.note(faint, "cause: of the simulated cache miss; unexplained: the simulation has none. right kind: the simulation has a cache miss too, and both read something or both nothing. within 10 %: and the reads differ by at most 10 %. left: tokens that the request before had read and written. read, simulated: tokens read from the cache. only simulated: cache misses that were not recorded.")
 	}
 	if len(r.Authors) > 0 {
 		p.heading("the cache by author")
@@ -75,7 +75,7 @@ func backtestPage(p *page, r *backtest.Scores, use policy.Use) {
 	if few, _ := r.Unjudged(); len(few) > 0 {
 		p.note(faint, "few: too few samples to judge. Measures are judged from this many samples on: "+leastText(few))
 	}
-	p.note(faint, "hits, alarms: predicted on the recorded view before each request. exact, off, most: the policy's count of used tokens against the recorded pre_tokens: how many are equal, mean and largest error in tokens. free, ±1, ±5: compactions that a replay without the record's compactions predicts at the request, or 1 or 5 requests off. lost: compactions whose last message is not in the file.")
+	p.note(faint, "hits, alarms: predicted on the recorded view before each request. exact, off, most: the policy's count of used tokens against the recorded pre_tokens: how many are equal, mean and largest error in tokens. free, ±1, ±5: compactions that a replay without the recorded compactions predicts at the request, or 1 or 5 requests off. lost: compactions whose last message is not in the file.")
 }
 
 // places lists places in sessions, the first of them.
@@ -125,7 +125,7 @@ func missNotes(r *backtest.Scores) []string {
 			if c.Hit {
 				continue
 			}
-			what := fmt.Sprintf("miss: %s:%d: request %d, client %s: ", s.File, c.Line, c.Request, c.Version)
+			what := fmt.Sprintf("missed: %s:%d: request %d, client %s: ", s.File, c.Line, c.Request, c.Version)
 			if c.Count != nil {
 				notes = append(notes, what+countText(c.Count, c.Threshold))
 			} else {
@@ -183,7 +183,7 @@ func fitNotes(r *backtest.Scores) []string {
 			continue
 		}
 		notes = append(notes, phrase("fitted: %v: client %v, window %v: %v", s.File, s.Version, s.Fit.Window, either(s.Fit.Agrees,
-			phrase("the record allows %v to %v", s.Fit.Least, s.Fit.Most), "no single window explains the record")))
+			phrase("the recorded session allows %v to %v", s.Fit.Least, s.Fit.Most), "no single window explains the recorded session")))
 	}
 	return notes
 }
@@ -264,7 +264,7 @@ func leastText(few []backtest.Bar) string {
 	return strings.Join(texts, "; ")
 }
 
-// fidelityText summarises how well the simulation predicts the record.
+// fidelityText summarises how well the simulation predicts the recorded sessionsed session.
 func fidelityText(r *backtest.Scores) string {
 	c, m, u := &r.Compactions[0], &r.Micro[0], &r.Usage[0]
 	text := fmt.Sprintf("fidelity: %d of %s at the exact request, %s", c.Hits, count(c.Recorded, "recorded automatic compaction"), count(c.Alarms, "false alarm"))
@@ -276,11 +276,11 @@ func fidelityText(r *backtest.Scores) string {
 	if n := m.Recorded + m.Unrecorded; n > 0 {
 		text += fmt.Sprintf("; %d of %s", m.Same+m.Confirmed, count(n, "microcompaction"))
 	}
-	text += fmt.Sprintf("; cache read within 5 %% on %s of %s, within 1 %% on %s; write within 5 %% on %s; %d of %s of the cache right in kind, "+
+	text += fmt.Sprintf("; cache read within 5 %% on %s of %s, within 1 %% on %s; write within 5 %% on %s; %d of %s right in kind, "+
 		"%d in size, %s", percent(u.Near, u.Requests), count(u.Requests, "request"), percent(u.Close, u.Requests),
-		percent(u.WriteNear, u.Requests), u.Kind, count(u.Broken, "break"), u.Amount, count(u.FalseAlarms, "false alarm"))
+		percent(u.WriteNear, u.Requests), u.Kind, count(u.Broken, "cache miss"), u.Amount, count(u.FalseAlarms, "false alarm"))
 	if e := r.Usage[0].CostError; e.Sessions > 0 {
-		text += fmt.Sprintf("; input cost of a session off by %s %% (median %s %%), of all by %s %%, with the misses that are expected and no line shows by %s %%", places(e.Mean, 2), places(e.Median, 2), places(e.Sum, 2), places(e.Expected, 2))
+		text += fmt.Sprintf("; input cost of a session off by %s %% (median %s %%), of all by %s %%, with the expected cache misses by %s %%", places(e.Mean, 2), places(e.Median, 2), places(e.Sum, 2), places(e.Expected, 2))
 	}
 	if u.Contradicted > 0 {
 		text += fmt.Sprintf("; the cache of %s is not scored: the recorded usage contradicts the content", count(u.Contradicted, "session"))
@@ -361,7 +361,7 @@ func backtestCSV(r *backtest.Scores) *table {
 	return t
 }
 
-// breakTable has a row per break of the cache.
+// breakTable has a row per cache miss.
 func breakTable(worst []backtest.Break) *table {
 	t := tableOf[breakCells]()
 	for _, b := range worst {
@@ -379,10 +379,10 @@ func breakTable(worst []backtest.Break) *table {
 }
 
 func breakPage(p *page, r *backtest.Scores, breaks *table) {
-	p.heading("breaks of the cache, the largest error first")
+	p.heading("cache misses, the largest error first")
 	u := &r.Usage[0]
-	p.note(bold, phrase("%v of %v listed: %v in the record (%v unexplained), %v only in the simulation",
-		len(breaks.rows), count(u.Broken+u.FalseAlarms, "break"), u.Broken, u.Unexplained, u.FalseAlarms))
+	p.note(bold, phrase("%v of %v listed: %v recorded (%v unexplained), %v only in the simulation",
+		len(breaks.rows), count(u.Broken+u.FalseAlarms, "cache miss"), u.Broken, u.Unexplained, u.FalseAlarms))
 	p.table(breaks)
 	p.note(faint, "left: what the request before had read and written; read: recorded; simulated: read by the simulation of the recorded track; all in tokens. docs/internals/model.md describes the causes; json has each break in words.")
 }

@@ -42,7 +42,7 @@ func sampleBacktest() *backtest.Scores {
 			{Session: "s-1", File: "=proj/\x1b[31ms-1|\u202e.jsonl", Line: 428, Request: 116, Recorded: true, Cause: cache.Compacted, Why: "compaction", Left: 154500, Read: 18576, Simulated: 13000, Kind: true},
 			{Session: "s-1", File: "=proj/\x1b[31ms-1|\u202e.jsonl", Line: 440, Request: 119, Recorded: true, Cause: backtest.Unexplained, Why: "no cause is known", Left: 60000, Read: 18576, Simulated: 59900},
 			{Session: "s-1", File: "=proj/\x1b[31ms-1|\u202e.jsonl", Line: 460, Request: 122, Recorded: true, Cause: cache.SkillRan, Why: "a skill began or ended", Left: 70000, Read: 18576, Simulated: 18000, Kind: true, Amount: true},
-			{Session: "s-1", File: "=proj/\x1b[31ms-1|\u202e.jsonl", Line: 480, Request: 130, Cause: cache.Expired, Why: "lifetime over", Left: 80000, Read: 80000},
+			{Session: "s-1", File: "=proj/\x1b[31ms-1|\u202e.jsonl", Line: 480, Request: 130, Cause: cache.Expired, Why: "TTL expired", Left: 80000, Read: 80000},
 		},
 	}
 	fitted := &backtest.SessionScore{
@@ -121,7 +121,7 @@ func TestBacktestCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"miss: s.jsonl:7: request 3, client 0.1: 90,000 used by the last response + 8,000 of reasoning (estimated: it is not in the file) = 98,000, 2,000 fewer than the threshold of 100,000; with 25.0 % more in the estimate it would compact\n",
+		"missed: s.jsonl:7: request 3, client 0.1: 90,000 used by the last response + 8,000 of reasoning (estimated: it is not in the file) = 98,000, 2,000 fewer than the threshold of 100,000; with 25.0 % more in the estimate it would compact\n",
 		"false alarm: s.jsonl:12: request 6, 2 requests before the client compacted: 92,000 used by the last response + 10,000 of reasoning (estimated: it is not in the file) = 102,000, 2,000 over the threshold of 100,000; with 20.0 % less in the estimate it would not\n",
 		"false alarm: s.jsonl:19: request 9: 100,000 used by the last response + 0 of reasoning = 100,000, 0 over the threshold of 100,000\n",
 		"used against pre_tokens: in 2 of 2 compactions the client compares another figure\n",

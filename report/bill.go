@@ -22,19 +22,19 @@ func ofBilled(u price.USD, b *bill.Bill) string {
 	return phrase("%v of the %v%v billed%v%v", usdText(u), usdText(all), phraseIf(b.AtLeast() && all.Known, " or more"), phraseIf(b.Agents > 0, " without subagents"), shareOf(u, all))
 }
 
-// billText says what the record was billed, by how much that may be short, and why; "" where nothing was billed.
+// billText says what the recorded session was billed, by how much that may be short, and why; "" where nothing was billed.
 func billText(b *bill.Bill) string {
 	if b == nil || b.Calls+b.Without == 0 {
 		return ""
 	}
-	text := "What the record was billed is not known"
+	text := "The bill of the recorded session is not known"
 	if b.CostUSD.Known {
-		text = "The record was billed " + billedAs(b, usdText(b.CostUSD))
+		text = "The recorded session was billed " + billedAs(b, usdText(b.CostUSD))
 	}
 	return text + before(": ", shortText(b)) + "."
 }
 
-// besideText holds a bill beside what the replay under a policy costs, where that is known; "" where nothing was billed.
+// besideText holds a bill next to what the replay under a policy costs, where that is known; "" where nothing was billed.
 func besideText(b *bill.Bill, simulated price.USD, policy string, fit *replay.CacheFit) string {
 	billed := billText(b)
 	if billed == "" {
@@ -164,7 +164,7 @@ func fitShort(f *replay.CacheFit) string {
 	if f == nil || f.Requests == 0 {
 		return ""
 	}
-	text := "has no recorded cache reads to be held against"
+	text := "has no recorded cache reads to be compared with"
 	if f.Read > 0 {
 		text = phrase("reproduces %v of the recorded cache reads", percent(f.Reproduced, f.Read))
 	}
@@ -172,16 +172,16 @@ func fitShort(f *replay.CacheFit) string {
 	return text + before("; with it, the input of the recorded requests costs ", share+phraseIf(share == "as much", " as recorded")) + expectedText(f)
 }
 
-// expectedText is what misses that no line shows are expected to add; "" where that is less than 0.1 %.
+// expectedText is what cache misses that no line shows are expected to add; "" where that is less than 0.1 %.
 func expectedText(f *replay.CacheFit) string {
 	percent := func(usd price.USD) exact.Decimal {
 		return exact.Ratio(exact.Whole(100*usd.Nano), exact.Whole(f.Simulated.Nano), 1)
 	}
 	lower, upper := percent(f.Lower), percent(f.Upper)
-	return phraseIf(upper.N > 0, ", and misses that no line shows are expected to add %v to %v %%", lower.Text(1), upper.Text(1))
+	return phraseIf(upper.N > 0, ", and cache misses that no line shows are expected to add %v to %v %%", lower.Text(1), upper.Text(1))
 }
 
-// billCell is a bill in a table, with so many places: ">=" before one that is a lower bound.
+// billCell is a bill in a table, with n places: ">=" before one that is a lower bound.
 func billCell(usd price.USD, atLeast bool, places int) number {
 	return number(phraseIf(usd.Known, "%v%v", phraseIf(atLeast, ">= "), usd.Decimal().Text(places)))
 }

@@ -157,7 +157,7 @@ func byCount(m map[string]int) []string {
 	})
 }
 
-// count formats n things: "1 result", "2,000 results", "3 misses".
+// count formats n things: "1 result", "2,000 results", "3 files".
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -10,7 +10,7 @@ import (
 // Chart sizes: label, plot and the names of lines fill a line.
 const (
 	chartLabel  = 7  // "  240K " before the plot, its axis included
-	chartRows   = 12 // rows of the plot, where nothing else is said
+	chartRows   = 12 // rows of the plot, where no option sets it
 	chartSteps  = 8  // heights a block can have within one row
 	chartLegend = 12 // the names of lines, behind the plot and a space
 )

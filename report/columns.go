@@ -62,7 +62,7 @@ var (
 		headOf[spreadCells]("by session"), headOf[evidenceCells]("what stands behind the policies")}
 	CostTables = []TableHead{headOf[costCells]("cost by session"), headOf[bridgeCells]("from the bill to this cost"),
 		headOf[partsCells]("what the cost is made of"), headOf[billedCells]("what was billed"), headOf[billKindCells]("what for"), headOf[billShortCells]("what the bill may be short of")}
-	RegretTables = []TableHead{headOf[missCells]("misses"), headOf[missSumCells]("sessions")}
+	RegretTables = []TableHead{headOf[missCells]("needed later"), headOf[missSumCells]("sessions")}
 	StatsTables  = []TableHead{headOf[contentCells]("what the context holds"), headOf[toolCells]("tools"), headOf[fileCells]("files that Read returned"),
 		headOf[overheadCells]("system prompt and tools"), headOf[addedCells]("what the client adds to messages"),
 		headOf[resultCells]("results"), headOf[repeatedCells]("results with the same text"), headOf[turnCells]("turns"),
@@ -82,8 +82,8 @@ var (
 	LintTables      = []TableHead{headOf[problemCells]("problems of a file"), headOf[codeCells]("problems of several files")}
 	CheckTables     = []TableHead{headOf[caseCells]("cases"), headOf[checkedCells]("figures of a session")}
 	BacktestTables  = []TableHead{headOf[compactionCells]("compactions"), headOf[microCells]("microcompactions"), headOf[classCells]("input by cache class"),
-		headOf[usageCells]("the same, request by request"), headOf[causeCells]("breaks of the cache"), headOf[authorCells]("the cache by author"), headOf[fidelityCells]("fidelity"),
-		headOf[breakCells]("breaks, one by one"), headOf[counterCells]("counters"),
+		headOf[usageCells]("the same, request by request"), headOf[causeCells]("cache misses"), headOf[authorCells]("the cache by author"), headOf[fidelityCells]("fidelity"),
+		headOf[breakCells]("cache misses, one by one"), headOf[counterCells]("counters"),
 		headOf[payloadCells]("requests against those that were sent"), headOf[payloadKindCells]("what differs, by kind of block")}
 	DiffTables      = []TableHead{{"sums of changes", slices.Concat(columnsOf[changedCells](), sideColumns("LEFT", "RIGHT"), statColumns("before", "after"))}}
 	AnonymizeTables = []TableHead{headOf[keptCells]("what an anonymised session reveals")}
@@ -99,7 +99,7 @@ type overviewCells struct {
 	Saved     any `col:"saved" about:"tokens that the policy saved, over all requests" drop:"3"`
 	Compacted any `col:"compacted" about:"compactions of the whole conversation"`
 	Cleared   any `col:"cleared" about:"tool results cleared" drop:"1"`
-	USD       any `col:"USD" about:"cost, simulated, with the policy's own calls"`
+	USD       any `col:"USD" about:"cost, simulated, with the policy's summarization requests"`
 	Billed    any `col:"billed" about:"what the recorded session was billed, USD, subagents included; >= at least"`
 }
 
@@ -115,7 +115,7 @@ type requestCells struct {
 	Raw            any `col:"raw" csv:"raw_tokens" about:"tokens of the request if nothing was compacted"`
 	ModelTokens    any `csv:"model_tokens"`
 	Sent           any `col:"model" csv:"payload_tokens" about:"tokens of the model view; as payload those that the server reads, after API-level edits"`
-	Saved          any `col:"saved" about:"raw less what is sent" drop:"1"`
+	Saved          any `col:"saved" about:"raw less the input tokens" drop:"1"`
 	OverheadTokens any `csv:"overhead_tokens"`
 	Used           any `col:"used" csv:"used_tokens" about:"context by the client's own count, which it compares with its limits" drop:"2"`
 	Messages       any `csv:"messages"`
@@ -128,7 +128,7 @@ type requestCells struct {
 	CacheUncached any `csv:"cache_uncached"`
 	CacheMiss     any `csv:"cache_miss"`
 	USD           any `col:"USD" csv:"cost_usd" about:"cost of the request"`
-	WhatHappened  any `col:"what happened" about:"events, breaks of the cache, peaks" fit:"wrap" min:"20"`
+	WhatHappened  any `col:"what happened" about:"events, cache misses, peaks" fit:"wrap" min:"20"`
 }
 
 type eventSums struct {
@@ -144,7 +144,7 @@ type recordedCells struct {
 	RecordedOutput     any `csv:"recorded_output"`
 }
 
-// sentColumn is the title of the column of what is sent, where no payload differs from the model view.
+// sentColumn is the title of the column of the payload, where no payload differs from the model view.
 const sentColumn = "model"
 
 type eventCells struct {
@@ -161,7 +161,7 @@ type eventCells struct {
 // compare, sweep
 
 type policyCells struct {
-	Policy any `col:"policy" about:"name of the policy; * an infeasible one: its figures are bounds" fit:"wrap"`
+	Policy any `col:"policy" about:"name of the policy; * an infeasible one: its figures are lower bounds" fit:"wrap"`
 }
 type allCells struct {
 	USDOfAll any `col:"USD of all" about:"cost over all sessions, where sums leave some out" drop:"5"`
@@ -184,15 +184,15 @@ type spreadCells struct {
 }
 type evidenceCells struct {
 	Policy        any `col:"policy" about:"name of the policy" fit:"wrap"`
-	Truth         any `col:"truth" about:"what stands behind it: oracle, observed, described and others"`
+	Truth         any `col:"truth" about:"evidence of it: oracle, observed, described and others"`
 	Decided       any `col:"decided" about:"of the recorded compactions of its product, those that it decides at the exact request"`
-	FreeReplay    any `col:"free replay" about:"the same in a replay that does not follow the record's own compactions" drop:"1"`
-	FalseAlarms   any `col:"false alarms" about:"compactions that it decides and the record does not have" drop:"2"`
-	FittedDecided any `col:"fitted: decided" about:"decided, in windows fitted to the record" drop:"3"`
-	FittedFree    any `col:"fitted: free" about:"free replay, in windows fitted to the record" drop:"4"`
+	FreeReplay    any `col:"free replay" about:"the same in a replay that does not follow the recorded compactions" drop:"1"`
+	FalseAlarms   any `col:"false alarms" about:"compactions that it decides and that were not recorded" drop:"2"`
+	FittedDecided any `col:"fitted: decided" about:"decided, in windows fitted to the recorded sessions" drop:"3"`
+	FittedFree    any `col:"fitted: free" about:"free replay, in windows fitted to the recorded sessions" drop:"4"`
 }
 type frontCells struct {
-	Front any `col:"front" about:"* no other point is as good in every figure and better in one; ! infeasible, a bound; = as a point before"`
+	Front any `col:"Pareto" about:"* on the Pareto front: no other point is as good in every figure and better in one; ! infeasible, a lower bound; = as a point before"`
 }
 
 // axisColumn is the column of a parameter that a sweep varies.
@@ -298,11 +298,11 @@ type missCells struct {
 }
 type missSumCells struct {
 	Session   any `col:"session" about:"id of the session, and of the subagent" fit:"wrap"`
-	Misses    any `col:"misses" about:"blocks removed and needed again"`
+	Misses    any `col:"needed later" about:"blocks removed and needed later"`
 	OfRemoved any `col:"of removed" about:"blocks removed" drop:"1"`
-	ReRead    any `col:"re-read" about:"misses shown by a file read again" drop:"2"`
-	Edited    any `col:"edited" about:"misses shown by an edit" drop:"3"`
-	Quoted    any `col:"quoted" about:"misses shown by a quote" drop:"3"`
+	ReRead    any `col:"re-read" about:"needed later: a file read again" drop:"2"`
+	Edited    any `col:"edited" about:"needed later: an edit" drop:"3"`
+	Quoted    any `col:"quoted" about:"needed later: a quote" drop:"3"`
 	Tokens    any `col:"tokens" about:"tokens to fetch again"`
 	USD       any `col:"USD" about:"what fetching them costs"`
 }
@@ -362,7 +362,7 @@ type stepCells struct {
 	Second  any `col:"second" about:"tokens of the request under the second policy" drop:"4"`
 	Cached  any `col:"cached" about:"share of the request that is read from the prompt cache" drop:"1"`
 	USD     any `col:"USD" about:"cost of the request" drop:"3"`
-	What    any `col:"what happened" about:"events, misses of the cache" fit:"cut" min:"12"`
+	What    any `col:"what happened" about:"events, cache misses" fit:"cut" min:"12"`
 }
 type blockCells struct {
 	Line   any `col:"line" about:"line of the session's file; none: the policy made the block" drop:"2"`
@@ -402,7 +402,7 @@ type sessionCells struct {
 	Client   any `col:"client" about:"version of the client that recorded it" drop:"8"`
 	Standing any `col:"index" about:"whether the folder's index lists the session, and rightly" drop:"9"`
 	Size     any `col:"size" about:"of the file" drop:"10"`
-	Agents   any `col:"agents" about:"subagents beside it" drop:"11"`
+	Agents   any `col:"agents" about:"subagents with it" drop:"11"`
 }
 
 type glanceCells struct {
@@ -428,7 +428,7 @@ type catalogueCells struct {
 	ValidFrom  any `csv:"valid_from"`
 	ValidUntil any `csv:"valid_until"`
 	From       any `col:"from" about:"first day as the current release" drop:"1"`
-	Truth      any `col:"truth" about:"what stands behind it; hypothesis: nothing confirms it"`
+	Truth      any `col:"truth" about:"evidence of it; unconfirmed: described in one analysis alone"`
 	FullTruth  any `csv:"truth"`
 	Stages     any `csv:"stages"`
 	scoreCells
@@ -549,7 +549,7 @@ type counterCells struct {
 type overheadCells struct {
 	Part     any `col:"part" about:"system: a section of the system prompt; tool: the definition of one"`
 	Name     any `col:"name" about:"of the tool; heading of the section, without one the number of its text" fit:"wrap"`
-	Of       any `col:"of" about:"MCP server that the tool is of; what the section is about: memory, environment …" drop:"3"`
+	Of       any `col:"of" about:"MCP server of the tool; what the section is about: memory, environment …" drop:"3"`
 	Tokens   any `col:"tokens" about:"tokens of it in each request"`
 	Percent  any `col:"%" about:"of the system prompt and the tools" drop:"4"`
 	Calls    any `col:"calls" about:"calls of the tool up to the request; those never called stand first"`
@@ -584,50 +584,50 @@ type payloadKindCells struct {
 	Blocks     any `col:"blocks" about:"how many"`
 }
 type compactionCells struct {
-	Clients  any `col:"clients" about:"versions of the client; fitted: in windows fitted to the record"`
+	Clients  any `col:"clients" about:"versions of the client; fitted: in windows fitted to the recorded sessions"`
 	Sessions any `col:"sessions" about:"sessions with a request" drop:"3"`
-	Recorded any `col:"recorded" about:"automatic compactions in the record"`
+	Recorded any `col:"recorded" about:"recorded automatic compactions"`
 	Hits     any `col:"hits" about:"those that the policy decides, on the recorded view before each request"`
-	Misses   any `col:"misses" about:"those that it does not"`
-	Alarms   any `col:"alarms" about:"compactions that it decides and the record does not have"`
+	Misses   any `col:"missed" about:"those that it does not"`
+	Alarms   any `col:"alarms" about:"compactions that it decides and that were not recorded"`
 	Exact    any `col:"exact" about:"hits whose count of used tokens is the recorded pre_tokens" drop:"4"`
 	Off      any `col:"off" about:"mean error of that count, in tokens" drop:"5"`
 	Most     any `col:"most" about:"its largest error, in tokens" drop:"6"`
-	Free     any `col:"free" about:"compactions that a replay without the record's own predicts at the request"`
+	Free     any `col:"free" about:"compactions that a replay without the recorded ones predicts at the request"`
 	Within1  any `col:"±1" about:"the same, 1 request off or less" drop:"7"`
 	Within5  any `col:"±5" about:"the same, 5 requests off or less" drop:"7"`
 	Lost     any `col:"lost" about:"hits of the compactions whose last message is not in the file, and how many there are" drop:"2"`
 }
 type microCells struct {
 	Clients              any `col:"clients" about:"versions of the client"`
-	Recorded             any `col:"recorded" about:"microcompactions with a line in the record"`
+	Recorded             any `col:"recorded" about:"microcompactions with a recorded line"`
 	Hits                 any `col:"hits" about:"those that the policy does at the request"`
 	SameResults          any `col:"same results" about:"those of which it clears the same results"`
 	SavingWithin1Percent any `col:"saving ±1 %" about:"those whose tokens saved are within 1 % of the recorded ones; –: the client records no saving" drop:"1"`
 	Unrecorded           any `col:"unrecorded" about:"those without a line, found by the usage"`
 	Confirmed            any `col:"confirmed" about:"unrecorded ones that the policy does" drop:"2"`
-	Alarms               any `col:"alarms" about:"those that the policy does and the record does not have"`
+	Alarms               any `col:"alarms" about:"those that the policy does and that were not recorded"`
 }
 type causeCells struct {
 	Cause           any `col:"cause" about:"why less was read than before; named: the causes that the simulation knows"`
-	Breaks          any `col:"breaks" about:"breaks of the record"`
-	RightKind       any `col:"right kind" about:"breaks whose cause the simulation predicts"`
-	Within10Percent any `col:"within 10 %" about:"breaks whose size it predicts within 10 %"`
+	Breaks          any `col:"cache misses" about:"recorded cache misses"`
+	RightKind       any `col:"right kind" about:"cache misses whose cause the simulation predicts"`
+	Within10Percent any `col:"within 10 %" about:"cache misses whose size it predicts within 10 %"`
 	Left            any `col:"left" about:"tokens that the request before had read and written" drop:"2"`
 	Read            any `col:"read" about:"tokens read from the cache, as recorded"`
 	Simulated       any `col:"simulated" about:"the same, by the simulation"`
-	OnlySimulated   any `col:"only simulated" about:"breaks that the record does not have" drop:"1"`
+	OnlySimulated   any `col:"only simulated" about:"cache misses that were not recorded" drop:"1"`
 }
 type authorCells struct {
 	Author          any `col:"author" about:"the home folder in which the sessions were recorded; without one, their repository or folder" fit:"wrap"`
 	Sessions        any `col:"sessions" about:"sessions with a recorded usage"`
 	Requests        any `col:"requests" about:"requests with a recorded usage" drop:"1"`
 	Within5Percent  any `col:"read ±5 %" about:"requests whose simulated cache read is within 5 % of the recorded one"`
-	NeverMisses     any `col:"never misses" about:"the same, if each request read all that the one before had left"`
-	Breaks          any `col:"breaks" about:"breaks of the record" drop:"2"`
-	RightKind       any `col:"right kind" about:"breaks whose cause the simulation predicts"`
-	Within10Percent any `col:"within 10 %" about:"breaks whose size it predicts within 10 %"`
-	CostOff         any `col:"cost off" about:"error of the input cost of all sessions together, by the simulated cache with the misses that are expected"`
+	NeverMisses     any `col:"all read" about:"the same, if each request read all that the one before had left"`
+	Breaks          any `col:"cache misses" about:"recorded cache misses" drop:"2"`
+	RightKind       any `col:"right kind" about:"cache misses whose cause the simulation predicts"`
+	Within10Percent any `col:"within 10 %" about:"cache misses whose size it predicts within 10 %"`
+	CostOff         any `col:"cost off" about:"error of the input cost of all sessions together, by the simulated cache with the expected cache misses"`
 }
 type fidelityCells struct {
 	Measure any `col:"measure" about:"name of the measure"`
@@ -666,7 +666,7 @@ type breakCells struct {
 	File        any `csv:"file"`
 	Line        any `csv:"line"`
 	Request     any `col:"request" csv:"request" about:"number of the request"`
-	BrokeIn     any `col:"broke in" about:"the record, the simulation or both"`
+	BrokeIn     any `col:"broke in" about:"recorded, simulated or both"`
 	InRecord    any `csv:"in_record"`
 	Cause       any `col:"cause" csv:"cause" about:"why less was read than before"`
 	Left        any `col:"left" csv:"left" about:"tokens that the request before had read and written" drop:"1"`
@@ -780,7 +780,7 @@ type heaviestCells struct {
 	Sent     any `col:"input tokens" about:"tokens of all requests"`
 	USD      any `col:"USD" about:"what these cost"`
 	Results  any `col:"results" about:"share of tool results in that" drop:"3"`
-	MostIsOf any `col:"most is of" about:"tool whose calls and results were sent most, with their share" fit:"wrap"`
+	MostIsOf any `col:"mostly" about:"tool whose calls and results were sent most, with their share" fit:"wrap"`
 }
 
 // why
@@ -805,7 +805,7 @@ type cacheBreakCells struct {
 	SimulatedLostTokens any `csv:"simulated_lost_tokens"`
 	SimulatedUSD        any `csv:"simulated_usd"`
 	USD                 any `col:"USD" about:"what they cost more than if they had been read"`
-	Simulated           any `col:"simulated" about:"the same by the simulated cache, in USD; -: it did not miss" drop:"3"`
+	Simulated           any `col:"simulated" about:"the same by the simulated cache, in USD; -: it had none" drop:"3"`
 	lostParts
 }
 
@@ -859,7 +859,7 @@ type refillSourceCells struct {
 type brokenCells struct {
 	Session    any `col:"session" about:"beginning of the id, as long as no other in the list has it; and the subagent"`
 	Requests   any `col:"requests" about:"requests of the conversation" drop:"3"`
-	Breaks     any `col:"misses" about:"requests with a cache miss"`
+	Breaks     any `col:"cache misses" about:"requests with a cache miss"`
 	USD        any `col:"USD" about:"what the cache misses cost"`
 	OfAll      any `col:"of all" about:"share of the cost of the session" drop:"2"`
 	TheLargest any `col:"the largest" about:"the most expensive cache miss: its request, cost and cause" fit:"wrap" min:"30" drop:"1"`
@@ -894,7 +894,7 @@ type compactedCells struct {
 	Compacts           any `csv:"compacts"`
 	SummaryTokens      any `csv:"summary_tokens"`
 	AfterCompaction    any `col:"after compaction" csv:"compacted_context_tokens" about:"tokens of the first request after a compaction by the client" drop:"2"`
-	CompactedUSD       any `col:"compacted USD" csv:"compacted_usd" about:"the compaction's own call and the first request after it, now"`
+	CompactedUSD       any `col:"compacted USD" csv:"compacted_usd" about:"the summarization request and the first request after it, now"`
 	CompactedIfWarmUSD any `csv:"compacted_if_warm_usd"`
 	CompactedIfColdUSD any `csv:"compacted_if_cold_usd"`
 	PaysBack           any `col:"pays back" csv:"pays_back_after" about:"requests after which that has cost less than to go on; -: never"`

@@ -17,15 +17,15 @@ import (
 var figureTitles = []figureTitle{
 	{figure: "payload_peak", title: "peak", about: "tokens of the largest request, with overhead", point: true},
 	{figure: "payload_mean", title: "mean", about: "tokens of a request", point: true, drop: 3},
-	{figure: "payload_input", title: "sent", about: "input tokens of all requests, those of compactions too", point: true, drop: 2},
+	{figure: "payload_input", title: "input", about: "input tokens of all requests, those of compactions too", point: true, drop: 2},
 	{figure: "cache_read", title: "read", about: "of these, from the cache", all: true, drop: 6},
 	{figure: "cache_write", title: "write", about: "into the cache", all: true, drop: 7},
-	{figure: "uncached", title: "rest", about: "neither", all: true, drop: 8},
+	{figure: "uncached", title: "uncached", about: "input that was not read or written", all: true, drop: 8},
 	{figure: "cost_usd", title: "USD", point: true, about: "cost"},
 	{figure: "compactions", title: "compacted", about: "compactions", point: true},
 	{figure: "cleared_results", title: "cleared", about: "results cleared", point: true, drop: 1},
 	{figure: "cleared_tokens", title: "tokens", about: "their tokens", all: true, drop: 9},
-	{figure: "misses", title: "misses", about: "blocks removed and needed again", point: true},
+	{figure: "misses", title: "needed later", about: "blocks removed and needed later", point: true},
 }
 
 // troubleTitles are the figures that are shown only where a policy has any: what makes its other figures doubtful.
@@ -153,7 +153,7 @@ func comparePage(p *page, c *compare.Comparison, short bool) {
 		p.heading("by session: total, median and 90th percentile")
 		p.table(compareSpread(c))
 		if len(c.Sessions) < compare.Few {
-			p.note(yellow, fmt.Sprintf("few sessions: medians and percentiles are of %s only", count(len(c.Sessions), "session")))
+			p.note(yellow, fmt.Sprintf("few sessions: medians and percentiles cover %s only", count(len(c.Sessions), "session")))
 		}
 	}
 	if c.Differ >= 0 {

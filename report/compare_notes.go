@@ -17,7 +17,7 @@ func inputsText(in compare.Inputs) string {
 		phraseIf(len(in.Empty) > 0, "; %v without a request left out", len(in.Empty))
 }
 
-// bound is behind the name or the cost of an infeasible policy: it is a bound.
+// bound is behind the name or the cost of an infeasible policy: it is a lower bound.
 const bound = "*"
 
 // partly reports whether sums leave sessions out because a policy is infeasible there.
@@ -26,7 +26,7 @@ func partly(c *compare.Comparison) bool {
 }
 
 // shownRows are the rows of a table: over the sessions in which all candidates are feasible, or where there are none
-// over all. Infeasible ones have a mark. The misses of the recorded track are not shown: see Comparison.Recorded.
+// over all. Infeasible ones have a mark. Content needed later is not shown for the recorded track: see Comparison.Recorded.
 func shownRows(c *compare.Comparison) []compare.PolicyRow {
 	rows := slices.Clone(c.Policies)
 	for i := range rows {
@@ -48,11 +48,11 @@ func shownRows(c *compare.Comparison) []compare.PolicyRow {
 	return rows
 }
 
-// recordedText says why the misses of the recorded track are not shown.
+// recordedText says why content needed later is not shown for the recorded track.
 func recordedText(c *compare.Comparison) string {
 	for i := range c.Policies {
 		if c.Recorded(i) && figure(&c.Policies[i], "misses").Total.Known {
-			return "misses –: a re-read is found only where the record had lost the text, so its own misses compare with no policy's"
+			return "needed later –: not comparable for `recorded`: a re-read is only seen where the client itself had dropped the text"
 		}
 	}
 	return ""
@@ -70,7 +70,7 @@ func feasibleText(c *compare.Comparison) string {
 			thousands(len(c.Common)), count(len(c.Sessions), "session"), either(bounds, " without "+bound, "")))
 	}
 	if infeasible {
-		texts = append(texts, bound+": infeasible, a bound: requests could not have been sent")
+		texts = append(texts, bound+": infeasible, a lower bound: requests could not have been sent")
 	}
 	return strings.Join(texts, "; ")
 }
@@ -82,7 +82,7 @@ func conclude(p *page, c *compare.Comparison) {
 		texts = append(texts, conclusion(c, i))
 	}
 	if first := &c.Policies[0]; first.Infeasible > 0 {
-		texts = append(texts, infeasibleText(c, first)+either(len(c.Policies) > 1, ": nothing is compared with it there.", ": its cost there is a bound."))
+		texts = append(texts, infeasibleText(c, first)+either(len(c.Policies) > 1, ": nothing is compared with it there.", ": its cost there is a lower bound."))
 	}
 	if len(texts) == 1 {
 		p.note(none, texts[0])
@@ -96,7 +96,7 @@ func conclude(p *page, c *compare.Comparison) {
 }
 
 // conclusion compares a policy with the first, in words: "Over 62 sessions in 9 projects, a costs 1.6 % more than
-// b (90 %: -1.2 to +4.8): no difference can be told."
+// b (90 %: -1.2 to +4.8): not distinguishable."
 func conclusion(c *compare.Comparison, i int) string {
 	own, v := &c.Policies[i], &c.Pairs[i].Figures[c.Judged]
 	text := ""
@@ -108,7 +108,7 @@ func conclusion(c *compare.Comparison, i int) string {
 		}
 	}
 	if own.Infeasible > 0 {
-		text = joined("; ", text, infeasibleText(c, own)+": its cost there is a bound")
+		text = joined("; ", text, infeasibleText(c, own)+": its cost there is a lower bound")
 	}
 	if v.Sessions == 0 {
 		text = joined("; ", text, fmt.Sprintf("no session compares %s with %s", own.Name, c.Policies[0].Name)+phraseIf(c.Flagged(compare.FlagContradicted) > 0, ": the recorded usage contradicts the content"))
@@ -172,7 +172,7 @@ func over(c *compare.Comparison, v *compare.Versus) string {
 		phraseIf(effective.Known && effective.Cmp(exact.Whole(clusters)) < 0 && v.Conclusion() != compare.VerdictSame, " (in effect %v%v)", effective.Text(1), unit) + ", "
 }
 
-// compared says how far a policy is from the first, and whether that can be told.
+// compared says how far a policy is from the first, and whether the difference is distinguishable.
 func compared(c *compare.Comparison, name string, v *compare.Versus) string {
 	verb, first := either(compare.Names()[c.Judged] == "cost_usd", "costs", "sends"), c.Policies[0].Name
 	verdict := v.Conclusion()
@@ -201,7 +201,7 @@ func compared(c *compare.Comparison, name string, v *compare.Versus) string {
 	case verdict == compare.VerdictSmall:
 		text += ": a difference of less than 0.5 %"
 	case verdict == compare.VerdictUnknown:
-		text += ": no difference can be told"
+		text += ": not distinguishable"
 	case verdict == compare.VerdictTooFew && len(c.Sessions) > 1:
 		text += ": too few " + either(v.Projects == 1, "sessions", "projects") + " to conclude from"
 	}
@@ -225,8 +225,8 @@ func signedPercent(share exact.Decimal) string {
 	return either(x.N > 0, "+", "") + x.Text(1)
 }
 
-// leads lists the figures by which each policy alone is the best of those that are no bound: cost (what is sent, where
-// a model has no price), peak and misses.
+// leads lists the figures by which each policy alone is the best of those that are no lower bound: cost (input tokens,
+// where a model has no price), peak and content needed later.
 func leads(c *compare.Comparison) [][]string {
 	rows, candidates := shownRows(c), []int{}
 	for i := range rows {
@@ -261,8 +261,8 @@ func leads(c *compare.Comparison) [][]string {
 	return led
 }
 
-// partsTexts say by what each policy costs more or less than the first, "+1.6 %: breaks +4.1 (prune), content -2.5", and
-// how much of the difference few sessions make.
+// partsTexts say by what each policy costs more or less than the first, "+1.6 %: cache misses +4.1 (prune), content
+// -2.5", and how much of the difference few sessions make.
 func partsTexts(c *compare.Comparison) (list []string) {
 	cost := slices.Index(compare.Names(), "cost_usd")
 	for i := 1; i < len(c.Policies); i++ {
@@ -303,7 +303,7 @@ func flagTexts(c *compare.Comparison, hints *Hints, of ...compare.Flag) (list []
 		compare.FlagMidway:    "begins mid-conversation; what came before is a placeholder, and the cache starts with what the first request read",
 		compare.FlagEstimated: "no usage recorded; all tokens are estimates",
 		compare.FlagOutputs:   "outputs estimated, the same for every policy",
-		compare.FlagCompacted: "compacted when recorded" + phraseIf(again.Files > 0, "; %v, %v tokens, were then read again, which other policies might spare (%v of what is sent, at most)",
+		compare.FlagCompacted: "compacted when recorded" + phraseIf(again.Files > 0, "; %v, %v tokens, were then read again, which other policies might spare (%v of the input tokens, at most)",
 			count(again.Files, "file"), figureText("", exact.Whole(again.Tokens)), figureText("", exact.Whole(again.Carried))),
 		compare.FlagWindow:    "window as the user had set it, by the recorded compactions" + before("; ", hints.Window),
 		compare.FlagSubagents: "subagents left out",
@@ -330,7 +330,7 @@ func cacheText(groups []compare.Comparison) string {
 	for _, c := range groups {
 		for _, s := range c.Sessions {
 			return "Prompt cache: " + map[replay.CacheMode]string{
-				replay.CacheEqual: "one for all policies, as the session's own client and provider have it. content: what is sent, by that cache; breaks: what edits made the cache lose, or put out of its reach. replay and cost count each policy under its own product's cache, and may show another cost. ",
+				replay.CacheEqual: "one for all policies, as the session's own client and provider have it. content: the input tokens, by that cache; `breaks`: cache misses that edits caused. replay and cost count each policy under its own product's cache, and may show another cost. ",
 				replay.CacheOwn:   "each product's own. ", replay.CacheNone: "none. ",
 			}[s.Cache]
 		}

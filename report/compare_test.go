@@ -112,7 +112,7 @@ func TestComparisons(t *testing.T) {
 						t.Errorf("the table has no %q", want)
 					}
 				}
-				for _, want := range []string{" median ", " p90\n", "\ncache_read ", " rest "} {
+				for _, want := range []string{" median ", " p90\n", "\ncache_read ", " uncached "} {
 					if strings.Contains(s, want) || !strings.Contains(renderCompared(t, n, Layout{Format: f, All: true, Width: 200}), want) {
 						t.Errorf("--all is to show %q, and it alone", want)
 					}
@@ -135,15 +135,15 @@ func TestConclusion(t *testing.T) {
 	}{
 		{"In this session, b costs 10.0 % more than a.", 1, []cost{{100, 110}}},
 		{"In this session, b costs the same as a.", 1, []cost{{100, 100}}},
-		{"b is infeasible in this session (2 requests refused): its cost there is a bound; no session compares b with a.", 1, []cost{{100, 110, 2}}},
+		{"b is infeasible in this session (2 requests refused): its cost there is a lower bound; no session compares b with a.", 1, []cost{{100, 110, 2}}},
 		{"Over 3 sessions in 3 projects, b costs 10.0 % less than a (-10.0 to -10.0 in the 3 projects with 90 % of the cost): too few projects to conclude from.", 3, []cost{{100, 90}, {100, 90}, {100, 90}}},
 		{"Over 5 sessions in 1 project, b costs 10.0 % less than a (90 % over sessions: -10.0 to -10.0).", 1, []cost{{100, 90}, {100, 90}, {100, 90}, {100, 90}, {100, 90}}},
 		{
-			"Over 5 of 6 sessions in 5 projects, b costs 2.0 % more than a (90 %: -3.4 to +7.4): no difference can be told; b is infeasible in 1 of 6 sessions (1 request refused): its cost there is a bound.",
+			"Over 5 of 6 sessions in 5 projects, b costs 2.0 % more than a (90 %: -3.4 to +7.4): not distinguishable; b is infeasible in 1 of 6 sessions (1 request refused): its cost there is a lower bound.",
 			6, []cost{{100, 110}, {100, 100}, {100, 95}, {100, 105}, {100, 100}, {100, 9, 1}},
 		},
 		{"Over 5 sessions in 5 projects, b costs about as much as a (90 %: 0.0 to +0.1): the same within 0.5 %.", 5, []cost{{10000, 10006}, {10000, 10004}, {10000, 10004}, {10000, 10004}, {10000, 10004}}},
-		{"Over 5 sessions in 5 projects, b costs 2.0 % more than a (90 %: -2.3 to +6.3): no difference can be told.", 5, []cost{{100, 110}, {100, 100}, {100, 100}, {100, 100}, {100, 100}}},
+		{"Over 5 sessions in 5 projects, b costs 2.0 % more than a (90 %: -2.3 to +6.3): not distinguishable.", 5, []cost{{100, 110}, {100, 100}, {100, 100}, {100, 100}, {100, 100}}},
 		{
 			"Over 6 sessions in 6 projects (in effect 2.9), b costs 6.0 % more than a (+1.0 to +15.0 in the 5 projects with 90 % of the cost).",
 			6, []cost{{100, 101}, {20, 22}, {20, 23}, {20, 23}, {20, 21}, {3, 4}},
@@ -185,10 +185,10 @@ func TestBoundsAreMarked(t *testing.T) {
 		of         compare.Comparison
 		name, text string
 	}{
-		{rows(true, []int{0, 1, 2}), "b*", "*: infeasible, a bound: requests could not have been sent"},
-		{rows(true, []int{0, 2}), "b*", "sums are over the 2 of 3 sessions in which every policy without * is feasible; the last column is over all; *: infeasible, a bound: requests could not have been sent"},
-		{rows(false, []int{0, 2}), "b", "sums are over the 2 of 3 sessions in which every policy is feasible; the last column is over all; *: infeasible, a bound: requests could not have been sent"},
-		{rows(false, nil), "b*", "*: infeasible, a bound: requests could not have been sent"},
+		{rows(true, []int{0, 1, 2}), "b*", "*: infeasible, a lower bound: requests could not have been sent"},
+		{rows(true, []int{0, 2}), "b*", "sums are over the 2 of 3 sessions in which every policy without * is feasible; the last column is over all; *: infeasible, a lower bound: requests could not have been sent"},
+		{rows(false, []int{0, 2}), "b", "sums are over the 2 of 3 sessions in which every policy is feasible; the last column is over all; *: infeasible, a lower bound: requests could not have been sent"},
+		{rows(false, nil), "b*", "*: infeasible, a lower bound: requests could not have been sent"},
 	} {
 		if got := shownRows(&c.of); got[0].Name != "a" || got[1].Name != c.name {
 			t.Errorf("the rows are of %s and %s, want %s", got[0].Name, got[1].Name, c.name)

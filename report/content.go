@@ -163,7 +163,7 @@ func cleanLine(s string) string {
 // slack is how many lines more are shown rather than counted as hidden.
 const slack = 2
 
-// fold breaks a text at w columns and returns its first lines, and how many lines of the text they leave out. most is
+// fold divides a text at w columns and returns its first lines, and how many lines of the text they leave out. most is
 // how many are shown; 0: all.
 func fold(text string, w, most int) (shown []string, more int) {
 	text = strings.TrimRight(text, "\n")

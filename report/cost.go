@@ -94,7 +94,7 @@ func Costs(w io.Writer, list []SessionCost, use policy.Use, opt Layout) error {
 	return d.after(use).print(w, opt)
 }
 
-// costTable has a row per conversation, and one for the policy's own calls in it.
+// costTable has a row per conversation, and one for the policy's own requests in it.
 func costTable(list []SessionCost, sum *SessionCost) *table {
 	t := newTable(columnsOf[costCells](),
 		keys("unpriced_requests conversation_tokens recorded_usd simulated_usd"), keys("bridge_"+strings.Join(replay.Steps(), " bridge_")), keys("recorded_at_least client_usd"))
@@ -115,7 +115,7 @@ func costTable(list []SessionCost, sum *SessionCost) *table {
 	for i := range list {
 		s := &list[i]
 		add(none, strings.TrimSpace(s.Session+" "+s.Agent), kindMain, s, s.Main)
-		add(yellow, phrase("+ the %v's own calls", caller(s.Policy)), "own", s, s.Own).noTab = s.Own.Calls == 0
+		add(yellow, phrase("+ the %v's own requests", caller(s.Policy)), "own", s, s.Own).noTab = s.Own.Calls == 0
 	}
 	if len(list) != 1 || list[0].Own.Calls > 0 {
 		add(bold, "sum", "", sum, sum.Total).noCSV = true
@@ -123,9 +123,9 @@ func costTable(list []SessionCost, sum *SessionCost) *table {
 	return t
 }
 
-// costAnswer is the answer in words: what the record was billed, and what it costs by the simulation: as it was, under
-// another model, and under the policy. The bill is compared with the simulation only where both have the same model and
-// a prompt cache, and costs with each other only where the simulated cache fits.
+// costAnswer is the answer in words: what the recorded session was billed, and what it costs by the simulation: as it
+// was, under another model, and under the policy. The bill is compared with the simulation only where both have the same
+// model and a prompt cache, and costs with each other only where the simulated cache fits.
 func costAnswer(sum *SessionCost, name string) string {
 	b := sum.Bridge
 	if !b.Cost.Known {
@@ -135,7 +135,7 @@ func costAnswer(sum *SessionCost, name string) string {
 	switched := b.Model != "" && b.Own.Known
 	is := joined(" ", billText(b.Recorded), phrase("Simulated%v%v%v, it costs", before(" ", calls), phraseIf(b.Model != "" && !switched, " under %v", b.Model),
 		phraseIf(sum.Cache == replay.CacheNone, " with no prompt cache")))
-	bound := phraseIf(sum.Refused+sum.Violations > 0, " (a bound)")
+	bound := phraseIf(sum.Refused+sum.Violations > 0, " (a lower bound)")
 	than := func(u price.USD) string {
 		return before(", ", either(b.Fit.Holds(), shareText(u, b.Cost, ""), "")) + bound
 	}
@@ -181,7 +181,7 @@ func bridgeTable(sum *SessionCost, name string) *table {
 		usd   price.USD
 		shown bool
 	}{
-		{replay.StepClient, "= the record, simulated", b.Own, b.Own.Known},
+		{replay.StepClient, "= the recorded session, simulated", b.Own, b.Own.Known},
 		{replay.StepModel, "= under " + b.Model, b.Simulated, b.Model != ""},
 		{replay.StepOutput, "= under " + name, b.Cost, b.Cost != b.Simulated || slices.ContainsFunc(b.Steps, ofPolicy)},
 	}
@@ -226,13 +226,13 @@ func stepTexts(stages []replay.StageCost) map[string]string {
 		replay.StepRead:       "prompt cache simulated: reads",
 		replay.StepWritten:    "prompt cache simulated: writes",
 		replay.StepUncached:   "prompt cache simulated: uncached",
-		replay.StepClient:     "the client's own calls, which no line bills",
+		replay.StepClient:     "the client's own requests, which no line bills",
 		replay.StepModel:      "another model: prices, tokenizer, cache",
 		replay.StepIdeal:      "policy: content",
-		replay.StepBreaks:     "policy: breaks of the cached prefix" + before(": ", strings.Join(named, ", ")),
+		replay.StepBreaks:     "policy: cache misses by edits" + before(": ", strings.Join(named, ", ")),
 		replay.StepLifetime:   "policy: expired",
 		replay.StepPlacement:  "policy: not covered by breakpoints",
-		replay.StepOwnCalls:   "policy: own calls, for the client's",
+		replay.StepOwnCalls:   "policy: its summarization requests, for the client's",
 		replay.StepOutput:     "policy: output",
 	}
 }
@@ -245,22 +245,22 @@ func partsTable(sum *SessionCost) *table {
 		t.put(none, partsCells{title, either(u.Known, u, price.USD{Known: true}), number(either(share.Known, share.Text(1)+" %", ""))})
 	}
 	p := sum.Parts
-	add("ideal: what is sent, read from the cache wherever it was sent before", p.Ideal)
+	add("ideal: all input, read from the cache wherever it was sent before", p.Ideal)
 	if p.Restarts.Known {
 		add("of ideal: what restarts of the client lost", p.Restarts)
 	}
 	if p.Changes.Known {
 		add("of ideal: what another model, tools or settings, and thinking that the server left out, lost", p.Changes)
 	}
-	add("breaks: what edits made the cache lose", p.Breaks)
+	add("cache misses by edits", p.Breaks)
 	for _, s := range p.ByStage {
 		if len(p.ByStage) > 1 {
-			add("breaks by "+s.Stage, s.Breaks)
+			add("cache misses by "+s.Stage, s.Breaks)
 		}
 	}
-	add("lifetime: what had expired", p.Lifetime)
+	add("expired: the cache TTL was over", p.Lifetime)
 	add("placement: what no breakpoint or look-back covered", p.Placement)
-	add("own calls", p.OwnCalls)
+	add("summarization requests", p.OwnCalls)
 	add("output", p.Output)
 	return t
 }
@@ -284,7 +284,7 @@ func costNotes(sum *SessionCost) []string {
 	}
 	return []string{
 		phraseIf(in > 0, "%v of the %v input tokens are cache reads (simulated).", percent(total.Input.Read, in), in),
-		phraseIf(own > 0, "The %v's own calls use %v tokens, %v the conversation itself (%v).", caller(sum.Policy), own, share, sum.Conversation),
+		phraseIf(own > 0, "The %v's own requests use %v tokens, %v the conversation itself (%v).", caller(sum.Policy), own, share, sum.Conversation),
 		phraseIf(lost != "", "Tokens sent before and not read from the cache, by cause: %v.", lost),
 		phraseIf(sum.Converted != nil, "Tokens are %v.", ConversionText(sum.Converted)), cacheNote(sum.Cache), fitText(sum.Bridge.Fit),
 		phraseIf(total.Estimated > 0, "%v of %v have no reliable output count; their output is estimated.", total.Estimated, count(total.Calls, "response")),
@@ -321,7 +321,7 @@ func cacheName(mode replay.CacheMode) string {
 func cacheNote(mode replay.CacheMode) string {
 	return map[replay.CacheMode]string{
 		replay.CacheEqual: "Prompt cache: that of the session's own client and provider for every policy; replay and cost count each policy under its own product's, and may show another cost.",
-		replay.CacheOwn:   "Prompt cache: that of the policy's own product; compare counts all policies under the record's.",
+		replay.CacheOwn:   "Prompt cache: that of the policy's own product; compare counts all policies under that of the recorded session.",
 		replay.CacheNone:  "Prompt cache: none.",
 	}[mode]
 }

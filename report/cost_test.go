@@ -94,24 +94,24 @@ func TestCostAnswer(t *testing.T) {
 		change []func(*SessionCost)
 		want   string
 	}{
-		{"recorded", nil, "The record was billed 20.00 USD. Simulated, it costs 11.00 USD, 45.0 % less than that."},
+		{"recorded", nil, "The recorded session was billed 20.00 USD. Simulated, it costs 11.00 USD, 45.0 % less than that."},
 		{"subagents", []func(*SessionCost){agents},
-			"The record was billed 20.00 USD, 10.00 USD of it by 2 subagents. Simulated without the subagents, it costs 11.00 USD, 10.0 % more than the 10.00 USD billed for these calls."},
+			"The recorded session was billed 20.00 USD, 10.00 USD of it by 2 subagents. Simulated without the subagents, it costs 11.00 USD, 10.0 % more than the 10.00 USD billed for these calls."},
 		{"no cache", []func(*SessionCost){func(s *SessionCost) { s.Cache = replay.CacheNone }},
-			"The record was billed 20.00 USD. Simulated with no prompt cache, it costs 11.00 USD."},
+			"The recorded session was billed 20.00 USD. Simulated with no prompt cache, it costs 11.00 USD."},
 		{"model", []func(*SessionCost){model},
-			"The record was billed 20.00 USD. Simulated, it costs 11.00 USD, and under other 22.00 USD, 100.0 % more."},
+			"The recorded session was billed 20.00 USD. Simulated, it costs 11.00 USD, and under other 22.00 USD, 100.0 % more."},
 		{"model and policy", []func(*SessionCost){model, policy},
-			"The record was billed 20.00 USD. Simulated, it costs 11.00 USD, and under other 22.00 USD; there, under p, it would have cost 33.00 USD, 50.0 % more (a bound)."},
+			"The recorded session was billed 20.00 USD. Simulated, it costs 11.00 USD, and under other 22.00 USD; there, under p, it would have cost 33.00 USD, 50.0 % more (a lower bound)."},
 		{"infeasible policy", []func(*SessionCost){policy},
-			"The record was billed 20.00 USD. Simulated, it costs 11.00 USD; under p it would have cost 33.00 USD, 200.0 % more (a bound)."},
+			"The recorded session was billed 20.00 USD. Simulated, it costs 11.00 USD; under p it would have cost 33.00 USD, 200.0 % more (a lower bound)."},
 		{"policy where the simulated cache does not fit", []func(*SessionCost){func(s *SessionCost) {
 			s.Bridge.Cost, s.Bridge.Fit = amount(3300), &replay.CacheFit{Requests: 9, Read: 100, Reproduced: 60, Recorded: amount(2000), Simulated: amount(1100)}
-		}}, "The record was billed 20.00 USD. Simulated, it costs ~11.00 USD; under p it would have cost ~33.00 USD."},
+		}}, "The recorded session was billed 20.00 USD. Simulated, it costs ~11.00 USD; under p it would have cost ~33.00 USD."},
 		{"model that has no price in the record", []func(*SessionCost){model, func(s *SessionCost) { s.Bridge.Own = price.USD{} }},
-			"The record was billed 20.00 USD. Simulated under other, it costs 22.00 USD."},
+			"The recorded session was billed 20.00 USD. Simulated under other, it costs 22.00 USD."},
 		{"no usage", []func(*SessionCost){func(s *SessionCost) { s.Bridge.Recorded = &bill.Bill{Without: 3} }},
-			"What the record was billed is not known: no usage for 3 of 3 responses. Simulated, it costs 11.00 USD."},
+			"The bill of the recorded session is not known: no usage for 3 of 3 responses. Simulated, it costs 11.00 USD."},
 	} {
 		s := sum(func(s *SessionCost) {
 			for _, change := range c.change {

@@ -62,7 +62,7 @@ func NewDiffs(w io.Writer, opt DiffLayout) Printer[*NamedDiff] {
 				p.html.Kicker, p.html.Title = "Diff", cmp.Or(d.title, sessionTitle(d.Session, d.Agent))
 			}
 			page.head()
-			if p.html != nil && !opt.Stat { // the sums first: nobody scrolls to the end of a page for them
+			if p.html != nil && !opt.Stat { // the sums first: they would be lost at the end of a page
 				page.stat()
 				p.heading("message by message")
 				page.messages()
@@ -166,7 +166,7 @@ func (p *diffPage) unchanged(list []diff.MessageDiff) {
 	gone := len(list) - shown
 	p.line("")
 	p.line(p.paint(faint, "  "+joined("; ", phraseIf(shown > 0, "%v unchanged, %v tokens", count(shown, "message"), n),
-		phraseIf(gone > 0, "%v in neither view", count(gone, "message")))))
+		phraseIf(gone > 0, "%v in no view", count(gone, "message")))))
 }
 
 // shownGone is how many of the messages that one edit removed are listed at each end.
@@ -193,7 +193,7 @@ func (p *diffPage) together(list []diff.MessageDiff) {
 	}
 }
 
-// sides describes a message in the right view, or in both if neither is raw.
+// sides describes a message in the right view, or in both if no view is raw.
 func (p *diffPage) sides(m *diff.MessageDiff) string {
 	if p.d.Against == againstRaw || p.d.From > 0 {
 		return sideText(&m.Right)

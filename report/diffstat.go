@@ -9,7 +9,7 @@ import (
 // The width of the longest bar of a diffstat.
 const (
 	barWidth  = 20
-	narrowBar = 10 // beside two columns of text
+	narrowBar = 10 // next to two columns of text
 )
 
 // stat prints the sums of a diff, as git does: a row per stage and request, and a bar for the tokens saved or added.
@@ -108,7 +108,7 @@ func (r *statSum) texts(two bool) []any {
 	text := sideText(&r.Right)
 	switch {
 	case r.Same && r.Left.Status == diff.Absent:
-		text = "in neither view"
+		text = "in no view"
 	case r.Same && two:
 		text = "the same in both"
 	case r.Same:

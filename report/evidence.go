@@ -8,8 +8,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// hypothesis is how a truth that nothing confirms is shown.
-const hypothesis = "hypothesis"
+// hypothesis is how unconfirmed evidence is shown.
+const hypothesis = "unconfirmed"
 
 // ShortTruth is what stands behind a policy, in a word or two.
 func ShortTruth(list ...policy.Truth) string {
@@ -52,7 +52,7 @@ func ScoreText(s *policy.Score) string {
 		text = joined("; ", text, phrase("clears the same results at %v of %v, and %v more", p.Same, count(p.Recorded, "recorded prune"), either[any](p.Alarms == 0, "none", p.Alarms)))
 	}
 	if f := s.Fitted; f != nil {
-		text = joined("; ", text, "in windows fitted to the record "+ScoreText(f))
+		text = joined("; ", text, "in windows fitted to the recorded sessions "+ScoreText(f))
 	}
 	return text
 }
@@ -64,7 +64,7 @@ func markedName(name string, t policy.Truth) string {
 
 // hypothesisText says that nothing confirms a policy, and how it does where it was tried.
 func hypothesisText(s *policy.Score) string {
-	text := "a hypothesis: described in one analysis"
+	text := "unconfirmed: described in one analysis"
 	if s == nil || s.Recorded == 0 {
 		return text + ", with nothing to check it against"
 	}
@@ -79,7 +79,7 @@ func TruthText(t policy.Truth, s *policy.Score) string {
 	return either(t.Hypothesis(), hypothesisText(s), string(t))
 }
 
-// useNotes say what the names of policies meant, and which of them are hypotheses.
+// useNotes say what the names of policies meant, and which of them are unconfirmed.
 func useNotes(p *page, uses ...policy.Use) {
 	for i := range uses {
 		p.note(none, ranText(&uses[i], true))
@@ -113,7 +113,7 @@ func ranText(u *policy.Use, all bool) string {
 	return joined("; ", phraseIf(len(ran) > 0, "%v is the release of each session's time: %v", u.Name, strings.Join(ran, ", ")), u.Newer)
 }
 
-// doubtText says that a policy is a hypothesis, and by which figures it is the best one all the same; "" for others.
+// doubtText says that a policy is unconfirmed, and by which figures it is the best one all the same; "" for others.
 func doubtText(u *policy.Use, leads []string) string {
 	if !u.Hypothesis() {
 		return ""

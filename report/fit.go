@@ -226,7 +226,7 @@ func oneSpaced(s string) string {
 	return s[:len(s)-len(text)] + strings.Join(strings.Fields(text), " ")
 }
 
-// titleLines breaks titles into lines, the last ones at the bottom.
+// titleLines divides titles into lines, the last ones at the bottom.
 func titleLines(names []string, ws []int) [][]string {
 	most := 1
 	broken := make([][]string, len(names))
@@ -271,7 +271,7 @@ func pad(b *strings.Builder, spaces int) {
 	}
 }
 
-// lines breaks the cells of a row into printed lines: those of Flex columns wrap, others are cut.
+// lines divides the cells of a row into printed lines: those of Flex columns wrap, others are cut.
 func (g *grid) lines(cells []string, shown, ws []int) [][]string {
 	out := [][]string{make([]string, len(shown))}
 	for at, i := range shown {

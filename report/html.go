@@ -203,7 +203,7 @@ type chunk struct {
 }
 
 // packTexts compresses texts in chunks: each is a JSON list of texts, deflated, in base64. Texts are cut until all
-// chunks together have at most so many bytes.
+// chunks together have at most n bytes.
 func packTexts(texts []string, most int) ([]chunk, error) {
 	cleaned := make([]string, len(texts))
 	for i, text := range texts {

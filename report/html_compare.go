@@ -125,7 +125,7 @@ func (h *htmlPage) compared(p *page, c *compare.Comparison, group string) {
 	}
 	h.addNotes("", notes...)
 	if len(c.Policies) > 1 {
-		what := either(compare.Names()[c.Judged] == "cost_usd", "cost", "what is sent")
+		what := either(compare.Names()[c.Judged] == "cost_usd", "cost", "input tokens")
 		add(section{Type: "intervals", Title: "Difference in " + what + " to " + c.Policies[0].Name,
 			About: "In percent, with the interval in which 90 % of the values lie when projects are drawn again.", Data: intervalsOf(c)})
 		if parts := partsOf(c); len(parts) > 0 {
@@ -241,7 +241,7 @@ func (h *htmlPage) sessionsOf(c *compare.Comparison, opt *Layout) pageSessions {
 func sweepHTML(w io.Writer, s *sweep.Grid, opt Layout) error {
 	h := &htmlPage{Kicker: "Sweep", Title: sweepTitle(s), Answers: bestTexts(s)}
 	h.Sections = append(h.Sections,
-		section{Type: "scatter", Title: "Cost and size", About: "Each point is one choice of values; filled points are on the front: no other point is as good in every figure and better in one.", Data: newScatter(s)},
+		section{Type: "scatter", Title: "Cost and size", About: "Each point is one choice of values; filled points are on the Pareto front: no other point is as good in every figure and better in one.", Data: newScatter(s)},
 		tableSection("Points", "", sweepTable(s, true)))
 	h.addNotes("", moneyText(s.Money(), opt.NoText))
 	if !opt.NoText {

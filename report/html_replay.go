@@ -58,7 +58,7 @@ func replayAnswers(tl *replay.Timeline, hidden bool) []string {
 	if t.Saved == 0 {
 		first = phrase("%v takes nothing away: the largest request has %v tokens, the mean one %v.", tl.Policy, t.PayloadPeak, mean)
 	}
-	second := phrase("%v sent %v tokens", count(t.Requests, "request"), t.Payload-t.OwnInput) + phraseIf(t.OwnInput > 0, ", its own calls %v more", t.OwnInput) +
+	second := phrase("%v sent %v tokens", count(t.Requests, "request"), t.Payload-t.OwnInput) + phraseIf(t.OwnInput > 0, ", its own requests %v more", t.OwnInput) +
 		phraseIf(t.CostUSD.Known, ", for USD %v in all", cents(t.CostUSD)) + phrase(": %v, %v cleared.", count(t.Compactions, "compaction"), count(t.Cleared, "result"))
 	texts := append([]string{first, second, besideText(nameless(tl.Bill, hidden), price.USD{}, "", tl.CacheFit)}, troubleNotes(t)...)
 	texts = slices.DeleteFunc(texts, func(s string) bool { return s == "" })
@@ -92,7 +92,7 @@ func sessionsAnswer(list []*replay.Timeline, hidden bool) string {
 // path, id or prompt, and only names that are the program's own or its table's.
 type words struct {
 	hidden bool
-	tools  map[string]string // stand-ins of names of tools
+	tools  map[string]string // placeholders of names of tools
 }
 
 func wordsOf(opt *Layout) *words {
@@ -134,7 +134,7 @@ func (w *words) version(v string) string {
 	return either(w.hidden && !versionName().MatchString(v), "", Clean(v))
 }
 
-// pageReplay is a replay on a page. Names of requests are indexes into the lists of names beside them.
+// pageReplay is a replay on a page. Names of requests are indexes into the lists of names next to them.
 type pageReplay struct {
 	Name     string                `json:"name"`
 	Policy   string                `json:"policy"`
@@ -401,11 +401,11 @@ func newPageCost(tl *replay.Timeline) *pageCost {
 			name, about string
 			usd         price.USD
 		}{
-			{"content", "what is sent, read from the cache where it was sent before", parts.Ideal},
+			{"content", "all input, read from the cache where it was sent before", parts.Ideal},
 			{"breaks", "what edits made the cache lose", parts.Breaks},
 			{"lifetime", "what had expired in the cache", parts.Lifetime},
 			{"placement", "what no breakpoint or look-back covered", parts.Placement},
-			{"own calls", phrase("requests of the %v itself, such as for summaries", caller(tl.Policy)), parts.OwnCalls},
+			{"own requests", phrase("requests of the %v itself, such as for summaries", caller(tl.Policy)), parts.OwnCalls},
 			{"output", "what the model wrote", parts.Output},
 		} {
 			if part.usd.Nano != 0 {
@@ -421,7 +421,7 @@ func newPageCost(tl *replay.Timeline) *pageCost {
 	for _, b := range []struct {
 		name string
 		bill bill.Sum
-	}{{"the session's requests", c.Main}, {phrase("the %v's own calls", caller(tl.Policy)), c.Own}, {"all", total}} {
+	}{{"the session's requests", c.Main}, {phrase("the %v's own requests", caller(tl.Policy)), c.Own}, {"all", total}} {
 		in := b.bill.Input
 		p.Bills.Rows = append(p.Bills.Rows, []string{b.name, thousands(b.bill.Calls), thousands(in.Read), thousands(in.Write5m + in.Write1h), thousands(in.Uncached),
 			thousands(b.bill.Output), either(b.bill.CostUSD.Known, b.bill.CostUSD.String(), "–")})

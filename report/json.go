@@ -124,7 +124,7 @@ func unsafeJSON(r rune) bool {
 	return r >= 0x7f && (r < 0xa0 || r == utf8.RuneError || invisible(r))
 }
 
-// escapeJSON writes the runes of unsafeJSON as \u escapes, and breaks what a CI system would take for a command in the
+// escapeJSON writes the runes of unsafeJSON as \u escapes, and splits what a CI system would take for a command in the
 // same way. Outside of strings JSON has none of them, so no value changes.
 func escapeJSON(text []byte) []byte {
 	if bytes.Contains(text, []byte("##")) {

@@ -151,7 +151,7 @@ func lintPage(p *page, r *lint.Problems) {
 	}
 }
 
-// lintAnnotations prints workflow commands, which GitHub shows beside the lines.
+// lintAnnotations prints workflow commands, which GitHub shows next to the lines.
 func lintAnnotations(w io.Writer, r *lint.Problems, all bool) error {
 	var b strings.Builder
 	for _, f := range r.Findings {

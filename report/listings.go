@@ -38,11 +38,11 @@ type PolicyInfo struct {
 	Stages  []string      `json:"stages"`
 }
 
-// SameAs begins what is said of an alias.
+// SameAs begins the description of an alias.
 const SameAs = "the same as "
 
-// Policies prints the catalogue of policies. Text has a line per name that people choose, a product's bare name standing for
-// its releases; Layout.All adds these in their order, further policies of products, and hypotheses.
+// Policies prints the catalogue of policies. Text has a line per name that people choose, a product's bare name standing
+// for its releases; Layout.All adds these in their order, further policies of products, and unconfirmed ones.
 func Policies(w io.Writer, list []PolicyInfo, opt Layout) error {
 	t := tableOf[catalogueCells]()
 	if opt.Format == FormatMarkdown {
@@ -82,9 +82,9 @@ func Policies(w io.Writer, list []PolicyInfo, opt Layout) error {
 	}
 	legend := "from: first day as the current release, where there is one."
 	if !short {
-		legend += " hypothesis: described in one analysis, and nothing confirms it. " +
+		legend += " unconfirmed: described in one analysis alone. " +
 			"score: decided/free/recorded: of the compactions that sessions of the product record, how many the policy decides at the exact request, " +
-			"and how many in a free replay; * in windows fitted to the record."
+			"and how many in a free replay; * in windows fitted to the recorded sessions."
 	}
 	return listing("", t, object{{"schema", PoliciesSchema}, {"policies", list}, {"products", products}},
 		"A product's bare name means the release of each session's time; for a session of the product itself, the one that recorded it. "+opt.Hints.Releases,
@@ -233,7 +233,7 @@ func PrintThresholds(w io.Writer, list LimitList, opt Layout) error {
 func limitText(list *LimitList) string {
 	first := firstLimit(list.Limits)
 	if first.Tokens == 0 {
-		return phrase("In a window of %v tokens no limit of %v is of the whole context.", list.Window, list.Policy)
+		return phrase("In a window of %v tokens no limit of %v covers the whole context.", list.Window, list.Policy)
 	}
 	return phrase("In a window of %v tokens %v acts first at %v: %v.", list.Window, list.Policy, first.Tokens, joined(", ", first.Name, first.Stage))
 }
@@ -339,7 +339,7 @@ func cacheHow(k *cache.CacheKind) string {
 // dollars is a price without rounding.
 func dollars(x price.Price) number { return number(x.Dollars().String()) }
 
-// priceRemarks describes a model beside its prices; its note is in JSON and CSV.
+// priceRemarks describes a model next to its prices; its note is in JSON and CSV.
 func priceRemarks(m *price.Model) string {
 	return joined("; ", m.Confidence, before("released ", m.Released), either(m.Retired, "retired", ""))
 }

@@ -313,7 +313,7 @@ var commandSign = pattern.New(`(?m)^((?: |\x1b\[[\d;]*m)*)::`)
 
 // What Markdown would interpret: the characters of markup, an underscore at the start or the end of a word, and a
 // sign at the start that makes a heading, a list or a rule. Nothing escapes what GitHub makes a link of in a finished
-// text, or calls people by; a space without width breaks it.
+// text, or calls people by; a space without width divides it.
 var (
 	markdownMarkup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `\`, `\\`, "`", "\\`", "*", `\*`,
 		"[", `\[`, "]", `\]`, "|", `\|`, "~", `\~`, "!", `\!`)

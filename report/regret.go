@@ -11,10 +11,10 @@ import (
 	"github.com/ctxkit/ctxkit/replay/regret"
 )
 
-// RegretSchema is the version of the JSON form of a list of misses.
+// RegretSchema is the version of the JSON form of a list of content needed later.
 const RegretSchema = "ctxkit.regret/v1"
 
-// mostMisses is how many misses of one conversation a table shows.
+// mostMisses is how many blocks needed later of one conversation a table shows.
 const mostMisses = 40
 
 // regretSession is the regret of the replay of one conversation.
@@ -32,12 +32,12 @@ func regretText(tls ...*replay.Timeline) string {
 	t := regret.Sum(list)
 	if tls[0].Policy == "recorded" {
 		if t.Removed == 0 {
-			return "the record lost nothing"
+			return "the recorded session lost nothing"
 		}
-		return phrase("%v of %v that the record had lost: what else the agent lacked cannot be told, so that the record has no figure that compares with a policy's",
+		return phrase("%v of %v that the recorded session had lost. Anything else that the agent lacked is unknown, so this figure compares with no policy's",
 			count(t.Rereads, "re-read"), count(t.Removed, "block"))
 	}
-	text := phrase("%v of %v", count(t.Misses, "miss"), count(t.Removed, "removed block"))
+	text := phrase("%v of %v needed later", t.Misses, count(t.Removed, "removed block"))
 	if t.Misses == 0 {
 		return text
 	}
@@ -87,10 +87,10 @@ func missPage(p *page, tl *replay.Timeline) {
 	t := newTable(missColumns...)
 	hidden := missRows(t, tl, p.All)
 	p.table(t)
-	p.hidden(hidden, "miss", "json and csv contain them")
+	p.hidden(hidden, "block", "json and csv contain them")
 }
 
-// missRows adds a row for each miss, those that are not shown for CSV alone.
+// missRows adds a row for each block needed later, those that are not shown for CSV alone.
 func missRows(t *table, tl *replay.Timeline, all bool) (hidden int) {
 	of := names(tl)
 	for i := range tl.Regret.Misses {

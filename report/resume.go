@@ -53,7 +53,7 @@ func Resume(w io.Writer, list []ResumeItem, now time.Time, opt Layout) error {
 		notes = append(notes, opt.Hints.hidden(hidden, "session", "json and csv contain them"))
 	}
 	notes = append(notes, fitText(fit), before("requests: ", heldText(held, 0, "")), "next: the input of the next request, without what would be typed and answered, by the simulated cache. A cache is warm only while the client that filled it runs: "+
-		"one that is started again mostly pays the cold price; not known: how long its provider keeps it, so that the figures are of a cold one. compacted: the compaction's own call with the summary that is assumed for it, and the first request after it; what the client attaches again then may be more. "+
+		"one that is started again mostly pays the cold price; not known: how long its provider keeps it, so that the figures are those of a cold one. compacted: the summarization request with the summary that is assumed for it, and the first request after it; what the client attaches again then may be more. "+
 		"No figure: its client is not known, the compaction itself does not fit the window, or the recorded usage does not fit the content. pays back: requests after which that has cost less than to go on, if the cache stays warm; -: never.")
 	return listing(resumeText(list, first, name, warm, now), t, object{{"schema", ResumeSchema}, {"now", now.UTC()}, {"sessions", list}}, notes...).print(w, opt)
 }

@@ -54,8 +54,8 @@ type mark struct {
 // Text is what all points of the mark are.
 func (m *mark) Text() string { return strings.Join(m.Texts, "; ") }
 
-// newScatter places the points of a sweep: the cost to the right, the mean size of a request upwards, misses as
-// the size of the mark. The front is filled. Points in one place are one mark.
+// newScatter places the points of a sweep: the cost to the right, the mean size of a request upwards, content needed
+// later as the size of the mark. The Pareto front is filled. Points in one place are one mark.
 func newScatter(s *sweep.Grid) *scatter {
 	x, y := newScale(s, s.By[0], plotLeft, plotRight), newScale(s, "payload_mean", plotBottom, plotTop)
 	size := newScale(s, "misses", 4, 14)
@@ -105,7 +105,7 @@ func (r rectangle) meets(o rectangle) bool {
 // The size of labels, in pixels: of a column of text, and of a line.
 const labelColumn, labelHeight = 6.1, 12.0
 
-// placeLabels gives each mark a place for its label that no other mark or label covers, those on the front first. It
+// placeLabels gives each mark a place for its label that no other mark or label covers, those on the Pareto front first. It
 // returns how many got none.
 func placeLabels(marks []mark) (hidden int) {
 	order := make([]int, len(marks))
@@ -174,7 +174,7 @@ func pointText(s *sweep.Grid, i int) string {
 		}
 	}
 	if row.Bound {
-		parts = append(parts, "infeasible: a bound")
+		parts = append(parts, "infeasible: a lower bound")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -225,7 +225,7 @@ type tick struct {
 	Text string  `json:"text"`
 }
 
-// Baseline is the bottom of the text beside a tick of the vertical axis.
+// Baseline is the bottom of the text next to a tick of the vertical axis.
 func (t tick) Baseline() float64 { return t.At + 4 }
 
 const fewestTicks = 4

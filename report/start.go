@@ -79,7 +79,7 @@ func ago(now time.Time, i *session.FileInfo) string {
 	}
 }
 
-// asks prints commands, each with what it answers: beside it, or below where the line is too short.
+// asks prints commands, each with what it answers: next to it, or below where the line is too short.
 func (p *page) asks(list []CommandLine) {
 	widest := 0
 	for _, c := range list {
@@ -97,7 +97,7 @@ func (p *page) asks(list []CommandLine) {
 	}
 }
 
-// leastAside is the narrowest text beside a command, columns.
+// leastAside is the narrowest text next to a command, columns.
 const leastAside = 30
 
 func spaces(n int) string { return string(slices.Repeat([]byte{' '}, n)) }

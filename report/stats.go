@@ -208,7 +208,7 @@ func readNotes(r *stats.Reads) []string {
 	return notes
 }
 
-// contentPicture draws the window as 10 by 10 cells, with a legend beside it.
+// contentPicture draws the window as 10 by 10 cells, with a legend next to it.
 func contentPicture(p *page, s *stats.SessionStats) []string {
 	const side, cells = 10, 100
 	held, weights, marks, styles := 0, []int{}, []string{}, []style{}
@@ -262,7 +262,7 @@ func contentPicture(p *page, s *stats.SessionStats) []string {
 	return append(lines, "")
 }
 
-// contentTable lists categories; at says whether the request's share is shown, beside that of all that was sent.
+// contentTable lists categories; at says whether the request's share is shown, next to that of all that was sent.
 func contentTable(list []stats.CategoryTokens, at bool) *table {
 	t := tableOf[contentCells]()
 	if !at {
@@ -462,7 +462,7 @@ func addedTable(o *stats.PromptOverhead) *table {
 	return t
 }
 
-// overheadNote says what of it was never used, and what a policy can do about it.
+// overheadNote names the part of it that was never used, and what a policy can do about it.
 func overheadNote(o *stats.PromptOverhead) string {
 	n, tokens, sent := 0, 0, 0
 	for _, p := range o.Parts {

@@ -10,7 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/sweep"
 )
 
-// mostPoints is how many points off the front a table shows.
+// mostPoints is how many points off the Pareto front a table shows.
 const mostPoints = 40
 
 // Sweep prints the points of a sweep.
@@ -56,7 +56,7 @@ func sweepNotes(s *sweep.Grid, hints *Hints) []string {
 	return append(notes, emptyNotes(s.Inputs.Empty)...)
 }
 
-// sweepTable has a row per point. Text shows the points of the front and the first others.
+// sweepTable has a row per point. Text shows the points of the Pareto front and the first others.
 func sweepTable(s *sweep.Grid, all bool) *table {
 	t := newTable(keys("policy sessions"))
 	for i, a := range s.Axes {
@@ -119,12 +119,12 @@ func sweepPage(p *page, s *sweep.Grid) {
 			len(s.Against.Sessions), count(len(s.Sessions), "session"), s.Against.Policies[0].Name))
 	}
 	if bounds > 0 {
-		p.note(yellow, phrase("%v %v: the API would have refused requests, or a rule of it is broken: a bound, not on the front.", pointBound, count(bounds, "point")))
+		p.note(yellow, phrase("%v %v: the API would have refused requests, or a rule of it is broken: a lower bound, not on the Pareto front.", pointBound, count(bounds, "point")))
 	}
 	if len(s.By) == 1 {
-		p.note(yellow, "Nothing here counts what is needed again: the point that forgets most is on the front.")
+		p.note(yellow, "Nothing here counts what is needed again: the point that forgets most is on the Pareto front.")
 	}
-	p.note(faint, "* on the front: no other point is as good in each of "+strings.Join(s.By, ", ")+" and better in one. "+cacheNote(s.Cache))
+	p.note(faint, "* on the Pareto front: no other point is as good in each of "+strings.Join(s.By, ", ")+" and better in one. "+cacheNote(s.Cache))
 }
 
 // bestTexts name the best point, compare it with the policy as it is, and say what the choice is worth in other sessions.

@@ -102,7 +102,7 @@ func splitAt(s string, w int) (head, tail string) {
 	return s[:end], s[end:]
 }
 
-// pieces are the parts of a word that a line should not break: it breaks behind separators, and around wide
+// pieces are the parts of a word that a line should not divide: it ends behind separators, and around wide
 // characters, whose scripts have no spaces.
 func pieces(word, separators string) iter.Seq[string] {
 	return func(yield func(string) bool) {
@@ -151,7 +151,7 @@ func textWords(s string) iter.Seq[string] {
 // narrowestLine is the least width of a line that is wrapped.
 const narrowestLine = 4
 
-// wrap breaks s at spaces into lines of at most w columns. A word wider than a line is broken behind a slash or a
+// wrap divides s at spaces into lines of at most w columns. A word wider than a line is broken behind a slash or a
 // comma, and elsewhere only where a part of it is wider than a line.
 func wrap(s string, w int) []string {
 	w = max(w, narrowestLine)

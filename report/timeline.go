@@ -21,7 +21,7 @@ const (
 	markChange     = 'x'
 )
 
-// unmarked are the kinds of events that change nothing of what is sent.
+// unmarked are the kinds of events that change nothing of the payload.
 var unmarked = []policy.EditKind{policy.KindCall, policy.KindTag, policy.KindWrap, policy.KindFail, policy.KindRefuse, policy.KindBlock}
 
 // How much of a long list a table shows.
@@ -75,8 +75,8 @@ func headFields(tl *replay.Timeline, hints *Hints) [][2]string {
 		{"history", earlierText(tl.Earlier)}, {"counter", tl.Counter}, {"cache", cachesText(tl.Caches)}, {"window", thousands(tl.Window) + " tokens" + windowText(tl, hints)}, {"compaction", autoOffText(tl.AutoOff)}, {"conditions", conditionsText(tl.Conditions)}, {"limits", strings.Join(limits, ", ") + phraseIf(tl.LimitsOf != "" && len(limits) > 0, " (of the client: %v)", tl.LimitsOf)}}
 }
 
-// heldText says which figures are of requests that are rebuilt, and which of those that the client recorded: what, "" for
-// none. The file has so many lines of requests, and whole of them can be put together.
+// heldText says which figures come from requests that are rebuilt, and which of those that the client recorded: what, ""
+// for none. The file has a number of lines of requests, and whole of them can be put together.
 func heldText(lines, whole int, what string) string {
 	switch {
 	case lines == 0:
@@ -87,7 +87,7 @@ func heldText(lines, whole int, what string) string {
 	return phrase("tokens, cost and cache are from the rebuilt conversation; %v from recorded requests (%v of %v usable)", what, whole, lines)
 }
 
-// rebuilt says that no figure is of requests that the client recorded.
+// rebuilt says that no figure comes from requests that the client recorded.
 const rebuilt = "all figures are from the rebuilt conversation"
 
 // heldLines counts the lines of recorded requests in the files of replays.
@@ -158,7 +158,7 @@ func earlierText(h *replay.EarlierHistory) string {
 	return text + "; limits of the whole prompt apply from request 2 on"
 }
 
-// windowText says where the window follows from the record, "" where it is that of model and client.
+// windowText says where the window follows from the recorded sessioned session, "" where it is that of model and client.
 func windowText(tl *replay.Timeline, hints *Hints) string {
 	switch {
 	case tl.Fit != nil:

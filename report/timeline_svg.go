@@ -40,7 +40,7 @@ type timelineMark struct {
 	Text string
 }
 
-// timelineBar is the cost of a request, or of the dearest of several.
+// timelineBar is the cost of a request, or of the most expensive of several.
 type timelineBar struct {
 	X, Y, W, H float64
 	Broken     bool // the cache was not read as far as it could have been
@@ -66,7 +66,7 @@ func timelineSVG(w io.Writer, opt Layout) Printer[*replay.Timeline] {
 func newTimelinePicture(tl *replay.Timeline, w *words) *timelinePicture {
 	d := &timelinePicture{Title: cut(w.title(tl), 90), About: joined(", ", cut(tl.Policy, 60), count(tl.Totals.Requests, "request"),
 		phrase("largest %v of %v tokens raw", tl.Totals.PayloadPeak, tl.Totals.RawPeak), phraseIf(tl.Totals.CostUSD.Known, "USD %v", cents(tl.Totals.CostUSD))),
-		Sent: "what is sent", Height: 366, Foot: 356}
+		Sent: "input tokens", Height: 366, Foot: 356}
 	c := timelineChart(tl)
 	n := len(c.model)
 	d.Last = thousands(n)
@@ -120,7 +120,7 @@ func columnAt(x, columns int) float64 {
 	return timelineLeft + float64(x)*(timelineRight-timelineLeft)/float64(columns)
 }
 
-// mark draws the events that change what is sent; of other changes in one place one.
+// mark draws the events that change the payload; of other changes in one place one.
 func (d *timelinePicture) mark(tl *replay.Timeline, n int) {
 	at := map[int]int{}
 	for k, r := range tl.Main() {
@@ -149,7 +149,7 @@ func (d *timelinePicture) mark(tl *replay.Timeline, n int) {
 	}
 }
 
-// bars draws the cost of requests, the policy's own calls before them included.
+// bars draws the cost of requests, the policy's own requests before them included.
 func (d *timelinePicture) bars(tl *replay.Timeline, columns int) {
 	type cost struct {
 		nano   int64

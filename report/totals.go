@@ -29,7 +29,7 @@ func totalFields(tl *replay.Timeline) [][2]string {
 		phraseIf(t.NotReadBack != 0, ", not read back after a restart %v", t.NotReadBack))
 	add(t.Placeholders > 0, "unrecorded", "%v of the client's own words in the last request, about %v tokens", count(t.Placeholders, "block"), t.PlaceholderTokens)
 	add(true, "output", "%v", t.Output-t.OwnOutput)
-	add(t.Calls > t.Requests, "own calls", "%v by the %v: %v sent, %v written; cache and cost include them", t.Calls-t.Requests, caller(tl.Policy), t.OwnInput, t.OwnOutput)
+	add(t.Calls > t.Requests, "own requests", "%v by the %v: %v sent, %v written; cache and cost include them", t.Calls-t.Requests, caller(tl.Policy), t.OwnInput, t.OwnOutput)
 	add(true, "events", "%v, %v, %v cleared", t.Events, count(t.Compactions, "compaction"), count(t.Cleared, "result"))
 	add(c.Input() > 0, "cache", "read %v (%v), written %v, uncached %v", c.Read, percent(c.Read, c.Input()), c.Write5m+c.Write1h, c.Uncached)
 	add(t.CostUSD.Known || t.Unpriced > 0, "cost", "USD %v%v%v", t.CostUSD,
@@ -48,7 +48,8 @@ func totalFields(tl *replay.Timeline) [][2]string {
 	return f
 }
 
-// caller is who makes the calls of a track beside its main requests: where the policy is the record, the client did.
+// caller is who makes the calls of a track next to its main requests: where the policy is the recorded session, the
+// client did.
 func caller(policy string) string { return either(policy == "recorded", "client", "policy") }
 
 // linesText accounts for every line of the file.

@@ -117,7 +117,7 @@ func (p *transcriptPages) entry(e *jsonl.Entry, title, size string) {
 	}
 }
 
-// A message takes about a screen: so many lines of its blocks in all, and so many blocks.
+// A message takes about a screen: a number of lines of its blocks in all, and a number of blocks.
 const (
 	screenLines = 36
 	mostLines   = 12 // of one block

@@ -11,8 +11,8 @@ import (
 // ValidateSchema is the version of the JSON form of predictions of recorded sessions.
 const ValidateSchema = "ctxkit.validate/v1"
 
-// Validate prints how well sessions of other windows and releases predict those of one. So many
-// sessions were left out.
+// Validate prints how well sessions of other windows and releases predict those of one. out is the number of
+// sessions that were left out.
 func Validate(w io.Writer, sessions []predict.SessionTally, out int, use policy.Use, opt Layout) error {
 	recorded := 0
 	for i := range sessions {

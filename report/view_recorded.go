@@ -32,7 +32,7 @@ func (r *OnRecord) text() string {
 	return phrase("rebuilt from the conversation: %v (on record: %v of %v)", r.Why, r.Whole, count(r.Of, "request"))
 }
 
-// frame prints what a request has beside its messages.
+// frame prints what a request has next to its messages.
 func (p *viewPages) frame(b *requests.SentBody) error {
 	var params [][2]string
 	for _, param := range b.Params {

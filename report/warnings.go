@@ -10,7 +10,7 @@ import (
 // fewWarnings are listed one by one; more are counted by kind.
 const fewWarnings = 10
 
-// mostKinds is how many kinds of warnings are told apart; no transcript can make more.
+// mostKinds is how many kinds of warnings are distinguished; no transcript can make more.
 const mostKinds = 100
 
 // WarningKinds counts warnings by kind and keeps the first of each.

@@ -22,10 +22,10 @@ import (
 	"github.com/ctxkit/ctxkit/replay/why"
 )
 
-// WhySchema is the version of the JSON form of breaks of the prompt cache.
+// WhySchema is the version of the JSON form of cache misses.
 const WhySchema = "ctxkit.why/v1"
 
-// mostBreaks is how many breaks, or sessions, a table shows.
+// mostBreaks is how many cache misses, or sessions, a table shows.
 const mostBreaks = 20
 
 // Why prints what conversations cost and why, under the policies that use names.
@@ -264,9 +264,9 @@ func stepOf(e *why.Expense) string {
 	return string(e.Cause)
 }
 
-// missTexts say what would avoid a cache miss, by stepOf; with the number of misses and their cost.
+// missTexts say what would avoid a cache miss, by stepOf; with the number of cache misses and their cost.
 var missTexts = map[string]string{
-	string(cache.Edited):       "Edits and compactions of the context: %v cost %v. Fewer and larger edits miss the cache less often.",
+	string(cache.Edited):       "Edits and compactions of the context: %v cost %v. Fewer and larger edits cause fewer cache misses.",
 	string(cache.Restart):      "Restarts of the client: %v cost %v. A restarted client sends the whole context anew: go on in the running one, or begin with a summary.",
 	string(cache.ToolsChanged): "Another model, other tools or settings: %v cost %v. Change them when the context is small: at the start, or after a compaction.",
 	string(cache.LookBackOver): "Many results at once, more than the cache looks back over: %v cost %v.",
@@ -338,12 +338,13 @@ func shareOf(u, of price.USD) string {
 	return either(share.Known && u.Known && of.Known, " ("+share.Text(1)+" %)", "")
 }
 
-// counted are the breaks that the answer counts: those of the record where it has usage, else the simulated ones.
+// counted are the cache misses that the answer counts: those of the recorded session where it has usage, else the
+// simulated ones.
 func counted(s *why.SessionBreaks) []why.CacheBreak {
 	return slices.DeleteFunc(slices.Clone(s.Breaks), func(b why.CacheBreak) bool { return s.ByUsage() && b.InFile == nil })
 }
 
-// breakSection lists the breaks.
+// breakSection lists the cache misses.
 func breakSection(p *page, s *why.SessionBreaks) {
 	shown := counted(s)
 	if p.All {
@@ -406,7 +407,7 @@ func cacheBreakTable(s *why.SessionBreaks, list []why.CacheBreak) *table {
 // ifKnown is an amount, or an empty cell.
 func ifKnown(u price.USD) any { return either[any](u.Known, u, nil) }
 
-// longPause is the shortest pause that is worth a word beside another cause, seconds: the shorter lifetime.
+// longPause is the shortest pause that is worth a word next to another cause, seconds: the shorter TTL.
 const longPause = 5 * 60
 
 // breakText is the cause of a break in words.
@@ -516,7 +517,7 @@ func lossText(c cache.BreakCause, stage string, kind policy.EditKind) string {
 		return either(recorded, "compaction", "compaction by "+stage)
 	case cache.Edited:
 		if recorded {
-			return cmp.Or(recordedEdits[kind], "edit of the record")
+			return cmp.Or(recordedEdits[kind], "recorded edit")
 		}
 		return "edit by " + stage + phraseIf(kind != "", ": %v", kind)
 	case cache.ModelSwitch:
@@ -574,7 +575,7 @@ func whyNotes(record bool, uncacheable int, mode replay.CacheMode) []string {
 	return slices.DeleteFunc(notes, func(s string) bool { return s == "" })
 }
 
-// whyOverview prints the breaks of several conversations: by cause, and by session.
+// whyOverview prints the cache misses of several conversations: by cause, and by session.
 func whyOverview(p *page, list []*why.SessionBreaks, sum *why.BreaksTotal) {
 	recorded, record, name, mode := false, false, "", replay.CacheMode("")
 	for _, s := range list {

@@ -415,7 +415,7 @@ func TestOrderedNames(t *testing.T) {
 	}
 }
 
-// A word of a text has a stand-in of its own at each occurrence; a line that is repeated has the same.
+// A word of a text has a placeholder of its own at each occurrence; a line that is repeated has the same.
 func TestOccurrences(t *testing.T) {
 	a := New(nil, "seed", listed())
 	found := map[string]bool{}

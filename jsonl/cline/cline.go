@@ -1,5 +1,5 @@
 // Package cline reads the task folders of Cline and Roo Code: the history of API messages, with what the messages of the
-// window beside it say of each request.
+// window next to it say of each request.
 //
 //	tasks/ID/api_conversation_history.json   tasks/ID/ui_messages.json
 //
@@ -20,7 +20,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
 
-// words.txt lists what of a session carries its structure.
+// words.txt lists the words that carry the structure of a session.
 //
 //go:embed words.txt
 var words string
@@ -86,7 +86,7 @@ func isHistory(h *foreign.Beginning) bool {
 	return v.Kind == '[' && v.Has("[].role", "[].content") || v.Kind == '{' && v.Has("version") && v.Fields["messages"] == "["
 }
 
-// clientOf is the client of a task, by the window's messages beside its history; "": there are none.
+// clientOf is the client of a task, by the window's messages next to its history; "": there are none.
 func clientOf(file string) string {
 	if filepath.Base(file) != historyName {
 		return ""

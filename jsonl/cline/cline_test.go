@@ -97,7 +97,7 @@ func TestRoo(t *testing.T) {
 // TestRefused has folders that are not read, and what is said of them.
 func TestRefused(t *testing.T) {
 	for _, tt := range []struct{ name, history, window, file, want string }{
-		{"no history", "", `[{"ts":1,"type":"say","say":"text"}]`, "ui_messages.json", "name the api_conversation_history.json beside it"},
+		{"no history", "", `[{"ts":1,"type":"say","say":"text"}]`, "ui_messages.json", "name the api_conversation_history.json next to it"},
 		{"no window", `[{"role":"user","content":"x"}]`, "", "api_conversation_history.json", "a list of API messages"},
 		{"a version", `{"version":2,"messages":[]}`, `[{"ts":1,"type":"say","say":"text"}]`, "api_conversation_history.json", "history has version 2"},
 		{"empty", `[]`, `[]`, "api_conversation_history.json", "a JSON array"},

@@ -312,7 +312,7 @@ func kind(err error) string {
 	if t, ok := err.(*json.UnmarshalTypeError); ok && t.Field != "" { //nolint:errorlint // json returns it bare
 		return t.Field + " is a " + strings.Fields(t.Value)[0]
 	}
-	return "it is of another form"
+	return "it has another form"
 }
 
 // meta reads the session's identity. Later ones belong to the parent of a fork, or only describe git.

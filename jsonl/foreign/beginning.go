@@ -155,7 +155,7 @@ func (h *Beginning) what() string {
 	case bytes.HasPrefix(h.Bytes, []byte(database.Magic)):
 		return "an SQLite database in a stream or archive: name its file"
 	case len(h.Bytes) > 4 && string(h.Bytes[:3]) == database.WALMagic[:3] && h.Bytes[3]&^1 == database.WALMagic[3]:
-		return "the write-ahead log of an SQLite database: name the database beside it"
+		return "the write-ahead log of an SQLite database: name the database next to it"
 	}
 	for i := range h.Values {
 		v := &h.Values[i]
@@ -170,11 +170,11 @@ func (h *Beginning) what() string {
 		case v.Has("protocol_version", "created_at") && v.Fields["type"] == "metadata":
 			return "a session of Kimi Code, the successor of Kimi CLI"
 		case strings.HasPrefix(v.Fields["role"], "_"):
-			return "the context that Kimi CLI goes on with: name the wire.jsonl beside it"
+			return "the context that Kimi CLI goes on with: name the wire.jsonl next to it"
 		case list && v.Has("[].sessionId", "[].messageId", "[].message"):
-			return "the log of prompts of Gemini CLI: its sessions are in the folder chats beside it"
+			return "the log of prompts of Gemini CLI: its sessions are in the folder chats next to it"
 		case list && v.Has("[].ts", "[].type") && (v.Has("[].say") || v.Has("[].ask")):
-			return "what the window of Cline or Roo Code shows of a task: name the api_conversation_history.json beside it"
+			return "what the window of Cline or Roo Code shows of a task: name the api_conversation_history.json next to it"
 		case list && v.Has("[].role", "[].parts"), list && v.Has("[].role", "[].content"), v.Fields["messages"] == "[" && (v.Has("model") || v.Has("system")),
 			v.Kind == '{' && v.Has("role", "content"):
 			return "a list of API messages without the calls that sent them"

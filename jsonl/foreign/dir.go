@@ -22,7 +22,7 @@ func ReadDir(root *os.Root, name string) ([]fs.DirEntry, error) {
 	return fs.ReadDir(root.FS(), name)
 }
 
-// ReadFile reads a regular file, as far as so many bytes.
+// ReadFile reads a regular file, up to a number of bytes.
 func ReadFile(path string, most int64) ([]byte, error) {
 	st, err := os.Lstat(path) // before it is opened: opening a pipe would wait
 	if err != nil {

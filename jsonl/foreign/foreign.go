@@ -37,14 +37,14 @@ type Form struct {
 	// Declared is what the reader says of itself.
 	Declared Declared
 
-	// Words lists, by section, what of a session carries its structure: package anonymize replaces everything else. Its
-	// format.txt describes the sections.
+	// Words lists, by section, the words that carry the structure of a session: package anonymize replaces everything
+	// else. Its format.txt describes the sections.
 	Words string
 
 	// Looks reports whether a file begins as one of this format.
 	Looks func(h *Beginning) bool
 
-	// Beside reports whether a file that begins so is one of this format by what is beside it; nil: its content tells.
+	// Beside reports whether a file that begins so is one of this format by what is next to it; nil: its content tells.
 	Beside func(h *Beginning, file string) bool
 
 	// Gather is the content of a session that is a tree of files, from the place of its first file; nil: that file holds
@@ -55,10 +55,10 @@ type Form struct {
 	// their names below it with slashes. There are none of a session that is one file. Nil: as Gather.
 	Files func(file string) (folder string, names []string)
 
-	// Tree reports whether there is anything beside a file that Gather would take it for a tree by. Nil: as Gather.
+	// Tree reports whether there is anything next to a file that Gather would take it for a tree by. Nil: as Gather.
 	Tree func(file string) bool
 
-	// Needs are patterns (path.Match) of the names of files that are no session without another one beside them: its name.
+	// Needs are patterns (path.Match) of the names of files that are no session without another one next to them: its name.
 	Needs map[string]string
 	// Database reads sessions that are in a database; nil: the client has none.
 	Database *Database
@@ -70,7 +70,7 @@ type Form struct {
 
 // Declared is what a reader says of itself, for people: docs/agents.md has it as a table.
 type Declared struct {
-	Reads     string // what of the client's files
+	Reads     string // which of the client's files
 	Exact     string // what is as it was sent
 	Estimated string // what is not recorded, and worked out; "": nothing
 }
@@ -99,7 +99,7 @@ type Store struct {
 
 	// Databases are patterns (path.Match) of the databases with sessions, from the same folder, with slashes.
 	Databases []string
-	// DatabaseEnv is the environment variable that names a database beside those; "": none does.
+	// DatabaseEnv is the environment variable that names a database next to those; "": none does.
 	DatabaseEnv string
 }
 
@@ -185,7 +185,7 @@ const (
 // SubtypeRestart is the subtype of a system line that says that the client was started again.
 const SubtypeRestart = "client_restart"
 
-// SubtypeResume is that of one that says so too, of a client that reads no thinking back but encrypted one.
+// SubtypeResume is the same for a client that reads back encrypted thinking alone.
 const SubtypeResume = "client_resume"
 
 // SubtypeRepeat is that of one whose client, too, sends the results before it a second time from there on.
@@ -204,7 +204,7 @@ type Line struct {
 	CWD       string    `json:"cwd,omitempty"`
 	Time      time.Time `json:"timestamp,omitzero"`
 	Agent     string    `json:"agentId,omitempty"`     // a subagent's id, with Sidechain
-	Sidechain bool      `json:"isSidechain,omitempty"` // it is of a subagent's own conversation
+	Sidechain bool      `json:"isSidechain,omitempty"` // it belongs to a subagent's own conversation
 
 	Meta    bool   `json:"isMeta,omitempty"`           // user: not typed by a person
 	Turn    string `json:"recordedTurn,omitempty"`     // user: a prompt, and what it does to the turn; "": its text and what is around it tell
@@ -317,7 +317,7 @@ type Usage struct {
 	CacheWrite int        `json:"cache_creation_input_tokens"`
 	CacheRead  int        `json:"cache_read_input_tokens"`
 	Output     int        `json:"output_tokens"`
-	Lifetimes  *Lifetimes `json:"cache_creation,omitempty"` // nil: the lifetime is not recorded
+	Lifetimes  *Lifetimes `json:"cache_creation,omitempty"` // nil: the TTL is not recorded
 	Details    *Details   `json:"output_tokens_details,omitempty"`
 	Tier       string     `json:"service_tier,omitempty"` // as recorded
 	Cost       float64    `json:"cost_usd,omitempty"`     // as recorded, USD
@@ -330,7 +330,7 @@ func (u *Usage) Thinks(n int) {
 	}
 }
 
-// Lifetimes are what was written to the cache by lifetime.
+// Lifetimes are what was written to the cache by TTL.
 type Lifetimes struct {
 	Minutes int `json:"ephemeral_5m_input_tokens"`
 	Hour    int `json:"ephemeral_1h_input_tokens"`
@@ -351,7 +351,7 @@ type Compact struct {
 	Model      string     `json:"model,omitempty"`     // of that call; "": not recorded
 	Preserved  *Preserved `json:"preservedMessages,omitempty"`
 	Range      *KeptRange `json:"preservedSegment,omitempty"`
-	Order      []string   `json:"order,omitempty"` // uuids of the first lines of what is in context behind it; nil: the summary, what it kept, what is sent again
+	Order      []string   `json:"order,omitempty"` // uuids of the first lines of the context behind it; nil: the summary, the kept messages, those sent again
 }
 
 // Preserved are messages that a compaction kept verbatim, by the uuid of their first line.

@@ -1,11 +1,11 @@
-// Package kimi reads the sessions of Kimi CLI: the journal of what it showed, with the summaries that stand in the contexts
-// beside it.
+// Package kimi reads the sessions of Kimi CLI: the journal of what it showed, with the summaries that stand in the
+// contexts next to it.
 //
 //	sessions/HASH/ID/wire.jsonl   context.jsonl   context_1.jsonl …   kimi.json, three folders up
 //
-// The journal has every prompt, response, result and usage, but not what a compaction wrote: that begins the context that the
-// client went on with. HASH is of the working directory, which kimi.json lists. (wire/types.py, soul/context.py and
-// soul/compaction.py of kimi-cli 1.49.)
+// The journal has every prompt, response, result and usage, but not what a compaction wrote: that begins the context
+// that the client went on with. HASH is the hash of the working directory, which kimi.json lists. (wire/types.py,
+// soul/context.py and soul/compaction.py of kimi-cli 1.49.)
 package kimi
 
 import (
@@ -25,7 +25,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
 
-// words.txt lists what of a session carries its structure.
+// words.txt lists the words that carry the structure of a session.
 //
 //go:embed words.txt
 var words string
@@ -42,7 +42,7 @@ func Form() foreign.Form {
 	return foreign.Form{
 		Name: "kimi-cli", Client: "Kimi CLI", Looks: looks, Convert: convert, Words: words,
 		Declared: foreign.Declared{
-			Reads:     "`wire.jsonl`, with the summaries in the contexts beside it",
+			Reads:     "`wire.jsonl`, with the summaries in the contexts next to it",
 			Exact:     "tokens of each request, the window, compactions",
 			Estimated: "the model, reminders, the request of a compaction, subagents in the background",
 		},
@@ -106,10 +106,10 @@ func files(file string) (folder string, names []string) {
 	return folder, names
 }
 
-// most is how many bytes of a file beside the journal are read.
+// most is how many bytes of a file next to the journal are read.
 const most = 1 << 20
 
-// gather puts the first line of the journal with what is beside it; nil: the journal has none.
+// gather puts the first line of the journal with what is next to it; nil: the journal has none.
 func gather(file string, _ *foreign.Writer) (io.Reader, error) {
 	folder, names := files(file)
 	if names == nil {

@@ -225,7 +225,7 @@ func (l *linter) otherSessions() {
 	}
 	for i := range l.nodes {
 		if n := &l.nodes[i]; n.session != "" && n.session != own {
-			l.add("other-session", n.number, "the session %.60q, most lines are of %.60q", n.session, own)
+			l.add("other-session", n.number, "the session %.60q, most lines belong to %.60q", n.session, own)
 		}
 	}
 }

@@ -199,7 +199,7 @@ func (c *converter) copied(m *message) bool {
 	return c.info != nil && c.info.Fork != "" && m.Time.Created < c.info.Time.Created
 }
 
-// sent reports whether the response after a provider's compaction was sent what that left: it is of the same provider, and
+// sent reports whether the response after a provider's compaction was sent what that left: it belongs to the same provider, and
 // of the same model, by its name here or by that of the response before.
 func (c *converter) sent(k int) bool {
 	made, before := &c.messages[k].flat.Native.Provenance, ""

@@ -153,7 +153,7 @@ const (
 	SignNoResponse RestartSign = `the answer "No response requested."`
 	SignVersion    RestartSign = "another client version"
 	SignQueue      RestartSign = "a prompt that a new process took from its queue"
-	SignResumed    RestartSign = "a line that says so"
+	SignResumed    RestartSign = "a line that states it"
 	SignTorn       RestartSign = "two records on one line: the first was cut off before its line ended"
 )
 

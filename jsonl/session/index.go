@@ -129,7 +129,7 @@ func (i *FileInfo) compare(e *indexEntry) {
 	case e.FileMtime > 0:
 		if written := time.UnixMilli(int64(e.FileMtime)); i.Changed.Sub(written) > staleAfter {
 			i.Standing = Stale
-			i.Why = fmt.Sprintf("the index is of %s, the file of %s", stamp(written), stamp(i.Changed))
+			i.Why = fmt.Sprintf("the index was written on %s, the file on %s", stamp(written), stamp(i.Changed))
 		}
 	}
 }

@@ -118,8 +118,8 @@ type DiscoverOptions struct {
 	Jobs  int         // files read at once; default 1
 	Cache *memo.Cache // keeps what was read of files; nil: none
 
-	// Read is called after each file, by one goroutine at a time, with what is known of its session before the others are read;
-	// nil: the file has none. Without Read nobody is told.
+	// Read is called after each file, by one goroutine at a time, with what is known of its session before the others
+	// are read; nil: the file has none. Without Read it is not reported.
 	Read func(*FileInfo)
 
 	// Failed is called with each session file, and each folder, that cannot be read. Nil: it is a warning.
@@ -280,7 +280,7 @@ func (d *discovery) folder(root *os.Root, dir string, entries []fs.DirEntry) {
 		}
 	}
 	for _, a := range agents {
-		// Older clients keep subagents beside the session that started them.
+		// Older clients keep subagents next to the session that started them.
 		if i, ok := at[a.session]; ok {
 			found[i].Subagents = append(found[i].Subagents, Subagent{ID: strings.TrimPrefix(a.ID, agentPrefix), Path: a.Path, Size: a.Size})
 			continue
@@ -304,7 +304,7 @@ func (d *discovery) folder(root *os.Root, dir string, entries []fs.DirEntry) {
 	}
 }
 
-// needed reports whether a file is one that is no session without another one. Where that is missing, it says so.
+// needed reports whether a file is no session without another one. It reports a missing one.
 func (d *discovery) needed(path string, entries []fs.DirEntry) bool {
 	for _, f := range Forms() {
 		for pattern, need := range f.Needs {
@@ -312,7 +312,7 @@ func (d *discovery) needed(path string, entries []fs.DirEntry) bool {
 				continue
 			}
 			if !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == need }) {
-				d.failed(path, fmt.Errorf("the session is lost without %s, which should stand beside it: copy the whole folder", need))
+				d.failed(path, fmt.Errorf("the session is lost without %s, which should be next to it: copy the whole folder", need))
 			}
 			return true
 		}
@@ -501,7 +501,7 @@ func ofSubagent(file string) (folder string, ok bool) {
 	return "", false
 }
 
-// Subagents lists the subagents' transcripts beside a session file, by name, or those in its database.
+// Subagents lists the subagents' transcripts next to a session file, by name, or those in its database.
 func Subagents(path string) ([]Subagent, []Warning, error) {
 	if file, id, ok := InDatabase(path); ok {
 		list, err := descendants(file, id)

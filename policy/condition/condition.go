@@ -88,7 +88,7 @@ func worded(text string, err error) error {
 		case "float64", "int":
 			return "number"
 		case "bool":
-			return "truth value"
+			return "boolean"
 		}
 		return "end"
 	})
@@ -97,7 +97,7 @@ func worded(text string, err error) error {
 	case strings.Contains(at.Message, "exceeds maximum allowed nodes"):
 		msg, hint = fmt.Sprintf("the condition has more than %d parts", maxNodes), "make it shorter"
 	case strings.Contains(at.Message, "mismatched types"), strings.Contains(at.Message, "invalid operation"):
-		hint = "compare numbers with numbers, and join truth values by and, or, not"
+		hint = "compare numbers with numbers, and join conditions by and, or, not"
 	case strings.Contains(at.Message, `Operator("=")`):
 		hint = "write == for a comparison; cold and turn_start need none"
 	case strings.Contains(at.Message, "number syntax"), strings.Contains(at.Message, `Operator(",")`):

@@ -44,7 +44,7 @@ func TestCompileErrors(t *testing.T) {
 		"cold ||\n  usd > 0.8":                 `:2:3: unknown variable "usd"`,
 		"used > limt":                          `:1:8: unknown variable "limt": did you mean limit?`,
 		"tokens":                               ":1:1: the condition is a number: compare it, such as tokens > 100000",
-		"cold > 3":                             ":1:6: invalid operation: > (mismatched types truth value and number): compare numbers with numbers",
+		"cold > 3":                             ":1:6: invalid operation: > (mismatched types boolean and number): compare numbers with numbers",
 		"cold || used >":                       ":1:14: unexpected end: close what is open",
 		"used > 0.8)":                          ":1:11: unexpected token",
 		"used > 'a'":                           ":1:8: a text has no place in a condition",

@@ -25,7 +25,7 @@ type Situation struct {
 	LastAct        float64 `expr:"last_act" unit:"requests" min:"0" doc:"since the stage last did anything, or since the start"`
 
 	TokensFreed float64 `expr:"tokens_freed" unit:"tokens" doc:"that the prompt is smaller by once the stage has done what it proposes, by the client's own estimate" needs:"edits"`
-	Payback     float64 `expr:"payback" unit:"requests" min:"0" doc:"until reading less from the cache has paid for writing it anew and for the stage's own calls; infinite where nothing is freed" needs:"edits"`
+	Payback     float64 `expr:"payback" unit:"requests" min:"0" doc:"until reading less from the cache has paid for writing it anew and for the stage's own requests; infinite where nothing is freed" needs:"edits"`
 }
 
 // Variable describes a variable of conditions.

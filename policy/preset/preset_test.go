@@ -155,7 +155,7 @@ func TestFor(t *testing.T) {
 		{"opencode@latest", recorded, preset.Chosen{Policy: "opencode-2.0.21"}},
 		{"opencode", recorded, preset.Chosen{"opencode-1.1.60", "", "opencode as of 2026-02-17; opencode-2.0.21 is newer: opencode@latest", false, "opencode-2.0.21 is newer: opencode@latest"}},
 		{"opencode", preset.Client{Time: day("2026-04-21")}, preset.Chosen{"opencode-1.14.20", "", "opencode as of 2026-04-21; opencode-2.0.21 is newer: opencode@latest", false, "opencode-2.0.21 is newer: opencode@latest"}},
-		{"opencode", preset.Client{Time: day("2025-06-01")}, preset.Chosen{"opencode-1.1.36", "", "the oldest opencode known; the session is of 2025-06-01; opencode-2.0.21 is newer: opencode@latest", true, "opencode-2.0.21 is newer: opencode@latest"}},
+		{"opencode", preset.Client{Time: day("2025-06-01")}, preset.Chosen{"opencode-1.1.36", "", "the oldest opencode known; session date 2025-06-01; opencode-2.0.21 is newer: opencode@latest", true, "opencode-2.0.21 is newer: opencode@latest"}},
 		{"claude-code", preset.Client{Product: "claude-code", Version: "2.1.5"}, preset.Chosen{"claude-code-2.1.12", "2.1.5", "claude-code 2.1.5 recorded the session, older than any known; claude-code-2.1.304 is newer: claude-code@latest", true, "claude-code-2.1.304 is newer: claude-code@latest"}},
 		{"codex", preset.Client{Product: "codex", Version: "0.142.5", Provider: "openai"}, preset.Chosen{"codex-0.140", "0.142.5", "codex 0.142.5 recorded the session; codex-0.150 is newer: codex@latest", false, "codex-0.150 is newer: codex@latest"}},
 		{"codex", preset.Client{Product: "codex", Version: "0.142.5"}, preset.Chosen{"codex-0.140", "0.142.5", "codex 0.142.5 recorded the session; codex-0.150 is newer: codex@latest", false, "codex-0.150 is newer: codex@latest"}},

@@ -144,7 +144,7 @@ func (l *Library) choose(name string, c Client) (Chosen, error) {
 		}
 	case c.Time.IsZero():
 	case day < list[0].Valid.From:
-		chosen = Chosen{Policy: list[0].Policy, Why: fmt.Sprintf("the oldest %s known; the session is of %s", product, day), Older: true}
+		chosen = Chosen{Policy: list[0].Policy, Why: fmt.Sprintf("the oldest %s known; session date %s", product, day), Older: true}
 	default:
 		i := len(list) - 1
 		for list[i].Valid.From > day {

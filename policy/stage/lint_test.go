@@ -129,7 +129,7 @@ func TestLint(t *testing.T) {
 			"1:43: cache.warm: it has no effect: cache.breakpoints: none caches nothing: leave it out (unused)"},
 		{"a tail where none is kept", "stages: [opencode_compaction: {tail_turns: 3}]", "1:44: opencode_compaction.tail_turns: it has no effect: opencode_compaction.count: 1.1.36 keeps no tail: leave it out (unused)"},
 		{"a tail where one is kept", "stages: [opencode_compaction: {count: \"1.18\", tail_turns: 3}]", ""},
-		{"a rule that the record stands for", "stages: [context_collapse: {source: recorded, span: 5, protect: 1}]", "1:65: context_collapse.protect: it has no effect: context_collapse.source: recorded follows the record alone: leave it out (unused)"},
+		{"a rule that the record stands for", "stages: [context_collapse: {source: recorded, span: 5, protect: 1}]", "1:65: context_collapse.protect: it has no effect: context_collapse.source: recorded follows the recorded session alone: leave it out (unused)"},
 		{"gates by hand", "stages: [microcompact_size: {manual: true, min_savings: 5}]", "1:57: microcompact_size.min_savings: it has no effect: microcompact_size.manual: true skips the gates: leave it out (unused)"},
 		{"files that are not attached", "stages: [autocompact, post_compact: {attachments: [plan], max_files: 2, skill_tokens: 1}]", "1:70: post_compact.max_files: it has no effect: post_compact.attachments has no files: leave it out (unused)\n" +
 			"1:87: post_compact.skill_tokens: it has no effect: post_compact.attachments has no skills: leave it out (unused)"},

@@ -57,10 +57,10 @@ func (r *Scores) measures() []Bar {
 	mape := add("read_mape", 0, u.Read.Scored, 5, "mean absolute error of the simulated cache read")
 	mape.Value, mape.Most = u.Read.MAPE, true
 	add("write_within_5", u.WriteNear, u.Requests, 92, "requests whose simulated cache write is within 5 %")
-	add("break_kind", u.Kind, u.Broken, 80, "breaks of the cache that are simulated, with something read where something was read")
+	add("break_kind", u.Kind, u.Broken, 80, "cache misses that are simulated, with something read where something was read")
 	add("break_amount", u.Amount, u.Broken, 70, "and the read is within 10 %")
 	add("break_alarms", u.FalseAlarms, u.Broken-u.Unexplained+u.FalseAlarms, 15,
-		"of the simulated breaks of the cache: the record has none").Most = true
+		"of the simulated cache misses: the recorded session has none").Most = true
 	cost := &r.Usage[0].CostError
 	for _, c := range []struct {
 		name       string
@@ -69,7 +69,7 @@ func (r *Scores) measures() []Bar {
 	}{
 		{"input_cost_mean", cost.Mean, 4, "mean error of a session's input cost by the simulated cache"},
 		{"input_cost_median", cost.Median, 2, "the median of these errors"},
-		{"input_cost_sum", math.Abs(cost.Expected), 2, "error of the input cost of all sessions together, with the misses that are expected and no line shows"},
+		{"input_cost_sum", math.Abs(cost.Expected), 2, "error of the input cost of all sessions together, with the expected cache misses that no line shows"},
 	} {
 		m := add(c.name, 0, cost.Sessions, c.bar, c.about)
 		m.Value, m.Most, m.Least = c.value, true, fewestSessions

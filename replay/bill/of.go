@@ -115,7 +115,7 @@ func key(c *session.Charge) int64 {
 }
 
 // unnamed stands for the model of an attempt that the recorded session does not name. It has no price.
-const unnamed = "not named in the record"
+const unnamed = "not named in the file"
 
 func hash(text string) int64 {
 	h := sha256.Sum256([]byte(text))

@@ -31,7 +31,7 @@ type Cause struct {
 }
 
 var kindTexts = map[BreakCause]string{
-	None: "hit", First: "first request", Expired: "lifetime over", ModelSwitch: "model switch",
+	None: "hit", First: "first request", Expired: "TTL expired", ModelSwitch: "model switch",
 	ToolsChanged: "tools or system prompt changed", ImageAdded: "image added or removed",
 	SkillRan: "a skill began or ended", EffortSet: "another reasoning effort set", Restart: "client started again", Thinking: "thinking of earlier turns stripped",
 	ContextFell: "the context fell, no line says why", BelowMinimum: "below the model's minimum",

@@ -231,7 +231,7 @@ func jsonProblem(data []byte, err error) (line int, what string) {
 	case errors.As(err, &kind) && kind.Field == "":
 		at, what = int(kind.Offset), kind.Value+" in place of a map"
 	case errors.As(err, &kind):
-		at, what = int(kind.Offset), strings.TrimPrefix(kind.Field, "Baseline.")+" is of the wrong kind ("+kind.Value+")"
+		at, what = int(kind.Offset), strings.TrimPrefix(kind.Field, "Baseline.")+" has the wrong kind ("+kind.Value+")"
 	}
 	return 1 + bytes.Count(data[:min(at, len(data))], []byte("\n")), what
 }

@@ -59,7 +59,7 @@ var decodings = []struct {
 	{"infinity", head + "cases: [{policy: none, expect: {events: {max: .inf}}}]", `c.yaml:4:47: events.max: ".inf" is not a number`, true},
 	{"a list of limits", head + "cases: [{policy: none, expect: {events: [1]}}]", "c.yaml:4:41: events: a list is not a map", false},
 	{"no limit", head + "cases: [{policy: none, expect: {events: {}}}]", "c.yaml:4:41: events: a map without a limit", false},
-	{"equals and max", head + "cases: [{policy: none, expect: {events: {equals: 1, max: 2}}}]", "c.yaml:4:41: events: equals beside min or max", false},
+	{"equals and max", head + "cases: [{policy: none, expect: {events: {equals: 1, max: 2}}}]", "c.yaml:4:41: events: equals next to min or max", false},
 	{"min above max", head + "cases: [{policy: none, expect: {events: {min: 2, max: 1}}}]", "c.yaml:4:41: events: min is above max", true},
 	{"negative tolerance", head + "within: -1\ncases: [{policy: none}]", `c.yaml:4:9: within: "-1" is not a distance from the baseline`, false},
 	{"a tolerance of words", head + "cases: [{policy: none, within: two%}]", `c.yaml:4:32: cases.within: "two%" is not a distance`, false},

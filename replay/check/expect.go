@@ -69,7 +69,7 @@ func (e *Expectation) CheckFields() error {
 	case e.Min == nil && e.Max == nil && e.Equals == nil && e.Within == nil:
 		return &strict.Error{Msg: "a map without a limit", Hint: limitHint}
 	case e.Equals != nil && (e.Min != nil || e.Max != nil):
-		return &strict.Error{Msg: "equals beside min or max", Hint: "keep one of them"}
+		return &strict.Error{Msg: "equals next to min or max", Hint: "keep one of them"}
 	case e.Min != nil && e.Max != nil && e.Min.Cmp(e.Max.Decimal) > 0:
 		return &strict.Error{Msg: "min is above max: no figure can keep both", Hint: "exchange them"}
 	}

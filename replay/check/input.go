@@ -38,12 +38,12 @@ func Input(file string, agents bool) (string, error) {
 		if st, serr := os.Stat(own); serr == nil && !st.IsDir() {
 			return sum(h), nil
 		}
-		return "", fmt.Errorf("reading the files beside %s: %w", file, err)
+		return "", fmt.Errorf("reading the files next to %s: %w", file, err)
 	}
 	defer root.Close()
 	for _, folder := range folders {
 		if err := addFolder(h, root, folder); err != nil {
-			return "", fmt.Errorf("reading the files beside %s: %w", file, err)
+			return "", fmt.Errorf("reading the files next to %s: %w", file, err)
 		}
 	}
 	return sum(h), nil

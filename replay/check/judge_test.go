@@ -480,12 +480,12 @@ func TestBaselineRoundTrip(t *testing.T) {
 		"":                                 "b.json:1: not a baseline: unexpected end of JSON input: make",
 		"[]":                               "b.json:1: not a baseline: array in place of a map: make",
 		"null":                             "b.json: schema \"\" is not ctxkit.baseline/v3: make",
-		`{"schema": 3}`:                    "b.json:1: not a baseline: schema is of the wrong kind (number): make",
+		`{"schema": 3}`:                    "b.json:1: not a baseline: schema has the wrong kind (number): make",
 		`{"schema": "ctxkit.baseline/v4"}`: "b.json: schema \"ctxkit.baseline/v4\" is not ctxkit.baseline/v3: make",
 		"{\n\"schema\": \"ctxkit.baseline/v2\",\n<":                 "b.json:3: not a baseline: invalid character '<'",
 		`{"schema": "ctxkit.baseline/v2", "more": 1}`:               `not a baseline: unknown field "more": make`,
-		"{\"schema\": \"ctxkit.baseline/v2\",\n\"cases\": 3}":       "b.json:2: not a baseline: cases is of the wrong kind (number): make",
-		`{"schema": "ctxkit.baseline/v2", "cases": [{"name": []}]}`: "not a baseline: cases.name is of the wrong kind (array): make",
+		"{\"schema\": \"ctxkit.baseline/v2\",\n\"cases\": 3}":       "b.json:2: not a baseline: cases has the wrong kind (number): make",
+		`{"schema": "ctxkit.baseline/v2", "cases": [{"name": []}]}`: "not a baseline: cases.name has the wrong kind (array): make",
 	} {
 		_, err := ReadBaseline("b.json", []byte(bad), "tool --update")
 		if err == nil || !strings.HasPrefix(err.Error(), "b.json:") || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "--update") {

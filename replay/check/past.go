@@ -135,7 +135,7 @@ func (j *judge) reference(r *CaseResult, old *BaselineSession, s *SessionReport,
 			if r.Old != nil {
 				why = r.Old.Err.Error()
 			}
-			s.Reasons = append(s.Reasons, fmt.Sprintf("ctxkit itself has changed from %s to %s, and cannot replay the baseline's policy (%s): what is its doing cannot be told from the policy's", j.baseline.Tool, j.run.Tool, why))
+			s.Reasons = append(s.Reasons, fmt.Sprintf("ctxkit itself has changed from %s to %s, and cannot replay the baseline's policy (%s): its part cannot be distinguished from the policy's", j.baseline.Tool, j.run.Tool, why))
 		}
 		return base
 	case !other && len(assumed) == 0:

@@ -23,7 +23,11 @@ func (c *Comparison) differ() {
 	for _, name := range append([]string{"payload_input", "cost_usd"}, names...) {
 		f, most := slices.Index(names, name), exact.Whole(0)
 		for p := 1; p < len(c.Policies); p++ {
-			for _, s := range either(none, all, c.Pairs[p].Sessions) {
+			sessions := c.Pairs[p].Sessions
+			if none {
+				sessions = all
+			}
+			for _, s := range sessions {
 				v := c.Sessions[s].Values
 				if d := v[p][f].Sub(v[0][f]).Abs(); d.Cmp(most) > 0 { // never where one is not known
 					most, c.Differ, c.DifferPolicy, c.DifferFigure = d, s, p, name
@@ -34,13 +38,6 @@ func (c *Comparison) differ() {
 			return
 		}
 	}
-}
-
-func either[T any](ok bool, a, b T) T {
-	if ok {
-		return a
-	}
-	return b
 }
 
 // Evidence is where to see the difference in the session in which the policies differ most: their views side by side

@@ -12,7 +12,7 @@ import (
 
 // CostPart is a part of the difference in cost between two policies.
 type CostPart struct {
-	Name   string        `json:"part"`             // `content`, `breaks`, `lifetime`, `placement`, `own calls`, `output`
+	Name   string        `json:"part"`             // `content`, `breaks`, `TTL`, `placement`, `own requests`, `output`
 	Stages []string      `json:"stages,omitempty"` // of `breaks`: whose edits cost the most, at most mostStages
 	USD    exact.Decimal `json:"usd"`
 }

@@ -20,7 +20,7 @@ const RowsSchema = "ctxkit.rows/v1"
 type InputRows struct {
 	Input    int               // its place among the inputs of all shards, from 0
 	Warnings []session.Warning // of reading it
-	Failed   string            // why it failed, or could be read in part only; "": neither
+	Failed   string            // why it failed, or could be read in part only; "": it was read
 	Empty    []Origin          // conversations without a request
 	Sessions []ComparedSession
 }
@@ -65,7 +65,7 @@ func (o *InputRows) lines() (list []rowLine) {
 	return list
 }
 
-// add adds a line of the outcome's input, of a comparison of so many policies.
+// add adds a line of the outcome's input, of a comparison of a number of policies.
 func (o *InputRows) add(line *rowLine, policies int) error {
 	members := 0
 	for _, there := range []bool{line.Warning != nil, line.Failed != "", line.Empty != nil, line.Row != nil} {
@@ -145,7 +145,7 @@ var ErrNoRows = errors.New("no rows of a comparison")
 // ErrCut is wrapped by the error of ReadRows for rows that end too early.
 var ErrCut = errors.New("the rows end too early")
 
-// ReadRows reads what WriteRows writes. Its error is of type *RowsError where a line is wrong.
+// ReadRows reads what WriteRows writes. Its error has the type *RowsError where a line is wrong.
 func ReadRows(r io.Reader) (*Rows, error) {
 	in := bufio.NewReader(r)
 	var head rowsHead
@@ -185,7 +185,7 @@ func readHead(line []byte, h *rowsHead, r *Rows) error {
 	}
 	switch {
 	case !slices.Equal(h.Figures, Names()):
-		return errors.New("the rows have other figures: they are of another build")
+		return errors.New("the rows have other figures: they were written by another build")
 	case len(h.Policies) == 0:
 		return errors.New("the rows have no policy")
 	case h.Shard < 1 || h.Shard > h.Shards:

@@ -165,7 +165,7 @@ func (c *comparison) text(v *view.View, id policy.ItemID) string {
 		text, err := v.Text(t)
 		c.fail(err)
 		if r := v.Replacement(t); text == "" && r != nil && r.Tokens > 0 {
-			text = "(a stand-in of " + strconv.Itoa(r.Tokens) + " tokens)"
+			text = "(a placeholder of " + strconv.Itoa(r.Tokens) + " tokens)"
 		}
 		if s != "" {
 			s += "\n"

@@ -35,7 +35,7 @@ func measures() []measure {
 type Tally [][]interval.Ratio
 
 // TallyOf sums a replay up: the tokens that each request sends and what it costs; and of a session with compactions that
-// nobody asked for, how many there are for 100,000 tokens of history, and the tokens that each begins with.
+// no user asked for, how many there are for 100,000 tokens of history, and the tokens that each begins with.
 func TallyOf(tl *replay.Timeline) Tally {
 	s := make(Tally, len(measures()))
 	for i := range s {

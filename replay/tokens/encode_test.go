@@ -168,7 +168,7 @@ func TestEncodedContent(t *testing.T) {
 			t.Errorf("ratio %g: %d tokens, want %d", ratio, got, want)
 		}
 		if got := table.Content(&policy.Content{Kind: jsonl.KindText, Tokens: 5000}); got != 5000 {
-			t.Errorf("ratio %g: a stand-in of 5000 tokens counts %d", ratio, got)
+			t.Errorf("ratio %g: a placeholder of 5000 tokens counts %d", ratio, got)
 		}
 	}
 }

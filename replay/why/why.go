@@ -44,7 +44,7 @@ type SessionBreaks struct {
 	CacheFit    *replay.CacheFit       `json:"cache_fit,omitempty"`            // of the recorded session's own replay
 	Breaks      []CacheBreak           `json:"breaks"`                         // the most expensive first
 	Causes      []BreakSum             `json:"causes"`                         // the most expensive first
-	Total       BreakSum               `json:"total"`                          // of all breaks
+	Total       BreakSum               `json:"total"`                          // of all cache misses
 	InRecord    *RecordedBreaks        `json:"breaks_of_the_record,omitempty"` // of another policy: what the recorded session lost
 	Spent       price.USD              `json:"spent_usd,omitzero"`             // what was billed, and for a policy or without usage Cost
 	Expenses    []Expense              `json:"expenses"`                       // of Spent, to the last digit; the most expensive first

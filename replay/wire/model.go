@@ -214,7 +214,7 @@ func (r *renderer) block(t policy.Target) (BodyBlock, error) {
 		return b, err
 	}
 	if text == "" && c != nil && c.Tokens > 0 {
-		text = fmt.Sprintf("[a stand-in of %d tokens]", c.Tokens)
+		text = fmt.Sprintf("[a placeholder of %d tokens]", c.Tokens)
 	}
 	return b, r.replaced(&b, raw, text)
 }
@@ -333,7 +333,7 @@ func (r *renderer) content(t policy.Target, c *policy.Content) (b BodyBlock, err
 	default:
 		if text, err = r.view.Text(t); text == "" && c.Tokens > 0 {
 			made := r.view.Synthetic(t.Item)
-			if text = fmt.Sprintf("[%s: a stand-in of %d tokens]", made.Label, c.Tokens); made.Attached {
+			if text = fmt.Sprintf("[%s: a placeholder of %d tokens]", made.Label, c.Tokens); made.Attached {
 				text = fmt.Sprintf("[placeholder for %s: %d tokens, on no line of the session]", made.Label, c.Tokens)
 			}
 		}

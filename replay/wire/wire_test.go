@@ -136,7 +136,7 @@ func TestModel(t *testing.T) {
 			Insert: []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: 5000}}}},
 			Tail:   []policy.Synthetic{{Role: "user", Label: "continue", Contents: []policy.Content{*text(jsonl.KindText, "Go on.")}}},
 		}}, []string{
-			`{"role":"user","content":[{"type":"text","text":"[summary: a stand-in of 5000 tokens]"}]}`,
+			`{"role":"user","content":[{"type":"text","text":"[summary: a placeholder of 5000 tokens]"}]}`,
 			plain[3],
 			strings.Replace(plain[4], `"And this?"}`, `"And this?\n"},{"type":"text","text":"Go on."}`, 1),
 		}},

@@ -86,7 +86,7 @@ func OfDecimal(n int64) (v Cell, ok bool) {
 
 const decimalLimit = 1_000_000_000_000_000_000 // 10^Precision
 
-// A row group ends at so many rows, or bytes of text.
+// A row group ends at a number of rows, or bytes of text.
 const (
 	groupRows = 1 << 15
 	groupText = 16 << 20
@@ -309,7 +309,7 @@ func (c *chunk) data() []byte {
 	return page
 }
 
-// packed appends values of so many bits as one bit-packed run of the hybrid RLE encoding, whose own runs zstd makes
+// packed appends values of n bits as one bit-packed run of the hybrid RLE encoding, whose own runs zstd makes
 // up for. The encoder of parquet-go gives other bytes on other processors.
 func packed[N byte | int32](to []byte, values []N, width int) []byte {
 	if len(values) == 0 {
@@ -322,7 +322,7 @@ func packed[N byte | int32](to []byte, values []N, width int) []byte {
 	return append(to, make([]byte, end-len(to))...)
 }
 
-// appendBits appends values of so many bits, the lowest first.
+// appendBits appends values of n bits, the lowest first.
 func appendBits[N byte | int32 | int64](to []byte, values []N, width int) []byte {
 	left, n := uint64(0), 0
 	for _, v := range values {

@@ -388,7 +388,7 @@ func (s *sessionScreen) compactionKeys(t *textScreen, list []int) []action {
 	}
 }
 
-// compaction shows one compaction: what was sent before it, its summary, what is sent after it.
+// compaction shows one compaction: the payload before it, its summary, the payload after it.
 func (s *sessionScreen) compaction(t *textScreen, list []int, n int) tea.Cmd {
 	if n == 0 {
 		s.m.note = "no compaction there"
@@ -437,7 +437,7 @@ func (s *sessionScreen) compaction(t *textScreen, list []int, n int) tea.Cmd {
 	})
 }
 
-// view is what is sent at a request under a policy; without one the whole history.
+// view is the payload at a request under a policy; without one the whole history.
 func (o *Opened) view(j *job, pol *policy.Policy, n int) (*view.View, error) {
 	return o.Record.ViewAt(pol, o.until(j), n)
 }

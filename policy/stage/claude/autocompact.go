@@ -22,8 +22,8 @@ type Autocompact struct {
 	MaxOutput    int                   `yaml:"max_output" doc:"the largest summary that the request allows; 0: as the session's requests" unit:"tokens" min:"0"`
 	Retries      int                   `yaml:"ptl_retries" doc:"further calls when the compaction's own request is too long, each dropping the oldest rounds" unit:"calls" min:"0"`
 	Gap          string                `yaml:"ptl_gap" doc:"whether the API says by how much it is too long: rounds are dropped until that is covered, or a fifth of them a call" enum:"reported,unknown"`
-	MaxFailures  int                   `yaml:"max_failures" doc:"no further automatic try for a prompt after so many failures in a row; 0: each request tries again" unit:"failures" min:"0"`
-	MaxRefills   int                   `yaml:"max_refills" doc:"the turn ends in place of a compaction where so many in a row came within refill_requests of the one before; 0: it never does" unit:"compactions" min:"0"`
+	MaxFailures  int                   `yaml:"max_failures" doc:"no further automatic try for a prompt after this number of failures in a row; 0: each request tries again" unit:"failures" min:"0"`
+	MaxRefills   int                   `yaml:"max_refills" doc:"the turn ends in place of a compaction where this number in a row came within refill_requests of the one before; 0: it never does" unit:"compactions" min:"0"`
 	RefillSpan   int                   `yaml:"refill_requests" doc:"a compaction fewer requests after the one before, for the same prompt, counts for max_refills" unit:"requests" min:"1"`
 	KeepRecent   int                   `yaml:"keep_recent" doc:"the newest rounds that stay verbatim behind the summary; a round is a response and what follows it" unit:"rounds" min:"0"`
 	Manual       string                `yaml:"manual" doc:"compactions the user requested: replay or ignore them" enum:"replay,ignore"`

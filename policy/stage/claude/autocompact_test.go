@@ -368,7 +368,7 @@ func TestAutocompactRetries(t *testing.T) {
 				if call.Retries != tt.want || call.Input-limit != tt.sent {
 					t.Errorf("%d retries, %d over the limit; want %d and %d", call.Retries, call.Input-limit, tt.want, tt.sent)
 				}
-				_, after, _ := strings.Cut(reason, "a stand-in of 5000 tokens")
+				_, after, _ := strings.Cut(reason, "a placeholder of 5000 tokens")
 				if tt.sent > 0 {
 					_, after, _ = strings.Cut(reason, fmt.Sprintf("does not fit %s", policy.Thousands(limit)))
 				}

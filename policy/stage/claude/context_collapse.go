@@ -13,7 +13,7 @@ import (
 
 // ContextCollapse are the parameters of context_collapse.
 type ContextCollapse struct {
-	Source       string                `yaml:"source" doc:"what is followed: the collapses on record, the simulated rule, or both, the rule where the record does nothing; auto: the record where there is one, else the rule" enum:"auto,recorded,simulated,both"`
+	Source       string                `yaml:"source" doc:"the rule: the recorded collapses, the simulated rule, or both (the simulated rule where nothing is recorded); auto: the recorded ones where there are any, else the simulated rule" enum:"auto,recorded,simulated,both"`
 	StageAt      int                   `yaml:"stage_at" doc:"spans are staged once used reaches this; auto: commit_at less the window's warning_offset" unit:"tokens" min:"0" zero:"auto"`
 	CommitAt     int                   `yaml:"commit_at" doc:"staged spans are committed once used reaches this; auto: the auto-compact threshold" unit:"tokens" min:"0" zero:"auto"`
 	Target       int                   `yaml:"target" doc:"spans are committed until used is below this; auto: stage_at" unit:"tokens" min:"0" zero:"auto"`
@@ -37,7 +37,7 @@ func defineContextCollapse() policy.Definition {
 	return policy.Definition{
 		Name:    "context_collapse",
 		Summary: "Early spans of whole turns are summarised ahead of need, and once used reaches commit_at each becomes one placeholder message, lowest risk first.",
-		Source:  "Claude Code, the five-level pipeline analysis and the analysis of views and caching; which spans are chosen, and when, is in neither and is this project's own rule. So is that a span whose summary request exceeds the effective window is not staged, and is tried again at the next request",
+		Source:  "Claude Code, the five-level pipeline analysis and the analysis of views and caching; which spans are chosen, and when, is not in the analyses and is this project's own rule. So is that a span whose summary request exceeds the effective window is not staged, and is tried again at the next request",
 		Truth:   policy.TruthDescribed,
 		Moments: policy.Prepare,
 		Params: &ContextCollapse{
@@ -80,7 +80,7 @@ func checkContextCollapse(c *policy.Check) {
 		c.Add(policy.RuleNever, "context_collapse.protect", "make it smaller", "%d is not below %d, %s", p.Protect, limit, what)
 	}
 	for _, name := range []string{"stage_at", "commit_at", "target", "protect"} {
-		c.Unused("context_collapse."+name, p.Source == "recorded", "context_collapse.source: recorded follows the record alone")
+		c.Unused("context_collapse."+name, p.Source == "recorded", "context_collapse.source: recorded follows the recorded session alone")
 	}
 }
 

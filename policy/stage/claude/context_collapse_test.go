@@ -318,7 +318,7 @@ func TestContextCollapseCall(t *testing.T) {
 		if want := (map[string]int{"span_tokens": 100, "span_turns": 1, "risk_percent": 0}); !cmp.Equal(e.Detail, want) {
 			t.Errorf("detail %v", e.Detail)
 		}
-		if want := "used 500 >= stage_at 1: 1 turn of 100 tokens staged, risk 0.00; summary: a stand-in of 10 tokens"; e.Reason != want {
+		if want := "used 500 >= stage_at 1: 1 turn of 100 tokens staged, risk 0.00; summary: a placeholder of 10 tokens"; e.Reason != want {
 			t.Errorf("reason %q", e.Reason)
 		}
 	}

@@ -19,7 +19,7 @@ type MicrocompactSize struct {
 	Tools      []string `yaml:"tools" doc:"tools whose results may be compacted; a trailing * matches any rest"`
 	Persist    bool     `yaml:"persist" doc:"save the result to a file and leave a stub that names it; false: leave the cleared text"`
 	Gate       string   `yaml:"gate" doc:"what the warning test reads: the last response's usage, or that plus the estimate of what came after" enum:"last_usage,usage_plus_tail"`
-	State      string   `yaml:"state" doc:"own: decide alone; recorded: where the record has a microcompaction, clear just what it names and decide nothing else there" enum:"own,recorded"`
+	State      string   `yaml:"state" doc:"own: decide alone; recorded: where the session has a recorded microcompaction, clear the results it names and decide nothing else there" enum:"own,recorded"`
 	Manual     bool     `yaml:"manual" doc:"skip the warning and savings gates, as a compaction by hand does"`
 }
 

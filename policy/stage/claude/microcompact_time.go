@@ -31,7 +31,7 @@ func defineMicrocompactTime() policy.Definition {
 		Truth:   policy.TruthDescribed,
 		Moments: policy.Prepare,
 		Params:  &MicrocompactTime{Enabled: true, Gap: time.Hour, KeepRecent: 5, Tools: compactable()},
-		Example: `before: keep_recent 2; Glob, Read and Grep results; the last assistant message is of 12:00, the request of 13:10
+		Example: `before: keep_recent 2; Glob, Read and Grep results; the last assistant message is from 12:00, the request from 13:10
 after:  the Glob result is "[Old tool result content cleared]"; its tool_use and the other two results are unchanged`,
 		Limits: microcompactTimeLimits,
 		Check:  func(c *policy.Check) { c.Warm("microcompact_time.gap", c.Stage.Params.(*MicrocompactTime).Gap) },

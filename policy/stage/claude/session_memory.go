@@ -14,11 +14,11 @@ import (
 // SessionMemory are the parameters of session_memory.
 type SessionMemory struct {
 	MinTokens       int                   `yaml:"min_tokens" doc:"the messages kept weigh at least this" unit:"tokens" min:"0"`
-	MinTextMessages int                   `yaml:"min_text_messages" doc:"and hold at least so many messages with text" unit:"messages" min:"0"`
+	MinTextMessages int                   `yaml:"min_text_messages" doc:"and hold at least this number of messages with text" unit:"messages" min:"0"`
 	MaxTokens       int                   `yaml:"max_tokens" doc:"no earlier message is taken once they weigh this" unit:"tokens" min:"0"`
 	InitTokens      int                   `yaml:"init_tokens" doc:"used tokens at which the summary is first written" unit:"tokens" min:"0"`
 	GrowthTokens    int                   `yaml:"growth_tokens" doc:"it is brought up to date once used has grown by this" unit:"tokens" min:"0"`
-	GrowthToolCalls int                   `yaml:"growth_tool_calls" doc:"and so many tools were called since, or the last response called none" unit:"calls" min:"0"`
+	GrowthToolCalls int                   `yaml:"growth_tool_calls" doc:"and this number of tools was called since, or the last response called none" unit:"calls" min:"0"`
 	Summary         policy.SummaryChoices `yaml:"summary" doc:"used if the session's own summary.md is not next to the transcript, first that can: recorded, outline, fixed: N tokens"`
 	Wording         string                `yaml:"wording" doc:"the text before the summary: one line that announces it (below), or the words of the client's summary message (continued)" enum:"below,continued"`
 	Prefix          string                `yaml:"prefix" doc:"what a request that brings the summary up to date begins with: the session's warm prefix or a system prompt of its own; no source says, the former is assumed" enum:"session,own"`
@@ -30,7 +30,7 @@ func defineSessionMemory() policy.Definition {
 	return policy.Definition{
 		Name:    "session_memory",
 		Summary: "Before a request whose used tokens reach the auto-compact threshold, the view becomes the summary that was kept up to date in the background, and the newest messages verbatim; only where there is none does autocompact follow.",
-		Source:  "Claude Code, the five-level pipeline analysis; the threshold analysis of 2.1.x has the same order. Neither says what becomes of an update whose request exceeds the effective window: here it fails, and the next response tries again",
+		Source:  "Claude Code, the five-level pipeline analysis; the threshold analysis of 2.1.x has the same order. Both are silent about an update whose request exceeds the effective window: here it fails, and the next response tries again",
 		Truth:   policy.TruthDescribed,
 		Moments: policy.Respond | policy.Prepare,
 		Params: &SessionMemory{

@@ -39,7 +39,7 @@ type Window struct {
 	WarningOffset  int    `yaml:"warning_offset" doc:"warning threshold = base - this" unit:"tokens" min:"0"`
 	BlockingOffset int    `yaml:"blocking_offset" doc:"blocking limit = blocking_from - this" unit:"tokens" min:"0"`
 	BlockingFrom   string `yaml:"blocking_from" doc:"what the blocking limit is counted from: the context window; the effective window, with auto_compact_window in it; or the model's own, which is the context window less the reserve" enum:"window,effective,model"`
-	CompactWindow  int    `yaml:"auto_compact_window" doc:"CLAUDE_CODE_AUTO_COMPACT_WINDOW, or the setting autoCompactWindow: automatic compaction goes by this window where it is smaller; auto: by the context window" unit:"tokens" min:"1" zero:"auto"`
+	CompactWindow  int    `yaml:"auto_compact_window" doc:"CLAUDE_CODE_AUTO_COMPACT_WINDOW, or the setting autoCompactWindow: automatic compaction uses this window where it is smaller; auto: the context window" unit:"tokens" min:"1" zero:"auto"`
 	LeastWindow    int    `yaml:"auto_compact_least" doc:"a smaller auto_compact_window is raised to this" unit:"tokens" min:"0"`
 	NoMillion      bool   `yaml:"disable_1m" doc:"CLAUDE_CODE_DISABLE_1M_CONTEXT: a context window of 1,000,000 counts as 200,000"`
 	PctOverride    string `yaml:"pct_override" doc:"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: percent of the effective window, parsed as JavaScript's parseFloat; empty: none"`

@@ -22,7 +22,7 @@ func defineDedupe() policy.Definition {
 	return policy.Definition{
 		Name:    "dedupe",
 		Summary: "Before a request, a tool result whose text is that of a newer result becomes a pointer to it.",
-		Source:  "no product. Texts are compared byte by byte, whatever tools they are of; a result with an image is left alone",
+		Source:  "no product. Texts are compared byte by byte, whatever tool returned them; a result with an image is left alone",
 		Truth:   policy.TruthOwn,
 		Moments: policy.Prepare,
 		Params:  &Dedupe{MinTokens: 50, Tools: allTools()},

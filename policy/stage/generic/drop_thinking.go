@@ -11,7 +11,7 @@ import (
 // DropThinking are the parameters of drop_thinking.
 type DropThinking struct {
 	Keep int `yaml:"keep" doc:"the newest turns of the user that keep their thinking, the current one among them" unit:"turns" min:"1"`
-	Step int `yaml:"step" doc:"act only once so many turns with thinking are older, so that the prefix changes rarely" unit:"turns" min:"1"`
+	Step int `yaml:"step" doc:"act only once this number of turns with thinking is older, so that the prefix changes rarely" unit:"turns" min:"1"`
 }
 
 const dropThinkingStage = "drop_thinking"
@@ -20,7 +20,7 @@ func defineDropThinking() policy.Definition {
 	return policy.Definition{
 		Name:    dropThinkingStage,
 		Summary: "Before a request, the thinking of all turns but the current one leaves the messages.",
-		Source:  "no product. What the API asks for holds: the thinking of the last tool loop stays, also where a prompt followed its results at once. Models with preserved thinking lose what they keep; a replay says so",
+		Source:  "no product. What the API asks for holds: the thinking of the last tool loop stays, also where a prompt followed its results at once. Models with preserved thinking lose what they keep; a replay reports it",
 		Truth:   policy.TruthOwn,
 		Moments: policy.Prepare,
 		Params:  &DropThinking{Keep: 1, Step: 1},

@@ -14,7 +14,7 @@ type Summarize struct {
 	TriggerTokens int     `yaml:"trigger_tokens" doc:"summarize once the context has this; 0: trigger_share holds" unit:"tokens" min:"0"`
 	TriggerShare  float64 `yaml:"trigger_share" doc:"summarize once the context has this share of the window, where trigger_tokens is 0" min:"0" max:"1"`
 	Reserve       int     `yaml:"reserve" doc:"tokens of the window that stay free, where trigger_share leaves less" unit:"tokens" min:"0"`
-	Keep          int     `yaml:"keep" doc:"the newest messages that stay beside the summary, in the unit of by; more where a call would lose its result" unit:"tokens, turns or messages" min:"0"`
+	Keep          int     `yaml:"keep" doc:"the newest messages that stay next to the summary, in the unit of by; more where a call would lose its result" unit:"tokens, turns or messages" min:"0"`
 	By            string  `yaml:"by" doc:"what keep counts: tokens; turns of the user, the current one among them; messages, the results of one response being one or more; or spoken, messages without those of results" enum:"tokens,turns,messages,spoken"`
 	Ratio         float64 `yaml:"ratio" doc:"when over 0, a fixed summary has this share of the tokens that it replaces" min:"0" max:"1"`
 	Prompt        int     `yaml:"prompt_tokens" doc:"the prompt that asks for the summary, and where the prefix is own its system prompt" unit:"tokens" min:"0"`

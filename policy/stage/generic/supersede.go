@@ -27,7 +27,7 @@ type Supersede struct {
 func defineSupersede() policy.Definition {
 	return policy.Definition{
 		Name:    "supersede",
-		Summary: "Before a request, a tool result about a file or a command that a newer result covers becomes a line that says so.",
+		Summary: "Before a request, a tool result about a file or a command that a newer result covers becomes a line that names the newer one.",
 		Source: "no product. A read covers earlier reads of its lines; one of the whole file, or a Write, also what edits printed and searches in that file. A search covers an earlier one of the same input, a command one of the same words. " +
 			"What failed covers nothing, nor does a read that only says that the file is unchanged",
 		Truth:   policy.TruthOwn,

@@ -233,7 +233,7 @@ func TestGooseToolPairsText(t *testing.T) {
 	c.Assistant(stagetest.Say("done too"))
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineGooseToolPairs(), &GooseToolPairs{Cutoff: 1, Batch: 1, Prompt: 130, Tokens: 40}))
 	r.All()
-	if diff := cmp.Diff([]string{"m0", "text beside calls", "m4", "m5", "m6", "m7", "m8", "summary of a call", "summary of a call"}, stagetest.Order(r)); diff != "" {
+	if diff := cmp.Diff([]string{"m0", "text next to calls", "m4", "m5", "m6", "m7", "m8", "summary of a call", "summary of a call"}, stagetest.Order(r)); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 	call := r.View.Edits()[0].Call

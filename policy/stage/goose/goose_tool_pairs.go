@@ -23,13 +23,13 @@ const toolPairsName = "goose_tool_pairs"
 func defineGooseToolPairs() policy.Definition {
 	return policy.Definition{
 		Name:    toolPairsName,
-		Summary: "Beside a response, once earlier turns have more than 10 calls over a number that grows with the window (24 of 200,000 tokens), the oldest 10 calls and their results are summarised one by one, and the summaries follow as messages of the user's.",
+		Summary: "Together with a response, once earlier turns have more than 10 calls over a number that grows with the window (24 of 200,000 tokens), the oldest 10 calls and their results are summarised one by one, and the summaries follow as messages of the user's.",
 		Source:  "Goose, crates/goose/src/context_mgmt/mod.rs (compute_tool_call_cutoff, tool_ids_to_summarize, summarize_tool_call) and agents/agent.rs (reply_internal), commit 475968db; a response with several calls goes as a whole, its texts stay, and a cheaper model would write the summaries where one is set",
 		Truth:   policy.TruthDocumented,
 		Moments: policy.Prepare | policy.Respond,
 		Params:  &GooseToolPairs{Threshold: 0.8, Batch: 10, Prompt: 130, Tokens: 40},
 		Example: `before: 35 calls of earlier turns in a window of 200,000
-after:  25 calls, the response beside which they were summarised, and 10 messages such as "A call to github was made to get the project status"`,
+after:  25 calls, the response with which they were summarised, and 10 messages such as "A call to github was made to get the project status"`,
 		Window: true,
 		Limits: pairLimits,
 		New:    policy.Maker(func(p GooseToolPairs) policy.Stage { return &gooseToolPairs{p: p} }),
@@ -179,7 +179,7 @@ func (s *gooseToolPairs) summarize(c *policy.Context, pairs []pair) []policy.Edi
 		p.items = append(p.items, answers[p.call]...)
 		e := policy.Edit{Kind: policy.KindRemove, Trigger: "auto", Items: p.items, Reason: reason}
 		if len(p.texts) > 0 {
-			e.Kind, e.Insert = policy.KindCollapse, []policy.Synthetic{{Role: "assistant", Label: "text beside calls", Contents: p.texts}}
+			e.Kind, e.Insert = policy.KindCollapse, []policy.Synthetic{{Role: "assistant", Label: "text next to calls", Contents: p.texts}}
 		}
 		edits = append(edits, e)
 		about = append(about, p.call)

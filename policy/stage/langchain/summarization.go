@@ -14,10 +14,10 @@ import (
 type Summarization struct {
 	TriggerTokens   int                   `yaml:"trigger_tokens" doc:"summarize at this estimate of the messages; with other triggers, all have to hold; 0: not looked at" unit:"tokens" min:"0"`
 	TriggerFraction float64               `yaml:"trigger_fraction" doc:"summarize at this share of the window; 0: not looked at" min:"0" max:"1"`
-	TriggerMessages int                   `yaml:"trigger_messages" doc:"summarize at so many messages, a tool result being one; 0: not looked at" unit:"messages" min:"0"`
+	TriggerMessages int                   `yaml:"trigger_messages" doc:"summarize at this number of messages, a tool result being one; 0: not looked at" unit:"messages" min:"0"`
 	KeepTokens      int                   `yaml:"keep_tokens" doc:"the newest messages that stay; 0: keep_messages or keep_fraction holds" unit:"tokens" min:"0"`
 	KeepFraction    float64               `yaml:"keep_fraction" doc:"the newest share of the window that stays; 0: keep_messages or keep_tokens holds" min:"0" max:"1"`
-	KeepMessages    int                   `yaml:"keep_messages" doc:"the newest messages that stay, where neither of the others holds" unit:"messages" min:"0"`
+	KeepMessages    int                   `yaml:"keep_messages" doc:"the newest messages that stay, where both others are 0" unit:"messages" min:"0"`
 	TrimTokens      int                   `yaml:"trim_tokens" doc:"the newest of what goes is shown to the summarizer, up to this" unit:"tokens" min:"0"`
 	Prompt          int                   `yaml:"prompt_tokens" doc:"the prompt that asks for the summary" unit:"tokens" min:"0"`
 	Summary         policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`

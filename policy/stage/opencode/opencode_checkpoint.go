@@ -17,7 +17,7 @@ import (
 type OpencodeCheckpoint struct {
 	Auto         bool                  `yaml:"auto" doc:"compact by size (compaction.auto); false: only when the user asks"`
 	Rules        string                `yaml:"rules" doc:"the first release whose rules apply: 2.0.21 keeps a tenth of the window free, cuts results at 1,250 characters and sends a request that is too large again as text" enum:"2.0.3,2.0.21"`
-	Keep         int                   `yaml:"keep" doc:"the newest text that stays beside the summary (compaction.keep.tokens)" unit:"tokens" min:"0"`
+	Keep         int                   `yaml:"keep" doc:"the newest text that stays next to the summary (compaction.keep.tokens)" unit:"tokens" min:"0"`
 	Buffer       int                   `yaml:"buffer" doc:"kept free of the window (compaction.buffer); -1: 20,000 and no less than the answer by 2.0.3, a tenth of the window and no less than 16,000 by 2.0.21" unit:"tokens" min:"-1"`
 	InputLimit   *int                  `yaml:"input_limit" doc:"the most that the provider takes of the model (limit.input); left out: as in OpenCode's own table" unit:"tokens" min:"1"`
 	Summary      policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`

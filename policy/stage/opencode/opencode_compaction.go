@@ -16,7 +16,7 @@ type OpencodeCompaction struct {
 	Count          string                `yaml:"count" doc:"the first version whose arithmetic and view apply: 1.1.36 leaves cache writes out, tests > and keeps no tail; 1.1.57 and 1.1.60 count all and test >=; 1.18.3 and 1.18 keep a tail, too" enum:"1.1.36,1.1.57,1.1.60,1.18.3,1.18"`
 	Reserved       int                   `yaml:"reserved" doc:"taken from the input limit, where there is one (from 1.1.57 on); -1: min(20,000, largest output)" unit:"tokens" min:"-1"`
 	InputLimit     *int                  `yaml:"input_limit" doc:"the most that the provider takes of the model (limit.input); left out: as in OpenCode's own table, such as 272000 for GPT-5" unit:"tokens" min:"1"`
-	OutputMax      int                   `yaml:"output_token_max" doc:"OPENCODE_EXPERIMENTAL_OUTPUT_TOKEN_MAX: kept free for the answer, at most; 1.18 goes by 32,000 where a step has just ended, and by this before a request" unit:"tokens" min:"1"`
+	OutputMax      int                   `yaml:"output_token_max" doc:"OPENCODE_EXPERIMENTAL_OUTPUT_TOKEN_MAX: kept free for the answer, at most; 1.18 uses 32,000 where a step has just ended, and this before a request" unit:"tokens" min:"1"`
 	TailTurns      int                   `yaml:"tail_turns" doc:"newest turns that may be kept verbatim (1.18); -1: the version's own, 0: none" unit:"turns" min:"-1"`
 	PreserveRecent int                   `yaml:"preserve_recent_tokens" doc:"size limit of the kept turns (1.18); -1: a quarter of the usable window within the version's bounds" unit:"tokens" min:"-1"`
 	Summary        policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`

@@ -73,7 +73,7 @@ func TestPiOrder(t *testing.T) {
 		t.Errorf("-want +got\n%s", diff)
 	}
 	e := r.View.Edits()[0]
-	if want := "used 10000 > 9000; summary: a stand-in of 10 tokens"; e.Reason != want {
+	if want := "used 10000 > 9000; summary: a placeholder of 10 tokens"; e.Reason != want {
 		t.Errorf("reason %q, want %q", e.Reason, want)
 	}
 	if e.Call.Then != nil || e.Call.Prompt != 252 || e.Call.Output != 0 {

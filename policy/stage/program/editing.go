@@ -85,7 +85,7 @@ func (e *editing) edit(l *editLine) error {
 			e.removeBlock(d, i, l.Reason)
 		case "clear":
 			if d.parts[i].Type != "tool_result" {
-				return fmt.Errorf("block %s is of the type %s: only a tool_result is cleared", name, d.parts[i].Type)
+				return fmt.Errorf("block %s has the type %s: only a tool_result is cleared", name, d.parts[i].Type)
 			}
 			err = e.put(d, i, *l.Text, false, l.Reason)
 		case "replace":
@@ -94,7 +94,7 @@ func (e *editing) edit(l *editLine) error {
 				text = *l.Text
 			}
 			if use := d.parts[i].Type == "tool_use"; use != (l.Text == nil) {
-				return fmt.Errorf("block %s is of the type %s: give an input for a tool_use, and a text for all else", name, d.parts[i].Type)
+				return fmt.Errorf("block %s has the type %s: give an input for a tool_use, and a text for all else", name, d.parts[i].Type)
 			}
 			err = e.put(d, i, text, true, l.Reason)
 		}
@@ -220,9 +220,9 @@ func (e *editing) put(d *draft, i int, text string, partial bool, reason string)
 	was, ok := said(p.SentBlock)
 	switch block := d.name + "." + strconv.Itoa(i); {
 	case !ok:
-		return fmt.Errorf("block %s is of the type %s: it may be removed, not rewritten", block, p.Type)
+		return fmt.Errorf("block %s has the type %s: it may be removed, not rewritten", block, p.Type)
 	case d.id < 0 || p.Source.Block == policy.WholeItem:
-		return fmt.Errorf("block %s is of no recorded message: remove or summarize the message", block)
+		return fmt.Errorf("block %s belongs to no recorded message: remove or summarize the message", block)
 	case text == "" && p.Type == "text":
 		return fmt.Errorf("block %s would be an empty text: remove it", block)
 	case p.Type == "tool_use" && !isObject([]byte(text)):

@@ -114,7 +114,7 @@ func decode(text []byte, request int) (*answerLine, error) {
 	case (a.Edits == nil) == (a.Messages == nil):
 		return nil, fmt.Errorf("its answer needs one of edits and messages, not both: %s", excerpt(text))
 	case a.Call != nil && a.Messages == nil:
-		return nil, errors.New("call stands beside edits: put it into the edit that summarizes")
+		return nil, errors.New("call is next to edits: put it into the edit that summarizes")
 	}
 	for _, call := range []*callLine{a.Call} {
 		if err := call.check(); err != nil {

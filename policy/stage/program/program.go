@@ -23,7 +23,7 @@ type Parameters struct {
 func defineProgram() policy.Definition {
 	return policy.Definition{
 		Name:    "program",
-		Summary: "Before each request a program of yours is told what is new and answers with edits, or with the messages to send.",
+		Summary: "Before each request a program of yours receives the new content and answers with edits, or with the messages to send.",
 		Source:  "the program; the lines between ctxkit and it are described in docs/programs.md. It runs only where the person who starts ctxkit allows programs",
 		Truth:   policy.TruthDocumented,
 		Moments: policy.Prepare,

@@ -18,7 +18,7 @@ type QwenCompaction struct {
 	Reserve  int     `yaml:"reserve" doc:"kept free for the summary, which may be no longer" unit:"tokens" min:"1"`
 	Buffer   int     `yaml:"buffer" doc:"kept free beyond that" unit:"tokens" min:"0"`
 	Rescue   int     `yaml:"rescue" doc:"so close to what the reserve leaves, and so far above the limit at least, a compaction is forced, breaker or not" unit:"tokens" min:"0"`
-	Failures int     `yaml:"max_failures" doc:"no further automatic try after so many failures in a row, of either kind" unit:"failures" min:"1"`
+	Failures int     `yaml:"max_failures" doc:"no further automatic try after this number of failures in a row, of either kind" unit:"failures" min:"1"`
 	Prompt   int     `yaml:"prompt_tokens" doc:"the system prompt of the compaction and the sentence that asks for the summary" unit:"tokens" min:"0"`
 	Prefix   string  `yaml:"prefix" doc:"what the summary request begins with: its own prompt, or what the session's requests do, where that leaves room for the summary (0.24, for providers with a prompt cache)" enum:"own,session"`
 	summarize.Params

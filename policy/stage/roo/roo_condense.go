@@ -15,9 +15,9 @@ import (
 type RooCondense struct {
 	Condense bool    `yaml:"condense" doc:"condense with a model (autoCondenseContext); false: only cut the oldest messages off"`
 	Percent  float64 `yaml:"percent" doc:"condense once the context fills this share of the window (autoCondenseContextPercent); 100 never comes before the buffer" unit:"percent" min:"5" max:"100"`
-	Buffer   float64 `yaml:"buffer" doc:"the share of the window that stays free beside the reserve; below that it is condensed, or cut, in any case" min:"0" max:"0.9"`
+	Buffer   float64 `yaml:"buffer" doc:"the share of the window that stays free next to the reserve; below that it is condensed, or cut, in any case" min:"0" max:"0.9"`
 	Reserve  int     `yaml:"reserve" doc:"what the response may take: 8,192 for Anthropic's models without reasoning and where the model names none" unit:"tokens" min:"0"`
-	Keep     int     `yaml:"keep" doc:"the newest messages that stay beside the summary and the first one; 0: only the summary stays" unit:"messages" min:"0"`
+	Keep     int     `yaml:"keep" doc:"the newest messages that stay next to the summary and the first one; 0: only the summary stays" unit:"messages" min:"0"`
 	Cut      float64 `yaml:"cut" doc:"the share of the messages after the first that is cut off where condensing is off or fails" min:"0.1" max:"1"`
 	Prompt   int     `yaml:"prompt_tokens" doc:"the summariser's system prompt and request" unit:"tokens" min:"0"`
 	summarize.Params

@@ -103,7 +103,7 @@ func (o *Oracle[T]) Add(t testing.TB, c *Convo, contents []OracleContent) {
 			}
 			c.Answers(parts...)
 		default:
-			t.Fatalf("no content is of kind %q", kind)
+			t.Fatalf("no content has the kind %q", kind)
 		}
 	}
 }

@@ -91,7 +91,7 @@ func (s SummarySource) Take(choices policy.SummaryChoices) (content policy.Conte
 }
 
 func fixed(tokens int) (policy.Content, string, error) {
-	return policy.Content{Kind: jsonl.KindText, Tokens: tokens}, "a stand-in of " + strconv.Itoa(tokens) + " tokens", nil
+	return policy.Content{Kind: jsonl.KindText, Tokens: tokens}, "a placeholder of " + strconv.Itoa(tokens) + " tokens", nil
 }
 
 // Bare is the text between the tags of an outline, for callers that put no client's words around it. A text that is

@@ -131,7 +131,7 @@ func (o *outline) summary(id policy.ItemID) {
 	var parts []string
 	for t := range policy.Targets(o.c.View, id) {
 		if c := o.c.View.Replacement(t); c != nil && c.Ref == nil && c.Text == "" && c.Tokens > 0 {
-			parts = append(parts, fmt.Sprintf("(a stand-in of %d tokens)", c.Tokens))
+			parts = append(parts, fmt.Sprintf("(a placeholder of %d tokens)", c.Tokens))
 		} else if text := strings.TrimSpace(Bare(o.text(t))); text != "" {
 			parts = append(parts, text)
 		}

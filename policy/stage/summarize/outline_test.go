@@ -149,8 +149,8 @@ func TestOutlineEarlier(t *testing.T) {
 	}{
 		{"words", []policy.Synthetic{summaryOf(text("Opened.\n\n1. A:\n   b\n"))}, "Earlier summary:\n   Opened.\n   \n   1. A:\n      b"},
 		{"an outline without the client's words", []policy.Synthetic{summaryOf(text("<summary>\n1. A:\n   b\n\n</summary>"))}, "Earlier summary:\n   1. A:\n      b"},
-		{"a stand-in", []policy.Synthetic{summaryOf(policy.Content{Kind: jsonl.KindText, Tokens: 5000})}, "Earlier summary:\n   (a stand-in of 5000 tokens)"},
-		{"a head and a stand-in", []policy.Synthetic{summaryOf(text("[Compressed]\n\n"), policy.Content{Kind: jsonl.KindText, Tokens: 7})}, "Earlier summary:\n   [Compressed]\n   (a stand-in of 7 tokens)"},
+		{"a stand-in", []policy.Synthetic{summaryOf(policy.Content{Kind: jsonl.KindText, Tokens: 5000})}, "Earlier summary:\n   (a placeholder of 5000 tokens)"},
+		{"a head and a stand-in", []policy.Synthetic{summaryOf(text("[Compressed]\n\n"), policy.Content{Kind: jsonl.KindText, Tokens: 7})}, "Earlier summary:\n   [Compressed]\n   (a placeholder of 7 tokens)"},
 		{"a recorded one", []policy.Synthetic{summaryOf(policy.Content{Kind: jsonl.KindText, Ref: &policy.Target{Item: 0}})}, "Earlier summary:\n   Go on."},
 		{"two", []policy.Synthetic{summaryOf(text("one")), summaryOf(text("two"))}, "Earlier summary:\n   one\nEarlier summary:\n   two"},
 		{"nothing", []policy.Synthetic{summaryOf(text(" "))}, ""},

@@ -13,7 +13,7 @@ import (
 // LastNObservations are the parameters of last_n_observations.
 type LastNObservations struct {
 	N           int      `yaml:"n" doc:"the newest observations that stay" unit:"observations" min:"1"`
-	Polling     int      `yaml:"polling" doc:"observations are counted in multiples of this, so that the messages change once in so many and the prompt cache lasts in between" unit:"observations" min:"1"`
+	Polling     int      `yaml:"polling" doc:"observations are counted in multiples of this, so that the messages change once per multiple and the prompt cache lasts in between" unit:"observations" min:"1"`
 	KeepTools   []string `yaml:"keep_tools" doc:"tools whose results always stay (always_keep_output_for_tags, by tool); a trailing * matches any rest"`
 	RemoveTools []string `yaml:"remove_tools" doc:"tools whose results are always masked, also the newest (always_remove_output_for_tags, by tool)"`
 }

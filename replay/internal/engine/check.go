@@ -75,9 +75,9 @@ func (f *RequestFinding) String() string {
 	}
 	switch f.Kind {
 	case FindingTranscript:
-		return text + ": the transcript itself breaks a rule of the API: " + f.Text
+		return text + ": the transcript itself violates a rule of the API: " + f.Text
 	case FindingViolation:
-		return text + ": the payload breaks a rule of the API: " + f.Text
+		return text + ": the payload violates a rule of the API: " + f.Text
 	}
 	return text + ": " + f.Text
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Continuation is what the next request of a session would send and cost: as it stands, and after a compaction by its
-// client. What would be typed and answered is not in it. Costs are of the simulated cache.
+// client. What would be typed and answered is not in it. Costs follow the simulated cache.
 type Continuation struct {
 	Model   string           `json:"model"`
 	Context int              `json:"context_tokens"`               // of the next request
@@ -25,7 +25,7 @@ type Continuation struct {
 	Compact *NextCompaction  `json:"compacted,omitempty"`
 	Misfit  bool             `json:"usage_misfits,omitempty"` // the recorded usage does not fit the content: what a compaction leaves is not known
 
-	CacheFit *account.CacheFit `json:"cache_fit,omitempty"`     // of the session so far: its simulated cache to the record
+	CacheFit *account.CacheFit `json:"cache_fit,omitempty"`     // of the session so far: its simulated cache to the recorded session
 	Lines    int               `json:"request_lines,omitempty"` // of the file: requests that the client recorded
 }
 
@@ -65,7 +65,7 @@ func (c *Continuation) CompactedNow() *CompactionCost {
 	return &c.Compact.IfCold
 }
 
-// never is how long after a response nothing of it is in the cache: longer than any lifetime, unknown ones too.
+// never is how long after a response nothing of it is in the cache: longer than any TTL, unknown ones too.
 const never = 200 * 365 * 24 * time.Hour
 
 // Continue returns what continuing the recorded session costs at a time, and after a compaction by a policy, that of its

@@ -40,7 +40,7 @@ func (e *Engine) warnAtEnd() {
 		e.warn(0, "no price is known for %s: those requests are counted in tokens only", modelNames(names)).Code = CodeNoPrice
 	}
 	if names := e.account.Shown(); len(names) > 0 {
-		e.warn(0, "how the provider of %s caches is not known, but the record has cached input: it is simulated as automatic, in blocks of one token", modelNames(names)).Code = CodeCacheShown
+		e.warn(0, "how the provider of %s caches is not known, but the session has recorded cached input: it is simulated as automatic, in blocks of one token", modelNames(names)).Code = CodeCacheShown
 	}
 	if names := e.account.Unknown(); len(names) > 0 {
 		e.warn(0, "how the provider of %s caches is not known: those requests read nothing", modelNames(names)).Code = CodeNoCache

@@ -141,7 +141,7 @@ func (l *headLearner) sent(k int) time.Time {
 	return l.now
 }
 
-// lifetimes lists the TTL that each request of a conversation asked for, by what it wrote. A request that wrote nothing asked
+// TTLs lists the TTL that each request of a conversation asked for, by what it wrote. A request that wrote nothing asked
 // for that of the one before, and the first ones for that of most tokens.
 func lifetimes(conv *session.Conversation) []cache.TTL {
 	var all jsonl.Usage

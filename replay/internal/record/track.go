@@ -64,7 +64,7 @@ func (t *recordTrack) apply(e policy.Edit, act Act) policy.Edit {
 // fail ends the walk with an error, the first one.
 func (t *recordTrack) fail(err error) {
 	if t.err == nil {
-		t.err = &jsonl.FileError{Path: t.r.Conv.Path, Err: fmt.Errorf("the record: %w", err)}
+		t.err = &jsonl.FileError{Path: t.r.Conv.Path, Err: fmt.Errorf("the recorded session: %w", err)}
 	}
 }
 
