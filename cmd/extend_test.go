@@ -33,7 +33,7 @@ func (p *keepLast) Run(c *policy.Context) ([]policy.Edit, error) {
 func ownFamily() policy.Family {
 	return policy.Family{
 		Name: "own", Title: "An agent of one's own",
-		Presets: fstest.MapFS{"own-window.yaml": {Data: []byte("name: own-window\nabout: Keeps the last messages.\nsource: this test\ndate: 2026-11-22\ntruth: described\nstages: [keep_last]\n")}},
+		Presets: fstest.MapFS{"own-window.yaml": {Data: []byte("name: own-window\nabout: Keeps the last messages.\nsource: this test\ndate: 2026-11-22\ntruth: documented\nstages: [keep_last]\n")}},
 		Stages: []policy.Definition{{
 			Name: "keep_last", Summary: "Keeps the last messages.", Source: "this test", Truth: policy.TruthDescribed,
 			Moments: policy.Prepare, Params: &keepLast{Trigger: 120000, Keep: 4}, Compaction: &policy.Compaction{},
