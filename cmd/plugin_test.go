@@ -36,12 +36,12 @@ func TestSkill(t *testing.T) {
 	answers := map[string]string{
 		"ctxkit stats ID":                                     "298 requests had 27,771,466 tokens of input, which cost 18.74 USD",
 		"ctxkit stats ID --at peak":                           "The context was largest at request 244 of 298: 155,091 tokens",
-		"ctxkit regret ID --policy recorded":                  "22 re-reads of 342 blocks that the record had lost",
+		"ctxkit regret ID --policy recorded":                  "22 re-reads of 342 blocks that the recorded session had lost",
 		"ctxkit diff ID --policy recorded --stat":             "summarised by recorded at request 245",
 		"ctxkit resume ID":                                    "The next request of the session sends",
 		"ctxkit why ID":                                       "2.90 USD (15.4 %) for 7 cache misses",
 		"ctxkit thresholds --policy claude-code --used 74637": "acts first at 200,000",
-		"ctxkit compare ID":                                   "In this session, opencode costs 6.0 % less than recorded",
+		"ctxkit compare ID":                                   "In this session, opencode costs 5.9 % less than recorded",
 		"ctxkit stats --help":                                 "Show what the input of a session consisted of",
 	}
 	placeholders := strings.NewReplacer("${CLAUDE_SESSION_ID}", "ID", "TOKENS", "74637", "COMMAND", "stats")
