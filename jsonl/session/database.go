@@ -260,21 +260,66 @@ func stampDatabase(file string) (memo.Stamp, error) {
 	return memo.StampFiles(slices.DeleteFunc(FilesOf(file), func(name string) bool { return strings.HasSuffix(name, "-shm") })...)
 }
 
-// Once leaves out the files of sessions that are in a database as well, where they go on.
+// Once lists each session once: from the database where it is in one, else from the file with the most of it. Files of one
+// id with other messages are other sessions.
 func Once(list []FileInfo) (kept []FileInfo, warnings []Warning) {
-	in := map[string]string{} // by client and id: the path in the database
+	listed := map[string]*FileInfo{} // by client and id
+	key := func(i *FileInfo) string { return i.Product + idMark + i.ID }
+	paths := map[string]bool{}
 	for i := range list {
-		if list[i].stored {
-			in[list[i].Product+idMark+list[i].ID] = list[i].Path
+		if known := listed[key(&list[i])]; list[i].Path != "" && (known == nil || list[i].replaces(known)) {
+			listed[key(&list[i])] = &list[i]
 		}
 	}
 	for i := range list {
-		path := in[list[i].Product+idMark+list[i].ID]
-		if path == "" || path == list[i].Path || list[i].Path == "" {
-			kept = append(kept, list[i])
+		info, other := &list[i], listed[key(&list[i])]
+		switch {
+		case info.Path == "" || info == other:
+		case paths[info.Path] || info.Path == other.Path:
+			continue // its folder is named twice
+		case other.stored || len(info.Subagents) <= len(other.Subagents) && begins(info.Path, other.Path):
+			warnings = append(warnings, Warning{File: info.Path, Message: "the session is also in " + other.Path + ": it counts once"})
 			continue
 		}
-		warnings = append(warnings, Warning{File: list[i].Path, Message: "the session is also in " + path + ": it counts once"})
+		paths[info.Path] = info.Path != ""
+		kept = append(kept, *info)
 	}
 	return kept, warnings
+}
+
+// replaces reports whether a session is listed from here where it is in another file too: it is in a database, or goes on
+// for longer.
+func (i *FileInfo) replaces(other *FileInfo) bool {
+	if i.stored != other.stored {
+		return i.stored
+	}
+	return cmp.Or(i.Last.Compare(other.Last), cmp.Compare(i.Size, other.Size)) > 0
+}
+
+// begins reports whether another file begins with all that a file has, or has nothing else.
+func begins(path, other string) bool {
+	var content [2]io.Reader
+	for k, name := range []string{path, other} {
+		f, err := jsonl.OpenFile(name)
+		if err != nil {
+			return false
+		}
+		defer f.Close()
+		text, _, free, err := jsonl.Unpack(f)
+		if err != nil {
+			return false
+		}
+		defer free()
+		content[k] = io.LimitReader(text, jsonl.InputLimits{}.Filled().Input) // beyond it no session is read
+	}
+	var a, b [32 << 10]byte
+	for {
+		n, err := io.ReadFull(content[0], a[:])
+		if m, _ := io.ReadFull(content[1], b[:n]); m < n || !bytes.Equal(a[:n], b[:n]) {
+			return false
+		}
+		if err != nil {
+			return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		}
+	}
 }
