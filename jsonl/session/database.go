@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"errors"
@@ -275,8 +276,8 @@ func Once(list []FileInfo) (kept []FileInfo, warnings []Warning) {
 		info, other := &list[i], listed[key(&list[i])]
 		switch {
 		case info.Path == "" || info == other:
-		case paths[info.Path] || info.Path == other.Path:
-			continue // its folder is named twice
+		case paths[info.Path]: // its folder is named twice
+			continue
 		case other.stored || len(info.Subagents) <= len(other.Subagents) && begins(info.Path, other.Path):
 			warnings = append(warnings, Warning{File: info.Path, Message: "the session is also in " + other.Path + ": it counts once"})
 			continue
@@ -298,7 +299,7 @@ func (i *FileInfo) replaces(other *FileInfo) bool {
 
 // begins reports whether another file begins with all that a file has, or has nothing else.
 func begins(path, other string) bool {
-	var content [2]io.Reader
+	var content [2]*bufio.Reader
 	for k, name := range []string{path, other} {
 		f, err := jsonl.OpenFile(name)
 		if err != nil {
@@ -310,16 +311,15 @@ func begins(path, other string) bool {
 			return false
 		}
 		defer free()
-		content[k] = io.LimitReader(text, jsonl.InputLimits{}.Filled().Input) // beyond it no session is read
+		content[k] = bufio.NewReader(io.LimitReader(text, jsonl.InputLimits{}.Filled().Input)) // beyond it no session is read
 	}
-	var a, b [32 << 10]byte
 	for {
-		n, err := io.ReadFull(content[0], a[:])
-		if m, _ := io.ReadFull(content[1], b[:n]); m < n || !bytes.Equal(a[:n], b[:n]) {
-			return false
-		}
+		b, err := content[0].ReadByte()
 		if err != nil {
-			return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+			return errors.Is(err, io.EOF)
+		}
+		if c, err := content[1].ReadByte(); err != nil || b != c {
+			return false
 		}
 	}
 }
