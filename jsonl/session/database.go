@@ -26,10 +26,11 @@ const idMark = memo.Within
 func InDatabase(path string) (file, id string, ok bool) {
 	st, err := os.Stat(path)
 	if err != nil {
-		if file, id, ok = cutLast(path, idMark); !ok || id == "" {
+		at := strings.LastIndex(path, idMark)
+		if at < 0 || at+len(idMark) == len(path) {
 			return "", "", false
 		}
-		path = file
+		path, id = path[:at], path[at+len(idMark):]
 		st, err = os.Stat(path)
 	}
 	if err != nil || !st.Mode().IsRegular() {
@@ -44,14 +45,6 @@ func InDatabase(path string) (file, id string, ok bool) {
 	n, _ := io.ReadFull(f, head)
 	_, err = os.Stat(path + database.Suffixes()[0])
 	return path, id, string(head[:n]) == database.Magic || n == 0 && err == nil // a WAL without its base is a database that is lost
-}
-
-func cutLast(s, mark string) (before, after string, ok bool) {
-	i := strings.LastIndex(s, mark)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(mark):], true
 }
 
 // FilesOf lists the files that hold a session, its path first: those of a tree, or a database and what is next to it.
