@@ -213,7 +213,7 @@ func TestBills(t *testing.T) {
 			check: func(b *billed) bool { return len(b.NotPriced) == 1 && b.NotPriced[0].Tokens == 2034 },
 			text:  "billed at least 0.01 USD: no price for model acme-9 (1 call, 2,034 tokens)."},
 		{name: "only models without a price", files: claude(s().answer("m1", "acme-9", used(2000, 0, 0, 34))), calls: 1,
-			text: "What the record was billed is not known: no price for model acme-9 (1 call, 2,034 tokens)."},
+			text: "The bill of the recorded session is not known: no price for model acme-9 (1 call, 2,034 tokens)."},
 		{name: "subagent's first moment", files: map[string]string{
 			"s.jsonl":                      s().answer("m1", opus, used(3, 20_000, 0, 100)).user("b").answer("m2", opus, used(3, 300, 20_000, 50)).b.String(),
 			"s/subagents/agent-a1.jsonl":   (&billFile{session: "s", more: `"agentId":"a1",`}).user("x").part("m3", opus, "", strings.Repeat("word ", 3200), `"input_tokens":3,"cache_creation_input_tokens":9000,"cache_read_input_tokens":0,"output_tokens":1,"cache_creation":{"ephemeral_1h_input_tokens":9000,"ephemeral_5m_input_tokens":0}`).b.String(),
