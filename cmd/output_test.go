@@ -19,7 +19,7 @@ func TestWritten(t *testing.T) {
 	}{
 		{"terminal", true, []string{"prices", "-o", file}, "ctxkit: " + file + " is written\n"},
 		{"folder", true, []string{"anonymize", "../testdata/sessions/subagent/b32e519c-43e7-4331-9b9b-59720f862fab.jsonl", "-o", anonymous},
-			"ctxkit: " + anonymous + " is written, and the files beside it in " + strings.TrimSuffix(anonymous, ".jsonl") + "\n"},
+			"ctxkit: " + anonymous + " is written, and the files next to it in " + strings.TrimSuffix(anonymous, ".jsonl") + "\n"},
 		{"no terminal", false, []string{"prices", "-o", file}, ""},
 		{"quiet", true, []string{"prices", "-o", file, "--quiet"}, ""},
 		{"standard output", true, []string{"prices"}, ""},

@@ -184,10 +184,11 @@ func (s *Source) Name() string { return s.name }
 // Size is the size of the file on disk, in bytes, compressed or not; 0 for a stream.
 func (s *Source) Size() int64 { return s.size }
 
-// reader reads the decompressed content from its beginning.
+// reader reads the decompressed content from its beginning. What a client writes to the file after it was opened is left
+// out: else a second reading has lines that the first has not.
 func (s *Source) reader() io.Reader {
 	if s.plain {
-		return io.NewSectionReader(s.file, 0, 1<<62)
+		return io.NewSectionReader(s.file, 0, s.size)
 	}
 	return &storeReader{store: s.store}
 }

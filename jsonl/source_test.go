@@ -272,3 +272,22 @@ func TestShortRecords(t *testing.T) {
 		s.Close()
 	}
 }
+
+// TestSourceGrows: a file that a client still writes is read again as it was when it was opened.
+func TestSourceGrows(t *testing.T) {
+	path := writeFile(t, "s.jsonl", []byte("{\"n\":1}\n"))
+	s, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for range 2 {
+		n := 0
+		if err := s.Each(1, ReadOptions{}, func(*Item) error { n++; return nil }); err != nil || n != 1 {
+			t.Errorf("%d lines, %v", n, err)
+		}
+		if err := os.WriteFile(path, []byte("{\"n\":1}\n{\"n\":2}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

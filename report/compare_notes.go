@@ -313,7 +313,7 @@ func flagTexts(c *compare.Comparison, hints *Hints, of ...compare.Flag) (list []
 		compare.FlagUnpriced:  "a model without a price; sums of cost leave the session out",
 
 		compare.FlagContradicted: "the recorded usage contradicts the content; tokens are those of the content, and no difference is taken from it",
-		compare.FlagRebuilt:      rebuilt + "; recorded requests are not used",
+		compare.FlagRebuilt:      "requests are recorded by the client; " + heldFigures,
 	}
 	for _, f := range of {
 		if n := c.Flagged(f); n > 0 {

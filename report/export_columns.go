@@ -88,7 +88,7 @@ func ExportTables() []ExportTable {
 		compare.FlagOutputs: "the output of some requests is estimated", compare.FlagCompacted: "the client compacted it when it was recorded",
 		compare.FlagWindow: "its context window is fitted to the recorded compactions", compare.FlagSubagents: "it has subagents, and only main conversations were asked for",
 		compare.FlagUnpriced: "a request's model has no price", compare.FlagContradicted: "the recorded usage contradicts the content, whose tokens are counted instead",
-		compare.FlagRebuilt: "the client recorded its requests, which are not used: figures are from the rebuilt conversation",
+		compare.FlagRebuilt: "the client recorded its requests; " + heldFigures,
 	}
 	sessions := exportColumns(reflect.TypeFor[exportedSession]())
 	for _, f := range compare.Flags() {

@@ -15,12 +15,13 @@ func TestChangeText(t *testing.T) {
 		"message 3 (user), block 2 (text), line 9, has in addition: <system-reminder>": {text, "…", "…\n<system-reminder>"},
 		"message 3 (user), block 2 (text), line 9, lacks: <system-reminder>":           {text, "…<system-reminder>", "…"},
 		"message 3 (user), block 2 (text), line 9, was a, is b":                        {text, "a", "b"},
-		"effort was high, is low":                  {requests.BodyChange{Part: requests.PartSetting, Name: "output_config"}, `{"effort":"high"}`, `{"effort":"low"}`},
-		"thinking.budget_tokens was 1, is 2":       {requests.BodyChange{Part: requests.PartSetting, Name: "thinking"}, `{"type":"enabled","budget_tokens":1}`, `{"budget_tokens": 2, "type":"enabled"}`},
-		"thinking.display omitted is new":          {requests.BodyChange{Part: requests.PartSetting, Name: "thinking"}, `{}`, `{"display":"omitted"}`},
-		"thinking.display omitted is gone":         {requests.BodyChange{Part: requests.PartSetting, Name: "thinking"}, `{"display":"omitted"}`, `{}`},
-		"setting max_tokens was 5, is 6":           {requests.BodyChange{Part: requests.PartSetting, Name: "max_tokens"}, `5`, `6`},
-		"setting context_management was …1, is …2": {requests.BodyChange{Part: requests.PartSetting, Name: "context_management"}, `…1`, `…2`},
+		"tools Read, Write are gone":                                                   {requests.BodyChange{Part: requests.PartTool, Name: "Read", Others: []string{"Write"}}, "{", ""},
+		"effort was high, is low":                                                      {requests.BodyChange{Part: requests.PartSetting, Name: "output_config"}, `{"effort":"high"}`, `{"effort":"low"}`},
+		"thinking.budget_tokens was 1, is 2":                                           {requests.BodyChange{Part: requests.PartSetting, Name: "thinking"}, `{"type":"enabled","budget_tokens":1}`, `{"budget_tokens": 2, "type":"enabled"}`},
+		"thinking.display omitted is new":                                              {requests.BodyChange{Part: requests.PartSetting, Name: "thinking"}, `{}`, `{"display":"omitted"}`},
+		"thinking.display omitted is gone":                                             {requests.BodyChange{Part: requests.PartSetting, Name: "thinking"}, `{"display":"omitted"}`, `{}`},
+		"setting max_tokens was 5, is 6":                                               {requests.BodyChange{Part: requests.PartSetting, Name: "max_tokens"}, `5`, `6`},
+		"setting context_management was …1, is …2":                                     {requests.BodyChange{Part: requests.PartSetting, Name: "context_management"}, `…1`, `…2`},
 	} {
 		tt.of.Was, tt.of.Is = tt.was, tt.is
 		if got := changeText(&tt.of); got != want {
@@ -35,9 +36,9 @@ func TestHeldText(t *testing.T) {
 		what         string
 	}{
 		"": {0, 0, "x"},
-		"all figures are from the rebuilt conversation; 11 lines of recorded requests not used":                {11, 0, ""},
-		"all figures are from the rebuilt conversation; 1 line of recorded requests not used":                  {1, 1, ""},
-		"tokens, cost and cache are from the rebuilt conversation; x from recorded requests (10 of 11 usable)": {11, 10, "x"},
+		"11 recorded by the client; " + heldFigures:                        {11, 0, ""},
+		"1 recorded by the client; " + heldFigures:                         {1, 1, ""},
+		"11 recorded by the client, 10 of them used for x; " + heldFigures: {11, 10, "x"},
 	} {
 		if got := heldText(tt.lines, tt.whole, tt.what); got != want {
 			t.Errorf("%q, want %q", got, want)

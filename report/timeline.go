@@ -75,20 +75,13 @@ func headFields(tl *replay.Timeline, hints *Hints) [][2]string {
 		{"history", earlierText(tl.Earlier)}, {"counter", tl.Counter}, {"cache", cachesText(tl.Caches)}, {"window", thousands(tl.Window) + " tokens" + windowText(tl, hints)}, {"compaction", autoOffText(tl.AutoOff)}, {"conditions", conditionsText(tl.Conditions)}, {"limits", strings.Join(limits, ", ") + phraseIf(tl.LimitsOf != "" && len(limits) > 0, " (of the client: %v)", tl.LimitsOf)}}
 }
 
-// heldText says which figures come from requests that are rebuilt, and which of those that the client recorded: what, ""
-// for none. The file has a number of lines of requests, and whole of them can be put together.
+// heldText says how many requests the client recorded, and what the whole ones among them are used for: what, "" for nothing.
 func heldText(lines, whole int, what string) string {
-	switch {
-	case lines == 0:
-		return ""
-	case what == "":
-		return phrase(rebuilt+"; %v of recorded requests not used", count(lines, "line"))
-	}
-	return phrase("tokens, cost and cache are from the rebuilt conversation; %v from recorded requests (%v of %v usable)", what, whole, lines)
+	return phraseIf(lines > 0, "%v recorded by the client%v; %v", lines, phraseIf(what != "", ", %v of them used for %v", whole, what), heldFigures)
 }
 
-// rebuilt says that no figure comes from requests that the client recorded.
-const rebuilt = "all figures are from the rebuilt conversation"
+// heldFigures says where figures come from, though the client recorded its requests.
+const heldFigures = "tokens and cost come from the messages and their usage, as in a session without them"
 
 // heldLines counts the lines of recorded requests in the files of replays.
 func heldLines(tls ...*replay.Timeline) (n int) {

@@ -454,6 +454,8 @@ func changeText(c *requests.BodyChange) string {
 		what = phrase("message %v (%v), block %v (%v), line %v,", c.Message, c.Role, c.Block, c.Name, c.Line)
 	}
 	switch {
+	case len(c.Others) > 0:
+		return phrase("tools %v are %v", strings.Join(slices.Concat([]string{c.Name}, c.Others), ", "), either(c.Was == "", "new", "gone"))
 	case c.Was == "":
 		return what + " is new"
 	case c.Is == "":

@@ -191,6 +191,9 @@ const SubtypeResume = "client_resume"
 // SubtypeRepeat is that of one whose client, too, sends the results before it a second time from there on.
 const SubtypeRepeat = "client_resume_repeats"
 
+// SubtypeUnsent is that of one that stands for a user message of which nothing is sent.
+const SubtypeUnsent = "unsent"
+
 // Line is one line of a session. Put fills in what is left empty.
 type Line struct {
 	Type      string    `json:"type"` // "user", "assistant", "system", "attachment", "ai-title", "last-prompt"

@@ -58,7 +58,7 @@ func TestFolder(t *testing.T) {
 		t.Errorf("%+v %v %v", list, warnings, err)
 	}
 	folder, _ := filepath.Glob("testdata/share/sessions/*/*")
-	if _, err := session.Load(filepath.Join(folder[0], "context.jsonl"), session.LoadOptions{}); err == nil || !strings.Contains(err.Error(), "name the wire.jsonl beside it") {
+	if _, err := session.Load(filepath.Join(folder[0], "context.jsonl"), session.LoadOptions{}); err == nil || !strings.Contains(err.Error(), "name the wire.jsonl next to it") {
 		t.Errorf("a context: %v", err)
 	}
 }

@@ -160,6 +160,9 @@ func (c *converter) user(k int) {
 	c.others(m, "text", "file", "compaction", "subtask")
 	if len(blocks) == 0 {
 		c.w.Aside(m.unit, "message without content")
+		if m.flat == nil { // OpenCode 2 never prunes
+			c.line(-1, m.ID, foreign.Line{Type: "system", Subtype: foreign.SubtypeUnsent})
+		}
 		return
 	}
 	if !typed && k > 0 && c.messages[k-1].summarises() {

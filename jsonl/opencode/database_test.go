@@ -243,10 +243,10 @@ func TestNative(t *testing.T) {
 	for provider, want := range map[string][]string{
 		"openai": {
 			"prompt text(one)", "response [1 0 0 1/0 $0] text(two)", "prompt queued text(four)", "compacted auto, kept [], sent 5 + 1", "summary recorded text(four) compaction({\"type\":\"com)",
-			"response [1 0 0 1/0 $0] text(six)", "prompt queued text(seven)", "prompt queued text(eight)",
+			"response [1 0 0 1/0 $0] text(six)", "attachment system(seven)", "prompt queued text(eight)",
 		},
 		"azure": {
-			"prompt text(one)", "response [1 0 0 1/0 $0] text(two)", "prompt queued text(four)", "response [1 0 0 1/0 $0] text(six)", "prompt queued text(seven)", "prompt queued text(eight)",
+			"prompt text(one)", "response [1 0 0 1/0 $0] text(two)", "prompt queued text(four)", "response [1 0 0 1/0 $0] text(six)", "attachment system(seven)", "prompt queued text(eight)",
 		},
 	} {
 		said := `{"type":"assistant","time":{"created":1000,"completed":1001},"model":{"id":"gpt-6-sol","providerID":"openai"},"finish":"stop","tokens":{"input":1,"output":1},"content":[{"type":"text","text":"%s"}],"id":"%[1]s"}`

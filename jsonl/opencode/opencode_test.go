@@ -184,6 +184,38 @@ func TestOwnRun(t *testing.T) {
 	}
 }
 
+// TestUnsent: user messages of which nothing is sent count before the message that follows them, as OpenCode's prune counts
+// them. They are no messages.
+func TestUnsent(t *testing.T) {
+	said := func(id, role, more, parts string) string {
+		return `{"info":{"id":"` + id + `","role":"` + role + `","time":{"created":1}` + more + `},"parts":[` + parts + `]}`
+	}
+	answer := `,"finish":"stop","tokens":{"input":900,"output":5}`
+	ignored := `{"id":"p","type":"text","text":"cleared 3 outputs","ignored":true}`
+	conv, err := loadText(t, `{"info":{"id":"ses_1","directory":"/","title":"t","version":"1.18.3","time":{"created":1}},"messages":[`+strings.Join([]string{
+		said("m1", "user", "", `{"id":"p1","type":"text","text":"go"},`+ignored),
+		said("m2", "user", "", ignored),
+		said("m3", "assistant", answer, `{"id":"p3","type":"text","text":"done"}`),
+		said("m4", "user", "", ignored+","+ignored), said("m5", "user", "", ""),
+		said("m6", "user", "", `{"id":"p6","type":"text","text":"next"}`),
+		said("m7", "assistant", answer, `{"id":"p7","type":"text","text":"done"}`),
+		said("m8", "user", "", ignored),
+	}, ",")+`]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []int
+	for _, m := range conv.Messages {
+		got = append(got, m.Unsent)
+	}
+	if diff := cmp.Diff([]int{0, 1, 2, 0}, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	if n := conv.Lines.SetAside["text that is not sent"]; n != 5 || !conv.Lines.Balanced() || len(conv.Warnings) > 0 {
+		t.Errorf("%+v, warnings %v", conv.Lines, conv.Warnings)
+	}
+}
+
 // TestOtherForms has the same session on one line, as lines, glued to itself, in reverse order, and as a tree of files.
 func TestOtherForms(t *testing.T) {
 	text := read(t, export)

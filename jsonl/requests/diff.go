@@ -36,6 +36,7 @@ type BodyChange struct {
 	Bytes   int      `json:"bytes"`             // of it, as it is or else was
 	Text    string   `json:"-"`                 // of a text what differs, as it is or else was
 
+	Others  []string       `json:"others,omitempty"`  // names of further tools that went or came with it: Bytes counts them
 	Members []MemberChange `json:"members,omitempty"` // of a tool that is another: those that differ
 }
 
@@ -156,34 +157,38 @@ func diffTools(before, after *SentBody) *BodyChange {
 		return nil
 	}
 	was, is := definitions(before.Tools), definitions(after.Tools)
-	has := func(list []definition, name string) bool {
-		for _, d := range list {
-			if d.name == name {
-				return true
+	gone, added := beyond(was, is), beyond(is, was)
+	change := func(line int, was, is []byte, d definition, with []definition) *BodyChange {
+		c := &BodyChange{Part: PartTool, Name: d.name, Was: start(string(was)), Is: start(string(is)), Bytes: len(d.json), Line: line}
+		for _, other := range with {
+			if other.name != d.name {
+				c.Others, c.Bytes = append(c.Others, other.name), c.Bytes+len(other.json)
 			}
-		}
-		return false
-	}
-	change := func(name string, a, b []byte) *BodyChange {
-		c := &BodyChange{Part: PartTool, Name: name, Was: start(string(a)), Is: start(string(b)), Bytes: len(b), Line: after.Line}
-		if b == nil {
-			c.Bytes, c.Line = len(a), before.Line
 		}
 		return c
 	}
 	for i := range max(len(was), len(is)) {
 		switch {
-		case i >= len(was) || i < len(is) && is[i].name != was[i].name && !has(was, is[i].name):
-			return change(is[i].name, nil, is[i].json)
-		case i >= len(is) || was[i].name != is[i].name && !has(is, was[i].name):
-			return change(was[i].name, was[i].json, nil)
+		case i >= len(was) || i < len(is) && len(added) > 0 && is[i].name == added[0].name:
+			return change(after.Line, nil, is[i].json, is[i], added)
+		case i >= len(is) || len(gone) > 0 && was[i].name == gone[0].name:
+			return change(before.Line, was[i].json, nil, was[i], gone)
 		case !same(was[i].json, is[i].json):
-			c := change(is[i].name, was[i].json, is[i].json)
+			c := change(after.Line, was[i].json, is[i].json, is[i], nil)
 			c.Members = members(was[i].json, is[i].json)
 			return c
 		}
 	}
 	return nil
+}
+
+// beyond are the tools of a list that another has not.
+func beyond(list, other []definition) []definition {
+	names := map[string]bool{}
+	for _, d := range other {
+		names[d.name] = true
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(d definition) bool { return names[d.name] })
 }
 
 // members are the members of a tool that differ.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
 
 // chain builds the messages of one conversation.
@@ -18,6 +19,7 @@ type chain struct {
 	home     map[int]int          // group -> an earlier group on the path with the same message.id
 	calls    map[string]*toolCall // by id
 	turnOver bool                 // a line since the last message ended the turn
+	unsent   int                  // user messages since the last message of which nothing is sent
 	conv     *Conversation
 	queued   map[int][]int   // by result: the queued prompts that were sent next to it and are not emitted yet
 	after    *Boundary       // set while lines that a compaction produced may follow
@@ -111,6 +113,9 @@ func (c *chain) emit() {
 		case nodeMicro, nodeSnip:
 			c.edited(i)
 		case nodeSystem:
+			if n.name == foreign.SubtypeUnsent {
+				c.unsent++
+			}
 			c.turnOver = c.turnOver || n.name == "turn_duration" || n.name == "stop_hook_summary" || n.name == "away_summary"
 		case nodeAssistant:
 			c.assistant(c.homeOf(n.group))
@@ -147,6 +152,9 @@ func (c *chain) push(m Message, n *node) {
 		c.conv.Versions = append(c.conv.Versions, n.version)
 	}
 	n.mark(lineVersioned)
+	if !m.RecordOnly {
+		m.Unsent, c.unsent = c.unsent, 0
+	}
 	c.conv.Messages = append(c.conv.Messages, m)
 }
 

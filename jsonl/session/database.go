@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"errors"
@@ -25,10 +26,11 @@ const idMark = memo.Within
 func InDatabase(path string) (file, id string, ok bool) {
 	st, err := os.Stat(path)
 	if err != nil {
-		if file, id, ok = cutLast(path, idMark); !ok || id == "" {
+		at := strings.LastIndex(path, idMark)
+		if at < 0 || at+len(idMark) == len(path) {
 			return "", "", false
 		}
-		path = file
+		path, id = path[:at], path[at+len(idMark):]
 		st, err = os.Stat(path)
 	}
 	if err != nil || !st.Mode().IsRegular() {
@@ -43,14 +45,6 @@ func InDatabase(path string) (file, id string, ok bool) {
 	n, _ := io.ReadFull(f, head)
 	_, err = os.Stat(path + database.Suffixes()[0])
 	return path, id, string(head[:n]) == database.Magic || n == 0 && err == nil // a WAL without its base is a database that is lost
-}
-
-func cutLast(s, mark string) (before, after string, ok bool) {
-	i := strings.LastIndex(s, mark)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(mark):], true
 }
 
 // FilesOf lists the files that hold a session, its path first: those of a tree, or a database and what is next to it.
@@ -260,21 +254,65 @@ func stampDatabase(file string) (memo.Stamp, error) {
 	return memo.StampFiles(slices.DeleteFunc(FilesOf(file), func(name string) bool { return strings.HasSuffix(name, "-shm") })...)
 }
 
-// Once leaves out the files of sessions that are in a database as well, where they go on.
+// Once lists each session once: from the database where it is in one, else from the file with the most of it. Files of one
+// id with other messages are other sessions.
 func Once(list []FileInfo) (kept []FileInfo, warnings []Warning) {
-	in := map[string]string{} // by client and id: the path in the database
+	listed := map[string]*FileInfo{} // by client and id
+	key := func(i *FileInfo) string { return i.Product + idMark + i.ID }
+	paths := map[string]bool{}
 	for i := range list {
-		if list[i].stored {
-			in[list[i].Product+idMark+list[i].ID] = list[i].Path
+		if known := listed[key(&list[i])]; list[i].Path != "" && (known == nil || list[i].replaces(known)) {
+			listed[key(&list[i])] = &list[i]
 		}
 	}
 	for i := range list {
-		path := in[list[i].Product+idMark+list[i].ID]
-		if path == "" || path == list[i].Path || list[i].Path == "" {
-			kept = append(kept, list[i])
+		info, other := &list[i], listed[key(&list[i])]
+		switch {
+		case info.Path == "" || info == other:
+		case paths[info.Path]: // its folder is named twice
+			continue
+		case other.stored || len(info.Subagents) <= len(other.Subagents) && begins(info.Path, other.Path):
+			warnings = append(warnings, Warning{File: info.Path, Message: "the session is also in " + other.Path + ": it counts once"})
 			continue
 		}
-		warnings = append(warnings, Warning{File: list[i].Path, Message: "the session is also in " + path + ": it counts once"})
+		paths[info.Path] = info.Path != ""
+		kept = append(kept, *info)
 	}
 	return kept, warnings
+}
+
+// replaces reports whether a session is listed from here where it is in another file too: it is in a database, or goes on
+// for longer.
+func (i *FileInfo) replaces(other *FileInfo) bool {
+	if i.stored != other.stored {
+		return i.stored
+	}
+	return cmp.Or(i.Last.Compare(other.Last), cmp.Compare(i.Size, other.Size)) > 0
+}
+
+// begins reports whether another file begins with all that a file has, or has nothing else.
+func begins(path, other string) bool {
+	var content [2]*bufio.Reader
+	for k, name := range []string{path, other} {
+		f, err := jsonl.OpenFile(name)
+		if err != nil {
+			return false
+		}
+		defer f.Close()
+		text, _, free, err := jsonl.Unpack(f)
+		if err != nil {
+			return false
+		}
+		defer free()
+		content[k] = bufio.NewReader(io.LimitReader(text, jsonl.InputLimits{}.Filled().Input)) // beyond it no session is read
+	}
+	for {
+		b, err := content[0].ReadByte()
+		if err != nil {
+			return errors.Is(err, io.EOF)
+		}
+		if c, err := content[1].ReadByte(); err != nil || b != c {
+			return false
+		}
+	}
 }

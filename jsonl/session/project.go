@@ -255,7 +255,10 @@ func (d *discovery) folder(root *os.Root, dir string, entries []fs.DirEntry) {
 			continue
 		}
 		if i, twice := at[id]; twice {
-			d.warn(path, "the session is also in %s: not read", filepath.Base(found[i].Path))
+			if info.replaces(&found[i]) {
+				found[i], info = info, found[i]
+			}
+			d.warn(info.Path, "the session is also in %s: not read", filepath.Base(found[i].Path))
 			continue
 		}
 		at[id] = len(found)

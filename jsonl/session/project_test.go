@@ -283,6 +283,53 @@ func TestDiscoverOnce(t *testing.T) {
 	}
 }
 
+// TestDiscoverCopies holds that a session in two files is listed once, by the one with more of it, and that what differs
+// is two sessions.
+func TestDiscoverCopies(t *testing.T) {
+	a := userLine(idA, "u1", "2026-01-01T10:00:00.000Z", "a")
+	longer := a + userLine(idA, "u2", "2026-01-01T11:00:00.000Z", "b")
+	forked := a + userLine(idA, "u3", "2026-01-01T12:00:00.000Z", "c")
+	var packed strings.Builder
+	z := gzip.NewWriter(&packed)
+	z.Write([]byte(longer))
+	z.Close()
+	for name, c := range map[string]struct {
+		files  map[string]string
+		listed string // file names
+		said   string // of the warning; "": there is none
+	}{
+		"a copy in another project":        {map[string]string{"p/" + idA + ".jsonl": a, "q/" + idA + ".jsonl": longer}, "q/" + idA + ".jsonl", "p/" + idA + ".jsonl"},
+		"a fork that goes on":              {map[string]string{"p/" + idA + ".jsonl": longer, "p/" + idB + ".jsonl": forked}, "p/" + idA + ".jsonl p/" + idB + ".jsonl", ""},
+		"other messages under one id":      {map[string]string{"p/" + idA + ".jsonl": longer, "q/" + idA + ".jsonl": forked}, "p/" + idA + ".jsonl q/" + idA + ".jsonl", ""},
+		"packed beside the plain file":     {map[string]string{"p/" + idA + ".jsonl": longer, "p/" + idA + ".jsonl.gz": packed.String()}, "p/" + idA + ".jsonl", "p/" + idA + ".jsonl.gz"},
+		"packed, with more than the other": {map[string]string{"p/" + idA + ".jsonl": a, "p/" + idA + ".jsonl.gz": packed.String()}, "p/" + idA + ".jsonl.gz", "p/" + idA + ".jsonl"},
+		"packed elsewhere":                 {map[string]string{"p/" + idA + ".jsonl": longer, "q/" + idA + ".jsonl.gz": packed.String()}, "p/" + idA + ".jsonl", "q/" + idA + ".jsonl.gz"},
+		"a subagent that is in one alone":  {map[string]string{"p/" + idA + ".jsonl": a, "p/" + idA + "/subagents/agent-1.jsonl": a, "q/" + idA + ".jsonl": longer}, "p/" + idA + ".jsonl q/" + idA + ".jsonl", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFolder(t)
+			for file, text := range c.files {
+				f.write(file, text)
+			}
+			infos, warnings := f.discover()
+			var listed []string
+			for i := range infos {
+				file, _ := filepath.Rel(f.dir, infos[i].Path)
+				listed = append(listed, filepath.ToSlash(file))
+			}
+			if got := strings.Join(listed, " "); got != c.listed {
+				t.Errorf("lists %s", got)
+			}
+			if c.said == "" && len(warnings) > 0 || c.said != "" && (len(warnings) != 1 || warnings[0].File != filepath.Join(f.dir, c.said) || !strings.Contains(warnings[0].Message, "the session is also in ")) {
+				t.Errorf("says %v", warnings)
+			}
+			if kept, _ := Once(append(infos, infos...)); len(kept) != len(infos) {
+				t.Errorf("named twice, it is %d sessions", len(kept))
+			}
+		})
+	}
+}
+
 func TestDiscoverOddFolders(t *testing.T) {
 	f := newFolder(t)
 	f.write("sessions-index.json", "{ not JSON")

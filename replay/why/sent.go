@@ -76,7 +76,7 @@ func changesOf(rec *replay.Record, tl *replay.Timeline, log *requests.Log, all m
 	return list, nil
 }
 
-// tokensOf are the tokens of what differs: of a tool all of it, of a text what it is from where it differs, or else was.
+// tokensOf are the tokens of what differs: of a tool all of it and of those that came or went with it, of a text what it is from where it differs, or else was.
 func tokensOf(rec *replay.Record, tl *replay.Timeline, log *requests.Log, n int, c *requests.BodyChange) (int, error) {
 	switch c.Part {
 	case requests.PartMessage, requests.PartSystem:
@@ -97,11 +97,13 @@ func tokensOf(rec *replay.Record, tl *replay.Timeline, log *requests.Log, n int,
 			return 0, err
 		}
 		parts, err := stats.PromptParts(rec, tl.Counter, shape, stats.SystemTokens(rec.Conv, tl, n))
-		at := slices.IndexFunc(parts, func(p stats.OverheadPart) bool { return p.Part == stats.ToolPart && p.Name == c.Name })
-		if err != nil || at < 0 {
-			return 0, err
+		tokens := 0
+		for i := range parts {
+			if p := &parts[i]; p.Part == stats.ToolPart && (p.Name == c.Name || slices.Contains(c.Others, p.Name)) {
+				tokens += p.Tokens
+			}
 		}
-		return parts[at].Tokens, nil
+		return tokens, err
 	}
 	return 0, nil
 }

@@ -171,3 +171,31 @@ func TestSentCauses(t *testing.T) {
 		t.Errorf("%d requests differ", len(changed))
 	}
 }
+
+// TestSentTools: tools that went together have the tokens of all of them.
+func TestSentTools(t *testing.T) {
+	r := &recording{t: t, clock: time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC), effort: "high"}
+	for _, name := range []string{"Bash", "a", "b", "c"} {
+		r.tools = append(r.tools, fmt.Sprintf(`{"name":%q,"description":"%s"}`, name, strings.Repeat("Orders tea. ", 60)))
+	}
+	r.user(`"go"`)
+	r.request(0, 20000, 1)
+	r.tools = r.tools[:1]
+	r.request(0, 5000, 0)
+	path := filepath.Join(t.TempDir(), "s.jsonl")
+	if err := os.WriteFile(path, []byte(strings.Join(r.lines, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rec := recordOf(t, path)
+	log, err := requests.Read(rec.Conv.Source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _, err := why.Replay(rec, replay.RecordedTrack(), replay.Options{}, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Changes) != 1 || len(s.Changes[0].Change.Others) != 2 || s.Changes[0].Tokens < 14000 {
+		t.Errorf("%+v", s.Changes)
+	}
+}

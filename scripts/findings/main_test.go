@@ -372,6 +372,21 @@ func TestStraightLines(t *testing.T) {
 	}
 }
 
+// TestRatio holds that a change is within its own bounds.
+func TestRatio(t *testing.T) {
+	var list []pair
+	for i := range 20 {
+		list = append(list, pair{trial{turns: 100}, trial{turns: float64(110 + i%3)}})
+	}
+	i := ratio(list, func(p *pair) (float64, float64) { return p.b.turns, p.a.turns })
+	if v, l, u := i.Value.Float(), i.Lower.Float(), i.Upper.Float(); v < 0.1 || v > 0.12 || l < 0.1 || l > v || u < v || u > 0.12 {
+		t.Errorf("%v from %v to %v", v, l, u)
+	}
+	if i := ratio(list[:1], func(p *pair) (float64, float64) { return p.b.turns, p.a.turns }); i.Value.Float() != 0.1 || i.Lower.Known {
+		t.Errorf("one task: %+v", i)
+	}
+}
+
 // TestWindows counts each file once, and as read again only where it was read before the window.
 func TestWindows(t *testing.T) {
 	list := []read{{1, "a"}, {2, "b"}, {5, "a"}, {5, "c"}, {6, "a"}, {7, "c"}, {9, "b"}}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/replay/interval"
 )
 
@@ -132,14 +133,11 @@ func ratio(list []pair, of func(p *pair) (num, den float64)) interval.Interval {
 
 // lessOne turns a ratio into a change.
 func lessOne(i interval.Interval) interval.Interval {
-	for _, d := range []*int64{&i.Value.N, &i.Lower.N, &i.Upper.N} {
-		*d -= one
+	for _, d := range []*exact.Decimal{&i.Value, &i.Lower, &i.Upper} {
+		*d = d.Sub(exact.Whole(1))
 	}
 	return i
 }
-
-// one is 1 as interval's ratios have it.
-const one = 1_000_000_000
 
 // growth is a run as a straight line: what its first request sends, and what each turn adds, of which the agent wrote a
 // part. More cannot be told from two means and a number of turns.
@@ -346,9 +344,7 @@ func extremes(t *table, col string, with ...string) (low, high cell) {
 	return low, high
 }
 
-func covers(i interval.Interval) bool {
-	return i.Lower.Known && i.Lower.N <= 0 && i.Upper.N >= 0
-}
+func covers(i interval.Interval) bool { return i.Covers(exact.Whole(0)) }
 
 // repeats compares runs of one agent with other runs of it on the same tasks: what differs there is no policy's doing.
 func repeats(src *sources) (*table, error) {

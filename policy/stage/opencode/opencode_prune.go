@@ -80,7 +80,7 @@ func (s *opencodePrune) Run(c *policy.Context) ([]policy.Edit, error) {
 	}
 	walk := &pruneWalk{rules: &s.p}
 	marks := s.walk(c, walk)
-	if !walk.enough() {
+	if walk.pruned <= s.p.Minimum { // all that it found, or nothing
 		return nil, nil
 	}
 	reason := fmt.Sprintf("%d tokens of tool output beyond the newest %d, more than %d to save", walk.pruned, s.p.Protect, s.p.Minimum)
@@ -124,8 +124,8 @@ func (s *opencodePrune) walk(c *policy.Context, w *pruneWalk) (marks []policy.Ta
 	s.most = 0
 	answers := map[string]policy.Target{} // passed, and not yet their calls
 	for _, id := range slices.Backward(c.View.Arrived()) {
-		if beginsTurn(c.View, id) {
-			w.user()
+		if startsTurn(c.View, id) {
+			w.turns++
 		}
 		if sy := c.View.Synthetic(id); w.begun() && sy != nil && sy.Summary && sy.Role == "assistant" {
 			return marks
@@ -145,7 +145,7 @@ func (s *opencodePrune) walk(c *policy.Context, w *pruneWalk) (marks []policy.Ta
 			delete(answers, bl.ID)
 			tool := c.Conv.Alike(bl.Name)
 			name, n := strings.ToLower(tool), c.View.Length(t).UTF16
-			if c.View.Raw(t).IsError && !(s.p.BashErrors && tool == "Bash") || slices.Contains(s.p.ProtectedTools, name) {
+			if c.View.Raw(t).IsError && !(s.p.BashErrors && tool == "Bash") {
 				continue
 			}
 			s.most += policy.RoundQuarter(n)
@@ -156,16 +156,9 @@ func (s *opencodePrune) walk(c *policy.Context, w *pruneWalk) (marks []policy.Ta
 				marks = append(marks, t)
 			}
 		}
+		w.turns += m.Unsent
 	}
 	return marks
-}
-
-// beginsTurn reports whether an item is what a walk counts as a user message.
-func beginsTurn(v policy.View, id policy.ItemID) bool {
-	if sy := v.Synthetic(id); sy != nil {
-		return sy.Turn
-	}
-	return v.Message(id).Class == session.ClassPrompt
 }
 
 // verdict is what a prune walk does with one tool output.
@@ -182,13 +175,10 @@ const (
 // to 1.18.34: section 3.3.
 type pruneWalk struct {
 	rules  *OpencodePrune
-	turns  int // user messages seen
+	turns  int // user messages seen, each before its parts
 	total  int // estimated tokens counted
 	pruned int // of these, tokens to clear
 }
-
-// user counts a user message; it comes before the message's parts.
-func (w *pruneWalk) user() { w.turns++ }
 
 // begun reports whether the walk has passed the protected turns. Until then it ignores summaries and outputs.
 func (w *pruneWalk) begun() bool { return w.turns >= w.rules.Turns }
@@ -210,6 +200,3 @@ func (w *pruneWalk) output(tool string, cleared bool, lenUTF16 int) verdict {
 	w.pruned += size
 	return clears
 }
-
-// enough reports whether the walk clears what it found: all of it or nothing.
-func (w *pruneWalk) enough() bool { return w.pruned > w.rules.Minimum }

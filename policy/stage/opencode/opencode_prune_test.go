@@ -124,6 +124,18 @@ func TestOpencodePruneQueued(t *testing.T) {
 	}
 }
 
+// User messages of which nothing is sent count too, behind the parts of the message that follows them.
+func TestOpencodePruneUnsent(t *testing.T) {
+	for unsent, want := range []bool{false, true} {
+		c, at := prompts([]int{90000}, []int{1})
+		c.Messages[len(c.Messages)-1].Unsent = unsent
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodePrune(), pruning(nil))).All()
+		if got := r.Shown(at["1.1"]) != ""; got != want {
+			t.Errorf("%d unsent: pruned %t, want %t", unsent, got, want)
+		}
+	}
+}
+
 // A compaction's own messages count as user messages, and the walk goes no further back than its summary.
 func TestOpencodePruneSummary(t *testing.T) {
 	for _, turns := range []int{1, 2} {

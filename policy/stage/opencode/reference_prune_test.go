@@ -29,7 +29,7 @@ func Prune(messages []Message, rules PruneRules) Pruning {
 	walk := pruneWalk{rules: &rules}
 	marks := walk.visit(messages)
 	result := Pruning{Total: walk.total, Pruned: walk.pruned}
-	if walk.enough() {
+	if walk.pruned > rules.Minimum {
 		result.Marks = marks
 	}
 	return result
@@ -39,7 +39,7 @@ func (w *pruneWalk) visit(messages []Message) (marks []Mark) {
 	for i := len(messages) - 1; i >= 0; i-- {
 		m := &messages[i]
 		if m.Info.Role == RoleUser {
-			w.user()
+			w.turns++
 		}
 		if !w.begun() {
 			continue
