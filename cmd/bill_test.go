@@ -205,7 +205,7 @@ func TestBills(t *testing.T) {
 			f.answer("m1", opus, used(3, 1000, 0, 10)).user("b").answer("m2", opus, used(3, 1000, 1000, 10))
 			f.last = from
 			return f.answer("m3", opus, used(3, 1000, 0, 10)).user("c").answer("m4", opus, used(3, 1000, 1000, 10))
-		}()), usd: 4*(3*5+1000*10+10*25)/1e6 + 2000*0.5/1e6, calls: 4, text: "branches that were left 2"},
+		}()), usd: 4*(3*5+1000*10+10*25)/1e6 + 2000*0.5/1e6, calls: 4, text: "abandoned branches 2"},
 		{name: "prices of the day", files: map[string]string{"s.jsonl": strings.ReplaceAll(s().answer("m1", "claude-sonnet-5-5", used(0, 0, 1_000_000, 0)).b.String(), "2026-11-20", "2026-10-01")}, usd: 0.2, calls: 1},
 		{name: "prices since", files: claude(s().answer("m1", "claude-sonnet-5-5", used(0, 0, 1_000_000, 0))), usd: 0.1, calls: 1},
 		{name: "both lifetimes", files: claude(s().answer("m1", opus, `"input_tokens":1000,"cache_creation_input_tokens":100000,"cache_read_input_tokens":0,"output_tokens":1000,"cache_creation":{"ephemeral_1h_input_tokens":40000,"ephemeral_5m_input_tokens":60000}`)), usd: 0.805, calls: 1},
@@ -221,7 +221,7 @@ func TestBills(t *testing.T) {
 		}, usd: 0.3068, calls: 3, check: func(b *billed) bool {
 			return b.Partial.Calls == 1 && b.Partial.Tokens == 3999 && math.Abs(b.Partial.USD-0.1) < 1e-4
 		},
-			text: "The recorded session was billed at least 0.31 USD, 0.09 USD of it by 1 subagent: no reliable output count for 1 of 3 responses (about 4,000 tokens, 0.10 USD more)."},
+			text: "The recorded session was billed at least 0.31 USD, 0.09 USD of it by 1 subagent: no final output count for 1 of 3 responses (about 4,000 tokens, 0.10 USD more)."},
 		{name: "a subagent's file alone", files: claude(s().part("m1", opus, "", strings.Repeat("word ", 3200), `"input_tokens":3,"cache_creation_input_tokens":9000,"cache_read_input_tokens":0,"output_tokens":1`)),
 			usd: 0.0563, calls: 1, check: func(b *billed) bool { return b.Partial.Tokens == 3999 }, text: "outputs estimated, where no reliable count is recorded 1 +0.1000"},
 		{name: "the client's own total", files: map[string]string{"s.jsonl": s().answer("m1", opus, used(3, 20_000, 0, 100)).user("b").answer("m2", opus, used(3, 300, 20_000, 50)).b.String() +
@@ -328,8 +328,8 @@ func TestOneBill(t *testing.T) {
 	dir := write(t, map[string]string{"one/s.jsonl": main, "one/s/subagents/agent-a1.jsonl": agent, "all/s.jsonl": main, "all/s/subagents/agent-a1.jsonl": agent,
 		"all/t.jsonl": strings.ReplaceAll(main, `"sessionId":"s"`, `"sessionId":"t"`),
 		"all/u.jsonl": (&billFile{session: "u"}).user("go").answer("m9", "acme-9", used(2000, 0, 0, 34)).b.String()})
-	const one = "The recorded session was billed at least 0.27 USD, 0.06 USD of it by 1 subagent: no reliable output count for 1 of 3 responses (about 4,000 tokens, 0.10 USD more)"
-	const all = "The recorded session was billed at least 0.27 USD, 0.06 USD of it by 1 subagent: no reliable output count for 1 of 4 responses (about 4,000 tokens, 0.10 USD more); no price for model acme-9 (1 call, 2,034 tokens). "
+	const one = "The recorded session was billed at least 0.27 USD, 0.06 USD of it by 1 subagent: no final output count for 1 of 3 responses (about 4,000 tokens, 0.10 USD more)"
+	const all = "The recorded session was billed at least 0.27 USD, 0.06 USD of it by 1 subagent: no final output count for 1 of 4 responses (about 4,000 tokens, 0.10 USD more); no price for model acme-9 (1 call, 2,034 tokens). "
 	for _, c := range moneyCommands {
 		for _, format := range strings.Fields(c.formats) {
 			for _, folder := range []bool{false, true} {
@@ -357,7 +357,7 @@ func TestOneBill(t *testing.T) {
 				case format == "markdown":
 					want = strings.ReplaceAll(want, ">=", "&gt;=")
 				case words[0] == "replay" && !folder && format == "text":
-					want = "billed at least USD 0.2731, 0.06 USD of it by 1 subagent: no reliable output count for 1 of 3 responses (about 4,000 tokens, 0.10 USD more)"
+					want = "billed at least USD 0.2731, 0.06 USD of it by 1 subagent: no final output count for 1 of 3 responses (about 4,000 tokens, 0.10 USD more)"
 				}
 				if got := printed(t, append(slices.Concat(words[:1], []string{input}, words[1:]), "-f", format)...); !strings.Contains(got, want) {
 					t.Errorf("%s -f %s, folder %v: %q is not in %.3000s", c.command, format, folder, want, got)

@@ -273,7 +273,7 @@ func TestExploreKeys(t *testing.T) {
 	see("a session", "]", "» ")
 	see("a session", "r", "request")
 	see("a session", "g", "the session has no subagent")
-	see("a session", "b", "prompt cache")
+	see("a session", "b", "simulated prompt")
 	d.shot("the bill")
 	see("everywhere", "y", "ctxkit why")
 	see("everywhere", "end", "cache miss: ")

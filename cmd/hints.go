@@ -89,7 +89,7 @@ func reportHints() report.Hints {
 		All:      "--all shows them",
 		Pages:    "Name one session to see it alone; --verbose shows each of them.",
 		Warnings: "--verbose shows them",
-		Wider:    "a wider terminal and --format json show them",
+		Wider:    "a wider terminal or --format json shows them",
 		Full:     "--full shows them",
 		Prices:   "ctxkit prices lists the models that have one",
 		Lint:     "ctxkit lint lists them",

@@ -1,4 +1,4 @@
-// Package policy says what a context-management policy is: data. A Policy is a YAML file of limits and an ordered
+// Package policy defines a context-management policy as data. A Policy is a YAML file of limits and an ordered
 // list of stages with parameters; a Stage proposes edits to a View; the engine (package replay) applies them.
 //
 // Raw messages never change: view = raw + edits.

@@ -64,7 +64,7 @@ func backtestPage(p *page, r *backtest.Scores, use policy.Use) {
 	if len(r.Causes) > 0 {
 		p.heading("cache misses")
 		p.table(causeTable(r))
-		p.note(faint, "cause: of the simulated cache miss; unexplained: the simulation has none. right kind: the simulation has a cache miss too, and both read something or both nothing. within 10 %: and the reads differ by at most 10 %. left: tokens that the request before had read and written. read, simulated: tokens read from the cache. only simulated: cache misses that were not recorded.")
+		p.note(faint, "cause: as simulated; unexplained: the simulation has no cache miss there. right kind: the simulation has a cache miss too, and both read a part or both nothing. within 10 %: and its read differs by at most 10 %. cached before: tokens that the request before had read and written. read, simulated: tokens read from the cache. only simulated: cache misses that were not recorded.")
 	}
 	if len(r.Authors) > 0 {
 		p.heading("the cache by author")
@@ -110,7 +110,7 @@ func errorNotes(rows []backtest.CompactionRow) (notes []string) {
 		if r.Clients != backtest.All || r.Recorded == 0 {
 			continue
 		}
-		notes = append(notes, "used against pre_tokens"+either(r.Fitted, " in fitted windows", "")+": "+joined("; ",
+		notes = append(notes, "size of the context at the compaction"+either(r.Fitted, " in fitted windows", "")+": "+joined("; ",
 			phraseIf(r.Known() > 0, "median error %v tokens", int(r.Median+0.5)),
 			phraseIf(r.OwnCount > 0, "in %v of %v the client compares another figure", r.OwnCount, count(r.Recorded, "compaction")),
 			phraseIf(r.Unknown > 0, "%v of %v have no recorded pre_tokens and are in no error", r.Unknown, count(r.Recorded, "compaction"))))
@@ -280,7 +280,7 @@ func fidelityText(r *backtest.Scores) string {
 		"%d in size, %s", percent(u.Near, u.Requests), count(u.Requests, "request"), percent(u.Close, u.Requests),
 		percent(u.WriteNear, u.Requests), u.Kind, count(u.Broken, "cache miss"), u.Amount, count(u.FalseAlarms, "false alarm"))
 	if e := r.Usage[0].CostError; e.Sessions > 0 {
-		text += fmt.Sprintf("; input cost of a session off by %s %% (median %s %%), of all by %s %%, with the expected cache misses by %s %%", places(e.Mean, 2), places(e.Median, 2), places(e.Sum, 2), places(e.Expected, 2))
+		text += fmt.Sprintf("; simulated input cost off by %s %% per session (median %s %%), by %s %% in total, with expected cache misses by %s %%", places(e.Mean, 2), places(e.Median, 2), places(e.Sum, 2), places(e.Expected, 2))
 	}
 	if u.Contradicted > 0 {
 		text += fmt.Sprintf("; the cache of %s is not scored: the recorded usage contradicts the content", count(u.Contradicted, "session"))

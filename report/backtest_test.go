@@ -124,7 +124,7 @@ func TestBacktestCounts(t *testing.T) {
 		"missed: s.jsonl:7: request 3, client 0.1: 90,000 used by the last response + 8,000 of reasoning (estimated: it is not in the file) = 98,000, 2,000 fewer than the threshold of 100,000; with 25.0 % more in the estimate it would compact\n",
 		"false alarm: s.jsonl:12: request 6, 2 requests before the client compacted: 92,000 used by the last response + 10,000 of reasoning (estimated: it is not in the file) = 102,000, 2,000 over the threshold of 100,000; with 20.0 % less in the estimate it would not\n",
 		"false alarm: s.jsonl:19: request 9: 100,000 used by the last response + 0 of reasoning = 100,000, 0 over the threshold of 100,000\n",
-		"used against pre_tokens: in 2 of 2 compactions the client compares another figure\n",
+		"size of the context at the compaction: in 2 of 2 compactions the client compares another figure\n",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())

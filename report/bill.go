@@ -76,10 +76,10 @@ type lack struct {
 func lacks(b *bill.Bill) []lack {
 	part, of := &b.Partial, " of "+count(b.Calls+b.Without, "response")
 	list := []lack{
-		{"no reliable output count", thousands(part.Calls) + of, phraseIf(part.Tokens > 0, " (about %v tokens%v more)", rounded(part.Tokens), phraseIf(part.CostUSD.Known, ", %v", usdText(part.CostUSD))),
+		{"no final output count", thousands(part.Calls) + of, phraseIf(part.Tokens > 0, " (about %v tokens%v more)", rounded(part.Tokens), phraseIf(part.CostUSD.Known, ", %v", usdText(part.CostUSD))),
 			part.Calls, part.Tokens, part.CostUSD},
 		{"no usage", thousands(b.Without) + of, "", b.Without, "", "-"},
-		{"no line", "the summary of " + count(b.Unbilled, "compaction"), "", b.Unbilled, "", "-"},
+		{"no line in the file", "the summary of " + count(b.Unbilled, "compaction"), "", b.Unbilled, "", "-"},
 	}
 	for _, u := range b.NotPriced {
 		list = append(list, lack{"no price", u.What, phrase(" (%v%v)", count(u.Calls, "call"), phraseIf(u.Tokens > 0, ", %v tokens", u.Tokens)), u.Calls, u.Tokens, "-"})
@@ -168,8 +168,8 @@ func fitShort(f *replay.CacheFit) string {
 	if f.Read > 0 {
 		text = phrase("reproduces %v of the recorded cache reads", percent(f.Reproduced, f.Read))
 	}
-	share := shareText(f.Recorded, f.Simulated, "than as recorded")
-	return text + before("; with it, the input of the recorded requests costs ", share+phraseIf(share == "as much", " as recorded")) + expectedText(f)
+	share := shareText(f.Recorded, f.Simulated, "than billed")
+	return text + before("; simulated, the input of the recorded requests costs ", share+phraseIf(share == "as much", " as billed")) + expectedText(f)
 }
 
 // expectedText is what cache misses that no line shows are expected to add; "" where that is less than 0.1 %.
@@ -188,7 +188,7 @@ func billCell(usd price.USD, atLeast bool, places int) number {
 
 // kindTexts are the kinds of calls in words.
 var kindTexts = map[bill.Kind]string{
-	bill.KindRequest: "requests", bill.KindBranch: "branches that were left", bill.KindAttempt: "other models within a request: fallback, advisor",
+	bill.KindRequest: "requests", bill.KindBranch: "abandoned branches", bill.KindAttempt: "other models within a request: fallback, advisor",
 	bill.KindCompaction: "compactions", bill.KindSummary: "summaries of branches", bill.KindWarming: "cache warming", bill.KindSearch: "web searches",
 	bill.KindRun: "calls that only the totals of their run count", bill.KindOther: "other calls of the client",
 }

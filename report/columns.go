@@ -613,7 +613,7 @@ type causeCells struct {
 	Breaks          any `col:"cache misses" about:"recorded cache misses"`
 	RightKind       any `col:"right kind" about:"cache misses whose cause the simulation predicts"`
 	Within10Percent any `col:"within 10 %" about:"cache misses whose size it predicts within 10 %"`
-	Left            any `col:"left" about:"tokens that the request before had read and written" drop:"2"`
+	Left            any `col:"cached before" about:"tokens that the request before had read and written" drop:"2"`
 	Read            any `col:"read" about:"tokens read from the cache, as recorded"`
 	Simulated       any `col:"simulated" about:"the same, by the simulation"`
 	OnlySimulated   any `col:"only simulated" about:"cache misses that were not recorded" drop:"1"`
@@ -845,9 +845,9 @@ type refillCells struct {
 	Prompts  any `col:"prompts" about:"prompts typed in between" drop:"4"`
 	Time     any `col:"time" about:"from one to the other" drop:"2"`
 	System   any `col:"system" about:"tokens of system prompt and tools" drop:"6"`
-	Joined   any `col:"joined" about:"tokens that joined in between"`
+	Joined   any `col:"added" about:"tokens added in between"`
 	Freed    any `col:"freed" about:"share of the messages that the compaction freed" drop:"3"`
-	MostOfIt any `col:"most of it" about:"categories and tools that joined most, with their tokens" fit:"wrap" drop:"1"`
+	MostOfIt any `col:"most of it" about:"categories and tools that added most, with their tokens" fit:"wrap" drop:"1"`
 }
 type refillSourceCells struct {
 	Tokens any `col:"tokens" about:"tokens as they came"`
@@ -894,8 +894,8 @@ type compactedCells struct {
 	Compacts           any `csv:"compacts"`
 	SummaryTokens      any `csv:"summary_tokens"`
 	AfterCompaction    any `col:"after compaction" csv:"compacted_context_tokens" about:"tokens of the first request after a compaction by the client" drop:"2"`
-	CompactedUSD       any `col:"compacted USD" csv:"compacted_usd" about:"the summarization request and the first request after it, now"`
+	CompactedUSD       any `col:"compacted USD" csv:"compacted_usd" about:"the request for the summary and the first request after it, now"`
 	CompactedIfWarmUSD any `csv:"compacted_if_warm_usd"`
 	CompactedIfColdUSD any `csv:"compacted_if_cold_usd"`
-	PaysBack           any `col:"pays back" csv:"pays_back_after" about:"requests after which that has cost less than to go on; -: never"`
+	PaysBack           any `col:"pays back" csv:"pays_back_after" about:"requests until compacting is cheaper than going on; -: never"`
 }

@@ -23,9 +23,9 @@ var figureTitles = []figureTitle{
 	{figure: "uncached", title: "uncached", about: "input that was not read or written", all: true, drop: 8},
 	{figure: "cost_usd", title: "USD", point: true, about: "cost"},
 	{figure: "compactions", title: "compacted", about: "compactions", point: true},
-	{figure: "cleared_results", title: "cleared", about: "results cleared", point: true, drop: 1},
+	{figure: "cleared_results", title: "cleared", about: "tool results that were emptied", point: true, drop: 1},
 	{figure: "cleared_tokens", title: "tokens", about: "their tokens", all: true, drop: 9},
-	{figure: "misses", title: "needed later", about: "blocks removed and needed later", point: true},
+	{figure: "misses", title: "needed later", about: "removed blocks whose text was read or used again", point: true},
 }
 
 // troubleTitles are the figures that are shown only where a policy has any: what makes its other figures doubtful.
@@ -101,7 +101,7 @@ func comparePages(p *page, groups []compare.Comparison, in compare.Inputs) {
 		comparePage(p, c, !one && !p.All)
 	}
 	if !p.All {
-		what := either(one, "classes of the cache, medians and percentiles", "notes on groups, classes of the cache, medians and percentiles")
+		what := either(one, "tokens by read, written and uncached, medians, percentiles", "notes on groups, tokens by read, written and uncached, medians, percentiles")
 		p.note(faint, "("+what+" are hidden: "+joined(", ", p.Hints.All, "json contains them")+")")
 	}
 	p.notes(yellow, emptyNotes(in.Empty))

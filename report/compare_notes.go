@@ -1,12 +1,12 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/exact"
 )
@@ -111,7 +111,7 @@ func conclusion(c *compare.Comparison, i int) string {
 		text = joined("; ", text, infeasibleText(c, own)+": its cost there is a lower bound")
 	}
 	if v.Sessions == 0 {
-		text = joined("; ", text, fmt.Sprintf("no session compares %s with %s", own.Name, c.Policies[0].Name)+phraseIf(c.Flagged(compare.FlagContradicted) > 0, ": the recorded usage contradicts the content"))
+		text = joined("; ", text, phrase("%v is not compared with `%v`", either(text == "", own.Name, "it"), c.Policies[0].Name)+phraseIf(c.Flagged(compare.FlagContradicted) > 0, ": the recorded usage contradicts the content"))
 	} else if c.OwnRelease(i) && v.Difference.N != 0 {
 		text += phrase("; %v recorded it, so the difference is the error of the simulation", own.Name)
 	}
@@ -126,10 +126,10 @@ func correctionText(c *compare.Comparison, i int) string {
 	}
 	share := func(low int) string { return signedPercent(exact.Ratio(k.Corrected[low], v.First, 4)) }
 	n := int(max(k.Extra, -k.Extra))
-	return phrase(" %v: %v to %v %% with what its %v cause%v beyond the replay",
+	return phrase(" %v with the likely re-reads for its %v: %v to %v %%",
 		map[compare.Stability]string{compare.Holds: "Holds", compare.Flips: "Flips", compare.CannotTell: "Cannot tell"}[k.Stability],
-		share(0), share(1), count(n, either(k.Extra > 0, "extra", "spared")+" compaction"), either(n == 1, "s", "")) +
-		phraseIf(k.BreakEven.Known, "; break-even at %v USD or %v requests each, recorded ones cost %v to %v USD",
+		count(n, either(k.Extra > 0, "extra", "spared")+" compaction"), share(0), share(1)) +
+		phraseIf(k.BreakEven.Known, "; break-even is %v USD or %v requests per compaction, recorded ones caused %v to %v USD",
 			k.BreakEven.Text(2), k.BreakEvenRequests.Text(1), k.Each[0].Text(2), k.Each[1].Text(2)) + "."
 }
 
@@ -139,7 +139,7 @@ func unseenText(c *compare.Comparison) string {
 		return ""
 	}
 	u := c.Unseen
-	return phrase("A replay does not show that the agent looks again for what a compaction removed: by %v of %v that causes %v to %v requests, and %v to %v tokens that the next %v to %v requests send.",
+	return phrase("A replay leaves out that the agent looks again for removed text. Mean of %v in %v: %v to %v more requests, and %v to %v more tokens in each of the next %v to %v requests.",
 		count(u.Times, "recorded compaction"), either(u.Shipped, "other people's sessions", count(u.Projects, "project")), u.Requests[0].Text(1), u.Requests[1].Text(1),
 		thousands(int(u.Tokens[0].N)), thousands(int(u.Tokens[1].N)), u.Carried[0], u.Carried[1])
 }
@@ -153,7 +153,7 @@ func infeasibleText(c *compare.Comparison, p *compare.PolicyRow) string {
 	if n := figure(p, "violations").Total.N; n > 0 {
 		list = append(list, count(int(n), "violation"))
 	}
-	return fmt.Sprintf("%s is infeasible in %s (%s)", p.Name,
+	return fmt.Sprintf("`%s` cannot run in %s (%s)", p.Name,
 		either(len(c.Sessions) == 1, "this session", thousands(p.Infeasible)+" of "+count(len(c.Sessions), "session")), strings.Join(list, ", "))
 }
 
@@ -261,7 +261,7 @@ func leads(c *compare.Comparison) [][]string {
 	return led
 }
 
-// partsTexts say by what each policy costs more or less than the first, "+1.6 %: cache misses +4.1 (prune), content
+// partsTexts say by what each policy costs more or less than the first, "+1.6 %: cache misses +4.1 (by prune), input
 // -2.5", and how much of the difference few sessions make.
 func partsTexts(c *compare.Comparison) (list []string) {
 	cost := slices.Index(compare.Names(), "cost_usd")
@@ -274,7 +274,7 @@ func partsTexts(c *compare.Comparison) (list []string) {
 		var texts []string
 		for _, part := range parts {
 			if text := share(part.USD); text != "0.0" {
-				texts = append(texts, part.Name+" "+text+before(" (", strings.Join(part.Stages, ", "))+either(len(part.Stages) > 0, ")", ""))
+				texts = append(texts, cmp.Or(partNames[part.Name], part.Name)+" "+text+before(" (by ", strings.Join(part.Stages, ", "))+either(len(part.Stages) > 0, ")", ""))
 			}
 		}
 		if len(texts) == 0 {
@@ -284,6 +284,9 @@ func partsTexts(c *compare.Comparison) (list []string) {
 	}
 	return list
 }
+
+// partNames are the parts of a cost for people, where they have another name in JSON.
+var partNames = map[string]string{"content": "input", "breaks": "cache misses", "own calls": "summarization requests"}
 
 // concentrationText says how much of a difference few sessions and one project make.
 func concentrationText(c *compare.Comparison, i int) string {
@@ -303,7 +306,7 @@ func flagTexts(c *compare.Comparison, hints *Hints, of ...compare.Flag) (list []
 		compare.FlagMidway:    "begins mid-conversation; what came before is a placeholder, and the cache starts with what the first request read",
 		compare.FlagEstimated: "no usage recorded; all tokens are estimates",
 		compare.FlagOutputs:   "outputs estimated, the same for every policy",
-		compare.FlagCompacted: "compacted when recorded" + phraseIf(again.Files > 0, "; %v, %v tokens, were then read again, which other policies might spare (%v of the input tokens, at most)",
+		compare.FlagCompacted: "compacted when recorded" + phraseIf(again.Files > 0, "; %v (%v tokens) were then read again: other policies might avoid up to %v input tokens",
 			count(again.Files, "file"), figureText("", exact.Whole(again.Tokens)), figureText("", exact.Whole(again.Carried))),
 		compare.FlagWindow:    "window as the user had set it, by the recorded compactions" + before("; ", hints.Window),
 		compare.FlagSubagents: "subagents left out",
@@ -329,10 +332,7 @@ func lastElement(path string) string {
 func cacheText(groups []compare.Comparison) string {
 	for _, c := range groups {
 		for _, s := range c.Sessions {
-			return "Prompt cache: " + map[replay.CacheMode]string{
-				replay.CacheEqual: "one for all policies, as the session's own client and provider have it. content: the input tokens, by that cache; `breaks`: cache misses that edits caused. replay and cost count each policy under its own product's cache, and may show another cost. ",
-				replay.CacheOwn:   "each product's own. ", replay.CacheNone: "none. ",
-			}[s.Cache]
+			return cacheNote(s.Cache) + " In differences, input is its cost without cache misses. "
 		}
 	}
 	return ""

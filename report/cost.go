@@ -152,7 +152,7 @@ func costAnswer(sum *SessionCost, name string) string {
 	case b.Model != "" || sum.Cache == replay.CacheNone || b.Recorded.Requests == 0:
 		return phrase("%v %v%v.", is, usd(b.Cost), bound)
 	}
-	that := either(calls == "", "that", phrase("the %v billed for these calls", usdText(b.Billed())))
+	that := either(calls == "", "the bill", phrase("the %v billed for these calls", usdText(b.Billed())))
 	return phrase("%v %v%v%v.", is, usd(b.Cost), before(", ", shareText(b.Billed(), b.Cost, "than "+that)), bound)
 }
 
@@ -211,7 +211,7 @@ func stepTexts(stages []replay.StageCost) map[string]string {
 	return map[string]string{
 		replay.StepSubagents:  "subagents, which this replay leaves out",
 		replay.StepCopies:     "copies of calls in other sessions, which are replayed in each",
-		replay.StepBranches:   "branches that were left, which no replay has",
+		replay.StepBranches:   "abandoned branches, which no replay has",
 		replay.StepAttempts:   "other models within requests: fallback, advisor",
 		replay.StepSearches:   "web searches",
 		replay.StepWarming:    "cache warming",
@@ -278,16 +278,12 @@ func billedTable(models []bill.ModelSum) *table {
 func costNotes(sum *SessionCost) []string {
 	total, own := sum.Total, sum.Own.Tokens()
 	in, lost := total.Input.Input(), lostText(sum.Lost)
-	share := percent(own, sum.Conversation) + " of"
-	if own > sum.Conversation {
-		share = places(float64(own)/float64(max(sum.Conversation, 1)), 1) + " times"
-	}
 	return []string{
 		phraseIf(in > 0, "%v of the %v input tokens are cache reads (simulated).", percent(total.Input.Read, in), in),
-		phraseIf(own > 0, "The %v's own requests use %v tokens, %v the conversation itself (%v).", caller(sum.Policy), own, share, sum.Conversation),
-		phraseIf(lost != "", "Tokens sent before and not read from the cache, by cause: %v.", lost),
+		phraseIf(own > 0, "The %v's own requests (summaries) took %v tokens; all messages of the conversation together have %v.", caller(sum.Policy), own, sum.Conversation),
+		phraseIf(lost != "", "Tokens sent again that missed the simulated cache, by cause: %v.", lost),
 		phraseIf(sum.Converted != nil, "Tokens are %v.", ConversionText(sum.Converted)), cacheNote(sum.Cache), fitText(sum.Bridge.Fit),
-		phraseIf(total.Estimated > 0, "%v of %v have no reliable output count; their output is estimated.", total.Estimated, count(total.Calls, "response")),
+		phraseIf(total.Estimated > 0, "%v of %v have no final output count; their output is estimated.", total.Estimated, count(total.Calls, "response")),
 		phraseIf(total.Unpriced > 0, "%v of %v have no known price; the cost leaves them out.", total.Unpriced, count(total.Calls, "request")),
 	}
 }
@@ -320,8 +316,8 @@ func cacheName(mode replay.CacheMode) string {
 // cacheNote says whose prompt cache was simulated.
 func cacheNote(mode replay.CacheMode) string {
 	return map[replay.CacheMode]string{
-		replay.CacheEqual: "Prompt cache: that of the session's own client and provider for every policy; replay and cost count each policy under its own product's, and may show another cost.",
-		replay.CacheOwn:   "Prompt cache: that of the policy's own product; compare counts all policies under that of the recorded session.",
+		replay.CacheEqual: "Prompt cache: that of the session's client and provider, for every policy; replay and cost use that of the policy's own product and may differ.",
+		replay.CacheOwn:   "Prompt cache: that of the policy's own product; compare uses that of the session's client for every policy.",
 		replay.CacheNone:  "Prompt cache: none.",
 	}[mode]
 }

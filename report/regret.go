@@ -50,7 +50,7 @@ func regretText(tls ...*replay.Timeline) string {
 		return text
 	}
 	d := list[0].MedianDistance
-	return text + phrase("; median distance %v request%v", unrounded(d), either(d == 1, "", "s"))
+	return text + phrase("; half of them within %v request%v", unrounded(d), either(d == 1, "", "s"))
 }
 
 // Regret lists the blocks that policies removed and that were needed later: those of one conversation, or of several

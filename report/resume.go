@@ -52,9 +52,9 @@ func Resume(w io.Writer, list []ResumeItem, now time.Time, opt Layout) error {
 	if hidden := len(list) - MostResumed; hidden > 0 && !opt.All {
 		notes = append(notes, opt.Hints.hidden(hidden, "session", "json and csv contain them"))
 	}
-	notes = append(notes, fitText(fit), before("requests: ", heldText(held, 0, "")), "next: the input of the next request, without what would be typed and answered, by the simulated cache. A cache is warm only while the client that filled it runs: "+
-		"one that is started again mostly pays the cold price; not known: how long its provider keeps it, so that the figures are those of a cold one. compacted: the summarization request with the summary that is assumed for it, and the first request after it; what the client attaches again then may be more. "+
-		"No figure: its client is not known, the compaction itself does not fit the window, or the recorded usage does not fit the content. pays back: requests after which that has cost less than to go on, if the cache stays warm; -: never.")
+	notes = append(notes, fitText(fit), before("requests: ", heldText(held, 0, "")), "next: the input of the next request with the simulated cache, without your prompt and the answer. A cache is warm only while the client that filled it runs; "+
+		"a restarted client mostly pays the cold price. not known: how long the provider keeps a cache; the figures assume a cold one. compacted: the request for the summary (its length is assumed) and the first request after it; more where the client attaches files again. "+
+		"No figure: the client is unknown, the compaction itself is larger than the window, or the recorded usage contradicts the content. pays back: requests until compacting is cheaper than going on, if the cache stays warm; -: never.")
 	return listing(resumeText(list, first, name, warm, now), t, object{{"schema", ResumeSchema}, {"now", now.UTC()}, {"sessions", list}}, notes...).print(w, opt)
 }
 
@@ -73,7 +73,7 @@ func resumeText(list []ResumeItem, first *ResumeItem, name string, warm int, now
 	default:
 		text += phrase("its cache is cold, so it costs %v.", usdText(c.IfCold.USD))
 	}
-	text += phraseIf(c.Misfit, " What a compaction would leave is not known: the recorded usage does not fit the content.")
+	text += phraseIf(c.Misfit, " What a compaction would leave is not known: the recorded usage contradicts the content.")
 	if n := c.CompactedNow(); n != nil {
 		text += phrase(" A compaction and the first request after it, of %v tokens, cost %v", c.Compact.Context, usdText(n.USD))
 		switch {

@@ -61,7 +61,7 @@ func Sessions(w io.Writer, list []SessionItem, now time.Time, opt Layout) error 
 	}
 	if counts[session.Unindexed] < len(list) {
 		for _, s := range []session.Standing{session.Listed, session.Stale, session.Missing, session.Unlisted} {
-			note += fmt.Sprintf(", %d %s", counts[s], s)
+			note += fmt.Sprintf("%s %d %s", either(s == session.Listed, "; in the client's index:", ","), counts[s], s)
 		}
 	}
 	return listing(note, t, object{{"schema", SessionsSchema}, {"sessions", list}}, notes...).print(w, opt)

@@ -124,7 +124,7 @@ func sweepPage(p *page, s *sweep.Grid) {
 	if len(s.By) == 1 {
 		p.note(yellow, "Nothing here counts what is needed again: the point that forgets most is on the Pareto front.")
 	}
-	p.note(faint, "* on the Pareto front: no other point is as good in each of "+strings.Join(s.By, ", ")+" and better in one. "+cacheNote(s.Cache))
+	p.note(faint, "* on the Pareto front: no other point is better in one of "+strings.Join(s.By, ", ")+" without being worse in another. "+cacheNote(s.Cache))
 }
 
 // bestTexts name the best point, compare it with the policy as it is, and say what the choice is worth in other sessions.

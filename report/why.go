@@ -113,7 +113,7 @@ func whyText(t *why.BreaksTotal, name string, record, recorded bool) string {
 			words = append(words, phrase("%v%v %v", usdText(e.USD), shareOf(e.USD, all), answerText(e, t.Requests)))
 		}
 	}
-	text = joined(" ", text, phraseIf(len(words) > 0, "Paid for: %v.", strings.Join(words, "; ")))
+	text = joined(" ", text, phraseIf(len(words) > 0, "Of that: %v.", strings.Join(words, ", ")))
 	switch {
 	case n == 0:
 		text = joined(" ", text, either(t.Uncacheable == t.Requests, "Nothing of a request is cached.", "There was no cache miss."))
@@ -133,7 +133,7 @@ const mostWords = 4
 func answerText(e *why.Expense, requests int) string {
 	switch e.Part {
 	case why.PartReads:
-		return phrase("for reading the context again, %v tokens per request", e.Tokens/max(requests, 1))
+		return phrase("for sending the context again (%v tokens per request)", e.Tokens/max(requests, 1))
 	case why.PartMisses:
 		return "for " + count(e.Times, "cache miss")
 	case why.PartSubagents:
@@ -148,7 +148,7 @@ func expenseText(e *why.Expense) string {
 	case why.PartReads:
 		return "the context again, from the cache"
 	case why.PartResent:
-		return "the context again, outside of the cache"
+		return "the context again, uncached"
 	case why.PartMisses:
 		return "cache miss: " + lossText(e.Cause, e.Stage, e.Edit)
 	case why.PartNew:
@@ -266,7 +266,7 @@ func stepOf(e *why.Expense) string {
 
 // missTexts say what would avoid a cache miss, by stepOf; with the number of cache misses and their cost.
 var missTexts = map[string]string{
-	string(cache.Edited):       "Edits and compactions of the context: %v cost %v. Fewer and larger edits cause fewer cache misses.",
+	string(cache.Edited):       "Clearing and compaction: %v cost %v. Clearing more at once, less often, causes fewer.",
 	string(cache.Restart):      "Restarts of the client: %v cost %v. A restarted client sends the whole context anew: go on in the running one, or begin with a summary.",
 	string(cache.ToolsChanged): "Another model, other tools or settings: %v cost %v. Change them when the context is small: at the start, or after a compaction.",
 	string(cache.LookBackOver): "Many results at once, more than the cache looks back over: %v cost %v.",
@@ -284,7 +284,7 @@ func expiredText(s *why.SessionBreaks, e *why.Expense) string {
 		text += phrase(" %v of at most an hour cost %v: a one-hour cache would have saved %v%v.", count(h.Pauses, "pause"), usdText(h.USD),
 			either(h.Saved.Nano > 0, usdText(saved), "nothing"), phraseIf(h.Saved.Nano <= 0, ", its writes cost %v more", usdText(saved)))
 	}
-	return text + phraseIf(longer > 0 && (h != nil || s.ByUsage()), " %v longer than an hour: compact before a long pause, or start a new session after it.", either(longer == 1, "1 was", thousands(longer)+" were"))
+	return text + phraseIf(longer > 0 && (h != nil || s.ByUsage()), " %v of the cache misses followed a pause of over an hour: compact before a long pause, or start a new session after it.", longer)
 }
 
 // largestContent says what the input cost most for.
@@ -316,7 +316,7 @@ func compactedText(s *why.SessionBreaks) string {
 	text := phrase("The context was compacted %v, before request %v%v", either(s.Compactions == 1, "once", thousands(s.Compactions)+" times"), strings.Join(at, ", "),
 		phraseIf(len(s.Refills) > most, ", …"))
 	if len(first.Parts) > 0 {
-		text += phrase(": the largest part of the %v tokens that joined before request %v are %v", first.Joined, first.To, sourcesText(first.Parts, 1))
+		text += phrase(". Of the %v tokens added before request %v, the largest part (%v) is %v", first.Joined, first.To, first.Parts[0].Tokens, sourceText(&first.Parts[0]))
 	}
 	return text + phraseIf(s.Thrash > 0, "; %v of the compactions freed less than a tenth", s.Thrash) + "."
 }
@@ -562,7 +562,7 @@ func sourcesText(list []stats.RefillSource, most int) string {
 	for i := range list[:min(most, len(list))] {
 		words = append(words, phrase("%v %v", sourceText(&list[i]), list[i].Tokens))
 	}
-	return strings.Join(words, ", ") + phraseIf(most > 1 && len(list) > most, ", …")
+	return strings.Join(words, ", ") + phraseIf(len(list) > most, ", …")
 }
 
 // whyNotes say what the figures are.

@@ -5,10 +5,10 @@
 //
 //  1. The loader reads every entry of a file and keeps its metadata (load.go).
 //  2. Lines that share message.id become one message; usage counts once.
-//  3. The active chain is walked from its leaf, boundaries bridged, parallel
-//     tool calls and their results pulled in (chain.go).
-//  4. Edits that the client recorded (compactions, microcompactions, snips,
-//     collapses, replaced results) are kept separate from the raw history
+//  3. The current branch is followed from its last message back, across
+//     compactions, with parallel tool calls (chain.go).
+//  4. Changes of the context that the client recorded (summaries, cleared, cut,
+//     collapsed or replaced content) are kept apart from the raw history
 //     (recorded.go, edits.go, snip.go).
 //
 // A Conversation is immutable once loaded and safe for concurrent readers.

@@ -1,4 +1,4 @@
-// Package preset finds the built-in policies of the families of stages, by their names or by a product's name.
+// Package preset looks up the built-in policies by policy name or product name.
 package preset
 
 import (

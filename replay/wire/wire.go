@@ -1,6 +1,6 @@
-// Package wire converts what a policy leaves of a conversation at one request into the body of a call to the Messages
-// API: the model view as messages, and the payload, which adds the marks and edits that only the API reads. It also writes
-// a view as a session file, from which the client goes on.
+// Package wire turns the conversation that a policy leaves at one request into a body for the Messages API: Model gives
+// the messages, Payload adds cache marks and edits for the API. It also writes a view as a session file, from which the
+// client goes on.
 //
 // Blocks have their recorded bytes unless an edit replaced them. No transcript holds the system prompt and the tool
 // definitions, so no body has them.
