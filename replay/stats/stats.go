@@ -349,7 +349,7 @@ func (l *Ledger) composition(s *SessionStats, costs *tokenCosts, sizes []int) []
 		c.Add(x)
 		rest.Tokens, rest.Sent, rest.USD.Nano = rest.Tokens-x.Tokens, rest.Sent-x.Sent, rest.USD.Nano-x.USD.Nano
 	}
-	if most := 2; max(rest.Tokens, -rest.Tokens) <= most && max(rest.Sent, -rest.Sent) <= most*s.Until { // what rounding left
+	if rest.Tokens == 0 && rest.Sent == 0 { // what rounding left
 		rest.Category = category.System
 	}
 	c.Add(rest)
