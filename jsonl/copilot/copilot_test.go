@@ -13,24 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/internal/outline"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-func load(t *testing.T, path string) *session.File {
-	t.Helper()
-	f, err := session.Load(path, session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
-	if !f.Main.Lines.Balanced() {
-		t.Errorf("%s: lines do not balance: %+v", path, f.Main.Lines)
-	}
-	return f
-}
-
-// outline is a conversation as a list: each message's class and blocks, and where it was compacted.
-func outline(t *testing.T, conv *session.Conversation) (out []string) {
+// listed is a conversation as a list: each message's class and blocks, and where it was compacted.
+func listed(t *testing.T, conv *session.Conversation) (out []string) {
 	t.Helper()
 	for m := range conv.Messages {
 		for i := range conv.Boundaries {
@@ -61,7 +49,7 @@ func outline(t *testing.T, conv *session.Conversation) (out []string) {
 }
 
 func TestEvents(t *testing.T) {
-	f := load(t, "testdata/events.jsonl")
+	f := outline.Load(t, "testdata/events.jsonl")
 	conv := f.Main
 	want := []string{
 		`0 prompt text "<current_datetime>2026-07-24</current_datetime>\n\nfind the bug"`,
@@ -77,13 +65,13 @@ func TestEvents(t *testing.T) {
 		`9 prompt text "thanks"`,
 		`10 response text "Any time." [500+12000+500 -> 7, 0 nano]`,
 	}
-	if diff := cmp.Diff(want, outline(t, conv)); diff != "" {
+	if diff := cmp.Diff(want, listed(t, conv)); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 	if len(f.Sidechains) != 1 || f.Sidechains[0].Agent != "t2" {
 		t.Fatalf("%d sidechains", len(f.Sidechains))
 	}
-	if diff := cmp.Diff([]string{`0 prompt text "review, please"`, `1 response text "All is well." (30)`}, outline(t, f.Sidechains[0])); diff != "" {
+	if diff := cmp.Diff([]string{`0 prompt text "review, please"`, `1 response text "All is well." (30)`}, listed(t, f.Sidechains[0])); diff != "" {
 		t.Errorf("subagent: -want +got\n%s", diff)
 	}
 	b := &conv.Boundaries[0]
@@ -132,13 +120,13 @@ func TestOrder(t *testing.T) {
 		if err := os.WriteFile(path, []byte(strings.Replace(text, "1.0.102", version, 1)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		conv := load(t, path).Main
+		conv := outline.Load(t, path).Main
 		want := []string{
 			`0 prompt text "look"`, `1 response thinking "hm" tool_use "bash {}" tool_use "bash {}" [30+60+0 -> 5, 0 nano]`,
 			fmt.Sprintf("2 tool_result tool_result %q", results[0]), fmt.Sprintf("3 tool_result tool_result %q", results[1]),
 			`4 response thinking "so" text "done" (5)`, `5 prompt text "more"`, `6 response text "yes" (1)`,
 		}
-		if diff := cmp.Diff(want, outline(t, conv)); diff != "" {
+		if diff := cmp.Diff(want, listed(t, conv)); diff != "" {
 			t.Errorf("%s: -want +got\n%s", version, diff)
 		}
 		if len(conv.Restarts) != 1 || conv.Restarts[0].Before != 5 {
@@ -173,8 +161,8 @@ func TestOdd(t *testing.T) {
 			if err := os.WriteFile(path, []byte(tt.in), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			f := load(t, path)
-			if diff := cmp.Diff(tt.want, outline(t, f.Main)); diff != "" {
+			f := outline.Load(t, path)
+			if diff := cmp.Diff(tt.want, listed(t, f.Main)); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
 			said := ""
@@ -201,7 +189,7 @@ func TestCorpus(t *testing.T) {
 	type tokens struct{ Input, CacheRead, CacheWrite, Output int }
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			f := load(t, path)
+			f := outline.Load(t, path)
 			outputs, compacted := map[string][]int{}, []int(nil)
 			var totals tokens
 			src, err := jsonl.Open(path)
@@ -305,7 +293,7 @@ func TestCharges(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, q := range load(t, path).Main.Charges {
+		for _, q := range outline.Load(t, path).Main.Charges {
 			s := fmt.Sprintf("%s %s %d in %d out", q.Kind, q.ID, q.Usage.Context(), q.Usage.Output)
 			if q.InRun {
 				s += ", in a run"

@@ -11,24 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/internal/outline"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-func load(t *testing.T, path string) *session.File {
-	t.Helper()
-	f, err := session.Load(path, session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
-	if !f.Main.Lines.Balanced() {
-		t.Errorf("%s: lines do not balance: %+v", path, f.Main.Lines)
-	}
-	return f
-}
-
-// outline is a conversation as a list: each message's class and blocks, and where it was compacted.
-func outline(t *testing.T, conv *session.Conversation) (out []string) {
+// listed is a conversation as a list: each message's class and blocks, and where it was compacted.
+func listed(t *testing.T, conv *session.Conversation) (out []string) {
 	t.Helper()
 	for m := range conv.Messages {
 		for i := range conv.Boundaries {
@@ -56,7 +44,7 @@ func outline(t *testing.T, conv *session.Conversation) (out []string) {
 }
 
 func TestDocument(t *testing.T) {
-	conv := load(t, "testdata/chat.json").Main
+	conv := outline.Load(t, "testdata/chat.json").Main
 	want := []string{
 		`0 prompt text "read the file" text "@a.go"`,
 		`1 response text "I read it." tool_use "read_file {\"file_path\":\"a.go\"}" tool_use "read_file {\"file_path\":\"b.go\"}" tool_use "glob {\"pattern\":\"*\"}" [7000+2000+0 -> 100, 0 nano]`,
@@ -65,7 +53,7 @@ func TestDocument(t *testing.T) {
 		`4 tool_result tool_result "a.go"`,
 		`5 response text "It is package a." [300+9000+0 -> 7, 0 nano]`,
 	}
-	if diff := cmp.Diff(want, outline(t, conv)); diff != "" {
+	if diff := cmp.Diff(want, listed(t, conv)); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 	if m := &conv.Messages[1]; m.Usage.Thinking != 60 || m.Line != 19 || !conv.Messages[3].Blocks[0].IsError || len(conv.Requests) != 2 {
@@ -80,7 +68,7 @@ func TestDocument(t *testing.T) {
 }
 
 func TestLines(t *testing.T) {
-	conv := load(t, "testdata/chat.jsonl").Main
+	conv := outline.Load(t, "testdata/chat.jsonl").Main
 	want := []string{
 		`0 prompt text "list"`,
 		`1 response text "Listing." tool_use "list_directory {\"path\":\".\"}" [8000+0+0 -> 25, 0 nano]`,
@@ -89,7 +77,7 @@ func TestLines(t *testing.T) {
 		`4 prompt text "right"`,
 		`5 response text "Right." [300+8000+0 -> 3, 0 nano]`,
 	}
-	if diff := cmp.Diff(want, outline(t, conv)); diff != "" {
+	if diff := cmp.Diff(want, listed(t, conv)); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 	aside := map[session.Reason]int{"metadata: session": 1, "metadata: $set": 2, "an earlier record of the same message": 2, "a rewind": 1, "abandoned branch": 2}
@@ -113,7 +101,7 @@ func TestPictures(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	conv := load(t, path).Main
+	conv := outline.Load(t, path).Main
 	var got []string
 	for m := range conv.Messages {
 		for b := range conv.Messages[m].Blocks {
@@ -169,7 +157,7 @@ func TestRewritten(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		if diff := cmp.Diff(tt.want, outline(t, f.Main)); diff != "" {
+		if diff := cmp.Diff(tt.want, listed(t, f.Main)); diff != "" {
 			t.Errorf("%s: -want +got\n%s", tt.name, diff)
 		}
 		warning := ""
@@ -219,7 +207,7 @@ func TestCorpus(t *testing.T) {
 	}
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			conv := load(t, path).Main
+			conv := outline.Load(t, path).Main
 			src, err := jsonl.Open(path)
 			if err != nil {
 				t.Fatal(err)
@@ -274,7 +262,7 @@ func TestCharges(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	conv := load(t, path).Main
+	conv := outline.Load(t, path).Main
 	for _, q := range conv.Charges {
 		got = append(got, fmt.Sprintf("%d %s %s %s %d in %d out", q.Line, q.Kind, q.ID, q.Model, q.Usage.Context(), q.Usage.Output))
 	}

@@ -12,24 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/internal/outline"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-func load(t *testing.T, path string) *session.File {
-	t.Helper()
-	f, err := session.Load(path, session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
-	if !f.Main.Lines.Balanced() {
-		t.Errorf("%s: lines do not balance: %+v", path, f.Main.Lines)
-	}
-	return f
-}
-
-// outline is a conversation as a list: each message's class and blocks, and where it was compacted.
-func outline(t *testing.T, conv *session.Conversation) (out []string) {
+// listed is a conversation as a list: each message's class and blocks, and where it was compacted.
+func listed(t *testing.T, conv *session.Conversation) (out []string) {
 	t.Helper()
 	for m := range conv.Messages {
 		for i := range conv.Boundaries {
@@ -57,7 +45,7 @@ func outline(t *testing.T, conv *session.Conversation) (out []string) {
 }
 
 func TestVersion1(t *testing.T) {
-	f := load(t, "testdata/v1.jsonl")
+	f := outline.Load(t, "testdata/v1.jsonl")
 	conv := f.Main
 	want := []string{
 		`0 prompt text "list the files"`,
@@ -72,7 +60,7 @@ func TestVersion1(t *testing.T) {
 		`8 prompt text "go on, please" image "{\"type\":\"image\",\"source\":{\"data\":\"aGk=\",\"media_type\":\"image/png\",\"type\":\"base64\"}}"`,
 		`9 response text "Done." [3+4000+300 -> 5, 4000000 nano]`,
 	}
-	if diff := cmp.Diff(want, outline(t, conv)); diff != "" {
+	if diff := cmp.Diff(want, listed(t, conv)); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 	if conv.Product != "pi" || conv.Provider != "anthropic" || conv.SessionID != "11111111-0000-4000-8000-000000000001" || conv.CWD != "/home/u/shop" || conv.Model != "claude-opus-4-5" {
@@ -87,7 +75,7 @@ func TestVersion1(t *testing.T) {
 }
 
 func TestVersion3(t *testing.T) {
-	f := load(t, "testdata/v3.jsonl")
+	f := outline.Load(t, "testdata/v3.jsonl")
 	conv := f.Main
 	want := []string{
 		`0 prompt text "count the lines"`,
@@ -104,7 +92,7 @@ func TestVersion3(t *testing.T) {
 		`10 prompt text "and now?"`,
 		`11 response text "Nothing." [2600+0+0 -> 4, 6600000 nano]`,
 	}
-	if diff := cmp.Diff(want, outline(t, conv)); diff != "" {
+	if diff := cmp.Diff(want, listed(t, conv)); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 	if conv.Title != "Counting lines" || conv.Messages[3].Blocks[0].IsError != true || conv.Boundaries[0].Trigger != "unknown" {
@@ -142,8 +130,8 @@ func TestFailed(t *testing.T) {
 		if err := os.WriteFile(path, []byte(session(version)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		conv := load(t, path).Main
-		if diff := cmp.Diff(want, outline(t, conv)); diff != "" {
+		conv := outline.Load(t, path).Main
+		if diff := cmp.Diff(want, listed(t, conv)); diff != "" {
 			t.Errorf("version %d: -want +got\n%s", version, diff)
 		}
 		if removed := len(conv.Snips); len(conv.Warnings) > 0 || removed != 4-version { // of b, which version 3 does not send
@@ -154,7 +142,7 @@ func TestFailed(t *testing.T) {
 
 // TestEdits: an extension leaves a message out from there on, or sends another text in its place; on its own branch alone.
 func TestEdits(t *testing.T) {
-	conv := load(t, "testdata/edits.jsonl").Main
+	conv := outline.Load(t, "testdata/edits.jsonl").Main
 	var got []string
 	for _, s := range conv.Snips {
 		got = append(got, fmt.Sprintf("%v are left out from request %d on", s.Messages, s.Request))
@@ -233,8 +221,8 @@ func TestOdd(t *testing.T) {
 			if err := os.WriteFile(path, []byte(tt.in), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			f := load(t, path)
-			if diff := cmp.Diff(tt.want, outline(t, f.Main)); diff != "" {
+			f := outline.Load(t, path)
+			if diff := cmp.Diff(tt.want, listed(t, f.Main)); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
 			said := ""
@@ -257,7 +245,7 @@ func TestCompactionUsage(t *testing.T) {
 	if err := os.WriteFile(path, []byte(in), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b := load(t, path).Main.Boundaries
+	b := outline.Load(t, path).Main.Boundaries
 	if len(b) != 1 || b[0].Usage == nil || b[0].Usage.Input != 100 || b[0].Usage.CacheRead != 8900 || b[0].Usage.Output != 20 {
 		t.Errorf("boundaries %+v", b)
 	}
@@ -275,7 +263,7 @@ func TestCorpus(t *testing.T) {
 	}
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			conv := load(t, path).Main
+			conv := outline.Load(t, path).Main
 			var usages []jsonl.Usage
 			var before []int
 			version := 0
@@ -368,7 +356,7 @@ func TestCharges(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	conv := load(t, path).Main
+	conv := outline.Load(t, path).Main
 	for _, q := range conv.Charges {
 		got = append(got, fmt.Sprintf("%d %s %s %s %d out, %d 1h, %d nano, of %s", q.Line, q.Kind, q.ID, q.Model, q.Usage.Output, q.Usage.Write1h, q.Usage.Nano, q.Time.Format("05")))
 	}
