@@ -265,15 +265,6 @@ func partsTable(sum *SessionCost) *table {
 	return t
 }
 
-// billedTable is the recorded bill by model and token class.
-func billedTable(models []bill.ModelSum) *table {
-	t := tableOf[billedCells]()
-	for _, m := range models {
-		t.put(none, billedCells{m.Model, m.Calls, m.Input.Read, m.Input.Write5m, m.Input.Write1h, m.Input.Uncached, m.Output, m.CostUSD})
-	}
-	return t
-}
-
 // costNotes explain the sum.
 func costNotes(sum *SessionCost) []string {
 	total, own := sum.Total, sum.Own.Tokens()

@@ -171,11 +171,10 @@ func expenseSection(p *page, list []why.Expense, spent price.USD, contents []sta
 		return
 	}
 	p.heading("what was paid for")
-	t := tableOf[expenseCells]()
-	for i := range list {
-		e := &list[i]
-		t.put(either(e.Cause == backtest.Unexplained, yellow, none), expenseCells{expenseText(e), e.Times, e.Tokens, e.USD, number(strings.Trim(shareOf(e.USD, withCopies(list, spent)), " ()"))})
-	}
+	t := rowsOf(list, func(e *why.Expense, r *expenseCells) style {
+		r.For, r.Share = expenseText(e), number(strings.Trim(shareOf(e.USD, withCopies(list, spent)), " ()"))
+		return either(e.Cause == backtest.Unexplained, yellow, none)
+	})
 	t.put(bold, expenseCells{For: "sum", USD: spent})
 	p.table(t)
 	costs := slices.Clone(contents)
@@ -373,35 +372,23 @@ func breakSection(p *page, s *why.SessionBreaks) {
 
 // cacheBreakTable has a row per break.
 func cacheBreakTable(s *why.SessionBreaks, list []why.CacheBreak) *table {
-	t := tableOf[cacheBreakCells]()
-	for i := range list {
-		b := &list[i]
-		var event any
+	return rowsOf(list, func(b *why.CacheBreak, r *cacheBreakCells) style {
+		r.named, r.TimeUTC, r.IdleSeconds, r.What, r.Lost = named{s.Session, s.Agent, s.File, s.Policy, s.Counter}, pair{timeText(b.Time, "01-02 15:04"), b.Time}, decimal{b.Idle, 3}, breakText(b), b.Lost()
 		if b.Event != nil {
-			event = *b.Event
+			r.Event = *b.Event
 		}
-		sim := cmp.Or(b.Sim, &why.SimulatedBreak{})
-		cells := cacheBreakCells{
-			named{s.Session, s.Agent, s.File, s.Policy, s.Counter}, b.Request, b.Line, pair{timeText(b.Time, "01-02 15:04"), b.Time},
-			string(b.Cause), b.Stage, event, string(b.Edit), b.Trigger, b.Before, b.Model, decimal{b.Idle, 3}, b.Tool, breakText(b),
-			b.Lost(), inRecordCells{}, sim.Lost, sim.USD, sim.USD, nil,
-			lostParts{ifKnown(sim.Restarts), ifKnown(sim.Changes), ifKnown(sim.Edits), ifKnown(sim.Lifetime), ifKnown(sim.Placement)},
-		}
+		r.USD = cmp.Or(b.Sim, &why.SimulatedBreak{}).USD
 		if s.ByUsage() {
-			cells.Lost, cells.USD, cells.Simulated = number("-"), price.USD{}, sim.USD
+			r.Lost, r.USD, r.Simulated = number("-"), price.USD{}, r.USD
 		}
-		if r := b.InFile; r != nil {
-			cells.Lost, cells.inRecordCells = r.Lost, inRecordCells{r.Left, r.Read, r.Lost, r.USD}
+		if in := b.InFile; in != nil {
+			r.Lost = in.Lost
 			if s.ByUsage() {
-				cells.USD = r.USD
+				r.USD = in.USD
 			}
 		}
-		if b.Sim == nil {
-			cells.SimulatedLostTokens, cells.SimulatedUSD = nil, nil
-		}
-		t.put(either(b.Cause == backtest.Unexplained, yellow, none), cells)
-	}
-	return t
+		return either(b.Cause == backtest.Unexplained, yellow, none)
+	})
 }
 
 // ifKnown is an amount, or an empty cell.
@@ -435,11 +422,10 @@ func breakText(b *why.CacheBreak) string {
 
 // sentTable has a row per request that differs from the one before.
 func sentTable(list []why.RequestChange) *table {
-	t := tableOf[sentCells]()
-	for _, c := range list {
-		t.put(none, sentCells{c.Request, c.Line, changeText(c.Change), c.Tokens, c.Lost, ifKnown(c.USD)})
-	}
-	return t
+	return rowsOf(list, func(c *why.RequestChange, r *sentCells) style {
+		r.FirstDifference, r.USD = changeText(c.Change), ifKnown(c.USD)
+		return none
+	})
 }
 
 // changeText says what differs between two requests on record.
@@ -534,18 +520,18 @@ func refillSection(p *page, s *why.SessionBreaks) {
 		return
 	}
 	p.heading("what filled the context before each compaction")
-	t := tableOf[refillCells]()
-	for _, r := range s.Refills {
-		to := number(either(r.To > s.Requests, "end", thousands(r.To)))
-		t.put(none, refillCells{to, r.From, r.Requests, r.Prompts, number(either(r.Seconds > 0 && r.Seconds < 60, "<1 min", timeSpan(r.Seconds))), r.System, r.Joined, number(perMille(r.Freed)), sourcesText(r.Parts, 3)})
-	}
+	t := rowsOf(s.Refills, func(x *stats.Refill, r *refillCells) style {
+		r.Before, r.Time = number(either(x.To > s.Requests, "end", thousands(x.To))), number(either(x.Seconds > 0 && x.Seconds < 60, "<1 min", timeSpan(x.Seconds)))
+		r.Freed, r.MostOfIt = number(perMille(x.Freed)), sourcesText(x.Parts, 3)
+		return none
+	})
 	p.top(t, MostStats, "compaction", "json contains them")
 	for _, r := range s.Refills[:either(p.All, len(s.Refills), 1)] {
 		p.heading(phrase("the largest parts before the compaction at %v", either(r.To > s.Requests, "the end", "request "+thousands(r.To))))
-		t := tableOf[refillSourceCells]()
-		for _, x := range r.Heaviest {
-			t.put(none, refillSourceCells{x.Tokens, x.Times, sourceText(&x), x.Target, number(phraseIf(x.Line > 0, "%v", fmt.Sprint(x.Line)))})
-		}
+		t := rowsOf(r.Heaviest, func(x *stats.RefillSource, r *refillSourceCells) style {
+			r.What, r.Line = sourceText(x), number(either(x.Line > 0, fmt.Sprint(x.Line), ""))
+			return none
+		})
 		p.top(t, MostStats, "source", "json contains them")
 	}
 }
