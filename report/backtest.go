@@ -44,15 +44,13 @@ func Backtest(w io.Writer, r *backtest.Scores, opt BacktestLayout) error {
 
 func backtestPage(p *page, r *backtest.Scores, use policy.Use) {
 	p.note(bold, fidelityText(r))
-	p.heading(fmt.Sprintf("compactions: %s against the recorded sessions", r.Policy))
-	p.table(compactionTable(r.Compactions))
+	p.section("compactions: "+r.Policy+" against the recorded sessions", compactionTable(r.Compactions))
 	p.items(none, errorNotes(r.Compactions))
 	useNotes(p, use)
 	p.places(missNotes(r))
 	p.places(fitNotes(r))
 	if m := r.Micro[0]; m.Recorded+m.Unrecorded+m.Alarms+m.Unscored > 0 {
-		p.heading("microcompactions")
-		p.table(rowsOf(r.Micro, func(m *backtest.MicroRow, r *microCells) style {
+		p.section("microcompactions", rowsOf(r.Micro, func(m *backtest.MicroRow, r *microCells) style {
 			if m.Recorded > 0 && m.Savings == 0 {
 				r.SavingWithin1Percent = number("–")
 			}
@@ -60,25 +58,18 @@ func backtestPage(p *page, r *backtest.Scores, use policy.Use) {
 		}))
 		p.places(microNotes(r))
 	}
-	p.heading("input by cache class, % of all input: recorded against simulated")
-	p.table(classTable(r.Usage))
+	p.section("input by cache class, % of all input: recorded against simulated", classTable(r.Usage))
 	p.note(bold, classText(&r.Usage[0].UsageScore))
-	p.heading("the same, request by request")
-	p.table(usageTable(r.Usage))
+	p.section("the same, request by request", usageTable(r.Usage))
 	p.note(faint, usageNote)
 	if len(r.Causes) > 0 {
-		p.heading("cache misses")
-		p.table(rowsOf(append([]backtest.CauseRow{r.Breaks()}, r.Causes...), func(c *backtest.CauseRow, _ *causeCells) style {
+		p.section("cache misses", rowsOf(append([]backtest.CauseRow{r.Breaks()}, r.Causes...), func(c *backtest.CauseRow, _ *causeCells) style {
 			return totalStyle(string(c.Cause))
 		}))
 		p.note(faint, "cause: as simulated; unexplained: the simulation has no cache miss there. right kind: the simulation has a cache miss too, and both read a part or both nothing. within 10 %: and its read differs by at most 10 %. cached before: tokens that the request before had read and written. read, simulated: tokens read from the cache. only simulated: cache misses that were not recorded.")
 	}
-	if len(r.Authors) > 0 {
-		p.heading("the cache by author")
-		p.table(authorTable(r.Authors))
-	}
-	p.heading("fidelity")
-	p.table(fidelityTable(r.Fidelity))
+	p.section("the cache by author", authorTable(r.Authors))
+	p.section("fidelity", fidelityTable(r.Fidelity))
 	if few, _ := r.Unjudged(); len(few) > 0 {
 		p.note(faint, "few: too few samples to judge. Measures are judged from this many samples on: "+leastText(few))
 	}

@@ -220,11 +220,7 @@ func billSections(p *page, b *bill.Bill) {
 	p.heading("what was billed")
 	p.table(rowsOf[billedCells](b.Models, nil))
 	if len(b.Kinds) > 1 {
-		p.heading("what for")
-		p.table(kindTable(b))
+		p.section("what for", kindTable(b))
 	}
-	if t := shortTable(b); len(t.rows) > 0 {
-		p.heading("what the bill may be short of")
-		p.table(t)
-	}
+	p.section("what the bill may be short of", shortTable(b))
 }

@@ -83,10 +83,8 @@ func Costs(w io.Writer, list []SessionCost, use policy.Use, opt Layout) error {
 		p.heading("cost by session")
 		p.table(t)
 		if sum.Bridge.Cost.Known {
-			p.heading("from the bill to this cost")
-			p.table(bridgeTable(sum, use.Name))
-			p.heading("what the cost is made of")
-			p.table(partsTable(sum))
+			p.section("from the bill to this cost", bridgeTable(sum, use.Name))
+			p.section("what the cost is made of", partsTable(sum))
 		}
 		billSections(p, sum.Bridge.Recorded)
 		p.notes(faint, costNotes(sum))

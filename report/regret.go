@@ -85,7 +85,7 @@ func missPage(p *page, tl *replay.Timeline) {
 	p.heading(sessionTitle(tl.Session, tl.Agent) + ", under " + tl.Policy)
 	p.note(bold, regretText(tl))
 	p.fields(field{"requests", heldText(heldLines(tl), 0, "")})
-	p.top(missTable(tl), mostMisses, "block", "json and csv contain them")
+	p.top("", missTable(tl), mostMisses, "block", "json and csv contain them")
 }
 
 // missTable has a row for each block needed later.

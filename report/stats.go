@@ -78,67 +78,53 @@ func statsPage(p *page, s *stats.SessionStats) {
 	p.shares(sharesOf(s.Categories, false), contentPicture(p, s))
 	p.table(contentTable(s.Categories, true))
 	if o := s.Overhead; o != nil {
-		p.heading(phrase("system prompt and tools, as line %v holds them", o.Line))
-		p.topStats(rowsOf(o.Parts, func(x *stats.OverheadPart, r *overheadCells) style {
+		p.topStats(phrase("system prompt and tools, as line %v holds them", o.Line), rowsOf(o.Parts, func(x *stats.OverheadPart, r *overheadCells) style {
 			r.Of, r.Percent = cmp.Or(x.Server, x.Kind), percent(x.Tokens, o.Tokens)
 			return none
 		}), "part")
 		p.note(faint, overheadNote(o))
-		if len(o.InMessages) > 0 {
-			p.heading("what the client adds to messages, which a policy can take away")
-			p.table(rowsOf[addedCells](o.InMessages, nil))
-		}
+		p.section("what the client adds to messages, which a policy can take away", rowsOf[addedCells](o.InMessages, nil))
 	}
 	p.heading(either(s.Until == s.Requests, "tools", phrase("up to request %v: tools", s.Until)))
-	p.topStats(toolTable(s.Tools), "tool")
+	p.topStats("", toolTable(s.Tools), "tool")
 	if s.Reads.Results > 0 {
-		p.heading("files that Read returned")
-		p.topStats(rowsOf(s.Files, func(f *stats.FileReads, r *fileCells) style {
+		p.topStats("files that Read returned", rowsOf(s.Files, func(f *stats.FileReads, r *fileCells) style {
 			r.Superseded = f.Superseded()
 			return none
 		}), "file")
 		p.notes(faint, readNotes(&s.Reads))
 	}
-	if len(s.Results) > 0 {
-		p.heading("results, the most input tokens first")
-		p.topStats(rowsOf(s.Results, func(x *stats.ToolResult, r *resultCells) style {
-			r.Line, r.Tool = number(fmt.Sprint(x.Line)), x.Tool+phraseIf(x.Error, " (error)")
-			return none
-		}), "result")
-	}
-	if g := s.Repeated.Groups; len(g) > 0 {
-		p.heading("results with the same text")
-		p.topStats(rowsOf(g, func(x *stats.Duplicate, r *repeatedCells) style {
-			r.Line, r.Copies = number(fmt.Sprint(x.Line)), x.Copies-1
-			return none
-		}), "text")
-	}
+	p.topStats("results, the most input tokens first", rowsOf(s.Results, func(x *stats.ToolResult, r *resultCells) style {
+		r.Line, r.Tool = number(fmt.Sprint(x.Line)), x.Tool+phraseIf(x.Error, " (error)")
+		return none
+	}), "result")
+	p.topStats("results with the same text", rowsOf(s.Repeated.Groups, func(x *stats.Duplicate, r *repeatedCells) style {
+		r.Line, r.Copies = number(fmt.Sprint(x.Line)), x.Copies-1
+		return none
+	}), "text")
 	turns, title := s.Turns, "turns"
 	if !p.All && len(turns) > MostStats {
 		turns, title = slices.Clone(turns), "turns that grew the context most"
 		slices.SortStableFunc(turns, func(a, b stats.Turn) int { return cmp.Compare(b.Growth, a.Growth) })
 	}
 	p.heading(title)
-	p.topStats(rowsOf(turns, func(x *stats.Turn, r *turnCells) style {
+	p.topStats("", rowsOf(turns, func(x *stats.Turn, r *turnCells) style {
 		r.Requests = number(either(x.From == x.To, fmt.Sprint(x.From), fmt.Sprintf("%d-%d", x.From, x.To)))
 		return none
 	}), "turn")
-	if len(s.Definitions) > 0 {
-		p.heading("listings of tools, skills and agents")
-		p.table(rowsOf(s.Definitions, func(d *stats.Listing, r *listingCells) style {
-			if r.Names, r.OfMCP = number("-"), number("-"); d.Names > 0 {
-				r.Names, r.OfMCP = d.Names, d.MCP
-			}
-			return none
-		}))
-	}
+	p.section("listings of tools, skills and agents", rowsOf(s.Definitions, func(d *stats.Listing, r *listingCells) style {
+		if r.Names, r.OfMCP = number("-"), number("-"); d.Names > 0 {
+			r.Names, r.OfMCP = d.Names, d.MCP
+		}
+		return none
+	}))
 	subagentSection(p, s.Subagents)
 	p.note(none, besideText(nameless(s.Bill, p.NoText), s.Simulated, s.Policy, s.CacheFit))
 	p.notes(faint, statsNotes(s))
 }
 
-func (p *page) topStats(t *table, noun string) {
-	p.top(t, MostStats, noun, "json and csv contain them")
+func (p *page) topStats(heading string, t *table, noun string) {
+	p.top(heading, t, MostStats, noun, "json and csv contain them")
 }
 
 // statsText is the answer in words.
@@ -315,11 +301,7 @@ func toolTable(list []stats.Tool) *table {
 }
 
 func subagentSection(p *page, list []stats.SubagentType) {
-	if len(list) == 0 {
-		return
-	}
-	p.heading("subagents")
-	p.table(rowsOf(list, func(s *stats.SubagentType, r *subagentCells) style {
+	p.section("subagents", rowsOf(list, func(s *stats.SubagentType, r *subagentCells) style {
 		r.Type = cmp.Or(s.Type, "(not known)")
 		return none
 	}))
@@ -338,13 +320,12 @@ func statsOverview(p *page, list []*stats.SessionStats, sum *stats.StatsTotal) {
 	order := slices.Clone(list)
 	slices.SortStableFunc(order, func(a, b *stats.SessionStats) int { return cmp.Compare(b.Sent, a.Sent) })
 	most := either(p.All, len(order), min(2*MostStats, len(order)))
-	p.heading(either(most < len(order), phrase("the %v sessions that sent the most", most), "sessions, by what they sent"))
-	p.top(heaviestTable(order), 2*MostStats, "session", "json and csv contain them")
+	p.top(either(most < len(order), phrase("the %v sessions that sent the most", most), "sessions, by what they sent"), heaviestTable(order), 2*MostStats, "session", "json and csv contain them")
 	p.heading("what all of them sent")
 	p.shares(sharesOf(sum.Categories, true), nil)
 	p.table(contentTable(sum.Categories, false))
 	p.heading("tools")
-	p.topStats(toolTable(sum.Tools), "tool")
+	p.topStats("", toolTable(sum.Tools), "tool")
 	if sum.Reads.Results > 0 {
 		p.heading("what Read returned")
 		p.notes(none, readNotes(&sum.Reads))

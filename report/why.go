@@ -64,10 +64,7 @@ func whyPage(p *page, s *why.SessionBreaks) {
 	}
 	refillSection(p, s)
 	breakSection(p, s)
-	if len(s.Changes) > 0 {
-		p.heading("what differs from the request before, as sent")
-		p.top(sentTable(s.Changes), mostBreaks, "request", "json contains them")
-	}
+	p.top("what differs from the request before, as sent", sentTable(s.Changes), mostBreaks, "request", "json contains them")
 	p.note(none, besideText(s.Bill, s.Cost, s.Policy, s.CacheFit))
 	p.notes(faint, whyNotes(s.ByUsage(), s.Uncacheable, s.Cache))
 }
@@ -186,8 +183,7 @@ func expenseSection(p *page, list []why.Expense, spent price.USD, contents []sta
 	if !input.Known {
 		return
 	}
-	p.heading(phrase("what the input consisted of, %v", usdText(input)))
-	p.table(contentTable(costs, false))
+	p.section(phrase("what the input consisted of, %v", usdText(input)), contentTable(costs, false))
 }
 
 // withCopies is what sessions cost where each counts the calls that several of them record.
@@ -349,10 +345,7 @@ func breakSection(p *page, s *why.SessionBreaks) {
 	if p.All {
 		shown = s.Breaks
 	}
-	if len(shown) > 0 {
-		p.heading("cache misses, the most expensive first")
-		p.top(cacheBreakTable(s, shown), mostBreaks, "cache miss", "json and csv contain them")
-	}
+	p.top("cache misses, the most expensive first", cacheBreakTable(s, shown), mostBreaks, "cache miss", "json and csv contain them")
 	if n := len(s.Breaks) - len(shown); n > 0 {
 		var only price.USD
 		lost := map[string]int{} // by cause
@@ -516,23 +509,18 @@ func lossText(c cache.BreakCause, stage string, kind policy.EditKind) string {
 
 // refillSection lists what filled the context before each compaction.
 func refillSection(p *page, s *why.SessionBreaks) {
-	if len(s.Refills) == 0 {
-		return
-	}
-	p.heading("what filled the context before each compaction")
 	t := rowsOf(s.Refills, func(x *stats.Refill, r *refillCells) style {
 		r.Before, r.Time = number(either(x.To > s.Requests, "end", thousands(x.To))), number(either(x.Seconds > 0 && x.Seconds < 60, "<1 min", timeSpan(x.Seconds)))
 		r.Freed, r.MostOfIt = number(perMille(x.Freed)), sourcesText(x.Parts, 3)
 		return none
 	})
-	p.top(t, MostStats, "compaction", "json contains them")
-	for _, r := range s.Refills[:either(p.All, len(s.Refills), 1)] {
-		p.heading(phrase("the largest parts before the compaction at %v", either(r.To > s.Requests, "the end", "request "+thousands(r.To))))
+	p.top("what filled the context before each compaction", t, MostStats, "compaction", "json contains them")
+	for _, r := range s.Refills[:either(p.All, len(s.Refills), min(1, len(s.Refills)))] {
 		t := rowsOf(r.Heaviest, func(x *stats.RefillSource, r *refillSourceCells) style {
 			r.What, r.Line = sourceText(x), number(either(x.Line > 0, fmt.Sprint(x.Line), ""))
 			return none
 		})
-		p.top(t, MostStats, "source", "json contains them")
+		p.top(phrase("the largest parts before the compaction at %v", either(r.To > s.Requests, "the end", "request "+thousands(r.To))), t, MostStats, "source", "json contains them")
 	}
 }
 
@@ -560,7 +548,7 @@ func whyNotes(record bool, uncacheable int, mode replay.CacheMode) []string {
 	} else {
 		notes = append(notes, "The parts add up to the simulated cost. "+cacheNote(mode))
 	}
-	return slices.DeleteFunc(notes, func(s string) bool { return s == "" })
+	return notes
 }
 
 // whyOverview prints the cache misses of several conversations: by cause, and by session.
