@@ -132,11 +132,11 @@ func missNotes(r *backtest.Scores) []string {
 				if known {
 					recorded = "pre_tokens " + thousands(c.PreTokens)
 				}
-				notes = append(notes, fmt.Sprintf("%s%s, used %s%s%s", what, recorded, thousands(c.Used), phraseIf(n > 0, " (%v fewer)", n), phraseIf(n < 0, " (%v more)", -n)))
+				notes = append(notes, phrase("%v%v, used %v%v%v", what, recorded, c.Used, phraseIf(n > 0, " (%v fewer)", n), phraseIf(n < 0, " (%v more)", -n)))
 			}
 		}
 		for _, a := range s.Alarms {
-			figures := fmt.Sprintf("used %s, threshold %s", thousands(a.Used), thousands(a.Threshold))
+			figures := phrase("used %v, threshold %v", a.Used, a.Threshold)
 			if a.Count != nil {
 				figures = countText(a.Count, a.Threshold)
 			}
@@ -153,22 +153,22 @@ func countText(parts []policy.Counted, threshold int) string {
 	var words []string
 	estimated := 0
 	for _, p := range parts {
-		words = append(words, fmt.Sprintf("%s %s%s", thousands(p.Tokens), p.Name, phraseIf(p.Estimated, " (estimated: it is not in the file)")))
+		words = append(words, phrase("%v %v%v", p.Tokens, p.Name, phraseIf(p.Estimated, " (estimated: it is not in the file)")))
 		if p.Estimated {
 			estimated += p.Tokens
 		}
 	}
 	sum := policy.Sum(parts)
 	short := threshold - sum
-	text := fmt.Sprintf("%s = %s, %s", strings.Join(words, " + "), thousands(sum),
+	text := phrase("%v = %v, %v", strings.Join(words, " + "), sum,
 		either(short > 0, phrase("%v fewer than the threshold of %v", short, threshold), phrase("%v over the threshold of %v", -short, threshold)))
 	switch {
 	case estimated == 0:
 		return text
 	case short > 0:
-		return text + fmt.Sprintf("; with %s more in the estimate it would compact", percent(short, estimated))
+		return text + phrase("; with %s more in the estimate it would compact", percent(short, estimated))
 	}
-	return text + fmt.Sprintf("; with %s less in the estimate it would not", percent(1-short, estimated))
+	return text + phrase("; with %s less in the estimate it would not", percent(1-short, estimated))
 }
 
 func fitNotes(r *backtest.Scores) []string {
@@ -252,10 +252,10 @@ func fidelityText(r *backtest.Scores) string {
 		"%d in size, %s", percent(u.Near, u.Requests), count(u.Requests, "request"), percent(u.Close, u.Requests),
 		percent(u.WriteNear, u.Requests), u.Kind, count(u.Broken, "cache miss"), u.Amount, count(u.FalseAlarms, "false alarm"))
 	if e := r.Usage[0].CostError; e.Sessions > 0 {
-		text += fmt.Sprintf("; simulated input cost off by %s %% per session (median %s %%), by %s %% in total, with expected cache misses by %s %%", places(e.Mean, 2), places(e.Median, 2), places(e.Sum, 2), places(e.Expected, 2))
+		text += phrase("; simulated input cost off by %s %% per session (median %s %%), by %s %% in total, with expected cache misses by %s %%", places(e.Mean, 2), places(e.Median, 2), places(e.Sum, 2), places(e.Expected, 2))
 	}
 	if u.Contradicted > 0 {
-		text += fmt.Sprintf("; the cache of %s is not scored: the recorded usage contradicts the content", count(u.Contradicted, "session"))
+		text += phrase("; the cache of %s is not scored: the recorded usage contradicts the content", count(u.Contradicted, "session"))
 	}
 	return text
 }
@@ -281,7 +281,7 @@ func classText(u *backtest.UsageScore) string {
 	text := phrase("of %v input tokens", all)
 	for i, name := range []string{"read from the cache", "written to it", "plain"} {
 		f := u.Classes()[i]
-		text += fmt.Sprintf(", %s %% were %s (simulated: %s %%)", portion(f.Recorded, all), name, portion(f.Simulated, all))
+		text += phrase(", %s %% were %s (simulated: %s %%)", portion(f.Recorded, all), name, portion(f.Simulated, all))
 	}
 	return text
 }

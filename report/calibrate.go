@@ -38,7 +38,7 @@ func Calibration(w io.Writer, c *backtest.Calibrated, opt Layout) error {
 		return totalStyle(x.Model)
 	})
 	return listing(calibrationAnswer(c), t, c,
-		fmt.Sprintf("%s of %s scored; %s", count(requests, "request"), count(sessions, "session"), fitTexts[c.Fit]),
+		phrase("%s of %s scored; %s", count(requests, "request"), count(sessions, "session"), fitTexts[c.Fit]),
 		"inc: error of the tokens added since the request before, in tokens. next: mean error of the total, given the total before. "+
 			"free: mean error of the total, given only the first total and those after recorded compactions and after restarts as another client version; by session of 5 requests or more. bias: of free, over requests.").print(w, opt)
 }

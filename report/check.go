@@ -36,10 +36,10 @@ func statusStyle(s check.Verdict, failed bool) style {
 const maxDetailed = 20
 
 func checkPage(p *page, r *check.Report) {
-	t := newTable(caseColumns)
-	for _, c := range r.Cases {
-		t.add(statusStyle(c.Status, c.Fails), c.Name, markedName(c.Policy, c.Truth), len(c.Sessions), c.Failed, c.Status)
-	}
+	t := rowsOf(r.Cases, func(c *check.CaseReport, row *caseCells) style {
+		row.Policy, row.Sessions = markedName(c.Policy, c.Truth), len(c.Sessions)
+		return statusStyle(c.Status, c.Fails)
+	})
 	p.fileHeading(r.File)
 	p.note(either(r.Passed || r.Updated, bold, boldRed), checkSummary(r))
 	p.table(t)
@@ -133,7 +133,7 @@ func checkByTool(p *page, r *check.Report) {
 func checkSession(p *page, c *check.CaseReport, s *check.SessionReport) {
 	p.heading(c.Name + ", " + s.Session + before(", agent ", s.Agent) + either(s.Failed, ": FAILED: ", ": ") + string(s.Status) +
 		phraseIf(s.Status == check.Worse && !s.Failed && c.Status != check.Worse, " (the sums of the case decide)"))
-	t := newTable(checkedColumns)
+	t := tableOf[checkedCells]()
 	figures := slices.Clone(s.Figures)
 	slices.SortStableFunc(figures, func(a, b check.FigureReport) int { return b.Status.Compare(a.Status) })
 	hidden := 0
@@ -149,8 +149,8 @@ func checkSession(p *page, c *check.CaseReport, s *check.SessionReport) {
 		if f.Before.Known {
 			before = number(f.Value(f.Before))
 		}
-		t.add(statusStyle(f.Status, f.Status == check.Worse || f.Status == check.Broken),
-			f.Figure, before, number(f.Value(f.After)), number(cellText(orDash(f.Difference()))), f.Limit, f.Status)
+		t.put(statusStyle(f.Status, f.Status == check.Worse || f.Status == check.Broken),
+			checkedCells{f.Figure, before, number(f.Value(f.After)), number(cellText(orDash(f.Difference()))), f.Limit, f.Status})
 	}
 	p.table(t)
 	p.hidden(hidden, "changed figure", "json contains them")

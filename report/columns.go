@@ -480,11 +480,6 @@ func changeColumns(a, b string) []column {
 
 // check
 
-var (
-	caseColumns    = columnsOf[caseCells]()
-	checkedColumns = columnsOf[checkedCells]()
-)
-
 type caseCells struct {
 	Case     any `col:"case" of:"Name" about:"name of the case in the configuration" fit:"wrap"`
 	Policy   any `col:"policy" about:"name of the policy" fit:"wrap"`

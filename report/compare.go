@@ -149,7 +149,7 @@ func comparePage(p *page, c *compare.Comparison, short bool) {
 	if p.All && len(c.Sessions) > 1 {
 		p.section("by session: total, median and 90th percentile", compareSpread(c))
 		if len(c.Sessions) < compare.Few {
-			p.note(yellow, fmt.Sprintf("few sessions: medians and percentiles cover %s only", count(len(c.Sessions), "session")))
+			p.note(yellow, phrase("few sessions: medians and percentiles cover %s only", count(len(c.Sessions), "session")))
 		}
 	}
 	if c.Differ >= 0 {

@@ -77,11 +77,7 @@ func groupJSON(c *compare.Comparison, hints *Hints) object {
 		{"feasible_sessions", len(c.Common)}, {"few_sessions", len(c.Sessions) < compare.Few}, {"policies", policies},
 		{"billed", c.Money()}, {"most_different,omitempty", differ}, {"unpriced,omitempty", compare.UnpricedModels(c.Sessions)},
 		{"flags,omitempty", flags}, {"rereads,omitempty", again},
-		{"unseen", object{
-			{"compactions", c.Unseen.Times}, {"projects,omitempty", c.Unseen.Projects}, {"shipped", c.Unseen.Shipped},
-			{"requests", c.Unseen.Requests}, {"tokens", c.Unseen.Tokens}, {"carried", c.Unseen.Carried},
-		}},
-		{"each", each},
+		{"unseen", c.Unseen}, {"each", each},
 	}
 }
 
@@ -119,10 +115,10 @@ func policyJSON(c *compare.Comparison, i int, u *policy.Use) object {
 		{"half_sessions,omitempty", pair.Half},
 	}
 	if pair.Half > 0 {
-		against = append(against, member{"largest_project", object{{"project", pair.Largest.Project}, {"share", pair.Largest.Of}}})
+		against = append(against, member{"largest_project", pair.Largest})
 	}
 	if r := &judged.Interval.Range; r.Clusters > 0 {
-		against = append(against, member{"range", object{{"clusters", r.Clusters}, {"low", r.Least}, {"high", r.Most}}})
+		against = append(against, member{"range", r})
 	}
 	if k := pair.Correction; k != nil {
 		against = append(against, member{"correction", object{

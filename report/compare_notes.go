@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,8 +65,8 @@ func feasibleText(c *compare.Comparison) string {
 		infeasible, bounds = infeasible || p.Infeasible > 0, bounds || p.Bound
 	}
 	if partly(c) {
-		texts = append(texts, fmt.Sprintf("sums are over the %s of %s in which every policy%s is feasible; the last column is over all",
-			thousands(len(c.Common)), count(len(c.Sessions), "session"), either(bounds, " without "+bound, "")))
+		texts = append(texts, phrase("sums are over the %v of %v in which every policy%v is feasible; the last column is over all",
+			len(c.Common), count(len(c.Sessions), "session"), either(bounds, " without "+bound, "")))
 	}
 	if infeasible {
 		texts = append(texts, bound+": infeasible, a lower bound: requests could not have been sent")
@@ -153,8 +152,13 @@ func infeasibleText(c *compare.Comparison, p *compare.PolicyRow) string {
 	if n := figure(p, "violations").Total.N; n > 0 {
 		list = append(list, count(int(n), "violation"))
 	}
-	return fmt.Sprintf("`%s` cannot run in %s (%s)", p.Name,
-		either(len(c.Sessions) == 1, "this session", thousands(p.Infeasible)+" of "+count(len(c.Sessions), "session")), strings.Join(list, ", "))
+	return phrase("`%s` cannot run in %s (%s)", p.Name,
+		ofSessions(c, p.Infeasible), strings.Join(list, ", "))
+}
+
+// ofSessions says in how many of the sessions something is so.
+func ofSessions(c *compare.Comparison, n int) string {
+	return either(len(c.Sessions) == 1, "this session", phrase("%v of %v", n, count(len(c.Sessions), "session")))
 }
 
 // over says which sessions a difference is over.
@@ -177,15 +181,15 @@ func compared(c *compare.Comparison, name string, v *compare.Versus) string {
 	verb, first := either(compare.Names()[c.Judged] == "cost_usd", "costs", "sends"), c.Policies[0].Name
 	verdict := v.Conclusion()
 	if verdict == compare.VerdictSame {
-		return fmt.Sprintf("%s %s the same as %s", name, verb, first)
+		return phrase("%s %s the same as %s", name, verb, first)
 	}
 	share := v.Interval.Value.Times(100).Round(1)
-	text := fmt.Sprintf("%s %s %s %% %s than %s", name, verb, share.Abs().Text(1), either(v.Difference.N < 0, "less", "more"), first)
+	text := phrase("%s %s %s %% %s than %s", name, verb, share.Abs().Text(1), either(v.Difference.N < 0, "less", "more"), first)
 	switch {
 	case !v.Interval.Value.Known:
-		text = fmt.Sprintf("%s %s, %s nothing", name, verb, first)
+		text = phrase("%s %s, %s nothing", name, verb, first)
 	case share.N == 0:
-		text = fmt.Sprintf("%s %s about as much as %s", name, verb, first)
+		text = phrase("%s %s about as much as %s", name, verb, first)
 	}
 	switch r := &v.Interval.Range; {
 	case v.Interval.Lower.Known:
@@ -280,7 +284,7 @@ func partsTexts(c *compare.Comparison) (list []string) {
 		if len(texts) == 0 {
 			continue
 		}
-		list = append(list, fmt.Sprintf("%s %s %%: %s", c.Policies[i].Name, share(v.Difference), strings.Join(texts, ", "))+concentrationText(c, i))
+		list = append(list, phrase("%s %s %%: %s", c.Policies[i].Name, share(v.Difference), strings.Join(texts, ", "))+concentrationText(c, i))
 	}
 	return list
 }
@@ -317,7 +321,7 @@ func flagTexts(c *compare.Comparison, hints *Hints, of ...compare.Flag) (list []
 	}
 	for _, f := range of {
 		if n := c.Flagged(f); n > 0 {
-			list = append(list, either(len(c.Sessions) == 1, "this session", thousands(n)+" of "+count(len(c.Sessions), "session"))+": "+about[f])
+			list = append(list, ofSessions(c, n)+": "+about[f])
 		}
 	}
 	return list
@@ -355,7 +359,7 @@ func unpricedNotes(sessions []compare.ComparedSession, hints *Hints) []string {
 		if u.Model != "" {
 			model = strconv.Quote(u.Model)
 		}
-		names = append(names, fmt.Sprintf("%s (%s%s)", model, sourceName(u.First), phraseIf(u.Sessions > 1, " and %v more", u.Sessions-1)))
+		names = append(names, phrase("%s (%s%s)", model, sourceName(u.First), phraseIf(u.Sessions > 1, " and %v more", u.Sessions-1)))
 	}
 	return someNamed("no cost: no price is known for ", names, before("; ", hints.Prices))
 }

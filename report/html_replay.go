@@ -61,11 +61,7 @@ func replayAnswers(tl *replay.Timeline, hidden bool) []string {
 	second := phrase("%v sent %v tokens", count(t.Requests, "request"), t.Payload-t.OwnInput) + phraseIf(t.OwnInput > 0, ", its own requests %v more", t.OwnInput) +
 		phraseIf(t.CostUSD.Known, ", for USD %v in all", cents(t.CostUSD)) + phrase(": %v, %v cleared.", count(t.Compactions, "compaction"), count(t.Cleared, "result"))
 	texts := append([]string{first, second, besideText(nameless(tl.Bill, hidden), price.USD{}, "", tl.CacheFit)}, troubleNotes(t)...)
-	texts = slices.DeleteFunc(texts, func(s string) bool { return s == "" })
-	for i := range texts {
-		texts[i] = Clean(texts[i])
-	}
-	return texts
+	return cleaned(texts)
 }
 
 // cents is an amount with two places.
@@ -168,19 +164,19 @@ type pageLimit struct {
 
 // pageRequest is a call of a replay, or of the policy's own.
 type pageRequest struct {
-	N        int   `json:"n"`
+	N        int   `json:"n" of:"N"`
 	Kind     int   `json:"kind"`
 	Model    int   `json:"model"`
 	Time     int64 `json:"time"` // seconds since 1970; 0: not known
-	Raw      int   `json:"raw"`
-	View     int   `json:"view"`
-	Payload  int   `json:"payload"`
-	Overhead int   `json:"overhead"`
-	Used     int   `json:"used"`
-	Output   int   `json:"output"`
-	Read     int   `json:"read"`
+	Raw      int   `json:"raw" of:"Raw"`
+	View     int   `json:"view" of:"Tokens"`
+	Payload  int   `json:"payload" of:"Payload"`
+	Overhead int   `json:"overhead" of:"Overhead"`
+	Used     int   `json:"used" of:"Used"`
+	Output   int   `json:"output" of:"Output"`
+	Read     int   `json:"read" of:"Cache.Read"`
 	Written  int   `json:"written"`
-	Uncached int   `json:"uncached"`
+	Uncached int   `json:"uncached" of:"Cache.Uncached"`
 	Cost     int64 `json:"cost"`  // in 1e-9 USD; -1: not known
 	Cause    int   `json:"cause"` // of Causes; -1: all was read
 }
@@ -300,15 +296,18 @@ func newPageReplay(h *htmlPage, tl *replay.Timeline, w *words) *pageReplay {
 	}
 	kinds, models, causes := &namer{}, &namer{}, &namer{}
 	kinds.of(kindMain)
+	fill := filler[pageRequest, replay.Request]()
 	for _, r := range tl.Requests {
 		cause := -1
 		if m := r.Cache.Miss; m != nil {
 			cause = causes.of(causeText(m.Kind, m.Stage))
 		}
-		p.Requests = append(p.Requests, pageRequest{
-			r.N, kinds.of(Clean(r.Kind)), models.of(w.model(r.Model)), either(r.Time.IsZero(), 0, r.Time.Unix()), r.Raw, r.Tokens, r.Payload, r.Overhead, r.Used, r.Output,
-			r.Cache.Read, r.Cache.Write5m + r.Cache.Write1h, r.Cache.Uncached, either(r.CostUSD.Known, r.CostUSD.Nano, -1), cause,
-		})
+		row := pageRequest{
+			Kind: kinds.of(Clean(r.Kind)), Model: models.of(w.model(r.Model)), Time: either(r.Time.IsZero(), 0, r.Time.Unix()),
+			Written: r.Cache.Write5m + r.Cache.Write1h, Cost: either(r.CostUSD.Known, r.CostUSD.Nano, -1), Cause: cause,
+		}
+		fill(&row, &r)
+		p.Requests = append(p.Requests, row)
 	}
 	p.Kinds, p.Models, p.Causes = kinds.list, notNil(models.list), notNil(causes.list)
 	if tl.Trace != nil {

@@ -72,15 +72,13 @@ func (s *lintSums) print(p *page) {
 	slices.SortStableFunc(s.codes, func(a, b lintSum) int {
 		return cmp.Or(slices.Index(order, a.Severity)-slices.Index(order, b.Severity), cmp.Compare(a.Code, b.Code))
 	})
-	t := tableOf[codeCells]()
-	for _, c := range s.codes {
-		text := ""
+	p.table(rowsOf(s.codes, func(c *lintSum, r *codeCells) style {
+		*r = codeCells{Severity: c.Severity, Code: c.Code, Files: c.files, Places: c.Count}
 		if len(c.Places) > 0 {
-			text = c.first + either(c.Places[0].Line > 0, fmt.Sprintf(":%d", c.Places[0].Line), "") + ": " + c.Places[0].Message
+			r.TheFirstPlace = c.first + either(c.Places[0].Line > 0, fmt.Sprintf(":%d", c.Places[0].Line), "") + ": " + c.Places[0].Message
 		}
-		t.put(severityStyle(c.Severity), codeCells{c.Severity, c.Code, c.files, c.Count, text})
-	}
-	p.table(t)
+		return severityStyle(c.Severity)
+	}))
 	p.note(faint, either(p.Verbose, "", p.Hints.Pages))
 }
 

@@ -376,7 +376,7 @@ func Anonymized(w io.Writer, r *anonymize.Disclosure, opt Layout) error {
 	text(none, "times", times)
 	text(none, "the format's words", wordList(words))
 	if r.Tried > 0 {
-		found := fmt.Sprintf("%s of %s in half of the lines, from the other half in the clear, repetitions apart", thousands(r.Recovered), count(r.Tried, "word"))
+		found := phrase("%v of %v in half of the lines, from the other half in the clear, repetitions apart", r.Recovered, count(r.Tried, "word"))
 		text(none, "recoverable", found)
 		add("recoverable words", found, r.Recovered)
 	}
@@ -384,7 +384,7 @@ func Anonymized(w io.Writer, r *anonymize.Disclosure, opt Layout) error {
 	for _, s := range r.Survived {
 		text(red, "survived", s.String()+": "+s.Word)
 	}
-	return listing(fmt.Sprintf("%s, %s replaced", count(r.Lines, "record"), count(r.Words, "word")), t, struct {
+	return listing(phrase("%s, %s replaced", count(r.Lines, "record"), count(r.Words, "word")), t, struct {
 		Schema string `json:"schema"`
 		*anonymize.Disclosure
 	}{AnonymizeSchema, r}).print(w, opt)

@@ -45,7 +45,7 @@ func regretText(tls ...*replay.Timeline) string {
 	text += phrase(" (%v re-read, %v edited, %v quoted)", t.Rereads, t.Edits, t.Quotes)
 	text += phrase("; %v tokens to fetch again", t.Tokens)
 	if t.Cost.Known {
-		text += fmt.Sprintf(", %s USD", t.Cost.Text(4))
+		text += phrase(", %s USD", t.Cost.Text(4))
 	}
 	if len(list) > 1 {
 		return text

@@ -95,7 +95,7 @@ func heldLines(tls ...*replay.Timeline) (n int) {
 func conditionsText(list []replay.ConditionUse) string {
 	var parts []string
 	for _, c := range list {
-		parts = append(parts, fmt.Sprintf("%s when %s: held %s of %s times", c.Stage, c.When, thousands(c.Held), thousands(c.Held+c.Failed)))
+		parts = append(parts, phrase("%v when %v: held %v of %v times", c.Stage, c.When, c.Held, c.Held+c.Failed))
 	}
 	return strings.Join(parts, "; ")
 }

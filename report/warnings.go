@@ -1,8 +1,6 @@
 package report
 
 import (
-	"fmt"
-
 	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
@@ -73,7 +71,7 @@ func (k *WarningKinds) Lines(text func(w session.Warning) string) (lines []strin
 	for _, kind := range k.kinds {
 		line := text(kind.first)
 		if kind.n > 1 {
-			line = fmt.Sprintf("%s%s, the first: %s", count(kind.n, "warning"), phraseIf(len(kind.files) > 1, " in %v", count(len(kind.files), "file")), line)
+			line = phrase("%s%s, the first: %s", count(kind.n, "warning"), phraseIf(len(kind.files) > 1, " in %v", count(len(kind.files), "file")), line)
 		}
 		lines = append(lines, line)
 	}

@@ -21,8 +21,8 @@ type Contrast struct {
 
 // Share is the share of a project in an absolute difference, with four digits.
 type Share struct {
-	Project string
-	Of      exact.Decimal
+	Project string        `json:"project"`
+	Of      exact.Decimal `json:"share"`
 }
 
 // Versus is one figure of a policy against the first, over the sessions of their pair in which both have it.

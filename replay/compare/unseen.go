@@ -9,12 +9,12 @@ import (
 // that look for what is gone, and what they add to the history. It is measured around recorded compactions. The first
 // value of each is low: less what is seen around placebos; the second is high: all that is seen.
 type Unseen struct {
-	Times    int              // compactions that it was measured on
-	Projects int              // of them; 0 in the shipped measurement
-	Shipped  bool             // on sessions of other people, because these have too few compactions
-	Requests [2]exact.Decimal // three digits after the point
-	Tokens   [2]exact.Decimal // each of the Carried requests after the compaction sends them; whole
-	Carried  [2]int64
+	Times    int              `json:"compactions"`        // that it was measured on
+	Projects int              `json:"projects,omitempty"` // of them; 0 in the shipped measurement
+	Shipped  bool             `json:"shipped"`            // on sessions of other people, because these have too few compactions
+	Requests [2]exact.Decimal `json:"requests"`           // three digits after the point
+	Tokens   [2]exact.Decimal `json:"tokens"`             // each of the Carried requests after the compaction sends them; whole
+	Carried  [2]int64         `json:"carried"`
 }
 
 // fewestMeasured is how many compactions are enough to measure on.

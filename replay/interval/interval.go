@@ -38,8 +38,9 @@ type Interval struct {
 
 // Range is between the least and the greatest ratio of the largest clusters, which have Percent of the denominators.
 type Range struct {
-	Clusters    int
-	Least, Most exact.Decimal
+	Clusters int           `json:"clusters"`
+	Least    exact.Decimal `json:"low"`
+	Most     exact.Decimal `json:"high"`
 }
 
 // Covers reports whether x is in the interval; false where the bounds are not known.
