@@ -277,9 +277,3 @@ type Weigher interface {
 	Message(message int) int // of all its blocks
 	Content(c *Content) int
 }
-
-// Forker is a stage that keeps state between its runs. Fork returns an independent copy. Where a condition refuses the
-// edits of a run, the engine goes on with the copy from before it.
-type Forker interface {
-	Fork() Stage
-}

@@ -169,10 +169,3 @@ func versionAt(parts []string) (int, bool) {
 	}
 	return nums[0]*100 + nums[1], n > 0
 }
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *clearThinking) Fork() policy.Stage {
-	c := *s
-	c.server = s.server.fork()
-	return &c
-}

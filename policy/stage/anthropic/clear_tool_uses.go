@@ -2,8 +2,6 @@ package anthropic
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
@@ -252,11 +250,4 @@ func (s *clearToolUses) worth(c *policy.Context, u unit) int {
 		}
 	}
 	return n
-}
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *clearToolUses) Fork() policy.Stage {
-	c := *s
-	c.server, c.at, c.gains = s.server.fork(), maps.Clone(s.at), slices.Clone(s.gains)
-	return &c
 }

@@ -434,6 +434,3 @@ func retries(n int) string {
 	}
 	return fmt.Sprintf("%d retries", n)
 }
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *autocompact) Fork() policy.Stage { c := *s; return &c }

@@ -3,7 +3,6 @@ package claude
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl/names"
@@ -365,19 +364,6 @@ func gain(v policy.View, sp *span) int {
 		n += v.ClientPayloadWeight(id)
 	}
 	return n
-}
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *contextCollapse) Fork() policy.Stage {
-	c := *s
-	c.risks.order, c.risks.last = maps.Clone(s.risks.order), maps.Clone(s.risks.last)
-	c.view.open, c.view.extents = maps.Clone(s.view.open), maps.Clone(s.view.extents)
-	c.view.list, c.view.of = slices.Clone(s.view.list), maps.Clone(s.view.of)
-	for i := range c.view.list {
-		c.view.list[i].items = slices.Clone(c.view.list[i].items)
-	}
-	c.staged, c.taken, c.left, c.record.paid = slices.Clone(s.staged), maps.Clone(s.taken), maps.Clone(s.left), maps.Clone(s.record.paid)
-	return &c
 }
 
 // Request is what the call for a span's summary is sent: the span, or with the session's prefix the whole view, and the prompt,

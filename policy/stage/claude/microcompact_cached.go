@@ -198,10 +198,3 @@ func lastSent(v policy.View) (policy.ItemID, bool) {
 	}
 	return 0, false
 }
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *microcompactCached) Fork() policy.Stage {
-	c := *s
-	c.live.list, c.deleted = slices.Clone(s.live.list), slices.Clone(s.deleted)
-	return &c
-}

@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -151,11 +150,4 @@ func (s *postCompact) Run(c *policy.Context) ([]policy.Edit, error) {
 	}
 	out.Reason = "after the compaction: " + strings.Join(what, ", ")
 	return []policy.Edit{out}, nil
-}
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *postCompact) Fork() policy.Stage {
-	c := *s
-	c.files, c.carried, c.sessionState = s.files.fork(), maps.Clone(s.carried), s.fork()
-	return &c
 }

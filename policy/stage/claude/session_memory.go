@@ -327,9 +327,6 @@ func withCalls(v policy.View, items []policy.ItemID, start int) int {
 	return start
 }
 
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *sessionMemory) Fork() policy.Stage { c := *s; return &c }
-
 // Request is what an update of the summary is sent: the messages up to the response, and the prompt, which no source prints.
 func (s *sessionMemory) Request(c *policy.Context, _ *policy.Edit) (policy.CallRequest, error) {
 	var later []policy.ItemID

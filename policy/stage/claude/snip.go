@@ -283,10 +283,3 @@ func addTrials(params any, text string) error {
 	}
 	return err
 }
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *snip) Fork() policy.Stage {
-	c := *s
-	c.trials, c.waiting = slices.Clone(s.trials), slices.Clone(s.waiting)
-	return &c
-}

@@ -313,13 +313,3 @@ func (s *clineTruncation) put(v policy.View, id policy.ItemID) {
 	}
 	s.runs[n-1].items = append(s.runs[n-1].items, id)
 }
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *clineTruncation) Fork() policy.Stage {
-	c := *s
-	c.stub, c.hidden, c.runs = slices.Clone(s.stub), slices.Clone(s.hidden), slices.Clone(s.runs)
-	for i := range c.runs {
-		c.runs[i].items = slices.Clone(c.runs[i].items)
-	}
-	return &c
-}

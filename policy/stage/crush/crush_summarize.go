@@ -177,6 +177,3 @@ func (s *crushSummarize) begun(c *policy.Context) (string, error) {
 
 // interrupted is the prompt of a turn that goes on after a summary.
 const interrupted = "The previous session was interrupted because it got too long, the initial user request was: `%s`"
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *crushSummarize) Fork() policy.Stage { c := *s; return &c }

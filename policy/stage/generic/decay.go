@@ -2,7 +2,6 @@ package generic
 
 import (
 	"fmt"
-	"maps"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
@@ -114,11 +113,4 @@ func (s *decay) Run(c *policy.Context) ([]policy.Edit, error) {
 	}
 	return made.because("older than the newest %s %s; %s tokens saved at once, a step is %s",
 		policy.Thousands(s.p.Keep), s.p.By, policy.Thousands(made.saved), policy.Thousands(s.p.Step)), nil
-}
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *decay) Fork() policy.Stage {
-	c := *s
-	c.results, c.limits = s.results.Fork(), maps.Clone(s.limits)
-	return &c
 }

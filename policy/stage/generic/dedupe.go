@@ -3,8 +3,6 @@ package generic
 import (
 	"crypto/sha256"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
@@ -126,11 +124,4 @@ func (s *dedupe) join(c *policy.Context, list []policy.Result, at int) error {
 	content := policy.NewContent(jsonl.KindToolResult, fmt.Sprintf("[The same as a newer result of %s]", named(r, call)))
 	s.waiting = append(s.waiting, pair{old, at, length, &content})
 	return nil
-}
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *dedupe) Fork() policy.Stage {
-	c := *s
-	c.waiting, c.newest = slices.Clone(s.waiting), maps.Clone(s.newest)
-	return &c
 }

@@ -124,10 +124,3 @@ func (s *dropImages) old(c *policy.Context) (old, step int) {
 	}
 	return old, step
 }
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *dropImages) Fork() policy.Stage {
-	c := *s
-	c.images = append([]pictured(nil), s.images...)
-	return &c
-}

@@ -5,7 +5,6 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/measure"
-	"slices"
 )
 
 // DropThinking are the parameters of drop_thinking.
@@ -108,11 +107,4 @@ func lastLoop(v policy.View) map[policy.ItemID]bool {
 		role = r
 	}
 	return loop
-}
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *dropThinking) Fork() policy.Stage {
-	c := *s
-	c.thinking = slices.Clone(s.thinking)
-	return &c
 }

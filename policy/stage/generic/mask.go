@@ -106,10 +106,3 @@ func (s *mask) old(v policy.View, all []policy.Result, live []int) (old, step in
 	}
 	return old, step
 }
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *mask) Fork() policy.Stage {
-	c := *s
-	c.results = s.results.Fork()
-	return &c
-}

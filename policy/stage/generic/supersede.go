@@ -2,10 +2,8 @@ package generic
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -264,16 +262,4 @@ func (s *supersede) lastLine(c *policy.Context, t policy.Target) (int, error) {
 		}
 	}
 	return last, nil
-}
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *supersede) Fork() policy.Stage {
-	c := *s
-	c.waiting, c.over, c.files, c.same = slices.Clone(s.waiting), maps.Clone(s.over), maps.Clone(s.files), maps.Clone(s.same)
-	for _, noted := range []map[string][]about{c.files, c.same} {
-		for what, list := range noted {
-			noted[what] = slices.Clone(list)
-		}
-	}
-	return &c
 }

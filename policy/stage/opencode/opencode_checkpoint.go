@@ -2,7 +2,6 @@ package opencode
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -410,11 +409,4 @@ func (s *opencodeCheckpoint) Request(c *policy.Context, e *policy.Edit) (r polic
 	}
 	r.Edits = append(r.Edits, policy.Asking("", call.Prompt))
 	return r, nil
-}
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *opencodeCheckpoint) Fork() policy.Stage {
-	c := *s
-	c.anchors, c.sums.Items = maps.Clone(s.anchors), maps.Clone(s.sums.Items)
-	return &c
 }

@@ -242,6 +242,3 @@ const (
 	// truncatedAdvice ends the hint for an agent without the task tool. OpenCode 1.1.36 to 1.18.34: section 9.
 	truncatedAdvice = "Use Grep to search the full content or Read with offset/limit to view specific sections."
 )
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *opencodeCompaction) Fork() policy.Stage { c := *s; return &c }

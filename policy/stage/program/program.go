@@ -76,6 +76,9 @@ func title(words []string) string {
 // Open gives the stage what starts its program.
 func (s *stage) Open(p policy.Programs, folder string) { s.programs, s.folder = p, folder }
 
+// Fork is the stage itself: a process cannot be copied.
+func (s *stage) Fork() policy.Stage { return s }
+
 // Close ends the program.
 func (s *stage) Close() {
 	if s.running != nil {

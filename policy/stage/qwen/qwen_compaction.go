@@ -231,6 +231,3 @@ func textLength(v policy.View, t policy.Target) int {
 	}
 	return v.Length(t).UTF16
 }
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *qwenCompaction) Fork() policy.Stage { c := *s; return &c }

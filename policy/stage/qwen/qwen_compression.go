@@ -213,10 +213,3 @@ func (s *qwenCompression) share(v policy.View, history []policy.ItemID, at int) 
 	}
 	return float64(before) / float64(max(sum, 1))
 }
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *qwenCompression) Fork() policy.Stage {
-	c := *s
-	c.weights = measure.ItemSums{} // weighs the view anew
-	return &c
-}

@@ -2,7 +2,6 @@ package strands
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -297,14 +296,4 @@ func (s *slidingWindow) put(v policy.View, id policy.ItemID) {
 	last := &s.runs[n-1]
 	last.items = append(last.items, id)
 	last.results, last.calls = last.results || results, last.calls || calls
-}
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *slidingWindow) Fork() policy.Stage {
-	c := *s
-	c.cut, c.runs = maps.Clone(s.cut), slices.Clone(s.runs)
-	for i := range c.runs {
-		c.runs[i].items = slices.Clone(c.runs[i].items)
-	}
-	return &c
 }

@@ -127,10 +127,3 @@ func endsLine(r rune) bool {
 	}
 	return false
 }
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *lastNObservations) Fork() policy.Stage {
-	c := *s
-	c.results = s.results.Fork()
-	return &c
-}

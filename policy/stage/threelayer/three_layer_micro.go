@@ -55,10 +55,3 @@ func (s *threeLayerMicro) Run(c *policy.Context) ([]policy.Edit, error) {
 	s.results.Done(len(old))
 	return edits, nil
 }
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *threeLayerMicro) Fork() policy.Stage {
-	c := *s
-	c.results = s.results.Fork()
-	return &c
-}
