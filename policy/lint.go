@@ -116,8 +116,8 @@ func findings(p *Policy) []Finding {
 		l.summaries(c)
 		l.condition(c.Stage)
 		l.off(c)
-		if d.Check != nil {
-			d.Check(c)
+		if p, ok := c.Stage.Params.(Checker); ok {
+			p.Check(c)
 		}
 	}
 	if l.p.moving != "" && l.p.base.File == "" {

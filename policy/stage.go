@@ -74,9 +74,6 @@ type Definition struct {
 	// Shared are parameters it shares with other stages; nil: none.
 	Shared *Shared
 
-	// Limits adds the limits at which it acts. Nil: it acts at no number of tokens.
-	Limits func(l *StageLimits)
-
 	// Models is the window that its client takes a model to have, by the client's own table as of a release, or, where
 	// that is "", of a day, and which table that is; zero: the table lacks it. Nil: it follows the model's.
 	Models func(model, release string, day time.Time) (window int, from string)
@@ -99,9 +96,14 @@ type Definition struct {
 
 	orders [][]string // of its family, set by the registry
 
-	// Check reports what is questionable in a policy with the stage. What its limits alone tell is found without it.
-	Check func(c *Check)
 }
+
+// Limiter is parameters that add the limits at which their stage acts. Any others act at no number of tokens.
+type Limiter interface{ Limits(l *StageLimits) }
+
+// Checker is parameters that report what is questionable in a policy with their stage. What its limits alone tell is found
+// without it.
+type Checker interface{ Check(c *Check) }
 
 // Maker is the New of a stage that takes all parameters.
 func Maker[P any](stage func(p P) Stage) func(params any) (Stage, error) {

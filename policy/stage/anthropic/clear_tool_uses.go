@@ -32,8 +32,6 @@ func defineClearToolUses() policy.Definition {
 		},
 		Example: `before: a prompt of 100,001 tokens with the results of 10 tool uses
 after:  the payload holds a placeholder for each of the oldest 7 results; the newest 3 and every tool_use stay, and so does the model view`,
-		Limits: clearToolUsesLimits,
-		Check:  checkClearToolUses,
 		New: policy.Maker(func(p ClearToolUses) policy.Stage {
 			s := &clearToolUses{p: p, at: map[policy.Target]int{}, input: policy.NewContent(jsonl.KindToolUse, "{}")}
 			s.placeholder = policy.NewContent(jsonl.KindToolResult, s.p.Placeholder)
@@ -42,8 +40,8 @@ after:  the payload holds a placeholder for each of the oldest 7 results; the ne
 	}
 }
 
-func clearToolUsesLimits(l *policy.StageLimits) {
-	p := l.Stage.Params.(*ClearToolUses)
+// Limits are what decides when clear_tool_uses acts.
+func (p *ClearToolUses) Limits(l *policy.StageLimits) {
 	if p.Trigger.Type != policy.TriggerInputTokens {
 		l.Note("tool use clearing: > %s tool uses (clear_tool_uses.trigger)", policy.Thousands(p.Trigger.Value))
 	} else {
@@ -56,8 +54,8 @@ func clearToolUsesLimits(l *policy.StageLimits) {
 	}
 }
 
-func checkClearToolUses(c *policy.Check) {
-	p := c.Stage.Params.(*ClearToolUses)
+// Check is what is questionable in a policy with clear_tool_uses.
+func (p *ClearToolUses) Check(c *policy.Check) {
 	switch {
 	case p.Trigger.Type == policy.TriggerToolUses && int(p.Keep) >= p.Trigger.Value:
 		c.Add(policy.RuleContradict, "clear_tool_uses.keep", "make it smaller than the trigger", "%d tool uses keep their results, nothing is left to clear at %d", p.Keep, p.Trigger.Value)

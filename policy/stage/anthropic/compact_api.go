@@ -33,11 +33,7 @@ func defineCompactAPI() policy.Definition {
 		Example: `before: a prompt of 180,000 tokens, trigger 150,000
 after:  two iterations are billed: the compaction, 180,000 in and 3,500 out, and the message, system prompt, tools and the summary in; the view is the summary alone`,
 		Window:     true,
-		Limits:     policy.LimitsOf(compactAPILimits),
 		Compaction: &policy.Compaction{},
-		Check: func(c *policy.Check) {
-			c.Unused("compact_api.prompt_tokens", c.Stage.Params.(*CompactAPI).Instructions != "", "compact_api.instructions replace the prompt")
-		},
 		New: func(p any) (policy.Stage, error) {
 			s := &compactAPI{p: *p.(*CompactAPI)}
 			if s.p.Trigger < minCompactTrigger {
@@ -48,7 +44,13 @@ after:  two iterations are billed: the compaction, 180,000 in and 3,500 out, and
 	}
 }
 
-func compactAPILimits(p *CompactAPI, l *policy.StageLimits) {
+// Check is what is questionable in a policy with compact_api.
+func (p *CompactAPI) Check(c *policy.Check) {
+	c.Unused("compact_api.prompt_tokens", p.Instructions != "", "compact_api.instructions replace the prompt")
+}
+
+// Limits are what decides when compact_api acts.
+func (p *CompactAPI) Limits(l *policy.StageLimits) {
 	l.Acts(policy.Limit{Name: "API compaction", Label: "compact", Operator: ">", Tokens: int(p.Trigger),
 		From: "compact_api.trigger: the prompt, as edits before it leave it", Key: "compact_api.trigger"})
 }

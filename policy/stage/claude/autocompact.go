@@ -47,9 +47,7 @@ func defineAutocompact() policy.Definition {
 after:  one user message, "This session is being continued from a previous conversation …", and what the client re-injects`,
 		Window:     true,
 		Shared:     sharedWindow(),
-		Limits:     autocompactLimits,
 		Compaction: &policy.Compaction{On: compactsAt, Off: "set autocompact.enabled to false", FitsFrom: windowSince},
-		Check:      checkAutocompact,
 		New: policy.Maker(func(p Autocompact) policy.Stage {
 			s := &autocompact{p: p}
 			s.breaker.Most = s.p.MaxFailures
@@ -63,8 +61,9 @@ func compactsAt(s *policy.StageConfig) bool {
 	return s.Params.(*Autocompact).Enabled && windowOf(s).AutoCompact
 }
 
-func autocompactLimits(l *policy.StageLimits) {
-	w, p, t := windowOf(l.Stage), l.Stage.Params.(*Autocompact), windowOf(l.Stage).Resolve(l.Circumstances)
+// Limits are what decides when autocompact acts.
+func (p *Autocompact) Limits(l *policy.StageLimits) {
+	w, t := windowOf(l.Stage), limitsOf(l.Stage, l.Circumstances)
 	if !w.AutoCompact {
 		return
 	}
@@ -96,8 +95,9 @@ func autocompactLimits(l *policy.StageLimits) {
 	})
 }
 
-func checkAutocompact(c *policy.Check) {
-	if c.Stage.Params.(*Autocompact).Enabled && !windowOf(c.Stage).AutoCompact {
+// Check is what is questionable in a policy with autocompact.
+func (p *Autocompact) Check(c *policy.Check) {
+	if p.Enabled && !windowOf(c.Stage).AutoCompact {
 		c.Add(policy.RuleNever, "autocompact.enabled", "set it to false, or window.auto_compact to true", "window.auto_compact is off")
 	}
 }

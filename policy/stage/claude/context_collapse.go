@@ -47,15 +47,13 @@ func defineContextCollapse() policy.Definition {
 after:  U1 A1 S1 U5, where S1 is a user message, <collapsed id="…">what U2 to A4 came to</collapsed>`,
 		Window:     true,
 		Shared:     sharedWindow(),
-		Limits:     contextCollapseLimits,
 		Compaction: &policy.Compaction{},
-		Check:      checkContextCollapse,
 		New:        func(p any) (policy.Stage, error) { return newContextCollapse(*p.(*ContextCollapse)), nil },
 	}
 }
 
-func contextCollapseLimits(l *policy.StageLimits) {
-	p := l.Stage.Params.(*ContextCollapse)
+// Limits are what decides when context_collapse acts.
+func (p *ContextCollapse) Limits(l *policy.StageLimits) {
 	if p.Source == "recorded" {
 		return
 	}
@@ -68,8 +66,8 @@ func contextCollapseLimits(l *policy.StageLimits) {
 	add("collapse target", "", "<", target, "context_collapse.target")
 }
 
-func checkContextCollapse(c *policy.Check) {
-	p := c.Stage.Params.(*ContextCollapse)
+// Check is what is questionable in a policy with context_collapse.
+func (p *ContextCollapse) Check(c *policy.Check) {
 	if p.CommitAt > 0 {
 		c.Less("target", p.Target, "commit_at", p.CommitAt)
 		c.Less("protect", p.Protect, "commit_at", p.CommitAt)

@@ -26,19 +26,18 @@ func defineMicrocompactCached() policy.Definition {
 		Params:  &MicrocompactCached{Trigger: 12, Keep: 5, Tools: compactable()},
 		Example: `before: trigger 2, keep 1; user question, assistant tool_use B, user tool_result B, assistant tool_use C, user tool_result C
 after:  user question, assistant tool_use B, user tool_result B with cache_reference "B", assistant tool_use C, user {"type":"cache_edits","edits":[{"type":"delete","cache_reference":"B"}]} and tool_result C; the client's own messages are unchanged`,
-		Limits:     microcompactCachedLimits,
-		Check:      checkMicrocompactCached,
 		CacheEdits: true,
 		New:        policy.Maker(func(p MicrocompactCached) policy.Stage { return &microcompactCached{p: p} }),
 	}
 }
 
-func microcompactCachedLimits(l *policy.StageLimits) {
-	l.Note("cached microcompact: %s live results (microcompact_cached.trigger, unofficial)", policy.Thousands(l.Stage.Params.(*MicrocompactCached).Trigger))
+// Limits are what decides when microcompact_cached acts.
+func (p *MicrocompactCached) Limits(l *policy.StageLimits) {
+	l.Note("cached microcompact: %s live results (microcompact_cached.trigger, unofficial)", policy.Thousands(p.Trigger))
 }
 
-func checkMicrocompactCached(c *policy.Check) {
-	p := c.Stage.Params.(*MicrocompactCached)
+// Check is what is questionable in a policy with microcompact_cached.
+func (p *MicrocompactCached) Check(c *policy.Check) {
 	c.Less("keep", p.Keep, "trigger", p.Trigger)
 	if c.Cache().Breakpoints == policy.BreakpointsNone {
 		c.Add(policy.RuleContradict, "microcompact_cached", "give cache.breakpoints, or leave the stage out", "it deletes from what the server has cached, and cache.breakpoints: none caches nothing")

@@ -38,14 +38,13 @@ func defineMicrocompactSize() policy.Definition {
 after:  the first Read is a stub naming its file (60,500 - 30,000 = 30,500 <= 40,000; 30,000 saved >= 20,000); all else is unchanged`,
 		Window: true,
 		Shared: sharedWindow(),
-		Limits: microcompactSizeLimits,
-		Check:  checkMicrocompactSize,
 		New:    func(p any) (policy.Stage, error) { return newMicrocompactSize(p.(*MicrocompactSize)), nil },
 	}
 }
 
-func microcompactSizeLimits(l *policy.StageLimits) {
-	if p := l.Stage.Params.(*MicrocompactSize); p.Manual || !p.Enabled {
+// Limits are what decides when microcompact_size acts.
+func (p *MicrocompactSize) Limits(l *policy.StageLimits) {
+	if p.Manual || !p.Enabled {
 		return
 	}
 	const from = "the warning threshold; acts where enough tokens of results are saved"
@@ -55,8 +54,8 @@ func microcompactSizeLimits(l *policy.StageLimits) {
 	})
 }
 
-func checkMicrocompactSize(c *policy.Check) {
-	p := c.Stage.Params.(*MicrocompactSize)
+// Check is what is questionable in a policy with microcompact_size.
+func (p *MicrocompactSize) Check(c *policy.Check) {
 	c.Unused("microcompact_size.min_savings", p.Manual, "microcompact_size.manual: true skips the gates")
 	c.Unused("microcompact_size.gate", p.Manual, "microcompact_size.manual: true skips the gates")
 	if limit, what := c.Ceiling(c.Window()); p.Enabled && !p.Manual && p.Target+p.MinSavings > limit {

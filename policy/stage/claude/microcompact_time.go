@@ -33,20 +33,24 @@ func defineMicrocompactTime() policy.Definition {
 		Params:  &MicrocompactTime{Enabled: true, Gap: time.Hour, KeepRecent: 5, Tools: compactable()},
 		Example: `before: keep_recent 2; Glob, Read and Grep results; the last assistant message is from 12:00, the request from 13:10
 after:  the Glob result is "[Old tool result content cleared]"; its tool_use and the other two results are unchanged`,
-		Limits: microcompactTimeLimits,
-		Check:  func(c *policy.Check) { c.Warm("microcompact_time.gap", c.Stage.Params.(*MicrocompactTime).Gap) },
 		New: policy.Maker(func(p MicrocompactTime) policy.Stage {
 			return &microcompactTime{p: p, cleared: map[string]bool{}}
 		}),
 	}
 }
 
-func microcompactTimeLimits(l *policy.StageLimits) {
-	if !l.Stage.Params.(*MicrocompactTime).Enabled {
+// Check is what is questionable in a policy with microcompact_time.
+func (p *MicrocompactTime) Check(c *policy.Check) {
+	c.Warm("microcompact_time.gap", p.Gap)
+}
+
+// Limits are what decides when microcompact_time acts.
+func (p *MicrocompactTime) Limits(l *policy.StageLimits) {
+	if !p.Enabled {
 		l.Note("time-based microcompact is off (microcompact_time.enabled)")
 		return
 	}
-	l.Note("time-based microcompact: more than %s since the last answer (microcompact_time.gap)", strict.DurationText(l.Stage.Params.(*MicrocompactTime).Gap))
+	l.Note("time-based microcompact: more than %s since the last answer (microcompact_time.gap)", strict.DurationText(p.Gap))
 }
 
 // microcompactTime clears old results once the prompt cache has expired anyway (the five-level pipeline analysis). It

@@ -60,7 +60,6 @@ func definePostCompact() policy.Definition {
 		Example: `before: the view has just become a summary; src/login.ts was read and edited since the last compaction, a skill invoked
 after:  the summary, "<attachment: src/login.ts>" and the file's text with the edits, "<invoked skills: test-driven-development>"`,
 		AfterCompaction: true,
-		Check:           checkPostCompact,
 		New: func(p any) (policy.Stage, error) {
 			return &postCompact{
 				p: *p.(*PostCompact), files: readFiles{files: map[string]*readFile{}}, sessionState: sessionState{listings: map[string]entries{}},
@@ -69,8 +68,8 @@ after:  the summary, "<attachment: src/login.ts>" and the file's text with the e
 	}
 }
 
-func checkPostCompact(c *policy.Check) {
-	p := c.Stage.Params.(*PostCompact)
+// Check is what is questionable in a policy with post_compact.
+func (p *PostCompact) Check(c *policy.Check) {
 	c.AtMost("file_tokens", p.FileTokens, "files_tokens", p.FilesTokens)
 	c.AtMost("skill_tokens", p.SkillTokens, "skills_tokens", p.SkillsTokens)
 	for _, name := range []string{"max_files", "file_tokens", "files_tokens"} {

@@ -43,15 +43,14 @@ func defineSessionMemory() policy.Definition {
 after:  "Below is a summary of the session so far: …", then u129-u134 as they are; no model is called`,
 		Window:     true,
 		Shared:     sharedWindow(),
-		Limits:     sessionMemoryLimits,
 		Compaction: &policy.Compaction{On: func(s *policy.StageConfig) bool { return windowOf(s).AutoCompact }, With: "autocompact"},
-		Check:      checkSessionMemory,
 		New:        policy.Maker(func(p SessionMemory) policy.Stage { return &sessionMemory{p: p} }),
 	}
 }
 
-func sessionMemoryLimits(l *policy.StageLimits) {
-	p, t := l.Stage.Params.(*SessionMemory), limitsOf(l.Stage, l.Circumstances)
+// Limits are what decides when session_memory acts.
+func (p *SessionMemory) Limits(l *policy.StageLimits) {
+	t := limitsOf(l.Stage, l.Circumstances)
 	l.Add(policy.Limit{Name: "session memory start", Operator: ">=", Tokens: p.InitTokens, Of: policy.OfGrowth, Acts: true,
 		From: "session_memory.init_tokens: the summary is first written", Key: "session_memory.init_tokens"})
 	l.Add(policy.Limit{Name: "session memory update", Operator: ">=", Tokens: p.GrowthTokens, Of: policy.OfGrowth, Acts: true, Key: "session_memory.growth_tokens",
@@ -64,8 +63,9 @@ func sessionMemoryLimits(l *policy.StageLimits) {
 	}
 }
 
-func checkSessionMemory(c *policy.Check) {
-	p, t, overhead := c.Stage.Params.(*SessionMemory), windowOf(c.Stage).Resolve(policy.Circumstances{Window: c.Window(), Set: true}), c.Overhead()
+// Check is what is questionable in a policy with session_memory.
+func (p *SessionMemory) Check(c *policy.Check) {
+	t, overhead := windowOf(c.Stage).Resolve(policy.Circumstances{Window: c.Window(), Set: true}), c.Overhead()
 	c.AtMost("min_tokens", p.MinTokens, "max_tokens", p.MaxTokens)
 	if c.Has("autocompact") == nil {
 		c.Add(policy.RuleAlone, "session_memory", "add one, or leave this out", "it does nothing without autocompact")

@@ -28,7 +28,6 @@ func defineSnip() policy.Definition {
 		Params:  &Snip{Tag: true},
 		Example: `before: user "find all TODOs [id:abc123]", assistant tool_use toolu_01, user tool_result toolu_01, assistant tool_use toolu_02, user tool_result toolu_02, user "never mind, fix the login first [id:def456]", assistant tool_use Snip {"ids":["abc123"],"reason":"the user has changed direction"}, user tool_result
 after:  user "never mind, fix the login first [id:def456]", assistant tool_use Snip, user tool_result`,
-		Check: checkSnip,
 		Trial: &policy.Trial{
 			Form: "ID[,ID]@REQUEST", Doc: "remove turns from a request on: ids as in the prompts' tags, or uuids", Add: addTrials,
 		},
@@ -36,8 +35,9 @@ after:  user "never mind, fix the login first [id:def456]", assistant tool_use S
 	}
 }
 
-func checkSnip(c *policy.Check) {
-	if p := c.Stage.Params.(*Snip); !p.Tag && len(p.IDs) == 0 {
+// Check is what is questionable in a policy with snip.
+func (p *Snip) Check(c *policy.Check) {
+	if !p.Tag && len(p.IDs) == 0 {
 		c.Add(policy.RuleNever, "snip.tag", "set it to true, or give snip.ids", "no prompt carries an id and no snip is tried: only calls on record are carried out")
 	}
 }

@@ -48,15 +48,14 @@ after:  <persisted-output>
         … the first 2,000 characters, cut at the last newline after position 1,000 …
         ...
         </persisted-output>`,
-		Check: checkToolResultBudget,
 		New: policy.Maker(func(p ToolResultBudget) policy.Stage {
 			return &toolResultBudget{p: p, decided: -1}
 		}),
 	}
 }
 
-func checkToolResultBudget(c *policy.Check) {
-	p := c.Stage.Params.(*ToolResultBudget)
+// Check is what is questionable in a policy with tool_result_budget.
+func (p *ToolResultBudget) Check(c *policy.Check) {
 	c.Less("preview_chars", p.PreviewChars, "max_chars", p.MaxChars)
 	if p.MaxMessageChars != nil {
 		c.AtMost("max_chars", p.MaxChars, "max_message_chars", *p.MaxMessageChars)

@@ -40,7 +40,6 @@ func defineClineCompaction() policy.Definition {
 		Example: `before: 540,000 characters, which are 180,000 tokens by the estimate, in a window of 200,000
 after:  "Context summary: …" and the newest messages of 60,000 characters, from an assistant message or a prompt on`,
 		Window:     true,
-		Limits:     compactionLimits,
 		Compaction: &policy.Compaction{},
 		New:        policy.Maker(func(p ClineCompaction) policy.Stage { return &clineCompaction{p: p} }),
 	}
@@ -51,8 +50,8 @@ func (p *ClineCompaction) limit(window int) int {
 	return int(math.Ceil(float64(window) * p.Input * p.Trigger))
 }
 
-func compactionLimits(l *policy.StageLimits) {
-	p := l.Stage.Params.(*ClineCompaction)
+// Limits are what decides when cline_compaction acts.
+func (p *ClineCompaction) Limits(l *policy.StageLimits) {
 	l.Acts(policy.Limit{Name: "compaction", Label: "compact", Tokens: p.limit(l.Window),
 		From: fmt.Sprintf("%s x %s of the window (%s): the request, a third of its characters", strict.FloatText(p.Trigger), strict.FloatText(p.Input), l.Name("cline_compaction.trigger")), Key: "cline_compaction.trigger"})
 }

@@ -27,11 +27,13 @@ func defineClineOutdatedReads() policy.Definition {
 		Params:  &ClineOutdatedReads{MinBytes: 65536, Reads: []string{"Read"}},
 		Example: `before: a.go was read three times, 40,000 bytes each
 after:  the first two are "[outdated - see the latest file content]"`,
-		Limits: func(l *policy.StageLimits) {
-			l.Note("outdated reads: >= %s bytes (%s)", policy.Thousands(l.Stage.Params.(*ClineOutdatedReads).MinBytes), l.Name("cline_outdated_reads.min_bytes"))
-		},
 		New: policy.Maker(func(p ClineOutdatedReads) policy.Stage { return &clineOutdatedReads{p: p} }),
 	}
+}
+
+// Limits are what decides when cline_outdated_reads acts.
+func (p *ClineOutdatedReads) Limits(l *policy.StageLimits) {
+	l.Note("outdated reads: >= %s bytes (%s)", policy.Thousands(p.MinBytes), l.Name("cline_outdated_reads.min_bytes"))
 }
 
 // clineOutdatedReads looks at each result once, as it joins, and keeps those that may still become outdated.

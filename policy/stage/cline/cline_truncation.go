@@ -37,7 +37,6 @@ func defineClineTruncation() policy.Definition {
 		Example: `before: the last response used 160,000 tokens of 200,000; 42 messages, no file was read twice
 after:  the first two, "[NOTE] Some previous conversation history with the user has been removed …" in the second, and the newest 20`,
 		Window: true,
-		Limits: truncationLimits,
 		New:    policy.Maker(func(p ClineTruncation) policy.Stage { return &clineTruncation{p: p} }),
 	}
 }
@@ -55,7 +54,8 @@ func allowed(window int) float64 {
 	return max(float64(window-40000), float64(window)*0.8)
 }
 
-func truncationLimits(l *policy.StageLimits) {
+// Limits are what decides when cline_truncation acts.
+func (*ClineTruncation) Limits(l *policy.StageLimits) {
 	l.Acts(policy.Limit{Name: "truncation", Label: "truncate", Tokens: int(math.Ceil(allowed(l.Window))),
 		From: "the window less what Cline reserves of it: the last response, its output included", Key: truncationName})
 }

@@ -55,9 +55,7 @@ after:  the first prompt cut to 3,000 tokens, the other two, "Another language m
 			m, from := models(model, release, day)
 			return m.Window, from
 		},
-		Limits:     policy.LimitsOf(limits),
 		Compaction: &policy.Compaction{},
-		Check:      check,
 		New: policy.Maker(func(p CodexCompaction) policy.Stage {
 			return &codexCompaction{p: p, models: models}
 		}),
@@ -76,7 +74,8 @@ func (p *CodexCompaction) limit(window int) int {
 	return at
 }
 
-func limits(p *CodexCompaction, l *policy.StageLimits) {
+// Limits are what decides when codex_compaction acts.
+func (p *CodexCompaction) Limits(l *policy.StageLimits) {
 	key, from := "codex_compaction.percent", fmt.Sprintf("%d %% of the window (codex_compaction.percent)", p.Percent)
 	if p.TokenLimit != nil && *p.TokenLimit <= l.Window*p.Percent/100 {
 		key, from = "codex_compaction.token_limit", "codex_compaction.token_limit"
@@ -87,8 +86,8 @@ func limits(p *CodexCompaction, l *policy.StageLimits) {
 	l.Acts(policy.Limit{Name: "compaction", Label: "compact", Tokens: p.limit(l.Window), From: l.Name(from), Key: key})
 }
 
-func check(c *policy.Check) {
-	p := c.Stage.Params.(*CodexCompaction)
+// Check is what is questionable in a policy with codex_compaction.
+func (p *CodexCompaction) Check(c *policy.Check) {
 	at, overhead := p.limit(c.Window()), c.Overhead()
 	if users := p.UserTokens; users != nil && *users+overhead >= at && overhead < at {
 		c.Add(policy.RuleAlways, "codex_compaction.user_tokens", "make it smaller", "%d of user messages with %d of system prompt and tools reach %d, where codex_compaction compacts again", *users, overhead, at)

@@ -35,7 +35,6 @@ func defineCrushSummarize() policy.Definition {
 		Example: `before: a step of 160,000 tokens that called a tool, in a window of 200,000
 after:  the summary, "The previous session was interrupted because it got too long, the initial user request was: …"`,
 		Window:     true,
-		Limits:     limits,
 		Compaction: &policy.Compaction{On: func(s *policy.StageConfig) bool { return s.Params.(*CrushSummarize).Auto }, Off: "set crush_summarize.auto to false"},
 		New:        policy.Maker(func(p CrushSummarize) policy.Stage { return &crushSummarize{p: p} }),
 	}
@@ -49,8 +48,8 @@ func (p *CrushSummarize) limit(window int) int {
 	return window - window*p.Percent/100
 }
 
-func limits(l *policy.StageLimits) {
-	p := l.Stage.Params.(*CrushSummarize)
+// Limits are what decides when crush_summarize acts.
+func (p *CrushSummarize) Limits(l *policy.StageLimits) {
 	key, from := "crush_summarize.percent", fmt.Sprintf("%d %% of the window is left (%s)", p.Percent, l.Name("crush_summarize.percent"))
 	if l.Window > p.Large {
 		key, from = "crush_summarize.buffer", fmt.Sprintf("%s of the window are left (%s)", policy.Thousands(p.Buffer), l.Name("crush_summarize.buffer"))

@@ -47,9 +47,7 @@ func defineGeminiCompression() policy.Definition {
 		Example: `before: a prompt of 100,000 tokens in a window of 200,000; user messages at 0, 40 and 72 % of the characters
 after:  the summary, "Got it. Thanks for the additional context!", and what begins at 72 %`,
 		Window:     true,
-		Limits:     limits,
 		Compaction: &policy.Compaction{},
-		Check:      check,
 		New: func(p any) (policy.Stage, error) {
 			return newCompression(p.(*GeminiCompression)), nil
 		},
@@ -62,14 +60,14 @@ func (p *GeminiCompression) limit(window int) int {
 	return int(math.Ceil(p.Threshold * float64(window)))
 }
 
-func limits(l *policy.StageLimits) {
-	p := l.Stage.Params.(*GeminiCompression)
+// Limits are what decides when gemini_compression acts.
+func (p *GeminiCompression) Limits(l *policy.StageLimits) {
 	l.Acts(policy.Limit{Name: "compression", Label: "compress", Tokens: p.limit(l.Window),
 		From: fmt.Sprintf("%s x the window (%s): the last prompt", strict.FloatText(p.Threshold), l.Name("gemini_compression.threshold")), Key: "gemini_compression.threshold"})
 }
 
-func check(c *policy.Check) {
-	p := c.Stage.Params.(*GeminiCompression)
+// Check is what is questionable in a policy with gemini_compression.
+func (p *GeminiCompression) Check(c *policy.Check) {
 	c.Unused("gemini_compression.cut_chars", p.Cut != "chars", "gemini_compression.cut is "+p.Cut)
 	c.Unused("gemini_compression.cut_lines", p.Cut != "lines", "gemini_compression.cut is "+p.Cut)
 	c.Unused("gemini_compression.response_budget", p.Cut == "none", "gemini_compression.cut is none")

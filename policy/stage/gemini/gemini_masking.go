@@ -33,21 +33,21 @@ func defineGeminiMasking() policy.Definition {
 		},
 		Example: `before: results of 20,000, 20,000, 30,000 and 30,000 tokens, oldest first, and the call of a tool
 after:  60,000 pass 50,000 at the second newest: it and the two older ones (70,000 >= 30,000) are masked`,
-		Limits: policy.LimitsOf(limitsOfMasking),
-		Check:  checkMasking,
 		New: policy.Maker(func(p GeminiMasking) policy.Stage {
 			return &geminiMasking{p: p, kept: map[policy.Target]bool{}}
 		}),
 	}
 }
 
-func limitsOfMasking(p *GeminiMasking, l *policy.StageLimits) {
+// Limits are what decides when gemini_masking acts.
+func (p *GeminiMasking) Limits(l *policy.StageLimits) {
 	l.Add(policy.Limit{Name: "masking protects", Operator: ">", Tokens: p.Protect, Of: policy.OfResults, Acts: true, From: "gemini_masking.protect: the newest tool results, estimated", Key: "gemini_masking.protect"})
 	l.Add(policy.Limit{Name: "masking minimum", Operator: ">=", Tokens: p.Minimum, Of: policy.OfResults, Acts: true, From: "gemini_masking.minimum: the older tool results, estimated", Key: "gemini_masking.minimum"})
 }
 
-func checkMasking(c *policy.Check) {
-	if p := c.Stage.Params.(*GeminiMasking); p.Protect+p.Minimum >= c.Window() {
+// Check is what is questionable in a policy with gemini_masking.
+func (p *GeminiMasking) Check(c *policy.Check) {
+	if p.Protect+p.Minimum >= c.Window() {
 		c.Add(policy.RuleNever, "gemini_masking.protect", "make protect or minimum smaller", "%d tokens protected and %d to mask fill the window of %d", p.Protect, p.Minimum, c.Window())
 	}
 }

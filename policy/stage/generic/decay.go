@@ -31,22 +31,24 @@ func defineDecay() policy.Definition {
 		Params:  &Decay{Keep: 5, By: byResults, MaxTokens: 4000, HalfLife: 10, MinTokens: 200, Head: 0.5, Step: 10000, Tools: allTools()},
 		Example: `before: results of 6,000 tokens each
 after:  those that 0 to 4 newer ones follow have 6,000 tokens, 5 to 14: 4,000, 15 to 24: 2,000, 25 to 34: 1,000, 35 to 44: 500, 45 to 54: 250, then 200, half from the beginning and half from the end; all of that 10,000 tokens at once`,
-		Limits: func(l *policy.StageLimits) {
-			p := l.Stage.Params.(*Decay)
-			l.Note("decay: of results older than %d %s at most %s tokens (%s), half of that every %d %s (%s)", p.Keep, p.By, policy.Thousands(p.MaxTokens),
-				l.Name("decay.max_tokens"), p.HalfLife, p.By, l.Name("decay.half_life"))
-			stepNote(l, "decay", "decay.step", p.Step)
-		},
-		Check: func(c *policy.Check) {
-			p := c.Stage.Params.(*Decay)
-			c.AtMost("min_tokens", p.MinTokens, "max_tokens", p.MaxTokens)
-		},
 		New: policy.Maker(func(p Decay) policy.Stage {
 			s := &decay{p: p, limits: map[policy.Target]int{}}
 			s.results.Of = s.p.live
 			return s
 		}),
 	}
+}
+
+// Check is what is questionable in a policy with decay.
+func (p *Decay) Check(c *policy.Check) {
+	c.AtMost("min_tokens", p.MinTokens, "max_tokens", p.MaxTokens)
+}
+
+// Limits are what decides when decay acts.
+func (p *Decay) Limits(l *policy.StageLimits) {
+	l.Note("decay: of results older than %d %s at most %s tokens (%s), half of that every %d %s (%s)", p.Keep, p.By, policy.Thousands(p.MaxTokens),
+		l.Name("decay.max_tokens"), p.HalfLife, p.By, l.Name("decay.half_life"))
+	stepNote(l, "decay", "decay.step", p.Step)
 }
 
 // decay follows the results that it may still cut.

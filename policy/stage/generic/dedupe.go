@@ -26,14 +26,13 @@ func defineDedupe() policy.Definition {
 		Params:  &Dedupe{MinTokens: 50, Tools: allTools()},
 		Example: `before: go test ./... has printed the same 900 tokens three times
 after:  the first two are "[The same as a newer result of Bash go test ./...]", the third stays`,
-		Limits: policy.LimitsOf(func(p *Dedupe, l *policy.StageLimits) {
-			stepNote(l, "identical results", "dedupe.step", p.Step)
-		}),
-		New: policy.Maker(func(p Dedupe) policy.Stage {
-			s := &dedupe{p: p}
-			return s
-		}),
+		New: policy.Maker(func(p Dedupe) policy.Stage { return &dedupe{p: p} }),
 	}
+}
+
+// Limits are what decides when dedupe acts.
+func (p *Dedupe) Limits(l *policy.StageLimits) {
+	stepNote(l, "identical results", "dedupe.step", p.Step)
 }
 
 // stepNote says what must be saved at once.

@@ -26,12 +26,13 @@ func defineDropImages() policy.Definition {
 		Params:  &DropImages{Keep: 3, By: byImages, Step: 1, Placeholder: "[image removed]"},
 		Example: `before: five screenshots, the first in a prompt, the others in results of a browser with a line of text each
 after:  the first is "[image removed]", the second's result is its text and "[image removed]"; the newest three stay`,
-		Limits: func(l *policy.StageLimits) {
-			p := l.Stage.Params.(*DropImages)
-			l.Note("images: the newest %d %s keep theirs (%s), %d at once (%s)", p.Keep, p.By, l.Name("drop_images.keep"), p.Step, l.Name("drop_images.step"))
-		},
 		New: policy.Maker(func(p DropImages) policy.Stage { return &dropImages{p: p} }),
 	}
+}
+
+// Limits are what decides when drop_images acts.
+func (p *DropImages) Limits(l *policy.StageLimits) {
+	l.Note("images: the newest %d %s keep theirs (%s), %d at once (%s)", p.Keep, p.By, l.Name("drop_images.keep"), p.Step, l.Name("drop_images.step"))
 }
 
 // dropImages lists the blocks in view with images that it has not dropped, in order.

@@ -25,12 +25,13 @@ func defineDropThinking() policy.Definition {
 		Params:  &DropThinking{Keep: 1, Step: 1},
 		Example: `before: three turns, each with thinking before its calls; the third has begun
 after:  the first two have their texts, calls and results; the third has its thinking, too`,
-		Limits: func(l *policy.StageLimits) {
-			p := l.Stage.Params.(*DropThinking)
-			l.Note("thinking: the newest %d turns keep it (%s), %d at once (%s)", p.Keep, l.Name("drop_thinking.keep"), p.Step, l.Name("drop_thinking.step"))
-		},
 		New: policy.Maker(func(p DropThinking) policy.Stage { return &dropThinking{p: p} }),
 	}
+}
+
+// Limits are what decides when drop_thinking acts.
+func (p *DropThinking) Limits(l *policy.StageLimits) {
+	l.Note("thinking: the newest %d turns keep it (%s), %d at once (%s)", p.Keep, l.Name("drop_thinking.keep"), p.Step, l.Name("drop_thinking.step"))
 }
 
 // dropThinking lists the thinking in view that it has not dropped, in order.

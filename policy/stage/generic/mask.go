@@ -25,8 +25,6 @@ func defineMask() policy.Definition {
 		Params:  &Mask{Keep: 10, By: byResults, Step: 1, Placeholder: "[Old tool result content cleared]", Tools: allTools()},
 		Example: `before: 25 results, keep 10, step 5: nothing is masked before the 15th; then the oldest 5 are, at the 20th and the 25th the next 5
 after:  the oldest 15 are "[Old tool result content cleared]", the newest 10 as they were; 10 requests before them changed nothing in the prefix`,
-		Limits: maskLimits,
-		Check:  maskCheck,
 		New: policy.Maker(func(p Mask) policy.Stage {
 			s := &mask{p: p}
 			s.placeholder = policy.NewContent(jsonl.KindToolResult, s.p.Placeholder)
@@ -36,14 +34,14 @@ after:  the oldest 15 are "[Old tool result content cleared]", the newest 10 as 
 	}
 }
 
-func maskLimits(l *policy.StageLimits) {
-	p := l.Stage.Params.(*Mask)
+// Limits are what decides when mask acts.
+func (p *Mask) Limits(l *policy.StageLimits) {
 	l.Note("masking: all but the newest %s %s (%s), in steps of %s (%s)",
 		policy.Thousands(p.Keep), p.By, l.Name("mask.keep"), policy.Thousands(p.Step), l.Name("mask.step"))
 }
 
-func maskCheck(c *policy.Check) {
-	p := c.Stage.Params.(*Mask)
+// Check is what is questionable in a policy with mask.
+func (p *Mask) Check(c *policy.Check) {
 	if at, what := c.Ceiling(c.LargestWindow()); p.By == byTokens && p.Keep+p.Step+c.Overhead() >= at {
 		c.Add(policy.RuleNever, "mask.keep", "make keep or step smaller", "%d tokens kept and a step of %d, with %d of system prompt and tools, are not below %d, %s", p.Keep, p.Step, c.Overhead(), at, what)
 	}

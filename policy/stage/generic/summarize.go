@@ -35,9 +35,7 @@ func defineSummarize() policy.Definition {
 		Example: `before: 161,000 tokens in a window of 200,000; the newest messages that hold 20,000 begin with a tool result
 after:  the summary, the call of that result, and those messages; the call that wrote the summary is billed with what it replaces and the prompt`,
 		Window:     true,
-		Limits:     policy.LimitsOf(summarizeLimits),
 		Compaction: &policy.Compaction{},
-		Check:      summarizeCheck,
 		New:        policy.Maker(func(p Summarize) policy.Stage { return &summarization{p: p} }),
 	}
 }
@@ -54,7 +52,8 @@ func (p *Summarize) limit(window int) int {
 	return at
 }
 
-func summarizeLimits(p *Summarize, l *policy.StageLimits) {
+// Limits are what decides when summarize acts.
+func (p *Summarize) Limits(l *policy.StageLimits) {
 	at := p.limit(l.Window)
 	if at == 0 {
 		return
@@ -71,8 +70,8 @@ func summarizeLimits(p *Summarize, l *policy.StageLimits) {
 	l.Acts(policy.Limit{Name: "summary", Label: "summarize", Tokens: at, From: from, Key: key})
 }
 
-func summarizeCheck(c *policy.Check) {
-	p := c.Stage.Params.(*Summarize)
+// Check is what is questionable in a policy with summarize.
+func (p *Summarize) Check(c *policy.Check) {
 	at := p.limit(c.Window())
 	if at == 0 {
 		c.Add(policy.RuleNever, "summarize.trigger_share", "give trigger_share or trigger_tokens", "no trigger is given: nothing is ever summarized")

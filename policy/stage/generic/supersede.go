@@ -33,16 +33,20 @@ func defineSupersede() policy.Definition {
 		Params:  &Supersede{Reads: true, Changes: true, Searches: true, Commands: true, Tools: allTools()},
 		Example: `before: Read a.go (lines 1 to 200), Read a.go (lines 50 to 400), Edit a.go, Read a.go (all of it)
 after:  the first two reads and the edit's output are "[Superseded by a newer result of Read a.go]"; until the third Read only lines of the first were shown twice, and nothing was replaced`,
-		Limits: policy.LimitsOf(func(p *Supersede, l *policy.StageLimits) {
-			stepNote(l, "superseded results", "supersede.step", p.Step)
-		}),
-		Check: func(c *policy.Check) {
-			if p := c.Stage.Params.(*Supersede); !p.Reads && !p.Changes && !p.Searches && !p.Commands {
-				c.Add(policy.RuleNever, "supersede", "set reads, changes, searches or commands to true", "it replaces no kind of result")
-			}
-		},
 		New: policy.Maker(func(p Supersede) policy.Stage { return &supersede{p: p} }),
 	}
+}
+
+// Check is what is questionable in a policy with supersede.
+func (p *Supersede) Check(c *policy.Check) {
+	if !p.Reads && !p.Changes && !p.Searches && !p.Commands {
+		c.Add(policy.RuleNever, "supersede", "set reads, changes, searches or commands to true", "it replaces no kind of result")
+	}
+}
+
+// Limits are what decides when supersede acts.
+func (p *Supersede) Limits(l *policy.StageLimits) {
+	stepNote(l, "superseded results", "supersede.step", p.Step)
 }
 
 // about is what a result is about.

@@ -29,21 +29,24 @@ func defineTruncateResults() policy.Definition {
 		Params:  &TruncateResults{MaxTokens: 4000, Head: 0.5, Tools: allTools()},
 		Example: `before: a Bash result of 10,000 tokens in 3,000 lines
 after:  its first and its last 2,000 tokens, with "[… 1,800 lines, 24,000 characters left out …]" between them`,
-		Limits: func(l *policy.StageLimits) {
-			p := l.Stage.Params.(*TruncateResults)
-			if p.MaxTokens > 0 {
-				l.Add(policy.Limit{Name: "truncation", Operator: ">", Tokens: p.MaxTokens, Of: policy.OfResults, Acts: true, From: l.Name("truncate_results.max_tokens") + ": a single result", Key: "truncate_results.max_tokens"})
-			}
-			if p.MaxLines > 0 {
-				l.Note("truncation: > %s lines (%s)", policy.Thousands(p.MaxLines), l.Name("truncate_results.max_lines"))
-			}
-		},
-		Check: func(c *policy.Check) {
-			if p := c.Stage.Params.(*TruncateResults); p.MaxTokens+p.MaxBytes+p.MaxLines == 0 {
-				c.Add(policy.RuleNever, "truncate_results.max_tokens", "give max_tokens, max_bytes or max_lines", "without a limit nothing is cut")
-			}
-		},
 		New: policy.Maker(func(p TruncateResults) policy.Stage { return &truncateResults{p: p} }),
+	}
+}
+
+// Check is what is questionable in a policy with truncate_results.
+func (p *TruncateResults) Check(c *policy.Check) {
+	if p.MaxTokens+p.MaxBytes+p.MaxLines == 0 {
+		c.Add(policy.RuleNever, "truncate_results.max_tokens", "give max_tokens, max_bytes or max_lines", "without a limit nothing is cut")
+	}
+}
+
+// Limits are what decides when truncate_results acts.
+func (p *TruncateResults) Limits(l *policy.StageLimits) {
+	if p.MaxTokens > 0 {
+		l.Add(policy.Limit{Name: "truncation", Operator: ">", Tokens: p.MaxTokens, Of: policy.OfResults, Acts: true, From: l.Name("truncate_results.max_tokens") + ": a single result", Key: "truncate_results.max_tokens"})
+	}
+	if p.MaxLines > 0 {
+		l.Note("truncation: > %s lines (%s)", policy.Thousands(p.MaxLines), l.Name("truncate_results.max_lines"))
 	}
 }
 

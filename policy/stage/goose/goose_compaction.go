@@ -37,7 +37,6 @@ func defineGooseCompaction() policy.Definition {
 		Example: `before: a response of 160,001 tokens in a window of 200,000, and a prompt
 after:  the summary, "Your context was compacted. …", the prompt`,
 		Window:     true,
-		Limits:     compactionLimits,
 		Compaction: &policy.Compaction{},
 		New:        policy.Maker(func(p GooseCompaction) policy.Stage { return &gooseCompaction{p: p} }),
 	}
@@ -48,8 +47,8 @@ func (p *GooseCompaction) limit(window int) (limit int, off bool) {
 	return int(math.Floor(p.Threshold * float64(window))), p.Threshold <= 0 || p.Threshold >= 1
 }
 
-func compactionLimits(l *policy.StageLimits) {
-	p := l.Stage.Params.(*GooseCompaction)
+// Limits are what decides when goose_compaction acts.
+func (p *GooseCompaction) Limits(l *policy.StageLimits) {
 	limit, off := p.limit(l.Window)
 	key := "goose_compaction.threshold"
 	if !off {

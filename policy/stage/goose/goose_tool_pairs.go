@@ -31,7 +31,6 @@ func defineGooseToolPairs() policy.Definition {
 		Example: `before: 35 calls of earlier turns in a window of 200,000
 after:  25 calls, the response with which they were summarised, and 10 messages such as "A call to github was made to get the project status"`,
 		Window: true,
-		Limits: pairLimits,
 		New:    policy.Maker(func(p GooseToolPairs) policy.Stage { return &gooseToolPairs{p: p} }),
 	}
 }
@@ -48,8 +47,8 @@ func (p *GooseToolPairs) cutoff(window int) int {
 	return min(max(3*int(float64(window)*threshold)/20000, 10), 500)
 }
 
-func pairLimits(l *policy.StageLimits) {
-	p := l.Stage.Params.(*GooseToolPairs)
+// Limits are what decides when goose_tool_pairs acts.
+func (p *GooseToolPairs) Limits(l *policy.StageLimits) {
 	l.Note("summaries of tool calls: > %d calls of earlier turns (%s)", p.cutoff(l.Window)+p.Batch, l.Name("goose_tool_pairs.cutoff"))
 }
 

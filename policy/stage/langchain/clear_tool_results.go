@@ -29,7 +29,6 @@ func defineClearToolResults() policy.Definition {
 		Params:  &ClearToolResults{Trigger: 100000, Keep: 3, ExcludeTools: []string{}, Placeholder: "[cleared]", Library: libraryJavaScript},
 		Example: `before: messages estimated at 100,000 tokens with 10 tool results
 after:  the oldest 7 are "[cleared]"; the calls and the newest 3 stay`,
-		Limits: policy.LimitsOf(limits),
 		New: policy.Maker(func(p ClearToolResults) policy.Stage {
 			s := &clearToolResults{p: p}
 			s.placeholder = policy.NewContent(jsonl.KindToolResult, s.p.Placeholder)
@@ -43,7 +42,8 @@ after:  the oldest 7 are "[cleared]"; the calls and the newest 3 stay`,
 	}
 }
 
-func limits(p *ClearToolResults, l *policy.StageLimits) {
+// Limits are what decides when clear_tool_results acts.
+func (p *ClearToolResults) Limits(l *policy.StageLimits) {
 	operator := ">="
 	if p.Library == libraryPython {
 		operator = ">"

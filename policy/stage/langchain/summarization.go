@@ -37,9 +37,7 @@ func defineSummarization() policy.Definition {
 		Example: `before: 170,000 tokens of messages in a window of 200,000; of the newest 20 messages the first is a tool result
 after:  "Here is a summary of the conversation to date:" and the summary, the call of that result, and the 20 messages`,
 		Window:     true,
-		Limits:     policy.LimitsOf(summarizationLimits),
 		Compaction: &policy.Compaction{},
-		Check:      summarizationCheck,
 		New: policy.Maker(func(p Summarization) policy.Stage {
 			s := &summarization{p: p}
 			s.sums.Of = func(v policy.View, id policy.ItemID) int { return agentChars(v, id, lengthOf) }
@@ -53,7 +51,8 @@ func (p *Summarization) limit(window int) int {
 	return max(p.TriggerTokens, int(p.TriggerFraction*float64(window)))
 }
 
-func summarizationLimits(p *Summarization, l *policy.StageLimits) {
+// Limits are what decides when langchain_summarization acts.
+func (p *Summarization) Limits(l *policy.StageLimits) {
 	if p.TriggerMessages > 0 {
 		l.Note("langchain_summarization acts from %d messages on", p.TriggerMessages)
 	}
@@ -70,8 +69,8 @@ func summarizationLimits(p *Summarization, l *policy.StageLimits) {
 		From: from + ": the messages, characters / 4", Key: key})
 }
 
-func summarizationCheck(c *policy.Check) {
-	p := c.Stage.Params.(*Summarization)
+// Check is what is questionable in a policy with langchain_summarization.
+func (p *Summarization) Check(c *policy.Check) {
 	if p.limit(c.Window()) == 0 && p.TriggerMessages == 0 {
 		c.Add(policy.RuleNever, "langchain_summarization.trigger_fraction", "give a trigger", "no trigger is given: nothing is ever summarized")
 	}

@@ -25,14 +25,16 @@ func defineTrimMessages() policy.Definition {
 		Params:  &TrimMessages{MaxTokens: 100000},
 		Example: `before: three turns of 60,000 tokens each
 after:  the third one: with the second there would be 120,000`,
-		Limits: policy.LimitsOf(func(p *TrimMessages, l *policy.StageLimits) {
-			l.Add(policy.Limit{
-				Name: "trimming", Label: "trim", Operator: ">", Tokens: p.MaxTokens, Of: policy.OfMessages, Acts: true,
-				From: "policy: trim_messages.max_tokens", Key: "trim_messages.max_tokens",
-			})
-		}),
 		New: policy.Maker(func(p TrimMessages) policy.Stage { return &trimMessages{p: p} }),
 	}
+}
+
+// Limits are what decides when trim_messages acts.
+func (p *TrimMessages) Limits(l *policy.StageLimits) {
+	l.Add(policy.Limit{
+		Name: "trimming", Label: "trim", Operator: ">", Tokens: p.MaxTokens, Of: policy.OfMessages, Acts: true,
+		From: "policy: trim_messages.max_tokens", Key: "trim_messages.max_tokens",
+	})
 }
 
 type trimMessages struct{ p TrimMessages }

@@ -45,8 +45,6 @@ func defineCacheTTLPrune() policy.Definition {
 		Example: `before: 5 minutes after the last request, 420,000 characters in a window of 200,000 tokens; the oldest results have 90,000, 2,000 and 30,000
 after:  the first and the third have 1,500 from their beginning and 1,500 from their end; what is left is under half of the window`,
 		Window: true,
-		Limits: policy.LimitsOf(limits),
-		Check:  check,
 		New: policy.Maker(func(p CacheTTLPrune) policy.Stage {
 			s := &cacheTTLPrune{p: p}
 			s.sums.Of = openclawChars
@@ -62,7 +60,8 @@ func tokensOf(share float64, window int) int { return int(math.Ceil(share * floa
 // clearsAt is the share of the window at which results are cleared: nothing is below the share for trimming.
 func (p *CacheTTLPrune) clearsAt() float64 { return max(p.HardClearRatio, p.SoftTrimRatio) }
 
-func limits(p *CacheTTLPrune, l *policy.StageLimits) {
+// Limits are what decides when cache_ttl_prune acts.
+func (p *CacheTTLPrune) Limits(l *policy.StageLimits) {
 	if p.TTL <= 0 {
 		return
 	}
@@ -75,8 +74,8 @@ func limits(p *CacheTTLPrune, l *policy.StageLimits) {
 	}
 }
 
-func check(c *policy.Check) {
-	p := c.Stage.Params.(*CacheTTLPrune)
+// Check is what is questionable in a policy with cache_ttl_prune.
+func (p *CacheTTLPrune) Check(c *policy.Check) {
 	if p.TTL == 0 {
 		c.Add(policy.RuleNever, "cache_ttl_prune.ttl", "give a pause such as 5m", "0s means that nothing is ever pruned")
 	} else {

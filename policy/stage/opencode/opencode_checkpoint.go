@@ -38,7 +38,6 @@ func defineOpencodeCheckpoint() policy.Definition {
 		Example: `before: the last response's 171,002 tokens and a result of 8,998 = 180,000, the usable window of 200,000
 after:  one user message with the summary and the last exchange as text`,
 		Window:     true,
-		Limits:     checkpointLimits,
 		Compaction: &policy.Compaction{On: func(s *policy.StageConfig) bool { return s.Params.(*OpencodeCheckpoint).Auto }, Off: "set opencode_checkpoint.auto to false"},
 		New: policy.Maker(func(p OpencodeCheckpoint) policy.Stage {
 			return &opencodeCheckpoint{p: p, anchors: map[string]anchor{}, sums: measure.ItemSums{Of: estimate}}
@@ -76,8 +75,8 @@ func (p *OpencodeCheckpoint) ceiling(limit modelLimit) (tokens int, ok bool) {
 	return window - buffer, window > 0
 }
 
-func checkpointLimits(l *policy.StageLimits) {
-	p := l.Stage.Params.(*OpencodeCheckpoint)
+// Limits are what decides when opencode_checkpoint acts.
+func (p *OpencodeCheckpoint) Limits(l *policy.StageLimits) {
 	tokens, ok := p.ceiling(modelLimit{l.Window, l.MaxInput, l.MaxOutput})
 	if !ok {
 		return

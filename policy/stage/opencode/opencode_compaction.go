@@ -38,9 +38,7 @@ func defineOpencodeCompaction() policy.Definition {
 		Example: `before: a step of 168,400 tokens (input + cache.read + output) > usable 168,000
 after:  "What did we do so far?", the summary, "Continue if you have next steps"`,
 		Window:     true,
-		Limits:     compactionLimits,
 		Compaction: &policy.Compaction{On: func(s *policy.StageConfig) bool { return s.Params.(*OpencodeCompaction).Auto }, Off: "set opencode_compaction.auto to false"},
-		Check:      checkCompaction,
 		New: func(p any) (policy.Stage, error) {
 			s := &opencodeCompaction{p: *p.(*OpencodeCompaction)}
 			var err error
@@ -50,8 +48,8 @@ after:  "What did we do so far?", the summary, "Continue if you have next steps"
 	}
 }
 
-func compactionLimits(l *policy.StageLimits) {
-	p := l.Stage.Params.(*OpencodeCompaction)
+// Limits are what decides when opencode_compaction acts.
+func (p *OpencodeCompaction) Limits(l *policy.StageLimits) {
 	version, err := p.rules()
 	if err != nil { // unreachable: such a policy is not read
 		return
@@ -113,8 +111,8 @@ func (p *OpencodeCompaction) usableFrom(v version, limit modelLimit) string {
 	return of + " - opencode_compaction.reserved"
 }
 
-func checkCompaction(c *policy.Check) {
-	p := c.Stage.Params.(*OpencodeCompaction)
+// Check is what is questionable in a policy with opencode_compaction.
+func (p *OpencodeCompaction) Check(c *policy.Check) {
 	version, err := p.rules()
 	if err != nil { // unreachable: such a policy is not read
 		return

@@ -33,14 +33,12 @@ func defineOpencodePrune() policy.Definition {
 		Params:  &OpencodePrune{Auto: true, Protect: 40000, Minimum: 20000, Turns: 2, ProtectedTools: []string{"skill"}},
 		Example: `before: turns 1-3; turn 1's outputs, oldest first: 25,000, 30,000, 15,000 tokens; turns 2 and 3 are protected
 after:  walking back, 15,000 and 45,000 pass: the one that crosses 40,000 is marked whole, and so is the oldest (55,000 > 20,000 saved)`,
-		Limits: pruneLimits,
-		Check:  checkPrune,
-		New:    func(p any) (policy.Stage, error) { return newPrune(p.(*OpencodePrune)), nil },
+		New: func(p any) (policy.Stage, error) { return newPrune(p.(*OpencodePrune)), nil },
 	}
 }
 
-func pruneLimits(l *policy.StageLimits) {
-	p := l.Stage.Params.(*OpencodePrune)
+// Limits are what decides when opencode_prune acts.
+func (p *OpencodePrune) Limits(l *policy.StageLimits) {
 	if !p.Auto {
 		l.Note("%s is false: nothing is pruned; opencode_prune.auto=true prunes, as compaction.prune does in OpenCode 1 while its process lives on; OpenCode 2 ignores that", l.Name("opencode_prune.auto"))
 		return
@@ -49,8 +47,9 @@ func pruneLimits(l *policy.StageLimits) {
 	l.Add(policy.Limit{Name: "prune minimum", Operator: ">", Tokens: p.Minimum, Of: policy.OfResults, Acts: true, From: "opencode_prune.minimum: what must be saved, estimated", Key: "opencode_prune.minimum"})
 }
 
-func checkPrune(c *policy.Check) {
-	if p := c.Stage.Params.(*OpencodePrune); p.Protect+p.Minimum >= c.Window() {
+// Check is what is questionable in a policy with opencode_prune.
+func (p *OpencodePrune) Check(c *policy.Check) {
+	if p.Protect+p.Minimum >= c.Window() {
 		c.Add(policy.RuleNever, "opencode_prune.protect", "make protect or minimum smaller", "%d tokens protected and %d to prune fill the window of %d", p.Protect, p.Minimum, c.Window())
 	}
 }

@@ -52,12 +52,7 @@ func defineCondenserEvents() policy.Definition {
 		Example: `before: 121 events: the system prompt, a prompt, 59 calls, 58 results, a prompt and an answer
 after:  the first 4, the summary, the newest 55`,
 		Window:     true,
-		Limits:     limits,
 		Compaction: &policy.Compaction{},
-		Check: func(c *policy.Check) {
-			p := c.Stage.Params.(*CondenserEvents)
-			c.Unused("condenser_events.minimum_progress", p.Cut == cutHalves, "condenser_events.cut: halves asks for no progress")
-		},
 		New: func(p any) (policy.Stage, error) {
 			s := &condenserEvents{p: *p.(*CondenserEvents)}
 			if half := s.p.MaxSize / 2; s.p.KeepFirst >= half-1 {
@@ -68,6 +63,11 @@ after:  the first 4, the summary, the newest 55`,
 			return s, nil
 		},
 	}
+}
+
+// Check is what is questionable in a policy with condenser_events.
+func (p *CondenserEvents) Check(c *policy.Check) {
+	c.Unused("condenser_events.minimum_progress", p.Cut == cutHalves, "condenser_events.cut: halves asks for no progress")
 }
 
 // limit is the largest prompt in tokens that is not condensed, 0: any is.
@@ -83,8 +83,8 @@ func (p *CondenserEvents) limit(window int) int {
 	return *p.MaxTokens
 }
 
-func limits(l *policy.StageLimits) {
-	p := l.Stage.Params.(*CondenserEvents)
+// Limits are what decides when condenser_events acts.
+func (p *CondenserEvents) Limits(l *policy.StageLimits) {
 	l.Note("condensing: > %s events (condenser_events.max_size)", policy.Thousands(p.MaxSize))
 	key, limit := "condenser_events.max_tokens", p.limit(l.Window)
 	switch {

@@ -41,9 +41,7 @@ func definePiCompaction() policy.Definition {
 		Example: `before: 183,617 of 200,000 tokens used; the newest messages are a call with a result of 30,000 tokens, and an answer
 after:  a user message with the summary and the lists of files read and modified, then the call, its result and the answer`,
 		Window:     true,
-		Limits:     policy.LimitsOf(limits),
 		Compaction: &policy.Compaction{On: func(s *policy.StageConfig) bool { return s.Params.(*PiCompaction).Auto }, Off: "set pi_compaction.auto to false"},
-		Check:      check,
 		New: policy.Maker(func(p PiCompaction) policy.Stage {
 			return &piCompaction{p: p, files: fileOps{}}
 		}),
@@ -75,7 +73,8 @@ func (p *PiCompaction) exceeds(tokens, window int) bool { return tokens > p.limi
 // inRun reports whether a run is interrupted for a compaction, between its tool results and the next response.
 func (p *PiCompaction) inRun() bool { return p.Rules == rulesRun || p.Rules == rulesProjection }
 
-func limits(p *PiCompaction, l *policy.StageLimits) {
+// Limits are what decides when pi_compaction acts.
+func (p *PiCompaction) Limits(l *policy.StageLimits) {
 	if !p.Auto {
 		return
 	}
@@ -87,8 +86,8 @@ func limits(p *PiCompaction, l *policy.StageLimits) {
 	}
 }
 
-func check(c *policy.Check) {
-	p := c.Stage.Params.(*PiCompaction)
+// Check is what is questionable in a policy with pi_compaction.
+func (p *PiCompaction) Check(c *policy.Check) {
 	at, overhead := p.limit(c.Window()), c.Overhead()
 	if p.Auto && p.KeepRecent+overhead >= at && overhead < at {
 		c.Add(policy.RuleAlways, "pi_compaction.keep_recent", "make it smaller", "%d of messages with %d of system prompt and tools reach %d, where pi_compaction compacts again", p.KeepRecent, overhead, at)

@@ -33,22 +33,26 @@ after:  the result is "[cleared]"`,
 		Window:  true,
 		Memory:  policy.Stateless,
 		Program: "command",
-		Limits: func(l *policy.StageLimits) {
-			l.Note("program: what %s answers", title(l.Stage.Params.(*Parameters).Command))
-		},
-		Check: func(c *policy.Check) {
-			switch words := c.Stage.Params.(*Parameters).Command; {
-			case len(words) == 0:
-				c.Add(policy.RuleNever, "program", "add command: [PROGRAM, ARGUMENT …]", "it names no program")
-			case len(words) == 1 && strings.ContainsAny(words[0], " \t"):
-				c.Add(policy.RuleNever, "program.command", "write ["+strings.Join(strings.Fields(words[0]), ", ")+"], unless the program's name has a space",
-					"no shell divides it into words: the program is %s", strconv.Quote(clean(words[0])))
-			}
-		},
 		New: policy.Maker(func(p Parameters) policy.Stage {
 			return &stage{p: p}
 		}),
 	}
+}
+
+// Check is what is questionable in a policy with program.
+func (p *Parameters) Check(c *policy.Check) {
+	switch words := p.Command; {
+	case len(words) == 0:
+		c.Add(policy.RuleNever, "program", "add command: [PROGRAM, ARGUMENT …]", "it names no program")
+	case len(words) == 1 && strings.ContainsAny(words[0], " \t"):
+		c.Add(policy.RuleNever, "program.command", "write ["+strings.Join(strings.Fields(words[0]), ", ")+"], unless the program's name has a space",
+			"no shell divides it into words: the program is %s", strconv.Quote(clean(words[0])))
+	}
+}
+
+// Limits are what decides when program acts.
+func (p *Parameters) Limits(l *policy.StageLimits) {
+	l.Note("program: what %s answers", title(p.Command))
 }
 
 // stage asks one process about one conversation.

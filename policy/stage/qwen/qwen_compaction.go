@@ -38,7 +38,6 @@ func defineQwenCompaction() policy.Definition {
 		Example: `before: a last prompt of 160,000 tokens with 3,000 of output, a result of 16,000 characters to be sent; a window of 200,000
 after:  167,000 >= min(170,000, 167,000): the summary, "Got it. Thanks for the additional context!", the open call and its result`,
 		Window:     true,
-		Limits:     compactionLimits,
 		Compaction: &policy.Compaction{},
 		New: policy.Maker(func(p QwenCompaction) policy.Stage {
 			s := &qwenCompaction{p: p}
@@ -59,8 +58,8 @@ func (p *QwenCompaction) thresholds(window int) (auto, hard float64) {
 	return auto, min(float64(window), max(float64(left-p.Rescue), auto+float64(p.Rescue)))
 }
 
-func compactionLimits(l *policy.StageLimits) {
-	p := l.Stage.Params.(*QwenCompaction)
+// Limits are what decides when qwen_compaction acts.
+func (p *QwenCompaction) Limits(l *policy.StageLimits) {
 	auto, hard := p.thresholds(l.Window)
 	l.Acts(policy.Limit{Name: "compaction", Label: "compact", Tokens: int(math.Ceil(auto)),
 		From: fmt.Sprintf("%s x the window, or the window less %d: the next prompt, estimated", strict.FloatText(p.Share), p.Reserve+p.Buffer), Key: "qwen_compaction.share"})

@@ -39,24 +39,24 @@ func defineQwenCompression() policy.Definition {
 		Example: `before: a prompt of 140,000 tokens in a window of 200,000; user messages at 0, 40 and 72 % of the characters
 after:  the summary, "Got it. Thanks for the additional context!", and what begins at 72 %`,
 		Window:     true,
-		Limits:     compressionLimits,
 		Compaction: &policy.Compaction{},
-		Check: func(c *policy.Check) {
-			p := c.Stage.Params.(*QwenCompression)
-			c.Unused("qwen_compression.rounds", p.Rules != "0.15", "qwen_compression.rules is "+p.Rules)
-		},
 		New: policy.Maker(func(p QwenCompression) policy.Stage {
 			return &qwenCompression{p: p, breaker: summarize.Breaker{Most: 1}}
 		}),
 	}
 }
 
+// Check is what is questionable in a policy with qwen_compression.
+func (p *QwenCompression) Check(c *policy.Check) {
+	c.Unused("qwen_compression.rounds", p.Rules != "0.15", "qwen_compression.rules is "+p.Rules)
+}
+
 // limit is the size of a prompt at which a window is compressed. The product compares with threshold x window, which
 // need not be whole.
 func (p *QwenCompression) limit(window int) int { return int(math.Ceil(p.Threshold * float64(window))) }
 
-func compressionLimits(l *policy.StageLimits) {
-	p := l.Stage.Params.(*QwenCompression)
+// Limits are what decides when qwen_compression acts.
+func (p *QwenCompression) Limits(l *policy.StageLimits) {
 	l.Acts(policy.Limit{Name: "compression", Label: "compress", Tokens: p.limit(l.Window),
 		From: fmt.Sprintf("%s x the window (%s): the last prompt", strict.FloatText(p.Threshold), l.Name("qwen_compression.threshold")), Key: "qwen_compression.threshold"})
 }

@@ -39,10 +39,6 @@ func defineQwenMicrocompaction() policy.Definition {
 		},
 		Example: `before: 8 results of Read, the last response of 12:00, a prompt of 13:00
 after:  the 3 oldest are "[Old tool result content cleared]"`,
-		Limits: func(l *policy.StageLimits) {
-			l.Note("microcompaction: %s since the last answer (qwen_microcompaction.gap)", strict.DurationText(l.Stage.Params.(*QwenMicrocompaction).Gap))
-		},
-		Check: func(c *policy.Check) { c.Warm("qwen_microcompaction.gap", c.Stage.Params.(*QwenMicrocompaction).Gap) },
 		New: policy.Maker(func(p QwenMicrocompaction) policy.Stage {
 			s := &qwenMicrocompaction{p: p}
 			s.sums.Of = func(v policy.View, id policy.ItemID) (n int) {
@@ -54,6 +50,16 @@ after:  the 3 oldest are "[Old tool result content cleared]"`,
 			return s
 		}),
 	}
+}
+
+// Check is what is questionable in a policy with qwen_microcompaction.
+func (p *QwenMicrocompaction) Check(c *policy.Check) {
+	c.Warm("qwen_microcompaction.gap", p.Gap)
+}
+
+// Limits are what decides when qwen_microcompaction acts.
+func (p *QwenMicrocompaction) Limits(l *policy.StageLimits) {
+	l.Note("microcompaction: %s since the last answer (qwen_microcompaction.gap)", strict.DurationText(p.Gap))
 }
 
 type qwenMicrocompaction struct {

@@ -39,14 +39,15 @@ func defineRooCondense() policy.Definition {
 		Example: `before: 171,809 tokens in a window of 200,000; 40 messages
 after:  the summary`,
 		Window:     true,
-		Limits:     limits,
 		Compaction: &policy.Compaction{On: func(s *policy.StageConfig) bool { return s.Params.(*RooCondense).Condense }, Off: "set roo_condense.condense to false"},
-		Check: func(c *policy.Check) {
-			off := !c.Stage.Params.(*RooCondense).Condense
-			c.Unused("roo_condense.percent", off, "roo_condense.condense is off")
-		},
-		New: policy.Maker(func(p RooCondense) policy.Stage { return &rooCondense{p: p} }),
+		New:        policy.Maker(func(p RooCondense) policy.Stage { return &rooCondense{p: p} }),
 	}
+}
+
+// Check is what is questionable in a policy with roo_condense.
+func (p *RooCondense) Check(c *policy.Check) {
+	off := !p.Condense
+	c.Unused("roo_condense.percent", off, "roo_condense.condense is off")
 }
 
 // allowed is the largest context that is left alone, tokens.
@@ -59,8 +60,8 @@ func (p *RooCondense) percentOf(window int) int {
 	return int(math.Ceil(float64(window) * p.Percent / 100))
 }
 
-func limits(l *policy.StageLimits) {
-	p := l.Stage.Params.(*RooCondense)
+// Limits are what decides when roo_condense acts.
+func (p *RooCondense) Limits(l *policy.StageLimits) {
 	name := "condensing"
 	if !p.Condense {
 		name = "cutting"

@@ -47,22 +47,22 @@ func defineSlidingWindow() policy.Definition {
 		},
 		Example: `before: 43 messages; the fourth and the sixth hold short tool results, the fifth is the assistant's, the seventh a prompt
 after:  the 37 from the seventh on`,
-		Limits: limits,
-		Check: func(c *policy.Check) {
-			p := c.Stage.Params.(*SlidingWindow)
-			for _, key := range []string{"truncate_above", "notice"} {
-				c.Unused(slidingWindowName+"."+key, p.Truncate == "never", "sliding_window.truncate is never")
-			}
-			c.Unused(slidingWindowName+".anchor", p.Cut == "round" && p.Anchor, "sliding_window.cut: round begins the window at any call")
-		},
 		New: policy.Maker(func(p SlidingWindow) policy.Stage {
 			return &slidingWindow{p: p, cut: map[policy.Target]bool{}}
 		}),
 	}
 }
 
-func limits(l *policy.StageLimits) {
-	p := l.Stage.Params.(*SlidingWindow)
+// Check is what is questionable in a policy with sliding_window.
+func (p *SlidingWindow) Check(c *policy.Check) {
+	for _, key := range []string{"truncate_above", "notice"} {
+		c.Unused(slidingWindowName+"."+key, p.Truncate == "never", "sliding_window.truncate is never")
+	}
+	c.Unused(slidingWindowName+".anchor", p.Cut == "round" && p.Anchor, "sliding_window.cut: round begins the window at any call")
+}
+
+// Limits are what decides when sliding_window acts.
+func (p *SlidingWindow) Limits(l *policy.StageLimits) {
 	l.Note("sliding: > %s messages (%s)", policy.Thousands(p.Messages), l.Name("sliding_window.messages"))
 	if p.Proactive > 0 {
 		l.Acts(policy.Limit{

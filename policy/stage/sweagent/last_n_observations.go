@@ -28,15 +28,15 @@ func defineLastNObservations() policy.Definition {
 		Params:  &LastNObservations{N: 5, Polling: 1, KeepTools: []string{}, RemoveTools: []string{}},
 		Example: `before: the task and 8 results, the first of 12 lines
 after:  the first is "Old environment output: (12 lines omitted)", the second and the third likewise; the newest 5 stay`,
-		Limits: limits,
 		New: policy.Maker(func(p LastNObservations) policy.Stage {
 			return &lastNObservations{p: p}
 		}),
 	}
 }
 
-func limits(l *policy.StageLimits) {
-	l.Note("masking: all but the newest %d results (%s)", l.Stage.Params.(*LastNObservations).N, l.Name("last_n_observations.n"))
+// Limits are what decides when last_n_observations acts.
+func (p *LastNObservations) Limits(l *policy.StageLimits) {
+	l.Note("masking: all but the newest %d results (%s)", p.N, l.Name("last_n_observations.n"))
 }
 
 // lastNObservations is the source's loop. The source works on a copy of the whole history at each request. What it

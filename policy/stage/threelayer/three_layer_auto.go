@@ -33,17 +33,18 @@ func defineThreeLayerAuto() policy.Definition {
 		Example: `before: messages whose JSON has 200,001 characters (200,000 would stay)
 after:  user "[Compressed]\n\nSUMMARY", assistant "Understood. Continuing."`,
 		Window:     true,
-		Limits:     policy.LimitsOf(limits),
 		Compaction: &policy.Compaction{},
-		Check: func(c *policy.Check) {
-			p := c.Stage.Params.(*ThreeLayerAuto)
-			c.Less("max_output", p.MaxOutput, "threshold", p.Threshold)
-		},
-		New: policy.Maker(func(p ThreeLayerAuto) policy.Stage { return &threeLayerAuto{p: p} }),
+		New:        policy.Maker(func(p ThreeLayerAuto) policy.Stage { return &threeLayerAuto{p: p} }),
 	}
 }
 
-func limits(p *ThreeLayerAuto, l *policy.StageLimits) {
+// Check is what is questionable in a policy with three_layer_auto.
+func (p *ThreeLayerAuto) Check(c *policy.Check) {
+	c.Less("max_output", p.MaxOutput, "threshold", p.Threshold)
+}
+
+// Limits are what decides when three_layer_auto acts.
+func (p *ThreeLayerAuto) Limits(l *policy.StageLimits) {
 	l.Add(policy.Limit{Name: "compaction", Label: "compact", Operator: ">", Tokens: p.Threshold, Of: policy.OfMessages, Acts: true,
 		From: l.Name("three_layer_auto.threshold") + ": the JSON of the messages / 4", Key: "three_layer_auto.threshold"})
 }

@@ -24,13 +24,15 @@ func definePruneMessages() policy.Definition {
 		Params:  &PruneMessages{Keep: 1},
 		Example: `before: a prompt, "I look", a call, its result, another call, its result
 after:  the prompt, "I look", the second call, its result`,
-		Limits: func(l *policy.StageLimits) {
-			l.Note("pruning: calls and results before the newest messages (%s)", l.Name("prune_messages.keep"))
-		},
 		New: policy.Maker(func(p PruneMessages) policy.Stage {
 			return &pruneMessages{p: p, sent: map[policy.ItemID][]part{}}
 		}),
 	}
+}
+
+// Limits are what decides when prune_messages acts.
+func (*PruneMessages) Limits(l *policy.StageLimits) {
+	l.Note("pruning: calls and results before the newest messages (%s)", l.Name("prune_messages.keep"))
 }
 
 // pruneMessages knows the sent content of the items in view.
