@@ -35,9 +35,9 @@ after:  two iterations are billed: the compaction, 180,000 in and 3,500 out, and
 		Window:     true,
 		Compaction: &policy.Compaction{},
 		New: func(p any) (policy.Stage, error) {
-			s := &compactAPI{p: *p.(*CompactAPI)}
-			if s.p.Trigger < minCompactTrigger {
-				return nil, &policy.Error{Msg: fmt.Sprintf("a trigger of %d tokens", s.p.Trigger), Hint: fmt.Sprintf("the API takes %d or more", minCompactTrigger)}
+			s := &compactAPI{CompactAPI: *p.(*CompactAPI)}
+			if s.Trigger < minCompactTrigger {
+				return nil, &policy.Error{Msg: fmt.Sprintf("a trigger of %d tokens", s.Trigger), Hint: fmt.Sprintf("the API takes %d or more", minCompactTrigger)}
 			}
 			return s, nil
 		},
@@ -60,38 +60,38 @@ const minCompactTrigger = 50000
 
 // compactAPI models the compaction iteration as a separate call and the message iteration as the request:
 // usage.iterations lists both, and the bill is their sum.
-type compactAPI struct{ p CompactAPI }
+type compactAPI struct{ CompactAPI }
 
 func (s *compactAPI) Run(c *policy.Context) ([]policy.Edit, error) {
 	// Earlier edits of the same request have already cleared part of the prompt.
 	prompt := measure.PromptTokens(c) + c.View.PayloadTokens() - c.View.Tokens()
-	trigger, reason := "auto", fmt.Sprintf("%d tokens > %d", prompt, s.p.Trigger)
+	trigger, reason := "auto", fmt.Sprintf("%d tokens > %d", prompt, s.Trigger)
 	switch {
 	case c.Moment == policy.Manual:
-		if s.p.Manual != "replay" {
+		if s.Manual != "replay" {
 			return nil, nil
 		}
 		trigger, reason = "manual", "the user asked for it"
-	case prompt <= int(s.p.Trigger):
+	case prompt <= int(s.Trigger):
 		return nil, nil
 	}
 	if !beyondSummary(c.View) {
 		return nil, nil
 	}
-	instructions := s.p.PromptTokens
-	if s.p.Instructions != "" {
-		instructions = policy.RoundQuarter(jsonl.Measure(s.p.Instructions).UTF16)
+	instructions := s.PromptTokens
+	if s.Instructions != "" {
+		instructions = policy.RoundQuarter(jsonl.Measure(s.Instructions).UTF16)
 	}
 	call := &policy.Call{Kind: "compaction", Prompt: instructions, Input: c.Overhead + c.View.Tokens() + instructions, Prefix: "session"}
 	try := summarize.Plan{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window}
 	if failure := try.Failure(c); failure != nil {
 		return failure, nil
 	}
-	summary, _, from, err := summarize.Take(c, s.p.Summary, summarize.Bare)
+	summary, _, from, err := summarize.Take(c, s.Summary, summarize.Bare)
 	if err != nil {
 		return nil, err
 	}
-	if s.p.PauseAfter {
+	if s.PauseAfter {
 		reason += "; paused after the summary"
 	}
 	return []policy.Edit{{

@@ -62,7 +62,7 @@ after:  the summary, "<attachment: src/login.ts>" and the file's text with the e
 		AfterCompaction: true,
 		New: func(p any) (policy.Stage, error) {
 			return &postCompact{
-				p: *p.(*PostCompact), files: readFiles{files: map[string]*readFile{}}, sessionState: sessionState{listings: map[string]entries{}},
+				PostCompact: *p.(*PostCompact), files: readFiles{files: map[string]*readFile{}}, sessionState: sessionState{listings: map[string]entries{}},
 			}, nil
 		},
 	}
@@ -90,7 +90,7 @@ func (p *PostCompact) Check(c *policy.Check) {
 
 // postCompact notes what could be attached as it joins, by place, and reads texts only at a compaction.
 type postCompact struct {
-	p       PostCompact
+	PostCompact
 	epoch   int
 	seen    int // of the items that ever joined
 	edits   int // of the view
@@ -134,7 +134,7 @@ func (s *postCompact) Run(c *policy.Context) ([]policy.Edit, error) {
 	r := reattach{Context: c, s: s, round: edits[:at][first:]}
 	out := policy.Edit{Kind: policy.KindAttach, Trigger: e.Trigger, Detail: map[string]int{}}
 	var what []string
-	for _, a := range s.p.Attachments {
+	for _, a := range s.Attachments {
 		n, err := r.attach(a, &out)
 		if err != nil {
 			return nil, err

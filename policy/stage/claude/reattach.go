@@ -106,8 +106,8 @@ func (r *reattach) invokedSkills() (texts []string, n int) {
 	texts = []string{""}
 	total := 0
 	for _, k := range slices.Backward(r.s.skills) {
-		text, size := cutTo(k.text, r.s.p.SkillTokens)
-		if total+size > r.s.p.SkillsTokens {
+		text, size := cutTo(k.text, r.s.SkillTokens)
+		if total+size > r.s.SkillsTokens {
 			continue
 		}
 		total += size
@@ -139,7 +139,7 @@ func (r *reattach) filesAsSeen() (texts []string, err error) {
 	cleared, gone := r.lost()
 	total := 0
 	for _, path := range r.s.files.newestFirst() {
-		if len(texts) >= r.s.p.MaxFiles {
+		if len(texts) >= r.s.MaxFiles {
 			break
 		}
 		f := r.s.files.files[path]
@@ -150,11 +150,11 @@ func (r *reattach) filesAsSeen() (texts []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		shown, size := cutTo(text, r.s.p.FileTokens)
+		shown, size := cutTo(text, r.s.FileTokens)
 		switch {
-		case len(shown) < len(text) && r.s.p.LongFiles == "name":
+		case len(shown) < len(text) && r.s.LongFiles == "name":
 			texts = append(texts, "<attachment: "+path+">")
-		case shown != "" && total+size <= r.s.p.FilesTokens:
+		case shown != "" && total+size <= r.s.FilesTokens:
 			total += size
 			texts = append(texts, "<attachment: "+path+">\n"+shown)
 		}

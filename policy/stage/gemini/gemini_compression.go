@@ -77,7 +77,7 @@ func (p *GeminiCompression) Check(c *policy.Check) {
 // geminiCompression acts before a call: the history is everything up to the last response, and what has joined since
 // is the message about to be sent.
 type geminiCompression struct {
-	p       GeminiCompression
+	GeminiCompression
 	failed  bool // an automatic compression made the history larger, and none has succeeded since
 	unsplit measure.Unsplit
 
@@ -85,18 +85,18 @@ type geminiCompression struct {
 }
 
 func newCompression(p *GeminiCompression) *geminiCompression {
-	return &geminiCompression{p: *p, estimate: estimate{p.OtherTokens, p.Estimate == "part"}}
+	return &geminiCompression{GeminiCompression: *p, estimate: estimate{p.OtherTokens, p.Estimate == "part"}}
 }
 
 func (s *geminiCompression) Run(c *policy.Context) ([]policy.Edit, error) {
 	if c.Moment == policy.Manual {
-		if s.p.Manual != "replay" {
+		if s.Manual != "replay" {
 			return nil, nil
 		}
 		return s.compress(c, "manual", "the user asked for it", true)
 	}
 	prompt := s.prompt(c)
-	limit := s.p.limit(c.Window)
+	limit := s.limit(c.Window)
 	if prompt == 0 || prompt < limit || s.unsplit.Still(contents(c.View, nil)) {
 		return nil, nil
 	}
@@ -117,7 +117,7 @@ func (s *geminiCompression) prompt(c *policy.Context) int {
 
 func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, force bool) ([]policy.Edit, error) {
 	history, pending := measure.History(c.View, force)
-	if len(history) == 0 || s.failed && !force && s.p.AfterFailure == "nothing" {
+	if len(history) == 0 || s.failed && !force && s.AfterFailure == "nothing" {
 		return nil, nil
 	}
 	cuts, err := s.cut(c, history)
@@ -137,7 +137,7 @@ func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, 
 		return nil, nil
 	}
 	s.unsplit = measure.Unsplit{}
-	summary, boundary, from, err := summarize.Take(c, s.p.Summary, summarize.Bare)
+	summary, boundary, from, err := summarize.Take(c, s.Summary, summarize.Bare)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func (s *geminiCompression) edits(c *policy.Context, keep []policy.ItemID, cuts 
 // window.
 func (s *geminiCompression) call(c *policy.Context, head []policy.ItemID, cuts map[policy.Target]*policy.Content, summary *policy.Content) *policy.Call {
 	whole := len(cuts) == 0 || s.tokens(contents(c.View, nil), head) < c.Window
-	input := s.p.Prompt
+	input := s.Prompt
 	for _, id := range head {
 		for t := range policy.Targets(c.View, id) {
 			if content := cuts[t]; content != nil && !whole {
@@ -203,11 +203,11 @@ func (s *geminiCompression) call(c *policy.Context, head []policy.ItemID, cuts m
 		}
 	}
 	output := c.Weigh.Content(summary)
-	call := &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own", Input: input, Output: output}
-	if s.p.Verify {
+	call := &policy.Call{Kind: "compaction", Prompt: s.Prompt, Prefix: "own", Input: input, Output: output}
+	if s.Verify {
 		call.Then = &policy.Call{
-			Kind: "compaction", Prompt: s.p.Prompt + s.p.VerifyPrompt, Prefix: "own",
-			Input: input + output + s.p.VerifyPrompt, Output: output,
+			Kind: "compaction", Prompt: s.Prompt + s.VerifyPrompt, Prefix: "own",
+			Input: input + output + s.VerifyPrompt, Output: output,
 		}
 	}
 	return call

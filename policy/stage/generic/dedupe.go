@@ -26,7 +26,7 @@ func defineDedupe() policy.Definition {
 		Params:  &Dedupe{MinTokens: 50, Tools: allTools()},
 		Example: `before: go test ./... has printed the same 900 tokens three times
 after:  the first two are "[The same as a newer result of Bash go test ./...]", the third stays`,
-		New: policy.Maker(func(p Dedupe) policy.Stage { return &dedupe{p: p} }),
+		New: policy.Maker(func(p Dedupe) policy.Stage { return &dedupe{Dedupe: p} }),
 	}
 }
 
@@ -44,7 +44,7 @@ func stepNote(l *policy.StageLimits, what, key string, step int) {
 
 // dedupe compares each result that joins with the newest of each text.
 type dedupe struct {
-	p       Dedupe
+	Dedupe
 	begun   bool
 	epoch   int
 	seen    int                       // of View.Results
@@ -63,7 +63,7 @@ type pair struct {
 func (s *dedupe) Run(c *policy.Context) ([]policy.Edit, error) {
 	v := c.View
 	if !s.begun || v.Epoch() != s.epoch {
-		*s = dedupe{p: s.p, begun: true, epoch: v.Epoch(), newest: map[[sha256.Size]byte]int{}}
+		*s = dedupe{Dedupe: s.Dedupe, begun: true, epoch: v.Epoch(), newest: map[[sha256.Size]byte]int{}}
 	}
 	list := v.Results()
 	for ; s.seen < len(list); s.seen++ {
@@ -81,14 +81,14 @@ func (s *dedupe) Run(c *policy.Context) ([]policy.Edit, error) {
 			left, less = append(left, p), less+n
 		}
 	}
-	if s.waiting = left; len(left) == 0 || less < s.p.Step {
+	if s.waiting = left; len(left) == 0 || less < s.Step {
 		return nil, nil
 	}
 	for _, p := range left {
 		made.clear(list[p.old].Target, p.content)
 	}
 	s.waiting = nil
-	return made.because("%s", savedEnough("identical to a newer result", made.saved, s.p.Step)), nil
+	return made.because("%s", savedEnough("identical to a newer result", made.saved, s.Step)), nil
 }
 
 // savedEnough is the reason of edits that wait for a number of tokens.
@@ -102,7 +102,7 @@ func savedEnough(why string, saved, step int) string {
 // join compares a result that has joined with those before it, and notes it.
 func (s *dedupe) join(c *policy.Context, list []policy.Result, at int) error {
 	v, r := c.View, &list[at]
-	if !s.p.live(r) || !plain(v, r.Target) || v.BlockTokens(r.Target) < s.p.MinTokens {
+	if !s.live(r) || !plain(v, r.Target) || v.BlockTokens(r.Target) < s.MinTokens {
 		return nil
 	}
 	said, err := c.Texts.Text(r.Target)

@@ -33,7 +33,7 @@ func defineSupersede() policy.Definition {
 		Params:  &Supersede{Reads: true, Changes: true, Searches: true, Commands: true, Tools: allTools()},
 		Example: `before: Read a.go (lines 1 to 200), Read a.go (lines 50 to 400), Edit a.go, Read a.go (all of it)
 after:  the first two reads and the edit's output are "[Superseded by a newer result of Read a.go]"; until the third Read only lines of the first were shown twice, and nothing was replaced`,
-		New: policy.Maker(func(p Supersede) policy.Stage { return &supersede{p: p} }),
+		New: policy.Maker(func(p Supersede) policy.Stage { return &supersede{Supersede: p} }),
 	}
 }
 
@@ -69,7 +69,7 @@ const (
 
 // supersede looks at each result once, as it joins. By resource it keeps those that nothing has covered yet.
 type supersede struct {
-	p       Supersede
+	Supersede
 	begun   bool
 	epoch   int
 	seen    int                // of View.Results
@@ -88,7 +88,7 @@ type covered struct {
 func (s *supersede) Run(c *policy.Context) ([]policy.Edit, error) {
 	v := c.View
 	if !s.begun || v.Epoch() != s.epoch {
-		*s = supersede{p: s.p, begun: true, epoch: v.Epoch(), files: map[string][]about{}, same: map[string][]about{}, over: map[int]bool{}}
+		*s = supersede{Supersede: s.Supersede, begun: true, epoch: v.Epoch(), files: map[string][]about{}, same: map[string][]about{}, over: map[int]bool{}}
 	}
 	list := v.Results()
 	for ; s.seen < len(list); s.seen++ {
@@ -106,14 +106,14 @@ func (s *supersede) Run(c *policy.Context) ([]policy.Edit, error) {
 			left, less = append(left, w), less+n
 		}
 	}
-	if s.waiting = left; len(left) == 0 || less < s.p.Step {
+	if s.waiting = left; len(left) == 0 || less < s.Step {
 		return nil, nil
 	}
 	for _, w := range left {
 		made.clear(list[w.old].Target, w.content)
 	}
 	s.waiting = nil
-	return made.because("%s", savedEnough("covered by a newer result", made.saved, s.p.Step)), nil
+	return made.because("%s", savedEnough("covered by a newer result", made.saved, s.Step)), nil
 }
 
 // join finds what a result that has joined covers, and notes it.
@@ -199,7 +199,7 @@ func (s *supersede) note(c *policy.Context, list []policy.Result, of map[string]
 			}
 			if !covers {
 				left = append(left, old)
-			} else if r := &list[old.index]; s.replaces(old.kind) && !s.over[old.index] && s.p.live(r) {
+			} else if r := &list[old.index]; s.replaces(old.kind) && !s.over[old.index] && s.live(r) {
 				s.over[old.index] = true // a search is noted twice
 				if content == nil {
 					made := policy.NewContent(jsonl.KindToolResult, fmt.Sprintf("[Superseded by a newer result of %s]", named(&list[a.index], call)))
@@ -218,13 +218,13 @@ func (s *supersede) note(c *policy.Context, list []policy.Result, of map[string]
 func (s *supersede) replaces(kind aboutKind) bool {
 	switch kind {
 	case aboutRead:
-		return s.p.Reads
+		return s.Reads
 	case aboutSearch:
-		return s.p.Searches
+		return s.Searches
 	case aboutCommand:
-		return s.p.Commands
+		return s.Commands
 	}
-	return s.p.Changes
+	return s.Changes
 }
 
 // covers reports whether a result shows what an older one of the same resource shows, as it is since. reach keeps the

@@ -29,7 +29,7 @@ func defineTruncateResults() policy.Definition {
 		Params:  &TruncateResults{MaxTokens: 4000, Head: 0.5, Tools: allTools()},
 		Example: `before: a Bash result of 10,000 tokens in 3,000 lines
 after:  its first and its last 2,000 tokens, with "[… 1,800 lines, 24,000 characters left out …]" between them`,
-		New: policy.Maker(func(p TruncateResults) policy.Stage { return &truncateResults{p: p} }),
+		New: policy.Maker(func(p TruncateResults) policy.Stage { return &truncateResults{TruncateResults: p} }),
 	}
 }
 
@@ -50,18 +50,18 @@ func (p *TruncateResults) Limits(l *policy.StageLimits) {
 	}
 }
 
-type truncateResults struct{ p TruncateResults }
+type truncateResults struct{ TruncateResults }
 
 func (s *truncateResults) Run(c *policy.Context) ([]policy.Edit, error) {
 	v := c.View
 	var all []policy.Edit
 	for _, id := range c.Joined {
 		for t := range policy.Targets(v, id) {
-			if !plain(v, t) || s.p.Offloaded && v.Raw(t).Offload == nil {
+			if !plain(v, t) || s.Offloaded && v.Raw(t).Offload == nil {
 				continue
 			}
 			tool := c.Conv.ToolName(v.Raw(t).ID)
-			if was := v.Replacement(t); !s.p.concern(&policy.Result{Tool: tool, Alike: c.Conv.Alike(tool)}) || was != nil && !was.Partial {
+			if was := v.Replacement(t); !s.concern(&policy.Result{Tool: tool, Alike: c.Conv.Alike(tool)}) || was != nil && !was.Partial {
 				continue
 			}
 			e, reason := s.ends(v, t)
@@ -93,16 +93,16 @@ func (s *truncateResults) ends(v policy.View, t policy.Target) (e ends, reason s
 	length := v.Length(t)
 	stays := func(has, most int, unit string) {
 		if n := share(length.UTF16, most, has); most > 0 && has > most && n < e.head+e.tail {
-			e.head, e.tail = split(n, s.p.Head)
+			e.head, e.tail = split(n, s.Head)
 			reason = fmt.Sprintf("%s %s > %s", policy.Thousands(has), unit, policy.Thousands(most))
 		}
 	}
-	stays(v.BlockTokens(t), s.p.MaxTokens, "tokens")
-	stays(length.Bytes, s.p.MaxBytes, "bytes")
-	if s.p.MaxLines > 0 && length.Bytes > s.p.MaxLines { // a text has at least as many bytes as lines
-		e.headLines, e.tailLines = split(s.p.MaxLines, s.p.Head)
+	stays(v.BlockTokens(t), s.MaxTokens, "tokens")
+	stays(length.Bytes, s.MaxBytes, "bytes")
+	if s.MaxLines > 0 && length.Bytes > s.MaxLines { // a text has at least as many bytes as lines
+		e.headLines, e.tailLines = split(s.MaxLines, s.Head)
 		if reason == "" {
-			reason = fmt.Sprintf("more than %s lines", policy.Thousands(s.p.MaxLines))
+			reason = fmt.Sprintf("more than %s lines", policy.Thousands(s.MaxLines))
 		}
 	}
 	return e, reason

@@ -39,7 +39,7 @@ after:  "Here is a summary of the conversation to date:" and the summary, the ca
 		Window:     true,
 		Compaction: &policy.Compaction{},
 		New: policy.Maker(func(p Summarization) policy.Stage {
-			s := &summarization{p: p}
+			s := &summarization{Summarization: p}
 			s.sums.Of = func(v policy.View, id policy.ItemID) int { return agentChars(v, id, lengthOf) }
 			return s
 		}),
@@ -81,7 +81,7 @@ func (p *Summarization) Check(c *policy.Check) {
 }
 
 type summarization struct {
-	p    Summarization
+	Summarization
 	sums measure.ItemSums
 }
 
@@ -89,18 +89,18 @@ func (s *summarization) Run(c *policy.Context) ([]policy.Edit, error) {
 	v := c.View
 	s.sums.Follow(v)
 	tokens := quarter(s.sums.Sum)
-	if at := s.p.limit(c.Window); tokens < at || at == 0 && s.p.TriggerMessages == 0 {
+	if at := s.limit(c.Window); tokens < at || at == 0 && s.TriggerMessages == 0 {
 		return nil, nil
 	}
 	ids := v.IDs()
-	if s.p.TriggerMessages > 0 && s.count(v, ids) < s.p.TriggerMessages {
+	if s.TriggerMessages > 0 && s.count(v, ids) < s.TriggerMessages {
 		return nil, nil
 	}
 	cut := s.cut(c, ids, tokens)
 	if cut <= 0 {
 		return nil, nil
 	}
-	summary, boundary, from, err := summarize.Take(c, s.p.Summary, summarize.Bare)
+	summary, boundary, from, err := summarize.Take(c, s.Summary, summarize.Bare)
 	if err != nil {
 		return nil, err
 	}
@@ -109,12 +109,12 @@ func (s *summarization) Run(c *policy.Context) ([]policy.Edit, error) {
 		head += s.sums.Items[id]
 	}
 	reason := fmt.Sprintf("%d tokens of messages", tokens)
-	if at := s.p.limit(c.Window); at > 0 {
+	if at := s.limit(c.Window); at > 0 {
 		reason += fmt.Sprintf(" >= %d", at)
 	}
 	try := summarize.Plan{
 		Trigger: "auto", Reason: reason, Limit: c.Window,
-		Call: &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own", Input: s.p.Prompt + min(quarter(head), s.p.TrimTokens)},
+		Call: &policy.Call{Kind: "compaction", Prompt: s.Prompt, Prefix: "own", Input: s.Prompt + min(quarter(head), s.TrimTokens)},
 	}
 	failure := try.Failure(c)
 	if failure != nil { // the error's text takes the summary's place
@@ -146,10 +146,10 @@ func prefixed(summary policy.Content) []policy.Content {
 func (s *summarization) cut(c *policy.Context, ids []policy.ItemID, tokens int) int {
 	v := c.View
 	at := len(ids)
-	if s.p.KeepTokens > 0 || s.p.KeepFraction > 0 {
-		target := s.p.KeepTokens
-		if s.p.KeepFraction > 0 {
-			target = int(s.p.KeepFraction * float64(c.Window))
+	if s.KeepTokens > 0 || s.KeepFraction > 0 {
+		target := s.KeepTokens
+		if s.KeepFraction > 0 {
+			target = int(s.KeepFraction * float64(c.Window))
 		}
 		target = max(target, 1)
 		if tokens <= target {
@@ -170,7 +170,7 @@ func (s *summarization) cut(c *policy.Context, ids []policy.ItemID, tokens int) 
 			at--
 		}
 	} else {
-		left := s.p.KeepMessages
+		left := s.KeepMessages
 		for ; at > 0 && left > 0; at-- {
 			left -= s.messages(v, ids[at-1])
 		}

@@ -57,7 +57,7 @@ func (p *OpencodePrune) Check(c *policy.Check) {
 // opencodePrune walks the whole session, including what a compaction has hidden: OpenCode prunes its store, not the
 // filtered view.
 type opencodePrune struct {
-	p       OpencodePrune
+	OpencodePrune
 	pruned  map[policy.Target]bool
 	seen    measure.Follower
 	most    int // tokens that a walk may count, at most
@@ -65,24 +65,24 @@ type opencodePrune struct {
 }
 
 func newPrune(p *OpencodePrune) policy.Stage {
-	return &opencodePrune{p: *p, pruned: map[policy.Target]bool{}}
+	return &opencodePrune{OpencodePrune: *p, pruned: map[policy.Target]bool{}}
 }
 
 func (s *opencodePrune) Run(c *policy.Context) ([]policy.Edit, error) {
-	if !s.p.Auto {
+	if !s.Auto {
 		return nil, nil
 	}
 	s.follow(c.View)
 	// Nothing would be cleared: all is protected, or what lies behind is less than the minimum.
-	if s.most <= max(s.p.Protect, s.p.Minimum, s.p.Protect+s.p.Minimum-s.largest) {
+	if s.most <= max(s.Protect, s.Minimum, s.Protect+s.Minimum-s.largest) {
 		return nil, nil
 	}
-	walk := &pruneWalk{rules: &s.p}
+	walk := &pruneWalk{rules: &s.OpencodePrune}
 	marks := s.walk(c, walk)
-	if walk.pruned <= s.p.Minimum { // all that it found, or nothing
+	if walk.pruned <= s.Minimum { // all that it found, or nothing
 		return nil, nil
 	}
-	reason := fmt.Sprintf("%d tokens of tool output beyond the newest %d, more than %d to save", walk.pruned, s.p.Protect, s.p.Minimum)
+	reason := fmt.Sprintf("%d tokens of tool output beyond the newest %d, more than %d to save", walk.pruned, s.Protect, s.Minimum)
 	detail := map[string]int{"total": walk.total, "pruned": walk.pruned}
 	content := policy.NewContent(jsonl.KindToolResult, clearedText)
 	var edits []policy.Edit
@@ -144,7 +144,7 @@ func (s *opencodePrune) walk(c *policy.Context, w *pruneWalk) (marks []policy.Ta
 			delete(answers, bl.ID)
 			tool := c.Conv.Alike(bl.Name)
 			name, n := strings.ToLower(tool), c.View.Length(t).UTF16
-			if c.View.Raw(t).IsError && !(s.p.BashErrors && tool == "Bash") {
+			if c.View.Raw(t).IsError && !(s.BashErrors && tool == "Bash") {
 				continue
 			}
 			s.most += policy.RoundQuarter(n)

@@ -34,7 +34,7 @@ after:  the result is "[cleared]"`,
 		Memory:  policy.Stateless,
 		Program: "command",
 		New: policy.Maker(func(p Parameters) policy.Stage {
-			return &stage{p: p}
+			return &stage{Parameters: p}
 		}),
 	}
 }
@@ -57,7 +57,7 @@ func (p *Parameters) Limits(l *policy.StageLimits) {
 
 // stage asks one process about one conversation.
 type stage struct {
-	p        Parameters
+	Parameters
 	programs policy.Programs
 	folder   string
 	running  policy.Program
@@ -96,7 +96,7 @@ func (s *stage) Close() {
 func (s *stage) Run(c *policy.Context) ([]policy.Edit, error) {
 	edits, err := s.ask(c)
 	if err != nil {
-		return nil, fmt.Errorf("%s: request %d: %w", title(s.p.Command), c.Request, err)
+		return nil, fmt.Errorf("%s: request %d: %w", title(s.Command), c.Request, err)
 	}
 	return edits, nil
 }
@@ -120,7 +120,7 @@ func (s *stage) ask(c *policy.Context) ([]policy.Edit, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := s.running.Ask(line, s.p.Timeout)
+	text, err := s.running.Ask(line, s.Timeout)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func (s *stage) ask(c *policy.Context) ([]policy.Edit, error) {
 	if a.Messages == nil && len(a.Edits) == 0 {
 		return nil, nil
 	}
-	e := newEditing(c, &s.list, title(s.p.Command))
+	e := newEditing(c, &s.list, title(s.Command))
 	if a.Messages != nil {
 		err = e.match(*a.Messages, a.Call)
 	} else {
@@ -150,18 +150,18 @@ func (s *stage) start(c *policy.Context) error {
 		return nil
 	case s.programs == nil:
 		return errors.New("nothing may start it")
-	case len(s.p.Command) == 0 || s.p.Command[0] == "":
+	case len(s.Command) == 0 || s.Command[0] == "":
 		return errors.New("program.command names no program: write it as [PROGRAM, ARGUMENT …]")
 	}
 	var err error
-	if s.running, err = s.programs.Start(policy.ProgramCommand{Words: s.p.Command, Folder: s.folder}); err != nil {
+	if s.running, err = s.programs.Start(policy.ProgramCommand{Words: s.Command, Folder: s.folder}); err != nil {
 		return err
 	}
 	line, err := encode(startLine{Type: "start", Protocol: Protocol, Session: c.Conv.SessionID, Agent: c.Agent, Model: c.Model, Window: c.Window, MaxOutput: c.MaxOutput})
 	if err != nil {
 		return err
 	}
-	text, err := s.running.Ask(line, s.p.Timeout)
+	text, err := s.running.Ask(line, s.Timeout)
 	if err != nil {
 		return fmt.Errorf("at the start: %w", err)
 	}

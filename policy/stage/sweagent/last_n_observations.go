@@ -29,7 +29,7 @@ func defineLastNObservations() policy.Definition {
 		Example: `before: the task and 8 results, the first of 12 lines
 after:  the first is "Old environment output: (12 lines omitted)", the second and the third likewise; the newest 5 stay`,
 		New: policy.Maker(func(p LastNObservations) policy.Stage {
-			return &lastNObservations{p: p}
+			return &lastNObservations{LastNObservations: p}
 		}),
 	}
 }
@@ -42,7 +42,7 @@ func (p *LastNObservations) Limits(l *policy.StageLimits) {
 // lastNObservations is the source's loop. The source works on a copy of the whole history at each request. What it
 // masks once it masks at every later request, because the number of observations only grows.
 type lastNObservations struct {
-	p       LastNObservations
+	LastNObservations
 	results measure.Ageing
 	passed  int // results that are no longer among the newest
 	seen    int // results that remove_tools was asked about
@@ -64,7 +64,7 @@ func (s *lastNObservations) Run(c *policy.Context) ([]policy.Edit, error) {
 	}
 	results := c.View.Results()
 	for ; s.seen < len(results); s.seen++ {
-		if r := &results[s.seen]; measure.Matches(s.p.RemoveTools, r.Tool, r.Alike) {
+		if r := &results[s.seen]; measure.Matches(s.RemoveTools, r.Tool, r.Alike) {
 			if err := mask(r, "results of "+r.Tool+" are always masked"); err != nil {
 				return nil, err
 			}
@@ -72,14 +72,14 @@ func (s *lastNObservations) Run(c *policy.Context) ([]policy.Edit, error) {
 	}
 	live := s.results.Live(c.View)
 	observations := 1 + s.passed + len(live) // the task is the first
-	last := observations/s.p.Polling*s.p.Polling - s.p.N
+	last := observations/s.Polling*s.Polling - s.N
 	old := live[:min(max(last-1-s.passed, 0), len(live))]
 	for _, i := range old {
 		r := &results[i]
-		if measure.Matches(s.p.RemoveTools, r.Tool, r.Alike) || measure.Matches(s.p.KeepTools, r.Tool, r.Alike) {
+		if measure.Matches(s.RemoveTools, r.Tool, r.Alike) || measure.Matches(s.KeepTools, r.Tool, r.Alike) {
 			continue
 		}
-		if err := mask(r, fmt.Sprintf("not among the newest %d of %d results", s.p.N, observations-1)); err != nil {
+		if err := mask(r, fmt.Sprintf("not among the newest %d of %d results", s.N, observations-1)); err != nil {
 			return nil, err
 		}
 	}
