@@ -131,7 +131,7 @@ func (s *postCompact) Run(c *policy.Context) ([]policy.Edit, error) {
 	if err := s.resolve(c); err != nil {
 		return nil, err
 	}
-	r := reattach{Context: c, s: s, round: edits[:at][first:]}
+	r := reattach{Context: c, postCompact: s, round: edits[:at][first:]}
 	out := policy.Edit{Kind: policy.KindAttach, Trigger: e.Trigger, Detail: map[string]int{}}
 	var what []string
 	for _, a := range s.Attachments {
