@@ -144,7 +144,7 @@ func (p *Policy) FitsFrom() string {
 // Limits are those of the stage, each with its name.
 func (s *StageConfig) Limits(c Circumstances) Limits {
 	of := StageLimits{Circumstances: c, Stage: s}
-	if p, ok := s.Params.(Limiter); ok {
+	if p, ok := s.Params.(interface{ Limits(l *StageLimits) }); ok {
 		p.Limits(&of)
 	}
 	l := of.Limits

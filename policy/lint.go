@@ -116,7 +116,7 @@ func findings(p *Policy) []Finding {
 		l.summaries(c)
 		l.condition(c.Stage)
 		l.off(c)
-		if p, ok := c.Stage.Params.(Checker); ok {
+		if p, ok := c.Stage.Params.(interface{ Check(c *Check) }); ok {
 			p.Check(c)
 		}
 	}

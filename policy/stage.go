@@ -58,6 +58,10 @@ const (
 // Definition is a stage as the registry knows it. Params is a pointer to a struct whose field values are the defaults
 // of the source and whose tags (yaml, doc, unit, min, max, enum) are the schema: the documentation, changes of a value,
 // completion and sweep ranges are derived from them.
+//
+// A method Limits(*StageLimits) of Params adds the limits at which the stage acts; without it, it acts at no number of tokens.
+// A method Check(*Check) reports what is questionable in a policy with the stage; what its limits alone tell is found
+// without it.
 type Definition struct {
 	Name    string
 	Summary string // one sentence
@@ -97,13 +101,6 @@ type Definition struct {
 	orders [][]string // of its family, set by the registry
 
 }
-
-// Limiter is parameters that add the limits at which their stage acts. Any others act at no number of tokens.
-type Limiter interface{ Limits(l *StageLimits) }
-
-// Checker is parameters that report what is questionable in a policy with their stage. What its limits alone tell is found
-// without it.
-type Checker interface{ Check(c *Check) }
 
 // Maker is the New of a stage that takes all parameters.
 func Maker[P any](stage func(p P) Stage) func(params any) (Stage, error) {
