@@ -384,9 +384,6 @@ func cacheBreakTable(s *why.SessionBreaks, list []why.CacheBreak) *table {
 	})
 }
 
-// ifKnown is an amount, or an empty cell.
-func ifKnown(u price.USD) any { return either[any](u.Known, u, nil) }
-
 // longPause is the shortest pause that is worth a word next to another cause, seconds: the shorter TTL.
 const longPause = 5 * 60
 
@@ -416,7 +413,9 @@ func breakText(b *why.CacheBreak) string {
 // sentTable has a row per request that differs from the one before.
 func sentTable(list []why.RequestChange) *table {
 	return rowsOf(list, func(c *why.RequestChange, r *sentCells) style {
-		r.FirstDifference, r.USD = changeText(c.Change), ifKnown(c.USD)
+		if r.FirstDifference = changeText(c.Change); !c.USD.Known {
+			r.USD = nil
+		}
 		return none
 	})
 }
