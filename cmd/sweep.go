@@ -149,7 +149,8 @@ func (r *replays) sweep(o *sweepOptions) error {
 // grid holds the sessions that are finished or, without one, the first points of the first.
 func (r *replays) trySessions(plan *sweep.Plan, s *sweep.Grid) (failed, err error) {
 	loop := r.loop("swept")
-	loop.skipEmpty, loop.billed = true, true
+	opt := r.o.options()
+	loop.skipEmpty, loop.billed, loop.assumed = true, true, &opt
 	var converted []*replay.Conversion
 	type result struct {
 		*sweep.Swept
