@@ -30,7 +30,7 @@ import (
 
 func newExplore(sys *system) *cobra.Command {
 	o := &replayOptions{}
-	o.Policy = recordedTrack
+	o.Policy = preset.Recorded
 	cmd := command(&cobra.Command{
 		SuggestFor: []string{"tui", "browse", "open", "ui"},
 		Use:        "explore [INPUT...]", Short: "Browse sessions in the terminal",
@@ -114,7 +114,7 @@ func newExplorer(sys *system, o *replayOptions, now time.Time) (*explorer, *expl
 	if _, err := choosePolicy(sys, o, e.unsaid); err != nil {
 		return nil, nil, err
 	}
-	list := []string{o.Policy, recordedTrack, "none"}
+	list := []string{o.Policy, preset.Recorded, "none"}
 	for _, product := range sys.presets.Products() {
 		list = append(list, product)
 		for _, r := range slices.Backward(sys.presets.Releases(product)) {

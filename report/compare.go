@@ -125,7 +125,13 @@ func comparePage(p *page, c *compare.Comparison, short bool) {
 	p.note(none, moneyText(c.Money(), false))
 	p.note(none, recordedText(c))
 	uses := c.Uses()
+	said := map[string]bool{}
 	for i := range uses {
+		if newer := uses[i].Newer; said[newer] {
+			uses[i].Newer = ""
+		} else {
+			said[newer] = true
+		}
 		p.note(none, either(short && len(uses[i].Ran) < 2, uses[i].Newer, ranText(&uses[i], p.All)))
 	}
 	for i, figures := range leads(c) {

@@ -136,6 +136,9 @@ func bestTexts(s *sweep.Grid) []string {
 	if s.Best < 0 {
 		return []string{"No point could have run: there is no best."}
 	}
+	if n := len(s.Same); n > 1 && slices.Max(s.Same) == 0 {
+		return []string{phrase("All %v points have the same figures: there is no best.", n), conclusion(&s.Against, 1)}
+	}
 	h, row := &s.HoldOut, &s.Against.Policies[1+s.Best]
 	return []string{
 		phrase("Best: %v (%v).", row.Name, figureText(s.By[0], row.Figures[s.Against.Judged].Total)+either(s.By[0] == "cost_usd", " USD", " tokens sent")),
