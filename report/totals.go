@@ -52,7 +52,7 @@ func totalFields(tl *replay.Timeline) [][2]string {
 func shorterText(tl *replay.Timeline) string {
 	c := &tl.Totals.Cache
 	return phraseIf(tl.Cache == replay.CacheOwn && c.Write5m > 0 && c.Write1h == 0 && tl.Bill != nil && tl.Bill.Input.Write1h > tl.Bill.Input.Write5m,
-		": its entries live 5 minutes, the session's an hour (--cache equal simulates that)")
+		": its entries live 5 minutes, the session's an hour")
 }
 
 // caller is who makes the calls of a track next to its main requests: where the policy is the recorded session, the
