@@ -133,8 +133,7 @@ func comparePage(p *page, c *compare.Comparison, short bool) {
 		p.note(yellow, doubtText(&uses[i], figures))
 	}
 	if t := differences(p, c); len(t.rows) > 0 {
-		p.heading("against " + c.Policies[0].Name)
-		p.table(t)
+		p.section("against "+c.Policies[0].Name, t)
 		p.items(none, partsTexts(c))
 	}
 	if short {
@@ -145,19 +144,16 @@ func comparePage(p *page, c *compare.Comparison, short bool) {
 		p.items(none, flags)
 	}
 	if titles := troubles(c.Policies); len(titles) > 0 {
-		p.heading("what makes figures doubtful" + phraseIf(partly(c), ", over all %v", count(len(c.Sessions), "session")))
-		p.table(compareTotals(c.Policies, nil, titles))
+		p.section("what makes figures doubtful"+phraseIf(partly(c), ", over all %v", count(len(c.Sessions), "session")), compareTotals(c.Policies, nil, titles))
 		p.note(faint, legend(titles))
 	}
 	if t := evidenceTable(uses); p.All && len(t.rows) > 0 {
-		p.heading("what stands behind the policies")
-		p.table(t)
+		p.section("what stands behind the policies", t)
 	} else {
 		p.note(none, evidenceText(uses))
 	}
 	if p.All && len(c.Sessions) > 1 {
-		p.heading("by session: total, median and 90th percentile")
-		p.table(compareSpread(c))
+		p.section("by session: total, median and 90th percentile", compareSpread(c))
 		if len(c.Sessions) < compare.Few {
 			p.note(yellow, fmt.Sprintf("few sessions: medians and percentiles cover %s only", count(len(c.Sessions), "session")))
 		}

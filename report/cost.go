@@ -83,10 +83,8 @@ func Costs(w io.Writer, list []SessionCost, use policy.Use, opt Layout) error {
 		p.heading("cost by session")
 		p.table(t)
 		if sum.Bridge.Cost.Known {
-			p.heading("from the bill to this cost")
-			p.table(bridgeTable(sum, use.Name))
-			p.heading("what the cost is made of")
-			p.table(partsTable(sum))
+			p.section("from the bill to this cost", bridgeTable(sum, use.Name))
+			p.section("what the cost is made of", partsTable(sum))
 		}
 		billSections(p, sum.Bridge.Recorded)
 		p.notes(faint, costNotes(sum))
@@ -262,15 +260,6 @@ func partsTable(sum *SessionCost) *table {
 	add("not cached: beyond every breakpoint and its look-back", p.Placement)
 	add("summarization requests", p.OwnCalls)
 	add("output", p.Output)
-	return t
-}
-
-// billedTable is the recorded bill by model and token class.
-func billedTable(models []bill.ModelSum) *table {
-	t := tableOf[billedCells]()
-	for _, m := range models {
-		t.put(none, billedCells{m.Model, m.Calls, m.Input.Read, m.Input.Write5m, m.Input.Write1h, m.Input.Uncached, m.Output, m.CostUSD})
-	}
 	return t
 }
 
