@@ -220,7 +220,7 @@ func (e *explorer) open(ctx context.Context, i *report.SessionItem, step explore
 	if err != nil {
 		return nil, pathError(i.Path, err)
 	}
-	c := agentConversation{input: i.Path, main: true, file: f, conv: f.Main, limit: e.sys.limits}
+	c := agentConversation{sys: e.sys, input: i.Path, main: true, file: f, conv: f.Main}
 	for _, s := range f.Sidechains {
 		if s.Agent == i.ID {
 			c.main, c.conv = false, s

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/exact"
 )
@@ -328,16 +329,16 @@ func differenceText(name string, v compare.Versus) string {
 
 // compareCSV has a row per session and policy.
 func compareCSV(groups []compare.Comparison) *table {
-	t := newTable(keys("group session agent file model client_version project policy"), keys(strings.Join(compare.Names(), " ")), keys("feasible flags"))
+	t := newTable(keys("group session agent file model client_version project policy"), keys(strings.Join(compare.Names(), " ")), keys("feasible flags billed_usd billed_at_least"))
 	for _, c := range groups {
 		for _, s := range c.Sessions {
-			flags := strings.Trim(fmt.Sprint(s.Flags), "[]")
+			flags, billed := strings.Trim(fmt.Sprint(s.Flags), "[]"), bill.OfEntries(s.Billed.Calls).Short()
 			for p, values := range s.Values {
 				cells := []any{c.Group, s.Session, s.Agent, s.File, s.Model, s.Version, s.Project, c.Policies[p].Name}
 				for _, v := range values {
 					cells = append(cells, v)
 				}
-				t.add(none, append(cells, values.Feasible(), flags)...)
+				t.add(none, append(cells, values.Feasible(), flags, billed.USD, billed.AtLeast)...)
 			}
 		}
 	}
