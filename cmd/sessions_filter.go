@@ -104,7 +104,7 @@ func agents() []string {
 	for _, f := range session.Forms() {
 		list = append(list, f.Name)
 	}
-	return list
+	return slices.Compact(list)
 }
 
 // recentTimes are times to choose from.
