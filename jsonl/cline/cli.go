@@ -3,7 +3,6 @@ package cline
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -44,7 +43,6 @@ func CLI() foreign.Form {
 		})
 	}
 	f.Beside, f.Gather, f.Files, f.Needs = nil, gatherCLI, filesCLI, nil
-	f.Tree = func(file string) bool { return strings.HasSuffix(file, messagesEnd) }
 	return f
 }
 
@@ -94,12 +92,12 @@ type compaction struct {
 	Messages []message `json:"messages"`
 }
 
-// metrics are the tokens of a request; the input includes what the cache read and wrote.
+// metrics are the tokens of a request, as those of asked.
 type metrics struct {
-	Input  float64 `json:"inputTokens"`
-	Output float64 `json:"outputTokens"`
-	Read   float64 `json:"cacheReadTokens"`
-	Write  float64 `json:"cacheWriteTokens"`
+	In     float64 `json:"inputTokens"`
+	Out    float64 `json:"outputTokens"`
+	Writes float64 `json:"cacheWriteTokens"`
+	Reads  float64 `json:"cacheReadTokens"`
 	Cost   float64 `json:"cost"`
 }
 
@@ -108,24 +106,13 @@ func (t *task) ofCLI(name string, value []byte) {
 	switch name {
 	case "sessionId":
 		_ = json.Unmarshal(value, &t.id) // a string
-		t.about.Parent, _, _ = strings.Cut(t.id, "__")
-		if t.about.Parent == t.id {
-			t.about.Parent = ""
+		if root, _, ok := strings.Cut(t.id, "__"); ok {
+			t.about.Parent = root
 		}
-	case "origin":
-		_ = json.Unmarshal(value, &t.about) // the version
-	case manifestEnd:
-		var m struct {
-			CWD      string `json:"cwd"`
-			Provider string `json:"provider"`
-			Metadata struct {
-				Title string `json:"title"`
-			} `json:"metadata"`
-		}
-		_ = json.Unmarshal(value, &m) // the readable part
-		t.about.CWD, t.about.Provider, t.title = m.CWD, m.Provider, m.Metadata.Title
+	case "origin", manifestEnd:
+		_ = json.Unmarshal(value, &t.about) // the version; the folder and the provider
 	case compactionEnd:
-		_ = json.Unmarshal(value, &t.compaction)
+		_ = json.Unmarshal(value, &t.compaction) // the readable part
 	}
 }
 
@@ -168,14 +155,3 @@ func resultText(raw json.RawMessage, content any) any {
 	}
 	return content
 }
-
-func (m *metrics) asked(at float64) *asked {
-	in := m.Input
-	if cached := m.Read + m.Write; in >= cached {
-		in -= cached
-	}
-	return &asked{In: in, Out: m.Output, Reads: m.Read, Writes: m.Write, Cost: m.Cost, at: at, index: -1}
-}
-
-// name is the model of a message, by either client.
-func (m *modelInfo) name() string { return cmp.Or(m.Model, m.ID) }

@@ -59,7 +59,6 @@ func form(name, client, extension string) foreign.Form {
 		Gather: func(file string, _ *foreign.Writer) (io.Reader, error) { return gather(file, name) },
 		Files:  files,
 		Needs:  map[string]string{windowName: historyName},
-		Tree:   func(file string) bool { return clientOf(file) == name },
 		Tools: foreign.Tools(`
 			Read: read_file read_files
 			Write: write_to_file

@@ -87,9 +87,9 @@ func TestCLI(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: -want +got\n%s", path, diff)
 		}
-		if conv.Product != "cline" || conv.Version != "3.0.65" || conv.CWD != "/srv/mill" || conv.Title != "The mill" || conv.Model != "claude-sonnet-4-5" || conv.SessionID != "1795000000000_mill" ||
+		if conv.Product != "cline" || conv.Version != "3.0.65" || conv.CWD != "/srv/mill" || conv.Model != "claude-sonnet-4-5" || conv.SessionID != "1795000000000_mill" ||
 			!cmp.Equal(conv.Lines.SetAside, map[session.Reason]int{"not sent: shown to the user": 1}) {
-			t.Errorf("%s: %q %q %q %q %q %q %v", path, conv.Product, conv.Version, conv.CWD, conv.Title, conv.Model, conv.SessionID, conv.Lines.SetAside)
+			t.Errorf("%s: %q %q %q %q %q %v", path, conv.Product, conv.Version, conv.CWD, conv.Model, conv.SessionID, conv.Lines.SetAside)
 		}
 	}
 	list, warnings, err := session.Discover("testdata/cli")

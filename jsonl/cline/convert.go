@@ -41,7 +41,7 @@ type message struct {
 
 type modelInfo struct {
 	Model    string `json:"modelId"`
-	ID       string `json:"id"` // Cline's CLI
+	ID       string `json:"id"` // the same, of Cline's CLI
 	Provider string `json:"providerId"`
 }
 
@@ -57,16 +57,21 @@ type shown struct {
 
 // asked is what the window says of a request.
 type asked struct {
-	In       float64 `json:"tokensIn"`
-	Out      float64 `json:"tokensOut"`
-	Writes   float64 `json:"cacheWrites"`
-	Reads    float64 `json:"cacheReads"`
-	Cost     float64 `json:"cost"`
-	Protocol string  `json:"apiProtocol"` // Roo Code
+	tokens
+	Protocol string `json:"apiProtocol"` // Roo Code
 	at       float64
 	index    int // Cline: -1: not recorded
 	deleted  *[2]int
 	model    modelInfo
+	whole    bool // the input includes the cache
+}
+
+type tokens struct {
+	In     float64 `json:"tokensIn"`
+	Out    float64 `json:"tokensOut"`
+	Writes float64 `json:"cacheWrites"`
+	Reads  float64 `json:"cacheReads"`
+	Cost   float64 `json:"cost"`
 }
 
 // wholeInput is when Roo Code began to record the whole input with the cache (3.29.5, 2025-11-01), in milliseconds of the
@@ -79,7 +84,7 @@ func (a *asked) usage(client string) *foreign.Usage {
 	if u.Input+u.CacheRead+u.CacheWrite+u.Output == 0 {
 		return nil
 	}
-	if cached := u.CacheRead + u.CacheWrite; client == rooName && u.Input >= cached && (a.at >= wholeInput || a.Protocol != "anthropic") {
+	if cached := u.CacheRead + u.CacheWrite; u.Input >= cached && (a.whole || client == rooName && (a.at >= wholeInput || a.Protocol != "anthropic")) {
 		u.Input -= cached
 	}
 	if a.Cost > 0 && a.Cost < 1e9 {
@@ -93,7 +98,6 @@ type task struct {
 	out      *foreign.Writer
 	client   string
 	id       string
-	title    string
 	about    foreign.Session // of Cline's CLI
 	messages []*message
 	asked    []*asked
@@ -139,7 +143,7 @@ func (t *task) read(text []byte) (err error) {
 			m.unit = t.out.Unit(m.line)
 			t.out.Decode(value, m.line, m)
 			if m.Metrics != nil {
-				t.of[len(t.messages)] = m.Metrics.asked(m.Time)
+				t.of[len(t.messages)] = &asked{tokens: tokens(*m.Metrics), at: m.Time, model: m.ModelInfo, whole: true}
 			}
 			t.messages = append(t.messages, m)
 		case "history":
@@ -246,9 +250,6 @@ func (t *task) put() {
 		}
 	}
 	t.out.Begin(s)
-	if t.title != "" {
-		t.out.Put(-1, foreign.Line{Type: "ai-title", Title: t.title})
-	}
 	var deleted *[2]int
 	put := func(i int, l foreign.Line) { t.live = append(t.live, line{i, t.out.Put(t.messages[i].unit, l)}) }
 	for i, m := range t.messages {
@@ -284,7 +285,7 @@ func (t *task) put() {
 			if a != nil {
 				model = cmp.Or(a.model.Model, model)
 			}
-			model = cmp.Or(m.ModelInfo.name(), model)
+			model = cmp.Or(m.ModelInfo.Model, m.ModelInfo.ID, model)
 			msg := foreign.Response(fmt.Sprintf("%s-%d", t.id, i), model, blocks, nil)
 			if a != nil {
 				msg.Usage = a.usage(t.client)
