@@ -39,7 +39,7 @@ func newCompare(sys *system) *cobra.Command {
 policy, and its differences to the first.
 
 A policy is infeasible in a session where the API would refuse a request, or a
-request violates its rules: its cost there is a lower bound, and its differences
+request violates its rules: its cost is a lower bound there, and its differences
 are over the other sessions. Intervals hold at 90 % for all policies at once.
 
 A policy may carry settings of its own, separated by commas:

@@ -29,7 +29,7 @@ attachments, text, thinking, tool calls and results; the tools, files and single
 results that took the most; what was read again or superseded; results with the
 same text; turns; subagents by type.
 
-The parts add up to the recorded context. What is on no line of the file has a
+The parts add up to the recorded context. What is not in the file has a
 line of its own. By default it is the context as it was recorded; --policy shows
 what another policy would have sent.
 

@@ -21,7 +21,7 @@ type BacktestLayout struct {
 // mostPlacesListed is how many missed compactions and false alarms a page lists.
 const mostPlacesListed = 20
 
-// Backtest prints how well a policy predicts the recorded sessionsed session.
+// Backtest prints how well a policy predicts the recorded session.
 func Backtest(w io.Writer, r *backtest.Scores, opt BacktestLayout) error {
 	worst := r.Worst(opt.Explain)
 	d := &document{
@@ -64,7 +64,7 @@ func backtestPage(p *page, r *backtest.Scores, use policy.Use) {
 	if len(r.Causes) > 0 {
 		p.heading("cache misses")
 		p.table(causeTable(r))
-		p.note(faint, "cause: as simulated; unexplained: the simulation has no cache miss there. right kind: the simulation has a cache miss too, and both read a part or both nothing. within 10 %: and its read differs by at most 10 %. cached before: tokens that the request before had read and written. read, simulated: tokens read from the cache. only simulated: cache misses that were not recorded.")
+		p.note(faint, "cause: that of the simulated cache miss; unexplained: none is simulated there. right kind: a cache miss is simulated there too, and both requests read a part of the cache or both read nothing. within 10 %: of these, the simulated read is within 10 % of the recorded one. cached before: tokens that the request before had read and written. read, simulated: tokens read from the cache. only simulated: cache misses that were not recorded.")
 	}
 	if len(r.Authors) > 0 {
 		p.heading("the cache by author")
@@ -73,7 +73,7 @@ func backtestPage(p *page, r *backtest.Scores, use policy.Use) {
 	p.heading("fidelity")
 	p.table(fidelityTable(r.Fidelity))
 	if few, _ := r.Unjudged(); len(few) > 0 {
-		p.note(faint, "few: too few samples to judge. Measures are judged from this many samples on: "+leastText(few))
+		p.note(faint, "too few: too few samples to judge. Measures are judged from this many samples on: "+leastText(few))
 	}
 	p.note(faint, "hits, alarms: predicted on the recorded view before each request. exact, off, most: the policy's count of used tokens against the recorded pre_tokens: how many are equal, mean and largest error in tokens. free, ±1, ±5: compactions that a replay without the recorded compactions predicts at the request, or 1 or 5 requests off. lost: compactions whose last message is not in the file.")
 }
@@ -242,7 +242,7 @@ func fidelityTable(list []backtest.Bar) *table {
 		case m.Of == 0:
 			value, holds = "–", "–"
 		case !m.Judged():
-			st, holds = faint, "few"
+			st, holds = faint, "too few"
 		case !m.Holds:
 			st, holds = red, "no"
 		}
@@ -264,7 +264,7 @@ func leastText(few []backtest.Bar) string {
 	return strings.Join(texts, "; ")
 }
 
-// fidelityText summarises how well the simulation predicts the recorded sessionsed session.
+// fidelityText summarises how well the simulation predicts the recorded session.
 func fidelityText(r *backtest.Scores) string {
 	c, m, u := &r.Compactions[0], &r.Micro[0], &r.Usage[0]
 	text := fmt.Sprintf("fidelity: %d of %s at the exact request, %s", c.Hits, count(c.Recorded, "recorded automatic compaction"), count(c.Alarms, "false alarm"))

@@ -79,7 +79,7 @@ func lacks(b *bill.Bill) []lack {
 		{"no final output count", thousands(part.Calls) + of, phraseIf(part.Tokens > 0, " (about %v tokens%v more)", rounded(part.Tokens), phraseIf(part.CostUSD.Known, ", %v", usdText(part.CostUSD))),
 			part.Calls, part.Tokens, part.CostUSD},
 		{"no usage", thousands(b.Without) + of, "", b.Without, "", "-"},
-		{"no line in the file", "the summary of " + count(b.Unbilled, "compaction"), "", b.Unbilled, "", "-"},
+		{"no usage in the file", "the summary request of " + count(b.Unbilled, "compaction"), "", b.Unbilled, "", "-"},
 	}
 	for _, u := range b.NotPriced {
 		list = append(list, lack{"no price", u.What, phrase(" (%v%v)", count(u.Calls, "call"), phraseIf(u.Tokens > 0, ", %v tokens", u.Tokens)), u.Calls, u.Tokens, "-"})
@@ -169,7 +169,7 @@ func fitShort(f *replay.CacheFit) string {
 		text = phrase("reproduces %v of the recorded cache reads", percent(f.Reproduced, f.Read))
 	}
 	share := shareText(f.Recorded, f.Simulated, "than billed")
-	return text + before("; simulated, the input of the recorded requests costs ", share+phraseIf(share == "as much", " as billed")) + expectedText(f)
+	return text + before("; in the simulation, the input of the recorded requests costs ", share+phraseIf(share == "as much", " as billed")) + expectedText(f)
 }
 
 // expectedText is what cache misses that no line shows are expected to add; "" where that is less than 0.1 %.

@@ -570,7 +570,7 @@ type payloadCells struct {
 	Whole        any `col:"whole" csv:"whole" about:"those that are equal block by block, on record also in all else that is known"`
 	Equal        any `col:"equal" csv:"equal" about:"blocks that are equal, in order" drop:"4"`
 	Missing      any `col:"missing" csv:"missing" about:"blocks that were sent and are on lines of the file, but not in the request"`
-	Unheld       any `col:"unheld" csv:"unheld" about:"blocks that were sent and are on no line" drop:"2"`
+	Unheld       any `col:"unheld" csv:"unheld" about:"blocks that were sent and are not in the file" drop:"2"`
 	Extra        any `col:"extra" csv:"extra" about:"blocks that were not sent, placeholders left out"`
 	Placeholders any `col:"placeholders" csv:"placeholders" about:"blocks that stand for words that no line has" drop:"6"`
 	Moved        any `col:"moved" csv:"moved" about:"blocks at another place" drop:"5"`

@@ -15,7 +15,7 @@ import (
 // figureTitles are the figures that tables of policies show. A table of a sweep leaves out those that are not of a
 // point, a comparison those for Layout.All.
 var figureTitles = []figureTitle{
-	{figure: "payload_peak", title: "peak", about: "tokens of the largest request, with overhead", point: true},
+	{figure: "payload_peak", title: "peak", about: "tokens of the largest request, with system prompt and tools", point: true},
 	{figure: "payload_mean", title: "mean", about: "tokens of a request", point: true, drop: 3},
 	{figure: "payload_input", title: "input", about: "input tokens of all requests, those of compactions too", point: true, drop: 2},
 	{figure: "cache_read", title: "read", about: "of these, from the cache", all: true, drop: 6},
@@ -41,6 +41,11 @@ var troubleTitles = []figureTitle{
 
 // differenceTitles are the figures that a table of differences over several sessions shows.
 var differenceTitles = []string{"payload_input", "cost_usd"}
+
+// titleOf is the title of a figure, a name of compare.Names.
+func titleOf(figure string) string {
+	return figureTitles[slices.IndexFunc(figureTitles, func(f figureTitle) bool { return f.figure == figure })].title
+}
 
 // legend says what the titles mean.
 func legend(titles []figureTitle) string {

@@ -177,7 +177,7 @@ type exportedRequest struct {
 	Raw        int       `col:"raw_tokens" about:"of the raw history, overhead included"`
 	Tokens     int       `col:"model_tokens" about:"of the model view, overhead included"`
 	Payload    int       `col:"payload_tokens" about:"of the payload, overhead included"`
-	Overhead   int       `col:"overhead_tokens" about:"of the system prompt, tools, and what is on no line"`
+	Overhead   int       `col:"overhead_tokens" about:"of the system prompt, tools, and what is not in the file"`
 	Used       int       `col:"used_tokens" about:"the client's own estimate before this request's edits"`
 	Messages   int       `col:"messages" about:"in the model view"`
 	Output     int       `col:"output_tokens" about:"of the response"`

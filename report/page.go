@@ -182,7 +182,7 @@ func (p *page) table(t *table) {
 	default:
 		var hidden []string
 		if hidden, p.err = g.text(&p.buf, p.Color); len(hidden) > 0 {
-			p.note(faint, phrase("hidden at %v columns: %v", g.width, strings.Join(hidden, ", "))+before("; ", p.Hints.Wider))
+			p.note(faint, phrase("hidden at %v columns: %v", g.width, `"`+strings.Join(hidden, `", "`)+`"`)+before("; ", p.Hints.Wider))
 		}
 	}
 	p.paragraph()

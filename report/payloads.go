@@ -14,7 +14,7 @@ func Payloads(w io.Writer, r *payloads.PayloadScores, opt Layout) error {
 		page: func(p *page) {
 			p.note(bold, payloadsAnswer(r))
 			p.table(payloadTable(r.Rows))
-			p.note(faint, "conversation: prompts, answers, thinking, calls, results and their order are equal. whole: every block is, and on record system prompt, tools and parameters, as far as both are known. missing: blocks that were sent and lines of the file hold as a whole; unheld: the client's own words, which are on no line. extra: blocks that were not sent, placeholders left out. moved: at another place.")
+			p.note(faint, "conversation: prompts, answers, thinking, calls, results and their order are equal. whole: every block is, and on record system prompt, tools and parameters, as far as both are known. missing: blocks that were sent and lines of the file hold as a whole; unheld: the client's own words, which are not in the file. extra: blocks that were not sent, placeholders left out. moved: at another place.")
 			if len(r.Kinds) > 0 {
 				p.heading("what differs, by kind of block")
 				p.table(payloadKindTable(r.Kinds))

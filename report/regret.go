@@ -42,15 +42,15 @@ func regretText(tls ...*replay.Timeline) string {
 		return text
 	}
 	text += phrase(" (%v re-read, %v edited, %v quoted)", t.Rereads, t.Edits, t.Quotes)
-	text += phrase("; %v tokens to fetch again", t.Tokens)
+	text += phrase("; reading them again takes %v tokens", t.Tokens)
 	if t.Cost.Known {
-		text += fmt.Sprintf(", %s USD", t.Cost.Text(4))
+		text += fmt.Sprintf(", and %s USD with the requests for it", t.Cost.Text(4))
 	}
 	if len(list) > 1 {
 		return text
 	}
 	d := list[0].MedianDistance
-	return text + phrase("; half of them within %v request%v", unrounded(d), either(d == 1, "", "s"))
+	return text + phrase("; half of them were needed within %v request%v of their removal", unrounded(d), either(d == 1, "", "s"))
 }
 
 // Regret lists the blocks that policies removed and that were needed later: those of one conversation, or of several

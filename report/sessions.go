@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -60,9 +59,10 @@ func Sessions(w io.Writer, list []SessionItem, now time.Time, opt Layout) error 
 		notes = append(notes, joined(" ", phraseIf(b.AtLeast(), "at least: %v.", shortText(b)), copiesText(b.Copies)))
 	}
 	if counts[session.Unindexed] < len(list) {
-		for _, s := range []session.Standing{session.Listed, session.Stale, session.Missing, session.Unlisted} {
-			note += fmt.Sprintf("%s %d %s", either(s == session.Listed, "; in the client's index:", ","), counts[s], s)
-		}
+		note += "; in the client's index: " + joined(", ", phraseIf(counts[session.Listed] > 0, "%v up to date", counts[session.Listed]),
+			phraseIf(counts[session.Stale] > 0, "%v changed since", counts[session.Stale]),
+			phraseIf(counts[session.Missing] > 0, "%v without a file", counts[session.Missing]),
+			phraseIf(counts[session.Unlisted] > 0, "%v not in it", counts[session.Unlisted]))
 	}
 	return listing(note, t, object{{"schema", SessionsSchema}, {"sessions", list}}, notes...).print(w, opt)
 }

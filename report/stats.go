@@ -46,7 +46,7 @@ var contentNames = map[category.Name]string{
 	category.Notes: "client's messages", category.Attachments: "attachments", category.Text: "assistant text",
 	category.Thinking: "thinking", category.Calls: "tool calls", category.Results: "tool results",
 	category.Images: "images and documents", category.Summaries: "summaries", category.Reinjected: "sent again after a compaction",
-	category.Inserted: "added by the policy", category.Unrecorded: "on no line of the file",
+	category.Inserted: "added by the policy", category.Unrecorded: "not in the file",
 }
 
 // contentMarks are the categories in the picture. No two are alike without colour.
@@ -170,7 +170,7 @@ func statsTrouble(s *stats.SessionStats) (list []string) {
 		switch c.Category {
 		case category.Unrecorded:
 			if c.PerMille >= 50 {
-				list = append(list, phrase("%v tokens (%v) are on no line of the file.", c.Tokens, perMille(c.PerMille)))
+				list = append(list, phrase("%v tokens (%v) are in the recorded usage, but not in the file.", c.Tokens, perMille(c.PerMille)))
 			} else if c.PerMille <= -50 {
 				list = append(list, phrase("The lines weigh %v tokens (%v) more than the request had by its usage: the parts are too large by as much.", -c.Tokens, perMille(-c.PerMille)))
 			}

@@ -146,11 +146,11 @@ func answerText(e *why.Expense, requests int) string {
 func expenseText(e *why.Expense) string {
 	switch e.Part {
 	case why.PartReads:
-		return "the context again, from the cache"
+		return "the context again, at the price of cache reads"
 	case why.PartResent:
 		return "the context again, uncached"
 	case why.PartMisses:
-		return "cache miss: " + lossText(e.Cause, e.Stage, e.Edit)
+		return "extra for cache misses: " + lossText(e.Cause, e.Stage, e.Edit)
 	case why.PartNew:
 		return "new content"
 	case why.PartOutput:

@@ -129,7 +129,7 @@ func (t *task) compacted(i int) {
 	}
 	if t.compact(i, -1, "unknown", func(k int) bool { return !kept[t.messages[k].ID] }) {
 		l := foreign.Line{Type: "user", Time: foreign.Millis(t.messages[i].Time), Summary: true, Message: &foreign.Message{Content: summary}}
-		t.live = append(t.live, line{i, t.out.Put(-1, l)})
+		t.live = append(t.live, line{i, t.Put(-1, l)})
 	}
 }
 
