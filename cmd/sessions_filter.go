@@ -24,7 +24,7 @@ type sessionFilter struct {
 	Since   string // a time: see moment
 	Until   string
 	Model   string // a part of a model's name, in any case
-	Grep    string // a regular expression for title and first prompt, in any case
+	Grep    string // a regular expression for title, first prompt, id and folder, in any case
 	Sort    string // a sortKey
 	Limit   int    // 0: all
 
@@ -90,7 +90,7 @@ func (o *sessionFilter) flags(cmd *cobra.Command) {
 	f.StringVar(&o.Since, "since", "", "only sessions used at `TIME` or later: 2026-01-31, 2026-01-31T12:00:00Z, or how long ago: 90min, 12h, 7d, 2w")
 	f.StringVar(&o.Until, "until", "", "only sessions used last at `TIME` or earlier; of a date the whole day (UTC)")
 	f.StringVar(&o.Model, "model", "", "only sessions with a request to a model whose name contains `TEXT`, in any case")
-	f.StringVar(&o.Grep, "grep", "", "only sessions whose title or first prompt matches a regular expression (`PATTERN`), in any case")
+	f.StringVar(&o.Grep, "grep", "", "only sessions whose title, first prompt, id or folder matches a regular expression (`PATTERN`), in any case")
 	f.StringVar(&o.Sort, "sort", "age", "order by `FIGURE`: "+strings.Join(sortNames(), ", ")+"; the newest or largest first")
 	f.IntVar(&o.Limit, "limit", 0, "only the first `N`")
 	complete(cmd, "sort", sortNames())
@@ -171,7 +171,7 @@ func (o *sessionFilter) listed(i *session.FileInfo) bool {
 	return (o.Source == "" || o.Source == cmp.Or(i.Product, session.Product)) &&
 		strings.Contains(strings.ToLower(cmp.Or(i.Project, i.Folder)), strings.ToLower(o.Project)) &&
 		(o.since.IsZero() || !used.Before(o.since)) && (o.until.IsZero() || !used.IsZero() && !used.After(o.until)) &&
-		(o.pattern.MatchString(i.Title) || o.pattern.MatchString(i.Prompt))
+		slices.ContainsFunc([]string{i.Title, i.Prompt, i.ID, i.Project, i.Folder}, o.pattern.MatchString)
 }
 
 // hasModel reports whether a session has a request to the model that is asked for.
