@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +21,7 @@ type diffOptions struct {
 	From    string
 	Stat    bool
 	Full    bool
+	Line    int // 0: all messages
 }
 
 func newDiff(sys *system) *cobra.Command {
@@ -47,6 +49,7 @@ changed, and the last, each diff in full; --stat prints sums only.`,
 	f.StringVar(&o.From, "from", "", "compare with the same policy's view at request `N`")
 	f.BoolVar(&o.Stat, "stat", false, "totals only")
 	f.BoolVar(&o.Full, "full", false, "show long texts in full")
+	f.IntVar(&o.Line, "line", 0, "only the message of line `N` of the file, with its text where nothing changed, too")
 	o.compactAt(cmd)
 	return cmd
 }
@@ -149,6 +152,11 @@ func (d *differ) print(from, to int, left, right *view.View) error {
 	if err != nil {
 		return err
 	}
+	if d.o.Line != 0 {
+		if err := d.ofLine(found, left, right); err != nil {
+			return err
+		}
+	}
 	r := report.NewNamedDiff(d.conv.conv, found, found.Stat())
 	if from < to {
 		r.From = from
@@ -157,6 +165,37 @@ func (d *differ) print(from, to int, left, right *view.View) error {
 		r.Edits = diff.Edits(right, before)
 	}
 	return d.add(to, r)
+}
+
+// ofLine leaves the messages of one line of the file, each with its text: as the right side sends it, or the left, or as recorded.
+func (d *differ) ofLine(found *diff.Diff, left, right *view.View) error {
+	found.Messages = slices.DeleteFunc(found.Messages, func(m diff.MessageDiff) bool { return m.Line != d.o.Line })
+	if len(found.Messages) == 0 {
+		return fmt.Errorf("flag --line: line %d holds no message that was sent by then: ctxkit view --as transcript shows the lines", d.o.Line)
+	}
+	found.Before, found.After = 0, 0
+	for i := range found.Messages {
+		m := &found.Messages[i]
+		found.Before, found.After = found.Before+m.Left.Tokens, found.After+m.Right.Tokens
+		if m.Text != "" || len(m.Blocks) > 0 {
+			continue
+		}
+		v, read := right, diff.Text
+		if !right.Has(m.Item) {
+			v = left
+		}
+		if !v.Has(m.Item) {
+			read = (*view.View).Recorded
+		}
+		for b := range v.Blocks(m.Item) {
+			text, err := read(v, policy.BlockOf(m.Item, b))
+			if err != nil {
+				return err
+			}
+			m.Text += text + "\n"
+		}
+	}
+	return nil
 }
 
 // add prints a diff at a request.
