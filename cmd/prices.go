@@ -29,6 +29,17 @@ func (o *priceOptions) register(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.Models, "models", nil, "state windows, limits, caches and prices of models as ctxkit.yaml does: `SETTINGS` such as 'acme-1: {window: 256k}' (repeatable)")
 }
 
+// words are the flags as they were given.
+func (o *priceOptions) words() (words []string) {
+	if o.Prices != "" {
+		words = append(words, "--prices", o.Prices)
+	}
+	for _, m := range o.Models {
+		words = append(words, "--models", m)
+	}
+	return words
+}
+
 // maxPrices is more than any table has, bytes.
 const maxPrices = 16 << 20
 

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -106,7 +107,7 @@ func ContentRows(list []ContentRow, left string) *RowList {
 		if left != "" {
 			mark, second, tokens = either(r.Differs(), "≠", ""), blockState(r, &r.Left), r.Left.Tokens
 		}
-		t.put(none, blockCells{number(phraseIf(r.Line > 0, "%v", r.Line)), r.Role + "  " + r.About, r.Raw, mark, second, tokens, blockState(r, &r.Right), r.Right.Tokens})
+		t.put(none, blockCells{r.Role + "  " + r.About, number(phraseIf(r.Line > 0, "%v", r.Line)), r.Raw, mark, second, tokens, blockState(r, &r.Right), r.Right.Tokens})
 	}
 	return newRows(t)
 }
@@ -201,12 +202,30 @@ type FoundRow struct {
 	Text    string // about the place
 }
 
+// MostFound is how many blocks a search lists.
+const MostFound = 1000
+
+// FoundText says how many blocks a search lists.
+func FoundText(list []FoundRow) string {
+	return either(len(list) == MostFound, "the first ", "") + count(len(list), "block")
+}
+
 // FoundRows are blocks with a text that was searched for.
-func FoundRows(list []FoundRow) *RowList {
+func FoundRows(list []FoundRow) *RowList { return newRows(foundTable(list)) }
+
+func foundTable(list []FoundRow) *table {
 	t := tableOf[foundCells]()
 	for i := range list {
 		f := &list[i]
 		t.put(none, foundCells{f.Request, number(phraseIf(f.Line > 0, "%v", f.Line)), f.About, f.Text})
 	}
-	return newRows(t)
+	return t
+}
+
+// Found prints blocks with a text that was searched for.
+func Found(w io.Writer, list []FoundRow, opt Layout) error {
+	p := newPage(w, opt)
+	p.table(foundTable(list))
+	p.note(bold, FoundText(list))
+	return p.end()
 }

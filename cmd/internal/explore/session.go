@@ -50,39 +50,25 @@ func (s *sessionScreen) title() string {
 // aLot is how many bytes of a session are read again, where it grows, once in a Watch: a larger one is read less often.
 const aLot = 4 << 20
 
-// tick has a session's file looked at.
-type tick struct{ screen *sessionScreen }
+// openSession shows a session, which is read, and read again where its file changes.
+func (m *Browser) openSession(item report.SessionItem) tea.Cmd {
+	s := newSession(m, item)
+	every, files := m.src.Watch*time.Duration(1+item.Size/aLot), []report.SessionItem{item}
+	return tea.Batch(m.push(s), watch{s, every, func() []report.SessionItem { return files }, m.src.Stamp, &s.stamp, s.read}.start())
+}
 
 func (s *sessionScreen) start() tea.Cmd {
-	if s.opened != nil {
+	if s.opened != nil || s.job != nil {
 		return nil
 	}
-	return tea.Batch(s.read(), s.watch())
-}
-
-func (s *sessionScreen) watch() tea.Cmd {
-	if s.m.src.Watch == 0 {
-		return nil
-	}
-	return tea.Tick(s.m.src.Watch*time.Duration(1+s.item.Size/aLot), func(time.Time) tea.Msg { return tick{s} })
-}
-
-// look reads the session again where its file has changed, while it is shown.
-func (s *sessionScreen) look() tea.Cmd {
-	switch {
-	case !slices.Contains(s.m.stack, screen(s)):
-		return nil
-	case s.m.top() == s && s.job == nil && s.m.src.Stamp(&s.item) != s.stamp:
-		return tea.Batch(s.read(), s.watch())
-	}
-	return s.watch()
+	return s.read()
 }
 
 // read reads the session and replays it.
 func (s *sessionScreen) read() tea.Cmd {
 	src, item, names := s.m.src, s.item, s.names()
 	return s.run("reading", nil, func(j *job) (then, error) {
-		stamp := src.Stamp(&item)
+		stamp := src.Stamp([]report.SessionItem{item})
 		opened, err := src.Open(j.ctx, &item, j.step)
 		if err != nil {
 			return nil, err
@@ -343,7 +329,12 @@ func (s *sessionScreen) actions() []action {
 	}
 }
 
-func (s *sessionScreen) words() []string { return s.command("replay") }
+func (s *sessionScreen) words() []string {
+	if s.second == nil {
+		return s.command("replay")
+	}
+	return s.command("compare", "--policy", s.second.name, "--cache", "own")
+}
 
 // command is a command about the session under the policy.
 func (s *sessionScreen) command(name string, more ...string) []string {
@@ -352,9 +343,10 @@ func (s *sessionScreen) command(name string, more ...string) []string {
 
 // agents lists the subagents of the session.
 func (s *sessionScreen) agents() tea.Cmd {
-	list := &sessions{work: work{m: s.m}, agents: true, listed: true, rows: newRows()}
+	list := newSessions(s.m)
+	list.parent, list.listed = s, true
 	if s.opened != nil {
-		list.all, list.read = slices.Clone(s.opened.Agents), len(s.opened.Agents)
+		list.all = slices.Clone(s.opened.Agents)
 	}
 	for _, i := range s.m.stack[0].(*sessions).all { // other agents' subagents are sessions that name the one that started them
 		if i.Parent != "" && i.Parent == s.item.ID {
