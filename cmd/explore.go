@@ -209,28 +209,22 @@ func (e *explorer) sessions(show func([]report.SessionItem), step explore.Progre
 
 // state tells states of the files of sessions apart, and of the folders that they are in: a file that is added changes its folder.
 func (e *explorer) state(list []report.SessionItem) string {
-	roots := e.o.Inputs
-	if len(roots) == 0 {
-		roots, _ = defaultFolders(e.sys) // those that are there
+	names := slices.Clone(e.o.Inputs)
+	if len(names) == 0 {
+		names, _ = defaultFolders(e.sys) // those that are there
 	}
-	hash, known := fnv.New64a(), map[string]bool{}
-	look := func(name string) {
-		known[name] = true
+	for _, name := range slices.Clone(names) {
+		names = append(names, name+"-wal") // of a database
+	}
+	for i := range list {
+		dir := filepath.Dir(list[i].Path)
+		names = append(names, list[i].Path, dir, filepath.Dir(dir))
+	}
+	slices.Sort(names)
+	hash := fnv.New64a()
+	for _, name := range slices.Compact(names) {
 		if st, err := os.Stat(name); err == nil {
 			fmt.Fprintln(hash, name, st.Size(), st.ModTime().UnixNano())
-		}
-	}
-	for _, root := range roots {
-		look(root)
-		look(root + "-wal") // of a database
-	}
-	const levels = 3 // of folders in a folder that is listed
-	for i := range list {
-		look(list[i].Path)
-		dir := list[i].Folder
-		for n := 0; n < levels && !known[dir]; n++ {
-			look(dir)
-			dir = filepath.Dir(dir)
 		}
 	}
 	return strconv.FormatUint(hash.Sum64(), 16)

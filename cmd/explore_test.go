@@ -24,10 +24,11 @@ var screenSizes = [][2]int{{60, 20}, {80, 24}, {160, 50}, {240, 70}}
 
 // driver presses the keys of an explorer, and keeps its screens in all sizes.
 type driver struct {
-	t      *testing.T
+	t      testing.TB
 	m      tea.Model
 	src    *explore.Backend
 	quit   bool
+	wait   time.Duration // the longest until a message was taken in and drawn
 	copied string
 	pages  map[[2]int]*bytes.Buffer
 	keys   map[string]bool             // "a session: enter"
@@ -36,7 +37,7 @@ type driver struct {
 }
 
 // explored is the explorer of inputs in a folder, with its list on the screen. The test goes on in the folder.
-func explored(t *testing.T, dir string, inputs ...string) *driver {
+func explored(t testing.TB, dir string, inputs ...string) *driver {
 	t.Helper()
 	folder, err := filepath.Abs(filepath.Join("testdata", "explore"))
 	if err != nil {
@@ -68,8 +69,11 @@ func explored(t *testing.T, dir string, inputs ...string) *driver {
 }
 
 func (d *driver) send(msg tea.Msg) {
+	begin := time.Now()
 	var cmd tea.Cmd
 	d.m, cmd = d.m.Update(msg)
+	d.view()
+	d.wait = max(d.wait, time.Since(begin))
 	d.run(cmd)
 }
 
@@ -164,7 +168,7 @@ func (d *driver) same() {
 var lineEnds = regexp.MustCompile(` +\n`)
 
 // seen waits until a terminal shows something.
-func seen(t *testing.T, tmux func(args ...string) string, there func(screen string) bool, want string) {
+func seen(t testing.TB, tmux func(args ...string) string, there func(screen string) bool, want string) {
 	t.Helper()
 	screen := ""
 	for range 1000 {
@@ -255,12 +259,12 @@ func (d *driver) check(name string) {
 		return
 	}
 	for size, page := range d.pages {
-		golden.Check(d.t, filepath.Join(d.golden, fmt.Sprintf("%s-%dx%d.txt", name, size[0], size[1])), page.Bytes())
+		golden.Check(d.t.(*testing.T), filepath.Join(d.golden, fmt.Sprintf("%s-%dx%d.txt", name, size[0], size[1])), page.Bytes())
 	}
 }
 
 // sessionsOf copies session files into a folder, in which they were used one after another.
-func sessionsOf(t *testing.T, files ...string) string {
+func sessionsOf(t testing.TB, files ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for i, file := range files {
@@ -799,4 +803,58 @@ func TestExploreRead(t *testing.T) {
 	d.run(read)
 	d.press("everywhere", "esc")
 	d.holds("16 requests")
+}
+
+// BenchmarkExplore opens a folder without a session, lists 10,000 sessions, and reads and searches one of 200 MB. wait is the
+// longest time until a key could be answered.
+func BenchmarkExplore(b *testing.B) {
+	waits := func(b *testing.B, d *driver) { b.ReportMetric(float64(d.wait.Milliseconds()), "ms-wait") }
+	b.Run("start", func(b *testing.B) {
+		dir := b.TempDir()
+		for b.Loop() {
+			waits(b, explored(b, dir, "."))
+		}
+	})
+	b.Run("10,000 sessions", func(b *testing.B) {
+		data, err := os.ReadFile(filepath.Join("..", "testdata", "sessions", "cjk.jsonl"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		dir := b.TempDir()
+		for i := range 10_000 {
+			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", i)), data, 0o600); err != nil {
+				b.Fatal(err)
+			}
+		}
+		for b.Loop() {
+			d := explored(b, dir, ".")
+			d.holds("10,000 of 10,000 sessions")
+			d.press("everywhere", "end home")
+			d.press("sessions", "/")
+			d.typed("books")
+			waits(b, d)
+		}
+	})
+	b.Run("200 MB", func(b *testing.B) {
+		path := filepath.Join(b.TempDir(), "large.jsonl")
+		var said bytes.Buffer
+		if code := Main([]string{"synth", "--size", "200MB", "--seed", "1", "-o", path}, strings.NewReader(""), io.Discard, &said); code != 0 {
+			b.Fatal(said.String())
+		}
+		for b.Loop() {
+			d := explored(b, filepath.Dir(path), path)
+			read := b.Elapsed()
+			d.press("a session", "enter")
+			d.holds("tokens")
+			request := b.Elapsed()
+			d.press("everywhere", "esc")
+			d.press("a session", "/")
+			d.typed("no such text anywhere")
+			d.press("a line that is typed", "enter")
+			d.holds("No text of the session has it.")
+			b.ReportMetric((request - read).Seconds(), "s-request")
+			b.ReportMetric((b.Elapsed() - request).Seconds(), "s-search")
+			waits(b, d)
+		}
+	})
 }

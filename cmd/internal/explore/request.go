@@ -229,22 +229,13 @@ func (r *requestScreen) to(n int) tea.Cmd {
 	return r.start()
 }
 
-// jump goes to the next request with an event, or the one before.
-func (r *requestScreen) jump(by int) tea.Cmd {
-	if n := near(r.session.first.eventful(loud), r.n, by); n > 0 {
-		return r.to(n)
-	}
-	r.m.note = "no event there"
-	return nil
-}
-
 func (r *requestScreen) actions() []action {
 	return []action{
 		on("enter", "block", func() tea.Cmd { return r.open("") }),
 		on("left h", "request before", func() tea.Cmd { return r.to(r.n - 1) }),
 		on("right l", "next request", func() tea.Cmd { return r.to(r.n + 1) }),
-		on("[", "event before", func() tea.Cmd { return r.jump(-1) }),
-		on("]", "next event", func() tea.Cmd { return r.jump(1) }),
+		on("[", "event before", func() tea.Cmd { return r.session.jump(r.n, -1, r.to) }),
+		on("]", "next event", func() tea.Cmd { return r.session.jump(r.n, 1, r.to) }),
 		on("s", "sort by size", func() tea.Cmd {
 			r.bySize = !r.bySize
 			r.show()

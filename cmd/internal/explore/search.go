@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -104,14 +103,7 @@ func anyCase(text string) *regexp.Regexp { return regexp.MustCompile("(?i)" + re
 
 // around is what stands about a place of a text.
 func around(text []byte, at int) string {
-	from, to := max(at-12, 0), min(at+200, len(text))
-	for from > 0 && !utf8.RuneStart(text[from]) {
-		from--
-	}
-	for to < len(text) && !utf8.RuneStart(text[to]) {
-		to++
-	}
-	return string(text[from:to])
+	return strings.ToValidUTF8(string(text[max(at-12, 0):min(at+200, len(text))]), "")
 }
 
 func (f *searchScreen) title() string {

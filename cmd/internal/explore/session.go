@@ -233,13 +233,12 @@ func near(list []int, n, by int) int {
 	return list[at]
 }
 
-// jump moves the cursor to the next request with an event, or the one before.
-func (s *sessionScreen) jump(by int) tea.Cmd {
-	if n := near(s.first.eventful(loud), s.request(), by); n > 0 {
-		s.to(n - 1)
-	} else {
-		s.m.note = "no event there"
+// jump goes from a request to the next one with an event, or the one before.
+func (s *sessionScreen) jump(from, by int, to func(n int) tea.Cmd) tea.Cmd {
+	if n := near(s.first.eventful(loud), from, by); n > 0 {
+		return to(n)
 	}
+	s.m.note = "no event there"
 	return nil
 }
 
@@ -313,10 +312,11 @@ func (s *sessionScreen) actions() []action {
 			return do()
 		}
 	}
+	to := func(n int) tea.Cmd { s.to(n - 1); return nil }
 	return []action{
 		on("enter", "request", with(s.open)),
-		on("[", "event before", with(func() tea.Cmd { return s.jump(-1) })),
-		on("]", "next event", with(func() tea.Cmd { return s.jump(1) })),
+		on("[", "event before", with(func() tea.Cmd { return s.jump(s.request(), -1, to) })),
+		on("]", "next event", with(func() tea.Cmd { return s.jump(s.request(), 1, to) })),
 		on("b", "bill", with(s.bill)),
 		on("c", "compactions", with(func() tea.Cmd { return s.compactions(s.request()) })),
 		on("p", "policy", with(s.policies)),

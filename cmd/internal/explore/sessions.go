@@ -139,11 +139,12 @@ func (s *sessions) figures() tea.Cmd {
 
 func projectOf(i *report.SessionItem) string { return cmp.Or(i.Project, i.Folder) }
 
-func modelsOf(i *report.SessionItem) []string {
-	if i.Glance == nil {
-		return nil
+// modelOf is the model of a session's first request.
+func modelOf(i *report.SessionItem) string {
+	if i.Glance == nil || len(i.Models) == 0 {
+		return ""
 	}
-	return i.Models
+	return i.Models[0]
 }
 
 // show lists the sessions that match, in their order. The cursor stays on its session, or on the first row.
@@ -186,13 +187,15 @@ func (s *sessions) view() string {
 }
 
 // values are what sessions have, each once, after an entry for all of them.
-func (s *sessions) values(of func(*report.SessionItem) []string) []string {
-	var list []string
+func (s *sessions) values(of func(*report.SessionItem) string) []string {
+	list := []string{""}
 	for i := range s.all {
-		list = append(list, of(&s.all[i])...)
+		list = append(list, of(&s.all[i]))
 	}
 	slices.Sort(list)
-	return append([]string{"all"}, slices.Compact(list)...)
+	list = slices.Compact(list)
+	list[0] = "all"
+	return list
 }
 
 // choose lets the user choose which sessions are listed, or in what order. The first of the names stands for "".
@@ -208,19 +211,15 @@ func (s *sessions) choose(what string, names []string, to *string) tea.Cmd {
 }
 
 func (s *sessions) actions() []action {
-	src := s.m.src
-	one := func(of func(*report.SessionItem) string) func(*report.SessionItem) []string {
-		return func(i *report.SessionItem) []string { return []string{of(i)} }
-	}
 	list := []action{
 		on("enter", "open", s.open),
 		on("/", "filter", func() tea.Cmd {
 			return s.m.ask("filter", s.by.Grep, func(text string) { s.by.Grep = text; s.show() }, func(string) tea.Cmd { return nil })
 		}),
-		on("s", "sort", func() tea.Cmd { return s.choose("order", src.Orders, &s.by.Sort) }),
-		on("a", "agent", func() tea.Cmd { return s.choose("agent", s.values(one(src.Agent)), &s.by.Source) }),
-		on("d", "project", func() tea.Cmd { return s.choose("project", s.values(one(projectOf)), &s.by.Project) }),
-		on("m", "model", func() tea.Cmd { return s.choose("model", s.values(modelsOf), &s.by.Model) }),
+		on("s", "sort", func() tea.Cmd { return s.choose("order", s.m.src.Orders, &s.by.Sort) }),
+		on("a", "agent", func() tea.Cmd { return s.choose("agent", s.values(s.m.src.Agent), &s.by.Source) }),
+		on("d", "project", func() tea.Cmd { return s.choose("project", s.values(projectOf), &s.by.Project) }),
+		on("m", "model", func() tea.Cmd { return s.choose("model", s.values(modelOf), &s.by.Model) }),
 	}
 	if s.parent == nil {
 		list = append(list, on("r", "list again", func() tea.Cmd { return s.list("looking for sessions") }))
