@@ -234,8 +234,8 @@ func (r *requestScreen) actions() []action {
 		on("enter", "block", func() tea.Cmd { return r.open("") }),
 		on("left h", "request before", func() tea.Cmd { return r.to(r.n - 1) }),
 		on("right l", "next request", func() tea.Cmd { return r.to(r.n + 1) }),
-		on("[", "event before", func() tea.Cmd { return r.session.jump(r.n, -1, r.to) }),
-		on("]", "next event", func() tea.Cmd { return r.session.jump(r.n, 1, r.to) }),
+		on("[", "event before", func() tea.Cmd { return r.to(r.session.event(r.n, -1)) }),
+		on("]", "next event", func() tea.Cmd { return r.to(r.session.event(r.n, 1)) }),
 		on("s", "sort by size", func() tea.Cmd {
 			r.bySize = !r.bySize
 			r.show()

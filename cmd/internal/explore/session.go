@@ -233,13 +233,13 @@ func near(list []int, n, by int) int {
 	return list[at]
 }
 
-// jump goes from a request to the next one with an event, or the one before.
-func (s *sessionScreen) jump(from, by int, to func(n int) tea.Cmd) tea.Cmd {
+// event is the next request with an event after a request, or the one before it; without one the request.
+func (s *sessionScreen) event(from, by int) int {
 	if n := near(s.first.eventful(loud), from, by); n > 0 {
-		return to(n)
+		return n
 	}
 	s.m.note = "no event there"
-	return nil
+	return from
 }
 
 // noSecond is the entry of the second policy's list that leaves one policy.
@@ -312,11 +312,10 @@ func (s *sessionScreen) actions() []action {
 			return do()
 		}
 	}
-	to := func(n int) tea.Cmd { s.to(n - 1); return nil }
 	return []action{
 		on("enter", "request", with(s.open)),
-		on("[", "event before", with(func() tea.Cmd { return s.jump(s.request(), -1, to) })),
-		on("]", "next event", with(func() tea.Cmd { return s.jump(s.request(), 1, to) })),
+		on("[", "event before", with(func() tea.Cmd { s.to(s.event(s.request(), -1) - 1); return nil })),
+		on("]", "next event", with(func() tea.Cmd { s.to(s.event(s.request(), 1) - 1); return nil })),
 		on("b", "bill", with(s.bill)),
 		on("c", "compactions", with(func() tea.Cmd { return s.compactions(s.request()) })),
 		on("p", "policy", with(s.policies)),
