@@ -365,7 +365,7 @@ type stepCells struct {
 	What    any `col:"what happened" about:"events, cache misses" fit:"cut" min:"12"`
 }
 type blockCells struct {
-	What   any `col:"what" about:"role, and what the block is" fit:"cut" min:"12"`
+	What   any `col:"what" about:"what the block is" fit:"cut" min:"12"`
 	Line   any `col:"line" about:"line of the session's file; none: the policy made the block" drop:"2"`
 	Raw    any `col:"raw" about:"tokens as recorded" drop:"1"`
 	Mark   any `col:"≠" about:"the policies send different blocks"`
@@ -377,7 +377,7 @@ type blockCells struct {
 type foundCells struct {
 	Request any `col:"request" about:"first request that sends the block"`
 	Line    any `col:"line" about:"line of the session's file; none: the policy made the block" drop:"1"`
-	What    any `col:"what" about:"role, and what the block is" fit:"cut" min:"12"`
+	What    any `col:"what" about:"what the block is" fit:"cut" min:"12"`
 	Text    any `col:"text" about:"text around the place" fit:"cut" min:"20"`
 }
 type sessionCells struct {

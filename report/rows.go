@@ -85,7 +85,6 @@ func RequestRows(tl, other *replay.Timeline) *RowList {
 type ContentRow struct {
 	Target policy.Target
 	Line   int // of its message; 0: the policy made it
-	Role   string
 	About  string
 	New    bool // no request before had it
 	Raw    int  // tokens as recorded
@@ -107,7 +106,7 @@ func ContentRows(list []ContentRow, left string) *RowList {
 		if left != "" {
 			mark, second, tokens = either(r.Differs(), "≠", ""), blockState(r, &r.Left), r.Left.Tokens
 		}
-		t.put(none, blockCells{r.Role + "  " + r.About, number(phraseIf(r.Line > 0, "%v", r.Line)), r.Raw, mark, second, tokens, blockState(r, &r.Right), r.Right.Tokens})
+		t.put(none, blockCells{r.About, number(phraseIf(r.Line > 0, "%v", r.Line)), r.Raw, mark, second, tokens, blockState(r, &r.Right), r.Right.Tokens})
 	}
 	return newRows(t)
 }

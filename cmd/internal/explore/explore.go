@@ -238,8 +238,10 @@ func (m *Browser) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 		msg.work.halt()
 		if msg.err != nil {
-			m.note = report.Clean(msg.err.Error())
-			msg.work.failed = m.note
+			msg.work.failed = report.Clean(msg.err.Error())
+			if m.top().view() != "" {
+				m.note = msg.work.failed
+			}
 			return m, nil
 		}
 		return m, msg.then()
@@ -422,7 +424,7 @@ type watch struct {
 // tick is what a watch found.
 type tick struct {
 	watch
-	now string
+	before, now string // seen when the look began, and the state that it found
 }
 
 // start waits for the next look.
@@ -431,8 +433,8 @@ func (w watch) start() tea.Cmd {
 		return nil
 	}
 	const many = 2000
-	list := w.files()
-	return tea.Tick(w.every*time.Duration(1+len(list)/many), func(time.Time) tea.Msg { return tick{w, w.state(list)} })
+	list, before := w.files(), *w.seen
+	return tea.Tick(w.every*time.Duration(1+len(list)/many), func(time.Time) tea.Msg { return tick{w, before, w.state(list)} })
 }
 
 // look has the files read again where they have changed and their screen is shown.
@@ -440,7 +442,7 @@ func (t tick) look(m *Browser) tea.Cmd {
 	switch {
 	case !slices.Contains(m.stack, t.screen):
 		return nil
-	case m.top() == t.screen && t.screen.background().job == nil && m.prompt == nil && t.now != *t.seen:
+	case m.top() == t.screen && t.screen.background().job == nil && m.prompt == nil && t.before == *t.seen && t.now != t.before:
 		return tea.Batch(t.again(), t.start())
 	}
 	return t.start()

@@ -106,7 +106,7 @@ func content(left, right *view.View, n int) ([]report.ContentRow, error) {
 		blocks := in.Blocks(m.Item)
 		for b := range blocks {
 			t := policy.BlockOf(m.Item, b)
-			row := report.ContentRow{Target: t, Line: m.Line, Role: m.Role, About: m.About, New: int(m.Item) >= sent && m.Item >= 0, Left: m.Left, Right: m.Right}
+			row := report.ContentRow{Target: t, Line: m.Line, About: m.About, New: int(m.Item) >= sent && m.Item >= 0, Left: m.Left, Right: m.Right}
 			row.Left.Tokens, row.Right.Tokens = 0, 0
 			if m.Item >= 0 {
 				row.About, row.Raw = aboutBlock(conv, m.Item, b), right.RecordedTokens(t)

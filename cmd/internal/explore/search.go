@@ -81,7 +81,7 @@ func Search(conv *session.Conversation, text string, step func(done, total int) 
 			if err != nil {
 				return nil, err
 			}
-			add(policy.BlockOf(i, b), request, m.Line, m.Role.String()+"  "+aboutBlock(conv, policy.ItemID(i), b), body)
+			add(policy.BlockOf(i, b), request, m.Line, aboutBlock(conv, policy.ItemID(i), b), body)
 		}
 	}
 	v, err := end()
