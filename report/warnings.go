@@ -1,6 +1,8 @@
 package report
 
 import (
+	"slices"
+
 	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
@@ -29,9 +31,12 @@ type warningKind struct {
 // particular is what differs between warnings of one kind: numbers, quoted texts, names of files and models.
 var particular = pattern.New(`"(?:[^"\\\\]|\\\\.)*"|\S*[\d/]\S*`)
 
-// Add counts warnings.
+// Add counts warnings, one that is of no file once.
 func (k *WarningKinds) Add(list ...session.Warning) {
 	for _, w := range list {
+		if w.File == "" && slices.Contains(k.some, w) {
+			continue
+		}
 		n := max(w.More, 1)
 		if k.all += n; k.all <= fewWarnings {
 			k.some = append(k.some, w)
