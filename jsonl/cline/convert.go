@@ -301,7 +301,7 @@ func (t *task) put() {
 					*b.Text = typedText(*b.Text)
 				}
 			}
-			put(i, foreign.Line{Type: "user", Time: when, Meta: meta, Message: &foreign.Message{Content: blocks}})
+			put(i, foreign.Line{Type: "user", Time: when, Meta: meta, Message: foreign.Said(blocks...)})
 		default:
 			t.Aside(m.unit, "a message of an unknown role")
 		}
@@ -350,7 +350,7 @@ func (t *task) summary(i int, m *message, blocks []foreign.Block) {
 		gone = func(int) bool { return true }
 	}
 	if t.compact(i, m.unit, "unknown", gone) {
-		l := foreign.Line{Type: "user", Time: foreign.Millis(m.Time), Summary: true, Message: &foreign.Message{Content: blocks}}
+		l := foreign.Line{Type: "user", Time: foreign.Millis(m.Time), Summary: true, Message: foreign.Said(blocks...)}
 		t.live = append(t.live, line{i, t.Put(m.unit, l)})
 	}
 }
