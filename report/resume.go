@@ -106,15 +106,15 @@ func cacheState(c *replay.Continuation, now time.Time) string {
 }
 
 func resumeRow(t *table, i *ResumeItem, short string, now time.Time) *row {
-	cells := resumeCells{Session: pair{short, i.ID}, Age: number(Age(now, i.Used())), File: i.Path,
-		Project: pair{cut(Clean(projectName(&i.SessionItem)), 24), i.Project}, Title: Headline(&i.FileInfo)}
+	cells := resumeCells{Session: pair{short, i.ID}, Age: number(Age(now, i.Used())), Project: pair{cut(Clean(projectName(&i.SessionItem)), 24), i.Project}, Title: Headline(&i.FileInfo)}
+	filler[resumeCells, ResumeItem]()(&cells, i)
 	c := i.Next
 	if c == nil {
 		return t.put(faint, cells)
 	}
 	// Two places for people, all for programs.
 	money := func(u price.USD) pair { return pair{number(phraseIf(u.Known, "%v", u.Decimal().Text(2))), u} }
-	cells.nextCells = nextCells{c.Model, c.Context, cacheState(c, now), c.Warm, c.Last, c.Expires, money(c.Now().USD), money(c.IfWarm.USD), money(c.IfCold.USD)}
+	cells.Cache, cells.NextUSD, cells.IfWarm, cells.IfCold = cacheState(c, now), money(c.Now().USD), money(c.IfWarm.USD), money(c.IfCold.USD)
 	if n := c.CompactedNow(); n != nil {
 		cells.compactedCells = compactedCells{c.Compact.Policy, c.Compact.Summary, c.Compact.Context, money(n.USD), c.Compact.IfWarm.USD, c.Compact.IfCold.USD,
 			pair{number(either(n.Pays > 0, thousands(n.Pays), "-")), n.Pays}}

@@ -39,6 +39,16 @@ func (i *FileInfo) State() (memo.Stamp, error) {
 		}
 	}
 	h.Write(own[:])
+	for _, a := range i.Subagents {
+		if filepath.Dir(a.Path) != filepath.Dir(path) {
+			continue // in the session's own folder
+		}
+		of, err := memo.StampFile(a.Path)
+		if err != nil {
+			return of, err
+		}
+		h.Write(of[:])
+	}
 	left := mostBeside
 	for _, dir := range besideOf(path) {
 		if err := stampFolder(h, dir, &left); err != nil {
