@@ -130,6 +130,15 @@ func (t *task) compacted(i int) {
 	}
 }
 
+// fell warns, once, where a request was much smaller than the one before and no compaction is recorded for it.
+func (t *task) fell(m *message, a *asked) {
+	if a.whole && a.In < t.input*3/4 && t.sent != t.compaction.Count+1 && !t.warned {
+		t.warned = true
+		t.Warn(m.line, "unreadable-metadata", "the input falls from %.0f to %.0f tokens here: the client compacted, and records its newest compaction alone", t.input, a.In)
+	}
+	t.input = a.In
+}
+
 // typedText is what a person typed, without the client's tag around it, which is not sent.
 func typedText(text string) string {
 	if rest, ok := strings.CutPrefix(text, "<user_input"); ok {

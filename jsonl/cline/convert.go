@@ -107,6 +107,8 @@ type task struct {
 
 	compaction compaction // of Cline's CLI
 	sent       int        // messages of it that are not only shown
+	input      float64    // of the request before
+	warned     bool
 }
 
 // line is one that was put of a message.
@@ -289,6 +291,7 @@ func (t *task) put() {
 			msg := foreign.Response(fmt.Sprintf("%s-%d", t.id, i), model, blocks, nil)
 			if a != nil {
 				msg.Usage = a.usage(t.client)
+				t.fell(m, a)
 			}
 			put(i, foreign.Line{Type: "assistant", Time: when, Message: msg})
 		case m.Role == "user":
