@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
@@ -37,10 +36,8 @@ func CLI() foreign.Form {
 		Exact:     "tokens and cost of each request, the newest compaction",
 		Estimated: "compactions before the newest, and the requests that summarise",
 	}
-	f.Looks = func(h *foreign.Beginning) bool {
-		return slices.ContainsFunc(h.Values, func(v foreign.Value) bool {
-			return v.Has("agent", "sessionId", "origin.source") && v.Fields["messages"] == "["
-		})
+	f.Looks = func(v *foreign.Value) bool {
+		return v.Has("agent", "sessionId", "origin.source") && v.Fields["messages"] == "["
 	}
 	f.Beside, f.Gather, f.Files, f.Needs = nil, gatherCLI, filesCLI, nil
 	return f
@@ -128,9 +125,18 @@ func (t *task) compacted(i int) {
 		}
 	}
 	if t.compact(i, -1, "unknown", func(k int) bool { return !kept[t.messages[k].ID] }) {
-		l := foreign.Line{Type: "user", Time: foreign.Millis(t.messages[i].Time), Summary: true, Message: &foreign.Message{Content: summary}}
+		l := foreign.Line{Type: "user", Time: foreign.Millis(t.messages[i].Time), Summary: true, Message: foreign.Said(summary...)}
 		t.live = append(t.live, line{i, t.Put(-1, l)})
 	}
+}
+
+// fell warns, once, where a request was much smaller than the one before and no compaction is recorded for it.
+func (t *task) fell(m *message, a *asked) {
+	if a.whole && a.In < t.input*3/4 && t.sent != t.compaction.Count+1 && !t.warned {
+		t.warned = true
+		t.Warn(m.line, "unreadable-metadata", "the input falls from %.0f to %.0f tokens here: the client compacted, and records its newest compaction alone", t.input, a.In)
+	}
+	t.input = a.In
 }
 
 // typedText is what a person typed, without the client's tag around it, which is not sent.

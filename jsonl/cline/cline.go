@@ -14,7 +14,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
@@ -51,10 +50,8 @@ func form(name, client, extension string) foreign.Form {
 			Exact:     "tokens and cost of each request, messages that are left out or summed up",
 			Estimated: "the request that summarises",
 		},
-		Store: foreign.Store{Home: ".config/Code/User/globalStorage/" + extension, Folder: "tasks", Inside: []string{"*"}},
-		Looks: func(h *foreign.Beginning) bool {
-			return slices.ContainsFunc(h.Values, func(v foreign.Value) bool { return v.Fields["client"] == name && v.Fields["history"] == "[" })
-		},
+		Store:  foreign.Store{Home: ".config/Code/User/globalStorage/" + extension, Folder: "tasks", Inside: []string{"*"}},
+		Looks:  func(v *foreign.Value) bool { return v.Fields["client"] == name && v.Fields["history"] == "[" },
 		Beside: func(h *foreign.Beginning, file string) bool { return isHistory(h) && clientOf(file) == name },
 		Gather: func(file string, _ *foreign.Writer) (io.Reader, error) { return gather(file, name) },
 		Files:  files,

@@ -98,6 +98,22 @@ func TestCLI(t *testing.T) {
 	}
 }
 
+// TestEarlierCompaction: a compaction before the newest shows in the tokens alone.
+func TestEarlierCompaction(t *testing.T) {
+	text, err := os.ReadFile("testdata/cli.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := session.LoadReader("s.json", strings.NewReader(strings.ReplaceAll(string(text), `"source_message_count":6`, `"source_message_count":2`)), session.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if w := f.Main.Warnings; len(w) != 1 || !strings.Contains(w[0].Message, "falls from 9200 to 700 tokens") {
+		t.Errorf("%v", w)
+	}
+}
+
 // TestRefused has folders that are not read, and what is said of them.
 func TestRefused(t *testing.T) {
 	for _, tt := range []struct{ name, history, window, file, want string }{

@@ -107,6 +107,8 @@ type task struct {
 
 	compaction compaction // of Cline's CLI
 	sent       int        // messages of it that are not only shown
+	input      float64    // of the request before
+	warned     bool
 }
 
 // line is one that was put of a message.
@@ -289,6 +291,7 @@ func (t *task) put() {
 			msg := foreign.Response(fmt.Sprintf("%s-%d", t.id, i), model, blocks, nil)
 			if a != nil {
 				msg.Usage = a.usage(t.client)
+				t.fell(m, a)
 			}
 			put(i, foreign.Line{Type: "assistant", Time: when, Message: msg})
 		case m.Role == "user":
@@ -301,7 +304,7 @@ func (t *task) put() {
 					*b.Text = typedText(*b.Text)
 				}
 			}
-			put(i, foreign.Line{Type: "user", Time: when, Meta: meta, Message: &foreign.Message{Content: blocks}})
+			put(i, foreign.Line{Type: "user", Time: when, Meta: meta, Message: foreign.Said(blocks...)})
 		default:
 			t.Aside(m.unit, "a message of an unknown role")
 		}
@@ -350,7 +353,7 @@ func (t *task) summary(i int, m *message, blocks []foreign.Block) {
 		gone = func(int) bool { return true }
 	}
 	if t.compact(i, m.unit, "unknown", gone) {
-		l := foreign.Line{Type: "user", Time: foreign.Millis(m.Time), Summary: true, Message: &foreign.Message{Content: blocks}}
+		l := foreign.Line{Type: "user", Time: foreign.Millis(m.Time), Summary: true, Message: foreign.Said(blocks...)}
 		t.live = append(t.live, line{i, t.Put(m.unit, l)})
 	}
 }

@@ -14,7 +14,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -65,25 +64,12 @@ const (
 	recordUsage     = "token_usage_record"                 // of a response, also of a compaction's own
 )
 
-func looks(h *foreign.Beginning) bool {
-	for i := range h.Values {
-		switch v := &h.Values[i]; v.Fields["type"] {
-		case recordMeta, recordContext, recordItem, recordCompacted, recordWorld, recordEvent:
-			if v.Fields["payload"] == "{" {
-				return true
-			}
-		}
+func looks(v *foreign.Value) bool {
+	switch v.Fields["type"] {
+	case recordMeta, recordContext, recordItem, recordCompacted, recordWorld, recordEvent:
+		return v.Fields["payload"] == "{"
 	}
-	return looksOld(h.Values)
-}
-
-// looksOld reports whether values begin a rollout without records.
-func looksOld(list []foreign.Value) bool {
-	if len(list) == 0 || !list[0].Has("id", "timestamp") || list[0].Has("type") {
-		return false
-	}
-	state := slices.ContainsFunc(list, func(v foreign.Value) bool { return v.Fields["record_type"] == "state" })
-	return state || list[0].Has("instructions")
+	return v.Fields["record_type"] == "state" || v.Has("id", "timestamp", "instructions") && !v.Has("type") // a rollout without records
 }
 
 func convert(in io.Reader, w *foreign.Writer) error {
@@ -228,7 +214,7 @@ func (c *converter) record(u foreign.Unit, e *jsonl.Entry) {
 		c.event(p, r.Payload)
 	case recordUsage:
 		c.usageRecord(p, r.Payload)
-	case recordWorld, recordTrigger, recordParent:
+	case recordWorld, recordTrigger, recordParent, "dynamic_tools_updated", "security_risk_score":
 		c.Aside(u, "metadata: "+e.Type)
 	case "":
 		c.Aside(u, "no type")

@@ -157,7 +157,8 @@ func TestLooks(t *testing.T) {
 		{`{"type":"session","payload":{}}`, false},
 		{"", false},
 	} {
-		if got := looks(foreign.NewBeginning([]byte(tt.text), true)); got != tt.want {
+		got := foreign.Looks(foreign.NewBeginning([]byte(tt.text), true), "", []foreign.Form{Form()}) != nil
+		if got != tt.want {
 			t.Errorf("%s: %t", tt.text, got)
 		}
 	}

@@ -55,17 +55,12 @@ func Form() foreign.Form {
 	}
 }
 
-func looks(h *foreign.Beginning) bool {
-	for i := range h.Values {
-		v := &h.Values[i]
-		switch v.Fields["type"] {
-		case "session.start":
-			return v.Has("data.copilotVersion") || v.Has("data.producer")
-		case "user.message", "assistant.message", "assistant.turn_start", "tool.execution_start", "tool.execution_complete":
-			if v.Has("data", "timestamp") {
-				return true // the first line is lost
-			}
-		}
+func looks(v *foreign.Value) bool {
+	switch v.Fields["type"] {
+	case "session.start":
+		return v.Has("data.copilotVersion") || v.Has("data.producer")
+	case "user.message", "assistant.message", "assistant.turn_start", "tool.execution_start", "tool.execution_complete": // the first line is lost
+		return v.Has("data", "timestamp")
 	}
 	return false
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -117,7 +118,8 @@ func (v *Value) read(dec *json.Decoder, path string, depth int) error {
 // Looks is the format that a file at a path looks like, nil for none of these; "" is a stream.
 func Looks(h *Beginning, file string, formats []Form) *Form {
 	for i := range formats {
-		if f := &formats[i]; f.Looks(h) || f.Beside != nil && file != "" && f.Beside(h, file) {
+		f := &formats[i]
+		if slices.ContainsFunc(h.Values, func(v Value) bool { return f.Looks(&v) }) || f.Beside != nil && file != "" && f.Beside(h, file) {
 			return f
 		}
 	}

@@ -41,8 +41,8 @@ type Form struct {
 	// else. Its format.txt describes the sections.
 	Words string
 
-	// Looks reports whether a file begins as one of this format.
-	Looks func(h *Beginning) bool
+	// Looks reports whether a value at the beginning of a file is one of this format alone.
+	Looks func(v *Value) bool
 
 	// Beside reports whether a file that begins so is one of this format by what is next to it; nil: its content tells.
 	Beside func(h *Beginning, file string) bool
@@ -292,6 +292,9 @@ func Result(id string, content any, isError bool) Block {
 func Picture(mime, data string) Block {
 	return Block{Type: "image", Source: map[string]string{"type": "base64", "media_type": mime, "data": data}}
 }
+
+// Said is a message of the role of its line.
+func Said(content ...Block) *Message { return &Message{Content: content} }
 
 // Response is a response of a model, which ended to call tools where it has calls.
 func Response(id, model string, content []Block, usage *Usage) *Message {

@@ -51,9 +51,7 @@ func Form() foreign.Form {
 	}
 }
 
-func looks(h *foreign.Beginning) bool {
-	return slices.ContainsFunc(h.Values, func(v foreign.Value) bool { return v.Has("sessionId", "projectHash") })
-}
+func looks(v *foreign.Value) bool { return v.Has("sessionId", "projectHash") }
 
 // chat is what a record says of the whole session.
 type chat struct {

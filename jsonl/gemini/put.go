@@ -44,7 +44,7 @@ func (r *reader) compressed(m *message) {
 	}
 	r.open = ""
 	r.Put(m.unit, foreign.Line{Type: "system", Subtype: "compact_boundary", Time: m.Timestamp, Compact: c})
-	r.Put(m.unit, foreign.Line{Type: "user", Summary: true, Time: m.Timestamp, Message: &foreign.Message{Content: []foreign.Block{foreign.Text(m.summary)}}})
+	r.Put(m.unit, foreign.Line{Type: "user", Summary: true, Time: m.Timestamp, Message: foreign.Said(foreign.Text(m.summary))})
 }
 
 func (r *reader) user(m *message) {
@@ -69,7 +69,7 @@ func (r *reader) user(m *message) {
 		return
 	}
 	r.open = ""
-	r.line(m, foreign.Line{Type: "user", UUID: m.ID, Message: &foreign.Message{Content: content}})
+	r.line(m, foreign.Line{Type: "user", UUID: m.ID, Message: foreign.Said(content...)})
 }
 
 // picture is the block of a part that holds a file.
@@ -106,7 +106,7 @@ func (r *reader) response(m *message) {
 		c := &m.Calls[i]
 		if content, beside, ok := result(c); ok {
 			failed := c.Status == "error" || c.Status == "cancelled"
-			r.line(m, foreign.Line{Type: "user", Message: &foreign.Message{Content: append([]foreign.Block{foreign.Result(c.ID, content, failed)}, beside...)}})
+			r.line(m, foreign.Line{Type: "user", Message: foreign.Said(append([]foreign.Block{foreign.Result(c.ID, content, failed)}, beside...)...)})
 		}
 	}
 }

@@ -190,11 +190,11 @@ func (r *reader) event(u foreign.Unit, a *agent, when time.Time, e *event) {
 		a.typed = &prompt{u, when, partsOf(p.Input)}
 	case "SteerInput": // sent with the next step
 		r.finish(a)
-		r.spoken(a, r.put(u, a, when, foreign.Line{Type: "user", Turn: foreign.TurnQueued, Message: &foreign.Message{Content: blocks(partsOf(p.Input))}}))
+		r.spoken(a, r.put(u, a, when, foreign.Line{Type: "user", Turn: foreign.TurnQueued, Message: foreign.Said(blocks(partsOf(p.Input))...)}))
 	case "StepBegin":
 		r.finish(a)
 		if a.typed != nil {
-			r.spoken(a, r.put(a.typed.unit, a, a.typed.when, foreign.Line{Type: "user", Message: &foreign.Message{Content: blocks(a.typed.parts)}}))
+			r.spoken(a, r.put(a.typed.unit, a, a.typed.when, foreign.Line{Type: "user", Message: foreign.Said(blocks(a.typed.parts)...)}))
 			a.typed = nil
 		}
 		a.step = &step{units: []foreign.Unit{u}, results: map[string]result{}}
@@ -269,7 +269,7 @@ func (r *reader) finish(a *agent) {
 	for _, b := range s.said {
 		if got, ok := s.results[b.ID]; ok && b.Type == "tool_use" {
 			delete(s.results, b.ID)
-			r.put(got.unit, a, got.when, foreign.Line{Type: "user", Message: &foreign.Message{Content: []foreign.Block{got.block}}})
+			r.put(got.unit, a, got.when, foreign.Line{Type: "user", Message: foreign.Said(got.block)})
 		}
 	}
 	for _, got := range s.results {
@@ -333,7 +333,7 @@ func (r *reader) compaction(u foreign.Unit, a *agent, when time.Time) {
 	if a.id == "" && len(r.summaries) > 0 {
 		summary, r.summaries = blocks(partsOf(r.summaries[0].Content)), r.summaries[1:]
 	}
-	uuid := r.put(u, a, when, foreign.Line{Type: "user", Summary: true, Message: &foreign.Message{Content: summary}})
+	uuid := r.put(u, a, when, foreign.Line{Type: "user", Summary: true, Message: foreign.Said(summary...)})
 	a.spoken = append([]string{uuid}, last...)
 }
 

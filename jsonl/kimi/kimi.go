@@ -19,7 +19,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
@@ -64,10 +63,8 @@ func Form() foreign.Form {
 }
 
 // looks recognises the first line, which Kimi Code's journals have with a time, or an event.
-func looks(h *foreign.Beginning) bool {
-	return slices.ContainsFunc(h.Values, func(v foreign.Value) bool {
-		return v.Fields["type"] == "metadata" && v.Has("protocol_version") && !v.Has("created_at") || v.Has("timestamp", "message.type") && v.Fields["message.payload"] == "{"
-	})
+func looks(v *foreign.Value) bool {
+	return v.Fields["type"] == "metadata" && v.Has("protocol_version") && !v.Has("created_at") || v.Has("timestamp", "message.type") && v.Fields["message.payload"] == "{"
 }
 
 // header is the first line, with what gather adds to it.

@@ -173,7 +173,7 @@ func (c *converter) user(k int) {
 		return
 	}
 	if m.flat != nil && m.flat.Type != "user" { // the client's own
-		l := foreign.Line{Type: "user", Meta: true, Time: foreign.Millis(m.Time.Created), Message: &foreign.Message{Content: blocks}}
+		l := foreign.Line{Type: "user", Meta: true, Time: foreign.Millis(m.Time.Created), Message: foreign.Said(blocks...)}
 		if m.flat.Type == typeSystem {
 			l = foreign.Line{Type: "attachment", Time: l.Time, Attachment: &foreign.Attachment{Type: typeSystem, Content: m.flat.Text}}
 		}
@@ -190,7 +190,7 @@ func (c *converter) user(k int) {
 	if turn != foreign.TurnQueued {
 		c.ran = false
 	}
-	c.put(k, m.unit, m.ID, foreign.Line{Type: "user", Time: foreign.Millis(m.Time.Created), Turn: turn, Message: &foreign.Message{Content: blocks}})
+	c.put(k, m.unit, m.ID, foreign.Line{Type: "user", Time: foreign.Millis(m.Time.Created), Turn: turn, Message: foreign.Said(blocks...)})
 }
 
 // picture is the block of a file that is sent as such.
@@ -328,7 +328,7 @@ func (c *converter) step(k, n int, steps []step) {
 				results = append(results, func() {
 					c.put(k, p.unit, p.ID, foreign.Line{
 						Type: "user", Time: foreign.Millis(max(now, p.State.Time.End)),
-						Message: &foreign.Message{Content: []foreign.Block{foreign.Result(call, content, failed)}},
+						Message: foreign.Said(foreign.Result(call, content, failed)),
 					})
 				})
 			}
@@ -435,7 +435,7 @@ func (c *converter) compaction(k, s int) {
 	c.line(m.unit, m.ID, foreign.Line{Type: "system", Subtype: "compact_boundary", Time: foreign.Millis(m.Time.Created), Compact: meta})
 	if s != k {
 		c.line(m.unit, m.ID+"-asks", foreign.Line{
-			Type: "user", Time: foreign.Millis(m.Time.Created), Meta: true, Message: &foreign.Message{Content: []foreign.Block{foreign.Text(compactionText)}},
+			Type: "user", Time: foreign.Millis(m.Time.Created), Meta: true, Message: foreign.Said(foreign.Text(compactionText)),
 		})
 	}
 	var texts []string

@@ -253,7 +253,7 @@ func (c *converter) flat(k int) {
 			blocks = f.Native.blocks()
 		}
 		c.line(m.unit, m.ID+"-summary", foreign.Line{
-			Type: "user", Time: foreign.Millis(cmp.Or(m.Time.Completed, m.Time.Created)), Summary: true, Message: &foreign.Message{Content: blocks},
+			Type: "user", Time: foreign.Millis(cmp.Or(m.Time.Completed, m.Time.Created)), Summary: true, Message: foreign.Said(blocks...),
 		})
 	}
 }

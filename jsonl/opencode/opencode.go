@@ -9,7 +9,6 @@ import (
 	_ "embed"
 	"errors"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/database"
@@ -33,17 +32,15 @@ func Form() foreign.Form {
 
 // Kilo is the form of Kilo's sessions since 7.2.21: OpenCode's, with versions of its own.
 func Kilo() foreign.Form {
-	return form("kilo", "Kilo", "kilo/storage/session", func(h *foreign.Beginning) bool {
-		return looks(h) && slices.ContainsFunc(h.Values, func(v foreign.Value) bool {
-			return ofKilo(v.Fields["info.version"]) || ofKilo(v.Fields["version"])
-		})
+	return form("kilo", "Kilo", "kilo/storage/session", func(v *foreign.Value) bool {
+		return looks(v) && (ofKilo(v.Fields["info.version"]) || ofKilo(v.Fields["version"]))
 	}, "kilo/kilo.db")
 }
 
 // ofKilo reports whether a version is Kilo's: OpenCode's are far below.
 func ofKilo(version string) bool { return foreign.Since(version, 7) }
 
-func form(name, client, folder string, looks func(*foreign.Beginning) bool, databases ...string) foreign.Form {
+func form(name, client, folder string, looks func(*foreign.Value) bool, databases ...string) foreign.Form {
 	return foreign.Form{
 		Name: name, Client: client, Looks: looks, Convert: convert, Gather: gather, Files: files, Words: words,
 		Declared: foreign.Declared{
@@ -79,18 +76,9 @@ func form(name, client, folder string, looks func(*foreign.Beginning) bool, data
 }
 
 // looks recognises a document, a line of the early form, or the file of a session in the storage folder.
-func looks(h *foreign.Beginning) bool {
-	for i := range h.Values {
-		v := &h.Values[i]
-		switch {
-		case v.Kind != '{':
-		case v.Fields["info"] == "{" && (v.Fields["messages"] == "[" || v.Fields["parts"] == "[" && v.Has("info.role") || isSession(v, "info.")):
-			return true
-		case isSession(v, ""):
-			return true
-		}
-	}
-	return false
+func looks(v *foreign.Value) bool {
+	return v.Kind == '{' && (isSession(v, "") ||
+		v.Fields["info"] == "{" && (v.Fields["messages"] == "[" || v.Fields["parts"] == "[" && v.Has("info.role") || isSession(v, "info.")))
 }
 
 // isSession reports whether the members below a path are those of a session's info.

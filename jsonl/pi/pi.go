@@ -47,17 +47,12 @@ func Form() foreign.Form {
 	}
 }
 
-func looks(h *foreign.Beginning) bool {
-	for i := range h.Values {
-		v := &h.Values[i]
-		switch v.Fields["type"] {
-		case "session":
-			return v.Has("id", "timestamp") && (v.Has("cwd") || v.Has("version"))
-		case "message":
-			if v.Has("message.role", "timestamp") {
-				return true // the first line is lost
-			}
-		}
+func looks(v *foreign.Value) bool {
+	switch v.Fields["type"] {
+	case "session":
+		return v.Has("id", "timestamp") && (v.Has("cwd") || v.Has("version"))
+	case "message": // the first line is lost
+		return v.Has("message.role", "timestamp")
 	}
 	return false
 }
@@ -367,7 +362,7 @@ func (r *reader) put(e *entry) {
 // note puts a message for the model that no person typed.
 func (r *reader) note(e *entry, content ...foreign.Block) {
 	l := r.line(e, "user")
-	l.Meta, l.Message = true, &foreign.Message{Content: content}
+	l.Meta, l.Message = true, foreign.Said(content...)
 	e.at = r.Put(e.unit, l)
 }
 
@@ -385,14 +380,14 @@ func (r *reader) message(e *entry) {
 	switch m.Role {
 	case "user":
 		l = r.line(e, "user")
-		l.Message = &foreign.Message{Content: blocks(m.Content)}
+		l.Message = foreign.Said(blocks(m.Content)...)
 	case "toolResult":
 		l = r.line(e, "user")
 		var content any = blocks(m.Content)
 		if len(content.([]foreign.Block)) == 0 {
 			content = ""
 		}
-		l.Message = &foreign.Message{Content: []foreign.Block{foreign.Result(m.ToolCallID, content, m.IsError)}}
+		l.Message = foreign.Said(foreign.Result(m.ToolCallID, content, m.IsError))
 	case "assistant":
 		l = r.line(e, "assistant")
 		l.Request, r.model = cmp.Or(m.ResponseID, e.request()), cmp.Or(m.Model, r.model)
@@ -447,7 +442,7 @@ func (r *reader) compaction(e *entry) {
 	if e.ID != "" {
 		s.UUID = e.uuid()
 	}
-	s.Message = &foreign.Message{Content: []foreign.Block{foreign.Text(summaryPrefix + e.Summary + summarySuffix)}}
+	s.Message = foreign.Said(foreign.Text(summaryPrefix + e.Summary + summarySuffix))
 	e.at = r.Put(e.unit, s)
 }
 

@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -52,10 +51,8 @@ func Form() foreign.Form {
 }
 
 // looks recognises a line with both a place in a tree and parts.
-func looks(h *foreign.Beginning) bool {
-	return slices.ContainsFunc(h.Values, func(v foreign.Value) bool {
-		return v.Has("uuid", "sessionId") && v.Fields["message.parts"] == "[" && !v.Has("message.content")
-	})
+func looks(v *foreign.Value) bool {
+	return v.Has("uuid", "sessionId") && v.Fields["message.parts"] == "[" && !v.Has("message.content")
 }
 
 // record is a line.
@@ -225,7 +222,7 @@ func (r *reader) put(u foreign.Unit, rec *record, l foreign.Line) {
 // message puts a prompt, a response or results.
 func (r *reader) message(u foreign.Unit, rec *record) {
 	blocks := rec.Message.blocks(rec.Call.Status)
-	l := foreign.Line{Type: "user", Message: &foreign.Message{Content: blocks}}
+	l := foreign.Line{Type: "user", Message: foreign.Said(blocks...)}
 	if rec.Type == "assistant" {
 		use := rec.Usage.recorded()
 		if use == nil && len(blocks) == 0 {
@@ -326,6 +323,7 @@ func (r *reader) compression(u foreign.Unit, rec *record) {
 		if !kept[uuid] {
 			kept[uuid] = true
 			compact.Order = append(compact.Order, uuid)
+			compact.Preserved.UUIDs = append(compact.Preserved.UUIDs, uuid)
 		}
 	}
 	for i := range rec.Payload.History {
@@ -342,24 +340,18 @@ func (r *reader) compression(u foreign.Unit, rec *record) {
 				results = append(results, r.said[resultOf+b.ID])
 			}
 			if keep(at); !known && !ok {
-				keep(l.UUID)
+				if l.Message.Content == nil {
+					compact.Order = append(compact.Order, l.UUID)
+				}
 				l.Message.Content = append(l.Message.Content, b)
 			}
 		}
-		if len(l.Message.Content) > 0 {
+		if l.Message.Content != nil {
 			written = append(written, l)
 		}
 	}
 	for _, uuid := range results {
 		keep(uuid)
-	}
-	for _, l := range written {
-		kept[l.UUID] = false
-	}
-	for _, uuid := range compact.Order {
-		if kept[uuid] {
-			compact.Preserved.UUIDs = append(compact.Preserved.UUIDs, uuid)
-		}
 	}
 	r.put(u, rec, foreign.Line{UUID: rec.UUID, Parent: r.parent(rec), Type: "system", Subtype: "compact_boundary", Compact: compact})
 	for _, l := range written {

@@ -269,7 +269,7 @@ func (r *reader) bill() {
 
 // put puts message i.
 func (r *reader) put(i int, m *row) {
-	l := foreign.Line{Type: "user", UUID: m.key(), Time: m.time(), Agent: r.agent, Sidechain: r.agent != "", Message: &foreign.Message{Content: m.blocks}}
+	l := foreign.Line{Type: "user", UUID: m.key(), Time: m.time(), Agent: r.agent, Sidechain: r.agent != "", Message: foreign.Said(m.blocks...)}
 	said := ""
 	if len(m.blocks) > 0 && m.blocks[0].Text != nil {
 		said = *m.blocks[0].Text

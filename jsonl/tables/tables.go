@@ -12,7 +12,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -86,9 +85,7 @@ func (c client) declared() foreign.Declared {
 func (c client) form(store foreign.Store, tools map[string]string) foreign.Form {
 	return foreign.Form{
 		Name: c.name, Client: c.title, Store: store, Tools: tools, Words: words, Declared: c.declared(), Convert: convert,
-		Looks: func(h *foreign.Beginning) bool {
-			return slices.ContainsFunc(h.Values, func(v foreign.Value) bool { return v.Fields["row"] == c.name })
-		},
+		Looks:    func(v *foreign.Value) bool { return v.Fields["row"] == c.name },
 		Database: &foreign.Database{Is: c.is, List: c.list, Children: children, Document: c.document},
 	}
 }
