@@ -21,7 +21,7 @@ type diffOptions struct {
 	From    string `flag:"from" usage:"compare with the same policy's view at request <N>"`
 	Stat    bool   `flag:"stat" usage:"totals only"`
 	Full    bool   `flag:"full" usage:"show long texts in full"`
-	Line    int    `flag:"line" usage:"only the message of line <N> of the file, with its text where nothing changed, too"`
+	Line    int    `flag:"line" usage:"only the message of line <N> of the file, with its text where nothing changed, too"` // 0: all messages
 }
 
 func newDiff(sys *system) *cobra.Command {

@@ -34,7 +34,7 @@ import (
 
 func newExplore(sys *system) *cobra.Command {
 	o := &replayOptions{}
-	o.Policy = recordedTrack
+	o.Policy = preset.Recorded
 	prices := newPriceOptions(sys)
 	cmd := command(&cobra.Command{
 		SuggestFor: []string{"tui", "browse", "open", "ui"},
@@ -120,7 +120,7 @@ func newExplorer(sys *system, o *replayOptions, now time.Time) (*explorer, *expl
 	if _, err := choosePolicy(sys, o, e.unsaid); err != nil {
 		return nil, nil, err
 	}
-	list := []string{o.Policy, recordedTrack, "none"}
+	list := []string{o.Policy, preset.Recorded, "none"}
 	for _, product := range sys.presets.Products() {
 		list = append(list, product)
 		for _, r := range slices.Backward(sys.presets.Releases(product)) {
@@ -263,7 +263,7 @@ func (e *explorer) open(ctx context.Context, i *report.SessionItem, step explore
 	if err != nil {
 		return nil, pathError(i.Path, err)
 	}
-	c := agentConversation{input: i.Path, main: true, file: f, conv: f.Main, limit: e.sys.limits}
+	c := agentConversation{sys: e.sys, input: i.Path, main: true, file: f, conv: f.Main}
 	for _, s := range f.Sidechains {
 		if s.Agent == i.ID {
 			c.main, c.conv = false, s

@@ -16,6 +16,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ctxkit/ctxkit/cmd/internal/explore"
+	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/report"
 	"github.com/ctxkit/ctxkit/report/golden"
 )
@@ -52,7 +53,7 @@ func explored(t testing.TB, dir string, inputs ...string) *driver {
 	if err := newPriceOptions(sys).check(); err != nil {
 		t.Fatal(err)
 	}
-	o := &replayOptions{Inputs: inputs, policyOptions: policyOptions{Policy: recordedTrack}}
+	o := &replayOptions{Inputs: inputs, policyOptions: policyOptions{Policy: preset.Recorded}}
 	_, src, err := newExplorer(sys, o, time.Date(2026, 1, 20, 12, 0, 0, 0, time.UTC))
 	if err != nil {
 		t.Fatal(err)

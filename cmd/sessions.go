@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/memo"
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/report"
@@ -33,7 +35,8 @@ type sessionList struct {
 	items   []report.SessionItem
 	shown   int         // number of them that are read
 	fail    func(error) // takes what cannot be read
-	refused int         // inputs of those
+	warn    func(...session.Warning)
+	refused int // inputs of those
 }
 
 // list finds the sessions and reads the size and cost of those that are shown, up to most in a table.
@@ -49,7 +52,7 @@ func (o *sessionsOptions) list(sys *system, most int, find func(msgs *messages, 
 		return nil, err
 	}
 	msgs := o.messages(sys)
-	l := &sessionList{now: now, fail: msgs.unread}
+	l := &sessionList{now: now, fail: msgs.unread, warn: msgs.warn}
 	if len(o.Inputs) > 0 {
 		l.fail = func(err error) { l.refused++; msgs.fail(err) }
 	}
@@ -60,6 +63,9 @@ func (o *sessionsOptions) list(sys *system, most int, find func(msgs *messages, 
 	l.shown = len(list)
 	if f := report.Format(o.Format); !o.All && (f == report.FormatTable || f == report.FormatMarkdown) {
 		l.shown = most // what is not shown need not be read
+	}
+	for _, i := range list[:min(l.shown, len(list))] {
+		msgs.warn(sys.unread(preset.Client{Product: cmp.Or(i.Product, session.Product), Version: i.Version})...)
 	}
 	l.items, err = o.items(list, l.shown, func(items []report.SessionItem) error { return readGlances(sys, items, o.Jobs, o.Quiet, l.fail) })
 	return l, err
@@ -145,7 +151,7 @@ func readGlances(sys *system, list []report.SessionItem, jobs int, quiet bool, f
 // keptGlance is readGlance, from the table where the session's files have not changed since.
 func keptGlance(known *memo.Folder[replay.Glance], i *session.FileInfo, table *price.Table) (*replay.Glance, error) {
 	if known == nil {
-		return readGlance(i.Path, table)
+		return readGlance(i, table)
 	}
 	files := session.FilesOf(i.Path)
 	if _, _, ok := session.InDatabase(i.Path); !ok {
@@ -155,7 +161,7 @@ func keptGlance(known *memo.Folder[replay.Glance], i *session.FileInfo, table *p
 	}
 	stamp, err := memo.StampFiles(files...)
 	if err != nil {
-		return readGlance(i.Path, table) // which says what is wrong
+		return readGlance(i, table) // which says what is wrong
 	}
 	name := filepath.Base(i.Path)
 	if g, ok := known.Get(name, stamp); ok {
@@ -164,7 +170,7 @@ func keptGlance(known *memo.Folder[replay.Glance], i *session.FileInfo, table *p
 		}
 		return &g, nil
 	}
-	g, err := readGlance(i.Path, table)
+	g, err := readGlance(i, table)
 	if err == nil {
 		known.Put(name, stamp, *g)
 	}
@@ -172,8 +178,9 @@ func keptGlance(known *memo.Folder[replay.Glance], i *session.FileInfo, table *p
 }
 
 // readGlance reads a session with its subagents.
-func readGlance(path string, table *price.Table) (*replay.Glance, error) {
-	convs, err := load(&system{}, path, inputOptions{Agent: "all"}, 1, func(...session.Warning) {})
+func readGlance(i *session.FileInfo, table *price.Table) (*replay.Glance, error) {
+	sys := &system{infos: map[string]*session.FileInfo{i.Path: i}}
+	convs, err := load(sys, i.Path, inputOptions{Agent: "all"}, 1, func(...session.Warning) {})
 	if err != nil {
 		return nil, err
 	}

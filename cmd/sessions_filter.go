@@ -97,7 +97,7 @@ func agents() []string {
 	for _, f := range session.Forms() {
 		list = append(list, f.Name)
 	}
-	return list
+	return slices.Compact(list)
 }
 
 func (o *sessionFilter) check() (err error) {

@@ -28,8 +28,8 @@ type viewOptions struct {
 	As      string `flag:"as" usage:"which <VIEW>: transcript, raw, model, payload, scrollback, session or summary-request" default:"model"`
 	At      string `flag:"at" usage:"which request: <N>, last, peak, end or event:K" values:"last,peak,end"` // "": last, or end for the views of the whole session
 	Full    bool   `flag:"full" usage:"show long texts in full"`
-	Classes bool   `flag:"classes" usage:"say of each tool result of the model and payload views whether it is fresh, frozen or must_reapply (JSON: results)"`
 	Find    string `flag:"find" usage:"list the blocks of the session that contain <TEXT>, in any case, those that the policy made too"`
+	Classes bool   `flag:"classes" usage:"say of each tool result of the model and payload views whether it is fresh, frozen or must_reapply (JSON: results)"`
 }
 
 // The views.
