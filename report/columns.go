@@ -356,7 +356,7 @@ type stepCells struct {
 	What    any `col:"what happened" about:"events, cache misses" fit:"cut" min:"12"`
 }
 type blockCells struct {
-	What   any `col:"what" about:"what the block is" fit:"cut" min:"12"`
+	What   any `col:"what" of:"About" about:"what the block is" fit:"cut" min:"12"`
 	Line   any `col:"line" about:"line of the session's file; none: the policy made the block" drop:"2"`
 	Raw    any `col:"raw" of:"Raw" about:"tokens as recorded" drop:"1"`
 	Mark   any `col:"≠" about:"the policies send different blocks"`

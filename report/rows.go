@@ -102,7 +102,7 @@ func ContentRows(list []ContentRow, left string) *RowList {
 		if left != "" {
 			r.Mark, r.Second, r.Tokens = either(x.Differs(), "≠", ""), blockState(x, &x.Left), x.Left.Tokens
 		}
-		r.What, r.Line, r.First = x.About, number(phraseIf(x.Line > 0, "%v", x.Line)), blockState(x, &x.Right)
+		r.Line, r.First = number(phraseIf(x.Line > 0, "%v", x.Line)), blockState(x, &x.Right)
 		return none
 	}))
 }
