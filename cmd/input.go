@@ -354,9 +354,9 @@ type conversations struct {
 
 type agentConversation struct {
 	sys   *system
-	agent string // id, where the conversation does not hold it itself
-	input string // what it was read from, or is next to
-	main  bool   // it is the input's main conversation
+	of    session.Subagent // whose transcript has the conversation; zero: another file
+	input string           // what it was read from, or is next to
+	main  bool             // it is the input's main conversation
 	file  *session.File
 	conv  *session.Conversation
 	rec   *replay.Record // nil until the conversation is worked on
@@ -382,7 +382,7 @@ func (c *agentConversation) subagents() int {
 }
 
 // name is the id of the conversation's agent; "" for a main conversation.
-func (c *agentConversation) name() string { return cmp.Or(c.conv.Agent, c.agent) }
+func (c *agentConversation) name() string { return cmp.Or(c.conv.Agent, c.of.ID) }
 
 func (c *conversations) close() {
 	for _, f := range c.files {
@@ -400,9 +400,9 @@ func (c *conversations) stopped() error {
 	return nil
 }
 
-func (c *conversations) add(agent string, main bool, list ...*session.Conversation) {
+func (c *conversations) add(of session.Subagent, main bool, list ...*session.Conversation) {
 	for _, conv := range list {
-		c.list = append(c.list, agentConversation{sys: c.sys, agent: agent, input: c.path, main: main, file: c.files[len(c.files)-1], conv: conv})
+		c.list = append(c.list, agentConversation{sys: c.sys, of: of, input: c.path, main: main, file: c.files[len(c.files)-1], conv: conv})
 	}
 }
 
@@ -420,7 +420,7 @@ func load(sys *system, path string, o inputOptions, jobs int, warn func(...sessi
 	}
 	c := &conversations{sys: sys, path: path, files: []*session.File{f}}
 	if o.Agent == "main" || o.Agent == "all" {
-		c.add("", true, f.Main)
+		c.add(session.Subagent{}, true, f.Main)
 	}
 	if o.Agent != "main" {
 		if err := c.subagents(o.Agent, jobs, warn); err != nil {
@@ -452,7 +452,7 @@ func (c *conversations) addSubagents(name string, jobs int, warn func(...session
 	for _, s := range c.files[0].Sidechains {
 		known = append(known, s.Agent)
 		if wanted(s.Agent) {
-			c.add("", false, s)
+			c.add(session.Subagent{}, false, s)
 		}
 	}
 	var agents []session.Subagent
@@ -474,7 +474,7 @@ func (c *conversations) addSubagents(name string, jobs int, warn func(...session
 			return known, pathError(a.Path, err)
 		}
 		c.files = append(c.files, sub)
-		c.add(a.ID, false, sub.Conversations()...)
+		c.add(a, false, sub.Conversations()...)
 	}
 	return known, nil
 }

@@ -91,16 +91,6 @@ func (r *replays) stats(c agentConversation, pol *policy.Policy, at string, warn
 
 // agentStats counts the transcripts of a main conversation's subagents.
 func (r *replays) agentStats(c agentConversation, warn func(...session.Warning)) (list []stats.Agent, err error) {
-	about := map[string]session.Subagent{}
-	if c.input != "-" {
-		known, _, err := c.sys.subagents(c.input) // its warnings come with the transcripts
-		if err != nil {
-			return nil, err
-		}
-		for _, a := range known {
-			about[a.ID] = a
-		}
-	}
 	if r.o.Agent == "main" {
 		warn = func(...session.Warning) {} // they came with the bill
 	}
@@ -111,7 +101,7 @@ func (r *replays) agentStats(c agentConversation, warn func(...session.Warning))
 		if err != nil {
 			return nil, err
 		}
-		one, err := stats.NewAgent(rec, about[sub.agent], r.sys.table)
+		one, err := stats.NewAgent(rec, sub.of, r.sys.table)
 		if err != nil {
 			return nil, err
 		}

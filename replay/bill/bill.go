@@ -177,7 +177,7 @@ func (b *Bill) tally() {
 		b.Requests += c.Requests
 		b.Without += c.Without
 		b.Unbilled += c.Compactions
-		b.Partial.add(c.Partial)
+		price.AddUp(&b.Partial, &c.Partial)
 		for j := range c.Parts {
 			p := &c.Parts[j]
 			b.Add(p.Sum)
@@ -229,12 +229,6 @@ func addTo[K comparable](sums map[K]Sum, key K, one Sum) {
 	sums[key] = sum
 }
 
-func (p *Partial) add(o Partial) {
-	p.Calls += o.Calls
-	p.Tokens += o.Tokens
-	p.CostUSD.Add(o.CostUSD)
-}
-
 // Ledger adds up bills over distinct calls.
 type Ledger struct {
 	sum Bill
@@ -251,7 +245,7 @@ func (l *Ledger) Add(b *Bill) {
 	}
 	s := &l.sum
 	s.Agents += b.Agents
-	s.Copies.add(b.Copies)
+	price.AddUp(&s.Copies, &b.Copies)
 	of := l.statements(b)
 	for _, c := range b.List {
 		i, known := l.at[c.Key]
@@ -265,7 +259,7 @@ func (l *Ledger) Add(b *Bill) {
 			c, s.List[i] = s.List[i], c
 		}
 		s.List[i].Agent = s.List[i].Agent && c.Agent // a subagent may begin with a copy of the conversation
-		s.Copies.add(Copies{1, c.USD("")})
+		price.AddUp(&s.Copies, &Copies{1, c.USD("")})
 	}
 }
 
@@ -298,11 +292,6 @@ func (l *Ledger) Bill() *Bill {
 	b := l.sum
 	b.tally()
 	return &b
-}
-
-func (c *Copies) add(o Copies) {
-	c.Calls += o.Calls
-	c.CostUSD.Add(o.CostUSD)
 }
 
 // knowsMore reports whether c says more of a call than another record of it.
