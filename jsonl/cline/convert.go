@@ -82,7 +82,7 @@ func (a *asked) usage(client string) *foreign.Usage {
 
 // task is a document of gather.
 type task struct {
-	out      *foreign.Writer
+	*foreign.Writer
 	client   string
 	id       string
 	messages []*message
@@ -100,7 +100,7 @@ type line struct {
 
 func convert(in io.Reader, out *foreign.Writer) error {
 	text, err := out.Limits.ReadDocument(in)
-	t := &task{out: out, of: map[int]*asked{}}
+	t := &task{Writer: out, of: map[int]*asked{}}
 	if e := t.read(text); err == nil {
 		err = e
 	}
@@ -123,8 +123,8 @@ func (t *task) read(text []byte) (err error) {
 		switch name {
 		case "history[]":
 			m := &message{line: line}
-			m.unit = t.out.Unit(m.line)
-			t.out.Decode(value, m.line, m)
+			m.unit = t.Unit(m.line)
+			t.Decode(value, m.line, m)
 			t.messages = append(t.messages, m)
 		case "history":
 			var history struct{ Version any }
@@ -141,9 +141,9 @@ func (t *task) read(text []byte) (err error) {
 	switch {
 	case fault == "":
 	case in == "ui":
-		t.out.Warn(0, "unreadable-metadata", "%s is damaged: what it says of later requests is not known", windowName)
+		t.Warn(0, "unreadable-metadata", "%s is damaged: what it says of later requests is not known", windowName)
 	default:
-		t.out.Warn(line, "reading-stopped", "the history ends here, or is damaged: what is before it is used")
+		t.Warn(line, "reading-stopped", "the history ends here, or is damaged: what is before it is used")
 	}
 	return err
 }
@@ -227,11 +227,11 @@ func (t *task) put() {
 			}
 		}
 	}
-	t.out.Begin(s)
+	t.Begin(s)
 	var deleted *[2]int
-	put := func(i int, l foreign.Line) { t.live = append(t.live, line{i, t.out.Put(t.messages[i].unit, l)}) }
+	put := func(i int, l foreign.Line) { t.live = append(t.live, line{i, t.Put(t.messages[i].unit, l)}) }
 	for i, m := range t.messages {
-		if t.out.Err() != nil {
+		if t.Err() != nil {
 			return
 		}
 		if a := t.nextAsked(i); a != nil && a.deleted != nil && (deleted == nil || *deleted != *a.deleted) {
@@ -245,9 +245,9 @@ func (t *task) put() {
 		}
 		switch {
 		case m.ReasoningClass == "reasoning":
-			t.out.Aside(m.unit, "reasoning of its own")
+			t.Aside(m.unit, "reasoning of its own")
 		case len(blocks) == 0:
-			t.out.Aside(m.unit, "a message without content")
+			t.Aside(m.unit, "a message without content")
 		case m.Summary || m.Mark:
 			t.summary(i, m, blocks)
 		case m.Role == "assistant":
@@ -269,7 +269,7 @@ func (t *task) put() {
 			}
 			put(i, foreign.Line{Type: "user", Time: when, Meta: i > 0 && !typed(blocks), Message: &foreign.Message{Content: blocks}})
 		default:
-			t.out.Aside(m.unit, "a message of an unknown role")
+			t.Aside(m.unit, "a message of an unknown role")
 		}
 	}
 }
@@ -291,7 +291,7 @@ func (t *task) compact(i int, u foreign.Unit, trigger string, gone func(k int) b
 	}
 	c := &foreign.Compact{Trigger: trigger}
 	if t.steps -= int64(before); t.steps < 0 {
-		t.out.Warn(t.messages[i].line, "unreadable-metadata", foreign.KeptTooMuch)
+		t.Warn(t.messages[i].line, "unreadable-metadata", foreign.KeptTooMuch)
 		t.live = nil
 	}
 	if len(t.live) > 0 {
@@ -300,7 +300,7 @@ func (t *task) compact(i int, u foreign.Unit, trigger string, gone func(k int) b
 			c.Preserved.UUIDs = append(c.Preserved.UUIDs, l.uuid)
 		}
 	}
-	t.out.Put(u, foreign.Line{Type: "system", Subtype: "compact_boundary", Time: foreign.Millis(t.messages[i].Time), Compact: c})
+	t.Put(u, foreign.Line{Type: "system", Subtype: "compact_boundary", Time: foreign.Millis(t.messages[i].Time), Compact: c})
 	return true
 }
 
@@ -317,7 +317,7 @@ func (t *task) summary(i int, m *message, blocks []foreign.Block) {
 	}
 	if t.compact(i, m.unit, "unknown", gone) {
 		l := foreign.Line{Type: "user", Time: foreign.Millis(m.Time), Summary: true, Message: &foreign.Message{Content: blocks}}
-		t.live = append(t.live, line{i, t.out.Put(m.unit, l)})
+		t.live = append(t.live, line{i, t.Put(m.unit, l)})
 	}
 }
 

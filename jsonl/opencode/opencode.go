@@ -102,7 +102,7 @@ func isSession(v *foreign.Value, path string) bool {
 // convert reads a session.
 func convert(in io.Reader, w *foreign.Writer) error {
 	text, err := w.Limits.ReadDocument(in)
-	d := document{text: text, w: w, line: 1}
+	d := document{text: text, Writer: w, line: 1}
 	d.read()
 	c := converter{document: &d}
 	if d.order(); d.info != nil || len(d.messages) > 0 {

@@ -143,7 +143,7 @@ func (u *usage) recorded() *foreign.Usage {
 
 // reader converts one session.
 type reader struct {
-	out   *foreign.Writer
+	*foreign.Writer
 	begun bool
 	about foreign.Session
 	above map[string]string // uuid -> that of the line in the conversation that it hangs on, where it is none itself
@@ -152,7 +152,7 @@ type reader struct {
 }
 
 func convert(in io.Reader, out *foreign.Writer) error {
-	r := &reader{out: out, above: map[string]string{}, said: map[string]string{}}
+	r := &reader{Writer: out, above: map[string]string{}, said: map[string]string{}}
 	return out.Lines(in, r.line)
 }
 
@@ -163,7 +163,7 @@ func (r *reader) begin(rec *record) {
 			r.about = foreign.Session{Version: rec.Version, ID: rec.SessionID, CWD: rec.CWD}
 		}
 		r.begun, r.about.Window = true, max(rec.Window, r.about.Window)
-		r.out.Begin(r.about)
+		r.Begin(r.about)
 	}
 }
 
@@ -177,25 +177,25 @@ func (r *reader) parent(rec *record) string {
 
 func (r *reader) line(u foreign.Unit, e *jsonl.Entry) {
 	var rec record
-	r.out.Decode(e.Raw, e.Line, &rec)
+	r.Decode(e.Raw, e.Line, &rec)
 	r.begin(&rec)
 	switch {
 	case rec.Type == "system" && rec.Subtype == "chat_compression":
 		r.compression(u, &rec)
 		return
 	case rec.Type == "system" && rec.Payload.Title != "":
-		r.out.Put(u, foreign.Line{Type: "ai-title", Title: rec.Payload.Title})
+		r.Put(u, foreign.Line{Type: "ai-title", Title: rec.Payload.Title})
 	case rec.Type == "system":
 		if rec.Subtype == "slash_command" && strings.HasPrefix(rec.Payload.Command, "/compress") {
 			r.asked = true
 		}
-		r.out.Aside(u, "not sent: "+strings.TrimSpace("system "+rec.Subtype))
+		r.Aside(u, "not sent: "+strings.TrimSpace("system "+rec.Subtype))
 	case rec.Type != "user" && rec.Type != "assistant" && rec.Type != "tool_result":
-		r.out.Aside(u, "unknown type")
+		r.Aside(u, "unknown type")
 	case rec.Message == nil:
-		r.out.Aside(u, "a message without content")
+		r.Aside(u, "a message without content")
 	case rec.Subtype == "realtime_message" || rec.Subtype == "code_mode_tool_result":
-		r.out.Aside(u, "not sent: "+rec.Subtype)
+		r.Aside(u, "not sent: "+rec.Subtype)
 	default:
 		r.message(u, &rec)
 		return
@@ -207,7 +207,7 @@ func (r *reader) line(u foreign.Unit, e *jsonl.Entry) {
 func (r *reader) put(u foreign.Unit, rec *record, l foreign.Line) {
 	l.Root, l.Time = l.Parent == "", rec.Time
 	l.Agent, l.Sidechain = rec.Agent, rec.Sidechain
-	r.out.Put(u, l)
+	r.Put(u, l)
 }
 
 // message puts a prompt, a response or results.
@@ -217,14 +217,14 @@ func (r *reader) message(u foreign.Unit, rec *record) {
 	if rec.Type == "assistant" {
 		use := rec.Usage.recorded()
 		if use == nil && len(blocks) == 0 {
-			r.out.Aside(u, "a message without content")
+			r.Aside(u, "a message without content")
 			r.above[rec.UUID] = r.parent(rec)
 			return
 		}
 		l.Type, l.NoRequest = "assistant", rec.Fork.SessionID != ""
 		l.Message = foreign.Response(rec.UUID, rec.Model, blocks, use)
 	} else if len(blocks) == 0 {
-		r.out.Aside(u, "a message without content")
+		r.Aside(u, "a message without content")
 		r.above[rec.UUID] = r.parent(rec)
 		return
 	}
@@ -318,5 +318,5 @@ func (r *reader) compression(u foreign.Unit, rec *record) {
 	}
 	r.put(u, rec, foreign.Line{UUID: rec.UUID, Parent: r.parent(rec), Type: "system", Subtype: "compact_boundary", Compact: compact})
 	r.put(u, rec, foreign.Line{Parent: rec.UUID, Type: "user", Summary: true, Message: &foreign.Message{Content: summary}})
-	r.above[rec.UUID], r.asked = r.out.Last(), false
+	r.above[rec.UUID], r.asked = r.Last(), false
 }
