@@ -235,6 +235,11 @@ func (s *opened) viewRequest(o *viewOptions) error {
 		return err
 	}
 	v.Body.Drop(q.Without)
+	unmarked := 0
+	if q.Call.Prefix == "session" { // which is cached up to the prompt (requests of Claude Code 2.1.100 to 2.1.332)
+		unmarked = 1
+	}
+	v.Body.Mark(q.View, s.pol, unmarked)
 	v.Body.System = q.System
 	v.Body.Model, v.Body.MaxTokens = s.conv.rec.ModelAt(s.opt, n)
 	if q.Output > 0 {

@@ -17,17 +17,7 @@ func Payload(v *view.View, pol *policy.Policy) (*Body, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.Automatic = pol.Cache.Breakpoints == policy.BreakpointsAutomatic
-	if pol.Cache.TTL == longTTL {
-		b.TTL = longTTL
-	}
-	n := len(b.Messages)
-	if last := n - 1; last > 0 && b.Messages[last].Role == session.System && !session.FrameOf(sender(v)).MarksSystem {
-		n = last
-	}
-	for _, m := range breakpoints(pol.Cache.Marks(v.Conversation().Product, sender(v)), n) {
-		b.Messages[m].mark(b.TTL)
-	}
+	b.Mark(v, pol, 0)
 	b.cacheEdits(v)
 	if editsCache(v, pol) {
 		// An edit can only name what is before the last cached message.
@@ -40,6 +30,21 @@ func Payload(v *view.View, pol *policy.Policy) (*Body, error) {
 	}
 	b.Edits = serverEdits(pol)
 	return b, nil
+}
+
+// Mark puts the cache breakpoints of a policy into a body: as if the last unmarked messages were not in it.
+func (b *Body) Mark(v *view.View, pol *policy.Policy, unmarked int) {
+	b.Automatic = pol.Cache.Breakpoints == policy.BreakpointsAutomatic
+	if pol.Cache.TTL == longTTL {
+		b.TTL = longTTL
+	}
+	n := max(len(b.Messages)-unmarked, 0)
+	if last := n - 1; last > 0 && b.Messages[last].Role == session.System && !session.FrameOf(sender(v)).MarksSystem {
+		n = last
+	}
+	for _, m := range breakpoints(pol.Cache.Marks(v.Conversation().Product, sender(v)), n) {
+		b.Messages[m].mark(b.TTL)
+	}
 }
 
 // longTTL is the TTL that a request must name; five minutes are the default.
