@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -16,10 +17,11 @@ import (
 type diffOptions struct {
 	replayOptions
 	Against string // raw, or a policy
-	At      string
-	From    string
-	Stat    bool
-	Full    bool
+	At      string `flag:"at" usage:"which request: <N>, last, peak, end, event:K or all" default:"last" values:"last,peak,end,all"`
+	From    string `flag:"from" usage:"compare with the same policy's view at request <N>"`
+	Stat    bool   `flag:"stat" usage:"totals only"`
+	Full    bool   `flag:"full" usage:"show long texts in full"`
+	Line    int    `flag:"line" usage:"only the message of line <N> of the file, with its text where nothing changed, too"` // 0: all messages
 }
 
 func newDiff(sys *system) *cobra.Command {
@@ -38,15 +40,9 @@ changed, and the last, each diff in full; --stat prints sums only.`,
 		Example: `  ctxkit diff session.jsonl --policy opencode --stat
   ctxkit diff session.jsonl --policy opencode --against claude-code --at 200
   ctxkit diff session.jsonl --policy claude-code --from 131 --at 132`,
-	}, func() error { return runDiff(sys, o) }, o.shared(sys, o.with(report.DiffFormats, report.DiffTables...).worded())...)
-	f := cmd.Flags()
+	}, func() error { return runDiff(sys, o) }, append(o.shared(sys, o.with(report.DiffFormats, report.DiffTables...).worded()), own(o))...)
 	o.Against = rawSide
-	f.Var(&once{text: &o.Against}, "against", "the left side: raw, or another `POLICY`")
-	f.StringVar(&o.At, "at", "last", "which request: `N`, last, peak, end, event:K or all")
-	complete(cmd, "at", []string{"last", "peak", "end", atAll})
-	f.StringVar(&o.From, "from", "", "compare with the same policy's view at request `N`")
-	f.BoolVar(&o.Stat, "stat", false, "totals only")
-	f.BoolVar(&o.Full, "full", false, "show long texts in full")
+	cmd.Flags().Var(&once{text: &o.Against}, "against", "the left side: raw, or another `POLICY`")
 	o.compactAt(cmd)
 	return cmd
 }
@@ -149,6 +145,11 @@ func (d *differ) print(from, to int, left, right *view.View) error {
 	if err != nil {
 		return err
 	}
+	if d.o.Line != 0 {
+		if err := d.ofLine(found, left, right); err != nil {
+			return err
+		}
+	}
 	r := report.NewNamedDiff(d.conv.conv, found, found.Stat())
 	if from < to {
 		r.From = from
@@ -157,6 +158,37 @@ func (d *differ) print(from, to int, left, right *view.View) error {
 		r.Edits = diff.Edits(right, before)
 	}
 	return d.add(to, r)
+}
+
+// ofLine leaves the messages of one line of the file, each with its text: as the right side sends it, or the left, or as recorded.
+func (d *differ) ofLine(found *diff.Diff, left, right *view.View) error {
+	found.Messages = slices.DeleteFunc(found.Messages, func(m diff.MessageDiff) bool { return m.Line != d.o.Line })
+	if len(found.Messages) == 0 {
+		return fmt.Errorf("flag --line: line %d holds no message that was sent by then: ctxkit view --as transcript shows the lines", d.o.Line)
+	}
+	found.Before, found.After = 0, 0
+	for i := range found.Messages {
+		m := &found.Messages[i]
+		found.Before, found.After = found.Before+m.Left.Tokens, found.After+m.Right.Tokens
+		if m.Text != "" || len(m.Blocks) > 0 {
+			continue
+		}
+		v, read := right, diff.Text
+		if !right.Has(m.Item) {
+			v = left
+		}
+		if !v.Has(m.Item) {
+			read = (*view.View).Recorded
+		}
+		for b := range v.Blocks(m.Item) {
+			text, err := read(v, policy.BlockOf(m.Item, b))
+			if err != nil {
+				return err
+			}
+			m.Text += text + "\n"
+		}
+	}
+	return nil
 }
 
 // add prints a diff at a request.

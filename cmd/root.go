@@ -82,7 +82,7 @@ func ownPolicy(sys *system, args []string) string {
 	if product := oneClient(sys, args); len(sys.presets.Releases(product)) > 0 {
 		return product
 	}
-	return recordedTrack
+	return preset.Recorded
 }
 
 // oneClient is the product that recorded the sessions, Claude Code where there are several, or none is known.
@@ -119,9 +119,6 @@ func clientName(product string) string {
 	}
 	return product
 }
-
-// recordedTrack is the policy of commands that are given none: what the client really sent.
-const recordedTrack = "recorded"
 
 // leastID is how much of a session's id names it where a command is expected, characters.
 const leastID = 4
@@ -191,7 +188,7 @@ be asked of them. ctxkit demo replays one that is built in.`,
 		}
 		return unknownCommand(cmd, args[0])
 	}
-	root.PersistentFlags().BoolP("quiet", "q", false, quietUsage) // commands with warnings have their own
+	root.PersistentFlags().BoolP("quiet", "q", false, "no warnings and no progress on standard error") // commands with warnings have their own
 	root.PersistentFlags().BoolVar(&sys.uncached, noCache, false, "read every session file, and keep nothing of it for the next time")
 	root.PersistentFlags().BoolVar(&sys.programs.allowed, allowPrograms, false, "let the program stage of a policy start its program (docs/programs.md)")
 	root.PersistentFlags().Var(&limitFlag{&sys.limits}, limitName, limitUsage())

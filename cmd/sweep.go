@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
@@ -20,10 +21,9 @@ import (
 // sweepOptions are the options of `ctxkit sweep`.
 type sweepOptions struct {
 	replayOptions
-	Vary     []string
-	Samples  int
-	Seed     uint64
-	NoRegret bool
+	Vary    []string `flag:"vary" usage:"a parameter and its values: <STAGE.PARAM=VALUES> (repeatable)"`
+	Samples int      `flag:"samples" usage:"try <N> points of the grid, drawn at random, instead of all"`
+	Seed    uint64
 }
 
 func newSweep(sys *system) *cobra.Command {
@@ -55,12 +55,8 @@ points that are finished in the first.`,
   ctxkit sweep ~/.claude/projects --policy claude-code-2.1 \
       --vary window.buffer=5k..45k:10k \
       --vary microcompact_size.target=20000,40000 --format svg -o sweep.svg`,
-	}, func() error { return runSweep(sys, o) }, append(o.shared(sys, o.listing(report.SweepFormats, report.SweepTables...)), o.by(replay.CacheEqual))...)
-	f := cmd.Flags()
-	f.StringArrayVar(&o.Vary, "vary", nil, "a parameter and its values: `STAGE.PARAM=VALUES` (repeatable)")
-	f.IntVar(&o.Samples, "samples", 0, "try `N` points of the grid, drawn at random, instead of all")
-	f.Uint64Var(&o.Seed, "seed", 1, "random seed of --samples (`N`)")
-	o.noRegret(f, &o.NoRegret)
+	}, func() error { return runSweep(sys, o) }, append(o.shared(sys, o.listing(report.SweepFormats, report.SweepTables...)), o.by(replay.CacheEqual), own(o), own(&o.replayOptions, "no-regret"))...)
+	cmd.Flags().Uint64Var(&o.Seed, "seed", 1, "random seed of --samples (`N`)")
 	return cmd
 }
 
@@ -149,12 +145,14 @@ func (r *replays) sweep(o *sweepOptions) error {
 // grid holds the sessions that are finished or, without one, the first points of the first.
 func (r *replays) trySessions(plan *sweep.Plan, s *sweep.Grid) (failed, err error) {
 	loop := r.loop("swept")
-	loop.skipEmpty, loop.billed = true, true
+	opt := r.o.options()
+	loop.skipEmpty, loop.billed, loop.assumed = true, true, &opt
 	var converted []*replay.Conversion
 	type result struct {
 		*sweep.Swept
 		input string
-		err   error // of --vary: it ends the sweep
+		idle  []string // parameters that change nothing, and why
+		err   error    // of --vary: it ends the sweep
 	}
 	left := 0 // inputs that were not finished
 	failed, err = eachConversation(loop, func(c agentConversation) (one result, err error) {
@@ -171,12 +169,16 @@ func (r *replays) trySessions(plan *sweep.Plan, s *sweep.Grid) (failed, err erro
 		if err != nil {
 			return one, err
 		}
+		one.idle = plan.Idle(swept)
 		tried, err := r.tryPoints(plan, swept)
 		one.Session.Values = append(one.Session.Values, tried...)
 		return one, err
 	}, func(one result) error {
 		if one.err != nil {
 			return one.err
+		}
+		for _, text := range one.idle {
+			loop.warn(session.Warning{Message: text})
 		}
 		if part := len(one.Session.Values) <= len(plan.Points); part {
 			s.Interrupted = true
