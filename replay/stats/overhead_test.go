@@ -35,7 +35,7 @@ func TestOverhead(t *testing.T) {
 	}
 	tools := []string{`{"name":"Read","input_schema":{}}`, `{"name":"mcp__shop__stock","description":"` + strings.Repeat("how many ", 20) + `"}`, `{"type":"web_search"}`}
 	shape := fmt.Sprintf(`{"system":%s,"tools":[%s]}`, texts, strings.Join(tools, ","))
-	fewer := fmt.Sprintf(`{"system":%s,"tools":[%s]}`, texts, tools[0])
+	fewer := fmt.Sprintf(`{"system":%s,"tools":[%s,{"name":"Gone"}]}`, texts, tools[0])
 
 	var s transcript
 	s.prompt("go")
@@ -73,7 +73,7 @@ func TestOverhead(t *testing.T) {
 	slices.Sort(names)
 	want := []string{
 		"system Doing tasks 0/2", "system Environment environment 0/2", "system auto memory memory 0/2", "system identity 0/2", "system instructions 0/2",
-		"tool Read 1/2", "tool mcp__shop__stock shop 0/1", "tool web_search 0/1",
+		"tool Gone 0/1", "tool Read 1/2", "tool mcp__shop__stock shop 0/1", "tool web_search 0/1",
 	}
 	if !slices.Equal(names, want) {
 		t.Errorf("parts %q, want %q", names, want)
