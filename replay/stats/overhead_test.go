@@ -78,8 +78,11 @@ func TestOverhead(t *testing.T) {
 	if !slices.Equal(names, want) {
 		t.Errorf("parts %q, want %q", names, want)
 	}
-	if o.Parts[0].Name != "mcp__shop__stock" || o.Parts[1].Name != "web_search" || o.Parts[2].Name != "Read" {
+	if p := o.Parts; p[0].Name != "mcp__shop__stock" || p[1].Name != "web_search" || p[2].Name != "Gone" || p[3].Name != "Read" {
 		t.Errorf("tools that were never called do not stand first: %+v", o.Parts)
+	}
+	if gone := o.Parts[2]; gone.Tokens != 0 || gone.Sent == 0 {
+		t.Errorf("a tool that is gone has %d tokens, %d sent before", gone.Tokens, gone.Sent)
 	}
 	sent := len(body.System) + len(body.Tools) - len("[,][,,]") // without what stands between the parts
 	if bytes != o.Bytes || bytes != sent || tokens != o.Tokens {
