@@ -93,7 +93,7 @@ func (o *backtestOptions) scorePayloads(sys *system) error {
 		}
 		return len(s.Results)
 	}, func(failed error) error {
-		result := payloads.Sum(sessions)
+		result := payloads.Sum(sessions, list)
 		err := report.Payloads(j.out, result, o.report(sys))
 		if err != nil || failed != nil || !o.Strict {
 			return err

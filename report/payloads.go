@@ -45,6 +45,7 @@ func payloadsAnswer(r *payloads.PayloadScores) string {
 	for _, s := range r.Sessions {
 		unmatched += s.Unmatched
 	}
+	text += phraseIf(r.Unused > 0, " %v of the true requests %v not compared: no response of these conversations is to %v.", r.Unused, either(r.Unused == 1, "is", "are"), either(r.Unused == 1, "it", "them"))
 	text += phraseIf(unmatched > 0, " Of %v of the conversations it is not known how they were sent: they are not compared.", count(unmatched, "request"))
 	return text
 }

@@ -401,7 +401,7 @@ func statsCSV(list []*stats.SessionStats) *table {
 func overheadNote(o *stats.PromptOverhead) string {
 	n, tokens, sent := 0, 0, 0
 	for _, p := range o.Parts {
-		if p.Part == "tool" && p.Calls == 0 {
+		if p.Part == "tool" && p.Calls == 0 && p.Bytes > 0 {
 			n++
 			tokens += p.Tokens
 			sent += p.Sent

@@ -187,7 +187,10 @@ func TestScore(t *testing.T) {
 				t.Errorf("%s: request %d: %+v", name, c.Request, c.BodyComparison)
 			}
 		}
-		r := Sum([]*ConversationScore{s})
+		r := Sum([]*ConversationScore{s}, list)
+		if unused := len(list) - tt.matched; r.Unused != unused {
+			t.Errorf("%s: %d requests not compared, want %d", name, r.Unused, unused)
+		}
 		if m := r.Measures()[1]; m.Of != tt.matched || m.Percent() != 100 {
 			t.Errorf("%s: %+v", name, m)
 		}

@@ -54,6 +54,7 @@ type ComparedRequest struct {
 	Line    int   `json:"line"` // of its response
 	Track   Track `json:"track"`
 	BodyComparison
+	sent *TrueRequest // of a list
 }
 
 // Score compares the requests of a conversation that are rebuilt, and those on record, with the true ones: of list, or
@@ -98,12 +99,12 @@ func Score(rec *replay.Record, log *requests.Log, list []TrueRequest) (*Conversa
 		if err != nil {
 			return err
 		}
-		s.Results = append(s.Results, ComparedRequest{n, m.Line, Rebuilt, *compare(want, got, lines)})
+		s.Results = append(s.Results, ComparedRequest{n, m.Line, Rebuilt, *compare(want, got, lines), at[n]})
 		if list != nil && body != nil {
 			c := compare(want, held, lines)
 			c.compareRoles(want, held)
 			c.compareFrames(at[n].Frame, body)
-			s.Results = append(s.Results, ComparedRequest{n, m.Line, OnRecord, *c})
+			s.Results = append(s.Results, ComparedRequest{n, m.Line, OnRecord, *c, at[n]})
 		}
 		return nil
 	})
@@ -245,14 +246,16 @@ const All = "all"
 type PayloadScores struct {
 	Schema   string               `json:"schema"`
 	Record   Record               `json:"record"`
+	Unused   int                  `json:"unused"` // true requests of a list that no response of these conversations is to
 	Rows     []ScoreRow           `json:"rows"`
 	Kinds    []KindRow            `json:"kinds"`
 	Sessions []*ConversationScore `json:"sessions"`
 }
 
-// Sum sums sessions by the version of the client.
-func Sum(list []*ConversationScore) *PayloadScores {
+// Sum sums sessions by the version of the client. They were compared with the requests of a list, nil for those on record.
+func Sum(list []*ConversationScore, sent []TrueRequest) *PayloadScores {
 	r := &PayloadScores{Schema: Schema, Rows: []ScoreRow{}, Kinds: []KindRow{}, Sessions: list}
+	used := map[*TrueRequest]bool{nil: true}
 	type group struct {
 		clients string
 		track   Track
@@ -263,6 +266,7 @@ func Sum(list []*ConversationScore) *PayloadScores {
 		seen := map[group]bool{}
 		for i := range s.Results {
 			c := &s.Results[i]
+			used[c.sent] = true
 			for _, clients := range []string{All, cmp.Or(s.Version, "unknown")} {
 				g := group{clients, c.Track}
 				if rows[g] == nil {
@@ -276,6 +280,7 @@ func Sum(list []*ConversationScore) *PayloadScores {
 			}
 		}
 	}
+	r.Unused = len(sent) + 1 - len(used)
 	for _, row := range rows {
 		r.Rows = append(r.Rows, *row)
 	}

@@ -42,7 +42,7 @@ type OverheadPart struct {
 	Kind     string `json:"kind,omitempty"`   // of a section with something of the project or the user
 	Server   string `json:"server,omitempty"` // of the tool of an MCP server
 	Bytes    int    `json:"bytes"`
-	Tokens   int    `json:"tokens"`
+	Tokens   int    `json:"tokens"`      // 0: the request did not have the tool, but one before it
 	Calls    int    `json:"calls"`       // up to the request
 	Requests int    `json:"requests"`    // up to it that had the part
 	Sent     int    `json:"sent_tokens"` // in all of them, as long as it was in each
@@ -105,7 +105,13 @@ func (s *SessionStats) AddOverhead(rec *replay.Record, log *requests.Log) error 
 		}
 		for i := range had[line] {
 			was := &had[line][i]
-			if k, ok := index[was.key()]; ok {
+			k, ok := index[was.key()]
+			if !ok && was.Part == ToolPart { // gone by the request
+				k, ok = len(o.Parts), true
+				index[was.key()] = k
+				o.Parts = append(o.Parts, OverheadPart{Part: ToolPart, Name: was.Name, Server: was.Server})
+			}
+			if ok {
 				p := &o.Parts[k]
 				p.Requests++
 				sent := p.Tokens
@@ -297,6 +303,8 @@ func portions(parts []OverheadPart) (list []Portion) {
 	for _, p := range parts {
 		name := p.Name
 		switch {
+		case p.Bytes == 0: // gone
+			continue
 		case p.Part == SystemPart:
 			name = cmp.Or(p.Kind, "system prompt")
 		case p.Server != "":

@@ -35,7 +35,7 @@ func TestOverhead(t *testing.T) {
 	}
 	tools := []string{`{"name":"Read","input_schema":{}}`, `{"name":"mcp__shop__stock","description":"` + strings.Repeat("how many ", 20) + `"}`, `{"type":"web_search"}`}
 	shape := fmt.Sprintf(`{"system":%s,"tools":[%s]}`, texts, strings.Join(tools, ","))
-	fewer := fmt.Sprintf(`{"system":%s,"tools":[%s]}`, texts, tools[0])
+	fewer := fmt.Sprintf(`{"system":%s,"tools":[%s,{"name":"Gone"}]}`, texts, tools[0])
 
 	var s transcript
 	s.prompt("go")
@@ -73,13 +73,16 @@ func TestOverhead(t *testing.T) {
 	slices.Sort(names)
 	want := []string{
 		"system Doing tasks 0/2", "system Environment environment 0/2", "system auto memory memory 0/2", "system identity 0/2", "system instructions 0/2",
-		"tool Read 1/2", "tool mcp__shop__stock shop 0/1", "tool web_search 0/1",
+		"tool Gone 0/1", "tool Read 1/2", "tool mcp__shop__stock shop 0/1", "tool web_search 0/1",
 	}
 	if !slices.Equal(names, want) {
 		t.Errorf("parts %q, want %q", names, want)
 	}
-	if o.Parts[0].Name != "mcp__shop__stock" || o.Parts[1].Name != "web_search" || o.Parts[2].Name != "Read" {
+	if p := o.Parts; p[0].Name != "mcp__shop__stock" || p[1].Name != "web_search" || p[2].Name != "Gone" || p[3].Name != "Read" {
 		t.Errorf("tools that were never called do not stand first: %+v", o.Parts)
+	}
+	if gone := o.Parts[2]; gone.Tokens != 0 || gone.Sent == 0 {
+		t.Errorf("a tool that is gone has %d tokens, %d sent before", gone.Tokens, gone.Sent)
 	}
 	sent := len(body.System) + len(body.Tools) - len("[,][,,]") // without what stands between the parts
 	if bytes != o.Bytes || bytes != sent || tokens != o.Tokens {
