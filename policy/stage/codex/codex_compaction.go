@@ -220,7 +220,8 @@ func codexTokens(v policy.View, id policy.ItemID, form string) int {
 	return n
 }
 
-// compact replaces the view. In a turn the session's context goes before the summary, else it begins the next turn.
+// compact replaces the view. In a turn the session's context goes before the last prompt, without one before the summary;
+// else it begins the next turn.
 func (s *codexCompaction) compact(c *policy.Context, pending []policy.ItemID, inTurn bool, trigger, reason string) ([]policy.Edit, error) {
 	if c.View.Len() == len(pending) {
 		return nil, nil
@@ -259,22 +260,37 @@ func (s *codexCompaction) compact(c *policy.Context, pending []policy.ItemID, in
 	if s.p.Form == formLocal {
 		insert[0].Contents = prefixed(codexSummaryPrefix+"\n", summary)
 	}
-	if again := s.context(c, keep); len(again) > 0 {
-		at := len(insert)
-		if inTurn {
-			at = 0
-		}
-		insert = slices.Insert(insert, at, policy.Synthetic{Role: "user", Label: "context", Attached: true, Contents: again})
-	}
-	edits := []policy.Edit{{
+	edit := policy.Edit{
 		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
 		Lead: lead, Insert: insert, Keep: keep, Call: call,
-	}}
+	}
+	if again := s.context(c, keep); len(again) > 0 {
+		context := policy.Synthetic{Role: "user", Label: "context", Attached: true, Contents: again}
+		switch last := lastPrompt(c.View, lead); {
+		case !inTurn:
+			edit.Insert = append(insert, context)
+		case last < 0 || len(keep) > 0:
+			edit.Insert = slices.Insert(insert, 0, context)
+		default:
+			edit.Lead, edit.Insert, edit.Keep, edit.Tail = lead[:last], []policy.Synthetic{context}, lead[last:], insert
+		}
+	}
+	edits := []policy.Edit{edit}
 	for _, cut := range cuts { // what it leaves of a prompt that was cut before is new, as the whole view is
 		cut.Trigger = trigger
 		edits = append(edits, cut)
 	}
 	return edits, nil
+}
+
+// lastPrompt is the place of the last prompt among messages; -1: there is none.
+func lastPrompt(v policy.View, list []policy.ItemID) int {
+	for i, id := range slices.Backward(list) {
+		if v.Message(id).Class == session.ClassPrompt {
+			return i
+		}
+	}
+	return -1
 }
 
 // context is what Codex sends again: here the texts from before the session's first response that no person typed.
