@@ -17,6 +17,14 @@ type keepLast struct {
 	Keep    int `yaml:"keep" doc:"newest messages that stay" unit:"messages" min:"1"`
 }
 
+// Limits are what decides when keep_last acts.
+func (p *keepLast) Limits(l *policy.StageLimits) {
+	l.Add(policy.Limit{
+		Name: "keep-last limit", Label: "last", Operator: ">=", Tokens: p.Trigger, Of: policy.OfContext, Acts: true,
+		From: l.Name("keep_last.trigger"), Key: "keep_last.trigger",
+	})
+}
+
 func (p *keepLast) Run(c *policy.Context) ([]policy.Edit, error) {
 	ids := c.View.IDs()
 	if c.Used < p.Trigger || len(ids) <= p.Keep {
@@ -38,12 +46,6 @@ func ownFamily() policy.Family {
 			Name: "keep_last", Summary: "Keeps the last messages.", Source: "this test", Truth: policy.TruthDescribed,
 			Moments: policy.Prepare, Params: &keepLast{Trigger: 120000, Keep: 4}, Compaction: &policy.Compaction{},
 			New: func(p any) (policy.Stage, error) { k := *p.(*keepLast); return &k, nil },
-			Limits: func(l *policy.StageLimits) {
-				l.Add(policy.Limit{
-					Name: "keep-last limit", Label: "last", Operator: ">=", Tokens: l.Stage.Params.(*keepLast).Trigger, Of: policy.OfContext, Acts: true,
-					From: l.Name("keep_last.trigger"), Key: "keep_last.trigger",
-				})
-			},
 		}},
 	}
 }

@@ -96,7 +96,7 @@ lists the sessions of one agent.`,
 		Example: `  ctxkit sessions --since 7d --sort cost --limit 10
   ctxkit sessions --project harbor --grep 'pricing|invoice'
   ctxkit sessions --model opus --since 2026-01-01 --until 2026-01-31 -f json`,
-	}, func() error { return runSessions(sys, o) }, o.listing(report.ListFormats, report.SessionTables...), flag(o.jobs), newPriceOptions(sys), &o.sessionFilter)
+	}, func() error { return runSessions(sys, o) }, o.listing(report.ListFormats, report.SessionTables...), own(&o.inputOptions, "jobs"), newPriceOptions(sys), &o.sessionFilter)
 }
 
 func runSessions(sys *system, o *sessionsOptions) error {
@@ -151,7 +151,7 @@ func readGlances(sys *system, list []report.SessionItem, jobs int, quiet bool, f
 // keptGlance is readGlance, from the table where the session's files have not changed since.
 func keptGlance(known *memo.Folder[replay.Glance], i *session.FileInfo, table *price.Table) (*replay.Glance, error) {
 	if known == nil {
-		return readGlance(i.Path, table)
+		return readGlance(i, table)
 	}
 	files := session.FilesOf(i.Path)
 	if _, _, ok := session.InDatabase(i.Path); !ok {
@@ -161,7 +161,7 @@ func keptGlance(known *memo.Folder[replay.Glance], i *session.FileInfo, table *p
 	}
 	stamp, err := memo.StampFiles(files...)
 	if err != nil {
-		return readGlance(i.Path, table) // which says what is wrong
+		return readGlance(i, table) // which says what is wrong
 	}
 	name := filepath.Base(i.Path)
 	if g, ok := known.Get(name, stamp); ok {
@@ -170,7 +170,7 @@ func keptGlance(known *memo.Folder[replay.Glance], i *session.FileInfo, table *p
 		}
 		return &g, nil
 	}
-	g, err := readGlance(i.Path, table)
+	g, err := readGlance(i, table)
 	if err == nil {
 		known.Put(name, stamp, *g)
 	}
@@ -178,8 +178,9 @@ func keptGlance(known *memo.Folder[replay.Glance], i *session.FileInfo, table *p
 }
 
 // readGlance reads a session with its subagents.
-func readGlance(path string, table *price.Table) (*replay.Glance, error) {
-	convs, err := load(&system{}, path, inputOptions{Agent: "all"}, 1, func(...session.Warning) {})
+func readGlance(i *session.FileInfo, table *price.Table) (*replay.Glance, error) {
+	sys := &system{infos: map[string]*session.FileInfo{i.Path: i}}
+	convs, err := load(sys, i.Path, inputOptions{Agent: "all"}, 1, func(...session.Warning) {})
 	if err != nil {
 		return nil, err
 	}

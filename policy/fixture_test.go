@@ -104,10 +104,14 @@ func madeShared() *Shared {
 
 func sharedOf(s *StageConfig) *sharedParams { return s.Shared.(*sharedParams) }
 
-// atParams are a limit.
-type atParams struct {
-	At int `yaml:"at" doc:"tokens" min:"0"`
-}
+// foldParams and trimParams are a limit.
+type (
+	foldParams struct {
+		At int `yaml:"at" doc:"tokens" min:"0"`
+	}
+	trimParams   foldParams
+	recallParams struct{}
+)
 
 type sweepParams struct {
 	Offset int `yaml:"offset" doc:"the limit is the shared one less this" min:"0"`
@@ -126,56 +130,62 @@ type spareParams struct {
 	Room int `yaml:"room" doc:"kept free" min:"0"`
 }
 
+func (p *sweepParams) Limits(l *StageLimits) {
+	at := sharedOf(l.Stage).limit(l.Window) - p.Offset
+	l.Add(Limit{Name: "sweeping", Operator: ">=", Tokens: at, Of: OfContext, Acts: true, Key: "sweep", Lower: "make sweep.offset larger", Raise: "make sweep.offset smaller"})
+	l.Note("sweep: %d results", p.Keep)
+}
+
+func (p *compressParams) Limits(l *StageLimits) {
+	if p.Enabled && sharedOf(l.Stage).Active {
+		l.Add(Limit{Name: "compression", Label: "compress", Operator: ">=", Tokens: sharedOf(l.Stage).limit(l.Window), Of: OfContext, Acts: true, Key: "compress", Raise: "make window.buffer smaller"})
+	}
+}
+
+func (*recallParams) Limits(l *StageLimits) {
+	l.Add(Limit{Name: "recall", Operator: ">=", Tokens: sharedOf(l.Stage).limit(l.Window), Of: OfContext, Acts: true, Key: "recall"})
+}
+
+func (p *foldParams) Limits(l *StageLimits) {
+	at := p.At
+	l.Add(Limit{Name: "preparing", Operator: ">=", Tokens: at / 2, Of: OfContext, Acts: true, Key: "fold.at"})
+	l.Add(Limit{Name: "folding", Label: "fold", Operator: ">", Tokens: at, Of: OfContext, Acts: true, Key: "fold.at"})
+	l.Add(Limit{Name: "target", Operator: "<", Tokens: at / 4, Of: OfContext, Acts: true, Key: "fold.at"})
+}
+
+func (p *trimParams) Limits(l *StageLimits) {
+	l.Add(Limit{Name: "trimming", Operator: ">", Tokens: p.At, Of: OfMessages, Acts: true, Key: "trim.at"})
+	l.Add(Limit{Name: "least", Operator: ">=", Tokens: 1, Of: OfResults, Acts: true, Key: "trim.at"})
+}
+
+func (p *sweepParams) Check(c *Check) {
+	c.Less("keep", p.Keep, "least", p.Least)
+	c.AtMost("least", p.Least, "most", p.Most)
+	c.Unused("sweep.keep", c.Has("trim") != nil, "trim leaves none")
+}
+
+func (p *compressParams) Check(c *Check) {
+	if p.Enabled && !sharedOf(c.Stage).Active {
+		c.Add(RuleNever, "compress.enabled", "set it to false", "window.active is off")
+	}
+}
+
 // madeUp is the family of the made-up agent.
 func madeUp() Family {
 	sweep := testStage("sweep", &sweepParams{20000, 3, 4, 9})
 	sweep.Shared = madeShared()
-	sweep.Limits = func(l *StageLimits) {
-		at := sharedOf(l.Stage).limit(l.Window) - l.Stage.Params.(*sweepParams).Offset
-		l.Add(Limit{Name: "sweeping", Operator: ">=", Tokens: at, Of: OfContext, Acts: true, Key: "sweep", Lower: "make sweep.offset larger", Raise: "make sweep.offset smaller"})
-		l.Note("sweep: %d results", l.Stage.Params.(*sweepParams).Keep)
-	}
-	sweep.Check = func(c *Check) {
-		p := c.Stage.Params.(*sweepParams)
-		c.Less("keep", p.Keep, "least", p.Least)
-		c.AtMost("least", p.Least, "most", p.Most)
-		c.Unused("sweep.keep", c.Has("trim") != nil, "trim leaves none")
-	}
 	compress := testStage("compress", &compressParams{true, SummaryChoices{{Kind: SummaryRecorded}, {SummaryFixed, 5000}}, "own"})
 	compress.Shared = madeShared()
 	compress.Compaction = &Compaction{
 		On:  func(s *StageConfig) bool { return s.Params.(*compressParams).Enabled && sharedOf(s).Active },
 		Off: "set compress.enabled to false", FitsFrom: "2.0",
 	}
-	compress.Limits = func(l *StageLimits) {
-		if compress.Compaction.On(l.Stage) {
-			l.Add(Limit{Name: "compression", Label: "compress", Operator: ">=", Tokens: sharedOf(l.Stage).limit(l.Window), Of: OfContext, Acts: true, Key: "compress", Raise: "make window.buffer smaller"})
-		}
-	}
-	compress.Check = func(c *Check) {
-		if c.Stage.Params.(*compressParams).Enabled && !sharedOf(c.Stage).Active {
-			c.Add(RuleNever, "compress.enabled", "set it to false", "window.active is off")
-		}
-	}
-	recall := testStage("recall", nil)
+	recall := testStage("recall", &recallParams{})
 	recall.Shared = madeShared()
 	recall.Compaction = &Compaction{With: "compress", On: func(s *StageConfig) bool { return sharedOf(s).Active }}
-	recall.Limits = func(l *StageLimits) {
-		l.Add(Limit{Name: "recall", Operator: ">=", Tokens: sharedOf(l.Stage).limit(l.Window), Of: OfContext, Acts: true, Key: "recall"})
-	}
-	fold := testStage("fold", &atParams{120000})
+	fold := testStage("fold", &foldParams{120000})
 	fold.Compaction = &Compaction{}
-	fold.Limits = func(l *StageLimits) {
-		at := l.Stage.Params.(*atParams).At
-		l.Add(Limit{Name: "preparing", Operator: ">=", Tokens: at / 2, Of: OfContext, Acts: true, Key: "fold.at"})
-		l.Add(Limit{Name: "folding", Label: "fold", Operator: ">", Tokens: at, Of: OfContext, Acts: true, Key: "fold.at"})
-		l.Add(Limit{Name: "target", Operator: "<", Tokens: at / 4, Of: OfContext, Acts: true, Key: "fold.at"})
-	}
-	trim := testStage("trim", &atParams{90000})
-	trim.Limits = func(l *StageLimits) {
-		l.Add(Limit{Name: "trimming", Operator: ">", Tokens: l.Stage.Params.(*atParams).At, Of: OfMessages, Acts: true, Key: "trim.at"})
-		l.Add(Limit{Name: "least", Operator: ">=", Tokens: 1, Of: OfResults, Acts: true, Key: "trim.at"})
-	}
+	trim := testStage("trim", &trimParams{90000})
 	refill := testStage("refill", nil)
 	refill.AfterCompaction = true
 	return Family{

@@ -86,11 +86,6 @@ type StageLimits struct {
 	Stage *StageConfig
 }
 
-// LimitsOf lists limits by the parameters of a stage.
-func LimitsOf[P any](list func(p *P, l *StageLimits)) func(l *StageLimits) {
-	return func(l *StageLimits) { list(l.Stage.Params.(*P), l) }
-}
-
 // Limits are the limits at which the policy's stages act, in their order.
 func (p *Policy) Limits(c Circumstances) Limits {
 	all := Limits{List: []Limit{}}
@@ -149,8 +144,8 @@ func (p *Policy) FitsFrom() string {
 // Limits are those of the stage, each with its name.
 func (s *StageConfig) Limits(c Circumstances) Limits {
 	of := StageLimits{Circumstances: c, Stage: s}
-	if s.Definition.Limits != nil {
-		s.Definition.Limits(&of)
+	if p, ok := s.Params.(interface{ Limits(l *StageLimits) }); ok {
+		p.Limits(&of)
 	}
 	l := of.Limits
 	for i := range l.List {

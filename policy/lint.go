@@ -98,7 +98,7 @@ func Idle(p *Policy) (list []string) {
 
 // findings are those of a policy, without a place.
 func findings(p *Policy) []Finding {
-	l := &linter{p: p}
+	l := &linter{Policy: p}
 	shared := map[string]bool{}
 	for i := range p.Stages {
 		d := &p.Stages[i].Definition
@@ -114,8 +114,8 @@ func findings(p *Policy) []Finding {
 		l.summaries(c)
 		l.condition(c.Stage)
 		l.off(c)
-		if d.Check != nil {
-			d.Check(c)
+		if p, ok := c.Stage.Params.(interface{ Check(c *Check) }); ok {
+			p.Check(c)
 		}
 	}
 	l.policy()
@@ -123,7 +123,7 @@ func findings(p *Policy) []Finding {
 }
 
 type linter struct {
-	p     *Policy
+	*Policy
 	found []Finding
 }
 
@@ -155,13 +155,13 @@ func (l *linter) off(c *Check) {
 	limits := c.Limits(c.Window())
 	by := d.Name + "." + c.fields()[on].Name
 	where := ""
-	if file := l.p.at[by].File; file != "" && file != by {
+	if file := l.at[by].File; file != "" && file != by {
 		where = " in " + file
 	}
 	for i, f := range c.fields() {
 		key := d.Name + "." + f.Name
 		limit := slices.ContainsFunc(limits, func(l Limit) bool { return l.Key == key })
-		file := l.p.at[key].File
+		file := l.at[key].File
 		given := file == key || IsFile(file) && c.IsSet(key)
 		if i != on && given && (limit || d.Moments&Manual == 0) {
 			l.add(RuleUnused, key, "set "+by+" to true, or leave it out", "it changes nothing: %s is false%s", by, where)
@@ -171,9 +171,9 @@ func (l *linter) off(c *Check) {
 
 // order compares the place of stage i with the orders of its family.
 func (l *linter) order(i int) {
-	late := &l.p.Stages[i].Definition
-	for j := range l.p.Stages[:i] {
-		early := &l.p.Stages[j].Definition
+	late := &l.Stages[i].Definition
+	for j := range l.Stages[:i] {
+		early := &l.Stages[j].Definition
 		wrong := early.AfterCompaction && late.Compaction != nil
 		for _, o := range late.orders {
 			a, b := slices.Index(o, late.Name), slices.Index(o, early.Name)
@@ -191,8 +191,8 @@ func (l *linter) compete(c *Check) {
 	if !c.Stage.compacts() {
 		return
 	}
-	for i := range l.p.Stages {
-		s := &l.p.Stages[i]
+	for i := range l.Stages {
+		s := &l.Stages[i]
 		if s == c.Stage {
 			return
 		}
@@ -223,7 +223,7 @@ func (s *StageConfig) with(o *StageConfig) bool {
 }
 
 func (l *linter) alone(c *Check) {
-	helped := slices.ContainsFunc(l.p.Stages, func(s StageConfig) bool { return s.Definition.Compaction != nil })
+	helped := slices.ContainsFunc(l.Stages, func(s StageConfig) bool { return s.Definition.Compaction != nil })
 	if c.Stage.Definition.AfterCompaction && !helped {
 		l.add(RuleAlone, c.Stage.Definition.Name, "add one, or leave this out", "it does nothing without a stage that compacts")
 	}
@@ -236,7 +236,7 @@ func (l *linter) limits(c *Check) {
 		if !limit.Acts || limit.Operator == "<" || limit.Of != OfContext && limit.Of != OfMessages {
 			continue
 		}
-		f, err := l.p.field(limit.Key)
+		f, err := l.field(limit.Key)
 		if err == nil { // it is a parameter's
 			limit.Lower, limit.Raise = cmp.Or(limit.Lower, "make it smaller"), cmp.Or(limit.Raise, "make it larger")
 		}
@@ -293,7 +293,7 @@ func (l *linter) again(c *Check, limit Limit) {
 func (l *linter) summaries(c *Check) {
 	for _, f := range c.fields() {
 		key := c.Stage.Definition.Name + "." + f.Name
-		if f.Name == "prefix" && f.Ref.String() == "session" && l.p.Cache.Breakpoints == BreakpointsNone && c.IsSet(key) {
+		if f.Name == "prefix" && f.Ref.String() == "session" && l.Cache.Breakpoints == BreakpointsNone && c.IsSet(key) {
 			l.add(RuleContradict, key, "give cache.breakpoints, or the prefix own", "with cache.breakpoints: none no prefix is warm")
 		}
 		choices, ok := f.Ref.Interface().(SummaryChoices)
@@ -315,28 +315,28 @@ func (l *linter) summaries(c *Check) {
 // policy looks at the blocks of the policy that belong to no stage.
 func (l *linter) policy() {
 	c := &Check{linter: l}
-	if p := l.p; p.Window.Overhead.Given && p.Cache.System > p.Window.Overhead.Tokens {
+	if p := l.Policy; p.Window.Overhead.Given && p.Cache.System > p.Window.Overhead.Tokens {
 		l.add(RuleContradict, "cache.system", "make it window.overhead or less", "%d is more than window.overhead %d", p.Cache.System, p.Window.Overhead.Tokens)
 	}
 	for _, name := range []string{"ttl", "system", "warm"} {
-		c.Unused("cache."+name, l.p.Cache.Breakpoints == BreakpointsNone, "cache.breakpoints: none caches nothing")
+		c.Unused("cache."+name, l.Cache.Breakpoints == BreakpointsNone, "cache.breakpoints: none caches nothing")
 	}
-	for _, n := range l.p.Numbers {
+	for _, n := range l.Numbers {
 		named := func(s StageConfig) bool { return s.When.Condition != nil && s.When.Condition.Uses(n.Name) }
-		if !slices.ContainsFunc(l.p.Stages, named) {
+		if !slices.ContainsFunc(l.Stages, named) {
 			l.add(RuleUnused, numbersKey+"."+n.Name, "leave it out", "no condition uses it")
 		}
 	}
 	used := map[string]bool{}
-	for _, key := range l.p.Keys() {
+	for _, key := range l.Keys() {
 		used[key] = true
 	}
-	for _, s := range l.p.shared {
+	for _, s := range l.shared {
 		fields, _ := strict.Fields(s.Params)
 		for _, f := range fields {
 			key := windowKey + "." + f.Name
-			at, written := l.p.at[key]
-			inherited := l.p.base != nil && l.p.base.at[key] == at
+			at, written := l.at[key]
+			inherited := l.base != nil && l.base.at[key] == at
 			if written && !inherited && !used[key] {
 				l.add(RuleUnused, key, "leave it out", "it has no effect: no stage of the policy reads it")
 			}
@@ -379,12 +379,12 @@ func (c *Check) AtMost(small string, a int, large string, b int) {
 }
 
 // Has returns a stage of the policy, nil where it has none of that name.
-func (c *Check) Has(stage string) *StageConfig { return c.p.stage(stage) }
+func (c *Check) Has(stage string) *StageConfig { return c.stage(stage) }
 
 // Follows reports whether the stage is listed after another one.
 func (c *Check) Follows(stage string) bool {
-	for i := range c.p.Stages {
-		switch c.p.Stages[i].Definition.Name {
+	for i := range c.Stages {
+		switch c.Stages[i].Definition.Name {
 		case c.Stage.Definition.Name:
 			return false
 		case stage:
@@ -397,7 +397,7 @@ func (c *Check) Follows(stage string) bool {
 // Warm reports a pause that is no longer than the life of a cache entry.
 func (c *Check) Warm(key string, pause time.Duration) {
 	life := 5 * time.Minute
-	if c.p.Cache.TTL == "1h" {
+	if c.Policy.Cache.TTL == "1h" {
 		life = time.Hour
 	}
 	if pause < life {
@@ -406,26 +406,26 @@ func (c *Check) Warm(key string, pause time.Duration) {
 }
 
 // Cache is how the policy's client uses the prompt cache.
-func (c *Check) Cache() Caching { return c.p.Cache }
+func (c *Check) Cache() Caching { return c.Policy.Cache }
 
 // Window is the policy's context window, 200,000 where it leaves that open.
 func (c *Check) Window() int {
-	if c.p.Window.Context > 0 {
-		return c.p.Window.Context
+	if c.Policy.Window.Context > 0 {
+		return c.Policy.Window.Context
 	}
 	return assumedContext
 }
 
 // FixedWindow reports whether the policy sets its window.
-func (c *Check) FixedWindow() bool { return c.p.Window.Context > 0 }
+func (c *Check) FixedWindow() bool { return c.Policy.Window.Context > 0 }
 
 // LargestWindow is the policy's window, or where it leaves that open the largest of any model.
 func (c *Check) LargestWindow() int { return c.context(largestContext) }
 
 // Overhead is the policy's system prompt and tools, 18,800 where it leaves that open, tokens.
 func (c *Check) Overhead() int {
-	if c.p.Window.Overhead.Given {
-		return c.p.Window.Overhead.Tokens
+	if c.Policy.Window.Overhead.Given {
+		return c.Policy.Window.Overhead.Tokens
 	}
 	return assumedOverhead
 }
@@ -436,8 +436,8 @@ func (c *Check) Limits(window int) []Limit {
 }
 
 func (c *Check) context(window int) int {
-	if c.p.Window.Context > 0 {
-		return c.p.Window.Context
+	if c.Policy.Window.Context > 0 {
+		return c.Policy.Window.Context
 	}
 	return window
 }
@@ -447,8 +447,8 @@ func (c *Check) context(window int) int {
 func (c *Check) Ceiling(window int) (tokens int, what string) {
 	window = c.context(window)
 	tokens, what = window, "the window"
-	for i := range c.p.Stages {
-		s := &c.p.Stages[i]
+	for i := range c.Stages {
+		s := &c.Stages[i]
 		if s == c.Stage || !s.compacts() || s.with(c.Stage) {
 			continue
 		}
@@ -467,16 +467,16 @@ func (c *Check) Ceiling(window int) (tokens int, what string) {
 
 // IsSet reports whether a parameter has another value than its default.
 func (c *Check) IsSet(key string) bool {
-	f, err := c.p.field(key)
+	f, err := c.field(key)
 	if err != nil {
 		return false
 	}
 	owner, name, _ := strings.Cut(key, ".")
 	params := append(WindowParameters(), CachingParameters()...)
-	if s := c.p.stage(owner); s != nil {
+	if s := c.stage(owner); s != nil {
 		params = s.Definition.Parameters()
 	}
-	for _, s := range c.p.Stages {
+	for _, s := range c.Stages {
 		if d := s.Definition; owner == windowKey && d.Shared != nil {
 			params = append(params, strict.Params(d.Shared.Params)...)
 		}

@@ -400,7 +400,7 @@ func TestOverhead(t *testing.T) {
 		if p.Window.Overhead != want || back.Window.Overhead != want {
 			t.Errorf("%s: %+v, again %+v", text, p.Window.Overhead, back.Window.Overhead)
 		}
-		if text == "0" && (&Check{linter: &linter{p: p}}).Overhead() != 0 {
+		if text == "0" && (&Check{linter: &linter{Policy: p}}).Overhead() != 0 {
 			t.Error("lint assumes an overhead")
 		}
 	}

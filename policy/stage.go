@@ -58,6 +58,10 @@ const (
 // Definition is a stage as the registry knows it. Params is a pointer to a struct whose field values are the defaults
 // of the source and whose tags (yaml, doc, unit, min, max, enum) are the schema: the documentation, changes of a value,
 // completion and sweep ranges are derived from them.
+//
+// A method Limits(*StageLimits) of Params adds the limits at which the stage acts; without it, it acts at no number of tokens.
+// A method Check(*Check) reports what is questionable in a policy with the stage; what its limits alone tell is found
+// without it.
 type Definition struct {
 	Name    string
 	Summary string // one sentence
@@ -73,9 +77,6 @@ type Definition struct {
 
 	// Shared are parameters it shares with other stages; nil: none.
 	Shared *Shared
-
-	// Limits adds the limits at which it acts. Nil: it acts at no number of tokens.
-	Limits func(l *StageLimits)
 
 	// Models is the window that its client takes a model to have, by the client's own table as of a release, or, where
 	// that is "", of a day, and which table that is; zero: the table lacks it. Nil: it follows the model's.
@@ -99,8 +100,6 @@ type Definition struct {
 
 	orders [][]string // of its family, set by the registry
 
-	// Check reports what is questionable in a policy with the stage. What its limits alone tell is found without it.
-	Check func(c *Check)
 }
 
 // Maker is the New of a stage that takes all parameters.
@@ -276,10 +275,4 @@ type Weigher interface {
 	Block(message, block int) int
 	Message(message int) int // of all its blocks
 	Content(c *Content) int
-}
-
-// Forker is a stage that keeps state between its runs. Fork returns an independent copy. Where a condition refuses the
-// edits of a run, the engine goes on with the copy from before it.
-type Forker interface {
-	Fork() Stage
 }

@@ -512,12 +512,7 @@ type naiveStage struct {
 	*naiveRun
 }
 
-// naiveForker is one that can be copied.
-type naiveForker struct{ naiveStage }
-
-func (s naiveForker) Fork() policy.Stage {
-	return naiveForker{naiveStage{s.Stage.(policy.Forker).Fork(), s.naiveRun}}
-}
+func (s naiveStage) Fork() policy.Stage { return naiveStage{policy.Fork(s.Stage), s.naiveRun} }
 
 // naiveRun is a replay in which nothing is taken from one step to the next but edits and what stages remember.
 type naiveRun struct {
@@ -579,11 +574,7 @@ func (n *naiveRun) wrap(p *policy.Policy) *policy.Policy {
 					return nil, err
 				}
 			}
-			s := naiveStage{st, n}
-			if _, ok := st.(policy.Forker); ok {
-				return naiveForker{s}, nil
-			}
-			return s, nil
+			return naiveStage{st, n}, nil
 		}
 	}
 	return &q

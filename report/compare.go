@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/exact"
 )
@@ -15,7 +16,7 @@ import (
 // figureTitles are the figures that tables of policies show. A table of a sweep leaves out those that are not of a
 // point, a comparison those for Layout.All.
 var figureTitles = []figureTitle{
-	{figure: "payload_peak", title: "peak", about: "tokens of the largest request, with overhead", point: true},
+	{figure: "payload_peak", title: "peak", about: "tokens of the largest request, with system prompt and tools", point: true},
 	{figure: "payload_mean", title: "mean", about: "tokens of a request", point: true, drop: 3},
 	{figure: "payload_input", title: "input", about: "input tokens of all requests, those of compactions too", point: true, drop: 2},
 	{figure: "cache_read", title: "read", about: "of these, from the cache", all: true, drop: 6},
@@ -41,6 +42,11 @@ var troubleTitles = []figureTitle{
 
 // differenceTitles are the figures that a table of differences over several sessions shows.
 var differenceTitles = []string{"payload_input", "cost_usd"}
+
+// titleOf is the title of a figure, a name of compare.Names.
+func titleOf(figure string) string {
+	return figureTitles[slices.IndexFunc(figureTitles, func(f figureTitle) bool { return f.figure == figure })].title
+}
 
 // legend says what the titles mean.
 func legend(titles []figureTitle) string {
@@ -133,8 +139,7 @@ func comparePage(p *page, c *compare.Comparison, short bool) {
 		p.note(yellow, doubtText(&uses[i], figures))
 	}
 	if t := differences(p, c); len(t.rows) > 0 {
-		p.heading("against " + c.Policies[0].Name)
-		p.table(t)
+		p.section("against "+c.Policies[0].Name, t)
 		p.items(none, partsTexts(c))
 	}
 	if short {
@@ -145,19 +150,16 @@ func comparePage(p *page, c *compare.Comparison, short bool) {
 		p.items(none, flags)
 	}
 	if titles := troubles(c.Policies); len(titles) > 0 {
-		p.heading("what makes figures doubtful" + phraseIf(partly(c), ", over all %v", count(len(c.Sessions), "session")))
-		p.table(compareTotals(c.Policies, nil, titles))
+		p.section("what makes figures doubtful"+phraseIf(partly(c), ", over all %v", count(len(c.Sessions), "session")), compareTotals(c.Policies, nil, titles))
 		p.note(faint, legend(titles))
 	}
 	if t := evidenceTable(uses); p.All && len(t.rows) > 0 {
-		p.heading("what stands behind the policies")
-		p.table(t)
+		p.section("what stands behind the policies", t)
 	} else {
 		p.note(none, evidenceText(uses))
 	}
 	if p.All && len(c.Sessions) > 1 {
-		p.heading("by session: total, median and 90th percentile")
-		p.table(compareSpread(c))
+		p.section("by session: total, median and 90th percentile", compareSpread(c))
 		if len(c.Sessions) < compare.Few {
 			p.note(yellow, fmt.Sprintf("few sessions: medians and percentiles cover %s only", count(len(c.Sessions), "session")))
 		}
@@ -327,16 +329,16 @@ func differenceText(name string, v compare.Versus) string {
 
 // compareCSV has a row per session and policy.
 func compareCSV(groups []compare.Comparison) *table {
-	t := newTable(keys("group session agent file model client_version project policy"), keys(strings.Join(compare.Names(), " ")), keys("feasible flags"))
+	t := newTable(keys("group session agent file model client_version project policy"), keys(strings.Join(compare.Names(), " ")), keys("feasible flags billed_usd billed_at_least"))
 	for _, c := range groups {
 		for _, s := range c.Sessions {
-			flags := strings.Trim(fmt.Sprint(s.Flags), "[]")
+			flags, billed := strings.Trim(fmt.Sprint(s.Flags), "[]"), bill.OfEntries(s.Billed.Calls).Short()
 			for p, values := range s.Values {
 				cells := []any{c.Group, s.Session, s.Agent, s.File, s.Model, s.Version, s.Project, c.Policies[p].Name}
 				for _, v := range values {
 					cells = append(cells, v)
 				}
-				t.add(none, append(cells, values.Feasible(), flags)...)
+				t.add(none, append(cells, values.Feasible(), flags, billed.USD, billed.AtLeast)...)
 			}
 		}
 	}

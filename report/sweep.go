@@ -73,8 +73,8 @@ func sweepTable(s *sweep.Grid, all bool) *table {
 	for _, name := range names {
 		t.columns = append(t.columns, shown[name].column(name))
 	}
-	t.columns = append(t.columns, columnsOf[frontCells]()...)
-	off := 0
+	t.columns = append(t.columns, slices.Concat(columnsOf[frontCells](), keys("billed_usd billed_at_least"))...)
+	off, money := 0, s.Money()
 	for i := range rows {
 		cells := []any{s.Policy, len(s.Sessions)}
 		for _, v := range s.Points[i] {
@@ -86,10 +86,10 @@ func sweepTable(s *sweep.Grid, all bool) *table {
 			if slices.ContainsFunc(troubleTitles, func(t figureTitle) bool { return t.figure == names[f] }) {
 				x = over[f]
 			}
-			cells = append(cells, pair{number(phraseIf(names[f] == "cost_usd", "%v", s.Money().CacheFit.Mark()) + figureText(names[f], x)), over[f]})
+			cells = append(cells, pair{number(phraseIf(names[f] == "cost_usd", "%v", money.CacheFit.Mark()) + figureText(names[f], x)), over[f]})
 		}
 		off += either(s.Front[i], 0, 1)
-		row := t.add(either(s.Front[i], bold, none), append(cells, pointMark(s, i))...)
+		row := t.add(either(s.Front[i], bold, none), append(cells, pointMark(s, i), money.CostUSD, money.AtLeast > 0)...)
 		row.noTab = off > mostPoints && !s.Front[i] && !all
 	}
 	return t
@@ -124,7 +124,11 @@ func sweepPage(p *page, s *sweep.Grid) {
 	if len(s.By) == 1 {
 		p.note(yellow, "Nothing here counts what is needed again: the point that forgets most is on the Pareto front.")
 	}
-	p.note(faint, "* on the Pareto front: no other point is better in one of "+strings.Join(s.By, ", ")+" without being worse in another. "+cacheNote(s.Cache))
+	var by []string
+	for _, figure := range s.By {
+		by = append(by, titleOf(figure))
+	}
+	p.note(faint, "* on the Pareto front: no other point has less of one of "+strings.Join(by, " and ")+" without having more of another. "+cacheNote(s.Cache))
 }
 
 // bestTexts name the best point, compare it with the policy as it is, and say what the choice is worth in other sessions.

@@ -87,7 +87,7 @@ func looksOld(list []foreign.Value) bool {
 }
 
 func convert(in io.Reader, w *foreign.Writer) error {
-	c := &converter{w: w, calls: map[string]bool{}}
+	c := &converter{Writer: w, calls: map[string]bool{}}
 	err := w.Lines(in, c.record)
 	c.endCopy()
 	c.endResponse(nil)
@@ -116,22 +116,23 @@ const (
 
 // converter reads a rollout record by record.
 type converter struct {
-	w       *foreign.Writer
-	session foreign.Session
-	named   bool // the first session_meta was read
-	old     bool // the lines are items, without records
-	begun   bool // the session's own line was written
-	model   string
-	effort  string
-	tier    string // service tier
-	limit   int    // bytes of an output that the history keeps
-	copied  bool   // the records are the parent's
-	forked  string // the parent's id
-	copies  []part
-	copiedN int             // records that were copied
-	turns   bool            // the copied records name their turns
-	copying time.Time       // of the last copied record; of a rollout without records, of its first line
-	calls   map[string]bool // call ids of the history
+	*foreign.Writer
+	session   foreign.Session
+	named     bool // the first session_meta was read
+	old       bool // the lines are items, without records
+	unmetered bool // responses have no usage
+	begun     bool // the session's own line was written
+	model     string
+	effort    string
+	tier      string // service tier
+	limit     int    // bytes of an output that the history keeps
+	copied    bool   // the records are the parent's
+	forked    string // the parent's id
+	copies    []part
+	copiedN   int             // records that were copied
+	turns     bool            // the copied records name their turns
+	copying   time.Time       // of the last copied record; of a rollout without records, of its first line
+	calls     map[string]bool // call ids of the history
 
 	answer  []part         // the items of the response in progress
 	rest    []part         // what came since the first of them
@@ -228,11 +229,11 @@ func (c *converter) record(u foreign.Unit, e *jsonl.Entry) {
 	case recordUsage:
 		c.usageRecord(p, r.Payload)
 	case recordWorld, recordTrigger, recordParent:
-		c.w.Aside(u, "metadata: "+e.Type)
+		c.Aside(u, "metadata: "+e.Type)
 	case "":
-		c.w.Aside(u, "no type")
+		c.Aside(u, "no type")
 	default:
-		c.w.Aside(u, "unknown type: "+e.Type)
+		c.Aside(u, "unknown type: "+e.Type)
 	}
 }
 
@@ -245,12 +246,12 @@ func (c *converter) bare(p part, e *jsonl.Entry) bool {
 	}
 	switch _ = json.Unmarshal(e.Raw, &head); {
 	case !c.named && e.Type == "" && head.ID != "" && !head.Timestamp.IsZero():
-		c.old, c.copying = true, head.Timestamp
+		c.old, c.unmetered, c.copying = true, true, head.Timestamp
 		c.meta(p, e.Raw)
 	case !c.old:
 		return false
 	case head.State != "":
-		c.w.Aside(p.unit, asideState)
+		c.Aside(p.unit, asideState)
 	case json.Unmarshal(e.Raw, &p.item) != nil || !p.item.known():
 		return false
 	default:
@@ -299,12 +300,12 @@ func (c *converter) restart(p *part) {
 }
 
 func (c *converter) broken(u foreign.Unit, line int, err error) {
-	c.w.Aside(u, asideBroken)
+	c.Aside(u, asideBroken)
 	if err != nil {
-		c.w.Warn(line, "malformed-line", "the payload cannot be read (%s): line set aside", kind(err))
+		c.Warn(line, "malformed-line", "the payload cannot be read (%s): line set aside", kind(err))
 		return
 	}
-	c.w.Warn(line, "malformed-line", "a record without a payload: line set aside")
+	c.Warn(line, "malformed-line", "a record without a payload: line set aside")
 }
 
 // kind is what is wrong, without the text of a decoder's error, which differs between versions of Go.
@@ -350,9 +351,9 @@ func (c *converter) meta(p part, payload []byte) {
 			c.session.Parent = s.Subagent.Spawn.Parent
 		}
 	case c.copied || m.ID != c.session.ID:
-		c.w.Aside(p.unit, asideCopy)
+		c.Aside(p.unit, asideCopy)
 	default:
-		c.w.Aside(p.unit, asideMeta)
+		c.Aside(p.unit, asideMeta)
 	}
 }
 
@@ -390,7 +391,7 @@ func (c *converter) context(p part, payload []byte) {
 		c.limit *= 4
 	}
 	if c.copied {
-		c.w.Aside(p.unit, asideCopy)
+		c.Aside(p.unit, asideCopy)
 	}
 }
 
@@ -405,7 +406,7 @@ func (c *converter) kept() int {
 // begin writes the session's own line, and again where its window changes.
 func (c *converter) begin() {
 	c.begun = true
-	c.w.Begin(c.session)
+	c.Begin(c.session)
 }
 
 // put writes a line of a part.
@@ -420,5 +421,5 @@ func (c *converter) put(p *part, l foreign.Line) string {
 		l.Root, l.Parent = c.root, c.parent
 		c.root, c.parent = false, ""
 	}
-	return c.w.Put(p.unit, l)
+	return c.Put(p.unit, l)
 }

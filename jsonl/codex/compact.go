@@ -37,7 +37,7 @@ func (c *converter) compacted(p part, payload []byte) {
 	if text := c.answered(); text != "" && c.used != nil && strings.TrimSpace(summaryOf(r.Message)) == strings.TrimSpace(text) {
 		k.used, k.request, k.pre, k.own = c.used, c.usedID, c.earlier, !c.before
 		for i := range c.answer {
-			c.w.Aside(c.answer[i].unit, asideSummary)
+			c.Aside(c.answer[i].unit, asideSummary)
 		}
 		c.answer, c.used, c.usedID = nil, nil, ""
 	} else if b := c.billed; b != nil && b.ID == r.Response {
@@ -54,7 +54,7 @@ func (c *converter) compacted(p part, payload []byte) {
 func (c *converter) replaceCopy(p part, items []item) {
 	for i := range c.copies {
 		if c.copies[i].item.Type != endOfResponse {
-			c.w.Aside(c.copies[i].unit, asideReplaced)
+			c.Aside(c.copies[i].unit, asideReplaced)
 		}
 	}
 	c.copies = c.copies[:0]

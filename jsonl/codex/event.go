@@ -72,9 +72,9 @@ func (c *converter) event(p part, payload []byte) {
 			p.item.Type, p.used = endOfResponse, e.Info.Last.usage(c.tier)
 			c.copies = append(c.copies, p)
 		}
-		c.w.Aside(p.unit, asideCopy)
+		c.Aside(p.unit, asideCopy)
 	case c.copied:
-		c.w.Aside(p.unit, asideCopy)
+		c.Aside(p.unit, asideCopy)
 	case e.Type == "token_count":
 		c.count(p, &e)
 	case e.Type == "task_started", e.Type == "task_complete", e.Type == "turn_aborted":
@@ -91,7 +91,7 @@ func (c *converter) event(p part, payload []byte) {
 		if e.Type == "thread_settings_applied" {
 			c.tier = e.Settings.Tier
 		}
-		c.w.Aside(p.unit, "event: "+e.Type)
+		c.Aside(p.unit, "event: "+e.Type)
 	}
 }
 
@@ -114,11 +114,15 @@ func (c *converter) window(usable int) {
 func (c *converter) count(p part, e *event) {
 	switch {
 	case e.Info == nil:
-		c.w.Aside(p.unit, asideNoUsage)
+		c.Aside(p.unit, asideNoUsage)
+		if len(c.answer) > 0 && !c.counted { // the provider reports none
+			c.unmetered = true
+			c.endResponse(nil)
+		}
 	case c.compact != nil && c.compact.post == 0 && e.Info.Last.Input == 0 && e.Info.Last.Output == 0:
 		c.compact.post = bounded(e.Info.Last.Total)
 	case c.counted && e.Info.Total.Total == c.total:
-		c.w.Aside(p.unit, asideRepeat)
+		c.Aside(p.unit, asideRepeat)
 	default:
 		c.endCounted()
 		c.counted, c.total, c.earlier, c.last = true, e.Info.Total.Total, c.last, bounded(e.Info.Last.Total)
@@ -152,9 +156,9 @@ func (c *converter) usageRecord(p part, payload []byte) {
 	case err != nil:
 		c.broken(p.unit, p.line, err)
 	case c.copied:
-		c.w.Aside(p.unit, asideCopy)
+		c.Aside(p.unit, asideCopy)
 	case r.Usage == nil || r.ID == "":
-		c.w.Aside(p.unit, asideNoUsage)
+		c.Aside(p.unit, asideNoUsage)
 	default:
 		c.endRecord()
 		c.billed = r
@@ -165,7 +169,7 @@ func (c *converter) usageRecord(p part, payload []byte) {
 func (c *converter) endRecord() {
 	if r := c.billed; r != nil {
 		c.billed = nil
-		c.w.PutCall(r.unit, foreign.BilledCall{ID: r.ID, Kind: "other", Model: c.model, Time: r.time, Usage: r.used()})
+		c.PutCall(r.unit, foreign.BilledCall{ID: r.ID, Kind: "other", Model: c.model, Time: r.time, Usage: r.used()})
 	}
 }
 
@@ -216,7 +220,7 @@ func (c *converter) rollBack(p *part, turns int) {
 	c.root, c.parent = at == 0, ""
 	if at > 0 {
 		c.parent = c.history[at-1].uuid
-		c.w.Put(p.unit, foreign.Line{Type: "last-prompt", Leaf: c.parent})
+		c.Put(p.unit, foreign.Line{Type: "last-prompt", Leaf: c.parent})
 	}
 	c.history = c.history[:at]
 }

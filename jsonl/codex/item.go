@@ -164,23 +164,23 @@ func (c *converter) item(p part) {
 		c.endResponse(p.used)
 		return
 	case "ghost_snapshot":
-		c.w.Aside(p.unit, asideGhost)
+		c.Aside(p.unit, asideGhost)
 		return
 	case "message":
 		if it.Role == "system" {
-			c.w.Aside(p.unit, asideSystem)
+			c.Aside(p.unit, asideSystem)
 			return
 		}
 	case "reasoning", "function_call", "custom_tool_call", "local_shell_call", "tool_search_call", "web_search_call",
 		"image_generation_call", "compaction", "agent_message":
 	case "function_call_output", "custom_tool_call_output", "local_shell_call_output", "tool_search_output":
 		if !c.calls[it.CallID] {
-			c.w.Aside(p.unit, asideOrphan)
+			c.Aside(p.unit, asideOrphan)
 			return
 		}
 		c.output = c.output || len(c.answer) > 0
 	default:
-		c.w.Aside(p.unit, "unknown item: "+it.Type)
+		c.Aside(p.unit, "unknown item: "+it.Type)
 		return
 	}
 	if len(c.answer) == 0 {
@@ -246,13 +246,13 @@ func (c *converter) endResponse(u *foreign.Usage) {
 				m.StopReason = "tool_use"
 			}
 		}
-		if u == nil && !c.old {
+		if u == nil && !c.unmetered {
 			m.StopReason = ""
 		}
 		for i := range answer {
 			p, own := &answer[i], m
 			own.Content = p.item.answered()
-			uuid := c.put(p, foreign.Line{Type: "assistant", Message: &own, Request: c.request(id), NoRequest: u == nil && !c.old || c.copied})
+			uuid := c.put(p, foreign.Line{Type: "assistant", Message: &own, Request: c.request(id), NoRequest: u == nil && !c.unmetered || c.copied})
 			c.history = append(c.history, entry{uuid: uuid, said: p.item.retained()})
 		}
 	}

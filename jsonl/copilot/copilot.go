@@ -161,7 +161,7 @@ func (e *event) text() string {
 
 // reader converts one session.
 type reader struct {
-	out      *foreign.Writer
+	*foreign.Writer
 	events   []*event
 	version  string
 	model    string
@@ -188,7 +188,7 @@ type agent struct {
 }
 
 func convert(in io.Reader, out *foreign.Writer) error {
-	r := &reader{out: out, agents: map[string]*agent{}, before: map[string]string{}, reported: map[string]*foreign.Usage{}, answered: map[string]bool{}}
+	r := &reader{Writer: out, agents: map[string]*agent{}, before: map[string]string{}, reported: map[string]*foreign.Usage{}, answered: map[string]bool{}}
 	err := out.Lines(in, r.read)
 	r.begin()
 	runs := runsOf(r.events)
@@ -204,7 +204,7 @@ func convert(in io.Reader, out *foreign.Writer) error {
 	}
 	for _, e := range r.events {
 		if u := &e.Data.Usage; e.Type == "session.usage_record" && u.recorded() != nil && !r.answered[u.APICallID] {
-			r.out.PutCall(e.unit, foreign.BilledCall{ID: u.APICallID, Kind: "other", Model: u.Model, Time: e.Timestamp, Usage: u.recorded()})
+			r.PutCall(e.unit, foreign.BilledCall{ID: u.APICallID, Kind: "other", Model: u.Model, Time: e.Timestamp, Usage: u.recorded()})
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(r.agents)) {
@@ -218,7 +218,7 @@ func convert(in io.Reader, out *foreign.Writer) error {
 
 func (r *reader) read(u foreign.Unit, raw *jsonl.Entry) {
 	e := &event{unit: u, line: raw.Line}
-	r.out.Decode(raw.Raw, e.line, e)
+	r.Decode(raw.Raw, e.line, e)
 	r.events = append(r.events, e)
 }
 
@@ -230,7 +230,7 @@ func (r *reader) begin() {
 		switch e.Type {
 		case "session.start":
 			if format, ok := d.Format.(float64); ok {
-				r.out.Format(e.line, format, 1)
+				r.Format(e.line, format, 1)
 			}
 			s.ID, s.Version, s.CWD = cmp.Or(s.ID, d.SessionID), cmp.Or(s.Version, d.Version), cmp.Or(s.CWD, d.Context.CWD)
 		case "session.usage_record":
@@ -242,7 +242,7 @@ func (r *reader) begin() {
 		}
 	}
 	r.version = s.Version
-	r.out.Begin(s)
+	r.Begin(s)
 }
 
 func (r *reader) of(id string) *agent {
@@ -259,7 +259,7 @@ func (r *reader) at() string {
 	if r.rewound {
 		return r.parent
 	}
-	return r.out.Last()
+	return r.Last()
 }
 
 func (r *reader) put(e *event) {
@@ -276,7 +276,7 @@ func (r *reader) put(e *event) {
 			text = *d.Transformed
 		}
 		if d.Source == "system" && text == a.said {
-			r.out.Aside(e.unit, "the message before, again")
+			r.Aside(e.unit, "the message before, again")
 			return
 		}
 		a.said = text
@@ -294,11 +294,11 @@ func (r *reader) put(e *event) {
 		r.compaction(e)
 	case "session.usage_record": // of a response, or of a call of its own, which comes last
 		if d.Usage.recorded() == nil {
-			r.out.Aside(e.unit, "metadata: "+e.Type)
+			r.Aside(e.unit, "metadata: "+e.Type)
 		}
 	case "session.shutdown":
 		if len(d.Models) == 0 {
-			r.out.Aside(e.unit, "metadata: "+e.Type)
+			r.Aside(e.unit, "metadata: "+e.Type)
 		}
 	case "session.start", "session.resume":
 		r.version, r.model = cmp.Or(d.Version, r.version), cmp.Or(d.Selected, r.model)
@@ -306,28 +306,28 @@ func (r *reader) put(e *event) {
 			r.message(e, foreign.Line{Type: "system", Subtype: foreign.SubtypeResume})
 		}
 	case "session.title_changed":
-		r.out.Aside(e.unit, "metadata: "+e.Type)
+		r.Aside(e.unit, "metadata: "+e.Type)
 		if d.Title != "" {
-			r.out.Put(-1, foreign.Line{Type: "ai-title", Title: d.Title})
+			r.Put(-1, foreign.Line{Type: "ai-title", Title: d.Title})
 		}
 	case "session.snapshot_rewind":
-		r.out.Aside(e.unit, "metadata: "+e.Type)
+		r.Aside(e.unit, "metadata: "+e.Type)
 		r.rewind(d.UpTo)
 	case "session.truncation", "session.context_cleared":
-		r.out.Warn(e.line, "unreadable-metadata", "the client removed old messages; which is not recorded, and they stay")
-		r.out.Aside(e.unit, "metadata: "+e.Type)
+		r.Warn(e.line, "unreadable-metadata", "the client removed old messages; which is not recorded, and they stay")
+		r.Aside(e.unit, "metadata: "+e.Type)
 	case "system.message":
-		r.out.Aside(e.unit, "the system prompt: part of the overhead")
+		r.Aside(e.unit, "the system prompt: part of the overhead")
 	case "tool.execution_start":
-		r.out.Aside(e.unit, "the start of a tool: its call and its result are used")
+		r.Aside(e.unit, "the start of a tool: its call and its result are used")
 	case "":
-		r.out.Aside(e.unit, "no type")
+		r.Aside(e.unit, "no type")
 	default:
 		if e.Type == "session.model_change" {
 			r.model = cmp.Or(d.NewModel, r.model)
 		}
 		a.working = e.Type == "assistant.turn_start" || a.working && e.Type != "assistant.turn_end"
-		r.out.Aside(e.unit, "metadata: "+e.Type)
+		r.Aside(e.unit, "metadata: "+e.Type)
 	}
 }
 
@@ -366,7 +366,7 @@ func (r *reader) title(e *event) {
 	}
 	r.titled = true
 	text, _, _ = strings.Cut(text, "\n")
-	r.out.Put(-1, foreign.Line{Type: "ai-title", Title: strings.ToValidUTF8(text[:min(len(text), maxTitle)], "")})
+	r.Put(-1, foreign.Line{Type: "ai-title", Title: strings.ToValidUTF8(text[:min(len(text), maxTitle)], "")})
 }
 
 // maxTitle is the longest title that is made of a prompt, bytes.
@@ -393,7 +393,7 @@ func (r *reader) message(e *event, l foreign.Line, content ...foreign.Block) {
 		l.Parent, l.Root, r.rewound = r.parent, r.parent == "", false
 	}
 	a := r.of(l.Agent)
-	a.since = append(a.since, r.out.Put(e.unit, l))
+	a.since = append(a.since, r.Put(e.unit, l))
 }
 
 func (r *reader) response(e *event) {
@@ -427,9 +427,9 @@ func (r *reader) compaction(e *event) {
 	start := a.compacting
 	a.compacting = nil
 	if d.Success != nil && !*d.Success || d.Summary == "" {
-		r.out.Aside(e.unit, "a compaction that failed")
+		r.Aside(e.unit, "a compaction that failed")
 		if start != nil {
-			r.out.Aside(start.unit, "a compaction that failed")
+			r.Aside(start.unit, "a compaction that failed")
 		}
 		return
 	}
@@ -445,7 +445,7 @@ func (r *reader) compaction(e *event) {
 			c.Preserved = &foreign.Preserved{UUIDs: a.since}
 		}
 	} else {
-		r.out.Warn(e.line, "unreadable-metadata", "the start of the compaction is not in the file: what it kept is not known")
+		r.Warn(e.line, "unreadable-metadata", "the start of the compaction is not in the file: what it kept is not known")
 	}
 	r.message(e, foreign.Line{Type: "system", Subtype: "compact_boundary", Compact: c})
 	summary := *e

@@ -145,14 +145,14 @@ func (r *reader) totals(e *event, run *run) {
 			continue
 		}
 		outputs, put = outputs+u.Output, true
-		r.out.PutTotals(e.unit, foreign.RunTotals{Model: name, Time: e.Timestamp, Requests: max(m.Requests.Count, 0), Usage: *u})
+		r.PutTotals(e.unit, foreign.RunTotals{Model: name, Time: e.Timestamp, Requests: max(m.Requests.Count, 0), Usage: *u})
 		r.rest(e, run, name)
 	}
 	switch {
 	case !put:
-		r.out.Aside(e.unit, "metadata: "+e.Type)
+		r.Aside(e.unit, "metadata: "+e.Type)
 	case outputs != run.outputs:
-		r.out.Warn(e.line, "totals-differ", "the client says that its requests wrote %d tokens, those in the file wrote %d", outputs, run.outputs)
+		r.Warn(e.line, "totals-differ", "the client says that its requests wrote %d tokens, those in the file wrote %d", outputs, run.outputs)
 	}
 }
 
@@ -181,6 +181,6 @@ func (r *reader) rest(e *event, run *run, model string) {
 		}
 	}
 	if u.Input+u.CacheRead+u.CacheWrite > 0 {
-		r.out.PutCall(e.unit, foreign.BilledCall{ID: e.ID + "/" + model, Kind: "run", Model: model, Time: e.Timestamp, Requests: calls, Usage: &u, Covers: covers})
+		r.PutCall(e.unit, foreign.BilledCall{ID: e.ID + "/" + model, Kind: "run", Model: model, Time: e.Timestamp, Requests: calls, Usage: &u, Covers: covers})
 	}
 }

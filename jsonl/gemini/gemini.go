@@ -155,7 +155,7 @@ func parts(raw json.RawMessage) (list []part) {
 
 // reader converts one session.
 type reader struct {
-	out      *foreign.Writer
+	*foreign.Writer
 	chat     chat
 	messages []*message          // in order
 	at       map[string]int      // id -> index
@@ -168,7 +168,7 @@ type reader struct {
 
 func convert(in io.Reader, out *foreign.Writer) error {
 	text, err := out.Limits.ReadDocument(in)
-	r := &reader{out: out, at: map[string]int{}, copies: map[string]bool{}, uuids: map[string][]string{}}
+	r := &reader{Writer: out, at: map[string]int{}, copies: map[string]bool{}, uuids: map[string][]string{}}
 	if isDocument(text) {
 		r.document(text)
 	} else if e := out.Lines(bytes.NewReader(text), r.record); e != nil {
@@ -205,7 +205,7 @@ func isDocument(text []byte) bool {
 // add adds a message; one with the id of an earlier one takes its place.
 func (r *reader) add(m *message) {
 	if at, ok := r.at[m.ID]; ok && m.ID != "" {
-		r.out.Aside(r.messages[at].unit, "an earlier record of the same message")
+		r.Aside(r.messages[at].unit, "an earlier record of the same message")
 		r.messages[at] = m
 		return
 	}
@@ -215,7 +215,7 @@ func (r *reader) add(m *message) {
 
 func (r *reader) decode(raw []byte, u foreign.Unit, line int) *message {
 	m := &message{unit: u, line: line}
-	r.out.Decode(raw, line, m)
+	r.Decode(raw, line, m)
 	return m
 }
 
@@ -224,16 +224,16 @@ func (r *reader) document(text []byte) {
 	_, line, fault := foreign.Members(text, func(name string, value []byte, line int) {
 		switch name {
 		case "messages[]":
-			r.add(r.decode(value, r.out.Unit(line), line))
+			r.add(r.decode(value, r.Unit(line), line))
 		case "messages":
-			r.out.Aside(r.out.Unit(line), "no list of messages")
+			r.Aside(r.Unit(line), "no list of messages")
 		default:
 			r.about(map[string]json.RawMessage{name: value})
 		}
 	})
 	if fault != "" {
-		r.out.Aside(r.out.Unit(line), "malformed")
-		r.out.Warn(line, "malformed-line", "the document ends here, or is damaged (%s): what is before it is used", fault)
+		r.Aside(r.Unit(line), "malformed")
+		r.Warn(line, "malformed-line", "the document ends here, or is damaged (%s): what is before it is used", fault)
 	}
 }
 
@@ -250,7 +250,7 @@ func (r *reader) rewritten(set map[string]json.RawMessage, u foreign.Unit, line 
 	_ = json.Unmarshal(set["messages"], &list)
 	if len(r.messages) == 0 {
 		for _, raw := range list {
-			r.add(r.decode(raw, r.out.Unit(line), line))
+			r.add(r.decode(raw, r.Unit(line), line))
 		}
 		return false
 	}
@@ -285,7 +285,7 @@ func (r *reader) rewritten(set map[string]json.RawMessage, u foreign.Unit, line 
 		if dropped {
 			r.leaveCopies(kept)
 		}
-		r.out.Warn(line, "unreadable-metadata", "the client rewrote its history here (it masked old results, or left messages out): the messages stay as they were recorded first")
+		r.Warn(line, "unreadable-metadata", "the client rewrote its history here (it masked old results, or left messages out): the messages stay as they were recorded first")
 		return false
 	}
 	r.messages = append(r.messages, c)
@@ -312,7 +312,7 @@ func (r *reader) leaveCopies(kept map[string]bool) {
 			r.messages = append(r.messages, m)
 			continue
 		}
-		r.out.Aside(m.unit, "a copy of the history that the client rewrote")
+		r.Aside(m.unit, "a copy of the history that the client rewrote")
 		delete(r.at, m.ID)
 		r.copies[m.ID] = true
 	}
@@ -329,13 +329,13 @@ func (r *reader) record(u foreign.Unit, e *jsonl.Entry) {
 	_ = json.Unmarshal(e.Raw, &rec)
 	switch {
 	case rec.Rewind != nil:
-		r.out.Aside(u, "a rewind")
+		r.Aside(u, "a rewind")
 		at, ok := r.at[*rec.Rewind]
 		if !ok {
 			at = 0 // as the client does
 		}
 		for _, m := range r.messages[at:] {
-			r.out.Aside(m.unit, "abandoned branch")
+			r.Aside(m.unit, "abandoned branch")
 			delete(r.at, m.ID)
 		}
 		r.left = append(r.left, r.messages[at:]...)
@@ -346,14 +346,14 @@ func (r *reader) record(u foreign.Unit, e *jsonl.Entry) {
 	case rec.Set != nil:
 		r.about(rec.Set)
 		if rec.Set["messages"] == nil || !r.rewritten(rec.Set, u, e.Line) {
-			r.out.Aside(u, "metadata: $set")
+			r.Aside(u, "metadata: $set")
 		}
 	case rec.SessionID != "":
 		if r.begins = true; r.chat.SessionID == "" {
 			r.chat = rec.chat
 		}
-		r.out.Aside(u, "metadata: session")
+		r.Aside(u, "metadata: session")
 	default:
-		r.out.Aside(u, "no type")
+		r.Aside(u, "no type")
 	}
 }

@@ -17,18 +17,18 @@ func (r *reader) put(m *message) {
 	case compression:
 		r.compressed(m)
 	case resumed: // the file holds results twice, with their calls and as messages; a resume reads both
-		r.out.Put(m.unit, foreign.Line{Type: "system", Subtype: foreign.SubtypeRepeat, Time: m.Timestamp})
+		r.Put(m.unit, foreign.Line{Type: "system", Subtype: foreign.SubtypeRepeat, Time: m.Timestamp})
 	case "":
-		r.out.Aside(m.unit, "no type")
+		r.Aside(m.unit, "no type")
 	default:
-		r.out.Aside(m.unit, "not sent: "+m.Type)
+		r.Aside(m.unit, "not sent: "+m.Type)
 	}
 }
 
 // line puts a line of a message.
 func (r *reader) line(m *message, l foreign.Line) {
 	l.Time = m.Timestamp
-	uuid := r.out.Put(m.unit, l)
+	uuid := r.Put(m.unit, l)
 	r.uuids[m.ID] = append(r.uuids[m.ID], uuid)
 }
 
@@ -43,8 +43,8 @@ func (r *reader) compressed(m *message) {
 		c.Preserved = &foreign.Preserved{UUIDs: kept}
 	}
 	r.open = ""
-	r.out.Put(m.unit, foreign.Line{Type: "system", Subtype: "compact_boundary", Time: m.Timestamp, Compact: c})
-	r.out.Put(m.unit, foreign.Line{Type: "user", Summary: true, Time: m.Timestamp, Message: &foreign.Message{Content: []foreign.Block{foreign.Text(m.summary)}}})
+	r.Put(m.unit, foreign.Line{Type: "system", Subtype: "compact_boundary", Time: m.Timestamp, Compact: c})
+	r.Put(m.unit, foreign.Line{Type: "user", Summary: true, Time: m.Timestamp, Message: &foreign.Message{Content: []foreign.Block{foreign.Text(m.summary)}}})
 }
 
 func (r *reader) user(m *message) {
@@ -65,7 +65,7 @@ func (r *reader) user(m *message) {
 		if results {
 			reason = "results that the calls hold"
 		}
-		r.out.Aside(m.unit, reason)
+		r.Aside(m.unit, reason)
 		return
 	}
 	r.open = ""
@@ -91,7 +91,7 @@ func (r *reader) response(m *message) {
 	}
 	usage := m.Tokens.recorded()
 	if usage == nil && len(content) == 0 {
-		r.out.Aside(m.unit, "a message without content")
+		r.Aside(m.unit, "a message without content")
 		return
 	}
 	l := foreign.Line{Type: "assistant", UUID: m.ID}

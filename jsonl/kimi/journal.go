@@ -93,7 +93,7 @@ func blocks(parts []part) (list []foreign.Block) {
 
 // reader converts one session.
 type reader struct {
-	out       *foreign.Writer
+	*foreign.Writer
 	about     foreign.Session
 	summaries []*context
 	agents    map[string]*agent
@@ -135,7 +135,7 @@ type result struct {
 }
 
 func convert(in io.Reader, out *foreign.Writer) error {
-	r := &reader{out: out, agents: map[string]*agent{}}
+	r := &reader{Writer: out, agents: map[string]*agent{}}
 	err := out.Lines(in, func(u foreign.Unit, e *jsonl.Entry) {
 		rec := record{}
 		out.Decode(e.Raw, e.Line, &rec)
@@ -170,7 +170,7 @@ func (r *reader) agent(id string) *agent {
 // put puts a line of an agent.
 func (r *reader) put(u foreign.Unit, a *agent, when time.Time, l foreign.Line) string {
 	l.Agent, l.Sidechain, l.Time, l.Root = a.id, a.id != "", when, len(a.sent) == 0 && a.id != ""
-	uuid := r.out.Put(u, l)
+	uuid := r.Put(u, l)
 	a.sent = append(a.sent, uuid)
 	return uuid
 }
@@ -184,7 +184,7 @@ func (r *reader) event(u foreign.Unit, a *agent, when time.Time, e *event) {
 			r.event(u, r.agent(p.Agent), when, p.Event)
 			return
 		}
-		r.out.Aside(u, "an event of an unknown subagent")
+		r.Aside(u, "an event of an unknown subagent")
 	case "TurnBegin":
 		r.end(a)
 		a.typed = &prompt{u, when, partsOf(p.Input)}
@@ -206,7 +206,7 @@ func (r *reader) event(u foreign.Unit, a *agent, when time.Time, e *event) {
 		a.tokens = cmp.Or(p.Context, a.tokens)
 		if a.id == "" && p.Window > 0 && p.Window != r.about.Window {
 			r.about.Window = p.Window
-			r.out.Begin(r.about)
+			r.Begin(r.about)
 		}
 		if s := a.step; s != nil && (p.Usage != nil || p.MessageID != "") {
 			s.usage, s.id, s.when, s.done = p.Usage, p.MessageID, when, true
@@ -214,7 +214,7 @@ func (r *reader) event(u foreign.Unit, a *agent, when time.Time, e *event) {
 	case "ContentPart", "ToolCall":
 		s := a.step
 		if s == nil || s.done {
-			r.out.Aside(u, "not sent: said by a command")
+			r.Aside(u, "not sent: said by a command")
 			return
 		}
 		s.units = append(s.units, u)
@@ -225,7 +225,7 @@ func (r *reader) event(u foreign.Unit, a *agent, when time.Time, e *event) {
 		}
 	case "ToolResult":
 		if a.step == nil {
-			r.out.Aside(u, "a result without its call")
+			r.Aside(u, "a result without its call")
 			return
 		}
 		a.step.units = append(a.step.units, u)
@@ -236,7 +236,7 @@ func (r *reader) event(u foreign.Unit, a *agent, when time.Time, e *event) {
 	case "StepInterrupted":
 		r.drop(a, "interrupted")
 	default:
-		r.out.Aside(u, "not sent: "+cmp.Or(e.Type, "without type"))
+		r.Aside(u, "not sent: "+cmp.Or(e.Type, "without type"))
 	}
 }
 
@@ -273,7 +273,7 @@ func (r *reader) finish(a *agent) {
 		}
 	}
 	for _, got := range s.results {
-		r.out.Aside(got.unit, "a result without its call")
+		r.Aside(got.unit, "a result without its call")
 	}
 }
 
@@ -286,9 +286,9 @@ func (r *reader) drop(a *agent, why string) {
 	}
 	for i, u := range s.units {
 		if i == 0 && s.done {
-			r.out.PutCall(u, foreign.BilledCall{ID: s.id, Kind: "other", Time: s.when, Usage: s.usage.recorded()})
+			r.PutCall(u, foreign.BilledCall{ID: s.id, Kind: "other", Time: s.when, Usage: s.usage.recorded()})
 		} else {
-			r.out.Aside(u, why)
+			r.Aside(u, why)
 		}
 	}
 }
@@ -300,10 +300,10 @@ func (r *reader) end(a *agent) {
 		return
 	}
 	if a.command("/clear") || a.command("/reset") {
-		r.out.Put(a.typed.unit, foreign.Line{Type: "system", Subtype: "client_clear", Agent: a.id, Sidechain: a.id != "", Time: a.typed.when, Removed: a.sent})
+		r.Put(a.typed.unit, foreign.Line{Type: "system", Subtype: "client_clear", Agent: a.id, Sidechain: a.id != "", Time: a.typed.when, Removed: a.sent})
 		a.sent, a.spoken = nil, nil
 	} else {
-		r.out.Aside(a.typed.unit, "not sent: a command")
+		r.Aside(a.typed.unit, "not sent: a command")
 	}
 	a.typed = nil
 }
@@ -319,7 +319,7 @@ const kept = 2
 // compaction puts a compaction. With no more messages than it keeps the client makes none.
 func (r *reader) compaction(u foreign.Unit, a *agent, when time.Time) {
 	if len(a.spoken) <= kept {
-		r.out.Aside(u, "a compaction of nothing")
+		r.Aside(u, "a compaction of nothing")
 		return
 	}
 	c := &foreign.Compact{Trigger: "auto", PreTokens: a.tokens}

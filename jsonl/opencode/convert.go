@@ -51,9 +51,9 @@ func (c *converter) session() {
 			}
 		}
 	}
-	c.w.Begin(foreign.Session{Version: own.Version, Provider: provider, ID: own.ID, Parent: own.ParentID, CWD: cmp.Or(own.Directory, own.Location.Directory)})
+	c.Begin(foreign.Session{Version: own.Version, Provider: provider, ID: own.ID, Parent: own.ParentID, CWD: cmp.Or(own.Directory, own.Location.Directory)})
 	if own.Title != "" {
-		c.w.Put(-1, foreign.Line{Type: "ai-title", Title: own.Title})
+		c.Put(-1, foreign.Line{Type: "ai-title", Title: own.Title})
 	}
 	c.places = map[string]int{}
 	for k, m := range slices.Backward(c.messages) {
@@ -66,7 +66,7 @@ func (c *converter) session() {
 			c.prune(&prunes[0])
 			prunes = prunes[1:]
 		}
-		if c.w.Err() != nil {
+		if c.Err() != nil {
 			return
 		}
 		switch {
@@ -75,7 +75,7 @@ func (c *converter) session() {
 		case m.Role == "user":
 			c.user(k)
 		case m.Role != "assistant":
-			m.aside(c.w, "message of an unknown role")
+			m.aside(c.Writer, "message of an unknown role")
 		case !m.summarises():
 			c.response(k)
 		case !c.paired[k]: // of a compaction that is not there
@@ -105,7 +105,7 @@ func (c *converter) unique(id string) string {
 // line puts a line.
 func (c *converter) line(u foreign.Unit, id string, l foreign.Line) string {
 	l.UUID, l.Agent, l.Sidechain = c.unique(id), c.agent, c.agent != ""
-	return c.w.Put(u, l)
+	return c.Put(u, l)
 }
 
 // put puts a line of message k.
@@ -117,7 +117,7 @@ func (c *converter) put(k int, u foreign.Unit, id string, l foreign.Line) {
 func (c *converter) others(m *message, sent ...string) {
 	for i := range m.parts {
 		if p := &m.parts[i]; !slices.Contains(sent, p.Type) {
-			c.w.Aside(p.unit, "part: "+cmp.Or(p.Type, "no type"))
+			c.Aside(p.unit, "part: "+cmp.Or(p.Type, "no type"))
 		}
 	}
 }
@@ -136,9 +136,9 @@ func (c *converter) user(k int) {
 		p := &m.parts[i]
 		switch {
 		case p.Type == "text" && p.Ignored:
-			c.w.Aside(p.unit, "text that is not sent")
+			c.Aside(p.unit, "text that is not sent")
 		case p.Type == "text" && p.Text == "":
-			c.w.Aside(p.unit, "empty text")
+			c.Aside(p.unit, "empty text")
 		case p.Type == "text":
 			typed = typed || !p.Synthetic
 			c.asked[m.ID] = c.asked[m.ID] || p.Synthetic && p.Text == subtaskText
@@ -148,7 +148,7 @@ func (c *converter) user(k int) {
 				typed = true
 				blocks = append(blocks, b)
 			} else {
-				c.w.Aside(p.unit, "file that is sent as text")
+				c.Aside(p.unit, "file that is sent as text")
 			}
 		case p.Type == "compaction": // without a summary
 			blocks = append(blocks, foreign.Text(compactionText))
@@ -159,7 +159,7 @@ func (c *converter) user(k int) {
 	}
 	c.others(m, "text", "file", "compaction", "subtask")
 	if len(blocks) == 0 {
-		c.w.Aside(m.unit, "message without content")
+		c.Aside(m.unit, "message without content")
 		if m.flat == nil { // OpenCode 2 never prunes
 			c.line(-1, m.ID, foreign.Line{Type: "system", Subtype: foreign.SubtypeUnsent})
 		}
@@ -230,7 +230,7 @@ func (c *converter) response(k int) {
 		if m.Error != nil {
 			reason = "request that failed"
 		}
-		m.aside(c.w, reason)
+		m.aside(c.Writer, reason)
 		return
 	}
 	for i := range steps {
@@ -259,7 +259,7 @@ func (c *converter) steps(m *message) []step {
 			ends++
 		}
 	}
-	list := []step{{}}
+	list, ended := []step{{}}, 0
 	for i := range m.parts {
 		p := &m.parts[i]
 		s := &list[len(list)-1]
@@ -267,12 +267,12 @@ func (c *converter) steps(m *message) []step {
 		case "text", "reasoning", "tool":
 			s.parts = append(s.parts, p)
 		case "step-finish":
-			if ends == 1 && m.Tokens.some() || !p.Tokens.some() {
-				c.w.Aside(p.unit, "part: step-finish")
+			if ended++; ends == 1 && m.Tokens.some() || !p.Tokens.some() {
+				c.Aside(p.unit, "part: step-finish")
 				continue
 			}
 			s.usage = p.Tokens.usage(version, p.Cost)
-			if ends--; ends > 0 {
+			if ended < ends {
 				list = append(list, step{})
 			}
 		}
@@ -310,7 +310,7 @@ func (c *converter) step(k, n int, steps []step) {
 		switch p.Type {
 		case "text":
 			if p.Text == "" {
-				c.w.Aside(p.unit, "empty text")
+				c.Aside(p.unit, "empty text")
 				continue
 			}
 			c.put(k, p.unit, p.ID, line([]foreign.Block{foreign.Text(p.Text)}, p.Time.End))
@@ -414,9 +414,9 @@ func (c *converter) compaction(k, s int) {
 	usage := c.steps(sum)[0].usage
 	if sum.Finish == "" || sum.Error != nil {
 		if usage != nil {
-			c.w.PutCall(sum.unit, foreign.BilledCall{ID: sum.request(0), Kind: "compaction", Model: sum.ModelID, Time: foreign.Millis(sum.Time.Created), Usage: usage})
+			c.PutCall(sum.unit, foreign.BilledCall{ID: sum.request(0), Kind: "compaction", Model: sum.ModelID, Time: foreign.Millis(sum.Time.Created), Usage: usage})
 		}
-		sum.aside(c.w, "compaction without a summary")
+		sum.aside(c.Writer, "compaction without a summary")
 		return
 	}
 	meta := &foreign.Compact{Trigger: "auto", Usage: usage, Request: sum.request(0), Model: sum.ModelID}
@@ -444,7 +444,7 @@ func (c *converter) compaction(k, s int) {
 		case "text":
 			texts = append(texts, p.Text)
 		case "reasoning":
-			c.w.Aside(p.unit, "reasoning of a summary")
+			c.Aside(p.unit, "reasoning of a summary")
 		}
 	}
 	c.others(sum, "text", "reasoning")
@@ -462,8 +462,8 @@ func (c *converter) kept(id string, k int) (list []string) {
 		return nil
 	}
 	list = slices.Concat(c.uuids[from:k]...)
-	if c.lines += int64(len(list)); c.lines > c.w.Limits.Filled().Entries {
-		c.w.Warn(c.messages[k].line, codeMetadata, foreign.KeptTooMuch)
+	if c.lines += int64(len(list)); c.lines > c.Limits.Filled().Entries {
+		c.Warn(c.messages[k].line, codeMetadata, foreign.KeptTooMuch)
 		return nil
 	}
 	return list

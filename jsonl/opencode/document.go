@@ -21,7 +21,7 @@ const (
 // document collects the messages of a text.
 type document struct {
 	text []byte
-	w    *foreign.Writer
+	*foreign.Writer
 
 	counted, line int // text[:counted] has line-1 line ends
 
@@ -73,13 +73,13 @@ func (d *document) read() {
 		case fault == scan.OK:
 			at = scan.Space(b, end)
 		case len(bytes.TrimSpace(b[end:])) == 0:
-			d.w.Warn(d.lineOf(end), codeCut, "the text ends in the middle of a value: what is whole before it is used")
+			d.Warn(d.lineOf(end), codeCut, "the text ends in the middle of a value: what is whole before it is used")
 			return
 		default:
 			if next := d.next(max(end, at+1)); next < 0 || !punctuation(b[end:next]) {
 				line := d.lineOf(end)
-				d.w.Aside(d.w.Unit(line), "malformed")
-				d.w.Warn(line, codeMalformed, "%s: what follows is set aside up to the next message", fault)
+				d.Aside(d.Unit(line), "malformed")
+				d.Warn(line, codeMalformed, "%s: what follows is set aside up to the next message", fault)
 			}
 			if at = d.next(max(end, at+1)); at < 0 {
 				return
@@ -125,7 +125,7 @@ func (d *document) object(at, depth int) (int, scan.Fault) {
 				continue
 			}
 			own.line = d.lineOf(from)
-			own.unit = d.w.Unit(own.line)
+			own.unit = d.Unit(own.line)
 			d.decode(d.text[from:m.At], own.line, &own.info)
 			if own.Role == "" {
 				session = &own.info
@@ -140,7 +140,7 @@ func (d *document) object(at, depth int) (int, scan.Fault) {
 				case d.text[at] == '{':
 					return d.object(at, m.Depth()+1)
 				}
-				d.w.Aside(d.w.Unit(d.lineOf(at)), "not a message")
+				d.Aside(d.Unit(d.lineOf(at)), "not a message")
 				return scan.Value(d.text, at, m.Depth()+1)
 			})
 		case string(key) == "parts" && bracket == '[':
@@ -148,7 +148,7 @@ func (d *document) object(at, depth int) (int, scan.Fault) {
 				end, fault := scan.Value(d.text, at, m.Depth()+1)
 				if fault == scan.OK {
 					line := d.lineOf(at)
-					p := part{unit: d.w.Unit(line), line: line}
+					p := part{unit: d.Unit(line), line: line}
 					d.decode(d.text[at:end], line, &p)
 					own.parts = append(own.parts, p)
 				}
@@ -181,7 +181,7 @@ func (d *document) decode(value []byte, line int, into any) {
 		if errors.As(err, &kind) {
 			field = " (" + kind.Field + ")"
 		}
-		d.w.Warn(line, codeMetadata, "a message is partly unreadable%s: the readable part is used", field)
+		d.Warn(line, codeMetadata, "a message is partly unreadable%s: the readable part is used", field)
 	}
 }
 
@@ -191,11 +191,11 @@ func (d *document) session(i *info, u foreign.Unit) {
 	case d.info == nil:
 		d.info = i
 	case d.info.ID == i.ID:
-		d.w.Aside(u, "repeated session")
+		d.Aside(u, "repeated session")
 	default:
 		d.other = true
-		d.w.Aside(u, "another session")
-		d.w.Warn(d.line, codeMalformed, "a second session, %q: its messages are set aside: put each session into a file of its own", i.ID)
+		d.Aside(u, "another session")
+		d.Warn(d.line, codeMalformed, "a second session, %q: its messages are set aside: put each session into a file of its own", i.ID)
 	}
 }
 
@@ -204,24 +204,24 @@ func (d *document) session(i *info, u foreign.Unit) {
 func (d *document) message(m *message) {
 	if m.unit < 0 {
 		if len(m.parts) == 0 {
-			d.w.Aside(d.w.Unit(m.line), "not a message")
+			d.Aside(d.Unit(m.line), "not a message")
 			return
 		}
 		for i := range m.parts {
-			d.w.Aside(m.parts[i].unit, "part of a message without its info")
+			d.Aside(m.parts[i].unit, "part of a message without its info")
 		}
 		return
 	}
 	if d.other {
-		m.aside(d.w, "another session")
+		m.aside(d.Writer, "another session")
 		return
 	}
 	if old := d.byKey[m.key()]; m.ID != "" && old != nil {
 		if len(m.parts) < len(old.parts) {
-			m.aside(d.w, "repeated message")
+			m.aside(d.Writer, "repeated message")
 			return
 		}
-		old.aside(d.w, "repeated message")
+		old.aside(d.Writer, "repeated message")
 		*old = *m
 		return
 	}
@@ -238,6 +238,6 @@ func (d *document) order() {
 	if slices.IsSortedFunc(d.messages, byTime) || slices.ContainsFunc(d.messages, func(m *message) bool { return m.Time.Created <= 0 }) {
 		return
 	}
-	d.w.Warn(d.messages[0].line, codeMetadata, "the messages are not in the order of their times: they are read in that order")
+	d.Warn(d.messages[0].line, codeMetadata, "the messages are not in the order of their times: they are read in that order")
 	slices.SortStableFunc(d.messages, byTime)
 }

@@ -130,7 +130,7 @@ func (d *document) isFlat(at, depth int) (typed bool) {
 func (d *document) flat(at, depth int) (int, scan.Fault) {
 	end, fault := scan.Value(d.text, at, depth)
 	line := d.lineOf(at)
-	m := &message{line: line, unit: d.w.Unit(line), flat: &flat{}}
+	m := &message{line: line, unit: d.Unit(line), flat: &flat{}}
 	d.decode(d.text[at:end], line, m.flat)
 	f := m.flat
 	m.info = info{ID: f.ID, Time: f.Time, Provider: f.Model.Provider, ModelID: f.Model.ID, Finish: f.Finish, Tokens: f.Tokens, Cost: f.Cost}
@@ -142,7 +142,7 @@ func (d *document) flat(at, depth int) (int, scan.Fault) {
 	}
 	text := func(kind, text string, own bool) {
 		if text != "" {
-			m.parts = append(m.parts, part{unit: d.w.Unit(line), line: line, Type: kind, Text: text, Synthetic: own})
+			m.parts = append(m.parts, part{unit: d.Unit(line), line: line, Type: kind, Text: text, Synthetic: own})
 		}
 	}
 	for _, s := range f.Skills {
@@ -153,11 +153,11 @@ func (d *document) flat(at, depth int) (int, scan.Fault) {
 		text("text", strings.TrimPrefix(f.Command+"\n"+f.Output.Output, "\n"), true)
 	}
 	for _, x := range f.Files {
-		m.parts = append(m.parts, part{unit: d.w.Unit(line), line: line, Type: "file", MIME: x.MIME, URL: x.url()})
+		m.parts = append(m.parts, part{unit: d.Unit(line), line: line, Type: "file", MIME: x.MIME, URL: x.url()})
 	}
 	for i := range f.Content {
 		c := &f.Content[i]
-		p := part{unit: d.w.Unit(line), line: line, ID: f.ID, Type: c.Type, Text: c.Text, Metadata: c.Sign, Tool: c.Name, CallID: c.ID}
+		p := part{unit: d.Unit(line), line: line, ID: f.ID, Type: c.Type, Text: c.Text, Metadata: c.Sign, Tool: c.Name, CallID: c.ID}
 		p.Time = times{Start: c.Time.Created, End: c.Time.Completed}
 		p.State.Time = times{Start: cmp.Or(c.Time.Ran, c.Time.Created), End: c.Time.Completed}
 		c.State.fill(&p.State)
@@ -232,11 +232,11 @@ func (c *converter) flat(k int) {
 	case m.Role == "assistant":
 		c.response(k)
 	case f.Type != "compaction":
-		c.w.Aside(m.unit, "message: "+cmp.Or(f.Type, "no type"))
+		c.Aside(m.unit, "message: "+cmp.Or(f.Type, "no type"))
 	case f.Status != "completed":
-		c.w.Aside(m.unit, "compaction without a summary")
+		c.Aside(m.unit, "compaction without a summary")
 	case f.Native != nil && !c.sent(k):
-		c.w.Aside(m.unit, "compaction by another provider or model")
+		c.Aside(m.unit, "compaction by another provider or model")
 	default:
 		c.line(m.unit, m.ID, foreign.Line{
 			Type: "system", Subtype: "compact_boundary", Time: foreign.Millis(m.Time.Created),

@@ -45,7 +45,7 @@ func ofKilo(version string) bool { return foreign.Since(version, 7) }
 
 func form(name, client, folder string, looks func(*foreign.Beginning) bool, databases ...string) foreign.Form {
 	return foreign.Form{
-		Name: name, Client: client, Looks: looks, Convert: convert, Gather: gather, Files: files, Tree: isTree, Words: words,
+		Name: name, Client: client, Looks: looks, Convert: convert, Gather: gather, Files: files, Words: words,
 		Declared: foreign.Declared{
 			Reads:     "the database (1.2 to 2.x), `opencode export`, the older storage folder, early JSON lines",
 			Exact:     "tokens and cost of each request and of compactions, prunes, what compactions kept",
@@ -102,7 +102,7 @@ func isSession(v *foreign.Value, path string) bool {
 // convert reads a session.
 func convert(in io.Reader, w *foreign.Writer) error {
 	text, err := w.Limits.ReadDocument(in)
-	d := document{text: text, w: w, line: 1}
+	d := document{text: text, Writer: w, line: 1}
 	d.read()
 	c := converter{document: &d}
 	if d.order(); d.info != nil || len(d.messages) > 0 {

@@ -151,7 +151,7 @@ type block struct {
 
 // reader converts one session.
 type reader struct {
-	out     *foreign.Writer
+	*foreign.Writer
 	entries []*entry
 	byID    map[string]*entry
 	tree    bool
@@ -159,7 +159,7 @@ type reader struct {
 }
 
 func convert(in io.Reader, out *foreign.Writer) error {
-	r := &reader{out: out, byID: map[string]*entry{}}
+	r := &reader{Writer: out, byID: map[string]*entry{}}
 	err := out.Lines(in, r.read)
 	r.begin()
 	leaf := r.branch()
@@ -167,7 +167,7 @@ func convert(in io.Reader, out *foreign.Writer) error {
 		r.put(e)
 	}
 	if uuid, _ := r.above(leaf); r.tree && uuid != "" {
-		r.out.Leaf(uuid)
+		r.Leaf(uuid)
 	}
 	return err
 }
@@ -175,7 +175,7 @@ func convert(in io.Reader, out *foreign.Writer) error {
 // read keeps an entry: parents may be later in the file.
 func (r *reader) read(u foreign.Unit, raw *jsonl.Entry) {
 	e := &entry{unit: u, line: raw.Line}
-	r.out.Decode(raw.Raw, e.line, e)
+	r.Decode(raw.Raw, e.line, e)
 	e.n = len(r.entries)
 	r.entries = append(r.entries, e)
 	if e.ID != "" && e.Type != "session" {
@@ -202,7 +202,7 @@ func (r *reader) begin() {
 		case e.Type == "session" && !begun:
 			s.ID, s.CWD, begun = e.ID, e.CWD, true
 			version = e.Version
-			r.out.Format(e.line, float64(version), newest)
+			r.Format(e.line, float64(version), newest)
 		case e.Message != nil && e.Message.Role == "assistant" && s.Provider == "":
 			s.Provider = e.Message.Provider
 		}
@@ -210,7 +210,7 @@ func (r *reader) begin() {
 			e.failed, m.Content = m.Usage.recorded() == nil, nil // one that has cost tokens is a request
 		}
 	}
-	r.out.Begin(s)
+	r.Begin(s)
 }
 
 // up is the entry above e, nil where there is none in the file.
@@ -259,7 +259,7 @@ func (e *entry) request() string {
 
 // billed puts the call of an entry whose usage no message has.
 func (r *reader) billed(e *entry, kind string) {
-	r.out.PutCall(e.unit, foreign.BilledCall{ID: e.request(), Kind: kind, Model: cmp.Or(e.Model, r.model), Time: e.Timestamp, Usage: e.Usage.recorded()})
+	r.PutCall(e.unit, foreign.BilledCall{ID: e.request(), Kind: kind, Model: cmp.Or(e.Model, r.model), Time: e.Timestamp, Usage: e.Usage.recorded()})
 }
 
 // uuid is that of the last line put from an entry that is sent.
@@ -319,37 +319,37 @@ func (r *reader) put(e *entry) {
 		r.billed(e, kind)
 		return
 	case e.Type == "message" && e.Message == nil:
-		r.out.Aside(e.unit, "message line without a message")
+		r.Aside(e.unit, "message line without a message")
 		return
 	case e.failed:
-		r.out.Aside(e.unit, "a request that failed or was aborted")
+		r.Aside(e.unit, "a request that failed or was aborted")
 		return
 	case e.Type == "message" && e.Message.Excluded:
-		r.out.Aside(e.unit, "a command that the user kept from the model")
+		r.Aside(e.unit, "a command that the user kept from the model")
 		return
 	case e.Type == "message" && e.Message.Role == "system":
-		r.out.Aside(e.unit, "the system prompt")
+		r.Aside(e.unit, "the system prompt")
 		return
 	case e.Type == "message":
-		r.out.Aside(e.unit, "unknown role: "+e.Message.Role)
+		r.Aside(e.unit, "unknown role: "+e.Message.Role)
 		return
 	case e.Type == "session":
 		if e.n > 0 {
-			r.out.Aside(e.unit, "a second session's first line")
+			r.Aside(e.unit, "a second session's first line")
 		}
 		return
 	case e.Type == "session_info" && e.Name != "":
-		r.out.Put(-1, foreign.Line{Type: "ai-title", Title: e.Name})
-		r.out.Aside(e.unit, "metadata: session_info")
+		r.Put(-1, foreign.Line{Type: "ai-title", Title: e.Name})
+		r.Aside(e.unit, "metadata: session_info")
 		return
 	case e.Type == "":
-		r.out.Aside(e.unit, "no type")
+		r.Aside(e.unit, "no type")
 		return
 	case e.Type == "context_edit":
 		r.edit(e)
 		return
 	default:
-		r.out.Aside(e.unit, "metadata: "+e.Type)
+		r.Aside(e.unit, "metadata: "+e.Type)
 		return
 	}
 	switch e.Type {
@@ -368,7 +368,7 @@ func (r *reader) put(e *entry) {
 func (r *reader) note(e *entry, content ...foreign.Block) {
 	l := r.line(e, "user")
 	l.Meta, l.Message = true, &foreign.Message{Content: content}
-	e.at = r.out.Put(e.unit, l)
+	e.at = r.Put(e.unit, l)
 }
 
 func (r *reader) message(e *entry) {
@@ -404,7 +404,7 @@ func (r *reader) message(e *entry) {
 			ID: id, Type: "message", Model: m.Model, Content: blocks(m.Content), StopReason: stopReason(m.StopReason), Usage: m.Usage.recorded(),
 		}
 	}
-	e.at = r.out.Put(e.unit, l)
+	e.at = r.Put(e.unit, l)
 }
 
 // recorded is the usage of a response; nil where nothing was reported: it failed or was aborted.
@@ -442,13 +442,13 @@ func (r *reader) compaction(e *entry) {
 		l.Compact.Request = e.request()
 	}
 	l.Compact.Range = r.preserved(e)
-	at := r.out.Put(e.unit, l)
+	at := r.Put(e.unit, l)
 	s := foreign.Line{Type: "user", Parent: at, Time: e.Timestamp, Summary: true}
 	if e.ID != "" {
 		s.UUID = e.uuid()
 	}
 	s.Message = &foreign.Message{Content: []foreign.Block{foreign.Text(summaryPrefix + e.Summary + summarySuffix)}}
-	e.at = r.out.Put(e.unit, s)
+	e.at = r.Put(e.unit, s)
 }
 
 // preserved is what a compaction kept: the messages from an entry on, whatever compactions before it left of them.
@@ -462,7 +462,7 @@ func (r *reader) preserved(c *entry) *foreign.KeptRange {
 	case c.place == 0, first == c, first == nil && c.KeptIndex == nil && c.KeptID == "":
 		return nil
 	case first == nil || first.place == 0 || first.place > c.place:
-		r.out.Warn(c.line, "unreadable-metadata", "the compaction kept what follows an entry that is not before it: no message is kept")
+		r.Warn(c.line, "unreadable-metadata", "the compaction kept what follows an entry that is not before it: no message is kept")
 		return nil
 	case first.next == nil || first.next.place > c.place:
 		return nil
@@ -477,7 +477,7 @@ func (r *reader) edit(e *entry) {
 		t = r.byID[*e.Target]
 	}
 	if t == nil || t.at == "" || e.place == 0 || t.place == 0 {
-		r.out.Aside(e.unit, "metadata: "+e.Type)
+		r.Aside(e.unit, "metadata: "+e.Type)
 		return
 	}
 	to := e.Replacement
@@ -500,7 +500,7 @@ func (r *reader) edit(e *entry) {
 	default:
 		l = foreign.Line{Type: foreign.TypeCollapsed, First: t.at, Last: t.at, Collapsed: text}
 	}
-	e.at = r.out.Put(e.unit, l)
+	e.at = r.Put(e.unit, l)
 }
 
 // before is the entry before e on its branch.

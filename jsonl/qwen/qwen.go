@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -143,16 +144,27 @@ func (u *usage) recorded() *foreign.Usage {
 
 // reader converts one session.
 type reader struct {
-	out   *foreign.Writer
+	*foreign.Writer
 	begun bool
 	about foreign.Session
 	above map[string]string // uuid -> that of the line in the conversation that it hangs on, where it is none itself
-	said  map[string]string // digest of a content -> uuid of the last line with it
+	said  map[string]string // digest of a content, id of a call, or resultOf one -> uuid of the last line with it
 	asked bool              // the user asked for a compression
 }
 
+// resultOf is before the id of a call whose result a line has.
+const resultOf = "result of "
+
+// key is a block's key in said; "": it has none.
+func key(b foreign.Block) string {
+	if b.ToolUseID != "" {
+		return resultOf + b.ToolUseID
+	}
+	return b.ID
+}
+
 func convert(in io.Reader, out *foreign.Writer) error {
-	r := &reader{out: out, above: map[string]string{}, said: map[string]string{}}
+	r := &reader{Writer: out, above: map[string]string{}, said: map[string]string{}}
 	return out.Lines(in, r.line)
 }
 
@@ -163,7 +175,7 @@ func (r *reader) begin(rec *record) {
 			r.about = foreign.Session{Version: rec.Version, ID: rec.SessionID, CWD: rec.CWD}
 		}
 		r.begun, r.about.Window = true, max(rec.Window, r.about.Window)
-		r.out.Begin(r.about)
+		r.Begin(r.about)
 	}
 }
 
@@ -177,25 +189,25 @@ func (r *reader) parent(rec *record) string {
 
 func (r *reader) line(u foreign.Unit, e *jsonl.Entry) {
 	var rec record
-	r.out.Decode(e.Raw, e.Line, &rec)
+	r.Decode(e.Raw, e.Line, &rec)
 	r.begin(&rec)
 	switch {
 	case rec.Type == "system" && rec.Subtype == "chat_compression":
 		r.compression(u, &rec)
 		return
 	case rec.Type == "system" && rec.Payload.Title != "":
-		r.out.Put(u, foreign.Line{Type: "ai-title", Title: rec.Payload.Title})
+		r.Put(u, foreign.Line{Type: "ai-title", Title: rec.Payload.Title})
 	case rec.Type == "system":
 		if rec.Subtype == "slash_command" && strings.HasPrefix(rec.Payload.Command, "/compress") {
 			r.asked = true
 		}
-		r.out.Aside(u, "not sent: "+strings.TrimSpace("system "+rec.Subtype))
+		r.Aside(u, "not sent: "+strings.TrimSpace("system "+rec.Subtype))
 	case rec.Type != "user" && rec.Type != "assistant" && rec.Type != "tool_result":
-		r.out.Aside(u, "unknown type")
+		r.Aside(u, "unknown type")
 	case rec.Message == nil:
-		r.out.Aside(u, "a message without content")
+		r.Aside(u, "a message without content")
 	case rec.Subtype == "realtime_message" || rec.Subtype == "code_mode_tool_result":
-		r.out.Aside(u, "not sent: "+rec.Subtype)
+		r.Aside(u, "not sent: "+rec.Subtype)
 	default:
 		r.message(u, &rec)
 		return
@@ -207,7 +219,7 @@ func (r *reader) line(u foreign.Unit, e *jsonl.Entry) {
 func (r *reader) put(u foreign.Unit, rec *record, l foreign.Line) {
 	l.Root, l.Time = l.Parent == "", rec.Time
 	l.Agent, l.Sidechain = rec.Agent, rec.Sidechain
-	r.out.Put(u, l)
+	r.Put(u, l)
 }
 
 // message puts a prompt, a response or results.
@@ -217,14 +229,14 @@ func (r *reader) message(u foreign.Unit, rec *record) {
 	if rec.Type == "assistant" {
 		use := rec.Usage.recorded()
 		if use == nil && len(blocks) == 0 {
-			r.out.Aside(u, "a message without content")
+			r.Aside(u, "a message without content")
 			r.above[rec.UUID] = r.parent(rec)
 			return
 		}
 		l.Type, l.NoRequest = "assistant", rec.Fork.SessionID != ""
 		l.Message = foreign.Response(rec.UUID, rec.Model, blocks, use)
 	} else if len(blocks) == 0 {
-		r.out.Aside(u, "a message without content")
+		r.Aside(u, "a message without content")
 		r.above[rec.UUID] = r.parent(rec)
 		return
 	}
@@ -235,6 +247,10 @@ func (r *reader) message(u foreign.Unit, rec *record) {
 		r.asked = false
 	}
 	r.said[rec.Message.digest()] = rec.UUID
+	for _, b := range blocks {
+		r.said[key(b)] = rec.UUID
+	}
+	delete(r.said, "")
 	l.UUID, l.Parent = rec.UUID, r.parent(rec)
 	r.put(u, rec, l)
 }
@@ -296,27 +312,59 @@ func (c *content) digest() string {
 	return string(sum[:])
 }
 
-// compression puts a compression: the history that it left is the summary, the model's short answer to it, which is left
-// out, and the messages that were kept.
+// compression puts a compression: the history that it left is the summary, the model's short answer to it, what the client
+// sends again, and the messages that were kept. Results of the last calls follow it, and have their lines before it.
 func (r *reader) compression(u foreign.Unit, rec *record) {
-	compact := &foreign.Compact{Trigger: "auto", PreTokens: rec.Payload.Info.Before, PostTokens: rec.Payload.Info.After}
+	compact := &foreign.Compact{Trigger: "auto", PreTokens: rec.Payload.Info.Before, PostTokens: rec.Payload.Info.After, Preserved: &foreign.Preserved{}}
 	if r.asked {
 		compact.Trigger = "manual"
 	}
-	var kept []string
-	var summary []foreign.Block
-	for i := range rec.Payload.History {
-		c := &rec.Payload.History[i]
-		if uuid, ok := r.said[c.digest()]; ok {
-			kept = append(kept, uuid)
-		} else if c.Role != "model" {
-			summary = append(summary, c.blocks("")...)
+	var written []foreign.Line
+	var results []string
+	kept := map[string]bool{"": true}
+	keep := func(uuid string) {
+		if !kept[uuid] {
+			kept[uuid] = true
+			compact.Order = append(compact.Order, uuid)
 		}
 	}
-	if len(kept) > 0 {
-		compact.Preserved = &foreign.Preserved{UUIDs: kept}
+	for i := range rec.Payload.History {
+		c := &rec.Payload.History[i]
+		said, ok := r.said[c.digest()]
+		keep(said)
+		l := foreign.Line{Type: "user", UUID: fmt.Sprintf("%s-%d", rec.UUID, i), Summary: true, Message: &foreign.Message{}}
+		if c.Role == "model" {
+			l.Message.Role = "assistant"
+		}
+		for _, b := range c.blocks("") {
+			at, known := r.said[key(b)]
+			if b.ID != "" {
+				results = append(results, r.said[resultOf+b.ID])
+			}
+			if keep(at); !known && !ok {
+				keep(l.UUID)
+				l.Message.Content = append(l.Message.Content, b)
+			}
+		}
+		if len(l.Message.Content) > 0 {
+			written = append(written, l)
+		}
+	}
+	for _, uuid := range results {
+		keep(uuid)
+	}
+	for _, l := range written {
+		kept[l.UUID] = false
+	}
+	for _, uuid := range compact.Order {
+		if kept[uuid] {
+			compact.Preserved.UUIDs = append(compact.Preserved.UUIDs, uuid)
+		}
 	}
 	r.put(u, rec, foreign.Line{UUID: rec.UUID, Parent: r.parent(rec), Type: "system", Subtype: "compact_boundary", Compact: compact})
-	r.put(u, rec, foreign.Line{Parent: rec.UUID, Type: "user", Summary: true, Message: &foreign.Message{Content: summary}})
-	r.above[rec.UUID], r.asked = r.out.Last(), false
+	for _, l := range written {
+		l.Parent = r.Last()
+		r.put(u, rec, l)
+	}
+	r.above[rec.UUID], r.asked = r.Last(), false
 }

@@ -11,7 +11,7 @@ import (
 
 // chain builds the messages of one conversation.
 type chain struct {
-	ld       *loader
+	*loader
 	id       int                  // the conversation's number
 	order    []int                // its lines, in file order
 	groups   map[int]*group       // of assistant lines, by their first line
@@ -20,7 +20,7 @@ type chain struct {
 	calls    map[string]*toolCall // by id
 	turnOver bool                 // a line since the last message ended the turn
 	unsent   int                  // user messages since the last message of which nothing is sent
-	conv     *Conversation
+	*Conversation
 	queued   map[int][]int   // by result: the queued prompts that were sent next to it and are not emitted yet
 	after    *Boundary       // set while lines that a compaction produced may follow
 	versions map[string]bool // in conv.Versions
@@ -32,8 +32,8 @@ type chain struct {
 func (ld *loader) conversation(order []int, agent, leaf string) *Conversation {
 	ld.convs++
 	c := &chain{
-		ld: ld, id: ld.convs, order: order, groups: map[int]*group{}, home: map[int]int{}, calls: map[string]*toolCall{},
-		conv: &Conversation{Path: ld.path, Agent: agent, Source: ld.src}, queued: map[int][]int{}, versions: map[string]bool{},
+		loader: ld, id: ld.convs, order: order, groups: map[int]*group{}, home: map[int]int{}, calls: map[string]*toolCall{},
+		Conversation: &Conversation{Path: ld.path, Agent: agent, Source: ld.src}, queued: map[int][]int{}, versions: map[string]bool{},
 	}
 	for _, i := range order {
 		n := ld.node(i)
@@ -55,11 +55,11 @@ func (ld *loader) conversation(order []int, agent, leaf string) *Conversation {
 	}
 	c.walk(leaf)
 	c.unite()
-	c.conv.Messages = make([]Message, 0, len(c.path)) // as many as it grows to, or a few less: else 200 MB take too much (bar in docs/performance.md)
+	c.Messages = make([]Message, 0, len(c.path)) // as many as it grows to, or a few less: else 200 MB take too much (bar in docs/performance.md)
 	c.findQueued()
 	c.emit()
 	c.finish()
-	return c.conv
+	return c.Conversation
 }
 
 // toolCall is what a conversation has of one tool_use id.
@@ -84,14 +84,14 @@ func (c *chain) tool(bl *Block) *toolCall {
 }
 
 // in reports whether a line is part of this conversation.
-func (c *chain) in(i int) bool { return c.ld.node(i).conv == c.id }
+func (c *chain) in(i int) bool { return c.node(i).conv == c.id }
 
 // onPath reports whether a line is on the path from root to leaf.
-func (c *chain) onPath(i int) bool { return c.ld.node(i).is(lineOnPath) && c.in(i) }
+func (c *chain) onPath(i int) bool { return c.node(i).is(lineOnPath) && c.in(i) }
 
 // byLine is the index of the message of a line.
 func (c *chain) byLine(i int) (message int, ok bool) {
-	n := c.ld.node(i)
+	n := c.node(i)
 	return n.at - 1, n.at > 0 && c.in(i)
 }
 
@@ -100,7 +100,7 @@ func (c *chain) emit() {
 	beside := c.besidePath()
 	c.earlier()
 	for _, i := range c.path {
-		n, from := c.ld.node(i), len(c.conv.Messages)
+		n, from := c.node(i), len(c.Messages)
 		for len(beside) > 0 && beside[0] < i {
 			c.edited(beside[0])
 			beside = beside[1:]
@@ -135,11 +135,11 @@ func (c *chain) emit() {
 
 // edited records a microcompaction or a snip.
 func (c *chain) edited(i int) {
-	n := c.ld.node(i)
+	n := c.node(i)
 	if n.kind == nodeMicro {
 		c.microcompaction(i)
 	}
-	if len(c.ld.snipped[i]) > 0 {
+	if len(c.snipped[i]) > 0 {
 		c.snip(i)
 	}
 }
@@ -149,13 +149,13 @@ func (c *chain) push(m Message, n *node) {
 	m.Version = n.version
 	if !n.is(lineVersioned) && n.version != "" && !c.versions[n.version] { // each line once: a version may be long
 		c.versions[n.version] = true
-		c.conv.Versions = append(c.conv.Versions, n.version)
+		c.Versions = append(c.Versions, n.version)
 	}
 	n.mark(lineVersioned)
 	if !m.RecordOnly {
 		m.Unsent, c.unsent = c.unsent, 0
 	}
-	c.conv.Messages = append(c.conv.Messages, m)
+	c.Messages = append(c.Messages, m)
 }
 
 // earlier adds a placeholder where the first line names a parent that is not in the file.
@@ -163,15 +163,15 @@ func (c *chain) earlier() {
 	if len(c.path) == 0 {
 		return
 	}
-	n := c.ld.node(c.path[0])
-	if n.parentUUID == "" || n.parent >= 0 && c.in(n.parent) || c.ld.removed[n.parentUUID] {
+	n := c.node(c.path[0])
+	if n.parentUUID == "" || n.parent >= 0 && c.in(n.parent) || c.removed[n.parentUUID] {
 		return
 	}
 	c.push(Message{
 		Role: User, Class: ClassMeta, Marks: Earlier, Line: n.line, LastLine: n.line, UUID: "earlier-" + n.parentUUID, Time: n.time,
 		Blocks: []Block{{Line: n.line, ContentBlock: jsonl.ContentBlock{Kind: jsonl.KindText, Type: "text", IsString: true}}},
 	}, n)
-	c.ld.notes.add(&c.conv.Warnings, CodeEarlier, n.line, "the conversation began before this file: a placeholder holds what the first request had in context")
+	c.notes.add(&c.Warnings, CodeEarlier, n.line, "the conversation began before this file: a placeholder holds what the first request had in context")
 }
 
 // besidePath lists the microcompact boundaries and snips that are not on the path but whose parent is: a compaction
@@ -179,7 +179,7 @@ func (c *chain) earlier() {
 func (c *chain) besidePath() []int {
 	var out []int
 	for _, i := range c.order {
-		if n := c.ld.node(i); (n.kind == nodeMicro || n.kind == nodeSnip) && !c.onPath(i) && n.parent >= 0 && c.onPath(n.parent) {
+		if n := c.node(i); (n.kind == nodeMicro || n.kind == nodeSnip) && !c.onPath(i) && n.parent >= 0 && c.onPath(n.parent) {
 			out = append(out, i)
 		}
 	}
@@ -196,7 +196,7 @@ func (c *chain) assistant(first int) {
 	m := Message{Role: Assistant, Class: ClassResponse}
 	var from *node // the first of its lines
 	for _, i := range of.lines {
-		n := c.ld.node(i)
+		n := c.node(i)
 		if n.is(lineAPIError) {
 			continue
 		}
@@ -205,11 +205,11 @@ func (c *chain) assistant(first int) {
 			continue
 		}
 		n.mark(lineEmitted | lineUsed)
-		n.at, n.blocks = len(c.conv.Messages)+1, nil // the message has them; kept, 1 GB takes too much (bar in docs/performance.md)
+		n.at, n.blocks = len(c.Messages)+1, nil // the message has them; kept, 1 GB takes too much (bar in docs/performance.md)
 		if from == nil {
 			from = n
 			m.Line, m.UUID, m.Time = n.line, n.uuid, n.time
-			m.ID, m.Model, m.Window = n.response.id, n.response.model, c.ld.windowAt(i)
+			m.ID, m.Model, m.Window = n.response.id, n.response.model, c.windowAt(i)
 			m.Blocks = blocks
 			m.markIf(n.is(lineNoRequest), NoRequest)
 		} else {
@@ -227,7 +227,7 @@ func (c *chain) assistant(first int) {
 		m.Applied = cmp.Or(n.response.applied, m.Applied)
 	}
 	if c.in(first) {
-		c.ld.node(first).mark(lineEmitted)
+		c.node(first).mark(lineEmitted)
 	}
 	if from == nil {
 		return
@@ -250,12 +250,12 @@ const dropsThoughtsSince = "2.1.88"
 
 // thoughtAlone reports whether a response is thinking alone that the client does not send again.
 func (c *chain) thoughtAlone(m *Message, version string) bool {
-	return c.ld.ownFormat() && version != "" && !olderThan(version, dropsThoughtsSince) && len(m.Blocks) > 0 &&
+	return c.ownFormat() && version != "" && !olderThan(version, dropsThoughtsSince) && len(m.Blocks) > 0 &&
 		!slices.ContainsFunc(m.Blocks, func(bl Block) bool { return bl.Kind != jsonl.KindThinking && bl.Kind != jsonl.KindRedactedThinking })
 }
 
 func (c *chain) user(i int) {
-	n := c.ld.node(i)
+	n := c.node(i)
 	if n.is(lineEmitted) {
 		return
 	}
@@ -266,8 +266,8 @@ func (c *chain) user(i int) {
 	n.mark(lineEmitted | lineUsed)
 	n.blocks = nil // the message has them; kept, 1 GB takes too much (bar in docs/performance.md)
 	if c.goesWithPrompt(n) {
-		n.at = len(c.conv.Messages)
-		m := &c.conv.Messages[len(c.conv.Messages)-1]
+		n.at = len(c.Messages)
+		m := &c.Messages[len(c.Messages)-1]
 		m.UUIDs, m.Blocks = append(m.UUIDs, n.uuid), append(m.Blocks, blocks...)
 		m.LastLine = max(m.LastLine, n.line)
 		return
@@ -278,13 +278,13 @@ func (c *chain) user(i int) {
 	if n.kind == nodeAttachment {
 		m.Attachment = n.name
 	}
-	at := len(c.conv.Messages)
+	at := len(c.Messages)
+	m.markIf(n.is(lineAnswers), AsAssistant)
 	switch {
-	case n.class == ClassSummary && at > 0:
+	case n.class == ClassSummary && at > 0 && (c.ownFormat() || c.after == nil || c.after.Summary < 0):
 		m.RecordOnly = true
-		m.markIf(n.is(lineAnswers), AsAssistant)
 		c.summary(i, at)
-	case c.after != nil && (n.kind == nodeAttachment && n.class == ClassAttachment || c.after.Summary < 0 && n.class == ClassMeta || c.ofCompact(i)):
+	case c.after != nil && (n.class == ClassSummary || n.kind == nodeAttachment && n.class == ClassAttachment || c.after.Summary < 0 && n.class == ClassMeta || c.ofCompact(i)):
 		m.RecordOnly = true
 		m.Marks |= Reattached
 		c.after.Attached = append(c.after.Attached, at)
@@ -303,11 +303,11 @@ func (c *chain) user(i int) {
 // goesWithPrompt reports whether a line continues the prompt that was emitted last: a client that resumes writes a
 // prompt as one line a block, all with the same time.
 func (c *chain) goesWithPrompt(n *node) bool {
-	if n.kind != nodeUser || n.class != ClassPrompt || n.parent < 0 || n.time.IsZero() || !c.ld.ownFormat() || len(c.conv.Messages) == 0 {
+	if n.kind != nodeUser || n.class != ClassPrompt || n.parent < 0 || n.time.IsZero() || !c.ownFormat() || len(c.Messages) == 0 {
 		return false
 	}
-	m := &c.conv.Messages[len(c.conv.Messages)-1]
-	p := c.ld.node(n.parent)
+	m := &c.Messages[len(c.Messages)-1]
+	p := c.node(n.parent)
 	return m.Class == ClassPrompt && p.kind == nodeUser && p.time.Equal(n.time) && len(m.UUIDs) > 0 && m.UUIDs[len(m.UUIDs)-1] == p.uuid
 }
 
@@ -315,8 +315,8 @@ func (c *chain) goesWithPrompt(n *node) bool {
 // ends no turn. The response after the result may instead be empty or lost. Then a line that ends the turn is between
 // them, or a snapshot for the prompt, or the prompt has no parent.
 func (c *chain) midRun() bool {
-	for k := len(c.conv.Messages) - 1; k >= 0; k-- {
-		m := &c.conv.Messages[k]
+	for k := len(c.Messages) - 1; k >= 0; k-- {
+		m := &c.Messages[k]
 		if m.Class != ClassMeta && m.Class != ClassAttachment || m.RecordOnly {
 			return m.Class == ClassToolResult && !m.Lost
 		}
@@ -327,7 +327,7 @@ func (c *chain) midRun() bool {
 // finish numbers the requests, drops the placeholder for calls that are still open at the end, and fills the
 // conversation's own fields.
 func (c *chain) finish() {
-	conv := c.conv
+	conv := c.Conversation
 	k := len(conv.Messages) - 1
 	edited := slices.ContainsFunc(conv.Boundaries, func(b Boundary) bool { return b.Before > k }) || slices.ContainsFunc(conv.Snips, func(s RecordedSnip) bool { return s.Before > k }) ||
 		slices.ContainsFunc(conv.Micro, func(m Microcompaction) bool { return m.Before > k })
@@ -343,7 +343,7 @@ func (c *chain) finish() {
 			conv.Requests = append(conv.Requests, APICall{N: len(conv.Requests) + 1, Message: k})
 		}
 	}
-	rec := &c.ld.recorded
+	rec := &c.recorded
 	conv.Product, conv.Provider = cmp.Or(rec.Product, Product), rec.Provider
 	conv.Repository = rec.Repository
 	if conv.Agent == "" {
@@ -359,15 +359,15 @@ func (c *chain) finish() {
 	for k := range conv.Boundaries {
 		b := &conv.Boundaries[k]
 		b.Request = conv.requestAfter(b.Before)
-		if b.Summary < 0 && (c.ld.ownFormat() || len(b.Preserved) == 0) { // others leave messages out without one
-			c.ld.notes.add(&conv.Warnings, CodeNoSummary, b.Line, "no summary follows the compaction")
+		if b.Summary < 0 && (c.ownFormat() || len(b.Preserved) == 0) { // others leave messages out without one
+			c.notes.add(&conv.Warnings, CodeNoSummary, b.Line, "no summary follows the compaction")
 		}
 	}
 	for k := range conv.Micro {
 		conv.Micro[k].Request = conv.requestAfter(conv.Micro[k].Before)
 	}
 	for _, i := range c.order {
-		n := c.ld.node(i)
+		n := c.node(i)
 		if (n.kind == nodeUser || n.kind == nodeAssistant) && !n.is(lineAPIError|lineEmitted) {
 			conv.Abandoned++
 		}
@@ -375,8 +375,8 @@ func (c *chain) finish() {
 		conv.CWD = cmp.Or(conv.CWD, n.cwd)
 	}
 	if len(c.path) > 0 {
-		conv.SessionID = cmp.Or(c.ld.node(c.path[len(c.path)-1]).sessionID, conv.SessionID)
-		conv.CWD = cmp.Or(c.ld.node(c.path[0]).cwd, conv.CWD)
+		conv.SessionID = cmp.Or(c.node(c.path[len(c.path)-1]).sessionID, conv.SessionID)
+		conv.CWD = cmp.Or(c.node(c.path[0]).cwd, conv.CWD)
 	}
 	for k := range conv.Restarts {
 		conv.Restarts[k].Request = conv.requestAfter(conv.Restarts[k].Before)

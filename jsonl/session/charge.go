@@ -69,14 +69,14 @@ func (ld *loader) callOf(e *jsonl.Entry) string {
 // charge lists what the conversation was billed.
 func (c *chain) charge() {
 	b := billing{chain: c, requests: map[int]int{}, boundaries: map[string]*Boundary{}, at: map[string]int{}, seen: map[string]bool{}}
-	for _, q := range c.conv.Requests {
+	for _, q := range c.Requests {
 		b.requests[q.Message] = q.N
 	}
-	for k := range c.conv.Boundaries {
-		b.boundaries[c.conv.Boundaries[k].UUID] = &c.conv.Boundaries[k]
+	for k := range c.Boundaries {
+		b.boundaries[c.Boundaries[k].UUID] = &c.Boundaries[k]
 	}
 	for _, i := range c.order {
-		switch n := c.ld.node(i); {
+		switch n := c.node(i); {
 		case n.kind == nodeAssistant && !n.is(lineAPIError|lineNoRequest) && n.response.model != synthetic:
 			b.response(i)
 		case n.kind == nodeBoundary && n.compact.Usage != nil:
@@ -84,7 +84,7 @@ func (c *chain) charge() {
 		}
 	}
 	for k := range b.calls {
-		c.conv.Charges = append(c.conv.Charges, b.charge(&b.calls[k]))
+		c.Charges = append(c.Charges, b.charge(&b.calls[k]))
 	}
 }
 
@@ -111,7 +111,7 @@ type call struct {
 func (b *billing) find(key string, i int) *call {
 	k, ok := b.at[key]
 	if !ok {
-		n := b.ld.node(i)
+		n := b.node(i)
 		k, b.at[key] = len(b.calls), len(b.calls)
 		b.calls = append(b.calls, call{Charge: Charge{Kind: ChargeBranch, Line: n.line, Time: n.time, Calls: 1}, version: n.version, message: -1})
 	}
@@ -120,7 +120,7 @@ func (b *billing) find(key string, i int) *call {
 
 // response adds a line of a response.
 func (b *billing) response(i int) {
-	n := b.ld.node(i)
+	n := b.node(i)
 	r := n.response
 	key := cmp.Or(r.call, r.id, "of line "+strconv.Itoa(n.group))
 	q := b.find(key, i)
@@ -141,29 +141,29 @@ func (b *billing) response(i int) {
 
 // compaction adds the call that wrote the summary of a boundary, on any branch.
 func (b *billing) compaction(i int) {
-	n := b.ld.node(i)
+	n := b.node(i)
 	q := b.find(cmp.Or(n.compact.Request, "of line "+strconv.Itoa(i)), i)
 	q.ID, q.Kind, q.ended = n.compact.Request, ChargeCompaction, true
 	q.Usage.Add(*recordedUsage(n.compact.Usage))
-	before := len(b.conv.Requests) - 1
+	before := len(b.Requests) - 1
 	if of := b.boundaries[n.uuid]; of != nil {
 		before = max(of.Request-2, 0)
 	}
-	if q.Model = n.compact.Model; q.Model == "" && before >= 0 && before < len(b.conv.Requests) {
-		q.Model = b.conv.Response(before).Model
+	if q.Model = n.compact.Model; q.Model == "" && before >= 0 && before < len(b.Requests) {
+		q.Model = b.Response(before).Model
 	}
 }
 
 // charge completes a call.
 func (b *billing) charge(q *call) Charge {
 	if q.message >= 0 {
-		q.blocks = b.conv.Messages[q.message].Blocks
+		q.blocks = b.Messages[q.message].Blocks
 	}
 	q.HasUsage = q.Usage.Context() > 0
 	q.Written = WrittenTokens(q.blocks)
-	q.Partial = q.HasUsage && b.ld.ownFormat() && !q.ended && startOnly(q.version, &q.Usage, q.blocks)
+	q.Partial = q.HasUsage && b.ownFormat() && !q.ended && startOnly(q.version, &q.Usage, q.blocks)
 	if q.message >= 0 {
-		b.conv.Messages[q.message].markIf(q.Partial, StartOnly)
+		b.Messages[q.message].markIf(q.Partial, StartOnly)
 	}
 	return q.Charge
 }

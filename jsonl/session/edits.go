@@ -46,12 +46,12 @@ func (ld *loader) mark(e *jsonl.Entry) {
 // marks resolves the references of the marks of this conversation. It runs after requests are numbered and tools are
 // indexed.
 func (c *chain) marks() {
-	conv := c.conv
+	conv := c.Conversation
 	at, before := 0, 0 // c.order[:at] have been seen
 	collapsed := map[string]int{}
 	replaced := map[string]int{}
-	for i := range c.ld.marks {
-		m := &c.ld.marks[i]
+	for i := range c.loader.marks {
+		m := &c.loader.marks[i]
 		if m.used || m.agent != "" && m.agent != c.agent() {
 			continue
 		}
@@ -78,24 +78,24 @@ func (c *chain) marks() {
 
 // agent is the id of the conversation's agent, "" for a main conversation.
 func (c *chain) agent() string {
-	if c.conv.Agent != "" {
-		return c.conv.Agent
+	if c.Agent != "" {
+		return c.Agent
 	}
-	return c.ld.ownAgent(c.order)
+	return c.ownAgent(c.order)
 }
 
 func (c *chain) warn(line int, format string, args ...any) {
-	c.ld.notes.add(&c.conv.Warnings, "", line, format, args...)
+	c.notes.add(&c.Warnings, "", line, format, args...)
 }
 
 // messageOf is the index of the message of the line with this uuid.
 func (c *chain) messageOf(uuid string) (int, bool) {
-	i, ok := c.ld.lineOf(uuid)
+	i, ok := c.lineOf(uuid)
 	if !ok {
 		return 0, false
 	}
 	at, ok := c.byLine(i)
-	return at, ok && at < len(c.conv.Messages)
+	return at, ok && at < len(c.Messages)
 }
 
 // span resolves a span of messages between two messages or placeholders of earlier collapses. It is widened to whole
@@ -103,7 +103,7 @@ func (c *chain) messageOf(uuid string) (int, bool) {
 func (c *chain) span(first, last string, before int, collapsed map[string]int) (from, to int, err error) {
 	end := func(uuid string, of func(*Collapse) int) (int, error) {
 		if k, ok := collapsed[uuid]; ok {
-			return of(&c.conv.Collapses[k]), nil
+			return of(&c.Collapses[k]), nil
 		}
 		if at, ok := c.messageOf(uuid); ok && at < before {
 			return at, nil
@@ -119,7 +119,7 @@ func (c *chain) span(first, last string, before int, collapsed map[string]int) (
 	case to < from:
 		return 0, 0, fmt.Errorf("it ends at %q, before its start", last)
 	}
-	if from, to = c.conv.widen(from, to); to >= before {
+	if from, to = c.widen(from, to); to >= before {
 		return 0, 0, fmt.Errorf("a tool call in it has no result yet")
 	}
 	return from, to, nil
@@ -141,18 +141,18 @@ func (c *chain) commit(m *mark, before int, collapsed map[string]int) bool {
 		return false
 	}
 	if k, again := collapsed[l.SummaryUUID]; again && l.SummaryUUID != "" {
-		if s := &c.conv.Collapses[k]; s.From == from && s.To == to && s.Content == content {
+		if s := &c.Collapses[k]; s.From == from && s.To == to && s.Content == content {
 			return true // repeated after the session was resumed
 		}
 		c.warn(m.line, "an earlier collapse has the summary %q: line set aside", l.SummaryUUID)
 		return false
 	}
 	if l.SummaryUUID != "" {
-		collapsed[l.SummaryUUID] = len(c.conv.Collapses)
+		collapsed[l.SummaryUUID] = len(c.Collapses)
 	}
-	c.conv.Collapses = append(c.conv.Collapses, Collapse{
+	c.Collapses = append(c.Collapses, Collapse{
 		ID: l.CollapseID, Line: m.line, First: l.FirstArchivedUUID, Last: l.LastArchivedUUID, From: from, To: to,
-		SummaryUUID: l.SummaryUUID, Content: content, Summary: l.Summary, Time: m.time, Before: before, Request: c.conv.requestAfter(before),
+		SummaryUUID: l.SummaryUUID, Content: content, Summary: l.Summary, Time: m.time, Before: before, Request: c.requestAfter(before),
 	})
 	return true
 }
@@ -163,7 +163,7 @@ const maxMillis = 253402300799999
 func (c *chain) snapshot(m *mark, before int, collapsed map[string]int) {
 	s := CollapseSnapshot{
 		Line: m.line, Armed: m.snapshot.Armed, LastSpawnTokens: max(m.snapshot.LastSpawnTokens, 0),
-		Before: before, Request: c.conv.requestAfter(before),
+		Before: before, Request: c.requestAfter(before),
 	}
 	for _, l := range m.snapshot.Staged {
 		from, to, err := c.span(l.StartUUID, l.EndUUID, before, collapsed)
@@ -177,14 +177,14 @@ func (c *chain) snapshot(m *mark, before int, collapsed map[string]int) {
 		}
 		s.Staged = append(s.Staged, st)
 	}
-	c.conv.Snapshots = append(c.conv.Snapshots, s)
+	c.Snapshots = append(c.Snapshots, s)
 }
 
 // replacements records the decisions of one line. In Claude Code the first on a result is final.
 func (c *chain) replacements(m *mark, before int, replaced map[string]int) (used bool) {
 	for _, l := range m.replaced {
 		id, text := cmp.Or(l.ToolUseID, l.ToolUse), cmp.Or(l.Replacement, l.Content)
-		at, block, ok := c.conv.resultOf(id)
+		at, block, ok := c.resultOf(id)
 		switch {
 		case id == "" || !ok:
 			c.warn(m.line, "a replacement for the result of %q, which is not in the conversation: it is left out", id)
@@ -194,16 +194,16 @@ func (c *chain) replacements(m *mark, before int, replaced map[string]int) (used
 			continue
 		}
 		used = true
-		if k, again := replaced[id]; again && c.ld.ownFormat() {
-			if c.conv.Replaced[k].Text != text {
+		if k, again := replaced[id]; again && c.ownFormat() {
+			if c.Replaced[k].Text != text {
 				c.warn(m.line, "the result of %q has an earlier replacement by another text, which is used", id)
 			}
 			continue
 		}
-		replaced[id] = len(c.conv.Replaced)
+		replaced[id] = len(c.Replaced)
 		from := max(before, at+1)
-		c.conv.Replaced = append(c.conv.Replaced, Replacement{
-			Line: m.line, ToolID: id, Message: at, Block: block, Text: text, Before: from, Request: c.conv.requestAfter(from),
+		c.Replaced = append(c.Replaced, Replacement{
+			Line: m.line, ToolID: id, Message: at, Block: block, Text: text, Before: from, Request: c.requestAfter(from),
 		})
 	}
 	return used

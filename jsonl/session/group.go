@@ -96,7 +96,7 @@ func (c *chain) unite() {
 	content := map[int]map[string]bool{} // of the lines of a group that others were united with
 	var groups []int
 	for _, i := range c.path {
-		n := c.ld.node(i)
+		n := c.node(i)
 		if n.kind != nodeAssistant {
 			continue
 		}
@@ -111,10 +111,10 @@ func (c *chain) unite() {
 	}
 	for _, g := range groups {
 		for _, k := range c.groups[g].lines {
-			if c.ld.node(k).is(lineAPIError) {
+			if c.node(k).is(lineAPIError) {
 				continue
 			}
-			for _, bl := range blocksOf(c.ld.node(k).blocks, jsonl.KindToolUse) {
+			for _, bl := range blocksOf(c.node(k).blocks, jsonl.KindToolUse) {
 				if call := c.tool(bl); !call.made || c.onPath(k) && !c.onPath(call.line) {
 					call.made, call.line = true, k
 				}
@@ -153,7 +153,7 @@ func (c *chain) homeOf(group int) int {
 // content is what the blocks of line i are: the same for a copy of the line.
 func (c *chain) content(i int) string {
 	var b []byte
-	for _, bl := range c.ld.node(i).blocks {
+	for _, bl := range c.node(i).blocks {
 		b = fmt.Appendf(b, "%d %q %q %q %v %v %d;", bl.Kind, bl.Type, bl.ID, bl.Name, bl.Text, bl.JSON, bl.Signature)
 	}
 	return string(b)

@@ -131,26 +131,26 @@ func olderThan(version, release string) bool {
 // findQueued finds the prompts that the client sent next to the results of tool calls: those removed from the queue when
 // a result was the newest message, of which no attachment exists. A prompt removed while a response came was withdrawn.
 func (c *chain) findQueued() {
-	if c.id > 1 || !slices.ContainsFunc(c.ld.queued, func(q queued) bool { return !q.taken.IsZero() }) {
+	if c.id > 1 || !slices.ContainsFunc(c.loader.queued, func(q queued) bool { return !q.taken.IsZero() }) {
 		return
 	}
 	byTime := slices.DeleteFunc(slices.Clone(c.order), func(i int) bool {
-		n := c.ld.node(i)
+		n := c.node(i)
 		return n.kind != nodeUser && n.kind != nodeAssistant || n.time.IsZero()
 	})
-	slices.SortStableFunc(byTime, func(a, b int) int { return c.ld.node(a).time.Compare(c.ld.node(b).time) })
-	for k := range c.ld.queued {
-		q := &c.ld.queued[k]
-		if q.taken.IsZero() || isNotice(q.text) || c.ld.attached[q.text] {
+	slices.SortStableFunc(byTime, func(a, b int) int { return c.node(a).time.Compare(c.node(b).time) })
+	for k := range c.loader.queued {
+		q := &c.loader.queued[k]
+		if q.taken.IsZero() || isNotice(q.text) || c.attached[q.text] {
 			continue
 		}
 		at, _ := slices.BinarySearchFunc(byTime, q.taken, func(i int, t time.Time) int {
-			if c.ld.node(i).time.After(t) {
+			if c.node(i).time.After(t) {
 				return 1
 			}
 			return -1
 		})
-		if at > 0 && c.ld.node(byTime[at-1]).class == ClassToolResult {
+		if at > 0 && c.node(byTime[at-1]).class == ClassToolResult {
 			c.queued[byTime[at-1]] = append(c.queued[byTime[at-1]], k)
 		}
 	}
@@ -160,9 +160,9 @@ func (c *chain) findQueued() {
 // abandoned branch stay away.
 func (c *chain) emitQueued(from int) {
 	var sent []int
-	for m := from; m < len(c.conv.Messages); m++ {
-		for _, uuid := range c.conv.Messages[m].UUIDs {
-			if i, ok := c.ld.lineOf(uuid); ok {
+	for m := from; m < len(c.Messages); m++ {
+		for _, uuid := range c.Messages[m].UUIDs {
+			if i, ok := c.lineOf(uuid); ok {
 				sent = append(sent, c.queued[i]...)
 				delete(c.queued, i)
 			}
@@ -170,7 +170,7 @@ func (c *chain) emitQueued(from int) {
 	}
 	slices.Sort(sent)
 	for _, k := range sent {
-		q := &c.ld.queued[k]
+		q := &c.loader.queued[k]
 		q.used = true
 		uuid := fmt.Sprintf("queued-%d", q.block.Line)
 		m := Message{

@@ -9,20 +9,20 @@ import (
 
 // boundary records a compact_boundary line on the path.
 func (c *chain) boundary(i int) {
-	n := c.ld.node(i)
+	n := c.node(i)
 	n.mark(lineUsed)
-	if len(c.conv.Messages) == 0 {
+	if len(c.Messages) == 0 {
 		return // what was compacted is in no line: the summary is all the history there is
 	}
 	compact := n.compact
 	c.typed()
 	c.begin(Boundary{
 		UUID: n.uuid, Line: n.line, Trigger: compact.Trigger, PreTokens: compact.PreTokens, PostTokens: compact.PostTokens,
-		Time: n.time, Version: n.version, Before: len(c.conv.Messages), Summary: -1, Preserved: c.preserved(compact, n.line),
+		Time: n.time, Version: n.version, Before: len(c.Messages), Summary: -1, Preserved: c.preserved(compact, n.line),
 		Usage: recordedUsage(compact.Usage), Precomputed: compact.Precomputed, KeptFirst: c.keptFirst(i),
 	})
 	if len(compact.Order) > 0 {
-		c.ordered = append(c.ordered, ordered{len(c.conv.Boundaries) - 1, compact.Order})
+		c.ordered = append(c.ordered, ordered{len(c.Boundaries) - 1, compact.Order})
 	}
 }
 
@@ -43,7 +43,7 @@ func (ld *loader) lostKept(n *node) {
 // keptFirst reports whether what boundary i keeps stands before its summary, which is then of what followed: the client
 // names the boundary itself as the place of what is kept, and not the summary.
 func (c *chain) keptFirst(i int) bool {
-	anchor, ok := c.ld.lineOf(c.ld.node(i).compact.anchor())
+	anchor, ok := c.lineOf(c.node(i).compact.anchor())
 	return ok && anchor == i
 }
 
@@ -56,7 +56,7 @@ type ordered struct {
 // keptOrder resolves the orders of what boundaries keep, once all messages are there.
 func (c *chain) keptOrder() {
 	for _, o := range c.ordered {
-		b := &c.conv.Boundaries[o.boundary]
+		b := &c.Boundaries[o.boundary]
 		for _, uuid := range o.uuids {
 			if at, ok := c.messageOf(uuid); ok {
 				b.Order = append(b.Order, at)
@@ -67,14 +67,14 @@ func (c *chain) keptOrder() {
 
 // begin adds a boundary, which the lines of its compaction may follow.
 func (c *chain) begin(b Boundary) {
-	c.conv.Boundaries = append(c.conv.Boundaries, b)
-	c.after = &c.conv.Boundaries[len(c.conv.Boundaries)-1]
+	c.Boundaries = append(c.Boundaries, b)
+	c.after = &c.Boundaries[len(c.Boundaries)-1]
 }
 
 // summary records a compact summary: that of the boundary above it, or, in the 1.0.x form without boundaries, a
 // separate compaction.
 func (c *chain) summary(i int, at int) {
-	n := c.ld.node(i)
+	n := c.node(i)
 	if c.after != nil && c.after.Summary < 0 {
 		c.after.Summary = at
 		return
@@ -89,8 +89,8 @@ func (c *chain) summary(i int, at int) {
 
 // manualFollows reports whether the /compact command is a child of a summary.
 func (c *chain) manualFollows(i int) bool {
-	for _, k := range c.ld.node(i).under {
-		if n := c.ld.node(k); n.opening == opensCompact || n.opening == opensCaveat && c.ofCompact(k) {
+	for _, k := range c.node(i).under {
+		if n := c.node(k); n.opening == opensCompact || n.opening == opensCaveat && c.ofCompact(k) {
 			return true
 		}
 	}
@@ -99,25 +99,25 @@ func (c *chain) manualFollows(i int) bool {
 
 // ofCompact reports whether a line is the caveat, command line or output of /compact.
 func (c *chain) ofCompact(i int) bool {
-	n := c.ld.node(i)
+	n := c.node(i)
 	switch n.opening {
 	case opensCaveat:
-		for _, k := range c.ld.node(i).under {
-			if c.ld.node(k).opening == opensCompact {
+		for _, k := range c.node(i).under {
+			if c.node(k).opening == opensCompact {
 				return true
 			}
 		}
 	case opensOutput:
-		return n.parent >= 0 && c.ld.node(n.parent).opening == opensCompact
+		return n.parent >= 0 && c.node(n.parent).opening == opensCompact
 	}
 	return n.opening == opensCompact
 }
 
 // typed marks the lines of a /compact command right before its boundary.
 func (c *chain) typed() {
-	for k := len(c.conv.Messages) - 1; k >= 0; k-- {
-		m := &c.conv.Messages[k]
-		if i, ok := c.ld.lineOf(m.UUID); !ok || !c.ofCompact(i) {
+	for k := len(c.Messages) - 1; k >= 0; k-- {
+		m := &c.Messages[k]
+		if i, ok := c.lineOf(m.UUID); !ok || !c.ofCompact(i) {
 			return
 		}
 		m.RecordOnly = true
@@ -142,12 +142,12 @@ func (c *chain) preserved(m *compactMeta, line int) []int {
 		if !okFrom || !okTo {
 			return nil
 		}
-		if c.ld.kept += int64(max(to-from, 0)); c.ld.kept > c.ld.limits.Entries {
-			c.ld.warn(CodeLostPreserved, line, foreign.KeptTooMuch)
+		if c.kept += int64(max(to-from, 0)); c.kept > c.limits.Entries {
+			c.loader.warn(CodeLostPreserved, line, foreign.KeptTooMuch)
 			return nil
 		}
 		for at := from; at <= to; at++ {
-			if m := &c.conv.Messages[at]; !m.RecordOnly && (c.ld.ownFormat() || m.Class != ClassSummary) {
+			if m := &c.Messages[at]; !m.RecordOnly && (c.ownFormat() || m.Class != ClassSummary) {
 				out = append(out, at)
 			}
 		}
@@ -156,12 +156,12 @@ func (c *chain) preserved(m *compactMeta, line int) []int {
 }
 
 func (c *chain) microcompaction(i int) {
-	n := c.ld.node(i)
+	n := c.node(i)
 	n.mark(lineUsed)
 	micro := n.micro
-	c.conv.Micro = append(c.conv.Micro, Microcompaction{
+	c.Micro = append(c.Micro, Microcompaction{
 		UUID: n.uuid, Line: n.line, Trigger: micro.Trigger, PreTokens: micro.PreTokens, TokensSaved: micro.TokensSaved,
-		ToolIDs: micro.ToolIDs, Attachments: micro.Attachments, Time: n.time, Version: n.version, Before: len(c.conv.Messages),
+		ToolIDs: micro.ToolIDs, Attachments: micro.Attachments, Time: n.time, Version: n.version, Before: len(c.Messages),
 	})
 }
 

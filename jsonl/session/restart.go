@@ -96,7 +96,7 @@ type restarts struct {
 // restart records a restart shown by line i of the path. Signs show one restart if the user said nothing
 // between them and no response came.
 func (c *chain) restart(i int) {
-	n := c.ld.node(i)
+	n := c.node(i)
 	sign := c.sign(i)
 	if n.version != "" && n.kind != nodeOther {
 		c.version = n.version
@@ -104,7 +104,7 @@ func (c *chain) restart(i int) {
 	if sign == "" {
 		return
 	}
-	conv := c.conv
+	conv := c.Conversation
 	for ; c.restarts.seen < len(conv.Messages); c.restarts.seen++ {
 		c.restarts.said = c.restarts.said || said(&conv.Messages[c.restarts.seen])
 	}
@@ -138,12 +138,12 @@ func (conv *Conversation) RestartedBefore(n int) bool {
 
 // sign is what line i says of a restart; "": nothing.
 func (c *chain) sign(i int) RestartSign {
-	switch n := c.ld.node(i); {
+	switch n := c.node(i); {
 	case !c.restarts.responded: // nothing was sent yet
 		return ""
 	case n.is(lineRestarted):
 		return SignTorn
-	case !c.ld.ownFormat(): // the other signs are Claude Code's
+	case !c.ownFormat(): // the other signs are Claude Code's
 		if n.is(lineResumed) {
 			return SignResumed
 		}
@@ -170,11 +170,11 @@ func (c *chain) left(r *Restart) (out []BlockPlace) {
 	if c.restarts.lines == nil {
 		c.restarts.lines = map[int]bool{}
 		for _, i := range c.path {
-			c.restarts.lines[c.ld.node(i).line] = true
+			c.restarts.lines[c.node(i).line] = true
 		}
 	}
 	recovers := r.Version != "" && CompareVersions(r.Version, recoversSince) >= 0
-	messages := c.conv.Messages
+	messages := c.Messages
 	answered := map[string]bool{}
 	for m := c.restarts.from; m < r.Before; m++ {
 		for b := range messages[m].Blocks {
@@ -193,8 +193,8 @@ func (c *chain) left(r *Restart) (out []BlockPlace) {
 // leftThinking lists the thinking of which no encrypted form is there to read back.
 func (c *chain) leftThinking(r *Restart) (out []BlockPlace) {
 	for m := c.restarts.from; m < r.Before; m++ {
-		for b := range c.conv.Messages[m].Blocks {
-			if bl := &c.conv.Messages[m].Blocks[b]; bl.Kind == jsonl.KindThinking && bl.Signature == 0 {
+		for b := range c.Messages[m].Blocks {
+			if bl := &c.Messages[m].Blocks[b]; bl.Kind == jsonl.KindThinking && bl.Signature == 0 {
 				out = append(out, BlockPlace{m, b})
 			}
 		}
@@ -219,7 +219,7 @@ func (c *chain) readBack(m *Message, bl *Block, recovers bool) bool {
 // leftOf appends the blocks of message m that are not read back. A line whose calls all have no result goes as a
 // whole, and thinking does not stay alone.
 func (c *chain) leftOf(m int, recovers bool, answered map[string]bool, out []BlockPlace) []BlockPlace {
-	msg := &c.conv.Messages[m]
+	msg := &c.Messages[m]
 	if msg.RecordOnly {
 		return out
 	}

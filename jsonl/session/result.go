@@ -9,7 +9,7 @@ import (
 // toolResults emits the results of the calls of the message that was emitted last, right after it, and the attachments
 // under calls and results that are not on the path.
 func (c *chain) toolResults(group int, from *node) {
-	msg := &c.conv.Messages[len(c.conv.Messages)-1]
+	msg := &c.Messages[len(c.Messages)-1]
 	var answers []int
 	lost := Message{Role: User, Class: ClassToolResult, Lost: true, Line: msg.Line, LastLine: msg.LastLine, Time: msg.Time}
 	for _, bl := range blocksOf(msg.Blocks, jsonl.KindToolUse) {
@@ -41,7 +41,7 @@ func (c *chain) toolResults(group int, from *node) {
 // attachments emits the attachments under line i that are on no path and no branch.
 func (c *chain) attachments(i int) {
 	var found []int
-	for _, k := range c.ld.node(i).under {
+	for _, k := range c.node(i).under {
 		if c.in(k) && !c.onPath(k) {
 			found = append(found, c.deadEnd(k)...)
 		}
@@ -59,7 +59,7 @@ func (c *chain) deadEnd(i int) []int {
 	for seen := 0; len(stack) > 0 && seen < 1000; seen++ {
 		k := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
-		n := c.ld.node(k)
+		n := c.node(k)
 		if n.kind == nodeUser || n.kind == nodeAssistant || n.class == ClassPrompt {
 			return nil
 		}
@@ -76,17 +76,17 @@ func (c *chain) deadEnd(i int) []int {
 func (c *chain) answer(bl *Block, group int) int {
 	best, rank := -1, -1
 	for _, r := range c.tool(bl).results {
-		if c.ld.node(r).is(lineEmitted) {
+		if c.node(r).is(lineEmitted) {
 			continue
 		}
-		n := c.ld.node(r)
+		n := c.node(r)
 		k := 0
 		if c.onPath(r) {
 			k = 2
 		}
-		switch under := c.ld.assistantAbove(n.parent); {
+		switch under := c.assistantAbove(n.parent); {
 		case under < 0:
-		case c.homeOf(c.ld.node(under).group) == group:
+		case c.homeOf(c.node(under).group) == group:
 			if under == n.parent {
 				k++
 			}
@@ -103,7 +103,7 @@ func (c *chain) answer(bl *Block, group int) int {
 // answersLater reports whether a line has the result of a call that is later on the path. It is emitted after that
 // call.
 func (c *chain) answersLater(i int) bool {
-	for _, bl := range blocksOf(c.ld.node(i).blocks, jsonl.KindToolResult) {
+	for _, bl := range blocksOf(c.node(i).blocks, jsonl.KindToolResult) {
 		if !c.tool(bl).expected() {
 			return true
 		}
@@ -117,7 +117,7 @@ func (t *toolCall) expected() bool { return !t.made || t.called }
 
 // fresh lists the blocks of a line that were not emitted, and records calls and results.
 func (c *chain) fresh(i int) []Block {
-	blocks := c.ld.node(i).blocks
+	blocks := c.node(i).blocks
 	var kept []Block
 	for b := range blocks {
 		bl := &blocks[b]

@@ -59,12 +59,12 @@ func (ld *loader) removal(n *node, e *jsonl.Entry) {
 func (c *chain) restore() {
 	g := grafts{chain: c, anchor: map[int]int{}, lines: map[int][]int{}, passed: map[int]bool{}}
 	for _, i := range c.order {
-		n := c.ld.node(i)
-		if len(c.ld.snipped[i]) == 0 || !c.onPath(i) && (n.parent < 0 || !c.onPath(n.parent)) {
+		n := c.node(i)
+		if len(c.snipped[i]) == 0 || !c.onPath(i) && (n.parent < 0 || !c.onPath(n.parent)) {
 			continue
 		}
-		for _, u := range c.ld.snipped[i] {
-			if k, ok := c.ld.lineOf(u); ok && k < i && c.in(k) && !c.belongs(k) {
+		for _, u := range c.snipped[i] {
+			if k, ok := c.lineOf(u); ok && k < i && c.in(k) && !c.belongs(k) {
 				g.add(k)
 			}
 		}
@@ -100,16 +100,16 @@ func (g *grafts) add(i int) {
 	var lines []int
 	at := i
 	for at >= 0 && g.in(at) && !g.onPath(at) {
-		if n := g.ld.node(at); g.passed[at] || n.kind.message() && !g.ld.removed[n.uuid] && !g.belongs(at) {
+		if n := g.node(at); g.passed[at] || n.kind.message() && !g.removed[n.uuid] && !g.belongs(at) {
 			break
 		}
-		g.ld.node(at).mark(lineOnPath)
+		g.node(at).mark(lineOnPath)
 		lines = append(lines, at)
-		at = g.ld.node(at).parent
+		at = g.node(at).parent
 	}
 	if at >= 0 && g.in(at) && !g.onPath(at) {
 		for _, k := range lines {
-			g.ld.node(k).marks &^= lineOnPath
+			g.node(k).marks &^= lineOnPath
 			g.passed[k] = true
 		}
 		return
@@ -134,21 +134,21 @@ func (g *grafts) after(i int) []int {
 
 // snip records a line that lists removed messages.
 func (c *chain) snip(i int) {
-	n := c.ld.node(i)
+	n := c.node(i)
 	n.mark(lineUsed)
 	reason := "" // else that of the model's call
-	if !c.ld.ownFormat() {
+	if !c.ownFormat() {
 		reason = "the client left it out"
 	}
-	c.conv.Snips = append(c.conv.Snips, RecordedSnip{
-		UUID: n.uuid, Line: n.line, Call: -1, Removed: c.ld.snipped[i], Reason: reason, Time: n.time, Version: n.version, Before: len(c.conv.Messages),
+	c.Snips = append(c.Snips, RecordedSnip{
+		UUID: n.uuid, Line: n.line, Call: -1, Removed: c.snipped[i], Reason: reason, Time: n.time, Version: n.version, Before: len(c.Messages),
 	})
 }
 
 // snips resolves the references of recorded snips and of calls of the Snip tool. It runs after requests are numbered
 // and tools are indexed.
 func (c *chain) snips() {
-	conv := c.conv
+	conv := c.Conversation
 	c.snipCalls()
 	if len(conv.Snips)+len(conv.SnipCalls) == 0 {
 		return
@@ -181,7 +181,7 @@ func (c *chain) snips() {
 				alone = append(alone, s)
 			}
 		}
-		if n := len(call.Unknown); n > 0 && !c.ld.calls[c.ld.callAt[call.ToolID]].IDs.odd { // else there is a warning
+		if n := len(call.Unknown); n > 0 && !c.loader.calls[c.callAt[call.ToolID]].IDs.odd { // else there is a warning
 			c.warn(call.Line, "%d of the %d ids of the Snip call name no prompt before it, %q first", n, len(call.IDs), call.Unknown[0])
 		}
 	}
@@ -194,16 +194,16 @@ func (c *chain) snips() {
 
 // snipCalls lists the calls of the Snip tool on the chain.
 func (c *chain) snipCalls() {
-	if len(c.ld.calls) == 0 {
+	if len(c.loader.calls) == 0 {
 		return
 	}
-	conv := c.conv
+	conv := c.Conversation
 	for m := range conv.Messages {
 		for _, bl := range blocksOf(conv.Messages[m].Blocks, jsonl.KindToolUse) {
 			if bl.Name != snipTool {
 				continue
 			}
-			in := c.ld.calls[c.ld.callAt[bl.ID]]
+			in := c.loader.calls[c.callAt[bl.ID]]
 			call := SnipCall{ToolID: bl.ID, Line: bl.Line, IDs: in.IDs.list, Reason: in.Reason, Message: m, Answered: -1}
 			if at, k, ok := conv.resultOf(bl.ID); ok {
 				call.Answered, call.Failed = at, conv.Messages[at].Blocks[k].IsError
@@ -220,7 +220,7 @@ func (c *chain) removedBy(s *RecordedSnip) {
 	for _, u := range s.Removed {
 		if at, ok := c.messageOf(u); ok && at < s.Before {
 			named = append(named, at)
-		} else if i, ok := c.ld.lineOf(u); !ok || c.ld.node(i).kind.message() {
+		} else if i, ok := c.lineOf(u); !ok || c.node(i).kind.message() {
 			if unknown++; unknown == 1 {
 				first = u
 			}
@@ -229,10 +229,10 @@ func (c *chain) removedBy(s *RecordedSnip) {
 	if unknown > 0 {
 		c.warn(s.Line, "%d of the %d removed uuids belong to no message before this line, %q first", unknown, len(s.Removed), first)
 	}
-	s.Messages = c.conv.Rounds(named)
+	s.Messages = c.Rounds(named)
 	if n := len(s.Messages); n > 0 && s.Messages[n-1] >= s.Before {
 		// A call without its result: keep the whole round.
-		open := c.conv.Rounds(s.Messages[n-1:])
+		open := c.Rounds(s.Messages[n-1:])
 		s.Messages = slices.DeleteFunc(s.Messages, func(m int) bool {
 			_, found := slices.BinarySearch(open, m)
 			return found
@@ -243,10 +243,10 @@ func (c *chain) removedBy(s *RecordedSnip) {
 
 // carriedOut is the first recorded snip after call k, or nil.
 func (c *chain) carriedOut(k int) *RecordedSnip {
-	call := &c.conv.SnipCalls[k]
-	at := sort.Search(len(c.conv.Snips), func(i int) bool { return c.conv.Snips[i].Before > call.Message })
-	if at < len(c.conv.Snips) {
-		return &c.conv.Snips[at]
+	call := &c.SnipCalls[k]
+	at := sort.Search(len(c.Snips), func(i int) bool { return c.Snips[i].Before > call.Message })
+	if at < len(c.Snips) {
+		return &c.Snips[at]
 	}
 	return nil
 }
@@ -254,11 +254,11 @@ func (c *chain) carriedOut(k int) *RecordedSnip {
 // byRecord resolves a call's unknown ids by the messages that were removed after it: the client may derive its ids in
 // another way.
 func (c *chain) byRecord(call *SnipCall, s *RecordedSnip) {
-	if s == nil || len(call.Unknown) == 0 || len(call.Prompts) > 0 || s.Call < 0 || &c.conv.SnipCalls[s.Call] != call {
+	if s == nil || len(call.Unknown) == 0 || len(call.Prompts) > 0 || s.Call < 0 || &c.SnipCalls[s.Call] != call {
 		return
 	}
 	for _, m := range s.Messages {
-		if c.conv.Messages[m].Class == ClassPrompt && m < call.Message {
+		if c.Messages[m].Class == ClassPrompt && m < call.Message {
 			call.Prompts = append(call.Prompts, m)
 		}
 	}
@@ -270,14 +270,14 @@ func (c *chain) byRecord(call *SnipCall, s *RecordedSnip) {
 // byCall is the snip of a call for which no line lists the removed uuids. Its own turn is removed after the turn has
 // ended.
 func (c *chain) byCall(k int) (RecordedSnip, bool) {
-	call := &c.conv.SnipCalls[k]
-	s := RecordedSnip{Line: call.Line, Call: k, Reason: call.Reason, Time: c.conv.Messages[call.Answered].Time, Version: c.conv.Messages[call.Message].Version, Before: call.Answered + 1}
+	call := &c.SnipCalls[k]
+	s := RecordedSnip{Line: call.Line, Call: k, Reason: call.Reason, Time: c.Messages[call.Answered].Time, Version: c.Messages[call.Message].Version, Before: call.Answered + 1}
 	for _, p := range call.Prompts {
-		turn := c.conv.Turn(p)
+		turn := c.Turn(p)
 		s.Messages = append(s.Messages, turn...)
 		s.Before = max(s.Before, turn[len(turn)-1]+1)
 	}
 	slices.Sort(s.Messages)
 	s.Messages = slices.Compact(s.Messages)
-	return s, len(s.Messages) > 0 && s.Before < len(c.conv.Messages)
+	return s, len(s.Messages) > 0 && s.Before < len(c.Messages)
 }

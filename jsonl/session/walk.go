@@ -16,14 +16,14 @@ func (c *chain) walk(want string) {
 		return
 	}
 	// No line has a parent in the file: it was made by hand and is read in order.
-	linear := !slices.ContainsFunc(c.order, func(i int) bool { return c.ld.node(i).parent >= 0 })
+	linear := !slices.ContainsFunc(c.order, func(i int) bool { return c.node(i).parent >= 0 })
 	for i := leaf; i >= 0; i = c.next(i, linear) {
-		c.ld.node(i).mark(lineOnPath)
+		c.node(i).mark(lineOnPath)
 		c.path = append(c.path, i)
 	}
 	slices.Reverse(c.path)
 	c.addCompactions(want == "")
-	if len(c.ld.removed) > 0 {
+	if len(c.removed) > 0 {
 		c.restore()
 	}
 }
@@ -44,22 +44,22 @@ func (c *chain) next(i int, linear bool) int {
 func (c *chain) cycle(i, before int) {
 	as := "the first line"
 	if before >= 0 {
-		as = fmt.Sprintf("following line %d", c.ld.node(before).line)
+		as = fmt.Sprintf("following line %d", c.node(before).line)
 	}
-	c.ld.warn(CodeCircle, c.ld.node(i).line, "the parents form a cycle: treated as %s", as)
+	c.loader.warn(CodeCircle, c.node(i).line, "the parents form a cycle: treated as %s", as)
 }
 
 // leaf is the live leaf: the requested one; else that of last-prompt, if nothing was written after it; else the
 // newest one.
 func (c *chain) leaf(want string) int {
-	if i, ok := c.ld.lineOf(want); ok && c.in(i) {
+	if i, ok := c.lineOf(want); ok && c.in(i) {
 		return i
 	}
 	if want != "" {
-		c.ld.warn("", 0, "no line of this conversation has the uuid %s: the live leaf is used", want)
+		c.loader.warn("", 0, "no line of this conversation has the uuid %s: the live leaf is used", want)
 	}
 	newest, leaf := c.newest()
-	if i, ok := c.ld.lineOf(c.ld.leaf); ok && c.in(i) && c.conv.Agent == "" && c.ld.leafAt > newest {
+	if i, ok := c.lineOf(c.loader.leaf); ok && c.in(i) && c.Agent == "" && c.leafAt > newest {
 		return i
 	}
 	return leaf
@@ -72,7 +72,7 @@ func (c *chain) newest() (newest, leaf int) {
 	var continued map[int]bool
 	for k := len(c.order) - 1; k >= 0; k-- {
 		i := c.order[k]
-		n := c.ld.node(i)
+		n := c.node(i)
 		if !n.kind.message() || n.is(lineAPIError) || n.name == typeCommand {
 			continue
 		}
@@ -104,7 +104,7 @@ func (n *node) joins() bool {
 // round is the message of whose round of results line i is a part, or -1.
 func (c *chain) round(i int) int {
 	for steps := 0; i >= 0 && c.in(i) && steps < 1000; steps++ {
-		n := c.ld.node(i)
+		n := c.node(i)
 		if n.kind == nodeAssistant {
 			return n.group
 		}
@@ -120,7 +120,7 @@ func (c *chain) round(i int) int {
 func (c *chain) continued() map[int]bool {
 	on := map[int]bool{}
 	for _, i := range c.order {
-		if n := c.ld.node(i); n.kind == nodeAssistant && n.group == i && !n.is(lineAPIError) {
+		if n := c.node(i); n.kind == nodeAssistant && n.group == i && !n.is(lineAPIError) {
 			if g := c.round(n.parent); g >= 0 {
 				on[g] = true
 			}
@@ -135,8 +135,8 @@ func (c *chain) descend(i int) int {
 	for !seen[i] {
 		seen[i] = true
 		next, attached := -1, true
-		for _, k := range c.ld.node(i).under {
-			n := c.ld.node(k)
+		for _, k := range c.node(i).under {
+			n := c.node(k)
 			if !c.in(k) || !n.kind.message() || n.is(lineAPIError) {
 				continue
 			}
@@ -153,7 +153,7 @@ func (c *chain) descend(i int) int {
 
 // up is the line before i on the chain, or -1.
 func (c *chain) up(i int, linear bool) int {
-	n := c.ld.node(i)
+	n := c.node(i)
 	if linear {
 		if k, _ := slices.BinarySearch(c.order, i); k > 0 {
 			return c.order[k-1]
@@ -166,7 +166,7 @@ func (c *chain) up(i int, linear bool) int {
 		}
 	}
 	if n.kind == nodeBoundary || n.kind == nodeSnip && n.parent < 0 {
-		if p, ok := c.ld.lineOf(n.logicalUUID); ok && c.in(p) && p != i {
+		if p, ok := c.lineOf(n.logicalUUID); ok && c.in(p) && p != i {
 			return p
 		}
 	}
@@ -180,14 +180,14 @@ func (c *chain) up(i int, linear bool) int {
 	switch {
 	case n.kind == nodeBoundary:
 		if p >= 0 && n.logicalUUID != "" {
-			c.ld.warn(CodeLostLogical, n.line, "the last message before the compaction, %s, is not in the file and may be lost: treated as following line %d", n.logicalUUID, c.ld.node(p).line)
+			c.loader.warn(CodeLostLogical, n.line, "the last message before the compaction, %s, is not in the file and may be lost: treated as following line %d", n.logicalUUID, c.node(p).line)
 		}
 	case n.class == ClassSummary && n.kind == nodeUser: // the 1.0.x form: a summary without a boundary
 	case n.parentUUID == n.uuid:
 		c.cycle(i, p)
 	case n.parentUUID != "":
-		if p >= 0 && !c.ld.removed[n.parentUUID] {
-			c.ld.warn(CodeLostParent, n.line, "the parent %s is not in the file: treated as following line %d", n.parentUUID, c.ld.node(p).line)
+		if p >= 0 && !c.removed[n.parentUUID] {
+			c.loader.warn(CodeLostParent, n.line, "the parent %s is not in the file: treated as following line %d", n.parentUUID, c.node(p).line)
 		}
 	case n.is(lineRootless): // a line of a format without parents
 	case n.kind == nodeUser || n.kind == nodeAssistant:
@@ -199,7 +199,7 @@ func (c *chain) up(i int, linear bool) int {
 // tail is the last line that the compaction of boundary i keeps, or -1. It is on the branch that was compacted, and the
 // last of it but for what a compaction of the newer messages alone replaces.
 func (c *chain) tail(i int) int {
-	if tail, ok := c.ld.lineOf(c.ld.node(i).compact.tail()); ok && c.in(tail) && tail < i {
+	if tail, ok := c.lineOf(c.node(i).compact.tail()); ok && c.in(tail) && tail < i {
 		return tail
 	}
 	return -1
@@ -207,17 +207,17 @@ func (c *chain) tail(i int) int {
 
 // summarized is the last line of what the compaction of boundary i replaced after the tail that it keeps, or the tail.
 func (c *chain) summarized(i, tail int) int {
-	n, first := c.ld.node(i), c.keptFirst(i)
-	if p, ok := c.ld.lineOf(n.logicalUUID); ok && p < i && c.in(p) && c.ld.hangsOn(p, tail) {
+	n, first := c.node(i), c.keptFirst(i)
+	if p, ok := c.lineOf(n.logicalUUID); ok && p < i && c.in(p) && c.hangsOn(p, tail) {
 		if p != tail && !first {
-			c.ld.warn(CodeMetadata, n.line, "the compaction keeps messages up to line %d, and line %d is the last one before it: what is between is taken as summarized",
-				c.ld.node(tail).line, c.ld.node(p).line)
+			c.loader.warn(CodeMetadata, n.line, "the compaction keeps messages up to line %d, and line %d is the last one before it: what is between is taken as summarized",
+				c.node(tail).line, c.node(p).line)
 		}
 		if p != tail || !first {
 			return p
 		}
 	}
-	if p := c.before(i); first && p >= 0 && c.ld.hangsOn(p, tail) {
+	if p := c.before(i); first && p >= 0 && c.hangsOn(p, tail) {
 		return p
 	}
 	return tail
@@ -256,7 +256,7 @@ func (ld *loader) hangsOn(i, on int) bool {
 func (c *chain) addCompactions(atEnd bool) {
 	after := map[int][]int{} // boundaries by tail
 	for _, i := range c.order {
-		if n := c.ld.node(i); n.kind == nodeBoundary && !n.is(lineOnPath) {
+		if n := c.node(i); n.kind == nodeBoundary && !n.is(lineOnPath) {
 			if tail := c.tail(i); tail >= 0 && c.onPath(tail) {
 				after[tail] = append(after[tail], i)
 			}
@@ -280,8 +280,8 @@ func (c *chain) addCompactions(atEnd bool) {
 // deadBranch marks and lists the lines from i to the newest under it, in order; nil with a response among them: that is
 // a branch which was left.
 func (c *chain) deadBranch(i int) (lines []int) {
-	for k := c.descend(i); ; k = c.ld.node(k).parent {
-		n := c.ld.node(k)
+	for k := c.descend(i); ; k = c.node(k).parent {
+		n := c.node(k)
 		if n.is(lineOnPath) || n.kind == nodeAssistant && n.response.model != synthetic {
 			return nil
 		}
@@ -290,7 +290,7 @@ func (c *chain) deadBranch(i int) (lines []int) {
 		}
 	}
 	for _, k := range lines {
-		c.ld.node(k).mark(lineOnPath)
+		c.node(k).mark(lineOnPath)
 	}
 	slices.Reverse(lines)
 	return lines
@@ -317,8 +317,8 @@ func isOutputOf(hook string, e *jsonl.Entry) bool {
 func (c *chain) before(i int) int {
 	k, _ := slices.BinarySearch(c.order, i)
 	for k--; k >= 0; k-- {
-		n := c.ld.node(c.order[k])
-		if n.kind.message() && !n.is(lineAPIError) && sameSession(n, c.ld.node(i)) {
+		n := c.node(c.order[k])
+		if n.kind.message() && !n.is(lineAPIError) && sameSession(n, c.node(i)) {
 			return c.order[k]
 		}
 	}

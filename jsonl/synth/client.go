@@ -12,8 +12,8 @@ import (
 // the first write error.
 type client struct {
 	opt SessionOptions
-	v   release
-	w   *bufio.Writer
+	release
+	w *bufio.Writer
 	ids
 	r    *rand.Rand // pace and other choices of the client
 	now  time.Time
@@ -76,7 +76,7 @@ func newClient(w io.Writer, opt SessionOptions) (*client, error) {
 		return nil, err
 	}
 	c := &client{
-		opt: opt, v: v, w: bufio.NewWriterSize(w, 1<<16), now: start(),
+		opt: opt, release: v, w: bufio.NewWriterSize(w, 1<<16), now: start(),
 		ids:    ids{rand.New(rand.NewPCG(opt.Seed, 0x1d5))},
 		r:      rand.New(rand.NewPCG(opt.Seed, 0xc11e)),
 		branch: "main",
@@ -93,7 +93,7 @@ func (c *client) wait(d time.Duration) { c.now = c.now.Add(d) }
 
 // close flushes the file and returns the first error.
 func (c *client) close() (Stats, error) {
-	c.release()
+	c.writeHeld()
 	c.fail(c.w.Flush())
 	return c.stats, c.err
 }
@@ -132,7 +132,7 @@ type usage struct{ input, write, read, output int }
 func (u usage) context() int { return u.input + u.write + u.read }
 
 func (c *client) cacheTTL() time.Duration {
-	if c.v.LongCache && c.agent == "" {
+	if c.LongCache && c.agent == "" {
 		return time.Hour
 	}
 	return 5 * time.Minute
@@ -152,7 +152,7 @@ func (c *client) send() usage {
 		u.read = c.opt.Overhead + tokens(c.cached)
 	}
 	u.input = min(pick(c.r, []int{1, 2, 3, 5, 8, 10}), total-u.read)
-	if c.v.number >= v21(91) {
+	if c.number >= v21(91) {
 		u.input = min(pick(c.r, []int{1, 1, 2, 3}), total-u.read)
 	}
 	u.write = total - u.read - u.input

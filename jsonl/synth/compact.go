@@ -14,7 +14,7 @@ func (c *client) prepare() {
 		return
 	}
 	c.microcompact()
-	if c.lastTotal > 0 && c.used() >= c.v.threshold(c.opt.Window) {
+	if c.lastTotal > 0 && c.used() >= c.threshold(c.opt.Window) {
 		c.compact("auto", 0)
 	}
 	c.lost = ""
@@ -22,8 +22,8 @@ func (c *client) prepare() {
 
 // lose decides whether a compaction that the last result of m, n tokens long, triggers loses it.
 func (c *client) lose(m *response, n int) bool {
-	return m.open == 0 && c.agent == "" && c.v.in(v21(17), v21(50)) &&
-		c.used()+n >= c.v.threshold(c.opt.Window) && c.chance(c.opt.Lost)
+	return m.open == 0 && c.agent == "" && c.in(v21(17), v21(50)) &&
+		c.used()+n >= c.threshold(c.opt.Window) && c.chance(c.opt.Lost)
 }
 
 // Thresholds of a microcompaction in version 2.1.19.
@@ -35,7 +35,7 @@ const (
 
 // microcompact clears the oldest tool results by size.
 func (c *client) microcompact() {
-	if !c.v.Microcompact || c.lastTotal < c.v.warning(c.opt.Window) {
+	if !c.Microcompact || c.lastTotal < c.warning(c.opt.Window) {
 		return
 	}
 	var live, marked []int
@@ -97,19 +97,19 @@ func (c *client) compact(trigger string, keep int) {
 	summary := c.summarise()
 	const opening = "This session is being continued from a previous conversation that ran out of context. "
 	text := opening + "The conversation is summarized below:\n" + summary
-	if c.v.Boundary {
+	if c.Boundary {
 		text = opening + "The summary below covers the earlier portion of the conversation.\n\n" + summary +
 			"\n\nIf you need specific details from before compaction (like exact code snippets, error messages, or content you generated), " +
 			"read the full transcript at: " + folder + "/" + c.session + ".jsonl"
 	}
 	if trigger == "auto" {
-		text += "\n" + c.v.resume()
+		text += "\n" + c.resume()
 	}
 	c.pass(36000, 127000)
 	c.stats.Compactions++
 	anchor := c.uuid()
 	from := len(c.items)
-	if c.v.Preserved && keep > 0 {
+	if c.Preserved && keep > 0 {
 		for from = max(0, from-keep); from > 0 && !c.items[from].opens; {
 			from--
 		}
@@ -118,10 +118,10 @@ func (c *client) compact(trigger string, keep int) {
 	restored := c.restored()
 
 	parent := ""
-	if c.v.Boundary {
+	if c.Boundary {
 		parent = c.boundaryLine(trigger, pre, anchor, text, kept, restored, int(c.now.Sub(asked).Milliseconds()))
 	}
-	c.user(parent, text).when(c.v.Boundary).put(`"isVisibleInTranscriptOnly":true`)
+	c.user(parent, text).when(c.Boundary).put(`"isVisibleInTranscriptOnly":true`)
 	c.line.put(`"isCompactSummary":true`)
 	c.markAs(anchor)
 	c.end()
@@ -149,17 +149,17 @@ func (c *client) compact(trigger string, keep int) {
 
 func (c *client) boundaryLine(trigger string, pre int, anchor, text string, kept []item, restored []fileView, took int) string {
 	o := c.head("boundary", "").put(`"subtype":"compact_boundary","content":"Conversation compacted"`)
-	o.when(!c.v.Preserved).put(`"isMeta":false`)
-	if !c.v.TailEnvelope {
+	o.when(!c.Preserved).put(`"isMeta":false`)
+	if !c.TailEnvelope {
 		c.mark()
 	}
 	o.put(`"level":"info","compactMetadata":{"trigger":?,"preTokens":?`, trigger, pre)
-	if c.v.PostTokens {
+	if c.PostTokens {
 		post := tokens(milli(text, proseRate) + messageFrame)
 		for _, f := range restored {
 			post += tokens(milli(f.content, toolRate))
 		}
-		o.put(`"postTokens":?`, post).when(c.v.Preserved).put(`"cumulativeDroppedTokens":?`, pre-post)
+		o.put(`"postTokens":?`, post).when(c.Preserved).put(`"cumulativeDroppedTokens":?`, pre-post)
 		o.put(`"durationMs":?`, took)
 	}
 	if len(kept) > 0 {
@@ -172,7 +172,7 @@ func (c *client) boundaryLine(trigger string, pre int, anchor, text string, kept
 		o.put(`"preservedMessages":{"anchorUuid":?,"uuids":?,"allUuids":?}`, anchor, lines, lines)
 	}
 	o.put(`}`)
-	if c.v.TailEnvelope {
+	if c.TailEnvelope {
 		c.mark()
 	}
 	return c.end()
@@ -189,7 +189,7 @@ func (c *client) restored() []fileView {
 	slices.Reverse(out)
 	for i := range out {
 		f := &out[i]
-		if c.v.Attachments && len(f.content) > restoreChars/2 {
+		if c.Attachments && len(f.content) > restoreChars/2 {
 			f.content = "" // only named
 		}
 		if len(f.content) > restoreChars {
@@ -203,8 +203,8 @@ func (c *client) restored() []fileView {
 // versions.
 func (c *client) restore(files []fileView) {
 	for _, f := range files {
-		if !c.v.Attachments {
-			c.add(item{weight: milli(numbered(f, c.v), toolRate) + resultFrame})
+		if !c.Attachments {
+			c.add(item{weight: milli(numbered(f, c.release), toolRate) + resultFrame})
 			continue
 		}
 		short, rendered := strings.TrimPrefix(f.path, root+"/"), ""
@@ -213,7 +213,7 @@ func (c *client) restore(files []fileView) {
 			o = c.attachment("compact_file_reference").put(`"filename":?`, f.path)
 		} else {
 			o = fileJSON(c.attachment("file").put(`"filename":?,"content":{`, f.path), f).put(`}`)
-			rendered = numbered(f, c.v)
+			rendered = numbered(f, c.release)
 		}
 		c.attach(o.put(`"displayPath":?`, short), rendered)
 	}
@@ -242,7 +242,7 @@ func numbered(f fileView, v release) string {
 func (c *client) summarise() string {
 	oneLine := strings.NewReplacer("\n", " ").Replace
 	var b strings.Builder
-	if !c.v.PostTokens {
+	if !c.PostTokens {
 		b.WriteString("Analysis:\nGoing through the conversation in order:\n\n")
 		for i, p := range c.heard {
 			fmt.Fprintf(&b, "%d. The user asked: %s\n", i+1, oneLine(p))

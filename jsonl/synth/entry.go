@@ -9,9 +9,9 @@ func (c *client) head(kind, parent string) *object {
 		kind = "system"
 	}
 	o.put(`"isSidechain":?`, c.agent != "")
-	if c.v.TailEnvelope {
+	if c.TailEnvelope {
 		o.when(c.agent != "").put(`"agentId":?`, c.agent)
-		o.when(c.v.PromptID && kind == "user" && c.promptID != "").put(`"promptId":?`, c.promptID)
+		o.when(c.PromptID && kind == "user" && c.promptID != "").put(`"promptId":?`, c.promptID)
 	} else {
 		c.envelope(o)
 	}
@@ -20,10 +20,10 @@ func (c *client) head(kind, parent string) *object {
 }
 
 func (c *client) envelope(o *object) {
-	o.put(`"userType":"external"`).when(c.v.Entrypoint).put(`"entrypoint":"cli"`)
-	o.put(`"cwd":?,"sessionId":?,"version":?`, root, c.session, c.opt.Version).when(c.v.GitBranch).put(`"gitBranch":?`, c.branch)
-	o.when(!c.v.TailEnvelope && c.agent != "" && c.v.AgentFiles).put(`"agentId":?`, c.agent)
-	o.when(c.v.Slug).put(`"slug":?`, c.slug)
+	o.put(`"userType":"external"`).when(c.Entrypoint).put(`"entrypoint":"cli"`)
+	o.put(`"cwd":?,"sessionId":?,"version":?`, root, c.session, c.opt.Version).when(c.GitBranch).put(`"gitBranch":?`, c.branch)
+	o.when(!c.TailEnvelope && c.agent != "" && c.AgentFiles).put(`"agentId":?`, c.agent)
+	o.when(c.Slug).put(`"slug":?`, c.slug)
 }
 
 // mark writes a line's uuid, a new one, and its time.
@@ -43,11 +43,11 @@ func (c *client) end() string {
 
 // endAside closes a line of the chain that has no child.
 func (c *client) endAside() {
-	if c.v.TailEnvelope {
+	if c.TailEnvelope {
 		c.envelope(&c.line)
 	}
 	c.line.put(`}`)
-	if c.v.Requests {
+	if c.Requests {
 		c.sent.note(c.own, c.line.b)
 	}
 	c.emit()
@@ -63,10 +63,10 @@ func (c *client) emit() {
 		return
 	}
 	c.write(c.line.b)
-	c.release()
+	c.writeHeld()
 }
 
-func (c *client) release() {
+func (c *client) writeHeld() {
 	for _, b := range c.held {
 		c.write(b)
 	}
@@ -96,7 +96,7 @@ func (c *client) text(uuid, s string) {
 func (c *client) prompt(text string) string {
 	c.promptID = c.uuid()
 	uuid := c.uuid()
-	if c.v.Snapshots && c.agent == "" {
+	if c.Snapshots && c.agent == "" {
 		c.snapshot(uuid)
 	}
 	c.turnStart = c.now
@@ -115,10 +115,10 @@ func (c *client) userLine(uuid, text string) {
 	o := c.user(c.leaf, text)
 	c.markAs(uuid)
 	if c.agent == "" {
-		o.when(c.v.ThinkingMeta).put(`"thinkingMetadata":{"maxThinkingTokens":31999}`)
-		o.when(c.v.Todos).put(`"todos":[]`)
-		o.when(c.v.PromptMode).put(`"permissionMode":"acceptEdits"`)
-		o.when(c.v.PromptOrigin).put(`"origin":{"kind":"human"},"promptSource":"typed"`)
+		o.when(c.ThinkingMeta).put(`"thinkingMetadata":{"maxThinkingTokens":31999}`)
+		o.when(c.Todos).put(`"todos":[]`)
+		o.when(c.PromptMode).put(`"permissionMode":"acceptEdits"`)
+		o.when(c.PromptOrigin).put(`"origin":{"kind":"human"},"promptSource":"typed"`)
 	}
 	c.end()
 	c.pass(1, 40)
@@ -168,7 +168,7 @@ func (c *client) localLine(s string, meta bool) {
 func (c *client) queue(text string) bool {
 	c.queueLine("enqueue").put(`"content":?`, text)
 	c.endUnchained()
-	if !c.v.QueuedInline {
+	if !c.QueuedInline {
 		return false
 	}
 	c.pass(20, 900)
@@ -204,7 +204,7 @@ func (c *client) attach(payload *object, rendered string) {
 	if rendered != "" {
 		c.text(uuid, rendered)
 		c.messages--
-		if c.v.Requests {
+		if c.Requests {
 			c.sent.add(uuid, "user", "", (&object{}).put(`{"type":"text","text":?}`, "<system-reminder>\n"+rendered+"\n</system-reminder>\n").b)
 		}
 	}

@@ -40,11 +40,11 @@ var compactable = jsonl.Set(`Read Bash Grep Glob WebSearch WebFetch Edit Write`)
 // calls.
 func (c *client) respond(blocks ...block) {
 	c.prepare()
-	if c.v.Requests {
+	if c.Requests {
 		c.remaining()
 	}
 	m := &response{usage: c.send(), blocks: blocks, stop: "end_turn"}
-	if c.v.Requests {
+	if c.Requests {
 		c.recordRequest()
 	}
 	c.pass(1800, 7000)
@@ -61,12 +61,12 @@ func (c *client) respond(blocks ...block) {
 	m.open = m.calls
 	c.stats.Requests++
 	c.messages++
-	interleave := c.v.Siblings && m.calls > 1 && c.r.IntN(2) == 0
+	interleave := c.Siblings && m.calls > 1 && c.r.IntN(2) == 0
 	c.lastTotal, c.tail = 0, 0
 	for i := range blocks {
 		b := &blocks[i]
 		c.assistantLine(m, i)
-		if i > 0 && c.v.Siblings {
+		if i > 0 && c.Siblings {
 			c.tail += blockEstimate(b)
 		}
 		if b.call != nil && (interleave || m.calls == 1) {
@@ -121,11 +121,11 @@ func (c *client) assistantLine(m *response, i int) {
 			b.call.id = c.toolID()
 		}
 		o.put(`"type":"tool_use","id":?,"name":?,"input":?`, b.call.id, b.call.name, b.call.input)
-		o.when(c.v.Caller).put(`"caller":{"type":"direct"}`)
+		o.when(c.Caller).put(`"caller":{"type":"direct"}`)
 		c.stats.ToolCalls++
 	case b.thinking != "":
 		shown := b.thinking
-		if c.v.EmptyThinking {
+		if c.EmptyThinking {
 			shown = ""
 		}
 		o.put(`"type":"thinking","thinking":?,"signature":?`, shown, c.signature(200+units(b.thinking)*5/4))
@@ -135,19 +135,19 @@ func (c *client) assistantLine(m *response, i int) {
 	}
 	o.put(`}]`)
 	out, stop := c.outputOn(m, i, last), ""
-	if c.v.stopReason() && (last && c.v.output() != outputFirst || c.v.output() == outputRight) {
+	if c.stopReason() && (last && c.output() != outputFirst || c.output() == outputRight) {
 		stop = m.stop
 	}
-	o.put(`"stop_reason":?,"stop_sequence":null`, orNull(stop)).when(c.v.StopDetails).put(`"stop_details":null`)
+	o.put(`"stop_reason":?,"stop_sequence":null`, orNull(stop)).when(c.StopDetails).put(`"stop_details":null`)
 	c.usageObject(o, m.usage, out)
-	o.when(c.v.Diagnostics).put(`"diagnostics":null`)
+	o.when(c.Diagnostics).put(`"diagnostics":null`)
 	o.put(`},"requestId":?,"type":"assistant"`, m.request)
 	m.recorded = out
 	c.mark()
 	m.lines = append(m.lines, c.own)
 	// A streaming client may write a fast result before the line with its call.
 	c.hold = b.call != nil && m.calls == 1 && b.call.result.notes == 0 && b.call.result.inside == nil &&
-		c.v.in(v21(91), v21(199)) && c.r.IntN(40) == 0
+		c.in(v21(91), v21(199)) && c.r.IntN(40) == 0
 	weight := blockWeight(b)
 	if i == 0 {
 		weight += messageFrame
@@ -157,7 +157,7 @@ func (c *client) assistantLine(m *response, i int) {
 
 // outputOn is the output_tokens on line i of m.
 func (c *client) outputOn(m *response, i int, last bool) int {
-	switch c.v.output() {
+	switch c.output() {
 	case outputFirst:
 		if last && (len(m.blocks) == 1 || c.r.IntN(2) == 0) {
 			return m.usage.output
@@ -182,8 +182,8 @@ func (c *client) usageObject(o *object, u usage, out int) {
 		return o.put(`"cache_creation":{"ephemeral_5m_input_tokens":?,"ephemeral_1h_input_tokens":?}`, write5, write1)
 	}
 	o.put(`"usage":{"input_tokens":?,"cache_creation_input_tokens":?,"cache_read_input_tokens":?`, u.input, u.write, u.read)
-	if !c.v.Iterations {
-		created(o.when(c.v.CacheSplit))
+	if !c.Iterations {
+		created(o.when(c.CacheSplit))
 		o.put(`"output_tokens":?,"service_tier":"standard"}`, out)
 		return
 	}
@@ -201,7 +201,7 @@ func (c *client) results(m *response) {
 	for i := range calls {
 		order = append(order, i)
 	}
-	if c.v.SourceUUID && c.r.IntN(4) == 0 {
+	if c.SourceUUID && c.r.IntN(4) == 0 {
 		i := c.r.IntN(len(order) - 1)
 		order[i], order[i+1] = order[i+1], order[i]
 	}
@@ -262,7 +262,7 @@ func resultWeight(res *toolResult) (int64, int) {
 
 func (c *client) resultLine(uuid, source string, call *toolCall) {
 	res, parent := &call.result, c.leaf
-	if !c.v.Linear {
+	if !c.Linear {
 		parent = source
 	}
 	o := c.head("user", parent).put(`"message":{"role":"user","content":[{`)
@@ -274,7 +274,7 @@ func (c *client) resultLine(uuid, source string, call *toolCall) {
 	o.put(`}]}`)
 	c.markAs(uuid)
 	o.when(res.client != nil).put(`"toolUseResult":?`, res.client)
-	o.when(c.v.SourceUUID).put(`"sourceToolAssistantUUID":?`, source)
+	o.when(c.SourceUUID).put(`"sourceToolAssistantUUID":?`, source)
 	c.end()
 }
 

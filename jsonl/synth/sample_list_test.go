@@ -71,7 +71,7 @@ func (s *script) file(i int) *sourceFile { return s.p.files[i%len(s.p.files)] }
 func (s *script) readFile(i int) block {
 	f := s.file(i)
 	s.show(f, 0, len(f.lines))
-	return block{call: readCall(s.c.v, f, 0, 2000)}
+	return block{call: readCall(s.c.release, f, 0, 2000)}
 }
 
 func (s *script) editFile(i int) block {
@@ -129,7 +129,7 @@ func playCompaction(s *script) {
 	}
 	s.done()
 	s.ask()
-	s.c.respond(block{call: bashCall(s.c.v, "go test -v ./...", "Run all tests", s.testLog("store", 12000), 40000)})
+	s.c.respond(block{call: bashCall(s.c.release, "go test -v ./...", "Run all tests", s.testLog("store", 12000), 40000)})
 	s.c.respond(s.readFile(2))
 	s.done()
 	s.c.pass(10000, 60000)
@@ -189,7 +189,7 @@ func playInterruptions(s *script) {
 	s.c.respond(s.think(), s.say())
 	s.c.interrupt(false)
 	s.ask()
-	push := bashCall(s.c.v, "git push origin main", "Push the branch", "", 0)
+	push := bashCall(s.c.release, "git push origin main", "Push the branch", "", 0)
 	s.c.respond(block{call: push.fail("The user doesn't want to proceed with this tool use. The tool use was rejected.", "The user doesn't want to proceed with this tool use.")})
 	s.c.interrupt(true)
 	s.c.command("cost", "Total cost: not shown for this plan")
@@ -214,7 +214,7 @@ func playAgent(s *script) {
 	s.ask()
 	s.c.respond(s.say(), block{call: s.subagent()})
 	s.c.respond(s.readFile(0))
-	if s.c.v.AgentFiles {
+	if s.c.AgentFiles {
 		big := s.large()
 		s.c.offload(big)
 		s.c.respond(block{call: big})

@@ -186,13 +186,13 @@ func (s *developer) forget() {
 func (s *developer) metadata() {
 	switch s.r.IntN(3) {
 	case 0:
-		if s.c.v.Titles {
+		if s.c.Titles {
 			s.c.title(pickLine(s.r, "titles"))
 		}
 	case 1:
 		s.c.mode("acceptEdits")
 	default:
-		if s.c.v.LastPrompt {
+		if s.c.LastPrompt {
 			s.c.lastPromptLine()
 		}
 	}
@@ -281,7 +281,7 @@ func (s *developer) choose(parallel bool) *toolCall {
 		f := s.p.create(s.opt)
 		s.show(f, 0, len(f.lines))
 		return writeCall(f)
-	case n < 97 && s.c.v.number < v21(70):
+	case n < 97 && s.c.number < v21(70):
 		return s.plan()
 	case n < 98:
 		return issueCall(fmt.Sprintf("HAR-%d", 100+s.r.IntN(900)), s.issue())

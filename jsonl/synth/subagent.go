@@ -36,7 +36,7 @@ func (c *client) task(call *toolCall, title, question string, work func(sub *cli
 	if call.id == "" {
 		call.id = c.toolID()
 	}
-	id := c.agentID(c.v)
+	id := c.agentID(c.release)
 	call.result.inside = func() {
 		started := c.now
 		var buf bytes.Buffer
@@ -46,13 +46,13 @@ func (c *client) task(call *toolCall, title, question string, work func(sub *cli
 		_, err := sub.close()
 		c.fail(err)
 		c.now = sub.now
-		if !c.v.AgentFiles {
+		if !c.AgentFiles {
 			c.stats.Lines += sub.stats.Lines
 			c.stats.Bytes += sub.stats.Bytes
 		} else {
 			name := c.session + "/subagents/agent-" + id
 			c.beside(name+".jsonl", buf.Bytes())
-			if c.v.AgentMeta {
+			if c.AgentMeta {
 				o := new(object).put(`{"agentType":"Explore","description":?,"toolUseId":?`, title, call.id)
 				c.beside(name+".meta.json", o.put(`"spawnDepth":1}`).b)
 			}
@@ -66,10 +66,10 @@ func (c *client) task(call *toolCall, title, question string, work func(sub *cli
 func (c *client) child(id string, buf *bytes.Buffer) *client {
 	seed := c.ids.r.Uint64()
 	sub := &client{
-		opt: c.opt, v: c.v, now: c.now, session: c.session, slug: c.slug, branch: c.branch, agent: id,
+		opt: c.opt, release: c.release, now: c.now, session: c.session, slug: c.slug, branch: c.branch, agent: id,
 		ids: ids{rand.New(rand.NewPCG(seed, 1))}, r: rand.New(rand.NewPCG(seed, 2)), w: c.w,
 	}
-	if c.v.AgentFiles {
+	if c.AgentFiles {
 		sub.w = bufio.NewWriter(buf)
 	}
 	sub.opt.Open = nil
@@ -81,7 +81,7 @@ func (c *client) child(id string, buf *bytes.Buffer) *client {
 // agentProgress repeats the subagent's messages in the session, as clients of 2.1.12-2.1.81 do: a reader that sums
 // their usage counts it twice.
 func (c *client) agentProgress(call *toolCall, id, question string, lines []byte) {
-	if !c.v.Progress || c.v.number < v21(12) {
+	if !c.Progress || c.number < v21(12) {
 		return
 	}
 	parent := c.leaf
@@ -109,7 +109,7 @@ func messageOf(line []byte) []byte {
 func (c *client) answer(call *toolCall, id, question, answer string, sub *client, took int) {
 	call.result.parts = []string{answer}
 	o := new(object).put(`{"status":"completed","prompt":?`, question)
-	if c.v.AgentFiles {
+	if c.AgentFiles {
 		call.result.parts = append(call.result.parts, fmt.Sprintf("agentId: %s (for resuming to continue this agent's work if needed)", id))
 		o.put(`"agentId":?`, id)
 	}

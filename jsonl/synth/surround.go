@@ -6,7 +6,7 @@ const hookCommand = "./scripts/notify.sh"
 
 // progress writes the progress lines of a running tool, a side branch under the call.
 func (c *client) progress(call *toolCall, source string) {
-	if !c.v.Progress || call.result.notes == 0 {
+	if !c.Progress || call.result.notes == 0 {
 		return
 	}
 	parent := source
@@ -36,7 +36,7 @@ func hookJSON(o *object, event, name string) *object {
 
 // hook writes a hook's progress line, in the chain.
 func (c *client) hook(event, name string) {
-	if !c.v.Progress {
+	if !c.Progress {
 		return
 	}
 	id := c.uuid()
@@ -54,7 +54,7 @@ func (c *client) startHook(how string) {
 
 // endTurn writes the lines that end a turn: the stop hook, where hooked, and the duration.
 func (c *client) endTurn(hooked bool) {
-	if hooked && c.v.number >= v2(0, 64) {
+	if hooked && c.number >= v2(0, 64) {
 		c.pass(20, 120)
 		c.hook("Stop", "Stop")
 		o := c.head("system", c.leaf).put(`"subtype":"stop_hook_summary","hookCount":1,"hookInfos":[{"command":?}],"hookErrors":[]`, hookCommand)
@@ -63,29 +63,29 @@ func (c *client) endTurn(hooked bool) {
 		o.put(`"toolUseID":?`, c.uuid())
 		c.end()
 	}
-	if c.v.TurnDuration {
+	if c.TurnDuration {
 		c.pass(3, 30)
 		o := c.head("system", c.leaf).put(`"subtype":"turn_duration"`)
-		o.put(`"durationMs":?`, int(c.now.Sub(c.turnStart)/time.Millisecond)).when(c.v.MessageCount).put(`"messageCount":?`, c.messages)
+		o.put(`"durationMs":?`, int(c.now.Sub(c.turnStart)/time.Millisecond)).when(c.MessageCount).put(`"messageCount":?`, c.messages)
 		c.mark()
 		o.put(`"isMeta":false`)
 		c.end()
 	}
-	if c.v.LastPrompt {
+	if c.LastPrompt {
 		c.lastPromptLine()
 	}
 }
 
 func (c *client) lastPromptLine() {
 	o := c.unchained("last-prompt").put(`"lastPrompt":?`, c.lastUser)
-	o.when(c.v.LeafUUID).put(`"leafUuid":?`, c.leaf)
+	o.when(c.LeafUUID).put(`"leafUuid":?`, c.leaf)
 	o.put(`"sessionId":?`, c.session)
 	c.endUnchained()
 }
 
 // listings writes the attachments that list tools and, the first time, skills.
 func (c *client) listings(again bool) {
-	if !c.v.Attachments {
+	if !c.Attachments {
 		return
 	}
 	tools := []string{"CronCreate", "CronList", "EnterPlanMode", "NotebookEdit", "WebFetch"}
@@ -102,7 +102,7 @@ const reminder = "No task of the list was begun or done for a while. A list of t
 
 // remind writes one of the attachments that appear between tool results.
 func (c *client) remind() {
-	if !c.v.Attachments {
+	if !c.Attachments {
 		return
 	}
 	switch c.r.IntN(3) {
@@ -113,7 +113,7 @@ func (c *client) remind() {
 			return
 		}
 		f := c.reads[len(c.reads)-1]
-		snippet := numbered(fileView{content: joinLines(firstLines(f.content, 6)), start: f.start}, c.v)
+		snippet := numbered(fileView{content: joinLines(firstLines(f.content, 6)), start: f.start}, c.release)
 		c.attach(c.attachment("edited_text_file").put(`"filename":?,"snippet":?`, f.path, snippet),
 			"Note: "+f.path+" is not what it was when it was last read. These are the lines which now differ:\n"+snippet)
 	default:
@@ -132,9 +132,9 @@ func (c *client) snapshot(message string) {
 // title names the session, or, in older clients, another one.
 func (c *client) title(title string) {
 	switch {
-	case c.v.Titles:
+	case c.Titles:
 		c.unchained("ai-title").put(`"aiTitle":?,"sessionId":?`, title, c.session)
-	case c.v.Summaries:
+	case c.Summaries:
 		c.unchained("summary").put(`"summary":?,"leafUuid":?`, title, c.uuid())
 	default:
 		return
@@ -144,7 +144,7 @@ func (c *client) title(title string) {
 
 // mode repeats the permission mode.
 func (c *client) mode(mode string) {
-	if c.v.Modes {
+	if c.Modes {
 		c.unchained("permission-mode").put(`"permissionMode":?,"sessionId":?`, mode, c.session)
 		c.endUnchained()
 	}
@@ -152,7 +152,7 @@ func (c *client) mode(mode string) {
 
 // apiError writes n failed attempts; gaveUp: the turn ends in a synthetic message.
 func (c *client) apiError(n int, gaveUp bool) {
-	if !c.v.APIErrors {
+	if !c.APIErrors {
 		return
 	}
 	for i := range n {

@@ -178,7 +178,7 @@ func (c *client) offload(call *toolCall) {
 	path := c.resultPath(call.id)
 	stub, cut := persisted(path, full)
 	call.result.content = stub
-	if c.v.PersistedPath && call.name == "Bash" {
+	if c.PersistedPath && call.name == "Bash" {
 		o := new(object).put(`{`)
 		bashJSON(o, cut, true)
 		call.result.client = o.put(`"persistedOutputPath":?,"persistedOutputSize":?}`, path, len(full)).b

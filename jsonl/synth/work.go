@@ -17,7 +17,7 @@ func (s *developer) read() *toolCall {
 		limit = 40 + s.r.IntN(len(f.lines)/2)
 	}
 	s.show(f, from, min(from+limit, len(f.lines)))
-	return readCall(s.c.v, f, from, limit)
+	return readCall(s.c.release, f, from, limit)
 }
 
 func (s *developer) edit() *toolCall {
@@ -30,7 +30,7 @@ func (s *developer) edit() *toolCall {
 		if s.chance(s.opt.Failures) {
 			return s.editFailed(e)
 		}
-		c := editCall(s.c.v, e)
+		c := editCall(s.c.release, e)
 		s.p.apply(e)
 		o.to += len(e.after) - len(e.before)
 		return c
@@ -77,18 +77,18 @@ func (s *developer) look() *toolCall {
 		for range 4 + s.r.IntN(lines) {
 			out = append(out, fmt.Sprintf("%07x %s %s in %s", s.r.IntN(1<<28), pick(s.r, acts()), pick(s.r, things()), pick(s.r, packages())))
 		}
-		return bashCall(s.c.v, "git log --oneline -"+fmt.Sprint(lines), "Show recent commits", joinLines(out), 400)
+		return bashCall(s.c.release, "git log --oneline -"+fmt.Sprint(lines), "Show recent commits", joinLines(out), 400)
 	case 1:
 		out = append(out, "On branch "+s.c.branch, "Changes not staged for commit:")
 		for _, o := range s.open {
 			out = append(out, "\tmodified:   "+o.file.path)
 		}
-		return bashCall(s.c.v, "git status", "Show the working tree", joinLines(out), 300)
+		return bashCall(s.c.release, "git status", "Show the working tree", joinLines(out), 300)
 	}
 	for _, f := range s.p.files[:min(len(s.p.files), lines)] {
 		out = append(out, fmt.Sprintf("%6d %s", len(f.lines), f.path))
 	}
-	return bashCall(s.c.v, "wc -l $(git ls-files)", "Count lines", joinLines(out), 300)
+	return bashCall(s.c.release, "wc -l $(git ls-files)", "Count lines", joinLines(out), 300)
 }
 
 // test runs the tests or the compiler.
@@ -96,13 +96,13 @@ func (s *developer) test() *toolCall {
 	pkg := pick(s.r, packages())
 	if s.chance(s.opt.Failures * 2) {
 		out := s.failure(pkg)
-		c := bashCall(s.c.v, "go test ./internal/"+pkg+"/...", "Run the package's tests", out, 30000)
+		c := bashCall(s.c.release, "go test ./internal/"+pkg+"/...", "Run the package's tests", out, 30000)
 		return c.fail("Exit code 1\n"+out, "Exit code 1\n"+out)
 	}
 	if s.r.IntN(4) == 0 {
-		return bashCall(s.c.v, "go vet ./...", "Vet everything", "", 20000)
+		return bashCall(s.c.release, "go vet ./...", "Vet everything", "", 20000)
 	}
-	return bashCall(s.c.v, "go test -v ./internal/"+pkg+"/...", "Run the package's tests", s.testLog(pkg, s.opt.ResultChars*(1+s.r.IntN(4))/4), 40000)
+	return bashCall(s.c.release, "go test -v ./internal/"+pkg+"/...", "Run the package's tests", s.testLog(pkg, s.opt.ResultChars*(1+s.r.IntN(4))/4), 40000)
 }
 
 func (s *developer) failure(pkg string) string {
@@ -130,5 +130,5 @@ func (s *developer) testLog(pkg string, n int) string {
 
 // large is a command whose output does not fit into the context.
 func (s *developer) large() *toolCall {
-	return bashCall(s.c.v, "go test -v -count=1 ./...", "Run all tests", s.testLog(pick(s.r, packages()), 32000+s.r.IntN(60000)), 90000)
+	return bashCall(s.c.release, "go test -v -count=1 ./...", "Run all tests", s.testLog(pick(s.r, packages()), 32000+s.r.IntN(60000)), 90000)
 }

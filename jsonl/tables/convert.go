@@ -186,7 +186,7 @@ func (p *part) result() (content any, failed bool) {
 
 // reader converts one session.
 type reader struct {
-	out      *foreign.Writer
+	*foreign.Writer
 	session  row
 	messages []*row
 	usages   []*row // of requests
@@ -196,7 +196,7 @@ type reader struct {
 }
 
 func convert(in io.Reader, out *foreign.Writer) error {
-	r := &reader{out: out}
+	r := &reader{Writer: out}
 	err := out.Lines(in, r.read)
 	id := text(r.session.ID)
 	if r.session.Parent != "" {
@@ -219,12 +219,12 @@ func convert(in io.Reader, out *foreign.Writer) error {
 
 func (r *reader) read(u foreign.Unit, e *jsonl.Entry) {
 	m := &row{unit: u, line: e.Line}
-	r.out.Decode(e.Raw, e.Line, m)
+	r.Decode(e.Raw, e.Line, m)
 	switch m.Row {
 	case "message":
 		var list []part
 		if json.Unmarshal(slices.Concat(m.Parts, m.Content), &list) != nil { // a message has one of the two
-			r.out.Warn(e.Line, "malformed-line", "what the message says is no JSON: its row is set aside")
+			r.Warn(e.Line, "malformed-line", "what the message says is no JSON: its row is set aside")
 		}
 		for i := range list {
 			if b, ok := list[i].block(); ok {
@@ -262,7 +262,7 @@ func (r *reader) bill() {
 		if used := u.used(); len(list) == len(r.usages) {
 			list[i].usage, list[i].Model = used, u.Model
 		} else if used != nil {
-			r.out.PutCall(u.unit, foreign.BilledCall{ID: "usage-" + u.key(), Kind: "other", Model: u.Model, Time: u.time(), Usage: used})
+			r.PutCall(u.unit, foreign.BilledCall{ID: "usage-" + u.key(), Kind: "other", Model: u.Model, Time: u.time(), Usage: used})
 		}
 	}
 }
@@ -277,7 +277,7 @@ func (r *reader) put(i int, m *row) {
 	continued := i+1 < len(r.messages) && r.messages[i+1].hidden() && r.messages[i+1].Role == "assistant"
 	switch {
 	case len(m.blocks) == 0:
-		r.out.Aside(m.unit, "a message without content")
+		r.Aside(m.unit, "a message without content")
 		return
 	case m.Summary != 0 || m.key() == r.session.SummaryID, m.hidden() && m.Role == "user" && continued:
 		r.compaction(m, l)
@@ -285,7 +285,7 @@ func (r *reader) put(i int, m *row) {
 	case m.hidden() && m.Role == "assistant":
 		l.Type, l.Message, l.Attachment = "attachment", nil, &foreign.Attachment{Type: "continue", Content: said}
 	case m.hidden() && m.Seen.Agent != nil && !*m.Seen.Agent:
-		r.out.Aside(m.unit, "a prompt that stands behind the summary as well")
+		r.Aside(m.unit, "a prompt that stands behind the summary as well")
 		return
 	case m.hidden(): // a summary of calls
 		l.Meta = true
@@ -298,10 +298,10 @@ func (r *reader) put(i int, m *row) {
 		}
 		r.prompt = said
 	case m.Role != "user" && m.Role != "tool":
-		r.out.Aside(m.unit, "a message of an unknown role")
+		r.Aside(m.unit, "a message of an unknown role")
 		return
 	}
-	r.out.Put(m.unit, l)
+	r.Put(m.unit, l)
 }
 
 // compaction puts a summary, with which the payload begins from there on. Who asked for it is not recorded.
@@ -311,7 +311,7 @@ func (r *reader) compaction(m *row, l foreign.Line) {
 		compact.Usage, compact.Model, r.compacts = r.compacts[0].used(), r.compacts[0].Model, r.compacts[1:]
 	}
 	boundary := foreign.Line{Type: "system", Subtype: "compact_boundary", Time: l.Time, Agent: l.Agent, Sidechain: l.Sidechain, Compact: compact}
-	r.out.Put(m.unit, boundary)
+	r.Put(m.unit, boundary)
 	l.Summary = true
-	r.out.Put(m.unit, l)
+	r.Put(m.unit, l)
 }

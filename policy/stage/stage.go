@@ -6,6 +6,9 @@
 package stage
 
 import (
+	"embed"
+	"io/fs"
+
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/anthropic"
 	"github.com/ctxkit/ctxkit/policy/stage/claude"
@@ -29,12 +32,17 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/vercel"
 )
 
+// presets holds the built-in policies of all families.
+//
+//go:embed */*.yaml
+var presets embed.FS
+
 // Registry holds the stages and policies of all families.
 func Registry() (policy.Registry, error) { return policy.NewRegistry(Families()...) }
 
-// Families lists the families of stages by name.
+// Families lists the families of stages by name, each with the policies in its folder.
 func Families() []policy.Family {
-	return []policy.Family{
+	list := []policy.Family{
 		anthropic.Family(),
 		claude.Family(),
 		cline.Family(),
@@ -56,4 +64,8 @@ func Families() []policy.Family {
 		threelayer.Family(),
 		vercel.Family(),
 	}
+	for i := range list {
+		list[i].Presets, _ = fs.Sub(presets, list[i].Name) // a name of a folder is a valid path
+	}
+	return list
 }

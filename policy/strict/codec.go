@@ -56,12 +56,12 @@ func pointerCodec(t reflect.Type) (codec, bool) {
 	e := t.Elem()
 	c, ok := codecOf(e)
 	c.decode = func(r *Decoder, n *Node, s slot) bool {
-		if s.p.None != noNone && n.Kind == yaml.ScalarNode && (IsNull(n) || n.Value == s.p.None) {
+		if s.None != noNone && n.Kind == yaml.ScalarNode && (IsNull(n) || n.Value == s.None) {
 			s.v.SetZero()
 			return true
 		}
 		v := newElement(e)
-		ok := r.decode(n, slot{v, s.p, s.key})
+		ok := r.decode(n, slot{v, s.Param, s.key})
 		s.v.Set(v.Addr())
 		return ok
 	}
@@ -99,20 +99,20 @@ func decodeList(r *Decoder, n *Node, s slot) bool {
 	case n.Kind == yaml.ScalarNode && !IsNull(n), n.Kind == yaml.MappingNode && isCustom(e):
 		items = []*Node{n}
 	case n.Kind != yaml.SequenceNode:
-		return r.bad(n, s, KindName(n)+" is not a list", cmp.Or(s.p.Required, "write it as [A, B], or [] for none"))
-	case s.p.Form == "filled" && len(items) == 0:
-		return r.bad(n, s, "the list is empty", cmp.Or(s.p.Required, "write it as [A, B]"))
+		return r.bad(n, s, KindName(n)+" is not a list", cmp.Or(s.Required, "write it as [A, B], or [] for none"))
+	case s.Form == "filled" && len(items) == 0:
+		return r.bad(n, s, "the list is empty", cmp.Or(s.Required, "write it as [A, B]"))
 	}
 	list := reflect.MakeSlice(s.v.Type(), 0, len(items))
 	seen, sound := map[string]bool{}, true
 	for _, item := range items {
 		v := newElement(e)
-		if !r.decode(item, slot{v, s.p, s.key}) {
+		if !r.decode(item, slot{v, s.Param, s.key}) {
 			sound = false
 			continue
 		}
 		if isCustom(e) || e.Kind() == reflect.String {
-			plain := plainOf(v, s.p)
+			plain := plainOf(v, s.Param)
 			id := fmt.Sprintf("%#v", plain) // quicker than Flow, which only the message needs
 			if seen[id] {
 				sound = r.bad(item, s, Flow(FromPlain(plain))+" is listed twice", "keep one of them")
@@ -131,7 +131,7 @@ func decodeMap(r *Decoder, n *Node, s slot) bool {
 		return r.bad(n, s, KindName(n)+" is not a map", "write it as {NAME: 1000, NAME: none}, or {} for none")
 	}
 	m, sound := map[string]int{}, true
-	q := *s.p
+	q := *s.Param
 	q.Zero, q.None = "", None
 	for _, kv := range Pairs(n) {
 		i := noneN
@@ -166,8 +166,8 @@ func customCodec(t reflect.Type) codec {
 		}
 		own := &Error{Hint: "write it as " + words}
 		switch {
-		case err == nil && value.Elem().CanInt() && float64(value.Elem().Int()) < bound(s.p.Min):
-			return r.bad(n, s, fmt.Sprintf("%d is out of range", value.Elem().Int()), "give "+s.p.Min+" or more")
+		case err == nil && value.Elem().CanInt() && float64(value.Elem().Int()) < bound(s.Min):
+			return r.bad(n, s, fmt.Sprintf("%d is out of range", value.Elem().Int()), "give "+s.Min+" or more")
 		case err == nil:
 			s.v.Set(value.Elem())
 			return true

@@ -106,8 +106,8 @@ func (r *Decoder) Map(n *Node, key, hint string) []Pair {
 
 // slot is where a value goes.
 type slot struct {
-	v   reflect.Value
-	p   *Param
+	v reflect.Value
+	*Param
 	key string
 }
 

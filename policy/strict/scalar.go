@@ -52,7 +52,7 @@ func scalarOf(t reflect.Type) (s scalar, ok bool) {
 }
 
 func (c scalar) decode(r *Decoder, n *Node, s slot) bool {
-	if s.p.Zero != "" && n.Kind == yaml.ScalarNode && n.Value == s.p.Zero {
+	if s.Zero != "" && n.Kind == yaml.ScalarNode && n.Value == s.Zero {
 		s.v.SetZero()
 		return true
 	}
@@ -60,17 +60,17 @@ func (c scalar) decode(r *Decoder, n *Node, s slot) bool {
 		return false
 	}
 	value, size, ok := c.parse(n)
-	if i, isCount := textCount(n); !ok && isCount && s.p.counts() {
+	if i, isCount := textCount(n); !ok && isCount && s.counts() {
 		value, size, ok = i, float64(i), true
 	}
 	if !ok {
 		hint := cmp.Or(c.hint, "write digits, such as "+example(s, c.sample))
 		if c.words != "true or false" {
-			hint = orWords(hint, s.p)
+			hint = orWords(hint, s.Param)
 		}
 		return r.bad(n, s, Quote(n.Value)+" is not "+c.words, hint)
 	}
-	if hint := c.outside(s.p, size); hint != "" {
+	if hint := c.outside(s.Param, size); hint != "" {
 		return r.bad(n, s, n.Value+" is out of range", hint)
 	}
 	s.v.Set(reflect.ValueOf(value).Convert(s.v.Type()))
@@ -80,7 +80,7 @@ func (c scalar) decode(r *Decoder, n *Node, s slot) bool {
 // word reports a node that is not one word.
 func (r *Decoder) word(n *Node, s slot, words, sample string) bool {
 	if n.Kind != yaml.ScalarNode || IsNull(n) {
-		return r.bad(n, s, KindName(n)+" where "+words+" belongs", orWords("give it, such as "+example(s, sample), s.p))
+		return r.bad(n, s, KindName(n)+" where "+words+" belongs", orWords("give it, such as "+example(s, sample), s.Param))
 	}
 	return true
 }
@@ -97,13 +97,13 @@ func orWords(hint string, p *Param) string {
 
 // example is a value to show in a hint: the current one, unless it is zero or one of the parameter's words.
 func example(s slot, sample string) string {
-	if len(s.p.Enum) > 0 {
-		return s.p.Enum[0]
+	if len(s.Enum) > 0 {
+		return s.Enum[0]
 	}
 	if s.v.IsZero() {
 		return sample
 	}
-	return (&Field{*s.p, s.v}).Text()
+	return (&Field{*s.Param, s.v}).Text()
 }
 
 // bound is a min or max as a size; NaN, with which no comparison holds, for "".
@@ -135,15 +135,15 @@ func (c scalar) outside(p *Param, size float64) string {
 
 // decodeText reads text. A number or a date is taken as the text it is, true and false are refused.
 func decodeText(r *Decoder, n *Node, s slot) bool {
-	form := s.p.Form
+	form := s.Form
 	unprintable := func(r rune) bool { return !unicode.IsGraphic(r) && (form != "lines" || r != '\n' && r != '\t') }
 	switch {
 	case !r.word(n, s, "text", "a word"):
 		return false
 	case n.ShortTag() == "!!bool":
 		return r.bad(n, s, n.Value+" is not text", "put it in quotes")
-	case len(s.p.Enum) > 0 && !slices.Contains(s.p.Enum, n.Value):
-		return r.bad(n, s, Quote(n.Value)+" is not one of its values", Suggest(n.Value, s.p.Enum))
+	case len(s.Enum) > 0 && !slices.Contains(s.Enum, n.Value):
+		return r.bad(n, s, Quote(n.Value)+" is not one of its values", Suggest(n.Value, s.Enum))
 	case form != "" && strings.ContainsFunc(n.Value, unprintable):
 		return r.bad(n, s, Quote(n.Value)+" has characters in it that cannot be printed", "leave them out")
 	case form == "line" && strings.TrimSpace(n.Value) == "":

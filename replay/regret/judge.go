@@ -80,7 +80,7 @@ func (j *judge) source(u *needle, w policy.Weigher) int {
 		if j.removedBy[b] == 0 {
 			continue
 		}
-		if t := w.Block(j.x.at(b)); source < 0 || t < least {
+		if t := w.Block(j.at(b)); source < 0 || t < least {
 			source, least = b, t
 		}
 	}
@@ -88,15 +88,15 @@ func (j *judge) source(u *needle, w policy.Weigher) int {
 }
 
 func (j *judge) miss(u *needle, source int, w policy.Weigher) Miss {
-	from, _ := j.x.at(source)
-	bl, e := j.x.block(source), j.edits[j.removedBy[source]-1]
+	from, _ := j.at(source)
+	bl, e := j.block(source), j.edits[j.removedBy[source]-1]
 	m := Miss{
-		Message: j.x.conv.Messages[from].UUID, Line: bl.Line, Removed: e.Request, Stage: e.Stage, Kind: e.Kind,
-		Needed: u.request, Evidence: u.evidence, Quote: u.quote, Tokens: w.Block(j.x.at(source)),
-		UsedBy: j.x.conv.Messages[j.x.of[u.at]].UUID, UsedLine: j.x.block(u.at).Line, Offset: u.offset,
+		Message: j.conv.Messages[from].UUID, Line: bl.Line, Removed: e.Request, Stage: e.Stage, Kind: e.Kind,
+		Needed: u.request, Evidence: u.evidence, Quote: u.quote, Tokens: w.Block(j.at(source)),
+		UsedBy: j.conv.Messages[j.of[u.at]].UUID, UsedLine: j.block(u.at).Line, Offset: u.offset,
 	}
 	if bl.ID != "" {
-		m.ToolUse, m.Tool = bl.ID, j.x.conv.ToolName(bl.ID)
+		m.ToolUse, m.Tool = bl.ID, j.conv.ToolName(bl.ID)
 	}
 	return m
 }
@@ -112,7 +112,7 @@ func (j *judge) note(i int, e *policy.Edit) {
 	case policy.KindServerKeep:
 		b := j.target(e.Target)
 		j.removedBy[b] = 0
-		if m, _ := j.x.at(b); m < j.seen {
+		if m, _ := j.at(b); m < j.seen {
 			j.reopen(m)
 		}
 	case policy.KindRemove, policy.KindCollapse:
@@ -133,7 +133,7 @@ func (j *judge) rebuilt(i int) {
 		j.reopen(j.seen)
 	}
 	j.open = slices.DeleteFunc(j.open, func(m int) bool {
-		if b := j.x.base[m]; b < j.x.base[m+1] && j.present[b] {
+		if b := j.base[m]; b < j.base[m+1] && j.present[b] {
 			return false
 		}
 		j.removeMessage(m, i)
@@ -149,7 +149,7 @@ func (j *judge) reopen(m int) {
 }
 
 func (j *judge) removeMessage(m, edit int) {
-	for b := j.x.base[m]; b < j.x.base[m+1]; b++ {
+	for b := j.base[m]; b < j.base[m+1]; b++ {
 		j.remove(b, edit)
 	}
 }

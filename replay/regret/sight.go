@@ -11,7 +11,7 @@ import (
 
 // sight is what a view shows at one request after another, computed from the edits alone.
 type sight struct {
-	x        *Index
+	*Index
 	record   bool           // the recorded session's own track: every message joins it
 	present  []bool         // by block: it is in view, as itself or with another content
 	replaced []bool         // by block: an edit gave it another content
@@ -33,7 +33,7 @@ type sight struct {
 func newSight(x *Index, record bool) *sight {
 	n := len(x.of)
 	return &sight{
-		x: x, record: record, present: make([]bool, n), replaced: make([]bool, n), hidden: make([]bool, n), copies: make([]int, n),
+		Index: x, record: record, present: make([]bool, n), replaced: make([]bool, n), hidden: make([]bool, n), copies: make([]int, n),
 		content: map[int]string{}, shows: map[string]int{}, reader: x.conv.NewBlockReader(),
 	}
 }
@@ -44,10 +44,10 @@ func (s *sight) visible(b int) bool { return s.present[b] && !s.replaced[b] && !
 // change changes what is known of a block.
 func (s *sight) change(b int, what []bool, to bool) {
 	if s.visible(b) {
-		s.copies[s.x.forms.first[b]]--
+		s.copies[s.forms.first[b]]--
 	}
 	if what[b] = to; s.visible(b) {
-		s.copies[s.x.forms.first[b]]++
+		s.copies[s.forms.first[b]]++
 	}
 }
 
@@ -67,14 +67,14 @@ func (s *sight) until(edits []policy.Edit, n int) error {
 			s.onEdit(s.edit, e)
 		}
 	}
-	s.join(s.x.conv.Requests[n-1].Message)
+	s.join(s.conv.Requests[n-1].Message)
 	return nil
 }
 
 // join adds the messages before an index to the view.
 func (s *sight) join(to int) {
 	for ; s.joined < to; s.joined++ {
-		if s.record || !s.x.conv.Messages[s.joined].RecordOnly {
+		if s.record || !s.conv.Messages[s.joined].RecordOnly {
 			s.show(s.joined, true)
 		}
 	}
@@ -82,7 +82,7 @@ func (s *sight) join(to int) {
 
 // show puts a message into view or takes it out.
 func (s *sight) show(m int, in bool) {
-	from, to := s.x.base[m], s.x.base[m+1]
+	from, to := s.base[m], s.base[m+1]
 	if from < to && s.present[from] == in {
 		return
 	}
@@ -158,7 +158,7 @@ func (s *sight) apply(e *policy.Edit) error {
 }
 
 // target returns the number of the block that an edit names.
-func (s *sight) target(t policy.Target) int { return s.x.base[t.Item] + t.Block }
+func (s *sight) target(t policy.Target) int { return s.base[t.Item] + t.Block }
 
 func (s *sight) replace(b int, e *policy.Edit) error {
 	if s.present[b] {
@@ -235,7 +235,7 @@ func (s *sight) mayShow(text string) bool {
 // what was read again, each line may be in another part.
 func (s *sight) missing(u *needle) bool {
 	if lines := u.lines(); len(lines) > 0 { // what holds all of it holds each line
-		return slices.ContainsFunc(lines, func(l int) bool { return !s.holds(&s.x.lines[l]) })
+		return slices.ContainsFunc(lines, func(l int) bool { return !s.holds(&s.lines[l]) })
 	}
 	return !s.holds(&u.sought)
 }

@@ -13,15 +13,15 @@ import (
 // newClaudeFrame begins the messages of a request of Claude Code. Attachments stand before the prompts that their lines
 // follow, up to the response or the results before these, and become a part of such a result.
 func newClaudeFrame(r *renderer) *claudeFrame {
-	f := &claudeFrame{renderer: r, version: sender(r.view), carriers: map[policy.ItemID]bool{}}
+	f := &claudeFrame{renderer: r, version: sender(r.View), carriers: map[policy.ItemID]bool{}}
 	f.Frame = session.FrameOf(f.version)
-	f.own = newOwnReminders(r.view, f.Frame)
-	for id := range r.view.Items {
-		if m := r.view.Message(id); m != nil && m.Class == session.ClassPrompt && !m.Is(session.Queued) {
+	f.own = newOwnReminders(r.View, f.Frame)
+	for id := range r.Items {
+		if m := r.Message(id); m != nil && m.Class == session.ClassPrompt && !m.Is(session.Queued) {
 			f.prompt = id
 		}
 	}
-	for _, c := range r.view.CacheEdits() {
+	for _, c := range r.CacheEdits() {
 		f.carriers[c.Carrier] = true
 	}
 	if w := session.OwnWordsOf(session.WordsOfContext, f.version); w.Before > 0 {
@@ -37,7 +37,7 @@ func (f *claudeFrame) add(id policy.ItemID, role session.Role, blocks []BodyBloc
 		f.context[0].Source = policy.BlockOf(id, Whole)
 		f.said, f.context = append(f.said, f.context), nil
 	}
-	reminders := f.own.follow(f.view, id)
+	reminders := f.own.follow(f.View, id)
 	if f.dropsBefore(id) {
 		f.place()
 		f.close()
@@ -76,7 +76,7 @@ func (f *claudeFrame) add(id policy.ItemID, role session.Role, blocks []BodyBloc
 // dropsBefore reports whether a response between a message and the last one is not sent. Some clients leave it out once
 // messages and attachments have their places, so what is behind it is no part of the message before it.
 func (f *claudeFrame) dropsBefore(id policy.ItemID) (drops bool) {
-	if f.view.Message(id) == nil || f.Whole {
+	if f.Message(id) == nil || f.Whole {
 		return false
 	}
 	from := f.next
@@ -85,7 +85,7 @@ func (f *claudeFrame) dropsBefore(id policy.ItemID) (drops bool) {
 	}
 	for m := int(id) - 1; m >= from; m-- {
 		msg := &f.conv.Messages[m]
-		if msg.Class == session.ClassSummary || !msg.RecordOnly && !f.view.Has(policy.ItemID(m)) {
+		if msg.Class == session.ClassSummary || !msg.RecordOnly && !f.Has(policy.ItemID(m)) {
 			return false // the two are no neighbours in the file: a compaction is between them
 		}
 		drops = drops || msg.RecordOnly && msg.Role == session.Assistant
@@ -115,7 +115,7 @@ func (f *claudeFrame) ofRunningStop(id policy.ItemID) bool {
 
 // hook is what an attachment says of its hook.
 func (f *claudeFrame) hook(id policy.ItemID) (hook struct{ ToolUseID, HookEvent string }) {
-	if raw, err := f.conv.Raw(int(id), 0); err == nil && !f.view.Message(id).Blocks[0].Sent.Recorded {
+	if raw, err := f.conv.Raw(int(id), 0); err == nil && !f.Message(id).Blocks[0].Sent.Recorded {
 		_ = json.Unmarshal(raw, &hook) // of another form it says nothing
 	}
 	return hook
@@ -124,7 +124,7 @@ func (f *claudeFrame) hook(id policy.ItemID) (hook struct{ ToolUseID, HookEvent 
 // beforeLastResult reports whether the line of a text stands before that of the last result, which was sent behind it.
 func (f *claudeFrame) beforeLastResult(text *BodyBlock) bool {
 	if m := f.openUser(); m != nil && f.open.result >= 0 {
-		result, own := f.view.Raw(m.Blocks[f.open.result].Source), f.view.Raw(text.Source)
+		result, own := f.Raw(m.Blocks[f.open.result].Source), f.Raw(text.Source)
 		return result != nil && own != nil && own.Line < result.Line
 	}
 	return false
@@ -162,7 +162,7 @@ type claudeFrame struct {
 
 // flush appends what is collected, and closes the last message.
 func (f *claudeFrame) flush() {
-	f.remind(f.own.before(f.view.Joined() - 1))
+	f.remind(f.own.before(f.Joined() - 1))
 	f.place()
 	f.close()
 }
@@ -176,7 +176,7 @@ func (f *claudeFrame) place() {
 			f.attach(blocks)
 			continue
 		}
-		typed := f.view.Message(blocks[0].Source.Item).Class == session.ClassPrompt
+		typed := f.Message(blocks[0].Source.Item).Class == session.ClassPrompt
 		for i := range blocks {
 			switch text, ok := blocks[i].text(); {
 			case !ok:

@@ -143,18 +143,18 @@ func rank(b BodyBlock) int {
 // times, of one moment in the order of the calls. The one that came last is on the path of parents and stays last.
 func (f *claudeFrame) byCall(blocks []BodyBlock) {
 	n := 0
-	for n < len(blocks) && isResult(blocks[n]) && f.view.Message(blocks[n].Source.Item) != nil && int(blocks[n].Source.Item) < f.own.readBack {
+	for n < len(blocks) && isResult(blocks[n]) && f.Message(blocks[n].Source.Item) != nil && int(blocks[n].Source.Item) < f.own.readBack {
 		n++
 	}
 	if f.ByCall && n > 2 {
 		slices.SortStableFunc(blocks[:n-1], func(a, b BodyBlock) int {
-			return cmp.Or(f.view.Message(a.Source.Item).Time.Compare(f.view.Message(b.Source.Item).Time), cmp.Compare(f.call(a), f.call(b)))
+			return cmp.Or(f.Message(a.Source.Item).Time.Compare(f.Message(b.Source.Item).Time), cmp.Compare(f.call(a), f.call(b)))
 		})
 	}
 }
 
 // call is the number of a result's call.
-func (f *claudeFrame) call(b BodyBlock) int { return f.conv.CallNumber(f.view.Raw(b.Source)) }
+func (f *claudeFrame) call(b BodyBlock) int { return f.conv.CallNumber(f.Raw(b.Source)) }
 
 // fold makes a reminder a part of the result of a tool before it, block i. Older clients fold into results of one text
 // alone.

@@ -16,7 +16,7 @@ import (
 // answer is the sent content of a response: of another model than the one that is asked newer clients leave out the signed
 // thinking, and older ones send a plan without what they wrote into its call.
 func (f *claudeFrame) answer(id policy.ItemID, blocks []BodyBlock) []BodyBlock {
-	if m := f.view.Message(id); m != nil && f.OwnThinking && !m.Synthetic && m.Model != f.asked() {
+	if m := f.Message(id); m != nil && f.OwnThinking && !m.Synthetic && m.Model != f.asked() {
 		blocks = slices.DeleteFunc(blocks, isSigned)
 	}
 	for i := range blocks {
@@ -87,7 +87,7 @@ func (f *claudeFrame) asked() string {
 	if f.model == "" {
 		for m := range f.conv.Messages {
 			if msg := &f.conv.Messages[m]; msg.Role == session.Assistant && !msg.Synthetic {
-				if f.model = msg.Model; m >= f.view.Joined() {
+				if f.model = msg.Model; m >= f.Joined() {
 					break
 				}
 			}

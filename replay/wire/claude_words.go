@@ -10,13 +10,13 @@ import (
 
 // isAttachment reports whether an item is one that the client sends as a reminder.
 func (r *renderer) isAttachment(id policy.ItemID) bool {
-	m := r.view.Message(id)
+	m := r.Message(id)
 	return m != nil && m.Attachment != ""
 }
 
 // worded writes reminders' tags, and placeholders for the client's words, around what no person typed.
 func (f *claudeFrame) worded(id policy.ItemID, blocks []BodyBlock) []BodyBlock {
-	m := f.view.Message(id)
+	m := f.Message(id)
 	if m == nil || m.Class != session.ClassMeta {
 		return blocks
 	}
@@ -53,7 +53,7 @@ func (f *claudeFrame) sent(b *BodyBlock) session.Sent {
 		return session.Sent{}
 	}
 	s := raw.Sent
-	s.System = s.System && (s.Recorded || f.SystemTurns && f.view.Message(b.Source.Item).Class != session.ClassPrompt)
+	s.System = s.System && (s.Recorded || f.SystemTurns && f.Message(b.Source.Item).Class != session.ClassPrompt)
 	return s
 }
 
@@ -66,7 +66,7 @@ func unwrapped(text string) string {
 
 // isReminder reports whether a block is an attachment that is sent as recorded, by its words or by its kind.
 func (r *renderer) isReminder(t policy.Target) bool {
-	raw := r.view.Raw(t)
+	raw := r.Raw(t)
 	return raw != nil && raw.Kind == jsonl.KindAttachment && r.conv.Product == session.Product && r.unchanged(t)
 }
 
@@ -75,7 +75,7 @@ func (f *claudeFrame) raw(b *BodyBlock) *session.Block {
 	if b.Source.Block == Whole {
 		return nil
 	}
-	return f.view.Raw(b.Source)
+	return f.Raw(b.Source)
 }
 
 // reminders renders an attachment, one block a message.
@@ -89,9 +89,9 @@ func (r *renderer) reminders(t policy.Target) (blocks []BodyBlock, err error) {
 
 // unchanged reports whether a block is shown as recorded.
 func (r *renderer) unchanged(t policy.Target) bool {
-	if r.view.Replacement(t) != nil {
+	if r.Replacement(t) != nil {
 		return false
 	}
-	_, on := r.view.PolicyReplacement(t)
+	_, on := r.PolicyReplacement(t)
 	return !r.shown || !on
 }

@@ -17,7 +17,7 @@ import (
 // Model returns the model view as messages: what the client holds and sends. It leaves out items that are not sent,
 // such as an attachment for the client alone.
 func Model(v *view.View) (*Body, error) {
-	r := renderer{view: v, conv: v.Conversation(), body: &Body{}}
+	r := renderer{View: v, conv: v.Conversation(), body: &Body{}}
 	messages := r.messages()
 	if repeated := repeatedUpTo(v); repeated > 0 {
 		messages = &repeating{framer: messages, upTo: repeated}
@@ -37,12 +37,12 @@ func Model(v *view.View) (*Body, error) {
 
 // Item returns the blocks of an item in the model view, none where it is not sent.
 func Item(v *view.View, id policy.ItemID) ([]BodyBlock, error) {
-	r := renderer{view: v, conv: v.Conversation()}
+	r := renderer{View: v, conv: v.Conversation()}
 	return r.blocks(id)
 }
 
 type renderer struct {
-	view  *view.View
+	*view.View
 	conv  *session.Conversation
 	body  *Body
 	shown bool // what the model is shown: with what a policy has the server clear
@@ -109,7 +109,7 @@ func (f *repeating) again() {
 
 // blocks renders an item.
 func (r *renderer) blocks(id policy.ItemID) (blocks []BodyBlock, err error) {
-	for t := range policy.Targets(r.view, id) {
+	for t := range policy.Targets(r.View, id) {
 		if r.isReminder(t) {
 			sent, err := r.reminders(t)
 			if err != nil {
@@ -126,7 +126,7 @@ func (r *renderer) blocks(id policy.ItemID) (blocks []BodyBlock, err error) {
 			blocks = append(blocks, block)
 		}
 	}
-	if tag := r.view.Tag(id); tag != nil {
+	if tag := r.Tag(id); tag != nil {
 		blocks = tagged(blocks, id, tag.Text)
 	}
 	return withoutBlanks(blocks), nil
@@ -186,15 +186,15 @@ func tagged(blocks []BodyBlock, id policy.ItemID, tag string) []BodyBlock {
 
 // block renders one block. Its JSON is nil if it is not sent.
 func (r *renderer) block(t policy.Target) (BodyBlock, error) {
-	raw, c := r.view.Raw(t), r.view.Replacement(t)
+	raw, c := r.Raw(t), r.Replacement(t)
 	if raw == nil {
 		return r.content(t, c)
 	}
-	if with, on := r.view.PolicyReplacement(t); r.shown && on {
+	if with, on := r.PolicyReplacement(t); r.shown && on {
 		if c = with; c == nil {
 			c = &policy.Content{Gone: true}
 		}
-		if c.Gone && raw.Kind == jsonl.KindToolResult && r.view.CacheEdited(t) { // its call stays, which needs a result
+		if c.Gone && raw.Kind == jsonl.KindToolResult && r.CacheEdited(t) { // its call stays, which needs a result
 			return BodyBlock{Source: t, Type: raw.Type, ToolUse: raw.ID, JSON: resultBlock(raw.ID, clearedText)}, nil
 		}
 	}
@@ -209,7 +209,7 @@ func (r *renderer) block(t policy.Target) (BodyBlock, error) {
 	if c == nil && raw.Offload == nil || c != nil && c.Ref != nil && *c.Ref == t && (c.Stub || raw.Offload == nil) {
 		return b, r.recorded(&b, raw)
 	}
-	text, err := r.view.TextOf(t, c)
+	text, err := r.TextOf(t, c)
 	if err != nil {
 		return b, err
 	}
@@ -260,7 +260,7 @@ func (r *renderer) recorded(b *BodyBlock, raw *session.Block) error {
 // reminder returns the recorded text of an attachment. If the client sends a text that it does not record, it returns
 // the name; for an attachment that is not sent, "".
 func (r *renderer) reminder(t policy.Target) (string, error) {
-	raw := r.view.Raw(t)
+	raw := r.Raw(t)
 	if raw.Text.UTF16 == 0 {
 		return "", nil
 	}
@@ -318,12 +318,12 @@ func (r *renderer) content(t policy.Target, c *policy.Content) (b BodyBlock, err
 	b = BodyBlock{Source: t, Type: "text"}
 	kind := jsonl.KindText
 	if c.Ref != nil {
-		kind = r.view.Raw(*c.Ref).Kind
+		kind = r.Raw(*c.Ref).Kind
 	}
 	text := ""
 	switch kind {
 	case jsonl.KindImage, jsonl.KindDocument:
-		b.Type = r.view.Raw(*c.Ref).Type
+		b.Type = r.Raw(*c.Ref).Type
 		b.JSON, err = r.conv.BlockJSON(int(c.Ref.Item), c.Ref.Block)
 		return b, err
 	case jsonl.KindAttachment:
@@ -331,8 +331,8 @@ func (r *renderer) content(t policy.Target, c *policy.Content) (b BodyBlock, err
 			return b, err
 		}
 	default:
-		if text, err = r.view.Text(t); text == "" && c.Tokens > 0 {
-			made := r.view.Synthetic(t.Item)
+		if text, err = r.Text(t); text == "" && c.Tokens > 0 {
+			made := r.Synthetic(t.Item)
 			if text = fmt.Sprintf("[%s: a placeholder of %d tokens]", made.Label, c.Tokens); made.Attached {
 				text = fmt.Sprintf("[placeholder for %s: %d tokens, on no line of the session]", made.Label, c.Tokens)
 			}

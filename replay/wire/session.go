@@ -54,7 +54,7 @@ type ResultFile struct{ Name, Text string }
 // characters that the API takes.
 func Session(v *view.View, o SessionFileOptions) (*SessionFile, error) {
 	w := sessionWriter{
-		renderer:           renderer{view: v, conv: v.Conversation(), body: &Body{}, shown: true},
+		renderer:           renderer{View: v, conv: v.Conversation(), body: &Body{}, shown: true},
 		SessionFileOptions: o, out: &SessionFile{CWD: v.Conversation().CWD, Tokens: v.PayloadTokens()}, said: map[string]bool{}, ids: map[string]string{},
 	}
 	if err := w.gather(); err != nil {
@@ -90,7 +90,7 @@ type sessionItem struct {
 func (w *sessionWriter) gather() error {
 	w.last, w.end = -1, -1
 	messages := w.messages()
-	for id := range w.view.Items {
+	for id := range w.Items {
 		blocks, err := w.blocks(id)
 		if err != nil {
 			return err
@@ -102,8 +102,8 @@ func (w *sessionWriter) gather() error {
 		if len(blocks) == 0 {
 			continue
 		}
-		role := w.view.Role(id)
-		m := w.view.Message(id)
+		role := w.Role(id)
+		m := w.Message(id)
 		if role == session.Assistant && (m == nil || !m.Synthetic) {
 			w.last = len(w.items)
 		}
@@ -112,8 +112,8 @@ func (w *sessionWriter) gather() error {
 		}
 		w.items = append(w.items, sessionItem{id, role, blocks})
 		messages.add(id, role, blocks)
-		for t := range policy.Targets(w.view, id) {
-			if c := w.view.Replacement(t); c != nil && !c.Gone && c.Ref == nil && c.Text == "" && c.Tokens > 0 {
+		for t := range policy.Targets(w.View, id) {
+			if c := w.Replacement(t); c != nil && !c.Gone && c.Ref == nil && c.Text == "" && c.Tokens > 0 {
 				w.out.StandIns++
 			}
 			if err := w.offloaded(t); err != nil {
@@ -134,14 +134,14 @@ func (w *sessionWriter) accepted(id policy.ItemID, blocks []BodyBlock) ([]BodyBl
 	if w.conv.Product == session.Product {
 		return blocks, nil
 	}
-	if m := w.view.Message(id); m != nil && m.Role == session.Assistant && !price.Anthropic(m.Model) {
+	if m := w.Message(id); m != nil && m.Role == session.Assistant && !price.Anthropic(m.Model) {
 		n := len(blocks)
 		blocks = slices.DeleteFunc(blocks, func(b BodyBlock) bool { return b.Type == "thinking" || b.Type == "redacted_thinking" })
 		w.out.Unsigned += n - len(blocks)
 	}
 	for i := range blocks {
 		b := &blocks[i]
-		if raw := w.view.Raw(b.Source); raw != nil && raw.Kind == jsonl.KindUnknown && b.Type != "text" {
+		if raw := w.Raw(b.Source); raw != nil && raw.Kind == jsonl.KindUnknown && b.Type != "text" {
 			w.out.Opaque++
 			b.JSON = appendValue([]byte(`{"type":"text","text":`), fmt.Sprintf("[%s: only %s can read this block.]", b.Type, w.conv.Product))
 			b.JSON, b.Type = append(b.JSON, '}'), "text"
@@ -170,15 +170,15 @@ const stubHead = "<persisted-output>"
 
 // offloaded adds the file of a result of which a stub is shown. A stub whose file is missing has none.
 func (w *sessionWriter) offloaded(t policy.Target) error {
-	raw := w.view.Raw(t)
+	raw := w.Raw(t)
 	if raw == nil || raw.Kind != jsonl.KindToolResult || !callID().MatchString(raw.ID) {
 		return nil
 	}
-	shown, err := w.view.Text(t)
+	shown, err := w.Text(t)
 	if err != nil || !strings.HasPrefix(strings.TrimLeft(shown, " \t\r\n"), stubHead) {
 		return err
 	}
-	whole, err := w.view.Recorded(t)
+	whole, err := w.Recorded(t)
 	if err == nil && whole != shown {
 		w.out.Files = append(w.out.Files, ResultFile{raw.ID + ".txt", whole})
 	}
@@ -270,7 +270,7 @@ func (w *sessionWriter) write() error {
 				if err != nil {
 					return err
 				}
-				if t := it.blocks[0].Source; w.view.Raw(t).Sent.Recorded {
+				if t := it.blocks[0].Source; w.Raw(t).Sent.Recorded {
 					words, err := w.conv.Raw(int(t.Item), t.Block)
 					if err != nil {
 						return err
@@ -296,7 +296,7 @@ func (w *sessionWriter) write() error {
 // advance sets the clock to an item's time. It never runs backwards.
 func (w *sessionWriter) advance(id policy.ItemID) {
 	const unit = time.Millisecond // of the lines
-	if m := w.view.Message(id); m != nil && m.Time.Truncate(unit).After(w.clock) {
+	if m := w.Message(id); m != nil && m.Time.Truncate(unit).After(w.clock) {
 		w.clock = m.Time.Truncate(unit)
 		return
 	}
@@ -305,7 +305,7 @@ func (w *sessionWriter) advance(id policy.ItemID) {
 	}
 	w.clock = time.Unix(0, 0)
 	for i := range w.items { // the first time that is known
-		if m := w.view.Message(w.items[i].id); m != nil && !m.Time.IsZero() {
+		if m := w.Message(w.items[i].id); m != nil && !m.Time.IsZero() {
 			w.clock = m.Time.Truncate(unit)
 			return
 		}
@@ -340,7 +340,7 @@ func (w *sessionWriter) version() string {
 		return w.Client
 	}
 	for i := len(w.items) - 1; i >= 0; i-- {
-		if m := w.view.Message(w.items[i].id); m != nil && m.Version != "" {
+		if m := w.Message(w.items[i].id); m != nil && m.Version != "" {
 			return m.Version
 		}
 	}
@@ -348,18 +348,18 @@ func (w *sessionWriter) version() string {
 }
 
 func (w *sessionWriter) isSummary(id policy.ItemID) bool {
-	if s := w.view.Synthetic(id); s != nil {
+	if s := w.Synthetic(id); s != nil {
 		return s.Summary
 	}
-	return w.view.Message(id).Class == session.ClassSummary
+	return w.Message(id).Class == session.ClassSummary
 }
 
 // isMeta reports whether a user message is one that no person typed.
 func (w *sessionWriter) isMeta(id policy.ItemID) bool {
-	if s := w.view.Synthetic(id); s != nil {
+	if s := w.Synthetic(id); s != nil {
 		return !s.Turn
 	}
-	switch w.view.Message(id).Class {
+	switch w.Message(id).Class {
 	case session.ClassMeta, session.ClassSummary, session.ClassAttachment:
 		return true
 	}
@@ -369,7 +369,7 @@ func (w *sessionWriter) isMeta(id policy.ItemID) bool {
 // boundary writes the line of a compaction. The messages before it are in no line.
 func (w *sessionWriter) boundary() {
 	pre := 0
-	for _, e := range w.view.Edits() {
+	for _, e := range w.Edits() {
 		if e.Kind == policy.KindSummarize {
 			pre = e.Before
 		}
@@ -409,12 +409,12 @@ func plainText(js []byte) ([]byte, bool) {
 // any other item, and for those at the end: clients go on from the last message, and read no attachment behind it.
 func (w *sessionWriter) attachment(i int) ([]byte, error) {
 	it := &w.items[i]
-	m := w.view.Message(it.id)
-	if i > w.end || m == nil || m.Attachment == "" || w.conv.Product != session.Product || slices.ContainsFunc(it.blocks, func(b BodyBlock) bool { return b.Source != it.blocks[0].Source }) || w.view.Tag(it.id) != nil {
+	m := w.Message(it.id)
+	if i > w.end || m == nil || m.Attachment == "" || w.conv.Product != session.Product || slices.ContainsFunc(it.blocks, func(b BodyBlock) bool { return b.Source != it.blocks[0].Source }) || w.Tag(it.id) != nil {
 		return nil, nil
 	}
 	t := it.blocks[0].Source
-	if raw := w.view.Raw(t); raw == nil || raw.Kind != jsonl.KindAttachment || w.view.Replacement(t) != nil {
+	if raw := w.Raw(t); raw == nil || raw.Kind != jsonl.KindAttachment || w.Replacement(t) != nil {
 		return nil, nil
 	}
 	js, err := w.conv.BlockJSON(int(t.Item), t.Block)
@@ -434,7 +434,7 @@ func (w *sessionWriter) attachment(i int) ([]byte, error) {
 // usage of the last one is the size of the context, of which the client makes its estimate.
 func (w *sessionWriter) answer(i int) {
 	it := &w.items[i]
-	m := w.view.Message(it.id)
+	m := w.Message(it.id)
 	if m == nil {
 		made := session.Message{Model: w.conv.Model, StopReason: "end_turn"}
 		m = &made
@@ -452,9 +452,9 @@ func (w *sessionWriter) answer(i int) {
 	if i == w.last {
 		after := 0
 		for _, later := range w.items[i+1:] {
-			after += w.view.PayloadWeight(later.id)
+			after += w.PayloadWeight(later.id)
 		}
-		usage.Output = max(w.view.PayloadWeight(it.id), 0)
+		usage.Output = max(w.PayloadWeight(it.id), 0)
 		usage.CacheRead = max(w.out.Tokens-after-usage.Output, 0) + w.Overhead
 	}
 	message := appendValue(nil, answer{ID: id, Type: "message", Role: "assistant", Model: cmp.Or(m.Model, w.conv.Model), StopReason: stop, Usage: usage})

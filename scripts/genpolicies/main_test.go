@@ -112,6 +112,16 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// keepLast is the parameters of a stage that is registered outside policy/stage.
+type keepLast struct {
+	Trigger int `yaml:"trigger" doc:"messages leave once used reaches this" unit:"tokens" min:"1"`
+}
+
+// Limits are what decides when the stage acts.
+func (p *keepLast) Limits(l *policy.StageLimits) {
+	l.Add(policy.Limit{Name: "keep-last limit", Operator: ">=", Tokens: p.Trigger, Of: policy.OfContext, Acts: true})
+}
+
 // TestPageOfOwnFamily finds a stage and a policy that are registered outside policy/stage on the page.
 func TestPageOfOwnFamily(t *testing.T) {
 	own := policy.Family{
@@ -119,13 +129,8 @@ func TestPageOfOwnFamily(t *testing.T) {
 		Presets: fstest.MapFS{"own-window.yaml": {Data: []byte("name: own-window\nabout: Keeps the last messages.\nsource: this test\ndate: 2026-11-22\ntruth: described\nstages: [keep_last]\n")}},
 		Stages: []policy.Definition{{
 			Name: "keep_last", Summary: "Keeps the last messages.", Source: "this test", Truth: policy.TruthDescribed, Moments: policy.Prepare,
-			Params: &struct {
-				Trigger int `yaml:"trigger" doc:"messages leave once used reaches this" unit:"tokens" min:"1"`
-			}{120000},
-			New: func(any) (policy.Stage, error) { return nil, nil },
-			Limits: func(l *policy.StageLimits) {
-				l.Add(policy.Limit{Name: "keep-last limit", Operator: ">=", Tokens: 120000, Of: policy.OfContext, Acts: true})
-			},
+			Params: &keepLast{120000},
+			New:    func(any) (policy.Stage, error) { return nil, nil },
 		}},
 	}
 	reg, err := policy.NewRegistry(append(stage.Families(), own)...)

@@ -27,7 +27,6 @@ func defineClearThinking() policy.Definition {
 		Params:  &ClearThinking{Keep: &auto},
 		Example: `before: keep 1; three answered prompts, each answer with thinking
 after:  the payload holds the thinking of the third answer alone; with keep all, the default from Opus 4.5 and Sonnet 4.6 on, that of all three`,
-		Check: checkClearThinking,
 		New: func(p any) (policy.Stage, error) {
 			s := &clearThinking{keep: allTurns}
 			if keep := p.(*ClearThinking).Keep; keep != nil {
@@ -38,7 +37,8 @@ after:  the payload holds the thinking of the third answer alone; with keep all,
 	}
 }
 
-func checkClearThinking(c *policy.Check) {
+// Check is what is questionable in a policy with clear_thinking.
+func (*ClearThinking) Check(c *policy.Check) {
 	if c.Follows("clear_tool_uses") {
 		c.Add(policy.RuleOrder, "clear_thinking", "list it before clear_tool_uses", "the API refuses a request whose edits do not begin with clear_thinking")
 	}
@@ -168,11 +168,4 @@ func versionAt(parts []string) (int, bool) {
 		n++
 	}
 	return nums[0]*100 + nums[1], n > 0
-}
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *clearThinking) Fork() policy.Stage {
-	c := *s
-	c.server = s.server.fork()
-	return &c
 }

@@ -2,8 +2,6 @@ package anthropic
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
@@ -34,18 +32,16 @@ func defineClearToolUses() policy.Definition {
 		},
 		Example: `before: a prompt of 100,001 tokens with the results of 10 tool uses
 after:  the payload holds a placeholder for each of the oldest 7 results; the newest 3 and every tool_use stay, and so does the model view`,
-		Limits: clearToolUsesLimits,
-		Check:  checkClearToolUses,
 		New: policy.Maker(func(p ClearToolUses) policy.Stage {
-			s := &clearToolUses{p: p, at: map[policy.Target]int{}, input: policy.NewContent(jsonl.KindToolUse, "{}")}
-			s.placeholder = policy.NewContent(jsonl.KindToolResult, s.p.Placeholder)
+			s := &clearToolUses{ClearToolUses: p, at: map[policy.Target]int{}, input: policy.NewContent(jsonl.KindToolUse, "{}")}
+			s.placeholder = policy.NewContent(jsonl.KindToolResult, s.Placeholder)
 			return s
 		}),
 	}
 }
 
-func clearToolUsesLimits(l *policy.StageLimits) {
-	p := l.Stage.Params.(*ClearToolUses)
+// Limits are what decides when clear_tool_uses acts.
+func (p *ClearToolUses) Limits(l *policy.StageLimits) {
 	if p.Trigger.Type != policy.TriggerInputTokens {
 		l.Note("tool use clearing: > %s tool uses (clear_tool_uses.trigger)", policy.Thousands(p.Trigger.Value))
 	} else {
@@ -58,8 +54,8 @@ func clearToolUsesLimits(l *policy.StageLimits) {
 	}
 }
 
-func checkClearToolUses(c *policy.Check) {
-	p := c.Stage.Params.(*ClearToolUses)
+// Check is what is questionable in a policy with clear_tool_uses.
+func (p *ClearToolUses) Check(c *policy.Check) {
 	switch {
 	case p.Trigger.Type == policy.TriggerToolUses && int(p.Keep) >= p.Trigger.Value:
 		c.Add(policy.RuleContradict, "clear_tool_uses.keep", "make it smaller than the trigger", "%d tool uses keep their results, nothing is left to clear at %d", p.Keep, p.Trigger.Value)
@@ -128,7 +124,7 @@ func (t *ToolInputs) ParamForm() (string, map[string]any) {
 // clearToolUses clears pairs of tool_use and result in view order. Excluded tools do not count among the pairs that
 // are kept.
 type clearToolUses struct {
-	p                  ClearToolUses
+	ClearToolUses
 	placeholder, input policy.Content
 	server             serverSide
 	at                 map[policy.Target]int // result -> its unit
@@ -142,27 +138,27 @@ type clearToolUses struct {
 func (s *clearToolUses) Run(c *policy.Context) ([]policy.Edit, error) {
 	s.follow(c)
 	prompt, unit := measure.PromptTokens(c)-s.others(c), "tokens"
-	if s.p.Trigger.Type == policy.TriggerToolUses {
+	if s.Trigger.Type == policy.TriggerToolUses {
 		prompt, unit = s.uses, "tool uses"
 	}
-	want, over := 0, prompt > s.p.Trigger.Value
+	want, over := 0, prompt > s.Trigger.Value
 	if over {
-		want = max(len(s.server.units)-int(s.p.Keep), 0)
+		want = max(len(s.server.units)-int(s.Keep), 0)
 	}
 	s.weigh(c, want)
-	enough := s.gain >= int(s.p.ClearAtLeast)
+	enough := s.gain >= int(s.ClearAtLeast)
 	if !enough {
 		want = 0
 	}
 	if s.server.unchanged(want) {
 		return nil, nil
 	}
-	reason := fmt.Sprintf("%d %s > %d: all but the newest %d", prompt, unit, s.p.Trigger.Value, s.p.Keep)
+	reason := fmt.Sprintf("%d %s > %d: all but the newest %d", prompt, unit, s.Trigger.Value, s.Keep)
 	switch {
 	case !over:
-		reason = fmt.Sprintf("%d %s <= %d", prompt, unit, s.p.Trigger.Value)
+		reason = fmt.Sprintf("%d %s <= %d", prompt, unit, s.Trigger.Value)
 	case !enough:
-		reason = fmt.Sprintf("%d tokens to clear < %d", s.gain, s.p.ClearAtLeast)
+		reason = fmt.Sprintf("%d tokens to clear < %d", s.gain, s.ClearAtLeast)
 	}
 	detail := map[string]int{"cleared_tool_uses": want, "cleared_input_tokens": 0}
 	if want > 0 {
@@ -210,11 +206,11 @@ func (s *clearToolUses) follow(c *policy.Context) {
 			continue
 		}
 		s.uses++
-		if measure.Matches(s.p.ExcludeTools, r.Tool, r.Alike) {
+		if measure.Matches(s.ExcludeTools, r.Tool, r.Alike) {
 			continue
 		}
 		u := unit{{r.Target, &s.placeholder}}
-		if s.p.ClearToolInputs.Has(&r) {
+		if s.ClearToolInputs.Has(&r) {
 			if m, b, ok := c.Conv.ToolUse(r.ID); ok && v.Has(policy.ItemID(m)) {
 				u = append(u, substitute{policy.BlockOf(m, b), &s.input})
 			}
@@ -252,11 +248,4 @@ func (s *clearToolUses) worth(c *policy.Context, u unit) int {
 		}
 	}
 	return n
-}
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *clearToolUses) Fork() policy.Stage {
-	c := *s
-	c.server, c.at, c.gains = s.server.fork(), maps.Clone(s.at), slices.Clone(s.gains)
-	return &c
 }

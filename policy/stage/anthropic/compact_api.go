@@ -33,22 +33,24 @@ func defineCompactAPI() policy.Definition {
 		Example: `before: a prompt of 180,000 tokens, trigger 150,000
 after:  two iterations are billed: the compaction, 180,000 in and 3,500 out, and the message, system prompt, tools and the summary in; the view is the summary alone`,
 		Window:     true,
-		Limits:     policy.LimitsOf(compactAPILimits),
 		Compaction: &policy.Compaction{},
-		Check: func(c *policy.Check) {
-			c.Unused("compact_api.prompt_tokens", c.Stage.Params.(*CompactAPI).Instructions != "", "compact_api.instructions replace the prompt")
-		},
 		New: func(p any) (policy.Stage, error) {
-			s := &compactAPI{p: *p.(*CompactAPI)}
-			if s.p.Trigger < minCompactTrigger {
-				return nil, &policy.Error{Msg: fmt.Sprintf("a trigger of %d tokens", s.p.Trigger), Hint: fmt.Sprintf("the API takes %d or more", minCompactTrigger)}
+			s := &compactAPI{CompactAPI: *p.(*CompactAPI)}
+			if s.Trigger < minCompactTrigger {
+				return nil, &policy.Error{Msg: fmt.Sprintf("a trigger of %d tokens", s.Trigger), Hint: fmt.Sprintf("the API takes %d or more", minCompactTrigger)}
 			}
 			return s, nil
 		},
 	}
 }
 
-func compactAPILimits(p *CompactAPI, l *policy.StageLimits) {
+// Check is what is questionable in a policy with compact_api.
+func (p *CompactAPI) Check(c *policy.Check) {
+	c.Unused("compact_api.prompt_tokens", p.Instructions != "", "compact_api.instructions replace the prompt")
+}
+
+// Limits are what decides when compact_api acts.
+func (p *CompactAPI) Limits(l *policy.StageLimits) {
 	l.Acts(policy.Limit{Name: "API compaction", Label: "compact", Operator: ">", Tokens: int(p.Trigger),
 		From: "compact_api.trigger: the prompt, as edits before it leave it", Key: "compact_api.trigger"})
 }
@@ -58,38 +60,38 @@ const minCompactTrigger = 50000
 
 // compactAPI models the compaction iteration as a separate call and the message iteration as the request:
 // usage.iterations lists both, and the bill is their sum.
-type compactAPI struct{ p CompactAPI }
+type compactAPI struct{ CompactAPI }
 
 func (s *compactAPI) Run(c *policy.Context) ([]policy.Edit, error) {
 	// Earlier edits of the same request have already cleared part of the prompt.
 	prompt := measure.PromptTokens(c) + c.View.PayloadTokens() - c.View.Tokens()
-	trigger, reason := "auto", fmt.Sprintf("%d tokens > %d", prompt, s.p.Trigger)
+	trigger, reason := "auto", fmt.Sprintf("%d tokens > %d", prompt, s.Trigger)
 	switch {
 	case c.Moment == policy.Manual:
-		if s.p.Manual != "replay" {
+		if s.Manual != "replay" {
 			return nil, nil
 		}
 		trigger, reason = "manual", "the user asked for it"
-	case prompt <= int(s.p.Trigger):
+	case prompt <= int(s.Trigger):
 		return nil, nil
 	}
 	if !beyondSummary(c.View) {
 		return nil, nil
 	}
-	instructions := s.p.PromptTokens
-	if s.p.Instructions != "" {
-		instructions = policy.RoundQuarter(jsonl.Measure(s.p.Instructions).UTF16)
+	instructions := s.PromptTokens
+	if s.Instructions != "" {
+		instructions = policy.RoundQuarter(jsonl.Measure(s.Instructions).UTF16)
 	}
 	call := &policy.Call{Kind: "compaction", Prompt: instructions, Input: c.Overhead + c.View.Tokens() + instructions, Prefix: "session"}
 	try := summarize.Plan{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window}
 	if failure := try.Failure(c); failure != nil {
 		return failure, nil
 	}
-	summary, _, from, err := summarize.Take(c, s.p.Summary, summarize.Bare)
+	summary, _, from, err := summarize.Take(c, s.Summary, summarize.Bare)
 	if err != nil {
 		return nil, err
 	}
-	if s.p.PauseAfter {
+	if s.PauseAfter {
 		reason += "; paused after the summary"
 	}
 	return []policy.Edit{{

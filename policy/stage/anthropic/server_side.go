@@ -2,7 +2,6 @@ package anthropic
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/ctxkit/ctxkit/policy"
@@ -165,14 +164,4 @@ func (p *CompactAPI) ServerEdit() (edit any, first bool) {
 		Type: "compact_20260112", Trigger: &quantity{inputTokens, int(p.Trigger)},
 		PauseAfter: p.PauseAfter, Instructions: p.Instructions,
 	}, false
-}
-
-// fork is a copy that goes on by itself.
-func (s *serverSide) fork() serverSide {
-	c := *s
-	c.units, c.on = slices.Clone(s.units), maps.Clone(s.on)
-	for i := range c.units {
-		c.units[i] = slices.Clone(c.units[i])
-	}
-	return c
 }

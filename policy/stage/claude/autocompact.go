@@ -47,12 +47,10 @@ func defineAutocompact() policy.Definition {
 after:  one user message, "This session is being continued from a previous conversation …", and what the client re-injects`,
 		Window:     true,
 		Shared:     sharedWindow(),
-		Limits:     autocompactLimits,
 		Compaction: &policy.Compaction{On: compactsAt, Off: "set autocompact.enabled to false", FitsFrom: windowSince},
-		Check:      checkAutocompact,
 		New: policy.Maker(func(p Autocompact) policy.Stage {
-			s := &autocompact{p: p}
-			s.breaker.Most = s.p.MaxFailures
+			s := &autocompact{Autocompact: p}
+			s.breaker.Most = s.MaxFailures
 			return s
 		}),
 	}
@@ -63,8 +61,9 @@ func compactsAt(s *policy.StageConfig) bool {
 	return s.Params.(*Autocompact).Enabled && windowOf(s).AutoCompact
 }
 
-func autocompactLimits(l *policy.StageLimits) {
-	w, p, t := windowOf(l.Stage), l.Stage.Params.(*Autocompact), windowOf(l.Stage).Resolve(l.Circumstances)
+// Limits are what decides when autocompact acts.
+func (p *Autocompact) Limits(l *policy.StageLimits) {
+	w, t := windowOf(l.Stage), limitsOf(l.Stage, l.Circumstances)
 	if !w.AutoCompact {
 		return
 	}
@@ -96,8 +95,9 @@ func autocompactLimits(l *policy.StageLimits) {
 	})
 }
 
-func checkAutocompact(c *policy.Check) {
-	if c.Stage.Params.(*Autocompact).Enabled && !windowOf(c.Stage).AutoCompact {
+// Check is what is questionable in a policy with autocompact.
+func (p *Autocompact) Check(c *policy.Check) {
+	if p.Enabled && !windowOf(c.Stage).AutoCompact {
 		c.Add(policy.RuleNever, "autocompact.enabled", "set it to false, or window.auto_compact to true", "window.auto_compact is off")
 	}
 }
@@ -109,7 +109,7 @@ func aheadAt(p *Autocompact, t Thresholds) int {
 
 // autocompact reproduces the LLM path of Claude Code's automatic compaction.
 type autocompact struct {
-	p       Autocompact
+	Autocompact
 	breaker summarize.Breaker // of one prompt's requests
 	dropped int               // rounds that the last call left out
 	kept    []policy.ItemID   // what it did not summarize
@@ -137,9 +137,9 @@ func (s *autocompact) Run(c *policy.Context) ([]policy.Edit, error) {
 	case c.Moment == policy.Prepare && compactedHere(c):
 		s.breaker.Note(nil)
 		return nil, nil
-	case c.Moment == policy.Manual && s.p.Manual == "replay":
+	case c.Moment == policy.Manual && s.Manual == "replay":
 		trigger, reason = "manual", fmt.Sprintf("the user asked for it, used %d", c.Used)
-	case c.Moment != policy.Manual && s.p.Enabled && t.On && !s.ended && !s.breaker.Open():
+	case c.Moment != policy.Manual && s.Enabled && t.On && !s.ended && !s.breaker.Open():
 		reason = s.due(c, t)
 	}
 	switch {
@@ -150,7 +150,7 @@ func (s *autocompact) Run(c *policy.Context) ([]policy.Edit, error) {
 	case trigger == "auto" && s.thrashes(c.Request):
 		s.ended = true
 		return []policy.Edit{{Kind: policy.KindFail, Trigger: trigger, Detail: map[string]int{"refills": s.refills},
-			Reason: fmt.Sprintf("%s; %d times in a row within %d requests of the compaction before: the client ends the turn", reason, s.refills, s.p.RefillSpan)}}, nil
+			Reason: fmt.Sprintf("%s; %d times in a row within %d requests of the compaction before: the client ends the turn", reason, s.refills, s.RefillSpan)}}, nil
 	}
 	try := summarize.Plan{Trigger: trigger, Reason: reason, Limit: t.Effective}
 	if t.Reactive {
@@ -171,7 +171,7 @@ func (s *autocompact) Run(c *policy.Context) ([]policy.Edit, error) {
 		}
 	}
 	text := SummaryText{Version: c.Version, Transcript: transcriptPath(c.Conv), Auto: trigger == "auto", Kept: len(s.kept) > 0}
-	summary, boundary, from, err := summarize.Take(c, s.p.Summary, text.Message)
+	summary, boundary, from, err := summarize.Take(c, s.Summary, text.Message)
 	if err != nil {
 		return nil, err
 	}
@@ -198,8 +198,8 @@ func (s *autocompact) Run(c *policy.Context) ([]policy.Edit, error) {
 // due is why a request is compacted before, "" where it is not.
 func (s *autocompact) due(c *policy.Context, t Thresholds) string {
 	prompt := c.Overhead + c.View.PayloadTokens()
-	if since := c.Now.Sub(lastAnswer(c.View)); s.p.IdleAfter > 0 && c.Agent == "" && !lastAnswer(c.View).IsZero() && since >= s.p.IdleAfter && c.Used >= s.p.IdleTokens {
-		return fmt.Sprintf("%s since the last response >= %s, used %d >= %d", since.Round(time.Second), s.p.IdleAfter, c.Used, s.p.IdleTokens)
+	if since := c.Now.Sub(lastAnswer(c.View)); s.IdleAfter > 0 && c.Agent == "" && !lastAnswer(c.View).IsZero() && since >= s.IdleAfter && c.Used >= s.IdleTokens {
+		return fmt.Sprintf("%s since the last response >= %s, used %d >= %d", since.Round(time.Second), s.IdleAfter, c.Used, s.IdleTokens)
 	}
 	switch {
 	case t.Reactive && prompt > c.Window:
@@ -212,13 +212,13 @@ func (s *autocompact) due(c *policy.Context, t Thresholds) string {
 
 // thrashes counts a compaction before a request, and reports whether the client ends the turn in its place.
 func (s *autocompact) thrashes(request int) bool {
-	if s.last > 0 && request-s.last < s.p.RefillSpan {
+	if s.last > 0 && request-s.last < s.RefillSpan {
 		s.refills++
 	} else {
 		s.refills = 0
 	}
 	s.last = request
-	return s.p.MaxRefills > 0 && s.refills >= s.p.MaxRefills
+	return s.MaxRefills > 0 && s.refills >= s.MaxRefills
 }
 
 // keep chooses what stays verbatim: the newest rounds, and where the API refused the prompt, as many more as it takes for the
@@ -226,20 +226,20 @@ func (s *autocompact) thrashes(request int) bool {
 func (s *autocompact) keep(c *policy.Context, t Thresholds) {
 	least := 0
 	if t.Reactive {
-		least = summaryCall(c.View, nil, c.Before, c.Overhead, s.p.PromptTokens, s.p.Prefix).Input - c.Window
+		least = summaryCall(c.View, nil, c.Before, c.Overhead, s.PromptTokens, s.Prefix).Input - c.Window
 	}
-	if s.kept = newestRounds(c.View, s.p.KeepRecent, least); len(s.kept) == c.View.Len() {
+	if s.kept = newestRounds(c.View, s.KeepRecent, least); len(s.kept) == c.View.Len() {
 		s.kept = nil
 	}
 }
 
 // ahead writes the summary ahead where it is time to.
 func (s *autocompact) ahead(c *policy.Context, t Thresholds) []policy.Edit {
-	if s.p.Ahead == 0 || s.ready || c.Moment != policy.Prepare || !s.p.Enabled || !t.On || c.Agent != "" || c.Used < aheadAt(&s.p, t) {
+	if s.Ahead == 0 || s.ready || c.Moment != policy.Prepare || !s.Enabled || !t.On || c.Agent != "" || c.Used < aheadAt(&s.Autocompact, t) {
 		return nil
 	}
 	s.keep(c, t)
-	reason := fmt.Sprintf("the summary is written ahead: used %d >= %d", c.Used, aheadAt(&s.p, t))
+	reason := fmt.Sprintf("the summary is written ahead: used %d >= %d", c.Used, aheadAt(&s.Autocompact, t))
 	try := summarize.Plan{Trigger: "auto", Reason: reason, Call: s.call(c, s.kept, t.Effective), Limit: t.Effective}
 	if failure := try.Failure(c); failure != nil {
 		return nil // it is tried again at the next request
@@ -276,28 +276,28 @@ func newestRounds(v policy.View, n, least int) []policy.ItemID {
 // in at most ptl_retries further calls. The rest then begins with an assistant message, so a meta user message goes
 // first. If the gap is not reported each retry drops a fifth of the rounds that are left, at least one.
 func (s *autocompact) call(c *policy.Context, kept []policy.ItemID, limit int) *policy.Call {
-	call := summaryCall(c.View, kept, c.Before, c.Overhead, s.p.PromptTokens, s.p.Prefix)
+	call := summaryCall(c.View, kept, c.Before, c.Overhead, s.PromptTokens, s.Prefix)
 	if limit <= 0 {
 		return call
 	}
-	if s.p.Prefix == "session" {
+	if s.Prefix == "session" {
 		limit += c.View.Tokens() - c.View.PayloadTokens() // the server drops that
 	}
 	s.dropped = 0
 	var rounds []int
-	if call.Input > limit && s.p.Retries > 0 {
+	if call.Input > limit && s.Retries > 0 {
 		rounds = s.roundWeights(c.View, kept)
 	}
 	if len(rounds) > 1 {
 		call.Cut = &policy.Target{Item: c.View.IDs()[0]}
 	}
-	for i := 0; call.Input > limit && call.Retries < s.p.Retries && i < len(rounds)-1; call.Retries++ {
+	for i := 0; call.Input > limit && call.Retries < s.Retries && i < len(rounds)-1; call.Retries++ {
 		gap, fifth := call.Input-limit, i+max((len(rounds)-i)/5, 1)
 		for more := true; more && i < len(rounds)-1; i++ {
 			gap -= rounds[i]
 			call.Input -= rounds[i]
 			s.dropped++
-			if more = gap > 0; s.p.Gap == "unknown" {
+			if more = gap > 0; s.Gap == "unknown" {
 				more = i+1 < fifth
 			}
 		}
@@ -420,7 +420,7 @@ func (s *autocompact) roundWeights(v policy.View, kept []policy.ItemID) []int {
 			seen = true
 		}
 		n := v.Weight(id)
-		if s.p.Prefix == "own" {
+		if s.Prefix == "own" {
 			n -= leftOut(v, id)
 		}
 		rounds[len(rounds)-1] += n
@@ -434,6 +434,3 @@ func retries(n int) string {
 	}
 	return fmt.Sprintf("%d retries", n)
 }
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *autocompact) Fork() policy.Stage { c := *s; return &c }

@@ -121,7 +121,7 @@ func TestAutocompactKeepRecent(t *testing.T) {
 		c.Boundaries = []session.Boundary{stagetest.BoundaryAt(1)}
 		c.Boundaries[0].Request = 4
 		for _, p := range r.Stages {
-			p.Stage.(*autocompact).p.Summary = policy.SummaryChoices{{Kind: policy.SummaryRecorded}}
+			p.Stage.(*autocompact).Summary = policy.SummaryChoices{{Kind: policy.SummaryRecorded}}
 		}
 		for m := range 8 {
 			r.View.Join(m)

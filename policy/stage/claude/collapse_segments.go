@@ -281,7 +281,7 @@ func (s *contextCollapse) first() *span {
 		return nil
 	}
 	sp := slices.MinFunc(s.staged, func(a, b *span) int {
-		if s.p.Selector == "age" {
+		if s.Selector == "age" {
 			return cmp.Compare(a.age, b.age)
 		}
 		return cmp.Or(cmp.Compare(a.risk, b.risk), cmp.Compare(a.age, b.age))
@@ -310,13 +310,13 @@ func (s *contextCollapse) stretch(v policy.View, free int, whatever bool) []int 
 		if seg.kind == segmentTurn {
 			turns++
 		}
-		if (!ok || turns <= s.p.Head) && i == s.passed {
+		if (!ok || turns <= s.Head) && i == s.passed {
 			s.passed, s.passedTurns = i+1, turns
 		}
 		switch {
-		case ok && turns > s.p.Head:
+		case ok && turns > s.Head:
 			group = append(group, i)
-			if tokens += s.view.weight(v, i); tokens >= s.p.Span {
+			if tokens += s.view.weight(v, i); tokens >= s.Span {
 				return group
 			}
 		case whatever && len(group) > 0:

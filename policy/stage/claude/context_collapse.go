@@ -3,7 +3,6 @@ package claude
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl/names"
@@ -48,15 +47,13 @@ func defineContextCollapse() policy.Definition {
 after:  U1 A1 S1 U5, where S1 is a user message, <collapsed id="…">what U2 to A4 came to</collapsed>`,
 		Window:     true,
 		Shared:     sharedWindow(),
-		Limits:     contextCollapseLimits,
 		Compaction: &policy.Compaction{},
-		Check:      checkContextCollapse,
 		New:        func(p any) (policy.Stage, error) { return newContextCollapse(*p.(*ContextCollapse)), nil },
 	}
 }
 
-func contextCollapseLimits(l *policy.StageLimits) {
-	p := l.Stage.Params.(*ContextCollapse)
+// Limits are what decides when context_collapse acts.
+func (p *ContextCollapse) Limits(l *policy.StageLimits) {
 	if p.Source == "recorded" {
 		return
 	}
@@ -69,8 +66,8 @@ func contextCollapseLimits(l *policy.StageLimits) {
 	add("collapse target", "", "<", target, "context_collapse.target")
 }
 
-func checkContextCollapse(c *policy.Check) {
-	p := c.Stage.Params.(*ContextCollapse)
+// Check is what is questionable in a policy with context_collapse.
+func (p *ContextCollapse) Check(c *policy.Check) {
 	if p.CommitAt > 0 {
 		c.Less("target", p.Target, "commit_at", p.CommitAt)
 		c.Less("protect", p.Protect, "commit_at", p.CommitAt)
@@ -102,7 +99,7 @@ func checkContextCollapse(c *policy.Check) {
 // loss. Its deletions keep the cached prefix, so little may be left of a span whose results the server has dropped,
 // and the placeholder rewrites the prefix from its place on.
 type contextCollapse struct {
-	p           ContextCollapse
+	ContextCollapse
 	risks       riskReader
 	view        segments
 	staged      []*span
@@ -132,7 +129,7 @@ const collapsedLabel = "collapsed"
 
 func newContextCollapse(p ContextCollapse) *contextCollapse {
 	return &contextCollapse{
-		p: p, risks: riskReader{order: map[policy.ItemID]int{}, last: map[uint64]int{}}, taken: itemSet{}, left: itemSet{},
+		ContextCollapse: p, risks: riskReader{order: map[policy.ItemID]int{}, last: map[uint64]int{}}, taken: itemSet{}, left: itemSet{},
 		view: segments{extents: map[policy.ItemID]extent{}}, record: recordedCollapses{paid: map[extent]bool{}},
 	}
 }
@@ -142,7 +139,7 @@ func (s *contextCollapse) Run(c *policy.Context) ([]policy.Edit, error) {
 		return nil, nil
 	}
 	s.follow(c.View)
-	source := s.p.Source
+	source := s.Source
 	if source == "auto" {
 		if source = "simulated"; len(c.Conv.Collapses)+len(c.Conv.Snapshots) > 0 {
 			source = "recorded"
@@ -215,12 +212,12 @@ func (s *contextCollapse) extent(items []policy.ItemID) extent {
 }
 
 func (s *contextCollapse) simulate(c *policy.Context) (edits []policy.Edit, err error) {
-	stageAt, commitAt, target := s.p.Thresholds(thresholds(c))
+	stageAt, commitAt, target := s.Thresholds(thresholds(c))
 	used := c.Used
 	if used < stageAt {
 		return nil, nil
 	}
-	free := s.view.before(c.View, s.p.Protect)
+	free := s.view.before(c.View, s.Protect)
 	failed := false // a summary: no other one is asked for at this request
 	stage := func(group []int, why string) error {
 		staged, err := s.stage(c, group, why)
@@ -276,7 +273,7 @@ func (s *contextCollapse) stage(c *policy.Context, group []int, why string) ([]p
 		}
 		return nil, nil
 	}
-	if s.p.Selector != "age" {
+	if s.Selector != "age" {
 		if sp.risk, err = s.risks.risk(c, sp.items); err != nil {
 			return nil, fmt.Errorf("computing the risk of a span: %w", err)
 		}
@@ -322,14 +319,14 @@ func (s *contextCollapse) summarise(c *policy.Context, sp *span, x extent) (cont
 		},
 		Outline: func() (string, error) { return summarize.OutlineSpan(c, slices.Values(sp.items)) },
 		Wrap:    func(text string) string { return collapsed(sp.id, text) },
-	}.Take(s.p.Summary)
+	}.Take(s.Summary)
 }
 
 // call is the request for a span's summary.
 func (s *contextCollapse) call(c *policy.Context, items []policy.ItemID, summary policy.Content) *policy.Call {
-	call := &policy.Call{Kind: "collapse", Prompt: s.p.PromptTokens, Prefix: s.p.Prefix, Output: c.Weigh.Content(&summary)}
-	if s.p.Prefix == "own" {
-		call.Input = s.p.PromptTokens
+	call := &policy.Call{Kind: "collapse", Prompt: s.PromptTokens, Prefix: s.Prefix, Output: c.Weigh.Content(&summary)}
+	if s.Prefix == "own" {
+		call.Input = s.PromptTokens
 		for _, id := range items {
 			call.Input += c.View.Weight(id) - leftOut(c.View, id)
 		}
@@ -367,25 +364,12 @@ func gain(v policy.View, sp *span) int {
 	return n
 }
 
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *contextCollapse) Fork() policy.Stage {
-	c := *s
-	c.risks.order, c.risks.last = maps.Clone(s.risks.order), maps.Clone(s.risks.last)
-	c.view.open, c.view.extents = maps.Clone(s.view.open), maps.Clone(s.view.extents)
-	c.view.list, c.view.of = slices.Clone(s.view.list), maps.Clone(s.view.of)
-	for i := range c.view.list {
-		c.view.list[i].items = slices.Clone(c.view.list[i].items)
-	}
-	c.staged, c.taken, c.left, c.record.paid = slices.Clone(s.staged), maps.Clone(s.taken), maps.Clone(s.left), maps.Clone(s.record.paid)
-	return &c
-}
-
 // Request is what the call for a span's summary is sent: the span, or with the session's prefix the whole view, and the prompt,
 // which no source prints.
 func (s *contextCollapse) Request(c *policy.Context, e *policy.Edit) (policy.CallRequest, error) {
 	var other []policy.ItemID
 	media := policy.CallRequest{}
-	if s.p.Prefix == "own" {
+	if s.Prefix == "own" {
 		span := map[policy.ItemID]bool{}
 		for _, id := range e.Items {
 			span[id] = true
@@ -400,7 +384,7 @@ func (s *contextCollapse) Request(c *policy.Context, e *policy.Edit) (policy.Cal
 			}
 		}
 	}
-	r := onlyWithout(other, "it is no part of the span", s.p.PromptTokens)
+	r := onlyWithout(other, "it is no part of the span", s.PromptTokens)
 	r.Edits, r.Without = slices.Concat(media.Edits, r.Edits), media.Without
 	return r, nil
 }

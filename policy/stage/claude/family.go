@@ -1,14 +1,7 @@
 // Package claude has the stages and policies of Claude Code.
 package claude
 
-import (
-	"embed"
-
-	"github.com/ctxkit/ctxkit/policy"
-)
-
-//go:embed *.yaml
-var presets embed.FS
+import "github.com/ctxkit/ctxkit/policy"
 
 // Family is Claude Code.
 func Family() policy.Family {
@@ -26,8 +19,8 @@ func Family() policy.Family {
 			defineToolResultBudget(),
 		},
 		Environment: environment, Variables: variables(),
-		Recorder: recorder(), Presets: presets, Aliases: []policy.Alias{
-			{Name: "claude-code-2.1.37", Policy: "claude-code-2.1.30", Former: true}, {Name: "claude-code-2.1.70", Policy: "claude-code-2.1.69", Former: true},
+		Recorder: recorder(), Aliases: []policy.Alias{
+			{Name: "claude-code-2.1.37", Policy: "claude-code-2.1.30", Former: true},
 			{Name: "claude-code-2.1.78", Policy: "claude-code-2.1.76", Former: true}, {Name: "claude-code-2.1.210", Policy: "claude-code-2.1.193", Former: true},
 			{Name: "claude-code-2.1.220", Policy: "claude-code-2.1.219", Former: true}, {Name: "claude-code-2.1.270", Policy: "claude-code-2.1.260", Former: true},
 		},

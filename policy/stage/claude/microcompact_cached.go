@@ -26,19 +26,18 @@ func defineMicrocompactCached() policy.Definition {
 		Params:  &MicrocompactCached{Trigger: 12, Keep: 5, Tools: compactable()},
 		Example: `before: trigger 2, keep 1; user question, assistant tool_use B, user tool_result B, assistant tool_use C, user tool_result C
 after:  user question, assistant tool_use B, user tool_result B with cache_reference "B", assistant tool_use C, user {"type":"cache_edits","edits":[{"type":"delete","cache_reference":"B"}]} and tool_result C; the client's own messages are unchanged`,
-		Limits:     microcompactCachedLimits,
-		Check:      checkMicrocompactCached,
 		CacheEdits: true,
-		New:        policy.Maker(func(p MicrocompactCached) policy.Stage { return &microcompactCached{p: p} }),
+		New:        policy.Maker(func(p MicrocompactCached) policy.Stage { return &microcompactCached{MicrocompactCached: p} }),
 	}
 }
 
-func microcompactCachedLimits(l *policy.StageLimits) {
-	l.Note("cached microcompact: %s live results (microcompact_cached.trigger, unofficial)", policy.Thousands(l.Stage.Params.(*MicrocompactCached).Trigger))
+// Limits are what decides when microcompact_cached acts.
+func (p *MicrocompactCached) Limits(l *policy.StageLimits) {
+	l.Note("cached microcompact: %s live results (microcompact_cached.trigger, unofficial)", policy.Thousands(p.Trigger))
 }
 
-func checkMicrocompactCached(c *policy.Check) {
-	p := c.Stage.Params.(*MicrocompactCached)
+// Check is what is questionable in a policy with microcompact_cached.
+func (p *MicrocompactCached) Check(c *policy.Check) {
 	c.Less("keep", p.Keep, "trigger", p.Trigger)
 	if c.Cache().Breakpoints == policy.BreakpointsNone {
 		c.Add(policy.RuleContradict, "microcompact_cached", "give cache.breakpoints, or leave the stage out", "it deletes from what the server has cached, and cache.breakpoints: none caches nothing")
@@ -52,7 +51,7 @@ func checkMicrocompactCached(c *policy.Check) {
 //
 // It reads the view after the other stages: a result that a collapse of the same request takes out is not counted.
 type microcompactCached struct {
-	p       MicrocompactCached
+	MicrocompactCached
 	edits   int // of the view, looked at
 	live    compactables
 	deleted []pinned
@@ -79,7 +78,7 @@ func (s *microcompactCached) Run(c *policy.Context) ([]policy.Edit, error) {
 	case left || changed:
 		s.prune(v, left)
 	}
-	s.live.follow(v, len(v.Results()), s.p.Tools, func(r *compactableAt) bool { return shown(v, r.Target) })
+	s.live.follow(v, len(v.Results()), s.Tools, func(r *compactableAt) bool { return shown(v, r.Target) })
 	if cold {
 		return edits, nil
 	}
@@ -154,12 +153,12 @@ func (s *microcompactCached) repin(v policy.View, carrier policy.ItemID) []polic
 // nothing that is referred to may share a message with the last mark of the cache, which this one has, or with the edit.
 func (s *microcompactCached) deleteOldest(v policy.View, carrier policy.ItemID) []policy.Edit {
 	n := len(s.live.list)
-	if n < s.p.Trigger || n <= s.p.Keep {
+	if n < s.Trigger || n <= s.Keep {
 		return nil
 	}
-	reason := fmt.Sprintf("%d live results >= trigger %d: all but the newest %d", n, s.p.Trigger, s.p.Keep)
+	reason := fmt.Sprintf("%d live results >= trigger %d: all but the newest %d", n, s.Trigger, s.Keep)
 	detail := map[string]int{"live_results": n, "deleted_results": 0, "tokens_saved": 0}
-	edits := make([]policy.Edit, 0, n-s.p.Keep)
+	edits := make([]policy.Edit, 0, n-s.Keep)
 	unsent := map[policy.ItemID]bool{}
 	for id := range v.Backward {
 		m := v.Message(id)
@@ -171,7 +170,7 @@ func (s *microcompactCached) deleteOldest(v policy.View, carrier policy.ItemID) 
 		}
 	}
 	var stay []compactableAt
-	for _, r := range s.live.list[:n-s.p.Keep] {
+	for _, r := range s.live.list[:n-s.Keep] {
 		if unsent[r.Target.Item] {
 			stay = append(stay, r)
 			continue
@@ -181,7 +180,7 @@ func (s *microcompactCached) deleteOldest(v policy.View, carrier policy.ItemID) 
 		detail["tokens_saved"] += resultEstimate(v, r.Target)
 		edits = append(edits, s.edit(&s.deleted[len(s.deleted)-1], reason, detail))
 	}
-	s.live.list = slices.Concat(stay, s.live.list[n-s.p.Keep:])
+	s.live.list = slices.Concat(stay, s.live.list[n-s.Keep:])
 	return edits
 }
 
@@ -197,11 +196,4 @@ func lastSent(v policy.View) (policy.ItemID, bool) {
 		}
 	}
 	return 0, false
-}
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *microcompactCached) Fork() policy.Stage {
-	c := *s
-	c.live.list, c.deleted = slices.Clone(s.live.list), slices.Clone(s.deleted)
-	return &c
 }

@@ -38,14 +38,13 @@ func defineMicrocompactSize() policy.Definition {
 after:  the first Read is a stub naming its file (60,500 - 30,000 = 30,500 <= 40,000; 30,000 saved >= 20,000); all else is unchanged`,
 		Window: true,
 		Shared: sharedWindow(),
-		Limits: microcompactSizeLimits,
-		Check:  checkMicrocompactSize,
 		New:    func(p any) (policy.Stage, error) { return newMicrocompactSize(p.(*MicrocompactSize)), nil },
 	}
 }
 
-func microcompactSizeLimits(l *policy.StageLimits) {
-	if p := l.Stage.Params.(*MicrocompactSize); p.Manual || !p.Enabled {
+// Limits are what decides when microcompact_size acts.
+func (p *MicrocompactSize) Limits(l *policy.StageLimits) {
+	if p.Manual || !p.Enabled {
 		return
 	}
 	const from = "the warning threshold; acts where enough tokens of results are saved"
@@ -55,8 +54,8 @@ func microcompactSizeLimits(l *policy.StageLimits) {
 	})
 }
 
-func checkMicrocompactSize(c *policy.Check) {
-	p := c.Stage.Params.(*MicrocompactSize)
+// Check is what is questionable in a policy with microcompact_size.
+func (p *MicrocompactSize) Check(c *policy.Check) {
 	c.Unused("microcompact_size.min_savings", p.Manual, "microcompact_size.manual: true skips the gates")
 	c.Unused("microcompact_size.gate", p.Manual, "microcompact_size.manual: true skips the gates")
 	if limit, what := c.Ceiling(c.Window()); p.Enabled && !p.Manual && p.Target+p.MinSavings > limit {
@@ -71,13 +70,13 @@ func defaultMicrocompactSize() *MicrocompactSize {
 }
 
 func newMicrocompactSize(p *MicrocompactSize) policy.Stage {
-	return &microcompactSize{p: *p, done: map[string]bool{}}
+	return &microcompactSize{MicrocompactSize: *p, done: map[string]bool{}}
 }
 
 // microcompactSize reproduces the microcompact by size of Claude Code 2.1.19. Without edits, anew, marked and seen the list
 // is made again after each edit, and a compare of five policies takes more than two replays (bar in docs/performance.md).
 type microcompactSize struct {
-	p       MicrocompactSize
+	MicrocompactSize
 	results compactables    // not compacted yet, as of the last request that asked for them
 	done    map[string]bool // ids of the calls and of the messages that were compacted
 	edits   int             // of the view, looked at
@@ -94,27 +93,27 @@ func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
 		s.edits, s.seen = n, s.seen[:0]
 	}
 	s.seen = append(s.seen, len(c.View.Results()))
-	if s.p.State == "recorded" {
+	if s.State == "recorded" {
 		if edits, here, err := s.recorded(c); here {
 			return edits, err
 		}
 	}
 	gate := c.Used - c.UsedTail
-	if s.p.Gate == "usage_plus_tail" {
+	if s.Gate == "usage_plus_tail" {
 		gate = c.Used
 	}
 	warning := thresholds(c).Warning
-	if !s.p.Enabled || !s.p.Manual && gate < warning {
+	if !s.Enabled || !s.Manual && gate < warning {
 		return nil, nil
 	}
 	list := s.list(c.View)
 	total := tokensOf(list)
 	marked, saved := 0, 0
-	for marked < len(list)-s.p.KeepRecent && total-saved > s.p.Target {
+	for marked < len(list)-s.KeepRecent && total-saved > s.Target {
 		saved += list[marked].tokens
 		marked++
 	}
-	if marked == 0 || !s.p.Manual && saved < s.p.MinSavings {
+	if marked == 0 || !s.Manual && saved < s.MinSavings {
 		return nil, nil
 	}
 	reason := fmt.Sprintf("last usage %d >= warning %d; %d of %d estimated tokens of results saved", gate, warning, saved, total)
@@ -147,7 +146,7 @@ func (s *microcompactSize) list(v policy.View) []compactableAt {
 		s.anew = false
 	}
 	for _, n := range s.seen {
-		s.results.follow(v, n, s.p.Tools, func(r *compactableAt) bool { return !s.done[r.ID] })
+		s.results.follow(v, n, s.Tools, func(r *compactableAt) bool { return !s.done[r.ID] })
 	}
 	s.seen = s.seen[:0]
 	return s.results.list
@@ -192,7 +191,7 @@ func (s *microcompactSize) clear(c *policy.Context, marks []compactableAt, reaso
 		case skip:
 			edits = append(edits, unchanged(c.View, e))
 			continue
-		case s.p.Persist:
+		case s.Persist:
 			stub := (microcompaction{}).Stub(c.View, r.Result)
 			e.New = &stub
 		default:

@@ -27,58 +27,62 @@ func defineMicrocompactTime() policy.Definition {
 	return policy.Definition{
 		Name:    microcompactTimeName,
 		Summary: "Before a request of the main thread made more than 60 minutes after the last assistant message, all compactable results but the newest 5 are cleared.",
-		Source:  "Claude Code, the five-level pipeline analysis; several write-ups agree on 60 minutes and 5. In the code of 2.1.81 to 2.1.104 it is off by default; that of 2.1.284 and later has the server do it after 65 minutes, off by default: 5 stay of at least 20 results, 12 of 27 from 2.1.304 on",
+		Source:  "Claude Code, the five-level pipeline analysis; several write-ups agree on 60 minutes and 5. In the code of 2.1.81 to 2.1.104 it is off by default; that of 2.1.284 and later has the server do it after 65 minutes, off by default: 5 stay of at least 23 results, 12 of 30 from 2.1.304 on",
 		Truth:   policy.TruthDescribed,
 		Moments: policy.Prepare,
 		Params:  &MicrocompactTime{Enabled: true, Gap: time.Hour, KeepRecent: 5, Tools: compactable()},
 		Example: `before: keep_recent 2; Glob, Read and Grep results; the last assistant message is from 12:00, the request from 13:10
 after:  the Glob result is "[Old tool result content cleared]"; its tool_use and the other two results are unchanged`,
-		Limits: microcompactTimeLimits,
-		Check:  func(c *policy.Check) { c.Warm("microcompact_time.gap", c.Stage.Params.(*MicrocompactTime).Gap) },
 		New: policy.Maker(func(p MicrocompactTime) policy.Stage {
-			return &microcompactTime{p: p, cleared: map[string]bool{}}
+			return &microcompactTime{MicrocompactTime: p, cleared: map[string]bool{}}
 		}),
 	}
 }
 
-func microcompactTimeLimits(l *policy.StageLimits) {
-	if !l.Stage.Params.(*MicrocompactTime).Enabled {
+// Check is what is questionable in a policy with microcompact_time.
+func (p *MicrocompactTime) Check(c *policy.Check) {
+	c.Warm("microcompact_time.gap", p.Gap)
+}
+
+// Limits are what decides when microcompact_time acts.
+func (p *MicrocompactTime) Limits(l *policy.StageLimits) {
+	if !p.Enabled {
 		l.Note("time-based microcompact is off (microcompact_time.enabled)")
 		return
 	}
-	l.Note("time-based microcompact: more than %s since the last answer (microcompact_time.gap)", strict.DurationText(l.Stage.Params.(*MicrocompactTime).Gap))
+	l.Note("time-based microcompact: more than %s since the last answer (microcompact_time.gap)", strict.DurationText(p.Gap))
 }
 
 // microcompactTime clears old results once the prompt cache has expired anyway (the five-level pipeline analysis). It
 // runs before the cached path, which reads the edits of the view and does nothing at a request where this stage has
 // cleared.
 type microcompactTime struct {
-	p       MicrocompactTime
+	MicrocompactTime
 	pending compactables    // results this stage has not cleared
 	cleared map[string]bool // tool_use ids of those it has
 }
 
 func (s *microcompactTime) Run(c *policy.Context) ([]policy.Edit, error) {
-	s.pending.follow(c.View, len(c.View.Results()), s.p.Tools, func(r *compactableAt) bool { return !s.cleared[r.ID] })
+	s.pending.follow(c.View, len(c.View.Results()), s.Tools, func(r *compactableAt) bool { return !s.cleared[r.ID] })
 	last := lastAnswer(c.View)
 	gap := c.Now.Sub(last)
-	if c.Agent != "" || c.Now.IsZero() || last.IsZero() || !s.p.Enabled || gap <= s.p.Gap {
+	if c.Agent != "" || c.Now.IsZero() || last.IsZero() || !s.Enabled || gap <= s.Gap {
 		return nil, nil
 	}
 	results := c.View.Results()
 	live := slices.DeleteFunc(s.pending.list, func(r compactableAt) bool { return results[r.index].State == policy.ResultGone })
-	free := max(len(live)-s.p.KeepRecent, 0)
+	free := max(len(live)-s.KeepRecent, 0)
 	saved := 0
 	for _, r := range live[:free] {
 		saved += resultEstimate(c.View, r.Target) - policy.RoundQuarter(len(ClearedText))
 	}
-	if len(live) < s.p.MinResults || s.p.MinSavings > 0 && saved < s.p.MinSavings {
+	if len(live) < s.MinResults || s.MinSavings > 0 && saved < s.MinSavings {
 		s.pending.list = live
 		return nil, nil
 	}
 	s.pending.list = slices.Clone(live[free:])
 	content := policy.NewContent(jsonl.KindToolResult, ClearedText)
-	reason := fmt.Sprintf("%s since the last assistant message > %s", gap.Round(time.Second), s.p.Gap)
+	reason := fmt.Sprintf("%s since the last assistant message > %s", gap.Round(time.Second), s.Gap)
 	detail := map[string]int{"gap_seconds": int(gap.Seconds()), "tokens_saved": 0, "compacted_ids": 0}
 	var edits []policy.Edit
 	for _, r := range live[:free] {

@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -61,17 +60,16 @@ func definePostCompact() policy.Definition {
 		Example: `before: the view has just become a summary; src/login.ts was read and edited since the last compaction, a skill invoked
 after:  the summary, "<attachment: src/login.ts>" and the file's text with the edits, "<invoked skills: test-driven-development>"`,
 		AfterCompaction: true,
-		Check:           checkPostCompact,
 		New: func(p any) (policy.Stage, error) {
 			return &postCompact{
-				p: *p.(*PostCompact), files: readFiles{files: map[string]*readFile{}}, sessionState: sessionState{listings: map[string]entries{}},
+				PostCompact: *p.(*PostCompact), files: readFiles{files: map[string]*readFile{}}, sessionState: sessionState{listings: map[string]entries{}},
 			}, nil
 		},
 	}
 }
 
-func checkPostCompact(c *policy.Check) {
-	p := c.Stage.Params.(*PostCompact)
+// Check is what is questionable in a policy with post_compact.
+func (p *PostCompact) Check(c *policy.Check) {
 	c.AtMost("file_tokens", p.FileTokens, "files_tokens", p.FilesTokens)
 	c.AtMost("skill_tokens", p.SkillTokens, "skills_tokens", p.SkillsTokens)
 	for _, name := range []string{"max_files", "file_tokens", "files_tokens"} {
@@ -92,7 +90,7 @@ func checkPostCompact(c *policy.Check) {
 
 // postCompact notes what could be attached as it joins, by place, and reads texts only at a compaction.
 type postCompact struct {
-	p       PostCompact
+	PostCompact
 	epoch   int
 	seen    int // of the items that ever joined
 	edits   int // of the view
@@ -133,10 +131,10 @@ func (s *postCompact) Run(c *policy.Context) ([]policy.Edit, error) {
 	if err := s.resolve(c); err != nil {
 		return nil, err
 	}
-	r := reattach{Context: c, s: s, round: edits[:at][first:]}
+	r := reattach{Context: c, postCompact: s, round: edits[:at][first:]}
 	out := policy.Edit{Kind: policy.KindAttach, Trigger: e.Trigger, Detail: map[string]int{}}
 	var what []string
-	for _, a := range s.p.Attachments {
+	for _, a := range s.Attachments {
 		n, err := r.attach(a, &out)
 		if err != nil {
 			return nil, err
@@ -151,11 +149,4 @@ func (s *postCompact) Run(c *policy.Context) ([]policy.Edit, error) {
 	}
 	out.Reason = "after the compaction: " + strings.Join(what, ", ")
 	return []policy.Edit{out}, nil
-}
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *postCompact) Fork() policy.Stage {
-	c := *s
-	c.files, c.carried, c.sessionState = s.files.fork(), maps.Clone(s.carried), s.fork()
-	return &c
 }

@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -197,16 +196,4 @@ func cutTo(text string, tokens int) (string, int) {
 		return text, n
 	}
 	return measure.FirstUnits(text, 4*tokens), tokens
-}
-
-// fork is a copy that goes on by itself.
-func (s *readFiles) fork() readFiles {
-	c := *s
-	c.pending, c.recent, c.files = slices.Clone(s.pending), slices.Clone(s.recent), maps.Clone(s.files)
-	for path, f := range c.files {
-		own := *f
-		own.calls = slices.Clone(f.calls)
-		c.files[path] = &own
-	}
-	return c
 }

@@ -12,7 +12,7 @@ import (
 // reattach makes the attachments of one compaction.
 type reattach struct {
 	*policy.Context
-	s     *postCompact
+	*postCompact
 	round []policy.Edit // the edits since the last compaction
 }
 
@@ -31,7 +31,7 @@ func (r *reattach) attach(a Attachment, out *policy.Edit) (n int, err error) {
 		label = "invoked skills"
 		texts, n = r.invokedSkills()
 	case AttachPlanMode:
-		if r.s.planMode {
+		if r.planMode {
 			texts, n = []string{"<plan mode>"}, 1
 		}
 	case AttachHooks:
@@ -56,17 +56,17 @@ func (r *reattach) attach(a Attachment, out *policy.Edit) (n int, err error) {
 func (r *reattach) lines(a Attachment) (lines []string) {
 	switch a {
 	case AttachTaskStatus:
-		for _, k := range r.s.agents {
+		for _, k := range r.agents {
 			lines = append(lines, "- "+k.name+": "+k.text+": running")
 		}
 	case AttachTasks:
-		for _, k := range r.s.tasks.Tasks {
+		for _, k := range r.tasks.Tasks {
 			if k.Status != "deleted" {
 				lines = append(lines, fmt.Sprintf("- task #%s: %s: %s", k.ID, k.Text, k.Status))
 			}
 		}
 	case AttachTodos:
-		for _, k := range r.s.tasks.Todos {
+		for _, k := range r.tasks.Todos {
 			mark := " "
 			if k.Status == "completed" {
 				mark = "x"
@@ -74,7 +74,7 @@ func (r *reattach) lines(a Attachment) (lines []string) {
 			lines = append(lines, "- ["+mark+"] "+k.Text)
 		}
 	default: // a listing: what was announced in messages that have left the view
-		for _, k := range r.s.listings[string(a)+delta] {
+		for _, k := range r.listings[string(a)+delta] {
 			if !r.View.Has(k.by) {
 				lines = append(lines, k.text)
 			}
@@ -85,8 +85,8 @@ func (r *reattach) lines(a Attachment) (lines []string) {
 
 // planText returns the plan: its file as last seen, or what ExitPlanMode showed.
 func (r *reattach) planText() ([]string, error) {
-	text := r.s.planShown
-	if f := r.s.files.files[r.s.planPath]; f != nil {
+	text := r.planShown
+	if f := r.files.files[r.planPath]; f != nil {
 		seen, err := f.content(r.Context)
 		if err != nil {
 			return nil, err
@@ -105,9 +105,9 @@ func (r *reattach) invokedSkills() (texts []string, n int) {
 	var names []string
 	texts = []string{""}
 	total := 0
-	for _, k := range slices.Backward(r.s.skills) {
-		text, size := cutTo(k.text, r.s.p.SkillTokens)
-		if total+size > r.s.p.SkillsTokens {
+	for _, k := range slices.Backward(r.skills) {
+		text, size := cutTo(k.text, r.SkillTokens)
+		if total+size > r.SkillsTokens {
 			continue
 		}
 		total += size
@@ -122,7 +122,7 @@ func (r *reattach) invokedSkills() (texts []string, n int) {
 
 // hookResults adds a message for each session-start hook result that has left the view.
 func (r *reattach) hookResults(out *policy.Edit) (n int) {
-	for _, t := range r.s.hooks {
+	for _, t := range r.hooks {
 		if r.View.Has(t.Item) {
 			continue
 		}
@@ -138,11 +138,11 @@ func (r *reattach) hookResults(out *policy.Edit) (n int) {
 func (r *reattach) filesAsSeen() (texts []string, err error) {
 	cleared, gone := r.lost()
 	total := 0
-	for _, path := range r.s.files.newestFirst() {
-		if len(texts) >= r.s.p.MaxFiles {
+	for _, path := range r.files.newestFirst() {
+		if len(texts) >= r.MaxFiles {
 			break
 		}
-		f := r.s.files.files[path]
+		f := r.files.files[path]
 		if isPlan(path) || r.kept(f) || r.clearedNow(f, cleared, gone) {
 			continue
 		}
@@ -150,11 +150,11 @@ func (r *reattach) filesAsSeen() (texts []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		shown, size := cutTo(text, r.s.p.FileTokens)
+		shown, size := cutTo(text, r.FileTokens)
 		switch {
-		case len(shown) < len(text) && r.s.p.LongFiles == "name":
+		case len(shown) < len(text) && r.LongFiles == "name":
 			texts = append(texts, "<attachment: "+path+">")
-		case shown != "" && total+size <= r.s.p.FilesTokens:
+		case shown != "" && total+size <= r.FilesTokens:
 			total += size
 			texts = append(texts, "<attachment: "+path+">\n"+shown)
 		}
@@ -199,7 +199,7 @@ func (r *reattach) clearedNow(f *readFile, cleared map[policy.Target]bool, gone 
 	for i := range f.calls {
 		call := &f.calls[i]
 		at := call.result.Item
-		if call.tool != "Read" || gone[at] || at < r.s.files.since && !r.s.carried[at] {
+		if call.tool != "Read" || gone[at] || at < r.files.since && !r.carried[at] {
 			continue
 		}
 		if !cleared[call.result] {

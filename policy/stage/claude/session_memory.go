@@ -43,15 +43,14 @@ func defineSessionMemory() policy.Definition {
 after:  "Below is a summary of the session so far: …", then u129-u134 as they are; no model is called`,
 		Window:     true,
 		Shared:     sharedWindow(),
-		Limits:     sessionMemoryLimits,
 		Compaction: &policy.Compaction{On: func(s *policy.StageConfig) bool { return windowOf(s).AutoCompact }, With: "autocompact"},
-		Check:      checkSessionMemory,
-		New:        policy.Maker(func(p SessionMemory) policy.Stage { return &sessionMemory{p: p} }),
+		New:        policy.Maker(func(p SessionMemory) policy.Stage { return &sessionMemory{SessionMemory: p} }),
 	}
 }
 
-func sessionMemoryLimits(l *policy.StageLimits) {
-	p, t := l.Stage.Params.(*SessionMemory), limitsOf(l.Stage, l.Circumstances)
+// Limits are what decides when session_memory acts.
+func (p *SessionMemory) Limits(l *policy.StageLimits) {
+	t := limitsOf(l.Stage, l.Circumstances)
 	l.Add(policy.Limit{Name: "session memory start", Operator: ">=", Tokens: p.InitTokens, Of: policy.OfGrowth, Acts: true,
 		From: "session_memory.init_tokens: the summary is first written", Key: "session_memory.init_tokens"})
 	l.Add(policy.Limit{Name: "session memory update", Operator: ">=", Tokens: p.GrowthTokens, Of: policy.OfGrowth, Acts: true, Key: "session_memory.growth_tokens",
@@ -64,8 +63,9 @@ func sessionMemoryLimits(l *policy.StageLimits) {
 	}
 }
 
-func checkSessionMemory(c *policy.Check) {
-	p, t, overhead := c.Stage.Params.(*SessionMemory), windowOf(c.Stage).Resolve(policy.Circumstances{Window: c.Window(), Set: true}), c.Overhead()
+// Check is what is questionable in a policy with session_memory.
+func (p *SessionMemory) Check(c *policy.Check) {
+	t, overhead := windowOf(c.Stage).Resolve(policy.Circumstances{Window: c.Window(), Set: true}), c.Overhead()
 	c.AtMost("min_tokens", p.MinTokens, "max_tokens", p.MaxTokens)
 	if c.Has("autocompact") == nil {
 		c.Add(policy.RuleAlone, "session_memory", "add one, or leave this out", "it does nothing without autocompact")
@@ -87,7 +87,7 @@ func checkSessionMemory(c *policy.Check) {
 // Size is the client's count: the sum of the last response's usage. Growth is counted from the last update, or from
 // the smallest size since: what a compaction took off does not count against it.
 type sessionMemory struct {
-	p       SessionMemory
+	SessionMemory
 	written bool          // the summary has been written once
 	at      int           // size at the last update
 	calls   int           // tools called since
@@ -127,14 +127,14 @@ func (s *sessionMemory) update(c *policy.Context) []policy.Edit {
 	size := c.Used - c.UsedTail
 	s.at = min(s.at, size)
 	grown := size - s.at
-	reason := fmt.Sprintf("the summary is brought up to date: grown by %d tokens >= %d, ", grown, s.p.GrowthTokens)
+	reason := fmt.Sprintf("the summary is brought up to date: grown by %d tokens >= %d, ", grown, s.GrowthTokens)
 	switch {
-	case !s.written && size >= s.p.InitTokens:
-		reason = fmt.Sprintf("the summary is first written: used %d >= %d", size, s.p.InitTokens)
-	case !s.written || grown < s.p.GrowthTokens:
+	case !s.written && size >= s.InitTokens:
+		reason = fmt.Sprintf("the summary is first written: used %d >= %d", size, s.InitTokens)
+	case !s.written || grown < s.GrowthTokens:
 		return nil
-	case s.calls >= s.p.GrowthToolCalls:
-		reason += fmt.Sprintf("%d tools called >= %d", s.calls, s.p.GrowthToolCalls)
+	case s.calls >= s.GrowthToolCalls:
+		reason += fmt.Sprintf("%d tools called >= %d", s.calls, s.GrowthToolCalls)
 	case open == 0:
 		reason += "and the response calls no tool"
 	default:
@@ -154,15 +154,15 @@ func (s *sessionMemory) update(c *policy.Context) []policy.Edit {
 
 // call is the request that brings the summary up to date: the messages up to the response, and the prompt.
 func (s *sessionMemory) call(c *policy.Context) *policy.Call {
-	call := &policy.Call{Kind: "session_memory", Prompt: s.p.PromptTokens, Output: s.p.OutputTokens, Prefix: s.p.Prefix}
-	call.Input = c.View.Tokens() + s.p.PromptTokens
+	call := &policy.Call{Kind: "session_memory", Prompt: s.PromptTokens, Output: s.OutputTokens, Prefix: s.Prefix}
+	call.Input = c.View.Tokens() + s.PromptTokens
 	for id := range c.View.Backward {
 		if id == c.Last.Message {
 			break
 		}
 		call.Input -= c.View.Weight(id)
 	}
-	if s.p.Prefix == "session" {
+	if s.Prefix == "session" {
 		call.Input += c.Overhead
 	}
 	return call
@@ -210,7 +210,7 @@ func (s *sessionMemory) summary(c *policy.Context, kept bool) (content policy.Co
 		Recorded: summarize.Recorded(c, new(int)),
 		Outline:  func() (string, error) { return summarize.OutlineMemory(c, s.covered(c.View)) },
 		Wrap:     func(text string) string { return s.message(c, text, kept) },
-	}.Take(s.p.Summary)
+	}.Take(s.Summary)
 }
 
 // covered yields what the summary was made from: the view up to the last update.
@@ -226,7 +226,7 @@ func (s *sessionMemory) covered(v policy.View) func(func(policy.ItemID) bool) {
 
 // message puts the words around the summary.
 func (s *sessionMemory) message(c *policy.Context, text string, kept bool) string {
-	if s.p.Wording == "continued" {
+	if s.Wording == "continued" {
 		return SummaryText{Version: c.Version, Transcript: transcriptPath(c.Conv), Auto: true, Kept: kept}.Message(text)
 	}
 	return "Below is a summary of the session so far:\n\n" + strings.TrimSpace(text)
@@ -274,8 +274,8 @@ func (s *sessionMemory) window(c *policy.Context) []policy.ItemID {
 	for s.marked && start > 0 && items[start-1] != s.last {
 		take()
 	}
-	for start > 0 && (tokens < s.p.MinTokens || texts < s.p.MinTextMessages) {
-		if take(); tokens >= s.p.MaxTokens {
+	for start > 0 && (tokens < s.MinTokens || texts < s.MinTextMessages) {
+		if take(); tokens >= s.MaxTokens {
 			break
 		}
 	}
@@ -327,9 +327,6 @@ func withCalls(v policy.View, items []policy.ItemID, start int) int {
 	return start
 }
 
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *sessionMemory) Fork() policy.Stage { c := *s; return &c }
-
 // Request is what an update of the summary is sent: the messages up to the response, and the prompt, which no source prints.
 func (s *sessionMemory) Request(c *policy.Context, _ *policy.Edit) (policy.CallRequest, error) {
 	var later []policy.ItemID
@@ -339,7 +336,7 @@ func (s *sessionMemory) Request(c *policy.Context, _ *policy.Edit) (policy.CallR
 		}
 		later = append(later, id)
 	}
-	return onlyWithout(later, "it came after the response", s.p.PromptTokens), nil
+	return onlyWithout(later, "it came after the response", s.PromptTokens), nil
 }
 
 // onlyWithout is a request for a summary of a view without some of its items.

@@ -52,7 +52,7 @@ func TestSessionMemoryWindow(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := stagetest.NewConvo()
-			s := &sessionMemory{p: *memory(nil)}
+			s := &sessionMemory{SessionMemory: *memory(nil)}
 			for _, m := range strings.Fields(tt.messages) {
 				if m == "|" {
 					s.marked, s.last = true, policy.ItemID(len(c.Messages)-1)
@@ -98,7 +98,7 @@ func TestSessionMemoryCalls(t *testing.T) {
 	for m := range c.Messages {
 		r.View.Join(m)
 	}
-	s := &sessionMemory{p: *memory(nil)}
+	s := &sessionMemory{SessionMemory: *memory(nil)}
 	// 10,000 tokens and 5 texts from the second result on.
 	if got := s.window(&policy.Context{View: r.View, Estimate: r.View.Weight}); !slices.Equal(got, r.View.IDs()[1:]) {
 		t.Errorf("kept %v, want everything from the calls on", got)
@@ -145,7 +145,7 @@ func TestSessionMemoryBoundary(t *testing.T) {
 	}
 	r.View.Join(4)
 	r.View.Join(5)
-	s := &sessionMemory{p: *memory(nil)}
+	s := &sessionMemory{SessionMemory: *memory(nil)}
 	if got := s.window(&policy.Context{View: r.View, Estimate: r.View.Weight}); !slices.Equal(got, []policy.ItemID{2, 3, 4, 5}) {
 		t.Errorf("kept %v, want what stands since the boundary", got)
 	}

@@ -2,7 +2,6 @@ package claude
 
 import (
 	"encoding/json"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -312,28 +311,4 @@ func (s *sessionState) hook(c *policy.Context, t policy.Target) error {
 // isPlan reports whether a path is that of one of the client's plans.
 func isPlan(path string) bool {
 	return strings.HasSuffix(path, ".md") && strings.Contains(strings.ReplaceAll(path, `\`, "/"), "/.claude/plans/")
-}
-
-// fork is a copy that goes on by itself.
-func (s *sessionState) fork() sessionState {
-	c := *s
-	c.noted, c.hooks = slices.Clone(s.noted), slices.Clone(s.hooks)
-	c.skills, c.agents, c.listings, c.tasks = s.skills.fork(), s.agents.fork(), maps.Clone(s.listings), s.tasks.Fork()
-	for kind, list := range c.listings {
-		c.listings[kind] = list.fork()
-	}
-	if i := slices.Index(s.skills, s.called); s.called != nil && i >= 0 {
-		c.called = c.skills[i]
-	}
-	return c
-}
-
-// fork copies the entries themselves, too.
-func (l entries) fork() entries {
-	c := slices.Clone(l)
-	for i, e := range c {
-		own := *e
-		c[i] = &own
-	}
-	return c
 }

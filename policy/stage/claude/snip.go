@@ -28,16 +28,16 @@ func defineSnip() policy.Definition {
 		Params:  &Snip{Tag: true},
 		Example: `before: user "find all TODOs [id:abc123]", assistant tool_use toolu_01, user tool_result toolu_01, assistant tool_use toolu_02, user tool_result toolu_02, user "never mind, fix the login first [id:def456]", assistant tool_use Snip {"ids":["abc123"],"reason":"the user has changed direction"}, user tool_result
 after:  user "never mind, fix the login first [id:def456]", assistant tool_use Snip, user tool_result`,
-		Check: checkSnip,
 		Trial: &policy.Trial{
 			Form: "ID[,ID]@REQUEST", Doc: "remove turns from a request on: ids as in the prompts' tags, or uuids", Add: addTrials,
 		},
-		New: policy.Maker(func(p Snip) policy.Stage { return &snip{p: p} }),
+		New: policy.Maker(func(p Snip) policy.Stage { return &snip{Snip: p} }),
 	}
 }
 
-func checkSnip(c *policy.Check) {
-	if p := c.Stage.Params.(*Snip); !p.Tag && len(p.IDs) == 0 {
+// Check is what is questionable in a policy with snip.
+func (p *Snip) Check(c *policy.Check) {
+	if !p.Tag && len(p.IDs) == 0 {
 		c.Add(policy.RuleNever, "snip.tag", "set it to true, or give snip.ids", "no prompt carries an id and no snip is tried: only calls on record are carried out")
 	}
 }
@@ -46,7 +46,7 @@ func checkSnip(c *policy.Check) {
 // progress, even that of the call, goes as a whole once the next prompt has joined: half of it would leave the model
 // without the question it works on. A placeholder or a summary covers more than one turn and stays.
 type snip struct {
-	p       Snip
+	Snip
 	prompts *session.Prompts
 	seen    int       // of the items that ever joined
 	calls   int       // of the conversation's Snip calls, looked at
@@ -67,7 +67,7 @@ type removal struct {
 // Start refuses a trial of a turn that the conversation does not have, or that is not over before a request.
 func (s *snip) Start(conv *session.Conversation) error {
 	prompts, requests := conv.Prompts(), conv.Requests
-	for _, t := range s.p.IDs {
+	for _, t := range s.IDs {
 		at, ok := prompts.Find(t.ID)
 		refuse := func(hint, msg string, args ...any) error {
 			return &policy.Error{Msg: fmt.Sprintf(msg, args...), Hint: hint}
@@ -120,7 +120,7 @@ func (s *snip) Run(c *policy.Context) ([]policy.Edit, error) {
 // begin finds the turns that the trials name.
 func (s *snip) begin(c *policy.Context) {
 	s.prompts = c.Conv.Prompts()
-	for _, t := range s.p.IDs {
+	for _, t := range s.IDs {
 		at, ok := s.prompts.Find(t.ID)
 		if !ok {
 			c.Warn(0, "snip: no prompt has the id %q", t.ID)
@@ -137,7 +137,7 @@ func (s *snip) begin(c *policy.Context) {
 func (s *snip) tags(c *policy.Context) []policy.Edit {
 	arrived := c.View.Arrived()[s.seen:]
 	s.seen += len(arrived)
-	if !s.p.Tag {
+	if !s.Tag {
 		return nil
 	}
 	var edits []policy.Edit
@@ -282,11 +282,4 @@ func addTrials(params any, text string) error {
 		}
 	}
 	return err
-}
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *snip) Fork() policy.Stage {
-	c := *s
-	c.trials, c.waiting = slices.Clone(s.trials), slices.Clone(s.waiting)
-	return &c
 }

@@ -36,8 +36,8 @@ func promptText(tokens int) string {
 // with a prefix of its own without images, documents, and what an earlier compaction re-injected; the oldest rounds
 // dropped where they did not fit, and the prompt.
 func (s *autocompact) Request(c *policy.Context, e *policy.Edit) (policy.CallRequest, error) {
-	r := policy.CallRequest{Edits: beforeMicrocompaction(c), MaxOutput: s.p.MaxOutput}
-	if s.p.Prefix == "own" {
+	r := policy.CallRequest{Edits: beforeMicrocompaction(c), MaxOutput: s.MaxOutput}
+	if s.Prefix == "own" {
 		r.System = ownSystem
 	}
 	var attached, cut []policy.ItemID
@@ -56,7 +56,7 @@ func (s *autocompact) Request(c *policy.Context, e *policy.Edit) (policy.CallReq
 		switch sy := c.View.Synthetic(id); {
 		case round < s.dropped:
 			cut = append(cut, id)
-		case s.p.Prefix == "session":
+		case s.Prefix == "session":
 		case sy != nil && sy.Attached:
 			attached = append(attached, id)
 		case sy == nil:
@@ -75,7 +75,7 @@ func (s *autocompact) Request(c *policy.Context, e *policy.Edit) (policy.CallReq
 		marker := policy.Synthetic{Role: "user", Label: "truncated", Contents: []policy.Content{policy.Text(truncatedForRetry)}}
 		r.Edits = append(r.Edits, policy.Edit{Kind: policy.KindCollapse, Items: cut, Insert: []policy.Synthetic{marker}, Reason: "the request was too long"})
 	}
-	r.Edits = append(r.Edits, policy.Asking(promptText(s.p.PromptTokens), s.p.PromptTokens))
+	r.Edits = append(r.Edits, policy.Asking(promptText(s.PromptTokens), s.PromptTokens))
 	return r, nil
 }
 

@@ -48,15 +48,14 @@ after:  <persisted-output>
         … the first 2,000 characters, cut at the last newline after position 1,000 …
         ...
         </persisted-output>`,
-		Check: checkToolResultBudget,
 		New: policy.Maker(func(p ToolResultBudget) policy.Stage {
-			return &toolResultBudget{p: p, decided: -1}
+			return &toolResultBudget{ToolResultBudget: p, decided: -1}
 		}),
 	}
 }
 
-func checkToolResultBudget(c *policy.Check) {
-	p := c.Stage.Params.(*ToolResultBudget)
+// Check is what is questionable in a policy with tool_result_budget.
+func (p *ToolResultBudget) Check(c *policy.Check) {
 	c.Less("preview_chars", p.PreviewChars, "max_chars", p.MaxChars)
 	if p.MaxMessageChars != nil {
 		c.AtMost("max_chars", p.MaxChars, "max_message_chars", *p.MaxMessageChars)
@@ -67,7 +66,7 @@ func checkToolResultBudget(c *policy.Check) {
 // never touched later (docs/internals/model.md, "Everything is an edit"). The view holds the replaced ones; all
 // others up to and including the item decided were left.
 type toolResultBudget struct {
-	p       ToolResultBudget
+	ToolResultBudget
 	decided policy.ItemID
 }
 
@@ -102,13 +101,13 @@ func (s *toolResultBudget) measure(v policy.View, t policy.Target) (limit, chars
 	raw := v.Raw(t)
 	tool := v.Conversation().ToolName(raw.ID)
 	alike := v.Conversation().Alike(tool)
-	limit, own := s.p.ToolMaxChars[alike]
+	limit, own := s.ToolMaxChars[alike]
 	if !own {
-		limit = s.p.MaxChars
+		limit = s.MaxChars
 	}
 	replaced := v.Replacement(t)
 	switch {
-	case raw.Persisted && raw.Offload == nil, limit == unlimited, measure.Matches(s.p.ExemptTools, tool, alike):
+	case raw.Persisted && raw.Offload == nil, limit == unlimited, measure.Matches(s.ExemptTools, tool, alike):
 		return 0, 0, false
 	case replaced != nil: // if truncated on arrival it is a string by now
 		return limit, replaced.Length.UTF16, replaced.Partial && replaced.Length.UTF16 > 0
@@ -134,12 +133,12 @@ type freshResult struct {
 // decided.
 func (s *toolResultBudget) rounds(c *policy.Context) (edits []policy.Edit, err error) {
 	var list []round
-	if s.p.MaxMessageChars != nil {
+	if s.MaxMessageChars != nil {
 		list = s.open(c.View)
 	}
 	s.decided = max(s.decided, policy.ItemID(c.View.Joined()-1))
 	for _, r := range slices.Backward(list) {
-		limit := *s.p.MaxMessageChars
+		limit := *s.MaxMessageChars
 		slices.SortStableFunc(r.fresh, func(a, b freshResult) int { return b.chars - a.chars })
 		for _, f := range r.fresh {
 			if r.chars <= limit {
@@ -197,7 +196,7 @@ func (s *toolResultBudget) persist(c *policy.Context, edits []policy.Edit, t pol
 		return nil, fmt.Errorf("reading the result %s: %w", c.View.Raw(t).ID, err)
 	}
 	path := resultPath(c.Conv, c.View.Raw(t).ID, ext)
-	content := policy.NewContent(jsonl.KindToolResult, persistedOutput(text, path, s.p.SizeStyle, s.p.PreviewChars))
+	content := policy.NewContent(jsonl.KindToolResult, persistedOutput(text, path, s.SizeStyle, s.PreviewChars))
 	return append(edits, policy.Edit{Kind: policy.KindPersist, Trigger: "auto", Target: t, New: &content, Reason: reason, Detail: detail}), nil
 }
 

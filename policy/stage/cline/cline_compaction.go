@@ -40,9 +40,8 @@ func defineClineCompaction() policy.Definition {
 		Example: `before: 540,000 characters, which are 180,000 tokens by the estimate, in a window of 200,000
 after:  "Context summary: …" and the newest messages of 60,000 characters, from an assistant message or a prompt on`,
 		Window:     true,
-		Limits:     compactionLimits,
 		Compaction: &policy.Compaction{},
-		New:        policy.Maker(func(p ClineCompaction) policy.Stage { return &clineCompaction{p: p} }),
+		New:        policy.Maker(func(p ClineCompaction) policy.Stage { return &clineCompaction{ClineCompaction: p} }),
 	}
 }
 
@@ -51,8 +50,8 @@ func (p *ClineCompaction) limit(window int) int {
 	return int(math.Ceil(float64(window) * p.Input * p.Trigger))
 }
 
-func compactionLimits(l *policy.StageLimits) {
-	p := l.Stage.Params.(*ClineCompaction)
+// Limits are what decides when cline_compaction acts.
+func (p *ClineCompaction) Limits(l *policy.StageLimits) {
 	l.Acts(policy.Limit{Name: "compaction", Label: "compact", Tokens: p.limit(l.Window),
 		From: fmt.Sprintf("%s x %s of the window (%s): the request, a third of its characters", strict.FloatText(p.Trigger), strict.FloatText(p.Input), l.Name("cline_compaction.trigger")), Key: "cline_compaction.trigger"})
 }
@@ -66,7 +65,7 @@ func estimate(n int) int { return max((n+charsPerToken-1)/charsPerToken, 1) }
 // clineCompaction weighs the messages as they are sent, to decide whether to compact, and as they were recorded, to
 // decide what stays.
 type clineCompaction struct {
-	p    ClineCompaction
+	ClineCompaction
 	sent measure.JsonLength
 	due  measure.ItemSums // lengths of the items that are sent, a comma each
 }
@@ -86,7 +85,7 @@ type aim struct {
 }
 
 func (s *clineCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
-	if c.Moment == policy.Manual && s.p.Manual != "replay" {
+	if c.Moment == policy.Manual && s.Manual != "replay" {
 		return nil, nil
 	}
 	b := s.budget(c)
@@ -98,7 +97,7 @@ func (s *clineCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	if float64(b.request) < b.trigger {
 		return nil, nil
 	}
-	reason := fmt.Sprintf("the request is estimated at %d tokens >= %d", int(float64(b.request)*b.scale), s.p.limit(c.Window))
+	reason := fmt.Sprintf("the request is estimated at %d tokens >= %d", int(float64(b.request)*b.scale), s.limit(c.Window))
 	if b.scale > 1 {
 		reason += fmt.Sprintf(", %.2f times a third of its characters, as the provider counted the last one", b.scale)
 	}
@@ -121,9 +120,9 @@ func (s *clineCompaction) budget(c *policy.Context) budget {
 	}
 	b := budget{request: estimate(total) + policy.WholeList(c.Overhead), scale: 1} // four characters a token of the overhead, a third of them
 	if used := s.lastRequest(c); used > 0 && b.request > 0 {
-		b.scale = min(s.p.Underestimate, max(1, float64(used)/float64(b.request)))
+		b.scale = min(s.Underestimate, max(1, float64(used)/float64(b.request)))
 	}
-	b.trigger = float64(c.Window) * s.p.Input / b.scale * s.p.Trigger
+	b.trigger = float64(c.Window) * s.Input / b.scale * s.Trigger
 	return b
 }
 
@@ -144,10 +143,10 @@ func (s *clineCompaction) aim(c *policy.Context, b budget) (a aim) {
 		}
 	}
 	a.overhead = max(b.request-sum, 0)
-	limit := float64(c.Window) * s.p.Input / b.scale
-	target := math.Floor(b.trigger * s.p.Target)
+	limit := float64(c.Window) * s.Input / b.scale
+	target := math.Floor(b.trigger * s.Target)
 	if exchanges >= 5 && c.MaxOutput > 0 && float64(c.MaxOutput) < limit {
-		target = math.Floor(limit * s.p.LongTarget)
+		target = math.Floor(limit * s.LongTarget)
 	}
 	target = max(1, min(target, limit, max(1, b.trigger-1)))
 	a.target = int(max(1, math.Floor(target-float64(a.overhead))))
@@ -203,7 +202,7 @@ func (s *clineCompaction) length(v policy.View, id policy.ItemID) int {
 // compact replaces what is before the newest messages by a summary, where there is anything but an earlier one.
 func (s *clineCompaction) compact(c *policy.Context, target int, trigger, reason string) ([]policy.Edit, error) {
 	ids := c.View.IDs()
-	cut := s.cut(c.View, ids, min(s.p.Preserve, target))
+	cut := s.cut(c.View, ids, min(s.Preserve, target))
 	if cut == 0 {
 		return nil, nil
 	}
@@ -211,7 +210,7 @@ func (s *clineCompaction) compact(c *policy.Context, target int, trigger, reason
 		return nil, nil
 	}
 	plan := summarize.Plan{
-		Trigger: trigger, Reason: reason, Call: s.call(c, ids[:cut]), Summary: s.p.Summary, Keep: ids[cut:],
+		Trigger: trigger, Reason: reason, Call: s.call(c, ids[:cut]), Summary: s.Summary, Keep: ids[cut:],
 		Wrap: func(text string) string { return "Context summary:\n\n" + summarize.Bare(text) },
 	}
 	return plan.Compact(c)
@@ -266,7 +265,7 @@ const shownResult = 2000
 // call is the request for the summary: the messages as text, without thinking and images, results cut. It is cut
 // further where it does not fit the window.
 func (s *clineCompaction) call(c *policy.Context, head []policy.ItemID) *policy.Call {
-	n := s.p.Prompt
+	n := s.Prompt
 	for _, id := range head {
 		for t := range policy.Targets(c.View, id) {
 			switch c.View.Kind(t) {
@@ -278,9 +277,9 @@ func (s *clineCompaction) call(c *policy.Context, head []policy.ItemID) *policy.
 			}
 		}
 	}
-	limit := int(float64(c.Window) * s.p.Input)
+	limit := int(float64(c.Window) * s.Input)
 	if limit > 0 {
 		n = min(n, limit)
 	}
-	return &policy.Call{Kind: "compaction", Prompt: min(s.p.Prompt, n), Prefix: "own", Input: max(n, 1)}
+	return &policy.Call{Kind: "compaction", Prompt: min(s.Prompt, n), Prefix: "own", Input: max(n, 1)}
 }

@@ -27,16 +27,18 @@ func defineClineOutdatedReads() policy.Definition {
 		Params:  &ClineOutdatedReads{MinBytes: 65536, Reads: []string{"Read"}},
 		Example: `before: a.go was read three times, 40,000 bytes each
 after:  the first two are "[outdated - see the latest file content]"`,
-		Limits: func(l *policy.StageLimits) {
-			l.Note("outdated reads: >= %s bytes (%s)", policy.Thousands(l.Stage.Params.(*ClineOutdatedReads).MinBytes), l.Name("cline_outdated_reads.min_bytes"))
-		},
-		New: policy.Maker(func(p ClineOutdatedReads) policy.Stage { return &clineOutdatedReads{p: p} }),
+		New: policy.Maker(func(p ClineOutdatedReads) policy.Stage { return &clineOutdatedReads{ClineOutdatedReads: p} }),
 	}
+}
+
+// Limits are what decides when cline_outdated_reads acts.
+func (p *ClineOutdatedReads) Limits(l *policy.StageLimits) {
+	l.Note("outdated reads: >= %s bytes (%s)", policy.Thousands(p.MinBytes), l.Name("cline_outdated_reads.min_bytes"))
 }
 
 // clineOutdatedReads looks at each result once, as it joins, and keeps those that may still become outdated.
 type clineOutdatedReads struct {
-	p     ClineOutdatedReads
+	ClineOutdatedReads
 	epoch int
 	seen  int
 	reads []noted
@@ -52,12 +54,12 @@ type noted struct {
 func (s *clineOutdatedReads) Run(c *policy.Context) ([]policy.Edit, error) {
 	v := c.View
 	if s.whole == nil || v.Epoch() != s.epoch {
-		*s = clineOutdatedReads{p: s.p, epoch: v.Epoch(), whole: map[string]policy.Target{}, last: map[string]policy.Target{}}
+		*s = clineOutdatedReads{ClineOutdatedReads: s.ClineOutdatedReads, epoch: v.Epoch(), whole: map[string]policy.Target{}, last: map[string]policy.Target{}}
 	}
 	list := v.Results()
 	for ; s.seen < len(list); s.seen++ {
 		r := &list[s.seen]
-		if raw := v.Raw(r.Target); raw == nil || raw.IsError || r.State == policy.ResultGone || !measure.Matches(s.p.Reads, r.Tool, r.Alike) {
+		if raw := v.Raw(r.Target); raw == nil || raw.IsError || r.State == policy.ResultGone || !measure.Matches(s.Reads, r.Tool, r.Alike) {
 			continue
 		}
 		read, err := measure.InputOf(c, r)
@@ -88,12 +90,12 @@ func (s *clineOutdatedReads) Run(c *policy.Context) ([]policy.Edit, error) {
 		old = append(old, n)
 		bytes += v.Length(r.Target).Bytes
 	}
-	if len(old) == 0 || bytes < s.p.MinBytes {
+	if len(old) == 0 || bytes < s.MinBytes {
 		return nil, nil
 	}
 	s.reads = current
 	content := policy.NewContent(jsonl.KindToolResult, outdated)
-	reason := fmt.Sprintf("%d bytes of files that were read again, %d are enough", bytes, s.p.MinBytes)
+	reason := fmt.Sprintf("%d bytes of files that were read again, %d are enough", bytes, s.MinBytes)
 	edits := make([]policy.Edit, len(old))
 	for i, n := range old {
 		edits[i] = policy.Edit{Kind: policy.KindClear, Trigger: "auto", Target: list[n.index].Target, New: &content, Reason: reason}

@@ -24,11 +24,11 @@ func defineClineTruncate() policy.Definition {
 		Params:  &ClineTruncate{MaxChars: 8000},
 		Example: `before: a Bash result of 20,000 characters
 after:  its first 3,981 and last 3,981 characters, with "...[truncated 12038 chars]..." between them`,
-		New: policy.Maker(func(p ClineTruncate) policy.Stage { return &clineTruncate{p: p} }),
+		New: policy.Maker(func(p ClineTruncate) policy.Stage { return &clineTruncate{ClineTruncate: p} }),
 	}
 }
 
-type clineTruncate struct{ p ClineTruncate }
+type clineTruncate struct{ ClineTruncate }
 
 func (s *clineTruncate) Run(c *policy.Context) ([]policy.Edit, error) {
 	var edits []policy.Edit
@@ -36,18 +36,18 @@ func (s *clineTruncate) Run(c *policy.Context) ([]policy.Edit, error) {
 		for t := range policy.Targets(c.View, id) {
 			raw := c.View.Raw(t)
 			n := c.View.Length(t).UTF16
-			if raw == nil || raw.Kind != jsonl.KindToolResult || n <= s.p.MaxChars {
+			if raw == nil || raw.Kind != jsonl.KindToolResult || n <= s.MaxChars {
 				continue
 			}
 			text, err := c.Texts.Text(t)
 			if err != nil {
 				return nil, fmt.Errorf("reading a tool result: %w", err)
 			}
-			content := policy.NewContent(jsonl.KindToolResult, withoutMiddle(text, n, s.p.MaxChars))
+			content := policy.NewContent(jsonl.KindToolResult, withoutMiddle(text, n, s.MaxChars))
 			content.Partial = true
 			edits = append(edits, policy.Edit{
 				Kind: policy.KindTruncate, Trigger: "auto", Target: t, New: &content,
-				Reason: fmt.Sprintf("%d characters > %d", n, s.p.MaxChars),
+				Reason: fmt.Sprintf("%d characters > %d", n, s.MaxChars),
 			})
 		}
 	}

@@ -37,8 +37,7 @@ func defineClineTruncation() policy.Definition {
 		Example: `before: the last response used 160,000 tokens of 200,000; 42 messages, no file was read twice
 after:  the first two, "[NOTE] Some previous conversation history with the user has been removed …" in the second, and the newest 20`,
 		Window: true,
-		Limits: truncationLimits,
-		New:    policy.Maker(func(p ClineTruncation) policy.Stage { return &clineTruncation{p: p} }),
+		New:    policy.Maker(func(p ClineTruncation) policy.Stage { return &clineTruncation{ClineTruncation: p} }),
 	}
 }
 
@@ -55,7 +54,8 @@ func allowed(window int) float64 {
 	return max(float64(window-40000), float64(window)*0.8)
 }
 
-func truncationLimits(l *policy.StageLimits) {
+// Limits are what decides when cline_truncation acts.
+func (*ClineTruncation) Limits(l *policy.StageLimits) {
 	l.Acts(policy.Limit{Name: "truncation", Label: "truncate", Tokens: int(math.Ceil(allowed(l.Window))),
 		From: "the window less what Cline reserves of it: the last response, its output included", Key: truncationName})
 }
@@ -63,7 +63,7 @@ func truncationLimits(l *policy.StageLimits) {
 // clineTruncation has the messages as Cline has them: adjacent ones of one role are one. Those that were removed are
 // gone from it; one that lost all its blocks is still counted.
 type clineTruncation struct {
-	p       ClineTruncation
+	ClineTruncation
 	runs    []messageRun
 	seen    measure.Follower
 	noticed bool            // the first response holds the notice, where it can
@@ -92,7 +92,7 @@ func (s *clineTruncation) Run(c *policy.Context) ([]policy.Edit, error) {
 	}
 	reason := fmt.Sprintf("the last response's %d tokens >= %d", used, int(math.Ceil(limit)))
 	edits, saved, err := s.replaceReads(c, reason)
-	if err != nil || saved > 0 && saved >= s.p.MinSaving {
+	if err != nil || saved > 0 && saved >= s.MinSaving {
 		return edits, err
 	}
 	n := (len(s.runs) - 2) / 4 * 2
@@ -221,7 +221,7 @@ func (s *clineTruncation) replaceReads(c *policy.Context, reason string) (edits 
 	}
 	latest := map[string]func(content *policy.Content){}
 	note := func(r *policy.Result, replace func(content *policy.Content)) error {
-		if !measure.Matches(s.p.Reads, r.Tool, r.Alike) {
+		if !measure.Matches(s.Reads, r.Tool, r.Alike) {
 			return nil
 		}
 		read, err := measure.InputOf(c, r)
@@ -312,14 +312,4 @@ func (s *clineTruncation) put(v policy.View, id policy.ItemID) {
 		n++
 	}
 	s.runs[n-1].items = append(s.runs[n-1].items, id)
-}
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *clineTruncation) Fork() policy.Stage {
-	c := *s
-	c.stub, c.hidden, c.runs = slices.Clone(s.stub), slices.Clone(s.hidden), slices.Clone(s.runs)
-	for i := range c.runs {
-		c.runs[i].items = slices.Clone(c.runs[i].items)
-	}
-	return &c
 }

@@ -1,14 +1,7 @@
 // Package cline has the stages and policies of Cline.
 package cline
 
-import (
-	"embed"
-
-	"github.com/ctxkit/ctxkit/policy"
-)
-
-//go:embed *.yaml
-var presets embed.FS
+import "github.com/ctxkit/ctxkit/policy"
 
 // Family is Cline.
 func Family() policy.Family {
@@ -20,7 +13,6 @@ func Family() policy.Family {
 			defineClineTruncate(),
 			defineClineTruncation(),
 		},
-		Presets: presets,
-		Orders:  [][]string{{"cline_truncate", "cline_outdated_reads", "cline_compaction"}},
+		Orders: [][]string{{"cline_truncate", "cline_outdated_reads", "cline_compaction"}},
 	}
 }

@@ -55,11 +55,9 @@ after:  the first prompt cut to 3,000 tokens, the other two, "Another language m
 			m, from := models(model, release, day)
 			return m.Window, from
 		},
-		Limits:     policy.LimitsOf(limits),
 		Compaction: &policy.Compaction{},
-		Check:      check,
 		New: policy.Maker(func(p CodexCompaction) policy.Stage {
-			return &codexCompaction{p: p, models: models}
+			return &codexCompaction{CodexCompaction: p, models: models}
 		}),
 	}
 }
@@ -76,7 +74,8 @@ func (p *CodexCompaction) limit(window int) int {
 	return at
 }
 
-func limits(p *CodexCompaction, l *policy.StageLimits) {
+// Limits are what decides when codex_compaction acts.
+func (p *CodexCompaction) Limits(l *policy.StageLimits) {
 	key, from := "codex_compaction.percent", fmt.Sprintf("%d %% of the window (codex_compaction.percent)", p.Percent)
 	if p.TokenLimit != nil && *p.TokenLimit <= l.Window*p.Percent/100 {
 		key, from = "codex_compaction.token_limit", "codex_compaction.token_limit"
@@ -87,8 +86,8 @@ func limits(p *CodexCompaction, l *policy.StageLimits) {
 	l.Acts(policy.Limit{Name: "compaction", Label: "compact", Tokens: p.limit(l.Window), From: l.Name(from), Key: key})
 }
 
-func check(c *policy.Check) {
-	p := c.Stage.Params.(*CodexCompaction)
+// Check is what is questionable in a policy with codex_compaction.
+func (p *CodexCompaction) Check(c *policy.Check) {
 	at, overhead := p.limit(c.Window()), c.Overhead()
 	if users := p.UserTokens; users != nil && *users+overhead >= at && overhead < at {
 		c.Add(policy.RuleAlways, "codex_compaction.user_tokens", "make it smaller", "%d of user messages with %d of system prompt and tools reach %d, where codex_compaction compacts again", *users, overhead, at)
@@ -103,7 +102,7 @@ const codexSummaryPrefix = "Another language model started to solve this problem
 // codexCompaction acts when Codex does: before a turn, when the new prompt is not in its history yet, and in a turn,
 // when the results have joined.
 type codexCompaction struct {
-	p       CodexCompaction
+	CodexCompaction
 	models  func(model, release string, day time.Time) (CatalogueModel, string)
 	model   string // of the request before
 	sums    reasonings
@@ -112,7 +111,7 @@ type codexCompaction struct {
 
 func (s *codexCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	if c.Moment == policy.Manual {
-		if s.p.Manual != "replay" {
+		if s.Manual != "replay" {
 			return nil, nil
 		}
 		return s.compact(c, nil, false, "manual", "the user asked for it")
@@ -120,14 +119,14 @@ func (s *codexCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	history, pending := s.tail(c)
 	before := s.model
 	s.model = c.Model
-	if s.p.Change == "compact" && len(pending) > 0 {
+	if s.Change == "compact" && len(pending) > 0 {
 		was, _ := s.models(before, c.Version, c.Now)
 		is, _ := s.models(c.Model, c.Version, c.Now)
 		if was.Hash != "" && is.Hash != "" && was.Hash != is.Hash {
 			return s.compact(c, pending, len(history) > 0, "model_change", fmt.Sprintf("from %s to %s, of another compaction hash", before, c.Model))
 		}
 	}
-	used, limit := c.Used, s.p.limit(c.Window)
+	used, limit := c.Used, s.limit(c.Window)
 	if parts := s.count(c, history, len(pending)); parts != nil {
 		used = policy.Sum(parts)
 	}
@@ -151,7 +150,7 @@ func (s *codexCompaction) count(c *policy.Context, history []policy.ItemID, pend
 	}
 	since := 0
 	for _, id := range history {
-		since += codexTokens(c.View, id, s.p.Form)
+		since += codexTokens(c.View, id, s.Form)
 	}
 	reasoning, estimated := s.reasoning(c, pending)
 	return []policy.Counted{
@@ -226,7 +225,7 @@ func (s *codexCompaction) compact(c *policy.Context, pending []policy.ItemID, in
 	if c.View.Len() == len(pending) {
 		return nil, nil
 	}
-	if s.p.Form == formNewContext {
+	if s.Form == formNewContext {
 		again := s.context(c, pending)
 		if len(again) == 0 { // Codex' own always has this
 			again = []policy.Content{policy.Text("<environment_context></environment_context>")}
@@ -236,14 +235,14 @@ func (s *codexCompaction) compact(c *policy.Context, pending []policy.ItemID, in
 			Insert: []policy.Synthetic{{Role: "user", Label: "context", Attached: true, Contents: again}},
 		}}, nil
 	}
-	summary, boundary, from, err := summarize.Take(c, s.p.Summary, summarize.Bare)
+	summary, boundary, from, err := summarize.Take(c, s.Summary, summarize.Bare)
 	if err != nil {
 		return nil, err
 	}
 	keep := summarize.Kept(c, boundary, pending)
 	call, dropped := s.call(c, keep)
 	try := summarize.Plan{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window}
-	if s.p.Form == formLocal { // its instructions and tools are not in the call's input
+	if s.Form == formLocal { // its instructions and tools are not in the call's input
 		try.Limit -= max(c.Overhead, 0)
 	}
 	if failure := try.Failure(c); failure != nil {
@@ -257,7 +256,7 @@ func (s *codexCompaction) compact(c *policy.Context, pending []policy.ItemID, in
 		from += fmt.Sprintf("; too long, the oldest %d messages dropped", dropped)
 	}
 	insert := summarize.Message(summary)
-	if s.p.Form == formLocal {
+	if s.Form == formLocal {
 		insert[0].Contents = prefixed(codexSummaryPrefix+"\n", summary)
 	}
 	edit := policy.Edit{
@@ -295,7 +294,7 @@ func lastPrompt(v policy.View, list []policy.ItemID) int {
 
 // context is what Codex sends again: here the texts from before the session's first response that no person typed.
 func (s *codexCompaction) context(c *policy.Context, keep []policy.ItemID) (list []policy.Content) {
-	if s.p.Context == "none" {
+	if s.Context == "none" {
 		return nil
 	}
 	for i := range c.Conv.Messages {
@@ -331,15 +330,15 @@ func prefixed(prefix string, summary policy.Content) []policy.Content {
 func (s *codexCompaction) prompts(c *policy.Context, keep []policy.ItemID) (lead []policy.ItemID, cuts []policy.Edit, err error) {
 	v := c.View
 	remaining := math.MaxInt
-	if s.p.UserTokens != nil {
-		remaining = *s.p.UserTokens
+	if s.UserTokens != nil {
+		remaining = *s.UserTokens
 	}
 	for id := range v.Backward {
 		if remaining == 0 {
 			break
 		}
 		m := v.Message(id)
-		if s.p.Form == formRemoteV1 && finalAnswer(m) && !slices.Contains(keep, id) {
+		if s.Form == formRemoteV1 && finalAnswer(m) && !slices.Contains(keep, id) {
 			lead = append(lead, id)
 			continue
 		}
@@ -352,11 +351,11 @@ func (s *codexCompaction) prompts(c *policy.Context, keep []policy.ItemID) (lead
 			switch kind := v.Kind(t); {
 			case kind == jsonl.KindText:
 				bytes += v.Length(t).Bytes
-			case kind == jsonl.KindImage && s.p.Images == "count":
+			case kind == jsonl.KindImage && s.Images == "count":
 				images++
 			}
 		}
-		if bytes == 0 && s.p.Form == formLocal {
+		if bytes == 0 && s.Form == formLocal {
 			continue
 		}
 		tokens := max((bytes+3)/4+images*imageTokens, 1)
@@ -454,11 +453,11 @@ func codexTruncate(text string, limit int) string {
 // call is the compaction's own request: the history and the prompt. While it exceeds the window the oldest message is
 // dropped, a call with its results.
 func (s *codexCompaction) call(c *policy.Context, keep []policy.ItemID) (call *policy.Call, dropped int) {
-	if s.p.Form != formLocal {
+	if s.Form != formLocal {
 		return s.remoteCall(c, keep), 0
 	}
 	v := c.View
-	input := c.Before + s.p.Prompt
+	input := c.Before + s.Prompt
 	for _, id := range keep {
 		input -= v.Weight(id)
 	}
@@ -477,7 +476,7 @@ func (s *codexCompaction) call(c *policy.Context, keep []policy.ItemID) (call *p
 			dropped++
 		}
 	}
-	return &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own", Input: max(input, s.p.Prompt), Retries: dropped}, dropped
+	return &policy.Call{Kind: "compaction", Prompt: s.Prompt, Prefix: "own", Input: max(input, s.Prompt), Retries: dropped}, dropped
 }
 
 // remoteCall is the request to the provider: the session's own, with the results left out, the newest first, that make

@@ -392,7 +392,7 @@ func TestCodexCompactionReasoning(t *testing.T) {
 			r.View.Join(m)
 		}
 		r.Last = lastUsed(c, tt.total)
-		stage := &codexCompaction{p: *codex(func(p *CodexCompaction) { p.Reasoning = tt.reasoning })}
+		stage := &codexCompaction{CodexCompaction: *codex(func(p *CodexCompaction) { p.Reasoning = tt.reasoning })}
 		parts := stage.Count(&policy.Context{View: r.View, Conv: c.Conversation, Model: tt.model, Last: r.Last})
 		r.Fire(policy.Prepare, 2, policy.Context{})
 		if got := len(r.View.Edits()) > 0; got != tt.want || (policy.Sum(parts) >= 180000) != tt.want || len(parts) != 3 || parts[0].Tokens != tt.total || parts[1].Tokens != 0 {
@@ -420,7 +420,7 @@ func TestCodexReasoningReadBack(t *testing.T) {
 	for m := range c.Messages {
 		r.View.Join(m)
 	}
-	stage := &codexCompaction{p: *codex(func(*CodexCompaction) {})}
+	stage := &codexCompaction{CodexCompaction: *codex(func(*CodexCompaction) {})}
 	for _, tt := range []struct {
 		restarts  []session.Restart
 		tokens    int

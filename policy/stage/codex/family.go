@@ -2,20 +2,16 @@
 package codex
 
 import (
-	"embed"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-//go:embed *.yaml
-var presets embed.FS
-
 // Family is Codex CLI.
 func Family() policy.Family {
 	return policy.Family{
-		Name: "codex", Title: "Codex CLI", Stages: []policy.Definition{defineCodexCompaction()}, Presets: presets, ClearsThinking: clearsReasoning, KeepsUnanswered: clearsReasoning,
+		Name: "codex", Title: "Codex CLI", Stages: []policy.Definition{defineCodexCompaction()}, ClearsThinking: clearsReasoning, KeepsUnanswered: clearsReasoning,
 		Recorder: &policy.Recorder{Product: "codex", CompactionCall: compactionCall, Limits: clientLimits(), Version: clientVersion, Elsewhere: elsewhere},
 	}
 }

@@ -54,7 +54,7 @@ func (s *reasonings) follow(v policy.View, pending, read int) {
 // end with the newest pending items: three quarters of its length less 650 bytes, at four bytes a token. estimated says
 // that some of it is not in the recording.
 func (s *codexCompaction) reasoning(c *policy.Context, pending int) (tokens int, estimated bool) {
-	if s.p.Reasoning == "none" || strings.Contains(c.Model, "claude") {
+	if s.Reasoning == "none" || strings.Contains(c.Model, "claude") {
 		return 0, false
 	}
 	read := 0 // what a client that was started again has read back: its file is all that it has of the reasoning

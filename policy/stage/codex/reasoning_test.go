@@ -47,7 +47,7 @@ func TestCodexReasoningFollows(t *testing.T) {
 			}
 		}
 		r := stagetest.NewRun(t, c)
-		stage := &codexCompaction{p: *codex(func(*CodexCompaction) {})}
+		stage := &codexCompaction{CodexCompaction: *codex(func(*CodexCompaction) {})}
 		r.Each = func(k int) {
 			ids := r.View.IDs()
 			id := ids[d.N(len(ids))]

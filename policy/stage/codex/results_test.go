@@ -19,7 +19,7 @@ func TestRemoteCallFollows(t *testing.T) {
 		d := stagetest.NewDice(seed, nil)
 		c := d.Conversation()
 		r := stagetest.NewRun(t, c)
-		stage := &codexCompaction{p: *codex(func(*CodexCompaction) {})}
+		stage := &codexCompaction{CodexCompaction: *codex(func(*CodexCompaction) {})}
 		r.Each = func(k int) {
 			ids := r.View.IDs()
 			id := ids[d.N(len(ids))]

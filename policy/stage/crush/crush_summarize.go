@@ -35,9 +35,8 @@ func defineCrushSummarize() policy.Definition {
 		Example: `before: a step of 160,000 tokens that called a tool, in a window of 200,000
 after:  the summary, "The previous session was interrupted because it got too long, the initial user request was: …"`,
 		Window:     true,
-		Limits:     limits,
 		Compaction: &policy.Compaction{On: func(s *policy.StageConfig) bool { return s.Params.(*CrushSummarize).Auto }, Off: "set crush_summarize.auto to false"},
-		New:        policy.Maker(func(p CrushSummarize) policy.Stage { return &crushSummarize{p: p} }),
+		New:        policy.Maker(func(p CrushSummarize) policy.Stage { return &crushSummarize{CrushSummarize: p} }),
 	}
 }
 
@@ -49,8 +48,8 @@ func (p *CrushSummarize) limit(window int) int {
 	return window - window*p.Percent/100
 }
 
-func limits(l *policy.StageLimits) {
-	p := l.Stage.Params.(*CrushSummarize)
+// Limits are what decides when crush_summarize acts.
+func (p *CrushSummarize) Limits(l *policy.StageLimits) {
 	key, from := "crush_summarize.percent", fmt.Sprintf("%d %% of the window is left (%s)", p.Percent, l.Name("crush_summarize.percent"))
 	if l.Window > p.Large {
 		key, from = "crush_summarize.buffer", fmt.Sprintf("%s of the window are left (%s)", policy.Thousands(p.Buffer), l.Name("crush_summarize.buffer"))
@@ -67,7 +66,7 @@ func limits(l *policy.StageLimits) {
 
 // crushSummarize keeps the token counters of a session and the prompt of the current turn.
 type crushSummarize struct {
-	p              CrushSummarize
+	CrushSummarize
 	prompt, output int // of the last step that reported any
 
 	turn    int    // the message of the prompt that began the turn, and
@@ -76,16 +75,16 @@ type crushSummarize struct {
 
 func (s *crushSummarize) Run(c *policy.Context) ([]policy.Edit, error) {
 	if c.Moment == policy.Manual {
-		if s.p.Manual != "replay" {
+		if s.Manual != "replay" {
 			return nil, nil
 		}
 		return s.summarize(c, false, "manual", "the user asked for it")
 	}
-	if !s.p.Auto || !c.Last.Known || c.Last.Summary || c.Window == 0 {
+	if !s.Auto || !c.Last.Known || c.Last.Summary || c.Window == 0 {
 		return nil, nil
 	}
 	used := s.count(c.Last.Usage)
-	if limit := s.p.limit(c.Window); used >= limit {
+	if limit := s.limit(c.Window); used >= limit {
 		return s.summarize(c, calls(c), "auto", fmt.Sprintf("the last step's %d >= %d", used, limit))
 	}
 	return nil, nil
@@ -94,7 +93,7 @@ func (s *crushSummarize) Run(c *policy.Context) ([]policy.Edit, error) {
 // count brings the counters up to date with a step; a figure of zero leaves the one before.
 func (s *crushSummarize) count(u jsonl.Usage) int {
 	input := u.Input + u.CacheRead
-	if s.p.Count == "all" {
+	if s.Count == "all" {
 		input += u.CacheWrite
 	}
 	if input != 0 {
@@ -126,8 +125,8 @@ func (s *crushSummarize) summarize(c *policy.Context, goOn bool, trigger, reason
 		return nil, nil
 	}
 	plan := summarize.Plan{
-		Trigger: trigger, Reason: reason, Summary: s.p.Summary, Limit: c.Window,
-		Call: &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own"},
+		Trigger: trigger, Reason: reason, Summary: s.Summary, Limit: c.Window,
+		Call: &policy.Call{Kind: "compaction", Prompt: s.Prompt, Prefix: "own"},
 	}
 	edits, err := plan.Compact(c)
 	if err != nil || edits[0].Kind == policy.KindFail {
@@ -177,6 +176,3 @@ func (s *crushSummarize) begun(c *policy.Context) (string, error) {
 
 // interrupted is the prompt of a turn that goes on after a summary.
 const interrupted = "The previous session was interrupted because it got too long, the initial user request was: `%s`"
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *crushSummarize) Fork() policy.Stage { c := *s; return &c }

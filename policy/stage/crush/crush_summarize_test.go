@@ -111,7 +111,7 @@ func TestCrushSummarizeInTurn(t *testing.T) {
 
 // A step that reports nothing leaves the counters, and a summary is all that is left of a session.
 func TestCrushSummarizeCounters(t *testing.T) {
-	s := &crushSummarize{p: *crush(nil)}
+	s := &crushSummarize{CrushSummarize: *crush(nil)}
 	for _, tt := range []struct {
 		usage jsonl.Usage
 		want  int

@@ -47,9 +47,7 @@ func defineGeminiCompression() policy.Definition {
 		Example: `before: a prompt of 100,000 tokens in a window of 200,000; user messages at 0, 40 and 72 % of the characters
 after:  the summary, "Got it. Thanks for the additional context!", and what begins at 72 %`,
 		Window:     true,
-		Limits:     limits,
 		Compaction: &policy.Compaction{},
-		Check:      check,
 		New: func(p any) (policy.Stage, error) {
 			return newCompression(p.(*GeminiCompression)), nil
 		},
@@ -62,14 +60,14 @@ func (p *GeminiCompression) limit(window int) int {
 	return int(math.Ceil(p.Threshold * float64(window)))
 }
 
-func limits(l *policy.StageLimits) {
-	p := l.Stage.Params.(*GeminiCompression)
+// Limits are what decides when gemini_compression acts.
+func (p *GeminiCompression) Limits(l *policy.StageLimits) {
 	l.Acts(policy.Limit{Name: "compression", Label: "compress", Tokens: p.limit(l.Window),
 		From: fmt.Sprintf("%s x the window (%s): the last prompt", strict.FloatText(p.Threshold), l.Name("gemini_compression.threshold")), Key: "gemini_compression.threshold"})
 }
 
-func check(c *policy.Check) {
-	p := c.Stage.Params.(*GeminiCompression)
+// Check is what is questionable in a policy with gemini_compression.
+func (p *GeminiCompression) Check(c *policy.Check) {
 	c.Unused("gemini_compression.cut_chars", p.Cut != "chars", "gemini_compression.cut is "+p.Cut)
 	c.Unused("gemini_compression.cut_lines", p.Cut != "lines", "gemini_compression.cut is "+p.Cut)
 	c.Unused("gemini_compression.response_budget", p.Cut == "none", "gemini_compression.cut is none")
@@ -79,7 +77,7 @@ func check(c *policy.Check) {
 // geminiCompression acts before a call: the history is everything up to the last response, and what has joined since
 // is the message about to be sent.
 type geminiCompression struct {
-	p       GeminiCompression
+	GeminiCompression
 	failed  bool // an automatic compression made the history larger, and none has succeeded since
 	unsplit measure.Unsplit
 
@@ -87,18 +85,18 @@ type geminiCompression struct {
 }
 
 func newCompression(p *GeminiCompression) *geminiCompression {
-	return &geminiCompression{p: *p, estimate: estimate{p.OtherTokens, p.Estimate == "part"}}
+	return &geminiCompression{GeminiCompression: *p, estimate: estimate{p.OtherTokens, p.Estimate == "part"}}
 }
 
 func (s *geminiCompression) Run(c *policy.Context) ([]policy.Edit, error) {
 	if c.Moment == policy.Manual {
-		if s.p.Manual != "replay" {
+		if s.Manual != "replay" {
 			return nil, nil
 		}
 		return s.compress(c, "manual", "the user asked for it", true)
 	}
 	prompt := s.prompt(c)
-	limit := s.p.limit(c.Window)
+	limit := s.limit(c.Window)
 	if prompt == 0 || prompt < limit || s.unsplit.Still(contents(c.View, nil)) {
 		return nil, nil
 	}
@@ -119,7 +117,7 @@ func (s *geminiCompression) prompt(c *policy.Context) int {
 
 func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, force bool) ([]policy.Edit, error) {
 	history, pending := measure.History(c.View, force)
-	if len(history) == 0 || s.failed && !force && s.p.AfterFailure == "nothing" {
+	if len(history) == 0 || s.failed && !force && s.AfterFailure == "nothing" {
 		return nil, nil
 	}
 	cuts, err := s.cut(c, history)
@@ -139,7 +137,7 @@ func (s *geminiCompression) compress(c *policy.Context, trigger, reason string, 
 		return nil, nil
 	}
 	s.unsplit = measure.Unsplit{}
-	summary, boundary, from, err := summarize.Take(c, s.p.Summary, summarize.Bare)
+	summary, boundary, from, err := summarize.Take(c, s.Summary, summarize.Bare)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +192,7 @@ func (s *geminiCompression) edits(c *policy.Context, keep []policy.ItemID, cuts 
 // window.
 func (s *geminiCompression) call(c *policy.Context, head []policy.ItemID, cuts map[policy.Target]*policy.Content, summary *policy.Content) *policy.Call {
 	whole := len(cuts) == 0 || s.tokens(contents(c.View, nil), head) < c.Window
-	input := s.p.Prompt
+	input := s.Prompt
 	for _, id := range head {
 		for t := range policy.Targets(c.View, id) {
 			if content := cuts[t]; content != nil && !whole {
@@ -205,11 +203,11 @@ func (s *geminiCompression) call(c *policy.Context, head []policy.ItemID, cuts m
 		}
 	}
 	output := c.Weigh.Content(summary)
-	call := &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own", Input: input, Output: output}
-	if s.p.Verify {
+	call := &policy.Call{Kind: "compaction", Prompt: s.Prompt, Prefix: "own", Input: input, Output: output}
+	if s.Verify {
 		call.Then = &policy.Call{
-			Kind: "compaction", Prompt: s.p.Prompt + s.p.VerifyPrompt, Prefix: "own",
-			Input: input + output + s.p.VerifyPrompt, Output: output,
+			Kind: "compaction", Prompt: s.Prompt + s.VerifyPrompt, Prefix: "own",
+			Input: input + output + s.VerifyPrompt, Output: output,
 		}
 	}
 	return call

@@ -23,7 +23,7 @@ func contents(v policy.View, cuts map[policy.Target]*policy.Content) measure.Gen
 // oldest; each one that exceeds the budget is cut, and what is left of it counts. A result that was cut before, or
 // that is no longer than a cut one, stays.
 func (s *geminiCompression) cut(c *policy.Context, history []policy.ItemID) (map[policy.Target]*policy.Content, error) {
-	if s.p.Cut == "none" {
+	if s.Cut == "none" {
 		return nil, nil
 	}
 	v := c.View
@@ -42,7 +42,7 @@ func (s *geminiCompression) cut(c *policy.Context, history []policy.ItemID) (map
 			if err != nil {
 				return nil, err
 			}
-			if total+n <= s.p.ResponseBudget || v.Replacement(t) != nil || s.p.Cut == "chars" && cutLength(v, t) <= chars {
+			if total+n <= s.ResponseBudget || v.Replacement(t) != nil || s.Cut == "chars" && cutLength(v, t) <= chars {
 				total += n
 				continue
 			}
@@ -72,12 +72,12 @@ const (
 
 // cutChars is the length of a cut result, in UTF-16 units: less where the last prompt nearly filled the window.
 func (s *geminiCompression) cutChars(c *policy.Context) int {
-	return max(min(s.p.CutChars, 4*(c.Window-s.prompt(c))), 1)
+	return max(min(s.CutChars, 4*(c.Window-s.prompt(c))), 1)
 }
 
 // cutText is formatTruncatedToolOutput, of 0.26 for lines and of 0.29 for characters.
 func (s *geminiCompression) cutText(text, file string, chars int) string {
-	if s.p.Cut == "chars" {
+	if s.Cut == "chars" {
 		n := jsonl.Measure(text).UTF16
 		if n <= chars {
 			return text
@@ -91,7 +91,7 @@ func (s *geminiCompression) cutText(text, file string, chars int) string {
 	if len(lines) == 1 {
 		return fmt.Sprintf("Output too large. Showing the last %s characters of the output. For full output see: %s\n...%s", policy.Thousands(geminiOneLine), file, measure.LastUnits(text, geminiOneLine))
 	}
-	last := lines[max(len(lines)-s.p.CutLines, 0):]
+	last := lines[max(len(lines)-s.CutLines, 0):]
 	shown, wide := make([]string, len(last)), ""
 	for i, l := range last {
 		if shown[i] = l; jsonl.Measure(l).UTF16 > geminiLineWidth {
@@ -194,7 +194,7 @@ func resultText(c *policy.Context, t policy.Target) (string, error) {
 
 // split is findCompressSplitPoint: the index of the oldest item to keep, 0 where nothing can be summarised.
 func (s *geminiCompression) split(g measure.GenAI, history []policy.ItemID) int {
-	at, found := g.Split(history, s.p.Preserve)
+	at, found := g.Split(history, s.Preserve)
 	if end := history[len(history)-1]; !found && g.View.Role(end) == session.Assistant && !g.CallsTool(end) {
 		return len(history)
 	}

@@ -33,21 +33,21 @@ func defineGeminiMasking() policy.Definition {
 		},
 		Example: `before: results of 20,000, 20,000, 30,000 and 30,000 tokens, oldest first, and the call of a tool
 after:  60,000 pass 50,000 at the second newest: it and the two older ones (70,000 >= 30,000) are masked`,
-		Limits: policy.LimitsOf(limitsOfMasking),
-		Check:  checkMasking,
 		New: policy.Maker(func(p GeminiMasking) policy.Stage {
-			return &geminiMasking{p: p, kept: map[policy.Target]bool{}}
+			return &geminiMasking{GeminiMasking: p, kept: map[policy.Target]bool{}}
 		}),
 	}
 }
 
-func limitsOfMasking(p *GeminiMasking, l *policy.StageLimits) {
+// Limits are what decides when gemini_masking acts.
+func (p *GeminiMasking) Limits(l *policy.StageLimits) {
 	l.Add(policy.Limit{Name: "masking protects", Operator: ">", Tokens: p.Protect, Of: policy.OfResults, Acts: true, From: "gemini_masking.protect: the newest tool results, estimated", Key: "gemini_masking.protect"})
 	l.Add(policy.Limit{Name: "masking minimum", Operator: ">=", Tokens: p.Minimum, Of: policy.OfResults, Acts: true, From: "gemini_masking.minimum: the older tool results, estimated", Key: "gemini_masking.minimum"})
 }
 
-func checkMasking(c *policy.Check) {
-	if p := c.Stage.Params.(*GeminiMasking); p.Protect+p.Minimum >= c.Window() {
+// Check is what is questionable in a policy with gemini_masking.
+func (p *GeminiMasking) Check(c *policy.Check) {
+	if p.Protect+p.Minimum >= c.Window() {
 		c.Add(policy.RuleNever, "gemini_masking.protect", "make protect or minimum smaller", "%d tokens protected and %d to mask fill the window of %d", p.Protect, p.Minimum, c.Window())
 	}
 }
@@ -55,7 +55,7 @@ func checkMasking(c *policy.Check) {
 // geminiMasking weighs each result as it joins or changes, and knows where the protected ones begin. Without it a compare
 // of five policies takes more than two replays (bar in docs/performance.md). Indexes are those of View.Results.
 type geminiMasking struct {
-	p    GeminiMasking
+	GeminiMasking
 	seen measure.Follower
 	kept map[policy.Target]bool // results whose preview is no smaller
 
@@ -71,10 +71,10 @@ type geminiMasking struct {
 func (s *geminiMasking) Run(c *policy.Context) ([]policy.Edit, error) {
 	s.follow(c.View)
 	prunable := s.history - s.newest
-	if s.edge == 0 || prunable < s.p.Minimum {
+	if s.edge == 0 || prunable < s.Minimum {
 		return nil, nil
 	}
-	reason := fmt.Sprintf("%d tokens of tool results beyond the newest %d >= %d", prunable, s.p.Protect, s.p.Minimum)
+	reason := fmt.Sprintf("%d tokens of tool results beyond the newest %d >= %d", prunable, s.Protect, s.Minimum)
 	results := c.View.Results()
 	var edits []policy.Edit
 	for s.settled < s.edge && (s.tokens[s.settled] == 0 || s.kept[results[s.settled].Target]) {
@@ -102,7 +102,7 @@ func (s *geminiMasking) Run(c *policy.Context) ([]policy.Edit, error) {
 func (s *geminiMasking) follow(v policy.View) {
 	edits, _, anew := s.seen.Follow(v)
 	if anew {
-		*s = geminiMasking{p: s.p, seen: s.seen, kept: s.kept, first: map[policy.ItemID]int{}}
+		*s = geminiMasking{GeminiMasking: s.GeminiMasking, seen: s.seen, kept: s.kept, first: map[policy.ItemID]int{}}
 		edits = nil
 	}
 	results := v.Results()
@@ -135,10 +135,10 @@ func (s *geminiMasking) follow(v policy.View) {
 		s.history += s.tokens[s.inHistory]
 		s.newest += s.tokens[s.inHistory]
 	}
-	for ; s.newest > s.p.Protect; s.edge++ {
+	for ; s.newest > s.Protect; s.edge++ {
 		s.newest -= s.tokens[s.edge]
 	}
-	for ; s.edge > 0 && s.newest+s.tokens[s.edge-1] <= s.p.Protect; s.edge-- {
+	for ; s.edge > 0 && s.newest+s.tokens[s.edge-1] <= s.Protect; s.edge-- {
 		s.newest += s.tokens[s.edge-1]
 	}
 }
@@ -187,7 +187,7 @@ func (s *geminiMasking) resultTokens(v policy.View, t policy.Target) int {
 	if c := v.Replacement(t); c != nil && !c.Partial {
 		return 0
 	}
-	if measure.Called(s.p.Exempt, v.Conversation(), raw) {
+	if measure.Called(s.Exempt, v.Conversation(), raw) {
 		return 0
 	}
 	return responseSize(contents(v, nil), t) / 4
@@ -199,7 +199,7 @@ func (s *geminiMasking) mask(c *policy.Context, t policy.Target, was int) (*poli
 	tool := c.Conv.ToolName(raw.ID)
 	g := contents(c.View, nil)
 	whole := g.Response(t) + len("\n  \n ") // JSON.stringify(response, null, 2)
-	shell := measure.Matches(s.p.Shell, tool, c.Conv.Alike(tool))
+	shell := measure.Matches(s.Shell, tool, c.Conv.Alike(tool))
 	if !shell && whole <= maskShort {
 		return nil, nil // shown whole
 	}

@@ -2,7 +2,6 @@ package generic
 
 import (
 	"fmt"
-	"maps"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
@@ -32,27 +31,29 @@ func defineDecay() policy.Definition {
 		Params:  &Decay{Keep: 5, By: byResults, MaxTokens: 4000, HalfLife: 10, MinTokens: 200, Head: 0.5, Step: 10000, Tools: allTools()},
 		Example: `before: results of 6,000 tokens each
 after:  those that 0 to 4 newer ones follow have 6,000 tokens, 5 to 14: 4,000, 15 to 24: 2,000, 25 to 34: 1,000, 35 to 44: 500, 45 to 54: 250, then 200, half from the beginning and half from the end; all of that 10,000 tokens at once`,
-		Limits: func(l *policy.StageLimits) {
-			p := l.Stage.Params.(*Decay)
-			l.Note("decay: of results older than %d %s at most %s tokens (%s), half of that every %d %s (%s)", p.Keep, p.By, policy.Thousands(p.MaxTokens),
-				l.Name("decay.max_tokens"), p.HalfLife, p.By, l.Name("decay.half_life"))
-			stepNote(l, "decay", "decay.step", p.Step)
-		},
-		Check: func(c *policy.Check) {
-			p := c.Stage.Params.(*Decay)
-			c.AtMost("min_tokens", p.MinTokens, "max_tokens", p.MaxTokens)
-		},
 		New: policy.Maker(func(p Decay) policy.Stage {
-			s := &decay{p: p, limits: map[policy.Target]int{}}
-			s.results.Of = s.p.live
+			s := &decay{Decay: p, limits: map[policy.Target]int{}}
+			s.results.Of = s.live
 			return s
 		}),
 	}
 }
 
+// Check is what is questionable in a policy with decay.
+func (p *Decay) Check(c *policy.Check) {
+	c.AtMost("min_tokens", p.MinTokens, "max_tokens", p.MaxTokens)
+}
+
+// Limits are what decides when decay acts.
+func (p *Decay) Limits(l *policy.StageLimits) {
+	l.Note("decay: of results older than %d %s at most %s tokens (%s), half of that every %d %s (%s)", p.Keep, p.By, policy.Thousands(p.MaxTokens),
+		l.Name("decay.max_tokens"), p.HalfLife, p.By, l.Name("decay.half_life"))
+	stepNote(l, "decay", "decay.step", p.Step)
+}
+
 // decay follows the results that it may still cut.
 type decay struct {
-	p       Decay
+	Decay
 	results measure.Ageing
 	turns   turns
 	limits  map[policy.Target]int // what a result was cut to, tokens
@@ -77,23 +78,23 @@ func (s *decay) Run(c *policy.Context) ([]policy.Edit, error) {
 	for n, i := range live {
 		t := all[i].Target
 		age := len(live) - 1 - n
-		if s.p.By == byTurns {
+		if s.By == byTurns {
 			age = now - s.turns.of(c.Conv, t.Item)
 		}
-		if age < s.p.Keep || t.Item > sent {
+		if age < s.Keep || t.Item > sent {
 			break
 		}
-		limit, tokens := s.p.limit(age), v.BlockTokens(t)
+		limit, tokens := s.limit(age), v.BlockTokens(t)
 		was, cut := s.limits[t]
 		if plain(v, t) && tokens > limit && (!cut || limit < was) {
 			saved += tokens - limit
 			list = append(list, due{t, limit})
-		} else if n == done && (tokens <= s.p.MinTokens || cut && was <= s.p.MinTokens || limit <= s.p.MinTokens) {
+		} else if n == done && (tokens <= s.MinTokens || cut && was <= s.MinTokens || limit <= s.MinTokens) {
 			done++ // it never gets shorter
 		}
 	}
 	s.results.Done(done)
-	if saved == 0 || saved < s.p.Step {
+	if saved == 0 || saved < s.Step {
 		return nil, nil
 	}
 	made := saving{c: c}
@@ -104,7 +105,7 @@ func (s *decay) Run(c *policy.Context) ([]policy.Edit, error) {
 		}
 		var e ends
 		whole := c.Weigh.Block(int(d.target.Item), d.target.Block)
-		e.head, e.tail = split(share(jsonl.Measure(text).UTF16, d.limit, whole), s.p.Head)
+		e.head, e.tail = split(share(jsonl.Measure(text).UTF16, d.limit, whole), s.Head)
 		s.limits[d.target] = d.limit
 		if short, ok := e.cut(text); ok {
 			content := policy.NewContent(jsonl.KindToolResult, short)
@@ -113,12 +114,5 @@ func (s *decay) Run(c *policy.Context) ([]policy.Edit, error) {
 		}
 	}
 	return made.because("older than the newest %s %s; %s tokens saved at once, a step is %s",
-		policy.Thousands(s.p.Keep), s.p.By, policy.Thousands(made.saved), policy.Thousands(s.p.Step)), nil
-}
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *decay) Fork() policy.Stage {
-	c := *s
-	c.results, c.limits = s.results.Fork(), maps.Clone(s.limits)
-	return &c
+		policy.Thousands(s.Keep), s.By, policy.Thousands(made.saved), policy.Thousands(s.Step)), nil
 }

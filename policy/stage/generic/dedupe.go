@@ -3,8 +3,6 @@ package generic
 import (
 	"crypto/sha256"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
@@ -28,14 +26,13 @@ func defineDedupe() policy.Definition {
 		Params:  &Dedupe{MinTokens: 50, Tools: allTools()},
 		Example: `before: go test ./... has printed the same 900 tokens three times
 after:  the first two are "[The same as a newer result of Bash go test ./...]", the third stays`,
-		Limits: policy.LimitsOf(func(p *Dedupe, l *policy.StageLimits) {
-			stepNote(l, "identical results", "dedupe.step", p.Step)
-		}),
-		New: policy.Maker(func(p Dedupe) policy.Stage {
-			s := &dedupe{p: p}
-			return s
-		}),
+		New: policy.Maker(func(p Dedupe) policy.Stage { return &dedupe{Dedupe: p} }),
 	}
+}
+
+// Limits are what decides when dedupe acts.
+func (p *Dedupe) Limits(l *policy.StageLimits) {
+	stepNote(l, "identical results", "dedupe.step", p.Step)
 }
 
 // stepNote says what must be saved at once.
@@ -47,7 +44,7 @@ func stepNote(l *policy.StageLimits, what, key string, step int) {
 
 // dedupe compares each result that joins with the newest of each text.
 type dedupe struct {
-	p       Dedupe
+	Dedupe
 	begun   bool
 	epoch   int
 	seen    int                       // of View.Results
@@ -66,7 +63,7 @@ type pair struct {
 func (s *dedupe) Run(c *policy.Context) ([]policy.Edit, error) {
 	v := c.View
 	if !s.begun || v.Epoch() != s.epoch {
-		*s = dedupe{p: s.p, begun: true, epoch: v.Epoch(), newest: map[[sha256.Size]byte]int{}}
+		*s = dedupe{Dedupe: s.Dedupe, begun: true, epoch: v.Epoch(), newest: map[[sha256.Size]byte]int{}}
 	}
 	list := v.Results()
 	for ; s.seen < len(list); s.seen++ {
@@ -84,14 +81,14 @@ func (s *dedupe) Run(c *policy.Context) ([]policy.Edit, error) {
 			left, less = append(left, p), less+n
 		}
 	}
-	if s.waiting = left; len(left) == 0 || less < s.p.Step {
+	if s.waiting = left; len(left) == 0 || less < s.Step {
 		return nil, nil
 	}
 	for _, p := range left {
 		made.clear(list[p.old].Target, p.content)
 	}
 	s.waiting = nil
-	return made.because("%s", savedEnough("identical to a newer result", made.saved, s.p.Step)), nil
+	return made.because("%s", savedEnough("identical to a newer result", made.saved, s.Step)), nil
 }
 
 // savedEnough is the reason of edits that wait for a number of tokens.
@@ -105,7 +102,7 @@ func savedEnough(why string, saved, step int) string {
 // join compares a result that has joined with those before it, and notes it.
 func (s *dedupe) join(c *policy.Context, list []policy.Result, at int) error {
 	v, r := c.View, &list[at]
-	if !s.p.live(r) || !plain(v, r.Target) || v.BlockTokens(r.Target) < s.p.MinTokens {
+	if !s.live(r) || !plain(v, r.Target) || v.BlockTokens(r.Target) < s.MinTokens {
 		return nil
 	}
 	said, err := c.Texts.Text(r.Target)
@@ -126,11 +123,4 @@ func (s *dedupe) join(c *policy.Context, list []policy.Result, at int) error {
 	content := policy.NewContent(jsonl.KindToolResult, fmt.Sprintf("[The same as a newer result of %s]", named(r, call)))
 	s.waiting = append(s.waiting, pair{old, at, length, &content})
 	return nil
-}
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *dedupe) Fork() policy.Stage {
-	c := *s
-	c.waiting, c.newest = slices.Clone(s.waiting), maps.Clone(s.newest)
-	return &c
 }

@@ -26,17 +26,18 @@ func defineDropImages() policy.Definition {
 		Params:  &DropImages{Keep: 3, By: byImages, Step: 1, Placeholder: "[image removed]"},
 		Example: `before: five screenshots, the first in a prompt, the others in results of a browser with a line of text each
 after:  the first is "[image removed]", the second's result is its text and "[image removed]"; the newest three stay`,
-		Limits: func(l *policy.StageLimits) {
-			p := l.Stage.Params.(*DropImages)
-			l.Note("images: the newest %d %s keep theirs (%s), %d at once (%s)", p.Keep, p.By, l.Name("drop_images.keep"), p.Step, l.Name("drop_images.step"))
-		},
-		New: policy.Maker(func(p DropImages) policy.Stage { return &dropImages{p: p} }),
+		New: policy.Maker(func(p DropImages) policy.Stage { return &dropImages{DropImages: p} }),
 	}
+}
+
+// Limits are what decides when drop_images acts.
+func (p *DropImages) Limits(l *policy.StageLimits) {
+	l.Note("images: the newest %d %s keep theirs (%s), %d at once (%s)", p.Keep, p.By, l.Name("drop_images.keep"), p.Step, l.Name("drop_images.step"))
 }
 
 // dropImages lists the blocks in view with images that it has not dropped, in order.
 type dropImages struct {
-	p      DropImages
+	DropImages
 	seen   measure.Follower
 	turns  turns
 	images []pictured
@@ -64,7 +65,7 @@ func (s *dropImages) Run(c *policy.Context) ([]policy.Edit, error) {
 		}
 	}
 	old, step := s.old(c)
-	if old == 0 || step < s.p.Step {
+	if old == 0 || step < s.Step {
 		return nil, nil
 	}
 	made := saving{c: c}
@@ -72,19 +73,19 @@ func (s *dropImages) Run(c *policy.Context) ([]policy.Edit, error) {
 		if imagesOf(v, p.Target) == 0 {
 			continue // another stage has replaced it
 		}
-		content := policy.Text(s.p.Placeholder)
+		content := policy.Text(s.Placeholder)
 		if v.Kind(p.Target) == jsonl.KindToolResult {
 			text, err := c.Texts.Text(p.Target)
 			if err != nil {
 				return nil, fmt.Errorf("reading a tool result: %w", err)
 			}
-			content = policy.NewContent(jsonl.KindToolResult, measure.JoinParts(v, p.Target, text, s.p.Placeholder))
+			content = policy.NewContent(jsonl.KindToolResult, measure.JoinParts(v, p.Target, text, s.Placeholder))
 		}
 		content.Partial = true
 		made.clear(p.Target, &content)
 	}
 	s.images = append([]pictured(nil), s.images[old:]...)
-	return made.because("older than the newest %d %s; %d at once, a step is %d", s.p.Keep, s.p.By, step, s.p.Step), nil
+	return made.because("older than the newest %d %s; %d at once, a step is %d", s.Keep, s.By, step, s.Step), nil
 }
 
 // imagesOf is how many images a block shows.
@@ -97,11 +98,11 @@ func imagesOf(v policy.View, t policy.Target) int {
 
 // old is how many of the blocks are older than those that keep their images, and how much that is in the unit of step.
 func (s *dropImages) old(c *policy.Context) (old, step int) {
-	if s.p.By == byTurns {
+	if s.By == byTurns {
 		now, last := s.turns.now(c.View), -1
 		for _, p := range s.images {
 			turn := s.turns.of(c.Conv, p.Item)
-			if now-turn < s.p.Keep {
+			if now-turn < s.Keep {
 				break
 			}
 			if old++; turn != last {
@@ -111,7 +112,7 @@ func (s *dropImages) old(c *policy.Context) (old, step int) {
 	} else {
 		kept := 0
 		for old = len(s.images); old > 0; old-- {
-			if kept += s.images[old-1].images; kept > s.p.Keep {
+			if kept += s.images[old-1].images; kept > s.Keep {
 				break
 			}
 		}
@@ -123,11 +124,4 @@ func (s *dropImages) old(c *policy.Context) (old, step int) {
 		old--
 	}
 	return old, step
-}
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *dropImages) Fork() policy.Stage {
-	c := *s
-	c.images = append([]pictured(nil), s.images...)
-	return &c
 }

@@ -5,7 +5,6 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/measure"
-	"slices"
 )
 
 // DropThinking are the parameters of drop_thinking.
@@ -26,17 +25,18 @@ func defineDropThinking() policy.Definition {
 		Params:  &DropThinking{Keep: 1, Step: 1},
 		Example: `before: three turns, each with thinking before its calls; the third has begun
 after:  the first two have their texts, calls and results; the third has its thinking, too`,
-		Limits: func(l *policy.StageLimits) {
-			p := l.Stage.Params.(*DropThinking)
-			l.Note("thinking: the newest %d turns keep it (%s), %d at once (%s)", p.Keep, l.Name("drop_thinking.keep"), p.Step, l.Name("drop_thinking.step"))
-		},
-		New: policy.Maker(func(p DropThinking) policy.Stage { return &dropThinking{p: p} }),
+		New: policy.Maker(func(p DropThinking) policy.Stage { return &dropThinking{DropThinking: p} }),
 	}
+}
+
+// Limits are what decides when drop_thinking acts.
+func (p *DropThinking) Limits(l *policy.StageLimits) {
+	l.Note("thinking: the newest %d turns keep it (%s), %d at once (%s)", p.Keep, l.Name("drop_thinking.keep"), p.Step, l.Name("drop_thinking.step"))
 }
 
 // dropThinking lists the thinking in view that it has not dropped, in order.
 type dropThinking struct {
-	p        DropThinking
+	DropThinking
 	seen     measure.Follower
 	turns    turns
 	thinking []policy.Target
@@ -58,14 +58,14 @@ func (s *dropThinking) Run(c *policy.Context) ([]policy.Edit, error) {
 	now, old, turns, last := s.turns.now(v), 0, 0, -1
 	for _, t := range s.thinking {
 		turn := s.turns.of(c.Conv, t.Item)
-		if now-turn < s.p.Keep {
+		if now-turn < s.Keep {
 			break
 		}
 		if old++; turn != last {
 			turns, last = turns+1, turn
 		}
 	}
-	if turns < s.p.Step {
+	if turns < s.Step {
 		return nil, nil
 	}
 	loop := lastLoop(v)
@@ -81,7 +81,7 @@ func (s *dropThinking) Run(c *policy.Context) ([]policy.Edit, error) {
 		})
 	}
 	s.thinking = append(left, s.thinking[old:]...)
-	return made.because("thinking of turns older than the newest %d; %d turns at once, a step is %d", s.p.Keep, turns, s.p.Step), nil
+	return made.because("thinking of turns older than the newest %d; %d turns at once, a step is %d", s.Keep, turns, s.Step), nil
 }
 
 // lastLoop is the responses of the last tool loop: those behind the last message of the user, adjacent ones taken as
@@ -108,11 +108,4 @@ func lastLoop(v policy.View) map[policy.ItemID]bool {
 		role = r
 	}
 	return loop
-}
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *dropThinking) Fork() policy.Stage {
-	c := *s
-	c.thinking = slices.Clone(s.thinking)
-	return &c
 }

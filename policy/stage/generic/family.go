@@ -1,14 +1,7 @@
 // Package generic has the stages and policies that belong to no product.
 package generic
 
-import (
-	"embed"
-
-	"github.com/ctxkit/ctxkit/policy"
-)
-
-//go:embed *.yaml
-var presets embed.FS
+import "github.com/ctxkit/ctxkit/policy"
 
 // Family is the stages and policies of no product.
 func Family() policy.Family {
@@ -24,6 +17,5 @@ func Family() policy.Family {
 			defineSupersede(),
 			defineTruncateResults(),
 		},
-		Presets: presets,
 	}
 }

@@ -25,25 +25,23 @@ func defineMask() policy.Definition {
 		Params:  &Mask{Keep: 10, By: byResults, Step: 1, Placeholder: "[Old tool result content cleared]", Tools: allTools()},
 		Example: `before: 25 results, keep 10, step 5: nothing is masked before the 15th; then the oldest 5 are, at the 20th and the 25th the next 5
 after:  the oldest 15 are "[Old tool result content cleared]", the newest 10 as they were; 10 requests before them changed nothing in the prefix`,
-		Limits: maskLimits,
-		Check:  maskCheck,
 		New: policy.Maker(func(p Mask) policy.Stage {
-			s := &mask{p: p}
-			s.placeholder = policy.NewContent(jsonl.KindToolResult, s.p.Placeholder)
-			s.results.Of = s.p.live
+			s := &mask{Mask: p}
+			s.placeholder = policy.NewContent(jsonl.KindToolResult, s.Placeholder)
+			s.results.Of = s.live
 			return s
 		}),
 	}
 }
 
-func maskLimits(l *policy.StageLimits) {
-	p := l.Stage.Params.(*Mask)
+// Limits are what decides when mask acts.
+func (p *Mask) Limits(l *policy.StageLimits) {
 	l.Note("masking: all but the newest %s %s (%s), in steps of %s (%s)",
 		policy.Thousands(p.Keep), p.By, l.Name("mask.keep"), policy.Thousands(p.Step), l.Name("mask.step"))
 }
 
-func maskCheck(c *policy.Check) {
-	p := c.Stage.Params.(*Mask)
+// Check is what is questionable in a policy with mask.
+func (p *Mask) Check(c *policy.Check) {
 	if at, what := c.Ceiling(c.LargestWindow()); p.By == byTokens && p.Keep+p.Step+c.Overhead() >= at {
 		c.Add(policy.RuleNever, "mask.keep", "make keep or step smaller", "%d tokens kept and a step of %d, with %d of system prompt and tools, are not below %d, %s", p.Keep, p.Step, c.Overhead(), at, what)
 	}
@@ -51,7 +49,7 @@ func maskCheck(c *policy.Check) {
 
 // mask looks at the results that it has not passed yet. What it has passed it never looks at again.
 type mask struct {
-	p           Mask
+	Mask
 	placeholder policy.Content
 	results     measure.Ageing
 	turns       turns
@@ -64,7 +62,7 @@ func (s *mask) Run(c *policy.Context) ([]policy.Edit, error) {
 	for sent := measure.LastResponse(v); old > 0 && all[live[old-1]].Target.Item > sent; {
 		old--
 	}
-	if old == 0 || step < s.p.Step {
+	if old == 0 || step < s.Step {
 		return nil, nil
 	}
 	made := saving{c: c, edits: make([]policy.Edit, 0, old)}
@@ -73,16 +71,16 @@ func (s *mask) Run(c *policy.Context) ([]policy.Edit, error) {
 	}
 	s.results.Done(old)
 	return made.because("older than the newest %s %s; %s at once, a step is %s",
-		policy.Thousands(s.p.Keep), s.p.By, policy.Thousands(step), policy.Thousands(s.p.Step)), nil
+		policy.Thousands(s.Keep), s.By, policy.Thousands(step), policy.Thousands(s.Step)), nil
 }
 
 // old is how many of the live results are older than those that are kept, and how much that is in the unit of step.
 func (s *mask) old(v policy.View, all []policy.Result, live []int) (old, step int) {
-	switch s.p.By {
+	switch s.By {
 	case byTokens:
 		kept := 0
 		for old = len(live); old > 0; old-- {
-			if kept += v.BlockTokens(all[live[old-1]].Target); kept > s.p.Keep {
+			if kept += v.BlockTokens(all[live[old-1]].Target); kept > s.Keep {
 				break
 			}
 		}
@@ -93,7 +91,7 @@ func (s *mask) old(v policy.View, all []policy.Result, live []int) (old, step in
 		now, last := s.turns.now(v), -1
 		for _, i := range live {
 			turn := s.turns.of(v.Conversation(), all[i].Target.Item)
-			if now-turn < s.p.Keep {
+			if now-turn < s.Keep {
 				break
 			}
 			if old++; turn != last {
@@ -101,15 +99,8 @@ func (s *mask) old(v policy.View, all []policy.Result, live []int) (old, step in
 			}
 		}
 	default:
-		old = max(len(live)-s.p.Keep, 0)
+		old = max(len(live)-s.Keep, 0)
 		step = old
 	}
 	return old, step
-}
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *mask) Fork() policy.Stage {
-	c := *s
-	c.results = s.results.Fork()
-	return &c
 }

@@ -35,10 +35,8 @@ func defineSummarize() policy.Definition {
 		Example: `before: 161,000 tokens in a window of 200,000; the newest messages that hold 20,000 begin with a tool result
 after:  the summary, the call of that result, and those messages; the call that wrote the summary is billed with what it replaces and the prompt`,
 		Window:     true,
-		Limits:     policy.LimitsOf(summarizeLimits),
 		Compaction: &policy.Compaction{},
-		Check:      summarizeCheck,
-		New:        policy.Maker(func(p Summarize) policy.Stage { return &summarization{p: p} }),
+		New:        policy.Maker(func(p Summarize) policy.Stage { return &summarization{Summarize: p} }),
 	}
 }
 
@@ -54,7 +52,8 @@ func (p *Summarize) limit(window int) int {
 	return at
 }
 
-func summarizeLimits(p *Summarize, l *policy.StageLimits) {
+// Limits are what decides when summarize acts.
+func (p *Summarize) Limits(l *policy.StageLimits) {
 	at := p.limit(l.Window)
 	if at == 0 {
 		return
@@ -71,8 +70,8 @@ func summarizeLimits(p *Summarize, l *policy.StageLimits) {
 	l.Acts(policy.Limit{Name: "summary", Label: "summarize", Tokens: at, From: from, Key: key})
 }
 
-func summarizeCheck(c *policy.Check) {
-	p := c.Stage.Params.(*Summarize)
+// Check is what is questionable in a policy with summarize.
+func (p *Summarize) Check(c *policy.Check) {
 	at := p.limit(c.Window())
 	if at == 0 {
 		c.Add(policy.RuleNever, "summarize.trigger_share", "give trigger_share or trigger_tokens", "no trigger is given: nothing is ever summarized")
@@ -84,18 +83,18 @@ func summarizeCheck(c *policy.Check) {
 }
 
 type summarization struct {
-	p     Summarize
+	Summarize
 	turns turns
 }
 
 func (s *summarization) Run(c *policy.Context) ([]policy.Edit, error) {
 	if c.Moment == policy.Manual {
-		if s.p.Manual != "replay" {
+		if s.Manual != "replay" {
 			return nil, nil
 		}
 		return s.summarize(c, "manual", "the user asked for it")
 	}
-	used, limit := c.Overhead+c.View.Tokens(), s.p.limit(c.Window)
+	used, limit := c.Overhead+c.View.Tokens(), s.limit(c.Window)
 	if limit == 0 || used < limit {
 		return nil, nil
 	}
@@ -113,9 +112,9 @@ func (s *summarization) summarize(c *policy.Context, trigger, reason string) ([]
 	for _, id := range ids[:cut] {
 		tokens += v.Weight(id)
 	}
-	call := &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: s.p.Prefix}
-	if s.p.Prefix == "own" {
-		call.Input = s.p.Prompt + tokens
+	call := &policy.Call{Kind: "compaction", Prompt: s.Prompt, Prefix: s.Prefix}
+	if s.Prefix == "own" {
+		call.Input = s.Prompt + tokens
 	}
 	plan := summarize.Plan{Trigger: trigger, Reason: reason, Limit: c.Window, Call: call, Summary: s.choices(tokens), Keep: ids[cut:]}
 	return plan.Compact(c)
@@ -128,32 +127,32 @@ func isSummary(v policy.View, id policy.ItemID) bool {
 
 // choices is where the summary of a number of tokens comes from.
 func (s *summarization) choices(tokens int) policy.SummaryChoices {
-	if s.p.Ratio == 0 {
-		return s.p.Summary
+	if s.Ratio == 0 {
+		return s.Summary
 	}
 	var list policy.SummaryChoices
-	for _, choice := range s.p.Summary {
+	for _, choice := range s.Summary {
 		if choice.Kind != policy.SummaryFixed {
 			list = append(list, choice)
 		}
 	}
-	return append(list, policy.SummaryChoice{Kind: policy.SummaryFixed, Tokens: max(1, int(s.p.Ratio*float64(tokens)))})
+	return append(list, policy.SummaryChoice{Kind: policy.SummaryFixed, Tokens: max(1, int(s.Ratio*float64(tokens)))})
 }
 
 // cut is the first item that stays, as an index.
 func (s *summarization) cut(c *policy.Context, ids []policy.ItemID) int {
 	v, at := c.View, len(ids)
-	switch s.p.By {
+	switch s.By {
 	case byTokens:
 		for sum := 0; at > 0; at-- {
-			if sum += v.Weight(ids[at-1]); sum > s.p.Keep {
+			if sum += v.Weight(ids[at-1]); sum > s.Keep {
 				break
 			}
 		}
 	case byMessages:
-		at = max(at-s.p.Keep, 0)
+		at = max(at-s.Keep, 0)
 	case bySpoken:
-		for left := s.p.Keep; at > 0 && left > 0; at-- {
+		for left := s.Keep; at > 0 && left > 0; at-- {
 			if m := v.Message(ids[at-1]); m == nil || m.Class != session.ClassToolResult {
 				left--
 			}
@@ -161,7 +160,7 @@ func (s *summarization) cut(c *policy.Context, ids []policy.ItemID) int {
 	default:
 		now := s.turns.now(v)
 		for ; at > 0; at-- {
-			if id := ids[at-1]; id >= 0 && now-s.turns.of(c.Conv, id) >= s.p.Keep {
+			if id := ids[at-1]; id >= 0 && now-s.turns.of(c.Conv, id) >= s.Keep {
 				break
 			} else if id < 0 && isSummary(v, id) {
 				break
@@ -175,12 +174,12 @@ func (s *summarization) cut(c *policy.Context, ids []policy.ItemID) int {
 // given.
 func (s *summarization) Request(c *policy.Context, e *policy.Edit) (policy.CallRequest, error) {
 	r := policy.CallRequest{Unknown: "the words of its prompt are counted and not shown"}
-	if s.p.Prefix == "own" {
+	if s.Prefix == "own" {
 		ids := c.View.IDs()
 		if cut := summarize.Whole(c, ids, s.cut(c, ids)); cut < len(ids) {
 			r.Edits = append(r.Edits, policy.Edit{Kind: policy.KindRemove, Items: ids[cut:], Reason: "it is no part of what is summarized"})
 		}
 	}
-	r.Edits = append(r.Edits, policy.Asking("", s.p.Prompt))
+	r.Edits = append(r.Edits, policy.Asking("", s.Prompt))
 	return r, nil
 }

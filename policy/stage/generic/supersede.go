@@ -2,10 +2,8 @@ package generic
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -35,16 +33,20 @@ func defineSupersede() policy.Definition {
 		Params:  &Supersede{Reads: true, Changes: true, Searches: true, Commands: true, Tools: allTools()},
 		Example: `before: Read a.go (lines 1 to 200), Read a.go (lines 50 to 400), Edit a.go, Read a.go (all of it)
 after:  the first two reads and the edit's output are "[Superseded by a newer result of Read a.go]"; until the third Read only lines of the first were shown twice, and nothing was replaced`,
-		Limits: policy.LimitsOf(func(p *Supersede, l *policy.StageLimits) {
-			stepNote(l, "superseded results", "supersede.step", p.Step)
-		}),
-		Check: func(c *policy.Check) {
-			if p := c.Stage.Params.(*Supersede); !p.Reads && !p.Changes && !p.Searches && !p.Commands {
-				c.Add(policy.RuleNever, "supersede", "set reads, changes, searches or commands to true", "it replaces no kind of result")
-			}
-		},
-		New: policy.Maker(func(p Supersede) policy.Stage { return &supersede{p: p} }),
+		New: policy.Maker(func(p Supersede) policy.Stage { return &supersede{Supersede: p} }),
 	}
+}
+
+// Check is what is questionable in a policy with supersede.
+func (p *Supersede) Check(c *policy.Check) {
+	if !p.Reads && !p.Changes && !p.Searches && !p.Commands {
+		c.Add(policy.RuleNever, "supersede", "set reads, changes, searches or commands to true", "it replaces no kind of result")
+	}
+}
+
+// Limits are what decides when supersede acts.
+func (p *Supersede) Limits(l *policy.StageLimits) {
+	stepNote(l, "superseded results", "supersede.step", p.Step)
 }
 
 // about is what a result is about.
@@ -67,7 +69,7 @@ const (
 
 // supersede looks at each result once, as it joins. By resource it keeps those that nothing has covered yet.
 type supersede struct {
-	p       Supersede
+	Supersede
 	begun   bool
 	epoch   int
 	seen    int                // of View.Results
@@ -86,7 +88,7 @@ type covered struct {
 func (s *supersede) Run(c *policy.Context) ([]policy.Edit, error) {
 	v := c.View
 	if !s.begun || v.Epoch() != s.epoch {
-		*s = supersede{p: s.p, begun: true, epoch: v.Epoch(), files: map[string][]about{}, same: map[string][]about{}, over: map[int]bool{}}
+		*s = supersede{Supersede: s.Supersede, begun: true, epoch: v.Epoch(), files: map[string][]about{}, same: map[string][]about{}, over: map[int]bool{}}
 	}
 	list := v.Results()
 	for ; s.seen < len(list); s.seen++ {
@@ -104,14 +106,14 @@ func (s *supersede) Run(c *policy.Context) ([]policy.Edit, error) {
 			left, less = append(left, w), less+n
 		}
 	}
-	if s.waiting = left; len(left) == 0 || less < s.p.Step {
+	if s.waiting = left; len(left) == 0 || less < s.Step {
 		return nil, nil
 	}
 	for _, w := range left {
 		made.clear(list[w.old].Target, w.content)
 	}
 	s.waiting = nil
-	return made.because("%s", savedEnough("covered by a newer result", made.saved, s.p.Step)), nil
+	return made.because("%s", savedEnough("covered by a newer result", made.saved, s.Step)), nil
 }
 
 // join finds what a result that has joined covers, and notes it.
@@ -197,7 +199,7 @@ func (s *supersede) note(c *policy.Context, list []policy.Result, of map[string]
 			}
 			if !covers {
 				left = append(left, old)
-			} else if r := &list[old.index]; s.replaces(old.kind) && !s.over[old.index] && s.p.live(r) {
+			} else if r := &list[old.index]; s.replaces(old.kind) && !s.over[old.index] && s.live(r) {
 				s.over[old.index] = true // a search is noted twice
 				if content == nil {
 					made := policy.NewContent(jsonl.KindToolResult, fmt.Sprintf("[Superseded by a newer result of %s]", named(&list[a.index], call)))
@@ -216,13 +218,13 @@ func (s *supersede) note(c *policy.Context, list []policy.Result, of map[string]
 func (s *supersede) replaces(kind aboutKind) bool {
 	switch kind {
 	case aboutRead:
-		return s.p.Reads
+		return s.Reads
 	case aboutSearch:
-		return s.p.Searches
+		return s.Searches
 	case aboutCommand:
-		return s.p.Commands
+		return s.Commands
 	}
-	return s.p.Changes
+	return s.Changes
 }
 
 // covers reports whether a result shows what an older one of the same resource shows, as it is since. reach keeps the
@@ -264,16 +266,4 @@ func (s *supersede) lastLine(c *policy.Context, t policy.Target) (int, error) {
 		}
 	}
 	return last, nil
-}
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *supersede) Fork() policy.Stage {
-	c := *s
-	c.waiting, c.over, c.files, c.same = slices.Clone(s.waiting), maps.Clone(s.over), maps.Clone(s.files), maps.Clone(s.same)
-	for _, noted := range []map[string][]about{c.files, c.same} {
-		for what, list := range noted {
-			noted[what] = slices.Clone(list)
-		}
-	}
-	return &c
 }

@@ -29,36 +29,39 @@ func defineTruncateResults() policy.Definition {
 		Params:  &TruncateResults{MaxTokens: 4000, Head: 0.5, Tools: allTools()},
 		Example: `before: a Bash result of 10,000 tokens in 3,000 lines
 after:  its first and its last 2,000 tokens, with "[… 1,800 lines, 24,000 characters left out …]" between them`,
-		Limits: func(l *policy.StageLimits) {
-			p := l.Stage.Params.(*TruncateResults)
-			if p.MaxTokens > 0 {
-				l.Add(policy.Limit{Name: "truncation", Operator: ">", Tokens: p.MaxTokens, Of: policy.OfResults, Acts: true, From: l.Name("truncate_results.max_tokens") + ": a single result", Key: "truncate_results.max_tokens"})
-			}
-			if p.MaxLines > 0 {
-				l.Note("truncation: > %s lines (%s)", policy.Thousands(p.MaxLines), l.Name("truncate_results.max_lines"))
-			}
-		},
-		Check: func(c *policy.Check) {
-			if p := c.Stage.Params.(*TruncateResults); p.MaxTokens+p.MaxBytes+p.MaxLines == 0 {
-				c.Add(policy.RuleNever, "truncate_results.max_tokens", "give max_tokens, max_bytes or max_lines", "without a limit nothing is cut")
-			}
-		},
-		New: policy.Maker(func(p TruncateResults) policy.Stage { return &truncateResults{p: p} }),
+		New: policy.Maker(func(p TruncateResults) policy.Stage { return &truncateResults{TruncateResults: p} }),
 	}
 }
 
-type truncateResults struct{ p TruncateResults }
+// Check is what is questionable in a policy with truncate_results.
+func (p *TruncateResults) Check(c *policy.Check) {
+	if p.MaxTokens+p.MaxBytes+p.MaxLines == 0 {
+		c.Add(policy.RuleNever, "truncate_results.max_tokens", "give max_tokens, max_bytes or max_lines", "without a limit nothing is cut")
+	}
+}
+
+// Limits are what decides when truncate_results acts.
+func (p *TruncateResults) Limits(l *policy.StageLimits) {
+	if p.MaxTokens > 0 {
+		l.Add(policy.Limit{Name: "truncation", Operator: ">", Tokens: p.MaxTokens, Of: policy.OfResults, Acts: true, From: l.Name("truncate_results.max_tokens") + ": a single result", Key: "truncate_results.max_tokens"})
+	}
+	if p.MaxLines > 0 {
+		l.Note("truncation: > %s lines (%s)", policy.Thousands(p.MaxLines), l.Name("truncate_results.max_lines"))
+	}
+}
+
+type truncateResults struct{ TruncateResults }
 
 func (s *truncateResults) Run(c *policy.Context) ([]policy.Edit, error) {
 	v := c.View
 	var all []policy.Edit
 	for _, id := range c.Joined {
 		for t := range policy.Targets(v, id) {
-			if !plain(v, t) || s.p.Offloaded && v.Raw(t).Offload == nil {
+			if !plain(v, t) || s.Offloaded && v.Raw(t).Offload == nil {
 				continue
 			}
 			tool := c.Conv.ToolName(v.Raw(t).ID)
-			if was := v.Replacement(t); !s.p.concern(&policy.Result{Tool: tool, Alike: c.Conv.Alike(tool)}) || was != nil && !was.Partial {
+			if was := v.Replacement(t); !s.concern(&policy.Result{Tool: tool, Alike: c.Conv.Alike(tool)}) || was != nil && !was.Partial {
 				continue
 			}
 			e, reason := s.ends(v, t)
@@ -90,16 +93,16 @@ func (s *truncateResults) ends(v policy.View, t policy.Target) (e ends, reason s
 	length := v.Length(t)
 	stays := func(has, most int, unit string) {
 		if n := share(length.UTF16, most, has); most > 0 && has > most && n < e.head+e.tail {
-			e.head, e.tail = split(n, s.p.Head)
+			e.head, e.tail = split(n, s.Head)
 			reason = fmt.Sprintf("%s %s > %s", policy.Thousands(has), unit, policy.Thousands(most))
 		}
 	}
-	stays(v.BlockTokens(t), s.p.MaxTokens, "tokens")
-	stays(length.Bytes, s.p.MaxBytes, "bytes")
-	if s.p.MaxLines > 0 && length.Bytes > s.p.MaxLines { // a text has at least as many bytes as lines
-		e.headLines, e.tailLines = split(s.p.MaxLines, s.p.Head)
+	stays(v.BlockTokens(t), s.MaxTokens, "tokens")
+	stays(length.Bytes, s.MaxBytes, "bytes")
+	if s.MaxLines > 0 && length.Bytes > s.MaxLines { // a text has at least as many bytes as lines
+		e.headLines, e.tailLines = split(s.MaxLines, s.Head)
 		if reason == "" {
-			reason = fmt.Sprintf("more than %s lines", policy.Thousands(s.p.MaxLines))
+			reason = fmt.Sprintf("more than %s lines", policy.Thousands(s.MaxLines))
 		}
 	}
 	return e, reason

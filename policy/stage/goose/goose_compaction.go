@@ -37,9 +37,8 @@ func defineGooseCompaction() policy.Definition {
 		Example: `before: a response of 160,001 tokens in a window of 200,000, and a prompt
 after:  the summary, "Your context was compacted. …", the prompt`,
 		Window:     true,
-		Limits:     compactionLimits,
 		Compaction: &policy.Compaction{},
-		New:        policy.Maker(func(p GooseCompaction) policy.Stage { return &gooseCompaction{p: p} }),
+		New:        policy.Maker(func(p GooseCompaction) policy.Stage { return &gooseCompaction{GooseCompaction: p} }),
 	}
 }
 
@@ -48,8 +47,8 @@ func (p *GooseCompaction) limit(window int) (limit int, off bool) {
 	return int(math.Floor(p.Threshold * float64(window))), p.Threshold <= 0 || p.Threshold >= 1
 }
 
-func compactionLimits(l *policy.StageLimits) {
-	p := l.Stage.Params.(*GooseCompaction)
+// Limits are what decides when goose_compaction acts.
+func (p *GooseCompaction) Limits(l *policy.StageLimits) {
 	limit, off := p.limit(l.Window)
 	key := "goose_compaction.threshold"
 	if !off {
@@ -73,11 +72,11 @@ const (
 // removals are the shares of the tool results, percent, that one try after another to summarise leaves out.
 var removals = [...]int{0, 10, 20, 50, 100}
 
-type gooseCompaction struct{ p GooseCompaction }
+type gooseCompaction struct{ GooseCompaction }
 
 func (s *gooseCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	if c.Moment == policy.Manual {
-		if s.p.Manual != "replay" {
+		if s.Manual != "replay" {
 			return nil, nil
 		}
 		return s.compact(c, nil, goOnAsked, "manual", "the user asked for it")
@@ -90,10 +89,10 @@ func (s *gooseCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	if c.Last.Known && !c.Last.Summary {
 		total = c.Last.Usage.Total()
 	}
-	if limit, off := s.p.limit(c.Window); begins && !off && total > limit {
+	if limit, off := s.limit(c.Window); begins && !off && total > limit {
 		return s.compact(c, prompt(c.View), goOnTalking, "auto", fmt.Sprintf("the last response's total of %d > %d", total, limit))
 	}
-	if size := measure.PromptTokens(c); s.p.Overflow && size > c.Window {
+	if size := measure.PromptTokens(c); s.Overflow && size > c.Window {
 		text, newest := goOnCalling, prompt(c.View)
 		if begins {
 			text = goOnTalking
@@ -144,7 +143,7 @@ func (s *gooseCompaction) compact(c *policy.Context, keep []policy.ItemID, text,
 		return nil, nil
 	}
 	call := s.call(c)
-	plan := summarize.Plan{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window, Summary: s.p.Summary, Keep: keep}
+	plan := summarize.Plan{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window, Summary: s.Summary, Keep: keep}
 	if call.Retries > 0 {
 		plan.Note = fmt.Sprintf("; too long, %d %% of the tool results left out", removals[call.Retries])
 	}
@@ -158,7 +157,7 @@ func (s *gooseCompaction) compact(c *policy.Context, keep []policy.ItemID, text,
 // call is the summary request: the conversation as a text in a system prompt, without thinking. While it exceeds the
 // window, more tool results are left out, from the middle outwards.
 func (s *gooseCompaction) call(c *policy.Context) *policy.Call {
-	rest := s.p.Prompt
+	rest := s.Prompt
 	var results []int // tokens, in order
 	for id := range c.View.Items {
 		for t := range policy.Targets(c.View, id) {
@@ -171,7 +170,7 @@ func (s *gooseCompaction) call(c *policy.Context) *policy.Call {
 			}
 		}
 	}
-	call := &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own"}
+	call := &policy.Call{Kind: "compaction", Prompt: s.Prompt, Prefix: "own"}
 	for try, percent := range removals {
 		input := rest
 		for i, left := range leftOut(len(results), percent) {

@@ -31,8 +31,7 @@ func defineGooseToolPairs() policy.Definition {
 		Example: `before: 35 calls of earlier turns in a window of 200,000
 after:  25 calls, the response with which they were summarised, and 10 messages such as "A call to github was made to get the project status"`,
 		Window: true,
-		Limits: pairLimits,
-		New:    policy.Maker(func(p GooseToolPairs) policy.Stage { return &gooseToolPairs{p: p} }),
+		New:    policy.Maker(func(p GooseToolPairs) policy.Stage { return &gooseToolPairs{GooseToolPairs: p} }),
 	}
 }
 
@@ -48,14 +47,14 @@ func (p *GooseToolPairs) cutoff(window int) int {
 	return min(max(3*int(float64(window)*threshold)/20000, 10), 500)
 }
 
-func pairLimits(l *policy.StageLimits) {
-	p := l.Stage.Params.(*GooseToolPairs)
+// Limits are what decides when goose_tool_pairs acts.
+func (p *GooseToolPairs) Limits(l *policy.StageLimits) {
 	l.Note("summaries of tool calls: > %d calls of earlier turns (%s)", p.cutoff(l.Window)+p.Batch, l.Name("goose_tool_pairs.cutoff"))
 }
 
 // gooseToolPairs decides before a request and acts when its response and the results have joined.
 type gooseToolPairs struct {
-	p        GooseToolPairs
+	GooseToolPairs
 	pairs    []pair // to be summarised
 	eligible int
 }
@@ -91,13 +90,13 @@ func (s *gooseToolPairs) oldest(c *policy.Context) []pair {
 		calls += r.calls
 	}
 	s.eligible = calls
-	if calls <= s.p.cutoff(c.Window)+s.p.Batch {
+	if calls <= s.cutoff(c.Window)+s.Batch {
 		return nil
 	}
 	var pairs []pair
 	taken := 0
 	for _, r := range list {
-		if taken >= s.p.Batch {
+		if taken >= s.Batch {
 			break
 		}
 		pairs = append(pairs, newPair(c.View, r.id))
@@ -171,7 +170,7 @@ func (s *gooseToolPairs) summarize(c *policy.Context, pairs []pair) []policy.Edi
 	var call *policy.Call
 	var summaries []policy.Synthetic
 	var about []policy.ItemID
-	reason := fmt.Sprintf("%d calls of earlier turns > %d", s.eligible, s.p.cutoff(c.Window)+s.p.Batch)
+	reason := fmt.Sprintf("%d calls of earlier turns > %d", s.eligible, s.cutoff(c.Window)+s.Batch)
 	for _, p := range pairs {
 		if !c.View.Has(p.call) {
 			continue // a compaction took it
@@ -188,9 +187,9 @@ func (s *gooseToolPairs) summarize(c *policy.Context, pairs []pair) []policy.Edi
 			size += c.View.Weight(id)
 		}
 		for range p.calls {
-			summary := policy.Content{Kind: jsonl.KindText, Tokens: s.p.Tokens}
+			summary := policy.Content{Kind: jsonl.KindText, Tokens: s.Tokens}
 			summaries = append(summaries, policy.Synthetic{Role: "user", Label: "summary of a call", Contents: []policy.Content{summary}})
-			call = &policy.Call{Kind: "tool_pair", Prompt: s.p.Prompt, Prefix: "own", Input: s.p.Prompt + size/len(p.calls), Output: s.p.Tokens, Then: call}
+			call = &policy.Call{Kind: "tool_pair", Prompt: s.Prompt, Prefix: "own", Input: s.Prompt + size/len(p.calls), Output: s.Tokens, Then: call}
 		}
 	}
 	if len(edits) == 0 {

@@ -14,12 +14,12 @@ func (s *clearToolResults) clearForGood(c *policy.Context) []policy.Edit {
 	v := c.View
 	s.sums.Follow(v)
 	total := quarter(s.sums.Sum)
-	if total < s.p.Trigger {
+	if total < s.Trigger {
 		return nil
 	}
 	results, live := v.Results(), s.results.Live(v)
-	old := max(len(live)-s.p.Keep, 0)
-	reason := fmt.Sprintf("%d tokens >= %d: all but the newest %d", total, s.p.Trigger, s.p.Keep)
+	old := max(len(live)-s.Keep, 0)
+	reason := fmt.Sprintf("%d tokens >= %d: all but the newest %d", total, s.Trigger, s.Keep)
 	s.taking = map[policy.Target]bool{}
 	sum := s.sums.Sum
 	var clears, inputs []policy.Edit
@@ -30,12 +30,12 @@ func (s *clearToolResults) clearForGood(c *policy.Context) []policy.Edit {
 	}
 	clear := func(r *policy.Result, reason string) {
 		m, b, ok := c.Conv.ToolUse(r.ID)
-		if r.State == policy.ResultChanged || !ok || !v.Has(policy.ItemID(m)) || measure.Matches(s.p.ExcludeTools, r.Tool, r.Alike) {
+		if r.State == policy.ResultChanged || !ok || !v.Has(policy.ItemID(m)) || measure.Matches(s.ExcludeTools, r.Tool, r.Alike) {
 			return
 		}
 		take(r.Target)
 		clears = append(clears, policy.Replace(policy.KindClear, r.Target, &s.placeholder, reason))
-		if call := (policy.BlockOf(m, b)); s.p.ClearToolInputs && !s.taking[call] {
+		if call := (policy.BlockOf(m, b)); s.ClearToolInputs && !s.taking[call] {
 			take(call)
 			inputs = append(inputs, policy.Replace(policy.KindTruncate, call, &s.input, reason))
 		}
@@ -43,9 +43,9 @@ func (s *clearToolResults) clearForGood(c *policy.Context) []policy.Edit {
 	for _, i := range live[:old] {
 		clear(&results[i], reason)
 	}
-	if s.p.ClearAtLeast > 0 && s.p.Keep > 0 && moreThan(results, s.p.Keep) {
-		for i := len(live) - 1; i >= old && s.freed(total, sum, clears) < s.p.ClearAtLeast; i-- {
-			clear(&results[live[i]], reason+fmt.Sprintf(", and more for at least %d tokens", s.p.ClearAtLeast))
+	if s.ClearAtLeast > 0 && s.Keep > 0 && moreThan(results, s.Keep) {
+		for i := len(live) - 1; i >= old && s.freed(total, sum, clears) < s.ClearAtLeast; i-- {
+			clear(&results[live[i]], reason+fmt.Sprintf(", and more for at least %d tokens", s.ClearAtLeast))
 		}
 	}
 	s.results.Done(old)

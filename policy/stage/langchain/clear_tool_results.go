@@ -29,13 +29,12 @@ func defineClearToolResults() policy.Definition {
 		Params:  &ClearToolResults{Trigger: 100000, Keep: 3, ExcludeTools: []string{}, Placeholder: "[cleared]", Library: libraryJavaScript},
 		Example: `before: messages estimated at 100,000 tokens with 10 tool results
 after:  the oldest 7 are "[cleared]"; the calls and the newest 3 stay`,
-		Limits: policy.LimitsOf(limits),
 		New: policy.Maker(func(p ClearToolResults) policy.Stage {
-			s := &clearToolResults{p: p}
-			s.placeholder = policy.NewContent(jsonl.KindToolResult, s.p.Placeholder)
+			s := &clearToolResults{ClearToolResults: p}
+			s.placeholder = policy.NewContent(jsonl.KindToolResult, s.Placeholder)
 			s.input = policy.NewContent(jsonl.KindToolUse, "{}")
 			s.sums.Of = s.tokens
-			if s.p.Library == libraryJavaScript {
+			if s.Library == libraryJavaScript {
 				s.sums.Of = s.chars
 			}
 			return s
@@ -43,7 +42,8 @@ after:  the oldest 7 are "[cleared]"; the calls and the newest 3 stay`,
 	}
 }
 
-func limits(p *ClearToolResults, l *policy.StageLimits) {
+// Limits are what decides when clear_tool_results acts.
+func (p *ClearToolResults) Limits(l *policy.StageLimits) {
 	operator := ">="
 	if p.Library == libraryPython {
 		operator = ">"
@@ -64,7 +64,7 @@ const (
 // and the oldest are cleared first, so what is cleared once is cleared again: here it stays cleared, and is counted
 // as if it were not. The JavaScript library edits the agent's own messages: what is cleared is counted as it is.
 type clearToolResults struct {
-	p                  ClearToolResults
+	ClearToolResults
 	placeholder, input policy.Content
 	sums               measure.ItemSums
 	results            measure.Ageing
@@ -73,7 +73,7 @@ type clearToolResults struct {
 }
 
 func (s *clearToolResults) Run(c *policy.Context) ([]policy.Edit, error) {
-	if s.p.Library == libraryJavaScript {
+	if s.Library == libraryJavaScript {
 		return s.clearForGood(c), nil
 	}
 	v := c.View
@@ -82,13 +82,13 @@ func (s *clearToolResults) Run(c *policy.Context) ([]policy.Edit, error) {
 	}
 	s.sums.Follow(v)
 	total := s.sums.Sum + s.cleared
-	if total <= s.p.Trigger || s.enough() {
+	if total <= s.Trigger || s.enough() {
 		return nil, nil
 	}
 	results := v.Results()
 	live := s.results.Live(v)
-	old := live[:max(len(live)-s.p.Keep, 0)]
-	reason := fmt.Sprintf("%d tokens > %d: all but the newest %d", total, s.p.Trigger, s.p.Keep)
+	old := live[:max(len(live)-s.Keep, 0)]
+	reason := fmt.Sprintf("%d tokens > %d: all but the newest %d", total, s.Trigger, s.Keep)
 	var clears, inputs []policy.Edit
 	done := 0
 	s.taking = map[policy.Target]bool{}
@@ -96,12 +96,12 @@ func (s *clearToolResults) Run(c *policy.Context) ([]policy.Edit, error) {
 		r := &results[old[done]]
 		done++
 		m, b, ok := c.Conv.ToolUse(r.ID)
-		if !ok || !v.Has(policy.ItemID(m)) || measure.Matches(s.p.ExcludeTools, r.Tool, r.Alike) {
+		if !ok || !v.Has(policy.ItemID(m)) || measure.Matches(s.ExcludeTools, r.Tool, r.Alike) {
 			continue
 		}
 		s.take(v, r.Target)
 		clears = append(clears, policy.Replace(policy.KindClear, r.Target, &s.placeholder, reason))
-		if call := (policy.BlockOf(m, b)); s.p.ClearToolInputs && !s.taking[call] {
+		if call := (policy.BlockOf(m, b)); s.ClearToolInputs && !s.taking[call] {
 			s.take(v, call)
 			inputs = append(inputs, policy.Replace(policy.KindTruncate, call, &s.input, reason))
 		}
@@ -114,7 +114,7 @@ func (s *clearToolResults) Run(c *policy.Context) ([]policy.Edit, error) {
 // enough reports whether clear_at_least is reached. The source finds the same oldest results at each request, so it
 // stops at the same one.
 func (s *clearToolResults) enough() bool {
-	return s.p.ClearAtLeast > 0 && s.cleared >= s.p.ClearAtLeast
+	return s.ClearAtLeast > 0 && s.cleared >= s.ClearAtLeast
 }
 
 // take counts how many tokens replacing a block takes off its message.

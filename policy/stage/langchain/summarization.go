@@ -37,11 +37,9 @@ func defineSummarization() policy.Definition {
 		Example: `before: 170,000 tokens of messages in a window of 200,000; of the newest 20 messages the first is a tool result
 after:  "Here is a summary of the conversation to date:" and the summary, the call of that result, and the 20 messages`,
 		Window:     true,
-		Limits:     policy.LimitsOf(summarizationLimits),
 		Compaction: &policy.Compaction{},
-		Check:      summarizationCheck,
 		New: policy.Maker(func(p Summarization) policy.Stage {
-			s := &summarization{p: p}
+			s := &summarization{Summarization: p}
 			s.sums.Of = func(v policy.View, id policy.ItemID) int { return agentChars(v, id, lengthOf) }
 			return s
 		}),
@@ -53,7 +51,8 @@ func (p *Summarization) limit(window int) int {
 	return max(p.TriggerTokens, int(p.TriggerFraction*float64(window)))
 }
 
-func summarizationLimits(p *Summarization, l *policy.StageLimits) {
+// Limits are what decides when langchain_summarization acts.
+func (p *Summarization) Limits(l *policy.StageLimits) {
 	if p.TriggerMessages > 0 {
 		l.Note("langchain_summarization acts from %d messages on", p.TriggerMessages)
 	}
@@ -70,8 +69,8 @@ func summarizationLimits(p *Summarization, l *policy.StageLimits) {
 		From: from + ": the messages, characters / 4", Key: key})
 }
 
-func summarizationCheck(c *policy.Check) {
-	p := c.Stage.Params.(*Summarization)
+// Check is what is questionable in a policy with langchain_summarization.
+func (p *Summarization) Check(c *policy.Check) {
 	if p.limit(c.Window()) == 0 && p.TriggerMessages == 0 {
 		c.Add(policy.RuleNever, "langchain_summarization.trigger_fraction", "give a trigger", "no trigger is given: nothing is ever summarized")
 	}
@@ -82,7 +81,7 @@ func summarizationCheck(c *policy.Check) {
 }
 
 type summarization struct {
-	p    Summarization
+	Summarization
 	sums measure.ItemSums
 }
 
@@ -90,18 +89,18 @@ func (s *summarization) Run(c *policy.Context) ([]policy.Edit, error) {
 	v := c.View
 	s.sums.Follow(v)
 	tokens := quarter(s.sums.Sum)
-	if at := s.p.limit(c.Window); tokens < at || at == 0 && s.p.TriggerMessages == 0 {
+	if at := s.limit(c.Window); tokens < at || at == 0 && s.TriggerMessages == 0 {
 		return nil, nil
 	}
 	ids := v.IDs()
-	if s.p.TriggerMessages > 0 && s.count(v, ids) < s.p.TriggerMessages {
+	if s.TriggerMessages > 0 && s.count(v, ids) < s.TriggerMessages {
 		return nil, nil
 	}
 	cut := s.cut(c, ids, tokens)
 	if cut <= 0 {
 		return nil, nil
 	}
-	summary, boundary, from, err := summarize.Take(c, s.p.Summary, summarize.Bare)
+	summary, boundary, from, err := summarize.Take(c, s.Summary, summarize.Bare)
 	if err != nil {
 		return nil, err
 	}
@@ -110,12 +109,12 @@ func (s *summarization) Run(c *policy.Context) ([]policy.Edit, error) {
 		head += s.sums.Items[id]
 	}
 	reason := fmt.Sprintf("%d tokens of messages", tokens)
-	if at := s.p.limit(c.Window); at > 0 {
+	if at := s.limit(c.Window); at > 0 {
 		reason += fmt.Sprintf(" >= %d", at)
 	}
 	try := summarize.Plan{
 		Trigger: "auto", Reason: reason, Limit: c.Window,
-		Call: &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own", Input: s.p.Prompt + min(quarter(head), s.p.TrimTokens)},
+		Call: &policy.Call{Kind: "compaction", Prompt: s.Prompt, Prefix: "own", Input: s.Prompt + min(quarter(head), s.TrimTokens)},
 	}
 	failure := try.Failure(c)
 	if failure != nil { // the error's text takes the summary's place
@@ -147,10 +146,10 @@ func prefixed(summary policy.Content) []policy.Content {
 func (s *summarization) cut(c *policy.Context, ids []policy.ItemID, tokens int) int {
 	v := c.View
 	at := len(ids)
-	if s.p.KeepTokens > 0 || s.p.KeepFraction > 0 {
-		target := s.p.KeepTokens
-		if s.p.KeepFraction > 0 {
-			target = int(s.p.KeepFraction * float64(c.Window))
+	if s.KeepTokens > 0 || s.KeepFraction > 0 {
+		target := s.KeepTokens
+		if s.KeepFraction > 0 {
+			target = int(s.KeepFraction * float64(c.Window))
 		}
 		target = max(target, 1)
 		if tokens <= target {
@@ -171,7 +170,7 @@ func (s *summarization) cut(c *policy.Context, ids []policy.ItemID, tokens int) 
 			at--
 		}
 	} else {
-		left := s.p.KeepMessages
+		left := s.KeepMessages
 		for ; at > 0 && left > 0; at-- {
 			left -= s.messages(v, ids[at-1])
 		}

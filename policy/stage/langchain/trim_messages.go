@@ -25,24 +25,26 @@ func defineTrimMessages() policy.Definition {
 		Params:  &TrimMessages{MaxTokens: 100000},
 		Example: `before: three turns of 60,000 tokens each
 after:  the third one: with the second there would be 120,000`,
-		Limits: policy.LimitsOf(func(p *TrimMessages, l *policy.StageLimits) {
-			l.Add(policy.Limit{
-				Name: "trimming", Label: "trim", Operator: ">", Tokens: p.MaxTokens, Of: policy.OfMessages, Acts: true,
-				From: "policy: trim_messages.max_tokens", Key: "trim_messages.max_tokens",
-			})
-		}),
-		New: policy.Maker(func(p TrimMessages) policy.Stage { return &trimMessages{p: p} }),
+		New: policy.Maker(func(p TrimMessages) policy.Stage { return &trimMessages{TrimMessages: p} }),
 	}
 }
 
-type trimMessages struct{ p TrimMessages }
+// Limits are what decides when trim_messages acts.
+func (p *TrimMessages) Limits(l *policy.StageLimits) {
+	l.Add(policy.Limit{
+		Name: "trimming", Label: "trim", Operator: ">", Tokens: p.MaxTokens, Of: policy.OfMessages, Acts: true,
+		From: "policy: trim_messages.max_tokens", Key: "trim_messages.max_tokens",
+	})
+}
+
+type trimMessages struct{ TrimMessages }
 
 func (s *trimMessages) Run(c *policy.Context) ([]policy.Edit, error) {
 	v, chars := c.View, 0
 	first, found, over := policy.ItemID(0), false, false
 	fits := func(n int) bool {
 		chars += n
-		over = quarter(chars) > s.p.MaxTokens
+		over = quarter(chars) > s.MaxTokens
 		return !over
 	}
 	for id := range v.Backward {
@@ -69,7 +71,7 @@ func (s *trimMessages) Run(c *policy.Context) ([]policy.Edit, error) {
 	if !over || !found {
 		return nil, nil
 	}
-	reason := fmt.Sprintf("the newest messages that fit %d tokens stay", s.p.MaxTokens)
+	reason := fmt.Sprintf("the newest messages that fit %d tokens stay", s.MaxTokens)
 	gone := policy.Edit{Kind: policy.KindRemove, Trigger: "auto", Reason: reason}
 	var edits []policy.Edit
 	for id := range v.Items {

@@ -115,10 +115,3 @@ func (s *ItemSums) put(v policy.View, id policy.ItemID) {
 	s.Sum += n - s.Items[id]
 	s.Items[id] = n
 }
-
-// Fork is a copy that goes on by itself.
-func (a *Ageing) Fork() Ageing {
-	c := *a
-	c.recent = slices.Clone(a.recent)
-	return c
-}

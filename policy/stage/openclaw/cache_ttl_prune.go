@@ -45,12 +45,10 @@ func defineCacheTTLPrune() policy.Definition {
 		Example: `before: 5 minutes after the last request, 420,000 characters in a window of 200,000 tokens; the oldest results have 90,000, 2,000 and 30,000
 after:  the first and the third have 1,500 from their beginning and 1,500 from their end; what is left is under half of the window`,
 		Window: true,
-		Limits: policy.LimitsOf(limits),
-		Check:  check,
 		New: policy.Maker(func(p CacheTTLPrune) policy.Stage {
-			s := &cacheTTLPrune{p: p}
+			s := &cacheTTLPrune{CacheTTLPrune: p}
 			s.sums.Of = openclawChars
-			s.placeholder = policy.NewContent(jsonl.KindToolResult, s.p.Placeholder)
+			s.placeholder = policy.NewContent(jsonl.KindToolResult, s.Placeholder)
 			return s
 		}),
 	}
@@ -62,7 +60,8 @@ func tokensOf(share float64, window int) int { return int(math.Ceil(share * floa
 // clearsAt is the share of the window at which results are cleared: nothing is below the share for trimming.
 func (p *CacheTTLPrune) clearsAt() float64 { return max(p.HardClearRatio, p.SoftTrimRatio) }
 
-func limits(p *CacheTTLPrune, l *policy.StageLimits) {
+// Limits are what decides when cache_ttl_prune acts.
+func (p *CacheTTLPrune) Limits(l *policy.StageLimits) {
 	if p.TTL <= 0 {
 		return
 	}
@@ -75,8 +74,8 @@ func limits(p *CacheTTLPrune, l *policy.StageLimits) {
 	}
 }
 
-func check(c *policy.Check) {
-	p := c.Stage.Params.(*CacheTTLPrune)
+// Check is what is questionable in a policy with cache_ttl_prune.
+func (p *CacheTTLPrune) Check(c *policy.Check) {
 	if p.TTL == 0 {
 		c.Add(policy.RuleNever, "cache_ttl_prune.ttl", "give a pause such as 5m", "0s means that nothing is ever pruned")
 	} else {
@@ -95,7 +94,7 @@ func check(c *policy.Check) {
 
 // cacheTTLPrune follows the characters of the messages and the time of the last request.
 type cacheTTLPrune struct {
-	p           CacheTTLPrune
+	CacheTTLPrune
 	placeholder policy.Content
 	sums        measure.ItemSums
 	touched     time.Time // when the last request was made; zero: there was none
@@ -105,11 +104,11 @@ func (s *cacheTTLPrune) Run(c *policy.Context) ([]policy.Edit, error) {
 	last := s.touched
 	s.touched = c.Now
 	s.sums.Follow(c.View)
-	if last.IsZero() || s.p.TTL <= 0 || c.Now.Sub(last) < s.p.TTL {
+	if last.IsZero() || s.TTL <= 0 || c.Now.Sub(last) < s.TTL {
 		return nil, nil
 	}
 	window := float64(4 * c.Window)
-	if window <= 0 || float64(s.sums.Sum)/window < s.p.SoftTrimRatio {
+	if window <= 0 || float64(s.sums.Sum)/window < s.SoftTrimRatio {
 		return nil, nil
 	}
 	return s.prune(c, window, fmt.Sprintf("%s since the last request", c.Now.Sub(last).Round(time.Second)))
@@ -133,9 +132,9 @@ func (s *cacheTTLPrune) prune(c *policy.Context, window float64, why string) ([]
 		prunable += list[i].chars
 	}
 	ratio := float64(total) / window
-	if s.p.HardClear && ratio >= s.p.HardClearRatio && prunable >= s.p.MinPrunableChars {
+	if s.HardClear && ratio >= s.HardClearRatio && prunable >= s.MinPrunableChars {
 		for i := range list {
-			if ratio < s.p.HardClearRatio {
+			if ratio < s.HardClearRatio {
 				break
 			}
 			list[i].clear = true
@@ -149,11 +148,11 @@ func (s *cacheTTLPrune) prune(c *policy.Context, window float64, why string) ([]
 		switch {
 		case list[i].clear:
 			e.Kind, e.New = policy.KindClear, &s.placeholder
-			e.Reason = why + fmt.Sprintf("; oldest first, while the messages fill %s of the window, %d tokens, or more", percent(s.p.clearsAt()), tokensOf(s.p.clearsAt(), c.Window))
+			e.Reason = why + fmt.Sprintf("; oldest first, while the messages fill %s of the window, %d tokens, or more", percent(s.clearsAt()), tokensOf(s.clearsAt(), c.Window))
 			clears = append(clears, e)
 		case list[i].trim != nil:
 			e.Kind, e.New = policy.KindTruncate, list[i].trim
-			e.Reason = why + fmt.Sprintf("; long results, because the messages fill %s of the window, %d tokens, or more", percent(s.p.SoftTrimRatio), tokensOf(s.p.SoftTrimRatio, c.Window))
+			e.Reason = why + fmt.Sprintf("; long results, because the messages fill %s of the window, %d tokens, or more", percent(s.SoftTrimRatio), tokensOf(s.SoftTrimRatio, c.Window))
 			trims = append(trims, e)
 		}
 	}
@@ -173,7 +172,7 @@ func (s *cacheTTLPrune) trimmed(c *policy.Context) (list []pruned, total int, er
 	}
 	started := false
 	for id := range v.Items {
-		if id == cutoff && s.p.KeepLastAssistants > 0 {
+		if id == cutoff && s.KeepLastAssistants > 0 {
 			break
 		}
 		for t := range policy.Targets(v, id) {
@@ -201,7 +200,7 @@ func (s *cacheTTLPrune) trimmed(c *policy.Context) (list []pruned, total int, er
 
 // cutoff is the oldest of the keep_last_assistants newest assistant messages, and false where there are fewer.
 func (s *cacheTTLPrune) cutoff(v policy.View) (policy.ItemID, bool) {
-	left := s.p.KeepLastAssistants
+	left := s.KeepLastAssistants
 	if left <= 0 {
 		return 0, true
 	}
@@ -219,8 +218,8 @@ func (s *cacheTTLPrune) prunable(conv *session.Conversation, result *session.Blo
 	tool := conv.ToolName(result.ID)
 	alike := strings.ToLower(strings.TrimSpace(conv.Alike(tool)))
 	tool = strings.ToLower(strings.TrimSpace(tool))
-	return !anyGlob(s.p.ExcludeTools, tool) && !anyGlob(s.p.ExcludeTools, alike) &&
-		(len(s.p.Tools) == 0 || anyGlob(s.p.Tools, tool) || anyGlob(s.p.Tools, alike))
+	return !anyGlob(s.ExcludeTools, tool) && !anyGlob(s.ExcludeTools, alike) &&
+		(len(s.Tools) == 0 || anyGlob(s.Tools, tool) || anyGlob(s.Tools, alike))
 }
 
 // anyGlob reports whether a lower-case name is on a list of patterns.

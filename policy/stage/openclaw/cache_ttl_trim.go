@@ -51,7 +51,7 @@ func (s *cacheTTLPrune) trim(c *policy.Context, t policy.Target) (*policy.Conten
 	v := c.View
 	pictures := measure.Images(v, t) > 0
 	length := joinedChars(v, t)
-	short := length <= s.p.SoftMaxChars || s.p.SoftHeadChars+s.p.SoftTailChars >= length
+	short := length <= s.SoftMaxChars || s.SoftHeadChars+s.SoftTailChars >= length
 	if short && !pictures {
 		return nil, nil
 	}
@@ -61,8 +61,8 @@ func (s *cacheTTLPrune) trim(c *policy.Context, t policy.Target) (*policy.Conten
 	}
 	joined := measure.JoinParts(v, t, text, imageRemoved)
 	if !short {
-		joined = measure.FirstUnits(joined, s.p.SoftHeadChars) + "\n...\n" + measure.LastUnits(joined, s.p.SoftTailChars) +
-			fmt.Sprintf("\n\n[Tool result trimmed: kept first %d chars and last %d chars of %d chars.]", s.p.SoftHeadChars, s.p.SoftTailChars, length)
+		joined = measure.FirstUnits(joined, s.SoftHeadChars) + "\n...\n" + measure.LastUnits(joined, s.SoftTailChars) +
+			fmt.Sprintf("\n\n[Tool result trimmed: kept first %d chars and last %d chars of %d chars.]", s.SoftHeadChars, s.SoftTailChars, length)
 	}
 	content := policy.NewContent(jsonl.KindToolResult, joined)
 	content.Partial = true

@@ -1,16 +1,9 @@
 // Package openclaw has the stages and policies of OpenClaw.
 package openclaw
 
-import (
-	"embed"
-
-	"github.com/ctxkit/ctxkit/policy"
-)
-
-//go:embed *.yaml
-var presets embed.FS
+import "github.com/ctxkit/ctxkit/policy"
 
 // Family is OpenClaw.
 func Family() policy.Family {
-	return policy.Family{Name: "openclaw", Title: "OpenClaw", Stages: []policy.Definition{defineCacheTTLPrune()}, Presets: presets}
+	return policy.Family{Name: "openclaw", Title: "OpenClaw", Stages: []policy.Definition{defineCacheTTLPrune()}}
 }

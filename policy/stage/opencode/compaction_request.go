@@ -18,7 +18,7 @@ var compactionRequest string
 // and a prompt; 1.18 the head as text, tool outputs cut, inside a prompt whose text is not known here. Section 8.
 func (s *opencodeCompaction) Request(c *policy.Context, _ *policy.Edit) (policy.CallRequest, error) {
 	if !s.version.KeepsTail {
-		ask := policy.Asking(compactionRequest, s.p.Prompt)
+		ask := policy.Asking(compactionRequest, s.Prompt)
 		ask.Insert = append([]policy.Synthetic{compactionMessage()}, ask.Insert...)
 		return policy.CallRequest{Edits: []policy.Edit{ask}, Unknown: "its system prompt, the compaction agent's, is counted and not shown"}, nil
 	}
@@ -51,6 +51,6 @@ func (s *opencodeCompaction) Request(c *policy.Context, _ *policy.Edit) (policy.
 	if len(kept) > 0 {
 		r.Edits = append(r.Edits, policy.Edit{Kind: policy.KindRemove, Items: kept, Reason: "it is no part of what is summarized"})
 	}
-	r.Edits = append(r.Edits, policy.Asking("", s.p.Prompt))
+	r.Edits = append(r.Edits, policy.Asking("", s.Prompt))
 	return r, nil
 }

@@ -11,7 +11,6 @@
 package opencode
 
 import (
-	"embed"
 	"math"
 	"strconv"
 	"strings"
@@ -20,9 +19,6 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
 )
-
-//go:embed *.yaml
-var presets embed.FS
 
 // Family is OpenCode.
 func Family() policy.Family {
@@ -35,10 +31,10 @@ func Family() policy.Family {
 			defineOpencodeQueued(),
 			defineOpencodeTruncate(),
 		},
-		Environment: environment, Presets: presets,
-		Recorder:  &policy.Recorder{Product: product, Microcompaction: pruned{}, Clears: pruneStage, Limits: limits(), Version: clientVersion},
-		Variables: []string{envDisablePrune, envDisableAutocompact, envOutputTokenMax},
-		Orders:    [][]string{{"opencode_truncate", "opencode_prune"}, {"opencode_truncate", "opencode_compaction"}},
+		Environment: environment,
+		Recorder:    &policy.Recorder{Product: product, Microcompaction: pruned{}, Clears: pruneStage, Limits: limits(), Version: clientVersion},
+		Variables:   []string{envDisablePrune, envDisableAutocompact, envOutputTokenMax},
+		Orders:      [][]string{{"opencode_truncate", "opencode_prune"}, {"opencode_truncate", "opencode_compaction"}},
 	}
 }
 

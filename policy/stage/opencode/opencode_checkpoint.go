@@ -2,7 +2,6 @@ package opencode
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -39,10 +38,9 @@ func defineOpencodeCheckpoint() policy.Definition {
 		Example: `before: the last response's 171,002 tokens and a result of 8,998 = 180,000, the usable window of 200,000
 after:  one user message with the summary and the last exchange as text`,
 		Window:     true,
-		Limits:     checkpointLimits,
 		Compaction: &policy.Compaction{On: func(s *policy.StageConfig) bool { return s.Params.(*OpencodeCheckpoint).Auto }, Off: "set opencode_checkpoint.auto to false"},
 		New: policy.Maker(func(p OpencodeCheckpoint) policy.Stage {
-			return &opencodeCheckpoint{p: p, anchors: map[string]anchor{}, sums: measure.ItemSums{Of: estimate}}
+			return &opencodeCheckpoint{OpencodeCheckpoint: p, anchors: map[string]anchor{}, sums: measure.ItemSums{Of: estimate}}
 		}),
 	}
 }
@@ -77,8 +75,8 @@ func (p *OpencodeCheckpoint) ceiling(limit modelLimit) (tokens int, ok bool) {
 	return window - buffer, window > 0
 }
 
-func checkpointLimits(l *policy.StageLimits) {
-	p := l.Stage.Params.(*OpencodeCheckpoint)
+// Limits are what decides when opencode_checkpoint acts.
+func (p *OpencodeCheckpoint) Limits(l *policy.StageLimits) {
 	tokens, ok := p.ceiling(modelLimit{l.Window, l.MaxInput, l.MaxOutput})
 	if !ok {
 		return
@@ -96,7 +94,7 @@ func checkpointLimits(l *policy.StageLimits) {
 
 // opencodeCheckpoint reproduces the compaction of OpenCode 2.
 type opencodeCheckpoint struct {
-	p       OpencodeCheckpoint
+	OpencodeCheckpoint
 	anchors map[string]anchor // the newest response of each provider; of all, by the rules of 2.0.3
 	sums    measure.ItemSums
 	recent  bool // the checkpoint in view has recent text
@@ -124,11 +122,11 @@ func (s *opencodeCheckpoint) Run(c *policy.Context) ([]policy.Edit, error) {
 	}
 	s.note(c)
 	last, ok := c.View.Last()
-	if sy := c.View.Synthetic(last); !s.p.Auto || !ok || sy != nil && sy.Summary {
+	if sy := c.View.Synthetic(last); !s.Auto || !ok || sy != nil && sy.Summary {
 		return nil, nil
 	}
 	used := s.used(c)
-	ceiling, ok := s.p.ceiling(modelLimit{c.Window, c.MaxInput, c.MaxOutput})
+	ceiling, ok := s.ceiling(modelLimit{c.Window, c.MaxInput, c.MaxOutput})
 	switch sent := measure.PromptTokens(c); {
 	case !ok:
 	case used >= ceiling:
@@ -143,13 +141,13 @@ func (s *opencodeCheckpoint) Run(c *policy.Context) ([]policy.Edit, error) {
 func (s *opencodeCheckpoint) note(c *policy.Context) {
 	u, m := &c.Last.Usage, c.View.Message(c.Last.Message)
 	if c.Last.Known && m != nil && c.Last.StopReason != "error" && u.Context() > 0 {
-		s.anchors[s.p.anchorOf(m.Model)] = anchor{c.Last.Message, u.Context() + u.Output}
+		s.anchors[s.anchorOf(m.Model)] = anchor{c.Last.Message, u.Context() + u.Output}
 	}
 }
 
 // used is the client's estimate of the request: the anchor's total and what came after, or all of it.
 func (s *opencodeCheckpoint) used(c *policy.Context) int {
-	a, ok := s.anchors[s.p.anchorOf(c.Model)]
+	a, ok := s.anchors[s.anchorOf(c.Model)]
 	if !ok || !c.View.Has(a.message) {
 		return c.Overhead + s.sums.Sum
 	}
@@ -241,9 +239,9 @@ func (s *opencodeCheckpoint) lines(c *policy.Context, id policy.ItemID) (lines [
 		case kind == jsonl.KindToolUse:
 			line = "[Assistant tool call]: " + raw.Name + "(" + text + ")"
 		case kind == jsonl.KindToolResult && raw.IsError:
-			line = "[Tool error]: " + s.p.cut(text)
+			line = "[Tool error]: " + s.cut(text)
 		case kind == jsonl.KindToolResult:
-			line = "[Tool result]: " + s.p.cut(text)
+			line = "[Tool result]: " + s.cut(text)
 		case text == "", kind == jsonl.KindRedactedThinking:
 			continue
 		case kind == jsonl.KindThinking:
@@ -306,8 +304,8 @@ func (s *opencodeCheckpoint) compact(c *policy.Context, trigger, reason string, 
 	ids := c.View.IDs()
 	sy := c.View.Synthetic(ids[0])
 	update := sy != nil && sy.Summary
-	from := s.p.kept(list, update && s.recent)
-	summary, boundary, source, err := summarize.Take(c, s.p.Summary, summarize.Bare)
+	from := s.kept(list, update && s.recent)
+	summary, boundary, source, err := summarize.Take(c, s.Summary, summarize.Bare)
 	if err != nil {
 		return nil, err
 	}
@@ -350,10 +348,10 @@ func checkpoint(summary policy.Content, recent string) []policy.Content {
 // call is the request for the summary of the oldest items: the session's own with the prompt. From 2.0.21 on one that is
 // too large is sent as text instead, the oldest exchanges left out, and smaller each time that the API refuses it.
 func (s *opencodeCheckpoint) call(c *policy.Context, ids []policy.ItemID, older int, list []entry, update bool, refused int) *policy.Call {
-	call := &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "session"}
+	call := &policy.Call{Kind: "compaction", Prompt: s.Prompt, Prefix: "session"}
 	text := c.Overhead // the request as text without the prompt, estimated
 	if update {
-		call.Prompt = s.p.UpdatePrompt
+		call.Prompt = s.UpdatePrompt
 		text += s.sums.Items[ids[0]]
 	}
 	call.Input = c.Overhead + call.Prompt
@@ -365,7 +363,7 @@ func (s *opencodeCheckpoint) call(c *policy.Context, ids []policy.ItemID, older 
 		call.Input += c.View.Weight(id)
 		estimated += s.sums.Items[id]
 	}
-	if s.p.early() {
+	if s.early() {
 		return call
 	}
 	for _, e := range list {
@@ -374,7 +372,7 @@ func (s *opencodeCheckpoint) call(c *policy.Context, ids []policy.ItemID, older 
 	send := func(target int) {
 		call.Input, call.Cut = min(text, target)+call.Prompt, &policy.Target{Item: ids[0]}
 	}
-	aim, ok := s.p.ceiling(modelLimit{c.Window, c.MaxInput, c.MaxOutput})
+	aim, ok := s.ceiling(modelLimit{c.Window, c.MaxInput, c.MaxOutput})
 	if !ok {
 		aim = 200000
 	}
@@ -410,11 +408,4 @@ func (s *opencodeCheckpoint) Request(c *policy.Context, e *policy.Edit) (r polic
 	}
 	r.Edits = append(r.Edits, policy.Asking("", call.Prompt))
 	return r, nil
-}
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *opencodeCheckpoint) Fork() policy.Stage {
-	c := *s
-	c.anchors, c.sums.Items = maps.Clone(s.anchors), maps.Clone(s.sums.Items)
-	return &c
 }

@@ -38,20 +38,18 @@ func defineOpencodeCompaction() policy.Definition {
 		Example: `before: a step of 168,400 tokens (input + cache.read + output) > usable 168,000
 after:  "What did we do so far?", the summary, "Continue if you have next steps"`,
 		Window:     true,
-		Limits:     compactionLimits,
 		Compaction: &policy.Compaction{On: func(s *policy.StageConfig) bool { return s.Params.(*OpencodeCompaction).Auto }, Off: "set opencode_compaction.auto to false"},
-		Check:      checkCompaction,
 		New: func(p any) (policy.Stage, error) {
-			s := &opencodeCompaction{p: *p.(*OpencodeCompaction)}
+			s := &opencodeCompaction{OpencodeCompaction: *p.(*OpencodeCompaction)}
 			var err error
-			s.version, err = s.p.rules()
+			s.version, err = s.rules()
 			return s, err
 		},
 	}
 }
 
-func compactionLimits(l *policy.StageLimits) {
-	p := l.Stage.Params.(*OpencodeCompaction)
+// Limits are what decides when opencode_compaction acts.
+func (p *OpencodeCompaction) Limits(l *policy.StageLimits) {
 	version, err := p.rules()
 	if err != nil { // unreachable: such a policy is not read
 		return
@@ -113,8 +111,8 @@ func (p *OpencodeCompaction) usableFrom(v version, limit modelLimit) string {
 	return of + " - opencode_compaction.reserved"
 }
 
-func checkCompaction(c *policy.Check) {
-	p := c.Stage.Params.(*OpencodeCompaction)
+// Check is what is questionable in a policy with opencode_compaction.
+func (p *OpencodeCompaction) Check(c *policy.Check) {
 	version, err := p.rules()
 	if err != nil { // unreachable: such a policy is not read
 		return
@@ -127,7 +125,7 @@ func checkCompaction(c *policy.Check) {
 
 // opencodeCompaction reproduces OpenCode's overflow test and the view after its compaction turn.
 type opencodeCompaction struct {
-	p       OpencodeCompaction
+	OpencodeCompaction
 	version version
 	done    policy.ItemID // the response that led to the last compaction
 	any     bool
@@ -137,11 +135,11 @@ func (s *opencodeCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	if c.Moment == policy.Manual {
 		return s.compact(c, "manual", "the user asked for it")
 	}
-	if !s.p.Auto || !c.Last.Known || c.Last.Summary || s.any && s.done == c.Last.Message {
+	if !s.Auto || !c.Last.Known || c.Last.Summary || s.any && s.done == c.Last.Message {
 		return nil, nil
 	}
 	limit := s.limit(c)
-	count, usable := s.version.count(c.Last.Usage), s.version.usable(limit, s.p.Reserved, s.outputMax(c.Moment))
+	count, usable := s.version.count(c.Last.Usage), s.version.usable(limit, s.Reserved, s.outputMax(c.Moment))
 	if limit.Context == 0 || !s.version.overflows(count, usable) {
 		return nil, nil
 	}
@@ -159,12 +157,12 @@ func (s *opencodeCompaction) outputMax(at policy.Moment) int {
 	if at == policy.Respond && s.version.StreamIgnoresEnv {
 		return defaultOutputTokenMax
 	}
-	return s.p.OutputMax
+	return s.OutputMax
 }
 
 // limit are the model's limits where a stage runs, tokens.
 func (s *opencodeCompaction) limit(c *policy.Context) modelLimit {
-	return s.p.limit(c.Window, c.MaxInput, c.MaxOutput)
+	return s.OpencodeCompaction.limit(c.Window, c.MaxInput, c.MaxOutput)
 }
 
 // limit are the model's limits as in OpenCode's table, tokens.
@@ -181,11 +179,11 @@ func (s *opencodeCompaction) compact(c *policy.Context, trigger, reason string) 
 		return nil, nil
 	}
 	head, keep := s.tail(c)
-	call := &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own"}
+	call := &policy.Call{Kind: "compaction", Prompt: s.Prompt, Prefix: "own"}
 	if s.version.KeepsTail {
-		call.Input = s.input(c, head) + s.p.Prompt
+		call.Input = s.input(c, head) + s.Prompt
 	}
-	plan := summarize.Plan{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window, Summary: s.p.Summary, Keep: keep}
+	plan := summarize.Plan{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window, Summary: s.Summary, Keep: keep}
 	plan.Insert = func(summary policy.Content) []policy.Synthetic {
 		return []policy.Synthetic{compactionMessage(), {Role: "assistant", Label: "summary", Summary: true, Contents: []policy.Content{summary}}}
 	}
@@ -242,6 +240,3 @@ const (
 	// truncatedAdvice ends the hint for an agent without the task tool. OpenCode 1.1.36 to 1.18.34: section 9.
 	truncatedAdvice = "Use Grep to search the full content or Read with offset/limit to view specific sections."
 )
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *opencodeCompaction) Fork() policy.Stage { c := *s; return &c }

@@ -33,14 +33,12 @@ func defineOpencodePrune() policy.Definition {
 		Params:  &OpencodePrune{Auto: true, Protect: 40000, Minimum: 20000, Turns: 2, ProtectedTools: []string{"skill"}},
 		Example: `before: turns 1-3; turn 1's outputs, oldest first: 25,000, 30,000, 15,000 tokens; turns 2 and 3 are protected
 after:  walking back, 15,000 and 45,000 pass: the one that crosses 40,000 is marked whole, and so is the oldest (55,000 > 20,000 saved)`,
-		Limits: pruneLimits,
-		Check:  checkPrune,
-		New:    func(p any) (policy.Stage, error) { return newPrune(p.(*OpencodePrune)), nil },
+		New: func(p any) (policy.Stage, error) { return newPrune(p.(*OpencodePrune)), nil },
 	}
 }
 
-func pruneLimits(l *policy.StageLimits) {
-	p := l.Stage.Params.(*OpencodePrune)
+// Limits are what decides when opencode_prune acts.
+func (p *OpencodePrune) Limits(l *policy.StageLimits) {
 	if !p.Auto {
 		l.Note("%s is false: nothing is pruned; opencode_prune.auto=true prunes, as compaction.prune does in OpenCode 1 while its process lives on; OpenCode 2 ignores that", l.Name("opencode_prune.auto"))
 		return
@@ -49,8 +47,9 @@ func pruneLimits(l *policy.StageLimits) {
 	l.Add(policy.Limit{Name: "prune minimum", Operator: ">", Tokens: p.Minimum, Of: policy.OfResults, Acts: true, From: "opencode_prune.minimum: what must be saved, estimated", Key: "opencode_prune.minimum"})
 }
 
-func checkPrune(c *policy.Check) {
-	if p := c.Stage.Params.(*OpencodePrune); p.Protect+p.Minimum >= c.Window() {
+// Check is what is questionable in a policy with opencode_prune.
+func (p *OpencodePrune) Check(c *policy.Check) {
+	if p.Protect+p.Minimum >= c.Window() {
 		c.Add(policy.RuleNever, "opencode_prune.protect", "make protect or minimum smaller", "%d tokens protected and %d to prune fill the window of %d", p.Protect, p.Minimum, c.Window())
 	}
 }
@@ -58,7 +57,7 @@ func checkPrune(c *policy.Check) {
 // opencodePrune walks the whole session, including what a compaction has hidden: OpenCode prunes its store, not the
 // filtered view.
 type opencodePrune struct {
-	p       OpencodePrune
+	OpencodePrune
 	pruned  map[policy.Target]bool
 	seen    measure.Follower
 	most    int // tokens that a walk may count, at most
@@ -66,24 +65,24 @@ type opencodePrune struct {
 }
 
 func newPrune(p *OpencodePrune) policy.Stage {
-	return &opencodePrune{p: *p, pruned: map[policy.Target]bool{}}
+	return &opencodePrune{OpencodePrune: *p, pruned: map[policy.Target]bool{}}
 }
 
 func (s *opencodePrune) Run(c *policy.Context) ([]policy.Edit, error) {
-	if !s.p.Auto {
+	if !s.Auto {
 		return nil, nil
 	}
 	s.follow(c.View)
 	// Nothing would be cleared: all is protected, or what lies behind is less than the minimum.
-	if s.most <= max(s.p.Protect, s.p.Minimum, s.p.Protect+s.p.Minimum-s.largest) {
+	if s.most <= max(s.Protect, s.Minimum, s.Protect+s.Minimum-s.largest) {
 		return nil, nil
 	}
-	walk := &pruneWalk{rules: &s.p}
+	walk := &pruneWalk{rules: &s.OpencodePrune}
 	marks := s.walk(c, walk)
-	if walk.pruned <= s.p.Minimum { // all that it found, or nothing
+	if walk.pruned <= s.Minimum { // all that it found, or nothing
 		return nil, nil
 	}
-	reason := fmt.Sprintf("%d tokens of tool output beyond the newest %d, more than %d to save", walk.pruned, s.p.Protect, s.p.Minimum)
+	reason := fmt.Sprintf("%d tokens of tool output beyond the newest %d, more than %d to save", walk.pruned, s.Protect, s.Minimum)
 	detail := map[string]int{"total": walk.total, "pruned": walk.pruned}
 	content := policy.NewContent(jsonl.KindToolResult, clearedText)
 	var edits []policy.Edit
@@ -145,7 +144,7 @@ func (s *opencodePrune) walk(c *policy.Context, w *pruneWalk) (marks []policy.Ta
 			delete(answers, bl.ID)
 			tool := c.Conv.Alike(bl.Name)
 			name, n := strings.ToLower(tool), c.View.Length(t).UTF16
-			if c.View.Raw(t).IsError && !(s.p.BashErrors && tool == "Bash") {
+			if c.View.Raw(t).IsError && !(s.BashErrors && tool == "Bash") {
 				continue
 			}
 			s.most += policy.RoundQuarter(n)

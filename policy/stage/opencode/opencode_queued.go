@@ -22,20 +22,20 @@ func defineOpencodeQueued() policy.Definition {
 		Example: `before: user "also check the tests", typed while a tool ran
 after:  user "<system-reminder> The user sent the following message: also check the tests … </system-reminder>"; from the request after that on, the prompt alone`,
 		Params: &OpencodeQueued{Wrap: true},
-		New:    policy.Maker(func(p OpencodeQueued) policy.Stage { return &opencodeQueued{p: p} }),
+		New:    policy.Maker(func(p OpencodeQueued) policy.Stage { return &opencodeQueued{OpencodeQueued: p} }),
 	}
 }
 
 // opencodeQueued reproduces the wrapper of prompts that are newer than the last finished message, from the second round
 // of OpenCode's loop on. A prompt is queued where the loop runs already.
 type opencodeQueued struct {
-	p       OpencodeQueued
+	OpencodeQueued
 	seen    int // of the view's arrived items
 	wrapped []policy.Target
 }
 
 func (s *opencodeQueued) Run(c *policy.Context) ([]policy.Edit, error) {
-	if !s.p.Wrap {
+	if !s.Wrap {
 		return nil, nil
 	}
 	edits := s.unwrap(c)

@@ -21,13 +21,13 @@ func (s *opencodeCompaction) tail(c *policy.Context) (head, keep []policy.ItemID
 		history = append(history, id)
 	}
 	turns := s.version.TailTurns
-	if s.p.TailTurns != unset {
-		turns = s.p.TailTurns
+	if s.TailTurns != unset {
+		turns = s.TailTurns
 	}
 	if turns <= 0 {
 		return history, nil
 	}
-	budget := s.version.tailBudget(s.limit(c), s.p.PreserveRecent, s.p.Reserved)
+	budget := s.version.tailBudget(s.limit(c), s.PreserveRecent, s.Reserved)
 	total, start, end := 0, len(history), len(history)
 	for i := len(history) - 1; i >= 0 && turns > 0; i-- {
 		if !startsTurn(c.View, history[i]) {

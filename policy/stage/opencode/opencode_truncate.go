@@ -31,23 +31,23 @@ func defineOpencodeTruncate() policy.Definition {
 		Params:  &OpencodeTruncate{MaxLines: 2000, MaxBytes: 50 * 1024},
 		Example: `before: a Bash result of 317,842 bytes in 9,120 lines, read back from the recording client's file
 after:  its first 2,000 lines, "...7120 lines truncated...", and where the whole of it is`,
-		New: policy.Maker(func(p OpencodeTruncate) policy.Stage { return &opencodeTruncate{p: p} }),
+		New: policy.Maker(func(p OpencodeTruncate) policy.Stage { return &opencodeTruncate{OpencodeTruncate: p} }),
 	}
 }
 
 // opencodeTruncate reproduces OpenCode's truncation of tool outputs when they are created.
-type opencodeTruncate struct{ p OpencodeTruncate }
+type opencodeTruncate struct{ OpencodeTruncate }
 
 func (s *opencodeTruncate) Run(c *policy.Context) ([]policy.Edit, error) {
 	var edits []policy.Edit
 	for _, id := range c.Joined {
 		for t := range policy.Targets(c.View, id) {
 			raw := c.View.Raw(t)
-			if raw == nil || raw.Kind != jsonl.KindToolResult || !s.p.Inline && raw.Offload == nil || raw.Persisted && raw.Offload == nil {
+			if raw == nil || raw.Kind != jsonl.KindToolResult || !s.Inline && raw.Offload == nil || raw.Persisted && raw.Offload == nil {
 				continue
 			}
 			// An output has at least as many bytes as lines: a short one is not read.
-			if n := raw.Whole().Bytes; n <= s.p.MaxBytes && n < s.p.MaxLines {
+			if n := raw.Whole().Bytes; n <= s.MaxBytes && n < s.MaxLines {
 				continue
 			}
 			text, err := c.Texts.Text(t)
@@ -58,7 +58,7 @@ func (s *opencodeTruncate) Run(c *policy.Context) ([]policy.Edit, error) {
 			if c.Conv.Alike(c.Conv.ToolName(raw.ID)) == "Bash" && c.Version != "" && session.CompareVersions(c.Version, shellKeepsEnd) >= 0 {
 				cutter = shellEnd
 			}
-			cut, removed, unit := cutter(text, s.p.MaxLines, s.p.MaxBytes, "~/.local/share/opencode/tool-output/"+measure.SafeID(raw.ID))
+			cut, removed, unit := cutter(text, s.MaxLines, s.MaxBytes, "~/.local/share/opencode/tool-output/"+measure.SafeID(raw.ID))
 			if removed == 0 {
 				continue
 			}

@@ -34,7 +34,7 @@ const (
 
 // condenserEvents counts events, including the system prompt.
 type condenserEvents struct {
-	p    CondenserEvents
+	CondenserEvents
 	sums measure.ItemSums
 }
 
@@ -52,22 +52,22 @@ func defineCondenserEvents() policy.Definition {
 		Example: `before: 121 events: the system prompt, a prompt, 59 calls, 58 results, a prompt and an answer
 after:  the first 4, the summary, the newest 55`,
 		Window:     true,
-		Limits:     limits,
 		Compaction: &policy.Compaction{},
-		Check: func(c *policy.Check) {
-			p := c.Stage.Params.(*CondenserEvents)
-			c.Unused("condenser_events.minimum_progress", p.Cut == cutHalves, "condenser_events.cut: halves asks for no progress")
-		},
 		New: func(p any) (policy.Stage, error) {
-			s := &condenserEvents{p: *p.(*CondenserEvents)}
-			if half := s.p.MaxSize / 2; s.p.KeepFirst >= half-1 {
-				msg := fmt.Sprintf("condenser_events.keep_first %d leaves no room for a tail: half of max_size is %d", s.p.KeepFirst, half)
+			s := &condenserEvents{CondenserEvents: *p.(*CondenserEvents)}
+			if half := s.MaxSize / 2; s.KeepFirst >= half-1 {
+				msg := fmt.Sprintf("condenser_events.keep_first %d leaves no room for a tail: half of max_size is %d", s.KeepFirst, half)
 				return nil, &policy.Error{Msg: msg, Hint: fmt.Sprintf("make keep_first smaller than %d", half-1)}
 			}
 			s.sums.Of = events
 			return s, nil
 		},
 	}
+}
+
+// Check is what is questionable in a policy with condenser_events.
+func (p *CondenserEvents) Check(c *policy.Check) {
+	c.Unused("condenser_events.minimum_progress", p.Cut == cutHalves, "condenser_events.cut: halves asks for no progress")
 }
 
 // limit is the largest prompt in tokens that is not condensed, 0: any is.
@@ -83,8 +83,8 @@ func (p *CondenserEvents) limit(window int) int {
 	return *p.MaxTokens
 }
 
-func limits(l *policy.StageLimits) {
-	p := l.Stage.Params.(*CondenserEvents)
+// Limits are what decides when condenser_events acts.
+func (p *CondenserEvents) Limits(l *policy.StageLimits) {
 	l.Note("condensing: > %s events (condenser_events.max_size)", policy.Thousands(p.MaxSize))
 	key, limit := "condenser_events.max_tokens", p.limit(l.Window)
 	switch {
@@ -128,7 +128,7 @@ func (s *condenserEvents) Run(c *policy.Context) ([]policy.Edit, error) {
 	size := 1 + s.sums.Sum
 	span, ok := s.span(c.View, size, d.tail)
 	if !ok || len(span.forgotten(c)) == 0 {
-		if !s.p.HardReset || !d.hard {
+		if !s.HardReset || !d.hard {
 			return nil, nil
 		}
 		span = eventSpan{from: 1, to: size}
@@ -147,32 +147,32 @@ type demand struct {
 // demand reports what there is; of several the least is left.
 func (s *condenserEvents) demand(c *policy.Context) (d demand, ok bool) {
 	size := 1 + s.sums.Sum
-	head := min(s.p.KeepFirst, size) + 1 // and the summary
+	head := min(s.KeepFirst, size) + 1 // and the summary
 	if c.Moment == policy.Manual {
-		return demand{"manual", fmt.Sprintf("the user asked for it, %d events", size), size/2 - head, true}, s.p.Manual == "replay"
+		return demand{"manual", fmt.Sprintf("the user asked for it, %d events", size), size/2 - head, true}, s.Manual == "replay"
 	}
 	d = demand{trigger: "auto", tail: size}
-	tokens, limit := measure.PromptTokens(c), s.p.limit(c.Window)
+	tokens, limit := measure.PromptTokens(c), s.limit(c.Window)
 	over := limit > 0 && tokens > limit
 	switch {
 	case over && limit < c.Window || over && c.Window == 0:
 		d.reason = fmt.Sprintf("%d tokens > %d", tokens, limit)
-	case over || s.p.Overflow && c.Window > 0 && tokens > c.Window:
+	case over || s.Overflow && c.Window > 0 && tokens > c.Window:
 		d.trigger, d.reason = "overflow", fmt.Sprintf("a request of %d tokens > the window of %d", tokens, c.Window)
 	}
 	switch d.hard = d.reason != ""; {
 	case !d.hard:
 	case !over:
 		d.tail = size/2 - head
-	case s.p.Cut == cutUnits:
+	case s.Cut == cutUnits:
 		d.tail = s.after(c.View, tokens-limit/2)
 	default:
-		d.tail = s.p.MaxSize/2 - head
+		d.tail = s.MaxSize/2 - head
 	}
-	if size > s.p.MaxSize {
-		d.tail = min(d.tail, s.p.MaxSize/2-head)
+	if size > s.MaxSize {
+		d.tail = min(d.tail, s.MaxSize/2-head)
 		if d.reason == "" {
-			d.reason = fmt.Sprintf("%d events > %d", size, s.p.MaxSize)
+			d.reason = fmt.Sprintf("%d events > %d", size, s.MaxSize)
 		}
 	}
 	return d, d.reason != ""
@@ -183,7 +183,7 @@ func (s *condenserEvents) demand(c *policy.Context) (d demand, ok bool) {
 func (s *condenserEvents) after(v policy.View, tokens int) int {
 	at := 1
 	for id := range v.Items {
-		if at += s.sums.Items[id]; at <= s.p.KeepFirst || s.sums.Items[id] == 0 {
+		if at += s.sums.Items[id]; at <= s.KeepFirst || s.sums.Items[id] == 0 {
 			continue
 		}
 		if tokens -= v.Weight(id); tokens < 0 {
@@ -196,13 +196,13 @@ func (s *condenserEvents) after(v policy.View, tokens int) int {
 // span is the events between the head and the newest tail, at the next places where the view may be parted; false:
 // there are none, or too few.
 func (s *condenserEvents) span(v policy.View, size, tail int) (eventSpan, bool) {
-	span := eventSpan{from: s.p.KeepFirst, to: size - tail, summaries: true}
-	if s.p.Cut == cutHalves {
+	span := eventSpan{from: s.KeepFirst, to: size - tail, summaries: true}
+	if s.Cut == cutHalves {
 		return span, tail > 0 && span.to > span.from
 	}
 	places := s.places(v)
 	from, to := next(places, span.from), next(places, span.to)
-	return eventSpan{from: from, to: to}, to > from && float64(to-from) >= s.p.Progress*float64(size)
+	return eventSpan{from: from, to: to}, to > from && float64(to-from) >= s.Progress*float64(size)
 }
 
 // next is the first place from an index on, 0 where there is none.
@@ -281,7 +281,7 @@ func (s *condenserEvents) condense(c *policy.Context, span eventSpan, d demand) 
 	if len(forgotten) == 0 {
 		return nil, nil
 	}
-	summary, boundary, from, err := summarize.Take(c, s.p.Summary, summarize.Bare)
+	summary, boundary, from, err := summarize.Take(c, s.Summary, summarize.Bare)
 	if err != nil {
 		return nil, err
 	}
@@ -294,7 +294,7 @@ func (s *condenserEvents) condense(c *policy.Context, span eventSpan, d demand) 
 	e := policy.Edit{
 		Kind: policy.KindSummarize, Trigger: d.trigger, Reason: d.reason + "; summary: " + from,
 		Insert: summarize.Message(summary),
-		Call:   &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own", Input: s.p.Prompt},
+		Call:   &policy.Call{Kind: "compaction", Prompt: s.Prompt, Prefix: "own", Input: s.Prompt},
 		Detail: map[string]int{"events": 1 + s.sums.Sum},
 	}
 	at := 1
@@ -324,7 +324,7 @@ func (s *condenserEvents) condense(c *policy.Context, span eventSpan, d demand) 
 func (s *condenserEvents) shown(v policy.View, id policy.ItemID) int {
 	n := 0
 	for t := range policy.Targets(v, id) {
-		n += measure.CutTokens(v, t, s.p.MaxEventSize)
+		n += measure.CutTokens(v, t, s.MaxEventSize)
 	}
 	return n
 }

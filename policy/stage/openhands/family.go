@@ -1,16 +1,9 @@
 // Package openhands has the stages and policies of OpenHands.
 package openhands
 
-import (
-	"embed"
-
-	"github.com/ctxkit/ctxkit/policy"
-)
-
-//go:embed *.yaml
-var presets embed.FS
+import "github.com/ctxkit/ctxkit/policy"
 
 // Family is OpenHands.
 func Family() policy.Family {
-	return policy.Family{Name: "openhands", Title: "OpenHands", Stages: []policy.Definition{defineCondenserEvents()}, Presets: presets}
+	return policy.Family{Name: "openhands", Title: "OpenHands", Stages: []policy.Definition{defineCondenserEvents()}}
 }

@@ -25,7 +25,7 @@ func (s *piCompaction) tokens(v policy.View, id policy.ItemID) int {
 			chars += 4 * c.Tokens
 		case kind == jsonl.KindToolResult:
 			n += quarter(v.Length(t).UTF16 + imageChars*measure.Images(v, t))
-		case kind == jsonl.KindImage && s.p.countsImages():
+		case kind == jsonl.KindImage && s.countsImages():
 			chars += imageChars
 		case kind == jsonl.KindToolUse && c == nil:
 			chars += len(raw.Name) + raw.JSON.UTF16

@@ -1,19 +1,12 @@
 // Package pi has the stages and policies of Pi.
 package pi
 
-import (
-	"embed"
-
-	"github.com/ctxkit/ctxkit/policy"
-)
-
-//go:embed *.yaml
-var presets embed.FS
+import "github.com/ctxkit/ctxkit/policy"
 
 // Family is Pi.
 func Family() policy.Family {
 	return policy.Family{
-		Name: "pi", Title: "Pi", Stages: []policy.Definition{definePiCompaction()}, Presets: presets,
+		Name: "pi", Title: "Pi", Stages: []policy.Definition{definePiCompaction()},
 		Recorder: &policy.Recorder{Product: "pi", Version: clientVersion},
 	}
 }

@@ -41,11 +41,9 @@ func definePiCompaction() policy.Definition {
 		Example: `before: 183,617 of 200,000 tokens used; the newest messages are a call with a result of 30,000 tokens, and an answer
 after:  a user message with the summary and the lists of files read and modified, then the call, its result and the answer`,
 		Window:     true,
-		Limits:     policy.LimitsOf(limits),
 		Compaction: &policy.Compaction{On: func(s *policy.StageConfig) bool { return s.Params.(*PiCompaction).Auto }, Off: "set pi_compaction.auto to false"},
-		Check:      check,
 		New: policy.Maker(func(p PiCompaction) policy.Stage {
-			return &piCompaction{p: p, files: fileOps{}}
+			return &piCompaction{PiCompaction: p, files: fileOps{}}
 		}),
 	}
 }
@@ -75,7 +73,8 @@ func (p *PiCompaction) exceeds(tokens, window int) bool { return tokens > p.limi
 // inRun reports whether a run is interrupted for a compaction, between its tool results and the next response.
 func (p *PiCompaction) inRun() bool { return p.Rules == rulesRun || p.Rules == rulesProjection }
 
-func limits(p *PiCompaction, l *policy.StageLimits) {
+// Limits are what decides when pi_compaction acts.
+func (p *PiCompaction) Limits(l *policy.StageLimits) {
 	if !p.Auto {
 		return
 	}
@@ -87,8 +86,8 @@ func limits(p *PiCompaction, l *policy.StageLimits) {
 	}
 }
 
-func check(c *policy.Check) {
-	p := c.Stage.Params.(*PiCompaction)
+// Check is what is questionable in a policy with pi_compaction.
+func (p *PiCompaction) Check(c *policy.Check) {
 	at, overhead := p.limit(c.Window()), c.Overhead()
 	if p.Auto && p.KeepRecent+overhead >= at && overhead < at {
 		c.Add(policy.RuleAlways, "pi_compaction.keep_recent", "make it smaller", "%d of messages with %d of system prompt and tools reach %d, where pi_compaction compacts again", p.KeepRecent, overhead, at)
@@ -97,7 +96,7 @@ func check(c *policy.Check) {
 
 // piCompaction keeps what one compaction leaves for the next.
 type piCompaction struct {
-	p     PiCompaction
+	PiCompaction
 	files fileOps
 	kept  policy.ItemID // the newest item behind the last summary that the last compaction left
 	made  bool          // there is a last compaction, and kept is set
@@ -106,25 +105,25 @@ type piCompaction struct {
 
 func (s *piCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	if c.Moment == policy.Manual {
-		if s.p.Manual != "replay" {
+		if s.Manual != "replay" {
 			return nil, nil
 		}
 		history, pending := split(c.View)
 		return s.compact(c, history, pending, "manual", "the user asked for it", false)
 	}
-	if !s.p.Auto || !c.Last.Known && c.Moment == policy.TurnEnd {
+	if !s.Auto || !c.Last.Known && c.Moment == policy.TurnEnd {
 		return nil, nil
 	}
 	if c.Moment == policy.TurnEnd {
 		used := c.Last.Usage.Context() + c.Last.Usage.Output
-		if c.Last.Summary || !s.p.exceeds(used, c.Window) || s.small(c.View) { // a compaction has come since the last response
+		if c.Last.Summary || !s.exceeds(used, c.Window) || s.small(c.View) { // a compaction has come since the last response
 			return nil, nil
 		}
 		return s.compact(c, c.View.IDs(), nil, "auto", s.why(used, c.Window), false)
 	}
 	pending := prompts(c.View)
 	used := s.used(c, len(pending))
-	if s.p.inRun() && afterResults(c.View, len(pending)) && s.p.exceeds(used, c.Window) && !s.small(c.View) {
+	if s.inRun() && afterResults(c.View, len(pending)) && s.exceeds(used, c.Window) && !s.small(c.View) {
 		history, _ := split(c.View)
 		if edits, err := s.compact(c, history, pending, "auto", s.why(used, c.Window), false); err != nil || edits != nil {
 			return edits, err
@@ -141,7 +140,7 @@ func (s *piCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 }
 
 func (s *piCompaction) why(used, window int) string {
-	return fmt.Sprintf("used %d > %d", used, s.p.limit(window))
+	return fmt.Sprintf("used %d > %d", used, s.limit(window))
 }
 
 // split divides the view into what the client has in its session and the prompts that begin the next run.
@@ -205,11 +204,11 @@ func (s *piCompaction) used(c *policy.Context, pending int) int {
 
 // small reports whether all of a view is less than what a compaction keeps, so that nothing goes.
 func (s *piCompaction) small(v policy.View) bool {
-	if s.p.Rules == rulesDrop && s.made { // it looks at a part of the view, which may begin with results
+	if s.Rules == rulesDrop && s.made { // it looks at a part of the view, which may begin with results
 		return false
 	}
 	s.sums.Of = s.tokens
-	if s.sums.Follow(v); s.sums.Sum >= s.p.KeepRecent {
+	if s.sums.Follow(v); s.sums.Sum >= s.KeepRecent {
 		return false
 	}
 	first := true // of what the compaction looks at
@@ -236,11 +235,11 @@ func (s *piCompaction) compact(c *policy.Context, ids, pending []policy.ItemID, 
 	if turn >= 0 {
 		head, prefix = items[:turn], items[turn:cut]
 	}
-	summary, boundary, from, err := summarize.Take(c, s.p.Summary, summarize.Bare)
+	summary, boundary, from, err := summarize.Take(c, s.Summary, summarize.Bare)
 	if err != nil {
 		return nil, err
 	}
-	attempt := summarize.Plan{Trigger: trigger, Reason: reason, Call: s.call(c, previous, head, prefix, &summary), Limit: s.p.requestLimit(c.Window)}
+	attempt := summarize.Plan{Trigger: trigger, Reason: reason, Call: s.call(c, previous, head, prefix, &summary), Limit: s.requestLimit(c.Window)}
 	if failure := attempt.Failure(c); failure != nil {
 		return failure, nil // it is tried again at the next occasion
 	}
@@ -271,7 +270,7 @@ func (s *piCompaction) since(v policy.View, ids []policy.ItemID) (previous polic
 			previous, ids = ids[0], ids[1:]
 		}
 	}
-	if s.p.Rules == rulesDrop && s.made {
+	if s.Rules == rulesDrop && s.made {
 		ids = ids[slices.Index(ids, s.kept)+1:]
 	}
 	return previous, ids
@@ -281,7 +280,7 @@ func (s *piCompaction) since(v policy.View, ids []policy.ItemID) (previous polic
 // that began the turn it cuts in two, -1 where it cuts none. previous is the message of the summary before.
 func (s *piCompaction) cut(v policy.View, previous policy.ItemID, items []policy.ItemID, overflow bool) (cut, turn int) {
 	points := cutPoints(v, items)
-	if overflow && s.p.Rules != rulesProjection { // the failed response
+	if overflow && s.Rules != rulesProjection { // the failed response
 		points = append(points, len(items))
 	}
 	if len(points) == 0 {
@@ -290,25 +289,25 @@ func (s *piCompaction) cut(v policy.View, previous policy.ItemID, items []policy
 	cut = points[0]
 	sum, full := 0, false
 	reaches := func(i, tokens int) { // adds what stands before item i or at it
-		if sum += tokens; tokens == 0 || sum < s.p.KeepRecent {
+		if sum += tokens; tokens == 0 || sum < s.KeepRecent {
 			return
 		}
 		full = true
 		if at := slices.IndexFunc(points, func(p int) bool { return p >= i }); at >= 0 {
 			cut = points[at]
-		} else if s.p.Rules == rulesProjection {
+		} else if s.Rules == rulesProjection {
 			cut = points[len(points)-1]
 		}
 	}
 	for i := len(items) - 1; i >= 0 && !full; i-- {
-		if s.p.Rules == rulesRun && s.made && items[i] == s.kept && previous != 0 { // the last summary's place in the session
+		if s.Rules == rulesRun && s.made && items[i] == s.kept && previous != 0 { // the last summary's place in the session
 			reaches(i+1, s.tokens(v, previous))
 		}
 		if !full {
 			reaches(i, s.tokens(v, items[i]))
 		}
 	}
-	if overflow && full && s.p.Rules == rulesProjection && cut == len(items)-1 {
+	if overflow && full && s.Rules == rulesProjection && cut == len(items)-1 {
 		cut++ // nothing but the failed response comes after it
 	}
 	if cut < len(items) && startsTurn(v, items[cut]) {
@@ -371,11 +370,11 @@ func (s *piCompaction) call(c *policy.Context, previous policy.ItemID, head, pre
 	}
 	var first, second *policy.Call
 	if len(prefix) > 0 {
-		second = request(s.p.PrefixPrompt, prefix)
+		second = request(s.PrefixPrompt, prefix)
 	}
 	if len(head) > 0 {
-		if first = request(s.p.Prompt, head); previous != 0 {
-			first = request(s.p.UpdatePrompt, head)
+		if first = request(s.Prompt, head); previous != 0 {
+			first = request(s.UpdatePrompt, head)
 			first.Input += c.View.Weight(previous)
 		}
 	}
@@ -398,10 +397,10 @@ func (s *piCompaction) shown(v policy.View, id policy.ItemID) int {
 	n := 0
 	for t := range policy.Targets(v, id) {
 		switch kind := v.Kind(t); {
-		case kind == jsonl.KindImage, kind == jsonl.KindRedactedThinking, kind == jsonl.KindThinking && !s.p.Thinking:
+		case kind == jsonl.KindImage, kind == jsonl.KindRedactedThinking, kind == jsonl.KindThinking && !s.Thinking:
 		case kind == jsonl.KindToolResult && v.Length(t).UTF16 == 0:
 		case kind == jsonl.KindToolResult:
-			n += resultTokens(v, t, s.p.ResultChars) + words
+			n += resultTokens(v, t, s.ResultChars) + words
 		default:
 			n += v.BlockTokens(t) + words
 		}

@@ -33,27 +33,31 @@ after:  the result is "[cleared]"`,
 		Window:  true,
 		Memory:  policy.Stateless,
 		Program: "command",
-		Limits: func(l *policy.StageLimits) {
-			l.Note("program: what %s answers", title(l.Stage.Params.(*Parameters).Command))
-		},
-		Check: func(c *policy.Check) {
-			switch words := c.Stage.Params.(*Parameters).Command; {
-			case len(words) == 0:
-				c.Add(policy.RuleNever, "program", "add command: [PROGRAM, ARGUMENT …]", "it names no program")
-			case len(words) == 1 && strings.ContainsAny(words[0], " \t"):
-				c.Add(policy.RuleNever, "program.command", "write ["+strings.Join(strings.Fields(words[0]), ", ")+"], unless the program's name has a space",
-					"no shell divides it into words: the program is %s", strconv.Quote(clean(words[0])))
-			}
-		},
 		New: policy.Maker(func(p Parameters) policy.Stage {
-			return &stage{p: p}
+			return &stage{Parameters: p}
 		}),
 	}
 }
 
+// Check is what is questionable in a policy with program.
+func (p *Parameters) Check(c *policy.Check) {
+	switch words := p.Command; {
+	case len(words) == 0:
+		c.Add(policy.RuleNever, "program", "add command: [PROGRAM, ARGUMENT …]", "it names no program")
+	case len(words) == 1 && strings.ContainsAny(words[0], " \t"):
+		c.Add(policy.RuleNever, "program.command", "write ["+strings.Join(strings.Fields(words[0]), ", ")+"], unless the program's name has a space",
+			"no shell divides it into words: the program is %s", strconv.Quote(clean(words[0])))
+	}
+}
+
+// Limits are what decides when program acts.
+func (p *Parameters) Limits(l *policy.StageLimits) {
+	l.Note("program: what %s answers", title(p.Command))
+}
+
 // stage asks one process about one conversation.
 type stage struct {
-	p        Parameters
+	Parameters
 	programs policy.Programs
 	folder   string
 	running  policy.Program
@@ -76,6 +80,9 @@ func title(words []string) string {
 // Open gives the stage what starts its program.
 func (s *stage) Open(p policy.Programs, folder string) { s.programs, s.folder = p, folder }
 
+// Fork is the stage itself: a process cannot be copied.
+func (s *stage) Fork() policy.Stage { return s }
+
 // Close ends the program.
 func (s *stage) Close() {
 	if s.running != nil {
@@ -89,7 +96,7 @@ func (s *stage) Close() {
 func (s *stage) Run(c *policy.Context) ([]policy.Edit, error) {
 	edits, err := s.ask(c)
 	if err != nil {
-		return nil, fmt.Errorf("%s: request %d: %w", title(s.p.Command), c.Request, err)
+		return nil, fmt.Errorf("%s: request %d: %w", title(s.Command), c.Request, err)
 	}
 	return edits, nil
 }
@@ -113,7 +120,7 @@ func (s *stage) ask(c *policy.Context) ([]policy.Edit, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := s.running.Ask(line, s.p.Timeout)
+	text, err := s.running.Ask(line, s.Timeout)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +131,7 @@ func (s *stage) ask(c *policy.Context) ([]policy.Edit, error) {
 	if a.Messages == nil && len(a.Edits) == 0 {
 		return nil, nil
 	}
-	e := newEditing(c, &s.list, title(s.p.Command))
+	e := newEditing(c, &s.list, title(s.Command))
 	if a.Messages != nil {
 		err = e.match(*a.Messages, a.Call)
 	} else {
@@ -143,18 +150,18 @@ func (s *stage) start(c *policy.Context) error {
 		return nil
 	case s.programs == nil:
 		return errors.New("nothing may start it")
-	case len(s.p.Command) == 0 || s.p.Command[0] == "":
+	case len(s.Command) == 0 || s.Command[0] == "":
 		return errors.New("program.command names no program: write it as [PROGRAM, ARGUMENT …]")
 	}
 	var err error
-	if s.running, err = s.programs.Start(policy.ProgramCommand{Words: s.p.Command, Folder: s.folder}); err != nil {
+	if s.running, err = s.programs.Start(policy.ProgramCommand{Words: s.Command, Folder: s.folder}); err != nil {
 		return err
 	}
 	line, err := encode(startLine{Type: "start", Protocol: Protocol, Session: c.Conv.SessionID, Agent: c.Agent, Model: c.Model, Window: c.Window, MaxOutput: c.MaxOutput})
 	if err != nil {
 		return err
 	}
-	text, err := s.running.Ask(line, s.p.Timeout)
+	text, err := s.running.Ask(line, s.Timeout)
 	if err != nil {
 		return fmt.Errorf("at the start: %w", err)
 	}

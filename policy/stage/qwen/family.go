@@ -2,21 +2,16 @@
 package qwen
 
 import (
-	"embed"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/measure"
 	"github.com/ctxkit/ctxkit/policy/stage/summarize"
 )
 
-//go:embed *.yaml
-var presets embed.FS
-
 // Family is Qwen Code.
 func Family() policy.Family {
 	return policy.Family{
-		Name: "qwen", Title: "Qwen Code", Stages: []policy.Definition{defineQwenCompaction(), defineQwenCompression(), defineQwenMicrocompaction()}, Presets: presets,
+		Name: "qwen", Title: "Qwen Code", Stages: []policy.Definition{defineQwenCompaction(), defineQwenCompression(), defineQwenMicrocompaction()},
 		Orders: [][]string{{"qwen_microcompaction", "qwen_compaction"}},
 	}
 }

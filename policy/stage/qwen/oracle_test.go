@@ -88,7 +88,7 @@ func oracleStage(c *oracleCase, params any, failure []policy.Edit) stagetest.Nam
 			p.Threshold = c.Threshold
 		}
 		p.Prompt = 1000 // as the cases have it
-		s := &qwenCompression{p: *p}
+		s := &qwenCompression{QwenCompression: *p}
 		if s.breaker.Most = 1; c.Failures > 0 {
 			s.breaker.Note(failure)
 		}
@@ -98,7 +98,7 @@ func oracleStage(c *oracleCase, params any, failure []policy.Edit) stagetest.Nam
 			p.Prefix = "own"
 		}
 		p.Prompt = 1500 // as the cases have it
-		s := &qwenCompaction{p: *p}
+		s := &qwenCompaction{QwenCompaction: *p}
 		s.breaker.Most, s.rescues.Most = p.Failures, p.Failures
 		for range c.Failures {
 			s.breaker.Note(failure)

@@ -38,11 +38,10 @@ func defineQwenCompaction() policy.Definition {
 		Example: `before: a last prompt of 160,000 tokens with 3,000 of output, a result of 16,000 characters to be sent; a window of 200,000
 after:  167,000 >= min(170,000, 167,000): the summary, "Got it. Thanks for the additional context!", the open call and its result`,
 		Window:     true,
-		Limits:     compactionLimits,
 		Compaction: &policy.Compaction{},
 		New: policy.Maker(func(p QwenCompaction) policy.Stage {
-			s := &qwenCompaction{p: p}
-			s.breaker.Most, s.rescues.Most = s.p.Failures, s.p.Failures
+			s := &qwenCompaction{QwenCompaction: p}
+			s.breaker.Most, s.rescues.Most = s.Failures, s.Failures
 			return s
 		}),
 	}
@@ -59,8 +58,8 @@ func (p *QwenCompaction) thresholds(window int) (auto, hard float64) {
 	return auto, min(float64(window), max(float64(left-p.Rescue), auto+float64(p.Rescue)))
 }
 
-func compactionLimits(l *policy.StageLimits) {
-	p := l.Stage.Params.(*QwenCompaction)
+// Limits are what decides when qwen_compaction acts.
+func (p *QwenCompaction) Limits(l *policy.StageLimits) {
 	auto, hard := p.thresholds(l.Window)
 	l.Acts(policy.Limit{Name: "compaction", Label: "compact", Tokens: int(math.Ceil(auto)),
 		From: fmt.Sprintf("%s x the window, or the window less %d: the next prompt, estimated", strict.FloatText(p.Share), p.Reserve+p.Buffer), Key: "qwen_compaction.share"})
@@ -69,14 +68,14 @@ func compactionLimits(l *policy.StageLimits) {
 }
 
 type qwenCompaction struct {
-	p       QwenCompaction
+	QwenCompaction
 	breaker summarize.Breaker // of automatic compactions
 	rescues summarize.Breaker // of forced ones
 }
 
 func (s *qwenCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	manual := c.Moment == policy.Manual
-	if manual && s.p.Manual != "replay" {
+	if manual && s.Manual != "replay" {
 		return nil, nil
 	}
 	h := &prompt{View: c.View, size: c.Last.Usage.Context()}
@@ -89,9 +88,9 @@ func (s *qwenCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	if !h.known {
 		h.size = next
 	}
-	auto, hard := s.p.thresholds(c.Window)
+	auto, hard := s.thresholds(c.Window)
 	forced := float64(next) >= hard
-	a := &attempt{trigger: "auto", prompt: s.p.Prompt, choices: s.p.Summary, trailer: resume}
+	a := &attempt{trigger: "auto", prompt: s.Prompt, choices: s.Summary, trailer: resume}
 	breaker := &s.breaker
 	switch {
 	case manual:
@@ -134,13 +133,13 @@ func (s *qwenCompaction) compact(c *policy.Context, a *attempt, h *prompt, next 
 	if h.answered = slices.ContainsFunc(h.pending, g.AnswersCall); h.answered {
 		a.items = slices.Concat(h.history, h.pending)
 	}
-	a.session = s.p.Prefix == "session" && h.known && next+s.p.Prompt+s.p.Reserve <= c.Window
+	a.session = s.Prefix == "session" && h.known && next+s.Prompt+s.Reserve <= c.Window
 	sum, failure, err := a.take(c)
 	if err != nil || failure != nil {
 		return failure, true, err
 	}
 	size := h.after(a, sum, keep)
-	most := max(min(s.p.Reserve, c.Window-quarter(chars(c.View, a.items))-s.p.Prompt-summaryMargin), 1)
+	most := max(min(s.Reserve, c.Window-quarter(chars(c.View, a.items))-s.Prompt-summaryMargin), 1)
 	switch {
 	case !a.session && sum.tokens >= most:
 		return a.fail(sum, fmt.Sprintf("the summary reached its limit of %d tokens", most)), true, nil
@@ -231,6 +230,3 @@ func textLength(v policy.View, t policy.Target) int {
 	}
 	return v.Length(t).UTF16
 }
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *qwenCompaction) Fork() policy.Stage { c := *s; return &c }

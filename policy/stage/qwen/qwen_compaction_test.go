@@ -102,7 +102,7 @@ func TestQwenCompressionFailed(t *testing.T) {
 		c.Assistant(stagetest.Say("done"))
 	}
 	c.Prompt("go")
-	s := &qwenCompression{p: p, breaker: summarize.Breaker{Most: 1}}
+	s := &qwenCompression{QwenCompression: p, breaker: summarize.Breaker{Most: 1}}
 	r := stagetest.NewRun(t, c, stagetest.Named{Def: defineQwenCompression(), Stage: s})
 	for m := range c.Messages {
 		r.View.Join(m)
@@ -112,7 +112,7 @@ func TestQwenCompressionFailed(t *testing.T) {
 		r.Fire(m, 5, policy.Context{})
 	}
 	fire(policy.Prepare)
-	s.p.Summary[0].Tokens = 100
+	s.Summary[0].Tokens = 100
 	fire(policy.Prepare)
 	if n := len(r.View.Edits()); n != 1 || r.View.Edits()[0].Kind != policy.KindFail {
 		t.Fatalf("edits %v, want one failure", r.Edits())

@@ -39,30 +39,30 @@ func defineQwenCompression() policy.Definition {
 		Example: `before: a prompt of 140,000 tokens in a window of 200,000; user messages at 0, 40 and 72 % of the characters
 after:  the summary, "Got it. Thanks for the additional context!", and what begins at 72 %`,
 		Window:     true,
-		Limits:     compressionLimits,
 		Compaction: &policy.Compaction{},
-		Check: func(c *policy.Check) {
-			p := c.Stage.Params.(*QwenCompression)
-			c.Unused("qwen_compression.rounds", p.Rules != "0.15", "qwen_compression.rules is "+p.Rules)
-		},
 		New: policy.Maker(func(p QwenCompression) policy.Stage {
-			return &qwenCompression{p: p, breaker: summarize.Breaker{Most: 1}}
+			return &qwenCompression{QwenCompression: p, breaker: summarize.Breaker{Most: 1}}
 		}),
 	}
+}
+
+// Check is what is questionable in a policy with qwen_compression.
+func (p *QwenCompression) Check(c *policy.Check) {
+	c.Unused("qwen_compression.rounds", p.Rules != "0.15", "qwen_compression.rules is "+p.Rules)
 }
 
 // limit is the size of a prompt at which a window is compressed. The product compares with threshold x window, which
 // need not be whole.
 func (p *QwenCompression) limit(window int) int { return int(math.Ceil(p.Threshold * float64(window))) }
 
-func compressionLimits(l *policy.StageLimits) {
-	p := l.Stage.Params.(*QwenCompression)
+// Limits are what decides when qwen_compression acts.
+func (p *QwenCompression) Limits(l *policy.StageLimits) {
 	l.Acts(policy.Limit{Name: "compression", Label: "compress", Tokens: p.limit(l.Window),
 		From: fmt.Sprintf("%s x the window (%s): the last prompt", strict.FloatText(p.Threshold), l.Name("qwen_compression.threshold")), Key: "qwen_compression.threshold"})
 }
 
 type qwenCompression struct {
-	p       QwenCompression
+	QwenCompression
 	breaker summarize.Breaker
 	unsplit measure.Unsplit  // 0.12
 	weights measure.ItemSums // 0.0.14: tokens
@@ -70,12 +70,12 @@ type qwenCompression struct {
 
 func (s *qwenCompression) Run(c *policy.Context) ([]policy.Edit, error) {
 	manual := c.Moment == policy.Manual
-	if manual && s.p.Manual != "replay" || !manual && (s.breaker.Open() || s.p.Threshold <= 0) {
+	if manual && s.Manual != "replay" || !manual && (s.breaker.Open() || s.Threshold <= 0) {
 		return nil, nil
 	}
-	a := &attempt{trigger: "manual", reason: "the user asked for it", prompt: s.p.Prompt, choices: s.p.Summary}
+	a := &attempt{trigger: "manual", reason: "the user asked for it", prompt: s.Prompt, choices: s.Summary}
 	if !manual {
-		size, limit := s.size(c), s.p.limit(c.Window)
+		size, limit := s.size(c), s.limit(c.Window)
 		if size < limit || s.unsplit.Still(contents(c.View)) {
 			return nil, nil
 		}
@@ -86,10 +86,10 @@ func (s *qwenCompression) Run(c *policy.Context) ([]policy.Edit, error) {
 		return nil, nil
 	}
 	split := s.split(c.View, history)
-	if s.unsplit = (measure.Unsplit{}); split == 0 && s.p.Rules == "0.12" {
+	if s.unsplit = (measure.Unsplit{}); split == 0 && s.Rules == "0.12" {
 		s.unsplit.Note(c.View, pending)
 	}
-	if split == 0 && s.p.Rules != "0.0.14" || s.p.Rules == "0.15" && s.share(c.View, history, split) < minShare {
+	if split == 0 && s.Rules != "0.0.14" || s.Rules == "0.15" && s.share(c.View, history, split) < minShare {
 		return nil, nil
 	}
 	a.items = history[:split]
@@ -106,7 +106,7 @@ func (s *qwenCompression) Run(c *policy.Context) ([]policy.Edit, error) {
 	}
 	s.breaker.Note(nil) // startChat
 	var more []policy.Synthetic
-	if keep := history[split:]; len(keep) > 0 && c.View.Role(keep[0]) == session.Assistant && s.p.Rules == "0.15" {
+	if keep := history[split:]; len(keep) > 0 && c.View.Role(keep[0]) == session.Assistant && s.Rules == "0.15" {
 		more = []policy.Synthetic{{Role: "user", Label: "continue", Contents: []policy.Content{policy.Text(bridge)}}}
 	}
 	return a.replace(c, sum, slices.Concat(history[split:], pending), more...), nil
@@ -115,7 +115,7 @@ func (s *qwenCompression) Run(c *policy.Context) ([]policy.Edit, error) {
 // size is what the product takes for the size of the last prompt, in tokens: its usage, or the count of the history,
 // which ends with the last response.
 func (s *qwenCompression) size(c *policy.Context) int {
-	if s.p.Rules != "0.0.14" {
+	if s.Rules != "0.0.14" {
 		if !c.Last.Known || c.Last.Summary {
 			return 0
 		}
@@ -142,7 +142,7 @@ func weigh(v policy.View, items []policy.ItemID) (tokens int) {
 
 // inflated reports whether the product finds the history larger with the summary than it was.
 func (s *qwenCompression) inflated(c *policy.Context, sum *summary, items []policy.ItemID) bool {
-	if s.p.Rules == "0.0.14" {
+	if s.Rules == "0.0.14" {
 		return sum.tokens+len(understood)/4 > weigh(c.View, items)
 	}
 	return sum.tokens > sum.call.Input-promptSurplus
@@ -152,21 +152,21 @@ func (s *qwenCompression) inflated(c *policy.Context, sum *summary, items []poli
 func (s *qwenCompression) split(v policy.View, history []policy.ItemID) int {
 	g := contents(v)
 	end := history[len(history)-1]
-	if s.p.Rules == "0.0.14" {
-		at := splitBehind(g, history, 1-s.p.Preserve)
+	if s.Rules == "0.0.14" {
+		at := splitBehind(g, history, 1-s.Preserve)
 		if at == len(history) && g.CallsTool(end) {
 			at--
 		}
 		return at
 	}
-	at, found := g.Split(history, s.p.Preserve)
+	at, found := g.Split(history, s.Preserve)
 	switch {
 	case found:
 	case v.Role(end) == session.Assistant && !g.CallsTool(end):
 		return len(history)
-	case s.p.Rules == "0.15" && g.CallsTool(end):
-		return splitRounds(g, history, s.p.Rounds)
-	case s.p.Rules == "0.15" && g.AnswersCall(end):
+	case s.Rules == "0.15" && g.CallsTool(end):
+		return splitRounds(g, history, s.Rounds)
+	case s.Rules == "0.15" && g.AnswersCall(end):
 		return len(history)
 	}
 	return at
@@ -212,11 +212,4 @@ func (s *qwenCompression) share(v policy.View, history []policy.ItemID, at int) 
 		before += n
 	}
 	return float64(before) / float64(max(sum, 1))
-}
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *qwenCompression) Fork() policy.Stage {
-	c := *s
-	c.weights = measure.ItemSums{} // weighs the view anew
-	return &c
 }

@@ -39,12 +39,8 @@ func defineQwenMicrocompaction() policy.Definition {
 		},
 		Example: `before: 8 results of Read, the last response of 12:00, a prompt of 13:00
 after:  the 3 oldest are "[Old tool result content cleared]"`,
-		Limits: func(l *policy.StageLimits) {
-			l.Note("microcompaction: %s since the last answer (qwen_microcompaction.gap)", strict.DurationText(l.Stage.Params.(*QwenMicrocompaction).Gap))
-		},
-		Check: func(c *policy.Check) { c.Warm("qwen_microcompaction.gap", c.Stage.Params.(*QwenMicrocompaction).Gap) },
 		New: policy.Maker(func(p QwenMicrocompaction) policy.Stage {
-			s := &qwenMicrocompaction{p: p}
+			s := &qwenMicrocompaction{QwenMicrocompaction: p}
 			s.sums.Of = func(v policy.View, id policy.ItemID) (n int) {
 				for t := range policy.Targets(v, id) {
 					n += s.chars(v, t)
@@ -56,15 +52,25 @@ after:  the 3 oldest are "[Old tool result content cleared]"`,
 	}
 }
 
+// Check is what is questionable in a policy with qwen_microcompaction.
+func (p *QwenMicrocompaction) Check(c *policy.Check) {
+	c.Warm("qwen_microcompaction.gap", p.Gap)
+}
+
+// Limits are what decides when qwen_microcompaction acts.
+func (p *QwenMicrocompaction) Limits(l *policy.StageLimits) {
+	l.Note("microcompaction: %s since the last answer (qwen_microcompaction.gap)", strict.DurationText(p.Gap))
+}
+
 type qwenMicrocompaction struct {
-	p    QwenMicrocompaction
+	QwenMicrocompaction
 	sums measure.ItemSums // characters of the results that can be cleared
 }
 
 // chars is getToolOutputChars: the length of a result that can be cleared, 0 of any other block.
 func (s *qwenMicrocompaction) chars(v policy.View, t policy.Target) int {
 	raw := v.Raw(t)
-	if raw == nil || raw.Kind != jsonl.KindToolResult || !measure.Called(s.p.Tools, v.Conversation(), raw) {
+	if raw == nil || raw.Kind != jsonl.KindToolResult || !measure.Called(s.Tools, v.Conversation(), raw) {
 		return 0
 	}
 	if c := v.Replacement(t); c != nil && !c.Partial || c == nil && contents(v).ResponseKey(raw) == "error" {
@@ -76,7 +82,7 @@ func (s *qwenMicrocompaction) chars(v policy.View, t policy.Target) int {
 func (s *qwenMicrocompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	s.sums.Follow(c.View)
 	pause := s.pause(c)
-	if pause == 0 && s.sums.Sum <= s.p.Chars {
+	if pause == 0 && s.sums.Sum <= s.Chars {
 		return nil, nil
 	}
 	history, _ := measure.History(c.View, false)
@@ -88,16 +94,16 @@ func (s *qwenMicrocompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 			}
 		}
 	}
-	results = slices.Delete(results, max(len(results)-s.p.Keep, 0), len(results))
+	results = slices.Delete(results, max(len(results)-s.Keep, 0), len(results))
 	left := s.sums.Sum
-	reason := fmt.Sprintf("%s since the last response >= %s", pause.Round(time.Second), s.p.Gap)
+	reason := fmt.Sprintf("%s since the last response >= %s", pause.Round(time.Second), s.Gap)
 	if pause == 0 {
-		reason = fmt.Sprintf("%d characters of tool results > %d", left, s.p.Chars)
+		reason = fmt.Sprintf("%d characters of tool results > %d", left, s.Chars)
 	}
 	content := policy.NewContent(jsonl.KindToolResult, cleared)
 	var edits []policy.Edit
 	for _, t := range results {
-		if pause == 0 && left <= s.p.Chars/2 {
+		if pause == 0 && left <= s.Chars/2 {
 			break
 		}
 		left -= s.chars(c.View, t)
@@ -117,7 +123,7 @@ func (s *qwenMicrocompaction) pause(c *policy.Context) time.Duration {
 		case m == nil || !prompted || m.Time.IsZero() || c.Now.IsZero():
 			return 0
 		default:
-			if d := c.Now.Sub(m.Time); d >= s.p.Gap {
+			if d := c.Now.Sub(m.Time); d >= s.Gap {
 				return max(d, 1)
 			}
 			return 0

@@ -39,14 +39,15 @@ func defineRooCondense() policy.Definition {
 		Example: `before: 171,809 tokens in a window of 200,000; 40 messages
 after:  the summary`,
 		Window:     true,
-		Limits:     limits,
 		Compaction: &policy.Compaction{On: func(s *policy.StageConfig) bool { return s.Params.(*RooCondense).Condense }, Off: "set roo_condense.condense to false"},
-		Check: func(c *policy.Check) {
-			off := !c.Stage.Params.(*RooCondense).Condense
-			c.Unused("roo_condense.percent", off, "roo_condense.condense is off")
-		},
-		New: policy.Maker(func(p RooCondense) policy.Stage { return &rooCondense{p: p} }),
+		New:        policy.Maker(func(p RooCondense) policy.Stage { return &rooCondense{RooCondense: p} }),
 	}
+}
+
+// Check is what is questionable in a policy with roo_condense.
+func (p *RooCondense) Check(c *policy.Check) {
+	off := !p.Condense
+	c.Unused("roo_condense.percent", off, "roo_condense.condense is off")
 }
 
 // allowed is the largest context that is left alone, tokens.
@@ -59,8 +60,8 @@ func (p *RooCondense) percentOf(window int) int {
 	return int(math.Ceil(float64(window) * p.Percent / 100))
 }
 
-func limits(l *policy.StageLimits) {
-	p := l.Stage.Params.(*RooCondense)
+// Limits are what decides when roo_condense acts.
+func (p *RooCondense) Limits(l *policy.StageLimits) {
 	name := "condensing"
 	if !p.Condense {
 		name = "cutting"
@@ -75,7 +76,7 @@ func limits(l *policy.StageLimits) {
 		Key:  "roo_condense.reserve", Lower: "make roo_condense.reserve larger", Raise: "make roo_condense.reserve smaller"})
 }
 
-type rooCondense struct{ p RooCondense }
+type rooCondense struct{ RooCondense }
 
 // message is a message as the source has it: adjacent items of one role.
 type message struct {
@@ -88,7 +89,7 @@ type message struct {
 func (s *rooCondense) Run(c *policy.Context) ([]policy.Edit, error) {
 	used := s.used(c)
 	if c.Moment == policy.Manual {
-		if s.p.Manual != "replay" {
+		if s.Manual != "replay" {
 			return nil, nil
 		}
 		return s.condense(c, messages(c.View), used, "manual", "the user asked for it")
@@ -96,16 +97,16 @@ func (s *rooCondense) Run(c *policy.Context) ([]policy.Edit, error) {
 	if used == 0 {
 		return nil, nil
 	}
-	full := used > s.p.allowed(c.Window)
-	reason := fmt.Sprintf("%d tokens > %d", used, s.p.allowed(c.Window))
-	if n := s.p.percentOf(c.Window); s.p.Condense && used >= n && n <= s.p.allowed(c.Window) {
+	full := used > s.allowed(c.Window)
+	reason := fmt.Sprintf("%d tokens > %d", used, s.allowed(c.Window))
+	if n := s.percentOf(c.Window); s.Condense && used >= n && n <= s.allowed(c.Window) {
 		reason = fmt.Sprintf("%d tokens >= %d", used, n)
 	} else if !full {
 		return nil, nil
 	}
 	list := messages(c.View)
 	var edits []policy.Edit
-	if s.p.Condense {
+	if s.Condense {
 		made, err := s.condense(c, list, used, "auto", reason)
 		if err != nil || len(made) > 0 && made[0].Kind == policy.KindSummarize {
 			return made, err
@@ -161,8 +162,8 @@ func items(list []message) (ids []policy.ItemID) {
 // one of these is a summary, or where the context would grow.
 func (s *rooCondense) condense(c *policy.Context, list []message, used int, trigger, reason string) ([]policy.Edit, error) {
 	from := len(list)
-	if s.p.Keep > 0 {
-		if from = max(len(list)-s.p.Keep, 0); from > 0 && from < len(list) && list[from].results {
+	if s.Keep > 0 {
+		if from = max(len(list)-s.Keep, 0); from > 0 && from < len(list) && list[from].results {
 			from-- // the response with the calls
 		}
 	}
@@ -179,14 +180,14 @@ func (s *rooCondense) condense(c *policy.Context, list []message, used int, trig
 		return nil, nil
 	}
 	role, lead := "user", []message(nil)
-	if s.p.Keep > 0 {
+	if s.Keep > 0 {
 		role, lead = "assistant", list[:1]
 	}
 	if len(lead) > 0 && (lead[0].role != session.User || lead[0].summary || lead[0].results) {
 		role, lead = "user", nil // there is no first message to begin with
 	}
 	plan := summarize.Plan{
-		Trigger: trigger, Reason: reason, Call: s.call(c, list[since:from]), Limit: c.Window, Summary: s.p.Summary, Wrap: s.wrap, Lead: items(lead), Keep: items(list[from:]),
+		Trigger: trigger, Reason: reason, Call: s.call(c, list[since:from]), Limit: c.Window, Summary: s.Summary, Wrap: s.wrap, Lead: items(lead), Keep: items(list[from:]),
 	}
 	edits, err := plan.Compact(c)
 	if err != nil || edits[0].Kind == policy.KindFail {
@@ -194,7 +195,7 @@ func (s *rooCondense) condense(c *policy.Context, list []message, used int, trig
 	}
 	e := &edits[0]
 	e.Insert[0].Role = role
-	if s.p.Keep > 0 && used > 0 {
+	if s.Keep > 0 && used > 0 {
 		summary := c.Weigh.Content(&e.Insert[0].Contents[0])
 		after := c.Overhead + summary
 		for _, id := range e.Keep {
@@ -212,7 +213,7 @@ func (s *rooCondense) condense(c *policy.Context, list []message, used int, trig
 // wrap is a summary in the source's words.
 func (s *rooCondense) wrap(text string) string {
 	text = summarize.Bare(text)
-	if s.p.Keep > 0 {
+	if s.Keep > 0 {
 		return text
 	}
 	return "## Conversation Summary\n" + text
@@ -220,16 +221,16 @@ func (s *rooCondense) wrap(text string) string {
 
 // call is the request for the summary: the messages since the last one.
 func (s *rooCondense) call(c *policy.Context, list []message) *policy.Call {
-	n := s.p.Prompt
+	n := s.Prompt
 	for _, id := range items(list) {
 		n += c.View.Weight(id)
 	}
-	return &policy.Call{Kind: "compaction", Prompt: s.p.Prompt, Prefix: "own", Input: max(n, 1)}
+	return &policy.Call{Kind: "compaction", Prompt: s.Prompt, Prefix: "own", Input: max(n, 1)}
 }
 
 // truncate cuts an even number of the oldest messages after the first off, so that the next one is a response.
 func (s *rooCondense) truncate(list []message, reason string) []policy.Edit {
-	n := int(math.Floor(float64(len(list)-1) * s.p.Cut))
+	n := int(math.Floor(float64(len(list)-1) * s.Cut))
 	n -= n % 2
 	for n > 0 && n+1 < len(list) && list[n+1].results {
 		n++ // the calls would be gone

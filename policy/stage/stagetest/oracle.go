@@ -114,6 +114,7 @@ type Load func(name string, reg policy.Registry) (*policy.Policy, error)
 // Preset loads a built-in policy of a family. name may be that of a product's release, PRODUCT@VERSION.
 func Preset(t testing.TB, f policy.Family, load Load, name string) *policy.Policy {
 	t.Helper()
+	f.Presets = os.DirFS(".") // a test runs in the folder of its package, which has the family's policies
 	reg, err := policy.NewRegistry(f)
 	if err != nil {
 		t.Fatal(err)

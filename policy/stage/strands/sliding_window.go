@@ -2,7 +2,6 @@ package strands
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -48,22 +47,22 @@ func defineSlidingWindow() policy.Definition {
 		},
 		Example: `before: 43 messages; the fourth and the sixth hold short tool results, the fifth is the assistant's, the seventh a prompt
 after:  the 37 from the seventh on`,
-		Limits: limits,
-		Check: func(c *policy.Check) {
-			p := c.Stage.Params.(*SlidingWindow)
-			for _, key := range []string{"truncate_above", "notice"} {
-				c.Unused(slidingWindowName+"."+key, p.Truncate == "never", "sliding_window.truncate is never")
-			}
-			c.Unused(slidingWindowName+".anchor", p.Cut == "round" && p.Anchor, "sliding_window.cut: round begins the window at any call")
-		},
 		New: policy.Maker(func(p SlidingWindow) policy.Stage {
-			return &slidingWindow{p: p, cut: map[policy.Target]bool{}}
+			return &slidingWindow{SlidingWindow: p, cut: map[policy.Target]bool{}}
 		}),
 	}
 }
 
-func limits(l *policy.StageLimits) {
-	p := l.Stage.Params.(*SlidingWindow)
+// Check is what is questionable in a policy with sliding_window.
+func (p *SlidingWindow) Check(c *policy.Check) {
+	for _, key := range []string{"truncate_above", "notice"} {
+		c.Unused(slidingWindowName+"."+key, p.Truncate == "never", "sliding_window.truncate is never")
+	}
+	c.Unused(slidingWindowName+".anchor", p.Cut == "round" && p.Anchor, "sliding_window.cut: round begins the window at any call")
+}
+
+// Limits are what decides when sliding_window acts.
+func (p *SlidingWindow) Limits(l *policy.StageLimits) {
 	l.Note("sliding: > %s messages (%s)", policy.Thousands(p.Messages), l.Name("sliding_window.messages"))
 	if p.Proactive > 0 {
 		l.Acts(policy.Limit{
@@ -82,7 +81,7 @@ func (p *SlidingWindow) limit(window int) int { return int(math.Ceil(p.Proactive
 // slidingWindow keeps the messages in view as a queue: what joins goes to its end, what slides out leaves it at its
 // beginning.
 type slidingWindow struct {
-	p    SlidingWindow
+	SlidingWindow
 	runs []messageRun
 	seen measure.Follower
 	cut  map[policy.Target]bool // results that were cut
@@ -98,25 +97,25 @@ type messageRun struct {
 func (s *slidingWindow) Run(c *policy.Context) ([]policy.Edit, error) {
 	s.follow(c.View)
 	r := reduction{s: s, c: c, cut: map[policy.ItemID]int{}, tokens: measure.PromptTokens(c), trigger: "auto"}
-	if n := len(s.runs); (c.Moment == policy.TurnEnd) == (s.p.Every == "turn_end") && n > s.p.Messages {
-		r.reason = fmt.Sprintf("%d messages > %d", n, s.p.Messages)
-		if _, err := r.reduce(s.p.Truncate == "first"); err != nil {
+	if n := len(s.runs); (c.Moment == policy.TurnEnd) == (s.Every == "turn_end") && n > s.Messages {
+		r.reason = fmt.Sprintf("%d messages > %d", n, s.Messages)
+		if _, err := r.reduce(s.Truncate == "first"); err != nil {
 			return nil, err
 		}
 	}
 	if c.Moment != policy.Prepare || c.Window == 0 {
 		return r.edits, nil
 	}
-	if limit := s.p.limit(c.Window); s.p.Proactive > 0 && r.tokens >= limit {
+	if limit := s.limit(c.Window); s.Proactive > 0 && r.tokens >= limit {
 		r.reason = fmt.Sprintf("%d tokens >= %d", r.tokens, limit)
 		if _, err := r.reduce(false); err != nil {
 			return nil, err
 		}
 	}
-	for again := s.p.Overflow; again && r.tokens > c.Window; {
+	for again := s.Overflow; again && r.tokens > c.Window; {
 		r.trigger, r.reason = "overflow", fmt.Sprintf("a request of %d tokens > the window of %d", r.tokens, c.Window)
 		var err error
-		if again, err = r.reduce(s.p.Truncate != "never"); err != nil {
+		if again, err = r.reduce(s.Truncate != "never"); err != nil {
 			return nil, err
 		}
 	}
@@ -178,15 +177,15 @@ func (r *reduction) truncate(i int) (done bool, err error) {
 func (r *reduction) content(t policy.Target) (*policy.Content, error) {
 	v := r.c.View
 	n, images := v.Length(t).UTF16, measure.Images(v, t)
-	if n <= r.s.p.Above && images == 0 {
+	if n <= r.s.Above && images == 0 {
 		return nil, nil
 	}
 	text, err := r.c.Texts.Text(t)
 	if err != nil {
 		return nil, fmt.Errorf("reading a tool result: %w", err)
 	}
-	if n > r.s.p.Above {
-		notice := strings.ReplaceAll(r.s.p.Notice, leftOut, strconv.Itoa(n-2*preserved))
+	if n > r.s.Above {
+		notice := strings.ReplaceAll(r.s.Notice, leftOut, strconv.Itoa(n-2*preserved))
 		text = measure.FirstUnits(text, preserved) + notice + measure.LastUnits(text, preserved)
 	}
 	content := policy.Text(text + strings.Repeat("[image]", images))
@@ -200,15 +199,15 @@ func (r *reduction) trim() bool {
 	s := r.s
 	n, pinned := len(s.runs), s.pinned()
 	from := 2
-	if n > s.p.Messages {
-		from = n - s.p.Messages + pinned
+	if n > s.Messages {
+		from = n - s.Messages + pinned
 	}
 	anchor := -1
 	at := from
 	for at < n && !s.begins(at) {
 		at++
 	}
-	if at >= n && s.p.Anchor {
+	if at >= n && s.Anchor {
 		at, anchor = s.pair(from)
 	}
 	if at >= n || at <= pinned {
@@ -253,7 +252,7 @@ func (s *slidingWindow) pair(from int) (at, anchor int) {
 
 // pinned is the number of messages at the beginning that never leave.
 func (s *slidingWindow) pinned() int {
-	if s.p.Cut == "round" && len(s.runs) > 0 && s.runs[0].role == session.User {
+	if s.Cut == "round" && len(s.runs) > 0 && s.runs[0].role == session.User {
 		return 1
 	}
 	return 0
@@ -297,14 +296,4 @@ func (s *slidingWindow) put(v policy.View, id policy.ItemID) {
 	last := &s.runs[n-1]
 	last.items = append(last.items, id)
 	last.results, last.calls = last.results || results, last.calls || calls
-}
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *slidingWindow) Fork() policy.Stage {
-	c := *s
-	c.cut, c.runs = maps.Clone(s.cut), slices.Clone(s.runs)
-	for i := range c.runs {
-		c.runs[i].items = slices.Clone(c.runs[i].items)
-	}
-	return &c
 }

@@ -88,13 +88,3 @@ func (l *TaskList) Call(tool, input, number, where string) {
 		}
 	}
 }
-
-// Fork is a copy that goes on by itself.
-func (l *TaskList) Fork() TaskList {
-	c := TaskList{Todos: slices.Clone(l.Todos), Tasks: slices.Clone(l.Tasks)}
-	for i, t := range c.Tasks {
-		own := *t
-		c.Tasks[i] = &own
-	}
-	return c
-}

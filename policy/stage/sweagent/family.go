@@ -1,19 +1,12 @@
 // Package sweagent has the stages and policies of SWE-agent.
 package sweagent
 
-import (
-	"embed"
-
-	"github.com/ctxkit/ctxkit/policy"
-)
-
-//go:embed *.yaml
-var presets embed.FS
+import "github.com/ctxkit/ctxkit/policy"
 
 // Family is SWE-agent.
 func Family() policy.Family {
 	return policy.Family{
-		Name: "sweagent", Title: "SWE-agent", Stages: []policy.Definition{defineLastNObservations()}, Presets: presets,
+		Name: "sweagent", Title: "SWE-agent", Stages: []policy.Definition{defineLastNObservations()},
 		// The only history processor of config/default.yaml (commit 869f3849) is cache_control with last_n_messages: 2:
 		// nothing is removed. It marks the last two user and tool messages and, unlike Claude Code's marks (last_two, the default), not the system prompt.
 		Aliases: []policy.Alias{{

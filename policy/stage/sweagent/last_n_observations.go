@@ -28,21 +28,21 @@ func defineLastNObservations() policy.Definition {
 		Params:  &LastNObservations{N: 5, Polling: 1, KeepTools: []string{}, RemoveTools: []string{}},
 		Example: `before: the task and 8 results, the first of 12 lines
 after:  the first is "Old environment output: (12 lines omitted)", the second and the third likewise; the newest 5 stay`,
-		Limits: limits,
 		New: policy.Maker(func(p LastNObservations) policy.Stage {
-			return &lastNObservations{p: p}
+			return &lastNObservations{LastNObservations: p}
 		}),
 	}
 }
 
-func limits(l *policy.StageLimits) {
-	l.Note("masking: all but the newest %d results (%s)", l.Stage.Params.(*LastNObservations).N, l.Name("last_n_observations.n"))
+// Limits are what decides when last_n_observations acts.
+func (p *LastNObservations) Limits(l *policy.StageLimits) {
+	l.Note("masking: all but the newest %d results (%s)", p.N, l.Name("last_n_observations.n"))
 }
 
 // lastNObservations is the source's loop. The source works on a copy of the whole history at each request. What it
 // masks once it masks at every later request, because the number of observations only grows.
 type lastNObservations struct {
-	p       LastNObservations
+	LastNObservations
 	results measure.Ageing
 	passed  int // results that are no longer among the newest
 	seen    int // results that remove_tools was asked about
@@ -64,7 +64,7 @@ func (s *lastNObservations) Run(c *policy.Context) ([]policy.Edit, error) {
 	}
 	results := c.View.Results()
 	for ; s.seen < len(results); s.seen++ {
-		if r := &results[s.seen]; measure.Matches(s.p.RemoveTools, r.Tool, r.Alike) {
+		if r := &results[s.seen]; measure.Matches(s.RemoveTools, r.Tool, r.Alike) {
 			if err := mask(r, "results of "+r.Tool+" are always masked"); err != nil {
 				return nil, err
 			}
@@ -72,14 +72,14 @@ func (s *lastNObservations) Run(c *policy.Context) ([]policy.Edit, error) {
 	}
 	live := s.results.Live(c.View)
 	observations := 1 + s.passed + len(live) // the task is the first
-	last := observations/s.p.Polling*s.p.Polling - s.p.N
+	last := observations/s.Polling*s.Polling - s.N
 	old := live[:min(max(last-1-s.passed, 0), len(live))]
 	for _, i := range old {
 		r := &results[i]
-		if measure.Matches(s.p.RemoveTools, r.Tool, r.Alike) || measure.Matches(s.p.KeepTools, r.Tool, r.Alike) {
+		if measure.Matches(s.RemoveTools, r.Tool, r.Alike) || measure.Matches(s.KeepTools, r.Tool, r.Alike) {
 			continue
 		}
-		if err := mask(r, fmt.Sprintf("not among the newest %d of %d results", s.p.N, observations-1)); err != nil {
+		if err := mask(r, fmt.Sprintf("not among the newest %d of %d results", s.N, observations-1)); err != nil {
 			return nil, err
 		}
 	}
@@ -126,11 +126,4 @@ func endsLine(r rune) bool {
 		return true
 	}
 	return false
-}
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *lastNObservations) Fork() policy.Stage {
-	c := *s
-	c.results = s.results.Fork()
-	return &c
 }

@@ -33,17 +33,18 @@ func defineThreeLayerAuto() policy.Definition {
 		Example: `before: messages whose JSON has 200,001 characters (200,000 would stay)
 after:  user "[Compressed]\n\nSUMMARY", assistant "Understood. Continuing."`,
 		Window:     true,
-		Limits:     policy.LimitsOf(limits),
 		Compaction: &policy.Compaction{},
-		Check: func(c *policy.Check) {
-			p := c.Stage.Params.(*ThreeLayerAuto)
-			c.Less("max_output", p.MaxOutput, "threshold", p.Threshold)
-		},
-		New: policy.Maker(func(p ThreeLayerAuto) policy.Stage { return &threeLayerAuto{p: p} }),
+		New:        policy.Maker(func(p ThreeLayerAuto) policy.Stage { return &threeLayerAuto{ThreeLayerAuto: p} }),
 	}
 }
 
-func limits(p *ThreeLayerAuto, l *policy.StageLimits) {
+// Check is what is questionable in a policy with three_layer_auto.
+func (p *ThreeLayerAuto) Check(c *policy.Check) {
+	c.Less("max_output", p.MaxOutput, "threshold", p.Threshold)
+}
+
+// Limits are what decides when three_layer_auto acts.
+func (p *ThreeLayerAuto) Limits(l *policy.StageLimits) {
 	l.Add(policy.Limit{Name: "compaction", Label: "compact", Operator: ">", Tokens: p.Threshold, Of: policy.OfMessages, Acts: true,
 		From: l.Name("three_layer_auto.threshold") + ": the JSON of the messages / 4", Key: "three_layer_auto.threshold"})
 }
@@ -57,7 +58,7 @@ const (
 
 // threeLayerAuto follows the JSON length of the messages in view.
 type threeLayerAuto struct {
-	p    ThreeLayerAuto
+	ThreeLayerAuto
 	json measure.JsonLength
 }
 
@@ -66,16 +67,16 @@ func (s *threeLayerAuto) Run(c *policy.Context) ([]policy.Edit, error) {
 	n := s.json.Total()
 	switch c.Moment {
 	case policy.Manual:
-		if s.p.Manual == "replay" {
+		if s.Manual == "replay" {
 			return s.compact(c, n, "manual", "the user asked for it")
 		}
 	case policy.Respond:
 		if s.called(c) {
-			return s.compact(c, n, "tool", "the model called "+s.p.Tool)
+			return s.compact(c, n, "tool", "the model called "+s.Tool)
 		}
 	default:
-		if n > 4*s.p.Threshold { // n/4, not rounded, > threshold
-			return s.compact(c, n, "auto", fmt.Sprintf("%d characters of JSON / 4 > %d", n, s.p.Threshold))
+		if n > 4*s.Threshold { // n/4, not rounded, > threshold
+			return s.compact(c, n, "auto", fmt.Sprintf("%d characters of JSON / 4 > %d", n, s.Threshold))
 		}
 	}
 	return nil, nil
@@ -84,12 +85,12 @@ func (s *threeLayerAuto) Run(c *policy.Context) ([]policy.Edit, error) {
 // called reports whether the last response used the compact tool.
 func (s *threeLayerAuto) called(c *policy.Context) bool {
 	id := c.Last.Message
-	if s.p.Tool == "" || !c.View.Has(id) {
+	if s.Tool == "" || !c.View.Has(id) {
 		return false
 	}
 	m := c.View.Message(id)
 	for b := range m.Blocks {
-		if m.Blocks[b].Kind == jsonl.KindToolUse && m.Blocks[b].Name == s.p.Tool {
+		if m.Blocks[b].Kind == jsonl.KindToolUse && m.Blocks[b].Name == s.Tool {
 			return true
 		}
 	}
@@ -101,8 +102,8 @@ func (s *threeLayerAuto) compact(c *policy.Context, n int, trigger, reason strin
 		return nil, nil
 	}
 	prompt := policy.RoundQuarter(len(summariseThis))
-	call := &policy.Call{Kind: "compaction", Prompt: prompt, Prefix: "own", Input: prompt + policy.RoundQuarter(min(n, s.p.SourceChars))}
-	try := summarize.Plan{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window - s.p.MaxOutput}
+	call := &policy.Call{Kind: "compaction", Prompt: prompt, Prefix: "own", Input: prompt + policy.RoundQuarter(min(n, s.SourceChars))}
+	try := summarize.Plan{Trigger: trigger, Reason: reason, Call: call, Limit: c.Window - s.MaxOutput}
 	if failure := try.Failure(c); failure != nil {
 		return failure, nil
 	}
@@ -125,12 +126,12 @@ func (s *threeLayerAuto) compact(c *policy.Context, n int, trigger, reason strin
 // summary is the content of the user message: the head and the summary, cut where the model would have had to stop.
 func (s *threeLayerAuto) summary(c *policy.Context) ([]policy.Content, string, error) {
 	head := policy.Text(compressedHead)
-	sum, _, from, err := summarize.Take(c, s.p.Summary, summarize.Bare)
+	sum, _, from, err := summarize.Take(c, s.Summary, summarize.Bare)
 	if err != nil {
 		return nil, "", err
 	}
 	if sum.Tokens > 0 {
-		sum.Tokens = min(sum.Tokens, s.p.MaxOutput)
+		sum.Tokens = min(sum.Tokens, s.MaxOutput)
 		return []policy.Content{head, sum}, from, nil
 	}
 	text := sum.Text
@@ -139,9 +140,9 @@ func (s *threeLayerAuto) summary(c *policy.Context) ([]policy.Content, string, e
 			return nil, "", fmt.Errorf("reading the recorded summary: %w", err)
 		}
 	}
-	if cut := measure.FirstUnits(text, 4*s.p.MaxOutput); cut != text {
+	if cut := measure.FirstUnits(text, 4*s.MaxOutput); cut != text {
 		text = cut
-		from += fmt.Sprintf(", cut at %d tokens", s.p.MaxOutput)
+		from += fmt.Sprintf(", cut at %d tokens", s.MaxOutput)
 	}
 	return []policy.Content{policy.Text(compressedHead + text)}, from, nil
 }
@@ -150,6 +151,6 @@ func (s *threeLayerAuto) summary(c *policy.Context) ([]policy.Content, string, e
 func (s *threeLayerAuto) Request(_ *policy.Context, _ *policy.Edit) (policy.CallRequest, error) {
 	return policy.CallRequest{
 		Edits:   []policy.Edit{policy.Asking(summariseThis, 0)},
-		Unknown: fmt.Sprintf("the first %s characters of the messages' JSON are sent as text inside the prompt", policy.Thousands(s.p.SourceChars)),
+		Unknown: fmt.Sprintf("the first %s characters of the messages' JSON are sent as text inside the prompt", policy.Thousands(s.SourceChars)),
 	}, nil
 }

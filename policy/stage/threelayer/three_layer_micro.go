@@ -28,37 +28,30 @@ func defineThreeLayerMicro() policy.Definition {
 		Params:  &ThreeLayerMicro{KeepRecent: 3, MinChars: 100},
 		Example: `before: results of 500, 100, 600, 20 and 700 characters
 after:  the first is "[Previous tool result compacted]"; the second is not longer than 100; the last three are recent`,
-		New: policy.Maker(func(p ThreeLayerMicro) policy.Stage { return &threeLayerMicro{p: p} }),
+		New: policy.Maker(func(p ThreeLayerMicro) policy.Stage { return &threeLayerMicro{ThreeLayerMicro: p} }),
 	}
 }
 
 // threeLayerMicro does what the source's loop over all results does, but looks at each result once. A result that is not
 // among the newest never is again, because the source's replacement stays.
 type threeLayerMicro struct {
-	p       ThreeLayerMicro
+	ThreeLayerMicro
 	results measure.Ageing
 }
 
 func (s *threeLayerMicro) Run(c *policy.Context) ([]policy.Edit, error) {
 	results, live := c.View.Results(), s.results.Live(c.View)
-	old := live[:max(len(live)-s.p.KeepRecent, 0)]
+	old := live[:max(len(live)-s.KeepRecent, 0)]
 	content := policy.NewContent(jsonl.KindToolResult, CompactedText)
 	var edits []policy.Edit
 	for _, i := range old {
 		t := results[i].Target
 		isString := c.View.Replacement(t) != nil || c.View.Raw(t).IsString
-		if n := c.View.Length(t).UTF16; isString && n > s.p.MinChars {
-			reason := fmt.Sprintf("%d characters > %d, not among the newest %d results", n, s.p.MinChars, s.p.KeepRecent)
+		if n := c.View.Length(t).UTF16; isString && n > s.MinChars {
+			reason := fmt.Sprintf("%d characters > %d, not among the newest %d results", n, s.MinChars, s.KeepRecent)
 			edits = append(edits, policy.Replace(policy.KindClear, t, &content, reason))
 		}
 	}
 	s.results.Done(len(old))
 	return edits, nil
-}
-
-// Fork is a copy that goes on by itself ([policy.Forker]).
-func (s *threeLayerMicro) Fork() policy.Stage {
-	c := *s
-	c.results = s.results.Fork()
-	return &c
 }

@@ -24,18 +24,20 @@ func definePruneMessages() policy.Definition {
 		Params:  &PruneMessages{Keep: 1},
 		Example: `before: a prompt, "I look", a call, its result, another call, its result
 after:  the prompt, "I look", the second call, its result`,
-		Limits: func(l *policy.StageLimits) {
-			l.Note("pruning: calls and results before the newest messages (%s)", l.Name("prune_messages.keep"))
-		},
 		New: policy.Maker(func(p PruneMessages) policy.Stage {
-			return &pruneMessages{p: p, sent: map[policy.ItemID][]part{}}
+			return &pruneMessages{PruneMessages: p, sent: map[policy.ItemID][]part{}}
 		}),
 	}
 }
 
+// Limits are what decides when prune_messages acts.
+func (*PruneMessages) Limits(l *policy.StageLimits) {
+	l.Note("pruning: calls and results before the newest messages (%s)", l.Name("prune_messages.keep"))
+}
+
 // pruneMessages knows the sent content of the items in view.
 type pruneMessages struct {
-	p    PruneMessages
+	PruneMessages
 	seen measure.Follower
 	sent map[policy.ItemID][]part
 }
@@ -70,7 +72,7 @@ func (s *pruneMessages) Run(c *policy.Context) ([]policy.Edit, error) {
 		return nil, err
 	}
 	list := s.messages(c.View)
-	old := len(list) - s.p.Keep
+	old := len(list) - s.Keep
 	if old <= 0 {
 		return nil, nil
 	}
@@ -175,7 +177,7 @@ func dropReasoning(parts []*part) {
 
 // edits take what is gone out of the view.
 func (s *pruneMessages) edits(v policy.View) (edits []policy.Edit) {
-	reason := fmt.Sprintf("calls and results before the newest %d messages", s.p.Keep)
+	reason := fmt.Sprintf("calls and results before the newest %d messages", s.Keep)
 	empty := policy.Edit{Kind: policy.KindRemove, Trigger: "auto", Reason: reason}
 	for id := range v.Items {
 		parts := s.sent[id]

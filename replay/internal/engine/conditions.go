@@ -54,8 +54,8 @@ func (e *Engine) propose(s *stageRun, c *policy.Context) ([]policy.Edit, error) 
 	}
 	run := s.stage
 	asks := s.asks(c.Moment) && s.when.NeedsEdits()
-	if forker, ok := run.(policy.Forker); ok && asks {
-		run = forker.Fork()
+	if asks {
+		run = policy.Fork(run)
 	}
 	edits, err := run.Run(c)
 	if err != nil {
