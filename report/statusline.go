@@ -13,7 +13,7 @@ type ClientStatus struct {
 	Usage   jsonl.Usage // of the last response
 	Window  int         // tokens
 	Limits  []ListedLimit
-	Rules   string // the release that the limits are of, where the client is newer than any that was read
+	Rules   string // the release whose limits they are, where the client is newer than any that was read
 	Now     time.Time
 	Expires time.Time // of the prompt cache
 	Misses  int       // of it, in the session

@@ -32,7 +32,7 @@ type warningKind struct {
 // particular is what differs between warnings of one kind: numbers, quoted texts, names of files and models.
 var particular = pattern.New(`"(?:[^"\\\\]|\\\\.)*"|\S*[\d/]\S*`)
 
-// Add counts warnings, one that is of no file once.
+// Add counts warnings; one without a file counts once.
 func (k *WarningKinds) Add(list ...session.Warning) {
 	for _, w := range list {
 		if w.File == "" && slices.Contains(k.some, w) {
