@@ -26,7 +26,7 @@ type sessionsOptions struct {
 	outputOptions
 	inputOptions // --jobs alone
 	sessionFilter
-	Inputs []string // of sessions: folders
+	Inputs []string // of sessions: folders, databases, files
 }
 
 // sessionList are the sessions that a command lists.
@@ -75,9 +75,9 @@ func newSessions(sys *system) *cobra.Command {
 	o := &sessionsOptions{inputOptions: inputOptions{Agent: "all"}}
 	return command(&cobra.Command{
 		SuggestFor: []string{"list", "ls"},
-		Use:        "sessions [DIR|DATABASE...]", Short: "List sessions with their size and cost, the last used first",
+		Use:        "sessions [INPUT...]", Short: "List sessions with their size and cost, the last used first",
 		Args: arguments(&o.Inputs),
-		Long: `List the sessions of a project folder, a whole projects tree or a database, the
+		Long: `List the sessions of project folders, projects trees, databases or files, the
 last used first: what they are about, how large they were, and what they were
 billed by the recorded usage. Any command takes a session by the beginning of
 its id, or by last, last~1 ... in the default folders. Filters and --sort
@@ -191,6 +191,22 @@ func readGlance(i *session.FileInfo, table *price.Table) (*replay.Glance, error)
 	return replay.GlanceAt(convs.list[0].conv, conversationsOf(convs.list[1:]), table), nil
 }
 
+// sessionsIn is the folder or database that an argument names, or the files of the sessions that it names.
+func sessionsIn(sys *system, arg string, warn func(...session.Warning)) (dir string, files []string, err error) {
+	st, err := os.Stat(arg)
+	if err != nil {
+		if dirs, err := defaultFolders(sys); err == nil {
+			if path, ok := below(dirs, arg); ok {
+				return path, nil, nil
+			}
+		}
+	} else if _, _, ok := session.InDatabase(arg); ok || st.IsDir() {
+		return arg, nil, nil
+	}
+	in, err := resolve(sys, []string{arg}, warn)
+	return "", in.list, err
+}
+
 // findSessions lists the sessions of folders, or of the default ones, which need not all exist.
 // What cannot be read goes to failed.
 func findSessions(sys *system, folders []string, quiet bool, msgs *messages, failed func(error)) ([]session.FileInfo, error) {
@@ -208,12 +224,16 @@ func findSessions(sys *system, folders []string, quiet bool, msgs *messages, fai
 	absent := 0
 	var refused []error
 	for _, dir := range folders {
-		if _, err := os.Stat(dir); given && err != nil {
-			if dirs, err := defaultFolders(sys); err == nil {
-				if path, ok := below(dirs, dir); ok {
-					dir = path
-				}
+		if given {
+			path, in, err := sessionsIn(sys, dir, msgs.warn)
+			if err != nil {
+				refused = append(refused, err)
+				continue
 			}
+			if list = append(list, describe(sys, in)...); path == "" {
+				continue
+			}
+			dir = path
 		}
 		infos, warnings, err := discover(sys, dir, func(path string, err error) { progress.clear(); failed(pathError(path, err)) })
 		if !given && errors.Is(err, fs.ErrNotExist) {
