@@ -267,7 +267,7 @@ func (s *codexCompaction) compact(c *policy.Context, pending []policy.ItemID, in
 		context := policy.Synthetic{Role: "user", Label: "context", Attached: true, Contents: again}
 		switch last := lastPrompt(c.View, lead); {
 		case !inTurn:
-			edit.Insert = append(insert, context)
+			edit.Insert = append(edit.Insert, context)
 		case last < 0 || len(keep) > 0:
 			edit.Insert = slices.Insert(insert, 0, context)
 		default:
