@@ -9,12 +9,14 @@ package main
 import (
 	"os"
 	"runtime"
+	"runtime/debug"
 
 	"github.com/ctxkit/ctxkit/cmd"
 )
 
 func main() {
-	ballast := make([]byte, 48<<20) // never touched: without it the collector runs too often for the bars in docs/performance.md
+	debug.SetGCPercent(25)          // else a session of 200 MB takes too much memory (bar in docs/performance.md)
+	ballast := make([]byte, 48<<20) // never touched: without it the collector runs too often for the times there
 	code := cmd.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	runtime.KeepAlive(ballast)
 	os.Exit(code)

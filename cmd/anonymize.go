@@ -21,8 +21,8 @@ import (
 // anonymizeOptions are the options of `ctxkit anonymize`.
 type anonymizeOptions struct {
 	Inputs []string
-	Seed   string
-	Check  bool
+	Seed   string `flag:"seed" usage:"choose the substitutes by <TEXT>, a secret: names are the same in all sessions with it; default: by the session itself"`
+	Check  bool   `flag:"check" usage:"list what could still identify somebody; exit 1 where a word survived"`
 	Shift  time.Duration
 	outputOptions
 }
@@ -51,11 +51,8 @@ the original.`,
 			return errors.New("--check and -o - both go to standard output: name a file with -o")
 		}
 		return runAnonymize(sys, o)
-	}, o.with(report.ListFormats, report.AnonymizeTables...))
-	f := cmd.Flags()
-	f.StringVar(&o.Seed, "seed", "", "choose the substitutes by `TEXT`, a secret: names are the same in all sessions with it; default: by the session itself")
-	f.DurationVar(&o.Shift, "shift-times", 0, "move all times by `DURATION`, such as -1000h17m: exact times can reveal the commits of a session, and their author")
-	f.BoolVar(&o.Check, "check", false, "list what could still identify somebody; exit 1 where a word survived")
+	}, o.with(report.ListFormats, report.AnonymizeTables...), own(o))
+	cmd.Flags().DurationVar(&o.Shift, "shift-times", 0, "move all times by `DURATION`, such as -1000h17m: exact times can reveal the commits of a session, and their author")
 	return cmd
 }
 

@@ -20,16 +20,16 @@ import (
 // backtestOptions are the options of `ctxkit backtest`.
 type backtestOptions struct {
 	replayOptions
-	NoFit   bool
-	Explain int
+	NoFit   bool     `flag:"no-fit" usage:"do not fit the window to recorded compactions"`
+	Explain int      `flag:"explain" usage:"list the <N> cache misses where the simulation is furthest off"`
 	Bars    []string // MEASURE=PERCENT
-	By      string   // "author": a row for each; "": none
-	Least   int      // the least samples of a measure that is judged; 0: each measure's own
+	By      string   `flag:"by" usage:"a row for each <KEY>: author" values:"author"`                                                                 // "": none
+	Least   int      `flag:"least" usage:"with --strict, judge measures with <N> samples or more; default: each measure's own minimum (10 and more)"` // 0: each measure's own
 
-	Payload bool   // compare requests with those that were sent
-	Sent    string // with Payload: a file of them; "": those on record
+	Payload bool   `flag:"payload" usage:"compare the requests that are rebuilt with those that were sent"`
+	Sent    string `flag:"requests" usage:"with --payload, take the requests that were sent from <FILE>: request bodies as JSON lines; default: those that the session file holds"` // "": those on record
 
-	Counters bool   // score the token counters
+	Counters bool   `flag:"counters" usage:"score the token counters instead of a policy"`
 	Fit      string // with Counters: a backtest.Fitting
 }
 
@@ -72,21 +72,13 @@ another client version).`,
   ctxkit backtest session.jsonl --policy claude-code-2.1 --format json
   ctxkit backtest ~/.claude/projects --counters --fit others
   ctxkit backtest session.jsonl --payload --requests bodies.ndjson`,
-	}, func() error { return runBacktest(sys, o, cmd.Flags().Changed) }, &o.policyOptions, &o.inputOptions, &o.countOptions, newPriceOptions(sys), o.listing(report.ListFormats, report.BacktestTables...))
+	}, func() error { return runBacktest(sys, o, cmd.Flags().Changed) }, &o.policyOptions, &o.inputOptions, &o.countOptions, newPriceOptions(sys), o.listing(report.ListFormats, report.BacktestTables...), own(o))
 	f := cmd.Flags()
 	f.Lookup("policy").Usage += "; default: that of the client that recorded the session"
 	f.BoolVar(&o.Strict, "strict", false, "exit 1 where a measure fails its bar")
 	f.StringArrayVar(&o.Bars, "bar", nil, "with --strict, judge a measure by another bar: `MEASURE=PERCENT` (repeatable); measures: "+strings.Join(backtest.MeasureNames(), ", "))
 	completeKeys(cmd, "bar", backtest.MeasureNames())
-	f.IntVar(&o.Least, "least", 0, "with --strict, judge measures with `N` samples or more; default: each measure's own minimum (10 and more)")
-	f.IntVar(&o.Explain, "explain", 0, "list the `N` cache misses where the simulation is furthest off")
 	f.Lookup("explain").NoOptDefVal = "20"
-	f.StringVar(&o.By, "by", "", "a row for each `KEY`: author")
-	complete(cmd, "by", backtestKeys)
-	f.BoolVar(&o.NoFit, "no-fit", false, "do not fit the window to recorded compactions")
-	f.BoolVar(&o.Payload, "payload", false, "compare the requests that are rebuilt with those that were sent")
-	f.StringVar(&o.Sent, "requests", "", "with --payload, take the requests that were sent from `FILE`: request bodies as JSON lines; default: those that the session file holds")
-	f.BoolVar(&o.Counters, "counters", false, "score the token counters instead of a policy")
 	f.StringVar(&o.Fit, "fit", string(backtest.FitFirstHalf), "with --counters, fit the usage counter on `WHAT`: first-half (of each session; the rest is scored), others (inputs of other projects), or both")
 	complete(cmd, "fit", asNames(backtest.Fittings()))
 	return cmd

@@ -18,11 +18,11 @@ type checkOptions struct {
 	inputOptions // --jobs alone
 	prices       *priceOptions
 	File         string
-	Also         []string // FORMAT=FILE
-	Update       bool
-	Force        bool
-	Init         bool
-	Policy       string // with Init
+	Also         []string `flag:"also" usage:"write the result in another format as well: <FORMAT=FILE> (repeatable)"`
+	Update       bool     `flag:"update" usage:"write the figures of this run as the new baseline"`
+	Force        bool     `flag:"force" usage:"with --update: also where CI is set in the environment; with --init: write over ctxkit.yaml"`
+	Init         bool     `flag:"init" usage:"write a first ctxkit.yaml for the sessions of the inputs"`
+	Policy       string   `flag:"policy,p" usage:"with --init: the <POLICY> to check"`
 }
 
 const (
@@ -73,14 +73,8 @@ cases or sessions; 2 the check could not be done.`,
 			return fmt.Errorf("flag --policy: it is for --init: name the policy in %s", o.File)
 		}
 		return runCheck(sys, o)
-	}, o.listing(report.CheckFormats, report.CheckTables...), flag(o.jobs), flag(o.prices.register))
-	f := cmd.Flags()
-	f.StringArrayVar(&o.Also, "also", nil, "write the result in another format as well: `FORMAT=FILE` (repeatable)")
+	}, o.listing(report.CheckFormats, report.CheckTables...), own(&o.inputOptions, "jobs"), own(o.prices), own(o))
 	completeKeys(cmd, "also", o.formats)
-	f.BoolVar(&o.Update, "update", false, "write the figures of this run as the new baseline")
-	f.BoolVar(&o.Force, "force", false, "with --update: also where CI is set in the environment; with --init: write over ctxkit.yaml")
-	f.BoolVar(&o.Init, "init", false, "write a first ctxkit.yaml for the sessions of the inputs")
-	f.StringVarP(&o.Policy, "policy", "p", "", "with --init: the `POLICY` to check")
 	return cmd
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -114,11 +114,11 @@ func clientText(version string) string {
 func trialFlag(stage string) string { return strings.ReplaceAll(stage, "_", "-") }
 
 // trials are the flags for what stages let a user try.
-func (o *policyOptions) trials(sys *system) func(*pflag.FlagSet) {
-	return func(f *pflag.FlagSet) {
+func (o *policyOptions) trials(sys *system) flag {
+	return func(cmd *cobra.Command) {
 		for _, d := range sys.stages.Definitions() {
 			if d.Trial != nil {
-				f.Func(trialFlag(d.Name), d.Trial.Doc+": `"+d.Trial.Form+"` (repeatable)", func(text string) error {
+				cmd.Flags().Func(trialFlag(d.Name), d.Trial.Doc+": `"+d.Trial.Form+"` (repeatable)", func(text string) error {
 					o.Tries = append(o.Tries, policy.Try{Stage: d.Name, Text: text})
 					return nil
 				})

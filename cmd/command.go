@@ -1,7 +1,9 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -35,10 +37,43 @@ func command(cmd *cobra.Command, run func() error, shared ...options) *cobra.Com
 }
 
 // flag is a flag on its own among shared options. Its value needs no check.
-type flag func(f *pflag.FlagSet)
+type flag func(cmd *cobra.Command)
 
-func (add flag) flags(cmd *cobra.Command) { add(cmd.Flags()) }
+func (add flag) flags(cmd *cobra.Command) { add(cmd) }
 func (add flag) check() error             { return nil }
+
+// own are the flags that the fields of o declare, or those of these names.
+func own(o any, names ...string) flag {
+	return func(cmd *cobra.Command) { declare(cmd, o, names...) }
+}
+
+// declare adds the flags that the fields of o declare, or those of these names. The tag flag of a field is the name, with a
+// letter after a comma; usage says what the flag does, with the name of its value in <>; values are those that a shell
+// offers. The default is what the field holds, or what its tag default says.
+func declare(cmd *cobra.Command, o any, names ...string) {
+	for f, v := range reflect.ValueOf(o).Elem().Fields() {
+		name, letter, _ := strings.Cut(f.Tag.Get("flag"), ",")
+		if name == "" || len(names) > 0 && !slices.Contains(names, name) {
+			continue
+		}
+		flags, usage := cmd.Flags(), strings.NewReplacer("<", "`", ">", "`").Replace(f.Tag.Get("usage"))
+		switch p := v.Addr().Interface().(type) {
+		case pflag.Value:
+			flags.VarP(p, name, letter, usage)
+		case *string:
+			flags.StringVarP(p, name, letter, cmp.Or(*p, f.Tag.Get("default")), usage)
+		case *bool:
+			flags.BoolVarP(p, name, letter, *p, usage)
+		case *int:
+			flags.IntVarP(p, name, letter, *p, usage)
+		case *[]string:
+			flags.StringArrayVarP(p, name, letter, nil, usage)
+		}
+		if values := f.Tag.Get("values"); values != "" {
+			complete(cmd, name, strings.Split(values, ","))
+		}
+	}
+}
 
 // arguments takes any number of arguments into list.
 func arguments(list *[]string) cobra.PositionalArgs {

@@ -24,9 +24,8 @@ import (
 type compareOptions struct {
 	replayOptions
 	Policies []string
-	By       string
-	NoRegret bool
-	Plain    bool
+	By       string `flag:"by" usage:"one comparison for each <KEY>: model, version or project" values:"model,version,project"`
+	Plain    bool   `flag:"no-correction" usage:"leave out what compactions cause beyond the replay"`
 }
 
 var groups = asNames([]compare.Group{compare.ByModel, compare.ByVersion, compare.ByProject})
@@ -39,7 +38,7 @@ func newCompare(sys *system) *cobra.Command {
 policy, and its differences to the first.
 
 A policy is infeasible in a session where the API would refuse a request, or a
-request violates its rules: its cost there is a lower bound, and its differences
+request violates its rules: its cost is a lower bound there, and its differences
 are over the other sessions. Intervals hold at 90 % for all policies at once.
 
 A policy may carry settings of its own, separated by commas:
@@ -50,28 +49,15 @@ A policy may carry settings of its own, separated by commas:
   ctxkit compare session.jsonl --policy gemini-cli \
       --policy gemini-cli,gemini_compression.threshold=0.7
   ctxkit compare ~/.claude/projects --shard 1/4 -f rows -o 1.rows`,
-	}, func() error { return runCompare(sys, o) }, flag(o.change), flag(o.trials(sys)), &o.inputOptions, &o.countOptions, newPriceOptions(sys), o.by(replay.CacheEqual), o.listing(append(slices.Clone(report.PageFormats), report.FormatRows), report.CompareTables...), flag(o.shard))
-	f := cmd.Flags()
-	o.named(f)
-	o.groupBy(cmd)
+	}, func() error { return runCompare(sys, o) }, own(&o.policyOptions), o.trials(sys), &o.inputOptions, &o.countOptions, newPriceOptions(sys), o.by(replay.CacheEqual), o.listing(append(slices.Clone(report.PageFormats), report.FormatRows), report.CompareTables...), own(&o.inputOptions, shardFlag), own(&o.replayOptions, "no-regret"), own(o))
+	o.named(cmd.Flags())
 	o.strict(cmd)
-	o.noRegret(f, &o.NoRegret)
 	return cmd
 }
 
 // named is --policy.
 func (o *compareOptions) named(f *pflag.FlagSet) {
 	f.StringArrayVarP(&o.Policies, "policy", "p", nil, "`NAME` of a policy to compare, settings after commas (repeatable); default: "+strings.Join(preset.Defaults().Compare, ", ")+", and that of the client that recorded the sessions")
-}
-
-func (o *compareOptions) groupBy(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.By, "by", "", "one comparison for each `KEY`: model, version or project")
-	complete(cmd, "by", groups)
-	cmd.Flags().BoolVar(&o.Plain, "no-correction", false, "leave out what compactions cause beyond the replay")
-}
-
-func (o *replayOptions) noRegret(f *pflag.FlagSet, no *bool) {
-	f.BoolVar(no, "no-regret", false, "leave out the regret, whose search reads every text")
 }
 
 // checkReport checks the options that say what is shown of the sessions.

@@ -20,7 +20,7 @@ func newConvert(sys *system) *cobra.Command {
 the lines that every command reads of it, so that a replay of the file is the
 same as one of the original. The first line says which client recorded it.
 A session of Claude Code is written as it is, decompressed.`,
-	}, func() error { return runConvert(sys, o) }, flag(o.file), flag(o.says))
+	}, func() error { return runConvert(sys, o) }, own(&o.outputOptions, "output", "quiet", "verbose"))
 }
 
 func runConvert(sys *system, o *convertOptions) error {

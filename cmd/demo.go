@@ -42,7 +42,8 @@ With -o the session is written to a file instead, for other commands.`,
 		_, err = synth.Generate(out, demoSession())
 		return out.close(err)
 	})
-	cmd.Flags().StringVarP(&o.File, "output", "o", "", "write the session to `FILE`, and replay nothing")
+	declare(cmd, o, "output")
+	cmd.Flags().Lookup("output").Usage = "write the session to `FILE`, and replay nothing"
 	return cmd
 }
 

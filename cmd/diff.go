@@ -16,10 +16,10 @@ import (
 type diffOptions struct {
 	replayOptions
 	Against string // raw, or a policy
-	At      string
-	From    string
-	Stat    bool
-	Full    bool
+	At      string `flag:"at" usage:"which request: <N>, last, peak, end, event:K or all" default:"last" values:"last,peak,end,all"`
+	From    string `flag:"from" usage:"compare with the same policy's view at request <N>"`
+	Stat    bool   `flag:"stat" usage:"totals only"`
+	Full    bool   `flag:"full" usage:"show long texts in full"`
 }
 
 func newDiff(sys *system) *cobra.Command {
@@ -38,15 +38,9 @@ changed, and the last, each diff in full; --stat prints sums only.`,
 		Example: `  ctxkit diff session.jsonl --policy opencode --stat
   ctxkit diff session.jsonl --policy opencode --against claude-code --at 200
   ctxkit diff session.jsonl --policy claude-code --from 131 --at 132`,
-	}, func() error { return runDiff(sys, o) }, o.shared(sys, o.with(report.DiffFormats, report.DiffTables...).worded())...)
-	f := cmd.Flags()
+	}, func() error { return runDiff(sys, o) }, append(o.shared(sys, o.with(report.DiffFormats, report.DiffTables...).worded()), own(o))...)
 	o.Against = rawSide
-	f.Var(&once{text: &o.Against}, "against", "the left side: raw, or another `POLICY`")
-	f.StringVar(&o.At, "at", "last", "which request: `N`, last, peak, end, event:K or all")
-	complete(cmd, "at", []string{"last", "peak", "end", atAll})
-	f.StringVar(&o.From, "from", "", "compare with the same policy's view at request `N`")
-	f.BoolVar(&o.Stat, "stat", false, "totals only")
-	f.BoolVar(&o.Full, "full", false, "show long texts in full")
+	cmd.Flags().Var(&once{text: &o.Against}, "against", "the left side: raw, or another `POLICY`")
 	o.compactAt(cmd)
 	return cmd
 }

@@ -15,7 +15,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/ctxkit/ctxkit/cmd/internal/explore"
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -59,8 +58,8 @@ written but the page, to the file that you name.`,
 }
 
 // first is the policy with which sessions are shown at first.
-func (o *replayOptions) first(f *pflag.FlagSet) {
-	f.VarP(&once{text: &o.Policy}, "policy", "p", "`NAME` of the policy to begin with, or a policy file")
+func (o *replayOptions) first(cmd *cobra.Command) {
+	cmd.Flags().VarP(&once{text: &o.Policy}, "policy", "p", "`NAME` of the policy to begin with, or a policy file")
 }
 
 func runExplore(sys *system, o *replayOptions) error {

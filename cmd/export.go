@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
@@ -46,20 +45,19 @@ The figures are those of compare and replay. Of the transcript, the tables hold
 the titles of sessions alone; --no-text leaves them out. Paths stay.`,
 		Example: `  ctxkit export ~/.claude/projects --agent all -o tables
   ctxkit export session.jsonl -p claude-code -p opencode --no-regret -o tables`,
-	}, func() error { return runExport(sys, o) }, flag(o.change), flag(o.trials(sys)), &o.inputOptions, &o.countOptions, newPriceOptions(sys), o.by(replay.CacheEqual), flag(o.folder))
+	}, func() error { return runExport(sys, o) }, own(&o.policyOptions), o.trials(sys), &o.inputOptions, &o.countOptions, newPriceOptions(sys), o.by(replay.CacheEqual), flag(o.folder), own(&o.outputOptions, "quiet", "verbose"), own(&o.replayOptions, "no-regret"))
 	f := cmd.Flags()
 	f.StringVar(&o.As, "as", o.As, "`FORM` of the files: "+strings.Join(exportForms, ", "))
 	complete(cmd, "as", exportForms)
 	o.named(f)
-	o.noRegret(f, &o.NoRegret)
 	return cmd
 }
 
 // folder are the flags of output to a folder.
-func (o *exportOptions) folder(f *pflag.FlagSet) {
+func (o *exportOptions) folder(cmd *cobra.Command) {
+	f := cmd.Flags()
 	f.StringVarP(&o.File, "output", "o", "", "write to `FOLDER`, which is made where it is not there; tables of the same names are replaced once all are complete")
 	f.BoolVar(&o.NoText, "no-text", false, "leave out the titles of sessions")
-	o.says(f)
 }
 
 func runExport(sys *system, o *exportOptions) error {

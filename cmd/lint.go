@@ -15,12 +15,12 @@ type lintOptions struct {
 	Inputs []string
 	inputOptions
 	outputOptions
-	Strict bool
+	Strict bool `flag:"strict" usage:"exit 1 for warnings as well"`
 }
 
 func newLint(sys *system) *cobra.Command {
 	o := &lintOptions{inputOptions: inputOptions{Agent: "all"}}
-	cmd := command(&cobra.Command{
+	return command(&cobra.Command{
 		Use: "lint INPUT...", Short: "Check session files for malformed lines, lost links and parts",
 		Args: arguments(&o.Inputs),
 		Long: `Check session files for errors and oddities: malformed lines, broken links,
@@ -41,9 +41,7 @@ The files of a session's subagents are checked with it.`,
 			return err
 		}
 		return j.out.close(lintAll(j, o))
-	}, o.listing(report.LintFormats, report.LintTables...), flag(o.jobs))
-	cmd.Flags().BoolVar(&o.Strict, "strict", false, "exit 1 for warnings as well")
-	return cmd
+	}, o.listing(report.LintFormats, report.LintTables...), own(&o.inputOptions, "jobs"), own(o))
 }
 
 // lintAll prints the findings of each input, in the order of the inputs.

@@ -34,8 +34,7 @@ sessions that are there twice are refused. --format rows writes one file of all.
 		Example: `  ctxkit compare projects -p recorded -p opencode --shard 1/2 -f rows -o 1.rows
   ctxkit compare projects -p recorded -p opencode --shard 2/2 -f rows -o 2.rows
   ctxkit merge 1.rows 2.rows --by project`,
-	}, func() error { return runMerge(sys, o) }, o.listing(append(slices.Clone(report.PageFormats), report.FormatRows), report.CompareTables...))
-	o.groupBy(cmd)
+	}, func() error { return runMerge(sys, o) }, o.listing(append(slices.Clone(report.PageFormats), report.FormatRows), report.CompareTables...), own(o))
 	o.strict(cmd)
 	return cmd
 }

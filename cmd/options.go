@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/policy"
@@ -21,8 +20,8 @@ import (
 // policyOptions choose a policy and change it.
 type policyOptions struct {
 	Policy string   // a built-in name or a file
-	Set    []string // stage.param=value
-	Env    bool     // read the client's environment variables into the policy
+	Set    []string `flag:"set" usage:"change a parameter: <STAGE.PARAM=VALUE> (repeatable)"`
+	Env    bool     `flag:"env" usage:"apply the client's environment variables to the policy"`
 	Tries  []policy.Try
 
 	tried *bool // set where a trial is possible; nil: a trial without its stage is an error
@@ -30,20 +29,10 @@ type policyOptions struct {
 
 func (o *policyOptions) flags(cmd *cobra.Command) {
 	cmd.Flags().VarP(&once{text: &o.Policy}, "policy", "p", "`NAME` of a built-in policy, or a policy file")
-	o.change(cmd.Flags())
+	declare(cmd, o)
 }
 
 func (o *policyOptions) check() error { return nil }
-
-// change are the flags that change the policy.
-func (o *policyOptions) change(f *pflag.FlagSet) {
-	f.StringArrayVar(&o.Set, "set", nil, "change a parameter: `STAGE.PARAM=VALUE` (repeatable)")
-	o.env(f)
-}
-
-func (o *policyOptions) env(f *pflag.FlagSet) {
-	f.BoolVar(&o.Env, envFlag, false, "apply the client's environment variables to the policy")
-}
 
 const envFlag = "env"
 
@@ -86,23 +75,13 @@ func (o policyOptions) unfolded() policyOptions {
 
 // inputOptions choose conversations.
 type inputOptions struct {
-	Agent string // main, all, or an agent's id
-	Leaf  string // uuid of the leaf whose branch is the conversation
-	Jobs  int
-	Shard shard
+	Agent string `flag:"agent" usage:"whose conversation: main, all, or the <ID> of a subagent" default:"main" values:"main,all"`
+	Leaf  string `flag:"leaf" usage:"take the branch that ends in the line with this <UUID>; default: the live one"`
+	Jobs  int    `flag:"jobs" usage:"number of sessions to work on at once (<N>; default: one per processor)"`
+	Shard shard  `flag:"shard" usage:"work on one part of the inputs: the <I/N>-th, such as 1/4; all N have each input once"`
 }
 
-func (o *inputOptions) flags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVar(&o.Agent, "agent", "main", "whose conversation: main, all, or the `ID` of a subagent")
-	complete(cmd, "agent", []string{"main", "all"})
-	f.StringVar(&o.Leaf, "leaf", "", "take the branch that ends in the line with this `UUID`; default: the live one")
-	o.jobs(f)
-}
-
-func (o *inputOptions) jobs(f *pflag.FlagSet) {
-	f.IntVar(&o.Jobs, "jobs", 0, "number of sessions to work on at once (`N`; default: one per processor)")
-}
+func (o *inputOptions) flags(cmd *cobra.Command) { declare(cmd, o, "agent", "leaf", "jobs") }
 
 func (o *inputOptions) check() error {
 	if o.Jobs < 0 || o.Jobs > 1024 {
@@ -119,19 +98,15 @@ func (o *inputOptions) check() error {
 
 // countOptions say how tokens are counted.
 type countOptions struct {
-	Model    string
-	Window   tokenCount
-	Counter  string
-	Overhead overheadFlag
+	Model    string       `flag:"model" usage:"assume another model than the recorded one (<NAME>): its window, prices and tokenizer"`
+	Window   tokenCount   `flag:"window" usage:"context window in tokens (<N>, 200k, 1M); default: by client version and model"`
+	Counter  string       `flag:"tokens" usage:"token counter: usage (calibrated to what the API reported), heuristic, o200k_base or cl100k_base (<NAME>)" default:"usage"`
+	Overhead overheadFlag `flag:"overhead" usage:"system prompt and tools in tokens: <N> or auto (from the first request's usage)"`
 }
 
 func (o *countOptions) flags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVar(&o.Model, "model", "", "assume another model than the recorded one (`NAME`): its window, prices and tokenizer")
-	f.Var(&o.Window, "window", "context window in tokens (`N`, 200k, 1M); default: by client version and model")
-	f.StringVar(&o.Counter, "tokens", "usage", "token counter: usage (calibrated to what the API reported), heuristic, o200k_base or cl100k_base (`NAME`)")
+	declare(cmd, o)
 	complete(cmd, "tokens", tokens.Names())
-	f.Var(&o.Overhead, "overhead", "system prompt and tools in tokens: `N` or auto (from the first request's usage)")
 }
 
 // leastWindow is the smallest context window that --window takes, tokens. Less is a number without its unit.
@@ -146,7 +121,8 @@ func (o *countOptions) check() error {
 
 // cacheOptions say whose prompt cache is simulated.
 type cacheOptions struct {
-	Cache string // a replay.CacheMode; "": the command's default
+	// Cache is a replay.CacheMode.
+	Cache string `flag:"cache" usage:"whose prompt cache costs are by (<WHOSE>): equal (the session's own client and provider, for every policy), own (that of the policy's product) or none"`
 }
 
 var cacheModes = asNames([]replay.CacheMode{replay.CacheEqual, replay.CacheOwn, replay.CacheNone})
@@ -158,7 +134,7 @@ func (o *cacheOptions) by(mode replay.CacheMode) *cacheOptions {
 }
 
 func (o *cacheOptions) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.Cache, "cache", o.Cache, "whose prompt cache costs are by (`WHOSE`): equal (the session's own client and provider, for every policy), own (that of the policy's product) or none")
+	declare(cmd, o)
 	complete(cmd, "cache", cacheModes)
 }
 
@@ -167,13 +143,13 @@ func (o *cacheOptions) check() error { return oneOf("--cache", o.Cache, cacheMod
 // outputOptions say how and where results are written.
 type outputOptions struct {
 	Format string
-	File   string
-	Color  string
-	Quiet  bool
-	All    bool // leave nothing out of tables
-	NoText bool // pages have no word of the transcript
+	File   string `flag:"output,o" usage:"write to <FILE>"`
+	Color  string `flag:"color" usage:"colours in tables: auto, always or never (<WHEN>)" default:"auto" values:"auto,always,never"`
+	Quiet  bool   `flag:"quiet,q" usage:"no warnings and no progress on standard error"`
+	All    bool   `flag:"all" usage:"show every row of tables"`
+	NoText bool   `flag:"no-text" usage:"html, svg: leave out every word of the transcript, to pass the file on"`
 
-	Verbose bool // every warning, and of several results the page of each
+	Verbose bool `flag:"verbose" usage:"every warning, not only how many of each kind; of several sessions each by itself"` // of several results the page of each
 
 	formats []string // that --format takes; the first is the default
 	hides   bool     // tables leave rows out: there is --all
@@ -204,33 +180,18 @@ func (o *outputOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVarP(&o.Format, "format", "f", o.formats[0], "output `FORMAT`: "+strings.Join(o.formats, ", "))
 	complete(cmd, "format", o.formats)
-	f.StringVarP(&o.File, "output", "o", "", "write to `FILE`, which is replaced once the output is complete")
-	f.StringVar(&o.Color, "color", "auto", "colours in tables: auto, always or never (`WHEN`)")
-	complete(cmd, "color", colorModes)
-	o.says(f)
+	declare(cmd, o, "output", "color", "quiet", "verbose")
+	f.Lookup("output").Usage += ", which is replaced once the output is complete"
 	if slices.Contains(o.formats, string(report.FormatHTML)) && !o.words {
-		f.BoolVar(&o.NoText, "no-text", false, "html, svg: leave out every word of the transcript, to pass the file on")
+		declare(cmd, o, "no-text")
 	}
 	if o.hides {
-		f.BoolVar(&o.All, "all", false, "show every row of tables")
+		declare(cmd, o, "all")
 	}
-}
-
-const quietUsage = "no warnings and no progress on standard error"
-
-// says are the flags of what goes to standard error.
-func (o *outputOptions) says(f *pflag.FlagSet) {
-	f.BoolVarP(&o.Quiet, "quiet", "q", false, quietUsage)
-	f.BoolVar(&o.Verbose, "verbose", false, "every warning, not only how many of each kind; of several sessions each by itself")
 }
 
 // rows reports whether the output is what ctxkit merge reads.
 func (o *outputOptions) rows() bool { return o.Format == string(report.FormatRows) }
-
-// file is --output alone, for commands that print no report.
-func (o *outputOptions) file(f *pflag.FlagSet) {
-	f.StringVarP(&o.File, "output", "o", "", "write to `FILE`")
-}
 
 func (o *outputOptions) check() error {
 	if reading := []string{string(report.FormatTable), string(report.FormatText)}; slices.Contains(reading, o.Format) && slices.Contains(reading, o.formats[0]) {

@@ -79,13 +79,13 @@ func sameAs(a policy.Alias) string { return report.SameAs + a.Policy }
 type policyShowOptions struct {
 	policyOptions
 	outputOptions
-	Resolved bool // with every default; else as it was written
+	Resolved bool `flag:"resolved" usage:"every default spelled out; false: as it was written"`
 }
 
 func newPolicyShow(sys *system) *cobra.Command {
-	o := &policyShowOptions{}
+	o := &policyShowOptions{Resolved: true}
 	var names []string
-	cmd := command(&cobra.Command{
+	return command(&cobra.Command{
 		Use: "show NAME|FILE", Short: "Print a policy as YAML with every default",
 		Long: `Print a policy as YAML: resolved, with what it extends merged in and every
 default spelled out; or with --resolved=false as it was written, comments
@@ -95,9 +95,7 @@ stands behind it and how well it predicts recorded compactions.`,
 	}, func() error {
 		o.Policy = names[0]
 		return runPolicyShow(sys, o)
-	}, flag(o.change), flag(o.file))
-	cmd.Flags().BoolVar(&o.Resolved, "resolved", true, "every default spelled out; false: as it was written")
-	return cmd
+	}, own(&o.policyOptions), own(&o.outputOptions, "output"), own(o))
 }
 
 func runPolicyShow(sys *system, o *policyShowOptions) error {
@@ -164,7 +162,7 @@ func newPolicySchema(sys *system) *cobra.Command {
 		Example: "  ctxkit policy schema -o policies/policy.schema.json", Args: noArguments,
 	}, func() error {
 		return o.printText(sys, policy.Schema(sys.stages))
-	}, flag(o.file))
+	}, own(o, "output"))
 }
 
 func (o *outputOptions) printText(sys *system, text []byte) error {

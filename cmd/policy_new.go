@@ -44,7 +44,7 @@ a condition and named numbers as comments. NAME is the policy's name.`,
 			return err
 		}
 		return o.printText(sys, []byte(text))
-	}, flag(o.file))
+	}, own(&o.outputOptions, "output"))
 }
 
 // newPolicyText is the starting file of a policy.

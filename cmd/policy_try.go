@@ -48,7 +48,7 @@ Without inputs the sessions are synthetic ones that are built in.`,
 			o.Policy, o.Inputs = args[0], args[1:]
 			return nil
 		},
-	}, func() error { return runPolicyTest(sys, o) }, flag(o.change), &o.inputOptions, newPriceOptions(sys), flag(o.file), flag(o.says))
+	}, func() error { return runPolicyTest(sys, o) }, own(&o.policyOptions), &o.inputOptions, newPriceOptions(sys), own(&o.outputOptions, "output", "quiet", "verbose"))
 }
 
 // trial is what two replays of a session under a policy showed.

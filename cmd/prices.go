@@ -5,15 +5,14 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
 // priceOptions choose the table of models and prices.
 type priceOptions struct {
-	Prices string   // a file; "": none
-	Models []string // settings of models, as a configuration has them
+	Prices string   `flag:"prices" usage:"take models and prices from <FILE> (as ctxkit prices --format json prints them); models it does not list keep theirs"`
+	Models []string `flag:"models" usage:"state windows, limits, caches and prices of models as ctxkit.yaml does: <SETTINGS> such as 'acme-1: {window: 256k}' (repeatable)"`
 
 	sys    *system
 	config string // the configuration of which the models are; "": that of the folder, else of the user
@@ -22,12 +21,7 @@ type priceOptions struct {
 // newPriceOptions are those of a command. Once they are checked, its table is that of the system.
 func newPriceOptions(sys *system) *priceOptions { return &priceOptions{sys: sys} }
 
-func (o *priceOptions) flags(cmd *cobra.Command) { o.register(cmd.Flags()) }
-
-func (o *priceOptions) register(f *pflag.FlagSet) {
-	f.StringVar(&o.Prices, "prices", "", "take models and prices from `FILE` (as ctxkit prices --format json prints them); models it does not list keep theirs")
-	f.StringArrayVar(&o.Models, "models", nil, "state windows, limits, caches and prices of models as ctxkit.yaml does: `SETTINGS` such as 'acme-1: {window: 256k}' (repeatable)")
-}
+func (o *priceOptions) flags(cmd *cobra.Command) { declare(cmd, o) }
 
 // maxPrices is more than any table has, bytes.
 const maxPrices = 16 << 20

@@ -24,9 +24,10 @@ type replayOptions struct {
 	outputOptions
 	CompactAt []int
 	Strict    bool
-	Allow     []string // with Strict: faults that do not fail
-	Regret    bool
-	ASCII     bool
+	Allow     []string         // with Strict: faults that do not fail
+	Regret    bool             `flag:"regret" usage:"count what the policy removed too early (searches every text)"`
+	NoRegret  bool             `flag:"no-regret" usage:"leave out the regret, whose search reads every text"`
+	ASCII     bool             `flag:"ascii" usage:"draw the chart with ASCII characters"`
 	trace     *trace.TextLimit // nil: replays are not traced
 	stop      func() error     // ends replays with its error; nil: nothing does
 }
@@ -34,7 +35,7 @@ type replayOptions struct {
 // shared are the options of commands that replay inputs under a policy: recorded where none is named.
 func (o *replayOptions) shared(sys *system, out *outputOptions) []options {
 	o.Policy = recordedTrack
-	return []options{&o.policyOptions, flag(o.trials(sys)), &o.inputOptions, &o.countOptions, newPriceOptions(sys), out}
+	return []options{&o.policyOptions, o.trials(sys), &o.inputOptions, &o.countOptions, newPriceOptions(sys), out}
 }
 
 const longReplay = `Replay recorded sessions under a policy and show what the model would have seen.
@@ -57,12 +58,9 @@ func newReplay(sys *system) *cobra.Command {
 		Example: `  ctxkit replay session.jsonl --policy opencode
   ctxkit replay session.jsonl -p opencode --set opencode_prune.auto=true
   ctxkit replay ~/.claude/projects -p claude-code --format csv -o requests.csv`,
-	}, func() error { return runReplay(sys, o) }, append(o.shared(sys, o.listing(report.ReplayFormats, report.ReplayTables...)), o.by(replay.CacheOwn), flag(o.shard))...)
-	f := cmd.Flags()
+	}, func() error { return runReplay(sys, o) }, append(o.shared(sys, o.listing(report.ReplayFormats, report.ReplayTables...)), o.by(replay.CacheOwn), own(&o.inputOptions, shardFlag), own(o, "regret", "ascii"))...)
 	o.compactAt(cmd)
 	o.strict(cmd)
-	f.BoolVar(&o.Regret, "regret", false, "count what the policy removed too early (searches every text)")
-	f.BoolVar(&o.ASCII, "ascii", false, "draw the chart with ASCII characters")
 	return cmd
 }
 

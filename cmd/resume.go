@@ -37,7 +37,7 @@ and --sort are those of ctxkit sessions.`,
 		Example: `  ctxkit resume --since 2d
   ctxkit resume last
   ctxkit resume --project harbor --sort last -f json`,
-	}, func() error { return runResume(sys, o) }, o.listing(report.ListFormats, report.ResumeTables...), flag(o.jobs), newPriceOptions(sys), &o.sessionFilter)
+	}, func() error { return runResume(sys, o) }, o.listing(report.ListFormats, report.ResumeTables...), own(&o.inputOptions, "jobs"), newPriceOptions(sys), &o.sessionFilter)
 }
 
 func runResume(sys *system, o *sessionsOptions) error {

@@ -191,7 +191,7 @@ be asked of them. ctxkit demo replays one that is built in.`,
 		}
 		return unknownCommand(cmd, args[0])
 	}
-	root.PersistentFlags().BoolP("quiet", "q", false, quietUsage) // commands with warnings have their own
+	root.PersistentFlags().BoolP("quiet", "q", false, "no warnings and no progress on standard error") // commands with warnings have their own
 	root.PersistentFlags().BoolVar(&sys.uncached, noCache, false, "read every session file, and keep nothing of it for the next time")
 	root.PersistentFlags().BoolVar(&sys.programs.allowed, allowPrograms, false, "let the program stage of a policy start its program (docs/programs.md)")
 	root.PersistentFlags().Var(&limitFlag{&sys.limits}, limitName, limitUsage())

@@ -90,7 +90,7 @@ lists the sessions of one agent.`,
 		Example: `  ctxkit sessions --since 7d --sort cost --limit 10
   ctxkit sessions --project harbor --grep 'pricing|invoice'
   ctxkit sessions --model opus --since 2026-01-01 --until 2026-01-31 -f json`,
-	}, func() error { return runSessions(sys, o) }, o.listing(report.ListFormats, report.SessionTables...), flag(o.jobs), newPriceOptions(sys), &o.sessionFilter)
+	}, func() error { return runSessions(sys, o) }, o.listing(report.ListFormats, report.SessionTables...), own(&o.inputOptions, "jobs"), newPriceOptions(sys), &o.sessionFilter)
 }
 
 func runSessions(sys *system, o *sessionsOptions) error {

@@ -20,13 +20,13 @@ import (
 // sessionFilter says which sessions are listed, and in which order.
 type sessionFilter struct {
 	Source  string // the client that recorded; "": any
-	Project string // a part of the project's folder, in any case
-	Since   string // a time: see moment
-	Until   string
-	Model   string // a part of a model's name, in any case
-	Grep    string // a regular expression for title and first prompt, in any case
+	Project string `flag:"project" usage:"only sessions whose project's folder contains <TEXT>, in any case"`
+	Since   string `flag:"since" usage:"only sessions used at <TIME> or later: 2026-01-31, 2026-01-31T12:00:00Z, or how long ago: 90min, 12h, 7d, 2w" values:"1h,24h,7d,30d"`
+	Until   string `flag:"until" usage:"only sessions used last at <TIME> or earlier; of a date the whole day (UTC)" values:"1h,24h,7d,30d"`
+	Model   string `flag:"model" usage:"only sessions with a request to a model whose name contains <TEXT>, in any case"`
+	Grep    string `flag:"grep" usage:"only sessions whose title or first prompt matches a regular expression (<PATTERN>), in any case"`
 	Sort    string // a sortKey
-	Limit   int    // 0: all
+	Limit   int    `flag:"limit" usage:"only the first <N>"`
 
 	pattern      *regexp.Regexp
 	since, until time.Time // zero: no limit
@@ -86,16 +86,9 @@ func (o *sessionFilter) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.Source, "source", "", "only sessions of an `AGENT`: "+strings.Join(agents(), ", "))
 	complete(cmd, "source", agents())
-	f.StringVar(&o.Project, "project", "", "only sessions whose project's folder contains `TEXT`, in any case")
-	f.StringVar(&o.Since, "since", "", "only sessions used at `TIME` or later: 2026-01-31, 2026-01-31T12:00:00Z, or how long ago: 90min, 12h, 7d, 2w")
-	f.StringVar(&o.Until, "until", "", "only sessions used last at `TIME` or earlier; of a date the whole day (UTC)")
-	f.StringVar(&o.Model, "model", "", "only sessions with a request to a model whose name contains `TEXT`, in any case")
-	f.StringVar(&o.Grep, "grep", "", "only sessions whose title or first prompt matches a regular expression (`PATTERN`), in any case")
 	f.StringVar(&o.Sort, "sort", "age", "order by `FIGURE`: "+strings.Join(sortNames(), ", ")+"; the newest or largest first")
-	f.IntVar(&o.Limit, "limit", 0, "only the first `N`")
 	complete(cmd, "sort", sortNames())
-	complete(cmd, "since", recentTimes)
-	complete(cmd, "until", recentTimes)
+	declare(cmd, o)
 }
 
 // agents are the clients whose sessions are read.
@@ -106,9 +99,6 @@ func agents() []string {
 	}
 	return list
 }
-
-// recentTimes are times to choose from.
-var recentTimes = []string{"1h", "24h", "7d", "30d"}
 
 func (o *sessionFilter) check() (err error) {
 	if o.Limit < 0 {

@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-
-	"github.com/spf13/pflag"
 )
 
 const shardFlag = "shard"
@@ -40,11 +38,6 @@ func (s *shard) Set(text string) error {
 	}
 	*s = shard{part, of}
 	return nil
-}
-
-// shard is the flag that takes a part of the inputs.
-func (o *inputOptions) shard(f *pflag.FlagSet) {
-	f.Var(&o.Shard, shardFlag, "work on one part of the inputs: the `I/N`-th, such as 1/4; all N have each input once")
 }
 
 // take leaves the inputs of a shard. Which shard an input is in follows from its name alone: what is added to a folder

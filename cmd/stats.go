@@ -15,12 +15,12 @@ import (
 // statsOptions are the options of `ctxkit stats`.
 type statsOptions struct {
 	replayOptions
-	At string
+	At string `flag:"at" usage:"which request: <N>, last, peak or event:K" default:"peak" values:"peak,last"`
 }
 
 func newStats(sys *system) *cobra.Command {
 	o := &statsOptions{}
-	cmd := command(&cobra.Command{
+	return command(&cobra.Command{
 		Use: "stats INPUT...", Short: "Show what fills the context: categories, tools, files, turns",
 		Args: arguments(&o.Inputs),
 		Long: `Show what the input of a session consisted of and what it cost, and what filled
@@ -29,7 +29,7 @@ attachments, text, thinking, tool calls and results; the tools, files and single
 results that took the most; what was read again or superseded; results with the
 same text; turns; subagents by type.
 
-The parts add up to the recorded context. What is on no line of the file has a
+The parts add up to the recorded context. What is not in the file has a
 line of its own. By default it is the context as it was recorded; --policy shows
 what another policy would have sent.
 
@@ -40,10 +40,7 @@ there is a table with the heaviest first, and sums over all.`,
   ctxkit stats session.jsonl --all
   ctxkit stats session.jsonl --policy opencode --at 200
   ctxkit stats ~/.claude/projects --format csv -o stats.csv`,
-	}, func() error { return runStats(sys, o) }, o.shared(sys, o.listing(report.PageFormats, report.StatsTables...))...)
-	cmd.Flags().StringVar(&o.At, "at", "peak", "which request: `N`, last, peak or event:K")
-	complete(cmd, "at", []string{"peak", "last"})
-	return cmd
+	}, func() error { return runStats(sys, o) }, append(o.shared(sys, o.listing(report.PageFormats, report.StatsTables...)), own(o))...)
 }
 
 func runStats(sys *system, o *statsOptions) error {

@@ -20,10 +20,9 @@ import (
 // sweepOptions are the options of `ctxkit sweep`.
 type sweepOptions struct {
 	replayOptions
-	Vary     []string
-	Samples  int
-	Seed     uint64
-	NoRegret bool
+	Vary    []string `flag:"vary" usage:"a parameter and its values: <STAGE.PARAM=VALUES> (repeatable)"`
+	Samples int      `flag:"samples" usage:"try <N> points of the grid, drawn at random, instead of all"`
+	Seed    uint64
 }
 
 func newSweep(sys *system) *cobra.Command {
@@ -55,12 +54,8 @@ points that are finished in the first.`,
   ctxkit sweep ~/.claude/projects --policy claude-code-2.1 \
       --vary window.buffer=5k..45k:10k \
       --vary microcompact_size.target=20000,40000 --format svg -o sweep.svg`,
-	}, func() error { return runSweep(sys, o) }, append(o.shared(sys, o.listing(report.SweepFormats, report.SweepTables...)), o.by(replay.CacheEqual))...)
-	f := cmd.Flags()
-	f.StringArrayVar(&o.Vary, "vary", nil, "a parameter and its values: `STAGE.PARAM=VALUES` (repeatable)")
-	f.IntVar(&o.Samples, "samples", 0, "try `N` points of the grid, drawn at random, instead of all")
-	f.Uint64Var(&o.Seed, "seed", 1, "random seed of --samples (`N`)")
-	o.noRegret(f, &o.NoRegret)
+	}, func() error { return runSweep(sys, o) }, append(o.shared(sys, o.listing(report.SweepFormats, report.SweepTables...)), o.by(replay.CacheEqual), own(o), own(&o.replayOptions, "no-regret"))...)
+	cmd.Flags().Uint64Var(&o.Seed, "seed", 1, "random seed of --samples (`N`)")
 	return cmd
 }
 

@@ -16,9 +16,9 @@ import (
 // synthOptions are the options of `ctxkit synth`.
 type synthOptions struct {
 	synth.SessionOptions
-	Folder string // a project folder is made here
+	Folder string `flag:"dir" usage:"make a project folder in <DIR>: the session and the files next to it"`
 	outputOptions
-	Plain bool
+	Plain bool `flag:"plain" usage:"prompts, tools and answers only: no rewinds, subagents, failures, pauses …"`
 }
 
 func newSynth(sys *system) *cobra.Command {
@@ -34,7 +34,7 @@ same bytes on every machine. No text in it was ever recorded.
 
 By default the session goes to standard output, without the files next to it
 (subagents, offloaded results); --dir makes a project folder with all of them.`,
-	}, func() error { return runSynth(sys, o) }, flag(o.file))
+	}, func() error { return runSynth(sys, o) }, own(&o.outputOptions, "output"), own(o))
 	f := cmd.Flags()
 	f.Uint64Var(&o.Seed, "seed", 1, "random seed (`N`)")
 	f.IntVar(&o.Requests, "requests", 0, "at least `N` API calls of the main conversation; default 40")
@@ -45,8 +45,6 @@ By default the session goes to standard output, without the files next to it
 	f.StringVar(&o.Version, "client", "", "`VERSION` of the client, 1.0.17 to 2.1.332; default 2.1.19")
 	f.StringVar(&o.Model, "model", "", "model `NAME` in assistant messages; default: one of that version's time")
 	f.IntVar(&o.Window, "window", 0, "context window in tokens (`N`); default 200000")
-	f.BoolVar(&o.Plain, "plain", false, "prompts, tools and answers only: no rewinds, subagents, failures, pauses …")
-	f.StringVar(&o.Folder, "dir", "", "make a project folder in `DIR`: the session and the files next to it")
 	cmd.MarkFlagsMutuallyExclusive("dir", "output")
 	return cmd
 }

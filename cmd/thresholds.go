@@ -19,15 +19,15 @@ import (
 type thresholdsOptions struct {
 	policyOptions
 	outputOptions
-	Model  string
-	Window tokenCount
-	Used   tokenCount
+	Model  string     `flag:"model" usage:"<NAME> of the model: its window and largest output count"`
+	Window tokenCount `flag:"window" usage:"context window in <TOKENS>, such as 200000, 200k or 1M; default: the model's, else 200,000"`
+	Used   tokenCount `flag:"used" usage:"tokens that the context has reached (<N>): what is left up to each limit, in percent"`
 }
 
 func newThresholds(sys *system) *cobra.Command {
 	o := &thresholdsOptions{}
 	o.Policy = preset.Defaults().Thresholds
-	cmd := command(&cobra.Command{
+	return command(&cobra.Command{
 		Use: "thresholds", Short: "List the windows and thresholds that apply under a policy",
 		Long: `List the windows and thresholds that apply under a policy.
 
@@ -38,12 +38,7 @@ NAME@VERSION is that version's.`,
   ctxkit thresholds --model claude-opus-4-7 --set window.pct_override=70
   CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=80 ctxkit thresholds --env --window 1M`,
 		Args: noArguments,
-	}, func() error { return runThresholds(sys, o) }, &o.policyOptions, newPriceOptions(sys), o.with(report.ListFormats, report.ThresholdTables...))
-	f := cmd.Flags()
-	f.StringVar(&o.Model, "model", "", "`NAME` of the model: its window and largest output count")
-	f.Var(&o.Window, "window", "context window in `TOKENS`, such as 200000, 200k or 1M; default: the model's, else 200,000")
-	f.Var(&o.Used, "used", "tokens that the context has reached (`N`): what is left up to each limit, in percent")
-	return cmd
+	}, func() error { return runThresholds(sys, o) }, &o.policyOptions, newPriceOptions(sys), o.with(report.ListFormats, report.ThresholdTables...), own(o))
 }
 
 func runThresholds(sys *system, o *thresholdsOptions) error {

@@ -24,11 +24,10 @@ import (
 // viewOptions are the options of `ctxkit view`.
 type viewOptions struct {
 	replayOptions
-	As   string
-	At   string // "": last, or end for the views of the whole session
-	Full bool
-
-	Classes bool // of tool results
+	As      string `flag:"as" usage:"which <VIEW>: transcript, raw, model, payload, scrollback, session or summary-request" default:"model"`
+	At      string `flag:"at" usage:"which request: <N>, last, peak, end or event:K" values:"last,peak,end"` // "": last, or end for the views of the whole session
+	Full    bool   `flag:"full" usage:"show long texts in full"`
+	Classes bool   `flag:"classes" usage:"say of each tool result of the model and payload views whether it is fresh, frozen or must_reapply (JSON: results)"`
 }
 
 // The views.
@@ -85,14 +84,8 @@ func newView(sys *system) *cobra.Command {
   ctxkit view session.jsonl --as summary-request -p opencode --at event:0
   ctxkit view session.jsonl --as scrollback --full | less -R
   ctxkit view session.jsonl --as session -p opencode -o next.jsonl`,
-	}, func() error { return runView(sys, o) }, o.shared(sys, o.with(report.ViewFormats))...)
-	f := cmd.Flags()
-	f.StringVar(&o.As, "as", asModel, "which `VIEW`: transcript, raw, model, payload, scrollback, session or summary-request")
+	}, func() error { return runView(sys, o) }, append(o.shared(sys, o.with(report.ViewFormats)), own(o))...)
 	complete(cmd, "as", views)
-	f.StringVar(&o.At, "at", "", "which request: `N`, last, peak, end or event:K")
-	complete(cmd, "at", []string{"last", "peak", "end"})
-	f.BoolVar(&o.Classes, "classes", false, "say of each tool result of the model and payload views whether it is fresh, frozen or must_reapply (JSON: results)")
-	f.BoolVar(&o.Full, "full", false, "show long texts in full")
 	o.compactAt(cmd)
 	return cmd
 }

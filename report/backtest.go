@@ -21,7 +21,7 @@ type BacktestLayout struct {
 // mostPlacesListed is how many missed compactions and false alarms a page lists.
 const mostPlacesListed = 20
 
-// Backtest prints how well a policy predicts the recorded sessionsed session.
+// Backtest prints how well a policy predicts the recorded session.
 func Backtest(w io.Writer, r *backtest.Scores, opt BacktestLayout) error {
 	worst := r.Worst(opt.Explain)
 	d := &document{
@@ -44,36 +44,34 @@ func Backtest(w io.Writer, r *backtest.Scores, opt BacktestLayout) error {
 
 func backtestPage(p *page, r *backtest.Scores, use policy.Use) {
 	p.note(bold, fidelityText(r))
-	p.heading(fmt.Sprintf("compactions: %s against the recorded sessions", r.Policy))
-	p.table(compactionTable(r.Compactions))
+	p.section("compactions: "+r.Policy+" against the recorded sessions", compactionTable(r.Compactions))
 	p.items(none, errorNotes(r.Compactions))
 	useNotes(p, use)
 	p.places(missNotes(r))
 	p.places(fitNotes(r))
 	if m := r.Micro[0]; m.Recorded+m.Unrecorded+m.Alarms+m.Unscored > 0 {
-		p.heading("microcompactions")
-		p.table(microTable(r.Micro))
+		p.section("microcompactions", rowsOf(r.Micro, func(m *backtest.MicroRow, r *microCells) style {
+			if m.Recorded > 0 && m.Savings == 0 {
+				r.SavingWithin1Percent = number("–")
+			}
+			return totalStyle(m.Clients)
+		}))
 		p.places(microNotes(r))
 	}
-	p.heading("input by cache class, % of all input: recorded against simulated")
-	p.table(classTable(r.Usage))
+	p.section("input by cache class, % of all input: recorded against simulated", classTable(r.Usage))
 	p.note(bold, classText(&r.Usage[0].UsageScore))
-	p.heading("the same, request by request")
-	p.table(usageTable(r.Usage))
+	p.section("the same, request by request", usageTable(r.Usage))
 	p.note(faint, usageNote)
 	if len(r.Causes) > 0 {
-		p.heading("cache misses")
-		p.table(causeTable(r))
-		p.note(faint, "cause: as simulated; unexplained: the simulation has no cache miss there. right kind: the simulation has a cache miss too, and both read a part or both nothing. within 10 %: and its read differs by at most 10 %. cached before: tokens that the request before had read and written. read, simulated: tokens read from the cache. only simulated: cache misses that were not recorded.")
+		p.section("cache misses", rowsOf(append([]backtest.CauseRow{r.Breaks()}, r.Causes...), func(c *backtest.CauseRow, _ *causeCells) style {
+			return totalStyle(string(c.Cause))
+		}))
+		p.note(faint, "cause: that of the simulated cache miss; unexplained: none is simulated there. right kind: a cache miss is simulated there too, and both requests read a part of the cache or both read nothing. within 10 %: of these, the simulated read is within 10 % of the recorded one. cached before: tokens that the request before had read and written. read, simulated: tokens read from the cache. only simulated: cache misses that were not recorded.")
 	}
-	if len(r.Authors) > 0 {
-		p.heading("the cache by author")
-		p.table(authorTable(r.Authors))
-	}
-	p.heading("fidelity")
-	p.table(fidelityTable(r.Fidelity))
+	p.section("the cache by author", authorTable(r.Authors))
+	p.section("fidelity", fidelityTable(r.Fidelity))
 	if few, _ := r.Unjudged(); len(few) > 0 {
-		p.note(faint, "few: too few samples to judge. Measures are judged from this many samples on: "+leastText(few))
+		p.note(faint, "too few: too few samples to judge. Measures are judged from this many samples on: "+leastText(few))
 	}
 	p.note(faint, "hits, alarms: predicted on the recorded view before each request. exact, off, most: the policy's count of used tokens against the recorded pre_tokens: how many are equal, mean and largest error in tokens. free, ±1, ±5: compactions that a replay without the recorded compactions predicts at the request, or 1 or 5 requests off. lost: compactions whose last message is not in the file.")
 }
@@ -90,18 +88,18 @@ func (p *page) places(notes []string) {
 func totalStyle(clients string) style { return either(clients == backtest.All, bold, none) }
 
 func compactionTable(rows []backtest.CompactionRow) *table {
-	t := tableOf[compactionCells]()
-	for _, r := range rows {
-		exact, off, most := any(r.Exact), any(number("")), any(number(""))
-		if r.Known() > 0 {
-			off, most = int(r.Error+0.5), r.Largest
-		} else if r.OwnCount > 0 {
-			exact = number("")
+	return rowsOf(rows, func(x *backtest.CompactionRow, r *compactionCells) style {
+		r.Clients = x.Clients + either(x.Fitted, ", fitted", "")
+		if x.Known() > 0 {
+			r.Off, r.Most = int(x.Error+0.5), x.Largest
+		} else if x.OwnCount > 0 {
+			r.Exact = nil
 		}
-		t.put(totalStyle(r.Clients), compactionCells{r.Clients + either(r.Fitted, ", fitted", ""), r.Sessions, r.Recorded, r.Hits, r.Misses, r.Alarms, exact,
-			off, most, r.Free.Exact, r.Free.One, r.Free.Five, number(either(r.Lost > 0, fmt.Sprintf("%d/%d", r.LostHits, r.Lost), ""))})
-	}
-	return t
+		if x.Lost > 0 {
+			r.Lost = number(fmt.Sprintf("%d/%d", x.LostHits, x.Lost))
+		}
+		return totalStyle(x.Clients)
+	})
 }
 
 // errorNotes give the median error of the policy's count of used tokens, and how many compactions have none.
@@ -188,14 +186,6 @@ func fitNotes(r *backtest.Scores) []string {
 	return notes
 }
 
-func microTable(rows []backtest.MicroRow) *table {
-	t := tableOf[microCells]()
-	for _, r := range rows {
-		t.put(totalStyle(r.Clients), microCells{r.Clients, r.Recorded, r.Hits, r.Same, either[any](r.Recorded > 0 && r.Savings == 0, number("–"), r.Close), r.Unrecorded, r.Confirmed, r.Alarms})
-	}
-	return t
-}
-
 func microNotes(r *backtest.Scores) (notes []string) {
 	for _, s := range r.Sessions {
 		for _, a := range s.MicroAlarms {
@@ -205,50 +195,32 @@ func microNotes(r *backtest.Scores) (notes []string) {
 	return notes
 }
 
-func causeTable(r *backtest.Scores) *table {
-	t := tableOf[causeCells]()
-	add := func(st style, name string, r backtest.CauseRow) {
-		t.put(st, causeCells{name, r.Breaks, r.Kind, r.Amount, r.Left, r.Read, r.Simulated, r.Only})
-	}
-	add(bold, backtest.All, r.Breaks())
-	for _, c := range r.Causes {
-		add(none, string(c.Cause), c)
-	}
-	return t
-}
-
 // authorTable has a row per author.
 func authorTable(rows []backtest.AuthorRow) *table {
-	t := tableOf[authorCells]()
-	for _, r := range rows {
-		kind, amount := number("–"), number("–")
-		if r.Broken > 0 {
-			kind, amount = number(percent(r.Kind, r.Broken)), number(percent(r.Amount, r.Broken))
-		}
-		off := number("–")
-		if r.CostError.Sessions > 0 {
-			off = number(places(r.CostError.Expected, 1) + " %")
-		}
-		t.put(none, authorCells{r.Author, r.Sessions, r.Requests, number(percent(r.Near, r.Requests)), number(percent(r.NaiveNear, r.Requests)), r.Broken, kind, amount, off})
-	}
-	return t
+	return rowsOf(rows, func(x *backtest.AuthorRow, r *authorCells) style {
+		share := func(part, whole int) number { return number(either(whole > 0, percent(part, whole), "–")) }
+		r.Within5Percent, r.NeverMisses = number(percent(x.Near, x.Requests)), number(percent(x.NaiveNear, x.Requests))
+		r.RightKind, r.Within10Percent = share(x.Kind, x.Broken), share(x.Amount, x.Broken)
+		r.CostOff = number(either(x.CostError.Sessions > 0, places(x.CostError.Expected, 1)+" %", "–"))
+		return none
+	})
 }
 
 func fidelityTable(list []backtest.Bar) *table {
-	t := tableOf[fidelityCells]()
-	for _, m := range list {
-		st, value, holds, bar := none, places(m.Value, 2), "yes", either(m.Most, "≤ ", "≥ ")
+	return rowsOf(list, func(m *backtest.Bar, r *fidelityCells) style {
+		r.Percent, r.Bar, r.Holds = number(places(m.Value, 2)), number(either(m.Most, "≤ ", "≥ ")+unrounded(m.Bar)), "yes"
 		switch {
 		case m.Of == 0:
-			value, holds = "–", "–"
+			r.Percent, r.Holds = number("–"), "–"
 		case !m.Judged():
-			st, holds = faint, "few"
+			r.Holds = "too few"
+			return faint
 		case !m.Holds:
-			st, holds = red, "no"
+			r.Holds = "no"
+			return red
 		}
-		t.put(st, fidelityCells{m.Name, number(value), m.Of, number(bar + unrounded(m.Bar)), holds, m.About})
-	}
-	return t
+		return none
+	})
 }
 
 // leastText lists from how many samples on each measure is judged.
@@ -264,7 +236,7 @@ func leastText(few []backtest.Bar) string {
 	return strings.Join(texts, "; ")
 }
 
-// fidelityText summarises how well the simulation predicts the recorded sessionsed session.
+// fidelityText summarises how well the simulation predicts the recorded session.
 func fidelityText(r *backtest.Scores) string {
 	c, m, u := &r.Compactions[0], &r.Micro[0], &r.Usage[0]
 	text := fmt.Sprintf("fidelity: %d of %s at the exact request, %s", c.Hits, count(c.Recorded, "recorded automatic compaction"), count(c.Alarms, "false alarm"))
@@ -290,15 +262,14 @@ func fidelityText(r *backtest.Scores) string {
 
 // classTable has the sums of all requests, as a bill has them.
 func classTable(rows []backtest.UsageRow) *table {
-	t := tableOf[classCells]()
-	for _, r := range rows {
-		all := r.Recorded()
-		t.put(totalStyle(r.Clients), classCells{r.Clients, r.Requests, all,
-			portion(r.Read.Recorded, all), portion(r.Read.Simulated, all),
-			portion(r.Write.Recorded, all), portion(r.Write.Simulated, all),
-			portion(r.Input.Recorded, all), portion(r.Input.Simulated, all)})
-	}
-	return t
+	return rowsOf(rows, func(x *backtest.UsageRow, r *classCells) style {
+		all := x.Recorded()
+		*r = classCells{x.Clients, x.Requests, all,
+			portion(x.Read.Recorded, all), portion(x.Read.Simulated, all),
+			portion(x.Write.Recorded, all), portion(x.Write.Simulated, all),
+			portion(x.Input.Recorded, all), portion(x.Input.Simulated, all)}
+		return totalStyle(x.Clients)
+	})
 }
 
 // classText states the sums of all requests in a sentence.
@@ -325,19 +296,18 @@ const usageNote = "read ±5 %, ±1 %: requests whose simulated cache read is wit
 	"Plain input is the few tokens that the client sends after its last cache breakpoint."
 
 func usageTable(rows []backtest.UsageRow) *table {
-	t := tableOf[usageCells]()
-	for _, r := range rows {
+	return rowsOf(rows, func(x *backtest.UsageRow, r *usageCells) style {
 		off := func(f *backtest.InputFigure) any {
-			if r.Requests == 0 {
+			if x.Requests == 0 {
 				return number("–")
 			}
-			return (f.Off + r.Requests/2) / r.Requests
+			return (f.Off + x.Requests/2) / x.Requests
 		}
 		mean := func(f *backtest.InputFigure) any { return either[any](f.Scored > 0, decimal{f.MAPE, 2}, number("–")) }
-		t.put(totalStyle(r.Clients), usageCells{r.Clients, r.Requests, number(percent(r.Near, r.Requests)), number(percent(r.Close, r.Requests)),
-			off(&r.Read), mean(&r.Read), off(&r.Write), mean(&r.Write), off(&r.Input), mean(&r.Input)})
-	}
-	return t
+		*r = usageCells{x.Clients, x.Requests, number(percent(x.Near, x.Requests)), number(percent(x.Close, x.Requests)),
+			off(&x.Read), mean(&x.Read), off(&x.Write), mean(&x.Write), off(&x.Input), mean(&x.Input)}
+		return totalStyle(x.Clients)
+	})
 }
 
 // backtestCSV has a row per session.
@@ -363,19 +333,17 @@ func backtestCSV(r *backtest.Scores) *table {
 
 // breakTable has a row per cache miss.
 func breakTable(worst []backtest.Break) *table {
-	t := tableOf[breakCells]()
-	for _, b := range worst {
-		st, where := none, "both"
+	return rowsOf(worst, func(b *backtest.Break, r *breakCells) style {
+		r.BrokeIn, r.Off, r.Where = "both", b.Off(), fmt.Sprintf("%s:%d", b.File, b.Line)
 		switch {
 		case !b.Recorded:
-			where = "simulation"
+			r.BrokeIn = "simulation"
 		case b.Cause == backtest.Unexplained:
-			st, where = yellow, "record"
+			r.BrokeIn = "record"
+			return yellow
 		}
-		t.put(st, breakCells{b.Session, b.Agent, b.File, b.Line, b.Request, where, b.Recorded, b.Cause, b.Left, b.Read, b.Simulated, b.Kind, b.Amount,
-			b.Off(), fmt.Sprintf("%s:%d", b.File, b.Line)})
-	}
-	return t
+		return none
+	})
 }
 
 func breakPage(p *page, r *backtest.Scores, breaks *table) {

@@ -79,7 +79,7 @@ func lacks(b *bill.Bill) []lack {
 		{"no final output count", thousands(part.Calls) + of, phraseIf(part.Tokens > 0, " (about %v tokens%v more)", rounded(part.Tokens), phraseIf(part.CostUSD.Known, ", %v", usdText(part.CostUSD))),
 			part.Calls, part.Tokens, part.CostUSD},
 		{"no usage", thousands(b.Without) + of, "", b.Without, "", "-"},
-		{"no line in the file", "the summary of " + count(b.Unbilled, "compaction"), "", b.Unbilled, "", "-"},
+		{"no usage in the file", "the summary request of " + count(b.Unbilled, "compaction"), "", b.Unbilled, "", "-"},
 	}
 	for _, u := range b.NotPriced {
 		list = append(list, lack{"no price", u.What, phrase(" (%v%v)", count(u.Calls, "call"), phraseIf(u.Tokens > 0, ", %v tokens", u.Tokens)), u.Calls, u.Tokens, "-"})
@@ -169,7 +169,7 @@ func fitShort(f *replay.CacheFit) string {
 		text = phrase("reproduces %v of the recorded cache reads", percent(f.Reproduced, f.Read))
 	}
 	share := shareText(f.Recorded, f.Simulated, "than billed")
-	return text + before("; simulated, the input of the recorded requests costs ", share+phraseIf(share == "as much", " as billed")) + expectedText(f)
+	return text + before("; in the simulation, the input of the recorded requests costs ", share+phraseIf(share == "as much", " as billed")) + expectedText(f)
 }
 
 // expectedText is what cache misses that no line shows are expected to add; "" where that is less than 0.1 %.
@@ -195,20 +195,21 @@ var kindTexts = map[bill.Kind]string{
 
 // kindTable is the bill by what the calls were for.
 func kindTable(b *bill.Bill) *table {
-	t := tableOf[billKindCells]()
-	for _, k := range b.Kinds {
-		t.put(none, billKindCells{kindTexts[k.Kind], either[any](k.Kind == bill.KindSearch, k.Searches, k.Calls), k.Input.Input(), k.Output, k.CostUSD})
-	}
-	return t
+	return rowsOf(b.Kinds, func(k *bill.KindSum, r *billKindCells) style {
+		r.CallsFor, r.Input = kindTexts[k.Kind], k.Input.Input()
+		if k.Kind == bill.KindSearch {
+			r.Calls = k.Searches
+		}
+		return none
+	})
 }
 
 // shortTable is what a bill may be short of.
 func shortTable(b *bill.Bill) *table {
-	t := tableOf[billShortCells]()
-	for _, l := range lacks(b) {
-		t.put(none, billShortCells{l.what + " for " + l.of, l.calls, l.tokens, l.usd})
-	}
-	return t
+	return rowsOf(lacks(b), func(l *lack, r *billShortCells) style {
+		*r = billShortCells{l.what + " for " + l.of, l.calls, l.tokens, l.usd}
+		return none
+	})
 }
 
 // billSections are the lines of a bill.
@@ -217,13 +218,9 @@ func billSections(p *page, b *bill.Bill) {
 		return
 	}
 	p.heading("what was billed")
-	p.table(billedTable(b.Models))
+	p.table(rowsOf[billedCells](b.Models, nil))
 	if len(b.Kinds) > 1 {
-		p.heading("what for")
-		p.table(kindTable(b))
+		p.section("what for", kindTable(b))
 	}
-	if t := shortTable(b); len(t.rows) > 0 {
-		p.heading("what the bill may be short of")
-		p.table(t)
-	}
+	p.section("what the bill may be short of", shortTable(b))
 }

@@ -18,27 +18,25 @@ var fitTexts = map[backtest.Fitting]string{
 
 // Calibration prints how far token counters are from what the API reported.
 func Calibration(w io.Writer, c *backtest.Calibrated, opt Layout) error {
-	t := tableOf[counterCells]()
-	before := backtest.CalibratedRow{}
+	before := &backtest.CalibratedRow{}
 	sessions, requests := 0, 0
-	for _, r := range c.Rows {
-		clients, model := r.Clients, shortModel(r.Model)
-		if r.Clients == backtest.All {
-			sessions, requests = r.Sessions, r.Requests
+	t := rowsOf(c.Rows, func(x *backtest.CalibratedRow, r *counterCells) style {
+		if x.Clients == backtest.All {
+			sessions, requests = x.Sessions, x.Requests
 		}
-		if clients == before.Clients && r.Model == before.Model {
-			clients, model = "", ""
+		r.Clients, r.Model = x.Clients, pair{shortModel(x.Model), x.Model}
+		if x.Clients == before.Clients && x.Model == before.Model {
+			r.Clients, r.Model = pair{"", x.Clients}, pair{"", x.Model}
 		}
-		mean, median := any(decimal{r.Each.Mean, 2}), any(decimal{r.Each.Median, 2})
-		if r.Each.Sessions == 0 {
-			mean, median = pair{"", r.Each.Mean}, pair{"", r.Each.Median}
+		rounded := func(f float64) pair { return pair{int(f + 0.5), f} }
+		r.IncP50, r.IncP90, r.NextPercent = rounded(x.Increment.P50), rounded(x.Increment.P90), decimal{x.Next.MAPE, 2}
+		r.FreePercent, r.Median, r.Bias = decimal{x.Each.Mean, 2}, decimal{x.Each.Median, 2}, signed(x.Free.Bias)
+		if x.Each.Sessions == 0 {
+			r.FreePercent, r.Median = pair{"", x.Each.Mean}, pair{"", x.Each.Median}
 		}
-		inc, next, free := &r.Increment, &r.Next, &r.Free
-		t.put(either(r.Model == backtest.All, bold, none), counterCells{pair{clients, r.Clients}, pair{model, r.Model}, r.Counter, r.Sessions, r.Requests,
-			inc.MAPE, inc.Bias, pair{int(inc.P50 + 0.5), inc.P50}, pair{int(inc.P90 + 0.5), inc.P90}, decimal{next.MAPE, 2}, next.Bias, next.P50, next.P90,
-			free.MAPE, free.Bias, free.P50, free.P90, r.Each.Sessions, mean, median, signed(free.Bias)})
-		before = r
-	}
+		before = x
+		return totalStyle(x.Model)
+	})
 	return listing(calibrationAnswer(c), t, c,
 		fmt.Sprintf("%s of %s scored; %s", count(requests, "request"), count(sessions, "session"), fitTexts[c.Fit]),
 		"inc: error of the tokens added since the request before, in tokens. next: mean error of the total, given the total before. "+

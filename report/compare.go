@@ -15,7 +15,7 @@ import (
 // figureTitles are the figures that tables of policies show. A table of a sweep leaves out those that are not of a
 // point, a comparison those for Layout.All.
 var figureTitles = []figureTitle{
-	{figure: "payload_peak", title: "peak", about: "tokens of the largest request, with overhead", point: true},
+	{figure: "payload_peak", title: "peak", about: "tokens of the largest request, with system prompt and tools", point: true},
 	{figure: "payload_mean", title: "mean", about: "tokens of a request", point: true, drop: 3},
 	{figure: "payload_input", title: "input", about: "input tokens of all requests, those of compactions too", point: true, drop: 2},
 	{figure: "cache_read", title: "read", about: "of these, from the cache", all: true, drop: 6},
@@ -41,6 +41,11 @@ var troubleTitles = []figureTitle{
 
 // differenceTitles are the figures that a table of differences over several sessions shows.
 var differenceTitles = []string{"payload_input", "cost_usd"}
+
+// titleOf is the title of a figure, a name of compare.Names.
+func titleOf(figure string) string {
+	return figureTitles[slices.IndexFunc(figureTitles, func(f figureTitle) bool { return f.figure == figure })].title
+}
 
 // legend says what the titles mean.
 func legend(titles []figureTitle) string {
@@ -127,8 +132,7 @@ func comparePage(p *page, c *compare.Comparison, short bool) {
 		p.note(yellow, doubtText(&uses[i], figures))
 	}
 	if t := differences(p, c); len(t.rows) > 0 {
-		p.heading("against " + c.Policies[0].Name)
-		p.table(t)
+		p.section("against "+c.Policies[0].Name, t)
 		p.items(none, partsTexts(c))
 	}
 	if short {
@@ -139,19 +143,16 @@ func comparePage(p *page, c *compare.Comparison, short bool) {
 		p.items(none, flags)
 	}
 	if titles := troubles(c.Policies); len(titles) > 0 {
-		p.heading("what makes figures doubtful" + phraseIf(partly(c), ", over all %v", count(len(c.Sessions), "session")))
-		p.table(compareTotals(c.Policies, nil, titles))
+		p.section("what makes figures doubtful"+phraseIf(partly(c), ", over all %v", count(len(c.Sessions), "session")), compareTotals(c.Policies, nil, titles))
 		p.note(faint, legend(titles))
 	}
 	if t := evidenceTable(uses); p.All && len(t.rows) > 0 {
-		p.heading("what stands behind the policies")
-		p.table(t)
+		p.section("what stands behind the policies", t)
 	} else {
 		p.note(none, evidenceText(uses))
 	}
 	if p.All && len(c.Sessions) > 1 {
-		p.heading("by session: total, median and 90th percentile")
-		p.table(compareSpread(c))
+		p.section("by session: total, median and 90th percentile", compareSpread(c))
 		if len(c.Sessions) < compare.Few {
 			p.note(yellow, fmt.Sprintf("few sessions: medians and percentiles cover %s only", count(len(c.Sessions), "session")))
 		}

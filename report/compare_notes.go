@@ -52,7 +52,7 @@ func shownRows(c *compare.Comparison) []compare.PolicyRow {
 func recordedText(c *compare.Comparison) string {
 	for i := range c.Policies {
 		if c.Recorded(i) && figure(&c.Policies[i], "misses").Total.Known {
-			return "needed later –: not comparable for `recorded`: a re-read is only seen where the client itself had dropped the text"
+			return "needed later –: no figure for `recorded` to compare: only what the client itself had removed can be read again there"
 		}
 	}
 	return ""
@@ -82,7 +82,7 @@ func conclude(p *page, c *compare.Comparison) {
 		texts = append(texts, conclusion(c, i))
 	}
 	if first := &c.Policies[0]; first.Infeasible > 0 {
-		texts = append(texts, infeasibleText(c, first)+either(len(c.Policies) > 1, ": nothing is compared with it there.", ": its cost there is a lower bound."))
+		texts = append(texts, infeasibleText(c, first)+either(len(c.Policies) > 1, ": nothing is compared with it there.", ": its cost is a lower bound there."))
 	}
 	if len(texts) == 1 {
 		p.note(none, texts[0])
@@ -108,7 +108,7 @@ func conclusion(c *compare.Comparison, i int) string {
 		}
 	}
 	if own.Infeasible > 0 {
-		text = joined("; ", text, infeasibleText(c, own)+": its cost there is a lower bound")
+		text = joined("; ", text, infeasibleText(c, own)+": its cost is a lower bound there")
 	}
 	if v.Sessions == 0 {
 		text = joined("; ", text, phrase("%v is not compared with `%v`", either(text == "", own.Name, "it"), c.Policies[0].Name)+phraseIf(c.Flagged(compare.FlagContradicted) > 0, ": the recorded usage contradicts the content"))
@@ -126,10 +126,10 @@ func correctionText(c *compare.Comparison, i int) string {
 	}
 	share := func(low int) string { return signedPercent(exact.Ratio(k.Corrected[low], v.First, 4)) }
 	n := int(max(k.Extra, -k.Extra))
-	return phrase(" %v with the likely re-reads for its %v: %v to %v %%",
+	return phrase(" %v: with the likely re-reads after its %v, the difference is %v to %v %%",
 		map[compare.Stability]string{compare.Holds: "Holds", compare.Flips: "Flips", compare.CannotTell: "Cannot tell"}[k.Stability],
 		count(n, either(k.Extra > 0, "extra", "spared")+" compaction"), share(0), share(1)) +
-		phraseIf(k.BreakEven.Known, "; break-even is %v USD or %v requests per compaction, recorded ones caused %v to %v USD",
+		phraseIf(k.BreakEven.Known, ", and break-even is at %v USD or %v more requests after each; a recorded compaction caused %v to %v USD",
 			k.BreakEven.Text(2), k.BreakEvenRequests.Text(1), k.Each[0].Text(2), k.Each[1].Text(2)) + "."
 }
 
@@ -139,7 +139,7 @@ func unseenText(c *compare.Comparison) string {
 		return ""
 	}
 	u := c.Unseen
-	return phrase("A replay leaves out that the agent looks again for removed text. Mean of %v in %v: %v to %v more requests, and %v to %v more tokens in each of the next %v to %v requests.",
+	return phrase("A replay does not simulate that the agent reads removed text again. After %v in %v it made %v to %v more requests on average, and each of the next %[7]v to %[8]v requests had %[5]v to %[6]v more tokens.",
 		count(u.Times, "recorded compaction"), either(u.Shipped, "other people's sessions", count(u.Projects, "project")), u.Requests[0].Text(1), u.Requests[1].Text(1),
 		thousands(int(u.Tokens[0].N)), thousands(int(u.Tokens[1].N)), u.Carried[0], u.Carried[1])
 }
@@ -148,12 +148,12 @@ func unseenText(c *compare.Comparison) string {
 func infeasibleText(c *compare.Comparison, p *compare.PolicyRow) string {
 	var list []string
 	if n := figure(p, "refused").Total.N; n > 0 {
-		list = append(list, count(int(n), "request")+" refused")
+		list = append(list, count(int(n), "request")+" over the limit")
 	}
 	if n := figure(p, "violations").Total.N; n > 0 {
 		list = append(list, count(int(n), "violation"))
 	}
-	return fmt.Sprintf("`%s` cannot run in %s (%s)", p.Name,
+	return fmt.Sprintf("`%s` would not work in %s (%s)", p.Name,
 		either(len(c.Sessions) == 1, "this session", thousands(p.Infeasible)+" of "+count(len(c.Sessions), "session")), strings.Join(list, ", "))
 }
 
@@ -254,8 +254,7 @@ func leads(c *compare.Comparison) [][]string {
 			}
 		}
 		if alone {
-			i := slices.IndexFunc(figureTitles, func(f figureTitle) bool { return f.figure == name })
-			led[best] = append(led[best], figureTitles[i].title)
+			led[best] = append(led[best], titleOf(name))
 		}
 	}
 	return led
@@ -274,7 +273,7 @@ func partsTexts(c *compare.Comparison) (list []string) {
 		var texts []string
 		for _, part := range parts {
 			if text := share(part.USD); text != "0.0" {
-				texts = append(texts, cmp.Or(partNames[part.Name], part.Name)+" "+text+before(" (by ", strings.Join(part.Stages, ", "))+either(len(part.Stages) > 0, ")", ""))
+				texts = append(texts, cmp.Or(partNames[part.Name], part.Name)+" "+text+stagesText(part.Stages))
 			}
 		}
 		if len(texts) == 0 {
@@ -285,8 +284,14 @@ func partsTexts(c *compare.Comparison) (list []string) {
 	return list
 }
 
+// stagesText names the stages whose edits caused cache misses; the recorded track's are the client's own.
+func stagesText(stages []string) string {
+	named := slices.DeleteFunc(slices.Clone(stages), func(s string) bool { return s == "recorded" })
+	return phraseIf(len(named) > 0, " (by %v)", strings.Join(named, ", "))
+}
+
 // partNames are the parts of a cost for people, where they have another name in JSON.
-var partNames = map[string]string{"content": "input", "breaks": "cache misses", "own calls": "summarization requests"}
+var partNames = map[string]string{"content": "other input", "breaks": "cache misses", "own calls": "summarization requests"}
 
 // concentrationText says how much of a difference few sessions and one project make.
 func concentrationText(c *compare.Comparison, i int) string {
@@ -306,7 +311,7 @@ func flagTexts(c *compare.Comparison, hints *Hints, of ...compare.Flag) (list []
 		compare.FlagMidway:    "begins mid-conversation; what came before is a placeholder, and the cache starts with what the first request read",
 		compare.FlagEstimated: "no usage recorded; all tokens are estimates",
 		compare.FlagOutputs:   "outputs estimated, the same for every policy",
-		compare.FlagCompacted: "compacted when recorded" + phraseIf(again.Files > 0, "; %v (%v tokens) were then read again: other policies might avoid up to %v input tokens",
+		compare.FlagCompacted: "compacted by the client" + phraseIf(again.Files > 0, "; reading %v (%v tokens) again added up to %v input tokens to later requests",
 			count(again.Files, "file"), figureText("", exact.Whole(again.Tokens)), figureText("", exact.Whole(again.Carried))),
 		compare.FlagWindow:    "window as the user had set it, by the recorded compactions" + before("; ", hints.Window),
 		compare.FlagSubagents: "subagents left out",
@@ -332,7 +337,7 @@ func lastElement(path string) string {
 func cacheText(groups []compare.Comparison) string {
 	for _, c := range groups {
 		for _, s := range c.Sessions {
-			return cacheNote(s.Cache) + " In differences, input is its cost without cache misses. "
+			return cacheNote(s.Cache) + " "
 		}
 	}
 	return ""

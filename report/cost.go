@@ -83,10 +83,8 @@ func Costs(w io.Writer, list []SessionCost, use policy.Use, opt Layout) error {
 		p.heading("cost by session")
 		p.table(t)
 		if sum.Bridge.Cost.Known {
-			p.heading("from the bill to this cost")
-			p.table(bridgeTable(sum, use.Name))
-			p.heading("what the cost is made of")
-			p.table(partsTable(sum))
+			p.section("from the bill to this cost", bridgeTable(sum, use.Name))
+			p.section("what the cost is made of", partsTable(sum))
 		}
 		billSections(p, sum.Bridge.Recorded)
 		p.notes(faint, costNotes(sum))
@@ -173,7 +171,7 @@ func bridgeTable(sum *SessionCost, name string) *table {
 	b := sum.Bridge
 	t := tableOf[bridgeCells]()
 	signed := func(u price.USD) number { return number(either(u.Nano > 0, "+", "") + u.String()) }
-	t.put(bold, bridgeCells{"billed" + phraseIf(b.Recorded.AtLeast(), ", at least") + ", as the usage says", b.Recorded.Calls, b.Recorded.CostUSD})
+	t.put(bold, bridgeCells{"billed" + phraseIf(b.Recorded.AtLeast(), ", at least") + ", by the recorded usage", b.Recorded.Calls, b.Recorded.CostUSD})
 	texts, reached := stepTexts(sum.Parts.ByStage), 0
 	totals := []struct {
 		after string // the last step to it
@@ -211,7 +209,7 @@ func stepTexts(stages []replay.StageCost) map[string]string {
 	return map[string]string{
 		replay.StepSubagents:  "subagents, which this replay leaves out",
 		replay.StepCopies:     "copies of calls in other sessions, which are replayed in each",
-		replay.StepBranches:   "abandoned branches, which no replay has",
+		replay.StepBranches:   "abandoned branches, which are not replayed",
 		replay.StepAttempts:   "other models within requests: fallback, advisor",
 		replay.StepSearches:   "web searches",
 		replay.StepWarming:    "cache warming",
@@ -222,11 +220,11 @@ func stepTexts(stages []replay.StageCost) map[string]string {
 		replay.StepUnreported: "requests without recorded usage",
 		replay.StepOutputs:    "outputs estimated, where no reliable count is recorded",
 		replay.StepCounted:    "input counted otherwise than recorded",
-		replay.StepFirst:      "prompt cache at the first request, filled by nothing here",
+		replay.StepFirst:      "prompt cache at the first request, simulated as empty",
 		replay.StepRead:       "prompt cache simulated: reads",
 		replay.StepWritten:    "prompt cache simulated: writes",
 		replay.StepUncached:   "prompt cache simulated: uncached",
-		replay.StepClient:     "the client's own requests, which no line bills",
+		replay.StepClient:     "the client's own requests, whose usage is not in the file",
 		replay.StepModel:      "another model: prices, tokenizer, cache",
 		replay.StepIdeal:      "policy: content",
 		replay.StepBreaks:     "policy: cache misses by edits" + before(": ", strings.Join(named, ", ")),
@@ -259,18 +257,9 @@ func partsTable(sum *SessionCost) *table {
 		}
 	}
 	add("expired: the cache TTL was over", p.Lifetime)
-	add("placement: what no breakpoint or look-back covered", p.Placement)
+	add("not cached: beyond every breakpoint and its look-back", p.Placement)
 	add("summarization requests", p.OwnCalls)
 	add("output", p.Output)
-	return t
-}
-
-// billedTable is the recorded bill by model and token class.
-func billedTable(models []bill.ModelSum) *table {
-	t := tableOf[billedCells]()
-	for _, m := range models {
-		t.put(none, billedCells{m.Model, m.Calls, m.Input.Read, m.Input.Write5m, m.Input.Write1h, m.Input.Uncached, m.Output, m.CostUSD})
-	}
 	return t
 }
 
@@ -280,10 +269,10 @@ func costNotes(sum *SessionCost) []string {
 	in, lost := total.Input.Input(), lostText(sum.Lost)
 	return []string{
 		phraseIf(in > 0, "%v of the %v input tokens are cache reads (simulated).", percent(total.Input.Read, in), in),
-		phraseIf(own > 0, "The %v's own requests (summaries) took %v tokens; all messages of the conversation together have %v.", caller(sum.Policy), own, sum.Conversation),
-		phraseIf(lost != "", "Tokens sent again that missed the simulated cache, by cause: %v.", lost),
+		phraseIf(own > 0, "The %v's own requests (summaries) took %v tokens.", caller(sum.Policy), own),
+		phraseIf(lost != "", "Tokens that missed the simulated cache, by cause: %v.", lost),
 		phraseIf(sum.Converted != nil, "Tokens are %v.", ConversionText(sum.Converted)), cacheNote(sum.Cache), fitText(sum.Bridge.Fit),
-		phraseIf(total.Estimated > 0, "%v of %v have no final output count; their output is estimated.", total.Estimated, count(total.Calls, "response")),
+		phraseIf(total.Estimated > 0, "The output of %v of %v is estimated: the file has no final output count.", total.Estimated, count(total.Calls, "response")),
 		phraseIf(total.Unpriced > 0, "%v of %v have no known price; the cost leaves them out.", total.Unpriced, count(total.Calls, "request")),
 	}
 }
@@ -292,7 +281,7 @@ func costNotes(sum *SessionCost) []string {
 func lostText(list []replay.CacheLoss) string {
 	tokens, requests := map[string]int{}, map[string]int{}
 	for _, x := range list {
-		name := either(x.Cause == cache.Edited, "edits by "+x.Stage, cache.Cause{Kind: x.Cause}.String())
+		name := either(x.Cause == cache.Edited, "edits by "+either(x.Stage == "recorded", "the client", x.Stage), cache.Cause{Kind: x.Cause}.String())
 		tokens[name] += x.Tokens
 		requests[name] += x.Requests
 	}
@@ -316,8 +305,8 @@ func cacheName(mode replay.CacheMode) string {
 // cacheNote says whose prompt cache was simulated.
 func cacheNote(mode replay.CacheMode) string {
 	return map[replay.CacheMode]string{
-		replay.CacheEqual: "Prompt cache: that of the session's client and provider, for every policy; replay and cost use that of the policy's own product and may differ.",
-		replay.CacheOwn:   "Prompt cache: that of the policy's own product; compare uses that of the session's client for every policy.",
-		replay.CacheNone:  "Prompt cache: none.",
+		replay.CacheEqual: "All policies use the prompt cache of the session's client; `replay` and `cost` use that of the policy's own client, so their costs may differ.",
+		replay.CacheOwn:   "The prompt cache is that of the policy's own client; `compare` uses that of the session's client for every policy.",
+		replay.CacheNone:  "No prompt cache is simulated.",
 	}[mode]
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"reflect"
@@ -86,15 +87,23 @@ func (x *Export) write(table int, cells []any) error {
 
 // Add writes the replays of a conversation. Its own row follows when the tables are closed.
 func (x *Export) Add(s *ExportedSession) error {
+	fillRequest, fillEvent := filler[exportedRequest, replay.Request](), filler[exportedEvent, replay.Event]()
 	for p, tl := range s.Timelines {
 		of := exportedReplay{s.conversation(), x.policies[p]}
 		for i, r := range tl.Requests {
-			if err := x.write(requestsTable, fieldCells(reflect.ValueOf(exportRequest(of, i+1, &r)))); err != nil {
+			row := exportedRequest{exportedReplay: of, Position: i + 1, Events: len(r.Events)}
+			fillRequest(&row, &r)
+			if err := x.write(requestsTable, fieldCells(reflect.ValueOf(row))); err != nil {
 				return err
 			}
 		}
 		for _, e := range tl.Events {
-			if err := x.write(eventsTable, fieldCells(reflect.ValueOf(exportEvent(of, &e)))); err != nil {
+			row := exportedEvent{exportedReplay: of, Targets: len(e.Targets)}
+			if fillEvent(&row, &e); len(e.Detail) > 0 {
+				detail, _ := json.Marshal(e.Detail) // of numbers by name: it cannot fail
+				row.Detail = string(detail)
+			}
+			if err := x.write(eventsTable, fieldCells(reflect.ValueOf(row))); err != nil {
 				return err
 			}
 		}

@@ -2,14 +2,13 @@ package report
 
 import (
 	"cmp"
-	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
-	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/replay/price"
@@ -131,34 +130,35 @@ type exportedReplay struct {
 // exportedSession is a row of sessions, without the flags.
 type exportedSession struct {
 	exportedConversation
-	Project     string    "col:\"project\" null:\"yes\" about:\"the folder it was recorded in, joined as by `compare`: hidden folders, worktrees and copies belong to their repository's project\""
-	Repository  string    `col:"repository" null:"yes" about:"git repository of that folder: host and path"`
-	Client      string    `col:"client" about:"product that recorded it"`
-	Version     string    `col:"client_version" null:"yes" about:"of the client, at the first request"`
-	Model       string    `col:"model" null:"yes" about:"of the first request, or the one that was assumed"`
+	Project     string    "col:\"project\" null:\"yes\" of:\"Project\" about:\"the folder it was recorded in, joined as by `compare`: hidden folders, worktrees and copies belong to their repository's project\""
+	Repository  string    `col:"repository" null:"yes" of:"Repository" about:"git repository of that folder: host and path"`
+	Client      string    `col:"client" of:"Client" about:"product that recorded it"`
+	Version     string    `col:"client_version" null:"yes" of:"Version" about:"of the client, at the first request"`
+	Model       string    `col:"model" null:"yes" of:"Model" about:"of the first request, or the one that was assumed"`
 	Models      string    `col:"models" null:"yes" about:"every model with usage, sorted, with spaces between"`
-	Title       string    `col:"title" null:"yes" about:"the session's title; null where texts are left out"`
-	Began       time.Time `col:"began" about:"first time in the conversation"`
-	Ended       time.Time `col:"ended" about:"end of its last response"`
-	Requests    int       `col:"requests" about:"requests recorded"`
-	PeakContext int       `col:"peak_context" about:"tokens of the largest request, as the API reported"`
-	LastContext int       `col:"last_context" about:"tokens of the last request with usage"`
-	Compactions int       `col:"compactions" about:"compactions recorded"`
-	CostUSD     price.USD `col:"cost_usd" about:"bill by the recorded usage, of this conversation alone; null: no request has usage and a price"`
-	Without     int       `col:"requests_without_usage" about:"requests that no usage is recorded of: cost_usd leaves them out"`
-	Unpriced    int       `col:"unpriced_requests" about:"requests of models without a price: likewise"`
-	Idle        float64   `col:"idle_seconds" about:"in pauses between responses of more than 5 minutes"`
-	Read        int       `col:"lines_read" about:"lines of the file"`
-	Used        int       `col:"lines_used" about:"of these, lines of this conversation"`
+	Title       string    `col:"title" null:"yes" of:"Title" about:"the session's title; null where texts are left out"`
+	Began       time.Time `col:"began" of:"Began" about:"first time in the conversation"`
+	Ended       time.Time `col:"ended" of:"Glance.Ended" about:"end of its last response"`
+	Requests    int       `col:"requests" of:"Glance.Requests" about:"requests recorded"`
+	PeakContext int       `col:"peak_context" of:"Glance.PeakContext" about:"tokens of the largest request, as the API reported"`
+	LastContext int       `col:"last_context" of:"Glance.LastContext" about:"tokens of the last request with usage"`
+	Compactions int       `col:"compactions" of:"Glance.Compactions" about:"compactions recorded"`
+	CostUSD     price.USD `col:"cost_usd" of:"Glance.CostUSD" about:"bill by the recorded usage, of this conversation alone; null: no request has usage and a price"`
+	Without     int       `col:"requests_without_usage" of:"Glance.Without" about:"requests that no usage is recorded of: cost_usd leaves them out"`
+	Unpriced    int       `col:"unpriced_requests" of:"Glance.Unpriced" about:"requests of models without a price: likewise"`
+	Idle        float64   `col:"idle_seconds" of:"Glance.Idle" about:"in pauses between responses of more than 5 minutes"`
+	Read        int       `col:"lines_read" of:"Lines.Read" about:"lines of the file"`
+	Used        int       `col:"lines_used" of:"Lines.Used" about:"of these, lines of this conversation"`
 	Malformed   int       `col:"malformed_lines" about:"of these, lines that cannot be read"`
 }
 
+var fillExported = sync.OnceValue(filler[exportedSession, ExportedSession])
+
 // cells are the row of sessions.
 func (s *ExportedSession) cells() []any {
-	g := s.Glance
-	cells := fieldCells(reflect.ValueOf(exportedSession{s.conversation(), s.Project, s.Repository, s.Client, s.Version, s.Model, strings.Join(g.Models, " "), s.Title,
-		s.Began, g.Ended, g.Requests, g.PeakContext, g.LastContext, g.Compactions, g.CostUSD, g.Without, g.Unpriced, g.Idle,
-		s.Lines.Read, s.Lines.Used, s.Lines.SetAside[session.AsideMalformed]}))
+	row := exportedSession{exportedConversation: s.conversation(), Models: strings.Join(s.Glance.Models, " "), Malformed: s.Lines.SetAside[session.AsideMalformed]}
+	fillExported()(&row, s)
+	cells := fieldCells(reflect.ValueOf(row))
 	for _, f := range compare.Flags() {
 		cells = append(cells, slices.Contains(s.Flags, f))
 	}
@@ -168,107 +168,68 @@ func (s *ExportedSession) cells() []any {
 // exportedRequest is a row of requests.
 type exportedRequest struct {
 	exportedReplay
-	Position   int       `col:"position" about:"of the row in its replay, from 1"`
-	N          int       `col:"n" about:"number of the main request; a call of the policy's own has that of the request after it"`
-	Kind       string    `col:"kind" about:"main, or the kind of a call of the policy's own, such as compaction"`
-	UUID       string    `col:"uuid" null:"yes" about:"of the message it asked for"`
-	Time       time.Time `col:"time" about:"at which it was recorded"`
-	Model      string    `col:"model" null:"yes" about:"of its response"`
-	Raw        int       `col:"raw_tokens" about:"of the raw history, overhead included"`
-	Tokens     int       `col:"model_tokens" about:"of the model view, overhead included"`
-	Payload    int       `col:"payload_tokens" about:"of the payload, overhead included"`
-	Overhead   int       `col:"overhead_tokens" about:"of the system prompt, tools, and what is on no line"`
-	Used       int       `col:"used_tokens" about:"the client's own estimate before this request's edits"`
-	Messages   int       `col:"messages" about:"in the model view"`
-	Output     int       `col:"output_tokens" about:"of the response"`
-	Estimated  bool      `col:"output_estimated" about:"output_tokens is the weight of the response: no reliable count is recorded"`
-	Read       int       `col:"cache_read" about:"tokens read from the simulated prompt cache; the four add up to payload_tokens"`
-	Write5m    int       `col:"cache_write_5m" about:"tokens written into it for 5 minutes"`
-	Write1h    int       `col:"cache_write_1h" about:"tokens written into it for 1 hour"`
-	Uncached   int       `col:"cache_uncached" about:"tokens neither read nor written"`
-	Miss       string    `col:"cache_miss" null:"yes" about:"why less was read than was sent before"`
-	MissStage  string    `col:"cache_miss_stage" null:"yes" about:"of an edit: the stage that made it"`
-	CostUSD    price.USD `col:"cost_usd" about:"simulated; null: no price is known for the model"`
-	Ideal      price.USD `col:"cost_ideal" about:"of cost_usd: input, where what was sent before is read from the cache and only the rest is written"`
-	Restarts   price.USD `col:"cost_ideal_restarts" about:"of cost_ideal: what restarts of the client made the cache lose; null: nothing"`
-	Changes    price.USD `col:"cost_ideal_changes" about:"of cost_ideal: what other models, tools and settings made it lose; null: nothing"`
-	Breaks     price.USD `col:"cost_breaks" about:"of cost_usd: what the policy's edits made the cache lose"`
-	Lifetime   price.USD `col:"cost_lifetime" about:"of cost_usd: what had expired"`
-	Placement  price.USD `col:"cost_placement" about:"of cost_usd: what no breakpoint or look-back covered, or was too short to be cached"`
-	OwnCalls   price.USD `col:"cost_own_calls" about:"of cost_usd: a call of the policy's own, with what it writes"`
-	CostOutput price.USD `col:"cost_output" about:"of cost_usd: output of a main request"`
-	exportedUsage
-	exportedSamplings
-	Events int `col:"events" about:"events at this request"`
-}
-
-// exportedUsage is the recorded usage.
-type exportedUsage struct {
-	Input      *int `col:"recorded_input" about:"input tokens that the API reported, uncached; of several iterations the last"`
-	CacheWrite *int `col:"recorded_cache_write" about:"written to the cache"`
-	CacheRead  *int `col:"recorded_cache_read" about:"read from the cache"`
-	Output     *int `col:"recorded_output" about:"output tokens"`
-}
-
-// exportedSamplings are the sums of several iterations.
-type exportedSamplings struct {
-	Iterations *int `col:"billed_iterations" about:"how often the API sampled within the request; null: once"`
-	Input      *int `col:"billed_input" about:"sum of their uncached input tokens"`
-	CacheWrite *int `col:"billed_cache_write" about:"sum of what they wrote to the cache"`
-	CacheRead  *int `col:"billed_cache_read" about:"sum of what they read from it"`
-	Output     *int `col:"billed_output" about:"sum of their output tokens"`
-}
-
-// exportRequest is the row of a request.
-func exportRequest(of exportedReplay, position int, r *replay.Request) exportedRequest {
-	c, p := &r.Cache, cmp.Or(r.CostParts, &replay.CostParts{})
-	row := exportedRequest{of, position, r.N, r.Kind, r.UUID, r.Time, r.Model, r.Raw, r.Tokens, r.Payload, r.Overhead, r.Used, r.Messages, r.Output, r.Estimated,
-		c.Read, c.Write5m, c.Write1h, c.Uncached, "", "", r.CostUSD, p.Ideal, p.Restarts, p.Changes, p.Breaks, p.Lifetime, p.Placement, p.OwnCalls, p.Output,
-		exportedUsage{}, exportedSamplings{}, len(r.Events)}
-	if m := c.Miss; m != nil {
-		row.Miss, row.MissStage = string(m.Kind), m.Stage
-	}
-	if u := r.Recorded; u != nil {
-		row.exportedUsage = exportedUsage{&u.Input, &u.CacheWrite, &u.CacheRead, &u.Output}
-		if b := u.Billed; b != nil {
-			row.exportedSamplings = exportedSamplings{&b.Iterations, &b.Input, &b.CacheWrite, &b.CacheRead, &b.Output}
-		}
-	}
-	return row
+	Position           int       `col:"position" about:"of the row in its replay, from 1"`
+	N                  int       `col:"n" of:"N" about:"number of the main request; a call of the policy's own has that of the request after it"`
+	Kind               string    `col:"kind" of:"Kind" about:"main, or the kind of a call of the policy's own, such as compaction"`
+	UUID               string    `col:"uuid" null:"yes" of:"UUID" about:"of the message it asked for"`
+	Time               time.Time `col:"time" of:"Time" about:"at which it was recorded"`
+	Model              string    `col:"model" null:"yes" of:"Model" about:"of its response"`
+	Raw                int       `col:"raw_tokens" of:"Raw" about:"of the raw history, overhead included"`
+	Tokens             int       `col:"model_tokens" of:"Tokens" about:"of the model view, overhead included"`
+	Payload            int       `col:"payload_tokens" of:"Payload" about:"of the payload, overhead included"`
+	Overhead           int       `col:"overhead_tokens" of:"Overhead" about:"of the system prompt, tools, and what is not in the file"`
+	Used               int       `col:"used_tokens" of:"Used" about:"the client's own estimate before this request's edits"`
+	Messages           int       `col:"messages" of:"Messages" about:"in the model view"`
+	Output             int       `col:"output_tokens" of:"Output" about:"of the response"`
+	Estimated          bool      `col:"output_estimated" of:"Estimated" about:"output_tokens is the weight of the response: no reliable count is recorded"`
+	Read               int       `col:"cache_read" of:"Cache.Read" about:"tokens read from the simulated prompt cache; the four add up to payload_tokens"`
+	Write5m            int       `col:"cache_write_5m" of:"Cache.Write5m" about:"tokens written into it for 5 minutes"`
+	Write1h            int       `col:"cache_write_1h" of:"Cache.Write1h" about:"tokens written into it for 1 hour"`
+	Uncached           int       `col:"cache_uncached" of:"Cache.Uncached" about:"tokens neither read nor written"`
+	Miss               string    `col:"cache_miss" null:"yes" of:"Cache.Miss.Kind" about:"why less was read than was sent before"`
+	MissStage          string    `col:"cache_miss_stage" null:"yes" of:"Cache.Miss.Stage" about:"of an edit: the stage that made it"`
+	CostUSD            price.USD `col:"cost_usd" of:"CostUSD" about:"simulated; null: no price is known for the model"`
+	Ideal              price.USD `col:"cost_ideal" of:"CostParts.Ideal" about:"of cost_usd: input, where what was sent before is read from the cache and only the rest is written"`
+	Restarts           price.USD `col:"cost_ideal_restarts" of:"CostParts.Restarts" about:"of cost_ideal: what restarts of the client made the cache lose; null: nothing"`
+	Changes            price.USD `col:"cost_ideal_changes" of:"CostParts.Changes" about:"of cost_ideal: what other models, tools and settings made it lose; null: nothing"`
+	Breaks             price.USD `col:"cost_breaks" of:"CostParts.Breaks" about:"of cost_usd: what the policy's edits made the cache lose"`
+	Lifetime           price.USD `col:"cost_lifetime" of:"CostParts.Lifetime" about:"of cost_usd: what had expired"`
+	Placement          price.USD `col:"cost_placement" of:"CostParts.Placement" about:"of cost_usd: what no breakpoint or look-back covered, or was too short to be cached"`
+	OwnCalls           price.USD `col:"cost_own_calls" of:"CostParts.OwnCalls" about:"of cost_usd: a call of the policy's own, with what it writes"`
+	CostOutput         price.USD `col:"cost_output" of:"CostParts.Output" about:"of cost_usd: output of a main request"`
+	RecordedInput      *int      `col:"recorded_input" of:"Recorded.Input" about:"input tokens that the API reported, uncached; of several iterations the last"`
+	RecordedCacheWrite *int      `col:"recorded_cache_write" of:"Recorded.CacheWrite" about:"written to the cache"`
+	RecordedCacheRead  *int      `col:"recorded_cache_read" of:"Recorded.CacheRead" about:"read from the cache"`
+	RecordedOutput     *int      `col:"recorded_output" of:"Recorded.Output" about:"output tokens"`
+	BilledIterations   *int      `col:"billed_iterations" of:"Recorded.Billed.Iterations" about:"how often the API sampled within the request; null: once"`
+	BilledInput        *int      `col:"billed_input" of:"Recorded.Billed.Input" about:"sum of their uncached input tokens"`
+	BilledCacheWrite   *int      `col:"billed_cache_write" of:"Recorded.Billed.CacheWrite" about:"sum of what they wrote to the cache"`
+	BilledCacheRead    *int      `col:"billed_cache_read" of:"Recorded.Billed.CacheRead" about:"sum of what they read from it"`
+	BilledOutput       *int      `col:"billed_output" of:"Recorded.Billed.Output" about:"sum of their output tokens"`
+	Events             int       `col:"events" about:"events at this request"`
 }
 
 // exportedEvent is a row of events.
 type exportedEvent struct {
 	exportedReplay
-	N           int    `col:"n" about:"number of the event in its replay, from 0"`
-	Request     *int   `col:"request" about:"n of the request that it took place before; null: after the last"`
-	Stage       string `col:"stage" about:"of the policy; api, client: who would not have taken or sent the request"`
-	Kind        string `col:"kind" about:"what it does: clear, summarize, truncate, persist, remove and others"`
-	Trigger     string `col:"trigger" null:"yes" about:"auto, manual, model, inferred, restart"`
-	Reason      string `col:"reason" about:"in words, without a word of the transcript"`
-	Before      int    `col:"tokens_before" about:"of what it changed; of a refused or blocked request: its payload, also after"`
-	After       int    `col:"tokens_after" about:"of what is there instead"`
-	Saved       int    `col:"tokens_saved" about:"tokens_before - tokens_after"`
-	Results     int    `col:"results" about:"tool results changed"`
-	Messages    int    `col:"messages" about:"messages removed"`
+	N           int    `col:"n" of:"N" about:"number of the event in its replay, from 0"`
+	Request     *int   `col:"request" of:"Request" about:"n of the request that it took place before; null: after the last"`
+	Stage       string `col:"stage" of:"Stage" about:"of the policy; api, client: who would not have taken or sent the request"`
+	Kind        string `col:"kind" of:"Kind" about:"what it does: clear, summarize, truncate, persist, remove and others"`
+	Trigger     string `col:"trigger" null:"yes" of:"Trigger" about:"auto, manual, model, inferred, restart"`
+	Reason      string `col:"reason" of:"Reason" about:"in words, without a word of the transcript"`
+	Before      int    `col:"tokens_before" of:"Before" about:"of what it changed; of a refused or blocked request: its payload, also after"`
+	After       int    `col:"tokens_after" of:"After" about:"of what is there instead"`
+	Saved       int    `col:"tokens_saved" of:"Saved" about:"tokens_before - tokens_after"`
+	Results     int    `col:"results" of:"Results" about:"tool results changed"`
+	Messages    int    `col:"messages" of:"Messages" about:"messages removed"`
 	Targets     int    `col:"targets" about:"blocks changed"`
 	Detail      string `col:"detail" null:"yes" about:"figures that the client would record, as a JSON object"`
-	File        string `col:"recorded_file" null:"yes" about:"where the client recorded it"`
-	Line        int    `col:"recorded_line" null:"yes" about:"line of that file"`
-	Recorded    string `col:"recorded_trigger" null:"yes" about:"auto, manual"`
-	PreTokens   int    `col:"recorded_pre_tokens" null:"yes" about:"tokens before a compaction, as the client recorded them"`
-	TokensSaved int    `col:"recorded_tokens_saved" null:"yes" about:"tokens that it recorded as saved"`
-}
-
-// exportEvent is the row of an event.
-func exportEvent(of exportedReplay, e *replay.Event) exportedEvent {
-	detail, _ := json.Marshal(e.Detail) // of numbers by name: it cannot fail
-	if len(e.Detail) == 0 {
-		detail = nil
-	}
-	r := cmp.Or(e.Recorded, &replay.RecordedEvent{})
-	return exportedEvent{of, e.N, e.Request, e.Stage, string(e.Kind), e.Trigger, e.Reason, e.Before, e.After, e.Saved, e.Results, e.Messages, len(e.Targets),
-		string(detail), r.File, r.Line, r.Trigger, r.PreTokens, r.TokensSaved}
+	File        string `col:"recorded_file" null:"yes" of:"Recorded.File" about:"where the client recorded it"`
+	Line        int    `col:"recorded_line" null:"yes" of:"Recorded.Line" about:"line of that file"`
+	Recorded    string `col:"recorded_trigger" null:"yes" of:"Recorded.Trigger" about:"auto, manual"`
+	PreTokens   int    `col:"recorded_pre_tokens" null:"yes" of:"Recorded.PreTokens" about:"tokens before a compaction, as the client recorded them"`
+	TokensSaved int    `col:"recorded_tokens_saved" null:"yes" of:"Recorded.TokensSaved" about:"tokens that it recorded as saved"`
 }
 
 // exportedComparison is a row of comparison, without the figures.
@@ -276,8 +237,8 @@ type exportedComparison struct {
 	exportedReplay
 	Ran         string `col:"ran" about:"the policy that a product's name meant for this session"`
 	PromptCache string `col:"prompt_cache" about:"whose prompt cache was simulated: equal, own, none"`
-	Counter     string `col:"counter" about:"token counter"`
-	Window      int    `col:"window" about:"context window, tokens"`
+	Counter     string `col:"counter" of:"Counter" about:"token counter"`
+	Window      int    `col:"window" of:"Window" about:"context window, tokens"`
 	Feasible    bool   `col:"feasible" about:"no request is refused, and none violates a rule of the API; else the figures are a lower bound"`
 }
 

@@ -48,16 +48,12 @@ func Policies(w io.Writer, list []PolicyInfo, opt Layout) error {
 	if opt.Format == FormatMarkdown {
 		t = tableOf[sourcedCells]()
 	}
+	fill := filler[sourcedCells, PolicyInfo]()
 	add := func(name pair, about string, p *PolicyInfo) *row {
-		score, fitted := scoreCells{}, fittedCells{}
-		if s := p.Score; s != nil {
-			score = scoreCells{s.Recorded, s.Decided, s.Free, s.Alarms}
-			if f := s.Fitted; f != nil {
-				fitted = fittedCells{f.Recorded, f.Decided, f.Free}
-			}
-		}
-		return t.put(either(p.Truth.Hypothesis(), yellow, none), sourcedCells{catalogueCells{name, p.Product, p.Version, p.About, p.Source, p.Date, p.From, p.Until, p.From,
-			ShortTruth(p.Truth), p.Truth, strings.Join(p.Stages, " "), score, fitted, ShortScore(p.Score), about}, p.Source})
+		var r sourcedCells
+		fill(&r, p)
+		r.Policy, r.Truth, r.Stages, r.Score, r.WhatItDoes = name, ShortTruth(p.Truth), strings.Join(p.Stages, " "), ShortScore(p.Score), about
+		return t.put(either(p.Truth.Hypothesis(), yellow, none), r)
 	}
 	var products []object
 	short := !opt.All && (opt.Format == "" || opt.Format == FormatTable)
@@ -111,14 +107,14 @@ type PolicyFinding struct {
 // PolicyFindings prints the findings of a lint of policies. Only FormatGitHub prints wrong, the errors of policies
 // that cannot be read.
 func PolicyFindings(w io.Writer, list []PolicyFinding, wrong policy.Errors, opt Layout) error {
-	t := tableOf[findingCells]()
-	for _, f := range list {
-		where, text := f.Key, f.Msg
-		if f.Line > 0 { // the key may be another than the one at this place
-			where, text = fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column), f.Key+": "+f.Msg
+	t := rowsOf(list, func(f *PolicyFinding, r *findingCells) style {
+		text := f.Msg
+		if r.Where = f.Key; f.Line > 0 { // the key may be another than the one at this place
+			r.Where, text = fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column), f.Key+": "+f.Msg
 		}
-		t.put(none, findingCells{f.Policy, where, f.File, f.Line, f.Column, f.Key, f.Rule, f.Msg, f.Hint, text + before(": ", f.Hint)})
-	}
+		r.WhatIsOddAndWhatToDo = text + before(": ", f.Hint)
+		return none
+	})
 	d := listing(count(len(list), "finding"), t, object{{"schema", PolicyFindingsSchema}, {"findings", list}})
 	d.other = map[Format]func(io.Writer) error{FormatGitHub: func(w io.Writer) error { return policyAnnotations(w, list, wrong) }}
 	return d.print(w, opt)
@@ -253,7 +249,7 @@ const PricesSchema = "ctxkit.prices/v1"
 
 // Prices prints a table of models and prices.
 func Prices(w io.Writer, list *price.Table, opt Layout) error {
-	t := tableOf[priceCells]()
+	t, fill := tableOf[priceCells](), filler[priceCells, price.Model]()
 	models := list.Sorted()
 	kinds, err := cache.DefaultKinds()
 	if err != nil {
@@ -272,14 +268,15 @@ func Prices(w io.Writer, list *price.Table, opt Layout) error {
 			kind = cache.CacheKind{Mode: cache.Mode(m.Cache)}
 		}
 		least := cmp.Or(m.MinCacheable, kind.Minimum)
-		add := func(name, remarks string, window, caches, how, source, above any, input, write5m, write1h, read, output price.Price) {
-			t.put(none, priceCells{pair{name, m.ID}, dollars(input), dollars(write5m), dollars(write1h), dollars(read), dollars(output), above, pair{window, m.Context},
-				m.MaxOutput, pair{caches, least}, how, m.Tokenizer, m.Released, m.Retired, pair{source, m.Source}, remarks, m.Confidence, m.Note})
+		add := func(rates *price.Rates, r priceCells) {
+			fill(&r, m)
+			r.Input, r.Write5m, r.Write1h, r.Read, r.Output = dollars(rates.Input), dollars(rates.CacheWrite5m), dollars(rates.CacheWrite1h), dollars(rates.CacheRead), dollars(rates.Output)
+			r.Model, r.Window, r.Caches, r.Source = pair{r.Model, m.ID}, pair{r.Window, m.Context}, pair{r.Caches, least}, pair{r.Source, m.Source}
+			t.put(none, r)
 		}
-		add(m.ID, priceRemarks(m), countOrDash(m.Context), countOrDash(least), cacheHow(&kind), number(fmt.Sprintf("[%d]", source+1)), nil,
-			m.Input, m.CacheWrite5m, m.CacheWrite1h, m.CacheRead, m.Output)
-		others := func(name, remarks string, above any, r *price.Rates) {
-			add("  "+name, remarks, nil, nil, nil, nil, above, r.Input, r.CacheWrite5m, r.CacheWrite1h, r.CacheRead, r.Output)
+		add(&m.Rates, priceCells{Model: m.ID, Remarks: priceRemarks(m), Window: countOrDash(m.Context), Caches: countOrDash(least), How: cacheHow(&kind), Source: number(fmt.Sprintf("[%d]", source+1))})
+		others := func(name, remarks string, above any, rates *price.Rates) {
+			add(rates, priceCells{Model: "  " + name, Remarks: remarks, AbovePromptTokens: above})
 		}
 		tier := func(name string, t *price.Tier) {
 			if t != nil {

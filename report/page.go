@@ -182,7 +182,7 @@ func (p *page) table(t *table) {
 	default:
 		var hidden []string
 		if hidden, p.err = g.text(&p.buf, p.Color); len(hidden) > 0 {
-			p.note(faint, phrase("hidden at %v columns: %v", g.width, strings.Join(hidden, ", "))+before("; ", p.Hints.Wider))
+			p.note(faint, phrase("hidden at %v columns: %v", g.width, `"`+strings.Join(hidden, `", "`)+`"`)+before("; ", p.Hints.Wider))
 		}
 	}
 	p.paragraph()
@@ -279,13 +279,21 @@ func (p *page) hidden(n int, noun, formats string) {
 	}
 }
 
-// top prints the first rows of a table, or with Layout.All all of them, and which formats have the others.
-func (p *page) top(t *table, most int, noun, formats string) {
+// section prints a table below a heading, or below what was printed before. One without rows is left out with it.
+func (p *page) section(heading string, t *table) {
+	if heading != "" && len(t.rows) > 0 {
+		p.heading(heading)
+	}
+	p.table(t)
+}
+
+// top is section of the first rows of a table, or with Layout.All of all of them. It says which formats have the others.
+func (p *page) top(heading string, t *table, most int, noun, formats string) {
 	n := len(t.rows)
 	if !p.All {
 		t.rows = t.rows[:min(most, n)]
 	}
-	p.table(t)
+	p.section(heading, t)
 	p.hidden(n-len(t.rows), noun, formats)
 }
 

@@ -10,19 +10,17 @@ import (
 
 // Payloads prints how far requests that are rebuilt are those that were sent.
 func Payloads(w io.Writer, r *payloads.PayloadScores, opt Layout) error {
+	t := rowsOf(r.Rows, func(x *payloads.ScoreRow, _ *payloadCells) style { return totalStyle(x.Clients) })
 	d := &document{
 		page: func(p *page) {
 			p.note(bold, payloadsAnswer(r))
-			p.table(payloadTable(r.Rows))
-			p.note(faint, "conversation: prompts, answers, thinking, calls, results and their order are equal. whole: every block is, and on record system prompt, tools and parameters, as far as both are known. missing: blocks that were sent and lines of the file hold as a whole; unheld: the client's own words, which are on no line. extra: blocks that were not sent, placeholders left out. moved: at another place.")
-			if len(r.Kinds) > 0 {
-				p.heading("what differs, by kind of block")
-				p.table(payloadKindTable(r.Kinds))
-			}
+			p.table(t)
+			p.note(faint, "conversation: prompts, answers, thinking, calls, results and their order are equal. whole: every block is, and on record system prompt, tools and parameters, as far as both are known. missing: blocks that were sent and lines of the file hold as a whole; unheld: the client's own words, which are not in the file. extra: blocks that were not sent, placeholders left out. moved: at another place.")
+			p.section("what differs, by kind of block", rowsOf[payloadKindCells](r.Kinds, nil))
 			p.places(payloadPlaces(r, p.All))
 		},
 		json: func() any { return r },
-		csv:  func() *table { return payloadTable(r.Rows) },
+		csv:  func() *table { return t },
 	}
 	return d.print(w, opt)
 }
@@ -49,22 +47,6 @@ func payloadsAnswer(r *payloads.PayloadScores) string {
 	}
 	text += phraseIf(unmatched > 0, " Of %v of the conversations it is not known how they were sent: they are not compared.", count(unmatched, "request"))
 	return text
-}
-
-func payloadTable(rows []payloads.ScoreRow) *table {
-	t := tableOf[payloadCells]()
-	for _, r := range rows {
-		t.put(totalStyle(r.Clients), payloadCells{string(r.Track), r.Clients, r.Sessions, r.Requests, r.Conversation, r.Whole, r.Equal, r.Missing, r.Unheld, r.Extra, r.Placeholders, r.Moved, r.Marks})
-	}
-	return t
-}
-
-func payloadKindTable(rows []payloads.KindRow) *table {
-	t := tableOf[payloadKindCells]()
-	for _, r := range rows {
-		t.put(none, payloadKindCells{string(r.Track), string(r.What), r.Role, r.Kind, r.Blocks})
-	}
-	return t
 }
 
 // payloadPlaces names the blocks that differ, those alone that are not the client's own words. Those that the page hides

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/policy"
@@ -42,25 +43,25 @@ func regretText(tls ...*replay.Timeline) string {
 		return text
 	}
 	text += phrase(" (%v re-read, %v edited, %v quoted)", t.Rereads, t.Edits, t.Quotes)
-	text += phrase("; %v tokens to fetch again", t.Tokens)
+	text += phrase("; reading them again takes %v tokens", t.Tokens)
 	if t.Cost.Known {
-		text += fmt.Sprintf(", %s USD", t.Cost.Text(4))
+		text += fmt.Sprintf(", and %s USD with the requests for it", t.Cost.Text(4))
 	}
 	if len(list) > 1 {
 		return text
 	}
 	d := list[0].MedianDistance
-	return text + phrase("; half of them within %v request%v", unrounded(d), either(d == 1, "", "s"))
+	return text + phrase("; half of them were needed within %v request%v of their removal", unrounded(d), either(d == 1, "", "s"))
 }
 
 // Regret lists the blocks that policies removed and that were needed later: those of one conversation, or of several
 // how many of each. Of the timelines it reads the names, the lines and the regret; use says what the policy's name meant.
 func Regret(w io.Writer, tls []*replay.Timeline, use policy.Use, opt Layout) error {
 	var all []regretSession
-	every := newTable(missColumns...)
+	every := tableOf[missCells]()
 	for _, tl := range tls {
 		all = append(all, regretSession{names(tl), tl.Regret})
-		missRows(every, tl, true)
+		every.rows = append(every.rows, missTable(tl).rows...)
 	}
 	return (&document{
 		page: func(p *page) {
@@ -84,47 +85,31 @@ func missPage(p *page, tl *replay.Timeline) {
 	p.heading(sessionTitle(tl.Session, tl.Agent) + ", under " + tl.Policy)
 	p.note(bold, regretText(tl))
 	p.fields(field{"requests", heldText(heldLines(tl), 0, "")})
-	t := newTable(missColumns...)
-	hidden := missRows(t, tl, p.All)
-	p.table(t)
-	p.hidden(hidden, "block", "json and csv contain them")
+	p.top("", missTable(tl), mostMisses, "block", "json and csv contain them")
 }
 
-// missRows adds a row for each block needed later, those that are not shown for CSV alone.
-func missRows(t *table, tl *replay.Timeline, all bool) (hidden int) {
-	of := names(tl)
-	for i := range tl.Regret.Misses {
-		r := missRow(t, &of, &tl.Regret.Misses[i])
-		if r.noTab = !all && i >= mostMisses; r.noTab {
-			hidden++
-		}
-	}
-	return hidden
+// missTable has a row for each block needed later.
+func missTable(tl *replay.Timeline) *table {
+	return rowsOf(tl.Regret.Misses, func(m *regret.Miss, r *missCells) style {
+		r.Session, r.Agent, r.File, r.Policy, r.Distance = tl.Session, tl.Agent, tl.File, tl.Policy, m.Distance()
+		r.By, r.What = m.Stage+" "+string(m.Kind), fmt.Sprintf("%s, line %d", cmp.Or(m.Tool, "text"), m.Line)
+		r.Shown = fmt.Sprintf("%s, line %d: %s", m.Evidence, m.UsedLine, cut(Clean(m.Quote), 60))
+		return none
+	})
 }
 
 // missSums prints what is missed in several conversations, with a row for each where anything is.
 func missSums(p *page, tls []*replay.Timeline) {
 	p.note(bold, count(len(tls), "session")+": "+regretText(tls...))
 	p.fields(field{"requests", heldText(heldLines(tls...), 0, "")})
-	t := newTable(missSumColumns)
-	nothing := 0
-	for _, tl := range tls {
-		r := tl.Regret
-		if len(r.Misses) == 0 {
-			nothing++
-			continue
-		}
-		t.add(none, strings.TrimSpace(tl.Session+" "+tl.Agent), len(r.Misses), r.Removed, r.Count(regret.Reread), r.Count(regret.Edited), r.Count(regret.Quoted),
-			r.Tokens, r.USD)
-	}
-	p.table(t)
+	some := slices.DeleteFunc(slices.Clone(tls), func(tl *replay.Timeline) bool { return len(tl.Regret.Misses) == 0 })
+	p.table(rowsOf(some, func(tl **replay.Timeline, row *missSumCells) style {
+		r := (*tl).Regret
+		row.Session, row.Misses = strings.TrimSpace((*tl).Session+" "+(*tl).Agent), len(r.Misses)
+		row.ReRead, row.Edited, row.Quoted = r.Count(regret.Reread), r.Count(regret.Edited), r.Count(regret.Quoted)
+		return none
+	}))
+	nothing := len(tls) - len(some)
 	p.note(none, phraseIf(nothing > 0, "In %v nothing was missed.", count(nothing, "session")))
 	p.note(faint, either(p.Verbose, "", p.Hints.Pages))
-}
-
-func missRow(t *table, of *named, m *regret.Miss) *row {
-	return t.add(none, of.Session, of.Agent, of.File, of.Policy, m.Needed, m.Removed, m.Distance(), m.Stage+" "+string(m.Kind), m.Stage, m.Kind, m.Tokens,
-		fmt.Sprintf("%s, line %d", cmp.Or(m.Tool, "text"), m.Line), m.Tool, m.ToolUse, m.Message, m.Line, m.Evidence, m.Quote,
-		m.UsedBy, m.UsedLine,
-		fmt.Sprintf("%s, line %d: %s", m.Evidence, m.UsedLine, cut(Clean(m.Quote), 60)))
 }

@@ -217,10 +217,10 @@ func replayCSV(w io.Writer) Printer[*replay.Timeline] {
 		t := newRequestTable(tl)
 		own, rest := ownEvents(tl)
 		for i, r := range tl.Requests {
-			requestRow(t, tl, &r, own[i], "")
+			t.request(&r, own[i], "")
 		}
 		if len(rest) > 0 {
-			endRow(t, tl, rest)
+			t.end(rest)
 		}
 		err := t.csv(w, header)
 		header = false

@@ -13,34 +13,33 @@ import (
 // kindMain is the kind of the requests of the conversation itself.
 const kindMain = "main"
 
-// newRequestTable returns a table of requests.
-func newRequestTable(tl *replay.Timeline) *table {
-	t := tableOf[requestCells]()
+// requestTable is a table of the requests of a timeline.
+type requestTable struct {
+	*table
+	tl   *replay.Timeline
+	fill func(*requestCells, *replay.Request)
+}
+
+func newRequestTable(tl *replay.Timeline) *requestTable {
+	t := &requestTable{tableOf[requestCells](), tl, filler[requestCells, replay.Request]()}
 	at := slices.IndexFunc(t.columns, func(c column) bool { return c.Title == sentColumn })
 	t.columns[at].Title = sentName(tl)
 	return t
 }
 
-// requestRow adds a request with its events to the table.
-func requestRow(t *table, tl *replay.Timeline, r *replay.Request, events []int, what string) {
-	st, c, recorded, miss := none, r.Cache, recordedCells{}, ""
-	if u := r.Recorded; u != nil {
-		recorded = recordedCells{u.Input, u.CacheWrite, u.CacheRead, u.Output}
-	}
-	if c.Miss != nil {
-		miss = string(c.Miss.Kind)
-	}
-	cells := requestCells{names(tl), r.N, r.Kind, r.UUID, pair{timeText(r.Time, "01-02 15:04:05"), r.Time}, r.Model, r.Raw, r.Tokens, r.Payload, r.Raw - r.Payload,
-		r.Overhead, r.Used, r.Messages, r.Output, recorded, sumEvents(tl, events), c.Read, c.Write5m, c.Write1h, c.Uncached, miss, r.CostUSD, what}
+// request adds a request with its events.
+func (t *requestTable) request(r *replay.Request, events []int, what string) {
+	st, cells := none, requestCells{named: names(t.tl), TimeUTC: pair{timeText(r.Time, "01-02 15:04:05"), r.Time}, Saved: r.Raw - r.Payload, eventSums: sumEvents(t.tl, events), WhatHappened: what}
+	t.fill(&cells, r)
 	if r.Kind != kindMain {
 		cells.Raw, cells.Saved, cells.Used, st = pair{"", r.Raw}, nil, pair{"", r.Used}, yellow
 	}
 	t.put(st, cells)
 }
 
-// endRow adds the events after the last request to a table for CSV.
-func endRow(t *table, tl *replay.Timeline, events []int) {
-	t.put(none, requestCells{named: names(tl), Kind: "end", eventSums: sumEvents(tl, events)})
+// end adds the events after the last request, for CSV.
+func (t *requestTable) end(events []int) {
+	t.put(none, requestCells{named: names(t.tl), Kind: "end", eventSums: sumEvents(t.tl, events)})
 }
 
 // sumEvents are how many events there are, which, and what they saved.
@@ -74,9 +73,9 @@ func printRequests(p *page, tl *replay.Timeline) {
 		next = i + 1
 		r := tl.Requests[i]
 		what := append(requestWhat(tl, &r, own[i]), notes[i])
-		requestRow(t, tl, &r, own[i], joined("; ", what...))
+		t.request(&r, own[i], joined("; ", what...))
 	}
-	p.table(t)
+	p.table(t.table)
 	p.hidden(events, "changed request", "json and csv contain them")
 	if hasPayloads(tl) {
 		p.note(faint, "The payload is what the server reads after API-level edits; the client keeps the model view. json and csv contain both.")

@@ -53,8 +53,8 @@ func Resume(w io.Writer, list []ResumeItem, now time.Time, opt Layout) error {
 		notes = append(notes, opt.Hints.hidden(hidden, "session", "json and csv contain them"))
 	}
 	notes = append(notes, fitText(fit), before("requests: ", heldText(held, 0, "")), "next: the input of the next request with the simulated cache, without your prompt and the answer. A cache is warm only while the client that filled it runs; "+
-		"a restarted client mostly pays the cold price. not known: how long the provider keeps a cache; the figures assume a cold one. compacted: the request for the summary (its length is assumed) and the first request after it; more where the client attaches files again. "+
-		"No figure: the client is unknown, the compaction itself is larger than the window, or the recorded usage contradicts the content. pays back: requests until compacting is cheaper than going on, if the cache stays warm; -: never.")
+		"a restarted client mostly pays the cold price. cache \"not known\": how long the provider keeps a cache is not known, and a cold one is assumed. compacted: the summary request, with a summary of assumed length, and the first request after it; files that the client attaches again come on top. "+
+		"An empty cell: the client is unknown, the summary request is larger than the window, or the recorded token counts do not fit the text. pays back: how many requests without a long pause it takes until compacting now has cost less than going on; -: never.")
 	return listing(resumeText(list, first, name, warm, now), t, object{{"schema", ResumeSchema}, {"now", now.UTC()}, {"sessions", list}}, notes...).print(w, opt)
 }
 
@@ -106,15 +106,15 @@ func cacheState(c *replay.Continuation, now time.Time) string {
 }
 
 func resumeRow(t *table, i *ResumeItem, short string, now time.Time) *row {
-	cells := resumeCells{Session: pair{short, i.ID}, Age: number(Age(now, i.Used())), File: i.Path,
-		Project: pair{cut(Clean(projectName(&i.SessionItem)), 24), i.Project}, Title: Headline(&i.FileInfo)}
+	cells := resumeCells{Session: pair{short, i.ID}, Age: number(Age(now, i.Used())), Project: pair{cut(Clean(projectName(&i.SessionItem)), 24), i.Project}, Title: Headline(&i.FileInfo)}
+	filler[resumeCells, ResumeItem]()(&cells, i)
 	c := i.Next
 	if c == nil {
 		return t.put(faint, cells)
 	}
 	// Two places for people, all for programs.
 	money := func(u price.USD) pair { return pair{number(phraseIf(u.Known, "%v", u.Decimal().Text(2))), u} }
-	cells.nextCells = nextCells{c.Model, c.Context, cacheState(c, now), c.Warm, c.Last, c.Expires, money(c.Now().USD), money(c.IfWarm.USD), money(c.IfCold.USD)}
+	cells.Cache, cells.NextUSD, cells.IfWarm, cells.IfCold = cacheState(c, now), money(c.Now().USD), money(c.IfWarm.USD), money(c.IfCold.USD)
 	if n := c.CompactedNow(); n != nil {
 		cells.compactedCells = compactedCells{c.Compact.Policy, c.Compact.Summary, c.Compact.Context, money(n.USD), c.Compact.IfWarm.USD, c.Compact.IfCold.USD,
 			pair{number(either(n.Pays > 0, thousands(n.Pays), "-")), n.Pays}}

@@ -56,7 +56,7 @@ func SessionRows(list []SessionItem, now time.Time) *RowList {
 // RequestRows are the main requests of a replay: what each sends, how much more that is than the one before sent, and what
 // happened before it. other, where it is not nil, is the replay of the session under a second policy.
 func RequestRows(tl, other *replay.Timeline) *RowList {
-	t := tableOf[stepCells]()
+	t, fill := tableOf[stepCells](), filler[stepCells, replay.Request]()
 	own, _ := ownEvents(tl)
 	var others []*replay.Request
 	if other != nil {
@@ -69,12 +69,11 @@ func RequestRows(tl, other *replay.Timeline) *RowList {
 			continue
 		}
 		change := number(either(r.Payload > before, "+", "") + thousands(r.Payload-before))
-		var second any
-		if other != nil {
-			second = others[n].Payload
+		row := stepCells{Time: timeText(r.Time, "01-02 15:04:05"), Change: change, Cached: number(percent(r.Cache.Read, r.Payload)), What: joined("; ", requestWhat(tl, r, own[i])...)}
+		if fill(&row, r); other != nil {
+			row.Second = others[n].Payload
 		}
-		t.put(none, stepCells{r.N, timeText(r.Time, "01-02 15:04:05"), r.Payload, change, second,
-			number(percent(r.Cache.Read, r.Payload)), r.CostUSD, joined("; ", requestWhat(tl, r, own[i])...)})
+		t.put(none, row)
 		before, n = r.Payload, n+1
 	}
 	return newRows(t)
@@ -99,16 +98,13 @@ func (r *ContentRow) Differs() bool {
 
 // ContentRows are the blocks of a request. Where left is the name of a policy, the rows show both views.
 func ContentRows(list []ContentRow, left string) *RowList {
-	t := tableOf[blockCells]()
-	for i := range list {
-		r := &list[i]
-		var mark, second, tokens any
+	return newRows(rowsOf(list, func(x *ContentRow, r *blockCells) style {
 		if left != "" {
-			mark, second, tokens = either(r.Differs(), "≠", ""), blockState(r, &r.Left), r.Left.Tokens
+			r.Mark, r.Second, r.Tokens = either(x.Differs(), "≠", ""), blockState(x, &x.Left), x.Left.Tokens
 		}
-		t.put(none, blockCells{number(phraseIf(r.Line > 0, "%v", r.Line)), r.Role + "  " + r.About, r.Raw, mark, second, tokens, blockState(r, &r.Right), r.Right.Tokens})
-	}
-	return newRows(t)
+		r.Line, r.What, r.First = number(phraseIf(x.Line > 0, "%v", x.Line)), x.Role+"  "+x.About, blockState(x, &x.Right)
+		return none
+	}))
 }
 
 func blockState(r *ContentRow, s *diff.Side) string {
@@ -203,10 +199,8 @@ type FoundRow struct {
 
 // FoundRows are blocks with a text that was searched for.
 func FoundRows(list []FoundRow) *RowList {
-	t := tableOf[foundCells]()
-	for i := range list {
-		f := &list[i]
-		t.put(none, foundCells{f.Request, number(phraseIf(f.Line > 0, "%v", f.Line)), f.About, f.Text})
-	}
-	return newRows(t)
+	return newRows(rowsOf(list, func(f *FoundRow, r *foundCells) style {
+		r.Line = number(phraseIf(f.Line > 0, "%v", f.Line))
+		return none
+	}))
 }

@@ -2,11 +2,11 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -60,9 +60,10 @@ func Sessions(w io.Writer, list []SessionItem, now time.Time, opt Layout) error 
 		notes = append(notes, joined(" ", phraseIf(b.AtLeast(), "at least: %v.", shortText(b)), copiesText(b.Copies)))
 	}
 	if counts[session.Unindexed] < len(list) {
-		for _, s := range []session.Standing{session.Listed, session.Stale, session.Missing, session.Unlisted} {
-			note += fmt.Sprintf("%s %d %s", either(s == session.Listed, "; in the client's index:", ","), counts[s], s)
-		}
+		note += "; in the client's index: " + joined(", ", phraseIf(counts[session.Listed] > 0, "%v up to date", counts[session.Listed]),
+			phraseIf(counts[session.Stale] > 0, "%v changed since", counts[session.Stale]),
+			phraseIf(counts[session.Missing] > 0, "%v without a file", counts[session.Missing]),
+			phraseIf(counts[session.Unlisted] > 0, "%v not in it", counts[session.Unlisted]))
 	}
 	return listing(note, t, object{{"schema", SessionsSchema}, {"sessions", list}}, notes...).print(w, opt)
 }
@@ -158,17 +159,18 @@ func Headline(i *session.FileInfo) string {
 	return cut(title, headlineLength)
 }
 
+var fillSession = sync.OnceValue(filler[sessionCells, SessionItem])
+
 func sessionRow(t *table, i *SessionItem, short string, now time.Time) *row {
-	st := map[session.Standing]style{session.Missing: red, session.Stale: yellow}[i.Standing]
-	seen := func(tokens int) pair { return pair{number(phraseIf(tokens > 0, "%v", tokens)), tokens} }
-	glance := glanceCells{}
+	shown := func(n int) number { return number(phraseIf(n > 0, "%v", n)) }
+	r := sessionCells{Session: pair{short, i.ID}, Age: number(Age(now, i.Used())), Project: pair{cut(Clean(projectName(i)), 24), i.Project}, Bytes: int(i.Size),
+		Subagents: len(i.Subagents), Headline: Headline(&i.FileInfo), Client: client(i), Size: number(either(i.Size > 0, fileSize(i.Size), "")), Agents: shown(len(i.Subagents))}
+	fillSession()(&r, i)
 	if g := i.Glance; g != nil {
-		glance = glanceCells{g.Requests, seen(g.PeakContext), seen(g.LastContext), g.Compactions, pair{billCell(g.CostUSD, g.AtLeast, 2), g.CostUSD},
-			pair{number(timeSpan(g.Idle)), decimal{g.Idle, 0}}, g.Without, g.Unpriced, g.Partial, g.AtLeast, strings.Join(g.Models, " ")}
+		r.Peak, r.LastContext, r.USD = pair{shown(g.PeakContext), g.PeakContext}, pair{shown(g.LastContext), g.LastContext}, pair{billCell(g.CostUSD, g.AtLeast, 2), g.CostUSD}
+		r.Idle, r.Models = pair{number(timeSpan(g.Idle)), decimal{g.Idle, 0}}, strings.Join(g.Models, " ")
 	}
-	return t.put(st, sessionCells{pair{short, i.ID}, number(Age(now, i.Used())), i.Path, i.Folder, pair{cut(Clean(projectName(i)), 24), i.Project}, i.Branch, i.Version,
-		i.Title, i.Prompt, i.Created, i.Last, int(i.Size), i.Standing, i.Why, len(i.Subagents), i.ToolResults, Headline(&i.FileInfo), glance,
-		client(i), i.Standing, number(either(i.Size > 0, fileSize(i.Size), "")), number(phraseIf(len(i.Subagents) > 0, "%v", len(i.Subagents)))})
+	return t.put(map[session.Standing]style{session.Missing: red, session.Stale: yellow}[i.Standing], r)
 }
 
 // projectName is the last part of the folder that a session was recorded in.

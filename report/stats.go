@@ -46,7 +46,7 @@ var contentNames = map[category.Name]string{
 	category.Notes: "client's messages", category.Attachments: "attachments", category.Text: "assistant text",
 	category.Thinking: "thinking", category.Calls: "tool calls", category.Results: "tool results",
 	category.Images: "images and documents", category.Summaries: "summaries", category.Reinjected: "sent again after a compaction",
-	category.Inserted: "added by the policy", category.Unrecorded: "on no line of the file",
+	category.Inserted: "added by the policy", category.Unrecorded: "not in the file",
 }
 
 // contentMarks are the categories in the picture. No two are alike without colour.
@@ -78,47 +78,53 @@ func statsPage(p *page, s *stats.SessionStats) {
 	p.shares(sharesOf(s.Categories, false), contentPicture(p, s))
 	p.table(contentTable(s.Categories, true))
 	if o := s.Overhead; o != nil {
-		p.heading(phrase("system prompt and tools, as line %v holds them", o.Line))
-		p.topStats(overheadTable(o), "part")
+		p.topStats(phrase("system prompt and tools, as line %v holds them", o.Line), rowsOf(o.Parts, func(x *stats.OverheadPart, r *overheadCells) style {
+			r.Of, r.Percent = cmp.Or(x.Server, x.Kind), percent(x.Tokens, o.Tokens)
+			return none
+		}), "part")
 		p.note(faint, overheadNote(o))
-		if len(o.InMessages) > 0 {
-			p.heading("what the client adds to messages, which a policy can take away")
-			p.table(addedTable(o))
-		}
+		p.section("what the client adds to messages, which a policy can take away", rowsOf[addedCells](o.InMessages, nil))
 	}
 	p.heading(either(s.Until == s.Requests, "tools", phrase("up to request %v: tools", s.Until)))
-	p.topStats(toolTable(s.Tools), "tool")
+	p.topStats("", toolTable(s.Tools), "tool")
 	if s.Reads.Results > 0 {
-		p.heading("files that Read returned")
-		p.topStats(fileTable(s), "file")
+		p.topStats("files that Read returned", rowsOf(s.Files, func(f *stats.FileReads, r *fileCells) style {
+			r.Superseded = f.Superseded()
+			return none
+		}), "file")
 		p.notes(faint, readNotes(&s.Reads))
 	}
-	if len(s.Results) > 0 {
-		p.heading("results, the most input tokens first")
-		p.topStats(resultTable(s.Results), "result")
-	}
-	if g := s.Repeated.Groups; len(g) > 0 {
-		p.heading("results with the same text")
-		p.topStats(repeatedTable(g), "text")
-	}
+	p.topStats("results, the most input tokens first", rowsOf(s.Results, func(x *stats.ToolResult, r *resultCells) style {
+		r.Line, r.Tool = number(fmt.Sprint(x.Line)), x.Tool+phraseIf(x.Error, " (error)")
+		return none
+	}), "result")
+	p.topStats("results with the same text", rowsOf(s.Repeated.Groups, func(x *stats.Duplicate, r *repeatedCells) style {
+		r.Line, r.Copies = number(fmt.Sprint(x.Line)), x.Copies-1
+		return none
+	}), "text")
 	turns, title := s.Turns, "turns"
 	if !p.All && len(turns) > MostStats {
 		turns, title = slices.Clone(turns), "turns that grew the context most"
 		slices.SortStableFunc(turns, func(a, b stats.Turn) int { return cmp.Compare(b.Growth, a.Growth) })
 	}
 	p.heading(title)
-	p.topStats(turnTable(turns), "turn")
-	if len(s.Definitions) > 0 {
-		p.heading("listings of tools, skills and agents")
-		p.table(definitionTable(s.Definitions))
-	}
+	p.topStats("", rowsOf(turns, func(x *stats.Turn, r *turnCells) style {
+		r.Requests = number(either(x.From == x.To, fmt.Sprint(x.From), fmt.Sprintf("%d-%d", x.From, x.To)))
+		return none
+	}), "turn")
+	p.section("listings of tools, skills and agents", rowsOf(s.Definitions, func(d *stats.Listing, r *listingCells) style {
+		if r.Names, r.OfMCP = number("-"), number("-"); d.Names > 0 {
+			r.Names, r.OfMCP = d.Names, d.MCP
+		}
+		return none
+	}))
 	subagentSection(p, s.Subagents)
 	p.note(none, besideText(nameless(s.Bill, p.NoText), s.Simulated, s.Policy, s.CacheFit))
 	p.notes(faint, statsNotes(s))
 }
 
-func (p *page) topStats(t *table, noun string) {
-	p.top(t, MostStats, noun, "json and csv contain them")
+func (p *page) topStats(heading string, t *table, noun string) {
+	p.top(heading, t, MostStats, noun, "json and csv contain them")
 }
 
 // statsText is the answer in words.
@@ -170,7 +176,7 @@ func statsTrouble(s *stats.SessionStats) (list []string) {
 		switch c.Category {
 		case category.Unrecorded:
 			if c.PerMille >= 50 {
-				list = append(list, phrase("%v tokens (%v) are on no line of the file.", c.Tokens, perMille(c.PerMille)))
+				list = append(list, phrase("%v tokens (%v) are in the recorded usage, but not in the file.", c.Tokens, perMille(c.PerMille)))
 			} else if c.PerMille <= -50 {
 				list = append(list, phrase("The lines weigh %v tokens (%v) more than the request had by its usage: the parts are too large by as much.", -c.Tokens, perMille(-c.PerMille)))
 			}
@@ -264,13 +270,13 @@ func contentPicture(p *page, s *stats.SessionStats) []string {
 
 // contentTable lists categories; at says whether the request's share is shown, next to that of all that was sent.
 func contentTable(list []stats.CategoryTokens, at bool) *table {
-	t := tableOf[contentCells]()
+	t := rowsOf(list, func(c *stats.CategoryTokens, r *contentCells) style {
+		r.What, r.Share, r.OfSent = contentNames[c.Category], number(perMille(c.PerMille)), number(perMille(c.SentPer))
+		r.MostOfIt = either(at, portionsText(c.Of), portionCosts(c.Of, 3))
+		return either(c.Category == category.Unrecorded, yellow, none)
+	})
 	if !at {
 		t.columns[1].Title, t.columns[2].Title = "", "" // those of the request are not shown
-	}
-	for _, c := range list {
-		t.put(either(c.Category == category.Unrecorded, yellow, none),
-			contentCells{contentNames[c.Category], c.Tokens, number(perMille(c.PerMille)), c.Sent, number(perMille(c.SentPer)), c.USD, either(at, portionsText(c.Of), portionCosts(c.Of, 3))})
 	}
 	return t
 }
@@ -288,59 +294,17 @@ func portionsText(list []stats.Portion) string {
 }
 
 func toolTable(list []stats.Tool) *table {
-	t := tableOf[toolCells]()
-	for _, x := range list {
-		t.put(none, toolCells{cmp.Or(x.Name, "(unknown)"), x.Calls, x.Errors, x.Called, x.Returned, x.Largest, x.InContext, number(perMille(x.PerMille)), x.Sent, x.USD})
-	}
-	return t
-}
-
-func fileTable(s *stats.SessionStats) *table {
-	t := tableOf[fileCells]()
-	for _, f := range s.Files {
-		t.put(none, fileCells{f.Path, f.Results, f.Tokens, f.Again, f.Superseded(), f.Changes, f.InContext, f.Stale})
-	}
-	return t
-}
-
-func resultTable(list []stats.ToolResult) *table {
-	t := tableOf[resultCells]()
-	for _, r := range list {
-		t.put(none, resultCells{number(fmt.Sprint(r.Line)), r.Tool + phraseIf(r.Error, " (error)"), r.Target, r.Tokens, r.Requests, r.Sent, r.InContext, r.USD})
-	}
-	return t
-}
-
-func repeatedTable(list []stats.Duplicate) *table {
-	t := tableOf[repeatedCells]()
-	for _, g := range list {
-		t.put(none, repeatedCells{number(fmt.Sprint(g.Line)), g.Tool, g.Target, g.Copies - 1, g.Tokens})
-	}
-	return t
-}
-
-func turnTable(list []stats.Turn) *table {
-	t := tableOf[turnCells]()
-	for _, x := range list {
-		t.put(none, turnCells{x.N, number(either(x.From == x.To, fmt.Sprint(x.From), fmt.Sprintf("%d-%d", x.From, x.To))), x.Tokens, x.Growth, x.Called, x.Returned, x.Prompt})
-	}
-	return t
-}
-
-func definitionTable(list []stats.Listing) *table {
-	t := tableOf[listingCells]()
-	for _, d := range list {
-		t.put(none, listingCells{d.Type, d.Times, number(either(d.Names > 0, thousands(d.Names), "-")), number(either(d.Names > 0, thousands(d.MCP), "-")), d.Tokens, d.InContext})
-	}
-	return t
+	return rowsOf(list, func(x *stats.Tool, r *toolCells) style {
+		r.Tool, r.Share = cmp.Or(x.Name, "(unknown)"), number(perMille(x.PerMille))
+		return none
+	})
 }
 
 func subagentSection(p *page, list []stats.SubagentType) {
-	if len(list) == 0 {
-		return
-	}
-	p.heading("subagents")
-	p.table(subagentTable(list))
+	p.section("subagents", rowsOf(list, func(s *stats.SubagentType, r *subagentCells) style {
+		r.Type = cmp.Or(s.Type, "(not known)")
+		return none
+	}))
 	estimated := 0
 	for i := range list {
 		estimated += list[i].Estimated
@@ -350,27 +314,18 @@ func subagentSection(p *page, list []stats.SubagentType) {
 	}
 }
 
-func subagentTable(list []stats.SubagentType) *table {
-	t := tableOf[subagentCells]()
-	for _, s := range list {
-		t.put(none, subagentCells{cmp.Or(s.Type, "(not known)"), s.Calls, s.Returned, s.Agents, s.Requests, s.Input, s.Output, s.CostUSD})
-	}
-	return t
-}
-
 // statsOverview prints the stats of several conversations: those that sent the most, and sums.
 func statsOverview(p *page, list []*stats.SessionStats, sum *stats.StatsTotal) {
 	p.note(bold, overviewText(sum))
 	order := slices.Clone(list)
 	slices.SortStableFunc(order, func(a, b *stats.SessionStats) int { return cmp.Compare(b.Sent, a.Sent) })
 	most := either(p.All, len(order), min(2*MostStats, len(order)))
-	p.heading(either(most < len(order), phrase("the %v sessions that sent the most", most), "sessions, by what they sent"))
-	p.top(heaviestTable(order), 2*MostStats, "session", "json and csv contain them")
+	p.top(either(most < len(order), phrase("the %v sessions that sent the most", most), "sessions, by what they sent"), heaviestTable(order), 2*MostStats, "session", "json and csv contain them")
 	p.heading("what all of them sent")
 	p.shares(sharesOf(sum.Categories, true), nil)
 	p.table(contentTable(sum.Categories, false))
 	p.heading("tools")
-	p.topStats(toolTable(sum.Tools), "tool")
+	p.topStats("", toolTable(sum.Tools), "tool")
 	if sum.Reads.Results > 0 {
 		p.heading("what Read returned")
 		p.notes(none, readNotes(&sum.Reads))
@@ -381,21 +336,19 @@ func statsOverview(p *page, list []*stats.SessionStats, sum *stats.StatsTotal) {
 
 // heaviestTable has a row for each conversation.
 func heaviestTable(list []*stats.SessionStats) *table {
-	t := tableOf[heaviestCells]()
-	for _, s := range list {
-		results := 0
+	return rowsOf(list, func(from **stats.SessionStats, r *heaviestCells) style {
+		s, results := *from, 0
 		for _, c := range s.Categories {
 			if c.Category == category.Results {
 				results = c.SentPer
 			}
 		}
-		tool := ""
 		if len(s.Tools) > 0 {
-			tool = phrase("%v, %v", s.Tools[0].Name, percent(s.Tools[0].Sent, s.Sent))
+			r.MostIsOf = phrase("%v, %v", s.Tools[0].Name, percent(s.Tools[0].Sent, s.Sent))
 		}
-		t.put(none, heaviestCells{strings.TrimSpace(s.Session + " " + s.Agent), s.Until, s.Tokens, s.Peak.Tokens, s.Sent, s.InputUSD, number(perMille(results)), tool})
-	}
-	return t
+		r.Session, r.Results = strings.TrimSpace(s.Session+" "+s.Agent), number(perMille(results))
+		return none
+	})
 }
 
 // overviewText is the answer for several conversations in words.
@@ -440,24 +393,6 @@ func statsCSV(list []*stats.SessionStats) *table {
 		for _, a := range s.Subagents {
 			add("subagent", a.Type, nil, nil, a.Calls, a.Returned)
 		}
-	}
-	return t
-}
-
-// overheadTable has a row per part of the system prompt and the tools.
-func overheadTable(o *stats.PromptOverhead) *table {
-	t := tableOf[overheadCells]()
-	for _, p := range o.Parts {
-		t.put(none, overheadCells{p.Part, p.Name, cmp.Or(p.Server, p.Kind), p.Tokens, percent(p.Tokens, o.Tokens), p.Calls, p.Requests, p.Sent})
-	}
-	return t
-}
-
-// addedTable has a row per type of attachment.
-func addedTable(o *stats.PromptOverhead) *table {
-	t := tableOf[addedCells]()
-	for _, p := range o.InMessages {
-		t.put(none, addedCells{p.Kind, p.Name, p.Tokens})
 	}
 	return t
 }

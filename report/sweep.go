@@ -124,7 +124,11 @@ func sweepPage(p *page, s *sweep.Grid) {
 	if len(s.By) == 1 {
 		p.note(yellow, "Nothing here counts what is needed again: the point that forgets most is on the Pareto front.")
 	}
-	p.note(faint, "* on the Pareto front: no other point is better in one of "+strings.Join(s.By, ", ")+" without being worse in another. "+cacheNote(s.Cache))
+	var by []string
+	for _, figure := range s.By {
+		by = append(by, titleOf(figure))
+	}
+	p.note(faint, "* on the Pareto front: no other point has less of one of "+strings.Join(by, " and ")+" without having more of another. "+cacheNote(s.Cache))
 }
 
 // bestTexts name the best point, compare it with the policy as it is, and say what the choice is worth in other sessions.

@@ -37,6 +37,7 @@ func keys(names string) []column {
 // columnsOf returns the columns of a row type, one for each of its fields: the tag col is the Title, csv the Key, and
 // about, drop and min are About, Drop and Min; fit says whether the column wraps or is cut. An embedded struct stands for
 // its own fields. A field without a tag csv has the Key that its JSON form has.
+// What a tag of says, filler has.
 func columnsOf[T any]() []column { return fieldColumns(reflect.TypeFor[T]()) }
 
 func fieldColumns(row reflect.Type) []column {
@@ -96,6 +97,60 @@ func fieldCells(row reflect.Value) []any {
 		}
 	}
 	return cells
+}
+
+// filler returns what sets the fields of a row that have a tag of, each to the field of an S that the tag names by its
+// path: Cache.Read. Where a pointer on the path is nil, the field stays as it is.
+func filler[R, S any]() func(row *R, from *S) {
+	var to, source [][]int
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[R]()) {
+		if path := f.Tag.Get("of"); path != "" {
+			to, source = append(to, f.Index), append(source, fieldIndex(reflect.TypeFor[S](), path))
+		}
+	}
+	return func(row *R, from *S) {
+		for i := range to {
+			v, err := reflect.Indirect(reflect.ValueOf(from).Elem()).FieldByIndexErr(source[i])
+			if err != nil {
+				continue // a pointer is nil
+			}
+			field := reflect.ValueOf(row).Elem().FieldByIndex(to[i])
+			if field.Kind() == reflect.Pointer && v.Kind() != reflect.Pointer {
+				v = v.Addr()
+			}
+			field.Set(v.Convert(field.Type()))
+		}
+	}
+}
+
+// fieldIndex is the index of the field that a path names.
+func fieldIndex(of reflect.Type, path string) (index []int) {
+	for name := range strings.SplitSeq(path, ".") {
+		if of.Kind() == reflect.Pointer {
+			of = of.Elem()
+		}
+		f, ok := of.FieldByName(name)
+		if !ok {
+			panic(path + ": no such field: " + of.String())
+		}
+		index, of = append(index, f.Index...), f.Type
+	}
+	return index
+}
+
+// rowsOf returns a table with a row for each of a list. own sets the fields of a row that have no tag of, and chooses its
+// style; nil: there is nothing to set.
+func rowsOf[R, S any](list []S, own func(from *S, row *R) style) *table {
+	t, fill := tableOf[R](), filler[R, S]()
+	for i := range list {
+		var row R
+		st := none
+		if fill(&row, &list[i]); own != nil {
+			st = own(&list[i], &row)
+		}
+		t.put(st, row)
+	}
+	return t
 }
 
 // add appends a row. Missing cells at its end are empty.

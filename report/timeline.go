@@ -243,24 +243,23 @@ func printEvents(p *page, tl *replay.Timeline) {
 		p.note(none, "None: the policy changed nothing.")
 		return
 	}
-	t := tableOf[eventCells]()
+	t, fill := tableOf[eventCells](), filler[eventCells, replay.Event]()
 	shown := shownEvents(tl, p.All)
 	for _, i := range shown {
 		e := tl.Events[i]
-		at := number("end")
-		if e.Request != nil {
-			at = number(thousands(*e.Request))
+		// In Markdown #1 would be an issue.
+		row := eventCells{Event: either(p.markdown(), "", "#") + strconv.Itoa(e.N), Request: number("end"), What: eventText(tl, &e)}
+		if fill(&row, &e); e.Request != nil {
+			row.Request = *e.Request
 		}
 		st := map[policy.EditKind]style{policy.KindSummarize: yellow, policy.KindInferred: faint}[e.Kind]
-		before, after, saved := any(e.Before), any(e.After), any(e.Saved)
 		if lost(e.Kind) { // it changes nothing
-			after, saved = nil, nil
+			row.After, row.Saved = nil, nil
 		}
 		if e.Kind == policy.KindRestart { // events of their own hold what it changes
-			before, after, saved = nil, nil, nil
+			row.Before, row.After, row.Saved = nil, nil, nil
 		}
-		// In Markdown #1 would be an issue.
-		t.put(st, eventCells{either(p.markdown(), "", "#") + strconv.Itoa(e.N), at, e.Stage, e.Kind, eventText(tl, &e), before, after, saved})
+		t.put(st, row)
 	}
 	p.table(t)
 	p.hidden(len(tl.Events)-len(shown), "event", "json and csv contain them")

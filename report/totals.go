@@ -161,8 +161,11 @@ func (o *overview) print(p *page) {
 	p.items(none, slices.DeleteFunc(o.ran, func(text string) bool { return text == "" || text == "under "+o.name() }))
 	p.heading("all sessions")
 	t := tableOf[overviewCells]()
+	fill := filler[overviewCells, replay.Totals]()
 	row := func(st style, name string, x *replay.Totals) *row {
-		return t.put(st, overviewCells{name, x.Requests, x.RawPeak, x.ModelPeak, x.Saved, x.Compactions, x.Cleared, x.CostUSD, billCell(x.USD, x.AtLeast, 4)})
+		cells := overviewCells{Session: name, Billed: billCell(x.USD, x.AtLeast, 4)}
+		fill(&cells, x)
+		return t.put(st, cells)
 	}
 	hidden := 0
 	for i, tl := range o.rows {

@@ -21,10 +21,8 @@ func Validate(w io.Writer, sessions []predict.SessionTally, out int, use policy.
 		}
 	}
 	rows := predict.Rows(sessions)
-	t := tableOf[validateCells]()
 	worst := exact.Whole(0)
-	for i := range rows {
-		r := &rows[i]
+	t := rowsOf(rows, func(r *predict.Row, row *validateCells) style {
 		places := map[string]int{"compactions": 2, "usd": 4}[r.Measure]
 		cell := func(d exact.Decimal) pair {
 			return pair{number(either(places > 0, d.Text(places), figureText("", d))), d}
@@ -36,13 +34,13 @@ func Validate(w io.Writer, sessions []predict.SessionTally, out int, use policy.
 		if r.Measure == "context" && r.Off.Abs().Cmp(worst) > 0 {
 			worst = r.Off.Abs()
 		}
-		bounds := ""
+		row.History, row.Recorded, row.Others, row.Bounds = history, r.Sessions[0], r.Sessions[1], "-"
 		if r.Low.Known {
-			bounds = signedPercent(r.Low) + " to " + signedPercent(r.High)
+			row.Bounds = signedPercent(r.Low) + " to " + signedPercent(r.High)
 		}
-		t.put(none, validateCells{r.Measure, pair{history, nil}, r.From, r.To, r.Sessions[0], r.Sessions[1], cell(r.Recorded), cell(r.Replayed), cell(r.Predicted),
-			pair{number(signedPercent(r.Off) + " %"), r.Off}, pair{orDash(bounds).text, nil}, r.Low, r.High})
-	}
+		row.Value, row.Replayed, row.Predicted, row.Off = cell(r.Recorded), cell(r.Replayed), cell(r.Predicted), pair{number(signedPercent(r.Off) + " %"), r.Off}
+		return none
+	})
 	answer := phrase("%v of other windows or releases, replayed in this one, predict %v that were recorded in it", count(len(sessions)-recorded, "session"), recorded)
 	answer += either(len(rows) > 0, phrase(": the context of a request is %v %% off at most.", worst.Times(100).Text(0)), ". Nothing can be compared: at no depth are there 5 of either.")
 	return listing(answer, t, object{{"schema", ValidateSchema}, {"recorded", recorded}, {"predicting", len(sessions) - recorded}, {"left_out", out}, {"rows", notNil(rows)}},

@@ -64,10 +64,7 @@ func whyPage(p *page, s *why.SessionBreaks) {
 	}
 	refillSection(p, s)
 	breakSection(p, s)
-	if len(s.Changes) > 0 {
-		p.heading("what differs from the request before, as sent")
-		p.top(sentTable(s.Changes), mostBreaks, "request", "json contains them")
-	}
+	p.top("what differs from the request before, as sent", sentTable(s.Changes), mostBreaks, "request", "json contains them")
 	p.note(none, besideText(s.Bill, s.Cost, s.Policy, s.CacheFit))
 	p.notes(faint, whyNotes(s.ByUsage(), s.Uncacheable, s.Cache))
 }
@@ -146,11 +143,11 @@ func answerText(e *why.Expense, requests int) string {
 func expenseText(e *why.Expense) string {
 	switch e.Part {
 	case why.PartReads:
-		return "the context again, from the cache"
+		return "the context again, at the price of cache reads"
 	case why.PartResent:
 		return "the context again, uncached"
 	case why.PartMisses:
-		return "cache miss: " + lossText(e.Cause, e.Stage, e.Edit)
+		return "extra for cache misses: " + lossText(e.Cause, e.Stage, e.Edit)
 	case why.PartNew:
 		return "new content"
 	case why.PartOutput:
@@ -171,11 +168,10 @@ func expenseSection(p *page, list []why.Expense, spent price.USD, contents []sta
 		return
 	}
 	p.heading("what was paid for")
-	t := tableOf[expenseCells]()
-	for i := range list {
-		e := &list[i]
-		t.put(either(e.Cause == backtest.Unexplained, yellow, none), expenseCells{expenseText(e), e.Times, e.Tokens, e.USD, number(strings.Trim(shareOf(e.USD, withCopies(list, spent)), " ()"))})
-	}
+	t := rowsOf(list, func(e *why.Expense, r *expenseCells) style {
+		r.For, r.Share = expenseText(e), number(strings.Trim(shareOf(e.USD, withCopies(list, spent)), " ()"))
+		return either(e.Cause == backtest.Unexplained, yellow, none)
+	})
 	t.put(bold, expenseCells{For: "sum", USD: spent})
 	p.table(t)
 	costs := slices.Clone(contents)
@@ -187,8 +183,7 @@ func expenseSection(p *page, list []why.Expense, spent price.USD, contents []sta
 	if !input.Known {
 		return
 	}
-	p.heading(phrase("what the input consisted of, %v", usdText(input)))
-	p.table(contentTable(costs, false))
+	p.section(phrase("what the input consisted of, %v", usdText(input)), contentTable(costs, false))
 }
 
 // withCopies is what sessions cost where each counts the calls that several of them record.
@@ -350,10 +345,7 @@ func breakSection(p *page, s *why.SessionBreaks) {
 	if p.All {
 		shown = s.Breaks
 	}
-	if len(shown) > 0 {
-		p.heading("cache misses, the most expensive first")
-		p.top(cacheBreakTable(s, shown), mostBreaks, "cache miss", "json and csv contain them")
-	}
+	p.top("cache misses, the most expensive first", cacheBreakTable(s, shown), mostBreaks, "cache miss", "json and csv contain them")
 	if n := len(s.Breaks) - len(shown); n > 0 {
 		var only price.USD
 		lost := map[string]int{} // by cause
@@ -373,35 +365,23 @@ func breakSection(p *page, s *why.SessionBreaks) {
 
 // cacheBreakTable has a row per break.
 func cacheBreakTable(s *why.SessionBreaks, list []why.CacheBreak) *table {
-	t := tableOf[cacheBreakCells]()
-	for i := range list {
-		b := &list[i]
-		var event any
+	return rowsOf(list, func(b *why.CacheBreak, r *cacheBreakCells) style {
+		r.named, r.TimeUTC, r.IdleSeconds, r.What, r.Lost = named{s.Session, s.Agent, s.File, s.Policy, s.Counter}, pair{timeText(b.Time, "01-02 15:04"), b.Time}, decimal{b.Idle, 3}, breakText(b), b.Lost()
 		if b.Event != nil {
-			event = *b.Event
+			r.Event = *b.Event
 		}
-		sim := cmp.Or(b.Sim, &why.SimulatedBreak{})
-		cells := cacheBreakCells{
-			named{s.Session, s.Agent, s.File, s.Policy, s.Counter}, b.Request, b.Line, pair{timeText(b.Time, "01-02 15:04"), b.Time},
-			string(b.Cause), b.Stage, event, string(b.Edit), b.Trigger, b.Before, b.Model, decimal{b.Idle, 3}, b.Tool, breakText(b),
-			b.Lost(), inRecordCells{}, sim.Lost, sim.USD, sim.USD, nil,
-			lostParts{ifKnown(sim.Restarts), ifKnown(sim.Changes), ifKnown(sim.Edits), ifKnown(sim.Lifetime), ifKnown(sim.Placement)},
-		}
+		r.USD = cmp.Or(b.Sim, &why.SimulatedBreak{}).USD
 		if s.ByUsage() {
-			cells.Lost, cells.USD, cells.Simulated = number("-"), price.USD{}, sim.USD
+			r.Lost, r.USD, r.Simulated = number("-"), price.USD{}, r.USD
 		}
-		if r := b.InFile; r != nil {
-			cells.Lost, cells.inRecordCells = r.Lost, inRecordCells{r.Left, r.Read, r.Lost, r.USD}
+		if in := b.InFile; in != nil {
+			r.Lost = in.Lost
 			if s.ByUsage() {
-				cells.USD = r.USD
+				r.USD = in.USD
 			}
 		}
-		if b.Sim == nil {
-			cells.SimulatedLostTokens, cells.SimulatedUSD = nil, nil
-		}
-		t.put(either(b.Cause == backtest.Unexplained, yellow, none), cells)
-	}
-	return t
+		return either(b.Cause == backtest.Unexplained, yellow, none)
+	})
 }
 
 // ifKnown is an amount, or an empty cell.
@@ -435,11 +415,10 @@ func breakText(b *why.CacheBreak) string {
 
 // sentTable has a row per request that differs from the one before.
 func sentTable(list []why.RequestChange) *table {
-	t := tableOf[sentCells]()
-	for _, c := range list {
-		t.put(none, sentCells{c.Request, c.Line, changeText(c.Change), c.Tokens, c.Lost, ifKnown(c.USD)})
-	}
-	return t
+	return rowsOf(list, func(c *why.RequestChange, r *sentCells) style {
+		r.FirstDifference, r.USD = changeText(c.Change), ifKnown(c.USD)
+		return none
+	})
 }
 
 // changeText says what differs between two requests on record.
@@ -530,23 +509,18 @@ func lossText(c cache.BreakCause, stage string, kind policy.EditKind) string {
 
 // refillSection lists what filled the context before each compaction.
 func refillSection(p *page, s *why.SessionBreaks) {
-	if len(s.Refills) == 0 {
-		return
-	}
-	p.heading("what filled the context before each compaction")
-	t := tableOf[refillCells]()
-	for _, r := range s.Refills {
-		to := number(either(r.To > s.Requests, "end", thousands(r.To)))
-		t.put(none, refillCells{to, r.From, r.Requests, r.Prompts, number(either(r.Seconds > 0 && r.Seconds < 60, "<1 min", timeSpan(r.Seconds))), r.System, r.Joined, number(perMille(r.Freed)), sourcesText(r.Parts, 3)})
-	}
-	p.top(t, MostStats, "compaction", "json contains them")
-	for _, r := range s.Refills[:either(p.All, len(s.Refills), 1)] {
-		p.heading(phrase("the largest parts before the compaction at %v", either(r.To > s.Requests, "the end", "request "+thousands(r.To))))
-		t := tableOf[refillSourceCells]()
-		for _, x := range r.Heaviest {
-			t.put(none, refillSourceCells{x.Tokens, x.Times, sourceText(&x), x.Target, number(phraseIf(x.Line > 0, "%v", fmt.Sprint(x.Line)))})
-		}
-		p.top(t, MostStats, "source", "json contains them")
+	t := rowsOf(s.Refills, func(x *stats.Refill, r *refillCells) style {
+		r.Before, r.Time = number(either(x.To > s.Requests, "end", thousands(x.To))), number(either(x.Seconds > 0 && x.Seconds < 60, "<1 min", timeSpan(x.Seconds)))
+		r.Freed, r.MostOfIt = number(perMille(x.Freed)), sourcesText(x.Parts, 3)
+		return none
+	})
+	p.top("what filled the context before each compaction", t, MostStats, "compaction", "json contains them")
+	for _, r := range s.Refills[:either(p.All, len(s.Refills), min(1, len(s.Refills)))] {
+		t := rowsOf(r.Heaviest, func(x *stats.RefillSource, r *refillSourceCells) style {
+			r.What, r.Line = sourceText(x), number(either(x.Line > 0, fmt.Sprint(x.Line), ""))
+			return none
+		})
+		p.top(phrase("the largest parts before the compaction at %v", either(r.To > s.Requests, "the end", "request "+thousands(r.To))), t, MostStats, "source", "json contains them")
 	}
 }
 
@@ -574,7 +548,7 @@ func whyNotes(record bool, uncacheable int, mode replay.CacheMode) []string {
 	} else {
 		notes = append(notes, "The parts add up to the simulated cost. "+cacheNote(mode))
 	}
-	return slices.DeleteFunc(notes, func(s string) bool { return s == "" })
+	return notes
 }
 
 // whyOverview prints the cache misses of several conversations: by cause, and by session.

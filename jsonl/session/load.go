@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -163,10 +162,6 @@ func load(src *jsonl.Source, path, file string, lost []string, opt LoadOptions) 
 		return nil, &jsonl.FileError{Path: path, Err: fmt.Errorf("no line has the uuid %s: want the leaf of a branch of this session", opt.Leaf)}
 	}
 	ld.build(f, opt)
-	if len(ld.nodes) > manyLines {
-		ld = nil
-		runtime.GC() // linking needs more than is kept: without this 1 GB takes too much (bar in docs/performance.md)
-	}
 	for _, conv := range f.Conversations() {
 		conv.readOffloads(offloadsOf(file, opt.Offload), limits, ns)
 		if conv == f.Main && conv.Agent == "" {
@@ -177,8 +172,6 @@ func load(src *jsonl.Source, path, file string, lost []string, opt LoadOptions) 
 	f.Main.Warnings = append(f.Main.Warnings, ns.rest()...)
 	return f, nil
 }
-
-const manyLines = 1 << 15 // of a long session
 
 func (ld *loader) warn(code Code, line int, format string, args ...any) {
 	ld.notes.add(&ld.warnings, code, line, format, args...)

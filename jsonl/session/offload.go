@@ -116,7 +116,7 @@ func (conv *Conversation) readOffloads(where offloads, limits jsonl.InputLimits,
 				conv.Offloads.Read++
 			case errors.Is(err, fs.ErrNotExist):
 				conv.Offloads.Missing++
-				ns.add(&conv.Warnings, CodeOffloadMissing, bl.Line, "the file of an offloaded result is missing: only its preview is known (%.80q)", bl.ID)
+				ns.add(&conv.Warnings, CodeOffloadMissing, bl.Line, "the file that holds this long tool result is missing: its preview is used (%.80q)", bl.ID)
 			default:
 				conv.Offloads.Refused++
 				ns.add(&conv.Warnings, CodeOffloadRefused, bl.Line, "an offloaded result is not read: %v (%.80q)", err, bl.ID)

@@ -144,7 +144,7 @@ func (l *Library) choose(name string, c Client) (Chosen, error) {
 		}
 	case c.Time.IsZero():
 	case day < list[0].Valid.From:
-		chosen = Chosen{Policy: list[0].Policy, Why: fmt.Sprintf("the oldest %s known; session date %s", product, day), Older: true}
+		chosen = Chosen{Policy: list[0].Policy, Why: fmt.Sprintf("the oldest %s known, for a session of %s", product, day), Older: true}
 	default:
 		i := len(list) - 1
 		for list[i].Valid.From > day {
@@ -155,7 +155,7 @@ func (l *Library) choose(name string, c Client) (Chosen, error) {
 	switch {
 	case chosen.Newer != "":
 	case chosen.Policy != last.Policy:
-		chosen.Newer = last.Policy + " is newer: " + product + "@" + Latest
+		chosen.Newer = last.Policy + " is newer: use " + product + "@" + Latest
 	case last.Valid.Until != "" && day > last.Valid.Until:
 		chosen.Newer = fmt.Sprintf("no %s of after %s was read: the rules of %s are assumed", product, last.Valid.Until, last.Policy)
 	}

@@ -105,7 +105,7 @@ type Beyond struct {
 
 // Bases is the size of system prompt and tools at each of the main requests: what the first one holds beyond its
 // messages, or the first one after the last recorded compaction. There the messages are fewest, and so is the error of
-// their weights. After a restart it is no more than the first request holds beyond them.
+// their weights. After a restart it is no more than the first request holds beyond them. What rounding leaves is in it.
 func Bases(conv *session.Conversation, main []Beyond) []int {
 	fresh := map[int]bool{}
 	for i := range conv.Boundaries {
@@ -122,6 +122,12 @@ func Bases(conv *session.Conversation, main []Beyond) []int {
 		}
 		known = known || r.Recorded
 		list[i] = tokens
+		if d := r.Tokens - tokens; r.Recorded && max(d, -d) <= tokens/roundingShare {
+			list[i] = r.Tokens
+		}
 	}
 	return list
 }
+
+// roundingShare of system prompt and tools are as many tokens as rounding those of blocks may leave over.
+const roundingShare = 2000

@@ -52,7 +52,7 @@ func followed(t testing.TB, rec *replay.Record, pol *policy.Policy) (*replay.Tim
 }
 
 // TestCorpusSums holds that at every request of recorded sessions the categories add up to the context that the API
-// reported, and that what is on no line of the file is within the error of the calibration.
+// reported, and that what is not in the file is within the error of the calibration.
 func TestCorpusSums(t *testing.T) {
 	pol := loadPolicies(t, "recorded")[0]
 	dir := os.Getenv("CTXKIT_CORPUS")
@@ -102,7 +102,7 @@ func TestCorpusSums(t *testing.T) {
 	}
 	slices.Sort(off)
 	at := func(q float64) float64 { return off[int(q*float64(len(off)-1))] }
-	t.Logf("%d requests: on no line of the file, share of the context: median %.4f, p90 %.4f, p95 %.4f, p99 %.4f, most %.4f",
+	t.Logf("%d requests: not in the file, share of the context: median %.4f, p90 %.4f, p95 %.4f, p99 %.4f, most %.4f",
 		len(off), at(0.5), at(0.9), at(0.95), at(0.99), at(1))
 	t.Logf("of %d tokens of Read: superseded by lines %.3f; with a later Read of the same path %.3f; at most %d steps of %d",
 		read, float64(superseded)/float64(read), float64(byPath)/float64(read), most, maxSteps)

@@ -377,3 +377,35 @@ func TestTargets(t *testing.T) {
 		}
 	}
 }
+
+// TestRoundingRest: what rounding leaves is not said to be on no line.
+func TestRoundingRest(t *testing.T) {
+	for _, growth := range []int{900, 907, 970, 977} {
+		var s transcript
+		s.prompt("go")
+		const calls = 7
+		context := 5000
+		for n := range calls {
+			id := fmt.Sprint(n)
+			s.call(context, id, "Read", `{"file_path":"a"}`)
+			s.result(id, strings.Repeat("some text ", growth/4*(1+n%3)), false)
+			s.prompt("and on")
+			context += growth * (1 + n%3)
+		}
+		s.answer(context, "done")
+		got, _, err := Replay(s.record(t), replay.RecordedTrack(), replay.Options{}, func(*replay.Timeline) (Extent, error) { return Extent{Request: calls, Until: calls}, nil }, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := 0
+		for _, c := range got.Categories {
+			sum += c.Tokens
+			if c.Category == category.Unrecorded {
+				t.Errorf("%d: %d and %d tokens on no line", growth, c.Tokens, c.Sent)
+			}
+		}
+		if sum != got.Tokens {
+			t.Errorf("%d: parts of %d tokens, want %d", growth, sum, got.Tokens)
+		}
+	}
+}

@@ -83,7 +83,7 @@ func (f *fill) superseded() int { return f.Reads.ByRead + f.Reads.ByEdit + f.Rea
 var categories = [][2]string{
 	{"system", "system prompt and tools"}, {"earlier", "history before the file"}, {"prompts", "user prompts"}, {"notes", "client's messages"}, {"attachments", "attachments"},
 	{"text", "assistant text"}, {"thinking", "thinking"}, {"tool_calls", "tool calls"}, {"tool_results", "tool results"}, {"images", "images and documents"},
-	{"summaries", "summaries"}, {"reinjected", "sent again after a compaction"}, {"unrecorded", "on no line of the file"},
+	{"summaries", "summaries"}, {"reinjected", "sent again after a compaction"}, {"unrecorded", "not in the file"},
 }
 
 //go:embed published.csv
