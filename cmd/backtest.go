@@ -234,6 +234,7 @@ func (o *backtestOptions) backtest(r *replays, bars map[string]float64) error {
 		if s.Requests > 0 {
 			sessions = append(sessions, s.SessionScore)
 			r.ran = append(r.ran, s.pol)
+			r.msgs.warn(s.assumed...)
 		}
 		return s.Usage.Requests + s.Usage.Contradicted + len(s.Compactions) + len(s.Micro)
 	}, func(failed error) error {
@@ -307,7 +308,8 @@ func scoreEach[T any](j *job, verb string, none error, score func(agentConversat
 // scoredSession is a score with its policy.
 type scoredSession struct {
 	*backtest.SessionScore
-	pol *policy.Policy
+	pol     *policy.Policy
+	assumed []session.Warning
 }
 
 func (o *backtestOptions) score(r *replays, c agentConversation) (scoredSession, error) {
@@ -316,10 +318,15 @@ func (o *backtestOptions) score(r *replays, c agentConversation) (scoredSession,
 		return scoredSession{}, err
 	}
 	s, err := backtest.Score(c.rec, pol, backtest.ScoreOptions{Options: o.options(), NoFit: o.NoFit})
-	if err == nil {
-		s.Agent = c.name()
+	if err != nil {
+		return scoredSession{}, err
 	}
-	return scoredSession{s, pol}, err
+	s.Agent = c.name()
+	one := scoredSession{SessionScore: s, pol: pol}
+	if s.Fit == nil {
+		one.assumed = assumed(c.rec, o.options())
+	}
+	return one, nil
 }
 
 // judge warns of measures with too few samples, and is an error where a measure fails its bar or none can be judged.

@@ -98,6 +98,11 @@ func opencodeAnswer(id, model string, cost string, input, read, write, output, r
 		`"parts":[{"id":"prt_%s","messageID":%q,"sessionID":"ses_1","type":"text","text":"ok"}]}`, id, model, cost, input, output, reasoning, read, write, "0"+id[len(id)-1:], id, id)
 }
 
+// opencodeStep is the end of a request.
+func opencodeStep(input, output int) string {
+	return fmt.Sprintf(`{"id":"prt_s%d","type":"step-finish","reason":"stop","tokens":{"input":%d,"output":%d,"reasoning":0,"cache":{"read":0,"write":0}}}`, input, input, output)
+}
+
 // TestBillsOfOtherClients holds what sessions of other clients were billed, by kind. The models cost, per million tokens: GPT-5.4
 // 2.5, read 0.25, output 15; Claude Opus 5 5, read 0.5, written 6.25, output 25.
 func TestBillsOfOtherClients(t *testing.T) {
@@ -128,6 +133,8 @@ func TestBillsOfOtherClients(t *testing.T) {
 		{name: "Codex, an inherited total", files: codex(codexCount(3_000_000, 0, 0, 0), codexTurn("gpt-5.4"), asked, answered, codexCount(3_101_000, 100_000, 0, 1000)), usd: plain, calls: 1},
 		{name: "Codex, records of usage", files: codex(codexTurn("gpt-5.4"), asked, answered, codexUsed("r1", 100_000, 0, 1000), codexCount(101_000, 100_000, 0, 1000), codexUsed("r2", 100_000, 80_000, 0)),
 			usd: plain + (20_000*2.5+80_000*0.25)/1e6, calls: 2},
+		{name: "Codex, a provider that reports no usage", files: codex(codexTurn("gpt-5.4"), asked, codexEvent("token_count", `,"info":null`), answered, codexEvent("token_count", `,"info":null`), codexEvent("task_complete", "")),
+			check: func(b *billed) bool { return b.Without == 1 }, text: "not known: no usage for 1 of 1 response."},
 		{name: "Codex, a fork", files: map[string]string{
 			"a.jsonl": lines(append([]string{codexHead("s1", "")}, parent...)...),
 			"b.jsonl": strings.ReplaceAll(lines(append([]string{codexHead("s2", `,"forked_from_id":"s1"`)}, parent...)...), "T10:00:", "T11:00:") +
@@ -146,6 +153,8 @@ func TestBillsOfOtherClients(t *testing.T) {
 			usd: (1000*5 + 2000*0.5 + 4000*6.25 + 150*25) / 1e6, calls: 1, text: "The client itself reports 0.5000 USD"},
 		{name: "OpenCode, the client's cost of some", files: map[string]string{"s.json": opencodeDoc(opencodeAnswer("msg_1", "claude-opus-5", "0.06", 12_000, 0, 0, 0, 0), opencodeAnswer("msg_2", "claude-opus-5", "0", 1000, 0, 0, 40, 0))},
 			usd: 0.066, calls: 2, text: "The client itself reports 0.0600 USD for 1 of 2 calls, the same."},
+		{name: "OpenCode, several requests in a response", files: map[string]string{"s.json": strings.Replace(opencodeDoc(opencodeAnswer("msg_1", "claude-opus-5", "0", 3000, 0, 0, 30, 0)), `"text":"ok"}]`, `"text":"ok"},`+
+			opencodeStep(1000, 10)+`,{"id":"prt_8","type":"text","text":"on"},`+opencodeStep(2000, 20)+`,{"id":"prt_9","type":"text","text":"end"},`+opencodeStep(3000, 30)+`]`, 1)}, usd: (6000*5 + 60*25) / 1e6, calls: 3},
 		{name: "Gemini, a subagent of a subagent's", files: map[string]string{
 			"tmp/p/chats/session-2026-11-10T09-00-s1.jsonl": lines(`{"sessionId":"s-1","projectHash":"h","startTime":"2026-11-10T09:00:00Z","lastUpdated":"2026-11-10T09:05:00Z","kind":"main"}`, `{"id":"u1","timestamp":"2026-11-10T09:00:%02dZ","type":"user","content":"go"}`, gemini("g1", 0)),
 			"tmp/p/chats/s-1/sub-1.jsonl":                   lines(`{"sessionId":"sub-1","projectHash":"h","startTime":"2026-11-10T09:00:00Z","lastUpdated":"2026-11-10T09:05:00Z","kind":"subagent"}`, `{"id":"u1","timestamp":"2026-11-10T09:00:%02dZ","type":"user","content":"look"}`, gemini("g2", 1000)),

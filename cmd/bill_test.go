@@ -222,6 +222,16 @@ func TestBills(t *testing.T) {
 			return b.Partial.Calls == 1 && b.Partial.Tokens == 3999 && math.Abs(b.Partial.USD-0.1) < 1e-4
 		},
 			text: "The recorded session was billed at least 0.31 USD, 0.09 USD of it by 1 subagent: no final output count for 1 of 3 responses (about 4,000 tokens, 0.10 USD more)."},
+		{name: "subagents' files of older clients, next to the session", files: map[string]string{
+			"s.jsonl": s().answer("m1", opus, used(100_000, 0, 0, 0)).b.String(), "t.jsonl": (&billFile{session: "t"}).user("x").answer("m2", opus, used(100_000, 0, 0, 0)).b.String(),
+			"agent-a1.jsonl": (&billFile{session: "s", more: `"agentId":"a1",`}).user("x").answer("m3", opus, used(200_000, 0, 0, 0)).b.String(),
+			"agent-a2.jsonl": (&billFile{session: "t", more: `"agentId":"a2",`}).user("x").answer("m4", opus, used(400_000, 0, 0, 0)).b.String(),
+		}, usd: 4, calls: 4, text: "billed 4.00 USD, 3.00 USD of it by 2 subagents."},
+		{name: "one of these sessions", args: []string{"s.jsonl"}, files: map[string]string{
+			"s.jsonl":        s().answer("m1", opus, used(100_000, 0, 0, 0)).b.String(),
+			"agent-a1.jsonl": (&billFile{session: "s", more: `"agentId":"a1",`}).user("x").answer("m3", opus, used(200_000, 0, 0, 0)).b.String(),
+			"agent-a2.jsonl": (&billFile{session: "t", more: `"agentId":"a2",`}).user("x").answer("m4", opus, used(400_000, 0, 0, 0)).b.String(),
+		}, usd: 1.5, calls: 2, text: "billed 1.50 USD, 1.00 USD of it by 1 subagent."},
 		{name: "a subagent's file alone", files: claude(s().part("m1", opus, "", strings.Repeat("word ", 3200), `"input_tokens":3,"cache_creation_input_tokens":9000,"cache_read_input_tokens":0,"output_tokens":1`)),
 			usd: 0.0563, calls: 1, check: func(b *billed) bool { return b.Partial.Tokens == 3999 }, text: "outputs estimated, where no reliable count is recorded 1 +0.1000"},
 		{name: "the client's own total", files: map[string]string{"s.jsonl": s().answer("m1", opus, used(3, 20_000, 0, 100)).user("b").answer("m2", opus, used(3, 300, 20_000, 50)).b.String() +
@@ -348,7 +358,7 @@ func TestOneBill(t *testing.T) {
 					}
 				}
 				switch {
-				case format == "ndjson" || format == "rows" || format == "csv" && !slices.Contains([]string{"cost", "sessions", "resume"}, words[0]):
+				case format == "ndjson" || format == "rows" || format == "csv" && !slices.Contains([]string{"cost", "sessions", "resume", "compare", "sweep"}, words[0]):
 					continue // rows are of other things
 				case format == "json" || format == "csv":
 					want = "0.273"

@@ -119,6 +119,15 @@ func (s *system) info(path string) *session.FileInfo {
 	return s.infos[path]
 }
 
+// subagents lists the transcripts of the subagents of a session file, and what is wrong with them where the listing of
+// its folder has not said it.
+func (s *system) subagents(path string) ([]session.Subagent, []session.Warning, error) {
+	if info := s.info(path); info != nil {
+		return info.Subagents, nil, nil
+	}
+	return session.Subagents(path)
+}
+
 func newCache(sys *system) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "cache", Short: "Show or empty the cache of what was worked out from session files",

@@ -35,11 +35,11 @@ func choosePolicy(sys *system, o *replayOptions, warn func(...session.Warning)) 
 		if err := cmp.Or(sys.permit(p.Policy), p.checkCompactAt(o.CompactAt)); err != nil {
 			return nil, err
 		}
-		if p.Moving() == "" {
+		if p.Moving() == "" && !p.Recorded {
 			warn(p.doubts()...)
 			return func(preset.Client) (*policy.Policy, error) { return p.Policy, nil }, nil
 		}
-		name = p.Moving()
+		name = cmp.Or(p.Moving(), name)
 	} else if err := by.fitsRelease(sys); err != nil {
 		return nil, err
 	}

@@ -102,7 +102,8 @@ func runCompare(sys *system, o *compareOptions) error {
 	o.unknownModel(sys, j.msgs)
 	msgs.kept = nil
 	run.loop = j.loop("compared")
-	run.loop.skipEmpty, run.loop.billed = true, true
+	opt := o.options()
+	run.loop.skipEmpty, run.loop.billed, run.loop.assumed = true, true, &opt
 	run.pages = o.Format == string(report.FormatHTML)
 	o.traceOne(run.loop.in.list)
 	run.kept = run.keepRows()

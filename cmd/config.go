@@ -12,6 +12,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay/check"
 	"github.com/ctxkit/ctxkit/report"
 )
@@ -74,7 +75,7 @@ func applyDefaults(sys *system, cmd *cobra.Command) error {
 	}
 	for _, d := range defaults(list) {
 		f := cmd.Flags().Lookup(d.Key)
-		if f == nil || f.Changed || d.Key == "policy" && f.DefValue != recordedTrack {
+		if f == nil || f.Changed || d.Key == "policy" && f.DefValue != preset.Recorded {
 			continue
 		}
 		err := f.Value.Set(d.Value)
@@ -125,7 +126,7 @@ func runConfig(sys *system) error {
 		fmt.Fprintf(sys.out, "%-7s %-15s %s\n", name, report.Clean(value), report.Clean(from))
 	}
 	found := defaults(list)
-	for i, value := range []string{recordedTrack, "auto", "built in", "auto"} {
+	for i, value := range []string{preset.Recorded, "auto", "built in", "auto"} {
 		d, from := check.ChangedSetting{Key: check.DefaultNames()[i], Value: value}, "default of ctxkit"
 		if at := slices.IndexFunc(found, func(o check.ChangedSetting) bool { return o.Key == d.Key }); at >= 0 {
 			d, from = found[at], found[at].String()

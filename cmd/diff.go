@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +21,7 @@ type diffOptions struct {
 	From    string `flag:"from" usage:"compare with the same policy's view at request <N>"`
 	Stat    bool   `flag:"stat" usage:"totals only"`
 	Full    bool   `flag:"full" usage:"show long texts in full"`
+	Line    int    `flag:"line" usage:"only the message of line <N> of the file, with its text where nothing changed, too"` // 0: all messages
 }
 
 func newDiff(sys *system) *cobra.Command {
@@ -143,6 +145,11 @@ func (d *differ) print(from, to int, left, right *view.View) error {
 	if err != nil {
 		return err
 	}
+	if d.o.Line != 0 {
+		if err := d.ofLine(found, left, right); err != nil {
+			return err
+		}
+	}
 	r := report.NewNamedDiff(d.conv.conv, found, found.Stat())
 	if from < to {
 		r.From = from
@@ -151,6 +158,37 @@ func (d *differ) print(from, to int, left, right *view.View) error {
 		r.Edits = diff.Edits(right, before)
 	}
 	return d.add(to, r)
+}
+
+// ofLine leaves the messages of one line of the file, each with its text: as the right side sends it, or the left, or as recorded.
+func (d *differ) ofLine(found *diff.Diff, left, right *view.View) error {
+	found.Messages = slices.DeleteFunc(found.Messages, func(m diff.MessageDiff) bool { return m.Line != d.o.Line })
+	if len(found.Messages) == 0 {
+		return fmt.Errorf("flag --line: line %d holds no message that was sent by then: ctxkit view --as transcript shows the lines", d.o.Line)
+	}
+	found.Before, found.After = 0, 0
+	for i := range found.Messages {
+		m := &found.Messages[i]
+		found.Before, found.After = found.Before+m.Left.Tokens, found.After+m.Right.Tokens
+		if m.Text != "" || len(m.Blocks) > 0 {
+			continue
+		}
+		v, read := right, diff.Text
+		if !right.Has(m.Item) {
+			v = left
+		}
+		if !v.Has(m.Item) {
+			read = (*view.View).Recorded
+		}
+		for b := range v.Blocks(m.Item) {
+			text, err := read(v, policy.BlockOf(m.Item, b))
+			if err != nil {
+				return err
+			}
+			m.Text += text + "\n"
+		}
+	}
+	return nil
 }
 
 // add prints a diff at a request.

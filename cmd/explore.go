@@ -5,10 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"os"
+	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -30,7 +34,8 @@ import (
 
 func newExplore(sys *system) *cobra.Command {
 	o := &replayOptions{}
-	o.Policy = recordedTrack
+	o.Policy = preset.Recorded
+	prices := newPriceOptions(sys)
 	cmd := command(&cobra.Command{
 		SuggestFor: []string{"tui", "browse", "open", "ui"},
 		Use:        "explore [INPUT...]", Short: "Browse sessions in the terminal",
@@ -52,7 +57,7 @@ written but the page, to the file that you name.`,
 		Example: `  ctxkit explore
   ctxkit explore last
   ctxkit explore ~/.claude/projects --policy opencode`,
-	}, func() error { return runExplore(sys, o) }, flag(o.first), newPriceOptions(sys))
+	}, func() error { return runExplore(sys, o, prices) }, flag(o.first), prices)
 	explainColumns(cmd, report.ExploreTables)
 	return cmd
 }
@@ -62,7 +67,7 @@ func (o *replayOptions) first(cmd *cobra.Command) {
 	cmd.Flags().VarP(&once{text: &o.Policy}, "policy", "p", "`NAME` of the policy to begin with, or a policy file")
 }
 
-func runExplore(sys *system, o *replayOptions) error {
+func runExplore(sys *system, o *replayOptions, prices *priceOptions) error {
 	if !sys.terminal || sys.env("TERM") == "dumb" {
 		return errors.New("explore needs a terminal that can move its cursor, and standard output is none: `ctxkit sessions` and `ctxkit replay` print the same")
 	}
@@ -77,6 +82,7 @@ func runExplore(sys *system, o *replayOptions) error {
 	if err != nil {
 		return err
 	}
+	src.Line = func(words []string) string { return shellLine(append(words, prices.words()...)) }
 	ctx, leave := context.WithCancel(context.Background())
 	defer e.writing.Wait()
 	defer leave()
@@ -114,7 +120,7 @@ func newExplorer(sys *system, o *replayOptions, now time.Time) (*explorer, *expl
 	if _, err := choosePolicy(sys, o, e.unsaid); err != nil {
 		return nil, nil, err
 	}
-	list := []string{o.Policy, recordedTrack, "none"}
+	list := []string{o.Policy, preset.Recorded, "none"}
 	for _, product := range sys.presets.Products() {
 		list = append(list, product)
 		for _, r := range slices.Backward(sys.presets.Releases(product)) {
@@ -131,11 +137,14 @@ func newExplorer(sys *system, o *replayOptions, now time.Time) (*explorer, *expl
 	return e, &explore.Backend{
 		Context:  context.Background(),
 		Sessions: e.sessions, Figures: e.figures, Open: e.open, Page: e.page,
-		Stamp: func(i *report.SessionItem) string {
-			stamp, err := i.State()
-			return fmt.Sprint(stamp, err)
+		Stamp: func(list []report.SessionItem) (text string) {
+			for i := range list { // by their paths: a session of a list keeps the state that it was listed with
+				stamp, err := session.State(list[i].Path)
+				text += fmt.Sprint(stamp, err)
+			}
+			return text
 		},
-		Folders: o.Inputs, Orders: sortNames(), Sort: func(list []report.SessionItem, order string) { sortKeyOf(order).sort(list) },
+		State: e.state, Folders: o.Inputs, Orders: sortNames(), Select: selectSessions,
 		Agent:    func(i *report.SessionItem) string { return cmp.Or(i.Product, session.Product) },
 		Policies: names, Policy: o.Policy,
 		Words: func(i *report.SessionItem) []string {
@@ -197,6 +206,40 @@ func (e *explorer) sessions(show func([]report.SessionItem), step explore.Progre
 	return report.SessionItems(list), nil
 }
 
+// state tells states of the files of sessions apart, and of the folders that they are in: a file that is added changes its folder.
+func (e *explorer) state(list []report.SessionItem) string {
+	names := slices.Clone(e.o.Inputs)
+	if len(names) == 0 {
+		names, _ = defaultFolders(e.sys) // those that are there
+	}
+	for _, name := range slices.Clone(names) {
+		names = append(names, name+"-wal") // of a database
+	}
+	for i := range list {
+		dir := filepath.Dir(list[i].Path)
+		names = append(names, list[i].Path, dir, filepath.Dir(dir))
+	}
+	slices.Sort(names)
+	hash := fnv.New64a()
+	for _, name := range slices.Compact(names) {
+		if st, err := os.Stat(name); err == nil {
+			fmt.Fprintln(hash, name, st.Size(), st.ModTime().UnixNano())
+		}
+	}
+	return strconv.FormatUint(hash.Sum64(), 16)
+}
+
+// selectSessions are the sessions of a list that match a filter, in its order.
+func selectSessions(f explore.Filter, list []report.SessionItem) []report.SessionItem {
+	o := sessionFilter{Source: f.Source, Project: f.Project, Model: f.Model, Grep: regexp.QuoteMeta(f.Grep), Sort: f.Sort}
+	list = slices.Clone(list)
+	if o.check() == nil { // its values are those that there are
+		list = slices.DeleteFunc(list, func(i report.SessionItem) bool { return !o.listed(&i.FileInfo) || !o.hasModel(&i) })
+		sortKeyOf(f.Sort).sort(list)
+	}
+	return list
+}
+
 // figuresAtOnce is how many sessions are read before the explorer is notified.
 const figuresAtOnce = 256
 
@@ -220,7 +263,7 @@ func (e *explorer) open(ctx context.Context, i *report.SessionItem, step explore
 	if err != nil {
 		return nil, pathError(i.Path, err)
 	}
-	c := agentConversation{input: i.Path, main: true, file: f, conv: f.Main, limit: e.sys.limits}
+	c := agentConversation{sys: e.sys, input: i.Path, main: true, file: f, conv: f.Main}
 	for _, s := range f.Sidechains {
 		if s.Agent == i.ID {
 			c.main, c.conv = false, s

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ctxkit/ctxkit/cmd/internal/explore"
+	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/report"
 	"github.com/ctxkit/ctxkit/report/golden"
 )
@@ -23,18 +25,20 @@ var screenSizes = [][2]int{{60, 20}, {80, 24}, {160, 50}, {240, 70}}
 
 // driver presses the keys of an explorer, and keeps its screens in all sizes.
 type driver struct {
-	t      *testing.T
+	t      testing.TB
 	m      tea.Model
 	src    *explore.Backend
 	quit   bool
+	wait   time.Duration // the longest until a message was taken in and drawn
 	copied string
 	pages  map[[2]int]*bytes.Buffer
-	keys   map[string]bool // "a session: enter"
-	golden string          // folder of the screens
+	keys   map[string]bool             // "a session: enter"
+	golden string                      // folder of the screens
+	tmux   func(args ...string) string // of a terminal with the same program, which gets the same keys; nil: there is none
 }
 
 // explored is the explorer of inputs in a folder, with its list on the screen. The test goes on in the folder.
-func explored(t *testing.T, dir string, inputs ...string) *driver {
+func explored(t testing.TB, dir string, inputs ...string) *driver {
 	t.Helper()
 	folder, err := filepath.Abs(filepath.Join("testdata", "explore"))
 	if err != nil {
@@ -49,7 +53,7 @@ func explored(t *testing.T, dir string, inputs ...string) *driver {
 	if err := newPriceOptions(sys).check(); err != nil {
 		t.Fatal(err)
 	}
-	o := &replayOptions{Inputs: inputs, policyOptions: policyOptions{Policy: recordedTrack}}
+	o := &replayOptions{Inputs: inputs, policyOptions: policyOptions{Policy: preset.Recorded}}
 	_, src, err := newExplorer(sys, o, time.Date(2026, 1, 20, 12, 0, 0, 0, time.UTC))
 	if err != nil {
 		t.Fatal(err)
@@ -66,8 +70,11 @@ func explored(t *testing.T, dir string, inputs ...string) *driver {
 }
 
 func (d *driver) send(msg tea.Msg) {
+	begin := time.Now()
 	var cmd tea.Cmd
 	d.m, cmd = d.m.Update(msg)
+	d.view()
+	d.wait = max(d.wait, time.Since(begin))
 	d.run(cmd)
 }
 
@@ -94,21 +101,27 @@ func (d *driver) run(cmd tea.Cmd) {
 }
 
 var keyCodes = map[string]rune{
-	"enter": tea.KeyEnter, "esc": tea.KeyEscape, "backspace": tea.KeyBackspace, "up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft,
+	"delete": tea.KeyDelete,
+	"enter":  tea.KeyEnter, "esc": tea.KeyEscape, "backspace": tea.KeyBackspace, "up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft,
 	"right": tea.KeyRight, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "home": tea.KeyHome, "end": tea.KeyEnd, "space": tea.KeySpace,
 }
 
-// press presses keys, separated by spaces, on a screen as the help names it.
+// press presses keys, separated by spaces, on a screen as the help names it. A key that does something is one that was tested.
 func (d *driver) press(screen, keys string) {
 	d.t.Helper()
 	for _, k := range strings.Fields(keys) {
-		d.keys[screen+": "+k] = true
-		if k == "ctrl+c" {
-			d.send(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl})
+		before := d.view() + d.copied
+		if control, ok := strings.CutPrefix(k, "ctrl+"); ok {
+			d.send(tea.KeyPressMsg{Code: rune(control[0]), Mod: tea.ModCtrl})
+			d.mirror("C-" + control)
 		} else if code, ok := keyCodes[k]; ok {
 			d.send(tea.KeyPressMsg{Code: code})
+			d.mirror(tmuxKeys[k])
 		} else {
 			d.typed(k)
+		}
+		if d.quit || d.view()+d.copied != before {
+			d.keys[screen+": "+k] = true
 		}
 	}
 }
@@ -116,7 +129,56 @@ func (d *driver) press(screen, keys string) {
 func (d *driver) typed(text string) {
 	for _, r := range text {
 		d.send(tea.KeyPressMsg{Code: r, Text: string(r)})
+		d.mirror("-l", string(r))
 	}
+}
+
+var tmuxKeys = map[string]string{
+	"delete": "DC", "enter": "Enter", "esc": "Escape", "backspace": "BSpace", "up": "Up", "down": "Down", "left": "Left",
+	"right": "Right", "pgup": "PPage", "pgdown": "NPage", "home": "Home", "end": "End", "space": "Space",
+}
+
+// in runs the same program in a terminal of a size, which from now on gets the same keys and has to show the same.
+func (d *driver) in(tmux func(args ...string) string, program string, w, h int, inputs ...string) {
+	d.t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.tmux = tmux
+	d.send(tea.WindowSizeMsg{Width: w, Height: h})
+	tmux("new-session", "-d", "-s", "x", "-x", strconv.Itoa(w), "-y", strconv.Itoa(h), "-c", dir, "'"+program+"' explore "+strings.Join(inputs, " ")+"; echo ended: $?; cat")
+	d.same()
+}
+
+func (d *driver) mirror(keys ...string) {
+	d.t.Helper()
+	if d.tmux != nil {
+		d.tmux(append([]string{"send-keys", "-t", "x"}, keys...)...)
+		d.same()
+	}
+}
+
+// same waits until the terminal shows what the driver does.
+func (d *driver) same() {
+	d.t.Helper()
+	want := strings.TrimRight(lineEnds.ReplaceAllString(ansiCode.ReplaceAllString(d.view(), "")+"\n", "\n"), "\n")
+	seen(d.t, d.tmux, func(screen string) bool { return screen == want }, want)
+}
+
+var lineEnds = regexp.MustCompile(` +\n`)
+
+// seen waits until a terminal shows something.
+func seen(t testing.TB, tmux func(args ...string) string, there func(screen string) bool, want string) {
+	t.Helper()
+	screen := ""
+	for range 1000 {
+		if screen = strings.TrimRight(lineEnds.ReplaceAllString(tmux("capture-pane", "-p", "-t", "x"), "\n"), "\n"); there(screen) {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Fatalf("want\n%s\non the screen:\n%s", want, screen)
 }
 
 var ansiCode = regexp.MustCompile(`\x1b\[[0-9;]*m`)
@@ -139,6 +201,9 @@ func (d *driver) view() string { return d.m.(*explore.Browser).View().Content }
 // shot keeps the screen in all sizes.
 func (d *driver) shot(name string) {
 	d.t.Helper()
+	if d.tmux != nil {
+		return // the terminal keeps its size
+	}
 	for _, size := range screenSizes {
 		d.send(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
 		fmt.Fprintf(d.pages[size], "──── %s\n%s", name, d.screen())
@@ -157,6 +222,27 @@ func (d *driver) shot(name string) {
 	}
 }
 
+// runs copies the command of the screen and runs it: it prints texts.
+func (d *driver) runs(texts ...string) {
+	d.t.Helper()
+	d.copied = ""
+	d.press("everywhere", "y")
+	words, err := exec.Command("sh", "-c", `printf '%s\n' `+d.copied).Output()
+	if err != nil {
+		d.t.Skipf("no shell: %v", err)
+	}
+	args := strings.Split(strings.TrimSpace(string(words)), "\n")
+	var out, said bytes.Buffer
+	if code := Main(append(args[1:], "--quiet"), strings.NewReader(""), &out, &said); code != 0 {
+		d.t.Errorf("%s: exit %d: %s", d.copied, code, said.String())
+	}
+	for _, text := range texts {
+		if !strings.Contains(out.String(), text) {
+			d.t.Errorf("%s: no %q in\n%s", d.copied, text, out.String())
+		}
+	}
+}
+
 // holds holds that the screen has a text.
 func (d *driver) holds(text string) {
 	d.t.Helper()
@@ -167,13 +253,19 @@ func (d *driver) holds(text string) {
 
 func (d *driver) check(name string) {
 	d.t.Helper()
+	if d.tmux != nil {
+		d.tmux("send-keys", "-t", "x", "q")
+		seen(d.t, d.tmux, func(screen string) bool { return strings.Contains(screen, "ended: 0") }, "ended: 0")
+		d.tmux("kill-session", "-t", "x")
+		return
+	}
 	for size, page := range d.pages {
-		golden.Check(d.t, filepath.Join(d.golden, fmt.Sprintf("%s-%dx%d.txt", name, size[0], size[1])), page.Bytes())
+		golden.Check(d.t.(*testing.T), filepath.Join(d.golden, fmt.Sprintf("%s-%dx%d.txt", name, size[0], size[1])), page.Bytes())
 	}
 }
 
 // sessionsOf copies session files into a folder, in which they were used one after another.
-func sessionsOf(t *testing.T, files ...string) string {
+func sessionsOf(t testing.TB, files ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for i, file := range files {
@@ -193,9 +285,41 @@ func sessionsOf(t *testing.T, files ...string) string {
 	return dir
 }
 
-// TestExploreAgents shows sessions of five agents.
-func TestExploreAgents(t *testing.T) {
-	d := explored(t, sessionsOf(t, "testdata/sessions/compaction.jsonl", "jsonl/codex/testdata/rollout.jsonl", "jsonl/opencode/testdata/export.json",
+// A scenario presses keys and keeps screens. start gives it a driver of inputs in a folder.
+type scenario func(t *testing.T, start func(dir string, inputs ...string) *driver)
+
+var scenarios = map[string]scenario{"agents": exploreAgents, "hostile": exploreHostile, "growing": exploreGrowing, "empty": exploreEmpty}
+
+// TestExploreScreens keeps the screens of scenarios in all sizes.
+func TestExploreScreens(t *testing.T) {
+	for name, run := range scenarios {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(dir string, inputs ...string) *driver { return explored(t, dir, inputs...) })
+		})
+	}
+}
+
+// TestExploreTerminal holds that a terminal shows the screens of all scenarios as they are kept, in all sizes.
+func TestExploreTerminal(t *testing.T) {
+	t.Setenv("NO_COLOR", "1")
+	t.Setenv(nowVariable, "2026-01-20T12:00:00Z")
+	tmux, program := terminals(t)
+	for name, run := range scenarios {
+		for _, size := range screenSizes {
+			t.Run(fmt.Sprintf("%s-%dx%d", name, size[0], size[1]), func(t *testing.T) {
+				run(t, func(dir string, inputs ...string) *driver {
+					d := explored(t, dir, inputs...)
+					d.in(tmux, program, size[0], size[1], inputs...)
+					return d
+				})
+			})
+		}
+	}
+}
+
+// exploreAgents shows sessions of five agents.
+func exploreAgents(t *testing.T, start func(dir string, inputs ...string) *driver) {
+	d := start(sessionsOf(t, "testdata/sessions/compaction.jsonl", "jsonl/codex/testdata/rollout.jsonl", "jsonl/opencode/testdata/export.json",
 		"jsonl/pi/testdata/v3.jsonl", "jsonl/copilot/testdata/events.jsonl"), ".")
 	d.shot("sessions")
 	d.press("sessions", "home")
@@ -223,14 +347,17 @@ func TestExploreKeys(t *testing.T) {
 	}
 	d.holds("3 of 3 sessions")
 	see("sessions", "/", "filter:")
+	d.typed("CJK a b c d")
+	d.press("a line that is typed", "left right home delete ctrl+d end backspace left left ctrl+k ctrl+w ctrl+a ctrl+e ctrl+u")
+	d.holds("3 of 3 sessions")
 	d.typed("CJK")
-	d.press("", "esc")
+	d.press("a line that is typed", "esc")
 	d.holds("3 of 3 sessions")
 	d.press("sessions", "/")
-	d.typed("codex")
-	d.holds("1 of 3 sessions, with codex")
+	d.typed("a small fix")
+	d.holds("1 of 3 sessions, with a small fix")
 	d.shot("a filter")
-	d.press("", "enter")
+	d.press("a line that is typed", "enter")
 	d.press("sessions", "/")
 	d.press("", "esc")
 	see("sessions", "s", "begun")
@@ -254,13 +381,26 @@ func TestExploreKeys(t *testing.T) {
 	see("a list to choose from", "enter", "project")
 	d.press("sessions", "d home")
 	d.press("a list to choose from", "enter")
+	see("sessions", "m", "all")
+	d.press("everywhere", "end")
+	see("a list to choose from", "enter", ", model ")
+	d.press("sessions", "m home")
+	d.press("a list to choose from", "enter")
+	another := filepath.Join(folder, "another.jsonl")
+	if data, err := os.ReadFile("0testdata-compaction.jsonl"); err != nil || os.WriteFile(another, data, 0o600) != nil {
+		t.Fatal(err)
+	}
+	see("sessions", "r", "4 of 4 sessions")
+	if err := os.Remove(another); err != nil {
+		t.Fatal(err)
+	}
 	see("sessions", "r", "3 of 3 sessions")
 	see("everywhere", "y", "copied: ctxkit sessions")
 	if !strings.HasPrefix(d.copied, "ctxkit sessions") {
 		t.Errorf("copied %q", d.copied)
 	}
 	see("everywhere", "end", "» 1")
-	d.press("everywhere", "home j k pgdown pgup up home")
+	d.press("everywhere", "home j k down up pgdown pgup space home")
 	d.press("sessions", "/")
 	d.typed("bin path")
 	d.press("", "enter")
@@ -270,8 +410,8 @@ func TestExploreKeys(t *testing.T) {
 	d.shot("by time")
 	see("a session", "t [", "» ")
 	see("a session", "[ [ [ [ [", "no event there")
+	d.press("everywhere", "home")
 	see("a session", "]", "» ")
-	see("a session", "r", "request")
 	see("a session", "g", "the session has no subagent")
 	see("a session", "b", "what was paid for")
 	d.shot("the bill")
@@ -282,7 +422,9 @@ func TestExploreKeys(t *testing.T) {
 	see("a session", "c", "SUMMARY")
 	d.shot("a compaction")
 	see("compactions", "[", "no compaction there")
+	d.press("everywhere", "home")
 	see("compactions", "]", "no compaction there")
+	d.press("everywhere", "home")
 	see("compactions", "c", "no compaction there")
 	see("everywhere", "y", "--from")
 	d.press("everywhere", "backspace")
@@ -311,6 +453,7 @@ func TestExploreKeys(t *testing.T) {
 	see("a request", "left", "request 1")
 	see("a request", "h l right", "request 1")
 	see("a request", "[", "request ")
+	d.press("a request", "left left")
 	see("a request", "]", "request ")
 	see("a request", "s", "» ")
 	d.press("a request", "s")
@@ -324,22 +467,22 @@ func TestExploreKeys(t *testing.T) {
 	see("a request", "enter", "UNDER opencode")
 	see("a block", "left", "UNDER opencode")
 	see("a block", "h l right", "UNDER opencode")
-	see("everywhere", "y", "--as payload")
+	see("everywhere", "y", "--line 38")
 	see("a block", "/", "search all texts:")
 	d.press("", "esc esc")
 	see("a request", "/", "search all texts:")
 	d.press("", "esc esc")
 	see("a session", "/", "search all texts:")
-	d.typed("BATCH")
+	d.typed("ERR")
 	d.press("", "enter")
 	d.shot("found")
-	see("everywhere", "y", "no command shows this")
+	see("everywhere", "y", "view 0testdata-compaction.jsonl --policy opencode --find ERR")
 	see("what a search found", "enter", " blocks › request 2 › ")
 	d.shot("the block that was found")
 	see("a block", "n", "» ")
 	see("a block", "N", "» ")
 	d.send(tea.KeyPressMsg{Code: tea.KeyEscape, Mod: tea.ModAlt}) // two escapes that came together
-	d.holds("“BATCH”: ")
+	d.holds("“ERR”: ")
 	d.send(tea.KeyPressMsg{Code: 'p', Mod: tea.ModAlt | tea.ModShift}) // escape and P
 	d.holds("none: one policy")
 	d.press("everywhere", "esc")
@@ -368,7 +511,7 @@ func TestExploreKeys(t *testing.T) {
 			continue
 		}
 		for _, k := range strings.Fields(keys) {
-			if !d.keys[section+": "+k] {
+			if !d.keys[section+": "+k] && section+k != "a sessionr" { // a session that did not grow looks the same
 				t.Errorf("%s: the key %s is not pressed here", section, k)
 			}
 		}
@@ -376,13 +519,13 @@ func TestExploreKeys(t *testing.T) {
 	d.check("keys")
 }
 
-// TestExploreHostile shows a session whose texts are to be acted on by a terminal.
-func TestExploreHostile(t *testing.T) {
+// exploreHostile shows a session whose texts are to be acted on by a terminal.
+func exploreHostile(t *testing.T, start func(dir string, inputs ...string) *driver) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "hostile.jsonl"), hostileSession(t, 0), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d := explored(t, dir, "hostile.jsonl")
+	d := start(dir, "hostile.jsonl")
 	d.shot("session")
 	d.press("a session", "enter")
 	d.shot("request")
@@ -401,8 +544,8 @@ func TestExploreHostile(t *testing.T) {
 	d.check("hostile")
 }
 
-// TestExploreGrowing shows a session without a request, to which lines are added.
-func TestExploreGrowing(t *testing.T) {
+// exploreGrowing shows a session without a request, to which lines are added.
+func exploreGrowing(t *testing.T, start func(dir string, inputs ...string) *driver) {
 	dir := t.TempDir()
 	data, err := os.ReadFile(filepath.Join("..", "testdata", "sessions", "compaction.jsonl"))
 	if err != nil {
@@ -417,7 +560,7 @@ func TestExploreGrowing(t *testing.T) {
 		}
 	}
 	write(2)
-	d := explored(t, dir, "growing.jsonl")
+	d := start(dir, "growing.jsonl")
 	d.shot("no request")
 	for _, k := range []string{"enter", "b", "c", "p", "/", "["} {
 		d.press("a session", k)
@@ -425,7 +568,10 @@ func TestExploreGrowing(t *testing.T) {
 	}
 	write(len(lines))
 	d.press("a session", "r")
-	d.holds("16 requests")
+	if !d.keys["a session: r"] {
+		t.Error("r does not read the session again")
+	}
+	d.holds("peak 33,812")
 	d.shot("grown")
 	d.check("growing")
 
@@ -448,8 +594,7 @@ func TestExploreSubagents(t *testing.T) {
 	d.press("a session", "g")
 	d.holds("1 of 1 subagents")
 	d.shot("subagents")
-	d.press("everywhere", "y")
-	d.holds("no command shows this")
+	d.runs("a5310ea", "10,449")
 	d.press("sessions", "enter")
 	d.shot("a subagent")
 	d.press("a session", "g")
@@ -502,9 +647,9 @@ func TestExploreListing(t *testing.T) {
 	}
 }
 
-// TestExploreEmpty shows a folder without a session, and a list that no session matches.
-func TestExploreEmpty(t *testing.T) {
-	d := explored(t, t.TempDir(), ".")
+// exploreEmpty shows a folder without a session, and a list that no session matches.
+func exploreEmpty(t *testing.T, start func(dir string, inputs ...string) *driver) {
+	d := start(t.TempDir(), ".")
 	d.shot("an empty folder")
 	d.press("sessions", "enter s")
 	d.press("a list to choose from", "enter")
@@ -514,39 +659,36 @@ func TestExploreEmpty(t *testing.T) {
 	d.check("empty")
 }
 
-// TestExploreTerminal runs explore in a terminal, which gets another size, over a session that grows.
-func TestExploreTerminal(t *testing.T) {
+// TestExploreWatch runs explore in a terminal, which gets another size, over a folder that a session is added to, and one that grows.
+func TestExploreWatch(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
 	t.Setenv(nowVariable, "2026-01-20T12:00:00Z")
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	tmux, program := terminals(t)
+	dir := sessionsOf(t, "testdata/sessions/cjk.jsonl", "jsonl/codex/testdata/rollout.jsonl")
 	data, err := os.ReadFile(filepath.Join("..", "testdata", "sessions", "compaction.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "growing.jsonl")
-	first := bytes.Join(bytes.SplitAfter(data, []byte("\n"))[:8], nil)
-	if err := os.WriteFile(path, first, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	spaces := regexp.MustCompile(` +\n`)
 	see := func(text string) {
 		t.Helper()
-		screen := ""
-		for range 400 {
-			if screen = spaces.ReplaceAllString(tmux("capture-pane", "-p", "-t", "x"), "\n"); strings.Contains(screen, text) {
-				return
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
-		t.Fatalf("no %q on the screen:\n%s", text, screen)
+		seen(t, tmux, func(screen string) bool { return strings.Contains(screen, text) }, text)
 	}
-	tmux("new-session", "-d", "-s", "x", "-x", "60", "-y", "20", "'"+program+"' explore '"+path+"'; echo ended: $?; cat")
+	tmux("new-session", "-d", "-s", "x", "-x", "60", "-y", "20", "'"+program+"' explore '"+dir+"'; echo ended: $?; cat")
+	see("2 of 2 sessions")
+	path := filepath.Join(dir, "growing.jsonl")
+	if err := os.WriteFile(path, bytes.Join(bytes.SplitAfter(data, []byte("\n"))[:8], nil), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	see("3 of 3 sessions")
+	tmux("send-keys", "-t", "x", "/")
+	tmux("send-keys", "-t", "x", "-l", "bin path")
+	see("with bin path")
+	tmux("send-keys", "-t", "x", "Enter", "Enter")
 	see("peak 21,362 of")
 	for _, size := range screenSizes {
 		tmux("resize-window", "-t", "x", "-x", strconv.Itoa(size[0]), "-y", strconv.Itoa(size[1]))
-		d := explored(t, filepath.Dir(path), path)
-		d.send(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
-		see(strings.TrimRight(spaces.ReplaceAllString(ansiCode.ReplaceAllString(d.view(), "")+"\n", "\n"), "\n"))
+		see("peak 21,362 of")
 	}
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
@@ -564,4 +706,156 @@ func TestExploreElsewhere(t *testing.T) {
 			t.Errorf("%q: exit %d, %s", args, code, said.String())
 		}
 	}
+}
+
+// TestExploreCopies runs the command that y copies on each screen: it shows the same.
+func TestExploreCopies(t *testing.T) {
+	t.Setenv(nowVariable, "2026-01-20T12:00:00Z")
+	folder := sessionsOf(t, "testdata/sessions/compaction.jsonl", "testdata/sessions/cjk.jsonl", "jsonl/codex/testdata/rollout.jsonl", "testdata/sessions/microcompact.jsonl")
+	d := explored(t, folder, ".")
+	choose := func(screen, key, name string) {
+		t.Helper()
+		d.press(screen, key)
+		d.press("a list to choose from", "/")
+		d.typed(name)
+		d.press("", "enter")
+		d.press("a list to choose from", "enter")
+	}
+	d.runs("0testdat", "1testdat", "harbor")
+	for _, c := range [][3]string{{"s", "cost", "0testdat"}, {"a", "codex", "codex"}, {"m", "gpt", "codex"}} {
+		choose("sessions", c[0], c[1])
+		d.runs(c[2])
+	}
+	for _, k := range []string{"a", "m"} {
+		choose("sessions", k, "all")
+	}
+	d.press("sessions", "/")
+	d.typed("do (the")
+	d.holds("0 of 4 sessions")
+	d.press("", "ctrl+u")
+	d.typed("bin path")
+	d.press("", "enter")
+	d.runs("0testdat", "1 session,")
+
+	d.press("sessions", "enter")
+	d.runs("33,812", "16")
+	choose("a session", "p", "opencode")
+	d.runs("opencode-1.1.36", "33,812")
+	choose("a session", "P", "recorded")
+	d.runs("opencode", "recorded", "0.58", "0.80")
+	d.press("a session", "[ enter")
+	d.holds("request 14")
+	d.runs("recorded to opencode-1.1.36", "request 14 of 16", "summary")
+	d.press("everywhere", "home down down down")
+	d.press("a request", "enter")
+	d.holds("result of Read, line 5")
+	d.runs("line 5", "summarised")
+	d.press("everywhere", "esc")
+	choose("a request", "P", "none: one policy")
+	d.press("everywhere", "end")
+	d.press("a request", "enter")
+	d.holds("sent as recorded")
+	d.runs("line 38")
+	d.press("everywhere", "esc")
+	d.press("a request", "left enter")
+	d.runs("result of Read", "package")
+	d.press("everywhere", "esc esc")
+	d.press("a session", "b")
+	d.runs("cache")
+	d.press("everywhere", "esc")
+	d.press("a session", "c")
+	d.runs("opencode_compaction", "summary")
+	d.press("everywhere", "esc")
+	d.press("a session", "/")
+	d.typed("What did we do so far")
+	d.press("", "enter")
+	d.holds("1 block")
+	d.runs("What did we do so far", "compaction", "1 block")
+	d.press("what a search found", "enter")
+	d.runs("What did we do so far")
+}
+
+// TestExploreErrors holds that a policy or a page that fails leaves the screen, with the error below it.
+func TestExploreErrors(t *testing.T) {
+	d := explored(t, sessionsOf(t, "testdata/sessions/compaction.jsonl"), ".")
+	d.src.Policies = append([]string{"broken"}, d.src.Policies...)
+	d.press("a session", "p home")
+	d.press("a list to choose from", "enter")
+	d.holds("broken")
+	d.holds("recorded: 0.80 USD")
+	d.press("a session", "o")
+	d.press("a line that is typed", "ctrl+u")
+	d.typed("none/page.html")
+	d.press("a line that is typed", "enter")
+	d.holds("none/page.html")
+	d.holds("recorded: 0.80 USD")
+	d.press("a session", "enter")
+	d.holds("request 16")
+}
+
+// TestExploreRead holds that the first read of a session goes on below the help, and is begun once.
+func TestExploreRead(t *testing.T) {
+	d := explored(t, sessionsOf(t, "testdata/sessions/compaction.jsonl", "testdata/sessions/cjk.jsonl"), ".")
+	d.press("sessions", "home")
+	var read tea.Cmd
+	d.m, read = d.m.Update(tea.KeyPressMsg{Code: tea.KeyEnter})
+	d.press("everywhere", "?")
+	d.holds("reading")
+	d.run(read)
+	d.press("everywhere", "esc")
+	d.holds("16 requests")
+}
+
+// BenchmarkExplore opens a folder without a session, lists 10,000 sessions, and reads and searches one of 200 MB. wait is the
+// longest time until a key could be answered.
+func BenchmarkExplore(b *testing.B) {
+	waits := func(b *testing.B, d *driver) { b.ReportMetric(float64(d.wait.Milliseconds()), "ms-wait") }
+	b.Run("start", func(b *testing.B) {
+		dir := b.TempDir()
+		for b.Loop() {
+			waits(b, explored(b, dir, "."))
+		}
+	})
+	b.Run("10,000 sessions", func(b *testing.B) {
+		data, err := os.ReadFile(filepath.Join("..", "testdata", "sessions", "cjk.jsonl"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		dir := b.TempDir()
+		for i := range 10_000 {
+			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", i)), data, 0o600); err != nil {
+				b.Fatal(err)
+			}
+		}
+		for b.Loop() {
+			d := explored(b, dir, ".")
+			d.holds("10,000 of 10,000 sessions")
+			d.press("everywhere", "end home")
+			d.press("sessions", "/")
+			d.typed("books")
+			waits(b, d)
+		}
+	})
+	b.Run("200 MB", func(b *testing.B) {
+		path := filepath.Join(b.TempDir(), "large.jsonl")
+		var said bytes.Buffer
+		if code := Main([]string{"synth", "--size", "200MB", "--seed", "1", "-o", path}, strings.NewReader(""), io.Discard, &said); code != 0 {
+			b.Fatal(said.String())
+		}
+		for b.Loop() {
+			d := explored(b, filepath.Dir(path), path)
+			read := b.Elapsed()
+			d.press("a session", "enter")
+			d.holds("tokens")
+			request := b.Elapsed()
+			d.press("everywhere", "esc")
+			d.press("a session", "/")
+			d.typed("no such text anywhere")
+			d.press("a line that is typed", "enter")
+			d.holds("No text of the session has it.")
+			b.ReportMetric((request - read).Seconds(), "s-request")
+			b.ReportMetric((b.Elapsed() - request).Seconds(), "s-search")
+			waits(b, d)
+		}
+	})
 }

@@ -141,7 +141,8 @@ func (o *exportOptions) export(j *job, files []io.Writer, choices []policyChoice
 		return err
 	}
 	loop := j.loop("exported")
-	loop.skipEmpty = true
+	opt := o.options()
+	loop.skipEmpty, loop.unread, loop.assumed = true, true, &opt
 	var converted []*replay.Conversion
 	failed, err := eachConversation(loop, func(c agentConversation) (*report.ExportedSession, error) {
 		return o.exported(j.sys, c, choices)

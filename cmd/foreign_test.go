@@ -300,3 +300,46 @@ func TestUnknownVersion(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, all)
 	}
 }
+
+// TestNewerThanKnown: every command says once that the client is newer than those that were read, and where nothing states
+// the model's window.
+func TestNewerThanKnown(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "testdata", "sessions", "rewind.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = regexp.MustCompile(`"version":"[^"]*"`).ReplaceAll(text, []byte(`"version":"99.1.0"`))
+	text = regexp.MustCompile(`"model":"claude[^"]*"`).ReplaceAll(text, []byte(`"model":"claude-opus-99"`))
+	dir := t.TempDir()
+	file := filepath.Join(dir, "new.jsonl")
+	config := filepath.Join(dir, "ctxkit.yaml")
+	for name, content := range map[string][]byte{file: text, config: []byte("version: 1\nsessions: [new.jsonl]\ncases: [{policy: claude-code}]\n")} {
+		if err := os.WriteFile(name, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	silent := map[string]bool{"anonymize": true, "convert": true, "lint": true} // no rule of a client acts in them
+	list := [][]string{{"check", config}, {"sessions", dir}, {"backtest", file, "-p", "claude-code"}, {"compare", file, "-p", "recorded", "-p", "claude-code"}}
+	for _, words := range inputCommands(t) {
+		for i, w := range words {
+			words[i] = strings.ReplaceAll(strings.ReplaceAll(w, "opencode_prune.protect=1000,2000", "threshold=90k,100k"), "opencode", "claude-code")
+		}
+		if !silent[words[0]] {
+			list = append(list, append(words, file))
+		}
+	}
+	for _, words := range list {
+		var out, said bytes.Buffer
+		if code := Main(words, strings.NewReader(""), &out, &said); code == exitNotDone {
+			t.Errorf("%q: exit code %d: %s", words, code, &said)
+			continue
+		}
+		all := strings.Join(strings.Fields(out.String()+said.String()), " ")
+		if n := strings.Count(all, "claude-code 99.1.0 is newer than any that was read"); n != 1 {
+			t.Errorf("%q says %d times that the client is newer:\n%s", words, n, all)
+		}
+		if n := strings.Count(all, "the window is assumed"); n != 1 && words[0] != "sessions" {
+			t.Errorf("%q says %d times that the window is assumed:\n%s", words, n, all)
+		}
+	}
+}

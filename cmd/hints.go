@@ -34,6 +34,21 @@ func addHints(list []session.Warning) {
 	}
 }
 
+// assumed warns of the windows that replays of a session assume.
+func assumed(rec *replay.Record, opt replay.Options) []session.Warning {
+	list := rec.Assumed(opt)
+	addHints(list)
+	return list
+}
+
+// unread warns of a session whose client is newer than those of its product that were read.
+func (s *system) unread(client preset.Client) []session.Warning {
+	if text := s.presets.Unread(client); text != "" {
+		return []session.Warning{{Message: text}}
+	}
+	return nil
+}
+
 // converted says which models' tokens were converted to those of another model.
 func (m *messages) converted(list []*replay.Conversion) {
 	said := map[string]bool{}

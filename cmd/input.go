@@ -346,19 +346,19 @@ func pathError(path string, err error) error {
 
 // conversations are the conversations of one input that --agent names.
 type conversations struct {
-	path   string // of the input
-	files  []*session.File
-	list   []agentConversation
-	limits jsonl.InputLimits
+	sys   *system
+	path  string // of the input
+	files []*session.File
+	list  []agentConversation
 }
 
 type agentConversation struct {
+	sys   *system
 	agent string // id, where the conversation does not hold it itself
 	input string // what it was read from, or is next to
 	main  bool   // it is the input's main conversation
 	file  *session.File
 	conv  *session.Conversation
-	limit jsonl.InputLimits
 	rec   *replay.Record // nil until the conversation is worked on
 }
 
@@ -374,7 +374,7 @@ func (c *agentConversation) source() *compare.Origin {
 func (c *agentConversation) subagents() int {
 	n := len(c.file.Sidechains)
 	if c.input != "-" {
-		if list, _, err := session.Subagents(c.input); err == nil {
+		if list, _, err := c.sys.subagents(c.input); err == nil {
 			n += len(list)
 		}
 	}
@@ -402,7 +402,7 @@ func (c *conversations) stopped() error {
 
 func (c *conversations) add(agent string, main bool, list ...*session.Conversation) {
 	for _, conv := range list {
-		c.list = append(c.list, agentConversation{agent: agent, input: c.path, main: main, file: c.files[len(c.files)-1], conv: conv, limit: c.limits})
+		c.list = append(c.list, agentConversation{sys: c.sys, agent: agent, input: c.path, main: main, file: c.files[len(c.files)-1], conv: conv})
 	}
 }
 
@@ -418,7 +418,7 @@ func load(sys *system, path string, o inputOptions, jobs int, warn func(...sessi
 	if err != nil {
 		return nil, pathError(path, err)
 	}
-	c := &conversations{path: path, files: []*session.File{f}, limits: sys.limits}
+	c := &conversations{sys: sys, path: path, files: []*session.File{f}}
 	if o.Agent == "main" || o.Agent == "all" {
 		c.add("", true, f.Main)
 	}
@@ -458,7 +458,7 @@ func (c *conversations) addSubagents(name string, jobs int, warn func(...session
 	var agents []session.Subagent
 	if c.path != "-" {
 		var warnings []session.Warning
-		if agents, warnings, err = session.Subagents(c.path); err != nil {
+		if agents, warnings, err = c.sys.subagents(c.path); err != nil {
 			return known, pathError(c.path, err)
 		}
 		warn(warnings...)
@@ -469,7 +469,7 @@ func (c *conversations) addSubagents(name string, jobs int, warn func(...session
 			continue
 		}
 		// --leaf names a line of the main conversation.
-		sub, err := session.Load(a.Path, session.LoadOptions{Jobs: jobs, Limits: c.limits})
+		sub, err := session.Load(a.Path, session.LoadOptions{Jobs: jobs, Limits: c.sys.limits})
 		if err != nil {
 			return known, pathError(a.Path, err)
 		}
@@ -496,7 +496,7 @@ func conversationsOf(agents []agentConversation) (list []*session.Conversation) 
 // beside reads the conversations of a main conversation's subagents. Those that cannot be read are reported. done closes
 // their files.
 func (c *agentConversation) beside(warn func(...session.Warning)) (list []agentConversation, done func()) {
-	agents := &conversations{path: c.input, files: []*session.File{c.file}, limits: c.limit}
+	agents := &conversations{sys: c.sys, path: c.input, files: []*session.File{c.file}}
 	if _, err := agents.addSubagents("all", 1, warn); err != nil {
 		warn(session.Warning{Message: err.Error()})
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/tokens"
@@ -73,6 +74,9 @@ type conversationLoop struct {
 	skipEmpty bool   // leave out all conversations without requests, not those of other agents alone; none left is an error
 	unfitted  bool   // leave the windows as they are by model and client
 	billed    bool   // the bill of a main conversation includes its subagents
+	unread    bool   // warn of clients that are newer than those that were read: the result does not say it
+
+	assumed *replay.Options // warn of the windows that replays with these options assume: no result says it
 
 	progress *progress
 	empty    []compare.Origin // left out
@@ -210,7 +214,13 @@ func workOn[T any](l *conversationLoop, path string, work func(c agentConversati
 			continue
 		}
 		var v T
+		if l.unread {
+			warn(l.sys.unread(preset.ClientOf(c.conv))...)
+		}
 		if c.rec, err = l.record(c.conv); err == nil {
+			if l.assumed != nil {
+				warn(assumed(c.rec, *l.assumed)...)
+			}
 			if l.billed && c.main && l.input.Agent == "main" {
 				c.rec.Session = c.bill(l.sys.table, warn)
 			}

@@ -82,6 +82,7 @@ func (k *keptRows) recall(path string, info *session.FileInfo) *recalled {
 	}
 	if info == nil {
 		info = &session.FileInfo{Path: path}
+		info.Subagents, _, _ = session.Subagents(path) // reading it says what is wrong
 	}
 	state, err := info.State()
 	if err != nil {

@@ -88,7 +88,7 @@ func lintInput(j *job, path string) (list []*lint.Problems, err error) {
 		}
 		return []*lint.Problems{r}, nil
 	}
-	agents, warnings, failed := session.Subagents(path)
+	agents, warnings, failed := j.sys.subagents(path)
 	j.msgs.warn(warnings...)
 	for _, a := range append([]session.Subagent{{Path: path}}, agents...) {
 		r, err := lint.File(a.Path, opt)

@@ -55,6 +55,7 @@ func (s *opened) read(path string) error {
 	if err != nil {
 		return pathError(path, err)
 	}
+	s.msgs.warn(assumed(s.conv.rec, s.opt)...)
 	return nil
 }
 

@@ -25,6 +25,13 @@ func loadPolicy(sys *system, o policyOptions) (*policy.Policy, error) {
 		return nil, err
 	}
 	msgs := &messages{w: sys.err}
+	if name := p.Moving(); name != "" {
+		newest, err := sys.presets.For(name, preset.Client{})
+		if err != nil {
+			return nil, err
+		}
+		p.warn("%s extends %s: in each session the release of its time, here %s; %s@%s is the newest for all", p.Name, name, newest.Policy, name, preset.Latest)
+	}
 	msgs.warn(p.warnings...)
 	return p.Policy, nil
 }

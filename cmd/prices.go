@@ -23,6 +23,17 @@ func newPriceOptions(sys *system) *priceOptions { return &priceOptions{sys: sys}
 
 func (o *priceOptions) flags(cmd *cobra.Command) { declare(cmd, o) }
 
+// words are the flags as they were given.
+func (o *priceOptions) words() (words []string) {
+	if o.Prices != "" {
+		words = append(words, "--prices", o.Prices)
+	}
+	for _, m := range o.Models {
+		words = append(words, "--models", m)
+	}
+	return words
+}
+
 // maxPrices is more than any table has, bytes.
 const maxPrices = 16 << 20
 

@@ -31,7 +31,12 @@ func runRegret(sys *system, o *replayOptions) error {
 	o.unknownModel(sys, r.msgs)
 	var list []*replay.Timeline
 	var converted []*replay.Conversion
-	failed, err := r.each("judged", func(_ *conversationLoop, tl *replay.Timeline) error {
+	failed, err := r.each("judged", func(loop *conversationLoop, tl *replay.Timeline) error {
+		for _, w := range tl.Warnings {
+			if w.Code == replay.CodeWindowAssumed {
+				loop.warn(w)
+			}
+		}
 		// The listing needs the regret alone.
 		list = append(list, &replay.Timeline{Session: tl.Session, Agent: tl.Agent, File: tl.File, Policy: tl.Policy, Counter: tl.Counter, Lines: tl.Lines, Regret: tl.Regret})
 		converted = append(converted, tl.Converted)

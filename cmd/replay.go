@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/trace"
@@ -34,7 +35,7 @@ type replayOptions struct {
 
 // shared are the options of commands that replay inputs under a policy: recorded where none is named.
 func (o *replayOptions) shared(sys *system, out *outputOptions) []options {
-	o.Policy = recordedTrack
+	o.Policy = preset.Recorded
 	return []options{&o.policyOptions, o.trials(sys), &o.inputOptions, &o.countOptions, newPriceOptions(sys), out}
 }
 

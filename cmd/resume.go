@@ -55,33 +55,40 @@ func runResume(sys *system, o *sessionsOptions) error {
 	encoders := &tokens.Encoders{Jobs: 1}
 	progress := newProgress(sys, o.Quiet, "continued", shown)
 	defer progress.clear()
-	err = inOrder(shown, o.Jobs, func(i int) (*replay.Continuation, error) {
+	type continued struct {
+		*replay.Continuation
+		assumed []session.Warning
+	}
+	err = inOrder(shown, o.Jobs, func(i int) (one continued, err error) {
 		path := next[i].Path
 		if path == "" || next[i].Glance == nil {
-			return nil, nil // it was said why
+			return one, nil // it was said why
 		}
 		convs, err := load(sys, path, inputOptions{Agent: "main"}, 1, func(...session.Warning) {})
 		if err != nil {
-			return nil, err
+			return one, err
 		}
 		defer convs.close()
 		if conv := convs.list[0].conv; len(conv.Requests) == 0 && foreignConversation(conv) {
-			return nil, errNoRequest
+			return one, errNoRequest
 		}
 		rec, err := newRecord(sys, convs.list[0].conv, encoders)
 		if err != nil {
-			return nil, pathError(path, err)
+			return one, pathError(path, err)
 		}
 		var pol *policy.Policy
 		if product := rec.Conv.Product; len(sys.presets.Releases(product)) > 0 {
 			if pol, err = sys.presets.LoadFor(product, preset.ClientOf(rec.Conv)); err != nil {
-				return nil, err
+				return one, err
 			}
 		}
-		return rec.Continue(pol, replay.Options{}, now)
-	}, func(i int, c *replay.Continuation, err error) error {
+		one.assumed = assumed(rec, replay.Options{})
+		one.Continuation, err = rec.Continue(pol, replay.Options{}, now)
+		return one, err
+	}, func(i int, c continued, err error) error {
 		progress.step()
-		next[i].Next = c
+		next[i].Next = c.Continuation
+		l.warn(c.assumed...)
 		switch {
 		case errors.Is(err, errNoRequest) && len(o.Inputs) == 0: // the list says that there is nothing to go on from
 		case errors.Is(err, errNoRequest):

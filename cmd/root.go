@@ -82,7 +82,7 @@ func ownPolicy(sys *system, args []string) string {
 	if product := oneClient(sys, args); len(sys.presets.Releases(product)) > 0 {
 		return product
 	}
-	return recordedTrack
+	return preset.Recorded
 }
 
 // oneClient is the product that recorded the sessions, Claude Code where there are several, or none is known.
@@ -119,9 +119,6 @@ func clientName(product string) string {
 	}
 	return product
 }
-
-// recordedTrack is the policy of commands that are given none: what the client really sent.
-const recordedTrack = "recorded"
 
 // leastID is how much of a session's id names it where a command is expected, characters.
 const leastID = 4

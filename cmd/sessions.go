@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/memo"
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/report"
@@ -24,7 +26,7 @@ type sessionsOptions struct {
 	outputOptions
 	inputOptions // --jobs alone
 	sessionFilter
-	Inputs []string // of sessions: folders
+	Inputs []string // of sessions: folders, databases, files
 }
 
 // sessionList are the sessions that a command lists.
@@ -33,7 +35,8 @@ type sessionList struct {
 	items   []report.SessionItem
 	shown   int         // number of them that are read
 	fail    func(error) // takes what cannot be read
-	refused int         // inputs of those
+	warn    func(...session.Warning)
+	refused int // inputs of those
 }
 
 // list finds the sessions and reads the size and cost of those that are shown, up to most in a table.
@@ -49,7 +52,7 @@ func (o *sessionsOptions) list(sys *system, most int, find func(msgs *messages, 
 		return nil, err
 	}
 	msgs := o.messages(sys)
-	l := &sessionList{now: now, fail: msgs.unread}
+	l := &sessionList{now: now, fail: msgs.unread, warn: msgs.warn}
 	if len(o.Inputs) > 0 {
 		l.fail = func(err error) { l.refused++; msgs.fail(err) }
 	}
@@ -61,6 +64,9 @@ func (o *sessionsOptions) list(sys *system, most int, find func(msgs *messages, 
 	if f := report.Format(o.Format); !o.All && (f == report.FormatTable || f == report.FormatMarkdown) {
 		l.shown = most // what is not shown need not be read
 	}
+	for _, i := range list[:min(l.shown, len(list))] {
+		msgs.warn(sys.unread(preset.Client{Product: cmp.Or(i.Product, session.Product), Version: i.Version})...)
+	}
 	l.items, err = o.items(list, l.shown, func(items []report.SessionItem) error { return readGlances(sys, items, o.Jobs, o.Quiet, l.fail) })
 	return l, err
 }
@@ -69,9 +75,9 @@ func newSessions(sys *system) *cobra.Command {
 	o := &sessionsOptions{inputOptions: inputOptions{Agent: "all"}}
 	return command(&cobra.Command{
 		SuggestFor: []string{"list", "ls"},
-		Use:        "sessions [DIR|DATABASE...]", Short: "List sessions with their size and cost, the last used first",
+		Use:        "sessions [INPUT...]", Short: "List sessions with their size and cost, the last used first",
 		Args: arguments(&o.Inputs),
-		Long: `List the sessions of a project folder, a whole projects tree or a database, the
+		Long: `List the sessions of project folders, projects trees, databases or files, the
 last used first: what they are about, how large they were, and what they were
 billed by the recorded usage. Any command takes a session by the beginning of
 its id, or by last, last~1 ... in the default folders. Filters and --sort
@@ -145,7 +151,7 @@ func readGlances(sys *system, list []report.SessionItem, jobs int, quiet bool, f
 // keptGlance is readGlance, from the table where the session's files have not changed since.
 func keptGlance(known *memo.Folder[replay.Glance], i *session.FileInfo, table *price.Table) (*replay.Glance, error) {
 	if known == nil {
-		return readGlance(i.Path, table)
+		return readGlance(i, table)
 	}
 	files := session.FilesOf(i.Path)
 	if _, _, ok := session.InDatabase(i.Path); !ok {
@@ -155,7 +161,7 @@ func keptGlance(known *memo.Folder[replay.Glance], i *session.FileInfo, table *p
 	}
 	stamp, err := memo.StampFiles(files...)
 	if err != nil {
-		return readGlance(i.Path, table) // which says what is wrong
+		return readGlance(i, table) // which says what is wrong
 	}
 	name := filepath.Base(i.Path)
 	if g, ok := known.Get(name, stamp); ok {
@@ -164,7 +170,7 @@ func keptGlance(known *memo.Folder[replay.Glance], i *session.FileInfo, table *p
 		}
 		return &g, nil
 	}
-	g, err := readGlance(i.Path, table)
+	g, err := readGlance(i, table)
 	if err == nil {
 		known.Put(name, stamp, *g)
 	}
@@ -172,8 +178,9 @@ func keptGlance(known *memo.Folder[replay.Glance], i *session.FileInfo, table *p
 }
 
 // readGlance reads a session with its subagents.
-func readGlance(path string, table *price.Table) (*replay.Glance, error) {
-	convs, err := load(&system{}, path, inputOptions{Agent: "all"}, 1, func(...session.Warning) {})
+func readGlance(i *session.FileInfo, table *price.Table) (*replay.Glance, error) {
+	sys := &system{infos: map[string]*session.FileInfo{i.Path: i}}
+	convs, err := load(sys, i.Path, inputOptions{Agent: "all"}, 1, func(...session.Warning) {})
 	if err != nil {
 		return nil, err
 	}
@@ -182,6 +189,22 @@ func readGlance(path string, table *price.Table) (*replay.Glance, error) {
 		return nil, err
 	}
 	return replay.GlanceAt(convs.list[0].conv, conversationsOf(convs.list[1:]), table), nil
+}
+
+// sessionsIn is the folder or database that an argument names, or the files of the sessions that it names.
+func sessionsIn(sys *system, arg string, warn func(...session.Warning)) (dir string, files []string, err error) {
+	st, err := os.Stat(arg)
+	if err != nil {
+		if dirs, err := defaultFolders(sys); err == nil {
+			if path, ok := below(dirs, arg); ok {
+				return path, nil, nil
+			}
+		}
+	} else if _, _, ok := session.InDatabase(arg); ok || st.IsDir() {
+		return arg, nil, nil
+	}
+	in, err := resolve(sys, []string{arg}, warn)
+	return "", in.list, err
 }
 
 // findSessions lists the sessions of folders, or of the default ones, which need not all exist.
@@ -201,12 +224,16 @@ func findSessions(sys *system, folders []string, quiet bool, msgs *messages, fai
 	absent := 0
 	var refused []error
 	for _, dir := range folders {
-		if _, err := os.Stat(dir); given && err != nil {
-			if dirs, err := defaultFolders(sys); err == nil {
-				if path, ok := below(dirs, dir); ok {
-					dir = path
-				}
+		if given {
+			path, in, err := sessionsIn(sys, dir, msgs.warn)
+			if err != nil {
+				refused = append(refused, err)
+				continue
 			}
+			if list = append(list, describe(sys, in)...); path == "" {
+				continue
+			}
+			dir = path
 		}
 		infos, warnings, err := discover(sys, dir, func(path string, err error) { progress.clear(); failed(pathError(path, err)) })
 		if !given && errors.Is(err, fs.ErrNotExist) {

@@ -24,7 +24,7 @@ type sessionFilter struct {
 	Since   string `flag:"since" usage:"only sessions used at <TIME> or later: 2026-01-31, 2026-01-31T12:00:00Z, or how long ago: 90min, 12h, 7d, 2w" values:"1h,24h,7d,30d"`
 	Until   string `flag:"until" usage:"only sessions used last at <TIME> or earlier; of a date the whole day (UTC)" values:"1h,24h,7d,30d"`
 	Model   string `flag:"model" usage:"only sessions with a request to a model whose name contains <TEXT>, in any case"`
-	Grep    string `flag:"grep" usage:"only sessions whose title or first prompt matches a regular expression (<PATTERN>), in any case"`
+	Grep    string `flag:"grep" usage:"only sessions whose title, first prompt, id or folder matches a regular expression (<PATTERN>), in any case"`
 	Sort    string // a sortKey
 	Limit   int    `flag:"limit" usage:"only the first <N>"`
 
@@ -97,7 +97,7 @@ func agents() []string {
 	for _, f := range session.Forms() {
 		list = append(list, f.Name)
 	}
-	return list
+	return slices.Compact(list)
 }
 
 func (o *sessionFilter) check() (err error) {
@@ -161,7 +161,7 @@ func (o *sessionFilter) listed(i *session.FileInfo) bool {
 	return (o.Source == "" || o.Source == cmp.Or(i.Product, session.Product)) &&
 		strings.Contains(strings.ToLower(cmp.Or(i.Project, i.Folder)), strings.ToLower(o.Project)) &&
 		(o.since.IsZero() || !used.Before(o.since)) && (o.until.IsZero() || !used.IsZero() && !used.After(o.until)) &&
-		(o.pattern.MatchString(i.Title) || o.pattern.MatchString(i.Prompt))
+		slices.ContainsFunc([]string{i.Title, i.Prompt, i.ID, i.Project, i.Folder}, o.pattern.MatchString)
 }
 
 // hasModel reports whether a session has a request to the model that is asked for.

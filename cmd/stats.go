@@ -93,7 +93,7 @@ func (r *replays) stats(c agentConversation, pol *policy.Policy, at string, warn
 func (r *replays) agentStats(c agentConversation, warn func(...session.Warning)) (list []stats.Agent, err error) {
 	about := map[string]session.Subagent{}
 	if c.input != "-" {
-		known, _, err := session.Subagents(c.input) // its warnings come with the transcripts
+		known, _, err := c.sys.subagents(c.input) // its warnings come with the transcripts
 		if err != nil {
 			return nil, err
 		}

@@ -111,9 +111,13 @@ func readStatus(sys *system) (s report.ClientStatus, err error) {
 	if s.Usage == (jsonl.Usage{}) {
 		return s, nil
 	}
-	pol, err := readPolicyFor(sys, policyOptions{Policy: session.Product, Env: true}, preset.Client{Product: session.Product, Version: client.Version})
+	by := preset.Client{Product: session.Product, Version: client.Version}
+	pol, err := readPolicyFor(sys, policyOptions{Policy: session.Product, Env: true}, by)
 	if err != nil {
 		return s, err
+	}
+	if sys.presets.Unread(by) != "" {
+		s.Rules = pol.Name
 	}
 	if err := newPriceOptions(sys).check(); err != nil {
 		return s, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
@@ -144,12 +145,14 @@ func (r *replays) sweep(o *sweepOptions) error {
 // grid holds the sessions that are finished or, without one, the first points of the first.
 func (r *replays) trySessions(plan *sweep.Plan, s *sweep.Grid) (failed, err error) {
 	loop := r.loop("swept")
-	loop.skipEmpty, loop.billed = true, true
+	opt := r.o.options()
+	loop.skipEmpty, loop.billed, loop.assumed = true, true, &opt
 	var converted []*replay.Conversion
 	type result struct {
 		*sweep.Swept
 		input string
-		err   error // of --vary: it ends the sweep
+		idle  []string // parameters that change nothing, and why
+		err   error    // of --vary: it ends the sweep
 	}
 	left := 0 // inputs that were not finished
 	failed, err = eachConversation(loop, func(c agentConversation) (one result, err error) {
@@ -166,12 +169,16 @@ func (r *replays) trySessions(plan *sweep.Plan, s *sweep.Grid) (failed, err erro
 		if err != nil {
 			return one, err
 		}
+		one.idle = plan.Idle(swept)
 		tried, err := r.tryPoints(plan, swept)
 		one.Session.Values = append(one.Session.Values, tried...)
 		return one, err
 	}, func(one result) error {
 		if one.err != nil {
 			return one.err
+		}
+		for _, text := range one.idle {
+			loop.warn(session.Warning{Message: text})
 		}
 		if part := len(one.Session.Values) <= len(plan.Points); part {
 			s.Interrupted = true

@@ -40,7 +40,7 @@ func runValidate(sys *system, o *replayOptions) error {
 	if o.Window == 0 && o.bySession(sys) {
 		o.Window = replay.DefaultWindow
 	}
-	recorded, err := sys.presets.Load(recordedTrack)
+	recorded, err := sys.presets.Load(preset.Recorded)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func runValidate(sys *system, o *replayOptions) error {
 	var list []predict.SessionTally
 	all := 0
 	loop := r.loop("replayed")
-	loop.skipEmpty = true
+	loop.skipEmpty, loop.assumed = true, &replay.Options{Model: o.Model} // it is the recorded window that counts
 	failed, err := eachUnder(r, loop, func(c agentConversation, pol *policy.Policy) (s predict.SessionTally, err error) {
 		client := preset.ClientOf(c.conv)
 		mine, err := sys.presets.For(client.Product, client)

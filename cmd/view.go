@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctxkit/ctxkit/cmd/internal/explore"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
@@ -27,6 +28,7 @@ type viewOptions struct {
 	As      string `flag:"as" usage:"which <VIEW>: transcript, raw, model, payload, scrollback, session or summary-request" default:"model"`
 	At      string `flag:"at" usage:"which request: <N>, last, peak, end or event:K" values:"last,peak,end"` // "": last, or end for the views of the whole session
 	Full    bool   `flag:"full" usage:"show long texts in full"`
+	Find    string `flag:"find" usage:"list the blocks of the session that contain <TEXT>, in any case, those that the policy made too"`
 	Classes bool   `flag:"classes" usage:"say of each tool result of the model and payload views whether it is fresh, frozen or must_reapply (JSON: results)"`
 }
 
@@ -103,6 +105,9 @@ func runView(sys *system, o *viewOptions) error {
 	if o.Classes && o.As != asModel && o.As != asPayload {
 		return fmt.Errorf("flag --classes: the %s view has no classes: leave it out, or take --as model or payload", o.As)
 	}
+	if o.Find != "" && o.Format != string(report.FormatText) {
+		return errors.New("flag --find: the list of blocks is text: leave out --format")
+	}
 	if o.As == asSession {
 		return runSession(sys, o)
 	}
@@ -126,6 +131,15 @@ func (s *opened) view(o *viewOptions) error {
 	}
 	opt := o.report(s.sys)
 	opt.Full = o.Full
+	if o.Find != "" {
+		list, err := explore.Search(s.conv.conv, o.Find, func(int, int) error { return nil }, func() (*view.View, error) {
+			return s.conv.rec.ViewAt(s.pol, s.opt, len(s.conv.conv.Requests)+1)
+		})
+		if err != nil {
+			return err
+		}
+		return report.Found(s.out, list, opt)
+	}
 	if o.As == asTranscript {
 		return report.PrintTranscript(s.out, &report.Transcript{Conv: s.conv.conv, To: s.conv.rec.LineAt(n)}, opt)
 	}

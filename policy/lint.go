@@ -43,7 +43,6 @@ const (
 	RuleContradict Rule = "contradict"
 	RuleUnused     Rule = "unused"
 	RuleSummary    Rule = "summary"
-	RuleMoves      Rule = "moves"
 	RuleCondition  Rule = "condition"
 )
 
@@ -58,7 +57,6 @@ func Rules() []RuleDoc {
 		{RuleAlways, "a stage acts at every request, or leaves as much as its limit"},
 		{RuleContradict, "two parameters contradict each other, or the cache"},
 		{RuleUnused, "a parameter is set that another one leaves without effect"},
-		{RuleMoves, "the policy extends a product's bare name, which means another release for sessions of another time"},
 		{RuleCondition, "a condition is always true or always false, names something that does not exist when the stage runs, or belongs to a stage that the server carries out"},
 		{RuleSummary, "a choice of summary is never reached, or may not exist"},
 	}
@@ -119,10 +117,6 @@ func findings(p *Policy) []Finding {
 		if p, ok := c.Stage.Params.(interface{ Check(c *Check) }); ok {
 			p.Check(c)
 		}
-	}
-	if l.moving != "" && l.base.File == "" {
-		l.add(RuleMoves, extendsKey, "name "+l.base.Name+", or "+l.moving+"@latest to follow the newest",
-			"%s is the release of each session's time, today %s", l.moving, l.base.Name)
 	}
 	l.policy()
 	return l.found

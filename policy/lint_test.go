@@ -66,19 +66,14 @@ func TestLint(t *testing.T) {
 		{"a parameter without effect", "stages: [trim, sweep: {keep: 1}]", "1:30: sweep.keep: it has no effect: trim leaves none: leave it out (unused)"},
 		{"its default", "stages: [trim, sweep: {keep: 3}]", ""},
 
-		{"a bare name", "extends: tool", "1:10: extends: tool is the release of each session's time, today tool-2: name tool-2, or tool@latest to follow the newest (moves)"},
-		{"the newest, on purpose", "extends: tool@latest", ""},
-		{"a release", "extends: tool-2", ""},
-
 		{"summary never reached", "stages: [compress: {summary: [fixed, outline]}]", "1:30: compress.summary: fixed: 5000 is always there, what follows it is never reached: put fixed: 5000 last (summary)"},
 		{"no summary", "stages: [compress: {summary: []}]", "1:30: compress.summary: there may be no summary: not every stretch has a recorded one: end the list with outline or fixed: 5000 (summary)"},
 	}
-	release := func(string) ([]byte, string, error) { return []byte("stages: []\n"), "tool-2", nil }
 	rules := map[Rule]bool{}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
-			for _, f := range Lint(mustDecode(t, "p.yaml", tt.text+"\n", release)) {
+			for _, f := range Lint(mustDecode(t, "p.yaml", tt.text+"\n", nil)) {
 				got = append(got, strings.TrimPrefix(f.String(), "p.yaml:"))
 				rules[Rule(f.Rule)] = true
 			}

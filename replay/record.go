@@ -88,6 +88,9 @@ func (r *Record) CompactionKind(boundary int) CompactionKind {
 	return r.record.CompactionKind(boundary)
 }
 
+// Assumed warns of windows that nothing states of the conversation's models; a replay warns of its own.
+func (r *Record) Assumed(opt Options) []session.Warning { return engine.Assumed(r.record, opt) }
+
 // UseWindow lets the recorded session's replays compact in a fitted window, under every policy that sets none, unless
 // Options.Window or Options.Model says otherwise. What the API refuses does not depend on it. Call it before the first
 // replay.

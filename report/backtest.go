@@ -111,7 +111,7 @@ func errorNotes(rows []backtest.CompactionRow) (notes []string) {
 		notes = append(notes, "size of the context at the compaction"+either(r.Fitted, " in fitted windows", "")+": "+joined("; ",
 			phraseIf(r.Known() > 0, "median error %v tokens", int(r.Median+0.5)),
 			phraseIf(r.OwnCount > 0, "in %v of %v the client compares another figure", r.OwnCount, count(r.Recorded, "compaction")),
-			phraseIf(r.Unknown > 0, "%v of %v have no recorded pre_tokens and are in no error", r.Unknown, count(r.Recorded, "compaction"))))
+			phraseIf(r.Unknown > 0, "no recorded pre_tokens for %v of %v, left out of the error", r.Unknown, count(r.Recorded, "compaction"))))
 	}
 	return notes
 }

@@ -166,10 +166,9 @@ func fitShort(f *replay.CacheFit) string {
 	}
 	text := "has no recorded cache reads to be compared with"
 	if f.Read > 0 {
-		text = phrase("reproduces %v of the recorded cache reads", percent(f.Reproduced, f.Read))
+		text = phrase("reproduces %v of the recorded cache reads%v", percent(f.Reproduced, f.Read), phraseIf(f.Only*100 > f.Read, ", and reads %v tokens that were billed as written or uncached", f.Only))
 	}
-	share := shareText(f.Recorded, f.Simulated, "than billed")
-	return text + before("; in the simulation, the input of the recorded requests costs ", share+phraseIf(share == "as much", " as billed")) + expectedText(f)
+	return text + before("; in the simulation, the input of the recorded requests costs ", shareText(f.Recorded, f.Simulated, "billed")) + expectedText(f)
 }
 
 // expectedText is what cache misses that no line shows are expected to add; "" where that is less than 0.1 %.

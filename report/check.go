@@ -43,6 +43,11 @@ func checkPage(p *page, r *check.Report) {
 	p.fileHeading(r.File)
 	p.note(either(r.Passed || r.Updated, bold, boldRed), checkSummary(r))
 	p.table(t)
+	for i := range r.Cases {
+		use := r.Cases[i].Use
+		use.Newer = "" // a note of the report
+		p.note(none, ranText(&use, p.All))
+	}
 	checkEffects(p, r)
 	for i := range r.Cases {
 		c := &r.Cases[i]

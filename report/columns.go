@@ -356,19 +356,19 @@ type stepCells struct {
 	What    any `col:"what happened" about:"events, cache misses" fit:"cut" min:"12"`
 }
 type blockCells struct {
+	What   any `col:"what" about:"what the block is" fit:"cut" min:"12"`
 	Line   any `col:"line" about:"line of the session's file; none: the policy made the block" drop:"2"`
-	What   any `col:"what" about:"role, and what the block is" fit:"cut" min:"14"`
 	Raw    any `col:"raw" of:"Raw" about:"tokens as recorded" drop:"1"`
 	Mark   any `col:"≠" about:"the policies send different blocks"`
-	Second any `col:"second" about:"what became of the block under the second policy" fit:"cut" min:"10"`
+	Second any `col:"second" about:"what became of the block under the second policy" fit:"cut" min:"12"`
 	Tokens any `col:"tokens" about:"tokens that the second policy sends"`
-	First  any `col:"what happened" about:"what became of the block: new, kept, cleared, summarised, added, and by which stage" fit:"cut" min:"10"`
+	First  any `col:"what happened" about:"what became of the block: new, kept, cleared, summarised, added, and by which stage" fit:"cut" min:"12"`
 	Sent   any `col:"sent" of:"Right.Tokens" about:"tokens that are sent"`
 }
 type foundCells struct {
 	Request any `col:"request" of:"Request" about:"first request that sends the block"`
 	Line    any `col:"line" about:"line of the session's file; none: the policy made the block" drop:"1"`
-	What    any `col:"what" of:"About" about:"role, and what the block is" fit:"cut" min:"12"`
+	What    any `col:"what" of:"About" about:"what the block is" fit:"cut" min:"12"`
 	Text    any `col:"text" of:"Text" about:"text around the place" fit:"cut" min:"20"`
 }
 type sessionCells struct {

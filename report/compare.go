@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/exact"
 )
@@ -125,7 +126,13 @@ func comparePage(p *page, c *compare.Comparison, short bool) {
 	p.note(none, moneyText(c.Money(), false))
 	p.note(none, recordedText(c))
 	uses := c.Uses()
+	said := map[string]bool{}
 	for i := range uses {
+		if newer := uses[i].Newer; said[newer] {
+			uses[i].Newer = ""
+		} else {
+			said[newer] = true
+		}
 		p.note(none, either(short && len(uses[i].Ran) < 2, uses[i].Newer, ranText(&uses[i], p.All)))
 	}
 	for i, figures := range leads(c) {
@@ -322,16 +329,16 @@ func differenceText(name string, v compare.Versus) string {
 
 // compareCSV has a row per session and policy.
 func compareCSV(groups []compare.Comparison) *table {
-	t := newTable(keys("group session agent file model client_version project policy"), keys(strings.Join(compare.Names(), " ")), keys("feasible flags"))
+	t := newTable(keys("group session agent file model client_version project policy"), keys(strings.Join(compare.Names(), " ")), keys("feasible flags billed_usd billed_at_least"))
 	for _, c := range groups {
 		for _, s := range c.Sessions {
-			flags := strings.Trim(fmt.Sprint(s.Flags), "[]")
+			flags, billed := strings.Trim(fmt.Sprint(s.Flags), "[]"), bill.OfEntries(s.Billed.Calls).Short()
 			for p, values := range s.Values {
 				cells := []any{c.Group, s.Session, s.Agent, s.File, s.Model, s.Version, s.Project, c.Policies[p].Name}
 				for _, v := range values {
 					cells = append(cells, v)
 				}
-				t.add(none, append(cells, values.Feasible(), flags)...)
+				t.add(none, append(cells, values.Feasible(), flags, billed.USD, billed.AtLeast)...)
 			}
 		}
 	}

@@ -151,19 +151,19 @@ func costAnswer(sum *SessionCost, name string) string {
 		return phrase("%v %v%v.", is, usd(b.Cost), bound)
 	}
 	that := either(calls == "", "the bill", phrase("the %v billed for these calls", usdText(b.Billed())))
-	return phrase("%v %v%v%v.", is, usd(b.Cost), before(", ", shareText(b.Billed(), b.Cost, "than "+that)), bound)
+	return phrase("%v %v%v%v.", is, usd(b.Cost), before(", ", shareText(b.Billed(), b.Cost, that)), bound)
 }
 
-// shareText says by how much b is more or less than a: "5.1 % less"; "" where a is nothing.
-func shareText(a, b price.USD, than string) string {
+// shareText says by how much b is more or less than a, which is called name: "5.1 % less than the bill"; "" where a is nothing.
+func shareText(a, b price.USD, name string) string {
 	share := exact.Ratio(exact.Whole(100*(b.Nano-a.Nano)), exact.Whole(a.Nano), 1)
 	switch {
 	case !share.Known:
 		return ""
 	case share.N == 0:
-		return "as much"
+		return "as much" + before(" as ", name)
 	}
-	return strings.TrimSpace(share.Abs().Text(1) + " % " + either(share.N > 0, "more", "less") + " " + than)
+	return share.Abs().Text(1) + " % " + either(share.N > 0, "more", "less") + before(" than ", name)
 }
 
 // bridgeTable leads from the recorded bill to the cost.
@@ -273,7 +273,7 @@ func costNotes(sum *SessionCost) []string {
 		phraseIf(lost != "", "Tokens that missed the simulated cache, by cause: %v.", lost),
 		phraseIf(sum.Converted != nil, "Tokens are %v.", ConversionText(sum.Converted)), cacheNote(sum.Cache), fitText(sum.Bridge.Fit),
 		phraseIf(total.Estimated > 0, "The output of %v of %v is estimated: the file has no final output count.", total.Estimated, count(total.Calls, "response")),
-		phraseIf(total.Unpriced > 0, "%v of %v have no known price; the cost leaves them out.", total.Unpriced, count(total.Calls, "request")),
+		phraseIf(total.Unpriced > 0, "No known price for %v of %v: left out of the cost.", total.Unpriced, count(total.Calls, "request")),
 	}
 }
 

@@ -141,14 +141,14 @@ func sideText(s *diff.Side) string {
 func (p *diffPage) messages() {
 	for list := p.d.Messages; len(list) > 0; {
 		m, n := &list[0], 1
-		for n < len(list) && (m.Same && list[n].Same || !m.Same && m.Group > 0 && !list[n].Same &&
+		for n < len(list) && m.Text == "" && (m.Same && list[n].Same || !m.Same && m.Group > 0 && !list[n].Same &&
 			list[n].Group == m.Group && list[n].Left.Status == m.Left.Status) {
 			n++
 		}
 		switch {
-		case m.Same:
+		case m.Same && m.Text == "":
 			p.unchanged(list[:n])
-		case m.Group > 0:
+		case m.Group > 0 && m.Text == "":
 			p.together(list[:n])
 		default:
 			p.changed(m)
@@ -218,6 +218,8 @@ func title(m *diff.MessageDiff) string {
 func (p *diffPage) changed(m *diff.MessageDiff) {
 	mark, st := "~ ", yellow
 	switch {
+	case m.Same:
+		mark, st = "  ", none
 	case m.Left.Status == diff.Absent:
 		mark, st = "+ ", green
 	case m.Right.Status == diff.Absent:
@@ -230,7 +232,7 @@ func (p *diffPage) changed(m *diff.MessageDiff) {
 		p.block(&m.Blocks[i], len(m.Blocks) > 1)
 	}
 	if m.Text != "" {
-		p.text(green, "", "+ ", m.Text, 1)
+		p.text(st, "", mark, m.Text, 1)
 	}
 }
 

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -83,7 +84,6 @@ func RequestRows(tl, other *replay.Timeline) *RowList {
 type ContentRow struct {
 	Target policy.Target
 	Line   int // of its message; 0: the policy made it
-	Role   string
 	About  string
 	New    bool // no request before had it
 	Raw    int  // tokens as recorded
@@ -102,7 +102,7 @@ func ContentRows(list []ContentRow, left string) *RowList {
 		if left != "" {
 			r.Mark, r.Second, r.Tokens = either(x.Differs(), "≠", ""), blockState(x, &x.Left), x.Left.Tokens
 		}
-		r.Line, r.What, r.First = number(phraseIf(x.Line > 0, "%v", x.Line)), x.Role+"  "+x.About, blockState(x, &x.Right)
+		r.What, r.Line, r.First = x.About, number(phraseIf(x.Line > 0, "%v", x.Line)), blockState(x, &x.Right)
 		return none
 	}))
 }
@@ -197,10 +197,28 @@ type FoundRow struct {
 	Text    string // about the place
 }
 
+// MostFound is how many blocks a search lists.
+const MostFound = 1000
+
+// FoundText says how many blocks a search lists.
+func FoundText(list []FoundRow) string {
+	return either(len(list) == MostFound, "the first ", "") + count(len(list), "block")
+}
+
 // FoundRows are blocks with a text that was searched for.
-func FoundRows(list []FoundRow) *RowList {
-	return newRows(rowsOf(list, func(f *FoundRow, r *foundCells) style {
+func FoundRows(list []FoundRow) *RowList { return newRows(foundTable(list)) }
+
+func foundTable(list []FoundRow) *table {
+	return rowsOf(list, func(f *FoundRow, r *foundCells) style {
 		r.Line = number(phraseIf(f.Line > 0, "%v", f.Line))
 		return none
-	}))
+	})
+}
+
+// Found prints blocks with a text that was searched for.
+func Found(w io.Writer, list []FoundRow, opt Layout) error {
+	p := newPage(w, opt)
+	p.table(foundTable(list))
+	p.note(bold, FoundText(list))
+	return p.end()
 }

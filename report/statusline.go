@@ -13,6 +13,7 @@ type ClientStatus struct {
 	Usage   jsonl.Usage // of the last response
 	Window  int         // tokens
 	Limits  []ListedLimit
+	Rules   string // the release that the limits are of, where the client is newer than any that was read
 	Now     time.Time
 	Expires time.Time // of the prompt cache
 	Misses  int       // of it, in the session
@@ -28,7 +29,7 @@ func StatusLine(w io.Writer, s ClientStatus) error {
 	}
 	compacts := ""
 	if first := firstLimit(s.Limits); used > 0 && first.Tokens > 0 {
-		compacts = either(first.Blocks, "stops ", "compacts ") + either(used < first.Tokens, "in "+short(first.Tokens-used)+" tokens", "at the next request")
+		compacts = either(first.Blocks, "stops ", "compacts ") + either(used < first.Tokens, "in "+short(first.Tokens-used)+" tokens", "at the next request") + before(" by the rules of ", s.Rules)
 	}
 	cached := phraseIf(input > 0, "cache read %s", percent(s.Usage.CacheRead, input))
 	if !s.Expires.IsZero() {

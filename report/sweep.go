@@ -73,8 +73,8 @@ func sweepTable(s *sweep.Grid, all bool) *table {
 	for _, name := range names {
 		t.columns = append(t.columns, shown[name].column(name))
 	}
-	t.columns = append(t.columns, columnsOf[frontCells]()...)
-	off := 0
+	t.columns = append(t.columns, slices.Concat(columnsOf[frontCells](), keys("billed_usd billed_at_least"))...)
+	off, money := 0, s.Money()
 	for i := range rows {
 		cells := []any{s.Policy, len(s.Sessions)}
 		for _, v := range s.Points[i] {
@@ -86,10 +86,10 @@ func sweepTable(s *sweep.Grid, all bool) *table {
 			if slices.ContainsFunc(troubleTitles, func(t figureTitle) bool { return t.figure == names[f] }) {
 				x = over[f]
 			}
-			cells = append(cells, pair{number(phraseIf(names[f] == "cost_usd", "%v", s.Money().CacheFit.Mark()) + figureText(names[f], x)), over[f]})
+			cells = append(cells, pair{number(phraseIf(names[f] == "cost_usd", "%v", money.CacheFit.Mark()) + figureText(names[f], x)), over[f]})
 		}
 		off += either(s.Front[i], 0, 1)
-		row := t.add(either(s.Front[i], bold, none), append(cells, pointMark(s, i))...)
+		row := t.add(either(s.Front[i], bold, none), append(cells, pointMark(s, i), money.CostUSD, money.AtLeast > 0)...)
 		row.noTab = off > mostPoints && !s.Front[i] && !all
 	}
 	return t
@@ -135,6 +135,9 @@ func sweepPage(p *page, s *sweep.Grid) {
 func bestTexts(s *sweep.Grid) []string {
 	if s.Best < 0 {
 		return []string{"No point could have run: there is no best."}
+	}
+	if n := len(s.Same); n > 1 && slices.Max(s.Same) == 0 {
+		return []string{phrase("All %v points have the same figures: there is no best.", n), conclusion(&s.Against, 1)}
 	}
 	h, row := &s.HoldOut, &s.Against.Policies[1+s.Best]
 	return []string{

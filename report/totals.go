@@ -33,7 +33,7 @@ func totalFields(tl *replay.Timeline) [][2]string {
 	add(true, "events", "%v, %v, %v cleared", t.Events, count(t.Compactions, "compaction"), count(t.Cleared, "result"))
 	add(c.Input() > 0, "cache", "read %v (%v), written %v, uncached %v", c.Read, percent(c.Read, c.Input()), c.Write5m+c.Write1h, c.Uncached)
 	add(t.CostUSD.Known || t.Unpriced > 0, "cost", "USD %v%v%v", t.CostUSD,
-		phraseIf(t.CostUSD.Known, "%v", before(", ", cacheName(tl.Cache))), phraseIf(t.Unpriced > 0, ", without %v of a model with no known price", count(t.Unpriced, "request")))
+		phraseIf(t.CostUSD.Known, "%v", before(", ", cacheName(tl.Cache)+shorterText(tl))), phraseIf(t.Unpriced > 0, ", without %v of a model with no known price", count(t.Unpriced, "request")))
 	if b := tl.Bill; b != nil && b.Calls+b.Without > 0 {
 		add(true, "billed", "%v", either(b.CostUSD.Known, billedAs(b, "USD "+b.CostUSD.String()), "not known")+before(": ", shortText(b)))
 	}
@@ -46,6 +46,13 @@ func totalFields(tl *replay.Timeline) [][2]string {
 	add(t.Preserved > 0, "thinking", "%v before thinking that the model preserves", count(t.Preserved, "edit"))
 	add(true, "lines", "%v", linesText(tl.Lines))
 	return f
+}
+
+// shorterText says that the policy's cache does not live as long as the recorded session's, which may double the cost.
+func shorterText(tl *replay.Timeline) string {
+	c := &tl.Totals.Cache
+	return phraseIf(tl.Cache == replay.CacheOwn && c.Write5m > 0 && c.Write1h == 0 && tl.Bill != nil && tl.Bill.Input.Write1h > tl.Bill.Input.Write5m,
+		": its entries live 5 minutes, the session's an hour")
 }
 
 // caller is who makes the calls of a track next to its main requests: where the policy is the recorded session, the

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -31,9 +32,12 @@ type warningKind struct {
 // particular is what differs between warnings of one kind: numbers, quoted texts, names of files and models.
 var particular = pattern.New(`"(?:[^"\\\\]|\\\\.)*"|\S*[\d/]\S*`)
 
-// Add counts warnings.
+// Add counts warnings, one that is of no file once.
 func (k *WarningKinds) Add(list ...session.Warning) {
 	for _, w := range list {
+		if w.File == "" && slices.Contains(k.some, w) {
+			continue
+		}
 		n := max(w.More, 1)
 		if k.all += n; k.all <= fewWarnings {
 			k.some = append(k.some, w)

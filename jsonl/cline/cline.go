@@ -59,20 +59,19 @@ func form(name, client, extension string) foreign.Form {
 		Gather: func(file string, _ *foreign.Writer) (io.Reader, error) { return gather(file, name) },
 		Files:  files,
 		Needs:  map[string]string{windowName: historyName},
-		Tree:   func(file string) bool { return clientOf(file) == name },
 		Tools: foreign.Tools(`
-			Read: read_file
+			Read: read_file read_files
 			Write: write_to_file
-			Edit: replace_in_file apply_diff insert_content search_and_replace
-			Bash: execute_command
-			Grep: search_files list_code_definition_names codebase_search
+			Edit: replace_in_file apply_diff insert_content search_and_replace editor apply_patch
+			Bash: execute_command run_commands
+			Grep: search_files search_codebase list_code_definition_names codebase_search
 			LS: list_files
-			WebFetch: web_fetch
+			WebFetch: web_fetch fetch_web_content
 			WebSearch: web_search
-			AskUserQuestion: ask_followup_question
+			AskUserQuestion: ask_followup_question ask_question
 			TodoWrite: update_todo_list
-			Task: new_task use_subagents
-			Skill: use_skill
+			Task: new_task use_subagents spawn_agent
+			Skill: use_skill skills
 		`),
 	}
 }

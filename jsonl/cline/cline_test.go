@@ -1,7 +1,6 @@
 package cline_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,57 +8,32 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctxkit/ctxkit/jsonl/internal/outline"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-func outline(t *testing.T, path string) (conv *session.Conversation, out []string) {
+func load(t *testing.T, path string) (*session.Conversation, []string) {
 	t.Helper()
-	f, err := session.Load(path, session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
+	conv := outline.Load(t, path).Main
+	if len(conv.Warnings) > 0 {
+		t.Errorf("%s: %v", path, conv.Warnings)
 	}
-	t.Cleanup(func() { f.Close() })
-	conv = f.Main
-	for m := range conv.Messages {
-		for i := range conv.Boundaries {
-			if b := &conv.Boundaries[i]; b.Before == m {
-				out = append(out, fmt.Sprintf("compacted %s, summary %d, keeps %v", b.Trigger, b.Summary, b.Preserved))
-			}
-		}
-		msg := &conv.Messages[m]
-		line := fmt.Sprintf("%d %s", m, msg.Class)
-		for b := range msg.Blocks {
-			text, err := conv.Text(m, b)
-			if err != nil {
-				t.Fatal(err)
-			}
-			line += fmt.Sprintf(" %s %.12q", msg.Blocks[b].Type, strings.TrimSpace(msg.Blocks[b].Name+" "+text))
-		}
-		if msg.HasUsage {
-			u := msg.Usage
-			line += fmt.Sprintf(" [%d+%d+%d -> %d]", u.Input, u.CacheRead, u.CacheWrite, u.Output)
-		}
-		out = append(out, line)
-	}
-	if !conv.Lines.Balanced() || len(conv.Warnings) > 0 {
-		t.Errorf("%s: %+v %v", path, conv.Lines, conv.Warnings)
-	}
-	return conv, out
+	return conv, outline.Of(t, conv)
 }
 
 // TestTask has a task of Cline, which leaves out old messages, from its folder and as one document.
 func TestTask(t *testing.T) {
 	want := []string{
-		`0 prompt text "<task>\nWhy d" text "<environment"`,
-		`1 response text "I look." tool_use "read_file {\"" [12+0+9000 -> 30]`,
-		`2 tool_result tool_result "The brake is"`,
-		`3 response text "It is the br" [20+9000+300 -> 10]`,
-		`compacted auto, summary -1, keeps [0 1]`,
-		`4 prompt text "<feedback>\nM"`,
+		`0 prompt text "<task>\nWhy does the mill stop?\n</task>" text "<environment_details>\n# Current Working Directory (/srv/mill) Files\nlog.txt\n</environment_details>"`,
+		`1 response text "I look." tool_use "read_file {\"path\":\"log.txt\"}" [12+0+9000 -> 30]`,
+		`2 tool_result tool_result "` + strings.Repeat("The brake is stuck. ", 29) + `The brake is stuck."`,
+		`3 response text "It is the brake." [20+9000+300 -> 10]`,
+		`compacted auto at 0, summary -1, keeps [0 1]`,
+		`4 prompt text "<feedback>\nMend it.\n</feedback>"`,
 		`5 response text "Done." [15+9000+20 -> 5]`,
 	}
 	for _, path := range []string{"testdata/task/api_conversation_history.json", "testdata/cline.json"} {
-		conv, got := outline(t, path)
+		conv, got := load(t, path)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: -want +got\n%s", path, diff)
 		}
@@ -75,15 +49,15 @@ func TestTask(t *testing.T) {
 
 // TestRoo has a task of Roo Code with a summary.
 func TestRoo(t *testing.T) {
-	conv, got := outline(t, "testdata/roo.json")
+	conv, got := load(t, "testdata/roo.json")
 	want := []string{
-		`0 prompt text "<task>\nWhy d" text "<environment"`,
-		`1 response text "I look." tool_use "read_file {\"" [12+0+9000 -> 30]`,
-		`2 tool_result tool_result "The brake is"`,
-		`3 response text "It is the br" [20+9000+300 -> 10]`,
-		`compacted unknown, summary 4, keeps []`,
-		`4 summary text "The brake is"`,
-		`5 prompt text "<feedback>\nM"`,
+		`0 prompt text "<task>\nWhy does the mill stop?\n</task>" text "<environment_details>\n# Current Working Directory (/srv/mill) Files\nlog.txt\n</environment_details><model>claude-sonnet-4-5</model>"`,
+		`1 response text "I look." tool_use "read_file {\"path\":\"log.txt\"}" [12+0+9000 -> 30]`,
+		`2 tool_result tool_result "` + strings.Repeat("The brake is stuck. ", 29) + `The brake is stuck."`,
+		`3 response text "It is the brake." [20+9000+300 -> 10]`,
+		`compacted unknown at 0, summary 4, keeps []`,
+		`4 summary text "The brake is stuck."`,
+		`5 prompt text "<feedback>\nMend it.\n</feedback>"`,
 		`6 response text "Done." [15+9000+20 -> 5]`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -91,6 +65,36 @@ func TestRoo(t *testing.T) {
 	}
 	if conv.Product != "roo-code" || conv.Model != "claude-sonnet-4-5" {
 		t.Errorf("%q %q", conv.Product, conv.Model)
+	}
+}
+
+// TestCLI has a session of the CLI with what is next to it: results that are JSON, a message that is only shown, and the last
+// compaction.
+func TestCLI(t *testing.T) {
+	want := []string{
+		`0 prompt text "Why does the mill stop?"`,
+		`1 response thinking "look" text "I look." tool_use "read_files {\"files\":[{\"path\":\"brake.md\"}]}" tool_use "run_commands {\"commands\":[\"false\"]}" [100+8000+900 -> 40]`,
+		`2 tool_result tool_result "[{\"query\":\"brake.md\",\"result\":\"1 | The brake is stuck.\",\"success\":true}]"`,
+		`3 tool_result tool_result "exit code 1"`,
+		`4 response text "The brake." [0+9000+200 -> 9]`,
+		`5 prompt text "Mend it." image "{\"type\":\"image\",\"source\":{\"data\":\"aGk=\",\"media_type\":\"image/png\",\"type\":\"base64\"}}"`,
+		`compacted unknown at 0, summary 6, keeps [4 5]`,
+		`6 summary text "Context summary:\n\nThe brake is stuck."`,
+		`7 response text "Done." [700+0+0 -> 5]`,
+	}
+	for _, path := range []string{"testdata/cli/1795000000000_mill/1795000000000_mill.messages.json", "testdata/cli.json"} {
+		conv, got := load(t, path)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: -want +got\n%s", path, diff)
+		}
+		if conv.Product != "cline" || conv.Version != "3.0.65" || conv.CWD != "/srv/mill" || conv.Model != "claude-sonnet-4-5" || conv.SessionID != "1795000000000_mill" ||
+			!cmp.Equal(conv.Lines.SetAside, map[session.Reason]int{"not sent: shown to the user": 1}) {
+			t.Errorf("%s: %q %q %q %q %q %v", path, conv.Product, conv.Version, conv.CWD, conv.Model, conv.SessionID, conv.Lines.SetAside)
+		}
+	}
+	list, warnings, err := session.Discover("testdata/cli")
+	if err != nil || len(warnings) > 0 || len(list) != 2 || list[0].ID != "1795000000000_mill" || list[1].Parent != "1795000000000_mill" {
+		t.Errorf("%+v %v %v", list, warnings, err)
 	}
 }
 

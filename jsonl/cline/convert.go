@@ -1,6 +1,7 @@
 package cline
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,10 +31,17 @@ type message struct {
 	MarkID         string `json:"truncationId"`
 	MarkParent     string `json:"truncationParent"`
 	ReasoningClass string `json:"type"` // "reasoning": an item of its own
+
+	// Cline's CLI.
+	Metrics  *metrics `json:"metrics"`
+	Metadata struct {
+		Shown bool `json:"displayOnly"`
+	} `json:"metadata"`
 }
 
 type modelInfo struct {
 	Model    string `json:"modelId"`
+	ID       string `json:"id"` // the same, of Cline's CLI
 	Provider string `json:"providerId"`
 }
 
@@ -49,16 +57,21 @@ type shown struct {
 
 // asked is what the window says of a request.
 type asked struct {
-	In       float64 `json:"tokensIn"`
-	Out      float64 `json:"tokensOut"`
-	Writes   float64 `json:"cacheWrites"`
-	Reads    float64 `json:"cacheReads"`
-	Cost     float64 `json:"cost"`
-	Protocol string  `json:"apiProtocol"` // Roo Code
+	tokens
+	Protocol string `json:"apiProtocol"` // Roo Code
 	at       float64
 	index    int // Cline: -1: not recorded
 	deleted  *[2]int
 	model    modelInfo
+	whole    bool // the input includes the cache
+}
+
+type tokens struct {
+	In     float64 `json:"tokensIn"`
+	Out    float64 `json:"tokensOut"`
+	Writes float64 `json:"cacheWrites"`
+	Reads  float64 `json:"cacheReads"`
+	Cost   float64 `json:"cost"`
 }
 
 // wholeInput is when Roo Code began to record the whole input with the cache (3.29.5, 2025-11-01), in milliseconds of the
@@ -71,7 +84,7 @@ func (a *asked) usage(client string) *foreign.Usage {
 	if u.Input+u.CacheRead+u.CacheWrite+u.Output == 0 {
 		return nil
 	}
-	if cached := u.CacheRead + u.CacheWrite; client == rooName && u.Input >= cached && (a.at >= wholeInput || a.Protocol != "anthropic") {
+	if cached := u.CacheRead + u.CacheWrite; u.Input >= cached && (a.whole || client == rooName && (a.at >= wholeInput || a.Protocol != "anthropic")) {
 		u.Input -= cached
 	}
 	if a.Cost > 0 && a.Cost < 1e9 {
@@ -85,11 +98,15 @@ type task struct {
 	*foreign.Writer
 	client   string
 	id       string
+	about    foreign.Session // of Cline's CLI
 	messages []*message
 	asked    []*asked
 	of       map[int]*asked // by the index of an answer
 	live     []line         // the content of requests
 	steps    int64          // left for what compactions kept
+
+	compaction compaction // of Cline's CLI
+	sent       int        // messages of it that are not only shown
 }
 
 // line is one that was put of a message.
@@ -106,7 +123,7 @@ func convert(in io.Reader, out *foreign.Writer) error {
 	}
 	if len(t.messages) == 0 {
 		if err == nil {
-			err = errors.New("a task without messages: its " + historyName + " is empty or damaged")
+			err = errors.New("a task without messages: its history is empty or damaged")
 		}
 		return err
 	}
@@ -121,10 +138,13 @@ func (t *task) read(text []byte) (err error) {
 	var deleted *[2]int
 	in, line, fault := foreign.Members(text, func(name string, value []byte, line int) {
 		switch name {
-		case "history[]":
+		case "history[]", "messages[]":
 			m := &message{line: line}
 			m.unit = t.Unit(m.line)
 			t.Decode(value, m.line, m)
+			if m.Metrics != nil {
+				t.of[len(t.messages)] = &asked{tokens: tokens(*m.Metrics), at: m.Time, model: m.ModelInfo, whole: true}
+			}
 			t.messages = append(t.messages, m)
 		case "history":
 			var history struct{ Version any }
@@ -136,6 +156,8 @@ func (t *task) read(text []byte) (err error) {
 			_ = json.Unmarshal(value, &t.client) // a string
 		case "id":
 			_ = json.Unmarshal(value, &t.id)
+		default:
+			t.ofCLI(name, value)
 		}
 	})
 	switch {
@@ -212,8 +234,8 @@ func (t *task) match() {
 
 // put puts the messages as lines.
 func (t *task) put() {
-	s := foreign.Session{ID: t.id}
-	model := ""
+	s, model := t.about, ""
+	s.ID = t.id
 	for i, m := range t.messages {
 		if a := t.of[i]; a != nil && s.Provider == "" {
 			s.Provider = a.model.Provider
@@ -238,6 +260,14 @@ func (t *task) put() {
 			deleted = a.deleted
 			t.compact(i, -1, "auto", func(k int) bool { return k >= deleted[0] && k <= deleted[1] })
 		}
+		if t.sent == t.compaction.Count && t.sent > 0 {
+			t.compacted(i)
+		}
+		if m.Metadata.Shown {
+			t.Aside(m.unit, "not sent: shown to the user")
+			continue
+		}
+		t.sent++
 		blocks := blocksOf(m.Content)
 		when := foreign.Millis(m.Time)
 		if a := t.of[i]; a != nil && when.IsZero() {
@@ -252,12 +282,10 @@ func (t *task) put() {
 			t.summary(i, m, blocks)
 		case m.Role == "assistant":
 			a := t.of[i]
-			if a != nil && a.model.Model != "" {
-				model = a.model.Model
+			if a != nil {
+				model = cmp.Or(a.model.Model, model)
 			}
-			if m.ModelInfo.Model != "" {
-				model = m.ModelInfo.Model
-			}
+			model = cmp.Or(m.ModelInfo.Model, m.ModelInfo.ID, model)
 			msg := foreign.Response(fmt.Sprintf("%s-%d", t.id, i), model, blocks, nil)
 			if a != nil {
 				msg.Usage = a.usage(t.client)
@@ -267,7 +295,13 @@ func (t *task) put() {
 			if name := modelIn(blocks); name != "" {
 				model = name
 			}
-			put(i, foreign.Line{Type: "user", Time: when, Meta: i > 0 && !typed(blocks), Message: &foreign.Message{Content: blocks}})
+			meta := i > 0 && !typed(blocks)
+			for _, b := range blocks {
+				if b.Type == "text" {
+					*b.Text = typedText(*b.Text)
+				}
+			}
+			put(i, foreign.Line{Type: "user", Time: when, Meta: meta, Message: &foreign.Message{Content: blocks}})
 		default:
 			t.Aside(m.unit, "a message of an unknown role")
 		}
@@ -333,7 +367,14 @@ func blocksOf(raw json.RawMessage) (list []foreign.Block) {
 	var all []json.RawMessage
 	_ = json.Unmarshal(raw, &all)
 	for _, one := range all {
-		var b foreign.Block
+		var b struct {
+			foreign.Block
+			Data string `json:"data"` // image of Cline's CLI
+			MIME string `json:"mediaType"`
+			Raw  struct {
+				Content json.RawMessage `json:"content"`
+			} `json:"-"`
+		}
 		if json.Unmarshal(one, &b) != nil || b.Type == "" {
 			continue
 		}
@@ -342,8 +383,13 @@ func blocksOf(raw json.RawMessage) (list []foreign.Block) {
 		case b.Type == "thinking" && b.Thinking == nil:
 		case b.Type == "tool_use":
 			list = append(list, foreign.Call(b.ID, b.Name, b.Input))
-		case b.Type == "text" || b.Type == "thinking" || b.Type == "tool_result" || b.Type == "image" || b.Type == "document":
-			list = append(list, b)
+		case b.Type == "tool_result":
+			_ = json.Unmarshal(one, &b.Raw)
+			list = append(list, foreign.Result(b.ToolUseID, resultText(b.Raw.Content, b.Content), b.IsError))
+		case b.Type == "image" && b.Source == nil:
+			list = append(list, foreign.Picture(b.MIME, b.Data))
+		case b.Type == "text" || b.Type == "thinking" || b.Type == "image" || b.Type == "document":
+			list = append(list, b.Block)
 		}
 	}
 	return list
@@ -352,7 +398,7 @@ func blocksOf(raw json.RawMessage) (list []foreign.Block) {
 // typed reports whether a person typed something of a message: tags that the clients put around that.
 func typed(blocks []foreign.Block) bool {
 	return slices.ContainsFunc(blocks, func(b foreign.Block) bool {
-		return b.Type == "text" && slices.ContainsFunc([]string{"<task>", "<feedback>", "<user_message>", "<answer>"}, func(tag string) bool { return strings.Contains(*b.Text, tag) })
+		return b.Type == "text" && slices.ContainsFunc([]string{"<task>", "<feedback>", "<user_message>", "<answer>", "<user_input "}, func(tag string) bool { return strings.Contains(*b.Text, tag) })
 	})
 }
 

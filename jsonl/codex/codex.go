@@ -117,21 +117,22 @@ const (
 // converter reads a rollout record by record.
 type converter struct {
 	*foreign.Writer
-	session foreign.Session
-	named   bool // the first session_meta was read
-	old     bool // the lines are items, without records
-	begun   bool // the session's own line was written
-	model   string
-	effort  string
-	tier    string // service tier
-	limit   int    // bytes of an output that the history keeps
-	copied  bool   // the records are the parent's
-	forked  string // the parent's id
-	copies  []part
-	copiedN int             // records that were copied
-	turns   bool            // the copied records name their turns
-	copying time.Time       // of the last copied record; of a rollout without records, of its first line
-	calls   map[string]bool // call ids of the history
+	session   foreign.Session
+	named     bool // the first session_meta was read
+	old       bool // the lines are items, without records
+	unmetered bool // responses have no usage
+	begun     bool // the session's own line was written
+	model     string
+	effort    string
+	tier      string // service tier
+	limit     int    // bytes of an output that the history keeps
+	copied    bool   // the records are the parent's
+	forked    string // the parent's id
+	copies    []part
+	copiedN   int             // records that were copied
+	turns     bool            // the copied records name their turns
+	copying   time.Time       // of the last copied record; of a rollout without records, of its first line
+	calls     map[string]bool // call ids of the history
 
 	answer  []part         // the items of the response in progress
 	rest    []part         // what came since the first of them
@@ -245,7 +246,7 @@ func (c *converter) bare(p part, e *jsonl.Entry) bool {
 	}
 	switch _ = json.Unmarshal(e.Raw, &head); {
 	case !c.named && e.Type == "" && head.ID != "" && !head.Timestamp.IsZero():
-		c.old, c.copying = true, head.Timestamp
+		c.old, c.unmetered, c.copying = true, true, head.Timestamp
 		c.meta(p, e.Raw)
 	case !c.old:
 		return false

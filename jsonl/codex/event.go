@@ -115,6 +115,10 @@ func (c *converter) count(p part, e *event) {
 	switch {
 	case e.Info == nil:
 		c.Aside(p.unit, asideNoUsage)
+		if len(c.answer) > 0 && !c.counted { // the provider reports none
+			c.unmetered = true
+			c.endResponse(nil)
+		}
 	case c.compact != nil && c.compact.post == 0 && e.Info.Last.Input == 0 && e.Info.Last.Output == 0:
 		c.compact.post = bounded(e.Info.Last.Total)
 	case c.counted && e.Info.Total.Total == c.total:

@@ -246,13 +246,13 @@ func (c *converter) endResponse(u *foreign.Usage) {
 				m.StopReason = "tool_use"
 			}
 		}
-		if u == nil && !c.old {
+		if u == nil && !c.unmetered {
 			m.StopReason = ""
 		}
 		for i := range answer {
 			p, own := &answer[i], m
 			own.Content = p.item.answered()
-			uuid := c.put(p, foreign.Line{Type: "assistant", Message: &own, Request: c.request(id), NoRequest: u == nil && !c.old || c.copied})
+			uuid := c.put(p, foreign.Line{Type: "assistant", Message: &own, Request: c.request(id), NoRequest: u == nil && !c.unmetered || c.copied})
 			c.history = append(c.history, entry{uuid: uuid, said: p.item.retained()})
 		}
 	}

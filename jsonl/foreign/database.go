@@ -16,8 +16,8 @@ type Database struct {
 	// List lists the sessions that have messages, subagents' too.
 	List func(db *database.DB) ([]Stored, error)
 
-	// Children are the ids of the sessions that one started as subagents.
-	Children func(db *database.DB, id string) ([]string, error)
+	// Children finds the ids of the sessions that one started as subagents, some of them twice.
+	Children func(db *database.DB) func(id string) ([]string, error)
 
 	// Document is one session in the form that Convert reads, up to a number of bytes. Lost lists what cannot be read
 	// where it is and why: it is not in the document.

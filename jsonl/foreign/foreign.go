@@ -55,9 +55,6 @@ type Form struct {
 	// their names below it with slashes. There are none of a session that is one file. Nil: as Gather.
 	Files func(file string) (folder string, names []string)
 
-	// Tree reports whether there is anything next to a file that Gather would take it for a tree by. Nil: as Gather.
-	Tree func(file string) bool
-
 	// Needs are patterns (path.Match) of the names of files that are no session without another one next to them: its name.
 	Needs map[string]string
 	// Database reads sessions that are in a database; nil: the client has none.

@@ -50,7 +50,6 @@ func Form() foreign.Form {
 		Gather: gather,
 		Files:  files,
 		Needs:  map[string]string{"context*.jsonl": journalName},
-		Tree:   func(file string) bool { return filepath.Base(file) == journalName },
 		Tools: foreign.Tools(`
 			Read: ReadFile ReadMediaFile
 			Write: WriteFile

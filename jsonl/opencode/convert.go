@@ -259,7 +259,7 @@ func (c *converter) steps(m *message) []step {
 			ends++
 		}
 	}
-	list := []step{{}}
+	list, ended := []step{{}}, 0
 	for i := range m.parts {
 		p := &m.parts[i]
 		s := &list[len(list)-1]
@@ -267,12 +267,12 @@ func (c *converter) steps(m *message) []step {
 		case "text", "reasoning", "tool":
 			s.parts = append(s.parts, p)
 		case "step-finish":
-			if ends == 1 && m.Tokens.some() || !p.Tokens.some() {
+			if ended++; ends == 1 && m.Tokens.some() || !p.Tokens.some() {
 				c.Aside(p.unit, "part: step-finish")
 				continue
 			}
 			s.usage = p.Tokens.usage(version, p.Cost)
-			if ends--; ends > 0 {
+			if ended < ends {
 				list = append(list, step{})
 			}
 		}

@@ -45,7 +45,7 @@ func ofKilo(version string) bool { return foreign.Since(version, 7) }
 
 func form(name, client, folder string, looks func(*foreign.Beginning) bool, databases ...string) foreign.Form {
 	return foreign.Form{
-		Name: name, Client: client, Looks: looks, Convert: convert, Gather: gather, Files: files, Tree: isTree, Words: words,
+		Name: name, Client: client, Looks: looks, Convert: convert, Gather: gather, Files: files, Words: words,
 		Declared: foreign.Declared{
 			Reads:     "the database (1.2 to 2.x), `opencode export`, the older storage folder, early JSON lines",
 			Exact:     "tokens and cost of each request and of compactions, prunes, what compactions kept",

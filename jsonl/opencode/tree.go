@@ -94,16 +94,6 @@ func files(file string) (folder string, names []string) {
 	return folder, names
 }
 
-// isTree reports whether the messages of a session are next to its file.
-func isTree(file string) bool {
-	id, ok := strings.CutSuffix(filepath.Base(file), ".json")
-	if !ok {
-		return false
-	}
-	_, err := os.Lstat(filepath.Join(filepath.Dir(file), "..", "..", "message", id))
-	return !errors.Is(err, fs.ErrNotExist)
-}
-
 // tree is a storage folder.
 type tree struct {
 	root *os.Root

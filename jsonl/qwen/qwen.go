@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -147,8 +148,19 @@ type reader struct {
 	begun bool
 	about foreign.Session
 	above map[string]string // uuid -> that of the line in the conversation that it hangs on, where it is none itself
-	said  map[string]string // digest of a content -> uuid of the last line with it
+	said  map[string]string // digest of a content, id of a call, or resultOf one -> uuid of the last line with it
 	asked bool              // the user asked for a compression
+}
+
+// resultOf is before the id of a call whose result a line has.
+const resultOf = "result of "
+
+// key is a block's key in said; "": it has none.
+func key(b foreign.Block) string {
+	if b.ToolUseID != "" {
+		return resultOf + b.ToolUseID
+	}
+	return b.ID
 }
 
 func convert(in io.Reader, out *foreign.Writer) error {
@@ -235,6 +247,10 @@ func (r *reader) message(u foreign.Unit, rec *record) {
 		r.asked = false
 	}
 	r.said[rec.Message.digest()] = rec.UUID
+	for _, b := range blocks {
+		r.said[key(b)] = rec.UUID
+	}
+	delete(r.said, "")
 	l.UUID, l.Parent = rec.UUID, r.parent(rec)
 	r.put(u, rec, l)
 }
@@ -296,27 +312,59 @@ func (c *content) digest() string {
 	return string(sum[:])
 }
 
-// compression puts a compression: the history that it left is the summary, the model's short answer to it, which is left
-// out, and the messages that were kept.
+// compression puts a compression: the history that it left is the summary, the model's short answer to it, what the client
+// sends again, and the messages that were kept. Results of the last calls follow it, and have their lines before it.
 func (r *reader) compression(u foreign.Unit, rec *record) {
-	compact := &foreign.Compact{Trigger: "auto", PreTokens: rec.Payload.Info.Before, PostTokens: rec.Payload.Info.After}
+	compact := &foreign.Compact{Trigger: "auto", PreTokens: rec.Payload.Info.Before, PostTokens: rec.Payload.Info.After, Preserved: &foreign.Preserved{}}
 	if r.asked {
 		compact.Trigger = "manual"
 	}
-	var kept []string
-	var summary []foreign.Block
-	for i := range rec.Payload.History {
-		c := &rec.Payload.History[i]
-		if uuid, ok := r.said[c.digest()]; ok {
-			kept = append(kept, uuid)
-		} else if c.Role != "model" {
-			summary = append(summary, c.blocks("")...)
+	var written []foreign.Line
+	var results []string
+	kept := map[string]bool{"": true}
+	keep := func(uuid string) {
+		if !kept[uuid] {
+			kept[uuid] = true
+			compact.Order = append(compact.Order, uuid)
 		}
 	}
-	if len(kept) > 0 {
-		compact.Preserved = &foreign.Preserved{UUIDs: kept}
+	for i := range rec.Payload.History {
+		c := &rec.Payload.History[i]
+		said, ok := r.said[c.digest()]
+		keep(said)
+		l := foreign.Line{Type: "user", UUID: fmt.Sprintf("%s-%d", rec.UUID, i), Summary: true, Message: &foreign.Message{}}
+		if c.Role == "model" {
+			l.Message.Role = "assistant"
+		}
+		for _, b := range c.blocks("") {
+			at, known := r.said[key(b)]
+			if b.ID != "" {
+				results = append(results, r.said[resultOf+b.ID])
+			}
+			if keep(at); !known && !ok {
+				keep(l.UUID)
+				l.Message.Content = append(l.Message.Content, b)
+			}
+		}
+		if len(l.Message.Content) > 0 {
+			written = append(written, l)
+		}
+	}
+	for _, uuid := range results {
+		keep(uuid)
+	}
+	for _, l := range written {
+		kept[l.UUID] = false
+	}
+	for _, uuid := range compact.Order {
+		if kept[uuid] {
+			compact.Preserved.UUIDs = append(compact.Preserved.UUIDs, uuid)
+		}
 	}
 	r.put(u, rec, foreign.Line{UUID: rec.UUID, Parent: r.parent(rec), Type: "system", Subtype: "compact_boundary", Compact: compact})
-	r.put(u, rec, foreign.Line{Parent: rec.UUID, Type: "user", Summary: true, Message: &foreign.Message{Content: summary}})
+	for _, l := range written {
+		l.Parent = r.Last()
+		r.put(u, rec, l)
+	}
 	r.above[rec.UUID], r.asked = r.Last(), false
 }

@@ -1,60 +1,51 @@
 package qwen_test
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctxkit/ctxkit/jsonl/internal/outline"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// TestChat has a chat with parallel calls, a compression that was asked for, an old branch, and lines that are not sent.
+// TestChat has a chat with parallel calls, a compression that was asked for, one with an open call, an old branch, and
+// lines that are not sent.
 func TestChat(t *testing.T) {
-	f, err := session.Load("testdata/chat.jsonl", session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	conv := f.Main
-	var got []string
-	for m := range conv.Messages {
-		for i := range conv.Boundaries {
-			if b := &conv.Boundaries[i]; b.Before == m {
-				got = append(got, fmt.Sprintf("compacted %s at %d, summary %d, keeps %v", b.Trigger, b.PreTokens, b.Summary, b.Preserved))
-			}
-		}
-		msg := &conv.Messages[m]
-		line := fmt.Sprintf("%d %s", m, msg.Class)
-		for b := range msg.Blocks {
-			text, err := conv.Text(m, b)
-			if err != nil {
-				t.Fatal(err)
-			}
-			line += fmt.Sprintf(" %s %.12q", msg.Blocks[b].Type, strings.TrimSpace(msg.Blocks[b].Name+" "+text))
-		}
-		if msg.HasUsage {
-			u := msg.Usage
-			line += fmt.Sprintf(" [%d+%d+%d -> %d]", u.Input, u.CacheRead, u.CacheWrite, u.Output)
-		}
-		got = append(got, line)
-	}
+	conv := outline.Load(t, "testdata/chat.jsonl").Main
 	want := []string{
-		`0 prompt text "Why does the" image "{\"type\":\"ima"`,
-		`1 response thinking "I look at th" text "Two files." tool_use "read_file {\"" tool_use "run_shell_co" [20000+0+0 -> 60]`,
-		`2 tool_result tool_result "The brake is"`,
+		`0 prompt text "Why does the mill stop?" image "{\"type\":\"image\",\"source\":{\"data\":\"iVBORw0KGgo=\",\"media_type\":\"image/png\",\"type\":\"base64\"}}"`,
+		`1 response thinking "I look at the log." text "Two files." tool_use "read_file {\"file_path\":\"/srv/mill/log.txt\"}" tool_use "run_shell_command {\"command\":\"false\"}" [20000+0+0 -> 60]`,
+		`2 tool_result tool_result "The brake is stuck."`,
 		`3 tool_result tool_result "exit code 1"`,
-		`4 response text "It is the br" [200+20000+0 -> 10]`,
+		`4 response text "It is the brake." [200+20000+0 -> 10]`,
 		`compacted manual at 20210, summary 5, keeps [4]`,
-		`5 summary text "The mill's b"`,
-		`6 prompt text "Mend it."`,
-		`7 response text "Done." [1150+17000+0 -> 5]`,
+		`5 summary text "The mill's brake is stuck."`,
+		`6 summary text "Understood."`,
+		`7 prompt text "Mend it."`,
+		`8 response text "Done." [1150+17000+0 -> 5]`,
+		`9 prompt text "Oil it."`,
+		`10 response tool_use "run_shell_command {\"command\":\"oil\"}" [18200+0+0 -> 7]`,
+		`11 tool_result tool_result "oiled"`,
+		`compacted auto at 18207, summary 12, keeps [10 11]`,
+		`12 summary text "The brake is mended."`,
+		`13 summary text "Understood."`,
+		`14 response text "Oiled." [950+0+0 -> 3]`,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, outline.Of(t, conv)); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
-	if !conv.Lines.Balanced() || conv.Lines.Read != 12 || len(conv.Warnings) > 0 {
+	for i, want := range [][]int{{5, 6, 4}, {12, 13, 10, 11}} {
+		if got := conv.Boundaries[i].Kept(); !cmp.Equal(got, want) {
+			t.Errorf("compaction %d keeps %v, want %v", i, got, want)
+		}
+	}
+	for i, answers := range map[int]bool{5: false, 6: true, 13: true} {
+		if conv.Messages[i].Is(session.AsAssistant) != answers {
+			t.Errorf("message %d is sent in another role", i)
+		}
+	}
+	if conv.Lines.Read != 17 || len(conv.Warnings) > 0 {
 		t.Errorf("%+v %v", conv.Lines, conv.Warnings)
 	}
 	if conv.Title != "The stuck brake" || conv.CWD != "/srv/mill" || conv.Version != "0.24.4" || conv.Product != "qwen-code" {

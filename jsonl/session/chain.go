@@ -279,12 +279,12 @@ func (c *chain) user(i int) {
 		m.Attachment = n.name
 	}
 	at := len(c.Messages)
+	m.markIf(n.is(lineAnswers), AsAssistant)
 	switch {
-	case n.class == ClassSummary && at > 0:
+	case n.class == ClassSummary && at > 0 && (c.ownFormat() || c.after == nil || c.after.Summary < 0):
 		m.RecordOnly = true
-		m.markIf(n.is(lineAnswers), AsAssistant)
 		c.summary(i, at)
-	case c.after != nil && (n.kind == nodeAttachment && n.class == ClassAttachment || c.after.Summary < 0 && n.class == ClassMeta || c.ofCompact(i)):
+	case c.after != nil && (n.class == ClassSummary || n.kind == nodeAttachment && n.class == ClassAttachment || c.after.Summary < 0 && n.class == ClassMeta || c.ofCompact(i)):
 		m.RecordOnly = true
 		m.Marks |= Reattached
 		c.after.Attached = append(c.after.Attached, at)

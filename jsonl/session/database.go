@@ -152,8 +152,9 @@ func descendants(file, id string) (list []Subagent, err error) {
 	err = readDatabase(file, func(db *database.DB, f *foreign.Form) error {
 		list = nil
 		seen := map[string]bool{id: true}
+		find := f.Database.Children(db)
 		for next := []string{id}; len(next) > 0; {
-			children, err := f.Database.Children(db, next[0])
+			children, err := find(next[0])
 			if err != nil {
 				return err
 			}

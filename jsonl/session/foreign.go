@@ -27,7 +27,7 @@ import (
 // Forms are the forms of other agents' sessions that Load reads.
 func Forms() []foreign.Form {
 	return []foreign.Form{
-		cline.Form(), codex.Form(), copilot.Form(), tables.Crush(), gemini.Form(), tables.Goose(), opencode.Kilo(), kimi.Form(), opencode.Form(), pi.Form(), qwen.Form(), cline.Roo(),
+		cline.Form(), cline.CLI(), codex.Form(), copilot.Form(), tables.Crush(), gemini.Form(), tables.Goose(), opencode.Kilo(), kimi.Form(), opencode.Form(), pi.Form(), qwen.Form(), cline.Roo(),
 	}
 }
 

@@ -72,6 +72,10 @@ func agentLines() map[string]func(i, n int) string {
 			}
 			return ends(i, n, `{"client":"roo-code","id":"1","history":[`, text, `],"ui":[]}`)
 		},
+		"cline's CLI": func(i, n int) string {
+			text := fmt.Sprintf(`{"id":"m%d","role":"assistant","content":"a%d","ts":%d,"metrics":{"inputTokens":9,"outputTokens":1}}`, i, i, i+1)
+			return ends(i, n, fmt.Sprintf(`{".compaction.json":{"source_message_count":%d,"messages":[{"role":"user","content":"s"},{"id":"m0"}]},"agent":"lead","sessionId":"s","origin":{"source":"cli"},"messages":[`, n/2), text, `]}`)
+		},
 		"gemini": func(i, n int) string {
 			text := fmt.Sprintf(`{"id":"m%d","timestamp":"2026-01-01T00:00:00Z","type":"gemini","content":"a%d","model":"m","tokens":{"input":9,"output":1}}`, i, i)
 			if i%10 == 9 {

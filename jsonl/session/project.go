@@ -283,9 +283,8 @@ func (d *discovery) folder(root *os.Root, dir string, entries []fs.DirEntry) {
 		}
 	}
 	for _, a := range agents {
-		// Older clients keep subagents next to the session that started them.
 		if i, ok := at[a.session]; ok {
-			found[i].Subagents = append(found[i].Subagents, Subagent{ID: strings.TrimPrefix(a.ID, agentPrefix), Path: a.Path, Size: a.Size})
+			found[i].claim(&a)
 			continue
 		}
 		a.Sidechain = true
@@ -417,6 +416,11 @@ func linked(root *os.Root, entries []fs.DirEntry, names []string, list []readFil
 	}
 }
 
+// claim adds a transcript next to the session's: older clients keep those of subagents there.
+func (i *FileInfo) claim(a *FileInfo) {
+	i.Subagents = append(i.Subagents, Subagent{ID: strings.TrimPrefix(a.ID, agentPrefix), Path: a.Path, Size: a.Size})
+}
+
 // beside lists the files in the session's own folder.
 func (d *discovery) beside(root *os.Root, info *FileInfo, dir string) {
 	if st, err := root.Stat(info.ID); err != nil || !st.IsDir() {
@@ -522,7 +526,16 @@ func Subagents(path string) ([]Subagent, []Warning, error) {
 	defer root.Close()
 	d, info := &discovery{}, FileInfo{ID: id}
 	d.beside(root, &info, dir)
-	return info.Subagents, d.warnings, nil
+	entries, err := foreign.ReadDir(root, ".")
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
+		return !strings.HasPrefix(e.Name(), agentPrefix) || strings.HasPrefix(id, agentPrefix)
+	})
+	for _, r := range d.read(root, dir, entries) {
+		if r.err == nil && r.sameAs == "" && r.info.session == id {
+			info.claim(&r.info)
+		}
+	}
+	return info.Subagents, d.warnings, err
 }
 
 // Find lists the files of the sessions in dir, a project folder or a folder of project folders, whose id is or begins

@@ -436,9 +436,18 @@ func TestSubagentsBeside(t *testing.T) {
 	f := newFolder(t)
 	path := f.write(idA+".jsonl", "")
 	f.write(idA+"/subagents/agent-1.jsonl", "")
+	f.write("agent-2.jsonl", userLine(idB, "u1", "2026-01-01T10:00:00.000Z", "another session's"))
+	f.write("agent-3.jsonl", userLine(idA, "u1", "2026-01-01T10:00:00.000Z", "of an older client"))
+	before, err := State(path)
+	if err != nil {
+		t.Fatal(err)
+	}
 	agents, warnings, err := Subagents(path)
-	if err != nil || len(warnings) > 0 || len(agents) != 1 || agents[0].ID != "1" {
+	if err != nil || len(warnings) > 0 || len(agents) != 2 || agents[0].ID != "1" || agents[1].ID != "3" {
 		t.Errorf("got %+v, %v, %v", agents, warnings, err)
+	}
+	if after, err := (&FileInfo{Path: path, Subagents: agents}).State(); err != nil || after == before {
+		t.Errorf("the state leaves out what is next to the session: %v", err)
 	}
 	if agents, _, err := Subagents(filepath.Join(f.dir, "no-session.txt")); err != nil || agents != nil {
 		t.Errorf("got %+v, %v", agents, err)

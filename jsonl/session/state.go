@@ -8,10 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
-	"github.com/ctxkit/ctxkit/jsonl/foreign"
 	"github.com/ctxkit/ctxkit/jsonl/memo"
 )
 
@@ -26,11 +24,11 @@ func State(path string) (memo.Stamp, error) { return (&FileInfo{Path: path}).Sta
 // State is the State of the session's file, which is not read again where it was for the list.
 func (i *FileInfo) State() (memo.Stamp, error) {
 	path := i.Path
-	if isTree(path) {
-		return memo.Stamp{}, fmt.Errorf("%s: the session is a tree of files", path)
-	}
 	if _, _, ok := InDatabase(path); ok {
 		return stampDatabase(path)
+	}
+	if len(FilesOf(path)) > 1 {
+		return memo.Stamp{}, fmt.Errorf("%s: the session is a tree of files", path)
 	}
 	h := sha256.New()
 	own := i.stamp
@@ -41,6 +39,16 @@ func (i *FileInfo) State() (memo.Stamp, error) {
 		}
 	}
 	h.Write(own[:])
+	for _, a := range i.Subagents {
+		if filepath.Dir(a.Path) != filepath.Dir(path) {
+			continue // in the session's own folder
+		}
+		of, err := memo.StampFile(a.Path)
+		if err != nil {
+			return of, err
+		}
+		h.Write(of[:])
+	}
 	left := mostBeside
 	for _, dir := range besideOf(path) {
 		if err := stampFolder(h, dir, &left); err != nil {
@@ -48,10 +56,6 @@ func (i *FileInfo) State() (memo.Stamp, error) {
 		}
 	}
 	return memo.Stamp(h.Sum(nil)), nil
-}
-
-func isTree(path string) bool {
-	return slices.ContainsFunc(Forms(), func(f foreign.Form) bool { return f.Tree != nil && f.Tree(path) })
 }
 
 // besideOf are the folders of what is read with a session's file.

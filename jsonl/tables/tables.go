@@ -136,14 +136,14 @@ func (c client) list(db *database.DB) (found []foreign.Stored, err error) {
 	return found, err
 }
 
-func children(db *database.DB, id string) (ids []string, err error) {
-	err = db.Rows("SELECT * FROM sessions ORDER BY created_at, id", func(r *database.Row) error {
-		if r.Text("parent_session_id") == id {
-			ids = append(ids, r.Text("id"))
-		}
+// children reads once which sessions each one started.
+func children(db *database.DB) func(id string) ([]string, error) {
+	of := map[string][]string{}
+	err := db.Rows("SELECT * FROM sessions ORDER BY created_at, id", func(r *database.Row) error {
+		of[r.Text("parent_session_id")] = append(of[r.Text("parent_session_id")], r.Text("id"))
 		return nil
 	})
-	return ids, err
+	return func(id string) ([]string, error) { return of[id], err }
 }
 
 func (c client) document(db *database.DB, id string, most int64) ([]byte, []string, error) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/ncruces/go-sqlite3"
@@ -166,6 +167,36 @@ func TestDatabases(t *testing.T) {
 		text, _ := src.Head(1 << 20)
 		golden.Check(t, filepath.Join("testdata", name+".jsonl"), text)
 	}
+}
+
+// TestManySubagents: those of a session with four times as many take four times as long to find, not sixteen times.
+func TestManySubagents(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures time")
+	}
+	took := func(n, times int) time.Duration {
+		rows := strings.Builder{}
+		rows.WriteString(crushRows)
+		for i := range n {
+			fmt.Fprintf(&rows, "INSERT INTO sessions VALUES ('s-%d', 'c-1', 'Look', 1, 0, 0, 0, 1795255300, %d, NULL);", i, i)
+		}
+		path := create(t, "BEGIN;"+rows.String()+"COMMIT;") + "#c-1"
+		start := time.Now()
+		for range times {
+			list, _, err := session.Subagents(path)
+			if err != nil || len(list) != n+1 {
+				t.Fatal(len(list), err)
+			}
+		}
+		return time.Since(start)
+	}
+	var four, one time.Duration
+	for range 5 { // a measurement can be off
+		if four, one = took(500, 4), took(2000, 1); one <= 2*four {
+			return
+		}
+	}
+	t.Errorf("%s for four times 500 subagents, %s for 2,000", four, one)
 }
 
 // TestRefused: tables that are almost a client's are a message that says whose, and a session that is not there is too.

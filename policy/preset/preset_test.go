@@ -288,7 +288,6 @@ func TestAliases(t *testing.T) {
 	}
 	for name, want := range map[string]preset.Chosen{
 		"claude-code-2.1.37":  {Policy: "claude-code-2.1.30"},
-		"claude-code-2.1.70":  {Policy: "claude-code-2.1.69"},
 		"claude-code-2.1.78":  {Policy: "claude-code-2.1.76"},
 		"claude-code-2.1.210": {Policy: "claude-code-2.1.193"},
 		"kilo-code-5":         {Policy: "roo-code-3.43"},
@@ -413,7 +412,10 @@ func TestVersions(t *testing.T) {
 		"claude-code@2.1.30":        "claude-code-2.1.30",
 		"claude-code@2.1.37":        "claude-code-2.1.30",
 		"claude-code@2.1.13":        "claude-code-2.1.12",
-		"claude-code@2.1.68":        "claude-code-2.1.51",
+		"claude-code@2.1.50":        "claude-code-2.1.47",
+		"claude-code@2.1.62":        "claude-code-2.1.51",
+		"claude-code@2.1.68":        "claude-code-2.1.63",
+		"claude-code@2.1.303":       "claude-code-2.1.284",
 		"claude-code@2.1.69":        "claude-code-2.1.69",
 		"claude-code@2.1.77":        "claude-code-2.1.76",
 		"claude-code@2.1.85":        "claude-code-2.1.84",

@@ -25,6 +25,9 @@ const (
 	Latest = "latest"
 )
 
+// Recorded is the policy of what the client really did: that of commands that are given none.
+const Recorded = "recorded"
+
 // Release is a built-in policy, or the alias of one, that stands for a product's releases from a version on.
 type Release struct {
 	Policy  string
@@ -112,6 +115,9 @@ func (l *Library) choose(name string, c Client) (Chosen, error) {
 	product, version, at := strings.Cut(name, "@")
 	list := l.Releases(product)
 	switch {
+	case name == Recorded:
+		newer := l.Unread(c)
+		return Chosen{Policy: name, Why: newer, Newer: newer}, nil
 	case len(list) == 0 && !at:
 		return l.named(name), nil
 	case len(list) == 0:
@@ -183,6 +189,15 @@ func (l *Library) named(name string) Chosen {
 func asked(product string, list []Release, version string) Chosen {
 	newer := newerThan(product, list, version)
 	return Chosen{Policy: ofVersion(list, version).Policy, Version: version, Why: newer, Newer: newer}
+}
+
+// Unread says that the client of a session is newer than those of its product that were read; "": it is not.
+func (l *Library) Unread(c Client) string {
+	list := l.Releases(c.Product)
+	if len(list) == 0 || !isVersion(c.Version) {
+		return ""
+	}
+	return newerThan(c.Product, list, c.Version)
 }
 
 // newerThan says that a version of a product is newer than the newest that was read, or that was read of its line; "":

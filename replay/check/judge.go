@@ -40,6 +40,13 @@ func Judge(c *Config, results []CaseResult, b *Baseline, run CheckRun) *Report {
 	}
 	for i := range r.Cases {
 		one := &r.Cases[i]
+		var ran []*policy.Policy
+		for k := range results {
+			if results[k].Case == i {
+				ran = append(ran, results[k].Policy)
+			}
+		}
+		one.Use = policy.NewUse(one.Policy, ran)
 		j.effect(i, results, one)
 		j.total(&j.config.Cases[i], one)
 		one.ByTool = one.sumByTool()
@@ -77,11 +84,16 @@ func aside(c *Config, results []CaseResult, run CheckRun) (list []string) {
 	}
 	for i := range results {
 		r := &results[i]
+		for _, text := range r.Assumed {
+			say("%s: %s", r.Session, text)
+		}
 		for _, text := range policy.Idle(r.Policy) {
 			say("case %q: %s", c.Cases[r.Case].Name, text)
 		}
 		if r.Now != "" && !run.Updating {
 			say("%s means %s now; %s ran, as in the baseline: %s takes the other", r.Command, r.Now, r.Policy.Name, run.Update)
+		} else if r.Policy.Newer != "" {
+			say("%s", r.Policy.Newer)
 		}
 	}
 	return list

@@ -118,6 +118,8 @@ type CaseReport struct {
 	Idle     []string        `json:"idle_stages,omitempty"`    // stages without an event in any session
 	Sessions []SessionReport `json:"sessions"`
 
+	Use policy.Use `json:"-"` // what the policy's name meant
+
 	compared, moved bool // a session is in the baseline; a figure or an event of one differs
 }
 

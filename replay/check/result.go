@@ -34,6 +34,8 @@ type Outcome struct {
 	Events []string // each as Event.String
 	Acted  []string // stages with an event
 	Window int      // tokens
+
+	Assumed []string // warnings of windows that nothing states
 }
 
 // OldResult is the replay of a baseline's policy by this version.
@@ -50,6 +52,11 @@ func NewOutcome(tl *replay.Timeline) Outcome {
 		o.Events[i] = newEvent(&e).String()
 		if !slices.Contains(o.Acted, e.Stage) {
 			o.Acted = append(o.Acted, e.Stage)
+		}
+	}
+	for _, w := range tl.Warnings {
+		if w.Code == replay.CodeWindowAssumed {
+			o.Assumed = append(o.Assumed, w.Message)
 		}
 	}
 	return o

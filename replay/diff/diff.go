@@ -79,7 +79,7 @@ type MessageDiff struct {
 	Right  Side        `json:"right"`
 	Same   bool        `json:"same"` // both views show the same
 	Blocks []BlockDiff `json:"blocks,omitempty"`
-	Text   string      `json:"text,omitempty"` // of a message that the right view added
+	Text   string      `json:"text,omitempty"` // of a message that the right view added, or that was asked for by its line
 
 	Item  policy.ItemID `json:"-"` // in the right view, or in the left one where that alone made it
 	Group int           `json:"-"` // equal for messages that left their view by one firing of a stage; 0: no edit removed it

@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/ctxkit/ctxkit/policy"
@@ -27,6 +28,7 @@ func NewPlan(axes []Axis, points []Point) *Plan {
 type variants struct {
 	has    []bool // by axis: the policy has the parameter
 	points []*policy.Policy
+	idle   []string // that a parameter changes nothing, and why
 	check  sync.Once
 	err    error // of a value that the policy does not take
 }
@@ -124,11 +126,32 @@ func (p *Plan) Has(s *SweptSession) ([]bool, error) {
 		if v.err == nil {
 			v.err = p.checkPoints(s.Policy)
 		}
+		if v.err == nil {
+			v.idle = p.idle(v.points)
+		}
 	})
 	if v.err != nil {
 		return nil, &SessionError{s.Origin, s.Policy, 1, v.err}
 	}
 	return v.has, nil
+}
+
+// idle says of parameters that they change nothing at any point.
+func (p *Plan) idle(points []*policy.Policy) (list []string) {
+	last := policy.Idle(points[len(points)-1])
+	for _, text := range policy.Idle(points[0]) {
+		if slices.Contains(last, text) && slices.ContainsFunc(p.Axes, func(a Axis) bool { return strings.HasPrefix(text, a.Key+": ") }) {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+// Idle says of parameters that they change nothing under a session's policy, and why, once Has has checked them.
+func (p *Plan) Idle(s *SweptSession) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.variants(s.Policy).idle
 }
 
 // Try replays a session under one point's policy, and gives its figures.

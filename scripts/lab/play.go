@@ -65,7 +65,7 @@ func play(ctx context.Context, c *client, version string, s *scenario, out strin
 		return nil, err
 	}
 	defer log.Close()
-	r.server = &mock.Server{Log: log, Whole: whole}
+	r.server = &mock.Server{Log: log, Whole: whole, Limit: s.limit}
 	stop, err := r.server.Start(0)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,9 @@ package main
 // eras are releases of Claude Code with different limits.
 var eras = []string{"2.1.19", "2.1.45", "2.1.76", "2.1.100", "2.1.119", "2.1.332"}
 
+// unset are releases without a window that was set: the first compacts at its threshold, the others once the API refuses.
+var unset = []string{"2.1.119", "2.1.153", "2.1.210", "2.1.332"}
+
 // fine are n answers of about 1,250 tokens each, so that the first one past a limit tells it.
 func fine(n int) string { return several(n, "big 600 && sh echo %d", " || ") }
 
@@ -29,6 +32,15 @@ Grep {"pattern":"quick","path":"$WORK/a.txt","output_mode":"content","head_limit
 		scripts: map[string]string{
 			"s1": "big 24000 && sh echo a || big 24000 && sh echo b || " + fine(36) + " || say full",
 			"s2": "big 24000 && sh echo c || big 22000 && sh echo d || " + fine(36) + " || say again",
+		},
+		turns: []turn{{prompt: "go @@s1@@"}, {prompt: "go @@s2@@"}},
+	},
+	{
+		name: "refused", about: "answers that fill 200,000 tokens twice, no window set, and a server that refuses more: the end of each in small steps",
+		clients: []string{"claude"}, window: 200000, limit: 200000, versions: unset, own: true, env: []string{"CLAUDE_CODE_AUTO_COMPACT_WINDOW="},
+		scripts: map[string]string{
+			"s1": "big 24000 && sh echo a || big 24000 && sh echo b || big 8000 && sh echo c || " + fine(40) + " || say full",
+			"s2": "big 24000 && sh echo d || big 24000 && sh echo e || big 8000 && sh echo f || " + fine(40) + " || say again",
 		},
 		turns: []turn{{prompt: "go @@s1@@"}, {prompt: "go @@s2@@"}},
 	},

@@ -17,6 +17,7 @@ type scenario struct {
 	clients []string
 	model   string // instead of the client's
 	window  int    // instead of the client's, in tokens
+	limit   int    // tokens of a request from which on the server refuses it; 0: none
 	files   map[string]string
 	env     []string
 	serve   bool // under the client's server, if it has one

@@ -38,6 +38,9 @@ const (
 	number = `([\w$]+)`
 	share  = "Math.max(0,Math.round((" // of the window that is left, in percent: beside it are the thresholds
 	micro  = "DISABLE_MICROCOMPACT"
+
+	pause  = `minIdleSeconds:` + number + `,keepToolUses:` + number + `,clearAtLeastTokens:` + number + `,triggerToolUsesBelowCount:` + number + `,minTriggerToolUses:`
+	skills = `=` + name + `\(` + name + `\.content,` + number + `\),` + name + `=` + name + `\(` + name + `\)[,;](?:` + name + `=|if\()` + name + `\+` + name + `[<>]=?` + number
 )
 
 // facts are what the presets of Claude Code state.
@@ -129,7 +132,53 @@ func facts() []fact {
 			{near: ".CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS??", before: 40, after: 20, shape: `Math\.max\(` + number + `,` + name + `\.CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS\?\?` + number},
 			has(".CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS", "set"),
 		}},
-		{"pause_clearing", []form{{near: "minIdleSeconds:", after: 200, shape: `minIdleSeconds:` + number + `,keepToolUses:` + number}}},
+		{"pause_clearing", []form{
+			{near: "minIdleSeconds:", after: 200, shape: pause + name + `\+` + number, value: "$1/$2/$3/$4/$2+$5"},
+			{near: "minIdleSeconds:", after: 200, shape: pause + number},
+		}},
+		{"answer", []form{
+			{near: `"tengu_max_tokens_reached"`, before: 900, shape: `\.message=\{\.\.\.` + name + `\.message,usage:|\.message\.usage=`, value: "whole"},
+			{near: ".message.usage=", after: 60, shape: `^\.message\.usage=` + name + `,` + name + `\.message\.stop_reason=`, value: "whole"},
+			{near: `"tengu_max_tokens_reached"`, before: 900, shape: `case"message_delta":`, value: "recorded"},
+		}},
+		{"percent", []form{
+			{near: "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", after: 260, shape: `Math\.floor\(` + name + `\*\(` + name + `/100\)\)[;,](?:return )?(?:` + name + `=)?Math\.min\(`, value: "lowers"},
+			{near: ".testPctOverride;", after: 200, shape: `return Math\.min\(Math\.floor\(` + name + `\*\(` + name + `/100\)\),` + name + `\)`, value: "lowers"},
+		}},
+		{"kept_rounds", []form{
+			{near: "fewer than 2 groups, nothing to compact", after: 500, shape: `\.abortController\.signal,` + name + `=(?:` + name + `\?` + name + `:)?` + number + `,`},
+			{near: "fewer than 2 groups, nothing to compact", after: 1200, shape: `\?` + name + `-` + name + `(?:\+\(` + name + `\?1:0\))?:` + number + `,`},
+		}},
+		{"attach_files", []form{
+			{near: "readFileState.clear", after: 700, shape: `Promise\.all\(\[` + name + `\(` + name + `,` + name + `,` + number + `(?:,` + name + `)?\),`},
+			{near: "Promise.all([", after: 120, shape: `^Promise\.all\(\[` + name + `\(` + name + `,` + name + `,` + number + `,` + name + `(?:,` + name + `)?\),(?:` + name + `\?Promise\.resolve\(\[\]\):)?` + name + `\(` + name + `\)\]\),` + name + `=` + name + `\.agentId`},
+			{near: "?[]:await ", before: 100, shape: `=await ` + name + `\(` + name + `,` + name + `,` + number + `,` + name + `(?:,` + name + `)?\),` + name + `=` + name + `\?\[\]:await $`},
+		}},
+		{"attach_file_tokens", []form{{near: `},"tengu_post_compact_file_restore_success"`, before: 60, shape: `fileReadingLimits:\{maxTokens:` + number + `\}`}}},
+		{"attach_files_tokens", []form{{near: `},"tengu_post_compact_file_restore_success"`, after: 500, shape: `if\(` + name + `\+` + name + `<=` + number + `\)return `}}},
+		{"attach_skill_tokens", []form{
+			{near: ".skillPath,content:", after: 60, shape: `content:` + name + `\(` + name + `\.content,` + number + `\)`},
+			{near: ".skillPath,content:", after: 20, shape: `content:` + name + `\.content[},]`, value: "whole"},
+			{near: `"attachment")continue;`, after: 300, shape: skills, value: "$1"},
+		}},
+		{"attach_skills_tokens", []form{
+			{near: ".skillPath,content:", after: 300, shape: `if\(` + name + `\+` + name + `>` + number + `\)return!1`},
+			{near: `"attachment")continue;`, after: 300, shape: skills, value: "$2"},
+		}},
+		{"attach_todos", []form{{near: `,context:"post-compact"`, before: 120, shape: `type:"todo",content:`, value: "yes"}}},
+		{"attach_plan_mode", []form{{near: `.mode!=="plan")return null;`, after: 600, shape: `type:"plan_mode",reminderType:"full"|\("full",`, value: "yes"}}},
+		{"attach_tools", []form{
+			{near: `hookType:"session_start"`, before: 1000, shape: name + `\(` + name + `\.options\.tools,` + name + `\.options\.mainLoopModel,(?:\[\]|` + name + `)[,)]`, value: "yes"},
+			has("refusedForSize:", "yes"),
+		}},
+		{"attach_agents", []form{
+			{near: `hookType:"session_start"`, before: 1000, shape: `(?:of |\.\.\.)` + name + `\(` + name + `,(?:\[\]|` + name + `)\)[,)]`, value: "yes"},
+			has("refusedForSize:", "yes"),
+		}},
+		{"attach_mcp", []form{
+			{near: `hookType:"session_start"`, before: 1000, shape: name + `\(` + name + `\.options\.mcpClients,`, value: "yes"},
+			has("refusedForSize:", "yes"),
+		}},
 	}
 }
 

@@ -9,7 +9,7 @@
 //	go run ./scripts/upstream -drift            # what the newest release changed
 //
 // The facts of the releases that were read are in policy/stage/claude/testdata/facts.tsv. With -drift it exits with 1 where
-// the newest release on npm states something else than the newest one that was read, with 2 where npm is out of reach.
+// the newest release on npm states something else than the newest one that was read, with 2 where npm is out of reach: nothing was compared then.
 package main
 
 import (
@@ -191,7 +191,7 @@ func code(release string) (string, error) {
 	pack.Dir = folder
 	out, err := pack.Output()
 	if err != nil {
-		return "", fmt.Errorf("npm pack %s@%s: %w", pkg, release, err)
+		return "", fmt.Errorf("%w: npm pack %s@%s: %w", errNoNpm, pkg, release, err)
 	}
 	archive := filepath.Join(folder, strings.TrimSpace(string(out)))
 	defer os.Remove(archive)

@@ -64,7 +64,12 @@ func TestDrift(t *testing.T) {
 		}
 		return path
 	}
-	code := func(release string) (string, error) { return filepath.Join(folder, release), nil }
+	code := func(release string) (string, error) {
+		if release == "2.1.11" {
+			return "", errNoNpm
+		}
+		return filepath.Join(folder, release), nil
+	}
 	write("2.1.9", script)
 	write("2.1.10", strings.ReplaceAll(script, "buf=13000", "buf=14000"))
 	var table strings.Builder
@@ -79,6 +84,7 @@ func TestDrift(t *testing.T) {
 	}{
 		{"2.1.9", "newest release: 2.1.9, newest read: 2.1.9\nNN facts, 0 changed\n", nil},
 		{"2.1.10", "newest release: 2.1.10, newest read: 2.1.9\nchanged: buffer: 14000, was 13000 (2.1.10 104)\nNN facts, 1 changed\n", errDrift},
+		{"2.1.11", "newest release: 2.1.11, newest read: 2.1.9\n", errNoNpm},
 		{"", "", errNoNpm},
 	} {
 		var b strings.Builder

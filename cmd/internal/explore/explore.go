@@ -5,6 +5,7 @@ package explore
 import (
 	"context"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -31,12 +32,13 @@ type Backend struct {
 	Figures  func(ctx context.Context, list []report.SessionItem, step ProgressFunc)                // reads sizes and costs into the items
 	Open     func(ctx context.Context, item *report.SessionItem, step ProgressFunc) (*Opened, error)
 	Page     func(ctx context.Context, item *report.SessionItem, policy, file string) error // writes a page
-	Stamp    func(item *report.SessionItem) string                                          // changes with the session's file
+	Stamp    func(list []report.SessionItem) string                                         // changes with the files that sessions are read from
+	State    func(list []report.SessionItem) string                                         // changes with the files of a list and with what is in their folders
 
-	Context  context.Context // ends with the explorer
-	Folders  []string        // that the user named
-	Sort     func(list []report.SessionItem, order string)
-	Orders   []string // for Sort; the first is that of Sessions
+	Context  context.Context                                                // ends with the explorer
+	Folders  []string                                                       // that the user named
+	Select   func(f Filter, list []report.SessionItem) []report.SessionItem // the sessions that match, in their order
+	Orders   []string                                                       // for Filter; the first is that of Sessions
 	Agent    func(item *report.SessionItem) string
 	Policies []string
 	Policy   string                                  // with which a session is shown at first
@@ -47,6 +49,9 @@ type Backend struct {
 	Watch    time.Duration // how often files that grow are looked at; 0: never
 	Send     func(tea.Msg) // to the program; nil: there is none
 }
+
+// Filter says which sessions are listed, and in what order, as the flags of `ctxkit sessions` do. "" leaves the choice open.
+type Filter struct{ Grep, Source, Project, Model, Sort string }
 
 // Opened is a session that was read.
 type Opened struct {
@@ -99,6 +104,37 @@ func on(keys, help string, do func() tea.Cmd) action {
 	return action{key.NewBinding(key.WithKeys(list...), key.WithHelp(strings.Join(list, " "), help)), do}
 }
 
+// moves are the keys that move through rows, names and texts.
+func moves() []action {
+	return []action{
+		on("up k", "up", nil), on("down j", "down", nil), on("pgup", "page up", nil), on("pgdown space", "page down", nil),
+		on("home", "first line", nil), on("end", "last line", nil),
+	}
+}
+
+// edits are the keys of a line that is typed.
+func edits() []action {
+	return []action{
+		on("enter", "take the line", nil), on("esc", "leave the line", nil), on("left", "character before", nil), on("right", "next character", nil),
+		on("home ctrl+a", "beginning", nil), on("end ctrl+e", "end", nil), on("backspace", "delete the character before", nil),
+		on("delete ctrl+d", "delete the next character", nil), on("ctrl+w", "delete the word before", nil), on("ctrl+u", "delete all before", nil),
+		on("ctrl+k", "delete all after", nil),
+	}
+}
+
+// plain gives a line that is typed the keys of edits, and a cursor that stands still.
+func plain(in *textinput.Model) {
+	e := edits()
+	in.KeyMap = textinput.KeyMap{
+		CharacterBackward: e[2].Binding, CharacterForward: e[3].Binding, LineStart: e[4].Binding, LineEnd: e[5].Binding,
+		DeleteCharacterBackward: e[6].Binding, DeleteCharacterForward: e[7].Binding, DeleteWordBackward: e[8].Binding,
+		DeleteBeforeCursor: e[9].Binding, DeleteAfterCursor: e[10].Binding,
+	}
+	st := in.Styles()
+	st.Cursor.Blink = false
+	in.SetStyles(st)
+}
+
 // Browser is the explorer.
 type Browser struct {
 	src           *Backend
@@ -111,26 +147,28 @@ type Browser struct {
 // New returns the explorer of a source.
 func New(src *Backend) *Browser {
 	m := &Browser{src: src}
-	m.stack = []screen{&sessions{work: work{m: m}}}
+	m.stack = []screen{newSessions(m)}
 	return m
 }
 
 // Init begins with the list of sessions.
-func (m *Browser) Init() tea.Cmd { return m.top().start() }
+func (m *Browser) Init() tea.Cmd {
+	s := m.stack[0].(*sessions)
+	w := watch{s, m.src.Watch, func() []report.SessionItem { return slices.Clone(s.all) }, m.src.State, &s.state, func() tea.Cmd { return s.list("") }}
+	return tea.Batch(s.start(), w.start())
+}
 
 func (m *Browser) top() screen { return m.stack[len(m.stack)-1] }
 
-// push shows a screen above the others, whose work stops.
+// push shows a screen above the others. Their work goes on until the screen begins its own.
 func (m *Browser) push(s screen) tea.Cmd {
-	m.leave()
 	m.stack = append(m.stack, s)
 	m.resize()
 	return s.start()
 }
 
-// leave ends the work of the uppermost screen.
-func (m *Browser) leave() {
-	w := m.top().background()
+// leave ends the work of a screen.
+func (m *Browser) leave(w *work) {
 	if w.job != nil && w.job.asked {
 		m.note = w.job.what + ": stopped"
 	}
@@ -142,7 +180,7 @@ func (m *Browser) back() tea.Cmd {
 	if len(m.stack) == 1 {
 		return nil
 	}
-	m.leave()
+	m.leave(m.top().background())
 	if s, ok := m.top().(*sessionScreen); ok {
 		s.opened.close()
 	}
@@ -201,11 +239,14 @@ func (m *Browser) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		msg.work.halt()
 		if msg.err != nil {
 			msg.work.failed = report.Clean(msg.err.Error())
+			if m.top().view() != "" {
+				m.note = msg.work.failed
+			}
 			return m, nil
 		}
 		return m, msg.then()
 	case tick:
-		return m, msg.screen.look()
+		return m, msg.look(m)
 	case tea.KeyPressMsg:
 		return m, m.press(msg)
 	}
@@ -267,7 +308,7 @@ func (m *Browser) View() tea.View {
 	note := m.note
 	for _, s := range m.stack {
 		titles = append(titles, s.title())
-		if j := s.background().job; j != nil {
+		if j := s.background().job; j != nil && j.what != "" {
 			note = j.text()
 		}
 	}
@@ -286,9 +327,9 @@ func (m *Browser) View() tea.View {
 	}
 	h := help.New()
 	h.SetWidth(m.width)
-	text := m.top().background().failed
+	text := m.top().view()
 	if text == "" {
-		text = m.top().view()
+		text = m.top().background().failed
 	}
 	rest := max(m.height-2-lipgloss.Height(note), 1)
 	body := lipgloss.NewStyle().Width(m.width).Height(rest).MaxHeight(rest).Render(text)
@@ -300,13 +341,13 @@ func (m *Browser) View() tea.View {
 type work struct {
 	m      *Browser
 	job    *job
-	failed string // why the last one gave nothing
+	failed string // why the last one gave nothing; shown where the screen has nothing else
 }
 
 type job struct {
 	ctx         context.Context
 	stop        context.CancelFunc
-	what        string
+	what        string        // "": it is not shown
 	send        func(tea.Msg) // nil: progress is not shown
 	sent        int           // steps
 	done, total int           // as shown
@@ -348,6 +389,11 @@ func (w *work) halt() {
 
 // run does work in the background, in place of what the screen has done so far. opened is the session that do works on, or nil.
 func (w *work) run(what string, opened *Opened, do func(j *job) (then, error)) tea.Cmd {
+	for _, s := range w.m.stack {
+		if other := s.background(); other != w {
+			w.m.leave(other)
+		}
+	}
 	w.halt()
 	w.failed = ""
 	j := &job{what: what, send: w.m.src.Send}
@@ -363,6 +409,43 @@ func (w *work) run(what string, opened *Opened, do func(j *job) (then, error)) t
 		then, err := do(j)
 		return finished{w, j, then, err}
 	}
+}
+
+// watch is a look at files now and then, for as long as their screen is in the stack.
+type watch struct {
+	screen screen
+	every  time.Duration // less often for many files
+	files  func() []report.SessionItem
+	state  func([]report.SessionItem) string // of files now; called on another goroutine
+	seen   *string                           // what it was when they were read
+	again  func() tea.Cmd
+}
+
+// tick is what a watch found.
+type tick struct {
+	watch
+	before, now string // seen when the look began, and the state that it found
+}
+
+// start waits for the next look.
+func (w watch) start() tea.Cmd {
+	if w.every == 0 {
+		return nil
+	}
+	const many = 2000
+	list, before := w.files(), *w.seen
+	return tea.Tick(w.every*time.Duration(1+len(list)/many), func(time.Time) tea.Msg { return tick{w, before, w.state(list)} })
+}
+
+// look has the files read again where they have changed and their screen is shown.
+func (t tick) look(m *Browser) tea.Cmd {
+	switch {
+	case !slices.Contains(m.stack, t.screen):
+		return nil
+	case m.top() == t.screen && t.screen.background().job == nil && m.prompt == nil && t.before == *t.seen && t.now != t.before:
+		return tea.Batch(t.again(), t.start())
+	}
+	return t.start()
 }
 
 // step is the job's ProgressFunc.
@@ -406,9 +489,7 @@ type prompt struct {
 // ask has a line typed.
 func (m *Browser) ask(what, text string, changed func(string), entered func(string) tea.Cmd) tea.Cmd {
 	p := &prompt{Model: textinput.New(), m: m, changed: changed, entered: entered}
-	st := p.Styles()
-	st.Cursor.Blink = false
-	p.SetStyles(st)
+	plain(&p.Model)
 	p.Prompt = what + ": "
 	p.SetValue(text)
 	p.SetWidth(max(m.width-len(p.Prompt)-1, 10))

@@ -106,7 +106,7 @@ func content(left, right *view.View, n int) ([]report.ContentRow, error) {
 		blocks := in.Blocks(m.Item)
 		for b := range blocks {
 			t := policy.BlockOf(m.Item, b)
-			row := report.ContentRow{Target: t, Line: m.Line, Role: m.Role, About: m.About, New: int(m.Item) >= sent && m.Item >= 0, Left: m.Left, Right: m.Right}
+			row := report.ContentRow{Target: t, Line: m.Line, About: m.About, New: int(m.Item) >= sent && m.Item >= 0, Left: m.Left, Right: m.Right}
 			row.Left.Tokens, row.Right.Tokens = 0, 0
 			if m.Item >= 0 {
 				row.About, row.Raw = aboutBlock(conv, m.Item, b), right.RecordedTokens(t)
@@ -206,7 +206,7 @@ func (r *requestScreen) resize(w, h int) {
 }
 
 func (r *requestScreen) view() string {
-	if r.at == 0 {
+	if r.fill == nil || r.at != r.n && r.job == nil { // the request could not be replayed
 		return ""
 	}
 	var head []string
@@ -229,22 +229,13 @@ func (r *requestScreen) to(n int) tea.Cmd {
 	return r.start()
 }
 
-// jump goes to the next request with an event, or the one before.
-func (r *requestScreen) jump(by int) tea.Cmd {
-	if n := near(r.session.first.eventful(loud), r.n, by); n > 0 {
-		return r.to(n)
-	}
-	r.m.note = "no event there"
-	return nil
-}
-
 func (r *requestScreen) actions() []action {
 	return []action{
 		on("enter", "block", func() tea.Cmd { return r.open("") }),
 		on("left h", "request before", func() tea.Cmd { return r.to(r.n - 1) }),
 		on("right l", "next request", func() tea.Cmd { return r.to(r.n + 1) }),
-		on("[", "event before", func() tea.Cmd { return r.jump(-1) }),
-		on("]", "next event", func() tea.Cmd { return r.jump(1) }),
+		on("[", "event before", func() tea.Cmd { return r.to(r.session.event(r.n, -1)) }),
+		on("]", "next event", func() tea.Cmd { return r.to(r.session.event(r.n, 1)) }),
 		on("s", "sort by size", func() tea.Cmd {
 			r.bySize = !r.bySize
 			r.show()
@@ -287,7 +278,7 @@ func (r *requestScreen) open(find string) tea.Cmd {
 		return nil
 	}
 	s := r.session
-	t := newText(r.m, "block", s.command("view", "--at", strconv.Itoa(r.n), "--as", "payload", "--full")...)
+	t := newText(r.m, "block")
 	t.find = find
 	t.keys = s.blockKeys(func(by int) tea.Cmd {
 		at := r.Cursor() + by
@@ -317,45 +308,90 @@ func (r *requestScreen) block(t *textScreen) tea.Cmd {
 		t.name += ", line " + strconv.Itoa(row.Line)
 	}
 	t.name = report.Clean(t.name)
-	s, left, right := r.session, r.left, r.right
-	return t.run("reading", s.opened, func(j *job) (then, error) {
-		var parts []string
-		raw, known := "", row.Target.Item >= 0
+	t.command = append(r.words(), "--full")
+	if row.Line > 0 {
+		t.command = append(t.command, "--line", strconv.Itoa(row.Line))
+	}
+	s := r.session
+	sides := []blockSide{{name: s.first.name, view: r.right, side: row.Right}}
+	if s.second != nil {
+		sides = append(sides, blockSide{name: s.second.name, view: r.left, side: row.Left})
+	}
+	known, recorded := row.Target.Item >= 0, r.right
+	return t.run("reading", s.opened, func(j *job) (_ then, err error) {
+		raw := ""
 		if known {
-			text, err := right.Recorded(row.Target)
-			if err != nil {
+			if raw, err = recorded.Recorded(row.Target); err != nil {
 				return nil, err
 			}
-			raw = text
 		}
-		add := func(name string, v *view.View, side *diff.Side) error {
-			head := fmt.Sprintf("UNDER %s: %s, %s tokens", report.Clean(name), report.Clean(report.SideText(side)), policy.Thousands(side.Tokens))
-			if side.Status == diff.Absent || !v.Has(row.Target.Item) {
-				parts = append(parts, head+"; not sent")
-				return nil
+		for i := range sides {
+			if err := sides[i].read(row.Target); err != nil {
+				return nil, err
 			}
-			text, err := diff.Text(v, row.Target)
-			switch {
-			case err != nil:
-				return err
-			case known && text == raw:
-				head += "; sent as recorded"
-			case text == "":
-				head += "; no text is sent"
-			default:
-				head += "\n" + cleaned(text)
-			}
-			parts = append(parts, head)
-			return nil
 		}
-		err := add(s.first.name, right, &row.Right)
-		if err == nil && s.second != nil {
-			err = add(s.second.name, left, &row.Left)
+		var parts []string
+		for i := range sides {
+			other := raw
+			if len(sides) > 1 {
+				other = sides[1-i].text
+			}
+			parts = append(parts, sides[i].describe(known && sides[i].text == raw, other))
 		}
 		if known {
 			parts = append(parts, fmt.Sprintf("RECORDED: %s tokens\n%s", policy.Thousands(row.Raw), cleaned(raw)))
 		}
 		text := strings.Join(parts, "\n\n")
-		return func() tea.Cmd { return t.show(func(w int) string { return wrapped(text, w) }) }, err
+		return func() tea.Cmd { return t.show(func(w int) string { return wrapped(text, w) }) }, nil
 	})
+}
+
+// blockSide is what a policy makes of a block.
+type blockSide struct {
+	name string
+	view *view.View
+	side diff.Side
+	sent bool
+	text string // that is sent
+}
+
+func (b *blockSide) read(t policy.Target) (err error) {
+	if b.sent = b.side.Status != diff.Absent && b.view.Has(t.Item); b.sent {
+		b.text, err = diff.Text(b.view, t)
+	}
+	return err
+}
+
+// describe says what the policy sends. Lines that other does not have in their place are marked.
+func (b *blockSide) describe(raw bool, other string) string {
+	head := fmt.Sprintf("UNDER %s: %s, %s tokens", report.Clean(b.name), report.Clean(report.SideText(&b.side)), policy.Thousands(b.side.Tokens))
+	switch {
+	case !b.sent:
+		return head + "; not sent"
+	case raw:
+		return head + "; sent as recorded"
+	case b.text == "":
+		return head + "; no text is sent"
+	}
+	return head + "\n" + marked(cleaned(b.text), cleaned(other))
+}
+
+// marked is a text with a mark before each line between the first and the last in which it differs from another one. Where
+// there is no other there is no mark.
+func marked(text, other string) string {
+	if other == "" {
+		return text
+	}
+	a, b := strings.Split(text, "\n"), strings.Split(other, "\n")
+	from, end := 0, len(a)
+	for from < min(len(a), len(b)) && a[from] == b[from] {
+		from++
+	}
+	for more := len(b) - len(a); end > from && end+more > from && a[end-1] == b[end+more-1]; {
+		end--
+	}
+	for i := from; i < end; i++ {
+		a[i] = "≠ " + a[i]
+	}
+	return strings.Join(a, "\n")
 }

@@ -16,8 +16,11 @@ type rows struct {
 }
 
 func newRows() rows {
+	k := moves()
 	t := table.New(table.WithFocused(true), table.WithStyles(table.Styles{
 		Header: lipgloss.NewStyle().Faint(true).PaddingRight(2), Cell: lipgloss.NewStyle().PaddingRight(2), Selected: selected,
+	}), table.WithKeyMap(table.KeyMap{
+		LineUp: k[0].Binding, LineDown: k[1].Binding, PageUp: k[2].Binding, PageDown: k[3].Binding, GotoTop: k[4].Binding, GotoBottom: k[5].Binding,
 	}))
 	return rows{Model: t}
 }
@@ -94,10 +97,12 @@ func (m *Browser) choose(what string, names []string, at string, chosen func(str
 	c.SetShowTitle(false)
 	c.SetShowHelp(false)
 	c.SetShowStatusBar(false)
-	c.DisableQuitKeybindings()
-	st := c.FilterInput.Styles()
-	st.Cursor.Blink = false
-	c.FilterInput.SetStyles(st)
+	k, e := moves(), edits()
+	c.KeyMap = list.KeyMap{
+		CursorUp: k[0].Binding, CursorDown: k[1].Binding, PrevPage: k[2].Binding, NextPage: k[3].Binding, GoToStart: k[4].Binding, GoToEnd: k[5].Binding,
+		Filter: c.actions()[1].Binding, AcceptWhileFiltering: e[0].Binding, CancelWhileFiltering: e[1].Binding,
+	}
+	plain(&c.FilterInput)
 	cmd := m.push(c)
 	c.Select(index)
 	return cmd

@@ -5,12 +5,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/report"
 )
 
@@ -23,9 +23,6 @@ type searchScreen struct {
 	rows
 	done bool
 }
-
-// mostFound is how many blocks a search lists.
-const mostFound = 1000
 
 // search asks for a text and lists the blocks that have it.
 func (s *sessionScreen) search() tea.Cmd {
@@ -44,53 +41,61 @@ func (f *searchScreen) start() tea.Cmd {
 	}
 	opened, first, text := f.session.opened, f.session.first, f.text
 	return f.run("searching", opened, func(j *job) (then, error) {
-		conv := opened.Conv
-		texts, pattern, lower := conv.NewBlockReader(), anyCase(text), []byte(strings.ToLower(text)) // a pattern is slow
-		var list []report.FoundRow
-		add := func(t policy.Target, request, line int, about string, body []byte) {
-			if len(list) == mostFound || !bytes.Contains(bytes.ToLower(body), lower) {
-				return
-			}
-			if at := pattern.FindIndex(body); at != nil {
-				list = append(list, report.FoundRow{Target: t, Request: request, Line: line, About: about, Text: around(body, at[0])})
-			}
-		}
-		for i := range conv.Messages {
-			if j.ctx.Err() != nil {
-				return nil, j.ctx.Err()
-			}
-			j.step(i, len(conv.Messages))
-			m := &conv.Messages[i]
-			request := 1 + len(conv.Requests)
-			if n, _ := slices.BinarySearchFunc(conv.Requests, i+1, func(c session.APICall, i int) int { return c.Message - i }); n < len(conv.Requests) {
-				request = n + 1
-			}
-			for b := range m.Blocks {
-				body, err := texts.WholeText(i, b)
-				if err != nil {
-					return nil, err
-				}
-				add(policy.BlockOf(i, b), request, m.Line, m.Role.String()+"  "+aboutBlock(conv, policy.ItemID(i), b), body)
-			}
-		}
-		end, err := opened.view(j, first.pol, len(conv.Requests)+1)
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range end.Edits() {
-			for _, made := range slices.Concat(e.Insert, e.Tail) {
-				for c := range made.Contents {
-					add(policy.BlockOf(made.ID, c), max(e.Request, 1), 0, made.Label, []byte(made.Contents[c].Text))
-				}
-			}
-		}
+		list, err := Search(opened.Conv, text, func(done, total int) error {
+			j.step(done, total)
+			return j.ctx.Err()
+		}, func() (*view.View, error) { return opened.view(j, first.pol, len(opened.Conv.Requests)+1) })
 		return func() tea.Cmd {
 			f.list, f.done = list, true
 			f.set(report.FoundRows(list))
 			f.m.resize()
 			return nil
-		}, nil
+		}, err
 	})
+}
+
+// Search lists the blocks of a session with a text, in any case: those that were recorded, then those that a policy made,
+// which are in the edits of its view at the end. It lists no more than some. step ends it by an error.
+func Search(conv *session.Conversation, text string, step func(done, total int) error, end func() (*view.View, error)) ([]report.FoundRow, error) {
+	texts, pattern, lower := conv.NewBlockReader(), anyCase(text), []byte(strings.ToLower(text)) // a pattern is slow
+	var list []report.FoundRow
+	add := func(t policy.Target, request, line int, about string, body []byte) {
+		if len(list) == report.MostFound || !bytes.Contains(bytes.ToLower(body), lower) {
+			return
+		}
+		if at := pattern.FindIndex(body); at != nil {
+			list = append(list, report.FoundRow{Target: t, Request: request, Line: line, About: about, Text: around(body, at[0])})
+		}
+	}
+	for i := range conv.Messages {
+		if err := step(i, len(conv.Messages)); err != nil {
+			return nil, err
+		}
+		m := &conv.Messages[i]
+		request := 1 + len(conv.Requests)
+		if n, _ := slices.BinarySearchFunc(conv.Requests, i+1, func(c session.APICall, i int) int { return c.Message - i }); n < len(conv.Requests) {
+			request = n + 1
+		}
+		for b := range m.Blocks {
+			body, err := texts.WholeText(i, b)
+			if err != nil {
+				return nil, err
+			}
+			add(policy.BlockOf(i, b), request, m.Line, aboutBlock(conv, policy.ItemID(i), b), body)
+		}
+	}
+	v, err := end()
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range v.Edits() {
+		for _, made := range slices.Concat(e.Insert, e.Tail) {
+			for c := range made.Contents {
+				add(policy.BlockOf(made.ID, c), max(e.Request, 1), 0, made.Label, []byte(made.Contents[c].Text))
+			}
+		}
+	}
+	return list, nil
 }
 
 // anyCase finds a text, in any case.
@@ -98,29 +103,24 @@ func anyCase(text string) *regexp.Regexp { return regexp.MustCompile("(?i)" + re
 
 // around is what stands about a place of a text.
 func around(text []byte, at int) string {
-	from, to := max(at-12, 0), min(at+200, len(text))
-	for from > 0 && !utf8.RuneStart(text[from]) {
-		from--
-	}
-	for to < len(text) && !utf8.RuneStart(text[to]) {
-		to++
-	}
-	return string(text[from:to])
+	return strings.ToValidUTF8(string(text[max(at-12, 0):min(at+200, len(text))]), "")
 }
 
 func (f *searchScreen) title() string {
 	title := "“" + report.Clean(f.text) + "”"
-	switch {
-	case !f.done:
-		return title
-	case len(f.list) == mostFound:
-		return title + ": the first " + policy.Thousands(mostFound) + " blocks"
+	if f.done {
+		title += ": " + report.FoundText(f.list)
 	}
-	return title + ": " + policy.Thousands(len(f.list)) + " blocks"
+	return title
 }
 
+func (f *searchScreen) words() []string { return f.session.command("view", "--find", f.text) }
+
 func (f *searchScreen) view() string {
-	if f.done && len(f.list) == 0 {
+	switch {
+	case !f.done:
+		return ""
+	case len(f.list) == 0:
 		return "No text of the session has it."
 	}
 	return f.View()

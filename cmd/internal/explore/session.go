@@ -50,39 +50,25 @@ func (s *sessionScreen) title() string {
 // aLot is how many bytes of a session are read again, where it grows, once in a Watch: a larger one is read less often.
 const aLot = 4 << 20
 
-// tick has a session's file looked at.
-type tick struct{ screen *sessionScreen }
+// openSession shows a session, which is read, and read again where its file changes.
+func (m *Browser) openSession(item report.SessionItem) tea.Cmd {
+	s := newSession(m, item)
+	every, files := m.src.Watch*time.Duration(1+item.Size/aLot), []report.SessionItem{item}
+	return tea.Batch(m.push(s), watch{s, every, func() []report.SessionItem { return files }, m.src.Stamp, &s.stamp, s.read}.start())
+}
 
 func (s *sessionScreen) start() tea.Cmd {
-	if s.opened != nil {
+	if s.opened != nil || s.job != nil {
 		return nil
 	}
-	return tea.Batch(s.read(), s.watch())
-}
-
-func (s *sessionScreen) watch() tea.Cmd {
-	if s.m.src.Watch == 0 {
-		return nil
-	}
-	return tea.Tick(s.m.src.Watch*time.Duration(1+s.item.Size/aLot), func(time.Time) tea.Msg { return tick{s} })
-}
-
-// look reads the session again where its file has changed, while it is shown.
-func (s *sessionScreen) look() tea.Cmd {
-	switch {
-	case !slices.Contains(s.m.stack, screen(s)):
-		return nil
-	case s.m.top() == s && s.job == nil && s.m.src.Stamp(&s.item) != s.stamp:
-		return tea.Batch(s.read(), s.watch())
-	}
-	return s.watch()
+	return s.read()
 }
 
 // read reads the session and replays it.
 func (s *sessionScreen) read() tea.Cmd {
 	src, item, names := s.m.src, s.item, s.names()
 	return s.run("reading", nil, func(j *job) (then, error) {
-		stamp := src.Stamp(&item)
+		stamp := src.Stamp([]report.SessionItem{item})
 		opened, err := src.Open(j.ctx, &item, j.step)
 		if err != nil {
 			return nil, err
@@ -247,14 +233,13 @@ func near(list []int, n, by int) int {
 	return list[at]
 }
 
-// jump moves the cursor to the next request with an event, or the one before.
-func (s *sessionScreen) jump(by int) tea.Cmd {
-	if n := near(s.first.eventful(loud), s.request(), by); n > 0 {
-		s.to(n - 1)
-	} else {
-		s.m.note = "no event there"
+// event is the next request with an event after a request, or the one before it; without one the request.
+func (s *sessionScreen) event(from, by int) int {
+	if n := near(s.first.eventful(loud), from, by); n > 0 {
+		return n
 	}
-	return nil
+	s.m.note = "no event there"
+	return from
 }
 
 // noSecond is the entry of the second policy's list that leaves one policy.
@@ -329,8 +314,8 @@ func (s *sessionScreen) actions() []action {
 	}
 	return []action{
 		on("enter", "request", with(s.open)),
-		on("[", "event before", with(func() tea.Cmd { return s.jump(-1) })),
-		on("]", "next event", with(func() tea.Cmd { return s.jump(1) })),
+		on("[", "event before", with(func() tea.Cmd { s.to(s.event(s.request(), -1) - 1); return nil })),
+		on("]", "next event", with(func() tea.Cmd { s.to(s.event(s.request(), 1) - 1); return nil })),
 		on("b", "bill", with(s.bill)),
 		on("c", "compactions", with(func() tea.Cmd { return s.compactions(s.request()) })),
 		on("p", "policy", with(s.policies)),
@@ -343,7 +328,12 @@ func (s *sessionScreen) actions() []action {
 	}
 }
 
-func (s *sessionScreen) words() []string { return s.command("replay") }
+func (s *sessionScreen) words() []string {
+	if s.second == nil {
+		return s.command("replay")
+	}
+	return s.command("compare", "--policy", s.second.name, "--cache", "own")
+}
 
 // command is a command about the session under the policy.
 func (s *sessionScreen) command(name string, more ...string) []string {
@@ -352,9 +342,10 @@ func (s *sessionScreen) command(name string, more ...string) []string {
 
 // agents lists the subagents of the session.
 func (s *sessionScreen) agents() tea.Cmd {
-	list := &sessions{work: work{m: s.m}, agents: true, listed: true, rows: newRows()}
+	list := newSessions(s.m)
+	list.parent, list.listed = s, true
 	if s.opened != nil {
-		list.all, list.read = slices.Clone(s.opened.Agents), len(s.opened.Agents)
+		list.all = slices.Clone(s.opened.Agents)
 	}
 	for _, i := range s.m.stack[0].(*sessions).all { // other agents' subagents are sessions that name the one that started them
 		if i.Parent != "" && i.Parent == s.item.ID {

@@ -2,8 +2,10 @@ package explore
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -14,26 +16,39 @@ import (
 // sessions is the list of sessions.
 type sessions struct {
 	work
-	agents bool // it lists the subagents of a session
+	parent *sessionScreen // whose subagents it lists; nil: it lists the sessions
 	all    []report.SessionItem
-	read   int // of all, in the order of the list: their figures are read
+	tried  map[version]bool // whose figures were read, or cannot be
 	listed bool
+	state  string // of the files that are listed
 	shown  []report.SessionItem
 	rows
+	by Filter
+}
 
-	filter, agent, project, order string
+// version is a session as its file was.
+type version struct {
+	path, id string
+	size     int64
+	changed  time.Time
+}
+
+func versionOf(i *report.SessionItem) version { return version{i.Path, i.ID, i.Size, i.Changed} }
+
+func newSessions(m *Browser) *sessions {
+	return &sessions{work: work{m: m}, rows: newRows(), tried: map[version]bool{}}
 }
 
 func (s *sessions) title() string {
 	what := "sessions"
-	if s.agents {
+	if s.parent != nil {
 		what = "subagents"
 	}
 	parts := []string{what}
 	if s.listed || len(s.all) > 0 {
 		parts[0] = policy.Thousands(len(s.shown)) + " of " + policy.Thousands(len(s.all)) + " " + what
 	}
-	for _, p := range [][2]string{{"by ", s.order}, {"agent ", s.agent}, {"project ", s.project}, {"with ", s.filter}} {
+	for _, p := range [][2]string{{"by ", s.by.Sort}, {"agent ", s.by.Source}, {"project ", s.by.Project}, {"model ", s.by.Model}, {"with ", s.by.Grep}} {
 		if p[1] != "" {
 			parts = append(parts, p[0]+report.Clean(p[1]))
 		}
@@ -42,20 +57,42 @@ func (s *sessions) title() string {
 }
 
 func (s *sessions) start() tea.Cmd {
-	if s.listed {
+	switch {
+	case s.job != nil:
+		return nil
+	case s.listed:
 		return s.figures()
 	}
-	s.rows, s.all, s.shown = newRows(), nil, nil
-	s.m.resize()
-	list := s.m.src.Sessions
-	return s.run("looking for sessions", nil, func(j *job) (then, error) {
-		found, err := list(func(some []report.SessionItem) {
-			j.show(func() tea.Cmd { s.all = some; s.show(); return nil })
+	return s.list("looking for sessions")
+}
+
+// list lists the sessions. Those that it lists already stay until then.
+func (s *sessions) list(what string) tea.Cmd {
+	src, first := s.m.src, !s.listed
+	return s.run(what, nil, func(j *job) (then, error) {
+		found, err := src.Sessions(func(some []report.SessionItem) {
+			j.show(func() tea.Cmd {
+				if first {
+					s.all = some
+					s.show()
+				}
+				return nil
+			})
 		}, j.step)
+		state := src.State(found)
 		return func() tea.Cmd {
-			s.all, s.read, s.listed = found, 0, true
+			figures := map[version]*report.SessionItem{}
+			for i := range s.all {
+				figures[versionOf(&s.all[i])] = &s.all[i]
+			}
+			for i := range found {
+				if old := figures[versionOf(&found[i])]; old != nil {
+					found[i].Glance, found[i].Last = old.Glance, old.Last
+				}
+			}
+			s.all, s.listed, s.state = found, true, state
 			s.show()
-			if len(found) == 1 {
+			if first && len(found) == 1 && s.m.top() == s {
 				return s.open()
 			}
 			return s.figures()
@@ -69,17 +106,29 @@ const atOnce = 32
 
 // figures reads the figures of the sessions that have none yet, some at a time, while the list is shown.
 func (s *sessions) figures() tea.Cmd {
-	if s.read >= len(s.all) {
+	var at []int
+	for i := range s.all {
+		if s.all[i].Glance == nil && !s.tried[versionOf(&s.all[i])] {
+			at = append(at, i)
+		}
+	}
+	if len(at) == 0 {
 		return nil
 	}
-	src, from, total := s.m.src, s.read, len(s.all)
-	to := min(from+max(from, atOnce), total)
-	part := slices.Clone(s.all[from:to])
+	src, total := s.m.src, len(s.all)
+	from := total - len(at)
+	at = at[:min(len(at), max(from, atOnce))]
+	part := make([]report.SessionItem, len(at))
+	for n, i := range at {
+		part[n] = s.all[i]
+	}
 	cmd := s.run("reading sizes and costs", nil, func(j *job) (then, error) {
 		src.Figures(j.ctx, part, func(done, _ int) { j.step(from+done, total) })
 		return func() tea.Cmd {
-			copy(s.all[from:], part)
-			s.read = to
+			for n, i := range at {
+				s.all[i] = part[n]
+				s.tried[versionOf(&part[n])] = true
+			}
 			s.show()
 			return s.figures()
 		}, nil
@@ -88,20 +137,14 @@ func (s *sessions) figures() tea.Cmd {
 	return cmd
 }
 
-func (s *sessions) matches(i *report.SessionItem) bool {
-	text := strings.Join([]string{i.ID, i.Title, i.Prompt, i.Project, i.Folder, s.m.src.Agent(i)}, "\n")
-	if i.Glance != nil {
-		text += "\n" + strings.Join(i.Models, "\n")
-	}
-	return (s.agent == "" || s.agent == s.m.src.Agent(i)) && (s.project == "" || s.project == projectOf(i)) &&
-		strings.Contains(strings.ToLower(text), strings.ToLower(s.filter))
-}
+func projectOf(i *report.SessionItem) string { return cmp.Or(i.Project, i.Folder) }
 
-func projectOf(i *report.SessionItem) string {
-	if i.Project != "" {
-		return i.Project
+// modelOf is the model of a session's first request.
+func modelOf(i *report.SessionItem) string {
+	if i.Glance == nil || len(i.Models) == 0 {
+		return ""
 	}
-	return i.Folder
+	return i.Models[0]
 }
 
 // show lists the sessions that match, in their order. The cursor stays on its session, or on the first row.
@@ -110,8 +153,9 @@ func (s *sessions) show() {
 	if i := s.selected(); i != nil && s.Cursor() > 0 {
 		id = i.Path
 	}
-	s.shown = slices.DeleteFunc(slices.Clone(s.all), func(i report.SessionItem) bool { return !s.matches(&i) })
-	s.m.src.Sort(s.shown, cmp.Or(s.order, s.m.src.Orders[0]))
+	f := s.by
+	f.Sort = cmp.Or(f.Sort, s.m.src.Orders[0])
+	s.shown = s.m.src.Select(f, s.all)
 	s.set(report.SessionRows(s.shown, s.m.src.Now))
 	if at := slices.IndexFunc(s.shown, func(i report.SessionItem) bool { return i.Path == id }); at >= 0 {
 		s.to(at)
@@ -127,26 +171,31 @@ func (s *sessions) selected() *report.SessionItem {
 
 func (s *sessions) open() tea.Cmd {
 	if i := s.selected(); i != nil {
-		return s.m.push(newSession(s.m, *i))
+		return s.m.openSession(*i)
 	}
 	return nil
 }
 
 func (s *sessions) view() string {
-	if s.listed && len(s.all) == 0 {
+	switch {
+	case len(s.all) > 0:
+		return s.View()
+	case s.listed:
 		return "There are no sessions here."
 	}
-	return s.View()
+	return ""
 }
 
 // values are what sessions have, each once, after an entry for all of them.
 func (s *sessions) values(of func(*report.SessionItem) string) []string {
-	var list []string
+	list := []string{""}
 	for i := range s.all {
 		list = append(list, of(&s.all[i]))
 	}
 	slices.Sort(list)
-	return append([]string{"all"}, slices.Compact(list)...)
+	list = slices.Compact(list)
+	list[0] = "all"
+	return list
 }
 
 // choose lets the user choose which sessions are listed, or in what order. The first of the names stands for "".
@@ -165,24 +214,31 @@ func (s *sessions) actions() []action {
 	list := []action{
 		on("enter", "open", s.open),
 		on("/", "filter", func() tea.Cmd {
-			return s.m.ask("filter", s.filter, func(text string) { s.filter = text; s.show() }, func(string) tea.Cmd { return nil })
+			return s.m.ask("filter", s.by.Grep, func(text string) { s.by.Grep = text; s.show() }, func(string) tea.Cmd { return nil })
 		}),
-		on("s", "sort", func() tea.Cmd { return s.choose("order", s.m.src.Orders, &s.order) }),
-		on("a", "agent", func() tea.Cmd { return s.choose("agent", s.values(s.m.src.Agent), &s.agent) }),
-		on("d", "project", func() tea.Cmd { return s.choose("project", s.values(projectOf), &s.project) }),
+		on("s", "sort", func() tea.Cmd { return s.choose("order", s.m.src.Orders, &s.by.Sort) }),
+		on("a", "agent", func() tea.Cmd { return s.choose("agent", s.values(s.m.src.Agent), &s.by.Source) }),
+		on("d", "project", func() tea.Cmd { return s.choose("project", s.values(projectOf), &s.by.Project) }),
+		on("m", "model", func() tea.Cmd { return s.choose("model", s.values(modelOf), &s.by.Model) }),
 	}
-	if !s.agents {
-		list = append(list, on("r", "list again", func() tea.Cmd { s.listed = false; return s.start() }))
+	if s.parent == nil {
+		list = append(list, on("r", "list again", func() tea.Cmd { return s.list("looking for sessions") }))
 	}
 	return list
 }
 
 func (s *sessions) words() []string {
-	if s.agents {
-		return nil
+	words := append([]string{"sessions", "--all"}, s.m.src.Folders...)
+	if p := s.parent; p != nil {
+		words = p.command("replay", "--agent", "all")
+		for i := range s.shown {
+			if s.shown[i].Parent != "" {
+				words = append(words, s.m.src.Words(&s.shown[i])...)
+			}
+		}
+		return words
 	}
-	words := append([]string{"sessions"}, s.m.src.Folders...)
-	for _, p := range [][2]string{{"--sort", s.order}, {"--source", s.agent}, {"--project", s.project}, {"--grep", s.filter}} {
+	for _, p := range [][2]string{{"--sort", s.by.Sort}, {"--source", s.by.Source}, {"--project", s.by.Project}, {"--model", s.by.Model}, {"--grep", regexp.QuoteMeta(s.by.Grep)}} {
 		if p[1] != "" {
 			words = append(words, p[:]...)
 		}

@@ -26,6 +26,8 @@ type textScreen struct {
 func newText(m *Browser, name string, command ...string) *textScreen {
 	t := &textScreen{work: work{m: m}, Model: viewport.New(), name: name, command: command}
 	t.HighlightStyle, t.SelectedHighlightStyle = selected, selected.Bold(true)
+	k := moves()
+	t.KeyMap = viewport.KeyMap{Up: k[0].Binding, Down: k[1].Binding, PageUp: k[2].Binding, PageDown: k[3].Binding}
 	return t
 }
 
@@ -39,7 +41,13 @@ func (t *textScreen) show(render func(w int) string) tea.Cmd {
 }
 
 func (t *textScreen) title() string { return t.name }
-func (t *textScreen) view() string  { return t.View() }
+
+func (t *textScreen) view() string {
+	if t.render == nil {
+		return ""
+	}
+	return t.View()
+}
 
 func (t *textScreen) resize(w, h int) {
 	t.SetWidth(w)
@@ -109,8 +117,9 @@ func newHelp(m *Browser) *textScreen {
 		name string
 		keys []action
 	}{
-		{"everywhere", append(m.global(), on("up down k j pgup pgdown home end", "move", nil))},
-		{"sessions", (&sessions{work: zero}).actions()},
+		{"everywhere", append(m.global(), moves()...)},
+		{"a line that is typed", edits()},
+		{"sessions", newSessions(m).actions()},
 		{"a session", s.actions()},
 		{"a request", (&requestScreen{session: s}).actions()},
 		{"a block", append((&textScreen{find: "x"}).actions(), s.blockKeys(nil)...)},

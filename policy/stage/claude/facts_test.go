@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -74,6 +75,10 @@ func TestFacts(t *testing.T) {
 				t.Fatal(err)
 			}
 			return value
+		}
+
+		has := func(stage string) bool {
+			return slices.ContainsFunc(p.Stages, func(s policy.StageConfig) bool { return s.Definition.Name == stage })
 		}
 
 		const window, output = 200000, 32000
@@ -146,16 +151,20 @@ func TestFacts(t *testing.T) {
 		if f["microcompact_size"] != "-" {
 			is("microcompaction by size is on", get("microcompact_size.enabled"), session.CompareVersions(release, "2.1.25") < 0)
 		}
-		is("a response counts", get("window.answer"), map[bool]string{true: "whole", false: "recorded"}[session.CompareVersions(release, "2.1.30") >= 0])
+		is("a response counts", get("window.answer"), f["answer"])
+		is("a percentage only lowers the threshold", f["percent"], "lowers") // Window.Resolve
 
 		limit := number("result_limit")
 		if f["result_cap"] != "-" {
 			limit = min(limit, number("result_cap"))
 		}
 		is("characters of a result", get("tool_result_budget.max_chars"), limit)
-		is("characters of all results", get("tool_result_budget.max_message_chars"), "none")
+		is("characters of all results", get("tool_result_budget.max_message_chars"), map[bool]string{true: "none"}[f["message_limit"] == "-" || f["message_limit"] == "flag !1"])
 		own := get("tool_result_budget.tool_max_chars")
-		is("Bash and Grep in "+own, strings.Contains(own, "Bash: 30000") && strings.Contains(own, "Grep: 20000"), true)
+		if f["result_limit_bash"] != "variable" { // by a variable of the user, whose default is the same
+			is("Bash in "+own, strings.Contains(own, "Bash: "+f["result_limit_bash"]), true)
+		}
+		is("Grep in "+own, strings.Contains(own, "Grep: "+f["result_limit_grep"]), true)
 		is("Read in "+own, strings.Contains(own, "Read: none"), f["result_limit_read"] == "none")
 		is("marks", get("cache.breakpoints"), map[string]string{"two": "last_two", "one": "last"}[f["marks"]])
 		is("failures", get("autocompact.max_failures"), strings.Replace(f["max_failures"], "-", "0", 1))
@@ -165,9 +174,84 @@ func TestFacts(t *testing.T) {
 		}
 		is("prefix of the summary's request", get("autocompact.prefix"), strings.Replace(f["summary_prefix"], "-", "own", 1))
 		is("least window", get("window.auto_compact_least") == "0", f["window_variable"] == "any")
-		if f["pause_clearing"] == "3900/12" {
-			is("results kept after a pause", get("microcompact_time.keep_recent"), 12)
+
+		attached := ", " + strings.Trim(get("post_compact.attachments"), "[]") + ","
+		for fact, name := range map[string]string{
+			"attach_todos": "todos", "attach_plan_mode": "plan_mode", "attach_tools": "deferred_tools", "attach_agents": "agent_listing", "attach_mcp": "mcp_instructions",
+		} {
+			is(name+" in "+attached, strings.Contains(attached, " "+name+","), f[fact] == "yes")
+		}
+		is("files after a compaction", get("post_compact.max_files"), f["attach_files"])
+		is("tokens of a file", get("post_compact.file_tokens"), f["attach_file_tokens"])
+		is("tokens of all files", get("post_compact.files_tokens"), f["attach_files_tokens"])
+		is("tokens of a skill", get("post_compact.skill_tokens"), strings.Replace(f["attach_skill_tokens"], "whole", "1000000", 1))
+		is("tokens of all skills", get("post_compact.skills_tokens"), strings.Replace(f["attach_skills_tokens"], "-", "1000000", 1))
+		is("rounds kept", get("autocompact.keep_recent"), map[bool]string{true: f["kept_rounds"], false: "0"}[f["reactive"] == "by source"])
+
+		// What is off by default, or behind a flag, is off where the preset has it at all.
+		if pause := strings.Split(f["pause_clearing"], "/"); len(pause) == 5 {
+			trigger := 0
+			for n := range strings.SplitSeq(pause[4], "+") {
+				k, _ := strconv.Atoi(n)
+				trigger += k
+			}
+			below, _ := strconv.Atoi(pause[3])
+			seconds, _ := strconv.Atoi(pause[0])
 			is("clearing after a pause", get("microcompact_time.enabled"), false)
+			is("pause", get("microcompact_time.gap"), strings.TrimSuffix((time.Duration(seconds)*time.Second).String(), "0s"))
+			is("results kept after a pause", get("microcompact_time.keep_recent"), pause[1])
+			is("tokens that clearing saves", get("microcompact_time.min_savings"), pause[2])
+			is("results that are cleared", get("microcompact_time.min_results"), trigger+below)
+		} else {
+			is("no clearing after a pause", has("microcompact_time"), false)
+		}
+		if least, tokens, ok := strings.Cut(f["idle"], "/"); ok {
+			is("compaction while the user is away", get("autocompact.idle_after"), "0s")
+			is("least tokens of it, at least "+least, get("autocompact.idle_tokens"), tokens)
+		}
+		is("a summary written ahead", get("autocompact.ahead"), 0)
+		is("sent to the server's cache", has("microcompact_cached"), false)
+		is("session memory", has("session_memory"), false)
+	}
+}
+
+// The policies of stages that no release has on by default state what the code had of them.
+func TestFactsOfThePipeline(t *testing.T) {
+	reg, err := stage.Registry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := preset.New(reg).Load("claude-code-pipeline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	get := func(key string) string {
+		value, err := p.Get(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+	memory := strings.Join([]string{get("session_memory.min_tokens"), get("session_memory.min_text_messages"), get("session_memory.max_tokens")}, "/")
+	gap, err := time.ParseDuration(get("microcompact_time.gap"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := fmt.Sprintf("%.0f/%s", gap.Minutes(), get("microcompact_time.keep_recent"))
+	releases, facts := facts(t)
+	for fact, want := range map[string]string{"session_memory": memory, "microcompact_time": after, "microcompact_cached": "code"} {
+		n := 0
+		for _, release := range releases {
+			switch f := facts[release][fact]; f {
+			case "", "-":
+			case want:
+				n++
+			default:
+				t.Errorf("%s of %s: %s, the policy says %s", fact, release, f, want)
+			}
+		}
+		if n == 0 {
+			t.Errorf("no release has %s", fact)
 		}
 	}
 }

@@ -20,7 +20,7 @@ func Family() policy.Family {
 		},
 		Environment: environment, Variables: variables(),
 		Recorder: recorder(), Aliases: []policy.Alias{
-			{Name: "claude-code-2.1.37", Policy: "claude-code-2.1.30", Former: true}, {Name: "claude-code-2.1.70", Policy: "claude-code-2.1.69", Former: true},
+			{Name: "claude-code-2.1.37", Policy: "claude-code-2.1.30", Former: true},
 			{Name: "claude-code-2.1.78", Policy: "claude-code-2.1.76", Former: true}, {Name: "claude-code-2.1.210", Policy: "claude-code-2.1.193", Former: true},
 			{Name: "claude-code-2.1.220", Policy: "claude-code-2.1.219", Former: true}, {Name: "claude-code-2.1.270", Policy: "claude-code-2.1.260", Former: true},
 		},

@@ -27,7 +27,7 @@ func defineMicrocompactTime() policy.Definition {
 	return policy.Definition{
 		Name:    microcompactTimeName,
 		Summary: "Before a request of the main thread made more than 60 minutes after the last assistant message, all compactable results but the newest 5 are cleared.",
-		Source:  "Claude Code, the five-level pipeline analysis; several write-ups agree on 60 minutes and 5. In the code of 2.1.81 to 2.1.104 it is off by default; that of 2.1.284 and later has the server do it after 65 minutes, off by default: 5 stay of at least 20 results, 12 of 27 from 2.1.304 on",
+		Source:  "Claude Code, the five-level pipeline analysis; several write-ups agree on 60 minutes and 5. In the code of 2.1.81 to 2.1.104 it is off by default; that of 2.1.284 and later has the server do it after 65 minutes, off by default: 5 stay of at least 23 results, 12 of 30 from 2.1.304 on",
 		Truth:   policy.TruthDescribed,
 		Moments: policy.Prepare,
 		Params:  &MicrocompactTime{Enabled: true, Gap: time.Hour, KeepRecent: 5, Tools: compactable()},

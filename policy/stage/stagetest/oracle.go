@@ -111,11 +111,10 @@ func (o *Oracle[T]) Add(t testing.TB, c *Convo, contents []OracleContent) {
 // Load is preset.Load, which the bench may not know.
 type Load func(name string, reg policy.Registry) (*policy.Policy, error)
 
-// Preset loads a built-in policy of a family, in whose folder the test runs. name may be that of a product's release,
-// PRODUCT@VERSION.
+// Preset loads a built-in policy of a family. name may be that of a product's release, PRODUCT@VERSION.
 func Preset(t testing.TB, f policy.Family, load Load, name string) *policy.Policy {
 	t.Helper()
-	f.Presets = os.DirFS(".")
+	f.Presets = os.DirFS(".") // a test runs in the folder of its package, which has the family's policies
 	reg, err := policy.NewRegistry(f)
 	if err != nil {
 		t.Fatal(err)

@@ -11,11 +11,12 @@ import (
 
 // CacheFit is how well the simulated prompt cache of recorded sessions fits what the API reported of them.
 type CacheFit struct {
-	Requests   int       `json:"requests"`                     // with usage
-	Read       int       `json:"recorded_read_tokens"`         // from the cache, as recorded
-	Reproduced int       `json:"reproduced_tokens"`            // of them: those that the simulation reads too
-	Recorded   price.USD `json:"recorded_input_usd,omitzero"`  // what the input of the requests costs as recorded
-	Simulated  price.USD `json:"simulated_input_usd,omitzero"` // and by the simulated cache
+	Requests   int       `json:"requests"`                        // with usage
+	Read       int       `json:"recorded_read_tokens"`            // from the cache, as recorded
+	Reproduced int       `json:"reproduced_tokens"`               // of them: those that the simulation reads too
+	Only       int       `json:"only_simulated_tokens,omitempty"` // that the simulation reads, and the provider did not
+	Recorded   price.USD `json:"recorded_input_usd,omitzero"`     // what the input of the requests costs as recorded
+	Simulated  price.USD `json:"simulated_input_usd,omitzero"`    // and by the simulated cache
 
 	// What cache misses that no line shows are expected to add to Simulated, with the bounds of an interval.
 	Expected price.USD `json:"expected_loss_usd,omitzero"`
@@ -34,6 +35,7 @@ func FitOf(conv *session.Conversation, rows []Request, table *price.Table, kinds
 		f.Requests++
 		f.Read += r.Recorded.CacheRead
 		f.Reproduced += min(r.Cache.Read, r.Recorded.CacheRead)
+		f.Only += max(r.Cache.Read-r.Recorded.CacheRead, 0)
 		msg := conv.Response(r.N - 1)
 		f.Recorded.Add(prices.cost(msg.Model, msg.Time, bill.RecordedSplit(&msg.Usage), 0))
 		simulated := prices.cost(msg.Model, msg.Time, r.Cache.Split, 0)

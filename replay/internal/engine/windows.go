@@ -217,6 +217,14 @@ func (e *Engine) statedWindow(key windowKey) statedWindow {
 	return w
 }
 
+// Assumed warns of windows that nothing states of the models of a recorded session.
+func Assumed(r *record.Record, opt Options) []session.Warning {
+	pol := RecordedTrack()
+	e := &Engine{record: r, conv: r.Conv, policy: pol, options: opt, windows: newWindows(pol)}
+	e.warnAssumed()
+	return e.rows.warnings
+}
+
 // warnAssumed warns of windows that nothing states, where the policy follows them.
 func (e *Engine) warnAssumed() {
 	if e.policy.Window.Context > 0 || e.options.Window > 0 || e.options.Model != "" {

@@ -43,6 +43,7 @@ import (
 type Server struct {
 	Log   io.Writer // requests.ndjson
 	Whole bool      // log system prompts and tools whole, not as length and digest
+	Limit int       // tokens of a request: a larger one is refused as too long, and takes no step of its script; 0: none
 
 	mu       sync.Mutex
 	address  string
@@ -220,7 +221,10 @@ func (s *Server) answer(a api, r *request, header http.Header) (*step, reply) {
 	}
 	s.requests++
 	s.last = time.Now()
-	next, err := s.nextStep(r, s.requests)
+	next, err := step{fail: s.refusal(r)}, error(nil)
+	if next.fail == "" {
+		next, err = s.nextStep(r, s.requests)
+	}
 	if err != nil {
 		s.problems = append(s.problems, err.Error())
 		next.fail = "400"
@@ -236,6 +240,15 @@ func (s *Server) answer(a api, r *request, header http.Header) (*step, reply) {
 	}
 	s.log(a, r, header, &next, u, answer)
 	return &next, answer
+}
+
+// refusal is the error step of a request that is larger than the limit, "" of another.
+func (s *Server) refusal(r *request) string {
+	text, _ := r.prefix()
+	if size := (len(text) + 3) / 4; s.Limit > 0 && size > s.Limit {
+		return fmt.Sprintf("prompt_too_long %d %d", size, s.Limit)
+	}
+	return ""
 }
 
 // afterSummary is how many milliseconds the answer after a summary takes at least. A client writes down the compaction
@@ -416,9 +429,12 @@ func writeError(w http.ResponseWriter, name string) {
 	var status int
 	kind, message := "api_error", "Internal server error"
 	detail := object{}
+	size, limit := 210000, 200000
+	name, numbers, _ := strings.Cut(name, " ")
+	_, _ = fmt.Sscan(numbers, &size, &limit)
 	switch name {
 	case "prompt_too_long":
-		status, kind, message = 400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"
+		status, kind, message = 400, "invalid_request_error", fmt.Sprintf("prompt is too long: %d tokens > %d maximum", size, limit)
 		detail["code"] = "context_length_exceeded"
 	case "529":
 		status, kind, message = 529, "overloaded_error", "Overloaded"

@@ -230,6 +230,22 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// A request over the limit is refused with its size, and the step that it would have taken is the next one's.
+func TestLimit(t *testing.T) {
+	s, _ := started(t)
+	s.Limit = 1000
+	steps := "@@l say first || say second@@"
+	for _, c := range []struct {
+		text   string
+		status int
+		word   string
+	}{{steps, 200, "first"}, {steps + strings.Repeat("long ", 1000), 400, "prompt is too long: 1270 tokens"}, {steps, 200, "second"}} {
+		if status, text := post(t, s, "/v1/messages", prompt("", c.text, false)); status != c.status || !strings.Contains(text, c.word) {
+			t.Errorf("%d %s; not %v", status, text, c)
+		}
+	}
+}
+
 func TestCut(t *testing.T) {
 	s, log := started(t)
 	if status, text := post(t, s, "/v1/messages", prompt("", "@@c cut && say half of it || say whole@@", true)); status != 200 || !strings.HasSuffix(text, "CUT") || !strings.Contains(text, "message_start") || strings.Contains(text, "message_stop") {
