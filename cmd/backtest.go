@@ -354,7 +354,7 @@ func (o *backtestOptions) judge(r *replays, result *backtest.Scores) error {
 	return fmt.Errorf("%w: %s: --explain lists cache misses, --bar sets another bar", errCheckFailed, strings.Join(texts, "; "))
 }
 
-// failures says which measures fail their bars, each behind whose sessions it is of.
+// failures says which measures fail their bars. of, before each, says whose sessions they are.
 func failures(of string, list []backtest.Bar) (texts []string) {
 	for _, m := range backtest.Failed(list) {
 		want := "at least"
