@@ -56,7 +56,8 @@ or folder.
 
 --strict judges the measures by bars and exits 1 where one fails; --bar sets
 another bar. A measure with too few samples is reported and not judged: each has
-a minimum, --least sets one for all.
+a minimum, --least sets one for all. With --by author the sessions of each
+author are judged by the same bars, too.
 
 --counters scores the token counters instead of a policy: their error against
 the usage that the API reported. The usage counter learns from recorded usage,
@@ -244,11 +245,11 @@ func (o *backtestOptions) backtest(r *replays, bars map[string]float64) error {
 				return err
 			}
 		}
-		if o.By != "" {
-			result.ByAuthor()
-		}
 		if o.Least > 0 {
 			result.SetLeast(o.Least)
+		}
+		if o.By != "" {
+			result.ByAuthor()
 		}
 		err := report.Backtest(r.out, result, report.BacktestLayout{Layout: o.report(r.sys), Explain: o.Explain, Use: r.use()})
 		if err == nil && failed == nil && o.Strict {
@@ -343,21 +344,24 @@ func (o *backtestOptions) judge(r *replays, result *backtest.Scores) error {
 	case list != "":
 		r.msgs.warn(session.Warning{Message: "too few samples to judge: " + list + ": add sessions, or set --least"})
 	}
-	return barError(result.Failed())
-}
-
-// barError lists the measures that fail their bars.
-func barError(failed []backtest.Bar) error {
-	if len(failed) == 0 {
+	texts = failures("", result.Fidelity)
+	for _, a := range result.Authors {
+		texts = append(texts, failures("of "+a.Author+", ", a.Fidelity)...)
+	}
+	if len(texts) == 0 {
 		return nil
 	}
-	var texts []string
-	for _, m := range failed {
+	return fmt.Errorf("%w: %s: --explain lists cache misses, --bar sets another bar", errCheckFailed, strings.Join(texts, "; "))
+}
+
+// failures says which measures fail their bars. of, before each, says whose sessions they are.
+func failures(of string, list []backtest.Bar) (texts []string) {
+	for _, m := range backtest.Failed(list) {
 		want := "at least"
 		if m.Most {
 			want = "at most"
 		}
-		texts = append(texts, fmt.Sprintf("%s is %.2f %%, want %s %v %%", m.Name, m.Value, want, m.Bar))
+		texts = append(texts, fmt.Sprintf("%s%s is %.2f %%, want %s %v %%", of, m.Name, m.Value, want, m.Bar))
 	}
-	return fmt.Errorf("%w: %s: --explain lists cache misses, --bar sets another bar", errCheckFailed, strings.Join(texts, "; "))
+	return texts
 }

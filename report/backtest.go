@@ -69,6 +69,7 @@ func backtestPage(p *page, r *backtest.Scores, use policy.Use) {
 		p.note(faint, "cause: that of the simulated cache miss; unexplained: none is simulated there. right kind: a cache miss is simulated there too, and both requests read a part of the cache or both read nothing. within 10 %: of these, the simulated read is within 10 % of the recorded one. cached before: tokens that the request before had read and written. read: tokens that were read from the cache; simulated: that are read in the simulation. only simulated: cache misses that were not recorded.")
 	}
 	p.section("the cache by author", authorTable(r.Authors))
+	p.items(none, authorNotes(r.Authors))
 	p.section("fidelity", fidelityTable(r.Fidelity))
 	if few, _ := r.Unjudged(); len(few) > 0 {
 		p.note(faint, "too few: too few samples to judge. Measures are judged from this many samples on: "+leastText(few))
@@ -204,6 +205,20 @@ func authorTable(rows []backtest.AuthorRow) *table {
 		r.CostOff = number(either(x.CostError.Sessions > 0, places(x.CostError.Expected, 1)+" %", "–"))
 		return none
 	})
+}
+
+// authorNotes say of which authors' sessions a measure fails its bar.
+func authorNotes(rows []backtest.AuthorRow) (notes []string) {
+	for _, a := range rows {
+		var names []string
+		for _, m := range backtest.Failed(a.Fidelity) {
+			names = append(names, m.Name)
+		}
+		if len(names) > 0 {
+			notes = append(notes, a.Author+" fails the bar of "+strings.Join(names, ", "))
+		}
+	}
+	return notes
 }
 
 func fidelityTable(list []backtest.Bar) *table {

@@ -210,7 +210,7 @@ func compareTotals(policies []compare.PolicyRow, c *compare.Comparison, titles [
 		}
 		if part {
 			all := &c.Policies[i]
-			cells = append(cells, number(figureText("cost_usd", figure(all, "cost_usd").Total)+either(all.Infeasible > 0, bound, "")))
+			cells = append(cells, number(about+figureText("cost_usd", figure(all, "cost_usd").Total)+either(all.Infeasible > 0, bound, "")))
 		}
 		t.add(none, cells...)
 	}

@@ -117,10 +117,11 @@ func conclusion(c *compare.Comparison, i int) string {
 	return text + "." + correctionText(c, i)
 }
 
-// correctionText is a difference in cost with what the compactions cause that one of both policies has more of.
+// correctionText is a difference in cost with what the compactions cause that one of both policies has more of; "" where costs
+// are not what is judged.
 func correctionText(c *compare.Comparison, i int) string {
 	k, v := c.Pairs[i].Correction, &c.Pairs[i].Figures[c.Judged]
-	if k == nil {
+	if k == nil || compare.Names()[c.Judged] != "cost_usd" {
 		return ""
 	}
 	share := func(low int) string { return signedPercent(exact.Ratio(k.Corrected[low], v.First, 4)) }

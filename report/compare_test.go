@@ -213,6 +213,21 @@ func TestPoorFitIsMarked(t *testing.T) {
 			if strings.HasPrefix(requests, "~") || strings.HasPrefix(cost, "~") != (c.mark != "") {
 				t.Errorf("%d of 100 reproduced: %s requests, %s USD", c.reproduced, requests, cost)
 			}
+			if all := fmt.Sprint(row.cells[len(row.cells)-1]); strings.HasPrefix(all, "~") != (c.mark != "") {
+				t.Errorf("%d of 100 reproduced: %s USD over all sessions", c.reproduced, all)
+			}
+		}
+	}
+}
+
+// TestConclusionOfTokensHasNoMoney holds that what extra compactions cost is said only where costs are judged.
+func TestConclusionOfTokensHasNoMoney(t *testing.T) {
+	for _, judged := range []string{"cost_usd", "payload_input"} {
+		of := comparedSample(3)[0]
+		of.Judged = slices.Index(compare.Names(), judged)
+		of.Pairs[1].Correction = &compare.Correction{Stability: compare.Holds, Extra: 2, BreakEven: exact.Of(5, 1)}
+		if text := conclusion(&of, 1); strings.Contains(text, "USD") != (judged == "cost_usd") {
+			t.Errorf("judged by %s: %s", judged, text)
 		}
 	}
 }

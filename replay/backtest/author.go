@@ -15,23 +15,26 @@ type AuthorRow struct {
 	Sessions int    `json:"sessions"` // with at least one scored request
 	UsageScore
 	CostError CostError `json:"input_cost_error"`
+	Fidelity  []Bar     `json:"fidelity"` // of the author's sessions, by the bars of all
 }
 
-// ByAuthor adds the rows of the authors, most sessions first.
+// ByAuthor adds the rows of the authors, most sessions first. They are judged by the bars that are set.
 func (r *Scores) ByAuthor() {
 	of := map[string][]*SessionScore{}
 	for _, s := range r.Sessions {
-		if s.Usage.Requests > 0 {
-			of[s.Author] = append(of[s.Author], s)
-		}
+		of[s.Author] = append(of[s.Author], s)
 	}
 	for author, list := range of {
-		row := AuthorRow{Author: author, Sessions: len(list), CostError: costError(list)}
-		for _, s := range list {
-			row.Join(&s.Usage)
+		own := Sum(r.Policy, list)
+		u := &own.Usage[0]
+		if u.Sessions == 0 {
+			continue
 		}
-		row.round()
-		r.Authors = append(r.Authors, row)
+		for i, m := range r.Fidelity {
+			own.Fidelity[i].Bar, own.Fidelity[i].Least = m.Bar, m.Least
+			own.Fidelity[i].judge()
+		}
+		r.Authors = append(r.Authors, AuthorRow{author, u.Sessions, u.UsageScore, u.CostError, own.Fidelity})
 	}
 	slices.SortFunc(r.Authors, func(a, b AuthorRow) int {
 		return cmp.Or(b.Sessions-a.Sessions, cmp.Compare(a.Author, b.Author))

@@ -34,6 +34,10 @@ func TestByAuthor(t *testing.T) {
 		return &SessionScore{Author: author, Usage: UsageScore{Requests: 10, Near: near, NaiveNear: naive, Broken: 2, Kind: 1}}
 	}
 	s := Sum("p", []*SessionScore{one("b", 9, 8), one("a", 7, 6), one("b", 10, 7), {Author: "none"}})
+	s.SetLeast(10)
+	if err := s.SetBar("read_within_5", 86); err != nil {
+		t.Fatal(err)
+	}
 	s.ByAuthor()
 	if len(s.Authors) != 2 {
 		t.Fatalf("%+v", s.Authors)
@@ -41,6 +45,11 @@ func TestByAuthor(t *testing.T) {
 	b, a := s.Authors[0], s.Authors[1]
 	if b.Author != "b" || b.Sessions != 2 || b.Requests != 20 || b.Near != 19 || b.NaiveNear != 15 || b.Kind != 2 {
 		t.Errorf("%+v", b)
+	}
+	for _, row := range s.Authors {
+		if failed := Failed(row.Fidelity); slices.ContainsFunc(failed, func(m Bar) bool { return m.Name == "read_within_5" }) != (row.Author == "a") {
+			t.Errorf("%s fails %+v", row.Author, failed)
+		}
 	}
 	if a.Author != "a" || a.Sessions != 1 || a.Near != 7 || a.NaiveNear != 6 {
 		t.Errorf("%+v", a)

@@ -145,7 +145,7 @@ func TestSum(t *testing.T) {
 // TestBars: a measure holds up to its bar, and where there is nothing to score.
 func TestBars(t *testing.T) {
 	empty := backtest.Sum("p", nil)
-	if failed := empty.Failed(); len(failed) > 0 || len(empty.Fidelity) != len(backtest.MeasureNames()) {
+	if failed := backtest.Failed(empty.Fidelity); len(failed) > 0 || len(empty.Fidelity) != len(backtest.MeasureNames()) {
 		t.Errorf("nothing was scored, and these fail: %+v", failed)
 	}
 	r := backtest.Sum("p", []*backtest.SessionScore{{
@@ -162,7 +162,7 @@ func TestBars(t *testing.T) {
 		if err := r.SetBar(c.measure, c.bar); err != nil {
 			t.Fatal(err)
 		}
-		holds := !slices.ContainsFunc(r.Failed(), func(m backtest.Bar) bool { return m.Name == c.measure })
+		holds := !slices.ContainsFunc(backtest.Failed(r.Fidelity), func(m backtest.Bar) bool { return m.Name == c.measure })
 		if holds != c.holds {
 			t.Errorf("%s against %v: holds %v", c.measure, c.bar, holds)
 		}
@@ -231,7 +231,7 @@ func TestLeast(t *testing.T) {
 		}
 		r := backtest.Sum("p", []*backtest.SessionScore{s})
 		var failed []string
-		for _, m := range r.Failed() {
+		for _, m := range backtest.Failed(r.Fidelity) {
 			failed = append(failed, m.Name)
 		}
 		few, judged := r.Unjudged()

@@ -83,7 +83,7 @@ func judgeCache(t *testing.T, files []string, bars cacheBars) {
 		}
 	}
 	t.Logf("input cost: %+v", r.Usage[0].CostError)
-	if failed := r.Failed(); len(failed) > 0 || judged < 10 {
+	if failed := backtest.Failed(r.Fidelity); len(failed) > 0 || judged < 10 {
 		t.Errorf("%d measures judged, these do not hold: %+v", judged, failed)
 	}
 	share := func(n int) float64 { return 100 * float64(n) / float64(shown) }

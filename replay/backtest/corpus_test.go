@@ -121,7 +121,7 @@ func TestCorpus(t *testing.T) {
 	if micro.Recorded != 6 || micro.Same != 6 || micro.Close < 5 || micro.Unrecorded != 5 || micro.Confirmed != 5 || micro.Alarms > 1 {
 		t.Errorf("want the same ids on all 6 recorded microcompactions, 5 within 1 %%, all 5 unrecorded ones, and one false alarm")
 	}
-	if failed := r.Failed(); len(failed) > 0 {
+	if failed := backtest.Failed(r.Fidelity); len(failed) > 0 {
 		t.Errorf("these do not hold: %+v", failed)
 	}
 }

@@ -45,6 +45,11 @@ func (r *Scores) measures() []Bar {
 		list = append(list, Bar{Name: name, About: about, Value: share(part, of), Of: of, Bar: bar})
 		return &list[len(list)-1]
 	}
+	errorOf := func(name string, value float64, of int, bar float64, about string) *Bar {
+		m := add(name, 0, of, bar, about)
+		m.Value, m.Most = value, true
+		return m
+	}
 	decided, micro := c.Hits+c.LostHits+c.Alarms, m.Recorded+m.Unrecorded
 	add("hits", c.Hits, c.Recorded, 85, "recorded automatic compactions decided at the exact request")
 	add("alarms", c.Alarms, decided, 5, "of the policy's compactions: those where none is recorded").Most = true
@@ -54,26 +59,16 @@ func (r *Scores) measures() []Bar {
 		"of the policy's microcompactions: those where none is recorded").Most = true
 	add("read_within_5", u.Near, u.Requests, 98, "requests whose simulated cache read is within 5 %")
 	add("read_within_1", u.Close, u.Requests, 95, "requests whose simulated cache read is within 1 %")
-	mape := add("read_mape", 0, u.Read.Scored, 5, "mean absolute error of the simulated cache read")
-	mape.Value, mape.Most = u.Read.MAPE, true
+	errorOf("read_mape", u.Read.MAPE, u.Read.Scored, 5, "mean absolute error of the simulated cache read")
 	add("write_within_5", u.WriteNear, u.Requests, 92, "requests whose simulated cache write is within 5 %")
 	add("break_kind", u.Kind, u.Broken, 80, "recorded cache misses that are simulated too, partial or total as recorded")
 	add("break_amount", u.Amount, u.Broken, 70, "of these, those whose simulated read is within 10 % of the recorded one")
 	add("break_alarms", u.FalseAlarms, u.Broken-u.Unexplained+u.FalseAlarms, 15,
 		"of the simulated cache misses: the recorded session has none").Most = true
 	cost := &r.Usage[0].CostError
-	for _, c := range []struct {
-		name       string
-		value, bar float64
-		about      string
-	}{
-		{"input_cost_mean", cost.Mean, 4, "mean error of a session's input cost by the simulated cache"},
-		{"input_cost_median", cost.Median, 2, "the median of these errors"},
-		{"input_cost_sum", math.Abs(cost.Expected), 2, "error of the input cost of all sessions together, with the expected cache misses that no line shows"},
-	} {
-		m := add(c.name, 0, cost.Sessions, c.bar, c.about)
-		m.Value, m.Most, m.Least = c.value, true, fewestSessions
-	}
+	errorOf("input_cost_mean", cost.Mean, cost.Sessions, 4, "mean error of a session's input cost by the simulated cache").Least = fewestSessions
+	errorOf("input_cost_median", cost.Median, cost.Sessions, 2, "the median of these errors").Least = fewestSessions
+	errorOf("input_cost_sum", math.Abs(cost.Expected), cost.Sessions, 2, "error of the input cost of all sessions together, with the expected cache misses that no line shows").Least = fewestSessions
 	for i := range list {
 		list[i].Least = cmp.Or(list[i].Least, leastFor(&list[i]))
 		list[i].judge()
@@ -126,7 +121,7 @@ func (r *Scores) Unjudged() (few []Bar, judged bool) {
 	return few, judged
 }
 
-// Failed returns the measures below their bar.
-func (r *Scores) Failed() []Bar {
-	return slices.DeleteFunc(slices.Clone(r.Fidelity), func(m Bar) bool { return m.Holds })
+// Failed returns the measures that fail their bar.
+func Failed(list []Bar) []Bar {
+	return slices.DeleteFunc(slices.Clone(list), func(m Bar) bool { return m.Holds })
 }
