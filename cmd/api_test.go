@@ -17,15 +17,13 @@ import (
 	"github.com/ctxkit/ctxkit/report/golden"
 )
 
-// public are the packages that others build on, session, policy, stage, preset, replay, wire and price, and those whose
-// types they show. What they export is in docs/api.txt, and docs/library.md says what of it changes when. All other
-// packages are details.
-var public = []string{
-	"jsonl", "jsonl/database", "jsonl/foreign", "jsonl/memo", "jsonl/session",
-	"policy", "policy/condition", "policy/preset", "policy/stage", "policy/strict", "policy/view",
-	"replay", "replay/bill", "replay/cache", "replay/category", "replay/exact", "replay/price", "replay/regret", "replay/tokens",
-	"replay/trace", "replay/wire",
-}
+// public are the packages that others build on. What they export is in docs/api.txt, and docs/library.md says what of it
+// changes when.
+var public = []string{"jsonl/session", "policy", "policy/preset", "policy/stage", "replay", "replay/price", "replay/wire"}
+
+// shown are packages whose types the public ones show. All others are details.
+var shown = []string{"jsonl", "jsonl/database", "jsonl/foreign", "jsonl/memo", "policy/condition", "policy/strict", "policy/view",
+	"replay/bill", "replay/cache", "replay/category", "replay/exact", "replay/regret", "replay/tokens", "replay/trace"}
 
 // TestReferenceAPI compares what the public packages export with docs/api.txt, which -update rewrites: a change of it is
 // a change for everybody who builds on them.
@@ -43,8 +41,8 @@ func TestReferenceAPI(t *testing.T) {
 			t.Errorf("%s is public and exports nothing", dir)
 		}
 		for other, at := range a.needs {
-			if !slices.Contains(public, other) {
-				t.Errorf("%s: %s exports a type of %s, which is no public package", at, dir, other)
+			if !slices.Contains(public, other) && !slices.Contains(shown, other) {
+				t.Errorf("%s: %s exports a type of %s, which is a detail", at, dir, other)
 			}
 		}
 		slices.Sort(a.lines)

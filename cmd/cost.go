@@ -1,8 +1,6 @@
 package cmd
 
 import (
-	"io"
-
 	"github.com/spf13/cobra"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -57,6 +55,6 @@ func newPrices(sys *system) *cobra.Command {
   ctxkit prices --prices mine.json`,
 		Args: noArguments,
 	}, func() error {
-		return o.print(sys, func(w io.Writer, opt report.Layout) error { return report.Prices(w, sys.models(), opt) })
+		return show(sys, o, report.Prices, sys.models())
 	}, newPriceOptions(sys), o.with(report.ListFormats, report.PriceTables...))
 }

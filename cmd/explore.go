@@ -133,7 +133,7 @@ func newExplorer(sys *system, o *replayOptions, now time.Time) (*explorer, *expl
 			names = append(names, n)
 		}
 	}
-	out := &outputOptions{Format: string(report.FormatTable), Color: "auto"}
+	out := &outputOptions{Format: string(report.FormatTable), Color: "auto", now: now}
 	return e, &explore.Backend{
 		Context:  context.Background(),
 		Sessions: e.sessions, Figures: e.figures, Open: e.open, Page: e.page,
@@ -156,7 +156,7 @@ func newExplorer(sys *system, o *replayOptions, now time.Time) (*explorer, *expl
 			}
 			return []string{fileWord(i.Path)}
 		},
-		Line: shellLine, Layout: out.report(sys), Now: now, Watch: 2 * time.Second,
+		Line: shellLine, Layout: out.report(sys), Watch: 2 * time.Second,
 	}, nil
 }
 

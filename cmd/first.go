@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"io"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -32,7 +31,7 @@ func runFirst(sys *system, cmd *cobra.Command) error {
 	if err := newPriceOptions(sys).check(); err != nil {
 		return err
 	}
-	o := &outputOptions{Format: string(report.FormatTable), Color: "auto"}
+	o := &outputOptions{Format: string(report.FormatTable), Color: "auto", now: now}
 	progress := newProgress(sys, false, "listed", 0)
 	sys.listed = func(*session.FileInfo) { progress.step() }
 	list := known(sys, dirs)
@@ -43,7 +42,7 @@ func runFirst(sys *system, cmd *cobra.Command) error {
 		return err
 	}
 	s.Commands = firstCommands(s)
-	return o.print(sys, func(w io.Writer, opt report.Layout) error { return report.PrintStart(w, s, now, opt) })
+	return show(sys, o, report.PrintStart, s)
 }
 
 // homely are folders by ~, where they are in the user's home.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -155,6 +156,7 @@ type outputOptions struct {
 	hides   bool     // tables leave rows out: there is --all
 	words   bool     // pages have words of the transcript in any case: there is no --no-text
 	tables  []report.TableHead
+	now     time.Time // that ages are counted from
 }
 
 // with are the options of a command with these formats, and of the tables that it prints.
@@ -240,7 +242,7 @@ var colorModes = []string{"auto", "always", "never"}
 
 // report is the layout of the report.
 func (o *outputOptions) report(sys *system) report.Layout {
-	return report.Layout{Format: report.Format(o.Format), All: o.All, NoText: o.NoText, Verbose: o.Verbose, Color: o.useColor(sys), Width: o.width(sys), Hints: reportHints()}
+	return report.Layout{Format: report.Format(o.Format), All: o.All, NoText: o.NoText, Verbose: o.Verbose, Color: o.useColor(sys), Width: o.width(sys), Now: o.now, Hints: reportHints()}
 }
 
 // tokenCount is a number of tokens on the command line: 200000, 200k, 1M, or auto, which is 0.

@@ -72,6 +72,11 @@ func (o *outputOptions) print(sys *system, write func(w io.Writer, opt report.La
 	return out.close(write(out, o.report(sys)))
 }
 
+// show writes a report of something, for a command without inputs.
+func show[T any](sys *system, o *outputOptions, print func(w io.Writer, of T, opt report.Layout) error, of T) error {
+	return o.print(sys, func(w io.Writer, opt report.Layout) error { return print(w, of, opt) })
+}
+
 // close ends the output. A file is renamed where there is a result, if only of some inputs or with a failed check,
 // and removed otherwise.
 func (o *output) close(err error) error {

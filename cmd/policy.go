@@ -37,7 +37,7 @@ further policies of products, and unconfirmed ones.`,
 		if err != nil {
 			return err
 		}
-		return o.print(sys, func(w io.Writer, opt report.Layout) error { return report.Policies(w, list, opt) })
+		return show(sys, o, report.Policies, list)
 	}, o.listing(report.ListFormats, report.PolicyTables...))
 }
 

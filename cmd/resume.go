@@ -3,7 +3,6 @@ package cmd
 import (
 	"cmp"
 	"errors"
-	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -47,7 +46,7 @@ func runResume(sys *system, o *sessionsOptions) error {
 	if err != nil {
 		return err
 	}
-	next, now, fail := make([]report.ResumeItem, len(l.items)), l.now, l.fail
+	next, fail := make([]report.ResumeItem, len(l.items)), l.fail
 	shown := min(l.shown, len(next))
 	for i := range l.items {
 		next[i].SessionItem = l.items[i]
@@ -83,7 +82,7 @@ func runResume(sys *system, o *sessionsOptions) error {
 			}
 		}
 		one.assumed = assumed(rec, replay.Options{})
-		one.Continuation, err = rec.Continue(pol, replay.Options{}, now)
+		one.Continuation, err = rec.Continue(pol, replay.Options{}, o.now)
 		return one, err
 	}, func(i int, c continued, err error) error {
 		progress.step()
@@ -110,7 +109,7 @@ func runResume(sys *system, o *sessionsOptions) error {
 		}
 		partly = &partError{failed: l.refused, usable: true}
 	}
-	return cmp.Or(o.print(sys, func(w io.Writer, opt report.Layout) error { return report.Resume(w, next, now, opt) }), partly)
+	return cmp.Or(show(sys, &o.outputOptions, report.Resume, next), partly)
 }
 
 // sessions finds the sessions that the arguments name: all of the default folders where there are none.

@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +29,6 @@ type sessionsOptions struct {
 
 // sessionList are the sessions that a command lists.
 type sessionList struct {
-	now     time.Time
 	items   []report.SessionItem
 	shown   int         // number of them that are read
 	fail    func(error) // takes what cannot be read
@@ -44,15 +41,15 @@ func (o *sessionsOptions) list(sys *system, most int, find func(msgs *messages, 
 	if err := o.inputOptions.check(); err != nil {
 		return nil, err
 	}
-	now, err := sys.date()
-	if err == nil {
-		err = o.times(now)
+	var err error
+	if o.now, err = sys.date(); err == nil {
+		err = o.times(o.now)
 	}
 	if err != nil {
 		return nil, err
 	}
 	msgs := o.messages(sys)
-	l := &sessionList{now: now, fail: msgs.unread, warn: msgs.warn}
+	l := &sessionList{fail: msgs.unread, warn: msgs.warn}
 	if len(o.Inputs) > 0 {
 		l.fail = func(err error) { l.refused++; msgs.fail(err) }
 	}
@@ -106,7 +103,7 @@ func runSessions(sys *system, o *sessionsOptions) error {
 	if err != nil {
 		return err
 	}
-	err = o.print(sys, func(w io.Writer, opt report.Layout) error { return report.Sessions(w, l.items, l.now, opt) })
+	err = show(sys, &o.outputOptions, report.Sessions, l.items)
 	if err == nil && l.refused > 0 {
 		err = &partError{failed: l.refused, usable: true}
 	}

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -49,7 +48,7 @@ func runThresholds(sys *system, o *thresholdsOptions) error {
 	t := thresholds(pol, o, sys.models())
 	msgs := o.messages(sys)
 	msgs.warn(pol.doubts()...)
-	return o.print(sys, func(w io.Writer, opt report.Layout) error { return report.PrintThresholds(w, t, opt) })
+	return show(sys, &o.outputOptions, report.PrintThresholds, t)
 }
 
 // thresholds are a policy's limits in the window that the flags, the policy or the model give.

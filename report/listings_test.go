@@ -74,7 +74,7 @@ func samplePolicies() []PolicyInfo {
 func TestListings(t *testing.T) {
 	for format, ext := range map[Format]string{FormatTable: "txt", FormatJSON: "json", FormatCSV: "csv", FormatMarkdown: "md"} {
 		var s, p bytes.Buffer
-		if err := Sessions(&s, sampleSessions(), listed, Layout{Format: format}); err != nil {
+		if err := Sessions(&s, sampleSessions(), Layout{Now: listed, Format: format}); err != nil {
 			t.Fatal(err)
 		}
 		if err := Policies(&p, samplePolicies(), Layout{Format: format}); err != nil {
@@ -88,7 +88,7 @@ func TestListings(t *testing.T) {
 			}
 		}
 	}
-	if err := Sessions(&bytes.Buffer{}, nil, listed, Layout{Format: "xml"}); err == nil {
+	if err := Sessions(&bytes.Buffer{}, nil, Layout{Now: listed, Format: "xml"}); err == nil {
 		t.Error("no error for a format that is not there")
 	}
 }
@@ -99,7 +99,7 @@ func TestLongListingsSayWhatTheyHide(t *testing.T) {
 		list[i] = SessionItem{FileInfo: session.FileInfo{ID: "s", Path: "s.jsonl"}}
 	}
 	var b bytes.Buffer
-	if err := Sessions(&b, list, listed, Layout{Hints: Hints{All: "this shows them"}}); err != nil {
+	if err := Sessions(&b, list, Layout{Now: listed, Hints: Hints{All: "this shows them"}}); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Contains(b.Bytes(), []byte("(50 more sessions hidden: this shows them, json and csv contain them)")) {

@@ -22,7 +22,7 @@ type ResumeItem struct {
 }
 
 // Resume prints what continuing sessions costs now.
-func Resume(w io.Writer, list []ResumeItem, now time.Time, opt Layout) error {
+func Resume(w io.Writer, list []ResumeItem, opt Layout) error {
 	list = slices.Clone(list)
 	t := tableOf[resumeCells]()
 	items := make([]SessionItem, len(list))
@@ -46,7 +46,7 @@ func Resume(w io.Writer, list []ResumeItem, now time.Time, opt Layout) error {
 			fit.Add(i.Next.CacheFit)
 			held += i.Next.Lines
 		}
-		resumeRow(t, i, short[n], now).noTab = !opt.All && n >= MostResumed
+		resumeRow(t, i, short[n], opt.Now).noTab = !opt.All && n >= MostResumed
 	}
 	var notes []string
 	if hidden := len(list) - MostResumed; hidden > 0 && !opt.All {
@@ -55,7 +55,7 @@ func Resume(w io.Writer, list []ResumeItem, now time.Time, opt Layout) error {
 	notes = append(notes, fitText(fit), before("requests: ", heldText(held, 0, "")), "next: the input of the next request with the simulated cache, without your prompt and the answer. A warm cache needs the client that filled it: "+
 		"a restarted one sends another beginning and mostly pays the cold price. cache \"not known\": how long the provider keeps a cache is not known, and a cold one is assumed. compacted: the summary request, with a summary of assumed length, and the first request after it; files that the client attaches again come on top. "+
 		"An empty cell: the client is unknown, the summary request is larger than the window, or the recorded usage contradicts the length of the messages. pays back: how many requests without a long pause it takes until compacting now has cost less than going on; -: never.")
-	return listing(resumeText(list, first, name, warm, now), t, object{{"schema", ResumeSchema}, {"now", now.UTC()}, {"sessions", list}}, notes...).print(w, opt)
+	return listing(resumeText(list, first, name, warm, opt.Now), t, object{{"schema", ResumeSchema}, {"now", opt.Now.UTC()}, {"sessions", list}}, notes...).print(w, opt)
 }
 
 // resumeText is the answer in words: for the session that comes first.

@@ -38,7 +38,7 @@ func TestResume(t *testing.T) {
 	} {
 		for _, f := range ListFormats {
 			var b bytes.Buffer
-			if err := Resume(&b, list, now, Layout{Format: f}); err != nil {
+			if err := Resume(&b, list, Layout{Now: now, Format: f}); err != nil {
 				t.Fatal(err)
 			}
 			if s := b.String(); strings.ContainsAny(s, "\x1b\u202e") {

@@ -28,8 +28,8 @@ type SessionItem struct {
 	Short          string `json:"-"` // beginning of its id that tells it from sessions that are not listed, too; "": from the listed ones
 }
 
-// Sessions prints the sessions of project folders. Ages are counted from now.
-func Sessions(w io.Writer, list []SessionItem, now time.Time, opt Layout) error {
+// Sessions prints the sessions of project folders.
+func Sessions(w io.Writer, list []SessionItem, opt Layout) error {
 	list = slices.Clone(list)
 	t := tableOf[sessionCells]()
 	counts := map[session.Standing]int{}
@@ -50,7 +50,7 @@ func Sessions(w io.Writer, list []SessionItem, now time.Time, opt Layout) error 
 			bills = append(bills, i.Billed)
 		}
 		i.Created, i.Last, i.Changed, i.Subagents = i.Created.UTC(), i.Last.UTC(), i.Changed.UTC(), notNil(i.Subagents)
-		sessionRow(t, i, short[n], now).noTab = hide
+		sessionRow(t, i, short[n], opt.Now).noTab = hide
 	}
 	note := count(len(list), "session") + phraseIf(subagents > 0, ", %v of them subagents of others", subagents)
 	if hidden := len(list) - MostSessions; hidden > 0 && !opt.All {

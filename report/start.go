@@ -25,8 +25,8 @@ type CommandLine struct {
 // startColumns are the columns of sessions that the first screen has.
 var startColumns = []string{"session", "age", "project", "title", "requests", "last", "USD"}
 
-// PrintStart prints the first screen. Ages are counted from now.
-func PrintStart(w io.Writer, s *Start, now time.Time, opt Layout) error {
+// PrintStart prints the first screen.
+func PrintStart(w io.Writer, s *Start, opt Layout) error {
 	t := tableOf[sessionCells]()
 	for i := range t.columns {
 		if !slices.Contains(startColumns, t.columns[i].Title) {
@@ -37,11 +37,11 @@ func PrintStart(w io.Writer, s *Start, now time.Time, opt Layout) error {
 	if len(s.Newest) == 0 {
 		p.note(bold, phrase("No sessions in %v.", s.Folder))
 	} else {
-		p.note(bold, phrase("%v in %v, the last used %v.", count(s.Sessions, "session"), s.Folder, ago(now, &s.Newest[0].FileInfo)))
+		p.note(bold, phrase("%v in %v, the last used %v.", count(s.Sessions, "session"), s.Folder, ago(opt.Now, &s.Newest[0].FileInfo)))
 	}
 	p.line("")
 	for i := range s.Newest {
-		sessionRow(t, &s.Newest[i], s.Newest[i].Short, now)
+		sessionRow(t, &s.Newest[i], s.Newest[i].Short, opt.Now)
 	}
 	if len(s.Newest) > 0 {
 		g := t.grid(p.lineWidth())

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -92,27 +91,21 @@ func number(version string) (n int, rest string) {
 	return n, rest
 }
 
-// MemoryFile is the summary that a client maintains during a session, in session-memory/summary.md next to the
-// session's file. Its text is read on demand (Conversation.MemoryText).
-type MemoryFile struct {
-	Path string // of the file
-	Text jsonl.Metrics
-}
-
+// The summary that a client maintains during a session is in session-memory/summary.md next to the session's file.
 const (
 	memoryName = "session-memory"
 	memoryFile = "summary.md"
 	maxMemory  = 1 << 20 // bytes; clients write a few thousand
 )
 
-// readMemory finds and measures a session's summary file. It warns of one that is not a regular file in the session's
+// readMemory looks for a session's summary file. It warns of one that is not a regular file in the session's
 // own folder, or too long.
 func (conv *Conversation) readMemory(where offloads) {
 	conv.memory = where
-	text, err := conv.memoryText()
+	_, err := conv.memoryText()
 	switch {
 	case err == nil:
-		conv.Memory = &MemoryFile{Path: filepath.Join(where.trusted, where.inside, memoryFile), Text: jsonl.Measure(text)}
+		conv.HasMemory = true
 	case !errors.Is(err, fs.ErrNotExist):
 		conv.Warnings = append(conv.Warnings, Warning{File: conv.Path, Message: fmt.Sprintf("the session's own summary is not read: %v", err)})
 	}
@@ -120,7 +113,7 @@ func (conv *Conversation) readMemory(where offloads) {
 
 // MemoryText is the text of the session's own summary file, "" without one.
 func (conv *Conversation) MemoryText() (string, error) {
-	if conv.Memory == nil {
+	if !conv.HasMemory {
 		return "", nil
 	}
 	text, err := conv.memoryText()

@@ -18,8 +18,7 @@ func TestRewinds(t *testing.T) {
 				user("u4", "a1", "more!"), said("a4", "u4", "m4"), user("i4", "a4", []any{text("[Request interrupted by user]")}),
 				user("u5", "a1", "more"), attachment("x5", "u5", "task_reminder"), said("a5", "x5", "m5"),
 			},
-			want:      "u1 a1 u5 x5 a5",
-			abandoned: 5,
+			want: "u1 a1 u5 x5 a5",
 		},
 		{
 			name: "an earlier branch resumed",
@@ -27,8 +26,7 @@ func TestRewinds(t *testing.T) {
 				user("u1", "", "hello"), said("a1", "u1", "m1"), user("u2", "a1", "one way"), said("a2", "u2", "m2"),
 				user("u3", "a1", "another"), said("a3", "u3", "m3"), user("u4", "a2", "back"),
 			},
-			want:      "u1 a1 u2 a2 u4",
-			abandoned: 2,
+			want: "u1 a1 u2 a2 u4",
 		},
 		{
 			name: "a command's lines left beside the chain",
@@ -37,16 +35,14 @@ func TestRewinds(t *testing.T) {
 				user("c1", "a1", "<command-name>/exit</command-name>"), user("c2", "c1", "<local-command-stdout>Bye!</local-command-stdout>"),
 				user("u2", "a1", "again"), said("a2", "u2", "m2"),
 			},
-			want:      "u1 a1 u2 a2",
-			abandoned: 2,
+			want: "u1 a1 u2 a2",
 		},
 		{
 			name: "last-prompt names the live leaf",
 			lines: []any{
 				user("u1", "", "hello"), said("a1", "u1", "m1"), user("u2", "a1", "more"), said("a2", "u2", "m2"), lastPrompt("a1"),
 			},
-			want:      "u1 a1",
-			abandoned: 2,
+			want: "u1 a1",
 		},
 		{
 			name: "the last last-prompt counts",
@@ -109,8 +105,7 @@ func TestRoots(t *testing.T) {
 				snapshot(), old(user("o1", "gone", []any{text("[Request interrupted by user for tool use]")})),
 				user("u1", "", "Implement the following plan:"), said("a1", "u1", "m1"),
 			},
-			want:      "u1 a1",
-			abandoned: 1,
+			want: "u1 a1",
 		},
 		{
 			name: "progress of a hook after a resume",
@@ -126,8 +121,7 @@ func TestRoots(t *testing.T) {
 				user("u1", "", "hello"), said("a1", "u1", "m1"),
 				clearing(progress("p1", ""), "data"), clearing(progress("p2", "p1"), "data"), user("u2", "p2", "more"), said("a2", "u2", "m2"),
 			},
-			want:      "u2 a2",
-			abandoned: 2,
+			want: "u2 a2",
 		},
 		{
 			name: "an attachment of a hook after the context was cleared",
@@ -135,8 +129,7 @@ func TestRoots(t *testing.T) {
 				user("u1", "", "hello"), said("a1", "u1", "m1"),
 				clearing(attachment("x1", "", "hook_success"), "attachment"), user("u2", "x1", "more"), said("a2", "u2", "m2"),
 			},
-			want:      "x1 u2 a2",
-			abandoned: 2,
+			want: "x1 u2 a2",
 		},
 		{
 			name: "a message that names such a hook",
@@ -151,8 +144,7 @@ func TestRoots(t *testing.T) {
 			lines: []any{
 				user("u1", "", "hello"), said("a1", "u1", "m1"), user("v1", "", "anew"), said("b1", "v1", "m2"),
 			},
-			want:      "v1 b1",
-			abandoned: 2,
+			want: "v1 b1",
 		},
 		{
 			name: "no line has a parent: read in order",
@@ -188,8 +180,8 @@ func TestBridges(t *testing.T) {
 	)
 	wantShape(t, conv, "u1 a1 u2 a2")
 	wantWarning(t, conv, 5, "gone", "line 3")
-	if conv.SessionID != "s1" || conv.Abandoned != 3 {
-		t.Errorf("session %q, %d abandoned", conv.SessionID, conv.Abandoned)
+	if conv.SessionID != "s1" {
+		t.Errorf("session %q", conv.SessionID)
 	}
 }
 

@@ -368,9 +368,6 @@ func (c *chain) finish() {
 	}
 	for _, i := range c.order {
 		n := c.node(i)
-		if (n.kind == nodeUser || n.kind == nodeAssistant) && !n.is(lineAPIError|lineEmitted) {
-			conv.Abandoned++
-		}
 		conv.SessionID = cmp.Or(conv.SessionID, n.sessionID)
 		conv.CWD = cmp.Or(conv.CWD, n.cwd)
 	}

@@ -14,10 +14,9 @@ import (
 
 // shapeCase is a hand-made session and the messages it makes.
 type shapeCase struct {
-	name      string
-	lines     []any
-	want      string
-	abandoned int
+	name  string
+	lines []any
+	want  string
 }
 
 func runShapes(t *testing.T, cases []shapeCase) {
@@ -27,9 +26,6 @@ func runShapes(t *testing.T, cases []shapeCase) {
 			conv := load(t, tt.lines...)
 			wantShape(t, conv, tt.want)
 			wantNoWarning(t, conv)
-			if conv.Abandoned != tt.abandoned {
-				t.Errorf("%d messages abandoned, want %d", conv.Abandoned, tt.abandoned)
-			}
 		})
 	}
 }
@@ -144,8 +140,7 @@ func TestChain(t *testing.T) {
 				user("u1", "", "hello"), assistant("a1", "u1", "m1", thinking()), said("a2", "a1", "m1"),
 				user("v1", "", "hello"), assistant("b1", "v1", "m1", thinking()), said("b2", "b1", "m1"), user("v2", "b2", "more"), said("b3", "v2", "m2"),
 			},
-			want:      "v1 b1+b2 v2 b3",
-			abandoned: 3,
+			want: "v1 b1+b2 v2 b3",
 		},
 	})
 }
@@ -253,9 +248,6 @@ func TestSynthetic(t *testing.T) {
 	if n := conv.Lines.SetAside[session.AsideAPIError]; n != 2 {
 		t.Errorf("%d API errors set aside, want 2", n)
 	}
-	if conv.Abandoned != 0 {
-		t.Errorf("%d messages abandoned", conv.Abandoned)
-	}
 }
 
 // TestDeadEndAttachment: what was sent with a call counts, although the chain goes on elsewhere.
@@ -310,24 +302,21 @@ func TestCopies(t *testing.T) {
 				user("u1", "", "hello"), assistant("a1", "u1", "m1", thinking()), called("a2", "a1", "m1", "t1"), result("r1", "a2", "t1"),
 				user("v1", "r1", "hello"), assistant("b1", "v1", "m1", thinking()), called("b2", "b1", "m1", "t1"), result("s1", "b2", "t1"), said("b3", "s1", "m2"),
 			},
-			want:      "u1 a1+a2 r1 v1~ b3",
-			abandoned: 3,
+			want: "u1 a1+a2 r1 v1~ b3",
 		},
 		{
 			name: "one call on two lines",
 			lines: []any{
 				user("u1", "", "hello"), called("a1", "u1", "m1", "t1"), called("a2", "u1", "m1", "t1"), result("r1", "a2", "t1"), said("a3", "r1", "m2"),
 			},
-			want:      "u1 a2 r1 a3",
-			abandoned: 1,
+			want: "u1 a2 r1 a3",
 		},
 		{
 			name: "a result twice",
 			lines: []any{
 				user("u1", "", "hello"), called("a1", "u1", "m1", "t1"), result("r1", "a1", "t1"), result("r2", "r1", "t1"), said("a2", "r2", "m2"),
 			},
-			want:      "u1 a1 r1 a2",
-			abandoned: 1,
+			want: "u1 a1 r1 a2",
 		},
 	})
 }

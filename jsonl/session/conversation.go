@@ -236,8 +236,7 @@ type Conversation struct {
 	Lines      Accounting
 	Warnings   []Warning
 	Offloads   OffloadCount
-	Memory     *MemoryFile // the session's own summary file, or nil
-	Abandoned  int         // number of messages on abandoned branches
+	HasMemory  bool // the client maintained a summary during the session: MemoryText
 	Title      string
 
 	Source   *jsonl.Source      // of the texts; nil for a conversation made by hand

@@ -60,9 +60,6 @@ func TestCorpus(t *testing.T) {
 						t.Logf("agent %q: lost at message %d of %d, line %d, before a boundary: %v", conv.Agent, i, len(conv.Messages), m.Line, beforeBoundary(conv, i))
 					}
 				}
-				if conv.Abandoned > 0 {
-					t.Logf("agent %q: %d messages abandoned, %d on the chain", conv.Agent, conv.Abandoned, len(conv.Messages))
-				}
 				for _, w := range conv.Warnings {
 					t.Logf("agent %q: line %d: %s", conv.Agent, w.Line, w.Message)
 				}

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -32,29 +31,23 @@ func TestMemory(t *testing.T) {
 			}
 			conv := loadFile(t, filepath.Join(dir, tt.session), opt)
 			got, err := conv.MemoryText()
-			if err != nil || (conv.Memory != nil) != tt.want || tt.want != (got == text) {
-				t.Fatalf("memory %+v, text %q, %v", conv.Memory, got, err)
+			if err != nil || conv.HasMemory != tt.want || tt.want != (got == text) {
+				t.Fatalf("memory %t, text %q, %v", conv.HasMemory, got, err)
 			}
 			for _, w := range conv.Warnings {
 				if strings.Contains(w.Message, "summary") {
 					t.Errorf("warning %v", w)
 				}
 			}
-			if !tt.want {
-				return
-			}
-			if want := filepath.Join(dir, filepath.FromSlash(tt.file)); conv.Memory.Path != want || conv.Memory.Text != jsonl.Measure(text) {
-				t.Errorf("%+v, want %s and %+v", conv.Memory, want, jsonl.Measure(text))
-			}
 		})
 	}
 	// A subagent keeps none, a stream has no folder beside it.
 	dir := inFolder(t, map[string]string{"s/subagents/agent-1.jsonl": offloaded("t1", "x"), "s/session-memory/summary.md": text})
-	if conv := loadFile(t, filepath.Join(dir, "s", "subagents", "agent-1.jsonl"), session.LoadOptions{}); conv.Memory != nil {
-		t.Errorf("a subagent's: %+v", conv.Memory)
+	if conv := loadFile(t, filepath.Join(dir, "s", "subagents", "agent-1.jsonl"), session.LoadOptions{}); conv.HasMemory {
+		t.Error("a subagent has one")
 	}
-	if conv := loadText(t, offloaded("t1", "x"), session.LoadOptions{}).Main; conv.Memory != nil {
-		t.Errorf("a stream's: %+v", conv.Memory)
+	if conv := loadText(t, offloaded("t1", "x"), session.LoadOptions{}).Main; conv.HasMemory {
+		t.Error("a stream has one")
 	}
 }
 
@@ -63,8 +56,8 @@ func TestMemoryLong(t *testing.T) {
 	for n, want := range map[int]bool{1 << 20: true, 1<<20 + 1: false} {
 		dir := inFolder(t, map[string]string{"s.jsonl": offloaded("t1", "x"), "s/session-memory/summary.md": strings.Repeat("x", n)})
 		conv := loadFile(t, filepath.Join(dir, "s.jsonl"), session.LoadOptions{})
-		if (conv.Memory != nil) != want {
-			t.Errorf("%d bytes: %+v", n, conv.Memory)
+		if conv.HasMemory != want {
+			t.Errorf("%d bytes: %t", n, conv.HasMemory)
 		}
 		if !want {
 			wantWarning(t, conv, 0, "summary is not read", "longer than 1048576 bytes")

@@ -199,7 +199,7 @@ func TestManual(t *testing.T) {
 			lines: slices.Concat(before, []any{user("c0", "a1", "/compact"), boundary("b1", "a1", "manual", 1000), summary("s1", "b1")}, compactLines("s1"), []any{
 				attachment("x1", "k3", "compact_file_reference"), attachment("x2", "x1", "deferred_tools_delta"), user("u2", "x2", "go"), attachment("x3", "u2", "skill_listing"), said("a2", "x3", "m2"),
 			}),
-			want: "u1 a1 [s1] [k1] [k2] [k3] [x1] [x2] u2 x3 a2", abandoned: 1,
+			want: "u1 a1 [s1] [k1] [k2] [k3] [x1] [x2] u2 x3 a2",
 		},
 		{
 			name: "the command as typed, on the chain before the boundary",

@@ -20,9 +20,6 @@ func TestSidechainsInMainFile(t *testing.T) {
 		result("r1", "a1", "t1"), result("r2", "a2", "t2"), said("a3", "r2", "m2"),
 	), session.LoadOptions{})
 	wantShape(t, f.Main, "u1 a1+a2 r1 r2 a3")
-	if f.Main.Abandoned != 0 {
-		t.Errorf("%d messages abandoned", f.Main.Abandoned)
-	}
 	if len(f.Sidechains) != 2 {
 		t.Fatalf("%d sidechains, want 2", len(f.Sidechains))
 	}

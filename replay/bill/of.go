@@ -25,7 +25,7 @@ func Of(conv *session.Conversation, table *price.Table) *Bill {
 		}
 	}
 	for i := range conv.Boundaries {
-		if of := &conv.Boundaries[i]; of.Usage == nil && of.Summary >= 0 && of.Line > runs && conv.Memory == nil { // else the client had the summary ready
+		if of := &conv.Boundaries[i]; of.Usage == nil && of.Summary >= 0 && of.Line > runs && !conv.HasMemory { // else the client had the summary ready
 			b.List = append(b.List, Call{Key: hash("boundary " + of.UUID), Compactions: 1})
 		}
 	}

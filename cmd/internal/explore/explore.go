@@ -45,7 +45,6 @@ type Backend struct {
 	Words    func(item *report.SessionItem) []string // of a command line, that name it
 	Line     func(words []string) string             // a command line to paste
 	Layout   report.Layout
-	Now      time.Time
 	Watch    time.Duration // how often files that grow are looked at; 0: never
 	Send     func(tea.Msg) // to the program; nil: there is none
 }

@@ -156,7 +156,7 @@ func (s *sessions) show() {
 	f := s.by
 	f.Sort = cmp.Or(f.Sort, s.m.src.Orders[0])
 	s.shown = s.m.src.Select(f, s.all)
-	s.set(report.SessionRows(s.shown, s.m.src.Now))
+	s.set(report.SessionRows(s.shown, s.m.src.Layout.Now))
 	if at := slices.IndexFunc(s.shown, func(i report.SessionItem) bool { return i.Path == id }); at >= 0 {
 		s.to(at)
 	}

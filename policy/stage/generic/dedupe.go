@@ -3,6 +3,7 @@ package generic
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
@@ -49,15 +50,7 @@ type dedupe struct {
 	epoch   int
 	seen    int                       // of View.Results
 	newest  map[[sha256.Size]byte]int // by sum: the newest result of each text, an index into View.Results
-	waiting []pair
-}
-
-// pair is a result and a newer one of the same text, as indexes into View.Results, the text's length, and what takes the
-// place of the older one.
-type pair struct {
-	old, newer int
-	length     jsonl.Metrics
-	content    *policy.Content
+	waiting []covered
 }
 
 func (s *dedupe) Run(c *policy.Context) ([]policy.Edit, error) {
@@ -71,32 +64,43 @@ func (s *dedupe) Run(c *policy.Context) ([]policy.Edit, error) {
 			return nil, err
 		}
 	}
-	made, less, left := saving{c: c}, 0, s.waiting[:0]
-	for _, p := range s.waiting {
-		old, newer := &list[p.old], &list[p.newer]
-		if old.State != policy.ResultLive || newer.State != policy.ResultLive || v.Length(old.Target) != p.length || v.Length(newer.Target) != p.length {
-			continue
-		}
-		if n := made.less(old.Target, p.content); n > 0 {
-			left, less = append(left, p), less+n
-		}
-	}
-	if s.waiting = left; len(left) == 0 || less < s.Step {
-		return nil, nil
-	}
-	for _, p := range left {
-		made.clear(list[p.old].Target, p.content)
-	}
-	s.waiting = nil
-	return made.because("%s", savedEnough("identical to a newer result", made.saved, s.Step)), nil
+	s.waiting = slices.DeleteFunc(s.waiting, func(w covered) bool { // an edit has changed one of them
+		newer := &list[w.newer]
+		return newer.State != policy.ResultLive || v.Length(newer.Target) != w.length || v.Length(list[w.old].Target) != w.length
+	})
+	return clearCovered(c, list, &s.waiting, s.Step, "identical to a newer result"), nil
 }
 
-// savedEnough is the reason of edits that wait for a number of tokens.
-func savedEnough(why string, saved, step int) string {
-	if step == 0 {
-		return why
+// covered is a result and a newer one that covers it, as indexes into View.Results, and what takes the older one's place.
+type covered struct {
+	old, newer int
+	length     jsonl.Metrics // of both, where they have the same text
+	content    *policy.Content
+}
+
+// clearCovered clears the waiting results that are live, once that saves the tokens of a step.
+func clearCovered(c *policy.Context, list []policy.Result, waiting *[]covered, step int, why string) []policy.Edit {
+	made, less, left := saving{c: c}, 0, (*waiting)[:0]
+	for _, w := range *waiting {
+		old := &list[w.old]
+		if old.State != policy.ResultLive {
+			continue
+		}
+		if n := made.less(old.Target, w.content); n > 0 {
+			left, less = append(left, w), less+n
+		}
 	}
-	return fmt.Sprintf("%s; %s tokens saved at once, a step is %s", why, policy.Thousands(saved), policy.Thousands(step))
+	if *waiting = left; len(left) == 0 || less < step {
+		return nil
+	}
+	for _, w := range left {
+		made.clear(list[w.old].Target, w.content)
+	}
+	*waiting = nil
+	if step > 0 {
+		why = fmt.Sprintf("%s; %s tokens saved at once, a step is %s", why, policy.Thousands(made.saved), policy.Thousands(step))
+	}
+	return made.because("%s", why)
 }
 
 // join compares a result that has joined with those before it, and notes it.
@@ -121,6 +125,6 @@ func (s *dedupe) join(c *policy.Context, list []policy.Result, at int) error {
 		return err
 	}
 	content := policy.NewContent(jsonl.KindToolResult, fmt.Sprintf("[The same as a newer result of %s]", named(r, call)))
-	s.waiting = append(s.waiting, pair{old, at, length, &content})
+	s.waiting = append(s.waiting, covered{old, at, length, &content})
 	return nil
 }

@@ -79,12 +79,6 @@ type supersede struct {
 	waiting []covered
 }
 
-// covered is a result that a newer one covers, as an index into View.Results, and what takes its place.
-type covered struct {
-	old     int
-	content *policy.Content
-}
-
 func (s *supersede) Run(c *policy.Context) ([]policy.Edit, error) {
 	v := c.View
 	if !s.begun || v.Epoch() != s.epoch {
@@ -96,24 +90,7 @@ func (s *supersede) Run(c *policy.Context) ([]policy.Edit, error) {
 			return nil, err
 		}
 	}
-	made, less, left := saving{c: c}, 0, s.waiting[:0]
-	for _, w := range s.waiting {
-		old := &list[w.old]
-		if old.State != policy.ResultLive {
-			continue
-		}
-		if n := made.less(old.Target, w.content); n > 0 {
-			left, less = append(left, w), less+n
-		}
-	}
-	if s.waiting = left; len(left) == 0 || less < s.Step {
-		return nil, nil
-	}
-	for _, w := range left {
-		made.clear(list[w.old].Target, w.content)
-	}
-	s.waiting = nil
-	return made.because("%s", savedEnough("covered by a newer result", made.saved, s.Step)), nil
+	return clearCovered(c, list, &s.waiting, s.Step, "covered by a newer result"), nil
 }
 
 // join finds what a result that has joined covers, and notes it.
@@ -205,7 +182,7 @@ func (s *supersede) note(c *policy.Context, list []policy.Result, of map[string]
 					made := policy.NewContent(jsonl.KindToolResult, fmt.Sprintf("[Superseded by a newer result of %s]", named(&list[a.index], call)))
 					content = &made
 				}
-				s.waiting = append(s.waiting, covered{old.index, content})
+				s.waiting = append(s.waiting, covered{old: old.index, newer: a.index, content: content})
 			}
 		}
 		open = left

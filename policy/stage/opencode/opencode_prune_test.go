@@ -136,16 +136,25 @@ func TestOpencodePruneUnsent(t *testing.T) {
 	}
 }
 
-// A compaction's own messages count as user messages, and the walk goes no further back than its summary.
+// A compaction's own request counts as a user message, others that it inserts do not, and the walk goes no further back
+// than its summary.
 func TestOpencodePruneSummary(t *testing.T) {
-	for _, turns := range []int{1, 2} {
-		c, at := prompts(append([][]int{{90000}}, make([][]int, turns)...)...)
+	for _, tt := range []struct {
+		request bool // the first inserted message is the compaction's request
+		turns   int  // after it
+		want    bool
+	}{
+		{true, 1, true}, // the pair lies inside the two protected ones: its summary does not stop the walk
+		{true, 2, false},
+		{false, 1, false},
+	} {
+		c, at := prompts(append([][]int{{90000}}, make([][]int, tt.turns)...)...)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodePrune(), nil))
 		r.View.Join(0)
 		r.View.Join(1)
 		r.View.Join(2)
 		if _, err := r.View.Apply(policy.Edit{Kind: policy.KindSummarize, Insert: []policy.Synthetic{
-			{Role: "user", Turn: true, Contents: []policy.Content{{Tokens: 1}}},
+			{Role: "user", Turn: tt.request, Contents: []policy.Content{{Tokens: 1}}},
 			{Role: "assistant", Summary: true, Contents: []policy.Content{{Tokens: 1}}},
 		}, Keep: []policy.ItemID{0, 1, 2}}); err != nil {
 			t.Fatal(err)
@@ -154,9 +163,8 @@ func TestOpencodePruneSummary(t *testing.T) {
 			r.View.Join(m)
 		}
 		r.Fire(policy.TurnEnd, len(c.Requests), policy.Context{Final: true})
-		// With one turn after it the pair lies inside the two protected ones: its summary does not stop the walk.
-		if got, want := r.Shown(at["1.1"]) != "", turns == 1; got != want {
-			t.Errorf("%d turns after the compaction: pruned %t, want %t", turns, got, want)
+		if got := r.Shown(at["1.1"]) != ""; got != tt.want {
+			t.Errorf("%+v: pruned %t", tt, got)
 		}
 	}
 }

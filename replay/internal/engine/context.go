@@ -44,7 +44,7 @@ func readable(m *session.Message) bool {
 
 // SessionMemory returns the session's own summary file.
 func (e *Engine) SessionMemory() (text string, ok bool, err error) {
-	if e.conv.Memory == nil {
+	if !e.conv.HasMemory {
 		return "", false, nil
 	}
 	text, err = e.conv.MemoryText()

@@ -144,8 +144,7 @@ func (v *vocabulary) joins(window []byte) bool {
 }
 
 func joinHash(w []byte) uint64 {
-	_ = w[5]
-	key := uint64(w[0]) | uint64(w[1])<<8 | uint64(w[2])<<16 | uint64(w[3])<<24 | uint64(w[4])<<32 | uint64(w[5])<<40
+	key := uint64(binary.LittleEndian.Uint32(w)) | uint64(binary.LittleEndian.Uint16(w[4:]))<<32
 	return key * goldenRatio >> (64 - joinBits)
 }
 
@@ -182,6 +181,5 @@ func word32(s string, at int) uint32 {
 }
 
 func word64(s string, at int) uint64 {
-	s = s[at : at+8]
-	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+	return uint64(word32(s, at)) | uint64(word32(s, at+4))<<32
 }
