@@ -30,7 +30,8 @@ func defineSessionMemory() policy.Definition {
 	return policy.Definition{
 		Name:    "session_memory",
 		Summary: "Before a request whose used tokens reach the auto-compact threshold, the view becomes the summary that was kept up to date in the background, and the newest messages verbatim; only where there is none does autocompact follow.",
-		Source:  "Claude Code, the five-level pipeline analysis; the threshold analysis of 2.1.x has the same order. Both are silent about an update whose request exceeds the effective window: here it fails, and the next response tries again",
+		Source:  "Claude Code, the five-level pipeline analysis; the threshold analysis of 2.1.x has the same order",
+		Differs: "No source says what becomes of an update whose request exceeds the effective window: here it fails, and the next response tries again. The preserved_segment of its event names the first and last message kept, and the summary as anchor, as compactions that sessions record do; the analysis' example has the session's first message and the last one summarized there",
 		Truth:   policy.TruthDescribed,
 		Moments: policy.Respond | policy.Prepare,
 		Params: &SessionMemory{
