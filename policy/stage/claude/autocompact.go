@@ -64,7 +64,7 @@ func compactsAt(s *policy.StageConfig) bool {
 
 // Limits are what decides when autocompact acts.
 func (p *Autocompact) Limits(l *policy.StageLimits) {
-	w, t := windowOf(l.Stage), limitsOf(l.Stage, l.Circumstances)
+	w, t := windowOf(l.Stage), limitsOf(l)
 	if !w.AutoCompact {
 		return
 	}

@@ -58,7 +58,7 @@ func (p *ContextCollapse) Limits(l *policy.StageLimits) {
 	if p.Source == "recorded" {
 		return
 	}
-	stageAt, commitAt, target := p.Thresholds(limitsOf(l.Stage, l.Circumstances))
+	stageAt, commitAt, target := p.Thresholds(limitsOf(l))
 	add := func(name, label, operator string, tokens int, key string) {
 		l.Acts(policy.Limit{Name: name, Label: label, Operator: operator, Tokens: tokens, From: key, Key: key})
 	}

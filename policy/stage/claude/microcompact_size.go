@@ -50,7 +50,7 @@ func (p *MicrocompactSize) Limits(l *policy.StageLimits) {
 	}
 	const from = "the warning threshold; acts where enough tokens of results are saved"
 	l.Acts(policy.Limit{
-		Name: "microcompaction", Tokens: limitsOf(l.Stage, l.Circumstances).Warning, From: from,
+		Name: "microcompaction", Tokens: limitsOf(l).Warning, From: from,
 		Key: "microcompact_size", Lower: "make window.warning_offset larger", Raise: "make window.warning_offset smaller",
 	})
 }

@@ -51,7 +51,7 @@ after:  "Below is a summary of the session so far: …", then u129-u134 as they 
 
 // Limits are what decides when session_memory acts.
 func (p *SessionMemory) Limits(l *policy.StageLimits) {
-	t := limitsOf(l.Stage, l.Circumstances)
+	t := limitsOf(l)
 	l.Add(policy.Limit{Name: "session memory start", Operator: ">=", Tokens: p.InitTokens, Of: policy.OfGrowth, Acts: true,
 		From: "session_memory.init_tokens: the summary is first written", Key: "session_memory.init_tokens"})
 	l.Add(policy.Limit{Name: "session memory update", Operator: ">=", Tokens: p.GrowthTokens, Of: policy.OfGrowth, Acts: true, Key: "session_memory.growth_tokens",
