@@ -136,8 +136,8 @@ func comments(sys *system, name string, p *policy.Policy) string {
 	add("score", report.ScoreText(p.Score))
 	for _, s := range p.Stages {
 		text := string(s.Definition.Truth)
-		if own := s.Definition.Own; own != "" {
-			text += "; not the client's: " + own
+		if differs := s.Definition.Differs; differs != "" {
+			text += "; differs from the client: " + differs
 		}
 		add(s.Definition.Name, text)
 	}

@@ -31,7 +31,8 @@ same text; turns; subagents by type.
 
 The parts add up to the recorded context. What is not in the file has a
 line of its own. By default it is the context as it was recorded; --policy shows
-what another policy would have sent.
+what another policy would have sent. What is free includes what automatic
+compaction keeps free, the client's "Autocompact buffer" (ctxkit thresholds).
 
 --at is a request's number, last, peak (the largest payload) or event:K. With a
 number or an event, sums are over the requests up to it. Of several sessions

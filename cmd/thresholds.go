@@ -32,7 +32,18 @@ func newThresholds(sys *system) *cobra.Command {
 
 There is no session here, so a product's bare name means its newest release, not
 the one that was current when a session was recorded, as it does in replay;
-NAME@VERSION is that version's.`,
+NAME@VERSION is that version's.
+
+Not read, of what else can set Claude Code's window:
+
+  CLAUDE_CODE_MAX_CONTEXT_TOKENS
+  autoCompactWindow in the client's settings, for all models or for one
+  what Anthropic's server says, from 2.1.305 on also which models compact at the
+  threshold; the policies keep the list of 2.1.280
+  from 2.1.197 on 500,000 for claude-sonnet-5 in remote and local agent sessions
+  from 2.1.330 on, behind a flag, at least twice the system prompt and tools
+
+State it with --set window.auto_compact_window=N, the first with --window N.`,
 		Example: `  ctxkit thresholds --policy claude-code-2.1.19
   ctxkit thresholds --model claude-opus-4-7 --set window.pct_override=70
   CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=80 ctxkit thresholds --env --window 1M`,

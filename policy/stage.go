@@ -67,7 +67,7 @@ type Definition struct {
 	Summary string // one sentence
 	Source  string // product and version it reproduces, and where that is written down
 	Truth   Truth
-	Own     string // parts of it that are no rule of the client, sentences without the last stop; "": nothing
+	Differs string // where it is not as the client, and what it leaves out, sentences without the last stop; "": nothing
 	Moments Moment
 	Params  any
 	Example string // a worked before/after, plain text

@@ -105,8 +105,8 @@ func page(reg policy.Registry) ([]byte, error) {
 	}
 	for _, d := range reg.Definitions() {
 		fmt.Fprintf(&b, "\n### %s\n\n%s\n\n- Reproduces: %s\n- Runs at: %s\n- Truth: %s\n", d.Name, d.Summary, d.Source, d.Moments, d.Truth)
-		if d.Own != "" {
-			fmt.Fprintf(&b, "- Not the client's: %s\n", d.Own)
+		if d.Differs != "" {
+			fmt.Fprintf(&b, "- Differs from the client: %s\n", d.Differs)
 		}
 		if ps := d.Parameters(); len(ps) > 0 {
 			b.WriteString("\n")

@@ -37,6 +37,7 @@ func defineAutocompact() policy.Definition {
 		Name:    "autocompact",
 		Summary: "Before a request whose used tokens reach the auto-compact threshold, or which the API would refuse as too long (window.reactive), the whole view becomes a summary, written by a request of its own; nothing is kept verbatim, or the newest rounds. A request that stays too long for the effective window fails, and the view stays.",
 		Source:  "Claude Code 2.1.19 and 2.1.x, analyses of the bundled client, and the code of 2.1.12 to 2.1.332; thresholds confirmed by 95 recorded automatic compactions",
+		Differs: "Its request is shown without the tools that it allows (Read, WebFetch, those of MCP servers), which no session holds, and without the field that turns thinking off. Hooks are not run, so what a PreCompact hook adds to the prompt is missing. A compaction of a part that the user chose is read where a session records it, and never simulated",
 		Truth:   policy.TruthRecorded,
 		Moments: policy.Prepare | policy.Manual | policy.TurnEnd,
 		Params: &Autocompact{
@@ -63,7 +64,7 @@ func compactsAt(s *policy.StageConfig) bool {
 
 // Limits are what decides when autocompact acts.
 func (p *Autocompact) Limits(l *policy.StageLimits) {
-	w, t := windowOf(l.Stage), limitsOf(l.Stage, l.Circumstances)
+	w, t := windowOf(l.Stage), limitsOf(l)
 	if !w.AutoCompact {
 		return
 	}

@@ -36,7 +36,8 @@ func defineContextCollapse() policy.Definition {
 	return policy.Definition{
 		Name:    "context_collapse",
 		Summary: "Early spans of whole turns are summarised ahead of need, and once used reaches commit_at each becomes one placeholder message, lowest risk first.",
-		Source:  "Claude Code, the five-level pipeline analysis and the analysis of views and caching; which spans are chosen, and when, is not in the analyses and is this project's own rule. So is that a span whose summary request exceeds the effective window is not staged, and is tried again at the next request",
+		Source:  "Claude Code, the five-level pipeline analysis and the analysis of views and caching",
+		Differs: "Which spans are chosen, and when, is not in the analyses and is this project's own rule. So is that a span whose summary request exceeds the effective window is not staged, and is tried again at the next request",
 		Truth:   policy.TruthDescribed,
 		Moments: policy.Prepare,
 		Params: &ContextCollapse{
@@ -57,7 +58,7 @@ func (p *ContextCollapse) Limits(l *policy.StageLimits) {
 	if p.Source == "recorded" {
 		return
 	}
-	stageAt, commitAt, target := p.Thresholds(limitsOf(l.Stage, l.Circumstances))
+	stageAt, commitAt, target := p.Thresholds(limitsOf(l))
 	add := func(name, label, operator string, tokens int, key string) {
 		l.Acts(policy.Limit{Name: name, Label: label, Operator: operator, Tokens: tokens, From: key, Key: key})
 	}

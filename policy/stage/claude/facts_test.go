@@ -166,6 +166,9 @@ func TestFacts(t *testing.T) {
 		}
 		is("Grep in "+own, strings.Contains(own, "Grep: "+f["result_limit_grep"]), true)
 		is("Read in "+own, strings.Contains(own, "Read: none"), f["result_limit_read"] == "none")
+		// Which requests ask for an hour is a list (hour_list) that a server may replace, and not for every account: usage tells.
+		is("whether a list has who asks for an hour", f["hour_list"], map[bool]string{true: "default", false: "-"}[session.CompareVersions(release, "2.1.108") >= 0])
+		is("lifetime of cached tokens", get("cache.ttl"), "auto")
 		is("marks", get("cache.breakpoints"), map[string]string{"two": "last_two", "one": "last"}[f["marks"]])
 		is("failures", get("autocompact.max_failures"), strings.Replace(f["max_failures"], "-", "0", 1))
 		is("refills", get("autocompact.max_refills"), strings.Replace(f["thrash_refills"], "-", "0", 1))

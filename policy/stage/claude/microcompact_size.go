@@ -31,6 +31,7 @@ func defineMicrocompactSize() policy.Definition {
 		Name:    "microcompact_size",
 		Summary: "Before a request above the warning threshold, the oldest tool results are saved to files until at most target tokens of them are left.",
 		Source:  "Claude Code 2.1.19, analysis of the bundled client; confirmed by microcompactions recorded by 2.1.12-2.1.22",
+		Differs: "No attachment is cleared: the microcompactions that sessions record clear none (clearedAttachmentUUIDs is empty in all)",
 		Truth:   policy.TruthRecorded,
 		Moments: policy.Prepare,
 		Params:  defaultMicrocompactSize(),
@@ -49,7 +50,7 @@ func (p *MicrocompactSize) Limits(l *policy.StageLimits) {
 	}
 	const from = "the warning threshold; acts where enough tokens of results are saved"
 	l.Acts(policy.Limit{
-		Name: "microcompaction", Tokens: limitsOf(l.Stage, l.Circumstances).Warning, From: from,
+		Name: "microcompaction", Tokens: limitsOf(l).Warning, From: from,
 		Key: "microcompact_size", Lower: "make window.warning_offset larger", Raise: "make window.warning_offset smaller",
 	})
 }

@@ -72,9 +72,12 @@ func (s *microcompactTime) Run(c *policy.Context) ([]policy.Edit, error) {
 	results := c.View.Results()
 	live := slices.DeleteFunc(s.pending.list, func(r compactableAt) bool { return results[r.index].State == policy.ResultGone })
 	free := max(len(live)-s.KeepRecent, 0)
+	saves := func(r compactableAt) int {
+		return resultEstimate(c.View, r.Target) - policy.RoundQuarter(len(ClearedText))
+	}
 	saved := 0
 	for _, r := range live[:free] {
-		saved += resultEstimate(c.View, r.Target) - policy.RoundQuarter(len(ClearedText))
+		saved += saves(r)
 	}
 	if len(live) < s.MinResults || s.MinSavings > 0 && saved < s.MinSavings {
 		s.pending.list = live
@@ -92,7 +95,7 @@ func (s *microcompactTime) Run(c *policy.Context) ([]policy.Edit, error) {
 		} else if done {
 			continue
 		}
-		detail["tokens_saved"] += resultEstimate(c.View, r.Target) - policy.RoundQuarter(len(ClearedText))
+		detail["tokens_saved"] += saves(r)
 		detail["compacted_ids"]++
 		edits = append(edits, policy.Edit{Kind: policy.KindClear, Trigger: "auto", Target: r.Target, New: &content, Reason: reason, Detail: detail})
 	}

@@ -30,7 +30,8 @@ func defineSessionMemory() policy.Definition {
 	return policy.Definition{
 		Name:    "session_memory",
 		Summary: "Before a request whose used tokens reach the auto-compact threshold, the view becomes the summary that was kept up to date in the background, and the newest messages verbatim; only where there is none does autocompact follow.",
-		Source:  "Claude Code, the five-level pipeline analysis; the threshold analysis of 2.1.x has the same order. Both are silent about an update whose request exceeds the effective window: here it fails, and the next response tries again",
+		Source:  "Claude Code, the five-level pipeline analysis; the threshold analysis of 2.1.x has the same order",
+		Differs: "No source says what becomes of an update whose request exceeds the effective window: here it fails, and the next response tries again. The preserved_segment of its event names the first and last message kept, and the summary as anchor, as compactions that sessions record do; the analysis' example has the session's first message and the last one summarized there",
 		Truth:   policy.TruthDescribed,
 		Moments: policy.Respond | policy.Prepare,
 		Params: &SessionMemory{
@@ -50,7 +51,7 @@ after:  "Below is a summary of the session so far: …", then u129-u134 as they 
 
 // Limits are what decides when session_memory acts.
 func (p *SessionMemory) Limits(l *policy.StageLimits) {
-	t := limitsOf(l.Stage, l.Circumstances)
+	t := limitsOf(l)
 	l.Add(policy.Limit{Name: "session memory start", Operator: ">=", Tokens: p.InitTokens, Of: policy.OfGrowth, Acts: true,
 		From: "session_memory.init_tokens: the summary is first written", Key: "session_memory.init_tokens"})
 	l.Add(policy.Limit{Name: "session memory update", Operator: ">=", Tokens: p.GrowthTokens, Of: policy.OfGrowth, Acts: true, Key: "session_memory.growth_tokens",

@@ -22,7 +22,8 @@ func defineSnip() policy.Definition {
 	return policy.Definition{
 		Name:    "snip",
 		Summary: "The model removes whole user turns it no longer needs: prompts carry ids, and from the request after a Snip call has its answer the turns it names are gone, tool calls and results together.",
-		Source:  "Claude Code, the five-level pipeline analysis and the analysis of views and caching; how an id is derived from a uuid is this project's choice",
+		Source:  "Claude Code, the five-level pipeline analysis and the analysis of views and caching",
+		Differs: "How an id is derived from a uuid is this project's choice",
 		Truth:   policy.TruthDescribed,
 		Moments: policy.Prepare,
 		Params:  &Snip{Tag: true},

@@ -32,7 +32,7 @@ const (
 // until 2.1.6 the first sentence ends in "summarized below:" and the summary in a full stop).
 func (t SummaryText) Message(response string) string {
 	text := covers + "\n\n" + t.body(response)
-	if t.Version != "" && session.CompareVersions(t.Version, "2.1.7") < 0 {
+	if !isSince(t.Version, "2.1.7") {
 		text = summarized + "\n" + t.body(response) + "."
 	}
 	if t.Transcript != "" {
@@ -49,9 +49,9 @@ func (t SummaryText) Message(response string) string {
 
 func (t SummaryText) invitation() string {
 	switch {
-	case t.Version == "" || session.CompareVersions(t.Version, "2.1.38") < 0:
+	case t.Version == "" || !isSince(t.Version, "2.1.38"):
 		return goOnIt
-	case session.CompareVersions(t.Version, "2.1.69") < 0 && t.Version != "2.1.64": // 2.1.64 was ahead of the line
+	case !isSince(t.Version, "2.1.69") && t.Version != "2.1.64": // 2.1.64 was ahead of the line
 		return goOn
 	}
 	return resume

@@ -84,8 +84,8 @@ func windowOf(s *policy.StageConfig) *Window {
 }
 
 // limitsOf returns the thresholds that a stage compares with.
-func limitsOf(s *policy.StageConfig, c policy.Circumstances) Thresholds {
-	return windowOf(s).Resolve(c)
+func limitsOf(l *policy.StageLimits) Thresholds {
+	return windowOf(l.Stage).Resolve(l.Circumstances)
 }
 
 // windowLimits adds the limits that follow from the window alone.
@@ -123,12 +123,13 @@ func windowLimits(params any, c policy.Circumstances, l *policy.Limits) {
 	if w.NoMillion && c.Window >= largestWindow {
 		window = fmt.Sprintf("%s: %s", c.Name("window.disable_1m"), n(standardContext))
 	}
-	if own := w.compactWindow(); own > 0 && own < c.Window {
+	own := w.compactWindow()
+	if own > 0 && own < c.Window {
 		window = fmt.Sprintf("%s %s", c.Name("window.auto_compact_window"), n(own))
 		l.Note("%s holds automatic compaction alone: the context window stays as it is", c.Name("window.auto_compact_window"))
 	}
-	if w.CompactWindow > 0 && w.CompactWindow < w.LeastWindow {
-		l.Note("%s: %s is raised to %s (window.auto_compact_least)", c.Name("window.auto_compact_window"), n(w.CompactWindow), n(w.LeastWindow))
+	if own > w.CompactWindow {
+		l.Note("%s: %s is raised to %s (window.auto_compact_least)", c.Name("window.auto_compact_window"), n(w.CompactWindow), n(own))
 	}
 	l.Add(policy.Limit{Name: "effective window", Tokens: t.Effective, From: window + " - output reserve"})
 	if t.Warning > 0 {

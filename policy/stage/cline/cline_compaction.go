@@ -30,7 +30,8 @@ func defineClineCompaction() policy.Definition {
 	return policy.Definition{
 		Name:    compactionName,
 		Summary: "Before a request that is estimated at 90 % of the model's input limit, the messages before the newest 20,000 tokens become a summary; the estimate is a third of the characters.",
-		Source:  "Cline 3.0.65, strategy agentic, which is the default: @cline/core 0.0.86 (sdk/packages/core/src/extensions/context/compaction.ts, agentic-compaction.ts, compaction-shared.ts); messages weigh their role and content, the system prompt and the tools four characters a token. The strategy basic, which follows where the summary fails or the API refuses a prompt, is left out",
+		Source:  "Cline 3.0.65, strategy agentic, which is the default: @cline/core 0.0.86 (sdk/packages/core/src/extensions/context/compaction.ts, agentic-compaction.ts, compaction-shared.ts); messages weigh their role and content, the system prompt and the tools four characters a token",
+		Differs: "The strategy basic, which follows where the summary fails or the API refuses a prompt, is left out",
 		Truth:   policy.TruthOracle,
 		Moments: policy.Prepare | policy.Manual,
 		Params: &ClineCompaction{

@@ -30,7 +30,8 @@ func defineClineTruncation() policy.Definition {
 	return policy.Definition{
 		Name:    truncationName,
 		Summary: "Once the last response left less of the window than Cline reserves (40,000 of 200,000), reads of a file but the newest are replaced; where that saves less than 30 %, half of the messages after the first two leave, or three quarters of far too many.",
-		Source:  "Cline, ContextManager: src/core/context/context-management/ContextManager.ts and context-window-utils.ts, as bundled in npm cline 2.18.0 (dist/cli.mjs); a tool_result of a reading tool is a file read, and edits show no file; the retry after the API refuses a prompt is left out",
+		Source:  "Cline, ContextManager: src/core/context/context-management/ContextManager.ts and context-window-utils.ts, as bundled in npm cline 2.18.0 (dist/cli.mjs); a tool_result of a reading tool is a file read, and edits show no file",
+		Differs: "The retry after the API refuses a prompt is left out",
 		Truth:   policy.TruthOracle,
 		Moments: policy.Prepare,
 		Params:  &ClineTruncation{Reads: []string{"Read"}, MinSaving: 0.3},

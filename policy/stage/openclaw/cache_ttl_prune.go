@@ -33,7 +33,8 @@ func defineCacheTTLPrune() policy.Definition {
 	return policy.Definition{
 		Name:    "cache_ttl_prune",
 		Summary: "Before a request that comes 5 minutes or more after the last one, old tool results are trimmed if the messages fill 30 % of the window, and cleared, oldest first, if they still fill half of it.",
-		Source:  "OpenClaw, contextPruning mode cache-ttl: pruneExpiredCacheTtlToolResults of src/agents/embedded-agent-runner/tool-result-truncation.ts (npm openclaw 2026.9.6, in dist/tool-result-truncation-*.mjs), docs/concepts/session-pruning.md; what was trimmed stays so until it is cleared, and each request sets the clock. Not reproduced: Chinese, Japanese and Korean characters count as any other; with an API key of Anthropic's it asks the server to clear instead",
+		Source:  "OpenClaw, contextPruning mode cache-ttl: pruneExpiredCacheTtlToolResults of src/agents/embedded-agent-runner/tool-result-truncation.ts (npm openclaw 2026.9.6, in dist/tool-result-truncation-*.mjs), docs/concepts/session-pruning.md; what was trimmed stays so until it is cleared, and each request sets the clock",
+		Differs: "Chinese, Japanese and Korean characters count as any other; with an API key of Anthropic's it asks the server to clear instead",
 		Truth:   policy.TruthOracle,
 		Moments: policy.Prepare,
 		Memory:  policy.Stateless, // once the cache is gone again, what was trimmed may be cleared

@@ -29,7 +29,7 @@ func defineOpencodeCheckpoint() policy.Definition {
 		Name:    "opencode_checkpoint",
 		Summary: "Before a request whose estimate reaches the usable window, the view becomes one user message: a summary of what is older, and the newest 15,000 tokens as text.",
 		Source:  "OpenCode 2, packages/core/src/session/compaction.ts and runner/llm.ts of September and October 2026 (2.0.3 to 2.0.26)",
-		Own:     "A request over the window is taken as the provider's error that starts a compaction. A message does not say its provider: the first word of its model's name stands for it",
+		Differs: "A request over the window is taken as the provider's error that starts a compaction. A message does not say its provider: the first word of its model's name stands for it",
 		Truth:   policy.TruthDocumented,
 		Moments: policy.Prepare | policy.Manual,
 		Params: &OpencodeCheckpoint{

@@ -28,7 +28,7 @@ func defineOpencodeCompaction() policy.Definition {
 		Name:    "opencode_compaction",
 		Summary: "When a response overflows the usable window, the view becomes a question, its summary, the kept tail (1.18) and a prompt to go on.",
 		Source:  "OpenCode 1.1.36 (commit 8c4bf225), 1.18.3 and 1.18.34: docs/internals/opencode.md sections 4, 5, 7 and 8, oracle cases",
-		Own:     "A summary request over the window is taken as refused: the view stays, and the next response tries again",
+		Differs: "A summary request over the window is taken as refused: the view stays, and the next response tries again. Of the request, the compaction agent's system prompt is counted and not shown; so are, in every request, the system prompt of the model, the environment and files of instructions (AGENTS.md, CLAUDE.md, CONTEXT.md), which no session holds. Reminders of the plan and build agents are not added",
 		Truth:   policy.TruthOracle,
 		Moments: policy.Respond | policy.Prepare | policy.Manual,
 		Params: &OpencodeCompaction{

@@ -28,7 +28,8 @@ func defineQwenCompaction() policy.Definition {
 	return policy.Definition{
 		Name:    "qwen_compaction",
 		Summary: "Once the next prompt is estimated at 85 % of the window, or at all but 33,000 tokens of it, the history becomes a summary and its acknowledgement; an open call stays. After three failures in a row there is no further try, but for one that is forced near the end of the window.",
-		Source:  "Qwen Code: chatCompressionService.ts, postCompactAttachments.ts, tokenEstimation.ts and geminiChat.ts as bundled in the npm releases 0.21.2 and 0.24.4, oracle cases of 0.24.4. The five newest files and three newest images, which it attaches again as the disk has them, are not; nor its compactions of 20 screenshots. A request that is too large is compacted there when the API refuses it: here it is refused",
+		Source:  "Qwen Code: chatCompressionService.ts, postCompactAttachments.ts, tokenEstimation.ts and geminiChat.ts as bundled in the npm releases 0.21.2 and 0.24.4, oracle cases of 0.24.4",
+		Differs: "The five newest files and three newest images, which it attaches again as the disk has them, are left out; so are its compactions of 20 screenshots. A request that is too large is compacted there when the API refuses it: here it is refused",
 		Truth:   policy.TruthOracle,
 		Moments: policy.Prepare | policy.Manual,
 		Params: &QwenCompaction{

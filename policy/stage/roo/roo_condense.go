@@ -29,7 +29,8 @@ func defineRooCondense() policy.Definition {
 	return policy.Definition{
 		Name:    condenseName,
 		Summary: "Once no more than a tenth of the window and the reserve are left, the messages become a summary; where that fails, half of those after the first are cut off.",
-		Source:  "Roo Code, manageContext and truncateConversation of src/core/context-management/index.ts (commit 0cc04f43), summarizeConversation of src/core/condense/index.ts (commit 04fc2a02); the new model is Kilo Code's commit 0fc86cec. Adjacent messages of one role are one. Of the response whose results stay first, the source adds the calls to the summary: here it stays. Folded outlines of files (3.45) and details of the environment are not added. Not reproduced: after the API refuses a request as too large, the source cuts the context to 75 % and tries again, up to three times (pull request RooCodeInc/Roo-Code#6967, 2025-08-12; issue #10017)",
+		Source:  "Roo Code, manageContext and truncateConversation of src/core/context-management/index.ts (commit 0cc04f43), summarizeConversation of src/core/condense/index.ts (commit 04fc2a02); the new model is Kilo Code's commit 0fc86cec. Adjacent messages of one role are one",
+		Differs: "Of the response whose results stay first, the source adds the calls to the summary: here it stays. Folded outlines of files (3.45) and details of the environment are not added. Not reproduced: after the API refuses a request as too large, the source cuts the context to 75 % and tries again, up to three times (pull request RooCodeInc/Roo-Code#6967, 2025-08-12; issue #10017)",
 		Truth:   policy.TruthDocumented,
 		Moments: policy.Prepare | policy.Manual,
 		Params: &RooCondense{

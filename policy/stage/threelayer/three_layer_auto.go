@@ -23,7 +23,8 @@ func defineThreeLayerAuto() policy.Definition {
 	return policy.Definition{
 		Name:    "three_layer_auto",
 		Summary: "Before a request whose messages are estimated at more than 50,000 tokens, and after a response that called the compact tool, two messages replace everything: a summary and its acknowledgement.",
-		Source:  "Learn Claude Code, session 06, layers 2 and 3 (autoCompact); it handles no summary request that exceeds the window less max_output: here it fails, the view stays, and the next request tries again",
+		Source:  "Learn Claude Code, session 06, layers 2 and 3 (autoCompact)",
+		Differs: "The source handles no summary request that exceeds the window less max_output: here it fails, the view stays, and the next request tries again. The file to which the whole transcript is saved first (.transcripts/transcript_TIME.jsonl) is in no request, so nothing here names or writes it",
 		Truth:   policy.TruthDescribed,
 		Moments: policy.Prepare | policy.Respond | policy.Manual,
 		Params: &ThreeLayerAuto{

@@ -18,7 +18,8 @@ func definePruneMessages() policy.Definition {
 	return policy.Definition{
 		Name:    "prune_messages",
 		Summary: "Before a request, the calls and results before the last message leave, and messages of which nothing is left.",
-		Source:  "Vercel AI SDK, pruneMessages with reasoning: none and emptyMessages: remove: npm ai 6.0.326, src/generate-text/prune-messages.ts; docs/examples/ai-sdk runs it. Results are taken as a message of role tool, the user's text next to them as one behind it. Its rules for single tools are left out, and so is its removal of reasoning, which takes thinking out of the current tool loop",
+		Source:  "Vercel AI SDK, pruneMessages with reasoning: none and emptyMessages: remove: npm ai 6.0.326, src/generate-text/prune-messages.ts; docs/examples/ai-sdk runs it. Results are taken as a message of role tool, the user's text next to them as one behind it",
+		Differs: "Its rules for single tools are left out, and so is its removal of reasoning, which takes thinking out of the current tool loop",
 		Truth:   policy.TruthDocumented,
 		Moments: policy.Prepare,
 		Params:  &PruneMessages{Keep: 1},
