@@ -24,6 +24,7 @@ const (
 // DB is an open database.
 type DB struct {
 	conn *sqlite3.Conn
+	idle map[string]*Row // by query: statements that are prepared, and not in use
 
 	Size int64 // bytes of all pages
 
@@ -65,7 +66,13 @@ func (s *snapshot) read(use func(*DB) error) error {
 	if err := conn.Exec(fmt.Sprintf("PRAGMA temp_store=memory; PRAGMA cache_size=-%d; PRAGMA trusted_schema=off", cacheSize)); err != nil {
 		return explain(err)
 	}
-	return use(&DB{conn: conn, Size: s.size, Missing: s.missing})
+	db := &DB{conn: conn, idle: map[string]*Row{}, Size: s.size, Missing: s.missing}
+	defer func() {
+		for _, r := range db.idle {
+			r.stmt.Close()
+		}
+	}()
+	return use(db)
 }
 
 // explain says what an error of SQLite's means, and what to do.
@@ -88,26 +95,37 @@ func (d *DB) Has(table string, columns ...string) bool {
 
 // Rows calls each with the rows of a query, whose parameters are texts.
 func (d *DB) Rows(query string, each func(*Row) error, args ...string) error {
-	stmt, _, err := d.conn.Prepare(query)
-	if err != nil {
-		return explain(err)
+	r := d.idle[query]
+	if r == nil {
+		stmt, _, err := d.conn.Prepare(query)
+		if err != nil {
+			return explain(err)
+		}
+		r = &Row{stmt: stmt, columns: map[string]int{}}
+		for i := range stmt.ColumnCount() {
+			r.columns[stmt.ColumnName(i)] = i
+		}
 	}
-	defer stmt.Close()
+	d.idle[query] = nil // each may ask the same
+	defer func() {
+		if d.idle[query] != nil {
+			r.stmt.Close()
+			return
+		}
+		_ = r.stmt.Reset() // its error is that of the last step
+		d.idle[query] = r
+	}()
 	for i, a := range args {
-		if err := stmt.BindText(i+1, a); err != nil {
+		if err := r.stmt.BindText(i+1, a); err != nil {
 			return explain(err)
 		}
 	}
-	r := Row{stmt: stmt, columns: map[string]int{}}
-	for i := range stmt.ColumnCount() {
-		r.columns[stmt.ColumnName(i)] = i
-	}
-	for stmt.Step() {
-		if err := each(&r); err != nil {
+	for r.stmt.Step() {
+		if err := each(r); err != nil {
 			return err
 		}
 	}
-	if err := stmt.Err(); err != nil {
+	if err := r.stmt.Err(); err != nil {
 		return explain(err)
 	}
 	return nil
