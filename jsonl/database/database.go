@@ -23,8 +23,8 @@ const (
 
 // DB is an open database.
 type DB struct {
-	conn *sqlite3.Conn
-	idle map[string]*Row // by query: statements that are prepared, and not in use
+	conn  *sqlite3.Conn
+	known map[string]*Row // by query: statements that are prepared
 
 	Size int64 // bytes of all pages
 
@@ -66,9 +66,9 @@ func (s *snapshot) read(use func(*DB) error) error {
 	if err := conn.Exec(fmt.Sprintf("PRAGMA temp_store=memory; PRAGMA cache_size=-%d; PRAGMA trusted_schema=off", cacheSize)); err != nil {
 		return explain(err)
 	}
-	db := &DB{conn: conn, idle: map[string]*Row{}, Size: s.size, Missing: s.missing}
+	db := &DB{conn: conn, known: map[string]*Row{}, Size: s.size, Missing: s.missing}
 	defer func() {
-		for _, r := range db.idle {
+		for _, r := range db.known {
 			r.stmt.Close()
 		}
 	}()
@@ -93,9 +93,9 @@ func (d *DB) Has(table string, columns ...string) bool {
 	return err == nil && len(have) > 0 && !slices.ContainsFunc(columns, func(c string) bool { return !slices.Contains(have, c) })
 }
 
-// Rows calls each with the rows of a query, whose parameters are texts.
+// Rows calls each with the rows of a query, whose parameters are texts. each asks other queries.
 func (d *DB) Rows(query string, each func(*Row) error, args ...string) error {
-	r := d.idle[query]
+	r := d.known[query]
 	if r == nil {
 		stmt, _, err := d.conn.Prepare(query)
 		if err != nil {
@@ -105,16 +105,9 @@ func (d *DB) Rows(query string, each func(*Row) error, args ...string) error {
 		for i := range stmt.ColumnCount() {
 			r.columns[stmt.ColumnName(i)] = i
 		}
+		d.known[query] = r
 	}
-	d.idle[query] = nil // each may ask the same
-	defer func() {
-		if d.idle[query] != nil {
-			r.stmt.Close()
-			return
-		}
-		_ = r.stmt.Reset() // its error is that of the last step
-		d.idle[query] = r
-	}()
+	defer func() { _ = r.stmt.Reset() }() // its error is that of the last step
 	for i, a := range args {
 		if err := r.stmt.BindText(i+1, a); err != nil {
 			return explain(err)
@@ -184,12 +177,10 @@ func (r *Row) JSON(kind string) []byte {
 				object[name] = f
 			}
 		default:
+			object[name] = r.Text(name)
 			text := strings.TrimSpace(r.Text(name))
-			if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
+			if (strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")) && json.Valid([]byte(text)) {
 				object[name] = json.RawMessage(text)
-			}
-			if _, ok := object[name]; !ok || !json.Valid([]byte(text)) {
-				object[name] = r.Text(name)
 			}
 		}
 	}

@@ -59,11 +59,10 @@ func list(db *database.DB) (found []foreign.Stored, err error) {
 		if table == tableTwo {
 			of = "session_message"
 		}
-		from := len(found)
 		err = db.Rows("SELECT s.*, m.n FROM "+table+" s JOIN (SELECT session_id, count(*) AS n FROM "+of+" GROUP BY session_id) m ON m.session_id = s.id ORDER BY s.time_created, s.id", func(r *database.Row) error {
 			s := foreign.Stored{
 				ID: r.Text("id"), Parent: r.Text("parent_id"), Title: r.Text("title"), Project: r.Text("directory"), Version: r.Text("version"),
-				Created: millis(r, "time_created"), Last: millis(r, "time_updated"), Size: r.Int("n"),
+				Created: millis(r, "time_created"), Last: millis(r, "time_updated"), Size: r.Int("n"), Prompt: prompt(db, table, r.Text("id")),
 			}
 			if !seen[s.ID] {
 				seen[s.ID] = true
@@ -71,9 +70,6 @@ func list(db *database.DB) (found []foreign.Stored, err error) {
 			}
 			return nil
 		})
-		for i := range found[from:] {
-			found[from+i].Prompt = prompt(db, table, found[from+i].ID)
-		}
 		if err != nil {
 			return found, err
 		}
