@@ -263,6 +263,20 @@ func TestSharesWithCopies(t *testing.T) {
 	}
 }
 
+// TestCopiesListed holds that a list has a fork that goes on, and one that does not once, with the session that it is of.
+func TestCopiesListed(t *testing.T) {
+	dir := write(t, map[string]string{"one.jsonl": fork("f", "one", "", false), "two.jsonl": fork("f", "two", "", true), "three.jsonl": fork("f", "three", "", false)})
+	for args, want := range map[string]string{"--sort cost": "2 sessions, billed 1.44 USD", "--sort cost --limit 2": "2 sessions,", "--grep three": "1 session,"} {
+		if got := printed(t, append([]string{"sessions", dir}, strings.Fields(args)...)...); !strings.Contains(got, want) {
+			t.Errorf("%s: %q is not in %s", args, want, got)
+		}
+	}
+	var out, errs bytes.Buffer
+	if Main([]string{"sessions", dir}, strings.NewReader(""), &out, &errs); !strings.Contains(errs.String(), "three.jsonl: a fork without calls of its own: it is listed once, as "+filepath.Join(dir, "one.jsonl")) {
+		t.Errorf("it says %q", errs.String())
+	}
+}
+
 // TestBillCases holds what the reported cases were billed. CTXKIT_CASES names their folder.
 func TestBillCases(t *testing.T) {
 	dir := os.Getenv("CTXKIT_CASES")

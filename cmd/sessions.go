@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -103,11 +104,36 @@ func runSessions(sys *system, o *sessionsOptions) error {
 	if err != nil {
 		return err
 	}
+	l.leaveOutCopies()
 	err = show(sys, &o.outputOptions, report.Sessions, l.items)
 	if err == nil && l.refused > 0 {
 		err = &partError{failed: l.refused, usable: true}
 	}
 	return err
+}
+
+// leaveOutCopies leaves out each fork that has no calls but those of sessions that began before it.
+func (l *sessionList) leaveOutCopies() {
+	order := slices.DeleteFunc(slices.Clone(l.items), func(i report.SessionItem) bool { return i.Glance == nil || len(i.Billed) == 0 })
+	slices.SortStableFunc(order, func(a, b report.SessionItem) int {
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(len(a.Billed), len(b.Billed)), cmp.Compare(a.Path, b.Path))
+	})
+	copies := map[string]bool{}
+	first := map[int64]string{} // by call: the session that recorded it first
+	for _, i := range order {
+		of, own := "", false
+		for _, e := range i.Billed {
+			if of = first[e.Key]; of == "" {
+				own, first[e.Key] = true, i.Path
+			}
+		}
+		if delete(first, 0); own { // no other session has those
+			continue
+		}
+		l.warn(session.Warning{File: i.Path, Message: "a fork without calls of its own: it is listed once, as " + of})
+		copies[i.Path] = true
+	}
+	l.items = slices.DeleteFunc(l.items, func(i report.SessionItem) bool { return copies[i.Path] })
 }
 
 // readGlances reads the size and cost of sessions, or takes them from the cache. One that cannot be read is without, and
@@ -147,9 +173,6 @@ func readGlances(sys *system, list []report.SessionItem, jobs int, quiet bool, f
 
 // keptGlance is readGlance, from the table where the session's files have not changed since.
 func keptGlance(known *memo.Folder[replay.Glance], i *session.FileInfo, table *price.Table) (*replay.Glance, error) {
-	if known == nil {
-		return readGlance(i, table)
-	}
 	files := session.FilesOf(i.Path)
 	if _, _, ok := session.InDatabase(i.Path); !ok {
 		for _, a := range i.Subagents {
@@ -158,7 +181,7 @@ func keptGlance(known *memo.Folder[replay.Glance], i *session.FileInfo, table *p
 	}
 	stamp, err := memo.StampFiles(files...)
 	if err != nil {
-		return readGlance(i, table) // which says what is wrong
+		known = nil // reading says what is wrong
 	}
 	name := filepath.Base(i.Path)
 	if g, ok := known.Get(name, stamp); ok {

@@ -23,7 +23,8 @@ const (
 
 // DB is an open database.
 type DB struct {
-	conn *sqlite3.Conn
+	conn  *sqlite3.Conn
+	known map[string]*Row // by query: statements that are prepared
 
 	Size int64 // bytes of all pages
 
@@ -65,7 +66,13 @@ func (s *snapshot) read(use func(*DB) error) error {
 	if err := conn.Exec(fmt.Sprintf("PRAGMA temp_store=memory; PRAGMA cache_size=-%d; PRAGMA trusted_schema=off", cacheSize)); err != nil {
 		return explain(err)
 	}
-	return use(&DB{conn: conn, Size: s.size, Missing: s.missing})
+	db := &DB{conn: conn, known: map[string]*Row{}, Size: s.size, Missing: s.missing}
+	defer func() {
+		for _, r := range db.known {
+			r.stmt.Close()
+		}
+	}()
+	return use(db)
 }
 
 // explain says what an error of SQLite's means, and what to do.
@@ -86,28 +93,32 @@ func (d *DB) Has(table string, columns ...string) bool {
 	return err == nil && len(have) > 0 && !slices.ContainsFunc(columns, func(c string) bool { return !slices.Contains(have, c) })
 }
 
-// Rows calls each with the rows of a query, whose parameters are texts.
+// Rows calls each with the rows of a query, whose parameters are texts. each asks other queries.
 func (d *DB) Rows(query string, each func(*Row) error, args ...string) error {
-	stmt, _, err := d.conn.Prepare(query)
-	if err != nil {
-		return explain(err)
+	r := d.known[query]
+	if r == nil {
+		stmt, _, err := d.conn.Prepare(query)
+		if err != nil {
+			return explain(err)
+		}
+		r = &Row{stmt: stmt, columns: map[string]int{}}
+		for i := range stmt.ColumnCount() {
+			r.columns[stmt.ColumnName(i)] = i
+		}
+		d.known[query] = r
 	}
-	defer stmt.Close()
+	defer func() { _ = r.stmt.Reset() }() // its error is that of the last step
 	for i, a := range args {
-		if err := stmt.BindText(i+1, a); err != nil {
+		if err := r.stmt.BindText(i+1, a); err != nil {
 			return explain(err)
 		}
 	}
-	r := Row{stmt: stmt, columns: map[string]int{}}
-	for i := range stmt.ColumnCount() {
-		r.columns[stmt.ColumnName(i)] = i
-	}
-	for stmt.Step() {
-		if err := each(&r); err != nil {
+	for r.stmt.Step() {
+		if err := each(r); err != nil {
 			return err
 		}
 	}
-	if err := stmt.Err(); err != nil {
+	if err := r.stmt.Err(); err != nil {
 		return explain(err)
 	}
 	return nil
@@ -166,12 +177,10 @@ func (r *Row) JSON(kind string) []byte {
 				object[name] = f
 			}
 		default:
+			object[name] = r.Text(name)
 			text := strings.TrimSpace(r.Text(name))
-			if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
+			if (strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")) && json.Valid([]byte(text)) {
 				object[name] = json.RawMessage(text)
-			}
-			if _, ok := object[name]; !ok || !json.Valid([]byte(text)) {
-				object[name] = r.Text(name)
 			}
 		}
 	}

@@ -8,7 +8,7 @@
 package foreign
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -547,27 +547,17 @@ func (w *Writer) PutCall(u Unit, c BilledCall) {
 }
 
 func (w *Writer) write(u Unit, v any) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
 	w.mu.Lock()
-	if err == nil {
-		w.from = append(w.from, u)
-		if u >= 0 {
-			w.units[u].put++
-		}
-	}
-	if w.err == nil {
-		w.err = err
+	w.from = append(w.from, u)
+	if u >= 0 {
+		w.units[u].put++
 	}
 	w.mu.Unlock()
-	if err != nil {
-		return
-	}
-	if _, err := w.to.Write(b.Bytes()); err != nil {
+	enc := json.NewEncoder(w.to)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
 		w.mu.Lock()
-		w.err = err
+		w.err = cmp.Or(w.err, err)
 		w.mu.Unlock()
 	}
 }

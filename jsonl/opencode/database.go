@@ -55,32 +55,21 @@ func millis(r *database.Row, column string) time.Time { return foreign.Millis(fl
 func list(db *database.DB) (found []foreign.Stored, err error) {
 	seen := map[string]bool{}
 	for _, table := range tables(db) {
-		count := map[string]int64{} // of messages
 		of := "message"
 		if table == tableTwo {
 			of = "session_message"
 		}
-		if err := db.Rows("SELECT session_id, count(*) AS n FROM "+of+" GROUP BY session_id", func(r *database.Row) error {
-			count[r.Text("session_id")] = r.Int("n")
-			return nil
-		}); err != nil {
-			return found, err
-		}
-		from := len(found)
-		err = db.Rows("SELECT * FROM "+table+" ORDER BY time_created, id", func(r *database.Row) error {
+		err = db.Rows("SELECT s.*, m.n FROM "+table+" s JOIN (SELECT session_id, count(*) AS n FROM "+of+" GROUP BY session_id) m ON m.session_id = s.id ORDER BY s.time_created, s.id", func(r *database.Row) error {
 			s := foreign.Stored{
 				ID: r.Text("id"), Parent: r.Text("parent_id"), Title: r.Text("title"), Project: r.Text("directory"), Version: r.Text("version"),
-				Created: millis(r, "time_created"), Last: millis(r, "time_updated"), Size: count[r.Text("id")],
+				Created: millis(r, "time_created"), Last: millis(r, "time_updated"), Size: r.Int("n"), Prompt: prompt(db, table, r.Text("id")),
 			}
-			if s.Size > 0 && !seen[s.ID] {
+			if !seen[s.ID] {
 				seen[s.ID] = true
 				found = append(found, s)
 			}
 			return nil
 		})
-		for i := range found[from:] {
-			found[from+i].Prompt = prompt(db, table, found[from+i].ID)
-		}
 		if err != nil {
 			return found, err
 		}
@@ -99,14 +88,12 @@ func prompt(db *database.DB, table, id string) (text string) {
 		}, id)
 		return data.Text
 	}
-	_ = db.Rows("SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id LIMIT 1", func(m *database.Row) error {
-		return db.Rows("SELECT data FROM part WHERE message_id = ? ORDER BY id LIMIT 8", func(r *database.Row) error {
-			var p part
-			if _ = json.Unmarshal([]byte(r.Text("data")), &p); text == "" && p.Type == "text" && !p.Synthetic && !p.Ignored {
-				text = p.Text
-			}
-			return nil
-		}, m.Text("id"))
+	_ = db.Rows("SELECT data FROM part WHERE message_id = (SELECT id FROM message WHERE session_id = ? ORDER BY time_created, id LIMIT 1) ORDER BY id LIMIT 8", func(r *database.Row) error {
+		var p part
+		if _ = json.Unmarshal([]byte(r.Text("data")), &p); text == "" && p.Type == "text" && !p.Synthetic && !p.Ignored {
+			text = p.Text
+		}
+		return nil
 	}, id)
 	return text
 }

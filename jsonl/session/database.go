@@ -76,7 +76,7 @@ func FilesOf(path string) (list []string) {
 // readDatabase calls use with a database and the form of the agent whose it is.
 func readDatabase(file string, use func(db *database.DB, f *foreign.Form) error) error {
 	forms := Forms()
-	err := database.Read(file, func(db *database.DB) error {
+	return database.Read(file, func(db *database.DB) error {
 		for i := range forms {
 			if forms[i].Database == nil {
 				continue
@@ -90,7 +90,6 @@ func readDatabase(file string, use func(db *database.DB, f *foreign.Form) error)
 		}
 		return errUnknownDatabase
 	})
-	return err
 }
 
 // errUnknownDatabase is the error of a database of something else.

@@ -102,21 +102,11 @@ func (c client) is(db *database.DB) (bool, error) {
 }
 
 func (c client) list(db *database.DB) (found []foreign.Stored, err error) {
-	count := map[string]int64{}
-	if err := db.Rows("SELECT session_id, count(*) AS n FROM messages GROUP BY session_id", func(r *database.Row) error {
-		count[r.Text("session_id")] = r.Int("n")
-		return nil
-	}); err != nil {
-		return nil, err
-	}
-	err = db.Rows("SELECT * FROM sessions ORDER BY created_at, id", func(r *database.Row) error {
-		s := foreign.Stored{
+	err = db.Rows("SELECT s.*, m.n FROM sessions s JOIN (SELECT session_id, count(*) AS n FROM messages GROUP BY session_id) m ON m.session_id = s.id ORDER BY s.created_at, s.id", func(r *database.Row) error {
+		found = append(found, foreign.Stored{
 			ID: r.Text("id"), Parent: r.Text("parent_session_id"), Title: cmp.Or(r.Text("title"), r.Text("name"), r.Text("description")),
-			Project: r.Text("working_dir"), Created: when(r.Text("created_at")), Last: when(r.Text("updated_at")), Size: count[r.Text("id")],
-		}
-		if s.Size > 0 {
-			found = append(found, s)
-		}
+			Project: r.Text("working_dir"), Created: when(r.Text("created_at")), Last: when(r.Text("updated_at")), Size: r.Int("n"),
+		})
 		return nil
 	})
 	foreign.Share(db, found)
