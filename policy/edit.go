@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -171,6 +172,9 @@ type Edit struct {
 	Before int // tokens of what it changed, before: in the payload, of a payload-only edit
 	After  int // and after
 }
+
+// Made are the messages that the edit inserts, in their order.
+func (e *Edit) Made() []Synthetic { return slices.Concat(e.Insert, e.Tail) }
 
 // fields names the fields from Target to Warm that edits of this kind use; ok is false where there is no such kind.
 func (k EditKind) fields() (names string, ok bool) {

@@ -107,10 +107,6 @@ func withVersion(rec *Record, version string) *Record {
 	for i := range conv.Boundaries {
 		conv.Boundaries[i].Version = version
 	}
-	conv.Micro = slices.Clone(conv.Micro)
-	for i := range conv.Micro {
-		conv.Micro[i].Version = version
-	}
 	r := rec.record
 	return &Record{Conv: &conv, Cal: rec.Cal, Counted: rec.Counted, record: &record.Record{
 		Conv: &conv, Cal: r.Cal, Counted: r.Counted, Models: r.Models, Kinds: r.Kinds, Encoders: r.Encoders, Model: r.Model, Client: r.Client, AsksAgain: r.AsksAgain,

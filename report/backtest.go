@@ -66,7 +66,7 @@ func backtestPage(p *page, r *backtest.Scores, use policy.Use) {
 		p.section("cache misses", rowsOf(append([]backtest.CauseRow{r.Breaks()}, r.Causes...), func(c *backtest.CauseRow, _ *causeCells) style {
 			return totalStyle(string(c.Cause))
 		}))
-		p.note(faint, "cause: that of the simulated cache miss; unexplained: none is simulated there. right kind: a cache miss is simulated there too, and both requests read a part of the cache or both read nothing. within 10 %: of these, the simulated read is within 10 % of the recorded one. cached before: tokens that the request before had read and written. read, simulated: tokens read from the cache. only simulated: cache misses that were not recorded.")
+		p.note(faint, "cause: that of the simulated cache miss; unexplained: none is simulated there. right kind: a cache miss is simulated there too, and both requests read a part of the cache or both read nothing. within 10 %: of these, the simulated read is within 10 % of the recorded one. cached before: tokens that the request before had read and written. read: tokens that were read from the cache; simulated: that are read in the simulation. only simulated: cache misses that were not recorded.")
 	}
 	p.section("the cache by author", authorTable(r.Authors))
 	p.section("fidelity", fidelityTable(r.Fidelity))
@@ -252,7 +252,8 @@ func fidelityText(r *backtest.Scores) string {
 		"%d in size, %s", percent(u.Near, u.Requests), count(u.Requests, "request"), percent(u.Close, u.Requests),
 		percent(u.WriteNear, u.Requests), u.Kind, count(u.Broken, "cache miss"), u.Amount, count(u.FalseAlarms, "false alarm"))
 	if e := r.Usage[0].CostError; e.Sessions > 0 {
-		text += phrase("; simulated input cost off by %s %% per session (median %s %%), by %s %% in total, with expected cache misses by %s %%", places(e.Mean, 2), places(e.Median, 2), places(e.Sum, 2), places(e.Expected, 2))
+		text += phrase("; simulated input cost off by %s %% in total (%s %% with the cache misses that no line shows)", places(e.Sum, 2), places(e.Expected, 2)) +
+			phraseIf(e.Sessions > 1, ", by %s %% per session (median %s %%)", places(e.Mean, 2), places(e.Median, 2))
 	}
 	if u.Contradicted > 0 {
 		text += phrase("; the cache of %s is not scored: the recorded usage contradicts the content", count(u.Contradicted, "session"))

@@ -51,7 +51,7 @@ func shownRows(c *compare.Comparison) []compare.PolicyRow {
 func recordedText(c *compare.Comparison) string {
 	for i := range c.Policies {
 		if c.Recorded(i) && figure(&c.Policies[i], "misses").Total.Known {
-			return "needed later –: no figure for `recorded` to compare: only what the client itself had removed can be read again there"
+			return "needed later –: not counted for `recorded`: which text was read again there depends on what its own client had removed"
 		}
 	}
 	return ""
@@ -128,7 +128,7 @@ func correctionText(c *compare.Comparison, i int) string {
 	return phrase(" %v: with the likely re-reads after its %v, the difference is %v to %v %%",
 		map[compare.Stability]string{compare.Holds: "Holds", compare.Flips: "Flips", compare.CannotTell: "Cannot tell"}[k.Stability],
 		count(n, either(k.Extra > 0, "extra", "spared")+" compaction"), share(0), share(1)) +
-		phraseIf(k.BreakEven.Known, ", and break-even is at %v USD or %v more requests after each; a recorded compaction caused %v to %v USD",
+		phraseIf(k.BreakEven.Known, "; they are even if each causes %v USD or %v more requests, and recorded compactions caused %v to %v USD each",
 			k.BreakEven.Text(2), k.BreakEvenRequests.Text(1), k.Each[0].Text(2), k.Each[1].Text(2)) + "."
 }
 
@@ -138,7 +138,7 @@ func unseenText(c *compare.Comparison) string {
 		return ""
 	}
 	u := c.Unseen
-	return phrase("A replay does not simulate that the agent reads removed text again. After %v in %v it made %v to %v more requests on average, and each of the next %[7]v to %[8]v requests had %[5]v to %[6]v more tokens.",
+	return phrase("A replay does not simulate that the agent reads removed text again. After %v in %v, agents made %v to %v extra requests on average to do so, and each of the next %[7]v to %[8]v requests had %[5]v to %[6]v extra tokens.",
 		count(u.Times, "recorded compaction"), either(u.Shipped, "other people's sessions", count(u.Projects, "project")), u.Requests[0].Text(1), u.Requests[1].Text(1),
 		thousands(int(u.Tokens[0].N)), thousands(int(u.Tokens[1].N)), u.Carried[0], u.Carried[1])
 }

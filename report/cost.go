@@ -257,7 +257,7 @@ func partsTable(sum *SessionCost) *table {
 		}
 	}
 	add("expired: the cache TTL was over", p.Lifetime)
-	add("not cached: beyond every breakpoint and its look-back", p.Placement)
+	add("not read: no breakpoint or its look-back reaches it", p.Placement)
 	add("summarization requests", p.OwnCalls)
 	add("output", p.Output)
 	return t

@@ -103,14 +103,14 @@ func ranText(u *policy.Use, all bool) string {
 	for i, r := range u.Ran {
 		text := r.Policy + phraseIf(sessions > 1, " in %v", either(i == 0, count(r.Sessions, "session"), thousands(r.Sessions)))
 		if r.Older > 0 {
-			text += either(sessions == 1, ", the oldest known (the session is older)", phrase(" (%v older than it)", r.Older))
+			text += either(sessions == 1, " (the oldest known; the session is older)", phrase(" (%v older than it)", r.Older))
 		}
 		ran = append(ran, text)
 	}
 	if n := len(ran) - mostReleases; !all && n > 1 {
 		ran = append(ran[:mostReleases], phrase("and %v more", n))
 	}
-	return joined("; ", phraseIf(len(ran) > 0, "By client and date of the session, %v stands for %v", u.Name, strings.Join(ran, ", ")), u.Newer)
+	return joined("; ", phraseIf(len(ran) > 0, "%v was taken as %v, by the client and date of the session", u.Name, strings.Join(ran, ", ")), u.Newer)
 }
 
 // doubtText says that a policy is unconfirmed, and by which figures it is the best one all the same; "" for others.
@@ -138,7 +138,7 @@ func evidenceText(uses []policy.Use) string {
 		}
 		list = append(list, u.Name+" ("+joined("; ", ShortTruth(u.Truths...), decided)+")")
 	}
-	return before("evidence: ", strings.Join(list, ", "))
+	return before("Policies are confirmed by: ", strings.Join(list, ", "))
 }
 
 // evidenceTable has a row per policy that says what stands behind it.

@@ -231,7 +231,7 @@ func limitText(list *LimitList) string {
 	if first.Tokens == 0 {
 		return phrase("In a window of %v tokens no limit of %v covers the whole context.", list.Window, list.Policy)
 	}
-	return phrase("In a window of %v tokens %v acts first at %v: %v.", list.Window, list.Policy, first.Tokens, joined(", ", first.Name, first.Stage))
+	return phrase("In a window of %v tokens, %v first changes the context at %v: %v.", list.Window, list.Policy, first.Tokens, joined(", ", first.Name, first.Stage))
 }
 
 // firstLimit is the lowest size of the context at which a policy acts; zero: there is none.

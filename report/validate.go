@@ -41,8 +41,8 @@ func Validate(w io.Writer, sessions []predict.SessionTally, out int, use policy.
 		row.Value, row.Replayed, row.Predicted, row.Off = cell(r.Recorded), cell(r.Replayed), cell(r.Predicted), pair{number(signedPercent(r.Off) + " %"), r.Off}
 		return none
 	})
-	answer := phrase("%v of other windows or releases, replayed in this one, predict %v that were recorded in it", count(len(sessions)-recorded, "session"), recorded)
-	answer += either(len(rows) > 0, phrase(": the context of a request is %v %% off at most.", worst.Times(100).Text(0)), ". Nothing can be compared: at no depth are there 5 of either.")
+	answer := phrase("%v of other windows or releases, replayed under the policy, predict %v that were recorded under it", count(len(sessions)-recorded, "session"), recorded)
+	answer += either(len(rows) > 0, phrase(": the mean context of a request is off by %v %% at most.", worst.Times(100).Text(0)), ". Nothing can be compared: at no depth are there 5 of either.")
 	return listing(answer, t, object{{"schema", ValidateSchema}, {"recorded", recorded}, {"predicting", len(sessions) - recorded}, {"left_out", out}, {"rows", notNil(rows)}},
 		phraseIf(out > 0, "left out: %v of other clients, or compacted in another window", count(out, "session")),
 		"context: tokens of a request. usd: of a request. compactions: for 100,000 tokens of history, of sessions that have any. compacted from: tokens that a compaction begins with. "+

@@ -145,7 +145,7 @@ func expenseText(e *why.Expense) string {
 	case why.PartReads:
 		return "the context again, at the price of cache reads"
 	case why.PartResent:
-		return "the context again, uncached"
+		return "after the last cache breakpoint, uncached"
 	case why.PartMisses:
 		return "extra for cache misses: " + lossText(e.Cause, e.Stage, e.Edit)
 	case why.PartNew:
@@ -279,7 +279,7 @@ func expiredText(s *why.SessionBreaks, e *why.Expense) string {
 		text += phrase(" %v of at most an hour cost %v: a one-hour cache would have saved %v%v.", count(h.Pauses, "pause"), usdText(h.USD),
 			either(h.Saved.Nano > 0, usdText(saved), "nothing"), phraseIf(h.Saved.Nano <= 0, ", its writes cost %v more", usdText(saved)))
 	}
-	return text + phraseIf(longer > 0 && (h != nil || s.ByUsage()), " %v of the cache misses followed a pause of over an hour: compact before a long pause, or start a new session after it.", longer)
+	return text + phraseIf(longer > 0 && (h != nil || s.ByUsage()), " %v of these pauses were over an hour: compact before a long pause, or start a new session after it.", longer)
 }
 
 // largestContent says what the input cost most for.

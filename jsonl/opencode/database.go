@@ -128,8 +128,8 @@ func children(db *database.DB) func(id string) ([]string, error) {
 
 // exporter writes a session as an export has it, with the same lines.
 type exporter struct {
-	db   *database.DB
-	out  bytes.Buffer
+	db *database.DB
+	bytes.Buffer
 	most int64
 	lost []string
 }
@@ -137,7 +137,7 @@ type exporter struct {
 // exported is a session as `opencode export` writes it: of 2.x as `opencode session export` does.
 func exported(db *database.DB, id string, most int64) ([]byte, []string, error) {
 	e := exporter{db: db, most: most}
-	e.out.WriteString("{\n  \"info\": ")
+	e.WriteString("{\n  \"info\": ")
 	for _, table := range tables(db) {
 		found := false
 		if err := db.Rows("SELECT * FROM "+table+" WHERE id = ?", func(r *database.Row) error { found = true; return e.info(r, table) }, id); err != nil {
@@ -146,7 +146,7 @@ func exported(db *database.DB, id string, most int64) ([]byte, []string, error) 
 		if !found {
 			continue
 		}
-		e.out.WriteString(",\n  \"messages\": [")
+		e.WriteString(",\n  \"messages\": [")
 		read := e.messages
 		if table == tableTwo {
 			read = e.flat
@@ -159,10 +159,10 @@ func exported(db *database.DB, id string, most int64) ([]byte, []string, error) 
 			e.lose("the rest of the messages", err.Error())
 		}
 		if n > 0 {
-			e.out.WriteString("\n  ")
+			e.WriteString("\n  ")
 		}
-		e.out.WriteString("]\n}\n")
-		return e.out.Bytes(), e.lost, nil
+		e.WriteString("]\n}\n")
+		return e.Bytes(), e.lost, nil
 	}
 	return nil, nil, foreign.ErrNotThere
 }
@@ -171,10 +171,10 @@ func (e *exporter) lose(what, why string) { e.lost = append(e.lost, what+": "+wh
 
 // value writes a JSON value, indented as deep as what is around it.
 func (e *exporter) value(text []byte, indent string) error {
-	if err := json.Indent(&e.out, text, indent, "  "); err != nil {
+	if err := json.Indent(&e.Buffer, text, indent, "  "); err != nil {
 		return err
 	}
-	if int64(e.out.Len()) > e.most {
+	if int64(e.Len()) > e.most {
 		return &jsonl.LimitError{Name: "document", Most: e.most}
 	}
 	return nil
@@ -248,10 +248,10 @@ func (e *exporter) info(r *database.Row, table string) error {
 
 // object writes the object of a row behind a text, with more members. One that is no JSON object is lost.
 func (e *exporter) object(before, row, indent, what string, more ...field) (ok bool, err error) {
-	at := e.out.Len()
-	e.out.WriteString(before)
+	at := e.Len()
+	e.WriteString(before)
 	if err = e.value(withIDs(row, more...), indent); errors.As(err, new(*json.SyntaxError)) {
-		e.out.Truncate(at)
+		e.Truncate(at)
 		e.lose(what, "its data is no JSON object: it is set aside")
 		return false, nil
 	}
@@ -267,7 +267,7 @@ func (e *exporter) messages(id string) (n int, err error) {
 			return err
 		}
 		n++
-		e.out.WriteString(",\n      \"parts\": [")
+		e.WriteString(",\n      \"parts\": [")
 		k := 0
 		err = e.db.Rows("SELECT id, data FROM part WHERE message_id = ? ORDER BY id", func(p *database.Row) error {
 			ok, err := e.object(comma(k)+"\n        ", p.Text("data"), "        ", "part "+p.Text("id"), field{"id", p.Text("id")}, field{"sessionID", id}, field{"messageID", message})
@@ -277,9 +277,9 @@ func (e *exporter) messages(id string) (n int, err error) {
 			return err
 		}, message)
 		if k > 0 {
-			e.out.WriteString("\n      ")
+			e.WriteString("\n      ")
 		}
-		e.out.WriteString("]\n    }")
+		e.WriteString("]\n    }")
 		return err
 	}, id)
 	return n, err

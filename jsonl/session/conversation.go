@@ -108,15 +108,11 @@ func (b *Boundary) Kept() []int {
 
 // Microcompaction is a microcompaction that the client recorded.
 type Microcompaction struct {
-	UUID        string
 	Line        int
 	Trigger     string
 	PreTokens   int // sum of compactable results before it, the client's estimate
 	TokensSaved int
 	ToolIDs     []string
-	Attachments []string // uuids of cleared attachments
-	Time        time.Time
-	Version     string
 	Before      int // Messages[:Before] are before it
 	Request     int // N of the first main request after it
 }
@@ -135,8 +131,7 @@ type RunTotals struct {
 type Restart struct {
 	UUID    string // of the first line that shows it
 	Line    int
-	Sign    RestartSign // the evidence
-	Time    time.Time
+	Sign    RestartSign  // the evidence
 	Version string       // of the new process
 	Before  int          // Messages[:Before] are before it
 	Left    []BlockPlace // what the new process did not read back, in order

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
@@ -20,7 +19,7 @@ const (
 
 // mark keeps such a line until the chain is built.
 func (ld *loader) mark(e *jsonl.Entry) {
-	m := mark{line: e.Line, at: len(ld.nodes), agent: e.AgentID, time: e.Time}
+	m := mark{line: e.Line, at: len(ld.nodes), agent: e.AgentID}
 	var err error
 	switch e.Type {
 	case typeCommit:
@@ -151,31 +150,20 @@ func (c *chain) commit(m *mark, before int, collapsed map[string]int) bool {
 		collapsed[l.SummaryUUID] = len(c.Collapses)
 	}
 	c.Collapses = append(c.Collapses, Collapse{
-		ID: l.CollapseID, Line: m.line, First: l.FirstArchivedUUID, Last: l.LastArchivedUUID, From: from, To: to,
-		SummaryUUID: l.SummaryUUID, Content: content, Summary: l.Summary, Time: m.time, Before: before, Request: c.requestAfter(before),
+		ID: l.CollapseID, Line: m.line, From: from, To: to, Content: content, Summary: l.Summary, Before: before, Request: c.requestAfter(before),
 	})
 	return true
 }
 
-// maxMillis is the end of the year 9999, in milliseconds of the epoch.
-const maxMillis = 253402300799999
-
 func (c *chain) snapshot(m *mark, before int, collapsed map[string]int) {
-	s := CollapseSnapshot{
-		Line: m.line, Armed: m.snapshot.Armed, LastSpawnTokens: max(m.snapshot.LastSpawnTokens, 0),
-		Before: before, Request: c.requestAfter(before),
-	}
+	s := CollapseSnapshot{Line: m.line, Before: before, Request: c.requestAfter(before)}
 	for _, l := range m.snapshot.Staged {
 		from, to, err := c.span(l.StartUUID, l.EndUUID, before, collapsed)
 		if err != nil {
 			c.warn(m.line, "a staged span cannot be resolved: %v: it is left out", err)
 			continue
 		}
-		st := Staged{Start: l.StartUUID, End: l.EndUUID, From: from, To: to, Summary: l.Summary, Risk: l.Risk}
-		if l.StagedAt > 0 && l.StagedAt <= maxMillis {
-			st.StagedAt = time.UnixMilli(int64(l.StagedAt)).UTC()
-		}
-		s.Staged = append(s.Staged, st)
+		s.Staged = append(s.Staged, Staged{From: from, To: to, Summary: l.Summary, Risk: l.Risk})
 	}
 	c.Snapshots = append(c.Snapshots, s)
 }

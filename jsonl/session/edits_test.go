@@ -3,7 +3,6 @@ package session_test
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
@@ -44,16 +43,16 @@ func TestCollapse(t *testing.T) {
 		t.Fatalf("%+v, %+v, %+v", conv.Collapses, conv.Snapshots, conv.Lines)
 	}
 	if got, want := conv.Collapses[0], (session.Collapse{
-		ID: "c1", Line: 13, First: "u2", Last: "a4", From: 2, To: 7, SummaryUUID: "s1", Content: "<collapsed id='c1'>what was done</collapsed>",
+		ID: "c1", Line: 13, From: 2, To: 7, Content: "<collapsed id='c1'>what was done</collapsed>",
 		Summary: "what was done", Before: 11, Request: 6,
 	}); got != want {
 		t.Errorf("collapse\n got %+v\nwant %+v", got, want)
 	}
 	s := conv.Snapshots[0]
-	if s.Line != 12 || !s.Armed || s.LastSpawnTokens != 90000 || s.Before != 11 || s.Request != 6 || len(s.Staged) != 1 {
+	if s.Line != 12 || s.Before != 11 || s.Request != 6 || len(s.Staged) != 1 {
 		t.Fatalf("snapshot %+v", s)
 	}
-	if got, want := s.Staged[0], (session.Staged{Start: "u2", End: "a4", From: 2, To: 7, Summary: "what was done", Risk: 0.12, StagedAt: time.UnixMilli(1712345678901).UTC()}); got != want {
+	if got, want := s.Staged[0], (session.Staged{From: 2, To: 7, Summary: "what was done", Risk: 0.12}); got != want {
 		t.Errorf("staged\n got %+v\nwant %+v", got, want)
 	}
 }
@@ -127,27 +126,6 @@ func TestCollapsePlaces(t *testing.T) {
 		t.Errorf("staged %+v", st)
 	}
 	wantWarning(t, conv, 9, "staged span", `"x1"`)
-}
-
-// TestStagedAt: an epoch in milliseconds, where it is one.
-func TestStagedAt(t *testing.T) {
-	for _, tt := range []struct {
-		at   any
-		want time.Time
-	}{
-		{1712345678901, time.Date(2024, 4, 5, 19, 34, 38, 901e6, time.UTC)},
-		{1712345678901.5, time.Date(2024, 4, 5, 19, 34, 38, 901e6, time.UTC)},
-		{0, time.Time{}},
-		{-5, time.Time{}},
-		{1e300, time.Time{}},
-		{"2024-04-05", time.Time{}},
-		{nil, time.Time{}},
-	} {
-		conv := load(t, user("u1", "", "1"), said("a1", "u1", "m1"), staged(true, span("u1", "a1").with("stagedAt", tt.at)))
-		if st := conv.Snapshots[0].Staged; len(st) != 1 || !st[0].StagedAt.Equal(tt.want) {
-			t.Errorf("%v: %+v, want %v", tt.at, st, tt.want)
-		}
-	}
 }
 
 // TestReplacements: decisions on tool results, in every spelling that is taken.

@@ -178,5 +178,4 @@ type microMeta struct {
 	PreTokens   int      `json:"preTokens"`
 	TokensSaved int      `json:"tokensSaved"`
 	ToolIDs     []string `json:"compactedToolIds"`
-	Attachments []string `json:"clearedAttachmentUUIDs"`
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
-	"time"
 	"unicode"
 )
 
@@ -23,49 +22,39 @@ type SnipCall struct {
 
 // RecordedSnip is a removal of whole turns that the client recorded.
 type RecordedSnip struct {
-	UUID     string   // of the line that lists the removed uuids; "" where only the call is recorded
-	Line     int      // of that line, else of the call
+	Line     int      // that lists the removed uuids, else of the call
 	Call     int      // index into SnipCalls; -1: unknown
 	Removed  []string // uuids, as listed
 	Messages []int    // indexes of the removed messages, whole rounds, in order
 	Reason   string
-	Time     time.Time
-	Version  string
 	Before   int // Messages[:Before] are before it
 	Request  int // N of the first main request after it
 }
 
 // Collapse is a span of messages that the client recorded as replaced by a placeholder.
 type Collapse struct {
-	ID          string
-	Line        int
-	First, Last string // uuids of the span's first and last message, as recorded
-	From, To    int    // their indexes into Messages, widened to whole rounds
-	SummaryUUID string // of the placeholder: a later span may begin or end with it
-	Content     string // the placeholder as sent: <collapsed id="…">…</collapsed>
-	Summary     string
-	Time        time.Time // zero where the line has none
-	Before      int       // Messages[:Before] are before it
-	Request     int       // N of the first main request after it
+	ID       string
+	Line     int
+	From, To int    // their indexes into Messages, widened to whole rounds
+	Content  string // the placeholder as sent: <collapsed id="…">…</collapsed>
+	Summary  string
+	Before   int // Messages[:Before] are before it
+	Request  int // N of the first main request after it
 }
 
 // Staged is a span that the client recorded as a candidate for a collapse.
 type Staged struct {
-	Start, End string // uuids
-	From, To   int    // their indexes into Messages, widened to whole rounds
-	Summary    string
-	Risk       float64
-	StagedAt   time.Time
+	From, To int // their indexes into Messages, widened to whole rounds
+	Summary  string
+	Risk     float64
 }
 
 // CollapseSnapshot is a recorded state of the collapses. Each replaces the one before.
 type CollapseSnapshot struct {
-	Line            int
-	Staged          []Staged
-	Armed           bool
-	LastSpawnTokens int
-	Before          int // Messages[:Before] are before it
-	Request         int // N of the first main request after it
+	Line    int
+	Staged  []Staged
+	Before  int // Messages[:Before] are before it
+	Request int // N of the first main request after it
 }
 
 // Replacement is a recorded decision to send Text instead of a tool_result.
@@ -84,7 +73,6 @@ type mark struct {
 	line     int
 	at       int // number of chained lines before it in the file
 	agent    string
-	time     time.Time
 	commit   *commitLine
 	snapshot *snapshotLine
 	replaced []replacedLine
@@ -103,9 +91,7 @@ type commitLine struct {
 
 // snapshotLine is a marble-origami-snapshot.
 type snapshotLine struct {
-	Staged          []stagedSpan `json:"staged"`
-	Armed           bool         `json:"armed"`
-	LastSpawnTokens int          `json:"lastSpawnTokens"`
+	Staged []stagedSpan `json:"staged"`
 }
 
 type stagedSpan struct {
@@ -113,7 +99,6 @@ type stagedSpan struct {
 	EndUUID   string  `json:"endUuid"`
 	Summary   string  `json:"summary"`
 	Risk      float64 `json:"risk"`
-	StagedAt  float64 `json:"stagedAt"` // milliseconds of the epoch
 }
 
 // replacedLine is one decision of a content-replacement. Its fields are not documented: these are the client's names

@@ -160,8 +160,8 @@ func (c *chain) microcompaction(i int) {
 	n.mark(lineUsed)
 	micro := n.micro
 	c.Micro = append(c.Micro, Microcompaction{
-		UUID: n.uuid, Line: n.line, Trigger: micro.Trigger, PreTokens: micro.PreTokens, TokensSaved: micro.TokensSaved,
-		ToolIDs: micro.ToolIDs, Attachments: micro.Attachments, Time: n.time, Version: n.version, Before: len(c.Messages),
+		Line: n.line, Trigger: micro.Trigger, PreTokens: micro.PreTokens, TokensSaved: micro.TokensSaved,
+		ToolIDs: micro.ToolIDs, Before: len(c.Messages),
 	})
 }
 

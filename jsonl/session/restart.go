@@ -112,7 +112,7 @@ func (c *chain) restart(i int) {
 		return
 	}
 	c.restarts.said = false
-	r := Restart{UUID: n.uuid, Line: n.line, Sign: sign, Time: n.time, Version: n.version, Before: len(conv.Messages)}
+	r := Restart{UUID: n.uuid, Line: n.line, Sign: sign, Version: n.version, Before: len(conv.Messages)}
 	switch sign {
 	case SignTorn:
 	case SignResumed:

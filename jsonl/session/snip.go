@@ -141,7 +141,7 @@ func (c *chain) snip(i int) {
 		reason = "the client left it out"
 	}
 	c.Snips = append(c.Snips, RecordedSnip{
-		UUID: n.uuid, Line: n.line, Call: -1, Removed: c.snipped[i], Reason: reason, Time: n.time, Version: n.version, Before: len(c.Messages),
+		Line: n.line, Call: -1, Removed: c.snipped[i], Reason: reason, Before: len(c.Messages),
 	})
 }
 
@@ -271,7 +271,7 @@ func (c *chain) byRecord(call *SnipCall, s *RecordedSnip) {
 // ended.
 func (c *chain) byCall(k int) (RecordedSnip, bool) {
 	call := &c.SnipCalls[k]
-	s := RecordedSnip{Line: call.Line, Call: k, Reason: call.Reason, Time: c.Messages[call.Answered].Time, Version: c.Messages[call.Message].Version, Before: call.Answered + 1}
+	s := RecordedSnip{Line: call.Line, Call: k, Reason: call.Reason, Before: call.Answered + 1}
 	for _, p := range call.Prompts {
 		turn := c.Turn(p)
 		s.Messages = append(s.Messages, turn...)

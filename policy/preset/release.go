@@ -150,7 +150,7 @@ func (l *Library) choose(name string, c Client) (Chosen, error) {
 		}
 	case c.Time.IsZero():
 	case day < list[0].Valid.From:
-		chosen = Chosen{Policy: list[0].Policy, Why: fmt.Sprintf("the oldest %s known, for a session of %s", product, day), Older: true}
+		chosen = Chosen{Policy: list[0].Policy, Why: fmt.Sprintf("the oldest %s known; the session, of %s, is older", product, day), Older: true}
 	default:
 		i := len(list) - 1
 		for list[i].Valid.From > day {
@@ -161,7 +161,7 @@ func (l *Library) choose(name string, c Client) (Chosen, error) {
 	switch {
 	case chosen.Newer != "":
 	case chosen.Policy != last.Policy:
-		chosen.Newer = last.Policy + " is newer: use " + product + "@" + Latest
+		chosen.Newer = last.Policy + " is newer: for it, write " + product + "@" + Latest
 	case last.Valid.Until != "" && day > last.Valid.Until:
 		chosen.Newer = fmt.Sprintf("no %s of after %s was read: the rules of %s are assumed", product, last.Valid.Until, last.Policy)
 	}

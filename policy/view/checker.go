@@ -124,7 +124,7 @@ func (c *Checker) CheckRequest() []Violation {
 func CheckAPI(v *View) []Violation { return NewChecker(v).Check() }
 
 func (c *Checker) anew() {
-	c.check = apiCheck{v: c.view, callAt: map[string]int{}}
+	c.check = apiCheck{View: c.view, callAt: map[string]int{}}
 	c.fed = nil
 }
 

@@ -34,7 +34,7 @@ type Violation struct {
 
 // apiCheck is a pass over the messages of a view. It can go back to where it stood before an item.
 type apiCheck struct {
-	v     *View
+	*View
 	found []Violation
 	standing
 	calls    []toolCall              // of the assistant's messages, in order
@@ -99,13 +99,13 @@ func (c *apiCheck) back(to standing) {
 
 // thinkingAt finds the check of a thinking block. Those of one item follow each other, and items are in view order.
 func (c *apiCheck) thinkingAt(t policy.Target) (loop int, ok bool) {
-	p := c.v.posOf(t.Item)
+	p := c.posOf(t.Item)
 	if p < 0 {
 		return 0, false
 	}
 	i := sort.Search(len(c.thinking), func(i int) bool {
 		o := c.thinking[i].target
-		q := c.v.posOf(o.Item)
+		q := c.posOf(o.Item)
 		return q > p || q == p && o.Block >= t.Block
 	})
 	if i == len(c.thinking) || c.thinking[i].target != t {
@@ -119,18 +119,18 @@ func (c *apiCheck) report(id policy.ItemID, rule Invariant, format string, args 
 }
 
 func (c *apiCheck) item(id policy.ItemID) {
-	blocks := c.v.Blocks(id)
-	if m := c.v.Message(id); m != nil && m.Role == session.Assistant && len(m.Blocks) == 0 {
+	blocks := c.Blocks(id)
+	if m := c.Message(id); m != nil && m.Role == session.Assistant && len(m.Blocks) == 0 {
 		return // a request that failed or was aborted: it wrote nothing, and nothing is sent again
 	}
 	if blocks == 0 {
 		c.report(id, NoEmptyContent, "a message without content")
 		return
 	}
-	if c.v.Tag(id) == nil && c.v.SentBlocks(id) == 0 {
+	if c.Tag(id) == nil && c.SentBlocks(id) == 0 {
 		return
 	}
-	role := c.v.Role(id)
+	role := c.Role(id)
 	switch {
 	case !c.any:
 		c.any, c.role = true, role
@@ -144,7 +144,7 @@ func (c *apiCheck) item(id policy.ItemID) {
 	c.last = id
 	for b := range blocks {
 		t := policy.BlockOf(id, b)
-		c.block(t, c.v.Kind(t), c.v.Raw(t), c.v.Replacement(t), role)
+		c.block(t, c.Kind(t), c.Raw(t), c.Replacement(t), role)
 	}
 }
 
@@ -209,7 +209,7 @@ func (c *apiCheck) change(loop int, t policy.Target) {
 }
 
 func (c *apiCheck) text(t policy.Target) {
-	if r := c.v.Replacement(t); c.v.Length(t).UTF16 == 0 && (r == nil || r.Tokens == 0) && !c.earlier(t.Item) {
+	if r := c.Replacement(t); c.Length(t).UTF16 == 0 && (r == nil || r.Tokens == 0) && !c.earlier(t.Item) {
 		c.report(t.Item, NoEmptyContent, "an empty text")
 	}
 }
@@ -229,6 +229,6 @@ func (c *apiCheck) answer(item policy.ItemID, id string, role session.Role) {
 
 // earlier reports whether an item represents history that is not in the file.
 func (c *apiCheck) earlier(id policy.ItemID) bool {
-	m := c.v.Message(id)
+	m := c.Message(id)
 	return m != nil && m.Is(session.Earlier)
 }

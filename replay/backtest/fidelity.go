@@ -47,18 +47,18 @@ func (r *Scores) measures() []Bar {
 	}
 	decided, micro := c.Hits+c.LostHits+c.Alarms, m.Recorded+m.Unrecorded
 	add("hits", c.Hits, c.Recorded, 85, "recorded automatic compactions decided at the exact request")
-	add("alarms", c.Alarms, decided, 5, "of the policy's decisions to compact: nothing is recorded there").Most = true
+	add("alarms", c.Alarms, decided, 5, "of the policy's compactions: those where none is recorded").Most = true
 	add("microcompactions", m.Same+m.Confirmed, micro, 90,
-		"microcompactions made with the same results, or where the usage fell")
+		"recorded microcompactions that clear the same tool results, or are made where the recorded usage drops")
 	add("microcompaction_alarms", m.Alarms, m.Hits+m.Confirmed+m.Alarms, 20,
-		"of the policy's microcompactions: nothing is recorded there").Most = true
+		"of the policy's microcompactions: those where none is recorded").Most = true
 	add("read_within_5", u.Near, u.Requests, 98, "requests whose simulated cache read is within 5 %")
 	add("read_within_1", u.Close, u.Requests, 95, "requests whose simulated cache read is within 1 %")
 	mape := add("read_mape", 0, u.Read.Scored, 5, "mean absolute error of the simulated cache read")
 	mape.Value, mape.Most = u.Read.MAPE, true
 	add("write_within_5", u.WriteNear, u.Requests, 92, "requests whose simulated cache write is within 5 %")
-	add("break_kind", u.Kind, u.Broken, 80, "cache misses that are simulated, with something read where something was read")
-	add("break_amount", u.Amount, u.Broken, 70, "and the read is within 10 %")
+	add("break_kind", u.Kind, u.Broken, 80, "recorded cache misses that are simulated too, partial or total as recorded")
+	add("break_amount", u.Amount, u.Broken, 70, "of these, those whose simulated read is within 10 % of the recorded one")
 	add("break_alarms", u.FalseAlarms, u.Broken-u.Unexplained+u.FalseAlarms, 15,
 		"of the simulated cache misses: the recorded session has none").Most = true
 	cost := &r.Usage[0].CostError

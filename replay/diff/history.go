@@ -127,10 +127,8 @@ func (f *follower) note(e *policy.Edit) {
 			f.in[id] = true
 		}
 	}
-	for _, list := range [][]policy.Synthetic{e.Insert, e.Tail} { // they have arrived: touched already
-		for i := range list {
-			f.Made[list[i].ID] = e
-			f.in[list[i].ID] = true
-		}
+	for _, s := range e.Made() { // they have arrived: touched already
+		f.Made[s.ID] = e
+		f.in[s.ID] = true
 	}
 }

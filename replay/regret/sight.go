@@ -147,7 +147,7 @@ func (s *sight) apply(e *policy.Edit) error {
 	default:
 		return nil
 	}
-	for _, m := range slices.Concat(e.Insert, e.Tail) {
+	for _, m := range e.Made() {
 		for i := range m.Contents {
 			if err := s.put(&m.Contents[i]); err != nil {
 				return err

@@ -299,11 +299,9 @@ func (tr *Tracer) splice(s *Step, v *view.View, at, del int, ids []policy.ItemID
 
 // edit notes what an edit changed of a block or a message.
 func (tr *Tracer) edit(s *Step, v *view.View, i int, e *policy.Edit) {
-	for _, list := range [][]policy.Synthetic{e.Insert, e.Tail} {
-		for k := range list {
-			if at, ok := tr.made[list[k].ID]; ok {
-				tr.t.Items[at].Edit = tr.editOf(e, i)
-			}
+	for _, s := range e.Made() {
+		if at, ok := tr.made[s.ID]; ok {
+			tr.t.Items[at].Edit = tr.editOf(e, i)
 		}
 	}
 	if e.New == nil && !e.Kind.PayloadOnly() {

@@ -82,7 +82,7 @@ func (p *Autocompact) Limits(l *policy.StageLimits) {
 		l.Note("%s after the last response it compacts from %s on (autocompact.idle_after)", strict.DurationText(p.IdleAfter), policy.Thousands(p.IdleTokens))
 	}
 	if t.Reactive {
-		l.Note("automatic compaction waits until the API refuses a prompt as too long (window.reactive): no window was set, and the model is none of window.proactive; the threshold would be %s", policy.Thousands(t.Auto))
+		l.Note("automatic compaction waits until the API refuses a prompt as too long (window.reactive): no window was set for the client, and the model is not in window.proactive; otherwise it would compact at %s", policy.Thousands(t.Auto))
 		l.Acts(policy.Limit{
 			Name: "compaction when the API refuses", Label: "auto", Operator: ">", Tokens: l.Window, From: "context window",
 			Key: "autocompact",

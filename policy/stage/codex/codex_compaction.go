@@ -41,7 +41,7 @@ func defineCodexCompaction() policy.Definition {
 	return policy.Definition{
 		Name:    "codex_compaction",
 		Summary: "At 90 % of the window the view becomes the newest user messages, up to 20,000 tokens of them, and a summary as the last message; compacted by the provider, all of them or up to 64,000 tokens, and one encrypted item.",
-		Source:  "Codex CLI: codex-rs/core/src/compact.rs and truncate.rs (commit 0100b103), compact_remote_v2.rs (commit 009bd870; images of user messages count in compact_remote_v2_images.rs, the feature compaction_image_budget, on from 0.150 on), compact_token_budget.rs and session/context_window.rs (a new context, the feature token_budget, off in 0.171.0), auto_compact_token_limit of codex-rs/protocol/src/openai_models.rs; the windows and compaction hashes are those of the catalogues in its releases, the change of model is the reason comp_hash_changed in the program of 0.150.1 and openai/codex#33833; what the provider keeps in its first form is read off 11 recorded compactions of release 0.118.0, in its second off 28 of 0.142.5 to 0.144.5. A typed prompt is a user message, and what it holds next to text stays with it; a final answer is a response without a call; content that is sent again stands behind the last user message, in Codex before it. A request that is too long without all that can be dropped fails, and the view stays",
+		Source:  "Codex CLI: codex-rs/core/src/compact.rs and truncate.rs (commit 0100b103), compact_remote_v2.rs (commit 009bd870; images of user messages count in compact_remote_v2_images.rs, the feature compaction_image_budget, on from 0.150 on), compact_token_budget.rs and session/context_window.rs (a new context, the feature token_budget, off in 0.171.0), auto_compact_token_limit of codex-rs/protocol/src/openai_models.rs; the windows and compaction hashes are those of the catalogues in its releases, the change of model is the reason comp_hash_changed in the program of 0.150.1 and openai/codex#33833; what the provider keeps in its first form is read off 11 recorded compactions of release 0.118.0, in its second off 28 of 0.142.5 to 0.144.5. A typed prompt is a user message, and what it holds next to text stays with it; a final answer is a response without a call. A request that is too long without all that can be dropped fails, and the view stays",
 		Truth:   policy.TruthDocumented,
 		Moments: policy.Prepare | policy.Manual,
 		Params: &CodexCompaction{
@@ -219,7 +219,8 @@ func codexTokens(v policy.View, id policy.ItemID, form string) int {
 	return n
 }
 
-// compact replaces the view. In a turn the session's context goes before the summary, else it begins the next turn.
+// compact replaces the view. In a turn the session's context goes before the last prompt, without one before the summary;
+// else it begins the next turn.
 func (s *codexCompaction) compact(c *policy.Context, pending []policy.ItemID, inTurn bool, trigger, reason string) ([]policy.Edit, error) {
 	if c.View.Len() == len(pending) {
 		return nil, nil
@@ -258,22 +259,37 @@ func (s *codexCompaction) compact(c *policy.Context, pending []policy.ItemID, in
 	if s.Form == formLocal {
 		insert[0].Contents = prefixed(codexSummaryPrefix+"\n", summary)
 	}
-	if again := s.context(c, keep); len(again) > 0 {
-		at := len(insert)
-		if inTurn {
-			at = 0
-		}
-		insert = slices.Insert(insert, at, policy.Synthetic{Role: "user", Label: "context", Attached: true, Contents: again})
-	}
-	edits := []policy.Edit{{
+	edit := policy.Edit{
 		Kind: policy.KindSummarize, Trigger: trigger, Reason: reason + "; summary: " + from,
 		Lead: lead, Insert: insert, Keep: keep, Call: call,
-	}}
+	}
+	if again := s.context(c, keep); len(again) > 0 {
+		context := policy.Synthetic{Role: "user", Label: "context", Attached: true, Contents: again}
+		switch last := lastPrompt(c.View, lead); {
+		case !inTurn:
+			edit.Insert = append(edit.Insert, context)
+		case last < 0 || len(keep) > 0:
+			edit.Insert = slices.Insert(insert, 0, context)
+		default:
+			edit.Lead, edit.Insert, edit.Keep, edit.Tail = lead[:last], []policy.Synthetic{context}, lead[last:], insert
+		}
+	}
+	edits := []policy.Edit{edit}
 	for _, cut := range cuts { // what it leaves of a prompt that was cut before is new, as the whole view is
 		cut.Trigger = trigger
 		edits = append(edits, cut)
 	}
 	return edits, nil
+}
+
+// lastPrompt is the place of the last prompt among messages; -1: there is none.
+func lastPrompt(v policy.View, list []policy.ItemID) int {
+	for i, id := range slices.Backward(list) {
+		if v.Message(id).Class == session.ClassPrompt {
+			return i
+		}
+	}
+	return -1
 }
 
 // context is what Codex sends again: here the texts from before the session's first response that no person typed.

@@ -2,6 +2,7 @@ package codex
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -298,8 +299,9 @@ func TestCodexCompactionForms(t *testing.T) {
 		{formLocal, false, "m1 m5 summary context m7"},
 		{formRemoteV1, false, "m1 m4 m5 m6 summary context m7"},
 		{formRemoteV2, false, "m1 m5 summary context m7"},
-		{formRemoteV2, true, "m1 m5 m7 context summary"},
-		{formRemoteV1, true, "m1 m4 m5 m6 m7 context summary"},
+		{formRemoteV2, true, "m1 m5 context m7 summary"},
+		{formRemoteV1, true, "m1 m4 m5 m6 context m7 summary"},
+		{formLocal, true, "m1 m5 context m7 summary"},
 	} {
 		c := stagetest.NewConvo()
 		c.User(session.ClassMeta, stagetest.Say("# AGENTS.md instructions"))
@@ -323,7 +325,7 @@ func TestCodexCompactionForms(t *testing.T) {
 		if got := strings.Join(stagetest.Order(r), " "); got != tt.want {
 			t.Errorf("%s, in a turn %t: %s, want %s", tt.form, tt.inTurn, got, tt.want)
 		}
-		summary := r.View.Edits()[0].Insert
+		summary := slices.Concat(r.View.Edits()[0].Insert, r.View.Edits()[0].Tail)
 		for i := range summary {
 			if n := len(summary[i].Contents); summary[i].Summary && (n == 1) != (tt.form != formLocal) {
 				t.Errorf("%s: a summary of %d parts", tt.form, n)

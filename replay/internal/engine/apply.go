@@ -75,7 +75,7 @@ func (e *Engine) apply(ev *Event, ed policy.Edit, from *editSource) {
 		return
 	}
 	for c := ed.Call; c != nil; c = c.Then {
-		e.call(c, ed.Insert, from.next)
+		e.call(c, ed.Made(), from.next)
 	}
 	if ed.Kind == policy.KindSummarize {
 		e.restarts.unread = 0
@@ -193,10 +193,10 @@ func (e *Engine) noteCompaction(ed *policy.Edit, next int) {
 		e.changes.used, _ = e.used(min(next, len(e.conv.Requests)))
 	}
 	e.changes.compacted, e.progress.last.Summary, e.progress.compactAt = true, true, next
-	for i := range ed.Insert {
-		for _, c := range ed.Insert[i].Contents {
+	for _, s := range ed.Made() {
+		for _, c := range s.Contents {
 			for k := range e.conv.Boundaries {
-				if ed.Insert[i].Summary && c.Ref != nil && e.conv.Boundaries[k].Summary == int(c.Ref.Item) {
+				if s.Summary && c.Ref != nil && e.conv.Boundaries[k].Summary == int(c.Ref.Item) {
 					e.summaries[k] = true
 				}
 			}

@@ -180,7 +180,7 @@ func (e *Engine) payback(c *policy.Context, cold bool, freed, rewritten int, edi
 			}
 			written := call.Output
 			if written == 0 {
-				written = e.summaryTokens(edits[i].Insert)
+				written = e.summaryTokens(edits[i].Made())
 			}
 			paid += float64(size)*rate + float64(written)*output
 		}

@@ -114,7 +114,7 @@ func Continue(r *record.Record, pol *policy.Policy, opt Options, now time.Time) 
 		for j := range edits {
 			for call := edits[j].Call; call != nil; call = call.Then {
 				one := *call
-				e.call(&one, edits[j].Insert, k+1)
+				e.call(&one, edits[j].Made(), k+1)
 			}
 		}
 		for _, row := range e.rows.requests[n:] {

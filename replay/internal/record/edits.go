@@ -95,7 +95,7 @@ func (t *recordTrack) Recorded(act Act) {
 			t.replacement(i, act)
 		}
 	case ActRestart:
-		for _, e := range t.restarts.Edits(&t.r.Conv.Restarts[act.Index], t.view) {
+		for _, e := range t.restarts.Edits(&t.r.Conv.Restarts[act.Index], t.View) {
 			t.apply(e, act)
 		}
 	}
@@ -156,7 +156,7 @@ func (t *recordTrack) snip(act Act) {
 		Request: s.Request, Kind: policy.KindRemove, Trigger: TriggerModel, Reason: cmp.Or(s.Reason, "the model snipped the turn"),
 	}
 	for _, m := range s.Messages {
-		if t.view.Has(policy.ItemID(m)) {
+		if t.Has(policy.ItemID(m)) {
 			e.Items = append(e.Items, policy.ItemID(m))
 		}
 	}
@@ -193,7 +193,7 @@ func (t *recordTrack) inSpan(i int) []policy.ItemID {
 	within := map[int][]policy.ItemID{} // by the first message of their span
 	for k := range i {
 		if o := &conv.Collapses[k]; o.From >= c.From && o.To <= c.To {
-			if id, ok := t.folded[k]; ok && t.view.Has(id) {
+			if id, ok := t.folded[k]; ok && t.Has(id) {
 				within[o.From] = append(within[o.From], id)
 			}
 		}
@@ -201,7 +201,7 @@ func (t *recordTrack) inSpan(i int) []policy.ItemID {
 	var items []policy.ItemID
 	for m := c.From; m <= c.To; m++ {
 		items = append(items, within[m]...)
-		if t.view.Has(policy.ItemID(m)) {
+		if t.Has(policy.ItemID(m)) {
 			items = append(items, policy.ItemID(m))
 		}
 	}
@@ -220,12 +220,12 @@ func nextReplacement(conv *session.Conversation, i int) int {
 func (t *recordTrack) replacement(i int, act Act) {
 	r := &t.r.Conv.Replaced[i]
 	target := policy.BlockOf(r.Message, r.Block)
-	if !t.view.Has(target.Item) {
+	if !t.Has(target.Item) {
 		return
 	}
 	content := policy.NewContent(jsonl.KindToolResult, r.Text)
-	if t.view.Length(target) == content.Length {
-		switch was, err := t.view.Text(target); {
+	if t.Length(target) == content.Length {
+		switch was, err := t.Text(target); {
 		case err != nil:
 			t.fail(err)
 			return

@@ -39,15 +39,15 @@ func (t *recordTrack) micro(act Act) {
 	found, reason := 0, "the client microcompacted ("+m.Trigger+")"
 	detail := known(map[string]int{"pre_tokens": m.PreTokens, "tokens_saved": m.TokensSaved})
 	// Applying changes results' states, not their number or order, and looks for none.
-	for _, i := range t.results.of(t.view, m.ToolIDs) {
-		res := t.view.Results()[i]
+	for _, i := range t.results.of(t.View, m.ToolIDs) {
+		res := t.Results()[i]
 		if res.State == policy.ResultGone {
 			continue
 		}
 		found++
 		stub := policy.NewContent(jsonl.KindToolResult, "")
 		if rule != nil {
-			left, err := rule.Leaves(t.view, t.view, res.Target)
+			left, err := rule.Leaves(t.View, t.View, res.Target)
 			if err != nil {
 				t.fail(err)
 				return
@@ -55,7 +55,7 @@ func (t *recordTrack) micro(act Act) {
 			if left {
 				continue // the boundary names it, and it does not change
 			}
-			stub = rule.Stub(t.view, res)
+			stub = rule.Stub(t.View, res)
 		}
 		t.apply(policy.Edit{
 			Request: m.Request, Kind: policy.KindClear, Trigger: m.Trigger, Target: res.Target, New: &stub,
@@ -65,7 +65,7 @@ func (t *recordTrack) micro(act Act) {
 	if found == 0 {
 		// All of its results are before the start of the file: the event appears without them. The tokens come off
 		// the message for the earlier history, on every track.
-		t.apply(t.r.HiddenMicro(act.Index, t.view), act)
+		t.apply(t.r.HiddenMicro(act.Index, t.View), act)
 	}
 }
 
@@ -124,14 +124,14 @@ func (t *recordTrack) inferMicro(k int) {
 		return
 	}
 	edits, err := rule.Stage().Run(&policy.Context{
-		Moment: policy.Prepare, Request: k + 1, View: t.view, Conv: t.r.Conv, Texts: t.view,
+		Moment: policy.Prepare, Request: k + 1, View: t.View, Conv: t.r.Conv, Texts: t.View,
 	})
 	if err != nil {
 		t.fail(err)
 		return
 	}
 	for _, e := range edits {
-		if t.inferred[e.Target] && e.New == t.view.Replacement(e.Target) {
+		if t.inferred[e.Target] && e.New == t.Replacement(e.Target) {
 			continue // the rule names it each time, and it does not change
 		}
 		t.inferred[e.Target] = true

@@ -145,10 +145,10 @@ func (r *Record) follow() error {
 	r.Thinking, r.TTLs = nil, lifetimes(r.Conv)
 	r.Weight, r.Overhead, r.Withheld = make([]int, 0, n), make([]int, 0, n), make([]int, 0, n)
 	t := &recordTrack{
-		r: r, view: view.New(r.Conv, r.Cal, nil), pending: -1, known: -1, drops: r.Cal.Drops, folded: map[int]policy.ItemID{}, inferred: map[policy.Target]bool{},
+		r: r, View: view.New(r.Conv, r.Cal, nil), pending: -1, known: -1, drops: r.Cal.Drops, folded: map[int]policy.ItemID{}, inferred: map[policy.Target]bool{},
 		thinking: ThinkingEdits{thinking: tokens.NewThinking(r.Conv, r.Counted)},
 	}
-	t.view.Limit(r.MostEdits)
+	t.Limit(r.MostEdits)
 	Walk(r.Conv, t)
 	if t.err != nil {
 		return t.err

@@ -51,13 +51,13 @@ func (c *contextEditing) join(m int, msg *session.Message) {
 // request before.
 func (t *recordTrack) edited(k int, a session.Applied, ctx, over int) {
 	c := &t.editing
-	rebuilt, last := t.view.Epoch() != c.epoch, c.last
+	rebuilt, last := t.Epoch() != c.epoch, c.last
 	if a == last && !rebuilt {
 		return
 	}
-	c.last, c.epoch = a, t.view.Epoch()
+	c.last, c.epoch = a, t.Epoch()
 	var results, thinking []policy.Target
-	for _, r := range t.view.Results() {
+	for _, r := range t.Results() {
 		if len(results) == a.ToolUses {
 			break
 		}
@@ -65,12 +65,12 @@ func (t *recordTrack) edited(k int, a session.Applied, ctx, over int) {
 			results = append(results, r.Target)
 		}
 	}
-	c.turns = slices.DeleteFunc(c.turns, func(turn []policy.Target) bool { return !t.view.Has(turn[0].Item) })
+	c.turns = slices.DeleteFunc(c.turns, func(turn []policy.Target) bool { return !t.Has(turn[0].Item) })
 	for _, turn := range c.turns[:min(a.Turns, len(c.turns))] {
 		thinking = append(thinking, turn...)
 	}
 	said := a.ToolTokens + a.ThinkingTokens - last.ToolTokens - last.ThinkingTokens
-	lacks := func() int { return t.view.PayloadTokens() + over - ctx }
+	lacks := func() int { return t.PayloadTokens() + over - ctx }
 	if t.known < 0 || t.pending >= 0 || t.r.Weight[k-1]+t.r.Overhead[k-1]-ctx-said > tokens.DropThreshold {
 		lacks = nil // for other reasons, too
 	}
@@ -94,16 +94,16 @@ func (t *recordTrack) leave(k int, l *omission, blocks []policy.Target, said int
 	same, stays, all := 0, 0, 0
 	for i, target := range l.blocks {
 		if i == same && i < len(blocks) && blocks[i] == target {
-			same, stays = i+1, stays+t.view.BlockTokens(target)
+			same, stays = i+1, stays+t.BlockTokens(target)
 		}
-		all += t.view.BlockTokens(target)
+		all += t.BlockTokens(target)
 	}
 	e := policy.Edit{
 		Request: k + 1, Trigger: TriggerAuto, Detail: detail, Kind: policy.KindServerKeep,
 		Reason: "the API sent it again, as the response says",
 	}
 	for _, e.Target = range l.blocks[same:] {
-		if _, out := t.view.PayloadReplacement(e.Target); out && t.view.Has(e.Target.Item) {
+		if _, out := t.PayloadReplacement(e.Target); out && t.Has(e.Target.Item) {
 			t.apply(e, Act{ActServer, k})
 		}
 	}
@@ -122,21 +122,21 @@ func (t *recordTrack) leave(k int, l *omission, blocks []policy.Target, said int
 		take = lacks()
 	}
 	fresh := slices.DeleteFunc(slices.Clone(blocks[same:]), func(target policy.Target) bool {
-		_, out := t.view.PayloadReplacement(target)
+		_, out := t.PayloadReplacement(target)
 		return out
 	})
 	for _, target := range fresh {
-		weight += t.view.BlockTokens(target)
+		weight += t.BlockTokens(target)
 	}
 	e.Kind, e.Reason = policy.KindServerClear, "the API left it out, as the response says"
 	for _, e.Target = range fresh {
-		n := t.view.BlockTokens(e.Target)
+		n := t.BlockTokens(e.Target)
 		less := n
 		if weight > 0 {
 			less = min(max(int(int64(take)*int64(n)/int64(weight)), 0), n)
 		}
 		take, weight = take-less, weight-n
-		e.New = &policy.Content{Kind: t.view.Kind(e.Target), Tokens: n - less}
+		e.New = &policy.Content{Kind: t.Kind(e.Target), Tokens: n - less}
 		t.apply(e, Act{ActServer, k})
 	}
 	l.blocks, l.tokens, l.withheld = blocks, said, remains(l.withheld)

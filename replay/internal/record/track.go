@@ -14,10 +14,10 @@ import (
 
 // acts are what the client did, after the walk.
 func (t *recordTrack) acts() Acts {
-	acts := Acts{t.view.Edits(), t.notes}
+	acts := Acts{t.Edits(), t.notes}
 	if len(acts.Edits) > len(acts.Notes) { // a note belongs to one edit of the recorded session: the others are the server's
 		acts.Edits = nil
-		for _, e := range t.view.Edits() {
+		for _, e := range t.Edits() {
 			if e.Stage == StageName {
 				acts.Edits = append(acts.Edits, e)
 			}
@@ -28,8 +28,8 @@ func (t *recordTrack) acts() Acts {
 
 // recordTrack computes the recorded view.
 type recordTrack struct {
-	r        *Record
-	view     *view.View
+	r *Record
+	*view.View
 	notes    []Act // by edit of the recorded session
 	thinking ThinkingEdits
 	pending  int // boundary before the next request, -1: none
@@ -52,7 +52,7 @@ const StageName = "recorded"
 // apply applies an edit of an act, and notes it.
 func (t *recordTrack) apply(e policy.Edit, act Act) policy.Edit {
 	e.Stage = StageName
-	e, err := t.view.Apply(e)
+	e, err := t.Apply(e)
 	if err != nil {
 		t.fail(err)
 		return e
@@ -70,7 +70,7 @@ func (t *recordTrack) fail(err error) {
 
 // Join adds a message. A result that the client had offloaded becomes the stub that it sent.
 func (t *recordTrack) Join(m int) {
-	t.view.Join(m)
+	t.View.Join(m)
 	msg := &t.r.Conv.Messages[m]
 	for b := range msg.Blocks {
 		bl := &msg.Blocks[b]
@@ -91,7 +91,7 @@ func (t *recordTrack) Join(m int) {
 			Reason: "the API compacted: the response is its summary",
 		}, Act{ActJoin, m})
 	case ok:
-		if err := WithoutCompaction(t.view, m, b, len(t.r.Weight)); err != nil {
+		if err := WithoutCompaction(t.View, m, b, len(t.r.Weight)); err != nil {
 			t.fail(err)
 		}
 	}
@@ -123,9 +123,9 @@ func (t *recordTrack) Request(k int) {
 	if change.Request = k; len(change.Left)+len(change.Back) > 0 {
 		r.Thinking = append(r.Thinking, change)
 	}
-	for _, e := range change.Edits(t.view, msg.Model) {
+	for _, e := range change.Edits(t.View, msg.Model) {
 		e.Stage = policy.StageServer
-		if _, err := t.view.Apply(e); err != nil {
+		if _, err := t.Apply(e); err != nil {
 			t.fail(err)
 		}
 	}
@@ -139,7 +139,7 @@ func (t *recordTrack) Request(k int) {
 		ctx = u.Context()
 		within := u.Compactions()
 		if b, alone, ok := msg.Compaction(); ok && !alone && within.Calls == 0 { // what it took is not recorded
-			within = jsonl.Spent{Calls: 1, Input: t.view.PayloadTokens() + max(over, 0), Output: r.Cal.Block(m, b)}
+			within = jsonl.Spent{Calls: 1, Input: t.PayloadTokens() + max(over, 0), Output: r.Cal.Block(m, b)}
 		}
 		if within.Calls > 0 {
 			t.apply(compactedWithin(k, &within), NoAct)
@@ -151,7 +151,7 @@ func (t *recordTrack) Request(k int) {
 	}
 	t.pending = -1
 	r.Largest[msg.Model] = max(r.Largest[msg.Model], ctx)
-	r.Weight = append(r.Weight, t.view.PayloadTokens())
+	r.Weight = append(r.Weight, t.PayloadTokens())
 	r.Overhead = append(r.Overhead, over)
 	r.Withheld = append(r.Withheld, t.editing.withheld())
 }
@@ -163,13 +163,13 @@ const weightError = 1000
 // settle makes the weight of R's payload and the overhead add up to the recorded context; it returns the overhead.
 func (t *recordTrack) settle(k, ctx, over int) int {
 	r := t.r
-	rest := ctx - t.view.PayloadTokens()
+	rest := ctx - t.PayloadTokens()
 	for len(t.drops) > 0 && t.drops[0].Request < k+1 {
 		t.drops = t.drops[1:]
 	}
 	reminders := t.reminders
 	if t.known < 0 || t.pending >= 0 {
-		t.reminders = (wire.NextReminders(t.view) + 3) / 4
+		t.reminders = (wire.NextReminders(t.View) + 3) / 4
 	}
 	switch {
 	case t.known < 0:
@@ -207,7 +207,7 @@ func (t *recordTrack) settle(k, ctx, over int) int {
 		}, NoAct)
 		if !d.Shared {
 			t.inferMicro(k)
-			return ctx - t.view.PayloadTokens()
+			return ctx - t.PayloadTokens()
 		}
 	}
 	return rest
