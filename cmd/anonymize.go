@@ -43,9 +43,9 @@ replay gives the same events and, by the counters usage and heuristic, the same
 figures; by others they differ little. docs/anonymize.md says what is hidden
 from whom, and what is not.
 
-The files of the session's folder (subagents, offloaded results, summary) are
-written to the folder of the output. --check lists what may still identify
-the original.`,
+The files of the session's folder (subagents, offloaded results, summary) and
+transcripts of subagents next to it are written to the folder of the output.
+--check lists what may still identify the original.`,
 	}, func() error {
 		if len(o.Inputs) == 1 && o.Check && o.File == "-" {
 			return errors.New("--check and -o - both go to standard output: name a file with -o")

@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -18,9 +19,10 @@ import (
 // sessionFolder is a session file and the files of the session's folder.
 type sessionFolder struct {
 	main   *jsonl.Source
-	root   *os.Root // the session's own folder, nil where there is none
-	folder string   // its path
-	beside []string // names of files in it, with slashes
+	root   *os.Root          // the session's own folder, nil where there is none
+	folder string            // its path
+	beside []string          // names of files in it, with slashes, and of those of agents
+	agents map[string]string // transcripts of subagents outside it: by the names that they have in it, their paths
 	limits jsonl.InputLimits
 }
 
@@ -41,11 +43,27 @@ func openSession(sys *system, name string, msgs *messages) (s *sessionFolder, er
 	if s.main, err = session.Open(name, sys.limits); err != nil {
 		return nil, err
 	}
-	if err = s.openFolder(name, msgs); err != nil {
+	if err = s.openFolder(name, msgs); err == nil && sessionStem(name) != "" {
+		err = s.addAgents(sys, name)
+	}
+	if err != nil {
 		s.close()
 		return nil, err
 	}
 	return s, nil
+}
+
+// addAgents adds the subagents' transcripts that an older client wrote next to the session file.
+func (s *sessionFolder) addAgents(sys *system, file string) error {
+	list, _, err := session.Subagents(file)
+	s.agents = map[string]string{}
+	for _, a := range list {
+		if name := "subagents/" + filepath.Base(a.Path); filepath.Dir(a.Path) == filepath.Dir(file) && !slices.Contains(s.beside, name) {
+			sys.files.reads(roleInput, a.Path)
+			s.beside, s.agents[name] = append(s.beside, name), a.Path
+		}
+	}
+	return err
 }
 
 // openFolder opens the folder next to a session file, where there is one, and lists its files.
@@ -93,6 +111,14 @@ func sessionStem(file string) string {
 // read reads a file next to the session: a transcript, or what else may be an object on a line, as a source, anything
 // else as a text.
 func (s *sessionFolder) read(name string, use func(src *jsonl.Source, text string) error) error {
+	if path := s.agents[name]; path != "" {
+		src, err := s.limits.Open(path)
+		if err != nil {
+			return err
+		}
+		defer src.Close()
+		return use(src, "")
+	}
 	f, err := s.root.Open(name)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -217,7 +218,10 @@ func billSections(p *page, b *bill.Bill) {
 		return
 	}
 	p.heading("what was billed")
-	p.table(rowsOf[billedCells](b.Models, nil))
+	p.table(rowsOf(b.Models, func(m *bill.ModelSum, r *billedCells) style {
+		r.Model = cmp.Or(m.Model, "not recorded")
+		return none
+	}))
 	if len(b.Kinds) > 1 {
 		p.section("what for", kindTable(b))
 	}

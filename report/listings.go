@@ -313,7 +313,7 @@ func modifierText(m *price.Modifier) string {
 	if m.Each > 0 {
 		text += ": " + m.Each.Dollars().String() + " USD per 1,000"
 	} else {
-		text += ": times " + m.Times.Dollars().String() + either(m.Short, ", short prompts alone", "")
+		text += ": times " + m.Times.Dollars().String() + either(m.Short, ", short prompts alone", "") + before(", from ", m.From)
 	}
 	return text + before(", of ", strings.Join(m.Models, ", ")) + " (" + joined("; ", m.Source, m.AsOf) + ")"
 }

@@ -151,22 +151,14 @@ type Part struct {
 	Sum
 }
 
-// cost is the sum of a call's parts.
-func (c *Call) sum() (s Sum) {
-	for i := range c.Parts {
-		s.Add(c.Parts[i].Sum)
-	}
-	return s
-}
-
-// USD is what the parts of a kind cost; the zero kind: all.
-func (c *Call) USD(kind Kind) (u price.USD) {
+// Sum is the sum of a call's parts of a kind; the zero kind: all.
+func (c *Call) Sum(kind Kind) (s Sum) {
 	for i := range c.Parts {
 		if kind == "" || c.Parts[i].Kind == kind {
-			u.Add(c.Parts[i].CostUSD)
+			s.Add(c.Parts[i].Sum)
 		}
 	}
-	return u
+	return s
 }
 
 // tally makes the sums of a bill of its calls.
@@ -259,7 +251,7 @@ func (l *Ledger) Add(b *Bill) {
 			c, s.List[i] = s.List[i], c
 		}
 		s.List[i].Agent = s.List[i].Agent && c.Agent // a subagent may begin with a copy of the conversation
-		price.AddUp(&s.Copies, &Copies{1, c.USD("")})
+		price.AddUp(&s.Copies, &Copies{1, c.Sum("").CostUSD})
 	}
 }
 
@@ -296,7 +288,7 @@ func (l *Ledger) Bill() *Bill {
 
 // knowsMore reports whether c says more of a call than another record of it.
 func (c *Call) knowsMore(o *Call) bool {
-	mine, other := c.sum(), o.sum()
+	mine, other := c.Sum(""), o.Sum("")
 	return cmp.Or(cmp.Compare(o.Without, c.Without), cmp.Compare(o.Partial.Calls, c.Partial.Calls), cmp.Compare(mine.Tokens(), other.Tokens()), cmp.Compare(mine.CostUSD.Nano, other.CostUSD.Nano)) > 0
 }
 
@@ -317,7 +309,7 @@ func (b *Bill) Entries() []Entry {
 	list := make([]Entry, len(b.List))
 	for i := range b.List {
 		c := &b.List[i]
-		sum := c.sum()
+		sum := c.Sum("")
 		list[i] = Entry{c.Key, c.Agent, sum.Calls, sum.CostUSD, c.Without, c.Compactions, c.Partial, nil}
 		for j := range c.Parts {
 			if p := &c.Parts[j]; p.What != "" {

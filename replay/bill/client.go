@@ -20,9 +20,7 @@ type Client struct {
 
 // add adds what another client recorded.
 func (c *Client) add(o *Client) {
-	c.CostUSD.Add(o.CostUSD)
-	c.Billed.Add(o.Billed)
-	c.Calls += o.Calls
+	price.AddUp(c, o)
 	c.Guessed = c.Guessed || o.Guessed
 	sums := map[string]Sum{}
 	for _, m := range slices.Concat(c.Differences, o.Differences) {
@@ -59,10 +57,11 @@ func ofCalls(calls []Call) *Client {
 		if !call.Client.Known {
 			continue
 		}
+		billed := call.Sum("")
 		c.CostUSD.Add(call.Client)
-		c.Billed.Add(call.USD(""))
-		c.Calls += max(call.sum().Calls, 1)
-		addTo(sums, call.Parts[0].Model, Sum{CostUSD: price.USD{Nano: call.Client.Nano - call.USD("").Nano, Known: true}})
+		c.Billed.Add(billed.CostUSD)
+		c.Calls += max(billed.Calls, 1)
+		addTo(sums, call.Parts[0].Model, Sum{CostUSD: price.USD{Nano: call.Client.Nano - billed.CostUSD.Nano, Known: true}})
 	}
 	if !c.CostUSD.Known {
 		return nil

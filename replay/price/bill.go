@@ -12,12 +12,13 @@ import (
 
 // Modifier is what something that a record shows of a call makes of its price.
 type Modifier struct {
-	Of     string   `json:"of" enum:"speed,inference_geo,service_tier,bedrock_profile,web_search" required:"write one of speed, inference_geo, service_tier, bedrock_profile, web_search"`
-	Values []string `json:"values,omitempty"`        // as recorded
-	Models []string `json:"models,omitempty"`        // ids, or their beginnings before a *; none: all models
-	Times  Price    `json:"times,omitempty"`         // factor of all prices of tokens; 1.1 is 1.1 dollars
-	Short  bool     `json:"short_prompts,omitempty"` // not above the long-context tier
-	Each   Price    `json:"usd_per_1000,omitempty"`  // of web_search: added for each
+	Of     string   `json:"of" enum:"speed,inference_geo,service_tier,bedrock_profile,off_peak,web_search" required:"write one of speed, inference_geo, service_tier, bedrock_profile, off_peak, web_search"`
+	Values []string `json:"values,omitempty"`           // as recorded; of off_peak: hours of the day and weekdays, UTC, as 04 and Sat
+	Models []string `json:"models,omitempty"`           // ids, or their beginnings before a *; none: all models
+	Times  Price    `json:"times,omitempty"`            // factor of all prices of tokens; 1.1 is 1.1 dollars
+	Short  bool     `json:"short_prompts,omitempty"`    // not above the long-context tier
+	Each   Price    `json:"usd_per_1000,omitempty"`     // of web_search: added for each
+	From   string   `json:"from,omitempty" form:"date"` // of off_peak: its first day
 	Source string   `json:"source"`
 	AsOf   string   `json:"as_of" form:"date"` // of the source
 }
@@ -42,6 +43,7 @@ const (
 	ofGeo     = "inference_geo"
 	ofTier    = "service_tier"
 	ofProfile = "bedrock_profile"
+	ofOffPeak = "off_peak"
 	ofSearch  = "web_search"
 )
 
@@ -95,6 +97,9 @@ func (t *Table) Bill(c Call) (usd USD, rates Rates, unpriced string) {
 		}
 		rates = rates.times(mod.Times)
 	}
+	if mod := t.offPeak(&c, m.ID); mod != nil {
+		rates = rates.times(mod.Times)
+	}
 	usd = rates.Cost(c.Input, c.Output)
 	if c.Searches > 0 {
 		mod := t.modifier(ofSearch, "", m.ID)
@@ -119,6 +124,21 @@ func (t *Table) modifier(of, value, id string) *Modifier {
 			return x == id || all && strings.HasPrefix(id, begin)
 		})) {
 			return m
+		}
+	}
+	return nil
+}
+
+// offPeak is the modifier of a model by the hour or the weekday of a call; nil: there is none. It is its maker's alone,
+// whose name the id begins with: those who sell it have other hours.
+func (t *Table) offPeak(c *Call, id string) *Modifier {
+	if c.Time.IsZero() || !strings.HasPrefix(id, c.Provider) {
+		return nil
+	}
+	at := c.Time.UTC()
+	for _, value := range [...]string{at.Format("15"), at.Format("Mon")} {
+		if mod := t.modifier(ofOffPeak, value, id); mod != nil && mod.From <= at.Format(time.DateOnly) {
+			return mod
 		}
 	}
 	return nil

@@ -49,6 +49,15 @@ func TestBill(t *testing.T) {
 		{"fast mode, as it is called now, has long prompts", price.Call{Model: "gpt-5.6-terra", Input: cache.Split{Uncached: 300_000}, Tier: "fast", Time: day("2026-11-01T00:00:00Z")}, "2.4", ""},
 		{"a tier that only a request names", price.Call{Model: "gpt-5.5", Tier: "auto"}, "", "service_tier auto of gpt-5.5"},
 
+		{"DeepSeek at a peak hour", price.Call{Model: "deepseek-v4-pro", Provider: "deepseek", Output: 1_000_000, Time: day("2026-11-02T09:59:59Z")}, "3.96", ""},
+		{"at another hour", price.Call{Model: "deepseek/deepseek-v4-pro", Input: cache.Split{Read: million, Uncached: million}, Output: million, Time: day("2026-11-02T10:00:00Z")}, "2.662", ""},
+		{"in the hour between, of another zone", price.Call{Model: "deepseek-flash", Output: million, Time: day("2026-11-02T13:30:00+08:00")}, "0.6", ""},
+		{"at the weekend", price.Call{Model: "deepseek-flash", Output: million, Time: day("2026-11-01T02:00:00Z")}, "0.6", ""},
+		{"at a weekend before that was a rule", price.Call{Model: "deepseek-v4-flash", Output: million, Time: day("2026-08-22T02:00:00Z")}, "1.32", ""},
+		{"before there were hours", price.Call{Model: "deepseek-v4-flash", Output: million, Time: day("2026-08-02T12:00:00Z")}, "0.28", ""},
+		{"sold by another", price.Call{Model: "deepseek-v4-pro", Provider: "openrouter", Output: million, Time: day("2026-11-02T12:00:00Z")}, "3.96", ""},
+		{"at an hour that is not recorded", price.Call{Model: "deepseek-v4-pro", Output: million}, "", "model deepseek-v4-pro on a day that is not recorded"},
+
 		{"Bedrock, anywhere", price.Call{Model: "global.anthropic.claude-sonnet-4-5-20250929-v1:0", Input: cache.Split{Uncached: 100_000}}, "0.3", ""},
 		{"Bedrock, in a region", price.Call{Model: "us.anthropic.claude-sonnet-4-5-20250929-v1:0", Input: cache.Split{Uncached: 100_000}}, "0.33", ""},
 		{"with a provider before it", price.Call{Model: "amazon-bedrock/eu.anthropic.claude-opus-5", Output: 1000}, "0.0275", ""},

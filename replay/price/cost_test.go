@@ -100,7 +100,7 @@ func TestProviders(t *testing.T) {
 		{"gpt-5.4", cache.Split{Read: 270_000, Uncached: 10_000}, 1000, "0.2075"},
 		{"gpt-5.6-sol", cache.Split{Read: 200_000, Uncached: 10_000, Write5m: 1000}, 0, "0.125"},
 		{"gemini-2.5-pro", cache.Split{Uncached: 200_001}, 0, "0.5000025"},
-		{"deepseek-v4-flash", cache.Split{Read: 1, Uncached: 1}, 1, "0.000001774"},
+		{"deepseek-v4-flash", cache.Split{Read: 1, Uncached: 1}, 1, "0.000001506"},
 		{"kimi-k2.6", cache.Split{Read: 1_000_000}, 0, "0.16"},
 	} {
 		m := model(t, c.id)

@@ -90,8 +90,8 @@ type Table struct {
 //go:embed models.json providers.json
 var tables embed.FS
 
-// Default is the table of the program, of models.json and providers.json: Anthropic's models, and those of other
-// providers (scripts/genprices). It is shared: copy it before a change.
+// Default is the table of the program, of models.json and providers.json: models whose prices had changes or
+// have modifiers, and those of other tables (scripts/genprices). It is shared: copy it before a change.
 func Default() *Table { return builtIn() }
 
 var builtIn = sync.OnceValue(func() *Table {

@@ -76,9 +76,9 @@ func write(path, pi, date, llm, limits string) error {
 // wanted are the families of models, by normalized id.
 var wanted = regexp.MustCompile(`^(gpt-4-1($|-[a-z])|gpt-4o|gpt-[5-9]|o[134]($|-)|codex-|gemini-(2-5|[3-9])|deepseek-(chat|reasoner|flash|v[4-9])|qwen|kimi-k|glm-|grok-([4-9]|code|build)|big-pickle|minimax-m|mimo-v|muse-)|-free$`)
 
-// unwanted are models for other work than text, names that move from model to model, and one whose prices contradict each
-// other.
-var unwanted = regexp.MustCompile(`audio|realtime|image|vision|tts|live|omni|search|deep-research|robotics|computer-use|transcribe|embedding|gemma|latest$|minimax-m2-7-highspeed|-beta-|-preview-\d|-\d{4}-\d\d-\d\d$`)
+// unwanted are models for other work than text, names that move from model to model, one whose prices contradict each
+// other, and those of models.json.
+var unwanted = regexp.MustCompile(`audio|realtime|image|vision|tts|live|omni|search|deep-research|robotics|computer-use|transcribe|embedding|gemma|latest$|minimax-m2-7-highspeed|^deepseek-(flash|v4-flash|v4-pro)$|-beta-|-preview-\d|-\d{4}-\d\d-\d\d$`)
 
 func listed(id string) bool { return wanted.MatchString(id) && !unwanted.MatchString(id) }
 

@@ -178,19 +178,19 @@ func (b *Bridge) charges(conv *session.Conversation, calls []bill.Call) (answers
 			continue // nothing is known of it
 		}
 		if step, ok := notReplayed[c.Kind]; ok {
-			if usd := one.USD(""); usd.Known {
+			if usd := one.Sum("").CostUSD; usd.Known {
 				b.step(step, max(c.Calls, 1), -usd.Nano)
 			}
 			continue
 		}
-		attempts, searches := one.USD(bill.KindAttempt).Nano, one.USD(bill.KindSearch).Nano
+		attempts, searches := one.Sum(bill.KindAttempt).CostUSD.Nano, one.Sum(bill.KindSearch).CostUSD.Nano
 		if attempts != 0 {
 			b.step(StepAttempts, 1, -attempts)
 		}
 		if searches != 0 {
 			b.step(StepSearches, c.Usage.Searches, -searches)
 		}
-		nano := one.USD("").Nano - attempts - searches
+		nano := one.Sum("").CostUSD.Nano - attempts - searches
 		switch {
 		case c.Kind == session.ChargeRequest:
 			answers[c.Request] = charge{&c.Usage, nano}
