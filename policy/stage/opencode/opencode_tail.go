@@ -29,31 +29,42 @@ func (s *opencodeCompaction) tail(c *policy.Context) (head, keep []policy.ItemID
 	}
 	budget := s.version.tailBudget(s.limit(c), s.PreserveRecent, s.Reserved)
 	total, start, end := 0, len(history), len(history)
-	for i := len(history) - 1; i >= 0 && turns > 0; i-- {
-		if !startsTurn(c.View, history[i]) {
-			continue
-		}
-		turns--
-		size := sliceEstimate(c, history[i:end])
-		if total+size <= budget {
-			total += size
-			start, end = i, i
-			continue
-		}
-		if left := budget - total; left > 0 {
-			for j := i + 1; j < end; j++ {
-				if startsMessage(c.View, history[j]) && sliceEstimate(c, history[j:end]) <= left {
-					start = j
-					break
+walk:
+	for i := len(history) - 1; i >= 0; i-- {
+		for range min(turns, turnsAt(c.View, history[i])) {
+			turns--
+			size := sliceEstimate(c, history[i:end])
+			if total+size <= budget {
+				total += size
+				start, end = i, i
+				continue
+			}
+			if left := budget - total; left > 0 {
+				for j := i + 1; j < end; j++ {
+					if startsMessage(c.View, history[j]) && sliceEstimate(c, history[j:end]) <= left {
+						start = j
+						break
+					}
 				}
 			}
+			break walk
 		}
-		break
 	}
 	if start == 0 || start == len(history) {
 		return history, nil
 	}
 	return history[:start], history[start:]
+}
+
+// turnsAt is how many turns begin at an item: that of a prompt and, before it, those of messages of which nothing is sent.
+func turnsAt(v policy.View, id policy.ItemID) (n int) {
+	if startsTurn(v, id) {
+		n++
+	}
+	if m := v.Message(id); m != nil {
+		n += m.Unsent
+	}
+	return n
 }
 
 // startsTurn reports whether a turn begins with an item.
