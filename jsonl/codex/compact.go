@@ -3,6 +3,7 @@ package codex
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
@@ -33,7 +34,7 @@ func (c *converter) compacted(p part, payload []byte) {
 		c.replaceCopy(p, r.Replacement)
 		return
 	}
-	k := &compaction{part: p, message: r.Message, replacement: r.Replacement, pre: c.last, own: !c.spoken}
+	k := &compaction{part: p, message: r.Message, replacement: r.Replacement, pre: c.last, own: !c.spoken, called: c.resets}
 	if text := c.answered(); text != "" && c.used != nil && strings.TrimSpace(summaryOf(r.Message)) == strings.TrimSpace(text) {
 		k.used, k.request, k.pre, k.own = c.used, c.usedID, c.earlier, !c.before
 		for i := range c.answer {
@@ -173,14 +174,18 @@ func (c *converter) endCompaction(manual bool) {
 		}
 		send(it)
 	}
-	if !summed {
+	// A new context has no summary. A recording that lost an encrypted one still has what the user said.
+	fresh := len(items) > 0 && k.message == "" && !slices.ContainsFunc(items, func(it item) bool { return it.attachment() != "context" })
+	if !summed && !fresh {
 		order = append(order, name)
 	}
 	if k.message != "" {
 		line.Content[0] = foreign.Text(k.message)
 	}
 	trigger := "auto"
-	if manual && k.own {
+	if fresh && k.called {
+		trigger = "model"
+	} else if manual && k.own {
 		trigger = "manual"
 	} else if k.change && k.own && 100*k.pre < changeBelow*c.session.Window {
 		trigger = "model_change"
@@ -189,8 +194,10 @@ func (c *converter) endCompaction(manual bool) {
 	if len(keep) > 0 {
 		meta.Preserved = &foreign.Preserved{UUIDs: keep}
 	}
-	c.put(&k.part, foreign.Line{Type: "system", Subtype: "compact_boundary", Compact: meta})
-	last := c.put(&k.part, foreign.Line{Type: "user", UUID: name, Summary: true, Message: line})
+	last := c.put(&k.part, foreign.Line{Type: "system", Subtype: "compact_boundary", Compact: meta})
+	if !fresh {
+		last = c.put(&k.part, foreign.Line{Type: "user", UUID: name, Summary: true, Message: line})
+	}
 	for _, l := range again {
 		last = c.put(&k.part, l)
 	}
