@@ -29,7 +29,17 @@ func (c *converter) compacted(p part, payload []byte) {
 	}
 	if c.copied {
 		if r.Replacement == nil {
-			r.Replacement = append(c.copiedUsers(), item{Type: "message", Role: "user", Content: content(r.Message)})
+			texts := make([]string, len(c.copies))
+			for i := range c.copies {
+				if it := &c.copies[i].item; it.Type == "message" && it.Role == "user" && !added(it.Content) {
+					texts[i] = joined(it.Content)
+				}
+			}
+			keep, cut := newest(texts)
+			for _, i := range keep {
+				cut = append(cut, c.copies[i].item)
+			}
+			r.Replacement = append(cut, item{Type: "message", Role: "user", Content: content(r.Message)})
 		}
 		c.replaceCopy(p, r.Replacement)
 		return
@@ -67,26 +77,6 @@ func (c *converter) replaceCopy(p part, items []item) {
 			c.copies = append(c.copies, q)
 		}
 	}
-}
-
-// copiedUsers are the messages of the user in a copy that a compaction keeps which does not list its result.
-func (c *converter) copiedUsers() (keep []item) {
-	room := userBytes
-	for i := len(c.copies) - 1; i >= 0; i-- {
-		it := c.copies[i].item
-		if it.Type != "message" || it.Role != "user" || added(it.Content) {
-			continue
-		}
-		said := joined(it.Content)
-		if strings.HasPrefix(said, summaryHead) {
-			continue
-		}
-		if len(said) > room {
-			return append([]item{{Type: "message", Role: "user", Content: content(shortened(said, room))}}, keep...)
-		}
-		keep, room = append([]item{it}, keep...), room-len(said)
-	}
-	return keep
 }
 
 // endCopy ends the copy of a parent's records: what is left of them is the history.
@@ -148,12 +138,16 @@ func (c *converter) endCompaction(manual bool) {
 	}
 	items := k.replacement
 	if items == nil {
-		newest, cut := c.newest()
-		if cut != nil {
-			send(cut)
+		texts := make([]string, len(c.history))
+		for i := range texts {
+			texts[i] = c.history[i].text
 		}
-		for _, e := range newest {
-			hold(e)
+		stay, cut := newest(texts)
+		for i := range cut {
+			send(&cut[i])
+		}
+		for _, i := range stay {
+			hold(c.history[i])
 		}
 		k.message, _ = strings.CutSuffix(k.message, "\n")
 	}
@@ -237,20 +231,18 @@ func (c *converter) find(at int, it *item) int {
 	return -1
 }
 
-// newest is what a compaction keeps that does not list its result: the newest messages of the user that fit, and of the
-// next older one as much as fits.
-func (c *converter) newest() (keep []entry, cut *item) {
+// newest is what a compaction keeps that does not list its result: the places of the newest texts of the user that fit, and
+// of the next older one as much as fits. Other messages have no text.
+func newest(texts []string) (keep []int, cut []item) {
 	room := userBytes
-	for i := len(c.history) - 1; i >= 0 && room > 0; i-- {
-		e := c.history[i]
-		if e.text == "" || strings.HasPrefix(e.text, summaryHead) {
-			continue
+	for i := len(texts) - 1; i >= 0 && room > 0; i-- {
+		switch said := texts[i]; {
+		case said == "", strings.HasPrefix(said, summaryHead):
+		case len(said) > room:
+			return keep, []item{{Type: "message", Role: "user", Content: content(shortened(said, room))}}
+		default:
+			keep, room = append([]int{i}, keep...), room-len(said)
 		}
-		if len(e.text) <= room {
-			keep, room = append([]entry{e}, keep...), room-len(e.text)
-			continue
-		}
-		return keep, &item{Type: "message", Role: "user", Content: content(shortened(e.text, room))}
 	}
 	return keep, nil
 }

@@ -138,8 +138,11 @@ func (s *opencodeCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	if !s.Auto || !c.Last.Known || c.Last.Summary || s.any && s.done == c.Last.Message {
 		return nil, nil
 	}
-	limit := s.limit(c)
-	count, usable := s.version.count(c.Last.Usage), s.version.usable(limit, s.Reserved, s.outputMax(c.Moment))
+	limit, most := s.limit(c.Window, c.MaxInput, c.MaxOutput), s.OutputMax
+	if c.Moment == policy.Respond && s.version.StreamIgnoresEnv { // it reads no environment where a step has just ended: section 4.1
+		most = defaultOutputTokenMax
+	}
+	count, usable := s.version.count(c.Last.Usage), s.version.usable(limit, s.Reserved, most)
 	if limit.Context == 0 || !s.version.overflows(count, usable) {
 		return nil, nil
 	}
@@ -149,20 +152,6 @@ func (s *opencodeCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 		op = ">="
 	}
 	return s.compact(c, "auto", fmt.Sprintf("the last step's %d tokens %s usable %d", count, op, usable))
-}
-
-// outputMax is OUTPUT_TOKEN_MAX in the test at a moment: 1.18 reads no environment where a step has just ended.
-// Section 4.1.
-func (s *opencodeCompaction) outputMax(at policy.Moment) int {
-	if at == policy.Respond && s.version.StreamIgnoresEnv {
-		return defaultOutputTokenMax
-	}
-	return s.OutputMax
-}
-
-// limit are the model's limits where a stage runs, tokens.
-func (s *opencodeCompaction) limit(c *policy.Context) modelLimit {
-	return s.OpencodeCompaction.limit(c.Window, c.MaxInput, c.MaxOutput)
 }
 
 // limit are the model's limits as in OpenCode's table, tokens.

@@ -1,6 +1,8 @@
 package opencode
 
 import (
+	"slices"
+
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -13,13 +15,10 @@ func (s *opencodeCompaction) tail(c *policy.Context) (head, keep []policy.ItemID
 	if !s.version.KeepsTail {
 		return nil, nil // all is summarised, and its size is not asked for
 	}
-	var history []policy.ItemID
-	for id := range c.View.Items {
-		if sy := c.View.Synthetic(id); sy != nil && (sy.Label == "compaction" || sy.Summary) {
-			continue // completed compaction pairs
-		}
-		history = append(history, id)
-	}
+	history := slices.DeleteFunc(c.View.IDs(), func(id policy.ItemID) bool { // completed compaction pairs
+		sy := c.View.Synthetic(id)
+		return sy != nil && (sy.Label == "compaction" || sy.Summary)
+	})
 	turns := s.version.TailTurns
 	if s.TailTurns != unset {
 		turns = s.TailTurns
@@ -27,7 +26,7 @@ func (s *opencodeCompaction) tail(c *policy.Context) (head, keep []policy.ItemID
 	if turns <= 0 {
 		return history, nil
 	}
-	budget := s.version.tailBudget(s.limit(c), s.PreserveRecent, s.Reserved)
+	budget := s.version.tailBudget(s.limit(c.Window, c.MaxInput, c.MaxOutput), s.PreserveRecent, s.Reserved)
 	total, start, end := 0, len(history), len(history)
 walk:
 	for i := len(history) - 1; i >= 0; i-- {
