@@ -39,7 +39,8 @@ func (c *converter) compacted(p part, payload []byte) {
 			for _, i := range keep {
 				cut = append(cut, c.copies[i].item)
 			}
-			r.Replacement = append(cut, item{Type: "message", Role: "user", Content: content(r.Message)})
+			cut = append(cut, item{Type: "message", Role: "user", Content: content(r.Message)})
+			r.Replacement = cut
 		}
 		c.replaceCopy(p, r.Replacement)
 		return
@@ -177,11 +178,12 @@ func (c *converter) endCompaction(manual bool) {
 		line.Content[0] = foreign.Text(k.message)
 	}
 	trigger := "auto"
-	if fresh && k.called {
+	switch {
+	case fresh && k.called:
 		trigger = "model"
-	} else if manual && k.own {
+	case manual && k.own:
 		trigger = "manual"
-	} else if k.change && k.own && 100*k.pre < changeBelow*c.session.Window {
+	case k.change && k.own && 100*k.pre < changeBelow*c.session.Window:
 		trigger = "model_change"
 	}
 	meta := &foreign.Compact{Trigger: trigger, PreTokens: k.pre, PostTokens: k.post, Usage: k.used, Request: k.request, Order: order}
