@@ -137,6 +137,7 @@ type converter struct {
 	root     bool   // the next line has no parent
 	spoken   bool   // a message or item came since the last turn ended
 	before   bool   // spoken, as the response in progress began
+	resets   bool   // the model's last item calls for a new context
 	compact  *compaction
 	compacts int // compactions so far
 }
@@ -170,6 +171,7 @@ type compaction struct {
 	post        int            // the client's estimate behind it
 	own         bool           // nothing was said in its turn before it
 	change      bool           // its turn goes on with another model or effort
+	called      bool           // the model called for a new context right before it
 }
 
 // record reads one record.

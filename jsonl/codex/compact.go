@@ -3,6 +3,7 @@ package codex
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
@@ -28,12 +29,23 @@ func (c *converter) compacted(p part, payload []byte) {
 	}
 	if c.copied {
 		if r.Replacement == nil {
-			r.Replacement = append(c.copiedUsers(), item{Type: "message", Role: "user", Content: content(r.Message)})
+			texts := make([]string, len(c.copies))
+			for i := range c.copies {
+				if it := &c.copies[i].item; it.Type == "message" && it.Role == "user" && !added(it.Content) {
+					texts[i] = joined(it.Content)
+				}
+			}
+			keep, cut := newest(texts)
+			for _, i := range keep {
+				cut = append(cut, c.copies[i].item)
+			}
+			cut = append(cut, item{Type: "message", Role: "user", Content: content(r.Message)})
+			r.Replacement = cut
 		}
 		c.replaceCopy(p, r.Replacement)
 		return
 	}
-	k := &compaction{part: p, message: r.Message, replacement: r.Replacement, pre: c.last, own: !c.spoken}
+	k := &compaction{part: p, message: r.Message, replacement: r.Replacement, pre: c.last, own: !c.spoken, called: c.resets}
 	if text := c.answered(); text != "" && c.used != nil && strings.TrimSpace(summaryOf(r.Message)) == strings.TrimSpace(text) {
 		k.used, k.request, k.pre, k.own = c.used, c.usedID, c.earlier, !c.before
 		for i := range c.answer {
@@ -66,26 +78,6 @@ func (c *converter) replaceCopy(p part, items []item) {
 			c.copies = append(c.copies, q)
 		}
 	}
-}
-
-// copiedUsers are the messages of the user in a copy that a compaction keeps which does not list its result.
-func (c *converter) copiedUsers() (keep []item) {
-	room := userBytes
-	for i := len(c.copies) - 1; i >= 0; i-- {
-		it := c.copies[i].item
-		if it.Type != "message" || it.Role != "user" || added(it.Content) {
-			continue
-		}
-		said := joined(it.Content)
-		if strings.HasPrefix(said, summaryHead) {
-			continue
-		}
-		if len(said) > room {
-			return append([]item{{Type: "message", Role: "user", Content: content(shortened(said, room))}}, keep...)
-		}
-		keep, room = append([]item{it}, keep...), room-len(said)
-	}
-	return keep
 }
 
 // endCopy ends the copy of a parent's records: what is left of them is the history.
@@ -147,12 +139,16 @@ func (c *converter) endCompaction(manual bool) {
 	}
 	items := k.replacement
 	if items == nil {
-		newest, cut := c.newest()
-		if cut != nil {
-			send(cut)
+		texts := make([]string, len(c.history))
+		for i := range texts {
+			texts[i] = c.history[i].text
 		}
-		for _, e := range newest {
-			hold(e)
+		stay, cut := newest(texts)
+		for i := range cut {
+			send(&cut[i])
+		}
+		for _, i := range stay {
+			hold(c.history[i])
 		}
 		k.message, _ = strings.CutSuffix(k.message, "\n")
 	}
@@ -173,24 +169,31 @@ func (c *converter) endCompaction(manual bool) {
 		}
 		send(it)
 	}
-	if !summed {
+	// A new context has no summary. A recording that lost an encrypted one still has what the user said.
+	fresh := len(items) > 0 && k.message == "" && !slices.ContainsFunc(items, func(it item) bool { return it.attachment() != "context" })
+	if !summed && !fresh {
 		order = append(order, name)
 	}
 	if k.message != "" {
 		line.Content[0] = foreign.Text(k.message)
 	}
 	trigger := "auto"
-	if manual && k.own {
+	switch {
+	case fresh && k.called:
+		trigger = "model"
+	case manual && k.own:
 		trigger = "manual"
-	} else if k.change && k.own && 100*k.pre < changeBelow*c.session.Window {
+	case k.change && k.own && 100*k.pre < changeBelow*c.session.Window:
 		trigger = "model_change"
 	}
 	meta := &foreign.Compact{Trigger: trigger, PreTokens: k.pre, PostTokens: k.post, Usage: k.used, Request: k.request, Order: order}
 	if len(keep) > 0 {
 		meta.Preserved = &foreign.Preserved{UUIDs: keep}
 	}
-	c.put(&k.part, foreign.Line{Type: "system", Subtype: "compact_boundary", Compact: meta})
-	last := c.put(&k.part, foreign.Line{Type: "user", UUID: name, Summary: true, Message: line})
+	last := c.put(&k.part, foreign.Line{Type: "system", Subtype: "compact_boundary", Compact: meta})
+	if !fresh {
+		last = c.put(&k.part, foreign.Line{Type: "user", UUID: name, Summary: true, Message: line})
+	}
 	for _, l := range again {
 		last = c.put(&k.part, l)
 	}
@@ -230,20 +233,18 @@ func (c *converter) find(at int, it *item) int {
 	return -1
 }
 
-// newest is what a compaction keeps that does not list its result: the newest messages of the user that fit, and of the
-// next older one as much as fits.
-func (c *converter) newest() (keep []entry, cut *item) {
+// newest is what a compaction keeps that does not list its result: the places of the newest texts of the user that fit, and
+// of the next older one as much as fits. Other messages have no text.
+func newest(texts []string) (keep []int, cut []item) {
 	room := userBytes
-	for i := len(c.history) - 1; i >= 0 && room > 0; i-- {
-		e := c.history[i]
-		if e.text == "" || strings.HasPrefix(e.text, summaryHead) {
-			continue
+	for i := len(texts) - 1; i >= 0 && room > 0; i-- {
+		switch said := texts[i]; {
+		case said == "", strings.HasPrefix(said, summaryHead):
+		case len(said) > room:
+			return keep, []item{{Type: "message", Role: "user", Content: content(shortened(said, room))}}
+		default:
+			keep, room = append([]int{i}, keep...), room-len(said)
 		}
-		if len(e.text) <= room {
-			keep, room = append([]entry{e}, keep...), room-len(e.text)
-			continue
-		}
-		return keep, &item{Type: "message", Role: "user", Content: content(shortened(e.text, room))}
 	}
 	return keep, nil
 }

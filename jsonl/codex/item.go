@@ -201,7 +201,7 @@ func (c *converter) item(p part) {
 	if it.CallID != "" {
 		c.calls[it.CallID] = true
 	}
-	c.answer = append(c.answer, p)
+	c.answer, c.resets = append(c.answer, p), it.Name == "new_context"
 }
 
 // generated reports whether a model writes such items.

@@ -346,7 +346,7 @@ type Details struct {
 
 // Compact is a recorded compaction.
 type Compact struct {
-	Trigger    string     `json:"trigger"` // "auto", "manual", or "model_change": the turn goes on with another one
+	Trigger    string     `json:"trigger"` // "auto", "manual", "model": called by it, or "model_change": the turn goes on with another one
 	PreTokens  int        `json:"preTokens,omitempty"`
 	PostTokens int        `json:"postTokens,omitempty"`
 	Usage      *Usage     `json:"usage,omitempty"`     // of the call that wrote the summary

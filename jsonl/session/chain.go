@@ -359,7 +359,7 @@ func (c *chain) finish() {
 	for k := range conv.Boundaries {
 		b := &conv.Boundaries[k]
 		b.Request = conv.requestAfter(b.Before)
-		if b.Summary < 0 && (c.ownFormat() || len(b.Preserved) == 0) { // others leave messages out without one
+		if b.Summary < 0 && (c.ownFormat() || len(b.Preserved)+len(b.Attached) == 0) { // others leave messages out without one
 			c.notes.add(&conv.Warnings, CodeNoSummary, b.Line, "no summary follows the compaction")
 		}
 	}

@@ -71,7 +71,7 @@ type APICall struct {
 type Boundary struct {
 	UUID        string       // of the boundary line; of the summary line in the 1.0.x form
 	Line        int          // of the boundary line; of the summary line in the 1.0.x form
-	Trigger     string       // "auto", "manual", or "model_change": the turn goes on with another one
+	Trigger     string       // "auto", "manual", "model": called by it, or "model_change": the turn goes on with another one
 	PreTokens   int          // as recorded; 0 where the client recorded none (1.0.x)
 	PostTokens  int          // as recorded by 2.1.119 and later, else 0
 	Usage       *jsonl.Usage // of the call that wrote the summary; nil: not recorded

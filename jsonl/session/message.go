@@ -25,7 +25,7 @@ type Message struct {
 	UUIDs      []string // of every line, in the order of their blocks; the first is UUID; none of a placeholder
 	Time       time.Time
 	Version    string // client version that wrote it
-	Unsent     int    // user messages before it of which nothing is sent; OpenCode's prune counts them
+	Unsent     int    // user messages before it of which nothing is sent; OpenCode's prune and tail count them
 
 	// Of a response.
 	ID         string    // message.id

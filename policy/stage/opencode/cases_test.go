@@ -199,7 +199,7 @@ func (in *caseInput) answers(v opencode.Version) (object, error) {
 			out["compacted_after"] = compacted(messages)
 		case "overflow":
 			out["overflow"] = in.overflow(v, model.Limit)
-			if v.ReserveBuffer > 0 { // 1.1.36 has no function of its own for it
+			if v.CountsAll { // 1.1.36 has no function of its own for it
 				out["usable"] = v.Usable(model.Limit, in.Config, in.Env.OutputTokenMax())
 			}
 		case "filter":

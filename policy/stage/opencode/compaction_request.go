@@ -3,6 +3,7 @@ package opencode
 import (
 	_ "embed" // the prompt
 	"fmt"
+	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
@@ -42,13 +43,7 @@ func (s *opencodeCompaction) Request(c *policy.Context, _ *policy.Edit) (policy.
 			})
 		}
 	}
-	var kept []policy.ItemID
-	for id := range c.View.Items {
-		if !sent[id] {
-			kept = append(kept, id)
-		}
-	}
-	if len(kept) > 0 {
+	if kept := slices.DeleteFunc(c.View.IDs(), func(id policy.ItemID) bool { return sent[id] }); len(kept) > 0 {
 		r.Edits = append(r.Edits, policy.Edit{Kind: policy.KindRemove, Items: kept, Reason: "it is no part of what is summarized"})
 	}
 	r.Edits = append(r.Edits, policy.Asking("", s.Prompt))

@@ -74,11 +74,8 @@ func (p *OpencodeCompaction) Limits(l *policy.StageLimits) {
 		From: "; compared with a step's input + cache reads + output", Key: "opencode_compaction",
 		Raise: "reserve less, or take a larger window",
 	}
-	if version.OverflowAtLimit {
-		usable.Operator = ">="
-	}
 	if version.CountsAll {
-		usable.From = "; compared with all tokens of a step"
+		usable.Operator, usable.From = ">=", "; compared with all tokens of a step"
 	}
 	usable.From = p.usableFrom(version, limit) + usable.From
 	if !p.Auto {
@@ -86,7 +83,7 @@ func (p *OpencodeCompaction) Limits(l *policy.StageLimits) {
 		usable.From = p.usableFrom(version, limit) + "; not compared: false is " + l.Name("opencode_compaction.auto")
 	}
 	l.Add(usable)
-	if p.Reserved >= 0 && version.ReserveBuffer > 0 && !version.ReservesWindow && limit.Input == 0 {
+	if p.Reserved >= 0 && version.CountsAll && !version.ReservesWindow && limit.Input == 0 {
 		l.Note("opencode_compaction.reserved, %s, counts for models with an input limit of their own: this one has none", policy.Thousands(p.Reserved))
 	}
 }
@@ -103,7 +100,7 @@ func (p *OpencodeCompaction) usableFrom(v version, limit modelLimit) string {
 	switch {
 	case limit.Input == 0 && !v.ReservesWindow:
 		return of + " - output reserve"
-	case v.ReserveBuffer == 0:
+	case !v.CountsAll:
 		return of
 	case p.Reserved == unset:
 		return of + " - min(20,000, output reserve)"
@@ -117,7 +114,7 @@ func (p *OpencodeCompaction) Check(c *policy.Check) {
 	if err != nil { // unreachable: such a policy is not read
 		return
 	}
-	c.Unused("opencode_compaction.reserved", version.ReserveBuffer == 0, "opencode_compaction.count: %s has no reserve of its own", p.Count)
+	c.Unused("opencode_compaction.reserved", !version.CountsAll, "opencode_compaction.count: %s has no reserve of its own", p.Count)
 	for _, name := range []string{"tail_turns", "preserve_recent_tokens"} {
 		c.Unused("opencode_compaction."+name, !version.KeepsTail, "opencode_compaction.count: %s keeps no tail", p.Count)
 	}
@@ -138,31 +135,20 @@ func (s *opencodeCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	if !s.Auto || !c.Last.Known || c.Last.Summary || s.any && s.done == c.Last.Message {
 		return nil, nil
 	}
-	limit := s.limit(c)
-	count, usable := s.version.count(c.Last.Usage), s.version.usable(limit, s.Reserved, s.outputMax(c.Moment))
+	limit, most := s.limit(c.Window, c.MaxInput, c.MaxOutput), s.OutputMax
+	if c.Moment == policy.Respond && s.version.StreamIgnoresEnv { // it reads no environment where a step has just ended: section 4.1
+		most = defaultOutputTokenMax
+	}
+	count, usable := s.version.count(c.Last.Usage), s.version.usable(limit, s.Reserved, most)
 	if limit.Context == 0 || !s.version.overflows(count, usable) {
 		return nil, nil
 	}
 	s.any, s.done = true, c.Last.Message
 	op := ">"
-	if s.version.OverflowAtLimit {
+	if s.version.CountsAll {
 		op = ">="
 	}
 	return s.compact(c, "auto", fmt.Sprintf("the last step's %d tokens %s usable %d", count, op, usable))
-}
-
-// outputMax is OUTPUT_TOKEN_MAX in the test at a moment: 1.18 reads no environment where a step has just ended.
-// Section 4.1.
-func (s *opencodeCompaction) outputMax(at policy.Moment) int {
-	if at == policy.Respond && s.version.StreamIgnoresEnv {
-		return defaultOutputTokenMax
-	}
-	return s.OutputMax
-}
-
-// limit are the model's limits where a stage runs, tokens.
-func (s *opencodeCompaction) limit(c *policy.Context) modelLimit {
-	return s.OpencodeCompaction.limit(c.Window, c.MaxInput, c.MaxOutput)
 }
 
 // limit are the model's limits as in OpenCode's table, tokens.

@@ -1,6 +1,8 @@
 package opencode
 
 import (
+	"slices"
+
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -13,13 +15,10 @@ func (s *opencodeCompaction) tail(c *policy.Context) (head, keep []policy.ItemID
 	if !s.version.KeepsTail {
 		return nil, nil // all is summarised, and its size is not asked for
 	}
-	var history []policy.ItemID
-	for id := range c.View.Items {
-		if sy := c.View.Synthetic(id); sy != nil && (sy.Label == "compaction" || sy.Summary) {
-			continue // completed compaction pairs
-		}
-		history = append(history, id)
-	}
+	history := slices.DeleteFunc(c.View.IDs(), func(id policy.ItemID) bool { // completed compaction pairs
+		sy := c.View.Synthetic(id)
+		return sy != nil && (sy.Label == "compaction" || sy.Summary)
+	})
 	turns := s.version.TailTurns
 	if s.TailTurns != unset {
 		turns = s.TailTurns
@@ -27,33 +26,44 @@ func (s *opencodeCompaction) tail(c *policy.Context) (head, keep []policy.ItemID
 	if turns <= 0 {
 		return history, nil
 	}
-	budget := s.version.tailBudget(s.limit(c), s.PreserveRecent, s.Reserved)
+	budget := s.version.tailBudget(s.limit(c.Window, c.MaxInput, c.MaxOutput), s.PreserveRecent, s.Reserved)
 	total, start, end := 0, len(history), len(history)
-	for i := len(history) - 1; i >= 0 && turns > 0; i-- {
-		if !startsTurn(c.View, history[i]) {
-			continue
-		}
-		turns--
-		size := sliceEstimate(c, history[i:end])
-		if total+size <= budget {
-			total += size
-			start, end = i, i
-			continue
-		}
-		if left := budget - total; left > 0 {
-			for j := i + 1; j < end; j++ {
-				if startsMessage(c.View, history[j]) && sliceEstimate(c, history[j:end]) <= left {
-					start = j
-					break
+walk:
+	for i := len(history) - 1; i >= 0; i-- {
+		for range min(turns, turnsAt(c.View, history[i])) {
+			turns--
+			size := sliceEstimate(c, history[i:end])
+			if total+size <= budget {
+				total += size
+				start, end = i, i
+				continue
+			}
+			if left := budget - total; left > 0 {
+				for j := i + 1; j < end; j++ {
+					if startsMessage(c.View, history[j]) && sliceEstimate(c, history[j:end]) <= left {
+						start = j
+						break
+					}
 				}
 			}
+			break walk
 		}
-		break
 	}
 	if start == 0 || start == len(history) {
 		return history, nil
 	}
 	return history[:start], history[start:]
+}
+
+// turnsAt is how many turns begin at an item: that of a prompt and, before it, those of messages of which nothing is sent.
+func turnsAt(v policy.View, id policy.ItemID) (n int) {
+	if startsTurn(v, id) {
+		n++
+	}
+	if m := v.Message(id); m != nil {
+		n += m.Unsent
+	}
+	return n
 }
 
 // startsTurn reports whether a turn begins with an item.

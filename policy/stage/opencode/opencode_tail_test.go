@@ -378,3 +378,35 @@ func TestOpencodeTailView(t *testing.T) {
 		})
 	}
 }
+
+// A user message of which nothing is sent is a turn, too, of one token.
+func TestOpencodeTailUnsent(t *testing.T) {
+	for _, tt := range []struct {
+		name          string
+		turns, budget int
+		unsent        map[int]int // before which messages, how many
+		want          int         // first message kept, 5 for none
+	}{
+		{"none", 2, 1000, nil, 1},
+		{"before the last prompt", 2, 1000, map[int]int{3: 1}, 3},
+		{"before the prompt before, two", 3, 1000, map[int]int{1: 2}, 1},
+		{"between a prompt and its answer", 2, 1000, map[int]int{4: 1}, 3},
+		{"between both, the last turn alone", 1, 1000, map[int]int{4: 1}, 4},
+		{"more than are taken", 2, 1000, map[int]int{4: 5}, 4},
+		{"the next turn fits without it", 9, 62, nil, 1},
+		{"not with it", 9, 62, map[int]int{3: 1}, 2},
+	} {
+		c := stagetest.NewConvo()
+		c.Prompt(strings.Repeat("x", 9000)) // does not fit
+		for range 2 {
+			c.Prompt("and now")
+			c.Assistant(stagetest.Say("done"))
+		}
+		for m, n := range tt.unsent {
+			c.Messages[m].Unsent = n
+		}
+		if diff := cmp.Diff(from(c, tt.want), kept(compacted(t, c, keeping("1.18", tt.turns, tt.budget)))); diff != "" {
+			t.Errorf("%s: -want +got\n%s", tt.name, diff)
+		}
+	}
+}

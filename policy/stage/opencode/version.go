@@ -19,16 +19,13 @@ type version struct {
 	Name string // as the oracle cases name it
 
 	// Overflow, section 4.
-	CountsAll        bool // all four counts; else input + cache.read + output
-	OverflowAtLimit  bool // count >= usable; else count > usable
+	CountsAll        bool // all four counts, >= usable, a reserve from limit.input; else input + cache.read + output, > usable, which may be negative
 	StreamIgnoresEnv bool // the test where a step has just ended reads no environment (section 4.1)
-	ReserveBuffer    int  // taken from limit.input, at most the output limit; 0: nothing is, and usable may be negative
-	ReservesWindow   bool // without limit.input the same is taken from the window, in the place of the output limit
+	ReservesWindow   bool // without limit.input the reserve is taken from the window, in the place of the output limit
 
 	// Tail selection, section 8.1.
 	KeepsTail     bool // a compaction keeps the newest turns
 	TailTurns     int  // compaction.tail_turns when not set
-	TailMinTokens int
 	TailMaxTokens int
 
 	ContinueText string // the synthetic prompt after an automatic compaction (section 8)
@@ -47,15 +44,15 @@ func v1157() version {
 
 // v1160 is OpenCode 1.1.60 to 1.14.19, as its releases 1.1.65 to 1.3.2 are (section 10).
 func v1160() version {
-	return version{Name: "1.1.60", CountsAll: true, OverflowAtLimit: true, ReserveBuffer: 20000, ContinueText: continueText}
+	return version{Name: "1.1.60", CountsAll: true, ContinueText: continueText}
 }
 
 // v1183 is OpenCode 1.18.3, commit 127bdb30784d508cc556c71a0f32b508a3061517 (2026-07-16): section 10, column
 // `1.18.3`.
 func v1183() version {
 	return version{
-		Name: "1.18.3", CountsAll: true, OverflowAtLimit: true, StreamIgnoresEnv: true, ReserveBuffer: 20000,
-		KeepsTail: true, TailTurns: 2, TailMinTokens: 2000, TailMaxTokens: 8000, ContinueText: continueText,
+		Name: "1.18.3", CountsAll: true, StreamIgnoresEnv: true,
+		KeepsTail: true, TailTurns: 2, TailMaxTokens: 8000, ContinueText: continueText,
 	}
 }
 
@@ -102,12 +99,12 @@ func maxOutput(limit modelLimit, outputTokenMax int) int {
 func (v version) usable(limit modelLimit, reserved, outputTokenMax int) int {
 	output := maxOutput(limit, outputTokenMax)
 	if reserved == unset {
-		reserved = min(v.ReserveBuffer, output)
+		reserved = min(20000, output)
 	}
 	switch {
-	case v.ReserveBuffer == 0 && limit.Input != 0:
+	case !v.CountsAll && limit.Input != 0:
 		return limit.Input
-	case v.ReserveBuffer == 0:
+	case !v.CountsAll:
 		return limit.Context - output
 	case limit.Context == 0:
 		return 0
@@ -131,7 +128,7 @@ func (v version) count(u jsonl.Usage) int {
 
 // overflows compares a count with the usable context. OpenCode 1.1.36: `>`; from 1.1.57 on: `>=`. Section 4.
 func (v version) overflows(count, usable int) bool {
-	return count > usable || v.OverflowAtLimit && count == usable
+	return count > usable || v.CountsAll && count == usable
 }
 
 // tailBudget is how many estimated tokens a tail may have: preserve, where it is unset a quarter of the usable
@@ -140,5 +137,5 @@ func (v version) tailBudget(limit modelLimit, preserve, reserved int) int {
 	if preserve != unset {
 		return preserve
 	}
-	return min(v.TailMaxTokens, max(v.TailMinTokens, v.usable(limit, reserved, defaultOutputTokenMax)/4))
+	return min(v.TailMaxTokens, max(2000, v.usable(limit, reserved, defaultOutputTokenMax)/4))
 }

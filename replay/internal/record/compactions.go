@@ -14,7 +14,9 @@ func (t *recordTrack) boundary(act Act) {
 		Request: b.Request, Kind: policy.KindSummarize, Trigger: b.Trigger,
 		Reason: "the client compacted (" + b.Trigger + ")",
 		Detail: known(map[string]int{"pre_tokens": b.PreTokens, "post_tokens": b.PostTokens}),
-		Call:   &policy.Call{Kind: "compaction"}, // compactionCall says more
+	}
+	if b.Summary >= 0 || t.r.Conv.Product == session.Product { // other clients leave messages out without a summary
+		e.Call = &policy.Call{Kind: "compaction"} // compactionCall says more
 	}
 	for _, m := range b.Kept() {
 		e.Keep = append(e.Keep, policy.ItemID(m))
