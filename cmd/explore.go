@@ -342,26 +342,19 @@ func task(conv *session.Conversation) string {
 	return ""
 }
 
-// pageIn is nil where a page can be written to a file that is not there, and fs.ErrExist where it is a page.
+// pageIn is nil where a file is not there, fs.ErrExist where it is a page, and the error of any other file.
 func pageIn(file string) error {
-	const begin, title = "<!doctype html>", " · ctxkit</title>"
-	st, err := os.Stat(file)
-	if err != nil {
-		return nil // the file is made, or cannot be
+	f, err := jsonl.OpenFile(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return pathError(file, err)
 	}
-	if st.Mode().IsRegular() {
-		f, err := os.Open(file)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		head, err := io.ReadAll(io.LimitReader(f, 64<<10))
-		if err != nil {
-			return err
-		}
-		if bytes.HasPrefix(head, []byte(begin)) && bytes.Contains(head, []byte(title)) {
-			return fs.ErrExist
-		}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, 64<<10))
+	if err == nil && bytes.Contains(head, []byte(" · ctxkit</title>")) {
+		return fs.ErrExist
 	}
 	return refusedFile(file, "is there, and is no page of ctxkit")
 }

@@ -25,7 +25,7 @@ type requestScreen struct {
 	n       int
 	want    *report.FoundRow // a block to show at once
 	find    string           // in that block
-	text    *textScreen      // of the block that was shown last
+	text    screen           // of the block that was shown last
 
 	at     int // n of what is shown; 0: nothing yet
 	left   *view.View
@@ -52,30 +52,26 @@ func (r *requestScreen) title() string {
 // start works out what the request sends, under both policies where there are two.
 func (r *requestScreen) start() tea.Cmd {
 	s, n := r.session, r.n
-	opened, first, second := s.opened, s.first, s.second
+	opened, replays := s.opened, s.replays()
 	if r.at == n {
 		return nil
 	}
 	return r.run("replaying", opened, func(j *job) (then, error) {
-		right, err := opened.view(j, first.pol, n)
-		if err != nil {
-			return nil, err
+		var views []*view.View
+		var fill []string
+		for i, of := range append(replays, &replayed{})[:2] { // the recorded session beside one policy
+			v, err := opened.view(j, of.pol, n)
+			if err != nil {
+				return nil, err
+			}
+			if views = append(views, v); of.tl != nil {
+				fill = append(fill, of.name+[]string{": ", ", second: "}[i]+filling(v, of.tl.OverheadAt(n)))
+			}
 		}
-		other := &replayed{}
-		if second != nil {
-			other = second
-		}
-		left, err := opened.view(j, other.pol, n)
-		if err != nil {
-			return nil, err
-		}
+		right, left := views[0], views[1]
 		list, err := content(left, right, n)
 		if err != nil {
 			return nil, err
-		}
-		fill := []string{first.name + ": " + filling(right, first.tl.OverheadAt(n))}
-		if second != nil {
-			fill = append(fill, second.name+", second: "+filling(left, second.tl.OverheadAt(n)))
 		}
 		return func() tea.Cmd {
 			r.at, r.left, r.right, r.fill, r.list = n, left, right, fill, list
@@ -99,8 +95,7 @@ func content(left, right *view.View, n int) ([]report.ContentRow, error) {
 	}
 	var list []report.ContentRow
 	for i := range d.Messages {
-		m := &d.Messages[i]
-		in := right
+		m, in := &d.Messages[i], right
 		if m.Right.Status == diff.Absent {
 			in = left
 		}
@@ -264,18 +259,12 @@ func (r *requestScreen) wanted() tea.Cmd {
 	at := slices.IndexFunc(r.shown, func(row report.ContentRow) bool { // the ids of made messages are those of one view
 		return row.Target == want.Target && (want.Target.Item >= 0 || want.Second == (row.Right.Status == diff.Absent))
 	})
-	shown := r.text != nil && r.m.top() == r.text
-	switch {
-	case at >= 0:
-		if r.rows.to(at); shown {
-			return r.block(r.text)
-		}
-		return r.open(r.find)
-	case shown:
-		r.m.back()
+	if at < 0 {
+		r.m.note = "this request does not have the block"
+		return nil
 	}
-	r.m.note = "this request does not have the block"
-	return nil
+	r.rows.to(at)
+	return r.open(r.find)
 }
 
 // open shows the block under the cursor, with a text in it marked.
@@ -392,9 +381,8 @@ func marked(text, other string) string {
 	for l := range strings.Lines(hunks) {
 		switch l[0] {
 		case '@':
-			_, after, _ := strings.Cut(l, "+")
-			n, _, _ := strings.Cut(after, ",")
-			at, _ = strconv.Atoi(n)
+			var from, n int
+			_, _ = fmt.Sscanf(l, "@@ -%d,%d +%d", &from, &n, &at)
 			at--
 		case '+':
 			lines[at] = "≠ " + lines[at]

@@ -145,8 +145,10 @@ func (s *sessionScreen) show(list []*replayed) tea.Cmd {
 	s.resize(s.width, s.height)
 	for _, above := range s.m.stack {
 		if r, ok := above.(*requestScreen); ok && r.session == s {
-			if r.at = 0; r.text != nil && s.m.top() == r.text {
-				r.want = &report.FoundRow{Target: r.shown[r.Cursor()].Target, Second: r.shown[r.Cursor()].Right.Status == diff.Absent}
+			if r.at = 0; s.m.top() == r.text { // it is shown again
+				row := &r.shown[r.Cursor()]
+				r.want = &report.FoundRow{Target: row.Target, Second: row.Right.Status == diff.Absent}
+				return s.m.back()
 			}
 			return r.start()
 		}
