@@ -183,7 +183,7 @@ func (e *explorer) sessions(show func([]report.SessionItem), step explore.Progre
 	sys.listed = func(i *session.FileInfo) {
 		n++
 		step(n, 0)
-		if i == nil || !folders { // to find a session others are read, which nobody named
+		if i == nil || !folders { // others are read to find one
 			return
 		}
 		if found = append(found, *i); len(found) == next {

@@ -199,7 +199,7 @@ func documentID(name string) (string, bool) {
 
 type discovery struct {
 	opt      DiscoverOptions
-	only     string // name of the one session file that is read, beside those of subagents; "": all are
+	only     string // name of the one session file that is read, with those of subagents; "": all are
 	found    []FileInfo
 	warnings []Warning
 }

@@ -59,7 +59,7 @@ func (r *requestScreen) start() tea.Cmd {
 	return r.run("replaying", opened, func(j *job) (then, error) {
 		var views []*view.View
 		var fill []string
-		for i, of := range append(replays, &replayed{})[:2] { // the recorded session beside one policy
+		for i, of := range append(replays, &replayed{})[:2] { // the recorded session next to one policy
 			v, err := opened.view(j, of.pol, n)
 			if err != nil {
 				return nil, err

@@ -313,7 +313,7 @@ func (s *sessionScreen) page() tea.Cmd {
 	})
 }
 
-// write writes the page under a policy. A page that is there is replaced where the user says so.
+// write writes the page under a policy. A page that is there is replaced where the user answers y.
 func (s *sessionScreen) write(policy, file string, replace bool) tea.Cmd {
 	src, item := s.m.src, s.item
 	cmd := s.run("writing "+file, nil, func(j *job) (then, error) {
