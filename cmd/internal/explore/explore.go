@@ -340,15 +340,18 @@ func (m *Browser) View() tea.View {
 	}
 	h := help.New()
 	h.Styles, h.ShortSeparator = help.Styles{ShortKey: bold}, "  "
-	end := h.ShortSeparator + h.ShortHelpView(keys[len(keys)-1:])
-	h.SetWidth(m.width - lipgloss.Width(end))
+	most := len(keys) - 1
+	end := h.ShortSeparator + h.ShortHelpView(keys[most:])
+	for most > 0 && lipgloss.Width(h.ShortHelpView(keys[:most])+end) > m.width {
+		most--
+	}
 	text := m.top().view()
 	if text == "" {
 		text = m.top().background().failed
 	}
 	rest := max(m.height-2-lipgloss.Height(note), 1)
 	body := lipgloss.NewStyle().Width(m.width).Height(rest).MaxHeight(rest).Render(text)
-	v.Content = strings.Join([]string{line(bold, place, m.width), body, faint.Render(note), line(lipgloss.NewStyle(), h.ShortHelpView(keys[:len(keys)-1])+end, m.width)}, "\n")
+	v.Content = strings.Join([]string{line(bold, place, m.width), body, faint.Render(note), line(lipgloss.NewStyle(), h.ShortHelpView(keys[:most])+end, m.width)}, "\n")
 	return v
 }
 
