@@ -590,7 +590,7 @@ func exploreGrowing(t *testing.T, start func(dir string, inputs ...string) *driv
 	if !d.keys["a session: r"] {
 		t.Error("r does not read the session again")
 	}
-	d.holds("peak 33,812")
+	d.holds("33,812")
 	d.shot("grown")
 	d.check("growing")
 
