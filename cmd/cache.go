@@ -108,7 +108,7 @@ func (s *system) remember(dir string, d *discovered) {
 	}
 	s.discovered[dir] = d
 	for i := range d.infos {
-		s.infos[d.infos[i].Path] = &d.infos[i]
+		s.infos[filepath.Clean(d.infos[i].Path)] = &d.infos[i]
 	}
 }
 
@@ -116,7 +116,7 @@ func (s *system) remember(dir string, d *discovered) {
 func (s *system) info(path string) *session.FileInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.infos[path]
+	return s.infos[filepath.Clean(path)]
 }
 
 // subagents lists the transcripts of the subagents of a session file, and what is wrong with them where the listing of

@@ -1,12 +1,14 @@
 package cmd
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -174,10 +176,14 @@ func (e *explorer) sessions(show func([]report.SessionItem), step explore.Progre
 	sys := e.sys
 	var found []session.FileInfo
 	n, next := 0, firstListed
+	folders := !slices.ContainsFunc(e.o.Inputs, func(name string) bool {
+		st, err := os.Stat(name)
+		return err != nil || !st.IsDir()
+	})
 	sys.listed = func(i *session.FileInfo) {
 		n++
 		step(n, 0)
-		if i == nil {
+		if i == nil || !folders { // others are read to find one
 			return
 		}
 		if found = append(found, *i); len(found) == next {
@@ -186,7 +192,7 @@ func (e *explorer) sessions(show func([]report.SessionItem), step explore.Progre
 		}
 	}
 	sys.mu.Lock()
-	sys.discovered = nil
+	sys.discovered, sys.infos = nil, nil
 	sys.mu.Unlock()
 	var list []session.FileInfo
 	if len(e.o.Inputs) > 0 {
@@ -336,9 +342,32 @@ func task(conv *session.Conversation) string {
 	return ""
 }
 
-// page writes the page of a session as `ctxkit replay` does, with its care for files that are there. Once ctx is done it
-// leaves nothing of what is not finished.
-func (e *explorer) page(ctx context.Context, i *report.SessionItem, policy, file string) error {
+// pageIn is nil where a file is not there, fs.ErrExist where it is a page, and the error of any other file.
+func pageIn(file string) error {
+	f, err := jsonl.OpenFile(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return pathError(file, err)
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, 64<<10))
+	if err == nil && bytes.Contains(head, []byte(" · ctxkit</title>")) {
+		return fs.ErrExist
+	}
+	return refusedFile(file, "is there, and is no page of ctxkit")
+}
+
+// page writes the page of a session as `ctxkit replay` does, with its care for files that are there: none of the sessions that
+// are listed is replaced, and no file but a page. Once ctx is done it leaves nothing of what is not finished.
+func (e *explorer) page(ctx context.Context, i *report.SessionItem, policy, file string, replace bool) error {
+	if why := e.sys.files.taken(file); why != "" {
+		return refusedFile(file, why)
+	}
+	if err := pageIn(file); err != nil && !(replace && errors.Is(err, fs.ErrExist)) {
+		return err
+	}
 	sys := newSystem(strings.NewReader(""), io.Discard, io.Discard) // this page may replace the one before
 	if err := sys.register(); err != nil {
 		return err

@@ -359,7 +359,12 @@ func TestExploreKeys(t *testing.T) {
 	d.shot("a filter")
 	d.press("a line that is typed", "enter")
 	d.press("sessions", "/")
+	d.press("", "ctrl+u")
+	d.typed("CJK")
 	d.press("", "esc")
+	d.holds("1 of 3 sessions, with a small fix")
+	d.press("sessions", "/")
+	d.press("", "ctrl+u enter")
 	see("sessions", "s", "begun")
 	d.shot("orders")
 	d.press("a list to choose from", "/")
@@ -395,7 +400,7 @@ func TestExploreKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	see("sessions", "r", "3 of 3 sessions")
-	see("everywhere", "y", "copied: ctxkit sessions")
+	see("everywhere", "y", "sent to the clipboard: ctxkit sessions")
 	if !strings.HasPrefix(d.copied, "ctxkit sessions") {
 		t.Errorf("copied %q", d.copied)
 	}
@@ -427,6 +432,8 @@ func TestExploreKeys(t *testing.T) {
 	d.press("everywhere", "home")
 	see("compactions", "c", "no compaction there")
 	see("everywhere", "y", "--from")
+	see("compactions", "enter", "request 13")
+	d.press("everywhere", "esc")
 	d.press("everywhere", "backspace")
 	see("a session", "p", "claude-code")
 	d.press("a list to choose from", "/")
@@ -437,7 +444,7 @@ func TestExploreKeys(t *testing.T) {
 	d.press("everywhere", "down")
 	see("a list to choose from", "enter", "second")
 	d.shot("two policies")
-	see("a session", "o", "write the page to:")
+	see("a session", "o", "page under opencode to:")
 	for range 40 {
 		d.press("", "backspace")
 	}
@@ -450,6 +457,7 @@ func TestExploreKeys(t *testing.T) {
 	see("a session", "enter", "recorded, second: ")
 	d.shot("a request under two policies")
 	see("everywhere", "y", "--against recorded")
+	see("a request", "x", "no such key here")
 	see("a request", "left", "request 1")
 	see("a request", "h l right", "request 1")
 	see("a request", "[", "request ")
@@ -469,7 +477,18 @@ func TestExploreKeys(t *testing.T) {
 	see("a block", "h l right", "UNDER opencode")
 	see("everywhere", "y", "--line 38")
 	see("a block", "/", "search all texts:")
-	d.press("", "esc esc")
+	d.press("", "esc")
+	see("a block", "P", "none: one policy")
+	d.press("everywhere", "esc")
+	see("a block", "p", "claude-code")
+	d.press("a list to choose from", "home")
+	see("a list to choose from", "enter", "UNDER recorded")
+	d.press("a block", "p")
+	d.press("a list to choose from", "/")
+	d.typed("opencode")
+	d.press("", "enter")
+	see("a list to choose from", "enter", "UNDER opencode")
+	d.press("", "esc")
 	see("a request", "/", "search all texts:")
 	d.press("", "esc esc")
 	see("a session", "/", "search all texts:")
@@ -507,7 +526,7 @@ func TestExploreKeys(t *testing.T) {
 			continue
 		}
 		keys, _, ok := strings.Cut(l, "  ")
-		if section == "" || !ok {
+		if section == "" || !ok || strings.HasSuffix(l, "? keys") { // the foot of the screen
 			continue
 		}
 		for _, k := range strings.Fields(keys) {
@@ -571,7 +590,7 @@ func exploreGrowing(t *testing.T, start func(dir string, inputs ...string) *driv
 	if !d.keys["a session: r"] {
 		t.Error("r does not read the session again")
 	}
-	d.holds("peak 33,812")
+	d.holds("33,812")
 	d.shot("grown")
 	d.check("growing")
 
@@ -600,7 +619,7 @@ func TestExploreSubagents(t *testing.T) {
 	d.press("a session", "g")
 	d.holds("the session has no subagent")
 	d.press("everywhere", "y")
-	d.holds("copied: ctxkit replay agent-")
+	d.holds("sent to the clipboard: ctxkit replay agent-")
 	d.check("subagents")
 
 	d = explored(t, folder, "sidechain-1.0.jsonl")
@@ -685,10 +704,10 @@ func TestExploreWatch(t *testing.T) {
 	tmux("send-keys", "-t", "x", "-l", "bin path")
 	see("with bin path")
 	tmux("send-keys", "-t", "x", "Enter", "Enter")
-	see("peak 21,362 of")
+	see("21,362")
 	for _, size := range screenSizes {
 		tmux("resize-window", "-t", "x", "-x", strconv.Itoa(size[0]), "-y", strconv.Itoa(size[1]))
-		see("peak 21,362 of")
+		see("21,362")
 	}
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
@@ -773,6 +792,133 @@ func TestExploreCopies(t *testing.T) {
 	d.runs("What did we do so far", "compaction", "1 block")
 	d.press("what a search found", "enter")
 	d.runs("What did we do so far")
+}
+
+// TestExploreOverwrites holds that o replaces no session and no other file, and a page only where the user says so.
+func TestExploreOverwrites(t *testing.T) {
+	dir := sessionsOf(t, "testdata/sessions/compaction.jsonl", "testdata/sessions/cjk.jsonl")
+	d := explored(t, dir, ".")
+	d.press("sessions", "home enter")
+	if err := os.WriteFile("notes.txt", []byte("mine\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, says string) {
+		t.Helper()
+		d.press("a session", "o")
+		d.press("a line that is typed", "ctrl+u")
+		d.typed(name)
+		d.press("a line that is typed", "enter")
+		d.holds(says)
+	}
+	for name, says := range map[string]string{"notes.txt": "is no page of ctxkit", "1testdata-cjk.jsonl": "as well", "0testdata-compaction.jsonl": "as well"} {
+		before, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(name, says)
+		if after, err := os.ReadFile(name); err != nil || !bytes.Equal(before, after) {
+			t.Errorf("%s: %d bytes instead of %d: %v", name, len(after), len(before), err)
+		}
+	}
+	write("page.html", "page.html is written")
+	write("page.html", "replace it? y")
+	d.press("a line that is typed", "enter")
+	d.holds("nothing is written")
+	write("page.html", "replace it? y")
+	d.typed("y")
+	d.press("a line that is typed", "enter")
+	d.holds("page.html is written")
+}
+
+// TestExploreQuestions presses the keys that docs/explore.md names for questions.
+func TestExploreQuestions(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "docs", "explore.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, questions, _ := strings.Cut(string(page), "## Questions")
+	d := explored(t, sessionsOf(t, "testdata/sessions/compaction.jsonl"), ".")
+	mine := "version: 1\nname: mine\nstages: []\n"
+	if err := os.WriteFile("mine.yaml", []byte(mine), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []struct{ written, press, holds string }{
+		{"`b` on the session", "b", "what was paid for"},
+		{"`c`: what filled the request before it", "c", "BEFORE"},
+		{"enter: its blocks by size", "c enter", "request 13"},
+		{"`p`, then `P` and `recorded`", "p", "claude-code"},
+		{"`]` from event to event", "home ]", "16 requests"},
+	} {
+		if !strings.Contains(questions, q.written) {
+			t.Errorf("docs/explore.md: no %q", q.written)
+		}
+		d.press("a session", q.press)
+		d.holds(q.holds)
+		for range len(strings.Fields(q.press)) {
+			if !strings.Contains(q.press, "]") {
+				d.press("everywhere", "esc")
+			}
+		}
+	}
+	d.press("a session", "c enter")
+	if lines := strings.Split(d.screen(), "\n"); !strings.Contains(lines[6], "»") || !strings.Contains(lines[6], "result of") {
+		t.Errorf("the largest block is not the first:\n%s", d.screen())
+	}
+	d.press("everywhere", "esc esc")
+	d.press("a session", "p end")
+	d.press("a list to choose from", "enter")
+	d.typed("mine.yaml")
+	d.press("a line that is typed", "enter")
+	d.holds("mine")
+}
+
+// TestExploreTwo holds that two policies show the events and the texts of both, and which requests differ.
+func TestExploreTwo(t *testing.T) {
+	d := explored(t, sessionsOf(t, "testdata/sessions/compaction.jsonl"), ".")
+	choose := func(key, name string) {
+		t.Helper()
+		d.press("a session", key)
+		d.press("a list to choose from", "/")
+		d.typed(name)
+		d.press("", "enter")
+		d.press("a list to choose from", "enter")
+	}
+	choose("p", "none")
+	d.press("a session", "home ]")
+	d.holds("no event there")
+	choose("P", "opencode")
+	d.press("a session", "home ]")
+	d.holds("opencode: summarised")
+	d.holds("≠")
+	d.press("a session", "/")
+	d.typed("What did we do so far")
+	d.press("", "enter")
+	d.holds("1 block")
+	d.press("what a search found", "enter")
+	d.holds("UNDER none: absent")
+}
+
+// TestExploreNamed holds that sessions that nobody named are never shown, and one file is opened without reading the others.
+func TestExploreNamed(t *testing.T) {
+	dir := t.TempDir()
+	data, err := os.ReadFile(filepath.Join("..", "testdata", "sessions", "cjk.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 70 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", i)), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	names := []string{"00000001-0000-4000-8000-000000000000.jsonl", "./00000002-0000-4000-8000-000000000000.jsonl"}
+	for n, inputs := range [][]string{names[:1], names} {
+		d := explored(t, dir, inputs...)
+		found := 0
+		all, err := d.src.Sessions(func([]report.SessionItem) { t.Error("others are shown") }, func(n, _ int) { found = n })
+		if err != nil || len(all) != len(inputs) || all[0].Prompt == "" || n == 0 && found != 1 {
+			t.Errorf("%q: %d sessions after %d: %v", inputs, len(all), found, err)
+		}
+	}
 }
 
 // TestExploreErrors holds that a policy or a page that fails leaves the screen, with the error below it.

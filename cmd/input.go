@@ -124,25 +124,27 @@ func Inputs(args []string) (list []string, broken map[string]error, err error) {
 	return in.list, in.broken, err
 }
 
-// describe says of session files what their folders' listing does: of one that is not listed the id alone.
+// describe says of session files what their folders' listing does: of one that is not listed the id alone. The folder of a
+// file is listed where others of it are named too.
 func describe(sys *system, paths []string) (list []session.FileInfo) {
-	found := map[string][]session.FileInfo{} // by folder
+	named := map[string]int{}
 	for _, path := range paths {
+		named[filepath.Dir(path)]++
+	}
+	for _, path := range paths {
+		dir := filepath.Dir(path)
+		if sys.info(path) == nil && path != "-" {
+			of := path
+			if file, _, ok := session.InDatabase(path); ok {
+				of, dir = file, file
+			} else if named[dir] > 1 {
+				of = dir
+			}
+			sys.files.lists(dir)
+			_, _, _ = discover(sys, of, nil) // what it does not list is named by its file
+		}
 		if info := sys.info(path); info != nil {
 			list = append(list, *info)
-			continue
-		}
-		dir := filepath.Dir(path)
-		if file, _, ok := session.InDatabase(path); ok {
-			dir = file
-		}
-		if _, ok := found[dir]; !ok && path != "-" {
-			sys.files.lists(dir)
-			found[dir], _, _ = discover(sys, dir, nil) // what it does not list is named by its file
-		}
-		at := slices.IndexFunc(found[dir], func(i session.FileInfo) bool { return filepath.Clean(i.Path) == filepath.Clean(path) })
-		if at >= 0 {
-			list = append(list, found[dir][at])
 			continue
 		}
 		id, _ := session.SessionID(filepath.Base(path))

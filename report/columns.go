@@ -350,6 +350,7 @@ type stepCells struct {
 	Time    any `col:"time (UTC)" about:"month, day and time at which the request was recorded" drop:"2"`
 	Sent    any `col:"sent" of:"Payload" about:"tokens of the request"`
 	Change  any `col:"change" about:"tokens more than the request before"`
+	Mark    any `col:"≠" about:"the policies send different numbers of tokens"`
 	Second  any `col:"second" about:"tokens of the request under the second policy" drop:"4"`
 	Cached  any `col:"cached" about:"share of the request that is read from the prompt cache" drop:"1"`
 	USD     any `col:"USD" of:"CostUSD" about:"cost of the request" drop:"3"`

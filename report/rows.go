@@ -72,7 +72,7 @@ func RequestRows(tl, other *replay.Timeline) *RowList {
 		change := number(either(r.Payload > before, "+", "") + thousands(r.Payload-before))
 		row := stepCells{Time: timeText(r.Time, "01-02 15:04:05"), Change: change, Cached: number(percent(r.Cache.Read, r.Payload)), What: joined("; ", requestWhat(tl, r, own[i])...)}
 		if fill(&row, r); other != nil {
-			row.Second = others[n].Payload
+			row.Mark, row.Second = either(others[n].Payload != r.Payload, "≠", ""), others[n].Payload
 		}
 		t.put(none, row)
 		before, n = r.Payload, n+1
@@ -82,18 +82,19 @@ func RequestRows(tl, other *replay.Timeline) *RowList {
 
 // ContentRow is one block of a request, and what two views make of it.
 type ContentRow struct {
-	Target policy.Target
-	Line   int // of its message; 0: the policy made it
-	About  string
-	New    bool // no request before had it
-	Raw    int  // tokens as recorded
-	Left   diff.Side
-	Right  diff.Side
+	Target  policy.Target
+	Line    int // of its message; 0: the policy made it
+	About   string
+	New     bool // no request before had it
+	Raw     int  // tokens as recorded
+	Changed bool // the views have it with different contents
+	Left    diff.Side
+	Right   diff.Side
 }
 
 // Differs reports whether the views show the block differently.
 func (r *ContentRow) Differs() bool {
-	return r.Left.Status != r.Right.Status || r.Left.Tokens != r.Right.Tokens
+	return r.Changed || r.Left.Status != r.Right.Status || r.Left.Tokens != r.Right.Tokens
 }
 
 // ContentRows are the blocks of a request. Where left is the name of a policy, the rows show both views.
@@ -138,10 +139,13 @@ type ChartLayout struct {
 	Color       bool
 }
 
-// TimelineChart draws what the requests of a replay send, with the limits and the events. It has three lines more than the
-// rows of the layout.
-func TimelineChart(tl *replay.Timeline, o ChartLayout) []string {
+// TimelineChart draws what the requests of a replay send, with the limits and the events, those of another replay too where
+// other is not nil. It has three lines more than the rows of the layout.
+func TimelineChart(tl, other *replay.Timeline, o ChartLayout) []string {
 	c := timelineChart(tl)
+	if other != nil {
+		c.mark(other.Events)
+	}
 	c.rows, c.cursor = o.Rows, o.Request-1
 	if o.ByTime {
 		c.byTime(tl.Main(), max(o.Width-chartLabel-chartLegend-1, 20))
@@ -195,6 +199,7 @@ type FoundRow struct {
 	Line    int // of its message; 0: the policy made it
 	About   string
 	Text    string // about the place
+	Second  bool   // only the second policy makes it
 }
 
 // MostFound is how many blocks a search lists.

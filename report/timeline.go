@@ -218,14 +218,7 @@ func timelineChart(tl *replay.Timeline) *chart {
 		c.raw, c.model = append(c.raw, r.Raw), append(c.model, r.Payload)
 	}
 	c.marks = make([]byte, len(c.model))
-	for _, e := range tl.Events {
-		if e.Request == nil || slices.Contains(unmarked, e.Kind) {
-			continue
-		}
-		if x := *e.Request - 1; x >= 0 && x < len(c.marks) { // main requests are numbered in their order
-			c.marks[x] = stronger(c.marks[x], either[byte](e.Kind == policy.KindSummarize, markCompaction, markChange))
-		}
-	}
+	c.mark(tl.Events)
 	for _, acts := range []bool{true, false} { // of two lines in one row the first is shown
 		for _, l := range tl.Limits {
 			if l.Label != "" && l.Acts == acts {
@@ -235,6 +228,18 @@ func timelineChart(tl *replay.Timeline) *chart {
 	}
 	c.lines = append(c.lines, chartLine{"window", tl.Window})
 	return c
+}
+
+// mark marks the requests before which something happened.
+func (c *chart) mark(events []replay.Event) {
+	for _, e := range events {
+		if e.Request == nil || slices.Contains(unmarked, e.Kind) {
+			continue
+		}
+		if x := *e.Request - 1; x >= 0 && x < len(c.marks) { // main requests are numbered in their order
+			c.marks[x] = stronger(c.marks[x], either[byte](e.Kind == policy.KindSummarize, markCompaction, markChange))
+		}
+	}
 }
 
 func printEvents(p *page, tl *replay.Timeline) {

@@ -108,8 +108,8 @@ const (
 // extensions of session files, longest first.
 var extensions = []string{".jsonl.zst", ".jsonl.gz", ".jsonl"}
 
-// Discover lists the sessions of a project folder, of every project folder in dir, or of a database: by folder, then by time of
-// creation, then by id. It reads nothing outside of the folder and warns of ids, index entries and symbolic links
+// Discover lists the sessions of a project folder, of every project folder in dir, of a database, or that of one file: by
+// folder, then by time of creation, then by id. It reads nothing outside of the folder and warns of ids, index entries and symbolic links
 // that lead there.
 func Discover(dir string) ([]FileInfo, []Warning, error) { return DiscoverWith(dir, DiscoverOptions{}) }
 
@@ -141,6 +141,14 @@ func DiscoverWith(dir string, opt DiscoverOptions) ([]FileInfo, []Warning, error
 		if databaseName(dir) {
 			return nil, nil, errors.New("it is no SQLite database: name the database that the agent has")
 		}
+		root, entries, err := openFolder(os.OpenRoot(filepath.Dir(dir)))
+		if err != nil {
+			return nil, nil, err
+		}
+		defer root.Close()
+		d.only = filepath.Base(dir)
+		d.folder(root, filepath.Dir(dir), entries)
+		return slices.DeleteFunc(d.found, func(i FileInfo) bool { return i.Path != filepath.Clean(dir) }), d.warnings, nil
 	}
 	own := map[string]bool{} // sessions' own folders
 	err := folders(dir, func(root *os.Root, folder string, entries []fs.DirEntry) {
@@ -191,6 +199,7 @@ func documentID(name string) (string, bool) {
 
 type discovery struct {
 	opt      DiscoverOptions
+	only     string // name of the one session file that is read, with those of subagents; "": all are
 	found    []FileInfo
 	warnings []Warning
 }
@@ -293,7 +302,7 @@ func (d *discovery) folder(root *os.Root, dir string, entries []fs.DirEntry) {
 	slices.SortStableFunc(found, func(a, b FileInfo) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
 	d.found = append(d.found, found...)
 	for _, e := range entries {
-		if !databaseName(e.Name()) || !e.Type().IsRegular() {
+		if d.only != "" || !databaseName(e.Name()) || !e.Type().IsRegular() {
 			continue
 		}
 		path := filepath.Join(dir, e.Name())
@@ -336,6 +345,9 @@ func (d *discovery) read(root *os.Root, dir string, entries []fs.DirEntry) []rea
 	var list []readFile
 	var names []string
 	for _, e := range entries {
+		if d.only != "" && e.Name() != d.only && !strings.HasPrefix(e.Name(), agentPrefix) {
+			continue
+		}
 		id, ok := SessionID(e.Name())
 		document := false
 		if !ok {

@@ -345,9 +345,6 @@ func TestDiscoverOddFolders(t *testing.T) {
 	if _, _, err := Discover(filepath.Join(f.dir, "nowhere")); err == nil {
 		t.Error("no error for a folder that is not there")
 	}
-	if _, _, err := Discover(filepath.Join(f.dir, idA+".jsonl")); err == nil {
-		t.Error("no error for a file")
-	}
 }
 
 func TestLastTimeBeyondTheTail(t *testing.T) {
@@ -513,5 +510,30 @@ func TestDiscoverNoSessions(t *testing.T) {
 	}
 	if len(warnings) != 4 {
 		t.Errorf("warnings:\n%s", text)
+	}
+}
+
+// TestDiscoverFile holds that a session file is listed without the others of its folder, with the subagents that are its own.
+func TestDiscoverFile(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, line string) string {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(line+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	prompt := `{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"a","cwd":"/app","timestamp":"2026-01-15T09:00:00Z","message":{"role":"user","content":"Go on"}}`
+	a := write("a.jsonl", prompt)
+	write("b.jsonl", prompt)
+	write("agent-c.jsonl", strings.Replace(prompt, `"type"`, `"isSidechain":true,"agentId":"c","type"`, 1))
+	read := 0
+	list, warnings, err := DiscoverWith(a, DiscoverOptions{Read: func(*FileInfo) { read++ }})
+	if err != nil || len(warnings) > 0 || len(list) != 1 || read != 2 {
+		t.Fatalf("%d sessions, %d files read, %v, %v", len(list), read, warnings, err)
+	}
+	if i := list[0]; i.Path != a || i.Prompt != "Go on" || len(i.Subagents) != 1 {
+		t.Errorf("%+v", i)
 	}
 }

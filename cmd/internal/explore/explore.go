@@ -31,9 +31,9 @@ type Backend struct {
 	Sessions func(show func([]report.SessionItem), step ProgressFunc) ([]report.SessionItem, error) // shows some of them before it has all
 	Figures  func(ctx context.Context, list []report.SessionItem, step ProgressFunc)                // reads sizes and costs into the items
 	Open     func(ctx context.Context, item *report.SessionItem, step ProgressFunc) (*Opened, error)
-	Page     func(ctx context.Context, item *report.SessionItem, policy, file string) error // writes a page
-	Stamp    func(list []report.SessionItem) string                                         // changes with the files that sessions are read from
-	State    func(list []report.SessionItem) string                                         // changes with the files of a list and with what is in their folders
+	Page     func(ctx context.Context, item *report.SessionItem, policy, file string, replace bool) error // writes a page; fs.ErrExist: another one is there
+	Stamp    func(list []report.SessionItem) string                                                       // changes with the files that sessions are read from
+	State    func(list []report.SessionItem) string                                                       // changes with the files of a list and with what is in their folders
 
 	Context  context.Context                                                // ends with the explorer
 	Folders  []string                                                       // that the user named
@@ -92,15 +92,22 @@ type screen interface {
 	background() *work
 }
 
-// action is what keys do.
+// action is what keys do. foot is what the last line of a screen says of them; without a description it leaves them out.
 type action struct {
 	key.Binding
-	do func() tea.Cmd
+	do   func() tea.Cmd
+	foot key.Help
 }
 
 func on(keys, help string, do func() tea.Cmd) action {
 	list := strings.Fields(keys)
-	return action{key.NewBinding(key.WithKeys(list...), key.WithHelp(strings.Join(list, " "), help)), do}
+	return action{key.NewBinding(key.WithKeys(list...), key.WithHelp(strings.Join(list, " "), help)), do, key.Help{Key: list[0], Desc: help}}
+}
+
+// as has the last line of a screen call an action something shorter.
+func (a action) as(keys, help string) action {
+	a.foot = key.Help{Key: keys, Desc: help}
+	return a
 }
 
 // moves are the keys that move through rows, names and texts.
@@ -199,9 +206,9 @@ func (m *Browser) resize() {
 func (m *Browser) global() []action {
 	return []action{
 		on("esc backspace", "back", m.back),
-		on("y", "copy the command", m.copy),
-		on("?", "keys", func() tea.Cmd { return m.push(newHelp(m)) }),
+		on("y", "copy the command", m.copy).as("y", "copy"),
 		on("q ctrl+c", "quit", func() tea.Cmd { return tea.Quit }),
+		on("?", "keys", func() tea.Cmd { return m.push(newHelp(m)) }),
 	}
 }
 
@@ -212,7 +219,7 @@ func (m *Browser) copy() tea.Cmd {
 		return nil
 	}
 	line := m.src.Line(append([]string{"ctxkit"}, words...))
-	m.note = "copied: " + line
+	m.note = "sent to the clipboard: " + line
 	return tea.SetClipboard(line)
 }
 
@@ -282,6 +289,9 @@ func (m *Browser) press(msg tea.KeyPressMsg) tea.Cmd {
 			}
 		}
 	}
+	if !slices.ContainsFunc(moves(), func(a action) bool { return key.Matches(msg, a.Binding) }) {
+		m.note = "no such key here: ? lists those that there are"
+	}
 	return m.top().update(msg)
 }
 
@@ -316,23 +326,31 @@ func (m *Browser) View() tea.View {
 		titles = titles[1:]
 		place = "… › " + strings.Join(titles, " › ")
 	}
-	note = wrapped(note, m.width) // over the last lines of the screen, where it has several
+	const hyphen, solid = "-", "\u2011"                                                                 // a command is not cut inside a word
+	note = strings.ReplaceAll(wrapped(strings.ReplaceAll(note, hyphen, solid), m.width), solid, hyphen) // over the last lines of the screen
 	if m.prompt != nil {
 		note = m.prompt.View()
 	}
 	var keys []key.Binding
-	for _, a := range append(m.global()[2:], m.top().actions()...) {
-		keys = append(keys, a.Binding)
+	for _, a := range append(m.top().actions(), m.global()[1:]...) {
+		if a.foot.Desc != "" {
+			keys = append(keys, key.NewBinding(key.WithKeys(a.Keys()...), key.WithHelp(a.foot.Key, a.foot.Desc)))
+		}
 	}
 	h := help.New()
-	h.SetWidth(m.width)
+	h.Styles, h.ShortSeparator = help.Styles{ShortKey: bold}, "  "
+	most := len(keys) - 1
+	end := h.ShortSeparator + h.ShortHelpView(keys[most:])
+	for most > 0 && lipgloss.Width(h.ShortHelpView(keys[:most])+end) > m.width {
+		most--
+	}
 	text := m.top().view()
 	if text == "" {
 		text = m.top().background().failed
 	}
 	rest := max(m.height-2-lipgloss.Height(note), 1)
 	body := lipgloss.NewStyle().Width(m.width).Height(rest).MaxHeight(rest).Render(text)
-	v.Content = strings.Join([]string{line(bold, place, m.width), body, faint.Render(note), line(lipgloss.NewStyle(), h.ShortHelpView(keys), m.width)}, "\n")
+	v.Content = strings.Join([]string{line(bold, place, m.width), body, faint.Render(note), line(lipgloss.NewStyle(), h.ShortHelpView(keys[:most])+end, m.width)}, "\n")
 	return v
 }
 
@@ -481,13 +499,14 @@ func (j *job) text() string {
 type prompt struct {
 	textinput.Model
 	m       *Browser
+	before  string            // what it was at first
 	changed func(text string) // with each key; nil: nothing
 	entered func(text string) tea.Cmd
 }
 
 // ask has a line typed.
 func (m *Browser) ask(what, text string, changed func(string), entered func(string) tea.Cmd) tea.Cmd {
-	p := &prompt{Model: textinput.New(), m: m, changed: changed, entered: entered}
+	p := &prompt{Model: textinput.New(), m: m, before: text, changed: changed, entered: entered}
 	plain(&p.Model)
 	p.Prompt = what + ": "
 	p.SetValue(text)
@@ -501,7 +520,7 @@ func (p *prompt) press(msg tea.KeyPressMsg) tea.Cmd {
 	case "esc":
 		p.m.prompt = nil
 		if p.changed != nil {
-			p.changed("")
+			p.changed(p.before)
 		}
 		return nil
 	case "enter":

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+	unified "github.com/rogpeppe/go-internal/diff"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -22,8 +23,9 @@ type requestScreen struct {
 	work
 	session *sessionScreen
 	n       int
-	want    *policy.Target // a block to show at once
-	find    string         // in that block
+	want    *report.FoundRow // a block to show at once
+	find    string           // in that block
+	text    screen           // of the block that was shown last
 
 	at     int // n of what is shown; 0: nothing yet
 	left   *view.View
@@ -50,35 +52,30 @@ func (r *requestScreen) title() string {
 // start works out what the request sends, under both policies where there are two.
 func (r *requestScreen) start() tea.Cmd {
 	s, n := r.session, r.n
-	opened, first, second := s.opened, s.first, s.second
+	opened, replays := s.opened, s.replays()
 	if r.at == n {
 		return nil
 	}
 	return r.run("replaying", opened, func(j *job) (then, error) {
-		right, err := opened.view(j, first.pol, n)
-		if err != nil {
-			return nil, err
+		var views []*view.View
+		var fill []string
+		for i, of := range append(replays, &replayed{})[:2] { // the recorded session next to one policy
+			v, err := opened.view(j, of.pol, n)
+			if err != nil {
+				return nil, err
+			}
+			if views = append(views, v); of.tl != nil {
+				fill = append(fill, of.name+[]string{": ", ", second: "}[i]+filling(v, of.tl.OverheadAt(n)))
+			}
 		}
-		other := &replayed{}
-		if second != nil {
-			other = second
-		}
-		left, err := opened.view(j, other.pol, n)
-		if err != nil {
-			return nil, err
-		}
+		right, left := views[0], views[1]
 		list, err := content(left, right, n)
 		if err != nil {
 			return nil, err
 		}
-		fill := []string{first.name + ": " + filling(right, first.tl.OverheadAt(n))}
-		if second != nil {
-			fill = append(fill, second.name+", second: "+filling(left, second.tl.OverheadAt(n)))
-		}
 		return func() tea.Cmd {
 			r.at, r.left, r.right, r.fill, r.list = n, left, right, fill, list
 			r.show()
-			r.rows.to(heaviest(r.shown))
 			return r.wanted()
 		}, nil
 	})
@@ -98,8 +95,7 @@ func content(left, right *view.View, n int) ([]report.ContentRow, error) {
 	}
 	var list []report.ContentRow
 	for i := range d.Messages {
-		m := &d.Messages[i]
-		in := right
+		m, in := &d.Messages[i], right
 		if m.Right.Status == diff.Absent {
 			in = left
 		}
@@ -108,6 +104,7 @@ func content(left, right *view.View, n int) ([]report.ContentRow, error) {
 			t := policy.BlockOf(m.Item, b)
 			row := report.ContentRow{Target: t, Line: m.Line, About: m.About, New: int(m.Item) >= sent && m.Item >= 0, Left: m.Left, Right: m.Right}
 			row.Left.Tokens, row.Right.Tokens = 0, 0
+			row.Changed = slices.ContainsFunc(m.Blocks, func(d diff.BlockDiff) bool { return d.Index == b })
 			if m.Item >= 0 {
 				row.About, row.Raw = aboutBlock(conv, m.Item, b), right.RecordedTokens(t)
 			}
@@ -175,7 +172,7 @@ func filling(v *view.View, overhead int) string {
 	return strings.Join(parts, " · ")
 }
 
-// show lists the blocks in their order.
+// show lists the blocks in their order, and goes to the one that says most.
 func (r *requestScreen) show() {
 	r.shown = slices.Clone(r.list)
 	name := ""
@@ -190,11 +187,14 @@ func (r *requestScreen) show() {
 				}
 				return 1
 			}
-			return cmp.Compare(b.Right.Tokens, a.Right.Tokens)
+			return cmp.Or(cmp.Compare(b.Right.Tokens, a.Right.Tokens), cmp.Compare(b.Raw, a.Raw))
 		})
 	}
 	r.set(report.ContentRows(r.shown, name))
 	r.m.resize()
+	if r.rows.to(0); !r.bySize {
+		r.rows.to(heaviest(r.shown))
+	}
 }
 
 // headLines are the lines above the blocks.
@@ -230,23 +230,15 @@ func (r *requestScreen) to(n int) tea.Cmd {
 }
 
 func (r *requestScreen) actions() []action {
-	return []action{
-		on("enter", "block", func() tea.Cmd { return r.open("") }),
-		on("left h", "request before", func() tea.Cmd { return r.to(r.n - 1) }),
-		on("right l", "next request", func() tea.Cmd { return r.to(r.n + 1) }),
-		on("[", "event before", func() tea.Cmd { return r.to(r.session.event(r.n, -1)) }),
-		on("]", "next event", func() tea.Cmd { return r.to(r.session.event(r.n, 1)) }),
-		on("s", "sort by size", func() tea.Cmd {
-			r.bySize = !r.bySize
-			r.show()
-			r.rows.to(0)
-			return nil
-		}),
-		on("p", "policy", r.session.policies),
-		on("P", "second policy", r.session.secondPolicies),
+	return slices.Concat([]action{on("enter", "block", func() tea.Cmd { return r.open("") })}, r.session.policyKeys(), []action{
+		on("left h", "request before", func() tea.Cmd { return r.to(r.n - 1) }).as("left right", "request"),
+		on("right l", "next request", func() tea.Cmd { return r.to(r.n + 1) }).as("", ""),
+		on("[", "event before", func() tea.Cmd { return r.to(r.session.event(r.n, -1)) }).as("[ ]", "event"),
+		on("]", "next event", func() tea.Cmd { return r.to(r.session.event(r.n, 1)) }).as("", ""),
+		on("s", "sort by size", func() tea.Cmd { r.bySize = !r.bySize; r.show(); return nil }).as("s", "sort"),
 		on("c", "compactions", func() tea.Cmd { return r.session.compactions(r.n) }),
-		on("/", "search", r.session.search),
-	}
+		on("/", "search", r.session.search).as("/", "find"),
+	})
 }
 
 func (r *requestScreen) words() []string {
@@ -258,13 +250,16 @@ func (r *requestScreen) words() []string {
 	return words
 }
 
-// wanted shows the block that was searched for.
+// wanted shows the block that was searched for, or shown under another policy.
 func (r *requestScreen) wanted() tea.Cmd {
-	if r.want == nil {
+	want := r.want
+	if r.want = nil; want == nil {
 		return nil
 	}
-	at := slices.IndexFunc(r.shown, func(row report.ContentRow) bool { return row.Target == *r.want })
-	if r.want = nil; at < 0 {
+	at := slices.IndexFunc(r.shown, func(row report.ContentRow) bool { // the ids of made messages are those of one view
+		return row.Target == want.Target && (want.Target.Item >= 0 || want.Second == (row.Right.Status == diff.Absent))
+	})
+	if at < 0 {
 		r.m.note = "this request does not have the block"
 		return nil
 	}
@@ -279,7 +274,7 @@ func (r *requestScreen) open(find string) tea.Cmd {
 	}
 	s := r.session
 	t := newText(r.m, "block")
-	t.find = find
+	t.find, r.text = find, t
 	t.keys = s.blockKeys(func(by int) tea.Cmd {
 		at := r.Cursor() + by
 		if at < 0 || at >= len(r.shown) {
@@ -293,11 +288,10 @@ func (r *requestScreen) open(find string) tea.Cmd {
 }
 
 func (s *sessionScreen) blockKeys(by func(int) tea.Cmd) []action {
-	return []action{
-		on("/", "search", s.search),
-		on("left h", "block before", func() tea.Cmd { return by(-1) }),
-		on("right l", "next block", func() tea.Cmd { return by(1) }),
-	}
+	return append(s.policyKeys(),
+		on("left h", "block before", func() tea.Cmd { return by(-1) }).as("left right", "block"),
+		on("right l", "next block", func() tea.Cmd { return by(1) }).as("", ""),
+		on("/", "search", s.search).as("/", "find"))
 }
 
 // block shows a block as recorded, and as each policy sends it.
@@ -376,22 +370,26 @@ func (b *blockSide) describe(raw bool, other string) string {
 	return head + "\n" + marked(cleaned(b.text), cleaned(other))
 }
 
-// marked is a text with a mark before each line between the first and the last in which it differs from another one. Where
-// there is no other there is no mark.
+// marked is a text with a mark before each line that another one does not have there. Where there is no other there is no
+// mark.
 func marked(text, other string) string {
 	if other == "" {
 		return text
 	}
-	a, b := strings.Split(text, "\n"), strings.Split(other, "\n")
-	from, end := 0, len(a)
-	for from < min(len(a), len(b)) && a[from] == b[from] {
-		from++
+	lines, at := strings.Split(text, "\n"), 0
+	_, hunks, _ := strings.Cut(string(unified.Diff("", []byte(other+"\n"), "", []byte(text+"\n"))), "+++ \n")
+	for l := range strings.Lines(hunks) {
+		switch l[0] {
+		case '@':
+			var from, n int
+			_, _ = fmt.Sscanf(l, "@@ -%d,%d +%d", &from, &n, &at)
+			at--
+		case '+':
+			lines[at] = "≠ " + lines[at]
+			at++
+		case ' ':
+			at++
+		}
 	}
-	for more := len(b) - len(a); end > from && end+more > from && a[end-1] == b[end+more-1]; {
-		end--
-	}
-	for i := from; i < end; i++ {
-		a[i] = "≠ " + a[i]
-	}
-	return strings.Join(a, "\n")
+	return strings.Join(lines, "\n")
 }

@@ -39,12 +39,16 @@ func (f *searchScreen) start() tea.Cmd {
 	if f.done {
 		return nil
 	}
-	opened, first, text := f.session.opened, f.session.first, f.text
+	opened, replays, text := f.session.opened, f.session.replays(), f.text
 	return f.run("searching", opened, func(j *job) (then, error) {
+		var ends []func() (*view.View, error)
+		for _, r := range replays {
+			ends = append(ends, func() (*view.View, error) { return opened.view(j, r.pol, len(opened.Conv.Requests)+1) })
+		}
 		list, err := Search(opened.Conv, text, func(done, total int) error {
 			j.step(done, total)
 			return j.ctx.Err()
-		}, func() (*view.View, error) { return opened.view(j, first.pol, len(opened.Conv.Requests)+1) })
+		}, ends...)
 		return func() tea.Cmd {
 			f.list, f.done = list, true
 			f.set(report.FoundRows(list))
@@ -54,17 +58,21 @@ func (f *searchScreen) start() tea.Cmd {
 	})
 }
 
-// Search lists the blocks of a session with a text, in any case: those that were recorded, then those that a policy made,
-// which are in the edits of its view at the end. It lists no more than some. step ends it by an error.
-func Search(conv *session.Conversation, text string, step func(done, total int) error, end func() (*view.View, error)) ([]report.FoundRow, error) {
+// Search lists the blocks of a session with a text, in any case: those that were recorded, then those that policies made,
+// which are in the edits of their views at the end: one view, or two. It lists no more than some. step ends it by an error.
+func Search(conv *session.Conversation, text string, step func(done, total int) error, ends ...func() (*view.View, error)) ([]report.FoundRow, error) {
 	texts, pattern, lower := conv.NewBlockReader(), anyCase(text), []byte(strings.ToLower(text)) // a pattern is slow
 	var list []report.FoundRow
+	second := false
 	add := func(t policy.Target, request, line int, about string, body []byte) {
 		if len(list) == report.MostFound || !bytes.Contains(bytes.ToLower(body), lower) {
 			return
 		}
 		if at := pattern.FindIndex(body); at != nil {
-			list = append(list, report.FoundRow{Target: t, Request: request, Line: line, About: about, Text: around(body, at[0])})
+			row := report.FoundRow{Target: t, Request: request, Line: line, About: about, Text: around(body, at[0]), Second: second}
+			if !second || !slices.ContainsFunc(list, func(f report.FoundRow) bool { return f.Line == 0 && f.About == about && f.Text == row.Text }) {
+				list = append(list, row)
+			}
 		}
 	}
 	for i := range conv.Messages {
@@ -84,14 +92,17 @@ func Search(conv *session.Conversation, text string, step func(done, total int) 
 			add(policy.BlockOf(i, b), request, m.Line, aboutBlock(conv, policy.ItemID(i), b), body)
 		}
 	}
-	v, err := end()
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range v.Edits() {
-		for _, made := range slices.Concat(e.Insert, e.Tail) {
-			for c := range made.Contents {
-				add(policy.BlockOf(made.ID, c), max(e.Request, 1), 0, made.Label, []byte(made.Contents[c].Text))
+	for n, end := range ends {
+		v, err := end()
+		if err != nil {
+			return nil, err
+		}
+		second = n > 0
+		for _, e := range v.Edits() {
+			for _, made := range slices.Concat(e.Insert, e.Tail) {
+				for c := range made.Contents {
+					add(policy.BlockOf(made.ID, c), max(e.Request, 1), 0, made.Label, []byte(made.Contents[c].Text))
+				}
 			}
 		}
 	}
@@ -135,7 +146,7 @@ func (f *searchScreen) actions() []action {
 		found := &f.list[at]
 		f.session.to(found.Request - 1)
 		r := newRequest(f.session, found.Request)
-		r.want, r.find = &found.Target, f.text
+		r.want, r.find = found, f.text
 		return f.m.push(r)
 	})}
 }

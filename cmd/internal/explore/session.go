@@ -2,7 +2,10 @@ package explore
 
 import (
 	"cmp"
+	"errors"
 	"io"
+	"io/fs"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,6 +105,14 @@ func (s *sessionScreen) replays() []*replayed {
 	return []*replayed{s.first, s.second}
 }
 
+// other is the replay under the second policy; nil: there is none.
+func (s *sessionScreen) other() *replay.Timeline {
+	if s.second == nil {
+		return nil
+	}
+	return s.second.tl
+}
+
 // replay replays the session under policies.
 func (o *Opened) replay(j *job, names []string) ([]*replayed, error) {
 	var list []*replayed
@@ -123,12 +134,10 @@ func (o *Opened) replay(j *job, names []string) ([]*replayed, error) {
 func (s *sessionScreen) show(list []*replayed) tea.Cmd {
 	at, last := s.Cursor(), s.first.tl == nil || s.Cursor() == len(s.first.main)-1
 	s.first, s.second = list[0], nil
-	var other *replay.Timeline
 	if len(list) > 1 {
 		s.second = list[1]
-		other = list[1].tl
 	}
-	s.set(report.RequestRows(s.first.tl, other))
+	s.set(report.RequestRows(s.first.tl, s.other()))
 	if last {
 		at = len(s.first.main) - 1
 	}
@@ -136,7 +145,11 @@ func (s *sessionScreen) show(list []*replayed) tea.Cmd {
 	s.resize(s.width, s.height)
 	for _, above := range s.m.stack {
 		if r, ok := above.(*requestScreen); ok && r.session == s {
-			r.at = 0
+			if r.at = 0; s.m.top() == r.text { // it is shown again
+				row := &r.shown[r.Cursor()]
+				r.want = &report.FoundRow{Target: row.Target, Second: row.Right.Status == diff.Absent}
+				return s.m.back()
+			}
 			return r.start()
 		}
 	}
@@ -177,9 +190,13 @@ func (s *sessionScreen) view() string {
 	}
 	var lines []string
 	for _, r := range s.replays() {
-		lines = append(lines, line(bold, report.Verdict(r.tl), s.width))
+		verdict := report.Verdict(r.tl)
+		for lipgloss.Width(verdict) > s.width && strings.Contains(verdict, ", ") { // the last parts say the least
+			verdict = verdict[:strings.LastIndex(verdict, ", ")]
+		}
+		lines = append(lines, line(bold, verdict, s.width))
 	}
-	lines = append(lines, report.TimelineChart(s.first.tl, report.ChartLayout{
+	lines = append(lines, report.TimelineChart(s.first.tl, s.other(), report.ChartLayout{
 		Width: s.width, Rows: s.chartRows(), Request: s.request(), ByTime: s.byTime, Color: s.m.src.Layout.Color,
 	})...)
 	return strings.Join(append(lines, s.View(), s.eventText()), "\n")
@@ -188,8 +205,14 @@ func (s *sessionScreen) view() string {
 // eventText says what happened before the request under the cursor.
 func (s *sessionScreen) eventText() string {
 	var texts []string
-	for _, n := range s.first.main[s.Cursor()].Events {
-		texts = append(texts, report.Clean(report.EventText(s.first.tl, &s.first.tl.Events[n])))
+	for _, r := range s.replays() {
+		for _, n := range r.main[s.Cursor()].Events {
+			text := report.EventText(r.tl, &r.tl.Events[n])
+			if s.second != nil {
+				text = r.name + ": " + text
+			}
+			texts = append(texts, report.Clean(text))
+		}
 	}
 	return lipgloss.NewStyle().Width(s.width).MaxHeight(s.eventLines()).Render(strings.Join(texts, "; "))
 }
@@ -233,55 +256,89 @@ func near(list []int, n, by int) int {
 	return list[at]
 }
 
-// event is the next request with an event after a request, or the one before it; without one the request.
+// event is the next request with an event after a request, or the one before it, under any of the policies; without one the
+// request.
 func (s *sessionScreen) event(from, by int) int {
-	if n := near(s.first.eventful(loud), from, by); n > 0 {
+	var list []int
+	for _, r := range s.replays() {
+		list = append(list, r.eventful(loud)...)
+	}
+	slices.Sort(list)
+	if n := near(slices.Compact(list), from, by); n > 0 {
 		return n
 	}
 	s.m.note = "no event there"
 	return from
 }
 
-// noSecond is the entry of the second policy's list that leaves one policy.
-const noSecond = "none: one policy"
+// Entries of the lists of policies that are none.
+const (
+	noSecond   = "none: one policy"
+	policyFile = "a policy file"
+)
 
-func (s *sessionScreen) policies() tea.Cmd {
-	names := s.names()
-	return s.m.choose("policy", s.m.src.Policies, names[0], func(name string) tea.Cmd {
-		names[0] = name
-		return s.again(names)
+// policies has the first policy chosen, or with n 1 the second one.
+func (s *sessionScreen) policies(n int) tea.Cmd {
+	what, list, names := "policy", slices.Concat(s.m.src.Policies, []string{policyFile}), append(s.names(), noSecond)
+	if n == 1 {
+		what, list = "second policy", slices.Concat([]string{noSecond}, list)
+	}
+	chosen := func(name string) tea.Cmd {
+		names[n] = name
+		return s.again(slices.DeleteFunc(names, func(name string) bool { return name == noSecond }))
+	}
+	return s.m.choose(what, list, names[n], func(name string) tea.Cmd {
+		if name == policyFile {
+			return s.m.ask(policyFile, "", nil, chosen)
+		}
+		return chosen(name)
 	})
 }
 
-func (s *sessionScreen) secondPolicies() tea.Cmd {
-	names := append(s.names(), noSecond)
-	return s.m.choose("second policy", append([]string{noSecond}, s.m.src.Policies...), names[1], func(name string) tea.Cmd {
-		if names = names[:1]; name != noSecond {
-			names = append(names, name)
-		}
-		return s.again(names)
-	})
+// policyKeys choose policies.
+func (s *sessionScreen) policyKeys() []action {
+	return []action{
+		on("p", "policy", func() tea.Cmd { return s.policies(0) }).as("p P", "policy"),
+		on("P", "second policy", func() tea.Cmd { return s.policies(1) }).as("", ""),
+	}
 }
 
 func (s *sessionScreen) open() tea.Cmd { return s.m.push(newRequest(s, s.request())) }
 
 // page writes the page of the session to a file that the user names.
 func (s *sessionScreen) page() tea.Cmd {
-	src, item, name := s.m.src, s.item, s.first.name
-	return s.m.ask("write the page to", cmp.Or(item.Short, "session")+".html", nil, func(file string) tea.Cmd {
-		cmd := s.run("writing "+file, nil, func(j *job) (then, error) {
-			err := src.Page(j.ctx, &item, name, file)
-			return func() tea.Cmd { s.m.note = file + " is written"; return nil }, err
-		})
-		s.job.asked = true
-		return cmd
+	name := s.first.name
+	return s.m.ask("page under "+filepath.Base(name)+" to", cmp.Or(s.item.Short, "session")+".html", nil, func(file string) tea.Cmd {
+		return s.write(name, file, false)
 	})
+}
+
+// write writes the page under a policy. A page that is there is replaced where the user answers y.
+func (s *sessionScreen) write(policy, file string, replace bool) tea.Cmd {
+	src, item := s.m.src, s.item
+	cmd := s.run("writing "+file, nil, func(j *job) (then, error) {
+		err := src.Page(j.ctx, &item, policy, file, replace)
+		if errors.Is(err, fs.ErrExist) {
+			return func() tea.Cmd {
+				return s.m.ask("a page is there, replace it? y", "", nil, func(answer string) tea.Cmd {
+					if answer == "y" {
+						return s.write(policy, file, true)
+					}
+					s.m.note = "nothing is written"
+					return nil
+				})
+			}, nil
+		}
+		return func() tea.Cmd { s.m.note = file + " is written"; return nil }, err
+	})
+	s.job.asked = true
+	return cmd
 }
 
 // bill shows what the session cost, and what for.
 func (s *sessionScreen) bill() tea.Cmd {
 	opened, r := s.opened, s.first
-	t := newText(s.m, "bill", s.command("why")...)
+	t := newText(s.m, "bill under "+r.name, s.command("why")...)
 	cmd := s.m.push(t)
 	return tea.Batch(cmd, t.run("adding up", opened, func(j *job) (then, error) {
 		print, err := opened.Bill(r.pol, opened.until(j))
@@ -303,8 +360,18 @@ func (s *sessionScreen) printed(w int, print func(w io.Writer, layout report.Lay
 }
 
 func (s *sessionScreen) actions() []action {
-	with := func(do func() tea.Cmd) func() tea.Cmd { // needs a request
-		return func() tea.Cmd {
+	list := slices.Concat([]action{on("enter", "request", s.open).as("enter", "open")}, s.policyKeys(), []action{
+		on("[", "event before", func() tea.Cmd { s.to(s.event(s.request(), -1) - 1); return nil }).as("[ ]", "event"),
+		on("]", "next event", func() tea.Cmd { s.to(s.event(s.request(), 1) - 1); return nil }).as("", ""),
+		on("c", "compactions", func() tea.Cmd { return s.compactions(s.request()) }),
+		on("b", "bill", s.bill),
+		on("/", "search", s.search).as("/", "find"),
+		on("t", "by time", func() tea.Cmd { s.byTime = !s.byTime; return nil }).as("t", "time"),
+		on("o", "write the page", s.page).as("o", "page"),
+	})
+	for i := range list {
+		do := list[i].do
+		list[i].do = func() tea.Cmd {
 			if s.opened == nil || len(s.first.main) == 0 {
 				s.m.note = "there is no request yet"
 				return nil
@@ -312,20 +379,7 @@ func (s *sessionScreen) actions() []action {
 			return do()
 		}
 	}
-	return []action{
-		on("enter", "request", with(s.open)),
-		on("[", "event before", with(func() tea.Cmd { s.to(s.event(s.request(), -1) - 1); return nil })),
-		on("]", "next event", with(func() tea.Cmd { s.to(s.event(s.request(), 1) - 1); return nil })),
-		on("b", "bill", with(s.bill)),
-		on("c", "compactions", with(func() tea.Cmd { return s.compactions(s.request()) })),
-		on("p", "policy", with(s.policies)),
-		on("P", "second policy", with(s.secondPolicies)),
-		on("/", "search", with(s.search)),
-		on("t", "by time", with(func() tea.Cmd { s.byTime = !s.byTime; return nil })),
-		on("g", "subagents", s.agents),
-		on("o", "write the page", with(s.page)),
-		on("r", "read again", s.read),
-	}
+	return append(list, on("g", "subagents", s.agents).as("g", "agents"), on("r", "read again", s.read).as("r", "reread"))
 }
 
 func (s *sessionScreen) words() []string {
@@ -374,8 +428,13 @@ func (s *sessionScreen) compactions(n int) tea.Cmd {
 
 func (s *sessionScreen) compactionKeys(t *textScreen, list []int) []action {
 	return []action{
-		on("[", "compaction before", func() tea.Cmd { return s.compaction(t, list, near(list, t.request, -1)) }),
-		on("] c", "next compaction", func() tea.Cmd { return s.compaction(t, list, near(list, t.request, 1)) }),
+		on("[", "compaction before", func() tea.Cmd { return s.compaction(t, list, near(list, t.request, -1)) }).as("[ ]", "compaction"),
+		on("] c", "next compaction", func() tea.Cmd { return s.compaction(t, list, near(list, t.request, 1)) }).as("", ""),
+		on("enter", "blocks before it, by size", func() tea.Cmd {
+			r := newRequest(s, max(t.request-1, 1))
+			r.bySize = true
+			return s.m.push(r)
+		}).as("enter", "blocks before it"),
 	}
 }
 
