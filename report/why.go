@@ -432,8 +432,8 @@ func changeText(c *requests.BodyChange) string {
 		what = phrase("message %v (%v), block %v (%v), line %v,", c.Message, c.Role, c.Block, c.Name, c.Line)
 	}
 	switch {
-	case len(c.Others) > 0:
-		return phrase("tools %v are %v", strings.Join(slices.Concat([]string{c.Name}, c.Others), ", "), either(c.Was == "", "new", "gone"))
+	case len(c.Tools) > 0:
+		return toolsText(c.Tools)
 	case c.Was == "":
 		return what + " is new"
 	case c.Is == "":
@@ -450,6 +450,31 @@ func changeText(c *requests.BodyChange) string {
 		return phrase("%v lacks: %v", what, Clean(strings.TrimSpace(strings.TrimPrefix(c.Was, cutMark))))
 	}
 	return cmp.Or(membersText(c), phrase("%v was %v, is %v", what, Clean(c.Was), Clean(c.Is)))
+}
+
+// toolsText says which tools are new, gone, or at another place.
+func toolsText(list []requests.ToolPlace) string {
+	var fresh, gone, words []string
+	for _, t := range list {
+		switch {
+		case t.Was == 0:
+			fresh = append(fresh, t.Name)
+		case t.Is == 0:
+			gone = append(gone, t.Name)
+		default:
+			words = append(words, phrase("tool %v moved from place %v to %v", t.Name, t.Was, t.Is))
+		}
+	}
+	named := func(names []string, what string) string {
+		return either(len(names) == 1, "tool ", "tools ") + strings.Join(names, ", ") + either(len(names) == 1, " is ", " are ") + what
+	}
+	if len(gone) > 0 {
+		words = slices.Insert(words, 0, named(gone, "gone"))
+	}
+	if len(fresh) > 0 {
+		words = slices.Insert(words, 0, named(fresh, "new"))
+	}
+	return strings.Join(words, "; ")
 }
 
 // cutMark stands for what two texts have in common.
