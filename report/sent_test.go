@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl/requests"
+	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
 func TestChangeText(t *testing.T) {
@@ -33,15 +34,15 @@ func TestChangeText(t *testing.T) {
 
 func TestHeldText(t *testing.T) {
 	for want, tt := range map[string]struct {
-		lines, whole int
-		what         string
+		of, whole int
+		what      string
 	}{
 		"": {0, 0, "x"},
-		"11 recorded by the client; " + heldFigures:                        {11, 0, ""},
-		"1 recorded by the client; " + heldFigures:                         {1, 1, ""},
-		"11 recorded by the client, 10 of them used for x; " + heldFigures: {11, 10, "x"},
+		"11 recorded by the client; " + heldFigures:                                                     {11, 11, ""},
+		"1 of 11 recorded by the client can be put together, 10 rebuilt; " + heldFigures:                {11, 1, ""},
+		"10 of 11 recorded by the client can be put together, 1 rebuilt, 10 used for x; " + heldFigures: {11, 10, "x"},
 	} {
-		if got := heldText(tt.lines, tt.whole, tt.what); got != want {
+		if got := heldText(session.RequestTally{Of: tt.of, Whole: tt.whole}, tt.what); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/requests"
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/backtest"
@@ -56,7 +57,7 @@ func Why(w io.Writer, list []*why.SessionBreaks, use policy.Use, opt Layout) err
 func whyPage(p *page, s *why.SessionBreaks) {
 	p.note(bold, joined(" ", whyText(why.Sum([]*why.SessionBreaks{s}), s.Policy, s.ByUsage(), s.Recorded), compactedText(s)))
 	p.heading(sessionTitle(s.Session, s.Agent))
-	p.fields(field{"title", s.Title}, field{"file", s.File}, field{"requests", heldText(s.Lines, s.Held, phraseIf(s.Recorded && s.Held > 0, "what differs between two requests"))}, field{"model", s.Model}, field{"policy", s.Policy}, field{"counter", s.Counter})
+	p.fields(field{"title", s.Title}, field{"file", s.File}, field{"requests", heldText(session.RequestTally{Of: s.Lines, Whole: s.Held}, phraseIf(s.Recorded && s.Held > 0, "what differs between two requests"))}, field{"model", s.Model}, field{"policy", s.Policy}, field{"counter", s.Counter})
 	expenseSection(p, s.Expenses, s.Spent, s.Contents)
 	if steps := nextSteps(p, s); len(steps) > 0 {
 		p.heading("what would cost less")
