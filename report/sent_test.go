@@ -15,6 +15,7 @@ func TestChangeText(t *testing.T) {
 	}{
 		"message 3 (user), block 2 (text), line 9, has in addition: <system-reminder>": {text, "…", "…\n<system-reminder>"},
 		"message 3 (user), block 2 (text), line 9, lacks: <system-reminder>":           {text, "…<system-reminder>", "…"},
+		`message 3 (user), block 2 (text), line 9, has in addition: "\n"`:              {text, "…", "…\n"},
 		"message 3 (user), block 2 (text), line 9, was a, is b":                        {text, "a", "b"},
 		"tools Read, Write are gone":                                                   {requests.BodyChange{Part: requests.PartTool, Tools: []requests.ToolPlace{{Name: "Read", Was: 1, Is: 0}, {Name: "Write", Was: 2, Is: 0}}}, "{", ""},
 		"tool A is new; tool B moved from place 1 to 2":                                {requests.BodyChange{Part: requests.PartTool, Tools: []requests.ToolPlace{{Name: "A", Was: 0, Is: 1}, {Name: "B", Was: 1, Is: 2}}}, "", "{"},

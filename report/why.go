@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/requests"
@@ -446,9 +447,9 @@ func changeText(c *requests.BodyChange) string {
 		}
 		return what + " is another" + before(": ", strings.Join(words, "; "))
 	case c.Was == cutMark:
-		return phrase("%v has in addition: %v", what, Clean(strings.TrimSpace(strings.TrimPrefix(c.Is, cutMark))))
+		return phrase("%v has in addition: %v", what, shownText(c.Is))
 	case c.Is == cutMark:
-		return phrase("%v lacks: %v", what, Clean(strings.TrimSpace(strings.TrimPrefix(c.Was, cutMark))))
+		return phrase("%v lacks: %v", what, shownText(c.Was))
 	}
 	return cmp.Or(membersText(c), phrase("%v was %v, is %v", what, Clean(c.Was), Clean(c.Is)))
 }
@@ -476,6 +477,12 @@ func toolsText(list []requests.ToolPlace) string {
 		words = slices.Insert(words, 0, named(fresh, "new"))
 	}
 	return strings.Join(words, "; ")
+}
+
+// shownText is a text that is more than another; white space alone is quoted.
+func shownText(text string) string {
+	text = strings.TrimPrefix(text, cutMark)
+	return cmp.Or(Clean(strings.TrimSpace(text)), strconv.Quote(text))
 }
 
 // cutMark stands for what two texts have in common.
