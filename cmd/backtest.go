@@ -14,6 +14,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay/backtest"
+	"github.com/ctxkit/ctxkit/replay/payloads"
 	"github.com/ctxkit/ctxkit/report"
 )
 
@@ -77,8 +78,8 @@ another client version).`,
 	f := cmd.Flags()
 	f.Lookup("policy").Usage += "; default: that of the client that recorded the session"
 	f.BoolVar(&o.Strict, "strict", false, "exit 1 where a measure fails its bar")
-	f.StringArrayVar(&o.Bars, "bar", nil, "with --strict, judge a measure by another bar: `MEASURE=PERCENT` (repeatable); measures: "+strings.Join(backtest.MeasureNames(), ", "))
-	completeKeys(cmd, "bar", backtest.MeasureNames())
+	f.StringArrayVar(&o.Bars, "bar", nil, "with --strict, judge a measure by another bar: `MEASURE=PERCENT` (repeatable); measures: "+strings.Join(backtest.MeasureNames(), ", ")+"; with --payload: "+strings.Join(payloads.MeasureNames(), ", "))
+	completeKeys(cmd, "bar", slices.Concat(backtest.MeasureNames(), payloads.MeasureNames()))
 	f.Lookup("explain").NoOptDefVal = "20"
 	f.StringVar(&o.Fit, "fit", string(backtest.FitFirstHalf), "with --counters, fit the usage counter on `WHAT`: first-half (of each session; the rest is scored), others (inputs of other projects), or both")
 	complete(cmd, "fit", asNames(backtest.Fittings()))

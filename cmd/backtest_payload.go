@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/replay/backtest"
 	"github.com/ctxkit/ctxkit/replay/payloads"
 	"github.com/ctxkit/ctxkit/report"
 )
@@ -94,19 +96,33 @@ func (o *backtestOptions) scorePayloads(sys *system) error {
 		return len(s.Results)
 	}, func(failed error) error {
 		result := payloads.Sum(sessions, list)
-		err := report.Payloads(j.out, result, o.report(sys))
-		if err != nil || failed != nil || !o.Strict {
+		var judged []backtest.Bar
+		var low failedBars
+		for _, m := range result.Measures() {
+			if bar, ok := bars[m.Name]; ok {
+				m.Bar = bar
+			}
+			holds := m.Percent() >= m.Bar
+			if o.Strict {
+				judged = append(judged, backtest.Bar{Name: m.Name, About: m.About, Value: m.Percent(), Of: m.Of, Bar: m.Bar, Holds: holds})
+			}
+			if !holds {
+				low = append(low, fmt.Sprintf("%v: %s is %.2f %% (%d of %d), want at least %v %%: --format json lists every block that differs, --bar sets another bar", errCheckFailed, m.Name, m.Percent(), m.Had, m.Of, m.Bar))
+			}
+		}
+		if err := report.Payloads(j.out, result, judged, o.report(sys)); err != nil || failed != nil || !o.Strict {
 			return err
 		}
-		for _, m := range result.Measures() {
-			bar, ok := bars[m.Name]
-			if !ok {
-				bar = m.Bar
-			}
-			if m.Percent() < bar {
-				err = errors.Join(err, fmt.Errorf("%w: %s is %.2f %% (%d of %d), want at least %v %%: --format json lists every block that differs, --bar sets another bar", errCheckFailed, m.Name, m.Percent(), m.Had, m.Of, bar))
-			}
+		if low == nil {
+			return nil
 		}
-		return err
+		return low
 	})
 }
+
+// failedBars are the measures below their bars, one a line.
+type failedBars []string
+
+func (f failedBars) Error() string { return strings.Join(f, "; ") }
+
+func (f failedBars) Is(target error) bool { return target == errCheckFailed }

@@ -142,7 +142,11 @@ func answersManual(d policy.Definition) bool {
 // errorLines is an error as standard error shows it, one a line.
 func errorLines(err error) []string {
 	var several ambiguous
-	if errors.As(err, &several) {
+	var low failedBars
+	if errors.As(err, &low) {
+		several = ambiguous(low)
+	}
+	if low != nil || errors.As(err, &several) {
 		lines := make([]string, len(several))
 		for i, line := range several {
 			lines[i] = report.Clean(line)

@@ -58,7 +58,7 @@ func (r *Record) timeline(of *engine.ReplayResult, pol *policy.Policy, opt Optio
 		Caches: of.Account.Automatic(), Model: cmp.Or(opt.Model, conv.Model), Converted: of.Record.Conversion(), Version: conv.Version,
 		Earlier: of.Record.Earlier(), Window: of.Window, Fit: of.Fit, Shown: of.Shown, AutoOff: of.AutoOff, Limits: of.Limits, Notes: of.Notes, LimitsOf: of.LimitsOf,
 		Stages: of.Stages, Conditions: of.Conditions, Requests: of.Requests, Events: of.Events, Findings: of.Findings, Warnings: of.Warnings, Trace: of.Trace,
-		Lines:    Lines{Read: conv.Lines.Read, Used: conv.Lines.Used, Fused: conv.Lines.Fused, SetAside: map[string]int{}},
+		Lines:    Lines{Read: conv.Lines.Read, Used: conv.Lines.Used, Fused: conv.Lines.Fused, SetAside: map[string]int{}, Recorded: conv.Lines.Recorded},
 		unpriced: of.Account.Unpriced(),
 	}
 	for reason, n := range conv.Lines.SetAside {

@@ -88,6 +88,8 @@ type Lines struct {
 	Used     int            `json:"used"`
 	Fused    int            `json:"fused"`     // of Read: further objects and rejected bytes on a line that held one already
 	SetAside map[string]int `json:"set_aside"` // by reason; printed sorted
+
+	Recorded session.RequestTally `json:"-"` // requests on lines that are set aside
 }
 
 // Totals sums a timeline up. Peaks and means are over main requests, in tokens.

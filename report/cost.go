@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/bill"
@@ -31,7 +32,7 @@ type SessionCost struct {
 	Violations int               `json:"violations"`
 
 	totals replay.Totals
-	held   int // lines of recorded requests
+	held   session.RequestTally
 }
 
 // CostOf returns the cost of a timeline. bridge leads to it from what the API billed; nil: that is not shown.
@@ -39,7 +40,7 @@ func CostOf(tl *replay.Timeline, bridge *replay.Bridge) SessionCost {
 	c := tl.Cost()
 	return SessionCost{
 		named: names(tl), Model: tl.Model, Cache: tl.Cache, Cost: c, Total: c.Total(), Parts: tl.Totals.CostParts, Bridge: bridge,
-		Refused: tl.Totals.Refused, Violations: tl.Totals.Violations, totals: tl.Totals, held: heldLines(tl), Converted: tl.Converted,
+		Refused: tl.Totals.Refused, Violations: tl.Totals.Violations, totals: tl.Totals, held: recordedRequests(tl), Converted: tl.Converted,
 	}
 }
 
@@ -59,7 +60,7 @@ func costSum(list []SessionCost) *SessionCost {
 		sum.Refused += s.Refused
 		sum.Violations += s.Violations
 		sum.Policy, sum.Cache, sum.Converted = s.Policy, s.Cache, cmp.Or(sum.Converted, s.Converted)
-		sum.held += s.held
+		sum.held.Add(s.held)
 		t := &sum.totals
 		t.Requests += s.totals.Requests
 		t.Refused += s.totals.Refused
@@ -79,7 +80,7 @@ func Costs(w io.Writer, list []SessionCost, use policy.Use, opt Layout) error {
 	d.page = func(p *page) {
 		p.note(bold, costAnswer(sum, use.Name))
 		p.notes(yellow, append(troubleNotes(&sum.totals), copiesText(sum.Bridge.Recorded.Copies), clientText(sum.Bridge.Recorded)))
-		p.fields(field{"requests", heldText(sum.held, 0, "")})
+		p.fields(field{"requests", heldText(sum.held, "")})
 		p.heading("cost by session")
 		p.table(t)
 		if sum.Bridge.Cost.Known {

@@ -8,7 +8,6 @@ import (
 
 	unified "github.com/rogpeppe/go-internal/diff"
 
-	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/diff"
@@ -29,7 +28,8 @@ type NamedDiff struct {
 	From    int    `json:"from,omitempty"`               // number of the earlier request
 	Request int    `json:"request"`                      // number of the main request; Of + 1 is the end of the file
 	Of      int    `json:"requests"`                     // how many main requests there are
-	Lines   int    `json:"requests_on_record,omitempty"` // lines of requests
+	Lines   int    `json:"requests_on_record,omitempty"` // that the client recorded
+	held    session.RequestTally
 	*diff.Diff
 	title  string          // of the session
 	Truths [2]policy.Truth `json:"-"` // of Policy and Against
@@ -48,7 +48,7 @@ type DiffLayout struct {
 // NewNamedDiff returns a diff and its sums with the names of its conversation.
 func NewNamedDiff(conv *session.Conversation, d *diff.Diff, stat []diff.Row) *NamedDiff {
 	return &NamedDiff{
-		Schema: DiffSchema, Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, title: conv.Title, Of: len(conv.Requests), Lines: requests.HeldLines(conv.Lines.SetAside),
+		Schema: DiffSchema, Session: conv.SessionID, Agent: conv.Agent, File: conv.Path, title: conv.Title, Of: len(conv.Requests), Lines: conv.Lines.Recorded.Of, held: conv.Lines.Recorded,
 		Diff: d, Stat: stat, Edits: []diff.EditOutput{},
 	}
 }
@@ -113,7 +113,7 @@ func (p *diffPage) head() {
 	}
 	p.heading(either(p.html != nil, what, sessionTitle(d.Session, d.Agent)))
 	chosen := func(i int, name string) string { return phraseIf(d.Chosen[i] != "", "%v: %v", name, d.Chosen[i]) }
-	p.fields(field{"file", d.File}, field{"requests", heldText(d.Lines, 0, "")}, field{"diff", what}, field{"policy", chosen(0, d.Policy)},
+	p.fields(field{"file", d.File}, field{"requests", heldText(d.held, "")}, field{"diff", what}, field{"policy", chosen(0, d.Policy)},
 		field{"against", either(d.From == 0, chosen(1, d.Against), "")})
 	if d.From > 0 {
 		p.note(bold, firstText(d.First))

@@ -5,17 +5,20 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/ctxkit/ctxkit/replay/backtest"
 	"github.com/ctxkit/ctxkit/replay/payloads"
 )
 
-// Payloads prints how far requests that are rebuilt are those that were sent.
-func Payloads(w io.Writer, r *payloads.PayloadScores, opt Layout) error {
+// Payloads prints how far requests that are rebuilt are those that were sent; bars are what the measures are judged by, nil
+// where they are not.
+func Payloads(w io.Writer, r *payloads.PayloadScores, bars []backtest.Bar, opt Layout) error {
 	t := rowsOf(r.Rows, func(x *payloads.ScoreRow, _ *payloadCells) style { return totalStyle(x.Clients) })
 	d := &document{
 		page: func(p *page) {
 			p.note(bold, payloadsAnswer(r))
 			p.table(t)
 			p.note(faint, "conversation: prompts, answers, thinking, calls, results and their order are equal. whole: every block is, and on record system prompt, tools and parameters, as far as both are known. missing: blocks that were sent and lines of the file hold as a whole; unheld: the client's own words, which are not in the file. extra: blocks that were not sent, placeholders left out. moved: at another place.")
+			p.section("measures", fidelityTable(bars))
 			p.section("what differs, by kind of block", rowsOf[payloadKindCells](r.Kinds, nil))
 			p.places(payloadPlaces(r, p.All))
 		},

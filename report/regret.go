@@ -84,7 +84,7 @@ func Regret(w io.Writer, tls []*replay.Timeline, use policy.Use, opt Layout) err
 func missPage(p *page, tl *replay.Timeline) {
 	p.heading(sessionTitle(tl.Session, tl.Agent) + ", under " + tl.Policy)
 	p.note(bold, regretText(tl))
-	p.fields(field{"requests", heldText(heldLines(tl), 0, "")})
+	p.fields(field{"requests", heldText(recordedRequests(tl), "")})
 	p.top("", missTable(tl), mostMisses, "block", "json and csv contain them")
 }
 
@@ -101,7 +101,7 @@ func missTable(tl *replay.Timeline) *table {
 // missSums prints what is missed in several conversations, with a row for each where anything is.
 func missSums(p *page, tls []*replay.Timeline) {
 	p.note(bold, count(len(tls), "session")+": "+regretText(tls...))
-	p.fields(field{"requests", heldText(heldLines(tls...), 0, "")})
+	p.fields(field{"requests", heldText(recordedRequests(tls...), "")})
 	some := slices.DeleteFunc(slices.Clone(tls), func(tl *replay.Timeline) bool { return len(tl.Regret.Misses) == 0 })
 	p.table(rowsOf(some, func(tl **replay.Timeline, row *missSumCells) style {
 		r := (*tl).Regret

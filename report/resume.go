@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
@@ -30,7 +31,7 @@ func Resume(w io.Writer, list []ResumeItem, opt Layout) error {
 		items[i] = list[i].SessionItem
 	}
 	short := itemIDs(items)
-	warm, held, fit := 0, 0, &replay.CacheFit{}
+	warm, held, fit := 0, session.RequestTally{}, &replay.CacheFit{}
 	var first *ResumeItem
 	name := ""
 	for n := range list {
@@ -44,7 +45,7 @@ func Resume(w io.Writer, list []ResumeItem, opt Layout) error {
 		}
 		if i.Next != nil {
 			fit.Add(i.Next.CacheFit)
-			held += i.Next.Lines
+			held.Add(i.Next.Recorded)
 		}
 		resumeRow(t, i, short[n], opt.Now).noTab = !opt.All && n >= MostResumed
 	}
@@ -52,7 +53,7 @@ func Resume(w io.Writer, list []ResumeItem, opt Layout) error {
 	if hidden := len(list) - MostResumed; hidden > 0 && !opt.All {
 		notes = append(notes, opt.Hints.hidden(hidden, "session", "json and csv contain them"))
 	}
-	notes = append(notes, fitText(fit), before("requests: ", heldText(held, 0, "")), "next: the input of the next request with the simulated cache, without your prompt and the answer. A warm cache needs the client that filled it: "+
+	notes = append(notes, fitText(fit), before("requests: ", heldText(held, "")), "next: the input of the next request with the simulated cache, without your prompt and the answer. A warm cache needs the client that filled it: "+
 		"a restarted one sends another beginning and mostly pays the cold price. cache \"not known\": how long the provider keeps a cache is not known, and a cold one is assumed. compacted: the summary request, with a summary of assumed length, and the first request after it; files that the client attaches again come on top. "+
 		"An empty cell: the client is unknown, the summary request is larger than the window, or the recorded usage contradicts the length of the messages. pays back: how many requests without a long pause it takes until compacting now has cost less than going on; -: never.")
 	return listing(resumeText(list, first, name, warm, opt.Now), t, object{{"schema", ResumeSchema}, {"now", opt.Now.UTC()}, {"sessions", list}}, notes...).print(w, opt)

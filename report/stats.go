@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/category"
 	"github.com/ctxkit/ctxkit/replay/price"
@@ -69,7 +70,7 @@ func statsPage(p *page, s *stats.SessionStats) {
 	p.note(bold, statsText(s))
 	p.notes(yellow, statsTrouble(s))
 	p.heading(sessionTitle(s.Session, s.Agent))
-	p.fields(field{"title", s.Title}, field{"file", s.File}, field{"requests", heldText(s.Lines, s.Held, phraseIf(s.Overhead != nil, "the parts of the system prompt and the tools"))}, field{"model", s.Model}, field{"policy", s.Policy},
+	p.fields(field{"title", s.Title}, field{"file", s.File}, field{"requests", heldText(session.RequestTally{Of: s.Lines, Whole: s.Held}, phraseIf(s.Overhead != nil, "the parts of the system prompt and the tools"))}, field{"model", s.Model}, field{"policy", s.Policy},
 		field{"counter", s.Counter}, field{"peak", phrase("%v at request %v", s.Peak.Tokens, s.Peak.Request)})
 	if s.Request == 0 {
 		return

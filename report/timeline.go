@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ctxkit/ctxkit/jsonl/requests"
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/cache"
@@ -71,24 +71,28 @@ func headFields(tl *replay.Timeline, hints *Hints) [][2]string {
 			limits = append(limits, l.Name+" "+thousands(l.Tokens)+either(l.Of == policy.OfContext, "", " of "+string(l.Of)))
 		}
 	}
-	return [][2]string{{"title", tl.Title}, {"file", tl.File}, {"recorded", recordedSpan(tl)}, {"requests", heldText(heldLines(tl), 0, "")}, {"model", tl.Model}, {"tokens", ConversionText(tl.Converted)}, {"policy", tl.Policy + before(": ", tl.Chosen)},
+	return [][2]string{{"title", tl.Title}, {"file", tl.File}, {"recorded", recordedSpan(tl)}, {"requests", heldText(recordedRequests(tl), "")}, {"model", tl.Model}, {"tokens", ConversionText(tl.Converted)}, {"policy", tl.Policy + before(": ", tl.Chosen)},
 		{"history", earlierText(tl.Earlier)}, {"counter", tl.Counter}, {"cache", cachesText(tl.Caches)}, {"window", thousands(tl.Window) + " tokens" + windowText(tl, hints)}, {"compaction", autoOffText(tl.AutoOff)}, {"conditions", conditionsText(tl.Conditions)}, {"limits", strings.Join(limits, ", ") + phraseIf(tl.LimitsOf != "" && len(limits) > 0, " (of the client: %v)", tl.LimitsOf)}}
 }
 
 // heldText says how many requests the client recorded, and what the whole ones among them are used for: what, "" for nothing.
-func heldText(lines, whole int, what string) string {
-	return phraseIf(lines > 0, "%v recorded by the client%v; %v", lines, phraseIf(what != "", ", %v of them used for %v", whole, what), heldFigures)
+func heldText(t session.RequestTally, what string) string {
+	text := phrase("%v recorded by the client", t.Of)
+	if t.Whole < t.Of {
+		text = phrase("%v of %v recorded by the client can be put together, %v rebuilt", t.Whole, t.Of, t.Of-t.Whole)
+	}
+	return phraseIf(t.Of > 0, "%v%v; %v", text, phraseIf(what != "", ", %v used for %v", t.Whole, what), heldFigures)
 }
 
 // heldFigures says where figures come from, though the client recorded its requests.
 const heldFigures = "tokens and cost come from the messages and their usage, as in a session without them"
 
-// heldLines counts the lines of recorded requests in the files of replays.
-func heldLines(tls ...*replay.Timeline) (n int) {
+// recordedRequests counts the recorded requests in the files of replays.
+func recordedRequests(tls ...*replay.Timeline) (t session.RequestTally) {
 	for _, tl := range tls {
-		n += requests.HeldLines(tl.Lines.SetAside)
+		t.Add(tl.Lines.Recorded)
 	}
-	return n
+	return t
 }
 
 // conditionsText says how often each condition held; "" where there is none.

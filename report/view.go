@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 
-	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
@@ -91,7 +90,7 @@ func (p *viewPages) head() {
 		return
 	}
 	p.fields(field{"file", v.Conv.Path}, field{"at", at}, field{"policy", markedName(v.Policy, v.Truth) + before(": ", v.Chosen)},
-		field{"request", cmp.Or(v.Record.text(), heldText(requests.HeldLines(v.Conv.Lines.SetAside), 0, ""))}, field{"restart", v.restart()}, field{"tokens", phrase("%v, and %v of overhead (system prompt, tools)", tokens, v.Overhead)},
+		field{"request", cmp.Or(v.Record.text(), heldText(v.Conv.Lines.Recorded, ""))}, field{"restart", v.restart()}, field{"tokens", phrase("%v, and %v of overhead (system prompt, tools)", tokens, v.Overhead)},
 		field{"server", editsText(v.Body.Edits)})
 }
 

@@ -7,9 +7,11 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/requests"
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/backtest"
@@ -56,7 +58,7 @@ func Why(w io.Writer, list []*why.SessionBreaks, use policy.Use, opt Layout) err
 func whyPage(p *page, s *why.SessionBreaks) {
 	p.note(bold, joined(" ", whyText(why.Sum([]*why.SessionBreaks{s}), s.Policy, s.ByUsage(), s.Recorded), compactedText(s)))
 	p.heading(sessionTitle(s.Session, s.Agent))
-	p.fields(field{"title", s.Title}, field{"file", s.File}, field{"requests", heldText(s.Lines, s.Held, phraseIf(s.Recorded && s.Held > 0, "what differs between two requests"))}, field{"model", s.Model}, field{"policy", s.Policy}, field{"counter", s.Counter})
+	p.fields(field{"title", s.Title}, field{"file", s.File}, field{"requests", heldText(session.RequestTally{Of: s.Lines, Whole: s.Held}, phraseIf(s.Recorded && s.Held > 0, "what differs between two requests"))}, field{"model", s.Model}, field{"policy", s.Policy}, field{"counter", s.Counter})
 	expenseSection(p, s.Expenses, s.Spent, s.Contents)
 	if steps := nextSteps(p, s); len(steps) > 0 {
 		p.heading("what would cost less")
@@ -432,8 +434,8 @@ func changeText(c *requests.BodyChange) string {
 		what = phrase("message %v (%v), block %v (%v), line %v,", c.Message, c.Role, c.Block, c.Name, c.Line)
 	}
 	switch {
-	case len(c.Others) > 0:
-		return phrase("tools %v are %v", strings.Join(slices.Concat([]string{c.Name}, c.Others), ", "), either(c.Was == "", "new", "gone"))
+	case len(c.Tools) > 0:
+		return toolsText(c.Tools)
 	case c.Was == "":
 		return what + " is new"
 	case c.Is == "":
@@ -445,11 +447,42 @@ func changeText(c *requests.BodyChange) string {
 		}
 		return what + " is another" + before(": ", strings.Join(words, "; "))
 	case c.Was == cutMark:
-		return phrase("%v has in addition: %v", what, Clean(strings.TrimSpace(strings.TrimPrefix(c.Is, cutMark))))
+		return phrase("%v has in addition: %v", what, shownText(c.Is))
 	case c.Is == cutMark:
-		return phrase("%v lacks: %v", what, Clean(strings.TrimSpace(strings.TrimPrefix(c.Was, cutMark))))
+		return phrase("%v lacks: %v", what, shownText(c.Was))
 	}
 	return cmp.Or(membersText(c), phrase("%v was %v, is %v", what, Clean(c.Was), Clean(c.Is)))
+}
+
+// toolsText says which tools are new, gone, or at another place.
+func toolsText(list []requests.ToolPlace) string {
+	var fresh, gone, words []string
+	for _, t := range list {
+		switch {
+		case t.Was == 0:
+			fresh = append(fresh, t.Name)
+		case t.Is == 0:
+			gone = append(gone, t.Name)
+		default:
+			words = append(words, phrase("tool %v moved from place %v to %v", t.Name, t.Was, t.Is))
+		}
+	}
+	named := func(names []string, what string) string {
+		return either(len(names) == 1, "tool ", "tools ") + strings.Join(names, ", ") + either(len(names) == 1, " is ", " are ") + what
+	}
+	if len(gone) > 0 {
+		words = slices.Insert(words, 0, named(gone, "gone"))
+	}
+	if len(fresh) > 0 {
+		words = slices.Insert(words, 0, named(fresh, "new"))
+	}
+	return strings.Join(words, "; ")
+}
+
+// shownText is a text that is more than another; white space alone is quoted.
+func shownText(text string) string {
+	text = strings.TrimPrefix(text, cutMark)
+	return cmp.Or(Clean(strings.TrimSpace(text)), strconv.Quote(text))
 }
 
 // cutMark stands for what two texts have in common.

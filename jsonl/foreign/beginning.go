@@ -140,6 +140,9 @@ func Refuse(h *Beginning, formats []Form) *RefusedError {
 	}
 	known := "sessions of " + strings.Join(names, ", ") + " can be read"
 	if what := h.what(); what != "" {
+		if strings.Contains(what, ": ") { // it says what to do
+			return &RefusedError{"it looks like " + what}
+		}
 		return &RefusedError{"it looks like " + what + ", not like a session: " + known}
 	}
 	return &RefusedError{"no line of it is a session's: " + known}

@@ -102,6 +102,7 @@ var rules = []struct {
 	{"no type", []string{prompt(1, 0, ""), `{"a":1}`, answer(2, 1, text)}, "no-type:2"},
 	{"unknown types", []string{prompt(1, 0, ""), `{"type":"hologram","uuid":"u2","parentUuid":"u1","timestamp":"2026-01-15T09:00:02Z"}`, `{"type":"noise"}`, answer(3, 2, text)}, "unknown-type:2 unknown-type:3"},
 	{"an unknown block", []string{prompt(1, 0, ""), answer(2, 1, `{"type":"hologram"}`)}, "unknown-block:2"},
+	{"another role of a summary that a reader makes", []string{`{"type":"recorded-by"}`, strings.Replace(prompt(2, 0, ""), `"role":"user"`, `"role":"assistant"`, 1)[:1] + `"isCompactSummary":true,` + strings.Replace(prompt(2, 0, ""), `"role":"user"`, `"role":"assistant"`, 1)[1:]}, "lone-summary:2"},
 	{"another role", []string{strings.Replace(prompt(1, 0, ""), `"role":"user"`, `"role":"assistant"`, 1), answer(2, 1, text)}, "wrong-role:1"},
 	{"no content", []string{prompt(1, 0, ""), answer(2, 1, "")}, "empty-message:2"},
 	{"a request that failed, tried again", []string{prompt(1, 0, ""), failed(2, 1), answer(3, 2, text), prompt(4, 3, "")}, ""},

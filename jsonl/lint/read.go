@@ -226,7 +226,7 @@ func article(word string) string {
 // message checks a message.
 func (l *linter) message(e *jsonl.Entry) {
 	m := &e.Message
-	if m.Role != "" && m.Role != e.Type {
+	if made := l.foreign && e.IsCompactSummary; m.Role != "" && m.Role != e.Type && !made {
 		l.add("wrong-role", e.Line, "%s line holds a message of the role %.40q", article(e.Type), m.Role)
 	}
 	if failed := m.StopReason == "error" || m.StopReason == "aborted"; len(m.Content) == 0 && !failed && !l.foreign {

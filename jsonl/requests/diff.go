@@ -36,8 +36,15 @@ type BodyChange struct {
 	Bytes   int      `json:"bytes"`             // of it, as it is or else was
 	Text    string   `json:"-"`                 // of a text what differs, as it is or else was
 
-	Others  []string       `json:"others,omitempty"`  // names of further tools that went or came with it: Bytes counts them
+	Tools   []ToolPlace    `json:"tools,omitempty"`   // all that are new, gone, or at another place: Bytes counts them
 	Members []MemberChange `json:"members,omitempty"` // of a tool that is another: those that differ
+}
+
+// ToolPlace is where a tool was and is among the tools, from 1 on.
+type ToolPlace struct {
+	Name string `json:"name"`
+	Was  int    `json:"was_place"` // 0: it is new
+	Is   int    `json:"place"`     // 0: it is gone
 }
 
 // MemberChange is a member of a tool's definition that differs.
@@ -151,44 +158,104 @@ func definitions(tools []byte) (list []definition) {
 	return list
 }
 
-// diffTools finds the first tool that is new, gone, another, or at another place.
+// diffTools finds the first tool that is another, or else the tools that are new, gone, or at another place.
 func diffTools(before, after *SentBody) *BodyChange {
 	if bytes.Equal(before.Tools, after.Tools) {
 		return nil
 	}
 	was, is := definitions(before.Tools), definitions(after.Tools)
-	gone, added := beyond(was, is), beyond(is, was)
-	change := func(line int, was, is []byte, d definition, with []definition) *BodyChange {
-		c := &BodyChange{Part: PartTool, Name: d.name, Was: start(string(was)), Is: start(string(is)), Bytes: len(d.json), Line: line}
-		for _, other := range with {
-			if other.name != d.name {
-				c.Others, c.Bytes = append(c.Others, other.name), c.Bytes+len(other.json)
-			}
-		}
-		return c
-	}
 	for i := range max(len(was), len(is)) {
 		switch {
-		case i >= len(was) || i < len(is) && len(added) > 0 && is[i].name == added[0].name:
-			return change(after.Line, nil, is[i].json, is[i], added)
-		case i >= len(is) || len(gone) > 0 && was[i].name == gone[0].name:
-			return change(before.Line, was[i].json, nil, was[i], gone)
+		case i >= len(was) || i >= len(is) || was[i].name != is[i].name:
+			return diffOrder(before, after, was, is)
 		case !same(was[i].json, is[i].json):
-			c := change(after.Line, was[i].json, is[i].json, is[i], nil)
-			c.Members = members(was[i].json, is[i].json)
-			return c
+			return &BodyChange{
+				Part: PartTool, Name: is[i].name, Line: after.Line, Was: start(string(was[i].json)), Is: start(string(is[i].json)),
+				Bytes: len(is[i].json), Members: members(was[i].json, is[i].json),
+			}
 		}
 	}
 	return nil
 }
 
-// beyond are the tools of a list that another has not.
-func beyond(list, other []definition) []definition {
-	names := map[string]bool{}
-	for _, d := range other {
-		names[d.name] = true
+// diffOrder is which tools are new, gone, or at another place.
+func diffOrder(before, after *SentBody, was, is []definition) *BodyChange {
+	type key struct { // the second tool of a name is another one
+		name string
+		nth  int
 	}
-	return slices.DeleteFunc(slices.Clone(list), func(d definition) bool { return names[d.name] })
+	places := map[key]int{} // of was, from 1 on
+	count := map[string]int{}
+	for i, d := range was {
+		count[d.name]++
+		places[key{d.name, count[d.name]}] = i + 1
+	}
+	c := &BodyChange{Part: PartTool, Line: after.Line}
+	now := make([]int, len(was)) // place in is, by place in was; 0: it is gone
+	clear(count)
+	for i, d := range is {
+		count[d.name]++
+		if at := places[key{d.name, count[d.name]}]; at > 0 {
+			now[at-1] = i + 1
+		} else {
+			c.addTool(d, 0, i+1)
+		}
+	}
+	for i, d := range was {
+		if now[i] == 0 {
+			c.addTool(d, i+1, 0)
+		}
+	}
+	stay := longestRise(now)
+	for i, place := range now {
+		if place > 0 && !stay[i] {
+			c.addTool(is[place-1], i+1, place)
+		}
+	}
+	if first := c.Tools[0]; first.Is == 0 {
+		c.Line = before.Line
+	}
+	return c
+}
+
+func (c *BodyChange) addTool(d definition, was, is int) {
+	c.Tools, c.Bytes = append(c.Tools, ToolPlace{d.name, was, is}), c.Bytes+len(d.json)
+	if len(c.Tools) > 1 {
+		return
+	}
+	c.Name = d.name
+	if was > 0 {
+		c.Was = start(string(d.json))
+	}
+	if is > 0 {
+		c.Is = start(string(d.json))
+	}
+}
+
+// longestRise marks the longest series of numbers that rise, without zeros: the fewest others moved.
+func longestRise(list []int) []bool {
+	var ends []int // index of the last number of the best series, by its length - 1
+	before := make([]int, len(list))
+	for i, n := range list {
+		if n == 0 {
+			continue
+		}
+		k, _ := slices.BinarySearchFunc(ends, n, func(at, n int) int { return list[at] - n })
+		if before[i] = -1; k > 0 {
+			before[i] = ends[k-1]
+		}
+		if k == len(ends) {
+			ends = append(ends, 0)
+		}
+		ends[k] = i
+	}
+	in := make([]bool, len(list))
+	if len(ends) > 0 {
+		for i := ends[len(ends)-1]; i >= 0; i = before[i] {
+			in[i] = true
+		}
+	}
+	return in
 }
 
 // members are the members of a tool that differ.

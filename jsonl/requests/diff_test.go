@@ -41,13 +41,15 @@ func TestDiff(t *testing.T) {
 		from, to string
 		want     BodyChange
 	}{
-		"a tool is added":      {`{"name":"Write"}`, `{"name":"Bash"},{"name":"Write"}`, BodyChange{Part: PartTool, Name: "Bash", Line: 7, Is: `{"name":"Bash"}`, Bytes: 15}},
-		"at the end":           {`{"name":"Write"}`, `{"name":"Write"},{"name":"Z"}`, BodyChange{Part: PartTool, Name: "Z", Line: 7, Is: `{"name":"Z"}`, Bytes: 12}},
-		"a tool is gone":       {`{"name":"Read","x":1},`, ``, BodyChange{Part: PartTool, Name: "Read", Line: 7, Was: `{"name":"Read","x":1}`, Bytes: 21}},
-		"tools are added":      {`{"name":"Write"}`, `{"name":"Bash"},{"name":"Write"},{"name":"Z"}`, BodyChange{Part: PartTool, Name: "Bash", Line: 7, Is: `{"name":"Bash"}`, Bytes: 27, Others: []string{"Z"}}},
-		"tools are gone":       {`{"name":"Read","x":1},{"name":"Write"}`, ``, BodyChange{Part: PartTool, Name: "Read", Line: 7, Was: `{"name":"Read","x":1}`, Bytes: 37, Others: []string{"Write"}}},
-		"one for another":      {`{"name":"Read","x":1},{"name":"Write"}`, `{"name":"Write"},{"name":"Z"}`, BodyChange{Part: PartTool, Name: "Read", Line: 7, Was: `{"name":"Read","x":1}`, Bytes: 21}},
-		"a tool comes twice":   {`{"name":"Write"}`, `{"name":"Write"},{"name":"Write"}`, BodyChange{Part: PartTool, Name: "Write", Line: 7, Is: `{"name":"Write"}`, Bytes: 16}},
+		"a tool is added":      {`{"name":"Write"}`, `{"name":"Bash"},{"name":"Write"}`, BodyChange{Part: PartTool, Name: "Bash", Line: 7, Is: `{"name":"Bash"}`, Bytes: 15, Tools: []ToolPlace{{"Bash", 0, 2}}}},
+		"at the end":           {`{"name":"Write"}`, `{"name":"Write"},{"name":"Z"}`, BodyChange{Part: PartTool, Name: "Z", Line: 7, Is: `{"name":"Z"}`, Bytes: 12, Tools: []ToolPlace{{"Z", 0, 3}}}},
+		"a tool is gone":       {`{"name":"Read","x":1},`, ``, BodyChange{Part: PartTool, Name: "Read", Line: 7, Was: `{"name":"Read","x":1}`, Bytes: 21, Tools: []ToolPlace{{"Read", 1, 0}}}},
+		"tools are added":      {`{"name":"Write"}`, `{"name":"Bash"},{"name":"Write"},{"name":"Z"}`, BodyChange{Part: PartTool, Name: "Bash", Line: 7, Is: `{"name":"Bash"}`, Bytes: 27, Tools: []ToolPlace{{"Bash", 0, 2}, {"Z", 0, 4}}}},
+		"tools are gone":       {`{"name":"Read","x":1},{"name":"Write"}`, ``, BodyChange{Part: PartTool, Name: "Read", Line: 7, Was: `{"name":"Read","x":1}`, Bytes: 37, Tools: []ToolPlace{{"Read", 1, 0}, {"Write", 2, 0}}}},
+		"one for another":      {`{"name":"Read","x":1},{"name":"Write"}`, `{"name":"Write"},{"name":"Z"}`, BodyChange{Part: PartTool, Name: "Z", Line: 7, Is: `{"name":"Z"}`, Bytes: 33, Tools: []ToolPlace{{"Z", 0, 2}, {"Read", 1, 0}}}},
+		"a tool comes twice":   {`{"name":"Write"}`, `{"name":"Write"},{"name":"Write"}`, BodyChange{Part: PartTool, Name: "Write", Line: 7, Is: `{"name":"Write"}`, Bytes: 16, Tools: []ToolPlace{{"Write", 0, 3}}}},
+		"one before its place": {`{"name":"Read","x":1},{"name":"Write"}`, `{"name":"Write"},{"name":"Z"},{"name":"Read","x":1}`, BodyChange{Part: PartTool, Name: "Z", Line: 7, Is: `{"name":"Z"}`, Bytes: 33, Tools: []ToolPlace{{"Z", 0, 2}, {"Read", 1, 3}}}},
+		"a tool moved":         {`{"name":"Read","x":1},{"name":"Write"}`, `{"name":"Write"},{"name":"Read","x":1}`, BodyChange{Part: PartTool, Name: "Read", Line: 7, Was: `{"name":"Read","x":1}`, Is: `{"name":"Read","x":1}`, Bytes: 21, Tools: []ToolPlace{{"Read", 1, 2}}}},
 		"a tool is another":    {`"x":1`, `"x":20,"y":[]`, BodyChange{Part: PartTool, Name: "Read", Line: 7, Was: `{"name":"Read","x":1}`, Is: `{"name":"Read","x":20,"y":[]}`, Bytes: 29, Members: []MemberChange{{"x", 1, 2}, {"y", 0, 2}}}},
 		"the effort":           {`"high"`, `"low"`, BodyChange{Part: PartSetting, Name: "output_config", Was: `{"effort":"high"}`, Is: `{"effort":"low"}`, Bytes: 16}},
 		"a setting is new":     {`"max_tokens"`, `"thinking":1,"max_tokens"`, BodyChange{Part: PartSetting, Name: "thinking", Is: "1", Bytes: 1}},

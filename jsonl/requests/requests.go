@@ -26,21 +26,18 @@ func IsType(name string) bool {
 	return name == TypeRequest || name == TypeMessage || name == TypeShape || name == TypeResumed
 }
 
-// HeldLines counts the lines of requests that a file holds, by those that are none of the conversation. Log.Whole counts the
-// requests that can be put together.
-func HeldLines[R ~string](aside map[R]int) int { return aside[R("metadata: "+TypeRequest)] }
-
 // Log is the requests of one session file. It reads messages again from the file when they are asked for.
 type Log struct {
 	Requests []LogRequest // in file order
 	Findings []LogFinding // by line
 
-	src      *jsonl.Source
-	messages []message
-	shapes   []shape
-	parts    []part
-	byAnswer map[string]int  // message.id -> index into Requests
-	held     map[int]Message // of the last body, by index into messages: the next one has most of them
+	src        *jsonl.Source
+	messages   []message
+	shapes     []shape
+	unreadable int // lines of requests
+	parts      []part
+	byAnswer   map[string]int  // message.id -> index into Requests
+	held       map[int]Message // of the last body, by index into messages: the next one has most of them
 }
 
 // LogRequest is one request.
@@ -113,6 +110,9 @@ func (l *Log) Of(answer string) *LogRequest {
 	}
 	return nil
 }
+
+// Recorded counts the requests, each once; those that are not readable count too.
+func (l *Log) Recorded() int { return len(l.Requests) + l.unreadable }
 
 // Whole counts the requests that can be put together.
 func (l *Log) Whole() (n int) {
@@ -197,6 +197,7 @@ func (r *reader) addRequest(e *jsonl.Entry) {
 	}
 	if err := json.Unmarshal(e.Raw, &line); err != nil || line.ID == "" || line.Keep < 0 {
 		r.add(e.Line, CodeUnreadable, "the request is not readable: it is not used")
+		r.unreadable++
 		return
 	}
 	if first, again := r.request[line.ID]; again {

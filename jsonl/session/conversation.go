@@ -165,7 +165,15 @@ type Accounting struct {
 	Used     int            `json:"used"`      // lines that became part of the conversation or its record
 	Fused    int            `json:"fused"`     // further objects and rejected bytes on fused lines, included in Read
 	SetAside map[Reason]int `json:"set_aside"` // the other lines, by reason
+
+	Recorded RequestTally `json:"-"` // requests on lines that are set aside
 }
+
+// RequestTally counts the requests that a client recorded, and those of them that can be put together.
+type RequestTally struct{ Of, Whole int }
+
+// Add adds the requests of another file.
+func (t *RequestTally) Add(o RequestTally) { t.Of, t.Whole = t.Of+o.Of, t.Whole+o.Whole }
 
 // Warning is a message about a file, with its line.
 type Warning struct {
@@ -195,6 +203,7 @@ const (
 	CodeEarlier        Code = "earlier-history"
 	CodeOffloadMissing Code = "missing-offload"
 	CodeOffloadRefused Code = "refused-offload"
+	CodeRebuilt        Code = "rebuilt-requests"
 )
 
 // Response is the message that answers main request k (0-based).

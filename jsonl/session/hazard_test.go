@@ -100,7 +100,7 @@ func TestRefused(t *testing.T) {
 		{"compact lines", `{"v":1,"agent":"claude-code","type":"user","ts":"2026-01-01T00:00:00Z","content":[{"text":"hello"}]}` + "\n", "JSON objects of another kind"},
 	} {
 		_, err := session.LoadReader("file", strings.NewReader(tt.text), session.LoadOptions{})
-		if err == nil || !strings.HasPrefix(err.Error(), "file: it looks like "+tt.want) {
+		if err == nil || !strings.HasPrefix(err.Error(), "file: it looks like "+tt.want) || strings.Count(err.Error(), ": ") != 2 {
 			t.Errorf("%s: %v, want it to look like %s", tt.name, err, tt.want)
 		}
 	}

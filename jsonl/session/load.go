@@ -11,6 +11,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
+	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/jsonl/scan"
 )
 
@@ -170,7 +171,27 @@ func load(src *jsonl.Source, path, file string, lost []string, opt LoadOptions) 
 		slices.SortStableFunc(conv.Warnings, func(a, b Warning) int { return a.Line - b.Line })
 	}
 	f.Main.Warnings = append(f.Main.Warnings, ns.rest()...)
+	if err := f.Main.countRecorded(); err != nil {
+		src.Close()
+		return nil, err
+	}
 	return f, nil
+}
+
+// countRecorded counts the requests that the client recorded. One warning is for all that cannot be put together.
+func (c *Conversation) countRecorded() error {
+	if c.Lines.SetAside[Reason("metadata: "+requests.TypeRequest)] == 0 || c.Source == nil {
+		return nil
+	}
+	log, err := requests.Read(c.Source)
+	if err != nil {
+		return err
+	}
+	t := RequestTally{log.Recorded(), log.Whole()}
+	if c.Lines.Recorded = t; t.Whole < t.Of {
+		c.Warnings = append(c.Warnings, Warning{File: c.Path, Code: CodeRebuilt, Message: fmt.Sprintf("%d of %d recorded requests can be put together, the others are rebuilt from the conversation", t.Whole, t.Of)})
+	}
+	return nil
 }
 
 func (ld *loader) warn(code Code, line int, format string, args ...any) {

@@ -3,7 +3,6 @@ package compare
 import (
 	"slices"
 
-	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -41,7 +40,7 @@ func (s *ComparedSession) Mark(rec *replay.Record, t *replay.Timeline, subagents
 		FlagUnpriced:  t.Totals.Unpriced > 0,
 
 		FlagContradicted: rec.Contradicted(),
-		FlagRebuilt:      requests.HeldLines(rec.Conv.Lines.SetAside) > 0,
+		FlagRebuilt:      rec.Conv.Lines.Recorded.Of > 0,
 	}
 	for _, f := range Flags() {
 		if is[f] {

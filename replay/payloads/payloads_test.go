@@ -2,6 +2,7 @@ package payloads
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -60,8 +61,17 @@ func TestReadTrue(t *testing.T) {
 	if err != nil || len(list) != 4 || list[1].Line != 3 || list[3].Who != "main" || list[3].Answer != "a" || !list[3].Failed {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	for _, text := range []string{"{", "[]", "{}", `{"messages":5}`} {
-		if _, _, err := ReadTrue("f", strings.NewReader("\n"+text)); err == nil || !strings.HasPrefix(err.Error(), "f:2: ") {
+	quoted, _ := json.Marshal(`{"messages":` + m + `}`)
+	for _, text := range []string{
+		`{"request":{"url":"/v1/messages","body":{"messages":` + m + `}}}`, `{"request":{"body":` + string(quoted) + `}}`, `{"body":` + string(quoted) + `}`, string(quoted),
+		"[\n{\"messages\":" + m + "}\n]",
+	} {
+		if list, skipped, err := ReadTrue("f", strings.NewReader(text)); err != nil || len(list) != 1 || len(list[0].Messages) != 1 || skipped.Lines > 0 {
+			t.Errorf("%s: %+v, %+v, %v", text, list, skipped, err)
+		}
+	}
+	for _, text := range []string{"{", "[]", "{}", `{"messages":5}`, `{"messages":[5]}`, "5", `{"body":"{"}`} {
+		if _, _, err := ReadTrue("f", strings.NewReader("\n"+text)); err == nil || !strings.HasPrefix(err.Error(), "f:2: ") || strings.Contains(err.Error(), "Go") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

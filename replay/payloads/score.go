@@ -329,9 +329,9 @@ func count(n *int, so bool) {
 
 // ScoreMeasure is a share with the bar that it is judged by, percent.
 type ScoreMeasure struct {
-	Name    string
-	Bar     float64
-	Of, Had int
+	Name, About string
+	Bar         float64
+	Of, Had     int
 }
 
 // MeasureNames are the names of measures.
@@ -340,7 +340,10 @@ func MeasureNames() []string { return []string{"resolved", "conversation", "whol
 // Measures are those of the result, with their bars: of all requests that are rebuilt, and of those on record that are as
 // they were sent.
 func (r *PayloadScores) Measures() []ScoreMeasure {
-	list := []ScoreMeasure{{"resolved", 100, r.Record.Messages, r.Record.Found}, {"conversation", 95, 0, 0}, {"whole", 0, 0, 0}, {"recorded", 100, 0, 0}}
+	list := []ScoreMeasure{
+		{"resolved", "messages of recorded requests that are in the file", 100, r.Record.Messages, r.Record.Found}, {"conversation", "rebuilt requests that hold what was said", 95, 0, 0},
+		{"whole", "rebuilt requests of which every block is equal", 0, 0, 0}, {"recorded", "requests on record that are equal as a whole", 100, 0, 0},
+	}
 	for _, row := range r.Rows {
 		switch {
 		case row.Clients != All:

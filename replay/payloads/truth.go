@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/replay"
 )
@@ -24,20 +25,28 @@ type TrueRequest struct {
 	Failed   bool               // nothing answered it
 }
 
-// ReadTrue reads requests from JSON lines: bodies as they were sent, by themselves or as the body or request of an
-// object, or with what a log says of them next to the messages. Other lines are skipped; where there is nothing else,
+// ReadTrue reads requests from JSON lines or one JSON array: bodies as they were sent, by themselves or as the body or request of an
+// object, in a string too, or with what a log says of them next to the messages. Other lines are skipped; where there is nothing else,
 // that is an error.
 func ReadTrue(name string, r io.Reader) (list []TrueRequest, skipped SkippedLines, err error) {
 	lines := bufio.NewReader(r)
 	for n := 1; ; n++ {
 		line, err := lines.ReadBytes('\n')
-		if len(bytes.TrimSpace(line)) > 0 {
-			if one, wrong := readTrue(line); wrong != nil {
-				skipped.add(n, wrong)
-			} else {
-				one.Line = n
-				list = append(list, one)
+		if n == 1 && bytes.HasPrefix(bytes.TrimSpace(line), []byte("[")) { // a list of them
+			rest, failed := io.ReadAll(lines)
+			if failed != nil {
+				return nil, skipped, fmt.Errorf("%s:1: %w", name, failed)
 			}
+			var values []json.RawMessage
+			if json.Unmarshal(append(line, rest...), &values) != nil {
+				return nil, skipped, fmt.Errorf("%s:1: no request body: neither JSON lines nor a JSON array", name)
+			}
+			for _, v := range values {
+				list = skipped.read(list, 1, v)
+			}
+			err = io.EOF
+		} else if len(bytes.TrimSpace(line)) > 0 {
+			list = skipped.read(list, n, line)
 		}
 		switch {
 		case err == nil:
@@ -49,6 +58,17 @@ func ReadTrue(name string, r io.Reader) (list []TrueRequest, skipped SkippedLine
 			return nil, skipped, fmt.Errorf("%s:%d: %w", name, n, err)
 		}
 	}
+}
+
+// read adds the request of a line, or counts the line.
+func (s *SkippedLines) read(list []TrueRequest, line int, value []byte) []TrueRequest {
+	one, wrong := readTrue(value)
+	if wrong != nil {
+		s.add(line, wrong)
+		return list
+	}
+	one.Line = line
+	return append(list, one)
 }
 
 // SkippedLines are those that hold no request.
@@ -65,40 +85,52 @@ func (s *SkippedLines) add(line int, why error) {
 }
 
 func readTrue(line []byte) (t TrueRequest, err error) {
-	var o struct {
-		Messages      []Message
-		Body, Request struct{ Messages []Message }
-		Params        json.RawMessage
-		Who           string
-		Answer        *struct {
+	if !json.Valid(line) {
+		return t, fmt.Errorf("no request body: the line is no JSON")
+	}
+	body, ok := bodyIn(line)
+	if !ok {
+		return t, fmt.Errorf("no request body: it has no messages")
+	}
+	if json.Unmarshal(requests.Member(body, "messages"), &t.Messages) != nil {
+		return t, fmt.Errorf("no request body: its messages are not those of a request")
+	}
+	t.Frame = frameOf(body, requests.Member(line, "params"))
+	var log struct {
+		Who    string
+		Answer struct {
 			ID    string
 			Error any
 		}
 	}
-	if err := json.Unmarshal(line, &o); err != nil {
-		return t, fmt.Errorf("no request body: %w", err)
-	}
-	body := line
-	for _, in := range [...]struct {
-		name string
-		list []Message
-	}{{"", o.Messages}, {"body", o.Body.Messages}, {"request", o.Request.Messages}} {
-		if t.Messages == nil && in.list != nil {
-			t.Messages = in.list
-			if in.name != "" {
-				body = requests.Member(line, in.name)
-			}
-		}
-	}
-	if t.Messages == nil {
-		return t, fmt.Errorf("no request body: it has no messages")
-	}
-	t.Frame = frameOf(body, o.Params)
-	t.Who = o.Who
-	if o.Answer != nil {
-		t.Answer, t.Failed = o.Answer.ID, o.Answer.Error != nil
-	}
+	_ = json.Unmarshal(line, &log) // what a log says next to it is not needed
+	t.Who, t.Answer, t.Failed = log.Who, log.Answer.ID, log.Answer.Error != nil
 	return t, nil
+}
+
+// mostWrapped is how many objects or strings a body may be in.
+const mostWrapped = 4
+
+// bodyIn is the body that a value is, or that is its body or request; either may be JSON in a string.
+func bodyIn(value []byte) (body []byte, ok bool) {
+	list := [][]byte{bytes.TrimSpace(value)}
+	for range mostWrapped {
+		var inner [][]byte
+		for _, v := range list {
+			if text, quoted := jsonl.Unquote(v); quoted {
+				v = bytes.TrimSpace([]byte(text))
+			}
+			if !json.Valid(v) {
+				continue
+			}
+			if messages := requests.Member(v, "messages"); len(messages) > 0 && messages[0] == '[' {
+				return v, true
+			}
+			inner = append(inner, requests.Member(v, "body"), requests.Member(v, "request"))
+		}
+		list = inner
+	}
+	return nil, false
 }
 
 // frameOf is what a body has next to its messages, or a log says of it.

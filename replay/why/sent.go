@@ -99,7 +99,7 @@ func tokensOf(rec *replay.Record, tl *replay.Timeline, log *requests.Log, n int,
 		parts, err := stats.PromptParts(rec, tl.Counter, shape, stats.SystemTokens(rec.Conv, tl, n))
 		tokens := 0
 		for i := range parts {
-			if p := &parts[i]; p.Part == stats.ToolPart && (p.Name == c.Name || slices.Contains(c.Others, p.Name)) {
+			if p := &parts[i]; p.Part == stats.ToolPart && (p.Name == c.Name || slices.ContainsFunc(c.Tools, func(t requests.ToolPlace) bool { return t.Name == p.Name })) {
 				tokens += p.Tokens
 			}
 		}

@@ -195,7 +195,7 @@ func TestSentTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(s.Changes) != 1 || len(s.Changes[0].Change.Others) != 2 || s.Changes[0].Tokens < 14000 {
+	if len(s.Changes) != 1 || len(s.Changes[0].Change.Tools) != 3 || s.Changes[0].Tokens < 14000 {
 		t.Errorf("%+v", s.Changes)
 	}
 }

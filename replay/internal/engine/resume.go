@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ctxkit/ctxkit/jsonl/requests"
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/internal/account"
 	"github.com/ctxkit/ctxkit/replay/internal/record"
@@ -25,8 +25,9 @@ type Continuation struct {
 	Compact *NextCompaction  `json:"compacted,omitempty"`
 	Misfit  bool             `json:"usage_misfits,omitempty"` // the recorded usage does not fit the content: what a compaction leaves is not known
 
-	CacheFit *account.CacheFit `json:"cache_fit,omitempty"`     // of the session so far: its simulated cache to the recorded session
-	Lines    int               `json:"request_lines,omitempty"` // of the file: requests that the client recorded
+	CacheFit *account.CacheFit    `json:"cache_fit,omitempty"`     // of the session so far: its simulated cache to the recorded session
+	Lines    int                  `json:"request_lines,omitempty"` // that the client recorded in the file
+	Recorded session.RequestTally `json:"-"`
 }
 
 // NextCompaction is a session after a compaction.
@@ -83,7 +84,7 @@ func Continue(r *record.Record, pol *policy.Policy, opt Options, now time.Time) 
 		return nil, e.err
 	}
 	msg := r.Conv.Response(k)
-	c := &Continuation{Model: msg.Model, Last: msg.End, Lines: requests.HeldLines(r.Conv.Lines.SetAside)}
+	c := &Continuation{Model: msg.Model, Last: msg.End, Lines: r.Conv.Lines.Recorded.Of, Recorded: r.Conv.Lines.Recorded}
 	c.CacheFit = account.FitOf(r.Conv, e.rows.requests, r.Table(opt.Prices), r.Kinds)
 	life, known := e.account.Lifetime()
 	c.Unknown = !known
