@@ -34,15 +34,6 @@ func addHints(list []session.Warning) {
 	}
 }
 
-// rebuiltHint adds to the warning of requests that cannot be put together what to do about it.
-func rebuiltHint(conv *session.Conversation) {
-	for i := range conv.Warnings {
-		if w := &conv.Warnings[i]; w.Code == session.CodeRebuilt {
-			w.Message += ": ctxkit lint says why"
-		}
-	}
-}
-
 // assumed warns of the windows that replays of a session assume.
 func assumed(rec *replay.Record, opt replay.Options) []session.Warning {
 	list := rec.Assumed(opt)

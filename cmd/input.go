@@ -404,7 +404,6 @@ func (c *conversations) stopped() error {
 
 func (c *conversations) add(of session.Subagent, main bool, list ...*session.Conversation) {
 	for _, conv := range list {
-		rebuiltHint(conv)
 		c.list = append(c.list, agentConversation{sys: c.sys, of: of, input: c.path, main: main, file: c.files[len(c.files)-1], conv: conv})
 	}
 }

@@ -203,7 +203,6 @@ const (
 	CodeEarlier        Code = "earlier-history"
 	CodeOffloadMissing Code = "missing-offload"
 	CodeOffloadRefused Code = "refused-offload"
-	CodeRebuilt        Code = "rebuilt-requests"
 )
 
 // Response is the message that answers main request k (0-based).

@@ -120,6 +120,7 @@ type loader struct {
 	oddKinds map[string]bool  // kinds of attachments that a warning names
 	attached map[string]bool  // queued texts that stand in attachments
 	calls    []snipInput      // inputs of the Snip tool
+	requests map[string]bool  // ids of the requests that the client recorded
 	callAt   map[string]int   // tool_use id -> index into calls
 	removed  map[string]bool  // uuids that a snip removed
 	snipped  map[int][]string // the same by line
@@ -139,7 +140,8 @@ func load(src *jsonl.Source, path, file string, lost []string, opt LoadOptions) 
 	limits := opt.Limits.Filled()
 	ns := &notes{path: path, most: int(limits.Findings), kinds: map[Code]int{}, watch: opt.Warned}
 	ld := &loader{
-		path: path, lost: lost, lines: Accounting{SetAside: map[Reason]int{}}, watch: opt, notes: ns, limits: limits, byUUID: map[string]int{},
+		requests: map[string]bool{},
+		path:     path, lost: lost, lines: Accounting{SetAside: map[Reason]int{}}, watch: opt, notes: ns, limits: limits, byUUID: map[string]int{},
 		oddKinds: map[string]bool{}, attached: map[string]bool{}, callAt: map[string]int{}, removed: map[string]bool{}, snipped: map[int][]string{},
 		client: map[string]ClientTotals{},
 	}
@@ -171,27 +173,8 @@ func load(src *jsonl.Source, path, file string, lost []string, opt LoadOptions) 
 		slices.SortStableFunc(conv.Warnings, func(a, b Warning) int { return a.Line - b.Line })
 	}
 	f.Main.Warnings = append(f.Main.Warnings, ns.rest()...)
-	if err := f.Main.countRecorded(); err != nil {
-		src.Close()
-		return nil, err
-	}
+	f.Main.Lines.Recorded = RequestTally{len(ld.requests), len(ld.requests)}
 	return f, nil
-}
-
-// countRecorded counts the requests that the client recorded. One warning is for all that cannot be put together.
-func (c *Conversation) countRecorded() error {
-	if c.Lines.SetAside[Reason("metadata: "+requests.TypeRequest)] == 0 || c.Source == nil {
-		return nil
-	}
-	log, err := requests.Read(c.Source)
-	if err != nil {
-		return err
-	}
-	t := RequestTally{log.Recorded(), log.Whole()}
-	if c.Lines.Recorded = t; t.Whole < t.Of {
-		c.Warnings = append(c.Warnings, Warning{File: c.Path, Code: CodeRebuilt, Message: fmt.Sprintf("%d of %d recorded requests can be put together, the others are rebuilt from the conversation", t.Whole, t.Of)})
-	}
-	return nil
 }
 
 func (ld *loader) warn(code Code, line int, format string, args ...any) {
@@ -299,7 +282,18 @@ func (ld *loader) entry(e *jsonl.Entry) {
 	case e.Type == "":
 		ld.aside(e.Line, AsideNoType)
 	default:
+		if e.Type == requests.TypeRequest {
+			ld.recordedRequest(e)
+		}
 		ld.aside(e.Line, Reason("metadata: "+e.Type))
+	}
+}
+
+// recordedRequest counts a request that the client recorded, by its id: a line may be repeated.
+func (ld *loader) recordedRequest(e *jsonl.Entry) {
+	var request struct{ ID string }
+	if json.Unmarshal(e.Raw, &request) == nil {
+		ld.requests[request.ID] = true
 	}
 }
 
