@@ -60,8 +60,10 @@ const (
 	ToolPart   = "tool"
 )
 
-// AddOverhead adds the parts of the system prompt and the tools at the request of the stats, where log has it.
+// AddOverhead adds the parts of the system prompt and the tools at the request of the stats, where log has it, and how many
+// requests log can put together.
 func (s *SessionStats) AddOverhead(rec *replay.Record, log *requests.Log) error {
+	s.Held = log.Whole()
 	at := func(n int) *requests.LogRequest { return log.Of(rec.Conv.Response(n - 1).ID) }
 	if s.Request < 1 || s.Request > len(rec.Conv.Requests) || at(s.Request) == nil {
 		return nil

@@ -241,7 +241,7 @@ func Contents(conv *session.Conversation, tl *replay.Timeline, l *Ledger, at Ext
 // begin divides the payload and what was sent by category.
 func begin(conv *session.Conversation, tl *replay.Timeline, l *Ledger, main []mainRequest, at Extent) *builder {
 	s := &SessionStats{
-		Session: tl.Session, Agent: tl.Agent, File: tl.File, Lines: conv.Lines.Recorded.Of, Held: conv.Lines.Recorded.Whole, Title: tl.Title, Policy: tl.Policy, Counter: tl.Counter, Model: tl.Model,
+		Session: tl.Session, Agent: tl.Agent, File: tl.File, Lines: conv.Lines.Recorded.Of, Title: tl.Title, Policy: tl.Policy, Counter: tl.Counter, Model: tl.Model,
 		Simulated: tl.Totals.CostUSD, Brief: tl.Totals.Brief, Bill: tl.Bill, CacheFit: tl.CacheFit,
 		Window: tl.Window, Requests: l.Requests, Request: min(at.Request, l.Requests), Until: min(at.Until, l.Requests), Definitions: []Listing{},
 	}

@@ -154,6 +154,9 @@ func Replay(rec *replay.Record, pol *policy.Policy, opt replay.Options, log *req
 	if err != nil {
 		return nil, nil, err
 	}
+	if log != nil {
+		s.Held = log.Whole()
+	}
 	s.CacheFit, s.prices = fit, opt.Prices
 	if !s.ByUsage() {
 		spent = spend.Simulated(tl, func(r *replay.Request) bool { return r.N > 1 && simulated(r) != nil })
@@ -170,7 +173,7 @@ func Replay(rec *replay.Record, pol *policy.Policy, opt replay.Options, log *req
 // newBreaks returns the cache misses of a timeline; cache misses are those of the recorded session, by request.
 func newBreaks(rec *replay.Record, tl *replay.Timeline, misses map[int]*spend.CacheMiss, recorded bool, log *requests.Log) (*SessionBreaks, error) {
 	s := &SessionBreaks{
-		Session: tl.Session, Agent: tl.Agent, File: tl.File, Lines: rec.Conv.Lines.Recorded.Of, Held: rec.Conv.Lines.Recorded.Whole, Title: tl.Title, Policy: tl.Policy, Recorded: recorded, Counter: tl.Counter,
+		Session: tl.Session, Agent: tl.Agent, File: tl.File, Lines: rec.Conv.Lines.Recorded.Of, Title: tl.Title, Policy: tl.Policy, Recorded: recorded, Counter: tl.Counter,
 		Cache: tl.Cache, Model: tl.Model, Requests: tl.Totals.Requests, Cost: tl.Totals.CostUSD, Breaks: []CacheBreak{},
 		Compactions: tl.Totals.Compactions, Thrash: tl.Totals.Thrash,
 	}
