@@ -105,6 +105,9 @@ func runSessions(sys *system, o *sessionsOptions) error {
 		return err
 	}
 	l.leaveOutCopies()
+	l.items = slices.DeleteFunc(l.items, func(i report.SessionItem) bool { // named files that were refused
+		return i.Glance == nil && i.Path != "" && i.Changed.IsZero()
+	})
 	err = show(sys, &o.outputOptions, report.Sessions, l.items)
 	if err == nil && l.refused > 0 {
 		err = &partError{failed: l.refused, usable: true}

@@ -55,7 +55,7 @@ func form(name, client, extension string) foreign.Form {
 		Beside: func(h *foreign.Beginning, file string) bool { return isHistory(h) && clientOf(file) == name },
 		Gather: func(file string, _ *foreign.Writer) (io.Reader, error) { return gather(file, name) },
 		Files:  files,
-		Needs:  map[string]string{windowName: historyName},
+		Needs:  map[string]string{windowName: historyName, historyName: windowName},
 		Tools: foreign.Tools(`
 			Read: read_file read_files
 			Write: write_to_file

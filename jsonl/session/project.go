@@ -302,6 +302,9 @@ func (d *discovery) folder(root *os.Root, dir string, entries []fs.DirEntry) {
 	slices.SortStableFunc(found, func(a, b FileInfo) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
 	d.found = append(d.found, found...)
 	for _, e := range entries {
+		if name, log := strings.CutSuffix(e.Name(), "-wal"); log && databaseName(name) && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name }) {
+			d.failed(filepath.Join(dir, e.Name()), fmt.Errorf("a write-ahead log without its database %s: copy both", name))
+		}
 		if d.only != "" || !databaseName(e.Name()) || !e.Type().IsRegular() {
 			continue
 		}
