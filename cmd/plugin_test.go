@@ -40,7 +40,7 @@ func TestSkill(t *testing.T) {
 		"ctxkit diff ID --policy recorded --stat":             "summarised by recorded at request 245",
 		"ctxkit resume ID":                                    "The next request of the session sends",
 		"ctxkit why ID":                                       "2.90 USD (15.4 %) for 7 cache misses",
-		"ctxkit thresholds --policy claude-code --used 74637": "acts first at 200,000",
+		"ctxkit thresholds --policy claude-code --used 74637": "first changes the context at 200,000",
 		"ctxkit compare ID":                                   "In this session, opencode costs 5.9 % less than recorded",
 		"ctxkit stats --help":                                 "Show what the input of a session consisted of",
 	}
