@@ -147,7 +147,7 @@ func expenseText(e *why.Expense) string {
 	case why.PartReads:
 		return "the context again, at the price of cache reads"
 	case why.PartResent:
-		return "after the last cache breakpoint, uncached"
+		return "the context again, not cached"
 	case why.PartMisses:
 		return "extra for cache misses: " + lossText(e.Cause, e.Stage, e.Edit)
 	case why.PartNew:
