@@ -305,13 +305,13 @@ func (l *linter) summaries(c *Check) {
 			continue
 		}
 		for i, s := range choices {
-			if s.Kind == SummaryFixed && i+1 < len(choices) {
+			if (s.Kind == SummaryFixed || s.Kind == SummaryTypical) && i+1 < len(choices) {
 				l.add(RuleSummary, key, "put "+s.String()+" last", "%s is always there, what follows it is never reached", s)
 				break
 			}
 		}
 		if n := len(choices); n == 0 || choices[n-1].Kind == SummaryRecorded {
-			l.add(RuleSummary, key, "end the list with outline or fixed: 5000", "there may be no summary: not every stretch has a recorded one")
+			l.add(RuleSummary, key, "end the list with outline or typical", "there may be no summary: not every stretch has a recorded one")
 		}
 	}
 }

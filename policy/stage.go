@@ -262,6 +262,9 @@ type RecordSource interface {
 	// is applied.
 	Summary(n int) (content Content, boundary int, ok bool)
 
+	// TypicalSummary is the placeholder of a summary at request n that is not recorded.
+	TypicalSummary(n int) Content
+
 	// Reinjected is what the client sent after a recorded boundary next to the summary, as messages: its attachments,
 	// and what no line holds.
 	Reinjected(boundary int) []Synthetic
