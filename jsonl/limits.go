@@ -122,9 +122,9 @@ func (l *InputLimit) text(n int64) string {
 // over is the error of an input that is longer than it may be.
 func over(name string, most int64) error { return &LimitError{name, most} }
 
-// ReadDocument reads a document. Its error is a *LimitError where it is longer than the limit of documents, or has more
-// objects than the limit of entries: each takes far more memory than its text. What was read before is returned with it, as
-// with any other.
+// ReadDocument reads a document. Its error is a *LimitError where it is longer than the limit of documents; what was read
+// before is returned with it, as with any other. Nothing is returned of one that has more objects than the limit of entries:
+// each takes far more memory than its text.
 func (l InputLimits) ReadDocument(r io.Reader) ([]byte, error) {
 	l = l.Filled()
 	text, err := readMost(r, "document", l.Document)
@@ -137,7 +137,7 @@ func (l InputLimits) ReadDocument(r io.Reader) ([]byte, error) {
 			i++
 		case b == '{' && !quoted:
 			if objects++; objects > l.Entries {
-				return text[:i], over("entries", l.Entries)
+				return nil, over("entries", l.Entries)
 			}
 		}
 	}

@@ -69,7 +69,6 @@ func (ld *loader) callOf(e *jsonl.Entry) string {
 // charge lists what the conversation was billed.
 func (c *chain) charge() {
 	b := billing{chain: c, requests: map[int]int{}, boundaries: map[string]*Boundary{}, at: map[string]int{}, seen: map[string]bool{}}
-	b.calls = make([]call, 0, len(c.Requests)) // of what is not in a left branch; see conversation
 	for _, q := range c.Requests {
 		b.requests[q.Message] = q.N
 	}
@@ -84,7 +83,6 @@ func (c *chain) charge() {
 			b.compaction(i)
 		}
 	}
-	c.Charges = slices.Grow(c.Charges, len(b.calls))
 	for k := range b.calls {
 		c.Charges = append(c.Charges, b.charge(&b.calls[k]))
 	}
