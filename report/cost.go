@@ -31,16 +31,18 @@ type SessionCost struct {
 	Refused    int               `json:"refused"`
 	Violations int               `json:"violations"`
 
-	totals replay.Totals
-	held   session.RequestTally
+	periods map[string]bill.Sum // of all requests
+	totals  replay.Totals
+	held    session.RequestTally
 }
 
-// CostOf returns the cost of a timeline. bridge leads to it from what the API billed; nil: that is not shown.
-func CostOf(tl *replay.Timeline, bridge *replay.Bridge) SessionCost {
+// CostOf returns the cost of a timeline, to be printed by a layout. bridge leads to it from what the API billed; nil: that
+// is not shown.
+func CostOf(tl *replay.Timeline, bridge *replay.Bridge, opt Layout) SessionCost {
 	c := tl.Cost()
 	return SessionCost{
 		named: names(tl), Model: tl.Model, Cache: tl.Cache, Cost: c, Total: c.Total(), Parts: tl.Totals.CostParts, Bridge: bridge,
-		Refused: tl.Totals.Refused, Violations: tl.Totals.Violations, totals: tl.Totals, held: recordedRequests(tl), Converted: tl.Converted,
+		Refused: tl.Totals.Refused, Violations: tl.Totals.Violations, totals: tl.Totals, held: recordedRequests(tl), Converted: tl.Converted, periods: requestPeriods(tl, &opt),
 	}
 }
 
@@ -75,14 +77,19 @@ func Costs(w io.Writer, list []SessionCost, use policy.Use, opt Layout) error {
 	sum := costSum(list)
 	t := costTable(list, sum)
 	json := object{{"schema", CostSchema}, {"sessions", list}, {"total", sum.Total}, {"cost_parts", sum.Parts}, {"bridge", sum.Bridge}}
+	periods := costPeriods(list)
 	d := listing("", t, json)
 	d.kind = "Cost"
+	if opt.By != "" {
+		d.csv = func() *table { return costPeriodTable(periods) }
+		d.json = func() any { return append(json, object{{"periods", notNil(periods)}}...) }
+	}
 	d.page = func(p *page) {
 		p.note(bold, costAnswer(sum, use.Name))
 		p.notes(yellow, append(troubleNotes(&sum.totals), copiesText(sum.Bridge.Recorded.Copies), clientText(sum.Bridge.Recorded)))
 		p.fields(field{"requests", heldText(sum.held, "")})
-		p.heading("cost by session")
-		p.table(t)
+		p.section("cost by "+string(opt.By), costPeriodTable(periods))
+		p.section("cost by session", t)
 		if sum.Bridge.Cost.Known {
 			p.section("from the bill to this cost", bridgeTable(sum, use.Name))
 			p.section("what the cost is made of", partsTable(sum))
