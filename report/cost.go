@@ -103,7 +103,7 @@ func Costs(w io.Writer, list []SessionCost, use policy.Use, opt Layout) error {
 // costTable has a row per conversation, and one for the policy's own requests in it.
 func costTable(list []SessionCost, sum *SessionCost) *table {
 	t := newTable(columnsOf[costCells](),
-		keys("unpriced_requests conversation_tokens recorded_usd simulated_usd"), keys("bridge_"+strings.Join(replay.Steps(), " bridge_")), keys("recorded_at_least client_usd"))
+		keys("unpriced_requests conversation_tokens recorded_usd simulated_usd"), keys("bridge_"+strings.Join(replay.Steps(), " bridge_")), keys("recorded_at_least client_usd cache_fits"))
 	add := func(st style, title, kind string, s *SessionCost, b bill.Sum) *row {
 		cells := append([]any{title}, s.cells()...)
 		cells = append(cells, s.Model, kind, b.Calls, b.Input.Read, b.Input.Write5m+b.Input.Write1h, b.Input.Write5m, b.Input.Write1h,
@@ -114,7 +114,7 @@ func costTable(list []SessionCost, sum *SessionCost) *table {
 			for _, name := range replay.Steps() {
 				cells = append(cells, s.Bridge.Step(name).USD)
 			}
-			cells = append(cells, b.AtLeast(), b.ClientUSD)
+			cells = append(cells, b.AtLeast(), b.ClientUSD, s.Bridge.Fit.Holds())
 		}
 		return t.add(st, cells...)
 	}
@@ -279,7 +279,7 @@ func costNotes(sum *SessionCost) []string {
 		phraseIf(in > 0, "%v of the %v input tokens are cache reads (simulated).", percent(total.Input.Read, in), in),
 		phraseIf(own > 0, "The %v's own requests (summaries) took %v tokens.", caller(sum.Policy), own),
 		phraseIf(lost != "", "Tokens that missed the simulated cache, by cause: %v.", lost),
-		phraseIf(sum.Converted != nil, "Tokens are %v.", ConversionText(sum.Converted)), cacheNote(sum.Cache), fitText(sum.Bridge.Fit),
+		phraseIf(sum.Converted != nil, "Tokens are %v.", ConversionText(sum.Converted)), cacheNote(sum.Cache), fitText(sum.Bridge.Fit), roughText(sum.Bridge.Fit),
 		phraseIf(total.Estimated > 0, "The output of %v of %v is estimated: the file has no final output count.", total.Estimated, count(total.Calls, "response")),
 		phraseIf(total.Unpriced > 0, "No known price for %v of %v: left out of the cost.", total.Unpriced, count(total.Calls, "request")),
 	}
