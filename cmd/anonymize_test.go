@@ -327,7 +327,7 @@ func TestAnonymizeCorpus(t *testing.T) {
 // Sessions of other agents become sessions of the same agents.
 func TestAnonymizeAgents(t *testing.T) {
 	t.Parallel()
-	names, err := filepath.Glob(filepath.Join("..", "jsonl", "*", "testdata", "*.json*"))
+	names, err := filepath.Glob(filepath.Join("..", "jsonl", "internal", "*", "testdata", "*.json*"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -360,7 +360,7 @@ func TestAnonymizeTree(t *testing.T) {
 			Events   []struct{ Kind string }
 		}
 		out := filepath.Join(t.TempDir(), "out")
-		path := filepath.Join("..", "jsonl", "cline", "testdata", filepath.FromSlash(file))
+		path := filepath.Join("..", "jsonl", "internal", "cline", "testdata", filepath.FromSlash(file))
 		mustRun(t, "anonymize", path, "-q", "-o", out)
 		ctxkitJSON(t, &before, "replay", path, "-p", "recorded")
 		ctxkitJSON(t, &after, "replay", filepath.Join(out, filepath.Base(path)), "-p", "recorded")
