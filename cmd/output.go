@@ -20,7 +20,7 @@ import (
 type output struct {
 	io.Writer
 	atomic *atomicFile
-	end    func() error // of a device or a pipe named with -o
+	end    func() error // of a device or a pipe named with -o, and of a pager
 	said   io.Writer    // gets the name of the file once it is there; nil: no one is watching
 }
 
@@ -30,6 +30,9 @@ func (o *outputOptions) create(sys *system) (*output, error) {
 		return nil, errors.New("flag --format: a page is not for a terminal: add -o page.html")
 	}
 	if o.File == "" || o.File == "-" {
+		if o.Pager && sys.terminal {
+			return sys.pager(), nil
+		}
 		return &output{Writer: sys.out}, nil
 	}
 	path := o.File
