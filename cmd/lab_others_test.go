@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -351,7 +350,11 @@ func TestLabCompactions(t *testing.T) {
 				}
 				var list []string
 				for _, e := range tl.Events {
-					list = append(list, fmt.Sprintf("%s %d %d", e.Kind, cmp.Or(e.Request, tl.Totals.Requests+1), len(e.Targets)))
+					at := tl.Totals.Requests + 1 // behind the last
+					if e.Request != nil {
+						at = *e.Request
+					}
+					list = append(list, fmt.Sprintf("%s %d %d", e.Kind, at, len(e.Targets)))
 				}
 				return strings.Join(list, ", ")
 			}
