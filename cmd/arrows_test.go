@@ -40,7 +40,7 @@ var arrows = map[string][]string{
 	"jsonl/session":           {"jsonl", "jsonl/database", "jsonl/foreign", "jsonl/scan", "jsonl/memo", "jsonl/cline", "jsonl/codex", "jsonl/copilot", "jsonl/gemini", "jsonl/kimi", "jsonl/opencode", "jsonl/pattern", "jsonl/pi", "jsonl/qwen", "jsonl/requests", "jsonl/tables"},
 	"jsonl/internal/outline":  {"jsonl/session"},
 	"jsonl/lint":              {"jsonl", "jsonl/foreign", "jsonl/requests", "jsonl/session"},
-	"jsonl/synth":             {"jsonl", "jsonl/requests", "jsonl/scan"},
+	"jsonl/synth":             {"jsonl", "jsonl/scan"},
 	"jsonl/anonymize":         {"jsonl", "jsonl/foreign", "jsonl/pattern", "jsonl/requests", "jsonl/scan"},
 	"policy/strict":           {"jsonl/pattern"},
 	"policy/condition":        {"jsonl/pattern", "policy/strict"},
@@ -261,6 +261,34 @@ func TestNothingBelowCmdActs(t *testing.T) {
 		if !used[key] {
 			t.Errorf("the exception %q is not needed any more", key)
 		}
+	}
+}
+
+// starters are the files of the program that may start another one.
+var starters = map[string]string{
+	"program.go": "the program stage of a policy, with --allow-programs",
+	"pager.go":   "the user's pager, with --pager or a configuration, on a terminal",
+}
+
+// TestNothingStartsPrograms holds that no command starts a program, but for the starters.
+func TestNothingStartsPrograms(t *testing.T) {
+	fset, byDir := sources(t)
+	used := 0
+	for pkg, files := range byDir {
+		for _, f := range files {
+			name := filepath.Base(fset.Position(f.Pos()).Filename)
+			for _, imp := range f.Imports {
+				if imp.Path.Value != `"os/exec"` || strings.HasPrefix(pkg, "scripts") {
+					continue
+				}
+				if used++; pkg != "cmd" || starters[name] == "" && !strings.HasPrefix(name, "program_") {
+					t.Errorf("%s can start programs", fset.Position(imp.Pos()))
+				}
+			}
+		}
+	}
+	if used < len(starters) {
+		t.Errorf("%d files can start programs: strike one from starters", used)
 	}
 }
 

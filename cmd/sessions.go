@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -44,7 +45,7 @@ func (o *sessionsOptions) list(sys *system, most int, find func(msgs *messages, 
 	}
 	var err error
 	if o.now, err = sys.date(); err == nil {
-		err = o.times(o.now)
+		err = o.times(o.now, o.Zone.Location)
 	}
 	if err != nil {
 		return nil, err
@@ -59,7 +60,7 @@ func (o *sessionsOptions) list(sys *system, most int, find func(msgs *messages, 
 		return nil, err
 	}
 	l.shown = len(list)
-	if f := report.Format(o.Format); !o.All && (f == report.FormatTable || f == report.FormatMarkdown) {
+	if f := report.Format(o.Format); !o.All && o.By == "" && (f == report.FormatTable || f == report.FormatMarkdown) {
 		l.shown = most // what is not shown need not be read
 	}
 	for _, i := range list[:min(l.shown, len(list))] {
@@ -92,9 +93,10 @@ Default: $CLAUDE_CONFIG_DIR/projects (a comma-separated list), else
 ~/.claude/projects, and the folders of other agents that are there; --source
 lists the sessions of one agent.`,
 		Example: `  ctxkit sessions --since 7d --sort cost --limit 10
+  ctxkit sessions --by month --timezone local
   ctxkit sessions --project harbor --grep 'pricing|invoice'
   ctxkit sessions --model opus --since 2026-01-01 --until 2026-01-31 -f json`,
-	}, func() error { return runSessions(sys, o) }, o.listing(report.ListFormats, report.SessionTables...), own(&o.inputOptions, "jobs"), newPriceOptions(sys), &o.sessionFilter)
+	}, func() error { return runSessions(sys, o) }, o.listing(report.ListFormats, report.SessionTables...), own(&o.inputOptions, "jobs"), own(&o.outputOptions, "by"), newPriceOptions(sys), &o.sessionFilter)
 }
 
 func runSessions(sys *system, o *sessionsOptions) error {
@@ -105,6 +107,11 @@ func runSessions(sys *system, o *sessionsOptions) error {
 		return err
 	}
 	l.leaveOutCopies()
+	if names := unpriced(sys.models(), l.items); len(names) > 0 {
+		list := []session.Warning{{Message: "no price is known for " + strings.Join(names, ", "), Code: replay.CodeNoPrice}}
+		addHints(list)
+		l.warn(list...)
+	}
 	l.items = slices.DeleteFunc(l.items, func(i report.SessionItem) bool { // named files that were refused
 		return i.Glance == nil && i.Path != "" && i.Changed.IsZero()
 	})
@@ -113,6 +120,22 @@ func runSessions(sys *system, o *sessionsOptions) error {
 		err = &partError{failed: l.refused, usable: true}
 	}
 	return err
+}
+
+// unpriced lists the models of sessions that a table has no price for.
+func unpriced(table *price.Table, items []report.SessionItem) (names []string) {
+	for _, i := range items {
+		if i.Glance == nil || i.Unpriced == 0 {
+			continue
+		}
+		for _, model := range i.Models {
+			if _, known := table.Find(model); !known {
+				names = append(names, strconv.Quote(model))
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // leaveOutCopies leaves out each fork that has no calls but those of sessions that began before it.

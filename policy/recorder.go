@@ -39,7 +39,11 @@ type Recorder struct {
 }
 
 // ModelLimits are what a model takes and writes at most, in tokens; 0: not known, or no limit of its own.
-type ModelLimits struct{ Context, Input, Output int }
+type ModelLimits struct {
+	Context, Input, Output int
+	From                   string // the client's table; "": not said
+	Assumed                bool   // the table lacks the model: they are those of another, or what the client falls back to
+}
 
 // ClientVersion is what a client of one version does.
 type ClientVersion struct {
@@ -57,15 +61,6 @@ type ClientVersion struct {
 
 	// Reactive: without a window of the user it compacts only after the API has refused a prompt.
 	Reactive bool
-
-	// SkillSettings: while a skill runs, its requests have other settings, and the messages' cache does not hold.
-	SkillSettings bool
-
-	// ImageSettings: with the first image among what it sends, the messages' cache does not hold.
-	ImageSettings bool
-
-	// ToolSettings: from the first tool search of a conversation on it sends other tools.
-	ToolSettings bool
 
 	// KeepsThinking: its requests ask the server to keep all thinking.
 	KeepsThinking bool

@@ -73,7 +73,7 @@ func sweepTable(s *sweep.Grid, all bool) *table {
 	for _, name := range names {
 		t.columns = append(t.columns, shown[name].column(name))
 	}
-	t.columns = append(t.columns, slices.Concat(columnsOf[frontCells](), keys("billed_usd billed_at_least"))...)
+	t.columns = append(t.columns, slices.Concat(columnsOf[frontCells](), keys("billed_usd billed_at_least cache_fits"))...)
 	off, money := 0, s.Money()
 	for i := range rows {
 		cells := []any{s.Policy, len(s.Sessions)}
@@ -89,7 +89,7 @@ func sweepTable(s *sweep.Grid, all bool) *table {
 			cells = append(cells, pair{number(phraseIf(names[f] == "cost_usd", "%v", money.CacheFit.Mark()) + figureText(names[f], x)), over[f]})
 		}
 		off += either(s.Front[i], 0, 1)
-		row := t.add(either(s.Front[i], bold, none), append(cells, pointMark(s, i), money.CostUSD, money.AtLeast > 0)...)
+		row := t.add(either(s.Front[i], bold, none), append(cells, pointMark(s, i), money.CostUSD, money.AtLeast > 0, money.CacheFit.Holds())...)
 		row.noTab = off > mostPoints && !s.Front[i] && !all
 	}
 	return t
@@ -140,12 +140,18 @@ func bestTexts(s *sweep.Grid) []string {
 		return []string{phrase("All %v points have the same figures: there is no best.", n), conclusion(&s.Against, 1)}
 	}
 	h, row := &s.HoldOut, &s.Against.Policies[1+s.Best]
-	return []string{
+	texts := []string{
 		phrase("Best: %v (%v).", row.Name, figureText(s.By[0], row.Figures[s.Against.Judged].Total)+either(s.By[0] == "cost_usd", " USD", " tokens sent")),
 		conclusion(&s.Against, 1+s.Best) +
 			phraseIf(h.Draws > 0, " The best on half of the %v comes to %v %% on the other half (median of %v draws; more than %v in %v of them).", count(h.Projects, "project"), signedPercent(h.Median), h.Draws, s.Policy, h.Worse) +
 			phraseIf(h.Higher > 0, " %v is higher in %v.", row.Name, count(h.Higher, "project")),
 	}
+	for _, g := range s.Groups {
+		where := either(g.Window > 0, "windows of "+thousands(g.Window)+" tokens", "the project "+lastElement(g.Project))
+		texts = append(texts, phrase("In %v (%v), %v is best: %v %%, and %v %v %%.", where, count(g.Sessions, "session"),
+			s.Against.Policies[1+g.Best].Name, signedPercent(g.Share), row.Name, signedPercent(g.Overall)))
+	}
+	return texts
 }
 
 // sameText names the parameters that change nothing, and counts the points that are the same as one before.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -28,7 +29,9 @@ func (e *Engine) warnAtEnd() {
 		e.warn(e.conv.Response(u.first-1).Line, "the recorded usage does not fit the content at %d of %d requests, at request %d first: the lines weigh up to %d tokens more than it says; no figure is let fall below 0",
 			u.requests, requests, u.first, u.most).Code = CodeUsageUnfit
 	}
-	if w := UnknownModel(e.record.Table(e.options.Prices), e.options); w != nil {
+	opt := e.options
+	opt.Window = cmp.Or(opt.Window, e.policy.ModelWindow(opt.Model, time.Time{}).Context)
+	if w := UnknownModel(e.record.Table(opt.Prices), opt); w != nil {
 		e.warn(0, "%s", w.Message).Code = w.Code
 	}
 	for _, kind := range []FindingKind{FindingViolation, FindingTranscript, FindingPreserved} {
@@ -39,8 +42,12 @@ func (e *Engine) warnAtEnd() {
 	if names := e.account.Unpriced(); len(names) > 0 {
 		e.warn(0, "no price is known for %s: those requests are counted in tokens only", modelNames(names)).Code = CodeNoPrice
 	}
-	if names := e.account.Shown(); len(names) > 0 {
-		e.warn(0, "how the provider of %s caches is not known, but the session has recorded cached input: it is simulated as automatic, in blocks of one token", modelNames(names)).Code = CodeCacheShown
+	cached, uncached := e.account.Shown()
+	if len(cached) > 0 {
+		e.warn(0, "how the provider of %s caches is not known, but the session has recorded cached input: it is simulated as automatic, in blocks of one token", modelNames(cached)).Code = CodeCacheShown
+	}
+	if len(uncached) > 0 {
+		e.warn(0, "no request to %s has recorded cached input: the simulation caches none of it either", modelNames(uncached)).Code = CodeCacheShown
 	}
 	if names := e.account.Unknown(); len(names) > 0 {
 		e.warn(0, "how the provider of %s caches is not known: those requests read nothing", modelNames(names)).Code = CodeNoCache
