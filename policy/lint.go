@@ -154,6 +154,10 @@ func (l *linter) off(c *Check) {
 	}
 	limits := c.Limits(c.Window())
 	by := d.Name + "." + c.fields()[on].Name
+	hint := "set " + by + " to true, or leave it out"
+	if p, ok := c.Stage.Params.(interface{ Lacks() string }); ok && p.Lacks() != "" {
+		hint = "leave it out, " + p.Lacks()
+	}
 	where := ""
 	if file := l.at[by].File; file != "" && file != by {
 		where = " in " + file
@@ -164,7 +168,7 @@ func (l *linter) off(c *Check) {
 		file := l.at[key].File
 		given := file == key || IsFile(file) && c.IsSet(key)
 		if i != on && given && (limit || d.Moments&Manual == 0) {
-			l.add(RuleUnused, key, "set "+by+" to true, or leave it out", "it changes nothing: %s is false%s", by, where)
+			l.add(RuleUnused, key, hint, "it changes nothing: %s is false%s", by, where)
 		}
 	}
 }

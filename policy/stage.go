@@ -79,8 +79,8 @@ type Definition struct {
 	Shared *Shared
 
 	// Models is the window that its client takes a model to have, by the client's own table as of a release, or, where
-	// that is "", of a day, and which table that is; zero: the table lacks it. Nil: it follows the model's.
-	Models func(model, release string, day time.Time) (window int, from string)
+	// that is "", of a day; zero: the client knows none. Nil: it follows the model's.
+	Models func(model, release string, day time.Time) ModelLimits
 
 	// Compaction says that it compacts the whole conversation; nil: it does not.
 	Compaction *Compaction
