@@ -48,7 +48,7 @@ func besideText(b *bill.Bill, simulated price.USD, policy string, fit *replay.Ca
 
 // moneyText is besideText of several sessions. Without names it is nameless.
 func moneyText(m *compare.Money, hidden bool) string {
-	return besideText(nameless(m.Bill, hidden), price.USD{}, "", m.CacheFit)
+	return joined(" ", besideText(nameless(m.Bill, hidden), price.USD{}, "", m.CacheFit), roughText(m.CacheFit))
 }
 
 // nameless is a bill that does not say, where that is hidden, which models have no price: a file may call them anything.
@@ -154,22 +154,27 @@ func gapText(s *bill.Sum) string {
 	return strings.Join(parts, ", ") + " (" + usd + ")"
 }
 
-// fitText says how well the simulated prompt cache fits the sessions; "" where nothing is recorded to fit to.
+// fitText says how well the simulated prompt cache fits the sessions; "" where there is nothing to fit to.
 func fitText(f *replay.CacheFit) string {
 	short := fitShort(f)
-	return joined(" ", phraseIf(short != "", "The simulated prompt cache %v.", short), phraseIf(!f.Holds(), "That is too far off for a verdict in money."))
+	return joined(" ", phraseIf(short != "", "The simulated prompt cache %v.", short), phraseIf(!f.Holds(), "That is not enough for a verdict in money."))
+}
+
+// roughText says what the mark of an amount of money means.
+func roughText(f *replay.CacheFit) string {
+	return phraseIf(!f.Holds(), "~ marks amounts that rest on the simulation.")
 }
 
 // fitShort is fitText of the cache as the subject.
 func fitShort(f *replay.CacheFit) string {
-	if f == nil || f.Requests == 0 {
+	switch {
+	case f == nil || f.Requests == 0:
 		return ""
+	case f.Recorded == 0:
+		return "cannot be checked, as no request has recorded usage"
 	}
-	text := "has no recorded cache reads to be compared with"
-	if f.Read > 0 {
-		text = phrase("reproduces %v of the recorded cache reads%v", percent(f.Reproduced, f.Read), phraseIf(f.Only*100 > f.Read, ", and reads %v tokens that were billed as written or uncached", f.Only))
-	}
-	return text + before("; in the simulation, the input of the recorded requests costs ", shareText(f.Recorded, f.Simulated, "billed")) + expectedText(f)
+	return phrase("reads within 5 %% of the recorded amount on %v of %v%v", f.Near, count(f.Requests, "request"), phraseIf(f.Recorded < f.Requests, " (%v without usage)", f.Requests-f.Recorded)) +
+		before("; in the simulation, the input of the recorded requests costs ", shareText(f.Billed, f.Simulated, "billed")) + expectedText(f)
 }
 
 // expectedText is what cache misses that no line shows are expected to add; "" where that is less than 0.1 %.

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
@@ -130,15 +131,17 @@ func (b *Bill) AtLeast() bool { return b.Partial.Calls+b.Without+b.Unbilled+len(
 
 // Call is one billed response.
 type Call struct {
-	Key         int64 // of the response; 0: no other conversation can have it
-	Agent       bool  // it is a subagent's
-	Requests    int   // 1 where it answers a request and has usage
-	Without     int   // 1 where it has no usage
-	Compactions int   // 1 where it wrote the summary of a compaction, and is on no line
+	Time        time.Time // zero: not recorded
+	Key         int64     // of the response; 0: no other conversation can have it
+	Agent       bool      // it is a subagent's
+	Requests    int       // 1 where it answers a request and has usage
+	Without     int       // 1 where it has no usage
+	Compactions int       // 1 where it wrote the summary of a compaction, and is on no line
 	Partial     Partial
 	Parts       []Part
 	Client      price.USD // what the client recorded as its cost
 
+	tokens int // of an Entry
 	stated int // what covers it: 1 is the first of the bill's; 0: nothing
 }
 
@@ -159,6 +162,12 @@ func (c *Call) Sum(kind Kind) (s Sum) {
 		}
 	}
 	return s
+}
+
+// Tokens is all tokens of a call.
+func (c *Call) Tokens() int {
+	sum := c.Sum("")
+	return cmp.Or(c.tokens, sum.Tokens())
 }
 
 // tally makes the sums of a bill of its calls.
@@ -302,6 +311,8 @@ type Entry struct {
 	Compactions int        `json:"compactions,omitempty"` // on no line
 	Partial     Partial    `json:"partial,omitzero"`
 	NotPriced   []Unpriced `json:"not_priced,omitempty"`
+	Time        time.Time  `json:"-"` // zero: not recorded
+	Tokens      int        `json:"-"`
 }
 
 // Entries are the calls of a bill in short.
@@ -310,7 +321,7 @@ func (b *Bill) Entries() []Entry {
 	for i := range b.List {
 		c := &b.List[i]
 		sum := c.Sum("")
-		list[i] = Entry{c.Key, c.Agent, sum.Calls, sum.CostUSD, c.Without, c.Compactions, c.Partial, nil}
+		list[i] = Entry{c.Key, c.Agent, sum.Calls, sum.CostUSD, c.Without, c.Compactions, c.Partial, nil, c.Time, sum.Tokens()}
 		for j := range c.Parts {
 			if p := &c.Parts[j]; p.What != "" {
 				list[i].NotPriced = append(list[i].NotPriced, Unpriced{p.What, max(p.Unpriced, 1), p.Tokens()})
@@ -327,7 +338,7 @@ func OfEntries(bills ...[]Entry) *Bill {
 	for _, list := range bills {
 		one := &Bill{List: make([]Call, len(list))}
 		for i, e := range list {
-			c := Call{Key: e.Key, Agent: e.Agent, Without: e.Without, Compactions: e.Compactions, Partial: e.Partial}
+			c := Call{Key: e.Key, Agent: e.Agent, Without: e.Without, Compactions: e.Compactions, Partial: e.Partial, Time: e.Time, tokens: e.Tokens}
 			c.Parts = append(c.Parts, Part{Sum: Sum{Calls: e.Calls, CostUSD: e.USD}})
 			for _, u := range e.NotPriced {
 				c.Parts = append(c.Parts, Part{What: u.What, Sum: Sum{Output: u.Tokens, Unpriced: u.Calls}})
