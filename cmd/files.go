@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -179,7 +180,7 @@ func (f *files) why(path string, own *writtenPath) string {
 			return "is " + roleInput + " as well"
 		}
 		for _, r := range f.read {
-			for _, file := range partsOf(r) {
+			for _, file := range partsOf(r, path) {
 				if other, err := os.Stat(file); err == nil && os.SameFile(st, other) {
 					return "is " + r.what + " as well"
 				}
@@ -215,12 +216,20 @@ func (f *files) why(path string, own *writtenPath) string {
 	return ""
 }
 
-// partsOf lists the files that are read with one: it alone, or all that hold a session.
-func partsOf(r readPath) []string {
+// partsOf lists the files that are read with one, of those that an output at path may replace: it alone, or all that hold a session,
+// the subagents' transcripts that older clients wrote next to it among them.
+func partsOf(r readPath, path string) []string {
 	if r.what != roleInput && r.what != roleSession {
 		return []string{r.path}
 	}
-	return session.FilesOf(r.path)
+	list := session.FilesOf(r.path)
+	if strings.HasPrefix(filepath.Base(path), "agent-") {
+		agents, _, _ := session.Subagents(r.path) // reading it says what is wrong
+		for _, a := range agents {
+			list = append(list, a.Path)
+		}
+	}
+	return list
 }
 
 // holds reports whether a file is in the folder by another name.

@@ -58,9 +58,9 @@ func Sessions(w io.Writer, list []SessionItem, opt Layout) error {
 	note := count(len(list), "session") + phraseIf(subagents > 0, ", %v of them subagents of others", subagents)
 	if hidden := len(list) - MostSessions; hidden > 0 && !opt.All {
 		notes = append(notes, opt.Hints.hidden(hidden, "session", "json and csv contain them"))
-	} else if b := bill.OfEntries(bills...); b.CostUSD.Known {
-		note += ", billed " + billedAs(b, usdText(b.CostUSD))
-		notes = append(notes, joined(" ", phraseIf(b.AtLeast(), "at least: %v.", shortText(b)), copiesText(b.Copies)))
+	} else if b := bill.OfEntries(bills...); b.CostUSD.Known || b.ClientUSD.Known {
+		note += ", billed " + either(b.CostUSD.Known, billedAs(b, usdText(b.CostUSD)), "an amount that is not known"+clientReports(b))
+		notes = append(notes, joined(" ", before("at least: ", shortText(b, nil))+phraseIf(b.AtLeast(), "."), copiesText(b.Copies)))
 	}
 	if counts[session.Unindexed] < len(list) {
 		note += "; in the client's index: " + joined(", ", phraseIf(counts[session.Listed] > 0, "%v up to date", counts[session.Listed]),

@@ -81,11 +81,11 @@ func whyText(t *why.BreaksTotal, name string, record, recorded bool) string {
 	all := withCopies(t.Expenses, t.Spent)
 	switch {
 	case !t.Spent.Known && record:
-		text = phrase("What %v cost is not known: %v.", either(t.Sessions > 1, "the sessions", "the session"), cmp.Or(shortText(t.Bill), "no price is known"))
+		text = phrase("What %v cost is not known%v: %v.", either(t.Sessions > 1, "the sessions", "the session"), clientReports(t.Bill), cmp.Or(shortText(t.Bill, nil), "no price is known"))
 	case !t.Spent.Known:
 		text = phrase("What %v would cost is not known: no price is known for the model.", either(t.Sessions > 1, "the sessions", "the session"))
 	case record:
-		text = phrase("%v cost %v%v%v in %v.", who, phraseIf(t.Bill.AtLeast(), "at least "), usdText(t.Spent),
+		text = phrase("%v cost %v%v%v%v in %v.", who, phraseIf(t.Bill.AtLeast(), "at least "), usdText(t.Spent), freeText(t.Bill)+clientReports(t.Bill),
 			phraseIf(all != t.Spent, "; with %v counted in each, %v", count(t.Bill.Copies.Calls, "copied call"), usdText(all)), requests)
 	default:
 		text = phrase("%v%v would cost %v in %v.", either(recorded, "No usage is recorded; simulated, ", "Under "+name+" "), strings.ToLower(who[:1])+who[1:], usdText(t.Spent), requests)
@@ -120,7 +120,7 @@ func whyText(t *why.BreaksTotal, name string, record, recorded bool) string {
 		text = joined(" ", text, phrase("There were %v.", count(n, "cache miss")))
 	}
 	if r := t.InRecord; r != nil && t.Usage > 0 {
-		text = joined(" ", text, phrase("The recorded session had %v, for %v.", count(r.Breaks, "cache miss"), ofBilled(r.USD, t.Bill)))
+		text = joined(" ", text, phrase("The recorded session had %v.", either(r.Breaks == 0, "no cache miss", phrase("%v, for %v", count(r.Breaks, "cache miss"), ofBilled(r.USD, t.Bill)))))
 	}
 	return text
 }
